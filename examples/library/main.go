@@ -52,7 +52,7 @@ func run(ctx context.Context, o options) error {
 	// place; nothing has been asked of the service by then.
 	cluster, err := spec.Load(ctx, o.file, spec.OSEnv())
 	if err != nil {
-		return &install.Fault{Code: install.CodeInput, Err: err}
+		return err
 	}
 
 	// What to identify with is the importer's choice. Without any of it, as
@@ -89,7 +89,7 @@ func run(ctx context.Context, o options) error {
 }
 
 // printPlan decides once and writes nothing.
-func printPlan(ctx context.Context, installer *install.Installer, desired *install.Desired) error {
+func printPlan(ctx context.Context, installer *install.Client, desired *install.Desired) error {
 	plan, _, err := installer.Plan(ctx, desired)
 	if err != nil {
 		return err

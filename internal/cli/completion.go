@@ -7,11 +7,13 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/file"
 	"github.com/oaictl/oaictl/internal/simulator/auth"
 	"github.com/oaictl/oaictl/internal/simulator/host"
 )
 
-func (a *app) completionCommand() *cobra.Command {
+func completionCommand(a *base.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "completion bash|zsh|fish|powershell",
 		Short: "Print a completion script for a shell",
@@ -22,22 +24,22 @@ func (a *app) completionCommand() *cobra.Command {
 As a kubectl plugin, put a link named kubectl_complete-oai to the binary on the
 PATH; kubectl then completes "kubectl oai" by itself.`,
 		Example:     "  oaictl completion bash\n  oaictl completion zsh",
-		Args:        oneArgument("bash, zsh, fish or powershell"),
+		Args:        base.OneArgument("bash, zsh, fish or powershell"),
 		ValidArgs:   []string{"bash", "zsh", "fish", "powershell"},
-		Annotations: map[string]string{bare: "true"},
+		Annotations: map[string]string{base.NoConfig: "true"},
 		RunE: func(command *cobra.Command, args []string) error {
 			root := command.Root()
 			switch args[0] {
 			case "bash":
-				return root.GenBashCompletionV2(a.io.Out, true)
+				return root.GenBashCompletionV2(a.IO.Out, true)
 			case "zsh":
-				return root.GenZshCompletion(a.io.Out)
+				return root.GenZshCompletion(a.IO.Out)
 			case "fish":
-				return root.GenFishCompletion(a.io.Out, true)
+				return root.GenFishCompletion(a.IO.Out, true)
 			case "powershell":
-				return root.GenPowerShellCompletionWithDesc(a.io.Out)
+				return root.GenPowerShellCompletionWithDesc(a.IO.Out)
 			default:
-				return usagef("no completion for shell %q; one of bash, zsh, fish, powershell", args[0])
+				return base.Usagef("no completion for shell %q; one of bash, zsh, fish, powershell", args[0])
 			}
 		},
 	}
@@ -46,9 +48,9 @@ PATH; kubectl then completes "kubectl oai" by itself.`,
 // registerCompletions completes values of flags and names of things, all over
 // the tree. A command that takes no argument completes none: no shell is to
 // offer files for it.
-func (a *app) registerCompletions(root *cobra.Command) {
-	flags := a.flagCompletions()
-	arguments := a.argumentCompletions()
+func registerCompletions(a *base.App, root *cobra.Command) {
+	flags := flagCompletions(a)
+	arguments := argumentCompletions(a)
 	var visit func(command *cobra.Command)
 	visit = func(command *cobra.Command) {
 		add := func(flag *pflag.Flag) {
@@ -80,7 +82,7 @@ func (a *app) registerCompletions(root *cobra.Command) {
 
 // flagCompletions complete flags by their names, which mean the same with every
 // command.
-func (a *app) flagCompletions() map[string]cobra.CompletionFunc {
+func flagCompletions(a *base.App) map[string]cobra.CompletionFunc {
 	words := func(list ...string) cobra.CompletionFunc {
 		return func(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
 			return beginning(list, begun), cobra.ShellCompDirectiveNoFileComp
@@ -100,8 +102,8 @@ func (a *app) flagCompletions() map[string]cobra.CompletionFunc {
 	images := imageFiles()
 	folders := cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs)
 	return map[string]cobra.CompletionFunc{
-		"backend":   words(backendREST, backendHub),
-		"progress":  words(progressAuto, progressTTY, progressPlain, progressJSON),
+		"backend":   words(base.BackendREST, base.BackendHub),
+		"progress":  words(base.ProgressAuto, base.ProgressTTY, base.ProgressPlain, base.ProgressJSON),
 		"output":    open("table", "wide", "json", "yaml", "name", "jsonpath="),
 		"for":       open("installed", "ready", "hosts="),
 		"severity":  words("info", "warning", "error", "critical"),
@@ -114,25 +116,25 @@ func (a *app) flagCompletions() map[string]cobra.CompletionFunc {
 		"scenario":  yaml,
 		"dir":       folders,
 		"token-dir": folders,
-		"cluster":   a.flagValue(clusterNames),
-		"infra-env": a.flagValue(infraEnvNames),
-		"discovery": a.flagValue(infraEnvNames),
-		"host":      a.flagValue(hostNames),
-		"adopt":     a.flagValue(foreignClusters),
-		"context":   a.contextNames,
-		"namespace": a.inAnyNamespace,
-		"from":      words(formatsRead()...),
-		"to":        a.formatOrFile,
+		"cluster":   flagValue(a, clusterNames),
+		"infra-env": flagValue(a, infraEnvNames),
+		"discovery": flagValue(a, infraEnvNames),
+		"host":      flagValue(a, hostNames),
+		"adopt":     flagValue(a, foreignClusters),
+		"context":   contextNames(a),
+		"namespace": inAnyNamespace(a),
+		"from":      words(file.FormatsRead()...),
+		"to":        formatOrFile,
 		"report":    cobra.FixedCompletions([]string{"json"}, cobra.ShellCompDirectiveFilterFileExt),
 	}
 }
 
 // argumentCompletions complete the names that commands take.
-func (a *app) argumentCompletions() map[string]cobra.CompletionFunc {
+func argumentCompletions(a *base.App) map[string]cobra.CompletionFunc {
 	complete := map[string]cobra.CompletionFunc{
-		"get infraenvs": a.argument(infraEnvNames), "delete infraenv": a.argument(infraEnvNames), "delete host": a.argument(hostNames),
-		"describe": a.kindAndArgument("cluster", "host"), "why": a.kindAndArgument("cluster", "host"), "logs": a.kindAndArgument("cluster", "host"),
-		"wait": a.kindAndArgument("cluster"), "cancel": a.kindAndArgument("cluster"), "reset": a.kindAndArgument("cluster"),
+		"get infraenvs": argument(a, infraEnvNames), "delete infraenv": argument(a, infraEnvNames), "delete host": argument(a, hostNames),
+		"describe": kindAndArgument(a, "cluster", "host"), "why": kindAndArgument(a, "cluster", "host"), "logs": kindAndArgument(a, "cluster", "host"),
+		"wait": kindAndArgument(a, "cluster"), "cancel": kindAndArgument(a, "cluster"), "reset": kindAndArgument(a, "cluster"),
 	}
 	for _, path := range []string{
 		"iso customize", "iso show", "iso verify", "iso extract ignition", "iso extract kargs", "iso extract network", "iso extract pxe", "iso extract minimal",
@@ -143,7 +145,7 @@ func (a *app) argumentCompletions() map[string]cobra.CompletionFunc {
 		"get clusters", "get hosts", "get events", "get validations", "delete cluster",
 		"download iso", "download kubeconfig", "download ignition", "download manifests",
 	} {
-		complete[path] = a.argument(clusterNames)
+		complete[path] = argument(a, clusterNames)
 	}
 	return complete
 }

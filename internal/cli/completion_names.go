@@ -9,7 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/file"
 	"github.com/oaictl/oaictl/internal/escape"
+	"github.com/oaictl/oaictl/pkg/install"
 )
 
 // namesWithin is how long a shell waits for names after a TAB: in real time,
@@ -24,9 +27,9 @@ type candidate struct {
 
 // naming lists what there is of one kind. What it could read before it failed
 // is better than nothing.
-type naming func(context.Context, remote) []candidate
+type naming func(context.Context, *install.Client) []candidate
 
-func clusterNames(ctx context.Context, service remote) []candidate {
+func clusterNames(ctx context.Context, service *install.Client) []candidate {
 	clusters, _ := service.ListClusters(ctx)
 	all := make([]candidate, 0, len(clusters))
 	for _, c := range clusters {
@@ -37,7 +40,7 @@ func clusterNames(ctx context.Context, service remote) []candidate {
 
 // namespaceNames are the namespaces that clusters stand in: few may list all that a
 // hub has, and fewer still want the others.
-func namespaceNames(ctx context.Context, service remote) []candidate {
+func namespaceNames(ctx context.Context, service *install.Client) []candidate {
 	clusters, _ := service.ListClusters(ctx)
 	var all []candidate
 	for _, c := range clusters {
@@ -50,29 +53,33 @@ func namespaceNames(ctx context.Context, service remote) []candidate {
 
 // contextNames completes the contexts of the kubeconfig, which nobody has to be
 // asked for.
-func (a *app) contextNames(command *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
-	if err := a.prepare(command); err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
+func contextNames(a *base.App) cobra.CompletionFunc {
+	return func(command *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
+		if err := a.Prepare(command); err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return beginning(a.Globals.Kube.Contexts(), begun), cobra.ShellCompDirectiveNoFileComp
 	}
-	return beginning(a.globals.kube.contexts(), begun), cobra.ShellCompDirectiveNoFileComp
 }
 
 // formatOrFile completes --to, which is a format of convert and a file elsewhere.
-func (a *app) formatOrFile(command *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
+func formatOrFile(command *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
 	if command.Name() != "convert" {
 		return nil, cobra.ShellCompDirectiveDefault
 	}
-	return beginning(formatsWritten(), begun), cobra.ShellCompDirectiveNoFileComp
+	return beginning(file.FormatsWritten(), begun), cobra.ShellCompDirectiveNoFileComp
 }
 
 // inAnyNamespace completes the value of --namespace, whatever it is set to.
-func (a *app) inAnyNamespace(command *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
-	a.globals.AllNamespaces = true
-	return a.offer(command, namespaceNames, begun), cobra.ShellCompDirectiveNoFileComp
+func inAnyNamespace(a *base.App) cobra.CompletionFunc {
+	return func(command *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
+		a.Globals.AllNamespaces = true
+		return offer(a, command, namespaceNames, begun), cobra.ShellCompDirectiveNoFileComp
+	}
 }
 
 // foreignClusters are those that --adopt takes, by their ids alone.
-func foreignClusters(ctx context.Context, service remote) []candidate {
+func foreignClusters(ctx context.Context, service *install.Client) []candidate {
 	clusters, _ := service.ListClusters(ctx)
 	var all []candidate
 	for _, c := range clusters {
@@ -83,7 +90,7 @@ func foreignClusters(ctx context.Context, service remote) []candidate {
 	return all
 }
 
-func infraEnvNames(ctx context.Context, service remote) []candidate {
+func infraEnvNames(ctx context.Context, service *install.Client) []candidate {
 	infraEnvs, _ := service.ListInfraEnvs(ctx, "")
 	all := make([]candidate, 0, len(infraEnvs))
 	for _, e := range infraEnvs {
@@ -92,7 +99,7 @@ func infraEnvNames(ctx context.Context, service remote) []candidate {
 	return all
 }
 
-func hostNames(ctx context.Context, service remote) []candidate {
+func hostNames(ctx context.Context, service *install.Client) []candidate {
 	infraEnvs, _ := service.ListInfraEnvs(ctx, "")
 	var all []candidate
 	for _, env := range infraEnvs {
@@ -108,23 +115,23 @@ func hostNames(ctx context.Context, service remote) []candidate {
 }
 
 // argument completes the one name that a command takes, unless -f stands for it.
-func (a *app) argument(list naming) cobra.CompletionFunc {
+func argument(a *base.App, list naming) cobra.CompletionFunc {
 	return func(command *cobra.Command, given []string, begun string) ([]string, cobra.ShellCompDirective) {
 		if len(given) > 0 || command.Flags().Changed("file") {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		return a.offer(command, list, begun), cobra.ShellCompDirectiveNoFileComp
+		return offer(a, command, list, begun), cobra.ShellCompDirectiveNoFileComp
 	}
 }
 
 // kindAndArgument completes [KIND] NAME, where the first kind may be left out.
-func (a *app) kindAndArgument(kinds ...string) cobra.CompletionFunc {
+func kindAndArgument(a *base.App, kinds ...string) cobra.CompletionFunc {
 	lists := map[string]naming{"cluster": clusterNames, "host": hostNames}
 	return func(command *cobra.Command, given []string, begun string) ([]string, cobra.ShellCompDirective) {
-		if len(given) == 1 && slices.Contains(kinds, kindOf(given[0])) {
-			return a.argument(lists[kindOf(given[0])])(command, nil, begun)
+		if len(given) == 1 && slices.Contains(kinds, base.KindOf(given[0])) {
+			return argument(a, lists[base.KindOf(given[0])])(command, nil, begun)
 		}
-		names, directive := a.argument(lists[kinds[0]])(command, given, begun)
+		names, directive := argument(a, lists[kinds[0]])(command, given, begun)
 		if len(given) == 0 {
 			names = append(names, beginning(kinds, begun)...)
 		}
@@ -133,29 +140,29 @@ func (a *app) kindAndArgument(kinds ...string) cobra.CompletionFunc {
 }
 
 // flagValue completes the value of a flag that names something.
-func (a *app) flagValue(list naming) cobra.CompletionFunc {
+func flagValue(a *base.App, list naming) cobra.CompletionFunc {
 	return func(command *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
-		return a.offer(command, list, begun), cobra.ShellCompDirectiveNoFileComp
+		return offer(a, command, list, begun), cobra.ShellCompDirectiveNoFileComp
 	}
 }
 
 // offer asks the service what there is and offers what begins so. A TAB is no
 // command: whatever fails, it is silent and offers nothing.
-func (a *app) offer(command *cobra.Command, list naming, begun string) []string {
-	if err := a.prepare(command); err != nil {
+func offer(a *base.App, command *cobra.Command, list naming, begun string) []string {
+	if err := a.Prepare(command); err != nil {
 		return nil
 	}
-	to := line{connection: a.globals.connection, clock: a.clock}
-	if a.globals.suits(to.Backend) != nil || to.Backend == backendREST && to.ServiceURL == "" {
+	to := base.ClientConfig{Connection: a.Globals.Connection, Clock: a.Clock}
+	if a.Globals.CheckFlags(to.Backend) != nil || to.Backend == base.BackendREST && to.ServiceURL == "" {
 		return nil
 	}
 	ctx, stop := context.WithTimeout(command.Context(), namesWithin)
 	defer stop()
-	service, err := a.reach(ctx, to)
+	service, err := a.Reach(ctx, to)
 	if err != nil {
 		return nil
 	}
-	return choices(list(ctx, service), begun)
+	return choices(list(ctx, install.New(service)), begun)
 }
 
 // choices are what may be typed for the candidates: their names or, where a

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/streams"
 	"github.com/oaictl/oaictl/internal/escape"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -16,7 +17,7 @@ import (
 
 // completed is what a shell is offered for a line, without descriptions; the
 // last word is begun.
-func completed(t *testing.T, service remote, line ...string) (offers []string, directive string) {
+func completed(t *testing.T, service install.Backend, line ...string) (offers []string, directive string) {
 	t.Helper()
 	got := run(t, service, "", append([]string{"__complete"}, line...)...)
 	if got.code != 0 {
@@ -124,8 +125,8 @@ func TestCompletionOfNamesThatAreNone(t *testing.T) {
 // TestCompletionIsSilent completes where nothing can be asked.
 func TestCompletionIsSilent(t *testing.T) {
 	tests := map[string]struct {
-		env     streams.Env
-		connect func(context.Context, line) (remote, error)
+		Env     streams.Env
+		connect func(context.Context, base.ClientConfig) (install.Backend, error)
 		flags   []string
 	}{
 		"no service is named": {streams.Env{}, nil, nil},
@@ -137,15 +138,15 @@ func TestCompletionIsSilent(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var out, problems strings.Builder
 			typed := append(append([]string{"oaictl", "__complete"}, tt.flags...), "get", "clusters", "")
-			a := newApp(identify(typed), streams.Streams{In: strings.NewReader(""), Out: &out, Err: &problems}, tt.env)
-			a.connect = func(ctx context.Context, to line) (remote, error) {
+			a := base.New(base.Identify(typed), streams.Streams{In: strings.NewReader(""), Out: &out, Err: &problems}, tt.Env)
+			a.Connect = func(ctx context.Context, to base.ClientConfig) (install.Backend, error) {
 				if tt.connect == nil {
 					t.Errorf("a service was asked")
 					return nil, errors.New("nobody")
 				}
 				return tt.connect(ctx, to)
 			}
-			if code := a.main(t.Context()); code != 0 || out.String() != ":4\n" {
+			if code := execute(t.Context(), a); code != 0 || out.String() != ":4\n" {
 				t.Errorf("code %d, %q", code, out.String())
 			}
 			if told := problems.String(); told != "Completion ended with directive: ShellCompDirectiveNoFileComp\n" {
@@ -174,7 +175,9 @@ func (s *slow) ListClusters(ctx context.Context) ([]install.Cluster, error) {
 	return nil, context.DeadlineExceeded
 }
 
-func refusing(context.Context, line) (remote, error) { return nil, errors.New("503") }
+func refusing(context.Context, base.ClientConfig) (install.Backend, error) {
+	return nil, errors.New("503")
+}
 
 // TestHostileChoices steer no shell: what a service calls its things stands there as
 // escapes, and only what can be typed is a choice.

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/streams"
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -273,33 +274,33 @@ func TestSimulate(t *testing.T) {
 	if err := os.WriteFile("trouble.yaml", []byte("apiVersion: oaictl.io/v1alpha1\nkind: Scenario\nmetadata: {name: x}\nspec:\n  hosts:\n  - do: never-boot\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	var started simulation
-	var reached line
+	var started base.Simulation
+	var reached base.ClientConfig
 	stopped := false
 	service := lab()
 	service.looks = looksOf(install.ClusterInstalled)
 	var out, problems strings.Builder
-	a := newApp(identify(strings.Fields("oaictl create cluster -f cluster.yaml --simulate --seed 7 --scenario trouble.yaml --speed 1000")),
+	a := base.New(base.Identify(strings.Fields("oaictl create cluster -f cluster.yaml --simulate --seed 7 --scenario trouble.yaml --speed 1000")),
 		streams.Streams{Out: &out, Err: &problems}, streams.Env{"AI_TOKEN": "a-token-of-the-real-service", "AI_URL": "https://real.example.com"})
-	a.simulate = func(_ context.Context, s simulation) (simulated, error) {
+	a.StartSimulator = func(_ context.Context, s base.Simulation) (base.Simulated, error) {
 		started = s
-		return simulated{url: "http://127.0.0.1:1", stop: func() error { stopped = true; return nil }}, nil
+		return base.Simulated{URL: "http://127.0.0.1:1", Stop: func() error { stopped = true; return nil }}, nil
 	}
-	a.connect = func(_ context.Context, to line) (remote, error) {
+	a.Connect = func(_ context.Context, to base.ClientConfig) (install.Backend, error) {
 		reached = to
 		return service, nil
 	}
-	if code := a.main(t.Context()); code != 0 {
+	if code := execute(t.Context(), a); code != 0 {
 		t.Fatalf("code %d: %s", code, problems.String())
 	}
 	var none *scenario.Scenario
-	if started.seed != 7 || started.cluster.Metadata.Name != "lab" || started.scenario == none || !stopped {
+	if started.Seed != 7 || started.Cluster.Metadata.Name != "lab" || started.Scenario == none || !stopped {
 		t.Errorf("started %+v, stopped %v", started, stopped)
 	}
 	if reached.ServiceURL != "http://127.0.0.1:1" || reached.Token != "" {
-		t.Errorf("reached %+v: the real service's token must stay here", reached.connection)
+		t.Errorf("reached %+v: the real service's token must stay here", reached.Connection)
 	}
-	if reached.clock != started.clock || reached.clock.Wall(time.Hour) != time.Hour/1000 {
+	if reached.Clock != started.Clock || reached.Clock.Wall(time.Hour) != time.Hour/1000 {
 		t.Error("service and oaictl do not live by the same clock")
 	}
 }
@@ -308,15 +309,5 @@ func TestInsecureIsLoud(t *testing.T) {
 	got := run(t, lab(), "", "get", "clusters", "--insecure", "--quiet")
 	if !strings.HasPrefix(got.errors, "warning: --insecure: the certificate of fake is not verified") {
 		t.Errorf("stderr %q", got.errors)
-	}
-}
-
-func TestQuoted(t *testing.T) {
-	for word, want := range map[string]string{
-		"": "''", "plain-1.yaml": "plain-1.yaml", "a b": "'a b'", "it's": `'it'\''s'`, "$HOME": "'$HOME'", "jsonpath={.a}": "'jsonpath={.a}'",
-	} {
-		if got := quoted(word); got != want {
-			t.Errorf("quoted(%q) = %s, want %s", word, got, want)
-		}
 	}
 }

@@ -5,12 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub"
 )
@@ -94,19 +93,27 @@ type leaving struct {
 	*fake
 	left     map[string]install.ClusterRef // by what a person calls it
 	deleting bool                          // what is observed is being deleted
+	hub      bool
+}
+
+func (l *leaving) MayDelete(ref install.ClusterRef) error {
+	if !l.hub {
+		return nil
+	}
+	return (*hub.Plane)(nil).MayDelete(ref)
 }
 
 func (l *leaving) ClusterLeft(_ context.Context, text string) (install.ClusterRef, error) {
 	ref, found := l.left[text]
 	if !found {
-		return ref, notFound("find cluster", text, "the hub has none", "oaictl get clusters")
+		return ref, base.NotFound("find cluster", text, "the hub has none", "oaictl get clusters")
 	}
 	return ref, nil
 }
 
 func (l *leaving) Observe(ctx context.Context, query install.Query, prior *install.Observed) (*install.Observed, error) {
 	if l.deleting {
-		return nil, &install.Fault{Code: install.CodeFailure, Err: fmt.Errorf("its ClusterDeployment %w", hub.ErrDeleting)}
+		return nil, &install.Fault{Code: install.CodeFailure, Err: fmt.Errorf("its ClusterDeployment %w", install.ErrDeleting)}
 	}
 	return l.fake.Observe(ctx, query, prior)
 }
@@ -135,7 +142,7 @@ func TestDeleteGoesOnOnAHub(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			service := &leaving{fake: lab(), left: tt.left, deleting: tt.deleting}
+			service := &leaving{fake: lab(), left: tt.left, deleting: tt.deleting, hub: strings.Contains(tt.line, "--backend hub")}
 			if !tt.clusters {
 				service.clusters = nil
 			}
@@ -155,32 +162,5 @@ func TestCancelOnAHub(t *testing.T) {
 		if got := run(t, service, "", verb, "lab", "--backend", "hub"); got.code != 2 || strings.Contains(got.errors, "--yes") || !strings.Contains(got.errors, "no such thing") {
 			t.Errorf("%s: %+v", verb, got)
 		}
-	}
-}
-
-// The kubeconfig is looked for where kubectl looks for it, and what it holds is
-// never told.
-func TestKubeconfigOfTheHome(t *testing.T) {
-	home := t.TempDir()
-	file := filepath.Join(home, ".kube", "config")
-	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	text := "apiVersion: v1\nkind: Config\ncurrent-context: a\nclusters: [{name: a, cluster: {server: 'https://127.0.0.1:1'}}]\n" +
-		"users: [{name: a, user: {client-key-data: bm90IHRvIGJlIHRvbGQ=, client-certificate-data: bm90IHRvIGJlIHRvbGQ=}}]\ncontexts: [{name: a, context: {cluster: a, user: a}}]\n"
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	k := &kube{}
-	k.surroundings(map[string]string{"HOME": home})
-	config, err := k.config()
-	if err != nil || config.Host != "https://127.0.0.1:1" || !strings.HasPrefix(config.UserAgent, "oaictl/") {
-		t.Fatalf("%v, %v", config, err)
-	}
-	if got := k.contexts(); !slices.Equal(got, []string{"a"}) {
-		t.Error(got)
-	}
-	if _, err := connectHub(t.Context(), line{connection: connection{kube: *k}}); err == nil || strings.Contains(err.Error(), "told") {
-		t.Errorf("a key that is none is taken: %v", err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/iso/serve"
 )
@@ -31,7 +32,7 @@ func booted(t *testing.T) string {
 	if err := os.Mkdir("lab", 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := serve.LoadKey(mediaKeyFile("lab")); err != nil {
+	if _, err := serve.LoadKey(base.MediaKeyFile("lab")); err != nil {
 		t.Fatal(err)
 	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

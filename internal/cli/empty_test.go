@@ -37,7 +37,7 @@ type noArbiter struct {
 }
 
 func (n noArbiter) DownloadIgnition(ctx context.Context, cluster, file string, out io.Writer) error {
-	if file == arbiterFile {
+	if file == "arbiter.ign" {
 		return &install.Fault{Code: install.CodeFailure, Op: "download", On: file, Status: n.status, Err: errors.New("no such file")}
 	}
 	return n.fake.DownloadIgnition(ctx, cluster, file, out)

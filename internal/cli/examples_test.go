@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/streams"
 	"github.com/oaictl/oaictl/pkg/install"
 )
@@ -94,13 +95,13 @@ func runExample(t *testing.T, command *cobra.Command, text string) {
 	}
 	defer func() { _ = input.Close() }()
 	var out, problems strings.Builder
-	a := newApp(identify(words), streams.Streams{In: input, Out: &out, Err: &problems}, streams.Env{"AI_URL": "http://fake"})
-	a.clock = &frozen{now: noon()}
-	a.connect = func(context.Context, line) (remote, error) { return service, nil }
-	a.simulate = func(context.Context, simulation) (simulated, error) {
-		return simulated{url: "http://fake", stop: func() error { return nil }}, nil
+	a := base.New(base.Identify(words), streams.Streams{In: input, Out: &out, Err: &problems}, streams.Env{"AI_URL": "http://fake"})
+	a.Clock = &frozen{now: noon()}
+	a.Connect = func(context.Context, base.ClientConfig) (install.Backend, error) { return service, nil }
+	a.StartSimulator = func(context.Context, base.Simulation) (base.Simulated, error) {
+		return base.Simulated{URL: "http://fake", Stop: func() error { return nil }}, nil
 	}
-	if code := a.main(ctx); code != want {
+	if code := execute(ctx, a); code != want {
 		t.Errorf("ends with %d, not %d:\n%s", code, want, problems.String())
 	}
 	if want == 0 && out.Len() == 0 && !strings.Contains(text, "--to") {
@@ -141,14 +142,14 @@ func shellWords(text string) []string {
 func TestHelpIsQuick(t *testing.T) {
 	for _, text := range []string{"--help", "version", "help environment", "create cluster --help", "completion fish"} {
 		var out, problems strings.Builder
-		a := newApp(identify(append([]string{"oaictl"}, strings.Fields(text)...)), streams.Streams{Out: &out, Err: &problems},
+		a := base.New(base.Identify(append([]string{"oaictl"}, strings.Fields(text)...)), streams.Streams{Out: &out, Err: &problems},
 			streams.Env{"OAICTL_CONFIG": t.TempDir()}) // a folder cannot be read as a file
-		a.connect = func(context.Context, line) (remote, error) {
+		a.Connect = func(context.Context, base.ClientConfig) (install.Backend, error) {
 			t.Errorf("%s reaches for the service", text)
 			return nil, context.Canceled
 		}
 		began := time.Now()
-		if code := a.main(t.Context()); code != 0 || out.Len() == 0 {
+		if code := execute(t.Context(), a); code != 0 || out.Len() == 0 {
 			t.Errorf("%s ends with %d:\n%s", text, code, problems.String())
 		}
 		if took := time.Since(began); took > time.Second {

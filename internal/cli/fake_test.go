@@ -9,10 +9,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/streams"
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/pkg/install"
-	"github.com/oaictl/oaictl/pkg/install/rest"
+	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // fake is a service that holds what a test gives it.
@@ -22,7 +23,7 @@ type fake struct {
 	clusters  []install.Cluster
 	infraEnvs []install.InfraEnv
 	hosts     []install.Host
-	events    []rest.Event
+	events    []install.ServiceEvent
 	// looks are what Observe returns, one after the other; the last one stays.
 	looks []*install.Observed
 	calls []string // changes, in their order
@@ -113,7 +114,7 @@ func (f *fake) ClusterByNameOrID(_ context.Context, text string) (install.Cluste
 			return c.ClusterRef, nil
 		}
 	}
-	return install.ClusterRef{}, notFound("find cluster", text, "the service has none of that name or id", "oaictl get clusters")
+	return install.ClusterRef{}, base.NotFound("find cluster", text, "the service has none of that name or id", "oaictl get clusters")
 }
 
 func (f *fake) InfraEnvByNameOrID(_ context.Context, text string) (install.InfraEnv, error) {
@@ -122,15 +123,15 @@ func (f *fake) InfraEnvByNameOrID(_ context.Context, text string) (install.Infra
 			return env, nil
 		}
 	}
-	return install.InfraEnv{}, notFound("find InfraEnv", text, "the service has none of that name or id", "oaictl get infraenvs")
+	return install.InfraEnv{}, base.NotFound("find InfraEnv", text, "the service has none of that name or id", "oaictl get infraenvs")
 }
 
 // Events gives two a page, so that paging is needed.
-func (f *fake) Events(_ context.Context, _ rest.EventFilter, offset int) (rest.EventPage, error) {
+func (f *fake) Events(_ context.Context, _ install.EventFilter, offset int) (install.EventPage, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	end := min(offset+2, len(f.events))
-	return rest.EventPage{Events: f.events[min(offset, end):end], Total: len(f.events)}, nil
+	return install.EventPage{Events: f.events[min(offset, end):end], Total: len(f.events)}, nil
 }
 
 func (f *fake) CancelInstall(_ context.Context, id string) error {
@@ -156,27 +157,37 @@ func (f *fake) ResetInstall(_ context.Context, id string) error {
 	return f.refuses["reset "+id]
 }
 
-func (f *fake) DeleteCluster(_ context.Context, id string) error {
+func (f *fake) DeleteCluster(_ context.Context, id string, options install.DeleteOptions) error {
+	if options.ReturnToPool {
+		f.note("return cluster " + id)
+		return nil
+	}
 	f.note("delete cluster " + id)
 	return nil
 }
 
-func (f *fake) ReturnCluster(_ context.Context, id string) error {
-	f.note("return cluster " + id)
-	return nil
+func (f *fake) MayDelete(install.ClusterRef) error { return nil }
+
+func (f *fake) ClusterLeft(ctx context.Context, text string) (install.ClusterRef, error) {
+	return install.ClusterRef{}, base.NotFound("find cluster", text, "the service has none of that name or id", "oaictl get clusters")
 }
 
-func (f *fake) RemoveHost(_ context.Context, env, id string) error {
-	f.note("remove host " + env + " " + id)
-	return nil
-}
+func (f *fake) CheckRelease(context.Context, *spec.Cluster) error { return nil }
 
-func (f *fake) DeleteInfraEnv(_ context.Context, id string) error {
+func (f *fake) Follow() {}
+
+func (f *fake) Close() {}
+
+func (f *fake) DeleteInfraEnv(_ context.Context, id string, _ install.DeleteOptions) error {
 	f.note("delete infraenv " + id)
 	return f.refuses["delete infraenv"]
 }
 
-func (f *fake) DeleteHost(_ context.Context, env, id string) error {
+func (f *fake) DeleteHost(_ context.Context, env, id string, options install.DeleteOptions) error {
+	if options.RemoveNode {
+		f.note("remove host " + env + " " + id)
+		return nil
+	}
 	f.note("delete host " + env + " " + id)
 	return nil
 }
@@ -219,8 +230,8 @@ func (f *fake) HostIgnition(_ context.Context, _, host string) (string, error) {
 	return "ignition of " + host, nil
 }
 
-func (f *fake) Manifests(context.Context, string, bool) ([]rest.Manifest, error) {
-	return []rest.Manifest{{Folder: "openshift", Name: "99-x.yaml"}, {Folder: "..", Name: "../../evil"}}, nil
+func (f *fake) Manifests(context.Context, string, bool) ([]install.Manifest, error) {
+	return []install.Manifest{{Folder: "openshift", Name: "99-x.yaml"}, {Folder: "..", Name: "../../evil"}}, nil
 }
 
 func (f *fake) DownloadManifest(_ context.Context, _, folder, name string, out io.Writer) error {
@@ -260,7 +271,7 @@ func lab() *fake {
 			{ID: "e2", Name: "pool", Image: install.Image{State: install.ImagePending}},
 		},
 		hosts: []install.Host{machine("h1", "node-1", "52:54:00:00:00:01"), machine("h10", "node-10", "52:54:00:00:00:10")},
-		events: []rest.Event{
+		events: []install.ServiceEvent{
 			{Time: noon(), Name: "cluster_status_updated", Severity: "info", Message: "one", ClusterID: "c1", Props: `{"a":1}`},
 			{Time: noon(), Name: "host_status_updated", Severity: "warning", Message: "two", HostID: "h1"},
 			{Time: noon(), Name: "image_status_updated", Severity: "info", Message: "three"},
@@ -302,18 +313,18 @@ type outcome struct {
 }
 
 // run runs a command line against a service, in process.
-func run(t *testing.T, service remote, input string, arguments ...string) outcome {
+func run(t *testing.T, service install.Backend, input string, arguments ...string) outcome {
 	t.Helper()
 	return runIn(t.Context(), t, service, input, false, arguments...)
 }
 
-func runIn(ctx context.Context, t *testing.T, service remote, input string, terminal bool, arguments ...string) outcome {
+func runIn(ctx context.Context, t *testing.T, service install.Backend, input string, terminal bool, arguments ...string) outcome {
 	t.Helper()
 	var out, problems strings.Builder
 	io := streams.Streams{In: strings.NewReader(input), Out: &out, Err: &problems, InTTY: terminal, ErrTTY: terminal}
-	a := newApp(identify(append([]string{"oaictl"}, arguments...)), io, streams.Env{"OAICTL_SERVICE_URL": "http://fake", "TERM": "dumb"})
-	a.clock = &frozen{now: noon()}
-	a.connect = func(context.Context, line) (remote, error) { return service, nil }
-	code := a.main(ctx)
+	a := base.New(base.Identify(append([]string{"oaictl"}, arguments...)), io, streams.Env{"OAICTL_SERVICE_URL": "http://fake", "TERM": "dumb"})
+	a.Clock = &frozen{now: noon()}
+	a.Connect = func(context.Context, base.ClientConfig) (install.Backend, error) { return service, nil }
+	code := execute(ctx, a)
 	return outcome{code, out.String(), problems.String()}
 }

@@ -10,10 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/streams"
 	"github.com/oaictl/oaictl/pkg/install"
-	"github.com/oaictl/oaictl/pkg/install/hub"
-	"github.com/oaictl/oaictl/pkg/install/rest"
 )
 
 // following is a service that changes from look to look, and somebody who stops
@@ -61,9 +60,9 @@ func (f *following) ClusterByNameOrID(ctx context.Context, text string) (install
 	return ref, err
 }
 
-func (f *following) Events(ctx context.Context, filter rest.EventFilter, offset int) (rest.EventPage, error) {
+func (f *following) Events(ctx context.Context, filter install.EventFilter, offset int) (install.EventPage, error) {
 	if err := f.next(); err != nil {
-		return rest.EventPage{}, err
+		return install.EventPage{}, err
 	}
 	return f.fake.Events(ctx, filter, offset)
 }
@@ -245,7 +244,7 @@ func TestWatchFollowsByID(t *testing.T) {
 // Events are followed through a silence, and past the end of what they are of.
 func TestWatchOfEventsGoesOn(t *testing.T) {
 	silent := func(*fake) error { return &install.Fault{Code: install.CodeFailure, Err: errors.New("no answer")} }
-	lost := func(*fake) error { return notFound("read events of", "c1", "there is none", "") }
+	lost := func(*fake) error { return base.NotFound("read events of", "c1", "there is none", "") }
 	one := func(f *fake) error { f.events = f.events[:1]; return nil }
 	got := follow(t, []func(*fake) error{one, silent, silent, asIs, lost, lost, asIs}, "get", "events", "lab", "-w", "-o", "jsonpath={.message}")
 	if got.out != "one\none\n" || got.code != 130 {
@@ -261,7 +260,7 @@ func TestWatchOfEventsGoesOn(t *testing.T) {
 // A cluster that is being deleted is waited for, however long its deletion takes.
 func TestWatchOutlastsADeletion(t *testing.T) {
 	deleting := func(*fake) error {
-		return &install.Fault{Code: install.CodeFailure, Err: fmt.Errorf("its ClusterDeployment %w", hub.ErrDeleting)}
+		return &install.Fault{Code: install.CodeFailure, Err: fmt.Errorf("its ClusterDeployment %w", install.ErrDeleting)}
 	}
 	steps := []func(*fake) error{asIs}
 	for range 70 {
@@ -285,18 +284,18 @@ func TestHintsAreInTheProgramsWords(t *testing.T) {
 	}
 	for _, tt := range tests {
 		words := append([]string{tt.called, "get", "clusters"}, strings.Fields(tt.line)...)
-		a := newApp(identify(words), streams.Streams{}, streams.Env{})
-		command, _, err := a.rootCommand().Find(words[1:])
+		a := base.New(base.Identify(words), streams.Streams{}, streams.Env{})
+		command, _, err := rootCommand(a).Find(words[1:])
 		if err == nil {
 			err = command.ParseFlags(words[3:])
 		}
 		if err == nil {
-			err = a.prepare(command)
+			err = a.Prepare(command)
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := a.hint(tt.hint); got != tt.want {
+		if got := a.Hint(tt.hint); got != tt.want {
 			t.Errorf("%s: got  %s\nwant %s", tt.called, got, tt.want)
 		}
 	}
@@ -349,7 +348,7 @@ func TestWatchOfAHostThatComes(t *testing.T) {
 		func(f *fake) error { f.hosts = came[:1]; return nil },
 	}
 	got := follow(t, steps, "get", "hosts", "-f", "cluster.yaml", "-w", "-o", "jsonpath={.name} {.state}")
-	if !strings.Contains(got.out, " Absent\n") || !strings.Contains(got.out, " Blocked\n") || strings.Contains(got.out, deleted) {
+	if !strings.Contains(got.out, " Absent\n") || !strings.Contains(got.out, " Blocked\n") || strings.Contains(got.out, "Deleted") {
 		t.Errorf("%+v", got)
 	}
 }

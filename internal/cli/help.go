@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/oaictl/oaictl/internal/cli/base"
 )
 
 // usageTemplate is cobra's, with the global flags folded into one line below
@@ -37,15 +39,15 @@ More about a command: {{.CommandPath}} COMMAND --help
 {{end}}`
 
 // helpCommand is `help [COMMAND|TOPIC]`.
-func helpCommand(a *app) *cobra.Command {
+func helpCommand(a *base.App) *cobra.Command {
 	return &cobra.Command{
 		Use:         "help [COMMAND|TOPIC]",
 		Short:       "Help about a command or a topic",
-		Annotations: map[string]string{bare: "true"},
+		Annotations: map[string]string{base.NoConfig: "true"},
 		RunE: func(command *cobra.Command, args []string) error {
 			target, rest, err := command.Root().Find(args)
 			if err != nil || len(rest) > 0 {
-				return usagef("no help about %q", strings.Join(args, " "))
+				return base.Usagef("no help about %q", strings.Join(args, " "))
 			}
 			target.InitDefaultHelpFlag()
 			return target.Help()

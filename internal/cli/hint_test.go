@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/streams"
 	"github.com/oaictl/oaictl/pkg/install"
 )
@@ -36,18 +37,18 @@ func TestHint(t *testing.T) {
 				words[i] = strings.ReplaceAll(words[i], "%20", " ")
 			}
 			// Of the environment nothing is repeated.
-			a := newApp(identify(words), streams.Streams{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard}, streams.Env{"OAICTL_SERVICE_URL": "http://environment", "OAICTL_CA_FILE": "environment.pem"})
-			command, _, err := a.rootCommand().Find(words[1:])
+			a := base.New(base.Identify(words), streams.Streams{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard}, streams.Env{"OAICTL_SERVICE_URL": "http://environment", "OAICTL_CA_FILE": "environment.pem"})
+			command, _, err := rootCommand(a).Find(words[1:])
 			if err != nil {
 				t.Fatal(err)
 			}
 			if err := command.ParseFlags(words[3:]); err != nil {
 				t.Fatal(err)
 			}
-			if err := a.prepare(command); err != nil {
+			if err := a.Prepare(command); err != nil {
 				t.Fatal(err)
 			}
-			if got := a.hint(tt.hint); got != tt.want {
+			if got := a.Hint(tt.hint); got != tt.want {
 				t.Errorf("got  %s\nwant %s", got, tt.want)
 			}
 		})
@@ -100,35 +101,23 @@ func TestSimulatedHintsNeedNoService(t *testing.T) {
 	service.looks = looksOf(install.ClusterDiscovering, install.ClusterInstalling, install.ClusterFailed)
 	service.looks[0].Hosts = nil
 	var out, problems strings.Builder
-	a := newApp(identify(strings.Fields("oaictl create cluster -f cluster.yaml --simulate -o json")), streams.Streams{In: strings.NewReader(""), Out: &out, Err: &problems}, nil)
-	a.clock = &frozen{now: noon()}
-	a.simulate = func(context.Context, simulation) (simulated, error) {
-		return simulated{url: "http://127.0.0.1:1", stop: func() error { return nil }}, nil
+	a := base.New(base.Identify(strings.Fields("oaictl create cluster -f cluster.yaml --simulate -o json")), streams.Streams{In: strings.NewReader(""), Out: &out, Err: &problems}, nil)
+	a.Clock = &frozen{now: noon()}
+	a.StartSimulator = func(context.Context, base.Simulation) (base.Simulated, error) {
+		return base.Simulated{URL: "http://127.0.0.1:1", Stop: func() error { return nil }}, nil
 	}
-	a.connect = func(context.Context, line) (remote, error) { return service, nil }
-	if code := a.main(t.Context()); code != 7 {
+	a.Connect = func(context.Context, base.ClientConfig) (install.Backend, error) { return service, nil }
+	if code := execute(t.Context(), a); code != 7 {
 		t.Fatalf("code %d: %s", code, problems.String())
 	}
 	var result struct{ Next string }
 	if err := json.Unmarshal([]byte(out.String()), &result); err != nil {
 		t.Fatal(err)
 	}
-	if strings.Count(problems.String(), lookAround) != 1 {
+	if strings.Count(problems.String(), base.LookAround) != 1 {
 		t.Errorf("it is not said once how to look around:\n%s", problems.String())
 	}
-	if result.Next != lookAround || !strings.Contains(problems.String(), "Next: "+lookAround+"\n") || strings.Contains(problems.String(), "oaictl logs") {
+	if result.Next != base.LookAround || !strings.Contains(problems.String(), "Next: "+base.LookAround+"\n") || strings.Contains(problems.String(), "oaictl logs") {
 		t.Errorf("next %q\n%s", result.Next, problems.String())
-	}
-}
-
-func TestWithoutService(t *testing.T) {
-	for hint, want := range map[string]string{
-		"oaictl logs lab, then oaictl reset cluster lab":                                  lookAround,
-		"see to that, and run the same command again; the image: oaictl download iso lab": "see to that, and run the same command again; " + lookAround,
-		"power it off and `oaictl delete host 1 --yes`, or add it to spec.hosts":          "add it to spec.hosts; " + lookAround,
-	} {
-		if got := withoutService(hint); got != want {
-			t.Errorf("withoutService(%q) = %q, want %q", hint, got, want)
-		}
 	}
 }

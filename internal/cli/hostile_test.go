@@ -9,7 +9,6 @@ import (
 
 	"github.com/oaictl/oaictl/internal/escape"
 	"github.com/oaictl/oaictl/pkg/install"
-	"github.com/oaictl/oaictl/pkg/iso"
 )
 
 // hostile is what a machine may call itself, and a service may say.
@@ -42,27 +41,6 @@ func TestHostileWords(t *testing.T) {
 				t.Errorf("the log has %q", log)
 			}
 		})
-	}
-}
-
-// TestHostileImage is told of without what its words would do to a terminal.
-func TestHostileImage(t *testing.T) {
-	text := reportText(&iso.Report{
-		VolumeID: hostile, Arch: hostile, OS: hostile, Version: hostile,
-		Ignition: iso.IgnitionReport{Bytes: 1, AreaBytes: 2, Compression: hostile, Members: []iso.Member{{Name: hostile, Mode: hostile}}},
-		Kargs:    iso.KargsReport{Current: hostile, Default: "quiet", Limit: 1},
-		Ramdisks: []iso.Ramdisk{{Path: hostile, Compression: hostile, Members: []iso.Member{{Name: hostile}}}},
-		Network:  []iso.NetworkFile{{Name: hostile, In: hostile}},
-		Secrets:  []iso.Secret{{Kind: hostile, Path: hostile, In: hostile}},
-		Problems: []string{hostile},
-	})
-	if !strings.Contains(text, `evil\u001b]0;owned`) {
-		t.Errorf("the words are not shown as escapes:\n%q", text)
-	}
-	for line := range strings.Lines(text) {
-		if line = strings.TrimSuffix(line, "\n"); escape.Needed(line) || strings.HasPrefix(line, "Next: curl") {
-			t.Errorf("%q", line)
-		}
 	}
 }
 

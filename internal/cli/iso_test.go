@@ -8,10 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/streams"
-	"github.com/oaictl/oaictl/pkg/iso"
 )
 
 // inFolder changes to an empty folder with a live image and a config.
@@ -40,9 +38,9 @@ func runISO(t *testing.T, terminal bool, line string) outcome {
 		t.Fatal(err)
 	}
 	io := streams.Streams{Out: &out, Err: &problems, OutTTY: terminal, ErrTTY: terminal}
-	a := newApp(identify(strings.Fields(line)), io, streams.Env{"XDG_CACHE_HOME": filepath.Join(folder, "cache")})
-	a.clock = &frozen{now: noon()}
-	code := a.main(t.Context())
+	a := base.New(base.Identify(strings.Fields(line)), io, streams.Env{"XDG_CACHE_HOME": filepath.Join(folder, "cache")})
+	a.Clock = &frozen{now: noon()}
+	code := execute(t.Context(), a)
 	return outcome{code, out.String(), problems.String()}
 }
 
@@ -77,30 +75,5 @@ func TestISOCustomizeAndATerminal(t *testing.T) {
 	got := runISO(t, true, "oaictl iso customize base.iso -o - --ignition a.ign")
 	if got.code != 2 || got.out != "" || !strings.Contains(got.errors, "standard output is a terminal") {
 		t.Errorf("ends with %d:\n%s", got.code, got.errors)
-	}
-}
-
-func TestReplacement(t *testing.T) {
-	current := []string{"quiet", "console=tty0", "ignition.platform.id=metal", "a=b=c"}
-	for text, want := range map[string]iso.Replacement{
-		"quiet=debug":                     {Old: "quiet", New: "debug"},
-		"quiet=console=ttyS0":             {Old: "quiet", New: "console=ttyS0"},
-		"console=tty0=console=ttyS0":      {Old: "console=tty0", New: "console=ttyS0"},
-		"console=tty0=ttyS0":              {Old: "console=tty0", New: "console=ttyS0"},
-		"ignition.platform.id=metal=qemu": {Old: "ignition.platform.id=metal", New: "ignition.platform.id=qemu"},
-		"a=b=c=a=x":                       {Old: "a=b=c", New: "a=x"},
-		"root=old=new":                    {Old: "root=old", New: "root=new"},
-		"":                                {},
-		"quiet":                           {},
-		"quiet=":                          {},
-		"=debug":                          {},
-	} {
-		got, err := replacement(text, current)
-		if (err == nil) != (want.Old != "") {
-			t.Errorf("%q: %v", text, err)
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%q (-want +got):\n%s", text, diff)
-		}
 	}
 }

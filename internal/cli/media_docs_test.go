@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/streams"
 )
 
@@ -78,8 +79,8 @@ func TestMediaDocs(t *testing.T) {
 func typed(t *testing.T, command string) string {
 	t.Helper()
 	var shown bytes.Buffer
-	a := newApp(identify(strings.Fields(command)), streams.Streams{Out: &shown, Err: &shown}, streams.Env{})
-	a.main(t.Context())
+	a := base.New(base.Identify(strings.Fields(command)), streams.Streams{Out: &shown, Err: &shown}, streams.Env{})
+	execute(t.Context(), a)
 	return shown.String()
 }
 

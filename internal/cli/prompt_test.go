@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/streams"
 	"github.com/oaictl/oaictl/pkg/install"
 )
@@ -31,12 +32,12 @@ func TestInterruptAtAPrompt(t *testing.T) {
 		ctx, stop := context.WithCancelCause(t.Context())
 		silent, keyboard := io.Pipe()
 		problems := &prompted{asked: func() { stop(&install.Interrupt{Signal: "interrupt", Code: install.CodeInterrupted}) }}
-		a := newApp(identify(append([]string{"oaictl"}, strings.Fields(words)...)),
+		a := base.New(base.Identify(append([]string{"oaictl"}, strings.Fields(words)...)),
 			streams.Streams{In: silent, Out: io.Discard, Err: problems, InTTY: true, ErrTTY: true}, streams.Env{"OAICTL_SERVICE_URL": "http://fake"})
-		a.clock = &frozen{now: noon()}
-		a.connect = func(context.Context, line) (remote, error) { return service, nil }
+		a.Clock = &frozen{now: noon()}
+		a.Connect = func(context.Context, base.ClientConfig) (install.Backend, error) { return service, nil }
 		ended := make(chan int, 1)
-		go func() { ended <- a.main(ctx) }()
+		go func() { ended <- execute(ctx, a) }()
 		select {
 		case code := <-ended:
 			if code != 130 || len(service.calls) != 0 {

@@ -4,6 +4,17 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/oaictl/oaictl/internal/cli/agent"
+	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/change"
+	"github.com/oaictl/oaictl/internal/cli/create"
+	"github.com/oaictl/oaictl/internal/cli/download"
+	"github.com/oaictl/oaictl/internal/cli/file"
+	"github.com/oaictl/oaictl/internal/cli/iso"
+	"github.com/oaictl/oaictl/internal/cli/look"
+	"github.com/oaictl/oaictl/internal/cli/media"
+	"github.com/oaictl/oaictl/internal/cli/simulator"
 )
 
 // The groups of commands in the help text.
@@ -15,37 +26,37 @@ const (
 )
 
 // rootCommand is the whole tree.
-func (a *app) rootCommand() *cobra.Command {
-	if a.identity.name == mediaName {
-		return a.mediaCommand()
+func rootCommand(a *base.App) *cobra.Command {
+	if a.Identity.Name == base.MediaName {
+		return agent.NewMediaCommand(a)
 	}
 	root := &cobra.Command{
-		Use:   strings.ReplaceAll(a.identity.name, " ", "-"),
+		Use:   strings.ReplaceAll(a.Identity.Name, " ", "-"),
 		Short: "Install OpenShift on bare metal through the Assisted Installer",
 		Long: `Install OpenShift on bare metal through the Assisted Installer.
 
 oaictl reads a cluster.yaml, looks at what the service and the machines have
 done already, and does what is still missing. It can be stopped at any time
 and continues where things stand, from any machine.`,
-		Annotations:       map[string]string{cobra.CommandDisplayNameAnnotation: a.identity.name},
+		Annotations:       map[string]string{cobra.CommandDisplayNameAnnotation: a.Identity.Name},
 		Args:              cobra.ArbitraryArgs,
-		RunE:              unknownSubcommand,
+		RunE:              base.UnknownSubcommand,
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
-		Version:           readBuildInfo().String(),
+		Version:           base.ReadBuildInfo().String(),
 		PersistentPreRunE: func(command *cobra.Command, given []string) error {
 			if command.HasAvailableSubCommands() && len(given) > 0 {
-				return unknownSubcommand(command, given) // whose flags may mean something else
+				return base.UnknownSubcommand(command, given) // whose flags may mean something else
 			}
-			return a.prepare(command)
+			return a.Prepare(command)
 		},
 	}
-	root.SetFlagErrorFunc(a.badFlag)
+	root.SetFlagErrorFunc(a.BadFlag)
 	root.SetUsageTemplate(usageTemplate)
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetHelpCommand(helpCommand(a))
-	a.globals.declare(root.PersistentFlags(), a.identity.backend)
+	a.Globals.Declare(root.PersistentFlags(), a.Identity.Backend)
 	root.Flags().Bool("version", false, "print the version of oaictl")
 	root.AddGroup(
 		&cobra.Group{ID: groupMain, Title: "Install:"},
@@ -53,28 +64,28 @@ and continues where things stand, from any machine.`,
 		&cobra.Group{ID: groupChange, Title: "Change:"},
 		&cobra.Group{ID: groupOffline, Title: "Without a service:"},
 	)
-	for _, add := range a.commands() {
+	for _, add := range commands(a) {
 		root.AddCommand(add)
 	}
 	for _, topic := range helpTopics() {
 		root.AddCommand(topic)
 	}
-	a.identity.inOwnWords(root)
-	a.registerCompletions(root)
+	a.Identity.InOwnWords(root)
+	registerCompletions(a, root)
 	return root
 }
 
 // commands is every verb, in groups.
-func (a *app) commands() []*cobra.Command {
+func commands(a *base.App) []*cobra.Command {
 	groups := []struct {
 		id       string
 		commands []*cobra.Command
 	}{
-		{groupMain, []*cobra.Command{a.createCommand(), a.addNodeCommand(nil), a.agentCommand(), a.planCommand(nil), a.waitCommand(nil)}},
-		{groupLook, []*cobra.Command{a.whyCommand(), a.getCommand(), a.describeCommand(), a.logsCommand(), a.downloadCommand()}},
-		{groupChange, []*cobra.Command{a.cancelCommand(), a.resetCommand(), a.deleteCommand()}},
+		{groupMain, []*cobra.Command{createCommand(a), create.NewAddNode(a), agent.NewCommand(a), create.NewPlan(a), create.NewWait(a)}},
+		{groupLook, []*cobra.Command{create.NewWhy(a), look.NewGet(a), look.NewDescribe(a), download.NewLogs(a), download.NewDownload(a)}},
+		{groupChange, []*cobra.Command{change.NewCancel(a), change.NewReset(a), change.NewDelete(a)}},
 		{groupOffline, []*cobra.Command{
-			a.validateCommand(nil), a.renderCommand(), a.convertCommand(), a.schemaCommand(), a.explainCommand(nil), a.isoCommand(), a.simulatorCommand(), a.versionCommand(), a.completionCommand(),
+			file.NewValidate(a), file.NewRender(a), file.NewConvert(a), file.NewSchema(a), file.NewExplain(a), isoCommand(a), simulator.NewCommand(a), versionCommand(a), completionCommand(a),
 		}},
 	}
 	var all []*cobra.Command
@@ -87,9 +98,12 @@ func (a *app) commands() []*cobra.Command {
 	return all
 }
 
-// group is a command that only holds others.
-func group(use, short string, commands ...*cobra.Command) *cobra.Command {
-	command := &cobra.Command{Use: use, Short: short, Args: cobra.ArbitraryArgs, RunE: unknownSubcommand}
-	command.AddCommand(commands...)
+func createCommand(a *base.App) *cobra.Command {
+	return base.Group("create", "Create a cluster, or the images that its machines boot", create.NewCluster(a), media.NewCreateImages(a))
+}
+
+func isoCommand(a *base.App) *cobra.Command {
+	command := iso.NewCommand(a)
+	command.AddCommand(media.NewServe(a))
 	return command
 }

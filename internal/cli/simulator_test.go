@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/streams"
 	"github.com/oaictl/oaictl/pkg/install"
 )
@@ -49,9 +50,9 @@ func begin(t *testing.T, arguments ...string) (out, problems *spoken, end func()
 	t.Helper()
 	out, problems = &spoken{}, &spoken{}
 	ctx, stop := context.WithCancelCause(t.Context())
-	a := newApp(identify(append([]string{"oaictl"}, arguments...)), streams.Streams{In: strings.NewReader(""), Out: out, Err: problems}, streams.Env{"TERM": "dumb"})
+	a := base.New(base.Identify(append([]string{"oaictl"}, arguments...)), streams.Streams{In: strings.NewReader(""), Out: out, Err: problems}, streams.Env{"TERM": "dumb"})
 	ended := make(chan int, 1)
-	go func() { ended <- a.main(ctx) }()
+	go func() { ended <- execute(ctx, a) }()
 	end = sync.OnceValue(func() int {
 		stop(&install.Interrupt{Signal: "terminated", Code: install.CodeTerminated})
 		return <-ended
@@ -118,8 +119,8 @@ func TestServeChecksItsCertificate(t *testing.T) {
 	defer taken.Close()
 	var out, problems strings.Builder
 	arguments := []string{"oaictl", "simulator", "serve", "--listen", taken.Addr().String(), "--tls-cert", "nowhere.pem", "--tls-key", "nowhere.key"}
-	a := newApp(identify(arguments), streams.Streams{In: strings.NewReader(""), Out: &out, Err: &problems}, streams.Env{})
-	if code := a.main(t.Context()); code != 2 || !strings.Contains(problems.String(), "nowhere.pem: no such file") || out.String() != "" {
+	a := base.New(base.Identify(arguments), streams.Streams{In: strings.NewReader(""), Out: &out, Err: &problems}, streams.Env{})
+	if code := execute(t.Context(), a); code != 2 || !strings.Contains(problems.String(), "nowhere.pem: no such file") || out.String() != "" {
 		t.Errorf("code %d, said %q and %q", code, out.String(), problems.String())
 	}
 }

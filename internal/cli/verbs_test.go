@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/streams"
 	"github.com/oaictl/oaictl/pkg/install"
 )
@@ -333,10 +334,10 @@ func (s *stuckImage) OpenISO(context.Context, string, int64) (io.ReadCloser, int
 }
 
 func TestAge(t *testing.T) {
-	a := newApp(identify(nil), streams.Streams{OutTTY: true}, nil)
-	a.clock = &frozen{now: noon()}
+	a := base.New(base.Identify(nil), streams.Streams{OutTTY: true}, nil)
+	a.Clock = &frozen{now: noon()}
 	at := noon().Add(-3 * time.Minute)
-	if got := a.when(&at); got != "3m ago" {
+	if got := a.When(&at); got != "3m ago" {
 		t.Errorf("on a terminal: %q", got)
 	}
 }

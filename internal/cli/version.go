@@ -2,76 +2,27 @@ package cli
 
 import (
 	"fmt"
-	"io"
-	"runtime"
-	"runtime/debug"
 
 	"github.com/spf13/cobra"
 
+	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/printer"
 )
 
-// buildInfo is what `version` says. It is the JSON form too.
-type buildInfo struct {
-	Version  string `json:"version"`
-	Commit   string `json:"commit,omitempty"`
-	Date     string `json:"date,omitempty"`
-	Modified bool   `json:"modified,omitempty"`
-	Go       string `json:"go"`
-	Platform string `json:"platform"`
-}
-
-func (a *app) versionCommand() *cobra.Command {
+func versionCommand(a *base.App) *cobra.Command {
 	return &cobra.Command{
 		Use:         "version",
 		Short:       "Print the version of oaictl",
 		Example:     "  oaictl version\n  oaictl version -o json",
-		Args:        noArguments,
-		Annotations: map[string]string{bare: "true"},
+		Args:        base.NoArguments,
+		Annotations: map[string]string{base.NoConfig: "true"},
 		RunE: func(*cobra.Command, []string) error {
-			info := readBuildInfo()
-			return a.print(printer.Result{
+			info := base.ReadBuildInfo()
+			return a.Print(printer.Result{
 				Data:  info,
 				Names: []string{info.Version},
-				Text: func(w io.Writer) error {
-					_, err := fmt.Fprintln(w, info)
-					return err
-				},
+				Text:  func() string { return fmt.Sprintln(info) },
 			})
 		},
 	}
-}
-
-// readBuildInfo reads what the linker noted: the module's version and the
-// commit that it was built from.
-func readBuildInfo() buildInfo {
-	info := buildInfo{Version: "unknown", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
-	build, ok := debug.ReadBuildInfo()
-	if !ok {
-		return info
-	}
-	info.Version = build.Main.Version
-	for _, setting := range build.Settings {
-		switch setting.Key {
-		case "vcs.revision":
-			info.Commit = setting.Value
-		case "vcs.time":
-			info.Date = setting.Value
-		case "vcs.modified":
-			info.Modified = setting.Value == "true"
-		}
-	}
-	return info
-}
-
-func (b buildInfo) String() string {
-	text := "oaictl " + b.Version
-	if b.Commit != "" {
-		text += fmt.Sprintf(" (%.12s", b.Commit)
-		if b.Date != "" {
-			text += ", " + b.Date
-		}
-		text += ")"
-	}
-	return text + fmt.Sprintf(" %s %s", b.Go, b.Platform)
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/streams"
 	"github.com/oaictl/oaictl/pkg/install"
 )
@@ -21,11 +22,11 @@ func waitFor(t *testing.T, every string, looks ...install.Cluster) (took time.Du
 	}
 	var problems strings.Builder
 	words := []string{"oaictl", "wait", "c1", "--for", "installed", "--timeout", "3s", "--poll-interval", every}
-	a := newApp(identify(words), streams.Streams{Out: io.Discard, Err: &problems}, streams.Env{"OAICTL_SERVICE_URL": "http://fake", "TERM": "dumb"})
-	a.clock = &frozen{now: noon()}
-	a.connect = func(context.Context, line) (remote, error) { return service, nil }
-	code = a.main(t.Context())
-	return a.clock.Now().Sub(noon()), code, problems.String()
+	a := base.New(base.Identify(words), streams.Streams{Out: io.Discard, Err: &problems}, streams.Env{"OAICTL_SERVICE_URL": "http://fake", "TERM": "dumb"})
+	a.Clock = &frozen{now: noon()}
+	a.Connect = func(context.Context, base.ClientConfig) (install.Backend, error) { return service, nil }
+	code = execute(t.Context(), a)
+	return a.Clock.Now().Sub(noon()), code, problems.String()
 }
 
 // TestWaitKeepsToItsTime also where looks are further apart than that.

@@ -97,3 +97,41 @@ func KindOf(object schema.GroupKind) (Kind, bool) {
 	}
 	return Kind{}, false
 }
+
+// ClusterDeployments are Hive's clusters.
+func ClusterDeployments() schema.GroupVersionResource { return resource(KindClusterDeployment) }
+
+// ClusterImageSets are the releases that a hub offers.
+func ClusterImageSets() schema.GroupVersionResource { return resource(KindClusterImageSet) }
+
+// AgentClusterInstalls say how clusters are installed.
+func AgentClusterInstalls() schema.GroupVersionResource { return resource(KindAgentClusterInstall) }
+
+// InfraEnvs are discovery images.
+func InfraEnvs() schema.GroupVersionResource { return resource(KindInfraEnv) }
+
+// NMStateConfigs are the static networks of hosts.
+func NMStateConfigs() schema.GroupVersionResource { return resource(KindNMStateConfig) }
+
+// Agents are the hosts that registered; the service makes them.
+func Agents() schema.GroupVersionResource { return resource(KindAgent) }
+
+// AgentClassifications label hosts by their inventory.
+func AgentClassifications() schema.GroupVersionResource { return resource(KindAgentClassification) }
+
+// AgentServiceConfigs describe the service itself; there is one, named agent.
+func AgentServiceConfigs() schema.GroupVersionResource { return resource(KindAgentServiceConfig) }
+
+// BareMetalHosts are machines with their BMCs.
+func BareMetalHosts() schema.GroupVersionResource { return resource(KindBareMetalHost) }
+
+// Secrets are Kubernetes' own.
+func Secrets() schema.GroupVersionResource { return resource(KindSecret) }
+
+// ConfigMaps are Kubernetes' own.
+func ConfigMaps() schema.GroupVersionResource { return resource(KindConfigMap) }
+
+// Namespaces are Kubernetes' own.
+func Namespaces() schema.GroupVersionResource { return resource(KindNamespace) }
+
+func resource(kind string) schema.GroupVersionResource { return named(kind).GroupVersionResource() }

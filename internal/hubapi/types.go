@@ -1,19 +1,24 @@
+// Package hubapi holds the names of a hub: the kinds that an assisted-service
+// which runs as an operator works on, and the labels, annotations, conditions
+// and reasons by which it and its neighbours (Hive, the Bare Metal Operator)
+// speak. The objects themselves are in the packages below, one an API group.
+//
+// The types are our own: those that the operators publish bring along, beside
+// the fields, a controller framework and the service's whole REST model, and the
+// published agent-install types know less than today's service.
 package hubapi
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 // LocalReference names an object of the same namespace.
 type LocalReference struct {
-	// +optional
 	Name string `json:"name,omitempty"`
 }
 
 // Reference names an object of any namespace. The service binds hosts to
 // clusters by it (ClusterReference).
 type Reference struct {
-	// +optional
-	Name string `json:"name,omitempty"`
-	// +optional
+	Name      string `json:"name,omitempty"`
 	Namespace string `json:"namespace,omitempty"`
 }
 
@@ -28,11 +33,9 @@ type FullReference struct {
 type Condition struct {
 	Type string `json:"type"`
 	// Status is True, False or Unknown.
-	Status metav1.ConditionStatus `json:"status"`
-	// +optional
-	Reason string `json:"reason,omitempty"`
-	// +optional
-	Message string `json:"message,omitempty"`
+	Status  metav1.ConditionStatus `json:"status"`
+	Reason  string                 `json:"reason,omitempty"`
+	Message string                 `json:"message,omitempty"`
 	// LastTransitionTime is when Status changed last.
 	// +optional
 	LastTransitionTime metav1.Time `json:"lastTransitionTime,omitzero"`
@@ -67,12 +70,28 @@ type Validations map[string][]Validation
 
 // Proxy is how the outside is reached.
 type Proxy struct {
-	// +optional
-	HTTPProxy string `json:"httpProxy,omitempty"`
-	// +optional
+	HTTPProxy  string `json:"httpProxy,omitempty"`
 	HTTPSProxy string `json:"httpsProxy,omitempty"`
 	// NoProxy are hosts and networks that are reached without it, with commas
 	// between them.
-	// +optional
 	NoProxy string `json:"noProxy,omitempty"`
 }
+
+// Keys in the Secrets and ConfigMaps of a hub.
+const (
+	KeyPullSecret = ".dockerconfigjson"
+	// KeyKubeconfig is in the Secret <ClusterDeployment>-admin-kubeconfig.
+	KeyKubeconfig = "kubeconfig"
+	// KeyUsername and KeyPassword are in the Secret
+	// <ClusterDeployment>-admin-password, and in BMC and fencing Secrets.
+	KeyUsername = "username"
+	KeyPassword = "password"
+	// KeyFencingAddress and KeyFencingVerify are in a fencing Secret.
+	KeyFencingAddress = "address"
+	KeyFencingVerify  = "certificateVerification"
+	KeyIgnitionToken  = "ignition-token"
+	// KeyIgnitionCA is in the Secret of an Ignition endpoint's CA.
+	KeyIgnitionCA = "tls.crt"
+	// KeyRegistriesConf is in the ConfigMap of a mirror.
+	KeyRegistriesConf = "registries.conf"
+)

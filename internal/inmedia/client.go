@@ -23,7 +23,7 @@ type Service interface {
 	ListClusters(ctx context.Context) ([]install.Cluster, error)
 	ListInfraEnvs(ctx context.Context, clusterID string) ([]install.InfraEnv, error)
 	ListHosts(ctx context.Context, infraEnvID string) ([]install.Host, error)
-	Manifests(ctx context.Context, clusterID string, system bool) ([]rest.Manifest, error)
+	Manifests(ctx context.Context, clusterID string, system bool) ([]install.Manifest, error)
 	DownloadManifest(ctx context.Context, clusterID, folder, name string, out io.Writer) error
 	UploadManifest(ctx context.Context, clusterID, folder, name string, content []byte) error
 	BindHost(ctx context.Context, infraEnvID, hostID, clusterID string) error

@@ -17,7 +17,6 @@ import (
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/release"
-	"github.com/oaictl/oaictl/pkg/install/rest"
 )
 
 // RegisterCluster makes the cluster of the medium, if the service has none, and
@@ -199,7 +198,7 @@ func (c *Client) uploadManifests(ctx context.Context, cluster *install.Cluster, 
 	}
 	var absent []extraManifest
 	for _, m := range extra {
-		there := slices.ContainsFunc(listed, func(l rest.Manifest) bool { return l.Folder == extraFolder && l.Name == m.name })
+		there := slices.ContainsFunc(listed, func(l install.Manifest) bool { return l.Folder == extraFolder && l.Name == m.name })
 		if !there {
 			absent = append(absent, m)
 			continue

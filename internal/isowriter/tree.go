@@ -18,7 +18,6 @@ type node struct {
 	dirs [treeCount]directory // of a directory
 }
 
-// directory is where one tree describes a directory.
 type directory struct {
 	lba    uint32
 	size   int // bytes of records
@@ -93,7 +92,6 @@ func (n *node) directories(tree int) []*node {
 	return all
 }
 
-// files lists the files below n by path.
 func (n *node) files() []*node {
 	var all []*node
 	for _, c := range n.sortedBy(func(c *node) string { return c.name }) {

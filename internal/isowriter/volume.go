@@ -83,7 +83,6 @@ func (v Volume) Write() (*Image, error) {
 	return im, nil
 }
 
-// plan gives every structure its place.
 func (v Volume) plan() (*layout, error) {
 	l := &layout{Volume: v, descriptors: 2}
 	if len(v.Boot) > 0 {

@@ -146,7 +146,6 @@ func (b builder) buildOne(ctx context.Context, p program, target, version string
 	return os.Rename(name, target)
 }
 
-// unfinished ends the name of a program that is being built.
 const unfinished = ".unfinished"
 
 // linkerFlags stamp a version into the programs: clients look at it.
@@ -170,7 +169,6 @@ func kindly(command string, args ...string) (string, []string) {
 	return command, args
 }
 
-// run runs a command in the module of the programs, and gives what it says.
 func (b builder) run(ctx context.Context, name string, args ...string) (string, error) {
 	command := exec.CommandContext(ctx, name, args...)
 	command.Dir = b.module

@@ -1,3 +1,11 @@
+// Package kubetest runs a real hub for tests: etcd, kube-apiserver and
+// kube-controller-manager on loopback, with the CustomResourceDefinitions that an
+// assisted-service works on, and kubectl beside them.
+//
+// The programs are built from Go modules (test/tools/kubernetes), once for each
+// version of them and of Go, and kept outside the tree. Building them takes five
+// minutes and more on two cores; `go run ./internal/kubetest/build` does it ahead
+// of the tests, and `go run ./internal/kubetest/serve` starts a hub to try things out.
 package kubetest
 
 import (
@@ -7,10 +15,12 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
@@ -33,7 +43,6 @@ type Cluster struct {
 	scratch     *scratch
 }
 
-// apiServer is the name of the API server's program.
 const apiServer = "kube-apiserver"
 
 // startTimeout is how long one program may take until it answers, on a machine
@@ -147,7 +156,6 @@ func (c *Cluster) start(ctx context.Context) error {
 	return c.controllers.ready(ctx, c.Client)
 }
 
-// environment is how envtest starts etcd and the API server.
 func (c *Cluster) environment(ctx context.Context, crds string) (*envtest.Environment, error) {
 	etcd, err := c.program(ctx, "etcd")
 	if err != nil {
@@ -220,7 +228,6 @@ func (c *Cluster) Up(t testing.TB) {
 	}
 }
 
-// stop ends all programs and removes what they wrote.
 func (c *Cluster) stop() error {
 	var problems []error
 	if c.controllers != nil {
@@ -232,17 +239,56 @@ func (c *Cluster) stop() error {
 	return errors.Join(append(problems, c.scratch.remove())...)
 }
 
-// poll asks until there is no error any more, or for startTimeout.
 func poll(ctx context.Context, what string, ask func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, startTimeout)
-	defer cancel()
-	for {
-		err := ask(ctx)
-		if err == nil {
-			return nil
-		}
-		if clock.Real().Sleep(ctx, 20*time.Millisecond) != nil {
-			return fmt.Errorf("waiting for %s: %w", what, err)
-		}
+	var err error
+	if wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, startTimeout, true, func(ctx context.Context) (bool, error) {
+		err = ask(ctx)
+		return err == nil, nil
+	}) != nil {
+		return fmt.Errorf("waiting for %s: %w", what, err)
 	}
+	return nil
 }
+
+// Shared is one hub for all tests of a package, started by the first that asks.
+// Its zero value is ready:
+//
+//	var hub kubetest.Shared
+//
+//	func TestMain(m *testing.M) { os.Exit(hub.Run(m)) }
+//
+//	func TestSomething(t *testing.T) { c := hub.Start(t) … }
+type Shared struct {
+	mu      sync.Mutex
+	cluster *Cluster
+	err     error
+}
+
+// Start is the hub. Where there is none, each test is skipped or fails with the
+// same reason.
+func (s *Shared) Start(t testing.TB) *Cluster {
+	t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.cluster == nil && s.err == nil {
+		s.cluster, s.err = start(t)
+	}
+	if s.err != nil {
+		giveUp(t, s.err)
+	}
+	return s.cluster
+}
+
+// Run runs the tests of a package, stops the hub if one was started, and gives the
+// code to exit with.
+func (s *Shared) Run(m *testing.M) int {
+	code := m.Run()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.cluster != nil && s.cluster.stop() != nil && code == 0 {
+		code = 1
+	}
+	return code
+}
+
+//go:generate ../../test/crds/generate

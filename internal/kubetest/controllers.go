@@ -5,32 +5,25 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"errors"
 	"fmt"
-	"math/big"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
-
-	"github.com/oaictl/oaictl/internal/clock"
+	"k8s.io/client-go/util/cert"
+	"k8s.io/client-go/util/keyutil"
 )
 
-// controllers is a running kube-controller-manager.
 type controllers struct {
 	command *exec.Cmd
 	log     string        // file
 	ended   chan struct{} // closed when the process has
 }
 
-// startControllers starts those controllers that something here depends on.
 func startControllers(ctx context.Context, c *Cluster) (*controllers, error) {
 	kubeconfig := filepath.Join(c.scratch.folder, "controllers.kubeconfig")
 	if err := writeKubeconfig(kubeconfig, c.Config); err != nil {
@@ -93,30 +86,20 @@ func (k *controllers) stop() error {
 	return err
 }
 
-// writeCA writes the authority that signs certificate requests.
 func writeCA(folder string) (certificate, key string, err error) {
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return "", "", err
 	}
-	now := clock.Real().Now()
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "kubetest"},
-		NotBefore: now.Add(-time.Hour), NotAfter: now.Add(24 * time.Hour),
-		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
-	}
-	signed, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
+	ca, err := cert.NewSelfSignedCACert(cert.Config{CommonName: "kubetest"}, private)
 	if err != nil {
 		return "", "", err
 	}
-	encoded, err := x509.MarshalECPrivateKey(private)
+	encoded, err := keyutil.MarshalPrivateKeyToPEM(private)
 	if err != nil {
 		return "", "", err
 	}
 	certificate, key = filepath.Join(folder, "signing.crt"), filepath.Join(folder, "signing.key")
-	err = errors.Join(
-		os.WriteFile(certificate, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: signed}), 0o600),
-		os.WriteFile(key, pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: encoded}), 0o600),
-	)
-	return certificate, key, err
+	chain, err := cert.EncodeCertificates(ca)
+	return certificate, key, errors.Join(err, cert.WriteCert(certificate, chain), keyutil.WriteKey(key, encoded))
 }

@@ -9,6 +9,10 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
+
+	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/filelock"
 )
 
 // program is the path of a script that starts a program and leaves its process id
@@ -47,4 +51,121 @@ func (c *Cluster) kill(name string) error {
 		return err
 	}
 	return os.Remove(file)
+}
+
+// root is the folder of oaictl's go.mod, at or above the working folder, which for
+// a test is that of its package.
+func root() (string, error) {
+	folder, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for {
+		content, err := os.ReadFile(filepath.Join(folder, "go.mod"))
+		if err == nil && strings.HasPrefix(string(content), "module github.com/oaictl/oaictl\n") {
+			return folder, nil
+		}
+		above := filepath.Dir(folder)
+		if above == folder {
+			return "", errors.New("not inside of oaictl's source tree")
+		}
+		folder = above
+	}
+}
+
+// scratch is the folder of a hub's data, certificates and logs: some hundred
+// megabytes. A test that is killed cannot remove it; the next one does, which knows
+// by a lock that its owner is gone.
+type scratch struct {
+	folder string
+	owner  *os.File // locked as long as the process lives
+}
+
+const (
+	scratchName = "oaictl-kubetest-"
+	ownerName   = "owner"
+)
+
+// newScratch makes a folder within another, and removes those there that were left
+// behind.
+func newScratch(within string) (*scratch, error) {
+	abandoned, err := filepath.Glob(filepath.Join(within, scratchName+"*", ownerName))
+	if err != nil {
+		return nil, err
+	}
+	for _, owner := range abandoned {
+		if err := removeAbandoned(owner); err != nil {
+			return nil, err
+		}
+	}
+	folder, err := os.MkdirTemp(within, scratchName)
+	if err != nil {
+		return nil, err
+	}
+	s := &scratch{folder: folder}
+	if err := s.own(); err != nil {
+		return nil, errors.Join(err, s.remove())
+	}
+	return s, nil
+}
+
+// own locks the folder. The lock has its name only when it is held, for whoever
+// looks for those that are not.
+func (s *scratch) own() error {
+	var err error
+	if s.owner, err = os.CreateTemp(s.folder, ownerName+"-"); err != nil {
+		return err
+	}
+	if _, err := filelock.Try(s.owner, true); err != nil {
+		return err
+	}
+	return os.Rename(s.owner.Name(), filepath.Join(s.folder, ownerName))
+}
+
+func (s *scratch) remove() error {
+	err := os.RemoveAll(s.folder)
+	if s.owner != nil {
+		err = errors.Join(err, s.owner.Close())
+	}
+	return err
+}
+
+// removeAbandoned removes a folder that nobody has locked. Another user's, and one
+// that somebody else is just removing, are left alone.
+func removeAbandoned(owner string) error {
+	file, err := os.Open(owner)
+	if errors.Is(err, os.ErrNotExist) || errors.Is(err, os.ErrPermission) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	if free, err := filelock.Try(file, true); err != nil || !free {
+		return err
+	}
+	return os.RemoveAll(filepath.Dir(owner))
+}
+
+// lock waits until no other process holds the lock of that name. It is let go when
+// a process ends, however it ends.
+func lock(ctx context.Context, name string) (func(), error) {
+	file, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		got, err := filelock.Try(file, true)
+		if got {
+			return func() { file.Close() }, nil
+		}
+		if err != nil {
+			file.Close()
+			return nil, err
+		}
+		if err := clock.Real().Sleep(ctx, 200*time.Millisecond); err != nil {
+			file.Close()
+			return nil, err
+		}
+	}
 }

@@ -1,9 +1,11 @@
 package kubetest
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -119,11 +122,7 @@ func (c *Cluster) User(t testing.TB, name string, rules ...rbacv1.PolicyRule) *r
 // notice.
 func (c *Cluster) Grant(t testing.TB, config *rest.Config, user, namespace string, rules ...rbacv1.PolicyRule) {
 	t.Helper()
-	grant := c.grantEverywhere
-	if namespace != "" {
-		grant = c.grantIn
-	}
-	if err := grant(t, user, namespace, rules); err != nil {
+	if err := c.bind(t, user, namespace, rules); err != nil {
 		t.Fatalf("granting rights to %s: %v", user, err)
 	}
 	client, err := kubernetes.NewForConfig(config)
@@ -137,42 +136,27 @@ func (c *Cluster) Grant(t testing.TB, config *rest.Config, user, namespace strin
 	}
 }
 
-func subjects(user string) []rbacv1.Subject {
-	return []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: user}}
-}
-
-func (c *Cluster) grantEverywhere(t testing.TB, user, _ string, rules []rbacv1.PolicyRule) error {
+func (c *Cluster) bind(t testing.TB, user, namespace string, rules []rbacv1.PolicyRule) error {
 	rbac := c.Client.RbacV1()
 	role, err := rbac.ClusterRoles().Create(t.Context(),
 		&rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{GenerateName: "test-"}, Rules: rules}, metav1.CreateOptions{})
 	if err != nil {
 		return err
 	}
-	_, err = rbac.ClusterRoleBindings().Create(t.Context(), &rbacv1.ClusterRoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: role.Name}, Subjects: subjects(user),
-		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role.Name},
-	}, metav1.CreateOptions{})
-	c.afterwards(t, func(ctx context.Context) error {
-		return errors.Join(rbac.ClusterRoleBindings().Delete(ctx, role.Name, metav1.DeleteOptions{}),
-			rbac.ClusterRoles().Delete(ctx, role.Name, metav1.DeleteOptions{}))
-	})
-	return err
-}
-
-func (c *Cluster) grantIn(t testing.TB, user, namespace string, rules []rbacv1.PolicyRule) error {
-	rbac := c.Client.RbacV1()
-	role, err := rbac.Roles(namespace).Create(t.Context(),
-		&rbacv1.Role{ObjectMeta: metav1.ObjectMeta{GenerateName: "test-"}, Rules: rules}, metav1.CreateOptions{})
-	if err != nil {
-		return err
+	meta := metav1.ObjectMeta{Name: role.Name}
+	subjects := []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: user}}
+	ref := rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role.Name}
+	unbind := rbac.ClusterRoleBindings().Delete
+	if namespace == "" {
+		binding := &rbacv1.ClusterRoleBinding{ObjectMeta: meta, Subjects: subjects, RoleRef: ref}
+		_, err = rbac.ClusterRoleBindings().Create(t.Context(), binding, metav1.CreateOptions{})
+	} else {
+		unbind = rbac.RoleBindings(namespace).Delete
+		binding := &rbacv1.RoleBinding{ObjectMeta: meta, Subjects: subjects, RoleRef: ref}
+		_, err = rbac.RoleBindings(namespace).Create(t.Context(), binding, metav1.CreateOptions{})
 	}
-	_, err = rbac.RoleBindings(namespace).Create(t.Context(), &rbacv1.RoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: role.Name}, Subjects: subjects(user),
-		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: role.Name},
-	}, metav1.CreateOptions{})
 	c.afterwards(t, func(ctx context.Context) error {
-		return errors.Join(rbac.RoleBindings(namespace).Delete(ctx, role.Name, metav1.DeleteOptions{}),
-			rbac.Roles(namespace).Delete(ctx, role.Name, metav1.DeleteOptions{}))
+		return errors.Join(unbind(ctx, role.Name, metav1.DeleteOptions{}), rbac.ClusterRoles().Delete(ctx, role.Name, metav1.DeleteOptions{}))
 	})
 	return err
 }
@@ -202,4 +186,38 @@ func allowed(ctx context.Context, client kubernetes.Interface, namespace string,
 		}
 	}
 	return nil
+}
+
+// DocumentedRole is what a file in docs, such as hub-role.yaml, allows: in a namespace
+// by its Roles, and in the hub as a whole by its ClusterRoles.
+func DocumentedRole(t testing.TB, file string) (within, wide []rbacv1.PolicyRule) {
+	t.Helper()
+	tree, err := root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(filepath.Join(tree, "docs", file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(data), 4096); ; {
+		var object struct {
+			Kind  string              `json:"kind"`
+			Rules []rbacv1.PolicyRule `json:"rules"`
+		}
+		err := decoder.Decode(&object)
+		switch {
+		case errors.Is(err, io.EOF):
+			if len(wide) == 0 {
+				t.Fatalf("docs/%s has no ClusterRole", file)
+			}
+			return within, wide
+		case err != nil:
+			t.Fatalf("reading docs/%s: %v", file, err)
+		case object.Kind == "Role":
+			within = append(within, object.Rules...)
+		case object.Kind == "ClusterRole":
+			wide = append(wide, object.Rules...)
+		}
+	}
 }

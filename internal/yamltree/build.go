@@ -9,7 +9,6 @@ import (
 	"github.com/goccy/go-yaml/ast"
 )
 
-// builder turns the library's syntax tree into nodes.
 type builder struct {
 	version11 bool
 	anchors   map[string]*Node
@@ -144,7 +143,6 @@ func (b *builder) fillMap(n *Node, values []*ast.MappingValueNode, depth int) {
 	}
 }
 
-// merge adds the entries of a map that are not there yet.
 func (b *builder) merge(n, from *Node, seen map[string]Place) {
 	if b.merged += len(from.Entries); b.merged > maxNodes {
 		n.size = maxNodes + 1

@@ -10,7 +10,6 @@ import (
 	"unicode/utf8"
 )
 
-// notText is what is wrong with a file that is no text in UTF-8.
 func notText(data string) (Problem, bool) {
 	if utf8.ValidString(data) && strings.IndexByte(data, 0) < 0 {
 		return Problem{}, false
@@ -40,7 +39,6 @@ type mistaken struct {
 	said  string
 }
 
-// problem is the likeliest mistake, or what the library says.
 func (m mistaken) problem() Problem {
 	for _, find := range []func(mistaken) (Problem, bool){
 		mistaken.conflict, mistaken.blank, mistaken.template, mistaken.wideColon, mistaken.unclosed, mistaken.reserved, mistaken.escape,
@@ -54,7 +52,6 @@ func (m mistaken) problem() Problem {
 	return Problem{At: m.at, Message: "is not valid YAML: " + m.said}
 }
 
-// line is a line by its number, "" where there is none.
 func (m mistaken) line(number int) string {
 	if number < 1 || number > len(m.lines) {
 		return ""
@@ -139,7 +136,6 @@ func (m mistaken) wideColon() (Problem, bool) {
 	return Problem{}, false
 }
 
-// unclosed finds quotation marks and brackets that are opened and never closed.
 func (m mistaken) unclosed() (Problem, bool) {
 	switch {
 	case m.says("end token '}'", "could not find flow map"):

@@ -12,7 +12,6 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// byteOrderMark begins a file that some editors have written.
 const byteOrderMark = "\ufeff"
 
 // Options are how YAML is read.

@@ -48,7 +48,6 @@ func isWord(text string, words ...string) bool {
 	})
 }
 
-// floats matches numbers with a fraction or an exponent.
 var floats = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$`)
 })

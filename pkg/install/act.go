@@ -47,7 +47,7 @@ func (r *run) act(ctx context.Context, actions []Action) int {
 
 // one carries out one action and tells of it.
 func (r *run) one(ctx context.Context, a Action) error {
-	err := r.Installer.act(ctx, r.desired, r.latest.Observed, a, r.tell)
+	err := r.Client.act(ctx, r.desired, r.latest.Observed, a, r.tell)
 	if context.Cause(ctx) != nil && err != nil {
 		return err // the run is being left; nothing was refused
 	}

@@ -36,24 +36,24 @@ func (p *planner) decide() {
 		p.plan.Actions = nil
 		p.wait(Wait{Key: "service/answer", Scope: ScopeCluster, For: "the service to answer: " + p.observed.Stale, Who: WhoService})
 	case len(p.plan.Blockers) > 0:
-	case p.spec.Imported() && (p.cluster == nil || p.cluster.Unmarked || p.cluster.State.beforeInstall()):
+	case p.spec.Imported() && (p.cluster == nil || p.cluster.Unmarked || p.cluster.State.BeforeInstall()):
 		p.importCluster()
-	case p.desired.Options.AddNodes && (p.cluster == nil || p.cluster.State.beforeInstall()):
+	case p.desired.Options.AddNodes && (p.cluster == nil || p.cluster.State.BeforeInstall()):
 		p.notInstalled()
 	case p.cluster == nil:
 		p.register()
 	case p.cluster.State == ClusterUnknown:
 		p.end(VerdictUnknown, fmt.Sprintf("the service says that the cluster is %q, which this oaictl does not know", p.cluster.Status), "oaictl version")
-	case p.cluster.State.beforeInstall() && p.preparationCancelled():
+	case p.cluster.State.BeforeInstall() && p.preparationCancelled():
 		p.end(VerdictCancelled, "the installation was cancelled while it was being prepared, so that nothing was installed", "run the same command again, which starts it anew")
-	case p.cluster.State.beforeInstall():
+	case p.cluster.State.BeforeInstall():
 		p.beforeInstall()
 		p.retireMedia()
-	case p.cluster.State.running():
+	case p.cluster.State.Running():
 		p.adopt()
 		p.running()
 		p.retireMedia()
-	case p.cluster.State.installed():
+	case p.cluster.State.Installed():
 		p.adopt()
 		p.installed()
 		p.recorded()

@@ -73,7 +73,7 @@ func (p *planner) withdrawInfraEnv(env InfraEnv, reason string) {
 // part in who boots which.
 func (p *planner) infraEnvPlans() ([]InfraEnvPlan, error) {
 	have := p.observed.InfraEnvs
-	if p.cluster != nil && p.cluster.State.installed() && !p.cluster.InstallCompleted.IsZero() {
+	if p.cluster != nil && p.cluster.State.Installed() && !p.cluster.InstallCompleted.IsZero() {
 		have = slices.DeleteFunc(slices.Clone(have), func(e InfraEnv) bool { return e.ClusterID != "" && p.madeLate(&e) })
 	}
 	plans, err := InfraEnvPlans(p.spec, have)
@@ -88,7 +88,7 @@ func (p *planner) infraEnvPlans() ([]InfraEnvPlan, error) {
 func (p *planner) liveSystem(settings Settings) {
 	switch {
 	case settings[setting.OSVersion] == "":
-	case p.spec.Spec.InfraEnv.Bind == spec.BindLate, p.cluster != nil && p.cluster.State.installed():
+	case p.spec.Spec.InfraEnv.Bind == spec.BindLate, p.cluster != nil && p.cluster.State.Installed():
 		delete(settings, setting.Version)
 	default:
 		delete(settings, setting.OSVersion)
@@ -197,7 +197,7 @@ func (p *planner) lasts(scope Scope, d setting.Difference) {
 // anew is the advice for a service that goes on with a setting: to make the cluster anew,
 // or to undo the change where the cluster is installed.
 func (p *planner) anew() string {
-	if p.cluster.State.installed() {
+	if p.cluster.State.Installed() {
 		return "undo the change: the service gives up what it has with the cluster only"
 	}
 	return "oaictl delete cluster " + p.name() + ", and then the same command again, which makes it anew"
@@ -219,7 +219,7 @@ func (p *planner) barredByImage(d setting.Difference) bool {
 // rivalKept stands in the way of a change that the service cannot take.
 func (p *planner) rivalKept(d setting.Difference, env *InfraEnv) {
 	rival, remedy := setting.RivalOf(d.Setting), p.anew()
-	if !p.cluster.State.installed() {
+	if !p.cluster.State.Installed() {
 		remedy = "undo the change, or " + remedy
 	}
 	p.block(Blocker{
@@ -349,7 +349,7 @@ func (p *planner) usableImage(env *InfraEnv) {
 func (p *planner) bootedFrom(id string) []string {
 	var names []string
 	for _, h := range p.matches.part {
-		if h.InfraEnvID == id && (!p.cluster.State.installed() || membershipOf(h) == joining) {
+		if h.InfraEnvID == id && (!p.cluster.State.Installed() || membershipOf(h) == joining) {
 			names = append(names, p.hostName(h))
 		}
 	}

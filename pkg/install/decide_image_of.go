@@ -4,7 +4,7 @@ import "slices"
 
 // envOf is the InfraEnv whose discovery image a host of the file boots next.
 func (p *planner) envOf(host string) (InfraEnv, bool) {
-	if p.cluster.State.installed() {
+	if p.cluster.State.Installed() {
 		if env := p.lateEnvOf(host); env != nil {
 			return *env, true
 		}

@@ -181,7 +181,7 @@ func outOfTime(desired *Desired, observed *Observed, plan *Plan, memory Memory, 
 	if memory.LastError != "" {
 		text += "; the last error: " + memory.LastError
 	}
-	if observed != nil && observed.Cluster != nil && observed.Cluster.State.running() {
+	if observed != nil && observed.Cluster != nil && observed.Cluster.State.Running() {
 		text += "; the installation goes on without oaictl"
 	}
 	return &Fault{Code: CodeTimeout, Op: desired.op(), On: desired.full(), Err: errors.New(text), Next: "run the same command again, which goes on from here"}

@@ -33,7 +33,7 @@ const (
 func (p *planner) toBoot(want *spec.Host) bool {
 	have := p.matches.byName[want.Name]
 	switch {
-	case p.cluster.State.beforeInstall():
+	case p.cluster.State.BeforeInstall():
 		return (have == nil || have.waitsForBoot()) && p.imagesReady()
 	case p.cluster.State == ClusterAddingHosts && p.desired.Options.AddNodes:
 		if !p.toAdd(want) {
@@ -54,7 +54,7 @@ func (h *Host) waitsForBoot() bool {
 // pastBoot says whether a host must not boot the discovery image again: it runs
 // from its disk or is about to, or nothing more is installed.
 func (p *planner) pastBoot(want *spec.Host) bool {
-	over := p.cluster.State.installed() && !p.desired.Options.AddNodes || p.cluster.State == ClusterFailed || p.cluster.State == ClusterCancelled
+	over := p.cluster.State.Installed() && !p.desired.Options.AddNodes || p.cluster.State == ClusterFailed || p.cluster.State == ClusterCancelled
 	have := p.matches.byName[want.Name]
 	switch {
 	case p.toBoot(want):

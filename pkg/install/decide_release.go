@@ -30,7 +30,7 @@ func (p *planner) onHold() bool {
 // Held is the wait for whoever holds the start besides oaictl itself, if somebody does
 // and the installation has not begun.
 func (c *Cluster) Held() (w Wait, is bool) {
-	if c.Hold == "" || !c.State.beforeInstall() {
+	if c.Hold == "" || !c.State.BeforeInstall() {
 		return Wait{}, false
 	}
 	return Wait{

@@ -20,11 +20,11 @@
 //   - [Machines], where there is one, is the plane of management controllers:
 //     the package [github.com/oaictl/oaictl/pkg/install/machine] boots the
 //     discovery image through them. Without it somebody else boots the machines.
-//   - [Installer] drives the loop: [Installer.Plan] looks once and decides,
-//     [Installer.Run] goes on until the cluster is installed, has failed or
-//     needs a person, [Installer.Detach] does what needs no waiting,
-//     [Installer.Wait] only looks, and [Installer.Explain] says what stands in the
-//     way. A loop of one's own has [Installer.Observe] and [Installer.Act].
+//   - [Client] drives the loop: [Client.Plan] looks once and decides,
+//     [Client.Run] goes on until the cluster is installed, has failed or
+//     needs a person, [Client.Detach] does what needs no waiting,
+//     [Client.Wait] only looks, and [Client.Explain] says what stands in the
+//     way. A loop of one's own has [Client.Observe] and [Client.Act].
 //
 // Nothing that is needed is remembered: a run that is interrupted, by
 // a context that ends or by a crash, undoes nothing, and the next run, on

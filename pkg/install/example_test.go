@@ -99,7 +99,7 @@ func (c *atOnce) Sleep(ctx context.Context, d time.Duration) error {
 }
 
 // A plan says what would be done next and writes nothing.
-func ExampleInstaller_Plan() {
+func ExampleClient_Plan() {
 	service := &labService{}
 	plan, _, err := install.New(service).Plan(context.Background(), lab())
 	if err != nil {
@@ -117,7 +117,7 @@ func ExampleInstaller_Plan() {
 
 // A run tells what happens by events, and ends with the cluster installed or
 // with the reason why not.
-func ExampleInstaller_Run() {
+func ExampleClient_Run() {
 	installer := install.New(&labService{},
 		install.WithClock(&atOnce{}),
 		install.WithEvents(func(e install.Event) {

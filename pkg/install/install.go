@@ -4,68 +4,13 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"maps"
 	"slices"
-	"time"
 
-	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
-
-// Installer drives the loop over one service. It is safe to use for several
-// clusters, one after the other or at once; events of clusters that run at once
-// come from several goroutines.
-type Installer struct {
-	service     Service
-	files       Files
-	machines    Machines
-	clock       Clock
-	emit        func(Event)
-	poll        time.Duration
-	timeout     time.Duration
-	userTimeout time.Duration
-}
-
-// Clock tells the time and waits for it to pass.
-type Clock interface {
-	Now() time.Time
-	// Sleep returns after d, or with the context's cause once ctx is done.
-	Sleep(ctx context.Context, d time.Duration) error
-}
-
-// Option changes how an Installer works.
-type Option func(*Installer)
-
-// WithFiles says where results are written. Without it none are.
-func WithFiles(files Files) Option { return func(i *Installer) { i.files = files } }
-
-// WithClock replaces the machine's clock.
-func WithClock(c Clock) Option { return func(i *Installer) { i.clock = c } }
-
-// WithEvents receives every event, one at a time and in order. The run waits
-// for receive to return.
-func WithEvents(receive func(Event)) Option { return func(i *Installer) { i.emit = receive } }
-
-// WithPollInterval fixes the time between observations. Zero lets it adapt,
-// between one second after a change and ten where nothing happens.
-func WithPollInterval(d time.Duration) Option { return func(i *Installer) { i.poll = d } }
-
-// WithTimeouts limits a run: total for all of it (exit code 8), user for
-// waiting for a person (exit code 9). Zero: no limit. Without it they are four
-// hours and one. Both are measured on the Installer's own clock.
-func WithTimeouts(total, user time.Duration) Option {
-	return func(i *Installer) { i.timeout, i.userTimeout = total, user }
-}
-
-// New returns an Installer for a service plane.
-func New(service Service, options ...Option) *Installer {
-	i := &Installer{service: service, clock: clock.Real(), emit: func(Event) {}, timeout: 4 * time.Hour, userTimeout: time.Hour}
-	for _, option := range options {
-		option(i)
-	}
-	return i
-}
 
 // Digest is the SHA-256 of data in hex, as Cluster.Manifests has it.
 func Digest(data []byte) string {
@@ -88,14 +33,14 @@ func (d *Desired) Query() Query {
 
 // Observe looks once at service, results and machines, as a loop of one's own does. prior
 // is the last observation, nil at first: with it, only what may have changed is read.
-func (i *Installer) Observe(ctx context.Context, desired *Desired, prior *Observed) (*Observed, error) {
-	began := i.clock.Now()
+func (client *Client) Observe(ctx context.Context, desired *Desired, prior *Observed) (*Observed, error) {
+	began := client.clock.Now()
 	query := desired.Query()
-	query.Detail, query.Poll = prior == nil || began.Sub(prior.detailed) >= detailInterval, i.poll
+	query.Detail, query.Poll = prior == nil || began.Sub(prior.detailed) >= detailInterval, client.poll
 	if prior != nil && prior.Cluster != nil {
 		query.ID = prior.Cluster.ID
 	}
-	observed, err := i.service.Observe(ctx, query, prior)
+	observed, err := client.Backend.Observe(ctx, query, prior)
 	if err != nil {
 		return nil, err
 	}
@@ -106,10 +51,10 @@ func (i *Installer) Observe(ctx context.Context, desired *Desired, prior *Observ
 	if !query.Detail {
 		observed.detailed = prior.detailed
 	}
-	if err := i.observeFiles(ctx, desired, observed); err != nil {
+	if err := client.observeFiles(ctx, desired, observed); err != nil {
 		return nil, err
 	}
-	if err := i.observeMachines(ctx, desired, prior, observed); err != nil {
+	if err := client.observeMachines(ctx, desired, prior, observed); err != nil {
 		return nil, err
 	}
 	return observed, nil
@@ -117,52 +62,81 @@ func (i *Installer) Observe(ctx context.Context, desired *Desired, prior *Observ
 
 // Act carries out one action of a plan that was decided on an observation, and does not
 // wait for what it starts.
-func (i *Installer) Act(ctx context.Context, desired *Desired, observed *Observed, action Action) error {
-	return i.act(ctx, desired, observed, action, func(e Event) {
+func (client *Client) Act(ctx context.Context, desired *Desired, observed *Observed, action Action) error {
+	return client.act(ctx, desired, observed, action, func(e Event) {
 		e.V, e.Cluster, e.Time, e.Severity = 1, desired.Spec.Metadata.Name, observed.At, SeverityInfo
-		i.emit(e)
+		client.emit(e)
 	})
 }
 
-func (i *Installer) act(ctx context.Context, desired *Desired, observed *Observed, a Action, tell func(Event)) error {
+func (client *Client) act(ctx context.Context, desired *Desired, observed *Observed, a Action, tell func(Event)) error {
 	present := desired.At(observed)
 	switch a.Kind {
 	case SaveNoIngress, SaveKubeconfig, SavePassword:
-		return i.saveResult(ctx, desired, observed, a, tell)
+		return client.saveResult(ctx, desired, observed, a, tell)
 	case RegisterCluster:
-		if err := i.claim(ctx, desired, "", tell); err != nil {
+		if err := client.claim(ctx, desired, "", tell); err != nil {
 			return err
 		}
 	}
 	if kinds[a.Kind].byBMC {
-		return i.machines.Act(ctx, present, observed, a)
+		return client.machines.Act(ctx, present, observed, a)
 	}
-	return i.service.Act(ctx, present, a)
+	return client.Backend.Act(ctx, present, a)
 }
 
-// Plan observes once and decides, and writes nothing. What it returns beside
-// the plan is what it decided on.
-func (i *Installer) Plan(ctx context.Context, desired *Desired) (Plan, *Observed, error) {
-	observed, err := i.Observe(ctx, desired, nil)
+// Plan observes once and decides, and writes nothing. Where a cluster would be registered, it
+// asks for what that would end with, too. What it returns beside the plan is what it decided on.
+func (client *Client) Plan(ctx context.Context, desired *Desired) (Plan, *Observed, error) {
+	observed, err := client.Observe(ctx, desired, nil)
 	if err != nil {
 		return Plan{}, nil, err
 	}
-	return Decide(i.limited(desired), observed, Memory{Started: observed.At}, observed.At), observed, nil
+	plan := Decide(client.limited(desired), observed, Memory{Started: observed.At}, observed.At)
+	if slices.ContainsFunc(plan.Actions, func(a Action) bool { return a.Kind == RegisterCluster }) {
+		err = client.unreleased(ctx, desired.Spec, &plan)
+	}
+	return plan, observed, err
+}
+
+// unreleased adds to a plan that there is no release to register the cluster with.
+func (client *Client) unreleased(ctx context.Context, c *spec.Cluster, plan *Plan) error {
+	err := client.CheckRelease(ctx, c)
+	fault, is := errors.AsType[*Fault](err)
+	if !is || fault.Code != CodeInput {
+		return err
+	}
+	field := "spec.openshift.version"
+	if c.Spec.OpenShift.ImageSet != "" {
+		field = "spec.openshift.imageSet"
+	}
+	plan.Blockers = append(plan.Blockers, Blocker{
+		Key: "cluster/release", Scope: ScopeCluster, Reason: "NoClusterImageSet", Cure: CureNow,
+		Message: fault.Err.Error(), Field: field, Remedy: fault.Next,
+	})
+	return nil
 }
 
 // Explain decides on an observation without anything remembered, to say what stands in
 // the way now, of one host alone where host is its id: machines are looked at where
 // desired names their BMCs, whose the cluster is does not matter, nor which results are
 // on disk. What it returns beside the plan is what it decided on.
-func (i *Installer) Explain(ctx context.Context, desired *Desired, observed *Observed, host string) (Plan, *Observed, error) {
+func (client *Client) Explain(ctx context.Context, desired *Desired, observed *Observed, host string) (Plan, *Observed, error) {
 	now, own := observed.taken(), *desired
 	if cluster := now.Cluster; cluster != nil {
 		own.Options.AddNodes = own.Options.AddNodes || cluster.State == ClusterAddingHosts && slices.ContainsFunc(now.Hosts, func(h Host) bool {
 			return h.Day2 && membershipOf(&h) != member
 		})
 	}
-	if err := i.observeMachines(ctx, &own, nil, now); err != nil {
+	if err := client.observeMachines(ctx, &own, nil, now); err != nil {
 		return Plan{}, nil, err
+	}
+	if client.files != nil && now.Cluster != nil {
+		kept, err := client.files.Observe(ctx, resultsOf(desired, now.Cluster.ID))
+		if err != nil {
+			return Plan{}, nil, err
+		}
+		now.Results.KubeconfigPath = kubeconfigPath(kept)
 	}
 	p := newPlanner(&own, now, Memory{}, now.At)
 	p.explains = true

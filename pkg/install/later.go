@@ -12,7 +12,7 @@ import (
 // node are none of it until it is installed (spec.Cluster.AtInstall). Where there
 // are none to leave out it is all that is desired.
 func (d *Desired) At(observed *Observed) *Desired {
-	if observed.Cluster != nil && observed.Cluster.State.installed() {
+	if observed.Cluster != nil && observed.Cluster.State.Installed() {
 		return d
 	}
 	first := d.Spec.AtInstall()

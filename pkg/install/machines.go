@@ -23,9 +23,11 @@ type Machines interface {
 	Act(ctx context.Context, desired *Desired, observed *Observed, action Action) error
 }
 
-// WithMachines gives the Installer a plane that boots machines by itself.
+// WithMachines gives the Client a plane that boots machines by itself.
 // Without it, hosts are waited for until somebody boots them.
-func WithMachines(machines Machines) Option { return func(i *Installer) { i.machines = machines } }
+func WithMachines(machines Machines) Option {
+	return func(client *Client) { client.machines = machines }
+}
 
 // MachineState is what is known of one machine through its BMC.
 type MachineState struct {
@@ -147,8 +149,8 @@ func bootedByBMC(c *spec.Cluster, h *spec.Host) bool {
 
 // observeMachines adds to an observation what the next decision needs of the
 // machines, and brings forward what was known of the others.
-func (i *Installer) observeMachines(ctx context.Context, desired *Desired, prior, observed *Observed) error {
-	if i.machines == nil || observed.Stale != "" {
+func (client *Client) observeMachines(ctx context.Context, desired *Desired, prior, observed *Observed) error {
+	if client.machines == nil || observed.Stale != "" {
 		return nil
 	}
 	observed.Machines = map[string]MachineState{}
@@ -162,7 +164,7 @@ func (i *Installer) observeMachines(ctx context.Context, desired *Desired, prior
 	if len(ask) == 0 {
 		return nil
 	}
-	states, err := i.machines.Observe(ctx, desired, observed, ask)
+	states, err := client.machines.Observe(ctx, desired, observed, ask)
 	if err != nil && (ctx.Err() != nil || forGood(err)) {
 		return err
 	}

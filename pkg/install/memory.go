@@ -109,7 +109,7 @@ func (m *Memory) Seen(observed *Observed, own time.Time) {
 	m.machines(observed)
 	// Another attempt to prepare is no cure of what preparations fail over: only an
 	// install that runs is.
-	if c := observed.Cluster; c == nil || !c.State.beforeInstall() && c.State != ClusterPreparing {
+	if c := observed.Cluster; c == nil || !c.State.BeforeInstall() && c.State != ClusterPreparing {
 		delete(m.Standing, keyPreparation)
 	}
 }

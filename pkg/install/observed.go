@@ -38,7 +38,7 @@ type Observed struct {
 	// stands here is the last answer.
 	Stale string
 
-	detailed time.Time    // when everything was read anew, on the Installer's clock
+	detailed time.Time    // when everything was read anew, on the Client's clock
 	known    *credentials // what the loop has read and saved of the service's results
 }
 
@@ -230,6 +230,9 @@ type Host struct {
 	Disk      string // id of the chosen installation disk
 }
 
+// DisplayName is what a person knows the host by: the name that it reports, or its id.
+func (h *Host) DisplayName() string { return cmp.Or(h.Hostname, h.ID) }
+
 // HostElsewhere is a machine that is bound to another cluster.
 type HostElsewhere struct {
 	Host
@@ -308,6 +311,8 @@ type Results struct {
 	NoIngress  bool // auth/kubeconfig-noingress
 	Kubeconfig bool // auth/kubeconfig
 	Password   bool // auth/kubeadmin-password
+	// KubeconfigPath is where a kubeconfig of the cluster lies; "" where none is known.
+	KubeconfigPath string
 }
 
 // host returns the observed host with the given ID, or nil.

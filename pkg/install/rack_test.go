@@ -11,7 +11,7 @@ import (
 )
 
 // rack is a world whose machines have BMCs: it models what they do when they
-// are told to, and is both planes of an Installer.
+// are told to, and is both planes of a Client.
 type rack struct {
 	*world
 	boxes map[string]*box

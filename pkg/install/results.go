@@ -1,9 +1,13 @@
 package install
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"sync"
+
+	"github.com/oaictl/oaictl/internal/names"
 )
 
 // credentials remembers of a run what the service's results are, so that each is
@@ -51,43 +55,53 @@ func resultsOf(desired *Desired, id string) ClusterRef {
 }
 
 // observeFiles reads which results are on disk, and are the service's.
-func (i *Installer) observeFiles(ctx context.Context, desired *Desired, observed *Observed) error {
+func (client *Client) observeFiles(ctx context.Context, desired *Desired, observed *Observed) error {
 	cluster := observed.Cluster
 	switch {
 	case cluster == nil:
 		return nil
-	case i.files == nil:
+	case client.files == nil:
 		observed.Results = Results{NoIngress: true, Kubeconfig: true, Password: true}
 		return nil
 	}
-	kept, err := i.files.Observe(ctx, resultsOf(desired, cluster.ID))
-	if err != nil || cluster.State.beforeInstall() { // what is there then is of an install before
+	kept, err := client.files.Observe(ctx, resultsOf(desired, cluster.ID))
+	if err != nil || cluster.State.BeforeInstall() { // what is there then is of an install before
 		return err
 	}
 	there := func(name string, offered bool) bool {
 		file, is := kept[name]
 		return is && observed.known.agrees(name, file, offered, func(name string) ([]byte, error) {
-			return i.service.Credential(ctx, cluster.ID, name)
+			return client.Credential(ctx, cluster.ID, name)
 		})
 	}
 	observed.Results = Results{
 		NoIngress: there(noIngressFile, cluster.NoIngress), Kubeconfig: there(kubeconfigFile, cluster.Kubeconfig),
-		Password: there(passwordFile, cluster.Kubeconfig),
+		Password: there(passwordFile, cluster.Kubeconfig), KubeconfigPath: kubeconfigPath(kept),
 	}
 	return nil
 }
 
+// kubeconfigPath is where a kubeconfig of the cluster lies.
+func kubeconfigPath(kept map[string]SavedResult) string {
+	return cmp.Or(kept[kubeconfigFile].Path, kept[noIngressFile].Path)
+}
+
+// kubeconfigFlag names the cluster's kubeconfig to a program, where one lies or will.
+func (p *planner) kubeconfigFlag() string {
+	return "--kubeconfig " + names.Quoted(cmp.Or(p.observed.Results.KubeconfigPath, p.name()+"/auth/"+kubeconfigFile))
+}
+
 // saveResult fetches a result and writes it. What lies in its place and is
 // another's is kept, and named.
-func (i *Installer) saveResult(ctx context.Context, desired *Desired, observed *Observed, a Action, tell func(Event)) error {
-	data, err := i.service.Credential(ctx, a.Target, a.Name)
+func (client *Client) saveResult(ctx context.Context, desired *Desired, observed *Observed, a Action, tell func(Event)) error {
+	data, err := client.Credential(ctx, a.Target, a.Name)
 	if err != nil {
 		return err
 	}
-	if err := i.claim(ctx, desired, a.Target, tell); err != nil {
+	if err := client.claim(ctx, desired, a.Target, tell); err != nil {
 		return err
 	}
-	aside, err := i.files.Save(ctx, resultsOf(desired, a.Target), a.Name, data)
+	aside, err := client.files.Save(ctx, resultsOf(desired, a.Target), a.Name, data)
 	if aside != "" {
 		tell(Event{Type: EventHint, Key: "cluster/results/" + a.Name, Reason: "ResultsPutAside", Message: "what lay where " + a.Name + " belongs is kept in " + aside})
 	}
@@ -101,19 +115,15 @@ func (i *Installer) saveResult(ctx context.Context, desired *Desired, observed *
 // is about to be registered: a run that is killed in between finds nothing there
 // that it would take for the new cluster's. The results of another cluster are
 // kept: the service may have forgotten a cluster that still runs.
-func (i *Installer) claim(ctx context.Context, desired *Desired, id string, tell func(Event)) error {
-	if i.files == nil {
+func (client *Client) claim(ctx context.Context, desired *Desired, id string, tell func(Event)) error {
+	if client.files == nil {
 		return nil
 	}
-	aside, err := i.files.Claim(ctx, resultsOf(desired, id), func(name string) ([]byte, error) {
+	aside, err := client.files.Claim(ctx, resultsOf(desired, id), func(name string) ([]byte, error) {
 		if id == "" {
 			return nil, nil
 		}
-		data, err := i.service.Credential(ctx, id, name)
-		if notThere(err) {
-			return nil, nil
-		}
-		return data, err
+		return client.offered(ctx, id, name)
 	})
 	if aside != "" {
 		tell(Event{Type: EventHint, Key: "cluster/results", Reason: "ResultsPutAside", Message: "the credentials of another cluster of this name are kept in " + aside})
@@ -121,9 +131,9 @@ func (i *Installer) claim(ctx context.Context, desired *Desired, id string, tell
 	return err
 }
 
-// notThere says whether the service has no such result, or has none yet.
+// notThere says whether the service has no such result, has none yet, or is older than its
+// name.
 func notThere(err error) bool {
-	const notFound, conflict = 404, 409
-	var fault *Fault
-	return errors.As(err, &fault) && (fault.Status == notFound || fault.Status == conflict)
+	fault, is := errors.AsType[*Fault](err)
+	return is && slices.Contains([]int{statusBadRequest, statusNotFound, statusConflict, statusUnprocessable}, fault.Status)
 }

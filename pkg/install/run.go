@@ -27,7 +27,7 @@ const (
 
 // run is one run of the loop.
 type run struct {
-	*Installer
+	*Client
 	desired *Desired
 	memory  Memory
 	noting  sync.Mutex // scopes are acted on side by side
@@ -62,22 +62,22 @@ func (r *run) tell(e Event) {
 // or needs a person for too long. The error of every unsuccessful end is a
 // *Fault whose Code is the exit code. When ctx ends, nothing is undone: a
 // later Run goes on from there.
-func (i *Installer) Run(ctx context.Context, desired *Desired) (Result, error) {
-	return i.newRun(desired).loop(ctx, nil, false)
+func (client *Client) Run(ctx context.Context, desired *Desired) (Result, error) {
+	return client.newRun(desired).loop(ctx, nil, false)
 }
 
 // Detach carries out every action that needs no waiting and leaves: the waits
 // and blockers of the result's plan say what is left. Its error is nil even
 // where a person is needed, but not where the install has failed, nor where an
 // action was refused.
-func (i *Installer) Detach(ctx context.Context, desired *Desired) (Result, error) {
-	return i.newRun(desired).loop(ctx, nil, true)
+func (client *Client) Detach(ctx context.Context, desired *Desired) (Result, error) {
+	return client.newRun(desired).loop(ctx, nil, true)
 }
 
 // Wait looks, and writes nothing, until a condition holds of a cluster that was observed,
 // or can hold no more. The cluster is taken as it is, whoever made it: see [AsObserved].
-func (i *Installer) Wait(ctx context.Context, observed *Observed, until Condition) (Result, error) {
-	r := i.newRun(AsObserved(observed))
+func (client *Client) Wait(ctx context.Context, observed *Observed, until Condition) (Result, error) {
+	r := client.newRun(AsObserved(observed))
 	r.until = &until
 	return r.loop(ctx, observed, false)
 }
@@ -112,8 +112,8 @@ func (r *run) waited(plan Plan) (ended bool, err error) {
 	return true, plan.Fault
 }
 
-func (i *Installer) newRun(desired *Desired) *run {
-	r := &run{Installer: i, desired: i.limited(desired), started: i.clock.Now()}
+func (client *Client) newRun(desired *Desired) *run {
+	r := &run{Client: client, desired: client.limited(desired), started: client.clock.Now()}
 	r.watch = newWatcher(r.tell)
 	return r
 }
@@ -132,10 +132,10 @@ func (r *run) loop(ctx context.Context, first *Observed, detach bool) (Result, e
 	return result, err
 }
 
-// limited is what is desired, with the Installer's limits.
-func (i *Installer) limited(desired *Desired) *Desired {
+// limited is what is desired, with the Client's limits.
+func (client *Client) limited(desired *Desired) *Desired {
 	own := *desired
-	own.Options.Timeout, own.Options.UserTimeout = i.timeout, i.userTimeout
+	own.Options.Timeout, own.Options.UserTimeout = client.timeout, client.userTimeout
 	return &own
 }
 

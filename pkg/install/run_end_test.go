@@ -25,7 +25,7 @@ func (s *slowed) pass(d time.Duration)             { s.passed.Add(int64(d)) }
 func TestTimeOfARunIsItsClocks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		clock := &slowed{}
-		r := &run{Installer: &Installer{clock: clock, timeout: time.Hour}}
+		r := &run{Client: &Client{clock: clock, timeout: time.Hour}}
 		ctx, release := r.bound(t.Context())
 		defer release()
 		time.Sleep(20 * time.Minute)

@@ -2,12 +2,11 @@ package install
 
 import (
 	"context"
-	"io"
 	"time"
 )
 
-// Service is the plane that differs by backend: an assisted-service over REST,
-// or a hub's CRDs. Its methods are safe for concurrent use.
+// Service is what the loop needs of a backend: an assisted-service over REST, or a hub's
+// CRDs. Its methods are safe for concurrent use.
 type Service interface {
 	// Observe reads what the last plan needs, as cheaply as it can; it may
 	// return what has not changed from memory. A cluster that does not exist
@@ -70,9 +69,5 @@ type Files interface {
 type SavedResult struct {
 	Digest  string // of the content, as Digest has it
 	Private bool   // has the mode that Save gives it
-}
-
-// LogSource is what a service plane can do beside: download logs.
-type LogSource interface {
-	Logs(ctx context.Context, clusterID, hostID string, out io.Writer) error
+	Path    string // where a person finds it
 }

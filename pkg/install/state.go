@@ -67,9 +67,9 @@ const (
 	RoleAuto         Role = "auto"
 )
 
-// beforeInstall says whether the install has not been started yet, so that
+// BeforeInstall says whether the install has not been started yet, so that
 // the cluster and its hosts may still be changed.
-func (s ClusterState) beforeInstall() bool {
+func (s ClusterState) BeforeInstall() bool {
 	switch s {
 	case ClusterDraft, ClusterDiscovering, ClusterBlocked, ClusterReady:
 		return true
@@ -77,8 +77,8 @@ func (s ClusterState) beforeInstall() bool {
 	return false
 }
 
-// running says whether an install is under way.
-func (s ClusterState) running() bool {
+// Running says whether an install is under way.
+func (s ClusterState) Running() bool {
 	switch s {
 	case ClusterPreparing, ClusterInstalling, ClusterNeedsUser, ClusterFinalizing:
 		return true
@@ -86,7 +86,10 @@ func (s ClusterState) running() bool {
 	return false
 }
 
-// installed says whether the day-1 install has succeeded.
-func (s ClusterState) installed() bool {
+// Installed says whether the day-1 install has succeeded.
+func (s ClusterState) Installed() bool {
 	return s == ClusterInstalled || s == ClusterAddingHosts
 }
+
+// Stopped says whether the install has failed or was cancelled.
+func (s ClusterState) Stopped() bool { return s == ClusterFailed || s == ClusterCancelled }

@@ -35,7 +35,7 @@ func (s *Snapshot) Then(plan Plan) []Step {
 		return nil
 	}
 	f := &following{planner: p, now: plan}
-	early := p.cluster == nil || p.cluster.State.beforeInstall()
+	early := p.cluster == nil || p.cluster.State.BeforeInstall()
 	switch {
 	case early && p.spec.Imported():
 		f.nodes()
@@ -44,7 +44,7 @@ func (s *Snapshot) Then(plan Plan) []Step {
 		f.machines()
 		f.install()
 		f.results()
-	case p.cluster.State.running():
+	case p.cluster.State.Running():
 		f.results()
 	}
 	return f.steps
@@ -208,7 +208,7 @@ func (f *following) ejected() []string {
 			continue
 		}
 		state, seen := f.observed.Machines[host.Name]
-		if early := f.cluster == nil || f.cluster.State.beforeInstall(); early || seen && state.OurMedia {
+		if early := f.cluster == nil || f.cluster.State.BeforeInstall(); early || seen && state.OurMedia {
 			out = append(out, host.Name)
 		}
 	}

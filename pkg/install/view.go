@@ -34,7 +34,7 @@ func newView(desired *Desired, observed *Observed, plan Plan) *View {
 		view.Hosts[i].describe(plan)
 	}
 	view.Percent, view.ETA = progress(observed)
-	if desired.Options.AddNodes && observed.Cluster != nil && observed.Cluster.State.installed() {
+	if desired.Options.AddNodes && observed.Cluster != nil && observed.Cluster.State.Installed() {
 		view.Percent, view.ETA = adding(desired, names), slowest(observed)
 	}
 	return view
@@ -101,7 +101,7 @@ func progress(o *Observed) (percent int, eta time.Duration) {
 	}
 	percent = o.Cluster.Progress.Percent
 	switch {
-	case o.Cluster.State.installed():
+	case o.Cluster.State.Installed():
 		return 100, 0
 	case o.Cluster.State == ClusterPreparing:
 		return percent, usualPreparing + slowest(o) + usualFinalizing

@@ -41,7 +41,7 @@ func (w *watcher) answered() {
 // see tells what is new and says whether anything is. What happened first is
 // told first: the last stages of the hosts before the end of the cluster.
 func (w *watcher) see(desired *Desired, before, now *Observed, plan Plan) bool {
-	ended := now.Cluster != nil && !now.Cluster.State.beforeInstall() && !now.Cluster.State.running()
+	ended := now.Cluster != nil && !now.Cluster.State.BeforeInstall() && !now.Cluster.State.Running()
 	changed := !ended && w.cluster(before, now)
 	names := matchHosts(desired.Spec.Spec.Hosts, now)
 	for _, host := range names.part {

@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// mostArea bounds an Ignition area, in bytes: 256 KiB as built, some MiB where it was grown.
-	mostArea = 64 << 20
+	// maxArea bounds an Ignition area, in bytes: 256 KiB as built, some MiB where it was grown.
+	maxArea = 64 << 20
 
 	// Images before 2022 describe the area in the last 24 bytes of the system area: a magic, an
 	// offset and a length, 64 bits each, little endian.
@@ -31,7 +31,6 @@ const (
 // of CoreOS.
 var ErrNoArea = errors.New("no Ignition area: this is not a live image of CoreOS")
 
-// area is the room for the Ignition config.
 type area struct {
 	file           iso9660.File // that holds it; the zero value where only a header tells of the area
 	offset, length int64        // in the image, bytes
@@ -39,7 +38,6 @@ type area struct {
 	header         bool         // the legacy header tells of it as well
 }
 
-// place names the area in errors.
 func (a area) place() string {
 	if a.file.Path == "" {
 		return fmt.Sprintf("Ignition area at byte %d", a.offset)
@@ -71,13 +69,12 @@ func (b *Base) readArea() error {
 	return ErrNoArea
 }
 
-// check holds an area against the image.
 func (b *Base) check(a area) error {
 	switch {
 	case a.length <= 0:
 		return fmt.Errorf("%s has no room at all", a.place())
-	case a.length > mostArea:
-		return fmt.Errorf("%s has %d bytes, more than the %d that are read", a.place(), a.length, mostArea)
+	case a.length > maxArea:
+		return fmt.Errorf("%s has %d bytes, more than the %d that are read", a.place(), a.length, maxArea)
 	case a.offset < 0 || a.offset > b.image.Size()-a.length:
 		return fmt.Errorf("%s ends at byte %d of an image of %d", a.place(), a.offset+a.length, b.image.Size())
 	}
@@ -125,7 +122,7 @@ func (i ignInfo) within(size int64) (offset, length int64, err error) {
 }
 
 func (b *Base) describedArea() (area, error) {
-	data, err := b.volume.ReadFile(igninfoPath, mostDescription)
+	data, err := b.volume.ReadFile(igninfoPath, maxDescription)
 	if err != nil {
 		return area{}, err
 	}
@@ -192,4 +189,111 @@ func legacyHeader(offset, length int64) []byte {
 	header := []byte(legacyMagic)
 	header = binary.LittleEndian.AppendUint64(header, uint64(offset))
 	return binary.LittleEndian.AppendUint64(header, uint64(length))
+}
+
+// needed are files that stop to work once a config is written over them, besides those of the boot
+// catalog and the boot menus.
+var needed = [...]string{
+	kernelPath, kernelPathZ, initrdPath, rootfsPath, igninfoPath, kargsPath, featuresPath, minisoPath,
+}
+
+type span struct{ offset, length int64 }
+
+func (s span) overlaps(o span) bool {
+	return s.offset < o.offset+o.length && o.offset < s.offset+s.length
+}
+
+func (s span) holds(o span) bool {
+	return s.offset <= o.offset && o.offset+o.length <= s.offset+s.length
+}
+
+// checkPlace reads all directories, which finds those that go in a circle and files that overlap,
+// and holds the Ignition area against what the machine needs to boot: whatever description an image
+// has of its area, a config is never written over anything else.
+func (b *Base) checkPlace() error {
+	room := span{b.area.offset, b.area.length}
+	inFile, overBoot := false, ""
+	err := b.volume.Walk(func(f iso9660.File) error {
+		file := span{f.Offset, f.Size}
+		inFile = inFile || file.holds(room)
+		if b.info.Arch != zseries && file.overlaps(room) && b.boots(file) {
+			overBoot = f.Path
+		}
+		return nil
+	})
+	switch {
+	case err != nil:
+		return err
+	case !inFile:
+		return b.misplaced("in no file of the image")
+	case overBoot != "":
+		return b.misplaced("in the boot image " + overBoot)
+	case b.info.Arch == zseries:
+		if err := b.checkBehindInitrd(); err != nil {
+			return err
+		}
+	}
+	if b.kargs != nil {
+		for _, f := range b.kargs.Files {
+			if room.overlaps(span{f.Offset, f.Size}) {
+				return b.misplaced(fmt.Sprintf("over the area for kernel arguments at byte %d", f.Offset))
+			}
+		}
+	}
+	return b.checkNeeded(room)
+}
+
+func (b *Base) misplaced(where string) error {
+	return fmt.Errorf("the Ignition area, %d bytes at byte %d, lies %s", b.area.length, b.area.offset, where)
+}
+
+// boots reports whether firmware loads a file. Its place alone tells: the catalog may say any number
+// of blocks.
+func (b *Base) boots(file span) bool {
+	for _, i := range b.volume.BootImages {
+		if file.holds(span{i.Offset, 1}) {
+			return true
+		}
+	}
+	return false
+}
+
+func (b *Base) checkNeeded(room span) error {
+	for _, path := range needed {
+		f, err := b.volume.Find(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if room.overlaps(span{f.Offset, f.Size}) {
+			return b.misplaced("in " + path)
+		}
+	}
+	return nil
+}
+
+// checkBehindInitrd holds the area against images/cdboot.img, which s390x boots: the one place for it
+// there is behind the initrd.
+func (b *Base) checkBehindInitrd() error {
+	f, err := b.volume.Find(cdbootPath)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	room := span{b.area.offset, b.area.length}
+	if !room.overlaps(span{f.Offset, f.Size}) {
+		return nil
+	}
+	behind, err := b.cdbootArea()
+	if err != nil {
+		return err
+	}
+	if room.offset < max(behind.offset, f.Offset+cdbootFields+16) {
+		return b.misplaced("in " + cdbootPath + ", and not behind its initrd")
+	}
+	return nil
 }

@@ -127,9 +127,6 @@ func TestOpenRefusesDirectoriesInACircle(t *testing.T) {
 	if _, err := iso.Open(path); err == nil || !strings.Contains(err.Error(), "circle.iso: directory /images/pxeboot") || !strings.Contains(err.Error(), "go in a circle") {
 		t.Errorf("error %v", err)
 	}
-	if damage, err := iso.Verify(t.Context(), path); err != nil || len(damage) != 1 {
-		t.Errorf("verified: damage %v, error %v", damage, err)
-	}
 }
 
 // Every generation's area is where it may be, also after it was moved.

@@ -1,3 +1,15 @@
+// Package iso takes a CoreOS live image and gives every machine its own: its Ignition config, its
+// network files, its kernel arguments; as an ISO, as a minimal ISO, or as files to boot from the
+// network. It also tells what is inside of an image that any tool made.
+//
+// A [Base] is an image that was read once. What is made of it is an [extent.Image]: the few bytes
+// that differ, in memory, and extents of the base for all the rest. Nothing is rebuilt and nothing
+// is copied, so every way to boot that the base has (BIOS and UEFI, as a CD and as a disk) is left
+// as it was, and making one image takes milliseconds.
+//
+//	base, err := iso.Open("rhcos-live.iso")
+//	image, result, err := base.Customize(iso.Customization{Ignition: config})
+//	method, err := image.WriteFile(ctx, "node-0.iso", extent.WriteOptions{})
 package iso
 
 import (
@@ -22,9 +34,9 @@ func IsNotLive(err error) bool {
 	return errors.Is(err, iso9660.ErrNotISO) || errors.Is(err, ErrNoArea)
 }
 
-// mostDescription bounds the small JSON files that describe an image, in bytes. Real ones have less
+// maxDescription bounds the small JSON files that describe an image, in bytes. Real ones have less
 // than one KiB.
-const mostDescription = 64 << 10
+const maxDescription = 64 << 10
 
 // Base is a live image that was read and understood, and that customised images are made of. It is
 // never written to. All its methods are safe for concurrent use.
@@ -197,7 +209,6 @@ func (b *Base) readKargs() error {
 	return nil
 }
 
-// locate says where a file of the image begins and how long it is.
 func (b *Base) locate(path string) (off, size int64, err error) {
 	f, err := b.volume.Find(path)
 	if err != nil {
@@ -208,14 +219,13 @@ func (b *Base) locate(path string) (off, size int64, err error) {
 
 // optional reads a small file that not every generation of images has; nil where there is none.
 func (b *Base) optional(path string) ([]byte, error) {
-	data, err := b.volume.ReadFile(path, mostDescription)
+	data, err := b.volume.ReadFile(path, maxDescription)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	return data, err
 }
 
-// has reports whether the image has a file of that path.
 func (b *Base) has(path string) bool {
 	_, err := b.volume.Find(path)
 	return err == nil

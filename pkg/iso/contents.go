@@ -14,7 +14,6 @@ import (
 // Keyfile is a NetworkManager connection profile.
 type Keyfile = nmstate.Keyfile
 
-// contents is what an Ignition area holds.
 type contents struct {
 	members     []embed.Member
 	compression string

@@ -56,19 +56,11 @@ type KargEdit struct {
 	Reset   bool // begin with the arguments that the image was built with
 }
 
-// Replacement is a whole argument and what takes its place.
-type Replacement struct{ Old, New string }
+// Replacement is a whole argument, Old, and what takes its place, New.
+type Replacement = kargs.Replacement
 
 func (e KargEdit) isZero() bool {
 	return len(e.Append) == 0 && len(e.Delete) == 0 && len(e.Replace) == 0 && !e.Reset
-}
-
-func (e KargEdit) internal() kargs.Edit {
-	edit := kargs.Edit{Append: e.Append, Delete: e.Delete, Reset: e.Reset}
-	for _, r := range e.Replace {
-		edit.Replace = append(edit.Replace, kargs.Replacement(r))
-	}
-	return edit
 }
 
 // Result tells how a customisation went.
@@ -139,7 +131,6 @@ func (b *Base) held(existing Existing) (contents, error) {
 	return held, nil
 }
 
-// members puts together what the archive is to hold.
 func (b *Base) members(held contents, c Customization, result *Result) ([]embed.Member, error) {
 	config, err := b.config(held, c, result)
 	if err != nil {
@@ -182,7 +173,6 @@ func keyfileMember(k Keyfile) (embed.Member, error) {
 	return embed.Member{Name: keyfileDir + k.Name, Mode: 0o600, Data: k.Content}, nil
 }
 
-// config is the Ignition config of the result; nil where there is to be none.
 func (b *Base) config(held contents, c Customization, result *Result) ([]byte, error) {
 	var configs [][]byte
 	if old, there := held.find(configMember); there {
@@ -216,7 +206,6 @@ func (b *Base) config(held contents, c Customization, result *Result) ([]byte, e
 	return merged, nil
 }
 
-// editKargs brings the changed kernel arguments into the image.
 func (b *Base) editKargs(image *extent.Image, wanted KargEdit, result *Result) error {
 	if wanted.isZero() {
 		return nil
@@ -224,7 +213,7 @@ func (b *Base) editKargs(image *extent.Image, wanted KargEdit, result *Result) e
 	if b.kargs == nil {
 		return kargs.ErrNone
 	}
-	_, patches, warned, err := b.kargs.Apply(wanted.internal())
+	_, patches, warned, err := b.kargs.Apply(kargs.Edit(wanted))
 	if err != nil {
 		return err
 	}

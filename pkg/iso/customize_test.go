@@ -56,11 +56,34 @@ func TestCustomizeEveryLayout(t *testing.T) {
 			checkPlaces(t, base, image)
 
 			bare, result := customize(t, again, iso.Customization{Existing: iso.Replace, Kargs: iso.KargEdit{Reset: takesKargs(l)}})
-			if diff := extent.Diff(bare, base.Image()); len(diff) > 0 || result.Compression != "none" {
+			if diff := changes(t, bare, base.Image()); len(diff) > 0 || bare.Size() != base.Info().Size || result.Compression != "none" {
 				t.Errorf("with all taken out again it differs from the base at %v", diff)
 			}
 		})
 	}
+}
+
+// changes are the runs of bytes in which an image differs from its base. What an extent takes from
+// the same place of the base is not read.
+func changes(t *testing.T, image, base *extent.Image) []extent.Extent {
+	t.Helper()
+	var found []extent.Extent
+	for _, e := range image.Extents() {
+		if e.Kind == extent.Base && e.SourceOffset == e.Offset {
+			continue
+		}
+		now, before := make([]byte, e.Length), make([]byte, e.Length)
+		_, err := image.ReadAt(now, e.Offset)
+		if _, err2 := base.ReadAt(before, e.Offset); errors.Join(err, err2) != nil {
+			t.Fatal(errors.Join(err, err2))
+		}
+		for i := range now {
+			if now[i] != before[i] {
+				found = append(found, extent.Extent{Offset: e.Offset + int64(i), Length: 1})
+			}
+		}
+	}
+	return found
 }
 
 // checkPlaces holds what changed to the areas: everything that boots is elsewhere.
@@ -80,7 +103,7 @@ func checkPlaces(t *testing.T, base *iso.Base, image *extent.Image) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, r := range extent.Diff(image, base.Image()) {
+	for _, r := range changes(t, image, base.Image()) {
 		within := false
 		for _, path := range []string{"images/ignition.img", "images/cdboot.img", "EFI/redhat/grub.cfg", "isolinux/isolinux.cfg", "boot/grub/grub.cfg"} {
 			if f, err := volume.Find(path); err == nil && f.Offset <= r.Offset && r.Offset+r.Length <= f.Offset+f.Size {

@@ -1,19 +1,24 @@
 package iso
 
 import (
+	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/oaictl/oaictl/pkg/iso/extent"
 	"github.com/oaictl/oaictl/pkg/iso/internal/embed"
+	"github.com/oaictl/oaictl/pkg/iso/internal/iso9660"
 )
 
 // sector is the unit of files' sizes and places on the medium, in bytes.
 const sector = 2048
 
-// mostXZGain is how many times the room a gzip archive may take for xz to be tried: xz needs a second
+// maxXZGain is how many times the room a gzip archive may take for xz to be tried: xz needs a second
 // for a megabyte, and does not make a half of what gzip left.
-const mostXZGain = 2
+const maxXZGain = 2
 
 // embed puts the members into the image's Ignition area, which is moved to the end of the image and
 // made as large as it needs to be where they do not fit.
@@ -44,7 +49,7 @@ func (b *Base) pack(members []embed.Member, noGrow bool) (archive []byte, compre
 	if need <= room {
 		return archive, compression, nil
 	}
-	if need <= mostXZGain*room {
+	if need <= maxXZGain*room {
 		tight, with, err := b.packer.Pack(members, room)
 		var tooLarge *embed.TooLarge
 		switch {
@@ -78,15 +83,9 @@ func (b *Base) grow(image *extent.Image, archive []byte, result *Result) error {
 		return err
 	}
 	length := alignUp(int64(len(archive)), sector)
-	offset, size := b.volume.RoomFor(length)
-	patches, err := b.volume.Relocate(b.area.file, offset, length, size)
+	offset, err := b.move(image, b.area.file, archive, length)
 	if err != nil {
-		return fmt.Errorf("moving %s to make it larger: %w", b.area.place(), err)
-	}
-	image.Truncate(size)
-	image.Overlay(offset, archive)
-	for _, p := range patches {
-		image.Overlay(p.Offset, p.Data)
+		return err
 	}
 	if b.area.header {
 		image.Overlay(legacyOffset, legacyHeader(offset, length))
@@ -95,4 +94,109 @@ func (b *Base) grow(image *extent.Image, archive []byte, result *Result) error {
 	return nil
 }
 
+// move puts a file of the given length at the end of an image and makes the filesystem's
+// records of it point there.
+func (b *Base) move(image *extent.Image, f iso9660.File, content []byte, length int64) (offset int64, err error) {
+	offset, size := b.volume.RoomFor(length)
+	patches, err := b.volume.Relocate(f, offset, length, size)
+	if err != nil {
+		return 0, fmt.Errorf("moving %s to make it larger: %w", f.Path, err)
+	}
+	image.Truncate(size)
+	image.Overlay(offset, content)
+	for _, p := range patches {
+		image.Overlay(p.Offset, p.Data)
+	}
+	return offset, nil
+}
+
 func alignUp(n, to int64) int64 { return (n + to - 1) / to * to }
+
+const maxWeights = 3
+
+// TooLargeError says that a config does not fit into the Ignition area.
+type TooLargeError struct {
+	// Need is how large the archive is, however compressed; Have is the room. Both in bytes.
+	Need, Have int64
+	// Largest are the files that weigh most before compression, the heaviest first.
+	Largest []Weight
+	// Why the area was not made larger.
+	Why string
+}
+
+// Weight is a file and its size in bytes.
+type Weight struct {
+	Path  string
+	Bytes int64
+}
+
+func (e *TooLargeError) Error() string {
+	var named []string
+	for _, w := range e.Largest {
+		named = append(named, fmt.Sprintf("%s (%d bytes)", w.Path, w.Bytes))
+	}
+	return fmt.Sprintf("the Ignition archive has %d bytes, %d more than its area holds, and %s; the largest in it: %s",
+		e.Need, e.Need-e.Have, e.Why, strings.Join(named, ", "))
+}
+
+func (b *Base) tooLarge(need int64, noGrow bool, members []embed.Member) *TooLargeError {
+	why := "that area can not be made larger in this image"
+	switch {
+	case b.info.Arch == zseries:
+		why = "on s390x that area can not be made larger"
+	case noGrow:
+		why = "it was asked not to make that area larger"
+	}
+	var weights []Weight
+	for _, m := range members {
+		if m.Name == configMember {
+			weights = append(weights, configWeights(m.Data)...)
+		} else {
+			weights = append(weights, Weight{m.Name, int64(len(m.Data))})
+		}
+	}
+	slices.SortStableFunc(weights, func(a, b Weight) int { return cmp.Compare(b.Bytes, a.Bytes) })
+	return &TooLargeError{Need: need, Have: b.area.length, Largest: weights[:min(len(weights), maxWeights)], Why: why}
+}
+
+// resource is a file's content in a config: the length of its URL is what it weighs there.
+type resource struct {
+	Source string `json:"source"`
+}
+
+// configWeights looks into a config: "config.ign is too large" would help nobody.
+func configWeights(config []byte) []Weight {
+	var parsed struct {
+		Storage struct {
+			Files []struct {
+				Path     string     `json:"path"`
+				Contents resource   `json:"contents"`
+				Append   []resource `json:"append"`
+			} `json:"files"`
+		} `json:"storage"`
+		Systemd struct {
+			Units []struct {
+				Name     string `json:"name"`
+				Contents string `json:"contents"`
+			} `json:"units"`
+		} `json:"systemd"`
+	}
+	if err := json.Unmarshal(config, &parsed); err != nil {
+		return []Weight{{configMember, int64(len(config))}}
+	}
+	var weights []Weight
+	for _, f := range parsed.Storage.Files {
+		size := len(f.Contents.Source)
+		for _, a := range f.Append {
+			size += len(a.Source)
+		}
+		weights = append(weights, Weight{f.Path, int64(size)})
+	}
+	for _, u := range parsed.Systemd.Units {
+		weights = append(weights, Weight{u.Name, int64(len(u.Contents))})
+	}
+	if len(weights) == 0 {
+		return []Weight{{configMember, int64(len(config))}}
+	}
+	return weights
+}

@@ -38,7 +38,12 @@ func layout(tb testing.TB, name string) isotest.Layout {
 
 func open(tb testing.TB, l isotest.Layout) *iso.Base {
 	tb.Helper()
-	base, err := iso.Open(isotest.Make(tb, l))
+	return openFile(tb, isotest.Make(tb, l))
+}
+
+func openFile(tb testing.TB, path string) *iso.Base {
+	tb.Helper()
+	base, err := iso.Open(path)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -37,66 +37,43 @@ WantedBy=multi-user.target
 // hostnamePattern is a name of RFC 1123: labels of letters, digits and inner dashes.
 var hostnamePattern = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$`)
 
-type (
-	ignitionConfig struct {
-		Ignition struct {
-			Version string `json:"version"`
-		} `json:"ignition"`
-		Storage *storage `json:"storage,omitempty"`
-		Systemd *systemd `json:"systemd,omitempty"`
-	}
-	storage struct {
-		Files []ignitionFile `json:"files"`
-	}
-	ignitionFile struct {
-		Path      string   `json:"path"`
-		Mode      int      `json:"mode"`
-		Overwrite bool     `json:"overwrite"`
-		Contents  resource `json:"contents"`
-	}
-	systemd struct {
-		Units []unit `json:"units"`
-	}
-	unit struct {
-		Name     string `json:"name"`
-		Enabled  bool   `json:"enabled"`
-		Contents string `json:"contents"`
-	}
-)
-
 // hostnameConfig is the Ignition config that gives machines their names. CoreOS has no other way to
 // name a live system than its files.
 func hostnameConfig(names map[string]string) ([]byte, error) {
-	var config ignitionConfig
-	config.Ignition.Version = hostnameSpec
-	config.Storage = &storage{}
 	if name, all := names[""]; all {
 		if len(names) > 1 {
 			return nil, errors.New("a hostname for every machine, and others by MAC address, contradict each other")
 		}
-		if err := CheckHostname(name); err != nil {
-			return nil, err
-		}
-		config.Storage.Files = []ignitionFile{textFile("/etc/hostname", name)}
-		return json.Marshal(config)
+		file, err := hostnameFile("/etc/hostname", name)
+		return fmt.Appendf(nil, `{"ignition":{"version":%q},"storage":{"files":[%s]}}`, hostnameSpec, file), err
 	}
+	var files []string
 	seen := map[string]bool{}
 	for _, address := range slices.Sorted(maps.Keys(names)) {
 		mac, err := net.ParseMAC(address)
 		if err != nil {
 			return nil, fmt.Errorf("hostname %q: %q is not a MAC address", names[address], address)
 		}
-		if err := CheckHostname(names[address]); err != nil {
+		file, err := hostnameFile(hostnameDir+mac.String(), names[address])
+		if err != nil {
 			return nil, err
 		}
 		if seen[mac.String()] {
 			return nil, fmt.Errorf("hostname %q: the MAC address %s has a name already", names[address], mac)
 		}
 		seen[mac.String()] = true
-		config.Storage.Files = append(config.Storage.Files, textFile(hostnameDir+mac.String(), names[address]))
+		files = append(files, file)
 	}
-	config.Systemd = &systemd{Units: []unit{{Name: "oaictl-hostname.service", Enabled: true, Contents: hostnameUnit}}}
-	return json.Marshal(config)
+	unit, err := json.Marshal(hostnameUnit)
+	return fmt.Appendf(nil, `{"ignition":{"version":%q},"storage":{"files":[%s]},"systemd":{"units":[{"name":"oaictl-hostname.service","enabled":true,"contents":%s}]}}`,
+		hostnameSpec, strings.Join(files, ","), unit), err
+}
+
+// hostnameFile is a file of a config that holds a hostname, none of whose characters JSON or a URL
+// would have to escape.
+func hostnameFile(path, hostname string) (string, error) {
+	const mode = 0o644
+	return fmt.Sprintf(`{"path":%q,"mode":%d,"overwrite":true,"contents":{"source":"data:,%s%%0A"}}`, path, mode, hostname), CheckHostname(hostname)
 }
 
 // CheckHostname refuses what no machine can be called: what is not a name of RFC 1123 (section 2.1),
@@ -106,9 +83,4 @@ func CheckHostname(name string) error {
 		return fmt.Errorf("hostname %q is not a name of RFC 1123", name)
 	}
 	return nil
-}
-
-// textFile replaces a file by a hostname, none of whose characters a URL would have to escape.
-func textFile(path, hostname string) ignitionFile {
-	return ignitionFile{Path: path, Mode: 0o644, Overwrite: true, Contents: resource{Source: "data:," + hostname + "%0A"}}
 }

@@ -2,6 +2,7 @@ package iso
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,22 +15,11 @@ import (
 	"github.com/oaictl/oaictl/pkg/iso/internal/embed"
 )
 
-// mostListed is how many files of a ramdisk a report lists.
-const mostListed = 10_000
+const maxListed = 10_000
 
-// Inspect reports all that is embedded in the image at path, whichever tool made it: coreos-installer,
-// the Assisted Installer, the agent-based installer, or this package. It reads the whole initrd. What
-// can not be read is among the report's Problems; the error is for what is no live image at all.
-func Inspect(ctx context.Context, path string) (*Report, error) {
-	base, err := Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = base.Close() }() // it was only read from
-	return base.Inspect(ctx)
-}
-
-// Inspect reports all that is embedded in the base.
+// Inspect reports all that is embedded in the base, whichever tool made it: coreos-installer, the
+// Assisted Installer, the agent-based installer, or this package. It reads the whole initrd. What can
+// not be read is among the report's Problems.
 func (b *Base) Inspect(ctx context.Context) (*Report, error) {
 	i := inspection{base: b, report: &Report{
 		VolumeID: b.info.VolumeID, Size: b.info.Size, Arch: b.info.Arch, OS: b.info.OS, Version: b.info.Version,
@@ -51,7 +41,6 @@ func (b *Base) Inspect(ctx context.Context) (*Report, error) {
 	return i.report, nil
 }
 
-// inspection fills a report.
 type inspection struct {
 	base   *Base
 	report *Report
@@ -79,7 +68,6 @@ func (i *inspection) area() {
 	}
 }
 
-// file takes note of the network and the secrets in one file of an archive.
 func (i *inspection) file(in string, m embed.Member) {
 	if m.Name == configMember {
 		i.config(in, m.Data)
@@ -130,7 +118,7 @@ func (i *inspection) ramdisk(ctx context.Context, name string) {
 		return
 	}
 	found := Ramdisk{Path: name, Members: []Member{}}
-	seen, err := embed.Walk(i.base.image.Slice(f.Offset, f.Size), f.Size, mostInitrd, func(h cpio.Header, content io.Reader) error {
+	seen, err := embed.Walk(i.base.image.Slice(f.Offset, f.Size), f.Size, maxInitrd, func(h cpio.Header, content io.Reader) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -143,15 +131,15 @@ func (i *inspection) ramdisk(ctx context.Context, name string) {
 	}
 }
 
-// member takes note of one file in a ramdisk. No more than mostMember bytes of it are looked at.
+// member takes note of one file in a ramdisk. No more than maxMember bytes of it are looked at.
 func (i *inspection) member(in *Ramdisk, h cpio.Header, content io.Reader) error {
 	if h.Kind() != cpio.TypeRegular {
 		return nil
 	}
-	if len(in.Members) >= mostListed {
-		return fmt.Errorf("it has more than %d files", mostListed)
+	if len(in.Members) >= maxListed {
+		return fmt.Errorf("it has more than %d files", maxListed)
 	}
-	data, err := io.ReadAll(io.LimitReader(content, mostMember))
+	data, err := io.ReadAll(io.LimitReader(content, maxMember))
 	if err != nil {
 		return err
 	}
@@ -180,4 +168,85 @@ func (i *inspection) live(ctx context.Context) {
 		i.problem(err)
 	}
 	i.report.Live = LiveReport{InitrdID: found.id, RootfsID: id, Match: id != "" && id == found.id}
+}
+
+// Report is all that was found in an image, as "iso show" prints it.
+type Report struct {
+	VolumeID string         `json:"volumeId"`
+	Size     int64          `json:"size"` // bytes
+	Arch     string         `json:"arch"`
+	OS       string         `json:"os"`
+	Version  string         `json:"version"`
+	Ignition IgnitionReport `json:"ignition"`
+	Kargs    KargsReport    `json:"kargs"`
+	Network  []NetworkFile  `json:"network"`
+	Ramdisks []Ramdisk      `json:"ramdisks,omitempty"`
+	Features map[string]any `json:"features"`
+	Boot     Boot           `json:"boot"`
+	Live     LiveReport     `json:"live"`
+	Secrets  []Secret       `json:"secrets"`
+	// Problems are what could not be read, each with its place, and whether another tool rebuilt the
+	// image (ErrRebuilt). The rest of the report stands.
+	Problems []string `json:"problems,omitempty"`
+}
+
+// IgnitionReport is what the Ignition area holds.
+type IgnitionReport struct {
+	Bytes       int64    `json:"bytes"`     // of the area that are in use
+	AreaBytes   int64    `json:"areaBytes"` // that it has
+	Compression string   `json:"compression"`
+	Members     []Member `json:"members"`
+}
+
+// Member is a file in an archive.
+type Member struct {
+	Name  string `json:"name"`
+	Bytes int64  `json:"bytes"`
+	Mode  string `json:"mode"` // octal
+}
+
+// KargsReport is the kernel arguments. All is empty where the image has no areas for them.
+type KargsReport struct {
+	Current string `json:"current"`
+	Default string `json:"default"`
+	Limit   int    `json:"limit"` // bytes
+}
+
+// NetworkFile is a file that configures the network of the live system.
+type NetworkFile struct {
+	Name  string `json:"name"`
+	In    string `json:"in"` // the file of the image that holds it
+	Bytes int64  `json:"bytes"`
+}
+
+// Ramdisk is an archive beside the Ignition area in which a tool put something.
+type Ramdisk struct {
+	Path        string   `json:"path"`
+	Compression string   `json:"compression"`
+	Members     []Member `json:"members"`
+}
+
+// LiveReport says whether initrd and root filesystem belong together. Both carry the id of their
+// build; the live system refuses to boot where these differ.
+type LiveReport struct {
+	InitrdID string `json:"initrdId"`
+	RootfsID string `json:"rootfsId"` // empty in a minimal ISO
+	Match    bool   `json:"match"`
+}
+
+// MarshalJSON leaves out the root filesystem that a minimal ISO does not have: whether it
+// matches cannot be said.
+func (l LiveReport) MarshalJSON() ([]byte, error) {
+	if l.RootfsID == "" {
+		return json.Marshal(map[string]string{"initrdId": l.InitrdID})
+	}
+	type whole LiveReport
+	return json.Marshal(whole(l))
+}
+
+// Secret is a place in the image that not everybody should see.
+type Secret struct {
+	In   string `json:"in"`   // the file of the image
+	Path string `json:"path"` // the place in it
+	Kind string `json:"kind"` // as package ignition names it
 }

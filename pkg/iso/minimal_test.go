@@ -3,10 +3,8 @@ package iso_test
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
@@ -174,36 +172,6 @@ func checkZ(t *testing.T, l isotest.Layout, n *iso.Netboot) {
 	}
 	if !strings.Contains(n.Ins, "initrd 0x02000000\n") {
 		t.Errorf("generic.ins %q", n.Ins)
-	}
-}
-
-func TestLibrary(t *testing.T) {
-	var library iso.Library
-	path := isotest.Make(t, layout(t, "x86_64-2023-07"))
-	first, err := library.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if again, err := library.Open(path); err != nil || again != first {
-		t.Errorf("read a second time, error %v", err)
-	}
-	before := sha256.Sum256(content(t, first.Image()))
-	other := isotest.Make(t, layout(t, "x86_64-2021-12"))
-	if err := os.Rename(other, path); err != nil {
-		t.Fatal(err)
-	}
-	second, err := library.Open(path)
-	if err != nil || second == first || second.Info().VolumeID == first.Info().VolumeID {
-		t.Errorf("the file was replaced and the old base came back, error %v", err)
-	}
-	if sha256.Sum256(content(t, first.Image())) != before {
-		t.Error("the base that was replaced changed")
-	}
-	if second.Image().Tag(second.Identity()) == first.Image().Tag(first.Identity()) {
-		t.Error("two contents have one tag")
-	}
-	if err := library.Close(); err != nil {
-		t.Error(err)
 	}
 }
 

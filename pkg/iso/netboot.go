@@ -20,8 +20,8 @@ const (
 	// plainKargs are the arguments of live images that do not say their own.
 	plainKargs = "ignition.firstboot ignition.platform.id=metal"
 
-	// mostKernel bounds an unpacked kernel, in bytes. Those of aarch64 have about 50 MB.
-	mostKernel = 256 << 20
+	// maxKernel bounds an unpacked kernel, in bytes. Those of aarch64 have about 50 MB.
+	maxKernel = 256 << 20
 
 	// initrdAddress is where firmware of s390x loads the initrd to, as generic.ins says.
 	initrdAddress = 0x02000000
@@ -103,12 +103,12 @@ func (b *Base) archive(c Customization, result *Result) ([]byte, error) {
 // netbootKargs are the medium's arguments without those that look for the medium.
 func (b *Base) netbootKargs(edit KargEdit, result *Result) (string, error) {
 	if b.kargs == nil {
-		if !edit.isZero() && (len(edit.Delete) > 0 || len(edit.Replace) > 0) {
+		if len(edit.Delete) > 0 || len(edit.Replace) > 0 {
 			return "", kargs.ErrNone
 		}
 		return strings.Join(append([]string{plainKargs}, edit.Append...), " "), nil
 	}
-	args, _, warned, err := b.kargs.Apply(edit.internal())
+	args, _, warned, err := b.kargs.Apply(kargs.Edit(edit))
 	if err != nil {
 		return "", err
 	}
@@ -119,7 +119,6 @@ func (b *Base) netbootKargs(edit KargEdit, result *Result) (string, error) {
 	return strings.Join(words, " "), nil
 }
 
-// file returns a file of the image.
 func (b *Base) file(path string) (*extent.Image, error) {
 	f, err := b.volume.Find(path)
 	if err != nil {
@@ -147,12 +146,12 @@ func (b *Base) bootKernel() (*extent.Image, error) {
 		return nil, fmt.Errorf("%s: %w", kernelPath, err)
 	}
 	zipped.Multistream(false)
-	unpacked, err := io.ReadAll(io.LimitReader(zipped, mostKernel+1))
+	unpacked, err := io.ReadAll(io.LimitReader(zipped, maxKernel+1))
 	if err != nil {
 		return nil, fmt.Errorf("%s: unpacking: %w", kernelPath, err)
 	}
-	if len(unpacked) > mostKernel {
-		return nil, fmt.Errorf("%s: unpacks to more than %d bytes", kernelPath, mostKernel)
+	if len(unpacked) > maxKernel {
+		return nil, fmt.Errorf("%s: unpacks to more than %d bytes", kernelPath, maxKernel)
 	}
 	return extent.Bytes(unpacked), nil
 }
@@ -165,5 +164,53 @@ func (n *Netboot) describeZ() error {
 	n.AddrSize = binary.BigEndian.AppendUint64(nil, initrdAddress)
 	n.AddrSize = binary.BigEndian.AppendUint64(n.AddrSize, uint64(n.Initrd.Size()))
 	n.Ins = fmt.Sprintf("* made by oaictl\nkernel 0x00000000\ninitrd 0x%08x\ngeneric.prm 0x00010480\ninitrd.addrsize 0x00010408\n", initrdAddress)
+	return nil
+}
+
+// unset is an iPXE setting that nobody sets: iPXE puts nothing in its place, but only after it has
+// looked for the words that mean something to it.
+const unset = "${none}"
+
+// Script is the iPXE script that boots the machine from these URLs, in which iPXE's own settings
+// (${cwduri}) keep their meaning. Kernel arguments reach the kernel as they are; those that name a
+// setting of iPXE were refused by Netboot.
+func (n *Netboot) Script(kernelURL, initrdURL, rootfsURL string) string {
+	args := []string{"initrd=initrd"}
+	if rootfsURL != "" {
+		args = append(args, rootfsArgument+"="+rootfsURL)
+	}
+	for word := range strings.FieldsSeq(n.Kargs) {
+		args = append(args, ipxeWord(word))
+	}
+	// The name given to the initrd is what the EFI stub of the kernel finds it by.
+	return "#!ipxe\n" +
+		"initrd --name initrd " + initrdURL + "\n" +
+		"kernel " + kernelURL + " " + strings.Join(args, " ") + "\n" +
+		"boot\n"
+}
+
+// ipxeWord writes a word so that iPXE hands it on: alone, these end a command, a "#" begins a comment,
+// and a backslash at the end of the line joins it to the next one. iPXE has no quotes. It looks at
+// words before it puts in settings (core/exec.c, image/script.c).
+func ipxeWord(word string) string {
+	if word == "&&" || word == "||" || word == ";" || strings.HasPrefix(word, "#") {
+		word = unset + word
+	}
+	if strings.HasSuffix(word, `\`) {
+		word += unset
+	}
+	return word
+}
+
+// checkIPXE refuses arguments in which iPXE would put a setting of its own. It looks again at what it
+// has put in, so that no way of writing them keeps it from that. Only the name is told: the value may
+// be a secret.
+func checkIPXE(args string) error {
+	for word := range strings.FieldsSeq(args) {
+		if _, rest, found := strings.Cut(word, "${"); found && strings.Contains(rest, "}") {
+			name, _, _ := strings.Cut(word, "=")
+			return fmt.Errorf("kernel argument %s holds ${…}, in the place of which iPXE puts a setting of its own", name)
+		}
+	}
 	return nil
 }

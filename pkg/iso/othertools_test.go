@@ -57,10 +57,7 @@ func TestInspectAssistedMinimal(t *testing.T) {
 		t.Fatalf("xorriso: %v\n%s", err, out)
 	}
 
-	got, err := iso.Inspect(t.Context(), image)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := inspect(t, openFile(t, image))
 	if got.Version != "418.94.202501221327-0" || got.Arch != "x86_64" || got.Kargs.Current != args || got.Ignition.Compression != "gzip" {
 		t.Errorf("report %+v", got)
 	}

@@ -94,7 +94,7 @@ func TestVerifyWhatXorrisoRebuilt(t *testing.T) {
 			t.Fatalf("xorriso: %v\n%s", err, out)
 		}
 	}
-	if damage, err := iso.Verify(t.Context(), to); err != nil || len(damage) > 0 {
+	if damage, err := openFile(t, to).Verify(t.Context()); err != nil || len(damage) > 0 {
 		t.Errorf("damage %v, error %v", damage, err)
 	}
 }

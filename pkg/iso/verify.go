@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"strings"
 
 	"github.com/oaictl/oaictl/pkg/iso/ignition"
@@ -26,26 +25,9 @@ func (d Damage) String() string {
 	return d.Place + ": " + d.Problem
 }
 
-// Verify reads the image at path and lists what is damaged in it; none is a sound image. What an
-// image has no checksum for can not be verified. That another tool rebuilt an image is no damage:
-// Base.Rebuilt says so, and Inspect has it among the report's Problems. The error is for an image that can not be read.
-func Verify(ctx context.Context, path string) ([]Damage, error) {
-	if _, err := os.Stat(path); err != nil {
-		return nil, fmt.Errorf("verifying the image: %w", err)
-	}
-	base, err := Open(path)
-	var system *fs.PathError
-	if errors.As(err, &system) {
-		return nil, err
-	}
-	if err != nil {
-		return []Damage{{Problem: strings.TrimPrefix(err.Error(), path+": ")}}, nil
-	}
-	defer func() { _ = base.Close() }() // it was only read from
-	return base.Verify(ctx)
-}
-
-// Verify lists what is damaged in the base.
+// Verify lists what is damaged in the base; none is a sound image. What an image has no checksum for
+// can not be verified. That another tool rebuilt an image is no damage: Rebuilt says so, and Inspect
+// has it among the report's Problems.
 func (b *Base) Verify(ctx context.Context) ([]Damage, error) {
 	v := verification{base: b}
 	v.structures()
@@ -59,7 +41,6 @@ func (b *Base) Verify(ctx context.Context) ([]Damage, error) {
 	return v.found, nil
 }
 
-// verification collects damage.
 type verification struct {
 	base  *Base
 	found []Damage
@@ -92,7 +73,6 @@ func (v *verification) structures() {
 	}
 }
 
-// area checks what was embedded.
 func (v *verification) area() {
 	place := v.base.area.place()
 	config, err := v.base.Ignition()

@@ -1,3 +1,10 @@
+// Command crds writes the CustomResourceDefinitions in manifests/, by which the
+// tests set up a hub: those of Hive, of the AgentClusterInstall and of the Bare
+// Metal Operator from the types that these projects publish, and those of
+// agent-install.openshift.io from oaictl's own types.
+//
+// It is a module of its own, so that what those types need never meets what
+// oaictl needs.
 package main
 
 import (
@@ -5,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"strings"
 
 	"sigs.k8s.io/yaml"
@@ -40,7 +48,6 @@ func main() {
 	}
 }
 
-// generate writes the definitions, and nothing else, into folder.
 func generate(controllerGen, folder string) error {
 	if err := os.RemoveAll(folder); err != nil {
 		return err
@@ -122,7 +129,7 @@ func add(crd map[string]any, a addition) error {
 				return fmt.Errorf("%s has no properties", strings.Join(path[:i], "."))
 			}
 			if i == len(path)-1 {
-				if sameYAML(properties[name], schema) {
+				if reflect.DeepEqual(properties[name], schema) {
 					return fmt.Errorf("the types have it: remove it from the table")
 				}
 				properties[name] = schema
@@ -139,8 +146,40 @@ func add(crd map[string]any, a addition) error {
 	return nil
 }
 
-func sameYAML(a, b any) bool {
-	one, errOne := yaml.Marshal(a)
-	two, errTwo := yaml.Marshal(b)
-	return errOne == nil && errTwo == nil && string(one) == string(two)
+// addition is a field that the service knows and that the types, which are those
+// of April 2025, do not.
+type addition struct {
+	crd   string
+	field string // from the object's root: spec.networking.networkType
+	yaml  string // its schema
+	why   string
+}
+
+func additions() []addition {
+	const clusterInstall = "agentclusterinstalls.extensions.hive.openshift.io"
+	return []addition{
+		{
+			clusterInstall, "spec.provisionRequirements.arbiterAgents", `{type: integer, minimum: 0}`,
+			"two control plane nodes and an arbiter",
+		},
+		{
+			clusterInstall, "spec.arbiter",
+			`{type: object, required: [name], properties: {name: {type: string}, hyperthreading: {type: string, default: Enabled, enum: ["", Enabled, Disabled]}}}`,
+			"the machine pool of the arbiter, as the control plane's",
+		},
+		{
+			clusterInstall, "spec.ntpSources", `{type: array, items: {type: string}}`,
+			"time servers that replace those of the live system",
+		},
+		{
+			clusterInstall, "spec.networking.networkType",
+			`{type: string, enum: [OpenShiftSDN, OVNKubernetes, CiscoACI, Cilium, Calico, None]}`,
+			"networks of other makers",
+		},
+		{
+			clusterInstall, "spec.diskEncryption.enableOn",
+			`{type: string, default: none, enum: [none, all, masters, workers, arbiters, "masters,workers", "masters,arbiters", "arbiters,workers", "masters,arbiters,workers"]}`,
+			"arbiters have disks, too",
+		},
+	}
 }

@@ -239,7 +239,7 @@ func (x *trial) runUntil(ctx context.Context, t *testing.T) (install.Result, err
 	return x.installer(t, install.WithTimeouts(0, 0)).Run(ctx, &install.Desired{Spec: x.cluster, Options: install.Options{Run: "run-1"}})
 }
 
-func (x *trial) installer(t *testing.T, options ...install.Option) *install.Installer {
+func (x *trial) installer(t *testing.T, options ...install.Option) *install.Client {
 	t.Helper()
 	plane, err := rest.New(rest.Config{URL: x.address, Clock: x.time, HTTPClient: &http.Client{Transport: x.wire}})
 	if err != nil {

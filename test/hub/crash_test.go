@@ -76,7 +76,9 @@ func TestKilledAtEveryDeletion(t *testing.T) {
 	id := a.result.Observed.Cluster.ID
 	var err error
 	deaths := untilDone(t, func(run int) bool {
-		return x.killed(t, run, func(ctx context.Context, plane *hubplane.Plane) { err = plane.DeleteCluster(ctx, id) })
+		return x.killed(t, run, func(ctx context.Context, plane *hubplane.Plane) {
+			err = plane.DeleteCluster(ctx, id, install.DeleteOptions{})
+		})
 	})
 	if err != nil {
 		t.Fatalf("%v (next: %s)", err, install.NextOf(err))

@@ -33,7 +33,7 @@ func TestDelete(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				if err := plane.DeleteCluster(t.Context(), cluster); err != nil {
+				if err := plane.DeleteCluster(t.Context(), cluster, install.DeleteOptions{}); err != nil {
 					t.Fatalf("%v (next: %s)", err, install.NextOf(err))
 				}
 				if left := x.named(t, "/v2/clusters", x.cluster.Metadata.Name); len(left) > 0 {
@@ -41,7 +41,7 @@ func TestDelete(t *testing.T) {
 				}
 				if x.hub {
 					x.nothingLeft(t)
-					if err := plane.DeleteCluster(t.Context(), cluster); err != nil {
+					if err := plane.DeleteCluster(t.Context(), cluster, install.DeleteOptions{}); err != nil {
 						t.Errorf("a second time: %v", err)
 					}
 				}

@@ -59,10 +59,10 @@ func (x *site) livesApart(t *testing.T, streams bool) error {
 	if err := plane.Act(t.Context(), &install.Desired{Spec: x.cluster}, update); err != nil {
 		return err
 	}
-	if err := plane.DeleteHost(t.Context(), env, host); err != nil {
+	if err := plane.DeleteHost(t.Context(), env, host, install.DeleteOptions{}); err != nil {
 		return err
 	}
-	if err := x.through(t, w()).DeleteCluster(t.Context(), a.result.Observed.Cluster.ID); err != nil {
+	if err := x.through(t, w()).DeleteCluster(t.Context(), a.result.Observed.Cluster.ID, install.DeleteOptions{}); err != nil {
 		return err
 	}
 	x.nothingLeft(t)

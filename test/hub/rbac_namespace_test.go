@@ -15,7 +15,6 @@ import (
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/kubetest"
 	"github.com/oaictl/oaictl/pkg/install"
-	hubplane "github.com/oaictl/oaictl/pkg/install/hub"
 	"github.com/oaictl/oaictl/test/fixture"
 )
 
@@ -147,8 +146,8 @@ func (x *site) registersAndDeletes(t *testing.T) (a *attempt, notes string) {
 		if len(x.ours(t, hubapi.InfraEnvs())) != 1 {
 			t.Fatalf("there is no InfraEnv\n%s", a.story())
 		}
-		ctx := hubplane.WithNotes(t.Context(), func(text string) { notes += text + "\n" })
-		a.err = plane.DeleteCluster(ctx, a.result.Observed.Cluster.ID)
+		options := install.DeleteOptions{Tell: func(text string) { notes += text + "\n" }}
+		a.err = plane.DeleteCluster(t.Context(), a.result.Observed.Cluster.ID, options)
 		x.nothingLeft(t)
 	}
 	return a, notes

@@ -63,7 +63,7 @@ func TestDocumentedRole(t *testing.T) {
 				if a.err != nil {
 					t.Fatalf("%s\n%s", a.says(), a.story())
 				}
-				if err := plane.DeleteCluster(t.Context(), a.result.Observed.Cluster.ID); err != nil {
+				if err := plane.DeleteCluster(t.Context(), a.result.Observed.Cluster.ID, install.DeleteOptions{}); err != nil {
 					t.Errorf("delete: %v (next: %s)", err, install.NextOf(err))
 				}
 			})

@@ -1,7 +1,12 @@
+// Package trace is what an install was like, without times and ids, so that installs
+// over different ways to a service can be compared.
 package trace
 
 import (
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -93,7 +98,6 @@ func particular(cluster *spec.Cluster) []install.Kind {
 	return kinds
 }
 
-// singleNode says whether a file has one control plane machine.
 func singleNode(cluster *spec.Cluster) bool {
 	count := 0
 	for i := range cluster.Spec.Hosts {
@@ -113,4 +117,26 @@ func Story(events []install.Event) string {
 		}
 	}
 	return strings.Join(lines, "\n")
+}
+
+// Saved are the names of the credentials that runs have left in a folder. One that is
+// empty, or that others may read, is an error.
+func Saved(dir string) ([]string, error) {
+	matches, err := filepath.Glob(filepath.Join(dir, "*", "auth", "*"))
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	var wrong []error
+	for _, path := range matches {
+		info, err := os.Stat(path)
+		switch {
+		case err != nil:
+			wrong = append(wrong, err)
+		case info.Mode().Perm() != 0o600 || info.Size() == 0:
+			wrong = append(wrong, fmt.Errorf("%s: %s, %d bytes", path, info.Mode(), info.Size()))
+		}
+		names = append(names, filepath.Base(path))
+	}
+	return names, errors.Join(wrong...)
 }

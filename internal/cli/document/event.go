@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/oaictl/oaictl/pkg/install/rest"
+	"github.com/oaictl/oaictl/pkg/install"
 )
 
 // Event is an item of `get events`: an entry of the service's own event log.
@@ -21,7 +21,7 @@ type Event struct {
 }
 
 // OfEvent is the form of an entry of the service's event log.
-func OfEvent(e rest.Event) Event {
+func OfEvent(e install.ServiceEvent) Event {
 	out := Event{
 		Time: moment(e.Time), Name: e.Name, Severity: e.Severity, Category: e.Category, Message: e.Message,
 		ClusterID: e.ClusterID, HostID: e.HostID, InfraEnvID: e.InfraEnvID,

@@ -1,6 +1,7 @@
 package document
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/oaictl/oaictl/pkg/install"
@@ -75,12 +76,7 @@ type Disk struct {
 // OfHost is the form of a host. name is its name in cluster.yaml, "" to call
 // it what it calls itself.
 func OfHost(h install.Host, name string) Host {
-	if name == "" {
-		name = h.Hostname
-	}
-	if name == "" {
-		name = h.ID
-	}
+	name = cmp.Or(name, h.DisplayName())
 	out := Host{
 		ID: h.ID, Name: name, ClusterID: h.ClusterID, InfraEnvID: h.InfraEnvID, Role: roleOf(h), Bootstrap: h.Bootstrap,
 		State: h.State, Status: h.Status, StatusInfo: h.StatusInfo, Stage: h.Progress.Stage, StageInfo: h.Progress.Info,

@@ -37,7 +37,7 @@ type Result struct {
 	// Table draws the data for a person; wide adds its Wide columns.
 	Table func() Table
 	// Text stands in for a table where a person wants prose.
-	Text func(io.Writer) error
+	Text func() string
 	// Names are printed one a line for name.
 	Names []string
 }
@@ -98,7 +98,8 @@ func (f Format) Print(w io.Writer, result Result) error {
 		return f.printTemplate(w, result.Data)
 	}
 	if result.Text != nil {
-		return result.Text(escape.Writer(w))
+		_, err := io.WriteString(escape.Writer(w), result.Text())
+		return err
 	}
 	return result.Table().write(w, f.kind == "wide")
 }

@@ -93,3 +93,27 @@ type ClusterDeploymentStatus struct {
 	InstallRestarts         int                `json:"installRestarts,omitempty"`
 	PowerState              string             `json:"powerState,omitempty"`
 }
+
+// ClusterImageSet is a release that a hub offers. It stands in no namespace.
+type ClusterImageSet struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitzero"`
+	Spec              ClusterImageSetSpec   `json:"spec,omitzero"`
+	Status            ClusterImageSetStatus `json:"status,omitzero"`
+}
+
+// ClusterImageSetSpec names the release.
+type ClusterImageSetSpec struct {
+	// ReleaseImage is a pull spec.
+	ReleaseImage string `json:"releaseImage"`
+}
+
+// ClusterImageSetStatus says nothing that an install needs.
+type ClusterImageSetStatus struct {
+	Conditions []hubapi.Condition `json:"conditions,omitempty"`
+}
+
+// ClusterImageSetReference names a ClusterImageSet.
+type ClusterImageSetReference struct {
+	Name string `json:"name"`
+}

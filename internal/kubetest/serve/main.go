@@ -33,7 +33,6 @@ func main() {
 	}
 }
 
-// serve runs a hub until ctx ends.
 func serve(ctx context.Context, kubeconfig string) error {
 	hub, err := kubetest.Open(ctx, os.Stderr)
 	if err != nil {

@@ -53,10 +53,7 @@ type Plane struct {
 	views      map[string]*place         // what lists are read from where they are followed, by scope; nil where they are not
 }
 
-var (
-	_ install.Service   = (*Plane)(nil)
-	_ install.LogSource = (*Plane)(nil)
-)
+var _ install.Backend = (*Plane)(nil)
 
 // requestTime is how long one call of the API server may take, beside those that
 // watch.

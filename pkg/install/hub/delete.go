@@ -19,33 +19,26 @@ import (
 // write disks is preserved (see preserve); the machines of an installed one are taken
 // from the bare metal operator before, which would switch them off with their
 // BareMetalHosts. What carries another label or none is left; a
-// cluster whose ClusterDeployment does so is refused ([MayDelete]). One that is gone
-// already is a success, and a deletion that was broken off is gone on with. Whoever
-// wants to know what is waited for, and what is left, gives ctx [WithNotes].
-func (p *Plane) DeleteCluster(ctx context.Context, clusterID string) error {
-	return p.deleteCluster(ctx, clusterID, (*writer).preserve)
-}
-
-// ReturnCluster is DeleteCluster for a cluster that has served its time: the service
-// boots the machines that came from a pool into the discovery image again, for other
-// clusters. Nothing runs on there afterwards.
-func (p *Plane) ReturnCluster(ctx context.Context, clusterID string) error {
-	return p.deleteCluster(ctx, clusterID, (*writer).giveBack)
-}
-
-// fate settles what becomes of the machines of a cluster before it is deleted.
-type fate func(*writer, context.Context, *unstructured.Unstructured) error
-
-func (p *Plane) deleteCluster(ctx context.Context, clusterID string, settle fate) error {
+// cluster whose ClusterDeployment does so is refused (MayDelete). One that is gone
+// already is a success, and a deletion that was broken off is gone on with.
+//
+// With ReturnToPool the cluster has served its time: the service boots the machines that
+// came from a pool into the discovery image again, for other clusters. Nothing runs on
+// there afterwards.
+func (p *Plane) DeleteCluster(ctx context.Context, clusterID string, options install.DeleteOptions) error {
+	settle := (*writer).preserve
+	if options.ReturnToPool {
+		settle = (*writer).giveBack
+	}
 	namespace, name := parts(clusterID, p.namespaceOf(clusterID))
 	at, err := p.place(ctx, namespace)
 	if err != nil {
 		return err
 	}
-	w := &writer{Plane: p, at: at, cluster: name}
+	w := &writer{Plane: p, at: at, cluster: name, tell: options.Tell}
 	deployment := at.store(clusterDeployments()).get(name)
 	if deployment != nil {
-		if err := MayDelete(refOf(at, deployment)); err != nil {
+		if err := p.MayDelete(refOf(at, deployment)); err != nil {
 			return err
 		}
 		w.cluster = deployment.GetLabels()[hubapi.LabelCluster]
@@ -91,7 +84,7 @@ func (p *Plane) deleteCluster(ctx context.Context, clusterID string, settle fate
 
 // MayDelete refuses a cluster that oaictl did not make, or has let go of: what else
 // belongs to it is not known then.
-func MayDelete(ref install.ClusterRef) error {
+func (p *Plane) MayDelete(ref install.ClusterRef) error {
 	if ref.Owned {
 		return nil
 	}

@@ -6,22 +6,17 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/pkg/install"
 )
 
 // DeleteHost deletes an Agent. A machine whose agent still runs registers again. The
 // node of a machine that is part of a cluster runs on: the service would take it out,
-// and is told not to.
-func (p *Plane) DeleteHost(ctx context.Context, infraEnvID, hostID string) error {
-	return p.deleteHost(ctx, infraEnvID, hostID, (*writer).keepNode)
-}
-
-// RemoveHost is DeleteHost for a machine whose node is to go: the service takes the node
-// out of its cluster first, if that is not being deleted.
-func (p *Plane) RemoveHost(ctx context.Context, infraEnvID, hostID string) error {
-	return p.deleteHost(ctx, infraEnvID, hostID, (*writer).letNodeGo)
-}
-
-func (p *Plane) deleteHost(ctx context.Context, infraEnvID, hostID string, settle fate) error {
+// and is told not to. With RemoveNode it does so, if the cluster is not being deleted.
+func (p *Plane) DeleteHost(ctx context.Context, infraEnvID, hostID string, options install.DeleteOptions) error {
+	settle := (*writer).keepNode
+	if options.RemoveNode {
+		settle = (*writer).letNodeGo
+	}
 	namespace, _ := parts(infraEnvID, p.namespaceOf(infraEnvID))
 	at, err := p.place(ctx, namespace)
 	if err != nil {
@@ -31,7 +26,7 @@ func (p *Plane) deleteHost(ctx context.Context, infraEnvID, hostID string, settl
 	if u == nil {
 		return notFound("host", hostID, "oaictl get hosts")
 	}
-	w := &writer{Plane: p, at: at}
+	w := &writer{Plane: p, at: at, tell: options.Tell}
 	if err := settle(w, ctx, u); err != nil {
 		return err
 	}

@@ -36,7 +36,7 @@ func (w *writer) leftovers(ctx context.Context) error {
 		return err
 	}
 	if alike := w.alike(); len(alike) > 0 {
-		note(ctx, fmt.Sprintf("left, since oaictl did not make them (they have no label %s): %s", hubapi.LabelCluster, strings.Join(alike, ", ")))
+		w.note(fmt.Sprintf("left, since oaictl did not make them (they have no label %s): %s", hubapi.LabelCluster, strings.Join(alike, ", ")))
 	}
 	return w.removeNamespace(ctx)
 }
@@ -73,7 +73,7 @@ func (w *writer) removeImageSet(ctx context.Context) error {
 		err = w.remove(ctx, clusterImageSets(), u)
 	}
 	if notAllowed(err) {
-		note(ctx, fmt.Sprintf("the ClusterImageSet %s stays if it is there: %v", name, err))
+		w.note(fmt.Sprintf("the ClusterImageSet %s stays if it is there: %v", name, err))
 		return nil
 	}
 	return err
@@ -83,7 +83,7 @@ func (w *writer) removeImageSet(ctx context.Context) error {
 // that has left it since, and nothing of others is in it.
 func (w *writer) removeNamespace(ctx context.Context) error {
 	stays := func(why string) {
-		note(ctx, fmt.Sprintf("the namespace %s stays: %s", w.at.namespace, why))
+		w.note(fmt.Sprintf("the namespace %s stays: %s", w.at.namespace, why))
 	}
 	u, err := w.live(ctx, namespaces(), "", w.at.namespace)
 	switch {

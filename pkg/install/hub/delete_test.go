@@ -67,7 +67,7 @@ func TestDeleteGoesOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.until("without a ClusterDeployment", func(o *install.Observed) bool { return o.Cluster == nil })
-	if err := s.plane.DeleteCluster(t.Context(), s.namespace+"/"+s.namespace); err != nil {
+	if err := s.plane.DeleteCluster(t.Context(), s.namespace+"/"+s.namespace, install.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if list, err := s.client(agentInstalls()).List(t.Context(), metav1.ListOptions{}); err != nil || len(list.Items) > 0 {
@@ -99,7 +99,7 @@ func TestNamespaceOfOthersStays(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if err := s.plane.DeleteCluster(t.Context(), s.namespace+"/"+s.namespace); err != nil {
+			if err := s.plane.DeleteCluster(t.Context(), s.namespace+"/"+s.namespace, install.DeleteOptions{}); err != nil {
 				t.Fatal(err)
 			}
 			u, err := namespaces.Get(t.Context(), s.namespace, metav1.GetOptions{})
@@ -135,7 +135,9 @@ func TestDeleteLeavesMachinesOn(t *testing.T) {
 				return found && is == installed && at.store(bareMetalHosts()).get("metal") != nil
 			})
 			deleted := make(chan error, 1)
-			go func() { deleted <- s.plane.DeleteCluster(t.Context(), s.namespace+"/"+s.namespace) }()
+			go func() {
+				deleted <- s.plane.DeleteCluster(t.Context(), s.namespace+"/"+s.namespace, install.DeleteOptions{})
+			}()
 			s.until("its deletion", func(*install.Observed) bool {
 				u := s.plane.places[s.namespace].store(bareMetalHosts()).get("metal")
 				return u.GetDeletionTimestamp() != nil

@@ -64,11 +64,11 @@ func (w *writer) allGone(ctx context.Context, all []awaited) error {
 			text = "nothing is heard of the hub: " + deaf.Error()
 		}
 		if text != said && now.Sub(last) >= silent {
-			note(ctx, text)
+			w.note(text)
 			last, said = now, text
 		}
 		if err := w.clock.Sleep(ctx, time.Second/4); err != nil {
-			note(ctx, "stopped while "+text+"; the same command goes on from there")
+			w.note("stopped while " + text + "; the same command goes on from there")
 			return err
 		}
 	}

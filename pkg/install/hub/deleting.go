@@ -13,16 +13,8 @@ import (
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/internal/plane"
 )
-
-// ClusterDeleting is the state in which a hub lists a cluster whose
-// ClusterDeployment is on its way out (metadata.deletionTimestamp). Only lists know
-// it: an observation of such a cluster is an error, [ErrDeleting].
-const ClusterDeleting install.ClusterState = "Deleting"
-
-// ErrDeleting is in the error of an observation that finds the cluster being
-// deleted.
-var ErrDeleting = errors.New("is being deleted")
 
 // beingDeleted is the fault for an object that is on its way out.
 func beingDeleted(u *unstructured.Unstructured) *install.Fault {
@@ -35,7 +27,7 @@ func beingDeleted(u *unstructured.Unstructured) *install.Fault {
 	}
 	return &install.Fault{
 		Code: install.CodeFailure, Op: "observe cluster", On: id(u.GetNamespace(), u.GetName()),
-		Err:  fmt.Errorf("%s %w since %s%s", what, ErrDeleting, u.GetDeletionTimestamp().UTC().Format("15:04:05"), heldInside(u)),
+		Err:  fmt.Errorf("%s %w since %s%s", what, install.ErrDeleting, u.GetDeletionTimestamp().UTC().Format("15:04:05"), heldInside(u)),
 		Next: next,
 	}
 }
@@ -73,7 +65,7 @@ func heldInside(u *unstructured.Unstructured) string {
 func listedDeleting(ref install.ClusterRef, deployment *unstructured.Unstructured, hosts int) install.Cluster {
 	ref.Hosts = hosts
 	return install.Cluster{
-		ClusterRef: ref, State: ClusterDeleting, StatusInfo: strings.TrimPrefix(heldBy(deployment, " (of %s)"), ", "),
+		ClusterRef: ref, State: install.ClusterDeleting, StatusInfo: strings.TrimPrefix(heldBy(deployment, " (of %s)"), ", "),
 		StatusSince: deployment.GetDeletionTimestamp().Time,
 	}
 }
@@ -110,7 +102,7 @@ func (p *Plane) ClusterLeft(ctx context.Context, text string) (install.ClusterRe
 		same = append(same, install.ClusterRef{ID: id(at, name), Name: name, Owned: true, Status: "left: " + strings.Join(kinds, ", ")})
 	}
 	slices.SortFunc(same, func(a, b install.ClusterRef) int { return strings.Compare(a.ID, b.ID) })
-	return only("cluster", text, "oaictl get clusters", same, func(c install.ClusterRef) string { return fmt.Sprintf("%s (%s)", c.ID, c.Status) })
+	return plane.Only("cluster", text, notFound("cluster", text, "oaictl get clusters"), same, func(c install.ClusterRef) string { return fmt.Sprintf("%s (%s)", c.ID, c.Status) })
 }
 
 // labelled notes the namespaces in which objects of a kind carry a cluster's label.

@@ -25,12 +25,10 @@ type noted struct {
 	all []string
 }
 
-func (n *noted) in(ctx context.Context) context.Context {
-	return WithNotes(ctx, func(text string) {
-		n.mu.Lock()
-		defer n.mu.Unlock()
-		n.all = append(n.all, text)
-	})
+func (n *noted) note(text string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.all = append(n.all, text)
 }
 
 // with are the notes that say all of some words.
@@ -78,7 +76,7 @@ func TestClusterThatIsBeingDeleted(t *testing.T) {
 	if err := s.client(agentInstalls()).Delete(t.Context(), s.namespace, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.plane.DeleteCluster(told.in(ctx), own); !errors.Is(err, context.Canceled) {
+	if err := s.plane.DeleteCluster(ctx, own, install.DeleteOptions{Tell: told.note}); !errors.Is(err, context.Canceled) {
 		t.Fatalf("ends with %v", err)
 	}
 	if len(told.with("stopped while", "ClusterDeployment "+s.namespace, deprovision, "Hive's operator")) != 1 {
@@ -87,11 +85,11 @@ func TestClusterThatIsBeingDeleted(t *testing.T) {
 
 	// What a later process sees.
 	s.plane = s.newPlane(Config{Kube: server.Start(t).Config, Namespace: s.namespace})
-	if _, err := s.plane.Observe(t.Context(), s.query(), nil); !errors.Is(err, ErrDeleting) || !strings.Contains(err.Error(), deprovision) || !strings.Contains(install.NextOf(err), "oaictl delete cluster "+own) {
+	if _, err := s.plane.Observe(t.Context(), s.query(), nil); !errors.Is(err, install.ErrDeleting) || !strings.Contains(err.Error(), deprovision) || !strings.Contains(install.NextOf(err), "oaictl delete cluster "+own) {
 		t.Errorf("observed: %v (next: %s)", err, install.NextOf(err))
 	}
 	list, err := s.plane.ListClusters(t.Context())
-	if err != nil || len(list) != 1 || list[0].State != ClusterDeleting || !strings.Contains(list[0].StatusInfo, deprovision) {
+	if err != nil || len(list) != 1 || list[0].State != install.ClusterDeleting || !strings.Contains(list[0].StatusInfo, deprovision) {
 		t.Errorf("listed: %+v, %v", list, err)
 	}
 	ref, err := s.plane.ClusterLeft(t.Context(), s.namespace)
@@ -99,7 +97,7 @@ func TestClusterThatIsBeingDeleted(t *testing.T) {
 		t.Errorf("found: %+v, %v", ref, err)
 	}
 	s.finalizers(clusterDeployments(), "")
-	if err := s.plane.DeleteCluster(t.Context(), ref.ID); err != nil {
+	if err := s.plane.DeleteCluster(t.Context(), ref.ID, install.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	s.empty()
@@ -149,7 +147,7 @@ func TestLeftWithoutClusterDeployment(t *testing.T) {
 			t.Errorf("%s: %+v, %v", text, ref, err)
 		}
 	}
-	if err := s.plane.DeleteCluster(t.Context(), own); err != nil {
+	if err := s.plane.DeleteCluster(t.Context(), own, install.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	s.empty()
@@ -174,10 +172,10 @@ func TestNotesOfAWait(t *testing.T) {
 	}
 	put(t, at, first, second)
 	told := &noted{}
-	w := &writer{Plane: p, at: at, cluster: "lab"}
+	w := &writer{Plane: p, at: at, cluster: "lab", tell: told.note}
 	done := make(chan error, 1)
 	go func() {
-		done <- w.allGone(told.in(t.Context()), []awaited{{clusterDeployments(), first}, {infraEnvs(), second}})
+		done <- w.allGone(t.Context(), []awaited{{clusterDeployments(), first}, {infraEnvs(), second}})
 	}()
 	told.await(t, "ClusterDeployment lab, held by the finalizer "+deprovision+" (of Hive's operator)", "InfraEnv lab", "(of the assisted-service)")
 	began := p.clock.Now()
@@ -243,7 +241,7 @@ func TestDeleteOfWhatIsNotOurs(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.calls.take()
-	err := s.plane.DeleteCluster(t.Context(), own)
+	err := s.plane.DeleteCluster(t.Context(), own, install.DeleteOptions{})
 	if install.CodeOf(err) != install.CodeNotFound || !strings.Contains(install.NextOf(err), "--adopt "+own) || !strings.Contains(install.NextOf(err), "kubectl delete clusterdeployment -n "+s.namespace) {
 		t.Errorf("got %v (next: %s)", err, install.NextOf(err))
 	}
@@ -280,7 +278,7 @@ func TestNotesOfWhatStays(t *testing.T) {
 			s.settle()
 			test.prepare(s)
 			told := &noted{}
-			if err := s.plane.DeleteCluster(told.in(t.Context()), s.namespace+"/"+s.namespace); err != nil {
+			if err := s.plane.DeleteCluster(t.Context(), s.namespace+"/"+s.namespace, install.DeleteOptions{Tell: told.note}); err != nil {
 				t.Fatal(err)
 			}
 			if len(told.with(test.says...)) != 1 {
@@ -298,7 +296,7 @@ func TestNamespaceOfAnotherName(t *testing.T) {
 	s.plane = s.newPlane(Config{Kube: server.Start(t).Config, Namespace: s.namespace})
 	s.settle()
 	told := &noted{}
-	if err := s.plane.DeleteCluster(told.in(t.Context()), s.namespace+"/"+name); err != nil {
+	if err := s.plane.DeleteCluster(t.Context(), s.namespace+"/"+name, install.DeleteOptions{Tell: told.note}); err != nil {
 		t.Fatal(err)
 	}
 	left, err := s.admin.Resource(schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}).Get(t.Context(), s.namespace, metav1.GetOptions{})

@@ -77,7 +77,7 @@ func TestWhatOnlyAHubKnows(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer plane.Close()
-	if err := plane.DeleteCluster(t.Context(), s.config.Namespace+"/edge"); err != nil {
+	if err := plane.DeleteCluster(t.Context(), s.config.Namespace+"/edge", install.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	left, err := s.admin.Resource(hubapi.AgentClassifications()).Namespace(s.config.Namespace).List(t.Context(), metav1.ListOptions{})

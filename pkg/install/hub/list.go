@@ -3,7 +3,6 @@ package hub
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -15,6 +14,7 @@ import (
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/hive"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/internal/plane"
 )
 
 // listed reads objects by their namespaces: those of the plane's namespace, or of
@@ -222,7 +222,7 @@ func (p *Plane) ClusterByNameOrID(ctx context.Context, text string) (install.Clu
 			}
 		}
 	}
-	return only("cluster", text, "oaictl get clusters", same, func(c install.ClusterRef) string {
+	return plane.Only("cluster", text, notFound("cluster", text, "oaictl get clusters"), same, func(c install.ClusterRef) string {
 		return fmt.Sprintf("%s (%s.%s, %s)", c.ID, c.Name, c.BaseDomain, c.Status)
 	})
 }
@@ -247,78 +247,23 @@ func (p *Plane) InfraEnvByNameOrID(ctx context.Context, text string) (install.In
 			same = append(same, env)
 		}
 	}
-	return only("InfraEnv", text, "oaictl get infraenvs", same, func(e install.InfraEnv) string { return e.ID })
-}
-
-// only is the one of several, or the fault that there is not exactly one.
-func only[T any](kind, text, next string, found []T, name func(T) string) (T, error) {
-	if len(found) == 1 {
-		return found[0], nil
-	}
-	var none T
-	if len(found) == 0 {
-		return none, notFound(kind, text, next)
-	}
-	names := make([]string, 0, len(found))
-	for _, f := range found {
-		names = append(names, name(f))
-	}
-	return none, &install.Fault{
-		Code: install.CodeNotFound, Op: "find " + kind, On: text, Permanent: true,
-		Err: fmt.Errorf("there are several: %s", strings.Join(names, ", ")), Next: "use the id",
-	}
-}
-
-// Info says what hub this is.
-type Info struct {
-	URL      string
-	Versions map[string]string // of the API server, and whether Hive and metal3 are there
-}
-
-// Info asks the hub for its version, which also shows that it answers, takes the
-// credentials, and serves what an install needs.
-func (p *Plane) Info(ctx context.Context) (Info, error) {
-	have, err := p.connect(ctx)
-	if err != nil {
-		return Info{}, err
-	}
-	ctx, cancel := brief(ctx)
-	defer cancel()
-	data, err := p.raw.Get().AbsPath("/version").Do(ctx).Raw()
-	if err != nil {
-		return Info{}, p.fault(attempt{op: "ask for the version of", name: p.host}, err)
-	}
-	var version struct {
-		GitVersion string `json:"gitVersion"`
-	}
-	if err := decode(data, &version); err != nil {
-		return Info{}, p.fault(attempt{op: "ask for the version of", name: p.host}, errors.New("the answer is not what an API server sends"))
-	}
-	info := Info{URL: p.host, Versions: map[string]string{"kubernetes": version.GitVersion, "agent-install": hubapi.VersionAgentInstall, "hive": hubapi.VersionHive}}
-	if have.has(bareMetalHosts()) {
-		info.Versions["metal3"] = hubapi.VersionMetal3
-	}
-	return info, nil
-}
-
-// Manifest is an extra manifest of a cluster.
-type Manifest struct {
-	Folder string // manifests or openshift, as in the file; the service puts both into openshift
-	Name   string
-	Source string // user
+	return plane.Only("InfraEnv", text, notFound("InfraEnv", text, "oaictl get infraenvs"), same, func(e install.InfraEnv) string { return e.ID })
 }
 
 // Manifests lists the extra manifests in our ConfigMaps. A hub shows none of the
 // service's own.
-func (p *Plane) Manifests(ctx context.Context, clusterID string, _ bool) ([]Manifest, error) {
+func (p *Plane) Manifests(ctx context.Context, clusterID string, system bool) ([]install.Manifest, error) {
+	if system {
+		return nil, notHere("list the service's own manifests of", clusterID, "a hub does not show them", "leave --system out, or ask the REST service behind the hub (--backend rest --service-url URL)")
+	}
 	at, made, err := p.manifestsAt(ctx, clusterID)
 	if err != nil {
 		return nil, err
 	}
-	var out []Manifest
+	var out []install.Manifest
 	for _, name := range slices.Sorted(maps.Keys(manifestsOf(at, made))) {
 		folder, file, _ := strings.Cut(name, "/")
-		out = append(out, Manifest{Folder: folder, Name: file, Source: "user"})
+		out = append(out, install.Manifest{Folder: folder, Name: file, Source: "user"})
 	}
 	return out, nil
 }

@@ -98,7 +98,7 @@ func refOf(at *place, u *unstructured.Unstructured) install.ClusterRef {
 		}
 	}
 	if u.GetDeletionTimestamp() != nil {
-		ref.Status = string(ClusterDeleting)
+		ref.Status = string(install.ClusterDeleting)
 	}
 	return ref
 }
@@ -152,9 +152,7 @@ func (p *Plane) picture(ctx context.Context, at *place, deployment *unstructured
 		if version := cluster.Settings[setting.Version]; version != "" && env.Settings[setting.Version] == "" {
 			env.Settings[setting.Version] = version
 		}
-		memory.asSaid(env.ID, env.Settings)
 	}
-	memory.asSaid("cluster", cluster.Settings)
 	memory.follow(observed)
 	return nil
 }

@@ -97,11 +97,11 @@ func (s *stage) agents(t *testing.T) []unstructured.Unstructured {
 // image, whatever InfraEnv they come from; on request they go back to their pool.
 func TestDeleteClusterOfPoolMachines(t *testing.T) {
 	for name, test := range map[string]struct {
-		delete func(*hub.Plane, context.Context, string) error
-		back   int
+		options install.DeleteOptions
+		back    int
 	}{
-		"runs on":  {(*hub.Plane).DeleteCluster, 0},
-		"returned": {(*hub.Plane).ReturnCluster, 1},
+		"runs on":  {install.DeleteOptions{}, 0},
+		"returned": {install.DeleteOptions{ReturnToPool: true}, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -109,7 +109,7 @@ func TestDeleteClusterOfPoolMachines(t *testing.T) {
 			if result, _ := s.run(t, desired, nil); result.Verdict != install.VerdictInstalled {
 				t.Fatalf("verdict %s", result.Verdict)
 			}
-			if err := test.delete(s.plane(t), t.Context(), s.config.Namespace+"/"+desired.Spec.Metadata.Name); err != nil {
+			if err := s.plane(t).DeleteCluster(t.Context(), s.config.Namespace+"/"+desired.Spec.Metadata.Name, test.options); err != nil {
 				t.Fatalf("%v (next: %s)", err, install.NextOf(err))
 			}
 			if n := log.count(givenBack); n != test.back {
@@ -138,7 +138,7 @@ func TestDeleteClusterBeforeItsInstall(t *testing.T) {
 	if result.Observed == nil || result.Observed.Cluster == nil || result.Observed.Cluster.State != install.ClusterReady {
 		t.Fatalf("it is not ready: %v", err)
 	}
-	if err := plane.DeleteCluster(t.Context(), s.config.Namespace+"/"+desired.Spec.Metadata.Name); err != nil {
+	if err := plane.DeleteCluster(t.Context(), s.config.Namespace+"/"+desired.Spec.Metadata.Name, install.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if left := s.agents(t); len(left) != 1 || log.count(givenBack) != 1 {
@@ -159,10 +159,10 @@ func TestDeleteClusterOfItsOwnMachines(t *testing.T) {
 				t.Fatalf("verdict %s", result.Verdict)
 			}
 			own := s.config.Namespace + "/" + cluster.Metadata.Name
-			if err := s.plane(t).ReturnCluster(t.Context(), own); install.CodeOf(err) != install.CodeUsage {
+			if err := s.plane(t).DeleteCluster(t.Context(), own, install.DeleteOptions{ReturnToPool: true}); install.CodeOf(err) != install.CodeUsage {
 				t.Errorf("returned: %v", err)
 			}
-			if err := s.plane(t).DeleteCluster(t.Context(), own); err != nil {
+			if err := s.plane(t).DeleteCluster(t.Context(), own, install.DeleteOptions{}); err != nil {
 				t.Fatal(err)
 			}
 			if n := log.count(givenBack); n > 0 {
@@ -176,11 +176,11 @@ func TestDeleteClusterOfItsOwnMachines(t *testing.T) {
 // not go is told.
 func TestDeleteHostOfARunningCluster(t *testing.T) {
 	for name, test := range map[string]struct {
-		delete  func(*hub.Plane, context.Context, string, string) error
+		options install.DeleteOptions
 		removed int
 	}{
-		"stays":   {(*hub.Plane).DeleteHost, 0},
-		"removed": {(*hub.Plane).RemoveHost, 1},
+		"stays":   {install.DeleteOptions{}, 0},
+		"removed": {install.DeleteOptions{RemoveNode: true}, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -190,7 +190,7 @@ func TestDeleteHostOfARunningCluster(t *testing.T) {
 				t.Fatalf("verdict %s", result.Verdict)
 			}
 			env := s.config.Namespace + "/" + cluster.Metadata.Name
-			if err := test.delete(s.plane(t), t.Context(), env, s.agents(t)[0].GetName()); err != nil {
+			if err := s.plane(t).DeleteHost(t.Context(), env, s.agents(t)[0].GetName(), test.options); err != nil {
 				t.Fatal(err)
 			}
 			if n := log.count(takenOut); n != test.removed {
@@ -219,7 +219,7 @@ func TestRemoveHostThatHangs(t *testing.T) {
 	gone := make(chan error, 1)
 	env := s.config.Namespace + "/" + cluster.Metadata.Name
 	go func() {
-		gone <- s.plane(t).RemoveHost(hub.WithNotes(ctx, func(text string) { why <- text }), env, agent)
+		gone <- s.plane(t).DeleteHost(ctx, env, agent, install.DeleteOptions{RemoveNode: true, Tell: func(text string) { why <- text }})
 	}()
 	for text := ""; !strings.Contains(text, config); {
 		select {
@@ -229,7 +229,7 @@ func TestRemoveHostThatHangs(t *testing.T) {
 		}
 	}
 	plane := s.plane(t)
-	if err := plane.DeleteHost(t.Context(), env, agent); err != nil {
+	if err := plane.DeleteHost(t.Context(), env, agent, install.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := <-gone; err != nil || log.count(takenOut) > 0 {

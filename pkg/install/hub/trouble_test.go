@@ -311,7 +311,7 @@ func TestDelete(t *testing.T) {
 	if _, err := s.client(secrets()).Create(t.Context(), theirs, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.plane.DeleteCluster(t.Context(), s.namespace+"/"+s.namespace); err != nil {
+	if err := s.plane.DeleteCluster(t.Context(), s.namespace+"/"+s.namespace, install.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, k := range []kind{clusterDeployments(), agentInstalls(), infraEnvs(), nmStateConfigs()} {
@@ -336,7 +336,7 @@ func TestDeleteThatHangs(t *testing.T) {
 	if _, err := s.client(agentInstalls()).Patch(t.Context(), s.namespace, types.MergePatchType, []byte(`{"metadata":{"finalizers":["agentclusterinstall.agent-install.openshift.io/ai-deprovision"]}}`), metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	err := s.plane.DeleteCluster(t.Context(), s.namespace+"/"+s.namespace)
+	err := s.plane.DeleteCluster(t.Context(), s.namespace+"/"+s.namespace, install.DeleteOptions{})
 	if install.CodeOf(err) != install.CodeTimeout || !strings.Contains(err.Error(), "the assisted-service is down") {
 		t.Errorf("got %v", err)
 	}

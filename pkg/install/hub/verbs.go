@@ -63,48 +63,16 @@ func (p *Plane) DownloadManifest(ctx context.Context, clusterID, folder, name st
 	return notFound("manifest", folder+"/"+name, "oaictl download manifests "+clusterID)
 }
 
-// Event is an entry of the service's event log.
-type Event struct {
-	Time       time.Time
-	Name       string // "host_status_updated"
-	Severity   string // info, warning, error, critical
-	Category   string
-	Message    string
-	ClusterID  string
-	HostID     string
-	InfraEnvID string
-	Props      string // JSON object in a text, "" for none
-}
-
-// EventFilter says which events to list; empty fields do not filter. One of the
-// ids has to be there: a hub knows the logs of objects only.
-type EventFilter struct {
-	ClusterID  string
-	HostID     string
-	InfraEnvID string // of the host, too
-	Severities []string
-	Message    string // part of it
-	Newest     bool   // newest first
-	Limit      int    // per page; 500 if zero
-}
-
-// EventPage is a page of events.
-type EventPage struct {
-	Events []Event
-	// Total is how many events fit the filter, -1 where the service does not say.
-	Total int
-}
-
 // Events reads one page of the service's event log, from the offset on, through
 // the URL that the object itself names.
-func (p *Plane) Events(ctx context.Context, filter EventFilter, offset int) (EventPage, error) {
+func (p *Plane) Events(ctx context.Context, filter install.EventFilter, offset int) (install.EventPage, error) {
 	address, on, err := p.eventsURL(ctx, filter)
 	if err != nil {
-		return EventPage{}, err
+		return install.EventPage{}, err
 	}
 	parsed, err := url.Parse(address)
 	if address == "" || err != nil {
-		return EventPage{}, &install.Fault{Code: install.CodeNotFound, Op: "read events of", On: on, Status: http.StatusNotFound, Err: errors.New("the service names no address for them yet"), Next: "run the same command again in a while"}
+		return install.EventPage{}, &install.Fault{Code: install.CodeNotFound, Op: "read events of", On: on, Status: http.StatusNotFound, Err: errors.New("the service names no address for them yet"), Next: "run the same command again in a while"}
 	}
 	query := parsed.Query()
 	set := func(name, value string) {
@@ -131,17 +99,22 @@ func (p *Plane) Events(ctx context.Context, filter EventFilter, offset int) (Eve
 	defer cancel()
 	response, err := p.get(ctx, "read events of", on, parsed.String(), nil)
 	if err != nil {
-		return EventPage{}, err
+		return install.EventPage{}, err
 	}
 	defer response.Body.Close()
 	return readEvents(response, on)
 }
 
 // eventsURL is where the events of what a filter names are, and what that is.
-func (p *Plane) eventsURL(ctx context.Context, filter EventFilter) (address, on string, err error) {
+func (p *Plane) eventsURL(ctx context.Context, filter install.EventFilter) (address, on string, err error) {
 	switch {
 	case filter.HostID != "":
 		from := cmp.Or(filter.InfraEnvID, filter.ClusterID)
+		if from == "" {
+			if from, err = p.infraEnvOfHost(ctx, filter.HostID); err != nil {
+				return "", filter.HostID, err
+			}
+		}
 		namespace, _ := parts(from, p.namespaceOf(from))
 		agent, err := p.agentOf(ctx, namespace, filter.HostID)
 		if err != nil {
@@ -164,11 +137,25 @@ func (p *Plane) eventsURL(ctx context.Context, filter EventFilter) (address, on 
 	return "", "", notHere("read", "events", "a hub has the events of a cluster, an InfraEnv or a host, and no list of all", "name one of them")
 }
 
+// infraEnvOfHost is the InfraEnv of an Agent, wherever that stands.
+func (p *Plane) infraEnvOfHost(ctx context.Context, hostID string) (string, error) {
+	places, err := p.listed(ctx, agents())
+	if err != nil {
+		return "", err
+	}
+	for _, at := range inOrder(places) {
+		if u := at.store(agents()).get(hostID); u != nil {
+			return id(at.namespace, u.GetLabels()[hubapi.LabelAgentInfraEnv]), nil
+		}
+	}
+	return "", notFound("host", hostID, "oaictl get hosts")
+}
+
 // largestPage bounds a page of events.
 const largestPage = 32 << 20
 
-func readEvents(response *http.Response, on string) (EventPage, error) {
-	page := EventPage{Total: -1}
+func readEvents(response *http.Response, on string) (install.EventPage, error) {
+	page := install.EventPage{Total: -1}
 	if total, err := strconv.Atoi(response.Header.Get("Event-Count")); err == nil {
 		page.Total = total
 	}
@@ -191,7 +178,7 @@ func readEvents(response *http.Response, on string) (EventPage, error) {
 		return page, &install.Fault{Code: install.CodeFailure, Op: "read events of", On: on, Err: errors.New("the answer broke off or is not what the service sends"), Next: "run the same command again in a while"}
 	}
 	for _, e := range wire {
-		page.Events = append(page.Events, Event{
+		page.Events = append(page.Events, install.ServiceEvent{
 			Time: e.Time, Name: e.Name, Severity: e.Severity, Category: e.Category, Message: redact.Text(e.Message),
 			ClusterID: e.Cluster, HostID: e.Host, InfraEnvID: e.InfraEnv, Props: e.Props,
 		})
@@ -202,7 +189,7 @@ func readEvents(response *http.Response, on string) (EventPage, error) {
 // DeleteInfraEnv deletes an InfraEnv and the networks that are its own. Its
 // Agents go with it; so it is refused while hosts that take part in a cluster
 // belong to it.
-func (p *Plane) DeleteInfraEnv(ctx context.Context, infraEnvID string) error {
+func (p *Plane) DeleteInfraEnv(ctx context.Context, infraEnvID string, options install.DeleteOptions) error {
 	namespace, name := parts(infraEnvID, p.namespaceOf(infraEnvID))
 	at, err := p.place(ctx, namespace)
 	if err != nil {
@@ -220,6 +207,6 @@ func (p *Plane) DeleteInfraEnv(ctx context.Context, infraEnvID string) error {
 			}
 		}
 	}
-	w := &writer{Plane: p, at: at, cluster: u.GetLabels()[hubapi.LabelCluster]}
+	w := &writer{Plane: p, at: at, cluster: u.GetLabels()[hubapi.LabelCluster], tell: options.Tell}
 	return w.deleteInfraEnv(ctx, u)
 }

@@ -263,7 +263,7 @@ func TestTraceHoldsNoSecret(t *testing.T) {
 		c.Auth = StaticToken(spec.NewSecret("verysecret"))
 		c.Trace = func(x Exchange) { seen = append(seen, x) }
 	})
-	if _, err := p.Events(t.Context(), EventFilter{}, 0); err != nil {
+	if _, err := p.Events(t.Context(), install.EventFilter{}, 0); err != nil {
 		t.Fatal(err)
 	}
 	if err := listAll(p); err == nil {

@@ -2,10 +2,9 @@
 // hosted service, one that runs on premises, or the one inside agent-based
 // installation media.
 //
-// A [Plane] implements [install.Service] and [install.LogSource] and offers,
-// as plain methods, what the other verbs of the command line need. It sends
-// no field that nobody asked for, since services reject fields that they do
-// not know, and reads answers with fields that it does not know itself.
+// A [Plane] is an [install.Backend]. It sends no field that nobody asked for, since
+// services reject fields that they do not know, and reads answers with fields that
+// it does not know itself.
 //
 // Requests go through the generated client's parameters, models and transport.
 // One layer below the generated code deals, for all of them alike, with

@@ -146,7 +146,7 @@ func TestRefusalOfWhatIsNotInTheFile(t *testing.T) {
 	f.on("POST /v2/clusters/"+clusterID+"/actions/install", with(400, `{"code":"400","reason":"not now"}`))
 	p := f.plane(t)
 	for _, err := range []error{
-		p.DeleteInfraEnv(t.Context(), infraEnvID),
+		p.DeleteInfraEnv(t.Context(), infraEnvID, install.DeleteOptions{}),
 		p.Act(t.Context(), desired(t), install.Action{Kind: install.StartInstall, Target: clusterID}),
 	} {
 		if fault := faultOf(t, err); fault.Code != install.CodeFailure || !fault.Permanent || strings.Contains(fault.Next, "file") {
@@ -202,7 +202,7 @@ func TestRetries(t *testing.T) {
 }
 
 func listAll(p *Plane) error { _, err := p.ListClusters(background()); return err }
-func remove(p *Plane) error  { return p.DeleteCluster(background(), clusterID) }
+func remove(p *Plane) error  { return p.DeleteCluster(background(), clusterID, install.DeleteOptions{}) }
 func cancel(p *Plane) error  { return p.CancelInstall(background(), clusterID) }
 
 // A wish to be left alone for a while is heeded; one that is too long to wait
@@ -368,4 +368,18 @@ func FuzzErrorShape(f *testing.F) {
 		}
 		_ = fmt.Sprint(e)
 	})
+}
+
+// What only a hub can do is refused, and nothing is deleted.
+func TestRefusalOfWhatOnlyAHubCanDo(t *testing.T) {
+	p := newFake(t).plane(t)
+	for _, err := range []error{
+		p.DeleteCluster(t.Context(), clusterID, install.DeleteOptions{ReturnToPool: true}),
+		p.DeleteHost(t.Context(), infraEnvID, clusterID, install.DeleteOptions{RemoveNode: true}),
+		p.ReleaseCluster(t.Context(), clusterID),
+	} {
+		if fault := faultOf(t, err); fault.Code != install.CodeUsage || !fault.Permanent {
+			t.Errorf("got %+v", fault)
+		}
+	}
 }

@@ -18,45 +18,13 @@ import (
 // eventCount is the header that says how many events there are in all.
 const eventCount = "Event-Count"
 
-// Event is an entry of the service's event log.
-type Event struct {
-	Time       time.Time
-	Name       string // "host_status_updated"
-	Severity   string // info, warning, error, critical
-	Category   string
-	Message    string
-	ClusterID  string
-	HostID     string
-	InfraEnvID string
-	Props      string // JSON object in a text, "" for none
-}
-
-// EventFilter says which events to list; empty fields do not filter.
-type EventFilter struct {
-	ClusterID  string
-	HostID     string
-	InfraEnvID string
-	Severities []string
-	Message    string // part of it
-	Newest     bool   // newest first
-	Limit      int    // per page; 500 if zero
-}
-
-// EventPage is a page of events.
-type EventPage struct {
-	Events []Event
-	// Total is how many events fit the filter, -1 where the service does not
-	// say.
-	Total int
-}
-
 // Events reads one page of the service's event log, from the offset on.
-func (p *Plane) Events(ctx context.Context, filter EventFilter, offset int) (EventPage, error) {
+func (p *Plane) Events(ctx context.Context, filter install.EventFilter, offset int) (install.EventPage, error) {
 	return p.eventPage(ctx, filter, offset, map[string][]string{})
 }
 
 // eventPage does so with further parameters.
-func (p *Plane) eventPage(ctx context.Context, filter EventFilter, offset int, query map[string][]string) (EventPage, error) {
+func (p *Plane) eventPage(ctx context.Context, filter install.EventFilter, offset int, query map[string][]string) (install.EventPage, error) {
 	query["order"], query["limit"] = []string{"ascending"}, []string{"500"}
 	set := func(name, value string) {
 		if value != "" {
@@ -65,7 +33,9 @@ func (p *Plane) eventPage(ctx context.Context, filter EventFilter, offset int, q
 	}
 	set("cluster_id", filter.ClusterID)
 	set("host_id", filter.HostID)
-	set("infra_env_id", filter.InfraEnvID)
+	if filter.HostID == "" {
+		set("infra_env_id", filter.InfraEnvID)
+	}
 	set("message", filter.Message)
 	if filter.Newest {
 		set("order", "descending")
@@ -77,7 +47,7 @@ func (p *Plane) eventPage(ctx context.Context, filter EventFilter, offset int, q
 		set("offset", strconv.Itoa(offset))
 	}
 	set("severities", strings.Join(filter.Severities, ",")) // of a repeated parameter the last would count
-	page := EventPage{Total: -1}
+	page := install.EventPage{Total: -1}
 	events, err := listOf(ctx, p, request{
 		label:  label{"read events of", cmpOr(filter.ClusterID, filter.HostID, filter.InfraEnvID, "the service")},
 		method: http.MethodGet, path: "/v2/events", query: query,
@@ -86,16 +56,16 @@ func (p *Plane) eventPage(ctx context.Context, filter EventFilter, offset int, q
 				page.Total = total
 			}
 		},
-	}, func(e *models.Event) (Event, bool) { return eventOf(e), true })
+	}, func(e *models.Event) (install.ServiceEvent, bool) { return eventOf(e), true })
 	if err != nil {
-		return EventPage{}, err
+		return install.EventPage{}, err
 	}
 	page.Events = events
 	return page, nil
 }
 
-func eventOf(e *models.Event) Event {
-	return Event{
+func eventOf(e *models.Event) install.ServiceEvent {
+	return install.ServiceEvent{
 		Time: moment(value(e.EventTime)), Name: e.Name, Severity: value(e.Severity), Category: e.Category, Message: redact.Text(value(e.Message)),
 		ClusterID: value(e.ClusterID).String(), HostID: value(e.HostID).String(), InfraEnvID: value(e.InfraEnvID).String(), Props: e.Props,
 	}
@@ -114,7 +84,7 @@ type eventLog struct {
 	pools  map[string]int // events seen of InfraEnvs that are bound to no cluster
 	// preparations are the events that tell how preparations of an install went,
 	// oldest first.
-	preparations []Event
+	preparations []install.ServiceEvent
 	// recalled: those from before are among them, however far back in the log
 	// they stand.
 	recalled bool
@@ -167,7 +137,7 @@ func (p *Plane) probePools(ctx context.Context, w *watch, asked func(*install.In
 		if env.ClusterID != "" || w.log.silent || !asked(env) {
 			continue
 		}
-		page, err := p.Events(ctx, EventFilter{InfraEnvID: env.ID, Newest: true, Limit: 1}, 0)
+		page, err := p.Events(ctx, install.EventFilter{InfraEnvID: env.ID, Newest: true, Limit: 1}, 0)
 		if gone(err) {
 			w.need(func(n *needs) { raise(&n.infraEnvs, wanted) })
 			continue
@@ -191,7 +161,7 @@ func (p *Plane) probePools(ctx context.Context, w *watch, asked func(*install.In
 // time.
 func (p *Plane) probeCluster(ctx context.Context, w *watch) error {
 	for range probePages {
-		page, err := p.Events(ctx, EventFilter{ClusterID: w.id, Limit: newEvents}, w.log.seen)
+		page, err := p.Events(ctx, install.EventFilter{ClusterID: w.id, Limit: newEvents}, w.log.seen)
 		if err != nil {
 			return p.withoutEvents(w, err)
 		}
@@ -201,7 +171,7 @@ func (p *Plane) probeCluster(ctx context.Context, w *watch) error {
 			return nil
 		case page.Total < w.log.seen: // the log was cut: begin anew
 			w.log.seen = page.Total
-			w.happened(Event{})
+			w.happened(install.ServiceEvent{})
 			return nil
 		}
 		w.log.seen = min(page.Total, w.log.seen+len(page.Events))
@@ -219,7 +189,7 @@ func (p *Plane) probeCluster(ctx context.Context, w *watch) error {
 // beginEvents learns how many events there are, and how preparations went of
 // late.
 func (p *Plane) beginEvents(ctx context.Context, w *watch) error {
-	page, err := p.Events(ctx, EventFilter{ClusterID: w.id, Newest: true, Limit: seedEvents}, 0)
+	page, err := p.Events(ctx, install.EventFilter{ClusterID: w.id, Newest: true, Limit: seedEvents}, 0)
 	if err != nil {
 		return p.withoutEvents(w, err)
 	}
@@ -239,7 +209,7 @@ func (p *Plane) withoutEvents(w *watch, err error) error {
 }
 
 // happened says what an event concerns.
-func (w *watch) happened(e Event) {
+func (w *watch) happened(e install.ServiceEvent) {
 	w.log.remember(e)
 	if e.Name != "host_install_progress_updated" || !strings.Contains(e.Message, "%") {
 		w.changed = w.now()

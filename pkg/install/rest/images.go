@@ -35,13 +35,13 @@ func (p *Plane) dateImages(ctx context.Context, w *watch) error {
 		if !w.questionable(env) || (asked && known.updated.Equal(env.Image.Created)) {
 			continue
 		}
-		filter := EventFilter{InfraEnvID: env.ID, Message: imageUpdatedText, Newest: true, Limit: 1}
+		filter := install.EventFilter{InfraEnvID: env.ID, Message: imageUpdatedText, Newest: true, Limit: 1}
 		page, err := p.Events(ctx, filter, 0)
 		if err != nil && (install.CodeOf(err) == install.CodeAuth || !permanent(err)) {
 			return err
 		}
 		date := imageDate{updated: env.Image.Created}
-		if i := slices.IndexFunc(page.Events, func(e Event) bool { return e.Name == imageUpdated }); i >= 0 {
+		if i := slices.IndexFunc(page.Events, func(e install.ServiceEvent) bool { return e.Name == imageUpdated }); i >= 0 {
 			date.made = page.Events[i].Time
 		}
 		if w.images == nil {

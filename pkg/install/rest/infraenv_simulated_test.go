@@ -88,7 +88,7 @@ func TestOrphanedInfraEnv(t *testing.T) {
 	if err != nil || len(old) != 1 {
 		t.Fatalf("%d InfraEnvs, %v", len(old), err)
 	}
-	if err := runs[0].DeleteCluster(t.Context(), old[0].ClusterID); err != nil {
+	if err := runs[0].DeleteCluster(t.Context(), old[0].ClusterID, install.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	runs[1].settle(t)
@@ -135,7 +135,7 @@ func TestEventsOfSeveralSeverities(t *testing.T) {
 	run.settle(t)
 	count := func(severities ...string) int {
 		t.Helper()
-		page, err := run.Events(t.Context(), rest.EventFilter{Severities: severities}, 0)
+		page, err := run.Events(t.Context(), install.EventFilter{Severities: severities}, 0)
 		if err != nil {
 			t.Fatal(err)
 		}

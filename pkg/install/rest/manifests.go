@@ -17,28 +17,21 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// Manifest names a manifest of a cluster.
-type Manifest struct {
-	Folder string
-	Name   string
-	Source string // user or system
-}
-
 // Manifests lists a cluster's manifests; system adds those that the service
 // makes itself.
-func (p *Plane) Manifests(ctx context.Context, clusterID string, system bool) ([]Manifest, error) {
+func (p *Plane) Manifests(ctx context.Context, clusterID string, system bool) ([]install.Manifest, error) {
 	params := manifests.NewV2ListClusterManifestsParams().WithClusterID(uuid(clusterID))
 	if system {
 		params = params.WithIncludeSystemGenerated(&system)
 	}
-	answer, err := p.manifests.V2ListClusterManifests(labelled(ctx, "list manifests of cluster", clusterID), params)
+	answer, err := p.labelled("list manifests of cluster", clusterID).manifests().V2ListClusterManifests(ctx, params)
 	if err != nil {
 		return nil, err
 	}
-	var out []Manifest
+	var out []install.Manifest
 	for _, m := range answer.Payload {
 		if m != nil {
-			out = append(out, Manifest{Folder: m.Folder, Name: m.FileName, Source: m.ManifestSource})
+			out = append(out, install.Manifest{Folder: m.Folder, Name: m.FileName, Source: m.ManifestSource})
 		}
 	}
 	return out, nil
@@ -47,8 +40,8 @@ func (p *Plane) Manifests(ctx context.Context, clusterID string, system bool) ([
 // DownloadManifest writes a manifest's content to out.
 func (p *Plane) DownloadManifest(ctx context.Context, clusterID, folder, name string, out io.Writer) error {
 	params := manifests.NewV2DownloadClusterManifestParams().WithClusterID(uuid(clusterID)).WithFolder(&folder).WithFileName(name)
-	ctx, out = downloading(ctx, limited(out, largestFile), label{"download manifest", folder + "/" + name})
-	_, err := p.manifests.V2DownloadClusterManifest(ctx, params, out)
+	p, out = p.downloading(limited(out, largestFile), label{"download manifest", folder + "/" + name})
+	_, err := p.manifests().V2DownloadClusterManifest(ctx, params, out)
 	return err
 }
 

@@ -25,7 +25,7 @@ const (
 )
 
 // tellsOfPreparation says whether an event belongs to the story of the preparations.
-func (e *Event) tellsOfPreparation() bool {
+func tellsOfPreparation(e *install.ServiceEvent) bool {
 	switch e.Name {
 	case eventPreparationFailed, eventCancelled, eventReset:
 		return true
@@ -38,14 +38,14 @@ func (e *Event) tellsOfPreparation() bool {
 }
 
 // remember keeps the events that tell of preparations, each once, in their order.
-func (l *eventLog) remember(events ...Event) {
+func (l *eventLog) remember(events ...install.ServiceEvent) {
 	for _, e := range events {
-		same := func(old Event) bool { return old.Time.Equal(e.Time) && old.Message == e.Message }
-		if e.tellsOfPreparation() && !slices.ContainsFunc(l.preparations, same) {
+		same := func(old install.ServiceEvent) bool { return old.Time.Equal(e.Time) && old.Message == e.Message }
+		if tellsOfPreparation(&e) && !slices.ContainsFunc(l.preparations, same) {
 			l.preparations = append(l.preparations, e)
 		}
 	}
-	slices.SortStableFunc(l.preparations, func(a, b Event) int { return a.Time.Compare(b.Time) })
+	slices.SortStableFunc(l.preparations, func(a, b install.ServiceEvent) int { return a.Time.Compare(b.Time) })
 	l.preparations = l.preparations[max(0, len(l.preparations)-mostPreparationNews):]
 }
 
@@ -61,7 +61,7 @@ type attempts struct {
 // preparationsOf reads the story out of events in their order. A preparation has
 // failed when the cluster is back from it and nobody has cancelled it: of most
 // failures the service says no more than that.
-func preparationsOf(events []Event) attempts {
+func preparationsOf(events []install.ServiceEvent) attempts {
 	var a attempts
 	for _, e := range events {
 		switch status := strings.TrimPrefix(e.Message, textClusterStatus); e.Name {
@@ -106,7 +106,7 @@ func (a *attempts) notFailed() {
 }
 
 // unprepared keeps what the service says of a host that could not prepare.
-func (a *attempts) unprepared(e Event) {
+func (a *attempts) unprepared(e install.ServiceEvent) {
 	_, why, _ := strings.Cut(e.Message, textHostUnprepared)
 	if a.hosts == nil {
 		a.hosts = map[string]string{}
@@ -130,11 +130,11 @@ func (p *Plane) recall(ctx context.Context, w *watch) error {
 	if w.log.recalled || w.log.silent || w.cluster == nil || !attempted(w.cluster) {
 		return nil
 	}
-	page, err := p.eventPage(ctx, EventFilter{ClusterID: w.id, Newest: true, Limit: latest}, 0, map[string][]string{"cluster_level": {"true"}})
+	page, err := p.eventPage(ctx, install.EventFilter{ClusterID: w.id, Newest: true, Limit: latest}, 0, map[string][]string{"cluster_level": {"true"}})
 	if err == nil {
 		w.log.remember(inOrder(page.Events)...)
 		if len(preparationsOf(w.log.preparations).failed) > 0 {
-			page, err = p.Events(ctx, EventFilter{ClusterID: w.id, Message: textHostUnprepared, Newest: true, Limit: latest}, 0)
+			page, err = p.Events(ctx, install.EventFilter{ClusterID: w.id, Message: textHostUnprepared, Newest: true, Limit: latest}, 0)
 			w.log.remember(inOrder(page.Events)...)
 		}
 	}
@@ -156,7 +156,7 @@ func attempted(c *install.Cluster) bool {
 }
 
 // inOrder are events that were read newest first.
-func inOrder(events []Event) []Event {
+func inOrder(events []install.ServiceEvent) []install.ServiceEvent {
 	slices.Reverse(events)
 	return events
 }

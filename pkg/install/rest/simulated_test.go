@@ -163,7 +163,7 @@ func readyToInstall(t *testing.T, url string, c clock.Clock, id string) time.Dur
 	if err != nil {
 		t.Fatal(err)
 	}
-	page, err := plane.Events(t.Context(), rest.EventFilter{ClusterID: id}, 0)
+	page, err := plane.Events(t.Context(), install.EventFilter{ClusterID: id}, 0)
 	if err != nil || page.Total != len(page.Events) {
 		t.Fatalf("%d of %d events, %v", len(page.Events), page.Total, err)
 	}

@@ -12,6 +12,8 @@ import (
 	"github.com/openshift/assisted-service/client/installer"
 
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/internal/plane"
+	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // ListClusters lists the clusters that the user may see, by name and age,
@@ -65,7 +67,7 @@ func (p *Plane) ClusterByNameOrID(ctx context.Context, text string) (install.Clu
 			same = append(same, ref)
 		}
 	}
-	return only("cluster", text, "oaictl get clusters", same, func(c install.ClusterRef) string {
+	return plane.Only("cluster", text, notFound("cluster", text, "oaictl get clusters"), same, func(c install.ClusterRef) string {
 		return fmt.Sprintf("%s (%s.%s, %s)", c.ID, c.Name, c.BaseDomain, c.Status)
 	})
 }
@@ -86,27 +88,14 @@ func (p *Plane) InfraEnvByNameOrID(ctx context.Context, text string) (install.In
 			same = append(same, env)
 		}
 	}
-	return only("InfraEnv", text, "oaictl get infraenvs", same, func(e install.InfraEnv) string { return e.ID })
+	return plane.Only("InfraEnv", text, notFound("InfraEnv", text, "oaictl get infraenvs"), same, func(e install.InfraEnv) string { return e.ID })
 }
 
-// only is the one of several, or the fault that there is not exactly one.
-func only[T any](kind, text, next string, found []T, name func(T) string) (T, error) {
-	if len(found) == 1 {
-		return found[0], nil
+// notFound is the fault that there is none of a kind.
+func notFound(kind, on, next string) *install.Fault {
+	return &install.Fault{
+		Code: install.CodeNotFound, Op: "find " + kind, On: on, Permanent: true, Err: errors.New("the service has none of that name or id"), Next: next,
 	}
-	var none T
-	fault := &install.Fault{Code: install.CodeNotFound, Op: "find " + kind, On: text, Permanent: true, Next: next}
-	if len(found) == 0 {
-		fault.Err = errors.New("the service has none of that name or id")
-		return none, fault
-	}
-	names := make([]string, 0, len(found))
-	for _, f := range found {
-		names = append(names, name(f))
-	}
-	fault.Err = fmt.Errorf("there are several: %s", strings.Join(names, ", "))
-	fault.Next = "use the id"
-	return none, fault
 }
 
 // CancelInstall stops an install. It can be reset and started again.
@@ -122,21 +111,54 @@ func (p *Plane) ResetInstall(ctx context.Context, clusterID string) error {
 
 // DeleteCluster deletes a cluster's record, and those of its hosts. One that is
 // gone already is a success.
-func (p *Plane) DeleteCluster(ctx context.Context, clusterID string) error {
+func (p *Plane) DeleteCluster(ctx context.Context, clusterID string, options install.DeleteOptions) error {
+	if options.ReturnToPool {
+		return notHere("return the machines of cluster", clusterID, "a REST service leaves machines as they are")
+	}
 	return p.remove(ctx, label{"delete cluster", clusterID}, "/v2/clusters/{cluster_id}", map[string]string{"cluster_id": clusterID})
 }
 
 // DeleteInfraEnv deletes an InfraEnv; the service refuses while hosts belong to
 // it.
-func (p *Plane) DeleteInfraEnv(ctx context.Context, infraEnvID string) error {
+func (p *Plane) DeleteInfraEnv(ctx context.Context, infraEnvID string, _ install.DeleteOptions) error {
 	return p.remove(ctx, label{"delete InfraEnv", infraEnvID}, "/v2/infra-envs/{infra_env_id}", map[string]string{"infra_env_id": infraEnvID})
 }
 
 // DeleteHost deletes a host's record. A machine whose agent still runs
 // registers again.
-func (p *Plane) DeleteHost(ctx context.Context, infraEnvID, hostID string) error {
+func (p *Plane) DeleteHost(ctx context.Context, infraEnvID, hostID string, options install.DeleteOptions) error {
+	if options.RemoveNode {
+		return notHere("remove the node of host", hostID, "a REST service does not speak to clusters")
+	}
 	return p.remove(ctx, label{"delete host", hostID}, hostPath, map[string]string{"infra_env_id": infraEnvID, "host_id": hostID})
 }
+
+// ReleaseCluster is refused: a service keeps a cluster, or forgets it.
+func (p *Plane) ReleaseCluster(_ context.Context, clusterID string) error {
+	return notHere("let go of cluster", clusterID, "a REST service keeps a cluster, or forgets it")
+}
+
+// notHere is the fault for what a hub can do and a REST service cannot.
+func notHere(op, on, why string) error {
+	return &install.Fault{Code: install.CodeUsage, Op: op, On: on, Permanent: true, Err: errors.New(why), Next: "give --backend hub, for a cluster of a hub"}
+}
+
+// MayDelete refuses none: the service deletes whatever the user may change.
+func (p *Plane) MayDelete(install.ClusterRef) error { return nil }
+
+// ClusterLeft finds nothing: a service deletes a cluster at once, or not.
+func (p *Plane) ClusterLeft(_ context.Context, text string) (install.ClusterRef, error) {
+	return install.ClusterRef{}, notFound("cluster", text, "oaictl get clusters")
+}
+
+// CheckRelease leaves it to the service, which says so when it registers the cluster.
+func (p *Plane) CheckRelease(context.Context, *spec.Cluster) error { return nil }
+
+// Follow changes nothing: the service has no watches.
+func (p *Plane) Follow() {}
+
+// Close has nothing to end.
+func (p *Plane) Close() {}
 
 // BindHost gives a host of an InfraEnv that is bound to no cluster to one. The
 // service takes hosts that are known-unbound; their agents start anew.
@@ -153,7 +175,7 @@ func (p *Plane) BindHost(ctx context.Context, infraEnvID, hostID, clusterID stri
 // remove deletes; what is gone after a try that may have done it was deleted.
 func (p *Plane) remove(ctx context.Context, l label, path string, in map[string]string) error {
 	repeated := 0
-	call := callOf(ctx)
+	call := p.call
 	charge := call.charge
 	call.charge = func() {
 		repeated++
@@ -161,35 +183,17 @@ func (p *Plane) remove(ctx context.Context, l label, path string, in map[string]
 			charge()
 		}
 	}
-	err := p.do(withCall(ctx, call), request{label: l, method: http.MethodDelete, path: path, in: in}, nil)
+	err := p.with(call).do(ctx, request{label: l, method: http.MethodDelete, path: path, in: in}, nil)
 	if gone(err) && repeated > 1 {
 		return nil
 	}
 	return err
 }
 
-// Info says what service this is.
-type Info struct {
-	URL        string
-	Versions   map[string]string // versions of its parts, by name
-	ReleaseTag string
-}
-
-// Info asks the service for the versions of its parts, which also shows that it
-// answers and takes the credentials.
-func (p *Plane) Info(ctx context.Context) (Info, error) {
-	var answer struct {
-		Versions   map[string]string `json:"versions"`
-		ReleaseTag string            `json:"release_tag"`
-	}
-	err := p.do(ctx, request{label: label{"ask for the versions of", p.base.Host}, method: http.MethodGet, path: "/v2/component-versions"}, &answer)
-	return Info{URL: p.URL(), Versions: answer.Versions, ReleaseTag: answer.ReleaseTag}, err
-}
-
 // HostIgnition writes the Ignition that a host boots with to out; it exists
 // once the install runs.
 func (p *Plane) HostIgnition(ctx context.Context, infraEnvID, hostID string) (string, error) {
-	answer, err := p.installer.V2GetHostIgnition(labelled(ctx, "read Ignition of host", hostID),
+	answer, err := p.labelled("read Ignition of host", hostID).installer().V2GetHostIgnition(ctx,
 		installer.NewV2GetHostIgnitionParams().WithInfraEnvID(uuid(infraEnvID)).WithHostID(uuid(hostID)))
 	if err != nil {
 		return "", err

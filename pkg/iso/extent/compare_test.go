@@ -2,10 +2,7 @@ package extent_test
 
 import (
 	"bytes"
-	"os"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/oaictl/oaictl/pkg/iso/extent"
 )
@@ -66,57 +63,5 @@ func TestTagReadsNothing(t *testing.T) {
 	base.Close()
 	if got := m.Tag("a"); got != want {
 		t.Errorf("%s, not %s", got, want)
-	}
-}
-
-func TestDiff(t *testing.T) {
-	content := noise(1, 400_000)
-	base := file(t, content)
-	whole := func() *extent.Image { return extent.New(base, 400_000) }
-	changed := func(change func(*extent.Image)) *extent.Image {
-		m := whole()
-		change(m)
-		return m
-	}
-	again, err := os.Open(base.Name())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer again.Close()
-	closed := file(t, content)
-	closed.Close()
-
-	flip := func(at int) []byte { return []byte{content[at] ^ 1} }
-	tests := map[string]struct {
-		other *extent.Image
-		want  []extent.Range
-	}{
-		"itself":                    {whole(), nil},
-		"another open of the file":  {extent.New(again, 400_000), nil},
-		"the same bytes in memory":  {extent.Bytes(content), nil},
-		"an overlay of equal bytes": {changed(func(m *extent.Image) { m.Overlay(100, content[100:200]) }), nil},
-		"one byte":                  {changed(func(m *extent.Image) { m.Overlay(100, flip(100)) }), []extent.Range{{Offset: 100, Length: 1}}},
-		"two that are close": {
-			changed(func(m *extent.Image) { m.Overlay(100, flip(100)); m.Overlay(150, flip(150)) }),
-			[]extent.Range{{Offset: 100, Length: 51}},
-		},
-		"two that are not": {
-			changed(func(m *extent.Image) { m.Overlay(100, flip(100)); m.Overlay(399_999, flip(399_999)) }),
-			[]extent.Range{{Offset: 100, Length: 1}, {Offset: 399_999, Length: 1}},
-		},
-		"shorter":        {changed(func(m *extent.Image) { m.Truncate(399_000) }), []extent.Range{{Offset: 399_000, Length: 1000}}},
-		"longer":         {changed(func(m *extent.Image) { m.Zero(400_000, 5) }), []extent.Range{{Offset: 400_000, Length: 5}}},
-		"not readable":   {extent.New(closed, 400_000), []extent.Range{{Offset: 0, Length: 400_000}}},
-		"moved, in part": {changed(func(m *extent.Image) { m.OverlayFrom(100, base, 100, 5); m.OverlayFrom(100, base, 100, 6) }), nil},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(test.want, extent.Diff(whole(), test.other)); diff != "" {
-				t.Error(diff)
-			}
-			if diff := cmp.Diff(test.want, extent.Diff(test.other, whole())); diff != "" {
-				t.Error("the other way round:", diff)
-			}
-		})
 	}
 }

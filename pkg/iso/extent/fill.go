@@ -15,7 +15,6 @@ const (
 	holeSize = 64 << 10
 )
 
-// fill writes the image into an empty file.
 func (m *Image) fill(ctx context.Context, out *os.File, progress func(done, total int64)) (Method, error) {
 	f := filler{ctx: ctx, out: out, total: m.size, progress: progress, method: CopyFileRange, zeros: make([]byte, holeSize)}
 	defer f.close()
@@ -60,7 +59,6 @@ func (m *Image) donor() *source {
 	return nil
 }
 
-// filler fills one file.
 type filler struct {
 	ctx        context.Context
 	out        *os.File

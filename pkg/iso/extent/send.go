@@ -45,7 +45,6 @@ func (m *Image) send(w io.Writer, off, n int64, sent func(off, n int64)) (int64,
 	return s.written, nil
 }
 
-// sender writes pieces to one writer.
 type sender struct {
 	w       io.Writer
 	from    io.ReaderFrom // w, where it can take a file
@@ -61,7 +60,6 @@ type opened struct {
 	file *os.File
 }
 
-// close gives the files back.
 func (s *sender) close() {
 	for _, o := range s.opened {
 		o.src.handles.give(o.file)
@@ -106,7 +104,6 @@ func (s *sender) file(p piece, file *os.File) error {
 	})
 }
 
-// copy sends a piece through memory.
 func (s *sender) copy(p piece) error {
 	buffer := p.src.buffers.Get().(*[]byte)
 	defer p.src.buffers.Put(buffer)

@@ -147,7 +147,7 @@ func TestServeTellsOfProgress(t *testing.T) {
 	}
 	request(t, server.URL, "GET", nil)
 	server.Close()
-	want := []extent.Range{{Offset: 0, Length: 3 << 20}}
+	want := []stretch{{Offset: 0, Length: 3 << 20}}
 	if diff := cmp.Diff(want, sent.ranges); diff != "" {
 		t.Error(diff)
 	}
@@ -290,7 +290,7 @@ func TestServeElsewhere(t *testing.T) {
 // coverage is what a server told of.
 type coverage struct {
 	mu     sync.Mutex
-	ranges []extent.Range
+	ranges []stretch
 	most   int64
 }
 
@@ -302,7 +302,7 @@ func (c *coverage) add(off, n int64) {
 		c.ranges[last].Length += n
 		return
 	}
-	c.ranges = append(c.ranges, extent.Range{Offset: off, Length: n})
+	c.ranges = append(c.ranges, stretch{Offset: off, Length: n})
 }
 
 func (c *coverage) bytes() (n int64) {
@@ -335,3 +335,6 @@ func request(t *testing.T, url, method string, header map[string]string) (*http.
 	}
 	return resp, body
 }
+
+// stretch is a part of an image that was sent.
+type stretch struct{ Offset, Length int64 }

@@ -1,3 +1,18 @@
+// Package fetch brings base images to this machine: a path is used where it
+// lies, a URL goes through a cache on disk.
+//
+// The cache is a directory that several processes may share:
+//
+//	<sha256>.iso      content, named by what it is; appears complete or not at all
+//	<sha256>.use      locked while somebody uses that content; its time is the last use
+//	<key>.json        what a URL gave last: validators, size, digest
+//	<key>.part        a download that was begun, kept to be resumed
+//	<key>.part.json   what the server said about it: without that it can't be resumed
+//	<key>.lock        locked by the one process that downloads that URL
+//	room.lock         locked while room is made
+//
+// Locks are the kernel's and end with their process, so nothing has to be
+// cleaned up after a kill.
 package fetch
 
 import (
@@ -50,34 +65,26 @@ type Progress func(done, total int64)
 
 // Cache keeps base images on disk. Any number of goroutines and processes may
 // use one directory at the same time.
-type Cache struct {
-	dir    string
-	cap    int64
-	client *http.Client
-	clock  clock.Clock
-	stall  time.Duration
-	again  func(error, time.Duration)
-}
+type Cache struct{ config Config }
 
 // New returns the cache of a directory. It touches nothing.
 func New(c Config) *Cache {
-	cache := &Cache{dir: c.Dir, cap: c.Cap, client: c.Client, clock: c.Clock, stall: c.Stall, again: c.Again}
-	if cache.client == nil {
-		cache.client = newClient(c.TLS)
+	if c.Client == nil {
+		c.Client = newClient(c.TLS)
 	}
-	own := *cache.client
+	own := *c.Client
 	own.CheckRedirect = noDowngrade
-	cache.client = &own
-	if cache.clock == nil {
-		cache.clock = clock.Real()
+	c.Client = &own
+	if c.Clock == nil {
+		c.Clock = clock.Real()
 	}
-	if cache.again == nil {
-		cache.again = func(error, time.Duration) {}
+	if c.Again == nil {
+		c.Again = func(error, time.Duration) {}
 	}
-	if cache.stall <= 0 {
-		cache.stall = time.Minute
+	if c.Stall <= 0 {
+		c.Stall = time.Minute
 	}
-	return cache
+	return &Cache{c}
 }
 
 // Get returns the content of a source as a file, downloaded if need be. What
@@ -103,16 +110,16 @@ func (c *Cache) Get(ctx context.Context, src Source, progress Progress) (*File, 
 }
 
 func (c *Cache) get(ctx context.Context, from origin, progress Progress) (*File, error) {
-	if c.dir == "" {
+	if c.config.Dir == "" {
 		return nil, errors.New("the cache has no directory")
 	}
 	if file, err := c.hold(from.digest); file != nil || err != nil {
 		return file, err
 	}
-	if err := os.MkdirAll(c.dir, 0o700); err != nil {
+	if err := os.MkdirAll(c.config.Dir, 0o700); err != nil {
 		return nil, err
 	}
-	mine, err := waitLock(ctx, c.clock, c.path(from.key, ".lock"), true, func() { c.watch(from, progress) })
+	mine, err := waitLock(ctx, c.config.Clock, c.path(from.key, ".lock"), true, func() { c.watch(from, progress) })
 	if err != nil {
 		return nil, err
 	}
@@ -141,8 +148,7 @@ func (c *Cache) watch(from origin, progress Progress) {
 	}
 }
 
-// path is a file of the cache.
-func (c *Cache) path(name, suffix string) string { return filepath.Join(c.dir, name+suffix) }
+func (c *Cache) path(name, suffix string) string { return filepath.Join(c.config.Dir, name+suffix) }
 
 // notOpened says why an image of this machine cannot be read: the path once, and not
 // which system call it was.
@@ -189,7 +195,6 @@ func (e *ChecksumError) Error() string {
 	return fmt.Sprintf("its SHA-256 is %s, and should be %s", e.Got, e.Want)
 }
 
-// digest reads a file into a hash and returns how much it read.
 func digest(ctx context.Context, sum hash.Hash, r io.Reader, total int64, progress Progress) (int64, error) {
 	var done int64
 	buf := make([]byte, 1<<20)

@@ -82,7 +82,6 @@ func (d *download) recall(ctx context.Context) error {
 // part: by the server's word, or because the whole will be checked.
 func (d *download) resumable() bool { return d.said.ifRange() != "" || d.from.digest != "" }
 
-// restart forgets what was downloaded.
 func (d *download) restart() error {
 	d.said, d.done = begun{Total: -1}, 0
 	d.sum.Reset()
@@ -111,7 +110,6 @@ func (d *download) close() {
 // cache has.
 var errSame = errors.New("not modified")
 
-// run brings the content into the cache and returns it.
 func (d *download) run(ctx context.Context) (*File, error) {
 	resumed := d.done > 0
 	if d.stale != nil && d.from.version != "" && d.from.version == d.old.Version {
@@ -147,7 +145,6 @@ func (d *download) run(ctx context.Context) (*File, error) {
 	}
 }
 
-// takeStale returns what the URL gave before.
 func (d *download) takeStale(warning string) *File {
 	file := d.stale
 	d.stale = nil
@@ -175,8 +172,8 @@ func (d *download) repeat(ctx context.Context) error {
 		if failed++; failed >= attempts || d.done == 0 && d.stale != nil {
 			return err
 		}
-		d.cache.again(err, wait)
-		if err := d.cache.clock.Sleep(ctx, wait); err != nil {
+		d.cache.config.Again(err, wait)
+		if err := d.cache.config.Clock.Sleep(ctx, wait); err != nil {
 			return err
 		}
 		wait *= 2
@@ -190,7 +187,7 @@ func (d *download) finish(ctx context.Context) (*File, error) {
 		return nil, &ChecksumError{Want: d.from.digest, Got: got}
 	}
 	// Nobody may drop it between its naming and its use.
-	use, err := waitLock(ctx, c.clock, c.path(got, ".use"), false, func() {})
+	use, err := waitLock(ctx, c.config.Clock, c.path(got, ".use"), false, func() {})
 	if err != nil {
 		return nil, err
 	}
@@ -208,7 +205,7 @@ func (d *download) finish(ctx context.Context) (*File, error) {
 	d.done = 0 // nothing is left to be resumed
 	file, err := c.hold(got)
 	if err == nil && file == nil {
-		err = fmt.Errorf("it is not in the cache %s after all", c.dir)
+		err = fmt.Errorf("it is not in the cache %s after all", c.config.Dir)
 	}
 	return file, err
 }

@@ -2,10 +2,13 @@ package fetch
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -80,7 +83,7 @@ func (d *download) ask(ctx context.Context) (*http.Response, error) {
 	case d.stale != nil && d.old.URL == Redact(d.from.url.String()): // another server's word says nothing of this one's
 		d.old.condition(req.Header)
 	}
-	return d.cache.client.Do(req)
+	return d.cache.config.Client.Do(req)
 }
 
 // continues checks that an answer goes on where the part ends.
@@ -125,7 +128,6 @@ func parseContentRange(said string) (first, total int64, ok bool) {
 	return int64(begin), int64(size), err == nil && size > end
 }
 
-// starts prepares for all of the content from its first byte.
 func (d *download) starts(ctx context.Context, resp *http.Response) error {
 	if err := d.restart(); err != nil {
 		return err
@@ -146,7 +148,7 @@ func (d *download) starts(ctx context.Context, resp *http.Response) error {
 // store appends what a server sends to the part. It gives up a connection that
 // brings nothing for too long.
 func (d *download) store(ctx context.Context, cancel context.CancelCauseFunc, body io.Reader) error {
-	stall := d.cache.stall
+	stall := d.cache.config.Stall
 	stalled := fmt.Errorf("the server sent nothing for %s", stall)
 	watchdog := time.AfterFunc(stall, func() { cancel(stalled) })
 	defer watchdog.Stop()
@@ -175,15 +177,14 @@ func (d *download) store(ctx context.Context, cancel context.CancelCauseFunc, bo
 	}
 }
 
-// append stores bytes that follow those in part.
 func (d *download) append(ctx context.Context, p []byte) error {
 	if d.said.Total >= 0 && d.done+int64(len(p)) > d.said.Total {
 		return fmt.Errorf("the server sends more than the %d bytes that it announced", d.said.Total)
 	}
-	if end := d.done + int64(len(p)); end > d.room && d.cache.cap > 0 {
+	if end := d.done + int64(len(p)); end > d.room && d.cache.config.Cap > 0 {
 		want := max(end, d.said.Total)
 		if d.said.Total < 0 {
-			want = max(end, min(end+unknownStep, d.cache.cap))
+			want = max(end, min(end+unknownStep, d.cache.config.Cap))
 		}
 		if err := d.cache.makeRoom(ctx, d.from.key, want); err != nil {
 			return err
@@ -195,4 +196,77 @@ func (d *download) append(ctx context.Context, p []byte) error {
 	d.done += int64(n)
 	d.progress(d.done, d.said.Total)
 	return err
+}
+
+func newClient(trust *tls.Config) *http.Client {
+	return &http.Client{
+		Transport: &http.Transport{
+			Proxy:                 http.ProxyFromEnvironment,
+			DialContext:           (&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
+			TLSClientConfig:       trust.Clone(),
+			TLSHandshakeTimeout:   30 * time.Second,
+			ResponseHeaderTimeout: time.Minute,
+			IdleConnTimeout:       time.Minute,
+			ForceAttemptHTTP2:     true,
+			DisableCompression:    true, // ranges and sizes are those of the content itself
+		},
+	}
+}
+
+// noDowngrade follows redirects, but not from https to http: what boots a
+// machine would come from whoever is in between. No server is told where it was sent
+// from: that URL may hold a token.
+func noDowngrade(req *http.Request, via []*http.Request) error {
+	if len(via) >= 10 {
+		return &redirectError{"it redirects more than 10 times"}
+	}
+	if via[len(via)-1].URL.Scheme == "https" && req.URL.Scheme != "https" {
+		return &redirectError{"it redirects from https to " + Redact(req.URL.String())}
+	}
+	req.Header.Del("Referer")
+	return nil
+}
+
+type redirectError struct{ why string }
+
+func (e *redirectError) Error() string { return e.why }
+
+// StatusError is an answer that is not the content.
+type StatusError struct {
+	Code int
+	// Status is the status line's code and text, as in "404 Not Found".
+	Status string
+}
+
+func (e *StatusError) Error() string { return "the server answers " + e.Status }
+
+// passing says whether the same request may succeed a little later.
+func passing(err error) bool {
+	var status *StatusError
+	if errors.As(err, &status) {
+		return status.Code >= 500 && status.Code != http.StatusNotImplemented ||
+			status.Code == http.StatusTooManyRequests || status.Code == http.StatusRequestTimeout
+	}
+	var broken *brokenError
+	return errors.As(err, &broken)
+}
+
+// brokenError is a request without an answer, or an answer that broke off.
+type brokenError struct{ err error }
+
+func (e *brokenError) Error() string { return e.err.Error() }
+func (e *brokenError) Unwrap() error { return e.err }
+
+// broken wraps what went wrong on the way. An *url.Error would repeat the URL
+// with all that is secret in it.
+func broken(err error) error {
+	var redirect *redirectError
+	if errors.As(err, &redirect) {
+		return redirect
+	}
+	var withURL *url.Error
+	if errors.As(err, &withURL) {
+		err = withURL.Err
+	}
+	return &brokenError{err: err}
 }

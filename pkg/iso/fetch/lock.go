@@ -2,11 +2,15 @@ package fetch
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/filelock"
 )
 
 // lockPoll is how often a lock that somebody else holds is tried again: the
@@ -35,7 +39,6 @@ func lock(path string, exclusive bool) (*os.File, error) {
 	}
 }
 
-// outcome is what came of trying to lock a file.
 type outcome int
 
 const (
@@ -44,9 +47,8 @@ const (
 	removed         // by who held it before: the name means another file now
 )
 
-// claim tries to lock a file that was opened under a name.
 func claim(f *os.File, path string, exclusive bool) (outcome, error) {
-	ok, err := tryLock(f, exclusive)
+	ok, err := filelock.Try(f, exclusive)
 	switch {
 	case err != nil || !ok:
 		return held, err
@@ -56,7 +58,6 @@ func claim(f *os.File, path string, exclusive bool) (outcome, error) {
 	return locked, nil
 }
 
-// isStill says whether a path still names an open file.
 func isStill(f *os.File, path string) bool {
 	opened, err := f.Stat()
 	if err != nil {
@@ -79,4 +80,69 @@ func waitLock(ctx context.Context, clk clock.Clock, path string, exclusive bool,
 			return nil, err
 		}
 	}
+}
+
+// File is an image on this machine.
+type File struct {
+	// Path is where it lies. It must not be written to.
+	Path string
+	// Size is in bytes.
+	Size int64
+	// SHA256 is the content's digest in hexadecimal; empty for a file of this
+	// machine that no checksum was given for.
+	SHA256 string
+	// Warning says why the content may be out of date: the server could not be
+	// asked. Empty if all is well.
+	Warning string
+
+	use   *os.File
+	close sync.Once
+}
+
+// Close gives the file back: from now on the cache may drop it to make room.
+func (f *File) Close() error {
+	f.close.Do(func() {
+		if f.use != nil {
+			f.use.Close()
+		}
+	})
+	return nil
+}
+
+// hold takes content out of the cache, in a way that keeps it there. It returns
+// nil where the cache does not have it.
+func (c *Cache) hold(digest string) (*File, error) {
+	if digest == "" {
+		return nil, nil
+	}
+	path := c.path(digest, ".iso")
+	if _, there, err := sizeOf(path); err != nil || !there {
+		return nil, err
+	}
+	use, err := lock(c.path(digest, ".use"), false)
+	if err != nil || use == nil { // nil: it is being dropped at this moment
+		return nil, err
+	}
+	size, there, err := sizeOf(path)
+	if err != nil || !there { // it was dropped at this moment
+		use.Close()
+		return nil, err
+	}
+	now := c.config.Clock.Now()
+	if err := os.Chtimes(use.Name(), now, now); err != nil {
+		use.Close()
+		return nil, err
+	}
+	return &File{Path: path, Size: size, SHA256: digest, use: use}, nil
+}
+
+func sizeOf(path string) (size int64, there bool, err error) {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return 0, false, nil
+	case err != nil:
+		return 0, false, err
+	}
+	return info.Size(), true, nil
 }

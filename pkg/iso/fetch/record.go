@@ -65,7 +65,6 @@ func readJSON(path string, into any) bool {
 	return err == nil && json.Unmarshal(data, into) == nil
 }
 
-// writeJSON replaces a small file of the cache's own.
 func writeJSON(path string, from any) error {
 	data, err := json.Marshal(from)
 	if err != nil {
@@ -77,7 +76,6 @@ func writeJSON(path string, from any) error {
 	return os.Rename(path+".new", path)
 }
 
-// remove removes files that may be missing already.
 func remove(paths ...string) error {
 	var failed error
 	for _, path := range paths {

@@ -12,7 +12,6 @@ import (
 	"time"
 )
 
-// kept is something in the cache that takes room.
 type kept struct {
 	name    string // digest, or key of a download that was begun
 	partial bool
@@ -23,13 +22,13 @@ type kept struct {
 // makeRoom drops what was not used for longest, until size more bytes fit for
 // the download of a key. What is in use stays.
 func (c *Cache) makeRoom(ctx context.Context, key string, size int64) error {
-	if c.cap <= 0 {
+	if c.config.Cap <= 0 {
 		return nil
 	}
-	if size > c.cap {
-		return fmt.Errorf("it has %d bytes, and the cache %s may hold %d", size, c.dir, c.cap)
+	if size > c.config.Cap {
+		return fmt.Errorf("it has %d bytes, and the cache %s may hold %d", size, c.config.Dir, c.config.Cap)
 	}
-	room, err := waitLock(ctx, c.clock, c.path("room", ".lock"), true, func() {})
+	room, err := waitLock(ctx, c.config.Clock, c.path("room", ".lock"), true, func() {})
 	if err != nil {
 		return err
 	}
@@ -44,22 +43,22 @@ func (c *Cache) makeRoom(ctx context.Context, key string, size int64) error {
 		held += k.size
 	}
 	for _, k := range all {
-		if held+size <= c.cap {
+		if held+size <= c.config.Cap {
 			return nil
 		}
 		if c.drop(k) {
 			held -= k.size
 		}
 	}
-	if held+size > c.cap {
-		return fmt.Errorf("it has %d bytes, the cache %s may hold %d, and %d of them are in use", size, c.dir, c.cap, held)
+	if held+size > c.config.Cap {
+		return fmt.Errorf("it has %d bytes, the cache %s may hold %d, and %d of them are in use", size, c.config.Dir, c.config.Cap, held)
 	}
 	return nil
 }
 
 // list is what takes room beside the download of a key, longest unused first.
 func (c *Cache) list(except string) ([]kept, error) {
-	entries, err := os.ReadDir(c.dir)
+	entries, err := os.ReadDir(c.config.Dir)
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +98,7 @@ func (c *Cache) Forget(ctx context.Context, src Source) (bool, error) {
 
 // ForgetOf removes what the cache has of an owner, as Forget does.
 func (c *Cache) ForgetOf(owner string) error {
-	files, err := os.ReadDir(c.dir)
+	files, err := os.ReadDir(c.config.Dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -108,7 +107,7 @@ func (c *Cache) ForgetOf(owner string) error {
 		var of struct {
 			Owner string `json:"owner"`
 		}
-		if suffix != "json" && suffix != "part.json" || !readJSON(filepath.Join(c.dir, file.Name()), &of) || of.Owner != owner {
+		if suffix != "json" && suffix != "part.json" || !readJSON(filepath.Join(c.config.Dir, file.Name()), &of) || of.Owner != owner {
 			continue
 		}
 		_, failed := c.forget(key, "an image of "+owner)

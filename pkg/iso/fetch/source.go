@@ -47,7 +47,6 @@ func (s Source) Check() error {
 	return err
 }
 
-// parse understands a source.
 func (s Source) parse() (origin, error) {
 	digest := strings.ToLower(s.SHA256)
 	if raw, err := hex.DecodeString(digest); digest != "" && (err != nil || len(raw) != sha256.Size) {

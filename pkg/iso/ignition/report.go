@@ -87,7 +87,6 @@ type Invalid struct{ Report Report }
 // Error has a line for every Error of the report. It holds no content of files.
 func (e *Invalid) Error() string { return strings.Join(e.Report.of(Error), "\n") }
 
-// take adds the entries of the rules' own report.
 func (r *Report) take(found report.Report, data []byte) {
 	for _, e := range found.Entries {
 		entry := Entry{Severity: Info, Message: e.Message, Path: spell(e.Context)}
@@ -148,7 +147,6 @@ func spell(p path.ContextPath) string {
 	return b.String()
 }
 
-// position is the line and the column of the byte at index.
 func position(data []byte, index int64) (line, column int) {
 	before := data[:max(0, min(index, int64(len(data))))]
 	return bytes.Count(before, []byte{'\n'}) + 1, len(before) - bytes.LastIndexByte(before, '\n')

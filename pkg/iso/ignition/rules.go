@@ -43,7 +43,6 @@ func judge[Config any](data []byte, strict bool) verdict {
 	return w.worst
 }
 
-// ruled is a type with rules of its own.
 type ruled interface {
 	Validate(path.ContextPath) report.Report
 }
@@ -119,7 +118,6 @@ func (w *ruleWalk) duplicates(v reflect.Value) {
 
 type listKey struct{ list, key string }
 
-// lists are those of one structure.
 type lists struct {
 	ignored map[string]struct{}
 	shared  map[string]string // list → name for all that share its keys

@@ -18,16 +18,16 @@ func (r *reader) check(s *State) {
 		names[i.key()] = i
 	}
 	r.checkPorts(s)
-	r.checkPlugs(s)
-	r.checkWaits(s)
+	r.checkOVSInterfaces(s)
+	r.checkWaitIP(s)
 	r.checkMACs(s)
 	for _, i := range s.interfaces {
-		if base, _ := i.base(); base.text != "" && !i.gone() {
+		if i.base.text != "" && !i.gone() {
 			r.checkBase(s, i)
 		}
 		switch {
-		case i.copyMAC.text == "" || i.kind == ovsDevice && s.find(i.copyMAC.text) != nil:
-		case !slices.ContainsFunc(i.ports(), func(p port) bool { return p.text == i.copyMAC.text }):
+		case i.copyMAC.text == "" || i.kind == ovsInterfaceKind && s.find(i.copyMAC.text) != nil:
+		case !slices.ContainsFunc(i.ports, func(p port) bool { return p.text == i.copyMAC.text }):
 			r.report(i.copyMAC.at, i.field+".copy-mac-from", "%s is not a port of %s", i.copyMAC.text, i.name)
 		}
 	}
@@ -37,11 +37,11 @@ func (r *reader) check(s *State) {
 	}
 	r.checkRules(s)
 	for _, server := range s.dns.servers {
-		if s.asks(server) == nil {
+		if s.serverFamily(server) == nil {
 			r.report(server.at, server.field, "no interface can ask %s: none has addresses of its family", server.Addr)
 		}
 	}
-	if len(s.dns.servers) == 0 && len(s.dns.search)+len(s.dns.options) > 0 && s.searches() == nil {
+	if len(s.dns.servers) == 0 && len(s.dns.search)+len(s.dns.options) > 0 && s.searchFamily() == nil {
 		r.report(s.dns.at, "dns-resolver.config", "no interface has addresses, so that nothing can be looked up")
 	}
 }
@@ -60,7 +60,7 @@ func (i *iface) key() string {
 func (r *reader) checkRules(s *State) {
 	for n := range s.rules {
 		rl := &s.rules[n]
-		if s.carrier(rl) == nil {
+		if s.ruleInterface(rl) == nil {
 			r.report(rl.at, rl.field, "no interface has addresses of its family")
 		}
 		if rl.input.text == "" {
@@ -80,7 +80,7 @@ func (r *reader) checkRules(s *State) {
 func (r *reader) checkPorts(s *State) {
 	for _, i := range s.interfaces {
 		if i.controller.text != "" {
-			r.joinByName(s, i)
+			r.addToController(s, i)
 		}
 	}
 	taken := map[string]*iface{}
@@ -88,10 +88,10 @@ func (r *reader) checkPorts(s *State) {
 		if c.state != up {
 			continue
 		}
-		if c.bond != nil && len(c.ports()) == 0 {
+		if c.kind == bondKind && len(c.ports) == 0 {
 			r.report(c.at, c.field+".link-aggregation.port", "the bond %s has no ports", c.name)
 		}
-		for _, p := range c.ports() {
+		for _, p := range c.ports {
 			if first := taken[p.text]; first != nil {
 				r.report(p.at, p.field, "%s is a port of %s already", p.text, first.name)
 				continue
@@ -102,38 +102,29 @@ func (r *reader) checkPorts(s *State) {
 	}
 }
 
-// checkPlugs wants a switch for every interface of Open vSwitch, without which there is
+// checkOVSInterfaces wants a switch for every interface of Open vSwitch, without which there is
 // none.
-func (r *reader) checkPlugs(s *State) {
-	plugged := map[string]bool{}
+func (r *reader) checkOVSInterfaces(s *State) {
+	attached := map[string]bool{}
 	for _, c := range s.interfaces {
-		for _, p := range c.ports() {
-			plugged[p.text] = plugged[p.text] || c.ovs != nil
+		for _, p := range c.ports {
+			attached[p.text] = attached[p.text] || c.kind == ovsBridgeKind
 		}
 	}
 	for _, i := range s.interfaces {
-		if i.kind == ovsDevice && i.state == up && !plugged[i.name] {
+		if i.kind == ovsInterfaceKind && i.state == up && !attached[i.name] {
 			r.report(i.at, i.field, "%s is a port of no ovs-bridge of this document", i.name)
 		}
 	}
 }
 
-// joinByName adds an interface to the controller that it names.
-func (r *reader) joinByName(s *State, i *iface) {
+func (r *reader) addToController(s *State, i *iface) {
 	c := s.controllerNamed(i.controller.text)
-	known := func(p port) bool { return p.text == i.name }
 	switch {
 	case c == nil:
 		r.report(i.controller.at, i.field+".controller", "%s is not a bond or bridge of this document", i.controller.text)
-	case slices.ContainsFunc(c.ports(), known):
-	case c.vrf != nil:
-		c.vrf.ports = append(c.vrf.ports, port{word: word{i.name, i.at}, field: i.field})
-	case c.ovs != nil:
-		c.ovs.ports = append(c.ovs.ports, port{word: word{i.name, i.at}, field: i.field, ovs: &ovsPort{name: i.name}})
-	case c.bond != nil:
-		c.bond.ports = append(c.bond.ports, port{word: word{i.name, i.at}, field: i.field})
-	default:
-		c.bridge.ports = append(c.bridge.ports, port{word: word{i.name, i.at}, field: i.field})
+	case !slices.ContainsFunc(c.ports, func(p port) bool { return p.text == i.name }):
+		c.ports = append(c.ports, port{word: word{i.name, i.at}, field: i.field, ovs: &ovsPort{name: i.name}})
 	}
 }
 
@@ -147,7 +138,7 @@ func (r *reader) checkPort(s *State, c *iface, p port) {
 	case i == nil:
 	case i.state != up:
 		r.report(p.at, p.field, "%s is %s and cannot be a port of %s", i.name, i.state, c.name)
-	case c.bond != nil && (i.bond != nil || i.bridge != nil), c.bridge != nil && i.bridge != nil, c.ovs == nil && i.kind == ovsDevice:
+	case c.kind == bondKind && (i.kind == bondKind || i.kind == linuxBridge), c.kind == linuxBridge && i.kind == linuxBridge, c.kind != ovsBridgeKind && i.kind == ovsInterfaceKind:
 		r.report(p.at, p.field, "a %s cannot be a port of a %s", i.kind, c.kind)
 	case (i.ip4.enabled || i.ip6.enabled) && !i.ownAddresses(c):
 		f := i.ip4
@@ -158,13 +149,13 @@ func (r *reader) checkPort(s *State, c *iface, p port) {
 	}
 }
 
-// checkWaits holds interfaces that count as up only with addresses of a family to having
+// checkWaitIP holds interfaces that count as up only with addresses of a family to having
 // that family: its profile would have nothing to say of it, and of a port neither. Whatever
 // comes first ("any") is there without addresses, too.
-func (r *reader) checkWaits(s *State) {
+func (r *reader) checkWaitIP(s *State) {
 	ports := map[string]*iface{}
 	for _, c := range s.interfaces {
-		for _, p := range c.ports() {
+		for _, p := range c.ports {
 			ports[p.text] = c
 		}
 	}
@@ -204,18 +195,16 @@ func (r *reader) checkMACs(s *State) {
 }
 
 func (r *reader) checkBase(s *State, i *iface) {
-	name, field := i.base()
-	base := s.find(name.text)
+	base := s.find(i.base.text)
 	if base != nil && base.state != up && i.state == up {
-		r.report(name.at, field, "%s is %s, so that %s has nothing to stand on", base.name, base.state, i.name)
+		r.report(i.base.at, i.baseField(), "%s is %s, so that %s has nothing to stand on", base.name, base.state, i.name)
 	}
 	for at, steps := base, 0; at != nil; steps++ {
 		if at == i || steps > len(s.interfaces) {
-			r.report(name.at, field, "%s stands on itself", i.name)
+			r.report(i.base.at, i.baseField(), "%s stands on itself", i.name)
 			return
 		}
-		below, _ := at.base()
-		at = s.find(below.text)
+		at = s.find(at.base.text)
 	}
 }
 

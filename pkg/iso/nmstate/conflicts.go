@@ -1,6 +1,7 @@
 package nmstate
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -34,7 +35,6 @@ func Conflicts(machines []Machine) []error {
 	return c.found
 }
 
-// owner is who has something already.
 type owner struct {
 	machine int
 	text    string // machine and interface
@@ -83,7 +83,6 @@ func (c *conflicts) machine(index int, m Machine) {
 	c.references(m, profiles)
 }
 
-// files are the profiles that the machine will have.
 func (c *conflicts) files(m Machine) []Keyfile {
 	var files []Keyfile
 	if m.State != nil {
@@ -131,11 +130,7 @@ func (c *conflicts) takeAddress(ip netip.Addr, who owner) {
 
 // label is what the profile is for, in a user's words.
 func (p *profile) label() string {
-	return p.first("connection", "id", "interface-name").orElse(p.name)
-}
-
-func (w word) orElse(text string) string {
-	return orElse(w.text, text)
+	return cmp.Or(p.first("connection", "id", "interface-name").text, p.name)
 }
 
 // references looks for what profiles refer to: controllers and bases by their

@@ -1,7 +1,9 @@
 package nmstate
 
 import (
+	"bytes"
 	"fmt"
+	"net"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -10,7 +12,6 @@ import (
 	"github.com/oaictl/oaictl/internal/yamltree"
 )
 
-// reader collects the problems of a document while it is read.
 type reader struct {
 	name     string
 	problems Problems
@@ -56,7 +57,6 @@ func (r *reader) object(n *yamltree.Node, path string) *object {
 	return o
 }
 
-// field is the path of a key of the map.
 func (o *object) field(key string) string {
 	if o.path == "" {
 		return key
@@ -84,7 +84,6 @@ func (o *object) need(keys ...string) {
 	}
 }
 
-// end refuses the keys that nothing asked for.
 func (o *object) end() {
 	for _, key := range o.order {
 		e, ok := o.left[key]
@@ -103,7 +102,6 @@ func (o *object) object(key string) *object {
 	return o.r.object(o.get(key), o.field(key))
 }
 
-// objects are the maps of a list.
 func (o *object) objects(key string) []*object {
 	var list []*object
 	for i, item := range o.list(key) {
@@ -132,7 +130,6 @@ func what(n *yamltree.Node) string {
 	return n.Kind.String()
 }
 
-// word is a piece of text and where it stands.
 type word struct {
 	text string
 	at   yamltree.Place
@@ -159,7 +156,6 @@ func (r *reader) word(n *yamltree.Node, field string) word {
 	return word{at: n.At}
 }
 
-// texts are the texts of a list.
 func (o *object) texts(key string) []word {
 	var list []word
 	for i, item := range o.list(key) {
@@ -253,4 +249,15 @@ func (o *object) mac(key string) word {
 		o.r.report(w.at, o.field(key), "%q is not the MAC address of a device", w.text)
 	}
 	return word{mac, w.at}
+}
+
+// canonicalMAC is an Ethernet address in lower case with colons. Zeros, as they
+// stand in many a template, and addresses of groups are no device's.
+func canonicalMAC(text string) (string, bool) {
+	mac, err := net.ParseMAC(strings.TrimSpace(text))
+	const group = 1 // the first bit on the wire, IEEE 802-2014 §8.2.2
+	if err != nil || len(mac) != 6 || mac[0]&group != 0 || bytes.Equal(mac, make([]byte, 6)) {
+		return "", false
+	}
+	return mac.String(), true
 }

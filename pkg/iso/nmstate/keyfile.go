@@ -1,11 +1,11 @@
 package nmstate
 
 import (
-	"crypto/sha1" //nolint:gosec // UUIDs of version 5 are made with it (RFC 9562 §5.5)
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/google/uuid"
 
 	"github.com/oaictl/oaictl/internal/yamltree"
 )
@@ -29,7 +29,7 @@ func (s *State) Keyfiles(macs map[string]string) ([]Keyfile, error) {
 	w := &writer{state: s, r: &reader{name: s.name}, macs: map[string]string{}, ids: map[*iface]string{}, ports: map[string]membership{}}
 	w.interfaces = slices.Clone(s.interfaces)
 	w.addImplied()
-	w.addPlugs()
+	w.addOVSPorts()
 	w.resolve(macs)
 	if err := w.r.problems.err(); err != nil {
 		return nil, err
@@ -51,15 +51,14 @@ const keyfileSuffix = ".nmconnection"
 // the names of others.
 func (i *iface) profileFile() string {
 	switch i.kind {
-	case ovsSwitch:
+	case ovsBridgeKind:
 		return i.name + "-br"
-	case ovsPlug:
+	case ovsPortKind:
 		return i.name + "-port"
 	}
 	return i.name
 }
 
-// writer makes the profiles of one machine.
 type writer struct {
 	state      *State
 	r          *reader
@@ -69,10 +68,9 @@ type writer struct {
 	ports      map[string]membership // of ports, by name
 }
 
-// membership is what a port belongs to.
 type membership struct {
 	controller *iface
-	settings   portSettings
+	settings   settings
 }
 
 // Physical are the physical interfaces that the document speaks of, also those that are
@@ -98,27 +96,27 @@ func (w *writer) addImplied() {
 		if i.gone() {
 			continue
 		}
-		for _, p := range i.ports() {
+		for _, p := range i.ports {
 			w.ports[p.text] = membership{i, p.settings}
 			w.imply(p.word, p.field)
 		}
-		if base, field := i.base(); base.text != "" {
-			w.imply(base, field)
+		if i.base.text != "" {
+			w.imply(i.base, i.baseField())
 		}
 	}
 }
 
-// addPlugs adds the ports of switches of Open vSwitch, which stand between the switch
+// addOVSPorts adds the ports of switches of Open vSwitch, which stand between the switch
 // and its interfaces.
-func (w *writer) addPlugs() {
+func (w *writer) addOVSPorts() {
 	for _, i := range w.state.interfaces {
-		if i.ovs == nil || i.gone() {
+		if i.kind != ovsBridgeKind || i.gone() {
 			continue
 		}
 		var last *iface
-		for _, p := range i.ovs.ports {
-			if last == nil || last.plug != p.ovs {
-				last = &iface{name: p.ovs.name, at: p.at, field: p.field, kind: ovsPlug, state: up, plug: p.ovs, controller: word{text: i.name}}
+		for _, p := range i.ports {
+			if last == nil || last.ovsPort != p.ovs {
+				last = &iface{name: p.ovs.name, at: p.at, field: p.field, kind: ovsPortKind, state: up, ovsPort: p.ovs, own: p.ovs.settings, controller: word{text: i.name}}
 				w.interfaces = append(w.interfaces, last)
 			}
 			w.ports[p.text] = membership{last, p.settings}
@@ -126,19 +124,17 @@ func (w *writer) addPlugs() {
 	}
 }
 
-// memberOf is what an interface is a port of.
 func (w *writer) memberOf(i *iface) (membership, bool) {
 	switch i.kind {
-	case ovsSwitch:
+	case ovsBridgeKind:
 		return membership{}, false
-	case ovsPlug:
+	case ovsPortKind:
 		return membership{controller: w.state.controllerNamed(i.controller.text)}, true
 	}
 	m, isPort := w.ports[i.name]
 	return m, isPort
 }
 
-// id is the UUID of the profile of a device.
 func (w *writer) id(name string) string {
 	for _, i := range w.interfaces {
 		if i.name == name && i.kind.device() {
@@ -189,23 +185,13 @@ func (w *writer) resolve(macs map[string]string) {
 		}
 		owner[mac], w.macs[i.name] = i.name, mac
 	}
+	namespace := uuid.MustParse("5f0e1176-7c4b-4d1c-9e63-2ad08b3594e7") // any fixed one serves
 	machine := strings.Join(slices.Sorted(maps.Values(w.macs)), " ")
 	for _, i := range w.interfaces {
 		of := machine
 		if i.kind == ethernet {
 			of = w.macs[i.name]
 		}
-		w.ids[i] = uuid5(string(i.kind) + " " + i.name + " " + of)
+		w.ids[i] = uuid.NewSHA1(namespace, []byte(string(i.kind)+" "+i.name+" "+of)).String()
 	}
-}
-
-// namespace of the UUIDs of profiles; any fixed one serves.
-const namespace = "\x5f\x0e\x11\x76\x7c\x4b\x4d\x1c\x9e\x63\x2a\xd0\x8b\x35\x94\xe7"
-
-// uuid5 is a name-based UUID (RFC 9562 §5.5).
-func uuid5(name string) string {
-	sum := sha1.Sum([]byte(namespace + name)) //nolint:gosec // RFC 9562 names SHA-1; it protects nothing here
-	sum[6] = sum[6]&0x0f | 0x50
-	sum[8] = sum[8]&0x3f | 0x80
-	return fmt.Sprintf("%x-%x-%x-%x-%x", sum[0:4], sum[4:6], sum[6:8], sum[8:10], sum[10:16])
 }

@@ -3,6 +3,7 @@ package nmstate
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -18,55 +19,29 @@ const (
 	dnsSecond = "50"
 )
 
-// families writes how the interface gets its addresses.
-func (w *writer) families(s *sections, i *iface) {
-	s.group("ipv4")
-	w.family(s, i, &i.ip4)
-	s.group("ipv6")
-	w.family(s, i, &i.ip6)
-}
-
-func (w *writer) family(s *sections, i *iface, f *family) {
+func (w *writer) family(i *iface, f *family) settings {
 	four := f == &i.ip4
 	if !f.enabled {
-		s.set("method", "disabled")
-		return
+		return settings{{"method", "disabled"}}
 	}
-	s.set("method", f.method(four))
+	list := settings{{"method", f.method(four)}}
 	for n, a := range f.addresses {
-		s.set("address"+strconv.Itoa(n+1), a.String())
+		list.add("address"+strconv.Itoa(n+1), a.String())
 	}
-	if f.dhcp || f.autoconf {
-		f.lease(s, four)
-	}
-	if !four {
-		genMode := f.genMode
-		if genMode == "" {
-			genMode = "eui64" // nmstate's; addresses follow from the MAC address
-		}
-		s.set("addr-gen-mode", genMode)
-		if f.token != "" {
-			s.set("token", f.token)
-		}
-	}
+	list = append(list, f.settings...)
 	if wait4, wait6 := i.waitsFor(); four && wait4 || !four && wait6 {
-		s.set("may-fail", "false")
+		list.add("may-fail", "false")
 	}
-	w.dns(s, i, f)
-	w.routes(s, i, f)
-	w.rules(s, i, f)
-}
-
-// rules writes the routing rules that come and go with this interface.
-func (w *writer) rules(s *sections, i *iface, f *family) {
+	w.dns(&list, i, f)
+	w.routes(&list, i, f)
 	n := 0
-	for r := range w.state.rules {
-		rl := &w.state.rules[r]
-		if w.state.carrier(rl) == i && rl.four == (f == &i.ip4) {
+	for r := range w.state.rules { // they come and go with this interface
+		if rl := &w.state.rules[r]; w.state.ruleInterface(rl) == i && rl.four == four {
 			n++
-			s.set("routing-rule"+strconv.Itoa(n), rl.text())
+			list.add("routing-rule"+strconv.Itoa(n), rl.text())
 		}
 	}
+	return list
 }
 
 func (f *family) method(four bool) string {
@@ -82,69 +57,31 @@ func (f *family) method(four bool) string {
 	}
 }
 
-// lease writes how the machine asks for a lease, and what it takes from it.
-// Clients without an identity of their own are told apart by their MAC address.
-func (f *family) lease(s *sections, four bool) {
-	s.set("dhcp-timeout", forever)
-	if four {
-		s.set("dhcp-client-id", orElse(map[string]string{"ll": "mac", "iaid+duid": "duid"}[f.clientID], orElse(f.clientID, "mac")))
-	} else {
-		s.set("dhcp-duid", orElse(f.duid, "ll"))
-		s.set("dhcp-iaid", "mac")
-		s.set("ra-timeout", forever)
-	}
-	if f.hostname != "" {
-		s.set("dhcp-hostname", f.hostname)
-	}
-	if f.sendHostname != nil && !*f.sendHostname {
-		s.set("dhcp-send-hostname", "false")
-	}
-	for _, taken := range []struct {
-		key  string
-		flag bool
-	}{{"ignore-auto-dns", !f.autoDNS}, {"ignore-auto-routes", !f.autoRoutes}, {"never-default", !f.autoGateway}} {
-		if taken.flag {
-			s.set(taken.key, "true")
-		}
-	}
-	s.setNumber("route-table", f.table)
-	s.setNumber("route-metric", f.metric)
-}
-
-func orElse(text, otherwise string) string {
-	if text != "" {
-		return text
-	}
-	return otherwise
-}
-
-// dns writes the servers that this family of an interface gets, and the search
-// domains.
-func (w *writer) dns(s *sections, i *iface, f *family) {
+func (w *writer) dns(list *settings, i *iface, f *family) {
 	d := w.state.dns
 	var servers []string
 	for _, server := range d.servers {
-		if w.state.asks(server) == f {
+		if w.state.serverFamily(server) == f {
 			servers = append(servers, server.String())
 		}
 	}
-	s.setList("dns", servers)
+	list.list("dns", servers)
 	switch {
 	case len(servers) == 0:
 	case d.servers[0].Is4() == (f == &i.ip4):
-		s.set("dns-priority", dnsFirst)
+		list.add("dns-priority", dnsFirst)
 	default:
-		s.set("dns-priority", dnsSecond)
+		list.add("dns-priority", dnsSecond)
 	}
-	if w.state.searches() == f {
-		s.setList("dns-search", d.search)
-		s.setList("dns-options", d.options)
+	if w.state.searchFamily() == f {
+		list.list("dns-search", d.search)
+		list.list("dns-options", d.options)
 	}
 }
 
 // routes writes the routes through this interface. A default route is one of
 // them: the key for a gateway takes neither metric nor table.
-func (w *writer) routes(s *sections, i *iface, f *family) {
+func (w *writer) routes(list *settings, i *iface, f *family) {
 	n := 0
 	for _, rt := range w.state.routes {
 		if rt.out.text != i.name || i.of(rt.destination.Addr()) != f {
@@ -164,7 +101,7 @@ func (w *writer) routes(s *sections, i *iface, f *family) {
 		if rt.metric != nil {
 			value = append(value, strconv.FormatInt(*rt.metric, 10))
 		}
-		s.set(key, strings.Join(value, ","))
+		list.add(key, strings.Join(value, ","))
 		var options []string
 		if rt.source.IsValid() {
 			options = append(options, "src="+rt.source.String())
@@ -172,8 +109,76 @@ func (w *writer) routes(s *sections, i *iface, f *family) {
 		if rt.table != nil {
 			options = append(options, fmt.Sprintf("table=%d", *rt.table))
 		}
-		if len(options) > 0 {
-			s.set(key+"_options", strings.Join(options, ","))
+		list.add(key+"_options", strings.Join(options, ","))
+	}
+}
+
+// DNS servers are the machine's in nmstate, but a family's of an interface in
+// NetworkManager: a profile asks the servers that it has, as long as it is up.
+
+// serverFamily is the family of an interface whose profile gets a server: the one that a
+// link-local address names, else the one that the world is behind. It is nil
+// where none has addresses of the server's family.
+func (s *State) serverFamily(server server) *family {
+	if server.zone == "" {
+		return s.bestFamily(func(i *iface) []*family { return []*family{i.of(server.Addr)} })
+	}
+	i := s.find(server.zone)
+	if i == nil || i.state != up || s.dnsRank(i, i.of(server.Addr)) == 0 {
+		return nil
+	}
+	return i.of(server.Addr)
+}
+
+// searchFamily is the family of an interface that gets the search domains: that of
+// the first server, or the best where no server is named.
+func (s *State) searchFamily() *family {
+	if len(s.dns.servers) > 0 {
+		return s.serverFamily(s.dns.servers[0])
+	}
+	return s.bestFamily(func(i *iface) []*family { return []*family{&i.ip4, &i.ip6} })
+}
+
+// bestFamily is the first of the families with the highest rank; nil if there are
+// none that are on.
+func (s *State) bestFamily(of func(*iface) []*family) *family {
+	var best *family
+	bestRank := 0
+	for _, i := range s.interfaces {
+		if i.state != up {
+			continue
+		}
+		for _, f := range of(i) {
+			if rank := s.dnsRank(i, f); rank > bestRank {
+				best, bestRank = f, rank
+			}
 		}
 	}
+	return best
+}
+
+// dnsRank says how fit a family of an interface is to have the servers: with a
+// default route best, then where the document takes the place of the network's
+// servers, then where addresses are given, then where they come from the network.
+// NetworkManager takes no servers where there are link-local addresses alone.
+func (s *State) dnsRank(i *iface, f *family) int {
+	switch {
+	case !f.dynamic() && !f.static():
+		return 0
+	case s.hasDefaultRoute(i, f):
+		return 4
+	case f.dynamic() && !f.autoDNS:
+		return 3
+	case f.static():
+		return 2
+	case f.dynamic():
+		return 1
+	}
+	return 0
+}
+
+func (s *State) hasDefaultRoute(i *iface, f *family) bool {
+	return slices.ContainsFunc(s.routes, func(rt route) bool {
+		return rt.isDefault() && rt.table == nil && rt.out.text == i.name && i.of(rt.destination.Addr()) == f
+	})
 }

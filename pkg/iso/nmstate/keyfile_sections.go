@@ -1,8 +1,9 @@
 package nmstate
 
 import (
+	"cmp"
 	"fmt"
-	"strconv"
+	"slices"
 	"strings"
 )
 
@@ -11,53 +12,28 @@ type sections struct {
 	text strings.Builder
 }
 
-func (s *sections) group(name string) {
+// group writes a group, none where there are no settings. Values are escaped as
+// GLib's key files want it: control characters do not get past the reader.
+func (s *sections) group(name string, list settings) {
+	if len(list) > 0 {
+		s.evenEmpty(name, list)
+	}
+}
+
+func (s *sections) evenEmpty(name string, list settings) {
 	if s.text.Len() > 0 {
 		s.text.WriteByte('\n')
 	}
 	fmt.Fprintf(&s.text, "[%s]\n", name)
-}
-
-// set writes a key, escaped as GLib's key files want it: control characters do
-// not get past the reader.
-func (s *sections) set(key, value string) {
-	value = strings.ReplaceAll(value, `\`, `\\`)
-	if strings.HasPrefix(value, " ") {
-		value = `\s` + value[1:]
-	}
-	fmt.Fprintf(&s.text, "%s=%s\n", key, value)
-}
-
-func (s *sections) setNumber(key string, value *int64) {
-	if value != nil {
-		s.set(key, strconv.FormatInt(*value, 10))
+	for _, setting := range list {
+		value := strings.ReplaceAll(setting.value, `\`, `\\`)
+		if strings.HasPrefix(value, " ") {
+			value = `\s` + value[1:]
+		}
+		fmt.Fprintf(&s.text, "%s=%s\n", setting.key, value)
 	}
 }
 
-func (s *sections) setFlag(key string, value *bool) {
-	if value != nil {
-		s.set(key, strconv.FormatBool(*value))
-	}
-}
-
-func (s *sections) setList(key string, values []string) {
-	if len(values) > 0 {
-		s.set(key, strings.Join(values, ";")+";")
-	}
-}
-
-// settings writes a group of them, none where there are none.
-func (s *sections) settings(group string, settings []setting) {
-	if len(settings) == 0 {
-		return
-	}
-	s.group(group)
-	for _, setting := range settings {
-		s.set(setting.key, setting.value)
-	}
-}
-
-// nmType is the type of a profile as NetworkManager calls it.
 func (k kind) nmType() string {
 	if k == linuxBridge {
 		return "bridge"
@@ -65,37 +41,30 @@ func (k kind) nmType() string {
 	return string(k)
 }
 
-// profile is the keyfile of one interface.
 func (w *writer) profile(i *iface) []byte {
 	s := &sections{}
 	member, isPort := w.memberOf(i)
-	w.connection(s, i, member.controller)
-	w.wired(s, i)
-	switch {
-	case i.bond != nil:
-		s.group("bond")
-		s.set("mode", i.bond.mode)
-		for _, option := range i.bond.options {
-			s.set(option.key, option.value)
-		}
-	case i.bridge != nil:
-		s.settings("bridge", i.bridge.settings)
-	case i.vlan != nil:
-		w.vlan(s, i.vlan)
+	s.group("connection", w.connection(i, member.controller))
+	s.group("ethernet", w.ethernetSettings(i))
+	ownFirst := slices.Contains([]kind{bondKind, linuxBridge, vlanKind}, i.kind)
+	if ownFirst {
+		w.own(s, i)
 	}
-	s.settings("802-1x", i.dot1x)
-	s.settings("sriov", i.sriov)
-	s.settings("ethtool", i.ethtool)
-	w.virtual(s, i)
+	s.group("802-1x", i.dot1x)
+	s.group("sriov", i.sriov)
+	s.group("ethtool", i.ethtool)
+	if !ownFirst {
+		w.own(s, i)
+	}
 	if i.description != "" {
-		s.group("user")
-		s.set("nmstate.interface.description", i.description) // where nmstate keeps it
+		s.group("user", settings{{"nmstate.interface.description", i.description}}) // where nmstate keeps it
 	}
-	if isPort {
-		portSections(s, member)
+	if isPort && (member.controller.kind == bondKind || member.controller.kind == linuxBridge) {
+		s.group(member.controller.kind.nmType()+"-port", member.settings)
 	}
 	if !isPort || i.ownAddresses(member.controller) {
-		w.families(s, i)
+		s.group("ipv4", w.family(i, &i.ip4))
+		s.group("ipv6", w.family(i, &i.ip6))
 	}
 	return []byte(s.text.String())
 }
@@ -103,136 +72,61 @@ func (w *writer) profile(i *iface) []byte {
 // ownAddresses says whether a port has addresses all the same: one of a routing table,
 // and one that Open vSwitch gives the machine.
 func (i *iface) ownAddresses(controller *iface) bool {
-	return controller.vrf != nil || i.kind == ovsDevice && i.peer == ""
+	return controller.kind == vrfKind || i.kind == ovsInterfaceKind && i.peer == ""
 }
 
-// virtual writes what only one kind of virtual interface has.
-func (w *writer) virtual(s *sections, i *iface) {
-	switch {
-	case i.kind == dummyKind:
-		s.group("dummy")
-	case i.vrf != nil:
-		s.settings("vrf", []setting{{"table", strconv.FormatInt(i.vrf.table, 10)}})
-	case i.vxlan != nil:
-		s.settings("vxlan", i.vxlan.settings)
-		if i.vxlan.base.text != "" {
-			s.set("parent", w.id(i.vxlan.base.text))
+// own writes what only the interface's kind has. What it stands on is known by its UUID.
+func (w *writer) own(s *sections, i *iface) {
+	list := slices.Clone(i.own)
+	for n := range list {
+		if list[n].key == "parent" {
+			list[n].value = w.id(list[n].value)
 		}
-	case i.ovs != nil:
-		s.group("ovs-bridge")
-		for _, setting := range i.ovs.settings {
-			s.set(setting.key, setting.value)
-		}
-	case i.plug != nil:
-		s.group("ovs-port")
-		for _, setting := range i.plug.settings {
-			s.set(setting.key, setting.value)
-		}
-	case i.peer != "":
-		s.settings("ovs-interface", []setting{{"type", "patch"}})
-		s.settings("ovs-patch", []setting{{"peer", i.peer}})
-	case i.kind == ovsDevice:
-		s.settings("ovs-interface", []setting{{"type", "internal"}})
+	}
+	if slices.Contains([]kind{dummyKind, ovsBridgeKind, ovsPortKind}, i.kind) {
+		s.evenEmpty(i.kind.nmType(), list)
+	} else {
+		s.group(i.kind.nmType(), list)
+	}
+	if i.peer != "" {
+		s.group("ovs-patch", settings{{"peer", i.peer}})
 	}
 }
 
-func (w *writer) connection(s *sections, i *iface, controller *iface) {
-	s.group("connection")
-	id := i.profile
-	if id == "" {
-		id = i.profileFile()
-	}
-	s.set("id", id)
-	s.set("uuid", w.ids[i])
-	s.set("type", i.kind.nmType())
+func (w *writer) connection(i *iface, controller *iface) settings {
+	list := settings{{"id", cmp.Or(i.profile, i.profileFile())}, {"uuid", w.ids[i]}, {"type", i.kind.nmType()}}
 	if i.kind != ethernet {
-		s.set("interface-name", i.name)
+		list.add("interface-name", i.name)
 	}
 	if i.state == down {
-		s.set("autoconnect", "false")
+		list.add("autoconnect", "false")
 	}
-	if len(i.ports()) > 0 || i.kind == ovsPlug {
+	if len(i.ports) > 0 || i.kind == ovsPortKind {
 		// Ports come up with their controller; NetworkManager of all releases
 		// knows this and the next two by their old names.
-		s.set("autoconnect-slaves", "1")
+		list.add("autoconnect-slaves", "1")
 	}
 	if controller != nil {
-		s.set("master", w.ids[controller])
-		s.set("slave-type", controller.kind.nmType())
+		list.add("master", w.ids[controller])
+		list.add("slave-type", controller.kind.nmType())
 	}
-	if i.lldp != nil {
-		lldp := "0"
-		if *i.lldp {
-			lldp = "1"
-		}
-		s.set("lldp", lldp)
-	}
+	list.bit("lldp", i.lldp)
+	return list
 }
 
-// wired writes what Ethernet has in common with all that is built on it.
-func (w *writer) wired(s *sections, i *iface) {
+// ethernetSettings are what Ethernet has in common with all that is built on it.
+func (w *writer) ethernetSettings(i *iface) settings {
 	if !i.kind.device() {
-		return
+		return nil
 	}
-	inner := &sections{}
-	permanent := w.macs[i.name]
-	if permanent != "" {
-		inner.set("mac-address", strings.ToUpper(permanent))
-	}
-	desired := i.mac.text
+	var list settings
+	permanent, desired := w.macs[i.name], i.mac.text
+	list.add("mac-address", strings.ToUpper(permanent))
 	if i.copyMAC.text != "" {
 		desired = w.macs[i.copyMAC.text]
 	}
-	if desired != "" && desired != permanent {
-		inner.set("cloned-mac-address", strings.ToUpper(desired))
+	if desired != permanent {
+		list.add("cloned-mac-address", strings.ToUpper(desired))
 	}
-	inner.setNumber("mtu", i.mtu)
-	if i.promiscuous != nil {
-		on := "0"
-		if *i.promiscuous {
-			on = "1"
-		}
-		inner.set("accept-all-mac-addresses", on)
-	}
-	inner.setFlag("auto-negotiate", i.link.negotiate)
-	inner.setNumber("speed", i.link.speed)
-	if i.link.duplex != "" {
-		inner.set("duplex", i.link.duplex)
-	}
-	if inner.text.Len() > 0 {
-		s.group("ethernet")
-		s.text.WriteString(inner.text.String())
-	}
-}
-
-func (w *writer) vlan(s *sections, v *vlan) {
-	s.group("vlan")
-	s.set("flags", strconv.FormatInt(v.flags, 10))
-	s.set("id", strconv.FormatInt(v.id, 10))
-	s.set("parent", w.id(v.base.text))
-	if v.protocol == "802.1ad" {
-		s.set("protocol", v.protocol)
-	}
-}
-
-// portSections writes what a controller says about its port.
-func portSections(s *sections, m membership) {
-	inner := &sections{}
-	group := "bond-port"
-	switch {
-	case m.controller.bond == nil && m.controller.bridge == nil:
-		return
-	case m.controller.bridge != nil:
-		group = "bridge-port"
-		inner.setFlag("hairpin-mode", m.settings.hairpin)
-		inner.setNumber("path-cost", m.settings.pathCost)
-		inner.setNumber("priority", m.settings.bridgePriority)
-	default:
-		inner.setNumber("prio", m.settings.priority)
-		inner.setNumber("queue-id", m.settings.queue)
-	}
-	if inner.text.Len() > 0 {
-		s.group(group)
-		s.text.WriteString(inner.text.String())
-	}
+	return append(list, i.ethernet...)
 }

@@ -1,3 +1,21 @@
+// Package nmstate turns the description of a machine's network in nmstate's
+// words (nmstate.io) into NetworkManager keyfiles that need neither nmstate nor a
+// script on the machine: a physical interface is found by its permanent MAC
+// address, never by its kernel name, which is not known before the machine
+// boots; VLANs and ports refer to other profiles by UUID.
+//
+// It understands the part of nmstate that installs of OpenShift use: ethernet with
+// ethtool, 802.1X and SR-IOV, bonds, VLANs, Linux bridges, Open vSwitch, VRF, VXLAN
+// and dummy interfaces, addresses of both families, DHCP, autoconfiguration, routes,
+// routing rules and DNS. What nmstate shows of a machine and nobody can set is
+// ignored and told of (State.Ignored). Everything else is refused by name with its
+// place in the document: a network that is only partly what was asked for is
+// worse than none.
+//
+// Reading goes from text over a tree with places (fields.go) to a State (state.go,
+// read_*.go, check.go), and writing from the State to keyfiles (keyfile*.go).
+// profile.go judges keyfiles that somebody else wrote, and conflicts.go what
+// machines have in common and should not.
 package nmstate
 
 import (
@@ -131,18 +149,16 @@ func (o *object) resolver() resolver {
 			d.servers = append(d.servers, server{ip.Unmap(), zone, w.at, config.field("server")})
 		}
 	}
-	for _, w := range config.texts("search") {
-		if strings.ContainsAny(w.text, " ;,\\") {
-			o.r.report(w.at, config.field("search"), "%q is not a domain", w.text)
+	words := func(key, what string) (list []string) {
+		for _, w := range config.texts(key) {
+			if strings.ContainsAny(w.text, " ;,\\") {
+				o.r.report(w.at, config.field(key), "%q is not %s", w.text, what)
+			}
+			list = append(list, w.text)
 		}
-		d.search = append(d.search, w.text)
+		return list
 	}
-	for _, w := range config.texts("options") {
-		if strings.ContainsAny(w.text, " ;,\\") {
-			o.r.report(w.at, config.field("options"), "%q is not an option of resolv.conf", w.text)
-		}
-		d.options = append(d.options, w.text)
-	}
+	d.search, d.options = words("search", "a domain"), words("options", "an option of resolv.conf")
 	config.end()
 	o.shown("running")
 	o.end()
@@ -178,10 +194,10 @@ func (o *object) route() (route, bool) {
 	}
 	// nmstate writes -1 for a metric that is left to NetworkManager, and 0 for the
 	// main table.
-	if rt.metric = o.number("metric", -1, 1<<32-1); rt.metric != nil && *rt.metric < 0 {
+	if rt.metric = o.number("metric", -1, largest32); rt.metric != nil && *rt.metric < 0 {
 		rt.metric = nil
 	}
-	if rt.table = o.number("table-id", 0, 1<<32-1); rt.table != nil && (*rt.table == 0 || *rt.table == mainTable) {
+	if rt.table = o.number("table-id", 0, largest32); rt.table != nil && (*rt.table == 0 || *rt.table == mainTable) {
 		rt.table = nil
 	}
 	o.hints = map[string]string{"weight": "routes are not balanced over several gateways", "route-type": "only routes to other machines are"}

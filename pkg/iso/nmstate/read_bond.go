@@ -61,9 +61,9 @@ func isIPv4(text string) bool {
 	return err == nil && ip.Is4()
 }
 
-// bond reads link-aggregation.
-func (o *object) bond() *bond {
-	b := &bond{mode: o.bondMode()}
+func (o *object) bond(i *iface) {
+	mode := o.bondMode()
+	i.own = settings{{"mode", mode}}
 	options := o.object("options")
 	options.hints = map[string]string{
 		"active_slave": "it names a device, and device names are not known before the machine boots",
@@ -74,51 +74,43 @@ func (o *object) bond() *bond {
 		if w.text == "" {
 			continue
 		}
-		value, problem := bondOptions[key].check(w.text, b.mode)
+		value, problem := bondOptions[key].check(w.text, mode)
 		if problem != "" {
 			o.r.report(w.at, options.field(key), "%s", problem)
 		}
-		b.options = append(b.options, setting{key, value})
+		i.own = append(i.own, setting{key, value})
 	}
-	b.primary = options.text("primary")
-	if b.primary.text != "" && !slices.Contains(primaryModes, b.mode) {
-		o.r.report(b.primary.at, options.field("primary"), "means nothing in mode %s", b.mode)
+	primary := options.text("primary")
+	if primary.text != "" && !slices.Contains(primaryModes, mode) {
+		o.r.report(primary.at, options.field("primary"), "means nothing in mode %s", mode)
 	}
 	options.end()
-	o.checkMonitors(options, b)
-	key := "port"
-	if _, old := o.left["slaves"]; old {
-		key = "slaves"
-	}
-	for _, w := range o.texts(key) {
-		b.ports = append(b.ports, port{word: w, field: o.field(key)})
-	}
+	options.checkMonitors(i.own)
+	i.ports = o.ports(o.portKey())
 	for _, config := range o.objects("ports-config") {
-		config.bondPort(b)
+		config.bondPort(i, mode)
 	}
 	o.end()
-	o.primary(b, options.field("primary"))
-	return b
+	if primary.text != "" && !i.prefer(primary.text) {
+		o.r.report(primary.at, options.field("primary"), "%s is not a port of the bond", primary.text)
+	}
 }
 
 // primaryModes are those in which one port is used before the others.
 var primaryModes = []string{"active-backup", "balance-tlb", "balance-alb"}
 
-// primary gives the port that is used before the others a priority above theirs. The
-// kernel's own option names a device, and device names are not known before the
-// machine boots; the port with the highest priority is chosen in the same way.
-func (o *object) primary(b *bond, field string) {
-	if b.primary.text == "" {
-		return
+// prefer gives the port that is used before the others a priority above theirs, if there
+// is one of that name. The kernel's own option names a device, and device names are not
+// known before the machine boots; the port with the highest priority is chosen in the
+// same way.
+func (i *iface) prefer(name string) bool {
+	n := slices.IndexFunc(i.ports, func(p port) bool { return p.text == name })
+	if n < 0 {
+		return false
 	}
-	highest := int64(1<<31 - 1)
-	for i := range b.ports {
-		if b.ports[i].text == b.primary.text {
-			b.ports[i].settings.priority = &highest
-			return
-		}
-	}
-	o.r.report(b.primary.at, field, "%s is not a port of the bond", b.primary.text)
+	others := slices.DeleteFunc(i.ports[n].settings, func(s setting) bool { return s.key == "prio" })
+	i.ports[n].settings = append(settings{{"prio", "2147483647"}}, others...)
+	return true
 }
 
 // bondMode is the mode by its name, which may be written as its number.
@@ -175,39 +167,36 @@ func (b bondOption) check(text, mode string) (value, problem string) {
 
 // checkMonitors holds a bond to one way of watching its ports: the kernel takes
 // no two at once.
-func (o *object) checkMonitors(options *object, b *bond) {
+func (o *object) checkMonitors(options settings) {
 	value := map[string]string{}
-	for _, s := range b.options {
+	for _, s := range options {
 		value[s.key] = s.value
 	}
 	on := func(key string) bool { return value[key] != "" && value[key] != "0" }
 	switch {
 	case on("miimon") && on("arp_interval"):
-		o.r.report(options.at, options.path, "miimon and arp_interval exclude each other")
+		o.r.report(o.at, o.path, "miimon and arp_interval exclude each other")
 	case on("arp_interval") != (value["arp_ip_target"] != ""):
-		o.r.report(options.at, options.path, "arp_interval and arp_ip_target belong together")
+		o.r.report(o.at, o.path, "arp_interval and arp_ip_target belong together")
 	case !on("miimon") && (on("updelay") || on("downdelay")):
-		o.r.report(options.at, options.path, "updelay and downdelay need miimon")
+		o.r.report(o.at, o.path, "updelay and downdelay need miimon")
 	}
 }
 
 // bondPort reads an entry of ports-config, which may name a port that is in
 // port, too.
-func (o *object) bondPort(b *bond) {
-	o.need("name")
-	name := o.text("name")
-	settings := portSettings{queue: o.number("queue-id", 0, 65535), priority: o.number("priority", -1<<31, 1<<31-1)}
+func (o *object) bondPort(i *iface, mode string) {
+	p := o.port()
+	priority := o.number("priority", -1<<31, 1<<31-1)
+	p.settings.number("prio", priority)
+	p.settings.number("queue-id", o.number("queue-id", 0, 65535))
 	o.end()
-	if settings.priority != nil && !slices.Contains(primaryModes, b.mode) {
-		o.r.report(o.at, o.field("priority"), "means nothing in mode %s", b.mode)
+	if priority != nil && !slices.Contains(primaryModes, mode) {
+		o.r.report(o.at, o.field("priority"), "means nothing in mode %s", mode)
 	}
-	for i := range b.ports {
-		if b.ports[i].text == name.text {
-			b.ports[i].settings = settings
-			return
-		}
-	}
-	if name.text != "" {
-		b.ports = append(b.ports, port{word: name, field: o.path, settings: settings})
+	if n := slices.IndexFunc(i.ports, func(known port) bool { return known.text == p.text }); n >= 0 {
+		i.ports[n].settings = p.settings
+	} else if p.text != "" {
+		i.ports = append(i.ports, p)
 	}
 }

@@ -1,13 +1,14 @@
 package nmstate
 
 import (
+	"net/netip"
+	"slices"
 	"strings"
 )
 
 // maxDeviceName is how long the kernel lets a name be: IFNAMSIZ without the zero.
 const maxDeviceName = 15
 
-// iface reads one entry of interfaces.
 func (o *object) iface() *iface {
 	o.need("name")
 	name := o.text("name")
@@ -17,7 +18,7 @@ func (o *object) iface() *iface {
 		o.r.ignore(o.at, o.path, "%s is left alone, as state: ignore says", name.text)
 		return i
 	}
-	i.kind = kind(o.oneOf("type", string(ethernet), string(bondKind), string(vlanKind), string(linuxBridge), string(dummyKind), string(vrfKind), string(vxlanKind), string(ovsSwitch), string(ovsDevice), string(loopback)))
+	i.kind = kind(o.oneOf("type", string(ethernet), string(bondKind), string(vlanKind), string(linuxBridge), string(dummyKind), string(vrfKind), string(vxlanKind), string(ovsBridgeKind), string(ovsInterfaceKind), string(loopback)))
 	if i.state == down && i.kind != ethernet {
 		i.state = absent // a device that nothing makes needs nothing to keep it down
 	}
@@ -30,9 +31,9 @@ func (o *object) iface() *iface {
 	} else if i.byMAC && i.mac.text == "" {
 		o.r.report(i.at, o.field("mac-address"), "is missing, and identifier says that it tells which interface this is")
 	}
-	i.mtu = o.number("mtu", 68, 65535)
+	i.ethernet.number("mtu", o.number("mtu", 68, 65535))
 	i.description = o.text("description").text
-	i.promiscuous = o.flag("accept-all-mac-addresses")
+	i.ethernet.bit("accept-all-mac-addresses", o.flag("accept-all-mac-addresses"))
 	if wait, ok := o.left["wait-ip"]; ok {
 		i.waitAt = wait.Value.At
 	}
@@ -61,28 +62,42 @@ func (o *object) iface() *iface {
 
 // details reads what only one type has.
 func (o *object) details(i *iface) {
+	section := func(key string, needed ...string) *object {
+		part := o.object(key)
+		if i.state != absent { // what is to go needs no settings
+			part.need(needed...)
+		}
+		return part
+	}
 	switch i.kind {
 	case ethernet:
 		wired := o.object("ethernet")
 		i.sriov = wired.object("sr-iov").virtualFunctions()
-		i.link = wired.link()
+		wired.link(&i.ethernet)
 		i.dot1x = o.object("802.1x").dot1x()
 	case bondKind:
-		i.bond = o.object("link-aggregation").bond()
+		o.object("link-aggregation").bond(i)
 	case vlanKind:
-		i.vlan = o.object("vlan").vlan(i.state)
+		section("vlan", "id", "base-iface").vlan(i)
 	case linuxBridge:
-		i.bridge = o.object("bridge").bridge()
+		o.object("bridge").bridge(i)
 	case vrfKind:
-		i.vrf = o.object("vrf").vrf(i.state)
+		vrf := section("vrf", "route-table-id")
+		i.own.number("table", vrf.number("route-table-id", 1, largest32))
+		i.ports = vrf.ports("port")
+		vrf.end()
 	case vxlanKind:
-		i.vxlan = o.object("vxlan").vxlan(i.state)
-	case ovsSwitch:
-		i.ovs = o.object("bridge").ovsBridge()
-	case ovsDevice:
+		section("vxlan", "id").vxlan(i)
+	case ovsBridgeKind:
+		o.object("bridge").ovsBridge(i)
+	case ovsInterfaceKind:
 		patch := o.object("patch")
 		i.peer = patch.text("peer").text
 		patch.end()
+		i.own = settings{{"type", "internal"}}
+		if i.peer != "" {
+			i.own = settings{{"type", "patch"}}
+		}
 	}
 }
 
@@ -107,16 +122,18 @@ func (o *object) profileName() string {
 	return w.text
 }
 
-func (o *object) link() link {
-	l := link{negotiate: o.flag("auto-negotiation"), speed: o.number("speed", 1, 1<<32-1), duplex: o.oneOf("duplex", "", "full", "half")}
-	if (l.speed == nil) != (l.duplex == "") {
+func (o *object) link(list *settings) {
+	negotiate, speed, duplex := o.flag("auto-negotiation"), o.number("speed", 1, largest32), o.oneOf("duplex", "", "full", "half")
+	if (speed == nil) != (duplex == "") {
 		o.r.report(o.at, o.path, "speed and duplex belong together")
 	}
-	if l.negotiate != nil && !*l.negotiate && l.speed == nil {
+	if negotiate != nil && !*negotiate && speed == nil {
 		o.r.report(o.at, o.path, "without auto-negotiation speed and duplex have to be there")
 	}
+	list.flag("auto-negotiate", negotiate)
+	list.number("speed", speed) // Mb/s
+	list.add("duplex", duplex)
 	o.end()
-	return l
 }
 
 // The bits of NetworkManager's vlan.flags.
@@ -127,27 +144,100 @@ const (
 	vlanMVRP    = 8
 )
 
-// vlan reads the settings of a VLAN. Only one that is there needs them.
-func (o *object) vlan(state string) *vlan {
-	if state != absent {
-		o.need("id", "base-iface")
-	}
-	v := &vlan{base: o.text("base-iface"), protocol: o.oneOf("protocol", "", "802.1q", "802.1ad"), flags: vlanReorder}
-	if id := o.number("id", 0, 4094); id != nil {
-		v.id = *id
-	}
+func (o *object) vlan(i *iface) {
+	flags := int64(vlanReorder)
 	switch o.oneOf("registration-protocol", "none", "gvrp", "mvrp") {
 	case "gvrp":
-		v.flags |= vlanGVRP
+		flags |= vlanGVRP
 	case "mvrp":
-		v.flags |= vlanMVRP
+		flags |= vlanMVRP
 	}
 	if reorder := o.flag("reorder-headers"); reorder != nil && !*reorder {
-		v.flags &^= vlanReorder
+		flags &^= vlanReorder
 	}
-	if loose := o.flag("loose-binding"); loose != nil && *loose {
-		v.flags |= vlanLoose
+	if isTrue(o.flag("loose-binding")) {
+		flags |= vlanLoose
+	}
+	i.base = o.text("base-iface")
+	i.own.number("flags", &flags)
+	i.own.number("id", o.number("id", 0, 4094))
+	i.own.add("parent", i.base.text)
+	if protocol := o.oneOf("protocol", "", "802.1q", "802.1ad"); protocol == "802.1ad" {
+		i.own.add("protocol", protocol)
 	}
 	o.end()
-	return v
+}
+
+// vxlan reads a network in UDP. One without a base is found by its addresses.
+func (o *object) vxlan(i *iface) {
+	i.own.number("id", o.number("id", 0, 1<<24-1))
+	for _, key := range []string{"local", "remote"} {
+		if ip, _, ok := o.ip(key); ok {
+			i.own.add(key, ip.String())
+		}
+	}
+	i.own.number("destination-port", o.number("destination-port", 1, 65535))
+	i.own.flag("learning", o.flag("learning"))
+	i.base = o.text("base-iface")
+	i.own.add("parent", i.base.text)
+	o.end()
+}
+
+// bridge reads the settings of a Linux bridge. Times are in seconds.
+func (o *object) bridge(i *iface) {
+	options := o.object("options")
+	stp := options.object("stp")
+	i.own.flag("stp", stp.flag("enabled"))
+	i.own.number("forward-delay", stp.number("forward-delay", 2, 30))
+	i.own.number("hello-time", stp.number("hello-time", 1, 10))
+	i.own.number("max-age", stp.number("max-age", 6, 40))
+	i.own.number("priority", stp.number("priority", 0, 65535))
+	stp.end()
+	i.own.number("ageing-time", options.number("mac-ageing-time", 0, 1000000))
+	i.own.number("group-forward-mask", options.number("group-forward-mask", 0, 65535))
+	i.own.flag("multicast-snooping", options.flag("multicast-snooping"))
+	options.shown("gc-timer", "hello-timer", "group-addr")
+	options.end()
+	for _, entry := range o.objects("port") {
+		p := entry.port()
+		p.settings.flag("hairpin-mode", entry.flag("stp-hairpin-mode"))
+		p.settings.number("path-cost", entry.number("stp-path-cost", 1, 65535))
+		p.settings.number("priority", entry.number("stp-priority", 0, 63))
+		entry.ignoreEmpty("vlan")
+		entry.hints = map[string]string{"vlan": "bridges do not filter VLANs here; make a VLAN interface a port"}
+		entry.end()
+		if p.text != "" {
+			i.ports = append(i.ports, p)
+		}
+	}
+	o.end()
+}
+
+func (o *object) ports(key string) []port {
+	var list []port
+	for _, w := range o.texts(key) {
+		list = append(list, port{word: w, field: o.field(key)})
+	}
+	return list
+}
+
+// portKey is the key of the ports of a bond, which had another name once.
+func (o *object) portKey() string {
+	if _, old := o.left["slaves"]; old {
+		return "slaves"
+	}
+	return "port"
+}
+
+// port is the port that an entry of a list is for, without its settings.
+func (o *object) port() port {
+	o.need("name")
+	return port{word: o.text("name"), field: o.path}
+}
+
+// onlyItself says whether a loopback interface has no addresses but those that every
+// one has.
+func (i *iface) onlyItself() bool {
+	own := []netip.Prefix{netip.MustParsePrefix("127.0.0.1/8"), netip.MustParsePrefix("::1/128")}
+	return !slices.ContainsFunc(slices.Concat(i.ip4.addresses, i.ip6.addresses), func(a address) bool { return !slices.Contains(own, a.Prefix) })
 }

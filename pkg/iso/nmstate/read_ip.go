@@ -1,6 +1,7 @@
 package nmstate
 
 import (
+	"cmp"
 	"encoding/hex"
 	"net/netip"
 	"slices"
@@ -10,7 +11,7 @@ import (
 // family reads ipv4 or ipv6. A family that is not there is off; one that says
 // how it gets addresses is on unless it says otherwise.
 func (o *object) family(four bool) family {
-	f := family{at: o.at, field: o.path, autoDNS: true, autoGateway: true, autoRoutes: true}
+	f := family{at: o.at, field: o.path}
 	enabled := o.flag("enabled")
 	f.dhcp = isTrue(o.flag("dhcp"))
 	for _, a := range o.objects("address") {
@@ -18,15 +19,21 @@ func (o *object) family(four bool) family {
 			f.addresses = append(f.addresses, address{prefix, a.at, a.path})
 		}
 	}
+	lease := settings{{"dhcp-timeout", forever}}
 	if four {
-		f.clientID = o.text("dhcp-client-id").text
+		// Clients without an identity of their own are told apart by their MAC address.
+		client := o.text("dhcp-client-id").text
+		lease.add("dhcp-client-id", cmp.Or(map[string]string{"ll": "mac", "iaid+duid": "duid"}[client], client, "mac"))
 	} else {
 		f.autoconf = isTrue(o.flag("autoconf"))
-		f.duid = o.duid()
-		f.genMode = o.oneOf("addr-gen-mode", "", "eui64", "stable-privacy")
-		f.token = o.token()
+		lease = append(lease, settings{{"dhcp-duid", cmp.Or(o.duid(), "ll")}, {"dhcp-iaid", "mac"}, {"ra-timeout", forever}}...)
+		f.settings.add("addr-gen-mode", o.oneOf("addr-gen-mode", "eui64", "stable-privacy")) // nmstate's default follows the MAC address
+		f.settings.add("token", o.token())
 	}
-	o.automatic(&f)
+	f.autoDNS = o.automatic(&lease)
+	if f.dhcp || f.autoconf {
+		f.settings = append(lease, f.settings...)
+	}
 	asked := f.dhcp || f.autoconf || len(f.addresses) > 0
 	// IPv4 that is on but gets no address is no different from off; IPv6 has its
 	// link-local address.
@@ -44,20 +51,29 @@ func (o *object) family(four bool) family {
 	return f
 }
 
-// automatic reads what is taken from the network besides addresses.
-func (o *object) automatic(f *family) {
-	for key, target := range map[string]*bool{"auto-dns": &f.autoDNS, "auto-gateway": &f.autoGateway, "auto-routes": &f.autoRoutes} {
-		if value := o.flag(key); value != nil {
-			*target = *value
-		}
-	}
-	f.table = o.number("auto-route-table-id", 0, 1<<32-1)
-	f.metric = o.number("auto-route-metric", 0, 1<<32-1)
-	f.sendHostname = o.flag("dhcp-send-hostname")
+// automatic reads what a lease asks for and what is taken from it besides addresses. It
+// says whether DNS servers are.
+func (o *object) automatic(lease *settings) (dns bool) {
 	hostname := o.text("dhcp-custom-hostname")
-	if f.hostname = hostname.text; strings.Trim(strings.ToLower(f.hostname), "abcdefghijklmnopqrstuvwxyz0123456789.-") != "" {
-		o.r.report(hostname.at, o.field("dhcp-custom-hostname"), "%q is not a host name", f.hostname)
+	if strings.Trim(strings.ToLower(hostname.text), "abcdefghijklmnopqrstuvwxyz0123456789.-") != "" {
+		o.r.report(hostname.at, o.field("dhcp-custom-hostname"), "%q is not a host name", hostname.text)
 	}
+	lease.add("dhcp-hostname", hostname.text)
+	refuses := func(key, name, value string) bool {
+		taken := o.flag(key)
+		refused := taken != nil && !*taken
+		if refused {
+			lease.add(name, value)
+		}
+		return refused
+	}
+	refuses("dhcp-send-hostname", "dhcp-send-hostname", "false")
+	dns = !refuses("auto-dns", "ignore-auto-dns", "true")
+	refuses("auto-routes", "ignore-auto-routes", "true")
+	refuses("auto-gateway", "never-default", "true")
+	lease.number("route-table", o.number("auto-route-table-id", 0, largest32))
+	lease.number("route-metric", o.number("auto-route-metric", 0, largest32))
+	return dns
 }
 
 func (o *object) address(four bool) (netip.Prefix, bool) {

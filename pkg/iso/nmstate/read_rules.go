@@ -1,6 +1,7 @@
 package nmstate
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"strconv"
@@ -9,15 +10,12 @@ import (
 	"github.com/oaictl/oaictl/internal/yamltree"
 )
 
-// rule says which table routes are taken from.
 type rule struct {
 	four     bool
 	priority *int64
-	from, to netip.Prefix // invalid: any
 	table    int64
-	input    word   // interface that the packet came in by
-	mark     string // what packets carry
-	rest     string
+	input    word     // interface that the packet came in by
+	words    []string // all but the priority, as ip-rule(8) has them
 	at       yamltree.Place
 	field    string
 }
@@ -48,13 +46,13 @@ func (o *object) rules() []rule {
 func (o *object) rule() (rule, bool) {
 	gone := o.oneOf("state", "", absent) == absent
 	rl := rule{four: true, table: mainTable, at: o.at, field: o.path}
-	rl.from, rl.to = o.network("ip-from"), o.network("ip-to")
+	from, to := o.network("ip-from"), o.network("ip-to")
 	family := o.oneOf("family", "", "ipv4", "ipv6")
-	for _, p := range []netip.Prefix{rl.from, rl.to} {
+	for _, p := range []netip.Prefix{from, to} {
 		switch {
 		case !p.IsValid():
 		case family != "" && p.Addr().Is4() != (family == "ipv4"):
-			o.r.report(o.at, o.path, "%s is of another family than %s", p, orElse(family, "the other address"))
+			o.r.report(o.at, o.path, "%s is of another family than %s", p, cmp.Or(family, "the other address"))
 		case p.Addr().Is4():
 			family = "ipv4"
 		default:
@@ -63,28 +61,44 @@ func (o *object) rule() (rule, bool) {
 	}
 	rl.four = family != "ipv6"
 	// nmstate writes -1 for a priority that is left to it, and 0 for the main table.
-	if rl.priority = o.number("priority", -1, 1<<32-1); rl.priority != nil && *rl.priority < 0 {
+	if rl.priority = o.number("priority", -1, largest32); rl.priority != nil && *rl.priority < 0 {
 		rl.priority = nil
 	}
 	if table := o.number("route-table", 0, largest32); table != nil && *table > 0 {
 		rl.table = *table
 	}
 	rl.input = o.text("iif")
-	rl.mark, rl.rest = o.mark(), o.ruleRest()
+	if !from.IsValid() && !to.IsValid() {
+		from = netip.PrefixFrom(netip.IPv4Unspecified(), 0)
+		if !rl.four {
+			from = netip.PrefixFrom(netip.IPv6Unspecified(), 0)
+		}
+	}
+	rl.add(from.IsValid(), "from %s", from)
+	rl.add(to.IsValid(), "to %s", to)
+	switch mark, mask := o.bits("fwmark"), o.bits("fwmask"); {
+	case mark == nil:
+	case mask == nil:
+		rl.add(true, "fwmark 0x%x", *mark)
+	default:
+		rl.add(true, "fwmark 0x%x/0x%x", *mark, *mask)
+	}
+	rl.add(rl.input.text != "", "iif %s", rl.input.text)
+	action := o.oneOf("action", "", "blackhole", "unreachable", "prohibit")
+	rl.add(action != "", "type %s", action)
+	if length := o.number("suppress-prefix-length", 0, 128); length != nil {
+		rl.add(true, "suppress_prefixlength %d", *length)
+	}
+	rl.add(action == "", "table %d", rl.table)
 	o.end()
 	return rl, !gone
 }
 
-// mark is what packets carry that a rule is for, in the words of ip-rule(8).
-func (o *object) mark() string {
-	mark, mask := o.bits("fwmark"), o.bits("fwmask")
-	switch {
-	case mark == nil:
-		return ""
-	case mask == nil:
-		return fmt.Sprintf("fwmark 0x%x", *mark)
+// add adds words where they are to be said.
+func (rl *rule) add(said bool, format string, args ...any) {
+	if said {
+		rl.words = append(rl.words, fmt.Sprintf(format, args...))
 	}
-	return fmt.Sprintf("fwmark 0x%x/0x%x", *mark, *mask)
 }
 
 // bits is a number that may be written in hexadecimal, nil where there is none.
@@ -99,18 +113,6 @@ func (o *object) bits(key string) *uint64 {
 		return nil
 	}
 	return &value
-}
-
-// ruleRest is what a rule says beside addresses and table, in the words of ip-rule(8).
-func (o *object) ruleRest() string {
-	var words []string
-	if action := o.oneOf("action", "", "blackhole", "unreachable", "prohibit"); action != "" {
-		words = append(words, "type "+action)
-	}
-	if length := o.number("suppress-prefix-length", 0, 128); length != nil {
-		words = append(words, fmt.Sprintf("suppress_prefixlength %d", *length))
-	}
-	return strings.Join(words, " ")
 }
 
 // network is an address with a prefix length, or one alone; invalid where there is
@@ -130,40 +132,13 @@ func (o *object) network(key string) netip.Prefix {
 	return prefix.Masked()
 }
 
-// text is a rule as NetworkManager reads it.
 func (rl *rule) text() string {
-	words := []string{fmt.Sprintf("priority %d", *rl.priority)}
-	from := rl.from
-	if !from.IsValid() && !rl.to.IsValid() {
-		from = netip.PrefixFrom(netip.IPv4Unspecified(), 0)
-		if !rl.four {
-			from = netip.PrefixFrom(netip.IPv6Unspecified(), 0)
-		}
-	}
-	if from.IsValid() {
-		words = append(words, "from "+from.String())
-	}
-	if rl.to.IsValid() {
-		words = append(words, "to "+rl.to.String())
-	}
-	if rl.mark != "" {
-		words = append(words, rl.mark)
-	}
-	if rl.input.text != "" {
-		words = append(words, "iif "+rl.input.text)
-	}
-	if rl.rest != "" {
-		words = append(words, rl.rest)
-	}
-	if !strings.Contains(rl.rest, "type ") {
-		words = append(words, fmt.Sprintf("table %d", rl.table))
-	}
-	return strings.Join(words, " ")
+	return fmt.Sprintf("priority %d %s", *rl.priority, strings.Join(rl.words, " "))
 }
 
-// carrier is the interface whose profile brings a rule: one with a route in its
+// ruleInterface is the interface whose profile brings a rule: one with a route in its
 // table, else the first that has addresses of its family. It is nil where none has.
-func (s *State) carrier(rl *rule) *iface {
+func (s *State) ruleInterface(rl *rule) *iface {
 	var first *iface
 	for _, i := range s.interfaces {
 		f := &i.ip6

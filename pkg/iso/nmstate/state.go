@@ -2,6 +2,9 @@ package nmstate
 
 import (
 	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/oaictl/oaictl/internal/yamltree"
 )
@@ -25,22 +28,22 @@ func (s *State) Ignored() Problems { return s.ignored }
 type kind string
 
 const (
-	ethernet    kind = "ethernet"
-	bondKind    kind = "bond"
-	vlanKind    kind = "vlan"
-	linuxBridge kind = "linux-bridge"
-	dummyKind   kind = "dummy"
-	vrfKind     kind = "vrf"
-	vxlanKind   kind = "vxlan"
-	ovsSwitch   kind = "ovs-bridge"
-	ovsDevice   kind = "ovs-interface"
-	ovsPlug     kind = "ovs-port" // of a profile; in a document it is part of the ovs-bridge
-	loopback    kind = "loopback" // no profile is made of it
+	ethernet         kind = "ethernet"
+	bondKind         kind = "bond"
+	vlanKind         kind = "vlan"
+	linuxBridge      kind = "linux-bridge"
+	dummyKind        kind = "dummy"
+	vrfKind          kind = "vrf"
+	vxlanKind        kind = "vxlan"
+	ovsBridgeKind    kind = "ovs-bridge"
+	ovsInterfaceKind kind = "ovs-interface"
+	ovsPortKind      kind = "ovs-port" // of a profile; in a document it is part of the ovs-bridge
+	loopback         kind = "loopback" // no profile is made of it
 )
 
 // device says whether the kernel has a device of the kind. A switch of Open vSwitch
 // is none, and often has the name of an interface of its own.
-func (k kind) device() bool { return k != ovsSwitch && k != ovsPlug }
+func (k kind) device() bool { return k != ovsBridgeKind && k != ovsPortKind }
 
 // What an interface is to be. One that is down keeps a profile that is not
 // brought up by itself, so that NetworkManager does not invent one for it; one
@@ -52,7 +55,6 @@ const (
 	ignore = "ignore"
 )
 
-// iface is an interface, or what is to become one.
 type iface struct {
 	name    string // nmstate's name; of a physical interface it is only logical
 	at      yamltree.Place
@@ -64,87 +66,75 @@ type iface struct {
 	mac     word
 	copyMAC word // name of the port whose address it shall have
 
-	mtu         *int64
 	description string
-	promiscuous *bool
 	lldp        *bool
 	wait        string // families that have to be there before the profile counts as up
 	waitAt      yamltree.Place
-	link        link
 	ip4, ip6    family
 
-	controller word // name of the bond or bridge that it is a port of
+	controller word     // name of the bond or bridge that it is a port of
+	ports      []port   // of a controller
+	base       word     // name of the interface that it stands on, "" where it stands on none
+	ovsPort    *ovsPort // of a profile of kind ovsPortKind
+	peer       string   // of an ovs-interface that is a patch
 
-	ethtool, dot1x, sriov []setting
-
-	bond   *bond
-	vlan   *vlan
-	bridge *bridge
-	vrf    *vrf
-	vxlan  *vxlan
-	ovs    *ovsBridge
-	plug   *ovsPort // of a profile of kind ovsPlug
-	peer   string   // of an ovs-interface that is a patch
+	// Groups of the profile; own is the one that is named after the kind.
+	ethernet, own, ethtool, dot1x, sriov settings
 }
 
 // gone says whether no profile is made of the interface.
 func (i *iface) gone() bool { return i.state == absent || i.state == ignore }
 
-// base is the interface that one stands on, "" where it stands on none.
-func (i *iface) base() (name word, field string) {
-	switch {
-	case i.vlan != nil:
-		return i.vlan.base, i.field + ".vlan.base-iface"
-	case i.vxlan != nil:
-		return i.vxlan.base, i.field + ".vxlan.base-iface"
-	}
-	return word{}, ""
-}
+func (i *iface) baseField() string { return i.field + "." + string(i.kind) + ".base-iface" }
 
-// link is what an Ethernet interface agrees on with the other end.
-type link struct {
-	negotiate *bool
-	speed     *int64 // Mb/s
-	duplex    string
-}
-
-// portSettings are what a bond or bridge says about one of its ports.
-type portSettings struct {
-	queue, priority *int64 // of a bond
-	bridgePriority  *int64
-	pathCost        *int64
-	hairpin         *bool
-}
-
-type bond struct {
-	mode    string
-	options []setting // in the order of their names
-	primary word      // name of the port that is used before the others
-	ports   []port
-}
-
-type setting struct {
-	key, value string
-}
-
-// port is a port by name.
 type port struct {
 	word
 	field    string
-	settings portSettings
+	settings settings // that a bond or bridge has for it
 	ovs      *ovsPort // that the interface is in, of an ovs-bridge
 }
 
-type vlan struct {
-	base     word
-	id       int64
-	protocol string
-	flags    int64 // NetworkManager's bits, see readVLAN
+// ovsPort is a port of an ovs-bridge; several interfaces make it a bond.
+type ovsPort struct {
+	name     string
+	settings settings
 }
 
-type bridge struct {
-	settings []setting
-	ports    []port
+// settings are keys of a group of a keyfile, with their values.
+type settings []setting
+
+type setting struct{ key, value string }
+
+// add adds a key, unless there is no value.
+func (s *settings) add(key, value string) {
+	if value != "" {
+		*s = append(*s, setting{key, value})
+	}
+}
+
+func (s *settings) number(key string, value *int64) {
+	if value != nil {
+		s.add(key, strconv.FormatInt(*value, 10))
+	}
+}
+
+func (s *settings) flag(key string, value *bool) {
+	if value != nil {
+		s.add(key, strconv.FormatBool(*value))
+	}
+}
+
+// bit adds a truth value that is written as 1 or 0.
+func (s *settings) bit(key string, value *bool) {
+	if value != nil {
+		s.add(key, map[bool]string{true: "1", false: "0"}[*value])
+	}
+}
+
+func (s *settings) list(key string, values []string) {
+	if len(values) > 0 {
+		s.add(key, strings.Join(values, ";")+";")
+	}
 }
 
 // family is how an interface gets addresses of IPv4 or IPv6.
@@ -155,15 +145,7 @@ type family struct {
 	dhcp, autoconf bool
 	addresses      []address
 	autoDNS        bool
-	autoGateway    bool
-	autoRoutes     bool
-	table, metric  *int64
-	clientID       string // IPv4
-	duid           string // IPv6
-	sendHostname   *bool
-	hostname       string
-	genMode        string
-	token          string
+	settings       settings // for leases and addresses that the machine makes
 }
 
 // dynamic says whether the network gives addresses.
@@ -193,7 +175,6 @@ type route struct {
 	field       string
 }
 
-// isDefault says whether the route leads to everywhere.
 func (r *route) isDefault() bool {
 	return r.destination.Bits() == 0
 }
@@ -212,7 +193,6 @@ type server struct {
 	field      string
 }
 
-// of is the family of an address.
 func (i *iface) of(ip netip.Addr) *family {
 	if ip.Is4() {
 		return &i.ip4
@@ -222,40 +202,22 @@ func (i *iface) of(ip netip.Addr) *family {
 
 // find is the device with a name, or nil.
 func (s *State) find(name string) *iface {
-	for _, i := range s.interfaces {
-		if i.name == name && i.kind.device() {
-			return i
-		}
-	}
-	return nil
+	return s.first(func(i *iface) bool { return i.name == name && i.kind.device() })
 }
 
 // controllerNamed is what has a name and ports, or nil.
 func (s *State) controllerNamed(name string) *iface {
-	for _, i := range s.interfaces {
-		if i.name == name && i.controls() {
-			return i
-		}
+	return s.first(func(i *iface) bool { return i.name == name && i.controls() })
+}
+
+func (s *State) first(is func(*iface) bool) *iface {
+	if n := slices.IndexFunc(s.interfaces, is); n >= 0 {
+		return s.interfaces[n]
 	}
 	return nil
 }
 
-// controls says whether an interface has ports.
+// controls says whether an interface may have ports.
 func (i *iface) controls() bool {
-	return i.bond != nil || i.bridge != nil || i.vrf != nil || i.ovs != nil
-}
-
-// ports are the ports of what has some, whose own list names them.
-func (i *iface) ports() []port {
-	switch {
-	case i.vrf != nil:
-		return i.vrf.ports
-	case i.ovs != nil:
-		return i.ovs.ports
-	case i.bond != nil:
-		return i.bond.ports
-	case i.bridge != nil:
-		return i.bridge.ports
-	}
-	return nil
+	return slices.Contains([]kind{bondKind, linuxBridge, vrfKind, ovsBridgeKind}, i.kind)
 }

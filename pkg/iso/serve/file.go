@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -26,13 +27,8 @@ const (
 	Prm      Kind = "generic.prm"     // s390x: the kernel arguments, which Ins names
 )
 
-// known says whether a kind is one of the above.
 func (k Kind) known() bool {
-	switch k {
-	case ISO, Kernel, Initrd, Rootfs, IPXE, AddrSize, Ins, Prm:
-		return true
-	}
-	return false
+	return slices.Contains([]Kind{ISO, Kernel, Initrd, Rootfs, IPXE, AddrSize, Ins, Prm}, k)
 }
 
 // File is something to be served. Its content is one of Image, Open and Script.
@@ -53,7 +49,6 @@ type File struct {
 	ModTime time.Time
 }
 
-// check says what is wrong with a file.
 func (f File) check() error {
 	contents := 0
 	for _, has := range []bool{f.Image != nil, f.Open != nil, f.Script != nil} {
@@ -131,7 +126,6 @@ func (f *file) open(ctx context.Context) (content, error) {
 	}
 }
 
-// make carries out one opening.
 func (f *file) make(ctx context.Context, run *opening) {
 	image, err := f.Open(ctx)
 	if err == nil && image == nil {
@@ -150,4 +144,79 @@ func (f *file) make(ctx context.Context, run *opening) {
 func textContent(text string) content {
 	sum := sha256.Sum256([]byte(text))
 	return content{extent.Bytes([]byte(text)), `"` + hex.EncodeToString(sum[:16]) + `"`}
+}
+
+// class tells names of hosts from names of what hosts share.
+type class string
+
+const (
+	hostClass   class = "host"
+	sharedClass class = "shared"
+	bootClass   class = "boot" // of no entry: the path at which scripts are asked for
+)
+
+type entryKey struct {
+	class class
+	name  string
+}
+
+// entry is all that is served under one id. Its place in the server's tables is
+// the server's; files and macs are replaced as a whole, under the server's lock.
+type entry struct {
+	key   entryKey
+	id    string
+	files map[Kind]*file
+	macs  []string
+
+	mu      sync.Mutex
+	tallies map[Kind]*tally
+	used    time.Time // when it was last set, or asked for something
+}
+
+// note changes the tally of a file that is being asked for.
+func (e *entry) note(kind Kind, now time.Time, change func(*tally)) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.used = now
+	change(e.tally(kind))
+}
+
+// tally returns the tally of a kind; e.mu is held.
+func (e *entry) tally(kind Kind) *tally {
+	t := e.tallies[kind]
+	if t == nil {
+		t = &tally{}
+		e.tallies[kind] = t
+	}
+	return t
+}
+
+// renew drops the tallies of content that is no longer served, and counts as
+// a use.
+func (e *entry) renew(files map[Kind]*file, now time.Time) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.used = now
+	for kind, t := range e.tallies {
+		if f := files[kind]; f == nil && t.Active == 0 {
+			delete(e.tallies, kind)
+		}
+	}
+	for kind, f := range files {
+		t := e.tally(kind)
+		if tag := f.tag(); tag != "" && tag != t.tag {
+			*t = tally{tag: tag, Fetch: Fetch{Active: t.Active, Size: f.ready.image.Size()}}
+		}
+	}
+}
+
+func (e *entry) expired(since time.Time) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, t := range e.tallies {
+		if t.Active > 0 {
+			return false
+		}
+	}
+	return e.used.Before(since)
 }

@@ -3,6 +3,7 @@ package serve
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"net/netip"
 	"time"
@@ -59,7 +60,6 @@ func (a *answer) finish() {
 	}
 }
 
-// dispatch finds what is asked for.
 func (a *answer) dispatch() {
 	s, r := a.server, a.r
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
@@ -72,24 +72,17 @@ func (a *answer) dispatch() {
 	}
 	// Only the one spelling that the server itself uses is understood.
 	if r.URL.RawPath != "" {
-		a.notFound()
+		a.refuse(http.StatusNotFound)
 		return
 	}
-	switch r.URL.Path {
-	case "/metrics":
+	switch {
+	case r.URL.Path == "/metrics":
 		s.writeMetrics(a.w)
-		return
-	}
-	if s.asksByMAC(r.URL.Path) {
+	case sameID(r.URL.Path, s.bootPath()):
 		a.byMAC()
-		return
+	default:
+		a.file(s.lookup(r.URL.Path))
 	}
-	what, ok := s.lookup(r.URL.Path)
-	if !ok {
-		a.notFound()
-		return
-	}
-	a.file(what)
 }
 
 // byMAC answers a machine that knows its MAC address, or asks it to say it.
@@ -98,42 +91,42 @@ func (a *answer) byMAC() {
 		a.send(a.server.chain(a.r), extent.Meta{ContentType: scriptType})
 		return
 	}
-	what, ok := a.server.lookupMAC(a.access.Client, a.r.URL.Query())
-	if !ok {
-		a.notFound()
-		return
-	}
-	a.file(what)
+	a.file(a.server.lookupMAC(a.access.Client, a.r.URL.Query()))
 }
 
-// file answers with a file of an entry.
-func (a *answer) file(what found) {
-	s, e := a.server, what.entry
-	meta := extent.Meta{ModTime: what.file.ModTime}
-	a.access.Kind = what.kind
+func (a *answer) file(e *entry, f *file) {
+	if f == nil {
+		a.refuse(http.StatusNotFound)
+		return
+	}
+	s, kind := a.server, f.Kind
+	meta := extent.Meta{ModTime: f.ModTime}
+	a.access.Kind = kind
 	if e.key.class == hostClass {
 		a.access.Host = e.key.name
-		if what.kind == ISO {
+		if kind == ISO {
 			meta.Name = e.key.name + ".iso"
 		}
 	}
-	c, err := a.open(what)
+	c, err := a.open(e, f)
 	if err != nil {
 		a.access.Err = err
 		a.w.Header().Set("Retry-After", "5")
 		a.refuse(http.StatusServiceUnavailable)
 		return
 	}
-	if what.kind == IPXE {
+	if kind == IPXE {
 		meta.ContentType = scriptType
 	}
-	e.begin(what.kind, c, s.clock.Now())
-	defer func() { e.end(what.kind, s.clock.Now()) }()
+	begun := s.clock.Now()
+	e.note(kind, begun, func(t *tally) { t.begin(c, begun) })
+	defer func() { e.note(kind, s.clock.Now(), func(t *tally) { t.Active-- }) }()
 	meta.Sent = func(off, n int64) {
 		a.moveDeadline()
 		a.access.Bytes += n
 		s.count.sent.Add(n)
-		e.sent(what.kind, c.etag, off, n, s.clock.Now())
+		now := s.clock.Now()
+		e.note(kind, now, func(t *tally) { t.sent(c.etag, off, n, now) })
 	}
 	a.send(c, meta)
 }
@@ -143,17 +136,15 @@ var errNotReady = errors.New("the content is not ready yet")
 
 const scriptType = "text/plain; charset=utf-8"
 
-// open returns the content of a file, which may have to be made first.
-func (a *answer) open(what found) (content, error) {
-	if what.file.Script != nil {
-		return a.server.script(what.entry, what.file, a.r), nil
+func (a *answer) open(e *entry, f *file) (content, error) {
+	if f.Script != nil {
+		return a.server.script(e, f, a.r), nil
 	}
 	ctx, cancel := context.WithTimeoutCause(a.r.Context(), a.server.config.OpenTimeout, errNotReady)
 	defer cancel()
-	return what.file.open(ctx)
+	return f.open(ctx)
 }
 
-// send answers with content.
 func (a *answer) send(c content, meta extent.Meta) {
 	h := a.w.Header()
 	h.Set("X-Content-Type-Options", "nosniff")
@@ -172,9 +163,6 @@ func (a *answer) moveDeadline() {
 	}
 }
 
-// notFound is the answer to all that is not there, whatever the reason.
-func (a *answer) notFound() { a.refuse(http.StatusNotFound) }
-
 // refuse answers with a status, and ends the connection of who sent a body.
 func (a *answer) refuse(status int) {
 	h := a.w.Header()
@@ -189,4 +177,37 @@ func (a *answer) refuse(status int) {
 		}
 	}
 	http.Error(a.w, http.StatusText(status), status)
+}
+
+type recorder struct {
+	http.ResponseWriter
+	status int
+}
+
+// Unwrap is what http.ResponseController looks for.
+func (w *recorder) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// WriteHeader notes the status.
+func (w *recorder) WriteHeader(status int) {
+	if w.status == 0 {
+		w.status = status
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+// Write notes that nothing was wrong.
+func (w *recorder) Write(p []byte) (int, error) {
+	if w.status == 0 {
+		w.status = http.StatusOK
+	}
+	return w.ResponseWriter.Write(p)
+}
+
+// ReadFrom lets a file reach the connection as a file: io.Copy finds the
+// ReadFrom of the response below.
+func (w *recorder) ReadFrom(src io.Reader) (int64, error) {
+	if w.status == 0 {
+		w.status = http.StatusOK
+	}
+	return io.Copy(w.ResponseWriter, src)
 }

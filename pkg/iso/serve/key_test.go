@@ -2,14 +2,12 @@ package serve_test
 
 import (
 	"bytes"
-	"crypto/x509"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/oaictl/oaictl/pkg/iso/serve"
 )
@@ -64,40 +62,5 @@ func TestBadKeysAreRefused(t *testing.T) {
 		if test.content != "" && err != nil && strings.Contains(err.Error(), test.content) {
 			t.Errorf("%s: the key is told", name)
 		}
-	}
-}
-
-func TestCertificateIsKeptWhileItServes(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "media.pem")
-	now := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
-	load := func(now time.Time, hosts ...string) *x509.Certificate {
-		t.Helper()
-		cert, err := serve.SelfSigned(path, hosts, now)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, host := range hosts {
-			if err := cert.Leaf.VerifyHostname(host); err != nil {
-				t.Error(err)
-			}
-		}
-		return cert.Leaf
-	}
-	first := load(now, "192.0.2.1", "media.example")
-	if !load(now.Add(time.Hour), "192.0.2.1").Equal(first) {
-		t.Error("another certificate after a restart")
-	}
-	moved := load(now, "192.0.2.2")
-	if moved.Equal(first) {
-		t.Error("the certificate does not name the new address")
-	}
-	if load(now.AddDate(1, 11, 20), "192.0.2.2").Equal(moved) {
-		t.Error("a certificate is kept until it has ended")
-	}
-	if err := os.WriteFile(path, []byte("junk"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := serve.SelfSigned(path, nil, now); err == nil || !strings.Contains(err.Error(), path) {
-		t.Errorf("error %v", err)
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -121,14 +121,12 @@ func TestBaseIsSentAsAFile(t *testing.T) {
 // TestHTTPS reads over TLS as BMCs do: whole, and in ranges.
 func TestHTTPS(t *testing.T) {
 	content := random(3<<20, 1)
-	cert, err := serve.SelfSigned(filepath.Join(t.TempDir(), "media.pem"), []string{"127.0.0.1"}, time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := run(t, serve.Config{TLS: cert}, nil)
+	certified := httptest.NewTLSServer(nil)
+	defer certified.Close()
+	r := run(t, serve.Config{TLS: &certified.TLS.Certificates[0]}, nil)
 	set(t, r.Server, "m-0", iso(extent.New(base(t, content), int64(len(content)))))
 	trusted := x509.NewCertPool()
-	trusted.AddCert(cert.Leaf)
+	trusted.AddCert(certified.Certificate())
 	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: trusted}}
 	defer transport.CloseIdleConnections()
 	c := &http.Client{Transport: transport}

@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 )
 
-// counters are what /metrics shows.
 type counters struct {
 	byStatus [600]atomic.Int64
 	failed   atomic.Int64
@@ -16,7 +15,6 @@ type counters struct {
 	active   atomic.Int64
 }
 
-// request counts a request that is over.
 func (c *counters) request(a Access) {
 	if a.Status > 0 && a.Status < len(c.byStatus) {
 		c.byStatus[a.Status].Add(1)
@@ -56,7 +54,6 @@ func (s *Server) writeMetrics(w http.ResponseWriter) {
 	_, _ = io.WriteString(w, out.String()) // who left needs no metrics
 }
 
-// writeHostMetrics writes how far each host has come.
 func (s *Server) writeHostMetrics(out io.Writer) {
 	series := []struct {
 		name, kind, help string
@@ -90,7 +87,6 @@ func escapeLabel(value string) string {
 	return strings.NewReplacer(`\`, `\\`, "\n", `\n`, `"`, `\"`).Replace(value)
 }
 
-// served is how many hosts something is served to.
 func (s *Server) served() int {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

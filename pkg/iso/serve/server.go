@@ -1,6 +1,24 @@
+// Package serve is the media server: it hands every machine its own image over
+// HTTP or HTTPS, and knows who has fetched what, and how far.
+//
+//	/i/ID.iso                     a host's ISO
+//	/n/ID/kernel, initrd, rootfs  a host's netboot files
+//	/n/ID/ipxe                    the iPXE script that boots them
+//	/n/ID/generic.ins, generic.prm, initrd.addrsize   what s390x wants beside them
+//	/rootfs/ID.img                a root filesystem that minimal ISOs share
+//	/ipxe/ID?mac=MAC              the script of the host with that MAC; without one, a script that asks for it
+//	/metrics                      counters for Prometheus
+//
+// An ID is an HMAC of the host's name: short, because some BMCs refuse long
+// URLs, the same after a restart under the same key, and not to be guessed.
+// Whatever is not found, the answer is the same 404.
+//
+// Images are extents over a base file: a server of fifty hosts holds one base
+// on disk and some kilobytes a host in memory.
 package serve
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"fmt"
@@ -86,12 +104,12 @@ func New(c Config) (*Server, error) {
 		return nil, fmt.Errorf("start the media server: %q is not an http or https URL", c.URL)
 	}
 	c.URL = strings.TrimRight(c.URL, "/")
-	c.MaxConns = orDefault(c.MaxConns, 4096)
-	c.MaxConnsPerClient = orDefault(c.MaxConnsPerClient, 512)
-	c.ChunkTimeout = orDefault(c.ChunkTimeout, 10*time.Minute)
-	c.HeaderTimeout = orDefault(c.HeaderTimeout, 15*time.Second)
-	c.IdleTimeout = orDefault(c.IdleTimeout, 5*time.Minute)
-	c.OpenTimeout = orDefault(c.OpenTimeout, 20*time.Second)
+	c.MaxConns = cmp.Or(max(c.MaxConns, 0), 4096)
+	c.MaxConnsPerClient = cmp.Or(max(c.MaxConnsPerClient, 0), 512)
+	c.ChunkTimeout = cmp.Or(max(c.ChunkTimeout, 0), 10*time.Minute)
+	c.HeaderTimeout = cmp.Or(max(c.HeaderTimeout, 0), 15*time.Second)
+	c.IdleTimeout = cmp.Or(max(c.IdleTimeout, 0), 5*time.Minute)
+	c.OpenTimeout = cmp.Or(max(c.OpenTimeout, 0), 20*time.Second)
 	if c.Clock == nil {
 		c.Clock = clock.Real()
 	}
@@ -100,13 +118,6 @@ func New(c Config) (*Server, error) {
 		conns: newConnections(c.MaxConns, c.MaxConnsPerClient), misses: newMisses(),
 		entries: map[entryKey]*entry{}, byID: map[[32]byte]*entry{}, byMAC: map[string]*entry{},
 	}, nil
-}
-
-func orDefault[T int | time.Duration](given, otherwise T) T {
-	if given > 0 {
-		return given
-	}
-	return otherwise
 }
 
 // Set replaces what is served to a host. What was fetched of content that stays
@@ -193,7 +204,6 @@ func (s *Server) Prepare(ctx context.Context, host string) error {
 	return nil
 }
 
-// filesOf is what is served to a host.
 func (s *Server) filesOf(host string) map[Kind]*file {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -248,7 +258,6 @@ func (s *Server) withdrawUnused(of class, since time.Time) {
 	}
 }
 
-// expireAll calls expire now and then, until ctx is done.
 func (s *Server) expireAll(ctx context.Context) {
 	for s.config.Expire > 0 && s.clock.Sleep(ctx, s.config.Expire/4) == nil {
 		s.expire()

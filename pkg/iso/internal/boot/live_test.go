@@ -19,7 +19,7 @@ import (
 
 	"github.com/oaictl/oaictl/pkg/iso/internal/cpio"
 	"github.com/oaictl/oaictl/pkg/iso/internal/iso9660"
-	"github.com/oaictl/oaictl/pkg/iso/internal/miniso"
+	"github.com/oaictl/oaictl/pkg/iso/internal/isotest"
 )
 
 const (
@@ -254,7 +254,7 @@ func writeRecipe(t *testing.T, full, small string) {
 		return image{data, volume}
 	}
 	from, to := open(full), open(small)
-	var table []miniso.Entry
+	var shared []isotest.SharedFile
 	if err := to.volume.Walk(func(f iso9660.File) error {
 		have, err := from.volume.Find(f.Path)
 		if err != nil || f.Size == 0 {
@@ -262,18 +262,14 @@ func writeRecipe(t *testing.T, full, small string) {
 		}
 		// The boot loader and the catalog know where they stand.
 		if bytes.Equal(from.data[have.Offset:have.Offset+have.Size], to.data[f.Offset:f.Offset+f.Size]) {
-			table = append(table, miniso.Entry{Minimal: uint32(f.Offset / miniso.Sector), Full: uint32(have.Offset / miniso.Sector), Length: uint32(f.Size)})
+			shared = append(shared, isotest.SharedFile{Minimal: uint32(f.Offset / iso9660.SectorSize), Full: uint32(have.Offset / iso9660.SectorSize), Length: f.Size})
 		}
 		return nil
 	}); err != nil {
 		t.Fatal(err)
 	}
-	slices.SortFunc(table, func(a, b miniso.Entry) int { return cmp.Compare(a.Minimal, b.Minimal) })
-	recipe, err := miniso.Pack(bytes.NewReader(to.data), int64(len(to.data)), "1", table)
-	if err != nil {
-		t.Fatal(err)
-	}
-	encoded, err := recipe.Encode()
+	slices.SortFunc(shared, func(a, b isotest.SharedFile) int { return cmp.Compare(a.Minimal, b.Minimal) })
+	encoded, err := isotest.PackMiniISO(to.data, "1", shared)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -348,12 +344,12 @@ func initrd(t *testing.T, k kernel) []byte {
 	var out bytes.Buffer
 	zip := gzip.NewWriter(&out)
 	archive := cpio.NewWriter(zip)
-	failed := archive.WriteFile("init", 0o755, read(t, reporter))
+	failed := archive.Write("init", 0o100755, read(t, reporter))
 	for _, name := range slices.Sorted(maps.Keys(k.modules)) {
-		failed = errors.Join(failed, archive.WriteFile("mods/"+name, 0o644, k.modules[name]))
+		failed = errors.Join(failed, archive.Write("mods/"+name, 0o100644, k.modules[name]))
 	}
 	for _, dir := range []string{"proc", "sys", "dev"} {
-		failed = errors.Join(failed, archive.WriteDirectory(dir, 0o755))
+		failed = errors.Join(failed, archive.Write(dir, 0o040755, nil))
 	}
 	if err := errors.Join(failed, archive.Close(), zip.Close()); err != nil {
 		t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
 	"github.com/oaictl/oaictl/pkg/iso/internal/cpio"
 )
 
@@ -52,17 +53,17 @@ func archive(t testing.TB, write func(w *cpio.Writer) error) []byte {
 }
 
 func one(t testing.TB, name, content string) []byte {
-	return archive(t, func(w *cpio.Writer) error { return w.WriteFile(name, 0o600, []byte(content)) })
+	return archive(t, func(w *cpio.Writer) error { return w.Write(name, cpio.TypeRegular|0o600, []byte(content)) })
 }
 
 func sample(w *cpio.Writer) error {
 	return errors.Join(
-		w.WriteFile("config.ign", 0o600, []byte("{}")),
-		w.WriteFile("etc/net/a.nmconnection", 0o600, []byte("[connection]\n")),
-		w.WriteFile("etc/net/b.nmconnection", 0o640, nil),
-		w.WriteDirectory("etc/net", 0o755),
-		w.WriteDirectory("var/empty", 0o700),
-		w.WriteSymlink("etc/link", "net/a.nmconnection"),
+		w.Write("config.ign", cpio.TypeRegular|0o600, []byte("{}")),
+		w.Write("etc/net/a.nmconnection", cpio.TypeRegular|0o600, []byte("[connection]\n")),
+		w.Write("etc/net/b.nmconnection", cpio.TypeRegular|0o640, nil),
+		w.Write("etc/net", cpio.TypeDirectory|0o755, nil),
+		w.Write("var/empty", cpio.TypeDirectory|0o700, nil),
+		w.Write("etc/link", cpio.TypeSymlink, []byte("net/a.nmconnection")),
 	)
 }
 
@@ -220,7 +221,7 @@ func TestRefusesNames(t *testing.T) {
 		{"TRAILER!!!", "archive's end"},
 	} {
 		w := cpio.NewWriter(io.Discard)
-		if err := w.WriteFile(test.name, 0o600, nil); err == nil || !strings.Contains(err.Error(), test.text) {
+		if err := w.Write(test.name, cpio.TypeRegular|0o600, nil); err == nil || !strings.Contains(err.Error(), test.text) {
 			t.Errorf("%.20q: error %v, want one with %q", test.name, err, test.text)
 		}
 	}
@@ -233,17 +234,17 @@ func TestRefusesWhatCannotStandTogether(t *testing.T) {
 		text  string
 	}{
 		{"the same name", func(w *cpio.Writer) error {
-			return errors.Join(w.WriteFile("a", 0o600, nil), w.WriteFile("a", 0o600, nil))
+			return errors.Join(w.Write("a", cpio.TypeRegular|0o600, nil), w.Write("a", cpio.TypeRegular|0o600, nil))
 		}, "there already"},
 		{"below a file", func(w *cpio.Writer) error {
-			return errors.Join(w.WriteFile("a", 0o600, nil), w.WriteFile("a/b", 0o600, nil))
+			return errors.Join(w.Write("a", cpio.TypeRegular|0o600, nil), w.Write("a/b", cpio.TypeRegular|0o600, nil))
 		}, `"a" is no directory`},
 		{"another mode of a directory", func(w *cpio.Writer) error {
-			return errors.Join(w.WriteFile("a/b", 0o600, nil), w.WriteDirectory("a", 0o700))
+			return errors.Join(w.Write("a/b", cpio.TypeRegular|0o600, nil), w.Write("a", cpio.TypeDirectory|0o700, nil))
 		}, "there already"},
-		{"kind in permissions", func(w *cpio.Writer) error { return w.WriteFile("a", 0o100600, nil) }, "more than permissions"},
-		{"empty target", func(w *cpio.Writer) error { return w.WriteSymlink("a", "") }, "target"},
-		{"after the end", func(w *cpio.Writer) error { return errors.Join(w.Close(), w.WriteFile("a", 0o600, nil)) }, "closed"},
+		{"kind in permissions", func(w *cpio.Writer) error { return w.Write("a", 0o3100600, nil) }, "more than kind and permissions"},
+		{"empty target", func(w *cpio.Writer) error { return w.Write("a", cpio.TypeSymlink, []byte("")) }, "target"},
+		{"after the end", func(w *cpio.Writer) error { return errors.Join(w.Close(), w.Write("a", cpio.TypeRegular|0o600, nil)) }, "closed"},
 	} {
 		if err := test.write(cpio.NewWriter(io.Discard)); err == nil || !strings.Contains(err.Error(), test.text) {
 			t.Errorf("%s: error %v, want one with %q", test.name, err, test.text)
@@ -326,7 +327,7 @@ func BenchmarkWriter(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		w := cpio.NewWriter(io.Discard)
-		if err := errors.Join(w.WriteFile("config.ign", 0o600, config), w.WriteFile("etc/a/b", 0o600, nil), w.Close()); err != nil {
+		if err := errors.Join(w.Write("config.ign", cpio.TypeRegular|0o600, config), w.Write("etc/a/b", cpio.TypeRegular|0o600, nil), w.Close()); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -1,3 +1,10 @@
+// Package cpio reads and writes archives of the "new ASCII" form (newc), the
+// form that the Linux kernel unpacks into its initial root file system. The
+// fields and the padding are those of the kernel's
+// Documentation/driver-api/early-userspace/buffer-format.rst.
+//
+// What is written depends on nothing but what is given: no times, no owners,
+// no inode numbers of a real file system.
 package cpio
 
 import (
@@ -136,19 +143,18 @@ func (r *Reader) parseHeader(start int64) (Header, int64, error) {
 	}
 	r.inside = true
 	return Header{
-		Inode: fields[0], Mode: fields[1], UID: fields[2], GID: fields[3], Links: fields[4],
+		Inode: fields[0], Mode: fields[1], Links: fields[4],
 		Size: int64(fields[6]), Device: [2]uint32{fields[7], fields[8]}, Archive: r.archive,
 	}, int64(fields[11]), nil
 }
 
-// readName reads the name and the padding behind it.
 func (r *Reader) readName(h *Header, start, size int64) error {
-	if size < 1 || size > MostName+1 {
+	if size < 1 || size > MaxName+1 {
 		return fmt.Errorf("%w: header at byte %d: a name of %d bytes", ErrFormat, start, size)
 	}
 	padded := size + pad(headerSize+size)
 	if int64(cap(r.name)) < padded {
-		r.name = make([]byte, MostName+1+alignment)
+		r.name = make([]byte, MaxName+1+alignment)
 	}
 	name := r.name[:padded]
 	if err := r.fill(name); err != nil {
@@ -162,7 +168,6 @@ func (r *Reader) readName(h *Header, start, size int64) error {
 	return nil
 }
 
-// skipContent goes to the end of the current member, padding included.
 func (r *Reader) skipContent() error {
 	n, err := io.CopyN(io.Discard, r.in, r.left)
 	r.offset += n
@@ -194,7 +199,6 @@ func (r *Reader) atEnd(err error) error {
 	return r.broken(err, "header")
 }
 
-// broken says what could not be read, and where.
 func (r *Reader) broken(err error, what string) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return r.short(what)
@@ -205,3 +209,49 @@ func (r *Reader) broken(err error, what string) error {
 func (r *Reader) short(what string) error {
 	return fmt.Errorf("%w: it breaks off in a %s near byte %d: %w", ErrFormat, what, r.offset, io.ErrUnexpectedEOF)
 }
+
+// The sizes of the form: a header is six characters of magic and thirteen
+// fields of eight hexadecimal digits; the name and the content after it are each
+// padded to a multiple of four, counted from the start of the archive.
+const (
+	magicPlain = "070701"
+	magicSum   = "070702" // with a checksum, which the kernel ignores
+	headerSize = 110
+	alignment  = 4
+	trailer    = "TRAILER!!!"
+)
+
+// MaxName is the length of the longest name that the kernel takes, without its
+// closing zero: PATH_MAX counts that zero.
+const MaxName = 4095
+
+// The kinds of members, which are bits of a mode, as stat(2) has them.
+const (
+	TypeMask      = 0o170000
+	TypeDirectory = 0o040000
+	TypeRegular   = 0o100000
+	TypeSymlink   = 0o120000
+)
+
+// Header says what one member is.
+type Header struct {
+	// Name is the path below the root, as it stands in the archive.
+	Name string
+	// Mode holds kind and permissions, as stat(2) has them.
+	Mode uint32
+	// Size is the length of the content in bytes; of a symbolic link, that of its
+	// target.
+	Size int64
+	// Links counts the names of the same file. Where it is above 1, the file's
+	// content may stand with the last member of the same Inode, Device and Archive.
+	Links  uint32
+	Inode  uint32
+	Device [2]uint32
+	// Archive counts the archives that were read before this member's.
+	Archive int
+}
+
+// Kind is the bits of the mode that say what the member is: TypeRegular and so on.
+func (h Header) Kind() uint32 { return h.Mode & TypeMask }
+
+func pad(n int64) int64 { return (alignment - n%alignment) % alignment }

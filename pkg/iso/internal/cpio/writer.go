@@ -1,6 +1,7 @@
 package cpio
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -30,32 +31,27 @@ func NewWriter(out io.Writer) *Writer {
 	return &Writer{out: out, names: map[string]uint32{}}
 }
 
-// WriteFile adds a regular file with the given permissions.
-func (w *Writer) WriteFile(name string, permissions uint32, content []byte) error {
-	if permissions&^0o7777 != 0 {
-		return fmt.Errorf("write %q into an archive: mode %#o holds more than permissions", name, permissions)
+// Write adds a file, a symbolic link, whose content is its target, or a directory,
+// unless it is there with just this mode.
+func (w *Writer) Write(name string, mode uint32, content []byte) error {
+	switch mode & TypeMask {
+	case TypeRegular:
+	case TypeDirectory:
+		if known, there := w.names[name]; there && known == mode {
+			return nil
+		}
+	case TypeSymlink:
+		if len(content) == 0 || len(content) > MaxName || bytes.IndexByte(content, 0) >= 0 {
+			return fmt.Errorf("write %q into an archive: its target is no path", name)
+		}
+		mode = TypeSymlink | 0o777
+	default:
+		return fmt.Errorf("write %q into an archive: mode %#o is that of a device, pipe or socket", name, mode)
 	}
-	return w.add(name, TypeRegular|permissions, content)
-}
-
-// WriteSymlink adds a symbolic link to target.
-func (w *Writer) WriteSymlink(name, target string) error {
-	if target == "" || len(target) > MostName || strings.ContainsRune(target, 0) {
-		return fmt.Errorf("write %q into an archive: its target is no path", name)
+	if mode&^(TypeMask|0o7777) != 0 {
+		return fmt.Errorf("write %q into an archive: mode %#o holds more than kind and permissions", name, mode)
 	}
-	return w.add(name, TypeSymlink|0o777, []byte(target))
-}
-
-// WriteDirectory adds a directory with the given permissions, unless it is there
-// with just these.
-func (w *Writer) WriteDirectory(name string, permissions uint32) error {
-	if permissions&^0o7777 != 0 {
-		return fmt.Errorf("write %q into an archive: mode %#o holds more than permissions", name, permissions)
-	}
-	if mode, there := w.names[name]; there && mode == TypeDirectory|permissions {
-		return nil
-	}
-	return w.add(name, TypeDirectory|permissions, nil)
+	return w.add(name, mode, content)
 }
 
 // Close ends the archive. It does not close what is below.
@@ -88,7 +84,6 @@ func (w *Writer) add(name string, mode uint32, content []byte) error {
 	return w.record(name, mode, w.inode, content)
 }
 
-// parents writes the directories above name that are not there.
 func (w *Writer) parents(name string) error {
 	for at := strings.IndexByte(name, '/'); at >= 0; {
 		above := name[:at]
@@ -112,7 +107,6 @@ func (w *Writer) parents(name string) error {
 	return nil
 }
 
-// record writes a header, its name and its content, each padded.
 func (w *Writer) record(name string, mode, inode uint32, content []byte) error {
 	links := 1
 	if mode&TypeMask == TypeDirectory {
@@ -151,8 +145,8 @@ func CheckName(name string) error {
 	switch {
 	case name == "":
 		return errors.New("the name is empty")
-	case len(name) > MostName:
-		return fmt.Errorf("name %.40q… has %d bytes, more than the %d of a path", name, len(name), MostName)
+	case len(name) > MaxName:
+		return fmt.Errorf("name %.40q… has %d bytes, more than the %d of a path", name, len(name), MaxName)
 	case strings.ContainsRune(name, 0):
 		return fmt.Errorf("name %q holds a zero byte", name)
 	case name[0] == '/':

@@ -12,9 +12,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/klauspost/compress/zstd"
+	"github.com/ulikunitz/xz"
+
 	"github.com/oaictl/oaictl/pkg/iso/internal/cpio"
 	"github.com/oaictl/oaictl/pkg/iso/internal/embed"
-	"github.com/ulikunitz/xz"
 )
 
 // different compares fast what is equal: cmp takes its time for long contents.
@@ -57,7 +58,7 @@ func raw(t testing.TB, members ...embed.Member) []byte {
 	var b bytes.Buffer
 	w := cpio.NewWriter(&b)
 	for _, m := range members {
-		if err := w.WriteFile(m.Name, m.Mode, m.Data); err != nil {
+		if err := w.Write(m.Name, cpio.TypeRegular|m.Mode, m.Data); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -107,7 +108,7 @@ func TestAgreesWithTools(t *testing.T) {
 	}{{"gzip", 0}, {"xz", 200 << 10}} {
 		t.Run(test.tool, func(t *testing.T) {
 			need(t, test.tool, "cpio")
-			data, compression, err := embed.Pack(many, test.limit)
+			data, compression, err := new(embed.Packer).Pack(many, test.limit)
 			if err != nil || compression != test.tool {
 				t.Fatalf("%s, %v", compression, err)
 			}

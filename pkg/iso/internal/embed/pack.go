@@ -1,3 +1,7 @@
+// Package embed packs and unpacks what stands in an Ignition embed area: cpio
+// archives, compressed or not, behind each other, with zeros between and after
+// them, as the Linux kernel takes them for an initial root file system. It knows
+// bytes, not where in an image they stand.
 package embed
 
 import (
@@ -12,20 +16,21 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/oaictl/oaictl/pkg/iso/internal/cpio"
 	"github.com/ulikunitz/xz"
+
+	"github.com/oaictl/oaictl/pkg/iso/internal/cpio"
 )
 
 // The dictionary of xz is what the encoder's memory and its time to start grow
 // with; beyond 1 MiB nothing is won for configurations.
 const (
-	leastDictionary = 64 << 10
-	mostDictionary  = 1 << 20
+	minDictionary = 64 << 10
+	maxDictionary = 1 << 20
 )
 
 // xz takes about a second for a megabyte. Where it has filled this many times the
 // area, it has lost, and how many bytes are missing is told by what gzip made.
-const mostTried = 2
+const maxTried = 2
 
 var errHopeless = errors.New("far more than fits")
 
@@ -33,11 +38,6 @@ var errHopeless = errors.New("far more than fits")
 // The zero value is ready; it may be used by several goroutines at once.
 type Packer struct {
 	gzips sync.Pool
-}
-
-// Pack is Packer.Pack for who packs once.
-func Pack(members []Member, limit int64) (data []byte, compression string, err error) {
-	return new(Packer).Pack(members, limit)
 }
 
 // Pack makes one compressed archive of the members: with gzip, and with xz where
@@ -52,7 +52,10 @@ func (p *Packer) Pack(members []Member, limit int64) (data []byte, compression s
 		limit = math.MaxInt64
 	}
 	sorted := slices.SortedFunc(slices.Values(members), func(a, b Member) int { return strings.Compare(a.Name, b.Name) })
-	size := contentSize(sorted)
+	var size int64
+	for _, m := range sorted {
+		size += int64(len(m.Data))
+	}
 
 	zipped, err := p.gzip(sorted, min(limit, size/2+4096))
 	if err != nil {
@@ -61,24 +64,16 @@ func (p *Packer) Pack(members []Member, limit int64) (data []byte, compression s
 	if int64(len(zipped)) <= limit {
 		return zipped, Gzip, nil
 	}
-	tight, err := compressXZ(sorted, size, mostTried*limit)
+	tight, err := compressXZ(sorted, size, maxTried*limit)
 	switch {
 	case errors.Is(err, errHopeless):
-		return nil, "", newTooLarge(sorted, int64(len(zipped)), limit)
+		return nil, "", &TooLarge{int64(len(zipped)), limit}
 	case err != nil:
 		return nil, "", err
 	case int64(len(tight)) > limit:
-		return nil, "", newTooLarge(sorted, int64(min(len(tight), len(zipped))), limit)
+		return nil, "", &TooLarge{int64(min(len(tight), len(zipped))), limit}
 	}
 	return tight, XZ, nil
-}
-
-func contentSize(members []Member) int64 {
-	var n int64
-	for _, m := range members {
-		n += int64(len(m.Data))
-	}
-	return n
 }
 
 func (p *Packer) gzip(members []Member, guess int64) ([]byte, error) {
@@ -101,9 +96,9 @@ func (p *Packer) gzip(members []Member, guess int64) ([]byte, error) {
 // compressXZ uses CRC32, the only check that the kernel's decoder knows. It gives
 // up with errHopeless beyond most bytes.
 func compressXZ(members []Member, size, most int64) ([]byte, error) {
-	dictionary := leastDictionary
-	if size > leastDictionary {
-		dictionary = min(1<<bits.Len64(uint64(size-1)), mostDictionary)
+	dictionary := minDictionary
+	if size > minDictionary {
+		dictionary = min(1<<bits.Len64(uint64(size-1)), maxDictionary)
 	}
 	out := capped{most: most}
 	w, err := xz.WriterConfig{CheckSum: xz.CRC32, DictCap: dictionary}.NewWriter(&out)
@@ -141,21 +136,44 @@ func (c *capped) Write(p []byte) (int, error) {
 func archive(out io.Writer, members []Member) error {
 	w := cpio.NewWriter(out)
 	for _, m := range members {
-		var err error
-		permissions := m.Mode &^ cpio.TypeMask
-		switch m.kind() {
-		case cpio.TypeRegular:
-			err = w.WriteFile(m.Name, permissions, m.Data)
-		case cpio.TypeSymlink:
-			err = w.WriteSymlink(m.Name, string(m.Data))
-		case cpio.TypeDirectory:
-			err = w.WriteDirectory(m.Name, permissions)
-		default:
-			err = fmt.Errorf("write %q into an archive: mode %#o is that of a device, pipe or socket", m.Name, m.Mode)
+		mode := m.Mode
+		if mode&cpio.TypeMask == 0 {
+			mode |= cpio.TypeRegular
 		}
-		if err != nil {
+		if err := w.Write(m.Name, mode, m.Data); err != nil {
 			return err
 		}
 	}
 	return w.Close()
+}
+
+// The compressions that the kernel of a live system unpacks and this package
+// reads. Only None, Gzip and XZ are ever written: a kernel before RHEL 9 does not
+// know the others.
+const (
+	None = "none"
+	Gzip = "gzip"
+	XZ   = "xz"
+	Zstd = "zstd"
+)
+
+// Member is one file of the initial root file system.
+type Member struct {
+	// Name is a clean path relative to the root, such as "config.ign".
+	Name string
+	// Mode holds the permissions. Of anything but a regular file it holds the kind
+	// too, as stat(2) has it; a directory has no Data, a symbolic link's Data is its
+	// target.
+	Mode uint32
+	Data []byte
+}
+
+// TooLarge says that members do not fit into an area, however compressed.
+type TooLarge struct {
+	Need int64 // bytes of the smallest archive that was made of them
+	Have int64 // bytes that the area holds
+}
+
+func (e *TooLarge) Error() string {
+	return fmt.Sprintf("the compressed archive takes %d bytes, %d more than the %d of the embed area", e.Need, e.Need-e.Have, e.Have)
 }

@@ -36,7 +36,6 @@ func (p *pieces) take(n int64) []byte {
 	return b[:n]
 }
 
-// skip goes on without reading.
 func (p *pieces) skip(n int64) {
 	if p.err == nil && n > p.size-p.at {
 		p.err = fmt.Errorf("it breaks off: %w", io.ErrUnexpectedEOF)
@@ -96,8 +95,8 @@ func xzBlock(p *pieces, headerLength, check int64) {
 		p.fail("a filter that is not LZMA2 alone")
 		return
 	}
-	if d := p.take(1)[0]; d > 40 || (2|uint64(d)&1)<<(d/2+11) > mostWindow {
-		p.fail("a dictionary larger than %d bytes", mostWindow)
+	if d := p.take(1)[0]; d > 40 || (2|uint64(d)&1)<<(d/2+11) > maxWindow {
+		p.fail("a dictionary larger than %d bytes", maxWindow)
 		return
 	}
 	if p.at > end {
@@ -109,7 +108,6 @@ func xzBlock(p *pieces, headerLength, check int64) {
 	p.skip((4-(p.at-end)%4)%4 + check)
 }
 
-// lzmaChunks goes over the chunks of LZMA2 data up to the one that ends it.
 func lzmaChunks(p *pieces) {
 	for p.err == nil {
 		control := p.take(1)[0]

@@ -90,8 +90,7 @@ func (v *Volume) usePrimary(d []byte, off int64) (err error) {
 	if v.Sectors, err = both32(d[atVolumeSpace:], "the volume's size in sectors"); err != nil {
 		return err
 	}
-	v.System, v.ID = text(d[8:40]), text(d[40:72])
-	v.Publisher, v.Preparer, v.Application = text(d[318:446]), text(d[446:574]), text(d[574:702])
+	v.ID = strings.TrimRight(string(d[40:72]), " \x00")
 	v.descriptors = append(v.descriptors, descriptor{offset: off})
 	v.primary, err = rootOf(d, off)
 	return err
@@ -127,8 +126,6 @@ func rootOf(d []byte, off int64) (tree, error) {
 	}
 	return tree{root: r, names: plainName}, nil
 }
-
-func text(b []byte) string { return strings.TrimRight(string(b), " \x00") }
 
 func ucs2(b []byte) string {
 	units := make([]uint16, len(b)/2)

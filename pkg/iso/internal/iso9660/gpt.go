@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
-	"unicode/utf16"
 )
 
 const (
@@ -27,22 +26,11 @@ const (
 
 // GPT is the partition table that UEFI looks at when the image has been written to a disk.
 type GPT struct {
-	LastUsable int64 // block
-	Alternate  int64 // block of the backup header
-	Partitions []GPTPartition
-	Trouble    []string // what is damaged, each with its place; the image boots by other ways
+	Alternate int64    // block of the backup header
+	Trouble   []string // what is damaged, each with its place; the image boots by other ways
 
 	header []byte // of the primary table
 	array  []byte // nil if header or array are damaged
-}
-
-// GPTPartition is an entry of the GPT that is in use.
-type GPTPartition struct {
-	Number int
-	Type   [16]byte // as stored
-	Name   string
-	First  int64 // block
-	Last   int64 // block, inclusive
 }
 
 // readGPT reads the primary table and holds the backup against it. Damage is noted, not returned: the image may be
@@ -63,15 +51,13 @@ func (v *Volume) readGPT() error {
 	}
 	g := v.GPT
 	g.header, g.array = header, array
-	g.Alternate, g.LastUsable = block(header[gptAtAlternate:]), block(header[gptAtLast:])
-	g.Partitions = partitionsIn(array, int(binary.LittleEndian.Uint32(header[gptAtEntrySize:])))
+	g.Alternate = block(header[gptAtAlternate:])
 	if err := v.checkBackupGPT(); err != nil {
 		g.Trouble = append(g.Trouble, fmt.Sprintf("backup GPT at block %d: %v", g.Alternate, err))
 	}
 	return nil
 }
 
-// readGPTTable checks a header that lies at a block, and returns the entries that belong to it.
 func (v *Volume) readGPTTable(header []byte, at int64) ([]byte, error) {
 	size := binary.LittleEndian.Uint32(header[gptAtSize:])
 	if size < gptHeaderSize || size > BlockSize {
@@ -158,25 +144,6 @@ func withoutCRC(header []byte) []byte {
 	h := bytes.Clone(header)
 	clear(h[gptAtCRC : gptAtCRC+4])
 	return h
-}
-
-func partitionsIn(array []byte, size int) []GPTPartition {
-	var all []GPTPartition
-	for i := 0; (i+1)*size <= len(array); i++ {
-		e := array[i*size:]
-		p := GPTPartition{Number: i + 1, First: block(e[32:]), Last: block(e[40:])}
-		copy(p.Type[:], e)
-		if p.Type == [16]byte{} {
-			continue
-		}
-		var name []uint16
-		for j := 56; j+2 <= 128 && (e[j] != 0 || e[j+1] != 0); j += 2 {
-			name = append(name, binary.LittleEndian.Uint16(e[j:]))
-		}
-		p.Name = string(utf16.Decode(name))
-		all = append(all, p)
-	}
-	return all
 }
 
 // block reads the number of a block; one beyond 63 bits comes out negative, which no check accepts.

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
 	"github.com/oaictl/oaictl/pkg/iso/internal/isotest"
 )
 
@@ -97,7 +98,7 @@ func checkMovedGPT(t *testing.T, before *GPT, after *Volume) {
 	if want := after.Size/BlockSize - 1; after.GPT.Alternate != want {
 		t.Errorf("the backup GPT lies at block %d, want %d", after.GPT.Alternate, want)
 	}
-	if diff := cmp.Diff(before.Partitions, after.GPT.Partitions); diff != "" {
+	if diff := cmp.Diff(before.array, after.GPT.array); diff != "" {
 		t.Errorf("partitions (-before +after):\n%s", diff)
 	}
 }

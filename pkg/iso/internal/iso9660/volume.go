@@ -1,3 +1,14 @@
+// Package iso9660 reads the structures of a bootable ISO image, and says which bytes to change so that one file lies
+// elsewhere. It never rebuilds a filesystem: boot code, partition tables and boot catalogs hold places of the image,
+// and only an image whose other bytes stay where they are keeps booting everywhere.
+//
+// It knows the volume descriptors, directory records and Joliet names of ECMA-119, the names of Rock Ridge (IEEE
+// P1281/P1282), the El Torito boot catalog, the MBR and the GPT. All offsets are 64-bit and in bytes unless they are
+// called sectors (2048 bytes) or blocks (512 bytes). Directories that Rock Ridge moved because they lie deeper than
+// eight levels (its CL entry) are not followed.
+//
+// An image is untrusted: what it says of places and sizes is held against its length before it is used, and an error
+// names the place that is wrong.
 package iso9660
 
 import (
@@ -23,24 +34,17 @@ var ErrTruncated = errors.New("the image is truncated")
 // Volume is an ISO image whose descriptors, boot catalog and partition tables have been read. Directories are read
 // when they are asked for. It is safe for concurrent use if its reader is.
 type Volume struct {
-	ID          string // the label, which coreos.liveiso= names
-	System      string
-	Publisher   string
-	Preparer    string
-	Application string
-
-	Size    int64 // of the image in bytes
-	Sectors int64 // of the volume; isohybrid pads the image beyond it
+	ID      string // the label, which coreos.liveiso= names
+	Size    int64  // of the image in bytes
+	Sectors int64  // of the volume; isohybrid pads the image beyond it
 
 	Joliet    bool // there is a tree of UCS-2 names
 	RockRidge bool // the primary tree has real names
 
 	Boot       Boot
-	BootImages []BootImage    // in the order of the El Torito catalog
-	MBR        []MBRPartition // nil without an MBR
-	GPT        *GPT           // nil without a GPT
+	BootImages []BootImage // in the order of the El Torito catalog
+	GPT        *GPT        // nil without a GPT
 
-	mbrHasCode  bool
 	r           io.ReaderAt
 	primary     tree
 	joliet      tree
@@ -70,7 +74,7 @@ func Read(r io.ReaderAt, size int64) (*Volume, error) {
 		return nil, err
 	}
 	v.primary.root, v.joliet.root = v.primary.root.bare(), v.joliet.root.bare()
-	v.Boot = v.bootWays()
+	v.bootWays()
 	return v, nil
 }
 
@@ -86,7 +90,6 @@ func (v *Volume) read(off, n int64, what string) ([]byte, error) {
 	return b, nil
 }
 
-// holds tells whether a piece lies within the image.
 func (v *Volume) holds(off, n int64, what string) error {
 	if off < 0 || n < 0 || off > v.Size || n > v.Size-off {
 		return fmt.Errorf("%s, %d bytes at %d, lies beyond the end of the image, which has %d", what, n, off, v.Size)

@@ -138,7 +138,6 @@ func isolinux() []byte {
 	return data
 }
 
-// efiboot starts as a FAT boot sector does.
 func efiboot() []byte {
 	data := stuff("efiboot", efibootSize)
 	copy(data, "\xeb\x3c\x90mkfs.fat")

@@ -82,9 +82,9 @@ func unpackMiniISO(t *testing.T, slot []byte, full io.ReaderAt) []byte {
 		return int(b)
 	}
 	_, _ = r.Seek(int64(number()), io.SeekCurrent)
-	shared := make([]sharedFile, number())
+	shared := make([]SharedFile, number())
 	for i := range shared {
-		shared[i] = sharedFile{uint32(number()), uint32(number()), int64(number())}
+		shared[i] = SharedFile{uint32(number()), uint32(number()), int64(number())}
 	}
 	var digest [sha256.Size]byte
 	_, _ = io.ReadFull(r, digest[:])
@@ -94,10 +94,10 @@ func unpackMiniISO(t *testing.T, slot []byte, full io.ReaderAt) []byte {
 	}
 	var out bytes.Buffer
 	for _, s := range shared {
-		if _, err := io.CopyN(&out, packed, int64(s.minimal)*sectorSize-int64(out.Len())); err != nil {
+		if _, err := io.CopyN(&out, packed, int64(s.Minimal)*sectorSize-int64(out.Len())); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := io.Copy(&out, io.NewSectionReader(full, int64(s.full)*sectorSize, s.length)); err != nil {
+		if _, err := io.Copy(&out, io.NewSectionReader(full, int64(s.Full)*sectorSize, s.Length)); err != nil {
 			t.Fatal(err)
 		}
 	}

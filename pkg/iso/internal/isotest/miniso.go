@@ -14,13 +14,12 @@ import (
 // miniso.dat is how coreos-installer derives the minimal ISO from the full one: a table of the files that both have, and
 // every other byte of the minimal one, packed. Its encoding is bincode's with variable integers.
 
-// sharedFile is one entry of the table; the places are sectors.
-type sharedFile struct {
-	minimal, full uint32
-	length        int64
+// SharedFile is one entry of the table: where a file begins in both images, in sectors, and its length in bytes.
+type SharedFile struct {
+	Minimal, Full uint32
+	Length        int64
 }
 
-// buildMinimal makes the minimal ISO of a layout: no root filesystem, no miniso.dat, no payload.
 func buildMinimal(l Layout) (*image, error) { return build(l, minimalContents(l)) }
 
 func minimalContents(l Layout) []file {
@@ -29,31 +28,15 @@ func minimalContents(l Layout) []file {
 	})
 }
 
-// fillMiniISO writes miniso.dat into the slot that it has.
 func (im *image) fillMiniISO() error {
 	minimal, err := buildMinimal(im.layout)
 	if err != nil {
 		return err
 	}
-	mini := minimal.Bytes()
-	shared := sharedFiles(im, minimal)
-	packed, err := xzipped(withoutShared(mini, shared))
+	b, err := PackMiniISO(minimal.Bytes(), "0.24.0", sharedFiles(im, minimal))
 	if err != nil {
 		return err
 	}
-	b := append([]byte("MINISO\x00\x00"), 1)
-	const version = "0.24.0"
-	b = append(appendVarint(b, len(version)), version...)
-	b = appendVarint(b, len(shared))
-	for _, s := range shared {
-		b = appendVarint(b, int(s.minimal))
-		b = appendVarint(b, int(s.full))
-		b = appendVarint(b, int(s.length))
-	}
-	digest := sha256.Sum256(mini)
-	b = append(b, digest[:]...)
-	b = append(appendVarint(b, len(packed)), packed...)
-
 	if len(b) > miniSlotSize {
 		return fmt.Errorf("the %d bytes of miniso.dat do not fit into its %d", len(b), miniSlotSize)
 	}
@@ -61,31 +44,50 @@ func (im *image) fillMiniISO() error {
 	return nil
 }
 
+// PackMiniISO is the content of a miniso.dat that leads to a minimal image, as this version of coreos-installer packs
+// it. The files are those that the full image has too, in the order of the minimal one.
+func PackMiniISO(minimal []byte, version string, shared []SharedFile) ([]byte, error) {
+	packed, err := xzipped(withoutShared(minimal, shared))
+	if err != nil {
+		return nil, err
+	}
+	b := append([]byte("MINISO\x00\x00"), 1)
+	b = append(appendVarint(b, len(version)), version...)
+	b = appendVarint(b, len(shared))
+	for _, s := range shared {
+		b = appendVarint(b, int(s.Minimal))
+		b = appendVarint(b, int(s.Full))
+		b = appendVarint(b, int(s.Length))
+	}
+	digest := sha256.Sum256(minimal)
+	b = append(b, digest[:]...)
+	return append(appendVarint(b, len(packed)), packed...), nil
+}
+
 // sharedFiles lists the files whose content both images have, by their place in the minimal one. Boot files that hold
 // places of their image differ between the two.
-func sharedFiles(full, minimal *image) []sharedFile {
-	var shared []sharedFile
+func sharedFiles(full, minimal *image) []SharedFile {
+	var shared []SharedFile
 	for _, f := range minimalContents(full.layout) {
 		if len(f.data) > 0 && bytes.Equal(full.content(f), minimal.content(f)) {
-			shared = append(shared, sharedFile{minimal.sector(f.path), full.sector(f.path), int64(len(f.data))})
+			shared = append(shared, SharedFile{minimal.sector(f.path), full.sector(f.path), int64(len(f.data))})
 		}
 	}
-	slices.SortFunc(shared, func(a, b sharedFile) int { return cmp.Compare(a.minimal, b.minimal) })
+	slices.SortFunc(shared, func(a, b SharedFile) int { return cmp.Compare(a.Minimal, b.Minimal) })
 	return shared
 }
 
-func withoutShared(image []byte, shared []sharedFile) []byte {
+func withoutShared(image []byte, shared []SharedFile) []byte {
 	var rest []byte
 	at := int64(0)
 	for _, s := range shared {
-		start := int64(s.minimal) * sectorSize
+		start := int64(s.Minimal) * sectorSize
 		rest = append(rest, image[at:start]...)
-		at = start + s.length
+		at = start + s.Length
 	}
 	return append(rest, image[at:]...)
 }
 
-// appendVarint appends an integer as bincode's variable encoding has it.
 func appendVarint(b []byte, n int) []byte {
 	switch {
 	case n < 251:

@@ -13,6 +13,9 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math"
+
+	"github.com/oaictl/oaictl/pkg/iso/internal/unxz"
 )
 
 const (
@@ -96,26 +99,107 @@ func (r *Recipe) check() error {
 	return nil
 }
 
-// Encode writes the recipe as Parse reads it.
-func (r *Recipe) Encode() ([]byte, error) {
-	if err := r.check(); err != nil {
-		return nil, err
+// Piece is a stretch of the minimal ISO: Data where that is set, else Length bytes of the full ISO
+// from Full on.
+type Piece struct {
+	Data         []byte
+	Full, Length int64 // bytes
+}
+
+// Pieces returns the minimal ISO from its first byte to its last, for a full ISO of fullSize bytes.
+// Whether that is the right full ISO only the digest of the result tells.
+func (r *Recipe) Pieces(fullSize int64) ([]Piece, error) {
+	rest, err := unxz.Bytes(r.Packed, maxUnpacked)
+	if err != nil {
+		return nil, fmt.Errorf("unpacking what is not shared: %w", err)
 	}
-	w := append([]byte(nil), magic[:]...)
-	w = appendInteger(w, version)
-	w = appendInteger(w, uint64(len(r.App)))
-	w = append(w, r.App...)
-	w = appendInteger(w, uint64(len(r.Table)))
-	for _, e := range r.Table {
-		for _, n := range []uint32{e.Minimal, e.Full, e.Length} {
-			w = appendInteger(w, uint64(n))
+	var pieces []Piece
+	var at int64
+	for i, e := range r.Table {
+		if gap := e.start() - at; gap > 0 {
+			if gap > int64(len(rest)) {
+				return nil, fmt.Errorf("table entry %d needs %d bytes before it, and only %d are packed", i+1, gap, len(rest))
+			}
+			pieces = append(pieces, Piece{Data: rest[:gap:gap]})
+			rest = rest[gap:]
 		}
+		full := int64(e.Full) * Sector
+		if full+int64(e.Length) > fullSize {
+			return nil, fmt.Errorf("table entry %d needs bytes %d to %d of an image of %d bytes", i+1, full, full+int64(e.Length), fullSize)
+		}
+		if e.Length > 0 {
+			pieces = append(pieces, Piece{Full: full, Length: int64(e.Length)})
+		}
+		at = e.end()
 	}
-	w = append(w, r.Digest[:]...)
-	w = appendInteger(w, uint64(len(r.Packed)))
-	w = append(w, r.Packed...)
-	if len(w) > MaxSize {
-		return nil, fmt.Errorf("recipe would have %d bytes, more than the %d that one may have", len(w), MaxSize)
+	if len(rest) > 0 {
+		pieces = append(pieces, Piece{Data: rest})
 	}
-	return w, nil
+	return pieces, nil
+}
+
+// Marks of bincode's integers of variable length: a first byte below them is the value itself,
+// otherwise it says how many bytes follow.
+const (
+	follow2 = 251
+	follow4 = 252
+	follow8 = 253
+)
+
+// reader takes values off the front of data. The first error stands, and everything after it is
+// zero.
+type reader struct {
+	data []byte
+	at   int
+	err  error
+}
+
+func (r *reader) bytes(n uint64) []byte {
+	if r.err != nil {
+		return nil
+	}
+	if n > uint64(len(r.data)-r.at) {
+		r.err = fmt.Errorf("recipe is cut off: %d bytes are missing at byte %d", n-uint64(len(r.data)-r.at), r.at)
+		return nil
+	}
+	got := r.data[r.at : r.at+int(n)]
+	r.at += int(n)
+	return got
+}
+
+func (r *reader) integer() uint64 {
+	first := r.bytes(1)
+	if r.err != nil || first[0] < follow2 {
+		return littleEndian(first)
+	}
+	width, known := map[byte]uint64{follow2: 2, follow4: 4, follow8: 8}[first[0]]
+	if !known {
+		r.err = fmt.Errorf("recipe: number at byte %d is too large", r.at-1)
+	}
+	return littleEndian(r.bytes(width))
+}
+
+func littleEndian(b []byte) (n uint64) {
+	for i, digit := range b {
+		n |= uint64(digit) << (8 * i)
+	}
+	return n
+}
+
+func (r *reader) integer32() uint32 {
+	n := r.integer()
+	if n > math.MaxUint32 && r.err == nil {
+		r.err = fmt.Errorf("recipe: number before byte %d needs more than 32 bits", r.at)
+	}
+	return uint32(n)
+}
+
+// table reads the shared extents. The table grows by what is there, not by what its length claims.
+func (r *reader) table() []Entry {
+	count := r.integer()
+	var table []Entry
+	for i := uint64(0); i < count && r.err == nil; i++ {
+		table = append(table, Entry{Minimal: r.integer32(), Full: r.integer32(), Length: r.integer32()})
+	}
+	return table
 }

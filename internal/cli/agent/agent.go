@@ -1,0 +1,223 @@
+// Package agent has the commands of agent-based media: the steps that their units run,
+// and how far these are.
+package agent
+
+import (
+	"context"
+	"net"
+	"os/exec"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/document"
+	"github.com/oaictl/oaictl/internal/inmedia"
+	"github.com/oaictl/oaictl/pkg/install/release"
+	"github.com/oaictl/oaictl/pkg/install/rest"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// The variables by which the units of agent-based media name their service.
+const (
+	mediaServiceVariable = "SERVICE_BASE_URL"
+	mediaTokenVariable   = "USER_AUTH_TOKEN"
+)
+
+// agentOptions are what the steps of agent-based media need beside the variables
+// of their units.
+type agentOptions struct {
+	*base.App
+	ClientConfig string
+	Failures     string
+	RegistryCA   string
+	MACs         []string
+	Timeout      time.Duration
+	PollInterval time.Duration
+}
+
+// agentStep is one step.
+type agentStep func(*inmedia.Client, context.Context) (inmedia.Result, error)
+
+// agentText is how a step is called and explained.
+type agentText struct{ use, short, long, example string }
+
+func NewCommand(a *base.App) *cobra.Command {
+	o := &agentOptions{App: a}
+	command := base.Group("agent", "Carry out the steps of agent-based installation media")
+	command.Long = `Carry out the steps of agent-based installation media: what the systemd units on
+them run, against the assisted-service that the media bring along.
+
+Each step takes its input from the variables and files that the units have, looks
+at what is there, and does what is missing; so it can be run again at any time. The
+service is the one that --service-url or SERVICE_BASE_URL names; the token in
+USER_AUTH_TOKEN is sent as it is. Called as agent-installer-client, this program has
+the steps registerCluster, registerInfraEnv, configure and importCluster.`
+	for _, s := range agentSteps() {
+		command.AddCommand(o.command(s.agentText, s.step))
+	}
+	command.AddCommand(o.statusCommand())
+	return command
+}
+
+// NewMediaCommand is the whole tree where the program is called as the client that
+// the units know.
+func NewMediaCommand(a *base.App) *cobra.Command {
+	o := &agentOptions{App: a}
+	root := &cobra.Command{
+		Use:               base.MediaName,
+		Short:             "Carry out the steps of agent-based installation media",
+		Args:              cobra.ArbitraryArgs,
+		RunE:              unknownStep,
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
+		PersistentPreRunE: func(command *cobra.Command, _ []string) error { return a.Prepare(command) },
+	}
+	root.SetFlagErrorFunc(a.BadFlag)
+	a.Globals.Declare(root.PersistentFlags(), a.Identity.Backend)
+	base.HideHubFlags(root.PersistentFlags()) // no step speaks to a hub
+	for _, s := range agentSteps() {
+		if name := base.MediaStep(s.use); name != "" {
+			text := s.agentText
+			text.use, text.example = name, ""
+			root.AddCommand(o.command(text, s.step))
+		}
+	}
+	return root
+}
+
+// unknownStep answers a call that names no step: units that do are mistaken, so
+// it is an error even without a word.
+func unknownStep(command *cobra.Command, given []string) error {
+	if len(given) == 0 {
+		return base.Usagef("no step is named")
+	}
+	return base.UnknownSubcommand(command, given)
+}
+
+func (o *agentOptions) command(text agentText, step agentStep) *cobra.Command {
+	command := &cobra.Command{
+		Use: text.use, Short: text.short, Long: text.long, Example: text.example, Args: base.NoArguments,
+		RunE: func(command *cobra.Command, _ []string) error {
+			client, err := o.client()
+			if err != nil {
+				return err
+			}
+			result, err := step(client, command.Context())
+			if err != nil {
+				return err
+			}
+			return o.Changed(document.Changed{Kind: result.Kind, Name: result.Name, ID: result.ID, Done: result.Done})
+		},
+	}
+	o.declare(command)
+	return command
+}
+
+func (o *agentOptions) declare(command *cobra.Command) {
+	flags, files := command.Flags(), inmedia.DefaultFiles()
+	o.declareFailures(flags)
+	flags.StringVar(&o.ClientConfig, "client-config", files.ClientConfig, "`FILE` in which the ids of cluster and InfraEnv are noted for units")
+	flags.StringVar(&o.RegistryCA, "registry-ca-file", "", "`FILE` with certificates (PEM) to trust registries by, besides the system's")
+	flags.StringSliceVar(&o.MACs, "mac", nil, "`MAC` address of this machine (default: those of its interfaces)")
+	flags.DurationVar(&o.Timeout, "timeout", 4*time.Hour, "give up waiting after this `TIME`")
+	flags.DurationVar(&o.PollInterval, "poll-interval", 0, "`TIME` between looks at the service (default: 5s, and 10s for a node)")
+}
+
+func (o *agentOptions) declareFailures(flags *pflag.FlagSet) {
+	flags.StringVar(&o.Failures, "failures-file", inmedia.DefaultFiles().Failures, "`FILE` in which hosts stand that cannot be configured")
+}
+
+// client is what carries out the steps.
+func (o *agentOptions) client() (*inmedia.Client, error) {
+	env, err := inmedia.ReadEnvironment(o.Env.Lookup)
+	if err != nil {
+		return nil, base.Usagef("%w", err)
+	}
+	if o.Timeout < 0 || o.PollInterval < 0 {
+		return nil, base.Usagef("a time is never negative")
+	}
+	env.ClientConfig, env.Failures = o.ClientConfig, o.Failures
+	macs, err := readMACs(o.MACs)
+	if err != nil {
+		return nil, err
+	}
+	service, err := o.service()
+	if err != nil {
+		return nil, err
+	}
+	client := &inmedia.Client{
+		Service: service, Clock: o.Clock, Env: env, Release: release.Read, Timeout: o.Timeout, Poll: o.PollInterval, Say: o.Say, Warn: o.Warn,
+		RegistryCA: o.RegistryCA, NoteOptional: o.Identity.Name == base.MediaName, MACs: machineMACs,
+	}
+	if len(macs) > 0 {
+		client.MACs = func() ([]string, error) { return macs, nil }
+	}
+	if oc, err := exec.LookPath("oc"); err == nil {
+		client.OC = oc
+	}
+	return client, nil
+}
+
+// service reaches the service of the medium. Its token goes out as it is: these
+// services know no other way.
+func (o *agentOptions) service() (*rest.Plane, error) {
+	to := o.Globals.Connection
+	if to.Backend != base.BackendREST {
+		return nil, base.Usagef("the steps of agent-based media speak to a service, and not to a hub: leave --backend out")
+	}
+	typed := slices.Contains(o.Globals.Given, "service-url")
+	if to.ServiceURL == "" || o.Identity.Name == base.MediaName && !typed {
+		if url := o.Env.Get(mediaServiceVariable); url != "" {
+			to.ServiceURL, o.Globals.MediaURL = url, url
+		}
+	}
+	if to.ServiceURL == "" {
+		return nil, base.Usagef("no service is named: set %s, or give --service-url", mediaServiceVariable)
+	}
+	if to.Insecure {
+		o.WarnInsecure(to.ServiceURL)
+	}
+	o.WarnPlain(to)
+	raw := func(given rest.Credentials) rest.TokenSource {
+		if given != (rest.Credentials{ClientID: to.ClientID, SSOURL: to.SSOURL}) {
+			return nil
+		}
+		if token := o.Env.Get(mediaTokenVariable); token != "" {
+			return inmedia.RawToken(spec.NewSecret(token))
+		}
+		return inmedia.NoToken()
+	}
+	return base.ClientConfig{Connection: to, Clock: o.Clock, Trace: o.Tracer(nil)}.Service(raw)
+}
+
+// readMACs are the addresses that were given, in the form in which hosts report theirs.
+func readMACs(given []string) ([]string, error) {
+	var macs []string
+	for _, text := range given {
+		mac, err := net.ParseMAC(text)
+		if err != nil {
+			return nil, base.Usagef("--mac %q is no MAC address", text)
+		}
+		macs = append(macs, mac.String())
+	}
+	return macs, nil
+}
+
+// machineMACs are the addresses of this machine's interfaces.
+func machineMACs() ([]string, error) {
+	interfaces, err := net.Interfaces()
+	if err != nil {
+		return nil, err
+	}
+	var macs []string
+	for _, nic := range interfaces {
+		if mac := nic.HardwareAddr.String(); mac != "" {
+			macs = append(macs, mac)
+		}
+	}
+	return macs, nil
+}

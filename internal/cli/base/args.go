@@ -1,0 +1,288 @@
+package base
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/oaictl/oaictl/internal/names"
+	"github.com/oaictl/oaictl/internal/spelling"
+)
+
+// UnknownSubcommand answers a group that was called without one of its
+// commands: help for none, an error that names what there is for another.
+func UnknownSubcommand(command *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		if !command.HasParent() {
+			return command.Help()
+		}
+		return Usagef("%s what? one of %s", VerbOf(command), strings.Join(SubcommandNames(command), ", "))
+	}
+	hint := ""
+	if near := meant(command, args[0]); near != nil {
+		hint = didYouMean(strings.Join(append([]string{near.CommandPath()}, args[1:]...), " "))
+	} else if takesClusterName(command) && len(args) == 1 {
+		hint = didYouMean(command.CommandPath() + " cluster " + names.Quoted(args[0]))
+	}
+	return Usagef("unknown command %q for %s%s", args[0], command.CommandPath(), hint)
+}
+
+func didYouMean(line string) string { return fmt.Sprintf("; did you mean `%s`?", line) }
+
+// takesClusterName says whether command has one for clusters that are named on
+// the command line.
+func takesClusterName(command *cobra.Command) bool {
+	return slices.ContainsFunc(command.Commands(), func(sub *cobra.Command) bool {
+		return sub.Name() == "cluster" && strings.Contains(sub.Use, "NAME")
+	})
+}
+
+// otherWords are what people who come from other programs type for a command, whose
+// path is looked for below the root and below each group.
+func otherWords() []struct {
+	command string
+	words   []string
+} {
+	return []struct {
+		command string
+		words   []string
+	}{
+		{"create cluster", []string{"install", "deploy", "apply", "provision", "up"}},
+		{"create images", []string{"iso", "media"}},
+		{"add-node", []string{"add-nodes", "add", "join", "scale"}},
+		{"plan", []string{"diff", "preview"}},
+		{"wait", []string{"wait-for"}},
+		{"why", []string{"diagnose", "debug"}},
+		{"get clusters", []string{"clusters", "list", "ls"}},
+		{"get hosts", []string{"hosts", "nodes", "machines", "agents", "servers"}},
+		{"get events", []string{"events"}},
+		{"get infraenvs", []string{"infraenvs"}},
+		{"get validations", []string{"validations", "checks"}},
+		{"describe", []string{"status", "show", "info", "inspect"}},
+		{"logs", []string{"gather", "must-gather"}},
+		{"download kubeconfig", []string{"kubeconfig", "credentials"}},
+		{"cancel", []string{"abort", "stop"}},
+		{"delete", []string{"destroy", "remove", "rm", "uninstall"}},
+		{"validate", []string{"check", "lint"}},
+		{"clusters", []string{"installs"}}, {"hosts", []string{"nodes", "machines", "agents", "servers"}},
+		{"cluster", []string{"install"}}, {"host", []string{"node", "machine", "agent"}}, {"images", []string{"isos", "media"}},
+	}
+}
+
+// meant is the command that word was probably meant for: one of group's own, or one
+// below it that other programs call so. It is nil if none is near.
+func meant(group *cobra.Command, word string) *cobra.Command {
+	called := map[string]*cobra.Command{}
+	var words []string
+	call := func(command *cobra.Command, names ...string) {
+		for _, name := range names {
+			if called[name] == nil {
+				called[name], words = command, append(words, name)
+			}
+		}
+	}
+	for _, sub := range group.Commands() {
+		if sub.IsAvailableCommand() {
+			call(sub, append([]string{sub.Name()}, sub.Aliases...)...)
+		}
+	}
+	for _, other := range otherWords() {
+		if found, rest, err := group.Find(strings.Fields(other.command)); err == nil && len(rest) == 0 && found != group {
+			call(found, other.words...)
+		}
+	}
+	return called[closest(strings.ToLower(word), words)]
+}
+
+// SubcommandNames is what a person may write after command.
+func SubcommandNames(command *cobra.Command) []string {
+	var names []string
+	for _, sub := range command.Commands() {
+		if sub.IsAvailableCommand() {
+			names = append(names, sub.Name())
+		}
+	}
+	return names
+}
+
+// BadFlag says in plain words what is wrong with a flag.
+func (a *App) BadFlag(command *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	var missing *pflag.ValueRequiredError
+	var invalid *pflag.InvalidValueError
+	var malformed *pflag.InvalidSyntaxError
+	switch {
+	case errors.As(err, &unknown) && command.HasAvailableSubCommands() && (command.HasParent() || len(a.wordsAfter(command)) > 0):
+		return UnknownSubcommand(command, a.wordsAfter(command)) // whose flag it is
+	case errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() != "":
+		return Usagef("unknown flag -%s", unknown.GetSpecifiedName())
+	case errors.As(err, &unknown):
+		return unknownFlag(command, unknown.GetSpecifiedName())
+	case errors.As(err, &missing):
+		return Usagef("%s needs %s", written(missing.GetFlag()), article(valueOf(missing.GetFlag())))
+	case errors.As(err, &invalid):
+		return Usagef("%s %q is not %s%s", written(invalid.GetFlag()), invalid.GetValue(), article(valueOf(invalid.GetFlag())), example(invalid.GetFlag()))
+	case errors.As(err, &malformed):
+		return Usagef("%q is not a flag", malformed.GetSpecifiedFlag())
+	}
+	return Usagef("%w", err)
+}
+
+// wordsAfter is what was typed after the words of a command, without flags.
+func (a *App) wordsAfter(command *cobra.Command) []string {
+	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
+	flags.ParseErrorsAllowlist.UnknownFlags = true
+	flags.Usage = func() {}
+	flags.AddFlagSet(command.Root().PersistentFlags())
+	if err := flags.Parse(a.Identity.Args); err != nil {
+		return nil
+	}
+	words := flags.Args()
+	depth := 0
+	for c := command; c.HasParent(); c = c.Parent() {
+		depth++
+	}
+	return words[min(depth, len(words)):]
+}
+
+func unknownFlag(command *cobra.Command, name string) error {
+	var names []string
+	known := func(flag *pflag.Flag) {
+		if !flag.Hidden {
+			names = append(names, flag.Name)
+		}
+	}
+	command.Flags().VisitAll(known)
+	command.InheritedFlags().VisitAll(known)
+	hint := ""
+	if near := closest(name, names); near != "" {
+		hint = didYouMean("--" + near)
+	}
+	return Usagef("unknown flag --%s%s", name, hint)
+}
+
+// written is a flag as a person writes it.
+func written(flag *pflag.Flag) string {
+	if flag.Shorthand != "" {
+		return "-" + flag.Shorthand + ", --" + flag.Name
+	}
+	return "--" + flag.Name
+}
+
+// valueOf is what the help calls a flag's value.
+func valueOf(flag *pflag.Flag) string {
+	value, _ := pflag.UnquoteUsage(flag)
+	switch flag.Value.Type() {
+	case "int", "uint", "count":
+		return "whole number"
+	case "float64":
+		return "number"
+	case "bool":
+		return "true or false"
+	}
+	return value
+}
+
+// article puts a or an before what is one thing.
+func article(value string) string {
+	switch {
+	case value == "" || strings.ContainsAny(value, "| "+"=") && value != "whole number":
+		return value
+	case strings.ContainsRune("AEIOaeio", rune(value[0])):
+		return "an " + value
+	}
+	return "a " + value
+}
+
+func example(flag *pflag.Flag) string {
+	if flag.Value.Type() == "duration" {
+		return ", such as 90s, 15m or 1h30m"
+	}
+	return ""
+}
+
+// Run is what a command does that takes no arguments.
+func Run(run func(context.Context) error) func(*cobra.Command, []string) error {
+	return func(command *cobra.Command, _ []string) error { return run(command.Context()) }
+}
+
+// NoArguments refuses whatever is no flag. What is probably the file gets its flag.
+func NoArguments(command *cobra.Command, given []string) error {
+	if len(given) == 0 {
+		return nil
+	}
+	hint := ""
+	if file := command.Flags().Lookup("file"); file != nil && !file.Changed && len(given) == 1 {
+		hint = didYouMean(command.CommandPath() + " -f " + names.Quoted(given[0]))
+	}
+	return Usagef("%s takes no argument, and has %s%s", VerbOf(command), quotedAll(given), hint)
+}
+
+// OneArgument asks for exactly one thing.
+func OneArgument(what string) cobra.PositionalArgs {
+	return func(command *cobra.Command, given []string) error {
+		switch len(given) {
+		case 0:
+			return Usagef("%s needs %s", VerbOf(command), what)
+		case 1:
+			return nil
+		}
+		return Usagef("%s takes one, not %d: %s", VerbOf(command), len(given), quotedAll(given))
+	}
+}
+
+// OneArgumentAtMost lets a name be left out.
+func OneArgumentAtMost(command *cobra.Command, given []string) error {
+	if len(given) > 1 {
+		return Usagef("%s takes one name, not %d: %s", VerbOf(command), len(given), quotedAll(given))
+	}
+	return nil
+}
+
+func quotedAll(words []string) string {
+	all := make([]string, 0, len(words))
+	for _, word := range words {
+		all = append(all, fmt.Sprintf("%q", word))
+	}
+	return strings.Join(all, " ")
+}
+
+// looksLikeFile says whether a name is rather the path of a file that describes a
+// cluster. No cluster and no host is called so.
+func looksLikeFile(name string) bool {
+	switch strings.ToLower(filepath.Ext(name)) {
+	case ".yaml", ".yml", ".json":
+		return true
+	}
+	return false
+}
+
+// VerbOf is a command as messages name it, which begin with the program's name.
+func VerbOf(command *cobra.Command) string {
+	return strings.TrimPrefix(command.CommandPath(), command.Root().DisplayName()+" ")
+}
+
+// Group is a command that only holds others.
+func Group(use, short string, commands ...*cobra.Command) *cobra.Command {
+	command := &cobra.Command{Use: use, Short: short, Args: cobra.ArbitraryArgs, RunE: UnknownSubcommand}
+	command.AddCommand(commands...)
+	return command
+}
+
+// closest is the candidate that was most likely meant by text: at most a third
+// of its letters away. It is "" if none is near.
+func closest(text string, candidates []string) string {
+	best, at := "", max(1, len(text)/3)+1
+	for _, candidate := range candidates {
+		if d := spelling.Distance(text, candidate); d < at {
+			best, at = candidate, d
+		}
+	}
+	return best
+}

@@ -1,0 +1,286 @@
+package base
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"os"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/escape"
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/hub"
+	"github.com/oaictl/oaictl/pkg/install/rest"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// ClientConfig is how one command speaks to its service.
+type ClientConfig struct {
+	Connection
+	Clock clock.Clock
+	Trace func(rest.Exchange)
+}
+
+// Dial reaches the service that the flags, the environment and the
+// configuration name.
+func (a *App) Dial(ctx context.Context) (*install.Client, error) {
+	return a.DialWith(ctx, ClientConfig{Connection: a.Globals.Connection, Clock: a.Clock, Trace: a.Tracer(nil)})
+}
+
+func (a *App) DialWith(ctx context.Context, to ClientConfig) (*install.Client, error) {
+	if err := a.Globals.CheckFlags(to.Backend); err != nil {
+		return nil, err
+	}
+	switch {
+	case to.Backend == BackendHub && to.Insecure:
+		a.Warn("--insecure: the certificates of what the hub hands out by URL (images, events, logs) are not verified; that of the hub's API server is, as the kubeconfig says")
+	case to.Backend == BackendHub:
+	case to.ServiceURL == "":
+		return nil, &install.Fault{
+			Code: install.CodeUsage, Permanent: true,
+			Err:  errors.New("no service is named: give --service-url, or set OAICTL_SERVICE_URL or AI_URL; for a hub give --backend hub"),
+			Next: "oaictl help environment says how to name one for good; oaictl simulator serve plays one",
+		}
+	case to.Insecure:
+		a.WarnInsecure(to.ServiceURL)
+	}
+	if to.Backend == BackendREST {
+		a.WarnPlain(to.Connection)
+	}
+	service, err := a.Reach(ctx, to)
+	if err != nil {
+		return nil, err
+	}
+	return install.New(service, install.WithClock(to.Clock)), nil
+}
+
+// WarnPlain says, once, that a token is sent where everybody in between can read it.
+func (a *App) WarnPlain(to Connection) {
+	if to.Token+to.TokenFile+to.OfflineToken+to.OfflineTokenFile+to.ClientSecretFile == "" {
+		return
+	}
+	for _, address := range []string{to.ServiceURL, to.SSOURL} {
+		if isPlain(address) && !a.toldPlain {
+			a.toldPlain = true
+			a.Warn("the token goes to %s without encryption; whoever stands in between can read it: use https", HostOf(address))
+		}
+	}
+}
+
+// isPlain says whether a URL leads over a network without encryption.
+func isPlain(address string) bool {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "http" {
+		return false
+	}
+	ip := net.ParseIP(u.Hostname())
+	return u.Hostname() != "localhost" && (ip == nil || !ip.IsLoopback())
+}
+
+// WarnInsecure says what --insecure gives away.
+func (a *App) WarnInsecure(serviceURL string) {
+	a.Warn("--insecure: the certificate of %s is not verified; whoever stands in between can read the pull secret and every token", HostOf(serviceURL))
+}
+
+// Reach connects, until the command is done.
+func (a *App) Reach(ctx context.Context, to ClientConfig) (install.Backend, error) {
+	service, err := a.Connect(ctx, to)
+	if err != nil {
+		return nil, err
+	}
+	a.atEnd = append(a.atEnd, service.Close)
+	return service, nil
+}
+
+// Close ends what connections have left running.
+func (a *App) Close() {
+	for _, end := range a.atEnd {
+		end()
+	}
+	a.atEnd = nil
+}
+
+// connect reaches the backend that the line is for. Nothing is sent yet.
+func connect(ctx context.Context, to ClientConfig) (install.Backend, error) {
+	if to.Backend == BackendHub {
+		return connectHub(ctx, to)
+	}
+	return connectREST(ctx, to)
+}
+
+// HostOf is the part of a URL that a person knows the service by.
+func HostOf(url string) string {
+	_, rest, found := strings.Cut(url, "://")
+	if !found {
+		rest = url
+	}
+	host, _, _ := strings.Cut(rest, "/")
+	if at := strings.LastIndex(host, "@"); at >= 0 {
+		host = host[at+1:]
+	}
+	return host
+}
+
+// Tracer tells of every request with -vv, and to also where that is given.
+func (a *App) Tracer(also func(rest.Exchange)) func(rest.Exchange) {
+	if a.Globals.Verbose < 2 {
+		return also
+	}
+	return func(e rest.Exchange) {
+		escape.Fprintf(a.IO.Err, "%s\n", describeExchange(e))
+		if also != nil {
+			also(e)
+		}
+	}
+}
+
+func describeExchange(e rest.Exchange) string {
+	text := fmt.Sprintf("%s %s", e.Method, e.URL)
+	if e.Status > 0 {
+		text += fmt.Sprintf(" → %d", e.Status)
+	}
+	text += fmt.Sprintf(" (%d ms", e.Duration.Milliseconds())
+	if e.Attempt > 1 {
+		text += fmt.Sprintf(", attempt %d", e.Attempt)
+	}
+	text += ")"
+	if e.Error != "" {
+		text += ": " + e.Error
+	}
+	return text
+}
+
+// connectREST reaches an assisted-service over its REST API. Nothing is sent
+// yet.
+func connectREST(_ context.Context, to ClientConfig) (install.Backend, error) {
+	return to.Service(func(rest.Credentials) rest.TokenSource { return nil })
+}
+
+// Service is the service that the line is for. It is told who asks by what other
+// gives for the credentials that were given, and where that is nil by these.
+func (to ClientConfig) Service(other func(given rest.Credentials) rest.TokenSource) (*rest.Plane, error) {
+	client, err := rest.HTTPClient(to.CAFile, to.Insecure)
+	if err != nil {
+		return nil, err
+	}
+	// --insecure is about the service. What exchanges tokens is always verified.
+	exchange, err := rest.HTTPClient(to.CAFile, false)
+	if err != nil {
+		return nil, err
+	}
+	credentials, err := to.Credentials()
+	if err != nil {
+		return nil, err
+	}
+	auth, err := rest.Authorise(credentials, rest.Exchanger{Client: exchange, Clock: to.Clock, CAFile: to.CAFile})
+	if err != nil {
+		return nil, err
+	}
+	if source := other(credentials); source != nil {
+		auth = source
+	}
+	return rest.New(rest.Config{
+		URL: to.ServiceURL, HTTPClient: client, CAFile: to.CAFile, Auth: auth, Clock: to.Clock, Trace: to.Trace,
+		UserAgent: "oaictl/" + ReadBuildInfo().Version,
+	})
+}
+
+// Credentials reads what the service is to know the user by. Flags name files,
+// and beat variables; two kinds at once are refused rather than guessed at.
+func (c Connection) Credentials() (rest.Credentials, error) {
+	out := rest.Credentials{ClientID: c.ClientID, SSOURL: c.SSOURL}
+	files := []struct {
+		flag, path string
+		to         *spec.Secret
+	}{
+		{"--token-file", c.TokenFile, &out.Token}, {"--offline-token-file", c.OfflineTokenFile, &out.OfflineToken},
+		{"--client-secret-file", c.ClientSecretFile, &out.ClientSecret},
+	}
+	given := false
+	for _, f := range files {
+		if f.path == "" {
+			continue
+		}
+		secret, err := ReadSecret(f.flag, f.path)
+		if err != nil {
+			return rest.Credentials{}, err
+		}
+		*f.to, given = secret, true
+	}
+	switch {
+	case given:
+	case c.Token != "":
+		out.Token = spec.NewSecret(c.Token)
+	case c.OfflineToken != "":
+		out.OfflineToken = spec.NewSecret(c.OfflineToken)
+	}
+	return out, nil
+}
+
+// ReadSecret reads the file of a flag, which holds one token or other secret in
+// one line. What it says of another file never holds a part of it.
+func ReadSecret(flag, path string) (spec.Secret, error) {
+	data, err := ReadBounded(path, largestSecret)
+	text := strings.TrimSpace(string(data))
+	switch {
+	case err != nil:
+	case text == "":
+		err = errors.New("it is empty")
+	case strings.ContainsAny(text, "\r\n"):
+		err = errors.New("it is not a token: it has more than one line")
+	case len(data) > largestSecret:
+		err = errors.New("it is not a token: it is too large")
+	case !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl):
+		err = errors.New("it is not a token: it is binary")
+	default:
+		return spec.NewSecret(text), nil
+	}
+	return spec.Secret{}, &install.Fault{
+		Code: install.CodeUsage, Op: "use " + strings.TrimPrefix(flag, "--"), On: path, Permanent: true, Err: WithoutPath(err),
+		Next: "give " + flag + " a file with one line that is the secret",
+	}
+}
+
+// largestSecret bounds a file with a token, in bytes: tokens go into a header,
+// and servers take few larger ones.
+const largestSecret = 64 << 10
+
+// ReadBounded reads a file, and one byte more than limit at most.
+func ReadBounded(path string, limit int64) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return io.ReadAll(io.LimitReader(file, limit+1))
+}
+
+// connectHub reaches a hub through its API server. Nothing is sent yet.
+func connectHub(_ context.Context, to ClientConfig) (install.Backend, error) {
+	config, err := to.Kube.Config()
+	if err != nil {
+		return nil, err
+	}
+	client, err := rest.HTTPClient(to.CAFile, to.Insecure)
+	if err != nil {
+		return nil, err
+	}
+	return hub.New(hub.Config{Kube: config, Namespace: to.Kube.Scope(), Clock: to.Clock, HTTPClient: client, Log: callsAs(to.Trace)})
+}
+
+// callsAs tells calls of an API server as requests of a service are told. Nil for
+// nobody who listens.
+func callsAs(trace func(rest.Exchange)) func(hub.Call) {
+	if trace == nil {
+		return nil
+	}
+	return func(c hub.Call) {
+		trace(rest.Exchange{Method: c.Method, URL: c.Path, Status: c.Status, Duration: c.Duration, Error: c.Error})
+	}
+}

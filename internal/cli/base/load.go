@@ -1,0 +1,201 @@
+package base
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/oaictl/oaictl/internal/escape"
+	"github.com/oaictl/oaictl/internal/names"
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/convert"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// lossRule says what becomes of a file in another format than cluster.yaml that
+// says something which cluster.yaml has no place for.
+type lossRule int
+
+const (
+	lossRefused  lossRule = iota // what is installed would not be what the file says
+	lossAccepted                 // the user has seen it
+	lossTold                     // nothing is installed by the file
+)
+
+// Foreign is what flags say of a file in another format than cluster.yaml.
+type Foreign struct {
+	AcceptLoss         bool
+	AcceptUnknownHosts bool
+	Version            string
+	Name               string
+	PullSecret         string
+}
+
+func (f *Foreign) Declare(flags *pflag.FlagSet) {
+	flags.BoolVar(&f.AcceptLoss, "accept-loss", false, "take a file in another format although it says what cluster.yaml has no place for")
+	f.DeclareMissing(flags)
+}
+
+// DeclareMissing declares what some formats do not say.
+func (f *Foreign) DeclareMissing(flags *pflag.FlagSet) {
+	flags.StringVar(&f.Version, "openshift-version", "", "`VERSION` of OpenShift, for a file in another format that does not say it")
+	flags.StringVar(&f.PullSecret, "pull-secret", "", "`FILE` with the pull secret, for a file in another format that has none")
+	flags.StringVar(&f.Name, "name", "", "`NAME` of the cluster, for a file in another format that has none")
+	flags.BoolVar(&f.AcceptUnknownHosts, "accept-unknown-hosts", false, "permit to install, and so to wipe, machines that a file in another format does not name")
+}
+
+// Options are what the flags say, for the reader.
+func (f *Foreign) Options() convert.Options {
+	return convert.Options{Version: f.Version, Name: f.Name, PullSecret: f.PullSecret, AcceptUnknownHosts: f.AcceptUnknownHosts}
+}
+
+// LoadToInstall reads the cluster that a file describes, of which something is to
+// be made: what the file says is not left behind unasked.
+func (a *App) LoadToInstall(ctx context.Context, file string, how Foreign) (*spec.Cluster, error) {
+	rule := lossRefused
+	if how.AcceptLoss {
+		rule = lossAccepted
+	}
+	return a.loadBy(ctx, file, rule, how.Options())
+}
+
+// Load reads the cluster that a file describes, to look at it or to find it.
+func (a *App) Load(ctx context.Context, file string) (*spec.Cluster, error) {
+	// Which machines may be wiped is decided where something is installed.
+	cluster, err := a.loadBy(ctx, file, lossTold, convert.Options{AcceptUnknownHosts: true, Look: true})
+	if failed, is := errors.AsType[*Unconvertible](err); is {
+		return nil, &install.Fault{
+			Code: install.CodeInput, Permanent: true, Err: failed.Err,
+			Next: "oaictl convert -f " + names.Quoted(file) + " -o DIR, beside what is missing, and give -f DIR/cluster.yaml",
+		}
+	}
+	return cluster, err
+}
+
+// loadBy reads a cluster.yaml, or another format that is converted on the way.
+func (a *App) loadBy(ctx context.Context, file string, rule lossRule, how convert.Options) (*spec.Cluster, error) {
+	source, err := a.Open(ctx, file, how)
+	if err != nil {
+		return nil, err
+	}
+	if source.Converted == nil {
+		return source.Cluster, nil
+	}
+	losses := source.Converted.Losses
+	switch {
+	case len(losses) == 0:
+	case rule == lossRefused:
+		return nil, &install.Fault{
+			Code: install.CodeInput, Op: "take", On: file, Permanent: true, Err: lossError{losses},
+			Next: "oaictl convert -f " + names.Quoted(file) + " and see to what it names, or give --accept-loss",
+		}
+	case rule == lossAccepted:
+		a.Say("%s of %s left behind, as --accept-loss says: %s", Counted(len(losses), "value"), file, strings.Join(pathsOf(losses), ", "))
+	case !slices.Contains(a.toldOf, file): // which is read again with each look
+		a.toldOf = append(a.toldOf, file)
+		a.Say("%s of %s without a place in cluster.yaml: oaictl convert -f %s", Counted(len(losses), "value"), file, names.Quoted(file))
+	}
+	return source.Cluster, nil
+}
+
+// lossError is what a format says and cluster.yaml has no place for.
+type lossError struct{ losses []convert.Loss }
+
+// MultiLine says that its lines are meant.
+func (e lossError) MultiLine() {}
+
+func (e lossError) Error() string {
+	return Counted(len(e.losses), "value") + " would be left behind:\n" + strings.TrimSuffix(LossText(e.losses), "\n")
+}
+
+// LossText is losses for a person to read.
+func LossText(losses []convert.Loss) string {
+	var text strings.Builder
+	for _, loss := range losses {
+		value := ""
+		if encoded, err := json.Marshal(loss.Value); err == nil && loss.Value != nil {
+			value = " = " + Shortened(string(encoded), false)
+		}
+		escape.Fprintf(&text, "  %s%s\n    %s\n", loss.Path, value, loss.Why)
+	}
+	return text.String()
+}
+
+func pathsOf(losses []convert.Loss) []string {
+	paths := make([]string, 0, len(losses))
+	for _, loss := range losses {
+		paths = append(paths, loss.Path)
+	}
+	return paths
+}
+
+// Source is what a file says.
+type Source struct {
+	Cluster   *spec.Cluster
+	Converted *convert.Converted // nil for a cluster.yaml
+}
+
+// Open reads a file or a folder in any format that is known. What no other format
+// claims is taken for a cluster.yaml, whose reader says what is wrong with it.
+func (a *App) Open(ctx context.Context, file string, how convert.Options) (*Source, error) {
+	env := a.specEnv()
+	how.Env = env
+	if file == "-" && env.Stdin != nil {
+		data, err := io.ReadAll(io.LimitReader(env.Stdin, largestInput))
+		if err != nil {
+			return nil, FileFault("read", file, err)
+		}
+		how.Data, env.Stdin = data, bytes.NewReader(data)
+	}
+	if how.Format == "" {
+		format, err := convert.Detect(file, how.Data)
+		_, none := env.ReadDir(file)
+		switch foreign, is := errors.AsType[*convert.Foreign](err); {
+		case is:
+			return nil, foreign.Err
+		case none != nil:
+		case err != nil:
+			return nil, err // no folder is a cluster.yaml
+		case format == convert.FormatCluster: // as convert writes it
+			return nil, &install.Fault{
+				Code: install.CodeInput, Op: "read", On: file, Permanent: true, Err: errors.New("is a folder with a cluster.yaml in it"),
+				Next: "give -f " + names.Quoted(filepath.Join(file, "cluster.yaml")),
+			}
+		}
+		if err != nil || format == convert.FormatCluster {
+			cluster, err := spec.Load(ctx, file, env)
+			return &Source{Cluster: cluster}, err
+		}
+	}
+	converted, err := convert.Read(ctx, file, how)
+	if errors.Is(err, convert.ErrIsCluster) {
+		cluster, err := spec.Load(ctx, file, env)
+		return &Source{Cluster: cluster}, err
+	}
+	if err != nil {
+		return nil, &Unconvertible{err}
+	}
+	if how.Look {
+		return &Source{Cluster: converted.Cluster, Converted: converted}, nil
+	}
+	name := strings.TrimRight(file, `/\`) + " (converted)"
+	cluster, err := spec.Parse(ctx, name, converted.Document, converted.Env(name, env))
+	return &Source{Cluster: cluster, Converted: converted}, err
+}
+
+// Unconvertible is that a file in another format is no whole cluster by itself.
+type Unconvertible struct{ Err error }
+
+func (e *Unconvertible) Error() string { return e.Err.Error() }
+func (e *Unconvertible) Unwrap() error { return e.Err }
+
+// largestInput bounds what is read from standard input, in bytes: more than any
+// format's reader takes.
+const largestInput = 256 << 20

@@ -1,0 +1,192 @@
+package base
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/pflag"
+
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/boot"
+	"github.com/oaictl/oaictl/pkg/install/machine"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+	"github.com/oaictl/oaictl/pkg/iso/fetch"
+	"github.com/oaictl/oaictl/pkg/iso/serve"
+)
+
+// MediaListen is where the media server of a run listens: always the same, since
+// a BMC goes on reading at the address that it was told once.
+const MediaListen = ":8880"
+
+func DeclareBMCProxy(flags *pflag.FlagSet, to *string) {
+	flags.StringVar(to, "bmc-proxy", "", "`URL` of the HTTP proxy through which BMCs are reached")
+}
+
+func ProxyURL(text string) (*url.URL, error) {
+	if text == "" {
+		return nil, nil
+	}
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, Usagef("--bmc-proxy is not an http or https URL")
+	}
+	return u, nil
+}
+
+// MediaKeyFile holds the key of the URLs at which a cluster's images are found.
+func MediaKeyFile(clusterDir string) string { return filepath.Join(clusterDir, "media.key") }
+
+// BaseAdvice is what to do about a base that no machine can ever boot.
+func BaseAdvice(problem *boot.BaseError) string {
+	if problem.Arch != "" {
+		return "give --base an image for " + problem.Arch
+	}
+	return "give --base a live image that can be read, or leave it out, and the service's is used"
+}
+
+// WarnCarried warns of what a base carries and no host gets: theirs is the service's.
+func (a *App) WarnCarried(names []string, location string) {
+	if len(names) > 0 {
+		a.Warn("--base %s carries %s; hosts get the service's instead", fetch.Redact(location), strings.Join(names, ", "))
+	}
+}
+
+// SeveralArchs says what to do where one base is to be booted by hosts of several CPU
+// architectures.
+func SeveralArchs(err error) error {
+	if problem, is := errors.AsType[*boot.BaseError](err); is && problem.Archs > 0 {
+		return Usagef("--base is of one CPU architecture, and the hosts are of %d: leave it out, and the service's images are used", problem.Archs)
+	}
+	return err
+}
+
+// WatchMachines is a plane of machines that serves nothing: which image is a
+// cluster's own follows from the key in its folder.
+func (a *App) WatchMachines(clusterDir, proxy string) (*machine.Plane, error) {
+	through, err := ProxyURL(proxy)
+	if err != nil {
+		return nil, err
+	}
+	return boot.Watch(MediaKeyFile(clusterDir), through, a.Clock)
+}
+
+// AccessText is a request for an image as the log has it: without the URL, which
+// nobody else is to know.
+func AccessText(a serve.Access) string {
+	host := a.Host
+	if host == "" {
+		host = "nobody's"
+	}
+	text := fmt.Sprintf("media: %s %s %s for %s → %d, %d bytes (%d ms)", a.Method, host, a.Kind, a.Client, a.Status, a.Bytes, a.Took.Milliseconds())
+	if a.Err != nil {
+		text += ": " + a.Err.Error()
+	}
+	return strings.Join(strings.Fields(text), " ")
+}
+
+// ImageCacheDir is where live images are kept between runs.
+func (a *App) ImageCacheDir() (string, error) {
+	if dir := a.Env.Get("XDG_CACHE_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "oaictl", "images"), nil
+	}
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("find a place for base images: %w", err)
+	}
+	return filepath.Join(dir, "oaictl", "images"), nil
+}
+
+// ForgetImages removes the cached images of InfraEnvs that are gone: each holds the pull
+// secret of its cluster. One that cannot be removed is told of, and ends nothing.
+func (a *App) ForgetImages(ctx context.Context, envs []install.InfraEnv) {
+	dir, err := a.ImageCacheDir()
+	if err != nil {
+		return // so that there is none
+	}
+	for _, env := range envs {
+		if err := boot.ForgetImage(ctx, dir, env); err != nil {
+			a.Warn("the image of InfraEnv %s stays in %s: %v. It holds the pull secret: delete it", env.Name, dir, err)
+		}
+	}
+}
+
+// ForgetImagesOf does so for a cluster that the service does not have any more, nor its
+// InfraEnvs.
+func (a *App) ForgetImagesOf(c *spec.Cluster) {
+	dir, err := a.ImageCacheDir()
+	if err != nil {
+		return
+	}
+	if err := boot.ForgetImages(dir, c); err != nil {
+		a.Warn("not all images of %s could be removed from %s: %v. They hold the pull secret: delete them", c.Metadata.Name, dir, err)
+	}
+}
+
+func IsURL(location string) bool { return strings.Contains(location, "://") }
+
+// CheckSource refuses an image's location, or a digest, that can be none.
+func CheckSource(location, digest string) error {
+	if err := (fetch.Source{Location: location, SHA256: digest}).Check(); err != nil {
+		return Usagef("%w", err)
+	}
+	return nil
+}
+
+// CheckListen refuses what is no address to listen on, so that it is not taken for
+// one that is in use.
+func CheckListen(flag, address string) error {
+	_, port, err := net.SplitHostPort(address)
+	if err == nil {
+		_, err = net.LookupPort("tcp", port) //nolint:noctx // a number, or a name of /etc/services
+	}
+	if err != nil {
+		return Usagef("%s %q is not [HOST]:PORT, such as :8880 or 192.0.2.1:8880", flag, address)
+	}
+	return nil
+}
+
+// ListenAdvice is what helps where an address cannot be listened on that a flag gives. free
+// is what to do, beside choosing another one, if somebody else listens there.
+func ListenAdvice(err error, flag, free string) string {
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return free + "give another address with " + flag
+	case errors.Is(err, syscall.EADDRNOTAVAIL):
+		return "give " + flag + " an address that this machine has, or only :PORT, which is all of them"
+	case errors.Is(err, fs.ErrPermission):
+		return "give " + flag + " a port from 1024 on: those below are the system's"
+	case Is[*net.DNSError](err):
+		return "give " + flag + " an IP address of this machine, or only :PORT, which is all of them"
+	}
+	return "give another address with " + flag
+}
+
+// LoadCertificate reads what --tls-cert and --tls-key name, nil where they are not given.
+func LoadCertificate(cert, key string) (*tls.Certificate, error) {
+	if (cert == "") != (key == "") {
+		return nil, Usagef("--tls-cert and --tls-key go together")
+	}
+	if cert == "" {
+		return nil, nil
+	}
+	certificate, err := tls.LoadX509KeyPair(cert, key)
+	if err == nil {
+		return &certificate, nil
+	}
+	if cause, is := errors.AsType[*fs.PathError](err); is {
+		err = fmt.Errorf("%s: %w", cause.Path, cause.Err)
+	}
+	return nil, &install.Fault{
+		Code: install.CodeUsage, Op: "use --tls-cert and --tls-key", Permanent: true, Err: err,
+		Next: "give --tls-cert a file with a certificate (PEM), and --tls-key one with its key",
+	}
+}

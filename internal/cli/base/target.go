@@ -1,0 +1,168 @@
+package base
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/oaictl/oaictl/internal/cli/document"
+	"github.com/oaictl/oaictl/internal/names"
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/render"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// Target is what a verb is about: a thing by NAME or ID, or the cluster of a
+// file.
+type Target struct {
+	Kind string // "cluster", or what else the verb takes
+	Name string
+	File string
+	// Cluster is the name or id of the cluster that a host is looked for in.
+	Cluster string
+}
+
+func (t *Target) Declare(flags *pflag.FlagSet) {
+	flags.StringVarP(&t.File, "file", "f", "", "`FILE` that describes the cluster, instead of its name")
+}
+
+// DeclareOfHost declares where a host is looked for.
+func (t *Target) DeclareOfHost(flags *pflag.FlagSet) {
+	flags.StringVar(&t.Cluster, "cluster", "", "look for the host in the cluster `NAME` or ID, where several have one of its name")
+}
+
+// Read takes the target from the arguments: [KIND] NAME, or nothing beside -f.
+// The first of the kinds is the one that may be left out.
+func (t *Target) Read(command *cobra.Command, given []string, kinds ...string) error {
+	t.Kind = kinds[0]
+	if len(given) > 0 && slices.Contains(kinds, KindOf(given[0])) {
+		t.Kind, given = KindOf(given[0]), given[1:]
+	}
+	switch {
+	case len(given) > 1:
+		return Usagef("%s takes one name, not %d: %s", VerbOf(command), len(given), quotedAll(given))
+	case t.Cluster != "" && t.Kind != "host":
+		return Usagef("--cluster says where a host is looked for: %s host NAME --cluster %s", command.CommandPath(), names.Quoted(t.Cluster))
+	case t.Cluster != "" && t.File != "":
+		return Usagef("%s takes --cluster or -f FILE, not both", VerbOf(command))
+	case len(given) == 0 && t.Kind == "host":
+		return Usagef("%s needs the NAME or ID of a host", VerbOf(command))
+	case len(given) == 1 && t.File != "" && t.Kind != "host":
+		return Usagef("%s takes a name or -f FILE, not both", VerbOf(command))
+	case len(given) == 1 && looksLikeFile(given[0]):
+		return Usagef("%q is a file, not a name%s", given[0], didYouMean(command.CommandPath()+" -f "+names.Quoted(given[0])))
+	case len(given) == 0 && t.File == "":
+		return Usagef("%s needs a NAME, an ID or -f FILE", VerbOf(command))
+	case len(given) == 1:
+		t.Name = given[0]
+	}
+	return nil
+}
+
+// Optional is read where no target at all means everything.
+func (t *Target) Optional(command *cobra.Command, given []string) error {
+	if len(given) == 0 && t.File == "" {
+		return nil
+	}
+	return t.Read(command, given, "cluster")
+}
+
+// KindOf is what a person called a kind, in the singular.
+func KindOf(word string) string { return strings.TrimSuffix(strings.ToLower(word), "s") }
+
+// HostsSeen are the cluster's hosts. With a file they have its names, and those of
+// it that have not come stand among them.
+func HostsSeen(seen *install.Found) []document.Host {
+	matched := install.NewSnapshot(seen.Desired(), seen.Observed).Hosts()
+	items := make([]document.Host, 0, len(matched))
+	for _, m := range matched {
+		host := m.Host
+		if host == nil {
+			host = &install.Host{State: install.HostAbsent, Role: m.Role}
+		}
+		item := document.OfHost(*host, m.Name)
+		if (host.Role == "" || host.Role == install.RoleAuto) && m.Role != "" && m.Role != install.RoleAuto {
+			item.Role = m.Role // what the service would choose does not matter
+		}
+		items = append(items, item)
+	}
+	if seen.Spec == nil { // else they are in the order of the file
+		ByName(items)
+	}
+	return items
+}
+
+// Meant is the cluster that the target names, read from its file where it has one.
+func (a *App) Meant(ctx context.Context, t Target) (install.Target, error) {
+	if t.File == "" {
+		return install.Target{Name: t.Name}, nil
+	}
+	cluster, err := a.Load(ctx, t.File)
+	if err != nil {
+		return install.Target{}, err
+	}
+	return install.Target{Spec: cluster, Name: a.IDOnHub(cluster)}, nil
+}
+
+// FindCluster says which cluster the target is.
+func (a *App) FindCluster(ctx context.Context, service *install.Client, t Target) (*install.Found, error) {
+	meant, err := a.Meant(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	return service.Find(ctx, meant)
+}
+
+// ObserveCluster finds the target's cluster and reads all of it.
+func (a *App) ObserveCluster(ctx context.Context, service *install.Client, t Target) (*install.Found, error) {
+	meant, err := a.Meant(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	return service.Look(ctx, meant)
+}
+
+// OfHost is the cluster that a target looks for a host in: that of its file, or the one that
+// --cluster names.
+func (a *App) OfHost(ctx context.Context, t Target) (install.Target, error) {
+	return a.Meant(ctx, Target{Name: t.Cluster, File: t.File})
+}
+
+// FindHost finds the host that a target names.
+func (a *App) FindHost(ctx context.Context, service *install.Client, t Target) (install.Host, error) {
+	in, err := a.OfHost(ctx, t)
+	if err != nil {
+		return install.Host{}, err
+	}
+	return service.FindHost(ctx, in, t.Name)
+}
+
+// DialFor connects, and finds what a command is about.
+func DialFor[T any](ctx context.Context, a *App, t Target, find func(context.Context, *install.Client, Target) (T, error)) (*install.Client, T, error) {
+	service, err := a.Dial(ctx)
+	if err != nil {
+		var none T
+		return nil, none, err
+	}
+	found, err := find(ctx, service, t)
+	return service, found, err
+}
+
+// ByName sorts hosts by their names, those of a cluster side by side.
+func ByName(items []document.Host) {
+	slices.SortFunc(items, func(a, b document.Host) int {
+		return cmp.Or(cmp.Compare(a.ClusterID, b.ClusterID), cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
+	})
+}
+
+// IDOnHub is the id of a file's cluster on a hub, "" elsewhere.
+func (a *App) IDOnHub(cluster *spec.Cluster) string {
+	if a.Globals.Backend != BackendHub {
+		return ""
+	}
+	return cmp.Or(a.Globals.Kube.Scope(), render.NamespaceOf(cluster)) + "/" + cluster.Metadata.Name
+}

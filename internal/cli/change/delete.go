@@ -1,0 +1,170 @@
+// Package change has the commands that undo something: cancel, reset and delete.
+package change
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/document"
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+func NewDelete(a *base.App) *cobra.Command {
+	return base.Group("delete", "Delete a cluster, an InfraEnv or a host from the service",
+		newDeleteCluster(a), newDeleteInfraEnv(a), newDeleteHost(a))
+}
+
+func newDeleteCluster(a *base.App) *cobra.Command {
+	o := &changeOptions{App: a}
+	command := &cobra.Command{
+		Use:     "cluster NAME|ID|-f FILE",
+		Aliases: []string{"clusters"},
+		Short:   "Delete a cluster, with the InfraEnvs that oaictl made for it",
+		Long: `Delete a cluster's record from the service, with its hosts' records and the
+InfraEnvs that oaictl made for it. Nodes that run go on running; only the service
+forgets them. The cluster's images in oaictl's cache, which hold the pull secret, are
+removed. With -f FILE, discovery images that are still in the
+machines' virtual drives are taken out first, also where the cluster is gone
+already; if that fails, nothing is deleted. With a name, BMCs are left alone.
+
+On a hub, machines that came from a pool go back to it as long as the install has
+not begun to write their disks. From then on they are left alone, unless
+--return-to-pool says that the cluster has served its time: the hub then boots its
+nodes into the discovery image, and nothing of the cluster runs on.
+
+There the cluster's objects are deleted in the order in which the hub's
+controllers can let go of them, also while an install runs, which ends it. What
+they do not let go of is named after some seconds, with who holds it; the same
+command goes on with a deletion that was broken off. A cluster that oaictl did not
+make, or has let go of, is left. --orphan deletes nothing: the objects only stop
+being oaictl's, for whoever takes them over.`,
+		Example: `  oaictl delete cluster lab --yes
+  oaictl delete cluster -f cluster.yaml --yes
+  oaictl delete cluster lab --backend hub --return-to-pool --yes
+  oaictl delete cluster lab --backend hub --orphan --yes`,
+		RunE: func(command *cobra.Command, given []string) error {
+			if err := o.read(command, given, "cluster"); err != nil {
+				return err
+			}
+			switch {
+			case o.ReturnToPool && o.Orphan:
+				return base.Usagef("--return-to-pool and --orphan exclude each other: one deletes, the other lets go")
+			case o.ReturnToPool && o.Globals.Backend != base.BackendHub:
+				return base.Usagef("--return-to-pool goes with --backend %s: a REST service leaves machines as they are", base.BackendHub)
+			case o.Orphan && o.Globals.Backend != base.BackendHub:
+				return base.Usagef("--orphan goes with --backend %s: a REST service keeps a cluster, or forgets it", base.BackendHub)
+			case o.Orphan:
+				return o.orphanCluster(command.Context())
+			}
+			return o.deleteCluster(command.Context())
+		},
+	}
+	o.flags(command)
+	command.Flags().BoolVar(&o.ReturnToPool, "return-to-pool", false, "boot the nodes of a cluster that runs into the discovery image again, for the pool of a hub that they came from")
+	command.Flags().BoolVar(&o.Orphan, "orphan", false, "delete nothing, and let go of the objects on a hub")
+	return command
+}
+
+func (o *changeOptions) deleteCluster(ctx context.Context) error {
+	service, err := o.Dial(ctx)
+	if err != nil {
+		return err
+	}
+	// Only an observation says which InfraEnvs are the cluster's own.
+	meant, err := o.Meant(ctx, o.Target)
+	if err != nil {
+		return err
+	}
+	seen, err := service.LookToDelete(ctx, meant)
+	if errors.Is(err, install.ErrNoCluster) {
+		return o.deleteGone(ctx, service, err)
+	}
+	if err != nil {
+		return err
+	}
+	question := fmt.Sprintf("delete cluster %s (%s, %s)", seen.FullName(), seen.Ref.ID, seen.Ref.Status)
+	if ours := seen.OwnInfraEnvs(); len(ours) > 0 {
+		question += " and " + infraEnvList(ours)
+	}
+	if text := o.fateOfNodes(seen); text != "" {
+		o.Say("%s", text)
+	}
+	if err := o.confirm(question + "?"); err != nil {
+		return err
+	}
+	// The service is likely to keep a cluster that is being installed, whose
+	// machines then still need their images.
+	installing := install.ClusterStateOf(seen.Ref.Status).Running()
+	if !installing {
+		if err := o.ejectBeforeDelete(ctx, seen); err != nil {
+			return err
+		}
+	}
+	deleted, failed := service.Delete(ctx, seen, o.telling(seen.Ref.ID))
+	if deleted == nil {
+		return failed
+	}
+	var ejected error
+	if installing {
+		_, ejected = o.eject(ctx, seen)
+	}
+	o.ForgetImages(ctx, seen.Observed.InfraEnvs)
+	done := []document.Changed{{Kind: "cluster", Name: seen.Ref.Name, ID: seen.Ref.ID, Done: "deleted"}}
+	for _, env := range deleted {
+		done = append(done, document.Changed{Kind: "infraenv", Name: env.Name, ID: env.ID, Done: "deleted"})
+	}
+	if failed != nil {
+		_ = o.Changed(done...) // the error says what is left
+		return failed
+	}
+	return errors.Join(o.Changed(done...), ejected)
+}
+
+func infraEnvList(list []install.InfraEnv) string {
+	names := make([]string, 0, len(list))
+	for _, env := range list {
+		names = append(names, env.Name)
+	}
+	return "InfraEnv " + strings.Join(names, ", ")
+}
+
+func newDeleteInfraEnv(a *base.App) *cobra.Command {
+	o := &changeOptions{App: a}
+	command := &cobra.Command{
+		Use:     "infraenv NAME|ID",
+		Aliases: []string{"infraenvs", "infra-env", "infra-envs"},
+		Short:   "Delete an InfraEnv that has no hosts",
+		Example: "  oaictl delete infraenv pool --yes\n  oaictl delete infraenv 6f1c7d2e-0d8b-4c3b-9d53-5d1d6a3d2f10 --yes",
+		Args:    base.OneArgument("the NAME or ID of an InfraEnv"),
+		RunE: func(command *cobra.Command, given []string) error {
+			o.Name = given[0]
+			return o.deleteInfraEnv(command.Context())
+		},
+	}
+	command.Flags().BoolVar(&o.Yes, "yes", false, "do not ask")
+	return command
+}
+
+func (o *changeOptions) deleteInfraEnv(ctx context.Context) error {
+	service, err := o.Dial(ctx)
+	if err != nil {
+		return err
+	}
+	env, err := service.InfraEnvByNameOrID(ctx, o.Name)
+	if err != nil {
+		return err
+	}
+	if err := o.confirm(fmt.Sprintf("delete InfraEnv %s (%s)?", env.Name, env.ID)); err != nil {
+		return err
+	}
+	if err := service.RemoveInfraEnv(ctx, env, o.deletion()); err != nil {
+		return err
+	}
+	o.ForgetImages(ctx, []install.InfraEnv{env})
+	return o.Changed(document.Changed{Kind: "infraenv", Name: env.Name, ID: env.ID, Done: "deleted"})
+}

@@ -1,0 +1,250 @@
+package create
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/netip"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/document"
+	"github.com/oaictl/oaictl/internal/cli/printer"
+	"github.com/oaictl/oaictl/internal/escape"
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/boot"
+	"github.com/oaictl/oaictl/pkg/install/machine"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// planOptions are what `plan` needs and what its flags say.
+type planOptions struct {
+	*base.App
+	File          string
+	Dir           string
+	Reimage       bool
+	Adopt         string
+	ResendSecrets bool
+	RebootRunning bool
+	BMCProxy      string
+	MediaURL      string
+	MediaListen   string
+	foreign       base.Foreign
+}
+
+func NewPlan(a *base.App) *cobra.Command {
+	o := &planOptions{App: a}
+	command := &cobra.Command{
+		Use:   "plan -f FILE",
+		Short: "Show what create cluster would do, and do nothing",
+		Long: `Show what create cluster would do next, what it would wait for, what stands in
+its way, and what follows until the cluster is installed. Machines with a bmc are
+looked at. Nothing is written, neither to the service nor to disk, and the exit code is 0 whether or not there
+is something to do.`,
+		Example: `  oaictl plan -f cluster.yaml --service-url https://assisted.example.com
+  oaictl plan -f cluster.yaml --service-url https://assisted.example.com -o jsonpath={.verdict}`,
+		Args: base.NoArguments,
+		RunE: func(command *cobra.Command, _ []string) error {
+			if o.File == "" {
+				return base.Usagef("plan needs -f FILE")
+			}
+			if err := (&bootOptions{BMCProxy: o.BMCProxy, MediaURL: o.MediaURL}).check(false); err != nil {
+				return err
+			}
+			return o.run(command.Context())
+		},
+	}
+	flags := command.Flags()
+	flags.StringVarP(&o.File, "file", "f", "", "`FILE` with the cluster, - for standard input")
+	flags.StringVar(&o.Dir, "dir", ".", "`DIR` below which results would be written")
+	flags.BoolVar(&o.Reimage, "reimage", false, "plan with changes that make a new image")
+	flags.StringVar(&o.Adopt, "adopt", "", "plan with taking over the cluster `ID`")
+	flags.BoolVar(&o.ResendSecrets, "resend-secrets", false, "plan with sending the secrets again")
+	flags.BoolVar(&o.RebootRunning, "reboot-running", false, "plan with rebooting machines that are on and have not registered")
+	flags.StringVar(&o.MediaURL, "media-url", "", "plan with telling BMCs this `URL` for their machines' images")
+	o.foreign.Declare(flags)
+	base.DeclareBMCProxy(flags, &o.BMCProxy)
+	return command
+}
+
+func (o *planOptions) run(ctx context.Context) error {
+	cluster, err := o.LoadToInstall(ctx, o.File, o.foreign)
+	if err != nil {
+		return err
+	}
+	if err := o.CheckBackend(cluster); err != nil {
+		return err
+	}
+	service, err := o.Dial(ctx)
+	if err != nil {
+		return err
+	}
+	return o.show(ctx, service, &install.Desired{Spec: cluster, Options: install.Options{
+		Reimage: o.Reimage, Adopt: o.Adopt, ResendSecrets: o.ResendSecrets, RebootRunning: o.RebootRunning,
+	}})
+}
+
+// show decides once and prints the decision.
+func (o *planOptions) show(ctx context.Context, service *install.Client, desired *install.Desired) error {
+	booted := install.BootedByBMC(boot.ToBoot(desired))
+	installer, err := lookingWith(o.App, service, location{o.File, o.Dir}, desired.Spec.Metadata.Name, booted, o.BMCProxy)
+	if err != nil {
+		return err
+	}
+	plan, observed, err := installer.Plan(ctx, desired)
+	if err != nil {
+		return err
+	}
+	then := install.NewSnapshot(desired, observed).Then(plan)
+	if warning := o.unserved(ctx, booted); warning != nil {
+		plan.Warnings = append(plan.Warnings, *warning)
+	}
+	plan = o.Hinted(location{o.File, o.Dir}.completePlan(plan))
+	names := make([]string, 0, len(plan.Actions))
+	for _, action := range plan.Actions {
+		names = append(names, action.Key)
+	}
+	return o.Print(printer.Result{
+		Data:  document.OfPlan(plan, then),
+		Names: names,
+		Text:  func() string { return planText(desired, plan, then, o.Globals.Format.Is("wide")) },
+	})
+}
+
+// unserved warns of what would keep create cluster from beginning: that it cannot
+// tell where BMCs are to read their machines' images.
+func (o *planOptions) unserved(ctx context.Context, booted []*spec.Host) *install.Warning {
+	if len(booted) == 0 {
+		return nil
+	}
+	// A name or a missing host stands for any address, as with net.Listen.
+	at, err := netip.ParseAddrPort(cmp.Or(o.MediaListen, base.MediaListen))
+	if err != nil {
+		at = netip.AddrPortFrom(netip.IPv6Unspecified(), 0)
+	}
+	machines := bootOptions{MediaURL: o.MediaURL, BMCProxy: o.BMCProxy}
+	if _, err = machines.mediaURL(ctx, at, booted, machine.Route); err == nil {
+		return nil
+	}
+	return &install.Warning{
+		Key: "machines/media-url", Scope: install.ScopeCluster, Reason: "MediaURLUnknown",
+		Message: "create cluster would not begin: " + err.Error(), Next: "give --media-url",
+	}
+}
+
+// planText is a plan for a person to read.
+func planText(desired *install.Desired, plan install.Plan, then []install.Step, wide bool) string {
+	var text strings.Builder
+	name := desired.Spec.Metadata.Name + "." + desired.Spec.Spec.BaseDomain
+	says := plan.Message
+	switch verdict := string(plan.Verdict); {
+	case len(plan.Actions) > 0:
+		says = base.Counted(len(plan.Actions), "change") + " to make"
+	case says == "":
+		says = verdict
+	case !strings.HasPrefix(says, verdict): // the message may well begin with that word
+		says = verdict + ", " + says
+	}
+	escape.Fprintf(&text, "%s: %s\n", name, says)
+	base.Section(&text, "To do", plan.Actions, func(a install.Action) string { return actionText(a, wide) })
+	base.Section(&text, "Disks that the install will write over", plan.Wipes, wipeText)
+	base.Section(&text, "In the way", plan.Blockers, func(b install.Blocker) string { return blockerText(desired.Spec, b) })
+	base.Section(&text, "To wait for", plan.Waits, waitText)
+	base.Section(&text, "Then", then, stepText)
+	base.Section(&text, "To know", plan.Warnings, func(w install.Warning) string {
+		line := escape.Sprintf("  ! %s\n", w.Message)
+		if w.Next != "" {
+			line += escape.Sprintf("    Next: %s\n", w.Next)
+		}
+		return line
+	})
+	if len(plan.Missing) > 0 {
+		escape.Fprintf(&text, "\nNot there yet: %s\n", strings.Join(plan.Missing, ", "))
+	}
+	if plan.Next != "" && len(plan.Blockers) == 0 {
+		escape.Fprintf(&text, "\nNext: %s\n", plan.Next)
+	}
+	return text.String()
+}
+
+// stepText is something that follows: with a point what is done, with dots what
+// is waited for.
+func stepText(s install.Step) string {
+	if s.Kind == "" {
+		return escape.Sprintf("  … %s\n", s.Message)
+	}
+	return escape.Sprintf("  · %s\n", s.Message)
+}
+
+// actionText is an action and the fields that it changes. What is set for the
+// first time has a plus, what changes a tilde, what is cleared a minus.
+func actionText(a install.Action, wide bool) string {
+	sign := "+"
+	switch {
+	case a.Destructive:
+		sign = "-"
+	case a.Target != "":
+		sign = "~"
+	}
+	head := fmt.Sprintf("  %s %s", sign, a.Kind)
+	if a.Name != "" {
+		head += " " + a.Name
+	}
+	if a.Scope != install.ScopeCluster {
+		head += fmt.Sprintf(" (%s)", a.Scope)
+	}
+	if a.Destructive {
+		head += " DESTRUCTIVE"
+	}
+	if a.Reason != "" {
+		head += ": " + a.Reason
+	}
+	var text strings.Builder
+	text.WriteString(escape.Word(head) + "\n")
+	longest := 0
+	for _, c := range a.Changes {
+		longest = max(longest, len(c.Field))
+	}
+	for _, c := range a.Changes {
+		pad := strings.Repeat(" ", longest-len(c.Field))
+		switch {
+		case c.From == "":
+			escape.Fprintf(&text, "      + %s%s  %s\n", c.Field, pad, base.Shortened(c.To, wide))
+		case c.To == "":
+			escape.Fprintf(&text, "      - %s%s  %s\n", c.Field, pad, base.Shortened(c.From, wide))
+		default:
+			escape.Fprintf(&text, "      ~ %s%s  %s → %s\n", c.Field, pad, base.Shortened(c.From, wide), base.Shortened(c.To, wide))
+		}
+	}
+	return text.String()
+}
+
+func wipeText(w install.Wipe) string {
+	what := "formatted"
+	if w.Install {
+		what = "installed on"
+	}
+	return escape.Sprintf("  ! %s: %s, %s, will be %s\n", w.Host, w.Disk, base.SizeText(w.Size), what)
+}
+
+// positionOf is a field of the file, with its place where it stands in it.
+func positionOf(c *spec.Cluster, field string) string {
+	if file, line, column := c.Position(field); line > 0 {
+		return fmt.Sprintf("%s:%d:%d: %s", file, line, column, field)
+	}
+	return field
+}
+
+// blockerText is a blocker, where it comes from in the file, and what to do.
+func blockerText(c *spec.Cluster, b install.Blocker) string {
+	text := escape.Sprintf("  ! %s\n", b.Message)
+	if b.Field != "" {
+		text += escape.Sprintf("    at %s\n", positionOf(c, b.Field))
+	}
+	if b.Remedy != "" {
+		text += escape.Sprintf("    Next: %s\n", b.Remedy)
+	}
+	return text
+}

@@ -1,0 +1,206 @@
+package create
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/document"
+	"github.com/oaictl/oaictl/internal/cli/printer"
+	"github.com/oaictl/oaictl/internal/cli/progress"
+	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/escape"
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// newProgress is how the run is shown, as --progress and --quiet say.
+func newProgress(ctx context.Context, a *base.App, of clock.Clock) progress.Sink {
+	return base.HintedSink{Sink: sink(ctx, a, of), Hint: a.Hint}
+}
+
+func sink(ctx context.Context, a *base.App, of clock.Clock) progress.Sink {
+	kind := a.Globals.Progress
+	if kind == base.ProgressAuto {
+		kind = base.ProgressPlain
+		if a.IO.Live(a.Env) && a.Globals.Verbose < 2 {
+			kind = base.ProgressTTY
+		}
+	}
+	switch {
+	case kind == base.ProgressJSON:
+		return progress.JSON(a.IO.Out)
+	case a.Globals.Quiet:
+		return progress.None()
+	case kind == base.ProgressTTY:
+		return progress.Once(progress.Live(ctx, progress.Screen{
+			W: a.IO.Err, Size: a.IO.Size, Color: a.IO.Color(a.Env), Zone: time.Local, Clock: of, Wall: clock.Real(),
+		}))
+	default:
+		return progress.Once(progress.Plain(a.IO.Err, time.Local, a.Globals.Verbose > 0))
+	}
+}
+
+// report says how an install ended, on standard output as -o says and in words
+// on standard error. The error goes on to main, which prints it.
+func (o *runOptions) report(result install.Result, log string, desired *install.Desired, machines *bootedMachines, failed error) error {
+	cluster := desired.Spec
+	doc := o.result(result, log, cluster, failed)
+	if o.Globals.Progress != base.ProgressJSON && (result.Observed != nil || o.Globals.Format.Machine()) {
+		if err := o.Print(resultOf(doc)); err != nil {
+			return errors.Join(failed, err)
+		}
+	}
+	if failed != nil {
+		return o.resumable(failed)
+	}
+	switch {
+	case result.Verdict == install.VerdictInstalled:
+		o.Say("%s", escape.Text(installedText(desired, result.Plan)))
+		if !desired.Options.AddNodes {
+			o.sayWays(cluster, result.Observed, doc)
+		}
+		for _, missing := range result.Plan.Missing {
+			o.Say("%s has not come; it was not required.", missing)
+		}
+		if next := o.completeAdvice(result.Plan.Next); next != "" {
+			o.Say("Next: %s", o.Hint(next))
+		}
+	case o.Detach:
+		for _, wait := range result.Plan.Waits {
+			o.Say("waiting for %s", wait.For)
+		}
+		for _, blocker := range result.Plan.Blockers {
+			o.Say("blocked: %s", blocker.Message)
+		}
+		o.Say("Next: %s", escape.Text(o.nextDetached(result, desired, machines)))
+	}
+	return nil
+}
+
+// sayWays says how an installed cluster is reached.
+func (o *runOptions) sayWays(cluster *spec.Cluster, observed *install.Observed, doc document.Result) {
+	name, login, took := cluster.Metadata.Name+"."+cluster.Spec.BaseDomain, "", ""
+	if doc.Password != "" {
+		login = "kubeadmin, with the password in " + doc.Password
+	}
+	if observed != nil && observed.Cluster != nil {
+		if c := observed.Cluster; !c.InstallStarted.IsZero() && c.InstallCompleted.After(c.InstallStarted) {
+			took = printer.Age(c.InstallCompleted.Sub(c.InstallStarted))
+		}
+	}
+	var text strings.Builder
+	base.Facts(&text, "  ", [][2]string{
+		{"API", "https://api." + name + ":6443"}, {"Console", "https://console-openshift-console.apps." + name}, {"Login", login}, {"Took", took},
+	})
+	o.Say("%s", escape.Text(strings.TrimSuffix(text.String(), "\n")))
+}
+
+// installedText is the good end of a run. What the service cannot see of nodes
+// that were added is not said to be so.
+func installedText(desired *install.Desired, plan install.Plan) string {
+	name := desired.Spec.Metadata.Name + "." + desired.Spec.Spec.BaseDomain
+	switch {
+	case !desired.Options.AddNodes:
+		return name + " is installed."
+	case len(plan.Added) == 0:
+		return name + " has every host of the file since it was installed."
+	}
+	return escape.Sprintf(`%s: installed and rebooted to join %s.
+The service cannot see whether a node has joined: its certificate requests may
+wait for approval in the cluster, two for each node, one after the other.`, strings.Join(plan.Added, ", "), name)
+}
+
+func (o *runOptions) result(result install.Result, log string, cluster *spec.Cluster, failed error) document.Result {
+	doc := document.Result{
+		Cluster: cluster.Metadata.Name, State: string(install.ClusterUnknown), ExitCode: int(base.CodeOf(failed)),
+		Message: result.Plan.Message, Next: result.Plan.Next, Log: log,
+	}
+	if failed != nil {
+		doc.Message, doc.Next = base.PlainError(failed), install.NextOf(failed)
+	}
+	if result.Observed != nil {
+		doc.State = string(install.HostAbsent)
+	}
+	// What else lies there is of another cluster, or of one that is gone.
+	if result.Observed != nil && result.Observed.Cluster != nil {
+		found := result.Observed.Cluster
+		doc.ID, doc.State, doc.Version = found.ID, string(found.State), found.Version
+		auth := filepath.Join(o.clusterDir(cluster), "auth")
+		switch results := result.Observed.Results; {
+		case results.Kubeconfig:
+			doc.Kubeconfig = filepath.Join(auth, "kubeconfig")
+		case results.NoIngress:
+			doc.Kubeconfig = filepath.Join(auth, "kubeconfig-noingress")
+		}
+		if result.Observed.Results.Password {
+			doc.Password = filepath.Join(auth, "kubeadmin-password")
+		}
+	}
+	doc.Next = o.Hint(o.completeAdvice(doc.Next))
+	return doc
+}
+
+func resultOf(doc document.Result) printer.Result {
+	return printer.Result{
+		Data:  doc,
+		Names: []string{"cluster/" + doc.Cluster},
+		Table: func() printer.Table {
+			return printer.Table{
+				Columns: []printer.Column{{Name: "CLUSTER"}, {Name: "STATE"}, {Name: "KUBECONFIG"}, {Name: "VERSION", Wide: true}, {Name: "ID", Wide: true}, {Name: "LOG", Wide: true}},
+				Rows:    [][]string{{doc.Cluster, doc.State, doc.Kubeconfig, doc.Version, doc.ID, doc.Log}},
+			}
+		},
+	}
+}
+
+// resumable puts the very command that goes on from here where the library can
+// only speak of "the same command".
+func (o *runOptions) resumable(failed error) error {
+	fault, is := errors.AsType[*install.Fault](failed)
+	if !is {
+		return failed
+	}
+	advised := *fault
+	switch fault.Code {
+	case install.CodeInterrupted, install.CodeTerminated, install.CodeTimeout:
+		advised.Next = o.CommandLine()
+		if o.Globals.Simulated {
+			advised.Next += " (the simulated service ended with this command; it begins anew)"
+		}
+		return &advised
+	}
+	if advised.Next = o.completeAdvice(fault.Next); advised.Next == fault.Next {
+		return failed
+	}
+	return &advised
+}
+
+// newRunID marks the clusters that this run registers.
+func newRunID() string {
+	var id [6]byte
+	_, _ = rand.Read(id[:]) // it never fails
+	return hex.EncodeToString(id[:])
+}
+
+// secretsOf is every secret that a cluster holds, to be kept out of its log.
+func secretsOf(c *spec.Cluster) []spec.Secret {
+	secrets := []spec.Secret{c.Spec.PullSecret.Secret()}
+	for i := range c.Spec.Hosts {
+		host := &c.Spec.Hosts[i]
+		if host.BMC != nil {
+			_, password, _ := host.BMC.Credentials.Login()
+			secrets = append(secrets, password)
+		}
+		if host.Fencing != nil {
+			_, password, _ := host.Fencing.Credentials.Login()
+			secrets = append(secrets, password)
+		}
+	}
+	return secrets
+}

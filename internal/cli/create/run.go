@@ -1,0 +1,172 @@
+package create
+
+import (
+	"context"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/runlog"
+	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/boot"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// runOptions are what commands need that work on a cluster until it is as a
+// file says, and what their flags say.
+type runOptions struct {
+	*base.App
+	File         string
+	Dir          string
+	Detach       bool
+	DryRun       bool
+	Timeout      time.Duration
+	UserTimeout  time.Duration
+	PollInterval time.Duration
+	Reimage      bool
+	Adopt        string
+	foreign      base.Foreign
+	boot         bootOptions
+
+	clusterClock clock.Clock // what the cluster lives by
+	explicit     bool        // -o was given on the command line
+}
+
+func (o *runOptions) declare(flags *pflag.FlagSet) {
+	flags.StringVarP(&o.File, "file", "f", "", "`FILE` with the cluster, - for standard input")
+	flags.StringVar(&o.Dir, "dir", ".", "`DIR` below which results are written, as DIR/CLUSTER")
+	flags.BoolVar(&o.Detach, "detach", false, "do what needs no waiting, say what is waited for, and leave")
+	flags.BoolVar(&o.DryRun, "dry-run", false, "only show what would be done, as plan does")
+	flags.DurationVar(&o.Timeout, "timeout", 4*time.Hour, "give up watching after this `TIME`; the install goes on")
+	flags.DurationVar(&o.UserTimeout, "user-timeout", time.Hour, "give up watching when a person has been needed for this `TIME`")
+	flags.DurationVar(&o.PollInterval, "poll-interval", 0, "`TIME` between looks (default: adaptive, 1s to 10s)")
+	flags.BoolVar(&o.Reimage, "reimage", false, "permit changes that make a new image, which hosts have to boot again")
+	flags.StringVar(&o.Adopt, "adopt", "", "`ID` of a cluster that something else made, to take over")
+	o.foreign.Declare(flags)
+	o.boot.declare(flags)
+}
+
+// check refuses what means nothing to the command of a name.
+func (o *runOptions) check(name string) error {
+	switch {
+	case o.File == "":
+		return base.Usagef("%s needs -f FILE", name)
+	case o.Timeout < 0 || o.UserTimeout < 0 || o.PollInterval < 0:
+		return base.Usagef("a time is never negative")
+	case o.Detach && o.DryRun:
+		return base.Usagef("--detach and --dry-run exclude each other")
+	case o.explicit && o.Globals.Progress == base.ProgressJSON:
+		return base.Usagef("-o and --progress json exclude each other: the last event carries the result")
+	}
+	return o.boot.check(o.Detach)
+}
+
+// carryOut shows what would be done to a cluster, or does it and tells how it
+// ended. service reaches the service, with a log where there is one.
+func (o *runOptions) carryOut(ctx context.Context, desired *install.Desired, service func(context.Context, *runlog.Log) (*install.Client, func(), error)) error {
+	cluster := desired.Spec
+	if err := o.CheckBackend(cluster); err != nil {
+		return err
+	}
+	if err := o.boot.checkHosts(o.File, install.BootedByBMC(boot.ToBoot(desired)), o.Detach); err != nil {
+		return err
+	}
+	if err := o.checkBase(ctx, cluster); err != nil {
+		return err
+	}
+	if o.DryRun {
+		to, stop, err := service(ctx, nil)
+		if err != nil {
+			return err
+		}
+		defer stop()
+		return (&planOptions{App: o.App, File: o.File, Dir: o.Dir, BMCProxy: o.boot.BMCProxy, MediaURL: o.boot.MediaURL, MediaListen: o.boot.MediaListen}).show(ctx, to, desired)
+	}
+	log, err := o.openLog(ctx, cluster)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = log.Close() }()
+	log.Printf("%s, %s", base.ReadBuildInfo(), o.CommandLine())
+
+	to, stop, err := service(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	machines, err := o.bootMachines(ctx, to, desired, log)
+	if err != nil {
+		return err
+	}
+	result, err := o.install(ctx, to, desired, machines, log)
+	o.warnReading(result, desired, machines, err)
+	if machines != nil {
+		if err := machines.close(); err != nil {
+			o.Warn("%v", err)
+		}
+	}
+	return o.report(result, log.Path(), desired, machines, err)
+}
+
+// openLog opens the log. A folder that takes no files would not take the
+// kubeconfig either, and ends the run before it begins; a log alone that cannot
+// be written is no reason to install nothing: it is told once.
+func (o *runOptions) openLog(ctx context.Context, cluster *spec.Cluster) (*runlog.Log, error) {
+	dir, err := base.Folder(o.clusterDir(cluster))
+	if err != nil {
+		return nil, err
+	}
+	failed := func(err error) {
+		o.Warn("the log of this run cannot be written: %v", err)
+	}
+	log, err := runlog.Open(ctx, dir, o.Clock.Now, secretsOf(cluster)...)
+	if err != nil {
+		if err := base.TakesFiles(dir); err != nil {
+			return nil, err
+		}
+		failed(err)
+		return nil, nil
+	}
+	log.OnFailure(failed)
+	return log, nil
+}
+
+// install runs the loop and shows it.
+func (o *runOptions) install(ctx context.Context, service *install.Client, desired *install.Desired, machines *bootedMachines, log *runlog.Log) (install.Result, error) {
+	shown := newProgress(ctx, o.App, o.clusterClock)
+	defer shown.Close()
+	var telling sync.Mutex
+	tell := func(e install.Event) {
+		telling.Lock()
+		defer telling.Unlock()
+		log.Event(e)
+		shown.Event(e)
+	}
+	options := []install.Option{
+		install.WithFiles(install.NewFiles(o.Dir)),
+		install.WithClock(o.clusterClock),
+		install.WithPollInterval(o.PollInterval),
+		install.WithTimeouts(o.Timeout, o.UserTimeout),
+		install.WithEvents(func(e install.Event) {
+			e.Next = o.completeAdvice(e.Next)
+			tell(e)
+		}),
+	}
+	if machines != nil {
+		machines.tell = tell
+		options = append(options, install.WithMachines(machines))
+	}
+	installer := service.With(options...)
+	if o.Detach {
+		return installer.Detach(ctx, desired)
+	}
+	return installer.Run(ctx, desired)
+}
+
+func (o *runOptions) clusterDir(c *spec.Cluster) string {
+	return filepath.Join(o.Dir, c.Metadata.Name)
+}

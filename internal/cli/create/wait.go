@@ -1,0 +1,144 @@
+package create
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/document"
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+// waitOptions are what `wait` needs and what its flags say.
+type waitOptions struct {
+	*base.App
+	base.Target
+	For         string
+	Timeout     time.Duration
+	UserTimeout time.Duration
+	Every       time.Duration
+
+	until install.Condition
+	text  string // "to be installed", "to have 3 hosts"
+}
+
+func NewWait(a *base.App) *cobra.Command {
+	o := &waitOptions{App: a}
+	command := &cobra.Command{
+		Use:   "wait [cluster] NAME|ID|-f FILE --for installed|ready|hosts=N",
+		Short: "Wait until a cluster is installed, ready, or has enough hosts",
+		Long: `Wait until a cluster is installed, until it is ready to be installed (or further),
+or until at least N hosts have registered and are connected. Nothing is written.
+A cluster that can no longer get there ends the wait, with the same exit codes as
+create cluster.`,
+		Example: `  oaictl wait lab --for installed
+  oaictl wait lab --for hosts=3 --timeout 30m
+  oaictl wait -f cluster.yaml --for ready`,
+		RunE: func(command *cobra.Command, given []string) error {
+			if err := o.Read(command, given, "cluster"); err != nil {
+				return err
+			}
+			var err error
+			if o.until, o.text, err = parseCondition(o.For); err != nil {
+				return err
+			}
+			return o.run(command.Context())
+		},
+	}
+	flags := command.Flags()
+	o.Declare(flags)
+	flags.StringVar(&o.For, "for", "", "what to wait for: `installed|ready|hosts=N`")
+	flags.DurationVar(&o.Timeout, "timeout", 4*time.Hour, "give up after this `TIME`")
+	flags.DurationVar(&o.UserTimeout, "user-timeout", time.Hour, "give up when a person has been needed for this `TIME`")
+	flags.DurationVar(&o.Every, "poll-interval", 5*time.Second, "`TIME` between looks")
+	return command
+}
+
+// parseCondition reads what is to be waited for: text is what the cluster is waited to do.
+func parseCondition(word string) (until install.Condition, text string, err error) {
+	switch word {
+	case "":
+		return until, "", base.Usagef("wait needs --for installed, ready or hosts=N")
+	case "installed":
+		return install.Condition{Name: word, Whole: true, Met: func(o *install.Observed) bool {
+			return o.Cluster.State == install.ClusterInstalled || o.Cluster.State == install.ClusterAddingHosts
+		}}, "to be installed", nil
+	case "ready":
+		return install.Condition{Name: word, Met: readyOrFurther}, "to be ready", nil
+	}
+	count, found := strings.CutPrefix(word, "hosts=")
+	n, err := strconv.Atoi(count)
+	if !found || err != nil || n < 1 {
+		return until, "", base.Usagef("--for %q is none of installed, ready, hosts=N", word)
+	}
+	hosts := base.Counted(n, "host")
+	return install.Condition{Name: hosts, Met: func(o *install.Observed) bool { return connected(o.Hosts) >= n }, Regardless: true}, "to have " + hosts, nil
+}
+
+func readyOrFurther(o *install.Observed) bool {
+	switch o.Cluster.State {
+	case install.ClusterReady, install.ClusterPreparing, install.ClusterInstalling, install.ClusterFinalizing, install.ClusterInstalled, install.ClusterAddingHosts:
+		return true
+	}
+	return false
+}
+
+// connected counts the hosts that the service hears of.
+func connected(hosts []install.Host) int {
+	n := 0
+	for _, h := range hosts {
+		switch h.State {
+		case install.HostAbsent, install.HostDisconnected, install.HostFailed, install.HostCancelled:
+		default:
+			n++
+		}
+	}
+	return n
+}
+
+func (o *waitOptions) run(ctx context.Context) error {
+	service, seen, err := base.DialFor(ctx, o.App, o.Target, o.ObserveCluster)
+	if err != nil {
+		return err
+	}
+	shown := newProgress(ctx, o.App, o.Clock)
+	installer := service.With(install.WithEvents(shown.Event),
+		install.WithPollInterval(max(o.Every, 100*time.Millisecond)), install.WithTimeouts(o.Timeout, o.UserTimeout))
+	result, failed := installer.Wait(ctx, seen.Observed, o.until)
+	shown.Close()
+	if fault, is := errors.AsType[*install.Fault](failed); is {
+		ended := *fault
+		ended.Op, ended.On = "wait for", seen.FullName()+" "+o.text
+		switch {
+		case result.Verdict == install.VerdictFailed:
+			ended.Next = "oaictl why " + seen.Ref.Name
+		case ended.Code == install.CodeTimeout:
+			ended.Next = o.CommandLine()
+		}
+		failed = &ended
+	}
+	if o.Globals.Progress != base.ProgressJSON {
+		if err := o.Print(resultOf(o.result(seen, result, failed))); err != nil {
+			return errors.Join(failed, err)
+		}
+	}
+	return failed
+}
+
+// result is what is printed at the end.
+func (o *waitOptions) result(seen *install.Found, result install.Result, failed error) document.Result {
+	observed := seen.Observed
+	if result.Observed != nil && result.Observed.Cluster != nil {
+		observed = result.Observed
+	}
+	doc := document.Result{Cluster: seen.Ref.Name, ID: seen.Ref.ID, State: string(observed.Cluster.State), Version: observed.Cluster.Version, ExitCode: result.ExitCode}
+	if failed != nil {
+		doc.Message, doc.Next = base.PlainError(failed), o.Hint(install.NextOf(failed))
+	}
+	return doc
+}

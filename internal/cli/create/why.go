@@ -1,0 +1,168 @@
+package create
+
+import (
+	"context"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/document"
+	"github.com/oaictl/oaictl/internal/cli/printer"
+	"github.com/oaictl/oaictl/internal/escape"
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// whyOptions are what `why` needs and what its flags say.
+type whyOptions struct {
+	*base.App
+	base.Target
+	BMCProxy string
+}
+
+func NewWhy(a *base.App) *cobra.Command {
+	o := &whyOptions{App: a}
+	command := &cobra.Command{
+		Use:   "why [cluster|host] NAME|ID|-f FILE",
+		Short: "Say what stands in the way, by its root causes, and what to do",
+		Long: `Say what stands in the way of a cluster or a host. Failing checks are grouped by
+their cause over all hosts; what only follows from another failure is left out,
+and each cause has its remedy. With -f the field of the file that it belongs to
+is named with its place, what the file itself forbids is told as well, and the
+machines with a bmc are looked at.`,
+		Example: `  oaictl why lab
+  oaictl why -f cluster.yaml
+  oaictl why host cp-0 -o json`,
+		RunE: func(command *cobra.Command, given []string) error {
+			if err := o.Read(command, given, "cluster", "host"); err != nil {
+				return err
+			}
+			if err := (&bootOptions{BMCProxy: o.BMCProxy}).check(false); err != nil {
+				return err
+			}
+			if o.Kind == "host" {
+				return o.host(command.Context())
+			}
+			return o.cluster(command.Context())
+		},
+	}
+	o.Declare(command.Flags())
+	o.DeclareOfHost(command.Flags())
+	base.DeclareBMCProxy(command.Flags(), &o.BMCProxy)
+	return command
+}
+
+func (o *whyOptions) cluster(ctx context.Context) error {
+	service, seen, err := base.DialFor(ctx, o.App, o.Target, o.ObserveCluster)
+	if err != nil {
+		return err
+	}
+	plan, err := o.explain(ctx, service, seen, "")
+	if err != nil {
+		return err
+	}
+	return o.show(seen, plan, seen.FullName(), string(seen.Observed.Cluster.State))
+}
+
+// host tells of one host alone: what stands in its way is what concerns it of what stands
+// in its cluster's.
+func (o *whyOptions) host(ctx context.Context) error {
+	if o.Name == "" {
+		return base.Usagef("why host needs a NAME or ID")
+	}
+	service, host, err := base.DialFor(ctx, o.App, o.Target, o.FindHost)
+	if err != nil {
+		return err
+	}
+	in, err := o.OfHost(ctx, o.Target)
+	if err != nil {
+		return err
+	}
+	seen, err := service.LookAround(ctx, host, in)
+	if err != nil {
+		return err
+	}
+	plan, err := o.explain(ctx, service, seen, host.ID)
+	if err != nil {
+		return err
+	}
+	return o.show(seen, plan, host.DisplayName(), string(host.State))
+}
+
+// explain decides on what was seen, as a single look does, about one host or all.
+func (o *whyOptions) explain(ctx context.Context, service *install.Client, seen *install.Found, host string) (install.Plan, error) {
+	var booted []*spec.Host
+	if seen.Spec != nil {
+		booted = install.BootedByBMC(seen.Spec)
+	}
+	looking, err := lookingWith(o.App, service, location{o.File, "."}, seen.Ref.Name, booted, o.BMCProxy)
+	if err != nil {
+		return install.Plan{}, err
+	}
+	plan, observed, err := looking.Explain(ctx, seen.Desired(), seen.Observed, host)
+	if err != nil {
+		return install.Plan{}, err
+	}
+	seen.Observed = observed
+	if seen.Spec != nil {
+		plan = location{o.File, "."}.completePlan(plan)
+	}
+	return o.Hinted(plan), nil
+}
+
+// show prints what stands in the way.
+func (o *whyOptions) show(seen *install.Found, plan install.Plan, name, state string) error {
+	doc := document.OfWhy(name, state, plan)
+	names := make([]string, 0, len(doc.Blockers))
+	for _, blocker := range doc.Blockers {
+		names = append(names, blocker.Reason)
+	}
+	return o.Print(printer.Result{Data: doc, Names: names, Text: func() string { return whyText(seen, doc, plan) }})
+}
+
+// whyText tells each cause with the hosts that it concerns, what the service
+// says of them, how to be sure, and what to do.
+func whyText(seen *install.Found, doc document.Why, plan install.Plan) string {
+	var text strings.Builder
+	escape.Fprintf(&text, "%s is %s: ", doc.Cluster, doc.State)
+	switch {
+	case len(plan.Blockers) > 0:
+		escape.Fprintf(&text, "%s in the way.\n", base.Counted(len(plan.Blockers), "thing"))
+	case len(plan.Waits) > 0:
+		escape.Fprintf(&text, "waiting for: %s.\n", strings.TrimSuffix(plan.Waits[0].For, "."))
+	default:
+		text.WriteString("nothing stands in the way.\n")
+	}
+	for i, b := range plan.Blockers {
+		escape.Fprintf(&text, "\n%d. %s\n", i+1, b.Message)
+		for _, line := range b.Says {
+			escape.Fprintf(&text, "   %s\n", line)
+		}
+		field := b.Field
+		if field != "" && seen.Spec != nil {
+			field = positionOf(seen.Spec, field)
+		}
+		for _, line := range [][2]string{
+			{"Usually", b.Usual}, {"Check", b.Check}, {"Follows from it", strings.Join(b.Follows, ", ")}, {"Field", field}, {"Next", b.Remedy},
+		} {
+			if line[1] != "" {
+				escape.Fprintf(&text, "   %s: %s\n", line[0], line[1])
+			}
+		}
+	}
+	base.Section(&text, "To wait for", plan.Waits, waitText)
+	base.Section(&text, "Only warnings", doc.Warnings, func(w document.Warning) string {
+		return escape.Sprintf("  ! %s: %s\n", w.Reason, w.Message)
+	})
+	return text.String()
+}
+
+// waitText is something that is waited for, and what helps where somebody has to act.
+func waitText(w install.Wait) string {
+	text := escape.Sprintf("  … %s\n", w.For)
+	if w.Who == install.WhoUser && w.Next != "" {
+		text += escape.Sprintf("    Next: %s\n", w.Next)
+	}
+	return text
+}

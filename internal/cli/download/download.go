@@ -1,0 +1,259 @@
+// Package download has the commands that fetch files of a cluster or host.
+package download
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/document"
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+func NewDownload(a *base.App) *cobra.Command {
+	return base.Group("download", "Download images, credentials, Ignition or manifests",
+		newISO(a), newKubeconfig(a), newIgnition(a), newManifests(a))
+}
+
+// downloadOptions are what the downloads have in common.
+type downloadOptions struct {
+	*base.App
+	base.Target
+	Dir string
+	To  string
+}
+
+// clusterDir is where the results of a cluster go, as create cluster has it.
+func (o *downloadOptions) clusterDir(name string, parts ...string) (string, error) {
+	if strings.ContainsAny(name, `/\`) || name == "." || name == ".." || name == "" {
+		return "", base.NotFound("save files of cluster", name, "its name cannot be a folder's", "give --to")
+	}
+	return base.Folder(append([]string{o.Dir, name}, parts...)...)
+}
+
+func newKubeconfig(a *base.App) *cobra.Command {
+	o := &downloadOptions{App: a}
+	noIngress := false
+	command := &cobra.Command{
+		Use:   "kubeconfig NAME|ID|-f FILE",
+		Short: "Download the kubeconfig of a cluster",
+		Example: `  oaictl download kubeconfig lab
+  oaictl download kubeconfig lab --to - > kubeconfig`,
+		RunE: func(command *cobra.Command, given []string) error {
+			if err := o.Read(command, given, "cluster"); err != nil {
+				return err
+			}
+			return o.kubeconfig(command.Context(), noIngress)
+		},
+	}
+	flags := command.Flags()
+	o.Declare(flags)
+	flags.StringVar(&o.Dir, "dir", ".", "`DIR` below which it is written, as DIR/CLUSTER/auth/kubeconfig")
+	flags.StringVar(&o.To, "to", "", "`FILE` to write to instead, - for standard output")
+	flags.BoolVar(&noIngress, "no-ingress", false, "the one that exists from the beginning of the install, without the ingress certificate")
+	return command
+}
+
+func (o *downloadOptions) kubeconfig(ctx context.Context, noIngress bool) error {
+	service, seen, err := base.DialFor(ctx, o.App, o.Target, o.FindCluster)
+	if err != nil {
+		return err
+	}
+	name := "kubeconfig"
+	if noIngress {
+		name = "kubeconfig-noingress"
+	}
+	content, err := service.Result(ctx, seen, name)
+	if err != nil {
+		return err
+	}
+	if o.To == "" {
+		return o.keepResult(ctx, service, seen.Ref, name, content)
+	}
+	return o.SaveOne(o.To, func(w io.Writer) error {
+		_, err := w.Write(content)
+		return err
+	})
+}
+
+// keepResult writes a result where create cluster has it. Another cluster's are
+// put aside, as they are there.
+func (o *downloadOptions) keepResult(ctx context.Context, service *install.Client, cluster install.ClusterRef, name string, content []byte) error {
+	dir, err := o.clusterDir(cluster.Name)
+	if err != nil {
+		return err
+	}
+	claimed, saved, err := service.With(install.WithFiles(install.NewFiles(o.Dir))).KeepResult(ctx, cluster, name, content)
+	if claimed != "" {
+		o.Say("The credentials of another cluster of this name are kept in %s.", claimed)
+	}
+	if saved != "" {
+		o.Say("What lay where %s belongs is kept in %s.", name, saved)
+	}
+	if err != nil {
+		return err
+	}
+	return o.Saved([]document.Download{{File: filepath.Join(dir, "auth", name), Bytes: int64(len(content))}}, nil)
+}
+
+func newIgnition(a *base.App) *cobra.Command {
+	o := &downloadOptions{App: a}
+	host, discovery := "", ""
+	command := &cobra.Command{
+		Use:   "ignition NAME|ID|-f FILE",
+		Short: "Download the Ignition of a cluster's roles, of a host, or of the discovery image",
+		Example: `  oaictl download ignition lab
+  oaictl download ignition --host cp-0 --to -
+  oaictl download ignition --discovery lab`,
+		RunE: func(command *cobra.Command, given []string) error {
+			switch {
+			case host != "" && discovery != "", (host != "" || discovery != "") && (len(given) > 0 || o.File != ""):
+				return base.Usagef("--host, --discovery and a cluster exclude each other")
+			case host != "":
+				return o.hostIgnition(command.Context(), host)
+			case discovery != "":
+				return o.discoveryIgnition(command.Context(), discovery)
+			}
+			if err := o.Read(command, given, "cluster"); err != nil {
+				return err
+			}
+			return o.clusterIgnition(command.Context())
+		},
+	}
+	flags := command.Flags()
+	o.Declare(flags)
+	flags.StringVar(&o.Dir, "dir", ".", "`DIR` below which they are written, as DIR/CLUSTER/ignition")
+	flags.StringVar(&o.To, "to", "", "`FILE` to write one file to, - for standard output")
+	flags.StringVar(&host, "host", "", "what the host `NAME` or ID boots with, once the install runs")
+	flags.StringVar(&discovery, "discovery", "", "what is in the discovery image of the InfraEnv `NAME` or ID")
+	return command
+}
+
+func (o *downloadOptions) clusterIgnition(ctx context.Context) error {
+	if o.To != "" {
+		return base.Usagef("--to takes one file; a cluster has one for each role: use --dir")
+	}
+	service, seen, err := base.DialFor(ctx, o.App, o.Target, o.FindCluster)
+	if err != nil {
+		return err
+	}
+	dir, err := o.clusterDir(seen.Ref.Name, "ignition")
+	if err != nil {
+		return err
+	}
+	var files []document.Download
+	for _, name := range seen.RoleIgnitions() {
+		file, err := o.SaveTo(filepath.Join(dir, name), func(w io.Writer) error {
+			has, err := service.RoleIgnition(ctx, seen, name, w)
+			if err == nil && !has {
+				return errNoSuchRole
+			}
+			return err
+		})
+		if errors.Is(err, errNoSuchRole) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		files = append(files, file)
+	}
+	return o.Saved(files, nil)
+}
+
+// errNoSuchRole is that a cluster has no hosts of a role, and so no file for them.
+var errNoSuchRole = errors.New("the cluster has no hosts of the role")
+
+func (o *downloadOptions) hostIgnition(ctx context.Context, name string) error {
+	service, err := o.Dial(ctx)
+	if err != nil {
+		return err
+	}
+	host, err := service.FindHost(ctx, install.Target{}, name)
+	if err != nil {
+		return err
+	}
+	text, err := service.IgnitionOf(ctx, host)
+	if err != nil {
+		return err
+	}
+	return o.SaveOne(cmp.Or(o.To, base.FileName(host.DisplayName())+".ign"), func(w io.Writer) error {
+		_, err := io.WriteString(w, text)
+		return err
+	})
+}
+
+func (o *downloadOptions) discoveryIgnition(ctx context.Context, name string) error {
+	service, err := o.Dial(ctx)
+	if err != nil {
+		return err
+	}
+	env, err := service.InfraEnvByNameOrID(ctx, name)
+	if err != nil {
+		return err
+	}
+	return o.SaveOne(cmp.Or(o.To, base.FileName(env.Name)+"-discovery.ign"), func(w io.Writer) error {
+		return service.DownloadInfraEnvFile(ctx, env.ID, "discovery.ign", w)
+	})
+}
+
+func newManifests(a *base.App) *cobra.Command {
+	o := &downloadOptions{App: a}
+	system := false
+	command := &cobra.Command{
+		Use:   "manifests NAME|ID|-f FILE",
+		Short: "Download the manifests that the install adds",
+		Example: `  oaictl download manifests lab
+  oaictl download manifests lab --system --dir /tmp`,
+		RunE: func(command *cobra.Command, given []string) error {
+			if err := o.Read(command, given, "cluster"); err != nil {
+				return err
+			}
+			return o.manifests(command.Context(), system)
+		},
+	}
+	flags := command.Flags()
+	o.Declare(flags)
+	flags.StringVar(&o.Dir, "dir", ".", "`DIR` below which they are written, as DIR/CLUSTER/manifests/FOLDER")
+	flags.BoolVar(&system, "system", false, "those that the service made itself, too")
+	return command
+}
+
+func (o *downloadOptions) manifests(ctx context.Context, system bool) error {
+	service, seen, err := base.DialFor(ctx, o.App, o.Target, o.FindCluster)
+	if err != nil {
+		return err
+	}
+	list, err := service.Manifests(ctx, seen.Ref.ID, system)
+	if err != nil {
+		return err
+	}
+	files := []document.Download{}
+	for _, manifest := range list {
+		file, err := o.manifest(ctx, service, seen.Ref, manifest)
+		if err != nil {
+			return err
+		}
+		files = append(files, file)
+	}
+	if len(files) == 0 {
+		o.Say("%s has no manifests of its own.", seen.FullName())
+	}
+	return o.Saved(files, nil)
+}
+
+func (o *downloadOptions) manifest(ctx context.Context, service *install.Client, cluster install.ClusterRef, m install.Manifest) (document.Download, error) {
+	dir, err := o.clusterDir(cluster.Name, "manifests", base.FileName(m.Folder))
+	if err != nil {
+		return document.Download{}, err
+	}
+	return o.SaveTo(filepath.Join(dir, base.FileName(m.Name)), func(w io.Writer) error {
+		return service.DownloadManifest(ctx, cluster.ID, m.Folder, m.Name, w)
+	})
+}

@@ -1,0 +1,269 @@
+package file
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/document"
+	"github.com/oaictl/oaictl/internal/escape"
+	"github.com/oaictl/oaictl/internal/names"
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/convert"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// convertOptions are what `convert` needs and what its flags say.
+type convertOptions struct {
+	*base.App
+	File        string
+	From        string
+	To          string
+	Dir         string
+	Report      string
+	WithSecrets bool
+	foreign     base.Foreign
+}
+
+func NewConvert(a *base.App) *cobra.Command {
+	o := &convertOptions{App: a}
+	command := &cobra.Command{
+		Use:   "convert -f FILE|DIR",
+		Short: "Turn other formats into cluster.yaml, or cluster.yaml into them",
+		Long: `Turn what describes a cluster elsewhere into cluster.yaml, or into one another:
+install-config.yaml with agent-config.yaml (agent), the agent-based installer's
+ZTP manifests or a hub's objects (ztp), SiteConfig's ClusterInstance
+(clusterinstance), aicli's parameters (aicli) and Cluster API objects of the
+assisted providers (capi).
+
+Each value is carried over, or named on standard error with the reason why not;
+--report writes that as JSON: a list of {path, value, why}, in which those with
+"idle" say nothing of the cluster. create cluster and other commands take each
+of the formats as -f without being asked to, and stop where something is lost.
+
+A cluster.yaml refers to secrets, and does not hold them: -o writes it with the
+files that it refers to.`,
+		Example: `  oaictl convert -f install-config.yaml --openshift-version 4.20 -o converted
+  oaictl convert -f cluster.yaml --to ztp -o manifests
+  oaictl convert -f cluster.yaml --to clusterinstance --report losses.json`,
+		Args: base.NoArguments,
+		RunE: base.Run(o.run),
+	}
+	flags := command.Flags()
+	flags.StringVarP(&o.File, "file", "f", "", "`FILE` or folder to convert, - for standard input")
+	flags.StringVar(&o.From, "from", "", "what it is: `"+strings.Join(FormatsRead(), "|")+"` (default: find out)")
+	flags.StringVar(&o.To, "to", string(convert.FormatCluster), "what to make of it: `"+strings.Join(FormatsWritten(), "|")+"`")
+	flags.StringVarP(&o.Dir, "output", "o", "", "`DIR` to write to, instead of standard output; ztp and agent need one")
+	flags.StringVar(&o.Report, "report", "", "`FILE` to write what is left behind to, as JSON, - for standard output")
+	o.foreign.DeclareMissing(flags)
+	flags.BoolVar(&o.WithSecrets, "with-secrets", false, "write secrets into what is made, where its format holds them")
+	return command
+}
+
+// FormatsRead are the values of --from.
+func FormatsRead() []string {
+	var names []string
+	for _, format := range convert.Formats() {
+		names = append(names, string(format))
+	}
+	return append(names, string(convert.FormatCluster))
+}
+
+// FormatsWritten are the values of --to.
+func FormatsWritten() []string {
+	return []string{string(convert.FormatCluster), string(convert.FormatZTP), string(convert.FormatAgent), string(convert.FormatClusterInstance)}
+}
+
+func (o *convertOptions) check() error {
+	if o.File == "" {
+		return base.Usagef("convert needs -f FILE")
+	}
+	if o.From != "" {
+		if err := base.OneOf("--from", o.From, FormatsRead()...); err != nil {
+			return err
+		}
+	}
+	if err := base.OneOf("--to", o.To, FormatsWritten()...); err != nil {
+		return err
+	}
+	switch {
+	case o.From == string(convert.FormatCluster) && o.To == o.From:
+		return base.Usagef("--from cluster and --to cluster: there is nothing to convert")
+	case o.Dir == "" && (o.To == string(convert.FormatZTP) || o.To == string(convert.FormatAgent)):
+		return base.Usagef("--to %s is several files: give -o DIR", o.To)
+	case o.Report == base.StdoutName && o.Dir == "":
+		return base.Usagef("--report - and the result cannot both go to standard output: give -o DIR")
+	case o.WithSecrets && o.To == string(convert.FormatCluster):
+		return base.Usagef("--with-secrets is for other formats: a cluster.yaml never holds a secret, and with -o they are files beside it")
+	}
+	return nil
+}
+
+func (o *convertOptions) run(ctx context.Context) error {
+	if err := o.check(); err != nil {
+		return err
+	}
+	how := o.foreign.Options()
+	how.Format = convert.Format(o.From)
+	from, err := o.Open(ctx, o.File, how)
+	if err != nil {
+		return o.unnamed(ctx, how, err)
+	}
+	var account []reported
+	if c := from.Converted; c != nil {
+		for _, note := range c.Notes {
+			o.Say("%s", note)
+		}
+		account = reportOf(c.Losses, c.Idle)
+	}
+	if o.To == string(convert.FormatCluster) {
+		err = o.writeCluster(from)
+	} else {
+		var lost []convert.Loss
+		lost, err = o.writeOther(from.Cluster)
+		account = append(account, reportOf(lost, nil)...)
+	}
+	if err != nil {
+		return err
+	}
+	return o.report(account)
+}
+
+// unnamed adds what to type where all that is missing is the names of the machines:
+// several formats have no place for them, and in a cluster.yaml they can be written.
+func (o *convertOptions) unnamed(ctx context.Context, how convert.Options, err error) error {
+	failed, is := errors.AsType[*base.Unconvertible](err)
+	if !is || how.AcceptUnknownHosts || o.File == "-" {
+		return err
+	}
+	how.AcceptUnknownHosts = true
+	if _, other := o.Open(ctx, o.File, how); other != nil {
+		return err
+	}
+	return &install.Fault{
+		Code: install.CodeInput, Permanent: true, Err: failed.Err,
+		Next: "oaictl convert -f " + names.Quoted(o.File) + " --accept-unknown-hosts -o DIR, then write the machines into DIR/cluster.yaml (spec.hosts) " +
+			"in place of acceptUnknownHosts",
+	}
+}
+
+// writeCluster writes a cluster.yaml and, into a folder, what it refers to.
+func (o *convertOptions) writeCluster(from *base.Source) error {
+	c := from.Converted
+	if c == nil {
+		return &install.Fault{
+			Code: install.CodeUsage, Op: "convert", On: o.File, Permanent: true, Err: convert.ErrIsCluster,
+			Next: "give --to " + strings.Join(FormatsWritten()[1:], ", --to "),
+		}
+	}
+	if o.Dir == "" {
+		if _, err := o.IO.Out.Write(append(bytes.TrimRight(c.Document, "\n"), '\n')); err != nil {
+			return base.FileFault("write to", "standard output", err)
+		}
+		if len(c.Files) > 0 {
+			o.Say("It refers to files that are not there yet; -o DIR writes them, too: %s", strings.Join(slices.Sorted(maps.Keys(c.Files)), ", "))
+		}
+		return nil
+	}
+	// What stands there in words that are not ours may hold a secret of the user's.
+	files := []convert.File{{Path: "cluster.yaml", Content: c.Document, Secret: foreignWords(c.Cluster)}}
+	for _, name := range slices.Sorted(maps.Keys(c.Files)) {
+		files = append(files, convert.File{Path: name, Content: c.Files[name], Secret: true})
+	}
+	return o.writeFiles(files)
+}
+
+// foreignWords says whether a cluster has documents in other formats in it, of
+// which nobody knows what they hold.
+func foreignWords(c *spec.Cluster) bool {
+	inline := func(d *spec.Document) bool { return d != nil && d.Inline != nil }
+	s := &c.Spec
+	return len(s.Overrides.InstallConfig)+len(s.Overrides.InfraEnv)+len(s.Overrides.Host) > 0 || inline(s.Discovery.Ignition) ||
+		slices.ContainsFunc(s.Hosts, func(h spec.Host) bool { return inline(h.Ignition) })
+}
+
+// writeOther writes another format than cluster.yaml, and says what that has no
+// place for.
+func (o *convertOptions) writeOther(cluster *spec.Cluster) ([]convert.Loss, error) {
+	files, lost, err := convert.Write(cluster, convert.Format(o.To), convert.WriteOptions{Secrets: o.WithSecrets})
+	if err != nil {
+		return nil, err
+	}
+	if o.Dir == "" { // which several files need
+		if _, err := o.IO.Out.Write(files[0].Content); err != nil {
+			return nil, base.FileFault("write to", "standard output", err)
+		}
+		return lost, nil
+	}
+	return lost, o.writeFiles(files)
+}
+
+// writeFiles writes into a folder that is empty or new, and says what.
+func (o *convertOptions) writeFiles(files []convert.File) error {
+	if err := convert.WriteFiles(o.Dir, files); err != nil {
+		return &install.Fault{Code: install.CodeFailure, Err: err, Permanent: true, Next: "give -o another folder, one that is new or empty"}
+	}
+	written := make([]document.Download, 0, len(files))
+	for _, file := range files {
+		written = append(written, document.Download{File: filepath.Join(o.Dir, filepath.FromSlash(file.Path)), Bytes: int64(len(file.Content))})
+	}
+	if o.Report == base.StdoutName {
+		return nil
+	}
+	return o.Saved(written, nil)
+}
+
+// reported is an entry of --report.
+type reported struct {
+	convert.Loss
+	// Idle says that nothing is lost with it: the format has to have it, repeats it,
+	// or it says nothing of the cluster.
+	Idle bool `json:"idle,omitempty"`
+}
+
+func reportOf(losses, idle []convert.Loss) []reported {
+	var account []reported
+	for _, loss := range losses {
+		account = append(account, reported{Loss: loss})
+	}
+	for _, loss := range idle {
+		account = append(account, reported{Loss: loss, Idle: true})
+	}
+	return account
+}
+
+// report tells what was left behind: a person on standard error, and a program in
+// the file of --report.
+func (o *convertOptions) report(account []reported) error {
+	var lost []convert.Loss
+	for _, entry := range account {
+		if !entry.Idle {
+			lost = append(lost, entry.Loss)
+		}
+	}
+	if len(lost) > 0 {
+		o.Say("%s left behind:\n%s", base.Counted(len(lost), "value"), escape.Text(strings.TrimSuffix(base.LossText(lost), "\n")))
+	}
+	if o.Report == "" {
+		return nil
+	}
+	text, err := json.MarshalIndent(append([]reported{}, account...), "", "  ")
+	if err != nil {
+		return fmt.Errorf("encode the report: %w", err)
+	}
+	_, err = o.SaveTo(o.Report, func(w io.Writer) error {
+		_, err := w.Write(append(text, '\n'))
+		return err
+	})
+	return err
+}

@@ -1,0 +1,180 @@
+package file
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/oaictl/oaictl/internal/catalogue"
+	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/document"
+	"github.com/oaictl/oaictl/internal/cli/printer"
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/spec/schema"
+)
+
+// explainOptions are what `explain` is asked about.
+type explainOptions struct {
+	*base.App
+	Kind string // "field" or one of the catalogue's
+	Name string // "" for a list of the kind
+}
+
+// kindField is what the file's own fields are called here.
+const kindField = "field"
+
+func NewExplain(a *base.App) *cobra.Command {
+	o := &explainOptions{App: a}
+	return &cobra.Command{
+		Use:   "explain FIELD | validation|state|stage|event [NAME]",
+		Short: "Explain a field of cluster.yaml, or a word of the service",
+		Long: `Explain a field of cluster.yaml, or a word that the service uses: a validation, a
+state of a cluster or host, a stage of the installation, or an event. Everything
+is built in; no service is asked. Without a NAME, all names of the kind are
+listed.`,
+		Example: `  oaictl explain spec.hosts.disk
+  oaictl explain validation ntp-synced
+  oaictl explain state insufficient
+  oaictl explain stage "Writing image to disk"
+  oaictl explain event`,
+		Args: somethingToExplain,
+		ValidArgsFunction: func(_ *cobra.Command, given []string, _ string) ([]string, cobra.ShellCompDirective) {
+			return explainable(given), cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(command *cobra.Command, given []string) error {
+			o.Kind, o.Name = kindField, given[0]
+			if kind := strings.TrimSuffix(strings.ToLower(given[0]), "s"); slices.Contains(catalogue.Kinds(), catalogue.Kind(kind)) {
+				o.Kind, o.Name = kind, strings.Join(given[1:], " ")
+			} else if len(given) > 1 {
+				return base.Usagef("%q is none of the kinds that can be explained: %s, or one field of cluster.yaml such as spec.hosts", given[0], kindList())
+			}
+			return o.run()
+		},
+	}
+}
+
+// somethingToExplain asks for a field or a kind.
+func somethingToExplain(_ *cobra.Command, given []string) error {
+	if len(given) == 0 {
+		return base.Usagef("explain what? a field of cluster.yaml such as spec.hosts, or one of %s", kindList())
+	}
+	return nil
+}
+
+func kindList() string {
+	var names []string
+	for _, kind := range catalogue.Kinds() {
+		names = append(names, string(kind))
+	}
+	return strings.Join(names, ", ")
+}
+
+// explainable is what may follow on the command line.
+func explainable(given []string) []string {
+	if len(given) == 0 {
+		names := []string{"spec", "metadata"}
+		for _, kind := range catalogue.Kinds() {
+			names = append(names, string(kind))
+		}
+		return names
+	}
+	return catalogue.NamesOf(catalogue.Kind(given[0]))
+}
+
+func (o *explainOptions) run() error {
+	switch {
+	case o.Kind == kindField:
+		return o.field()
+	case o.Name == "":
+		return o.list()
+	default:
+		return o.word()
+	}
+}
+
+func (o *explainOptions) field() error {
+	doc, err := schema.Explain(o.Name)
+	if err != nil {
+		return &install.Fault{Code: install.CodeNotFound, Err: err, Next: "oaictl explain spec"}
+	}
+	var names []string
+	for _, field := range doc.Fields {
+		names = append(names, field.Path)
+	}
+	return o.Print(printer.Result{Data: doc, Names: names, Text: func() string { return fieldText(doc) }})
+}
+
+func fieldText(doc schema.Doc) string {
+	var text strings.Builder
+	line := func(name, value string) {
+		if value != "" {
+			fmt.Fprintf(&text, "%-9s %s\n", name+":", value)
+		}
+	}
+	path := doc.Path
+	if path == "" {
+		path = "cluster.yaml"
+	}
+	line("FIELD", path)
+	line("TYPE", doc.Type)
+	if doc.Required {
+		line("REQUIRED", "yes")
+	}
+	line("DEFAULT", doc.Default)
+	line("VALUES", strings.Join(doc.Enum, ", "))
+	if doc.Description != "" {
+		text.WriteString("\n" + wrapped(doc.Description, "  ") + "\n")
+	}
+	if len(doc.Fields) > 0 {
+		text.WriteString("\nFIELDS:\n")
+	}
+	for _, field := range doc.Fields {
+		name := field.Path[strings.LastIndexByte(field.Path, '.')+1:]
+		note := field.Type
+		if field.Required {
+			note += ", required"
+		}
+		fmt.Fprintf(&text, "  %s <%s>\n", name, note)
+		if field.Description != "" {
+			text.WriteString(wrapped(field.Description, "    ") + "\n")
+		}
+	}
+	return text.String()
+}
+
+// list is all names of a kind.
+func (o *explainOptions) list() error {
+	entries := catalogue.All(catalogue.Kind(o.Kind))
+	var names []string
+	table := printer.Table{Columns: []printer.Column{{Name: "NAME"}, {Name: "OF"}, {Name: "MEANS"}}}
+	for _, entry := range entries {
+		names = append(names, entry.Name)
+		table.Rows = append(table.Rows, []string{entry.Name, string(entry.Subject), entry.Title})
+	}
+	return o.Print(printer.Result{Data: document.List(entries), Names: names, Table: func() printer.Table { return table }})
+}
+
+// word is one name of a kind, which may be both a host's and a cluster's.
+func (o *explainOptions) word() error {
+	kind := catalogue.Kind(o.Kind)
+	found := catalogue.Find(kind, o.Name)
+	if len(found) == 0 {
+		reason := errors.New("it is not known")
+		if near := catalogue.Suggest(kind, o.Name); len(near) > 0 {
+			reason = fmt.Errorf("it is not known; did you mean %s?", strings.Join(near, ", "))
+		}
+		return &install.Fault{Code: install.CodeNotFound, Op: "explain " + o.Kind, On: o.Name, Err: reason, Next: "oaictl explain " + o.Kind}
+	}
+	var names, texts []string
+	details := make([]any, 0, len(found))
+	for _, entry := range found {
+		detail, facts := detailOf(entry)
+		names = append(names, entry.Name)
+		details = append(details, detail)
+		texts = append(texts, entryText(entry, facts))
+	}
+	return o.Print(printer.Result{Data: document.List(details), Names: names, Text: func() string { return strings.Join(texts, "\n") }})
+}

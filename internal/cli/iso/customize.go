@@ -1,0 +1,346 @@
+package iso
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/image"
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/iso"
+	"github.com/oaictl/oaictl/pkg/iso/ignition"
+	"github.com/oaictl/oaictl/pkg/iso/nmstate"
+)
+
+// largestConfig bounds a file that goes into an image, in bytes.
+const largestConfig = 64 << 20
+
+// customizeOptions are what `iso customize` needs and what its flags say.
+type customizeOptions struct {
+	image.Options
+	Out         image.Output
+	Ignition    []string
+	AppendKargs []string
+	DeleteKargs []string
+	ReplaceKarg []string
+	ResetKargs  bool
+	Keyfiles    []string
+	NMState     string
+	MACs        []string
+	Hostname    string
+	NoGrow      bool
+	Merge       bool
+	Replace     bool
+}
+
+func newCustomize(a *base.App) *cobra.Command {
+	o := &customizeOptions{Options: image.Options{App: a}}
+	command := &cobra.Command{
+		Use:   "customize BASE -o OUT",
+		Short: "Make an image of a machine's own: Ignition, kernel arguments, network",
+		Long: `Make an image of a machine's own out of a live image of CoreOS, a path or a URL.
+BASE is never modified, and the image still boots in every way that BASE does.
+
+Several Ignition configs become one, in their order: of two that speak of the same
+file, unit or user, the later one wins. --nmstate describes the machine's network
+as nmstate does; its interfaces are found by their MAC addresses: mac-address in
+the document, or --mac.
+
+A BASE that carries something already is refused, unless --merge keeps that or
+--replace drops it. OUT, a file or a disk, is not overwritten without --force.`,
+		Example: `  oaictl iso customize rhcos-live.iso -o cp-1.iso --ignition cp-1.ign
+  oaictl iso customize rhcos-live.iso -o cp-2.iso --ignition base.ign --ignition cp-2.ign --append-karg console=ttyS0,115200n8
+  oaictl iso customize rhcos-live.iso -o cp-3.iso --nmstate cp-3.yaml --mac eno1=52:54:00:00:00:03 --hostname cp-3
+  oaictl iso customize cp-0.iso -o - --replace --reset-kargs > pristine.iso`,
+		Args: oneImage("BASE"),
+		RunE: func(command *cobra.Command, given []string) error {
+			// The environment speaks of -o FORMAT, which this verb does not have.
+			if !command.Flags().Changed("output") {
+				o.Out.Path = ""
+			}
+			return o.run(command.Context(), given[0])
+		},
+	}
+	flags := command.Flags()
+	o.Declare(flags)
+	flags.StringVarP(&o.Out.Path, "output", "o", "", "`OUT`, the image to write, - for standard output")
+	flags.StringArrayVar(&o.Ignition, "ignition", nil, "`FILE` with an Ignition config, - for standard input; may be repeated")
+	flags.StringArrayVar(&o.AppendKargs, "append-karg", nil, "append the kernel `ARGUMENT`; may be repeated")
+	flags.StringArrayVar(&o.DeleteKargs, "delete-karg", nil, "delete the kernel `ARGUMENT`; may be repeated")
+	flags.StringArrayVar(&o.ReplaceKarg, "replace-karg", nil, "replace a kernel argument: `OLD=NEW`, or KEY=OLD=NEW; may be repeated")
+	flags.BoolVar(&o.ResetKargs, "reset-kargs", false, "begin with the kernel arguments that the image was built with")
+	flags.StringArrayVar(&o.Keyfiles, "network-keyfile", nil, "`FILE.nmconnection` for NetworkManager; may be repeated")
+	flags.StringVar(&o.NMState, "nmstate", "", "`FILE` that describes the network as nmstate does, - for standard input")
+	flags.StringArrayVar(&o.MACs, "mac", nil, "`NAME=MAC` of an interface of --nmstate; may be repeated")
+	flags.StringVar(&o.Hostname, "hostname", "", "`NAME` of the machine while it runs from the image")
+	flags.BoolVar(&o.NoGrow, "no-grow", false, "fail rather than make the image larger for a config that does not fit")
+	flags.BoolVar(&o.Out.Sync, "fsync", false, "wait until the image is on the disk")
+	flags.BoolVar(&o.Merge, "merge", false, "keep what BASE carries already")
+	flags.BoolVar(&o.Replace, "replace", false, "drop what BASE carries already")
+	flags.BoolVar(&o.Out.Force, "force", false, "overwrite OUT")
+	return command
+}
+
+func (o *customizeOptions) run(ctx context.Context, location string) error {
+	if err := o.check(location); err != nil {
+		return err
+	}
+	wanted, warnings, err := o.customization()
+	if err != nil {
+		return err
+	}
+	live, err := o.OpenImage(ctx, location)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = live.Close() }() // it was only read from
+	for _, text := range o.ReplaceKarg {
+		r, err := replacement(text, strings.Fields(live.Kargs()))
+		if err != nil {
+			return err
+		}
+		wanted.Kargs.Replace = append(wanted.Kargs.Replace, r)
+	}
+	made, result, err := live.Customize(wanted)
+	if err != nil {
+		return live.Fault(err)
+	}
+	files, err := image.WriteImage(ctx, o.App, made, o.Out)
+	if err != nil {
+		return err
+	}
+	for _, w := range append(warnings, withoutIgnition(result.Warnings)...) {
+		o.Warn("%s", w)
+	}
+	if result.Grown {
+		o.Say("The Ignition area was made larger, to %s, at the end of the image.", base.SizeText(result.AreaBytes))
+	}
+	return o.Saved(files, nil)
+}
+
+func (o *customizeOptions) check(location string) error {
+	switch {
+	case o.Merge && o.Replace:
+		return base.Usagef("--merge and --replace exclude each other")
+	case len(o.MACs) > 0 && o.NMState == "":
+		return base.Usagef("--mac goes with --nmstate")
+	}
+	if err := checkHostname(o.Hostname); err != nil {
+		return err
+	}
+	if _, err := macFlags(o.MACs); err != nil {
+		return err
+	}
+	if location != base.StdoutName {
+		if err := base.CheckSource(location, o.SHA256); err != nil {
+			return err
+		}
+	}
+	stdin := 0
+	for _, path := range append([]string{o.NMState}, o.Ignition...) {
+		if path == base.StdoutName {
+			stdin++
+		}
+	}
+	if stdin > 1 || location == base.StdoutName || slices.Contains(o.Keyfiles, base.StdoutName) {
+		return base.Usagef("standard input can be one Ignition config or the nmstate document; all else is a file")
+	}
+	return image.CheckOutput(o.App, "-o", o.Out)
+}
+
+// customization reads all files that go into the image.
+func (o *customizeOptions) customization() (iso.Customization, []string, error) {
+	c := iso.Customization{NoGrow: o.NoGrow, Kargs: iso.KargEdit{Append: o.AppendKargs, Delete: o.DeleteKargs, Reset: o.ResetKargs}}
+	switch {
+	case o.Merge:
+		c.Existing = iso.Merge
+	case o.Replace:
+		c.Existing = iso.Replace
+	}
+	if o.Hostname != "" {
+		c.Hostname = map[string]string{"": o.Hostname}
+	}
+	var err error
+	if c.Keyfiles, err = o.networkFiles(); err != nil {
+		return c, nil, err
+	}
+	var warnings []string
+	c.Ignition, warnings, err = o.ignitionConfig()
+	return c, warnings, err
+}
+
+// replacement takes OLD=NEW apart, in which both may be KEY=VALUE: OLD is what the
+// image has. Where that leaves a value alone as NEW, it is one of the same key.
+func replacement(text string, current []string) (iso.Replacement, error) {
+	old, fresh, found := strings.Cut(text, "=")
+	for i := len(text) - 1; i > 0; i-- {
+		if text[i] == '=' && slices.Contains(current, text[:i]) {
+			old, fresh = text[:i], text[i+1:]
+			break
+		}
+	}
+	// None of it is there: KEY=OLD=NEW, as coreos-installer has it, where there are three parts.
+	if value, rest, three := strings.Cut(fresh, "="); three && !strings.Contains(old, "=") && !strings.Contains(rest, "=") && !slices.Contains(current, old) {
+		old, fresh = old+"="+value, rest
+	}
+	if !found || old == "" || fresh == "" {
+		return iso.Replacement{}, base.Usagef("--replace-karg %q is not OLD=NEW, such as quiet=debug, or KEY=OLD=NEW", text)
+	}
+	if key, _, keyed := strings.Cut(old, "="); keyed && !strings.Contains(fresh, "=") {
+		fresh = key + "=" + fresh
+	}
+	return iso.Replacement{Old: old, New: fresh}, nil
+}
+
+// ignitionConfig is all configs as one, each checked under its own name.
+func (o *customizeOptions) ignitionConfig() ([]byte, []string, error) {
+	var configs [][]byte
+	var warnings []string
+	for _, path := range o.Ignition {
+		data, err := o.input("read the Ignition config", path)
+		if err != nil {
+			return nil, nil, err
+		}
+		report, err := ignition.Validate(inputName(path), data)
+		if err != nil {
+			return nil, nil, &install.Fault{Code: install.CodeInput, Permanent: true, Err: err, Next: nextConfig(data)}
+		}
+		warnings = append(warnings, report.Warnings()...)
+		configs = append(configs, data)
+	}
+	if len(configs) == 0 {
+		return nil, nil, nil
+	}
+	merged, err := ignition.Merge(configs...)
+	if err != nil {
+		return nil, nil, image.Fault(fmt.Errorf("merge %s: %w", strings.Join(o.Ignition, ", "), err))
+	}
+	return merged, warnings, nil
+}
+
+// nextConfig is what to do about a config that is none: what people write is often
+// Butane, which is YAML.
+func nextConfig(data []byte) string {
+	if text := bytes.TrimSpace(data); len(text) == 0 || text[0] == '{' {
+		return ""
+	}
+	return "give a config in JSON; butane --strict makes one of Butane's YAML"
+}
+
+// withoutIgnition drops what was said of the configs already, by file and line.
+func withoutIgnition(warnings []string) []string {
+	var kept []string
+	for _, w := range warnings {
+		if !strings.HasPrefix(w, "the Ignition config:") {
+			kept = append(kept, w)
+		}
+	}
+	return kept
+}
+
+// networkFiles are the keyfiles as they were given, and those of --nmstate.
+func (o *customizeOptions) networkFiles() ([]iso.Keyfile, error) {
+	var keyfiles []iso.Keyfile
+	from := map[string]string{}
+	add := func(path string, files ...iso.Keyfile) error {
+		for _, k := range files {
+			if other, twice := from[k.Name]; twice {
+				return &install.Fault{Code: install.CodeInput, Permanent: true, Err: fmt.Errorf("%s and %s both make the network profile %s", other, path, k.Name)}
+			}
+			from[k.Name] = path
+			keyfiles = append(keyfiles, k)
+		}
+		return nil
+	}
+	for _, path := range o.Keyfiles {
+		data, err := o.input("read the network keyfile", path)
+		if err != nil {
+			return nil, err
+		}
+		if err := nmstate.CheckKeyfile(filepath.Base(path), data); err != nil {
+			return nil, image.Fault(err)
+		}
+		if err := add(path, iso.Keyfile{Name: filepath.Base(path), Content: data}); err != nil {
+			return nil, err
+		}
+	}
+	if o.NMState == "" {
+		return keyfiles, nil
+	}
+	made, err := o.fromNMState()
+	if err != nil {
+		return nil, err
+	}
+	return keyfiles, add(o.NMState, made...)
+}
+
+func (o *customizeOptions) fromNMState() ([]iso.Keyfile, error) {
+	macs, err := macFlags(o.MACs)
+	if err != nil {
+		return nil, err
+	}
+	data, err := o.input("read the network", o.NMState)
+	if err != nil {
+		return nil, err
+	}
+	state, err := nmstate.Parse(inputName(o.NMState), data)
+	if err != nil {
+		return nil, image.Fault(err)
+	}
+	for _, p := range state.Ignored() {
+		o.Warn("%s", p)
+	}
+	if err := knownMACs(inputName(o.NMState), state, macs); err != nil {
+		return nil, err
+	}
+	made, err := state.Keyfiles(macs)
+	if err != nil {
+		return nil, &install.Fault{Code: install.CodeInput, Permanent: true, Err: err, Next: before("give ", lackedMACs(state, macs))}
+	}
+	if machine := (nmstate.Machine{Name: inputName(o.NMState), State: state, MACs: macs}); len(made) > 0 {
+		for _, err := range nmstate.Conflicts([]nmstate.Machine{machine}) {
+			return nil, image.Fault(err)
+		}
+	}
+	return made, nil
+}
+
+// input reads a file that goes into an image, - from standard input.
+func (o *customizeOptions) input(op, path string) ([]byte, error) {
+	var (
+		data []byte
+		err  error
+	)
+	if path == base.StdoutName {
+		data, err = io.ReadAll(io.LimitReader(o.IO.In, largestConfig+1))
+	} else {
+		data, err = base.ReadBounded(path, largestConfig)
+	}
+	if err == nil && len(data) > largestConfig {
+		err = fmt.Errorf("it has more than %s", base.SizeText(largestConfig))
+	}
+	if err != nil {
+		return nil, unreadable(op, inputName(path), err)
+	}
+	return data, nil
+}
+
+// unreadable is a file for an image that cannot be read: bad input, as one with wrong
+// content is.
+func unreadable(op, path string, err error) error {
+	return &install.Fault{Code: install.CodeInput, Op: op, On: path, Permanent: true, Err: base.WithoutPath(err), Next: "name a file that can be read"}
+}
+
+func inputName(path string) string {
+	if path == base.StdoutName {
+		return "standard input"
+	}
+	return path
+}

@@ -1,0 +1,216 @@
+package iso
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/spf13/cobra"
+
+	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/image"
+	"github.com/oaictl/oaictl/internal/cli/printer"
+	"github.com/oaictl/oaictl/internal/escape"
+	"github.com/oaictl/oaictl/pkg/iso"
+	"github.com/oaictl/oaictl/pkg/iso/fetch"
+)
+
+func newShow(a *base.App) *cobra.Command {
+	o := &image.Options{App: a}
+	command := &cobra.Command{
+		Use:   "show IMAGE",
+		Short: "Show what an image is, and all that was put into it",
+		Long: `Show what an image is, and all that was put into it, whichever tool did: its
+Ignition, kernel arguments and network, where the secrets are, and in which ways a
+machine can boot from it. Secrets are named by their place and never shown.`,
+		Example: `  oaictl iso show cp-0.iso
+  oaictl iso show cp-0.iso -o json
+  oaictl iso show cp-0.iso -o jsonpath={.kargs.current}`,
+		Args: oneImage("IMAGE"),
+		RunE: func(command *cobra.Command, given []string) error {
+			report, err := inspect(command.Context(), o, given[0])
+			if err != nil {
+				return err
+			}
+			return a.Print(printer.Result{Data: report, Names: []string{report.VolumeID}, Text: func() string { return reportText(report) }})
+		},
+	}
+	o.Declare(command.Flags())
+	return command
+}
+
+func inspect(ctx context.Context, o *image.Options, location string) (*iso.Report, error) {
+	file, err := o.FetchImage(ctx, location)
+	if err != nil {
+		return nil, err
+	}
+	live, err := metered(o, "reading", location, file.Path)
+	if err != nil {
+		return nil, errors.Join(image.SourceFault(location, err), file.Close())
+	}
+	report, err := live.Inspect(ctx)
+	if err := errors.Join(live.close(), file.Close()); err != nil {
+		o.Warn("%v", err)
+	}
+	if err != nil {
+		return nil, image.Fault(err)
+	}
+	return report, nil
+}
+
+// meteredImage is a live image whose reading is shown.
+type meteredImage struct {
+	*iso.Base
+	file  *os.File
+	shown *image.Meter
+}
+
+func (m *meteredImage) close() error {
+	m.shown.End()
+	return m.file.Close()
+}
+
+// metered reads a live image, and shows how much of it was read.
+func metered(o *image.Options, doing, location, path string) (*meteredImage, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, image.NotHere(location, base.FileFault("open the image", path, err))
+	}
+	size, err := iso.SizeOf(file)
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	name := path
+	if base.IsURL(location) { // where it lies in the cache is nobody's concern
+		name = fetch.Redact(location)
+	}
+	shown := image.NewMeter(o.App, doing+" "+name)
+	live, err := iso.OpenReader(name, &countedReader{from: file, shown: shown}, size)
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return &meteredImage{live, file, shown}, nil
+}
+
+// countedReader shows how many bytes were read; some may be twice.
+type countedReader struct {
+	from  io.ReaderAt
+	shown *image.Meter
+	done  atomic.Int64
+}
+
+func (r *countedReader) ReadAt(into []byte, off int64) (int, error) {
+	n, err := r.from.ReadAt(into, off)
+	r.shown.Show(r.done.Add(int64(n)), -1)
+	return n, err
+}
+
+// reportText is a report in words.
+func reportText(r *iso.Report) string {
+	var text strings.Builder
+	row := func(name, format string, args ...any) {
+		escape.Fprintf(&text, "%-12s%s\n", name, escape.Sprintf(format, args...))
+	}
+	row("Image", "%s, %s, %s", r.VolumeID, orUnknown(r.Arch), base.SizeText(r.Size))
+	row("System", "%s", strings.TrimSpace(orUnknown(r.OS)+" "+r.Version))
+	row("Boots as", "%s", bootText(r.Boot))
+	if len(r.Ignition.Members) == 0 && r.Ignition.Bytes == 0 {
+		row("Ignition", "none; room for %s", base.SizeText(r.Ignition.AreaBytes))
+	} else {
+		row("Ignition", "%s of %s, %s", base.SizeText(r.Ignition.Bytes), base.SizeText(r.Ignition.AreaBytes), r.Ignition.Compression)
+	}
+	members(&text, r.Ignition.Members)
+	switch {
+	case r.Kargs.Limit == 0:
+		row("Kernel", "its arguments cannot be changed")
+	case r.Kargs.Current == r.Kargs.Default:
+		row("Kernel", "%s", r.Kargs.Current)
+	default:
+		row("Kernel", "%s", r.Kargs.Current)
+		row("", "built with: %s", r.Kargs.Default)
+	}
+	for _, ramdisk := range r.Ramdisks {
+		row("Ramdisk", "%s, %s", ramdisk.Path, ramdisk.Compression)
+		members(&text, ramdisk.Members)
+	}
+	for i, f := range r.Network {
+		row(onlyFirst(i, "Network"), "%s (in %s, %s)", f.Name, f.In, base.SizeText(f.Bytes))
+	}
+	for i, s := range r.Secrets {
+		row(onlyFirst(i, "Secrets"), "%s: %s (in %s)", s.Kind, s.Path, s.In)
+	}
+	row("Features", "%s", featuresText(r.Features))
+	row("Live", "%s", liveText(r.Live))
+	for i, p := range r.Problems {
+		row(onlyFirst(i, "Problems"), "%s", p)
+	}
+	return text.String()
+}
+
+func members(text *strings.Builder, list []iso.Member) {
+	for _, m := range list {
+		escape.Fprintf(text, "%-12s%s  %s, %s\n", "", m.Mode, m.Name, base.SizeText(m.Bytes))
+	}
+}
+
+func onlyFirst(i int, name string) string {
+	if i > 0 {
+		return ""
+	}
+	return name
+}
+
+func orUnknown(text string) string {
+	if text == "" {
+		return "unknown"
+	}
+	return text
+}
+
+func bootText(b iso.Boot) string {
+	var ways []string
+	for _, way := range []struct {
+		can  bool
+		name string
+	}{{b.BIOSCD, "BIOS CD"}, {b.BIOSDisk, "BIOS disk"}, {b.UEFICD, "UEFI CD"}, {b.UEFIDisk, "UEFI disk"}} {
+		if way.can {
+			ways = append(ways, way.name)
+		}
+	}
+	if len(ways) == 0 {
+		return "nothing that PCs know"
+	}
+	return strings.Join(ways, ", ")
+}
+
+// featuresText names what the live system can do; features with a list of their own
+// are only named.
+func featuresText(features map[string]any) string {
+	var names []string
+	for name, value := range features {
+		if value != false && value != nil {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return "none that it tells of"
+	}
+	slices.Sort(names)
+	return strings.Join(names, ", ")
+}
+
+func liveText(l iso.LiveReport) string {
+	switch {
+	case l.RootfsID == "":
+		return "a root filesystem that is fetched when it boots"
+	case l.Match:
+		return "initrd and root filesystem are of the same build"
+	default:
+		return fmt.Sprintf("initrd (%s) and root filesystem (%s) are of different builds: it does not boot", orUnknown(l.InitrdID), l.RootfsID)
+	}
+}

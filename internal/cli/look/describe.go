@@ -1,0 +1,167 @@
+package look
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/document"
+	"github.com/oaictl/oaictl/internal/cli/printer"
+	"github.com/oaictl/oaictl/internal/escape"
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+func NewDescribe(a *base.App) *cobra.Command {
+	t := &base.Target{}
+	command := &cobra.Command{
+		Use:   "describe [cluster|host] NAME|ID|-f FILE",
+		Short: "Show all there is to know of a cluster or a host",
+		Long: `Show a cluster with its hosts, images, operators and failing checks, or a host with
+its hardware, stages and failing checks.`,
+		Example: `  oaictl describe lab
+  oaictl describe -f cluster.yaml -o yaml
+  oaictl describe host cp-0 --cluster lab`,
+		RunE: func(command *cobra.Command, given []string) error {
+			if err := t.Read(command, given, "cluster", "host"); err != nil {
+				return err
+			}
+			if t.Kind == "host" {
+				return describeHost(command.Context(), a, *t)
+			}
+			return describeCluster(command.Context(), a, *t)
+		},
+	}
+	t.Declare(command.Flags())
+	t.DeclareOfHost(command.Flags())
+	return command
+}
+
+func describeCluster(ctx context.Context, a *base.App, t base.Target) error {
+	_, seen, err := base.DialFor(ctx, a, t, a.ObserveCluster)
+	if err != nil {
+		return err
+	}
+	doc := describedCluster(seen)
+	return a.Print(printer.Result{Data: doc, Names: []string{"cluster/" + doc.Name}, Text: func() string { return clusterText(a, doc) }})
+}
+
+// describedCluster is the form of a cluster with everything in it.
+func describedCluster(seen *install.Found) document.Cluster {
+	doc := document.OfCluster(*seen.Observed.Cluster)
+	doc.Hosts = len(seen.Observed.Hosts)
+	detail := &document.ClusterDetail{
+		InfraEnvs: []document.InfraEnv{}, Hosts: base.HostsSeen(seen), Operators: document.OfOperators(seen.Observed.Cluster.Operators),
+		Validations: document.OfValidations("", seen.Observed.Cluster.Validations), Manifests: []string{},
+	}
+	for _, env := range seen.Observed.InfraEnvs {
+		detail.InfraEnvs = append(detail.InfraEnvs, document.OfInfraEnv(env))
+	}
+	for name := range seen.Observed.Cluster.Manifests {
+		detail.Manifests = append(detail.Manifests, name)
+	}
+	slices.Sort(detail.Manifests)
+	doc.Detail = detail
+	return doc
+}
+
+func clusterText(a *base.App, doc document.Cluster) string {
+	var text strings.Builder
+	base.Facts(&text, "", [][2]string{
+		{"Name", doc.Name}, {"Base domain", doc.BaseDomain}, {"ID", doc.ID}, {"State", fmt.Sprintf("%s (%s)", doc.State, doc.Status)},
+		{"Info", doc.StatusInfo}, {"Version", doc.Version}, {"Done", base.PercentText(doc.Percent)}, {"Created", a.When(doc.Created)},
+		{"Install begun", a.When(doc.Started)}, {"Install ended", a.When(doc.Completed)},
+	})
+	base.Section(&text, "InfraEnvs", doc.Detail.InfraEnvs, func(e document.InfraEnv) string {
+		return escape.Sprintf("  %s  %s  image %s %s\n", e.Name, e.ID, e.Image, e.ImageType)
+	})
+	base.Section(&text, "Hosts", doc.Detail.Hosts, func(h document.Host) string {
+		return escape.Sprintf("  %s  %s  %s  %s\n", h.Name, h.Role, h.State, base.StageText(h))
+	})
+	base.Section(&text, "Operators", doc.Detail.Operators, func(o document.Operator) string {
+		return strings.TrimRight(escape.Sprintf("  %s  %s  %s %s", o.Name, o.Status, o.Version, o.Info), " ") + "\n"
+	})
+	base.Section(&text, "Manifests", doc.Detail.Manifests, func(name string) string { return escape.Sprintf("  %s\n", name) })
+	base.Section(&text, "Checks that do not pass", failing(doc.Detail.Validations), validationText)
+	return text.String()
+}
+
+func failing(list []document.Validation) []document.Validation {
+	var out []document.Validation
+	for _, v := range list {
+		if fails(v) {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+func validationText(v document.Validation) string {
+	return escape.Sprintf("  %s (%s): %s\n", v.ID, v.Status, strings.Join(strings.Fields(v.Message), " "))
+}
+
+func describeHost(ctx context.Context, a *base.App, t base.Target) error {
+	_, host, err := base.DialFor(ctx, a, t, a.FindHost)
+	if err != nil {
+		return err
+	}
+	doc := document.OfHostDetail(host, "")
+	return a.Print(printer.Result{Data: doc, Names: []string{"host/" + doc.Name}, Text: func() string { return hostText(a, doc) }})
+}
+
+func hostText(a *base.App, doc document.Host) string {
+	var text strings.Builder
+	role := string(doc.Role)
+	if doc.Bootstrap {
+		role += " (bootstrap)"
+	}
+	memory := ""
+	if doc.Memory > 0 {
+		memory = fmt.Sprintf("%.0f GiB", float64(doc.Memory)/(1<<30))
+	}
+	cpus := ""
+	if doc.CPUs > 0 {
+		cpus = fmt.Sprintf("%d %s", doc.CPUs, doc.Detail.Arch)
+	}
+	base.Facts(&text, "", [][2]string{
+		{"Name", doc.Name}, {"ID", doc.ID}, {"Role", role}, {"State", fmt.Sprintf("%s (%s)", doc.State, doc.Status)}, {"Info", doc.StatusInfo},
+		{"Stage", base.StageText(doc)}, {"Done", base.PercentText(doc.Percent)}, {"Since", a.When(doc.Since)}, {"Last heard of", a.When(doc.CheckedIn)},
+		{"Registered", a.When(doc.Registered)}, {"Cluster", doc.ClusterID}, {"InfraEnv", doc.InfraEnvID},
+		{"Machine", strings.TrimSpace(doc.Detail.Manufacturer + " " + doc.Detail.Product)}, {"Serial", doc.Serial}, {"BMC", doc.BMC}, {"CPUs", cpus}, {"Memory", memory},
+	})
+	base.Section(&text, "Interfaces", doc.Detail.Interfaces, func(i document.Interface) string {
+		link := "up"
+		if !i.Up {
+			link = "down"
+		}
+		return escape.Sprintf("  %s  %s  %s  %s\n", i.Name, i.MAC, link, base.ListText(i.Addresses))
+	})
+	base.Section(&text, "Disks", doc.Detail.Disks, diskText)
+	base.Section(&text, "Checks that do not pass", failing(doc.Detail.Validations), validationText)
+	return text.String()
+}
+
+// diskText is a disk and what becomes of it.
+func diskText(d document.Disk) string {
+	line := strings.Join(strings.Fields(fmt.Sprintf("%s %s %s %s %s", d.Path, base.SizeText(d.SizeBytes), d.Type, d.Vendor, d.Model)), " ")
+	var notes []string
+	if d.Install {
+		notes = append(notes, "installed on")
+	}
+	if d.Formatted {
+		notes = append(notes, "formatted")
+	}
+	if !d.Eligible {
+		notes = append(notes, "not eligible: "+strings.Join(d.Reasons, "; "))
+	}
+	if len(notes) > 0 {
+		line += " (" + strings.Join(notes, ", ") + ")"
+	}
+	if name := d.ByID; name != "" {
+		return escape.Sprintf("  %s\n    %s\n", line, name)
+	}
+	return escape.Sprintf("  %s\n", line)
+}

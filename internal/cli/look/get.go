@@ -1,0 +1,261 @@
+// Package look has the commands that show what a service has: get and describe.
+package look
+
+import (
+	"cmp"
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/document"
+	"github.com/oaictl/oaictl/internal/cli/printer"
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+func NewGet(a *base.App) *cobra.Command {
+	return base.Group("get", "List clusters, hosts, InfraEnvs, events or validations",
+		newGetClusters(a), newGetHosts(a), newGetInfraEnvs(a), newGetEvents(a), newGetValidations(a))
+}
+
+func newGetClusters(a *base.App) *cobra.Command {
+	t, w := &base.Target{}, &watchOptions{}
+	command := &cobra.Command{
+		Use:     "clusters [NAME|ID|-f FILE]",
+		Aliases: []string{"cluster"},
+		Short:   "List clusters, or show one",
+		Example: `  oaictl get clusters
+  oaictl get cluster lab -o jsonpath={.state}
+  oaictl get clusters -w`,
+		RunE: func(command *cobra.Command, given []string) error {
+			if err := t.Optional(command, given); err != nil {
+				return err
+			}
+			return getClusters(command.Context(), a, *t, *w)
+		},
+	}
+	t.Declare(command.Flags())
+	w.declare(command.Flags())
+	return command
+}
+
+func getClusters(ctx context.Context, a *base.App, t base.Target, w watchOptions) error {
+	service, err := dialToList(ctx, a, w)
+	if err != nil {
+		return err
+	}
+	one := &subject{name: t.Name}
+	return show(ctx, a, w, listing[document.Cluster]{
+		named: t.Name != "" || t.File != "",
+		read:  func(ctx context.Context) ([]document.Cluster, error) { return clustersOf(ctx, a, service, t, one) },
+		key:   func(c document.Cluster) string { return c.ID },
+		name:  func(c document.Cluster) string { return "cluster/" + c.Name },
+		table: func(items []document.Cluster) printer.Table { return clusterTable(a, items) },
+		gone:  func(c document.Cluster) document.Cluster { c.State = deleted; return c },
+	})
+}
+
+// clustersOf are the target's cluster, or all.
+func clustersOf(ctx context.Context, a *base.App, service *install.Client, t base.Target, one *subject) ([]document.Cluster, error) {
+	var found []install.Cluster
+	if t.Name != "" || t.File != "" {
+		seen, err := lookAgain(ctx, a, service, t, one)
+		if err != nil || seen == nil {
+			return nil, err
+		}
+		cluster := *seen.Observed.Cluster
+		cluster.Hosts = len(seen.Observed.Hosts)
+		found = append(found, cluster)
+	} else {
+		var err error
+		if found, err = service.ListClusters(ctx); err != nil {
+			return nil, err
+		}
+	}
+	items := make([]document.Cluster, 0, len(found))
+	for _, cluster := range found {
+		items = append(items, document.OfCluster(cluster))
+	}
+	return items, nil
+}
+
+func clusterTable(a *base.App, items []document.Cluster) printer.Table {
+	table := printer.Table{Empty: "no clusters", Columns: []printer.Column{
+		{Name: "NAME"}, {Name: "DOMAIN"}, {Name: "STATE"}, {Name: "%", Right: true}, {Name: "HOSTS", Right: true}, {Name: "VERSION"}, {Name: "CREATED"}, {Name: "ID"},
+		{Name: "OURS", Wide: true}, {Name: "STATUS", Wide: true}, {Name: "INFO", Wide: true},
+	}}
+	for _, c := range items {
+		ours := "no"
+		if c.Owned {
+			ours = "yes"
+		}
+		table.Rows = append(table.Rows, []string{
+			c.Name, c.BaseDomain, string(c.State), base.PercentText(c.Percent), base.Number(c.Hosts), c.Version, a.When(c.Created), c.ID, ours, c.Status, c.StatusInfo,
+		})
+	}
+	return table
+}
+
+func newGetHosts(a *base.App) *cobra.Command {
+	t, w := &base.Target{}, &watchOptions{}
+	infraEnv := ""
+	command := &cobra.Command{
+		Use:     "hosts [CLUSTER|ID|-f FILE]",
+		Aliases: []string{"host"},
+		Short:   "List hosts: all, or those of a cluster or an InfraEnv",
+		Long: `List hosts: all, or those of a cluster or an InfraEnv. With -f hosts have the
+names of the file, and those of the file that have not come are Absent.`,
+		Example: `  oaictl get hosts
+  oaictl get hosts lab -o wide
+  oaictl get hosts lab -w
+  oaictl get hosts --infra-env pool -o name`,
+		RunE: func(command *cobra.Command, given []string) error {
+			if err := t.Optional(command, given); err != nil {
+				return err
+			}
+			if infraEnv != "" && (t.Name != "" || t.File != "") {
+				return base.Usagef("--infra-env and a cluster exclude each other")
+			}
+			return getHosts(command.Context(), a, *t, infraEnv, *w)
+		},
+	}
+	t.Declare(command.Flags())
+	w.declare(command.Flags())
+	command.Flags().StringVar(&infraEnv, "infra-env", "", "hosts of the InfraEnv `NAME` or ID, bound or not")
+	return command
+}
+
+func getHosts(ctx context.Context, a *base.App, t base.Target, infraEnv string, w watchOptions) error {
+	service, err := dialToList(ctx, a, w)
+	if err != nil {
+		return err
+	}
+	of, one := &subject{name: cmp.Or(infraEnv, t.Name)}, t.Name != "" || t.File != ""
+	return show(ctx, a, w, listing[document.Host]{
+		read:  func(ctx context.Context) ([]document.Host, error) { return hostsOf(ctx, a, service, t, infraEnv, of) },
+		key:   func(h document.Host) string { return cmp.Or(h.ID, h.Name) },
+		name:  func(h document.Host) string { return "host/" + h.Name },
+		table: func(items []document.Host) printer.Table { return a.HostTable(items, !one) },
+		gone:  func(h document.Host) document.Host { h.State = deleted; return h },
+		// a host of the file has no id until it registers
+		standsFor: func(absent, h document.Host) bool { return absent.ID == "" && h.ID != "" && absent.Name == h.Name },
+		plain:     func(h document.Host) document.Host { h.CheckedIn = nil; return h }, // every host reports each minute
+	})
+}
+
+// hostsOf are the hosts of a cluster, of an InfraEnv, or all.
+func hostsOf(ctx context.Context, a *base.App, service *install.Client, t base.Target, infraEnv string, of *subject) ([]document.Host, error) {
+	var hosts []install.Host
+	var err error
+	switch {
+	case infraEnv != "":
+		env, failed := service.InfraEnvByNameOrID(ctx, of.text())
+		if gone, failed := of.saw(env.ID, failed); gone || failed != nil {
+			return nil, failed
+		}
+		hosts, err = service.ListHosts(ctx, env.ID)
+	case t.Name == "" && t.File == "":
+		hosts, err = service.AllHosts(ctx)
+	default:
+		seen, failed := lookAgain(ctx, a, service, t, of)
+		if failed != nil || seen == nil {
+			return nil, failed
+		}
+		return base.HostsSeen(seen), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	items := make([]document.Host, 0, len(hosts))
+	for _, host := range hosts {
+		items = append(items, document.OfHost(host, ""))
+	}
+	base.ByName(items)
+	return items, nil
+}
+
+func newGetInfraEnvs(a *base.App) *cobra.Command {
+	cluster, w := "", &watchOptions{}
+	command := &cobra.Command{
+		Use:     "infraenvs [NAME|ID]",
+		Aliases: []string{"infraenv", "infra-envs", "infra-env"},
+		Short:   "List InfraEnvs and their discovery images",
+		Example: `  oaictl get infraenvs
+  oaictl get infraenvs --cluster lab -o wide`,
+		Args: base.OneArgumentAtMost,
+		RunE: func(command *cobra.Command, given []string) error {
+			name := ""
+			if len(given) == 1 {
+				name = given[0]
+			}
+			if name != "" && cluster != "" {
+				return base.Usagef("--cluster and a name exclude each other")
+			}
+			return getInfraEnvs(command.Context(), a, name, cluster, *w)
+		},
+	}
+	command.Flags().StringVar(&cluster, "cluster", "", "those of the cluster `NAME` or ID")
+	w.declare(command.Flags())
+	return command
+}
+
+func getInfraEnvs(ctx context.Context, a *base.App, name, cluster string, w watchOptions) error {
+	service, err := dialToList(ctx, a, w)
+	if err != nil {
+		return err
+	}
+	by := &subject{name: cmp.Or(name, cluster)}
+	return show(ctx, a, w, listing[document.InfraEnv]{
+		named: name != "",
+		read: func(ctx context.Context) ([]document.InfraEnv, error) {
+			return infraEnvsOf(ctx, service, name, cluster, by)
+		},
+		key:   func(e document.InfraEnv) string { return e.ID },
+		name:  func(e document.InfraEnv) string { return "infraenv/" + e.Name },
+		table: func(items []document.InfraEnv) printer.Table { return infraEnvTable(a, items) },
+		gone:  func(e document.InfraEnv) document.InfraEnv { e.Image = deleted; return e },
+		plain: func(e document.InfraEnv) document.InfraEnv { e.ImageExpires = nil; return e }, // new with every look
+	})
+}
+
+// infraEnvsOf are the one of a name, those of a cluster, or all. by is the one or the
+// cluster.
+func infraEnvsOf(ctx context.Context, service *install.Client, name, cluster string, by *subject) ([]document.InfraEnv, error) {
+	var found []install.InfraEnv
+	switch {
+	case name != "":
+		one, err := service.InfraEnvByNameOrID(ctx, by.text())
+		if gone, err := by.saw(one.ID, err); gone || err != nil {
+			return nil, err
+		}
+		found = append(found, one)
+	default:
+		id := ""
+		if cluster != "" {
+			ref, err := service.ClusterByNameOrID(ctx, by.text())
+			if gone, err := by.saw(ref.ID, err); gone || err != nil {
+				return nil, err
+			}
+			id = ref.ID
+		}
+		var err error
+		if found, err = service.ListInfraEnvs(ctx, id); err != nil {
+			return nil, err
+		}
+	}
+	items := make([]document.InfraEnv, 0, len(found))
+	for _, env := range found {
+		items = append(items, document.OfInfraEnv(env))
+	}
+	return items, nil
+}
+
+func infraEnvTable(a *base.App, items []document.InfraEnv) printer.Table {
+	table := printer.Table{Empty: "no InfraEnvs", Columns: []printer.Column{
+		{Name: "NAME"}, {Name: "ARCH"}, {Name: "IMAGE"}, {Name: "TYPE"}, {Name: "MADE"}, {Name: "EXPIRES"}, {Name: "CLUSTER"}, {Name: "ID", Wide: !a.Globals.AllNamespaces},
+	}}
+	for _, e := range items {
+		table.Rows = append(table.Rows, []string{e.Name, e.Arch, string(e.Image), e.ImageType, a.When(e.ImageCreated), a.When(e.ImageExpires), e.ClusterID, e.ID})
+	}
+	return table
+}

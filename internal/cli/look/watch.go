@@ -1,0 +1,175 @@
+package look
+
+import (
+	"context"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/document"
+	"github.com/oaictl/oaictl/internal/cli/printer"
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+// deleted is the state of what was there at the last look and is not any more.
+const deleted = "Deleted"
+
+// watchOptions is whether a list is followed, and how often it is looked at.
+type watchOptions struct {
+	Watch bool
+	Every time.Duration
+}
+
+func (w *watchOptions) declare(flags *pflag.FlagSet) {
+	flags.BoolVarP(&w.Watch, "watch", "w", false, "go on with what changes, until stopped; with -o json one line each")
+	flags.DurationVar(&w.Every, "poll-interval", 5*time.Second, "`TIME` between looks, with -w")
+}
+
+// dialToList reaches the service that is asked for lists: where they are watched,
+// and the service itself tells what changes, it is not asked again and again.
+func dialToList(ctx context.Context, a *base.App, w watchOptions) (*install.Client, error) {
+	service, err := a.Dial(ctx)
+	if err == nil && w.Watch {
+		service.Follow()
+	}
+	return service, err
+}
+
+// listing is a list of a kind: how it is read, and how it is printed.
+type listing[T any] struct {
+	named bool // one was asked for by its name
+	read  func(context.Context) ([]T, error)
+	key   func(T) string
+	name  func(T) string
+	table func([]T) printer.Table
+	gone  func(T) T
+	// standsFor says whether an item only stood for another that was to come; nil
+	// where none does.
+	standsFor func(before, now T) bool
+	shown     func(T) bool // nil for all
+	plain     func(T) T    // without what changes all the time; nil for as it is
+}
+
+// show prints a list, and with -w whatever changes in it.
+func show[T any](ctx context.Context, a *base.App, w watchOptions, l listing[T]) error {
+	if w.Watch {
+		return (&follower[T]{App: a, watchOptions: w, listing: l}).run(ctx)
+	}
+	items, err := l.read(ctx)
+	if err != nil {
+		return err
+	}
+	items = slices.DeleteFunc(items, func(item T) bool { return !l.shows(item) })
+	result := l.result(items)
+	if l.named && len(items) == 1 {
+		result.Data = items[0]
+	}
+	return a.Print(result)
+}
+
+func (l *listing[T]) shows(item T) bool { return l.shown == nil || l.shown(item) }
+
+func (l *listing[T]) result(items []T) printer.Result {
+	names := make([]string, 0, len(items))
+	for _, item := range items {
+		names = append(names, l.name(item))
+	}
+	return printer.Result{Data: document.List(items), Names: names, Table: func() printer.Table { return l.table(items) }}
+}
+
+// follower prints a list as it changes.
+type follower[T any] struct {
+	*base.App
+	watchOptions
+	listing[T]
+
+	silence
+	before []T
+	begun  bool // something was printed
+	widths []int
+}
+
+func (f *follower[T]) run(ctx context.Context) error {
+	for first := true; ; first = false {
+		items, err := f.read(ctx)
+		if err = f.tolerate(ctx, f.App, err); err != nil {
+			return err
+		}
+		if f.silent.IsZero() {
+			if err := f.print(f.changed(items)); err != nil {
+				return base.Printed(err)
+			}
+			if empty := f.table(nil).Empty; first && !f.begun && empty != "" && !f.Globals.Format.Machine() {
+				f.Say("%s", empty)
+			}
+			f.before = items
+		}
+		if err := f.Clock.Sleep(ctx, max(f.Every, 100*time.Millisecond)); err != nil {
+			return watchEnded(ctx, err)
+		}
+	}
+}
+
+// changed is what is new, what has changed, and what is gone.
+func (f *follower[T]) changed(items []T) []T {
+	var out []T
+	old := map[string]T{}
+	for _, item := range f.before {
+		old[f.key(item)] = item
+	}
+	for _, item := range items {
+		before, known := old[f.key(item)]
+		delete(old, f.key(item))
+		if known && reflect.DeepEqual(f.lasting(before), f.lasting(item)) {
+			continue
+		}
+		if f.shows(item) || known && f.shows(before) {
+			out = append(out, item)
+		}
+	}
+	for _, item := range f.before {
+		if _, gone := old[f.key(item)]; gone && f.shows(item) && !f.came(item, items) {
+			out = append(out, f.gone(item))
+		}
+	}
+	return out
+}
+
+// came says whether something that only stood for what was to come has come.
+func (f *follower[T]) came(before T, items []T) bool {
+	return f.standsFor != nil && slices.ContainsFunc(items, func(now T) bool { return f.standsFor(before, now) })
+}
+
+func (f *follower[T]) lasting(item T) T {
+	if f.plain == nil {
+		return item
+	}
+	return f.plain(item)
+}
+
+// print writes rows under those of before, and for programs each item by itself.
+func (f *follower[T]) print(items []T) error {
+	if len(items) == 0 {
+		return nil
+	}
+	if !f.Globals.Format.Machine() {
+		table := f.table(items)
+		table.Least = f.widths
+		f.widths = table.Widths()
+		first := !f.begun
+		f.begun = true
+		return f.Globals.Format.PrintLine(f.IO.Out, printer.Result{Table: func() printer.Table { return table }}, first)
+	}
+	for _, item := range items {
+		result := f.result([]T{item})
+		result.Data = item
+		if err := f.Globals.Format.PrintLine(f.IO.Out, result, !f.begun); err != nil {
+			return err
+		}
+		f.begun = true
+	}
+	return nil
+}

@@ -1,0 +1,186 @@
+package simulator
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+
+	"github.com/spf13/cobra"
+
+	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/simulator"
+	"github.com/oaictl/oaictl/internal/simulator/host"
+	simulatedhub "github.com/oaictl/oaictl/internal/simulator/hub"
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/rest"
+)
+
+// hostsOptions are what `simulator hosts` needs and what its flags say.
+type hostsOptions struct {
+	simulatorOptions
+	File          string
+	InfraEnv      string
+	Count         int
+	Boot          string
+	HostTokenFile string
+	BMCListen     string
+}
+
+func newHosts(a *base.App) *cobra.Command {
+	o := &hostsOptions{simulatorOptions: simulatorOptions{App: a}}
+	command := &cobra.Command{
+		Use:   "hosts -f FILE | --infra-env NAME|ID --count N",
+		Short: "Play machines that boot the discovery image of any assisted-service",
+		Long: `Play machines: those that a cluster.yaml names, or a number of them in one
+InfraEnv. They register, are installed, reboot and become a cluster, with any
+assisted-service. The command ends when each of them has come to its end.
+
+With --bmc-listen the BMCs of the file's machines answer too, and those machines
+boot only when their BMC tells them to, from the virtual media that it was given.
+The address that is printed is that of an HTTP proxy through which the BMCs are
+reached at the addresses in the file. They answer until the command is stopped.
+
+With --backend hub they find their InfraEnv among the objects of a hub, and in its
+image the token by which the service behind the hub knows them: it lists InfraEnvs
+to nobody. --service-url is then the address of that service.
+
+With --boot day2 only those are switched on that the cluster does not have, once
+there is an image that they can be added with: see add-node.`,
+		Example: `  oaictl simulator hosts --service-url http://127.0.0.1:8090 -f cluster.yaml --speed 10
+  oaictl simulator hosts --service-url http://127.0.0.1:8090 --infra-env pool --count 5
+  oaictl simulator hosts --service-url https://assisted.apps.hub.example.com --backend hub -f cluster.yaml
+  oaictl simulator hosts --service-url http://127.0.0.1:8090 -f cluster.yaml --bmc-listen 127.0.0.1:8091`,
+		Args: base.NoArguments,
+		RunE: base.Run(o.run),
+	}
+	o.declare(command)
+	flags := command.Flags()
+	flags.StringVarP(&o.File, "file", "f", "", "`FILE` that names the machines")
+	flags.StringVar(&o.InfraEnv, "infra-env", "", "InfraEnv `NAME` or ID whose image is booted")
+	flags.IntVar(&o.Count, "count", 0, "`N` machines boot it")
+	flags.StringVar(&o.Boot, "boot", string(host.Day1), "when they boot: `day1|day2`, at once or once the cluster takes more hosts")
+	flags.StringVar(&o.HostTokenFile, "host-token-file", "", "`FILE` with the token that agents send, where the service wants one")
+	flags.StringVar(&o.BMCListen, "bmc-listen", "", "`ADDRESS` on which the machines' BMCs answer, as a proxy that leads to nothing else")
+	return command
+}
+
+func (o *hostsOptions) run(ctx context.Context) error {
+	if err := o.check(); err != nil {
+		return err
+	}
+	trouble, err := o.trouble()
+	if err != nil {
+		return err
+	}
+	config := simulator.BootConfig{
+		ServiceURL: o.Globals.ServiceURL, Clock: clock.Scaled(o.Speed), Seed: o.Seed, Scenario: trouble,
+		InfraEnv: o.InfraEnv, Count: o.Count, Day: host.BootDay(o.Boot), Logf: o.note,
+		Waits: func(what string) { o.Say("Waiting for %s", what) },
+		Tell:  o.Say,
+	}
+	if o.File != "" {
+		if config.Cluster, err = o.Load(ctx, o.File); err != nil {
+			return err
+		}
+	}
+	if config.HTTPClient, err = rest.HTTPClient(o.Globals.CAFile, o.Globals.Insecure); err != nil {
+		return err
+	}
+	if o.Globals.Insecure {
+		o.Warn("--insecure: the certificate of %s is not verified", base.HostOf(o.Globals.ServiceURL))
+	}
+	if err := o.tokens(ctx, &config); err != nil {
+		return err
+	}
+	if o.Globals.Backend == base.BackendHub {
+		kube, err := o.Globals.Kube.Config()
+		if err != nil {
+			return err
+		}
+		config.Images = simulatedhub.Images(kube, o.Globals.Kube.Scope())
+	}
+	boot := simulator.Boot
+	if o.BMCListen != "" {
+		boot = o.bootByBMC
+	}
+	if err := boot(ctx, config); err != nil {
+		return base.Stopped(ctx, "simulator hosts", err)
+	}
+	return nil
+}
+
+// bootByBMC has the machines' BMCs answer for as long as the machines run.
+func (o *hostsOptions) bootByBMC(ctx context.Context, config simulator.BootConfig) error {
+	var err error
+	config.BMCs, err = simulator.NewBMCs(simulator.BMCConfig{
+		Clock: config.Clock, Seed: config.Seed, Scenario: config.Scenario, Cluster: config.Cluster, Logf: config.Logf,
+	})
+	switch {
+	case err != nil:
+		return &install.Fault{Code: install.CodeInput, Op: "make the BMCs of", On: o.File, Err: err}
+	case config.BMCs == nil:
+		return base.Usagef("--bmc-listen: no host of %s is booted through a BMC: that takes bmc.address, bmc.credentials and boot.method redfish", o.File)
+	}
+	listener, err := net.Listen("tcp", o.BMCListen)
+	if err != nil {
+		return &install.Fault{Code: install.CodeFailure, Op: "listen on", On: o.BMCListen, Err: err, Next: "choose another address with --bmc-listen"}
+	}
+	fmt.Fprintln(o.IO.Out, "http://"+listener.Addr().String())
+	running, stop := context.WithCancelCause(ctx)
+	var answers sync.WaitGroup
+	answers.Go(func() { stop(config.BMCs.Serve(running, listener)) })
+	if err = simulator.Boot(running, config); err == nil {
+		// Who has installed them still ejects their media, and looks again later.
+		o.Say("Every machine has come to its end; their BMCs answer until this command is stopped.")
+		<-running.Done()
+		err = context.Cause(running)
+	}
+	stop(nil)
+	answers.Wait()
+	return err
+}
+
+func (o *hostsOptions) check() error {
+	byName := o.InfraEnv != "" || o.Count != 0
+	switch {
+	case o.Globals.ServiceURL == "":
+		return base.Usagef("no service is named: give --service-url, or set OAICTL_SERVICE_URL or AI_URL")
+	case (o.File != "") == byName:
+		return base.Usagef("simulator hosts needs -f FILE, or --infra-env and --count")
+	case o.BMCListen != "" && o.File == "":
+		return base.Usagef("--bmc-listen needs -f FILE, which says where the BMCs are")
+	case byName && (o.InfraEnv == "" || o.Count < 1):
+		return base.Usagef("--infra-env and --count go together, and there is at least one machine")
+	}
+	return base.OneOf("--boot", o.Boot, string(host.Day1), string(host.Day2))
+}
+
+// tokens are what InfraEnvs are listed with, and what the machines send.
+func (o *hostsOptions) tokens(ctx context.Context, config *simulator.BootConfig) error {
+	credentials, err := o.Globals.Credentials()
+	if err != nil {
+		return err
+	}
+	source, err := rest.Authorise(credentials, rest.Exchanger{Client: config.HTTPClient, Clock: o.Clock, CAFile: o.Globals.CAFile})
+	if err != nil {
+		return err
+	}
+	name, value, err := source.Header(ctx)
+	if err != nil {
+		return err
+	}
+	if strings.EqualFold(name, "Authorization") {
+		config.UserToken = value
+	}
+	if o.HostTokenFile != "" {
+		secret, err := base.ReadSecret("--host-token-file", o.HostTokenFile)
+		if err != nil {
+			return err
+		}
+		config.HostToken = secret.Reveal()
+	}
+	return nil
+}

@@ -1,0 +1,159 @@
+// Package simulator has the commands that play a service, machines or a hub.
+package simulator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/escape"
+	"github.com/oaictl/oaictl/internal/simulator"
+	"github.com/oaictl/oaictl/internal/simulator/auth"
+	"github.com/oaictl/oaictl/internal/simulator/scenario"
+	"github.com/oaictl/oaictl/internal/simulator/versions"
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+func NewCommand(a *base.App) *cobra.Command {
+	return base.Group("simulator", "Play an assisted-service, machines for one, or the operators of a hub", newServe(a), newHosts(a), newHub(a))
+}
+
+// simulatorOptions are what both halves have in common.
+type simulatorOptions struct {
+	*base.App
+	Speed    float64
+	Seed     int64
+	Scenario string
+}
+
+func (o *simulatorOptions) declare(command *cobra.Command) {
+	flags := command.Flags()
+	flags.Float64Var(&o.Speed, "speed", 1, "`N` times as fast as in life")
+	flags.Int64Var(&o.Seed, "seed", 1, "`N` that decides chance")
+	flags.StringVar(&o.Scenario, "scenario", "", "`FILE` with trouble to make")
+}
+
+// trouble reads the scenario, nil if there is none.
+func (o *simulatorOptions) trouble() (*scenario.Scenario, error) {
+	if o.Speed <= 0 {
+		return nil, base.Usagef("--speed has to be above zero")
+	}
+	return base.LoadScenario(o.Scenario)
+}
+
+// note tells what happens, to whoever asked with -v.
+func (o *simulatorOptions) note(format string, args ...any) {
+	if o.Globals.Verbose > 0 {
+		escape.Fprintf(o.IO.Err, format+"\n", args...)
+	}
+}
+
+// serveOptions are what `simulator serve` needs and what its flags say.
+type serveOptions struct {
+	simulatorOptions
+	Listen   string
+	Cert     string
+	Key      string
+	Auth     string
+	TokenDir string
+	Release  string
+}
+
+func newServe(a *base.App) *cobra.Command {
+	o := &serveOptions{simulatorOptions: simulatorOptions{App: a}}
+	command := &cobra.Command{
+		Use:   "serve",
+		Short: "Play an assisted-service, until stopped",
+		Long: `Play an assisted-service with its REST API and discovery images, until stopped.
+It knows no machines: boot some with "simulator hosts", or real ones. Its address
+is printed once it can be reached.`,
+		Example: `  oaictl simulator serve --speed 10
+  oaictl simulator serve --listen 127.0.0.1:8090 --auth rhsso --token-dir tokens`,
+		Args: base.NoArguments,
+		RunE: base.Run(o.run),
+	}
+	o.declare(command)
+	flags := command.Flags()
+	flags.StringVar(&o.Listen, "listen", "127.0.0.1:8090", "`ADDRESS` to listen on")
+	flags.StringVar(&o.Cert, "tls-cert", "", "`FILE` with the certificate (PEM) to serve TLS with")
+	flags.StringVar(&o.Key, "tls-key", "", "`FILE` with the certificate's key (PEM)")
+	flags.StringVar(&o.Auth, "auth", string(auth.None), "how callers are known: `"+strings.Join(auth.Modes(), "|")+"`")
+	flags.StringVar(&o.Release, "release", versions.Latest, "play this release of the service: `"+strings.Join(versions.ServiceReleases(), "|")+"`")
+	flags.StringVar(&o.TokenDir, "token-dir", "", "`DIR` in which to write tokens that are good for it, with --auth")
+	return command
+}
+
+func (o *serveOptions) run(ctx context.Context) error {
+	if (o.Cert == "") != (o.Key == "") {
+		return base.Usagef("--tls-cert and --tls-key go together")
+	}
+	mode, err := auth.ParseMode(o.Auth)
+	if err != nil {
+		return base.Usagef("--auth %q is not one of %s", o.Auth, strings.Join(auth.Modes(), ", "))
+	}
+	if (mode != auth.None) != (o.TokenDir != "") {
+		return base.Usagef("--auth other than none and --token-dir go together: nobody could get in without a token")
+	}
+	release, err := versions.ParseServiceRelease(o.Release)
+	if err != nil {
+		return base.Usagef("--release %q is not one of %s", o.Release, strings.Join(versions.ServiceReleases(), ", "))
+	}
+	trouble, err := o.trouble()
+	if err != nil {
+		return err
+	}
+	if _, err := base.LoadCertificate(o.Cert, o.Key); err != nil {
+		return err
+	}
+	listener, err := net.Listen("tcp", o.Listen)
+	if err != nil {
+		return &install.Fault{Code: install.CodeFailure, Op: "listen on", On: o.Listen, Err: err, Next: "choose another address with --listen"}
+	}
+	scheme := "http://"
+	if o.Cert != "" {
+		scheme = "https://"
+	}
+	address := scheme + listener.Addr().String()
+	service, err := simulator.NewService(simulator.ServiceConfig{
+		Clock: clock.Scaled(o.Speed), Seed: o.Seed, Scenario: trouble, Auth: mode, Release: release, PublicURL: func() string { return address },
+	})
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	if err := o.writeTokens(mode, service.Callers(), address); err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	fmt.Fprintln(o.IO.Out, address)
+	return o.serve(ctx, listener, service)
+}
+
+// serve answers until ctx ends, which is how it is meant to end.
+func (o *serveOptions) serve(ctx context.Context, listener net.Listener, service *simulator.Service) error {
+	ctx, stop := context.WithCancelCause(ctx)
+	server := &http.Server{Handler: service, ReadHeaderTimeout: time.Minute, BaseContext: func(net.Listener) context.Context { return ctx }}
+	go func() {
+		if o.Cert != "" {
+			stop(server.ServeTLS(listener, o.Cert, o.Key))
+		} else {
+			stop(server.Serve(listener))
+		}
+	}()
+	go func() {
+		stop(service.Run(ctx)) // which always ends with a cause
+	}()
+	<-ctx.Done()
+	cause := context.Cause(ctx)
+	_ = server.Close()
+	if base.InterruptOf(ctx) != nil || errors.Is(cause, context.Canceled) {
+		return base.Stopped(ctx, "simulator serve", cause)
+	}
+	return &install.Fault{Code: install.CodeFailure, Op: "serve on", On: o.Listen, Err: cause}
+}

@@ -1,0 +1,215 @@
+package objects
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/setting"
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// IsMetal3 says whether the hub boots a host.
+func (h *Maker) IsMetal3(host *spec.Host) bool {
+	return h.Cluster.Spec.Boot.Method == spec.BootMetal3 && host.BMC != nil
+}
+
+// BareMetalHost has the hub boot a machine. What the file says of the host
+// stands in annotations, from which the bare-metal-agent controller writes it on
+// the Agent again and again.
+func (h *Maker) BareMetalHost(host *spec.Host, boots install.InfraEnvPlan) *unstructured.Unstructured {
+	object := h.Object(hubapi.KindBareMetalHost, host.Name)
+	infraEnv := boots.Name
+	if ref := h.Cluster.Spec.InfraEnv.Ref; ref != "" {
+		infraEnv = h.poolName(ref)
+	}
+	addLabels(object, map[string]string{hubapi.LabelAgentInfraEnv: infraEnv})
+	notes := h.hostAnnotations(host)
+	bmc := Fields{"address": h.Metal3Address(host), "credentialsName": BMCSecretName(h.Cluster, host)}
+	if host.BMC.Insecure {
+		bmc["disableCertificateVerification"] = true
+	}
+	s := Fields{"online": true, "automatedCleaningMode": "disabled", "bmc": bmc}
+	Metal3Fields(host.BMC.Metal3, s, notes)
+	addAnnotations(object, notes)
+	Put(s, "bootMACAddress", host.Match.MAC)
+	if hints := HintFields(host.Disk.Hints); len(hints) > 0 {
+		s["rootDeviceHints"] = hints
+	}
+	if boots.Arch != spec.X86 { // which it is by itself; definitions that come with the service have no such field
+		Put(s, "architecture", Metal3Arch(boots.Arch))
+	}
+	object.Object["spec"] = s
+	return object
+}
+
+// poolName is the name of an InfraEnv that exists. A BareMetalHost boots one of
+// its own namespace only.
+func (h *Maker) poolName(ref string) string {
+	namespace, name, qualified := strings.Cut(ref, "/")
+	if !qualified {
+		return ref
+	}
+	if namespace != h.Namespace {
+		h.Refuse("spec.infraEnv.ref", "stands in the namespace "+namespace+", but BareMetalHosts boot an InfraEnv of their own namespace, "+h.Namespace, "ask for the namespace "+namespace+", or boot the machines another way")
+	}
+	return name
+}
+
+// hostAnnotations are what the file says of a host's Agent.
+func (h *Maker) hostAnnotations(host *spec.Host) map[string]string {
+	settings := setting.OfHost(host, "", nil)
+	if host.Role == spec.Auto {
+		delete(settings, setting.Role)
+	}
+	h.HostIgnition(host) // is refused where it cannot be read
+	if labels := h.nodeLabels(host); len(labels) > 0 {
+		settings[setting.Labels] = setting.ValueOf(labels)
+	} else {
+		delete(settings, setting.Labels)
+	}
+	object := &unstructured.Unstructured{Object: Fields{}}
+	if err := MachineTable(SecretsOf(h.Cluster, host, h.Namespace)).Write(object.Object, settings); err != nil {
+		h.RefuseHost(host, "", err.Error(), "")
+	}
+	if late := h.Cluster.Spec.InfraEnv; !h.Bound && (late.Bind == spec.BindLate || late.Ref != "") {
+		addAnnotations(object, map[string]string{hubapi.AnnotationBMACClusterReference: h.Namespace + "/" + h.Cluster.Metadata.Name})
+	}
+	if notes := object.GetAnnotations(); notes != nil {
+		return notes
+	}
+	return map[string]string{}
+}
+
+// InstallerArgs are the arguments for coreos-installer as the service takes them,
+// a JSON list in a text; "" where the file says nothing of them.
+func InstallerArgs(host *spec.Host) string {
+	if host.InstallerArgs == nil {
+		return ""
+	}
+	args, err := json.Marshal(host.InstallerArgs)
+	if err != nil {
+		return "" // texts always encode
+	}
+	return string(args)
+}
+
+// HostIgnition is the Ignition that is merged into the host's own, as JSON.
+func (h *Maker) HostIgnition(host *spec.Host) string {
+	ignition, err := host.Ignition.JSON()
+	if err != nil {
+		h.RefuseHost(host, "ignition", err.Error(), "")
+	}
+	return ignition
+}
+
+// RoleWord is a role in the service's word.
+func RoleWord(role spec.Role) string { return install.RoleWord(install.Role(role)) }
+
+// HintFields are root device hints, in metal3's words, which are the file's.
+func HintFields(hints spec.DiskHints) Fields {
+	out := Fields{}
+	Put(out, "deviceName", hints.DeviceName)
+	Put(out, "hctl", hints.HCTL)
+	Put(out, "model", hints.Model)
+	Put(out, "vendor", hints.Vendor)
+	Put(out, "serialNumber", hints.SerialNumber)
+	if hints.MinSizeGigabytes > 0 {
+		out["minSizeGigabytes"] = int64(hints.MinSizeGigabytes)
+	}
+	Put(out, "wwn", hints.WWN)
+	Put(out, "wwnWithExtension", hints.WWNWithExtension)
+	Put(out, "wwnVendorExtension", hints.WWNVendorExtension)
+	if hints.Rotational != nil {
+		out["rotational"] = *hints.Rotational
+	}
+	return out
+}
+
+// HintPatch is root device hints as a patch: what the file does not say is taken away.
+func HintPatch(hints spec.DiskHints) Fields {
+	out := HintFields(hints)
+	for _, name := range []string{
+		"deviceName", "hctl", "model", "vendor", "serialNumber", "minSizeGigabytes", "wwn", "wwnWithExtension", "wwnVendorExtension", "rotational",
+	} {
+		if _, said := out[name]; !said {
+			out[name] = nil
+		}
+	}
+	return out
+}
+
+// virtualMedia is metal3's scheme for booting over Redfish from an image that
+// the BMC fetches itself, as oaictl's own way over Redfish does.
+const virtualMedia = "redfish-virtualmedia"
+
+// systemsPath is where Redfish (DSP0266) has its systems.
+const systemsPath = "/redfish/v1/Systems/"
+
+// Metal3Address is the address of a host's BMC as metal3 takes it: a URL whose
+// scheme names the driver and whose path names the system.
+func (h *Maker) Metal3Address(host *spec.Host) string {
+	address := host.BMC.Address
+	if !strings.Contains(address, "://") {
+		address = virtualMedia + "://" + bracketed(address)
+	}
+	parsed, err := url.Parse(address)
+	if err != nil {
+		h.RefuseHost(host, "bmc.address", "is no address that metal3 takes", "write a URL such as redfish-virtualmedia://10.0.0.1/redfish/v1/Systems/1")
+		return ""
+	}
+	switch parsed.Scheme {
+	case "https":
+		parsed.Scheme = virtualMedia
+	case "http":
+		parsed.Scheme = virtualMedia + "+http"
+	}
+	if strings.Trim(parsed.Path, "/") == "" || strings.Trim(parsed.Path, "/") == "redfish/v1" {
+		if host.BMC.System == "" {
+			h.RefuseHost(host, "bmc.address", "does not name the system, which metal3 does not look for by itself", fmt.Sprintf("write it with its path, such as %s://%s%s1, or write bmc.system", virtualMedia, parsed.Host, systemsPath))
+			return ""
+		}
+		parsed.Path = systemsPath + host.BMC.System
+	} else if host.BMC.System != "" && !strings.HasSuffix(strings.TrimRight(parsed.Path, "/"), "/"+host.BMC.System) {
+		h.RefuseHost(host, "bmc.system", fmt.Sprintf("is %s, but the address names %s", host.BMC.System, parsed.Path), "keep one of them")
+	}
+	return parsed.String()
+}
+
+// bracketed is a host, with or without a port, as a URL has it: IPv6 stands in
+// brackets.
+func bracketed(host string) string {
+	if strings.Count(host, ":") > 1 && !strings.HasPrefix(host, "[") {
+		return "[" + host + "]"
+	}
+	return host
+}
+
+// Metal3Arch is a CPU architecture in metal3's word, which is SiteConfig's too.
+func Metal3Arch(arch spec.Arch) string {
+	if arch == spec.ARM {
+		return "aarch64"
+	}
+	return string(arch)
+}
+
+// nodeLabels are the labels of a host's node that fit annotations, one each. The key
+// of an annotation is short where the label's has no domain: the prefix of metal3 counts.
+func (h *Maker) nodeLabels(host *spec.Host) map[string]string {
+	labels := map[string]string{}
+	for key, value := range host.Labels {
+		name := hubapi.AnnotationBMACNodeLabelPrefix + key
+		if len(validation.IsQualifiedName(strings.ToLower(name))) > 0 {
+			h.RefuseHost(host, "labels."+key, "is too long a key for the annotation "+name+", by which a BareMetalHost has labels", "use a shorter key, or one with a domain: example.com/"+key)
+			continue
+		}
+		labels[key] = value
+	}
+	return labels
+}

@@ -1,0 +1,140 @@
+package install
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// Backend is a service with every verb: the planes of pkg/install/rest and pkg/install/hub
+// are. What only one of them can do the other refuses with [CodeUsage].
+type Backend interface {
+	Service
+
+	// ListClusters lists the clusters that the user may see, by name and age.
+	ListClusters(ctx context.Context) ([]Cluster, error)
+	// ListInfraEnvs lists the InfraEnvs that the user may see, or those of one cluster, by
+	// name and age.
+	ListInfraEnvs(ctx context.Context, clusterID string) ([]InfraEnv, error)
+	// ListHosts lists the hosts of an InfraEnv, bound or not.
+	ListHosts(ctx context.Context, infraEnvID string) ([]Host, error)
+	// ClusterByNameOrID finds one cluster by its id, its name, or NAME.DOMAIN. None and
+	// several are faults with [CodeNotFound], the latter naming the ids.
+	ClusterByNameOrID(ctx context.Context, text string) (ClusterRef, error)
+	// InfraEnvByNameOrID does so for an InfraEnv.
+	InfraEnvByNameOrID(ctx context.Context, text string) (InfraEnv, error)
+	// ClusterLeft finds what a deletion that was broken off has left of a cluster, which
+	// DeleteCluster deletes. The Status says what that is.
+	ClusterLeft(ctx context.Context, text string) (ClusterRef, error)
+	// Events reads one page of the service's event log, from the offset on.
+	Events(ctx context.Context, filter EventFilter, offset int) (EventPage, error)
+	// Follow has lists be read from watches from now on, where the service has them: for
+	// who reads them again and again.
+	Follow()
+	// CheckRelease is an error where registering a cluster would end for want of a release.
+	CheckRelease(ctx context.Context, c *spec.Cluster) error
+
+	// CancelInstall stops an install. It can be reset and started again.
+	CancelInstall(ctx context.Context, clusterID string) error
+	// ResetInstall takes a cluster back to before its install; its hosts have to boot the
+	// discovery image again.
+	ResetInstall(ctx context.Context, clusterID string) error
+	// MayDelete refuses a cluster that DeleteCluster would not delete, whatever its state.
+	MayDelete(ref ClusterRef) error
+	// DeleteCluster deletes a cluster, and waits for it to be gone.
+	DeleteCluster(ctx context.Context, clusterID string, options DeleteOptions) error
+	// DeleteInfraEnv deletes an InfraEnv that no hosts belong to.
+	DeleteInfraEnv(ctx context.Context, infraEnvID string, options DeleteOptions) error
+	// DeleteHost deletes a host's record. A machine whose agent still runs registers again.
+	DeleteHost(ctx context.Context, infraEnvID, hostID string, options DeleteOptions) error
+	// ReleaseCluster lets go of a cluster and deletes nothing.
+	ReleaseCluster(ctx context.Context, clusterID string) error
+
+	// Logs writes the logs of a cluster, or of one of its hosts, to out: a tar of compressed
+	// archives.
+	Logs(ctx context.Context, clusterID, hostID string, out io.Writer) error
+	// Manifests lists a cluster's extra manifests; system adds those that the service makes
+	// itself.
+	Manifests(ctx context.Context, clusterID string, system bool) ([]Manifest, error)
+	// DownloadManifest writes a manifest's content to out.
+	DownloadManifest(ctx context.Context, clusterID, folder, name string, out io.Writer) error
+	// DownloadIgnition writes a file of the cluster to out: bootstrap.ign, master.ign,
+	// worker.ign, arbiter.ign, metadata.json or install-config.yaml.
+	DownloadIgnition(ctx context.Context, clusterID, file string, out io.Writer) error
+	// DownloadInfraEnvFile writes a file of an InfraEnv to out: discovery.ign, ipxe-script
+	// or static-network-config.
+	DownloadInfraEnvFile(ctx context.Context, infraEnvID, file string, out io.Writer) error
+	// HostIgnition is the Ignition that a host boots with, once the install runs.
+	HostIgnition(ctx context.Context, infraEnvID, hostID string) (string, error)
+	// DownloadISOURL is a fresh URL of an InfraEnv's discovery image, and when it ends (zero:
+	// never). It may carry a token: it is not to be logged.
+	DownloadISOURL(ctx context.Context, infraEnvID string) (url string, expires time.Time, err error)
+	// OpenISO opens a discovery image by its URL at an offset. The caller closes it. size is
+	// that of the whole image, -1 if unknown.
+	OpenISO(ctx context.Context, address string, offset int64) (image io.ReadCloser, size int64, err error)
+
+	// Close ends what the backend has left running.
+	Close()
+}
+
+// DeleteOptions say what else is done about what is deleted.
+type DeleteOptions struct {
+	// ReturnToPool has a hub boot the nodes of the cluster into the discovery image, for the
+	// pool that they came from.
+	ReturnToPool bool
+	// RemoveNode has a hub take the host's node out of its cluster first.
+	RemoveNode bool
+	// Tell, if not nil, is told, a sentence at a time, what the deletion waits for and what
+	// it leaves, and why. It is called from the goroutine that deletes. No sentence holds a
+	// secret.
+	Tell func(text string)
+}
+
+// ServiceEvent is an entry of the service's event log.
+type ServiceEvent struct {
+	Time       time.Time
+	Name       string // "host_status_updated"
+	Severity   string // info, warning, error, critical
+	Category   string
+	Message    string
+	ClusterID  string
+	HostID     string
+	InfraEnvID string
+	Props      string // JSON object in a text, "" for none
+}
+
+// EventFilter says which events to list; empty fields do not filter. A hub has the events of
+// a cluster, an InfraEnv or a host, and no list of all.
+type EventFilter struct {
+	ClusterID  string
+	HostID     string
+	InfraEnvID string // beside HostID: where the host belongs, which spares a hub to look for it
+	Severities []string
+	Message    string // part of it
+	Newest     bool   // newest first
+	Limit      int    // per page; 500 if zero
+}
+
+// EventPage is a page of events.
+type EventPage struct {
+	Events []ServiceEvent
+	// Total is how many events fit the filter, -1 where the service does not say.
+	Total int
+}
+
+// Manifest names an extra manifest of a cluster.
+type Manifest struct {
+	Folder string // manifests or openshift
+	Name   string
+	Source string // user or system
+}
+
+// ClusterDeleting is the state in which a hub lists a cluster that is on its way out. Only
+// lists know it: an observation of such a cluster is an error, [ErrDeleting].
+const ClusterDeleting ClusterState = "Deleting"
+
+// ErrDeleting is in the error of an observation that finds the cluster being deleted.
+var ErrDeleting = errors.New("is being deleted")

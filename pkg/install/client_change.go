@@ -1,0 +1,163 @@
+package install
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// The HTTP statuses by which services tell what a request met.
+const (
+	statusBadRequest    = 400
+	statusNotFound      = 404
+	statusConflict      = 409
+	statusUnprocessable = 422
+)
+
+// suits is why a verb does not suit a cluster's state, and what does.
+type suits struct{ why, next string }
+
+// outOfTurn makes what a service says to a verb that comes at the wrong time, 409, into the
+// state that the cluster is in and what suits it, by the kinds of states. Errors of other
+// kinds stay as they are.
+func (f *Found) outOfTurn(err error, op string, before, during, stopped, after suits) error {
+	refused, is := errors.AsType[*Fault](err)
+	if !is || refused.Status != statusConflict {
+		return err
+	}
+	var by suits
+	switch state := ClusterStateOf(f.Ref.Status); {
+	case state.BeforeInstall():
+		by = before
+	case state.Running():
+		by = during
+	case state.Stopped():
+		by = stopped
+	case state.Installed():
+		by = after
+	}
+	out := *refused
+	out.Op, out.On, out.Next = op, f.FullName(), "oaictl describe cluster "+f.Ref.Name
+	out.Err = fmt.Errorf("it is %s: %w", f.Ref.Status, refused.Err)
+	if by.why != "" {
+		out.Err, out.Next = fmt.Errorf("%s (the service calls it %s)", by.why, f.Ref.Status), by.next
+	}
+	return &out
+}
+
+// goOnOrGiveUp is what can be done with a cluster whose install has not begun.
+func (f *Found) goOnOrGiveUp() string {
+	return "to go on, run oaictl create cluster -f FILE; to give it up, run oaictl delete cluster " + f.Ref.Name
+}
+
+// Cancel stops an install. Where there is none, the error says why, and what suits the
+// cluster's state.
+func (client *Client) Cancel(ctx context.Context, found *Found) error {
+	return found.cancelRefused(client.CancelInstall(ctx, found.Ref.ID))
+}
+
+// AfterCancel is what can be done with a cluster whose install was cancelled: one that was
+// still being prepared is ready again, and there is nothing to reset.
+func (client *Client) AfterCancel(ctx context.Context, found *Found) (next string) {
+	if now, err := client.ClusterByNameOrID(ctx, found.Ref.ID); err == nil && ClusterStateOf(now.Status).BeforeInstall() {
+		return found.goOnOrGiveUp()
+	}
+	return "oaictl reset " + found.Ref.Name
+}
+
+func (f *Found) cancelRefused(err error) error {
+	return f.outOfTurn(err, "cancel the install of",
+		suits{"its install has not begun, so there is nothing to cancel", f.goOnOrGiveUp()},
+		suits{},
+		suits{"the install has ended, so there is nothing to cancel", "oaictl reset " + f.Ref.Name},
+		suits{"the install is done, so there is nothing to cancel", "oaictl download kubeconfig " + f.Ref.Name})
+}
+
+// Reset takes a failed or cancelled install back to its beginning. Where there is none, the
+// error says why, and what suits the cluster's state.
+func (client *Client) Reset(ctx context.Context, found *Found) error {
+	return found.resetRefused(client.ResetInstall(ctx, found.Ref.ID))
+}
+
+func (f *Found) resetRefused(err error) error {
+	return f.outOfTurn(err, "reset the install of",
+		suits{"its install has not begun, so there is nothing to reset", f.goOnOrGiveUp()},
+		suits{"the install runs", "oaictl cancel " + f.Ref.Name},
+		suits{},
+		suits{"an installed cluster cannot be reset", "oaictl describe cluster " + f.Ref.Name})
+}
+
+// LookToDelete is Look for a cluster that is to be deleted: on a hub that is also one whose
+// deletion was broken off, of which no observation shows enough any more, and none that
+// oaictl did not make. Of a file whose cluster is gone the error is [ErrNoCluster].
+func (client *Client) LookToDelete(ctx context.Context, target Target) (*Found, error) {
+	found, err := client.Look(ctx, target)
+	switch {
+	case err == nil:
+		return found, client.MayDelete(found.Ref)
+	case errors.Is(err, ErrNoCluster), !errors.Is(err, ErrDeleting) && CodeOf(err) != CodeNotFound:
+		return nil, err
+	}
+	ref, none := client.ClusterLeft(ctx, target.Name)
+	if none != nil {
+		return nil, err
+	}
+	return &Found{Ref: ref, Spec: target.Spec, Observed: &Observed{At: client.clock.Now()}}, client.MayDelete(ref)
+}
+
+// Delete deletes a cluster, from [Client.LookToDelete], and then the InfraEnvs that are its
+// own. gone are those of these that were deleted; nil where the cluster itself was kept.
+func (client *Client) Delete(ctx context.Context, found *Found, options DeleteOptions) (gone []InfraEnv, err error) {
+	if err := client.DeleteCluster(ctx, found.Ref.ID, options); err != nil {
+		return nil, found.deleteRefused(err)
+	}
+	gone = []InfraEnv{}
+	for _, env := range found.OwnInfraEnvs() {
+		// On a hub it may have gone with its cluster.
+		if err := client.RemoveInfraEnv(ctx, env, options); err != nil && !isStatus(err, statusNotFound) {
+			return gone, err
+		}
+		gone = append(gone, env)
+	}
+	return gone, nil
+}
+
+func (f *Found) deleteRefused(err error) error {
+	keeps := suits{"the service keeps a cluster while it is being installed", "oaictl cancel " + f.Ref.Name}
+	return f.outOfTurn(err, "delete cluster", suits{}, keeps, suits{}, suits{})
+}
+
+// RemoveInfraEnv is DeleteInfraEnv that names the hosts for which the service keeps it.
+func (client *Client) RemoveInfraEnv(ctx context.Context, env InfraEnv, options DeleteOptions) error {
+	err := client.DeleteInfraEnv(ctx, env.ID, options)
+	if !isStatus(err, statusBadRequest) {
+		return err
+	}
+	hosts, unread := client.ListHosts(ctx, env.ID)
+	if unread != nil || len(hosts) == 0 {
+		return err
+	}
+	names, commands := make([]string, 0, len(hosts)), make([]string, 0, len(hosts))
+	for _, host := range hosts {
+		names, commands = append(names, host.DisplayName()), append(commands, "oaictl delete host "+host.DisplayName())
+	}
+	return &Fault{
+		Code: CodeFailure, Op: "delete InfraEnv", On: env.Name, Status: statusBadRequest, Permanent: true,
+		Err:  fmt.Errorf("it still has %s: %s", hostCount(len(hosts)), strings.Join(names, ", ")),
+		Next: strings.Join(commands, "; "),
+	}
+}
+
+func hostCount(n int) string {
+	if n == 1 {
+		return "1 host"
+	}
+	return fmt.Sprintf("%d hosts", n)
+}
+
+// isStatus says whether a service answered with a status.
+func isStatus(err error, status int) bool {
+	fault, is := errors.AsType[*Fault](err)
+	return is && fault.Status == status
+}

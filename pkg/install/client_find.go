@@ -1,0 +1,206 @@
+package install
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// Target says which cluster is meant: that of a cluster.yaml, or one by its name or id.
+type Target struct {
+	Spec *spec.Cluster
+	// Name is the name or id. Beside Spec it is the id that a hub has the cluster under.
+	Name string
+}
+
+// Found is a cluster as it was found.
+type Found struct {
+	Ref      ClusterRef
+	Spec     *spec.Cluster // of the file that describes it; nil without one
+	Observed *Observed     // nil until somebody looks at it
+}
+
+// Desired is the cluster of the file. Without one it is the cluster as it was observed, or
+// one of which nothing but the name is known.
+func (f *Found) Desired() *Desired {
+	switch {
+	case f.Spec != nil:
+		return &Desired{Spec: f.Spec}
+	case f.Observed != nil && f.Observed.Cluster != nil:
+		return AsObserved(f.Observed)
+	}
+	return &Desired{Spec: &spec.Cluster{
+		Metadata: spec.Metadata{Name: f.Ref.Name}, Spec: spec.ClusterSpec{BaseDomain: f.Ref.BaseDomain, AcceptUnknownHosts: true},
+	}}
+}
+
+// FullName is the cluster's name with its domain.
+func (f *Found) FullName() string {
+	return strings.TrimSuffix(f.Ref.Name+"."+f.Ref.BaseDomain, ".")
+}
+
+// OwnInfraEnvs are those that were made for the cluster and are to go with it, unlike one
+// that the file only refers to.
+func (f *Found) OwnInfraEnvs() []InfraEnv {
+	ref := ""
+	if f.Spec != nil {
+		ref = f.Spec.Spec.InfraEnv.Ref
+	}
+	var own []InfraEnv
+	for _, env := range f.Observed.InfraEnvs {
+		if env.Owned && (ref == "" || env.Name != ref && env.ID != ref) {
+			own = append(own, env)
+		}
+	}
+	return own
+}
+
+// Find finds the cluster that is meant. That of a file is observed, since only so the
+// service says whether it is the one.
+func (client *Client) Find(ctx context.Context, target Target) (*Found, error) {
+	if target.Spec != nil {
+		return client.observeFound(ctx, &Found{Spec: target.Spec})
+	}
+	ref, err := client.ClusterByNameOrID(ctx, target.Name)
+	if err != nil {
+		return nil, err
+	}
+	return &Found{Ref: ref}, nil
+}
+
+// Look finds the cluster that is meant, and reads all of it.
+func (client *Client) Look(ctx context.Context, target Target) (*Found, error) {
+	found, err := client.Find(ctx, target)
+	if err != nil || found.Observed != nil {
+		return found, err
+	}
+	return client.observeFound(ctx, found)
+}
+
+func (client *Client) observeFound(ctx context.Context, found *Found) (*Found, error) {
+	query := found.Desired().Query()
+	query.ID, query.Detail = found.Ref.ID, true
+	observed, err := client.Backend.Observe(ctx, query, nil)
+	if err != nil {
+		return nil, err
+	}
+	if observed.Cluster == nil {
+		return nil, notOurs(query.Name+"."+query.BaseDomain, observed.Others)
+	}
+	return &Found{Ref: observed.Cluster.ClusterRef, Spec: found.Spec, Observed: observed}, nil
+}
+
+// ErrNoCluster is in the error of a search for a file's cluster that is not there, whoever
+// made it.
+var ErrNoCluster = errors.New("the service has none that oaictl made")
+
+// notOurs is the fault that a file's cluster is not there, or only one that oaictl did not
+// make.
+func notOurs(name string, others []ClusterRef) error {
+	fault := &Fault{Code: CodeNotFound, Op: "find cluster", On: name, Permanent: true, Err: ErrNoCluster, Next: "oaictl get clusters"}
+	if len(others) > 0 {
+		ids := make([]string, 0, len(others))
+		for _, other := range others {
+			ids = append(ids, fmt.Sprintf("%s (%s)", other.ID, other.Status))
+		}
+		fault.Err = fmt.Errorf("oaictl did not make the one that the service has: %s", strings.Join(ids, ", "))
+		fault.Next = "use the id instead of -f"
+	}
+	return fault
+}
+
+// FindHost finds a host by its id, its name or the MAC address of an interface: in the
+// cluster that is meant, where the names of its file count too, or in all InfraEnvs where
+// the target is empty.
+func (client *Client) FindHost(ctx context.Context, in Target, name string) (Host, error) {
+	if in == (Target{}) {
+		hosts, err := client.AllHosts(ctx)
+		if err != nil {
+			return Host{}, err
+		}
+		return pickHost(hosts, name)
+	}
+	found, err := client.Look(ctx, in)
+	if err != nil {
+		return Host{}, err
+	}
+	if found.Spec != nil {
+		for _, named := range NewSnapshot(found.Desired(), found.Observed).Hosts() {
+			if named.Host != nil && named.Name == name {
+				return *named.Host, nil
+			}
+		}
+	}
+	return pickHost(found.Observed.Hosts, name)
+}
+
+// LookAround reads all of the cluster that a host was found in: the one that is meant, or
+// the host's own where the target is empty. A host that has none, or has outlived it, is
+// found alone.
+func (client *Client) LookAround(ctx context.Context, host Host, in Target) (*Found, error) {
+	alone := &Found{Ref: ClusterRef{ID: host.ClusterID}, Observed: &Observed{At: client.clock.Now(), Hosts: []Host{host}}}
+	if host.ClusterID == "" {
+		return alone, nil
+	}
+	if in == (Target{}) {
+		in.Name = host.ClusterID
+	}
+	found, err := client.Look(ctx, in)
+	if CodeOf(err) == CodeNotFound {
+		return alone, nil
+	}
+	return found, err
+}
+
+// AllHosts are the hosts that the user may see, of all InfraEnvs.
+func (client *Client) AllHosts(ctx context.Context) ([]Host, error) {
+	infraEnvs, err := client.ListInfraEnvs(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	var all []Host
+	for _, env := range infraEnvs {
+		hosts, err := client.ListHosts(ctx, env.ID)
+		if CodeOf(err) == CodeNotFound {
+			continue // the InfraEnv has gone since they were listed
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, hosts...)
+	}
+	return all, nil
+}
+
+// pickHost is the one host of that id or name. Names are compared as a whole: node-1 is not
+// node-10.
+func pickHost(hosts []Host, name string) (Host, error) {
+	var found []Host
+	for _, host := range hosts {
+		switch {
+		case strings.EqualFold(host.ID, name):
+			return host, nil
+		case host.Hostname == name, slices.ContainsFunc(host.Inventory.Interfaces, func(i Interface) bool { return strings.EqualFold(i.MAC, name) }):
+			found = append(found, host)
+		}
+	}
+	fault := &Fault{Code: CodeNotFound, Op: "find host", On: name, Permanent: true, Next: "oaictl get hosts"}
+	switch len(found) {
+	case 0:
+		fault.Err = errors.New("the service has none of that name, id or MAC address")
+		return Host{}, fault
+	case 1:
+		return found[0], nil
+	}
+	ids := make([]string, 0, len(found))
+	for _, host := range found {
+		ids = append(ids, host.ID)
+	}
+	fault.Err = fmt.Errorf("there are several: %s", strings.Join(ids, ", "))
+	fault.Next = "use the id, or name the cluster with --cluster"
+	return Host{}, fault
+}

@@ -1,0 +1,194 @@
+package serve
+
+import (
+	"crypto/tls"
+	"net"
+	"net/http"
+	"net/netip"
+	"sync"
+	"time"
+)
+
+// connections bounds how many there are. Where a new one is one too many, the
+// one that has been idle for longest makes room; where none is idle, the new
+// one is refused.
+type connections struct {
+	most, maxOfOne int
+
+	mu       sync.Mutex
+	open     map[net.Conn]*connection
+	byClient map[netip.Addr]int
+	order    uint64
+	refused  int64
+	dropped  int64
+}
+
+type connection struct {
+	client netip.Addr
+	idle   uint64 // its turn among the idle ones; 0 while it is busy
+}
+
+func newConnections(most, maxOfOne int) *connections {
+	return &connections{
+		most: most, maxOfOne: maxOfOne,
+		open: map[net.Conn]*connection{}, byClient: map[netip.Addr]int{},
+	}
+}
+
+// changed follows a connection's life: it is an http.Server's ConnState.
+func (c *connections) changed(conn net.Conn, state http.ConnState) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch state {
+	case http.StateNew:
+		c.admit(conn)
+	case http.StateActive:
+		if known := c.open[conn]; known != nil {
+			known.idle = 0
+		}
+	case http.StateIdle:
+		if known := c.open[conn]; known != nil {
+			c.order++
+			known.idle = c.order
+		}
+	case http.StateClosed, http.StateHijacked:
+		c.forget(conn)
+	}
+}
+
+// admit takes a new connection in, or closes it; c.mu is held.
+func (c *connections) admit(conn net.Conn) {
+	from, _ := netip.ParseAddrPort(conn.RemoteAddr().String())
+	client := from.Addr().Unmap()
+	tooMany := c.byClient[client] >= c.maxOfOne && !c.makeRoom(func(other *connection) bool { return other.client == client }) ||
+		len(c.open) >= c.most && !c.makeRoom(func(*connection) bool { return true })
+	if tooMany {
+		c.refused++
+		hangUp(conn)
+		return
+	}
+	c.open[conn] = &connection{client: client}
+	c.byClient[client]++
+}
+
+// makeRoom closes the longest idle of those that may be closed; c.mu is held.
+func (c *connections) makeRoom(may func(*connection) bool) bool {
+	var oldest net.Conn
+	for conn, known := range c.open {
+		if known.idle > 0 && may(known) && (oldest == nil || known.idle < c.open[oldest].idle) {
+			oldest = conn
+		}
+	}
+	if oldest == nil {
+		return false
+	}
+	c.dropped++
+	c.forget(oldest)
+	hangUp(oldest)
+	return true
+}
+
+// forget takes a connection out of the count; c.mu is held.
+func (c *connections) forget(conn net.Conn) {
+	known := c.open[conn]
+	if known == nil {
+		return
+	}
+	delete(c.open, conn)
+	if c.byClient[known.client]--; c.byClient[known.client] <= 0 {
+		delete(c.byClient, known.client)
+	}
+}
+
+// hangUp ends a connection at once: the farewell of TLS might wait for its peer.
+func hangUp(conn net.Conn) {
+	if secure, ok := conn.(*tls.Conn); ok {
+		conn = secure.NetConn()
+	}
+	conn.Close()
+}
+
+type connectionCounts struct {
+	open, idle       int
+	refused, dropped int64 // since the beginning
+}
+
+func (c *connections) counts() connectionCounts {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	counts := connectionCounts{open: len(c.open), refused: c.refused, dropped: c.dropped}
+	for _, known := range c.open {
+		if known.idle > 0 {
+			counts.idle++
+		}
+	}
+	return counts
+}
+
+// How many MAC addresses a client may ask for in vain, in how long, and how
+// many clients are told apart.
+const (
+	missesAllowed = 30
+	missesWithin  = time.Minute
+	missesClients = 1024
+)
+
+// misses counts in vain tries by client, in bounded memory.
+type misses struct {
+	mu       sync.Mutex
+	byClient map[netip.Prefix]miss
+	swept    time.Time // when old ones were last looked for
+}
+
+// miss is how often a client has missed since a moment.
+type miss struct {
+	count int
+	since time.Time
+}
+
+func newMisses() *misses { return &misses{byClient: map[netip.Prefix]miss{}} }
+
+func (m *misses) tooMany(client netip.Addr, now time.Time) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	of := m.byClient[m.bucket(client)]
+	return of.count >= missesAllowed && now.Sub(of.since) < missesWithin
+}
+
+func (m *misses) add(client netip.Addr, now time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.byClient) >= missesClients && now.Sub(m.swept) >= missesWithin {
+		m.swept = now
+		for bucket, of := range m.byClient {
+			if now.Sub(of.since) >= missesWithin {
+				delete(m.byClient, bucket)
+			}
+		}
+	}
+	bucket := m.bucket(client)
+	of := m.byClient[bucket]
+	if now.Sub(of.since) >= missesWithin {
+		of = miss{since: now}
+	}
+	of.count++
+	m.byClient[bucket] = of
+}
+
+// bucket is whom a client is counted with: by itself, an IPv6 client with all
+// of its /64. Where there are too many, new ones are counted as one, the zero
+// prefix; m.mu is held.
+func (m *misses) bucket(client netip.Addr) netip.Prefix {
+	bits := 64
+	if client = client.Unmap(); client.Is4() {
+		bits = 32
+	}
+	prefix, err := client.Prefix(bits)
+	if err != nil {
+		return netip.Prefix{}
+	}
+	if _, known := m.byClient[prefix]; !known && len(m.byClient) >= missesClients {
+		return netip.Prefix{}
+	}
+	return prefix
+}
