@@ -52,7 +52,9 @@ func (c *controller) add(s *System, id string) error {
 	return nil
 }
 
-func (c *controller) system(id string) *System { return c.first(func(s *System) bool { return s.id == id }) }
+func (c *controller) system(id string) *System {
+	return c.first(func(s *System) bool { return s.id == id })
+}
 
 func (c *controller) managed(manager string) *System {
 	return c.first(func(s *System) bool { return s.manager == manager })

@@ -173,7 +173,9 @@ const drift = time.Minute
 // service's time, which need not be the fleet's: the two may run at different
 // speeds. The Date header tells it, and how it differs from the times that the
 // service writes into its objects.
-func (f *Fleet) serviceTime() time.Time { return f.dateTime().Add(time.Duration(f.objectsAhead.Load())) }
+func (f *Fleet) serviceTime() time.Time {
+	return f.dateTime().Add(time.Duration(f.objectsAhead.Load()))
+}
 
 // dateTime is the time that the Date headers tell.
 func (f *Fleet) dateTime() time.Time {

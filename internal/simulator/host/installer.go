@@ -26,7 +26,9 @@ type installation struct {
 }
 
 // singleNode tells whether the machine becomes a whole cluster by itself.
-func (i *installation) singleNode() bool { return i.args.Role == "bootstrap" && i.args.controlPlanes() == 1 }
+func (i *installation) singleNode() bool {
+	return i.args.Role == "bootstrap" && i.args.controlPlanes() == 1
+}
 
 // controlPlanes is the number of control plane machines. Old services know of one and of three.
 func (a *installArgs) controlPlanes() int {
@@ -248,7 +250,9 @@ func (l *life) waitForControlPlane(inst *installation) op {
 }
 
 // controlPlane counts arbiters in, as the installer does.
-func controlPlane(role string) bool { return role == "master" || role == "bootstrap" || role == "arbiter" }
+func controlPlane(role string) bool {
+	return role == "master" || role == "bootstrap" || role == "arbiter"
+}
 
 func (l *life) sendLogs(inst *installation) op {
 	return func(ctx context.Context) (time.Duration, bool) {

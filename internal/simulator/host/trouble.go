@@ -11,7 +11,9 @@ import (
 )
 
 // hitsMachines tells troubles of single machines from those of the cluster or of machines still to come.
-func hitsMachines(do string) bool { return do != scenario.DoAppear && do != scenario.DoOperatorsTimeout }
+func hitsMachines(do string) bool {
+	return do != scenario.DoAppear && do != scenario.DoOperatorsTimeout
+}
 
 // trouble is a rule as it stands for one machine.
 type trouble struct {

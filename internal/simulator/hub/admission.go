@@ -209,7 +209,9 @@ func validators() []hook {
 }
 
 // hookName names the registration. Each run has one for what it looks after.
-func (h *hub) hookName() string { return strings.TrimSuffix("oaictl-simulator-hub-"+h.config.Namespace, "-") }
+func (h *hub) hookName() string {
+	return strings.TrimSuffix("oaictl-simulator-hub-"+h.config.Namespace, "-")
+}
 
 func validatingHooks() schema.GroupVersionResource {
 	return registration.SchemeGroupVersion.WithResource("validatingwebhookconfigurations")

@@ -70,7 +70,9 @@ func (h *hub) releaseInstall(ctx context.Context, owner key, aci *objects.Object
 	return err
 }
 
-func hasFinalizer(o *objects.Object, name string) bool { return !objects.AddFinalizer(o.DeepCopy(), name) }
+func hasFinalizer(o *objects.Object, name string) bool {
+	return !objects.AddFinalizer(o.DeepCopy(), name)
+}
 
 func (h *hub) dissolve(ctx context.Context, m *clusterMemory, owner key, aci *objects.Object) error {
 	switch m.rest.Status {

@@ -35,4 +35,6 @@ var known = sync.OnceValue(func() vocabulary {
 	return words
 })
 
-func readVocabulary() (words vocabulary, err error) { return words, yaml.UnmarshalStrict(verbs, &words) }
+func readVocabulary() (words vocabulary, err error) {
+	return words, yaml.UnmarshalStrict(verbs, &words)
+}

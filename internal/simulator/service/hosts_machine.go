@@ -156,7 +156,9 @@ func (s *Service) countInterfaces(h *model.Host, inv *model.Inventory) {
 	s.measure(h, "nic.physical_interfaces", map[string]any{"count": len(inv.Interfaces)})
 }
 
-func inventoryStates() []string { return append(model.HostChangeableStates(), model.HostPreparationFailed) }
+func inventoryStates() []string {
+	return append(model.HostChangeableStates(), model.HostPreparationFailed)
+}
 
 func (s *Service) chooseDisk(h *model.Host) {
 	if h.Inv == nil {

@@ -77,7 +77,9 @@ func (s *Service) hostLogsProgress(c *wire.Call, h *model.Host) (wire.Reply, err
 	return wire.NoContent()
 }
 
-func logsState(c *wire.Call) string { return string(*wire.Taken[models.LogsProgressParams](c).LogsState) }
+func logsState(c *wire.Call) string {
+	return string(*wire.Taken[models.LogsProgressParams](c).LogsState)
+}
 
 // downloadLogs packs what there is: always the events and the cluster itself, and whatever was uploaded.
 func (s *Service) downloadLogs(c *wire.Call, cl *model.Cluster) (wire.Reply, error) {

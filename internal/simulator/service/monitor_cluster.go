@@ -278,7 +278,9 @@ func (s *Service) moveInstallation(c *model.Cluster) {
 }
 
 // hopeful tells whether as many nodes as a cluster needs stand or are on their way.
-func hopeful(c *model.Cluster, o outcome) bool { return enough(o, o.mastersUp, o.arbitersUp, o.workersAlive) }
+func hopeful(c *model.Cluster, o outcome) bool {
+	return enough(o, o.mastersUp, o.arbitersUp, o.workersAlive)
+}
 
 // awaitsUser tells whether a host has booted the wrong disk.
 func awaitsUser(c *model.Cluster) bool {

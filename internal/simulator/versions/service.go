@@ -34,7 +34,9 @@ type serviceTable struct {
 }
 
 // Has says whether a release has what came with another one.
-func (r ServiceRelease) Has(since string) bool { return r == "" || since == "" || AtLeast(string(r), since) }
+func (r ServiceRelease) Has(since string) bool {
+	return r == "" || since == "" || AtLeast(string(r), since)
+}
 
 // HasFeature says whether a release of the service knows a feature.
 func (r ServiceRelease) HasFeature(id string) bool {

@@ -47,7 +47,9 @@ func ES256(private *ecdsa.PrivateKey) (Key, error) {
 }
 
 // RS256 is a key from an RSA key pair.
-func RS256(private *rsa.PrivateKey) Key { return Key{jwt.SigningMethodRS256, private, &private.PublicKey} }
+func RS256(private *rsa.PrivateKey) Key {
+	return Key{jwt.SigningMethodRS256, private, &private.PublicKey}
+}
 
 // Sign makes a token of claims, which must encode to a JSON object. The key id may be empty.
 func Sign(key Key, keyID string, claims any) (string, error) {

@@ -9,7 +9,9 @@ import (
 )
 
 // minimumHardware is what any machine must have, whatever becomes of it.
-func minimumHardware() versions.Hardware { return versions.Hardware{CPUCores: 2, DiskGB: 50, RAMMiB: 8192} }
+func minimumHardware() versions.Hardware {
+	return versions.Hardware{CPUCores: 2, DiskGB: 50, RAMMiB: 8192}
+}
 
 // hardwareRole is the role as the requirements know it.
 func hardwareRole(c *model.Cluster, role string) string {

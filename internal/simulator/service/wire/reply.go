@@ -23,7 +23,9 @@ func Refuse(status int, format string, args ...any) error {
 }
 
 // BadRequest is a refusal of what was asked for.
-func BadRequest(format string, args ...any) error { return Refuse(http.StatusBadRequest, format, args...) }
+func BadRequest(format string, args ...any) error {
+	return Refuse(http.StatusBadRequest, format, args...)
+}
 
 // Conflict is a refusal because of the state that something is in.
 func Conflict(format string, args ...any) error { return Refuse(http.StatusConflict, format, args...) }
