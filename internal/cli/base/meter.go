@@ -9,6 +9,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli/progress"
 	"github.com/oaictl/oaictl/internal/escape"
+	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -116,7 +117,7 @@ func (m *Meter) Again(err error, _ time.Duration) {
 }
 
 func (m *Meter) event(now time.Time, done, total int64) {
-	event := install.Event{V: 1, Time: now, Type: install.EventProgress, Message: meterText(m.what, done, total, false)}
+	event := install.Event{V: 1, Time: now, Type: vocab.EventProgress, Message: meterText(m.what, done, total, false)}
 	if total > 0 {
 		percent := percentOf(done, total)
 		event.Percent = &percent

@@ -13,6 +13,7 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/internal/escape"
+	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/boot"
 	"github.com/oaictl/oaictl/pkg/install/machine"
@@ -138,7 +139,7 @@ func (o *planOptions) unserved(ctx context.Context, booted []*spec.Host) *instal
 		return nil
 	}
 	return &install.Warning{
-		Key: "machines/media-url", Scope: install.ScopeCluster, Reason: "MediaURLUnknown",
+		Key: "machines/media-url", Scope: vocab.ScopeCluster, Reason: "MediaURLUnknown",
 		Message: "create cluster would not begin: " + err.Error(), Next: "give --media-url",
 	}
 }
@@ -162,7 +163,7 @@ func planText(desired *install.Desired, plan install.Plan, then []install.Step, 
 	base.Section(&text, "In the way", plan.Blockers, func(b install.Blocker) string { return blockerText(desired.Spec, b) })
 	base.Section(&text, "To wait for", plan.Waits, func(w install.Wait) string {
 		line := escape.Sprintf("  … %s (%s)\n", w.For, w.Who)
-		if w.Who == install.WhoUser && w.Next != "" {
+		if w.Who == vocab.WhoUser && w.Next != "" {
 			line += escape.Sprintf("    Next: %s\n", w.Next)
 		}
 		return line
@@ -207,7 +208,7 @@ func actionText(a install.Action, wide bool) string {
 	if a.Name != "" {
 		head += " " + a.Name
 	}
-	if a.Scope != install.ScopeCluster {
+	if a.Scope != vocab.ScopeCluster {
 		head += fmt.Sprintf(" (%s)", a.Scope)
 	}
 	if a.Destructive {

@@ -14,6 +14,7 @@ import (
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
 	"github.com/oaictl/oaictl/internal/setting"
+	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/internal/objects"
 	"github.com/oaictl/oaictl/pkg/install/render"
@@ -132,7 +133,7 @@ func (a *actor) agentFields(live *unstructured.Unstructured) (map[string]any, er
 		case setting.Approved:
 			fields["approved"] = value == setting.ValueOf(true)
 		case setting.Role:
-			fields["role"] = install.RoleWord(install.Role(value.Text()))
+			fields["role"] = vocab.RoleWord(install.Role(value.Text()))
 		case setting.Hostname:
 			fields["hostname"] = value.Text()
 		case setting.Disk:
@@ -261,7 +262,7 @@ func (a *actor) agentOnly(ctx context.Context, agent *unstructured.Unstructured)
 			own["nodeLabels"] = labels
 		}
 	}
-	if a.action.Kind == install.InstallHost {
+	if a.action.Kind == vocab.InstallHost {
 		own["approved"] = true
 	}
 	if len(own) == 0 {
@@ -277,7 +278,7 @@ func (a *actor) machineFields(machine *unstructured.Unstructured) (notes, fields
 	for key, value := range a.action.Settings {
 		switch key {
 		case setting.Role:
-			notes[hubapi.AnnotationBMACRole] = install.RoleWord(install.Role(value.Text()))
+			notes[hubapi.AnnotationBMACRole] = vocab.RoleWord(install.Role(value.Text()))
 		case setting.Hostname:
 			notes[hubapi.AnnotationBMACHostname] = value.Text()
 		case setting.Pool:

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/setting"
+	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -77,7 +78,7 @@ func (c *cluster) asSaid(object string, read install.Settings) {
 
 func beforeInstall(state install.ClusterState) bool {
 	switch state {
-	case install.ClusterDraft, install.ClusterDiscovering, install.ClusterBlocked, install.ClusterReady:
+	case vocab.ClusterDraft, vocab.ClusterDiscovering, vocab.ClusterBlocked, vocab.ClusterReady:
 		return true
 	}
 	return false
@@ -96,7 +97,7 @@ func (c *cluster) follow(o *install.Observed) {
 			}
 		}
 	}
-	if c.state == install.ClusterPreparing && beforeInstall(now.State) && !slices.ContainsFunc(now.Preparation.FailedAt, func(at time.Time) bool { return o.At.Sub(at) < time.Minute }) {
+	if c.state == vocab.ClusterPreparing && beforeInstall(now.State) && !slices.ContainsFunc(now.Preparation.FailedAt, func(at time.Time) bool { return o.At.Sub(at) < time.Minute }) {
 		c.failed = append(c.failed, o.At) // the condition is about files, and does not tell of hosts
 	}
 	for i := range o.Hosts {
@@ -107,7 +108,7 @@ func (c *cluster) follow(o *install.Observed) {
 			delete(c.unprepared, h.ID)
 		}
 	}
-	if now.State == install.ClusterInstalling {
+	if now.State == vocab.ClusterInstalling {
 		c.failed = nil // what was prepared then was no failure
 		clear(c.unprepared)
 	}
@@ -124,7 +125,7 @@ func (c *cluster) follow(o *install.Observed) {
 	c.state = now.State
 	for i := range o.Hosts {
 		h := &o.Hosts[i]
-		if was, known := c.before[h.ID]; known && was != h.State && h.State == install.HostDiscovering {
+		if was, known := c.before[h.ID]; known && was != h.State && h.State == vocab.HostDiscovering {
 			c.booted[h.ID] = h.Since
 		}
 		c.before[h.ID] = h.State
