@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -27,11 +28,7 @@ const (
 )
 
 func (k Kind) known() bool {
-	switch k {
-	case ISO, Kernel, Initrd, Rootfs, IPXE, AddrSize, Ins, Prm:
-		return true
-	}
-	return false
+	return slices.Contains([]Kind{ISO, Kernel, Initrd, Rootfs, IPXE, AddrSize, Ins, Prm}, k)
 }
 
 // File is something to be served. Its content is one of Image, Open and Script.

@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/klauspost/compress/zstd"
-	"github.com/oaictl/oaictl/pkg/iso/internal/cpio"
 	"github.com/ulikunitz/xz"
+
+	"github.com/oaictl/oaictl/pkg/iso/internal/cpio"
 )
 
 // mostWindow is the largest window of a zstd frame and dictionary of an xz block
@@ -108,17 +110,10 @@ func (w *walk) segment(at int64) (end int64, err error) {
 	if err != nil {
 		return 0, fmt.Errorf("the %s archive at byte %d: %w", compression, at, err)
 	}
-	w.met(compression)
-	return end, nil
-}
-
-func (w *walk) met(compression string) {
-	for _, c := range w.seen {
-		if c == compression {
-			return
-		}
+	if !slices.Contains(w.seen, compression) {
+		w.seen = append(w.seen, compression)
 	}
-	w.seen = append(w.seen, compression)
+	return end, nil
 }
 
 // plain reads archives that are not compressed; the kernel wants them aligned.
