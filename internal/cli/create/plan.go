@@ -13,6 +13,7 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/internal/escape"
+	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/boot"
 	"github.com/oaictl/oaictl/pkg/install/machine"
@@ -129,7 +130,7 @@ func (o *planOptions) unserved(ctx context.Context, booted []*spec.Host) *instal
 		return nil
 	}
 	return &install.Warning{
-		Key: "machines/media-url", Scope: install.ScopeCluster, Reason: "MediaURLUnknown",
+		Key: "machines/media-url", Scope: vocab.ScopeCluster, Reason: "MediaURLUnknown",
 		Message: "create cluster would not begin: " + err.Error(), Next: "give --media-url",
 	}
 }
@@ -192,7 +193,7 @@ func actionText(a install.Action, wide bool) string {
 	if a.Name != "" {
 		head += " " + a.Name
 	}
-	if a.Scope != install.ScopeCluster {
+	if a.Scope != vocab.ScopeCluster {
 		head += fmt.Sprintf(" (%s)", a.Scope)
 	}
 	if a.Destructive {

@@ -10,6 +10,7 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/internal/escape"
+	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -161,7 +162,7 @@ func whyText(seen *install.Found, doc document.Why, plan install.Plan) string {
 // waitText is something that is waited for, and what helps where somebody has to act.
 func waitText(w install.Wait) string {
 	text := escape.Sprintf("  … %s\n", w.For)
-	if w.Who == install.WhoUser && w.Next != "" {
+	if w.Who == vocab.WhoUser && w.Next != "" {
 		text += escape.Sprintf("    Next: %s\n", w.Next)
 	}
 	return text
