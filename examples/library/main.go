@@ -52,7 +52,7 @@ func run(ctx context.Context, o options) error {
 	// place; nothing has been asked of the service by then.
 	cluster, err := spec.Load(ctx, o.file, spec.OSEnv())
 	if err != nil {
-		return &install.Fault{Code: install.CodeInput, Err: err}
+		return err
 	}
 
 	// What to identify with is the importer's choice. Without any of it, as

@@ -284,7 +284,7 @@ func TestSimulate(t *testing.T) {
 		streams.Streams{Out: &out, Err: &problems}, streams.Env{"AI_TOKEN": "a-token-of-the-real-service", "AI_URL": "https://real.example.com"})
 	a.StartSimulator = func(_ context.Context, s base.Simulation) (base.Simulated, error) {
 		started = s
-		return base.Simulated{Url: "http://127.0.0.1:1", Stop: func() error { stopped = true; return nil }}, nil
+		return base.Simulated{URL: "http://127.0.0.1:1", Stop: func() error { stopped = true; return nil }}, nil
 	}
 	a.Connect = func(_ context.Context, to base.ClientConfig) (install.Backend, error) {
 		reached = to
@@ -309,15 +309,5 @@ func TestInsecureIsLoud(t *testing.T) {
 	got := run(t, lab(), "", "get", "clusters", "--insecure", "--quiet")
 	if !strings.HasPrefix(got.errors, "warning: --insecure: the certificate of fake is not verified") {
 		t.Errorf("stderr %q", got.errors)
-	}
-}
-
-func TestQuoted(t *testing.T) {
-	for word, want := range map[string]string{
-		"": "''", "plain-1.yaml": "plain-1.yaml", "a b": "'a b'", "it's": `'it'\''s'`, "$HOME": "'$HOME'", "jsonpath={.a}": "'jsonpath={.a}'",
-	} {
-		if got := base.Quoted(word); got != want {
-			t.Errorf("quoted(%q) = %s, want %s", word, got, want)
-		}
 	}
 }

@@ -99,7 +99,7 @@ func runExample(t *testing.T, command *cobra.Command, text string) {
 	a.Clock = &frozen{now: noon()}
 	a.Connect = func(context.Context, base.ClientConfig) (install.Backend, error) { return service, nil }
 	a.StartSimulator = func(context.Context, base.Simulation) (base.Simulated, error) {
-		return base.Simulated{Url: "http://fake", Stop: func() error { return nil }}, nil
+		return base.Simulated{URL: "http://fake", Stop: func() error { return nil }}, nil
 	}
 	if code := execute(ctx, a); code != want {
 		t.Errorf("ends with %d, not %d:\n%s", code, want, problems.String())

@@ -104,7 +104,7 @@ func TestSimulatedHintsNeedNoService(t *testing.T) {
 	a := base.New(base.Identify(strings.Fields("oaictl create cluster -f cluster.yaml --simulate -o json")), streams.Streams{In: strings.NewReader(""), Out: &out, Err: &problems}, nil)
 	a.Clock = &frozen{now: noon()}
 	a.StartSimulator = func(context.Context, base.Simulation) (base.Simulated, error) {
-		return base.Simulated{Url: "http://127.0.0.1:1", Stop: func() error { return nil }}, nil
+		return base.Simulated{URL: "http://127.0.0.1:1", Stop: func() error { return nil }}, nil
 	}
 	a.Connect = func(context.Context, base.ClientConfig) (install.Backend, error) { return service, nil }
 	if code := execute(t.Context(), a); code != 7 {

@@ -5,12 +5,15 @@ import (
 	"context"
 	"errors"
 	"io"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // records is a backend of a few hosts and InfraEnvs that keeps what it was told to delete.
@@ -140,4 +143,33 @@ func TestClientOfALoop(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 	}
+}
+
+// What is wrong with a cluster.yaml is wrong input, whoever read it.
+func TestCodeOfAWrongFile(t *testing.T) {
+	_, err := spec.Load(t.Context(), "nowhere/cluster.yaml", spec.OSEnv())
+	if code := install.CodeOf(err); code != install.CodeInput {
+		t.Errorf("code %d: %v", code, err)
+	}
+	if code := install.CodeOf(errors.New("other")); code != install.CodeFailure {
+		t.Errorf("another error: code %d", code)
+	}
+}
+
+// What to type next names the kubeconfig where the results are, as a shell reads it.
+func TestNextNamesTheFolderOfResults(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "the results")
+	synctest.Test(t, func(t *testing.T) {
+		p := &plane{world: newWorld(&install.Desired{Spec: sample(3, 0), Options: install.Options{Run: "run1"}})}
+		client := install.New(p, install.WithFiles(install.NewFiles(dir)))
+		result, err := client.Run(t.Context(), p.desired)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := "oc --kubeconfig '" + filepath.Join(dir, p.desired.Spec.Metadata.Name, "auth", "kubeconfig") + "' get nodes"
+		again, _, err := client.Plan(t.Context(), p.desired)
+		if err != nil || result.Plan.Next != want || again.Next != want {
+			t.Errorf("next %q, and in a plan %q, %v; want %q", result.Plan.Next, again.Next, err, want)
+		}
+	})
 }

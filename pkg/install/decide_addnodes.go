@@ -209,7 +209,6 @@ func (p *planner) allAdded() {
 	for _, b := range p.degradations() {
 		p.warn(Warning{Key: b.Key, Scope: ScopeCluster, Reason: "Degraded", Message: "the cluster was installed, but " + b.Message, Next: "oaictl why cluster " + p.name()})
 	}
-	kubeconfig := p.name() + "/auth/kubeconfig"
 	for _, h := range p.matches.part {
 		if h.Day2 && membershipOf(h) == member {
 			p.plan.Added = append(p.plan.Added, p.hostName(h))
@@ -219,12 +218,12 @@ func (p *planner) allAdded() {
 	case p.spec.Imported() && len(p.plan.Added) > 0:
 		p.end(VerdictInstalled, addedText(p.plan.Added), "oc get csr, with the cluster's own kubeconfig, and for each that is Pending: oc adm certificate approve NAME")
 	case len(p.plan.Added) == 0:
-		p.end(VerdictInstalled, "installed, with every host of the file", "oc --kubeconfig "+kubeconfig+" get nodes")
+		p.end(VerdictInstalled, "installed, with every host of the file", "oc "+p.kubeconfigFlag()+" get nodes")
 	case !p.observed.Results.Kubeconfig:
 		p.end(VerdictInstalled, addedText(p.plan.Added), "oaictl download kubeconfig "+p.name())
 	default:
 		p.end(VerdictInstalled, addedText(p.plan.Added), fmt.Sprintf(
-			"oc --kubeconfig %[1]s get csr, and for each that is Pending: oc --kubeconfig %[1]s adm certificate approve NAME", kubeconfig))
+			"oc %[1]s get csr, and for each that is Pending: oc %[1]s adm certificate approve NAME", p.kubeconfigFlag()))
 	}
 }
 

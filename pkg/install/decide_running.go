@@ -209,7 +209,7 @@ func (p *planner) saveCredentials() {
 func (p *planner) endInstalled() {
 	next := "oaictl download kubeconfig " + p.name()
 	if p.observed.Results.Kubeconfig {
-		next = "oc --kubeconfig " + p.name() + "/auth/kubeconfig get nodes"
+		next = "oc " + p.kubeconfigFlag() + " get nodes"
 	}
 	trouble := p.degradations()
 	if len(trouble) > 0 {
@@ -247,7 +247,7 @@ func (p *planner) degradations() []Blocker {
 	wrong := func(key, reason string, scope Scope, message, remedy string) {
 		out = append(out, Blocker{Key: "cluster/degraded/" + key, Scope: scope, Reason: reason, Cure: CurePerson, Message: message, Remedy: remedy})
 	}
-	look := "look at the cluster: oc --kubeconfig " + p.name() + "/auth/kubeconfig get clusteroperators,csv -A"
+	look := "look at the cluster: oc " + p.kubeconfigFlag() + " get clusteroperators,csv -A"
 	said := ""
 	if strings.Contains(p.cluster.StatusInfo, "degraded") {
 		said = p.cluster.StatusInfo

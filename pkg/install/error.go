@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // Code classes an error; each maps to one exit code.
@@ -56,12 +58,16 @@ func (f *Fault) Error() string {
 
 func (f *Fault) Unwrap() error { return f.Err }
 
-// CodeOf is the code of the first Fault in err's chain, CodeFailure if there
-// is none.
+// CodeOf is the code of the first Fault in err's chain, CodeInput for what is wrong with a
+// cluster.yaml, and else CodeFailure.
 func CodeOf(err error) Code {
 	var f *Fault
-	if errors.As(err, &f) && f.Code != 0 {
+	var problems *spec.Problems
+	switch {
+	case errors.As(err, &f) && f.Code != 0:
 		return f.Code
+	case errors.As(err, &problems):
+		return CodeInput
 	}
 	return CodeFailure
 }

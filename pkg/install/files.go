@@ -49,7 +49,7 @@ func (d directory) Observe(_ context.Context, cluster ClusterRef) (map[string]Sa
 	for _, name := range resultFiles() {
 		path := filepath.Join(auth, name)
 		if data, err := readRegular(path); err == nil {
-			kept[name] = SavedResult{Digest: Digest(data), Private: isPrivate(path)}
+			kept[name] = SavedResult{Digest: Digest(data), Private: isPrivate(path), Path: path}
 		}
 	}
 	return kept, nil

@@ -131,6 +131,13 @@ func (client *Client) Explain(ctx context.Context, desired *Desired, observed *O
 	if err := client.observeMachines(ctx, &own, nil, now); err != nil {
 		return Plan{}, nil, err
 	}
+	if client.files != nil && now.Cluster != nil {
+		kept, err := client.files.Observe(ctx, resultsOf(desired, now.Cluster.ID))
+		if err != nil {
+			return Plan{}, nil, err
+		}
+		now.Results.KubeconfigPath = kubeconfigPath(kept)
+	}
 	p := newPlanner(&own, now, Memory{}, now.At)
 	p.explains = true
 	if have := now.host(host); have != nil {

@@ -311,6 +311,8 @@ type Results struct {
 	NoIngress  bool // auth/kubeconfig-noingress
 	Kubeconfig bool // auth/kubeconfig
 	Password   bool // auth/kubeadmin-password
+	// KubeconfigPath is where a kubeconfig of the cluster lies; "" where none is known.
+	KubeconfigPath string
 }
 
 // host returns the observed host with the given ID, or nil.

@@ -1,10 +1,13 @@
 package install
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
 	"sync"
+
+	"github.com/oaictl/oaictl/internal/names"
 )
 
 // credentials remembers of a run what the service's results are, so that each is
@@ -73,9 +76,19 @@ func (client *Client) observeFiles(ctx context.Context, desired *Desired, observ
 	}
 	observed.Results = Results{
 		NoIngress: there(noIngressFile, cluster.NoIngress), Kubeconfig: there(kubeconfigFile, cluster.Kubeconfig),
-		Password: there(passwordFile, cluster.Kubeconfig),
+		Password: there(passwordFile, cluster.Kubeconfig), KubeconfigPath: kubeconfigPath(kept),
 	}
 	return nil
+}
+
+// kubeconfigPath is where a kubeconfig of the cluster lies.
+func kubeconfigPath(kept map[string]SavedResult) string {
+	return cmp.Or(kept[kubeconfigFile].Path, kept[noIngressFile].Path)
+}
+
+// kubeconfigFlag names the cluster's kubeconfig to a program, where one lies or will.
+func (p *planner) kubeconfigFlag() string {
+	return "--kubeconfig " + names.Quoted(cmp.Or(p.observed.Results.KubeconfigPath, p.name()+"/auth/"+kubeconfigFile))
 }
 
 // saveResult fetches a result and writes it. What lies in its place and is

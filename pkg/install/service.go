@@ -69,4 +69,5 @@ type Files interface {
 type SavedResult struct {
 	Digest  string // of the content, as Digest has it
 	Private bool   // has the mode that Save gives it
+	Path    string // where a person finds it
 }

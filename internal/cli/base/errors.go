@@ -35,20 +35,15 @@ func WithoutPath(err error) error {
 	return err
 }
 
-// CodeOf is the exit code of an error: the only place where one is chosen.
+// CodeOf is the exit code of an error.
 func CodeOf(err error) install.Code {
 	switch {
 	case err == nil:
 		return 0
 	case Is[*UsageError](err):
 		return install.CodeUsage
-	case Is[*install.Fault](err):
-		return install.CodeOf(err)
-	case Is[*spec.Problems](err):
-		return install.CodeInput
-	default:
-		return install.CodeFailure
 	}
+	return install.CodeOf(err)
 }
 
 // PlainError is the text of an error without the last full stop and the empty

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/oaictl/oaictl/internal/names"
 )
 
 // programName is what the program is called where it is no plugin.
@@ -92,19 +94,8 @@ func (a *App) CommandLineWithout(flag string) string {
 	words := []string{a.Identity.Name}
 	for _, arg := range a.Identity.Args {
 		if arg != flag {
-			words = append(words, Quoted(arg))
+			words = append(words, names.Quoted(arg))
 		}
 	}
 	return strings.Join(words, " ")
-}
-
-// Quoted is a word as a POSIX shell reads it back.
-func Quoted(word string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:=,@%+", r)
-	}
-	if word != "" && strings.TrimFunc(word, plain) == "" {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }

@@ -57,7 +57,7 @@ func (o *runOptions) report(result install.Result, log string, desired *install.
 		}
 	}
 	if failed != nil {
-		return o.resumable(failed, cluster)
+		return o.resumable(failed)
 	}
 	switch {
 	case result.Verdict == install.VerdictInstalled:
@@ -68,7 +68,7 @@ func (o *runOptions) report(result install.Result, log string, desired *install.
 		for _, missing := range result.Plan.Missing {
 			o.Say("%s has not come; it was not required.", missing)
 		}
-		if next := o.completeAdvice(result.Plan.Next, cluster); next != "" {
+		if next := o.completeAdvice(result.Plan.Next); next != "" {
 			o.Say("Next: %s", o.Hint(next))
 		}
 	case o.Detach:
@@ -142,7 +142,7 @@ func (o *runOptions) result(result install.Result, log string, cluster *spec.Clu
 			doc.Password = filepath.Join(auth, "kubeadmin-password")
 		}
 	}
-	doc.Next = o.Hint(o.completeAdvice(doc.Next, cluster))
+	doc.Next = o.Hint(o.completeAdvice(doc.Next))
 	return doc
 }
 
@@ -161,25 +161,24 @@ func resultOf(doc document.Result) printer.Result {
 
 // resumable puts the very command that goes on from here where the library can
 // only speak of "the same command".
-func (o *runOptions) resumable(failed error, cluster *spec.Cluster) error {
-	var fault *install.Fault
-	if !errors.As(failed, &fault) {
+func (o *runOptions) resumable(failed error) error {
+	fault, is := errors.AsType[*install.Fault](failed)
+	if !is {
 		return failed
 	}
+	advised := *fault
 	switch fault.Code {
 	case install.CodeInterrupted, install.CodeTerminated, install.CodeTimeout:
-		again := *fault
-		again.Next = o.CommandLine()
+		advised.Next = o.CommandLine()
 		if o.Globals.Simulated {
-			again.Next += " (the simulated service ended with this command; it begins anew)"
+			advised.Next += " (the simulated service ended with this command; it begins anew)"
 		}
-		return &again
+		return &advised
 	}
-	placed := *fault
-	if placed.Next = o.completeAdvice(fault.Next, cluster); placed.Next == fault.Next {
+	if advised.Next = o.completeAdvice(fault.Next); advised.Next == fault.Next {
 		return failed
 	}
-	return &placed
+	return &advised
 }
 
 // newRunID marks the clusters that this run registers.
@@ -195,14 +194,12 @@ func secretsOf(c *spec.Cluster) []spec.Secret {
 	for i := range c.Spec.Hosts {
 		host := &c.Spec.Hosts[i]
 		if host.BMC != nil {
-			if _, password, ok := host.BMC.Credentials.Login(); ok {
-				secrets = append(secrets, password)
-			}
+			_, password, _ := host.BMC.Credentials.Login()
+			secrets = append(secrets, password)
 		}
 		if host.Fencing != nil {
-			if _, password, ok := host.Fencing.Credentials.Login(); ok {
-				secrets = append(secrets, password)
-			}
+			_, password, _ := host.Fencing.Credentials.Login()
+			secrets = append(secrets, password)
 		}
 	}
 	return secrets

@@ -152,7 +152,7 @@ func (o *runOptions) install(ctx context.Context, service *install.Client, desir
 		install.WithPollInterval(o.PollInterval),
 		install.WithTimeouts(o.Timeout, o.UserTimeout),
 		install.WithEvents(func(e install.Event) {
-			e.Next = o.completeAdvice(e.Next, desired.Spec)
+			e.Next = o.completeAdvice(e.Next)
 			tell(e)
 		}),
 	}

@@ -102,11 +102,7 @@ func connected(hosts []install.Host) int {
 }
 
 func (o *waitOptions) run(ctx context.Context) error {
-	service, err := o.Dial(ctx)
-	if err != nil {
-		return err
-	}
-	seen, err := o.ObserveCluster(ctx, service, o.Target)
+	service, seen, err := base.DialFor(ctx, o.App, o.Target, o.ObserveCluster)
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"strings"
+	"slices"
 
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -23,7 +23,9 @@ func (p *Plane) Act(ctx context.Context, desired *install.Desired, action instal
 	if desired == nil || desired.Spec == nil {
 		return plane.Refusal(action, errors.New("there is no desired cluster"))
 	}
-	act := p.actOf(action.Kind)
+	call := p.call
+	call.file = plane.OfFile(action.Kind)
+	act := p.with(call).actOf(action.Kind)
 	if act == nil {
 		return plane.Refusal(action, fmt.Errorf("the REST service has no action %s", action.Kind))
 	}
@@ -31,9 +33,7 @@ func (p *Plane) Act(ctx context.Context, desired *install.Desired, action instal
 	// the state from before.
 	defer p.touched(desired, action)
 	p.touched(desired, action)
-	call := callOf(ctx)
-	call.file = plane.OfFile(action.Kind)
-	return act(withCall(ctx, call), desired, action)
+	return act(ctx, desired, action)
 }
 
 type actFunc func(context.Context, *install.Desired, install.Action) error
@@ -295,18 +295,18 @@ func infraEnvPatch(action install.Action, fields any) request {
 // service drops a proxy whose addresses, joined, are those of the last one it was sent,
 // and says nothing. What it drops it takes after another one.
 func (p *Plane) updateProxy(ctx context.Context, action install.Action, fields body) error {
-	var want setting.ProxyValue
+	var want spec.Proxy
 	if err := action.Settings[setting.Proxy].Decode(&want); err != nil {
 		return plane.Refusal(action, err)
 	}
 	var now infraEnvWire
 	err := p.do(ctx, infraEnvPatch(action, fields), &now)
-	if err != nil || now.Proxy == nil || setting.Same(setting.Proxy, action.Settings[setting.Proxy], setting.ValueOf(proxyOf(now.Proxy))) {
+	if err != nil || now.Proxy == nil || setting.Same(setting.Proxy, action.Settings[setting.Proxy], setting.ValueOf(proxyIn(now.Proxy))) {
 		return err
 	}
 	another := want
-	another.No = strings.TrimPrefix(want.No+",localhost", ",")
-	for _, proxy := range []setting.ProxyValue{another, want} {
+	another.No = append(slices.Clone(want.No), "localhost")
+	for _, proxy := range []spec.Proxy{another, want} {
 		if err := p.do(ctx, infraEnvPatch(action, writeProxy(proxy)), nil); err != nil {
 			return err
 		}

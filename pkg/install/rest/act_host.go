@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,7 +27,7 @@ func hostIn(action install.Action) map[string]string {
 // their own. All of them may be sent again.
 func (p *Plane) updateHost(ctx context.Context, desired *install.Desired, action install.Action) error {
 	on := label{"update host", action.Name}
-	fields, err := p.hostFields(desired, action)
+	fields, err := p.hostFields(ctx, desired, action)
 	if err != nil {
 		return plane.Refusal(action, err)
 	}
@@ -51,7 +52,7 @@ func (p *Plane) updateHost(ctx context.Context, desired *install.Desired, action
 }
 
 // hostFields are the fields of host-update-params.
-func (p *Plane) hostFields(desired *install.Desired, action install.Action) (body, error) {
+func (p *Plane) hostFields(ctx context.Context, desired *install.Desired, action install.Action) (body, error) {
 	fields, err := p.tables.host.fields(without(action.Settings, setting.Args, setting.Ignition, setting.Fencing, setting.EndpointToken, setting.HostExtra))
 	if err != nil {
 		return nil, err
@@ -67,7 +68,11 @@ func (p *Plane) hostFields(desired *install.Desired, action install.Action) (bod
 		if err := v.Decode(&keep); err != nil {
 			return nil, err
 		}
-		if all := append(skips(keep, true), skips(p.keptNoMore(desired, action.Target, keep), false)...); len(all) > 0 {
+		gone, err := p.keptNoMore(ctx, desired, action.Target, keep)
+		if err != nil {
+			return nil, err
+		}
+		if all := append(skips(keep, true), skips(gone, false)...); len(all) > 0 {
 			fields["disks_skip_formatting"] = all
 		}
 	}
@@ -97,48 +102,39 @@ func (p *Plane) hostFields(desired *install.Desired, action install.Action) (bod
 
 // keptNoMore are the disks that the service keeps but shall not: the request
 // has to say so of each.
-func (p *Plane) keptNoMore(desired *install.Desired, hostID string, keep []string) []string {
-	c := desired.Spec
-	p.mu.Lock()
-	w := p.watches[watchKey(c.Metadata.Name, c.Spec.BaseDomain, "")]
-	p.mu.Unlock()
-	if w == nil {
-		return nil
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return slices.DeleteFunc(slices.Clone(w.kept[hostID]), func(id string) bool { return slices.Contains(keep, id) })
+func (p *Plane) keptNoMore(ctx context.Context, desired *install.Desired, hostID string, keep []string) ([]string, error) {
+	_, kept, err := p.observed(ctx, desired)
+	return slices.DeleteFunc(slices.Clone(kept[hostID]), func(id string) bool { return slices.Contains(keep, id) }), err
 }
 
-// fencing are the credentials by which a machine is powered off by its peer;
-// what the host says nothing of comes from its BMC.
+// observed is what the last observation of a cluster says to actions: its id, and which disks
+// the service does not format, by host. A cluster that was not observed is observed now.
+func (p *Plane) observed(ctx context.Context, desired *install.Desired) (id string, kept map[string][]string, err error) {
+	query := desired.Query()
+	w := p.watchOf(query)
+	if id, kept = w.forActions(); id == "" {
+		_, err = p.Observe(ctx, query, nil)
+		id, kept = w.forActions()
+	}
+	return id, kept, err
+}
+
+// fencing are the credentials by which a machine is powered off by its peer.
 func fencing(host *spec.Host, address string) (body, error) {
-	source, insecure := &spec.Credentials{}, (*bool)(nil)
-	if host.BMC != nil {
-		source, insecure = &host.BMC.Credentials, &host.BMC.Insecure
-		if address == "" {
-			address = host.BMC.Address
-		}
-	}
-	if f := host.Fencing; f != nil {
-		if !f.Credentials.IsZero() {
-			source = &f.Credentials
-		}
-		if f.Insecure != nil {
-			insecure = f.Insecure
-		}
-	}
-	user, password, ok := source.Login()
+	asked := *host
+	asked.Fencing = cmp.Or(host.Fencing, &spec.Fencing{})
+	f := asked.FencedBy()
+	user, password, ok := f.Credentials.Login()
 	if !ok {
 		return nil, fmt.Errorf("host %s has neither fencing.credentials nor bmc.credentials", host.Name)
 	}
-	if address == "" {
+	if address = cmp.Or(address, f.Address); address == "" {
 		return nil, fmt.Errorf("host %s has no fencing.address", host.Name)
 	}
 	out := body{"address": address, "username": user, "password": password.Reveal()}
 	switch {
-	case insecure == nil: // the service's own
-	case *insecure:
+	case f.Insecure == nil && host.BMC == nil: // the service's own
+	case f.Insecure != nil && *f.Insecure:
 		out["certificate_verification"] = "Disabled"
 	default:
 		out["certificate_verification"] = "Enabled"
@@ -148,18 +144,12 @@ func fencing(host *spec.Host, address string) (body, error) {
 
 // bindHost binds a host of a pool to the cluster.
 func (p *Plane) bindHost(ctx context.Context, desired *install.Desired, action install.Action) error {
-	c := desired.Spec
-	p.mu.Lock()
-	w := p.watches[watchKey(c.Metadata.Name, c.Spec.BaseDomain, "")]
-	p.mu.Unlock()
-	id := ""
-	if w != nil {
-		w.mu.Lock()
-		id = w.bound
-		w.mu.Unlock()
-	}
-	if id == "" {
-		return plane.Refusal(action, errors.New("the cluster to bind to was not observed"))
+	id, _, err := p.observed(ctx, desired)
+	switch {
+	case err != nil:
+		return err
+	case id == "":
+		return plane.Refusal(action, errors.New("the service has no cluster to bind to"))
 	}
 	return p.do(ctx, request{
 		label: label{"bind host", action.Name}, method: http.MethodPost, path: hostPath + "/actions/bind",

@@ -60,7 +60,7 @@ func TestActions(t *testing.T) {
 			"GET " + cluster,
 		},
 		"ignored validations": {
-			install.Action{Kind: install.IgnoreValidations, Target: clusterID, Settings: install.Settings{setting.Ignored: value(setting.IgnoredValidations{Hosts: []string{"ntp-synced"}})}}, 201,
+			install.Action{Kind: install.IgnoreValidations, Target: clusterID, Settings: install.Settings{setting.Ignored: value(spec.IgnoreValidations{Hosts: []string{"ntp-synced"}})}}, 201,
 			[]sent{{"PUT " + cluster + "/ignored-validations", `{"cluster-validation-ids":"[]","host-validation-ids":"[\"ntp-synced\"]"}`}},
 			"GET " + cluster,
 		},
@@ -196,18 +196,54 @@ func TestRefusals(t *testing.T) {
 	w := newWorld(t, 0)
 	p := w.plane(t)
 	for name, action := range map[string]install.Action{
-		"another plane's":     {Kind: install.SaveKubeconfig},
-		"no such manifest":    {Kind: install.UploadManifest, Name: "manifests/none.yaml"},
-		"wrong setting":       {Kind: install.UpdateHost, Settings: install.Settings{setting.Version: `"4.20"`}},
-		"wrong shape":         {Kind: install.UpdateCluster, Settings: install.Settings{setting.ControlPlane: `"x"`}},
-		"overrides not JSON":  {Kind: install.SetOverrides, Settings: install.Settings{setting.InstallConfig: `"{"`}},
-		"fencing, no secret":  {Kind: install.UpdateHost, Name: "cp-1", Settings: install.Settings{setting.Fencing: `"https://x"`}},
-		"bind to the unknown": {Kind: install.BindHost, Target: hostID(0), InfraEnv: infraEnvID},
+		"another plane's":    {Kind: install.SaveKubeconfig},
+		"no such manifest":   {Kind: install.UploadManifest, Name: "manifests/none.yaml"},
+		"wrong setting":      {Kind: install.UpdateHost, Settings: install.Settings{setting.Version: `"4.20"`}},
+		"wrong shape":        {Kind: install.UpdateCluster, Settings: install.Settings{setting.ControlPlane: `"x"`}},
+		"overrides not JSON": {Kind: install.SetOverrides, Settings: install.Settings{setting.InstallConfig: `"{"`}},
+		"fencing, no secret": {Kind: install.UpdateHost, Name: "cp-1", Settings: install.Settings{setting.Fencing: `"https://x"`}},
 	} {
 		fault := faultOf(t, p.Act(t.Context(), desired(t), action))
 		if !fault.Permanent || len(w.took()) != 0 {
 			t.Errorf("%s: %v", name, fault)
 		}
+	}
+}
+
+// A process that has observed nothing asks the service for what an action needs.
+func TestActWithoutAnObservation(t *testing.T) {
+	host := "/v2/infra-envs/" + infraEnvID + "/hosts/" + hostID(0)
+	for call, test := range map[string]struct {
+		action install.Action
+		body   string
+	}{
+		"POST " + host + "/actions/bind": {install.Action{Kind: install.BindHost, Target: hostID(0), InfraEnv: infraEnvID}, `{"cluster_id":"` + clusterID + `"}`},
+		"PATCH " + host: {
+			install.Action{Kind: install.UpdateHost, Target: hostID(0), InfraEnv: infraEnvID, Name: "cp-0", Settings: install.Settings{setting.KeepDisks: setting.ValueOf([]string{"/dev/b"})}},
+			`{"disks_skip_formatting":[{"disk_id":"/dev/b","skip_formatting":true},{"disk_id":"/dev/old","skip_formatting":false}]}`,
+		},
+	} {
+		w := newWorld(t, 1)
+		w.hosts[0]["skip_formatting_disks"] = "/dev/b,/dev/old"
+		w.on(call, with(200, "{}"))
+		if err := w.plane(t).Act(t.Context(), desired(t), test.action); err != nil {
+			t.Errorf("%s: %v", call, err)
+			continue
+		}
+		if calls := sentOf(w.took()); calls[len(calls)-1] != (sent{call, test.body}) {
+			t.Errorf("%s: sent %v", call, calls)
+		}
+	}
+}
+
+// A host is bound to no cluster that is not there.
+func TestBindingNeedsACluster(t *testing.T) {
+	w := newWorld(t, 0)
+	d := desired(t)
+	d.Spec.Metadata.Name = "unknown"
+	fault := faultOf(t, w.plane(t).Act(t.Context(), d, install.Action{Kind: install.BindHost, Target: hostID(0), InfraEnv: infraEnvID}))
+	if calls := sentOf(w.took()); !fault.Permanent || slices.ContainsFunc(calls, func(s sent) bool { return !strings.HasPrefix(s.call, "GET ") }) {
+		t.Errorf("%v; sent %v", fault, calls)
 	}
 }
 
@@ -357,7 +393,7 @@ func TestProxyInOtherWordsIsTaken(t *testing.T) {
 		path := "PATCH /v2/infra-envs/" + infraEnvID
 		f.json(path, 201, infraEnvJSON(map[string]any{"proxy": map[string]any{"http_proxy": "http://p:1", "https_proxy": "", "no_proxy": shown}}))
 		action := install.Action{Kind: install.UpdateInfraEnv, Target: infraEnvID, Settings: install.Settings{
-			setting.Proxy: setting.ValueOf(setting.ProxyValue{HTTP: "http://p:1", No: "a.example.com,b.example.com"}),
+			setting.Proxy: setting.ValueOf(spec.Proxy{HTTP: "http://p:1", No: []string{"a.example.com", "b.example.com"}}),
 		}}
 		if err := f.plane(t).Act(t.Context(), desired(t), action); err != nil {
 			t.Fatal(err)

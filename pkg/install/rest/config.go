@@ -14,10 +14,6 @@ import (
 	"time"
 
 	oapi "github.com/go-openapi/runtime/client"
-	"github.com/go-openapi/strfmt"
-	"github.com/openshift/assisted-service/client/events"
-	"github.com/openshift/assisted-service/client/installer"
-	"github.com/openshift/assisted-service/client/manifests"
 
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/redact"
@@ -63,6 +59,12 @@ type Config struct {
 
 // Plane is the service plane. Its methods are safe for concurrent use.
 type Plane struct {
+	*shared
+	call calling // what the requests of this part of the work have in common
+}
+
+// shared is what a plane is for all its requests.
+type shared struct {
 	base    *url.URL
 	runtime *oapi.Runtime
 	auth    TokenSource
@@ -72,11 +74,8 @@ type Plane struct {
 	trace   func(Exchange)
 	rate    rate
 
-	installer *installer.Client
-	events    *events.Client
-	manifests *manifests.Client
-	images    *http.Client // for image URLs, which carry their own authorisation
-	tables    tables
+	images *http.Client // for image URLs, which carry their own authorisation
+	tables tables
 
 	mu      sync.Mutex
 	watches map[string]*watch
@@ -98,12 +97,12 @@ func New(config Config) (*Plane, error) {
 			return nil, err
 		}
 	}
-	p := &Plane{
+	p := &Plane{shared: &shared{
 		base: base, auth: config.Auth, clock: config.Clock, agent: config.UserAgent, caFile: config.CAFile, trace: config.Trace,
 		rate:    rate{perMinute: config.PollsPerMinute, burst: config.PollBurst}.orDefaults(),
 		tables:  newTables(),
 		watches: map[string]*watch{}, made: map[string]bool{},
-	}
+	}}
 	if p.auth == nil {
 		p.auth = NoAuth()
 	}
@@ -117,9 +116,6 @@ func New(config Config) (*Plane, error) {
 	own.Timeout = 0
 	p.runtime = oapi.NewWithClient(base.Host, base.Path, []string{base.Scheme}, &own)
 	p.runtime.Debug = false // the runtime would dump secrets when DEBUG is set in the environment
-	p.installer = installer.New(p, strfmt.Default, nil)
-	p.events = events.New(p, strfmt.Default, nil)
-	p.manifests = manifests.New(p, strfmt.Default, nil)
 	return p, nil
 }
 

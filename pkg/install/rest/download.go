@@ -36,20 +36,20 @@ func (c counted) Write(data []byte) (int, error) {
 	return n, err
 }
 
-// downloading prepares a context and a writer for a download.
-func downloading(ctx context.Context, out io.Writer, l label) (context.Context, io.Writer) {
-	call := callOf(ctx)
+// downloading is the plane and the writer for a download.
+func (p *Plane) downloading(out io.Writer, l label) (*Plane, io.Writer) {
+	call := p.call
 	call.label, call.wrote = l, new(atomic.Int64)
-	return withCall(ctx, call), counted{to: out, n: call.wrote}
+	return p.with(call), counted{to: out, n: call.wrote}
 }
 
 // Credential reads kubeconfig, kubeconfig-noingress or kubeadmin-password. A
 // credential that does not exist yet is a fault with status 404 or 409.
 func (p *Plane) Credential(ctx context.Context, clusterID, name string) ([]byte, error) {
 	var data bytes.Buffer
-	ctx, out := downloading(ctx, limited(&data, largestCredential), label{"download " + name + " of cluster", clusterID})
+	p, out := p.downloading(limited(&data, largestCredential), label{"download " + name + " of cluster", clusterID})
 	params := installer.NewV2DownloadClusterCredentialsParams().WithClusterID(uuid(clusterID)).WithFileName(name)
-	if _, err := p.installer.V2DownloadClusterCredentials(ctx, params, out); err != nil {
+	if _, err := p.installer().V2DownloadClusterCredentials(ctx, params, out); err != nil {
 		return nil, err
 	}
 	content := data.Bytes()
@@ -103,8 +103,8 @@ func (p *Plane) Logs(ctx context.Context, clusterID, hostID string, out io.Write
 		id := uuid(hostID)
 		params = params.WithHostID(&id)
 	}
-	ctx, out = downloading(ctx, out, label{"download logs of cluster", clusterID})
-	_, err := p.installer.V2DownloadClusterLogs(ctx, params.WithLogsType(&kind), out)
+	p, out = p.downloading(out, label{"download logs of cluster", clusterID})
+	_, err := p.installer().V2DownloadClusterLogs(ctx, params.WithLogsType(&kind), out)
 	return err
 }
 
@@ -112,9 +112,9 @@ func (p *Plane) Logs(ctx context.Context, clusterID, hostID string, out io.Write
 // master.ign, worker.ign, arbiter.ign, metadata.json or install-config.yaml.
 // They exist once the install is prepared.
 func (p *Plane) DownloadIgnition(ctx context.Context, clusterID, file string, out io.Writer) error {
-	ctx, out = downloading(ctx, limited(out, largestFile), label{"download " + file + " of cluster", clusterID})
+	p, out = p.downloading(limited(out, largestFile), label{"download " + file + " of cluster", clusterID})
 	params := installer.NewV2DownloadClusterFilesParams().WithClusterID(uuid(clusterID)).WithFileName(file)
-	_, err := p.installer.V2DownloadClusterFiles(ctx, params, out)
+	_, err := p.installer().V2DownloadClusterFiles(ctx, params, out)
 	return err
 }
 
@@ -127,20 +127,20 @@ const fullISO = "full-iso"
 // static networks whatever the InfraEnv's own image is, ipxe-script or
 // static-network-config.
 func (p *Plane) DownloadInfraEnvFile(ctx context.Context, infraEnvID, file string, out io.Writer) error {
-	ctx, out = downloading(ctx, limited(out, largestFile), label{"download " + file + " of InfraEnv", infraEnvID})
+	p, out = p.downloading(limited(out, largestFile), label{"download " + file + " of InfraEnv", infraEnvID})
 	params := installer.NewV2DownloadInfraEnvFilesParams().WithInfraEnvID(uuid(infraEnvID)).WithFileName(file)
 	if file == "discovery.ign" {
 		whole := fullISO
 		params = params.WithDiscoveryIsoType(&whole)
 	}
-	_, err := p.installer.V2DownloadInfraEnvFiles(ctx, params, out)
+	_, err := p.installer().V2DownloadInfraEnvFiles(ctx, params, out)
 	return err
 }
 
 // DownloadISOURL is a fresh URL of an InfraEnv's discovery image, and when it
 // ends (zero: never). It may carry a token: it is not to be logged.
 func (p *Plane) DownloadISOURL(ctx context.Context, infraEnvID string) (url string, expires time.Time, err error) {
-	answer, err := p.installer.GetInfraEnvDownloadURL(labelled(ctx, "get image URL of InfraEnv", infraEnvID),
+	answer, err := p.labelled("get image URL of InfraEnv", infraEnvID).installer().GetInfraEnvDownloadURL(ctx,
 		installer.NewGetInfraEnvDownloadURLParams().WithInfraEnvID(uuid(infraEnvID)))
 	if err != nil {
 		return "", time.Time{}, err

@@ -40,6 +40,7 @@ type Exchange struct {
 // attempt is what is known of one try of a request.
 type attempt struct {
 	number int
+	most   int         // bytes that an answer in JSON may have; 0: largestThing
 	sent   atomic.Bool // the request's head has left: the service may have acted
 	value  string      // the authorisation that was sent
 	date   time.Time   // the answer's Date
@@ -193,7 +194,7 @@ func check(req *http.Request, resp *http.Response, now time.Time, hide func(stri
 		return nil, bad
 	}
 	resp.Header.Set("Content-Type", "application/json")
-	most := callOf(req.Context()).most
+	most := attemptOf(req.Context()).most
 	if most == 0 {
 		most = largestThing
 	}

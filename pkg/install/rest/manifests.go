@@ -24,7 +24,7 @@ func (p *Plane) Manifests(ctx context.Context, clusterID string, system bool) ([
 	if system {
 		params = params.WithIncludeSystemGenerated(&system)
 	}
-	answer, err := p.manifests.V2ListClusterManifests(labelled(ctx, "list manifests of cluster", clusterID), params)
+	answer, err := p.labelled("list manifests of cluster", clusterID).manifests().V2ListClusterManifests(ctx, params)
 	if err != nil {
 		return nil, err
 	}
@@ -40,8 +40,8 @@ func (p *Plane) Manifests(ctx context.Context, clusterID string, system bool) ([
 // DownloadManifest writes a manifest's content to out.
 func (p *Plane) DownloadManifest(ctx context.Context, clusterID, folder, name string, out io.Writer) error {
 	params := manifests.NewV2DownloadClusterManifestParams().WithClusterID(uuid(clusterID)).WithFolder(&folder).WithFileName(name)
-	ctx, out = downloading(ctx, limited(out, largestFile), label{"download manifest", folder + "/" + name})
-	_, err := p.manifests.V2DownloadClusterManifest(ctx, params, out)
+	p, out = p.downloading(limited(out, largestFile), label{"download manifest", folder + "/" + name})
+	_, err := p.manifests().V2DownloadClusterManifest(ctx, params, out)
 	return err
 }
 

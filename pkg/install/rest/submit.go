@@ -13,6 +13,8 @@ import (
 
 	"github.com/go-openapi/runtime"
 	"github.com/go-openapi/strfmt"
+	"github.com/openshift/assisted-service/client/installer"
+	"github.com/openshift/assisted-service/client/manifests"
 
 	"github.com/oaictl/oaictl/pkg/install"
 )
@@ -32,7 +34,7 @@ const (
 	patience = 30 * time.Second
 )
 
-// calling is what a request carries in its context.
+// calling is what requests have in common, beside what they say.
 type calling struct {
 	label
 	file   bool           // what it writes is the user's file
@@ -43,23 +45,27 @@ type calling struct {
 	most   int            // bytes that an answer in JSON may have; 0: largestThing
 }
 
-type callingKey struct{}
+// with is the plane for a part of the work.
+func (p *Plane) with(call calling) *Plane { return &Plane{shared: p.shared, call: call} }
 
-func withCall(ctx context.Context, c calling) context.Context {
-	return context.WithValue(ctx, callingKey{}, c)
+// labelled is the plane for an operation of the generated client.
+func (p *Plane) labelled(op, on string) *Plane {
+	call := p.call
+	call.label = label{op: op, on: on}
+	return p.with(call)
 }
 
-func callOf(ctx context.Context) calling {
-	c, _ := ctx.Value(callingKey{}).(calling)
-	return c
-}
+// installer and manifests are the generated client.
+func (p *Plane) installer() *installer.Client { return installer.New(p, strfmt.Default, nil) }
+
+func (p *Plane) manifests() *manifests.Client { return manifests.New(p, strfmt.Default, nil) }
 
 // Submit sends an operation of the generated client, again where that is safe
 // and may help. It implements runtime.ClientTransport. Errors are *install.Fault,
 // save for the end of the operation's context, which comes back as its cause.
 func (p *Plane) Submit(operation *runtime.ClientOperation) (any, error) {
 	ctx := operation.Context
-	call := callOf(ctx)
+	call := p.call
 	if call.tries == 0 {
 		call.tries = tries
 	}
@@ -69,7 +75,7 @@ func (p *Plane) Submit(operation *runtime.ClientOperation) (any, error) {
 		if call.charge != nil {
 			call.charge()
 		}
-		try := &attempt{number: number}
+		try := &attempt{number: number, most: call.most}
 		result, err := p.once(ctx, operation, try, call)
 		if call.seen != nil && !try.date.IsZero() {
 			call.seen(try)
@@ -222,7 +228,7 @@ func (p *Plane) do(ctx context.Context, r request, into any) error {
 		}
 		return nil, json.NewDecoder(response.Body()).Decode(into)
 	}
-	call := callOf(ctx)
+	call := p.call
 	call.label, call.most = r.label, largestThing
 	switch into.(type) {
 	case nil:
@@ -233,10 +239,10 @@ func (p *Plane) do(ctx context.Context, r request, into any) error {
 	if r.tries > 0 {
 		call.tries = r.tries
 	}
-	_, err := p.Submit(&runtime.ClientOperation{
+	_, err := p.with(call).Submit(&runtime.ClientOperation{
 		ID: r.op, Method: r.method, PathPattern: r.path, Params: &r,
 		ProducesMediaTypes: []string{runtime.JSONMime}, ConsumesMediaTypes: []string{runtime.JSONMime},
-		Reader: runtime.ClientResponseReaderFunc(read), Context: withCall(ctx, call),
+		Reader: runtime.ClientResponseReaderFunc(read), Context: ctx,
 	})
 	return err
 }
@@ -249,11 +255,4 @@ func headerOf(response runtime.ClientResponse) http.Header {
 		}
 	}
 	return header
-}
-
-// labelled is a context for an operation of the generated client.
-func labelled(ctx context.Context, op, on string) context.Context {
-	call := callOf(ctx)
-	call.label = label{op: op, on: on}
-	return withCall(ctx, call)
 }

@@ -175,7 +175,7 @@ func (p *Plane) BindHost(ctx context.Context, infraEnvID, hostID, clusterID stri
 // remove deletes; what is gone after a try that may have done it was deleted.
 func (p *Plane) remove(ctx context.Context, l label, path string, in map[string]string) error {
 	repeated := 0
-	call := callOf(ctx)
+	call := p.call
 	charge := call.charge
 	call.charge = func() {
 		repeated++
@@ -183,7 +183,7 @@ func (p *Plane) remove(ctx context.Context, l label, path string, in map[string]
 			charge()
 		}
 	}
-	err := p.do(withCall(ctx, call), request{label: l, method: http.MethodDelete, path: path, in: in}, nil)
+	err := p.with(call).do(ctx, request{label: l, method: http.MethodDelete, path: path, in: in}, nil)
 	if gone(err) && repeated > 1 {
 		return nil
 	}
@@ -193,7 +193,7 @@ func (p *Plane) remove(ctx context.Context, l label, path string, in map[string]
 // HostIgnition writes the Ignition that a host boots with to out; it exists
 // once the install runs.
 func (p *Plane) HostIgnition(ctx context.Context, infraEnvID, hostID string) (string, error) {
-	answer, err := p.installer.V2GetHostIgnition(labelled(ctx, "read Ignition of host", hostID),
+	answer, err := p.labelled("read Ignition of host", hostID).installer().V2GetHostIgnition(ctx,
 		installer.NewV2GetHostIgnitionParams().WithInfraEnvID(uuid(infraEnvID)).WithHostID(uuid(hostID)))
 	if err != nil {
 		return "", err

@@ -68,6 +68,13 @@ type watch struct {
 	kept    map[string][]string // disks that the service does not format, by host
 }
 
+// forActions is what actions need of the observation.
+func (w *watch) forActions() (id string, kept map[string][]string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.bound, w.kept
+}
+
 func (p *Plane) newWatch() *watch {
 	w := &watch{
 		slot: make(chan struct{}, 1), time: timekeeper{clock: p.clock},
