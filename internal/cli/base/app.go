@@ -8,6 +8,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli/streams"
 	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -30,7 +31,7 @@ type App struct {
 	// atEnd is what ends connections, once the command is done.
 	atEnd []func()
 	// simulate starts a service and hosts inside this process.
-	StartSimulator simulatorFunc
+	StartSimulator func(context.Context, simulator.Config) (Simulated, error)
 }
 
 func New(id identity, io streams.Streams, env streams.Env) *App {

@@ -126,11 +126,7 @@ func (o *changeOptions) deleteCluster(ctx context.Context) error {
 }
 
 func infraEnvList(list []install.InfraEnv) string {
-	names := make([]string, 0, len(list))
-	for _, env := range list {
-		names = append(names, env.Name)
-	}
-	return "InfraEnv " + strings.Join(names, ", ")
+	return "InfraEnv " + strings.Join(base.NamesOf(list, func(env install.InfraEnv) string { return env.Name }), ", ")
 }
 
 func newDeleteInfraEnv(a *base.App) *cobra.Command {

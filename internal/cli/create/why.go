@@ -114,10 +114,7 @@ func (o *whyOptions) explain(ctx context.Context, service *install.Client, seen 
 // show prints what stands in the way.
 func (o *whyOptions) show(seen *install.Found, plan install.Plan, name, state string) error {
 	doc := document.OfWhy(name, state, plan)
-	names := make([]string, 0, len(doc.Blockers))
-	for _, blocker := range doc.Blockers {
-		names = append(names, blocker.Reason)
-	}
+	names := base.NamesOf(doc.Blockers, func(blocker document.Blocker) string { return blocker.Reason })
 	return o.Print(printer.Result{Data: doc, Names: names, Text: func() string { return whyText(seen, doc, plan) }})
 }
 
