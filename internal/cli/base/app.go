@@ -34,6 +34,7 @@ type App struct {
 	StartSimulator func(context.Context, simulator.Config) (Simulated, error)
 }
 
+// New makes what the commands of a run share.
 func New(id identity, io streams.Streams, env streams.Env) *App {
 	io.Err = streams.Locked(io.Err) // servers and hosts tell from goroutines of their own
 	return &App{IO: io, Env: env, Identity: id, Clock: clock.Real(), Connect: connect, StartSimulator: startSimulator}

@@ -33,6 +33,8 @@ func (a *App) Dial(ctx context.Context) (*install.Client, error) {
 	return a.DialWith(ctx, ClientConfig{Connection: a.Globals.Connection, Clock: a.Clock, Trace: a.Tracer(nil)})
 }
 
+// DialWith refuses flags that do not suit the backend, warns of what they give away, and
+// connects.
 func (a *App) DialWith(ctx context.Context, to ClientConfig) (*install.Client, error) {
 	if err := a.Globals.CheckFlags(to.Backend); err != nil {
 		return nil, err

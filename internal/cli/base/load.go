@@ -38,6 +38,7 @@ type Foreign struct {
 	PullSecret         string
 }
 
+// Declare declares the flags of commands that make something of the file.
 func (f *Foreign) Declare(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.AcceptLoss, "accept-loss", false, "take a file in another format although it says what cluster.yaml has no place for")
 	f.DeclareMissing(flags)

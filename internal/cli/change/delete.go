@@ -14,6 +14,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
+// NewDelete is `delete`.
 func NewDelete(a *base.App) *cobra.Command {
 	return base.Group("delete", "Delete a cluster, an InfraEnv or a host from the service",
 		newDeleteCluster(a), newDeleteInfraEnv(a), newDeleteHost(a))

@@ -34,6 +34,7 @@ type planOptions struct {
 	foreign       base.Foreign
 }
 
+// NewPlan is `plan`.
 func NewPlan(a *base.App) *cobra.Command {
 	o := &planOptions{App: a}
 	command := &cobra.Command{

@@ -21,6 +21,7 @@ type whyOptions struct {
 	BMCProxy string
 }
 
+// NewWhy is `why`.
 func NewWhy(a *base.App) *cobra.Command {
 	o := &whyOptions{App: a}
 	command := &cobra.Command{

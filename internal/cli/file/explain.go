@@ -26,6 +26,7 @@ type explainOptions struct {
 // kindField is what the file's own fields are called here.
 const kindField = "field"
 
+// NewExplain is `explain`.
 func NewExplain(a *base.App) *cobra.Command {
 	o := &explainOptions{App: a}
 	return &cobra.Command{

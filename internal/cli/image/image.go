@@ -29,6 +29,7 @@ type Options struct {
 	SHA256 string
 }
 
+// Declare declares --sha256.
 func (o *Options) Declare(flags *pflag.FlagSet) {
 	flags.StringVar(&o.SHA256, "sha256", "", "`DIGEST` that the image must have, in hexadecimal")
 }
@@ -41,6 +42,7 @@ type Live struct {
 	File     *fetch.File
 }
 
+// Close ends the reading.
 func (i *Live) Close() error { return errors.Join(i.Base.Close(), i.File.Close()) }
 
 // Fault gives an error about the image its exit code.
@@ -144,6 +146,7 @@ func (o *Options) OpenImage(ctx context.Context, location string) (*Live, error)
 	return o.OpenSource(ctx, fetch.Source{Location: location, SHA256: o.SHA256})
 }
 
+// OpenSource reads a live image whose digest is given with it.
 func (o *Options) OpenSource(ctx context.Context, source fetch.Source) (*Live, error) {
 	file, err := o.bring(ctx, source)
 	if err != nil {
