@@ -4,11 +4,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/hive"
+	"github.com/oaictl/oaictl/internal/objects"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/release"
@@ -115,166 +117,59 @@ func (m *clusterManifests) desired() *install.Desired {
 // settings are the fields of the cluster, all but its name, domain and pull
 // secret.
 func (m *clusterManifests) settings(info release.Info) (install.Settings, error) {
-	s, from := install.Settings{}, m.install.Spec
-	put(s, setting.Version, info.Version)
-	put(s, setting.Arch, info.Architecture())
-	put(s, setting.ReleaseImage, strings.TrimSpace(m.imageSet.Spec.ReleaseImage))
-	put(s, setting.SSHKeys, strings.TrimSpace(from.SSHPublicKey))
-	if n := from.ProvisionRequirements.ControlPlaneAgents; n > 0 {
-		s[setting.ControlPlane] = setting.ValueOf(n)
-	}
-	putNetworking(s, from.Networking)
-	err := errors.Join(
-		putVIPs(s, setting.APIVIPs, "spec.apiVIP", from.APIVIP, from.APIVIPs),
-		putVIPs(s, setting.IngressVIPs, "spec.ingressVIP", from.IngressVIP, from.IngressVIPs),
-		putPlatform(s, from), putLoadBalancer(s, from.LoadBalancer), putEncryption(s, from.DiskEncryption),
-	)
-	put(s, setting.Hyperthreads, hyperthreading(from))
-	if from.MastersSchedulable {
-		s[setting.SchedulableCP] = setting.ValueOf(true)
-	}
-	if from.Proxy != nil {
-		s[setting.Proxy] = setting.ValueOf(proxyOf(from.Proxy))
-	}
-	if len(from.NTPSources) > 0 {
-		s[setting.NTP] = setting.ValueOf(from.NTPSources)
-	}
-	if m.operators != nil {
-		s[setting.Operators] = setting.ValueOf(m.operators)
-	}
+	m.poolsUnsaid()
+	s, err := said(objects.InstallTable(), m.install)
 	if err != nil {
 		return nil, badFile(m.files.AgentClusterInstall, err)
 	}
+	for _, elsewhere := range []install.Setting{
+		setting.Workers, setting.Arbiters, setting.Tags, setting.Ignored, setting.IgnEndpoint, setting.InstallConfig,
+	} {
+		delete(s, elsewhere) // counted, noted as unused, or a request of its own
+	}
+	put(s, setting.Version, info.Version)
+	put(s, setting.Arch, info.Architecture())
+	put(s, setting.ReleaseImage, strings.TrimSpace(m.imageSet.Spec.ReleaseImage))
+	if m.operators != nil {
+		s[setting.Operators] = setting.ValueOf(m.operators)
+	}
 	return s, nil
+}
+
+// poolsUnsaid has the pools that say nothing of hyperthreading go without: the default
+// that they would have is an API server's.
+func (m *clusterManifests) poolsUnsaid() {
+	s := &m.install.Spec
+	unsaid := func(pool *hive.MachinePool) {
+		if pool != nil && pool.Hyperthreading == "" {
+			pool.Hyperthreading = "Disabled"
+		}
+	}
+	unsaid(s.ControlPlane)
+	unsaid(s.Arbiter)
+	for i := range s.Compute {
+		unsaid(&s.Compute[i])
+	}
+}
+
+// said are the settings that an object on the medium names. Texts end where their last
+// line does.
+func said(table objects.Table, object any) (install.Settings, error) {
+	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
+	if err != nil {
+		return nil, fmt.Errorf("read the fields: %w", err)
+	}
+	s, err := table.Said(fields)
+	if keys, has := s[setting.SSHKeys]; has {
+		s[setting.SSHKeys] = setting.ValueOf(strings.TrimSpace(keys.Text()))
+	}
+	return s, err
 }
 
 func put(s install.Settings, key install.Setting, text string) {
 	if text != "" {
 		s[key] = setting.ValueOf(text)
 	}
-}
-
-func putNetworking(s install.Settings, n hive.Networking) {
-	put(s, setting.NetworkType, n.NetworkType)
-	if len(n.MachineNetwork) > 0 {
-		var cidrs []string
-		for _, network := range n.MachineNetwork {
-			cidrs = append(cidrs, network.CIDR)
-		}
-		s[setting.MachineNet] = setting.ValueOf(cidrs)
-	}
-	if len(n.ClusterNetwork) > 0 {
-		var networks []setting.ClusterNetwork
-		for _, network := range n.ClusterNetwork {
-			networks = append(networks, setting.ClusterNetwork{CIDR: network.CIDR, HostPrefix: int(network.HostPrefix)})
-		}
-		s[setting.ClusterNet] = setting.ValueOf(networks)
-	}
-	if len(n.ServiceNetwork) > 0 {
-		s[setting.ServiceNet] = setting.ValueOf(n.ServiceNetwork)
-	}
-	if n.UserManagedNetworking != nil {
-		s[setting.UserManaged] = setting.ValueOf(*n.UserManagedNetworking)
-	}
-}
-
-// putVIPs takes the older form of one address into the list.
-func putVIPs(s install.Settings, key install.Setting, field, one string, all []string) error {
-	if one != "" && len(all) == 0 {
-		all = []string{one}
-	}
-	if one != "" && all[0] != one {
-		return fmt.Errorf("%s is %s and the first of %ss is %s; they have to be the same", field, one, field, all[0])
-	}
-	if len(all) > 0 {
-		s[key] = setting.ValueOf(all)
-	}
-	return nil
-}
-
-// hyperthreading is the service's word for the roles that use it, "" where no
-// machine pool says anything. A role that says nothing does.
-func hyperthreading(s hive.AgentClusterInstallSpec) string {
-	said := false
-	uses := func(pool *hive.MachinePool) bool {
-		if pool != nil && pool.Hyperthreading != "" {
-			said = true
-			return !strings.EqualFold(pool.Hyperthreading, "Disabled")
-		}
-		return true
-	}
-	var workers *hive.MachinePool
-	if i := slices.IndexFunc(s.Compute, func(p hive.MachinePool) bool { return p.Name == "worker" || p.Name == "" }); i >= 0 {
-		workers = &s.Compute[i]
-	}
-	arbiters := s.Arbiter != nil || s.ProvisionRequirements.ArbiterAgents > 0
-	var words []string
-	for _, role := range []struct {
-		word string
-		uses bool
-	}{{"masters", uses(s.ControlPlane)}, {"arbiters", uses(s.Arbiter) && arbiters}, {"workers", uses(workers)}} {
-		if role.uses {
-			words = append(words, role.word)
-		}
-	}
-	switch {
-	case !said:
-		return ""
-	case len(words) == 0:
-		return "none"
-	case len(words) == 3 || len(words) == 2 && !arbiters:
-		return "all"
-	}
-	return strings.Join(words, ",")
-}
-
-func putPlatform(s install.Settings, from hive.AgentClusterInstallSpec) error {
-	if from.PlatformType == "" {
-		return nil
-	}
-	types := map[string]string{
-		hive.PlatformBareMetal: "baremetal", hive.PlatformNone: "none", hive.PlatformVSphere: "vsphere",
-		hive.PlatformNutanix: "nutanix", hive.PlatformExternal: "external",
-	}
-	platform := setting.PlatformValue{Type: types[from.PlatformType]}
-	if platform.Type == "" {
-		return fmt.Errorf("spec.platformType is %q, and not BareMetal, None, VSphere, Nutanix or External", from.PlatformType)
-	}
-	if from.External != nil {
-		platform.ExternalName, platform.CloudControllerManager = from.External.PlatformName, from.External.CloudControllerManager
-	}
-	s[setting.Platform] = setting.ValueOf(platform)
-	return nil
-}
-
-func putLoadBalancer(s install.Settings, from *hive.LoadBalancer) error {
-	if from == nil || from.Type == "" {
-		return nil
-	}
-	types := map[string]string{hive.LoadBalancerClusterManaged: "cluster-managed", hive.LoadBalancerUserManaged: "user-managed"}
-	if types[from.Type] == "" {
-		return fmt.Errorf("spec.loadBalancer.type is %q, and not ClusterManaged or UserManaged", from.Type)
-	}
-	put(s, setting.LoadBalancer, types[from.Type])
-	return nil
-}
-
-func putEncryption(s install.Settings, from *hive.DiskEncryption) error {
-	if from == nil {
-		return nil
-	}
-	value := setting.DiskEncryption{On: from.EnableOn, Mode: from.Mode}
-	if from.TangServers != "" {
-		if err := json.Unmarshal([]byte(from.TangServers), &value.Tang); err != nil {
-			return errors.New("spec.diskEncryption.tangServers is not a JSON list of {url, thumbprint}")
-		}
-	}
-	s[setting.DiskEncrypt] = setting.ValueOf(value)
-	return nil
-}
-
-func proxyOf(p *hubapi.Proxy) setting.ProxyValue {
-	return setting.ProxyValue{HTTP: p.HTTPProxy, HTTPS: p.HTTPSProxy, No: p.NoProxy}
 }
 
 // operator is an entry of the file of operators.

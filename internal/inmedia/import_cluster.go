@@ -11,6 +11,7 @@ import (
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/rest"
+	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // ImportCluster makes a record of the installed cluster that the medium adds
@@ -103,7 +104,7 @@ func readImport(folder string) (install.Settings, error) {
 	} else if err != nil {
 		return nil, err
 	}
-	value := setting.IgnitionEndpoint{URL: endpoint.URL}
+	value := spec.IgnitionEndpoint{URL: endpoint.URL}
 	if endpoint.URL == "" {
 		return nil, badFile(path, errors.New("url is missing"))
 	}
@@ -112,7 +113,7 @@ func readImport(folder string) (install.Settings, error) {
 		if err != nil {
 			return nil, badFile(path, errors.New("ca_certificate is not base64"))
 		}
-		value.CA = string(pem)
+		value.CA = &spec.PublicSource{Inline: string(pem)}
 	}
 	settings[setting.IgnEndpoint] = setting.ValueOf(value)
 	return settings, nil

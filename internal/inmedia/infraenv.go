@@ -10,6 +10,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
+	"github.com/oaictl/oaictl/internal/objects"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -115,9 +116,9 @@ func networkOf(config *agentinstall.NMStateConfig) (setting.StaticNetwork, error
 	if err != nil {
 		return setting.StaticNetwork{}, fmt.Errorf("write spec.config: %w", err)
 	}
-	network := setting.StaticNetwork{YAML: string(text), MACs: []setting.MACInterface{}}
+	network := setting.StaticNetwork{YAML: string(text), MACs: []spec.NIC{}}
 	for _, nic := range config.Spec.Interfaces {
-		network.MACs = append(network.MACs, setting.MACInterface{MAC: nic.MACAddress, Name: nic.Name})
+		network.MACs = append(network.MACs, spec.NIC{MAC: nic.MACAddress, Name: nic.Name})
 	}
 	return network, nil
 }
@@ -135,39 +136,14 @@ func (m *infraEnvManifests) desired() *install.Desired {
 // manifest names no version of it, and so none is sent: the service takes the live
 // image that it has.
 func (m *infraEnvManifests) settings(imageType string) (install.Settings, error) {
-	s, from := install.Settings{}, m.infraEnv.Spec
+	s, err := said(objects.InfraEnvTable(), m.infraEnv)
+	if err != nil {
+		return nil, badFile(m.files.InfraEnv, err)
+	}
+	for _, ofHub := range []install.Setting{setting.OSVersion, setting.ImageType, setting.AgentLabels, setting.NodeLabels, setting.Ironic, setting.IPXE} {
+		delete(s, ofHub)
+	}
 	put(s, setting.ImageType, strings.TrimSuffix(imageType, "-iso"))
-	put(s, setting.SSHKeys, strings.TrimSpace(from.SSHAuthorizedKey))
-	put(s, setting.DiscIgnition, from.IgnitionConfigOverride)
-	put(s, setting.TrustBundle, from.AdditionalTrustBundle)
-	switch arch := strings.ToLower(from.CPUArchitecture); arch {
-	case "aarch64":
-		put(s, setting.Arch, "arm64")
-	default:
-		put(s, setting.Arch, arch)
-	}
-	if from.Proxy != nil {
-		s[setting.Proxy] = setting.ValueOf(proxyOf(from.Proxy))
-	}
-	if len(from.AdditionalNTPSources) > 0 {
-		s[setting.ExtraNTP] = setting.ValueOf(from.AdditionalNTPSources)
-	}
-	if len(from.NTPSources) > 0 {
-		s[setting.NTP] = setting.ValueOf(from.NTPSources)
-	}
-	if delay := from.NetworkDiscoveryDelaySeconds; delay != nil && *delay > 0 {
-		s[setting.NetworkDelay] = setting.ValueOf(*delay)
-	}
-	var arguments []string
-	for _, argument := range from.KernelArguments {
-		if argument.Operation != "" && argument.Operation != "append" {
-			return nil, badFile(m.files.InfraEnv, fmt.Errorf("spec.kernelArguments: the service can append arguments, and not %s %s", argument.Operation, argument.Value))
-		}
-		arguments = append(arguments, argument.Value)
-	}
-	if len(arguments) > 0 {
-		s[setting.KernelArgs] = setting.ValueOf(arguments)
-	}
 	if len(m.networks) > 0 {
 		s[setting.StaticNetworks] = setting.ValueOf(m.networks)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/auth"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/release"
+	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 const fullInstallYAML = `apiVersion: extensions.hive.openshift.io/v1beta1
@@ -195,39 +196,51 @@ func TestInfraEnvVersion(t *testing.T) {
 	}
 }
 
+// TestHyperthreading has what the service's own client makes of the pools: once one is
+// named, the others go without, and so does one that says nothing, since no API server
+// fills that in.
 func TestHyperthreading(t *testing.T) {
 	for text, want := range map[string]string{
-		`{}`: "", `{"controlPlane":{"name":"master"}}`: "",
-		`{"controlPlane":{"hyperthreading":"Enabled"}}`:                                                                            "all",
-		`{"controlPlane":{"hyperthreading":"Disabled"}}`:                                                                           "workers",
-		`{"compute":[{"name":"worker","hyperthreading":"Disabled"}]}`:                                                              "masters",
+		`{}`: "", `{"controlPlane":{"name":"master"}}`: "none",
+		`{"controlPlane":{"hyperthreading":"Enabled"}}`:                                                                            "masters",
+		`{"controlPlane":{"hyperthreading":"Disabled"}}`:                                                                           "none",
+		`{"compute":[{"name":"worker","hyperthreading":"Disabled"}]}`:                                                              "none",
 		`{"controlPlane":{"hyperthreading":"Disabled"},"compute":[{"name":"worker","hyperthreading":"Disabled"}]}`:                 "none",
-		`{"controlPlane":{"hyperthreading":"Disabled"},"arbiter":{"name":"arbiter"}}`:                                              "arbiters,workers",
-		`{"arbiter":{"hyperthreading":"Disabled"},"provisionRequirements":{"arbiterAgents":1}}`:                                    "masters,workers",
-		`{"compute":[{"name":"worker","hyperthreading":"Enabled"}],"provisionRequirements":{"arbiterAgents":1}}`:                   "all",
-		`{"compute":[{"name":"infra","hyperthreading":"Disabled"},{"name":"worker"}],"controlPlane":{"hyperthreading":"Enabled"}}`: "all",
+		`{"controlPlane":{"hyperthreading":"Disabled"},"arbiter":{"name":"arbiter"}}`:                                              "none",
+		`{"arbiter":{"hyperthreading":"Enabled"},"provisionRequirements":{"arbiterAgents":1}}`:                                     "arbiters",
+		`{"compute":[{"name":"worker","hyperthreading":"Enabled"}],"provisionRequirements":{"arbiterAgents":1}}`:                   "workers",
+		`{"compute":[{"name":"infra","hyperthreading":"Disabled"},{"name":"worker"}],"controlPlane":{"hyperthreading":"Enabled"}}`: "masters",
 	} {
-		var m clusterManifests
-		m.install = new(hive.AgentClusterInstall)
-		if err := json.Unmarshal([]byte(text), &m.install.Spec); err != nil {
-			t.Fatal(err)
+		var roles spec.RoleSet
+		if value := clusterSettings(t, text)[setting.Hyperthreads]; value != "" {
+			if err := value.Decode(&roles); err != nil {
+				t.Fatal(err)
+			}
 		}
-		if got := hyperthreading(m.install.Spec); got != want {
+		if got := roles.ServiceWords(); got != want {
 			t.Errorf("%s: %q, want %q", text, got, want)
 		}
 	}
 }
 
+// clusterSettings are the settings of an AgentClusterInstall on a medium, given its spec.
+func clusterSettings(t *testing.T, text string) install.Settings {
+	t.Helper()
+	m := clusterManifests{install: new(hive.AgentClusterInstall), imageSet: new(hive.ClusterImageSet)}
+	if err := json.Unmarshal([]byte(text), &m.install.Spec); err != nil {
+		t.Fatal(err)
+	}
+	settings, err := m.settings(release.Info{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return settings
+}
+
 func TestPlatforms(t *testing.T) {
 	for word, want := range map[string]string{"BareMetal": "baremetal", "None": "none", "VSphere": "vsphere", "Nutanix": "nutanix", "External": "external"} {
-		var from hive.AgentClusterInstall
-		from.Spec.PlatformType = word
-		s := install.Settings{}
-		var got setting.PlatformValue
-		if err := putPlatform(s, from.Spec); err != nil {
-			t.Fatal(err)
-		}
-		if err := s[setting.Platform].Decode(&got); err != nil || got.Type != want {
+		var got spec.Platform
+		if err := clusterSettings(t, `{"platformType":"`+word+`"}`)[setting.Platform].Decode(&got); err != nil || string(got.Type) != want {
 			t.Errorf("%s is sent as %q (%v)", word, got.Type, err)
 		}
 	}

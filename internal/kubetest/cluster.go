@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
@@ -239,17 +240,14 @@ func (c *Cluster) stop() error {
 }
 
 func poll(ctx context.Context, what string, ask func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, startTimeout)
-	defer cancel()
-	for {
-		err := ask(ctx)
-		if err == nil {
-			return nil
-		}
-		if clock.Real().Sleep(ctx, 20*time.Millisecond) != nil {
-			return fmt.Errorf("waiting for %s: %w", what, err)
-		}
+	var err error
+	if wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, startTimeout, true, func(ctx context.Context) (bool, error) {
+		err = ask(ctx)
+		return err == nil, nil
+	}) != nil {
+		return fmt.Errorf("waiting for %s: %w", what, err)
 	}
+	return nil
 }
 
 // Shared is one hub for all tests of a package, started by the first that asks.

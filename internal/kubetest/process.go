@@ -9,6 +9,10 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
+
+	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/filelock"
 )
 
 // program is the path of a script that starts a program and leaves its process id
@@ -112,7 +116,7 @@ func (s *scratch) own() error {
 	if s.owner, err = os.CreateTemp(s.folder, ownerName+"-"); err != nil {
 		return err
 	}
-	if _, err := tryLock(s.owner); err != nil {
+	if _, err := filelock.Try(s.owner, true); err != nil {
 		return err
 	}
 	return os.Rename(s.owner.Name(), filepath.Join(s.folder, ownerName))
@@ -137,8 +141,31 @@ func removeAbandoned(owner string) error {
 		return err
 	}
 	defer file.Close()
-	if free, err := tryLock(file); err != nil || !free {
+	if free, err := filelock.Try(file, true); err != nil || !free {
 		return err
 	}
 	return os.RemoveAll(filepath.Dir(owner))
+}
+
+// lock waits until no other process holds the lock of that name. It is let go when
+// a process ends, however it ends.
+func lock(ctx context.Context, name string) (func(), error) {
+	file, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		got, err := filelock.Try(file, true)
+		if got {
+			return func() { file.Close() }, nil
+		}
+		if err != nil {
+			file.Close()
+			return nil, err
+		}
+		if err := clock.Real().Sleep(ctx, 200*time.Millisecond); err != nil {
+			file.Close()
+			return nil, err
+		}
+	}
 }

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/goccy/go-yaml"
+
+	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // Keeping is what a service does with a setting that it was given, in the phase
@@ -39,52 +41,14 @@ type Rule struct {
 	secret bool // never shown
 }
 
-// RuleOf is the drift table, field by field.
+// RuleOf is the drift table, field by field. What it does not name is compared as JSON.
 func RuleOf(setting Name) Rule {
-	switch setting {
-	case Version:
-		return Rule{Cluster: Frozen, InfraEnv: Frozen, same: SameVersion}
-	case ReleaseImage, Arch, ControlPlane:
-		return Rule{Cluster: Frozen, InfraEnv: Frozen, same: sameJSON}
-	case Bundles:
-		return Rule{Cluster: Frozen, same: sameBundles}
-	case SSHKeys, TrustBundle:
-		return Rule{same: sameLines}
-	case Tags, KeepDisks:
-		return Rule{same: sameSet}
-	case MachineNet, ServiceNet:
-		return Rule{same: samePrefixes}
-	case ClusterNet:
-		return Rule{same: sameClusterNetworks}
-	case APIVIPs, IngressVIPs:
-		return Rule{same: sameAddresses}
-	case ExtraNTP, NTP:
-		return Rule{same: sameSet}
-	case Proxy:
-		return Rule{same: sameProxy, secret: true}
-	case Operators:
-		return Rule{same: operatorsIncluded}
-	case InstallConfig, DiscIgnition, Ignition:
-		return Rule{same: sameDocument}
-	case StaticNetworks:
-		return Rule{same: sameStaticNetworks}
-	case OSVersion:
-		return Rule{same: SameVersion}
-	case Ironic:
-		return Rule{same: sameIronic}
-	case ImageType, KernelArgs, NetworkDelay, AgentLabels, IPXE:
-		return Rule{same: sameJSON}
-	case Hyperthreads:
-		return Rule{same: func(want, have Value) bool { return maps.Equal(ServiceRoles(want), ServiceRoles(have)) }}
-	case Fencing, EndpointHeaders, HostExtra:
-		return Rule{same: sameJSON, secret: true, Host: Hidden}
-	case Ignored:
-		return Rule{same: sameIgnored}
-	case Role:
-		return Rule{same: func(want, have Value) bool { return want == have || want.Text() == "auto" }}
-	default:
-		return Rule{same: sameJSON}
+	for _, of := range []func(Name) (Rule, bool){clusterRule, infraEnvRule, hostRule} {
+		if rule, special := of(setting); special {
+			return rule
+		}
 	}
+	return Rule{same: sameJSON}
 }
 
 // Difference is a setting that the file and the service do not agree on.
@@ -122,11 +86,11 @@ func (d Difference) TakesAway() bool {
 	if d.Setting != Proxy {
 		return Empty(d.Want)
 	}
-	var want, have ProxyValue
+	var want, have spec.Proxy
 	if d.Want.Decode(&want) != nil || d.Have.Decode(&have) != nil {
 		return false
 	}
-	return want.HTTP == "" && have.HTTP != "" || want.HTTPS == "" && have.HTTPS != "" || want.No == "" && have.No != ""
+	return want.HTTP == "" && have.HTTP != "" || want.HTTPS == "" && have.HTTPS != "" || len(want.No) == 0 && len(have.No) > 0
 }
 
 // withoutRivals wants what excludes another setting to take its place: the service has
@@ -273,24 +237,22 @@ func samePrefixes(want, have Value) bool {
 }
 
 func sameClusterNetworks(want, have Value) bool {
-	var w, h []ClusterNetwork
+	var w, h []spec.ClusterNetwork
 	if want.Decode(&w) != nil || have.Decode(&h) != nil {
 		return want == have
 	}
-	return slices.EqualFunc(w, h, func(a, b ClusterNetwork) bool {
+	return slices.EqualFunc(w, h, func(a, b spec.ClusterNetwork) bool {
 		return Prefix(a.CIDR) == Prefix(b.CIDR) && (a.HostPrefix == 0 || a.HostPrefix == b.HostPrefix)
 	})
 }
 
 func sameProxy(want, have Value) bool {
-	var w, h ProxyValue
+	var w, h spec.Proxy
 	if want.Decode(&w) != nil || have.Decode(&h) != nil {
 		return want == have
 	}
-	no := func(text string) Value {
-		return ValueOf(strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' }))
-	}
-	return w.HTTP == h.HTTP && w.HTTPS == h.HTTPS && sameSet(no(w.No), no(h.No))
+	no := func(proxy spec.Proxy) Value { return ValueOf(strings.Fields(strings.Join(proxy.No, " "))) }
+	return w.HTTP == h.HTTP && w.HTTPS == h.HTTPS && sameSet(no(w), no(h))
 }
 
 // operatorsIncluded is satisfied by more operators than asked for: the service
@@ -315,11 +277,11 @@ func operatorsIncluded(want, have Value) bool {
 
 // sameBundles compares ids, which is what the service gives back.
 func sameBundles(want, have Value) bool {
-	var w, h []BundleChoice
+	var w, h []spec.Bundle
 	if want.Decode(&w) != nil || have.Decode(&h) != nil {
 		return want == have
 	}
-	ids := func(bundles []BundleChoice) Value {
+	ids := func(bundles []spec.Bundle) Value {
 		list := make([]string, 0, len(bundles))
 		for _, b := range bundles {
 			list = append(list, b.ID)
@@ -329,24 +291,71 @@ func sameBundles(want, have Value) bool {
 	return sameSet(ids(w), ids(h))
 }
 
-// The service's words for a set of roles (models.Cluster, hyperthreading).
-const (
-	masters  = "masters"
-	arbiters = "arbiters"
-	workers  = "workers"
-)
+func sameEncryption(want, have Value) bool {
+	var w, h spec.DiskEncryption
+	if want.Decode(&w) != nil || have.Decode(&h) != nil {
+		return want == have
+	}
+	same := maps.Equal(Roles(w.On), Roles(h.On))
+	w.On, h.On = nil, nil
+	return same && sameJSON(ValueOf(w), ValueOf(h))
+}
 
-// ServiceRoles is a set of roles as the service writes it, taken apart: "all",
-// "none", or roles with commas between them.
-func ServiceRoles(v Value) map[string]bool {
-	set := map[string]bool{}
-	for word := range strings.SplitSeq(v.Text(), ",") {
-		switch word = strings.TrimSpace(word); word {
-		case "", "none":
-		case "all":
-			set[masters], set[arbiters], set[workers] = true, true, true
+func sameRoles(want, have Value) bool {
+	var w, h spec.RoleSet
+	if want.Decode(&w) != nil || have.Decode(&h) != nil {
+		return want == have
+	}
+	return maps.Equal(Roles(w), Roles(h))
+}
+
+// Roles are the members of a set of roles; those of "all" one by one.
+func Roles(set spec.RoleSet) map[string]bool {
+	out := map[string]bool{}
+	for _, role := range set {
+		switch role {
+		case spec.NoRoles:
+		case spec.AllRoles:
+			out[string(spec.ControlPlane)], out[string(spec.Arbiter)], out[string(spec.Worker)] = true, true, true
 		default:
-			set[word] = true
+			out[role] = true
+		}
+	}
+	return out
+}
+
+// EncryptionWord is where a key is kept, as the service writes it.
+func EncryptionWord(mode spec.EncryptionMode) string {
+	if mode == spec.TPM {
+		return tpm
+	}
+	return string(mode)
+}
+
+// EncryptionModeOf is where a key is kept, from how the service writes it.
+func EncryptionModeOf(word string) spec.EncryptionMode {
+	if word == tpm {
+		return spec.TPM
+	}
+	return spec.EncryptionMode(word)
+}
+
+const tpm = "tpmv2"
+
+// RolesOf is a set of roles from how the service writes it: "all", "none", or roles with
+// commas between them.
+func RolesOf(words string) spec.RoleSet {
+	set := spec.RoleSet{}
+	for _, word := range Commas(words) {
+		switch word {
+		case "masters", "master":
+			set = append(set, string(spec.ControlPlane))
+		case "workers":
+			set = append(set, string(spec.Worker))
+		case "arbiters":
+			set = append(set, string(spec.Arbiter))
+		default:
+			set = append(set, word)
 		}
 	}
 	return set
@@ -392,7 +401,7 @@ func yamlMeaning(text string) string {
 
 // sameIronic compares what is said. Controllers of the hub say the rest.
 func sameIronic(want, have Value) bool {
-	var w, h IronicValue
+	var w, h spec.Ironic
 	if want.Decode(&w) != nil || have.Decode(&h) != nil {
 		return want == have
 	}
@@ -400,17 +409,18 @@ func sameIronic(want, have Value) bool {
 }
 
 func sameIgnored(want, have Value) bool {
-	var w, h IgnoredValidations
+	var w, h spec.IgnoreValidations
 	if want.Decode(&w) != nil || have.Decode(&h) != nil {
 		return want == have
 	}
 	return sameSet(ValueOf(w.Cluster), ValueOf(h.Cluster)) && sameSet(ValueOf(w.Hosts), ValueOf(h.Hosts))
 }
 
-// SortClassifications brings classifications into the order in which they are
-// compared.
-func SortClassifications(list []Classification) {
-	slices.SortFunc(list, func(a, b Classification) int {
+// SortedClassifications are classifications in the order in which they are compared.
+func SortedClassifications(list []spec.Classification) []spec.Classification {
+	sorted := append([]spec.Classification{}, list...)
+	slices.SortFunc(sorted, func(a, b spec.Classification) int {
 		return cmp.Or(cmp.Compare(a.Label, b.Label), cmp.Compare(a.Value, b.Value))
 	})
+	return sorted
 }

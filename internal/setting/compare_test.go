@@ -3,6 +3,8 @@ package setting
 import (
 	"strings"
 	"testing"
+
+	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 func TestSameByMeaning(t *testing.T) {
@@ -18,28 +20,28 @@ func TestSameByMeaning(t *testing.T) {
 		"addresses in other spelling":  {APIVIPs, []string{"2001:db8::1", "192.0.2.1"}, []string{"192.0.2.1", "2001:0db8:0::1"}, true},
 		"other address":                {APIVIPs, []string{"192.0.2.1"}, []string{"192.0.2.2"}, false},
 		"CIDR with host bits":          {MachineNet, []string{"192.0.2.7/24"}, []string{"192.0.2.0/24"}, true},
-		"host prefix left out":         {ClusterNet, []ClusterNetwork{{CIDR: "10.128.0.0/14"}}, []ClusterNetwork{{"10.128.0.0/14", 23}}, true},
-		"host prefix":                  {ClusterNet, []ClusterNetwork{{"10.128.0.0/14", 24}}, []ClusterNetwork{{"10.128.0.0/14", 23}}, false},
+		"host prefix left out":         {ClusterNet, []spec.ClusterNetwork{{CIDR: "10.128.0.0/14"}}, []spec.ClusterNetwork{{CIDR: "10.128.0.0/14", HostPrefix: 23}}, true},
+		"host prefix":                  {ClusterNet, []spec.ClusterNetwork{{CIDR: "10.128.0.0/14", HostPrefix: 24}}, []spec.ClusterNetwork{{CIDR: "10.128.0.0/14", HostPrefix: 23}}, false},
 		"order of NTP servers":         {ExtraNTP, []string{"b", "a"}, []string{"a", "b"}, true},
 		"white space around keys":      {SSHKeys, "ssh-ed25519 AAAA\n", "ssh-ed25519 AAAA", true},
 		"documents with other spacing": {InstallConfig, `{"a": 1, "b": {}}`, `{"b":{},"a":1}`, true},
 		"no document and an empty one": {InstallConfig, `{}`, ``, true},
 		"more operators":               {Operators, []OperatorChoice{{Name: "odf"}}, []OperatorChoice{{Name: "lso"}, {Name: "odf"}}, true},
 		"an operator less":             {Operators, []OperatorChoice{{Name: "odf"}}, []OperatorChoice{{Name: "lso"}}, false},
-		"order of no_proxy":            {Proxy, ProxyValue{HTTP: "http://p", No: "a,b"}, ProxyValue{HTTP: "http://p", No: "b, a"}, true},
+		"order of no_proxy":            {Proxy, spec.Proxy{HTTP: "http://p", No: []string{"a", "b"}}, spec.Proxy{HTTP: "http://p", No: []string{"b", "a"}}, true},
 		"MAC in other case": {
-			StaticNetworks, []StaticNetwork{{YAML: "a: 1\n", MACs: []MACInterface{{MAC: "52:54:00:AA:00:01", Name: "eth0"}}}},
-			[]StaticNetwork{{YAML: "a: 1", MACs: []MACInterface{{MAC: "52:54:00:aa:00:01", Name: "eth0"}}}}, true,
+			StaticNetworks, []StaticNetwork{{YAML: "a: 1\n", MACs: []spec.NIC{{MAC: "52:54:00:AA:00:01", Name: "eth0"}}}},
+			[]StaticNetwork{{YAML: "a: 1", MACs: []spec.NIC{{MAC: "52:54:00:aa:00:01", Name: "eth0"}}}}, true,
 		},
 		"a network as a hub keeps it":     {StaticNetworks, []StaticNetwork{{YAML: `{b: [1.5, true, "yes", 0o10], a: {c: d}}`}}, []StaticNetwork{{YAML: "a:\n  c: d\nb:\n- 1.5\n- true\n- \"yes\"\n- 8\n"}}, true},
 		"a network as JSON":               {StaticNetworks, []StaticNetwork{{YAML: "b: [1.5, true, 1]\na: {c: <d>}"}}, []StaticNetwork{{YAML: `{"a":{"c":"\u003cd\u003e"},"b":[1.5,true,1]}`}}, true},
 		"another network as JSON":         {StaticNetworks, []StaticNetwork{{YAML: "a: 1"}}, []StaticNetwork{{YAML: `{"a":2}`}}, false},
 		"another network":                 {StaticNetworks, []StaticNetwork{{YAML: "a: 1"}}, []StaticNetwork{{YAML: "a: 2"}}, false},
 		"a network that is no YAML":       {StaticNetworks, []StaticNetwork{{YAML: "a: ["}}, []StaticNetwork{{YAML: "a: [\n"}}, true},
-		"all roles, one by one":           {Hyperthreads, "masters,workers,arbiters", "all", true},
-		"roles in other order":            {Hyperthreads, "workers,masters", "masters,workers", true},
-		"not all roles":                   {Hyperthreads, "masters,workers", "all", false},
-		"no roles":                        {Hyperthreads, "none", "masters", false},
+		"all roles, one by one":           {Hyperthreads, spec.RoleSet{"control-plane", "worker", "arbiter"}, spec.RoleSet{"all"}, true},
+		"roles in other order":            {Hyperthreads, spec.RoleSet{"worker", "control-plane"}, spec.RoleSet{"control-plane", "worker"}, true},
+		"not all roles":                   {Hyperthreads, spec.RoleSet{"control-plane", "worker"}, spec.RoleSet{"all"}, false},
+		"no roles":                        {Hyperthreads, spec.RoleSet{"none"}, spec.RoleSet{"control-plane"}, false},
 		"kernel arguments in other order": {KernelArgs, []string{"a", "b"}, []string{"b", "a"}, false},
 		"role left to the service":        {Role, "auto", "worker", true},
 		"role":                            {Role, "control-plane", "worker", false},
@@ -52,7 +54,7 @@ func TestSameByMeaning(t *testing.T) {
 
 func TestDifferencesLeaveAloneWhatIsNotSaid(t *testing.T) {
 	want := Settings{Version: ValueOf("4.20"), ExtraNTP: ValueOf([]string{}), NTP: ValueOf([]string{"ntp.example.com"})}
-	have := Settings{Version: ValueOf("4.20.1"), ExtraNTP: ValueOf([]string{"old"}), Hyperthreads: ValueOf("all")}
+	have := Settings{Version: ValueOf("4.20.1"), ExtraNTP: ValueOf([]string{"old"}), Hyperthreads: ValueOf(spec.RoleSet{"all"})}
 	got := Differences(want, have)
 	if len(got) != 2 || got[0].Setting != ExtraNTP || got[1].Setting != NTP {
 		t.Errorf("differences: %+v; want the cleared additional NTP servers and the unsaid NTP servers", got)
@@ -61,11 +63,11 @@ func TestDifferencesLeaveAloneWhatIsNotSaid(t *testing.T) {
 
 func TestChangesShowNoSecrets(t *testing.T) {
 	for setting, value := range map[Name]Value{
-		Proxy:         ValueOf(ProxyValue{HTTP: "http://user:hunter2@proxy:3128", HTTPS: "http://user:hunter2@proxy:3128"}),
+		Proxy:         ValueOf(spec.Proxy{HTTP: "http://user:hunter2@proxy:3128", HTTPS: "http://user:hunter2@proxy:3128"}),
 		InstallConfig: ValueOf(`{"platform":{"baremetal":{"hosts":[{"bmc":{"password":"hunter2"}}]}}}`),
 		Ignition:      ValueOf(`{"passwd":{"users":[{"passwordHash":"hunter2"}]}}`),
 		DiscIgnition:  ValueOf(`{"storage":{"files":[{"contents":{"source":"data:,hunter2"}}]}}`),
-		DiskEncrypt:   ValueOf(DiskEncryption{On: "all", Mode: "tang", Tang: []Tang{{URL: "http://me:hunter2&@tang.example.com:7500"}}}),
+		DiskEncrypt:   ValueOf(spec.DiskEncryption{On: spec.RoleSet{"all"}, Mode: "tang", Tang: []spec.TangServer{{URL: "http://me:hunter2&@tang.example.com:7500"}}}),
 		KernelArgs:    ValueOf([]string{"coreos.inst.ignition_url=https://me:hunter2@example.com/a.ign"}),
 	} {
 		if shown := value.Show(setting); strings.Contains(shown, "hunter2") || shown == "" {

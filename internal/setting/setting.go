@@ -9,161 +9,37 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // Name is one thing that can be set on a cluster, an InfraEnv or a host
 // by the cluster.yaml field it comes from.
 type Name string
 
-// Settings of a cluster; those marked (image) are settings of an InfraEnv as
-// well, where a change makes a new image.
-const (
-	Version       Name = "spec.openshift.version"       // string (image)
-	ReleaseImage  Name = "spec.openshift.releaseImage"  // string
-	Arch          Name = "spec.openshift.arch"          // string (image)
-	ControlPlane  Name = "spec.topology.controlPlane"   // int
-	Workers       Name = "spec.topology.workers"        // int, of StartInstall only
-	Arbiters      Name = "spec.topology.arbiters"       // int, of StartInstall, and of clusters where Cluster.Changeable has it
-	SSHKeys       Name = "spec.sshKeys"                 // string, one key a line (image)
-	NetworkType   Name = "spec.network.type"            // string
-	MachineNet    Name = "spec.network.machine"         // []string of CIDRs
-	ClusterNet    Name = "spec.network.cluster"         // []ClusterNetwork
-	ServiceNet    Name = "spec.network.service"         // []string of CIDRs
-	APIVIPs       Name = "spec.network.vips.api"        // []string of addresses
-	IngressVIPs   Name = "spec.network.vips.ingress"    // []string of addresses
-	LoadBalancer  Name = "spec.network.loadBalancer"    // cluster-managed | user-managed
-	UserManaged   Name = "spec.network.userManaged"     // bool
-	Platform      Name = "spec.platform"                // Platform
-	Proxy         Name = "spec.proxy"                   // Proxy (image)
-	ExtraNTP      Name = "spec.network.defaults.ntp"    // []string, added to the defaults (image)
-	NTP           Name = "spec.network.ntp"             // []string, the only ones (image)
-	Hyperthreads  Name = "spec.hyperthreading"          // string
-	SchedulableCP Name = "spec.schedulableControlPlane" // bool
-	DiskEncrypt   Name = "spec.diskEncryption"          // DiskEncryption
-	Operators     Name = "spec.operators"               // []OperatorChoice
-	Bundles       Name = "spec.bundles"                 // []BundleChoice
-	InstallConfig Name = "spec.overrides.installConfig" // JSON document in a string
-	PullSecret    Name = "spec.pullSecret"              // the word "resend"; the secret itself is the desired cluster's (image)
-	Tags          Name = "metadata.tags"                // []string, besides oaictl's own
-	IgnEndpoint   Name = "spec.ignitionEndpoint"        // IgnitionEndpoint
-	Ignored       Name = "spec.ignoreValidations"       // IgnoredValidations
-	Classified    Name = "spec.hub.classifications"     // []Classification, sorted; of a hub only
-)
-
-// Settings of an InfraEnv only.
-const (
-	TrustBundle    Name = "spec.registry.trustBundle"   // PEM
-	KernelArgs     Name = "spec.discovery.kernelArgs"   // []string
-	DiscIgnition   Name = "spec.discovery.ignition"     // Ignition JSON in a string
-	ImageType      Name = "spec.boot.image"             // full | minimal
-	NetworkDelay   Name = "spec.discovery.networkDelay" // int, seconds
-	StaticNetworks Name = "spec.hosts[].net"            // []StaticNetwork, sorted by first MAC
-	OSVersion      Name = "spec.discovery.osVersion"    // string; takes the place of Version
-	AgentLabels    Name = "spec.hub.agentLabels"        // map[string]string; of a hub only, as those below
-	NodeLabels     Name = "spec.hub.nodeLabels"         // map[string]string
-	Ironic         Name = "spec.hub.ironic"             // Ironic
-	IPXE           Name = "spec.hub.ipxe"               // always | boot-order
-)
-
-// Settings of a host, relative to its entry in spec.hosts.
-const (
-	Role      Name = "role"              // Role
-	Hostname  Name = "hostname"          // string
-	Disk      Name = "disk.hints"        // inventory id of the installation disk
-	KeepDisks Name = "disk.keep"         // []string of inventory ids that are not formatted
-	Labels    Name = "labels"            // map[string]string
-	Pool      Name = "machineConfigPool" // string
-	Args      Name = "installerArgs"     // []string
-	Ignition  Name = "ignition"          // Ignition JSON in a string
-	Fencing   Name = "fencing"           // secret; only its address is compared, where the service gives that back
-	// EndpointToken is the word "set": the service says only whether there
-	// is a token, which itself is the desired cluster's.
-	EndpointToken   Name = "ignitionEndpoint.token"
-	EndpointHeaders Name = "ignitionEndpoint.headers" // map[string]string; not given back
-	// HostExtra is a JSON object in the service's own words, the same for
-	// every host; not given back as it was sent.
-	HostExtra Name = "spec.overrides.host"
-	// Approved is a bool: the host may take part in an installation. A plane
-	// whose service asks for that gives it back for every host; where it is not
-	// given back it is never sent.
-	Approved Name = "approved"
-)
-
-// The shapes of structured values.
+// The shapes of structured values that are not types of cluster.yaml.
 type (
-	// ClusterNetwork is one entry of spec.network.cluster.
-	ClusterNetwork struct {
-		CIDR       string `json:"cidr"`
-		HostPrefix int    `json:"hostPrefix"`
-	}
-	// PlatformValue is spec.platform.
-	PlatformValue struct {
-		Type                   string `json:"type"`
-		ExternalName           string `json:"externalName,omitempty"`
-		CloudControllerManager string `json:"cloudControllerManager,omitempty"`
-	}
-	// ProxyValue is spec.proxy.
-	ProxyValue struct {
-		HTTP  string `json:"http"`
-		HTTPS string `json:"https"`
-		No    string `json:"no"`
-	}
-	// DiskEncryption is spec.diskEncryption. On: none, all, masters, workers, arbiters and
-	// combinations, as the service spells them. Mode: tpmv2 or tang.
-	DiskEncryption struct {
-		On   string `json:"on"`
-		Mode string `json:"mode"`
-		Tang []Tang `json:"tang,omitempty"`
-	}
-	// Tang is a Tang server.
-	Tang struct {
-		URL        string `json:"url"`
-		Thumbprint string `json:"thumbprint"`
-	}
 	// OperatorChoice is an entry of spec.operators. Properties is a JSON
 	// object in a string, "" for none.
 	OperatorChoice struct {
 		Name       string `json:"name"`
 		Properties string `json:"properties,omitempty"`
 	}
-	// BundleChoice is an entry of spec.bundles. Optional are those of the
-	// bundle's optional operators that are wanted; the service gives back the
-	// bundle's id only.
-	BundleChoice struct {
-		ID       string   `json:"id"`
-		Optional []string `json:"optional,omitempty"`
-	}
 	// StaticNetwork is the network of one machine.
 	StaticNetwork struct {
-		YAML string         `json:"yaml"` // nmstate
-		MACs []MACInterface `json:"macs"`
+		YAML string     `json:"yaml"` // nmstate
+		MACs []spec.NIC `json:"macs"`
 	}
-	// MACInterface says which MAC carries an interface name of the nmstate document.
-	MACInterface struct {
-		MAC  string `json:"mac"`
-		Name string `json:"name"`
+	// proxyJSON is a proxy with its passwords.
+	proxyJSON struct {
+		HTTP  string `json:"http"`
+		HTTPS string `json:"https"`
+		No    string `json:"no"`
 	}
-	// IgnitionEndpoint is spec.ignitionEndpoint; CA is PEM.
-	IgnitionEndpoint struct {
+	// endpointJSON is an Ignition endpoint with the content of its certificate.
+	endpointJSON struct {
 		URL string `json:"url"`
 		CA  string `json:"ca,omitempty"`
-	}
-	// Classification is an entry of spec.hub.classifications.
-	Classification struct {
-		Label string `json:"label"`
-		Value string `json:"value"`
-		Query string `json:"query"`
-	}
-	// IronicValue is spec.hub.ironic. What is not said in it is left alone.
-	IronicValue struct {
-		Agent      bool     `json:"agent,omitempty"`
-		Image      string   `json:"image,omitempty"`
-		IPFamilies []string `json:"ipFamilies,omitempty"`
-	}
-	// IgnoredValidations are ids of checks that may fail.
-	IgnoredValidations struct {
-		Cluster []string `json:"cluster,omitempty"`
-		Hosts   []string `json:"hosts,omitempty"`
 	}
 )
 
@@ -194,8 +70,14 @@ func (s Settings) MarshalJSON() ([]byte, error) {
 	return json.Marshal(shown)
 }
 
-// ValueOf encodes v, which must be encodable as JSON.
+// ValueOf encodes v, which must be encodable as JSON, with what of it is secret.
 func ValueOf(v any) Value {
+	switch typed := v.(type) {
+	case spec.Proxy:
+		v = proxyJSON{HTTP: typed.HTTP.Reveal(), HTTPS: typed.HTTPS.Reveal(), No: strings.Join(typed.No, ",")}
+	case spec.IgnitionEndpoint:
+		v = endpointJSON{URL: typed.URL, CA: typed.CA.Text()}
+	}
 	data, err := json.Marshal(v)
 	if err != nil {
 		panic(fmt.Sprintf("install: a setting of type %T cannot be JSON: %v", v, err))
@@ -205,10 +87,37 @@ func ValueOf(v any) Value {
 
 // Decode reads the value into the shape that the setting's constant names.
 func (v Value) Decode(into any) error {
-	if err := json.Unmarshal([]byte(v), into); err != nil {
+	var err error
+	switch typed := into.(type) {
+	case *spec.Proxy:
+		var proxy proxyJSON
+		err = json.Unmarshal([]byte(v), &proxy)
+		*typed = spec.Proxy{HTTP: spec.ProxyURL(proxy.HTTP), HTTPS: spec.ProxyURL(proxy.HTTPS), No: Commas(proxy.No)}
+	case *spec.IgnitionEndpoint:
+		var endpoint endpointJSON
+		err = json.Unmarshal([]byte(v), &endpoint)
+		*typed = spec.IgnitionEndpoint{URL: endpoint.URL}
+		if endpoint.CA != "" {
+			typed.CA = &spec.PublicSource{Inline: endpoint.CA}
+		}
+	default:
+		err = json.Unmarshal([]byte(v), into)
+	}
+	if err != nil {
 		return fmt.Errorf("read setting value: %w", err)
 	}
 	return nil
+}
+
+// Commas takes a text with commas apart. It is nil for a text without anything in it.
+func Commas(text string) []string {
+	var out []string
+	for part := range strings.SplitSeq(text, ",") {
+		if part = strings.TrimSpace(part); part != "" {
+			out = append(out, part)
+		}
+	}
+	return out
 }
 
 // Text is the value of a string setting, or the JSON itself for another shape.

@@ -1,6 +1,7 @@
 package setting
 
 import (
+	"encoding/json"
 	"maps"
 	"net/url"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"github.com/oaictl/oaictl/internal/bytesize"
 	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/internal/redact"
+	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // Show is the value for a person, without secrets.
@@ -17,13 +19,13 @@ func (v Value) Show(setting Name) string {
 	case v == "":
 		return ""
 	case setting == Proxy:
-		var proxy ProxyValue
-		if v.Decode(&proxy) != nil {
+		var proxy proxyJSON
+		if json.Unmarshal([]byte(v), &proxy) != nil {
 			return "[redacted]"
 		}
-		return string(ValueOf(ProxyValue{HTTP: withoutPassword(proxy.HTTP), HTTPS: withoutPassword(proxy.HTTPS), No: proxy.No}))
+		return string(ValueOf(proxyJSON{HTTP: withoutPassword(proxy.HTTP), HTTPS: withoutPassword(proxy.HTTPS), No: proxy.No}))
 	case setting == DiskEncrypt:
-		var encryption DiskEncryption
+		var encryption spec.DiskEncryption
 		if v.Decode(&encryption) != nil {
 			return "[redacted]"
 		}
@@ -41,12 +43,12 @@ func (v Value) Show(setting Name) string {
 		}
 		return strings.Join(slices.Sorted(maps.Keys(fields)), ", ") // the values may be secrets
 	case setting == Bundles:
-		var bundles []BundleChoice
+		var bundles []spec.Bundle
 		if v.Decode(&bundles) == nil {
 			return strings.Join(bundleTexts(bundles), ", ")
 		}
 	case setting == Classified:
-		var list []Classification
+		var list []spec.Classification
 		if v.Decode(&list) == nil {
 			texts := make([]string, 0, len(list))
 			for _, c := range list {
@@ -82,7 +84,7 @@ func withoutPassword(address string) string {
 	return parsed.Redacted()
 }
 
-func bundleTexts(bundles []BundleChoice) []string {
+func bundleTexts(bundles []spec.Bundle) []string {
 	texts := make([]string, 0, len(bundles))
 	for _, b := range bundles {
 		text := b.ID

@@ -58,9 +58,13 @@ func (p *planner) clusterDifferences(want Settings) []setting.Difference {
 		if d.Setting != setting.Hyperthreads || !d.Known || p.spec.ArbiterCount() > 0 {
 			return false
 		}
-		w, h := setting.ServiceRoles(d.Want), setting.ServiceRoles(d.Have)
-		delete(w, "arbiters") // there are none
-		delete(h, "arbiters")
+		var want, have spec.RoleSet
+		if d.Want.Decode(&want) != nil || d.Have.Decode(&have) != nil {
+			return false
+		}
+		w, h := setting.Roles(want), setting.Roles(have)
+		delete(w, string(spec.Arbiter)) // there are none
+		delete(h, string(spec.Arbiter))
 		return maps.Equal(w, h)
 	})
 }

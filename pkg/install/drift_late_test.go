@@ -85,15 +85,15 @@ func TestRolesWithHyperthreading(t *testing.T) {
 	one := 1
 	for name, test := range map[string]struct {
 		roles    spec.RoleSet
-		have     string
+		have     spec.RoleSet
 		arbiters bool
 		same     bool
 	}{
-		"all there are":          {spec.RoleSet{"control-plane", "worker"}, "all", false, true},
-		"the other way round":    {spec.RoleSet{"all"}, "masters,workers", false, true},
-		"with an arbiter":        {spec.RoleSet{"control-plane", "worker"}, "all", true, false},
-		"one that has not":       {spec.RoleSet{"control-plane"}, "all", false, false},
-		"an arbiter of nobody's": {spec.RoleSet{"arbiter"}, "none", false, true},
+		"all there are":          {spec.RoleSet{"control-plane", "worker"}, spec.RoleSet{"all"}, false, true},
+		"the other way round":    {spec.RoleSet{"all"}, spec.RoleSet{"control-plane", "worker"}, false, true},
+		"with an arbiter":        {spec.RoleSet{"control-plane", "worker"}, spec.RoleSet{"all"}, true, false},
+		"one that has not":       {spec.RoleSet{"control-plane"}, spec.RoleSet{"all"}, false, false},
+		"an arbiter of nobody's": {spec.RoleSet{"arbiter"}, spec.RoleSet{"none"}, false, true},
 	} {
 		c := sample(3, 0)
 		c.Spec.Hyperthreading = test.roles
@@ -130,7 +130,7 @@ func TestSettingsOfImagesOnly(t *testing.T) {
 // and of nothing else.
 func TestLastingSettings(t *testing.T) {
 	proxy := func(http, https, no string) setting.Value {
-		return setting.ValueOf(setting.ProxyValue{HTTP: http, HTTPS: https, No: no})
+		return setting.ValueOf(spec.Proxy{HTTP: spec.ProxyURL(http), HTTPS: spec.ProxyURL(https), No: setting.Commas(no)})
 	}
 	for name, test := range map[string]struct {
 		have install.Settings

@@ -92,7 +92,7 @@ func staticNetworkOf(c *spec.Cluster, host *spec.Host) *setting.StaticNetwork {
 	}
 	network := &setting.StaticNetwork{YAML: yaml}
 	for _, mac := range macs {
-		network.MACs = append(network.MACs, setting.MACInterface{MAC: setting.MAC(mac.MAC), Name: mac.Name})
+		network.MACs = append(network.MACs, spec.NIC{MAC: setting.MAC(mac.MAC), Name: mac.Name})
 	}
 	return network
 }

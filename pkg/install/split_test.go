@@ -269,7 +269,7 @@ func FuzzStaticNetworkSize(f *testing.F) {
 	f.Add(`{"interfaces":[{"name":"eth0","ipv6":{"address":[{"ip":"fd10::1"}]}}]}`, "", "")
 	f.Add("a: [b, {c: \"d:e\"}]\n# f\n- g", "h", "i")
 	f.Fuzz(func(t *testing.T, document, name, address string) {
-		network := setting.StaticNetwork{YAML: document, MACs: []setting.MACInterface{{MAC: address, Name: name}}}
+		network := setting.StaticNetwork{YAML: document, MACs: []spec.NIC{{MAC: address, Name: name}}}
 		one := install.StaticNetworkSize([]setting.StaticNetwork{network})
 		if two := install.StaticNetworkSize([]setting.StaticNetwork{network, network}); one <= 0 || two < one {
 			t.Errorf("one takes %d bytes, two take %d", one, two)

@@ -98,7 +98,7 @@ func TestBundlesAreSentAsTheFileSays(t *testing.T) {
 	c.Spec.Bundles = []spec.Bundle{{ID: "virtualization", Optional: []string{"mtv"}}, {ID: "openshift-ai"}}
 	c.Spec.Operators = []spec.Operator{{Name: "lvm"}}
 	w := readyWorld(t, c)
-	want := setting.ValueOf([]setting.BundleChoice{{ID: "virtualization", Optional: []string{"mtv"}}, {ID: "openshift-ai"}})
+	want := setting.ValueOf([]spec.Bundle{{ID: "virtualization", Optional: []string{"mtv"}}, {ID: "openshift-ai"}})
 	first := newWorld(w.desired).decide()
 	if got := first.Actions[0].Settings[setting.Bundles]; got != want {
 		t.Errorf("registered with %s, want %s", got, want)
@@ -106,7 +106,7 @@ func TestBundlesAreSentAsTheFileSays(t *testing.T) {
 	if !strings.Contains(fmt.Sprintf("%+v", first.Actions[0].Changes), "virtualization with mtv, openshift-ai") {
 		t.Errorf("shown as %+v", first.Actions[0].Changes)
 	}
-	w.observed.Cluster.Settings[setting.Bundles] = setting.ValueOf([]setting.BundleChoice{{ID: "openshift-ai"}, {ID: "virtualization"}})
+	w.observed.Cluster.Settings[setting.Bundles] = setting.ValueOf([]spec.Bundle{{ID: "openshift-ai"}, {ID: "virtualization"}})
 	if plan := w.decide(); len(plan.Warnings) > 0 || !hasKind(plan, install.StartInstall) {
 		t.Errorf("the ids alone: %v, %+v", keys(plan.Actions), plan.Warnings)
 	}

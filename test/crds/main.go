@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"strings"
 
 	"sigs.k8s.io/yaml"
@@ -128,7 +129,7 @@ func add(crd map[string]any, a addition) error {
 				return fmt.Errorf("%s has no properties", strings.Join(path[:i], "."))
 			}
 			if i == len(path)-1 {
-				if sameYAML(properties[name], schema) {
+				if reflect.DeepEqual(properties[name], schema) {
 					return fmt.Errorf("the types have it: remove it from the table")
 				}
 				properties[name] = schema
@@ -143,12 +144,6 @@ func add(crd map[string]any, a addition) error {
 		return fmt.Errorf("no versions")
 	}
 	return nil
-}
-
-func sameYAML(a, b any) bool {
-	one, errOne := yaml.Marshal(a)
-	two, errTwo := yaml.Marshal(b)
-	return errOne == nil && errTwo == nil && string(one) == string(two)
 }
 
 // addition is a field that the service knows and that the types, which are those

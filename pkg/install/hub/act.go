@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/objects"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/internal/plane"
@@ -144,10 +145,7 @@ func (a *actor) registerCluster(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := a.all(ctx, made.Cluster); err != nil {
-		return err
-	}
-	return a.agreed(ctx)
+	return a.all(ctx, made.Cluster)
 }
 
 // ensureNamespace makes the namespace where there is none. Whoever may not look
@@ -227,10 +225,6 @@ func (a *actor) updateCluster(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var paths []path
-	for setting := range a.action.Settings {
-		paths = append(paths, installPaths(setting)...)
-	}
 	for _, want := range made.Cluster {
 		if !a.needs(want) {
 			continue
@@ -242,18 +236,27 @@ func (a *actor) updateCluster(ctx context.Context) error {
 	if err := a.unclassify(ctx, made.Cluster); err != nil {
 		return err
 	}
-	want := objectOf(made.Cluster, hubapi.KindAgentClusterInstall)
-	if len(paths) > 0 {
-		if _, err := a.some(ctx, live, want, paths); err != nil {
-			return err
-		}
+	if _, err := a.write(ctx, live, objectOf(made.Cluster, hubapi.KindAgentClusterInstall), objects.InstallTable()); err != nil {
+		return err
 	}
 	if _, adopts := a.action.Settings[setting.Tags]; adopts {
-		if _, err := a.some(ctx, deployment, objectOf(made.Cluster, hubapi.KindClusterDeployment), []path{{"metadata", "labels", hubapi.LabelCluster}}); err != nil {
-			return err
-		}
+		_, err = a.some(ctx, deployment, objectOf(made.Cluster, hubapi.KindClusterDeployment), []objects.Path{{"metadata", "labels", hubapi.LabelCluster}})
 	}
-	return a.agreed(ctx)
+	return err
+}
+
+// write brings the fields of the action's settings in an object to what was decided; made
+// is the object that the file makes, with what follows from several settings.
+func (a *actor) write(ctx context.Context, live, made *unstructured.Unstructured, table objects.Table) (*unstructured.Unstructured, error) {
+	paths := table.PathsOf(a.action.Settings)
+	if len(paths) == 0 {
+		return live, nil
+	}
+	want := made.DeepCopy()
+	if err := table.Write(want.Object, a.action.Settings); err != nil {
+		return nil, err
+	}
+	return a.some(ctx, live, want, paths)
 }
 
 // unclassify deletes the AgentClassifications of the cluster that the file does not
@@ -307,23 +310,4 @@ func objectOf(objects []*unstructured.Unstructured, kind string) *unstructured.U
 		}
 	}
 	return &unstructured.Unstructured{Object: map[string]any{}}
-}
-
-// agreed remembers what the cluster's object holds now, however it gives that
-// back.
-func (a *actor) agreed(ctx context.Context) error {
-	deployment, live, err := a.current()
-	if err != nil {
-		return err
-	}
-	memory := a.remembered(id(deployment.GetNamespace(), deployment.GetName()))
-	memory.mu.Lock()
-	clear(memory.ca)
-	memory.mu.Unlock()
-	read, err := a.readSettings(ctx, live, memory)
-	if err != nil {
-		return err
-	}
-	memory.agrees("cluster", read, a.action.Settings)
-	return nil
 }

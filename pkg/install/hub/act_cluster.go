@@ -8,26 +8,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/oaictl/oaictl/internal/hubapi/hive"
+	"github.com/oaictl/oaictl/internal/objects"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 )
-
-// readSettings are what an AgentClusterInstall gives back.
-func (p *Plane) readSettings(ctx context.Context, live *unstructured.Unstructured, memory *cluster) (install.Settings, error) {
-	made, err := read[hive.AgentClusterInstall](live)
-	if err != nil {
-		return nil, err
-	}
-	image, err := p.imageSet(ctx, imageSetName(made))
-	if err != nil {
-		return nil, err
-	}
-	ca, err := p.endpointCA(ctx, live.GetNamespace(), made, memory)
-	if err != nil {
-		return nil, err
-	}
-	return clusterSettings(made, live.GetAnnotations(), live.GetLabels(), image, ca), nil
-}
 
 // startInstall takes the hold back, and with it says how many hosts there are:
 // the service waits for exactly so many.
@@ -40,26 +24,16 @@ func (a *actor) startInstall(ctx context.Context) error {
 		return err
 	}
 	want := map[string]any{"spec": map[string]any{"holdInstallation": false}}
-	paths := []path{{"spec", "holdInstallation"}}
+	paths := []objects.Path{{"spec", "holdInstallation"}}
+	counts, table := install.Settings{}, objects.InstallTable()
 	for _, key := range []install.Setting{setting.ControlPlane, setting.Workers, setting.Arbiters} {
-		value, said := a.action.Settings[key]
-		if !said {
-			continue
+		if value, said := a.action.Settings[key]; said {
+			row, _ := table.Row(key)
+			counts[key], paths = value, append(paths, row.Paths...)
 		}
-		var count int64
-		if err := value.Decode(&count); err != nil {
-			return err
-		}
-		way := installPaths(key)[0]
-		if count == 0 && key == setting.Arbiters {
-			if _, there, _ := unstructured.NestedFieldNoCopy(live.Object, way...); !there {
-				continue // none is what there is where nothing is said
-			}
-		}
-		if err := unstructured.SetNestedField(want, count, way...); err != nil {
-			return err
-		}
-		paths = append(paths, way)
+	}
+	if err := table.Write(want, counts); err != nil {
+		return err
 	}
 	_, err = a.some(ctx, live, &unstructured.Unstructured{Object: want}, paths)
 	return err

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -13,9 +12,9 @@ import (
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
+	"github.com/oaictl/oaictl/internal/objects"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
-	"github.com/oaictl/oaictl/pkg/install/internal/objects"
 	"github.com/oaictl/oaictl/pkg/install/render"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -126,49 +125,22 @@ func besideAgent(secret, agent *unstructured.Unstructured) {
 // agentFields are the fields of an Agent's spec that the action's settings come
 // to (agent-install.openshift.io/v1beta1).
 func (a *actor) agentFields(live *unstructured.Unstructured) (map[string]any, error) {
-	fields := map[string]any{}
-	for key, value := range a.action.Settings {
-		switch key {
-		case setting.Approved:
-			fields["approved"] = value == setting.ValueOf(true)
-		case setting.Role:
-			fields["role"] = install.RoleWord(install.Role(value.Text()))
-		case setting.Hostname:
-			fields["hostname"] = value.Text()
-		case setting.Disk:
-			fields["installation_disk_id"] = value.Text()
-			if path, _, _ := unstructured.NestedString(live.Object, "spec", "installation_disk_path"); path != "" {
-				fields["installation_disk_path"] = nil // one of them only
-			}
-		case setting.Pool:
-			fields["machineConfigPool"] = value.Text()
-		case setting.Args:
-			fields["installerArgs"] = string(value)
-		case setting.Ignition:
-			fields["ignitionConfigOverrides"] = value.Text()
-		case setting.Labels:
-			labels, err := a.labels(live, value)
-			if err != nil {
-				return nil, err
-			}
-			fields["nodeLabels"] = labels
-		case setting.EndpointHeaders:
-			var headers map[string]string
-			if err := value.Decode(&headers); err != nil {
-				return nil, err
-			}
-			fields["ignitionEndpointHTTPHeaders"] = anyMap(headers)
-		case setting.Fencing:
-			if host := a.host(); host != nil {
-				fields["fencingCredentialsSecretRef"] = objects.FencingSecretName(a.desired.Spec, host)
-			}
-		case setting.EndpointToken:
-			if host := a.host(); host != nil {
-				fields["ignitionEndpointTokenReference"] = map[string]any{"name": objects.TokenSecretName(a.desired.Spec, host), "namespace": a.at.namespace}
-			}
-		default:
+	table := objects.AgentTable(objects.SecretsOf(a.desired.Spec, a.host(), a.at.namespace))
+	for key := range a.action.Settings {
+		if _, known := table.Row(key); !known {
 			return nil, noPlace(key)
 		}
+	}
+	patch := map[string]any{"spec": map[string]any{}}
+	if err := table.Write(patch, a.action.Settings); err != nil {
+		return nil, err
+	}
+	fields, _ := patch["spec"].(map[string]any)
+	if path, _, _ := unstructured.NestedString(live.Object, "spec", "installation_disk_path"); path != "" && fields["installation_disk_id"] != nil {
+		fields["installation_disk_path"] = nil // one of them only
+	}
+	if labels, said := fields["nodeLabels"].(map[string]any); said {
+		withoutOthers(labels, live)
 	}
 	return fields, nil
 }
@@ -180,31 +152,17 @@ func noPlace(key install.Setting) error {
 	}
 }
 
-// labels are the labels that a node shall have; those that it shall not have any
-// more are taken away, but for what it inherits.
-func (a *actor) labels(live *unstructured.Unstructured, value setting.Value) (map[string]any, error) {
-	var labels map[string]string
-	if err := value.Decode(&labels); err != nil {
-		return nil, err
-	}
-	out := anyMap(labels)
-	have, _, _ := unstructured.NestedStringMap(live.Object, "spec", "nodeLabels")
-	inherited := inheritedLabels(live)
+// withoutOthers takes away the labels of an Agent that its node shall not have any
+// more, but for what it inherits.
+func withoutOthers(labels map[string]any, agent *unstructured.Unstructured) {
+	have, _, _ := unstructured.NestedStringMap(agent.Object, "spec", "nodeLabels")
+	inherited := inheritedLabels(agent)
 	for key := range have {
 		_, wanted := labels[key]
 		if _, stays := inherited[key]; !wanted && !stays {
-			out[key] = nil
+			labels[key] = nil
 		}
 	}
-	return out, nil
-}
-
-func anyMap(texts map[string]string) map[string]any {
-	out := make(map[string]any, len(texts))
-	for key, text := range texts {
-		out[key] = text
-	}
-	return out
 }
 
 // updateMachine says what the Agent of a BareMetalHost shall be where the
@@ -222,16 +180,9 @@ func (a *actor) updateMachine(ctx context.Context, agent *unstructured.Unstructu
 			Err: fmt.Errorf("its Agent belongs to the BareMetalHost %s, which is not there", name), Next: "kubectl get baremetalhosts -n " + agent.GetNamespace(),
 		}
 	}
-	notes, spec, err := a.machineFields(machine)
+	fields, err := a.machineFields(machine)
 	if err != nil {
 		return err
-	}
-	fields := map[string]any{}
-	if len(notes) > 0 {
-		fields["metadata"] = map[string]any{"annotations": notes}
-	}
-	if len(spec) > 0 {
-		fields["spec"] = spec
 	}
 	if len(fields) > 0 {
 		if err := a.patch(ctx, bareMetalHosts(), machine, fields); err != nil {
@@ -270,85 +221,32 @@ func (a *actor) agentOnly(ctx context.Context, agent *unstructured.Unstructured)
 	return a.patch(ctx, agents(), agent, map[string]any{"spec": own})
 }
 
-// machineFields are the annotations and fields of a BareMetalHost that the
-// action's settings come to.
-func (a *actor) machineFields(machine *unstructured.Unstructured) (notes, fields map[string]any, err error) {
-	notes, fields = map[string]any{}, map[string]any{}
-	for key, value := range a.action.Settings {
-		switch key {
-		case setting.Role:
-			notes[hubapi.AnnotationBMACRole] = install.RoleWord(install.Role(value.Text()))
-		case setting.Hostname:
-			notes[hubapi.AnnotationBMACHostname] = value.Text()
-		case setting.Pool:
-			notes[hubapi.AnnotationBMACMachineConfigPool] = value.Text()
-		case setting.Args:
-			notes[hubapi.AnnotationBMACInstallerArgs] = string(value)
-		case setting.Ignition:
-			notes[hubapi.AnnotationBMACIgnitionOverrides] = value.Text()
-		case setting.Labels:
-			if err := labelNotes(notes, machine, value); err != nil {
-				return nil, nil, err
+// machineFields is the patch of a BareMetalHost that the action's settings come to.
+func (a *actor) machineFields(machine *unstructured.Unstructured) (map[string]any, error) {
+	host, fields := a.host(), map[string]any{}
+	if err := objects.MachineTable(objects.SecretsOf(a.desired.Spec, host, a.at.namespace)).Write(fields, a.action.Settings); err != nil {
+		return nil, err
+	}
+	if value, said := a.action.Settings[setting.Labels]; said {
+		var labels map[string]string
+		if err := value.Decode(&labels); err != nil {
+			return nil, err
+		}
+		for key := range machine.GetAnnotations() {
+			label, is := strings.CutPrefix(key, hubapi.AnnotationBMACNodeLabelPrefix)
+			if _, wanted := labels[label]; !is || wanted {
+				continue
 			}
-		case setting.Fencing:
-			if host := a.host(); host != nil {
-				notes[hubapi.AnnotationBMACFencingSecret] = objects.FencingSecretName(a.desired.Spec, host)
-			}
-		case setting.Disk:
-			if host := a.host(); host != nil {
-				fields["rootDeviceHints"] = hints(host.Disk.Hints)
+			// Those of before go, or the controller would add them again.
+			if err := unstructured.SetNestedField(fields, nil, "metadata", "annotations", key); err != nil {
+				return nil, err
 			}
 		}
 	}
-	return notes, fields, nil
-}
-
-// labelNotes are annotations for the labels of a node. Those of before go, or the
-// controller would add them again.
-func labelNotes(notes map[string]any, machine *unstructured.Unstructured, value setting.Value) error {
-	var labels map[string]string
-	if err := value.Decode(&labels); err != nil {
-		return err
+	if _, said := a.action.Settings[setting.Disk]; said && host != nil {
+		fields["spec"] = map[string]any{"rootDeviceHints": objects.HintPatch(host.Disk.Hints)}
 	}
-	for key := range machine.GetAnnotations() {
-		if label, is := strings.CutPrefix(key, hubapi.AnnotationBMACNodeLabelPrefix); is {
-			if _, wanted := labels[label]; !wanted {
-				notes[key] = nil
-			}
-		}
-	}
-	for _, key := range slices.Sorted(maps.Keys(labels)) {
-		notes[hubapi.AnnotationBMACNodeLabelPrefix+key] = labels[key]
-	}
-	return nil
-}
-
-// hints are root device hints in metal3's words, which are the file's; what the
-// file does not say is taken away.
-func hints(h spec.DiskHints) map[string]any {
-	out := map[string]any{}
-	say := func(name, value string) {
-		out[name] = nil
-		if value != "" {
-			out[name] = value
-		}
-	}
-	say("deviceName", h.DeviceName)
-	say("hctl", h.HCTL)
-	say("model", h.Model)
-	say("vendor", h.Vendor)
-	say("serialNumber", h.SerialNumber)
-	say("wwn", h.WWN)
-	say("wwnWithExtension", h.WWNWithExtension)
-	say("wwnVendorExtension", h.WWNVendorExtension)
-	out["minSizeGigabytes"], out["rotational"] = nil, nil
-	if h.MinSizeGigabytes > 0 {
-		out["minSizeGigabytes"] = int64(h.MinSizeGigabytes)
-	}
-	if h.Rotational != nil {
-		out["rotational"] = *h.Rotational
-	}
-	return out
+	return fields, nil
 }
 
 // bindHost has a host of a pool belong to the cluster.

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/objects"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/render"
@@ -36,11 +37,8 @@ func (a *actor) registerInfraEnv(ctx context.Context) error {
 	if err := a.mirrors(ctx, made); err != nil {
 		return err
 	}
-	live, err := a.infraEnv(ctx, env.InfraEnv)
-	if err != nil {
-		return err
-	}
-	return a.agreedInfraEnv(live)
+	_, err = a.infraEnv(ctx, env.InfraEnv)
+	return err
 }
 
 // infraEnv applies an InfraEnv as a whole. The hub takes the version of the live
@@ -151,21 +149,13 @@ func (a *actor) updateInfraEnv(ctx context.Context) error {
 			return err
 		}
 	}
-	var paths []path
-	for setting := range a.action.Settings {
-		paths = append(paths, infraEnvPaths(setting)...)
-	}
-	if len(paths) > 0 {
-		if live, err = a.some(ctx, live, want.InfraEnv, paths); err != nil {
-			return err
-		}
+	if live, err = a.write(ctx, live, want.InfraEnv, objects.InfraEnvTable()); err != nil {
+		return err
 	}
 	if _, labels := a.action.Settings[setting.NodeLabels]; labels {
-		if live, err = a.passOn(ctx, live, want.InfraEnv); err != nil {
-			return err
-		}
+		return a.passOn(ctx, live, want.InfraEnv)
 	}
-	return a.agreedInfraEnv(live)
+	return nil
 }
 
 // passOn brings the labels that an InfraEnv passes on to its nodes to what they
@@ -173,7 +163,7 @@ func (a *actor) updateInfraEnv(ctx context.Context) error {
 // time of now, and the image would count as made anew ([specChanged]): they are
 // patched. A patch asks nobody, so whose they are is looked at here, and that the
 // object is still the one that was looked at is left to the API server.
-func (a *actor) passOn(ctx context.Context, live, want *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+func (a *actor) passOn(ctx context.Context, live, want *unstructured.Unstructured) error {
 	const note = hubapi.AnnotationPropagateNodeLabels
 	var theirs []string
 	ask := func(field, key string) {
@@ -188,7 +178,7 @@ func (a *actor) passOn(ctx context.Context, live, want *unstructured.Unstructure
 			ask("labels", key)
 		}
 	}
-	for _, key := range list(live.GetAnnotations()[note]) {
+	for _, key := range setting.Commas(live.GetAnnotations()[note]) {
 		if _, stays := wanted[key]; !stays && otherOwner(live, "metadata", "labels", key) == "" {
 			labels[key] = nil
 		}
@@ -203,9 +193,9 @@ func (a *actor) passOn(ctx context.Context, live, want *unstructured.Unstructure
 	if len(theirs) > 0 {
 		f := &install.Fault{Op: "change InfraEnv", On: id(live.GetNamespace(), live.GetName())}
 		ofOthers(f, strings.Join(theirs, ", "))
-		return nil, f
+		return f
 	}
-	return a.patched(ctx, infraEnvs(), live, map[string]any{"metadata": map[string]any{
+	return a.patch(ctx, infraEnvs(), live, map[string]any{"metadata": map[string]any{
 		"labels": labels, "annotations": notes, "resourceVersion": live.GetResourceVersion(),
 	}})
 }
@@ -226,17 +216,6 @@ func (a *actor) networks(ctx context.Context, want render.InfraEnv) error {
 			return err
 		}
 	}
-	return nil
-}
-
-// agreedInfraEnv remembers what an InfraEnv holds now, however it gives that
-// back.
-func (a *actor) agreedInfraEnv(live *unstructured.Unstructured) error {
-	env, err := infraEnvOf(live, a.at.store(nmStateConfigs()).all(), a.cluster)
-	if err != nil {
-		return err
-	}
-	a.remembered(id(a.at.namespace, a.cluster)).agrees(env.ID, env.Settings, a.action.Settings)
 	return nil
 }
 

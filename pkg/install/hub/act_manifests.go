@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/objects"
 	"github.com/oaictl/oaictl/pkg/install/render"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -91,7 +92,7 @@ func (a *actor) manifests(ctx context.Context) error {
 	if len(refs) > 0 {
 		want["spec"] = map[string]any{"manifestsConfigMapRefs": refs}
 	}
-	if _, err := a.some(ctx, live, &unstructured.Unstructured{Object: want}, []path{{"spec", "manifestsConfigMapRefs"}}); err != nil {
+	if _, err := a.some(ctx, live, &unstructured.Unstructured{Object: want}, []objects.Path{{"spec", "manifestsConfigMapRefs"}}); err != nil {
 		return err
 	}
 	for _, u := range empty {

@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/objects"
 	"github.com/oaictl/oaictl/internal/redact"
 	"github.com/oaictl/oaictl/pkg/install"
 )
@@ -97,7 +98,7 @@ func (w *writer) wholeOver(ctx context.Context, k kind, live, want *unstructured
 
 // some applies fields of an object that is there, beside what was applied
 // before; a field that want does not have is given up.
-func (w *writer) some(ctx context.Context, live, want *unstructured.Unstructured, paths []path) (*unstructured.Unstructured, error) {
+func (w *writer) some(ctx context.Context, live, want *unstructured.Unstructured, paths []objects.Path) (*unstructured.Unstructured, error) {
 	k, known := byKind(live.GetKind())
 	if !known {
 		return nil, fmt.Errorf("no %s is ever written", live.GetKind())

@@ -6,7 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -24,19 +23,13 @@ type cluster struct {
 	// same object.
 	booted map[string]time.Time
 	before map[string]install.HostState
-	// said are settings that an object gives back in another way than the file
-	// says them, or not at all, and that were found to be as they shall be.
-	said map[string]map[install.Setting]saying // by "cluster" or InfraEnv
-	ca   map[string]string                     // certificates by the id of their Secret
+	ca     map[string]string // certificates by the id of their Secret
 }
-
-// saying is how an object gives back a setting, and what was said.
-type saying struct{ read, said setting.Value }
 
 func newCluster() *cluster {
 	return &cluster{
 		unprepared: map[string]string{}, booted: map[string]time.Time{}, before: map[string]install.HostState{},
-		said: map[string]map[install.Setting]saying{}, ca: map[string]string{},
+		ca: map[string]string{},
 	}
 }
 
@@ -48,31 +41,6 @@ func (p *Plane) remembered(id string) *cluster {
 		p.watched[id] = newCluster()
 	}
 	return p.watched[id]
-}
-
-// agrees notes that an object holds what was said, whatever it gives back.
-func (c *cluster) agrees(object string, read, said install.Settings) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.said[object] == nil {
-		c.said[object] = map[install.Setting]saying{}
-	}
-	for setting, value := range said {
-		if read[setting] != value {
-			c.said[object][setting] = saying{read: read[setting], said: value}
-		}
-	}
-}
-
-// asSaid gives settings in the way they were said.
-func (c *cluster) asSaid(object string, read install.Settings) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for setting, known := range c.said[object] {
-		if read[setting] == known.read {
-			read[setting] = known.said
-		}
-	}
 }
 
 func beforeInstall(state install.ClusterState) bool {

@@ -152,9 +152,7 @@ func (p *Plane) picture(ctx context.Context, at *place, deployment *unstructured
 		if version := cluster.Settings[setting.Version]; version != "" && env.Settings[setting.Version] == "" {
 			env.Settings[setting.Version] = version
 		}
-		memory.asSaid(env.ID, env.Settings)
 	}
-	memory.asSaid("cluster", cluster.Settings)
 	memory.follow(observed)
 	return nil
 }

@@ -36,7 +36,7 @@ func (p *Plane) clusterOf(ctx context.Context, at *place, deployment, made *unst
 	if err != nil {
 		return nil, err
 	}
-	ca, err := p.endpointCA(ctx, at.namespace, aci, memory)
+	settings, err := p.clusterSettings(ctx, made, aci, image, memory)
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +46,7 @@ func (p *Plane) clusterOf(ctx context.Context, at *place, deployment, made *unst
 		State:       stateOf(aci, installed(cd)),
 		StatusInfo:  redact.Text(debugOf(aci).StateInfo),
 		StatusSince: latest(status.Conditions, hubapi.ConditionRequirementsMet, hubapi.ConditionCompleted, hubapi.ConditionFailed, hubapi.ConditionStopped, hubapi.ConditionValidated),
-		Settings:    clusterSettings(aci, made.GetAnnotations(), made.GetLabels(), image, ca),
+		Settings:    settings,
 		Manifests:   manifestsOf(at, aci),
 		ImageOnly:   []install.Setting{setting.ExtraNTP}, // an AgentClusterInstall has no additionalNTPSources
 		Lasting:     []install.Setting{setting.Proxy, setting.ExtraNTP, setting.NTP},

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/objects"
 )
 
 // owned is what of an object oaictl has applied, as it is now. Server-side apply
@@ -45,8 +46,8 @@ func owned(live *unstructured.Unstructured) (map[string]any, error) {
 // fieldsOf is the part of a path that goes through fields of objects. What leads
 // into a list is about the list as a whole: those that oaictl writes are applied
 // as a whole.
-func fieldsOf(p fieldpath.Path) path {
-	var way path
+func fieldsOf(p fieldpath.Path) []string {
+	var way []string
 	for _, step := range p {
 		if step.FieldName == nil {
 			break
@@ -92,12 +93,9 @@ func merged(under, over map[string]any) map[string]any {
 	return under
 }
 
-// path is the way to a field.
-type path []string
-
 // take sets fields of an object to what they are in another one, and takes out
 // those that it has not.
-func take(into, from map[string]any, paths []path) error {
+func take(into, from map[string]any, paths []objects.Path) error {
 	for _, p := range paths {
 		value, found, err := unstructured.NestedFieldCopy(from, p...)
 		if err != nil {

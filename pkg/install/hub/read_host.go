@@ -2,7 +2,6 @@ package hub
 
 import (
 	"cmp"
-	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"github.com/oaictl/oaictl/internal/catalogue"
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
+	"github.com/oaictl/oaictl/internal/objects"
 	"github.com/oaictl/oaictl/internal/redact"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -52,7 +52,7 @@ func hostOf(u *unstructured.Unstructured, now time.Time) (install.Host, error) {
 	}
 	host.Hostname = cmp.Or(wire.Spec.Hostname, status.Inventory.Hostname)
 	host.Inherited = inheritedLabels(u)
-	host.Settings = hostSettings(wire, host.Inherited)
+	host.Settings = hostSettings(u, host.Inherited)
 	if text, standing := refused(status.Conditions, now); text != "" {
 		host.Validations = append(host.Validations, specCheck(text, standing))
 		if standing && host.State == install.HostReady { // for the service, with what it was told before
@@ -67,37 +67,18 @@ func hostOf(u *unstructured.Unstructured, now time.Time) (install.Host, error) {
 // away, they would come back.
 func inheritedLabels(agent *unstructured.Unstructured) map[string]string {
 	labels, _, _ := unstructured.NestedStringMap(agent.Object, "spec", "nodeLabels")
-	inherited := list(agent.GetAnnotations()[hubapi.AnnotationInheritedNodeLabels])
+	inherited := setting.Commas(agent.GetAnnotations()[hubapi.AnnotationInheritedNodeLabels])
 	maps.DeleteFunc(labels, func(key, _ string) bool { return !slices.Contains(inherited, key) })
 	return labels
 }
 
-// hostSettings are what an Agent holds, by the fields they come from. What it
-// does not say is left out, and so is what it inherits.
-func hostSettings(wire *agentinstall.Agent, inherited map[string]string) install.Settings {
-	spec := &wire.Spec
-	s := install.Settings{
-		setting.Approved: setting.ValueOf(spec.Approved),
-		setting.Role:     setting.ValueOf(install.RoleOf(spec.Role)),
-	}
-	text(s, setting.Hostname, spec.Hostname)
-	text(s, setting.Disk, cmp.Or(spec.InstallationDiskID, wire.Status.InstallationDiskID))
-	text(s, setting.Pool, spec.MachineConfigPool)
-	text(s, setting.Ignition, spec.IgnitionConfigOverrides)
-	if spec.NodeLabels != nil {
-		own := maps.Clone(spec.NodeLabels)
-		maps.DeleteFunc(own, func(key, _ string) bool { _, is := inherited[key]; return is })
-		s[setting.Labels] = setting.ValueOf(own)
-	}
-	var args []string
-	if json.Unmarshal([]byte(spec.InstallerArgs), &args) == nil {
-		s[setting.Args] = setting.ValueOf(args)
-	}
-	if spec.IgnitionEndpointTokenReference != nil && spec.IgnitionEndpointTokenReference.Name != "" {
-		s[setting.EndpointToken] = setting.ValueOf("set")
-	}
-	if len(spec.IgnitionEndpointHTTPHeaders) > 0 {
-		s[setting.EndpointHeaders] = setting.ValueOf(spec.IgnitionEndpointHTTPHeaders)
+// hostSettings are what an Agent holds, but for the labels that it inherits.
+func hostSettings(agent *unstructured.Unstructured, inherited map[string]string) install.Settings {
+	s := objects.AgentTable(objects.HostSecrets{}).Settings(agent.Object)
+	var labels map[string]string
+	if len(inherited) > 0 && s[setting.Labels].Decode(&labels) == nil {
+		maps.DeleteFunc(labels, func(key, _ string) bool { _, is := inherited[key]; return is })
+		s[setting.Labels] = setting.ValueOf(labels)
 	}
 	return s
 }

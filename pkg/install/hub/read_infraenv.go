@@ -11,9 +11,11 @@ import (
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
+	"github.com/oaictl/oaictl/internal/objects"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/internal/plane"
+	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // infraEnvOf is an InfraEnv as a neutral one. configs are the NMStateConfigs of
@@ -43,40 +45,12 @@ func infraEnvOf(u *unstructured.Unstructured, configs []*unstructured.Unstructur
 			env.Image.Created = at
 		}
 	}
-	env.Settings, err = infraEnvSettings(wire, configs)
-	return env, err
-}
-
-// infraEnvSettings are what an InfraEnv holds, by the fields of cluster.yaml
-// that they come from.
-func infraEnvSettings(wire *agentinstall.InfraEnv, configs []*unstructured.Unstructured) (install.Settings, error) {
-	s, set := install.Settings{}, &wire.Spec
-	text(s, setting.Arch, plane.Architecture(set.CPUArchitecture))
-	text(s, setting.SSHKeys, set.SSHAuthorizedKey)
-	s[setting.Proxy] = setting.ValueOf(proxyOf(set.Proxy))
-	if len(set.AdditionalNTPSources) > 0 {
-		s[setting.ExtraNTP] = setting.ValueOf(set.AdditionalNTPSources)
-	}
-	if len(set.NTPSources) > 0 {
-		s[setting.NTP] = setting.ValueOf(set.NTPSources)
-	}
-	text(s, setting.TrustBundle, set.AdditionalTrustBundle)
-	text(s, setting.DiscIgnition, set.IgnitionConfigOverride)
-	text(s, setting.ImageType, strings.TrimSuffix(set.ImageType, "-iso"))
-	if delay := set.NetworkDiscoveryDelaySeconds; delay != nil && *delay > 0 {
-		s[setting.NetworkDelay] = setting.ValueOf(*delay)
-	}
-	args := []string{}
-	for _, arg := range set.KernelArguments {
-		args = append(args, arg.Value)
-	}
-	s[setting.KernelArgs] = setting.ValueOf(args)
-	agentSettings(s, wire)
+	env.Settings = objects.InfraEnvTable().Settings(u.Object)
 	networks, err := staticNetworks(configs)
 	if err == nil && len(networks) > 0 {
-		s[setting.StaticNetworks] = setting.ValueOf(networks)
+		env.Settings[setting.StaticNetworks] = setting.ValueOf(networks)
 	}
-	return s, err
+	return env, err
 }
 
 // staticNetworks are NMStateConfigs as networks of machines, by first MAC.
@@ -91,9 +65,9 @@ func staticNetworks(configs []*unstructured.Unstructured) ([]setting.StaticNetwo
 		if err != nil {
 			return nil, err
 		}
-		network := setting.StaticNetwork{YAML: string(document), MACs: []setting.MACInterface{}}
+		network := setting.StaticNetwork{YAML: string(document), MACs: []spec.NIC{}}
 		for _, i := range wire.Spec.Interfaces {
-			network.MACs = append(network.MACs, setting.MACInterface{MAC: strings.ToLower(i.MACAddress), Name: i.Name})
+			network.MACs = append(network.MACs, spec.NIC{MAC: strings.ToLower(i.MACAddress), Name: i.Name})
 		}
 		networks = append(networks, network)
 	}

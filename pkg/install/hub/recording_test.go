@@ -14,6 +14,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // recorded are the changes of objects on a hub during an install, from the
@@ -118,7 +119,7 @@ func checkLast(t *testing.T, last *install.Observed) {
 	wanted := install.Settings{
 		setting.APIVIPs: setting.ValueOf([]string{"192.168.127.100"}), setting.ControlPlane: setting.ValueOf(3),
 		setting.NetworkType: setting.ValueOf("OVNKubernetes"), setting.UserManaged: setting.ValueOf(false),
-		setting.Platform: setting.ValueOf(setting.PlatformValue{Type: "baremetal"}), setting.Version: setting.ValueOf("4.21"),
+		setting.Platform: setting.ValueOf(spec.Platform{Type: "baremetal"}), setting.Version: setting.ValueOf("4.21"),
 	}
 	for key, value := range wanted {
 		if c.Settings[key] != value && key != setting.Version {

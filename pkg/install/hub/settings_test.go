@@ -1,14 +1,18 @@
 package hub
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/dynamic/fake"
+	k8stesting "k8s.io/client-go/testing"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
-	"github.com/oaictl/oaictl/internal/hubapi/hive"
+	tables "github.com/oaictl/oaictl/internal/objects"
 	"github.com/oaictl/oaictl/internal/redact"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -117,12 +121,12 @@ func TestSettingsAreReadBack(t *testing.T) {
 		if !said {
 			t.Errorf("%s is not read back; the file says %s", key, value)
 		}
-		if paths := installPaths(key); len(paths) > 0 {
+		if paths := tables.InstallTable().PathsOf(install.Settings{key: value}); len(paths) > 0 {
 			live := objectOf(objects.Cluster, hubapi.KindAgentClusterInstall).DeepCopy()
 			for _, path := range paths {
 				unstructured.RemoveNestedField(live.Object, path...)
 			}
-			if other := settingsOf(t, live)[key]; other == got {
+			if other := tables.InstallTable().Settings(live.Object)[key]; other == got {
 				t.Errorf("%s is read from somewhere else than where it is written", key)
 			}
 		}
@@ -152,31 +156,6 @@ func TestAgentSettingsAreToldApart(t *testing.T) {
 	}
 }
 
-func settingsOf(t *testing.T, u *unstructured.Unstructured) install.Settings {
-	t.Helper()
-	wire, err := read[hive.AgentClusterInstall](u)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return clusterSettings(wire, u.GetAnnotations(), u.GetLabels(), imageSetRecord{}, "")
-}
-
-func TestHyperthreads(t *testing.T) {
-	pool := func(word string) *hive.MachinePool { return &hive.MachinePool{Hyperthreading: word} }
-	for want, pools := range map[string][3]*hive.MachinePool{
-		"": {}, "all": {pool("Enabled"), nil, pool("Enabled")}, "none": {pool("Disabled"), pool("Disabled"), pool("Disabled")},
-		"masters": {pool("Enabled"), nil, pool("Disabled")}, "arbiters,workers": {pool("Disabled"), pool("Enabled"), pool("Enabled")},
-	} {
-		var compute []hive.MachinePool
-		if pools[2] != nil {
-			compute = append(compute, *pools[2])
-		}
-		if got := hyperthreads(pools[0], pools[1], compute); got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
-	}
-}
-
 func TestExpiry(t *testing.T) {
 	const token = "eyJhbGciOiJFUzI1NiJ9.eyJleHAiOjE3NjM3MDAwMDB9.x" // exp 1763700000
 	for address, want := range map[string]int64{
@@ -191,6 +170,33 @@ func TestExpiry(t *testing.T) {
 		}
 		if strings.Contains(redact.Text(address), token) {
 			t.Errorf("the token stands in %s", redact.Text(address))
+		}
+	}
+}
+
+// TestWriteThatDidNotTake: what an admission webhook has put back is seen by the next
+// observation, and decided again.
+func TestWriteThatDidNotTake(t *testing.T) {
+	p, at := filledPlane(t, "lab")
+	live := objectOf(made(t, p, at, parseCluster(t, fullText)).Cluster, hubapi.KindAgentClusterInstall).DeepCopy()
+	live.SetResourceVersion("9")
+	p.dynamic.(*fake.FakeDynamicClient).PrependReactor("patch", "agentclusterinstalls", func(k8stesting.Action) (bool, runtime.Object, error) {
+		return true, live, nil
+	})
+	desired := &install.Desired{Spec: parseCluster(t, fullText)}
+	desired.Spec.Spec.Network.NTP = []string{"other.example.com"}
+	for look := range 2 {
+		o, err := p.Observe(t.Context(), install.Query{Name: "lab", BaseDomain: "example.com"}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		plan := install.Decide(desired, o, install.Memory{}, o.At)
+		i := slices.IndexFunc(plan.Actions, func(a install.Action) bool { return a.Kind == install.UpdateCluster })
+		if i < 0 || plan.Actions[i].Settings[setting.NTP] != setting.ValueOf(desired.Spec.Spec.Network.NTP) {
+			t.Fatalf("look %d: %+v", look+1, plan.Actions)
+		}
+		if err := p.Act(t.Context(), desired, plan.Actions[i]); err != nil {
+			t.Fatal(err)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/oaictl/oaictl/internal/setting"
+	"github.com/oaictl/oaictl/pkg/install/spec"
 	"github.com/oaictl/oaictl/pkg/iso"
 	"github.com/oaictl/oaictl/pkg/iso/nmstate"
 )
@@ -17,7 +18,7 @@ import (
 func agrees(known []setting.StaticNetwork, macs map[string]string, files []iso.Keyfile) error {
 	var theirs *setting.StaticNetwork
 	for n := range known {
-		if slices.ContainsFunc(known[n].MACs, func(m setting.MACInterface) bool { return hasMAC(macs, m.MAC) }) {
+		if slices.ContainsFunc(known[n].MACs, func(m spec.NIC) bool { return hasMAC(macs, m.MAC) }) {
 			theirs = &known[n]
 		}
 	}

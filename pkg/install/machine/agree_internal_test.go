@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/oaictl/oaictl/internal/setting"
+	"github.com/oaictl/oaictl/pkg/install/spec"
 	"github.com/oaictl/oaictl/pkg/iso/nmstate"
 )
 
@@ -12,7 +13,7 @@ func TestAgrees(t *testing.T) {
 	network := func(ip, mac string) setting.StaticNetwork {
 		return setting.StaticNetwork{
 			YAML: "interfaces:\n- {name: eth0, type: ethernet, state: up, ipv4: {enabled: true, dhcp: false, address: [{ip: " + ip + ", prefix-length: 24}]}}\n",
-			MACs: []setting.MACInterface{{MAC: mac, Name: "eth0"}},
+			MACs: []spec.NIC{{MAC: mac, Name: "eth0"}},
 		}
 	}
 	ours := network("192.0.2.10", "52:54:00:00:00:0a")

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"strings"
+	"slices"
 
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -295,18 +295,18 @@ func infraEnvPatch(action install.Action, fields any) request {
 // service drops a proxy whose addresses, joined, are those of the last one it was sent,
 // and says nothing. What it drops it takes after another one.
 func (p *Plane) updateProxy(ctx context.Context, action install.Action, fields body) error {
-	var want setting.ProxyValue
+	var want spec.Proxy
 	if err := action.Settings[setting.Proxy].Decode(&want); err != nil {
 		return plane.Refusal(action, err)
 	}
 	var now infraEnvWire
 	err := p.do(ctx, infraEnvPatch(action, fields), &now)
-	if err != nil || now.Proxy == nil || setting.Same(setting.Proxy, action.Settings[setting.Proxy], setting.ValueOf(proxyOf(now.Proxy))) {
+	if err != nil || now.Proxy == nil || setting.Same(setting.Proxy, action.Settings[setting.Proxy], setting.ValueOf(proxyIn(now.Proxy))) {
 		return err
 	}
 	another := want
-	another.No = strings.TrimPrefix(want.No+",localhost", ",")
-	for _, proxy := range []setting.ProxyValue{another, want} {
+	another.No = append(slices.Clone(want.No), "localhost")
+	for _, proxy := range []spec.Proxy{another, want} {
 		if err := p.do(ctx, infraEnvPatch(action, writeProxy(proxy)), nil); err != nil {
 			return err
 		}

@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -118,35 +119,22 @@ func (p *Plane) observed(ctx context.Context, desired *install.Desired) (id stri
 	return id, kept, err
 }
 
-// fencing are the credentials by which a machine is powered off by its peer;
-// what the host says nothing of comes from its BMC.
+// fencing are the credentials by which a machine is powered off by its peer.
 func fencing(host *spec.Host, address string) (body, error) {
-	source, insecure := &spec.Credentials{}, (*bool)(nil)
-	if host.BMC != nil {
-		source, insecure = &host.BMC.Credentials, &host.BMC.Insecure
-		if address == "" {
-			address = host.BMC.Address
-		}
-	}
-	if f := host.Fencing; f != nil {
-		if !f.Credentials.IsZero() {
-			source = &f.Credentials
-		}
-		if f.Insecure != nil {
-			insecure = f.Insecure
-		}
-	}
-	user, password, ok := source.Login()
+	asked := *host
+	asked.Fencing = cmp.Or(host.Fencing, &spec.Fencing{})
+	f := asked.FencedBy()
+	user, password, ok := f.Credentials.Login()
 	if !ok {
 		return nil, fmt.Errorf("host %s has neither fencing.credentials nor bmc.credentials", host.Name)
 	}
-	if address == "" {
+	if address = cmp.Or(address, f.Address); address == "" {
 		return nil, fmt.Errorf("host %s has no fencing.address", host.Name)
 	}
 	out := body{"address": address, "username": user, "password": password.Reveal()}
 	switch {
-	case insecure == nil: // the service's own
-	case *insecure:
+	case f.Insecure == nil && host.BMC == nil: // the service's own
+	case f.Insecure != nil && *f.Insecure:
 		out["certificate_verification"] = "Disabled"
 	default:
 		out["certificate_verification"] = "Enabled"

@@ -60,7 +60,7 @@ func TestActions(t *testing.T) {
 			"GET " + cluster,
 		},
 		"ignored validations": {
-			install.Action{Kind: install.IgnoreValidations, Target: clusterID, Settings: install.Settings{setting.Ignored: value(setting.IgnoredValidations{Hosts: []string{"ntp-synced"}})}}, 201,
+			install.Action{Kind: install.IgnoreValidations, Target: clusterID, Settings: install.Settings{setting.Ignored: value(spec.IgnoreValidations{Hosts: []string{"ntp-synced"}})}}, 201,
 			[]sent{{"PUT " + cluster + "/ignored-validations", `{"cluster-validation-ids":"[]","host-validation-ids":"[\"ntp-synced\"]"}`}},
 			"GET " + cluster,
 		},
@@ -393,7 +393,7 @@ func TestProxyInOtherWordsIsTaken(t *testing.T) {
 		path := "PATCH /v2/infra-envs/" + infraEnvID
 		f.json(path, 201, infraEnvJSON(map[string]any{"proxy": map[string]any{"http_proxy": "http://p:1", "https_proxy": "", "no_proxy": shown}}))
 		action := install.Action{Kind: install.UpdateInfraEnv, Target: infraEnvID, Settings: install.Settings{
-			setting.Proxy: setting.ValueOf(setting.ProxyValue{HTTP: "http://p:1", No: "a.example.com,b.example.com"}),
+			setting.Proxy: setting.ValueOf(spec.Proxy{HTTP: "http://p:1", No: []string{"a.example.com", "b.example.com"}}),
 		}}
 		if err := f.plane(t).Act(t.Context(), desired(t), action); err != nil {
 			t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/internal/plane"
+	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 const ignoredPath = "/v2/clusters/{cluster_id}/ignored-validations"
@@ -36,13 +37,13 @@ func (p *Plane) readIgnored(ctx context.Context, w *watch) error {
 	}
 	cluster, _ := inText[[]string](wire.Cluster)
 	hosts, _ := inText[[]string](wire.Hosts)
-	w.ignored = setting.ValueOf(setting.IgnoredValidations{Cluster: cluster, Hosts: hosts})
+	w.ignored = setting.ValueOf(spec.IgnoreValidations{Cluster: cluster, Hosts: hosts})
 	return nil
 }
 
 // ignoreValidations replaces both lists; each is a JSON array in a text.
 func (p *Plane) ignoreValidations(ctx context.Context, _ *install.Desired, action install.Action) error {
-	var ignored setting.IgnoredValidations
+	var ignored spec.IgnoreValidations
 	if err := action.Settings[setting.Ignored].Decode(&ignored); err != nil {
 		return plane.Refusal(action, err)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/openshift/assisted-service/models"
 
 	"github.com/oaictl/oaictl/internal/setting"
+	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // clusterTable is what can be set on a cluster: the fields of
@@ -26,17 +27,19 @@ func clusterTable() table[clusterWire] {
 		}),
 		text(setting.SSHKeys, "ssh_public_key", func(c *wire) string { return c.SSHPublicKey }),
 		row(setting.Platform, writePlatform, readPlatform),
-		text(setting.Hyperthreads, "hyperthreading", func(c *wire) string { return c.Hyperthreading }),
+		row(setting.Hyperthreads, func(r spec.RoleSet) body { return body{"hyperthreading": r.ServiceWords()} }, func(c *wire) (spec.RoleSet, bool) {
+			return setting.RolesOf(c.Hyperthreading), c.Hyperthreading != ""
+		}),
 		row(setting.SchedulableCP, func(b bool) body { return body{"schedulable_masters": b} }, func(c *wire) (bool, bool) {
 			return value(c.SchedulableMasters), c.SchedulableMasters != nil
 		}),
 		row(setting.DiskEncrypt, writeEncryption, readEncryption),
 		row(setting.IgnEndpoint, writeEndpoint, readEndpoint),
 		row(setting.Operators, writeOperators, readOperators),
-		row(setting.Bundles, writeBundles, func(c *wire) ([]setting.BundleChoice, bool) {
-			bundles := make([]setting.BundleChoice, 0, len(c.OperatorBundles))
+		row(setting.Bundles, writeBundles, func(c *wire) ([]spec.Bundle, bool) {
+			bundles := make([]spec.Bundle, 0, len(c.OperatorBundles))
 			for _, id := range c.OperatorBundles {
-				bundles = append(bundles, setting.BundleChoice{ID: id})
+				bundles = append(bundles, spec.Bundle{ID: id})
 			}
 			return bundles, c.OperatorBundles != nil
 		}),
@@ -70,21 +73,21 @@ func clusterNetworkRows() table[clusterWire] {
 		row(setting.NetworkType, func(s string) body { return body{"network_type": s} }, func(c *wire) (string, bool) {
 			return value(c.NetworkType), value(c.NetworkType) != ""
 		}),
-		row(setting.MachineNet, func(l []string) body { return body{"machine_networks": objects("cidr", l)} }, func(c *wire) ([]string, bool) {
+		row(setting.MachineNet, func(l []string) body { return body{"machine_networks": oneField("cidr", l)} }, func(c *wire) ([]string, bool) {
 			return collect(c.MachineNetworks, func(n *models.MachineNetwork) string { return string(n.Cidr) }), true
 		}).kept(keepsMachineNetworks),
-		row(setting.ClusterNet, writeClusterNetworks, func(c *wire) ([]setting.ClusterNetwork, bool) {
-			return collect(c.ClusterNetworks, func(n *models.ClusterNetwork) setting.ClusterNetwork {
-				return setting.ClusterNetwork{CIDR: string(n.Cidr), HostPrefix: int(n.HostPrefix)}
+		row(setting.ClusterNet, writeClusterNetworks, func(c *wire) ([]spec.ClusterNetwork, bool) {
+			return collect(c.ClusterNetworks, func(n *models.ClusterNetwork) spec.ClusterNetwork {
+				return spec.ClusterNetwork{CIDR: string(n.Cidr), HostPrefix: int(n.HostPrefix)}
 			}), true
 		}),
-		row(setting.ServiceNet, func(l []string) body { return body{"service_networks": objects("cidr", l)} }, func(c *wire) ([]string, bool) {
+		row(setting.ServiceNet, func(l []string) body { return body{"service_networks": oneField("cidr", l)} }, func(c *wire) ([]string, bool) {
 			return collect(c.ServiceNetworks, func(n *models.ServiceNetwork) string { return string(n.Cidr) }), true
 		}),
-		row(setting.APIVIPs, func(l []string) body { return body{"api_vips": objects("ip", l)} }, func(c *wire) ([]string, bool) {
+		row(setting.APIVIPs, func(l []string) body { return body{"api_vips": oneField("ip", l)} }, func(c *wire) ([]string, bool) {
 			return collect(c.APIVips, func(v *models.APIVip) string { return string(v.IP) }), true
 		}).kept(keepsVIPs),
-		row(setting.IngressVIPs, func(l []string) body { return body{"ingress_vips": objects("ip", l)} }, func(c *wire) ([]string, bool) {
+		row(setting.IngressVIPs, func(l []string) body { return body{"ingress_vips": oneField("ip", l)} }, func(c *wire) ([]string, bool) {
 			return collect(c.IngressVips, func(v *models.IngressVip) string { return string(v.IP) }), true
 		}).kept(keepsVIPs),
 		row(setting.LoadBalancer, func(s string) body { return body{"load_balancer": body{"type": s}} }, func(c *wire) (string, bool) {
@@ -96,10 +99,8 @@ func clusterNetworkRows() table[clusterWire] {
 		row(setting.UserManaged, func(b bool) body { return body{"user_managed_networking": b} }, func(c *wire) (bool, bool) {
 			return value(c.UserManagedNetworking), c.UserManagedNetworking != nil
 		}),
-		row(setting.Proxy, func(p setting.ProxyValue) body {
-			return body{"http_proxy": p.HTTP, "https_proxy": p.HTTPS, "no_proxy": p.No}
-		}, func(c *wire) (setting.ProxyValue, bool) {
-			return setting.ProxyValue{HTTP: c.HTTPProxy, HTTPS: c.HTTPSProxy, No: c.NoProxy}, true
+		row(setting.Proxy, proxyFields, func(c *wire) (spec.Proxy, bool) {
+			return proxyOf(c.HTTPProxy, c.HTTPSProxy, c.NoProxy), true
 		}),
 		row(setting.ExtraNTP, func(l []string) body { return body{"additional_ntp_source": strings.Join(l, ",")} }, func(c *wire) ([]string, bool) {
 			return splitList(c.AdditionalNtpSource), c.AdditionalNtpSource != ""
@@ -110,8 +111,8 @@ func clusterNetworkRows() table[clusterWire] {
 	}
 }
 
-// objects are one-field objects, never null: an empty list clears.
-func objects(field string, values []string) []body {
+// oneField are one-field objects, never null: an empty list clears.
+func oneField(field string, values []string) []body {
 	out := make([]body, 0, len(values))
 	for _, v := range values {
 		out = append(out, body{field: v})
@@ -129,7 +130,7 @@ func collect[T, R any](items []*T, get func(*T) R) []R {
 	return out
 }
 
-func writeClusterNetworks(networks []setting.ClusterNetwork) body {
+func writeClusterNetworks(networks []spec.ClusterNetwork) body {
 	out := make([]body, 0, len(networks))
 	for _, n := range networks {
 		entry := body{"cidr": n.CIDR}
@@ -141,27 +142,36 @@ func writeClusterNetworks(networks []setting.ClusterNetwork) body {
 	return body{"cluster_networks": out}
 }
 
-func writePlatform(p setting.PlatformValue) body {
+// proxyFields is a proxy with its passwords.
+func proxyFields(p spec.Proxy) body {
+	return body{"http_proxy": p.HTTP.Reveal(), "https_proxy": p.HTTPS.Reveal(), "no_proxy": strings.Join(p.No, ",")}
+}
+
+func proxyOf(http, https, no string) spec.Proxy {
+	return spec.Proxy{HTTP: spec.ProxyURL(http), HTTPS: spec.ProxyURL(https), No: setting.Commas(no)}
+}
+
+func writePlatform(p spec.Platform) body {
 	platform := body{"type": p.Type}
-	if p.ExternalName != "" || p.CloudControllerManager != "" {
-		platform["external"] = body{"platform_name": p.ExternalName, "cloud_controller_manager": p.CloudControllerManager}
+	if external := p.External; external != nil {
+		platform["external"] = body{"platform_name": external.Name, "cloud_controller_manager": external.CloudControllerManager}
 	}
 	return body{"platform": platform}
 }
 
-func readPlatform(c *clusterWire) (setting.PlatformValue, bool) {
+func readPlatform(c *clusterWire) (spec.Platform, bool) {
 	if c.Platform == nil || c.Platform.Type == nil {
-		return setting.PlatformValue{}, false
+		return spec.Platform{}, false
 	}
-	out := setting.PlatformValue{Type: string(*c.Platform.Type)}
-	if external := c.Platform.External; external != nil {
-		out.ExternalName, out.CloudControllerManager = value(external.PlatformName), value(external.CloudControllerManager)
+	out := spec.Platform{Type: spec.PlatformType(*c.Platform.Type)}
+	if external := c.Platform.External; external != nil && (value(external.PlatformName) != "" || value(external.CloudControllerManager) != "") {
+		out.External = &spec.ExternalPlatform{Name: value(external.PlatformName), CloudControllerManager: value(external.CloudControllerManager)}
 	}
 	return out, true
 }
 
-func writeEncryption(e setting.DiskEncryption) body {
-	fields := body{"enable_on": e.On, "mode": e.Mode}
+func writeEncryption(e spec.DiskEncryption) body {
+	fields := body{"enable_on": e.On.ServiceWords(), "mode": setting.EncryptionWord(e.Mode)}
 	if len(e.Tang) > 0 {
 		servers, err := json.Marshal(e.Tang) // texts only: cannot fail
 		if err == nil {
@@ -171,31 +181,31 @@ func writeEncryption(e setting.DiskEncryption) body {
 	return body{"disk_encryption": fields}
 }
 
-func readEncryption(c *clusterWire) (setting.DiskEncryption, bool) {
+func readEncryption(c *clusterWire) (spec.DiskEncryption, bool) {
 	e := c.DiskEncryption
 	if e == nil {
-		return setting.DiskEncryption{}, false
+		return spec.DiskEncryption{}, false
 	}
-	tang, _ := inText[[]setting.Tang](e.TangServers)
-	return setting.DiskEncryption{On: value(e.EnableOn), Mode: value(e.Mode), Tang: tang}, true
+	tang, _ := inText[[]spec.TangServer](e.TangServers)
+	return spec.DiskEncryption{On: setting.RolesOf(value(e.EnableOn)), Mode: setting.EncryptionModeOf(value(e.Mode)), Tang: tang}, true
 }
 
 // writeEndpoint sends the certificate in base64, as ignition-endpoint wants it.
-func writeEndpoint(e setting.IgnitionEndpoint) body {
+func writeEndpoint(e spec.IgnitionEndpoint) body {
 	fields := body{"url": e.URL}
-	if e.CA != "" {
-		fields["ca_certificate"] = base64.StdEncoding.EncodeToString([]byte(e.CA))
+	if ca := e.CA.Text(); ca != "" {
+		fields["ca_certificate"] = base64.StdEncoding.EncodeToString([]byte(ca))
 	}
 	return body{"ignition_endpoint": fields}
 }
 
-func readEndpoint(c *clusterWire) (setting.IgnitionEndpoint, bool) {
+func readEndpoint(c *clusterWire) (spec.IgnitionEndpoint, bool) {
 	if c.IgnitionEndpoint == nil || value(c.IgnitionEndpoint.URL) == "" {
-		return setting.IgnitionEndpoint{}, false
+		return spec.IgnitionEndpoint{}, false
 	}
-	out := setting.IgnitionEndpoint{URL: value(c.IgnitionEndpoint.URL)}
-	if pem, err := base64.StdEncoding.DecodeString(value(c.IgnitionEndpoint.CaCertificate)); err == nil {
-		out.CA = string(pem)
+	out := spec.IgnitionEndpoint{URL: value(c.IgnitionEndpoint.URL)}
+	if pem, err := base64.StdEncoding.DecodeString(value(c.IgnitionEndpoint.CaCertificate)); err == nil && len(pem) > 0 {
+		out.CA = &spec.PublicSource{Inline: string(pem)}
 	}
 	return out, true
 }
@@ -226,7 +236,7 @@ func readOperators(c *clusterWire) ([]setting.OperatorChoice, bool) {
 }
 
 // writeBundles sends the optional operators of a bundle that are wanted with it.
-func writeBundles(choices []setting.BundleChoice) body {
+func writeBundles(choices []spec.Bundle) body {
 	bundles := make([]body, 0, len(choices))
 	for _, choice := range choices {
 		bundle := body{"id": choice.ID}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/internal/plane"
+	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // infraEnvTable is what can be set on an InfraEnv: the fields of
@@ -19,7 +20,7 @@ func infraEnvTable() table[infraEnvWire] {
 		text(setting.OSVersion, "openshift_version", func(e *wire) string { return e.OpenshiftVersion }),
 		text(setting.Arch, "cpu_architecture", func(e *wire) string { return e.CPUArchitecture }),
 		text(setting.SSHKeys, "ssh_authorized_key", func(e *wire) string { return e.SSHAuthorizedKey }),
-		row(setting.Proxy, writeProxy, func(e *wire) (setting.ProxyValue, bool) { return proxyOf(e.Proxy), true }),
+		row(setting.Proxy, writeProxy, func(e *wire) (spec.Proxy, bool) { return proxyIn(e.Proxy), true }),
 		row(setting.ExtraNTP, func(l []string) body { return body{"additional_ntp_sources": strings.Join(l, ",")} }, func(e *wire) ([]string, bool) {
 			return splitList(e.AdditionalNtpSources), e.AdditionalNtpSources != ""
 		}),
@@ -39,15 +40,13 @@ func infraEnvTable() table[infraEnvWire] {
 	}
 }
 
-func writeProxy(p setting.ProxyValue) body {
-	return body{"proxy": body{"http_proxy": p.HTTP, "https_proxy": p.HTTPS, "no_proxy": p.No}}
-}
+func writeProxy(p spec.Proxy) body { return body{"proxy": proxyFields(p)} }
 
-func proxyOf(shown *models.Proxy) setting.ProxyValue {
+func proxyIn(shown *models.Proxy) spec.Proxy {
 	if shown == nil {
-		return setting.ProxyValue{}
+		return spec.Proxy{}
 	}
-	return setting.ProxyValue{HTTP: value(shown.HTTPProxy), HTTPS: value(shown.HTTPSProxy), No: value(shown.NoProxy)}
+	return proxyOf(value(shown.HTTPProxy), value(shown.HTTPSProxy), value(shown.NoProxy))
 }
 
 // kernelArgument is how the service takes and shows a kernel argument; it knows
@@ -107,9 +106,9 @@ func readStaticNetworks(e *infraEnvWire) ([]setting.StaticNetwork, bool) {
 	}
 	out := make([]setting.StaticNetwork, 0, len(networks))
 	for _, n := range networks {
-		entry := setting.StaticNetwork{YAML: n.NetworkYAML, MACs: []setting.MACInterface{}}
+		entry := setting.StaticNetwork{YAML: n.NetworkYAML, MACs: []spec.NIC{}}
 		for _, m := range n.MACs {
-			entry.MACs = append(entry.MACs, setting.MACInterface{MAC: strings.ToLower(m.MAC), Name: m.Name})
+			entry.MACs = append(entry.MACs, spec.NIC{MAC: strings.ToLower(m.MAC), Name: m.Name})
 		}
 		out = append(out, entry)
 	}

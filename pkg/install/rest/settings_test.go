@@ -10,6 +10,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // settingCase is a setting, the fields that write it, and the fields by which
@@ -30,27 +31,27 @@ func clusterCases() map[install.Setting]settingCase {
 		setting.NetworkType:   {"Cilium", `{"network_type":"Cilium"}`, `{"network_type":"Cilium"}`},
 		setting.MachineNet:    {[]string{"10.0.0.0/24"}, `{"machine_networks":[{"cidr":"10.0.0.0/24"}]}`, `{"machine_networks":[{"cidr":"10.0.0.0/24","cluster_id":"` + clusterID + `"}]}`},
 		setting.ServiceNet:    {[]string{}, `{"service_networks":[]}`, `{"service_networks":[]}`},
-		setting.ClusterNet:    {[]setting.ClusterNetwork{{CIDR: "10.128.0.0/14", HostPrefix: 23}}, `{"cluster_networks":[{"cidr":"10.128.0.0/14","host_prefix":23}]}`, `{"cluster_networks":[{"cidr":"10.128.0.0/14","host_prefix":23}]}`},
+		setting.ClusterNet:    {[]spec.ClusterNetwork{{CIDR: "10.128.0.0/14", HostPrefix: 23}}, `{"cluster_networks":[{"cidr":"10.128.0.0/14","host_prefix":23}]}`, `{"cluster_networks":[{"cidr":"10.128.0.0/14","host_prefix":23}]}`},
 		setting.APIVIPs:       {[]string{"10.0.0.2", "fd00::2"}, `{"api_vips":[{"ip":"10.0.0.2"},{"ip":"fd00::2"}]}`, `{"api_vips":[{"ip":"10.0.0.2","verification":"succeeded"},{"ip":"fd00::2"}]}`},
 		setting.IngressVIPs:   {[]string{"10.0.0.3"}, `{"ingress_vips":[{"ip":"10.0.0.3"}]}`, `{"ingress_vips":[{"ip":"10.0.0.3"}]}`},
 		setting.LoadBalancer:  {"user-managed", `{"load_balancer":{"type":"user-managed"}}`, `{"load_balancer":{"type":"user-managed"}}`},
 		setting.UserManaged:   {false, `{"user_managed_networking":false}`, `{"user_managed_networking":false}`},
 		setting.SchedulableCP: {true, `{"schedulable_masters":true}`, `{"schedulable_masters":true}`},
-		setting.Platform: {setting.PlatformValue{Type: "external", ExternalName: "oci", CloudControllerManager: "External"},
+		setting.Platform: {spec.Platform{Type: "external", External: &spec.ExternalPlatform{Name: "oci", CloudControllerManager: "External"}},
 			`{"platform":{"external":{"cloud_controller_manager":"External","platform_name":"oci"},"type":"external"}}`,
 			`{"platform":{"external":{"cloud_controller_manager":"External","platform_name":"oci"},"type":"external"}}`},
-		setting.Proxy: {setting.ProxyValue{HTTP: "http://p:1", HTTPS: "http://p:2", No: ".x,y"},
+		setting.Proxy: {spec.Proxy{HTTP: "http://p:1", HTTPS: "http://p:2", No: []string{".x", "y"}},
 			`{"http_proxy":"http://p:1","https_proxy":"http://p:2","no_proxy":".x,y"}`, `{"http_proxy":"http://p:1","https_proxy":"http://p:2","no_proxy":".x,y"}`},
 		setting.ExtraNTP:     {[]string{"a", "b"}, `{"additional_ntp_source":"a,b"}`, `{"additional_ntp_source":"a,b"}`},
 		setting.NTP:          {[]string{"a", "b"}, `{"ntp_sources":"a,b"}`, `{"ntp_sources":"a,b"}`},
-		setting.Hyperthreads: {"masters,workers", `{"hyperthreading":"masters,workers"}`, `{"hyperthreading":"masters,workers"}`},
-		setting.DiskEncrypt: {setting.DiskEncryption{On: "all", Mode: "tang", Tang: []setting.Tang{{URL: "http://t", Thumbprint: "x"}}},
+		setting.Hyperthreads: {spec.RoleSet{"control-plane", "worker"}, `{"hyperthreading":"masters,workers"}`, `{"hyperthreading":"masters,workers"}`},
+		setting.DiskEncrypt: {spec.DiskEncryption{On: spec.RoleSet{"all"}, Mode: "tang", Tang: []spec.TangServer{{URL: "http://t", Thumbprint: "x"}}},
 			`{"disk_encryption":{"enable_on":"all","mode":"tang","tang_servers":"[{\"url\":\"http://t\",\"thumbprint\":\"x\"}]"}}`,
 			`{"disk_encryption":{"enable_on":"all","mode":"tang","tang_servers":"[{\"url\":\"http://t\",\"thumbprint\":\"x\"}]"}}`},
-		setting.IgnEndpoint: {setting.IgnitionEndpoint{URL: "https://e", CA: "PEM"}, `{"ignition_endpoint":{"ca_certificate":"UEVN","url":"https://e"}}`, `{"ignition_endpoint":{"ca_certificate":"UEVN","url":"https://e"}}`},
+		setting.IgnEndpoint: {spec.IgnitionEndpoint{URL: "https://e", CA: &spec.PublicSource{Inline: "PEM"}}, `{"ignition_endpoint":{"ca_certificate":"UEVN","url":"https://e"}}`, `{"ignition_endpoint":{"ca_certificate":"UEVN","url":"https://e"}}`},
 		setting.Operators: {[]setting.OperatorChoice{{Name: "lvm", Properties: `{"a":1}`}}, `{"olm_operators":[{"name":"lvm","properties":"{\"a\":1}"}]}`,
 			`{"monitored_operators":[{"name":"console","operator_type":"builtin"},{"name":"lvm","operator_type":"olm","properties":"{\"a\":1}"},{"name":"lso","operator_type":"olm","dependency_only":true}]}`},
-		setting.Bundles:       {[]setting.BundleChoice{{ID: "virtualization"}}, `{"operator_bundles":[{"id":"virtualization"}]}`, `{"operator_bundles":["virtualization"]}`},
+		setting.Bundles:       {[]spec.Bundle{{ID: "virtualization"}}, `{"operator_bundles":[{"id":"virtualization"}]}`, `{"operator_bundles":["virtualization"]}`},
 		setting.InstallConfig: {`{"fips":true}`, "", `{"install_config_overrides":"{\"fips\":true}"}`},
 		setting.Tags:          {[]string{"blue"}, "", `{"tags":"oaictl,oaictl_run_x, blue"}`},
 	}
@@ -62,7 +63,7 @@ func infraEnvCases() map[install.Setting]settingCase {
 		setting.OSVersion: {"4.21", `{"openshift_version":"4.21"}`, `{"openshift_version":"4.21"}`},
 		setting.Arch:      {"x86_64", `{"cpu_architecture":"x86_64"}`, `{"cpu_architecture":"x86_64"}`},
 		setting.SSHKeys:   {"ssh-rsa A", `{"ssh_authorized_key":"ssh-rsa A"}`, `{"ssh_authorized_key":"ssh-rsa A"}`},
-		setting.Proxy: {setting.ProxyValue{HTTP: "http://p:1", HTTPS: "http://p:2", No: "x"},
+		setting.Proxy: {spec.Proxy{HTTP: "http://p:1", HTTPS: "http://p:2", No: []string{"x"}},
 			`{"proxy":{"http_proxy":"http://p:1","https_proxy":"http://p:2","no_proxy":"x"}}`, `{"proxy":{"http_proxy":"http://p:1","https_proxy":"http://p:2","no_proxy":"x"}}`},
 		setting.ExtraNTP:     {[]string{"a", "b"}, `{"additional_ntp_sources":"a,b"}`, `{"additional_ntp_sources":"a,b"}`},
 		setting.NTP:          {[]string{"a"}, `{"ntp_sources":"a"}`, `{"ntp_sources":["a"]}`},
@@ -71,7 +72,7 @@ func infraEnvCases() map[install.Setting]settingCase {
 		setting.DiscIgnition: {`{"ignition":{}}`, `{"ignition_config_override":"{\"ignition\":{}}"}`, `{"ignition_config_override":"{\"ignition\":{}}"}`},
 		setting.ImageType:    {"minimal", `{"image_type":"minimal-iso"}`, `{"type":"minimal-iso"}`},
 		setting.NetworkDelay: {30, `{"network_discovery_delay_seconds":30}`, `{"network_discovery_delay_seconds":30}`},
-		setting.StaticNetworks: {[]setting.StaticNetwork{{YAML: "a: 1", MACs: []setting.MACInterface{{MAC: "aa:00:00:00:00:01", Name: "eth0"}}}},
+		setting.StaticNetworks: {[]setting.StaticNetwork{{YAML: "a: 1", MACs: []spec.NIC{{MAC: "aa:00:00:00:00:01", Name: "eth0"}}}},
 			`{"static_network_config":[{"network_yaml":"a: 1","mac_interface_map":[{"mac_address":"aa:00:00:00:00:01","logical_nic_name":"eth0"}]}]}`,
 			`{"static_network_config":"[{\"network_yaml\":\"a: 1\",\"mac_interface_map\":[{\"mac_address\":\"AA:00:00:00:00:01\",\"logical_nic_name\":\"eth0\"}]}]"}`},
 	}
@@ -169,7 +170,7 @@ func TestSettingsOfNothing(t *testing.T) {
 
 // The optional operators of a bundle are sent with it and not shown.
 func TestOptionalOperatorsOfABundle(t *testing.T) {
-	fields, err := newTables().cluster.fields(install.Settings{setting.Bundles: setting.ValueOf([]setting.BundleChoice{{ID: "a", Optional: []string{"x", "y"}}, {ID: "b"}})})
+	fields, err := newTables().cluster.fields(install.Settings{setting.Bundles: setting.ValueOf([]spec.Bundle{{ID: "a", Optional: []string{"x", "y"}}, {ID: "b"}})})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -118,7 +118,7 @@ func tooMany(t *testing.T, plane *rest.Plane, desired *install.Desired, planned 
 			}
 			mac := n.MACs[0]
 			mac.MAC = strings.Replace(mac.MAC, "52:54", "54:52", 1)
-			all = append(all, setting.StaticNetwork{YAML: strings.ReplaceAll(n.YAML, n.MACs[0].MAC, mac.MAC), MACs: []setting.MACInterface{mac}})
+			all = append(all, setting.StaticNetwork{YAML: strings.ReplaceAll(n.YAML, n.MACs[0].MAC, mac.MAC), MACs: []spec.NIC{mac}})
 		}
 	}
 	one := install.Action{Kind: install.RegisterInfraEnv, Name: "one", Settings: planned[0].Settings}

@@ -126,9 +126,9 @@ type Required struct {
 // stands for its type.
 type Platform struct {
 	// Kind of infrastructure.
-	Type PlatformType `yaml:"type,omitempty"`
+	Type PlatformType `yaml:"type,omitempty" json:"type,omitempty"`
 	// Details of platform external.
-	External *ExternalPlatform `yaml:"external,omitempty"`
+	External *ExternalPlatform `yaml:"external,omitempty" json:"external,omitempty"`
 }
 
 // onOracleCloud says whether the platform is Oracle's cloud, which starts machines
@@ -141,9 +141,9 @@ func (p *Platform) onOracleCloud() bool {
 // integration for.
 type ExternalPlatform struct {
 	// Name of the infrastructure, for example oci.
-	Name string `yaml:"name"`
+	Name string `yaml:"name" json:"name"`
 	// External if a cloud controller manager will be installed, otherwise empty.
-	CloudControllerManager string `yaml:"cloudControllerManager,omitempty"`
+	CloudControllerManager string `yaml:"cloudControllerManager,omitempty" json:"cloudControllerManager,omitempty"`
 }
 
 // Proxy is the HTTP proxy of hosts and cluster.
@@ -159,19 +159,19 @@ type Proxy struct {
 // DiskEncryption is LUKS encryption of installation disks.
 type DiskEncryption struct {
 	// Where the key is kept: tpm for the machine's TPM 2.0, tang for Tang servers.
-	Mode EncryptionMode `yaml:"mode"`
+	Mode EncryptionMode `yaml:"mode" json:"mode"`
 	// Roles whose machines are encrypted: all, none, or a list of control-plane, worker and arbiter. Default is all.
-	On RoleSet `yaml:"on,omitempty"`
+	On RoleSet `yaml:"on,omitempty" json:"on,omitempty"`
 	// Tang servers, for mode tang.
-	Tang []TangServer `yaml:"tang,omitempty"`
+	Tang []TangServer `yaml:"tang,omitempty" json:"tang,omitempty"`
 }
 
 // TangServer is a key server for disk encryption.
 type TangServer struct {
 	// Address of the server, for example http://tang.example.com:7500.
-	URL string `yaml:"url"`
+	URL string `yaml:"url" json:"url"`
 	// Thumbprint of the server's signing key, as `tang-show-keys` prints it.
-	Thumbprint string `yaml:"thumbprint"`
+	Thumbprint string `yaml:"thumbprint" json:"thumbprint"`
 }
 
 // Boot says how hosts get to boot the discovery image.
@@ -232,9 +232,9 @@ type Operator struct {
 // Bundle is a set of operators. A plain word stands for its id.
 type Bundle struct {
 	// Id of the bundle, for example virtualization or openshift-ai.
-	ID string `yaml:"id"`
+	ID string `yaml:"id" json:"id"`
 	// Those of the bundle's optional operators that are wanted too.
-	Optional []string `yaml:"optional,omitempty"`
+	Optional []string `yaml:"optional,omitempty" json:"optional,omitempty"`
 }
 
 // Discovery holds additions to the discovery image.
@@ -260,9 +260,9 @@ type IgnitionEndpoint struct {
 // IgnoreValidations names checks of the service that may fail.
 type IgnoreValidations struct {
 	// Ids of cluster validations, or all.
-	Cluster []string `yaml:"cluster,omitempty"`
+	Cluster []string `yaml:"cluster,omitempty" json:"cluster,omitempty"`
 	// Ids of host validations, or all.
-	Hosts []string `yaml:"hosts,omitempty"`
+	Hosts []string `yaml:"hosts,omitempty" json:"hosts,omitempty"`
 }
 
 // Overrides are passed on as they are.

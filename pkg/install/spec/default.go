@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"cmp"
 	"net/netip"
 	"reflect"
 	"strings"
@@ -87,9 +88,7 @@ func (c *Cluster) defaultHost(i int) {
 	if h.Match == (Match{}) {
 		h.Match = impliedMatch(h)
 	}
-	if h.Fencing != nil && h.BMC != nil {
-		defaultFencing(h.Fencing, h.BMC)
-	}
+	h.Fencing = h.FencedBy()
 }
 
 // defaultBMCs gives hosts' BMCs what network.defaults says of all of them. It comes
@@ -107,9 +106,7 @@ func (c *Cluster) defaultBMCs() {
 		if !c.Present(hostField(i, "bmc.insecure")) {
 			h.BMC.Insecure = h.BMC.Insecure || shared.Insecure
 		}
-		if h.Fencing != nil {
-			defaultFencing(h.Fencing, h.BMC)
-		}
+		h.Fencing = h.FencedBy()
 	}
 }
 
@@ -127,16 +124,21 @@ func impliedMatch(h *Host) Match {
 	return Match{}
 }
 
-func defaultFencing(f *Fencing, bmc *BMC) {
-	if f.Address == "" {
-		f.Address = bmc.Address
+// FencedBy is how the host is powered off by its peer, nil without fencing: what its
+// fencing leaves out is its BMC's.
+func (h *Host) FencedBy() *Fencing {
+	if h.Fencing == nil || h.BMC == nil {
+		return h.Fencing
 	}
+	f := *h.Fencing
+	f.Address = cmp.Or(f.Address, h.BMC.Address)
 	if f.Credentials.IsZero() {
-		f.Credentials = bmc.Credentials
+		f.Credentials = h.BMC.Credentials
 	}
-	if f.Insecure == nil && bmc.Insecure {
+	if f.Insecure == nil && h.BMC.Insecure {
 		f.Insecure = new(true)
 	}
+	return &f
 }
 
 func (c *Cluster) defaultTopology() {

@@ -18,21 +18,21 @@ type Hub struct {
 // Classification is a label that Agents get for what their machine is.
 type Classification struct {
 	// Name of the label, behind agentclassification.agent-install.openshift.io/.
-	Label string `yaml:"label"`
+	Label string `yaml:"label" json:"label"`
 	// Value of the label.
-	Value string `yaml:"value"`
+	Value string `yaml:"value" json:"value"`
 	// Question in the language of jq to the Agent's inventory, answered by true or false, for example ".cpu.count > 16".
-	Query string `yaml:"query"`
+	Query string `yaml:"query" json:"query"`
 }
 
 // Ironic is Ironic's agent in the discovery image.
 type Ironic struct {
 	// Whether the image has Ironic's agent in any case. Otherwise the hub puts it there where it boots machines with metal3.
-	Agent bool `yaml:"agent,omitempty"`
+	Agent bool `yaml:"agent,omitempty" json:"agent,omitempty"`
 	// Container image of the agent. Default is that of the hub's release.
-	Image string `yaml:"image,omitempty"`
+	Image string `yaml:"image,omitempty" json:"image,omitempty"`
 	// Families of addresses by which the agent is reached: v4, v6 or both. Default is what the hub finds out.
-	IPFamilies []IPFamily `yaml:"ipFamilies,omitempty"`
+	IPFamilies []IPFamily `yaml:"ipFamilies,omitempty" json:"ipFamilies,omitempty"`
 }
 
 // Metal3 is how a hub treats a machine that it boots.

@@ -27,9 +27,9 @@ type Network struct {
 // ClusterNetwork is a network that pods get their addresses from.
 type ClusterNetwork struct {
 	// The network, for example 10.128.0.0/14.
-	CIDR string `yaml:"cidr"`
+	CIDR string `yaml:"cidr" json:"cidr"`
 	// Prefix length of the part that each node gets. Default is 23 for IPv4 and 64 for IPv6.
-	HostPrefix int `yaml:"hostPrefix,omitempty"`
+	HostPrefix int `yaml:"hostPrefix,omitempty" json:"hostPrefix,omitempty"`
 }
 
 // VIPs are addresses that move between machines.
@@ -105,9 +105,9 @@ type HostNet struct {
 // NIC ties a name to a MAC address.
 type NIC struct {
 	// Name that the interface has in this file. The service replaces it by the machine's own.
-	Name string `yaml:"name"`
+	Name string `yaml:"name" json:"name"`
 	// MAC address.
-	MAC string `yaml:"mac"`
+	MAC string `yaml:"mac" json:"mac"`
 }
 
 // Bond is several interfaces used as one.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/filelock"
 )
 
 // lockPoll is how often a lock that somebody else holds is tried again: the
@@ -47,7 +48,7 @@ const (
 )
 
 func claim(f *os.File, path string, exclusive bool) (outcome, error) {
-	ok, err := tryLock(f, exclusive)
+	ok, err := filelock.Try(f, exclusive)
 	switch {
 	case err != nil || !ok:
 		return held, err

@@ -158,17 +158,10 @@ func (c *coverage) add(off, n int64) {
 		s.from, s.to = min(s.from, old.from), max(s.to, old.to)
 	}
 	c.bytes += fresh
-	if first == last {
-		c.spans = append(c.spans, span{})
-		copy(c.spans[first+1:], c.spans[first:])
-		c.spans[first] = s
-		if len(c.spans) > maxSpans {
-			c.forgetGaps()
-		}
-		return
+	c.spans = slices.Replace(c.spans, first, last, s)
+	if len(c.spans) > maxSpans {
+		c.forgetGaps()
 	}
-	c.spans[first] = s
-	c.spans = append(c.spans[:first+1], c.spans[last:]...)
 }
 
 // forgetGaps halves the number of spans by joining each with its neighbour.

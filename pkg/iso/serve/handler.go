@@ -72,24 +72,17 @@ func (a *answer) dispatch() {
 	}
 	// Only the one spelling that the server itself uses is understood.
 	if r.URL.RawPath != "" {
-		a.notFound()
+		a.refuse(http.StatusNotFound)
 		return
 	}
-	switch r.URL.Path {
-	case "/metrics":
+	switch {
+	case r.URL.Path == "/metrics":
 		s.writeMetrics(a.w)
-		return
-	}
-	if s.asksByMAC(r.URL.Path) {
+	case sameID(r.URL.Path, s.bootPath()):
 		a.byMAC()
-		return
+	default:
+		a.file(s.lookup(r.URL.Path))
 	}
-	what, ok := s.lookup(r.URL.Path)
-	if !ok {
-		a.notFound()
-		return
-	}
-	a.file(what)
 }
 
 // byMAC answers a machine that knows its MAC address, or asks it to say it.
@@ -98,41 +91,42 @@ func (a *answer) byMAC() {
 		a.send(a.server.chain(a.r), extent.Meta{ContentType: scriptType})
 		return
 	}
-	what, ok := a.server.lookupMAC(a.access.Client, a.r.URL.Query())
-	if !ok {
-		a.notFound()
-		return
-	}
-	a.file(what)
+	a.file(a.server.lookupMAC(a.access.Client, a.r.URL.Query()))
 }
 
-func (a *answer) file(what found) {
-	s, e := a.server, what.entry
-	meta := extent.Meta{ModTime: what.file.ModTime}
-	a.access.Kind = what.kind
+func (a *answer) file(e *entry, f *file) {
+	if f == nil {
+		a.refuse(http.StatusNotFound)
+		return
+	}
+	s, kind := a.server, f.Kind
+	meta := extent.Meta{ModTime: f.ModTime}
+	a.access.Kind = kind
 	if e.key.class == hostClass {
 		a.access.Host = e.key.name
-		if what.kind == ISO {
+		if kind == ISO {
 			meta.Name = e.key.name + ".iso"
 		}
 	}
-	c, err := a.open(what)
+	c, err := a.open(e, f)
 	if err != nil {
 		a.access.Err = err
 		a.w.Header().Set("Retry-After", "5")
 		a.refuse(http.StatusServiceUnavailable)
 		return
 	}
-	if what.kind == IPXE {
+	if kind == IPXE {
 		meta.ContentType = scriptType
 	}
-	e.begin(what.kind, c, s.clock.Now())
-	defer func() { e.end(what.kind, s.clock.Now()) }()
+	begun := s.clock.Now()
+	e.note(kind, begun, func(t *tally) { t.begin(c, begun) })
+	defer func() { e.note(kind, s.clock.Now(), func(t *tally) { t.Active-- }) }()
 	meta.Sent = func(off, n int64) {
 		a.moveDeadline()
 		a.access.Bytes += n
 		s.count.sent.Add(n)
-		e.sent(what.kind, c.etag, off, n, s.clock.Now())
+		now := s.clock.Now()
+		e.note(kind, now, func(t *tally) { t.sent(c.etag, off, n, now) })
 	}
 	a.send(c, meta)
 }
@@ -142,13 +136,13 @@ var errNotReady = errors.New("the content is not ready yet")
 
 const scriptType = "text/plain; charset=utf-8"
 
-func (a *answer) open(what found) (content, error) {
-	if what.file.Script != nil {
-		return a.server.script(what.entry, what.file, a.r), nil
+func (a *answer) open(e *entry, f *file) (content, error) {
+	if f.Script != nil {
+		return a.server.script(e, f, a.r), nil
 	}
 	ctx, cancel := context.WithTimeoutCause(a.r.Context(), a.server.config.OpenTimeout, errNotReady)
 	defer cancel()
-	return what.file.open(ctx)
+	return f.open(ctx)
 }
 
 func (a *answer) send(c content, meta extent.Meta) {
@@ -168,9 +162,6 @@ func (a *answer) moveDeadline() {
 		a.access.Err = err
 	}
 }
-
-// notFound is the answer to all that is not there, whatever the reason.
-func (a *answer) notFound() { a.refuse(http.StatusNotFound) }
 
 // refuse answers with a status, and ends the connection of who sent a body.
 func (a *answer) refuse(status int) {

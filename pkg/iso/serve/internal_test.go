@@ -34,8 +34,8 @@ func TestSharedOutlivesHosts(t *testing.T) {
 	}
 	there := func() bool {
 		s.expire()
-		_, there := s.lookup(s.RootfsURL("base"))
-		return there
+		_, f := s.lookup(s.RootfsURL("base"))
+		return f != nil
 	}
 	clk.now = clk.now.Add(50 * time.Minute)
 	if err := s.Set("m-0", File{Kind: ISO, Image: image}); err != nil {

@@ -23,8 +23,6 @@ func rootfsPath(id string) string { return "/rootfs/" + id + ".img" }
 // Its id is nobody's: MAC addresses are no secret, and a script names the media.
 func (s *Server) bootPath() string { return "/ipxe/" + s.namer.id(bootClass, "") }
 
-func (s *Server) asksByMAC(p string) bool { return sameID(p, s.bootPath()) }
-
 type route struct {
 	class class
 	id    string
@@ -34,81 +32,63 @@ type route struct {
 // parsePath understands the paths that path and rootfsPath make, and no other
 // spelling of them.
 func parsePath(p string) (route, bool) {
-	var r route
 	switch parts := strings.Split(p, "/"); {
 	case parts[0] != "":
-		return r, false
 	case len(parts) == 3 && parts[1] == "i":
 		id, ok := strings.CutSuffix(parts[2], ".iso")
-		r = route{hostClass, id, ISO}
-		return r, ok
+		return route{hostClass, id, ISO}, ok
 	case len(parts) == 3 && parts[1] == "rootfs":
 		id, ok := strings.CutSuffix(parts[2], ".img")
-		r = route{sharedClass, id, Rootfs}
-		return r, ok
+		return route{sharedClass, id, Rootfs}, ok
 	case len(parts) == 4 && parts[1] == "n":
-		r = route{hostClass, parts[2], Kind(parts[3])}
-		return r, r.kind != ISO && r.kind.known()
+		kind := Kind(parts[3])
+		return route{hostClass, parts[2], kind}, kind != ISO && kind.known()
 	}
-	return r, false
+	return route{}, false
 }
 
-type found struct {
-	entry *entry
-	kind  Kind
-	file  *file
-}
-
-// lookup finds what a path asks for, if it is there and not out of use.
-func (s *Server) lookup(p string) (found, bool) {
+// lookup finds what a path asks for; nil where it is not there, or out of use.
+func (s *Server) lookup(p string) (*entry, *file) {
 	r, ok := parsePath(p)
 	if !ok {
-		return found{}, false
+		return nil, nil
 	}
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	e := s.byID[s.namer.sealed(r.id)]
 	if e == nil || !sameID(e.id, r.id) || e.key.class != r.class {
-		return found{}, false
+		return nil, nil
 	}
 	return s.pick(e, r.kind)
 }
 
 // lookupMAC finds the script of the host with a MAC address. MAC addresses can
 // be guessed: a client that asks for many in vain is not answered for a while.
-func (s *Server) lookupMAC(client netip.Addr, query url.Values) (found, bool) {
+func (s *Server) lookupMAC(client netip.Addr, query url.Values) (*entry, *file) {
 	now := s.clock.Now()
-	mac, err := normalMAC(query.Get("mac"))
 	if s.misses.tooMany(client, now) {
-		return found{}, false
+		return nil, nil
 	}
-	if err == nil {
-		if what, ok := s.hostOf(mac); ok {
-			return what, true
+	if mac, err := normalMAC(query.Get("mac")); err == nil {
+		s.mu.RLock()
+		defer s.mu.RUnlock()
+		if e, f := s.pick(s.byMAC[mac], IPXE); f != nil {
+			return e, f
 		}
 	}
 	s.misses.add(client, now)
-	return found{}, false
-}
-
-func (s *Server) hostOf(mac string) (found, bool) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	e := s.byMAC[mac]
-	if e == nil {
-		return found{}, false
-	}
-	return s.pick(e, IPXE)
+	return nil, nil
 }
 
 // pick finds a file of an entry; s.mu is held.
-func (s *Server) pick(e *entry, kind Kind) (found, bool) {
-	f := e.files[kind]
-	expires := s.config.Expire > 0 && e.key.class == hostClass
-	if f == nil || expires && e.expired(s.clock.Now().Add(-s.config.Expire)) {
-		return found{}, false
+func (s *Server) pick(e *entry, kind Kind) (*entry, *file) {
+	if e == nil || e.files[kind] == nil {
+		return nil, nil
 	}
-	return found{e, kind, f}, true
+	if s.config.Expire > 0 && e.key.class == hostClass && e.expired(s.clock.Now().Add(-s.config.Expire)) {
+		return nil, nil
+	}
+	return e, e.files[kind]
 }
 
 // chainScript asks again with the address of the interface that the machine

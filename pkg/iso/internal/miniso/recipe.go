@@ -11,7 +11,6 @@ package miniso
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -170,29 +169,21 @@ func (r *reader) bytes(n uint64) []byte {
 
 func (r *reader) integer() uint64 {
 	first := r.bytes(1)
-	if r.err != nil {
-		return 0
+	if r.err != nil || first[0] < follow2 {
+		return littleEndian(first)
 	}
-	if first[0] < follow2 {
-		return uint64(first[0])
-	}
-	switch first[0] {
-	case follow2:
-		if b := r.bytes(2); b != nil {
-			return uint64(binary.LittleEndian.Uint16(b))
-		}
-	case follow4:
-		if b := r.bytes(4); b != nil {
-			return uint64(binary.LittleEndian.Uint32(b))
-		}
-	case follow8:
-		if b := r.bytes(8); b != nil {
-			return binary.LittleEndian.Uint64(b)
-		}
-	default:
+	width, known := map[byte]uint64{follow2: 2, follow4: 4, follow8: 8}[first[0]]
+	if !known {
 		r.err = fmt.Errorf("recipe: number at byte %d is too large", r.at-1)
 	}
-	return 0
+	return littleEndian(r.bytes(width))
+}
+
+func littleEndian(b []byte) (n uint64) {
+	for i, digit := range b {
+		n |= uint64(digit) << (8 * i)
+	}
+	return n
 }
 
 func (r *reader) integer32() uint32 {

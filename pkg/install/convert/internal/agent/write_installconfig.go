@@ -4,9 +4,9 @@ import (
 	"encoding/json"
 	"slices"
 
+	"github.com/oaictl/oaictl/internal/objects"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/loss"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/target"
-	"github.com/oaictl/oaictl/pkg/install/internal/objects"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 

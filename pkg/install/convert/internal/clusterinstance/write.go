@@ -8,9 +8,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/objects"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/loss"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/target"
-	"github.com/oaictl/oaictl/pkg/install/internal/objects"
 	"github.com/oaictl/oaictl/pkg/install/render"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -262,7 +262,7 @@ func (w *writer) classified() []*unstructured.Unstructured {
 func (w *writer) infraEnv(s objects.Fields) {
 	own := objects.Maker{Refusals: objects.Refusals{Cluster: w.Collector.Cluster}}
 	env := &unstructured.Unstructured{Object: objects.Fields{}}
-	own.HubFields(env, objects.Fields{})
+	own.HubFields(env)
 	extra := func(name string, texts map[string]string) {
 		if len(texts) == 0 {
 			return

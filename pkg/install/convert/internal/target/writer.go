@@ -10,8 +10,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/oaictl/oaictl/internal/objects"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/loss"
-	"github.com/oaictl/oaictl/pkg/install/internal/objects"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -199,11 +199,12 @@ func MACsOf(c *spec.Cluster, host *spec.Host) []string {
 // ok is false for one that has no fencing, or whose credentials cannot be
 // written, and are lost.
 func (w *Writer) FencingEntry(host *spec.Host) (entry objects.Fields, ok bool) {
-	if host.Fencing == nil {
+	fencing := host.FencedBy()
+	if fencing == nil {
 		return nil, false
 	}
 	why := ""
-	user, password, known := host.Fencing.Credentials.Login()
+	user, password, known := fencing.Credentials.Login()
 	switch {
 	case !known || password.IsZero():
 		why = "the credentials stand in a Secret on a hub"
@@ -215,6 +216,6 @@ func (w *Writer) FencingEntry(host *spec.Host) (entry objects.Fields, ok bool) {
 		return nil, false
 	}
 	return objects.Fields{
-		"address": objects.FencingAddress(host), "username": user, "password": password.Reveal(), "certificateVerification": objects.FencingVerification(host),
+		"address": fencing.Address, "username": user, "password": password.Reveal(), "certificateVerification": objects.FencingVerification(fencing),
 	}, true
 }

@@ -3,7 +3,6 @@ package objects
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"net/url"
 	"strings"
 
@@ -11,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -37,7 +37,7 @@ func (h *Maker) BareMetalHost(host *spec.Host, boots install.InfraEnvPlan) *unst
 	}
 	s := Fields{"online": true, "automatedCleaningMode": "disabled", "bmc": bmc}
 	Metal3Fields(host.BMC.Metal3, s, notes)
-	annotate(object, notes)
+	addAnnotations(object, notes)
 	Put(s, "bootMACAddress", host.Match.MAC)
 	if hints := HintFields(host.Disk.Hints); len(hints) > 0 {
 		s["rootDeviceHints"] = hints
@@ -64,25 +64,27 @@ func (h *Maker) poolName(ref string) string {
 
 // hostAnnotations are what the file says of a host's Agent.
 func (h *Maker) hostAnnotations(host *spec.Host) map[string]string {
-	notes := map[string]string{}
-	set := func(name, value string) {
-		if value != "" {
-			notes[name] = value
-		}
+	settings := setting.OfHost(host, "", nil)
+	if host.Role == spec.Auto {
+		delete(settings, setting.Role)
 	}
-	if host.Role != spec.Auto {
-		set(hubapi.AnnotationBMACRole, RoleWord(host.Role))
+	h.HostIgnition(host) // is refused where it cannot be read
+	if labels := h.nodeLabels(host); len(labels) > 0 {
+		settings[setting.Labels] = setting.ValueOf(labels)
+	} else {
+		delete(settings, setting.Labels)
 	}
-	set(hubapi.AnnotationBMACHostname, host.Hostname)
-	set(hubapi.AnnotationBMACMachineConfigPool, host.MachineConfigPool)
-	set(hubapi.AnnotationBMACInstallerArgs, InstallerArgs(host))
-	set(hubapi.AnnotationBMACIgnitionOverrides, h.HostIgnition(host))
+	object := &unstructured.Unstructured{Object: Fields{}}
+	if err := MachineTable(SecretsOf(h.Cluster, host, h.Namespace)).Write(object.Object, settings); err != nil {
+		h.RefuseHost(host, "", err.Error(), "")
+	}
 	if late := h.Cluster.Spec.InfraEnv; !h.Bound && (late.Bind == spec.BindLate || late.Ref != "") {
-		set(hubapi.AnnotationBMACClusterReference, h.Namespace+"/"+h.Cluster.Metadata.Name)
+		addAnnotations(object, map[string]string{hubapi.AnnotationBMACClusterReference: h.Namespace + "/" + h.Cluster.Metadata.Name})
 	}
-	set(hubapi.AnnotationBMACFencingSecret, FencingSecretName(h.Cluster, host))
-	maps.Copy(notes, h.nodeLabels(host))
-	return notes
+	if notes := object.GetAnnotations(); notes != nil {
+		return notes
+	}
+	return map[string]string{}
 }
 
 // InstallerArgs are the arguments for coreos-installer as the service takes them,
@@ -126,6 +128,19 @@ func HintFields(hints spec.DiskHints) Fields {
 	Put(out, "wwnVendorExtension", hints.WWNVendorExtension)
 	if hints.Rotational != nil {
 		out["rotational"] = *hints.Rotational
+	}
+	return out
+}
+
+// HintPatch is root device hints as a patch: what the file does not say is taken away.
+func HintPatch(hints spec.DiskHints) Fields {
+	out := HintFields(hints)
+	for _, name := range []string{
+		"deviceName", "hctl", "model", "vendor", "serialNumber", "minSizeGigabytes", "wwn", "wwnWithExtension", "wwnVendorExtension", "rotational",
+	} {
+		if _, said := out[name]; !said {
+			out[name] = nil
+		}
 	}
 	return out
 }
@@ -184,18 +199,17 @@ func Metal3Arch(arch spec.Arch) string {
 	return string(arch)
 }
 
-// nodeLabels are the labels of a host's node as annotations, one each. The key
-// of an annotation is short where the label's has no domain: the prefix of
-// metal3 counts.
+// nodeLabels are the labels of a host's node that fit annotations, one each. The key
+// of an annotation is short where the label's has no domain: the prefix of metal3 counts.
 func (h *Maker) nodeLabels(host *spec.Host) map[string]string {
-	notes := map[string]string{}
+	labels := map[string]string{}
 	for key, value := range host.Labels {
 		name := hubapi.AnnotationBMACNodeLabelPrefix + key
 		if len(validation.IsQualifiedName(strings.ToLower(name))) > 0 {
 			h.RefuseHost(host, "labels."+key, "is too long a key for the annotation "+name+", by which a BareMetalHost has labels", "use a shorter key, or one with a domain: example.com/"+key)
 			continue
 		}
-		notes[name] = value
+		labels[key] = value
 	}
-	return notes
+	return labels
 }

@@ -1,4 +1,4 @@
-package fetch
+package filelock
 
 import (
 	"errors"
@@ -7,9 +7,9 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// tryLock locks an open file for this handle, or says that somebody else
+// Try locks an open file for this handle, or says that somebody else
 // holds it. The kernel gives the lock back when the handle is closed.
-func tryLock(f *os.File, exclusive bool) (bool, error) {
+func Try(f *os.File, exclusive bool) (bool, error) {
 	flags := uint32(windows.LOCKFILE_FAIL_IMMEDIATELY)
 	if exclusive {
 		flags |= windows.LOCKFILE_EXCLUSIVE_LOCK

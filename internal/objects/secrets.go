@@ -78,7 +78,7 @@ func (h *Maker) BMCSecret(host *spec.Host) []*unstructured.Unstructured {
 
 // FencingSecret is the credentials by which a host is powered off by its peer.
 func (h *Maker) FencingSecret(host *spec.Host) []*unstructured.Unstructured {
-	f, name := host.Fencing, FencingSecretName(h.Cluster, host)
+	f, name := host.FencedBy(), FencingSecretName(h.Cluster, host)
 	if f == nil {
 		return nil
 	}
@@ -94,28 +94,16 @@ func (h *Maker) FencingSecret(host *spec.Host) []*unstructured.Unstructured {
 		h.RefuseHost(host, "fencing.credentials", "the password stands in a Secret on the hub without the user", "write credentials: {secretRef: {name: NAME}} for a Secret with the keys address, username, password and certificateVerification")
 	default:
 		return h.Secret(name, "Opaque", map[string]string{
-			"address": FencingAddress(host), "username": user, "password": password.Reveal(), "certificateVerification": FencingVerification(host),
+			"address": f.Address, "username": user, "password": password.Reveal(), "certificateVerification": FencingVerification(f),
 		})
 	}
 	return nil
 }
 
-// FencingAddress is where a host is powered off: its own field, else its BMC's.
-func FencingAddress(host *spec.Host) string {
-	if host.Fencing.Address == "" && host.BMC != nil {
-		return host.BMC.Address
-	}
-	return host.Fencing.Address
-}
-
 // FencingVerification says whether the certificate there is verified, in the
 // service's words.
-func FencingVerification(host *spec.Host) string {
-	insecure := host.BMC != nil && host.BMC.Insecure
-	if host.Fencing.Insecure != nil {
-		insecure = *host.Fencing.Insecure
-	}
-	if insecure {
+func FencingVerification(f *spec.Fencing) string {
+	if f.Insecure != nil && *f.Insecure {
 		return "Disabled"
 	}
 	return "Enabled"

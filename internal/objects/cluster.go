@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/setting"
 )
 
 // ImageSet chooses the ClusterImageSet, and makes it where the file names a
@@ -72,26 +73,29 @@ func (h *Maker) importedMetadata() Fields {
 func (h *Maker) importedInstall(endpointCA string) *unstructured.Unstructured {
 	c := h.Cluster
 	object := h.Object(hubapi.KindAgentClusterInstall, c.Metadata.Name)
-	h.consumer(object)
 	s := Fields{
 		"clusterDeploymentRef":  Fields{"name": c.Metadata.Name},
 		"imageSetRef":           Fields{"name": h.Set},
 		"networking":            Fields{"userManagedNetworking": true},
 		"provisionRequirements": Fields{"controlPlaneAgents": int64(1)},
 	}
-	Put(s, "sshPublicKey", c.SSHKey())
+	object.Object["spec"] = s
+	settings := setting.OfCluster(c)
+	if key := c.SSHKey(); key != "" {
+		settings[setting.SSHKeys] = setting.ValueOf(key)
+	}
+	if proxy := c.Spec.Proxy; ProxyFields(proxy) != nil {
+		settings[setting.Proxy] = setting.ValueOf(proxy)
+	}
+	if err := InstallTable().Write(object.Object, settings); err != nil {
+		h.Refuse("spec", err.Error(), "")
+	}
+	h.endpointCA(s, endpointCA)
 	if c.Spec.Import.ClusterID != "" {
 		s["clusterMetadata"] = h.importedMetadata()
-	}
-	if endpoint := h.ignitionEndpoint(endpointCA); endpoint != nil {
-		s["ignitionEndpoint"] = endpoint
-	}
-	if proxy := ProxyFields(c.Spec.Proxy); proxy != nil {
-		s["proxy"] = proxy
 	}
 	if ref := h.mirrorRef(); ref != nil {
 		s["mirrorRegistryRef"] = ref
 	}
-	object.Object["spec"] = s
 	return object
 }

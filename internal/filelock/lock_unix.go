@@ -1,6 +1,7 @@
 //go:build unix
 
-package fetch
+// Package filelock locks files against other processes.
+package filelock
 
 import (
 	"errors"
@@ -9,9 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tryLock locks an open file for this descriptor, or says that somebody else
+// Try locks an open file for this descriptor, or says that somebody else
 // holds it. The kernel gives the lock back when the descriptor is closed.
-func tryLock(f *os.File, exclusive bool) (bool, error) {
+func Try(f *os.File, exclusive bool) (bool, error) {
 	how := unix.LOCK_SH
 	if exclusive {
 		how = unix.LOCK_EX

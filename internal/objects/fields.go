@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -95,11 +96,34 @@ func ProxyFields(proxy spec.Proxy) Fields {
 	return out
 }
 
-// annotate sets annotations; none for an empty map.
-func annotate(object *unstructured.Unstructured, notes map[string]string) {
-	if len(notes) > 0 {
-		object.SetAnnotations(maps.Clone(notes))
+// proxies is a proxy, of which an empty one is said too.
+func proxies() form[spec.Proxy] {
+	return form[spec.Proxy]{
+		write: func(proxy spec.Proxy) any {
+			if proxy.No == nil {
+				proxy.No = []string{}
+			}
+			return ProxyFields(proxy)
+		},
+		read: func(content any) (spec.Proxy, error) {
+			fields, err := as[Fields](content)
+			return spec.Proxy{
+				HTTP: spec.ProxyURL(textAt(fields, "httpProxy")), HTTPS: spec.ProxyURL(textAt(fields, "httpsProxy")), No: setting.Commas(textAt(fields, "noProxy")),
+			}, err
+		},
 	}
+}
+
+func addAnnotations(object *unstructured.Unstructured, annotations map[string]string) {
+	if len(annotations) == 0 {
+		return
+	}
+	all := object.GetAnnotations()
+	if all == nil {
+		all = map[string]string{}
+	}
+	maps.Copy(all, annotations)
+	object.SetAnnotations(all)
 }
 
 func byName(a, b *unstructured.Unstructured) int { return cmp.Compare(a.GetName(), b.GetName()) }

@@ -1,0 +1,350 @@
+package objects
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/setting"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// InstallTable is the settings that an AgentClusterInstall holds.
+func InstallTable() Table {
+	userManaged, mirrors := inSpec("networking", "userManagedNetworking"), inSpec("mirrorRegistryRef")
+	ignored := []Path{annotation(hubapi.AnnotationIgnoredClusterValidations), annotation(hubapi.AnnotationIgnoredHostValidations)}
+	pools := []Path{inSpec("controlPlane"), inSpec("compute"), inSpec("arbiter")}
+	return Table{
+		field(setting.ControlPlane, count(), inSpec("provisionRequirements", "controlPlaneAgents")...).with(userManaged),
+		field(setting.Workers, count(), inSpec("provisionRequirements", "workerAgents")...).meaning(0),
+		field(setting.Arbiters, positive(), inSpec("provisionRequirements", "arbiterAgents")...).meaning(0),
+		field(setting.SSHKeys, text[string](), inSpec("sshPublicKey")...),
+		field(setting.NetworkType, text[string](), inSpec("networking", "networkType")...),
+		field(setting.MachineNet, under("cidr"), inSpec("networking", "machineNetwork")...).meaning([]string{}),
+		field(setting.ClusterNet, asJSON[[]spec.ClusterNetwork](), inSpec("networking", "clusterNetwork")...).meaning([]string{}),
+		field(setting.ServiceNet, texts(), inSpec("networking", "serviceNetwork")...).meaning([]string{}),
+		addresses(setting.APIVIPs, "apiVIPs", "apiVIP"),
+		addresses(setting.IngressVIPs, "ingressVIPs", "ingressVIP"),
+		field(setting.LoadBalancer, balancer(), inSpec("loadBalancer", "type")...).owning(inSpec("loadBalancer")).meaning(spec.ClusterManaged),
+		field(setting.UserManaged, boolean(), userManaged...).orElse(field(setting.UserManaged, boolean(), "status", "userManagedNetworking")),
+		row(setting.Platform, []Path{inSpec("platformType"), inSpec("external")}, writePlatform, readPlatform).with(userManaged),
+		field(setting.Proxy, proxies(), inSpec("proxy")...).meaning(spec.Proxy{}),
+		field(setting.NTP, texts(), inSpec("ntpSources")...),
+		row(setting.Hyperthreads, pools, writePools, readPools).meaning(spec.RoleSet{spec.AllRoles}),
+		field(setting.SchedulableCP, boolean(), inSpec("mastersSchedulable")...).meaning(false),
+		field(setting.DiskEncrypt, encryption(), inSpec("diskEncryption")...),
+		row(setting.IgnEndpoint, []Path{inSpec("ignitionEndpoint")}, writeEndpoint, readEndpoint),
+		field(setting.InstallConfig, text[string](), annotation(hubapi.AnnotationInstallConfigOverrides)...).with(mirrors),
+		row(setting.Ignored, ignored, writeIgnored, readIgnored),
+		row(setting.Tags, []Path{label(hubapi.LabelConsumer)}, writeTag, readTag).with(label(hubapi.LabelCluster)),
+	}
+}
+
+// AgentClusterInstall is how the cluster is installed. manifests are the
+// ConfigMaps of extra manifests, endpointCA the Secret that the Ignition
+// endpoint is trusted by.
+func (h *Maker) AgentClusterInstall(manifests []*unstructured.Unstructured, endpointCA string) *unstructured.Unstructured {
+	if h.Cluster.Imported() {
+		return h.importedInstall(endpointCA)
+	}
+	c, set := h.Cluster, h.Cluster.Spec
+	object := h.Object(hubapi.KindAgentClusterInstall, c.Metadata.Name)
+	object.Object["spec"] = Fields{
+		"clusterDeploymentRef": Fields{"name": c.Metadata.Name},
+		"imageSetRef":          Fields{"name": h.Set},
+		"networking":           Fields{},
+	}
+	s := object.Object["spec"].(Fields)
+	if err := InstallTable().Write(object.Object, h.installSettings()); err != nil {
+		h.Refuse("spec", err.Error(), "")
+	}
+	if impliesUserManaged(c) {
+		// What the webhook would fill in; a hub without it needs it said.
+		s["networking"].(Fields)["userManagedNetworking"] = true
+	}
+	if len(manifests) > 0 {
+		var refs []any
+		for _, m := range manifests {
+			refs = append(refs, Fields{"name": m.GetName()})
+		}
+		s["manifestsConfigMapRefs"] = refs
+	}
+	switch {
+	case h.Hold != nil:
+		s["holdInstallation"] = *h.Hold
+	case c.Present("spec.hold") || set.Hold:
+		s["holdInstallation"] = set.Hold
+	}
+	h.endpointCA(s, endpointCA)
+	if ref := h.mirrorRef(); ref != nil {
+		s["mirrorRegistryRef"] = ref
+	}
+	return object
+}
+
+// installSettings is what the file says of the installation. The platform that the
+// service comes to by itself, bare metal, is left out where the file does not name it.
+func (h *Maker) installSettings() setting.Settings {
+	c, settings := h.Cluster, setting.OfCluster(h.Cluster)
+	if p := c.Spec.Platform; p.Type != "" && (p.Type != spec.BareMetal || c.Present("spec.platform")) {
+		settings[setting.Platform] = setting.ValueOf(p)
+	} else {
+		delete(settings, setting.Platform)
+	}
+	maps.Copy(settings, h.annotated())
+	at := c.AtInstall() // whatever is added later
+	settings[setting.ControlPlane] = setting.ValueOf(at.ControlPlaneCount())
+	settings[setting.Workers] = setting.ValueOf(at.WorkerCount())
+	settings[setting.Arbiters] = setting.ValueOf(at.ArbiterCount())
+	return settings
+}
+
+// InstallAnnotations are the annotations of the AgentClusterInstall.
+func (h *Maker) InstallAnnotations() map[string]string {
+	object := &unstructured.Unstructured{Object: Fields{}}
+	_ = InstallTable().Write(object.Object, h.annotated()) // texts always fit
+	return object.GetAnnotations()
+}
+
+// annotated is what the file says that stands in annotations.
+func (h *Maker) annotated() setting.Settings {
+	settings := maps.Clone(setting.IgnoredOf(h.Cluster))
+	if settings == nil {
+		settings = setting.Settings{}
+	}
+	overrides, err := h.Cluster.InstallConfigOverrides()
+	switch {
+	case err != nil:
+		h.Refuse("spec.overrides.installConfig", err.Error(), "")
+	case overrides != "":
+		settings[setting.InstallConfig] = setting.ValueOf(overrides)
+	}
+	return settings
+}
+
+// endpointCA refers to the Secret that the Ignition endpoint is trusted by.
+func (h *Maker) endpointCA(s Fields, name string) {
+	if endpoint, is := s["ignitionEndpoint"].(Fields); is && name != "" {
+		endpoint["caCertificateReference"] = Fields{"name": name, "namespace": h.Namespace}
+	}
+}
+
+// Networking is the networks of a cluster.
+func Networking(c *spec.Cluster) Fields {
+	object := Fields{"spec": Fields{"networking": Fields{}}}
+	settings := setting.OfCluster(c)
+	maps.DeleteFunc(settings, func(name setting.Name, _ setting.Value) bool {
+		row, known := InstallTable().Row(name)
+		return !known || row.Paths[0][1] != "networking"
+	})
+	_ = InstallTable().Write(object, settings) // settings of a file always fit
+	networking := object["spec"].(Fields)["networking"].(Fields)
+	if impliesUserManaged(c) {
+		// What the webhook would fill in; a hub without it needs it said.
+		networking["userManagedNetworking"] = true
+	}
+	return networking
+}
+
+// impliesUserManaged says whether the file does not say who manages the network, and the
+// platform does.
+func impliesUserManaged(c *spec.Cluster) bool {
+	platform := c.Spec.Platform.Type
+	return c.Spec.Network.UserManaged == nil && (c.SingleNode() || platform == spec.NoneType || platform == spec.External)
+}
+
+// addresses is a list of virtual addresses, which has an older field for a single one.
+func addresses(name setting.Name, list, single string) Row {
+	path := inSpec(list)
+	return row(name, []Path{path}, func(object Fields, values []string) error {
+		return unstructured.SetNestedField(object, AnyList(values), path...)
+	}, func(object Fields) ([]string, bool, error) {
+		content, _ := at(object, path...)
+		values, _ := readTexts(content)
+		one := textAt(object, inSpec(single)...)
+		switch {
+		case one == "":
+			return values, len(values) > 0, nil
+		case len(values) == 0:
+			return []string{one}, true, nil
+		case values[0] != one:
+			return values, true, fmt.Errorf("spec.%s is %s and the first of spec.%s is %s; they have to be the same", single, one, list, values[0])
+		}
+		return values, true, nil
+	}).meaning([]string{})
+}
+
+// balancer is who balances the load.
+func balancer() form[spec.LoadBalancer] {
+	return word(spelling[spec.LoadBalancer]{spec.ClusterManaged, "ClusterManaged"}, spelling[spec.LoadBalancer]{spec.UserManaged, "UserManaged"})
+}
+
+// BalancerWord is who balances the load, in the service's word.
+func BalancerWord(value spec.LoadBalancer) string { return wordOf(balancer(), value) }
+
+// platformType is the kind of a platform.
+func platformType() form[spec.PlatformType] {
+	return word(
+		spelling[spec.PlatformType]{spec.BareMetal, "BareMetal"}, spelling[spec.PlatformType]{spec.NoneType, "None"},
+		spelling[spec.PlatformType]{spec.VSphere, "VSphere"}, spelling[spec.PlatformType]{spec.Nutanix, "Nutanix"},
+		spelling[spec.PlatformType]{spec.External, "External"},
+	)
+}
+
+// PlatformWord is a platform in the service's word.
+func PlatformWord(value spec.PlatformType) string { return wordOf(platformType(), value) }
+
+func writePlatform(object Fields, p spec.Platform) error {
+	s := Fields{}
+	Put(s, "platformType", PlatformWord(p.Type))
+	if p.External != nil {
+		external := Fields{"platformName": p.External.Name}
+		Put(external, "cloudControllerManager", p.External.CloudControllerManager)
+		s["external"] = external
+	}
+	return setAll(object, s)
+}
+
+func readPlatform(object Fields) (spec.Platform, bool, error) {
+	kind := cmp.Or(textAt(object, inSpec("platformType")...), textAt(object, "status", "platformType"))
+	if kind == "" {
+		return spec.Platform{}, false, nil
+	}
+	value, err := platformType().read(kind)
+	if err != nil {
+		return spec.Platform{}, false, fmt.Errorf("spec.platformType %w", err)
+	}
+	out := spec.Platform{Type: value}
+	if external, said := at(object, inSpec("external")...); said {
+		fields, _ := external.(Fields)
+		out.External = &spec.ExternalPlatform{Name: textAt(fields, "platformName"), CloudControllerManager: textAt(fields, "cloudControllerManager")}
+	}
+	return out, true, nil
+}
+
+// writePools sets the pools of the install-config, of which the service takes nothing
+// but hyperthreading. A role that is not in the set has it disabled.
+func writePools(object Fields, roles spec.RoleSet) error {
+	pool := func(name string, role spec.Role) Fields {
+		return Fields{"name": name, "hyperthreading": HyperthreadingWord(roles, role)}
+	}
+	s := Fields{"controlPlane": pool("master", spec.ControlPlane), "compute": []any{pool("worker", spec.Worker)}}
+	arbiters, _, _ := unstructured.NestedInt64(object, inSpec("provisionRequirements", "arbiterAgents")...)
+	if arbiters > 0 || slices.Contains(roles, string(spec.Arbiter)) {
+		s["arbiter"] = pool("arbiter", spec.Arbiter)
+	}
+	return setAll(object, s)
+}
+
+// HyperthreadingWord is what the pool of a role says, given the roles that have it.
+func HyperthreadingWord(roles spec.RoleSet, role spec.Role) string {
+	if slices.Contains(roles, spec.AllRoles) || slices.Contains(roles, string(role)) {
+		return "Enabled"
+	}
+	return "Disabled"
+}
+
+// readPools are the roles with hyperthreading, as the service reads them: once one pool is
+// named, the roles of those that are not have it disabled. A pool that does not say has
+// it, by the default of the API server.
+func readPools(object Fields) (spec.RoleSet, bool, error) {
+	roles, said := spec.RoleSet{}, false
+	read := func(content any, role spec.Role) {
+		pool, named := content.(Fields)
+		said = said || named
+		if named && textAt(pool, "hyperthreading") != "Disabled" {
+			roles = append(roles, string(role))
+		}
+	}
+	s, _ := object["spec"].(Fields)
+	read(s["controlPlane"], spec.ControlPlane)
+	read(s["arbiter"], spec.Arbiter)
+	compute, _ := s["compute"].([]any)
+	if i := slices.IndexFunc(compute, isWorkers); i >= 0 {
+		read(compute[i], spec.Worker)
+	}
+	if len(roles) == 0 {
+		roles = spec.RoleSet{spec.NoRoles}
+	}
+	return roles, said, nil
+}
+
+func isWorkers(content any) bool {
+	pool, _ := content.(Fields)
+	return textAt(pool, "name") == "worker"
+}
+
+func encryption() form[spec.DiskEncryption] {
+	return form[spec.DiskEncryption]{
+		write: func(d spec.DiskEncryption) any {
+			out := Fields{}
+			Put(out, "enableOn", d.On.ServiceWords())
+			Put(out, "mode", setting.EncryptionWord(d.Mode))
+			if len(d.Tang) > 0 {
+				out["tangServers"] = string(setting.ValueOf(d.Tang))
+			}
+			return out
+		},
+		read: func(content any) (spec.DiskEncryption, error) {
+			fields, err := as[Fields](content)
+			out := spec.DiskEncryption{
+				On: setting.RolesOf(cmp.Or(textAt(fields, "enableOn"), spec.NoRoles)), Mode: cmp.Or(setting.EncryptionModeOf(textAt(fields, "mode")), spec.TPM),
+			}
+			if servers := textAt(fields, "tangServers"); servers != "" && json.Unmarshal([]byte(servers), &out.Tang) != nil {
+				out.Tang, err = nil, &insideError{"tangServers is not a JSON list of {url, thumbprint}"}
+			}
+			return out, err
+		},
+	}
+}
+
+func writeEndpoint(object Fields, endpoint spec.IgnitionEndpoint) error {
+	return setAll(object, Fields{"ignitionEndpoint": Fields{"url": endpoint.URL}})
+}
+
+// readEndpoint reads the address alone: the certificate is in a Secret.
+func readEndpoint(object Fields) (spec.IgnitionEndpoint, bool, error) {
+	url := textAt(object, inSpec("ignitionEndpoint", "url")...)
+	return spec.IgnitionEndpoint{URL: url}, url != "", nil
+}
+
+func writeIgnored(object Fields, ignored spec.IgnoreValidations) error {
+	for name, list := range map[string][]string{
+		hubapi.AnnotationIgnoredClusterValidations: ignored.Cluster, hubapi.AnnotationIgnoredHostValidations: ignored.Hosts,
+	} {
+		if list == nil {
+			continue
+		}
+		if err := unstructured.SetNestedField(object, joined(list), annotation(name)...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func readIgnored(object Fields) (spec.IgnoreValidations, bool, error) {
+	list := func(name string) []string { return setting.Commas(textAt(object, annotation(name)...)) }
+	return spec.IgnoreValidations{
+		Cluster: list(hubapi.AnnotationIgnoredClusterValidations), Hosts: list(hubapi.AnnotationIgnoredHostValidations),
+	}, true, nil
+}
+
+// writeTag sets the label that holds the cluster's tag, of which there is one.
+func writeTag(object Fields, tags []string) error {
+	if len(tags) != 1 {
+		return nil
+	}
+	return unstructured.SetNestedField(object, tags[0], label(hubapi.LabelConsumer)...)
+}
+
+func readTag(object Fields) ([]string, bool, error) {
+	if tag := textAt(object, label(hubapi.LabelConsumer)...); tag != "" {
+		return []string{tag}, true, nil
+	}
+	return []string{}, true, nil
+}

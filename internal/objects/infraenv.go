@@ -1,0 +1,287 @@
+package objects
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/json"
+	"sigs.k8s.io/yaml"
+
+	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/setting"
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// InfraEnvTable is the settings that an InfraEnv holds. The static networks of its
+// machines are in NMStateConfigs.
+func InfraEnvTable() Table {
+	mirrors := inSpec("mirrorRegistryRef")
+	ironic := []Path{annotation(hubapi.AnnotationEnableIronicAgent), annotation(hubapi.AnnotationIronicAgentImage), annotation(hubapi.AnnotationIPFamily)}
+	return Table{
+		field(setting.Arch, architecture(), inSpec("cpuArchitecture")...),
+		field(setting.SSHKeys, text[string](), inSpec("sshAuthorizedKey")...),
+		field(setting.Proxy, proxies(), inSpec("proxy")...).meaning(spec.Proxy{}),
+		field(setting.ExtraNTP, texts(), inSpec("additionalNTPSources")...),
+		field(setting.NTP, texts(), inSpec("ntpSources")...),
+		field(setting.TrustBundle, text[string](), inSpec("additionalTrustBundle")...).with(mirrors),
+		field(setting.DiscIgnition, text[string](), inSpec("ignitionConfigOverride")...).with(mirrors),
+		field(setting.ImageType, imageType(), inSpec("imageType")...),
+		field(setting.KernelArgs, kernelArguments(), inSpec("kernelArguments")...).meaning([]string{}),
+		field(setting.NetworkDelay, positive(), inSpec("networkDiscoveryDelaySeconds")...),
+		field(setting.OSVersion, text[string](), inSpec("osImageVersion")...),
+		row(setting.AgentLabels, []Path{inSpec("agentLabels")}, writeAgentLabels, readAgentLabels).meaning(map[string]string{}),
+		row(setting.NodeLabels, nil, writeNodeLabels, readNodeLabels).meaning(map[string]string{}),
+		row(setting.Ironic, ironic, writeIronic, readIronic),
+		field(setting.IPXE, word(
+			spelling[spec.IPXEScript]{spec.IPXEAlways, "DiscoveryImageAlways"}, spelling[spec.IPXEScript]{spec.IPXEBootOrder, "BootOrderControl"},
+		), inSpec("ipxeScriptType")...).meaning(spec.IPXEAlways),
+	}
+}
+
+// InfraEnv is a discovery image.
+func (h *Maker) InfraEnv(plan install.InfraEnvPlan) *unstructured.Unstructured {
+	c, late := h.Cluster, h.Cluster.Spec.InfraEnv.Bind == spec.BindLate
+	object := h.Object(hubapi.KindInfraEnv, plan.Name)
+	s := Fields{
+		"pullSecretRef":              Fields{"name": PullSecretName(c)},
+		"nmStateConfigLabelSelector": Fields{"matchLabels": Fields{hubapi.LabelInfraEnv: plan.Name}},
+	}
+	object.Object["spec"] = s
+	if !late {
+		s["clusterRef"] = Fields{"name": c.Metadata.Name, "namespace": h.Namespace}
+		s["agentLabels"] = Fields{hubapi.LabelCluster: c.Metadata.Name}
+	}
+	settings, err := setting.OfInfraEnv(c, plan.Arch)
+	if err != nil {
+		h.Refuse("spec.discovery.ignition", err.Error(), "")
+	}
+	if settings[setting.OSVersion] != "" && !h.Installed && !late {
+		delete(settings, setting.OSVersion)
+		h.note("the InfraEnv %s has no osImageVersion, which a hub takes for one of an installed cluster only: oaictl add-node writes it", plan.Name)
+	}
+	if err := InfraEnvTable().Write(object.Object, settings); err != nil {
+		h.Refuse("spec", err.Error(), "")
+	}
+	if ref := h.mirrorRef(); ref != nil {
+		s["mirrorRegistryRef"] = ref
+	}
+	return object
+}
+
+// architecture is a CPU architecture, for which agents report the kernel's word.
+func architecture() form[string] {
+	return form[string]{write: text[string]().write, read: func(content any) (string, error) {
+		value, err := as[string](content)
+		if value = strings.ToLower(value); value == "aarch64" {
+			value = string(spec.ARM)
+		}
+		return value, err
+	}}
+}
+
+// imageType is which discovery image there is.
+func imageType() form[string] {
+	return form[string]{
+		write: func(v string) any { return v + "-iso" },
+		read: func(content any) (string, error) {
+			value, err := as[string](content)
+			return strings.TrimSuffix(value, "-iso"), err
+		},
+	}
+}
+
+// kernelArguments are arguments of the kernel, of which the service can append only.
+func kernelArguments() form[[]string] {
+	return form[[]string]{
+		write: func(args []string) any {
+			list := make([]any, 0, len(args))
+			for _, arg := range args {
+				list = append(list, Fields{"operation": "append", "value": arg})
+			}
+			return list
+		},
+		read: func(content any) ([]string, error) {
+			var other error
+			args, err := each(content, func(item Fields) string {
+				if operation := textAt(item, "operation"); operation != "" && operation != "append" {
+					other = fmt.Errorf("has to append arguments, and not %s %s", operation, textAt(item, "value"))
+				}
+				return textAt(item, "value")
+			})
+			return args, cmp.Or(err, other)
+		},
+	}
+}
+
+// writeAgentLabels adds labels to those that oaictl itself puts there.
+func writeAgentLabels(object Fields, labels map[string]string) error {
+	all, _, _ := unstructured.NestedMap(object, inSpec("agentLabels")...)
+	if all == nil {
+		all = Fields{}
+	}
+	maps.Copy(all, AnyMap(labels))
+	if len(all) == 0 {
+		return nil
+	}
+	return setAll(object, Fields{"agentLabels": all})
+}
+
+func readAgentLabels(object Fields) (map[string]string, bool, error) {
+	labels, said, _ := unstructured.NestedStringMap(object, inSpec("agentLabels")...)
+	delete(labels, hubapi.LabelCluster) // which oaictl itself puts there
+	return labels, said, nil
+}
+
+// writeNodeLabels sets the labels that nodes get, and says which labels those are.
+func writeNodeLabels(object Fields, labels map[string]string) error {
+	if len(labels) == 0 {
+		return nil
+	}
+	u := &unstructured.Unstructured{Object: object}
+	addLabels(u, labels)
+	addAnnotations(u, map[string]string{hubapi.AnnotationPropagateNodeLabels: joined(slices.Sorted(maps.Keys(labels)))})
+	return nil
+}
+
+func readNodeLabels(object Fields) (map[string]string, bool, error) {
+	labels := map[string]string{}
+	for _, key := range setting.Commas(textAt(object, annotation(hubapi.AnnotationPropagateNodeLabels)...)) {
+		labels[key] = textAt(object, label(key)...)
+	}
+	return labels, true, nil
+}
+
+func writeIronic(object Fields, ironic spec.Ironic) error {
+	notes := map[string]string{}
+	if ironic.Agent {
+		notes[hubapi.AnnotationEnableIronicAgent] = "true"
+	}
+	if ironic.Image != "" {
+		notes[hubapi.AnnotationIronicAgentImage] = ironic.Image
+	}
+	if len(ironic.IPFamilies) > 0 {
+		var families []string
+		for _, family := range ironic.IPFamilies {
+			families = append(families, string(family))
+		}
+		slices.Sort(families) // the hub takes v4,v6 in this order only
+		notes[hubapi.AnnotationIPFamily] = joined(families)
+	}
+	addAnnotations(&unstructured.Unstructured{Object: object}, notes)
+	return nil
+}
+
+func readIronic(object Fields) (spec.Ironic, bool, error) {
+	out := spec.Ironic{
+		Agent: textAt(object, annotation(hubapi.AnnotationEnableIronicAgent)...) == "true",
+		Image: textAt(object, annotation(hubapi.AnnotationIronicAgentImage)...),
+	}
+	families := setting.Commas(textAt(object, annotation(hubapi.AnnotationIPFamily)...))
+	slices.Sort(families)
+	for _, family := range families {
+		out.IPFamilies = append(out.IPFamilies, spec.IPFamily(family))
+	}
+	return out, true, nil
+}
+
+// NMStateConfig is the static network of a host, found by the InfraEnv by its
+// label; nil for a host that uses DHCP.
+func (h *Maker) NMStateConfig(infraEnv string, host *spec.Host) *unstructured.Unstructured {
+	config, macs, ok, err := NMStateOf(h.Cluster, host)
+	if err != nil {
+		h.RefuseHost(host, "net.nmstate", err.Error(), "")
+		return nil
+	}
+	if !ok {
+		return nil
+	}
+	object := h.Object(hubapi.KindNMStateConfig, NMStateConfigName(h.Cluster, host.Name))
+	addLabels(object, map[string]string{hubapi.LabelInfraEnv: infraEnv})
+	object.Object["spec"] = Fields{"config": config, "interfaces": InterfaceFields(macs)}
+	return object
+}
+
+// InterfaceFields are the names of interfaces and their MAC addresses as both
+// NMStateConfig and the agent-based installer have them.
+func InterfaceFields(macs []spec.NIC) []any {
+	list := make([]any, len(macs))
+	for i, mac := range macs {
+		list[i] = Fields{"name": mac.Name, "macAddress": mac.MAC}
+	}
+	return list
+}
+
+// NMStateOf is the static network of a host as an nmstate document. ok is false
+// for a host that uses DHCP.
+func NMStateOf(c *spec.Cluster, host *spec.Host) (config Fields, macs []spec.NIC, ok bool, err error) {
+	text, macs, ok := c.StaticNetwork(host)
+	if !ok {
+		return nil, nil, false, nil
+	}
+	var document []byte
+	if host.Net.NMState != nil {
+		var own string
+		own, err = host.Net.NMState.JSON()
+		document = []byte(own)
+	} else {
+		document, err = yaml.YAMLToJSON([]byte(text))
+	}
+	if err == nil {
+		err = json.Unmarshal(document, &config)
+	}
+	if err != nil {
+		return nil, nil, false, fmt.Errorf("the network of %s cannot be read: %w", host.Name, err)
+	}
+	return config, macs, true, nil
+}
+
+// Classifications are the labels that Agents get for what their machine is, in
+// the order of the objects' names.
+func (h *Maker) Classifications() []*unstructured.Unstructured {
+	var objects []*unstructured.Unstructured
+	for _, one := range h.Cluster.Spec.Hub.Classifications {
+		object := h.Object(hubapi.KindAgentClassification, NamespaceOf(h.Cluster)+"-"+one.Name())
+		object.Object["spec"] = Fields{"labelKey": one.Label, "labelValue": one.Value, "query": one.Query}
+		objects = append(objects, object)
+	}
+	slices.SortFunc(objects, byName)
+	return objects
+}
+
+// HubFields sets the fields, labels and annotations of an InfraEnv by which a hub treats
+// the machines that boot it.
+func (h *Maker) HubFields(object *unstructured.Unstructured) {
+	settings, _ := setting.OfInfraEnv(h.Cluster, "") // what is wrong is told where the InfraEnv is made
+	maps.DeleteFunc(settings, func(name setting.Name, _ setting.Value) bool { return !strings.HasPrefix(string(name), "spec.hub.") })
+	_ = InfraEnvTable().Write(object.Object, settings)
+}
+
+// Metal3Fields are how metal3 treats a machine: fields of its BareMetalHost, and
+// annotations.
+func Metal3Fields(m *spec.Metal3, s Fields, notes map[string]string) {
+	if m == nil {
+		return
+	}
+	Put(s, "bootMode", m.BootMode)
+	Put(s, "automatedCleaningMode", m.Cleaning)
+	if m.Inspect != nil && !*m.Inspect {
+		notes[hubapi.AnnotationBMHInspect] = "disabled"
+	}
+	if m.KeepManaged {
+		notes[hubapi.AnnotationBMACManageProvisioned] = "true"
+	}
+	if m.RemoveNode {
+		notes[hubapi.AnnotationBMACRemoveOnDelete] = "true"
+	}
+	if m.DrainTimeout > 0 {
+		notes[hubapi.AnnotationBMACDrainTimeout] = m.DrainTimeout.String()
+	}
+	for key, value := range m.AgentLabels {
+		notes[hubapi.AnnotationBMACAgentLabelPrefix+key] = value
+	}
+}

@@ -1,0 +1,411 @@
+package objects
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/oaictl/oaictl/internal/setting"
+)
+
+// Path is the way to a field of an object.
+type Path []string
+
+// Row ties a setting to the fields of one kind of object that hold it.
+type Row struct {
+	Setting setting.Name
+	Paths   []Path // the fields that hold it
+	// follows are fields that the setting decides together with others: whoever makes the
+	// object makes them.
+	follows []Path
+	write   func(object Fields, v setting.Value) error
+	read    func(object Fields) (setting.Value, bool, error)
+	absent  setting.Value // what an object means that has none of the fields; "" for nothing
+}
+
+// Table is all settings that one kind of object holds.
+type Table []Row
+
+// Write sets the fields of settings in an object. Settings that such objects do not hold
+// are left to others.
+func (t Table) Write(object Fields, settings setting.Settings) error {
+	for _, row := range t {
+		value, said := settings[row.Setting]
+		if !said || row.write == nil {
+			continue
+		}
+		if err := row.write(object, value); err != nil {
+			return fmt.Errorf("write %s: %w", row.Setting, err)
+		}
+	}
+	return nil
+}
+
+// Said are the settings that an object names. Fields that cannot be read are left out,
+// and are the error.
+func (t Table) Said(object Fields) (setting.Settings, error) {
+	out, unreadable := setting.Settings{}, []error{}
+	for _, row := range t {
+		if row.read == nil {
+			continue
+		}
+		value, said, err := row.read(object)
+		if err != nil {
+			unreadable = append(unreadable, err)
+		}
+		if said {
+			out[row.Setting] = value
+		}
+	}
+	return out, errors.Join(unreadable...)
+}
+
+// Settings are what an object asks for: what it names, and what it means to leave a field
+// out. A value that cannot be read is not known.
+func (t Table) Settings(object Fields) setting.Settings {
+	out, _ := t.Said(object) // what is wrong is the service's to tell
+	for _, row := range t {
+		if _, said := out[row.Setting]; !said && row.absent != "" {
+			out[row.Setting] = row.absent
+		}
+	}
+	return out
+}
+
+// PathsOf are the fields that settings are written to, with those that follow from them.
+func (t Table) PathsOf(settings setting.Settings) []Path {
+	var out []Path
+	for _, row := range t {
+		if _, said := settings[row.Setting]; said {
+			out = append(append(out, row.Paths...), row.follows...)
+		}
+	}
+	return out
+}
+
+// Row is the row of a setting.
+func (t Table) Row(name setting.Name) (Row, bool) {
+	i := slices.IndexFunc(t, func(r Row) bool { return r.Setting == name })
+	if i < 0 {
+		return Row{}, false
+	}
+	return t[i], true
+}
+
+// row makes a row from two functions over the setting's own type T. A read that reports
+// false: the object does not say.
+func row[T any](name setting.Name, paths []Path, write func(Fields, T) error, read func(Fields) (T, bool, error)) Row {
+	return Row{
+		Setting: name, Paths: paths,
+		write: func(object Fields, v setting.Value) error {
+			var value T
+			if err := v.Decode(&value); err != nil {
+				return err
+			}
+			return write(object, value)
+		},
+		read: func(object Fields) (setting.Value, bool, error) {
+			value, said, err := read(object)
+			if !said {
+				return "", false, err
+			}
+			return setting.ValueOf(value), true, err
+		},
+	}
+}
+
+// form is how a value of type T stands in a field. write gives nil for a value that is
+// said by leaving the field out.
+type form[T any] struct {
+	write func(T) any
+	read  func(any) (T, error)
+}
+
+// field is a row of one field.
+func field[T any](name setting.Name, f form[T], path ...string) Row {
+	return row(name, []Path{path}, func(object Fields, value T) error {
+		content := f.write(value)
+		if content == nil {
+			unstructured.RemoveNestedField(object, path...)
+			return nil
+		}
+		return unstructured.SetNestedField(object, content, path...)
+	}, func(object Fields) (T, bool, error) {
+		content, found := at(object, path...)
+		if !found {
+			var none T
+			return none, false, nil
+		}
+		value, err := f.read(content)
+		var inside *insideError
+		if errors.As(err, &inside) {
+			return value, true, fmt.Errorf("%s.%w", strings.Join(path, "."), err)
+		}
+		if err != nil {
+			return value, false, fmt.Errorf("%s %w", strings.Join(path, "."), err)
+		}
+		return value, true, nil
+	})
+}
+
+// insideError is about a part of a field that can be read but for it.
+type insideError struct{ text string }
+
+func (e *insideError) Error() string { return e.text }
+
+// meaning is the row with what an object means that has none of its fields.
+func (r Row) meaning(absent any) Row {
+	r.absent = setting.ValueOf(absent)
+	return r
+}
+
+// with is the row with fields that follow from its setting, and from others.
+func (r Row) with(paths ...Path) Row {
+	r.follows = paths
+	return r
+}
+
+// owning is the row with other fields than that which holds the value: those that go with
+// it when it is taken away.
+func (r Row) owning(paths ...Path) Row {
+	r.Paths = paths
+	return r
+}
+
+// orElse is the row with another field to read where its own says nothing.
+func (r Row) orElse(other Row) Row {
+	first := r.read
+	r.read = func(object Fields) (setting.Value, bool, error) {
+		value, said, err := first(object)
+		if said || err != nil {
+			return value, said, err
+		}
+		return other.read(object)
+	}
+	return r
+}
+
+// at is a field of an object. One that is empty says nothing.
+func at(object Fields, path ...string) (any, bool) {
+	content, found, err := unstructured.NestedFieldNoCopy(object, path...)
+	if err != nil || !found {
+		return nil, false
+	}
+	switch typed := content.(type) {
+	case nil:
+		return nil, false
+	case string:
+		found = typed != ""
+	case []any:
+		found = len(typed) > 0
+	}
+	return content, found
+}
+
+// textAt is a text in an object, "" for none.
+func textAt(object Fields, path ...string) string {
+	value, _, _ := unstructured.NestedString(object, path...)
+	return value
+}
+
+// inSpec is the way to a field of an object's spec.
+func inSpec(steps ...string) Path { return append(Path{"spec"}, steps...) }
+
+// annotation is the way to an annotation.
+func annotation(name string) Path { return Path{"metadata", "annotations", name} }
+
+// label is the way to a label.
+func label(name string) Path { return Path{"metadata", "labels", name} }
+
+// setAll sets fields of an object's spec.
+func setAll(object, fields Fields) error {
+	for name, content := range fields {
+		if err := unstructured.SetNestedField(object, content, inSpec(name)...); err != nil {
+			return fmt.Errorf("set spec.%s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// text is a text; an empty one is left out.
+func text[T ~string]() form[T] {
+	return form[T]{
+		write: func(v T) any {
+			if v == "" {
+				return nil
+			}
+			return string(v)
+		},
+		read: func(content any) (T, error) {
+			value, err := as[string](content)
+			return T(value), err
+		},
+	}
+}
+
+// boolean is true or false, both of which are said.
+func boolean() form[bool] {
+	return form[bool]{write: func(v bool) any { return v }, read: as[bool]}
+}
+
+// count is a number, of which 0 is said too.
+func count() form[int] {
+	return form[int]{write: func(v int) any { return int64(v) }, read: func(content any) (int, error) {
+		n, err := as[int64](content)
+		return int(n), err
+	}}
+}
+
+// positive is a number that is left out where it is 0.
+func positive() form[int] {
+	f := count()
+	f.write = func(v int) any {
+		if v == 0 {
+			return nil
+		}
+		return int64(v)
+	}
+	return f
+}
+
+// texts is a list of texts; an empty one clears the field.
+func texts() form[[]string] {
+	return form[[]string]{write: func(v []string) any { return AnyList(v) }, read: readTexts}
+}
+
+// commas is a list in one text, with commas.
+func commas() form[[]string] {
+	return form[[]string]{
+		write: func(v []string) any { return joined(v) },
+		read: func(content any) ([]string, error) {
+			value, err := as[string](content)
+			return setting.Commas(value), err
+		},
+	}
+}
+
+// under is a list of objects with one field each.
+func under(name string) form[[]string] {
+	return form[[]string]{
+		write: func(v []string) any { return ListOf(name, v) },
+		read: func(content any) ([]string, error) {
+			return each(content, func(item Fields) string { return textAt(item, name) })
+		},
+	}
+}
+
+// spelling is a word of cluster.yaml, and how an object spells it.
+type spelling[T ~string] struct {
+	own    T
+	theirs string
+}
+
+// word is one of several words that objects spell otherwise.
+func word[T ~string](words ...spelling[T]) form[T] {
+	return form[T]{
+		write: func(v T) any {
+			if i := slices.IndexFunc(words, func(w spelling[T]) bool { return w.own == v }); i >= 0 {
+				return words[i].theirs
+			}
+			return nil
+		},
+		read: func(content any) (T, error) {
+			var known []string
+			for _, w := range words {
+				if w.theirs == content {
+					return w.own, nil
+				}
+				known = append(known, w.theirs)
+			}
+			last := len(known) - 1
+			return "", fmt.Errorf("is %q, and not %s or %s", content, strings.Join(known[:last], ", "), known[last])
+		},
+	}
+}
+
+// wordOf is how objects spell a word, "" for one that they do not know.
+func wordOf[T ~string](f form[T], value T) string {
+	spelt, _ := f.write(value).(string)
+	return spelt
+}
+
+// keyed are texts by their keys.
+func keyed() form[map[string]string] {
+	return form[map[string]string]{
+		write: func(v map[string]string) any { return AnyMap(v) },
+		read: func(content any) (map[string]string, error) {
+			object, err := as[Fields](content)
+			out := map[string]string{}
+			for key := range object {
+				out[key] = textAt(object, key)
+			}
+			return out, err
+		},
+	}
+}
+
+// asJSON is a value of which the field has the JSON.
+func asJSON[T any]() form[T] {
+	return form[T]{
+		write: func(v T) any {
+			var content any
+			_ = json.Unmarshal([]byte(setting.ValueOf(v)), &content) // what was encoded can be decoded
+			return content
+		},
+		read: func(content any) (T, error) {
+			var value T
+			err := setting.ValueOf(content).Decode(&value)
+			return value, err
+		},
+	}
+}
+
+// inJSON is a value as JSON in a text.
+func inJSON[T any](what string) form[T] {
+	return form[T]{
+		write: func(v T) any { return string(setting.ValueOf(v)) },
+		read: func(content any) (T, error) {
+			var value T
+			written, err := as[string](content)
+			if err == nil && json.Unmarshal([]byte(written), &value) != nil {
+				err = fmt.Errorf("is not %s", what)
+			}
+			return value, err
+		},
+	}
+}
+
+func as[T any](content any) (T, error) {
+	value, is := content.(T)
+	if !is {
+		return value, fmt.Errorf("has to be a %T, and is a %T", value, content)
+	}
+	return value, nil
+}
+
+func readTexts(content any) ([]string, error) {
+	list, err := as[[]any](content)
+	out := make([]string, 0, len(list))
+	for _, item := range list {
+		if value, is := item.(string); is {
+			out = append(out, value)
+		}
+	}
+	return out, err
+}
+
+// each reads a list of objects.
+func each[T any](content any, read func(Fields) T) ([]T, error) {
+	list, err := as[[]any](content)
+	out := make([]T, 0, len(list))
+	for _, item := range list {
+		if object, is := item.(Fields); is {
+			out = append(out, read(object))
+		}
+	}
+	return out, err
+}
