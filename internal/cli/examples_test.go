@@ -12,6 +12,7 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/streams"
 	"github.com/oaictl/oaictl/internal/simulator"
+	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -84,8 +85,8 @@ func runExample(t *testing.T, command *cobra.Command, text string) {
 	want := 0
 	switch {
 	case found.Name() == "add-node", found.Name() == "wait", found.Name() == "cluster" && found.Parent().Name() == "create":
-		service.looks = looksOf(install.ClusterInstalled)
-		service.looks[0].Hosts = append(service.looks[0].Hosts, install.Host{ID: "b", State: install.HostInstalled}, install.Host{ID: "c", State: install.HostInstalled})
+		service.looks = looksOf(vocab.ClusterInstalled)
+		service.looks[0].Hosts = append(service.looks[0].Hosts, install.Host{ID: "b", State: vocab.HostInstalled}, install.Host{ID: "c", State: vocab.HostInstalled})
 	case strings.HasSuffix(text, " -w"):
 		stop(&install.Interrupt{Signal: "interrupt", Code: install.CodeInterrupted})
 		want = 130

@@ -11,6 +11,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/names"
+	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/render"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -83,10 +84,10 @@ func HostsSeen(seen *install.Found) []document.Host {
 	for _, m := range matched {
 		host := m.Host
 		if host == nil {
-			host = &install.Host{State: install.HostAbsent, Role: m.Role}
+			host = &install.Host{State: vocab.HostAbsent, Role: m.Role}
 		}
 		item := document.OfHost(*host, m.Name)
-		if (host.Role == "" || host.Role == install.RoleAuto) && m.Role != "" && m.Role != install.RoleAuto {
+		if (host.Role == "" || host.Role == vocab.RoleAuto) && m.Role != "" && m.Role != vocab.RoleAuto {
 			item.Role = m.Role // what the service would choose does not matter
 		}
 		items = append(items, item)

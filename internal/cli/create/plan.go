@@ -13,6 +13,7 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/internal/escape"
+	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/boot"
 	"github.com/oaictl/oaictl/pkg/install/machine"
@@ -127,7 +128,7 @@ func (o *planOptions) unserved(ctx context.Context, booted []*spec.Host) *instal
 		return nil
 	}
 	return &install.Warning{
-		Key: "machines/media-url", Scope: install.ScopeCluster, Reason: "MediaURLUnknown",
+		Key: "machines/media-url", Scope: vocab.ScopeCluster, Reason: "MediaURLUnknown",
 		Message: "create cluster would not begin: " + err.Error(), Next: "give --media-url",
 	}
 }
@@ -149,7 +150,7 @@ func planText(desired *install.Desired, plan install.Plan, then []install.Step, 
 	base.Section(&text, "To do", plan.Actions, func(a install.Action) string { return actionText(a, wide) })
 	base.Section(&text, "Disks that the install will write over", plan.Wipes, wipeText)
 	base.Section(&text, "In the way", plan.Blockers, func(b install.Blocker) string { return blockerText(desired.Spec, b) })
-	base.Section(&text, "To wait for", plan.Waits, waitText)
+	base.Section(&text, "To wait for", plan.Waits, func(w install.Wait) string { return waitText(w, fmt.Sprintf(" (%s)", w.Who)) })
 	base.Section(&text, "Then", then, stepText)
 	base.Section(&text, "To know", plan.Warnings, func(w install.Warning) string {
 		line := escape.Sprintf("  ! %s\n", w.Message)
@@ -190,7 +191,7 @@ func actionText(a install.Action, wide bool) string {
 	if a.Name != "" {
 		head += " " + a.Name
 	}
-	if a.Scope != install.ScopeCluster {
+	if a.Scope != vocab.ScopeCluster {
 		head += fmt.Sprintf(" (%s)", a.Scope)
 	}
 	if a.Destructive {

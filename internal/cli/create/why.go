@@ -10,6 +10,7 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/internal/escape"
+	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -149,7 +150,7 @@ func whyText(seen *install.Found, doc document.Why, plan install.Plan) string {
 			}
 		}
 	}
-	base.Section(&text, "To wait for", plan.Waits, waitText)
+	base.Section(&text, "To wait for", plan.Waits, func(w install.Wait) string { return waitText(w, "") })
 	base.Section(&text, "Only warnings", doc.Warnings, func(w document.Warning) string {
 		return escape.Sprintf("  ! %s: %s\n", w.Reason, w.Message)
 	})
@@ -157,9 +158,9 @@ func whyText(seen *install.Found, doc document.Why, plan install.Plan) string {
 }
 
 // waitText is something that is waited for, and what helps where somebody has to act.
-func waitText(w install.Wait) string {
-	text := escape.Sprintf("  … %s\n", w.For)
-	if w.Who == install.WhoUser && w.Next != "" {
+func waitText(w install.Wait, who string) string {
+	text := escape.Sprintf("  … %s%s\n", w.For, who)
+	if w.Who == vocab.WhoUser && w.Next != "" {
 		text += escape.Sprintf("    Next: %s\n", w.Next)
 	}
 	return text
