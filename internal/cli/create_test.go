@@ -231,6 +231,20 @@ func TestPlanWritesNothing(t *testing.T) {
 	}
 }
 
+// TestPlanSaysWhoIsWaitedFor, which why leaves out.
+func TestPlanSaysWhoIsWaitedFor(t *testing.T) {
+	here(t)
+	for line, want := range map[string]string{
+		"plan -f cluster.yaml": "To wait for:\n  … node-1 to be ready (service)\n", "why -f cluster.yaml": "To wait for:\n  … node-1 to be ready\n",
+	} {
+		service := lab()
+		service.looks = looksOf(vocab.ClusterReady)
+		if got := run(t, service, "", strings.Fields(line)...); !strings.Contains(got.out, want) {
+			t.Errorf("%s: no %q in:\n%s%s", line, want, got.out, got.errors)
+		}
+	}
+}
+
 func TestProgressJSON(t *testing.T) {
 	here(t)
 	service := lab()

@@ -24,12 +24,12 @@ type App struct {
 
 	// connect reaches the service or the hub that the flags name.
 	Connect func(ctx context.Context, to ClientConfig) (install.Backend, error)
-	// toldPlain says that a token without encryption was told of.
-	toldPlain bool
-	// toldOf are files in other formats of whose losses was told.
-	toldOf []string
-	// atEnd is what ends connections, once the command is done.
-	atEnd []func()
+	// warnedPlain says that a token without encryption was told of.
+	warnedPlain bool
+	// toldLosses are files in other formats of whose losses was told.
+	toldLosses []string
+	// closers is what ends connections, once the command is done.
+	closers []func()
 	// simulate starts a service and hosts inside this process.
 	StartSimulator func(context.Context, simulator.Config) (Simulated, error)
 }

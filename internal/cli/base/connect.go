@@ -68,8 +68,8 @@ func (a *App) WarnPlain(to Connection) {
 		return
 	}
 	for _, address := range []string{to.ServiceURL, to.SSOURL} {
-		if isPlain(address) && !a.toldPlain {
-			a.toldPlain = true
+		if isPlain(address) && !a.warnedPlain {
+			a.warnedPlain = true
 			a.Warn("the token goes to %s without encryption; whoever stands in between can read it: use https", HostOf(address))
 		}
 	}
@@ -96,16 +96,16 @@ func (a *App) Reach(ctx context.Context, to ClientConfig) (install.Backend, erro
 	if err != nil {
 		return nil, err
 	}
-	a.atEnd = append(a.atEnd, service.Close)
+	a.closers = append(a.closers, service.Close)
 	return service, nil
 }
 
 // Close ends what connections have left running.
 func (a *App) Close() {
-	for _, end := range a.atEnd {
+	for _, end := range a.closers {
 		end()
 	}
-	a.atEnd = nil
+	a.closers = nil
 }
 
 // connect reaches the backend that the line is for. Nothing is sent yet.

@@ -99,8 +99,8 @@ func (a *App) loadBy(ctx context.Context, file string, rule lossRule, how conver
 		}
 	case rule == lossAccepted:
 		a.Say("%s of %s left behind, as --accept-loss says: %s", Counted(len(losses), "value"), file, strings.Join(NamesOf(losses, func(l convert.Loss) string { return l.Path }), ", "))
-	case !slices.Contains(a.toldOf, file): // which is read again with each look
-		a.toldOf = append(a.toldOf, file)
+	case !slices.Contains(a.toldLosses, file): // which is read again with each look
+		a.toldLosses = append(a.toldLosses, file)
 		a.Say("%s of %s without a place in cluster.yaml: oaictl convert -f %s", Counted(len(losses), "value"), file, names.Quoted(file))
 	}
 	return source.Cluster, nil

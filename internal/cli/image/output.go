@@ -38,7 +38,7 @@ func WriteImage(ctx context.Context, a *base.App, image *extent.Image, to Output
 	if info, err := os.Stat(to.Path); err == nil && !info.IsDir() && !info.Mode().IsRegular() {
 		shown := NewMeter(a, "writing "+to.Path)
 		defer shown.End()
-		return nil, pourImage(ctx, image, to.Path, shown)
+		return nil, writeDevice(ctx, image, to.Path, shown)
 	}
 	return writeFile(ctx, a, image, to)
 }
@@ -65,12 +65,12 @@ func CheckOutput(a *base.App, flag string, to Output) error {
 	if to.Path == base.StdoutName {
 		return nil
 	}
-	return checkPlace(to.Path, to.Force)
+	return checkPath(to.Path, to.Force)
 }
 
-// checkPlace refuses a place that has something, unless that is to be overwritten. What
+// checkPath refuses a place that has something, unless that is to be overwritten. What
 // a link leads to is the place, and a link that leads nowhere is none.
-func checkPlace(path string, force bool) error {
+func checkPath(path string, force bool) error {
 	info, err := os.Stat(path) // whether it can be made is found when it is
 	if err != nil {
 		if link, err := os.Lstat(path); err == nil && link.Mode()&fs.ModeSymlink != 0 {
@@ -128,8 +128,8 @@ func outputFault(ctx context.Context, path string, err error) error {
 	return fault
 }
 
-// pourImage writes into a device or a pipe.
-func pourImage(ctx context.Context, image *extent.Image, path string, shown *Meter) error {
+// writeDevice writes into a device or a pipe.
+func writeDevice(ctx context.Context, image *extent.Image, path string, shown *Meter) error {
 	file, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {
 		return outputFault(ctx, path, err)
