@@ -35,6 +35,7 @@ type planOptions struct {
 	foreign       base.Foreign
 }
 
+// NewPlan is `plan`.
 func NewPlan(a *base.App) *cobra.Command {
 	o := &planOptions{App: a}
 	command := &cobra.Command{
@@ -103,10 +104,7 @@ func (o *planOptions) show(ctx context.Context, service *install.Client, desired
 		plan.Warnings = append(plan.Warnings, *warning)
 	}
 	plan = o.Hinted(location{o.File, o.Dir}.completePlan(plan))
-	names := make([]string, 0, len(plan.Actions))
-	for _, action := range plan.Actions {
-		names = append(names, action.Key)
-	}
+	names := base.NamesOf(plan.Actions, func(action install.Action) string { return action.Key })
 	return o.Print(printer.Result{
 		Data:  document.OfPlan(plan, then),
 		Names: names,
