@@ -188,6 +188,15 @@ func (p *Plane) updateCluster(ctx context.Context, desired *install.Desired, act
 	return p.patch(ctx, label{"update cluster", action.Name}, "/v2/clusters/{cluster_id}", map[string]string{"cluster_id": action.Target}, fields)
 }
 
+// without is settings without some of them.
+func without(settings install.Settings, drop ...install.Setting) install.Settings {
+	out := maps.Clone(settings)
+	for _, key := range drop {
+		delete(out, key)
+	}
+	return out
+}
+
 func (p *Plane) patch(ctx context.Context, l label, path string, in map[string]string, fields any) error {
 	return p.do(ctx, request{label: l, method: http.MethodPatch, path: path, in: in, body: fields}, nil)
 }
@@ -294,20 +303,24 @@ func infraEnvPatch(action install.Action, fields any) request {
 // updateProxy writes what has a proxy among it, and looks whether that was taken: the
 // service drops a proxy whose addresses, joined, are those of the last one it was sent,
 // and says nothing. What it drops it takes after another one.
-func (p *Plane) updateProxy(ctx context.Context, action install.Action, fields body) error {
+func (p *Plane) updateProxy(ctx context.Context, action install.Action, fields map[string]any) error {
 	var want spec.Proxy
 	if err := action.Settings[setting.Proxy].Decode(&want); err != nil {
 		return plane.Refusal(action, err)
 	}
 	var now infraEnvWire
 	err := p.do(ctx, infraEnvPatch(action, fields), &now)
-	if err != nil || now.Proxy == nil || setting.Same(setting.Proxy, action.Settings[setting.Proxy], setting.ValueOf(proxyIn(now.Proxy))) {
+	if err != nil || now.Proxy == nil || setting.Same(setting.Proxy, action.Settings[setting.Proxy], p.tables.infraEnv.settings(&now)[setting.Proxy]) {
 		return err
 	}
 	another := want
 	another.No = append(slices.Clone(want.No), "localhost")
 	for _, proxy := range []spec.Proxy{another, want} {
-		if err := p.do(ctx, infraEnvPatch(action, writeProxy(proxy)), nil); err != nil {
+		fields, err := p.tables.infraEnv.fields(install.Settings{setting.Proxy: setting.ValueOf(proxy)})
+		if err != nil {
+			return plane.Refusal(action, err)
+		}
+		if err := p.do(ctx, infraEnvPatch(action, fields), nil); err != nil {
 			return err
 		}
 	}

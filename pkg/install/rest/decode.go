@@ -61,6 +61,17 @@ func (t *tables) clusterOf(c *clusterWire, run string) *install.Cluster {
 	return out
 }
 
+// handsOutNoIngress says whether the first kubeconfig and the password exist in
+// a status: from the moment that the install runs. They may be there in a
+// failed or cancelled install too, but need not.
+func handsOutNoIngress(status string) bool {
+	switch status {
+	case "installing", "installing-pending-user-action", "finalizing", "installed", "adding-hosts":
+		return true
+	}
+	return false
+}
+
 // hostOf makes ours of the service's record of a host.
 func (t *tables) hostOf(h *hostWire) install.Host {
 	id := value(h.ID).String()
@@ -113,6 +124,14 @@ func (t *tables) infraEnvOf(e *infraEnvWire) install.InfraEnv {
 		out.Image.State = install.ImageReady
 	}
 	return out
+}
+
+// eventOf makes ours of an entry of the service's event log.
+func eventOf(e *models.Event) install.ServiceEvent {
+	return install.ServiceEvent{
+		Time: moment(value(e.EventTime)), Name: e.Name, Severity: value(e.Severity), Category: e.Category, Message: redact.Text(value(e.Message)),
+		ClusterID: value(e.ClusterID).String(), HostID: value(e.HostID).String(), InfraEnvID: value(e.InfraEnvID).String(), Props: e.Props,
+	}
 }
 
 // readValidations reads validations_info: a JSON object in a text, of lists by

@@ -145,7 +145,7 @@ func (p *Plane) DownloadISOURL(ctx context.Context, infraEnvID string) (url stri
 	if err != nil {
 		return "", time.Time{}, err
 	}
-	if answer.Payload == nil || value(answer.Payload.URL) == "" {
+	if answer.Payload == nil || answer.Payload.URL == nil || *answer.Payload.URL == "" {
 		return "", time.Time{}, p.incomplete("get image URL of InfraEnv", infraEnvID)
 	}
 	return *answer.Payload.URL, moment(answer.Payload.ExpiresAt), nil

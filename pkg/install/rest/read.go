@@ -42,9 +42,10 @@ func (p *Plane) choose(ctx context.Context, w *watch, query install.Query, found
 	var same []install.ClusterRef
 	w.names = make(map[string]string, len(found))
 	for i := range found {
-		w.names[value(found[i].ID).String()] = found[i].Name
-		if found[i].Name == query.Name && (query.BaseDomain == "" || found[i].BaseDNSDomain == query.BaseDomain) {
-			same = append(same, clusterRef(&found[i], query.Run))
+		ref := clusterRef(&found[i], query.Run)
+		w.names[ref.ID] = ref.Name
+		if ref.Name == query.Name && (query.BaseDomain == "" || ref.BaseDomain == query.BaseDomain) {
+			same = append(same, ref)
 		}
 	}
 	slices.SortFunc(same, func(a, b install.ClusterRef) int {
@@ -96,7 +97,7 @@ func (p *Plane) choose(ctx context.Context, w *watch, query install.Query, found
 func (p *Plane) unmarked(ctx context.Context, openShiftID string, same []install.ClusterRef, found []clusterWire) (int, error) {
 	for place, ref := range same {
 		imported := slices.ContainsFunc(found, func(c clusterWire) bool {
-			return value(c.ID).String() == ref.ID && value(c.Imported) && c.Tags == "" && strings.EqualFold(c.OpenshiftClusterID.String(), openShiftID)
+			return c.ID.String() == ref.ID && c.Imported != nil && *c.Imported && c.Tags == "" && c.isInstalled(openShiftID)
 		})
 		if !imported {
 			continue

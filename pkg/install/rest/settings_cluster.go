@@ -247,3 +247,21 @@ func writeBundles(choices []spec.Bundle) body {
 	}
 	return body{"operator_bundles": bundles}
 }
+
+// ignoredWire is how the service takes and shows which validations may fail, in
+// requests of their own: each list is a JSON array in a text.
+type ignoredWire struct {
+	Cluster string `json:"cluster-validation-ids"`
+	Hosts   string `json:"host-validation-ids"`
+}
+
+func writeIgnored(ignored spec.IgnoreValidations) ignoredWire {
+	inner := func(ids []string) string { return string(setting.ValueOf(append([]string{}, ids...))) }
+	return ignoredWire{Cluster: inner(ignored.Cluster), Hosts: inner(ignored.Hosts)}
+}
+
+func (w ignoredWire) validations() spec.IgnoreValidations {
+	cluster, _ := inText[[]string](w.Cluster)
+	hosts, _ := inText[[]string](w.Hosts)
+	return spec.IgnoreValidations{Cluster: cluster, Hosts: hosts}
+}

@@ -1,16 +1,19 @@
 package rest
 
 import (
+	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // hostTable is what can be set on a host: the fields of host-update-params, and
 // of the host that shows them. Installer arguments and Ignition have requests
-// of their own; fencing needs secrets that no setting carries (see act_host.go).
+// of their own; fencing needs secrets that no setting carries (see fencing).
 func hostTable() table[hostWire] {
 	type wire = hostWire
 	return table[wire]{
@@ -71,4 +74,27 @@ func writeLabels(labels map[string]string) body {
 		out = append(out, body{"key": key, "value": labels[key]})
 	}
 	return body{"node_labels": out}
+}
+
+// fencing are the credentials by which a machine is powered off by its peer.
+func fencing(host *spec.Host, address string) (body, error) {
+	asked := *host
+	asked.Fencing = cmp.Or(host.Fencing, &spec.Fencing{})
+	f := asked.FencedBy()
+	user, password, ok := f.Credentials.Login()
+	if !ok {
+		return nil, fmt.Errorf("host %s has neither fencing.credentials nor bmc.credentials", host.Name)
+	}
+	if address = cmp.Or(address, f.Address); address == "" {
+		return nil, fmt.Errorf("host %s has no fencing.address", host.Name)
+	}
+	out := body{"address": address, "username": user, "password": password.Reveal()}
+	switch {
+	case f.Insecure == nil && host.BMC == nil: // the service's own
+	case f.Insecure != nil && *f.Insecure:
+		out["certificate_verification"] = "Disabled"
+	default:
+		out["certificate_verification"] = "Enabled"
+	}
+	return out, nil
 }

@@ -29,7 +29,7 @@ func clusterCases() map[install.Setting]settingCase {
 		setting.ControlPlane:  {3, `{"high_availability_mode":"Full"}`, `{"control_plane_count":3}`},
 		setting.SSHKeys:       {"ssh-rsa A\nssh-rsa B", `{"ssh_public_key":"ssh-rsa A\nssh-rsa B"}`, `{"ssh_public_key":"ssh-rsa A\nssh-rsa B"}`},
 		setting.NetworkType:   {"Cilium", `{"network_type":"Cilium"}`, `{"network_type":"Cilium"}`},
-		setting.MachineNet:    {[]string{"10.0.0.0/24"}, `{"machine_networks":[{"cidr":"10.0.0.0/24"}]}`, `{"machine_networks":[{"cidr":"10.0.0.0/24","cluster_id":"` + clusterID + `"}]}`},
+		setting.MachineNet:    {[]string{"10.0.0.0/24"}, `{"machine_networks":[{"cidr":"10.0.0.0/24"}]}`, `{"machine_networks":[{"cidr":"10.0.0.0/24","cluster_id":"11111111-1111-1111-1111-111111111111"}]}`},
 		setting.ServiceNet:    {[]string{}, `{"service_networks":[]}`, `{"service_networks":[]}`},
 		setting.ClusterNet:    {[]spec.ClusterNetwork{{CIDR: "10.128.0.0/14", HostPrefix: 23}}, `{"cluster_networks":[{"cidr":"10.128.0.0/14","host_prefix":23}]}`, `{"cluster_networks":[{"cidr":"10.128.0.0/14","host_prefix":23}]}`},
 		setting.APIVIPs:       {[]string{"10.0.0.2", "fd00::2"}, `{"api_vips":[{"ip":"10.0.0.2"},{"ip":"fd00::2"}]}`, `{"api_vips":[{"ip":"10.0.0.2","verification":"succeeded"},{"ip":"fd00::2"}]}`},
@@ -221,7 +221,7 @@ func FuzzTags(f *testing.F) {
 }
 
 func FuzzInventory(f *testing.F) {
-	for _, seed := range []string{"", "{}", "[]", "null", `{"cpu":{"count":"x"}}`, `{"disks":[null,{"size_bytes":1.5}]}`, inventoryText(1)} {
+	for _, seed := range []string{"", "{}", "[]", "null", `{"cpu":{"count":"x"}}`, `{"disks":[null,{"size_bytes":1.5}]}`, `{"hostname":"host-1","interfaces":[{"mac_address":"52:54:00:00:00:01","name":"eth0","has_carrier":true}],"future":[1]}`} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

@@ -10,7 +10,7 @@ import (
 )
 
 // body is a request's JSON object. Only what was asked for is in it.
-type body map[string]any
+type body = map[string]any
 
 // entry ties a setting to the fields of a request that set it and to those of
 // an object W that show it.
@@ -126,13 +126,4 @@ func text[W any](key install.Setting, field string, read func(*W) string) entry[
 		value := read(w)
 		return value, value != ""
 	})
-}
-
-// without is settings without some of them.
-func without(settings install.Settings, drop ...install.Setting) install.Settings {
-	out := maps.Clone(settings)
-	for _, key := range drop {
-		delete(out, key)
-	}
-	return out
 }

@@ -168,7 +168,7 @@ func (p *Plane) BindHost(ctx context.Context, infraEnvID, hostID, clusterID stri
 	touched()
 	return p.do(ctx, request{
 		label: label{"bind host", hostID}, method: http.MethodPost, path: hostPath + "/actions/bind",
-		in: map[string]string{"infra_env_id": infraEnvID, "host_id": hostID}, body: body{"cluster_id": clusterID},
+		in: map[string]string{"infra_env_id": infraEnvID, "host_id": hostID}, body: map[string]any{"cluster_id": clusterID},
 	}, nil)
 }
 

@@ -23,6 +23,11 @@ type clusterWire struct {
 	FeatureUsage    skipped    `json:"feature_usage"`
 }
 
+// isInstalled says whether it is the record of the installed cluster that calls itself so.
+func (c *clusterWire) isInstalled(openShiftID string) bool {
+	return strings.EqualFold(c.OpenshiftClusterID.String(), openShiftID)
+}
+
 // hostWire is a host as the service sends it.
 type hostWire struct {
 	models.Host
