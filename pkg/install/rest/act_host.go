@@ -12,6 +12,7 @@ import (
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/internal/plane"
+	"github.com/oaictl/oaictl/pkg/install/rest/internal/objects"
 )
 
 const hostPath = "/v2/infra-envs/{infra_env_id}/hosts/{host_id}"
@@ -51,7 +52,7 @@ func (p *Plane) updateHost(ctx context.Context, desired *install.Desired, action
 
 // hostFields are the fields of host-update-params.
 func (p *Plane) hostFields(ctx context.Context, desired *install.Desired, action install.Action) (map[string]any, error) {
-	fields, err := p.tables.host.fields(without(action.Settings, setting.Args, setting.Ignition, setting.Fencing, setting.EndpointToken, setting.HostExtra))
+	fields, err := p.tables.Host.Fields(without(action.Settings, setting.Args, setting.Ignition, setting.Fencing, setting.EndpointToken, setting.HostExtra))
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +71,7 @@ func (p *Plane) hostFields(ctx context.Context, desired *install.Desired, action
 		if err != nil {
 			return nil, err
 		}
-		if all := append(skips(keep, true), skips(gone, false)...); len(all) > 0 {
+		if all := append(objects.SkipFormatting(keep, true), objects.SkipFormatting(gone, false)...); len(all) > 0 {
 			fields["disks_skip_formatting"] = all
 		}
 	}
@@ -84,7 +85,7 @@ func (p *Plane) hostFields(ctx context.Context, desired *install.Desired, action
 		return fields, nil
 	}
 	if v, set := action.Settings[setting.Fencing]; set {
-		if fields["fencing_credentials"], err = fencing(host, v.Text()); err != nil {
+		if fields["fencing_credentials"], err = objects.Fencing(host, v.Text()); err != nil {
 			return nil, err
 		}
 	}

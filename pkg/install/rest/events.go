@@ -12,6 +12,7 @@ import (
 	"github.com/openshift/assisted-service/models"
 
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/rest/internal/objects"
 )
 
 // eventCount is the header that says how many events there are in all.
@@ -55,7 +56,7 @@ func (p *Plane) eventPage(ctx context.Context, filter install.EventFilter, offse
 				page.Total = total
 			}
 		},
-	}, func(e *models.Event) (install.ServiceEvent, bool) { return eventOf(e), true })
+	}, func(e *models.Event) (install.ServiceEvent, bool) { return objects.EventOf(e), true })
 	if err != nil {
 		return install.EventPage{}, err
 	}

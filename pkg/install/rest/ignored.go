@@ -7,6 +7,7 @@ import (
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/internal/plane"
+	"github.com/oaictl/oaictl/pkg/install/rest/internal/objects"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -26,13 +27,13 @@ func (p *Plane) readIgnored(ctx context.Context, w *watch) error {
 	if !w.asksIgnored {
 		return nil
 	}
-	var wire ignoredWire
+	var wire objects.Ignored
 	if err := p.do(ctx, request{
 		label: label{"read ignored validations of", w.id}, method: http.MethodGet, path: ignoredPath, in: map[string]string{"cluster_id": w.id},
 	}, &wire); err != nil {
 		return err
 	}
-	w.ignored = setting.ValueOf(wire.validations())
+	w.ignored = setting.ValueOf(wire.Validations())
 	return nil
 }
 
@@ -44,6 +45,6 @@ func (p *Plane) ignoreValidations(ctx context.Context, _ *install.Desired, actio
 	}
 	return p.do(ctx, request{
 		label: label{"set ignored validations of", action.Name}, method: http.MethodPut, path: ignoredPath,
-		in: map[string]string{"cluster_id": action.Target}, body: writeIgnored(ignored),
+		in: map[string]string{"cluster_id": action.Target}, body: objects.IgnoredOf(ignored),
 	}, nil)
 }

@@ -54,8 +54,8 @@ func (p *Plane) ImportedClusters(ctx context.Context, openShiftID string) ([]ins
 	}
 	var out []install.Cluster
 	for i := range found {
-		if found[i].isInstalled(openShiftID) {
-			out = append(out, *p.tables.clusterOf(&found[i], ""))
+		if found[i].IsInstalled(openShiftID) {
+			out = append(out, *p.tables.ClusterOf(&found[i], ""))
 		}
 	}
 	return out, nil

@@ -1,4 +1,4 @@
-package rest
+package objects
 
 import (
 	"bufio"
@@ -32,7 +32,7 @@ func TestRecordings(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no recordings in %s (%v)", folder, err)
 	}
-	r := &reader{T: t, tables: newTables(), counts: map[string]int{}}
+	r := &reader{T: t, tables: NewTables(), counts: map[string]int{}}
 	for _, file := range files {
 		for _, exchange := range readRecording(t, file) {
 			r.exchange(exchange)
@@ -68,7 +68,7 @@ func readRecording(t *testing.T, file string) []recorded {
 
 type reader struct {
 	*testing.T
-	tables tables
+	tables Tables
 	counts map[string]int
 }
 
@@ -101,7 +101,7 @@ func (r *reader) exchange(e recorded) {
 
 func (r *reader) cluster(data json.RawMessage) {
 	r.counts["cluster"]++
-	var wire clusterWire
+	var wire Cluster
 	var raw struct {
 		ValidationsInfo string            `json:"validations_info"`
 		Hosts           []json.RawMessage `json:"hosts"`
@@ -109,7 +109,7 @@ func (r *reader) cluster(data json.RawMessage) {
 	if err := errorsOf(json.Unmarshal(data, &wire), json.Unmarshal(data, &raw)); err != nil {
 		r.Fatalf("cluster: %v", err)
 	}
-	c := r.tables.clusterOf(&wire, "")
+	c := r.tables.ClusterOf(&wire, "")
 	if c.State == install.ClusterUnknown || c.ID == "" || c.Name == "" || c.Created.IsZero() || c.StatusSince.IsZero() {
 		r.Errorf("cluster read as %+v", c)
 	}
@@ -123,7 +123,7 @@ func (r *reader) cluster(data json.RawMessage) {
 
 func (r *reader) host(data json.RawMessage) {
 	r.counts["host"]++
-	var wire hostWire
+	var wire Host
 	var raw struct {
 		Inventory       string `json:"inventory"`
 		ValidationsInfo string `json:"validations_info"`
@@ -134,7 +134,7 @@ func (r *reader) host(data json.RawMessage) {
 	if err := errorsOf(json.Unmarshal(data, &wire), json.Unmarshal(data, &raw)); err != nil {
 		r.Fatalf("host: %v", err)
 	}
-	h := r.tables.hostOf(&wire)
+	h := r.tables.HostOf(&wire)
 	if h.State == install.HostUnknown || h.ID == "" || h.InfraEnvID == "" || h.Registered.IsZero() {
 		r.Errorf("host read as %+v", h)
 	}
@@ -149,11 +149,11 @@ func (r *reader) host(data json.RawMessage) {
 
 func (r *reader) infraEnv(data json.RawMessage) {
 	r.counts["infra-env"]++
-	var wire infraEnvWire
+	var wire InfraEnv
 	if err := json.Unmarshal(data, &wire); err != nil {
 		r.Fatalf("infra-env: %v", err)
 	}
-	e := r.tables.infraEnvOf(&wire)
+	e := r.tables.InfraEnvOf(&wire)
 	if e.ID == "" || e.Name == "" || e.Created.IsZero() || e.Image.State != install.ImageReady || e.Image.URL == "" || !e.Image.Expires.IsZero() {
 		r.Errorf("infra-env read as %+v", e)
 	}

@@ -1,4 +1,4 @@
-package rest
+package objects
 
 import (
 	"encoding/json"
@@ -29,16 +29,16 @@ func BenchmarkHosts(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	tables := newTables()
+	tables := NewTables()
 	b.SetBytes(int64(len(data)))
 	b.ReportAllocs()
 	for b.Loop() {
-		var wires []hostWire
+		var wires []Host
 		if err := json.Unmarshal(data, &wires); err != nil {
 			b.Fatal(err)
 		}
 		for i := range wires {
-			tables.hostOf(&wires[i])
+			tables.HostOf(&wires[i])
 		}
 	}
 }

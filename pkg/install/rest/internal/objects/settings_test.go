@@ -1,4 +1,4 @@
-package rest
+package objects
 
 import (
 	"encoding/json"
@@ -97,13 +97,13 @@ func hostCases() map[install.Setting]settingCase {
 
 // Every setting is written to the right fields, and read back as it was.
 func TestSettingTables(t *testing.T) {
-	tables := newTables()
-	checkTable(t, "cluster", tables.cluster, clusterCases())
-	checkTable(t, "infra-env", tables.infraEnv, infraEnvCases())
-	checkTable(t, "host", tables.host, hostCases())
+	tables := NewTables()
+	checkTable(t, "cluster", tables.Cluster, clusterCases())
+	checkTable(t, "infra-env", tables.InfraEnv, infraEnvCases())
+	checkTable(t, "host", tables.Host, hostCases())
 }
 
-func checkTable[W any](t *testing.T, kind string, table table[W], cases map[install.Setting]settingCase) {
+func checkTable[W any](t *testing.T, kind string, table Table[W], cases map[install.Setting]settingCase) {
 	for _, e := range table {
 		c, ok := cases[e.key]
 		if !ok {
@@ -113,7 +113,7 @@ func checkTable[W any](t *testing.T, kind string, table table[W], cases map[inst
 		t.Run(kind+"/"+string(e.key), func(t *testing.T) {
 			want := setting.ValueOf(c.value)
 			if c.body != "" {
-				fields, err := table.fields(install.Settings{e.key: want})
+				fields, err := table.Fields(install.Settings{e.key: want})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -124,7 +124,7 @@ func checkTable[W any](t *testing.T, kind string, table table[W], cases map[inst
 			}
 			var wire W
 			if c.wire == "" { // the service does not say
-				if got, said := table.settings(&wire)[e.key]; said {
+				if got, said := table.Settings(&wire)[e.key]; said {
 					t.Errorf("read %s", got)
 				}
 				return
@@ -132,7 +132,7 @@ func checkTable[W any](t *testing.T, kind string, table table[W], cases map[inst
 			if err := json.Unmarshal([]byte(c.wire), &wire); err != nil {
 				t.Fatal(err)
 			}
-			if got := table.settings(&wire)[e.key]; got != want {
+			if got := table.Settings(&wire)[e.key]; got != want {
 				t.Errorf("read %s, want %s", got, want)
 			}
 		})
@@ -142,8 +142,8 @@ func checkTable[W any](t *testing.T, kind string, table table[W], cases map[inst
 // An object that says nothing has no settings that it would have to say, and
 // garbage in the texts is nothing said.
 func TestSettingsOfNothing(t *testing.T) {
-	tables := newTables()
-	cluster := slices.Sorted(maps.Keys(tables.cluster.settings(&clusterWire{})))
+	tables := NewTables()
+	cluster := slices.Sorted(maps.Keys(tables.Cluster.Settings(&Cluster{})))
 	if diff := cmp.Diff([]install.Setting{
 		setting.Tags, setting.APIVIPs, setting.ClusterNet, setting.MachineNet, setting.ServiceNet,
 		setting.IngressVIPs, setting.LoadBalancer, setting.Operators, setting.Proxy,
@@ -157,11 +157,11 @@ func TestSettingsOfNothing(t *testing.T) {
 	})); diff != "" {
 		t.Error(diff)
 	}
-	var host hostWire
+	var host Host
 	if err := json.Unmarshal([]byte(`{"installer_args":"{","node_labels":"[]","fencing_credentials":7,"skip_formatting_disks":""}`), &host); err != nil {
 		t.Fatal(err)
 	}
-	for key := range tables.host.settings(&host) {
+	for key := range tables.Host.Settings(&host) {
 		if key != setting.Role && key != setting.KeepDisks {
 			t.Errorf("%s out of nothing", key)
 		}
@@ -170,7 +170,7 @@ func TestSettingsOfNothing(t *testing.T) {
 
 // The optional operators of a bundle are sent with it and not shown.
 func TestOptionalOperatorsOfABundle(t *testing.T) {
-	fields, err := newTables().cluster.fields(install.Settings{setting.Bundles: setting.ValueOf([]spec.Bundle{{ID: "a", Optional: []string{"x", "y"}}, {ID: "b"}})})
+	fields, err := NewTables().Cluster.Fields(install.Settings{setting.Bundles: setting.ValueOf([]spec.Bundle{{ID: "a", Optional: []string{"x", "y"}}, {ID: "b"}})})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,16 +181,16 @@ func TestOptionalOperatorsOfABundle(t *testing.T) {
 }
 
 func TestUnknownSettingIsRefused(t *testing.T) {
-	if _, err := newTables().host.fields(install.Settings{setting.Version: `"4.20"`}); err == nil {
+	if _, err := NewTables().Host.Fields(install.Settings{setting.Version: `"4.20"`}); err == nil {
 		t.Error("a host has no version")
 	}
-	if _, err := newTables().cluster.fields(install.Settings{setting.ControlPlane: `"three"`}); err == nil {
+	if _, err := NewTables().Cluster.Fields(install.Settings{setting.ControlPlane: `"three"`}); err == nil {
 		t.Error("three is no number")
 	}
 }
 
 func TestTags(t *testing.T) {
-	text := writeTags("2026-11-21 a/b", []string{"blue sky"})
+	text := WriteTags("2026-11-21 a/b", []string{"blue sky"})
 	if want := "oaictl,oaictl_run_2026_11_21_a_b,blue sky"; text != want {
 		t.Errorf("got %s", text)
 	}
@@ -208,11 +208,11 @@ func FuzzTags(f *testing.F) {
 	f.Add("ü-1", ",,oaictl_run_,")
 	f.Fuzz(func(t *testing.T, run, tags string) {
 		readTags(tags, run)
-		owned, got, _ := readTags(writeTags(run, nil), run)
+		owned, got, _ := readTags(WriteTags(run, nil), run)
 		if !owned || (runMark(run) != "" && got != run) {
 			t.Errorf("run %q came back as %q", run, got)
 		}
-		for _, r := range writeTags(run, nil) {
+		for _, r := range WriteTags(run, nil) {
 			if r != ',' && r != '_' && (r < '0' || r > 'z') {
 				t.Errorf("%q is not allowed in a tag", r)
 			}
@@ -242,10 +242,10 @@ func FuzzHost(f *testing.F) {
 	f.Add(`{"id":"x","status":"known","ntp_sources":"[]","fencing_credentials":"{"}`)
 	f.Add(`{"id":"x","status":"known","progress":null,"progress_stages":["a"],"disks_to_be_formatted":"a,b"}`)
 	f.Fuzz(func(_ *testing.T, text string) {
-		var wire hostWire
+		var wire Host
 		if json.Unmarshal([]byte(text), &wire) == nil {
-			tables := newTables()
-			tables.hostOf(&wire)
+			tables := NewTables()
+			tables.HostOf(&wire)
 		}
 	})
 }
@@ -281,11 +281,11 @@ func TestInventory(t *testing.T) {
 // The number of control plane machines is said as all releases of the service take
 // it, and counted only where that cannot be said so; it is read in both forms.
 func TestControlPlaneOfAllReleases(t *testing.T) {
-	table := newTables().cluster
+	table := NewTables().Cluster
 	for count, want := range map[int]string{
 		1: `{"high_availability_mode":"None"}`, 2: `{"control_plane_count":2}`, 3: `{"high_availability_mode":"Full"}`, 5: `{"control_plane_count":5}`,
 	} {
-		fields, err := table.fields(install.Settings{setting.ControlPlane: setting.ValueOf(count)})
+		fields, err := table.Fields(install.Settings{setting.ControlPlane: setting.ValueOf(count)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -296,11 +296,11 @@ func TestControlPlaneOfAllReleases(t *testing.T) {
 	for shown, want := range map[string]setting.Value{
 		`{"high_availability_mode":"None"}`: "1", `{"high_availability_mode":"Full"}`: "3", `{"high_availability_mode":"Full","control_plane_count":5}`: "5", `{}`: "",
 	} {
-		var wire clusterWire
+		var wire Cluster
 		if err := json.Unmarshal([]byte(shown), &wire); err != nil {
 			t.Fatal(err)
 		}
-		if got := table.settings(&wire)[setting.ControlPlane]; got != want {
+		if got := table.Settings(&wire)[setting.ControlPlane]; got != want {
 			t.Errorf("%s: read %q, want %q", shown, got, want)
 		}
 	}

@@ -1,4 +1,4 @@
-package rest
+package objects
 
 import (
 	"cmp"
@@ -14,9 +14,9 @@ import (
 // hostTable is what can be set on a host: the fields of host-update-params, and
 // of the host that shows them. Installer arguments and Ignition have requests
 // of their own; fencing needs secrets that no setting carries (see fencing).
-func hostTable() table[hostWire] {
-	type wire = hostWire
-	return table[wire]{
+func hostTable() Table[Host] {
+	type wire = Host
+	return Table[wire]{
 		row(setting.Role, func(r install.Role) body { return body{"host_role": install.RoleWord(r)} }, func(h *wire) (install.Role, bool) {
 			return install.RoleOf(string(h.Role)), true
 		}),
@@ -24,7 +24,7 @@ func hostTable() table[hostWire] {
 		row(setting.Disk, func(id string) body {
 			return body{"disks_selected_config": []body{{"id": id, "role": "install"}}}
 		}, func(h *wire) (string, bool) { return h.InstallationDiskID, h.InstallationDiskID != "" }),
-		row(setting.KeepDisks, func(ids []string) body { return body{"disks_skip_formatting": skips(ids, true)} }, func(h *wire) ([]string, bool) {
+		row(setting.KeepDisks, func(ids []string) body { return body{"disks_skip_formatting": SkipFormatting(ids, true)} }, func(h *wire) ([]string, bool) {
 			return append([]string{}, splitList(h.SkipFormattingDisks)...), true
 		}),
 		row(setting.Labels, writeLabels, func(h *wire) (map[string]string, bool) {
@@ -43,7 +43,7 @@ func hostTable() table[hostWire] {
 
 // hostname is the name that was asked for. Before its first inventory a host is
 // called by its id, which is no name.
-func hostname(h *hostWire) string {
+func hostname(h *Host) string {
 	if h.RequestedHostname == value(h.ID).String() {
 		return ""
 	}
@@ -51,7 +51,7 @@ func hostname(h *hostWire) string {
 }
 
 // skips are entries that switch the formatting of disks off or on again.
-func skips(ids []string, skip bool) []body {
+func SkipFormatting(ids []string, skip bool) []body {
 	out := make([]body, 0, len(ids))
 	for _, id := range ids {
 		out = append(out, body{"disk_id": id, "skip_formatting": skip})
@@ -77,7 +77,7 @@ func writeLabels(labels map[string]string) body {
 }
 
 // fencing are the credentials by which a machine is powered off by its peer.
-func fencing(host *spec.Host, address string) (body, error) {
+func Fencing(host *spec.Host, address string) (body, error) {
 	asked := *host
 	asked.Fencing = cmp.Or(host.Fencing, &spec.Fencing{})
 	f := asked.FencedBy()
