@@ -14,6 +14,7 @@ import (
 	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
 	"github.com/oaictl/oaictl/internal/objects"
 	"github.com/oaictl/oaictl/internal/setting"
+	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/render"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -212,7 +213,7 @@ func (a *actor) agentOnly(ctx context.Context, agent *unstructured.Unstructured)
 			own["nodeLabels"] = labels
 		}
 	}
-	if a.action.Kind == install.InstallHost {
+	if a.action.Kind == vocab.InstallHost {
 		own["approved"] = true
 	}
 	if len(own) == 0 {

@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -18,7 +19,7 @@ func contested(live *unstructured.Unstructured, spec map[string]any) error {
 	var theirs []string
 	for _, field := range slices.Sorted(maps.Keys(spec)) {
 		have, _, _ := unstructured.NestedString(live.Object, "spec", field)
-		open := have == "" || field == "role" && have == install.RoleWord(install.RoleAuto)
+		open := have == "" || field == "role" && have == vocab.RoleWord(vocab.RoleAuto)
 		if want, isText := spec[field].(string); !isText || open || have == want {
 			continue
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/hive"
+	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -48,9 +49,9 @@ func (w *writer) begun(ctx context.Context, deployment *unstructured.Unstructure
 	if err != nil || made == nil {
 		return err == nil && installed(cd), err
 	}
-	switch install.ClusterStateOf(debugOf(made).State) {
-	case install.ClusterInstalling, install.ClusterNeedsUser, install.ClusterFinalizing, install.ClusterInstalled,
-		install.ClusterAddingHosts, install.ClusterFailed, install.ClusterCancelled:
+	switch vocab.ClusterStateOf(debugOf(made).State) {
+	case vocab.ClusterInstalling, vocab.ClusterNeedsUser, vocab.ClusterFinalizing, vocab.ClusterInstalled,
+		vocab.ClusterAddingHosts, vocab.ClusterFailed, vocab.ClusterCancelled:
 		return true, nil
 	}
 	return installed(cd), nil
@@ -168,6 +169,6 @@ func (w *writer) runs(ctx context.Context, deployment *unstructured.Unstructured
 	if err != nil || installed(cd) || made == nil {
 		return err == nil && installed(cd), err
 	}
-	state := install.ClusterStateOf(debugOf(made).State)
-	return state == install.ClusterInstalled || state == install.ClusterAddingHosts, nil
+	state := vocab.ClusterStateOf(debugOf(made).State)
+	return state == vocab.ClusterInstalled || state == vocab.ClusterAddingHosts, nil
 }

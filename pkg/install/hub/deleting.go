@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/internal/plane"
 )
@@ -65,7 +66,7 @@ func heldInside(u *unstructured.Unstructured) string {
 func listedDeleting(ref install.ClusterRef, deployment *unstructured.Unstructured, hosts int) install.Cluster {
 	ref.Hosts = hosts
 	return install.Cluster{
-		ClusterRef: ref, State: install.ClusterDeleting, StatusInfo: strings.TrimPrefix(heldBy(deployment, " (of %s)"), ", "),
+		ClusterRef: ref, State: vocab.ClusterDeleting, StatusInfo: strings.TrimPrefix(heldBy(deployment, " (of %s)"), ", "),
 		StatusSince: deployment.GetDeletionTimestamp().Time,
 	}
 }
