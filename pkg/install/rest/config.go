@@ -18,6 +18,7 @@ import (
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/redact"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/rest/internal/objects"
 )
 
 // basePath is where the service's API lives under its URL.
@@ -75,7 +76,7 @@ type shared struct {
 	rate    rate
 
 	images *http.Client // for image URLs, which carry their own authorisation
-	tables tables
+	tables objects.Tables
 
 	mu      sync.Mutex
 	watches map[string]*watch
@@ -100,7 +101,7 @@ func New(config Config) (*Plane, error) {
 	p := &Plane{shared: &shared{
 		base: base, auth: config.Auth, clock: config.Clock, agent: config.UserAgent, caFile: config.CAFile, trace: config.Trace,
 		rate:    rate{perMinute: config.PollsPerMinute, burst: config.PollBurst}.orDefaults(),
-		tables:  newTables(),
+		tables:  objects.NewTables(),
 		watches: map[string]*watch{}, made: map[string]bool{},
 	}}
 	if p.auth == nil {

@@ -91,7 +91,7 @@ func (p *Plane) uploadManifest(ctx context.Context, desired *install.Desired, ac
 	err := p.do(ctx, request{
 		label: label{"upload manifest", action.Name}, method: http.MethodPost, path: "/v2/clusters/{cluster_id}/manifests",
 		in:   map[string]string{"cluster_id": action.Target},
-		body: body{"folder": string(m.Folder), "file_name": m.Name, "content": base64.StdEncoding.EncodeToString([]byte(m.Content))},
+		body: map[string]any{"folder": string(m.Folder), "file_name": m.Name, "content": base64.StdEncoding.EncodeToString([]byte(m.Content))},
 	}, nil)
 	if err != nil {
 		return err
