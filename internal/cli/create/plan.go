@@ -150,7 +150,7 @@ func planText(desired *install.Desired, plan install.Plan, then []install.Step, 
 	base.Section(&text, "To do", plan.Actions, func(a install.Action) string { return actionText(a, wide) })
 	base.Section(&text, "Disks that the install will write over", plan.Wipes, wipeText)
 	base.Section(&text, "In the way", plan.Blockers, func(b install.Blocker) string { return blockerText(desired.Spec, b) })
-	base.Section(&text, "To wait for", plan.Waits, waitText)
+	base.Section(&text, "To wait for", plan.Waits, func(w install.Wait) string { return waitText(w, fmt.Sprintf(" (%s)", w.Who)) })
 	base.Section(&text, "Then", then, stepText)
 	base.Section(&text, "To know", plan.Warnings, func(w install.Warning) string {
 		line := escape.Sprintf("  ! %s\n", w.Message)
