@@ -137,7 +137,7 @@ func manifestsOf(at *place, aci *hive.AgentClusterInstall) map[string]string {
 		folder := folderOf(u)
 		data, _, _ := unstructured.NestedStringMap(u.Object, "data")
 		for name, content := range data {
-			out[folder+"/"+name] = install.Digest([]byte(content))
+			out[folder+"/"+name] = setting.Digest([]byte(content))
 		}
 	}
 	return out
