@@ -220,7 +220,5 @@ func (r *Account) TextOf(d *spec.Document) string {
 	if d.Inline == nil {
 		return ""
 	}
-	e := &emitter{written: r.Written}
-	e.document(d, -2)
-	return strings.TrimPrefix(e.out.String(), "\n")
+	return (&emitter{written: r.Written}).document(d).document()
 }
