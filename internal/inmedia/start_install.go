@@ -79,7 +79,6 @@ func (c *Client) StartInstall(ctx context.Context) (Result, error) {
 	}
 }
 
-// start makes the install call.
 func (c *Client) start(ctx context.Context, cluster *install.Cluster) (wait, error) {
 	c.Say("starting the installation of cluster %s", cluster.Name)
 	err := c.Service.Act(ctx, byID(), install.Action{Kind: install.StartInstall, Scope: install.ScopeCluster, Target: cluster.ID, Name: cluster.Name})
@@ -91,7 +90,6 @@ func (c *Client) start(ctx context.Context, cluster *install.Cluster) (wait, err
 	return on, nil
 }
 
-// step is what to do about a start.
 type step int
 
 const (

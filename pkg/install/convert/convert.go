@@ -82,7 +82,6 @@ type Converted struct {
 // ErrIsCluster says that an input is cluster.yaml already.
 var ErrIsCluster = errors.New("is a cluster.yaml already, which needs no conversion")
 
-// conversion is a reader with what the caller asks for.
 type conversion struct {
 	*settings.Reader
 	options Options

@@ -33,7 +33,6 @@ func (r *registerOf) take(value, field string, host int) {
 	}
 }
 
-// hostLabel is how messages call a host.
 func (k *checker) hostLabel(i int) string {
 	if name := k.cluster.Spec.Hosts[i].Name; name != "" {
 		return "host " + name

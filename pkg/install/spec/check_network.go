@@ -75,7 +75,6 @@ func (k *checker) hostPrefix(field string, network netip.Prefix, bits int) {
 	}
 }
 
-// overlaps reports every pair of networks that share addresses.
 func (k *checker) overlaps(machine, cluster, service []values.NamedNetwork) {
 	var all []values.NamedNetwork
 	if len(k.cluster.Spec.Network.Cluster) == 0 {
@@ -192,7 +191,6 @@ func (k *checker) networkDefaults() {
 	}
 }
 
-// vip is a virtual address, and the field that it stands in.
 type vip struct {
 	ip    netip.Addr
 	field string
@@ -265,7 +263,6 @@ func (k *checker) vipList(field string, texts []string) []vip {
 	return list
 }
 
-// machineNetworks is the machine networks that can be read.
 func (k *checker) machineNetworks() []netip.Prefix {
 	var list []netip.Prefix
 	for _, text := range k.cluster.Spec.Network.Machine {

@@ -25,7 +25,6 @@ func (c *Cluster) SSHKey() string {
 // empty if there are none.
 func (c *Cluster) TrustBundle() string { return pem(c.Spec.Registry.TrustBundle) }
 
-// pem is the text of certificates, ending in a line's end.
 func pem(source *PublicSource) string {
 	if text := strings.TrimSpace(source.Text()); text != "" {
 		return text + "\n"
@@ -170,7 +169,6 @@ func hasFile(list []any, file any) bool {
 	return false
 }
 
-// ignitionFile is a file in the words of Ignition 3.
 func ignitionFile(path, content string) map[string]any {
 	return map[string]any{
 		"path":      path,

@@ -140,7 +140,6 @@ func (f *clusterFormat) Tell(at yamltree.Place, field, message, remedy string) {
 	f.problems.List = append(f.problems.List, Problem{File: f.file, Line: at.Line, Column: at.Column, Field: field, Message: message, Remedy: remedy})
 }
 
-// textual is a type that may be written as plain text.
 type textual interface {
 	fromText(text string) error
 }

@@ -16,7 +16,6 @@ type word interface {
 	Values() []string
 }
 
-// list is words as texts.
 func list[T ~string](words ...T) []string {
 	texts := make([]string, len(words))
 	for i, word := range words {

@@ -11,7 +11,6 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// reader carries the two files over.
 type reader struct{ *settings.Reader }
 
 // Read reads install-config.yaml and agent-config.yaml.
@@ -48,7 +47,6 @@ func Read(s *settings.Reader, in *source.Input) {
 	r.RestOfFiles(in)
 }
 
-// agentConfig carries agent-config.yaml over.
 func (r *reader) agentConfig(n *source.Node) {
 	version := n.Get("apiVersion")
 	if word := r.Text(version); word != "v1alpha1" && word != "v1beta1" && version != nil {
@@ -72,7 +70,6 @@ func (r *reader) agentConfig(n *source.Node) {
 	r.GiveArches()
 }
 
-// sameName carries over a name that is said a second time.
 func (r *reader) sameName(n *source.Node) {
 	if n != nil && n.Peek() != r.Cluster.Metadata.Name {
 		r.Second("metadata.name", n)
@@ -115,7 +112,6 @@ func (r *reader) agentHost(n *source.Node) {
 	}
 }
 
-// installConfig carries install-config.yaml over.
 func (r *reader) installConfig(n *source.Node) {
 	c := r.Cluster
 	if version := n.Get("apiVersion"); version != nil && r.Text(version) != "v1" {

@@ -12,7 +12,6 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// writer makes the files.
 type writer struct{ *target.Writer }
 
 // Write makes what `openshift-install agent` reads: install-config.yaml,
@@ -72,7 +71,6 @@ func LostBy() map[string]string {
 	}
 }
 
-// agentConfig is the machines, and how the image finds its way.
 func (w *writer) agentConfig() {
 	c := w.Collector.Cluster
 	config := objects.Fields{"apiVersion": "v1beta1", "kind": "AgentConfig", "metadata": objects.Fields{"name": c.Metadata.Name}}
@@ -273,7 +271,6 @@ func (w *writer) bmcHosts() []any {
 	return list
 }
 
-// pools are the machines by role.
 func (w *writer) pools(config objects.Fields) {
 	c := w.Collector.Cluster
 	arch := w.poolArch()

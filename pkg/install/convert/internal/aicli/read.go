@@ -13,7 +13,6 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// reader carries parameters over.
 type reader struct{ *settings.Reader }
 
 // Read reads aicli's parameters. A key that it does not know it passes on, or
@@ -101,7 +100,6 @@ func (r *reader) oneWord(n *source.Node, keys ...string) *source.Node {
 	return chosen
 }
 
-// commaList takes a list, or a text with commas.
 func (r *reader) commaList(n *source.Node) []string {
 	if n == nil || n.Kind == source.ListNode {
 		return r.Texts(n)

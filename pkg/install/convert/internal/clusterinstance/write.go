@@ -24,7 +24,6 @@ const (
 	templateNamespace = "open-cluster-management"
 )
 
-// writer makes the file.
 type writer struct{ *target.Writer }
 
 // Write makes SiteConfig's description of a cluster and the objects

@@ -31,7 +31,6 @@ type Account struct {
 	Foreign  bool                     // whether a file has words of another format than cluster.yaml
 }
 
-// lost is a Loss with its place, by which it is sorted.
 type lost struct {
 	at   *Node
 	file string

@@ -27,7 +27,6 @@ func Emit(c *spec.Cluster, present map[string]bool, written map[*spec.Document]*
 	return []byte(e.structure(reflect.ValueOf(c).Elem(), "").document())
 }
 
-// tree is a value of the document.
 type tree struct {
 	keys   []string // of a map, as they are written
 	below  []tree
@@ -107,7 +106,6 @@ func plain(v reflect.Value) any {
 	return v.Interface()
 }
 
-// plainMap is a map with texts for keys in the types of encoding/json.
 func plainMap(v reflect.Value) map[string]any {
 	m := make(map[string]any, v.Len())
 	for it := v.MapRange(); it.Next(); {
@@ -126,7 +124,6 @@ func (e *emitter) document(d *spec.Document) tree {
 	return treeOfAny(d.Inline)
 }
 
-// treeOfNode is what was read as it was read.
 func treeOfNode(n *Node) tree {
 	t := tree{isMap: n.Kind == MapNode, isList: n.Kind == ListNode}
 	if !t.isMap && !t.isList {
@@ -158,14 +155,12 @@ func treeOfAny(value any) tree {
 	return tree{scalar: value}
 }
 
-// document is a map as a whole document.
 func (t tree) document() string {
 	var w writer
 	w.tree(t, -2, false)
 	return strings.TrimPrefix(w.String(), "\n")
 }
 
-// writer writes trees as YAML.
 type writer struct{ strings.Builder }
 
 func (w *writer) pad(indent int) { w.WriteString(strings.Repeat(" ", indent)) }

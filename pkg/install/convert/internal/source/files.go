@@ -59,7 +59,6 @@ const (
 	DirHostConfig = "hostconfig"
 )
 
-// maxFiles is how many files of a folder are read.
 const maxFiles = 10_000
 
 // Gather reads what stands at path, and what belongs to it beside it.
@@ -158,7 +157,6 @@ func isKnownFolder(name string) bool {
 	return false
 }
 
-// file reads one file of a folder.
 func (in *Input) file(name, full string) {
 	data, err := in.reader.Env.ReadFile(full)
 	if err != nil {
@@ -180,7 +178,6 @@ func IsYAML(name string) bool {
 	return slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(filepath.Ext(name)))
 }
 
-// yaml adds the documents of a file.
 func (in *Input) yaml(file string, data []byte) {
 	in.Files = append(in.Files, file)
 	docs := in.reader.Parse(file, data)
@@ -219,7 +216,6 @@ func expand(doc *Document) []*Document {
 	return docs
 }
 
-// companion reads the other one of install-config.yaml and agent-config.yaml.
 func (in *Input) companion() {
 	dir, base := filepath.Dir(in.Path), filepath.Base(in.Path)
 	other := ""

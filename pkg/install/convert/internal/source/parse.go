@@ -129,7 +129,6 @@ func embedded(n *Node) *Node {
 	return docs[0].Root
 }
 
-// jsonTree is a JSON text as a tree, with its keys in their order.
 func jsonTree(data []byte) (*Node, error) {
 	j := &jsonReader{Decoder: json.NewDecoder(bytes.NewReader(data))}
 	j.UseNumber()
@@ -170,7 +169,6 @@ func (j *jsonReader) value(parent *Node, depth int) (*Node, error) {
 	return n, nil
 }
 
-// fill reads the entries of a map or a list, and its end.
 func (j *jsonReader) fill(n *Node, depth int) error {
 	seen := map[string]bool{}
 	for j.More() {

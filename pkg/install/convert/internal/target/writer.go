@@ -73,14 +73,12 @@ func (w *Writer) Result() ([]File, []loss.Loss, error) {
 	return w.files, w.Collector.List, nil
 }
 
-// place orders two fields as they stand in the file.
 func (w *Writer) place(a, b string) int {
 	_, lineA, colA := w.Collector.Cluster.Position(a)
 	_, lineB, colB := w.Collector.Cluster.Position(b)
 	return cmp.Or(cmp.Compare(lineA, lineB), cmp.Compare(colA, colB), cmp.Compare(a, b))
 }
 
-// oneTag keeps the tag that a label can hold.
 func (w *Writer) oneTag(shown *spec.Cluster) {
 	tags := shown.Metadata.Tags
 	if len(tags) == 0 {
@@ -249,7 +247,6 @@ func Over(base, top objects.Fields) objects.Fields {
 	return base
 }
 
-// yamlText is anything as YAML, with its fields in alphabetical order.
 func yamlText(content any) (string, error) {
 	text, err := yaml.Marshal(content)
 	return string(text), err

@@ -115,7 +115,6 @@ func (r *Hub) HubHosts(in *source.Input, h *Objects) {
 	}
 }
 
-// hubNetwork carries an NMStateConfig over, to the machine that it is for.
 func (r *Hub) hubNetwork(in *source.Input, n *source.Node) {
 	labels := n.Get("metadata", "labels")
 	at := slices.IndexFunc(r.Envs, func(e BootEnv) bool { return e.Selects(labels) })

@@ -200,7 +200,6 @@ func (r *Hub) registry(n *source.Node) {
 	}
 }
 
-// mirrorOf carries one mirror over.
 func (r *Hub) mirrorOf(from, target *source.Node, insecure bool) {
 	if from == nil || target == nil {
 		return

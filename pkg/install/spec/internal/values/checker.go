@@ -38,7 +38,6 @@ func (k *Checker) IsFailed(field string) bool {
 	return false
 }
 
-// within says whether the field inner stands below the field outer.
 func within(inner, outer string) bool {
 	return len(inner) > len(outer) && strings.HasPrefix(inner, outer) && (inner[len(outer)] == '.' || inner[len(outer)] == '[')
 }
