@@ -10,7 +10,6 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// contents carries over what stands in files beside the parameters.
 func (r *reader) contents(n *source.Node) {
 	c := r.Cluster
 	if secret := n.Get("pull_secret"); secret != nil {

@@ -12,7 +12,6 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// reader carries a ClusterInstance over, and a hub's objects beside it.
 type reader struct{ *ztp.Hub }
 
 // Read reads a ClusterInstance of SiteConfig, and the Secrets and ConfigMaps beside

@@ -127,7 +127,6 @@ func (r *Reader) PullSecretFrom(source spec.Source, n *source.Node) {
 	r.From("spec.pullSecret", n)
 }
 
-// password keeps a password in a file of its own.
 func (r *Reader) password(name string, n *source.Node) *spec.Source {
 	text := r.Scalar(n)
 	if text == "" {

@@ -149,7 +149,6 @@ func (r *Reader) Role(i int, n *source.Node) {
 	r.From(field, n)
 }
 
-// roleOf is a role in the words of this format.
 func roleOf(word string) spec.Role {
 	switch word {
 	case "master":
@@ -223,7 +222,6 @@ func (r *Reader) Network(i int, interfaces, config *source.Node) {
 	}
 }
 
-// nic carries one interface of a host over.
 func (r *Reader) nic(i, j int, n *source.Node) {
 	if n = r.MapOf(n); n == nil {
 		return

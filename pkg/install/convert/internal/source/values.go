@@ -28,7 +28,6 @@ func (r *Account) Scalar(n *Node) string {
 	return n.Text
 }
 
-// want reports a node of another kind.
 func (r *Account) want(n *Node, kind nodeKind) bool {
 	if n.Kind == kind {
 		return true

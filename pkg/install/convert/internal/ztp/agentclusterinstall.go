@@ -13,7 +13,6 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// agentClusterInstall carries AgentClusterInstall over.
 func (r *Hub) agentClusterInstall(h *Objects, n *source.Node) {
 	c, s := r.Cluster, r.MapOf(n.Get("spec"))
 	r.ObjectNames(n, "")
@@ -44,7 +43,6 @@ func (r *Hub) agentClusterInstall(h *Objects, n *source.Node) {
 	r.Rest(s.Get("clusterMetadata"), "is written by the service, or belongs to a cluster that is installed already")
 }
 
-// requirements carries the counts of machines over.
 func (r *Hub) requirements(n *source.Node) {
 	t := &r.Cluster.Spec.Topology
 	for key, to := range map[string]**int{"controlPlaneAgents": &t.ControlPlane, "workerAgents": &t.Workers, "arbiterAgents": &t.Arbiters} {

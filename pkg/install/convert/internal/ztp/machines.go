@@ -54,7 +54,6 @@ func (r *Hub) machineBMC(h *Objects, i int, n *source.Node) {
 	r.Credentials(h, i, name)
 }
 
-// bootedEnv takes the label that names the InfraEnv of a machine.
 func (r *Hub) bootedEnv(i int, n *source.Node) {
 	if n == nil {
 		return
@@ -68,7 +67,6 @@ func (r *Hub) bootedEnv(i int, n *source.Node) {
 	r.hostArch(i, r.Envs[at].Arch)
 }
 
-// machineNotes carries over what annotations say of the Agent of a machine.
 func (r *Hub) machineNotes(h *Objects, i int, notes *source.Node) {
 	to := r.Host(i)
 	at := func(name string) *source.Node { return notes.Get("bmac.agent-install.openshift.io/" + name) }
