@@ -30,20 +30,20 @@ func (p *Plane) Act(ctx context.Context, desired *install.Desired, action instal
 		return plane.Refusal(action, fmt.Errorf("a hub has no action %s", action.Kind))
 	}
 	name := desired.Spec.Metadata.Name
-	namespace := cmp.Or(p.namespace, render.NamespaceOf(desired.Spec))
+	namespace := cmp.Or(p.api.namespace, render.NamespaceOf(desired.Spec))
 	switch {
 	case desired.Options.Adopt != "":
 		namespace, _ = parts(desired.Options.Adopt, namespace)
 	case aboutCluster(action.Kind) && action.Target != "":
 		namespace, _ = parts(action.Target, namespace)
 	}
-	at, err := p.place(ctx, namespace)
+	at, err := p.api.place(ctx, namespace)
 	if err != nil {
 		return err
 	}
 	w := &actor{
-		writer:  writer{Plane: p, at: at, cluster: name, adopts: desired.Options.Adopt, ofFile: plane.OfFile(action.Kind)},
-		desired: desired, action: action,
+		writer: writer{Client: p.api, at: at, cluster: name, adopts: desired.Options.Adopt, ofFile: plane.OfFile(action.Kind)},
+		plane:  p, desired: desired, action: action,
 	}
 	if err := act(w, ctx); err != nil {
 		var fault *install.Fault
@@ -58,6 +58,7 @@ func (p *Plane) Act(ctx context.Context, desired *install.Desired, action instal
 // actor carries out one action.
 type actor struct {
 	writer
+	plane   *Plane
 	desired *install.Desired
 	action  install.Action
 }
@@ -111,7 +112,7 @@ func aboutCluster(kind install.Kind) bool {
 // objects are those of the file. What it says and a hub has no place for is the
 // file's fault.
 func (a *actor) objects(o render.Options) (*render.Objects, error) {
-	o.Namespace, o.Secrets, o.Later = a.at.namespace, true, true // what is desired are the hosts of now
+	o.Namespace, o.Secrets, o.Later = a.at.name, true, true // what is desired are the hosts of now
 	made, err := render.Hub(a.desired.Spec, o)
 	if err != nil {
 		return nil, &install.Fault{
@@ -125,7 +126,7 @@ func (a *actor) objects(o render.Options) (*render.Objects, error) {
 // registerCluster makes all that a cluster needs but its image: its start is
 // held until everything is ready.
 func (a *actor) registerCluster(ctx context.Context) error {
-	set, err := a.chooseImageSet(ctx, a.desired.Spec)
+	set, err := a.plane.chooseImageSet(ctx, a.desired.Spec)
 	if err != nil {
 		return err
 	}
@@ -182,23 +183,23 @@ func (a *actor) ensureImageSet(ctx context.Context, want *unstructured.Unstructu
 	if live != nil && recordOf(live).release == recordOf(want).release {
 		return nil
 	}
-	a.Plane.mu.Lock()
-	delete(a.imageSets, want.GetName())
-	a.Plane.mu.Unlock()
+	a.plane.mu.Lock()
+	delete(a.plane.imageSets, want.GetName())
+	a.plane.mu.Unlock()
 	_, err = a.whole(ctx, want)
 	return err
 }
 
 // current is the cluster's AgentClusterInstall.
 func (a *actor) current() (deployment, made *unstructured.Unstructured, err error) {
-	_, name := parts(cmp.Or(a.desired.Options.Adopt, a.clusterTarget()), a.at.namespace)
+	_, name := parts(cmp.Or(a.desired.Options.Adopt, a.clusterTarget()), a.at.name)
 	deployment = a.at.store(clusterDeployments()).get(cmp.Or(name, a.cluster))
 	if deployment != nil {
-		made = installOf(a.at, deployment)
+		made = a.at.installOf(deployment)
 	}
 	if made == nil {
 		return nil, nil, &install.Fault{
-			Code: install.CodeNotFound, Op: "find cluster", On: id(a.at.namespace, a.cluster), Permanent: true,
+			Code: install.CodeNotFound, Op: "find cluster", On: id(a.at.name, a.cluster), Permanent: true,
 			Err: errors.New("the hub has no ClusterDeployment of that name with an AgentClusterInstall"), Next: "oaictl get clusters",
 		}
 	}

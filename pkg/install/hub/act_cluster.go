@@ -61,7 +61,7 @@ func (a *actor) record(ctx context.Context) error {
 	}
 	if !metadataComplete(made.Spec.ClusterMetadata) {
 		return &install.Fault{
-			Code: install.CodeFailure, Op: "record the installation of", On: id(a.at.namespace, deployment.GetName()),
+			Code: install.CodeFailure, Op: "record the installation of", On: id(a.at.name, deployment.GetName()),
 			Err: errors.New("the service has not written the cluster's metadata yet"), Next: "run the same command again in a while",
 		}
 	}
@@ -89,7 +89,7 @@ func (a *actor) allowAddHosts(ctx context.Context) error {
 		return nil
 	case hiveRuns(deployment, cd):
 		return &install.Fault{
-			Code: install.CodeFailure, Op: "let hosts be added to", On: id(a.at.namespace, deployment.GetName()),
+			Code: install.CodeFailure, Op: "let hosts be added to", On: id(a.at.name, deployment.GetName()),
 			Err: errors.New("the operator of Hive has not written down yet that the cluster is installed"), Next: "run the same command again in a while",
 		}
 	}
@@ -108,7 +108,7 @@ func (a *actor) withdrawCluster(ctx context.Context) error {
 	}
 	own := id(deployment.GetNamespace(), deployment.GetName())
 	for _, u := range a.at.store(agents()).all() {
-		if host, err := hostOf(u, a.time.now()); err != nil || host.ClusterID == own {
+		if host, err := hostOf(u, a.now()); err != nil || host.ClusterID == own {
 			return errors.New("it is not empty any more")
 		}
 	}

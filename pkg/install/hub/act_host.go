@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -21,7 +22,7 @@ import (
 
 // agent is the Agent that the action is about.
 func (a *actor) agent(ctx context.Context) (*unstructured.Unstructured, error) {
-	namespace, _ := parts(a.action.InfraEnv, a.at.namespace)
+	namespace, _ := parts(a.action.InfraEnv, a.at.name)
 	at, err := a.place(ctx, namespace)
 	if err != nil {
 		return nil, err
@@ -125,7 +126,7 @@ func besideAgent(secret, agent *unstructured.Unstructured) {
 // agentFields are the fields of an Agent's spec that the action's settings come
 // to (agent-install.openshift.io/v1beta1).
 func (a *actor) agentFields(live *unstructured.Unstructured) (map[string]any, error) {
-	table := objects.AgentTable(objects.SecretsOf(a.desired.Spec, a.host(), a.at.namespace))
+	table := objects.AgentTable(objects.SecretsOf(a.desired.Spec, a.host(), a.at.name))
 	for key := range a.action.Settings {
 		if _, known := table.Row(key); !known {
 			return nil, noPlace(key)
@@ -224,7 +225,7 @@ func (a *actor) agentOnly(ctx context.Context, agent *unstructured.Unstructured)
 // machineFields is the patch of a BareMetalHost that the action's settings come to.
 func (a *actor) machineFields(machine *unstructured.Unstructured) (map[string]any, error) {
 	host, fields := a.host(), map[string]any{}
-	if err := objects.MachineTable(objects.SecretsOf(a.desired.Spec, host, a.at.namespace)).Write(fields, a.action.Settings); err != nil {
+	if err := objects.MachineTable(objects.SecretsOf(a.desired.Spec, host, a.at.name)).Write(fields, a.action.Settings); err != nil {
 		return nil, err
 	}
 	if value, said := a.action.Settings[setting.Labels]; said {
@@ -283,4 +284,27 @@ func (a *actor) bindHost(ctx context.Context) error {
 	return a.patch(ctx, agents(), live, map[string]any{"spec": map[string]any{
 		"clusterDeploymentName": map[string]any{"name": deployment.GetName(), "namespace": deployment.GetNamespace()},
 	}})
+}
+
+// contested refuses to write texts into an Agent's spec that somebody else has set to
+// something else. An Agent is the service's, so that it is patched and not applied, and
+// a patch asks nobody. A role that was left to the service was set by nobody.
+func contested(live *unstructured.Unstructured, spec map[string]any) error {
+	var theirs []string
+	for _, field := range slices.Sorted(maps.Keys(spec)) {
+		have, _, _ := unstructured.NestedString(live.Object, "spec", field)
+		open := have == "" || field == "role" && have == install.RoleWord(install.RoleAuto)
+		if want, isText := spec[field].(string); !isText || open || have == want {
+			continue
+		}
+		if who := otherOwner(live, "spec", field); who != "" {
+			theirs = append(theirs, fmt.Sprintf("spec.%s (%s) is owned by %s", field, have, who))
+		}
+	}
+	if len(theirs) == 0 {
+		return nil
+	}
+	f := &install.Fault{Op: "change Agent", On: id(live.GetNamespace(), live.GetName())}
+	ofOthers(f, strings.Join(theirs, ", "))
+	return f
 }

@@ -92,7 +92,7 @@ func (a *actor) infraEnvObjects() (*render.Objects, error) {
 // that are there. One that the file does not come to by itself is for whom the
 // action says.
 func (a *actor) plan() (install.InfraEnvPlan, error) {
-	deployment := id(a.at.namespace, a.cluster)
+	deployment := id(a.at.name, a.cluster)
 	var have []install.InfraEnv
 	configs := a.at.store(nmStateConfigs()).all()
 	for _, u := range a.at.store(infraEnvs()).all() {
@@ -131,7 +131,7 @@ func (a *actor) updateInfraEnv(ctx context.Context) error {
 	want := made.InfraEnvs[0]
 	live := a.at.store(infraEnvs()).get(want.Name)
 	if live == nil {
-		return &install.Fault{Code: install.CodeNotFound, Op: "update InfraEnv", On: id(a.at.namespace, want.Name), Permanent: true, Err: errors.New("the hub has none of that name"), Next: "oaictl get infraenvs"}
+		return &install.Fault{Code: install.CodeNotFound, Op: "update InfraEnv", On: id(a.at.name, want.Name), Permanent: true, Err: errors.New("the hub has none of that name"), Next: "oaictl get infraenvs"}
 	}
 	if err := a.mine(infraEnvs(), live); err != nil {
 		return err
@@ -222,7 +222,7 @@ func (a *actor) networks(ctx context.Context, want render.InfraEnv) error {
 // renewImage has the service look at the InfraEnv again, which renews a URL that
 // is about to end.
 func (a *actor) renewImage(ctx context.Context) error {
-	namespace, name := parts(a.action.Target, a.at.namespace)
+	namespace, name := parts(a.action.Target, a.at.name)
 	at, err := a.place(ctx, namespace)
 	if err != nil {
 		return err

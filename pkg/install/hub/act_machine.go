@@ -54,11 +54,11 @@ func (a *actor) registerHost(ctx context.Context) error {
 
 // bootedFrom is the InfraEnv whose image the host boots.
 func (a *actor) bootedFrom() (install.InfraEnv, error) {
-	_, name := parts(a.action.InfraEnv, a.at.namespace)
+	_, name := parts(a.action.InfraEnv, a.at.name)
 	live := a.at.store(infraEnvs()).get(name)
 	if live == nil {
 		return install.InfraEnv{}, &install.Fault{
-			Code: install.CodeNotFound, Op: "find InfraEnv", On: id(a.at.namespace, name), Permanent: true,
+			Code: install.CodeNotFound, Op: "find InfraEnv", On: id(a.at.name, name), Permanent: true,
 			Err: errors.New("the hub has none of that name any more"), Next: "oaictl get infraenvs",
 		}
 	}
@@ -66,7 +66,7 @@ func (a *actor) bootedFrom() (install.InfraEnv, error) {
 }
 
 // enrolled are the machines that the hub was given to boot.
-func enrolled(at *place, cluster string) ([]install.Enrolled, error) {
+func enrolled(at *Namespace, cluster string) ([]install.Enrolled, error) {
 	all := []install.Enrolled{}
 	for _, u := range at.store(bareMetalHosts()).all() {
 		if u.GetDeletionTimestamp() != nil {

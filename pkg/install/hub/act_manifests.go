@@ -7,7 +7,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/objects"
 	"github.com/oaictl/oaictl/pkg/install/render"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -111,13 +110,4 @@ func (a *actor) withoutManifests(ctx context.Context, u *unstructured.Unstructur
 	}
 	delete(fields, "data")
 	return a.apply(ctx, configMaps(), u, configuration(u, fields))
-}
-
-// holdsManifests says whether an object of ours is a ConfigMap of manifests.
-func holdsManifests(u *unstructured.Unstructured) bool {
-	switch folder := folderOf(u); spec.ManifestFolder(folder) {
-	case spec.FolderManifests, spec.FolderOpenShift:
-		return u.GetKind() == hubapi.KindConfigMap
-	}
-	return false
 }

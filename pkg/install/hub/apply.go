@@ -23,8 +23,8 @@ import (
 
 // writer writes the objects of one cluster.
 type writer struct {
-	*Plane
-	at      *place
+	*Client
+	at      *Namespace
 	cluster string // as the label has it
 	// adopts is the id of a cluster whose objects may be written although they
 	// have no label.
@@ -33,15 +33,6 @@ type writer struct {
 	// asked are objects that are not watched, as the hub had them before the first
 	// write, nil where it had none; each is taken for that once.
 	asked map[string]*unstructured.Unstructured
-	// tell is told what a deletion waits for and what it leaves; nil for nobody.
-	tell func(text string)
-}
-
-// note tells who wants to be told.
-func (w *writer) note(text string) {
-	if w.tell != nil {
-		w.tell(text)
-	}
 }
 
 // all brings objects to what they shall be, in their order.
@@ -139,7 +130,7 @@ func (w *writer) mine(k kind, live *unstructured.Unstructured) error {
 // live is an object as it is, nil where there is none. What is watched is known;
 // the rest is asked for.
 func (w *writer) live(ctx context.Context, k kind, namespace, name string) (*unstructured.Unstructured, error) {
-	if namespace == w.at.namespace {
+	if namespace == w.at.name {
 		if s, watched := w.at.stores[k.name]; watched {
 			if u := s.get(name); u != nil || k.with == "" {
 				return u, nil
@@ -162,11 +153,11 @@ func (w *writer) live(ctx context.Context, k kind, namespace, name string) (*uns
 	return u, nil
 }
 
-func (p *Plane) client(k kind, namespace string) dynamic.ResourceInterface {
+func (c *Client) client(k kind, namespace string) dynamic.ResourceInterface {
 	if k.clusterWide() {
-		return p.dynamic.Resource(k.GroupVersionResource)
+		return c.dynamic.Resource(k.GroupVersionResource)
 	}
-	return p.dynamic.Resource(k.GroupVersionResource).Namespace(namespace)
+	return c.dynamic.Resource(k.GroupVersionResource).Namespace(namespace)
 }
 
 // apply sends a configuration, unless nothing would change. What was not there
@@ -266,9 +257,7 @@ func (w *writer) patched(ctx context.Context, k kind, live *unstructured.Unstruc
 // kept puts what was just written on its store, so that the next observation
 // shows it.
 func (w *writer) kept(k kind, written *unstructured.Unstructured) {
-	w.Plane.mu.Lock()
-	at := w.places[written.GetNamespace()]
-	w.Plane.mu.Unlock()
+	at := w.watching(written.GetNamespace())
 	if at == nil {
 		return
 	}
@@ -280,9 +269,7 @@ func (w *writer) kept(k kind, written *unstructured.Unstructured) {
 // dropped takes what was just deleted off its store; what a finalizer holds is
 // still there.
 func (w *writer) dropped(k kind, live *unstructured.Unstructured) {
-	w.Plane.mu.Lock()
-	at := w.places[live.GetNamespace()]
-	w.Plane.mu.Unlock()
+	at := w.watching(live.GetNamespace())
 	if at == nil || len(live.GetFinalizers()) > 0 {
 		return
 	}
@@ -294,7 +281,7 @@ func (w *writer) dropped(k kind, live *unstructured.Unstructured) {
 // touch has the service look at an object again.
 func (w *writer) touch(ctx context.Context, k kind, live *unstructured.Unstructured) error {
 	return w.patch(ctx, k, live, map[string]any{"metadata": map[string]any{
-		"annotations": map[string]any{hubapi.AnnotationTouched: w.time.now().UTC().Format(time.RFC3339Nano)},
+		"annotations": map[string]any{hubapi.AnnotationTouched: w.now().UTC().Format(time.RFC3339Nano)},
 	}})
 }
 
@@ -321,4 +308,9 @@ func (w *writer) sendDelete(ctx context.Context, k kind, live *unstructured.Unst
 		return nil
 	}
 	return w.fault(attempt{op: "delete " + k.name, verb: "delete", kind: k, namespace: live.GetNamespace(), name: live.GetName()}, err)
+}
+
+// ours are the objects of a kind that carry the cluster's label.
+func (w *writer) ours(k kind) []*unstructured.Unstructured {
+	return slices.DeleteFunc(w.at.store(k).all(), func(u *unstructured.Unstructured) bool { return u.GetLabels()[hubapi.LabelCluster] != w.cluster })
 }

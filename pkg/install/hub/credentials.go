@@ -60,7 +60,7 @@ func (p *Plane) Credential(ctx context.Context, clusterID, name string) ([]byte,
 	case apierrors.IsNotFound(err):
 		return notYet(fmt.Sprintf("the service has not written the Secret %s yet", secret))
 	case err != nil:
-		return nil, p.fault(attempt{op: "read Secret", verb: "get", kind: secrets(), namespace: deployment.Namespace, name: secret}, err)
+		return nil, p.api.fault(attempt{op: "read Secret", verb: "get", kind: secrets(), namespace: deployment.Namespace, name: secret}, err)
 	case len(bytes.TrimSpace(data)) == 0:
 		return notYet(fmt.Sprintf("the Secret %s is empty", secret))
 	}
@@ -69,8 +69,8 @@ func (p *Plane) Credential(ctx context.Context, clusterID, name string) ([]byte,
 
 // pair is a cluster's ClusterDeployment and AgentClusterInstall.
 func (p *Plane) pair(ctx context.Context, clusterID string) (*hive.ClusterDeployment, *hive.AgentClusterInstall, error) {
-	namespace, name := parts(clusterID, p.namespaceOf(clusterID))
-	at, err := p.place(ctx, namespace)
+	namespace, name := parts(clusterID, p.api.namespaceOf(clusterID))
+	at, err := p.api.place(ctx, namespace)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -78,7 +78,7 @@ func (p *Plane) pair(ctx context.Context, clusterID string) (*hive.ClusterDeploy
 	if u == nil {
 		return nil, nil, notFound("cluster", clusterID, "oaictl get clusters")
 	}
-	made := installOf(at, u)
+	made := at.installOf(u)
 	if made == nil {
 		return nil, nil, notFound("AgentClusterInstall of cluster", clusterID, "kubectl get agentclusterinstalls -n "+namespace)
 	}
@@ -88,12 +88,4 @@ func (p *Plane) pair(ctx context.Context, clusterID string) (*hive.ClusterDeploy
 	}
 	aci, err := read[hive.AgentClusterInstall](made)
 	return deployment, aci, err
-}
-
-// notFound is the fault for what a hub does not have.
-func notFound(kind, on, next string) *install.Fault {
-	return &install.Fault{
-		Code: install.CodeNotFound, Op: "find " + kind, On: on, Permanent: true, Status: http.StatusNotFound,
-		Err: errors.New("the hub has none of that name or id"), Next: next,
-	}
 }

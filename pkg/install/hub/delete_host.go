@@ -6,28 +6,20 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
-	"github.com/oaictl/oaictl/pkg/install"
 )
 
-// DeleteHost deletes an Agent. A machine whose agent still runs registers again. The
-// node of a machine that is part of a cluster runs on: the service would take it out,
-// and is told not to. With RemoveNode it does so, if the cluster is not being deleted.
-func (p *Plane) DeleteHost(ctx context.Context, infraEnvID, hostID string, options install.DeleteOptions) error {
-	settle := (*writer).keepNode
-	if options.RemoveNode {
-		settle = (*writer).letNodeGo
-	}
-	namespace, _ := parts(infraEnvID, p.namespaceOf(infraEnvID))
-	at, err := p.place(ctx, namespace)
-	if err != nil {
-		return err
-	}
-	u := at.store(agents()).get(hostID)
+// deleteHost deletes an Agent. Its node runs on, unless removeNode has the service take
+// it out of its cluster.
+func (w *deleter) deleteHost(ctx context.Context, name string, removeNode bool) error {
+	u := w.at.store(agents()).get(name)
 	if u == nil {
-		return notFound("host", hostID, "oaictl get hosts")
+		return notFound("host", name, "oaictl get hosts")
 	}
-	w := &writer{Plane: p, at: at, tell: options.Tell}
-	if err := settle(w, ctx, u); err != nil {
+	settle := w.keepNode
+	if removeNode {
+		settle = w.letNodeGo
+	}
+	if err := settle(ctx, u); err != nil {
 		return err
 	}
 	if err := w.sendDelete(ctx, agents(), u); err != nil {
@@ -38,7 +30,7 @@ func (p *Plane) DeleteHost(ctx context.Context, infraEnvID, hostID string, optio
 
 // keepNode has the service leave the node of an Agent in its cluster. What the Agent
 // says of its host may be late, so that it is written to each.
-func (w *writer) keepNode(ctx context.Context, agent *unstructured.Unstructured) error {
+func (w *deleter) keepNode(ctx context.Context, agent *unstructured.Unstructured) error {
 	if skipsCleanup(agent) {
 		return nil
 	}
@@ -46,7 +38,7 @@ func (w *writer) keepNode(ctx context.Context, agent *unstructured.Unstructured)
 }
 
 // letNodeGo takes back what keepNode says.
-func (w *writer) letNodeGo(ctx context.Context, agent *unstructured.Unstructured) error {
+func (w *deleter) letNodeGo(ctx context.Context, agent *unstructured.Unstructured) error {
 	if !skipsCleanup(agent) {
 		return nil
 	}

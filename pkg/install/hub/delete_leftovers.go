@@ -1,31 +1,26 @@
 package hub
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"net/http"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
-	"github.com/oaictl/oaictl/pkg/install"
 )
 
 // leftovers deletes what was made for the cluster and is not watched: Secrets,
 // the ClusterImageSet and, if it is plain that nothing of others is in it, the
 // namespace. Whoever may not delete the latter two leaves them. What is left is
 // noted.
-func (w *writer) leftovers(ctx context.Context) error {
+func (w *deleter) leftovers(ctx context.Context) error {
 	selector := metav1.ListOptions{LabelSelector: hubapi.LabelCluster + "=" + w.cluster}
 	short, cancel := brief(ctx)
 	defer cancel()
-	list, err := w.client(secrets(), w.at.namespace).List(short, selector)
+	list, err := w.client(secrets(), w.at.name).List(short, selector)
 	if err != nil {
-		return w.fault(attempt{op: "list Secrets in", verb: "list", kind: secrets(), namespace: w.at.namespace}, err)
+		return w.fault(attempt{op: "list Secrets in", verb: "list", kind: secrets(), namespace: w.at.name}, err)
 	}
 	for i := range list.Items {
 		if err := w.remove(ctx, secrets(), &list.Items[i]); err != nil {
@@ -42,8 +37,8 @@ func (w *writer) leftovers(ctx context.Context) error {
 }
 
 // alike are objects of others that belong to the cluster, or have its name.
-func (w *writer) alike() []string {
-	own := id(w.at.namespace, w.cluster)
+func (w *deleter) alike() []string {
+	own := id(w.at.name, w.cluster)
 	var names []string
 	for _, k := range []kind{agentInstalls(), infraEnvs(), nmStateConfigs(), agentClassifications()} {
 		for _, u := range w.at.store(k).all() {
@@ -55,18 +50,8 @@ func (w *writer) alike() []string {
 	return names
 }
 
-// boundTo is the id of the cluster that an InfraEnv is bound to, "" if none.
-func boundTo(u *unstructured.Unstructured) string {
-	name, _, _ := unstructured.NestedString(u.Object, "spec", "clusterRef", "name")
-	namespace, _, _ := unstructured.NestedString(u.Object, "spec", "clusterRef", "namespace")
-	if name == "" {
-		return ""
-	}
-	return id(cmp.Or(namespace, u.GetNamespace()), name)
-}
-
 // removeImageSet deletes the ClusterImageSet that was made of the file's release.
-func (w *writer) removeImageSet(ctx context.Context) error {
+func (w *deleter) removeImageSet(ctx context.Context) error {
 	name := w.cluster + "-release"
 	u, err := w.live(ctx, clusterImageSets(), "", name)
 	if err == nil && u != nil && u.GetLabels()[hubapi.LabelCluster] == w.cluster && u.GetDeletionTimestamp() == nil {
@@ -81,11 +66,11 @@ func (w *writer) removeImageSet(ctx context.Context) error {
 
 // removeNamespace deletes the namespace if oaictl made it, for this cluster or for one
 // that has left it since, and nothing of others is in it.
-func (w *writer) removeNamespace(ctx context.Context) error {
+func (w *deleter) removeNamespace(ctx context.Context) error {
 	stays := func(why string) {
-		w.note(fmt.Sprintf("the namespace %s stays: %s", w.at.namespace, why))
+		w.note(fmt.Sprintf("the namespace %s stays: %s", w.at.name, why))
 	}
-	u, err := w.live(ctx, namespaces(), "", w.at.namespace)
+	u, err := w.live(ctx, namespaces(), "", w.at.name)
 	switch {
 	case notAllowed(err):
 		stays("these credentials may not look at it")
@@ -110,10 +95,4 @@ func (w *writer) removeNamespace(ctx context.Context) error {
 		return nil
 	}
 	return err
-}
-
-// notAllowed says whether the hub refused since the user may not do that.
-func notAllowed(err error) bool {
-	var fault *install.Fault
-	return errors.As(err, &fault) && fault.Status == http.StatusForbidden
 }

@@ -2,6 +2,7 @@ package hub
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 	"strings"
 
@@ -17,7 +18,7 @@ import (
 // shared says what a namespace holds that is not the cluster's, or why it may hold
 // something, "" if it does not: all that is in a namespace goes with it, whatever kind
 // it is of. Who may not list a kind cannot know.
-func (w *writer) shared(ctx context.Context) string {
+func (w *deleter) shared(ctx context.Context) string {
 	for _, s := range w.at.inOrder() {
 		if all := s.all(); len(all) > 0 {
 			return "it holds " + s.kind.name + " " + all[0].GetName()
@@ -36,9 +37,9 @@ func (w *writer) shared(ctx context.Context) string {
 }
 
 // othersOf is shared for one kind.
-func (w *writer) othersOf(ctx context.Context, k schema.GroupVersionResource) string {
+func (w *deleter) othersOf(ctx context.Context, k schema.GroupVersionResource) string {
 	for page := ""; ; {
-		list, err := w.dynamic.Resource(k).Namespace(w.at.namespace).List(ctx, metav1.ListOptions{Limit: 100, Continue: page})
+		list, err := w.dynamic.Resource(k).Namespace(w.at.name).List(ctx, metav1.ListOptions{Limit: 100, Continue: page})
 		switch {
 		case apierrors.IsNotFound(err), apierrors.IsMethodNotSupported(err):
 			return ""
@@ -60,13 +61,13 @@ func (w *writer) othersOf(ctx context.Context, k schema.GroupVersionResource) st
 
 // deletable are the kinds that can stand in a namespace and be deleted there, but
 // for events, which belong to what they tell of.
-func (w *writer) deletable(ctx context.Context) ([]schema.GroupVersionResource, error) {
+func (w *deleter) deletable(ctx context.Context) ([]schema.GroupVersionResource, error) {
 	data, err := w.raw.Get().AbsPath("/apis").Do(ctx).Raw()
 	if err != nil {
 		return nil, err
 	}
 	var groups metav1.APIGroupList
-	if err := decode(data, &groups); err != nil {
+	if err := json.Unmarshal(data, &groups); err != nil {
 		return nil, err
 	}
 	paths := []string{"/api/v1"}
@@ -80,7 +81,7 @@ func (w *writer) deletable(ctx context.Context) ([]schema.GroupVersionResource, 
 			return nil, err
 		}
 		var list metav1.APIResourceList
-		if err := decode(data, &list); err != nil {
+		if err := json.Unmarshal(data, &list); err != nil {
 			return nil, err
 		}
 		version, err := schema.ParseGroupVersion(list.GroupVersion)

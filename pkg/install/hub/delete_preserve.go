@@ -20,7 +20,7 @@ import (
 // has begun to write disks. Otherwise it gives those that came from a pool back to it,
 // and boots the nodes of a cluster that runs into the discovery image for that. Before
 // that they go back: nothing of them is lost.
-func (w *writer) preserve(ctx context.Context, deployment *unstructured.Unstructured) error {
+func (w *deleter) preserve(ctx context.Context, deployment *unstructured.Unstructured) error {
 	begun, err := w.begun(ctx, deployment)
 	if err != nil || !begun {
 		return err
@@ -30,7 +30,7 @@ func (w *writer) preserve(ctx context.Context, deployment *unstructured.Unstruct
 
 // giveBack has the service give machines back to their pool whatever runs on them. It
 // is refused where that pool goes with the cluster.
-func (w *writer) giveBack(ctx context.Context, deployment *unstructured.Unstructured) error {
+func (w *deleter) giveBack(ctx context.Context, deployment *unstructured.Unstructured) error {
 	if made := w.ours(infraEnvs()); len(made) > 0 {
 		return &install.Fault{
 			Code: install.CodeUsage, Op: "return the machines of cluster", On: id(deployment.GetNamespace(), deployment.GetName()), Permanent: true,
@@ -43,7 +43,7 @@ func (w *writer) giveBack(ctx context.Context, deployment *unstructured.Unstruct
 
 // begun says whether the installation of a cluster has begun to write disks, or had
 // before it was imported.
-func (w *writer) begun(ctx context.Context, deployment *unstructured.Unstructured) (bool, error) {
+func (w *deleter) begun(ctx context.Context, deployment *unstructured.Unstructured) (bool, error) {
 	cd, made, err := w.pairNow(ctx, deployment)
 	if err != nil || made == nil {
 		return err == nil && installed(cd), err
@@ -58,16 +58,16 @@ func (w *writer) begun(ctx context.Context, deployment *unstructured.Unstructure
 
 // pairNow are a ClusterDeployment and its AgentClusterInstall, which is nil where there
 // is none, as the hub has them this moment: what is watched may be late.
-func (w *writer) pairNow(ctx context.Context, deployment *unstructured.Unstructured) (*hive.ClusterDeployment, *hive.AgentClusterInstall, error) {
+func (w *deleter) pairNow(ctx context.Context, deployment *unstructured.Unstructured) (*hive.ClusterDeployment, *hive.AgentClusterInstall, error) {
 	cd, err := read[hive.ClusterDeployment](deployment)
 	if err != nil {
 		return nil, nil, err
 	}
-	made := installOf(w.at, deployment)
+	made := w.at.installOf(deployment)
 	if made == nil {
 		return cd, nil, nil
 	}
-	now, err := w.now(ctx, agentInstalls(), made)
+	now, err := w.reread(ctx, agentInstalls(), made)
 	if err != nil || now == nil {
 		return cd, nil, err
 	}
@@ -75,9 +75,9 @@ func (w *writer) pairNow(ctx context.Context, deployment *unstructured.Unstructu
 	return cd, aci, err
 }
 
-// now is an object as the hub has it this moment, nil if it is gone. It takes the right
+// reread is an object as the hub has it this moment, nil if it is gone. It takes the right
 // to list, which whoever watches has.
-func (w *writer) now(ctx context.Context, k kind, u *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+func (w *deleter) reread(ctx context.Context, k kind, u *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	ctx, cancel := brief(ctx)
 	defer cancel()
 	list, err := w.client(k, u.GetNamespace()).List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + u.GetName()})
@@ -94,7 +94,7 @@ func (w *writer) now(ctx context.Context, k kind, u *unstructured.Unstructured) 
 
 // setPreserve writes preserveOnDelete of a ClusterDeployment, where it differs, and
 // makes sure that the hub has it.
-func (w *writer) setPreserve(ctx context.Context, deployment *unstructured.Unstructured, wanted bool) error {
+func (w *deleter) setPreserve(ctx context.Context, deployment *unstructured.Unstructured, wanted bool) error {
 	preserves := func(u *unstructured.Unstructured) bool {
 		is, _, _ := unstructured.NestedBool(u.Object, "spec", "preserveOnDelete")
 		return is
@@ -105,7 +105,7 @@ func (w *writer) setPreserve(ctx context.Context, deployment *unstructured.Unstr
 	if err := w.mark(ctx, clusterDeployments(), deployment, map[string]any{"spec": map[string]any{"preserveOnDelete": wanted}}); err != nil {
 		return err
 	}
-	now, err := w.now(ctx, clusterDeployments(), deployment)
+	now, err := w.reread(ctx, clusterDeployments(), deployment)
 	if err != nil || now == nil || preserves(now) == wanted {
 		return err
 	}
@@ -117,7 +117,7 @@ func (w *writer) setPreserve(ctx context.Context, deployment *unstructured.Unstr
 }
 
 // mark patches an object that is about to be deleted; one that is gone is none.
-func (w *writer) mark(ctx context.Context, k kind, u *unstructured.Unstructured, fields map[string]any) error {
+func (w *deleter) mark(ctx context.Context, k kind, u *unstructured.Unstructured, fields map[string]any) error {
 	data, err := json.Marshal(fields)
 	if err != nil {
 		return err
@@ -136,7 +136,7 @@ func (w *writer) mark(ctx context.Context, k kind, u *unstructured.Unstructured,
 // without the annotation that would have Agent and node go with it.
 // The service does so by itself once a machine boots from its disk, unless it is told
 // to leave it to the operator (bmac.agent-install.openshift.io/allow-provisioned-host-management).
-func (w *writer) detach(ctx context.Context, deployment *unstructured.Unstructured, machines []*unstructured.Unstructured) error {
+func (w *deleter) detach(ctx context.Context, deployment *unstructured.Unstructured, machines []*unstructured.Unstructured) error {
 	if deployment == nil || len(machines) == 0 {
 		return nil
 	}
@@ -163,7 +163,7 @@ func (w *writer) detach(ctx context.Context, deployment *unstructured.Unstructur
 }
 
 // runs says whether a cluster is installed. Without Hive only the service says so.
-func (w *writer) runs(ctx context.Context, deployment *unstructured.Unstructured) (bool, error) {
+func (w *deleter) runs(ctx context.Context, deployment *unstructured.Unstructured) (bool, error) {
 	cd, made, err := w.pairNow(ctx, deployment)
 	if err != nil || installed(cd) || made == nil {
 		return err == nil && installed(cd), err

@@ -21,12 +21,12 @@ import (
 // is waited for is gone.
 func TestGoneByIdentity(t *testing.T) {
 	p, at := filledPlane(t, "lab")
-	p.clock = clock.Scaled(6000)
+	p.api.clock = clock.Scaled(6000)
 	before, again := agentWith(nil), agentWith(nil)
 	before.SetUID(types.UID("first"))
 	again.SetUID(types.UID("second"))
 	put(t, at, again)
-	w := &writer{Plane: p, at: at, cluster: "lab"}
+	w := &deleter{writer: writer{Client: p.api, at: at, cluster: "lab"}}
 	if err := w.gone(t.Context(), agents(), before); err != nil {
 		t.Errorf("the one before: %v", err)
 	}
@@ -47,11 +47,11 @@ func TestGoneUnheard(t *testing.T) {
 		"out":        {errors.New("connection refused"), install.CodeFailure, "connection refused"},
 	} {
 		p, at := filledPlane(t, "lab")
-		p.clock = clock.Scaled(6000)
+		p.api.clock = clock.Scaled(6000)
 		u := agentWith(nil)
 		put(t, at, u)
 		at.store(agents()).heard(test.failing)
-		err := (&writer{Plane: p, at: at, cluster: "lab"}).gone(t.Context(), agents(), u)
+		err := (&deleter{writer: writer{Client: p.api, at: at, cluster: "lab"}}).gone(t.Context(), agents(), u)
 		if install.CodeOf(err) != test.code || !strings.Contains(err.Error(), test.says) {
 			t.Errorf("%s: got %v", name, err)
 		}
@@ -129,7 +129,7 @@ func TestDeleteLeavesMachinesOn(t *testing.T) {
 				t.Fatal(err)
 			}
 			s.until("the machine", func(*install.Observed) bool {
-				at := s.plane.places[s.namespace]
+				at := s.plane.api.watching(s.namespace)
 				deployment := at.store(clusterDeployments()).get(s.namespace)
 				is, found, _ := unstructured.NestedBool(deployment.Object, "spec", "installed")
 				return found && is == installed && at.store(bareMetalHosts()).get("metal") != nil
@@ -139,7 +139,7 @@ func TestDeleteLeavesMachinesOn(t *testing.T) {
 				deleted <- s.plane.DeleteCluster(t.Context(), s.namespace+"/"+s.namespace, install.DeleteOptions{})
 			}()
 			s.until("its deletion", func(*install.Observed) bool {
-				u := s.plane.places[s.namespace].store(bareMetalHosts()).get("metal")
+				u := s.plane.api.watching(s.namespace).store(bareMetalHosts()).get("metal")
 				return u.GetDeletionTimestamp() != nil
 			})
 			if detached := s.get(bareMetalHosts(), "metal").GetAnnotations()[hubapi.AnnotationBMHDetached] != ""; detached != installed {
@@ -163,7 +163,7 @@ func TestLetGoOfWhatChanges(t *testing.T) {
 	if _, err := s.client(infraEnvs()).Patch(t.Context(), s.namespace, types.MergePatchType, []byte(`{"metadata":{"annotations":{"the":"service"}}}`), metav1.PatchOptions{FieldManager: "service"}); err != nil {
 		t.Fatal(err)
 	}
-	w := &writer{Plane: s.plane, at: s.plane.places[s.namespace], cluster: s.namespace}
+	w := &deleter{writer: writer{Client: s.plane.api, at: s.plane.api.watching(s.namespace), cluster: s.namespace}}
 	if err := w.letGo(t.Context(), infraEnvs(), before); err != nil {
 		t.Fatal(err)
 	}

@@ -60,7 +60,7 @@ func TestClusterThatIsBeingDeleted(t *testing.T) {
 	s.settle()
 	own := s.namespace + "/" + s.namespace
 	s.finalizers(clusterDeployments(), `"`+deprovision+`"`)
-	s.plane.clock = clock.Scaled(60)
+	s.plane.api.clock = clock.Scaled(60)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	told := &noted{}
@@ -160,7 +160,7 @@ func TestLeftWithoutClusterDeployment(t *testing.T) {
 // else, and not again while it is the same.
 func TestNotesOfAWait(t *testing.T) {
 	p, at := filledPlane(t, "lab")
-	p.clock = clock.Scaled(600)
+	p.api.clock = clock.Scaled(600)
 	first := object(hubapi.GroupHive+"/v1", hubapi.KindClusterDeployment, "lab", "lab", map[string]any{})
 	first.SetUID("one")
 	second := object(hubapi.GroupAgentInstall+"/v1beta1", hubapi.KindInfraEnv, "lab", "lab", map[string]any{})
@@ -172,15 +172,15 @@ func TestNotesOfAWait(t *testing.T) {
 	}
 	put(t, at, first, second)
 	told := &noted{}
-	w := &writer{Plane: p, at: at, cluster: "lab", tell: told.note}
+	w := &deleter{writer: writer{Client: p.api, at: at, cluster: "lab"}, tell: told.note}
 	done := make(chan error, 1)
 	go func() {
 		done <- w.allGone(t.Context(), []awaited{{clusterDeployments(), first}, {infraEnvs(), second}})
 	}()
 	told.await(t, "ClusterDeployment lab, held by the finalizer "+deprovision+" (of Hive's operator)", "InfraEnv lab", "(of the assisted-service)")
-	began := p.clock.Now()
-	for p.clock.Now().Sub(began) < 3*silent {
-		if err := p.clock.Sleep(t.Context(), silent); err != nil {
+	began := p.api.clock.Now()
+	for p.api.clock.Now().Sub(began) < 3*silent {
+		if err := p.api.clock.Sleep(t.Context(), silent); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -269,7 +269,7 @@ func TestNotesOfWhatStays(t *testing.T) {
 				s.Fatal(err)
 			}
 			s.eventually("no label", func() bool {
-				return s.plane.places[s.namespace].store(infraEnvs()).get(s.namespace).GetLabels()[hubapi.LabelCluster] == ""
+				return s.plane.api.watching(s.namespace).store(infraEnvs()).get(s.namespace).GetLabels()[hubapi.LabelCluster] == ""
 			})
 		}, []string{"did not make", "InfraEnv "}},
 	} {

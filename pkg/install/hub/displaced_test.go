@@ -27,7 +27,7 @@ func TestAppliesToWhatItLookedAt(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newStage(t)
 			s.observe()
-			w := &writer{Plane: s.plane, at: s.plane.places[s.namespace], cluster: s.namespace}
+			w := &writer{Client: s.plane.api, at: s.plane.api.watching(s.namespace), cluster: s.namespace}
 			want := object("v1", "ConfigMap", s.namespace, "settings", map[string]any{"data": map[string]any{"a": "ours"}})
 			want.SetLabels(map[string]string{hubapi.LabelCluster: s.namespace})
 			send := func(live *unstructured.Unstructured, value string) (*unstructured.Unstructured, error) {
@@ -84,7 +84,7 @@ func TestSeveralMakeTheSame(t *testing.T) {
 	failed := make(chan error, 8)
 	for range cap(failed) {
 		go func() {
-			w := &writer{Plane: s.plane, at: s.plane.places[s.namespace], cluster: s.namespace}
+			w := &writer{Client: s.plane.api, at: s.plane.api.watching(s.namespace), cluster: s.namespace}
 			_, err := w.whole(t.Context(), want)
 			failed <- err
 		}()
@@ -101,20 +101,3 @@ func TestSeveralMakeTheSame(t *testing.T) {
 
 // A webhook that refuses with a conflict, and a field that another manager owns,
 // say nothing of which object it is.
-func TestAnother(t *testing.T) {
-	for name, test := range map[string]struct {
-		err  error
-		want bool
-	}{
-		"nothing":           {nil, false},
-		"another version":   {statusError(409, metav1.StatusReasonConflict, "the object has been modified"), true},
-		"another identity":  {statusError(422, metav1.StatusReasonInvalid, "invalid", metav1.StatusCause{Field: "metadata.uid"}), true},
-		"an invalid field":  {statusError(422, metav1.StatusReasonInvalid, "invalid", metav1.StatusCause{Field: "spec.apiVIPs"}), false},
-		"another's field":   {statusError(409, metav1.StatusReasonConflict, "conflict", metav1.StatusCause{Type: metav1.CauseTypeFieldManagerConflict}), false},
-		"refused by a hook": {statusError(409, metav1.StatusReasonConflict, `admission webhook "x" denied the request: no`), false},
-	} {
-		if got := another(test.err); got != test.want {
-			t.Errorf("%s: got %v", name, got)
-		}
-	}
-}

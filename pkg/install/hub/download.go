@@ -3,6 +3,7 @@ package hub
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -45,7 +46,7 @@ func (p *Plane) get(ctx context.Context, op, on, address string, header http.Hea
 		Reason  string `json:"reason"`
 		Message string `json:"message"`
 	}
-	if decode(text, &shape) != nil {
+	if json.Unmarshal(text, &shape) != nil {
 		shape.Reason = http.StatusText(response.StatusCode)
 	}
 	return fail(response.StatusCode, fmt.Errorf("%s (%d)", short(redact.Text(cmp.Or(shape.Reason, shape.Message, http.StatusText(response.StatusCode)))), response.StatusCode))
@@ -106,7 +107,7 @@ func (p *Plane) Logs(ctx context.Context, clusterID, hostID string, out io.Write
 
 // agentOf is an Agent by its name, in a namespace.
 func (p *Plane) agentOf(ctx context.Context, namespace, name string) (*agentinstall.Agent, error) {
-	at, err := p.place(ctx, namespace)
+	at, err := p.api.place(ctx, namespace)
 	if err != nil {
 		return nil, err
 	}
@@ -159,8 +160,8 @@ func (p *Plane) DownloadInfraEnvFile(ctx context.Context, infraEnvID, file strin
 
 // infraEnv is an InfraEnv by its id.
 func (p *Plane) infraEnv(ctx context.Context, infraEnvID string) (*agentinstall.InfraEnv, error) {
-	namespace, name := parts(infraEnvID, p.namespaceOf(infraEnvID))
-	at, err := p.place(ctx, namespace)
+	namespace, name := parts(infraEnvID, p.api.namespaceOf(infraEnvID))
+	at, err := p.api.place(ctx, namespace)
 	if err != nil {
 		return nil, err
 	}

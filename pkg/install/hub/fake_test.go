@@ -7,44 +7,27 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic/fake"
-
-	"github.com/oaictl/oaictl/internal/clock"
 )
 
 // filledPlane is for tests that only read: a plane whose stores the test fills, and a client that
 // finds nothing but what is given.
-func filledPlane(t *testing.T, namespace string, others ...runtime.Object) (*Plane, *place) {
+func filledPlane(t *testing.T, namespace string, others ...runtime.Object) (*Plane, *Namespace) {
 	t.Helper()
 	lists := map[schema.GroupVersionResource]string{}
-	have := &served{resources: map[string]bool{}}
-	for _, k := range append(required(), namespaces(), secrets(), configMaps(), bareMetalHosts(), agentClassifications()) {
+	for _, k := range known() {
 		lists[k.GroupVersionResource] = k.name + "List"
-		have.resources[k.GroupResource().String()] = true
 	}
 	p := &Plane{
-		host: "https://hub.example.com:6443", clock: clock.Real(), time: &serverTime{clock: clock.Real()},
-		dynamic: fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), lists, others...), have: have,
-		places: map[string]*place{}, watched: map[string]*cluster{}, imageSets: map[string]imageSetRecord{},
+		api:     newFake(fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), lists, others...)),
+		watched: map[string]*cluster{}, imageSets: map[string]imageSetRecord{},
 	}
-	at := filledPlace(p, namespace)
+	at := p.api.fakeNamespace(namespace)
 	t.Cleanup(p.Close)
 	return p, at
 }
 
-// filledPlace is another namespace of such a plane.
-func filledPlace(p *Plane, namespace string) *place {
-	at := &place{namespace: namespace, stores: map[string]*store{}, news: make(chan struct{})}
-	for _, k := range watched() {
-		s := newShelf(k, at.changed)
-		s.synced = true
-		at.stores[k.name] = s
-	}
-	p.places[namespace] = at
-	return at
-}
-
 // put has a watch bring objects.
-func put(t *testing.T, at *place, objects ...*unstructured.Unstructured) {
+func put(t *testing.T, at *Namespace, objects ...*unstructured.Unstructured) {
 	t.Helper()
 	for _, u := range objects {
 		if s, watched := at.stores[u.GetKind()]; watched {

@@ -41,7 +41,7 @@ func (a attempt) on() string {
 }
 
 // fault makes the error that callers see of what went wrong with a call.
-func (p *Plane) fault(a attempt, err error) *install.Fault {
+func (c *Client) fault(a attempt, err error) *install.Fault {
 	var made *install.Fault
 	if errors.As(err, &made) {
 		return made
@@ -49,7 +49,7 @@ func (p *Plane) fault(a attempt, err error) *install.Fault {
 	f := &install.Fault{Code: install.CodeFailure, Op: a.op, On: a.on(), Err: errors.New(short(redact.Text(err.Error())))}
 	var answer apierrors.APIStatus
 	if !errors.As(err, &answer) {
-		p.noAnswer(f, a, err)
+		c.noAnswer(f, a, err)
 		return f
 	}
 	status := answer.Status()
@@ -60,10 +60,10 @@ func (p *Plane) fault(a attempt, err error) *install.Fault {
 	}
 	switch {
 	case denied(status) != "":
-		p.refused(f, a, status)
+		c.refused(f, a, status)
 	case apierrors.IsUnauthorized(err):
 		f.Code, f.Permanent = install.CodeAuth, true
-		f.Err = fmt.Errorf("%s does not take the credentials of the kubeconfig; they may have expired", p.host)
+		f.Err = fmt.Errorf("%s does not take the credentials of the kubeconfig; they may have expired", c.host)
 		f.Next = "log in to the hub again (oc login, or whatever made the kubeconfig), or give another --kubeconfig"
 	case hasCause(status, "NamespaceTerminating"):
 		f.Err = fmt.Errorf("the namespace %s is being deleted", a.namespace)
@@ -72,13 +72,13 @@ func (p *Plane) fault(a attempt, err error) *install.Fault {
 		if match := forbiddenVerb.FindStringSubmatch(status.Message); match != nil {
 			a.verb = match[1] // an apply needs patch and, for a new object, create
 		}
-		p.forbidden(f, a)
+		c.forbidden(f, a)
 	case apierrors.IsConflict(err) && hasCause(status, string(metav1.CauseTypeFieldManagerConflict)):
 		ofOthers(f, conflicts(status))
 	case apierrors.IsConflict(err):
 		f.Next = "run the same command again" // it changed meanwhile; the next look shows it
 	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsRequestEntityTooLargeError(err):
-		p.refused(f, a, status)
+		c.refused(f, a, status)
 	case apierrors.IsNotFound(err):
 		f.Code, f.Permanent = install.CodeNotFound, true
 		f.Next = "oaictl get clusters"
@@ -132,7 +132,7 @@ func passing(code int32) bool {
 var forbiddenVerb = regexp.MustCompile(`cannot (\w+) resource "`)
 
 // forbidden names the verb and the resource that are not allowed, and where.
-func (p *Plane) forbidden(f *install.Fault, a attempt) {
+func (c *Client) forbidden(f *install.Fault, a attempt) {
 	f.Code, f.Permanent = install.CodeAuth, true
 	resource := a.kind.GroupResource().String()
 	if resource == "" || a.verb == "" {
@@ -149,7 +149,7 @@ func (p *Plane) forbidden(f *install.Fault, a attempt) {
 
 // refused fills in a fault for what an admission webhook or the schema does not
 // take.
-func (p *Plane) refused(f *install.Fault, a attempt, status metav1.Status) {
+func (c *Client) refused(f *install.Fault, a attempt, status metav1.Status) {
 	f.Permanent = true
 	text := cmp.Or(denied(status), status.Message)
 	if fields := causesOf(status); fields != "" && !strings.Contains(text, fields) {
@@ -231,7 +231,7 @@ func conflicts(status metav1.Status) string {
 }
 
 // noAnswer fills in a fault for a call that was not answered.
-func (p *Plane) noAnswer(f *install.Fault, a attempt, err error) {
+func (c *Client) noAnswer(f *install.Fault, a attempt, err error) {
 	f.Ambiguous = a.verb != "" && a.verb != "get" && a.verb != "list" && a.verb != "watch"
 	f.Err = errors.New(short(redact.Error(err)))
 	var (
@@ -250,17 +250,31 @@ func (p *Plane) noAnswer(f *install.Fault, a attempt, err error) {
 		f.Next = "the client certificate of the kubeconfig is not taken, it may have expired: get a new kubeconfig"
 	case errors.As(err, &unknown), errors.As(err, &name), errors.As(err, &invalid):
 		f.Permanent = true
-		f.Next = "the certificate of " + p.host + " is not the one that the kubeconfig trusts: check its server and certificate-authority"
+		f.Next = "the certificate of " + c.host + " is not the one that the kubeconfig trusts: check its server and certificate-authority"
 	case errors.As(err, &dns):
 		f.Err = fmt.Errorf("the name %s of the hub cannot be resolved: %w", dns.Name, f.Err)
 		f.Next = "check the server in the kubeconfig, and DNS"
 	case errors.Is(err, context.DeadlineExceeded):
 		f.Err = errors.New("the hub's API server did not answer in time")
-		f.Next = "check that " + p.host + " can be reached"
+		f.Next = "check that " + c.host + " can be reached"
 	case errors.As(err, &operation) && operation.Op == "dial":
 		f.Err = fmt.Errorf("the hub's API server cannot be reached: %w", f.Err)
-		f.Next = "check that " + p.host + " runs and can be reached"
+		f.Next = "check that " + c.host + " runs and can be reached"
 	default:
 		f.Next = "run the same command again in a while"
+	}
+}
+
+// notAllowed says whether the hub refused since the user may not do that.
+func notAllowed(err error) bool {
+	var fault *install.Fault
+	return errors.As(err, &fault) && fault.Status == http.StatusForbidden
+}
+
+// notFound is the fault for what a hub does not have.
+func notFound(kind, on, next string) *install.Fault {
+	return &install.Fault{
+		Code: install.CodeNotFound, Op: "find " + kind, On: on, Permanent: true, Status: http.StatusNotFound,
+		Err: errors.New("the hub has none of that name or id"), Next: next,
 	}
 }

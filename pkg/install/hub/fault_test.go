@@ -64,7 +64,7 @@ func TestFaults(t *testing.T) {
 		"broken":                {err: statusError(500, metav1.StatusReasonInternalError, "etcd"), code: install.CodeFailure, says: "etcd"},
 		"a credential plug-in":  {err: errors.New(`Get "https://hub": getting credentials: exec: executable oc failed`), code: install.CodeAuth, permanent: true, says: "getting credentials", next: "log in"},
 	} {
-		p := &Plane{host: "https://hub"}
+		p := &Client{host: "https://hub"}
 		f := p.fault(attempt{op: "apply Agent", verb: "patch", kind: agents(), namespace: "lab", name: "x", ofFile: test.ofFile}, test.err)
 		if f.Code != test.code || f.Permanent != test.permanent || !strings.Contains(f.Error(), test.says) || !strings.Contains(f.Next, test.next) {
 			t.Errorf("%s: got %v (code %d, permanent %v, next %q)", name, f, f.Code, f.Permanent, f.Next)
@@ -99,7 +99,7 @@ func TestHubsThatLackSomething(t *testing.T) {
 			}
 			_ = json.NewEncoder(w).Encode(list)
 		}))
-		p, err := New(Config{Kube: &rest.Config{Host: web.URL}})
+		p, err := newClient(clientConfig{kube: &rest.Config{Host: web.URL}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -118,7 +118,7 @@ func FuzzConditionsOfFaults(f *testing.F) {
 	f.Add(`admission webhook "x" denied the request: y`)
 	f.Add(`cannot list resource "x"`)
 	f.Fuzz(func(t *testing.T, text string) {
-		p := &Plane{host: "h"}
+		p := &Client{host: "h"}
 		if p.fault(attempt{op: "x", verb: "list", kind: agents()}, statusError(403, metav1.StatusReasonForbidden, text)).Err == nil {
 			t.Error("no error")
 		}

@@ -21,7 +21,7 @@ func infraEnvIn(namespace, name string) *unstructured.Unstructured {
 // and goes: after the first list nothing is asked of the API server.
 func TestFollowedListsAskNothing(t *testing.T) {
 	p, _ := filledPlane(t, "elsewhere", infraEnvIn("a", "lab"), infraEnvIn("b", "lab"))
-	client := p.dynamic.(*fake.FakeDynamicClient)
+	client := p.api.dynamic.(*fake.FakeDynamicClient)
 	asked := func() (lists int) {
 		for _, action := range client.Actions() {
 			if action.GetVerb() == "list" || action.GetVerb() == "get" {
@@ -75,13 +75,13 @@ func TestFollowedListsAskNothing(t *testing.T) {
 // that one only.
 func TestFollowedListsAreThoseOfTheNamespace(t *testing.T) {
 	p, _ := filledPlane(t, "elsewhere", infraEnvIn("a", "lab"), infraEnvIn("b", "lab"))
-	p.namespace = "b"
+	p.api.namespace = "b"
 	p.Follow()
 	envs, err := p.ListInfraEnvs(t.Context(), "")
 	if err != nil || len(envs) != 1 || envs[0].ID != "b/lab" {
 		t.Errorf("got %v, %v", envs, err)
 	}
-	for _, action := range p.dynamic.(*fake.FakeDynamicClient).Actions() {
+	for _, action := range p.api.dynamic.(*fake.FakeDynamicClient).Actions() {
 		if action.GetNamespace() != "b" {
 			t.Errorf("%s of namespace %q", action.GetVerb(), action.GetNamespace())
 		}

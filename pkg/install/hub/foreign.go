@@ -17,7 +17,7 @@ import (
 func (a *actor) foreign(ctx context.Context, made *render.Objects) error {
 	for _, want := range made.All() {
 		k, known := byKind(want.GetKind())
-		if !known || k.clusterWide() || want.GetNamespace() != a.at.namespace {
+		if !known || k.clusterWide() || want.GetNamespace() != a.at.name {
 			continue
 		}
 		if live := a.at.store(k).get(want.GetName()); live != nil {
@@ -56,7 +56,7 @@ func (a *actor) foreign(ctx context.Context, made *render.Objects) error {
 func (a *actor) borrowed(want, live *unstructured.Unstructured) bool {
 	switch live.GetKind() {
 	case hubapi.KindInfraEnv:
-		return boundTo(live) == id(a.at.namespace, a.cluster)
+		return boundTo(live) == id(a.at.name, a.cluster)
 	case hubapi.KindBareMetalHost:
 		mac, _, _ := unstructured.NestedString(live.Object, "spec", "bootMACAddress")
 		wanted, _, _ := unstructured.NestedString(want.Object, "spec", "bootMACAddress")

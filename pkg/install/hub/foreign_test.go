@@ -51,9 +51,9 @@ func TestNothingIsWrittenBesideOthers(t *testing.T) {
 			if _, err := s.client(test.kind).Create(t.Context(), theirs, metav1.CreateOptions{}); err != nil {
 				t.Fatal(err)
 			}
-			if _, watched := s.plane.places[s.namespace].stores[test.kind.name]; watched && test.kind.with == "" {
+			if _, watched := s.plane.api.watching(s.namespace).stores[test.kind.name]; watched && test.kind.with == "" {
 				s.eventually("the object", func() bool {
-					return s.plane.places[s.namespace].store(test.kind).get(theirs.GetName()) != nil
+					return s.plane.api.watching(s.namespace).store(test.kind).get(theirs.GetName()) != nil
 				})
 			}
 			s.calls.take()

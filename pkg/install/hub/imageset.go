@@ -86,21 +86,21 @@ func (p *Plane) imageSet(ctx context.Context, name string) (imageSetRecord, erro
 	p.mu.Lock()
 	record, known := p.imageSets[name]
 	p.mu.Unlock()
-	if known && (record.missing.IsZero() || p.clock.Now().Sub(record.missing) < missingFor) || name == "" {
+	if known && (record.missing.IsZero() || p.api.clock.Now().Sub(record.missing) < missingFor) || name == "" {
 		return record, nil
 	}
 	ctx, cancel := brief(ctx)
 	defer cancel()
-	u, err := p.dynamic.Resource(clusterImageSets().GroupVersionResource).Get(ctx, name, metav1.GetOptions{})
+	u, err := p.api.dynamic.Resource(clusterImageSets().GroupVersionResource).Get(ctx, name, metav1.GetOptions{})
 	switch {
 	case err == nil:
 		record = recordOf(u)
 	case apierrors.IsForbidden(err):
 		record = imageSetRecord{name: name} // an observation can do without
 	case apierrors.IsNotFound(err):
-		record = imageSetRecord{name: name, missing: p.clock.Now()} // may be made yet
+		record = imageSetRecord{name: name, missing: p.api.clock.Now()} // may be made yet
 	default:
-		return record, p.fault(attempt{op: "read ClusterImageSet", verb: "get", kind: clusterImageSets(), name: name}, err)
+		return record, p.api.fault(attempt{op: "read ClusterImageSet", verb: "get", kind: clusterImageSets(), name: name}, err)
 	}
 	p.mu.Lock()
 	p.imageSets[name] = record
@@ -126,12 +126,12 @@ func (p *Plane) chooseImageSet(ctx context.Context, c *spec.Cluster) (string, er
 	}
 	ctx, cancel := brief(ctx)
 	defer cancel()
-	found, err := p.dynamic.Resource(clusterImageSets().GroupVersionResource).List(ctx, metav1.ListOptions{})
+	found, err := p.api.dynamic.Resource(clusterImageSets().GroupVersionResource).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		if o.ImageSet != "" && apierrors.IsForbidden(err) {
 			return o.ImageSet, nil // the service says so if there is none
 		}
-		return "", p.fault(attempt{op: "list ClusterImageSets", verb: "list", kind: clusterImageSets()}, err)
+		return "", p.api.fault(attempt{op: "list ClusterImageSets", verb: "list", kind: clusterImageSets()}, err)
 	}
 	var fitting []imageSetRecord
 	var names []string

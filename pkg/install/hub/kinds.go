@@ -48,9 +48,14 @@ func watched() []kind {
 	return []kind{clusterDeployments(), agentInstalls(), infraEnvs(), nmStateConfigs(), agents(), configMaps(), bareMetalHosts(), agentClassifications()}
 }
 
+// known are all kinds that are read or written.
+func known() []kind {
+	return append(required(), namespaces(), secrets(), configMaps(), bareMetalHosts(), agentClassifications())
+}
+
 // byKind finds the kind of an object that is to be written.
 func byKind(name string) (kind, bool) {
-	for _, k := range append(required(), namespaces(), secrets(), configMaps(), bareMetalHosts(), agentClassifications()) {
+	for _, k := range known() {
 		if k.name == name {
 			return k, true
 		}

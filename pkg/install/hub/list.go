@@ -8,113 +8,28 @@ import (
 	"slices"
 	"strings"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/hive"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/internal/plane"
 )
 
-// listed reads objects by their namespaces: those of the plane's namespace, or of
-// all where it has none. It lists them once, without watching, unless they are
-// followed.
-func (p *Plane) listed(ctx context.Context, kinds ...kind) (map[string]*place, error) {
-	return p.listedIn(ctx, p.namespace, kinds...)
-}
-
-// listedIn is listed for one namespace, "" for all.
-func (p *Plane) listedIn(ctx context.Context, namespace string, kinds ...kind) (map[string]*place, error) {
-	if _, err := p.connect(ctx); err != nil {
-		return nil, err
-	}
-	if p.follows() {
-		scope := namespace
-		if p.namespace == "" {
-			scope = "" // what is watched for one namespace is watched for all already
-		}
-		return p.followed(ctx, scope, namespace, kinds...)
-	}
-	ctx, cancel := brief(ctx)
-	defer cancel()
-	places := map[string]*place{}
-	for _, k := range kinds {
-		client := p.dynamic.Resource(k.GroupVersionResource)
-		list, err := client.Namespace(namespace).List(ctx, metav1.ListOptions{LabelSelector: k.with})
-		if err != nil {
-			return nil, p.unlisted(k, namespace, err)
-		}
-		for i := range list.Items {
-			arrange(places, k, &list.Items[i])
-		}
-	}
-	return places, nil
-}
-
-// listedOf is listed for what a person calls by an id or a name. An id says where it
-// is: who may look into that namespace alone finds it all the same.
-func (p *Plane) listedOf(ctx context.Context, text string, kinds ...kind) (map[string]*place, error) {
-	namespace, _ := parts(text, "")
-	switch {
-	case p.namespace != "" || namespace == "":
-		return p.listed(ctx, kinds...)
-	case !p.follows() || p.watchesAll(kinds):
-		return p.listedIn(ctx, namespace, kinds...)
-	}
-	if _, err := p.connect(ctx); err != nil {
-		return nil, err
-	}
-	return p.followed(ctx, namespace, namespace, kinds...)
-}
-
-// unlisted is the fault that objects cannot be listed.
-func (p *Plane) unlisted(k kind, namespace string, err error) error {
-	f := p.fault(attempt{op: "list " + k.Resource, verb: "list", kind: k, namespace: namespace}, err)
-	if f.Code == install.CodeAuth && namespace == "" && f.Status == 403 {
-		f.Next = "give --namespace for one that you may look into"
-	}
-	return f
-}
-
-// arrange puts an object where it belongs.
-func arrange(places map[string]*place, k kind, u *unstructured.Unstructured) {
-	at := places[u.GetNamespace()]
-	if at == nil {
-		at = &place{namespace: u.GetNamespace(), stores: map[string]*store{}, news: make(chan struct{})}
-		places[u.GetNamespace()] = at
-	}
-	if at.stores[k.name] == nil {
-		at.stores[k.name] = newShelf(k, func() {})
-	}
-	at.stores[k.name].keep(u)
-}
-
-// inOrder are places by namespace.
-func inOrder(places map[string]*place) []*place {
-	out := make([]*place, 0, len(places))
-	for _, namespace := range slices.Sorted(maps.Keys(places)) {
-		out = append(out, places[namespace])
-	}
-	return out
-}
-
 // ListClusters lists the clusters that the user may see, by name and age.
 func (p *Plane) ListClusters(ctx context.Context) ([]install.Cluster, error) {
-	places, err := p.listed(ctx, clusterDeployments(), agentInstalls(), agents(), configMaps())
+	places, err := p.api.listed(ctx, clusterDeployments(), agentInstalls(), agents(), configMaps())
 	if err != nil {
 		return nil, err
 	}
 	var out []install.Cluster
 	for _, at := range inOrder(places) {
 		for _, u := range at.store(clusterDeployments()).all() {
-			made := installOf(at, u)
+			made := at.installOf(u)
 			going := u.GetDeletionTimestamp() != nil
 			if made == nil && !going {
 				continue // installed by other means, or not yet whole
 			}
 			ref := refOf(at, u)
-			observed := &install.Observed{At: p.time.now()}
+			observed := &install.Observed{At: p.api.now()}
 			for _, agent := range at.store(agents()).all() {
 				host, err := hostOf(agent, observed.At)
 				if err != nil {
@@ -129,7 +44,7 @@ func (p *Plane) ListClusters(ctx context.Context) ([]install.Cluster, error) {
 				continue
 			}
 			memory := newCluster()
-			if p.follows() {
+			if p.api.follows() {
 				memory = p.remembered(ref.ID) // which has been asked for certificates already
 			}
 			cluster, err := p.clusterOf(ctx, at, u, made, memory, observed)
@@ -150,7 +65,7 @@ func (p *Plane) ListClusters(ctx context.Context) ([]install.Cluster, error) {
 // ListInfraEnvs lists the InfraEnvs that the user may see, or those of one
 // cluster, by name and age.
 func (p *Plane) ListInfraEnvs(ctx context.Context, clusterID string) ([]install.InfraEnv, error) {
-	places, err := p.listed(ctx, infraEnvs(), nmStateConfigs())
+	places, err := p.api.listed(ctx, infraEnvs(), nmStateConfigs())
 	if err != nil {
 		return nil, err
 	}
@@ -158,7 +73,7 @@ func (p *Plane) ListInfraEnvs(ctx context.Context, clusterID string) ([]install.
 }
 
 // infraEnvsAt are the InfraEnvs of places, or those of one cluster, by name and age.
-func infraEnvsAt(places map[string]*place, clusterID string) ([]install.InfraEnv, error) {
+func infraEnvsAt(places map[string]*Namespace, clusterID string) ([]install.InfraEnv, error) {
 	var out []install.InfraEnv
 	for _, at := range inOrder(places) {
 		configs := at.store(nmStateConfigs()).all()
@@ -180,15 +95,15 @@ func infraEnvsAt(places map[string]*place, clusterID string) ([]install.InfraEnv
 
 // ListHosts lists the hosts of an InfraEnv, bound or not.
 func (p *Plane) ListHosts(ctx context.Context, infraEnvID string) ([]install.Host, error) {
-	namespace, _ := parts(infraEnvID, p.namespaceOf(infraEnvID))
-	places, err := p.listedIn(ctx, namespace, agents())
+	namespace, _ := parts(infraEnvID, p.api.namespaceOf(infraEnvID))
+	places, err := p.api.listedIn(ctx, namespace, agents())
 	if err != nil {
 		return nil, err
 	}
 	var out []install.Host
 	for _, at := range inOrder(places) {
 		for _, u := range at.store(agents()).all() {
-			host, err := hostOf(u, p.time.now())
+			host, err := hostOf(u, p.api.now())
 			if err != nil {
 				return nil, err
 			}
@@ -205,7 +120,7 @@ func (p *Plane) ListHosts(ctx context.Context, infraEnvID string) ([]install.Hos
 // NAME.DOMAIN. None and several are faults with CodeNotFound, the latter naming
 // the ids.
 func (p *Plane) ClusterByNameOrID(ctx context.Context, text string) (install.ClusterRef, error) {
-	places, err := p.listedOf(ctx, text, clusterDeployments(), agentInstalls())
+	places, err := p.api.listedOf(ctx, text, clusterDeployments(), agentInstalls())
 	if err != nil {
 		return install.ClusterRef{}, err
 	}
@@ -230,7 +145,7 @@ func (p *Plane) ClusterByNameOrID(ctx context.Context, text string) (install.Clu
 // InfraEnvByNameOrID finds one InfraEnv by its id (NAMESPACE/NAME) or name. None
 // and several are faults with CodeNotFound, the latter naming the ids.
 func (p *Plane) InfraEnvByNameOrID(ctx context.Context, text string) (install.InfraEnv, error) {
-	places, err := p.listedOf(ctx, text, infraEnvs(), nmStateConfigs())
+	places, err := p.api.listedOf(ctx, text, infraEnvs(), nmStateConfigs())
 	if err != nil {
 		return install.InfraEnv{}, err
 	}
@@ -268,11 +183,11 @@ func (p *Plane) Manifests(ctx context.Context, clusterID string, system bool) ([
 	return out, nil
 }
 
-func (p *Plane) manifestsAt(ctx context.Context, clusterID string) (*place, *hive.AgentClusterInstall, error) {
+func (p *Plane) manifestsAt(ctx context.Context, clusterID string) (*Namespace, *hive.AgentClusterInstall, error) {
 	_, made, err := p.pair(ctx, clusterID)
 	if err != nil {
 		return nil, nil, err
 	}
-	at, err := p.place(ctx, made.Namespace)
+	at, err := p.api.place(ctx, made.Namespace)
 	return at, made, err
 }

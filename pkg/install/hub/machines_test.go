@@ -33,7 +33,7 @@ func TestAgentOfABareMetalHost(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.until("the machine", func(o *install.Observed) bool {
-		at := s.plane.places[s.namespace]
+		at := s.plane.api.watching(s.namespace)
 		u := at.store(agents()).get(name)
 		return len(o.Hosts) == 1 && at.store(bareMetalHosts()).get("metal") != nil && u.GetLabels()["agent-install.openshift.io/bmh"] != ""
 	})

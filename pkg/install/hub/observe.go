@@ -23,18 +23,18 @@ import (
 // to be changed.
 func (p *Plane) Observe(ctx context.Context, query install.Query, _ *install.Observed) (*install.Observed, error) {
 	namespace, name := p.meant(query)
-	at, err := p.place(ctx, namespace)
+	at, err := p.api.place(ctx, namespace)
 	if err != nil {
 		return nil, err
 	}
-	observed := &install.Observed{At: p.time.now()}
+	observed := &install.Observed{At: p.api.now()}
 	deployment := p.choose(at, query, name, observed)
 	if deployment != nil {
 		if err := p.picture(ctx, at, deployment, query, observed); err != nil {
 			return nil, err
 		}
 	}
-	if err := p.failing(at); err != nil {
+	if err := p.api.failing(at); err != nil {
 		var fault *install.Fault
 		if errors.As(err, &fault) && fault.Permanent {
 			return nil, err
@@ -47,23 +47,17 @@ func (p *Plane) Observe(ctx context.Context, query install.Query, _ *install.Obs
 // meant is the namespace and the name that a query is about.
 func (p *Plane) meant(query install.Query) (namespace, name string) {
 	if query.ID != "" {
-		return parts(query.ID, p.namespaceOf(query.ID))
+		return parts(query.ID, p.api.namespaceOf(query.ID))
 	}
 	if query.Adopt != "" {
-		return parts(query.Adopt, p.namespaceOf(query.Adopt))
+		return parts(query.Adopt, p.api.namespaceOf(query.Adopt))
 	}
-	return p.namespaceOf(query.Name), query.Name
-}
-
-// namespaceOf is the namespace of a cluster's objects: the one that was asked
-// for, else the one named after the cluster, with dashes for dots.
-func (p *Plane) namespaceOf(cluster string) string {
-	return cmp.Or(p.namespace, strings.ReplaceAll(cluster, ".", "-"))
+	return p.api.namespaceOf(query.Name), query.Name
 }
 
 // choose takes the ClusterDeployment that is meant; those of the same name that
 // are not meant go to the others.
-func (p *Plane) choose(at *place, query install.Query, name string, observed *install.Observed) *unstructured.Unstructured {
+func (p *Plane) choose(at *Namespace, query install.Query, name string, observed *install.Observed) *unstructured.Unstructured {
 	var meant *unstructured.Unstructured
 	for _, u := range at.store(clusterDeployments()).all() {
 		ref := refOf(at, u)
@@ -71,9 +65,9 @@ func (p *Plane) choose(at *place, query install.Query, name string, observed *in
 		wanted := u.GetName() == name && (ref.Owned || query.ID == ref.ID || query.Adopt == ref.ID)
 		switch {
 		case !same:
-		case wanted && meant == nil && (installOf(at, u) != nil || u.GetDeletionTimestamp() != nil):
+		case wanted && meant == nil && (at.installOf(u) != nil || u.GetDeletionTimestamp() != nil):
 			meant = u
-		case ref.Owned && installOf(at, u) == nil:
+		case ref.Owned && at.installOf(u) == nil:
 			// half made, by a run that was broken off: it is made whole
 		default:
 			observed.Others = append(observed.Others, ref)
@@ -83,7 +77,7 @@ func (p *Plane) choose(at *place, query install.Query, name string, observed *in
 }
 
 // refOf names a ClusterDeployment.
-func refOf(at *place, u *unstructured.Unstructured) install.ClusterRef {
+func refOf(at *Namespace, u *unstructured.Unstructured) install.ClusterRef {
 	wire, err := read[hive.ClusterDeployment](u)
 	if err != nil {
 		wire = &hive.ClusterDeployment{} // what is left is named by its id
@@ -92,7 +86,7 @@ func refOf(at *place, u *unstructured.Unstructured) install.ClusterRef {
 		ID: id(u.GetNamespace(), u.GetName()), Name: cmp.Or(wire.Spec.ClusterName, u.GetName()), BaseDomain: wire.Spec.BaseDomain,
 		Created: u.GetCreationTimestamp().Time, Owned: u.GetLabels()[hubapi.LabelCluster] != "", Status: "ClusterDeployment",
 	}
-	if made := installOf(at, u); made != nil {
+	if made := at.installOf(u); made != nil {
 		if state, _, _ := unstructured.NestedString(made.Object, "status", "debugInfo", "state"); state != "" {
 			ref.Status = state
 		}
@@ -103,20 +97,9 @@ func refOf(at *place, u *unstructured.Unstructured) install.ClusterRef {
 	return ref
 }
 
-// installOf is the AgentClusterInstall that a ClusterDeployment refers to, or
-// nil.
-func installOf(at *place, deployment *unstructured.Unstructured) *unstructured.Unstructured {
-	group, _, _ := unstructured.NestedString(deployment.Object, "spec", "clusterInstallRef", "group")
-	name, _, _ := unstructured.NestedString(deployment.Object, "spec", "clusterInstallRef", "name")
-	if name == "" || group != hubapi.GroupHiveExtension {
-		return nil
-	}
-	return at.store(agentInstalls()).get(name)
-}
-
 // picture puts together all that is known of a cluster.
-func (p *Plane) picture(ctx context.Context, at *place, deployment *unstructured.Unstructured, query install.Query, observed *install.Observed) error {
-	made := installOf(at, deployment)
+func (p *Plane) picture(ctx context.Context, at *Namespace, deployment *unstructured.Unstructured, query install.Query, observed *install.Observed) error {
+	made := at.installOf(deployment)
 	for _, u := range []*unstructured.Unstructured{deployment, made} {
 		if u != nil && u.GetDeletionTimestamp() != nil {
 			return beingDeleted(u)
@@ -160,8 +143,8 @@ func (p *Plane) picture(ctx context.Context, at *place, deployment *unstructured
 // infraEnvsOf are the InfraEnvs that are bound to a cluster, and the one that
 // the file refers to or, if none is bound, the pools that carry the cluster's
 // label. pools are the InfraEnvs with their places.
-func (p *Plane) infraEnvsOf(ctx context.Context, at *place, ref install.ClusterRef, wanted string) ([]install.InfraEnv, []poolAt, error) {
-	places := []*place{at}
+func (p *Plane) infraEnvsOf(ctx context.Context, at *Namespace, ref install.ClusterRef, wanted string) ([]install.InfraEnv, []poolAt, error) {
+	places := []*Namespace{at}
 	if wanted != "" {
 		other, err := p.placeOfPool(ctx, at, wanted)
 		if err != nil {
@@ -201,17 +184,17 @@ func (p *Plane) infraEnvsOf(ctx context.Context, at *place, ref install.ClusterR
 
 // poolAt is an InfraEnv and the namespace that it stands in.
 type poolAt struct {
-	at  *place
+	at  *Namespace
 	env install.InfraEnv
 }
 
 // placeOfPool is the namespace of an InfraEnv that the file refers to.
-func (p *Plane) placeOfPool(ctx context.Context, at *place, wanted string) (*place, error) {
-	namespace, _ := parts(wanted, at.namespace)
-	if namespace == at.namespace {
+func (p *Plane) placeOfPool(ctx context.Context, at *Namespace, wanted string) (*Namespace, error) {
+	namespace, _ := parts(wanted, at.name)
+	if namespace == at.name {
 		return at, nil
 	}
-	return p.place(ctx, namespace)
+	return p.api.place(ctx, namespace)
 }
 
 // hostsOf reads the Agents of some InfraEnvs: those of the cluster and those of

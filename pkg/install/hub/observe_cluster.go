@@ -11,7 +11,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/oaictl/oaictl/internal/catalogue"
 	"github.com/oaictl/oaictl/internal/hubapi"
@@ -23,7 +22,7 @@ import (
 
 // clusterOf is a cluster as its ClusterDeployment and AgentClusterInstall say
 // it; the hosts and InfraEnvs of the observation are known already.
-func (p *Plane) clusterOf(ctx context.Context, at *place, deployment, made *unstructured.Unstructured, memory *cluster, observed *install.Observed) (*install.Cluster, error) {
+func (p *Plane) clusterOf(ctx context.Context, at *Namespace, deployment, made *unstructured.Unstructured, memory *cluster, observed *install.Observed) (*install.Cluster, error) {
 	cd, err := read[hive.ClusterDeployment](deployment)
 	if err != nil {
 		return nil, err
@@ -121,7 +120,7 @@ func ends(cluster *install.Cluster, cd *hive.ClusterDeployment, aci *hive.AgentC
 
 // manifestsOf are the manifests in our ConfigMaps that the service is told of.
 // ConfigMaps of others are theirs.
-func manifestsOf(at *place, aci *hive.AgentClusterInstall) map[string]string {
+func manifestsOf(at *Namespace, aci *hive.AgentClusterInstall) map[string]string {
 	out := map[string]string{}
 	refs := aci.Spec.ManifestsConfigMapRefs
 	if one := aci.Spec.ManifestsConfigMapRef; len(refs) == 0 && one != nil {
@@ -139,14 +138,6 @@ func manifestsOf(at *place, aci *hive.AgentClusterInstall) map[string]string {
 		}
 	}
 	return out
-}
-
-// folderOf is the folder of cluster.yaml that a ConfigMap of ours holds:
-// <cluster>-manifests or <cluster>-openshift, a number behind it or not.
-func folderOf(u *unstructured.Unstructured) string {
-	rest := strings.TrimPrefix(u.GetName(), u.GetLabels()[hubapi.LabelCluster]+"-")
-	folder, _, _ := strings.Cut(rest, "-")
-	return folder
 }
 
 // holderOf names who, besides oaictl, holds the start of an install: by
@@ -170,24 +161,6 @@ func unholdText(deployment, made *unstructured.Unstructured) string {
 	}
 	return fmt.Sprintf("have them set spec.holdInstallation of AgentClusterInstall %s to false, or: kubectl patch agentclusterinstall -n %s %s --type merge -p '{\"spec\":{\"holdInstallation\":false}}'",
 		id(made.GetNamespace(), made.GetName()), made.GetNamespace(), made.GetName())
-}
-
-// otherOwner is a field manager beside our own that owns a field, "" if none.
-func otherOwner(u *unstructured.Unstructured, path ...string) string {
-	steps := make(fieldpath.Path, 0, len(path))
-	for _, step := range path {
-		steps = append(steps, named(step))
-	}
-	for _, entry := range u.GetManagedFields() {
-		if entry.Manager == hubapi.FieldManager || entry.Subresource != "" || entry.FieldsV1 == nil {
-			continue
-		}
-		var set fieldpath.Set
-		if set.FromJSON(entry.FieldsV1.GetRawReader()) == nil && set.Has(steps) {
-			return entry.Manager
-		}
-	}
-	return ""
 }
 
 // stalledSince is since when the service takes Agents for not synced although
@@ -250,7 +223,7 @@ func (p *Plane) endpointCA(ctx context.Context, namespace string, aci *hive.Agen
 	}
 	data, err := p.secret(ctx, cmp.Or(ref.Namespace, namespace), ref.Name, hubapi.KeyIgnitionCA)
 	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err) {
-		return "", p.fault(attempt{op: "read Secret", verb: "get", kind: secrets(), namespace: namespace, name: ref.Name}, err)
+		return "", p.api.fault(attempt{op: "read Secret", verb: "get", kind: secrets(), namespace: namespace, name: ref.Name}, err)
 	}
 	memory.mu.Lock()
 	defer memory.mu.Unlock()
@@ -262,7 +235,7 @@ func (p *Plane) endpointCA(ctx context.Context, namespace string, aci *hive.Agen
 func (p *Plane) secret(ctx context.Context, namespace, name, key string) ([]byte, error) {
 	ctx, cancel := brief(ctx)
 	defer cancel()
-	u, err := p.dynamic.Resource(secrets().GroupVersionResource).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
+	u, err := p.api.dynamic.Resource(secrets().GroupVersionResource).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -196,4 +197,42 @@ func normal(value any) any {
 		return value
 	}
 	return out
+}
+
+// otherOwner is a field manager beside our own that owns a field, "" if none.
+func otherOwner(u *unstructured.Unstructured, path ...string) string {
+	steps := make(fieldpath.Path, 0, len(path))
+	for _, step := range path {
+		steps = append(steps, named(step))
+	}
+	for _, entry := range u.GetManagedFields() {
+		if entry.Manager == hubapi.FieldManager || entry.Subresource != "" || entry.FieldsV1 == nil {
+			continue
+		}
+		var set fieldpath.Set
+		if set.FromJSON(entry.FieldsV1.GetRawReader()) == nil && set.Has(steps) {
+			return entry.Manager
+		}
+	}
+	return ""
+}
+
+// named is the step of a path that is a field.
+func named(field string) fieldpath.PathElement { return fieldpath.PathElement{FieldName: &field} }
+
+// specChanged is when somebody last set a field of an object's spec: the
+// service itself changes only its status and its finalizers. Without managed
+// fields it is when the object was made.
+func specChanged(u *unstructured.Unstructured) time.Time {
+	at := u.GetCreationTimestamp().Time
+	for _, entry := range u.GetManagedFields() {
+		if entry.Subresource != "" || entry.Time == nil || entry.FieldsV1 == nil || !entry.Time.After(at) {
+			continue
+		}
+		var set fieldpath.Set
+		if set.FromJSON(entry.FieldsV1.GetRawReader()) == nil && !set.WithPrefix(named("spec")).Empty() {
+			at = entry.Time.Time
+		}
+	}
+	return at
 }

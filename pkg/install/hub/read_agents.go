@@ -8,7 +8,7 @@ import (
 )
 
 // classified are the labels that the AgentClassifications of a cluster give.
-func (at *place) classified(cluster string) (setting.Value, error) {
+func (at *Namespace) classified(cluster string) (setting.Value, error) {
 	out := []spec.Classification{}
 	for _, u := range at.store(agentClassifications()).all() {
 		if u.GetLabels()[hubapi.LabelCluster] != cluster || u.GetDeletionTimestamp() != nil {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -112,15 +111,3 @@ func specCheck(text string, standing bool) install.Validation {
 
 // checkFails is the status of a check that fails, in the service's word.
 const checkFails = "failure"
-
-// id is how an object is named among all of a hub.
-func id(namespace, name string) string { return namespace + "/" + name }
-
-// parts takes an id apart. One without a namespace has that of inside.
-func parts(id, inside string) (namespace, name string) {
-	namespace, name, qualified := strings.Cut(id, "/")
-	if !qualified {
-		return inside, id
-	}
-	return namespace, name
-}

@@ -4,10 +4,8 @@ import (
 	"cmp"
 	"encoding/json"
 	"strings"
-	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
@@ -109,24 +107,4 @@ func imageOf(wire *agentinstall.InfraEnv) install.Image {
 		image.Info = c.Message
 	}
 	return image
-}
-
-// named is the step of a path that is a field.
-func named(field string) fieldpath.PathElement { return fieldpath.PathElement{FieldName: &field} }
-
-// specChanged is when somebody last set a field of an object's spec: the
-// service itself changes only its status and its finalizers. Without managed
-// fields it is when the object was made.
-func specChanged(u *unstructured.Unstructured) time.Time {
-	at := u.GetCreationTimestamp().Time
-	for _, entry := range u.GetManagedFields() {
-		if entry.Subresource != "" || entry.Time == nil || entry.FieldsV1 == nil || !entry.Time.After(at) {
-			continue
-		}
-		var set fieldpath.Set
-		if set.FromJSON(entry.FieldsV1.GetRawReader()) == nil && !set.WithPrefix(named("spec")).Empty() {
-			at = entry.Time.Time
-		}
-	}
-	return at
 }

@@ -180,9 +180,7 @@ func (s *stage) until(what string, so func(*install.Observed) bool) *install.Obs
 		if so(o) {
 			return o
 		}
-		s.plane.mu.Lock()
-		at := s.plane.places[s.namespace]
-		s.plane.mu.Unlock()
+		at := s.plane.api.watching(s.namespace)
 		select {
 		case <-at.wait():
 		case <-time.After(100 * time.Millisecond):

@@ -14,23 +14,13 @@ import (
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
-// ReleaseCluster lets a cluster go and deletes nothing: its objects lose oaictl's
-// label and its ownership of their fields, and are whoever's takes them over.
-func (p *Plane) ReleaseCluster(ctx context.Context, clusterID string) error {
-	namespace, name := parts(clusterID, p.namespaceOf(clusterID))
-	at, err := p.place(ctx, namespace)
-	if err != nil {
-		return err
-	}
-	deployment := at.store(clusterDeployments()).get(name)
-	if deployment == nil {
-		return notFound("cluster", clusterID, "oaictl get clusters")
-	}
+// release takes oaictl's label and its ownership of fields off all objects of a cluster.
+func (w *deleter) release(ctx context.Context, deployment *unstructured.Unstructured) error {
 	owner := deployment.GetLabels()[hubapi.LabelCluster]
 	if owner == "" {
 		return nil // it is nobody's of ours
 	}
-	w := &writer{Plane: p, at: at, cluster: owner}
+	w.cluster = owner
 	// The ClusterDeployment last: as long as it is ours the rest is found again.
 	for _, k := range []kind{bareMetalHosts(), agentClassifications(), nmStateConfigs(), infraEnvs(), configMaps(), agentInstalls()} {
 		for _, u := range w.ours(k) {
@@ -41,9 +31,9 @@ func (p *Plane) ReleaseCluster(ctx context.Context, clusterID string) error {
 	}
 	short, cancel := brief(ctx)
 	defer cancel()
-	list, err := w.client(secrets(), namespace).List(short, metav1.ListOptions{LabelSelector: hubapi.LabelCluster + "=" + owner})
+	list, err := w.client(secrets(), w.at.name).List(short, metav1.ListOptions{LabelSelector: hubapi.LabelCluster + "=" + owner})
 	if err != nil {
-		return w.fault(attempt{op: "list Secrets in", verb: "list", kind: secrets(), namespace: namespace}, err)
+		return w.fault(attempt{op: "list Secrets in", verb: "list", kind: secrets(), namespace: w.at.name}, err)
 	}
 	for i := range list.Items {
 		if err := w.letGo(ctx, secrets(), &list.Items[i]); err != nil {
@@ -53,7 +43,7 @@ func (p *Plane) ReleaseCluster(ctx context.Context, clusterID string) error {
 	for _, k := range []kind{clusterImageSets(), namespaces()} {
 		own := owner + "-release"
 		if k.name == hubapi.KindNamespace {
-			own = namespace
+			own = w.at.name
 		}
 		if err := w.letGoIfOurs(ctx, k, own); err != nil {
 			return err
@@ -64,7 +54,7 @@ func (p *Plane) ReleaseCluster(ctx context.Context, clusterID string) error {
 
 // letGoIfOurs lets go of an object of the hub as a whole; whoever may not look
 // at it, or change it, leaves it as it is.
-func (w *writer) letGoIfOurs(ctx context.Context, k kind, name string) error {
+func (w *deleter) letGoIfOurs(ctx context.Context, k kind, name string) error {
 	u, err := w.live(ctx, k, "", name)
 	if err == nil && u != nil && u.GetLabels()[hubapi.LabelCluster] == w.cluster {
 		err = w.letGo(ctx, k, u)
@@ -78,7 +68,7 @@ func (w *writer) letGoIfOurs(ctx context.Context, k kind, name string) error {
 
 // letGo takes the label and the ownership of fields off an object. The service
 // writes to the objects, too: one that has changed since it was read is read anew.
-func (w *writer) letGo(ctx context.Context, k kind, u *unstructured.Unstructured) error {
+func (w *deleter) letGo(ctx context.Context, k kind, u *unstructured.Unstructured) error {
 	for try := 1; ; try++ {
 		err := w.letGoAt(ctx, k, u)
 		var fault *install.Fault
@@ -101,7 +91,7 @@ const mostTries = 5
 
 // letGoAt lets go of an object as it was read; its fields stay as they are. An
 // apply that leaves them out would remove them.
-func (w *writer) letGoAt(ctx context.Context, k kind, u *unstructured.Unstructured) error {
+func (w *deleter) letGoAt(ctx context.Context, k kind, u *unstructured.Unstructured) error {
 	entries := []any{}
 	for _, entry := range u.GetManagedFields() {
 		if entry.Manager != hubapi.FieldManager {

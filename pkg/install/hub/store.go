@@ -28,7 +28,7 @@ type store struct {
 
 var _ cache.ReflectorStore = (*store)(nil)
 
-func newShelf(k kind, changed func()) *store {
+func newStore(k kind, changed func()) *store {
 	return &store{kind: k, changed: changed, objects: map[string]*unstructured.Unstructured{}}
 }
 

@@ -240,7 +240,7 @@ func TestStallOfAPool(t *testing.T) {
 		"none of its own":                 {spare: synced},
 	} {
 		p, at := filledPlane(t, "lab")
-		pool := filledPlace(p, "racks")
+		pool := p.api.fakeNamespace("racks")
 		for _, u := range made(t, p, at, parseCluster(t, singleNode())).Cluster {
 			if u.GetKind() != "AgentClusterInstall" {
 				continue
@@ -331,7 +331,7 @@ func TestDelete(t *testing.T) {
 // A finalizer that stays is explained by whose it is.
 func TestDeleteThatHangs(t *testing.T) {
 	s := newStage(t)
-	s.plane.clock = clock.Scaled(1200)
+	s.plane.api.clock = clock.Scaled(1200)
 	s.settle()
 	if _, err := s.client(agentInstalls()).Patch(t.Context(), s.namespace, types.MergePatchType, []byte(`{"metadata":{"finalizers":["agentclusterinstall.agent-install.openshift.io/ai-deprovision"]}}`), metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)

@@ -3,8 +3,8 @@ package hub
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -115,7 +115,7 @@ func (p *Plane) eventsURL(ctx context.Context, filter install.EventFilter) (addr
 				return "", filter.HostID, err
 			}
 		}
-		namespace, _ := parts(from, p.namespaceOf(from))
+		namespace, _ := parts(from, p.api.namespaceOf(from))
 		agent, err := p.agentOf(ctx, namespace, filter.HostID)
 		if err != nil {
 			return "", filter.HostID, err
@@ -139,13 +139,13 @@ func (p *Plane) eventsURL(ctx context.Context, filter install.EventFilter) (addr
 
 // infraEnvOfHost is the InfraEnv of an Agent, wherever that stands.
 func (p *Plane) infraEnvOfHost(ctx context.Context, hostID string) (string, error) {
-	places, err := p.listed(ctx, agents())
+	places, err := p.api.listed(ctx, agents())
 	if err != nil {
 		return "", err
 	}
 	for _, at := range inOrder(places) {
 		if u := at.store(agents()).get(hostID); u != nil {
-			return id(at.namespace, u.GetLabels()[hubapi.LabelAgentInfraEnv]), nil
+			return id(at.name, u.GetLabels()[hubapi.LabelAgentInfraEnv]), nil
 		}
 	}
 	return "", notFound("host", hostID, "oaictl get hosts")
@@ -172,7 +172,7 @@ func readEvents(response *http.Response, on string) (install.EventPage, error) {
 		Props    string    `json:"props"`
 	}
 	if err == nil {
-		err = decode(data, &wire)
+		err = json.Unmarshal(data, &wire)
 	}
 	if err != nil {
 		return page, &install.Fault{Code: install.CodeFailure, Op: "read events of", On: on, Err: errors.New("the answer broke off or is not what the service sends"), Next: "run the same command again in a while"}
@@ -184,29 +184,4 @@ func readEvents(response *http.Response, on string) (install.EventPage, error) {
 		})
 	}
 	return page, nil
-}
-
-// DeleteInfraEnv deletes an InfraEnv and the networks that are its own. Its
-// Agents go with it; so it is refused while hosts that take part in a cluster
-// belong to it.
-func (p *Plane) DeleteInfraEnv(ctx context.Context, infraEnvID string, options install.DeleteOptions) error {
-	namespace, name := parts(infraEnvID, p.namespaceOf(infraEnvID))
-	at, err := p.place(ctx, namespace)
-	if err != nil {
-		return err
-	}
-	u := at.store(infraEnvs()).get(name)
-	if u == nil {
-		return notFound("InfraEnv", infraEnvID, "oaictl get infraenvs")
-	}
-	for _, agent := range at.store(agents()).all() {
-		if agent.GetLabels()[hubapi.LabelAgentInfraEnv] == name {
-			return &install.Fault{
-				Code: install.CodeFailure, Op: "delete InfraEnv", On: infraEnvID, Permanent: true,
-				Err: fmt.Errorf("its hosts would go with it, and there are some: %s", agent.GetName()), Next: "oaictl delete host " + agent.GetName(),
-			}
-		}
-	}
-	w := &writer{Plane: p, at: at, cluster: u.GetLabels()[hubapi.LabelCluster], tell: options.Tell}
-	return w.deleteInfraEnv(ctx, u)
 }

@@ -17,46 +17,57 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// place is a namespace that is watched.
-type place struct {
-	namespace string
-	stores    map[string]*store // by kind
+// Namespace is a namespace that is watched.
+type Namespace struct {
+	name   string
+	stores map[string]*store // by kind
 
 	mu   sync.Mutex
 	news chan struct{} // closed, and made anew, when something changes
 }
 
+func newNamespace(name string) *Namespace {
+	return &Namespace{name: name, stores: map[string]*store{}, news: make(chan struct{})}
+}
+
 // place is a namespace whose objects are all there; the first call for it begins
 // to watch. Where the watches cannot be begun, why.
-func (p *Plane) place(ctx context.Context, namespace string) (*place, error) {
-	have, err := p.connect(ctx)
+func (c *Client) place(ctx context.Context, namespace string) (*Namespace, error) {
+	have, err := c.connect(ctx)
 	if err != nil {
 		return nil, err
 	}
-	life, err := p.lifetime(ctx)
+	life, err := c.lifetime(ctx)
 	if err != nil {
 		return nil, err
 	}
-	p.mu.Lock()
-	at, known := p.places[namespace]
+	c.mu.Lock()
+	at, known := c.namespaces[namespace]
 	if !known {
-		at = &place{namespace: namespace, stores: map[string]*store{}, news: make(chan struct{})}
-		p.places[namespace] = at
+		at = newNamespace(namespace)
+		c.namespaces[namespace] = at
 		for _, k := range watched() {
 			if k.Group != "" && !have.has(k) {
 				continue
 			}
-			s := newShelf(k, at.changed)
+			s := newStore(k, at.changed)
 			at.stores[k.name] = s
-			go p.fill(life, namespace, s)
+			go c.fill(life, namespace, s)
 		}
 	}
-	p.mu.Unlock()
-	return at, p.filled(ctx, at)
+	c.mu.Unlock()
+	return at, c.filled(ctx, at)
+}
+
+// watching is a namespace that is watched already, nil where it is not.
+func (c *Client) watching(namespace string) *Namespace {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.namespaces[namespace]
 }
 
 // filled waits until all is there, or something does not come.
-func (p *Plane) filled(ctx context.Context, at *place) error {
+func (c *Client) filled(ctx context.Context, at *Namespace) error {
 	ctx, cancel := brief(ctx)
 	defer cancel()
 	for {
@@ -69,7 +80,7 @@ func (p *Plane) filled(ctx context.Context, at *place) error {
 			}
 			missing = true
 			if failing != nil {
-				return p.fault(attempt{op: "watch " + s.kind.Resource + " in", verb: "list", kind: s.kind, namespace: at.namespace}, failing)
+				return c.fault(attempt{op: "watch " + s.kind.Resource + " in", verb: "list", kind: s.kind, namespace: at.name}, failing)
 			}
 		}
 		if !missing {
@@ -78,22 +89,22 @@ func (p *Plane) filled(ctx context.Context, at *place) error {
 		select {
 		case <-news:
 		case <-ctx.Done():
-			return p.fault(attempt{op: "watch namespace", namespace: at.namespace}, context.Cause(ctx))
+			return c.fault(attempt{op: "watch namespace", namespace: at.name}, context.Cause(ctx))
 		}
 	}
 }
 
 // store is that of a kind; an empty one where the hub has no such kind.
-func (at *place) store(k kind) *store {
+func (at *Namespace) store(k kind) *store {
 	if s, there := at.stores[k.name]; there {
 		return s
 	}
-	return newShelf(k, func() {})
+	return newStore(k, func() {})
 }
 
 // inOrder are the stores by kind, so that of several faults always the same is
 // told.
-func (at *place) inOrder() []*store {
+func (at *Namespace) inOrder() []*store {
 	out := make([]*store, 0, len(at.stores))
 	for _, name := range slices.Sorted(maps.Keys(at.stores)) {
 		out = append(out, at.stores[name])
@@ -102,16 +113,16 @@ func (at *place) inOrder() []*store {
 }
 
 // failing is why a watch brings nothing at present, nil while all do.
-func (p *Plane) failing(at *place) error {
+func (c *Client) failing(at *Namespace) error {
 	for _, s := range at.inOrder() {
 		if _, err := s.health(); err != nil {
-			return p.fault(attempt{op: "watch " + s.kind.Resource + " in", verb: "watch", kind: s.kind, namespace: at.namespace}, err)
+			return c.fault(attempt{op: "watch " + s.kind.Resource + " in", verb: "watch", kind: s.kind, namespace: at.name}, err)
 		}
 	}
 	return nil
 }
 
-func (at *place) changed() {
+func (at *Namespace) changed() {
 	at.mu.Lock()
 	defer at.mu.Unlock()
 	close(at.news)
@@ -119,7 +130,7 @@ func (at *place) changed() {
 }
 
 // wait is closed at the next change.
-func (at *place) wait() <-chan struct{} {
+func (at *Namespace) wait() <-chan struct{} {
 	at.mu.Lock()
 	defer at.mu.Unlock()
 	return at.news
@@ -127,8 +138,8 @@ func (at *place) wait() <-chan struct{} {
 
 // fill keeps a store up to date until life ends. The reflector lists, watches,
 // and begins again by itself where a watch ends or its version is too old.
-func (p *Plane) fill(life context.Context, namespace string, s *store) {
-	client := p.dynamic.Resource(s.kind.GroupVersionResource).Namespace(namespace)
+func (c *Client) fill(life context.Context, namespace string, s *store) {
+	client := c.dynamic.Resource(s.kind.GroupVersionResource).Namespace(namespace)
 	source := &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 			options.LabelSelector = s.kind.with
@@ -148,7 +159,7 @@ func (p *Plane) fill(life context.Context, namespace string, s *store) {
 		},
 	}
 	logger := logr.Discard()
-	reflector := cache.NewReflectorWithOptions(cache.ToListWatcherWithWatchListSemantics(source, p.dynamic), &unstructured.Unstructured{}, s, cache.ReflectorOptions{
+	reflector := cache.NewReflectorWithOptions(cache.ToListWatcherWithWatchListSemantics(source, c.dynamic), &unstructured.Unstructured{}, s, cache.ReflectorOptions{
 		Name: s.kind.Resource + " in " + namespace, TypeDescription: s.kind.name, Logger: &logger,
 		Backoff: &wait.Backoff{Duration: 300 * time.Millisecond, Cap: 10 * time.Second, Steps: 8, Factor: 2, Jitter: 0.5},
 	})
