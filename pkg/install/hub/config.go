@@ -7,7 +7,12 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 )
+
+// Call is one call of the API server, for a debug log. It holds no secret: no
+// body, no header, no query beside whether it is a watch.
+type Call = kube.Call
 
 // Config says which hub to talk to and how.
 type Config struct {
@@ -28,7 +33,7 @@ type Config struct {
 
 // Plane is the service plane. Its methods are safe for concurrent use.
 type Plane struct {
-	api  *Client
+	api  *kube.Client
 	http *http.Client
 
 	mu        sync.Mutex
@@ -41,7 +46,7 @@ var _ install.Backend = (*Plane)(nil)
 // New makes the plane; it does not talk to the hub yet. A connection that cannot
 // be used is an error with CodeUsage.
 func New(config Config) (*Plane, error) {
-	api, err := newClient(clientConfig{kube: config.Kube, namespace: config.Namespace, clock: config.Clock, log: config.Log})
+	api, err := kube.New(kube.Config{Kube: config.Kube, Namespace: config.Namespace, Clock: config.Clock, Log: config.Log})
 	if err != nil {
 		return nil, err
 	}
@@ -53,9 +58,9 @@ func New(config Config) (*Plane, error) {
 }
 
 // Close ends all watches. Nothing is asked of the plane after it.
-func (p *Plane) Close() { p.api.close() }
+func (p *Plane) Close() { p.api.Close() }
 
 // Follow has lists read what watches bring, from the next list on: for who lists
 // again and again. The first list of a kind begins to watch it, and waits until
 // all of it is there; no later one asks the API server for anything.
-func (p *Plane) Follow() { p.api.follow() }
+func (p *Plane) Follow() { p.api.Follow() }

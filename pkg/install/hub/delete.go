@@ -13,6 +13,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 	"github.com/oaictl/oaictl/pkg/install/internal/plane"
 )
 
@@ -34,9 +35,9 @@ func (p *Plane) DeleteCluster(ctx context.Context, clusterID string, options ins
 	if err != nil {
 		return err
 	}
-	deployment := d.at.store(clusterDeployments()).get(name)
+	deployment := d.Namespace.Store(kube.ClusterDeployments()).Get(name)
 	if deployment != nil {
-		if err := p.MayDelete(refOf(d.at, deployment)); err != nil {
+		if err := p.MayDelete(refOf(d.Namespace, deployment)); err != nil {
 			return err
 		}
 	}
@@ -45,12 +46,12 @@ func (p *Plane) DeleteCluster(ctx context.Context, clusterID string, options ins
 
 // deleter deletes or releases what has an id; name is the last part of the id.
 func (p *Plane) deleter(ctx context.Context, id string, options install.DeleteOptions) (d *deleter, name string, err error) {
-	namespace, name := parts(id, p.api.namespaceOf(id))
-	at, err := p.api.place(ctx, namespace)
+	namespace, name := kube.SplitID(id, p.api.NamespaceOf(id))
+	at, err := p.api.Watch(ctx, namespace)
 	if err != nil {
 		return nil, "", err
 	}
-	return &deleter{writer: writer{Client: p.api, at: at, cluster: name}, tell: options.Tell}, name, nil
+	return &deleter{Writer: kube.Writer{Client: p.api, Namespace: at, Cluster: name}, tell: options.Tell}, name, nil
 }
 
 // MayDelete refuses a cluster that oaictl did not make, or has let go of: what else
@@ -59,7 +60,7 @@ func (p *Plane) MayDelete(ref install.ClusterRef) error {
 	if ref.Owned {
 		return nil
 	}
-	namespace, name := parts(ref.ID, "")
+	namespace, name := kube.SplitID(ref.ID, "")
 	return &install.Fault{
 		Code: install.CodeNotFound, Op: "delete cluster", On: ref.ID, Permanent: true,
 		Err: errors.New("oaictl did not make it, or has let go of it: its ClusterDeployment has no label " + hubapi.LabelCluster),
@@ -72,7 +73,7 @@ func (p *Plane) MayDelete(ref install.ClusterRef) error {
 func listedDeleting(ref install.ClusterRef, deployment *unstructured.Unstructured, hosts int) install.Cluster {
 	ref.Hosts = hosts
 	return install.Cluster{
-		ClusterRef: ref, State: install.ClusterDeleting, StatusInfo: strings.TrimPrefix(heldBy(deployment, " (of %s)"), ", "),
+		ClusterRef: ref, State: install.ClusterDeleting, StatusInfo: strings.TrimPrefix(kube.HeldBy(deployment, " (of %s)"), ", "),
 		StatusSince: deployment.GetDeletionTimestamp().Time,
 	}
 }
@@ -87,17 +88,17 @@ func (p *Plane) ClusterLeft(ctx context.Context, text string) (install.ClusterRe
 	if err == nil || !errors.As(err, &fault) || fault.Status != 404 {
 		return ref, err
 	}
-	namespace, name := parts(text, p.api.namespace)
+	namespace, name := kube.SplitID(text, p.api.Namespace)
 	if len(validation.IsValidLabelValue(name)) > 0 {
 		return ref, err
 	}
 	found := map[string][]string{} // kinds by namespace
-	have, err := p.api.connect(ctx)
+	have, err := p.api.Connect(ctx)
 	if err != nil {
 		return install.ClusterRef{}, err
 	}
-	for _, k := range append(watched()[1:], secrets()) {
-		if k.Group != "" && !have.has(k) {
+	for _, k := range append(kube.Watched()[1:], kube.Secrets()) {
+		if k.Group != "" && !have.Has(k) {
 			continue
 		}
 		if err := p.labelled(ctx, k, namespace, name, found); err != nil {
@@ -106,28 +107,28 @@ func (p *Plane) ClusterLeft(ctx context.Context, text string) (install.ClusterRe
 	}
 	var same []install.ClusterRef
 	for at, kinds := range found {
-		same = append(same, install.ClusterRef{ID: id(at, name), Name: name, Owned: true, Status: "left: " + strings.Join(kinds, ", ")})
+		same = append(same, install.ClusterRef{ID: kube.ID(at, name), Name: name, Owned: true, Status: "left: " + strings.Join(kinds, ", ")})
 	}
 	slices.SortFunc(same, func(a, b install.ClusterRef) int { return strings.Compare(a.ID, b.ID) })
-	return plane.Only("cluster", text, notFound("cluster", text, "oaictl get clusters"), same, func(c install.ClusterRef) string { return fmt.Sprintf("%s (%s)", c.ID, c.Status) })
+	return plane.Only("cluster", text, kube.NotFound("cluster", text, "oaictl get clusters"), same, func(c install.ClusterRef) string { return fmt.Sprintf("%s (%s)", c.ID, c.Status) })
 }
 
 // labelled notes the namespaces in which objects of a kind carry a cluster's label.
 // Of what the user may not list nothing is found.
-func (p *Plane) labelled(ctx context.Context, k kind, namespace, cluster string, found map[string][]string) error {
-	ctx, cancel := brief(ctx)
+func (p *Plane) labelled(ctx context.Context, k kube.Kind, namespace, cluster string, found map[string][]string) error {
+	ctx, cancel := kube.WithTimeout(ctx)
 	defer cancel()
-	list, err := p.api.dynamic.Resource(k.GroupVersionResource).Namespace(namespace).List(ctx, metav1.ListOptions{LabelSelector: hubapi.LabelCluster + "=" + cluster})
+	list, err := p.api.Dynamic.Resource(k.GroupVersionResource).Namespace(namespace).List(ctx, metav1.ListOptions{LabelSelector: hubapi.LabelCluster + "=" + cluster})
 	if err != nil {
-		if fault := p.api.unlisted(k, namespace, err); !notAllowed(fault) {
+		if fault := p.api.ListFault(k, namespace, err); !kube.NotAllowed(fault) {
 			return fault
 		}
 		return nil
 	}
 	for i := range list.Items {
 		at := list.Items[i].GetNamespace()
-		if !slices.Contains(found[at], k.name) {
-			found[at] = append(found[at], k.name)
+		if !slices.Contains(found[at], k.Name) {
+			found[at] = append(found[at], k.Name)
 		}
 	}
 	return nil
@@ -152,11 +153,11 @@ func (p *Plane) DeleteInfraEnv(ctx context.Context, infraEnvID string, options i
 	if err != nil {
 		return err
 	}
-	u := d.at.store(infraEnvs()).get(name)
+	u := d.Namespace.Store(kube.InfraEnvs()).Get(name)
 	if u == nil {
-		return notFound("InfraEnv", infraEnvID, "oaictl get infraenvs")
+		return kube.NotFound("InfraEnv", infraEnvID, "oaictl get infraenvs")
 	}
-	for _, agent := range d.at.store(agents()).all() {
+	for _, agent := range d.Namespace.Store(kube.Agents()).All() {
 		if agent.GetLabels()[hubapi.LabelAgentInfraEnv] == name {
 			return &install.Fault{
 				Code: install.CodeFailure, Op: "delete InfraEnv", On: infraEnvID, Permanent: true,
@@ -174,9 +175,9 @@ func (p *Plane) ReleaseCluster(ctx context.Context, clusterID string) error {
 	if err != nil {
 		return err
 	}
-	deployment := d.at.store(clusterDeployments()).get(name)
+	deployment := d.Namespace.Store(kube.ClusterDeployments()).Get(name)
 	if deployment == nil {
-		return notFound("cluster", clusterID, "oaictl get clusters")
+		return kube.NotFound("cluster", clusterID, "oaictl get clusters")
 	}
 	return d.release(ctx, deployment)
 }

@@ -6,14 +6,15 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 )
 
 // deleteHost deletes an Agent. Its node runs on, unless removeNode has the service take
 // it out of its cluster.
 func (w *deleter) deleteHost(ctx context.Context, name string, removeNode bool) error {
-	u := w.at.store(agents()).get(name)
+	u := w.Namespace.Store(kube.Agents()).Get(name)
 	if u == nil {
-		return notFound("host", name, "oaictl get hosts")
+		return kube.NotFound("host", name, "oaictl get hosts")
 	}
 	settle := w.keepNode
 	if removeNode {
@@ -22,10 +23,10 @@ func (w *deleter) deleteHost(ctx context.Context, name string, removeNode bool) 
 	if err := settle(ctx, u); err != nil {
 		return err
 	}
-	if err := w.sendDelete(ctx, agents(), u); err != nil {
+	if err := w.Delete(ctx, kube.Agents(), u); err != nil {
 		return err
 	}
-	return w.gone(ctx, agents(), u)
+	return w.gone(ctx, kube.Agents(), u)
 }
 
 // keepNode has the service leave the node of an Agent in its cluster. What the Agent
@@ -34,7 +35,7 @@ func (w *deleter) keepNode(ctx context.Context, agent *unstructured.Unstructured
 	if skipsCleanup(agent) {
 		return nil
 	}
-	return w.mark(ctx, agents(), agent, annotated(hubapi.AnnotationAgentSkipCleanup, "true"))
+	return w.mark(ctx, kube.Agents(), agent, annotated(hubapi.AnnotationAgentSkipCleanup, "true"))
 }
 
 // letNodeGo takes back what keepNode says.
@@ -42,7 +43,7 @@ func (w *deleter) letNodeGo(ctx context.Context, agent *unstructured.Unstructure
 	if !skipsCleanup(agent) {
 		return nil
 	}
-	return w.mark(ctx, agents(), agent, annotated(hubapi.AnnotationAgentSkipCleanup, nil))
+	return w.mark(ctx, kube.Agents(), agent, annotated(hubapi.AnnotationAgentSkipCleanup, nil))
 }
 
 // skipsCleanup goes by the annotation alone, as the service does: its value is nothing.

@@ -14,6 +14,7 @@ import (
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/hive"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 )
 
 // preserve has the service only forget the machines of a cluster whose installation
@@ -31,9 +32,9 @@ func (w *deleter) preserve(ctx context.Context, deployment *unstructured.Unstruc
 // giveBack has the service give machines back to their pool whatever runs on them. It
 // is refused where that pool goes with the cluster.
 func (w *deleter) giveBack(ctx context.Context, deployment *unstructured.Unstructured) error {
-	if made := w.ours(infraEnvs()); len(made) > 0 {
+	if made := w.Ours(kube.InfraEnvs()); len(made) > 0 {
 		return &install.Fault{
-			Code: install.CodeUsage, Op: "return the machines of cluster", On: id(deployment.GetNamespace(), deployment.GetName()), Permanent: true,
+			Code: install.CodeUsage, Op: "return the machines of cluster", On: kube.ID(deployment.GetNamespace(), deployment.GetName()), Permanent: true,
 			Err:  fmt.Errorf("the InfraEnv %s, which they booted, was made for the cluster and goes with it: there is no pool", made[0].GetName()),
 			Next: "leave --return-to-pool out",
 		}
@@ -46,43 +47,43 @@ func (w *deleter) giveBack(ctx context.Context, deployment *unstructured.Unstruc
 func (w *deleter) begun(ctx context.Context, deployment *unstructured.Unstructured) (bool, error) {
 	cd, made, err := w.pairNow(ctx, deployment)
 	if err != nil || made == nil {
-		return err == nil && installed(cd), err
+		return err == nil && kube.Installed(cd), err
 	}
-	switch install.ClusterStateOf(debugOf(made).State) {
+	switch install.ClusterStateOf(kube.DebugOf(made).State) {
 	case install.ClusterInstalling, install.ClusterNeedsUser, install.ClusterFinalizing, install.ClusterInstalled,
 		install.ClusterAddingHosts, install.ClusterFailed, install.ClusterCancelled:
 		return true, nil
 	}
-	return installed(cd), nil
+	return kube.Installed(cd), nil
 }
 
 // pairNow are a ClusterDeployment and its AgentClusterInstall, which is nil where there
 // is none, as the hub has them this moment: what is watched may be late.
 func (w *deleter) pairNow(ctx context.Context, deployment *unstructured.Unstructured) (*hive.ClusterDeployment, *hive.AgentClusterInstall, error) {
-	cd, err := read[hive.ClusterDeployment](deployment)
+	cd, err := kube.Read[hive.ClusterDeployment](deployment)
 	if err != nil {
 		return nil, nil, err
 	}
-	made := w.at.installOf(deployment)
+	made := w.Namespace.InstallOf(deployment)
 	if made == nil {
 		return cd, nil, nil
 	}
-	now, err := w.reread(ctx, agentInstalls(), made)
+	now, err := w.reread(ctx, kube.AgentClusterInstalls(), made)
 	if err != nil || now == nil {
 		return cd, nil, err
 	}
-	aci, err := read[hive.AgentClusterInstall](now)
+	aci, err := kube.Read[hive.AgentClusterInstall](now)
 	return cd, aci, err
 }
 
 // reread is an object as the hub has it this moment, nil if it is gone. It takes the right
 // to list, which whoever watches has.
-func (w *deleter) reread(ctx context.Context, k kind, u *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	ctx, cancel := brief(ctx)
+func (w *deleter) reread(ctx context.Context, k kube.Kind, u *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	ctx, cancel := kube.WithTimeout(ctx)
 	defer cancel()
-	list, err := w.client(k, u.GetNamespace()).List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + u.GetName()})
+	list, err := w.Resource(k, u.GetNamespace()).List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + u.GetName()})
 	if err != nil {
-		return nil, w.fault(attempt{op: "read " + k.name, verb: "list", kind: k, namespace: u.GetNamespace(), name: u.GetName()}, err)
+		return nil, w.Fault(kube.Attempt{Op: "read " + k.Name, Verb: "list", Kind: k, Namespace: u.GetNamespace(), Name: u.GetName()}, err)
 	}
 	for i := range list.Items {
 		if list.Items[i].GetUID() == u.GetUID() {
@@ -102,31 +103,31 @@ func (w *deleter) setPreserve(ctx context.Context, deployment *unstructured.Unst
 	if preserves(deployment) == wanted {
 		return nil
 	}
-	if err := w.mark(ctx, clusterDeployments(), deployment, map[string]any{"spec": map[string]any{"preserveOnDelete": wanted}}); err != nil {
+	if err := w.mark(ctx, kube.ClusterDeployments(), deployment, map[string]any{"spec": map[string]any{"preserveOnDelete": wanted}}); err != nil {
 		return err
 	}
-	now, err := w.reread(ctx, clusterDeployments(), deployment)
+	now, err := w.reread(ctx, kube.ClusterDeployments(), deployment)
 	if err != nil || now == nil || preserves(now) == wanted {
 		return err
 	}
 	return &install.Fault{
-		Code: install.CodeFailure, Op: "delete cluster", On: id(deployment.GetNamespace(), deployment.GetName()),
+		Code: install.CodeFailure, Op: "delete cluster", On: kube.ID(deployment.GetNamespace(), deployment.GetName()),
 		Err:  errors.New("what becomes of its machines can't be settled: the hub took spec.preserveOnDelete and has another value"),
 		Next: fmt.Sprintf("kubectl get clusterdeployment -n %s %s -o yaml --show-managed-fields, for who else writes it; nothing was deleted", deployment.GetNamespace(), deployment.GetName()),
 	}
 }
 
 // mark patches an object that is about to be deleted; one that is gone is none.
-func (w *deleter) mark(ctx context.Context, k kind, u *unstructured.Unstructured, fields map[string]any) error {
+func (w *deleter) mark(ctx context.Context, k kube.Kind, u *unstructured.Unstructured, fields map[string]any) error {
 	data, err := json.Marshal(fields)
 	if err != nil {
 		return err
 	}
-	ctx, cancel := brief(ctx)
+	ctx, cancel := kube.WithTimeout(ctx)
 	defer cancel()
-	_, err = w.client(k, u.GetNamespace()).Patch(ctx, u.GetName(), types.MergePatchType, data, metav1.PatchOptions{FieldManager: hubapi.FieldManager})
+	_, err = w.Resource(k, u.GetNamespace()).Patch(ctx, u.GetName(), types.MergePatchType, data, metav1.PatchOptions{FieldManager: hubapi.FieldManager})
 	if err != nil && !apierrors.IsNotFound(err) {
-		return w.fault(attempt{op: "patch " + k.name, verb: "patch", kind: k, namespace: u.GetNamespace(), name: u.GetName()}, err)
+		return w.Fault(kube.Attempt{Op: "patch " + k.Name, Verb: "patch", Kind: k, Namespace: u.GetNamespace(), Name: u.GetName()}, err)
 	}
 	return nil
 }
@@ -155,7 +156,7 @@ func (w *deleter) detach(ctx context.Context, deployment *unstructured.Unstructu
 		if !detached {
 			change[hubapi.AnnotationBMHDetached] = hubapi.FieldManager
 		}
-		if err := w.mark(ctx, bareMetalHosts(), u, map[string]any{"metadata": map[string]any{"annotations": change}}); err != nil {
+		if err := w.mark(ctx, kube.BareMetalHosts(), u, map[string]any{"metadata": map[string]any{"annotations": change}}); err != nil {
 			return err
 		}
 	}
@@ -165,9 +166,9 @@ func (w *deleter) detach(ctx context.Context, deployment *unstructured.Unstructu
 // runs says whether a cluster is installed. Without Hive only the service says so.
 func (w *deleter) runs(ctx context.Context, deployment *unstructured.Unstructured) (bool, error) {
 	cd, made, err := w.pairNow(ctx, deployment)
-	if err != nil || installed(cd) || made == nil {
-		return err == nil && installed(cd), err
+	if err != nil || kube.Installed(cd) || made == nil {
+		return err == nil && kube.Installed(cd), err
 	}
-	state := install.ClusterStateOf(debugOf(made).State)
+	state := install.ClusterStateOf(kube.DebugOf(made).State)
 	return state == install.ClusterInstalled || state == install.ClusterAddingHosts, nil
 }

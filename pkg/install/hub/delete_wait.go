@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 )
 
 const (
@@ -23,12 +24,12 @@ const (
 
 // awaited is an object that is waited for to be gone.
 type awaited struct {
-	kind   kind
+	kind   kube.Kind
 	object *unstructured.Unstructured
 }
 
 // gone waits until objects of a kind are no more.
-func (w *deleter) gone(ctx context.Context, k kind, objects ...*unstructured.Unstructured) error {
+func (w *deleter) gone(ctx context.Context, k kube.Kind, objects ...*unstructured.Unstructured) error {
 	all := make([]awaited, 0, len(objects))
 	for _, u := range objects {
 		all = append(all, awaited{k, u})
@@ -41,18 +42,18 @@ func (w *deleter) gone(ctx context.Context, k kind, objects ...*unstructured.Uns
 // are noted with what holds them, as they become fewer and when ctx ends, and are
 // named in the error, unless the hub itself is not heard of.
 func (w *deleter) allGone(ctx context.Context, all []awaited) error {
-	began := w.clock.Now()
+	began := w.Clock.Now()
 	last, said := began, ""
 	for {
 		left := w.left(all)
 		if len(left) == 0 {
 			return nil
 		}
-		now := w.clock.Now()
+		now := w.Clock.Now()
 		over := now.Sub(began) >= bear
 		text := "waiting for " + strings.Join(held(left, " (of %s)"), "; ")
 		var deaf *install.Fault
-		switch err := w.failing(w.at); {
+		switch err := w.Failing(w.Namespace); {
 		case errors.As(err, &deaf) && (over || deaf.Permanent):
 			return deaf
 		case over:
@@ -64,7 +65,7 @@ func (w *deleter) allGone(ctx context.Context, all []awaited) error {
 			w.note(text)
 			last, said = now, text
 		}
-		if err := w.clock.Sleep(ctx, time.Second/4); err != nil {
+		if err := w.Clock.Sleep(ctx, time.Second/4); err != nil {
 			w.note("stopped while " + text + "; the same command goes on from there")
 			return err
 		}
@@ -75,7 +76,7 @@ func (w *deleter) allGone(ctx context.Context, all []awaited) error {
 func (w *deleter) left(all []awaited) []*unstructured.Unstructured {
 	var left []*unstructured.Unstructured
 	for _, a := range all {
-		if now := w.at.store(a.kind).get(a.object.GetName()); now != nil && now.GetUID() == a.object.GetUID() {
+		if now := w.Namespace.Store(a.kind).Get(a.object.GetName()); now != nil && now.GetUID() == a.object.GetUID() {
 			left = append(left, now)
 		}
 	}
@@ -100,7 +101,7 @@ func held(left []*unstructured.Unstructured, whose string) []string {
 	names := map[string][]string{}
 	var order []string
 	for _, u := range left {
-		key := u.GetKind() + " %s" + strings.ReplaceAll(heldBy(u, whose), "%", "%%")
+		key := u.GetKind() + " %s" + strings.ReplaceAll(kube.HeldBy(u, whose), "%", "%%")
 		if names[key] == nil {
 			order = append(order, key)
 		}

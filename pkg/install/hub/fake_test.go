@@ -7,30 +7,32 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic/fake"
+
+	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 )
 
 // filledPlane is for tests that only read: a plane whose stores the test fills, and a client that
 // finds nothing but what is given.
-func filledPlane(t *testing.T, namespace string, others ...runtime.Object) (*Plane, *Namespace) {
+func filledPlane(t *testing.T, namespace string, others ...runtime.Object) (*Plane, *kube.Namespace) {
 	t.Helper()
 	lists := map[schema.GroupVersionResource]string{}
-	for _, k := range known() {
-		lists[k.GroupVersionResource] = k.name + "List"
+	for _, k := range kube.Known() {
+		lists[k.GroupVersionResource] = k.Name + "List"
 	}
 	p := &Plane{
-		api:     newFake(fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), lists, others...)),
+		api:     kube.NewFake(fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), lists, others...)),
 		watched: map[string]*cluster{}, imageSets: map[string]imageSetRecord{},
 	}
-	at := p.api.fakeNamespace(namespace)
+	at := p.api.FakeNamespace(namespace)
 	t.Cleanup(p.Close)
 	return p, at
 }
 
 // put has a watch bring objects.
-func put(t *testing.T, at *Namespace, objects ...*unstructured.Unstructured) {
+func put(t *testing.T, at *kube.Namespace, objects ...*unstructured.Unstructured) {
 	t.Helper()
 	for _, u := range objects {
-		if s, watched := at.stores[u.GetKind()]; watched {
+		if s, watched := at.Stores[u.GetKind()]; watched {
 			if err := s.Update(u); err != nil {
 				t.Fatal(err)
 			}

@@ -11,26 +11,27 @@ import (
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/hive"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 	"github.com/oaictl/oaictl/pkg/install/internal/plane"
 )
 
 // ListClusters lists the clusters that the user may see, by name and age.
 func (p *Plane) ListClusters(ctx context.Context) ([]install.Cluster, error) {
-	places, err := p.api.listed(ctx, clusterDeployments(), agentInstalls(), agents(), configMaps())
+	places, err := p.api.List(ctx, kube.ClusterDeployments(), kube.AgentClusterInstalls(), kube.Agents(), kube.ConfigMaps())
 	if err != nil {
 		return nil, err
 	}
 	var out []install.Cluster
-	for _, at := range inOrder(places) {
-		for _, u := range at.store(clusterDeployments()).all() {
-			made := at.installOf(u)
+	for _, at := range kube.Sorted(places) {
+		for _, u := range at.Store(kube.ClusterDeployments()).All() {
+			made := at.InstallOf(u)
 			going := u.GetDeletionTimestamp() != nil
 			if made == nil && !going {
 				continue // installed by other means, or not yet whole
 			}
 			ref := refOf(at, u)
-			observed := &install.Observed{At: p.api.now()}
-			for _, agent := range at.store(agents()).all() {
+			observed := &install.Observed{At: p.api.Now()}
+			for _, agent := range at.Store(kube.Agents()).All() {
 				host, err := hostOf(agent, observed.At)
 				if err != nil {
 					return nil, err
@@ -44,7 +45,7 @@ func (p *Plane) ListClusters(ctx context.Context) ([]install.Cluster, error) {
 				continue
 			}
 			memory := newCluster()
-			if p.api.follows() {
+			if p.api.Follows() {
 				memory = p.remembered(ref.ID) // which has been asked for certificates already
 			}
 			cluster, err := p.clusterOf(ctx, at, u, made, memory, observed)
@@ -65,7 +66,7 @@ func (p *Plane) ListClusters(ctx context.Context) ([]install.Cluster, error) {
 // ListInfraEnvs lists the InfraEnvs that the user may see, or those of one
 // cluster, by name and age.
 func (p *Plane) ListInfraEnvs(ctx context.Context, clusterID string) ([]install.InfraEnv, error) {
-	places, err := p.api.listed(ctx, infraEnvs(), nmStateConfigs())
+	places, err := p.api.List(ctx, kube.InfraEnvs(), kube.NMStateConfigs())
 	if err != nil {
 		return nil, err
 	}
@@ -73,11 +74,11 @@ func (p *Plane) ListInfraEnvs(ctx context.Context, clusterID string) ([]install.
 }
 
 // infraEnvsAt are the InfraEnvs of places, or those of one cluster, by name and age.
-func infraEnvsAt(places map[string]*Namespace, clusterID string) ([]install.InfraEnv, error) {
+func infraEnvsAt(places map[string]*kube.Namespace, clusterID string) ([]install.InfraEnv, error) {
 	var out []install.InfraEnv
-	for _, at := range inOrder(places) {
-		configs := at.store(nmStateConfigs()).all()
-		for _, u := range at.store(infraEnvs()).all() {
+	for _, at := range kube.Sorted(places) {
+		configs := at.Store(kube.NMStateConfigs()).All()
+		for _, u := range at.Store(kube.InfraEnvs()).All() {
 			env, err := infraEnvOf(u, configs, u.GetLabels()[hubapi.LabelCluster])
 			if err != nil {
 				return nil, err
@@ -95,15 +96,15 @@ func infraEnvsAt(places map[string]*Namespace, clusterID string) ([]install.Infr
 
 // ListHosts lists the hosts of an InfraEnv, bound or not.
 func (p *Plane) ListHosts(ctx context.Context, infraEnvID string) ([]install.Host, error) {
-	namespace, _ := parts(infraEnvID, p.api.namespaceOf(infraEnvID))
-	places, err := p.api.listedIn(ctx, namespace, agents())
+	namespace, _ := kube.SplitID(infraEnvID, p.api.NamespaceOf(infraEnvID))
+	places, err := p.api.ListIn(ctx, namespace, kube.Agents())
 	if err != nil {
 		return nil, err
 	}
 	var out []install.Host
-	for _, at := range inOrder(places) {
-		for _, u := range at.store(agents()).all() {
-			host, err := hostOf(u, p.api.now())
+	for _, at := range kube.Sorted(places) {
+		for _, u := range at.Store(kube.Agents()).All() {
+			host, err := hostOf(u, p.api.Now())
 			if err != nil {
 				return nil, err
 			}
@@ -120,15 +121,15 @@ func (p *Plane) ListHosts(ctx context.Context, infraEnvID string) ([]install.Hos
 // NAME.DOMAIN. None and several are faults with CodeNotFound, the latter naming
 // the ids.
 func (p *Plane) ClusterByNameOrID(ctx context.Context, text string) (install.ClusterRef, error) {
-	places, err := p.api.listedOf(ctx, text, clusterDeployments(), agentInstalls())
+	places, err := p.api.ListFor(ctx, text, kube.ClusterDeployments(), kube.AgentClusterInstalls())
 	if err != nil {
 		return install.ClusterRef{}, err
 	}
 	var same []install.ClusterRef
-	for _, at := range inOrder(places) {
-		for _, u := range at.store(clusterDeployments()).all() {
+	for _, at := range kube.Sorted(places) {
+		for _, u := range at.Store(kube.ClusterDeployments()).All() {
 			ref := refOf(at, u)
-			_, name := parts(ref.ID, "")
+			_, name := kube.SplitID(ref.ID, "")
 			switch text {
 			case ref.ID:
 				return ref, nil
@@ -137,7 +138,7 @@ func (p *Plane) ClusterByNameOrID(ctx context.Context, text string) (install.Clu
 			}
 		}
 	}
-	return plane.Only("cluster", text, notFound("cluster", text, "oaictl get clusters"), same, func(c install.ClusterRef) string {
+	return plane.Only("cluster", text, kube.NotFound("cluster", text, "oaictl get clusters"), same, func(c install.ClusterRef) string {
 		return fmt.Sprintf("%s (%s.%s, %s)", c.ID, c.Name, c.BaseDomain, c.Status)
 	})
 }
@@ -145,7 +146,7 @@ func (p *Plane) ClusterByNameOrID(ctx context.Context, text string) (install.Clu
 // InfraEnvByNameOrID finds one InfraEnv by its id (NAMESPACE/NAME) or name. None
 // and several are faults with CodeNotFound, the latter naming the ids.
 func (p *Plane) InfraEnvByNameOrID(ctx context.Context, text string) (install.InfraEnv, error) {
-	places, err := p.api.listedOf(ctx, text, infraEnvs(), nmStateConfigs())
+	places, err := p.api.ListFor(ctx, text, kube.InfraEnvs(), kube.NMStateConfigs())
 	if err != nil {
 		return install.InfraEnv{}, err
 	}
@@ -162,7 +163,7 @@ func (p *Plane) InfraEnvByNameOrID(ctx context.Context, text string) (install.In
 			same = append(same, env)
 		}
 	}
-	return plane.Only("InfraEnv", text, notFound("InfraEnv", text, "oaictl get infraenvs"), same, func(e install.InfraEnv) string { return e.ID })
+	return plane.Only("InfraEnv", text, kube.NotFound("InfraEnv", text, "oaictl get infraenvs"), same, func(e install.InfraEnv) string { return e.ID })
 }
 
 // Manifests lists the extra manifests in our ConfigMaps. A hub shows none of the
@@ -183,11 +184,11 @@ func (p *Plane) Manifests(ctx context.Context, clusterID string, system bool) ([
 	return out, nil
 }
 
-func (p *Plane) manifestsAt(ctx context.Context, clusterID string) (*Namespace, *hive.AgentClusterInstall, error) {
+func (p *Plane) manifestsAt(ctx context.Context, clusterID string) (*kube.Namespace, *hive.AgentClusterInstall, error) {
 	_, made, err := p.pair(ctx, clusterID)
 	if err != nil {
 		return nil, nil, err
 	}
-	at, err := p.api.place(ctx, made.Namespace)
+	at, err := p.api.Watch(ctx, made.Namespace)
 	return at, made, err
 }

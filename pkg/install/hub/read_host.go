@@ -15,17 +15,18 @@ import (
 	"github.com/oaictl/oaictl/internal/redact"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 )
 
 // hostOf is an Agent as a neutral host.
 func hostOf(u *unstructured.Unstructured, now time.Time) (install.Host, error) {
-	wire, err := read[agentinstall.Agent](u)
+	wire, err := kube.Read[agentinstall.Agent](u)
 	if err != nil {
 		return install.Host{}, err
 	}
 	status := &wire.Status
 	host := install.Host{
-		ID: u.GetName(), InfraEnvID: id(u.GetNamespace(), u.GetLabels()[hubapi.LabelAgentInfraEnv]), Day2: status.Kind == agentinstall.AgentKindAdded,
+		ID: u.GetName(), InfraEnvID: kube.ID(u.GetNamespace(), u.GetLabels()[hubapi.LabelAgentInfraEnv]), Day2: status.Kind == agentinstall.AgentKindAdded,
 		State: install.HostStateOf(status.DebugInfo.State), Status: cmp.Or(status.DebugInfo.State, "discovering"), StatusInfo: redact.Text(status.DebugInfo.StateInfo),
 		Since: latest(status.Conditions, hubapi.ConditionRequirementsMet, hubapi.ConditionInstalled, hubapi.ConditionBound, hubapi.ConditionConnected, hubapi.ConditionValidated),
 		Role:  install.RoleOf(wire.Spec.Role), Suggested: install.RoleOf(status.Role), Bootstrap: status.Bootstrap,
@@ -37,7 +38,7 @@ func hostOf(u *unstructured.Unstructured, now time.Time) (install.Host, error) {
 		},
 	}
 	if ref := wire.Spec.ClusterDeploymentName; ref != nil && ref.Name != "" {
-		host.ClusterID = id(cmp.Or(ref.Namespace, u.GetNamespace()), ref.Name)
+		host.ClusterID = kube.ID(cmp.Or(ref.Namespace, u.GetNamespace()), ref.Name)
 		if host.State == install.HostUnbound {
 			host.State = install.HostBinding // it was asked for, and the service is still to see to it
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/oaictl/oaictl/internal/objects"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 	"github.com/oaictl/oaictl/pkg/install/internal/plane"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -20,26 +21,26 @@ import (
 // its namespace, of which it selects its own. Its version is that of the cluster
 // that it is bound to, which no field of it says.
 func infraEnvOf(u *unstructured.Unstructured, configs []*unstructured.Unstructured, cluster string) (install.InfraEnv, error) {
-	wire, err := read[agentinstall.InfraEnv](u)
+	wire, err := kube.Read[agentinstall.InfraEnv](u)
 	if err != nil {
 		return install.InfraEnv{}, err
 	}
 	env := install.InfraEnv{
-		ID: id(u.GetNamespace(), u.GetName()), Name: u.GetName(), Created: u.GetCreationTimestamp().Time,
+		ID: kube.ID(u.GetNamespace(), u.GetName()), Name: u.GetName(), Created: u.GetCreationTimestamp().Time,
 		Owned: cluster != "" && u.GetLabels()[hubapi.LabelCluster] == cluster,
 		Image: imageOf(wire),
 	}
 	if ref := wire.Spec.ClusterRef; ref != nil && ref.Name != "" {
-		env.ClusterID = id(cmp.Or(ref.Namespace, u.GetNamespace()), ref.Name)
+		env.ClusterID = kube.ID(cmp.Or(ref.Namespace, u.GetNamespace()), ref.Name)
 	}
 	if selector := wire.Spec.NMStateConfigLabelSelector; selector != nil {
 		configs = selected(configs, selector.MatchLabels)
 	} else {
 		configs = nil
 	}
-	env.Image.Created = specChanged(u)
+	env.Image.Created = kube.SpecChanged(u)
 	for _, config := range configs {
-		if at := specChanged(config); at.After(env.Image.Created) {
+		if at := kube.SpecChanged(config); at.After(env.Image.Created) {
 			env.Image.Created = at
 		}
 	}
@@ -55,7 +56,7 @@ func infraEnvOf(u *unstructured.Unstructured, configs []*unstructured.Unstructur
 func staticNetworks(configs []*unstructured.Unstructured) ([]setting.StaticNetwork, error) {
 	networks := make([]setting.StaticNetwork, 0, len(configs))
 	for _, u := range configs {
-		wire, err := read[agentinstall.NMStateConfig](u)
+		wire, err := kube.Read[agentinstall.NMStateConfig](u)
 		if err != nil {
 			return nil, err
 		}

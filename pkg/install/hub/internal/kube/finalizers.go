@@ -1,4 +1,4 @@
-package hub
+package kube
 
 import (
 	"fmt"
@@ -14,16 +14,16 @@ import (
 )
 
 // beingDeleted is the fault for an object that is on its way out.
-func beingDeleted(u *unstructured.Unstructured) *install.Fault {
+func DeletingFault(u *unstructured.Unstructured) *install.Fault {
 	what, next := "its "+u.GetKind(), "wait until it is gone, then run the same command again; a finalizer that stays is that of a controller that is down"
 	switch u.GetKind() {
 	case hubapi.KindNamespace:
 		what = "it"
 	case hubapi.KindClusterDeployment:
-		next = fmt.Sprintf("oaictl delete cluster %s, which goes on with it, and tells what it waits for", id(u.GetNamespace(), u.GetName()))
+		next = fmt.Sprintf("oaictl delete cluster %s, which goes on with it, and tells what it waits for", ID(u.GetNamespace(), u.GetName()))
 	}
 	return &install.Fault{
-		Code: install.CodeFailure, Op: "observe cluster", On: id(u.GetNamespace(), u.GetName()),
+		Code: install.CodeFailure, Op: "observe cluster", On: ID(u.GetNamespace(), u.GetName()),
 		Err:  fmt.Errorf("%s %w since %s%s", what, install.ErrDeleting, u.GetDeletionTimestamp().UTC().Format("15:04:05"), heldInside(u)),
 		Next: next,
 	}
@@ -33,7 +33,7 @@ func beingDeleted(u *unstructured.Unstructured) *install.Fault {
 // what a namespace says of those of its content.
 func heldInside(u *unstructured.Unstructured) string {
 	if u.GetKind() != hubapi.KindNamespace {
-		return heldBy(u, " (of %s)")
+		return HeldBy(u, " (of %s)")
 	}
 	var texts []string
 	conditions, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
@@ -59,7 +59,7 @@ func heldInside(u *unstructured.Unstructured) string {
 }
 
 // heldBy says what holds an object that is to go.
-func heldBy(u *unstructured.Unstructured, whose string) string {
+func HeldBy(u *unstructured.Unstructured, whose string) string {
 	if u.GetDeletionTimestamp() == nil && len(u.GetOwnerReferences()) > 0 {
 		return ", which goes with what owns it"
 	}
@@ -78,13 +78,13 @@ func uncleaned(u *unstructured.Unstructured) string {
 	if u.GetKind() != hubapi.KindAgent {
 		return ""
 	}
-	agent, err := read[agentinstall.Agent](u)
+	agent, err := Read[agentinstall.Agent](u)
 	if err != nil {
 		return ""
 	}
 	c := hubapi.FindCondition(agent.Status.Conditions, hubapi.ConditionCleanup)
 	if c != nil && c.Status == metav1.ConditionFalse && c.Message != "" {
-		return ", whose node can't be taken out of its cluster: " + short(redact.Text(c.Message))
+		return ", whose node can't be taken out of its cluster: " + Shorten(redact.Text(c.Message))
 	}
 	return ""
 }

@@ -1,4 +1,4 @@
-package hub
+package kube
 
 import (
 	"cmp"
@@ -15,7 +15,7 @@ import (
 )
 
 // read takes an object apart into a type of hubapi.
-func read[T any](u *unstructured.Unstructured) (*T, error) {
+func Read[T any](u *unstructured.Unstructured) (*T, error) {
 	out := new(T)
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, out); err != nil {
 		return nil, fmt.Errorf("read %s %s/%s: %w", u.GetKind(), u.GetNamespace(), u.GetName(), err)
@@ -24,10 +24,10 @@ func read[T any](u *unstructured.Unstructured) (*T, error) {
 }
 
 // id is how an object is named among all of a hub.
-func id(namespace, name string) string { return namespace + "/" + name }
+func ID(namespace, name string) string { return namespace + "/" + name }
 
 // parts takes an id apart. One without a namespace has that of inside.
-func parts(id, inside string) (namespace, name string) {
+func SplitID(id, inside string) (namespace, name string) {
 	namespace, name, qualified := strings.Cut(id, "/")
 	if !qualified {
 		return inside, id
@@ -36,7 +36,7 @@ func parts(id, inside string) (namespace, name string) {
 }
 
 // secretValue is the value of a key of a Secret.
-func secretValue(u *unstructured.Unstructured, key string) ([]byte, error) {
+func SecretValue(u *unstructured.Unstructured, key string) ([]byte, error) {
 	encoded, found, err := unstructured.NestedString(u.Object, "data", key)
 	if err != nil || !found {
 		return nil, fmt.Errorf("the Secret %s/%s has no key %s", u.GetNamespace(), u.GetName(), key)
@@ -49,7 +49,7 @@ func secretValue(u *unstructured.Unstructured, key string) ([]byte, error) {
 }
 
 // short is a text that fits a line of a terminal or two.
-func short(text string) string {
+func Shorten(text string) string {
 	const most = 600
 	text = strings.Join(strings.Fields(text), " ")
 	if len(text) > most {
@@ -59,8 +59,8 @@ func short(text string) string {
 }
 
 // holdsManifests says whether an object of ours is a ConfigMap of manifests.
-func holdsManifests(u *unstructured.Unstructured) bool {
-	switch folder := folderOf(u); spec.ManifestFolder(folder) {
+func HoldsManifests(u *unstructured.Unstructured) bool {
+	switch folder := FolderOf(u); spec.ManifestFolder(folder) {
 	case spec.FolderManifests, spec.FolderOpenShift:
 		return u.GetKind() == hubapi.KindConfigMap
 	}
@@ -69,7 +69,7 @@ func holdsManifests(u *unstructured.Unstructured) bool {
 
 // folderOf is the folder of cluster.yaml that a ConfigMap of ours holds:
 // <cluster>-manifests or <cluster>-openshift, a number behind it or not.
-func folderOf(u *unstructured.Unstructured) string {
+func FolderOf(u *unstructured.Unstructured) string {
 	rest := strings.TrimPrefix(u.GetName(), u.GetLabels()[hubapi.LabelCluster]+"-")
 	folder, _, _ := strings.Cut(rest, "-")
 	return folder
@@ -77,34 +77,34 @@ func folderOf(u *unstructured.Unstructured) string {
 
 // installOf is the AgentClusterInstall that a ClusterDeployment refers to, or
 // nil.
-func (at *Namespace) installOf(deployment *unstructured.Unstructured) *unstructured.Unstructured {
+func (at *Namespace) InstallOf(deployment *unstructured.Unstructured) *unstructured.Unstructured {
 	group, _, _ := unstructured.NestedString(deployment.Object, "spec", "clusterInstallRef", "group")
 	name, _, _ := unstructured.NestedString(deployment.Object, "spec", "clusterInstallRef", "name")
 	if name == "" || group != hubapi.GroupHiveExtension {
 		return nil
 	}
-	return at.store(agentInstalls()).get(name)
+	return at.Store(AgentClusterInstalls()).Get(name)
 }
 
 // debugOf is what the service says of a cluster in its own words; empty before
 // it has looked at it.
-func debugOf(made *hive.AgentClusterInstall) hive.DebugInfo {
+func DebugOf(made *hive.AgentClusterInstall) hive.DebugInfo {
 	if made.Status.DebugInfo == nil {
 		return hive.DebugInfo{}
 	}
 	return *made.Status.DebugInfo
 }
 
-func installed(deployment *hive.ClusterDeployment) bool {
+func Installed(deployment *hive.ClusterDeployment) bool {
 	return deployment.Spec.Installed != nil && *deployment.Spec.Installed
 }
 
 // boundTo is the id of the cluster that an InfraEnv is bound to, "" if none.
-func boundTo(u *unstructured.Unstructured) string {
+func BoundTo(u *unstructured.Unstructured) string {
 	name, _, _ := unstructured.NestedString(u.Object, "spec", "clusterRef", "name")
 	namespace, _, _ := unstructured.NestedString(u.Object, "spec", "clusterRef", "namespace")
 	if name == "" {
 		return ""
 	}
-	return id(cmp.Or(namespace, u.GetNamespace()), name)
+	return ID(cmp.Or(namespace, u.GetNamespace()), name)
 }

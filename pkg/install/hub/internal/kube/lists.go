@@ -1,4 +1,4 @@
-package hub
+package kube
 
 import (
 	"context"
@@ -14,30 +14,30 @@ import (
 // listed reads objects by their namespaces: those of the plane's namespace, or of
 // all where it has none. It lists them once, without watching, unless they are
 // followed.
-func (c *Client) listed(ctx context.Context, kinds ...kind) (map[string]*Namespace, error) {
-	return c.listedIn(ctx, c.namespace, kinds...)
+func (c *Client) List(ctx context.Context, kinds ...Kind) (map[string]*Namespace, error) {
+	return c.ListIn(ctx, c.Namespace, kinds...)
 }
 
 // listedIn is listed for one namespace, "" for all.
-func (c *Client) listedIn(ctx context.Context, namespace string, kinds ...kind) (map[string]*Namespace, error) {
-	if _, err := c.connect(ctx); err != nil {
+func (c *Client) ListIn(ctx context.Context, namespace string, kinds ...Kind) (map[string]*Namespace, error) {
+	if _, err := c.Connect(ctx); err != nil {
 		return nil, err
 	}
-	if c.follows() {
+	if c.Follows() {
 		scope := namespace
-		if c.namespace == "" {
+		if c.Namespace == "" {
 			scope = "" // what is watched for one namespace is watched for all already
 		}
 		return c.followed(ctx, scope, namespace, kinds...)
 	}
-	ctx, cancel := brief(ctx)
+	ctx, cancel := WithTimeout(ctx)
 	defer cancel()
 	namespaces := map[string]*Namespace{}
 	for _, k := range kinds {
-		client := c.dynamic.Resource(k.GroupVersionResource)
-		list, err := client.Namespace(namespace).List(ctx, metav1.ListOptions{LabelSelector: k.with})
+		client := c.Dynamic.Resource(k.GroupVersionResource)
+		list, err := client.Namespace(namespace).List(ctx, metav1.ListOptions{LabelSelector: k.Selector})
 		if err != nil {
-			return nil, c.unlisted(k, namespace, err)
+			return nil, c.ListFault(k, namespace, err)
 		}
 		for i := range list.Items {
 			arrange(namespaces, k, &list.Items[i])
@@ -48,23 +48,23 @@ func (c *Client) listedIn(ctx context.Context, namespace string, kinds ...kind) 
 
 // listedOf is listed for what a person calls by an id or a name. An id says where it
 // is: who may look into that namespace alone finds it all the same.
-func (c *Client) listedOf(ctx context.Context, text string, kinds ...kind) (map[string]*Namespace, error) {
-	namespace, _ := parts(text, "")
+func (c *Client) ListFor(ctx context.Context, text string, kinds ...Kind) (map[string]*Namespace, error) {
+	namespace, _ := SplitID(text, "")
 	switch {
-	case c.namespace != "" || namespace == "":
-		return c.listed(ctx, kinds...)
-	case !c.follows() || c.watchesAll(kinds):
-		return c.listedIn(ctx, namespace, kinds...)
+	case c.Namespace != "" || namespace == "":
+		return c.List(ctx, kinds...)
+	case !c.Follows() || c.watchesAll(kinds):
+		return c.ListIn(ctx, namespace, kinds...)
 	}
-	if _, err := c.connect(ctx); err != nil {
+	if _, err := c.Connect(ctx); err != nil {
 		return nil, err
 	}
 	return c.followed(ctx, namespace, namespace, kinds...)
 }
 
 // unlisted is the fault that objects cannot be listed.
-func (c *Client) unlisted(k kind, namespace string, err error) error {
-	f := c.fault(attempt{op: "list " + k.Resource, verb: "list", kind: k, namespace: namespace}, err)
+func (c *Client) ListFault(k Kind, namespace string, err error) error {
+	f := c.Fault(Attempt{Op: "list " + k.Resource, Verb: "list", Kind: k, Namespace: namespace}, err)
 	if f.Code == install.CodeAuth && namespace == "" && f.Status == 403 {
 		f.Next = "give --namespace for one that you may look into"
 	}
@@ -72,20 +72,20 @@ func (c *Client) unlisted(k kind, namespace string, err error) error {
 }
 
 // arrange puts an object where it belongs.
-func arrange(namespaces map[string]*Namespace, k kind, u *unstructured.Unstructured) {
+func arrange(namespaces map[string]*Namespace, k Kind, u *unstructured.Unstructured) {
 	at := namespaces[u.GetNamespace()]
 	if at == nil {
 		at = newNamespace(u.GetNamespace())
 		namespaces[u.GetNamespace()] = at
 	}
-	if at.stores[k.name] == nil {
-		at.stores[k.name] = newStore(k, func() {})
+	if at.Stores[k.Name] == nil {
+		at.Stores[k.Name] = NewStore(k, func() {})
 	}
-	at.stores[k.name].keep(u)
+	at.Stores[k.Name].keep(u)
 }
 
 // inOrder are namespaces by namespace.
-func inOrder(namespaces map[string]*Namespace) []*Namespace {
+func Sorted(namespaces map[string]*Namespace) []*Namespace {
 	out := make([]*Namespace, 0, len(namespaces))
 	for _, namespace := range slices.Sorted(maps.Keys(namespaces)) {
 		out = append(out, namespaces[namespace])
@@ -96,7 +96,7 @@ func inOrder(namespaces map[string]*Namespace) []*Namespace {
 // follow has lists read what watches bring, from the next list on. The first list of
 // a kind begins to watch it, and waits until all of it is there; no later one asks
 // the API server for anything.
-func (c *Client) follow() {
+func (c *Client) Follow() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.views == nil {
@@ -104,14 +104,14 @@ func (c *Client) follow() {
 	}
 }
 
-func (c *Client) follows() bool {
+func (c *Client) Follows() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.views != nil
 }
 
 // watchesAll says whether kinds are watched in all namespaces already.
-func (c *Client) watchesAll(kinds []kind) bool {
+func (c *Client) watchesAll(kinds []Kind) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, k := range kinds {
@@ -122,17 +122,17 @@ func (c *Client) watchesAll(kinds []kind) bool {
 	return true
 }
 
-func viewName(scope string, k kind) string { return scope + "/" + k.name }
+func viewName(scope string, k Kind) string { return scope + "/" + k.Name }
 
 // followed is listedIn from watches of a scope: of the namespace, or "" for all.
-func (c *Client) followed(ctx context.Context, scope, namespace string, kinds ...kind) (map[string]*Namespace, error) {
+func (c *Client) followed(ctx context.Context, scope, namespace string, kinds ...Kind) (map[string]*Namespace, error) {
 	namespaces := map[string]*Namespace{}
 	for _, k := range kinds {
 		view, err := c.view(ctx, scope, k)
 		if err != nil {
 			return nil, err
 		}
-		for _, u := range view.store(k).all() {
+		for _, u := range view.Store(k).All() {
 			if namespace == "" || u.GetNamespace() == namespace {
 				arrange(namespaces, k, u)
 			}
@@ -142,7 +142,7 @@ func (c *Client) followed(ctx context.Context, scope, namespace string, kinds ..
 }
 
 // view is a kind as a watch brings it, with all that there is.
-func (c *Client) view(ctx context.Context, scope string, k kind) (*Namespace, error) {
+func (c *Client) view(ctx context.Context, scope string, k Kind) (*Namespace, error) {
 	life, err := c.lifetime(ctx)
 	if err != nil {
 		return nil, err
@@ -152,28 +152,28 @@ func (c *Client) view(ctx context.Context, scope string, k kind) (*Namespace, er
 	view, begun := c.views[name]
 	if !begun {
 		view = newNamespace(scope)
-		s := newStore(k, view.changed)
+		s := NewStore(k, view.Changed)
 		s.wide = true
-		view.stores[k.name] = s
+		view.Stores[k.Name] = s
 		c.views[name] = view
 		go c.fill(life, scope, s)
 	}
 	c.mu.Unlock()
-	ctx, cancel := brief(ctx)
+	ctx, cancel := WithTimeout(ctx)
 	defer cancel()
 	for {
-		news := view.wait()
-		synced, failing := view.store(k).health()
+		news := view.Wait()
+		synced, failing := view.Store(k).health()
 		switch {
 		case failing != nil:
-			return nil, c.unlisted(k, scope, failing)
+			return nil, c.ListFault(k, scope, failing)
 		case synced:
 			return view, nil
 		}
 		select {
 		case <-news:
 		case <-ctx.Done():
-			return nil, c.unlisted(k, scope, context.Cause(ctx))
+			return nil, c.ListFault(k, scope, context.Cause(ctx))
 		}
 	}
 }
