@@ -59,7 +59,7 @@ func walls() []wall {
 			name: "a group of commands knows no other group", tests: true,
 			imports: []string{"internal/cli/..."}, onlyIn: []string{"cmd/...", "internal/cli", "internal/cli/manual/...", "test/..."},
 			except: []string{
-				"internal/cli/base", "internal/cli/document", "internal/cli/manual", "internal/cli/printer", "internal/cli/progress", "internal/cli/runlog", "internal/cli/streams",
+				"internal/cli/base", "internal/cli/document", "internal/cli/image", "internal/cli/manual", "internal/cli/printer", "internal/cli/progress", "internal/cli/runlog", "internal/cli/streams",
 			},
 			breach: [2]string{"internal/cli/iso", "internal/cli/simulator"},
 		},
@@ -252,7 +252,7 @@ func TestLibraryStaysLight(t *testing.T) {
 	light := []string{
 		"github.com/goccy/go-yaml/...", "sigs.k8s.io/yaml/...", "go.yaml.in/yaml/v2/...",
 		module + "/pkg/install", module + "/pkg/install/spec", module + "/pkg/install/spec/internal/...", module + "/internal/catalogue", module + "/internal/diagnose",
-		module + "/internal/setting", module + "/internal/bytesize", module + "/internal/names",
+		module + "/internal/setting", module + "/internal/vocab", module + "/internal/bytesize", module + "/internal/names",
 		module + "/internal/clock", module + "/internal/redact", module + "/internal/spelling", module + "/internal/yamltree",
 	}
 	for _, imported := range dependencies(t, "../pkg/install", "../pkg/install/spec") {

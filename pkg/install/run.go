@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/oaictl/oaictl/internal/vocab"
 )
 
 // Result is how a run ended.
@@ -52,7 +54,7 @@ func (r *run) tell(e Event) {
 		e.Time = r.now()
 	}
 	if e.Severity == "" {
-		e.Severity = SeverityInfo
+		e.Severity = vocab.SeverityInfo
 	}
 	r.silence.hears(e, r.clock.Now())
 	r.emit(e)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -35,7 +36,7 @@ func Comparable(a, b Trace) (Trace, Trace) {
 func stopped(hosts, others map[string]Host) map[string]Host {
 	out := map[string]Host{}
 	for name, host := range hosts {
-		if installing := string(install.HostInstalling); host.Last != installing && others[name].Last != installing {
+		if installing := string(vocab.HostInstalling); host.Last != installing && others[name].Last != installing {
 			out[name] = Host{Last: host.Last}
 		}
 	}
@@ -48,8 +49,8 @@ func stopped(hosts, others map[string]Host) map[string]Host {
 // Discovering that comes back to one that was not yet, while its machines register one
 // after the other.
 func seenInBoth(states, others []string) []string {
-	const draft, blocked, ready = string(install.ClusterDraft), string(install.ClusterBlocked), string(install.ClusterReady)
-	const discovering = string(install.ClusterDiscovering)
+	const draft, blocked, ready = string(vocab.ClusterDraft), string(vocab.ClusterBlocked), string(vocab.ClusterReady)
+	const discovering = string(vocab.ClusterDiscovering)
 	var out []string
 	for i, s := range states {
 		after := blocked

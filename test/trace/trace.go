@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -42,21 +43,21 @@ func (t *Trace) Take(e install.Event) {
 	switch {
 	case e.Key == "cluster/state":
 		state := e.State
-		if state == string(install.ClusterAddingHosts) {
+		if state == string(vocab.ClusterAddingHosts) {
 			// A hub's operator goes on to it by itself. It is an installed cluster
 			// (docs/architecture.md).
-			state = string(install.ClusterInstalled)
+			state = string(vocab.ClusterInstalled)
 		}
 		if n := len(t.Cluster); n == 0 || t.Cluster[n-1] != state {
 			t.Cluster = append(t.Cluster, state)
 		}
-	case e.Type == install.EventStage:
+	case e.Type == vocab.EventStage:
 		if !slices.Contains(host.Stages, e.Stage) {
 			host.Stages = append(host.Stages, e.Stage)
 		}
 		host.Last = e.State
 		t.Hosts[e.Host] = host
-	case e.Type == install.EventHost && strings.HasSuffix(e.Key, "/state"):
+	case e.Type == vocab.EventHost && strings.HasSuffix(e.Key, "/state"):
 		host.Last = e.State
 		t.Hosts[e.Host] = host
 	}
@@ -66,7 +67,7 @@ func (t *Trace) Take(e install.Event) {
 func Actions(events []install.Event) []string {
 	var out []string
 	for _, e := range events {
-		if e.Type == install.EventAction {
+		if e.Type == vocab.EventAction {
 			out = append(out, e.Key)
 		}
 	}
@@ -77,7 +78,7 @@ func Actions(events []install.Event) []string {
 func Kinds(events []install.Event, cluster *spec.Cluster) []string {
 	var out []string
 	for _, e := range events {
-		if e.Type == install.EventAction && e.State == "done" && !slices.Contains(particular(cluster), install.Kind(e.Reason)) {
+		if e.Type == vocab.EventAction && e.State == "done" && !slices.Contains(particular(cluster), install.Kind(e.Reason)) {
 			out = append(out, e.Reason)
 		}
 	}
@@ -89,11 +90,11 @@ func Kinds(events []install.Event, cluster *spec.Cluster) []string {
 // (docs/architecture.md).
 func particular(cluster *spec.Cluster) []install.Kind {
 	kinds := []install.Kind{
-		install.WithdrawCluster, install.WithdrawInfraEnv, install.SetOverrides, install.UploadManifest, install.RemoveManifest, install.AllowAddHosts, // REST
-		install.NudgeCluster, install.RecordInstalled, install.RegisterHost, // hub
+		vocab.WithdrawCluster, vocab.WithdrawInfraEnv, vocab.SetOverrides, vocab.UploadManifest, vocab.RemoveManifest, vocab.AllowAddHosts, // REST
+		vocab.NudgeCluster, vocab.RecordInstalled, vocab.RegisterHost, // hub
 	}
 	if singleNode(cluster) {
-		kinds = append(kinds, install.UpdateHost) // hub: there is nothing to say of its hosts but that they are approved
+		kinds = append(kinds, vocab.UpdateHost) // hub: there is nothing to say of its hosts but that they are approved
 	}
 	return kinds
 }
@@ -112,7 +113,7 @@ func singleNode(cluster *spec.Cluster) bool {
 func Story(events []install.Event) string {
 	var lines []string
 	for _, e := range events {
-		if e.Type != install.EventProgress && e.Type != install.EventStage {
+		if e.Type != vocab.EventProgress && e.Type != vocab.EventStage {
 			lines = append(lines, fmt.Sprintf("%s %s %s %s %s: %s", e.Time.Format(time.TimeOnly), e.Type, e.Severity, e.Key, e.State, e.Message))
 		}
 	}

@@ -18,7 +18,7 @@ type App struct {
 	IO       streams.Streams
 	Env      streams.Env
 	Identity identity
-	Globals  globals
+	Globals  Globals
 	Clock    clock.Clock
 
 	// connect reaches the service or the hub that the flags name.

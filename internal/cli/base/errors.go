@@ -35,7 +35,7 @@ func WithoutPath(err error) error {
 	return err
 }
 
-// CodeOf is the exit code of an error: the only place where one is chosen.
+// CodeOf is the exit code of an error.
 func CodeOf(err error) install.Code {
 	switch {
 	case err == nil:

@@ -94,13 +94,8 @@ func (a *App) CommandLineWithout(flag string) string {
 	words := []string{a.Identity.Name}
 	for _, arg := range a.Identity.Args {
 		if arg != flag {
-			words = append(words, Quoted(arg))
+			words = append(words, names.Quoted(arg))
 		}
 	}
 	return strings.Join(words, " ")
-}
-
-// Quoted is a word as a POSIX shell reads it back.
-func Quoted(word string) string {
-	return names.Quoted(word)
 }

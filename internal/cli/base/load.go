@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/oaictl/oaictl/internal/escape"
+	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/convert"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -72,7 +73,7 @@ func (a *App) Load(ctx context.Context, file string) (*spec.Cluster, error) {
 	if failed, is := errors.AsType[*Unconvertible](err); is {
 		return nil, &install.Fault{
 			Code: install.CodeInput, Permanent: true, Err: failed.Err,
-			Next: "oaictl convert -f " + Quoted(file) + " -o DIR, beside what is missing, and give -f DIR/cluster.yaml",
+			Next: "oaictl convert -f " + names.Quoted(file) + " -o DIR, beside what is missing, and give -f DIR/cluster.yaml",
 		}
 	}
 	return cluster, err
@@ -93,13 +94,13 @@ func (a *App) loadBy(ctx context.Context, file string, rule lossRule, how conver
 	case rule == lossRefused:
 		return nil, &install.Fault{
 			Code: install.CodeInput, Op: "take", On: file, Permanent: true, Err: lossError{losses},
-			Next: "oaictl convert -f " + Quoted(file) + " and see to what it names, or give --accept-loss",
+			Next: "oaictl convert -f " + names.Quoted(file) + " and see to what it names, or give --accept-loss",
 		}
 	case rule == lossAccepted:
 		a.Say("%s of %s left behind, as --accept-loss says: %s", Counted(len(losses), "value"), file, strings.Join(pathsOf(losses), ", "))
 	case !slices.Contains(a.toldOf, file): // which is read again with each look
 		a.toldOf = append(a.toldOf, file)
-		a.Say("%s of %s without a place in cluster.yaml: oaictl convert -f %s", Counted(len(losses), "value"), file, Quoted(file))
+		a.Say("%s of %s without a place in cluster.yaml: oaictl convert -f %s", Counted(len(losses), "value"), file, names.Quoted(file))
 	}
 	return source.Cluster, nil
 }
@@ -165,7 +166,7 @@ func (a *App) Open(ctx context.Context, file string, how convert.Options) (*Sour
 		case format == convert.FormatCluster: // as convert writes it
 			return nil, &install.Fault{
 				Code: install.CodeInput, Op: "read", On: file, Permanent: true, Err: errors.New("is a folder with a cluster.yaml in it"),
-				Next: "give -f " + Quoted(filepath.Join(file, "cluster.yaml")),
+				Next: "give -f " + names.Quoted(filepath.Join(file, "cluster.yaml")),
 			}
 		}
 		if err != nil || format == convert.FormatCluster {

@@ -2,6 +2,7 @@ package base
 
 import (
 	"errors"
+	"io"
 	"slices"
 	"strings"
 
@@ -65,6 +66,12 @@ func (a *App) Warn(format string, args ...any) {
 
 // Lines is a text of so many lines, "" for none.
 func Lines(list []string) string { return strings.Join(append(slices.Clip(list), ""), "\n") }
+
+// SaveOne writes a download to a file, and prints which.
+func (a *App) SaveOne(path string, write func(io.Writer) error) error {
+	file, err := a.SaveTo(path, write)
+	return a.Saved([]document.Download{file}, err)
+}
 
 // Saved prints which files were written, one a line, unless it failed.
 func (a *App) Saved(files []document.Download, err error) error {

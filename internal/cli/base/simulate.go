@@ -28,8 +28,8 @@ const SimulatedMedia = "127.0.0.1:0"
 // Simulated is a service and its machines that run. stop switches everything off
 // and returns what went wrong in it.
 type Simulated struct {
-	Url      string
-	BmcProxy string // through which the machines' BMCs are reached
+	URL      string
+	BMCProxy string // through which the machines' BMCs are reached
 	Stop     func() error
 }
 

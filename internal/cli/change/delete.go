@@ -11,6 +11,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/document"
+	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -99,7 +100,7 @@ func (o *changeOptions) deleteCluster(ctx context.Context) error {
 	}
 	// The service is likely to keep a cluster that is being installed, whose
 	// machines then still need their images.
-	installing := install.ClusterStateOf(seen.Ref.Status).Running()
+	installing := vocab.ClusterStateOf(seen.Ref.Status).Running()
 	if !installing {
 		if err := o.ejectBeforeDelete(ctx, seen); err != nil {
 			return err

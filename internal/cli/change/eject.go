@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -79,7 +80,7 @@ func (o *changeOptions) ejectIfIdle(ctx context.Context, seen *install.Found, re
 	if !errors.As(refused, &fault) || fault.Status != http.StatusConflict {
 		return refused
 	}
-	if state := install.ClusterStateOf(seen.Ref.Status); !state.BeforeInstall() && !state.Stopped() {
+	if state := vocab.ClusterStateOf(seen.Ref.Status); !state.BeforeInstall() && !state.Stopped() {
 		return refused
 	}
 	if _, err := o.eject(ctx, seen); err != nil {

@@ -119,11 +119,11 @@ func (o *createOptions) service(ctx context.Context, cluster *spec.Cluster, log 
 	if err != nil {
 		return nil, nil, err
 	}
-	o.boot.BMCProxy = running.BmcProxy
+	o.boot.BMCProxy = running.BMCProxy
 	if !o.boot.given("media-listen") {
 		o.boot.MediaListen = base.SimulatedMedia
 	}
-	to.Connection = base.Connection{Backend: base.BackendREST, ServiceURL: running.Url}
+	to.Connection = base.Connection{Backend: base.BackendREST, ServiceURL: running.URL}
 	to.Clock = o.clusterClock
 	service, err := o.DialWith(ctx, to)
 	return service, func() {

@@ -41,11 +41,7 @@ its hardware, stages and failing checks.`,
 }
 
 func describeCluster(ctx context.Context, a *base.App, t base.Target) error {
-	service, err := a.Dial(ctx)
-	if err != nil {
-		return err
-	}
-	seen, err := a.ObserveCluster(ctx, service, t)
+	_, seen, err := base.DialFor(ctx, a, t, a.ObserveCluster)
 	if err != nil {
 		return err
 	}
@@ -108,11 +104,7 @@ func validationText(v document.Validation) string {
 }
 
 func describeHost(ctx context.Context, a *base.App, t base.Target) error {
-	service, err := a.Dial(ctx)
-	if err != nil {
-		return err
-	}
-	host, err := a.FindHost(ctx, service, t)
+	_, host, err := base.DialFor(ctx, a, t, a.FindHost)
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/objects"
 	"github.com/oaictl/oaictl/internal/setting"
+	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 	"github.com/oaictl/oaictl/pkg/install/internal/plane"
@@ -69,33 +70,33 @@ type actFunc func(*actor, context.Context) error
 // actOf is how an action of a kind is carried out.
 func actOf(kind install.Kind) actFunc {
 	switch kind {
-	case install.RegisterCluster, install.ImportCluster:
+	case vocab.RegisterCluster, vocab.ImportCluster:
 		return (*actor).registerCluster
-	case install.WithdrawCluster:
+	case vocab.WithdrawCluster:
 		return (*actor).withdrawCluster
-	case install.UpdateCluster, install.SetOverrides, install.IgnoreValidations:
+	case vocab.UpdateCluster, vocab.SetOverrides, vocab.IgnoreValidations:
 		return (*actor).updateCluster
-	case install.UploadManifest:
+	case vocab.UploadManifest:
 		return (*actor).uploadManifest
-	case install.RegisterInfraEnv:
+	case vocab.RegisterInfraEnv:
 		return (*actor).registerInfraEnv
-	case install.UpdateInfraEnv:
+	case vocab.UpdateInfraEnv:
 		return (*actor).updateInfraEnv
-	case install.RenewImage:
+	case vocab.RenewImage:
 		return (*actor).renewImage
-	case install.RegisterHost:
+	case vocab.RegisterHost:
 		return (*actor).registerHost
-	case install.UpdateHost, install.InstallHost:
+	case vocab.UpdateHost, vocab.InstallHost:
 		return (*actor).updateHost
-	case install.BindHost:
+	case vocab.BindHost:
 		return (*actor).bindHost
-	case install.StartInstall:
+	case vocab.StartInstall:
 		return (*actor).startInstall
-	case install.NudgeCluster:
+	case vocab.NudgeCluster:
 		return (*actor).nudge
-	case install.RecordInstalled:
+	case vocab.RecordInstalled:
 		return (*actor).record
-	case install.AllowAddHosts:
+	case vocab.AllowAddHosts:
 		return (*actor).allowAddHosts
 	}
 	return nil
@@ -104,7 +105,7 @@ func actOf(kind install.Kind) actFunc {
 // aboutCluster says whether the target of an action of a kind is a cluster.
 func aboutCluster(kind install.Kind) bool {
 	switch kind {
-	case install.UpdateInfraEnv, install.RenewImage, install.RegisterHost, install.UpdateHost, install.InstallHost, install.BindHost:
+	case vocab.UpdateInfraEnv, vocab.RenewImage, vocab.RegisterHost, vocab.UpdateHost, vocab.InstallHost, vocab.BindHost:
 		return false
 	}
 	return true

@@ -15,6 +15,7 @@ import (
 	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
 	"github.com/oaictl/oaictl/internal/objects"
 	"github.com/oaictl/oaictl/internal/setting"
+	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 	"github.com/oaictl/oaictl/pkg/install/render"
@@ -214,7 +215,7 @@ func (a *actor) agentOnly(ctx context.Context, agent *unstructured.Unstructured)
 			own["nodeLabels"] = labels
 		}
 	}
-	if a.action.Kind == install.InstallHost {
+	if a.action.Kind == vocab.InstallHost {
 		own["approved"] = true
 	}
 	if len(own) == 0 {
@@ -294,7 +295,7 @@ func contested(live *unstructured.Unstructured, spec map[string]any) error {
 	var theirs []string
 	for _, field := range slices.Sorted(maps.Keys(spec)) {
 		have, _, _ := unstructured.NestedString(live.Object, "spec", field)
-		open := have == "" || field == "role" && have == install.RoleWord(install.RoleAuto)
+		open := have == "" || field == "role" && have == vocab.RoleWord(vocab.RoleAuto)
 		if want, isText := spec[field].(string); !isText || open || have == want {
 			continue
 		}

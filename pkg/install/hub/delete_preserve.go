@@ -13,6 +13,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/hive"
+	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 )
@@ -49,9 +50,9 @@ func (w *deleter) begun(ctx context.Context, deployment *unstructured.Unstructur
 	if err != nil || made == nil {
 		return err == nil && kube.Installed(cd), err
 	}
-	switch install.ClusterStateOf(kube.DebugOf(made).State) {
-	case install.ClusterInstalling, install.ClusterNeedsUser, install.ClusterFinalizing, install.ClusterInstalled,
-		install.ClusterAddingHosts, install.ClusterFailed, install.ClusterCancelled:
+	switch vocab.ClusterStateOf(kube.DebugOf(made).State) {
+	case vocab.ClusterInstalling, vocab.ClusterNeedsUser, vocab.ClusterFinalizing, vocab.ClusterInstalled,
+		vocab.ClusterAddingHosts, vocab.ClusterFailed, vocab.ClusterCancelled:
 		return true, nil
 	}
 	return kube.Installed(cd), nil
@@ -169,6 +170,6 @@ func (w *deleter) runs(ctx context.Context, deployment *unstructured.Unstructure
 	if err != nil || kube.Installed(cd) || made == nil {
 		return err == nil && kube.Installed(cd), err
 	}
-	state := install.ClusterStateOf(kube.DebugOf(made).State)
-	return state == install.ClusterInstalled || state == install.ClusterAddingHosts, nil
+	state := vocab.ClusterStateOf(kube.DebugOf(made).State)
+	return state == vocab.ClusterInstalled || state == vocab.ClusterAddingHosts, nil
 }

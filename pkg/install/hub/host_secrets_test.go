@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/oaictl/oaictl/internal/setting"
+	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 )
@@ -46,7 +47,7 @@ func TestSecretsStandWhereTheAgentLooks(t *testing.T) {
 				t.Fatal(err)
 			}
 			update := install.Action{
-				Kind: install.UpdateHost, Scope: "host/cp-0", Name: "cp-0", Target: agent.GetName(), InfraEnv: home + "/pool",
+				Kind: vocab.UpdateHost, Scope: "host/cp-0", Name: "cp-0", Target: agent.GetName(), InfraEnv: home + "/pool",
 				Settings: install.Settings{setting.Fencing: setting.ValueOf("new"), setting.EndpointToken: setting.ValueOf("new")},
 			}
 			if err := s.plane.Act(t.Context(), s.desired, update); err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/hive"
 	"github.com/oaictl/oaictl/internal/setting"
+	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 )
@@ -93,7 +94,7 @@ func refOf(at *kube.Namespace, u *unstructured.Unstructured) install.ClusterRef 
 		}
 	}
 	if u.GetDeletionTimestamp() != nil {
-		ref.Status = string(install.ClusterDeleting)
+		ref.Status = string(vocab.ClusterDeleting)
 	}
 	return ref
 }

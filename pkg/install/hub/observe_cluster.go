@@ -17,8 +17,10 @@ import (
 	"github.com/oaictl/oaictl/internal/hubapi/hive"
 	"github.com/oaictl/oaictl/internal/redact"
 	"github.com/oaictl/oaictl/internal/setting"
+	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
+	"github.com/oaictl/oaictl/pkg/install/internal/plane"
 )
 
 // clusterOf is a cluster as its ClusterDeployment and AgentClusterInstall say
@@ -60,7 +62,7 @@ func (p *Plane) clusterOf(ctx context.Context, at *kube.Namespace, deployment, m
 		NoReset:       true,
 		PassesOn:      true, // an Agent shows no generation that was taken
 	}
-	cluster.State = cluster.State.Refined(cluster.Validations, observed.Hosts)
+	cluster.State = plane.Refined(cluster.State, cluster.Validations, observed.Hosts)
 	notTaken(cluster, status.Conditions, kube.ID(deployment.GetNamespace(), deployment.GetName()), observed)
 	ends(cluster, cd, aci)
 	cluster.Released = cluster.Hold == "" && !aci.Spec.HoldInstallation
@@ -70,7 +72,7 @@ func (p *Plane) clusterOf(ctx context.Context, at *kube.Namespace, deployment, m
 	if status.Progress != nil {
 		cluster.Progress.Percent = int(status.Progress.TotalPercentage)
 	}
-	done := cluster.State == install.ClusterInstalled || cluster.State == install.ClusterAddingHosts
+	done := cluster.State == vocab.ClusterInstalled || cluster.State == vocab.ClusterAddingHosts
 	cluster.Unrecorded = done && !kube.Installed(cd) && metadataComplete(aci.Spec.ClusterMetadata) && !hiveRuns(deployment, cd)
 	return cluster, nil
 }
@@ -88,9 +90,9 @@ func notTaken(cluster *install.Cluster, conditions []hubapi.Condition, id string
 		return h.ClusterID == id && slices.ContainsFunc(h.Validations, func(v install.Validation) bool { return v.ID == catalogue.SpecSynced && v.Status == checkFails })
 	})
 	switch cluster.State {
-	case install.ClusterDraft, install.ClusterDiscovering, install.ClusterReady:
+	case vocab.ClusterDraft, vocab.ClusterDiscovering, vocab.ClusterReady:
 		if blocked {
-			cluster.State = install.ClusterBlocked
+			cluster.State = vocab.ClusterBlocked
 		}
 	}
 }
@@ -112,9 +114,9 @@ func ends(cluster *install.Cluster, cd *hive.ClusterDeployment, aci *hive.AgentC
 	}
 	there := aci.Spec.ClusterMetadata != nil && aci.Spec.ClusterMetadata.AdminKubeconfigSecretRef.Name != ""
 	switch cluster.State {
-	case install.ClusterInstalled, install.ClusterAddingHosts:
+	case vocab.ClusterInstalled, vocab.ClusterAddingHosts:
 		cluster.Kubeconfig = there
-	case install.ClusterInstalling, install.ClusterNeedsUser, install.ClusterFinalizing:
+	case vocab.ClusterInstalling, vocab.ClusterNeedsUser, vocab.ClusterFinalizing:
 		cluster.NoIngress = there
 	}
 }

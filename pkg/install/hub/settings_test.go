@@ -15,6 +15,7 @@ import (
 	tables "github.com/oaictl/oaictl/internal/objects"
 	"github.com/oaictl/oaictl/internal/redact"
 	"github.com/oaictl/oaictl/internal/setting"
+	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 	"github.com/oaictl/oaictl/pkg/install/render"
@@ -192,7 +193,7 @@ func TestWriteThatDidNotTake(t *testing.T) {
 			t.Fatal(err)
 		}
 		plan := install.Decide(desired, o, install.Memory{}, o.At)
-		i := slices.IndexFunc(plan.Actions, func(a install.Action) bool { return a.Kind == install.UpdateCluster })
+		i := slices.IndexFunc(plan.Actions, func(a install.Action) bool { return a.Kind == vocab.UpdateCluster })
 		if i < 0 || plan.Actions[i].Settings[setting.NTP] != setting.ValueOf(desired.Spec.Spec.Network.NTP) {
 			t.Fatalf("look %d: %+v", look+1, plan.Actions)
 		}

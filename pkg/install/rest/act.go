@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/oaictl/oaictl/internal/setting"
+	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/internal/plane"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -41,39 +42,39 @@ type actFunc func(context.Context, *install.Desired, install.Action) error
 // actOf is how an action of a kind is carried out.
 func (p *Plane) actOf(kind install.Kind) actFunc {
 	switch kind {
-	case install.RegisterCluster:
+	case vocab.RegisterCluster:
 		return p.registerCluster
-	case install.ImportCluster:
+	case vocab.ImportCluster:
 		return p.importCluster
-	case install.WithdrawCluster:
+	case vocab.WithdrawCluster:
 		return p.withdrawCluster
-	case install.UpdateCluster:
+	case vocab.UpdateCluster:
 		return p.updateCluster
-	case install.SetOverrides:
+	case vocab.SetOverrides:
 		return p.setOverrides
-	case install.UploadManifest:
+	case vocab.UploadManifest:
 		return p.uploadManifest
-	case install.RemoveManifest:
+	case vocab.RemoveManifest:
 		return p.removeManifest
-	case install.IgnoreValidations:
+	case vocab.IgnoreValidations:
 		return p.ignoreValidations
-	case install.RegisterInfraEnv:
+	case vocab.RegisterInfraEnv:
 		return p.registerInfraEnv
-	case install.UpdateInfraEnv:
+	case vocab.UpdateInfraEnv:
 		return p.updateInfraEnv
-	case install.WithdrawInfraEnv:
+	case vocab.WithdrawInfraEnv:
 		return p.withdrawInfraEnv
-	case install.RenewImage:
+	case vocab.RenewImage:
 		return p.renewImage
-	case install.UpdateHost:
+	case vocab.UpdateHost:
 		return p.updateHost
-	case install.BindHost:
+	case vocab.BindHost:
 		return p.bindHost
-	case install.StartInstall:
+	case vocab.StartInstall:
 		return p.clusterAction("install")
-	case install.AllowAddHosts:
+	case vocab.AllowAddHosts:
 		return p.clusterAction("allow-add-hosts")
-	case install.InstallHost:
+	case vocab.InstallHost:
 		return p.installHost
 	}
 	return nil
@@ -83,18 +84,18 @@ func (p *Plane) actOf(kind install.Kind) actFunc {
 func (p *Plane) touched(desired *install.Desired, action install.Action) {
 	p.stale(desired.Spec.Metadata.Name, desired.Spec.Spec.BaseDomain, action.Target, func(n *needs) {
 		switch action.Kind {
-		case install.RegisterCluster, install.ImportCluster, install.WithdrawCluster:
+		case vocab.RegisterCluster, vocab.ImportCluster, vocab.WithdrawCluster:
 			raise(&n.lookup, overdue)
-		case install.RegisterInfraEnv, install.UpdateInfraEnv, install.WithdrawInfraEnv, install.RenewImage:
+		case vocab.RegisterInfraEnv, vocab.UpdateInfraEnv, vocab.WithdrawInfraEnv, vocab.RenewImage:
 			raise(&n.infraEnvs, overdue)
-		case install.IgnoreValidations:
+		case vocab.IgnoreValidations:
 			raise(&n.ignored, overdue)
 			raise(&n.cluster, overdue) // which may be ready now
-		case install.UploadManifest, install.RemoveManifest:
+		case vocab.UploadManifest, vocab.RemoveManifest:
 			raise(&n.manifests, overdue)
-		case install.UpdateHost, install.BindHost, install.InstallHost:
+		case vocab.UpdateHost, vocab.BindHost, vocab.InstallHost:
 			raise(&n.hosts, overdue)
-		case install.StartInstall, install.AllowAddHosts:
+		case vocab.StartInstall, vocab.AllowAddHosts:
 			raise(&n.cluster, overdue)
 			raise(&n.hosts, overdue)
 		default:

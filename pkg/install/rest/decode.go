@@ -9,6 +9,7 @@ import (
 	"github.com/openshift/assisted-service/models"
 
 	"github.com/oaictl/oaictl/internal/redact"
+	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -28,7 +29,7 @@ func (t *tables) clusterOf(c *clusterWire, run string) *install.Cluster {
 	status := value(c.Status)
 	out := &install.Cluster{
 		ClusterRef:  clusterRef(c, run),
-		State:       install.ClusterStateOf(status),
+		State:       vocab.ClusterStateOf(status),
 		StatusInfo:  redact.Text(value(c.StatusInfo)),
 		StatusSince: moment(c.StatusUpdatedAt),
 		Settings:    t.cluster.settings(c),
@@ -68,9 +69,9 @@ func (t *tables) hostOf(h *hostWire) install.Host {
 	out := install.Host{
 		ID: id, InfraEnvID: h.InfraEnvID.String(), ClusterID: value(h.ClusterID).String(),
 		Day2:   value(h.Kind) == "AddToExistingClusterHost",
-		State:  install.HostStateOf(status),
+		State:  vocab.HostStateOf(status),
 		Status: status, StatusInfo: redact.Text(value(h.StatusInfo)), Since: moment(h.StatusUpdatedAt),
-		Role: install.RoleOf(string(h.Role)), Suggested: install.RoleOf(string(h.SuggestedRole)), Bootstrap: h.Bootstrap,
+		Role: vocab.RoleOf(string(h.Role)), Suggested: vocab.RoleOf(string(h.SuggestedRole)), Bootstrap: h.Bootstrap,
 		CheckedIn: moment(h.CheckedInAt), Registered: moment(h.RegisteredAt),
 		Settings:    t.host.settings(h),
 		Validations: readValidations(h.ValidationsInfo),
@@ -100,7 +101,7 @@ func (t *tables) infraEnvOf(e *infraEnvWire) install.InfraEnv {
 		ID: value(e.ID).String(), Name: value(e.Name), ClusterID: e.ClusterID.String(),
 		Settings: t.infraEnv.settings(e),
 		Image: install.Image{
-			State: install.ImagePending, URL: e.DownloadURL, Type: string(value(e.Type)), Expires: moment(e.ExpiresAt),
+			State: vocab.ImagePending, URL: e.DownloadURL, Type: string(value(e.Type)), Expires: moment(e.ExpiresAt),
 		},
 	}
 	if e.CreatedAt != nil {
@@ -110,7 +111,7 @@ func (t *tables) infraEnvOf(e *infraEnvWire) install.InfraEnv {
 		out.Image.Created = e.UpdatedAt.UTC() // or before; see dateImages
 	}
 	if e.DownloadURL != "" {
-		out.Image.State = install.ImageReady
+		out.Image.State = vocab.ImageReady
 	}
 	return out
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -246,7 +247,7 @@ func (p *Plane) readStages(ctx context.Context, w *watch) error {
 func (w *watch) withoutStages() (hosts []install.Host, envs []string) {
 	for _, h := range w.hosts {
 		switch h.State {
-		case install.HostPreparing, install.HostInstalling, install.HostNeedsUser:
+		case vocab.HostPreparing, vocab.HostInstalling, vocab.HostNeedsUser:
 		default:
 			continue
 		}
@@ -282,7 +283,7 @@ func (p *Plane) readInventories(ctx context.Context, w *watch) error {
 	var ids []string
 	for id := range w.inventory {
 		host := w.hosts[id]
-		if settled(host.State) || host.State == install.HostUnbound {
+		if settled(host.State) || host.State == vocab.HostUnbound {
 			ids = append(ids, id)
 		}
 	}

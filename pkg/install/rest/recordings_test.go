@@ -4,12 +4,11 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"github.com/oaictl/oaictl/internal/vocab"
 	"os"
 	"path/filepath"
 	"regexp"
 	"testing"
-
-	"github.com/oaictl/oaictl/pkg/install"
 )
 
 // recorded is one exchange of a recording.
@@ -115,7 +114,7 @@ func (r *reader) cluster(data json.RawMessage) {
 		r.Fatalf("cluster: %v", err)
 	}
 	c := r.tables.clusterOf(&wire, "")
-	if c.State == install.ClusterUnknown || c.ID == "" || c.Name == "" || c.Created.IsZero() || c.StatusSince.IsZero() {
+	if c.State == vocab.ClusterUnknown || c.ID == "" || c.Name == "" || c.Created.IsZero() || c.StatusSince.IsZero() {
 		r.Errorf("cluster read as %+v", c)
 	}
 	if (raw.ValidationsInfo != "") != (len(c.Validations) > 0) {
@@ -140,7 +139,7 @@ func (r *reader) host(data json.RawMessage) {
 		r.Fatalf("host: %v", err)
 	}
 	h := r.tables.hostOf(&wire)
-	if h.State == install.HostUnknown || h.ID == "" || h.InfraEnvID == "" || h.Registered.IsZero() {
+	if h.State == vocab.HostUnknown || h.ID == "" || h.InfraEnvID == "" || h.Registered.IsZero() {
 		r.Errorf("host read as %+v", h)
 	}
 	i := h.Inventory
@@ -159,7 +158,7 @@ func (r *reader) infraEnv(data json.RawMessage) {
 		r.Fatalf("infra-env: %v", err)
 	}
 	e := r.tables.infraEnvOf(&wire)
-	if e.ID == "" || e.Name == "" || e.Created.IsZero() || e.Image.State != install.ImageReady || e.Image.URL == "" || !e.Image.Expires.IsZero() {
+	if e.ID == "" || e.Name == "" || e.Created.IsZero() || e.Image.State != vocab.ImageReady || e.Image.URL == "" || !e.Image.Expires.IsZero() {
 		r.Errorf("infra-env read as %+v", e)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/oaictl/oaictl/internal/setting"
+	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -14,8 +15,8 @@ import (
 func hostTable() table[hostWire] {
 	type wire = hostWire
 	return table[wire]{
-		row(setting.Role, func(r install.Role) body { return body{"host_role": install.RoleWord(r)} }, func(h *wire) (install.Role, bool) {
-			return install.RoleOf(string(h.Role)), true
+		row(setting.Role, func(r install.Role) body { return body{"host_role": vocab.RoleWord(r)} }, func(h *wire) (install.Role, bool) {
+			return vocab.RoleOf(string(h.Role)), true
 		}),
 		text(setting.Hostname, "host_name", hostname),
 		row(setting.Disk, func(id string) body {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/simulator"
+	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -115,7 +116,7 @@ func TestInstallOnTheSimulator(t *testing.T) {
 					t.Fatal(err)
 				}
 				installer := install.New(plane, install.WithClock(fast), install.WithFiles(files), install.WithEvents(func(e install.Event) {
-					if e.Type == install.EventAction || e.Type == install.EventWarning || e.Type == install.EventRun {
+					if e.Type == vocab.EventAction || e.Type == vocab.EventWarning || e.Type == vocab.EventRun {
 						t.Logf("%s %s %s %s: %s", e.Time.Format("15:04:05"), e.Type, e.Key, e.State, e.Message)
 					}
 				}))

@@ -29,7 +29,7 @@ func (s *State) Keyfiles(macs map[string]string) ([]Keyfile, error) {
 	w := &writer{state: s, r: &reader{name: s.name}, macs: map[string]string{}, ids: map[*iface]string{}, ports: map[string]membership{}}
 	w.interfaces = slices.Clone(s.interfaces)
 	w.addImplied()
-	w.addPlugs()
+	w.addOVSPorts()
 	w.resolve(macs)
 	if err := w.r.problems.err(); err != nil {
 		return nil, err
@@ -51,9 +51,9 @@ const keyfileSuffix = ".nmconnection"
 // the names of others.
 func (i *iface) profileFile() string {
 	switch i.kind {
-	case ovsSwitch:
+	case ovsBridgeKind:
 		return i.name + "-br"
-	case ovsPlug:
+	case ovsPortKind:
 		return i.name + "-port"
 	}
 	return i.name
@@ -106,17 +106,17 @@ func (w *writer) addImplied() {
 	}
 }
 
-// addPlugs adds the ports of switches of Open vSwitch, which stand between the switch
+// addOVSPorts adds the ports of switches of Open vSwitch, which stand between the switch
 // and its interfaces.
-func (w *writer) addPlugs() {
+func (w *writer) addOVSPorts() {
 	for _, i := range w.state.interfaces {
-		if i.kind != ovsSwitch || i.gone() {
+		if i.kind != ovsBridgeKind || i.gone() {
 			continue
 		}
 		var last *iface
 		for _, p := range i.ports {
-			if last == nil || last.plug != p.ovs {
-				last = &iface{name: p.ovs.name, at: p.at, field: p.field, kind: ovsPlug, state: up, plug: p.ovs, own: p.ovs.settings, controller: word{text: i.name}}
+			if last == nil || last.ovsPort != p.ovs {
+				last = &iface{name: p.ovs.name, at: p.at, field: p.field, kind: ovsPortKind, state: up, ovsPort: p.ovs, own: p.ovs.settings, controller: word{text: i.name}}
 				w.interfaces = append(w.interfaces, last)
 			}
 			w.ports[p.text] = membership{last, p.settings}
@@ -126,9 +126,9 @@ func (w *writer) addPlugs() {
 
 func (w *writer) memberOf(i *iface) (membership, bool) {
 	switch i.kind {
-	case ovsSwitch:
+	case ovsBridgeKind:
 		return membership{}, false
-	case ovsPlug:
+	case ovsPortKind:
 		return membership{controller: w.state.controllerNamed(i.controller.text)}, true
 	}
 	m, isPort := w.ports[i.name]

@@ -45,7 +45,7 @@ func (w *writer) profile(i *iface) []byte {
 	s := &sections{}
 	member, isPort := w.memberOf(i)
 	s.group("connection", w.connection(i, member.controller))
-	s.group("ethernet", w.wired(i))
+	s.group("ethernet", w.ethernetSettings(i))
 	ownFirst := slices.Contains([]kind{bondKind, linuxBridge, vlanKind}, i.kind)
 	if ownFirst {
 		w.own(s, i)
@@ -72,7 +72,7 @@ func (w *writer) profile(i *iface) []byte {
 // ownAddresses says whether a port has addresses all the same: one of a routing table,
 // and one that Open vSwitch gives the machine.
 func (i *iface) ownAddresses(controller *iface) bool {
-	return controller.kind == vrfKind || i.kind == ovsDevice && i.peer == ""
+	return controller.kind == vrfKind || i.kind == ovsInterfaceKind && i.peer == ""
 }
 
 // own writes what only the interface's kind has. What it stands on is known by its UUID.
@@ -83,7 +83,7 @@ func (w *writer) own(s *sections, i *iface) {
 			list[n].value = w.id(list[n].value)
 		}
 	}
-	if slices.Contains([]kind{dummyKind, ovsSwitch, ovsPlug}, i.kind) {
+	if slices.Contains([]kind{dummyKind, ovsBridgeKind, ovsPortKind}, i.kind) {
 		s.evenEmpty(i.kind.nmType(), list)
 	} else {
 		s.group(i.kind.nmType(), list)
@@ -101,7 +101,7 @@ func (w *writer) connection(i *iface, controller *iface) settings {
 	if i.state == down {
 		list.add("autoconnect", "false")
 	}
-	if len(i.ports) > 0 || i.kind == ovsPlug {
+	if len(i.ports) > 0 || i.kind == ovsPortKind {
 		// Ports come up with their controller; NetworkManager of all releases
 		// knows this and the next two by their old names.
 		list.add("autoconnect-slaves", "1")
@@ -114,8 +114,8 @@ func (w *writer) connection(i *iface, controller *iface) settings {
 	return list
 }
 
-// wired is what Ethernet has in common with all that is built on it.
-func (w *writer) wired(i *iface) settings {
+// ethernetSettings are what Ethernet has in common with all that is built on it.
+func (w *writer) ethernetSettings(i *iface) settings {
 	if !i.kind.device() {
 		return nil
 	}

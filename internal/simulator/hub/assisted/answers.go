@@ -118,8 +118,7 @@ func ChecksOf(text string) map[string][]Check {
 	return checks
 }
 
-// Ignored are the validations that are not to hinder, each kind as a list in a
-// text. The service shows them by themselves.
+// Ignored are the validations that do not hinder, each kind as a list in a text.
 type Ignored struct {
 	Cluster string `json:"cluster-validation-ids"`
 	Host    string `json:"host-validation-ids"`

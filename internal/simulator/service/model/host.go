@@ -92,8 +92,7 @@ func (h *Host) RoleOpen() bool { return h.Role == RoleAuto }
 // RoleSuggested tells whether the service has suggested a role.
 func (h *Host) RoleSuggested() bool { return h.SuggestedRole != RoleAuto && h.SuggestedRole != "" }
 
-// Name is the host name that counts: the user's, else the machine's own, else
-// the id.
+// Name is the host name that counts: the user's, else the machine's own, else the id.
 func (h *Host) Name() string {
 	switch {
 	case h.Hostname != "":

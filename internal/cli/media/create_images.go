@@ -1,4 +1,4 @@
-package iso
+package media
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/document"
+	"github.com/oaictl/oaictl/internal/cli/image"
 	"github.com/oaictl/oaictl/pkg/install/boot"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -22,7 +23,7 @@ type createImagesOptions struct {
 }
 
 func NewCreateImages(a *base.App) *cobra.Command {
-	o := &createImagesOptions{hostMediaOptions: hostMediaOptions{imageOptions: imageOptions{App: a}}}
+	o := &createImagesOptions{hostMediaOptions: hostMediaOptions{Options: image.Options{App: a}}}
 	command := &cobra.Command{
 		Use:     "images -f FILE",
 		Aliases: []string{"image"},
@@ -56,7 +57,7 @@ func (o *createImagesOptions) run(ctx context.Context) error {
 	if o.URL != "" && !o.Netboot {
 		return base.Usagef("--url goes with --netboot")
 	}
-	where, err := folderURL(o.URL)
+	where, err := image.FolderURL(o.URL)
 	if err != nil {
 		return err
 	}
@@ -101,14 +102,14 @@ func (o *createImagesOptions) run(ctx context.Context) error {
 }
 
 func (o *createImagesOptions) writeISO(ctx context.Context, dir string, media *boot.Images, host *spec.Host) ([]document.Download, error) {
-	image, result, err := media.Of(host.Name).ISO(ctx, host.Name)
+	made, result, err := media.Of(host.Name).ISO(ctx, host.Name)
 	if err != nil {
-		return nil, contentFault(err)
+		return nil, image.ContentFault(err)
 	}
 	for _, w := range result.Warnings {
 		o.note("%s: %s", host.Name, w)
 	}
-	return writeImage(ctx, o.App, image, imageOutput{Path: filepath.Join(dir, base.FileName(host.Name)+".iso"), Force: true, Sync: o.Sync})
+	return image.WriteImage(ctx, o.App, made, image.Output{Path: filepath.Join(dir, base.FileName(host.Name)+".iso"), Force: true, Sync: o.Sync})
 }
 
 // note says what only somebody wants to know who asked with -v.
@@ -121,21 +122,21 @@ func (o *createImagesOptions) note(format string, args ...any) {
 func (o *createImagesOptions) writeNetboot(ctx context.Context, dir, where string, media *boot.Images, host *spec.Host) ([]document.Download, error) {
 	n, err := media.Of(host.Name).Netboot(ctx, host.Name)
 	if err != nil {
-		return nil, contentFault(err)
+		return nil, image.ContentFault(err)
 	}
 	name, mine := base.FileName(host.Name), ""
-	rootfs := scriptFolder + "../" + rootfsOf(media, host.Name)
+	rootfs := image.ScriptFolder + "../" + rootfsOf(media, host.Name)
 	if where != "" {
 		mine, rootfs = where+"/"+name, where+"/"+rootfsOf(media, host.Name)
 	}
 	if n.Rootfs == nil {
 		rootfs = ""
 	}
-	files, err := netbootFiles(n, mine, rootfs)
+	files, err := image.NetbootFiles(n, mine, rootfs)
 	if err != nil {
 		return nil, err
 	}
-	return writeFiles(ctx, o.App, filepath.Join(dir, name), true, files)
+	return image.WriteFiles(ctx, o.App, filepath.Join(dir, name), true, files)
 }
 
 // writeRootfs writes the root filesystem that all hosts of an architecture share.
@@ -144,12 +145,12 @@ func (o *createImagesOptions) writeRootfs(ctx context.Context, dir string, media
 	for _, part := range media.Groups {
 		n, err := part.Netboot(ctx, part.Hosts[0].Name)
 		if err != nil {
-			return nil, contentFault(err)
+			return nil, image.ContentFault(err)
 		}
 		if n.Rootfs == nil {
 			continue
 		}
-		files, err := writeFiles(ctx, o.App, dir, true, []smallFile{{name: rootfsOf(media, part.Hosts[0].Name), image: n.Rootfs}})
+		files, err := image.WriteFiles(ctx, o.App, dir, true, []image.File{{Name: rootfsOf(media, part.Hosts[0].Name), Image: n.Rootfs}})
 		if err != nil {
 			return nil, err
 		}
@@ -162,7 +163,7 @@ func (o *createImagesOptions) writeRootfs(ctx context.Context, dir string, media
 // architecture, where there are several.
 func rootfsOf(media *boot.Images, host string) string {
 	if len(media.Groups) < 2 {
-		return rootfsName
+		return image.RootfsName
 	}
 	return "rootfs-" + string(media.Of(host).Arch) + ".img"
 }

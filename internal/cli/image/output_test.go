@@ -1,4 +1,4 @@
-package iso
+package image
 
 import (
 	"errors"

@@ -1,4 +1,5 @@
-package iso
+// Package media has the commands that make and serve the images of the hosts of a file.
+package media
 
 import (
 	"context"
@@ -8,6 +9,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/image"
+	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/boot"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -19,7 +22,7 @@ import (
 // hostMediaOptions are what it takes to make the discovery media of the hosts of a
 // file.
 type hostMediaOptions struct {
-	imageOptions
+	image.Options
 	File string
 	Base string
 
@@ -27,7 +30,7 @@ type hostMediaOptions struct {
 }
 
 func (o *hostMediaOptions) declare(flags *pflag.FlagSet) {
-	o.imageOptions.declare(flags)
+	o.Options.Declare(flags)
 	flags.StringVarP(&o.File, "file", "f", "", "`FILE` with the cluster, - for standard input")
 	flags.StringVar(&o.Base, "base", "", "`FILE` or URL of the live image that all are made of (default: the service's)")
 }
@@ -51,7 +54,7 @@ func (o *hostMediaOptions) cluster(ctx context.Context) (*spec.Cluster, error) {
 		return nil, err
 	}
 	if len(cluster.Spec.Hosts) == 0 {
-		return nil, &install.Fault{Code: install.CodeInput, Op: "make images of", On: o.File, Permanent: true, Err: errors.New("it names no hosts"), Next: "oaictl download iso -f " + base.Quoted(o.File)}
+		return nil, &install.Fault{Code: install.CodeInput, Op: "make images of", On: o.File, Permanent: true, Err: errors.New("it names no hosts"), Next: "oaictl download iso -f " + names.Quoted(o.File)}
 	}
 	return cluster, nil
 }
@@ -64,11 +67,11 @@ func (o *hostMediaOptions) images(ctx context.Context, cluster *spec.Cluster, se
 		return nil, err
 	}
 	config := boot.ImagesConfig{Service: o.service.Backend, Spec: cluster, Server: server, Open: func(ctx context.Context, source fetch.Source) (*iso.Base, io.Closer, error) {
-		image, err := o.openSource(ctx, source)
+		made, err := o.OpenSource(ctx, source)
 		if err != nil {
 			return nil, nil, err
 		}
-		return image.Base, image.file, nil
+		return made.Base, made.File, nil
 	}}
 	if o.Base != "" {
 		config.Base = fetch.Source{Location: o.Base, SHA256: o.SHA256}
@@ -85,10 +88,10 @@ func (o *hostMediaOptions) notRegistered(err error) error {
 		return err
 	}
 	told := *fault
-	told.Next = "oaictl create cluster -f " + base.Quoted(o.File) + " --detach"
+	told.Next = "oaictl create cluster -f " + names.Quoted(o.File) + " --detach"
 	if errors.Is(err, boot.ErrInstalled) {
 		told.Err = errors.New("the cluster is installed, and hosts are added to it with oaictl add-node")
-		told.Next = "oaictl add-node -f " + base.Quoted(o.File)
+		told.Next = "oaictl add-node -f " + names.Quoted(o.File)
 	}
 	return &told
 }

@@ -1,11 +1,11 @@
-package install
+package vocab
 
 // The tables from the words of the service to the neutral ones. A REST status
 // and the state in a hub object's debugInfo are the same words: those of
 // assisted-service's models.Cluster and models.Host.
 
 // ClusterStateOf is the neutral word for a cluster's status. "insufficient" and
-// "pending-for-input" depend on more than the status: see Refined.
+// "pending-for-input" depend on more than the status.
 func ClusterStateOf(status string) ClusterState {
 	switch status {
 	case "insufficient":
@@ -32,27 +32,6 @@ func ClusterStateOf(status string) ClusterState {
 		return ClusterAddingHosts
 	}
 	return ClusterUnknown
-}
-
-// Refined tells apart what the service calls insufficient: a cluster that was
-// never evaluated is a draft, one whose hosts are still to come or still being
-// discovered waits for them, and only then do its validations count. hosts are
-// those of the cluster.
-func (s ClusterState) Refined(validations []Validation, hosts []Host) ClusterState {
-	if s != ClusterBlocked {
-		return s
-	}
-	if len(validations) == 0 {
-		return ClusterDraft
-	}
-	for i := range hosts {
-		switch hosts[i].State {
-		case HostDiscovering, HostBinding, HostUnbound:
-		default:
-			return s
-		}
-	}
-	return ClusterDiscovering
 }
 
 // HostStateOf is the neutral word for a host's status. The states of a pool

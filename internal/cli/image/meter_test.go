@@ -1,4 +1,4 @@
-package base
+package image
 
 import (
 	"strings"
@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/streams"
 	"github.com/oaictl/oaictl/internal/clock"
 )
@@ -14,20 +15,20 @@ func TestMeter(t *testing.T) {
 	for _, test := range []struct {
 		name     string
 		terminal bool
-		globals  globals
+		globals  base.Globals
 		want     string
 	}{
-		{"plain", false, globals{Progress: ProgressAuto}, "writing x: 25% of 4 kB\nwriting x: 75% of 4 kB\n"},
-		{"terminal", true, globals{Progress: ProgressAuto}, "\r\x1b[Kwriting x: [██████░░░░░░░░░░░░░░░░░░] 25% of 4 kB" +
+		{"plain", false, base.Globals{Progress: base.ProgressAuto}, "writing x: 25% of 4 kB\nwriting x: 75% of 4 kB\n"},
+		{"terminal", true, base.Globals{Progress: base.ProgressAuto}, "\r\x1b[Kwriting x: [██████░░░░░░░░░░░░░░░░░░] 25% of 4 kB" +
 			"\r\x1b[Kwriting x: [████████████░░░░░░░░░░░░] 50% of 4 kB\r\x1b[Kwriting x: [██████████████████░░░░░░] 75% of 4 kB\r\x1b[K"},
-		{"quiet", true, globals{Progress: ProgressAuto, Quiet: true}, ""},
-		{"json", false, globals{Progress: ProgressJSON}, `"percent":75`},
+		{"quiet", true, base.Globals{Progress: base.ProgressAuto, Quiet: true}, ""},
+		{"json", false, base.Globals{Progress: base.ProgressJSON}, `"percent":75`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var problems strings.Builder
 			synctest.Test(t, func(t *testing.T) {
-				a := &App{IO: streams.Streams{Err: &problems, ErrTTY: test.terminal}, Env: streams.Env{}, Clock: clock.Real(), Globals: test.globals}
-				m := a.Meter("writing x")
+				a := &base.App{IO: streams.Streams{Err: &problems, ErrTTY: test.terminal}, Env: streams.Env{}, Clock: clock.Real(), Globals: test.globals}
+				m := NewMeter(a, "writing x")
 				m.Show(0, 4000) // within the first second nothing is said
 				time.Sleep(time.Second)
 				m.Show(1000, 4000)

@@ -1,4 +1,4 @@
-package iso
+package media
 
 import (
 	"cmp"
@@ -18,6 +18,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/document"
+	"github.com/oaictl/oaictl/internal/cli/image"
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/boot"
@@ -39,8 +40,8 @@ type isoServeOptions struct {
 	Expire time.Duration
 }
 
-func newServe(a *base.App) *cobra.Command {
-	o := &isoServeOptions{hostMediaOptions: hostMediaOptions{imageOptions: imageOptions{App: a}}}
+func NewServe(a *base.App) *cobra.Command {
+	o := &isoServeOptions{hostMediaOptions: hostMediaOptions{Options: image.Options{App: a}}}
 	command := &cobra.Command{
 		Use:   "serve -f FILE",
 		Short: "Serve every host's own discovery image, until stopped",
@@ -85,7 +86,7 @@ func (o *isoServeOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	given, err := folderURL(o.URL)
+	given, err := image.FolderURL(o.URL)
 	if err != nil {
 		return err
 	}
@@ -208,7 +209,7 @@ func (o *isoServeOptions) prepare(ctx context.Context, media *boot.Images, serve
 				return context.Cause(ctx)
 			}
 			o.Warn("%s: %v", host.Name, err)
-			failed = contentFault(err)
+			failed = image.ContentFault(err)
 			continue
 		}
 		items = append(items, item)
@@ -235,12 +236,12 @@ func (o *isoServeOptions) prepareHost(ctx context.Context, media *boot.Images, s
 	if err != nil {
 		return document.Media{}, err
 	}
-	image, _, err := part.ISO(ctx, host.Name)
+	made, _, err := part.ISO(ctx, host.Name)
 	if err != nil {
 		return document.Media{}, err
 	}
 	item := document.Media{Host: host.Name, ISO: server.URL(host.Name, serve.ISO)}
-	files := []serve.File{{Kind: serve.ISO, Image: image, Base: live.Identity()}}
+	files := []serve.File{{Kind: serve.ISO, Image: made, Base: live.Identity()}}
 	if n, err := part.Netboot(ctx, host.Name); err != nil {
 		if err := o.tellNoNetboot(ctx, host.Name, err); err != nil {
 			return document.Media{}, err
@@ -290,7 +291,7 @@ func netbootMedia(n *iso.Netboot, live, rootfs string) []serve.File {
 	return append(files,
 		serve.File{Kind: serve.AddrSize, Image: extent.Bytes(n.AddrSize)},
 		serve.File{Kind: serve.Ins, Image: extent.Bytes([]byte(n.Ins))},
-		serve.File{Kind: serve.Prm, Image: extent.Bytes(parameterFile(n, rootfs))},
+		serve.File{Kind: serve.Prm, Image: extent.Bytes(image.ParameterFile(n, rootfs))},
 	)
 }
 

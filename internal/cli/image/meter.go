@@ -1,4 +1,4 @@
-package base
+package image
 
 import (
 	"context"
@@ -7,8 +7,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/progress"
 	"github.com/oaictl/oaictl/internal/escape"
+	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -27,7 +29,7 @@ const (
 // Meter tells on standard error how far a piece of work on bytes has come, once it
 // has taken longer than a second.
 type Meter struct {
-	*App
+	*base.App
 	what string
 	live bool
 
@@ -38,9 +40,9 @@ type Meter struct {
 	troubled bool // it was told why nothing comes
 }
 
-// Meter begins to measure; what says in words what is done.
-func (a *App) Meter(what string) *Meter {
-	live := a.Globals.Progress == ProgressTTY || a.Globals.Progress == ProgressAuto && a.IO.Live(a.Env) && a.Globals.Verbose < 2
+// NewMeter begins to measure; what says in words what is done.
+func NewMeter(a *base.App, what string) *Meter {
+	live := a.Globals.Progress == base.ProgressTTY || a.Globals.Progress == base.ProgressAuto && a.IO.Live(a.Env) && a.Globals.Verbose < 2
 	return &Meter{App: a, what: what, live: live, began: a.Clock.Now()}
 }
 
@@ -57,20 +59,32 @@ func (m *Meter) Show(done, total int64) {
 		return
 	}
 	m.last = now
-	switch {
-	case m.Globals.Progress == ProgressJSON:
-		m.event(now, done, total)
-	case m.live:
-		fmt.Fprintf(m.IO.Err, "\r\x1b[K%s", m.fit(meterText(m.what, done, total, true)))
-	default:
-		fmt.Fprintln(m.IO.Err, meterText(m.what, done, total, false))
+	if m.Globals.Progress != base.ProgressJSON {
+		m.line(meterText(m.what, done, total, m.live))
+		return
 	}
+	event := install.Event{V: 1, Time: now, Type: vocab.EventProgress, Message: meterText(m.what, done, total, false)}
+	if total > 0 {
+		percent := percentOf(done, total)
+		event.Percent = &percent
+	}
+	progress.JSON(m.IO.Err).Event(event)
 }
 
-// Wait tells that nothing has come yet, once, where that goes on for longer than a
+// line writes a text over the one before it, or below that where this is no terminal.
+func (m *Meter) line(text string) {
+	if !m.live {
+		fmt.Fprintln(m.IO.Err, text)
+		return
+	}
+	m.last = m.Clock.Now()
+	fmt.Fprint(m.IO.Err, "\r\x1b[K"+m.fit(text))
+}
+
+// wait tells that nothing has come yet, once, where that goes on for longer than a
 // second: a server that cannot be reached is asked several times. The function that
 // it returns ends the waiting.
-func (m *Meter) Wait(ctx context.Context) (stop func()) {
+func (m *Meter) wait(ctx context.Context) (stop func()) {
 	waiting, cancel := context.WithCancel(ctx)
 	var ended sync.WaitGroup
 	ended.Go(func() {
@@ -87,41 +101,21 @@ func (m *Meter) Wait(ctx context.Context) (stop func()) {
 func (m *Meter) idle() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.Globals.Quiet || m.Globals.Progress == ProgressJSON || !m.last.IsZero() {
+	if m.Globals.Quiet || m.Globals.Progress == base.ProgressJSON || !m.last.IsZero() {
 		return
 	}
-	text := m.what + ": nothing has come yet"
-	if m.live {
-		m.last = m.Clock.Now()
-		fmt.Fprint(m.IO.Err, "\r\x1b[K"+m.fit(text))
-		return
-	}
-	fmt.Fprintln(m.IO.Err, text)
+	m.line(m.what + ": nothing has come yet")
 }
 
-// Again tells, once, why nothing comes, where that is tried again.
-func (m *Meter) Again(err error, _ time.Duration) {
+// again tells, once, why nothing comes, where that is tried again.
+func (m *Meter) again(err error, _ time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.Globals.Quiet || m.Globals.Progress == ProgressJSON || m.troubled {
+	if m.Globals.Quiet || m.Globals.Progress == base.ProgressJSON || m.troubled {
 		return
 	}
 	m.troubled, m.last = true, m.Clock.Now()
-	text := escape.Sprintf("%s: %v; it is tried again", m.what, err)
-	if m.live {
-		fmt.Fprint(m.IO.Err, "\r\x1b[K"+m.fit(text))
-		return
-	}
-	fmt.Fprintln(m.IO.Err, text)
-}
-
-func (m *Meter) event(now time.Time, done, total int64) {
-	event := install.Event{V: 1, Time: now, Type: install.EventProgress, Message: meterText(m.what, done, total, false)}
-	if total > 0 {
-		percent := percentOf(done, total)
-		event.Percent = &percent
-	}
-	progress.JSON(m.IO.Err).Event(event)
+	m.line(escape.Sprintf("%s: %v; it is tried again", m.what, err))
 }
 
 // fit cuts a line to the width of the terminal: one that wraps would not be
@@ -143,7 +137,7 @@ func (m *Meter) fit(line string) string {
 func (m *Meter) End() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.live && !m.last.IsZero() && m.Globals.Progress != ProgressJSON {
+	if m.live && !m.last.IsZero() && m.Globals.Progress != base.ProgressJSON {
 		fmt.Fprint(m.IO.Err, "\r\x1b[K")
 	}
 	m.last = time.Time{}
@@ -152,7 +146,7 @@ func (m *Meter) End() {
 
 func meterText(what string, done, total int64, bar bool) string {
 	if total <= 0 {
-		return fmt.Sprintf("%s: %s", what, SizeText(done))
+		return fmt.Sprintf("%s: %s", what, base.SizeText(done))
 	}
 	percent := percentOf(done, total)
 	drawn := ""
@@ -160,7 +154,7 @@ func meterText(what string, done, total int64, bar bool) string {
 		full := percent * meterBar / 100
 		drawn = "[" + strings.Repeat("█", full) + strings.Repeat("░", meterBar-full) + "] "
 	}
-	return fmt.Sprintf("%s: %s%d%% of %s", what, drawn, percent, SizeText(total))
+	return fmt.Sprintf("%s: %s%d%% of %s", what, drawn, percent, base.SizeText(total))
 }
 
 func percentOf(done, total int64) int {

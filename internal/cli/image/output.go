@@ -1,4 +1,4 @@
-package iso
+package image
 
 import (
 	"context"
@@ -20,21 +20,21 @@ import (
 // whether somebody wants it to end.
 const streamStep = 4 << 20
 
-// imageOutput says where an image goes, and how.
-type imageOutput struct {
+// Output says where an image goes, and how.
+type Output struct {
 	Path  string // - for standard output
 	Force bool
 	Sync  bool
 }
 
-// writeImage writes an image to a file, whole or not at all, or into a stream. It
+// WriteImage writes an image to a file, whole or not at all, or into a stream. It
 // returns what there is to say of the file, nothing for a stream.
-func writeImage(ctx context.Context, a *base.App, image *extent.Image, to imageOutput) ([]document.Download, error) {
+func WriteImage(ctx context.Context, a *base.App, image *extent.Image, to Output) ([]document.Download, error) {
 	name := to.Path
 	if name == base.StdoutName {
 		name = "to standard output"
 	}
-	shown := a.Meter("writing " + name)
+	shown := NewMeter(a, "writing "+name)
 	defer shown.End()
 	if to.Path == base.StdoutName {
 		return nil, streamImage(ctx, a, image, "standard output", a.IO.Out, shown)
@@ -49,8 +49,8 @@ func writeImage(ctx context.Context, a *base.App, image *extent.Image, to imageO
 	return []document.Download{{File: to.Path, Bytes: image.Size()}}, nil
 }
 
-// checkOutput refuses an output that cannot be, before anything is read.
-func checkOutput(a *base.App, flag string, to imageOutput) error {
+// CheckOutput refuses an output that cannot be, before anything is read.
+func CheckOutput(a *base.App, flag string, to Output) error {
 	switch {
 	case to.Path == "":
 		return base.Usagef("it is not said where the image goes: give %s OUT, - for standard output", flag)
@@ -126,7 +126,7 @@ func outputFault(ctx context.Context, path string, err error) error {
 }
 
 // pourImage writes into a device or a pipe.
-func pourImage(ctx context.Context, a *base.App, image *extent.Image, path string, shown *base.Meter) error {
+func pourImage(ctx context.Context, a *base.App, image *extent.Image, path string, shown *Meter) error {
 	file, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {
 		return outputFault(ctx, path, err)
@@ -138,7 +138,7 @@ func pourImage(ctx context.Context, a *base.App, image *extent.Image, path strin
 	return failed
 }
 
-func streamImage(ctx context.Context, a *base.App, image *extent.Image, name string, w io.Writer, shown *base.Meter) error {
+func streamImage(ctx context.Context, a *base.App, image *extent.Image, name string, w io.Writer, shown *Meter) error {
 	for done := int64(0); done < image.Size(); {
 		if err := ctx.Err(); err != nil {
 			return context.Cause(ctx)
@@ -156,27 +156,27 @@ func streamImage(ctx context.Context, a *base.App, image *extent.Image, name str
 	return nil
 }
 
-// smallFile is a file of a folder of results.
-type smallFile struct {
-	name    string
-	image   *extent.Image
-	content []byte // where there is no image
+// File is a file of a folder of results.
+type File struct {
+	Name    string
+	Image   *extent.Image
+	Content []byte // where there is no image
 }
 
-func (f smallFile) bytes() *extent.Image {
-	if f.image != nil {
-		return f.image
+func (f File) bytes() *extent.Image {
+	if f.Image != nil {
+		return f.Image
 	}
-	return extent.Bytes(f.content)
+	return extent.Bytes(f.Content)
 }
 
-// writeFiles writes files into a folder, which it makes; all of them, or, where
+// WriteFiles writes files into a folder, which it makes; all of them, or, where
 // one cannot be written, none of those that were not there before.
-func writeFiles(ctx context.Context, a *base.App, dir string, force bool, files []smallFile) (written []document.Download, err error) {
+func WriteFiles(ctx context.Context, a *base.App, dir string, force bool, files []File) (written []document.Download, err error) {
 	if !force {
 		for _, f := range files {
-			if _, err := os.Lstat(filepath.Join(dir, f.name)); err == nil {
-				return nil, existsFault(filepath.Join(dir, f.name))
+			if _, err := os.Lstat(filepath.Join(dir, f.Name)); err == nil {
+				return nil, existsFault(filepath.Join(dir, f.Name))
 			}
 		}
 	}
@@ -184,7 +184,7 @@ func writeFiles(ctx context.Context, a *base.App, dir string, force bool, files 
 		return nil, err
 	}
 	for _, f := range files {
-		path := filepath.Join(dir, f.name)
+		path := filepath.Join(dir, f.Name)
 		if err := writeNew(ctx, a, path, f.bytes(), force); err != nil {
 			for _, w := range written {
 				if !force {
@@ -199,7 +199,7 @@ func writeFiles(ctx context.Context, a *base.App, dir string, force bool, files 
 }
 
 func writeNew(ctx context.Context, a *base.App, path string, content *extent.Image, force bool) error {
-	shown := a.Meter("writing " + path)
+	shown := NewMeter(a, "writing "+path)
 	defer shown.End()
 	if _, err := content.WriteFile(ctx, path, extent.WriteOptions{Overwrite: force, Progress: shown.Show}); err != nil {
 		return outputFault(ctx, path, err)
