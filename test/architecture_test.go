@@ -128,6 +128,14 @@ func walls() []wall {
 			breach:  [2]string{"pkg/install/render", "pkg/install/hub"},
 		},
 		{
+			name: "the client of a hub's API server decides nothing",
+			imports: []string{
+				"pkg/install/hub/...", "pkg/install/render/...", "pkg/install/convert/...", "pkg/install/internal/...", "internal/setting", "internal/catalogue",
+			},
+			never:  []string{"pkg/install/hub/internal/kube"},
+			breach: [2]string{"pkg/install/hub/internal/kube", "pkg/install/hub"},
+		},
+		{
 			name: "a format knows no other format",
 			imports: []string{
 				convertible + "agent", convertible + "aicli", convertible + "capi", convertible + "clusterinstance",

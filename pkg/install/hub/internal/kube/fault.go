@@ -1,4 +1,4 @@
-package hub
+package kube
 
 import (
 	"cmp"
@@ -21,70 +21,70 @@ import (
 )
 
 // attempt is what was tried, for errors.
-type attempt struct {
-	op        string // "apply AgentClusterInstall"
-	verb      string // as in RBAC: list, watch, patch; "" where it says nothing
-	kind      kind
-	namespace string
-	name      string
-	ofFile    bool // what was written comes from the user's file
+type Attempt struct {
+	Op        string // "apply AgentClusterInstall"
+	Verb      string // as in RBAC: list, watch, patch; "" where it says nothing
+	Kind      Kind
+	Namespace string
+	Name      string
+	FromFile  bool // what was written comes from the user's file
 }
 
-func (a attempt) on() string {
+func (a Attempt) on() string {
 	switch {
-	case a.name == "":
-		return a.namespace
-	case a.namespace == "":
-		return a.name
+	case a.Name == "":
+		return a.Namespace
+	case a.Namespace == "":
+		return a.Name
 	}
-	return a.namespace + "/" + a.name
+	return a.Namespace + "/" + a.Name
 }
 
 // fault makes the error that callers see of what went wrong with a call.
-func (p *Plane) fault(a attempt, err error) *install.Fault {
+func (c *Client) Fault(a Attempt, err error) *install.Fault {
 	var made *install.Fault
 	if errors.As(err, &made) {
 		return made
 	}
-	f := &install.Fault{Code: install.CodeFailure, Op: a.op, On: a.on(), Err: errors.New(short(redact.Text(err.Error())))}
+	f := &install.Fault{Code: install.CodeFailure, Op: a.Op, On: a.on(), Err: errors.New(Shorten(redact.Text(err.Error())))}
 	var answer apierrors.APIStatus
 	if !errors.As(err, &answer) {
-		p.noAnswer(f, a, err)
+		c.noAnswer(f, a, err)
 		return f
 	}
 	status := answer.Status()
 	f.Status = int(status.Code)
-	f.Err = errors.New(short(redact.Text(status.Message)))
+	f.Err = errors.New(Shorten(redact.Text(status.Message)))
 	if details := status.Details; details != nil {
 		f.RetryAfter = time.Duration(details.RetryAfterSeconds) * time.Second
 	}
 	switch {
 	case denied(status) != "":
-		p.refused(f, a, status)
+		c.refused(f, a, status)
 	case apierrors.IsUnauthorized(err):
 		f.Code, f.Permanent = install.CodeAuth, true
-		f.Err = fmt.Errorf("%s does not take the credentials of the kubeconfig; they may have expired", p.host)
+		f.Err = fmt.Errorf("%s does not take the credentials of the kubeconfig; they may have expired", c.Host)
 		f.Next = "log in to the hub again (oc login, or whatever made the kubeconfig), or give another --kubeconfig"
 	case hasCause(status, "NamespaceTerminating"):
-		f.Err = fmt.Errorf("the namespace %s is being deleted", a.namespace)
-		f.Next = "wait until it is gone; `kubectl get namespace " + a.namespace + " -o yaml` says what holds it"
+		f.Err = fmt.Errorf("the namespace %s is being deleted", a.Namespace)
+		f.Next = "wait until it is gone; `kubectl get namespace " + a.Namespace + " -o yaml` says what holds it"
 	case apierrors.IsForbidden(err):
 		if match := forbiddenVerb.FindStringSubmatch(status.Message); match != nil {
-			a.verb = match[1] // an apply needs patch and, for a new object, create
+			a.Verb = match[1] // an apply needs patch and, for a new object, create
 		}
-		p.forbidden(f, a)
+		c.forbidden(f, a)
 	case apierrors.IsConflict(err) && hasCause(status, string(metav1.CauseTypeFieldManagerConflict)):
-		ofOthers(f, conflicts(status))
+		SetOwnedByOthers(f, conflicts(status))
 	case apierrors.IsConflict(err):
 		f.Next = "run the same command again" // it changed meanwhile; the next look shows it
 	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsRequestEntityTooLargeError(err):
-		p.refused(f, a, status)
+		c.refused(f, a, status)
 	case apierrors.IsNotFound(err):
 		f.Code, f.Permanent = install.CodeNotFound, true
 		f.Next = "oaictl get clusters"
-		if a.name != "" && strings.Contains(status.Message, "namespaces") {
-			f.Err = fmt.Errorf("there is no namespace %s", a.namespace)
-			f.Next = "kubectl create namespace " + a.namespace + ", or have somebody do it who may"
+		if a.Name != "" && strings.Contains(status.Message, "namespaces") {
+			f.Err = fmt.Errorf("there is no namespace %s", a.Namespace)
+			f.Next = "kubectl create namespace " + a.Namespace + ", or have somebody do it who may"
 		}
 	case apierrors.IsAlreadyExists(err):
 		f.Code, f.Permanent = install.CodeNotFound, true
@@ -95,7 +95,7 @@ func (p *Plane) fault(a attempt, err error) *install.Fault {
 		f.Err = fmt.Errorf("the webhook %s does not answer: whoever serves it, most likely an operator of the hub, is down: %w", webhookOf(status.Message), f.Err)
 		f.Next = "look at the pods of the assisted-service's operator (and of Hive) on the hub"
 	default:
-		f.Permanent = status.Code >= 400 && status.Code < 500 && !passing(status.Code)
+		f.Permanent = status.Code >= 400 && status.Code < 500 && !Temporary(status.Code)
 		f.Next = "run the same command again in a while"
 	}
 	return f
@@ -106,21 +106,21 @@ func (p *Plane) fault(a attempt, err error) *install.Fault {
 var undeclared = regexp.MustCompile(`(\.\S+): field not declared in schema`)
 
 // unknownToHub makes f the fault of a field that the hub's definition has not.
-func unknownToHub(f *install.Fault, a attempt, field string) {
+func unknownToHub(f *install.Fault, a Attempt, field string) {
 	f.Code, f.Permanent = install.CodeInput, true
-	f.Err = fmt.Errorf("the hub's CustomResourceDefinition of %s has no field %s", a.kind.name, strings.TrimPrefix(field, "."))
+	f.Err = fmt.Errorf("the hub's CustomResourceDefinition of %s has no field %s", a.Kind.Name, strings.TrimPrefix(field, "."))
 	f.Next = "leave what needs it out of the file, or have the operator that brings that definition updated"
 }
 
 // ofOthers makes f the fault of fields that others own.
-func ofOthers(f *install.Fault, fields string) {
+func SetOwnedByOthers(f *install.Fault, fields string) {
 	f.Code, f.Permanent = install.CodeNotFound, true
 	f.Err = fmt.Errorf("others have set what the file says otherwise: %s", fields)
 	f.Next = "take these fields out of the file, or have whoever set them give them up"
 }
 
 // passing says whether an HTTP status may be another one a little later.
-func passing(code int32) bool {
+func Temporary(code int32) bool {
 	switch code {
 	case http.StatusRequestTimeout, http.StatusConflict, http.StatusGone, http.StatusLocked, http.StatusTooEarly, http.StatusTooManyRequests:
 		return true
@@ -132,32 +132,32 @@ func passing(code int32) bool {
 var forbiddenVerb = regexp.MustCompile(`cannot (\w+) resource "`)
 
 // forbidden names the verb and the resource that are not allowed, and where.
-func (p *Plane) forbidden(f *install.Fault, a attempt) {
+func (c *Client) forbidden(f *install.Fault, a Attempt) {
 	f.Code, f.Permanent = install.CodeAuth, true
-	resource := a.kind.GroupResource().String()
-	if resource == "" || a.verb == "" {
+	resource := a.Kind.GroupResource().String()
+	if resource == "" || a.Verb == "" {
 		f.Next = "use credentials of somebody who may do this"
 		return
 	}
 	where, flag := "in the whole hub", ""
-	if a.namespace != "" {
-		where, flag = "in namespace "+a.namespace, " -n "+a.namespace
+	if a.Namespace != "" {
+		where, flag = "in namespace "+a.Namespace, " -n "+a.Namespace
 	}
-	f.Err = fmt.Errorf("these credentials may not %s %s %s", a.verb, resource, where)
-	f.Next = fmt.Sprintf("have somebody allow it (the smallest role is in docs/hub-role.yaml), and check with: kubectl auth can-i %s %s%s", a.verb, resource, flag)
+	f.Err = fmt.Errorf("these credentials may not %s %s %s", a.Verb, resource, where)
+	f.Next = fmt.Sprintf("have somebody allow it (the smallest role is in docs/hub-role.yaml), and check with: kubectl auth can-i %s %s%s", a.Verb, resource, flag)
 }
 
 // refused fills in a fault for what an admission webhook or the schema does not
 // take.
-func (p *Plane) refused(f *install.Fault, a attempt, status metav1.Status) {
+func (c *Client) refused(f *install.Fault, a Attempt, status metav1.Status) {
 	f.Permanent = true
 	text := cmp.Or(denied(status), status.Message)
 	if fields := causesOf(status); fields != "" && !strings.Contains(text, fields) {
 		text = fields
 	}
-	f.Err = errors.New(short(redact.Text(text)))
+	f.Err = errors.New(Shorten(redact.Text(text)))
 	f.Next = "run the same command with -vv to see what was asked"
-	if a.ofFile {
+	if a.FromFile {
 		f.Code, f.Next = install.CodeInput, "change the file and run the same command again"
 	}
 	if frozen(text) {
@@ -231,9 +231,9 @@ func conflicts(status metav1.Status) string {
 }
 
 // noAnswer fills in a fault for a call that was not answered.
-func (p *Plane) noAnswer(f *install.Fault, a attempt, err error) {
-	f.Ambiguous = a.verb != "" && a.verb != "get" && a.verb != "list" && a.verb != "watch"
-	f.Err = errors.New(short(redact.Error(err)))
+func (c *Client) noAnswer(f *install.Fault, a Attempt, err error) {
+	f.Ambiguous = a.Verb != "" && a.Verb != "get" && a.Verb != "list" && a.Verb != "watch"
+	f.Err = errors.New(Shorten(redact.Error(err)))
 	var (
 		unknown   x509.UnknownAuthorityError
 		name      x509.HostnameError
@@ -250,17 +250,31 @@ func (p *Plane) noAnswer(f *install.Fault, a attempt, err error) {
 		f.Next = "the client certificate of the kubeconfig is not taken, it may have expired: get a new kubeconfig"
 	case errors.As(err, &unknown), errors.As(err, &name), errors.As(err, &invalid):
 		f.Permanent = true
-		f.Next = "the certificate of " + p.host + " is not the one that the kubeconfig trusts: check its server and certificate-authority"
+		f.Next = "the certificate of " + c.Host + " is not the one that the kubeconfig trusts: check its server and certificate-authority"
 	case errors.As(err, &dns):
 		f.Err = fmt.Errorf("the name %s of the hub cannot be resolved: %w", dns.Name, f.Err)
 		f.Next = "check the server in the kubeconfig, and DNS"
 	case errors.Is(err, context.DeadlineExceeded):
 		f.Err = errors.New("the hub's API server did not answer in time")
-		f.Next = "check that " + p.host + " can be reached"
+		f.Next = "check that " + c.Host + " can be reached"
 	case errors.As(err, &operation) && operation.Op == "dial":
 		f.Err = fmt.Errorf("the hub's API server cannot be reached: %w", f.Err)
-		f.Next = "check that " + p.host + " runs and can be reached"
+		f.Next = "check that " + c.Host + " runs and can be reached"
 	default:
 		f.Next = "run the same command again in a while"
+	}
+}
+
+// notAllowed says whether the hub refused since the user may not do that.
+func NotAllowed(err error) bool {
+	var fault *install.Fault
+	return errors.As(err, &fault) && fault.Status == http.StatusForbidden
+}
+
+// notFound is the fault for what a hub does not have.
+func NotFound(kind, on, next string) *install.Fault {
+	return &install.Fault{
+		Code: install.CodeNotFound, Op: "find " + kind, On: on, Permanent: true, Status: http.StatusNotFound,
+		Err: errors.New("the hub has none of that name or id"), Next: next,
 	}
 }

@@ -1,7 +1,8 @@
-package hub
+package kube
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -15,29 +16,29 @@ import (
 )
 
 // served is what a hub has of what oaictl knows how to use.
-type served struct {
+type Served struct {
 	resources map[string]bool // "resource.group" that are served
 }
 
-func (s *served) has(k kind) bool { return s.resources[k.GroupResource().String()] }
+func (s *Served) Has(k Kind) bool { return s.resources[k.GroupResource().String()] }
 
 // connect asks, once, what the hub serves. A hub that lacks what an install
 // needs is a fault that names it.
-func (p *Plane) connect(ctx context.Context) (*served, error) {
-	p.connecting.Lock()
-	defer p.connecting.Unlock()
-	p.mu.Lock()
-	have := p.have
-	p.mu.Unlock()
+func (c *Client) Connect(ctx context.Context) (*Served, error) {
+	c.connecting.Lock()
+	defer c.connecting.Unlock()
+	c.mu.Lock()
+	have := c.have
+	c.mu.Unlock()
 	if have != nil {
 		return have, nil
 	}
-	have = &served{resources: map[string]bool{}}
+	have = &Served{resources: map[string]bool{}}
 	for _, version := range []string{
 		hubapi.GroupHive + "/" + hubapi.VersionHive, hubapi.GroupHiveExtension + "/" + hubapi.VersionHiveExtension,
 		hubapi.GroupAgentInstall + "/" + hubapi.VersionAgentInstall, hubapi.GroupMetal3 + "/" + hubapi.VersionMetal3,
 	} {
-		names, err := p.resourcesOf(ctx, version)
+		names, err := c.resourcesOf(ctx, version)
 		if err != nil {
 			return nil, err
 		}
@@ -47,40 +48,40 @@ func (p *Plane) connect(ctx context.Context) (*served, error) {
 		}
 	}
 	var missing []string
-	for _, k := range required() {
-		if !have.has(k) {
+	for _, k := range Required() {
+		if !have.Has(k) {
 			missing = append(missing, k.GroupResource().String())
 		}
 	}
 	if len(missing) > 0 {
 		return nil, &install.Fault{
-			Code: install.CodeFailure, Op: "use the hub", On: p.host, Permanent: true,
+			Code: install.CodeFailure, Op: "use the hub", On: c.Host, Permanent: true,
 			Err:  fmt.Errorf("it does not serve %s: either this is another cluster, or the assisted-service's operator is not installed", strings.Join(missing, ", ")),
 			Next: "check --kubeconfig and --context; on a hub, install the multicluster engine (or the infrastructure operator) and create an AgentServiceConfig",
 		}
 	}
-	p.mu.Lock()
-	p.have = have
-	p.mu.Unlock()
+	c.mu.Lock()
+	c.have = have
+	c.mu.Unlock()
 	return have, nil
 }
 
 // resourcesOf are the names of what is served under a group's version, none
 // where the API server does not know it.
-func (p *Plane) resourcesOf(ctx context.Context, groupVersion string) ([]string, error) {
-	ctx, cancel := brief(ctx)
+func (c *Client) resourcesOf(ctx context.Context, groupVersion string) ([]string, error) {
+	ctx, cancel := WithTimeout(ctx)
 	defer cancel()
-	data, err := p.raw.Get().AbsPath("/apis/" + groupVersion).Do(ctx).Raw()
+	data, err := c.Raw.Get().AbsPath("/apis/" + groupVersion).Do(ctx).Raw()
 	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, p.fault(attempt{op: "ask the hub for " + groupVersion}, err)
+		return nil, c.Fault(Attempt{Op: "ask the hub for " + groupVersion}, err)
 	}
 	var list metav1.APIResourceList
-	if err := decode(data, &list); err != nil {
+	if err := json.Unmarshal(data, &list); err != nil {
 		return nil, &install.Fault{
-			Code: install.CodeFailure, Op: "use the hub", On: p.host, Permanent: true,
+			Code: install.CodeFailure, Op: "use the hub", On: c.Host, Permanent: true,
 			Err: errors.New("what answers there is no Kubernetes API server"), Next: "check --kubeconfig and --context",
 		}
 	}

@@ -1,4 +1,4 @@
-package hub
+package kube
 
 import (
 	"encoding/json"
@@ -64,8 +64,8 @@ func TestFaults(t *testing.T) {
 		"broken":                {err: statusError(500, metav1.StatusReasonInternalError, "etcd"), code: install.CodeFailure, says: "etcd"},
 		"a credential plug-in":  {err: errors.New(`Get "https://hub": getting credentials: exec: executable oc failed`), code: install.CodeAuth, permanent: true, says: "getting credentials", next: "log in"},
 	} {
-		p := &Plane{host: "https://hub"}
-		f := p.fault(attempt{op: "apply Agent", verb: "patch", kind: agents(), namespace: "lab", name: "x", ofFile: test.ofFile}, test.err)
+		p := &Client{Host: "https://hub"}
+		f := p.Fault(Attempt{Op: "apply Agent", Verb: "patch", Kind: Agents(), Namespace: "lab", Name: "x", FromFile: test.ofFile}, test.err)
 		if f.Code != test.code || f.Permanent != test.permanent || !strings.Contains(f.Error(), test.says) || !strings.Contains(f.Next, test.next) {
 			t.Errorf("%s: got %v (code %d, permanent %v, next %q)", name, f, f.Code, f.Permanent, f.Next)
 		}
@@ -103,9 +103,9 @@ func TestHubsThatLackSomething(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		have, err := p.connect(t.Context())
+		have, err := p.Connect(t.Context())
 		switch {
-		case test.says == "" && (err != nil || have.has(bareMetalHosts()) || !have.has(agents())):
+		case test.says == "" && (err != nil || have.Has(BareMetalHosts()) || !have.Has(Agents())):
 			t.Errorf("%s: %v, %v", name, have, err)
 		case test.says != "" && (err == nil || !strings.Contains(err.Error(), test.says) || install.NextOf(err) == ""):
 			t.Errorf("%s: got %v", name, err)
@@ -118,8 +118,8 @@ func FuzzConditionsOfFaults(f *testing.F) {
 	f.Add(`admission webhook "x" denied the request: y`)
 	f.Add(`cannot list resource "x"`)
 	f.Fuzz(func(t *testing.T, text string) {
-		p := &Plane{host: "h"}
-		if p.fault(attempt{op: "x", verb: "list", kind: agents()}, statusError(403, metav1.StatusReasonForbidden, text)).Err == nil {
+		p := &Client{Host: "h"}
+		if p.Fault(Attempt{Op: "x", Verb: "list", Kind: Agents()}, statusError(403, metav1.StatusReasonForbidden, text)).Err == nil {
 			t.Error("no error")
 		}
 	})

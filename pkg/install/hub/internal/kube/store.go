@@ -1,4 +1,4 @@
-package hub
+package kube
 
 import (
 	"fmt"
@@ -15,8 +15,8 @@ import (
 // store holds the objects of one kind in one namespace as a watch brings them,
 // and as our own writes return them, whichever is newer. Its objects are not to
 // be changed.
-type store struct {
-	kind    kind
+type Store struct {
+	Kind    Kind
 	changed func() // is told of everything that happens to the store
 	wide    bool   // it has the objects of several namespaces
 
@@ -26,14 +26,14 @@ type store struct {
 	failing error                                 // why nothing comes at present
 }
 
-var _ cache.ReflectorStore = (*store)(nil)
+var _ cache.ReflectorStore = (*Store)(nil)
 
-func newShelf(k kind, changed func()) *store {
-	return &store{kind: k, changed: changed, objects: map[string]*unstructured.Unstructured{}}
+func NewStore(k Kind, changed func()) *Store {
+	return &Store{Kind: k, changed: changed, objects: map[string]*unstructured.Unstructured{}}
 }
 
 // nameOf is the name under which an object stands on the store.
-func (s *store) nameOf(u *unstructured.Unstructured) string {
+func (s *Store) nameOf(u *unstructured.Unstructured) string {
 	if s.wide {
 		return u.GetNamespace() + "/" + u.GetName()
 	}
@@ -41,10 +41,10 @@ func (s *store) nameOf(u *unstructured.Unstructured) string {
 }
 
 // Add is of cache.ReflectorStore.
-func (s *store) Add(object any) error { return s.Update(object) }
+func (s *Store) Add(object any) error { return s.Update(object) }
 
 // Update is of cache.ReflectorStore.
-func (s *store) Update(object any) error {
+func (s *Store) Update(object any) error {
 	u, err := s.own(object)
 	if err != nil {
 		return err
@@ -54,7 +54,7 @@ func (s *store) Update(object any) error {
 }
 
 // Delete is of cache.ReflectorStore.
-func (s *store) Delete(object any) error {
+func (s *Store) Delete(object any) error {
 	if gone, ok := object.(cache.DeletedFinalStateUnknown); ok {
 		object = gone.Obj
 	}
@@ -73,7 +73,7 @@ func (s *store) Delete(object any) error {
 
 // Replace is of cache.ReflectorStore. What we wrote after the list was made
 // stays.
-func (s *store) Replace(list []any, version string) error {
+func (s *Store) Replace(list []any, version string) error {
 	objects := make(map[string]*unstructured.Unstructured, len(list))
 	for _, item := range list {
 		u, err := s.own(item)
@@ -95,22 +95,22 @@ func (s *store) Replace(list []any, version string) error {
 }
 
 // Resync is of cache.ReflectorStore.
-func (s *store) Resync() error { return nil }
+func (s *Store) Resync() error { return nil }
 
-func (s *store) own(object any) (*unstructured.Unstructured, error) {
+func (s *Store) own(object any) (*unstructured.Unstructured, error) {
 	u, ok := object.(*unstructured.Unstructured)
 	if !ok {
-		return nil, fmt.Errorf("a watch of %s brought a %T", s.kind.Resource, object)
+		return nil, fmt.Errorf("a watch of %s brought a %T", s.Kind.Resource, object)
 	}
 	return u, nil
 }
 
 // keep puts an object on the store unless a newer one is there.
-func (s *store) keep(u *unstructured.Unstructured) {
+func (s *Store) keep(u *unstructured.Unstructured) {
 	s.mu.Lock()
 	name := s.nameOf(u)
 	there := s.objects[name]
-	if _, labelled := u.GetLabels()[s.kind.with]; s.kind.with != "" && !labelled {
+	if _, labelled := u.GetLabels()[s.Kind.Selector]; s.Kind.Selector != "" && !labelled {
 		delete(s.objects, name) // none of those that are watched any more
 	} else if there == nil || there.GetUID() != u.GetUID() || newer(u.GetResourceVersion(), there.GetResourceVersion()) {
 		s.objects[name] = u
@@ -120,7 +120,7 @@ func (s *store) keep(u *unstructured.Unstructured) {
 }
 
 // heard notes how the last call for the store went.
-func (s *store) heard(err error) {
+func (s *Store) Heard(err error) {
 	s.mu.Lock()
 	same := err == nil && s.failing == nil
 	s.failing = err
@@ -131,21 +131,21 @@ func (s *store) heard(err error) {
 }
 
 // health is whether the store has been filled, and why nothing comes now.
-func (s *store) health() (synced bool, failing error) {
+func (s *Store) health() (synced bool, failing error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.synced, s.failing
 }
 
 // get is the object of that name, or nil.
-func (s *store) get(name string) *unstructured.Unstructured {
+func (s *Store) Get(name string) *unstructured.Unstructured {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.objects[name]
 }
 
 // all are the objects by name.
-func (s *store) all() []*unstructured.Unstructured {
+func (s *Store) All() []*unstructured.Unstructured {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.SortedFunc(maps.Values(s.objects), func(a, b *unstructured.Unstructured) int { return strings.Compare(a.GetName(), b.GetName()) })

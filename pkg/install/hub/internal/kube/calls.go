@@ -1,4 +1,4 @@
-package hub
+package kube
 
 import (
 	"context"
@@ -34,7 +34,7 @@ type caller struct {
 	next  http.RoundTripper
 	clock install.Clock
 	log   func(Call)
-	time  *serverTime
+	time  *ServerTime
 }
 
 // RoundTrip is of http.RoundTripper.
@@ -59,7 +59,7 @@ func (c *caller) RoundTrip(request *http.Request) (*http.Response, error) {
 }
 
 // serverTime is the API server's clock, as far as its answers tell.
-type serverTime struct {
+type ServerTime struct {
 	clock  install.Clock
 	mu     sync.Mutex
 	known  bool
@@ -71,7 +71,7 @@ type serverTime struct {
 const smallest = 3 * time.Second
 
 // saw learns from the first answer how far the server's clock is from ours.
-func (s *serverTime) saw(date string) {
+func (s *ServerTime) saw(date string) {
 	at, err := http.ParseTime(date)
 	if err != nil {
 		return
@@ -88,15 +88,15 @@ func (s *serverTime) saw(date string) {
 }
 
 // now is the present moment on the server's clock.
-func (s *serverTime) now() time.Time {
+func (s *ServerTime) Now() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.clock.Now().Add(s.offset)
 }
 
 // brief gives a call its deadline, and has client-go tell nobody else of it.
-func brief(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(quiet(ctx), requestTime)
+func WithTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(quiet(ctx), RequestTimeout)
 }
 
 // quiet keeps what client-go would write to the standard error to itself: what

@@ -1,10 +1,11 @@
-package hub
+package kube
 
 import (
 	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -18,8 +19,8 @@ import (
 // owned is what of an object oaictl has applied, as it is now. Server-side apply
 // takes away what its manager applied before and leaves out now: whoever wants
 // to change one field has to say the others again.
-func owned(live *unstructured.Unstructured) (map[string]any, error) {
-	i := ownEntry(live)
+func AppliedFields(live *unstructured.Unstructured) (map[string]any, error) {
+	i := AppliedEntry(live)
 	if i < 0 {
 		return map[string]any{}, nil
 	}
@@ -59,7 +60,7 @@ func fieldsOf(p fieldpath.Path) []string {
 
 // ownEntry is the place among an object's managed fields of what oaictl has
 // applied, -1 if it has not applied anything.
-func ownEntry(live *unstructured.Unstructured) int {
+func AppliedEntry(live *unstructured.Unstructured) int {
 	for i, entry := range live.GetManagedFields() {
 		if entry.Manager == hubapi.FieldManager && entry.Operation == metav1.ManagedFieldsOperationApply && entry.Subresource == "" && entry.FieldsV1 != nil {
 			return i
@@ -70,7 +71,7 @@ func ownEntry(live *unstructured.Unstructured) int {
 
 // configuration is what is applied to an object: fields, under its kind and
 // name.
-func configuration(named *unstructured.Unstructured, fields map[string]any) *unstructured.Unstructured {
+func Configuration(named *unstructured.Unstructured, fields map[string]any) *unstructured.Unstructured {
 	out := &unstructured.Unstructured{Object: fields}
 	delete(fields, "status")
 	out.SetGroupVersionKind(named.GroupVersionKind())
@@ -80,12 +81,12 @@ func configuration(named *unstructured.Unstructured, fields map[string]any) *uns
 }
 
 // merged lays fields over others: objects are merged, all else is replaced.
-func merged(under, over map[string]any) map[string]any {
+func Merge(under, over map[string]any) map[string]any {
 	for key, value := range over {
 		inner, isObject := value.(map[string]any)
 		there, wasObject := under[key].(map[string]any)
 		if isObject && wasObject {
-			under[key] = merged(there, inner)
+			under[key] = Merge(there, inner)
 			continue
 		}
 		under[key] = runtime.DeepCopyJSONValue(value)
@@ -115,10 +116,10 @@ func take(into, from map[string]any, paths []objects.Path) error {
 // changes says whether applying a configuration would change an object: set a
 // field to another value, or take away one that was applied before.
 func changes(live, config *unstructured.Unstructured) (bool, error) {
-	if !within(config.Object, live.Object) {
+	if !Within(config.Object, live.Object) {
 		return true, nil
 	}
-	before, err := owned(live)
+	before, err := AppliedFields(live)
 	if err != nil {
 		return false, err
 	}
@@ -127,7 +128,7 @@ func changes(live, config *unstructured.Unstructured) (bool, error) {
 
 // within says whether all that a value says is so in another one. Nothing and
 // something empty are the same.
-func within(want, have any) bool {
+func Within(want, have any) bool {
 	switch w := want.(type) {
 	case map[string]any:
 		h, ok := have.(map[string]any)
@@ -135,7 +136,7 @@ func within(want, have any) bool {
 			return false
 		}
 		for key, value := range w {
-			if !within(value, h[key]) {
+			if !Within(value, h[key]) {
 				return false
 			}
 		}
@@ -196,4 +197,42 @@ func normal(value any) any {
 		return value
 	}
 	return out
+}
+
+// otherOwner is a field manager beside our own that owns a field, "" if none.
+func OtherOwner(u *unstructured.Unstructured, path ...string) string {
+	steps := make(fieldpath.Path, 0, len(path))
+	for _, step := range path {
+		steps = append(steps, named(step))
+	}
+	for _, entry := range u.GetManagedFields() {
+		if entry.Manager == hubapi.FieldManager || entry.Subresource != "" || entry.FieldsV1 == nil {
+			continue
+		}
+		var set fieldpath.Set
+		if set.FromJSON(entry.FieldsV1.GetRawReader()) == nil && set.Has(steps) {
+			return entry.Manager
+		}
+	}
+	return ""
+}
+
+// named is the step of a path that is a field.
+func named(field string) fieldpath.PathElement { return fieldpath.PathElement{FieldName: &field} }
+
+// specChanged is when somebody last set a field of an object's spec: the
+// service itself changes only its status and its finalizers. Without managed
+// fields it is when the object was made.
+func SpecChanged(u *unstructured.Unstructured) time.Time {
+	at := u.GetCreationTimestamp().Time
+	for _, entry := range u.GetManagedFields() {
+		if entry.Subresource != "" || entry.Time == nil || entry.FieldsV1 == nil || !entry.Time.After(at) {
+			continue
+		}
+		var set fieldpath.Set
+		if set.FromJSON(entry.FieldsV1.GetRawReader()) == nil && !set.WithPrefix(named("spec")).Empty() {
+			at = entry.Time.Time
+		}
+	}
+	return at
 }
