@@ -75,13 +75,7 @@ func (r *Hub) folderHost(in *source.Input, name string) {
 		return
 	}
 	macs := strings.Fields(r.Text(addresses))
-	i := r.HostWithMAC(macs...)
-	if i < 0 {
-		i = r.HostNamed(name) // which may boot from another interface
-	}
-	if i < 0 {
-		i = r.AddHost(addresses)
-	}
+	i := r.HostFor(addresses, macs, name) // which may boot from another interface
 	h := r.Host(i)
 	if h.Name == "" || h.BMC == nil {
 		h.Name = name
