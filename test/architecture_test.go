@@ -59,7 +59,7 @@ func walls() []wall {
 			name: "a group of commands knows no other group", tests: true,
 			imports: []string{"internal/cli/..."}, onlyIn: []string{"cmd/...", "internal/cli", "internal/cli/manual/...", "test/..."},
 			except: []string{
-				"internal/cli/base", "internal/cli/document", "internal/cli/manual", "internal/cli/printer", "internal/cli/progress", "internal/cli/runlog", "internal/cli/streams",
+				"internal/cli/base", "internal/cli/document", "internal/cli/image", "internal/cli/manual", "internal/cli/printer", "internal/cli/progress", "internal/cli/runlog", "internal/cli/streams",
 			},
 			breach: [2]string{"internal/cli/iso", "internal/cli/simulator"},
 		},
@@ -124,8 +124,16 @@ func walls() []wall {
 		{
 			name:    "objects are read and written, and sent by nobody here",
 			imports: []string{"pkg/install/rest/...", "pkg/install/hub/...", "pkg/install/machine/...", "pkg/install/node/...", "net/http/...", "k8s.io/client-go/..."},
-			never:   []string{"pkg/install/render/...", "pkg/install/convert/...", "pkg/install/internal/...", "internal/hubapi/..."},
+			never:   []string{"pkg/install/render/...", "pkg/install/convert/...", "pkg/install/internal/...", "pkg/install/rest/internal/objects", "internal/hubapi/..."},
 			breach:  [2]string{"pkg/install/render", "pkg/install/hub"},
+		},
+		{
+			name: "the client of a hub's API server decides nothing",
+			imports: []string{
+				"pkg/install/hub/...", "pkg/install/render/...", "pkg/install/convert/...", "pkg/install/internal/...", "internal/setting", "internal/catalogue",
+			},
+			never:  []string{"pkg/install/hub/internal/kube"},
+			breach: [2]string{"pkg/install/hub/internal/kube", "pkg/install/hub"},
 		},
 		{
 			name: "a format knows no other format",
@@ -244,7 +252,7 @@ func TestLibraryStaysLight(t *testing.T) {
 	light := []string{
 		"github.com/goccy/go-yaml/...", "sigs.k8s.io/yaml/...", "go.yaml.in/yaml/v2/...",
 		module + "/pkg/install", module + "/pkg/install/spec", module + "/pkg/install/spec/internal/...", module + "/internal/catalogue", module + "/internal/diagnose",
-		module + "/internal/setting", module + "/internal/bytesize", module + "/internal/names",
+		module + "/internal/setting", module + "/internal/vocab", module + "/internal/ignitionsize", module + "/internal/bytesize", module + "/internal/names",
 		module + "/internal/clock", module + "/internal/redact", module + "/internal/spelling", module + "/internal/yamltree",
 	}
 	for _, imported := range dependencies(t, "../pkg/install", "../pkg/install/spec") {

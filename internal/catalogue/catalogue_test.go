@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/oaictl/oaictl/internal/catalogue"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -206,18 +206,18 @@ func fieldExists(in reflect.Type, path []string) bool {
 func TestNeutralStates(t *testing.T) {
 	words := map[catalogue.Subject][]string{
 		catalogue.SubjectCluster: {
-			string(install.ClusterDraft), string(install.ClusterDiscovering), string(install.ClusterBlocked),
-			string(install.ClusterReady), string(install.ClusterPreparing), string(install.ClusterInstalling),
-			string(install.ClusterNeedsUser), string(install.ClusterFinalizing), string(install.ClusterInstalled),
-			string(install.ClusterFailed), string(install.ClusterCancelled), string(install.ClusterAddingHosts),
+			string(vocab.ClusterDraft), string(vocab.ClusterDiscovering), string(vocab.ClusterBlocked),
+			string(vocab.ClusterReady), string(vocab.ClusterPreparing), string(vocab.ClusterInstalling),
+			string(vocab.ClusterNeedsUser), string(vocab.ClusterFinalizing), string(vocab.ClusterInstalled),
+			string(vocab.ClusterFailed), string(vocab.ClusterCancelled), string(vocab.ClusterAddingHosts),
 		},
 		catalogue.SubjectHost: {
 			// Absent is said of hosts that have no status at all.
-			string(install.HostUnbound), string(install.HostBinding), string(install.HostDiscovering),
-			string(install.HostDisconnected), string(install.HostBlocked), string(install.HostReady),
-			string(install.HostPreparing), string(install.HostInstalling), string(install.HostNeedsUser),
-			string(install.HostResetting), string(install.HostReleasing), string(install.HostInstalled),
-			string(install.HostAdded), string(install.HostFailed), string(install.HostCancelled),
+			string(vocab.HostUnbound), string(vocab.HostBinding), string(vocab.HostDiscovering),
+			string(vocab.HostDisconnected), string(vocab.HostBlocked), string(vocab.HostReady),
+			string(vocab.HostPreparing), string(vocab.HostInstalling), string(vocab.HostNeedsUser),
+			string(vocab.HostResetting), string(vocab.HostReleasing), string(vocab.HostInstalled),
+			string(vocab.HostAdded), string(vocab.HostFailed), string(vocab.HostCancelled),
 		},
 	}
 	used := map[catalogue.Subject]map[string]bool{catalogue.SubjectCluster: {}, catalogue.SubjectHost: {}}

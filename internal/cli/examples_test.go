@@ -11,6 +11,8 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/streams"
+	"github.com/oaictl/oaictl/internal/simulator"
+	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -83,8 +85,8 @@ func runExample(t *testing.T, command *cobra.Command, text string) {
 	want := 0
 	switch {
 	case found.Name() == "add-node", found.Name() == "wait", found.Name() == "cluster" && found.Parent().Name() == "create":
-		service.looks = looksOf(install.ClusterInstalled)
-		service.looks[0].Hosts = append(service.looks[0].Hosts, install.Host{ID: "b", State: install.HostInstalled}, install.Host{ID: "c", State: install.HostInstalled})
+		service.looks = looksOf(vocab.ClusterInstalled)
+		service.looks[0].Hosts = append(service.looks[0].Hosts, install.Host{ID: "b", State: vocab.HostInstalled}, install.Host{ID: "c", State: vocab.HostInstalled})
 	case strings.HasSuffix(text, " -w"):
 		stop(&install.Interrupt{Signal: "interrupt", Code: install.CodeInterrupted})
 		want = 130
@@ -98,8 +100,8 @@ func runExample(t *testing.T, command *cobra.Command, text string) {
 	a := base.New(base.Identify(words), streams.Streams{In: input, Out: &out, Err: &problems}, streams.Env{"AI_URL": "http://fake"})
 	a.Clock = &frozen{now: noon()}
 	a.Connect = func(context.Context, base.ClientConfig) (install.Backend, error) { return service, nil }
-	a.StartSimulator = func(context.Context, base.Simulation) (base.Simulated, error) {
-		return base.Simulated{Url: "http://fake", Stop: func() error { return nil }}, nil
+	a.StartSimulator = func(context.Context, simulator.Config) (base.Simulated, error) {
+		return base.Simulated{URL: "http://fake", Stop: func() error { return nil }}, nil
 	}
 	if code := execute(ctx, a); code != want {
 		t.Errorf("ends with %d, not %d:\n%s", code, want, problems.String())

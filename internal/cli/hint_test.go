@@ -9,6 +9,8 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/streams"
+	"github.com/oaictl/oaictl/internal/simulator"
+	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -74,7 +76,7 @@ func TestNextCommandsReachTheSameService(t *testing.T) {
 	} {
 		service := lab()
 		if strings.Contains(line, "cluster.yaml") || strings.HasPrefix(line, "wait cluster lab") {
-			service.looks = looksOf(install.ClusterCancelled)
+			service.looks = looksOf(vocab.ClusterCancelled)
 		}
 		got := run(t, service, "", append(strings.Fields(line), typed...)...)
 		if hint == "" {
@@ -98,13 +100,13 @@ func TestNextCommandsReachTheSameService(t *testing.T) {
 func TestSimulatedHintsNeedNoService(t *testing.T) {
 	here(t)
 	service := lab()
-	service.looks = looksOf(install.ClusterDiscovering, install.ClusterInstalling, install.ClusterFailed)
+	service.looks = looksOf(vocab.ClusterDiscovering, vocab.ClusterInstalling, vocab.ClusterFailed)
 	service.looks[0].Hosts = nil
 	var out, problems strings.Builder
 	a := base.New(base.Identify(strings.Fields("oaictl create cluster -f cluster.yaml --simulate -o json")), streams.Streams{In: strings.NewReader(""), Out: &out, Err: &problems}, nil)
 	a.Clock = &frozen{now: noon()}
-	a.StartSimulator = func(context.Context, base.Simulation) (base.Simulated, error) {
-		return base.Simulated{Url: "http://127.0.0.1:1", Stop: func() error { return nil }}, nil
+	a.StartSimulator = func(context.Context, simulator.Config) (base.Simulated, error) {
+		return base.Simulated{URL: "http://127.0.0.1:1", Stop: func() error { return nil }}, nil
 	}
 	a.Connect = func(context.Context, base.ClientConfig) (install.Backend, error) { return service, nil }
 	if code := execute(t.Context(), a); code != 7 {

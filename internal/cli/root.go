@@ -13,6 +13,7 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/file"
 	"github.com/oaictl/oaictl/internal/cli/iso"
 	"github.com/oaictl/oaictl/internal/cli/look"
+	"github.com/oaictl/oaictl/internal/cli/media"
 	"github.com/oaictl/oaictl/internal/cli/simulator"
 )
 
@@ -84,7 +85,7 @@ func commands(a *base.App) []*cobra.Command {
 		{groupLook, []*cobra.Command{create.NewWhy(a), look.NewGet(a), look.NewDescribe(a), download.NewLogs(a), download.NewDownload(a)}},
 		{groupChange, []*cobra.Command{change.NewCancel(a), change.NewReset(a), change.NewDelete(a)}},
 		{groupOffline, []*cobra.Command{
-			file.NewValidate(a), file.NewRender(a), file.NewConvert(a), file.NewSchema(a), file.NewExplain(a), iso.NewCommand(a), simulator.NewCommand(a), versionCommand(a), completionCommand(a),
+			file.NewValidate(a), file.NewRender(a), file.NewConvert(a), file.NewSchema(a), file.NewExplain(a), isoCommand(a), simulator.NewCommand(a), versionCommand(a), completionCommand(a),
 		}},
 	}
 	var all []*cobra.Command
@@ -98,5 +99,11 @@ func commands(a *base.App) []*cobra.Command {
 }
 
 func createCommand(a *base.App) *cobra.Command {
-	return base.Group("create", "Create a cluster, or the images that its machines boot", create.NewCluster(a), iso.NewCreateImages(a))
+	return base.Group("create", "Create a cluster, or the images that its machines boot", create.NewCluster(a), media.NewCreateImages(a))
+}
+
+func isoCommand(a *base.App) *cobra.Command {
+	command := iso.NewCommand(a)
+	command.AddCommand(media.NewServe(a))
+	return command
 }

@@ -98,37 +98,31 @@ func KindOf(object schema.GroupKind) (Kind, bool) {
 	return Kind{}, false
 }
 
-// ClusterDeployments are Hive's clusters, hive.openshift.io/v1.
+// ClusterDeployments are Hive's clusters.
 func ClusterDeployments() schema.GroupVersionResource { return resource(KindClusterDeployment) }
 
-// ClusterImageSets are the releases that a hub offers, hive.openshift.io/v1;
-// they stand in no namespace.
+// ClusterImageSets are the releases that a hub offers.
 func ClusterImageSets() schema.GroupVersionResource { return resource(KindClusterImageSet) }
 
-// AgentClusterInstalls say how clusters are installed,
-// extensions.hive.openshift.io/v1beta1.
+// AgentClusterInstalls say how clusters are installed.
 func AgentClusterInstalls() schema.GroupVersionResource { return resource(KindAgentClusterInstall) }
 
-// InfraEnvs are discovery images, agent-install.openshift.io/v1beta1.
+// InfraEnvs are discovery images.
 func InfraEnvs() schema.GroupVersionResource { return resource(KindInfraEnv) }
 
-// NMStateConfigs are the static networks of hosts,
-// agent-install.openshift.io/v1beta1.
+// NMStateConfigs are the static networks of hosts.
 func NMStateConfigs() schema.GroupVersionResource { return resource(KindNMStateConfig) }
 
-// Agents are the hosts that registered, agent-install.openshift.io/v1beta1. The
-// service makes them.
+// Agents are the hosts that registered; the service makes them.
 func Agents() schema.GroupVersionResource { return resource(KindAgent) }
 
-// AgentClassifications label hosts by their inventory,
-// agent-install.openshift.io/v1beta1.
+// AgentClassifications label hosts by their inventory.
 func AgentClassifications() schema.GroupVersionResource { return resource(KindAgentClassification) }
 
-// AgentServiceConfigs describe the service itself,
-// agent-install.openshift.io/v1beta1; there is one, named agent, in no namespace.
+// AgentServiceConfigs describe the service itself; there is one, named agent.
 func AgentServiceConfigs() schema.GroupVersionResource { return resource(KindAgentServiceConfig) }
 
-// BareMetalHosts are machines with their BMCs, metal3.io/v1alpha1.
+// BareMetalHosts are machines with their BMCs.
 func BareMetalHosts() schema.GroupVersionResource { return resource(KindBareMetalHost) }
 
 // Secrets are Kubernetes' own.

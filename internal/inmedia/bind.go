@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -16,7 +17,7 @@ const boundable = "known-unbound"
 func unbound(hosts []install.Host) []install.Host {
 	var found []install.Host
 	for _, host := range hosts {
-		if host.State == install.HostUnbound {
+		if host.State == vocab.HostUnbound {
 			found = append(found, host)
 		}
 	}

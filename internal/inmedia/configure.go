@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/setting"
+	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -138,12 +139,12 @@ func (c *Client) configureOnce(ctx context.Context, infraEnvID string) (came rou
 		case begun(host.State):
 			came.settled = append(came.settled, config.name+": "+differences(settings))
 			continue
-		case host.State == install.HostPreparing:
+		case host.State == vocab.HostPreparing:
 			came.failures = append(came.failures, failure{config.name, tooEarly})
 			continue
 		}
 		err := c.Service.Act(ctx, config.desired(), install.Action{
-			Kind: install.UpdateHost, Scope: install.HostScope(config.name), Target: host.ID, InfraEnv: infraEnvID, Name: config.name, Settings: settings,
+			Kind: vocab.UpdateHost, Scope: vocab.HostScope(config.name), Target: host.ID, InfraEnv: infraEnvID, Name: config.name, Settings: settings,
 		})
 		switch text, conflict := refusal(err, host, settings); {
 		case err == nil:
@@ -162,7 +163,7 @@ func (c *Client) configureOnce(ctx context.Context, infraEnvID string) (came rou
 // settings for it.
 func begun(state install.HostState) bool {
 	switch state {
-	case install.HostInstalling, install.HostNeedsUser, install.HostInstalled, install.HostAdded, install.HostFailed, install.HostCancelled:
+	case vocab.HostInstalling, vocab.HostNeedsUser, vocab.HostInstalled, vocab.HostAdded, vocab.HostFailed, vocab.HostCancelled:
 		return true
 	}
 	return false
@@ -210,7 +211,7 @@ func (c *Client) machineMACs() ([]string, error) {
 func (c *hostConfig) wanted(host *install.Host) install.Settings {
 	settings := install.Settings{}
 	// What auto-assign came to stands in its place once the installation is prepared.
-	decided := c.role == install.RoleAuto && (begun(host.State) || host.State == install.HostPreparing)
+	decided := c.role == vocab.RoleAuto && (begun(host.State) || host.State == vocab.HostPreparing)
 	if c.role != "" && c.role != host.Role && !decided {
 		settings[setting.Role] = setting.ValueOf(c.role)
 	}

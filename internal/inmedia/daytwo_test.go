@@ -13,6 +13,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/simulator/auth"
 	"github.com/oaictl/oaictl/internal/simulator/host"
+	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -151,17 +152,17 @@ func TestAddStep(t *testing.T) {
 		step  step
 		code  install.Code // of the error, or of the wait
 	}{
-		{install.HostDiscovering, 0, stepWait, install.CodeTimeout},
-		{install.HostDisconnected, 0, stepWait, install.CodeTimeout},
-		{install.HostBlocked, 0, stepWait, install.CodeBlocked},
-		{install.HostReady, 0, stepStart, 0},
-		{install.HostReady, installTries, stepWait, install.CodeFailure},
-		{install.HostInstalling, 0, stepDone, 0},
-		{install.HostAdded, 1, stepDone, 0},
-		{install.HostFailed, 1, stepWait, install.CodeFailed},
-		{install.HostCancelled, 1, stepWait, install.CodeFailed},
-		{install.HostUnbound, 0, stepWait, install.CodeNotFound},
-		{install.HostUnknown, 0, stepWait, install.CodeFailure},
+		{vocab.HostDiscovering, 0, stepWait, install.CodeTimeout},
+		{vocab.HostDisconnected, 0, stepWait, install.CodeTimeout},
+		{vocab.HostBlocked, 0, stepWait, install.CodeBlocked},
+		{vocab.HostReady, 0, stepStart, 0},
+		{vocab.HostReady, installTries, stepWait, install.CodeFailure},
+		{vocab.HostInstalling, 0, stepDone, 0},
+		{vocab.HostAdded, 1, stepDone, 0},
+		{vocab.HostFailed, 1, stepWait, install.CodeFailed},
+		{vocab.HostCancelled, 1, stepWait, install.CodeFailed},
+		{vocab.HostUnbound, 0, stepWait, install.CodeNotFound},
+		{vocab.HostUnknown, 0, stepWait, install.CodeFailure},
 	}
 	for _, tt := range tests {
 		next, on, err := addStep(&install.Host{State: tt.state}, tt.tries)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -29,7 +30,7 @@ func (c *Client) withdraw(ctx context.Context, desired *install.Desired) error {
 	}
 	c.Say("taking cluster %s (%s) back: the service has an older one", found[own].Name, found[own].ID)
 	return c.Service.Act(ctx, desired, install.Action{
-		Kind: install.WithdrawCluster, Scope: install.ScopeCluster, Target: found[own].ID, Name: found[own].Name, Destructive: true,
+		Kind: vocab.WithdrawCluster, Scope: vocab.ScopeCluster, Target: found[own].ID, Name: found[own].Name, Destructive: true,
 	})
 }
 

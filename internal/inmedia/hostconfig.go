@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/oaictl/oaictl/internal/hubapi/metal3"
+	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -117,12 +118,12 @@ func readRole(path string) (install.Role, error) {
 	case "":
 		return "", nil
 	case "auto-assign":
-		return install.RoleAuto, nil
+		return vocab.RoleAuto, nil
 	case "master", "control-plane", "worker", "arbiter":
 		if word == "control-plane" {
-			return install.RoleControlPlane, nil
+			return vocab.RoleControlPlane, nil
 		}
-		return install.RoleOf(word), nil
+		return vocab.RoleOf(word), nil
 	default:
 		return "", badFile(path, fmt.Errorf("%q is no role: master, worker, arbiter or auto-assign", word))
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/oaictl/oaictl/internal/setting"
+	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -57,7 +58,7 @@ func (c *Client) ImportCluster(ctx context.Context) (Result, error) {
 		result.Done = "completed"
 	}
 	return result, c.Service.Act(ctx, byID(), install.Action{
-		Kind: install.UpdateCluster, Scope: install.ScopeCluster, Target: cluster.ID, Name: cluster.Name, Settings: absent,
+		Kind: vocab.UpdateCluster, Scope: vocab.ScopeCluster, Target: cluster.ID, Name: cluster.Name, Settings: absent,
 	})
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/simulator/auth"
 	"github.com/oaictl/oaictl/internal/simulator/host"
+	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -23,7 +24,7 @@ func TestStartStep(t *testing.T) {
 		}
 		return list
 	}
-	ready := install.HostReady
+	ready := vocab.HostReady
 	tests := []struct {
 		name     string
 		state    install.ClusterState
@@ -33,25 +34,25 @@ func TestStartStep(t *testing.T) {
 		step     step
 		code     install.Code
 	}{
-		{"nobody there", install.ClusterDiscovering, nil, "", 0, stepWait, install.CodeTimeout},
-		{"one missing", install.ClusterReady, hosts(ready), "", 0, stepWait, install.CodeTimeout},
-		{"one not ready", install.ClusterBlocked, hosts(ready, install.HostBlocked), "", 0, stepWait, install.CodeBlocked},
-		{"one not ready, the cluster ready", install.ClusterReady, hosts(ready, install.HostDiscovering), "", 0, stepWait, install.CodeBlocked},
-		{"the cluster not ready", install.ClusterBlocked, hosts(ready, ready), "", 0, stepWait, install.CodeBlocked},
-		{"all ready", install.ClusterReady, hosts(ready, ready), "", 0, stepStart, 0},
-		{"a host that cannot be configured", install.ClusterReady, hosts(ready, ready), "a: no disk\n", 0, stepWait, install.CodeBlocked},
-		{"one too many", install.ClusterReady, hosts(ready, ready, ready), "", 0, stepWait, install.CodeNeedsUser},
-		{"failed once", install.ClusterReady, hosts(ready, ready), "", 1, stepStart, 0},
-		{"failed too often", install.ClusterReady, hosts(ready, ready), "", startTries, stepWait, install.CodeFailed},
-		{"preparing", install.ClusterPreparing, hosts(install.HostPreparing, install.HostPreparing), "", 1, stepWait, install.CodeTimeout},
-		{"installing", install.ClusterInstalling, nil, "a: no disk\n", 1, stepDone, 0},
-		{"in need of a person", install.ClusterNeedsUser, nil, "", 1, stepDone, 0},
-		{"finalizing", install.ClusterFinalizing, nil, "", 0, stepDone, 0},
-		{"installed", install.ClusterInstalled, nil, "", 0, stepDone, 0},
-		{"adding hosts", install.ClusterAddingHosts, nil, "", 0, stepDone, 0},
-		{"failed", install.ClusterFailed, nil, "", 0, stepWait, install.CodeFailed},
-		{"cancelled", install.ClusterCancelled, nil, "", 0, stepWait, install.CodeFailed},
-		{"unknown", install.ClusterUnknown, nil, "", 0, stepWait, install.CodeFailure},
+		{"nobody there", vocab.ClusterDiscovering, nil, "", 0, stepWait, install.CodeTimeout},
+		{"one missing", vocab.ClusterReady, hosts(ready), "", 0, stepWait, install.CodeTimeout},
+		{"one not ready", vocab.ClusterBlocked, hosts(ready, vocab.HostBlocked), "", 0, stepWait, install.CodeBlocked},
+		{"one not ready, the cluster ready", vocab.ClusterReady, hosts(ready, vocab.HostDiscovering), "", 0, stepWait, install.CodeBlocked},
+		{"the cluster not ready", vocab.ClusterBlocked, hosts(ready, ready), "", 0, stepWait, install.CodeBlocked},
+		{"all ready", vocab.ClusterReady, hosts(ready, ready), "", 0, stepStart, 0},
+		{"a host that cannot be configured", vocab.ClusterReady, hosts(ready, ready), "a: no disk\n", 0, stepWait, install.CodeBlocked},
+		{"one too many", vocab.ClusterReady, hosts(ready, ready, ready), "", 0, stepWait, install.CodeNeedsUser},
+		{"failed once", vocab.ClusterReady, hosts(ready, ready), "", 1, stepStart, 0},
+		{"failed too often", vocab.ClusterReady, hosts(ready, ready), "", startTries, stepWait, install.CodeFailed},
+		{"preparing", vocab.ClusterPreparing, hosts(vocab.HostPreparing, vocab.HostPreparing), "", 1, stepWait, install.CodeTimeout},
+		{"installing", vocab.ClusterInstalling, nil, "a: no disk\n", 1, stepDone, 0},
+		{"in need of a person", vocab.ClusterNeedsUser, nil, "", 1, stepDone, 0},
+		{"finalizing", vocab.ClusterFinalizing, nil, "", 0, stepDone, 0},
+		{"installed", vocab.ClusterInstalled, nil, "", 0, stepDone, 0},
+		{"adding hosts", vocab.ClusterAddingHosts, nil, "", 0, stepDone, 0},
+		{"failed", vocab.ClusterFailed, nil, "", 0, stepWait, install.CodeFailed},
+		{"cancelled", vocab.ClusterCancelled, nil, "", 0, stepWait, install.CodeFailed},
+		{"unknown", vocab.ClusterUnknown, nil, "", 0, stepWait, install.CodeFailure},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -87,18 +88,18 @@ func (u *unprepared) ListClusters(context.Context) ([]install.Cluster, error) {
 }
 
 func (u *unprepared) Observe(context.Context, install.Query, *install.Observed) (*install.Observed, error) {
-	state := install.ClusterReady
+	state := vocab.ClusterReady
 	if u.looks++; u.recovers && u.starts > 0 && u.looks > 1 {
-		state = install.ClusterInstalling
+		state = vocab.ClusterInstalling
 	}
 	return &install.Observed{
 		Cluster: &install.Cluster{State: state, Preparation: install.Preparation{Status: "failed", Reason: "an image cannot be pulled"}},
-		Hosts:   []install.Host{{State: install.HostReady}},
+		Hosts:   []install.Host{{State: vocab.HostReady}},
 	}, nil
 }
 
 func (u *unprepared) Act(_ context.Context, _ *install.Desired, action install.Action) error {
-	if action.Kind == install.StartInstall {
+	if action.Kind == vocab.StartInstall {
 		u.starts++
 		u.looks = 0
 	}
@@ -208,9 +209,9 @@ func TestStartWaitsForHosts(t *testing.T) {
 func TestCount(t *testing.T) {
 	client := &Client{Env: Environment{Files: Files{Failures: filepath.Join(t.TempDir(), "failures")}}}
 	for want, ready := range map[string]int{"1 host to be ready: 0 ready, 0 registered": 0, "1 host to be taken away: 2 ready where 1 should be": 2, "2 hosts to be taken away: 3 ready where 1 should be": 3} {
-		observed := &install.Observed{Cluster: &install.Cluster{State: install.ClusterReady}}
+		observed := &install.Observed{Cluster: &install.Cluster{State: vocab.ClusterReady}}
 		for range ready {
-			observed.Hosts = append(observed.Hosts, install.Host{State: install.HostReady})
+			observed.Hosts = append(observed.Hosts, install.Host{State: vocab.HostReady})
 		}
 		if _, on, err := client.startStep(observed, 1, 0); err != nil || on.what != want {
 			t.Errorf("%q, %v; want %q", on.what, err, want)

@@ -18,7 +18,7 @@ func TestFew(t *testing.T) {
 }
 
 func TestQuoted(t *testing.T) {
-	for word, want := range map[string]string{"": "''", "lab/auth": "lab/auth", "the lab": "'the lab'", "it's": `'it'\''s'`, "$1": "'$1'"} {
+	for word, want := range map[string]string{"": "''", "lab/auth": "lab/auth", "the lab": "'the lab'", "it's": `'it'\''s'`, "$1": "'$1'", "plain-1.yaml": "plain-1.yaml", "jsonpath={.a}": "'jsonpath={.a}'"} {
 		if got := Quoted(word); got != want {
 			t.Errorf("%q: %s", word, got)
 		}

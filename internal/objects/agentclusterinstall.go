@@ -26,7 +26,7 @@ func InstallTable() Table {
 		field(setting.SSHKeys, text[string](), inSpec("sshPublicKey")...),
 		field(setting.NetworkType, text[string](), inSpec("networking", "networkType")...),
 		field(setting.MachineNet, under("cidr"), inSpec("networking", "machineNetwork")...).meaning([]string{}),
-		field(setting.ClusterNet, clusterNetworks(), inSpec("networking", "clusterNetwork")...).meaning([]string{}),
+		field(setting.ClusterNet, asJSON[[]spec.ClusterNetwork](), inSpec("networking", "clusterNetwork")...).meaning([]string{}),
 		field(setting.ServiceNet, texts(), inSpec("networking", "serviceNetwork")...).meaning([]string{}),
 		addresses(setting.APIVIPs, "apiVIPs", "apiVIP"),
 		addresses(setting.IngressVIPs, "ingressVIPs", "ingressVIP"),
@@ -156,27 +156,6 @@ func Networking(c *spec.Cluster) Fields {
 func impliesUserManaged(c *spec.Cluster) bool {
 	platform := c.Spec.Platform.Type
 	return c.Spec.Network.UserManaged == nil && (c.SingleNode() || platform == spec.NoneType || platform == spec.External)
-}
-
-func clusterNetworks() form[[]spec.ClusterNetwork] {
-	return form[[]spec.ClusterNetwork]{
-		write: func(networks []spec.ClusterNetwork) any {
-			list := make([]any, 0, len(networks))
-			for _, network := range networks {
-				entry := Fields{"cidr": network.CIDR}
-				if network.HostPrefix != 0 {
-					entry["hostPrefix"] = int64(network.HostPrefix)
-				}
-				list = append(list, entry)
-			}
-			return list
-		},
-		read: func(content any) ([]spec.ClusterNetwork, error) {
-			return each(content, func(item Fields) spec.ClusterNetwork {
-				return spec.ClusterNetwork{CIDR: textAt(item, "cidr"), HostPrefix: numberIn(item, "hostPrefix")}
-			})
-		},
-	}
 }
 
 // addresses is a list of virtual addresses, which has an older field for a single one.

@@ -1,13 +1,13 @@
 package objects
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/oaictl/oaictl/internal/setting"
 )
@@ -348,6 +348,22 @@ func keyed() form[map[string]string] {
 	}
 }
 
+// asJSON is a value of which the field has the JSON.
+func asJSON[T any]() form[T] {
+	return form[T]{
+		write: func(v T) any {
+			var content any
+			_ = json.Unmarshal([]byte(setting.ValueOf(v)), &content) // what was encoded can be decoded
+			return content
+		},
+		read: func(content any) (T, error) {
+			var value T
+			err := setting.ValueOf(content).Decode(&value)
+			return value, err
+		},
+	}
+}
+
 // inJSON is a value as JSON in a text.
 func inJSON[T any](what string) form[T] {
 	return form[T]{
@@ -392,9 +408,4 @@ func each[T any](content any, read func(Fields) T) ([]T, error) {
 		}
 	}
 	return out, err
-}
-
-func numberIn(object Fields, name string) int {
-	value, _ := object[name].(int64)
-	return int(value)
 }

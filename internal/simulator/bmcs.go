@@ -52,8 +52,7 @@ func NewBMCs(config BMCConfig) (*bmc.Server, error) {
 	return bmc.New(bmc.Config{Clock: config.Clock, Machines: controlled, Scenario: config.Scenario, Logf: config.Logf})
 }
 
-// bootsByBMC says whether a host is booted through its controller: by the same
-// words of the file that the library goes by.
+// bootsByBMC says whether a host is booted through its controller, by the words that the library goes by.
 func bootsByBMC(c *spec.Cluster, h *spec.Host) bool {
 	method := cmp.Or(c.Spec.Boot.Method, spec.BootRedfish)
 	return h.BMC != nil && !h.BMC.Credentials.IsZero() && method == spec.BootRedfish
@@ -81,8 +80,7 @@ func controlled(machines []host.Machine, bmcs *bmc.Server) {
 // the cluster already.
 func (c *BootConfig) findsImage(m *host.Machine) bool { return m.Chassis != nil && c.Day != host.Day2 }
 
-// runOn marks those that do not boot, since they run what they were installed
-// with, as switched on.
+// runOn marks those that do not boot, since they run what they were installed with, as switched on.
 func runOn(machines, boot []host.Machine) {
 	for _, m := range machines {
 		stays := !slices.ContainsFunc(boot, func(b host.Machine) bool { return b.UUID == m.UUID })

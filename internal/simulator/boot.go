@@ -21,19 +21,16 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// BootConfig says which machines boot what. The service may be any
-// assisted-service.
+// BootConfig says which machines boot what. The service may be any assisted-service.
 type BootConfig struct {
 	ServiceURL string
 	HTTPClient *http.Client
 	Clock      clock.Clock
 	Seed       int64
 	Scenario   *scenario.Scenario
-	// Cluster names the machines and, by its own name, the InfraEnvs whose
-	// images they boot.
+	// Cluster names the machines and, by its own name, the InfraEnvs whose images they boot.
 	Cluster *spec.Cluster
-	// InfraEnv, with Count, boots that many machines from one InfraEnv,
-	// by name or id, instead.
+	// InfraEnv, with Count, boots that many machines from one InfraEnv, by name or id, instead.
 	InfraEnv string
 	Count    int
 	Day      host.BootDay
@@ -43,20 +40,16 @@ type BootConfig struct {
 	// hub that is where a machine's token is, and the service itself tells nobody
 	// which InfraEnvs it has. Nil asks the service.
 	Images func(ctx context.Context) ([]string, error)
-	// BMCs boot the machines that they look after, and nothing else does; nil
-	// has every machine boot as soon as there is an image for it.
+	// BMCs boot the machines that they look after; nil boots every machine once there is an image for it.
 	BMCs *bmc.Server
 	Logf func(format string, args ...any)
-	// Waits is told what is waited for once that takes longer than a moment,
-	// and again when it is another thing. It may be nil.
+	// Waits is told what is waited for, once that takes a moment, and again when it changes. It may be nil.
 	Waits func(what string)
-	// Tell takes a line about each stage of the play: what is booted, that it is
-	// registered, and each machine's end. It may be nil.
+	// Tell takes a line about each stage: booted, registered, and each machine's end. It may be nil.
 	Tell func(format string, args ...any)
 }
 
-// Boot waits until there is an image for every machine, switches all of them
-// on, and returns when each has come to its end.
+// Boot waits for every machine's image, switches all of them on, and returns when each has come to its end.
 func Boot(ctx context.Context, config BootConfig) error {
 	_, err := config.boot(ctx)
 	return err
@@ -105,8 +98,7 @@ func (c *BootConfig) machines() ([]host.Machine, error) {
 	return machines, nil
 }
 
-// names resolves the cluster's names to its virtual addresses; without such,
-// to what the machines make up themselves.
+// names resolves the cluster's names to its virtual addresses, else to what the machines make up.
 func (c *BootConfig) names() func(string) []netip.Addr {
 	if c.Cluster == nil || len(c.Cluster.Spec.Network.VIPs.API) == 0 {
 		return nil
@@ -182,8 +174,7 @@ func (c *BootConfig) findImages(ctx context.Context, machines []host.Machine) (b
 	}
 }
 
-// tokenOf is what machines identify themselves with: any of their images has it, since
-// the service lets the agent of one InfraEnv do what agents do.
+// tokenOf is the machines' token: any image's, since the service lets the agent of one InfraEnv do what agents do.
 func (c *BootConfig) tokenOf(list []infraEnv, machines []host.Machine) string {
 	if c.HostToken != "" {
 		return c.HostToken
@@ -196,8 +187,7 @@ func (c *BootConfig) tokenOf(list []infraEnv, machines []host.Machine) string {
 	return ""
 }
 
-// waiting tells what is waited for: not what is there a moment later, and the
-// same thing once.
+// waiting tells what is waited for: not what is there a moment later, and the same thing once.
 type waiting struct {
 	tell   func(what string)
 	told   string
@@ -285,8 +275,7 @@ func (c *BootConfig) boots(machine *host.Machine, env infraEnv) bool {
 	return ours && (env.Arch == "" || env.Arch == machine.CPUArch) && (c.Day != host.Day2 || c.reaches(machine, env))
 }
 
-// reaches says whether a machine that the file gives a static network has it with
-// an image: without it, it finds no way to the service. A pool has its own.
+// reaches says whether a machine that needs a static network has it with an image. A pool has its own.
 func (c *BootConfig) reaches(machine *host.Machine, env infraEnv) bool {
 	h := c.Cluster.Host(machine.Name)
 	if h == nil || c.Cluster.Spec.InfraEnv.Ref != "" {
@@ -304,8 +293,7 @@ func (c *BootConfig) infraEnvs(ctx context.Context) ([]infraEnv, error) {
 	return list, c.get(ctx, "/v2/infra-envs", "list InfraEnvs", "", &list)
 }
 
-// get reads what the service has at a path, as the agent that a token is of, or else as
-// the user.
+// get reads what the service has at a path, as the agent that a token is of, or else as the user.
 func (c *BootConfig) get(ctx context.Context, path, op, token string, into any) error {
 	base := strings.TrimSuffix(strings.TrimSuffix(c.ServiceURL, "/"), "/api/assisted-install")
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/api/assisted-install"+path, nil)
@@ -381,8 +369,7 @@ func (c *BootConfig) dayTwo(ctx context.Context, list []infraEnv, machines []hos
 	return late, machines, nil
 }
 
-// partOf notes the machines that are part of the cluster of an InfraEnv, and gives those
-// that failed with its image.
+// partOf notes the machines of an InfraEnv's cluster, and gives those that failed with its image.
 func (c *BootConfig) partOf(ctx context.Context, env infraEnv, there map[string]bool) (failed map[string]bool, err error) {
 	var hosts []struct {
 		ID         string `json:"id"`
@@ -404,8 +391,7 @@ func (c *BootConfig) partOf(ctx context.Context, env infraEnv, there map[string]
 	return failed, nil
 }
 
-// booted are the InfraEnvs, read as a machine would that has booted the image of each:
-// with the agent's token that is in its Ignition.
+// booted are the InfraEnvs as a machine reads them that has booted the image of each, with its agent's token.
 func (c *BootConfig) booted(ctx context.Context) ([]infraEnv, error) {
 	addresses, err := c.Images(ctx)
 	if err != nil {
@@ -441,8 +427,7 @@ func (c *BootConfig) bootedFrom(ctx context.Context, address string) (infraEnv, 
 	return env, err
 }
 
-// bootAgain is Boot, and anew each time that what the machines booted is gone: a
-// cluster was deleted, and somebody boots its machines for the next. It ends with ctx.
+// bootAgain is Boot, anew each time that the booted cluster was deleted, until ctx ends.
 func bootAgain(ctx context.Context, config BootConfig) error {
 	for {
 		machines, err := config.boot(ctx)
@@ -455,8 +440,7 @@ func bootAgain(ctx context.Context, config BootConfig) error {
 	}
 }
 
-// awaitEnd waits until the service has none of the InfraEnvs any more that machines
-// have booted.
+// awaitEnd waits until the service has none of the InfraEnvs any more that machines have booted.
 func (c *BootConfig) awaitEnd(ctx context.Context, machines []host.Machine) error {
 	var booted []string
 	known := false
@@ -476,8 +460,7 @@ func (c *BootConfig) awaitEnd(ctx context.Context, machines []host.Machine) erro
 	}
 }
 
-// bootedBy are the InfraEnvs that machines have booted. Those with a controller were
-// told by it which, and not here: it is one of theirs.
+// bootedBy are the InfraEnvs that machines have booted; those with a controller were told theirs by it.
 func (c *BootConfig) bootedBy(list []infraEnv, machines []host.Machine) []string {
 	var booted []string
 	for i := range machines {

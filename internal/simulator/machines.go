@@ -10,8 +10,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// machinesOf are the machines that a cluster.yaml names; where it names none,
-// as many as its topology asks for.
+// machinesOf are a cluster.yaml's machines; where it names none, as many as its topology asks for.
 func machinesOf(c *spec.Cluster, seed uint64) ([]host.Machine, error) {
 	machines, err := ordinary(c, seed)
 	for i := range machines {
@@ -43,8 +42,7 @@ func ordinary(c *spec.Cluster, seed uint64) ([]host.Machine, error) {
 	return machines, nil
 }
 
-// installed are those of a cluster's machines that it is installed with: a single
-// node's workers boot on day 2.
+// installed are the machines that a cluster is installed with: a single node's workers boot on day 2.
 func installed(c *spec.Cluster, machines []host.Machine) []host.Machine {
 	first := c.AtInstall()
 	switch {
@@ -113,8 +111,7 @@ func addresses(want *host.Want, net *spec.HostNet, defaults spec.NetworkDefaults
 	return nil
 }
 
-// networkOf is where a cluster's machines sit: its machine networks, or else
-// those around its virtual addresses.
+// networkOf is a cluster's machine networks, or else those around its virtual addresses.
 func networkOf(c *spec.Cluster) (host.Network, error) {
 	var network host.Network
 	place := func(prefix netip.Prefix) {

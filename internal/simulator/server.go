@@ -31,13 +31,11 @@ type ServiceConfig struct {
 	KubeAPI bool
 	// Release is the service's own release; empty is the newest.
 	Release versions.ServiceRelease
-	// MonitorInterval is the time between two of its looks at clusters and hosts; 10 s
-	// if zero.
+	// MonitorInterval is the time between two of its looks at clusters and hosts; 10 s if zero.
 	MonitorInterval time.Duration
 }
 
-// Service is the whole service half: the REST API, its authentication and the
-// images, behind one handler.
+// Service is the whole service half: the REST API, its authentication and the images, behind one handler.
 type Service struct {
 	api     *service.Service
 	callers *auth.Service
@@ -96,8 +94,7 @@ func NewService(config ServiceConfig) (*Service, error) {
 	return s, nil
 }
 
-// accessFor is the kind of image links that go with a kind of authentication.
-// A scenario that lets links expire needs links that can.
+// accessFor is how image links are opened. A scenario that lets links expire needs links that can.
 func accessFor(config ServiceConfig) image.Access {
 	expiring := config.Scenario != nil && slices.ContainsFunc(config.Scenario.Service, func(r scenario.Rule) bool { return r.Do == "expire-image" })
 	switch {
@@ -118,8 +115,7 @@ func (s *Service) Run(ctx context.Context) error { return s.api.Run(ctx) }
 // Callers is the service's authentication, to mint tokens with.
 func (s *Service) Callers() *auth.Service { return s.callers }
 
-// agentToken is what an agent is let in with: its part of the pull secret, or a
-// token of its infra-env.
+// agentToken is what an agent is let in with: its part of the pull secret, or a token of its infra-env.
 func (s *Service) agentToken(mode auth.Mode) func(infraEnvID, cloudSecret string) string {
 	switch mode {
 	case auth.RHSSO:
@@ -138,8 +134,7 @@ func (s *Service) agentToken(mode auth.Mode) func(infraEnvID, cloudSecret string
 	return nil
 }
 
-// fileAccess is how the address of an InfraEnv's files proves that its bearer may have
-// them.
+// fileAccess is how the address of an InfraEnv's files proves that its bearer may have them.
 func (s *Service) fileAccess(config ServiceConfig) func(infraEnvID string) (url.Values, time.Time) {
 	grant, key := auth.Grant{Scheme: auth.URLAuth}, "api_key"
 	switch config.Auth {

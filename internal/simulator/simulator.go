@@ -23,20 +23,17 @@ import (
 
 // Config says what is simulated.
 type Config struct {
-	// Clock is the time of service and machines; clock.Scaled(300) makes an
-	// hour pass in twelve seconds.
+	// Clock is the time of service and machines; clock.Scaled(300) makes an hour pass in twelve seconds.
 	Clock clock.Clock
 	// Seed decides on everything that would be chance.
 	Seed int64
 	// Scenario is the trouble that is made; nil for none.
 	Scenario *scenario.Scenario
-	// Cluster names the machines, which boot as soon as there is an image for
-	// them.
+	// Cluster names the machines, which boot as soon as there is an image for them.
 	Cluster *spec.Cluster
 	// KubeAPI says that the service runs as the operator of a hub (package hub).
 	KubeAPI bool
-	// Auth is how the service knows its callers; empty is none. With one that lists
-	// InfraEnvs to nobody, Images is where the machines find theirs.
+	// Auth is how callers are known; empty is none. Where InfraEnvs are listed to nobody, Images gives them.
 	Auth   auth.Mode
 	Images func(ctx context.Context) ([]string, error)
 	// Release is the service's own release; empty is the newest.
@@ -56,8 +53,7 @@ type Simulator struct {
 	errs  []error
 }
 
-// Start runs a service on a loopback address and the machines of the cluster,
-// until ctx ends or Close is called.
+// Start runs a service and the cluster's machines on loopback, until ctx ends or Close is called.
 func Start(ctx context.Context, config Config) (*Simulator, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -107,8 +103,7 @@ func (s *Simulator) URL() string { return s.url }
 // Callers is how the service knows who calls it.
 func (s *Simulator) Callers() *auth.Service { return s.calls }
 
-// openBMCs makes the controllers of the machines that are booted through them, and
-// a listener for them; nil for both where there are none.
+// openBMCs makes the machines' controllers and a listener for them; nil for both where there are none.
 func (s *Simulator) openBMCs(config Config) (*bmc.Server, net.Listener, error) {
 	bmcs, err := NewBMCs(BMCConfig{Clock: config.Clock, Seed: config.Seed, Scenario: config.Scenario, Cluster: config.Cluster, Logf: config.Logf})
 	if err != nil || bmcs == nil {

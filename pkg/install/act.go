@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"sync"
+
+	"github.com/oaictl/oaictl/internal/vocab"
 )
 
 // sideBySide is how many scopes are acted on at once.
@@ -51,11 +53,11 @@ func (r *run) one(ctx context.Context, a Action) error {
 	if context.Cause(ctx) != nil && err != nil {
 		return err // the run is being left; nothing was refused
 	}
-	event := Event{Type: EventAction, Host: hostOf(a.Scope), Key: a.Key, State: "done", Reason: string(a.Kind), Message: a.describe()}
+	event := Event{Type: vocab.EventAction, Host: hostOf(a.Scope), Key: a.Key, State: "done", Reason: string(a.Kind), Message: a.describe()}
 	if err != nil {
-		event.State, event.Severity = "failed", SeverityWarning
+		event.State, event.Severity = "failed", vocab.SeverityWarning
 		if forGood(err) {
-			event.Severity = SeverityError
+			event.Severity = vocab.SeverityError
 		}
 		event.Message = fmt.Sprintf("could not %s: %v", a.task(), err)
 		event.Next = NextOf(err)

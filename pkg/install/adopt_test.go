@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 
 	"github.com/oaictl/oaictl/internal/setting"
+	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -14,9 +15,9 @@ import (
 // where nothing else is to be done, or the user is told that it is not.
 func TestAdoptWhateverTheState(t *testing.T) {
 	for state, always := range map[install.ClusterState]bool{
-		install.ClusterReady: true, install.ClusterAddingHosts: true,
-		install.ClusterPreparing: false, install.ClusterInstalling: false, install.ClusterNeedsUser: false, install.ClusterFinalizing: false,
-		install.ClusterInstalled: false, install.ClusterFailed: false, install.ClusterCancelled: false,
+		vocab.ClusterReady: true, vocab.ClusterAddingHosts: true,
+		vocab.ClusterPreparing: false, vocab.ClusterInstalling: false, vocab.ClusterNeedsUser: false, vocab.ClusterFinalizing: false,
+		vocab.ClusterInstalled: false, vocab.ClusterFailed: false, vocab.ClusterCancelled: false,
 	} {
 		for _, anytime := range []bool{true, false} {
 			w := installedWithout(t, sample(3, 1), false)

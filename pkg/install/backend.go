@@ -132,9 +132,5 @@ type Manifest struct {
 	Source string // user or system
 }
 
-// ClusterDeleting is the state in which a hub lists a cluster that is on its way out. Only
-// lists know it: an observation of such a cluster is an error, [ErrDeleting].
-const ClusterDeleting ClusterState = "Deleting"
-
 // ErrDeleting is in the error of an observation that finds the cluster being deleted.
 var ErrDeleting = errors.New("is being deleted")

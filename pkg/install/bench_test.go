@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -18,10 +19,10 @@ const decideBound = 5 * time.Millisecond
 // each of them differs from the file, where their failing checks are explained,
 // where the install may start, and while it runs.
 func BenchmarkDecide500(b *testing.B) {
-	for _, phase := range []install.ClusterState{install.ClusterDiscovering, install.ClusterBlocked, install.ClusterReady, install.ClusterInstalling} {
+	for _, phase := range []install.ClusterState{vocab.ClusterDiscovering, vocab.ClusterBlocked, vocab.ClusterReady, vocab.ClusterInstalling} {
 		b.Run(string(phase), func(b *testing.B) {
 			w := crowd(500, phase)
-			if phase == install.ClusterBlocked {
+			if phase == vocab.ClusterBlocked {
 				w.fail("ntp-synced", "has-min-memory", "belongs-to-machine-cidr")
 			}
 			if len(w.observed.Hosts) != 500 || w.observed.Cluster.State != phase {
@@ -59,7 +60,7 @@ func crowd(n int, phase install.ClusterState) *world {
 	for range 20 {
 		o := &w.observed
 		switch {
-		case len(o.Hosts) == n && (phase == install.ClusterDiscovering || phase == install.ClusterBlocked):
+		case len(o.Hosts) == n && (phase == vocab.ClusterDiscovering || phase == vocab.ClusterBlocked):
 			o.Cluster.State = phase // and no host is set up yet
 			return w
 		case len(o.Hosts) == n && o.Cluster.State == phase:
@@ -81,7 +82,7 @@ func crowd(n int, phase install.ClusterState) *world {
 func (w *world) fail(ids ...string) {
 	for i := range w.observed.Hosts {
 		h := &w.observed.Hosts[i]
-		h.State = install.HostBlocked
+		h.State = vocab.HostBlocked
 		for _, id := range ids {
 			h.Validations = append(h.Validations, install.Validation{ID: id, Category: "network", Status: "failure", Message: "not so on " + h.ID})
 		}

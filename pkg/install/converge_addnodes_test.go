@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/setting"
+	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -52,7 +53,7 @@ func anyGrowing(t *testing.T, random *rand.Rand) *world {
 		c.Spec.Hosts = append(c.Spec.Hosts, spec.Host{Name: "more", Hostname: "more", Match: spec.Match{MAC: "52:54:00:00:02:00"}})
 	}
 	if random.IntN(4) == 0 { // lost in the install
-		w.observed.Hosts[random.IntN(len(w.observed.Hosts))].State = install.HostFailed
+		w.observed.Hosts[random.IntN(len(w.observed.Hosts))].State = vocab.HostFailed
 	}
 	for range random.IntN(8) {
 		for _, a := range w.decide().Actions {
@@ -65,15 +66,15 @@ func anyGrowing(t *testing.T, random *rand.Rand) *world {
 	for i := range w.observed.Hosts {
 		if h := &w.observed.Hosts[i]; h.Day2 && random.IntN(3) == 0 {
 			states := []install.HostState{
-				install.HostDiscovering, install.HostDisconnected, install.HostBlocked, install.HostReady, install.HostInstalling, install.HostNeedsUser,
-				install.HostResetting, install.HostFailed, install.HostCancelled, install.HostUnknown, install.HostAdded,
+				vocab.HostDiscovering, vocab.HostDisconnected, vocab.HostBlocked, vocab.HostReady, vocab.HostInstalling, vocab.HostNeedsUser,
+				vocab.HostResetting, vocab.HostFailed, vocab.HostCancelled, vocab.HostUnknown, vocab.HostAdded,
 			}
 			h.State = states[random.IntN(len(states))]
 		}
 	}
 	if random.IntN(3) == 0 {
 		stranger := machine("stranger", "52:54:00:ff:ff:ff", 90)
-		stranger.Day2, stranger.State = true, install.HostReady
+		stranger.Day2, stranger.State = true, vocab.HostReady
 		if w.hub {
 			stranger.Settings[setting.Approved] = setting.ValueOf(false)
 		}
@@ -103,10 +104,10 @@ func TestConvergenceOfAddingNodes(t *testing.T) {
 		installed := map[string]int{}
 		for _, a := range w.writes {
 			exercised[a.Kind]++
-			if a.Kind == install.InstallHost {
+			if a.Kind == vocab.InstallHost {
 				installed[a.Target]++
 			}
-			if a.Kind == install.StartInstall || a.Kind == install.RegisterCluster || installed[a.Target] > 1 || a.Target == "host-stranger" {
+			if a.Kind == vocab.StartInstall || a.Kind == vocab.RegisterCluster || installed[a.Target] > 1 || a.Target == "host-stranger" {
 				t.Fatalf("seed %d: writes %v", seed, keys(w.writes))
 			}
 		}
@@ -115,7 +116,7 @@ func TestConvergenceOfAddingNodes(t *testing.T) {
 			t.Fatalf("seed %d: a second run writes %v (%v)", seed, keys(w.writes), err)
 		}
 	}
-	for _, kind := range []install.Kind{install.AllowAddHosts, install.RegisterInfraEnv, install.UpdateHost, install.BindHost, install.InstallHost} {
+	for _, kind := range []install.Kind{vocab.AllowAddHosts, vocab.RegisterInfraEnv, vocab.UpdateHost, vocab.BindHost, vocab.InstallHost} {
 		if exercised[kind] == 0 {
 			t.Errorf("no state led to %s: the property says nothing of it", kind)
 		}
@@ -136,7 +137,7 @@ func TestAddingANode(t *testing.T) {
 		wiped := false
 		for range 20 {
 			plan := w.decide()
-			if hasKind(plan, install.InstallHost) {
+			if hasKind(plan, vocab.InstallHost) {
 				wiped = slices.ContainsFunc(plan.Wipes, func(x install.Wipe) bool { return x.Host == "worker-1" && x.Install })
 			}
 			for _, a := range plan.Actions {
@@ -159,9 +160,9 @@ func TestAddingANode(t *testing.T) {
 		for _, a := range w.writes {
 			kinds = append(kinds, a.Kind)
 		}
-		want := []install.Kind{install.AllowAddHosts, install.UpdateHost, install.InstallHost}
+		want := []install.Kind{vocab.AllowAddHosts, vocab.UpdateHost, vocab.InstallHost}
 		if bind == spec.BindLate {
-			want = slices.Insert(want, 1, install.BindHost)
+			want = slices.Insert(want, 1, vocab.BindHost)
 		}
 		if fmt.Sprint(kinds) != fmt.Sprint(want) {
 			t.Errorf("%s: writes %v, want %v", bind, kinds, want)
@@ -189,7 +190,7 @@ func TestManifestsThatTheFileDoesNotName(t *testing.T) {
 		plan := w.decide()
 		var writes []string
 		for _, a := range plan.Actions {
-			if a.Kind == install.RemoveManifest {
+			if a.Kind == vocab.RemoveManifest {
 				writes = append(writes, a.Key)
 			}
 		}
@@ -202,7 +203,7 @@ func TestManifestsThatTheFileDoesNotName(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if again := w.decide(); hasKind(again, install.RemoveManifest) {
+		if again := w.decide(); hasKind(again, vocab.RemoveManifest) {
 			t.Errorf("%s: removed again", name)
 		}
 	}
@@ -227,7 +228,7 @@ func TestImageOfAddedNodes(t *testing.T) {
 		}, "lab-2", "infraenv/lab-2/register"},
 		"of the same version": {change: func(w *world, c *spec.Cluster) { c.Spec.Discovery.OSVersion = "4.20" }},
 		"holds a machine that was lost in the install": {func(w *world, _ *spec.Cluster) {
-			w.host("host-worker-0").State = install.HostFailed
+			w.host("host-worker-0").State = vocab.HostFailed
 		}, "lab-2", "infraenv/lab-2/register"},
 		"lacks the network of the new machine": {func(_ *world, c *spec.Cluster) {
 			c.Spec.Hosts[4].Net = &spec.HostNet{IP: "192.168.127.50/24", DNS: []string{"192.168.127.1"}}
@@ -236,7 +237,7 @@ func TestImageOfAddedNodes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := sample(3, 2)
 			w := installedWithout(t, c, false)
-			w.desired.Options.AddNodes, w.observed.Cluster.State = true, install.ClusterAddingHosts
+			w.desired.Options.AddNodes, w.observed.Cluster.State = true, vocab.ClusterAddingHosts
 			if w.observed.InfraEnvs[0].Settings[setting.Arch] == "" {
 				w.observed.InfraEnvs[0].Settings[setting.Arch] = setting.ValueOf("x86_64")
 			}
@@ -244,7 +245,7 @@ func TestImageOfAddedNodes(t *testing.T) {
 			plan := w.decide()
 			var made string
 			for _, a := range plan.Actions {
-				if a.Kind == install.RegisterInfraEnv {
+				if a.Kind == vocab.RegisterInfraEnv {
 					made = a.Name
 				}
 			}

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -36,7 +37,7 @@ func TestConvergenceOfMachines(t *testing.T) {
 		if err := r.settle(); err != nil || len(r.writes) > 0 {
 			t.Fatalf("seed %d: a second run writes %v (%v)", seed, keys(r.writes), err)
 		}
-		if state := r.observed.Cluster; state == nil || state.State != install.ClusterInstalled {
+		if state := r.observed.Cluster; state == nil || state.State != vocab.ClusterInstalled {
 			continue
 		}
 		for name, x := range r.boxes {
@@ -46,7 +47,7 @@ func TestConvergenceOfMachines(t *testing.T) {
 		}
 	}
 	for _, kind := range []install.Kind{
-		install.InsertMedia, install.SetBootOnce, install.PowerOn, install.PowerOff, install.EjectMedia, install.RestoreBoot, install.StartInstall,
+		vocab.InsertMedia, vocab.SetBootOnce, vocab.PowerOn, vocab.PowerOff, vocab.EjectMedia, vocab.RestoreBoot, vocab.StartInstall,
 	} {
 		if exercised[kind] == 0 {
 			t.Errorf("no state led to %s: the property says nothing of it", kind)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -36,9 +37,9 @@ func TestConvergence(t *testing.T) {
 		}
 	}
 	for _, kind := range []install.Kind{
-		install.RegisterCluster, install.WithdrawCluster, install.UpdateCluster, install.SetOverrides, install.IgnoreValidations,
-		install.RegisterInfraEnv, install.UpdateInfraEnv, install.WithdrawInfraEnv, install.RenewImage, install.UpdateHost, install.BindHost, install.StartInstall,
-		install.SaveNoIngress, install.SaveKubeconfig, install.SavePassword, install.NudgeCluster, install.RecordInstalled,
+		vocab.RegisterCluster, vocab.WithdrawCluster, vocab.UpdateCluster, vocab.SetOverrides, vocab.IgnoreValidations,
+		vocab.RegisterInfraEnv, vocab.UpdateInfraEnv, vocab.WithdrawInfraEnv, vocab.RenewImage, vocab.UpdateHost, vocab.BindHost, vocab.StartInstall,
+		vocab.SaveNoIngress, vocab.SaveKubeconfig, vocab.SavePassword, vocab.NudgeCluster, vocab.RecordInstalled,
 	} {
 		if exercised[kind] == 0 {
 			t.Errorf("no state led to %s: the property says nothing of it", kind)
@@ -62,7 +63,7 @@ func settle(w *world) error {
 			if asked[key]++; asked[key] > 1 {
 				return fmt.Errorf("%s is asked for again after it was carried out", a.Key)
 			}
-			if a.Kind == install.StartInstall {
+			if a.Kind == vocab.StartInstall {
 				if err := onlyNamed(w); err != nil {
 					return err
 				}
@@ -153,13 +154,13 @@ func TestHappyWay(t *testing.T) {
 			for _, a := range w.writes {
 				kinds[a.Kind]++
 			}
-			if kinds[install.RegisterCluster] != 1 || kinds[install.RegisterInfraEnv] != 1 || kinds[install.StartInstall] != 1 {
+			if kinds[vocab.RegisterCluster] != 1 || kinds[vocab.RegisterInfraEnv] != 1 || kinds[vocab.StartInstall] != 1 {
 				t.Errorf("%v %s: writes %v", size, bind, keys(w.writes))
 			}
-			if hosts := size[0] + size[1]; w.hub && kinds[install.UpdateHost] != hosts {
-				t.Errorf("%v %s: %d hosts are written %d times; approval goes along with the rest", size, bind, hosts, kinds[install.UpdateHost])
+			if hosts := size[0] + size[1]; w.hub && kinds[vocab.UpdateHost] != hosts {
+				t.Errorf("%v %s: %d hosts are written %d times; approval goes along with the rest", size, bind, hosts, kinds[vocab.UpdateHost])
 			}
-			if w.hub != (kinds[install.RecordInstalled] == 1) || (w.hub && w.stalls) != (kinds[install.NudgeCluster] == 1) {
+			if w.hub != (kinds[vocab.RecordInstalled] == 1) || (w.hub && w.stalls) != (kinds[vocab.NudgeCluster] == 1) {
 				t.Errorf("%v %s, hub %v, stalls %v: writes %v", size, bind, w.hub, w.stalls, keys(w.writes))
 			}
 		}

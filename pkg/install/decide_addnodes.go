@@ -8,6 +8,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/internal/setting"
+	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -26,15 +27,15 @@ func membershipOf(h *Host) membership {
 	switch {
 	case h == nil:
 		return outside
-	case h.unbound(), h.State == HostBinding:
+	case h.unbound(), h.State == vocab.HostBinding:
 		return joining
-	case h.Day2 && (h.State == HostAdded || h.State == HostInstalled):
+	case h.Day2 && (h.State == vocab.HostAdded || h.State == vocab.HostInstalled):
 		return member
-	case h.Day2 && h.State == HostFailed:
+	case h.Day2 && h.State == vocab.HostFailed:
 		return refused
 	case h.Day2:
 		return joining
-	case h.State == HostFailed || h.State == HostCancelled:
+	case h.State == vocab.HostFailed || h.State == vocab.HostCancelled:
 		return outside
 	}
 	return member
@@ -44,11 +45,11 @@ func membershipOf(h *Host) membership {
 // is another command.
 func (p *planner) notInstalled() {
 	b := Blocker{
-		Key: "cluster/add-nodes", Scope: ScopeCluster, Reason: "ClusterNotInstalled", Cure: CureNone,
+		Key: "cluster/add-nodes", Scope: vocab.ScopeCluster, Reason: "ClusterNotInstalled", Cure: vocab.CureNone,
 		Message: "nodes can be added to an installed cluster only", Remedy: "oaictl create cluster -f FILE",
 	}
 	if p.cluster == nil {
-		b.Cure, b.Message = CureOwner, fmt.Sprintf("the service has no cluster %s to add nodes to", p.full())
+		b.Cure, b.Message = vocab.CureOwner, fmt.Sprintf("the service has no cluster %s to add nodes to", p.full())
 	} else {
 		b.Message += fmt.Sprintf("; %s is %s", p.full(), strings.ToLower(string(p.cluster.State)))
 	}
@@ -64,9 +65,9 @@ func (p *planner) addNodes() {
 		p.accounts(alone)
 		return
 	}
-	if p.cluster.State == ClusterInstalled {
+	if p.cluster.State == vocab.ClusterInstalled {
 		p.act(Action{
-			Key: "cluster/allow-add-hosts", Scope: ScopeCluster, Kind: AllowAddHosts, Target: p.cluster.ID, Name: p.name(),
+			Key: "cluster/allow-add-hosts", Scope: vocab.ScopeCluster, Kind: vocab.AllowAddHosts, Target: p.cluster.ID, Name: p.name(),
 			Reason: "the cluster is installed and takes no more hosts until it is told to",
 		})
 		return
@@ -114,7 +115,7 @@ func (p *planner) incomplete(alone []*spec.Host) bool {
 // hosts from. The image itself is seen to elsewhere.
 func (p *planner) awaitBoot(want *spec.Host, have *Host) {
 	env := p.lateEnvOf(want.Name)
-	if env == nil || env.Image.State != ImageReady || have == nil && p.fitsAnother(want.Name) {
+	if env == nil || env.Image.State != vocab.ImageReady || have == nil && p.fitsAnother(want.Name) {
 		return
 	}
 	again := ""
@@ -122,7 +123,7 @@ func (p *planner) awaitBoot(want *spec.Host, have *Host) {
 		again = ", anew: it was lost in the install"
 	}
 	wait := Wait{
-		Key: "host/" + want.Name + "/register", Scope: HostScope(want.Name), Who: WhoUser, Since: env.Created,
+		Key: "host/" + want.Name + "/register", Scope: vocab.HostScope(want.Name), Who: vocab.WhoUser, Since: env.Created,
 		For:  fmt.Sprintf("%s to boot the discovery image %s and register%s", want.Name, env.Name, again),
 		Next: "oaictl download iso --infra-env " + env.Name,
 	}
@@ -140,7 +141,7 @@ func (p *planner) awaitBoot(want *spec.Host, have *Host) {
 // is nothing left to change.
 func (p *planner) addNode(h *Host, configure func()) {
 	switch h.State {
-	case HostPreparing, HostInstalling:
+	case vocab.HostPreparing, vocab.HostInstalling:
 		p.runningHost(h)
 		return
 	}
@@ -153,16 +154,16 @@ func (p *planner) addNode(h *Host, configure func()) {
 	}
 	actions, blockers := len(p.plan.Actions), len(p.plan.Blockers)
 	configure()
-	if h.State != HostReady || !h.Inventory.Known || len(p.plan.Actions) > actions || len(p.plan.Blockers) > blockers {
+	if h.State != vocab.HostReady || !h.Inventory.Known || len(p.plan.Actions) > actions || len(p.plan.Blockers) > blockers {
 		return
 	}
 	if h.approved() {
-		p.waitHost(h, "to start installing", WhoService)
+		p.waitHost(h, "to start installing", vocab.WhoService)
 		return
 	}
-	scope := HostScope(p.hostID(h))
+	scope := vocab.HostScope(p.hostID(h))
 	install := Action{
-		Key: string(scope) + "/install", Scope: scope, Kind: InstallHost, Target: h.ID, InfraEnv: h.InfraEnvID, Name: p.hostName(h),
+		Key: string(scope) + "/install", Scope: scope, Kind: vocab.InstallHost, Target: h.ID, InfraEnv: h.InfraEnvID, Name: p.hostName(h),
 		Reason: "the host is ready to be added", Destructive: true,
 	}
 	if h.asksApproval() {
@@ -176,7 +177,7 @@ func (p *planner) addNode(h *Host, configure func()) {
 func (p *planner) newcomerChecks() {
 	var newcomers []*Host
 	for _, h := range p.matches.part {
-		if h.Day2 && h.State == HostBlocked && p.matches.names[h.ID] != "" {
+		if h.Day2 && h.State == vocab.HostBlocked && p.matches.names[h.ID] != "" {
 			newcomers = append(newcomers, h)
 		}
 	}
@@ -207,7 +208,7 @@ func (p *planner) notAdded(failed []*Host) {
 func (p *planner) allAdded() {
 	p.plan.Missing = nil
 	for _, b := range p.degradations() {
-		p.warn(Warning{Key: b.Key, Scope: ScopeCluster, Reason: "Degraded", Message: "the cluster was installed, but " + b.Message, Next: "oaictl why cluster " + p.name()})
+		p.warn(Warning{Key: b.Key, Scope: vocab.ScopeCluster, Reason: "Degraded", Message: "the cluster was installed, but " + b.Message, Next: "oaictl why cluster " + p.name()})
 	}
 	for _, h := range p.matches.part {
 		if h.Day2 && membershipOf(h) == member {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/oaictl/oaictl/internal/setting"
+	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -21,7 +22,7 @@ func (p *planner) lateImages(unnamed bool) {
 	intended, err := p.infraEnvPlans()
 	if err != nil {
 		p.block(Blocker{
-			Key: "infraenv/input", Scope: ScopeCluster, Reason: "BadInfraEnv", Cure: CureNow, Message: err.Error(), Remedy: "oaictl validate -f FILE",
+			Key: "infraenv/input", Scope: vocab.ScopeCluster, Reason: "BadInfraEnv", Cure: vocab.CureNow, Message: err.Error(), Remedy: "oaictl validate -f FILE",
 		})
 		return
 	}
@@ -54,7 +55,7 @@ func (p *planner) lateImage(image InfraEnvPlan, intended []InfraEnvPlan) {
 		reason = fmt.Sprintf("hosts that are added cannot boot the discovery image %s: %s", image.Name, p.unfit(image, p.infraEnv(image.Name)))
 	}
 	p.act(Action{
-		Key: "infraenv/" + name + "/register", Scope: InfraEnvScope(name), Kind: RegisterInfraEnv, Name: name, Target: p.bindTo(),
+		Key: "infraenv/" + name + "/register", Scope: vocab.InfraEnvScope(name), Kind: vocab.RegisterInfraEnv, Name: name, Target: p.bindTo(),
 		Reason: reason, Settings: image.Settings, Changes: allChanges("", image.Settings),
 	})
 }

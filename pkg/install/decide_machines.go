@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/bytesize"
+	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -35,12 +36,12 @@ func (p *planner) toBoot(want *spec.Host) bool {
 	switch {
 	case p.cluster.State.BeforeInstall():
 		return (have == nil || have.waitsForBoot()) && p.imagesReady()
-	case p.cluster.State == ClusterAddingHosts && p.desired.Options.AddNodes:
+	case p.cluster.State == vocab.ClusterAddingHosts && p.desired.Options.AddNodes:
 		if !p.toAdd(want) {
 			return false
 		}
 		env := p.lateEnvOf(want.Name)
-		return env != nil && env.Image.State == ImageReady
+		return env != nil && env.Image.State == vocab.ImageReady
 	}
 	return false
 }
@@ -48,13 +49,13 @@ func (p *planner) toBoot(want *spec.Host) bool {
 // waitsForBoot says whether a host was reset or released after it had left the
 // discovery image, so that it has to be booted from it again.
 func (h *Host) waitsForBoot() bool {
-	return (h.State == HostResetting || h.State == HostReleasing) && strings.HasSuffix(h.Status, "-pending-user-action")
+	return (h.State == vocab.HostResetting || h.State == vocab.HostReleasing) && strings.HasSuffix(h.Status, "-pending-user-action")
 }
 
 // pastBoot says whether a host must not boot the discovery image again: it runs
 // from its disk or is about to, or nothing more is installed.
 func (p *planner) pastBoot(want *spec.Host) bool {
-	over := p.cluster.State.Installed() && !p.desired.Options.AddNodes || p.cluster.State == ClusterFailed || p.cluster.State == ClusterCancelled
+	over := p.cluster.State.Installed() && !p.desired.Options.AddNodes || p.cluster.State == vocab.ClusterFailed || p.cluster.State == vocab.ClusterCancelled
 	have := p.matches.byName[want.Name]
 	switch {
 	case p.toBoot(want):
@@ -65,7 +66,7 @@ func (p *planner) pastBoot(want *spec.Host) bool {
 		return true
 	}
 	switch have.State {
-	case HostInstalled, HostAdded, HostFailed, HostCancelled:
+	case vocab.HostInstalled, vocab.HostAdded, vocab.HostFailed, vocab.HostCancelled:
 		return true
 	}
 	return have.rebooted()
@@ -101,7 +102,7 @@ func (p *planner) bootByBMC(want *spec.Host, wait Wait) bool {
 		return false
 	}
 	b := &booting{planner: p, want: want, state: state, waiting: wait}
-	b.waiting.Who, b.waiting.Next = WhoMachine, ""
+	b.waiting.Who, b.waiting.Next = vocab.WhoMachine, ""
 	if state.Trouble != "" {
 		b.trouble()
 		return true
@@ -111,11 +112,11 @@ func (p *planner) bootByBMC(want *spec.Host, wait Wait) bool {
 		return true
 	}
 	switch state.Power {
-	case PowerIsOff:
+	case vocab.PowerIsOff:
 		b.off()
-	case PowerIsOn:
+	case vocab.PowerIsOn:
 		b.on()
-	case PowerGoingOn, PowerGoingOff:
+	case vocab.PowerGoingOn, vocab.PowerGoingOff:
 		b.wait("to be switched " + strings.ToLower(strings.TrimPrefix(string(state.Power), "Powering")))
 	default:
 		b.block(reasonBMC, "its BMC does not say whether it is on", "look at the BMC of "+want.Name+"; a reset of the BMC may help")
@@ -143,8 +144,8 @@ func (b *booting) act(kind Kind, reason string) {
 // something destroys.
 func machineAction(kind Kind, host, reason string) Action {
 	return Action{
-		Key: "host/" + host + "/machine/" + string(kind), Scope: HostScope(host), Kind: kind, Name: host, Reason: reason,
-		Destructive: kind == PowerOff,
+		Key: "host/" + host + "/machine/" + string(kind), Scope: vocab.HostScope(host), Kind: kind, Name: host, Reason: reason,
+		Destructive: kind == vocab.PowerOff,
 	}
 }
 
@@ -162,7 +163,7 @@ func (b *booting) block(reason, message, remedy string) {
 		return
 	}
 	b.planner.block(Blocker{
-		Key: "host/" + b.want.Name + "/machine/" + reason, Scope: HostScope(b.want.Name), Reason: reason, Cure: CurePerson, Since: b.memory.Machines[b.want.Name].Boots,
+		Key: "host/" + b.want.Name + "/machine/" + reason, Scope: vocab.HostScope(b.want.Name), Reason: reason, Cure: vocab.CurePerson, Since: b.memory.Machines[b.want.Name].Boots,
 		Message: b.want.Name + ": " + message, Remedy: remedy, Hosts: []string{b.want.Name},
 	})
 }
@@ -171,9 +172,9 @@ func (b *booting) block(reason, message, remedy string) {
 // passes by itself is waited for.
 func (b *booting) trouble() {
 	switch b.state.TroubleKind {
-	case TroubleBusy:
+	case vocab.TroubleBusy:
 		b.wait("to be booted; its BMC is busy: " + b.state.Trouble)
-	case TroubleNoImage:
+	case vocab.TroubleNoImage:
 		b.wait("to be booted: " + b.state.Trouble)
 	default:
 		b.block(reasonBMC, b.state.Trouble, troubleRemedy(b.want.Name, b.state.TroubleKind))
@@ -183,13 +184,13 @@ func (b *booting) trouble() {
 func troubleRemedy(host string, kind TroubleKind) string {
 	field := "spec.hosts[" + host + "].bmc"
 	switch kind {
-	case TroubleUnreachable:
+	case vocab.TroubleUnreachable:
 		return "check " + field + ".address, and the way from here to the BMC"
-	case TroubleCredentials:
+	case vocab.TroubleCredentials:
 		return "correct " + field + ".credentials, or the user on the BMC, or wait if the BMC is still starting, and run the same command again: a refused password is not tried twice, as accounts lock"
-	case TroubleNoVirtualMedia:
+	case vocab.TroubleNoVirtualMedia:
 		return "boot " + host + " from the discovery image by hand (oaictl create images), or give its BMC a licence with virtual media"
-	case TroubleMediaRefused:
+	case vocab.TroubleMediaRefused:
 		return "check that the BMC of " + host + " can reach and takes the media URL: --media-url"
 	}
 	return "look at the BMC of " + host
@@ -199,13 +200,13 @@ func troubleRemedy(host string, kind TroubleKind) string {
 func (b *booting) off() {
 	switch {
 	case !b.state.OurMedia && b.state.Media != "":
-		b.act(InsertMedia, "another image is in its virtual drive")
+		b.act(vocab.InsertMedia, "another image is in its virtual drive")
 	case !b.state.OurMedia:
-		b.act(InsertMedia, "the host is off and has to boot the discovery image")
+		b.act(vocab.InsertMedia, "the host is off and has to boot the discovery image")
 	case !b.state.BootOnce:
-		b.act(SetBootOnce, "the discovery image is in its virtual drive")
+		b.act(vocab.SetBootOnce, "the discovery image is in its virtual drive")
 	default:
-		b.act(PowerOn, "it boots the discovery image when it is switched on")
+		b.act(vocab.PowerOn, "it boots the discovery image when it is switched on")
 	}
 }
 
@@ -220,9 +221,9 @@ func (b *booting) on() {
 	case first && len(b.matches.unread) > 0: // a host that just called may be this one
 		b.wait("to be told from hosts that have not sent their inventory yet")
 	case b.want.BMC.RebootRunning:
-		b.act(PowerOff, "it is on and has not registered; bmc.rebootRunning allows to reboot it")
+		b.act(vocab.PowerOff, "it is on and has not registered; bmc.rebootRunning allows to reboot it")
 	case b.desired.Options.RebootRunning:
-		b.act(PowerOff, "it is on and has not registered; --reboot-running allows to reboot it")
+		b.act(vocab.PowerOff, "it is on and has not registered; --reboot-running allows to reboot it")
 	default:
 		b.block(reasonRunning, "the machine is on and runs something that is not this cluster's discovery image",
 			"switch it off if nobody needs what it runs, or allow that: --reboot-running, or bmc.rebootRunning: true")
@@ -305,20 +306,20 @@ func (p *planner) retireMedia() {
 		switch {
 		case state.Trouble != "":
 			p.warn(Warning{
-				Key: "host/" + want.Name + "/machine/trouble", Scope: HostScope(want.Name), Reason: reasonBMC,
+				Key: "host/" + want.Name + "/machine/trouble", Scope: vocab.HostScope(want.Name), Reason: reasonBMC,
 				Message: fmt.Sprintf("whether the discovery image is still in the virtual drive of %s cannot be seen: %s", want.Name, state.Trouble),
 				Next:    troubleRemedy(want.Name, state.TroubleKind),
 			})
 		case state.Inserting: // it is waited for while there is anything else to wait for
 			p.warn(Warning{
-				Key: "host/" + want.Name + "/machine/inserting", Scope: HostScope(want.Name), Reason: reasonBMC,
+				Key: "host/" + want.Name + "/machine/inserting", Scope: vocab.HostScope(want.Name), Reason: reasonBMC,
 				Message: "the BMC of " + want.Name + " still inserts the discovery image, which the host needs no more",
 				Next:    "run the same command again, which ejects it",
 			})
 		case state.OurMedia:
-			p.act(machineAction(EjectMedia, want.Name, "the host needs the discovery image no more"))
+			p.act(machineAction(vocab.EjectMedia, want.Name, "the host needs the discovery image no more"))
 		case state.BootOnce, state.BootStays:
-			p.act(machineAction(RestoreBoot, want.Name, "its next boot shall be from its disk"))
+			p.act(machineAction(vocab.RestoreBoot, want.Name, "its next boot shall be from its disk"))
 		}
 	}
 }
@@ -327,6 +328,6 @@ func (p *planner) retireMedia() {
 // where the BMC would have it boot that at each start. The image stays: it is read.
 func (p *planner) bootOnce(want *spec.Host, state MachineState) {
 	if p.phaseOf(want) == runsImage && state.phase == runsImage && state.Trouble == "" && state.BootStays {
-		p.act(machineAction(RestoreBoot, want.Name, "it has booted the discovery image, and its BMC would boot that again"))
+		p.act(machineAction(vocab.RestoreBoot, want.Name, "it has booted the discovery image, and its BMC would boot that again"))
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/catalogue"
+	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -18,12 +19,12 @@ func (p *planner) running() {
 	p.driftAfterStart()
 	p.saveNoIngress()
 	switch p.cluster.State {
-	case ClusterPreparing:
+	case vocab.ClusterPreparing:
 		if p.cluster.Released {
 			p.preparationFailed() // a hub tries again by itself, for ever
 		}
-		p.wait(Wait{Key: "cluster/prepare", Scope: ScopeCluster, For: "the service to prepare the installation", Since: p.cluster.StatusSince, Who: WhoService})
-	case ClusterFinalizing:
+		p.wait(Wait{Key: "cluster/prepare", Scope: vocab.ScopeCluster, For: "the service to prepare the installation", Since: p.cluster.StatusSince, Who: vocab.WhoService})
+	case vocab.ClusterFinalizing:
 		p.finalizing()
 	}
 	for _, h := range p.matches.part {
@@ -31,9 +32,9 @@ func (p *planner) running() {
 			p.runningHost(h)
 		}
 	}
-	if p.cluster.State == ClusterNeedsUser && p.unhindered() { // and no host says what for
+	if p.cluster.State == vocab.ClusterNeedsUser && p.unhindered() { // and no host says what for
 		p.block(Blocker{
-			Key: "cluster/needs-user", Scope: ScopeCluster, Reason: "ClusterNeedsUser", Cure: CurePerson, Since: p.cluster.StatusSince,
+			Key: "cluster/needs-user", Scope: vocab.ScopeCluster, Reason: "ClusterNeedsUser", Cure: vocab.CurePerson, Since: p.cluster.StatusSince,
 			Message: cmp.Or(p.cluster.StatusInfo, "somebody has to act at a machine"), Remedy: "look at the machines' consoles; the installation then goes on by itself",
 		})
 	}
@@ -53,7 +54,7 @@ func (p *planner) missingHosts() []string {
 	var missing []string
 	for i := range p.spec.Spec.Hosts {
 		name := p.spec.Spec.Hosts[i].Name
-		if have := p.matches.byName[name]; have == nil || have.Day2 && have.State != HostAdded {
+		if have := p.matches.byName[name]; have == nil || have.Day2 && have.State != vocab.HostAdded {
 			missing = append(missing, name)
 		}
 	}
@@ -72,10 +73,10 @@ func (p *planner) finalizing() {
 	if since.IsZero() {
 		since = p.cluster.StatusSince
 	}
-	p.wait(Wait{Key: "cluster/finalize", Scope: ScopeCluster, For: what, Since: since, Who: WhoService})
+	p.wait(Wait{Key: "cluster/finalize", Scope: vocab.ScopeCluster, For: what, Since: since, Who: vocab.WhoService})
 	if progress.FinalizingTimedOut {
 		p.block(Blocker{
-			Key: "cluster/finalize/slow", Scope: ScopeCluster, Reason: "FinalizingTimedOut", Cure: CurePerson, Since: since,
+			Key: "cluster/finalize/slow", Scope: vocab.ScopeCluster, Reason: "FinalizingTimedOut", Cure: vocab.CurePerson, Since: since,
 			Message: fmt.Sprintf("%s%s has taken longer than the service allows for it", stage, operators),
 			Remedy:  "look at the cluster with auth/kubeconfig-noingress: oc get clusteroperators",
 		})
@@ -100,16 +101,16 @@ func (p *planner) unavailable() string {
 func (p *planner) runningHost(h *Host) {
 	name := p.hostName(h)
 	switch h.State {
-	case HostNeedsUser:
+	case vocab.HostNeedsUser:
 		p.bootOrder(h)
-	case HostDisconnected:
+	case vocab.HostDisconnected:
 		p.disconnected(h)
-	case HostFailed:
+	case vocab.HostFailed:
 		p.warn(Warning{
-			Key: "host/" + p.hostID(h) + "/failed", Scope: HostScope(p.hostID(h)), Reason: reasonHostFailed,
+			Key: "host/" + p.hostID(h) + "/failed", Scope: vocab.HostScope(p.hostID(h)), Reason: reasonHostFailed,
 			Message: fmt.Sprintf("%s failed: %s", name, cmp.Or(h.StatusInfo, h.Status)), Next: "oaictl logs host " + name,
 		})
-	case HostInstalled, HostAdded, HostCancelled:
+	case vocab.HostInstalled, vocab.HostAdded, vocab.HostCancelled:
 	default:
 		p.runningStage(h)
 	}
@@ -118,14 +119,14 @@ func (p *planner) runningHost(h *Host) {
 func (p *planner) runningStage(h *Host) {
 	name, stage := p.hostName(h), h.Progress.Stage
 	if stage == "" {
-		p.waitHost(h, "to start installing", WhoMachine)
+		p.waitHost(h, "to start installing", vocab.WhoMachine)
 		return
 	}
-	scope := HostScope(p.hostID(h))
-	p.wait(Wait{Key: string(scope) + "/stage", Scope: scope, For: fmt.Sprintf("%s: %s", name, stage), Since: h.Progress.Since, Who: WhoMachine})
+	scope := vocab.HostScope(p.hostID(h))
+	p.wait(Wait{Key: string(scope) + "/stage", Scope: scope, For: fmt.Sprintf("%s: %s", name, stage), Since: h.Progress.Since, Who: vocab.WhoMachine})
 	if since, stuck := p.stuck(h); stuck {
 		p.block(Blocker{
-			Key: string(scope) + "/stuck", Scope: scope, Reason: "StageTimedOut", Cure: CurePerson, Since: since, Hosts: []string{name},
+			Key: string(scope) + "/stuck", Scope: scope, Reason: "StageTimedOut", Cure: vocab.CurePerson, Since: since, Hosts: []string{name},
 			Message: fmt.Sprintf("%s has been at %q since %s, longer than it should take", name, stage, h.Progress.Since.UTC().Format(time.TimeOnly)),
 			Remedy:  p.stageRemedy(stage, name),
 		})
@@ -163,13 +164,13 @@ func (p *planner) stageRemedy(stage, name string) string {
 
 func (p *planner) saveNoIngress() {
 	if p.cluster.NoIngress && !p.observed.Results.NoIngress {
-		p.save(SaveNoIngress, "kubeconfig-noingress", "the cluster's API can be reached with it from now on")
+		p.save(vocab.SaveNoIngress, "kubeconfig-noingress", "the cluster's API can be reached with it from now on")
 	}
 }
 
 func (p *planner) save(kind Kind, name, reason string) {
 	p.act(Action{
-		Key: "cluster/save/" + name, Scope: ScopeCluster, Kind: kind, Target: p.cluster.ID, Name: name, Reason: reason,
+		Key: "cluster/save/" + name, Scope: vocab.ScopeCluster, Kind: kind, Target: p.cluster.ID, Name: name, Reason: reason,
 		Changes: []Change{{Field: "auth/" + name, To: "[redacted]"}},
 	})
 }
@@ -198,10 +199,10 @@ func (p *planner) installed() {
 func (p *planner) saveCredentials() {
 	p.saveNoIngress()
 	if p.cluster.Kubeconfig && !p.observed.Results.Kubeconfig {
-		p.save(SaveKubeconfig, "kubeconfig", "the cluster is installed")
+		p.save(vocab.SaveKubeconfig, "kubeconfig", "the cluster is installed")
 	}
 	if p.cluster.Kubeconfig && !p.observed.Results.Password {
-		p.save(SavePassword, "kubeadmin-password", "the cluster is installed")
+		p.save(vocab.SavePassword, "kubeadmin-password", "the cluster is installed")
 	}
 }
 
@@ -245,17 +246,17 @@ func (p *planner) whyDegraded() string {
 func (p *planner) degradations() []Blocker {
 	var out []Blocker
 	wrong := func(key, reason string, scope Scope, message, remedy string) {
-		out = append(out, Blocker{Key: "cluster/degraded/" + key, Scope: scope, Reason: reason, Cure: CurePerson, Message: message, Remedy: remedy})
+		out = append(out, Blocker{Key: "cluster/degraded/" + key, Scope: scope, Reason: reason, Cure: vocab.CurePerson, Message: message, Remedy: remedy})
 	}
 	look := "look at the cluster: oc " + p.kubeconfigFlag() + " get clusteroperators,csv -A"
 	said := ""
 	if strings.Contains(p.cluster.StatusInfo, "degraded") {
 		said = p.cluster.StatusInfo
-		wrong("status", "ClusterDegraded", ScopeCluster, said, look)
+		wrong("status", "ClusterDegraded", vocab.ScopeCluster, said, look)
 	}
 	for _, o := range p.cluster.Operators {
 		if o.Status == "failed" && !strings.Contains(said, o.Name) {
-			wrong("operator/"+o.Name, "OperatorFailed", ScopeCluster, "operator "+o.Name+" failed", look)
+			wrong("operator/"+o.Name, "OperatorFailed", vocab.ScopeCluster, "operator "+o.Name+" failed", look)
 		}
 	}
 	var lost []string
@@ -264,24 +265,24 @@ func (p *planner) degradations() []Blocker {
 		name := p.hostName(h)
 		why := fmt.Sprintf("%s failed: %s", name, cmp.Or(h.StatusInfo, h.Status))
 		switch {
-		case h.Day2 && h.State != HostAdded:
-		case h.State == HostFailed && h.Role == RoleWorker:
+		case h.Day2 && h.State != vocab.HostAdded:
+		case h.State == vocab.HostFailed && h.Role == vocab.RoleWorker:
 			lost = append(lost, why)
 			p.plan.Missing = append(p.plan.Missing, name)
-		case h.State == HostFailed:
-			wrong("host/"+p.hostID(h), reasonHostFailed, HostScope(p.hostID(h)), why, "oaictl logs host "+name+", then "+add)
-		case h.Role == RoleWorker:
+		case h.State == vocab.HostFailed:
+			wrong("host/"+p.hostID(h), reasonHostFailed, vocab.HostScope(p.hostID(h)), why, "oaictl logs host "+name+", then "+add)
+		case h.Role == vocab.RoleWorker:
 			workers++
 		}
 	}
 	for i := range p.spec.Spec.Hosts {
 		if host := &p.spec.Spec.Hosts[i]; host.Role != spec.Worker && p.matches.byName[host.Name] == nil {
-			wrong("host/"+host.Name, "HostMissing", HostScope(host.Name), host.Name+" is missing", add)
+			wrong("host/"+host.Name, "HostMissing", vocab.HostScope(host.Name), host.Name+" is missing", add)
 		}
 	}
 	if short := p.counts().requiredWorkers - workers; short > 0 {
 		missing := slices.Concat(lost, p.plan.Missing[:len(p.plan.Missing)-len(lost)])
-		wrong("workers", "WorkersMissing", ScopeCluster, fmt.Sprintf("%d of the required workers are missing: %s", short, strings.Join(missing, "; ")), "oaictl add-node -f FILE")
+		wrong("workers", "WorkersMissing", vocab.ScopeCluster, fmt.Sprintf("%d of the required workers are missing: %s", short, strings.Join(missing, "; ")), "oaictl add-node -f FILE")
 	}
 	return out
 }
@@ -300,14 +301,14 @@ func (p *planner) failed() {
 		reasons[0] += p.unavailable()
 	}
 	for _, h := range p.matches.part {
-		if h.State != HostFailed || h.StatusInfo == failedWithCluster {
+		if h.State != vocab.HostFailed || h.StatusInfo == failedWithCluster {
 			continue
 		}
 		name := p.hostName(h)
 		reason := fmt.Sprintf("%s: %s", name, cmp.Or(h.StatusInfo, h.Status))
 		reasons = append(reasons, reason)
 		causes = append(causes, Blocker{
-			Key: "host/" + p.hostID(h) + "/failed", Scope: HostScope(p.hostID(h)), Reason: reasonHostFailed, Cure: CureNone, Since: h.Since, Hosts: []string{name},
+			Key: "host/" + p.hostID(h) + "/failed", Scope: vocab.HostScope(p.hostID(h)), Reason: reasonHostFailed, Cure: vocab.CureNone, Since: h.Since, Hosts: []string{name},
 			Message: reason, Remedy: "oaictl logs host " + name + ", " + again,
 		})
 	}
@@ -315,7 +316,7 @@ func (p *planner) failed() {
 	slices.SortFunc(causes, func(a, b Blocker) int { return cmp.Compare(a.Message, b.Message) })
 	if len(causes) == 0 {
 		causes = append(causes, Blocker{
-			Key: "cluster/failed", Scope: ScopeCluster, Reason: "ClusterFailed", Cure: CureNone, Since: p.cluster.StatusSince,
+			Key: "cluster/failed", Scope: vocab.ScopeCluster, Reason: "ClusterFailed", Cure: vocab.CureNone, Since: p.cluster.StatusSince,
 			Message: cmp.Or(reasons[0], "the installation failed"), Remedy: "oaictl logs " + p.name() + ", " + again,
 		})
 	}
@@ -337,7 +338,7 @@ const failedWithCluster = "Host is part of a cluster that failed to install"
 // cancelled ends the run: somebody cancelled the install.
 func (p *planner) cancelled() {
 	p.block(Blocker{
-		Key: "cluster/cancelled", Scope: ScopeCluster, Reason: "ClusterCancelled", Cure: CureNone, Since: p.cluster.StatusSince,
+		Key: "cluster/cancelled", Scope: vocab.ScopeCluster, Reason: "ClusterCancelled", Cure: vocab.CureNone, Since: p.cluster.StatusSince,
 		Message: cmp.Or(p.cluster.StatusInfo, "the installation was cancelled"), Remedy: p.cluster.StartOver(),
 	})
 	p.end(VerdictCancelled, "the installation was cancelled", p.cluster.StartOver())

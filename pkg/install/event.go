@@ -1,32 +1,17 @@
 package install
 
-import "time"
+import (
+	"time"
 
-// EventType is what an event is about.
-type EventType string
-
-// The types of event. The last event of a run has type EventRun, with State
-// and ExitCode.
-const (
-	EventRun        EventType = "run"
-	EventAction     EventType = "action"
-	EventHost       EventType = "host"
-	EventStage      EventType = "stage"
-	EventValidation EventType = "validation"
-	EventProgress   EventType = "progress"
-	EventWarning    EventType = "warning"
-	EventHint       EventType = "hint"
+	"github.com/oaictl/oaictl/internal/vocab"
 )
 
-// Severity grades an event.
-type Severity string
+// EventType is what an event is about: run, action, host, stage, validation, progress,
+// warning or hint. The last event of a run has the type run, with State and ExitCode.
+type EventType = vocab.EventType
 
-// The severities.
-const (
-	SeverityInfo    Severity = "info"
-	SeverityWarning Severity = "warning"
-	SeverityError   Severity = "error"
-)
+// Severity grades an event: info, warning or error.
+type Severity = vocab.Severity
 
 // Event is the library's only output. Its JSON form is version 1 of the event
 // line and is described by docs/event.schema.json.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -35,30 +36,30 @@ func (s *labService) advance() {
 	case len(s.seen.InfraEnvs) == 0:
 	case len(hosts) == 0: // somebody boots the image
 		s.seen.Hosts = []install.Host{{
-			ID: "6b2f", InfraEnvID: "image-1", State: install.HostReady, Role: install.RoleControlPlane,
+			ID: "6b2f", InfraEnvID: "image-1", State: vocab.HostReady, Role: vocab.RoleControlPlane,
 			Inventory: install.Inventory{Known: true, Interfaces: []install.Interface{{MAC: "52:54:00:aa:00:01"}}},
 		}}
-		cluster.State = install.ClusterReady
-	case cluster.State == install.ClusterPreparing:
-		cluster.State, hosts[0].State = install.ClusterInstalling, install.HostInstalling
+		cluster.State = vocab.ClusterReady
+	case cluster.State == vocab.ClusterPreparing:
+		cluster.State, hosts[0].State = vocab.ClusterInstalling, vocab.HostInstalling
 		hosts[0].Progress = install.HostProgress{Stage: "Writing image to disk", Stages: []string{"Writing image to disk", "Rebooting", "Done"}}
-	case cluster.State == install.ClusterInstalling:
-		cluster.State, hosts[0].State, hosts[0].Progress.Stage = install.ClusterInstalled, install.HostInstalled, "Done"
+	case cluster.State == vocab.ClusterInstalling:
+		cluster.State, hosts[0].State, hosts[0].Progress.Stage = vocab.ClusterInstalled, vocab.HostInstalled, "Done"
 	}
 }
 
 func (s *labService) Act(_ context.Context, _ *install.Desired, a install.Action) error {
 	switch a.Kind {
-	case install.RegisterCluster:
+	case vocab.RegisterCluster:
 		s.seen.Cluster = &install.Cluster{
-			ClusterRef: install.ClusterRef{ID: "cluster-1", Name: a.Name, Owned: true}, State: install.ClusterDiscovering, Settings: a.Settings,
+			ClusterRef: install.ClusterRef{ID: "cluster-1", Name: a.Name, Owned: true}, State: vocab.ClusterDiscovering, Settings: a.Settings,
 		}
-	case install.RegisterInfraEnv:
-		s.seen.InfraEnvs = []install.InfraEnv{{ID: "image-1", Name: a.Name, ClusterID: a.Target, Owned: true, Settings: a.Settings, Image: install.Image{State: install.ImageReady}}}
-	case install.UpdateHost:
+	case vocab.RegisterInfraEnv:
+		s.seen.InfraEnvs = []install.InfraEnv{{ID: "image-1", Name: a.Name, ClusterID: a.Target, Owned: true, Settings: a.Settings, Image: install.Image{State: vocab.ImageReady}}}
+	case vocab.UpdateHost:
 		s.seen.Hosts[0].Settings = a.Settings
-	case install.StartInstall:
-		s.seen.Cluster.State = install.ClusterPreparing
+	case vocab.StartInstall:
+		s.seen.Cluster.State = vocab.ClusterPreparing
 	}
 	return nil
 }
@@ -122,11 +123,11 @@ func ExampleClient_Run() {
 		install.WithClock(&atOnce{}),
 		install.WithEvents(func(e install.Event) {
 			switch e.Type {
-			case install.EventAction:
+			case vocab.EventAction:
 				fmt.Println("-", e.Message)
-			case install.EventHost:
+			case vocab.EventHost:
 				fmt.Println("-", e.Host, "is", e.State)
-			case install.EventStage:
+			case vocab.EventStage:
 				fmt.Println("-", e.Host, "is at:", e.Stage)
 			}
 		}),

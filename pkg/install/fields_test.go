@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/oaictl/oaictl/internal/setting"
+	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -244,7 +245,7 @@ func TestEveryOwnedFieldIsSent(t *testing.T) {
 			}
 			w.pass()
 		}
-		if count(w, install.StartInstall) != 1 {
+		if count(w, vocab.StartInstall) != 1 {
 			t.Fatalf("not installed: %v, then %+v", keys(w.writes), w.decide())
 		}
 		for _, a := range w.writes {

@@ -2,21 +2,14 @@ package install
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"maps"
 	"slices"
 
 	"github.com/oaictl/oaictl/internal/setting"
+	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
-
-// Digest is the SHA-256 of data in hex, as Cluster.Manifests has it.
-func Digest(data []byte) string {
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:])
-}
 
 // Query is how a service is asked for the cluster that is desired.
 func (d *Desired) Query() Query {
@@ -64,7 +57,7 @@ func (client *Client) Observe(ctx context.Context, desired *Desired, prior *Obse
 // wait for what it starts.
 func (client *Client) Act(ctx context.Context, desired *Desired, observed *Observed, action Action) error {
 	return client.act(ctx, desired, observed, action, func(e Event) {
-		e.V, e.Cluster, e.Time, e.Severity = 1, desired.Spec.Metadata.Name, observed.At, SeverityInfo
+		e.V, e.Cluster, e.Time, e.Severity = 1, desired.Spec.Metadata.Name, observed.At, vocab.SeverityInfo
 		client.emit(e)
 	})
 }
@@ -72,9 +65,9 @@ func (client *Client) Act(ctx context.Context, desired *Desired, observed *Obser
 func (client *Client) act(ctx context.Context, desired *Desired, observed *Observed, a Action, tell func(Event)) error {
 	present := desired.At(observed)
 	switch a.Kind {
-	case SaveNoIngress, SaveKubeconfig, SavePassword:
+	case vocab.SaveNoIngress, vocab.SaveKubeconfig, vocab.SavePassword:
 		return client.saveResult(ctx, desired, observed, a, tell)
-	case RegisterCluster:
+	case vocab.RegisterCluster:
 		if err := client.claim(ctx, desired, "", tell); err != nil {
 			return err
 		}
@@ -93,7 +86,7 @@ func (client *Client) Plan(ctx context.Context, desired *Desired) (Plan, *Observ
 		return Plan{}, nil, err
 	}
 	plan := Decide(client.limited(desired), observed, Memory{Started: observed.At}, observed.At)
-	if slices.ContainsFunc(plan.Actions, func(a Action) bool { return a.Kind == RegisterCluster }) {
+	if slices.ContainsFunc(plan.Actions, func(a Action) bool { return a.Kind == vocab.RegisterCluster }) {
 		err = client.unreleased(ctx, desired.Spec, &plan)
 	}
 	return plan, observed, err
@@ -111,7 +104,7 @@ func (client *Client) unreleased(ctx context.Context, c *spec.Cluster, plan *Pla
 		field = "spec.openshift.imageSet"
 	}
 	plan.Blockers = append(plan.Blockers, Blocker{
-		Key: "cluster/release", Scope: ScopeCluster, Reason: "NoClusterImageSet", Cure: CureNow,
+		Key: "cluster/release", Scope: vocab.ScopeCluster, Reason: "NoClusterImageSet", Cure: vocab.CureNow,
 		Message: fault.Err.Error(), Field: field, Remedy: fault.Next,
 	})
 	return nil
@@ -124,7 +117,7 @@ func (client *Client) unreleased(ctx context.Context, c *spec.Cluster, plan *Pla
 func (client *Client) Explain(ctx context.Context, desired *Desired, observed *Observed, host string) (Plan, *Observed, error) {
 	now, own := observed.taken(), *desired
 	if cluster := now.Cluster; cluster != nil {
-		own.Options.AddNodes = own.Options.AddNodes || cluster.State == ClusterAddingHosts && slices.ContainsFunc(now.Hosts, func(h Host) bool {
+		own.Options.AddNodes = own.Options.AddNodes || cluster.State == vocab.ClusterAddingHosts && slices.ContainsFunc(now.Hosts, func(h Host) bool {
 			return h.Day2 && membershipOf(&h) != member
 		})
 	}
@@ -168,10 +161,10 @@ func (p *planner) unbound() {
 // narrow leaves of a plan what concerns one host: what is said of it, and what stands in
 // the way of the cluster itself.
 func (p *planner) narrow(host string) {
-	concerns := func(scope Scope) bool { return scope == HostScope(p.only) || scope == HostScope(host) }
+	concerns := func(scope Scope) bool { return scope == vocab.HostScope(p.only) || scope == vocab.HostScope(host) }
 	plan := &p.plan
 	plan.Blockers = slices.DeleteFunc(plan.Blockers, func(b Blocker) bool {
-		ofCluster := b.Scope == ScopeCluster && len(b.Hosts) == 0 && b.Reason != reasonValidation
+		ofCluster := b.Scope == vocab.ScopeCluster && len(b.Hosts) == 0 && b.Reason != reasonValidation
 		return !ofCluster && !concerns(b.Scope) && !slices.Contains(b.Hosts, p.only)
 	})
 	plan.Waits = slices.DeleteFunc(plan.Waits, func(w Wait) bool { return !concerns(w.Scope) })
@@ -191,10 +184,10 @@ func (o *Observed) taken() *Observed {
 	return &now
 }
 
-// AsObserved is what is desired of a cluster where no file says it: that it becomes, with
+// asObserved is what is desired of a cluster where no file says it: that it becomes, with
 // the hosts that it has and those of its control plane that it lacks, what the service was
 // told.
-func AsObserved(observed *Observed) *Desired {
+func asObserved(observed *Observed) *Desired {
 	c := observed.Cluster
 	out := &spec.Cluster{Metadata: spec.Metadata{Name: c.Name}, Spec: spec.ClusterSpec{BaseDomain: c.BaseDomain, AcceptUnknownHosts: true}}
 	var hosts, arbiters, controlPlane int
@@ -202,7 +195,7 @@ func AsObserved(observed *Observed) *Desired {
 		switch h := &observed.Hosts[i]; {
 		case h.Day2 || h.unbound():
 			continue
-		case h.Role == RoleArbiter:
+		case h.Role == vocab.RoleArbiter:
 			arbiters++
 		}
 		hosts++

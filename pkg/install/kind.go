@@ -1,40 +1,10 @@
 package install
 
-// Kind is what an action does.
-type Kind string
+import "github.com/oaictl/oaictl/internal/vocab"
 
-// The kinds of action. Each starts something and never waits for it.
-const (
-	RegisterCluster   Kind = "RegisterCluster"
-	ImportCluster     Kind = "ImportCluster"   // one that something else installed, to add hosts to
-	WithdrawCluster   Kind = "WithdrawCluster" // delete this run's own empty duplicate
-	UpdateCluster     Kind = "UpdateCluster"
-	SetOverrides      Kind = "SetInstallConfigOverrides"
-	UploadManifest    Kind = "UploadManifest"
-	RemoveManifest    Kind = "RemoveManifest"
-	IgnoreValidations Kind = "IgnoreValidations"
-	RegisterInfraEnv  Kind = "RegisterInfraEnv"
-	UpdateInfraEnv    Kind = "UpdateInfraEnv"
-	WithdrawInfraEnv  Kind = "WithdrawInfraEnv" // delete one of ours that no host can come from
-	RenewImage        Kind = "RenewImage"       // ask for a fresh image URL
-	RegisterHost      Kind = "RegisterHost"     // give a machine to a service that boots machines itself
-	UpdateHost        Kind = "UpdateHost"
-	BindHost          Kind = "BindHost"
-	StartInstall      Kind = "StartInstall"
-	AllowAddHosts     Kind = "AllowAddHosts"
-	InstallHost       Kind = "InstallHost"     // day 2; carries the approval where the service asks for one
-	NudgeCluster      Kind = "NudgeCluster"    // touch a cluster that the service has lost sight of
-	RecordInstalled   Kind = "RecordInstalled" // write down that the install is complete, in the absence of who usually does
-	SaveNoIngress     Kind = "SaveKubeconfigNoIngress"
-	SaveKubeconfig    Kind = "SaveKubeconfig"
-	SavePassword      Kind = "SaveKubeadminPassword"
-	InsertMedia       Kind = "InsertMedia" // the discovery image, into the virtual drive of a BMC
-	SetBootOnce       Kind = "SetBootOnce" // from the virtual drive, at the next boot only
-	PowerOn           Kind = "PowerOn"
-	PowerOff          Kind = "PowerOff"
-	EjectMedia        Kind = "EjectMedia"
-	RestoreBoot       Kind = "RestoreBoot" // the next boot is in the usual order again
-)
+// Kind is what an action does: "RegisterCluster", "StartInstall". Each starts something and
+// never waits for it.
+type Kind = vocab.Kind
 
 // kindTraits is what there is to know of a kind.
 type kindTraits struct {
@@ -49,35 +19,35 @@ type kindTraits struct {
 
 // kinds is what there is to know of each kind.
 var kinds = map[Kind]kindTraits{
-	RegisterCluster:   {phrase: "register the cluster"},
-	ImportCluster:     {phrase: "import the installed cluster"},
-	WithdrawCluster:   {phrase: "withdraw this run's duplicate"},
-	UpdateCluster:     {phrase: "update the cluster"},
-	SetOverrides:      {phrase: "set the install-config overrides"},
-	UploadManifest:    {phrase: "upload the manifest", named: true},
-	RemoveManifest:    {phrase: "remove the manifest", named: true},
-	IgnoreValidations: {phrase: "set the ignored validations"},
-	RegisterInfraEnv:  {phrase: "register the InfraEnv", named: true},
-	UpdateInfraEnv:    {phrase: "update the InfraEnv", named: true},
-	WithdrawInfraEnv:  {phrase: "withdraw the InfraEnv", named: true},
-	RenewImage:        {phrase: "renew the discovery image's URL", counts: true},
-	RegisterHost:      {phrase: "have the service boot the host", named: true},
-	UpdateHost:        {phrase: "configure the host", named: true},
-	BindHost:          {phrase: "bind the host", named: true},
-	StartInstall:      {phrase: "start the installation", counts: true},
-	AllowAddHosts:     {phrase: "let hosts be added"},
-	InstallHost:       {phrase: "install the host", named: true},
-	NudgeCluster:      {phrase: "touch the cluster, so that the service looks at it again", counts: true},
-	RecordInstalled:   {phrase: "record that the cluster is installed"},
-	SaveNoIngress:     {phrase: "save the kubeconfig"},
-	SaveKubeconfig:    {phrase: "save the kubeconfig"},
-	SavePassword:      {phrase: "save the kubeadmin password"},
-	InsertMedia:       {phrase: "insert the discovery image into the virtual drive of", byBMC: true, boots: true},
-	SetBootOnce:       {phrase: "set one boot from the virtual drive of", byBMC: true, boots: true},
-	PowerOn:           {phrase: "switch on", byBMC: true, boots: true, switches: true},
-	PowerOff:          {phrase: "switch off", byBMC: true, boots: true, switches: true},
-	EjectMedia:        {phrase: "eject the discovery image from the virtual drive of", byBMC: true},
-	RestoreBoot:       {phrase: "restore the boot order of", byBMC: true},
+	vocab.RegisterCluster:   {phrase: "register the cluster"},
+	vocab.ImportCluster:     {phrase: "import the installed cluster"},
+	vocab.WithdrawCluster:   {phrase: "withdraw this run's duplicate"},
+	vocab.UpdateCluster:     {phrase: "update the cluster"},
+	vocab.SetOverrides:      {phrase: "set the install-config overrides"},
+	vocab.UploadManifest:    {phrase: "upload the manifest", named: true},
+	vocab.RemoveManifest:    {phrase: "remove the manifest", named: true},
+	vocab.IgnoreValidations: {phrase: "set the ignored validations"},
+	vocab.RegisterInfraEnv:  {phrase: "register the InfraEnv", named: true},
+	vocab.UpdateInfraEnv:    {phrase: "update the InfraEnv", named: true},
+	vocab.WithdrawInfraEnv:  {phrase: "withdraw the InfraEnv", named: true},
+	vocab.RenewImage:        {phrase: "renew the discovery image's URL", counts: true},
+	vocab.RegisterHost:      {phrase: "have the service boot the host", named: true},
+	vocab.UpdateHost:        {phrase: "configure the host", named: true},
+	vocab.BindHost:          {phrase: "bind the host", named: true},
+	vocab.StartInstall:      {phrase: "start the installation", counts: true},
+	vocab.AllowAddHosts:     {phrase: "let hosts be added"},
+	vocab.InstallHost:       {phrase: "install the host", named: true},
+	vocab.NudgeCluster:      {phrase: "touch the cluster, so that the service looks at it again", counts: true},
+	vocab.RecordInstalled:   {phrase: "record that the cluster is installed"},
+	vocab.SaveNoIngress:     {phrase: "save the kubeconfig"},
+	vocab.SaveKubeconfig:    {phrase: "save the kubeconfig"},
+	vocab.SavePassword:      {phrase: "save the kubeadmin password"},
+	vocab.InsertMedia:       {phrase: "insert the discovery image into the virtual drive of", byBMC: true, boots: true},
+	vocab.SetBootOnce:       {phrase: "set one boot from the virtual drive of", byBMC: true, boots: true},
+	vocab.PowerOn:           {phrase: "switch on", byBMC: true, boots: true, switches: true},
+	vocab.PowerOff:          {phrase: "switch off", byBMC: true, boots: true, switches: true},
+	vocab.EjectMedia:        {phrase: "eject the discovery image from the virtual drive of", byBMC: true},
+	vocab.RestoreBoot:       {phrase: "restore the boot order of", byBMC: true},
 }
 
 // task is the action as a person says it: what is done to a machine makes no
@@ -94,7 +64,7 @@ func (a Action) describe() string {
 	switch {
 	case kinds[a.Kind].named:
 		return kinds[a.Kind].phrase + " " + a.Name
-	case a.Kind == StartInstall, a.Kind == NudgeCluster:
+	case a.Kind == vocab.StartInstall, a.Kind == vocab.NudgeCluster:
 		return a.task() + ": " + a.Reason
 	}
 	return a.task()
@@ -103,9 +73,9 @@ func (a Action) describe() string {
 // who is waited for after an action.
 func (a Action) who() Who {
 	if kinds[a.Kind].byBMC {
-		return WhoMachine
+		return vocab.WhoMachine
 	}
-	return WhoService
+	return vocab.WhoService
 }
 
 // shower is what shows that an action was carried out.

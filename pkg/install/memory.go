@@ -10,6 +10,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/catalogue"
 	"github.com/oaictl/oaictl/internal/setting"
+	"github.com/oaictl/oaictl/internal/vocab"
 )
 
 // Memory is what a loop has learned and no observation shows: what was refused and
@@ -109,7 +110,7 @@ func (m *Memory) Seen(observed *Observed, own time.Time) {
 	m.machines(observed)
 	// Another attempt to prepare is no cure of what preparations fail over: only an
 	// install that runs is.
-	if c := observed.Cluster; c == nil || !c.State.BeforeInstall() && c.State != ClusterPreparing {
+	if c := observed.Cluster; c == nil || !c.State.BeforeInstall() && c.State != vocab.ClusterPreparing {
 		delete(m.Standing, keyPreparation)
 	}
 }
@@ -175,7 +176,7 @@ func (b MachineBoot) after(state MachineState, now time.Time) MachineBoot {
 	switch {
 	case state.Trouble != "": // what was known does not end with it
 		return b
-	case state.Power != PowerIsOn || !state.OurMedia:
+	case state.Power != vocab.PowerIsOn || !state.OurMedia:
 		return MachineBoot{Fetched: state.Fetch.Bytes}
 	}
 	b.Boots = cmp.Or(b.Boots, now)
@@ -194,7 +195,7 @@ func (m *Memory) Decided(plan Plan) {
 		note(plan.Blockers[i].Key)
 	}
 	for i := range plan.Waits {
-		if w := &plan.Waits[i]; w.Who == WhoUser {
+		if w := &plan.Waits[i]; w.Who == vocab.WhoUser {
 			note(w.standingKey())
 		}
 	}
@@ -210,7 +211,7 @@ func (w *Wait) standingKey() string { return "wait/" + w.Key }
 // Note learns how an action went: err is what became of it, nil for a success. now is
 // a moment on the service's clock.
 func (m *Memory) Note(a Action, err error, now time.Time) {
-	if a.Kind == UpdateHost || a.Kind == BindHost {
+	if a.Kind == vocab.UpdateHost || a.Kind == vocab.BindHost {
 		m.HostWritten = now
 	}
 	if err != nil {
@@ -228,7 +229,7 @@ func (m *Memory) Note(a Action, err error, now time.Time) {
 	if strings.HasSuffix(a.Key, resendSuffix) {
 		m.Resent = with(m.Resent, a.Key, true)
 	}
-	m.Registered = m.Registered || a.Kind == RegisterCluster || a.Kind == ImportCluster
+	m.Registered = m.Registered || a.Kind == vocab.RegisterCluster || a.Kind == vocab.ImportCluster
 }
 
 func (m *Memory) refused(a Action, err error, now time.Time) {
@@ -285,7 +286,7 @@ func fingerprint(a Action) string {
 	if err != nil {
 		return a.Key
 	}
-	return Digest(data)
+	return setting.Digest(data)
 }
 
 const (

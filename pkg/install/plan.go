@@ -4,21 +4,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // Scope says what an action, a wait or a blocker is about: "cluster",
 // "infraenv/NAME", "host/NAME" or "node/NAME".
-type Scope string
-
-// ScopeCluster is the scope of the cluster as a whole.
-const ScopeCluster Scope = "cluster"
-
-// HostScope is the scope of one host by its name in cluster.yaml.
-func HostScope(name string) Scope { return Scope("host/" + name) }
-
-// InfraEnvScope is the scope of one InfraEnv.
-func InfraEnvScope(name string) Scope { return Scope("infraenv/" + name) }
+type Scope = vocab.Scope
 
 // Action is one request that brings the cluster closer to what is desired.
 type Action struct {
@@ -59,28 +51,18 @@ type Wait struct {
 	Next  string    // the command that helps, "" if none
 }
 
-// Who must act for a wait to end.
-type Who string
+// Who must act for a wait to end: service, machine or user.
+type Who = vocab.Who
 
-// Who a wait is for.
-const (
-	WhoService Who = "service"
-	WhoMachine Who = "machine"
-	WhoUser    Who = "user"
-)
-
-// Cure says who can remove a blocker, which decides how long it is waited for.
-type Cure string
-
-// The cures of a blocker.
-const (
-	CureFile   Cure = "file"   // only a changed cluster.yaml: exit 6 after standing five minutes
-	CureNow    Cure = "now"    // only a changed cluster.yaml or flag, and known at once: exit 3
-	CurePerson Cure = "person" // somebody at a machine or the network: exit 9 after --user-timeout
-	CureOwner  Cure = "owner"  // the object is someone else's or ambiguous: exit 5
-	CureAuth   Cure = "auth"   // credentials: exit 4
-	CureNone   Cure = "none"   // nothing will cure it by itself: exit 1
-)
+// Cure says who can remove a blocker, which decides how long it is waited for:
+//
+//   - file: only a changed cluster.yaml, exit 6 after standing five minutes
+//   - now: only a changed cluster.yaml or flag, and known at once, exit 3
+//   - person: somebody at a machine or the network, exit 9 after --user-timeout
+//   - owner: the object is someone else's or ambiguous, exit 5
+//   - auth: credentials, exit 4
+//   - none: nothing will cure it by itself, exit 1
+type Cure = vocab.Cure
 
 // Blocker is something that stands in the way and does not pass by itself.
 type Blocker struct {

@@ -8,6 +8,8 @@ import (
 	"sync"
 
 	"github.com/oaictl/oaictl/internal/names"
+	"github.com/oaictl/oaictl/internal/setting"
+	"github.com/oaictl/oaictl/internal/vocab"
 )
 
 // credentials remembers of a run what the service's results are, so that each is
@@ -26,7 +28,7 @@ func newCredentials() *credentials {
 func (c *credentials) save(name string, data []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.digests[name], c.saved[name] = Digest(data), true
+	c.digests[name], c.saved[name] = setting.Digest(data), true
 }
 
 // agrees says whether a file is what the service has. Where the service gives
@@ -43,7 +45,7 @@ func (c *credentials) agrees(name string, file SavedResult, offered bool, read f
 	if _, asked := c.digests[name]; !asked {
 		c.digests[name] = ""
 		if data, err := read(name); err == nil {
-			c.digests[name] = Digest(data)
+			c.digests[name] = setting.Digest(data)
 		}
 	}
 	return c.digests[name] == "" || c.digests[name] == file.Digest
@@ -103,7 +105,7 @@ func (client *Client) saveResult(ctx context.Context, desired *Desired, observed
 	}
 	aside, err := client.files.Save(ctx, resultsOf(desired, a.Target), a.Name, data)
 	if aside != "" {
-		tell(Event{Type: EventHint, Key: "cluster/results/" + a.Name, Reason: "ResultsPutAside", Message: "what lay where " + a.Name + " belongs is kept in " + aside})
+		tell(Event{Type: vocab.EventHint, Key: "cluster/results/" + a.Name, Reason: "ResultsPutAside", Message: "what lay where " + a.Name + " belongs is kept in " + aside})
 	}
 	if err == nil {
 		observed.known.save(a.Name, data)
@@ -126,7 +128,7 @@ func (client *Client) claim(ctx context.Context, desired *Desired, id string, te
 		return client.offered(ctx, id, name)
 	})
 	if aside != "" {
-		tell(Event{Type: EventHint, Key: "cluster/results", Reason: "ResultsPutAside", Message: "the credentials of another cluster of this name are kept in " + aside})
+		tell(Event{Type: vocab.EventHint, Key: "cluster/results", Reason: "ResultsPutAside", Message: "the credentials of another cluster of this name are kept in " + aside})
 	}
 	return err
 }

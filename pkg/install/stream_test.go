@@ -7,6 +7,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -44,9 +45,9 @@ func lines(events []install.Event, types ...install.EventType) []string {
 
 func installing(t *testing.T) *world {
 	w := readyWorld(t, sample(1, 0))
-	w.observed.Cluster.State = install.ClusterInstalling
+	w.observed.Cluster.State = vocab.ClusterInstalling
 	h := &w.observed.Hosts[0]
-	h.State, h.Role = install.HostInstalling, install.RoleControlPlane
+	h.State, h.Role = vocab.HostInstalling, vocab.RoleControlPlane
 	h.Progress = install.HostProgress{Stage: "Installing", Stages: controlPlaneStages, Percent: 25}
 	return w
 }
@@ -60,8 +61,8 @@ func TestStreamTellsStagesInOrder(t *testing.T) {
 		case 2:
 			h.Progress.Stage, h.Progress.Percent = "Rebooting", 62
 		case 4:
-			h.Progress.Stage, h.Progress.Percent, h.State = "Done", 100, install.HostInstalled
-			o.Cluster.State = install.ClusterInstalled
+			h.Progress.Stage, h.Progress.Percent, h.State = "Done", 100, vocab.HostInstalled
+			o.Cluster.State = vocab.ClusterInstalled
 		}
 	})
 	want := []string{
@@ -69,7 +70,7 @@ func TestStreamTellsStagesInOrder(t *testing.T) {
 		"cp-0 Writing image to disk Installing", "cp-0 Rebooting Installing",
 		"cp-0 Configuring Installed", "cp-0 Joined Installed", "cp-0 Done Installed", "cp-0 Installed", "Installed", "installed",
 	}
-	if got := lines(events, install.EventHost, install.EventStage, install.EventRun); !slices.Equal(got, want) {
+	if got := lines(events, vocab.EventHost, vocab.EventStage, vocab.EventRun); !slices.Equal(got, want) {
 		t.Errorf("lines\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
@@ -77,14 +78,14 @@ func TestStreamTellsStagesInOrder(t *testing.T) {
 // TestStreamOfAnInstalledCluster: who comes back later is not told it all again.
 func TestStreamOfAnInstalledCluster(t *testing.T) {
 	w := installing(t)
-	w.observed.Cluster.State = install.ClusterInstalled
-	w.observed.Hosts[0].State, w.observed.Hosts[0].Progress.Stage = install.HostInstalled, "Done"
+	w.observed.Cluster.State = vocab.ClusterInstalled
+	w.observed.Hosts[0].State, w.observed.Hosts[0].Progress.Stage = vocab.HostInstalled, "Done"
 	events := watched(t, w, func(int, *install.Observed) {})
-	if got := lines(events, install.EventStage); len(got) != 1 {
+	if got := lines(events, vocab.EventStage); len(got) != 1 {
 		t.Errorf("stages %q", got)
 	}
 	last := events[len(events)-1]
-	if last.Type != install.EventRun || last.ExitCode == nil || *last.ExitCode != 0 || last.State != "installed" {
+	if last.Type != vocab.EventRun || last.ExitCode == nil || *last.ExitCode != 0 || last.State != "installed" {
 		t.Errorf("the last event is %+v", last)
 	}
 }
@@ -101,10 +102,10 @@ func TestStreamWhenARoleIsDecided(t *testing.T) {
 		case 2:
 			h.Progress.Stages = bootstrap
 		case 3:
-			h.Progress.Stage, o.Cluster.State = "Configuring", install.ClusterFailed
+			h.Progress.Stage, o.Cluster.State = "Configuring", vocab.ClusterFailed
 		}
 	})
-	if got := lines(events, install.EventStage); !slices.Equal(got, []string{"cp-0 Rebooting Installing", "cp-0 Configuring Installing"}) {
+	if got := lines(events, vocab.EventStage); !slices.Equal(got, []string{"cp-0 Rebooting Installing", "cp-0 Configuring Installing"}) {
 		t.Errorf("stages %q", got)
 	}
 }
@@ -119,12 +120,12 @@ func TestStreamOfAnAddedHost(t *testing.T) {
 		case 1:
 			h.Progress.Stage = "Installing"
 		case 2:
-			h.State, h.Progress.Stage = install.HostAdded, "Done"
-			o.Cluster.State = install.ClusterFailed
+			h.State, h.Progress.Stage = vocab.HostAdded, "Done"
+			o.Cluster.State = vocab.ClusterFailed
 		}
 	})
 	want := []string{"cp-0 Installing Installing", "cp-0 Writing image to disk Added", "cp-0 Rebooting Added", "cp-0 Done Added"}
-	if got := lines(events, install.EventStage); !slices.Equal(got, want) {
+	if got := lines(events, vocab.EventStage); !slices.Equal(got, want) {
 		t.Errorf("stages %q, want %q", got, want)
 	}
 }
@@ -134,12 +135,12 @@ func TestPercentNeverGoesBack(t *testing.T) {
 	events := watched(t, installing(t), func(look int, o *install.Observed) {
 		o.Cluster.Progress.Percent = []int{0, 5, 40, 12, 41, 66, 60}[min(look, 6)]
 		if look > 6 {
-			o.Cluster.State = install.ClusterFailed
+			o.Cluster.State = vocab.ClusterFailed
 		}
 	})
 	before := -1
 	for _, e := range events {
-		if e.Type != install.EventProgress {
+		if e.Type != vocab.EventProgress {
 			continue
 		}
 		if *e.Percent < before || e.View.Percent != *e.Percent {
@@ -155,12 +156,12 @@ func TestPercentNeverGoesBack(t *testing.T) {
 // TestStreamOfAHostThatIsTakenAway says so.
 func TestStreamOfAHostThatIsTakenAway(t *testing.T) {
 	events := watched(t, readyWorld(t, sample(3, 0)), func(look int, o *install.Observed) {
-		o.Cluster.State = install.ClusterDiscovering
+		o.Cluster.State = vocab.ClusterDiscovering
 		if look == 3 {
 			o.Hosts = o.Hosts[1:]
 		}
 	})
-	if got := lines(events, install.EventHost); !slices.Contains(got, "cp-0 Absent") {
+	if got := lines(events, vocab.EventHost); !slices.Contains(got, "cp-0 Absent") {
 		t.Errorf("lines %q", got)
 	}
 }
@@ -169,11 +170,11 @@ func TestStreamOfAHostThatIsTakenAway(t *testing.T) {
 func TestStreamLeavesOutThePool(t *testing.T) {
 	w := installing(t)
 	other := machine("other", "52:54:00:ff:ff:ff", 90)
-	other.State, other.Status, other.ClusterID, other.Hostname = install.HostUnbound, "known-unbound", "", "other"
+	other.State, other.Status, other.ClusterID, other.Hostname = vocab.HostUnbound, "known-unbound", "", "other"
 	w.observed.Hosts = append(w.observed.Hosts, other)
 	for _, e := range watched(t, w, func(look int, o *install.Observed) {
 		if look > 2 {
-			o.Cluster.State = install.ClusterFailed
+			o.Cluster.State = vocab.ClusterFailed
 		}
 	}) {
 		if e.Host == "other" || e.View != nil && len(e.View.Hosts) != 1 {
@@ -186,13 +187,13 @@ func TestStreamLeavesOutThePool(t *testing.T) {
 // tells it again should it come back.
 func TestStreamOfWhatIsCured(t *testing.T) {
 	events := watched(t, readyWorld(t, sample(1, 0)), func(look int, o *install.Observed) {
-		o.Cluster.State = install.ClusterDiscovering
-		o.Hosts[0].State = install.HostReady
+		o.Cluster.State = vocab.ClusterDiscovering
+		o.Hosts[0].State = vocab.HostReady
 		if look%4 < 2 {
-			o.Hosts[0].State = install.HostDisconnected
+			o.Hosts[0].State = vocab.HostDisconnected
 		}
 		if look > 9 {
-			o.Cluster.State = install.ClusterFailed
+			o.Cluster.State = vocab.ClusterFailed
 		}
 	})
 	var told, cured int
@@ -221,7 +222,7 @@ func TestStreamNamesHosts(t *testing.T) {
 			return
 		}
 		h := &o.Hosts[0]
-		o.Cluster.State, h.State = install.ClusterDiscovering, install.HostDiscovering
+		o.Cluster.State, h.State = vocab.ClusterDiscovering, vocab.HostDiscovering
 		switch look {
 		case 1:
 			known, h.Inventory, h.Hostname = h.Inventory, install.Inventory{}, ""
@@ -231,11 +232,11 @@ func TestStreamNamesHosts(t *testing.T) {
 			o.Hosts = nil
 		}
 	})
-	if got, want := lines(events, install.EventHost), []string{"cp-0 Discovering", "cp-0 Absent"}; !slices.Equal(got, want) {
+	if got, want := lines(events, vocab.EventHost), []string{"cp-0 Discovering", "cp-0 Absent"}; !slices.Equal(got, want) {
 		t.Errorf("lines %q, want %q", got, want)
 	}
 	for _, e := range events {
-		if e.Type == install.EventHost && e.State == string(install.HostAbsent) && e.Message != "the service no longer has cp-0" {
+		if e.Type == vocab.EventHost && e.State == string(vocab.HostAbsent) && e.Message != "the service no longer has cp-0" {
 			t.Errorf("says %q", e.Message)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/catalogue"
+	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -18,7 +19,7 @@ func newView(desired *Desired, observed *Observed, plan Plan) *View {
 	names := matchHosts(desired.Spec.Spec.Hosts, observed)
 	for i := range desired.Spec.Spec.Hosts {
 		want := &desired.Spec.Spec.Hosts[i]
-		line := HostView{Name: want.Name, Role: Role(want.Role), State: HostAbsent}
+		line := HostView{Name: want.Name, Role: Role(want.Role), State: vocab.HostAbsent}
 		if have := names.byName[want.Name]; have != nil {
 			line = hostView(want.Name, have)
 			line.Role = roleOf(want, have)
@@ -44,7 +45,7 @@ func newView(desired *Desired, observed *Observed, plan Plan) *View {
 // service would choose.
 func roleOf(want *spec.Host, have *Host) Role {
 	switch {
-	case have.Role != RoleAuto && have.Role != "":
+	case have.Role != vocab.RoleAuto && have.Role != "":
 		return have.Role
 	case want.Role != "" && want.Role != spec.Auto:
 		return Role(want.Role)
@@ -54,7 +55,7 @@ func roleOf(want *spec.Host, have *Host) Role {
 
 func hostView(name string, h *Host) HostView {
 	view := HostView{Name: name, ID: h.ID, Role: h.Role, State: h.State, Stage: h.Progress.Stage, Percent: h.Progress.Percent, Since: h.Since}
-	if (h.Role == RoleAuto || h.Role == "") && h.Suggested != "" {
+	if (h.Role == vocab.RoleAuto || h.Role == "") && h.Suggested != "" {
 		view.Role = h.Suggested
 	}
 	if !h.Progress.Since.IsZero() {
@@ -68,7 +69,7 @@ func hostView(name string, h *Host) HostView {
 
 // describe finds the one thing that a host waits for.
 func (v *HostView) describe(plan Plan) {
-	scopes := []Scope{HostScope(v.Name), HostScope(v.ID)}
+	scopes := []Scope{vocab.HostScope(v.Name), vocab.HostScope(v.ID)}
 	for _, b := range plan.Blockers {
 		if slices.Contains(scopes, b.Scope) || slices.Contains(b.Hosts, v.Name) {
 			v.Waiting, v.Trouble = b.Message, true
@@ -103,11 +104,11 @@ func progress(o *Observed) (percent int, eta time.Duration) {
 	switch {
 	case o.Cluster.State.Installed():
 		return 100, 0
-	case o.Cluster.State == ClusterPreparing:
+	case o.Cluster.State == vocab.ClusterPreparing:
 		return percent, usualPreparing + slowest(o) + usualFinalizing
-	case o.Cluster.State == ClusterInstalling:
+	case o.Cluster.State == vocab.ClusterInstalling:
 		return percent, slowest(o) + usualFinalizing
-	case o.Cluster.State == ClusterFinalizing:
+	case o.Cluster.State == vocab.ClusterFinalizing:
 		spent := o.At.Sub(cmp.Or(o.Cluster.Progress.FinalizingSince, o.Cluster.StatusSince))
 		return percent, max(time.Minute, usualFinalizing-spent, slowest(o))
 	}
@@ -148,7 +149,7 @@ func slowest(o *Observed) time.Duration {
 
 func remaining(h *Host, now time.Time) time.Duration {
 	switch h.State {
-	case HostInstalled, HostAdded, HostFailed, HostCancelled:
+	case vocab.HostInstalled, vocab.HostAdded, vocab.HostFailed, vocab.HostCancelled:
 		return 0
 	}
 	stages := h.Progress.Stages

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/setting"
+	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -42,52 +43,52 @@ func (w *world) apply(a install.Action) error {
 	w.writes = append(w.writes, a)
 	o := &w.observed
 	switch a.Kind {
-	case install.RegisterCluster:
+	case vocab.RegisterCluster:
 		o.Cluster = &install.Cluster{
 			ClusterRef: install.ClusterRef{ID: "cluster-1", Name: a.Name, Owned: true, Created: o.At},
-			State:      install.ClusterDiscovering, StatusSince: o.At, Settings: maps.Clone(a.Settings), Manifests: map[string]string{},
+			State:      vocab.ClusterDiscovering, StatusSince: o.At, Settings: maps.Clone(a.Settings), Manifests: map[string]string{},
 		}
 		if w.hub {
 			o.Cluster.Changeable = counted()
 		}
-	case install.ImportCluster:
+	case vocab.ImportCluster:
 		o.Cluster = &install.Cluster{
 			ClusterRef: install.ClusterRef{ID: "cluster-1", Name: a.Name, Owned: true, Created: o.At},
-			State:      install.ClusterAddingHosts, StatusSince: o.At, Settings: maps.Clone(a.Settings), Manifests: map[string]string{}, Kubeconfig: w.hub, InstallCompleted: o.At,
+			State:      vocab.ClusterAddingHosts, StatusSince: o.At, Settings: maps.Clone(a.Settings), Manifests: map[string]string{}, Kubeconfig: w.hub, InstallCompleted: o.At,
 		}
-	case install.WithdrawCluster:
+	case vocab.WithdrawCluster:
 		o.Others = slices.DeleteFunc(o.Others, func(r install.ClusterRef) bool { return r.ID == a.Target })
-	case install.UpdateCluster, install.SetOverrides, install.IgnoreValidations:
+	case vocab.UpdateCluster, vocab.SetOverrides, vocab.IgnoreValidations:
 		maps.Copy(o.Cluster.Settings, a.Settings)
 		o.Cluster.Owned = o.Cluster.Owned || a.Settings[setting.Tags] != ""
-	case install.UploadManifest:
+	case vocab.UploadManifest:
 		for _, m := range w.desired.Spec.ManifestFiles() {
 			if string(m.Folder)+"/"+m.Name == a.Name {
-				o.Cluster.Manifests[a.Name] = install.Digest([]byte(m.Content))
+				o.Cluster.Manifests[a.Name] = setting.Digest([]byte(m.Content))
 			}
 		}
-	case install.RemoveManifest:
+	case vocab.RemoveManifest:
 		delete(o.Cluster.Manifests, a.Name)
-	case install.RegisterInfraEnv:
+	case vocab.RegisterInfraEnv:
 		o.InfraEnvs = append(o.InfraEnvs, install.InfraEnv{
 			ID: "infraenv-" + a.Name, Name: a.Name, ClusterID: a.Target, Owned: true, Created: o.At, Settings: maps.Clone(a.Settings),
-			Image: install.Image{State: install.ImageReady, Created: o.At, Expires: o.At.Add(4 * time.Hour)},
+			Image: install.Image{State: vocab.ImageReady, Created: o.At, Expires: o.At.Add(4 * time.Hour)},
 		})
-	case install.WithdrawInfraEnv:
+	case vocab.WithdrawInfraEnv:
 		withdrawn := func(e install.InfraEnv) bool { return e.ID == a.Target }
 		o.Orphans, o.InfraEnvs = slices.DeleteFunc(o.Orphans, withdrawn), slices.DeleteFunc(o.InfraEnvs, withdrawn)
-	case install.UpdateInfraEnv:
+	case vocab.UpdateInfraEnv:
 		env := w.infraEnv(a.Target)
 		maps.Copy(env.Settings, a.Settings)
 		env.Image.Created = o.At.Add(time.Second)
-	case install.RenewImage:
+	case vocab.RenewImage:
 		w.infraEnv(a.Target).Image.Expires = o.At.Add(4 * time.Hour)
-	case install.RegisterHost:
+	case vocab.RegisterHost:
 		if w.infraEnv(a.InfraEnv) == nil || slices.ContainsFunc(o.Enrolled, func(e install.Enrolled) bool { return e.Name == a.Name }) {
 			return fmt.Errorf("%s is given to the service for the InfraEnv %q, or a second time", a.Name, a.InfraEnv)
 		}
 		o.Enrolled = append(o.Enrolled, install.Enrolled{Name: a.Name, Owned: true, State: "provisioning"})
-	case install.UpdateHost:
+	case vocab.UpdateHost:
 		host := w.host(a.Target)
 		if err := w.mayApprove(host, a); err != nil {
 			return err
@@ -99,31 +100,31 @@ func (w *world) apply(a install.Action) error {
 		if disk, ok := a.Settings[setting.Disk]; ok {
 			host.Disk = disk.Text()
 		}
-	case install.BindHost:
+	case vocab.BindHost:
 		host := w.host(a.Target)
-		host.State, host.ClusterID = install.HostBinding, o.Cluster.ID
-	case install.AllowAddHosts:
-		if o.Cluster.State != install.ClusterInstalled {
+		host.State, host.ClusterID = vocab.HostBinding, o.Cluster.ID
+	case vocab.AllowAddHosts:
+		if o.Cluster.State != vocab.ClusterInstalled {
 			return fmt.Errorf("the service lets hosts be added to installed clusters only, not to one that is %s", o.Cluster.State)
 		}
 		if o.Cluster.Unrecorded {
 			return fmt.Errorf("hosts are to be added to a cluster of which it is not recorded that it is installed")
 		}
-		o.Cluster.State = install.ClusterAddingHosts
-	case install.InstallHost:
+		o.Cluster.State = vocab.ClusterAddingHosts
+	case vocab.InstallHost:
 		host := w.host(a.Target)
-		if host.State != install.HostReady || !host.Day2 || o.Cluster.State != install.ClusterAddingHosts {
+		if host.State != vocab.HostReady || !host.Day2 || o.Cluster.State != vocab.ClusterAddingHosts {
 			return fmt.Errorf("the service does not install %s now: %s, day 2 %v, cluster %s", host.ID, host.State, host.Day2, o.Cluster.State)
 		}
 		if err := w.mayApprove(host, a); err != nil {
 			return err
 		}
 		if !w.hub {
-			host.State = install.HostInstalling
+			host.State = vocab.HostInstalling
 			return nil
 		}
 		maps.Copy(host.Settings, a.Settings) // and the service installs it by itself
-	case install.StartInstall:
+	case vocab.StartInstall:
 		if w.desired.Spec.Spec.Hold || o.Cluster.Hold != "" {
 			return fmt.Errorf("the install is started although it is held: file %v, others %q", w.desired.Spec.Spec.Hold, o.Cluster.Hold)
 		}
@@ -131,22 +132,22 @@ func (w *world) apply(a install.Action) error {
 			w.release(a)
 			return nil
 		}
-		o.Cluster.State, o.Cluster.InstallStarted = install.ClusterPreparing, o.At
-	case install.NudgeCluster:
+		o.Cluster.State, o.Cluster.InstallStarted = vocab.ClusterPreparing, o.At
+	case vocab.NudgeCluster:
 		if o.Cluster.Stalled.IsZero() || o.At.Sub(o.Cluster.Stalled) < 30*time.Second {
 			return fmt.Errorf("the cluster is touched although it stalls since %s only", o.Cluster.Stalled)
 		}
 		o.Cluster.Stalled = time.Time{}
-	case install.RecordInstalled:
+	case vocab.RecordInstalled:
 		if !o.Cluster.Unrecorded {
 			return fmt.Errorf("an end is recorded a second time")
 		}
 		o.Cluster.Unrecorded = false
-	case install.SaveNoIngress:
+	case vocab.SaveNoIngress:
 		o.Results.NoIngress = true
-	case install.SaveKubeconfig:
+	case vocab.SaveKubeconfig:
 		o.Results.Kubeconfig = true
-	case install.SavePassword:
+	case vocab.SavePassword:
 		o.Results.Password = true
 	default:
 		return fmt.Errorf("the model has no effect for %s", a.Kind)
@@ -190,48 +191,48 @@ func (w *world) pass() {
 			h.Registered = o.At // somebody reboots it into the new image
 		}
 		switch h.State {
-		case install.HostUnbound:
+		case vocab.HostUnbound:
 			h.Status = "known-unbound"
-		case install.HostBinding, install.HostDisconnected, install.HostResetting, install.HostBlocked:
-			h.Day2 = h.Day2 || h.State == install.HostBinding && o.Cluster.State == install.ClusterAddingHosts
-			h.State = install.HostDiscovering
-		case install.HostDiscovering:
-			h.State = install.HostReady
-		case install.HostReady:
+		case vocab.HostBinding, vocab.HostDisconnected, vocab.HostResetting, vocab.HostBlocked:
+			h.Day2 = h.Day2 || h.State == vocab.HostBinding && o.Cluster.State == vocab.ClusterAddingHosts
+			h.State = vocab.HostDiscovering
+		case vocab.HostDiscovering:
+			h.State = vocab.HostReady
+		case vocab.HostReady:
 			if w.hub && h.Day2 && h.Settings[setting.Approved] == setting.ValueOf(true) {
-				h.State = install.HostInstalling
+				h.State = vocab.HostInstalling
 			}
-		case install.HostPreparing, install.HostInstalling, install.HostNeedsUser:
+		case vocab.HostPreparing, vocab.HostInstalling, vocab.HostNeedsUser:
 			if h.Day2 {
-				h.State = install.HostAdded
+				h.State = vocab.HostAdded
 			}
 		}
-		ready = ready && h.State == install.HostReady
+		ready = ready && h.State == vocab.HostReady
 	}
 	switch o.Cluster.State {
-	case install.ClusterDraft, install.ClusterDiscovering, install.ClusterBlocked:
-		o.Cluster.State = install.ClusterDiscovering
+	case vocab.ClusterDraft, vocab.ClusterDiscovering, vocab.ClusterBlocked:
+		o.Cluster.State = vocab.ClusterDiscovering
 		present := w.desired.At(o).Spec
 		expected := len(present.Spec.Hosts)
 		if present.Host(w.absent) != nil {
 			expected--
 		}
 		if ready && len(o.Hosts) >= expected {
-			o.Cluster.State = install.ClusterReady
+			o.Cluster.State = vocab.ClusterReady
 		}
-	case install.ClusterReady:
+	case vocab.ClusterReady:
 		if w.hub && ready && w.enough() {
-			o.Cluster.State, o.Cluster.InstallStarted = install.ClusterPreparing, o.At
+			o.Cluster.State, o.Cluster.InstallStarted = vocab.ClusterPreparing, o.At
 		}
-	case install.ClusterPreparing, install.ClusterNeedsUser:
-		o.Cluster.State, o.Cluster.NoIngress = install.ClusterInstalling, true
-	case install.ClusterInstalling:
-		o.Cluster.State, o.Cluster.NoIngress = install.ClusterFinalizing, true
-	case install.ClusterFinalizing:
-		o.Cluster.State, o.Cluster.Kubeconfig, o.Cluster.NoIngress = install.ClusterInstalled, true, true
+	case vocab.ClusterPreparing, vocab.ClusterNeedsUser:
+		o.Cluster.State, o.Cluster.NoIngress = vocab.ClusterInstalling, true
+	case vocab.ClusterInstalling:
+		o.Cluster.State, o.Cluster.NoIngress = vocab.ClusterFinalizing, true
+	case vocab.ClusterFinalizing:
+		o.Cluster.State, o.Cluster.Kubeconfig, o.Cluster.NoIngress = vocab.ClusterInstalled, true, true
 		o.Cluster.InstallCompleted, o.Cluster.Unrecorded = o.At, w.hub
 		for i := range o.Hosts {
-			o.Hosts[i].State, o.Hosts[i].Role = install.HostInstalled, install.RoleControlPlane
+			o.Hosts[i].State, o.Hosts[i].Role = vocab.HostInstalled, vocab.RoleControlPlane
 			if role := o.Hosts[i].Settings[setting.Role]; role != "" {
 				o.Hosts[i].Role = install.Role(role.Text())
 			}
@@ -245,7 +246,7 @@ func (w *world) pass() {
 func (w *world) bootHosts() {
 	late := w.desired.Spec.Spec.InfraEnv.Bind == spec.BindLate
 	done := w.observed.Cluster.InstallCompleted
-	if len(w.observed.InfraEnvs) == 0 || w.observed.Cluster.State == install.ClusterInstalled {
+	if len(w.observed.InfraEnvs) == 0 || w.observed.Cluster.State == vocab.ClusterInstalled {
 		return
 	}
 	from := max(0, slices.IndexFunc(w.observed.InfraEnvs, func(e install.InfraEnv) bool {
@@ -264,11 +265,11 @@ func (w *world) bootHosts() {
 		if w.hub {
 			host.Settings[setting.Approved] = setting.ValueOf(false)
 		}
-		if w.observed.Cluster.State == install.ClusterAddingHosts && !late {
-			host.Day2, host.Role = true, install.RoleWorker
+		if w.observed.Cluster.State == vocab.ClusterAddingHosts && !late {
+			host.Day2, host.Role = true, vocab.RoleWorker
 		}
 		if late {
-			host.State, host.Status, host.ClusterID = install.HostUnbound, "discovering-unbound", ""
+			host.State, host.Status, host.ClusterID = vocab.HostUnbound, "discovering-unbound", ""
 		}
 		w.observed.Hosts = append(w.observed.Hosts, host)
 	}
@@ -282,8 +283,8 @@ func machine(name, mac string, index int) install.Host {
 		{ID: "/dev/sr0", Path: "/dev/sr0", Name: "sr0", Media: true},
 	}
 	return install.Host{
-		ID: "host-" + name, ClusterID: "cluster-1", Hostname: "localhost", State: install.HostDiscovering, Status: "discovering",
-		Role: install.RoleAuto, Settings: install.Settings{}, Disk: disks[0].ID,
+		ID: "host-" + name, ClusterID: "cluster-1", Hostname: "localhost", State: vocab.HostDiscovering, Status: "discovering",
+		Role: vocab.RoleAuto, Settings: install.Settings{}, Disk: disks[0].ID,
 		Inventory: install.Inventory{
 			Known: true, Hostname: "localhost", Serial: "SN" + name, Disks: disks,
 			Interfaces: []install.Interface{{Name: "eno1", MAC: mac, Up: true, Addresses: []string{fmt.Sprintf("192.168.127.%d/24", 10+index)}}},
@@ -376,8 +377,8 @@ func anyWorld(random *rand.Rand) *world {
 func (w *world) disturb(random *rand.Rand) {
 	o := &w.observed
 	states := []install.HostState{
-		install.HostUnbound, install.HostBinding, install.HostDiscovering, install.HostDisconnected, install.HostBlocked, install.HostReady,
-		install.HostPreparing, install.HostInstalling, install.HostNeedsUser, install.HostResetting, install.HostInstalled, install.HostFailed, install.HostUnknown,
+		vocab.HostUnbound, vocab.HostBinding, vocab.HostDiscovering, vocab.HostDisconnected, vocab.HostBlocked, vocab.HostReady,
+		vocab.HostPreparing, vocab.HostInstalling, vocab.HostNeedsUser, vocab.HostResetting, vocab.HostInstalled, vocab.HostFailed, vocab.HostUnknown,
 	}
 	for i := range o.Hosts {
 		if random.IntN(5) == 0 {
@@ -392,8 +393,8 @@ func (w *world) disturb(random *rand.Rand) {
 	}
 	if random.IntN(4) == 0 {
 		all := []install.ClusterState{
-			install.ClusterDraft, install.ClusterDiscovering, install.ClusterBlocked, install.ClusterReady, install.ClusterPreparing, install.ClusterInstalling,
-			install.ClusterNeedsUser, install.ClusterFinalizing, install.ClusterInstalled, install.ClusterFailed, install.ClusterCancelled, install.ClusterAddingHosts, install.ClusterUnknown,
+			vocab.ClusterDraft, vocab.ClusterDiscovering, vocab.ClusterBlocked, vocab.ClusterReady, vocab.ClusterPreparing, vocab.ClusterInstalling,
+			vocab.ClusterNeedsUser, vocab.ClusterFinalizing, vocab.ClusterInstalled, vocab.ClusterFailed, vocab.ClusterCancelled, vocab.ClusterAddingHosts, vocab.ClusterUnknown,
 		}
 		o.Cluster.State = all[random.IntN(len(all))]
 	}

@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// mostArea bounds an Ignition area, in bytes: 256 KiB as built, some MiB where it was grown.
-	mostArea = 64 << 20
+	// maxArea bounds an Ignition area, in bytes: 256 KiB as built, some MiB where it was grown.
+	maxArea = 64 << 20
 
 	// Images before 2022 describe the area in the last 24 bytes of the system area: a magic, an
 	// offset and a length, 64 bits each, little endian.
@@ -73,8 +73,8 @@ func (b *Base) check(a area) error {
 	switch {
 	case a.length <= 0:
 		return fmt.Errorf("%s has no room at all", a.place())
-	case a.length > mostArea:
-		return fmt.Errorf("%s has %d bytes, more than the %d that are read", a.place(), a.length, mostArea)
+	case a.length > maxArea:
+		return fmt.Errorf("%s has %d bytes, more than the %d that are read", a.place(), a.length, maxArea)
 	case a.offset < 0 || a.offset > b.image.Size()-a.length:
 		return fmt.Errorf("%s ends at byte %d of an image of %d", a.place(), a.offset+a.length, b.image.Size())
 	}
@@ -122,7 +122,7 @@ func (i ignInfo) within(size int64) (offset, length int64, err error) {
 }
 
 func (b *Base) describedArea() (area, error) {
-	data, err := b.volume.ReadFile(igninfoPath, mostDescription)
+	data, err := b.volume.ReadFile(igninfoPath, maxDescription)
 	if err != nil {
 		return area{}, err
 	}

@@ -34,9 +34,9 @@ func IsNotLive(err error) bool {
 	return errors.Is(err, iso9660.ErrNotISO) || errors.Is(err, ErrNoArea)
 }
 
-// mostDescription bounds the small JSON files that describe an image, in bytes. Real ones have less
+// maxDescription bounds the small JSON files that describe an image, in bytes. Real ones have less
 // than one KiB.
-const mostDescription = 64 << 10
+const maxDescription = 64 << 10
 
 // Base is a live image that was read and understood, and that customised images are made of. It is
 // never written to. All its methods are safe for concurrent use.
@@ -219,7 +219,7 @@ func (b *Base) locate(path string) (off, size int64, err error) {
 
 // optional reads a small file that not every generation of images has; nil where there is none.
 func (b *Base) optional(path string) ([]byte, error) {
-	data, err := b.volume.ReadFile(path, mostDescription)
+	data, err := b.volume.ReadFile(path, maxDescription)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

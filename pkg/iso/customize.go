@@ -56,19 +56,11 @@ type KargEdit struct {
 	Reset   bool // begin with the arguments that the image was built with
 }
 
-// Replacement is a whole argument and what takes its place.
-type Replacement struct{ Old, New string }
+// Replacement is a whole argument, Old, and what takes its place, New.
+type Replacement = kargs.Replacement
 
 func (e KargEdit) isZero() bool {
 	return len(e.Append) == 0 && len(e.Delete) == 0 && len(e.Replace) == 0 && !e.Reset
-}
-
-func (e KargEdit) internal() kargs.Edit {
-	edit := kargs.Edit{Append: e.Append, Delete: e.Delete, Reset: e.Reset}
-	for _, r := range e.Replace {
-		edit.Replace = append(edit.Replace, kargs.Replacement(r))
-	}
-	return edit
 }
 
 // Result tells how a customisation went.
@@ -221,7 +213,7 @@ func (b *Base) editKargs(image *extent.Image, wanted KargEdit, result *Result) e
 	if b.kargs == nil {
 		return kargs.ErrNone
 	}
-	_, patches, warned, err := b.kargs.Apply(wanted.internal())
+	_, patches, warned, err := b.kargs.Apply(kargs.Edit(wanted))
 	if err != nil {
 		return err
 	}

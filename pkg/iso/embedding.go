@@ -16,9 +16,9 @@ import (
 // sector is the unit of files' sizes and places on the medium, in bytes.
 const sector = 2048
 
-// mostXZGain is how many times the room a gzip archive may take for xz to be tried: xz needs a second
+// maxXZGain is how many times the room a gzip archive may take for xz to be tried: xz needs a second
 // for a megabyte, and does not make a half of what gzip left.
-const mostXZGain = 2
+const maxXZGain = 2
 
 // embed puts the members into the image's Ignition area, which is moved to the end of the image and
 // made as large as it needs to be where they do not fit.
@@ -49,7 +49,7 @@ func (b *Base) pack(members []embed.Member, noGrow bool) (archive []byte, compre
 	if need <= room {
 		return archive, compression, nil
 	}
-	if need <= mostXZGain*room {
+	if need <= maxXZGain*room {
 		tight, with, err := b.packer.Pack(members, room)
 		var tooLarge *embed.TooLarge
 		switch {
@@ -112,7 +112,7 @@ func (b *Base) move(image *extent.Image, f iso9660.File, content []byte, length 
 
 func alignUp(n, to int64) int64 { return (n + to - 1) / to * to }
 
-const mostWeights = 3
+const maxWeights = 3
 
 // TooLargeError says that a config does not fit into the Ignition area.
 type TooLargeError struct {
@@ -156,7 +156,7 @@ func (b *Base) tooLarge(need int64, noGrow bool, members []embed.Member) *TooLar
 		}
 	}
 	slices.SortStableFunc(weights, func(a, b Weight) int { return cmp.Compare(b.Bytes, a.Bytes) })
-	return &TooLargeError{Need: need, Have: b.area.length, Largest: weights[:min(len(weights), mostWeights)], Why: why}
+	return &TooLargeError{Need: need, Have: b.area.length, Largest: weights[:min(len(weights), maxWeights)], Why: why}
 }
 
 // resource is a file's content in a config: the length of its URL is what it weighs there.

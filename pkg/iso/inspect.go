@@ -15,7 +15,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/iso/internal/embed"
 )
 
-const mostListed = 10_000
+const maxListed = 10_000
 
 // Inspect reports all that is embedded in the base, whichever tool made it: coreos-installer, the
 // Assisted Installer, the agent-based installer, or this package. It reads the whole initrd. What can
@@ -118,7 +118,7 @@ func (i *inspection) ramdisk(ctx context.Context, name string) {
 		return
 	}
 	found := Ramdisk{Path: name, Members: []Member{}}
-	seen, err := embed.Walk(i.base.image.Slice(f.Offset, f.Size), f.Size, mostInitrd, func(h cpio.Header, content io.Reader) error {
+	seen, err := embed.Walk(i.base.image.Slice(f.Offset, f.Size), f.Size, maxInitrd, func(h cpio.Header, content io.Reader) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -131,15 +131,15 @@ func (i *inspection) ramdisk(ctx context.Context, name string) {
 	}
 }
 
-// member takes note of one file in a ramdisk. No more than mostMember bytes of it are looked at.
+// member takes note of one file in a ramdisk. No more than maxMember bytes of it are looked at.
 func (i *inspection) member(in *Ramdisk, h cpio.Header, content io.Reader) error {
 	if h.Kind() != cpio.TypeRegular {
 		return nil
 	}
-	if len(in.Members) >= mostListed {
-		return fmt.Errorf("it has more than %d files", mostListed)
+	if len(in.Members) >= maxListed {
+		return fmt.Errorf("it has more than %d files", maxListed)
 	}
-	data, err := io.ReadAll(io.LimitReader(content, mostMember))
+	data, err := io.ReadAll(io.LimitReader(content, maxMember))
 	if err != nil {
 		return err
 	}

@@ -18,14 +18,14 @@ import (
 )
 
 const (
-	// mostInitrd bounds what an initrd unpacks to, in bytes. Those of RHCOS have about 250 MB.
-	mostInitrd = 2 << 30
-	// mostMember bounds what is kept of one file in it.
-	mostMember = 4 << 20
-	// mostRootfsMembers is how many members of rootfs.img are looked at for its id, which is the second.
-	mostRootfsMembers = 8
-	// mostChunk bounds the pieces by which the live system verifies the root filesystem.
-	mostChunk = 64 << 20
+	// maxInitrd bounds what an initrd unpacks to, in bytes. Those of RHCOS have about 250 MB.
+	maxInitrd = 2 << 30
+	// maxMember bounds what is kept of one file in it.
+	maxMember = 4 << 20
+	// maxRootfsMembers is how many members of rootfs.img are looked at for its id, which is the second.
+	maxRootfsMembers = 8
+	// maxChunk bounds the pieces by which the live system verifies the root filesystem.
+	maxChunk = 64 << 20
 )
 
 type initrd struct {
@@ -42,7 +42,7 @@ func (b *Base) readInitrd(ctx context.Context, added embed.Visit) (initrd, error
 	if err != nil {
 		return found, err
 	}
-	seen, err := embed.Walk(b.image.Slice(f.Offset, f.Size), f.Size, mostInitrd, func(h cpio.Header, content io.Reader) error {
+	seen, err := embed.Walk(b.image.Slice(f.Offset, f.Size), f.Size, maxInitrd, func(h cpio.Header, content io.Reader) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -51,10 +51,10 @@ func (b *Base) readInitrd(ctx context.Context, added embed.Visit) (initrd, error
 		switch {
 		case name == initrdIDMember:
 			var id []byte
-			id, err = io.ReadAll(io.LimitReader(content, mostDescription))
+			id, err = io.ReadAll(io.LimitReader(content, maxDescription))
 			found.id = strings.TrimSpace(string(id))
 		case name == rootfsHashes:
-			found.hashes, err = io.ReadAll(io.LimitReader(content, mostMember))
+			found.hashes, err = io.ReadAll(io.LimitReader(content, maxMember))
 		case added != nil && addedByTools(name):
 			err = added(h, content)
 		}
@@ -92,7 +92,7 @@ func (b *Base) rootfsID() (string, error) {
 	}
 	image := b.image.Slice(f.Offset, f.Size)
 	at := int64(0)
-	for range mostRootfsMembers {
+	for range maxRootfsMembers {
 		r := cpio.NewReader(io.NewSectionReader(image, at, f.Size-at))
 		h, err := r.Next()
 		if errors.Is(err, io.EOF) {
@@ -102,7 +102,7 @@ func (b *Base) rootfsID() (string, error) {
 			return "", fmt.Errorf("%s: member at byte %d: %w", rootfsPath, at, err)
 		}
 		if strings.TrimPrefix(h.Name, "./") == rootfsIDMember {
-			id, err := io.ReadAll(io.LimitReader(r, mostDescription))
+			id, err := io.ReadAll(io.LimitReader(r, maxDescription))
 			return strings.TrimSpace(string(id)), err
 		}
 		at += alignUp(110+int64(len(h.Name))+1, 4) + alignUp(h.Size, 4) // header, name and content of newc
@@ -127,7 +127,7 @@ func (b *Base) checkRootfs(ctx context.Context, hashes []byte) error {
 		return nil // another way of checking than is known here
 	}
 	size, err := strconv.ParseInt(header[2], 10, 64)
-	if err != nil || size <= 0 || size > mostChunk {
+	if err != nil || size <= 0 || size > maxChunk {
 		return fmt.Errorf("%s: %s: pieces of %q bytes", initrdPath, rootfsHashes, header[2])
 	}
 	content := b.image.Slice(f.Offset, f.Size)

@@ -216,7 +216,7 @@ func (b *Base) setDefaultKargs(image *extent.Image, args string) error {
 
 // describeKargs is kargs.json with other default arguments, and all else as it was.
 func (b *Base) describeKargs(args string) ([]byte, error) {
-	old, err := b.volume.ReadFile(kargsPath, mostDescription)
+	old, err := b.volume.ReadFile(kargsPath, maxDescription)
 	if err != nil {
 		return nil, err
 	}

@@ -20,8 +20,8 @@ const (
 	// plainKargs are the arguments of live images that do not say their own.
 	plainKargs = "ignition.firstboot ignition.platform.id=metal"
 
-	// mostKernel bounds an unpacked kernel, in bytes. Those of aarch64 have about 50 MB.
-	mostKernel = 256 << 20
+	// maxKernel bounds an unpacked kernel, in bytes. Those of aarch64 have about 50 MB.
+	maxKernel = 256 << 20
 
 	// initrdAddress is where firmware of s390x loads the initrd to, as generic.ins says.
 	initrdAddress = 0x02000000
@@ -103,12 +103,12 @@ func (b *Base) archive(c Customization, result *Result) ([]byte, error) {
 // netbootKargs are the medium's arguments without those that look for the medium.
 func (b *Base) netbootKargs(edit KargEdit, result *Result) (string, error) {
 	if b.kargs == nil {
-		if !edit.isZero() && (len(edit.Delete) > 0 || len(edit.Replace) > 0) {
+		if len(edit.Delete) > 0 || len(edit.Replace) > 0 {
 			return "", kargs.ErrNone
 		}
 		return strings.Join(append([]string{plainKargs}, edit.Append...), " "), nil
 	}
-	args, _, warned, err := b.kargs.Apply(edit.internal())
+	args, _, warned, err := b.kargs.Apply(kargs.Edit(edit))
 	if err != nil {
 		return "", err
 	}
@@ -146,12 +146,12 @@ func (b *Base) bootKernel() (*extent.Image, error) {
 		return nil, fmt.Errorf("%s: %w", kernelPath, err)
 	}
 	zipped.Multistream(false)
-	unpacked, err := io.ReadAll(io.LimitReader(zipped, mostKernel+1))
+	unpacked, err := io.ReadAll(io.LimitReader(zipped, maxKernel+1))
 	if err != nil {
 		return nil, fmt.Errorf("%s: unpacking: %w", kernelPath, err)
 	}
-	if len(unpacked) > mostKernel {
-		return nil, fmt.Errorf("%s: unpacks to more than %d bytes", kernelPath, mostKernel)
+	if len(unpacked) > maxKernel {
+		return nil, fmt.Errorf("%s: unpacks to more than %d bytes", kernelPath, maxKernel)
 	}
 	return extent.Bytes(unpacked), nil
 }

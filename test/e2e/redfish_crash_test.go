@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/machine"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -102,7 +103,7 @@ func clean(t *testing.T, file, bmcs string) {
 		t.Fatal(states, err)
 	}
 	for host, state := range states {
-		if state.Trouble != "" || state.Media != "" || state.BootOnce || state.Power != install.PowerIsOn {
+		if state.Trouble != "" || state.Media != "" || state.BootOnce || state.Power != vocab.PowerIsOn {
 			t.Errorf("%s is left as %+v", host, state)
 		}
 	}

@@ -1,15 +1,14 @@
 package real
 
 import (
+	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+	"github.com/oaictl/oaictl/test/fixture"
+	"github.com/oaictl/oaictl/test/trace"
 	"os"
 	"path/filepath"
 	"slices"
 	"testing"
-
-	"github.com/oaictl/oaictl/pkg/install"
-	"github.com/oaictl/oaictl/pkg/install/spec"
-	"github.com/oaictl/oaictl/test/fixture"
-	"github.com/oaictl/oaictl/test/trace"
 )
 
 // topologies are the clusters that are installed: every example, and what else a file
@@ -72,7 +71,7 @@ func (b backend) installs(t *testing.T, name string, cluster *spec.Cluster, late
 	}
 	x := b.open(t, cluster, nil)
 	first := x.start(t, late).installs(t)
-	if x.simulated() && !slices.Contains(first.trace.Cluster, string(install.ClusterPreparing)) {
+	if x.simulated() && !slices.Contains(first.trace.Cluster, string(vocab.ClusterPreparing)) {
 		t.Errorf("it was not seen to be prepared: %v", first.trace.Cluster)
 	}
 	return first.trace

@@ -12,6 +12,7 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/bmc"
 	"github.com/oaictl/oaictl/internal/simulator/host"
 	hubsim "github.com/oaictl/oaictl/internal/simulator/hub"
+	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 	"github.com/oaictl/oaictl/test/fixture"
@@ -88,7 +89,7 @@ func (x *site) late(t testing.TB) (after <-chan struct{}, hear func(install.Even
 	boot := make(chan struct{})
 	var once sync.Once
 	return boot, func(e install.Event) {
-		if e.Type != install.EventAction || e.Reason != string(install.RegisterInfraEnv) || e.State != "done" {
+		if e.Type != vocab.EventAction || e.Reason != string(vocab.RegisterInfraEnv) || e.State != "done" {
 			return
 		}
 		once.Do(func() {

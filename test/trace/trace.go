@@ -5,12 +5,17 @@ package trace
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -42,21 +47,21 @@ func (t *Trace) Take(e install.Event) {
 	switch {
 	case e.Key == "cluster/state":
 		state := e.State
-		if state == string(install.ClusterAddingHosts) {
+		if state == string(vocab.ClusterAddingHosts) {
 			// A hub's operator goes on to it by itself. It is an installed cluster
 			// (docs/architecture.md).
-			state = string(install.ClusterInstalled)
+			state = string(vocab.ClusterInstalled)
 		}
 		if n := len(t.Cluster); n == 0 || t.Cluster[n-1] != state {
 			t.Cluster = append(t.Cluster, state)
 		}
-	case e.Type == install.EventStage:
+	case e.Type == vocab.EventStage:
 		if !slices.Contains(host.Stages, e.Stage) {
 			host.Stages = append(host.Stages, e.Stage)
 		}
 		host.Last = e.State
 		t.Hosts[e.Host] = host
-	case e.Type == install.EventHost && strings.HasSuffix(e.Key, "/state"):
+	case e.Type == vocab.EventHost && strings.HasSuffix(e.Key, "/state"):
 		host.Last = e.State
 		t.Hosts[e.Host] = host
 	}
@@ -66,7 +71,7 @@ func (t *Trace) Take(e install.Event) {
 func Actions(events []install.Event) []string {
 	var out []string
 	for _, e := range events {
-		if e.Type == install.EventAction {
+		if e.Type == vocab.EventAction {
 			out = append(out, e.Key)
 		}
 	}
@@ -77,7 +82,7 @@ func Actions(events []install.Event) []string {
 func Kinds(events []install.Event, cluster *spec.Cluster) []string {
 	var out []string
 	for _, e := range events {
-		if e.Type == install.EventAction && e.State == "done" && !slices.Contains(particular(cluster), install.Kind(e.Reason)) {
+		if e.Type == vocab.EventAction && e.State == "done" && !slices.Contains(particular(cluster), install.Kind(e.Reason)) {
 			out = append(out, e.Reason)
 		}
 	}
@@ -89,11 +94,11 @@ func Kinds(events []install.Event, cluster *spec.Cluster) []string {
 // (docs/architecture.md).
 func particular(cluster *spec.Cluster) []install.Kind {
 	kinds := []install.Kind{
-		install.WithdrawCluster, install.WithdrawInfraEnv, install.SetOverrides, install.UploadManifest, install.RemoveManifest, install.AllowAddHosts, // REST
-		install.NudgeCluster, install.RecordInstalled, install.RegisterHost, // hub
+		vocab.WithdrawCluster, vocab.WithdrawInfraEnv, vocab.SetOverrides, vocab.UploadManifest, vocab.RemoveManifest, vocab.AllowAddHosts, // REST
+		vocab.NudgeCluster, vocab.RecordInstalled, vocab.RegisterHost, // hub
 	}
 	if singleNode(cluster) {
-		kinds = append(kinds, install.UpdateHost) // hub: there is nothing to say of its hosts but that they are approved
+		kinds = append(kinds, vocab.UpdateHost) // hub: there is nothing to say of its hosts but that they are approved
 	}
 	return kinds
 }
@@ -112,7 +117,7 @@ func singleNode(cluster *spec.Cluster) bool {
 func Story(events []install.Event) string {
 	var lines []string
 	for _, e := range events {
-		if e.Type != install.EventProgress && e.Type != install.EventStage {
+		if e.Type != vocab.EventProgress && e.Type != vocab.EventStage {
 			lines = append(lines, fmt.Sprintf("%s %s %s %s %s: %s", e.Time.Format(time.TimeOnly), e.Type, e.Severity, e.Key, e.State, e.Message))
 		}
 	}
@@ -139,4 +144,96 @@ func Saved(dir string) ([]string, error) {
 		names = append(names, filepath.Base(path))
 	}
 	return names, errors.Join(wrong...)
+}
+
+// Comparable takes out of two traces what is up to the service, or to the moment of a
+// look, and not to the way it is reached (docs/architecture.md): which of the control
+// plane hosts is the bootstrap, the state before the first evaluation where one of the
+// runs missed it, and, when an installation fails, how far the hosts had come that it
+// took with it.
+func Comparable(a, b Trace) (Trace, Trace) {
+	if a.Verdict == install.VerdictFailed && b.Verdict == install.VerdictFailed {
+		a.Hosts, b.Hosts = stopped(a.Hosts, b.Hosts), stopped(b.Hosts, a.Hosts)
+	}
+	a.Cluster, b.Cluster = seenInBoth(a.Cluster, b.Cluster), seenInBoth(b.Cluster, a.Cluster)
+	was, is := a.bootstrap(), b.bootstrap()
+	if was == "" || is == "" || was == is {
+		return a, b
+	}
+	hosts := maps.Clone(b.Hosts)
+	hosts[was], hosts[is] = b.Hosts[is], b.Hosts[was]
+	b.Hosts = hosts
+	return a, b
+}
+
+// stopped leaves out the hosts that were still installing when one of two
+// installations failed, and the stages of the others.
+func stopped(hosts, others map[string]Host) map[string]Host {
+	out := map[string]Host{}
+	for name, host := range hosts {
+		if installing := string(vocab.HostInstalling); host.Last != installing && others[name].Last != installing {
+			out[name] = Host{Last: host.Last}
+		}
+	}
+	return out
+}
+
+// seenInBoth leaves out Draft, and Blocked before Ready, where another list of states has
+// them not: they last for a pass of the service's monitor, and a look may miss them. It
+// leaves out Blocked that comes back for a moment to a cluster that was ready, and
+// Discovering that comes back to one that was not yet, while its machines register one
+// after the other.
+func seenInBoth(states, others []string) []string {
+	const draft, blocked, ready = string(vocab.ClusterDraft), string(vocab.ClusterBlocked), string(vocab.ClusterReady)
+	const discovering = string(vocab.ClusterDiscovering)
+	var out []string
+	for i, s := range states {
+		after := blocked
+		if s == blocked {
+			after = ready
+		}
+		again := (s == blocked || s == discovering) && slices.Contains(states[:i], after) && i < len(states)-1
+		passing := s == draft || s == blocked && i+1 < len(states) && states[i+1] == ready
+		if again || passing && !slices.Contains(others, s) {
+			continue
+		}
+		out = append(out, s)
+	}
+	return slices.Compact(out)
+}
+
+// bootstrap is the host that waits for the others of the control plane, "" if
+// none does.
+func (t Trace) bootstrap() string {
+	for name, host := range t.Hosts {
+		if slices.Contains(host.Stages, "Waiting for controller") {
+			return name
+		}
+	}
+	return ""
+}
+
+// Same runs something in several ways at once, and compares what it was like with what
+// it is in the first.
+func Same(t *testing.T, ways []string, run func(t *testing.T, way int) Trace) {
+	t.Helper()
+	made := make([]*Trace, len(ways))
+	t.Run("on", func(t *testing.T) {
+		for i, way := range ways {
+			t.Run(way, func(t *testing.T) {
+				t.Parallel()
+				got := run(t, i)
+				made[i] = &got
+			})
+		}
+	})
+	for i := range ways[1:] {
+		if made[0] == nil || made[i+1] == nil {
+			continue // it has failed, or was skipped, and said why
+		}
+		want, got := Comparable(*made[0], *made[i+1])
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("-%s +%s\n%s", ways[0], ways[i+1], diff)
+		}
+	}
 }

@@ -24,8 +24,8 @@ const (
 	ProgressJSON  = "json"
 )
 
-// globals are the flags that every command has.
-type globals struct {
+// Globals are the flags that every command has.
+type Globals struct {
 	Connection
 	Output   string
 	Progress string
@@ -58,7 +58,8 @@ type Connection struct {
 	OfflineToken string // from AI_OFFLINETOKEN or OAICTL_OFFLINE_TOKEN
 }
 
-func (g *globals) Declare(flags *pflag.FlagSet, backend string) {
+// Declare declares the flags; backend is the default of --backend.
+func (g *Globals) Declare(flags *pflag.FlagSet, backend string) {
 	flags.StringVar(&g.Backend, "backend", backend, "what to speak to: `rest|hub`")
 	flags.StringVar(&g.ServiceURL, "service-url", "", "`URL` of the assisted-service, with or without /api/assisted-install")
 	flags.StringVar(&g.TokenFile, "token-file", "", "`FILE` with an access token, or one of an agent-based installer")
@@ -76,7 +77,7 @@ func (g *globals) Declare(flags *pflag.FlagSet, backend string) {
 }
 
 // check refuses values that mean nothing, before anything is done.
-func (g *globals) check() error {
+func (g *Globals) check() error {
 	format, err := printer.Parse(g.Output)
 	if err != nil {
 		return Usagef("%w", err)
@@ -94,6 +95,7 @@ func (g *globals) check() error {
 	return nil
 }
 
+// OneOf refuses a value of a flag that is none of the allowed ones.
 func OneOf(flag, value string, allowed ...string) error {
 	if slices.Contains(allowed, value) {
 		return nil

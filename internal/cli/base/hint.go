@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oaictl/oaictl/internal/cli/progress"
+	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -25,7 +26,7 @@ func typedConnection(command *cobra.Command) []string {
 		case flag.Value.Type() == "bool":
 			words = append(words, "--"+name+"="+flag.Value.String())
 		default:
-			words = append(words, "--"+name, Quoted(flag.Value.String()))
+			words = append(words, "--"+name, names.Quoted(flag.Value.String()))
 		}
 	}
 	return words
@@ -52,7 +53,7 @@ var commands = sync.OnceValue(func() *regexp.Regexp {
 // was typed, and without a service that has ended.
 func (a *App) Hint(text string) string {
 	if a.Globals.file != "" {
-		text = strings.ReplaceAll(text, " -f FILE", " -f "+Quoted(a.Globals.file))
+		text = strings.ReplaceAll(text, " -f FILE", " -f "+names.Quoted(a.Globals.file))
 	}
 	text = a.connected(text)
 	switch a.Identity.Name {
@@ -86,7 +87,7 @@ func (a *App) connected(text string) string {
 	return serviceCommands().ReplaceAllStringFunc(text, func(command string) string {
 		words := append([]string{programName}, a.Globals.typed...)
 		if a.Globals.MediaURL != "" && !strings.HasSuffix(command, " agent") {
-			words = append(words, "--service-url", Quoted(a.Globals.MediaURL))
+			words = append(words, "--service-url", names.Quoted(a.Globals.MediaURL))
 		}
 		return strings.Replace(command, programName, strings.Join(words, " "), 1)
 	})
@@ -149,6 +150,7 @@ type HintedSink struct {
 	Hint func(string) string
 }
 
+// Event completes the hint of an event.
 func (s HintedSink) Event(e install.Event) {
 	if e.Next = s.Hint(e.Next); e.ExitCode == nil {
 		e.Next = strings.TrimSuffix(strings.TrimSuffix(e.Next, LookAround), "; ")

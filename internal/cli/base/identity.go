@@ -42,6 +42,7 @@ type identity struct {
 	Args    []string // the arguments, without the name
 }
 
+// Identify says what the program was called as.
 func Identify(argv []string) identity {
 	if len(argv) == 0 {
 		return identity{Name: programName, Backend: BackendREST}
@@ -90,17 +91,13 @@ func (id identity) InOwnWords(command *cobra.Command) {
 // CommandLine is how this command was called, for a shell.
 func (a *App) CommandLine() string { return a.CommandLineWithout("") }
 
+// CommandLineWithout is this command without one of its flags.
 func (a *App) CommandLineWithout(flag string) string {
 	words := []string{a.Identity.Name}
 	for _, arg := range a.Identity.Args {
 		if arg != flag {
-			words = append(words, Quoted(arg))
+			words = append(words, names.Quoted(arg))
 		}
 	}
 	return strings.Join(words, " ")
-}
-
-// Quoted is a word as a POSIX shell reads it back.
-func Quoted(word string) string {
-	return names.Quoted(word)
 }

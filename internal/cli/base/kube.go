@@ -122,7 +122,7 @@ func (k *Kube) Contexts() []string {
 
 // CheckFlags refuses flags that were typed and that the backend has no use for: whoever
 // typed them means the other one.
-func (g *globals) CheckFlags(backend string) error {
+func (g *Globals) CheckFlags(backend string) error {
 	foreign, other := restFlags[:], BackendREST
 	if backend == BackendREST {
 		foreign, other = kubeFlags[:], BackendHub

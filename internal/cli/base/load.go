@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/oaictl/oaictl/internal/escape"
+	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/convert"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -37,6 +38,7 @@ type Foreign struct {
 	PullSecret         string
 }
 
+// Declare declares the flags of commands that make something of the file.
 func (f *Foreign) Declare(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.AcceptLoss, "accept-loss", false, "take a file in another format although it says what cluster.yaml has no place for")
 	f.DeclareMissing(flags)
@@ -72,7 +74,7 @@ func (a *App) Load(ctx context.Context, file string) (*spec.Cluster, error) {
 	if failed, is := errors.AsType[*Unconvertible](err); is {
 		return nil, &install.Fault{
 			Code: install.CodeInput, Permanent: true, Err: failed.Err,
-			Next: "oaictl convert -f " + Quoted(file) + " -o DIR, beside what is missing, and give -f DIR/cluster.yaml",
+			Next: "oaictl convert -f " + names.Quoted(file) + " -o DIR, beside what is missing, and give -f DIR/cluster.yaml",
 		}
 	}
 	return cluster, err
@@ -93,13 +95,13 @@ func (a *App) loadBy(ctx context.Context, file string, rule lossRule, how conver
 	case rule == lossRefused:
 		return nil, &install.Fault{
 			Code: install.CodeInput, Op: "take", On: file, Permanent: true, Err: lossError{losses},
-			Next: "oaictl convert -f " + Quoted(file) + " and see to what it names, or give --accept-loss",
+			Next: "oaictl convert -f " + names.Quoted(file) + " and see to what it names, or give --accept-loss",
 		}
 	case rule == lossAccepted:
-		a.Say("%s of %s left behind, as --accept-loss says: %s", Counted(len(losses), "value"), file, strings.Join(pathsOf(losses), ", "))
-	case !slices.Contains(a.toldOf, file): // which is read again with each look
-		a.toldOf = append(a.toldOf, file)
-		a.Say("%s of %s without a place in cluster.yaml: oaictl convert -f %s", Counted(len(losses), "value"), file, Quoted(file))
+		a.Say("%s of %s left behind, as --accept-loss says: %s", Counted(len(losses), "value"), file, strings.Join(NamesOf(losses, func(l convert.Loss) string { return l.Path }), ", "))
+	case !slices.Contains(a.toldLosses, file): // which is read again with each look
+		a.toldLosses = append(a.toldLosses, file)
+		a.Say("%s of %s without a place in cluster.yaml: oaictl convert -f %s", Counted(len(losses), "value"), file, names.Quoted(file))
 	}
 	return source.Cluster, nil
 }
@@ -125,14 +127,6 @@ func LossText(losses []convert.Loss) string {
 		escape.Fprintf(&text, "  %s%s\n    %s\n", loss.Path, value, loss.Why)
 	}
 	return text.String()
-}
-
-func pathsOf(losses []convert.Loss) []string {
-	paths := make([]string, 0, len(losses))
-	for _, loss := range losses {
-		paths = append(paths, loss.Path)
-	}
-	return paths
 }
 
 // Source is what a file says.
@@ -165,7 +159,7 @@ func (a *App) Open(ctx context.Context, file string, how convert.Options) (*Sour
 		case format == convert.FormatCluster: // as convert writes it
 			return nil, &install.Fault{
 				Code: install.CodeInput, Op: "read", On: file, Permanent: true, Err: errors.New("is a folder with a cluster.yaml in it"),
-				Next: "give -f " + Quoted(filepath.Join(file, "cluster.yaml")),
+				Next: "give -f " + names.Quoted(filepath.Join(file, "cluster.yaml")),
 			}
 		}
 		if err != nil || format == convert.FormatCluster {

@@ -2,6 +2,7 @@ package base
 
 import (
 	"errors"
+	"io"
 	"slices"
 	"strings"
 
@@ -13,10 +14,7 @@ import (
 
 // Changed prints what was done.
 func (a *App) Changed(done ...document.Changed) error {
-	names := make([]string, 0, len(done))
-	for _, d := range done {
-		names = append(names, d.Kind+"/"+d.Name)
-	}
+	names := NamesOf(done, func(d document.Changed) string { return d.Kind + "/" + d.Name })
 	return a.Print(printer.Result{Data: document.List(done), Names: names, Text: func() string {
 		text := ""
 		for _, d := range done {
@@ -63,8 +61,23 @@ func (a *App) Warn(format string, args ...any) {
 	escape.Fprintf(a.IO.Err, "warning: "+format+"\n", args...)
 }
 
+// NamesOf are the names of things, never nil.
+func NamesOf[T any](things []T, name func(T) string) []string {
+	names := make([]string, 0, len(things))
+	for _, thing := range things {
+		names = append(names, name(thing))
+	}
+	return names
+}
+
 // Lines is a text of so many lines, "" for none.
 func Lines(list []string) string { return strings.Join(append(slices.Clip(list), ""), "\n") }
+
+// SaveOne writes a download to a file, and prints which.
+func (a *App) SaveOne(path string, write func(io.Writer) error) error {
+	file, err := a.SaveTo(path, write)
+	return a.Saved([]document.Download{file}, err)
+}
 
 // Saved prints which files were written, one a line, unless it failed.
 func (a *App) Saved(files []document.Download, err error) error {

@@ -10,6 +10,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/oaictl/oaictl/internal/cli/document"
+	"github.com/oaictl/oaictl/internal/names"
+	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/render"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -25,6 +27,7 @@ type Target struct {
 	Cluster string
 }
 
+// Declare declares -f.
 func (t *Target) Declare(flags *pflag.FlagSet) {
 	flags.StringVarP(&t.File, "file", "f", "", "`FILE` that describes the cluster, instead of its name")
 }
@@ -45,7 +48,7 @@ func (t *Target) Read(command *cobra.Command, given []string, kinds ...string) e
 	case len(given) > 1:
 		return Usagef("%s takes one name, not %d: %s", VerbOf(command), len(given), quotedAll(given))
 	case t.Cluster != "" && t.Kind != "host":
-		return Usagef("--cluster says where a host is looked for: %s host NAME --cluster %s", command.CommandPath(), Quoted(t.Cluster))
+		return Usagef("--cluster says where a host is looked for: %s host NAME --cluster %s", command.CommandPath(), names.Quoted(t.Cluster))
 	case t.Cluster != "" && t.File != "":
 		return Usagef("%s takes --cluster or -f FILE, not both", VerbOf(command))
 	case len(given) == 0 && t.Kind == "host":
@@ -53,7 +56,7 @@ func (t *Target) Read(command *cobra.Command, given []string, kinds ...string) e
 	case len(given) == 1 && t.File != "" && t.Kind != "host":
 		return Usagef("%s takes a name or -f FILE, not both", VerbOf(command))
 	case len(given) == 1 && looksLikeFile(given[0]):
-		return Usagef("%q is a file, not a name%s", given[0], didYouMean(command.CommandPath()+" -f "+Quoted(given[0])))
+		return Usagef("%q is a file, not a name%s", given[0], didYouMean(command.CommandPath()+" -f "+names.Quoted(given[0])))
 	case len(given) == 0 && t.File == "":
 		return Usagef("%s needs a NAME, an ID or -f FILE", VerbOf(command))
 	case len(given) == 1:
@@ -81,10 +84,10 @@ func HostsSeen(seen *install.Found) []document.Host {
 	for _, m := range matched {
 		host := m.Host
 		if host == nil {
-			host = &install.Host{State: install.HostAbsent, Role: m.Role}
+			host = &install.Host{State: vocab.HostAbsent, Role: m.Role}
 		}
 		item := document.OfHost(*host, m.Name)
-		if (host.Role == "" || host.Role == install.RoleAuto) && m.Role != "" && m.Role != install.RoleAuto {
+		if (host.Role == "" || host.Role == vocab.RoleAuto) && m.Role != "" && m.Role != vocab.RoleAuto {
 			item.Role = m.Role // what the service would choose does not matter
 		}
 		items = append(items, item)
@@ -104,7 +107,7 @@ func (a *App) Meant(ctx context.Context, t Target) (install.Target, error) {
 	if err != nil {
 		return install.Target{}, err
 	}
-	return install.Target{Spec: cluster, Name: a.IdOnHub(cluster)}, nil
+	return install.Target{Spec: cluster, Name: a.IDOnHub(cluster)}, nil
 }
 
 // FindCluster says which cluster the target is.
@@ -140,6 +143,17 @@ func (a *App) FindHost(ctx context.Context, service *install.Client, t Target) (
 	return service.FindHost(ctx, in, t.Name)
 }
 
+// DialFor connects, and finds what a command is about.
+func DialFor[T any](ctx context.Context, a *App, t Target, find func(context.Context, *install.Client, Target) (T, error)) (*install.Client, T, error) {
+	service, err := a.Dial(ctx)
+	if err != nil {
+		var none T
+		return nil, none, err
+	}
+	found, err := find(ctx, service, t)
+	return service, found, err
+}
+
 // ByName sorts hosts by their names, those of a cluster side by side.
 func ByName(items []document.Host) {
 	slices.SortFunc(items, func(a, b document.Host) int {
@@ -147,8 +161,8 @@ func ByName(items []document.Host) {
 	})
 }
 
-// IdOnHub is the id of a file's cluster on a hub, "" elsewhere.
-func (a *App) IdOnHub(cluster *spec.Cluster) string {
+// IDOnHub is the id of a file's cluster on a hub, "" elsewhere.
+func (a *App) IDOnHub(cluster *spec.Cluster) string {
 	if a.Globals.Backend != BackendHub {
 		return ""
 	}

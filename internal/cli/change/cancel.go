@@ -68,6 +68,7 @@ func (o *changeOptions) flags(command *cobra.Command) {
 	o.ejecting.declare(command.Flags())
 }
 
+// NewCancel is `cancel`.
 func NewCancel(a *base.App) *cobra.Command {
 	o := &changeOptions{App: a}
 	command := &cobra.Command{
@@ -83,40 +84,13 @@ again, a create cluster that runs ends with exit code 7, and the next one instal
 it. Any other cluster is cancelled, and needs a reset.`,
 		Example: `  oaictl cancel lab --yes
   oaictl cancel -f cluster.yaml --yes`,
-		RunE: func(command *cobra.Command, given []string) error {
-			if err := o.read(command, given, "cluster"); err != nil {
-				return err
-			}
-			return o.cancel(command.Context())
-		},
+		RunE: o.endInstall(ending{"cancel", "cancelled", (*install.Client).CancelInstall, (*install.Client).Cancel, (*install.Client).AfterCancel}),
 	}
 	o.flags(command)
 	return command
 }
 
-func (o *changeOptions) cancel(ctx context.Context) error {
-	service, err := o.Dial(ctx)
-	if err != nil {
-		return err
-	}
-	seen, err := o.FindCluster(ctx, service, o.Target)
-	if err != nil {
-		return err
-	}
-	if o.Globals.Backend == base.BackendHub {
-		return service.CancelInstall(ctx, seen.Ref.ID) // says why not, and nobody is asked before
-	}
-	if err := o.confirm(fmt.Sprintf("cancel the install of %s (%s)?", seen.FullName(), seen.Ref.ID)); err != nil {
-		return err
-	}
-	if err := service.Cancel(ctx, seen); err != nil {
-		return o.ejectIfIdle(ctx, seen, err)
-	}
-	_, ejected := o.eject(ctx, seen)
-	o.Say("Next: %s", o.Hint(service.AfterCancel(ctx, seen)))
-	return errors.Join(o.Changed(document.Changed{Kind: "cluster", Name: seen.Ref.Name, ID: seen.Ref.ID, Done: "cancelled"}), ejected)
-}
-
+// NewReset is `reset`.
 func NewReset(a *base.App) *cobra.Command {
 	o := &changeOptions{App: a}
 	command := &cobra.Command{
@@ -128,36 +102,47 @@ still in the machines' virtual drives are taken out: create cluster inserts them
 anew.`,
 		Example: `  oaictl reset lab --yes
   oaictl reset -f cluster.yaml --yes`,
-		RunE: func(command *cobra.Command, given []string) error {
-			if err := o.read(command, given, "cluster"); err != nil {
-				return err
-			}
-			return o.reset(command.Context())
-		},
+		RunE: o.endInstall(ending{"reset", "reset", (*install.Client).ResetInstall, (*install.Client).Reset, func(*install.Client, context.Context, *install.Found) string {
+			return "boot the hosts from the discovery image, then oaictl create cluster -f FILE"
+		}}),
 	}
 	o.flags(command)
 	return command
 }
 
-func (o *changeOptions) reset(ctx context.Context) error {
-	service, err := o.Dial(ctx)
-	if err != nil {
-		return err
+// ending is a verb that ends an install, or what is left of one.
+type ending struct {
+	verb, done string
+	onHub      func(*install.Client, context.Context, string) error // says why not, and nobody is asked before
+	end        func(*install.Client, context.Context, *install.Found) error
+	next       func(*install.Client, context.Context, *install.Found) string
+}
+
+// endInstall is what such a verb does.
+func (o *changeOptions) endInstall(e ending) func(*cobra.Command, []string) error {
+	return func(command *cobra.Command, given []string) error {
+		if err := o.read(command, given, "cluster"); err != nil {
+			return err
+		}
+		return o.end(command.Context(), e)
 	}
-	seen, err := o.FindCluster(ctx, service, o.Target)
+}
+
+func (o *changeOptions) end(ctx context.Context, e ending) error {
+	service, seen, err := base.DialFor(ctx, o.App, o.Target, o.FindCluster)
 	if err != nil {
 		return err
 	}
 	if o.Globals.Backend == base.BackendHub {
-		return service.ResetInstall(ctx, seen.Ref.ID) // says why not, and nobody is asked before
+		return e.onHub(service, ctx, seen.Ref.ID)
 	}
-	if err := o.confirm(fmt.Sprintf("reset the install of %s (%s)?", seen.FullName(), seen.Ref.ID)); err != nil {
+	if err := o.confirm(fmt.Sprintf("%s the install of %s (%s)?", e.verb, seen.FullName(), seen.Ref.ID)); err != nil {
 		return err
 	}
-	if err := service.Reset(ctx, seen); err != nil {
+	if err := e.end(service, ctx, seen); err != nil {
 		return o.ejectIfIdle(ctx, seen, err)
 	}
 	_, ejected := o.eject(ctx, seen)
-	o.Say("Next: %s", o.Hint("boot the hosts from the discovery image, then oaictl create cluster -f FILE"))
-	return errors.Join(o.Changed(document.Changed{Kind: "cluster", Name: seen.Ref.Name, ID: seen.Ref.ID, Done: "reset"}), ejected)
+	o.Say("Next: %s", o.Hint(e.next(service, ctx, seen)))
+	return errors.Join(o.Changed(document.Changed{Kind: "cluster", Name: seen.Ref.Name, ID: seen.Ref.ID, Done: e.done}), ejected)
 }

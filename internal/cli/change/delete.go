@@ -11,9 +11,11 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/document"
+	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
+// NewDelete is `delete`.
 func NewDelete(a *base.App) *cobra.Command {
 	return base.Group("delete", "Delete a cluster, an InfraEnv or a host from the service",
 		newDeleteCluster(a), newDeleteInfraEnv(a), newDeleteHost(a))
@@ -99,7 +101,7 @@ func (o *changeOptions) deleteCluster(ctx context.Context) error {
 	}
 	// The service is likely to keep a cluster that is being installed, whose
 	// machines then still need their images.
-	installing := install.ClusterStateOf(seen.Ref.Status).Running()
+	installing := vocab.ClusterStateOf(seen.Ref.Status).Running()
 	if !installing {
 		if err := o.ejectBeforeDelete(ctx, seen); err != nil {
 			return err
@@ -126,11 +128,7 @@ func (o *changeOptions) deleteCluster(ctx context.Context) error {
 }
 
 func infraEnvList(list []install.InfraEnv) string {
-	names := make([]string, 0, len(list))
-	for _, env := range list {
-		names = append(names, env.Name)
-	}
-	return "InfraEnv " + strings.Join(names, ", ")
+	return "InfraEnv " + strings.Join(base.NamesOf(list, func(env install.InfraEnv) string { return env.Name }), ", ")
 }
 
 func newDeleteInfraEnv(a *base.App) *cobra.Command {

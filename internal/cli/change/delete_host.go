@@ -44,11 +44,7 @@ plane, too. What stands in its way is named.`,
 }
 
 func (o *changeOptions) deleteHost(ctx context.Context) error {
-	service, err := o.Dial(ctx)
-	if err != nil {
-		return err
-	}
-	host, err := o.FindHost(ctx, service, o.Target)
+	service, host, err := base.DialFor(ctx, o.App, o.Target, o.FindHost)
 	if err != nil {
 		return err
 	}

@@ -12,11 +12,7 @@ import (
 
 // orphanCluster lets go of a cluster's objects.
 func (o *changeOptions) orphanCluster(ctx context.Context) error {
-	service, err := o.Dial(ctx)
-	if err != nil {
-		return err
-	}
-	seen, err := o.FindCluster(ctx, service, o.Target)
+	service, seen, err := base.DialFor(ctx, o.App, o.Target, o.FindCluster)
 	if err != nil {
 		return err
 	}
@@ -39,7 +35,7 @@ func (o *changeOptions) deleteGone(ctx context.Context, service *install.Client,
 	if err != nil {
 		return err
 	}
-	id := o.IdOnHub(cluster)
+	id := o.IDOnHub(cluster)
 	if err := o.confirm(fmt.Sprintf("the hub has no cluster %s any more; delete what may be left of its objects?", id)); err != nil {
 		return err
 	}

@@ -13,7 +13,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // ejectOptions are what the verbs that end an install need, to take its images
@@ -53,10 +55,7 @@ func (o *changeOptions) eject(ctx context.Context, seen *install.Found) (looked 
 		o.Say("No discovery image was taken out of a virtual drive: %s is missing, which says which are ours; --dir says where create cluster left it.", keyFile)
 		return false, nil
 	}
-	names := make([]string, 0, len(hosts))
-	for _, host := range hosts {
-		names = append(names, host.Name)
-	}
+	names := base.NamesOf(hosts, func(host *spec.Host) string { return host.Name })
 	plane, err := o.WatchMachines(filepath.Dir(keyFile), o.ejecting.BMCProxy)
 	if err != nil {
 		return false, err
@@ -79,7 +78,7 @@ func (o *changeOptions) ejectIfIdle(ctx context.Context, seen *install.Found, re
 	if !errors.As(refused, &fault) || fault.Status != http.StatusConflict {
 		return refused
 	}
-	if state := install.ClusterStateOf(seen.Ref.Status); !state.BeforeInstall() && !state.Stopped() {
+	if state := vocab.ClusterStateOf(seen.Ref.Status); !state.BeforeInstall() && !state.Stopped() {
 		return refused
 	}
 	if _, err := o.eject(ctx, seen); err != nil {

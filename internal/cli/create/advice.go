@@ -1,10 +1,13 @@
 package create
 
 import (
+	"path/filepath"
 	"strings"
 
 	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // location is where a cluster's file and its results are: what the library advises is
@@ -16,11 +19,25 @@ func (p location) complete(next string) string {
 	if p.file == "" {
 		return next
 	}
-	addNode := "oaictl add-node -f " + base.Quoted(p.file)
+	addNode := "oaictl add-node -f " + names.Quoted(p.file)
 	if p.dir != "." {
-		addNode += " --dir " + base.Quoted(p.dir)
+		addNode += " --dir " + names.Quoted(p.dir)
 	}
-	return strings.ReplaceAll(strings.ReplaceAll(next, addNodeHint, addNode), " -f FILE", " -f "+base.Quoted(p.file))
+	return strings.ReplaceAll(strings.ReplaceAll(next, addNodeHint, addNode), " -f FILE", " -f "+names.Quoted(p.file))
+}
+
+// lookingWith is a client that also looks at the results of a cluster, and at the machines
+// of its file that boot through their BMCs.
+func lookingWith(a *base.App, service *install.Client, at location, cluster string, booted []*spec.Host, proxy string) (*install.Client, error) {
+	options := []install.Option{install.WithFiles(install.NewFiles(at.dir))}
+	if len(booted) > 0 {
+		machines, err := a.WatchMachines(filepath.Join(at.dir, cluster), proxy)
+		if err != nil {
+			return nil, err
+		}
+		options = append(options, install.WithMachines(machines))
+	}
+	return service.With(options...), nil
 }
 
 // completeAdvice completes what a run advises.

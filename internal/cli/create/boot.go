@@ -119,9 +119,9 @@ func (o *bootOptions) mediaURL(ctx context.Context, listen netip.AddrPort, hosts
 
 // adviseRoute says which flag names the address that BMCs reach.
 func adviseRoute(err error) error {
-	var unclear *boot.RouteError
+	unclear, is := errors.AsType[*boot.RouteError](err)
 	switch {
-	case !errors.As(err, &unclear):
+	case !is:
 		return err
 	case unclear.Proxied:
 		return base.Usagef("--media-url is needed with --bmc-proxy: %w", unclear)

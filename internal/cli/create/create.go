@@ -10,6 +10,7 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/runlog"
 	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -115,15 +116,15 @@ func (o *createOptions) service(ctx context.Context, cluster *spec.Cluster, log 
 		return nil, nil, err
 	}
 	o.clusterClock = clock.Scaled(o.Speed)
-	running, err := o.StartSimulator(ctx, base.Simulation{Clock: o.clusterClock, Seed: o.Seed, Scenario: trouble, Cluster: cluster, Log: log.Printf})
+	running, err := o.StartSimulator(ctx, simulator.Config{Clock: o.clusterClock, Seed: o.Seed, Scenario: trouble, Cluster: cluster, Logf: log.Printf})
 	if err != nil {
 		return nil, nil, err
 	}
-	o.boot.BMCProxy = running.BmcProxy
+	o.boot.BMCProxy = running.BMCProxy
 	if !o.boot.given("media-listen") {
 		o.boot.MediaListen = base.SimulatedMedia
 	}
-	to.Connection = base.Connection{Backend: base.BackendREST, ServiceURL: running.Url}
+	to.Connection = base.Connection{Backend: base.BackendREST, ServiceURL: running.URL}
 	to.Clock = o.clusterClock
 	service, err := o.DialWith(ctx, to)
 	return service, func() {

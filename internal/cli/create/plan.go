@@ -1,10 +1,10 @@
 package create
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/netip"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -13,6 +13,7 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/internal/escape"
+	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/boot"
 	"github.com/oaictl/oaictl/pkg/install/machine"
@@ -34,6 +35,7 @@ type planOptions struct {
 	foreign       base.Foreign
 }
 
+// NewPlan is `plan`.
 func NewPlan(a *base.App) *cobra.Command {
 	o := &planOptions{App: a}
 	command := &cobra.Command{
@@ -88,16 +90,11 @@ func (o *planOptions) run(ctx context.Context) error {
 
 // show decides once and prints the decision.
 func (o *planOptions) show(ctx context.Context, service *install.Client, desired *install.Desired) error {
-	options := []install.Option{install.WithFiles(install.NewFiles(o.Dir))}
 	booted := install.BootedByBMC(boot.ToBoot(desired))
-	if len(booted) > 0 {
-		machines, err := o.WatchMachines(filepath.Join(o.Dir, desired.Spec.Metadata.Name), o.BMCProxy)
-		if err != nil {
-			return err
-		}
-		options = append(options, install.WithMachines(machines))
+	installer, err := lookingWith(o.App, service, location{o.File, o.Dir}, desired.Spec.Metadata.Name, booted, o.BMCProxy)
+	if err != nil {
+		return err
 	}
-	installer := service.With(options...)
 	plan, observed, err := installer.Plan(ctx, desired)
 	if err != nil {
 		return err
@@ -107,10 +104,7 @@ func (o *planOptions) show(ctx context.Context, service *install.Client, desired
 		plan.Warnings = append(plan.Warnings, *warning)
 	}
 	plan = o.Hinted(location{o.File, o.Dir}.completePlan(plan))
-	names := make([]string, 0, len(plan.Actions))
-	for _, action := range plan.Actions {
-		names = append(names, action.Key)
-	}
+	names := base.NamesOf(plan.Actions, func(action install.Action) string { return action.Key })
 	return o.Print(printer.Result{
 		Data:  document.OfPlan(plan, then),
 		Names: names,
@@ -124,12 +118,8 @@ func (o *planOptions) unserved(ctx context.Context, booted []*spec.Host) *instal
 	if len(booted) == 0 {
 		return nil
 	}
-	listen := o.MediaListen
-	if listen == "" {
-		listen = base.MediaListen
-	}
 	// A name or a missing host stands for any address, as with net.Listen.
-	at, err := netip.ParseAddrPort(listen)
+	at, err := netip.ParseAddrPort(cmp.Or(o.MediaListen, base.MediaListen))
 	if err != nil {
 		at = netip.AddrPortFrom(netip.IPv6Unspecified(), 0)
 	}
@@ -138,7 +128,7 @@ func (o *planOptions) unserved(ctx context.Context, booted []*spec.Host) *instal
 		return nil
 	}
 	return &install.Warning{
-		Key: "machines/media-url", Scope: install.ScopeCluster, Reason: "MediaURLUnknown",
+		Key: "machines/media-url", Scope: vocab.ScopeCluster, Reason: "MediaURLUnknown",
 		Message: "create cluster would not begin: " + err.Error(), Next: "give --media-url",
 	}
 }
@@ -160,13 +150,7 @@ func planText(desired *install.Desired, plan install.Plan, then []install.Step, 
 	base.Section(&text, "To do", plan.Actions, func(a install.Action) string { return actionText(a, wide) })
 	base.Section(&text, "Disks that the install will write over", plan.Wipes, wipeText)
 	base.Section(&text, "In the way", plan.Blockers, func(b install.Blocker) string { return blockerText(desired.Spec, b) })
-	base.Section(&text, "To wait for", plan.Waits, func(w install.Wait) string {
-		line := escape.Sprintf("  … %s (%s)\n", w.For, w.Who)
-		if w.Who == install.WhoUser && w.Next != "" {
-			line += escape.Sprintf("    Next: %s\n", w.Next)
-		}
-		return line
-	})
+	base.Section(&text, "To wait for", plan.Waits, func(w install.Wait) string { return waitText(w, fmt.Sprintf(" (%s)", w.Who)) })
 	base.Section(&text, "Then", then, stepText)
 	base.Section(&text, "To know", plan.Warnings, func(w install.Warning) string {
 		line := escape.Sprintf("  ! %s\n", w.Message)
@@ -207,7 +191,7 @@ func actionText(a install.Action, wide bool) string {
 	if a.Name != "" {
 		head += " " + a.Name
 	}
-	if a.Scope != install.ScopeCluster {
+	if a.Scope != vocab.ScopeCluster {
 		head += fmt.Sprintf(" (%s)", a.Scope)
 	}
 	if a.Destructive {
@@ -244,15 +228,19 @@ func wipeText(w install.Wipe) string {
 	return escape.Sprintf("  ! %s: %s, %s, will be %s\n", w.Host, w.Disk, base.SizeText(w.Size), what)
 }
 
+// positionOf is a field of the file, with its place where it stands in it.
+func positionOf(c *spec.Cluster, field string) string {
+	if file, line, column := c.Position(field); line > 0 {
+		return fmt.Sprintf("%s:%d:%d: %s", file, line, column, field)
+	}
+	return field
+}
+
 // blockerText is a blocker, where it comes from in the file, and what to do.
 func blockerText(c *spec.Cluster, b install.Blocker) string {
 	text := escape.Sprintf("  ! %s\n", b.Message)
 	if b.Field != "" {
-		place := b.Field
-		if file, line, column := c.Position(b.Field); line > 0 {
-			place = fmt.Sprintf("%s:%d:%d: %s", file, line, column, b.Field)
-		}
-		text += escape.Sprintf("    at %s\n", place)
+		text += escape.Sprintf("    at %s\n", positionOf(c, b.Field))
 	}
 	if b.Remedy != "" {
 		text += escape.Sprintf("    Next: %s\n", b.Remedy)

@@ -15,6 +15,7 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/progress"
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/escape"
+	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -57,7 +58,7 @@ func (o *runOptions) report(result install.Result, log string, desired *install.
 		}
 	}
 	if failed != nil {
-		return o.resumable(failed, cluster)
+		return o.resumable(failed)
 	}
 	switch {
 	case result.Verdict == install.VerdictInstalled:
@@ -118,14 +119,14 @@ wait for approval in the cluster, two for each node, one after the other.`, stri
 
 func (o *runOptions) result(result install.Result, log string, cluster *spec.Cluster, failed error) document.Result {
 	doc := document.Result{
-		Cluster: cluster.Metadata.Name, State: string(install.ClusterUnknown), ExitCode: int(base.CodeOf(failed)),
+		Cluster: cluster.Metadata.Name, State: string(vocab.ClusterUnknown), ExitCode: int(base.CodeOf(failed)),
 		Message: result.Plan.Message, Next: result.Plan.Next, Log: log,
 	}
 	if failed != nil {
 		doc.Message, doc.Next = base.PlainError(failed), install.NextOf(failed)
 	}
 	if result.Observed != nil {
-		doc.State = string(install.HostAbsent)
+		doc.State = string(vocab.HostAbsent)
 	}
 	// What else lies there is of another cluster, or of one that is gone.
 	if result.Observed != nil && result.Observed.Cluster != nil {
@@ -161,25 +162,24 @@ func resultOf(doc document.Result) printer.Result {
 
 // resumable puts the very command that goes on from here where the library can
 // only speak of "the same command".
-func (o *runOptions) resumable(failed error, cluster *spec.Cluster) error {
-	var fault *install.Fault
-	if !errors.As(failed, &fault) {
+func (o *runOptions) resumable(failed error) error {
+	fault, is := errors.AsType[*install.Fault](failed)
+	if !is {
 		return failed
 	}
+	advised := *fault
 	switch fault.Code {
 	case install.CodeInterrupted, install.CodeTerminated, install.CodeTimeout:
-		again := *fault
-		again.Next = o.CommandLine()
+		advised.Next = o.CommandLine()
 		if o.Globals.Simulated {
-			again.Next += " (the simulated service ended with this command; it begins anew)"
+			advised.Next += " (the simulated service ended with this command; it begins anew)"
 		}
-		return &again
+		return &advised
 	}
-	placed := *fault
-	if placed.Next = o.completeAdvice(fault.Next); placed.Next == fault.Next {
+	if advised.Next = o.completeAdvice(fault.Next); advised.Next == fault.Next {
 		return failed
 	}
-	return &placed
+	return &advised
 }
 
 // newRunID marks the clusters that this run registers.
@@ -195,14 +195,12 @@ func secretsOf(c *spec.Cluster) []spec.Secret {
 	for i := range c.Spec.Hosts {
 		host := &c.Spec.Hosts[i]
 		if host.BMC != nil {
-			if _, password, ok := host.BMC.Credentials.Login(); ok {
-				secrets = append(secrets, password)
-			}
+			_, password, _ := host.BMC.Credentials.Login()
+			secrets = append(secrets, password)
 		}
 		if host.Fencing != nil {
-			if _, password, ok := host.Fencing.Credentials.Login(); ok {
-				secrets = append(secrets, password)
-			}
+			_, password, _ := host.Fencing.Credentials.Login()
+			secrets = append(secrets, password)
 		}
 	}
 	return secrets

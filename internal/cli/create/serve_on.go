@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -41,7 +42,7 @@ func (o *runOptions) serveLine(machines *bootedMachines) string {
 	}
 	line := o.Identity.Name
 	for _, word := range words {
-		line += " " + base.Quoted(word)
+		line += " " + names.Quoted(word)
 	}
 	return o.Hint(line)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/document"
+	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -27,6 +28,7 @@ type waitOptions struct {
 	text  string // "to be installed", "to have 3 hosts"
 }
 
+// NewWait is `wait`.
 func NewWait(a *base.App) *cobra.Command {
 	o := &waitOptions{App: a}
 	command := &cobra.Command{
@@ -66,7 +68,7 @@ func parseCondition(word string) (until install.Condition, text string, err erro
 		return until, "", base.Usagef("wait needs --for installed, ready or hosts=N")
 	case "installed":
 		return install.Condition{Name: word, Whole: true, Met: func(o *install.Observed) bool {
-			return o.Cluster.State == install.ClusterInstalled || o.Cluster.State == install.ClusterAddingHosts
+			return o.Cluster.State == vocab.ClusterInstalled || o.Cluster.State == vocab.ClusterAddingHosts
 		}}, "to be installed", nil
 	case "ready":
 		return install.Condition{Name: word, Met: readyOrFurther}, "to be ready", nil
@@ -82,7 +84,7 @@ func parseCondition(word string) (until install.Condition, text string, err erro
 
 func readyOrFurther(o *install.Observed) bool {
 	switch o.Cluster.State {
-	case install.ClusterReady, install.ClusterPreparing, install.ClusterInstalling, install.ClusterFinalizing, install.ClusterInstalled, install.ClusterAddingHosts:
+	case vocab.ClusterReady, vocab.ClusterPreparing, vocab.ClusterInstalling, vocab.ClusterFinalizing, vocab.ClusterInstalled, vocab.ClusterAddingHosts:
 		return true
 	}
 	return false
@@ -93,7 +95,7 @@ func connected(hosts []install.Host) int {
 	n := 0
 	for _, h := range hosts {
 		switch h.State {
-		case install.HostAbsent, install.HostDisconnected, install.HostFailed, install.HostCancelled:
+		case vocab.HostAbsent, vocab.HostDisconnected, vocab.HostFailed, vocab.HostCancelled:
 		default:
 			n++
 		}
@@ -102,11 +104,7 @@ func connected(hosts []install.Host) int {
 }
 
 func (o *waitOptions) run(ctx context.Context) error {
-	service, err := o.Dial(ctx)
-	if err != nil {
-		return err
-	}
-	seen, err := o.ObserveCluster(ctx, service, o.Target)
+	service, seen, err := base.DialFor(ctx, o.App, o.Target, o.ObserveCluster)
 	if err != nil {
 		return err
 	}

@@ -2,7 +2,6 @@ package create
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -11,7 +10,9 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/internal/escape"
+	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // whyOptions are what `why` needs and what its flags say.
@@ -21,6 +22,7 @@ type whyOptions struct {
 	BMCProxy string
 }
 
+// NewWhy is `why`.
 func NewWhy(a *base.App) *cobra.Command {
 	o := &whyOptions{App: a}
 	command := &cobra.Command{
@@ -54,11 +56,7 @@ machines with a bmc are looked at.`,
 }
 
 func (o *whyOptions) cluster(ctx context.Context) error {
-	service, err := o.Dial(ctx)
-	if err != nil {
-		return err
-	}
-	seen, err := o.ObserveCluster(ctx, service, o.Target)
+	service, seen, err := base.DialFor(ctx, o.App, o.Target, o.ObserveCluster)
 	if err != nil {
 		return err
 	}
@@ -75,11 +73,7 @@ func (o *whyOptions) host(ctx context.Context) error {
 	if o.Name == "" {
 		return base.Usagef("why host needs a NAME or ID")
 	}
-	service, err := o.Dial(ctx)
-	if err != nil {
-		return err
-	}
-	host, err := o.FindHost(ctx, service, o.Target)
+	service, host, err := base.DialFor(ctx, o.App, o.Target, o.FindHost)
 	if err != nil {
 		return err
 	}
@@ -100,15 +94,15 @@ func (o *whyOptions) host(ctx context.Context) error {
 
 // explain decides on what was seen, as a single look does, about one host or all.
 func (o *whyOptions) explain(ctx context.Context, service *install.Client, seen *install.Found, host string) (install.Plan, error) {
-	options := []install.Option{install.WithFiles(install.NewFiles("."))}
-	if seen.Spec != nil && len(install.BootedByBMC(seen.Spec)) > 0 {
-		machines, err := o.WatchMachines(seen.Spec.Metadata.Name, o.BMCProxy)
-		if err != nil {
-			return install.Plan{}, err
-		}
-		options = append(options, install.WithMachines(machines))
+	var booted []*spec.Host
+	if seen.Spec != nil {
+		booted = install.BootedByBMC(seen.Spec)
 	}
-	plan, observed, err := service.With(options...).Explain(ctx, seen.Desired(), seen.Observed, host)
+	looking, err := lookingWith(o.App, service, location{o.File, "."}, seen.Ref.Name, booted, o.BMCProxy)
+	if err != nil {
+		return install.Plan{}, err
+	}
+	plan, observed, err := looking.Explain(ctx, seen.Desired(), seen.Observed, host)
 	if err != nil {
 		return install.Plan{}, err
 	}
@@ -122,10 +116,7 @@ func (o *whyOptions) explain(ctx context.Context, service *install.Client, seen 
 // show prints what stands in the way.
 func (o *whyOptions) show(seen *install.Found, plan install.Plan, name, state string) error {
 	doc := document.OfWhy(name, state, plan)
-	names := make([]string, 0, len(doc.Blockers))
-	for _, blocker := range doc.Blockers {
-		names = append(names, blocker.Reason)
-	}
+	names := base.NamesOf(doc.Blockers, func(blocker document.Blocker) string { return blocker.Reason })
 	return o.Print(printer.Result{Data: doc, Names: names, Text: func() string { return whyText(seen, doc, plan) }})
 }
 
@@ -149,19 +140,17 @@ func whyText(seen *install.Found, doc document.Why, plan install.Plan) string {
 		}
 		field := b.Field
 		if field != "" && seen.Spec != nil {
-			if file, line, column := seen.Spec.Position(field); line > 0 {
-				field = fmt.Sprintf("%s:%d:%d: %s", file, line, column, field)
-			}
+			field = positionOf(seen.Spec, field)
 		}
-		for _, line := range []struct{ label, text string }{
+		for _, line := range [][2]string{
 			{"Usually", b.Usual}, {"Check", b.Check}, {"Follows from it", strings.Join(b.Follows, ", ")}, {"Field", field}, {"Next", b.Remedy},
 		} {
-			if line.text != "" {
-				escape.Fprintf(&text, "   %s: %s\n", line.label, line.text)
+			if line[1] != "" {
+				escape.Fprintf(&text, "   %s: %s\n", line[0], line[1])
 			}
 		}
 	}
-	base.Section(&text, "To wait for", plan.Waits, waitText)
+	base.Section(&text, "To wait for", plan.Waits, func(w install.Wait) string { return waitText(w, "") })
 	base.Section(&text, "Only warnings", doc.Warnings, func(w document.Warning) string {
 		return escape.Sprintf("  ! %s: %s\n", w.Reason, w.Message)
 	})
@@ -169,9 +158,9 @@ func whyText(seen *install.Found, doc document.Why, plan install.Plan) string {
 }
 
 // waitText is something that is waited for, and what helps where somebody has to act.
-func waitText(w install.Wait) string {
-	text := escape.Sprintf("  … %s\n", w.For)
-	if w.Who == install.WhoUser && w.Next != "" {
+func waitText(w install.Wait, who string) string {
+	text := escape.Sprintf("  … %s%s\n", w.For, who)
+	if w.Who == vocab.WhoUser && w.Next != "" {
 		text += escape.Sprintf("    Next: %s\n", w.Next)
 	}
 	return text

@@ -16,6 +16,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
+// NewDownload is `download`.
 func NewDownload(a *base.App) *cobra.Command {
 	return base.Group("download", "Download images, credentials, Ignition or manifests",
 		newISO(a), newKubeconfig(a), newIgnition(a), newManifests(a))
@@ -61,11 +62,7 @@ func newKubeconfig(a *base.App) *cobra.Command {
 }
 
 func (o *downloadOptions) kubeconfig(ctx context.Context, noIngress bool) error {
-	service, err := o.Dial(ctx)
-	if err != nil {
-		return err
-	}
-	seen, err := o.FindCluster(ctx, service, o.Target)
+	service, seen, err := base.DialFor(ctx, o.App, o.Target, o.FindCluster)
 	if err != nil {
 		return err
 	}
@@ -80,14 +77,10 @@ func (o *downloadOptions) kubeconfig(ctx context.Context, noIngress bool) error 
 	if o.To == "" {
 		return o.keepResult(ctx, service, seen.Ref, name, content)
 	}
-	file, err := o.SaveTo(o.To, func(w io.Writer) error {
+	return o.SaveOne(o.To, func(w io.Writer) error {
 		_, err := w.Write(content)
 		return err
 	})
-	if err != nil {
-		return err
-	}
-	return o.Saved([]document.Download{file}, nil)
 }
 
 // keepResult writes a result where create cluster has it. Another cluster's are
@@ -147,11 +140,7 @@ func (o *downloadOptions) clusterIgnition(ctx context.Context) error {
 	if o.To != "" {
 		return base.Usagef("--to takes one file; a cluster has one for each role: use --dir")
 	}
-	service, err := o.Dial(ctx)
-	if err != nil {
-		return err
-	}
-	seen, err := o.FindCluster(ctx, service, o.Target)
+	service, seen, err := base.DialFor(ctx, o.App, o.Target, o.FindCluster)
 	if err != nil {
 		return err
 	}
@@ -195,14 +184,10 @@ func (o *downloadOptions) hostIgnition(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	file, err := o.SaveTo(cmp.Or(o.To, base.FileName(host.DisplayName())+".ign"), func(w io.Writer) error {
+	return o.SaveOne(cmp.Or(o.To, base.FileName(host.DisplayName())+".ign"), func(w io.Writer) error {
 		_, err := io.WriteString(w, text)
 		return err
 	})
-	if err != nil {
-		return err
-	}
-	return o.Saved([]document.Download{file}, nil)
 }
 
 func (o *downloadOptions) discoveryIgnition(ctx context.Context, name string) error {
@@ -214,13 +199,9 @@ func (o *downloadOptions) discoveryIgnition(ctx context.Context, name string) er
 	if err != nil {
 		return err
 	}
-	file, err := o.SaveTo(cmp.Or(o.To, base.FileName(env.Name)+"-discovery.ign"), func(w io.Writer) error {
+	return o.SaveOne(cmp.Or(o.To, base.FileName(env.Name)+"-discovery.ign"), func(w io.Writer) error {
 		return service.DownloadInfraEnvFile(ctx, env.ID, "discovery.ign", w)
 	})
-	if err != nil {
-		return err
-	}
-	return o.Saved([]document.Download{file}, nil)
 }
 
 func newManifests(a *base.App) *cobra.Command {
@@ -246,11 +227,7 @@ func newManifests(a *base.App) *cobra.Command {
 }
 
 func (o *downloadOptions) manifests(ctx context.Context, system bool) error {
-	service, err := o.Dial(ctx)
-	if err != nil {
-		return err
-	}
-	seen, err := o.FindCluster(ctx, service, o.Target)
+	service, seen, err := base.DialFor(ctx, o.App, o.Target, o.FindCluster)
 	if err != nil {
 		return err
 	}

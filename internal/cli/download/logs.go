@@ -17,6 +17,7 @@ type logsOptions struct {
 	To string
 }
 
+// NewLogs is `logs`.
 func NewLogs(a *base.App) *cobra.Command {
 	o := &logsOptions{App: a}
 	command := &cobra.Command{
@@ -68,9 +69,5 @@ func (o *logsOptions) run(ctx context.Context) error {
 	if to == "" {
 		to = base.FileName(name) + "-logs.tar"
 	}
-	file, err := o.SaveTo(to, func(w io.Writer) error { return service.Logs(ctx, cluster, host, w) })
-	if err != nil {
-		return err
-	}
-	return o.Saved([]document.Download{file}, nil)
+	return o.SaveOne(to, func(w io.Writer) error { return service.Logs(ctx, cluster, host, w) })
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/escape"
+	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/convert"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -34,6 +35,7 @@ type convertOptions struct {
 	foreign     base.Foreign
 }
 
+// NewConvert is `convert`.
 func NewConvert(a *base.App) *cobra.Command {
 	o := &convertOptions{App: a}
 	command := &cobra.Command{
@@ -151,7 +153,7 @@ func (o *convertOptions) unnamed(ctx context.Context, how convert.Options, err e
 	}
 	return &install.Fault{
 		Code: install.CodeInput, Permanent: true, Err: failed.Err,
-		Next: "oaictl convert -f " + base.Quoted(o.File) + " --accept-unknown-hosts -o DIR, then write the machines into DIR/cluster.yaml (spec.hosts) " +
+		Next: "oaictl convert -f " + names.Quoted(o.File) + " --accept-unknown-hosts -o DIR, then write the machines into DIR/cluster.yaml (spec.hosts) " +
 			"in place of acceptUnknownHosts",
 	}
 }

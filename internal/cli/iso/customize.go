@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/image"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/iso"
 	"github.com/oaictl/oaictl/pkg/iso/ignition"
@@ -23,8 +24,8 @@ const largestConfig = 64 << 20
 
 // customizeOptions are what `iso customize` needs and what its flags say.
 type customizeOptions struct {
-	imageOptions
-	Out         imageOutput
+	image.Options
+	Out         image.Output
 	Ignition    []string
 	AppendKargs []string
 	DeleteKargs []string
@@ -40,7 +41,7 @@ type customizeOptions struct {
 }
 
 func newCustomize(a *base.App) *cobra.Command {
-	o := &customizeOptions{imageOptions: imageOptions{App: a}}
+	o := &customizeOptions{Options: image.Options{App: a}}
 	command := &cobra.Command{
 		Use:   "customize BASE -o OUT",
 		Short: "Make an image of a machine's own: Ignition, kernel arguments, network",
@@ -68,7 +69,7 @@ A BASE that carries something already is refused, unless --merge keeps that or
 		},
 	}
 	flags := command.Flags()
-	o.declare(flags)
+	o.Declare(flags)
 	flags.StringVarP(&o.Out.Path, "output", "o", "", "`OUT`, the image to write, - for standard output")
 	flags.StringArrayVar(&o.Ignition, "ignition", nil, "`FILE` with an Ignition config, - for standard input; may be repeated")
 	flags.StringArrayVar(&o.AppendKargs, "append-karg", nil, "append the kernel `ARGUMENT`; may be repeated")
@@ -95,11 +96,11 @@ func (o *customizeOptions) run(ctx context.Context, location string) error {
 	if err != nil {
 		return err
 	}
-	live, err := o.open(ctx, location)
+	live, err := o.OpenImage(ctx, location)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = live.close() }() // it was only read from
+	defer func() { _ = live.Close() }() // it was only read from
 	for _, text := range o.ReplaceKarg {
 		r, err := replacement(text, strings.Fields(live.Kargs()))
 		if err != nil {
@@ -107,11 +108,11 @@ func (o *customizeOptions) run(ctx context.Context, location string) error {
 		}
 		wanted.Kargs.Replace = append(wanted.Kargs.Replace, r)
 	}
-	image, result, err := live.Customize(wanted)
+	made, result, err := live.Customize(wanted)
 	if err != nil {
-		return live.fault(err)
+		return live.Fault(err)
 	}
-	files, err := writeImage(ctx, o.App, image, o.Out)
+	files, err := image.WriteImage(ctx, o.App, made, o.Out)
 	if err != nil {
 		return err
 	}
@@ -151,7 +152,7 @@ func (o *customizeOptions) check(location string) error {
 	if stdin > 1 || location == base.StdoutName || slices.Contains(o.Keyfiles, base.StdoutName) {
 		return base.Usagef("standard input can be one Ignition config or the nmstate document; all else is a file")
 	}
-	return checkOutput(o.App, "-o", o.Out)
+	return image.CheckOutput(o.App, "-o", o.Out)
 }
 
 // customization reads all files that go into the image.
@@ -219,7 +220,7 @@ func (o *customizeOptions) ignitionConfig() ([]byte, []string, error) {
 	}
 	merged, err := ignition.Merge(configs...)
 	if err != nil {
-		return nil, nil, imageFault(fmt.Errorf("merge %s: %w", strings.Join(o.Ignition, ", "), err))
+		return nil, nil, image.Fault(fmt.Errorf("merge %s: %w", strings.Join(o.Ignition, ", "), err))
 	}
 	return merged, warnings, nil
 }
@@ -264,7 +265,7 @@ func (o *customizeOptions) networkFiles() ([]iso.Keyfile, error) {
 			return nil, err
 		}
 		if err := nmstate.CheckKeyfile(filepath.Base(path), data); err != nil {
-			return nil, imageFault(err)
+			return nil, image.Fault(err)
 		}
 		if err := add(path, iso.Keyfile{Name: filepath.Base(path), Content: data}); err != nil {
 			return nil, err
@@ -291,7 +292,7 @@ func (o *customizeOptions) fromNMState() ([]iso.Keyfile, error) {
 	}
 	state, err := nmstate.Parse(inputName(o.NMState), data)
 	if err != nil {
-		return nil, imageFault(err)
+		return nil, image.Fault(err)
 	}
 	for _, p := range state.Ignored() {
 		o.Warn("%s", p)
@@ -305,7 +306,7 @@ func (o *customizeOptions) fromNMState() ([]iso.Keyfile, error) {
 	}
 	if machine := (nmstate.Machine{Name: inputName(o.NMState), State: state, MACs: macs}); len(made) > 0 {
 		for _, err := range nmstate.Conflicts([]nmstate.Machine{machine}) {
-			return nil, imageFault(err)
+			return nil, image.Fault(err)
 		}
 	}
 	return made, nil

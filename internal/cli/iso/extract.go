@@ -9,21 +9,22 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/image"
 	"github.com/oaictl/oaictl/internal/cli/printer"
 )
 
 // reading opens an image for as long as use lasts.
-func (o *imageOptions) reading(ctx context.Context, location string, use func(*liveImage) error) error {
-	live, err := o.open(ctx, location)
+func reading(ctx context.Context, o *image.Options, location string, use func(*image.Live) error) error {
+	live, err := o.OpenImage(ctx, location)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = live.close() }() // it was only read from
+	defer func() { _ = live.Close() }() // it was only read from
 	return use(live)
 }
 
 func newExtractIgnition(a *base.App) *cobra.Command {
-	o := &imageOptions{App: a}
+	o := &image.Options{App: a}
 	command := &cobra.Command{
 		Use:   "ignition IMAGE",
 		Short: "Print the Ignition config that an image carries",
@@ -33,19 +34,19 @@ hold secrets, such as a pull secret.`,
   oaictl iso extract ignition cp-0.iso > config.ign`,
 		Args: oneImage("IMAGE"),
 		RunE: func(command *cobra.Command, given []string) error {
-			return o.reading(command.Context(), given[0], func(live *liveImage) error {
+			return reading(command.Context(), o, given[0], func(live *image.Live) error {
 				config, err := live.Ignition()
 				switch {
 				case err != nil:
-					return live.fault(err)
+					return live.Fault(err)
 				case config == nil:
-					return live.lacks("Ignition config")
+					return live.Lacks("Ignition config")
 				}
 				return a.Print(printer.Result{Data: jsonText(config), Names: []string{"config.ign"}, Text: func() string { return string(config) }})
 			})
 		},
 	}
-	o.declare(command.Flags())
+	o.Declare(command.Flags())
 	return command
 }
 
@@ -64,7 +65,7 @@ type kargsText struct {
 }
 
 func newExtractKargs(a *base.App) *cobra.Command {
-	o := &imageOptions{App: a}
+	o := &image.Options{App: a}
 	command := &cobra.Command{
 		Use:   "kargs IMAGE",
 		Short: "Print the kernel arguments of an image",
@@ -72,28 +73,28 @@ func newExtractKargs(a *base.App) *cobra.Command {
   oaictl iso extract kargs https://mirror.example.com/rhcos-live.iso`,
 		Args: oneImage("IMAGE"),
 		RunE: func(command *cobra.Command, given []string) error {
-			return o.reading(command.Context(), given[0], func(live *liveImage) error {
+			return reading(command.Context(), o, given[0], func(live *image.Live) error {
 				if live.Info().KargsLimit == 0 {
-					return live.lacks("kernel arguments that can be changed")
+					return live.Lacks("kernel arguments that can be changed")
 				}
 				return a.Print(printer.Result{Data: kargsText{live.Kargs()}, Names: []string{live.Kargs()}, Text: func() string { return fmt.Sprintln(live.Kargs()) }})
 			})
 		},
 	}
-	o.declare(command.Flags())
+	o.Declare(command.Flags())
 	return command
 }
 
 // extractOptions are what the verbs need that write files out of an image.
 type extractOptions struct {
-	imageOptions
+	image.Options
 	Dir   string
 	Force bool
 }
 
 func (o *extractOptions) declare(command *cobra.Command, what string) {
 	flags := command.Flags()
-	o.imageOptions.declare(flags)
+	o.Options.Declare(flags)
 	flags.StringVarP(&o.Dir, "dir", "d", "", "`DIR` into which "+what+" are written; it is made")
 	flags.BoolVar(&o.Force, "force", false, "overwrite files that are there")
 }
@@ -106,7 +107,7 @@ func (o *extractOptions) check(command *cobra.Command) error {
 }
 
 func newExtractNetwork(a *base.App) *cobra.Command {
-	o := &extractOptions{imageOptions: imageOptions{App: a}}
+	o := &extractOptions{Options: image.Options{App: a}}
 	command := &cobra.Command{
 		Use:   "network IMAGE -d DIR",
 		Short: "Write the network profiles that an image carries",
@@ -119,29 +120,29 @@ system, each as a file that its owner alone may read.`,
 			if err := o.check(command); err != nil {
 				return err
 			}
-			return o.reading(command.Context(), given[0], func(live *liveImage) error { return o.network(command.Context(), live) })
+			return reading(command.Context(), &o.Options, given[0], func(live *image.Live) error { return o.network(command.Context(), live) })
 		},
 	}
 	o.declare(command, "the files")
 	return command
 }
 
-func (o *extractOptions) network(ctx context.Context, live *liveImage) error {
+func (o *extractOptions) network(ctx context.Context, live *image.Live) error {
 	keyfiles, err := live.Keyfiles()
 	switch {
 	case err != nil:
-		return live.fault(err)
+		return live.Fault(err)
 	case len(keyfiles) == 0:
-		return live.lacks("network profiles")
+		return live.Lacks("network profiles")
 	}
-	var files []smallFile
+	var files []image.File
 	for _, k := range keyfiles {
 		// An image may come from anybody: its names lead nowhere else.
 		name := path.Base(path.Clean("/" + k.Name))
 		if name == "/" {
 			continue
 		}
-		files = append(files, smallFile{name: name, content: k.Content})
+		files = append(files, image.File{Name: name, Content: k.Content})
 	}
-	return o.Saved(writeFiles(ctx, o.App, o.Dir, o.Force, files))
+	return o.Saved(image.WriteFiles(ctx, o.App, o.Dir, o.Force, files))
 }

@@ -3,33 +3,17 @@ package iso
 import (
 	"context"
 	"errors"
-	"net/url"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/image"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/iso"
 )
 
-// What the files of a network boot are called in a folder.
-const (
-	kernelName = "kernel"
-	initrdName = "initrd"
-	scriptName = "ipxe"
-	rootfsName = "rootfs.img"
-	// s390x knows the others by these.
-	addrSizeName  = "initrd.addrsize"
-	insName       = "generic.ins"
-	parameterName = "generic.prm"
-)
-
-// scriptFolder is the folder that an iPXE script was fetched from, as iPXE has it.
-const scriptFolder = "${cwduri}"
-
 func newExtractPXE(a *base.App) *cobra.Command {
-	o := &extractOptions{imageOptions: imageOptions{App: a}}
+	o := &extractOptions{Options: image.Options{App: a}}
 	location := ""
 	command := &cobra.Command{
 		Use:   "pxe IMAGE -d DIR",
@@ -45,11 +29,11 @@ For s390x there are initrd.addrsize, generic.ins and generic.prm too.`,
 			if err := o.check(command); err != nil {
 				return err
 			}
-			where, err := folderURL(location)
+			where, err := image.FolderURL(location)
 			if err != nil {
 				return err
 			}
-			return o.reading(command.Context(), given[0], func(live *liveImage) error { return o.pxe(command.Context(), live, where) })
+			return reading(command.Context(), &o.Options, given[0], func(live *image.Live) error { return o.pxe(command.Context(), live, where) })
 		},
 	}
 	o.declare(command, "the files")
@@ -57,87 +41,34 @@ For s390x there are initrd.addrsize, generic.ins and generic.prm too.`,
 	return command
 }
 
-func (o *extractOptions) pxe(ctx context.Context, live *liveImage, where string) error {
+func (o *extractOptions) pxe(ctx context.Context, live *image.Live, where string) error {
 	n, err := live.Netboot(iso.Customization{Existing: iso.Merge})
 	if err != nil {
-		return live.fault(err)
+		return live.Fault(err)
 	}
 	rootfs := ""
 	if n.Rootfs != nil {
-		rootfs = beside(where, rootfsName)
+		rootfs = image.Beside(where, image.RootfsName)
 	}
-	files, err := netbootFiles(n, where, rootfs)
+	files, err := image.NetbootFiles(n, where, rootfs)
 	if err != nil {
 		return err
 	}
 	if n.Rootfs != nil {
-		files = append(files, smallFile{name: rootfsName, image: n.Rootfs})
+		files = append(files, image.File{Name: image.RootfsName, Image: n.Rootfs})
 	}
-	return o.Saved(writeFiles(ctx, o.App, o.Dir, o.Force, files))
-}
-
-// folderURL is the URL of a folder without its last slash, "" for none.
-func folderURL(text string) (string, error) {
-	if text == "" {
-		return "", nil
-	}
-	u, err := url.Parse(text)
-	if err != nil || u.Host == "" || u.RawQuery != "" || u.Fragment != "" || u.Scheme != "http" && u.Scheme != "https" {
-		return "", base.Usagef("--url is not the http or https URL of a folder")
-	}
-	return strings.TrimRight(text, "/"), nil
-}
-
-// beside is the URL of a file in a folder: of one whose URL is not known, as iPXE
-// finds it.
-func beside(folder, name string) string {
-	if folder == "" {
-		return scriptFolder + name
-	}
-	return folder + "/" + name
-}
-
-// netbootFiles are the files of one machine, all but the root filesystem. where is
-// the URL of their folder, rootfs that of the root filesystem.
-func netbootFiles(n *iso.Netboot, where, rootfs string) ([]smallFile, error) {
-	files := []smallFile{
-		{name: kernelName, image: n.Kernel},
-		{name: initrdName, image: n.Initrd},
-	}
-	if n.Ins == "" {
-		script := n.Script(beside(where, kernelName), beside(where, initrdName), rootfs)
-		return append(files, smallFile{name: scriptName, content: []byte(script)}), nil
-	}
-	// No iPXE there that could tell where it is.
-	if where == "" {
-		return nil, base.Usagef("s390x needs --url: its parameters name the root filesystem's whole URL")
-	}
-	return append(files,
-		smallFile{name: addrSizeName, content: n.AddrSize},
-		smallFile{name: insName, content: []byte(n.Ins)},
-		smallFile{name: parameterName, content: parameterFile(n, rootfs)},
-	), nil
-}
-
-// parameterFile is s390x's generic.prm, whose kernel arguments name the whole URL of
-// the root filesystem, "" where it is none of its own.
-func parameterFile(n *iso.Netboot, rootfs string) []byte {
-	parameters := n.Kargs
-	if rootfs != "" {
-		parameters = "coreos.live.rootfs_url=" + rootfs + " " + parameters
-	}
-	return []byte(parameters + "\n")
+	return o.Saved(image.WriteFiles(ctx, o.App, o.Dir, o.Force, files))
 }
 
 // minimalOptions are what `iso extract minimal` needs and what its flags say.
 type minimalOptions struct {
-	imageOptions
-	Out       imageOutput
+	image.Options
+	Out       image.Output
 	RootfsURL string
 }
 
 func newExtractMinimal(a *base.App) *cobra.Command {
-	o := &minimalOptions{imageOptions: imageOptions{App: a}}
+	o := &minimalOptions{Options: image.Options{App: a}}
 	command := &cobra.Command{
 		Use:   "minimal IMAGE -o OUT --rootfs-url URL",
 		Short: "Write the minimal image, which fetches its root filesystem when it boots",
@@ -158,14 +89,14 @@ built; OUT can be customised like any other.`,
 			if err := checkRootfsURL(o.RootfsURL); err != nil {
 				return err
 			}
-			if err := checkOutput(o.App, "-o", o.Out); err != nil {
+			if err := image.CheckOutput(o.App, "-o", o.Out); err != nil {
 				return err
 			}
 			return o.run(command.Context(), given[0])
 		},
 	}
 	flags := command.Flags()
-	o.declare(flags)
+	o.Declare(flags)
 	flags.StringVarP(&o.Out.Path, "output", "o", "", "`OUT`, the image to write, - for standard output")
 	flags.StringVar(&o.RootfsURL, "rootfs-url", "", "`URL` of rootfs.img: http, https or tftp")
 	flags.BoolVar(&o.Out.Sync, "fsync", false, "wait until the image is on the disk")
@@ -174,14 +105,14 @@ built; OUT can be customised like any other.`,
 }
 
 func (o *minimalOptions) run(ctx context.Context, location string) error {
-	return o.reading(ctx, location, func(live *liveImage) error {
+	return reading(ctx, &o.Options, location, func(live *image.Live) error {
 		minimal, err := live.Minimal(ctx, o.RootfsURL)
 		switch {
 		case errors.Is(err, iso.ErrCustomized):
-			return &install.Fault{Code: install.CodeInput, Permanent: true, Err: named(location, live.file.Path, err), Next: "make the minimal image first, and customise that"}
+			return &install.Fault{Code: install.CodeInput, Permanent: true, Err: image.Named(location, live.File.Path, err), Next: "make the minimal image first, and customise that"}
 		case err != nil:
-			return live.fault(err)
+			return live.Fault(err)
 		}
-		return o.Saved(writeImage(ctx, o.App, minimal.Image(), o.Out))
+		return o.Saved(image.WriteImage(ctx, o.App, minimal.Image(), o.Out))
 	})
 }

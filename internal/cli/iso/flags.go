@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/pkg/iso"
 	"github.com/oaictl/oaictl/pkg/iso/nmstate"
 )
@@ -67,7 +68,7 @@ func lackedMACs(state *nmstate.State, macs map[string]string) string {
 	var flags []string
 	for _, name := range slices.Sorted(maps.Keys(physical)) {
 		if physical[name] == "" && macs[name] == "" {
-			flags = append(flags, fmt.Sprintf("--mac %s=MAC", base.Quoted(name)))
+			flags = append(flags, fmt.Sprintf("--mac %s=MAC", names.Quoted(name)))
 		}
 	}
 	return strings.Join(flags, " ")

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/image"
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/internal/escape"
 	"github.com/oaictl/oaictl/pkg/iso"
@@ -20,7 +21,7 @@ import (
 )
 
 func newShow(a *base.App) *cobra.Command {
-	o := &imageOptions{App: a}
+	o := &image.Options{App: a}
 	command := &cobra.Command{
 		Use:   "show IMAGE",
 		Short: "Show what an image is, and all that was put into it",
@@ -32,32 +33,32 @@ machine can boot from it. Secrets are named by their place and never shown.`,
   oaictl iso show cp-0.iso -o jsonpath={.kargs.current}`,
 		Args: oneImage("IMAGE"),
 		RunE: func(command *cobra.Command, given []string) error {
-			report, err := o.inspect(command.Context(), given[0])
+			report, err := inspect(command.Context(), o, given[0])
 			if err != nil {
 				return err
 			}
 			return a.Print(printer.Result{Data: report, Names: []string{report.VolumeID}, Text: func() string { return reportText(report) }})
 		},
 	}
-	o.declare(command.Flags())
+	o.Declare(command.Flags())
 	return command
 }
 
-func (o *imageOptions) inspect(ctx context.Context, location string) (*iso.Report, error) {
-	file, err := o.fetch(ctx, location)
+func inspect(ctx context.Context, o *image.Options, location string) (*iso.Report, error) {
+	file, err := o.FetchImage(ctx, location)
 	if err != nil {
 		return nil, err
 	}
-	live, err := o.metered("reading", location, file.Path)
+	live, err := metered(o, "reading", location, file.Path)
 	if err != nil {
-		return nil, errors.Join(sourceFault(location, err), file.Close())
+		return nil, errors.Join(image.SourceFault(location, err), file.Close())
 	}
 	report, err := live.Inspect(ctx)
 	if err := errors.Join(live.close(), file.Close()); err != nil {
 		o.Warn("%v", err)
 	}
 	if err != nil {
-		return nil, imageFault(err)
+		return nil, image.Fault(err)
 	}
 	return report, nil
 }
@@ -66,7 +67,7 @@ func (o *imageOptions) inspect(ctx context.Context, location string) (*iso.Repor
 type meteredImage struct {
 	*iso.Base
 	file  *os.File
-	shown *base.Meter
+	shown *image.Meter
 }
 
 func (m *meteredImage) close() error {
@@ -75,10 +76,10 @@ func (m *meteredImage) close() error {
 }
 
 // metered reads a live image, and shows how much of it was read.
-func (o *imageOptions) metered(doing, location, path string) (*meteredImage, error) {
+func metered(o *image.Options, doing, location, path string) (*meteredImage, error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, notHere(location, base.FileFault("open the image", path, err))
+		return nil, image.MissingFault(location, base.FileFault("open the image", path, err))
 	}
 	size, err := iso.SizeOf(file)
 	if err != nil {
@@ -88,7 +89,7 @@ func (o *imageOptions) metered(doing, location, path string) (*meteredImage, err
 	if base.IsURL(location) { // where it lies in the cache is nobody's concern
 		name = fetch.Redact(location)
 	}
-	shown := o.Meter(doing + " " + name)
+	shown := image.NewMeter(o.App, doing+" "+name)
 	live, err := iso.OpenReader(name, &countedReader{from: file, shown: shown}, size)
 	if err != nil {
 		return nil, errors.Join(err, file.Close())
@@ -99,7 +100,7 @@ func (o *imageOptions) metered(doing, location, path string) (*meteredImage, err
 // countedReader shows how many bytes were read; some may be twice.
 type countedReader struct {
 	from  io.ReaderAt
-	shown *base.Meter
+	shown *image.Meter
 	done  atomic.Int64
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/image"
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/iso"
@@ -25,7 +26,7 @@ type verified struct {
 }
 
 func newVerify(a *base.App) *cobra.Command {
-	o := &imageOptions{App: a}
+	o := &image.Options{App: a}
 	command := &cobra.Command{
 		Use:   "verify IMAGE",
 		Short: "Check an image for damage",
@@ -40,30 +41,30 @@ it lists, and with 3 for what is no live image, or no file that can be read.`,
   oaictl iso verify cp-0.iso -o json`,
 		Args: oneImage("IMAGE"),
 		RunE: func(command *cobra.Command, given []string) error {
-			found, err := o.verify(command.Context(), given[0])
+			found, err := verify(command.Context(), o, given[0])
 			if err != nil {
 				return err
 			}
-			return o.tellVerified(found)
+			return tellVerified(o, found)
 		},
 	}
-	o.declare(command.Flags())
+	o.Declare(command.Flags())
 	return command
 }
 
-func (o *imageOptions) verify(ctx context.Context, location string) (verified, error) {
-	file, err := o.fetch(ctx, location)
+func verify(ctx context.Context, o *image.Options, location string) (verified, error) {
+	file, err := o.FetchImage(ctx, location)
 	if err != nil {
 		return verified{}, err
 	}
 	defer func() { _ = file.Close() }() // it was only read from
 	found := verified{Image: location, Damage: []iso.Damage{}}
-	live, err := o.metered("checking", location, file.Path)
+	live, err := metered(o, "checking", location, file.Path)
 	switch {
 	case base.Is[*fs.PathError](err), base.Is[*install.Fault](err):
 		return verified{}, err
 	case iso.IsNotLive(err):
-		return verified{}, sourceFault(location, err)
+		return verified{}, image.SourceFault(location, err)
 	case err != nil:
 		problem := strings.TrimPrefix(strings.TrimPrefix(err.Error(), file.Path+": "), fetch.Redact(location)+": ")
 		found.Damage = append(found.Damage, iso.Damage{Problem: problem})
@@ -78,7 +79,7 @@ func (o *imageOptions) verify(ctx context.Context, location string) (verified, e
 	return found, nil
 }
 
-func (o *imageOptions) tellVerified(found verified) error {
+func tellVerified(o *image.Options, found verified) error {
 	err := o.Print(printer.Result{Data: found, Names: []string{found.Image}, Text: found.text})
 	if err != nil || found.Sound {
 		return err

@@ -15,6 +15,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
+// NewDescribe is `describe`.
 func NewDescribe(a *base.App) *cobra.Command {
 	t := &base.Target{}
 	command := &cobra.Command{
@@ -41,11 +42,7 @@ its hardware, stages and failing checks.`,
 }
 
 func describeCluster(ctx context.Context, a *base.App, t base.Target) error {
-	service, err := a.Dial(ctx)
-	if err != nil {
-		return err
-	}
-	seen, err := a.ObserveCluster(ctx, service, t)
+	_, seen, err := base.DialFor(ctx, a, t, a.ObserveCluster)
 	if err != nil {
 		return err
 	}
@@ -108,11 +105,7 @@ func validationText(v document.Validation) string {
 }
 
 func describeHost(ctx context.Context, a *base.App, t base.Target) error {
-	service, err := a.Dial(ctx)
-	if err != nil {
-		return err
-	}
-	host, err := a.FindHost(ctx, service, t)
+	_, host, err := base.DialFor(ctx, a, t, a.FindHost)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/internal/escape"
+	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -50,17 +51,17 @@ func (f frame) title() string {
 	}
 	if o := f.view.Observed; o != nil && o.Cluster != nil {
 		state = string(o.Cluster.State)
-		if o.Cluster.State == install.ClusterBlocked && len(f.view.Plan.Blockers) == 0 {
+		if o.Cluster.State == vocab.ClusterBlocked && len(f.view.Plan.Blockers) == 0 {
 			state = checking
 		}
 	}
 	style := styleActive
 	switch install.ClusterState(state) {
-	case install.ClusterFailed, install.ClusterCancelled, install.ClusterUnknown:
+	case vocab.ClusterFailed, vocab.ClusterCancelled, vocab.ClusterUnknown:
 		style = styleBad
-	case install.ClusterBlocked, install.ClusterNeedsUser:
+	case vocab.ClusterBlocked, vocab.ClusterNeedsUser:
 		style = styleWarn
-	case install.ClusterInstalled, install.ClusterAddingHosts:
+	case vocab.ClusterInstalled, vocab.ClusterAddingHosts:
 		style = styleGood
 	}
 	// What can be done without goes first: the bar, then how long it took.
@@ -126,7 +127,7 @@ func (f frame) foot() string {
 // stands in their lines.
 func (f frame) waits() string {
 	for _, wait := range f.view.Plan.Waits {
-		if wait.Scope == install.ScopeCluster {
+		if wait.Scope == vocab.ScopeCluster {
 			return "waiting for " + firstLine(wait.For)
 		}
 	}
@@ -181,11 +182,11 @@ func (f frame) cleanHosts() []install.HostView {
 // hurry orders hosts by how much they need to be seen.
 func hurry(h install.HostView) int {
 	switch {
-	case h.Trouble, h.State == install.HostFailed, h.State == install.HostNeedsUser:
+	case h.Trouble, h.State == vocab.HostFailed, h.State == vocab.HostNeedsUser:
 		return 0
-	case h.State == install.HostDisconnected, h.State == install.HostBlocked:
+	case h.State == vocab.HostDisconnected, h.State == vocab.HostBlocked:
 		return 1
-	case h.State == install.HostInstalled, h.State == install.HostAdded:
+	case h.State == vocab.HostInstalled, h.State == vocab.HostAdded:
 		return 3
 	default:
 		return 2
@@ -213,7 +214,7 @@ func summary(hosts []install.HostView) string {
 
 // doing is a host's stage, or its state where it has none.
 func doing(h install.HostView) string {
-	if h.Stage == "" || h.State == install.HostFailed || h.State == install.HostNeedsUser {
+	if h.Stage == "" || h.State == vocab.HostFailed || h.State == vocab.HostNeedsUser {
 		return string(h.State)
 	}
 	return strings.TrimRight(strings.TrimSuffix(h.Stage, "%"), " 0123456789")
@@ -303,10 +304,10 @@ func (c columns) row(host, role, stage, percent, age, waits string) string {
 // stageOf is the stage of a host, or its state where there is no stage yet.
 func stageOf(h install.HostView) string {
 	switch h.State {
-	case install.HostFailed, install.HostNeedsUser, install.HostDisconnected, install.HostCancelled:
+	case vocab.HostFailed, vocab.HostNeedsUser, vocab.HostDisconnected, vocab.HostCancelled:
 		return joined(": ", string(h.State), h.Stage)
 	}
-	if h.State == install.HostBlocked && !h.Trouble {
+	if h.State == vocab.HostBlocked && !h.Trouble {
 		return checking
 	}
 	if h.Stage == "" {
@@ -329,13 +330,13 @@ func (f frame) host(h install.HostView, c columns) string {
 
 func hostStyle(h install.HostView) style {
 	switch {
-	case h.State == install.HostFailed, h.State == install.HostCancelled:
+	case h.State == vocab.HostFailed, h.State == vocab.HostCancelled:
 		return styleBad
-	case h.Trouble, h.State == install.HostNeedsUser, h.State == install.HostDisconnected:
+	case h.Trouble, h.State == vocab.HostNeedsUser, h.State == vocab.HostDisconnected:
 		return styleWarn
-	case h.State == install.HostInstalled, h.State == install.HostAdded:
+	case h.State == vocab.HostInstalled, h.State == vocab.HostAdded:
 		return styleGood
-	case h.State == install.HostAbsent:
+	case h.State == vocab.HostAbsent:
 		return styleFaint
 	}
 	return stylePlain

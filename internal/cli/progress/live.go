@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -90,12 +91,12 @@ func (l *live) Event(e install.Event) {
 // of hosts are in the table; trouble, actions and what the cluster does stay.
 func keep(e install.Event) bool {
 	switch e.Type {
-	case install.EventStage, install.EventProgress:
+	case vocab.EventStage, vocab.EventProgress:
 		return false
-	case install.EventHint:
+	case vocab.EventHint:
 		return e.Key != "run/quiet" // what is waited for, and for how long, is in the table
-	case install.EventHost:
-		return e.Severity == install.SeverityError || e.Severity == install.SeverityWarning
+	case vocab.EventHost:
+		return e.Severity == vocab.SeverityError || e.Severity == vocab.SeverityWarning
 	}
 	return true
 }
@@ -105,9 +106,9 @@ func (l *live) above(e install.Event, text string) {
 	paint := paint(l.screen.Color)
 	style := stylePlain
 	switch e.Severity {
-	case install.SeverityError:
+	case vocab.SeverityError:
 		style = styleBad
-	case install.SeverityWarning:
+	case vocab.SeverityWarning:
 		style = styleWarn
 	}
 	var out strings.Builder

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -22,7 +23,7 @@ func (o *once) Event(e install.Event) {
 	case e.ExitCode != nil:
 		o.held = slices.DeleteFunc(o.held, func(kept install.Event) bool { return strings.Contains(e.Message, kept.Message) })
 		o.release()
-	case e.Severity == install.SeverityError && (e.Type == install.EventAction || e.Type == install.EventWarning):
+	case e.Severity == vocab.SeverityError && (e.Type == vocab.EventAction || e.Type == vocab.EventWarning):
 		o.held = append(o.held, e)
 		return
 	case e.State == "cured":

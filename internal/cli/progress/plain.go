@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -39,9 +40,9 @@ func (p *plain) Event(e install.Event) {
 	defer p.mu.Unlock()
 	text := sentence(e)
 	switch {
-	case e.Type == install.EventProgress:
+	case e.Type == vocab.EventProgress:
 		text = p.percent(e)
-	case e.Type == install.EventStage && !p.stage(e) && !p.every:
+	case e.Type == vocab.EventStage && !p.stage(e) && !p.every:
 		return
 	}
 	if text == "" || text == p.last {

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/redact"
+	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -122,9 +123,9 @@ func (l *Log) Event(e install.Event) {
 	}
 	level := slog.LevelInfo
 	switch e.Severity {
-	case install.SeverityWarning:
+	case vocab.SeverityWarning:
 		level = slog.LevelWarn
-	case install.SeverityError:
+	case vocab.SeverityError:
 		level = slog.LevelError
 	}
 	l.write(e.Time, level, e.Message, attrs...)

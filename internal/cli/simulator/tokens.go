@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/internal/simulator/auth"
 )
 
@@ -84,7 +85,7 @@ func (o *serveOptions) letIn(mode auth.Mode, dir, address string) string {
 		words = append(words, "--ca-file", o.Cert)
 	}
 	for i, word := range words[1:] {
-		words[i+1] = base.Quoted(word)
+		words[i+1] = names.Quoted(word)
 	}
 	return strings.Join(words, " ")
 }

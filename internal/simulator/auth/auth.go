@@ -19,6 +19,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/simulator/auth/jwt"
+	"sigs.k8s.io/yaml"
 )
 
 // Mode is how callers are known (the service's AUTH_TYPE).
@@ -27,15 +28,13 @@ type Mode string
 const (
 	// None asks for nothing.
 	None Mode = "none"
-	// RHSSO takes "Authorization: Bearer ACCESS-TOKEN" from users and the pull
-	// secret's cloud.openshift.com entry from agents, as the hosted service.
+	// RHSSO takes access tokens from users and cloud.openshift.com's pull secret from agents, as the hosted service.
 	RHSSO Mode = "rhsso"
 	// Local takes ES256 tokens that name an InfraEnv or a cluster, from agents and in
 	// links, as the service behind a hub. It knows no users. The hub's operator, which
 	// there is part of the service, has a token as one (Mint of UserAuth).
 	Local Mode = "local"
-	// AgentInstallerLocal takes ES256 tokens, raw in their headers, as the
-	// service inside agent-based media.
+	// AgentInstallerLocal takes ES256 tokens, raw in their headers, as the service inside agent-based media.
 	AgentInstallerLocal Mode = "agent-installer-local"
 )
 
@@ -53,8 +52,7 @@ func ParseMode(text string) (Mode, error) {
 	return "", fmt.Errorf("reading authentication mode %q: want one of %v", text, Modes())
 }
 
-// Scheme is one way for a caller to identify itself: the security schemes of the
-// service's API description.
+// Scheme is a security scheme of the service's API description.
 type Scheme string
 
 // The schemes, and where their credentials go.
@@ -71,21 +69,17 @@ const (
 type Config struct {
 	Mode  Mode
 	Clock clock.Clock
-	// OfflineToken is what the stand-in login server takes for a refresh token.
-	// Empty makes a fresh one; Service.OfflineToken tells it.
+	// OfflineToken is the login server's refresh token; empty makes one (Service.OfflineToken).
 	OfflineToken string
-	// ClientID and ClientSecret are the service account that the login server
-	// knows. Empty makes them; Service.ServiceAccount tells them.
+	// ClientID and ClientSecret are the login server's service account; empty makes them (Service.ServiceAccount).
 	ClientID, ClientSecret string
-	// PrivateKey signs and checks the tokens of Local and AgentInstallerLocal and the
-	// keys in links. Nil makes one.
+	// PrivateKey signs the tokens of Local and AgentInstallerLocal and the keys in links. Nil makes one.
 	PrivateKey *ecdsa.PrivateKey
 	// AgentSecret says whether an agent's X-Secret-Key is the cloud.openshift.com
 	// entry of a pull secret that the service was given (RHSSO only). Nil takes
 	// every well-formed entry.
 	AgentSecret func(secret string) bool
-	// HasHosts says whether hosts are all of an InfraEnv, for links to their events
-	// (Local only). Nil is no.
+	// HasHosts says whether hosts are all of an InfraEnv, for links to their events (Local only). Nil is no.
 	HasHosts func(infraEnvID string, hosts []string) bool
 }
 
@@ -98,6 +92,8 @@ type Service struct {
 	access  jwt.Key      // signs access tokens (RHSSO)
 	local   jwt.Key      // signs everything else
 	revoked atomic.Int64 // tokens of a lower generation are expired
+
+	operations []operation
 }
 
 // AccessTokenLifetime is how long an access token is good for.
@@ -126,6 +122,9 @@ func New(config Config) (*Service, error) {
 		}
 	}
 	s := &Service{config: config, account: config.ClientID, secret: config.ClientSecret, offline: config.OfflineToken}
+	if err := yaml.UnmarshalStrict(operations, &s.operations); err != nil {
+		return nil, fmt.Errorf("reading the table of operations: %w", err)
+	}
 	if s.local, err = jwt.ES256(config.PrivateKey); err != nil {
 		return nil, err
 	}

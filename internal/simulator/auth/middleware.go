@@ -3,6 +3,7 @@ package auth
 import (
 	"context"
 	"crypto/subtle"
+	_ "embed" // operations.yaml
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -16,15 +17,13 @@ import (
 type Identity struct {
 	// Scheme is the way that the caller identified itself; empty under None.
 	Scheme Scheme
-	// Username owns what the caller creates. Where the mode has no users it is
-	// "admin", as in the real service.
+	// Username owns what the caller creates; "admin" where the mode has no users, as in the real service.
 	Username string
 }
 
 type identityKey struct{}
 
-// From is who makes the request of a context that Wrap passed on. Without one it
-// is the administrator.
+// From is who makes the request of a context that Wrap passed on. Without one it is the administrator.
 func From(ctx context.Context) Identity {
 	if identity, ok := ctx.Value(identityKey{}).(Identity); ok {
 		return identity
@@ -39,9 +38,8 @@ func (s *Service) Wrap(next http.Handler) http.Handler {
 	if s.config.Mode == None {
 		return next
 	}
-	table := operations()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		allowed, ok := schemes(table, r.Method, r.URL.Path)
+		allowed, ok := s.schemes(r.Method, r.URL.Path)
 		if !ok {
 			next.ServeHTTP(w, r)
 			return
@@ -66,8 +64,7 @@ func unauthorized(format string, args ...any) error {
 	return &refusal{code: http.StatusUnauthorized, message: fmt.Sprintf(format, args...)}
 }
 
-// refuse writes an error in the shape of the service's framework, whose code is
-// a number.
+// refuse writes an error in the shape of the service's framework, whose code is a number.
 func refuse(w http.ResponseWriter, err error) {
 	answer := &refusal{code: http.StatusUnauthorized, message: err.Error()}
 	errors.As(err, &answer)
@@ -77,8 +74,7 @@ func refuse(w http.ResponseWriter, err error) {
 	_ = json.NewEncoder(w).Encode(map[string]any{"code": answer.code, "message": answer.message})
 }
 
-// identify tries the allowed schemes whose credential the request carries. The
-// first good one wins; otherwise the last refusal is the answer.
+// identify tries the allowed schemes whose credential the request carries. The first good one wins.
 func (s *Service) identify(r *http.Request, allowed []Scheme) (Identity, error) {
 	refused := unauthorized("unauthenticated for invalid credentials")
 	for _, scheme := range allowed {
@@ -160,8 +156,7 @@ func (s *Service) checkAgentSecret(secret string) (Identity, error) {
 	return Identity{Scheme: AgentAuth, Username: defaultUsername}, nil
 }
 
-// checkLocal knows users, agents and watchers by the scheme that their token
-// names. The token stands raw in its header.
+// checkLocal knows callers by the scheme that their token names. The token stands raw in its header.
 func (s *Service) checkLocal(scheme Scheme, token string) (Identity, error) {
 	c, err := s.read(token, s.local)
 	if err != nil {
@@ -197,8 +192,7 @@ func (s *Service) checkBehindHub(r *http.Request, scheme Scheme, token string) (
 	return Identity{Scheme: scheme, Username: adminUsername}, nil
 }
 
-// checkLink knows the bearer of a link by the one object that it opens; any
-// other object does not exist for that bearer.
+// checkLink knows the bearer of a link by the one object that it opens; no other exists for that bearer.
 func (s *Service) checkLink(r *http.Request, scheme Scheme, token string) (Identity, error) {
 	c, err := s.read(token, s.local)
 	if err != nil {
@@ -225,56 +219,17 @@ func sameText(a, b string) bool {
 // basePath is where the API lives (the basePath of the service's description).
 const basePath = "/api/assisted-install/v2/"
 
-// operation is an API call that callers other than users may make. A * in the
-// path is any one segment.
+//go:embed operations.yaml
+var operations []byte
+
+// operation is what callers other than users may call: "METHOD path", in which * is any one segment.
 type operation struct {
-	method  string
-	path    string
-	schemes []Scheme
+	Schemes []Scheme `json:"schemes"`
+	Calls   []string `json:"calls"`
 }
 
-// operations lists the calls whose schemes differ from the default, which is a
-// user. What is here is what agents, the in-cluster controller, watchers and
-// bearers of a link do; a client that is none of these needs a user's token.
-func operations() []operation {
-	agent := []Scheme{AgentAuth}
-	userOrAgent := []Scheme{UserAuth, AgentAuth}
-	file := []Scheme{UserAuth, AgentAuth, URLAuth}
-	media := []Scheme{UserAuth, AgentAuth, URLAuth, ImageAuth, ImageURLAuth}
-	return []operation{
-		{http.MethodPost, "infra-envs/*/hosts", agent},
-		{http.MethodGet, "infra-envs/*/hosts/*/instructions", agent},
-		{http.MethodPost, "infra-envs/*/hosts/*/instructions", agent},
-		{http.MethodPut, "infra-envs/*/hosts/*/progress", agent},
-		{http.MethodPut, "infra-envs/*/hosts/*/logs-progress", agent},
-		{http.MethodPut, "clusters/*/progress", agent},
-		{http.MethodPut, "clusters/*/logs-progress", agent},
-		{http.MethodPut, "clusters/*/monitored-operators", agent},
-		{http.MethodPost, "clusters/*/logs", agent},
-		{http.MethodPost, "clusters/*/uploads/ingress-cert", agent},
-		{http.MethodPost, "clusters/*/actions/complete-installation", agent},
-		{http.MethodGet, "infra-env/*/hosts/*/downloads/ignition", userOrAgent},
-		{http.MethodGet, "infra-envs/*/hosts", userOrAgent},
-		{http.MethodGet, "clusters/*/hosts", userOrAgent},
-		{http.MethodGet, "clusters/*/monitored-operators", userOrAgent},
-		{http.MethodGet, "clusters", []Scheme{UserAuth, WatcherAuth}},
-		{http.MethodGet, "infra-envs", []Scheme{UserAuth, WatcherAuth}},
-		{http.MethodGet, "clusters/*", []Scheme{UserAuth, AgentAuth, URLAuth, WatcherAuth}},
-		{http.MethodGet, "infra-envs/*", append(media, WatcherAuth)},
-		{http.MethodGet, "events", []Scheme{UserAuth, URLAuth, WatcherAuth}},
-		{http.MethodGet, "clusters/*/logs", []Scheme{UserAuth, URLAuth}},
-		{http.MethodGet, "clusters/*/downloads/files", file},
-		{http.MethodGet, "clusters/*/downloads/credentials", file},
-		{http.MethodGet, "clusters/*/manifests", userOrAgent},
-		{http.MethodGet, "clusters/*/manifests/files", userOrAgent},
-		{http.MethodGet, "infra-envs/*/downloads/files", media},
-		{http.MethodGet, "infra-envs/*/downloads/minimal-initrd", media},
-	}
-}
-
-// schemes says which callers may make a request. It is not ok for paths outside
-// the API, such as /ready, which anyone may ask for.
-func schemes(table []operation, method, path string) (allowed []Scheme, ok bool) {
+// schemes says which callers may make a request; not ok for paths that anyone may ask for, such as /ready.
+func (s *Service) schemes(method, path string) (allowed []Scheme, ok bool) {
 	rest, ok := strings.CutPrefix(path, basePath)
 	if !ok {
 		return nil, false
@@ -282,10 +237,10 @@ func schemes(table []operation, method, path string) (allowed []Scheme, ok bool)
 	if method == http.MethodHead {
 		method = http.MethodGet
 	}
-	segments := strings.Split(strings.TrimSuffix(rest, "/"), "/")
-	for _, op := range table {
-		if op.method == method && fits(op.path, segments) {
-			return op.schemes, true
+	segments := strings.Split(method+" "+strings.TrimSuffix(rest, "/"), "/")
+	for _, op := range s.operations {
+		if slices.ContainsFunc(op.Calls, func(call string) bool { return fits(call, segments) }) {
+			return op.Schemes, true
 		}
 	}
 	return []Scheme{UserAuth}, true

@@ -1,9 +1,7 @@
 package auth
 
 import (
-	"crypto/x509"
 	"encoding/json"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"net/http"
@@ -32,11 +30,9 @@ type Grant struct {
 	Scheme Scheme
 	// Username is a user's name (RHSSO); empty is the stand-in user.
 	Username string
-	// InfraEnvID or ClusterID is the one object that a URLAuth, ImageAuth or
-	// ImageURLAuth token opens, and an agent's under Local.
+	// InfraEnvID or ClusterID is the one object that a token of a link opens, and an agent's under Local.
 	InfraEnvID, ClusterID string
-	// Lifetime is how long it is good for. Zero is 15 minutes for a user's
-	// access token under RHSSO, and for ever otherwise.
+	// Lifetime zero is 15 minutes for a user's access token under RHSSO, and for ever otherwise.
 	Lifetime time.Duration
 }
 
@@ -97,21 +93,10 @@ func (s *Service) read(token string, key jwt.Key) (claims, error) {
 	return c, nil
 }
 
-// PublicKeyPEM is the half of the key pair that others check tokens with
-// (EC_PUBLIC_KEY_PEM, before its base64).
-func (s *Service) PublicKeyPEM() ([]byte, error) {
-	der, err := x509.MarshalPKIXPublicKey(&s.config.PrivateKey.PublicKey)
-	if err != nil {
-		return nil, fmt.Errorf("encoding the public key: %w", err)
-	}
-	return pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der}), nil
-}
-
 // SigningKey is the service's ES256 key, for links that it signs itself.
 func (s *Service) SigningKey() jwt.Key { return s.local }
 
-// TokenPath is where the stand-in login server gives access tokens, under the
-// --sso-url that clients are given.
+// TokenPath is where the stand-in login server gives access tokens, under --sso-url.
 const TokenPath = "/auth/realms/redhat-external/protocol/openid-connect/token"
 
 // offlineClient is the client id that users' tools log in as.

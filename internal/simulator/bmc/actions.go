@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
@@ -11,13 +12,13 @@ import (
 
 func (c *controller) resetSystem(w http.ResponseWriter, r *http.Request, s *System) {
 	var asked struct{ ResetType string }
-	if !body(w, r, &asked) {
+	if !c.body(w, r, &asked) {
 		return
 	}
 	switch {
 	case asked.ResetType == "":
 		refuse(w, http.StatusBadRequest, "ActionParameterMissing", "The action ComputerSystem.Reset requires that the parameter ResetType be present in the request body.")
-	case !offers(c.dialect.resets, asked.ResetType):
+	case !slices.Contains(c.dialect.resets, asked.ResetType):
 		refuse(w, http.StatusBadRequest, "ActionParameterNotSupported", "The parameter ResetType with the value %s is not supported.", asked.ResetType)
 	case !s.reset(asked.ResetType) && c.dialect.strict:
 		refuse(w, http.StatusConflict, "ResourceInUse", "The change to the requested resource failed because the machine is %s already.", strings.ToLower(s.power()))
@@ -30,7 +31,7 @@ func (c *controller) setSystem(w http.ResponseWriter, r *http.Request, s *System
 	var asked struct {
 		Boot *struct{ BootSourceOverrideTarget, BootSourceOverrideEnabled, BootSourceOverrideMode string }
 	}
-	if !body(w, r, &asked) {
+	if !c.body(w, r, &asked) {
 		return
 	}
 	boot := s.settings()
@@ -59,7 +60,7 @@ func (c *controller) setSystem(w http.ResponseWriter, r *http.Request, s *System
 		{"BootSourceOverrideEnabled", boot.Enabled, []string{disabled, once, continuous}},
 		{"BootSourceOverrideMode", boot.Mode, []string{"UEFI", "Legacy"}},
 	} {
-		if !offers(p.allowed, p.value) {
+		if !slices.Contains(p.allowed, p.value) {
 			refuse(w, http.StatusBadRequest, "PropertyValueNotInList", "The value '%s' for the property %s is not in the list of acceptable values.", p.value, p.name)
 			return
 		}
@@ -77,7 +78,7 @@ type mediaRequest struct {
 
 func (c *controller) insertMedia(w http.ResponseWriter, r *http.Request, s *System) {
 	var asked mediaRequest
-	if body(w, r, &asked) && c.putIn(w, r, s, asked) {
+	if c.body(w, r, &asked) && c.putIn(w, r, s, asked) {
 		c.done(w)
 	}
 }
@@ -99,7 +100,7 @@ func (c *controller) setMedia(w http.ResponseWriter, r *http.Request, s *System)
 		return
 	}
 	var asked mediaRequest
-	if !body(w, r, &asked) {
+	if !c.body(w, r, &asked) {
 		return
 	}
 	if asked.Image == "" || asked.Inserted != nil && !*asked.Inserted {
@@ -110,8 +111,7 @@ func (c *controller) setMedia(w http.ResponseWriter, r *http.Request, s *System)
 	c.showMedia(w, r, s)
 }
 
-// putIn inserts an image that the controller can reach; false once it has been
-// refused.
+// putIn inserts an image that the controller can reach; false once it has been refused.
 func (c *controller) putIn(w http.ResponseWriter, r *http.Request, s *System, asked mediaRequest) bool {
 	slot, _ := c.dialect.slotOf(r.PathValue("slot"))
 	image, err := url.Parse(asked.Image)

@@ -15,8 +15,7 @@ import (
 	"time"
 )
 
-// certificates are what the controllers show: each its own, made when it is first
-// asked for, signed by an authority that nobody knows unless told.
+// certificates are the controllers' own, made when first asked for and signed by an authority that nobody knows.
 type certificates struct {
 	from time.Time
 	root *x509.Certificate

@@ -53,19 +53,16 @@ func (c *controller) add(s *System, id string) error {
 }
 
 func (c *controller) system(id string) *System {
-	for _, s := range c.systems {
-		if s.id == id {
-			return s
-		}
-	}
-	return nil
+	return c.first(func(s *System) bool { return s.id == id })
 }
 
 func (c *controller) managed(manager string) *System {
-	for _, s := range c.systems {
-		if s.manager == manager {
-			return s
-		}
+	return c.first(func(s *System) bool { return s.manager == manager })
+}
+
+func (c *controller) first(fits func(*System) bool) *System {
+	if i := slices.IndexFunc(c.systems, fits); i >= 0 {
+		return c.systems[i]
 	}
 	return nil
 }
@@ -153,8 +150,6 @@ func (c *controller) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	c.mux.ServeHTTP(w, r)
 }
-
-func offers(words []string, word string) bool { return slices.Contains(words, word) }
 
 // troubles are the rules of a scenario that are about controllers.
 type troubles struct {

@@ -22,8 +22,7 @@ const (
 // Flavours is every one of them.
 func Flavours() []Flavour { return []Flavour{Sushy, IDRAC, ILO, XCC, Supermicro} }
 
-// flavourOf guesses from an address as files have it: from the scheme that metal3
-// uses for a maker, or from the id that iDRACs give their system.
+// flavourOf guesses from an address: from metal3's scheme for a maker, or from the id of an iDRAC's system.
 func flavourOf(scheme, path string) Flavour {
 	switch {
 	case strings.HasPrefix(scheme, "idrac"), strings.Contains(path, "System.Embedded"):
@@ -43,8 +42,7 @@ type slot struct {
 
 type dialect struct {
 	vendor, product, manufacturer, model string
-	// system and manager are the ids; an empty system is the machine's UUID, an
-	// empty manager the system's id.
+	// system and manager are the ids; an empty system is the machine's UUID, an empty manager the system's id.
 	system, manager string
 	// mediaInSystem has VirtualMedia below Systems and not below Managers.
 	mediaInSystem bool
@@ -53,14 +51,11 @@ type dialect struct {
 	mediaTarget string
 	targets     []string
 	resets      []string
-	// sessions is how many may be open at once; zero has no session service, and
-	// wants basic authentication.
+	// sessions is how many may be open at once; zero has no session service, and wants basic authentication.
 	sessions int
-	// done is the status of actions that succeed, patched that of changed settings;
-	// zero is done too.
+	// done is the status of actions that succeed, patched that of changed settings; zero is done too.
 	done, patched int
-	// strict refuses what would change nothing: switching on what is on,
-	// inserting over media that are inserted.
+	// strict refuses to switch on what is on, and to insert over media that are inserted.
 	strict bool
 	// longestURL is how many characters of an image's address fit; zero is any.
 	longestURL int
@@ -118,8 +113,7 @@ func dialectOf(f Flavour) dialect {
 	}
 }
 
-// xccSlots are those that take an image by its URL, EXT, beside those that hold files
-// which were uploaded or are lent by a browser.
+// xccSlots are those that take an image by its URL, EXT, beside those for uploads and browsers.
 func xccSlots(types []string) (slots []slot) {
 	add := func(kind string, most int, fixed bool) {
 		for i := range most {

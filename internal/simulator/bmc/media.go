@@ -17,8 +17,7 @@ import (
 	"github.com/oaictl/oaictl/internal/clock"
 )
 
-// How a controller reads media: in full what fits its patience, else only what
-// the machine asks for.
+// How a controller reads media: in full what fits its patience, else only what the machine asks for.
 const (
 	chunk     = 1 << 20
 	smallest  = 64 << 10
@@ -26,8 +25,7 @@ const (
 	patience  = 30 * time.Second // real time, for one request
 )
 
-// A machine that boots hangs at its drive while the controller tries to reach the
-// server of the media again.
+// A machine that boots hangs at its drive while the controller cannot reach the server of the media.
 const (
 	reconnectEvery  = 20 * time.Second
 	reconnectWithin = 30 * time.Minute
@@ -43,16 +41,14 @@ func newMediaReader(c clock.Clock) *mediaReader {
 	return &mediaReader{clock: c, client: &http.Client{
 		Timeout: patience,
 		Transport: &http.Transport{
-			// Controllers come without a list of authorities and do not verify
-			// where they read media from.
+			// Controllers come without a list of authorities and do not verify where they read media from.
 			TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // real controllers do not verify it either
 			IdleConnTimeout: patience, MaxIdleConnsPerHost: 2,
 		},
 	}}
 }
 
-// content is the media behind a URL. What is not there yet is read when the
-// machine asks for it.
+// content is the media behind a URL. What is not there yet is read when the machine asks for it.
 type content struct {
 	ctx    context.Context // of the machine's start, which ends with its power
 	reader *mediaReader
@@ -64,8 +60,7 @@ type content struct {
 	chunks map[int64][]byte
 }
 
-// read opens media and reads them in full if they are small. Ctx lasts as long as
-// anything is to be read from them; waits is called when their server is away.
+// read opens media until ctx ends, and reads small ones in full; waits is called when their server is away.
 func (m *mediaReader) read(ctx context.Context, url string, waits func(error)) (*content, error) {
 	var size int64
 	err := m.patiently(ctx, waits, func() (err error) {
@@ -110,8 +105,7 @@ func (m *mediaReader) patiently(ctx context.Context, waits func(error), do func(
 	}
 }
 
-// away says whether an error is that of a server which cannot be reached, or hangs
-// up. One that answers is there, whatever it answers.
+// away says whether a server cannot be reached, or hangs up. One that answers anything is there.
 func away(err error) bool {
 	if network, ok := errors.AsType[*net.OpError](err); ok {
 		return !strings.HasSuffix(network.Op, " error") // where the sides do not agree on TLS
@@ -179,8 +173,7 @@ func (c *content) ReadAt(p []byte, off int64) (int, error) {
 	return n, nil
 }
 
-// chunkAt is the chunk that starts at an offset. Its first bytes are read in a
-// small range of their own, since that is how controllers probe a drive.
+// chunkAt is the chunk at an offset. The very first bytes have a small range of their own: controllers probe so.
 func (c *content) chunkAt(at int64) ([]byte, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -78,12 +78,10 @@ func (p *proxy) connect(w http.ResponseWriter, r *http.Request) {
 	p.doors.enter(connection, r.Host)
 }
 
-// tlsHandshake is the first byte of a TLS connection (RFC 8446, 5.1: content type
-// handshake). No HTTP method begins with it.
+// tlsHandshake is the first byte of a TLS connection (RFC 8446, 5.1). No HTTP method begins with it.
 const tlsHandshake = 0x16
 
-// doors is a listener that takes connections with and without TLS on one port,
-// and those that come out of a tunnel.
+// doors is a listener for connections with and without TLS on one port, and those out of a tunnel.
 type doors struct {
 	listener     net.Listener
 	certificates *certificates
@@ -109,8 +107,7 @@ func (d *doors) accept() {
 	}
 }
 
-// enter looks at a connection's first byte and lets it in. The target is where a
-// tunnel leads to; empty for none.
+// enter looks at a connection's first byte and lets it in. The target is a tunnel's, else empty.
 func (d *doors) enter(connection net.Conn, target string) {
 	defer context.AfterFunc(d.open, func() { _ = connection.Close() })() // it may never say a byte
 	peeked := &entered{Conn: connection, ahead: bufio.NewReader(connection), target: target}
@@ -135,8 +132,7 @@ func (d *doors) enter(connection net.Conn, target string) {
 	}
 }
 
-// nameIn is what a certificate has to be for: the name that the client asks for,
-// or the address that it thinks to have reached.
+// nameIn is what a certificate has to be for: the name that the client asks for, or the address it reached.
 func nameIn(hello *tls.ClientHelloInfo, target string, connection net.Conn) string {
 	if hello.ServerName != "" {
 		return hello.ServerName

@@ -35,19 +35,11 @@ func (c *controller) serviceRoot() object {
 }
 
 func (c *controller) listSystems(w http.ResponseWriter, _ *http.Request) {
-	var paths []string
-	for _, s := range c.systems {
-		paths = append(paths, s.path())
-	}
-	answer(w, http.StatusOK, collection("ComputerSystem", root+"/Systems", "Systems", paths...))
+	answer(w, http.StatusOK, collection("ComputerSystem", root+"/Systems", "Systems", c.systems, (*System).path))
 }
 
 func (c *controller) listManagers(w http.ResponseWriter, _ *http.Request) {
-	var paths []string
-	for _, s := range c.systems {
-		paths = append(paths, s.managerPath())
-	}
-	answer(w, http.StatusOK, collection("Manager", root+"/Managers", "Managers", paths...))
+	answer(w, http.StatusOK, collection("Manager", root+"/Managers", "Managers", c.systems, (*System).managerPath))
 }
 
 func (s *System) path() string        { return root + "/Systems/" + s.id }
@@ -78,7 +70,7 @@ func (c *controller) showSystem(w http.ResponseWriter, _ *http.Request, s *Syste
 		"Actions": object{"#ComputerSystem.Reset": object{
 			"target": s.path() + "/Actions/ComputerSystem.Reset", "ResetType@Redfish.AllowableValues": c.dialect.resets,
 		}},
-		"Links": object{"ManagedBy": refs(s.managerPath())},
+		"Links": object{"ManagedBy": []object{ref(s.managerPath())}},
 	}
 	if c.dialect.mediaInSystem && c.troubled(scenario.DoBMCNoVirtualMedia) == nil {
 		out["VirtualMedia"] = ref(s.mediaPath())
@@ -93,8 +85,7 @@ func (c *controller) showSystem(w http.ResponseWriter, _ *http.Request, s *Syste
 	answer(w, http.StatusOK, out)
 }
 
-// bootTargets are what a system allows in a boot mode: the emulator has no UefiHttp
-// without UEFI.
+// bootTargets are what a system allows in a boot mode: the emulator has no UefiHttp without UEFI.
 func (d *dialect) bootTargets(mode string) []string {
 	if !d.emulator || mode == "UEFI" {
 		return d.targets
@@ -126,7 +117,7 @@ func (c *controller) showManager(w http.ResponseWriter, _ *http.Request, s *Syst
 	out := object{
 		"@odata.type": "#Manager.v1_11_0.Manager", "@odata.id": s.managerPath(), "Id": s.manager, "Name": "Manager",
 		"ManagerType": "BMC", "Model": c.dialect.product, "FirmwareVersion": "1.0.0", "PowerState": "On",
-		"Status": object{"State": "Enabled", "Health": "OK"}, "Links": object{"ManagerForServers": refs(s.path())},
+		"Status": object{"State": "Enabled", "Health": "OK"}, "Links": object{"ManagerForServers": []object{ref(s.path())}},
 	}
 	if c.dialect.emulator {
 		out["UUID"] = s.machine.UUID
@@ -138,11 +129,7 @@ func (c *controller) showManager(w http.ResponseWriter, _ *http.Request, s *Syst
 }
 
 func (c *controller) listMedia(w http.ResponseWriter, _ *http.Request, s *System) {
-	var paths []string
-	for _, slot := range c.dialect.slots {
-		paths = append(paths, s.mediaPath()+"/"+slot.id)
-	}
-	answer(w, http.StatusOK, collection("VirtualMedia", s.mediaPath(), "Virtual Media", paths...))
+	answer(w, http.StatusOK, collection("VirtualMedia", s.mediaPath(), "Virtual Media", c.dialect.slots, func(slot slot) string { return s.mediaPath() + "/" + slot.id }))
 }
 
 func (c *controller) showMedia(w http.ResponseWriter, r *http.Request, s *System) {
@@ -171,20 +158,16 @@ type object = map[string]any
 
 func ref(path string) object { return object{"@odata.id": path} }
 
-func refs(paths ...string) []object {
-	list := make([]object, 0, len(paths))
-	for _, path := range paths {
-		list = append(list, ref(path))
-	}
-	return list
-}
-
 const contentType = "Content-Type"
 
-func collection(kind, path, name string, members ...string) object {
+func collection[T any](kind, path, name string, members []T, pathOf func(T) string) object {
+	refs := make([]object, 0, len(members))
+	for _, member := range members {
+		refs = append(refs, ref(pathOf(member)))
+	}
 	return object{
 		"@odata.type": "#" + kind + "Collection." + kind + "Collection", "@odata.id": path, "Name": name,
-		"Members": refs(members...), "Members@odata.count": len(members),
+		"Members": refs, "Members@odata.count": len(refs),
 	}
 }
 
@@ -224,16 +207,17 @@ func (c *controller) succeeded(w http.ResponseWriter, status int) {
 	}})
 }
 
-// body reads a request's JSON; false once it has been refused.
-func body(w http.ResponseWriter, r *http.Request, into any) bool {
+// body reads a request's JSON, if there is any; false once it has been refused.
+func (c *controller) body(w http.ResponseWriter, r *http.Request, into any) bool {
 	const most = 64 << 10
 	err := json.NewDecoder(io.LimitReader(r.Body, most)).Decode(into)
-	if errors.Is(err, io.EOF) {
-		return true // no body at all is an empty one
-	}
-	if err != nil {
+	switch {
+	case err == nil, errors.Is(err, io.EOF):
+		return true
+	case c.dialect.emulator:
+		fault(w, http.StatusBadRequest, "400 Bad Request: The browser (or proxy) sent a request that this server could not understand.")
+	default:
 		refuse(w, http.StatusBadRequest, "MalformedJSON", "The request body submitted was malformed JSON and could not be parsed: %v.", err)
-		return false
 	}
-	return true
+	return false
 }

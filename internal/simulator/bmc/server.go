@@ -29,8 +29,7 @@ type Config struct {
 	Machines []Machine
 	// Scenario is the trouble to make; nil is none.
 	Scenario *scenario.Scenario
-	// Logf takes a line about each thing that happens; nil drops them. It never
-	// gets a secret.
+	// Logf takes a line about each thing that happens; nil drops them. It never gets a secret.
 	Logf func(format string, args ...any)
 }
 
@@ -100,8 +99,7 @@ func (s *Server) exactly(e endpoint) *controller {
 	return nil
 }
 
-// at is the controller at host:port; nil if there is none. One whose address has
-// no port answers on the two of Redfish.
+// at is the controller at host:port, or nil. One whose address has no port answers on the two of Redfish.
 func (s *Server) at(address string) *controller {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -150,11 +148,9 @@ type Machine struct {
 	MACs             []string
 	// UUID and Serial are the system's.
 	UUID, Serial string
-	// Address is the controller's, as a cluster.yaml has it: an IP address or a
-	// name, with or without a port, or a URL.
+	// Address is the controller's as in a cluster.yaml: an IP address or a name, with a port or not, or a URL.
 	Address string
-	// SystemID picks one of several systems behind an address; empty takes it
-	// from the address's path.
+	// SystemID picks one of several systems behind an address; empty takes it from the address's path.
 	SystemID string
 	// User and Password open the controller.
 	User, Password string

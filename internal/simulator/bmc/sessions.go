@@ -50,31 +50,20 @@ func (s *sessions) end(id string) bool {
 	return len(s.open) < before
 }
 
-func (s *sessions) has(match func(session) bool) bool {
+func (s *sessions) list() []session {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.ContainsFunc(s.open, match)
+	return slices.Clone(s.open)
 }
 
-func (s *sessions) ids() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var ids []string
-	for _, o := range s.open {
-		ids = append(ids, o.id)
-	}
-	return ids
-}
-
-// known lets those through who say who they are, by a session's token or by user
-// and password.
+// known lets those through who say who they are, by a session's token or by user and password.
 func (c *controller) known(then http.HandlerFunc) http.HandlerFunc {
 	if c.open() {
 		return then
 	}
 	return func(w http.ResponseWriter, r *http.Request) {
 		if token := r.Header.Get("X-Auth-Token"); token != "" && !c.dialect.emulator {
-			if c.troubled(scenario.DoBMCWrongCredentials) != nil || !c.sessions.has(func(s session) bool { return same(s.token, token) }) {
+			if c.troubled(scenario.DoBMCWrongCredentials) != nil || !slices.ContainsFunc(c.sessions.list(), func(s session) bool { return same(s.token, token) }) {
 				c.unknown(w, r)
 				return
 			}
@@ -135,7 +124,7 @@ func (c *controller) full(w http.ResponseWriter) {
 
 func (c *controller) openSession(w http.ResponseWriter, r *http.Request) {
 	var asked struct{ UserName, Password string }
-	if !body(w, r, &asked) {
+	if !c.body(w, r, &asked) {
 		return
 	}
 	if !c.opens(asked.UserName, asked.Password) {
@@ -170,16 +159,12 @@ func (c *controller) sessionService(w http.ResponseWriter, _ *http.Request) {
 }
 
 func (c *controller) listSessions(w http.ResponseWriter, _ *http.Request) {
-	var paths []string
-	for _, id := range c.sessions.ids() {
-		paths = append(paths, sessionsPath+"/"+id)
-	}
-	answer(w, http.StatusOK, collection("Session", sessionsPath, "Sessions", paths...))
+	answer(w, http.StatusOK, collection("Session", sessionsPath, "Sessions", c.sessions.list(), func(s session) string { return sessionsPath + "/" + s.id }))
 }
 
 func (c *controller) showSession(w http.ResponseWriter, r *http.Request) {
 	id := r.PathValue("session")
-	if !c.sessions.has(func(s session) bool { return s.id == id }) {
+	if !slices.ContainsFunc(c.sessions.list(), func(s session) bool { return s.id == id }) {
 		notFound(w, r)
 		return
 	}

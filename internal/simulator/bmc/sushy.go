@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/fnv"
@@ -17,8 +16,7 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
 )
 
-// The emulator of sushy-tools (its fake driver) answers in its own way where that
-// is not Redfish: what is here was recorded, with and without an auth file.
+// Where sushy-tools (its fake driver) is not Redfish: recorded, with and without an auth file.
 
 // emulatorRealm is what it asks for user and password with.
 const emulatorRealm = `Basic realm="Baremetal API"`
@@ -112,7 +110,7 @@ func (c *controller) named(w http.ResponseWriter, r *http.Request) (found bool) 
 // overrideBoot takes any target, and reads Continuous afterwards whatever was asked.
 func (c *controller) overrideBoot(w http.ResponseWriter, r *http.Request, s *System) {
 	var asked struct{ Boot map[string]any }
-	if !emulatorBody(w, r, &asked) {
+	if !c.body(w, r, &asked) {
 		return
 	}
 	if len(asked.Boot) == 0 {
@@ -133,7 +131,7 @@ func (c *controller) overrideBoot(w http.ResponseWriter, r *http.Request, s *Sys
 // switchLater has the machine switched; what it reads follows seconds later.
 func (c *controller) switchLater(w http.ResponseWriter, r *http.Request, s *System) {
 	var asked struct{ ResetType *string }
-	if !emulatorBody(w, r, &asked) {
+	if !c.body(w, r, &asked) {
 		return
 	}
 	switch {
@@ -146,8 +144,7 @@ func (c *controller) switchLater(w http.ResponseWriter, r *http.Request, s *Syst
 	}
 }
 
-// resetLater asks a machine to be switched. What shows already changes nothing, not
-// even what is still to come. False is a way of which the emulator knows nothing.
+// resetLater asks a machine to be switched; what shows already changes nothing. False is an unknown way.
 func (s *System) resetLater(kind string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -191,7 +188,7 @@ func (s *System) powerDelay() time.Duration {
 func (c *controller) refusePatch(w http.ResponseWriter, r *http.Request, _ *System) {
 	var asked struct{ VerifyCertificate *bool }
 	switch {
-	case !emulatorBody(w, r, &asked):
+	case !c.body(w, r, &asked):
 	case asked.VerifyCertificate != nil:
 		answer(w, http.StatusNoContent, nil)
 	default:
@@ -199,11 +196,10 @@ func (c *controller) refusePatch(w http.ResponseWriter, r *http.Request, _ *Syst
 	}
 }
 
-// download inserts an image, and answers when it has all of it. Until then the drive
-// shows what it did before. Who hangs up does not end it.
+// download inserts an image once it has all of it. Who hangs up does not end it.
 func (c *controller) download(w http.ResponseWriter, r *http.Request, s *System) {
 	var asked struct{ Image *string }
-	if !emulatorBody(w, r, &asked) {
+	if !c.body(w, r, &asked) {
 		return
 	}
 	image := "None"
@@ -244,8 +240,7 @@ type statusError struct{ status int }
 
 func (e *statusError) Error() string { return fmt.Sprintf("the server answers %d", e.status) }
 
-// fetchWhole reads an image from its first byte to its last, however long that
-// takes. One that is too large to keep is nil, and read again when it is booted.
+// fetchWhole reads an image in full, however long that takes. One too large to keep is nil.
 func (m *mediaReader) fetchWhole(ctx context.Context, url string) ([]byte, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
@@ -271,8 +266,7 @@ func (m *mediaReader) fetchWhole(ctx context.Context, url string) ([]byte, error
 	return kept.Bytes(), nil
 }
 
-// serverEnds is the key of the context that ends with the server, in those of its
-// requests.
+// serverEnds is the key of the context that ends with the server, in those of its requests.
 type serverEnds struct{}
 
 // untilServerEnds is a context of a request that outlives it.
@@ -282,20 +276,6 @@ func untilServerEnds(ctx context.Context) (context.Context, context.CancelFunc) 
 		context.AfterFunc(server, stop)
 	}
 	return own, stop
-}
-
-// emulatorBody reads a request's JSON; false once it has been refused.
-func emulatorBody(w http.ResponseWriter, r *http.Request, into any) bool {
-	const most = 64 << 10
-	err := json.NewDecoder(io.LimitReader(r.Body, most)).Decode(into)
-	if errors.Is(err, io.EOF) {
-		return true
-	}
-	if err != nil {
-		fault(w, http.StatusBadRequest, "400 Bad Request: The browser (or proxy) sent a request that this server could not understand.")
-		return false
-	}
-	return true
 }
 
 // emulatedDrive changes what a drive shows where the emulator has it otherwise.

@@ -40,8 +40,7 @@ func (d *dialect) noOverride() override {
 	return override{Target: "None", Enabled: disabled, Mode: "UEFI"}
 }
 
-// System is the part of a machine that its controller has in hand. It is safe for
-// concurrent use.
+// System is the part of a machine that its controller has in hand. It is safe for concurrent use.
 type System struct {
 	machine Machine
 	id      string
@@ -75,16 +74,14 @@ var (
 	errEjected  = errors.New("the media have been taken out")
 )
 
-// Switched is whether the machine is on, how often its controller has made it
-// start, and a channel that is closed when the controller switches it again.
+// Switched is whether the machine is on, how often it was started, and what is closed at the next switch.
 func (s *System) Switched() (on bool, starts int, changed <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.on, s.starts, s.changed
 }
 
-// SetPower is the machine going off or on by itself, without being told by its
-// controller, which only sees it.
+// SetPower is the machine going off or on by itself, which its controller only sees.
 func (s *System) SetPower(on bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -115,8 +112,7 @@ func (s *System) Boot(ctx context.Context) (io.ReaderAt, int64, error) {
 	return content, content.Size(), nil
 }
 
-// takeBoot is the URL to boot from, empty for none, with the copy that the controller
-// has of it, and a context for reading it.
+// takeBoot is the URL to boot from (or ""), the controller's copy of it, and a context for reading it.
 func (s *System) takeBoot(ctx context.Context) (_ context.Context, url string, copied []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -160,8 +156,7 @@ func (s *System) powerLocked() string {
 	return state
 }
 
-// reset does what ComputerSystem.Reset asks for. It says false where a strict
-// controller refuses, since the machine is in that state already.
+// reset does ComputerSystem.Reset; false where the machine is in that state already.
 func (s *System) reset(kind string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -174,26 +169,24 @@ func (s *System) reset(kind string) bool {
 	was := s.on
 	switch kind {
 	case "On", "ForceOn":
-		if was {
-			return false
-		}
-		s.switchLocked(true, powerOnTime)
-	case "ForceOff", "GracefulShutdown":
 		if !was {
-			return false
+			s.switchLocked(true, powerOnTime)
 		}
-		takes := time.Duration(0)
-		if kind == "GracefulShutdown" {
-			takes = shutdownTime
-		}
-		s.switchLocked(false, takes)
-	case "ForceRestart", "GracefulRestart", "PowerCycle":
-		if !was {
-			return false
-		}
+		return !was
+	case "ForceOff", "GracefulShutdown", "ForceRestart", "GracefulRestart", "PowerCycle":
+	default:
+		return true
+	}
+	switch {
+	case !was:
+	case kind == "ForceOff":
+		s.switchLocked(false, 0)
+	case kind == "GracefulShutdown":
+		s.switchLocked(false, shutdownTime)
+	default:
 		s.switchLocked(true, powerOnTime)
 	}
-	return true
+	return was
 }
 
 // switchLocked switches the machine. The caller holds mu.
@@ -229,8 +222,7 @@ func (s *System) inserted(slot string) string {
 	return s.media[slot]
 }
 
-// insert puts the media behind a URL into a slot; an empty one takes out what is
-// there.
+// insert puts the media behind a URL into a slot; an empty one takes out what is there.
 func (s *System) insert(slot, url string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

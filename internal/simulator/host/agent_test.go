@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
+	"github.com/openshift/assisted-service/models"
 )
 
 func testClock() clock.Clock { return clock.Real() }
@@ -80,7 +80,7 @@ func TestAgentRegistersAgainAfterExit(t *testing.T) {
 	if h.registrations != 2 {
 		t.Errorf("registered %d times", h.registrations)
 	}
-	if n := len(h.replies[stepInventory]); n != 2 {
+	if n := len(h.replies[models.StepTypeInventory]); n != 2 {
 		t.Errorf("a fresh agent sends its inventory again: %d", n)
 	}
 }
@@ -89,31 +89,32 @@ func TestAgentAnswersEveryStep(t *testing.T) {
 	list := machines(t, 2)
 	other := list[1].NICs[0]
 	for _, tc := range []struct {
-		stepType, arg string
-		want          string // part of the output
-		exitCode      int
+		stepType models.StepType
+		arg      string
+		want     string // part of the output
+		exitCode int
 	}{
-		{stepInventory, list[0].UUID, `"hostname":"host-0"`, 0},
-		{stepConnectivity, `[{"host_id":"x","nics":[{"name":"eth0","mac":"` + other.MAC + `","ip_addresses":["` + other.Addresses[0].Addr().String() + `"]}]}]`,
+		{models.StepTypeInventory, list[0].UUID, `"hostname":"host-0"`, 0},
+		{models.StepTypeConnectivityCheck, `[{"host_id":"x","nics":[{"name":"eth0","mac":"` + other.MAC + `","ip_addresses":["` + other.Addresses[0].Addr().String() + `"]}]}]`,
 			`"l2_connectivity":[{"outgoing_ip_address":"192.168.127.10","outgoing_nic":"eth0","remote_ip_address":"192.168.127.11","remote_mac":"` + other.MAC + `","successful":true}]`, 0},
-		{stepConnectivity, `[{"host_id":"x","nics":[{"name":"e","mac":"m","ip_addresses":["10.9.8.7/24"]}]}]`, `"l2_connectivity":[],"l3_connectivity":[{"average_rtt_ms":1.2,"outgoing_nic":"eth0","remote_ip_address":"10.9.8.7","successful":true`, 0},
-		{stepConnectivity, `{`, ``, 1},
-		{stepFreeAddresses, `["192.168.127.0/24"]`, `"free_addresses":["192.168.127.0","192.168.127.2","192.168.127.3","192.168.127.4","192.168.127.5","192.168.127.6","192.168.127.7","192.168.127.8","192.168.127.9","192.168.127.12"`, 0},
-		{stepFreeAddresses, `["10.0.0.0/30"]`, `"free_addresses":["10.0.0.0","10.0.0.1","10.0.0.2","10.0.0.3"]`, 0},
-		{stepFreeAddresses, `["nowhere"]`, ``, 1},
-		{stepNTP, `{"ntp_source":"a.example.com,b.example.com"}`, `[{"source_name":"a.example.com","source_state":"synced"},{"source_name":"b.example.com","source_state":"combined"}]`, 0},
-		{stepDomainResolution, `{"domains":[{"domain_name":"api.c.example.com"}]}`, `"domain_name":"api.c.example.com","ipv4_addresses":["192.168.127.100"]`, 0},
-		{stepDomainResolution, `{"domains":[{"domain_name":"validateNoWildcardDNS.c.example.com."}]}`, `"ipv4_addresses":[],"ipv6_addresses":[]`, 0},
-		{stepVerifyVIPs, `[{"vip":"192.168.127.101","vip_type":"api"},{"vip":"192.168.127.11","vip_type":"ingress"}]`,
+		{models.StepTypeConnectivityCheck, `[{"host_id":"x","nics":[{"name":"e","mac":"m","ip_addresses":["10.9.8.7/24"]}]}]`, `"l2_connectivity":[],"l3_connectivity":[{"average_rtt_ms":1.2,"outgoing_nic":"eth0","remote_ip_address":"10.9.8.7","successful":true`, 0},
+		{models.StepTypeConnectivityCheck, `{`, ``, 1},
+		{models.StepTypeFreeNetworkAddresses, `["192.168.127.0/24"]`, `"free_addresses":["192.168.127.0","192.168.127.2","192.168.127.3","192.168.127.4","192.168.127.5","192.168.127.6","192.168.127.7","192.168.127.8","192.168.127.9","192.168.127.12"`, 0},
+		{models.StepTypeFreeNetworkAddresses, `["10.0.0.0/30"]`, `"free_addresses":["10.0.0.0","10.0.0.1","10.0.0.2","10.0.0.3"]`, 0},
+		{models.StepTypeFreeNetworkAddresses, `["nowhere"]`, ``, 1},
+		{models.StepTypeNtpSynchronizer, `{"ntp_source":"a.example.com,b.example.com"}`, `[{"source_name":"a.example.com","source_state":"synced"},{"source_name":"b.example.com","source_state":"combined"}]`, 0},
+		{models.StepTypeDomainResolution, `{"domains":[{"domain_name":"api.c.example.com"}]}`, `"domain_name":"api.c.example.com","ipv4_addresses":["192.168.127.100"]`, 0},
+		{models.StepTypeDomainResolution, `{"domains":[{"domain_name":"validateNoWildcardDNS.c.example.com."}]}`, `"ipv4_addresses":[],"ipv6_addresses":[]`, 0},
+		{models.StepTypeVerifyVips, `[{"vip":"192.168.127.101","vip_type":"api"},{"vip":"192.168.127.11","vip_type":"ingress"}]`,
 			`[{"vip":"192.168.127.101","vip_type":"api","verification":"succeeded"},{"vip":"192.168.127.11","vip_type":"ingress","verification":"failed"}]`, 0},
-		{stepDHCPLease, `{}`, `"api_vip_address":"192.168.127.100"`, 0},
-		{stepDiskSpeed, `{"path":"/dev/sda"}`, `"path":"/dev/sda"`, 0},
-		{stepImages, `{"images":["a"]}`, `"result":"success"`, 0},
-		{stepImages, ``, ``, 1},
-		{stepAPIVIP, `{"url":"http://192.168.127.100:22624/config/worker"}`, `"is_success":true`, 0},
-		{stepTang, `{"tang_servers":"[{\"url\":\"http://tang.example.com\",\"thumbprint\":\"x\"}]"}`, `"tang_url":"http://tang.example.com"`, 0},
-		{stepUpgradeAgent, `{"agent_image":"quay.io/x/agent:2"}`, `{"agent_image":"quay.io/x/agent:2","result":"success"}`, 0},
-		{stepStopInstallation, ``, ``, 0},
+		{models.StepTypeDhcpLeaseAllocate, `{}`, `"api_vip_address":"192.168.127.100"`, 0},
+		{models.StepTypeInstallationDiskSpeedCheck, `{"path":"/dev/sda"}`, `"path":"/dev/sda"`, 0},
+		{models.StepTypeContainerImageAvailability, `{"images":["a"]}`, `"result":"success"`, 0},
+		{models.StepTypeContainerImageAvailability, ``, ``, 1},
+		{models.StepTypeAPIVipConnectivityCheck, `{"url":"http://192.168.127.100:22624/config/worker"}`, `"is_success":true`, 0},
+		{models.StepTypeTangConnectivityCheck, `{"tang_servers":"[{\"url\":\"http://tang.example.com\",\"thumbprint\":\"x\"}]"}`, `"tang_url":"http://tang.example.com"`, 0},
+		{models.StepTypeUpgradeAgent, `{"agent_image":"quay.io/x/agent:2"}`, `{"agent_image":"quay.io/x/agent:2","result":"success"}`, 0},
+		{models.StepTypeStopInstallation, ``, ``, 0},
 		{"execute", ``, ``, 0},
 		{"download-boot-artifacts", ``, ``, 0},
 		{"a-step-of-next-year", ``, ``, 0},
@@ -142,7 +143,7 @@ func TestUpgradedAgentRegistersWithItsNewVersion(t *testing.T) {
 		if h := fake.hosts[list[0].UUID]; h != nil {
 			h.extra = nil
 			if h.registrations == 1 && h.polls == 2 {
-				h.extra = []step{{Type: stepUpgradeAgent, ID: "u", Args: []string{`{"agent_image":"quay.io/x/agent:2"}`}}}
+				h.extra = []step{{Type: models.StepTypeUpgradeAgent, ID: "u", Args: []string{`{"agent_image":"quay.io/x/agent:2"}`}}}
 			}
 		}
 		return 0

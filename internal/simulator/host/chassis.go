@@ -12,18 +12,15 @@ import (
 
 // Chassis is the part of a machine that its management controller has in hand.
 type Chassis interface {
-	// Switched is whether the machine is on, how often its controller has made it
-	// start, and a channel that is closed when either changes by the controller.
+	// Switched is whether the machine is on, how often it was started, and what is closed at the next switch.
 	Switched() (on bool, starts int, changed <-chan struct{})
 	// SetPower is the machine going off or on by itself.
 	SetPower(on bool)
-	// Boot is what the firmware finds to boot: the content and the size of an
-	// image, or nil for the machine's own disk.
+	// Boot is what the firmware finds to boot: an image and its size, or nil for the machine's own disk.
 	Boot(ctx context.Context) (io.ReaderAt, int64, error)
 }
 
-// liveImage is what the discovery image that a machine has booted makes its agent
-// do: whom to call, and as whose host.
+// liveImage is what a booted discovery image tells the agent: whom to call, and as whose host.
 type liveImage struct {
 	api      *client
 	infraEnv string
@@ -48,8 +45,7 @@ func (l *life) setImage(i liveImage) {
 	l.image = i
 }
 
-// borrowImage lets a machine that nobody asked for boot the image of another;
-// false while there is none.
+// borrowImage lets a machine that nobody asked for boot the image of another; false while there is none.
 func (l *life) borrowImage() bool {
 	for _, other := range l.fleet.lives {
 		if l.infraEnv() != "" {
@@ -62,8 +58,7 @@ func (l *life) borrowImage() bool {
 	return l.infraEnv() != ""
 }
 
-// follow takes over how the machine's controller has switched it, and returns
-// what tells of the next time; nil without a controller.
+// follow takes over how the controller has switched the machine; the channel tells of the next time, nil without one.
 func (l *life) follow() (switched <-chan struct{}) {
 	if l.spec.Chassis == nil {
 		return nil
@@ -89,8 +84,7 @@ func (l *life) setPower(on bool) {
 	}
 }
 
-// await waits for the time of what is next. It is not due if the machine is
-// switched before.
+// await waits for the time of what is next. It is not due if the machine is switched before.
 func (l *life) await(ctx context.Context, e entry, switched <-chan struct{}) (due bool, err error) {
 	waiting, stop := until(ctx, switched)
 	defer stop()
@@ -116,8 +110,7 @@ func until(ctx context.Context, switched <-chan struct{}) (context.Context, cont
 	return waiting, stop
 }
 
-// start is the firmware looking for something to boot: the image that the
-// controller holds, if it says so, else the disk.
+// start is the firmware looking for something to boot: the controller's image, if it says so, else the disk.
 func (l *life) start(ctx context.Context) {
 	l.notice()
 	if dark := l.trouble(scenario.DoNeverBoot); dark != nil {
@@ -147,8 +140,7 @@ func (l *life) start(ctx context.Context) {
 	l.bootDisk(ctx)
 }
 
-// readMedia reads what the controller holds for the machine to boot and takes
-// over what the Ignition in it says; false if there is nothing.
+// readMedia takes over what the Ignition in the controller's image says; false if there is no image.
 func (l *life) readMedia(ctx context.Context) (bool, error) {
 	content, size, err := l.spec.Chassis.Boot(ctx)
 	if err != nil || content == nil {
@@ -173,8 +165,7 @@ func (l *life) readMedia(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// fetchRoot fetches the beginning of the root file system of a live system that has
-// none with it, which shows that it is one. An empty URL needs nothing.
+// fetchRoot fetches the beginning of a root file system, which shows that it is one. No URL needs nothing.
 func (f *Fleet) fetchRoot(ctx context.Context, url string) error {
 	if url == "" {
 		return nil
@@ -191,8 +182,7 @@ func (f *Fleet) fetchRoot(ctx context.Context, url string) error {
 		return fmt.Errorf("fetch the root file system: %w", err)
 	}
 	defer func() { _ = response.Body.Close() }()
-	// All that was asked for, so that the server is done with it, and no more where
-	// it knows no ranges.
+	// All that was asked for, so that the server is done with it, and no more where it knows no ranges.
 	head, err := io.ReadAll(io.LimitReader(response.Body, rootHead))
 	if err != nil {
 		return fmt.Errorf("fetch the root file system: %w", err)
@@ -205,12 +195,10 @@ func (f *Fleet) fetchRoot(ctx context.Context, url string) error {
 
 const rootHead = 64 << 10
 
-// archiveMagic begins a root file system, which is an archive with the file system
-// in it (cpio, newc).
+// archiveMagic begins a root file system, which is an archive with the file system in it (cpio, newc).
 const archiveMagic = "070701"
 
-// clientFor calls the service that an agent's configuration names, as the agent
-// that it makes it.
+// clientFor calls the service that an agent's configuration names, as the agent that it makes it.
 func (f *Fleet) clientFor(agent live.Agent) (*client, error) {
 	config := f.cfg
 	config.ServiceURL, config.HTTPClient = agent.ServiceURL, f.api.http

@@ -22,8 +22,7 @@ const apiPath = "/api/assisted-install"
 
 const agentAuthHeader = "X-Secret-Key"
 
-// client is the machines' side of the REST API. It does not repeat requests:
-// when to try again is the caller's to decide.
+// client is the machines' side of the REST API. When to try again is the caller's to decide.
 type client struct {
 	base   string
 	http   *http.Client
@@ -32,8 +31,7 @@ type client struct {
 	clock  clock.Clock
 	// deadline is how long a request may take, in real time.
 	deadline time.Duration
-	// dateOffset is how far the service's Date header was ahead of the clock
-	// at the last answer, in nanoseconds. All machines of a fleet share it.
+	// dateOffset is how far the service's Date was ahead at the last answer, in nanoseconds; one for a fleet.
 	dateOffset *atomic.Int64
 	// answered is when that answer came, in nanoseconds of the clock.
 	answered *atomic.Int64
@@ -53,8 +51,7 @@ func status(err error) int {
 	return 0
 }
 
-// refused tells that the service has understood and said no, so that the same
-// request would fail again.
+// refused tells that the service has understood and said no, so that the same request would fail again.
 func refused(err error) bool {
 	s := status(err)
 	return s >= 400 && s < 500 && s != http.StatusRequestTimeout && s != http.StatusTooManyRequests
@@ -154,8 +151,7 @@ func (c *client) do(ctx context.Context, method, path, contentType string, body 
 	return nil
 }
 
-// readError understands both error shapes: {reason} of the service itself and
-// {message} of the framework it is built on.
+// readError understands {reason} of the service itself and {message} of its framework.
 func readError(resp *http.Response) error {
 	raw, _ := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
 	var shape struct{ Reason, Message string }
@@ -179,8 +175,7 @@ func clusterPath(cluster string) string { return "/v2/clusters/" + cluster }
 
 func hostPath(infraEnv, host string) string { return infraEnvPath(infraEnv) + "/hosts/" + host }
 
-// lookout reads the service on behalf of all machines, so that many of them
-// waiting for the same thing cost one request.
+// lookout reads the service for all machines: many that wait for the same thing cost one request.
 type lookout struct {
 	api   *client
 	clock clock.Clock

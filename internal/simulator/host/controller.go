@@ -46,8 +46,7 @@ func (s *spokes) start(cluster string, run func()) {
 
 func (s *spokes) wait() { s.group.Wait() }
 
-// controller is the assisted-installer-controller of one new cluster: the part
-// of an installation that runs inside the cluster itself.
+// controller is the assisted-installer-controller of one new cluster, which runs inside it.
 type controller struct {
 	fleet   *Fleet
 	cluster string
@@ -74,9 +73,7 @@ func (f *Fleet) startController(ctx context.Context, args installArgs) {
 	f.spokes.start(args.ClusterID, func() { c.run(ctx) })
 }
 
-func (c *controller) logf(format string, args ...any) {
-	c.fleet.logf("controller: "+format, args...)
-}
+func (c *controller) logf(format string, args ...any) { c.fleet.logf("controller: "+format, args...) }
 
 func (c *controller) run(ctx context.Context) {
 	c.logf("starts")
@@ -126,8 +123,7 @@ const (
 // chapter is a part of finalizing: it returns true once it is over.
 type chapter func(ctx context.Context) (bool, error)
 
-// finalize goes as far as it can at this moment, but no further than to the next
-// stage, so that each lasts a while. What fails is tried again at the next tick.
+// finalize goes to the next stage at most, so that each lasts a while. What fails is tried at the next tick.
 func (c *controller) finalize(ctx context.Context) {
 	if c.since.IsZero() {
 		c.since = c.fleet.now()
@@ -166,8 +162,7 @@ func (c *controller) announce(stage string) chapter {
 	}
 }
 
-// awaitOperators reports the operators of a kind as they come up, over the given
-// time since finalizing began.
+// awaitOperators reports the operators of a kind as they come up, over the time since finalizing began.
 func (c *controller) awaitOperators(kind string, takes time.Duration) chapter {
 	return func(ctx context.Context) (bool, error) {
 		var all []operatorView
@@ -205,8 +200,7 @@ func (c *controller) operatorState(o operatorView, spent, due time.Duration) (st
 	return "available", "all is well"
 }
 
-// operatorTrouble tells whether the scenario keeps an operator from coming up, and what
-// the operator says of it.
+// operatorTrouble tells whether the scenario keeps an operator down, and what the operator says of it.
 func (f *Fleet) operatorTrouble(name string, spent time.Duration) (trouble bool, says string) {
 	for _, r := range f.cfg.Scenario.HostRules() {
 		if r.Do != scenario.DoOperatorsTimeout {
@@ -235,8 +229,7 @@ func (c *controller) reportOperator(ctx context.Context, o operatorView, state, 
 	return nil
 }
 
-// cutShort is what a controller does that has not finished when its cluster ends: it
-// sends its logs, and says how far it was, which the service notes and no more.
+// cutShort is the end of a controller whose cluster ends: its logs, and how far it was, which is only noted.
 func (c *controller) cutShort(ctx context.Context) {
 	verdict := completion{
 		ErrorInfo: "Stopped waiting for cluster operators to be available: context canceled",
@@ -282,8 +275,7 @@ func (c *controller) complete(verdict completion) chapter {
 	}
 }
 
-// uploadIngressCert gives the service the CA of the cluster's routes, which makes
-// the final kubeconfig.
+// uploadIngressCert gives the service the CA of the cluster's routes, which makes the final kubeconfig.
 func (c *controller) uploadIngressCert(ctx context.Context) (bool, error) {
 	cert, err := newIngressCert(c.fleet.serviceTime())
 	if err != nil {

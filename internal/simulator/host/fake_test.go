@@ -12,6 +12,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/openshift/assisted-service/models"
 )
 
 const (
@@ -47,7 +49,7 @@ type fakeHost struct {
 	bootstrap               bool
 	stages                  []string // as reported, once each
 	percents                int
-	replies                 map[string][]stepReply
+	replies                 map[models.StepType][]stepReply
 	registrations, polls    int
 	failure                 string
 	logs                    int
@@ -131,7 +133,7 @@ func (f *fakeService) route(w http.ResponseWriter, r *http.Request, call string,
 		var reply stepReply
 		f.decode(body, &reply)
 		h.replies[reply.StepType] = append(h.replies[reply.StepType], reply)
-		if reply.StepType == stepInventory && f.status == "preparing-for-installation" {
+		if reply.StepType == models.StepTypeInventory && f.status == "preparing-for-installation" {
 			answerJSON(w, 500, map[string]any{"code": "500", "reason": "wrong state"})
 			return
 		}
@@ -193,7 +195,7 @@ func (f *fakeService) register(w http.ResponseWriter, body []byte) {
 	f.decode(body, &reg)
 	h := f.hosts[reg.HostID]
 	if h == nil {
-		h = &fakeHost{id: reg.HostID, status: "discovering", replies: map[string][]stepReply{}}
+		h = &fakeHost{id: reg.HostID, status: "discovering", replies: map[models.StepType][]stepReply{}}
 		h.role = "worker"
 		if len(f.hosts) < f.count {
 			h.role, h.bootstrap = "master", len(f.hosts) == 0
@@ -248,11 +250,15 @@ func (f *fakeService) tick() {
 	}
 	switch f.status {
 	case "insufficient":
-		if all(func(h *fakeHost) bool { return len(h.replies[stepDomainResolution]) > 0 && h.status == "known" }) {
+		if all(func(h *fakeHost) bool {
+			return len(h.replies[models.StepTypeDomainResolution]) > 0 && h.status == "known"
+		}) {
 			f.status = "preparing-for-installation"
 		}
 	case "preparing-for-installation":
-		if all(func(h *fakeHost) bool { return len(h.replies[stepImages]) > 0 && len(h.replies[stepDiskSpeed]) > 0 }) {
+		if all(func(h *fakeHost) bool {
+			return len(h.replies[models.StepTypeContainerImageAvailability]) > 0 && len(h.replies[models.StepTypeInstallationDiskSpeedCheck]) > 0
+		}) {
 			f.status = "installing"
 		}
 	case "installing":
@@ -279,7 +285,7 @@ func (f *fakeService) tick() {
 func (f *fakeService) instruct(w http.ResponseWriter, h *fakeHost) {
 	h.polls++
 	next := instructions{NextSeconds: 60, PostStepAction: "continue"}
-	add := func(kind, arg string) {
+	add := func(kind models.StepType, arg string) {
 		next.Steps = append(next.Steps, step{Type: kind, ID: fmt.Sprintf("%s-%d", kind, h.polls), Args: []string{arg}})
 	}
 	role := h.role
@@ -287,38 +293,38 @@ func (f *fakeService) instruct(w http.ResponseWriter, h *fakeHost) {
 		role = "bootstrap"
 	}
 	switch {
-	case f.day2 && h.stage == "" && len(h.replies[stepInventory]) > 0:
-		add(stepInstall, fmt.Sprintf(`{"role":"worker","cluster_id":%q,"host_id":%q,"infra_env_id":%q,"control_plane_count":0}`,
+	case f.day2 && h.stage == "" && len(h.replies[models.StepTypeInventory]) > 0:
+		add(models.StepTypeInstall, fmt.Sprintf(`{"role":"worker","cluster_id":%q,"host_id":%q,"infra_env_id":%q,"control_plane_count":0}`,
 			fakeCluster, h.id, fakeInfraEnv))
 	case f.day2 && h.stage == "":
-		add(stepInventory, h.id)
+		add(models.StepTypeInventory, h.id)
 	case h.action != "":
 		next.PostStepAction, h.action = h.action, ""
 	case f.status == "cancelled" || h.status == "error":
 		next.NextSeconds = 120
-		add(stepLogsGather, fmt.Sprintf(`{"cluster_id":%q,"host_id":%q,"infra_env_id":%q}`, fakeCluster, h.id, fakeInfraEnv))
-		add(stepStopInstallation, "")
+		add(models.StepTypeLogsGather, fmt.Sprintf(`{"cluster_id":%q,"host_id":%q,"infra_env_id":%q}`, fakeCluster, h.id, fakeInfraEnv))
+		add(models.StepTypeStopInstallation, "")
 	case strings.HasPrefix(h.status, "installing-"):
 	case f.status == "insufficient" && h.status == "discovering":
-		add(stepInventory, h.id)
-		if len(h.replies[stepInventory]) > 0 {
+		add(models.StepTypeInventory, h.id)
+		if len(h.replies[models.StepTypeInventory]) > 0 {
 			h.status = "known"
 		}
 	case f.status == "insufficient":
-		add(stepInventory, h.id)
-		add(stepConnectivity, `[]`)
-		add(stepFreeAddresses, `["192.168.127.0/24"]`)
-		add(stepNTP, `{"ntp_source":""}`)
-		add(stepDomainResolution, `{"domains":[{"domain_name":"api.x.example.com"},{"domain_name":"validateNoWildcardDNS.x.example.com."}]}`)
+		add(models.StepTypeInventory, h.id)
+		add(models.StepTypeConnectivityCheck, `[]`)
+		add(models.StepTypeFreeNetworkAddresses, `["192.168.127.0/24"]`)
+		add(models.StepTypeNtpSynchronizer, `{"ntp_source":""}`)
+		add(models.StepTypeDomainResolution, `{"domains":[{"domain_name":"api.x.example.com"},{"domain_name":"validateNoWildcardDNS.x.example.com."}]}`)
 	case f.status == "preparing-for-installation":
-		if len(h.replies[stepDiskSpeed]) == 0 {
-			add(stepDiskSpeed, `{"path":"/dev/sda"}`)
+		if len(h.replies[models.StepTypeInstallationDiskSpeedCheck]) == 0 {
+			add(models.StepTypeInstallationDiskSpeedCheck, `{"path":"/dev/sda"}`)
 		}
-		if len(h.replies[stepImages]) == 0 {
-			add(stepImages, `{"images":["quay.io/a/release:1","quay.io/b/installer:latest"],"timeout":960}`)
+		if len(h.replies[models.StepTypeContainerImageAvailability]) == 0 {
+			add(models.StepTypeContainerImageAvailability, `{"images":["quay.io/a/release:1","quay.io/b/installer:latest"],"timeout":960}`)
 		}
 	case f.status == "installing" && h.stage == "":
-		add(stepInstall, fmt.Sprintf(`{"role":%q,"cluster_id":%q,"host_id":%q,"infra_env_id":%q,"control_plane_count":%d}`,
+		add(models.StepTypeInstall, fmt.Sprintf(`{"role":%q,"cluster_id":%q,"host_id":%q,"infra_env_id":%q,"control_plane_count":%d}`,
 			role, fakeCluster, h.id, fakeInfraEnv, f.count))
 	}
 	next.Steps = append(next.Steps, h.extra...)

@@ -24,8 +24,7 @@ type BootDay string
 const (
 	// Day1 machines boot at once.
 	Day1 BootDay = "day1"
-	// Day2 machines boot when the cluster of their image takes further hosts
-	// (status adding-hosts).
+	// Day2 machines boot when the cluster of their image takes further hosts (status adding-hosts).
 	Day2 BootDay = "day2"
 )
 
@@ -43,8 +42,7 @@ type Config struct {
 	Seed uint64
 	// Scenario is the trouble to make; nil is none.
 	Scenario *scenario.Scenario
-	// Token authenticates the machines; empty sends none. AuthHeader is where
-	// it goes; empty is X-Secret-Key.
+	// Token authenticates the machines; empty sends none. AuthHeader is where it goes; empty is X-Secret-Key.
 	Token, AuthHeader string
 	// Boot is Day1 if empty.
 	Boot BootDay
@@ -52,8 +50,7 @@ type Config struct {
 	// other names to the hundredth address of the machine's own network, and
 	// the service's wildcard probes to nothing.
 	DNS func(name string) []netip.Addr
-	// Logf takes a line about each thing that happens; nil drops them. It never
-	// gets a secret.
+	// Logf takes a line about each thing that happens; nil drops them. It never gets a secret.
 	Logf func(format string, args ...any)
 	// Registered is told when the service accepts a machine for the first time, Ended
 	// when nothing more will come from one, and why. Machines call them side by side;
@@ -62,8 +59,7 @@ type Config struct {
 	Ended      func(machine, why string)
 }
 
-// Fleet is machines that are simulated together. They share a network, one HTTP
-// client, and the clusters that they turn into.
+// Fleet is machines that share a network, one HTTP client, and the clusters that they turn into.
 type Fleet struct {
 	cfg    Config
 	api    *client
@@ -72,8 +68,7 @@ type Fleet struct {
 	looks  *lookout
 	nodes  *nodes
 	spokes *spokes
-	// objectsAhead is how far the times in the service's objects are ahead of its
-	// Date header, in nanoseconds.
+	// objectsAhead is how far the times in the service's objects are ahead of its Date header, in nanoseconds.
 	objectsAhead atomic.Int64
 	quiet        atomic.Bool
 }

@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
+	"github.com/openshift/assisted-service/models"
 )
 
 // machines makes the first n of seed 1.
@@ -157,10 +157,10 @@ func (o outcome) wantInstalled(t *testing.T, least, most time.Duration) {
 		t.Errorf("ingress certificate: %v", err)
 	}
 	for id, h := range o.fake.hosts {
-		if n := len(h.replies[stepInventory]); n > 2 {
+		if n := len(h.replies[models.StepTypeInventory]); n > 2 {
 			t.Errorf("host %s sent its inventory %d times", id, n)
 		}
-		if n := len(h.replies[stepConnectivity]); n > 1 {
+		if n := len(h.replies[models.StepTypeConnectivityCheck]); n > 1 {
 			t.Errorf("host %s repeated its connectivity %d times", id, n)
 		}
 	}

@@ -30,8 +30,7 @@ func (i *installation) singleNode() bool {
 	return i.args.Role == "bootstrap" && i.args.controlPlanes() == 1
 }
 
-// controlPlanes is the number of control plane machines. Services that do not say
-// it know of one and of three.
+// controlPlanes is the number of control plane machines. Old services know of one and of three.
 func (a *installArgs) controlPlanes() int {
 	switch {
 	case a.ControlPlaneCount > 0:
@@ -42,8 +41,7 @@ func (a *installArgs) controlPlanes() int {
 	return 3
 }
 
-// startInstall runs the installer. The service repeats the step at every poll
-// until it hears of progress; an installer that runs is left alone.
+// startInstall runs the installer, unless it runs: the step is repeated at every poll until there is progress.
 func (l *life) startInstall(s step) {
 	if l.install != nil {
 		return
@@ -113,8 +111,7 @@ func (l *life) pause(d time.Duration) op {
 	return func(context.Context) (time.Duration, bool) { return d, true }
 }
 
-// stageOp reports a stage and stays in it for hold, and longer or for good if a
-// trouble says so.
+// stageOp reports a stage and stays in it for hold, and longer or for good if a trouble says so.
 func (l *life) stageOp(inst *installation, stage, info string, hold time.Duration) op {
 	reported := false
 	return func(ctx context.Context) (time.Duration, bool) {
@@ -214,8 +211,7 @@ func (l *life) fetch(inst *installation, path string) op {
 	}
 }
 
-// fetchIgnition gets the machine's own Ignition; this path alone has infra-env
-// in the singular.
+// fetchIgnition gets the machine's own Ignition; this path alone has infra-env in the singular.
 func (l *life) fetchIgnition(inst *installation) op {
 	return l.fetch(inst, "/v2/infra-env/"+inst.args.InfraEnvID+"/hosts/"+inst.args.HostID+"/downloads/ignition")
 }
@@ -228,8 +224,7 @@ func (l *life) fetchBootstrap(inst *installation) []op {
 	}
 }
 
-// waitForControlPlane holds a worker until two control plane nodes are done. One
-// that joins an installed cluster does not wait, and has no such stage.
+// waitForControlPlane holds a worker until two control plane nodes are done, but for one added on day 2.
 func (l *life) waitForControlPlane(inst *installation) op {
 	const enough = 2
 	enter := l.stageOp(inst, stageWaitControlPlane, "", 0)
@@ -315,8 +310,7 @@ func (l *life) bootDisk(ctx context.Context) {
 	}
 }
 
-// bootstrapTail is what the bootstrap does after writing its own disk: it hosts
-// the first control plane until the other machines carry it.
+// bootstrapTail hosts the first control plane, after the bootstrap's own disk, until others carry it.
 func (l *life) bootstrapTail(inst *installation) []op {
 	return []op{
 		l.stageOp(inst, stageWaitControlPlane, "waiting for bootstrap to prepare", l.jitter.of(bootstrapPreparing)),
@@ -331,8 +325,7 @@ func (l *life) bootstrapTail(inst *installation) []op {
 	}
 }
 
-// waitForMasters reports the other control plane nodes as they join, until there
-// are enough to take over: all but the bootstrap, but no more than two.
+// waitForMasters reports the other control plane nodes as they join: all but the bootstrap, but two at most.
 func (l *life) waitForMasters(inst *installation) op {
 	enough := min(max(inst.args.controlPlanes(), 2)-1, 2)
 	return func(ctx context.Context) (time.Duration, bool) {

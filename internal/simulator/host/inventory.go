@@ -17,8 +17,32 @@ const (
 	familyIPv6 = 10
 )
 
-func (m Machine) inventory() *models.Inventory {
-	inv := &models.Inventory{
+// inventory is the service's, with what agents say even where it is false.
+type inventory struct {
+	models.Inventory
+
+	Disks        []disk `json:"disks"`
+	SystemVendor vendor `json:"system_vendor"`
+	Timestamp    int64  `json:"timestamp"`
+}
+
+type disk struct {
+	models.Disk
+
+	Bootable bool `json:"bootable"`
+}
+
+type vendor struct {
+	models.SystemVendor
+
+	Virtual bool `json:"virtual"`
+}
+
+func (m Machine) inventory(at time.Time) inventory {
+	inv := inventory{Disks: []disk{}, Timestamp: at.Unix(), SystemVendor: vendor{
+		SystemVendor: models.SystemVendor{Manufacturer: m.Manufacturer, ProductName: m.Product, SerialNumber: m.Serial}, Virtual: m.Virtual,
+	}}
+	inv.Inventory = models.Inventory{
 		Hostname:     m.Hostname,
 		BmcAddress:   "0.0.0.0",
 		BmcV6address: "::/0",
@@ -33,11 +57,7 @@ func (m Machine) inventory() *models.Inventory {
 		Memory: &models.Memory{
 			PhysicalBytes: m.MemoryBytes, UsableBytes: m.MemoryBytes - m.MemoryBytes/32, PhysicalBytesMethod: models.MemoryMethodDmidecode,
 		},
-		Disks: []*models.Disk{}, Gpus: []*models.Gpu{}, Interfaces: []*models.Interface{},
-		SystemVendor: &models.SystemVendor{
-			Manufacturer: m.Manufacturer, ProductName: m.Product, SerialNumber: m.Serial, Virtual: m.Virtual,
-		},
-		TpmVersion: m.TPM,
+		Gpus: []*models.Gpu{}, Interfaces: []*models.Interface{}, Routes: m.routes(), TpmVersion: m.TPM,
 	}
 	switch {
 	case m.BMC.Is4():
@@ -46,17 +66,16 @@ func (m Machine) inventory() *models.Inventory {
 		inv.BmcV6address = m.BMC.String()
 	}
 	for _, d := range m.Disks {
-		inv.Disks = append(inv.Disks, d.info())
+		inv.Disks = append(inv.Disks, disk{Disk: d.info()})
 	}
 	for i, n := range m.NICs {
 		inv.Interfaces = append(inv.Interfaces, n.info(i))
 	}
-	inv.Routes = m.routes()
 	return inv
 }
 
-func (d Disk) info() *models.Disk {
-	info := &models.Disk{
+func (d Disk) info() models.Disk {
+	info := models.Disk{
 		Path: "/dev/" + d.Name, Name: d.Name, Wwn: d.WWN, Serial: d.Serial, Hctl: d.HCTL,
 		Model: d.Model, Vendor: d.Vendor, DriveType: models.DriveType(d.DriveType), SizeBytes: d.SizeBytes,
 		Removable: d.Removable, HasUUID: d.HasUUID, Smart: "{}",
@@ -124,16 +143,16 @@ func (m Machine) routes() []*models.Route {
 	return routes
 }
 
-func encodeInventory(inv *models.Inventory, at time.Time, patch map[string]any) (string, error) {
+// encode is the inventory as the agent sends it, with a patch merged in.
+func (inv inventory) encode(patch map[string]any) (string, error) {
 	raw, err := json.Marshal(inv)
-	if err != nil {
-		return "", err
+	if err != nil || patch == nil {
+		return string(raw), err
 	}
 	fields := map[string]any{}
 	if err := json.Unmarshal(raw, &fields); err != nil {
 		return "", err
 	}
-	fields["timestamp"] = at.Unix()
 	raw, err = json.Marshal(mergePatch(fields, patch))
 	return string(raw), err
 }

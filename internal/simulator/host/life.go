@@ -10,13 +10,13 @@ import (
 
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
+	"github.com/openshift/assisted-service/models"
 )
 
 // defaultAgentVersion is the agent that the discovery image brings along.
 const defaultAgentVersion = "quay.io/edge-infrastructure/assisted-installer-agent:latest"
 
-// life is what a machine goes through, from power-on to being a node. One
-// goroutine lives it; only what mu guards may be touched by others.
+// life is a machine from power-on to being a node. One goroutine lives it; others touch only what mu guards.
 type life struct {
 	fleet *Fleet
 	index int
@@ -29,19 +29,17 @@ type life struct {
 	// session counts boots; what a former boot has put on the agenda is void.
 	session int
 	ended   bool
-	// known is true once the service has accepted the machine, watched while
-	// somebody looks after it.
+	// known is true once the service has accepted the machine, watched while somebody looks after it.
 	known, watched bool
 
 	agentVersion string
-	replied      map[string]replied
-	inFlight     map[string]bool
+	replied      map[models.StepType]replied
+	inFlight     map[models.StepType]bool
 	logsGathered bool
 	install      *installation
 	// written is what was last installed on the disk; nil is an empty disk.
 	written *installArgs
-	// on and starts are how the machine's controller had it switched when it was
-	// last looked at.
+	// on and starts are how the machine's controller had it switched when it was last looked at.
 	on     bool
 	starts int
 
@@ -59,8 +57,8 @@ func newLife(f *Fleet, index int, spec Machine) *life {
 		fleet: f, index: index, spec: spec,
 		jitter:       newJitter(f.cfg.Seed, index),
 		agentVersion: defaultAgentVersion,
-		replied:      map[string]replied{},
-		inFlight:     map[string]bool{},
+		replied:      map[models.StepType]replied{},
+		inFlight:     map[models.StepType]bool{},
 		image:        liveImage{api: f.api, infraEnv: spec.InfraEnvID},
 	}
 	for _, rule := range f.cfg.Scenario.HostRules() {
@@ -120,8 +118,7 @@ func (l *life) end(why string) {
 	}
 }
 
-// rest is for machines from which nothing more will come unless their controller
-// has them boot again.
+// rest is for machines from which nothing more will come unless their controller has them boot again.
 func (l *life) rest(why string) {
 	if l.spec.Chassis == nil {
 		l.end(why)
@@ -140,8 +137,8 @@ func (l *life) reset() {
 	l.session++
 	l.agenda = nil
 	l.install = nil
-	l.inFlight = map[string]bool{}
-	l.replied = map[string]replied{}
+	l.inFlight = map[models.StepType]bool{}
+	l.replied = map[models.StepType]replied{}
 	l.logsGathered = false
 	l.watched = false
 }
@@ -190,10 +187,9 @@ func (l *life) bootISO() {
 	l.after(l.jitter.of(bootTime), l.register)
 }
 
-// register tells the service that the machine is there. Where the service
-// refuses, the agent gives up until the next boot.
+// register tells the service of the machine. Once refused, the agent gives up until the next boot.
 func (l *life) register(ctx context.Context) {
-	l.replied = map[string]replied{}
+	l.replied = map[models.StepType]replied{}
 	var h hostView
 	err := l.agentAPI().send(ctx, http.MethodPost, infraEnvPath(l.infraEnv())+"/hosts",
 		registration{HostID: l.spec.UUID, AgentVersion: l.agentVersion}, &h)
@@ -218,8 +214,7 @@ func (l *life) register(ctx context.Context) {
 	l.poll(ctx)
 }
 
-// freeze stops the agent for good. Only a host that the service still knows can
-// be wanted again, after a reset.
+// freeze stops the agent for good. Only a host that the service still knows can be wanted again.
 func (l *life) freeze(err error) {
 	if status(err) == http.StatusNotFound || !l.known {
 		l.rest("stops its agent: " + err.Error())
@@ -269,7 +264,7 @@ func (l *life) poll(ctx context.Context) {
 		l.logf("leaves and registers again")
 		l.session++
 		l.watched = false
-		l.inFlight = map[string]bool{}
+		l.inFlight = map[models.StepType]bool{}
 		l.after(agentRestartTime, l.register)
 		return
 	}
@@ -280,8 +275,7 @@ func (l *life) poll(ctx context.Context) {
 	l.after(next, l.poll)
 }
 
-// powerOff is the machine going dark, and coming back if the trouble ends: from
-// its disk if that was written, else from the ISO.
+// powerOff is the machine going dark, and coming back when the trouble ends: from its disk if written.
 func (l *life) powerOff(off *trouble) {
 	l.reset()
 	l.setPower(false)
@@ -304,8 +298,7 @@ func (l *life) powerOff(off *trouble) {
 	})
 }
 
-// lookedAfter is the person in charge of the machine having a look at the
-// service now and then, and doing what only somebody in front of it can do.
+// lookedAfter is a person looking at the service now and then, and doing what has to be done at the machine.
 func (l *life) lookedAfter(ctx context.Context) {
 	h, err := l.fleet.looks.host(ctx, l.infraEnv(), l.spec.UUID, personTick)
 	if status(err) == http.StatusNotFound {
@@ -368,8 +361,7 @@ func (l *life) setStage(stage string) {
 	l.stage = stage
 }
 
-// agenda is what a machine has still to do, by time. It lets one goroutine play the
-// agent, its steps and the installer at once.
+// agenda is what a machine has still to do, by time: one goroutine plays agent, steps and installer.
 type agenda []entry
 
 type entry struct {
@@ -377,8 +369,7 @@ type entry struct {
 	do func(context.Context)
 }
 
-// add puts a thing to do on the agenda. What is due at the same time is done in
-// the order of adding.
+// add puts a thing to do on the agenda. What is due at the same time is done in the order of adding.
 func (a *agenda) add(at time.Time, do func(context.Context)) {
 	i := len(*a)
 	for i > 0 && (*a)[i-1].at.After(at) {
@@ -396,8 +387,7 @@ func (a *agenda) next() (entry, bool) {
 	return first, true
 }
 
-// How long things take on real machines, in simulated time. A compact cluster
-// made with these is installed about an hour after power-on.
+// How long things take, in simulated time: a compact cluster is installed in about an hour.
 const (
 	bootTime         = 200 * time.Second // firmware, ISO, agent container
 	firmwareTime     = 30 * time.Second  // of one that its controller switches on, until it looks for something to boot
@@ -433,8 +423,7 @@ const (
 	olmOperatorsTime = 4 * time.Minute
 )
 
-// jitter makes durations differ a little from machine to machine, always in the
-// same way for the same seed.
+// jitter makes durations differ from machine to machine, always in the same way for the same seed.
 type jitter struct{ random *rand.Rand }
 
 func newJitter(seed uint64, index int) jitter {

@@ -13,13 +13,11 @@ import (
 // Machine is one computer as its hardware and its network make it. It is what
 // the inventory reports, before any trouble.
 type Machine struct {
-	// Name is what scenarios and log lines call the machine. It never goes over
-	// the wire.
+	// Name is what scenarios and log lines call the machine. It never goes over the wire.
 	Name string
 	// Hostname is what the machine calls itself (inventory.hostname).
 	Hostname string
-	// Role is the role that its owner wants for it, if known; only scenarios
-	// look at it.
+	// Role is the role that its owner wants for it, if known; only scenarios look at it.
 	Role string
 	// InfraEnvID is the discovery image that it boots; empty is the fleet's.
 	InfraEnvID string
@@ -81,8 +79,7 @@ type Disk struct {
 
 // Network is where machines sit.
 type Network struct {
-	// V4 and V6 are the subnets; a zero one means none of that version. Both
-	// zero means 192.168.127.0/24.
+	// V4 and V6 are the subnets; a zero one means none of that version. Both zero means 192.168.127.0/24.
 	V4, V6 netip.Prefix
 	// Avoid are addresses that no machine may have, such as virtual addresses.
 	Avoid []netip.Addr
@@ -243,6 +240,4 @@ func (h hardwareID) uuid() string {
 }
 
 // mac is in the range that QEMU uses, which belongs to no maker of hardware.
-func (h hardwareID) mac() string {
-	return fmt.Sprintf("52:54:00:%02x:%02x:%02x", h[0], h[1], h[2])
-}
+func (h hardwareID) mac() string { return fmt.Sprintf("52:54:00:%02x:%02x:%02x", h[0], h[1], h[2]) }

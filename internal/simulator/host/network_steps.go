@@ -10,8 +10,7 @@ import (
 	"github.com/openshift/assisted-service/models"
 )
 
-// synchronize answers which time sources the machine reaches: those it is told,
-// or the one that DHCP names.
+// synchronize answers which time sources the machine reaches: those it is told, or that of DHCP.
 func (l *life) synchronize(s step) (any, error) {
 	var want struct {
 		Source string `json:"ntp_source"`
@@ -187,6 +186,20 @@ type peer struct {
 	} `json:"nics"`
 }
 
+type remoteHost struct {
+	HostID string                  `json:"host_id"`
+	L2     []models.L2Connectivity `json:"l2_connectivity"`
+	L3     []ping                  `json:"l3_connectivity"`
+	MTU    []models.MtuReport      `json:"mtu_report"`
+}
+
+// ping tells the loss even where nothing is lost.
+type ping struct {
+	models.L3Connectivity
+
+	Loss float64 `json:"packet_loss_percentage"`
+}
+
 // checkConnectivity answers which other hosts the machine reaches: directly in
 // the networks it shares with them, and through its gateway elsewhere.
 func (l *life) checkConnectivity(s step) (any, error) {
@@ -195,11 +208,9 @@ func (l *life) checkConnectivity(s step) (any, error) {
 		return nil, err
 	}
 	m, _ := l.present()
-	remotes := make([]*models.ConnectivityRemoteHost, 0, len(peers))
+	remotes := make([]*remoteHost, 0, len(peers))
 	for _, p := range peers {
-		r := &models.ConnectivityRemoteHost{
-			HostID: strfmt.UUID(p.HostID), L2Connectivity: []*models.L2Connectivity{}, L3Connectivity: []*models.L3Connectivity{}, MtuReport: []*models.MtuReport{},
-		}
+		r := &remoteHost{HostID: p.HostID, L2: []models.L2Connectivity{}, L3: []ping{}, MTU: []models.MtuReport{}}
 		for _, nic := range p.NICs {
 			for _, text := range nic.Addresses {
 				if address, err := parseAddress(text); err == nil {
@@ -209,7 +220,7 @@ func (l *life) checkConnectivity(s step) (any, error) {
 		}
 		remotes = append(remotes, r)
 	}
-	return models.ConnectivityReport{RemoteHosts: remotes}, nil
+	return map[string]any{"remote_hosts": remotes}, nil
 }
 
 func parseAddress(text string) (netip.Addr, error) {
@@ -219,7 +230,7 @@ func parseAddress(text string) (netip.Addr, error) {
 	return netip.ParseAddr(text)
 }
 
-func (m Machine) reach(r *models.ConnectivityRemoteHost, remote netip.Addr, mac string) {
+func (m Machine) reach(r *remoteHost, remote netip.Addr, mac string) {
 	for _, n := range m.NICs {
 		for _, a := range n.Addresses {
 			if a.Addr().Is4() != remote.Is4() {
@@ -227,7 +238,7 @@ func (m Machine) reach(r *models.ConnectivityRemoteHost, remote netip.Addr, mac 
 			}
 			rtt := 0.3
 			if a.Masked().Contains(remote) {
-				r.L2Connectivity = append(r.L2Connectivity, &models.L2Connectivity{
+				r.L2 = append(r.L2, models.L2Connectivity{
 					OutgoingNic: n.Name, OutgoingIPAddress: a.Addr().String(), RemoteIPAddress: remote.String(), RemoteMac: mac, Successful: true,
 				})
 			} else {
@@ -235,12 +246,12 @@ func (m Machine) reach(r *models.ConnectivityRemoteHost, remote netip.Addr, mac 
 			}
 			routed := slices.ContainsFunc(m.Gateways, func(g netip.Addr) bool { return g.Is4() == remote.Is4() })
 			reachable := a.Masked().Contains(remote) || routed
-			link := &models.L3Connectivity{OutgoingNic: n.Name, RemoteIPAddress: remote.String(), Successful: reachable, AverageRTTMs: rtt}
+			link := ping{L3Connectivity: models.L3Connectivity{OutgoingNic: n.Name, RemoteIPAddress: remote.String(), Successful: reachable, AverageRTTMs: rtt}}
 			if !reachable {
-				link.AverageRTTMs, link.PacketLossPercentage = 0, 100
+				link.AverageRTTMs, link.Loss = 0, 100
 			}
-			r.L3Connectivity = append(r.L3Connectivity, link)
-			r.MtuReport = append(r.MtuReport, &models.MtuReport{OutgoingNic: n.Name, RemoteIPAddress: remote.String(), MtuSuccessful: reachable})
+			r.L3 = append(r.L3, link)
+			r.MTU = append(r.MTU, models.MtuReport{OutgoingNic: n.Name, RemoteIPAddress: remote.String(), MtuSuccessful: reachable})
 		}
 	}
 }
@@ -248,8 +259,7 @@ func (m Machine) reach(r *models.ConnectivityRemoteHost, remote netip.Addr, mac 
 // addressLimit is how many free addresses of a network an agent lists at most.
 const addressLimit = 8000
 
-// findFreeAddresses answers every IPv4 address of each network at which neither a
-// machine nor a router answers.
+// findFreeAddresses answers the IPv4 addresses of each network at which nobody answers.
 func (l *life) findFreeAddresses(s step) (any, error) {
 	var networks []string
 	if err := argument(s, &networks); err != nil {

@@ -107,8 +107,7 @@ func (f *Fleet) advance(ctx context.Context, h hostView, upTo string) string {
 	return stage
 }
 
-// lost tells whether a trouble keeps a node from going on, and carries out one
-// that makes it fail.
+// lost tells whether a trouble keeps a node from going on, and carries out one that makes it fail.
 func (l *life) lost(ctx context.Context) bool {
 	if t := l.trouble(scenario.DoFail); t != nil {
 		if l.report(ctx, stageFailed, t.rule.Args.String("reason", "node did not come up")) == nil {

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/openshift/assisted-service/models"
 )
 
 // exchange is one line of a recording of a real service.
@@ -61,7 +63,7 @@ func recordings(t *testing.T) map[string][]exchange {
 func TestRecordedStepsGetRepliesOfTheSameShape(t *testing.T) {
 	for name, exchanges := range recordings(t) {
 		steps := map[string]step{}
-		seen := map[string]int{}
+		seen := map[models.StepType]int{}
 		for _, e := range exchanges {
 			if !strings.Contains(e.Path, "/instructions") {
 				continue
@@ -81,7 +83,7 @@ func TestRecordedStepsGetRepliesOfTheSameShape(t *testing.T) {
 				t.Fatalf("%s: reply: %v", name, err)
 			}
 			s, ok := steps[recorded.StepID]
-			if !ok || s.Type == stepInstall || s.Type == stepLogsGather {
+			if !ok || s.Type == models.StepTypeInstall || s.Type == models.StepTypeLogsGather {
 				continue
 			}
 			seen[s.Type]++

@@ -63,15 +63,15 @@ func (l *life) clock() time.Time {
 // perform starts a step. Its reply comes after the time that the step takes.
 func (l *life) perform(ctx context.Context, s step) {
 	switch s.Type {
-	case stepInstall:
+	case models.StepTypeInstall:
 		l.startInstall(s)
 		return
-	case stepStopInstallation:
+	case models.StepTypeStopInstallation:
 		if l.install != nil {
 			l.logf("stops installing")
 			l.install = nil
 		}
-	case stepLogsGather:
+	case models.StepTypeLogsGather:
 		if l.logsGathered {
 			return
 		}
@@ -90,13 +90,13 @@ func (l *life) perform(ctx context.Context, s step) {
 }
 
 // stepTime is how long a step takes on a real machine.
-func stepTime(stepType string) time.Duration {
+func stepTime(stepType models.StepType) time.Duration {
 	switch stepType {
-	case stepImages:
+	case models.StepTypeContainerImageAvailability:
 		return 90 * time.Second
-	case stepDiskSpeed:
+	case models.StepTypeInstallationDiskSpeedCheck:
 		return 25 * time.Second
-	case stepConnectivity, stepNTP, stepUpgradeAgent:
+	case models.StepTypeConnectivityCheck, models.StepTypeNtpSynchronizer, models.StepTypeUpgradeAgent:
 		return 6 * time.Second
 	}
 	return 2 * time.Second
@@ -107,7 +107,7 @@ func stepTime(stepType string) time.Duration {
 // speeds and times of measurements differ each time.
 func (l *life) hasReplied(s step) bool {
 	switch s.Type {
-	case stepImages, stepDiskSpeed, stepUpgradeAgent, stepRebootForReclaim:
+	case models.StepTypeContainerImageAvailability, models.StepTypeInstallationDiskSpeedCheck, models.StepTypeUpgradeAgent, models.StepTypeRebootForReclaim:
 		return false
 	}
 	last, ok := l.replied[s.Type]
@@ -124,8 +124,7 @@ func (l *life) fingerprint(s step) uint64 {
 	return h.Sum64()
 }
 
-// reply posts an answer. One that the service does not take is given again at the
-// next poll that asks for it; an inventory is refused while a host prepares.
+// reply posts an answer. One that is refused is given again at the next poll that asks for it.
 func (l *life) reply(ctx context.Context, s step, a answer) {
 	err := l.agentAPI().send(ctx, http.MethodPost, l.instructionsPath(false), stepReply{
 		StepID: s.ID, StepType: s.Type, ExitCode: a.exitCode, Output: a.output, Error: a.errText,
@@ -138,8 +137,8 @@ func (l *life) reply(ctx context.Context, s step, a answer) {
 		l.replied[s.Type] = replied{to: l.fingerprint(s), at: l.fleet.now()}
 	}
 	l.mu.Lock()
-	if !slices.Contains(l.answered, s.Type) {
-		l.answered = append(l.answered, s.Type)
+	if did := string(s.Type); !slices.Contains(l.answered, did) {
+		l.answered = append(l.answered, did)
 	}
 	l.mu.Unlock()
 	l.notice()
@@ -148,7 +147,7 @@ func (l *life) reply(ctx context.Context, s step, a answer) {
 // afterReply is what some steps do to the agent itself.
 func (l *life) afterReply(s step) {
 	switch s.Type {
-	case stepUpgradeAgent:
+	case models.StepTypeUpgradeAgent:
 		var want struct {
 			Image string `json:"agent_image"`
 		}
@@ -158,7 +157,7 @@ func (l *life) afterReply(s step) {
 		l.session++
 		l.watched = false
 		l.after(agentRestartTime, l.register)
-	case stepRebootForReclaim:
+	case models.StepTypeRebootForReclaim:
 		l.bootISO()
 	}
 }
@@ -175,40 +174,39 @@ func argument(s step, into any) error {
 
 func (l *life) answer(s step) answer {
 	switch s.Type {
-	case stepInventory:
+	case models.StepTypeInventory:
 		m, patch := l.present()
-		text, err := encodeInventory(m.inventory(), l.clock(), patch)
+		text, err := m.inventory(l.clock()).encode(patch)
 		if err != nil {
 			return failed(err)
 		}
 		return answer{output: text}
-	case stepConnectivity:
+	case models.StepTypeConnectivityCheck:
 		return said(l.checkConnectivity(s))
-	case stepFreeAddresses:
+	case models.StepTypeFreeNetworkAddresses:
 		return said(l.findFreeAddresses(s))
-	case stepNTP:
+	case models.StepTypeNtpSynchronizer:
 		return said(l.synchronize(s))
-	case stepDomainResolution:
+	case models.StepTypeDomainResolution:
 		return said(l.resolveDomains(s))
-	case stepVerifyVIPs:
+	case models.StepTypeVerifyVips:
 		return said(l.verifyVIPs(s))
-	case stepDHCPLease:
+	case models.StepTypeDhcpLeaseAllocate:
 		return said(l.leaseVIPs())
-	case stepDiskSpeed:
+	case models.StepTypeInstallationDiskSpeedCheck:
 		return said(l.measureDisk(s))
-	case stepImages:
+	case models.StepTypeContainerImageAvailability:
 		return said(l.pullImages(s))
-	case stepAPIVIP:
+	case models.StepTypeAPIVipConnectivityCheck:
 		return said(l.fetchPointerIgnition(s))
-	case stepTang:
+	case models.StepTypeTangConnectivityCheck:
 		return said(reachTang(s))
-	case stepUpgradeAgent:
+	case models.StepTypeUpgradeAgent:
 		var want map[string]any
 		err := argument(s, &want)
 		return said(map[string]any{"agent_image": want["agent_image"], "result": "success"}, err)
 	}
-	// execute, next-step-runner, stop-installation, logs-gather and
-	// download-boot-artifacts answer by their exit code alone.
+	// These answer by their exit code alone.
 	return answer{}
 }
 

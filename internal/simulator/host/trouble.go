@@ -10,8 +10,7 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
 )
 
-// hitsMachines tells troubles of single machines from those of the cluster or
-// of machines that are not there yet.
+// hitsMachines tells troubles of single machines from those of the cluster or of machines still to come.
 func hitsMachines(do string) bool {
 	return do != scenario.DoAppear && do != scenario.DoOperatorsTimeout
 }
@@ -25,8 +24,7 @@ type trouble struct {
 	over bool
 }
 
-// left is how long a trouble that has begun still lasts; ends is false for one
-// that stays until somebody does something.
+// left is how long a trouble still lasts; ends is false for one that stays until somebody acts.
 func (t *trouble) left(now time.Time) (d time.Duration, ends bool) {
 	if t.rule.For() == 0 {
 		return 0, false
@@ -115,8 +113,7 @@ func (l *life) waitsForStatus() bool {
 	})
 }
 
-// standing is a word for the set of troubles that stand, to tell two moments
-// with different ones apart.
+// standing is a word for the set of troubles that stand, to tell two moments with different ones apart.
 func (l *life) standing() string {
 	now := l.fleet.now()
 	l.mu.Lock()
@@ -158,8 +155,7 @@ func (m *Machine) move(subnet netip.Prefix, index int) {
 	m.NICs[0].Addresses = nil
 	m.Gateways = nil
 	if err := m.join(subnet, index, nil); err != nil {
-		// The subnet is too small for the index: any address in it will do, as
-		// the point is that it is the wrong one.
+		// The subnet is too small for the index: any address in it is as wrong as is wanted.
 		m.NICs[0].Addresses = []netip.Prefix{netip.PrefixFrom(subnet.Masked().Addr().Next().Next(), subnet.Bits())}
 	}
 }
@@ -184,8 +180,7 @@ func (l *life) lockedRole() string {
 	return scenario.NormalRole(l.knownRole())
 }
 
-// strangers are the machines that the scenario makes appear. Each boots when its
-// rule's time has come.
+// strangers are the machines that the scenario makes appear. Each boots when its rule's time has come.
 func (f *Fleet) strangers() ([]*life, error) {
 	var lives []*life
 	for _, rule := range f.cfg.Scenario.HostRules() {

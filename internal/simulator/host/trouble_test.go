@@ -14,7 +14,7 @@ import (
 )
 
 // last is the output of the latest reply of a type of the machine at index.
-func (o outcome) last(t *testing.T, list []Machine, index int, stepType string, into any) {
+func (o outcome) last(t *testing.T, list []Machine, index int, stepType models.StepType, into any) {
 	t.Helper()
 	h := o.fake.hosts[list[index].UUID]
 	if h == nil || len(h.replies[stepType]) == 0 {
@@ -50,8 +50,8 @@ func TestTroubleInWhatAMachineReports(t *testing.T) {
 	fake := newFake(t, 2, 2)
 	out := play(t, fake, list, script, 30*time.Minute)
 	var first, second models.Inventory
-	out.last(t, list, 0, stepInventory, &first)
-	out.last(t, list, 1, stepInventory, &second)
+	out.last(t, list, 0, models.StepTypeInventory, &first)
+	out.last(t, list, 1, models.StepTypeInventory, &second)
 	if first.CPU.Count != 2 || first.Memory.PhysicalBytes != 4<<30 || first.Disks[0].SizeBytes != 20e9 || first.TpmVersion != "" || !first.SystemVendor.Virtual {
 		t.Errorf("patched inventory: %+v", first)
 	}
@@ -59,25 +59,25 @@ func TestTroubleInWhatAMachineReports(t *testing.T) {
 		t.Errorf("inventory of the worker: %+v", second)
 	}
 	var ntp models.NtpSynchronizationResponse
-	out.last(t, list, 0, stepNTP, &ntp)
+	out.last(t, list, 0, models.StepTypeNtpSynchronizer, &ntp)
 	if ntp.NtpSources[0].SourceState != "unreachable" {
 		t.Errorf("time sources: %+v", ntp)
 	}
 	var speed struct {
 		Sync int64 `json:"io_sync_duration"`
 	}
-	out.last(t, list, 0, stepDiskSpeed, &speed)
+	out.last(t, list, 0, models.StepTypeInstallationDiskSpeedCheck, &speed)
 	if speed.Sync != 55 {
 		t.Errorf("disk syncs in %d ms", speed.Sync)
 	}
 	var images struct {
 		Images []models.ContainerImageAvailability `json:"images"`
 	}
-	out.last(t, list, 0, stepImages, &images)
+	out.last(t, list, 0, models.StepTypeContainerImageAvailability, &images)
 	if images.Images[0].Result != "failure" || images.Images[1].Result != "success" {
 		t.Errorf("images: %+v", images)
 	}
-	out.last(t, list, 1, stepImages, &images)
+	out.last(t, list, 1, models.StepTypeContainerImageAvailability, &images)
 	if images.Images[0].Result != "success" {
 		t.Errorf("the other machine's images: %+v", images)
 	}
@@ -87,7 +87,7 @@ func TestTroubleThatPassesIsReportedAgain(t *testing.T) {
 	list := machines(t, 1)
 	fake := newFake(t, 3, 3) // never complete, so it goes on asking
 	out := play(t, fake, list, "  - {do: hostname, args: {name: localhost, for: 20m}}\n", 40*time.Minute)
-	replies := fake.hosts[list[0].UUID].replies[stepInventory]
+	replies := fake.hosts[list[0].UUID].replies[models.StepTypeInventory]
 	var names []string
 	for _, r := range replies {
 		var inv models.Inventory
@@ -112,11 +112,11 @@ func TestFailedInstallerEndsTheHost(t *testing.T) {
 	if fake.status != "error" {
 		t.Errorf("the cluster is %s", fake.status)
 	}
-	if r := h.replies[stepInstall]; len(r) != 1 || r[0].ExitCode != 1 {
+	if r := h.replies[models.StepTypeInstall]; len(r) != 1 || r[0].ExitCode != 1 {
 		t.Errorf("replies to install: %+v", r)
 	}
-	if len(h.replies[stepLogsGather]) == 0 || h.logs != 1 {
-		t.Errorf("gathered logs %d times, sent them %d times", len(h.replies[stepLogsGather]), h.logs)
+	if len(h.replies[models.StepTypeLogsGather]) == 0 || h.logs != 1 {
+		t.Errorf("gathered logs %d times, sent them %d times", len(h.replies[models.StepTypeLogsGather]), h.logs)
 	}
 	if !errors.Is(out.err, context.DeadlineExceeded) {
 		t.Errorf("the fleet ended by itself: %v", out.err)
@@ -133,7 +133,7 @@ func TestResetMachineIsBootedFromTheISOAgain(t *testing.T) {
 			if polls++; polls == 3 {
 				fake.status = "insufficient"
 				h := fake.hosts[list[0].UUID]
-				h.status, h.replies = "resetting-pending-user-action", map[string][]stepReply{}
+				h.status, h.replies = "resetting-pending-user-action", map[models.StepType][]stepReply{}
 			}
 		}
 		return 0
@@ -225,8 +225,8 @@ func TestAppear(t *testing.T) {
 		t.Fatalf("%d hosts", len(fake.hosts))
 	}
 	stranger := fake.hosts[fake.order[1]]
-	if len(stranger.replies[stepInventory]) > 0 && !strings.Contains(stranger.replies[stepInventory][0].Output, "52:54:00:ff:00:01") {
-		t.Errorf("inventory of the stranger: %s", stranger.replies[stepInventory][0].Output)
+	if len(stranger.replies[models.StepTypeInventory]) > 0 && !strings.Contains(stranger.replies[models.StepTypeInventory][0].Output, "52:54:00:ff:00:01") {
+		t.Errorf("inventory of the stranger: %s", stranger.replies[models.StepTypeInventory][0].Output)
 	}
 	if fake.status == "installed" && out.err != nil {
 		t.Errorf("the fleet waits for the stranger: %v", out.err)

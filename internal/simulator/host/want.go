@@ -12,13 +12,11 @@ import (
 	"github.com/google/uuid"
 )
 
-// Want is what somebody's file says about a machine. Machines makes one that
-// satisfies it; what is left empty is made up.
+// Want is what a file says about a machine; what is left empty is made up.
 type Want struct {
 	// Name is how the file calls the machine.
 	Name string
-	// MAC, Serial, UUID, Hostname and BMC identify it. BMC is an IP address or a
-	// URL such as redfish-virtualmedia://10.0.0.5/redfish/v1/Systems/1.
+	// MAC, Serial, UUID, Hostname and BMC (an IP address or a URL with one) identify it.
 	MAC, Serial, UUID, Hostname, BMC string
 	// Addresses are static ones, at most one of each IP version.
 	Addresses []netip.Prefix
@@ -43,8 +41,7 @@ type DiskHints struct {
 	Rotational *bool
 }
 
-// Machines makes the machines that a file names, one for each want and in the
-// same order. All that is wrong with the wants is reported at once.
+// Machines makes one machine for each want, in order, and reports all that is wrong with them at once.
 func Machines(seed uint64, network Network, wants []Want) ([]Machine, error) {
 	network = network.orDefault()
 	network.Avoid = slices.Clone(network.Avoid)
@@ -123,8 +120,7 @@ func (w Want) settle(m *Machine) {
 	}
 }
 
-// bmcAddress is the IP address within a BMC's address; zero if a name is there,
-// which the machine itself would not know.
+// bmcAddress is the IP address within a BMC's address; zero if a name is there.
 func bmcAddress(text string) netip.Addr {
 	if u, err := url.Parse(text); err == nil && u.Host != "" {
 		text = u.Hostname()
@@ -135,8 +131,7 @@ func bmcAddress(text string) netip.Addr {
 
 const gib = 1 << 30
 
-// disks is the disk that the hints describe; behind one more where the hints pick
-// a disk by something that only one disk has.
+// disks is the disk that the hints describe, behind one more where they pick by what only one disk has.
 func (h DiskHints) disks(id hardwareID) []Disk {
 	target := newDisk(id, 0, "sda")
 	name := strings.TrimPrefix(h.DeviceName, "/dev/")

@@ -1,6 +1,10 @@
 package host
 
-import "time"
+import (
+	"time"
+
+	"github.com/openshift/assisted-service/models"
+)
 
 type hostView struct {
 	ID                string       `json:"id"`
@@ -42,41 +46,20 @@ type instructions struct {
 }
 
 type step struct {
-	Type string   `json:"step_type"`
-	ID   string   `json:"step_id"`
-	Args []string `json:"args"`
+	Type models.StepType `json:"step_type"`
+	ID   string          `json:"step_id"`
+	Args []string        `json:"args"`
 }
 
 type stepReply struct {
-	StepID   string `json:"step_id"`
-	StepType string `json:"step_type"`
-	ExitCode int    `json:"exit_code"`
-	Output   string `json:"output"`
-	Error    string `json:"error"`
+	StepID   string          `json:"step_id"`
+	StepType models.StepType `json:"step_type"`
+	ExitCode int             `json:"exit_code"`
+	Output   string          `json:"output"`
+	Error    string          `json:"error"`
 }
 
-// The step types of the agent's protocol (models.StepType).
-const (
-	stepInventory        = "inventory"
-	stepConnectivity     = "connectivity-check"
-	stepFreeAddresses    = "free-network-addresses"
-	stepDHCPLease        = "dhcp-lease-allocate"
-	stepAPIVIP           = "api-vip-connectivity-check"
-	stepTang             = "tang-connectivity-check"
-	stepNTP              = "ntp-synchronizer"
-	stepDiskSpeed        = "installation-disk-speed-check"
-	stepImages           = "container-image-availability"
-	stepDomainResolution = "domain-resolution"
-	stepVerifyVIPs       = "verify-vips"
-	stepInstall          = "install"
-	stepStopInstallation = "stop-installation"
-	stepLogsGather       = "logs-gather"
-	stepUpgradeAgent     = "upgrade-agent"
-	stepRebootForReclaim = "reboot-for-reclaim"
-)
-
-// installArgs is what the machines need of the install step's argument
-// (models.InstallCmdRequest).
+// installArgs is what the machines need of the install step's argument (models.InstallCmdRequest).
 type installArgs struct {
 	ClusterID         string `json:"cluster_id"`
 	HostID            string `json:"host_id"`

@@ -37,8 +37,7 @@ type admitter struct {
 	installed func(*hubapi.Reference) bool
 }
 
-// judge gives the verdict on a write; old is nil when an object is made, and now
-// when it is deleted.
+// judge gives the verdict on a write; old is nil when an object is made, and now when it is deleted.
 func (a *admitter) judge(k objects.Kind, operation, name string, old, now *objects.Object) error {
 	for _, d := range a.deny {
 		if d.Kind == string(k) && (d.Name == "" || d.Name == name) && (d.Operation == "" || d.Operation == operation) {
@@ -141,8 +140,7 @@ func rawObject(data []byte) (*objects.Object, error) {
 	return o, o.UnmarshalJSON(data)
 }
 
-// serveAdmission serves the webhooks on loopback and registers them, until ctx
-// ends. It gives back what ends the registration, and waits.
+// serveAdmission serves and registers the webhooks until ctx ends; what it returns unregisters, and waits.
 func (h *hub) serveAdmission(ctx context.Context) (func(), error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -277,8 +275,7 @@ func (h *hub) put(ctx context.Context, at schema.GroupVersionResource, typed any
 // withdrawTime is how long the registration may take to be undone, in real time.
 const withdrawTime = 10 * time.Second
 
-// withdraw has the API server ask no more. The run is over by then, but without
-// this nothing could be written.
+// withdraw has the API server ask no more: after the run nothing could be written otherwise.
 func (h *hub) withdraw(ctx context.Context) {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), withdrawTime)
 	defer stop()
@@ -290,8 +287,7 @@ func (h *hub) withdraw(ctx context.Context) {
 	}
 }
 
-// selfSigned makes a certificate for loopback and the authority that it is
-// trusted by.
+// selfSigned makes a certificate for loopback and the authority that it is trusted by.
 func selfSigned(now time.Time) (tls.Certificate, []byte, error) {
 	var none tls.Certificate
 	caKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -94,8 +94,7 @@ func (h *hub) reconcileAgent(ctx context.Context, k key) error {
 	return h.installAdded(ctx, host, &spec)
 }
 
-// lookedAt tells whether the hosts of an Agent's InfraEnv are known, so that a
-// host that is not among them is gone.
+// lookedAt tells whether the hosts of an Agent's InfraEnv are known: one not among them is gone.
 func (h *hub) lookedAt(agent *objects.Object) bool {
 	name := agent.GetLabels()[hubapi.LabelAgentInfraEnv]
 	m := h.infraEnvs[key{objects.KindInfraEnv, agent.GetNamespace(), name}]
@@ -138,8 +137,7 @@ func (h *hub) createAgent(ctx context.Context, host *assisted.Host) error {
 	return err
 }
 
-// annotate keeps a copy of the host's state in the Agent, from which the service
-// could make the host anew.
+// annotate keeps a copy of the host's state in the Agent, from which the service could make the host anew.
 func (h *hub) annotate(ctx context.Context, agent *objects.Object, host *assisted.Host) error {
 	notes := agent.GetAnnotations()
 	changed := false

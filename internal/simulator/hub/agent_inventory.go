@@ -81,8 +81,7 @@ func setInventory(status map[string]any, text string) error {
 	return nil
 }
 
-// labelAgent puts what is known of the machine into labels, by which Agents can
-// be chosen.
+// labelAgent puts what is known of the machine into labels, by which Agents can be chosen.
 func (h *hub) labelAgent(ctx context.Context, k key, host *assisted.Host, spec *objects.AgentSpec) error {
 	inv, err := readInventory(host.Inventory)
 	if err != nil || inv == nil {
@@ -127,8 +126,7 @@ func inventoryLabels(inv *models.Inventory) map[string]string {
 	return all
 }
 
-// labelText makes a text one that a label may have: blanks go, and what is still
-// none is left out.
+// labelText makes a text one that a label may have: blanks go, and what is still none is left out.
 func labelText(text string) string {
 	text = strings.ReplaceAll(text, " ", "")
 	if len(text) > 63 || !regexp.MustCompile(`^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$`).MatchString(text) {

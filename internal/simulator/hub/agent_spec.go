@@ -23,8 +23,7 @@ func changeable(state string) bool {
 		"known-unbound", "disconnected-unbound", "discovering-unbound", "insufficient-unbound"}, state)
 }
 
-// syncAgent makes the service's host say what its Agent says. The error is what
-// SpecSynced tells.
+// syncAgent makes the service's host say what its Agent says. The error is what SpecSynced tells.
 func (h *hub) syncAgent(ctx context.Context, host *assisted.Host, agent *objects.Object, spec *objects.AgentSpec) error {
 	if h.failing > 0 {
 		h.failing--
@@ -88,8 +87,7 @@ func (h *hub) readHost(ctx context.Context, host *assisted.Host) error {
 	return nil
 }
 
-// hostChange are the parameters in which a host differs from what its Agent asks
-// for. What an Agent leaves open is left to the service.
+// hostChange is where a host differs from what its Agent asks for. What is left open is the service's.
 func hostChange(host *assisted.Host, spec *objects.AgentSpec) (map[string]any, error) {
 	change := map[string]any{}
 	if spec.Role != "" && spec.Role != host.Role {
@@ -169,8 +167,7 @@ func fencingOf(secret map[string][]byte) map[string]any {
 	return credentials
 }
 
-// addEndpoint adds what a host needs to fetch its Ignition from an endpoint of
-// the user's.
+// addEndpoint adds what a host needs to fetch its Ignition from an endpoint of the user's.
 func (h *hub) addEndpoint(ctx context.Context, host *assisted.Host, spec *objects.AgentSpec, change map[string]any) error {
 	if ref := spec.IgnitionEndpointTokenReference; ref != nil && !host.EndpointTokenSet {
 		k, _ := h.infraEnvBehind(host.InfraEnvID)
@@ -198,8 +195,7 @@ func (h *hub) sendArgs(ctx context.Context, host *assisted.Host, text string) er
 	return h.backend.Do(ctx, "PATCH", path(host)+"/installer-args", map[string]any{"args": args}, nil)
 }
 
-// bind gives a host to the cluster that its Agent names, or back to the pool. It
-// tells whether the host was on its way.
+// bind gives a host to its Agent's cluster, or back to the pool, and tells whether it was on its way.
 func (h *hub) bind(ctx context.Context, host *assisted.Host, agent *objects.Object, spec *objects.AgentSpec) (bool, error) {
 	want := ""
 	if ref := spec.ClusterDeploymentName; ref != nil && ref.Name != "" {
@@ -237,8 +233,7 @@ func (h *hub) farewell(host *assisted.Host) map[string]any {
 	return map[string]any{"cluster_name": k.id, "cluster_namespace": k.space, "node_name": host.Hostname}
 }
 
-// deploymentBehind finds the ClusterDeployment of a cluster of the service; an empty key for
-// none.
+// deploymentBehind finds the ClusterDeployment of a cluster of the service; an empty key for none.
 func (h *hub) deploymentBehind(id string) key {
 	for k, m := range h.clusters {
 		if m.id == id {
@@ -248,8 +243,7 @@ func (h *hub) deploymentBehind(id string) key {
 	return key{}
 }
 
-// installAdded installs a host that is added to an installed cluster, once it is
-// known and approved. On that day nobody waits for others.
+// installAdded installs a day-2 host once it is known and approved: nobody waits for others then.
 func (h *hub) installAdded(ctx context.Context, host *assisted.Host, spec *objects.AgentSpec) error {
 	host = h.hosts[host.ID]
 	if host == nil || agentKind(host) != agentinstall.AgentKindAdded || host.Status != "known" || !spec.Approved {

@@ -15,8 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// cooling is how old an image has to be before machines are booted from it:
-// until then another NMStateConfig may come and change it.
+// cooling is an image's age before machines boot it: until then an NMStateConfig may still change it.
 const cooling = time.Minute
 
 // reconcileBareMetal does what the service's bare metal controller does where
@@ -77,8 +76,7 @@ func (h *hub) agentWith(space, mac string) *objects.Object {
 	})
 }
 
-// boot has a host booted from the image, or detached once its machine boots from
-// its own disk.
+// boot has a host booted from the image, or detached once its machine boots from its own disk.
 func (h *hub) boot(ctx context.Context, host, env, agent *objects.Object) error {
 	before := objects.ToJSON(host.Object)
 	objects.AddFinalizer(host, hubapi.FinalizerBMAC)
@@ -105,8 +103,7 @@ func leaves(stage string) bool {
 	return slices.Contains([]string{"Rebooting", "Joined", "Done", "Failed"}, stage)
 }
 
-// cool tells whether an image is old enough, and has the host looked at again
-// when it is.
+// cool tells whether an image is old enough, and has the host looked at again when it is.
 func (h *hub) cool(env, host *objects.Object) bool {
 	made, err := time.Parse(time.RFC3339, objects.Nested(env, "status", "createdTime"))
 	if err != nil {
@@ -119,8 +116,7 @@ func (h *hub) cool(env, host *objects.Object) bool {
 	return true
 }
 
-// instruct makes an Agent say what the annotations of its host say, and approves
-// it. It is done at every look, so that what is said here always wins.
+// instruct approves an Agent and has it say, at every look, what the annotations of its host say.
 func (h *hub) instruct(ctx context.Context, host, agent *objects.Object, spec *metal3.BareMetalHostSpec) error {
 	before := objects.ToJSON(agent.Object)
 	notes := host.GetAnnotations()
@@ -169,12 +165,10 @@ func (h *hub) instruct(ctx context.Context, host, agent *objects.Object, spec *m
 	return h.store.update(ctx, agent)
 }
 
-// noDisk is what an Agent is told where no disk fits the hints; it then says that
-// there is no such disk.
+// noDisk is what an Agent is told where no disk fits the hints; it then says that there is no such disk.
 const noDisk = "/dev/not-found-by-hints"
 
-// hintedDisk finds the disk that hints describe: the first that may be installed
-// on and fits all of them.
+// hintedDisk finds the disk that hints describe: the first that may be installed on and fits all of them.
 func hintedDisk(agent *objects.Object, hints *metal3.RootDeviceHints) string {
 	if hints == nil || *hints == (metal3.RootDeviceHints{}) {
 		return ""

@@ -17,8 +17,7 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/hub/webhook"
 )
 
-// reconcileClassification labels the Agents of a namespace whose inventory a
-// query matches, and counts them. One that is being deleted takes its labels away.
+// reconcileClassification labels and counts the Agents whose inventory a query matches.
 func (h *hub) reconcileClassification(ctx context.Context, k key) error {
 	class := h.store.get(objects.KindClassification, k.space, k.id)
 	if class == nil {
@@ -68,8 +67,7 @@ func (h *hub) reconcileClassification(ctx context.Context, k key) error {
 	return h.writeStatus(ctx, class, status)
 }
 
-// classify gives an Agent the label that it is to have, or takes away one that is
-// this classification's own. It tells whether anything changed.
+// classify gives an Agent its label, or takes away this classification's, and tells whether that changed it.
 func classify(ctx context.Context, agent *objects.Object, spec *agentinstall.AgentClassificationSpec, deleting bool) bool {
 	name, failed := hubapi.LabelClassificationPrefix+spec.LabelKey, webhook.QueryErrorPrefix+"-"+spec.LabelValue
 	matches, err := false, error(nil)
@@ -91,8 +89,7 @@ func classify(ctx context.Context, agent *objects.Object, spec *agentinstall.Age
 	return changed
 }
 
-// queryMatches tells whether a query answers an inventory with true. A query must
-// give exactly one value; one that is not a boolean does not match.
+// queryMatches tells whether a query answers with true, which has to be its only value.
 func queryMatches(ctx context.Context, text string, inventory map[string]any) (bool, error) {
 	query, err := gojq.Parse(text)
 	if err != nil {
@@ -120,8 +117,7 @@ func queryMatches(ctx context.Context, text string, inventory map[string]any) (b
 	return answer == true, nil
 }
 
-// countClassified counts the Agents with the label of a classification, and those
-// with the mark of a query that failed.
+// countClassified counts the Agents with a classification's label, and those whose query failed.
 func countClassified(agents []*objects.Object, spec *agentinstall.AgentClassificationSpec) (matched, failed int64) {
 	for _, agent := range agents {
 		label, there := agent.GetLabels()[hubapi.LabelClassificationPrefix+spec.LabelKey]

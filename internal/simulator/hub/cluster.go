@@ -39,8 +39,7 @@ type pair struct {
 	install objects.InstallSpec
 }
 
-// pairOf finds what belongs to a ClusterDeployment. It is nil where that is not
-// ours, or its AgentClusterInstall is not there.
+// pairOf is what belongs to a ClusterDeployment; nil where it is not ours, or has no AgentClusterInstall.
 func (h *hub) pairOf(k key) (*pair, error) {
 	cd := h.store.get(objects.KindCluster, k.space, k.id)
 	if cd == nil {
@@ -65,8 +64,7 @@ func (h *hub) pairOf(k key) (*pair, error) {
 	return &pair{key: k, cd: cd, aci: aci, deploy: deploy, install: install}, nil
 }
 
-// reconcileCluster makes a cluster of the service out of a ClusterDeployment and
-// its AgentClusterInstall, drives it, and reports on it.
+// reconcileCluster makes, drives and reports on the cluster of a ClusterDeployment and AgentClusterInstall.
 func (h *hub) reconcileCluster(ctx context.Context, k key) error {
 	cd := h.store.get(objects.KindCluster, k.space, k.id)
 	if cd == nil {
@@ -120,8 +118,7 @@ func (h *hub) claim(ctx context.Context, p *pair) error {
 	return h.own(ctx, p)
 }
 
-// own makes the ClusterDeployment the owner of its AgentClusterInstall, and
-// passes its consumer label on.
+// own makes the ClusterDeployment the owner of its AgentClusterInstall, and passes its consumer label on.
 func (h *hub) own(ctx context.Context, p *pair) error {
 	for _, owner := range p.aci.GetOwnerReferences() {
 		if owner.UID == p.cd.GetUID() {
@@ -132,8 +129,7 @@ func (h *hub) own(ctx context.Context, p *pair) error {
 	return h.store.updatePrinted(ctx, p.aci)
 }
 
-// reconcileInstall reports on an AgentClusterInstall that has no cluster, and
-// lets go of one that is being deleted.
+// reconcileInstall reports on an AgentClusterInstall without a cluster, and lets go of a deleted one.
 func (h *hub) reconcileInstall(ctx context.Context, k key) error {
 	aci := h.store.get(objects.KindInstall, k.space, k.id)
 	if aci == nil {
@@ -160,8 +156,7 @@ func (h *hub) reconcileInstall(ctx context.Context, k key) error {
 	return h.reportMissing(ctx, aci, missing)
 }
 
-// syncCluster makes the service's cluster say what the objects say. The error
-// is what SpecSynced tells.
+// syncCluster makes the service's cluster say what the objects say. The error is what SpecSynced tells.
 func (h *hub) syncCluster(ctx context.Context, m *clusterMemory, p *pair) error {
 	if h.failing > 0 {
 		h.failing--

@@ -14,12 +14,10 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// startPause is the least time between two attempts to start an installation:
-// the service tries again by itself where a preparation fails.
+// startPause is the least time between two starts: the service tries again where a preparation fails.
 const startPause = 10 * time.Second
 
-// drive does what the service does of its own accord: starts a cluster that is
-// ready, publishes its credentials, and makes an installed one take more hosts.
+// drive starts a ready cluster, publishes its credentials, and opens an installed one for more hosts.
 func (h *hub) drive(ctx context.Context, m *clusterMemory, p *pair, fault error) error {
 	switch m.rest.Status {
 	case "ready":
@@ -106,8 +104,7 @@ func (s *stall) stands(wanted bool, v *condition.ClusterView, p *pair) bool {
 	return !s.over
 }
 
-// start installs a cluster whose hosts are all there and approved, unless
-// somebody holds it.
+// start installs a cluster whose hosts are all there and approved, unless somebody holds it.
 func (h *hub) start(ctx context.Context, m *clusterMemory, p *pair) error {
 	held := p.install.HoldInstallation || p.cd.GetAnnotations()[hubapi.AnnotationReconcilePause] == yesText
 	if held || !h.view(m, p).Startable() {

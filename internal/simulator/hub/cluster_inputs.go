@@ -110,8 +110,7 @@ func (h *hub) configMap(ctx context.Context, space, name, field string) (map[str
 	return config.Data, nil
 }
 
-// stamp marks an object that the service reads, in two writes as the service
-// does: to be backed up, and to be watched.
+// stamp marks an object for backup and for watching, in two writes as the service does.
 func (h *hub) stamp(ctx context.Context, o *objects.Object) error {
 	for _, label := range []string{hubapi.LabelBackup, hubapi.LabelWatch} {
 		labels, changed := objects.SetMark(o.GetLabels(), label, yesText)
@@ -145,8 +144,7 @@ func (h *hub) release(p *pair) (versions.Release, error) {
 	return release, nil
 }
 
-// releaseOf tells a release by its image. Of an image in somebody's own registry
-// it goes by the tag, since no registry is asked.
+// releaseOf tells a release by its image, and one in somebody's own registry by the tag.
 func releaseOf(image string) (versions.Release, bool) {
 	if release, ok := versions.ReleaseByURL(image); ok {
 		return release, true
@@ -170,8 +168,7 @@ func releaseOf(image string) (versions.Release, bool) {
 	return release, err == nil
 }
 
-// updateByAnnotation sends what is said in annotations: changes of the
-// install-config, and validations that are not to hinder.
+// updateByAnnotation sends the changes of the install-config and the ignored validations.
 func (h *hub) updateByAnnotation(ctx context.Context, m *clusterMemory, aci *objects.Object) error {
 	notes := aci.GetAnnotations()
 	changed := false
@@ -200,8 +197,7 @@ func (h *hub) updateByAnnotation(ctx context.Context, m *clusterMemory, aci *obj
 	return h.readCluster(ctx, m)
 }
 
-// ignoredList is a comma list of an annotation as the service takes it: a list
-// in a text; "" where the annotation is not there.
+// ignoredList is an annotation's comma list as the service takes it, a list in a text; "" without one.
 func ignoredList(notes map[string]string, name string) string {
 	text, said := notes[name]
 	if !said {
@@ -238,8 +234,7 @@ func ownerOf(o *objects.Object, block bool) metav1.OwnerReference {
 	return ref
 }
 
-// importCluster makes a cluster of the service for one that is installed
-// already, so that hosts can be added to it.
+// importCluster imports an installed cluster into the service, so that hosts can be added.
 func (h *hub) importCluster(ctx context.Context, m *clusterMemory, p *pair) error {
 	if p.deploy.PullSecretRef != nil && p.deploy.PullSecretRef.Name != "" {
 		if _, err := h.pullSecret(ctx, p.key.space, p.deploy.PullSecretRef.Name); err != nil {

@@ -174,8 +174,7 @@ func plain(value any) any {
 	return out
 }
 
-// same tells whether everything that want says is so in have: empty texts are
-// as good as absent, and maps may say more.
+// same tells whether have says all of want: empty texts count as absent, and maps may say more.
 func same(want, have any) bool {
 	switch w := want.(type) {
 	case map[string]any:

@@ -13,8 +13,7 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
 )
 
-// specSyncedText is what SpecSynced says of an AgentClusterInstall that is in
-// order. It is not a sentence, as it is for an Agent.
+// specSyncedText is SpecSynced of an AgentClusterInstall in order: no sentence, unlike an Agent's.
 const specSyncedText = "SyncOK"
 
 func (h *hub) reportCluster(ctx context.Context, m *clusterMemory, p *pair, fault error) error {
@@ -35,8 +34,7 @@ func (h *hub) reportCluster(ctx context.Context, m *clusterMemory, p *pair, faul
 	return h.writeStatus(ctx, p.aci, status)
 }
 
-// reportMissing writes the status of an AgentClusterInstall that has no
-// ClusterDeployment.
+// reportMissing writes the status of an AgentClusterInstall that has no ClusterDeployment.
 func (h *hub) reportMissing(ctx context.Context, aci *objects.Object, fault error) error {
 	status := statusOf(aci)
 	conditions, _, _ := unstructured.NestedSlice(aci.Object, "status", "conditions")

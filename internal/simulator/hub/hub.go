@@ -30,8 +30,7 @@ import (
 
 // Config says what hub is simulated.
 type Config struct {
-	// Kube is the API server. Its CustomResourceDefinitions have to be there, or
-	// to come.
+	// Kube is the API server. Its CustomResourceDefinitions have to be there, or to come.
 	Kube *rest.Config
 	// Namespace limits the controllers to one namespace; "" is all of them.
 	Namespace string
@@ -41,8 +40,7 @@ type Config struct {
 	Callers *auth.Service
 	// Clock is the time of the simulation.
 	Clock clock.Clock
-	// Hive says that Hive's operator is there, which copies what it needs into
-	// the ClusterDeployment and records the installation.
+	// Hive says that Hive's operator is there, which copies and records for the ClusterDeployment.
 	Hive bool
 	// Webhooks serves admission over HTTPS on loopback and registers it.
 	Webhooks bool
@@ -52,21 +50,17 @@ type Config struct {
 	Logf func(format string, args ...any)
 }
 
-// Trouble is what goes wrong on a hub, besides what a scenario makes the service
-// and the machines do.
+// Trouble is what goes wrong on a hub, besides what a scenario makes the service and the machines do.
 type Trouble struct {
 	// UnsyncedAgents reproduces a stall of the service: a cluster that is ready, and
 	// that nobody holds, stays at UnsyncedAgents, though every Agent is synced, until
 	// somebody touches its AgentClusterInstall.
 	UnsyncedAgents bool
-	// ServiceDown leaves everything as it is: no object is reconciled and no
-	// finalizer removed, as while the operator does not run.
+	// ServiceDown reconciles nothing and removes no finalizer, as while the operator does not run.
 	ServiceDown bool
-	// BackendErrors is how many transfers of a spec fail for a reason that is
-	// not the user's: SpecSynced is False with BackendError until the next try.
+	// BackendErrors is how many transfers of a spec fail (SpecSynced BackendError) through no fault of the user's.
 	BackendErrors int
-	// Deny has admission refuse writes that the rules would let through. It
-	// needs Webhooks.
+	// Deny has admission refuse writes that the rules would let through. It needs Webhooks.
 	Deny []Denial
 }
 
@@ -103,8 +97,7 @@ type hub struct {
 	running sync.WaitGroup // what Run has started beside itself
 }
 
-// Run simulates the hub until ctx ends. It returns an error where it could not
-// begin, or the context's cause.
+// Run simulates the hub until ctx ends; its error is why it could not begin, or the context's cause.
 func Run(ctx context.Context, c Config) error {
 	service, err := assisted.New(c.Service, c.Callers)
 	if err != nil {
@@ -135,17 +128,14 @@ func Run(ctx context.Context, c Config) error {
 	return h.loop(ctx)
 }
 
-// The service's log is read this often, on the simulation's clock, but not more
-// often than a fast clock makes sense of.
+// The service's log is read this often, but no more often than a fast clock makes sense of.
 const (
 	lookEvery = 5 * time.Second
 	lookSoon  = 50 * time.Millisecond // real time
-	// refreshEvery is how often everything is read, whatever the log says:
-	// progress within a stage writes no event.
+	// refreshEvery is how often everything is read: progress within a stage writes no event.
 	refreshEvery = 30 * time.Second
 	refreshSoon  = 400 * time.Millisecond // real time
-	// refreshShare is how much longer than reading everything took the controllers
-	// have time for other things.
+	// refreshShare is how much longer than reading everything took the controllers have time for other things.
 	refreshShare = 8
 )
 

@@ -47,8 +47,7 @@ type errNoCluster struct{ text string }
 
 func (e *errNoCluster) Error() string { return e.text }
 
-// reconcileInfraEnv makes an infra-env of the service out of an InfraEnv, and
-// reports on its image.
+// reconcileInfraEnv makes an infra-env of the service out of an InfraEnv, and reports on its image.
 func (h *hub) reconcileInfraEnv(ctx context.Context, k key) error {
 	env := h.store.get(objects.KindInfraEnv, k.space, k.id)
 	if env == nil {
@@ -239,8 +238,7 @@ func (h *hub) artifacts(m *infraEnvMemory, spec *objects.InfraEnvSpec) map[strin
 	}
 }
 
-// readHosts reads the hosts of an infra-env and has the Agents of those that
-// changed looked at.
+// readHosts reads the hosts of an infra-env and has the Agents of those that changed looked at.
 func (h *hub) readHosts(ctx context.Context, k key, m *infraEnvMemory) error {
 	data, err := h.backend.Raw(ctx, "GET", "/v2/infra-envs/"+m.id+"/hosts", nil)
 	if assisted.IsGone(err) {
@@ -277,8 +275,7 @@ func (h *hub) readHosts(ctx context.Context, k key, m *infraEnvMemory) error {
 	return nil
 }
 
-// openInfraEnv is an address below an InfraEnv, as a link that opens it where the
-// service wants to know its callers.
+// openInfraEnv is an address below an InfraEnv as a link that opens it.
 func (h *hub) openInfraEnv(address, id string) string {
 	return h.open(address, auth.Grant{Scheme: auth.URLAuth, InfraEnvID: id})
 }

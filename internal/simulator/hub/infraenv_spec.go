@@ -118,8 +118,7 @@ func (in *infraEnvInputs) print() (string, error) {
 	return fingerprint(map[string]string{"": string(data)}), nil
 }
 
-// staticHosts reads the networks of the hosts that an InfraEnv selects. An empty
-// selector selects none.
+// staticHosts reads the networks of the hosts that an InfraEnv selects. An empty selector selects none.
 func (h *hub) staticHosts(space string, selector *metav1.LabelSelector) ([]staticHost, error) {
 	if !selects(selector) {
 		return nil, nil

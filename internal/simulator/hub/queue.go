@@ -10,8 +10,7 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
 )
 
-// queue holds the objects to be reconciled: each once, in the order in which
-// they were first named, some of them not before their time.
+// queue holds the objects to reconcile, each once, in order, some not before their time.
 type queue struct {
 	mu    sync.Mutex
 	order []key
@@ -69,8 +68,7 @@ func (q *queue) take(now time.Time) []key {
 // noticed takes that an object was made, changed or removed.
 func (h *hub) noticed(k key) { h.queue.add(k) }
 
-// spread has everything looked at that depends on an object. The service does so
-// by watches that map one kind to another.
+// spread has everything looked at that depends on an object, as the service's watches do.
 func (h *hub) spread(k key) {
 	switch k.kind {
 	case objects.KindAgent:
@@ -106,8 +104,7 @@ func (h *hub) addAll(k objects.Kind, space string) {
 	}
 }
 
-// look reads what happened in the service since the last time, and has what it
-// concerns looked at.
+// look reads what happened in the service since the last time, and has what it concerns looked at.
 func (h *hub) look(ctx context.Context) {
 	if h.config.Trouble.ServiceDown {
 		return

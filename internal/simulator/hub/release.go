@@ -16,8 +16,7 @@ import (
 // waitForOthers is when a deletion that waits for another object looks again.
 const waitForOthers = 10 * time.Second
 
-// releaseDeployment deletes the AgentClusterInstall of a ClusterDeployment that
-// is being deleted, and lets go of it once that is gone.
+// releaseDeployment deletes a deleted ClusterDeployment's AgentClusterInstall, and lets go once that is gone.
 func (h *hub) releaseDeployment(ctx context.Context, cd *objects.Object) error {
 	k := keyOf(objects.KindCluster, cd)
 	deploy, err := objects.Spec[objects.DeploymentSpec](cd)
@@ -155,8 +154,7 @@ func (h *hub) unbind(ctx context.Context, host *assisted.Host, agent *objects.Ob
 	return err
 }
 
-// kubeconfigOf says why the service can't speak to a cluster that it installed, nil if it
-// can.
+// kubeconfigOf says why the service can't speak to a cluster that it installed, nil if it can.
 func (h *hub) kubeconfigOf(ctx context.Context, owner key) error {
 	_, err := h.secretText(ctx, owner.space, owner.id+"-admin-kubeconfig", hubapi.KeyKubeconfig)
 	return err
@@ -181,8 +179,7 @@ func boundTo(agent *objects.Object) key {
 	return key{objects.KindCluster, objects.Nested(agent, "spec", "clusterDeploymentName", "namespace"), name}
 }
 
-// releaseInfraEnv deletes the service's infra-env, and its hosts, and lets go.
-// The Agents follow by themselves, being owned by the InfraEnv.
+// releaseInfraEnv deletes the service's infra-env with its hosts, and lets go. Agents follow their owner.
 func (h *hub) releaseInfraEnv(ctx context.Context, env *objects.Object) error {
 	k := keyOf(objects.KindInfraEnv, env)
 	if !hasFinalizer(env, hubapi.FinalizerInfraEnv) {
@@ -203,8 +200,7 @@ func (h *hub) releaseInfraEnv(ctx context.Context, env *objects.Object) error {
 	return h.store.update(ctx, env)
 }
 
-// dropInfraEnv deletes an infra-env of the service. It is refused as long as
-// there are hosts, so they go first.
+// dropInfraEnv deletes an infra-env of the service, after its hosts, with which it is refused.
 func (h *hub) dropInfraEnv(ctx context.Context, id string) error {
 	var hosts []assisted.Host
 	base := "/v2/infra-envs/" + id
@@ -227,8 +223,7 @@ func (h *hub) dropInfraEnv(ctx context.Context, id string) error {
 	return nil
 }
 
-// dropHost deletes a host of the service. The service answers the deletion of a host
-// that is gone with 500, so the host is looked for after a refusal.
+// dropHost deletes a host of the service, which answers 500 for one that is gone: so it looks after a refusal.
 func (h *hub) dropHost(ctx context.Context, path string) error {
 	err := h.backend.Do(ctx, "DELETE", path, nil, nil)
 	if err != nil && assisted.IsGone(h.backend.Do(ctx, "GET", path, nil, nil)) {

@@ -14,8 +14,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Missing names the resources of a hub ("infraenvs.agent-install.openshift.io")
-// that an API server does not serve, and that Run waits for.
+// Missing names the resources that Run waits for and an API server does not serve.
 func Missing(ctx context.Context, config *rest.Config) ([]string, error) {
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
@@ -71,8 +70,7 @@ func imageSetOf(r versions.Release) *objects.Object {
 	}}
 }
 
-// AgentServiceConfig is the name of the AgentServiceConfig of an API server, by which somebody
-// has set up the assisted-service itself there; "" where there is none.
+// AgentServiceConfig names the one by which the real assisted-service was set up there; "" without one.
 func AgentServiceConfig(ctx context.Context, config *rest.Config) (string, error) {
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
@@ -91,8 +89,7 @@ func AgentServiceConfig(ctx context.Context, config *rest.Config) (string, error
 	return list.Items[0].GetName(), nil
 }
 
-// Images gives the addresses of the discovery Ignition of the InfraEnvs of a hub, in a
-// namespace or, for "", in all of them. Those that have none yet are left out.
+// Images gives the addresses of the InfraEnvs' discovery Ignition, in a namespace or, for "", in all.
 func Images(config *rest.Config, namespace string) func(ctx context.Context) ([]string, error) {
 	return func(ctx context.Context) ([]string, error) {
 		client, err := dynamic.NewForConfig(config)

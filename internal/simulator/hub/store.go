@@ -33,9 +33,7 @@ func keyOf(k objects.Kind, o *objects.Object) key { return key{k, o.GetNamespace
 
 func (k key) String() string { return fmt.Sprintf("%s %s/%s", k.kind, k.space, k.id) }
 
-// store is the API server as the controllers see it: a copy of every object
-// that is kept up to date by watches, and writes that are seen at once by who
-// made them.
+// store is the API server as the controllers see it: watched copies, in which own writes show at once.
 type store struct {
 	client  dynamic.Interface
 	changed func(key)
@@ -94,8 +92,7 @@ func (s *store) listWatch(k objects.Kind, namespace string) cache.ListerWatcher 
 	}, s.client)
 }
 
-// servedKinds are the watched kinds that the server has. It waits for those
-// without which nothing can be done.
+// servedKinds are the watched kinds that the server has; it waits for those that are needed.
 func servedKinds(ctx context.Context, client dynamic.Interface, namespace string, logf func(string, ...any)) ([]objects.Kind, error) {
 	for told := false; ; told = true {
 		var have []objects.Kind
@@ -123,8 +120,7 @@ func servedKinds(ctx context.Context, client dynamic.Interface, namespace string
 	}
 }
 
-// definitionPause is how long to wait before asking again for definitions. It
-// is the API server's time, not the simulation's.
+// definitionPause is the wait before asking again for definitions, in the API server's time.
 const definitionPause = time.Second
 
 func (s *store) follow(k objects.Kind, informer cache.SharedIndexInformer, logf func(string, ...any)) error {
@@ -168,8 +164,7 @@ func older(a, b *objects.Object) bool {
 	return errX == nil && errY == nil && x < y
 }
 
-// get gives the newest known version of an object, to be changed at will; nil
-// where there is none.
+// get gives the newest known version of an object, to be changed at will; nil where there is none.
 func (s *store) get(k objects.Kind, space, id string) *objects.Object {
 	path := id
 	if space != "" {
@@ -247,8 +242,7 @@ func (s *store) read(ctx context.Context, k objects.Kind, space, id string) (*ob
 	return s.live(ctx, k, space, id)
 }
 
-// keep remembers a version that the server gave back for a write, and makes it the
-// writer's own.
+// keep remembers a version that the server gave back for a write, and makes it the writer's own.
 func (s *store) keep(o, made *objects.Object, err error) error {
 	if err != nil {
 		return err

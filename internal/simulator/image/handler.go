@@ -58,8 +58,7 @@ func (s *Service) serveISO(access Access) func(http.ResponseWriter, *http.Reques
 	}
 }
 
-// serveOldISO answers the links of older services, which name version,
-// architecture and type in the query.
+// serveOldISO answers the links of older services, which name version, architecture and type in the query.
 func (s *Service) serveOldISO(w http.ResponseWriter, r *http.Request) error {
 	file, ok := strings.CutSuffix(r.FormValue("type"), "-iso")
 	if !ok || !isoTypes(file) {
@@ -109,8 +108,7 @@ func (s *Service) base(r *http.Request) string {
 	return scheme + "://" + r.Host
 }
 
-// openByQuery finds the source of a path that names the infra-env, for the
-// bearer of the right token in the query or in a header.
+// openByQuery finds the source of a path for the bearer of its infra-env's token, in query or header.
 func (s *Service) openByQuery(r *http.Request) (Source, error) {
 	id := r.PathValue("id")
 	proof := id
@@ -134,8 +132,7 @@ func (s *Service) openByQuery(r *http.Request) (Source, error) {
 	return source, nil
 }
 
-// openNetboot finds the source of a path that names the infra-env, and the live image
-// that the query names.
+// openNetboot finds the source of a path, and the live image that the query names.
 func (s *Service) openNetboot(r *http.Request) (Source, *live, error) {
 	source, err := s.openByQuery(r)
 	if err != nil {
@@ -159,8 +156,7 @@ func (s *Service) serveInitrd(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// serveInitrdAddress answers with the 16 bytes that tell an s390x loader where
-// its initrd goes and how long it is.
+// serveInitrdAddress answers 16 bytes for an s390x loader: where its initrd goes, and how long it is.
 func (s *Service) serveInitrdAddress(w http.ResponseWriter, r *http.Request) error {
 	source, made, err := s.openNetboot(r)
 	if err != nil {

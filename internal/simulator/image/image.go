@@ -26,8 +26,7 @@ import (
 
 // Source is what an infra-env puts into its media.
 type Source struct {
-	// Ignition is the discovery Ignition config of full images, MinimalIgnition
-	// that of minimal ones, and NetbootIgnition that of network boot.
+	// Ignition configs of full images, of minimal ones, and of network boot.
 	Ignition, MinimalIgnition, NetbootIgnition []byte
 	// KernelArguments are appended to the kernel's own, in order.
 	KernelArguments []string
@@ -35,8 +34,7 @@ type Source struct {
 	// where there is none. Only minimal images and netboot carry it: full images
 	// have the same files in their Ignition.
 	StaticNetwork []byte
-	// SigningKey is the infra-env's own secret: links made with another one are
-	// refused. Empty is fine, for an infra-env whose key never changes.
+	// SigningKey is the infra-env's own secret: links made with another one are refused. It may be empty.
 	SigningKey []byte
 	// Updated is when any of this last changed.
 	Updated time.Time
@@ -53,8 +51,7 @@ type Config struct {
 	APIKey jwt.Key
 	// Secret is mixed into every ByToken link's key. Nil makes one.
 	Secret []byte
-	// BaseURL is where the service is reached, without a trailing slash. Minimal
-	// images carry it. Empty takes the host that a request names.
+	// BaseURL is the service's, without a trailing slash, for minimal images. Empty is the request's host.
 	BaseURL string
 }
 
@@ -90,8 +87,7 @@ func New(config Config) (*Service, error) {
 	return &Service{config: config, lives: map[liveKey]*live{}}, nil
 }
 
-// ExpireAll makes every ByToken link that was handed out so far expired. Other
-// links never expire.
+// ExpireAll makes every ByToken link that was handed out so far expired. Other links never expire.
 func (s *Service) ExpireAll() { s.revoked.Add(1) }
 
 // live is the image of a version and architecture, made once.
@@ -120,8 +116,7 @@ func (s *Service) live(version, arch string, minimal bool) (*live, error) {
 	return made, nil
 }
 
-// httpError is an answer instead of an image. The image service says it in plain
-// text, unlike the API.
+// httpError is an answer instead of an image. The image service says it in plain text, unlike the API.
 type httpError struct {
 	code    int
 	message string
@@ -180,8 +175,7 @@ func (k kernelArguments) patch(more []string) ([]isowriter.Part, error) {
 	return parts, nil
 }
 
-// netboot is the one initrd of a machine that boots from the network: the live
-// image's own, the Ignition, and the network files.
+// netboot is a network boot's one initrd: the live image's own, the Ignition, and the network files.
 func (l *live) netboot(source Source) io.ReadSeeker {
 	initrd := l.initrd.With()
 	initrd.Append(ignitionArchive(source.NetbootIgnition))

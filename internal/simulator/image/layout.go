@@ -47,8 +47,7 @@ type kernelArguments struct {
 	end, pad byte
 }
 
-// live is one live image before anybody's configuration is in it. It is shared
-// by all requests and never changed.
+// live is one live image without configuration, shared by all requests and never changed.
 type live struct {
 	iso      *isowriter.Sparse
 	ignition area
@@ -158,8 +157,7 @@ const (
 	zInitrdAddress = 0x02000000
 )
 
-// layOutMainframe writes the image of s390x, which boots one file that holds
-// kernel, arguments, initrd and embed area.
+// layOutMainframe writes the image of s390x, which boots one file of kernel, arguments, initrd, embed area.
 func (l *live) layOutMainframe(volume string, files []isowriter.File) error {
 	l.kargs.end, l.kargs.pad = 0, 0
 	boot := &isowriter.Sparse{}
@@ -202,8 +200,7 @@ func writeISO(volume string, files []isowriter.File, boot []isowriter.BootFile) 
 	}.Write()
 }
 
-// addressLength tells a mainframe's loader where an initrd goes: 16 bytes,
-// big-endian, the address and the length.
+// addressLength tells a mainframe's loader of an initrd: 16 bytes, big-endian, address and length.
 func addressLength(length int64) []byte {
 	out := make([]byte, 16)
 	binary.BigEndian.PutUint32(out[4:], zInitrdAddress)
@@ -291,16 +288,14 @@ func kernelFor(os versions.OSImage) *isowriter.Sparse {
 	return image
 }
 
-// rootfsFor is the archive that the live system mounts: its first member is the
-// file system, whose content starts at byte 124.
+// rootfsFor is the archive that the live system mounts: the file system's content starts at byte 124.
 func rootfsFor(os versions.OSImage) *isowriter.Sparse {
 	squash := isowriter.Zeros(rootfsSize)
 	squash.Put(0, []byte("hsqs"))
 	return isowriter.Archive(member("root.squashfs", squash), member("etc/coreos-live-rootfs", isowriter.BytesOf([]byte(os.Version+"\n"))))
 }
 
-// initrdFor is the first initrd, which knows the hashes of its root file system
-// in chunks of 2 MiB.
+// initrdFor is the first initrd, which knows the hashes of its root file system in chunks of 2 MiB.
 func initrdFor(os versions.OSImage, rootfs *isowriter.Sparse) *isowriter.Sparse {
 	const chunk = 2 << 20
 	var want strings.Builder
@@ -321,8 +316,7 @@ func member(name string, data *isowriter.Sparse) isowriter.Member {
 	return isowriter.Member{Name: name, Mode: isowriter.ModeFile | 0o644, Data: data}
 }
 
-// ignitionArchive is what goes into the embed area: a compressed archive whose
-// one member is the config.
+// ignitionArchive is what goes into the embed area: a compressed archive whose one member is the config.
 func ignitionArchive(config []byte) []byte {
 	return isowriter.Gzip(isowriter.Archive(member("config.ign", isowriter.BytesOf(config))).Bytes())
 }

@@ -28,8 +28,7 @@ const LinkLifetime = 4 * time.Hour
 
 // Link says what a URL is to lead to.
 type Link struct {
-	// Base is where the image service is reached, such as
-	// "http://127.0.0.1:8090".
+	// Base is where the image service is reached, such as "http://127.0.0.1:8090".
 	Base       string
 	InfraEnvID string
 	// Version is the infra-env's openshift_version, "4.21".
@@ -49,8 +48,7 @@ type claims struct {
 	Generation int64  `json:"gen,omitempty"`
 }
 
-// URL makes a link to an infra-env's ISO (download_url) and tells when it ends;
-// the zero time is never.
+// URL makes a link to an infra-env's ISO (download_url) and tells when it ends; the zero time is never.
 func (s *Service) URL(link Link) (string, time.Time, error) {
 	file, ok := strings.CutSuffix(link.Type, "-iso")
 	if !ok || !isoTypes(file) {
@@ -64,8 +62,7 @@ func (s *Service) URL(link Link) (string, time.Time, error) {
 	return address, expires, err
 }
 
-// InitrdURL makes a link to an infra-env's netboot initrd, which its iPXE script
-// names.
+// InitrdURL makes a link to an infra-env's netboot initrd, which its iPXE script names.
 func (s *Service) InitrdURL(link Link) (string, time.Time, error) {
 	proof, expires, err := s.proof(link)
 	if err != nil {
@@ -82,8 +79,7 @@ func (s *Service) InitrdURL(link Link) (string, time.Time, error) {
 	return address + "?" + query.Encode(), expires, err
 }
 
-// ArtifactURL makes a link to a boot artefact, which anyone may have: kernel,
-// rootfs or ins-file.
+// ArtifactURL makes a link to a boot artefact, which anyone may have: kernel, rootfs or ins-file.
 func ArtifactURL(link Link, artifact string) (string, error) {
 	address, err := url.JoinPath(link.Base, "boot-artifacts", artifact)
 	return address + "?" + url.Values{"arch": {link.Arch}, "version": {link.Version}}.Encode(), err
@@ -118,9 +114,7 @@ func (s *Service) tokenKey(infraEnvID string, signingKey []byte) jwt.Key {
 	return jwt.HS256([]byte(secret))
 }
 
-func isoTypes(file string) bool {
-	return file == "full" || file == "minimal" || file == "disconnected"
-}
+func isoTypes(file string) bool { return file == "full" || file == "minimal" || file == "disconnected" }
 
 func (s *Service) open(r *http.Request, access Access, proof string) (string, Source, error) {
 	if access != s.config.Access {

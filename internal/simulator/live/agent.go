@@ -16,8 +16,7 @@ type Agent struct {
 	ServiceURL string
 	// InfraEnvID is the infra-env that it registers with (--infra-env-id).
 	InfraEnvID string
-	// Token identifies it (environment PULL_SECRET_TOKEN); empty where the
-	// service asks for none.
+	// Token identifies it (environment PULL_SECRET_TOKEN); empty where the service asks for none.
 	Token string
 }
 
@@ -70,8 +69,7 @@ type ignitionConfig struct {
 	}
 }
 
-// findUnit is the text of the agent's unit, in a config or in those that are
-// merged into it from within; empty where there is none that is started.
+// findUnit is the text of the agent's unit in a config or those merged into it; empty where none starts.
 func findUnit(config []byte, depth int) (string, error) {
 	const deepest = 4
 	var parsed ignitionConfig

@@ -18,8 +18,7 @@ import (
 // mostUnpacked bounds what an archive may unpack to.
 const mostUnpacked = 64 << 20
 
-// unpack reads initrd archives that stand one behind another, with zeros between
-// them, as the kernel does: of files of one name the last one counts.
+// unpack reads initrd archives one behind another, as the kernel does: the last file of a name counts.
 func unpack(area []byte) (map[string][]byte, error) {
 	files := map[string][]byte{}
 	for {
@@ -42,8 +41,7 @@ func unpack(area []byte) (map[string][]byte, error) {
 	}
 }
 
-// decompress is the first archive of an area and what stands behind it; nil for
-// one that is not compressed.
+// decompress is the first archive of an area (nil if not compressed) and what stands behind it.
 func decompress(area []byte) (archive, rest []byte, err error) {
 	switch {
 	case bytes.HasPrefix(area, []byte("0707")):
@@ -101,8 +99,7 @@ func dictionary(stream []byte) int64 {
 	return int64(2|bits&1) << (bits/2 + 11)
 }
 
-// unzstd takes what follows the archive for padding: the decoder does not say
-// where it has stopped.
+// unzstd takes what follows the archive for padding: the decoder does not say where it has stopped.
 func unzstd(area []byte) (archive, rest []byte, err error) {
 	plain, err := zstd.NewReader(bytes.NewReader(area), zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(mostUnpacked))
 	if err != nil {
@@ -127,8 +124,7 @@ func bounded(plain io.Reader) ([]byte, error) {
 	return archive, nil
 }
 
-// streamEnd is where an xz stream ends: behind the first footer in it (xz file
-// format, 2.1.2), a check of the six bytes before the magic ones; else all of it.
+// streamEnd is behind the first footer of an xz stream (xz file format, 2.1.2), else all of it.
 func streamEnd(area []byte) int {
 	for end := 12; end <= len(area); end += 4 {
 		footer := area[end-12 : end]

@@ -20,8 +20,7 @@ const (
 // ErrNoIgnition is an image that boots, and then does nothing.
 var ErrNoIgnition = errors.New("it carries no Ignition config")
 
-// Ignition is the config that an image carries, as the live system would find
-// it: those of the system first, the user's last.
+// Ignition is an image's config as the live system finds it: the system's first, the user's last.
 func Ignition(image io.ReaderAt, size int64) ([][]byte, error) {
 	at, err := area(image, size)
 	if err != nil {
@@ -55,8 +54,7 @@ func Ignition(image io.ReaderAt, size int64) ([][]byte, error) {
 	return configs, nil
 }
 
-// area is where coreos/igninfo.json says that Ignition stands; images from before
-// that file have it in a file of a fixed name.
+// area is where coreos/igninfo.json says that Ignition stands; older images have a file of a fixed name.
 func area(image io.ReaderAt, size int64) (place, error) {
 	info := struct {
 		File           string

@@ -30,8 +30,7 @@ type place struct {
 
 var errNoISO = errors.New("it is no ISO 9660 image")
 
-// find is where a file stands in the image of a size, by its path with forward
-// slashes; an error that is fs.ErrNotExist where there is no such file.
+// find is where a file stands in an image, by its path; the error is fs.ErrNotExist without one.
 func find(image io.ReaderAt, size int64, path string) (place, error) {
 	descriptor := make([]byte, sector)
 	if _, err := image.ReadAt(descriptor, descriptorAt); err != nil {

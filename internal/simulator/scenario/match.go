@@ -14,17 +14,14 @@ const pathPrefix = "/api/assisted-install"
 type Match struct {
 	// Method is the HTTP method of a call.
 	Method string
-	// Path is a glob over a call's path below /api/assisted-install: * is
-	// anything within one segment, ** any number of segments.
+	// Path is a glob over a call's path below /api/assisted-install: * within one segment, ** over any.
 	Path string
-	// Client is "user" for calls of people and programs, "agent" for calls of
-	// machines.
+	// Client is "user" for calls of people and programs, "agent" for calls of machines.
 	Client string
 
 	// Name is a glob over a machine's name.
 	Name string
-	// Role is control-plane, worker or arbiter. A machine whose role nobody
-	// chose has the role that the service gave it, once it knows.
+	// Role is control-plane, worker or arbiter, as chosen or as the service gave it.
 	Role string
 	// Index counts machines from 0: those of the role if Role is set, else all.
 	Index *int
@@ -38,8 +35,7 @@ const (
 	ClientAgent = "agent"
 )
 
-// Call tells whether a request is one that the rule is about. The path may be
-// given with or without /api/assisted-install.
+// Call tells whether a rule is about a request, by its path with or without /api/assisted-install.
 func (m Match) Call(method, urlPath, client string) bool {
 	if m.Method != "" && !strings.EqualFold(m.Method, method) {
 		return false
@@ -112,8 +108,7 @@ func (m Match) Host(h Host) bool {
 	return slices.ContainsFunc(h.MACs, func(mac string) bool { return strings.EqualFold(mac, m.MAC) })
 }
 
-// NormalRole is the role in the words of cluster.yaml: the service's master and
-// bootstrap are control-plane here.
+// NormalRole is the role in cluster.yaml's words: master and bootstrap are control-plane.
 func NormalRole(role string) string {
 	switch role {
 	case "master", "bootstrap":
@@ -124,16 +119,13 @@ func NormalRole(role string) string {
 	return role
 }
 
-// At says when a rule starts. Every field that is set must have come true; none
-// set is from the beginning.
+// At says when a rule starts. Every field that is set must have come true; none set is from the beginning.
 type At struct {
-	// State is the status of the cluster (service rules) or of the host (host
-	// rules), in the service's words.
+	// State is the status of the cluster (service rules) or of the host (host rules), in the service's words.
 	State string
 	// Stage is the install stage that a host has entered.
 	Stage string
-	// Answered is the type of an instruction that the host has answered at least
-	// once, such as inventory (steps[].step_type).
+	// Answered is the type of an instruction (steps[].step_type) that the host has answered once.
 	Answered string
 	// After is the time since the simulator's half started, in its own time.
 	After time.Duration
@@ -149,8 +141,7 @@ type Moment struct {
 	Call         int
 }
 
-// Reached tells whether the rule's time has come. State and Stage must be the
-// present ones; Elapsed and Call may have gone past.
+// Reached tells whether the rule's time has come: State and Stage must be the present ones.
 func (a At) Reached(now Moment) bool {
 	return (a.State == "" || a.State == now.State) &&
 		(a.Stage == "" || a.Stage == now.Stage) &&

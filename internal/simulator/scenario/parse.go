@@ -16,8 +16,7 @@ import (
 	"github.com/oaictl/oaictl/internal/yamltree"
 )
 
-// Parse reads a scenario from data; name is how error messages call it. The
-// error joins everything that is wrong, each line as name:line:column: text.
+// Parse reads a scenario. The error joins all that is wrong, as name:line:column: text.
 func Parse(name string, data []byte) (*Scenario, error) {
 	r := &reader{name: name}
 	docs, problems := yamltree.Parse(data)
@@ -91,8 +90,7 @@ func (r *reader) constant(parent *yamltree.Node, object map[string]*yamltree.Nod
 	}
 }
 
-// object is the fields of a map by name. It complains about a node that is no map,
-// and about every field that is not among known.
+// object is the fields of a map by name; what is no map, or not among known, is complained about.
 func (r *reader) object(node *yamltree.Node, what string, known ...string) map[string]*yamltree.Node {
 	switch node.Kind {
 	case yamltree.Map:

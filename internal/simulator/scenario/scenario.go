@@ -37,8 +37,7 @@ type Rule struct {
 	Line, Column int
 }
 
-// Verbs of spec.service. All take args.times and args.for, which begins with the
-// first call that is hit; with neither, one call is hit.
+// Verbs of spec.service, all with args.times and args.for; with neither, one call is hit.
 const (
 	DoRespond     = "respond"      // answer with args.status and args.body
 	DoGarbage     = "garbage"      // answer 200 with bytes that are no JSON
@@ -68,8 +67,7 @@ const (
 	DoOperatorsTimeout = "operators-timeout"  // the named operators do not become available
 )
 
-// Verbs of spec.hosts that are about management controllers. They begin at a time
-// (at.after): a controller knows of no states and stages.
+// Verbs of spec.hosts about management controllers, which begin at a time (at.after).
 const (
 	DoPowerOn             = "power-on"              // the machine is on from the start, and runs something else
 	DoBMCKind             = "bmc-kind"              // whose controller it is: args.kind
@@ -97,8 +95,7 @@ func (s *Scenario) HostRules() []Rule {
 	return s.Hosts
 }
 
-// Load reads the scenario at path. Everything wrong with it is reported at once,
-// each with the file's name, line and column.
+// Load reads the scenario at path; everything wrong is reported at once, by file, line and column.
 func Load(path string) (*Scenario, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {

@@ -137,8 +137,7 @@ func (s *Service) downloadCredentials(c *wire.Call, cl *model.Cluster) (wire.Rep
 	return wire.File(name, installfiles.Kubeconfig(cl.Credentials, cl.Name, cl.BaseDNSDomain, cl.IngressCert))
 }
 
-// presigned answers what a service that keeps its files on disk answers, whatever
-// the cluster.
+// presigned answers what a service that keeps its files on disk answers, whatever the cluster.
 func (s *Service) presigned(*wire.Call) (wire.Reply, error) {
 	return wire.Reply{}, wire.BadRequest("Failed to generate presigned URL: invalid backend")
 }
@@ -166,8 +165,7 @@ func (s *Service) readInstallConfig(_ *wire.Call, cl *model.Cluster) (wire.Reply
 	return wire.OK(text)
 }
 
-// updateInstallConfig replaces the user's changes. The body is JSON in a JSON
-// string; the answer is empty.
+// updateInstallConfig replaces the user's changes. The body is JSON in a JSON string; the answer is empty.
 func (s *Service) updateInstallConfig(c *wire.Call, cl *model.Cluster) (wire.Reply, error) {
 	text := wire.Taken[string](c)
 	ic, err := installfiles.ConfigWith(cl, text)

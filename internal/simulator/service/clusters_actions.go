@@ -15,14 +15,12 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 )
 
-// stale prints a cluster as it was before an action, but for its new state: that
-// is what the service answers to actions.
+// stale prints a cluster as before an action but for its state, which is what actions answer.
 func (s *Service) stale(c *model.Cluster) model.PrintedCluster {
 	return s.printCluster(c, clusterDetail{plain: true, hosts: true})
 }
 
-// installCluster starts the preparation, which leads to the installation. The roles that
-// were left to the service are given for good before anything is refused.
+// installCluster starts the preparation; roles left to the service are settled before any refusal.
 func (s *Service) installCluster(_ *wire.Call, cl *model.Cluster) (wire.Reply, error) {
 	chosen := s.settleRoles(cl)
 	forceSchedulable(cl)
@@ -53,8 +51,7 @@ func notPrepared() model.LastPreparation {
 	return model.LastPreparation{Status: preparationNotBegun, Reason: "Installation preparation not performed"}
 }
 
-// settleRoles makes suggestions final, once all hosts have said what they are. It tells
-// whether some role was left to the service.
+// settleRoles makes suggestions final, and tells whether some role was left to the service.
 func (s *Service) settleRoles(c *model.Cluster) (chosen bool) {
 	if slices.ContainsFunc(c.Hosts, func(h *model.Host) bool { return h.Inv == nil }) {
 		return false
@@ -73,8 +70,7 @@ func (s *Service) settleRoles(c *model.Cluster) (chosen bool) {
 	return chosen
 }
 
-// refreshForInstall looks at all hosts and the cluster anew, since their roles are new,
-// and refuses hosts that are not ready.
+// refreshForInstall looks at all anew, since roles are new, and refuses hosts that are not ready.
 func (s *Service) refreshForInstall(c *model.Cluster) error {
 	validate.UpdateGroupsAndCollisions(c)
 	rememberState(c)
@@ -105,8 +101,7 @@ func (s *Service) chooseBootstrap(c *model.Cluster) {
 	s.noteHost(b, "host_bootstrap_set", severityInfo, "Host %s: set as bootstrap", b.Name())
 }
 
-// hostCancelledTo is what a cancel makes of a host in a state, and whether it can be
-// cancelled at all: a host of which nothing has been written yet is as it was.
+// hostCancelledTo is what a cancel makes of a host: one that was not written to is as it was.
 func hostCancelledTo(state string) (to string, can bool) {
 	switch state {
 	case model.HostKnown, model.HostPreparing, model.HostPrepared:
@@ -117,8 +112,7 @@ func hostCancelledTo(state string) (to string, can bool) {
 	return "", false
 }
 
-// cancelCluster stops an installation. One that is still being prepared is as
-// if it had not been asked for.
+// cancelCluster stops an installation; one in preparation is as if never asked for.
 func (s *Service) cancelCluster(_ *wire.Call, cl *model.Cluster) (wire.Reply, error) {
 	refused := wire.Conflict("no condition found to run transition")
 	var state string
@@ -155,8 +149,7 @@ func (s *Service) cancelCluster(_ *wire.Call, cl *model.Cluster) (wire.Reply, er
 	return wire.Accepted(before)
 }
 
-// resetCluster takes an installation back to its beginning. The machines have to
-// be booted from the discovery image again.
+// resetCluster takes an installation back; machines have to boot the discovery image again.
 func (s *Service) resetCluster(_ *wire.Call, cl *model.Cluster) (wire.Reply, error) {
 	if !model.OneOf(cl.Status, model.ClusterPreparing, model.ClusterInstalling, model.ClusterPendingUser, model.ClusterError,
 		model.ClusterCancelled, model.ClusterFinalizing) {
@@ -235,8 +228,7 @@ func (s *Service) reportFinalizing(c *wire.Call) (wire.Reply, error) {
 // operatorReport is where a controller that gives up says how the operators are doing.
 const operatorReport = "CLUSTER_OPERATORS_REPORT"
 
-// completeInstallation takes the controller's verdict, which decides nothing: the
-// operators' states do, and the time. Of a bad one the operators that failed are told.
+// completeInstallation takes the controller's verdict, which decides nothing: operators and time do.
 func (s *Service) completeInstallation(c *wire.Call, cl *model.Cluster) (wire.Reply, error) {
 	p := wire.Taken[models.CompletionParams](c)
 	if data, told := p.Data[operatorReport]; told && !*p.IsSuccess {

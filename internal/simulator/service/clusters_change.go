@@ -83,8 +83,7 @@ func notUpdatable(c *model.Cluster) string {
 	return fmt.Sprintf("Cluster %s is in %s state, cluster can be updated only in one of %v", c.ID, c.Status, updatableStates())
 }
 
-// refreshClusterNow judges a cluster and its hosts at once, after its user
-// changed it.
+// refreshClusterNow judges a cluster and its hosts at once, after its user changed it.
 func (s *Service) refreshClusterNow(c *model.Cluster) {
 	if !model.OneOf(c.Status, model.ClusterInsufficient, model.ClusterReady, model.ClusterPendingInput) {
 		return
@@ -98,8 +97,7 @@ func (s *Service) refreshClusterNow(c *model.Cluster) {
 	s.judgeIdle(c)
 }
 
-// importCluster makes a cluster out of one that was installed elsewhere, so that
-// hosts can be added to it.
+// importCluster makes a cluster out of one that was installed elsewhere, so that hosts can be added to it.
 func (s *Service) importCluster(c *wire.Call) (wire.Reply, error) {
 	p := wire.Taken[models.ImportClusterParams](c)
 	cl := s.newCluster(c.Owner())
@@ -129,8 +127,7 @@ func (s *Service) importCluster(c *wire.Call) (wire.Reply, error) {
 	return wire.Created(w)
 }
 
-// settleImported fills in what the database adds to an imported cluster: lists
-// that are empty instead of missing.
+// settleImported fills in what the database adds to an imported cluster: empty lists.
 func (s *Service) settleImported(c *model.Cluster) {
 	c.Progress = &model.ClusterProgress{}
 	c.Platform = &model.Platform{Type: model.PlatformBaremetal, External: &model.ExternalPlatform{}}
@@ -145,8 +142,7 @@ type disconnectedCreate struct {
 	OpenshiftVersion string `json:"openshift_version"`
 }
 
-// registerDisconnected makes a cluster that only holds the configuration of an
-// installation without a service.
+// registerDisconnected makes a cluster that only holds a configuration.
 func (s *Service) registerDisconnected(c *wire.Call) (wire.Reply, error) {
 	p := wire.Taken[disconnectedCreate](c)
 	if p.Name == "" {

@@ -14,8 +14,7 @@ import (
 )
 
 type clusterDetail struct {
-	// plain is the cluster as stored: without what the service works out on the
-	// way out.
+	// plain is the cluster as stored: without what the service works out on the way out.
 	plain bool
 	hosts bool
 	// named prints the hosts of a plain cluster with what is worked out for them.
@@ -118,8 +117,7 @@ func (s *Service) goneInOrder(withHosts bool) []model.PrintedCluster {
 	return list
 }
 
-// deleteCluster forgets a cluster with the hosts of the infra-envs bound to it;
-// other hosts go back to the pool. The infra-envs stay.
+// deleteCluster forgets a cluster with the hosts of its infra-envs; others go back to the pool.
 func (s *Service) deleteCluster(_ *wire.Call, cl *model.Cluster) (wire.Reply, error) {
 	if cl.Status == model.ClusterInstalling {
 		err := wire.Conflict("cluster %s can not be removed while being installed, wait for the installation to timeout or reset the installation", cl.ID)
@@ -157,9 +155,7 @@ func (s *Service) setUISettings(c *wire.Call, cl *model.Cluster) (wire.Reply, er
 	return wire.Reply{Status: http.StatusOK, Body: []byte(text), RawType: "application/json"}, nil
 }
 
-func (s *Service) listDomains(*wire.Call) (wire.Reply, error) {
-	return wire.OK([]struct{}{})
-}
+func (s *Service) listDomains(*wire.Call) (wire.Reply, error) { return wire.OK([]struct{}{}) }
 
 func (s *Service) defaultConfig(*wire.Call) (wire.Reply, error) {
 	type network struct {
@@ -217,8 +213,7 @@ func (s *Service) reportOperator(c *wire.Call) (wire.Reply, error) {
 	return wire.Reply{Status: 200}, nil
 }
 
-// measureFinalizing works out how many operators are done. What went wrong with one on
-// top is over, too.
+// measureFinalizing works out how many operators are done. What went wrong with one on top is over, too.
 func measureFinalizing(c *model.Cluster) {
 	done := 0
 	for _, o := range c.MonitoredOperators {

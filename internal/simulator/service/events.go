@@ -54,8 +54,7 @@ func (s *Service) noteHost(h *model.Host, name, severity, format string, args ..
 		Severity: severity, Message: fmt.Sprintf(format, args...)})
 }
 
-// measure writes an event for those who measure: it has no name, and stands in no list
-// that does not ask for the category.
+// measure writes a nameless event that only lists which ask for its category hold.
 func (s *Service) measure(h *model.Host, what string, values map[string]any) {
 	s.record(event{ClusterID: h.ClusterID, HostID: h.ID, Severity: severityInfo, Message: what, Props: model.InString(values), metrics: true})
 }
@@ -120,8 +119,7 @@ func listParam(q url.Values, name string) []string {
 
 func (q eventQuery) scoped() bool { return q.clusterID != "" || q.infraEnvID != "" || q.hostID != "" }
 
-// scope tells whether the event is about what was asked for, before severities
-// and paging.
+// scope tells whether the event is about what was asked for, before severities and paging.
 func (q eventQuery) scope(e *event) bool {
 	switch {
 	case q.clusterID != "":
@@ -215,8 +213,7 @@ func (s *Service) triggerEvent(c *wire.Call) (wire.Reply, error) {
 	return wire.Reply{Status: http.StatusCreated}, nil
 }
 
-// setCluster moves a cluster to a state. The event is written, and the time of
-// the change kept, only where the state is a new one.
+// setCluster moves a cluster to a state; event and time are written only for a new one.
 func (s *Service) setCluster(c *model.Cluster, state, info string) {
 	c.StatusInfo = info
 	c.UpdatedAt = model.Micros(s.now())

@@ -59,8 +59,7 @@ func (f *faults) pick(method, path, client, state string, now time.Time, elapsed
 	return hit
 }
 
-// spent tells that the rule has done what it had to: its times are used up, its
-// time is over, or, with neither given, it has happened once.
+// spent tells that the rule is through: times used up, time over, or, without either, happened once.
 func (r *fault) spent(now time.Time) bool {
 	if r.fired == 0 {
 		return false
@@ -88,8 +87,7 @@ func clientOf(r *http.Request) string {
 	return scenario.ClientUser
 }
 
-// stateFor is the status of the cluster that a call is about, or else of the
-// newest one.
+// stateFor is the status of the cluster that a call is about, or else of the newest one.
 func (s *Service) stateFor(path string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -109,8 +107,7 @@ func (s *Service) stateFor(path string) string {
 	return ""
 }
 
-// withFaults makes the scenario's trouble, if it is its time, before or instead
-// of the real answer.
+// withFaults makes the scenario's trouble, if it is its time, before or instead of the real answer.
 func (s *Service) withFaults(next http.Handler) http.Handler {
 	if len(s.faults.rules) == 0 {
 		return next

@@ -9,8 +9,7 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 )
 
-// bindHost gives a host of the pool to a cluster. The agent has to start anew
-// for it.
+// bindHost gives a host of the pool to a cluster. The agent has to start anew for it.
 func (s *Service) bindHost(c *wire.Call, h *model.Host) (wire.Reply, error) {
 	p := wire.Taken[models.BindHostParams](c)
 	if h.Cluster != nil {
@@ -44,8 +43,7 @@ func (s *Service) bindFailed(h *model.Host, clusterID, format string, args ...an
 	return err
 }
 
-// printMoved prints a host that was bound or unbound, as it is now; only what was
-// measured of it before still stands.
+// printMoved prints a host that was bound or unbound; only its measurements still stand.
 func (s *Service) printMoved(h *model.Host, before *model.PrintedHost) model.PrintedHost {
 	now := s.printHost(h, detail{plain: true})
 	now.ValidationsInfo, now.NtpSources, now.FreeAddresses = before.ValidationsInfo, before.NtpSources, ""
@@ -83,8 +81,7 @@ func (s *Service) unbindHost(c *wire.Call, h *model.Host) (wire.Reply, error) {
 	return wire.OK(s.printMoved(h, &before))
 }
 
-// hostLeft looks at a cluster that one of its hosts has left. A hub's operators leave that to
-// the monitor.
+// hostLeft looks at a cluster that one of its hosts has left. A hub's operators leave that to the monitor.
 func (s *Service) hostLeft(c *model.Cluster) {
 	if c == nil {
 		return

@@ -12,8 +12,7 @@ import (
 	"github.com/openshift/assisted-service/models"
 )
 
-// registerHost lets an agent in: a new machine, or a known one that was booted
-// into the discovery image again.
+// registerHost lets an agent in: a new machine, or a known one that booted the image again.
 func (s *Service) registerHost(c *wire.Call, e *model.InfraEnv) (wire.Reply, error) {
 	p := wire.Taken[models.HostCreateParams](c)
 	id := strings.ToLower(p.HostID.String())
@@ -34,8 +33,7 @@ func (s *Service) registerHost(c *wire.Call, e *model.InfraEnv) (wire.Reply, err
 	return wire.Created(w)
 }
 
-// mayJoin refuses new hosts while the cluster is being installed, and then until it is
-// told to take more: from whichever image they booted.
+// mayJoin refuses new hosts from the installation on until the cluster is told to take more.
 func (s *Service) mayJoin(e *model.InfraEnv, cl *model.Cluster) error {
 	if cl == nil {
 		if e.ClusterID != "" {
@@ -53,8 +51,7 @@ func (s *Service) mayJoin(e *model.InfraEnv, cl *model.Cluster) error {
 	return nil
 }
 
-// takeFromOtherInfraEnv forgets the machine where it was known before: a machine
-// boots one image at a time.
+// takeFromOtherInfraEnv forgets the machine elsewhere: it boots one image at a time.
 func (s *Service) takeFromOtherInfraEnv(infraEnvID, id string) {
 	for _, old := range s.hostsInOrder() {
 		if old.ID == id && old.InfraEnvID != infraEnvID {
@@ -98,8 +95,7 @@ func runner(h *model.Host) *model.RunnerCommand {
 		"agent_version": h.AgentVersion, "host_id": h.ID, "infra_env_id": h.InfraEnvID})}}
 }
 
-// registerAgain answers a machine that the service knows. What it means depends
-// on how far the machine was.
+// registerAgain answers a known machine, by how far it was.
 func (s *Service) registerAgain(h *model.Host, agent string) (wire.Reply, error) {
 	now := s.now()
 	h.CheckedInAt, h.AgentVersion = model.Millis(now), agent
@@ -134,8 +130,7 @@ func (s *Service) registerAgain(h *model.Host, agent string) (wire.Reply, error)
 	return wire.Created(s.registrationOf(h, now))
 }
 
-// registrationOf is what a machine that the service knows is answered: hardly
-// anything of what is known about it.
+// registrationOf is what a known machine is answered: hardly anything of what is known about it.
 func (s *Service) registrationOf(h *model.Host, now time.Time) model.PrintedHost {
 	w := model.PrintedHost{
 		CheckedInAt: model.Millis(now), ClusterID: h.ClusterID, AgentVersion: h.AgentVersion, Href: h.Href, ID: h.ID,
@@ -190,8 +185,7 @@ func (s *Service) updateHost(c *wire.Call, h *model.Host) (wire.Reply, error) {
 	return wire.Created(s.printHost(h, detail{keepAddresses: true}))
 }
 
-// refreshChangedHost judges a host that was changed by the role that it had before: by the
-// new one it is judged at the next look of the monitor.
+// refreshChangedHost judges a changed host by its old role; the monitor's next look takes the new one.
 func (s *Service) refreshChangedHost(h *model.Host, role, suggested string) {
 	now := *h
 	h.Role, h.SuggestedRole = role, suggested

@@ -14,8 +14,7 @@ import (
 	"github.com/openshift/assisted-service/models"
 )
 
-// mediaUnreadable is the exit code by which an agent says that it cannot read
-// the discovery media any more.
+// mediaUnreadable is an agent's exit code for discovery media that it can no longer read.
 const mediaUnreadable = 256
 
 func (s *Service) stepReply(c *wire.Call, h *model.Host) (wire.Reply, error) {
@@ -128,8 +127,7 @@ func read[T any](kind, output string, take func(T)) error {
 	return nil
 }
 
-// takeInventory keeps a machine's inventory, judges its disks and chooses the
-// one to install on.
+// takeInventory keeps a machine's inventory, judges its disks and chooses the one to install on.
 func (s *Service) takeInventory(h *model.Host, output string) error {
 	if !model.HostEvaluated(h.State) {
 		return wire.Refuse(http.StatusInternalServerError,
@@ -148,8 +146,7 @@ func (s *Service) takeInventory(h *model.Host, output string) error {
 	return nil
 }
 
-// countInterfaces tells those who measure how many interfaces a cluster's host has,
-// where that is new.
+// countInterfaces tells those who measure how many interfaces a cluster's host has, where that is new.
 func (s *Service) countInterfaces(h *model.Host, inv *model.Inventory) {
 	if h.Cluster == nil || h.Inv != nil && len(h.Inv.Interfaces) == len(inv.Interfaces) {
 		return
@@ -189,8 +186,7 @@ func (s *Service) chooseDisk(h *model.Host) {
 	h.InstallationDiskID, h.InstallationDiskPath = model.DiskID(chosen), chosen.Path
 }
 
-// takeDiskSpeed keeps a measurement. A slow disk is worth an event; only a
-// measurement that fails hinders the installation.
+// takeDiskSpeed keeps a measurement. A slow disk is an event; only a failed measurement hinders.
 func (s *Service) takeDiskSpeed(h *model.Host, r models.DiskSpeedCheckResponse) {
 	limit := validate.Requirements(h.Cluster, h.EffectiveRole()).DiskSpeedMs
 	h.DiskTested, h.DiskPath, h.DiskSpeedMs = true, r.Path, r.IoSyncDuration

@@ -106,8 +106,7 @@ func (s *Service) measureInstalling(c *model.Cluster) {
 	measureTotal(c)
 }
 
-// The shares of the three phases in the whole; the last part comes with
-// "installed".
+// The shares of the three phases in the whole; the last part comes with "installed".
 const (
 	preparingShare  = 0.1
 	installingShare = 0.7

@@ -6,11 +6,9 @@ import (
 )
 
 type detail struct {
-	// plain is the host as stored: without what the service works out on the
-	// way out.
+	// plain is the host as stored: without what the service works out on the way out.
 	plain bool
-	// roleOnly takes the stages from the role alone, as the list of an
-	// infra-env's hosts does, which does not know the cluster.
+	// roleOnly takes the stages from the role alone, as the list of an infra-env's hosts does.
 	roleOnly bool
 	// keepAddresses prints the list of free addresses.
 	keepAddresses bool

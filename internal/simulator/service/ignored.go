@@ -10,6 +10,7 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
 	"github.com/oaictl/oaictl/internal/simulator/service/validate"
 	"github.com/oaictl/oaictl/internal/simulator/service/wire"
+	"github.com/openshift/assisted-service/models"
 )
 
 type wireIgnored struct {
@@ -17,8 +18,7 @@ type wireIgnored struct {
 	HostIDs    *string `json:"host-validation-ids,omitempty"`
 }
 
-// neverIgnoredHost and neverIgnoredCluster are validations without which an
-// installation makes no sense.
+// neverIgnoredHost and neverIgnoredCluster are validations without which an installation makes no sense.
 func neverIgnoredHost() []string {
 	return []string{"connected", "has-inventory", "inventory-not-fully-truncated", "machine-cidr-defined", "hostname-unique", "hostname-valid"}
 }
@@ -68,8 +68,8 @@ func (s *Service) setIgnored(c *wire.Call) (wire.Reply, error) {
 		return wire.Reply{}, wire.BadRequest("%s", notUpdatable(cl))
 	}
 	problems := append(
-		ignoredProblems("cluster", model.Value(p.ClusterIDs), clusterValidationIDs(), neverIgnoredCluster()),
-		ignoredProblems("host", model.Value(p.HostIDs), hostValidationIDs(), neverIgnoredHost())...)
+		ignoredProblems("cluster", model.Value(p.ClusterIDs), isClusterValidation, neverIgnoredCluster()),
+		ignoredProblems("host", model.Value(p.HostIDs), isHostValidation, neverIgnoredHost())...)
 	if len(problems) > 0 {
 		return wire.Reply{}, wire.BadRequest("cannot proceed due to the following errors: %s", strings.Join(problems, "\n"))
 	}
@@ -77,7 +77,7 @@ func (s *Service) setIgnored(c *wire.Call) (wire.Reply, error) {
 	return wire.Created(ignoredValidations(cl))
 }
 
-func ignoredProblems(kind, text string, known, never []string) []string {
+func ignoredProblems(kind, text string, known func(id string) bool, never []string) []string {
 	if text == "" {
 		return nil
 	}
@@ -91,7 +91,7 @@ func ignoredProblems(kind, text string, known, never []string) []string {
 		case strings.EqualFold(id, "all"):
 		case slices.Contains(never, id):
 			refused = append(refused, id)
-		case !slices.Contains(known, id):
+		case !known(id):
 			problems = append(problems, fmt.Sprintf("Validation ID '%s' is not a known %s validation", id, kind))
 		}
 	}
@@ -101,34 +101,17 @@ func ignoredProblems(kind, text string, known, never []string) []string {
 	return problems
 }
 
-func hostValidationIDs() []string {
-	ids := []string{"has-inventory", "inventory-not-partially-truncated", "inventory-not-fully-truncated", "has-min-cpu-cores",
-		"has-min-memory", "has-min-valid-disks", "has-cpu-cores-for-role", "has-memory-for-role", "hostname-unique", "hostname-valid",
-		"sufficient-installation-disk-speed", "compatible-with-cluster-platform", "vsphere-disk-uuid-enabled",
-		"disk-encryption-requirements-satisfied", "compatible-agent", "no-skip-installation-disk", "no-skip-missing-disk",
-		"connected", "media-connected", "machine-cidr-defined", "belongs-to-machine-cidr", "ignition-downloadable",
-		"belongs-to-majority-group", "mtu-valid", "valid-platform-network-settings", "ntp-synced",
-		"time-synced-between-host-and-service", "container-images-available", "sufficient-network-latency-requirement-for-role",
-		"sufficient-packet-loss-requirement-for-role", "has-default-route", "api-domain-name-resolved-correctly",
-		"api-int-domain-name-resolved-correctly", "apps-domain-name-resolved-correctly", "release-domain-name-resolved-correctly",
-		"dns-wildcard-not-configured", "non-overlapping-subnets", "no-ip-collisions-in-network", "no-iscsi-nic-belongs-to-machine-cidr"}
-	return append(ids, operatorValidationIDs()...)
+// isHostValidation and isClusterValidation know the description's validations, and those that it does not list.
+func isHostValidation(id string) bool {
+	return models.HostValidationID(id).Validate(nil) == nil || isOperatorValidation(id) ||
+		id == "inventory-not-partially-truncated" || id == "inventory-not-fully-truncated"
 }
 
-// operatorValidationIDs are also those of an operator by its former name.
-func operatorValidationIDs() []string {
-	ids := []string{"ocs-requirements-satisfied"}
-	for _, o := range validate.Operators() {
-		ids = append(ids, o.ID)
-	}
-	return ids
+func isClusterValidation(id string) bool {
+	return models.ClusterValidationID(id).Validate(nil) == nil || isOperatorValidation(id) ||
+		id == "custom-manifests-requirements-satisfied" || id == "openshift-ai-gpu-requirements-satisfied"
 }
 
-func clusterValidationIDs() []string {
-	ids := []string{"platform-requirements-satisfied", "pull-secret-set", "all-hosts-are-ready-to-install", "sufficient-masters-count",
-		"api-vips-defined", "api-vips-valid", "cluster-cidr-defined", "custom-manifests-requirements-satisfied", "dns-domain-defined",
-		"ingress-vips-defined", "ingress-vips-valid", "machine-cidr-defined", "machine-cidr-equals-to-calculated-cidr",
-		"network-prefix-valid", "network-type-valid", "networks-same-address-families", "no-cidrs-overlapping",
-		"ntp-server-configured", "service-cidr-defined", "openshift-ai-gpu-requirements-satisfied"}
-	return append(ids, operatorValidationIDs()...)
+func isOperatorValidation(id string) bool {
+	return slices.ContainsFunc(validate.Operators(), func(o validate.OperatorCheck) bool { return o.ID == id })
 }

@@ -13,8 +13,7 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 )
 
-// infraEnvFile serves what a machine needs to boot from an infra-env, other than
-// the image.
+// infraEnvFile serves what a machine needs to boot from an infra-env, other than the image.
 func (s *Service) infraEnvFile(c *wire.Call, e *model.InfraEnv) (wire.Reply, error) {
 	q := c.URL.Query()
 	isoType := q.Get("discovery_iso_type")
@@ -46,8 +45,7 @@ func (s *Service) infraEnvFile(c *wire.Call, e *model.InfraEnv) (wire.Reply, err
 	return wire.File(e.ID+"-"+name+".tar", archive)
 }
 
-// ipxeScript boots a machine over the network. With boot-order-control it asks
-// back with the machine's MAC, and an installed machine is sent to its disk.
+// ipxeScript boots over the network; with boot-order-control installed machines go to their disk.
 func (s *Service) ipxeScript(e *model.InfraEnv, q url.Values) (string, error) {
 	kind, mac := q.Get("ipxe_script_type"), q.Get("mac")
 	base := s.cfg.PublicURL()
@@ -92,8 +90,7 @@ func (s *Service) infraEnvPresigned(c *wire.Call, e *model.InfraEnv) (wire.Reply
 	return wire.OK(presignedURL{ExpiresAt: model.Millis(expires), URL: address})
 }
 
-// minimalInitrd is what a minimal image has to be told before it has a network:
-// nothing, or the static configuration and the proxy.
+// minimalInitrd is what a minimal image is told before it has a network: static network and proxy.
 func (s *Service) minimalInitrd(_ *wire.Call, e *model.InfraEnv) (wire.Reply, error) {
 	packed := discovery.MinimalArchive(e)
 	if packed == nil {
@@ -110,8 +107,7 @@ type Media struct {
 	Ignition, MinimalIgnition, NetbootIgnition []byte
 	// KernelArguments are appended to the kernel's own, in order.
 	KernelArguments []string
-	// StaticNetwork is the compressed archive that minimal images carry (what
-	// /downloads/minimal-initrd serves); nil where there is none.
+	// StaticNetwork is the archive of minimal images (/downloads/minimal-initrd), or nil.
 	StaticNetwork []byte
 	// SigningKey is the infra-env's own secret for the addresses of its media.
 	SigningKey []byte
@@ -119,8 +115,7 @@ type Media struct {
 	Updated time.Time
 }
 
-// Media tells an image service what to put into an infra-env's media; false if
-// there is no such infra-env.
+// Media tells an image service what to put into an infra-env's media; false if there is no such infra-env.
 func (s *Service) Media(infraEnvID string) (Media, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

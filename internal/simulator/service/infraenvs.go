@@ -72,8 +72,7 @@ func (s *Service) fillInfraEnv(e *model.InfraEnv, p *request.InfraEnvCreate) err
 	return request.ChangeInfraEnv(e, &update)
 }
 
-// fitsPlatform refuses an image that the platform of the infra-env's cluster does
-// not start from.
+// fitsPlatform refuses an image that the platform of the infra-env's cluster does not start from.
 func (s *Service) fitsPlatform(e *model.InfraEnv) error {
 	cl := s.clusters[e.ClusterID]
 	if cl == nil || e.Type != discovery.FullISO || cl.Platform == nil || cl.Platform.External == nil || cl.Platform.External.PlatformName != "oci" {

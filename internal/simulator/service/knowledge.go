@@ -132,8 +132,7 @@ func (s *Service) preflight(_ *wire.Call, cl *model.Cluster) (wire.Reply, error)
 	})
 }
 
-// workerNeeds is a worker's hardware as this answer has it: with the speed of
-// the disk that the control plane needs.
+// workerNeeds is a worker's hardware with the disk speed that the control plane needs, as this answer has it.
 func workerNeeds(version string) versions.Hardware {
 	h := versions.RoleHardware(version, versions.Worker)
 	h.DiskSpeedMs = versions.RoleHardware(version, versions.Master).DiskSpeedMs

@@ -17,8 +17,7 @@ import (
 	"github.com/openshift/assisted-service/models"
 )
 
-// uploadLogs takes an archive from a host or from the controller, as the form
-// field upfile.
+// uploadLogs takes an archive from a host or from the controller, as the form field upfile.
 func (s *Service) uploadLogs(c *wire.Call, cl *model.Cluster) (wire.Reply, error) {
 	content, err := formFile(c)
 	if err != nil {
@@ -82,8 +81,7 @@ func logsState(c *wire.Call) string {
 	return string(*wire.Taken[models.LogsProgressParams](c).LogsState)
 }
 
-// downloadLogs packs what there is: always the events and the cluster itself,
-// and whatever was uploaded.
+// downloadLogs packs what there is: always the events and the cluster itself, and whatever was uploaded.
 func (s *Service) downloadLogs(c *wire.Call, cl *model.Cluster) (wire.Reply, error) {
 	q := c.URL.Query()
 	kind, hostID := q.Get("logs_type"), q.Get("host_id")

@@ -51,8 +51,7 @@ func rememberState(c *model.Cluster) {
 	c.Before.Machine = c.MachineNetworks
 }
 
-// forgetRoles takes back all suggestions in a cluster as long as one is missing: they are
-// made together.
+// forgetRoles takes back all suggestions in a cluster as long as one is missing: they are made together.
 func forgetRoles(c *model.Cluster) {
 	missing := func(h *model.Host) bool {
 		return h.RoleOpen() && !h.RoleSuggested() && h.Kind != model.KindAddedHost && h.State != model.HostDisconnected
@@ -157,9 +156,7 @@ func (s *Service) moveIdle(c *model.Cluster) {
 // generation is how long making the files of an installation takes.
 const generation = 200 * time.Millisecond
 
-// settle finishes what goes on between two ticks: the files of the
-// installations that are being prepared. They are finished for one that was
-// cancelled meanwhile, too.
+// settle finishes files in preparation between two ticks, cancelled or not.
 func (s *Service) settle() {
 	for _, c := range s.clusters {
 		if !c.PreparedAt.IsZero() && s.now().Sub(c.PreparedAt) >= generation {
@@ -191,8 +188,7 @@ func (s *Service) movePreparation(c *model.Cluster) {
 	}
 }
 
-// How the last preparation went. It is about the files of the installation, and
-// tells nothing of the hosts.
+// How the last preparation of the installation's files went.
 const (
 	preparationNotBegun = "not_started"
 	preparationDone     = "success"
@@ -257,14 +253,12 @@ func one(b bool) int {
 	return 0
 }
 
-// enough tells whether as many nodes stand as a cluster needs: the whole control
-// plane, an arbiter if there are any, and two workers if two were asked for.
+// enough tells whether control plane, an arbiter if any, and two workers if two were asked for stand.
 func enough(o outcome, masters, arbiters, workers int) bool {
 	return masters >= o.masters && (o.arbiters == 0 || arbiters >= 1) && (o.workers < 2 || workers >= 2)
 }
 
-// userLimit is how long an installation may have taken while somebody has still to fix
-// a boot order.
+// userLimit is how long an installation may have taken while somebody has still to fix a boot order.
 const userLimit = 24 * time.Hour
 
 func (s *Service) moveInstallation(c *model.Cluster) {
@@ -293,8 +287,7 @@ func awaitsUser(c *model.Cluster) bool {
 	return slices.ContainsFunc(c.Hosts, func(h *model.Host) bool { return h.State == model.HostPendingUser })
 }
 
-// startFinalizing leaves the rest to the controller. One that waited for a user
-// meanwhile has all the time again.
+// startFinalizing leaves the rest to the controller, with all the time again.
 func (s *Service) startFinalizing(c *model.Cluster) {
 	if c.Status == model.ClusterPendingUser {
 		c.Progress.FinalizingStageStartedAt, c.Progress.FinalizingStageTimedOut = model.Millis(s.now()), false
@@ -311,8 +304,7 @@ func (s *Service) failInstallation(c *model.Cluster, reason string) {
 // finalizingLimit is how long finalizing may take, whatever the controller's stage.
 const finalizingLimit = 5 * time.Hour
 
-// moveFinalizing looks at the time, and then at the last hosts, the ingress
-// certificate and the operators.
+// moveFinalizing looks at the time, and then at the last hosts, the ingress certificate and the operators.
 func (s *Service) moveFinalizing(c *model.Cluster) {
 	stage, limit := c.FinalizingStage()
 	overdue := stage.Name != "" && s.since(c.Progress.FinalizingStageStartedAt) > limit
@@ -371,8 +363,7 @@ func (s *Service) finish(c *model.Cluster, broken []string) {
 	s.note(c, "cluster_installation_completed", severityInfo, "Successfully completed installing cluster")
 }
 
-// markStage says that a stage takes long, which is all that comes of it: the cluster is
-// installed without what it is about.
+// markStage says that a stage takes long, which is all that comes of it.
 func (s *Service) markStage(c *model.Cluster, stage model.FinalizingStage, limit time.Duration) {
 	c.Progress.FinalizingStageTimedOut = true
 	minutes := int(limit.Minutes())

@@ -179,8 +179,7 @@ func (s *Service) moveInstalling(h *model.Host) {
 	}
 }
 
-// movePreparing waits for the two measurements that every host makes before the
-// installation.
+// movePreparing waits for the two measurements that every host makes before the installation.
 func (s *Service) movePreparing(h *model.Host) {
 	switch {
 	case !h.Connected(s.now()):
@@ -226,8 +225,7 @@ func (s *Service) moveStarting(h *model.Host) {
 	}
 }
 
-// watchStage looks at how long a host has been in its stage. A host that is
-// rebooting says nothing, so silence does not count then.
+// watchStage looks at how long a host has been in its stage; silence does not count while rebooting.
 func (s *Service) watchStage(h *model.Host) {
 	single := h.Cluster.IsSingle()
 	stage := h.Stage()
@@ -260,8 +258,7 @@ func (s *Service) watchStage(h *model.Host) {
 // bootLimit is how long a host may boot the wrong disk that the cluster can do without.
 const bootLimit = time.Hour
 
-// watchBoot gives up a host that nobody gets to boot from its disk, where the cluster
-// has enough others.
+// watchBoot gives up a host that nobody gets to boot from its disk, where the cluster has enough others.
 func (s *Service) watchBoot(h *model.Host) {
 	o := outcomeOf(h.Cluster, func(h *model.Host) bool { return h.State == model.HostInstalled })
 	spared := enough(o, o.mastersIn, o.arbitersIn, o.workersIn) && !model.OneOf(h.Cluster.Status, model.ClusterInstalled, model.ClusterAddingHosts)

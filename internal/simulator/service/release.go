@@ -12,8 +12,7 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/versions"
 )
 
-// operation is a request whose body, or whose whole path, not every release of the
-// service knows.
+// operation is a request whose body, or whose whole path, not every release of the service knows.
 type operation struct {
 	since string
 	kind  string // of the object that the body is about

@@ -123,8 +123,7 @@ func (s *Service) hostRoutes(r *router) {
 	r.on("GET /v2/infra-env/{infra_env_id}/hosts/{host_id}/downloads/ignition", s.ofHost(s.downloadHostIgnition))
 }
 
-// router adds to a ServeMux what the framework does: strict methods and its own
-// words for a path that does not exist.
+// router is a ServeMux with the framework's strict methods and words for unknown paths.
 type router struct {
 	s   *Service
 	mux *http.ServeMux

@@ -34,31 +34,25 @@ const Base = "/api/assisted-install"
 type Config struct {
 	// Clock is the service's time: every timestamp, timeout and Date header.
 	Clock clock.Clock
-	// Seed makes ids and choices repeatable. The same seed and the same calls
-	// give the same answers.
+	// Seed makes ids and choices repeatable. The same seed and the same calls give the same answers.
 	Seed int64
 	// PublicURL is how clients reach the service, without a path
 	// ("http://127.0.0.1:8090"). It is asked for whenever an address is printed,
 	// because a listener may be opened after the service is made.
 	PublicURL func() string
-	// ImageURL is the address of an infra-env's discovery image and when it
-	// expires (zero: never). Nil means <PublicURL>/byid/<id>/<version>/<arch>/<type>.iso.
+	// ImageURL is a discovery image's address and expiry (zero: never); nil means <PublicURL>/byid/…
 	ImageURL func(ImageRequest) (url string, expires time.Time)
 	// Authenticate wraps the API. Nil lets everybody in (auth type none).
 	Authenticate func(http.Handler) http.Handler
-	// AgentToken is what the agents of an infra-env identify themselves with,
-	// given the cloud.openshift.com entry of its pull secret. Nil, or an empty
-	// text, is nothing.
+	// AgentToken is the agents' token, given the pull secret's cloud.openshift.com entry; nil or "" is none.
 	AgentToken func(infraEnvID, cloudSecret string) string
-	// FileAccess is what the address of an infra-env's files carries in its query, so that
-	// it needs no header, and when that ends (zero: never). Nil is nothing.
+	// FileAccess is the query by which files need no header, and its end (zero: never). Nil is nothing.
 	FileAccess func(infraEnvID string) (query url.Values, expires time.Time)
 	// Subscriptions says that each cluster is registered with a subscription.
 	Subscriptions bool
 	// Scenario is the trouble to make; nil for none.
 	Scenario *scenario.Scenario
-	// OnTrouble is told of faults that other parts of the simulator carry out:
-	// "expire-token" and "expire-image". Nil ignores them.
+	// OnTrouble is told of "expire-token" and "expire-image", which others carry out. It may be nil.
 	OnTrouble func(kind string)
 	// KubeAPI says that the service runs as the operator of a hub.
 	KubeAPI bool
@@ -77,13 +71,11 @@ type ImageRequest struct {
 	Arch string
 	// Type is full-iso, minimal-iso or disconnected-iso.
 	Type string
-	// SigningKey is the infra-env's own secret, which regenerate-signing-key
-	// replaces.
+	// SigningKey is the infra-env's own secret, which regenerate-signing-key replaces.
 	SigningKey []byte
 }
 
-// Service is an assisted-service in memory. It is an http.Handler; Run drives
-// what happens without anybody calling.
+// Service is an assisted-service in memory, an http.Handler; Run drives what happens by itself.
 type Service struct {
 	cfg     Config
 	started time.Time
@@ -102,11 +94,9 @@ type Service struct {
 	hosts         map[string]*model.Host // by infra-env id/host id
 	hostOrder     []string
 	events        []event
-	// pickBootstrap chooses among the control plane hosts. The real service
-	// takes any of them.
+	// pickBootstrap chooses among the control plane hosts. The real service takes any of them.
 	pickBootstrap func([]*model.Host) *model.Host
-	// hostsLater has a tick look at hosts once it is through with the clusters. The
-	// real service looks at both at once, and either may be first.
+	// hostsLater has a tick look at hosts after the clusters; the real service does both at once.
 	hostsLater bool
 	steps      steps.Maker
 }
@@ -169,8 +159,7 @@ func (s *Service) answer(w http.ResponseWriter, r *http.Request) {
 	s.handler.ServeHTTP(w, r)
 }
 
-// Run evaluates clusters and hosts on every tick until ctx is done, and returns
-// its cause.
+// Run evaluates clusters and hosts on every tick until ctx is done, and returns its cause.
 func (s *Service) Run(ctx context.Context) error {
 	for {
 		if err := s.cfg.Clock.Sleep(ctx, s.cfg.MonitorInterval); err != nil {

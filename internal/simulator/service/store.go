@@ -14,8 +14,7 @@ func (s *Service) getCluster(id string) (*model.Cluster, error) {
 	return nil, wire.NotFound("Failed to get cluster %s: record not found", id)
 }
 
-// storedCluster is getCluster for those operations that tell of the database what it
-// is that is not there.
+// storedCluster is getCluster for those operations that tell of the database what it is that is not there.
 func (s *Service) storedCluster(id, refusal string) (*model.Cluster, error) {
 	if c := s.clusters[id]; c != nil {
 		return c, nil
@@ -65,8 +64,7 @@ func (s *Service) dropHost(h *model.Host) {
 	h.Leave()
 }
 
-// The handlers of operations that are about one object, by its id in the path. The
-// operation is refused where there is none.
+// Handlers of operations on one object, by its id in the path; refused where there is none.
 
 func (s *Service) ofCluster(handle func(*wire.Call, *model.Cluster) (wire.Reply, error)) wire.Handler {
 	return about(func(c *wire.Call) (*model.Cluster, error) { return s.getCluster(c.PathValue("cluster_id")) }, handle)

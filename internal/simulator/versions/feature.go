@@ -24,8 +24,7 @@ const (
 	ReasonOCI          = "ociExternalIntegrationDisabled"
 )
 
-// Query says what the support of features is asked for. Every field but the
-// version may be empty: x86_64, and no particular platform.
+// Query is what support is asked for. All but the version may be empty: x86_64, any platform.
 type Query struct {
 	OpenshiftVersion string
 	CPUArchitecture  string
@@ -56,8 +55,7 @@ type DetailedSupport struct {
 	Operators []OperatorSupport `json:"operators"`
 }
 
-// FeatureLevels answers GET /v2/support-levels/features: the level of every
-// feature that the query leaves meaningful.
+// FeatureLevels answers GET /v2/support-levels/features: every feature meaningful for the query.
 func FeatureLevels(q Query) map[string]string {
 	levels := map[string]string{}
 	for _, f := range known().features {
@@ -68,8 +66,7 @@ func FeatureLevels(q Query) map[string]string {
 	return levels
 }
 
-// DetailedFeatures is FeatureLevels with reasons and what excludes what, and
-// with the operators apart. Both lists are ordered by id.
+// DetailedFeatures adds reasons and exclusions, with operators apart. Both lists are by id.
 func DetailedFeatures(q Query) DetailedSupport {
 	answer := DetailedSupport{Features: []FeatureSupport{}, Operators: []OperatorSupport{}}
 	for _, f := range known().features {
@@ -112,28 +109,15 @@ func ArchitectureLevels(openshiftVersion string) map[string]string {
 	return levels
 }
 
-func findFeature(id string) (feature, bool) {
-	i := slices.IndexFunc(known().features, func(f feature) bool { return f.ID == id })
-	if i < 0 {
-		return feature{}, false
-	}
-	return known().features[i], true
-}
-
-// FeatureLevel is one feature's level and, where it is unavailable, why. An
-// unknown feature has no level.
-func FeatureLevel(id string, q Query) (level, reason string) {
-	if f, ok := findFeature(id); ok {
-		return f.support(q)
-	}
-	return "", ""
-}
-
 // FeatureUnavailable is the reason of the service's 400 for a cluster that asks
 // for a feature which its version or architecture does not have; it is empty
 // where the feature can be used.
 func FeatureUnavailable(id string, q Query) string {
-	f, _ := findFeature(id)
+	i := slices.IndexFunc(known().features, func(f feature) bool { return f.ID == id })
+	if i < 0 {
+		return ""
+	}
+	f := known().features[i]
 	if level, _ := f.support(q); level != Unavailable {
 		return ""
 	}

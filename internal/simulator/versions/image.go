@@ -9,25 +9,13 @@ import (
 
 // OSImage is a live image that the image service makes discovery media from.
 type OSImage struct {
-	// OpenshiftVersion is a minor release, "4.21": the third path segment of an
-	// infra-env's download URL.
+	// OpenshiftVersion is a minor release, "4.21": the third path segment of an infra-env's download URL.
 	OpenshiftVersion string
 	CPUArchitecture  string
 	// URL is where the pristine image is published.
 	URL string
 	// Version is the build id of the operating system.
 	Version string
-}
-
-// OSImages lists the live images, newest first, for every architecture.
-func OSImages() []OSImage {
-	var images []OSImage
-	for _, m := range known().minors {
-		for _, arch := range Architectures() {
-			images = append(images, m.osImage(arch))
-		}
-	}
-	return images
 }
 
 func (m minor) osImage(arch string) OSImage {
@@ -72,8 +60,7 @@ func OSImageFor(version, arch string) (OSImage, error) {
 		version, arch)
 }
 
-// The images of the service's own parts, as GET /v2/component-versions and the
-// install step name them.
+// The images of the service's own parts, as GET /v2/component-versions and the install step name them.
 const (
 	InstallerImage  = "quay.io/edge-infrastructure/assisted-installer:latest"
 	ControllerImage = "quay.io/edge-infrastructure/assisted-installer-controller:latest"
@@ -94,8 +81,7 @@ func Components() *models.ListVersions {
 	}
 }
 
-// ReleaseSources answers GET /v2/release-sources: the channels that each minor
-// release's images come from, oldest release first.
+// ReleaseSources answers GET /v2/release-sources: the channels of each minor release, oldest first.
 func ReleaseSources() models.ReleaseSources {
 	var sources models.ReleaseSources
 	for _, m := range slices.Backward(known().minors) {

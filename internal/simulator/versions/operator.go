@@ -51,15 +51,13 @@ func Operators() []string {
 	return names
 }
 
-// OperatorProperties answers GET /v2/supported-operators/{name}. No operator
-// has any property; an unknown one is not ok.
+// OperatorProperties answers GET /v2/supported-operators/{name}: none for all; unknown ones are not ok.
 func OperatorProperties(name string) (models.OperatorProperties, bool) {
 	_, ok := findOperator(name)
 	return models.OperatorProperties{}, ok
 }
 
-// UnsupportedOperator is the reason of the service's 400 for a name that is not
-// among Operators.
+// UnsupportedOperator is the reason of the service's 400 for a name that is not among Operators.
 func UnsupportedOperator(name string) string { return "operator " + name + " isn't supported" }
 
 // WithDependencies is what the service installs for the operators that a user
@@ -104,15 +102,13 @@ func (o operator) needed(single bool) []string {
 	return o.Dependencies
 }
 
-// OperatorManifests are the names of the files that the service puts among a cluster's
-// manifests for an operator.
+// OperatorManifests are the files that the service puts among a cluster's manifests.
 func OperatorManifests(name string) []string {
 	o, _ := findOperator(name)
 	return o.Manifests
 }
 
-// OperatorNeeds are what an operator asks of a role's machines, in words. Some say that
-// there is nothing, by an empty list, and most say nothing.
+// OperatorNeeds are what an operator asks of a role's machines, in words; empty says "nothing".
 func OperatorNeeds(name, role string) []string {
 	o, _ := findOperator(name)
 	return o.Requirements[role]
@@ -128,8 +124,7 @@ type Bundle struct {
 	OptionalOperators []string `json:"optional_operators"`
 }
 
-// Bundles answers GET /v2/operators/bundles for the operators that the query
-// leaves available; a bundle that misses one of its operators is left out.
+// Bundles answers GET /v2/operators/bundles: those of which the query leaves every operator available.
 func Bundles(q Query) []Bundle {
 	levels := map[string]string{}
 	for _, support := range DetailedFeatures(q).Operators {
@@ -163,8 +158,7 @@ type Hardware struct {
 	DiskGB   int64 `json:"disk_size_gb,omitempty"`
 	// DiskSpeedMs is the longest that a synced write may take, milliseconds.
 	DiskSpeedMs int64 `json:"installation_disk_speed_threshold_ms,omitempty"`
-	// LatencyMs is the longest round trip to another host, milliseconds, and
-	// PacketLoss the largest share of packets lost, percent. Nil asks nothing.
+	// LatencyMs to other hosts and PacketLoss in percent are the most allowed; nil asks nothing.
 	LatencyMs  *float64 `json:"network_latency_threshold_ms,omitempty"`
 	PacketLoss *float64 `json:"packet_loss_percentage,omitempty"`
 	// TPM is whether the machine needs a TPM, for an encrypted disk.
@@ -179,8 +173,7 @@ func (h Hardware) plus(more Hardware) Hardware {
 	return h
 }
 
-// Roles that hardware is asked for. SingleNode is the control plane host of a
-// cluster that has no other.
+// Roles that hardware is asked for. SingleNode is the control plane host of a cluster that has no other.
 const (
 	Master     = "master"
 	Worker     = "worker"
@@ -204,8 +197,7 @@ func RoleHardware(openshiftVersion, role string) Hardware {
 	return Hardware{}
 }
 
-// HostHardware is what a host of a role needs, together with the operators
-// that will run in its cluster, each by name.
+// HostHardware is what a host of a role needs, with the operators of its cluster, each by name.
 func HostHardware(openshiftVersion, role string, operatorNames []string) Hardware {
 	total := RoleHardware(openshiftVersion, role)
 	for _, name := range operatorNames {

@@ -11,8 +11,7 @@ import (
 	"github.com/openshift/assisted-service/models"
 )
 
-// The architectures as the service spells them. Multi is a release image's
-// architecture, never a machine's.
+// The architectures as the service spells them. Multi is a release image's, never a machine's.
 const (
 	X86     = "x86_64"
 	ARM     = "arm64"
@@ -51,9 +50,7 @@ func findMinor(version string) (minor, bool) {
 }
 
 // has says whether the minor release ever had patch level z.
-func (m minor) has(z int, pre string) bool {
-	return z >= 0 && z <= m.Newest && pre == m.PreRelease
-}
+func (m minor) has(z int, pre string) bool { return z >= 0 && z <= m.Newest && pre == m.PreRelease }
 
 // number is the version number with patch level z.
 func (m minor) number(z int) Number {
@@ -70,8 +67,7 @@ type Release struct {
 	Line string
 	// URL is the release image (ocp_release_image).
 	URL string
-	// CPUArchitecture is the cluster's cpu_architecture: one of Architectures
-	// or Multi.
+	// CPUArchitecture is the cluster's cpu_architecture: one of Architectures or Multi.
 	CPUArchitecture string
 	// CPUArchitectures are the machines that the image can run on.
 	CPUArchitectures []string
@@ -81,8 +77,7 @@ type Release struct {
 	Default bool
 }
 
-// UnsupportedError says that no release image fits. Its text is the reason that
-// the service answers 400 with.
+// UnsupportedError says that no release image fits, in the words of the service's 400.
 type UnsupportedError struct {
 	Version, CPUArchitecture string
 	// Architecture is set where the architecture alone is the trouble.
@@ -153,8 +148,7 @@ func (m minor) release(z int, arch string) Release {
 	}
 }
 
-// ReleaseByURL finds a release by its image. Where users name an image of their
-// own (ocp_release_image), the service knows only the ones in its list.
+// ReleaseByURL finds a release by its image; the service knows only those in its list.
 func ReleaseByURL(url string) (Release, bool) {
 	tag, ok := strings.CutPrefix(url, releaseRepository+":")
 	if !ok {
@@ -178,8 +172,7 @@ func ReleaseByURL(url string) (Release, bool) {
 	return release, true
 }
 
-// UnknownReleaseImage is the reason of the service's 400 for an image that
-// ReleaseByURL does not find.
+// UnknownReleaseImage is the reason of the service's 400 for an image that ReleaseByURL does not find.
 func UnknownReleaseImage(url string) string {
 	return fmt.Sprintf("failed to get release image by URL %s during cluster registration: "+
 		"error occurred while trying to retrieve release image with url '%s' from the db: record not found", url, url)
@@ -247,19 +240,16 @@ func (r Release) Payload() Payload {
 	return Payload{MachineConfigOperator: image("machine-config-operator"), MustGather: image("must-gather")}
 }
 
-// Number is an OpenShift version taken apart. Patch is -1 where the text named
-// only a minor version ("4.21").
+// Number is an OpenShift version taken apart; Patch is -1 in "4.21".
 type Number struct {
 	Major, Minor, Patch int
 	// Pre is the pre-release part without its hyphen, such as "rc.4".
 	Pre string
-	// Multi says that the text ended in "-multi", which asks for the release
-	// image that carries every architecture.
+	// Multi says that the text ended in "-multi": the image of every architecture.
 	Multi bool
 }
 
-// ParseNumber reads "4.21", "4.21.28", "4.22.0-rc.4" and each of them with a
-// "-multi" suffix.
+// ParseNumber reads "4.21", "4.21.28", "4.22.0-rc.4" and each of them with a "-multi" suffix.
 func ParseNumber(text string) (Number, error) {
 	rest, multi := strings.CutSuffix(text, "-multi")
 	rest, pre, hasPre := strings.Cut(rest, "-")
@@ -296,8 +286,7 @@ func (n Number) String() string {
 	return text
 }
 
-// AtLeast compares minor releases only, which is how the service decides what a
-// version can do: 4.22.0-rc.4 is at least 4.22.
+// AtLeast compares minor releases only, as the service does: 4.22.0-rc.4 is at least 4.22.
 func (n Number) AtLeast(line string) bool {
 	other, err := ParseNumber(line)
 	if err != nil {
@@ -306,8 +295,7 @@ func (n Number) AtLeast(line string) bool {
 	return n.Major > other.Major || n.Major == other.Major && n.Minor >= other.Minor
 }
 
-// AtLeast is Number.AtLeast for a version given as text. A text that is no
-// version is at least nothing.
+// AtLeast is Number.AtLeast for a version given as text. A text that is no version is at least nothing.
 func AtLeast(version, line string) bool {
 	n, err := ParseNumber(version)
 	return err == nil && n.AtLeast(line)

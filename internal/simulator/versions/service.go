@@ -5,8 +5,7 @@ import (
 	"slices"
 )
 
-// ServiceRelease is a release of the service itself, as it comes with multicluster
-// engine: "2.13". The zero value is the newest.
+// ServiceRelease is one of the service, by multicluster engine's: "2.13". Zero is the newest.
 type ServiceRelease string
 
 // Latest is the word for the newest release of the service.
@@ -60,16 +59,14 @@ type Field struct {
 	Name  string `json:"name"`
 	Kind  string `json:"kind"` // of the object that has it: Cluster, InfraEnv, Host
 	Since string `json:"since"`
-	// Known are the values that older releases know as well; without any they do
-	// not know the field.
+	// Known are the values that older releases know as well; without any they do not know the field.
 	Known []string `json:"known"`
 }
 
 // Fields are the fields that not every release of the service knows as it does now.
 func Fields() []Field { return known().service.Fields }
 
-// LaterValidations are the checks that belong to no operator and that a release of the
-// service does not make yet.
+// LaterValidations are the checks, but for those of operators, that a release does not make yet.
 func (r ServiceRelease) LaterValidations() []string {
 	var later []string
 	for id, since := range known().service.Validations {

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -45,7 +46,7 @@ func (p *Plane) remembered(id string) *cluster {
 
 func beforeInstall(state install.ClusterState) bool {
 	switch state {
-	case install.ClusterDraft, install.ClusterDiscovering, install.ClusterBlocked, install.ClusterReady:
+	case vocab.ClusterDraft, vocab.ClusterDiscovering, vocab.ClusterBlocked, vocab.ClusterReady:
 		return true
 	}
 	return false
@@ -64,7 +65,7 @@ func (c *cluster) follow(o *install.Observed) {
 			}
 		}
 	}
-	if c.state == install.ClusterPreparing && beforeInstall(now.State) && !slices.ContainsFunc(now.Preparation.FailedAt, func(at time.Time) bool { return o.At.Sub(at) < time.Minute }) {
+	if c.state == vocab.ClusterPreparing && beforeInstall(now.State) && !slices.ContainsFunc(now.Preparation.FailedAt, func(at time.Time) bool { return o.At.Sub(at) < time.Minute }) {
 		c.failed = append(c.failed, o.At) // the condition is about files, and does not tell of hosts
 	}
 	for i := range o.Hosts {
@@ -75,7 +76,7 @@ func (c *cluster) follow(o *install.Observed) {
 			delete(c.unprepared, h.ID)
 		}
 	}
-	if now.State == install.ClusterInstalling {
+	if now.State == vocab.ClusterInstalling {
 		c.failed = nil // what was prepared then was no failure
 		clear(c.unprepared)
 	}
@@ -92,7 +93,7 @@ func (c *cluster) follow(o *install.Observed) {
 	c.state = now.State
 	for i := range o.Hosts {
 		h := &o.Hosts[i]
-		if was, known := c.before[h.ID]; known && was != h.State && h.State == install.HostDiscovering {
+		if was, known := c.before[h.ID]; known && was != h.State && h.State == vocab.HostDiscovering {
 			c.booted[h.ID] = h.Since
 		}
 		c.before[h.ID] = h.State

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -22,15 +23,15 @@ func TestPreparationsThatNoConditionTells(t *testing.T) {
 		state  install.ClusterState
 		failed int
 	}{
-		{install.ClusterReady, 0},
-		{install.ClusterPreparing, 0},
-		{install.ClusterReady, 1},
-		{install.ClusterBlocked, 1},
-		{install.ClusterReady, 1},
-		{install.ClusterPreparing, 1},
-		{install.ClusterBlocked, 2},
-		{install.ClusterPreparing, 2},
-		{install.ClusterInstalling, 0},
+		{vocab.ClusterReady, 0},
+		{vocab.ClusterPreparing, 0},
+		{vocab.ClusterReady, 1},
+		{vocab.ClusterBlocked, 1},
+		{vocab.ClusterReady, 1},
+		{vocab.ClusterPreparing, 1},
+		{vocab.ClusterBlocked, 2},
+		{vocab.ClusterPreparing, 2},
+		{vocab.ClusterInstalling, 0},
 	} {
 		if got := see(step.state); got != step.failed {
 			t.Errorf("%s: %d failed preparations, want %d", step.state, got, step.failed)
@@ -51,13 +52,13 @@ func TestHostsThatCouldNotPrepare(t *testing.T) {
 		status string
 		why    string
 	}{
-		{install.ClusterPreparing, "preparing-for-installation", ""},
-		{install.ClusterPreparing, "preparing-failed", "why"},
-		{install.ClusterReady, "known", "why"},
-		{install.ClusterPreparing, "preparing-for-installation", "why"},
-		{install.ClusterPreparing, "preparing-successful", ""},
-		{install.ClusterPreparing, "preparing-failed", "why"},
-		{install.ClusterInstalling, "installing", ""},
+		{vocab.ClusterPreparing, "preparing-for-installation", ""},
+		{vocab.ClusterPreparing, "preparing-failed", "why"},
+		{vocab.ClusterReady, "known", "why"},
+		{vocab.ClusterPreparing, "preparing-for-installation", "why"},
+		{vocab.ClusterPreparing, "preparing-successful", ""},
+		{vocab.ClusterPreparing, "preparing-failed", "why"},
+		{vocab.ClusterInstalling, "installing", ""},
 	} {
 		if got := see(step.state, step.status); got != step.why {
 			t.Errorf("%s while its cluster is %s: %q, want %q", step.status, step.state, got, step.why)

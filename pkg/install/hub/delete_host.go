@@ -6,51 +6,44 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 )
 
-// DeleteHost deletes an Agent. A machine whose agent still runs registers again. The
-// node of a machine that is part of a cluster runs on: the service would take it out,
-// and is told not to. With RemoveNode it does so, if the cluster is not being deleted.
-func (p *Plane) DeleteHost(ctx context.Context, infraEnvID, hostID string, options install.DeleteOptions) error {
-	settle := (*writer).keepNode
-	if options.RemoveNode {
-		settle = (*writer).letNodeGo
-	}
-	namespace, _ := parts(infraEnvID, p.namespaceOf(infraEnvID))
-	at, err := p.place(ctx, namespace)
-	if err != nil {
-		return err
-	}
-	u := at.store(agents()).get(hostID)
+// deleteHost deletes an Agent. Its node runs on, unless removeNode has the service take
+// it out of its cluster.
+func (w *deleter) deleteHost(ctx context.Context, name string, removeNode bool) error {
+	u := w.Namespace.Store(kube.Agents()).Get(name)
 	if u == nil {
-		return notFound("host", hostID, "oaictl get hosts")
+		return kube.NotFound("host", name, "oaictl get hosts")
 	}
-	w := &writer{Plane: p, at: at, tell: options.Tell}
-	if err := settle(w, ctx, u); err != nil {
+	settle := w.keepNode
+	if removeNode {
+		settle = w.letNodeGo
+	}
+	if err := settle(ctx, u); err != nil {
 		return err
 	}
-	if err := w.sendDelete(ctx, agents(), u); err != nil {
+	if err := w.Delete(ctx, kube.Agents(), u); err != nil {
 		return err
 	}
-	return w.gone(ctx, agents(), u)
+	return w.gone(ctx, kube.Agents(), u)
 }
 
 // keepNode has the service leave the node of an Agent in its cluster. What the Agent
 // says of its host may be late, so that it is written to each.
-func (w *writer) keepNode(ctx context.Context, agent *unstructured.Unstructured) error {
+func (w *deleter) keepNode(ctx context.Context, agent *unstructured.Unstructured) error {
 	if skipsCleanup(agent) {
 		return nil
 	}
-	return w.mark(ctx, agents(), agent, annotated(hubapi.AnnotationAgentSkipCleanup, "true"))
+	return w.mark(ctx, kube.Agents(), agent, annotated(hubapi.AnnotationAgentSkipCleanup, "true"))
 }
 
 // letNodeGo takes back what keepNode says.
-func (w *writer) letNodeGo(ctx context.Context, agent *unstructured.Unstructured) error {
+func (w *deleter) letNodeGo(ctx context.Context, agent *unstructured.Unstructured) error {
 	if !skipsCleanup(agent) {
 		return nil
 	}
-	return w.mark(ctx, agents(), agent, annotated(hubapi.AnnotationAgentSkipCleanup, nil))
+	return w.mark(ctx, kube.Agents(), agent, annotated(hubapi.AnnotationAgentSkipCleanup, nil))
 }
 
 // skipsCleanup goes by the annotation alone, as the service does: its value is nothing.

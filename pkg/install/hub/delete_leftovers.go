@@ -1,34 +1,30 @@
 package hub
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"net/http"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 )
 
 // leftovers deletes what was made for the cluster and is not watched: Secrets,
 // the ClusterImageSet and, if it is plain that nothing of others is in it, the
 // namespace. Whoever may not delete the latter two leaves them. What is left is
 // noted.
-func (w *writer) leftovers(ctx context.Context) error {
-	selector := metav1.ListOptions{LabelSelector: hubapi.LabelCluster + "=" + w.cluster}
-	short, cancel := brief(ctx)
+func (w *deleter) leftovers(ctx context.Context) error {
+	selector := metav1.ListOptions{LabelSelector: hubapi.LabelCluster + "=" + w.Cluster}
+	short, cancel := kube.WithTimeout(ctx)
 	defer cancel()
-	list, err := w.client(secrets(), w.at.namespace).List(short, selector)
+	list, err := w.Resource(kube.Secrets(), w.Namespace.Name).List(short, selector)
 	if err != nil {
-		return w.fault(attempt{op: "list Secrets in", verb: "list", kind: secrets(), namespace: w.at.namespace}, err)
+		return w.Fault(kube.Attempt{Op: "list Secrets in", Verb: "list", Kind: kube.Secrets(), Namespace: w.Namespace.Name}, err)
 	}
 	for i := range list.Items {
-		if err := w.remove(ctx, secrets(), &list.Items[i]); err != nil {
+		if err := w.Remove(ctx, kube.Secrets(), &list.Items[i]); err != nil {
 			return err
 		}
 	}
@@ -42,37 +38,27 @@ func (w *writer) leftovers(ctx context.Context) error {
 }
 
 // alike are objects of others that belong to the cluster, or have its name.
-func (w *writer) alike() []string {
-	own := id(w.at.namespace, w.cluster)
+func (w *deleter) alike() []string {
+	own := kube.ID(w.Namespace.Name, w.Cluster)
 	var names []string
-	for _, k := range []kind{agentInstalls(), infraEnvs(), nmStateConfigs(), agentClassifications()} {
-		for _, u := range w.at.store(k).all() {
-			if u.GetLabels()[hubapi.LabelCluster] == "" && (u.GetName() == w.cluster || boundTo(u) == own) {
-				names = append(names, k.name+" "+u.GetName())
+	for _, k := range []kube.Kind{kube.AgentClusterInstalls(), kube.InfraEnvs(), kube.NMStateConfigs(), kube.AgentClassifications()} {
+		for _, u := range w.Namespace.Store(k).All() {
+			if u.GetLabels()[hubapi.LabelCluster] == "" && (u.GetName() == w.Cluster || kube.BoundTo(u) == own) {
+				names = append(names, k.Name+" "+u.GetName())
 			}
 		}
 	}
 	return names
 }
 
-// boundTo is the id of the cluster that an InfraEnv is bound to, "" if none.
-func boundTo(u *unstructured.Unstructured) string {
-	name, _, _ := unstructured.NestedString(u.Object, "spec", "clusterRef", "name")
-	namespace, _, _ := unstructured.NestedString(u.Object, "spec", "clusterRef", "namespace")
-	if name == "" {
-		return ""
-	}
-	return id(cmp.Or(namespace, u.GetNamespace()), name)
-}
-
 // removeImageSet deletes the ClusterImageSet that was made of the file's release.
-func (w *writer) removeImageSet(ctx context.Context) error {
-	name := w.cluster + "-release"
-	u, err := w.live(ctx, clusterImageSets(), "", name)
-	if err == nil && u != nil && u.GetLabels()[hubapi.LabelCluster] == w.cluster && u.GetDeletionTimestamp() == nil {
-		err = w.remove(ctx, clusterImageSets(), u)
+func (w *deleter) removeImageSet(ctx context.Context) error {
+	name := w.Cluster + "-release"
+	u, err := w.Get(ctx, kube.ClusterImageSets(), "", name)
+	if err == nil && u != nil && u.GetLabels()[hubapi.LabelCluster] == w.Cluster && u.GetDeletionTimestamp() == nil {
+		err = w.Remove(ctx, kube.ClusterImageSets(), u)
 	}
-	if notAllowed(err) {
+	if kube.NotAllowed(err) {
 		w.note(fmt.Sprintf("the ClusterImageSet %s stays if it is there: %v", name, err))
 		return nil
 	}
@@ -81,13 +67,13 @@ func (w *writer) removeImageSet(ctx context.Context) error {
 
 // removeNamespace deletes the namespace if oaictl made it, for this cluster or for one
 // that has left it since, and nothing of others is in it.
-func (w *writer) removeNamespace(ctx context.Context) error {
+func (w *deleter) removeNamespace(ctx context.Context) error {
 	stays := func(why string) {
-		w.note(fmt.Sprintf("the namespace %s stays: %s", w.at.namespace, why))
+		w.note(fmt.Sprintf("the namespace %s stays: %s", w.Namespace.Name, why))
 	}
-	u, err := w.live(ctx, namespaces(), "", w.at.namespace)
+	u, err := w.Get(ctx, kube.Namespaces(), "", w.Namespace.Name)
 	switch {
-	case notAllowed(err):
+	case kube.NotAllowed(err):
 		stays("these credentials may not look at it")
 		return nil
 	case err != nil:
@@ -99,21 +85,15 @@ func (w *writer) removeNamespace(ctx context.Context) error {
 		stays("oaictl did not make it")
 		return nil
 	}
-	short, cancel := brief(ctx)
+	short, cancel := kube.WithTimeout(ctx)
 	defer cancel()
 	if why := w.shared(short); why != "" {
 		stays(why)
 		return nil
 	}
-	if err = w.remove(ctx, namespaces(), u); notAllowed(err) {
+	if err = w.Remove(ctx, kube.Namespaces(), u); kube.NotAllowed(err) {
 		stays("these credentials may not delete it")
 		return nil
 	}
 	return err
-}
-
-// notAllowed says whether the hub refused since the user may not do that.
-func notAllowed(err error) bool {
-	var fault *install.Fault
-	return errors.As(err, &fault) && fault.Status == http.StatusForbidden
 }

@@ -2,6 +2,7 @@ package hub
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 	"strings"
 
@@ -12,20 +13,21 @@ import (
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/redact"
+	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 )
 
 // shared says what a namespace holds that is not the cluster's, or why it may hold
 // something, "" if it does not: all that is in a namespace goes with it, whatever kind
 // it is of. Who may not list a kind cannot know.
-func (w *writer) shared(ctx context.Context) string {
-	for _, s := range w.at.inOrder() {
-		if all := s.all(); len(all) > 0 {
-			return "it holds " + s.kind.name + " " + all[0].GetName()
+func (w *deleter) shared(ctx context.Context) string {
+	for _, s := range w.Namespace.InOrder() {
+		if all := s.All(); len(all) > 0 {
+			return "it holds " + s.Kind.Name + " " + all[0].GetName()
 		}
 	}
 	kinds, err := w.deletable(ctx)
 	if err != nil {
-		return "the hub does not say what there may be in it: " + short(redact.Text(err.Error()))
+		return "the hub does not say what there may be in it: " + kube.Shorten(redact.Text(err.Error()))
 	}
 	for _, k := range kinds {
 		if why := w.othersOf(ctx, k); why != "" {
@@ -36,19 +38,19 @@ func (w *writer) shared(ctx context.Context) string {
 }
 
 // othersOf is shared for one kind.
-func (w *writer) othersOf(ctx context.Context, k schema.GroupVersionResource) string {
+func (w *deleter) othersOf(ctx context.Context, k schema.GroupVersionResource) string {
 	for page := ""; ; {
-		list, err := w.dynamic.Resource(k).Namespace(w.at.namespace).List(ctx, metav1.ListOptions{Limit: 100, Continue: page})
+		list, err := w.Dynamic.Resource(k).Namespace(w.Namespace.Name).List(ctx, metav1.ListOptions{Limit: 100, Continue: page})
 		switch {
 		case apierrors.IsNotFound(err), apierrors.IsMethodNotSupported(err):
 			return ""
 		case apierrors.IsForbidden(err):
 			return "these credentials may not see whether others have " + k.GroupResource().String() + " in it"
 		case err != nil:
-			return "the hub does not say whether others have " + k.GroupResource().String() + " in it: " + short(redact.Text(err.Error()))
+			return "the hub does not say whether others have " + k.GroupResource().String() + " in it: " + kube.Shorten(redact.Text(err.Error()))
 		}
 		for i := range list.Items {
-			if u := &list.Items[i]; !ofEveryNamespace(u) && u.GetLabels()[hubapi.LabelCluster] != w.cluster {
+			if u := &list.Items[i]; !ofEveryNamespace(u) && u.GetLabels()[hubapi.LabelCluster] != w.Cluster {
 				return "others have something in it: " + u.GetKind() + " " + u.GetName()
 			}
 		}
@@ -60,13 +62,13 @@ func (w *writer) othersOf(ctx context.Context, k schema.GroupVersionResource) st
 
 // deletable are the kinds that can stand in a namespace and be deleted there, but
 // for events, which belong to what they tell of.
-func (w *writer) deletable(ctx context.Context) ([]schema.GroupVersionResource, error) {
-	data, err := w.raw.Get().AbsPath("/apis").Do(ctx).Raw()
+func (w *deleter) deletable(ctx context.Context) ([]schema.GroupVersionResource, error) {
+	data, err := w.Raw.Get().AbsPath("/apis").Do(ctx).Raw()
 	if err != nil {
 		return nil, err
 	}
 	var groups metav1.APIGroupList
-	if err := decode(data, &groups); err != nil {
+	if err := json.Unmarshal(data, &groups); err != nil {
 		return nil, err
 	}
 	paths := []string{"/api/v1"}
@@ -75,12 +77,12 @@ func (w *writer) deletable(ctx context.Context) ([]schema.GroupVersionResource, 
 	}
 	var found []schema.GroupVersionResource
 	for _, path := range paths {
-		data, err := w.raw.Get().AbsPath(path).Do(ctx).Raw()
+		data, err := w.Raw.Get().AbsPath(path).Do(ctx).Raw()
 		if err != nil {
 			return nil, err
 		}
 		var list metav1.APIResourceList
-		if err := decode(data, &list); err != nil {
+		if err := json.Unmarshal(data, &list); err != nil {
 			return nil, err
 		}
 		version, err := schema.ParseGroupVersion(list.GroupVersion)

@@ -13,14 +13,16 @@ import (
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/hive"
+	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 )
 
 // preserve has the service only forget the machines of a cluster whose installation
 // has begun to write disks. Otherwise it gives those that came from a pool back to it,
 // and boots the nodes of a cluster that runs into the discovery image for that. Before
 // that they go back: nothing of them is lost.
-func (w *writer) preserve(ctx context.Context, deployment *unstructured.Unstructured) error {
+func (w *deleter) preserve(ctx context.Context, deployment *unstructured.Unstructured) error {
 	begun, err := w.begun(ctx, deployment)
 	if err != nil || !begun {
 		return err
@@ -30,10 +32,10 @@ func (w *writer) preserve(ctx context.Context, deployment *unstructured.Unstruct
 
 // giveBack has the service give machines back to their pool whatever runs on them. It
 // is refused where that pool goes with the cluster.
-func (w *writer) giveBack(ctx context.Context, deployment *unstructured.Unstructured) error {
-	if made := w.ours(infraEnvs()); len(made) > 0 {
+func (w *deleter) giveBack(ctx context.Context, deployment *unstructured.Unstructured) error {
+	if made := w.Ours(kube.InfraEnvs()); len(made) > 0 {
 		return &install.Fault{
-			Code: install.CodeUsage, Op: "return the machines of cluster", On: id(deployment.GetNamespace(), deployment.GetName()), Permanent: true,
+			Code: install.CodeUsage, Op: "return the machines of cluster", On: kube.ID(deployment.GetNamespace(), deployment.GetName()), Permanent: true,
 			Err:  fmt.Errorf("the InfraEnv %s, which they booted, was made for the cluster and goes with it: there is no pool", made[0].GetName()),
 			Next: "leave --return-to-pool out",
 		}
@@ -43,46 +45,46 @@ func (w *writer) giveBack(ctx context.Context, deployment *unstructured.Unstruct
 
 // begun says whether the installation of a cluster has begun to write disks, or had
 // before it was imported.
-func (w *writer) begun(ctx context.Context, deployment *unstructured.Unstructured) (bool, error) {
+func (w *deleter) begun(ctx context.Context, deployment *unstructured.Unstructured) (bool, error) {
 	cd, made, err := w.pairNow(ctx, deployment)
 	if err != nil || made == nil {
-		return err == nil && installed(cd), err
+		return err == nil && kube.Installed(cd), err
 	}
-	switch install.ClusterStateOf(debugOf(made).State) {
-	case install.ClusterInstalling, install.ClusterNeedsUser, install.ClusterFinalizing, install.ClusterInstalled,
-		install.ClusterAddingHosts, install.ClusterFailed, install.ClusterCancelled:
+	switch vocab.ClusterStateOf(kube.DebugOf(made).State) {
+	case vocab.ClusterInstalling, vocab.ClusterNeedsUser, vocab.ClusterFinalizing, vocab.ClusterInstalled,
+		vocab.ClusterAddingHosts, vocab.ClusterFailed, vocab.ClusterCancelled:
 		return true, nil
 	}
-	return installed(cd), nil
+	return kube.Installed(cd), nil
 }
 
 // pairNow are a ClusterDeployment and its AgentClusterInstall, which is nil where there
 // is none, as the hub has them this moment: what is watched may be late.
-func (w *writer) pairNow(ctx context.Context, deployment *unstructured.Unstructured) (*hive.ClusterDeployment, *hive.AgentClusterInstall, error) {
-	cd, err := read[hive.ClusterDeployment](deployment)
+func (w *deleter) pairNow(ctx context.Context, deployment *unstructured.Unstructured) (*hive.ClusterDeployment, *hive.AgentClusterInstall, error) {
+	cd, err := kube.Read[hive.ClusterDeployment](deployment)
 	if err != nil {
 		return nil, nil, err
 	}
-	made := installOf(w.at, deployment)
+	made := w.Namespace.InstallOf(deployment)
 	if made == nil {
 		return cd, nil, nil
 	}
-	now, err := w.now(ctx, agentInstalls(), made)
+	now, err := w.reread(ctx, kube.AgentClusterInstalls(), made)
 	if err != nil || now == nil {
 		return cd, nil, err
 	}
-	aci, err := read[hive.AgentClusterInstall](now)
+	aci, err := kube.Read[hive.AgentClusterInstall](now)
 	return cd, aci, err
 }
 
-// now is an object as the hub has it this moment, nil if it is gone. It takes the right
+// reread is an object as the hub has it this moment, nil if it is gone. It takes the right
 // to list, which whoever watches has.
-func (w *writer) now(ctx context.Context, k kind, u *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	ctx, cancel := brief(ctx)
+func (w *deleter) reread(ctx context.Context, k kube.Kind, u *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	ctx, cancel := kube.WithTimeout(ctx)
 	defer cancel()
-	list, err := w.client(k, u.GetNamespace()).List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + u.GetName()})
+	list, err := w.Resource(k, u.GetNamespace()).List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + u.GetName()})
 	if err != nil {
-		return nil, w.fault(attempt{op: "read " + k.name, verb: "list", kind: k, namespace: u.GetNamespace(), name: u.GetName()}, err)
+		return nil, w.Fault(kube.Attempt{Op: "read " + k.Name, Verb: "list", Kind: k, Namespace: u.GetNamespace(), Name: u.GetName()}, err)
 	}
 	for i := range list.Items {
 		if list.Items[i].GetUID() == u.GetUID() {
@@ -94,7 +96,7 @@ func (w *writer) now(ctx context.Context, k kind, u *unstructured.Unstructured) 
 
 // setPreserve writes preserveOnDelete of a ClusterDeployment, where it differs, and
 // makes sure that the hub has it.
-func (w *writer) setPreserve(ctx context.Context, deployment *unstructured.Unstructured, wanted bool) error {
+func (w *deleter) setPreserve(ctx context.Context, deployment *unstructured.Unstructured, wanted bool) error {
 	preserves := func(u *unstructured.Unstructured) bool {
 		is, _, _ := unstructured.NestedBool(u.Object, "spec", "preserveOnDelete")
 		return is
@@ -102,31 +104,31 @@ func (w *writer) setPreserve(ctx context.Context, deployment *unstructured.Unstr
 	if preserves(deployment) == wanted {
 		return nil
 	}
-	if err := w.mark(ctx, clusterDeployments(), deployment, map[string]any{"spec": map[string]any{"preserveOnDelete": wanted}}); err != nil {
+	if err := w.mark(ctx, kube.ClusterDeployments(), deployment, map[string]any{"spec": map[string]any{"preserveOnDelete": wanted}}); err != nil {
 		return err
 	}
-	now, err := w.now(ctx, clusterDeployments(), deployment)
+	now, err := w.reread(ctx, kube.ClusterDeployments(), deployment)
 	if err != nil || now == nil || preserves(now) == wanted {
 		return err
 	}
 	return &install.Fault{
-		Code: install.CodeFailure, Op: "delete cluster", On: id(deployment.GetNamespace(), deployment.GetName()),
+		Code: install.CodeFailure, Op: "delete cluster", On: kube.ID(deployment.GetNamespace(), deployment.GetName()),
 		Err:  errors.New("what becomes of its machines can't be settled: the hub took spec.preserveOnDelete and has another value"),
 		Next: fmt.Sprintf("kubectl get clusterdeployment -n %s %s -o yaml --show-managed-fields, for who else writes it; nothing was deleted", deployment.GetNamespace(), deployment.GetName()),
 	}
 }
 
 // mark patches an object that is about to be deleted; one that is gone is none.
-func (w *writer) mark(ctx context.Context, k kind, u *unstructured.Unstructured, fields map[string]any) error {
+func (w *deleter) mark(ctx context.Context, k kube.Kind, u *unstructured.Unstructured, fields map[string]any) error {
 	data, err := json.Marshal(fields)
 	if err != nil {
 		return err
 	}
-	ctx, cancel := brief(ctx)
+	ctx, cancel := kube.WithTimeout(ctx)
 	defer cancel()
-	_, err = w.client(k, u.GetNamespace()).Patch(ctx, u.GetName(), types.MergePatchType, data, metav1.PatchOptions{FieldManager: hubapi.FieldManager})
+	_, err = w.Resource(k, u.GetNamespace()).Patch(ctx, u.GetName(), types.MergePatchType, data, metav1.PatchOptions{FieldManager: hubapi.FieldManager})
 	if err != nil && !apierrors.IsNotFound(err) {
-		return w.fault(attempt{op: "patch " + k.name, verb: "patch", kind: k, namespace: u.GetNamespace(), name: u.GetName()}, err)
+		return w.Fault(kube.Attempt{Op: "patch " + k.Name, Verb: "patch", Kind: k, Namespace: u.GetNamespace(), Name: u.GetName()}, err)
 	}
 	return nil
 }
@@ -136,7 +138,7 @@ func (w *writer) mark(ctx context.Context, k kind, u *unstructured.Unstructured,
 // without the annotation that would have Agent and node go with it.
 // The service does so by itself once a machine boots from its disk, unless it is told
 // to leave it to the operator (bmac.agent-install.openshift.io/allow-provisioned-host-management).
-func (w *writer) detach(ctx context.Context, deployment *unstructured.Unstructured, machines []*unstructured.Unstructured) error {
+func (w *deleter) detach(ctx context.Context, deployment *unstructured.Unstructured, machines []*unstructured.Unstructured) error {
 	if deployment == nil || len(machines) == 0 {
 		return nil
 	}
@@ -155,7 +157,7 @@ func (w *writer) detach(ctx context.Context, deployment *unstructured.Unstructur
 		if !detached {
 			change[hubapi.AnnotationBMHDetached] = hubapi.FieldManager
 		}
-		if err := w.mark(ctx, bareMetalHosts(), u, map[string]any{"metadata": map[string]any{"annotations": change}}); err != nil {
+		if err := w.mark(ctx, kube.BareMetalHosts(), u, map[string]any{"metadata": map[string]any{"annotations": change}}); err != nil {
 			return err
 		}
 	}
@@ -163,11 +165,11 @@ func (w *writer) detach(ctx context.Context, deployment *unstructured.Unstructur
 }
 
 // runs says whether a cluster is installed. Without Hive only the service says so.
-func (w *writer) runs(ctx context.Context, deployment *unstructured.Unstructured) (bool, error) {
+func (w *deleter) runs(ctx context.Context, deployment *unstructured.Unstructured) (bool, error) {
 	cd, made, err := w.pairNow(ctx, deployment)
-	if err != nil || installed(cd) || made == nil {
-		return err == nil && installed(cd), err
+	if err != nil || kube.Installed(cd) || made == nil {
+		return err == nil && kube.Installed(cd), err
 	}
-	state := install.ClusterStateOf(debugOf(made).State)
-	return state == install.ClusterInstalled || state == install.ClusterAddingHosts, nil
+	state := vocab.ClusterStateOf(kube.DebugOf(made).State)
+	return state == vocab.ClusterInstalled || state == vocab.ClusterAddingHosts, nil
 }

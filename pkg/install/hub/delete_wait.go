@@ -8,12 +8,10 @@ import (
 	"strings"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/oaictl/oaictl/internal/hubapi"
-	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 )
 
 const (
@@ -26,12 +24,12 @@ const (
 
 // awaited is an object that is waited for to be gone.
 type awaited struct {
-	kind   kind
+	kind   kube.Kind
 	object *unstructured.Unstructured
 }
 
 // gone waits until objects of a kind are no more.
-func (w *writer) gone(ctx context.Context, k kind, objects ...*unstructured.Unstructured) error {
+func (w *deleter) gone(ctx context.Context, k kube.Kind, objects ...*unstructured.Unstructured) error {
 	all := make([]awaited, 0, len(objects))
 	for _, u := range objects {
 		all = append(all, awaited{k, u})
@@ -43,19 +41,19 @@ func (w *writer) gone(ctx context.Context, k kind, objects ...*unstructured.Unst
 // Agent does whose machine registers again, are none of them. Those that stay
 // are noted with what holds them, as they become fewer and when ctx ends, and are
 // named in the error, unless the hub itself is not heard of.
-func (w *writer) allGone(ctx context.Context, all []awaited) error {
-	began := w.clock.Now()
+func (w *deleter) allGone(ctx context.Context, all []awaited) error {
+	began := w.Clock.Now()
 	last, said := began, ""
 	for {
 		left := w.left(all)
 		if len(left) == 0 {
 			return nil
 		}
-		now := w.clock.Now()
+		now := w.Clock.Now()
 		over := now.Sub(began) >= bear
 		text := "waiting for " + strings.Join(held(left, " (of %s)"), "; ")
 		var deaf *install.Fault
-		switch err := w.failing(w.at); {
+		switch err := w.Failing(w.Namespace); {
 		case errors.As(err, &deaf) && (over || deaf.Permanent):
 			return deaf
 		case over:
@@ -67,7 +65,7 @@ func (w *writer) allGone(ctx context.Context, all []awaited) error {
 			w.note(text)
 			last, said = now, text
 		}
-		if err := w.clock.Sleep(ctx, time.Second/4); err != nil {
+		if err := w.Clock.Sleep(ctx, time.Second/4); err != nil {
 			w.note("stopped while " + text + "; the same command goes on from there")
 			return err
 		}
@@ -75,10 +73,10 @@ func (w *writer) allGone(ctx context.Context, all []awaited) error {
 }
 
 // left are those of the awaited that are still there, as they are now.
-func (w *writer) left(all []awaited) []*unstructured.Unstructured {
+func (w *deleter) left(all []awaited) []*unstructured.Unstructured {
 	var left []*unstructured.Unstructured
 	for _, a := range all {
-		if now := w.at.store(a.kind).get(a.object.GetName()); now != nil && now.GetUID() == a.object.GetUID() {
+		if now := w.Namespace.Store(a.kind).Get(a.object.GetName()); now != nil && now.GetUID() == a.object.GetUID() {
 			left = append(left, now)
 		}
 	}
@@ -103,7 +101,7 @@ func held(left []*unstructured.Unstructured, whose string) []string {
 	names := map[string][]string{}
 	var order []string
 	for _, u := range left {
-		key := u.GetKind() + " %s" + strings.ReplaceAll(heldBy(u, whose), "%", "%%")
+		key := u.GetKind() + " %s" + strings.ReplaceAll(kube.HeldBy(u, whose), "%", "%%")
 		if names[key] == nil {
 			order = append(order, key)
 		}
@@ -118,51 +116,4 @@ func held(left []*unstructured.Unstructured, whose string) []string {
 		texts = append(texts, fmt.Sprintf(key, strings.Join(some, ", ")))
 	}
 	return texts
-}
-
-// heldBy says what holds an object that is to go.
-func heldBy(u *unstructured.Unstructured, whose string) string {
-	if u.GetDeletionTimestamp() == nil && len(u.GetOwnerReferences()) > 0 {
-		return ", which goes with what owns it"
-	}
-	text := ""
-	for _, finalizer := range u.GetFinalizers() {
-		text += ", held by the finalizer " + finalizer + fmt.Sprintf(whose, holder(finalizer))
-	}
-	if text == "" {
-		return ", held by nothing: the garbage collector of the hub is behind"
-	}
-	return text + uncleaned(u)
-}
-
-// uncleaned is why the service can't take the node of an Agent out of its cluster.
-func uncleaned(u *unstructured.Unstructured) string {
-	if u.GetKind() != hubapi.KindAgent {
-		return ""
-	}
-	agent, err := read[agentinstall.Agent](u)
-	if err != nil {
-		return ""
-	}
-	if c := find(agent.Status.Conditions, hubapi.ConditionCleanup); c.isFalse() && c.Message != "" {
-		return ", whose node can't be taken out of its cluster: " + short(c.Message)
-	}
-	return ""
-}
-
-// holder is whose a finalizer is, and so what is down where it stays.
-func holder(finalizer string) string {
-	switch {
-	case finalizer == hubapi.FinalizerBMAC:
-		return "the bare-metal-agent controller of the assisted-service, or the bare metal operator that it waits for,"
-	case strings.HasPrefix(finalizer, hubapi.GroupHive+"/"):
-		return "Hive's operator"
-	case strings.Contains(finalizer, hubapi.GroupAgentInstall):
-		return "the assisted-service"
-	case strings.Contains(finalizer, hubapi.GroupMetal3):
-		return "the bare metal operator"
-	case finalizer == metav1.FinalizerDeleteDependents, finalizer == metav1.FinalizerOrphanDependents:
-		return "the garbage collector of the hub"
-	}
-	return "whoever set it"
 }

@@ -3,6 +3,7 @@ package hub
 import (
 	"time"
 
+	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -14,12 +15,12 @@ const lag = 30 * time.Second
 // still be about to say which of them it was, and why.
 func awaitHosts(observed *install.Observed) {
 	cluster := observed.Cluster
-	if cluster.State != install.ClusterFailed || observed.At.Sub(cluster.InstallCompleted) >= lag {
+	if cluster.State != vocab.ClusterFailed || observed.At.Sub(cluster.InstallCompleted) >= lag {
 		return
 	}
 	for i := range observed.Hosts {
-		if host := &observed.Hosts[i]; host.State == install.HostInstalling && host.ClusterID == cluster.ID {
-			cluster.State, cluster.InstallCompleted = install.ClusterInstalling, time.Time{}
+		if host := &observed.Hosts[i]; host.State == vocab.HostInstalling && host.ClusterID == cluster.ID {
+			cluster.State, cluster.InstallCompleted = vocab.ClusterInstalling, time.Time{}
 			return
 		}
 	}

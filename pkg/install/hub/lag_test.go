@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -15,14 +16,14 @@ func TestFailureWaitsForItsHosts(t *testing.T) {
 		age  time.Duration
 		want install.ClusterState
 	}{
-		"a host that is still to say it": {install.HostInstalling, "lab/lab", lag - time.Second, install.ClusterInstalling},
-		"hosts that have said it":        {install.HostFailed, "lab/lab", 0, install.ClusterFailed},
-		"a host of another cluster":      {install.HostInstalling, "lab/other", 0, install.ClusterFailed},
-		"a host that never says it":      {install.HostInstalling, "lab/lab", lag, install.ClusterFailed},
+		"a host that is still to say it": {vocab.HostInstalling, "lab/lab", lag - time.Second, vocab.ClusterInstalling},
+		"hosts that have said it":        {vocab.HostFailed, "lab/lab", 0, vocab.ClusterFailed},
+		"a host of another cluster":      {vocab.HostInstalling, "lab/other", 0, vocab.ClusterFailed},
+		"a host that never says it":      {vocab.HostInstalling, "lab/lab", lag, vocab.ClusterFailed},
 	} {
 		observed := &install.Observed{
 			At:      failed.Add(test.age),
-			Cluster: &install.Cluster{ClusterRef: install.ClusterRef{ID: "lab/lab"}, State: install.ClusterFailed, InstallCompleted: failed},
+			Cluster: &install.Cluster{ClusterRef: install.ClusterRef{ID: "lab/lab"}, State: vocab.ClusterFailed, InstallCompleted: failed},
 			Hosts:   []install.Host{{ClusterID: test.of, State: test.host}},
 		}
 		if awaitHosts(observed); observed.Cluster.State != test.want {

@@ -10,7 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 )
 
 const (
@@ -33,9 +35,9 @@ func TestManifestsThatTheFileDropped(t *testing.T) {
 		"as before": {twoManifests, []install.Kind{start}, map[string][]string{"openshift": {"50-x.yaml"}, "manifests": {"60-y.yaml", "theirs.yaml"}}},
 		"one less": {`  manifests: [{name: 60-y.yaml, content: "c: d\n"}]` + "\n", []install.Kind{start},
 			map[string][]string{"manifests": {"60-y.yaml", "theirs.yaml"}}},
-		"moved": {`  manifests: [{name: 50-x.yaml, content: "a: b\n"}, {name: 60-y.yaml, content: "c: d\n"}]` + "\n", []install.Kind{install.UploadManifest},
+		"moved": {`  manifests: [{name: 50-x.yaml, content: "a: b\n"}, {name: 60-y.yaml, content: "c: d\n"}]` + "\n", []install.Kind{vocab.UploadManifest},
 			map[string][]string{"manifests": {"50-x.yaml", "60-y.yaml", "theirs.yaml"}}},
-		"another one": {`  manifests: [{name: 70-z.yaml, content: "c: d\n"}]` + "\n", []install.Kind{install.UploadManifest},
+		"another one": {`  manifests: [{name: 70-z.yaml, content: "c: d\n"}]` + "\n", []install.Kind{vocab.UploadManifest},
 			map[string][]string{"manifests": {"70-z.yaml", "theirs.yaml"}}},
 		"none":         {"  manifests: []\n", []install.Kind{start}, map[string][]string{"manifests": {"theirs.yaml"}}},
 		"nothing said": {"", []install.Kind{start}, map[string][]string{"openshift": {"50-x.yaml"}, "manifests": {"60-y.yaml", "theirs.yaml"}}},
@@ -44,7 +46,7 @@ func TestManifestsThatTheFileDropped(t *testing.T) {
 			s := newStage(t)
 			s.settle()
 			theirs := []byte(`{"data":{"theirs.yaml":"e: f\n"}}`)
-			if _, err := s.client(configMaps()).Patch(t.Context(), s.namespace+"-manifests", types.MergePatchType, theirs, metav1.PatchOptions{FieldManager: "argocd"}); err != nil {
+			if _, err := s.client(kube.ConfigMaps()).Patch(t.Context(), s.namespace+"-manifests", types.MergePatchType, theirs, metav1.PatchOptions{FieldManager: "argocd"}); err != nil {
 				t.Fatal(err)
 			}
 			s.until("the other's manifest", func(o *install.Observed) bool { return o.Cluster.Manifests["manifests/theirs.yaml"] != "" })
@@ -52,7 +54,7 @@ func TestManifestsThatTheFileDropped(t *testing.T) {
 			s.desired.Spec = parseCluster(t, text)
 			for _, kind := range test.kinds {
 				action := install.Action{Kind: kind, Target: s.namespace + "/" + s.namespace}
-				if files := s.desired.Spec.ManifestFiles(); kind == install.UploadManifest {
+				if files := s.desired.Spec.ManifestFiles(); kind == vocab.UploadManifest {
 					action.Name = string(files[0].Folder) + "/" + files[0].Name
 				}
 				if err := s.plane.Act(t.Context(), s.desired, action); err != nil {
@@ -68,7 +70,7 @@ func TestManifestsThatTheFileDropped(t *testing.T) {
 // them.
 func (s *stage) wantManifests(want map[string][]string) {
 	s.Helper()
-	list, err := s.client(configMaps()).List(s.Context(), metav1.ListOptions{})
+	list, err := s.client(kube.ConfigMaps()).List(s.Context(), metav1.ListOptions{})
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -85,7 +87,7 @@ func (s *stage) wantManifests(want map[string][]string) {
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		s.Errorf("there is %v, want %v", got, want)
 	}
-	refs, _, _ := unstructured.NestedSlice(s.get(agentInstalls(), s.namespace).Object, "spec", "manifestsConfigMapRefs")
+	refs, _, _ := unstructured.NestedSlice(s.get(kube.AgentClusterInstalls(), s.namespace).Object, "spec", "manifestsConfigMapRefs")
 	for _, ref := range refs {
 		name, _ := ref.(map[string]any)["name"].(string)
 		if want[strings.TrimPrefix(name, s.namespace+"-")] == nil {

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/oaictl/oaictl/internal/setting"
+	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -86,8 +87,8 @@ func TestReplayOfARecording(t *testing.T) {
 		}
 	}
 	want := []install.ClusterState{
-		install.ClusterDraft, install.ClusterDiscovering, install.ClusterBlocked, install.ClusterPreparing,
-		install.ClusterInstalling, install.ClusterFinalizing, install.ClusterInstalled, install.ClusterAddingHosts,
+		vocab.ClusterDraft, vocab.ClusterDiscovering, vocab.ClusterBlocked, vocab.ClusterPreparing,
+		vocab.ClusterInstalling, vocab.ClusterFinalizing, vocab.ClusterInstalled, vocab.ClusterAddingHosts,
 	}
 	if diff := cmp.Diff(want, states); diff != "" {
 		t.Errorf("states of the cluster (-want +got):\n%s", diff)
@@ -97,7 +98,7 @@ func TestReplayOfARecording(t *testing.T) {
 	}
 	for id, got := range hosts {
 		want := []install.HostState{
-			install.HostDiscovering, install.HostBlocked, install.HostReady, install.HostPreparing, install.HostInstalling, install.HostInstalled,
+			vocab.HostDiscovering, vocab.HostBlocked, vocab.HostReady, vocab.HostPreparing, vocab.HostInstalling, vocab.HostInstalled,
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("states of host %s (-want +got):\n%s", id, diff)
@@ -126,11 +127,11 @@ func checkLast(t *testing.T, last *install.Observed) {
 			t.Errorf("%s: got %s, want %s", key, c.Settings[key], value)
 		}
 	}
-	if len(last.InfraEnvs) != 1 || last.InfraEnvs[0].Image.State != install.ImageReady || last.InfraEnvs[0].ClusterID != "spoke/c1" {
+	if len(last.InfraEnvs) != 1 || last.InfraEnvs[0].Image.State != vocab.ImageReady || last.InfraEnvs[0].ClusterID != "spoke/c1" {
 		t.Errorf("InfraEnvs %+v", last.InfraEnvs)
 	}
 	for _, h := range last.Hosts {
-		if !h.Inventory.Known || h.Role != install.RoleControlPlane || h.Settings[setting.Approved] != setting.ValueOf(true) || h.ClusterID != "spoke/c1" || h.Disk == "" {
+		if !h.Inventory.Known || h.Role != vocab.RoleControlPlane || h.Settings[setting.Approved] != setting.ValueOf(true) || h.ClusterID != "spoke/c1" || h.Disk == "" {
 			t.Errorf("host %+v", h)
 		}
 	}

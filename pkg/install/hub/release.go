@@ -12,61 +12,52 @@ import (
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 )
 
-// ReleaseCluster lets a cluster go and deletes nothing: its objects lose oaictl's
-// label and its ownership of their fields, and are whoever's takes them over.
-func (p *Plane) ReleaseCluster(ctx context.Context, clusterID string) error {
-	namespace, name := parts(clusterID, p.namespaceOf(clusterID))
-	at, err := p.place(ctx, namespace)
-	if err != nil {
-		return err
-	}
-	deployment := at.store(clusterDeployments()).get(name)
-	if deployment == nil {
-		return notFound("cluster", clusterID, "oaictl get clusters")
-	}
+// release takes oaictl's label and its ownership of fields off all objects of a cluster.
+func (w *deleter) release(ctx context.Context, deployment *unstructured.Unstructured) error {
 	owner := deployment.GetLabels()[hubapi.LabelCluster]
 	if owner == "" {
 		return nil // it is nobody's of ours
 	}
-	w := &writer{Plane: p, at: at, cluster: owner}
+	w.Cluster = owner
 	// The ClusterDeployment last: as long as it is ours the rest is found again.
-	for _, k := range []kind{bareMetalHosts(), agentClassifications(), nmStateConfigs(), infraEnvs(), configMaps(), agentInstalls()} {
-		for _, u := range w.ours(k) {
+	for _, k := range []kube.Kind{kube.BareMetalHosts(), kube.AgentClassifications(), kube.NMStateConfigs(), kube.InfraEnvs(), kube.ConfigMaps(), kube.AgentClusterInstalls()} {
+		for _, u := range w.Ours(k) {
 			if err := w.letGo(ctx, k, u); err != nil {
 				return err
 			}
 		}
 	}
-	short, cancel := brief(ctx)
+	short, cancel := kube.WithTimeout(ctx)
 	defer cancel()
-	list, err := w.client(secrets(), namespace).List(short, metav1.ListOptions{LabelSelector: hubapi.LabelCluster + "=" + owner})
+	list, err := w.Resource(kube.Secrets(), w.Namespace.Name).List(short, metav1.ListOptions{LabelSelector: hubapi.LabelCluster + "=" + owner})
 	if err != nil {
-		return w.fault(attempt{op: "list Secrets in", verb: "list", kind: secrets(), namespace: namespace}, err)
+		return w.Fault(kube.Attempt{Op: "list Secrets in", Verb: "list", Kind: kube.Secrets(), Namespace: w.Namespace.Name}, err)
 	}
 	for i := range list.Items {
-		if err := w.letGo(ctx, secrets(), &list.Items[i]); err != nil {
+		if err := w.letGo(ctx, kube.Secrets(), &list.Items[i]); err != nil {
 			return err
 		}
 	}
-	for _, k := range []kind{clusterImageSets(), namespaces()} {
+	for _, k := range []kube.Kind{kube.ClusterImageSets(), kube.Namespaces()} {
 		own := owner + "-release"
-		if k.name == hubapi.KindNamespace {
-			own = namespace
+		if k.Name == hubapi.KindNamespace {
+			own = w.Namespace.Name
 		}
 		if err := w.letGoIfOurs(ctx, k, own); err != nil {
 			return err
 		}
 	}
-	return w.letGo(ctx, clusterDeployments(), deployment)
+	return w.letGo(ctx, kube.ClusterDeployments(), deployment)
 }
 
 // letGoIfOurs lets go of an object of the hub as a whole; whoever may not look
 // at it, or change it, leaves it as it is.
-func (w *writer) letGoIfOurs(ctx context.Context, k kind, name string) error {
-	u, err := w.live(ctx, k, "", name)
-	if err == nil && u != nil && u.GetLabels()[hubapi.LabelCluster] == w.cluster {
+func (w *deleter) letGoIfOurs(ctx context.Context, k kube.Kind, name string) error {
+	u, err := w.Get(ctx, k, "", name)
+	if err == nil && u != nil && u.GetLabels()[hubapi.LabelCluster] == w.Cluster {
 		err = w.letGo(ctx, k, u)
 	}
 	var fault *install.Fault
@@ -78,17 +69,17 @@ func (w *writer) letGoIfOurs(ctx context.Context, k kind, name string) error {
 
 // letGo takes the label and the ownership of fields off an object. The service
 // writes to the objects, too: one that has changed since it was read is read anew.
-func (w *writer) letGo(ctx context.Context, k kind, u *unstructured.Unstructured) error {
+func (w *deleter) letGo(ctx context.Context, k kube.Kind, u *unstructured.Unstructured) error {
 	for try := 1; ; try++ {
 		err := w.letGoAt(ctx, k, u)
 		var fault *install.Fault
 		if !errors.As(err, &fault) || fault.Status != 409 || try == mostTries {
 			return err
 		}
-		if err := w.clock.Sleep(ctx, time.Second/4); err != nil { // the watch tells of it in a moment
+		if err := w.Clock.Sleep(ctx, time.Second/4); err != nil { // the watch tells of it in a moment
 			return err
 		}
-		fresh, reading := w.live(ctx, k, u.GetNamespace(), u.GetName())
+		fresh, reading := w.Get(ctx, k, u.GetNamespace(), u.GetName())
 		if reading != nil || fresh == nil {
 			return reading
 		}
@@ -101,7 +92,7 @@ const mostTries = 5
 
 // letGoAt lets go of an object as it was read; its fields stay as they are. An
 // apply that leaves them out would remove them.
-func (w *writer) letGoAt(ctx context.Context, k kind, u *unstructured.Unstructured) error {
+func (w *deleter) letGoAt(ctx context.Context, k kube.Kind, u *unstructured.Unstructured) error {
 	entries := []any{}
 	for _, entry := range u.GetManagedFields() {
 		if entry.Manager != hubapi.FieldManager {
@@ -117,12 +108,12 @@ func (w *writer) letGoAt(ctx context.Context, k kind, u *unstructured.Unstructur
 	if err != nil {
 		return err
 	}
-	short, cancel := brief(ctx)
+	short, cancel := kube.WithTimeout(ctx)
 	defer cancel()
-	written, err := w.client(k, u.GetNamespace()).Patch(short, u.GetName(), types.MergePatchType, data, metav1.PatchOptions{FieldManager: hubapi.FieldManager + "-release"})
+	written, err := w.Resource(k, u.GetNamespace()).Patch(short, u.GetName(), types.MergePatchType, data, metav1.PatchOptions{FieldManager: hubapi.FieldManager + "-release"})
 	if err != nil {
-		return w.fault(attempt{op: "let go of " + k.name, verb: "patch", kind: k, namespace: u.GetNamespace(), name: u.GetName()}, err)
+		return w.Fault(kube.Attempt{Op: "let go of " + k.Name, Verb: "patch", Kind: k, Namespace: u.GetNamespace(), Name: u.GetName()}, err)
 	}
-	w.kept(k, written)
+	w.Kept(k, written)
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	simulated "github.com/oaictl/oaictl/internal/simulator/hub"
+	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -135,7 +136,7 @@ func TestDeleteClusterBeforeItsInstall(t *testing.T) {
 	desired.Spec.Spec.Hold = true
 	plane := s.plane(t)
 	result, err := install.New(plane, install.WithClock(s.clock), install.WithTimeouts(4*time.Hour, 20*time.Minute)).Run(t.Context(), desired)
-	if result.Observed == nil || result.Observed.Cluster == nil || result.Observed.Cluster.State != install.ClusterReady {
+	if result.Observed == nil || result.Observed.Cluster == nil || result.Observed.Cluster.State != vocab.ClusterReady {
 		t.Fatalf("it is not ready: %v", err)
 	}
 	if err := plane.DeleteCluster(t.Context(), s.config.Namespace+"/"+desired.Spec.Metadata.Name, install.DeleteOptions{}); err != nil {

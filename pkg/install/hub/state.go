@@ -7,7 +7,9 @@ import (
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/hive"
+	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 )
 
 // grace is how long a fault of the input may be one of order only: what it
@@ -18,32 +20,32 @@ const grace = 15 * time.Second
 // read from its conditions, and only how far it is from the service's own word.
 // imported says that the cluster was installed by something else.
 func stateOf(made *hive.AgentClusterInstall, imported bool) install.ClusterState {
-	conditions, word := made.Status.Conditions, debugOf(made).State
+	conditions, word := made.Status.Conditions, kube.DebugOf(made).State
 	done, stop := find(conditions, hubapi.ConditionCompleted), find(conditions, hubapi.ConditionStopped)
-	state := install.ClusterStateOf(word)
+	state := vocab.ClusterStateOf(word)
 	switch {
 	case find(conditions, hubapi.ConditionFailed).isTrue(),
 		stop.isTrue() && stop.Reason == hubapi.ReasonInstallationFailed,
 		done.isFalse() && done.Reason == hubapi.ReasonInstallationFailed:
-		return install.ClusterFailed
+		return vocab.ClusterFailed
 	case stop.isTrue() && stop.Reason == hubapi.ReasonInstallationCancelled:
-		return install.ClusterCancelled
+		return vocab.ClusterCancelled
 	case done.isTrue() && done.Reason == hubapi.ReasonInstallationCompleted:
 		switch {
 		case !imported && !hasPassword(made.Spec.ClusterMetadata):
-			return install.ClusterFinalizing // its results are a moment away
-		case state == install.ClusterAddingHosts:
-			return install.ClusterAddingHosts
+			return vocab.ClusterFinalizing // its results are a moment away
+		case state == vocab.ClusterAddingHosts:
+			return vocab.ClusterAddingHosts
 		}
-		return install.ClusterInstalled
+		return vocab.ClusterInstalled
 	case word == "":
-		return install.ClusterDraft
+		return vocab.ClusterDraft
 	}
 	switch state { // ends that the conditions do not say yet
-	case install.ClusterInstalled, install.ClusterAddingHosts:
-		return install.ClusterFinalizing
-	case install.ClusterFailed, install.ClusterCancelled:
-		return install.ClusterInstalling
+	case vocab.ClusterInstalled, vocab.ClusterAddingHosts:
+		return vocab.ClusterFinalizing
+	case vocab.ClusterFailed, vocab.ClusterCancelled:
+		return vocab.ClusterInstalling
 	}
 	return state
 }

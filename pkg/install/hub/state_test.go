@@ -8,6 +8,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/hive"
+	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -53,27 +54,27 @@ func TestStateOfCluster(t *testing.T) {
 		imported   bool
 		want       install.ClusterState
 	}{
-		"not looked at":                       {want: install.ClusterDraft},
-		"no cluster in the service":           {conditions: gone, want: install.ClusterDraft},
-		"insufficient":                        {state: "insufficient", conditions: before, want: install.ClusterBlocked},
-		"pending-for-input":                   {state: "pending-for-input", conditions: before, want: install.ClusterDiscovering},
-		"ready":                               {state: "ready", conditions: before, want: install.ClusterReady},
-		"ready and held":                      {state: "ready", conditions: held, want: install.ClusterReady},
-		"preparing-for-installation":          {state: "preparing-for-installation", conditions: during, want: install.ClusterPreparing},
-		"installing":                          {state: "installing", conditions: during, want: install.ClusterInstalling},
-		"installing-pending-user-action":      {state: "installing-pending-user-action", conditions: during, want: install.ClusterNeedsUser},
-		"finalizing":                          {state: "finalizing", conditions: during, want: install.ClusterFinalizing},
-		"installed":                           {state: "installed", conditions: done, password: true, want: install.ClusterInstalled},
-		"installed, without its password yet": {state: "installed", conditions: done, want: install.ClusterFinalizing},
-		"adding-hosts":                        {state: "adding-hosts", conditions: done, password: true, want: install.ClusterAddingHosts},
-		"imported":                            {state: "adding-hosts", conditions: done, imported: true, want: install.ClusterAddingHosts},
-		"error":                               {state: "error", conditions: failed, want: install.ClusterFailed},
-		"cancelled":                           {state: "cancelled", conditions: cancelled, want: install.ClusterCancelled},
-		"a state that is new":                 {state: "pondering", conditions: before, want: install.ClusterUnknown},
+		"not looked at":                       {want: vocab.ClusterDraft},
+		"no cluster in the service":           {conditions: gone, want: vocab.ClusterDraft},
+		"insufficient":                        {state: "insufficient", conditions: before, want: vocab.ClusterBlocked},
+		"pending-for-input":                   {state: "pending-for-input", conditions: before, want: vocab.ClusterDiscovering},
+		"ready":                               {state: "ready", conditions: before, want: vocab.ClusterReady},
+		"ready and held":                      {state: "ready", conditions: held, want: vocab.ClusterReady},
+		"preparing-for-installation":          {state: "preparing-for-installation", conditions: during, want: vocab.ClusterPreparing},
+		"installing":                          {state: "installing", conditions: during, want: vocab.ClusterInstalling},
+		"installing-pending-user-action":      {state: "installing-pending-user-action", conditions: during, want: vocab.ClusterNeedsUser},
+		"finalizing":                          {state: "finalizing", conditions: during, want: vocab.ClusterFinalizing},
+		"installed":                           {state: "installed", conditions: done, password: true, want: vocab.ClusterInstalled},
+		"installed, without its password yet": {state: "installed", conditions: done, want: vocab.ClusterFinalizing},
+		"adding-hosts":                        {state: "adding-hosts", conditions: done, password: true, want: vocab.ClusterAddingHosts},
+		"imported":                            {state: "adding-hosts", conditions: done, imported: true, want: vocab.ClusterAddingHosts},
+		"error":                               {state: "error", conditions: failed, want: vocab.ClusterFailed},
+		"cancelled":                           {state: "cancelled", conditions: cancelled, want: vocab.ClusterCancelled},
+		"a state that is new":                 {state: "pondering", conditions: before, want: vocab.ClusterUnknown},
 		// An end that only the state says is none yet.
-		"installed before its conditions": {state: "installed", conditions: during, want: install.ClusterFinalizing},
-		"error before its conditions":     {state: "error", conditions: during, want: install.ClusterInstalling},
-		"failed after its state":          {state: "installing", conditions: failed, want: install.ClusterFailed},
+		"installed before its conditions": {state: "installed", conditions: during, want: vocab.ClusterFinalizing},
+		"error before its conditions":     {state: "error", conditions: during, want: vocab.ClusterInstalling},
+		"failed after its state":          {state: "installing", conditions: failed, want: vocab.ClusterFailed},
 	} {
 		made := installWith(test.state, test.conditions)
 		if test.password {

@@ -12,6 +12,7 @@ import (
 	"github.com/stmcginnis/gofish/common"
 	"github.com/stmcginnis/gofish/redfish"
 
+	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -21,29 +22,29 @@ import (
 func (s *seen) act(kind install.Kind) error {
 	now := s.state()
 	switch kind {
-	case install.InsertMedia:
+	case vocab.InsertMedia:
 		if now.OurMedia {
 			return nil
 		}
 		return s.insert(now.Media != "")
-	case install.SetBootOnce:
+	case vocab.SetBootOnce:
 		return s.bootOnce(now.BootOnce)
-	case install.PowerOn:
-		if now.Power == install.PowerIsOn || now.Power == install.PowerGoingOn {
+	case vocab.PowerOn:
+		if now.Power == vocab.PowerIsOn || now.Power == vocab.PowerGoingOn {
 			return nil
 		}
 		return s.reset(redfish.OnResetType, redfish.ForceOnResetType, redfish.PushPowerButtonResetType)
-	case install.PowerOff:
-		if now.Power == install.PowerIsOff || now.Power == install.PowerGoingOff {
+	case vocab.PowerOff:
+		if now.Power == vocab.PowerIsOff || now.Power == vocab.PowerGoingOff {
 			return nil
 		}
 		return s.reset(redfish.ForceOffResetType, redfish.GracefulShutdownResetType)
-	case install.EjectMedia:
+	case vocab.EjectMedia:
 		if !now.OurMedia {
 			return nil
 		}
 		return s.eject()
-	case install.RestoreBoot:
+	case vocab.RestoreBoot:
 		return s.restore()
 	}
 	return fmt.Errorf("%s is nothing that a BMC does", kind)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stmcginnis/gofish/redfish"
 
+	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -62,13 +63,13 @@ func (s *seen) state() install.MachineState {
 func powerOf(state redfish.PowerState) install.Power {
 	switch state {
 	case redfish.OnPowerState:
-		return install.PowerIsOn
+		return vocab.PowerIsOn
 	case redfish.OffPowerState:
-		return install.PowerIsOff
+		return vocab.PowerIsOff
 	case redfish.PoweringOnPowerState:
-		return install.PowerGoingOn
+		return vocab.PowerGoingOn
 	case redfish.PoweringOffPowerState:
-		return install.PowerGoingOff
+		return vocab.PowerGoingOff
 	}
-	return install.PowerUnknown
+	return vocab.PowerUnknown
 }

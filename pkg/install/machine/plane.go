@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -137,7 +138,7 @@ func (p *Plane) Observe(ctx context.Context, desired *install.Desired, _ *instal
 // drive meanwhile means nothing, and some answer to one client at a time.
 func (p *Plane) observe(ctx context.Context, desired *install.Desired, host string) install.MachineState {
 	if p.inserting(host) {
-		return install.MachineState{Power: install.PowerIsOff, Inserting: true, Fetch: p.media.Fetched(host)}
+		return install.MachineState{Power: vocab.PowerIsOff, Inserting: true, Fetch: p.media.Fetched(host)}
 	}
 	p.mu.Lock()
 	last, known := p.last[host]
@@ -155,7 +156,7 @@ func (p *Plane) observe(ctx context.Context, desired *install.Desired, host stri
 	}
 	// Somebody reads the image who was not told to by this plane: the BMC, on the word
 	// of a run before this one.
-	state.Inserting = state.Trouble == "" && state.Power == install.PowerIsOff && !state.OurMedia && state.Fetch.Active > 0
+	state.Inserting = state.Trouble == "" && state.Power == vocab.PowerIsOff && !state.OurMedia && state.Fetch.Active > 0
 	return state
 }
 
@@ -195,7 +196,7 @@ func (p *Plane) accepted(host string, s *seen) install.MachineState {
 	state := s.state()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if state.Power == install.PowerIsOn {
+	if state.Power == vocab.PowerIsOn {
 		delete(p.toldToBoot, host)
 	}
 	state.BootOnce = state.BootOnce || p.toldToBoot[host] && s.system.targetsDrive()
@@ -260,21 +261,21 @@ func (p *Plane) Act(ctx context.Context, desired *install.Desired, _ *install.Ob
 	delete(p.last, host) // whatever comes of it
 	p.mu.Unlock()
 	var err error
-	if action.Kind == install.InsertMedia {
+	if action.Kind == vocab.InsertMedia {
 		err = p.insert(ctx, desired, host)
 	} else {
 		err = p.within(ctx, longestLook, desired, host, "", func(s *seen) error { return s.act(action.Kind) })
 	}
 	p.mu.Lock()
 	switch {
-	case action.Kind == install.RestoreBoot:
+	case action.Kind == vocab.RestoreBoot:
 		delete(p.toldToBoot, host)
-	case action.Kind == install.SetBootOnce && err == nil:
+	case action.Kind == vocab.SetBootOnce && err == nil:
 		p.toldToBoot[host] = true
-	case action.Kind == install.PowerOn && err == nil:
-		p.switched[host] = install.PowerIsOn
-	case action.Kind == install.PowerOff && err == nil:
-		p.switched[host] = install.PowerIsOff
+	case action.Kind == vocab.PowerOn && err == nil:
+		p.switched[host] = vocab.PowerIsOn
+	case action.Kind == vocab.PowerOff && err == nil:
+		p.switched[host] = vocab.PowerIsOff
 	}
 	p.mu.Unlock()
 	var known *trouble
@@ -305,9 +306,9 @@ func (p *Plane) Eject(ctx context.Context, desired *install.Desired, hosts ...st
 			p.mu.Unlock()
 			err := p.within(ctx, longestLook, desired, host, "", func(s *seen) error {
 				held := s.state().OurMedia
-				left := s.act(install.EjectMedia)
+				left := s.act(vocab.EjectMedia)
 				ours[i] = held && left == nil
-				return errors.Join(left, s.act(install.RestoreBoot))
+				return errors.Join(left, s.act(vocab.RestoreBoot))
 			})
 			if err != nil {
 				fails[i] = fmt.Errorf("eject the discovery image of %s: %w", host, err)

@@ -15,17 +15,18 @@ import (
 
 	"github.com/stmcginnis/gofish/common"
 
+	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
 // The kinds of trouble, under short names.
 const (
-	kindUnreachable = install.TroubleUnreachable
-	kindCredentials = install.TroubleCredentials
-	kindNoMedia     = install.TroubleNoVirtualMedia
-	kindRefused     = install.TroubleMediaRefused
-	kindBusy        = install.TroubleBusy
-	kindOther       = install.TroubleOther
+	kindUnreachable = vocab.TroubleUnreachable
+	kindCredentials = vocab.TroubleCredentials
+	kindNoMedia     = vocab.TroubleNoVirtualMedia
+	kindRefused     = vocab.TroubleMediaRefused
+	kindBusy        = vocab.TroubleBusy
+	kindOther       = vocab.TroubleOther
 )
 
 // trouble is what is wrong with one BMC, in words that hold no secret.

@@ -10,8 +10,10 @@ import (
 	"slices"
 
 	"github.com/oaictl/oaictl/internal/setting"
+	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/internal/plane"
+	"github.com/oaictl/oaictl/pkg/install/rest/internal/objects"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -41,39 +43,39 @@ type actFunc func(context.Context, *install.Desired, install.Action) error
 // actOf is how an action of a kind is carried out.
 func (p *Plane) actOf(kind install.Kind) actFunc {
 	switch kind {
-	case install.RegisterCluster:
+	case vocab.RegisterCluster:
 		return p.registerCluster
-	case install.ImportCluster:
+	case vocab.ImportCluster:
 		return p.importCluster
-	case install.WithdrawCluster:
+	case vocab.WithdrawCluster:
 		return p.withdrawCluster
-	case install.UpdateCluster:
+	case vocab.UpdateCluster:
 		return p.updateCluster
-	case install.SetOverrides:
+	case vocab.SetOverrides:
 		return p.setOverrides
-	case install.UploadManifest:
+	case vocab.UploadManifest:
 		return p.uploadManifest
-	case install.RemoveManifest:
+	case vocab.RemoveManifest:
 		return p.removeManifest
-	case install.IgnoreValidations:
+	case vocab.IgnoreValidations:
 		return p.ignoreValidations
-	case install.RegisterInfraEnv:
+	case vocab.RegisterInfraEnv:
 		return p.registerInfraEnv
-	case install.UpdateInfraEnv:
+	case vocab.UpdateInfraEnv:
 		return p.updateInfraEnv
-	case install.WithdrawInfraEnv:
+	case vocab.WithdrawInfraEnv:
 		return p.withdrawInfraEnv
-	case install.RenewImage:
+	case vocab.RenewImage:
 		return p.renewImage
-	case install.UpdateHost:
+	case vocab.UpdateHost:
 		return p.updateHost
-	case install.BindHost:
+	case vocab.BindHost:
 		return p.bindHost
-	case install.StartInstall:
+	case vocab.StartInstall:
 		return p.clusterAction("install")
-	case install.AllowAddHosts:
+	case vocab.AllowAddHosts:
 		return p.clusterAction("allow-add-hosts")
-	case install.InstallHost:
+	case vocab.InstallHost:
 		return p.installHost
 	}
 	return nil
@@ -83,18 +85,18 @@ func (p *Plane) actOf(kind install.Kind) actFunc {
 func (p *Plane) touched(desired *install.Desired, action install.Action) {
 	p.stale(desired.Spec.Metadata.Name, desired.Spec.Spec.BaseDomain, action.Target, func(n *needs) {
 		switch action.Kind {
-		case install.RegisterCluster, install.ImportCluster, install.WithdrawCluster:
+		case vocab.RegisterCluster, vocab.ImportCluster, vocab.WithdrawCluster:
 			raise(&n.lookup, overdue)
-		case install.RegisterInfraEnv, install.UpdateInfraEnv, install.WithdrawInfraEnv, install.RenewImage:
+		case vocab.RegisterInfraEnv, vocab.UpdateInfraEnv, vocab.WithdrawInfraEnv, vocab.RenewImage:
 			raise(&n.infraEnvs, overdue)
-		case install.IgnoreValidations:
+		case vocab.IgnoreValidations:
 			raise(&n.ignored, overdue)
 			raise(&n.cluster, overdue) // which may be ready now
-		case install.UploadManifest, install.RemoveManifest:
+		case vocab.UploadManifest, vocab.RemoveManifest:
 			raise(&n.manifests, overdue)
-		case install.UpdateHost, install.BindHost, install.InstallHost:
+		case vocab.UpdateHost, vocab.BindHost, vocab.InstallHost:
 			raise(&n.hosts, overdue)
-		case install.StartInstall, install.AllowAddHosts:
+		case vocab.StartInstall, vocab.AllowAddHosts:
 			raise(&n.cluster, overdue)
 			raise(&n.hosts, overdue)
 		default:
@@ -105,10 +107,10 @@ func (p *Plane) touched(desired *install.Desired, action install.Action) {
 
 func (p *Plane) registerCluster(ctx context.Context, desired *install.Desired, action install.Action) error {
 	settings := without(action.Settings, setting.InstallConfig, setting.Tags)
-	if settings[setting.LoadBalancer].Text() == clusterManaged {
+	if settings[setting.LoadBalancer].Text() == objects.ClusterManaged {
 		delete(settings, setting.LoadBalancer) // which older services know nothing else of
 	}
-	fields, err := p.tables.cluster.fields(settings)
+	fields, err := p.tables.Cluster.Fields(settings)
 	if err != nil {
 		return plane.Refusal(action, err)
 	}
@@ -118,7 +120,7 @@ func (p *Plane) registerCluster(ctx context.Context, desired *install.Desired, a
 		fields["base_dns_domain"] = c.Spec.BaseDomain
 	}
 	fields["pull_secret"] = c.PullSecret().Reveal()
-	fields["tags"] = writeTags(desired.Options.Run, c.Metadata.Tags)
+	fields["tags"] = objects.WriteTags(desired.Options.Run, c.Metadata.Tags)
 	_, err = p.register(ctx, request{
 		label: label{"register cluster", fullName(c)}, method: http.MethodPost, path: "/v2/clusters", body: fields,
 	})
@@ -159,7 +161,7 @@ func (p *Plane) withdrawCluster(ctx context.Context, desired *install.Desired, a
 	} else if err != nil {
 		return err
 	}
-	ref := clusterRef(wire, desired.Options.Run)
+	ref := objects.RefOf(wire, desired.Options.Run)
 	empty, err := p.isEmpty(ctx, action.Target)
 	if err != nil {
 		return err
@@ -171,7 +173,7 @@ func (p *Plane) withdrawCluster(ctx context.Context, desired *install.Desired, a
 }
 
 func (p *Plane) updateCluster(ctx context.Context, desired *install.Desired, action install.Action) error {
-	fields, err := p.tables.cluster.fields(without(action.Settings, setting.Tags, setting.PullSecret))
+	fields, err := p.tables.Cluster.Fields(without(action.Settings, setting.Tags, setting.PullSecret))
 	if err != nil {
 		return plane.Refusal(action, err)
 	}
@@ -183,9 +185,18 @@ func (p *Plane) updateCluster(ctx context.Context, desired *install.Desired, act
 		if err := users.Decode(&tags); err != nil {
 			return plane.Refusal(action, err)
 		}
-		fields["tags"] = writeTags("", tags) // not this run's to withdraw
+		fields["tags"] = objects.WriteTags("", tags) // not this run's to withdraw
 	}
 	return p.patch(ctx, label{"update cluster", action.Name}, "/v2/clusters/{cluster_id}", map[string]string{"cluster_id": action.Target}, fields)
+}
+
+// without is settings without some of them.
+func without(settings install.Settings, drop ...install.Setting) install.Settings {
+	out := maps.Clone(settings)
+	for _, key := range drop {
+		delete(out, key)
+	}
+	return out
 }
 
 func (p *Plane) patch(ctx context.Context, l label, path string, in map[string]string, fields any) error {
@@ -235,7 +246,7 @@ func (p *Plane) registerInfraEnv(ctx context.Context, desired *install.Desired, 
 	if settings[setting.Arch].Text() == string(spec.Multi) {
 		delete(settings, setting.Arch) // an image is for one architecture
 	}
-	fields, err := p.tables.infraEnv.fields(settings)
+	fields, err := p.tables.InfraEnv.Fields(settings)
 	if err != nil {
 		return plane.Refusal(action, err)
 	}
@@ -268,7 +279,7 @@ func (p *Plane) withdrawInfraEnv(ctx context.Context, _ *install.Desired, action
 }
 
 func (p *Plane) updateInfraEnv(ctx context.Context, desired *install.Desired, action install.Action) error {
-	fields, err := p.tables.infraEnv.fields(without(action.Settings, setting.Arch, setting.PullSecret))
+	fields, err := p.tables.InfraEnv.Fields(without(action.Settings, setting.Arch, setting.PullSecret))
 	if err != nil {
 		return plane.Refusal(action, err)
 	}
@@ -294,20 +305,24 @@ func infraEnvPatch(action install.Action, fields any) request {
 // updateProxy writes what has a proxy among it, and looks whether that was taken: the
 // service drops a proxy whose addresses, joined, are those of the last one it was sent,
 // and says nothing. What it drops it takes after another one.
-func (p *Plane) updateProxy(ctx context.Context, action install.Action, fields body) error {
+func (p *Plane) updateProxy(ctx context.Context, action install.Action, fields map[string]any) error {
 	var want spec.Proxy
 	if err := action.Settings[setting.Proxy].Decode(&want); err != nil {
 		return plane.Refusal(action, err)
 	}
-	var now infraEnvWire
+	var now objects.InfraEnv
 	err := p.do(ctx, infraEnvPatch(action, fields), &now)
-	if err != nil || now.Proxy == nil || setting.Same(setting.Proxy, action.Settings[setting.Proxy], setting.ValueOf(proxyIn(now.Proxy))) {
+	if err != nil || now.Proxy == nil || setting.Same(setting.Proxy, action.Settings[setting.Proxy], p.tables.InfraEnv.Settings(&now)[setting.Proxy]) {
 		return err
 	}
 	another := want
 	another.No = append(slices.Clone(want.No), "localhost")
 	for _, proxy := range []spec.Proxy{another, want} {
-		if err := p.do(ctx, infraEnvPatch(action, writeProxy(proxy)), nil); err != nil {
+		fields, err := p.tables.InfraEnv.Fields(install.Settings{setting.Proxy: setting.ValueOf(proxy)})
+		if err != nil {
+			return plane.Refusal(action, err)
+		}
+		if err := p.do(ctx, infraEnvPatch(action, fields), nil); err != nil {
 			return err
 		}
 	}

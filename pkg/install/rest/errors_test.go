@@ -23,6 +23,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -83,7 +84,7 @@ func TestFaults(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := newFake(t)
 			f.on("POST /v2/clusters", test.answer)
-			err := f.plane(t).Act(t.Context(), desired(t), install.Action{Kind: install.RegisterCluster, Name: "lab"})
+			err := f.plane(t).Act(t.Context(), desired(t), install.Action{Kind: vocab.RegisterCluster, Name: "lab"})
 			fault := faultOf(t, err)
 			got := want{fault.Code, fault.Permanent, fault.Ambiguous, "", ""}
 			if w := (want{test.want.code, test.want.permanent, test.want.ambiguous, "", ""}); got != w {
@@ -118,7 +119,7 @@ func TestTokensAreNotRepeated(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var heard []string
 			trace := func(c *Config) {
-				c.Auth = StaticToken(spec.NewSecret(token))
+				c.Auth = staticTokenOf(spec.NewSecret(token))
 				c.Trace = func(e Exchange) { heard = append(heard, fmt.Sprint(e)) }
 			}
 			f := newFake(t)
@@ -147,7 +148,7 @@ func TestRefusalOfWhatIsNotInTheFile(t *testing.T) {
 	p := f.plane(t)
 	for _, err := range []error{
 		p.DeleteInfraEnv(t.Context(), infraEnvID, install.DeleteOptions{}),
-		p.Act(t.Context(), desired(t), install.Action{Kind: install.StartInstall, Target: clusterID}),
+		p.Act(t.Context(), desired(t), install.Action{Kind: vocab.StartInstall, Target: clusterID}),
 	} {
 		if fault := faultOf(t, err); fault.Code != install.CodeFailure || !fault.Permanent || strings.Contains(fault.Next, "file") {
 			t.Errorf("got %+v", fault)
@@ -236,7 +237,7 @@ func TestRefusedConnection(t *testing.T) {
 	f := newFake(t)
 	p := f.plane(t)
 	f.Close()
-	fault := faultOf(t, p.Act(t.Context(), desired(t), install.Action{Kind: install.RegisterCluster}))
+	fault := faultOf(t, p.Act(t.Context(), desired(t), install.Action{Kind: vocab.RegisterCluster}))
 	if fault.Ambiguous || fault.Permanent || !strings.Contains(fault.Next, "check that the service runs") {
 		t.Errorf("got %+v", fault)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/simulator"
+	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -154,7 +155,7 @@ func TestSameInfraEnvTwice(t *testing.T) {
 	runs := simulatedRuns(t, "first", "second")
 	registers := func(plan install.Plan) bool {
 		for _, action := range plan.Actions {
-			if action.Kind == install.RegisterInfraEnv {
+			if action.Kind == vocab.RegisterInfraEnv {
 				return true
 			}
 		}

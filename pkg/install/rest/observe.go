@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -49,7 +50,7 @@ func (p *Plane) Observe(ctx context.Context, query install.Query, _ *install.Obs
 	defer w.release()
 	w.run, w.ref, w.polled = query.Run, query.InfraEnv, query.Poll > 0
 	w.askIgnored(query.Ignored)
-	w.overridden = p.tables.infraEnv.setBy(query.Overridden)
+	w.overridden = p.tables.InfraEnv.SetBy(query.Overridden)
 	p = p.with(calling{
 		tries:  2,
 		charge: w.budget.spend,
@@ -174,7 +175,7 @@ func (w *watch) running() bool {
 		return false
 	}
 	switch w.cluster.State {
-	case install.ClusterPreparing, install.ClusterInstalling, install.ClusterNeedsUser, install.ClusterFinalizing:
+	case vocab.ClusterPreparing, vocab.ClusterInstalling, vocab.ClusterNeedsUser, vocab.ClusterFinalizing:
 		return true
 	}
 	return false
@@ -226,7 +227,7 @@ func (w *watch) refreshDue() {
 			raise(&n.hosts, wanted)
 		}
 		for i := range w.infraEnvs {
-			if w.infraEnvs[i].Image.State == install.ImagePending {
+			if w.infraEnvs[i].Image.State == vocab.ImagePending {
 				raise(&n.infraEnvs, wanted)
 			}
 		}

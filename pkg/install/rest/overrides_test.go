@@ -7,6 +7,7 @@ import (
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/internal/simulator"
+	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 )
@@ -45,7 +46,7 @@ func TestInfraEnvOverridesStay(t *testing.T) {
 	}
 	env := result.Observed.InfraEnvs[0]
 	err = plane.Act(t.Context(), desired, install.Action{
-		Kind: install.UpdateInfraEnv, Target: env.ID, Name: env.Name,
+		Kind: vocab.UpdateInfraEnv, Target: env.ID, Name: env.Name,
 		Settings: install.Settings{setting.ExtraNTP: setting.ValueOf([]string{"a.example.com"}), setting.KernelArgs: setting.ValueOf([]string{"quiet"})},
 	})
 	if err != nil {

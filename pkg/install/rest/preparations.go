@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -86,7 +87,7 @@ func (a *attempts) moved(status string, at time.Time) {
 	switch {
 	case status == statusPreparing:
 		*a = attempts{failed: a.failed, preparing: true}
-	case install.ClusterStateOf(status) == install.ClusterInstalling:
+	case vocab.ClusterStateOf(status) == vocab.ClusterInstalling:
 		*a = attempts{}
 	case a.preparing:
 		a.fail(at)
@@ -149,7 +150,7 @@ func (p *Plane) recall(ctx context.Context, w *watch) error {
 // prepared before, or is just being.
 func attempted(c *install.Cluster) bool {
 	switch c.State {
-	case install.ClusterDraft, install.ClusterDiscovering, install.ClusterBlocked, install.ClusterReady, install.ClusterPreparing:
+	case vocab.ClusterDraft, vocab.ClusterDiscovering, vocab.ClusterBlocked, vocab.ClusterReady, vocab.ClusterPreparing:
 		return !c.InstallStarted.IsZero()
 	}
 	return false

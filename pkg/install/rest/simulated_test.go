@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/internal/simulator"
+	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -63,7 +65,7 @@ func (f *memoryFiles) Observe(context.Context, install.ClusterRef) (map[string]i
 	defer f.mu.Unlock()
 	kept := map[string]install.SavedResult{}
 	for name, data := range f.saved {
-		kept[name] = install.SavedResult{Digest: install.Digest(data), Private: true}
+		kept[name] = install.SavedResult{Digest: setting.Digest(data), Private: true}
 	}
 	return kept, nil
 }
@@ -115,7 +117,7 @@ func TestInstallOnTheSimulator(t *testing.T) {
 					t.Fatal(err)
 				}
 				installer := install.New(plane, install.WithClock(fast), install.WithFiles(files), install.WithEvents(func(e install.Event) {
-					if e.Type == install.EventAction || e.Type == install.EventWarning || e.Type == install.EventRun {
+					if e.Type == vocab.EventAction || e.Type == vocab.EventWarning || e.Type == vocab.EventRun {
 						t.Logf("%s %s %s %s: %s", e.Time.Format("15:04:05"), e.Type, e.Key, e.State, e.Message)
 					}
 				}))

@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/setting"
+	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/internal/plane"
 )
 
 // urgency is how much a part of the picture wants to be read.
@@ -225,7 +227,7 @@ func (w *watch) picture() *install.Observed {
 	out.Elsewhere = w.boundElsewhere()
 	cluster := *w.cluster
 	cluster.Hosts = len(out.Hosts)
-	cluster.State = cluster.State.Refined(cluster.Validations, out.Hosts)
+	cluster.State = plane.Refined(cluster.State, cluster.Validations, out.Hosts)
 	cluster.Manifests = maps.Clone(w.manifests)
 	if w.ignored != "" {
 		cluster.Settings = maps.Clone(cluster.Settings)
@@ -283,7 +285,7 @@ func (w *watch) keepHost(read install.Host) {
 		// goes by the old one would be refused.
 		if known {
 			read.Inventory = old.Inventory
-			read.Inventory.Known = old.Inventory.Known && read.State != install.HostDiscovering
+			read.Inventory.Known = old.Inventory.Known && read.State != vocab.HostDiscovering
 			read.Hostname = cmp.Or(read.Hostname, old.Inventory.Hostname)
 		}
 		if settled(read.State) && (!read.Inventory.Known || !settled(old.State)) {
@@ -337,7 +339,7 @@ func (w *watch) boundElsewhere() []install.HostElsewhere {
 // settled says whether a host in this state has sent its inventory.
 func settled(state install.HostState) bool {
 	switch state {
-	case install.HostDiscovering, install.HostDisconnected, install.HostBinding, install.HostReleasing, install.HostResetting, install.HostUnbound:
+	case vocab.HostDiscovering, vocab.HostDisconnected, vocab.HostBinding, vocab.HostReleasing, vocab.HostResetting, vocab.HostUnbound:
 		return false
 	}
 	return true

@@ -17,8 +17,8 @@ import (
 	"github.com/vincent-petithory/dataurl"
 )
 
-// mostContent bounds what the content of one file is decompressed to, in bytes.
-const mostContent = 64 << 20
+// maxContent bounds what the content of one file is decompressed to, in bytes.
+const maxContent = 64 << 20
 
 // resource is content that a config brings or points at, and where it says so.
 type resource struct {
@@ -67,7 +67,7 @@ func checkResources(config types.Config, depth int, found *report.Report) {
 		if err := r.checkHash(content); err != nil {
 			found.AddOnError(r.at.Append("verification", "hash"), err)
 		}
-		if r.config && depth < mostNested {
+		if r.config && depth < maxNested {
 			nested, err := validate("the config within", content, depth+1)
 			if err != nil {
 				found.AddOnError(r.at.Append("source"), err)
@@ -96,12 +96,12 @@ func (r resource) content() (content []byte, carried bool, err error) {
 	if err != nil {
 		return nil, false, fmt.Errorf("decompress: %w", err)
 	}
-	content, err = io.ReadAll(io.LimitReader(z, mostContent+1))
+	content, err = io.ReadAll(io.LimitReader(z, maxContent+1))
 	if err != nil {
 		return nil, false, fmt.Errorf("decompress: %w", err)
 	}
-	if len(content) > mostContent {
-		return nil, false, fmt.Errorf("it decompresses to more than %d bytes", mostContent)
+	if len(content) > maxContent {
+		return nil, false, fmt.Errorf("it decompresses to more than %d bytes", maxContent)
 	}
 	return content, true, nil
 }

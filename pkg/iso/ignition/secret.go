@@ -128,7 +128,7 @@ func (f *finder) resource(r resource, depth int) {
 	case err != nil:
 	case !carried:
 		f.text(path, r.Source)
-	case r.config && depth < mostNested:
+	case r.config && depth < maxNested:
 		f.look(content, depth+1)
 	default:
 		f.add(path, Kinds(content)...)

@@ -17,8 +17,8 @@ import (
 	"github.com/coreos/vcontext/report"
 )
 
-// mostNested bounds how deep configs within configs are looked at.
-const mostNested = 4
+// maxNested bounds how deep configs within configs are looked at.
+const maxNested = 4
 
 // Validate checks a config of specification 3.0 to Newest. The report holds
 // everything that was found, warnings included, with its place; the error is an
@@ -140,9 +140,9 @@ func sensible(mode int) bool {
 	return mode > 0 && mode <= 0o7777 && owner != 0 && group&^owner == 0 && others&^group == 0
 }
 
-// mostRemembered bounds what a Checker keeps: as many configs as there are pools
+// maxRemembered bounds what a Checker keeps: as many configs as there are pools
 // of machines, with room to spare.
-const mostRemembered = 64
+const maxRemembered = 64
 
 // Checker validates configs and remembers what it found by their content, for who
 // makes images of many machines out of few configs. The zero value is ready; it may
@@ -194,7 +194,7 @@ func (c *Checker) recall(key [sha256.Size]byte) (Report, bool) {
 func (c *Checker) remember(key [sha256.Size]byte, r Report) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.found == nil || len(c.found) >= mostRemembered {
+	if c.found == nil || len(c.found) >= maxRemembered {
 		c.found = map[[sha256.Size]byte]Report{}
 	}
 	c.found[key] = r

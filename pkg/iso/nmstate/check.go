@@ -18,15 +18,15 @@ func (r *reader) check(s *State) {
 		names[i.key()] = i
 	}
 	r.checkPorts(s)
-	r.checkPlugs(s)
-	r.checkWaits(s)
+	r.checkOVSInterfaces(s)
+	r.checkWaitIP(s)
 	r.checkMACs(s)
 	for _, i := range s.interfaces {
 		if i.base.text != "" && !i.gone() {
 			r.checkBase(s, i)
 		}
 		switch {
-		case i.copyMAC.text == "" || i.kind == ovsDevice && s.find(i.copyMAC.text) != nil:
+		case i.copyMAC.text == "" || i.kind == ovsInterfaceKind && s.find(i.copyMAC.text) != nil:
 		case !slices.ContainsFunc(i.ports, func(p port) bool { return p.text == i.copyMAC.text }):
 			r.report(i.copyMAC.at, i.field+".copy-mac-from", "%s is not a port of %s", i.copyMAC.text, i.name)
 		}
@@ -37,11 +37,11 @@ func (r *reader) check(s *State) {
 	}
 	r.checkRules(s)
 	for _, server := range s.dns.servers {
-		if s.asks(server) == nil {
+		if s.serverFamily(server) == nil {
 			r.report(server.at, server.field, "no interface can ask %s: none has addresses of its family", server.Addr)
 		}
 	}
-	if len(s.dns.servers) == 0 && len(s.dns.search)+len(s.dns.options) > 0 && s.searches() == nil {
+	if len(s.dns.servers) == 0 && len(s.dns.search)+len(s.dns.options) > 0 && s.searchFamily() == nil {
 		r.report(s.dns.at, "dns-resolver.config", "no interface has addresses, so that nothing can be looked up")
 	}
 }
@@ -60,7 +60,7 @@ func (i *iface) key() string {
 func (r *reader) checkRules(s *State) {
 	for n := range s.rules {
 		rl := &s.rules[n]
-		if s.carrier(rl) == nil {
+		if s.ruleInterface(rl) == nil {
 			r.report(rl.at, rl.field, "no interface has addresses of its family")
 		}
 		if rl.input.text == "" {
@@ -80,7 +80,7 @@ func (r *reader) checkRules(s *State) {
 func (r *reader) checkPorts(s *State) {
 	for _, i := range s.interfaces {
 		if i.controller.text != "" {
-			r.joinByName(s, i)
+			r.addToController(s, i)
 		}
 	}
 	taken := map[string]*iface{}
@@ -102,23 +102,23 @@ func (r *reader) checkPorts(s *State) {
 	}
 }
 
-// checkPlugs wants a switch for every interface of Open vSwitch, without which there is
+// checkOVSInterfaces wants a switch for every interface of Open vSwitch, without which there is
 // none.
-func (r *reader) checkPlugs(s *State) {
-	plugged := map[string]bool{}
+func (r *reader) checkOVSInterfaces(s *State) {
+	attached := map[string]bool{}
 	for _, c := range s.interfaces {
 		for _, p := range c.ports {
-			plugged[p.text] = plugged[p.text] || c.kind == ovsSwitch
+			attached[p.text] = attached[p.text] || c.kind == ovsBridgeKind
 		}
 	}
 	for _, i := range s.interfaces {
-		if i.kind == ovsDevice && i.state == up && !plugged[i.name] {
+		if i.kind == ovsInterfaceKind && i.state == up && !attached[i.name] {
 			r.report(i.at, i.field, "%s is a port of no ovs-bridge of this document", i.name)
 		}
 	}
 }
 
-func (r *reader) joinByName(s *State, i *iface) {
+func (r *reader) addToController(s *State, i *iface) {
 	c := s.controllerNamed(i.controller.text)
 	switch {
 	case c == nil:
@@ -138,7 +138,7 @@ func (r *reader) checkPort(s *State, c *iface, p port) {
 	case i == nil:
 	case i.state != up:
 		r.report(p.at, p.field, "%s is %s and cannot be a port of %s", i.name, i.state, c.name)
-	case c.kind == bondKind && (i.kind == bondKind || i.kind == linuxBridge), c.kind == linuxBridge && i.kind == linuxBridge, c.kind != ovsSwitch && i.kind == ovsDevice:
+	case c.kind == bondKind && (i.kind == bondKind || i.kind == linuxBridge), c.kind == linuxBridge && i.kind == linuxBridge, c.kind != ovsBridgeKind && i.kind == ovsInterfaceKind:
 		r.report(p.at, p.field, "a %s cannot be a port of a %s", i.kind, c.kind)
 	case (i.ip4.enabled || i.ip6.enabled) && !i.ownAddresses(c):
 		f := i.ip4
@@ -149,10 +149,10 @@ func (r *reader) checkPort(s *State, c *iface, p port) {
 	}
 }
 
-// checkWaits holds interfaces that count as up only with addresses of a family to having
+// checkWaitIP holds interfaces that count as up only with addresses of a family to having
 // that family: its profile would have nothing to say of it, and of a port neither. Whatever
 // comes first ("any") is there without addresses, too.
-func (r *reader) checkWaits(s *State) {
+func (r *reader) checkWaitIP(s *State) {
 	ports := map[string]*iface{}
 	for _, c := range s.interfaces {
 		for _, p := range c.ports {

@@ -36,7 +36,7 @@ func (w *writer) family(i *iface, f *family) settings {
 	w.routes(&list, i, f)
 	n := 0
 	for r := range w.state.rules { // they come and go with this interface
-		if rl := &w.state.rules[r]; w.state.carrier(rl) == i && rl.four == four {
+		if rl := &w.state.rules[r]; w.state.ruleInterface(rl) == i && rl.four == four {
 			n++
 			list.add("routing-rule"+strconv.Itoa(n), rl.text())
 		}
@@ -61,7 +61,7 @@ func (w *writer) dns(list *settings, i *iface, f *family) {
 	d := w.state.dns
 	var servers []string
 	for _, server := range d.servers {
-		if w.state.asks(server) == f {
+		if w.state.serverFamily(server) == f {
 			servers = append(servers, server.String())
 		}
 	}
@@ -73,7 +73,7 @@ func (w *writer) dns(list *settings, i *iface, f *family) {
 	default:
 		list.add("dns-priority", dnsSecond)
 	}
-	if w.state.searches() == f {
+	if w.state.searchFamily() == f {
 		list.list("dns-search", d.search)
 		list.list("dns-options", d.options)
 	}
@@ -116,12 +116,12 @@ func (w *writer) routes(list *settings, i *iface, f *family) {
 // DNS servers are the machine's in nmstate, but a family's of an interface in
 // NetworkManager: a profile asks the servers that it has, as long as it is up.
 
-// asks is the family of an interface whose profile gets a server: the one that a
+// serverFamily is the family of an interface whose profile gets a server: the one that a
 // link-local address names, else the one that the world is behind. It is nil
 // where none has addresses of the server's family.
-func (s *State) asks(server server) *family {
+func (s *State) serverFamily(server server) *family {
 	if server.zone == "" {
-		return s.fittest(func(i *iface) []*family { return []*family{i.of(server.Addr)} })
+		return s.bestFamily(func(i *iface) []*family { return []*family{i.of(server.Addr)} })
 	}
 	i := s.find(server.zone)
 	if i == nil || i.state != up || s.dnsRank(i, i.of(server.Addr)) == 0 {
@@ -130,18 +130,18 @@ func (s *State) asks(server server) *family {
 	return i.of(server.Addr)
 }
 
-// searches is the family of an interface that gets the search domains: that of
-// the first server, or the fittest where no server is named.
-func (s *State) searches() *family {
+// searchFamily is the family of an interface that gets the search domains: that of
+// the first server, or the best where no server is named.
+func (s *State) searchFamily() *family {
 	if len(s.dns.servers) > 0 {
-		return s.asks(s.dns.servers[0])
+		return s.serverFamily(s.dns.servers[0])
 	}
-	return s.fittest(func(i *iface) []*family { return []*family{&i.ip4, &i.ip6} })
+	return s.bestFamily(func(i *iface) []*family { return []*family{&i.ip4, &i.ip6} })
 }
 
-// fittest is the first of the families with the highest rank; nil if there are
+// bestFamily is the first of the families with the highest rank; nil if there are
 // none that are on.
-func (s *State) fittest(of func(*iface) []*family) *family {
+func (s *State) bestFamily(of func(*iface) []*family) *family {
 	var best *family
 	bestRank := 0
 	for _, i := range s.interfaces {

@@ -18,7 +18,7 @@ func (o *object) iface() *iface {
 		o.r.ignore(o.at, o.path, "%s is left alone, as state: ignore says", name.text)
 		return i
 	}
-	i.kind = kind(o.oneOf("type", string(ethernet), string(bondKind), string(vlanKind), string(linuxBridge), string(dummyKind), string(vrfKind), string(vxlanKind), string(ovsSwitch), string(ovsDevice), string(loopback)))
+	i.kind = kind(o.oneOf("type", string(ethernet), string(bondKind), string(vlanKind), string(linuxBridge), string(dummyKind), string(vrfKind), string(vxlanKind), string(ovsBridgeKind), string(ovsInterfaceKind), string(loopback)))
 	if i.state == down && i.kind != ethernet {
 		i.state = absent // a device that nothing makes needs nothing to keep it down
 	}
@@ -88,9 +88,9 @@ func (o *object) details(i *iface) {
 		vrf.end()
 	case vxlanKind:
 		section("vxlan", "id").vxlan(i)
-	case ovsSwitch:
+	case ovsBridgeKind:
 		o.object("bridge").ovsBridge(i)
-	case ovsDevice:
+	case ovsInterfaceKind:
 		patch := o.object("patch")
 		i.peer = patch.text("peer").text
 		patch.end()

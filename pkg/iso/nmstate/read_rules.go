@@ -136,9 +136,9 @@ func (rl *rule) text() string {
 	return fmt.Sprintf("priority %d %s", *rl.priority, strings.Join(rl.words, " "))
 }
 
-// carrier is the interface whose profile brings a rule: one with a route in its
+// ruleInterface is the interface whose profile brings a rule: one with a route in its
 // table, else the first that has addresses of its family. It is nil where none has.
-func (s *State) carrier(rl *rule) *iface {
+func (s *State) ruleInterface(rl *rule) *iface {
 	var first *iface
 	for _, i := range s.interfaces {
 		f := &i.ip6

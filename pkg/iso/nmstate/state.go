@@ -28,22 +28,22 @@ func (s *State) Ignored() Problems { return s.ignored }
 type kind string
 
 const (
-	ethernet    kind = "ethernet"
-	bondKind    kind = "bond"
-	vlanKind    kind = "vlan"
-	linuxBridge kind = "linux-bridge"
-	dummyKind   kind = "dummy"
-	vrfKind     kind = "vrf"
-	vxlanKind   kind = "vxlan"
-	ovsSwitch   kind = "ovs-bridge"
-	ovsDevice   kind = "ovs-interface"
-	ovsPlug     kind = "ovs-port" // of a profile; in a document it is part of the ovs-bridge
-	loopback    kind = "loopback" // no profile is made of it
+	ethernet         kind = "ethernet"
+	bondKind         kind = "bond"
+	vlanKind         kind = "vlan"
+	linuxBridge      kind = "linux-bridge"
+	dummyKind        kind = "dummy"
+	vrfKind          kind = "vrf"
+	vxlanKind        kind = "vxlan"
+	ovsBridgeKind    kind = "ovs-bridge"
+	ovsInterfaceKind kind = "ovs-interface"
+	ovsPortKind      kind = "ovs-port" // of a profile; in a document it is part of the ovs-bridge
+	loopback         kind = "loopback" // no profile is made of it
 )
 
 // device says whether the kernel has a device of the kind. A switch of Open vSwitch
 // is none, and often has the name of an interface of its own.
-func (k kind) device() bool { return k != ovsSwitch && k != ovsPlug }
+func (k kind) device() bool { return k != ovsBridgeKind && k != ovsPortKind }
 
 // What an interface is to be. One that is down keeps a profile that is not
 // brought up by itself, so that NetworkManager does not invent one for it; one
@@ -75,7 +75,7 @@ type iface struct {
 	controller word     // name of the bond or bridge that it is a port of
 	ports      []port   // of a controller
 	base       word     // name of the interface that it stands on, "" where it stands on none
-	plug       *ovsPort // of a profile of kind ovsPlug
+	ovsPort    *ovsPort // of a profile of kind ovsPortKind
 	peer       string   // of an ovs-interface that is a patch
 
 	// Groups of the profile; own is the one that is named after the kind.
@@ -219,5 +219,5 @@ func (s *State) first(is func(*iface) bool) *iface {
 
 // controls says whether an interface may have ports.
 func (i *iface) controls() bool {
-	return slices.Contains([]kind{bondKind, linuxBridge, vrfKind, ovsSwitch}, i.kind)
+	return slices.Contains([]kind{bondKind, linuxBridge, vrfKind, ovsBridgeKind}, i.kind)
 }

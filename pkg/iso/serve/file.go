@@ -171,30 +171,14 @@ type entry struct {
 	mu      sync.Mutex
 	tallies map[Kind]*tally
 	used    time.Time // when it was last set, or asked for something
-	active  int       // requests under way
 }
 
-func (e *entry) begin(kind Kind, c content, now time.Time) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.active++
-	e.used = now
-	e.tally(kind).begin(c, now)
-}
-
-func (e *entry) sent(kind Kind, tag string, off, n int64, now time.Time) {
+// note changes the tally of a file that is being asked for.
+func (e *entry) note(kind Kind, now time.Time, change func(*tally)) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.used = now
-	e.tally(kind).sent(tag, off, n, now)
-}
-
-func (e *entry) end(kind Kind, now time.Time) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.active--
-	e.used = now
-	e.tally(kind).Active--
+	change(e.tally(kind))
 }
 
 // tally returns the tally of a kind; e.mu is held.
@@ -229,5 +213,10 @@ func (e *entry) renew(files map[Kind]*file, now time.Time) {
 func (e *entry) expired(since time.Time) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.active == 0 && e.used.Before(since)
+	for _, t := range e.tallies {
+		if t.Active > 0 {
+			return false
+		}
+	}
+	return e.used.Before(since)
 }

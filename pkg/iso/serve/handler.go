@@ -118,13 +118,15 @@ func (a *answer) file(e *entry, f *file) {
 	if kind == IPXE {
 		meta.ContentType = scriptType
 	}
-	e.begin(kind, c, s.clock.Now())
-	defer func() { e.end(kind, s.clock.Now()) }()
+	begun := s.clock.Now()
+	e.note(kind, begun, func(t *tally) { t.begin(c, begun) })
+	defer func() { e.note(kind, s.clock.Now(), func(t *tally) { t.Active-- }) }()
 	meta.Sent = func(off, n int64) {
 		a.moveDeadline()
 		a.access.Bytes += n
 		s.count.sent.Add(n)
-		e.sent(kind, c.etag, off, n, s.clock.Now())
+		now := s.clock.Now()
+		e.note(kind, now, func(t *tally) { t.sent(c.etag, off, n, now) })
 	}
 	a.send(c, meta)
 }

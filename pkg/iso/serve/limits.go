@@ -13,7 +13,7 @@ import (
 // one that has been idle for longest makes room; where none is idle, the new
 // one is refused.
 type connections struct {
-	most, mostOfOne int
+	most, maxOfOne int
 
 	mu       sync.Mutex
 	open     map[net.Conn]*connection
@@ -28,9 +28,9 @@ type connection struct {
 	idle   uint64 // its turn among the idle ones; 0 while it is busy
 }
 
-func newConnections(most, mostOfOne int) *connections {
+func newConnections(most, maxOfOne int) *connections {
 	return &connections{
-		most: most, mostOfOne: mostOfOne,
+		most: most, maxOfOne: maxOfOne,
 		open: map[net.Conn]*connection{}, byClient: map[netip.Addr]int{},
 	}
 }
@@ -60,7 +60,7 @@ func (c *connections) changed(conn net.Conn, state http.ConnState) {
 func (c *connections) admit(conn net.Conn) {
 	from, _ := netip.ParseAddrPort(conn.RemoteAddr().String())
 	client := from.Addr().Unmap()
-	tooMany := c.byClient[client] >= c.mostOfOne && !c.makeRoom(func(other *connection) bool { return other.client == client }) ||
+	tooMany := c.byClient[client] >= c.maxOfOne && !c.makeRoom(func(other *connection) bool { return other.client == client }) ||
 		len(c.open) >= c.most && !c.makeRoom(func(*connection) bool { return true })
 	if tooMany {
 		c.refused++

@@ -23,8 +23,7 @@ var (
 	ErrSignature = errors.New("signature is invalid")
 )
 
-// maxSize bounds what is decoded; the longest token that the service makes is
-// well below it.
+// maxSize bounds what is decoded; the longest token that the service makes is well below it.
 const maxSize = 16 << 10
 
 // Key signs and checks with one algorithm. The zero value is no key.
@@ -52,8 +51,7 @@ func RS256(private *rsa.PrivateKey) Key {
 	return Key{jwt.SigningMethodRS256, private, &private.PublicKey}
 }
 
-// Sign makes a token of claims, which must encode to a JSON object. The key id
-// may be empty.
+// Sign makes a token of claims, which must encode to a JSON object. The key id may be empty.
 func Sign(key Key, keyID string, claims any) (string, error) {
 	head, err := json.Marshal(struct {
 		Algorithm string `json:"alg"`
@@ -76,8 +74,7 @@ func Sign(key Key, keyID string, claims any) (string, error) {
 	return signed + "." + encode(signature), nil
 }
 
-// Verify checks the token's algorithm and signature and decodes its claims.
-// When a token may be used, by its times, is the caller's to judge.
+// Verify checks the token's algorithm and signature and decodes its claims. The times are the caller's to judge.
 func Verify(token string, key Key, claims any) error {
 	if len(token) > maxSize {
 		return ErrMalformed
@@ -88,8 +85,7 @@ func Verify(token string, key Key, claims any) error {
 		return ErrAlgorithm
 	case err != nil || parsed.Header["crit"] != nil:
 		return ErrMalformed
-	// The key decides the algorithm, never the token: otherwise "none", or a
-	// public key taken for a shared secret, would pass.
+	// The key decides the algorithm, never the token: else "none", or a public key as a secret, would pass.
 	case parsed.Method.Alg() != key.method.Alg():
 		return ErrAlgorithm
 	case key.method.Verify(parts[0]+"."+parts[1], parsed.Signature, key.public) != nil:
@@ -98,8 +94,7 @@ func Verify(token string, key Key, claims any) error {
 	return decode(parts[1], claims)
 }
 
-// Unverified decodes the claims of a token that nobody has checked: only good
-// for finding the key to Verify it with.
+// Unverified decodes claims that nobody has checked: only good for finding the key to Verify them with.
 func Unverified(token string, claims any) error {
 	parts := strings.Split(token, ".")
 	if len(token) > maxSize || len(parts) != 3 {

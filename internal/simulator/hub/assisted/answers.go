@@ -90,9 +90,7 @@ type HostProgress struct {
 }
 
 // EffectiveRole is what the host will be: the service's suggestion until the user decides.
-func (h *Host) EffectiveRole() string {
-	return cmp.Or(h.SuggestedRole, h.Role)
-}
+func (h *Host) EffectiveRole() string { return cmp.Or(h.SuggestedRole, h.Role) }
 
 // Stage is the stage that the host has reached.
 func (h *Host) Stage() string {
@@ -118,8 +116,7 @@ func ChecksOf(text string) map[string][]Check {
 	return checks
 }
 
-// Ignored are the validations that are not to hinder, each kind as a list in a
-// text. The service shows them by themselves.
+// Ignored are the validations that do not hinder, each kind as a list in a text.
 type Ignored struct {
 	Cluster string `json:"cluster-validation-ids"`
 	Host    string `json:"host-validation-ids"`

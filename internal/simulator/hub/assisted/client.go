@@ -1,5 +1,4 @@
-// Package assisted speaks to the assisted-service behind a simulated hub: its
-// client, and what the operators read of its answers.
+// Package assisted is a simulated hub's client of the assisted-service behind it.
 package assisted
 
 import (
@@ -26,8 +25,7 @@ type Client struct {
 	token  string // "" where the service asks for none
 }
 
-// New speaks to the service at an address, with a token where callers are
-// asked for one.
+// New speaks to the service at an address, with a token where callers are asked for one.
 func New(service string, callers *auth.Service) (*Client, error) {
 	b := &Client{Url: strings.TrimSuffix(strings.TrimSuffix(service, "/"), RestBase), client: &http.Client{Timeout: time.Minute}}
 	if callers == nil || callers.Mode() == auth.None {
@@ -52,8 +50,7 @@ func IsGone(err error) bool {
 	return errors.As(err, &refusal) && refusal.status == http.StatusNotFound
 }
 
-// IsInput tells whether only the user can cure an error: the service answered,
-// and refused what it was sent.
+// IsInput tells whether only the user can cure an error: the service refused what it was sent.
 func IsInput(err error) bool {
 	var input *InputError
 	if errors.As(err, &input) {
@@ -63,16 +60,13 @@ func IsInput(err error) bool {
 	return errors.As(err, &refusal) && refusal.status >= 400 && refusal.status < 500
 }
 
-// InputError is a fault of a custom resource that was found before the service
-// was asked.
+// InputError is a fault of a custom resource that was found before the service was asked.
 type InputError struct{ text string }
 
 func (e *InputError) Error() string { return e.text }
 
 // InputFault is a fault of a custom resource that only the user can cure.
-func InputFault(format string, args ...any) error {
-	return &InputError{fmt.Sprintf(format, args...)}
-}
+func InputFault(format string, args ...any) error { return &InputError{fmt.Sprintf(format, args...)} }
 
 // Do sends a request and reads its answer into a value; nil for either is none.
 func (b *Client) Do(ctx context.Context, method, path string, send, into any) error {

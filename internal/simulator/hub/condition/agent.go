@@ -29,8 +29,7 @@ func outcomes(others ...outcome) []outcome {
 	}, others...)
 }
 
-// Conditions are those of an Agent, in the order in which the service writes
-// them, but for SpecSynced.
+// Conditions are those of an Agent, in the order in which the service writes them, but for SpecSynced.
 func (v *AgentView) Conditions() []Condition {
 	state := strings.TrimSuffix(v.State, "-unbound")
 	return []Condition{

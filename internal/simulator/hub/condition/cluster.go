@@ -21,16 +21,14 @@ type ClusterView struct {
 	Unsynced   int
 }
 
-// Startable tells whether a cluster that is ready may be started: the counts
-// are exact, every host is approved, and every Agent's spec is applied.
+// Startable tells of a ready cluster whether counts are exact, hosts approved and Agents' specs applied.
 func (v *ClusterView) Startable() bool {
 	return v.State == "ready" && v.counted() && v.Unsynced == 0 && v.Approved == v.Want.Sum()
 }
 
 func (v *ClusterView) counted() bool { return v.Registered == v.Want }
 
-// Conditions are those of an AgentClusterInstall with a cluster behind it, in
-// the order in which the service writes them, but for SpecSynced.
+// Conditions are an AgentClusterInstall's, in the order in which the service writes them.
 func (v *ClusterView) Conditions() []Condition {
 	return []Condition{
 		v.requirements(), v.validated(), v.completed(),

@@ -1,5 +1,4 @@
-// Package condition tells the conditions of a hub's objects from what the service
-// says of clusters and hosts.
+// Package condition tells the conditions of a hub's objects from what the service says.
 package condition
 
 import (
@@ -20,14 +19,12 @@ const (
 	Unknown = "Unknown"
 )
 
-// Condition is one entry of status.conditions, as ACI, InfraEnv, Agent and
-// ClusterDeployment spell it alike.
+// Condition is one entry of status.conditions, which all kinds spell alike.
 type Condition struct {
 	Type, Status, Reason, Message string
 }
 
-// outcome is how a condition is in some states, which are separated by |; without any,
-// in all of them.
+// outcome is how a condition is in some states, which are separated by |; without any, in all of them.
 type outcome struct{ states, status, reason, message string }
 
 // inState is a condition by the first of its outcomes that is for a state.
@@ -81,8 +78,7 @@ func Set(have []any, want []Condition, now time.Time, heartbeat bool) []any {
 	return have
 }
 
-// complaints are the messages of the validations that do not succeed, the
-// categories in the order of their names.
+// complaints are the messages of what does not succeed, by the names of their categories.
 func complaints(checks map[string][]assisted.Check) string {
 	var said []string
 	for _, category := range slices.Sorted(maps.Keys(checks)) {

@@ -1,5 +1,4 @@
-// Package objects is the objects of a hub as the simulated operators read and
-// write them: their kinds, their specs, and the form in which they are written back.
+// Package objects is a hub's objects as the simulated operators read and write them.
 package objects
 
 import (
@@ -42,8 +41,7 @@ func (k Kind) Resource() schema.GroupVersionResource {
 // ClusterScoped tells kinds that have no namespace.
 func (k Kind) ClusterScoped() bool { return k == KindImageSet }
 
-// Watched lists the kinds that are watched; what is optional may have no
-// definition on the server.
+// Watched lists the kinds that are watched; what is optional may have no definition on the server.
 func Watched() []Kind {
 	return []Kind{KindCluster, KindInstall, KindInfraEnv, KindNMState, KindAgent, KindClassification, KindImageSet,
 		KindBareMetal, KindSecret, KindConfigMap}
@@ -64,8 +62,7 @@ func ToJSON(value any) string {
 	return string(data)
 }
 
-// SameJSON tells whether two texts are the same JSON. What is no JSON is
-// compared as it is.
+// SameJSON tells whether two texts are the same JSON. What is no JSON is compared as it is.
 func SameJSON(a, b string) bool {
 	var x, y any
 	if json.Unmarshal([]byte(a), &x) != nil || json.Unmarshal([]byte(b), &y) != nil {
@@ -109,8 +106,7 @@ func AsPrinted(k Kind, o *Object) *Object {
 	return o
 }
 
-// DropZero removes what stands in a spec and is zero: texts, numbers, false and
-// empty lists. Structures stay, and so does what has a meaning when it is zero.
+// DropZero removes what is zero from a spec; structures stay, and what has a meaning when zero.
 func DropZero(fields map[string]any) {
 	for name, value := range fields {
 		switch v := value.(type) {

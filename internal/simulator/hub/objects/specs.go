@@ -47,8 +47,7 @@ func (s *InstallSpec) Wanted() Counts {
 // Single tells whether a single node is asked for.
 func (s *InstallSpec) Single() bool { return s.Wanted() == Counts{Masters: 1} }
 
-// Platforms are the hub's and the service's words for a platform. An empty word
-// is left to the service.
+// Platforms are the hub's and the service's words for a platform. An empty word is left to the service.
 func Platforms() map[string]string {
 	return map[string]string{
 		hive.PlatformBareMetal: "baremetal", hive.PlatformNone: "none", hive.PlatformVSphere: "vsphere",

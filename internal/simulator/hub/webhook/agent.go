@@ -13,8 +13,7 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
 )
 
-// ValidateInfraEnv is the webhook's verdict on an InfraEnv. Whether a cluster is
-// installed is asked of installed.
+// ValidateInfraEnv is the verdict on an InfraEnv. Whether a cluster is installed is asked of installed.
 func ValidateInfraEnv(old, now *objects.Object, installed func(*hubapi.Reference) bool) error {
 	spec, err := objects.Spec[objects.InfraEnvSpec](now)
 	if err != nil {

@@ -15,8 +15,7 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
 )
 
-// changeableDeployment are the fields of a ClusterDeployment's spec that may be
-// changed; of the platform, that is the selector of Agents.
+// changeableDeployment are the fields of a ClusterDeployment's spec that may be changed.
 func changeableDeployment() []string {
 	return []string{"certificateBundles", "clusterMetadata", "controlPlaneConfig", "ingress", "installed", "preserveOnDelete",
 		"clusterPoolRef", "powerState", "hibernateAfter", "installAttemptsLimit"}
@@ -98,8 +97,7 @@ func invalid(name string, all field.ErrorList) error {
 	return apierrors.NewInvalid(schema.GroupKind{Group: hubapi.ClusterDeployments().Group, Kind: string(objects.KindCluster)}, name, all)
 }
 
-// withoutSelector leaves out the selector of Agents, which may be changed within
-// a platform that may not.
+// withoutSelector leaves out the selector of Agents, which may be changed within a platform that may not.
 func withoutSelector(o *objects.Object) *objects.Object {
 	o = o.DeepCopy()
 	unstructured.RemoveNestedField(o.Object, "spec", "platform", "agentBareMetal", "agentSelector")

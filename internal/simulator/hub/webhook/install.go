@@ -1,5 +1,4 @@
-// Package webhook has the verdicts of the service's and Hive's admission webhooks
-// on the objects of a hub, and what they fill in.
+// Package webhook has the verdicts of the service's and Hive's admission webhooks.
 package webhook
 
 import (
@@ -17,15 +16,13 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// began tells whether the installation has begun, or ended: from then on its spec
-// is frozen.
+// began tells whether the installation has begun, or ended: from then on its spec is frozen.
 func began(aci *objects.Object) bool {
 	return slices.Contains([]string{hubapi.ReasonInstallationInProgress, hubapi.ReasonInstallationFailed, hubapi.ReasonInstallationCompleted,
 		hubapi.ReasonClusterInstalling}, condition.ReasonOf(aci, hubapi.ConditionCompleted))
 }
 
-// defaultUserManaged is who manages the network where an AgentClusterInstall does
-// not say: nil where the service leaves it open too.
+// defaultUserManaged is who manages the network where nothing says so: nil where the service leaves it open.
 func defaultUserManaged(s *objects.InstallSpec) *bool {
 	managed := func(b bool) *bool { return &b }
 	switch s.PlatformType {
@@ -39,8 +36,7 @@ func defaultUserManaged(s *objects.InstallSpec) *bool {
 	return nil
 }
 
-// DefaultInstall fills in what the mutating webhook does: who manages the
-// network. It tells whether it changed anything.
+// DefaultInstall fills in who manages the network, and tells whether it changed anything.
 func DefaultInstall(aci *objects.Object) (bool, error) {
 	spec, err := objects.Spec[objects.InstallSpec](aci)
 	if err != nil || spec.Networking.UserManagedNetworking != nil || began(aci) {
@@ -53,8 +49,7 @@ func DefaultInstall(aci *objects.Object) (bool, error) {
 	return true, unstructured.SetNestedField(aci.Object, *managed, "spec", "networking", "userManagedNetworking")
 }
 
-// ValidateInstall is the webhook's verdict on a new AgentClusterInstall, or on a
-// new version of an old one.
+// ValidateInstall is the verdict on a new AgentClusterInstall, or a new version of an old one.
 func ValidateInstall(old, now *objects.Object) error {
 	spec, err := objects.Spec[objects.InstallSpec](now)
 	if err != nil {
@@ -83,8 +78,7 @@ func ValidateInstall(old, now *objects.Object) error {
 	return nil
 }
 
-// platformFault says why platform, network management and the number of nodes do
-// not go together; "" if they do.
+// platformFault says why platform, network management and nodes do not go together; "" if they do.
 func platformFault(s *objects.InstallSpec) string {
 	managed := s.Networking.UserManagedNetworking
 	on, off := managed != nil && *managed, managed != nil && !*managed
@@ -116,8 +110,7 @@ func platformFault(s *objects.InstallSpec) string {
 	return ""
 }
 
-// frozen refuses to change what may not be changed once an installation has
-// begun. Nothing and an empty value are the same.
+// frozen refuses what may not change once an installation has begun; empty is as good as absent.
 func frozen(old, now *objects.Object) error {
 	free := []string{"clusterMetadata", "ignitionEndpoint"}
 	if reason := condition.ReasonOf(old, hubapi.ConditionCompleted); reason == hubapi.ReasonInstallationCompleted || reason == hubapi.ReasonInstallationFailed {

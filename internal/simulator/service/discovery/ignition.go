@@ -7,6 +7,7 @@ import (
 	"archive/tar"
 	"bytes"
 	"cmp"
+	_ "embed" // agent.service
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -44,8 +45,7 @@ type liveUnit struct {
 	Contents string `json:"contents"`
 }
 
-// liveProxy is what Ignition itself fetches through. The format takes no empty
-// address.
+// liveProxy is what Ignition itself fetches through. The format takes no empty address.
 type liveProxy struct {
 	HTTP  string   `json:"httpProxy,omitempty"`
 	HTTPS string   `json:"httpsProxy,omitempty"`
@@ -58,8 +58,7 @@ type Agent struct {
 	Token   string // what the agent identifies itself with
 }
 
-// Ignition configures the live system: it runs the agent. isoType is that
-// of the image it is for, "" for the infra-env's own.
+// Ignition configures the live system to run the agent; isoType "" is the infra-env's own.
 func Ignition(e *model.InfraEnv, isoType string, agent Agent) (string, error) {
 	static := cmp.Or(isoType, e.Type) == FullISO && len(e.Static) > 0
 	about := map[string]any{"version": specVersion}
@@ -78,32 +77,12 @@ func Ignition(e *model.InfraEnv, isoType string, agent Agent) (string, error) {
 	return mergeIgnition(text, e.IgnitionConfigOverride)
 }
 
+//go:embed agent.service
+var agentUnit string
+
 func liveUnits(e *model.InfraEnv, static bool, agent Agent) []liveUnit {
 	plain, secure, none := e.Proxy.Texts()
-	text := fmt.Sprintf(`[Service]
-Type=simple
-Restart=always
-RestartSec=3
-StartLimitInterval=0
-Environment=HTTP_PROXY=%[1]s
-Environment=http_proxy=%[1]s
-Environment=HTTPS_PROXY=%[2]s
-Environment=https_proxy=%[2]s
-Environment=NO_PROXY=%[3]s
-Environment=no_proxy=%[3]s
-Environment=PULL_SECRET_TOKEN=%[4]s
-TimeoutStartSec=180
-ExecStartPre=/usr/local/bin/agent-fix-bz1964591 %[5]s
-ExecStartPre=podman run --privileged --rm -v /usr/local/bin:/hostbin %[5]s cp /usr/bin/agent /hostbin
-ExecStart=/usr/local/bin/agent --url %[6]s --infra-env-id %[7]s --agent-version %[5]s --insecure=false
-
-[Unit]
-Wants=network-online.target
-After=network-online.target
-
-[Install]
-WantedBy=multi-user.target
-`, plain, secure, none, agent.Token, versions.AgentImage, agent.Service, e.ID)
+	text := fmt.Sprintf(agentUnit, plain, secure, none, agent.Token, versions.AgentImage, agent.Service, e.ID)
 	units := []liveUnit{
 		{"agent.service", true, text},
 		{"selinux.service", true, "[Service]\nType=oneshot\nExecStartPre=checkmodule -M -m -o /root/assisted.mod /root/assisted.te\nExecStartPre=semodule_package -o /root/assisted.pp -m /root/assisted.mod\nExecStart=semodule -i /root/assisted.pp\n\n[Install]\nWantedBy=multi-user.target\n"},
@@ -168,8 +147,7 @@ func splitLines(text string) []string {
 // format: lists are merged by name and path. The result has the higher of the two
 // versions.
 func mergeIgnition(base, over string) (string, error) {
-	// What was generated is not checked, nor translated from version to version: that
-	// takes seconds where thousands of hosts have their networks in it.
+	// What was generated is neither checked nor translated, which takes seconds for thousands of hosts.
 	var parent types.Config
 	if err := json.Unmarshal([]byte(base), &parent); err != nil {
 		return "", fmt.Errorf("reading the generated Ignition: %w", err)
@@ -253,8 +231,7 @@ func StaticArchive(e *model.InfraEnv) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// MinimalArchive packs the static configuration and the proxy; nil if there is
-// neither.
+// MinimalArchive packs the static configuration and the proxy; nil if there is neither.
 func MinimalArchive(e *model.InfraEnv) []byte {
 	if len(e.Static) == 0 && e.Proxy.None() {
 		return nil

@@ -28,8 +28,7 @@ var (
 	ownName = regexp.MustCompile("^en[PsvxXbucaipod]")
 )
 
-// StaticProblems lists what keeps configurations from being applied. What cannot be
-// read ends the list.
+// StaticProblems lists what keeps configurations from being applied. What cannot be read ends the list.
 func StaticProblems(hosts []model.StaticHost) []string {
 	var list []string
 	for i := range hosts {
@@ -174,8 +173,7 @@ func NMPolicy(h *model.StaticHost) string {
 	return text.String()
 }
 
-// yamlLines are the lines of a document that was read, with its keys in order.
-// Thousands of hosts may have one each, which a library's detours would take long for.
+// yamlLines are a document's lines, keys in order; by hand, since there may be thousands of documents.
 func yamlLines(value any) []string {
 	var lines []string
 	switch v := value.(type) {
@@ -221,8 +219,7 @@ func yamlWord(value any) string {
 	return string(text)
 }
 
-// sayDHCP writes what the addresses of an interface leave open: no DHCP, and no
-// autoconfiguration.
+// sayDHCP writes what the addresses of an interface leave open: no DHCP, and no autoconfiguration.
 func sayDHCP(state map[string]any) {
 	interfaces, _ := state["interfaces"].([]any)
 	for _, item := range interfaces {

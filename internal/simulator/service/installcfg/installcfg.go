@@ -215,8 +215,7 @@ type NutanixPrismElement struct {
 	Name     string          `json:"name"`
 }
 
-// ExternalInstallConfigPlatform is for a platform that the cluster's owner brings.
-// Its keys have no names for JSON in the service either.
+// ExternalInstallConfigPlatform has keys without names for JSON in the service, too.
 type ExternalInstallConfigPlatform struct {
 	PlatformName           string
 	CloudControllerManager string

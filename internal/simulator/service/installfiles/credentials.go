@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	_ "embed" // kubeconfig.yaml
 	"encoding/base64"
 	"encoding/pem"
 	"fmt"
@@ -16,8 +17,7 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
 )
 
-// MakeCredentials makes what the installer would make for a new cluster. The
-// certificates are valid from the service's now.
+// MakeCredentials makes what the installer would; certificates are valid from now.
 func MakeCredentials(now time.Time, password string) (*model.Credentials, error) {
 	caKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -57,32 +57,15 @@ func MakeCredentials(now time.Time, password string) (*model.Credentials, error)
 	}, nil
 }
 
-// Kubeconfig is the administrator's access to the cluster; ingress is the
-// certificate of its routes, if it is known.
+//go:embed kubeconfig.yaml
+var kubeconfig string
+
+// Kubeconfig is the administrator's access; ingress is the routes' certificate, if known.
 func Kubeconfig(k *model.Credentials, name, domain, ingress string) []byte {
 	ca := bytes.Clone(k.CA)
 	if ingress != "" {
 		ca = append(ca, []byte(ingress)...)
 	}
 	b64 := base64.StdEncoding.EncodeToString
-	return fmt.Appendf(nil, `apiVersion: v1
-clusters:
-- cluster:
-    certificate-authority-data: %s
-    server: https://api.%s.%s:6443
-  name: %s
-contexts:
-- context:
-    cluster: %s
-    user: admin
-  name: admin
-current-context: admin
-kind: Config
-preferences: {}
-users:
-- name: admin
-  user:
-    client-certificate-data: %s
-    client-key-data: %s
-`, b64(ca), name, domain, name, name, b64(k.Cert), b64(k.Key))
+	return fmt.Appendf(nil, kubeconfig, b64(ca), name, domain, name, name, b64(k.Cert), b64(k.Key))
 }

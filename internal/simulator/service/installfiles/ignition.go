@@ -65,8 +65,7 @@ func ignitionWith(files ...ignitionFile) []byte {
 	return []byte(model.InString(ignitionConfig{Ignition: ignitionHead{Version: "3.1.0"}, Storage: ignitionStorage{files}}))
 }
 
-// PointerIgnition is what is written to a disk: it fetches the rest from url. A
-// host name is set if there is one.
+// PointerIgnition is what a disk gets: it fetches the rest from url, and sets a host name if given.
 func PointerIgnition(url, hostname string) []byte {
 	type none struct{}
 	type source struct {
@@ -97,8 +96,7 @@ func ConfigServer(c *model.Cluster, pool string) string {
 	return fmt.Sprintf("https://api-int.%s.%s:22623/config/%s", c.Name, c.BaseDNSDomain, pool)
 }
 
-// MergeJSON lays one JSON object over another: objects are merged, everything
-// else is replaced.
+// MergeJSON lays one JSON object over another: objects are merged, everything else is replaced.
 func MergeJSON(base, over string) (string, error) {
 	var a, b any
 	if err := json.Unmarshal([]byte(base), &a); err != nil {
@@ -122,8 +120,7 @@ func overlay(a, b any) any {
 	return x
 }
 
-// addSystemManifests puts the service's own manifests beside the user's. Their names are
-// the service's; what stands in them is not, but for what an installer reads.
+// addSystemManifests puts the service's own manifests, by name, beside the user's.
 func addSystemManifests(c *model.Cluster, roles []string) {
 	add := func(name, content string) {
 		c.Manifests["openshift/"+name] = model.Manifest{Content: []byte(content), System: true}
@@ -144,8 +141,7 @@ func addSystemManifests(c *model.Cluster, roles []string) {
 	addOperatorManifests(c, add)
 }
 
-// controllerManifest is what the controller in the new cluster applies for an operator
-// once that is there.
+// controllerManifest is what the controller in the new cluster applies for an operator once that is there.
 type controllerManifest struct{ Name, Content string }
 
 func addOperatorManifests(c *model.Cluster, add func(name, content string)) {

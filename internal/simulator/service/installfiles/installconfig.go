@@ -45,8 +45,7 @@ func generatedConfig(c *model.Cluster) (*installcfg.InstallerConfigBaremetal, er
 	return ic, addPlatform(c, ic)
 }
 
-// directlyReached is the user's list of what needs no proxy, and the cluster's own
-// domain and networks.
+// directlyReached is the user's list of what needs no proxy, and the cluster's own domain and networks.
 func directlyReached(c *model.Cluster) string {
 	asked := strings.TrimSpace(c.NoProxy)
 	if asked == "*" {
@@ -84,8 +83,7 @@ func addPlatform(c *model.Cluster, ic *installcfg.InstallerConfigBaremetal) erro
 	return nil
 }
 
-// bootstrapNetworks are the first networks of the bootstrap host, one a family, where
-// a cluster without a platform names none itself.
+// bootstrapNetworks are the bootstrap host's first networks, one a family.
 func bootstrapNetworks(c *model.Cluster) (list []installcfg.MachineNetwork) {
 	i := slices.IndexFunc(c.Hosts, func(h *model.Host) bool { return h.Bootstrap && h.Inv != nil })
 	if i < 0 {

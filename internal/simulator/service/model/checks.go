@@ -23,8 +23,7 @@ type Check struct {
 	Message  string `json:"message"`
 }
 
-// Checks are the validations of one object, with their printed form: it is made
-// anew only when an outcome has changed, because most ticks change nothing.
+// Checks are one object's validations; they are printed anew only when an outcome has changed.
 type Checks struct {
 	List []Check
 	Text string
@@ -67,8 +66,7 @@ func (c *Checks) Set(list []Check) (broken []Failure, fixed []Check) {
 	return broken, fixed
 }
 
-// print is validations_info: the categories in alphabetical order, the outcomes
-// in the order given.
+// print is validations_info: the categories in alphabetical order, the outcomes in the order given.
 func print(list []Check) string {
 	groups := map[string][]Check{}
 	for _, o := range list {
@@ -98,8 +96,7 @@ func Good(status string) bool {
 	return status == Passed || status == Hidden || status == disabled || status == ""
 }
 
-// Failures lists the messages of what fails, sorted, as a state's info quotes
-// them. What could not be judged is no failure there, though it hinders.
+// Failures lists the messages of what fails, sorted. What could not be judged is none, though it hinders.
 func (c *Checks) Failures() []string {
 	var messages []string
 	for _, o := range c.List {

@@ -10,8 +10,7 @@ import (
 	"time"
 )
 
-// Cluster is what the service keeps of a cluster: what it prints, and what it
-// does not.
+// Cluster is what the service keeps of a cluster: what it prints, and what it does not.
 type Cluster struct {
 	PrintedCluster
 	PullSecret string
@@ -42,8 +41,7 @@ type Cluster struct {
 		Searched   bool // for collisions
 		Machine    []MachineNetwork
 	}
-	// Uses are the features that the cluster makes use of, by name, and
-	// OperatorUses those of them that are operators.
+	// Uses are the features that the cluster makes use of, OperatorUses those that are operators.
 	Uses         map[string]FeatureUse
 	OperatorUses map[string]bool
 }
@@ -54,8 +52,7 @@ type Manifest struct {
 	System  bool
 }
 
-// Credentials are a cluster's keys: its own certificate authority, an
-// administrator's certificate, and the console password.
+// Credentials are a cluster's authority, its administrator's certificate, and the console password.
 type Credentials struct {
 	CA, Cert, Key []byte // PEM
 	Password      string
@@ -184,8 +181,7 @@ func (c *Cluster) ResetRoles() {
 	}
 }
 
-// PrintedCluster is a cluster as the API prints it. Which keys may be absent and
-// which print null follows the real service.
+// PrintedCluster is a cluster as the API prints it, with absent keys and nulls as the real service.
 type PrintedCluster struct {
 	AdditionalNtpSource       string            `json:"additional_ntp_source,omitempty"`
 	AMSSubscriptionID         string            `json:"ams_subscription_id,omitempty"`

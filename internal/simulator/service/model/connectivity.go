@@ -53,8 +53,7 @@ func (h *Host) SetConnectivity(r ConnectivityReport) {
 	}
 }
 
-// Reachability is what groups and collisions are computed from. As long as it is the
-// same, so are they; the real service computes them anew at each pass.
+// Reachability is what groups and collisions are computed from, anew only when it changes.
 type Reachability struct {
 	Least int
 	Hosts []HostReachability

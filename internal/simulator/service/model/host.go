@@ -92,8 +92,7 @@ func (h *Host) RoleOpen() bool { return h.Role == RoleAuto }
 // RoleSuggested tells whether the service has suggested a role.
 func (h *Host) RoleSuggested() bool { return h.SuggestedRole != RoleAuto && h.SuggestedRole != "" }
 
-// Name is the host name that counts: the user's, else the machine's own, else
-// the id.
+// Name is the host name that counts: the user's, else the machine's own, else the id.
 func (h *Host) Name() string {
 	switch {
 	case h.Hostname != "":
@@ -129,9 +128,7 @@ func (h *Host) HasMAC(mac string) bool {
 const silence = 3 * time.Minute
 
 // Connected tells whether the host was heard of lately.
-func (h *Host) Connected(now time.Time) bool {
-	return now.Sub(time.Time(h.CheckedInAt)) <= silence
-}
+func (h *Host) Connected(now time.Time) bool { return now.Sub(time.Time(h.CheckedInAt)) <= silence }
 
 // PrintedHost is a host as the API prints it.
 type PrintedHost struct {

@@ -25,8 +25,7 @@ type Address struct {
 	NIC    int
 }
 
-// ParseInventory reads what an agent posted, and drops the interfaces that are no
-// machine's own.
+// ParseInventory reads what an agent posted, and drops the interfaces that are no machine's own.
 func ParseInventory(text string) (*Inventory, error) {
 	inv := &Inventory{}
 	if err := json.Unmarshal([]byte(text), inv); err != nil {
@@ -59,8 +58,7 @@ func (inv *Inventory) In(network netip.Prefix) (Address, bool) {
 	return Address{}, false
 }
 
-// serviceReasons are the starts of the reasons that the service itself gives: they
-// are judged anew each time.
+// serviceReasons are the starts of the service's own reasons, which are judged anew each time.
 func serviceReasons() []string {
 	return []string{"Disk is too small (disk only has", "Drive type is ", "Multipath device has path of unsupported type"}
 }
@@ -76,8 +74,7 @@ func validDriveTypes(arch string) []string {
 	return types
 }
 
-// JudgeDisks decides which disks can be installed on. An agent's own reasons
-// stand; a disk that the agent did not judge is left to the service.
+// JudgeDisks decides which disks can be installed on; an agent's own reasons stand.
 func (inv *Inventory) JudgeDisks(minGB int64) {
 	arch := ""
 	if inv.CPU != nil {
@@ -105,8 +102,7 @@ func (inv *Inventory) JudgeDisks(minGB int64) {
 // DiskID is how a disk is named: the most lasting of its names.
 func DiskID(d *models.Disk) string { return cmp.Or(d.ID, d.ByID, d.Path) }
 
-// humanBytes prints a size in decimal units with up to one decimal, as the
-// service does.
+// humanBytes prints a size in decimal units with up to one decimal, as the service does.
 func humanBytes(n int64) string {
 	if n < 10 {
 		return fmt.Sprintf("%d B", n)

@@ -27,8 +27,7 @@ func StringList(text string) []string {
 	return slices.Clip(list)
 }
 
-// Millis is a time as the API's date-time fields print it: milliseconds, UTC,
-// and year 1 for "never".
+// Millis is a time as the API's date-time fields print it: milliseconds, UTC, and year 1 for "never".
 type Millis time.Time
 
 // MarshalJSON implements json.Marshaler.
@@ -36,8 +35,7 @@ func (t Millis) MarshalJSON() ([]byte, error) {
 	return time.Time(t).UTC().AppendFormat(nil, `"2006-01-02T15:04:05.000Z"`), nil
 }
 
-// Micros is a time as the fields that come straight from the database print it:
-// up to microseconds, without trailing zeros.
+// Micros is a time as database fields print it: microseconds, without trailing zeros.
 type Micros time.Time
 
 // MarshalJSON implements json.Marshaler.

@@ -11,12 +11,10 @@ import (
 	"github.com/openshift/assisted-service/models"
 )
 
-// ClusterCreate is what POST clusters takes: the known parameters and the newer
-// ones.
+// ClusterCreate is what POST clusters takes: the known parameters and the newer ones.
 type ClusterCreate struct {
 	models.ClusterCreateParams
-	// These have more values than the generated models know, and stand in for
-	// the models' own.
+	// These have more values than the generated models know, and stand in for the models' own.
 	NetworkType     *string           `json:"network_type,omitempty"`
 	Hyperthreading  *string           `json:"hyperthreading,omitempty"`
 	DiskEncryption  *encryptionChoice `json:"disk_encryption,omitempty"`
@@ -35,8 +33,7 @@ type encryptionChoice struct {
 	TangServers string  `json:"tang_servers,omitempty"`
 }
 
-// CheckChoices makes the framework's checks of the parameters that the generated
-// models do not know well enough.
+// CheckChoices makes the framework's checks that the generated models do not make.
 func CheckChoices(network, hyperthreading *string, d *encryptionChoice) error {
 	check := func(name string, value *string, allowed ...string) error {
 		if value == nil {
@@ -55,8 +52,7 @@ func CheckChoices(network, hyperthreading *string, d *encryptionChoice) error {
 		check("disk_encryption.mode", d.Mode, "tpmv2", "tang"))
 }
 
-// FillCluster checks the parameters in the order in which the service does and
-// writes them into the cluster.
+// FillCluster checks the parameters in the service's order and writes them into the cluster.
 func FillCluster(c *model.Cluster, p *ClusterCreate) error {
 	for _, part := range []func(*model.Cluster, *ClusterCreate) error{
 		fillVersion, fillTopology, fillPlatform, fillIdentity, fillNetworks, fillProxy, fillOptions, fillOperators,
@@ -110,8 +106,7 @@ func fillTopology(c *model.Cluster, p *ClusterCreate) error {
 	return nil
 }
 
-// checkTopology refuses a number of control plane nodes that the version cannot
-// have.
+// checkTopology refuses a number of control plane nodes that the version cannot have.
 func checkTopology(count int64, ha, version string) error {
 	if ha == "None" {
 		if count != 1 {

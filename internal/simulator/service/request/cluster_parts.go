@@ -52,8 +52,7 @@ func fillOperators(c *model.Cluster, p *ClusterCreate) error {
 	return chooseOperators(c, p.OlmOperators, p.OperatorBundles)
 }
 
-// chooseOperators replaces the OLM operators: those asked for, those of the
-// bundles, and what they depend on.
+// chooseOperators replaces the OLM operators: asked for, bundles', and what they depend on.
 func chooseOperators(c *model.Cluster, asked []*models.OperatorCreateParams, bundles []bundleChoice) error {
 	list := slices.DeleteFunc(slices.Clone(c.MonitoredOperators), func(o model.Operator) bool { return o.OperatorType == "olm" })
 	var names []string
@@ -114,8 +113,7 @@ func platformFrom(p *models.Platform) (*model.Platform, error) {
 	return want, nil
 }
 
-// choosePlatform settles the platform and who manages the network: each may
-// follow from the other.
+// choosePlatform settles the platform and who manages the network: each may follow from the other.
 func choosePlatform(c *model.Cluster, want *model.Platform, umn *bool) error {
 	single := c.IsSingle()
 	if want == nil {

@@ -10,12 +10,10 @@ import (
 	"github.com/openshift/assisted-service/models"
 )
 
-// ClusterUpdate is what PATCH cluster takes: the known parameters and the newer
-// ones.
+// ClusterUpdate is what PATCH cluster takes: the known parameters and the newer ones.
 type ClusterUpdate struct {
 	models.V2ClusterUpdateParams
-	// These have more values than the generated models know, and stand in for
-	// the models' own.
+	// These have more values than the generated models know, and stand in for the models' own.
 	NetworkType     *string           `json:"network_type,omitempty"`
 	Hyperthreading  *string           `json:"hyperthreading,omitempty"`
 	DiskEncryption  *encryptionChoice `json:"disk_encryption,omitempty"`
@@ -99,8 +97,7 @@ func changeTopology(c *model.Cluster, p *ClusterUpdate) error {
 	return nil
 }
 
-// changePlatform switches the platform and, with it, who manages the network:
-// addresses of the old kind are dropped.
+// changePlatform switches the platform and who manages the network: old addresses are dropped.
 func changePlatform(c *model.Cluster, p *ClusterUpdate) error {
 	if p.Platform == nil && p.UserManagedNetworking == nil {
 		return nil
@@ -185,8 +182,7 @@ func vipsWanted(c *model.Cluster, p *ClusterUpdate) (api, ingress []model.VIP) {
 	return api, ingress
 }
 
-// changeVips replaces the virtual addresses. Where the service works the machine
-// network out of them, some host has to have that network already.
+// changeVips replaces the virtual addresses; some host has to have a worked out machine network.
 func changeVips(c *model.Cluster, p *ClusterUpdate, byOperator bool) error {
 	if p.APIVips == nil && p.IngressVips == nil {
 		return nil
@@ -215,8 +211,7 @@ func changeVips(c *model.Cluster, p *ClusterUpdate, byOperator bool) error {
 	return nil
 }
 
-// checkVipsAreFree refuses virtual addresses that hosts do not list as free. What a
-// hub's operators ask for is not held against those lists.
+// checkVipsAreFree refuses addresses that hosts do not list as free, but to a hub's operators.
 func checkVipsAreFree(c *model.Cluster, byOperator bool) error {
 	if byOperator || c.UserManaged() || c.UserBalanced() || c.AllocatesVips() {
 		return nil

@@ -44,8 +44,7 @@ func (p *HostUpdate) check() error {
 	return nil
 }
 
-// ChangeHost checks what is asked for in the order in which the service does, and
-// writes it into the host.
+// ChangeHost checks what is asked for in the order in which the service does, and writes it into the host.
 func ChangeHost(h *model.Host, p *HostUpdate) error {
 	if err := p.check(); err != nil {
 		return err
@@ -202,8 +201,7 @@ func changeFencing(h *model.Host, p *HostUpdate) error {
 	return checkSettable(h, "fencing credentials", http.StatusInternalServerError)
 }
 
-// checkSettable refuses what cannot be set any more once a host is being installed, each setting
-// with a status of its own.
+// checkSettable refuses settings of a host that is being installed, each with its own status.
 func checkSettable(h *model.Host, what string, status int) error {
 	if model.HostChangeable(h.State) {
 		return nil
@@ -212,8 +210,7 @@ func checkSettable(h *model.Host, what string, status int) error {
 		[]string{model.HostDiscovering, model.HostKnown, model.HostDisconnected, model.HostInsufficient, model.HostPendingInput})
 }
 
-// CheckIgnition refuses what is neither version 3.2 of Ignition nor 3.1, whatever
-// the machines' OS understands.
+// CheckIgnition refuses all but versions 3.2 and 3.1, whatever the machines' OS understands.
 func CheckIgnition(text string) error {
 	if _, _, err := v3_2.Parse([]byte(text)); err == nil {
 		return nil

@@ -14,8 +14,7 @@ import (
 	"github.com/openshift/assisted-service/models"
 )
 
-// InfraEnvCreate is what POST infra-envs takes: the known parameters and the
-// newer ones.
+// InfraEnvCreate is what POST infra-envs takes: the known parameters and the newer ones.
 type InfraEnvCreate struct {
 	models.InfraEnvCreateParams
 	ImageType             string  `json:"image_type,omitempty"`
@@ -93,8 +92,7 @@ func ChangeInfraEnv(e *model.InfraEnv, p *InfraEnvUpdate) error {
 	return nil
 }
 
-// changeProxy merges a proxy by its fields. A proxy whose fields, joined, are those
-// of the last request is taken for the same, and dropped.
+// changeInfraEnvProxy merges a proxy by its fields; one that joins to the last request's text is dropped.
 func changeInfraEnvProxy(e *model.InfraEnv, p *models.Proxy) error {
 	if err := checkProxies(p.HTTPProxy, p.HTTPSProxy, p.NoProxy, ""); err != nil {
 		return err

@@ -10,8 +10,7 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/service/validate"
 )
 
-// recordFirstUses notes what a new cluster makes use of. The service looks at the proxy
-// for http where it means the one for https.
+// recordFirstUses notes a new cluster's uses. The service looks at the http proxy for the https one.
 func recordFirstUses(c *model.Cluster) {
 	c.RecordUse(c.IsSingle(), "SNO", nil)
 	useProxy(c, c.HTTPProxy, c.HTTPProxy, c.NoProxy)
@@ -19,8 +18,7 @@ func recordFirstUses(c *model.Cluster) {
 	useSettings(c)
 }
 
-// RecordChangedUses notes what a cluster makes use of after a change. Of the proxy only
-// what the change itself asks for counts.
+// RecordChangedUses notes the uses after a change. Of the proxy only the change itself counts.
 func RecordChangedUses(c *model.Cluster, p *ClusterUpdate) {
 	useProxy(c, model.Value(p.HTTPProxy), model.Value(p.HTTPSProxy), model.Value(p.NoProxy))
 	if p.Tags != nil {
@@ -83,8 +81,7 @@ func useOperators(c *model.Cluster) {
 	c.OperatorUses = asked
 }
 
-// useVirtualMachines notes the virtual machines of a cluster that manages its own
-// network.
+// useVirtualMachines notes the virtual machines of a cluster that manages its own network.
 func useVirtualMachines(c *model.Cluster) {
 	var virtual []string
 	for _, h := range c.Hosts {
@@ -109,8 +106,7 @@ func UseArchitecture(c *model.Cluster, arch string) {
 // LevelInfraEnv is where Ignition is overridden for all machines of an infra-env.
 const LevelInfraEnv = "infra-env"
 
-// UseIgnition notes an override of Ignition at one level: that of infra-envs, or
-// that of hosts.
+// UseIgnition notes an override of Ignition at one level: that of infra-envs, or that of hosts.
 func UseIgnition(c *model.Cluster, level string, overridden bool) {
 	const name = "Ignition Config Override"
 	levels := maps.Clone(c.Uses[name].Data)
@@ -125,8 +121,7 @@ func UseIgnition(c *model.Cluster, level string, overridden bool) {
 	c.RecordUse(some, name, levels)
 }
 
-// UseOverrides notes which parts of the install-config were ever overridden, and
-// whether the last overrides that spoke of FIPS asked for it.
+// UseOverrides notes what of the install-config was ever overridden, and what was last said of FIPS.
 func UseOverrides(c *model.Cluster) {
 	const name = "Install Config Overrides"
 	var overrides map[string]any

@@ -74,8 +74,7 @@ func (s Maker) installStep(h *model.Host) Step {
 	return s.Step(StepInstall, model.InString(r))
 }
 
-// directlyReachedByInstaller is the user's list of what needs no proxy, and what the
-// installer on a host has to reach itself.
+// directlyReachedByInstaller is what needs no proxy: the user's list and the installer's own.
 func directlyReachedByInstaller(c *model.Cluster) string {
 	asked := strings.TrimSpace(c.NoProxy)
 	if asked == "*" {
@@ -91,8 +90,7 @@ func directlyReachedByInstaller(c *model.Cluster) string {
 	return strings.Join(list, ",")
 }
 
-// disksToFormat lists the bootable disks other than the one installed on: they
-// are wiped, so that the machine boots what was installed.
+// disksToFormat lists the other bootable disks, which are wiped so that the machine boots the right one.
 func disksToFormat(h *model.Host) []string {
 	list := []string{}
 	if h.Inv == nil {
@@ -107,8 +105,7 @@ func disksToFormat(h *model.Host) []string {
 	return list
 }
 
-// InstallerArgs are the flags for coreos-installer: the user's own, with what the
-// host's network needs to come up after the reboot.
+// InstallerArgs are coreos-installer's flags: the user's own, and the network's after the reboot.
 func InstallerArgs(h *model.Host) string {
 	args := model.StringList(h.InstallerArgs)
 	if len(h.InfraEnv.Static) > 0 {
@@ -129,8 +126,7 @@ func InstallerArgs(h *model.Host) string {
 	return model.InString(args)
 }
 
-// ipArgument asks the initrd to configure the card in the machine network; an
-// address is bound to the card, not to its name, because names may differ.
+// ipArgument has the initrd configure the machine network's card, by its MAC since names may differ.
 func ipArgument(h *model.Host) string {
 	if h.Inv == nil || h.Cluster.Imported { // an imported cluster's networks are not known
 		return ""
@@ -192,6 +188,5 @@ func (s Maker) logsStep(h *model.Host) Step {
 	return s.Step(stepLogs, model.InString(r))
 }
 
-// countsSince is the release that tells the installer how many control plane
-// machines there are; before, it says whether there is one or are several.
+// countsSince is the release that tells the installer the count of control plane machines, not just one or more.
 const countsSince = "2.14"

@@ -1,5 +1,4 @@
-// Package steps tells the agents of hosts what to do next: what to find out, what
-// to prepare, and how to install.
+// Package steps tells the agents of hosts what to do next.
 package steps
 
 import (
@@ -124,8 +123,7 @@ func (s Maker) ntpStep(h *model.Host) Step {
 	return s.Step(StepNTP, model.InString(map[string]string{"ntp_source": timeServers(h)}))
 }
 
-// timeServers are whom a host asks for the time: its cluster's, and only where that
-// names none, those of the InfraEnvs of the cluster's hosts.
+// timeServers are the cluster's, and only where it names none, those of its hosts' InfraEnvs.
 func timeServers(h *model.Host) string {
 	if h.Cluster == nil {
 		return cmp.Or(h.InfraEnv.NtpSources, h.InfraEnv.AdditionalNtpSources)

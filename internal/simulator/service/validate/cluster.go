@@ -59,8 +59,7 @@ func (e *clusterCheck) hostsData() {
 	e.add(catHostsData, "sufficient-masters-count", status, message)
 }
 
-// masters compares the hosts' roles with what the control plane needs. Hosts
-// without a role fill it up.
+// masters compares the hosts' roles with what the control plane needs. Hosts without a role fill it up.
 func (e *clusterCheck) masters() (string, string) {
 	const exact = "The cluster has the exact amount of dedicated control plane nodes."
 	masters, arbiters, workers := castRoles(e.c)

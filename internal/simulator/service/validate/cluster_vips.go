@@ -73,8 +73,7 @@ const (
 	VipInUse = "failed"
 )
 
-// vipVerdict is what hosts found out about an address of a network: that it is free,
-// in use, or nothing yet.
+// vipVerdict is what hosts found out about an address: free, in use, or nothing yet.
 func vipVerdict(c *model.Cluster, v model.VIP, network string) string {
 	if v.Verification == vipFree || v.Verification == VipInUse {
 		return v.Verification
@@ -106,8 +105,7 @@ func ListedAsFree(c *model.Cluster, ip, network string) string {
 	return ""
 }
 
-// VipInUseAs says that an address is not free, and whether its network is too small at all
-// for the hosts and the virtual addresses.
+// VipInUseAs says that an address is not free, and whether its network is too small at all.
 func VipInUseAs(c *model.Cluster, name, ip, network string) string {
 	text := fmt.Sprintf("%s <%s> is already in use in cidr %s", name, ip, network)
 	if !fits(c, network) {
@@ -116,8 +114,7 @@ func VipInUseAs(c *model.Cluster, name, ip, network string) string {
 	return text
 }
 
-// fits tells whether a network has addresses for the cluster's hosts, its two virtual
-// addresses and the network's own two.
+// fits tells whether a network holds the hosts, two virtual addresses and its own two.
 func fits(c *model.Cluster, network string) bool {
 	p, err := netip.ParsePrefix(network)
 	if err != nil {

@@ -327,8 +327,7 @@ func (e *hostCheck) ipCollisions() (string, string) {
 	return model.Passed, "No IP collisions were detected by host " + e.h.ID
 }
 
-// iscsi judges only hosts that boot from iSCSI; until the machine network is
-// known it cannot tell.
+// iscsi judges only hosts that boot from iSCSI; until the machine network is known it cannot tell.
 func (e *hostCheck) iscsi() (string, string) {
 	if e.c.IsDay2() || e.c.UserManaged() && !e.c.IsSingle() {
 		return model.Hidden, ""

@@ -10,8 +10,7 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
 )
 
-// NetworkOfVip is the network of the hosts in which an address lies; empty if
-// none has it.
+// NetworkOfVip is the network of the hosts in which an address lies; empty if none has it.
 func NetworkOfVip(c *model.Cluster, ip string) string {
 	addr, err := netip.ParseAddr(ip)
 	if err != nil {
@@ -34,8 +33,7 @@ func NetworkOfVip(c *model.Cluster, ip string) string {
 	return best.String()
 }
 
-// CalculatesNetworks tells whether the service works the machine networks out of
-// the virtual addresses, and so takes them from nobody.
+// CalculatesNetworks tells whether machine networks come of the virtual addresses, and of nobody.
 func CalculatesNetworks(c *model.Cluster) bool {
 	return !c.IsSingle() && !c.UserManaged() && !c.UserBalanced() && !c.AllocatesVips() && !DualStack(c)
 }
@@ -92,8 +90,7 @@ func SetMachineNetworks(c *model.Cluster, cidrs []string) {
 	}
 }
 
-// routedNetworks lists the networks of the card that holds the default route of
-// the cluster's first machine.
+// routedNetworks lists the networks of the card with the first machine's default route.
 func routedNetworks(c *model.Cluster) []string {
 	for _, h := range c.Hosts {
 		if h.Inv == nil {
@@ -116,8 +113,7 @@ func routedNetworks(c *model.Cluster) []string {
 	return nil
 }
 
-// NodeAddress is the address of the cluster's first machine in the machine
-// network.
+// NodeAddress is the address of the cluster's first machine in the machine network.
 func NodeAddress(c *model.Cluster) string {
 	for _, h := range c.Hosts {
 		if h.Inv == nil {
@@ -134,8 +130,7 @@ func NodeAddress(c *model.Cluster) string {
 	return ""
 }
 
-// Elsewhere says that a virtual address of somebody's own load balancer lies in no
-// machine network.
+// Elsewhere says that a virtual address of somebody's own load balancer lies in no machine network.
 func Elsewhere(name, ip string, networks []model.MachineNetwork) string {
 	var tried []string
 	for _, n := range networks {
@@ -164,8 +159,7 @@ func reachabilityOf(c *model.Cluster) model.Reachability {
 	return r
 }
 
-// UpdateGroupsAndCollisions computes both before an install, if anything that they depend
-// on has changed.
+// UpdateGroupsAndCollisions computes both before an install, if anything that they depend on has changed.
 func UpdateGroupsAndCollisions(c *model.Cluster) {
 	if !model.OneOf(c.Status, model.ClusterInsufficient, model.ClusterPendingInput, model.ClusterReady) {
 		return
@@ -199,8 +193,7 @@ func updateGroups(c *model.Cluster) {
 	c.ConnectivityGroups = g.Text
 }
 
-// l2Group finds the largest set of hosts in the network that all see each other,
-// greedily from the best connected one. In an IPv6 network a ping tells that, too.
+// l2Group is the largest set of hosts in the network that see each other, greedily; over IPv6 by ping too.
 func l2Group(c *model.Cluster, n model.HostNetwork) []string {
 	network, err := netip.ParsePrefix(n.CIDR)
 	if err != nil {
@@ -217,8 +210,7 @@ func l2Group(c *model.Cluster, n model.HostNetwork) []string {
 	})
 }
 
-// l3Group is the same over pings, for one address family: of a host that another one
-// sees, all addresses of the family answer.
+// l3Group is the same over pings of one family: all addresses of a seen host answer.
 func l3Group(c *model.Cluster, family func(netip.Addr) bool) []string {
 	return mutualGroup(c, func(a, b *model.Host) bool {
 		if b.Inv == nil {
@@ -239,8 +231,7 @@ func l3Group(c *model.Cluster, family func(netip.Addr) bool) []string {
 	})
 }
 
-// mutualGroup finds the hosts that all see each other. What of the cluster they are does not
-// matter, only how many.
+// mutualGroup finds the hosts that all see each other, whatever their roles.
 func mutualGroup(c *model.Cluster, sees func(a, b *model.Host) bool) []string {
 	hosts := slices.Clone(c.Hosts)
 	least := leastGroup(c)
@@ -276,8 +267,7 @@ func mutualGroup(c *model.Cluster, sees func(a, b *model.Host) bool) []string {
 	return result
 }
 
-// leastGroup is how many hosts make a group: three, or two where two machines with
-// fencing are the control plane.
+// leastGroup is three hosts, or two where two machines with fencing are the control plane.
 func leastGroup(c *model.Cluster) int {
 	fenced := 0
 	for _, h := range c.Hosts {
@@ -318,8 +308,7 @@ func reachedAddresses(c *model.Cluster, h *model.Host) []string {
 	return reached
 }
 
-// HostNetworks lists the networks that the cluster's hosts sit in, each with its
-// hosts.
+// HostNetworks lists the networks that the cluster's hosts sit in, each with its hosts.
 func HostNetworks(c *model.Cluster) []model.HostNetwork {
 	list := []model.HostNetwork{}
 	index := map[netip.Prefix]int{}
@@ -344,8 +333,7 @@ func HostNetworks(c *model.Cluster) []model.HostNetwork {
 	return list
 }
 
-// findCollisions keeps the addresses that answered one host from two network cards. Of
-// several hosts that report something, the service keeps what the last one says.
+// findCollisions keeps addresses that two cards answered one host from: the last host's word counts.
 func findCollisions(c *model.Cluster) {
 	hosts := slices.Clone(c.Hosts)
 	slices.SortFunc(hosts, func(a, b *model.Host) int { return strings.Compare(a.ID, b.ID) })
@@ -358,8 +346,7 @@ func findCollisions(c *model.Cluster) {
 	c.IPCollisions = model.InString(c.Collisions)
 }
 
-// collisionsOf are the addresses that answered this host, behind one of its own network
-// cards, from two others.
+// collisionsOf are the addresses that answered one network card of this host from two others.
 func collisionsOf(h *model.Host) map[string][]string {
 	type place struct{ nic, address string }
 	answered, found := map[place]string{}, map[string][]string{}

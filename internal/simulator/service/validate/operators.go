@@ -17,8 +17,7 @@ const (
 	storageRolesOpen = "Auto-assigning roles for hosts with ODF is allowed only for clusters with exactly three hosts. For other scenarios, please manually assign the host role as either a control plane node or a worker."
 )
 
-// operators judges what each operator needs of the cluster. A need that is met
-// says nothing.
+// operators judges what each operator needs of the cluster. A need that is met says nothing.
 func (e *clusterCheck) operators() {
 	for _, o := range Operators() {
 		if !e.c.HasOperator(o.Name) {
@@ -58,8 +57,7 @@ func vendorOfGPUs(c *model.Cluster) string {
 	return "No GPU vendor selected - OpenShift AI will be installed without GPU support"
 }
 
-// storageMode tells on which hosts OpenShift Data Foundation runs: on the control
-// plane in compact mode, on the workers in standard mode; none while that is open.
+// storageMode tells where OpenShift Data Foundation runs: masters, workers, or not decided.
 func storageMode(c *model.Cluster) string {
 	masters, arbiters, workers, _ := CountRoles(c)
 	plane := masters >= 3 || masters >= 2 && arbiters > 0

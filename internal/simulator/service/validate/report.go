@@ -3,7 +3,10 @@
 // of hosts, and who reaches whom. It looks at the model and writes no event.
 package validate
 
-import "github.com/oaictl/oaictl/internal/simulator/service/model"
+import (
+	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/versions"
+)
 
 // The categories of validations.
 const (
@@ -18,8 +21,7 @@ type report struct {
 	list []model.Check
 }
 
-// adder takes a validation's id and then its outcome, so that a judgement can be
-// handed on as it is returned.
+// adder takes a validation's id and then its outcome, as judgements return it.
 type adder func(id string) func(status, message string)
 
 func (r *report) in(category string) adder {
@@ -37,12 +39,8 @@ type OperatorCheck struct{ ID, Name string }
 
 // Operators lists the operators' validations in printing order.
 func Operators() []OperatorCheck {
-	names := []string{"amd-gpu", "authorino", "cluster-observability", "cnv", "fence-agents-remediation", "kmm",
-		"kube-descheduler", "loki", "lso", "lvm", "mce", "metallb", "mtv", "nmstate", "node-feature-discovery",
-		"node-healthcheck", "node-maintenance", "numaresources", "nvidia-gpu", "oadp", "odf", "openshift-ai",
-		"openshift-logging", "osc", "pipelines", "self-node-remediation", "serverless", "servicemesh"}
-	list := make([]OperatorCheck, 0, len(names))
-	for _, n := range names {
+	var list []OperatorCheck
+	for _, n := range versions.Operators() {
 		id := n
 		if n == "numaresources" {
 			id = "numa-resources"

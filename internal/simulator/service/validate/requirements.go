@@ -27,8 +27,7 @@ func hardwareRole(c *model.Cluster, role string) string {
 	return versions.Worker
 }
 
-// Requirements is what a host needs for its role in its cluster, with what
-// the cluster's operators add.
+// Requirements is what a host needs for its role in its cluster, with what the cluster's operators add.
 func Requirements(c *model.Cluster, role string) versions.Hardware {
 	if c == nil {
 		return versions.RoleHardware("", versions.Worker)
@@ -59,8 +58,7 @@ func WorkersAsked(c *model.Cluster) int {
 	return workers
 }
 
-// LightestFirst orders hosts by how much they have of everything, those with graphics
-// cards last.
+// LightestFirst orders hosts by how much they have of everything, those with graphics cards last.
 func LightestFirst(hosts []*model.Host) []*model.Host {
 	sorted := slices.Clone(hosts)
 	slices.SortStableFunc(sorted, func(a, b *model.Host) int {

@@ -9,8 +9,7 @@ import (
 	"strings"
 )
 
-// apiError is a refusal in the service's own words: {kind, id, href, code, reason}
-// with the code as a string.
+// apiError is the service's own refusal: {kind, id, href, code, reason}, the code a string.
 type apiError struct {
 	status int
 	reason string
@@ -29,17 +28,12 @@ func BadRequest(format string, args ...any) error {
 }
 
 // Conflict is a refusal because of the state that something is in.
-func Conflict(format string, args ...any) error {
-	return Refuse(http.StatusConflict, format, args...)
-}
+func Conflict(format string, args ...any) error { return Refuse(http.StatusConflict, format, args...) }
 
 // NotFound is the answer to a question for something that is not there.
-func NotFound(format string, args ...any) error {
-	return Refuse(http.StatusNotFound, format, args...)
-}
+func NotFound(format string, args ...any) error { return Refuse(http.StatusNotFound, format, args...) }
 
-// FrameError is a refusal by the framework, before the service saw the call:
-// {code, message} with the code as a number.
+// FrameError is the framework's refusal, before the service: {code, message}, the code a number.
 type FrameError struct {
 	Status  int
 	Message string
@@ -52,8 +46,7 @@ func Malformed(format string, args ...any) error {
 	return &FrameError{Status: http.StatusBadRequest, Message: fmt.Sprintf(format, args...)}
 }
 
-// Reply is what a handler answers. A nil body sends no content; a []byte body
-// is sent as it is.
+// Reply is what a handler answers. A nil body sends no content; a []byte body is sent as it is.
 type Reply struct {
 	Status  int
 	Body    any
@@ -68,9 +61,7 @@ func OK(body any) (Reply, error) { return Reply{Status: http.StatusOK, Body: bod
 func Created(body any) (Reply, error) { return Reply{Status: http.StatusCreated, Body: body}, nil }
 
 // Accepted answers with what has begun.
-func Accepted(body any) (Reply, error) {
-	return Reply{Status: http.StatusAccepted, Body: body}, nil
-}
+func Accepted(body any) (Reply, error) { return Reply{Status: http.StatusAccepted, Body: body}, nil }
 
 // NoContent answers without a body.
 func NoContent() (Reply, error) { return Reply{Status: http.StatusNoContent}, nil }
@@ -105,8 +96,7 @@ func ErrorReply(err error) Reply {
 	}{strconv.Itoa(api.status), "", api.status, "Error", api.reason}}
 }
 
-// Send writes the reply. The Date header is the service's own time, which
-// clients take as "now".
+// Send writes the reply. The Date header is the service's own time, which clients take as "now".
 func (r Reply) Send(w http.ResponseWriter, date string) {
 	h := w.Header()
 	h.Set("Date", date)

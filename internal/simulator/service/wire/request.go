@@ -41,14 +41,12 @@ func (c *Call) Sees(owner string) bool {
 	return id.Scheme != auth.UserAuth || id.Username == owner || id.Username == "admin"
 }
 
-// validatable is a parameter object that can check itself as the framework
-// checks it: required fields, patterns, enumerations.
+// validatable is a parameter object that checks itself as the framework does.
 type validatable interface {
 	Validate(formats strfmt.Registry) error
 }
 
-// decode reads a JSON body into v, strictly: an unknown field is refused, as the
-// real service does by default. param is the framework's name of the body.
+// decode reads a JSON body strictly, as the real service by default; param is the body's name.
 func decode(body []byte, param string, v any) error {
 	if len(bytes.TrimSpace(body)) == 0 {
 		return Malformed("%s in body is required", param)
@@ -182,8 +180,7 @@ func QueryID(name string) Parameter {
 	}}
 }
 
-// Required is a parameter in the query that has to be there, and, where values
-// are given, to be one of them.
+// Required is a query parameter that has to be there and, with values given, be one of them.
 func Required(name string, allowed ...string) Parameter {
 	return Parameter{name, func(c *Call) error {
 		value := c.URL.Query().Get(name)
@@ -213,8 +210,7 @@ func OneOfQuery(name, value string, allowed []string) error {
 	return nil
 }
 
-// Body is an operation's JSON body, by the name that the API's description gives
-// it. The handler gets it by taken.
+// Body is a JSON body by the name in the API's description. The handler gets it by taken.
 func Body[T any](name string) Parameter {
 	words := strings.Split(name, "-")
 	for i, w := range words {

@@ -2,14 +2,18 @@
 // read what agents report.
 package plane
 
-import "github.com/oaictl/oaictl/pkg/install"
+import (
+	"github.com/oaictl/oaictl/pkg/install"
+
+	"github.com/oaictl/oaictl/internal/vocab"
+)
 
 // OfFile says whether what an action of a kind writes comes from the user's
 // file, so that a refusal of it is the file's fault.
 func OfFile(kind install.Kind) bool {
 	switch kind {
-	case install.RegisterCluster, install.ImportCluster, install.UpdateCluster, install.SetOverrides, install.UploadManifest, install.IgnoreValidations,
-		install.RegisterInfraEnv, install.UpdateInfraEnv, install.RegisterHost, install.UpdateHost:
+	case vocab.RegisterCluster, vocab.ImportCluster, vocab.UpdateCluster, vocab.SetOverrides, vocab.UploadManifest, vocab.IgnoreValidations,
+		vocab.RegisterInfraEnv, vocab.UpdateInfraEnv, vocab.RegisterHost, vocab.UpdateHost:
 		return true
 	}
 	return false

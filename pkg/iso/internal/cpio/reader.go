@@ -149,12 +149,12 @@ func (r *Reader) parseHeader(start int64) (Header, int64, error) {
 }
 
 func (r *Reader) readName(h *Header, start, size int64) error {
-	if size < 1 || size > MostName+1 {
+	if size < 1 || size > MaxName+1 {
 		return fmt.Errorf("%w: header at byte %d: a name of %d bytes", ErrFormat, start, size)
 	}
 	padded := size + pad(headerSize+size)
 	if int64(cap(r.name)) < padded {
-		r.name = make([]byte, MostName+1+alignment)
+		r.name = make([]byte, MaxName+1+alignment)
 	}
 	name := r.name[:padded]
 	if err := r.fill(name); err != nil {
@@ -221,9 +221,9 @@ const (
 	trailer    = "TRAILER!!!"
 )
 
-// MostName is the length of the longest name that the kernel takes, without its
+// MaxName is the length of the longest name that the kernel takes, without its
 // closing zero: PATH_MAX counts that zero.
-const MostName = 4095
+const MaxName = 4095
 
 // The kinds of members, which are bits of a mode, as stat(2) has them.
 const (

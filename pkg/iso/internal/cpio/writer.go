@@ -41,7 +41,7 @@ func (w *Writer) Write(name string, mode uint32, content []byte) error {
 			return nil
 		}
 	case TypeSymlink:
-		if len(content) == 0 || len(content) > MostName || bytes.IndexByte(content, 0) >= 0 {
+		if len(content) == 0 || len(content) > MaxName || bytes.IndexByte(content, 0) >= 0 {
 			return fmt.Errorf("write %q into an archive: its target is no path", name)
 		}
 		mode = TypeSymlink | 0o777
@@ -145,8 +145,8 @@ func CheckName(name string) error {
 	switch {
 	case name == "":
 		return errors.New("the name is empty")
-	case len(name) > MostName:
-		return fmt.Errorf("name %.40q… has %d bytes, more than the %d of a path", name, len(name), MostName)
+	case len(name) > MaxName:
+		return fmt.Errorf("name %.40q… has %d bytes, more than the %d of a path", name, len(name), MaxName)
 	case strings.ContainsRune(name, 0):
 		return fmt.Errorf("name %q holds a zero byte", name)
 	case name[0] == '/':

@@ -24,13 +24,13 @@ import (
 // The dictionary of xz is what the encoder's memory and its time to start grow
 // with; beyond 1 MiB nothing is won for configurations.
 const (
-	leastDictionary = 64 << 10
-	mostDictionary  = 1 << 20
+	minDictionary = 64 << 10
+	maxDictionary = 1 << 20
 )
 
 // xz takes about a second for a megabyte. Where it has filled this many times the
 // area, it has lost, and how many bytes are missing is told by what gzip made.
-const mostTried = 2
+const maxTried = 2
 
 var errHopeless = errors.New("far more than fits")
 
@@ -64,7 +64,7 @@ func (p *Packer) Pack(members []Member, limit int64) (data []byte, compression s
 	if int64(len(zipped)) <= limit {
 		return zipped, Gzip, nil
 	}
-	tight, err := compressXZ(sorted, size, mostTried*limit)
+	tight, err := compressXZ(sorted, size, maxTried*limit)
 	switch {
 	case errors.Is(err, errHopeless):
 		return nil, "", &TooLarge{int64(len(zipped)), limit}
@@ -96,9 +96,9 @@ func (p *Packer) gzip(members []Member, guess int64) ([]byte, error) {
 // compressXZ uses CRC32, the only check that the kernel's decoder knows. It gives
 // up with errHopeless beyond most bytes.
 func compressXZ(members []Member, size, most int64) ([]byte, error) {
-	dictionary := leastDictionary
-	if size > leastDictionary {
-		dictionary = min(1<<bits.Len64(uint64(size-1)), mostDictionary)
+	dictionary := minDictionary
+	if size > minDictionary {
+		dictionary = min(1<<bits.Len64(uint64(size-1)), maxDictionary)
 	}
 	out := capped{most: most}
 	w, err := xz.WriterConfig{CheckSum: xz.CRC32, DictCap: dictionary}.NewWriter(&out)

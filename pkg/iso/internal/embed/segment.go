@@ -15,14 +15,14 @@ import (
 	"github.com/oaictl/oaictl/pkg/iso/internal/cpio"
 )
 
-// mostWindow is the largest window of a zstd frame and dictionary of an xz block
+// maxWindow is the largest window of a zstd frame and dictionary of an xz block
 // that is decoded, in bytes: the kernel's own limit for zstd, and twice what
 // xz -9 uses.
-const mostWindow = 128 << 20
+const maxWindow = 128 << 20
 
-// mostSegments bounds how often compression may begin anew: a decoder costs much
+// maxSegments bounds how often compression may begin anew: a decoder costs much
 // more than the few bytes that ask for one. Initrds have a handful.
-const mostSegments = 256
+const maxSegments = 256
 
 // magics are the first bytes by which the kernel tells compressions apart
 // (lib/decompress.c), and the archives that need none.
@@ -58,8 +58,8 @@ func Walk(r io.ReaderAt, size, most int64, visit Visit) (compressions []string, 
 		if err != nil || at == size {
 			return w.seen, err
 		}
-		if begun == mostSegments {
-			return w.seen, fmt.Errorf("%w: more than %d streams, the next at byte %d", ErrTooMuch, mostSegments, at)
+		if begun == maxSegments {
+			return w.seen, fmt.Errorf("%w: more than %d streams, the next at byte %d", ErrTooMuch, maxSegments, at)
 		}
 		if at, err = w.segment(at); err != nil {
 			return w.seen, err
@@ -165,7 +165,7 @@ func (w *walk) zstd(at int64) (end int64, err error) {
 		return 0, err
 	}
 	z, err := zstd.NewReader(io.NewSectionReader(w.r, at, end-at),
-		zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(mostWindow))
+		zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
 	if err != nil {
 		return 0, err
 	}

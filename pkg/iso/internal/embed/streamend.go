@@ -95,8 +95,8 @@ func xzBlock(p *pieces, headerLength, check int64) {
 		p.fail("a filter that is not LZMA2 alone")
 		return
 	}
-	if d := p.take(1)[0]; d > 40 || (2|uint64(d)&1)<<(d/2+11) > mostWindow {
-		p.fail("a dictionary larger than %d bytes", mostWindow)
+	if d := p.take(1)[0]; d > 40 || (2|uint64(d)&1)<<(d/2+11) > maxWindow {
+		p.fail("a dictionary larger than %d bytes", maxWindow)
 		return
 	}
 	if p.at > end {

@@ -13,8 +13,8 @@ import (
 // The most that Unpack takes in: far above what any live system is given, far
 // below what hurts.
 const (
-	mostUnpacked = 64 << 20
-	mostMembers  = 100_000
+	maxUnpacked = 64 << 20
+	maxMembers  = 100_000
 )
 
 // Unpack gives back what a live system would find of an area: every member as
@@ -27,7 +27,7 @@ const (
 // byte.
 func Unpack(area []byte) (members []Member, compression string, err error) {
 	c := collector{at: map[string]int{}, links: map[link]*shared{}}
-	seen, err := Walk(bytes.NewReader(area), int64(len(area)), mostUnpacked, c.take)
+	seen, err := Walk(bytes.NewReader(area), int64(len(area)), maxUnpacked, c.take)
 	if err != nil {
 		return nil, "", fmt.Errorf("unpack %d bytes: %w", len(area), err)
 	}
@@ -59,8 +59,8 @@ func (c *collector) take(h cpio.Header, content io.Reader) error {
 	if name == "" { // the root itself
 		return nil
 	}
-	if len(c.members) >= mostMembers {
-		return fmt.Errorf("%w: more than %d members", ErrTooMuch, mostMembers)
+	if len(c.members) >= maxMembers {
+		return fmt.Errorf("%w: more than %d members", ErrTooMuch, maxMembers)
 	}
 	data, err := io.ReadAll(content)
 	if err != nil {

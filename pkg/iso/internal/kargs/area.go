@@ -15,13 +15,13 @@ import (
 )
 
 const (
-	// mostArguments is the longest command line that kernels of the architectures
+	// maxArguments is the longest command line that kernels of the architectures
 	// with such areas take, without the zero that ends it (COMMAND_LINE_SIZE, 2048).
-	mostArguments = 2047
-	// mostArea bounds what is read of an image whose description is damaged.
-	mostArea = 64 << 10
-	// mostFiles likewise; no image has more than a handful.
-	mostFiles = 64
+	maxArguments = 2047
+	// maxArea bounds what is read of an image whose description is damaged.
+	maxArea = 64 << 10
+	// maxFiles likewise; no image has more than a handful.
+	maxFiles = 64
 )
 
 // ErrNone says that an image has no areas for kernel arguments.
@@ -105,9 +105,9 @@ func readArea(r io.ReaderAt, off, size int64) ([]byte, error) {
 
 // checkPlaces refuses areas of no use and those that share bytes, and sets Limit.
 func (a *Area) checkPlaces() error {
-	a.Limit = mostArguments
+	a.Limit = maxArguments
 	for _, f := range a.Files {
-		if f.Size < 2 || f.Size > mostArea {
+		if f.Size < 2 || f.Size > maxArea {
 			return fmt.Errorf("%s: an area of %d bytes for kernel arguments", f.place(), f.Size)
 		}
 		a.Limit = min(a.Limit, int(f.Size)-1)

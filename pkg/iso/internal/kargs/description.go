@@ -34,7 +34,7 @@ func describedByJSON(locate func(string) (int64, int64, error), data []byte) (*A
 	if err := json.Unmarshal(data, &d); err != nil {
 		return nil, fmt.Errorf("read kargs.json: %w", err)
 	}
-	if len(d.Files) == 0 || len(d.Files) > mostFiles {
+	if len(d.Files) == 0 || len(d.Files) > maxFiles {
 		return nil, fmt.Errorf("read kargs.json: it names %d files", len(d.Files))
 	}
 	a := &Area{Default: split(d.Default)}
@@ -107,7 +107,7 @@ func describedByHeader(r io.ReaderAt) (*Area, error) {
 	if string(h.Magic[:]) != headerMagic {
 		return nil, ErrNone
 	}
-	if h.Length < 2 || h.Length > mostArea {
+	if h.Length < 2 || h.Length > maxArea {
 		return nil, fmt.Errorf("the header at byte %d speaks of kernel argument areas of %d bytes", headerOffset, h.Length)
 	}
 	a := &Area{}
@@ -115,7 +115,7 @@ func describedByHeader(r io.ReaderAt) (*Area, error) {
 		if off == 0 {
 			break
 		}
-		if off > math.MaxInt64-mostArea {
+		if off > math.MaxInt64-maxArea {
 			return nil, fmt.Errorf("the header at byte %d speaks of a kernel argument area at byte %d", headerOffset, off)
 		}
 		a.Files = append(a.Files, File{Offset: int64(off), Size: int64(h.Length), pad: defaultPad, end: defaultEnd})
@@ -131,7 +131,7 @@ func (a *Area) readDefault(r io.ReaderAt, h header) error {
 	if h.Default == 0 {
 		return nil
 	}
-	if h.Default > math.MaxInt64-mostArea {
+	if h.Default > math.MaxInt64-maxArea {
 		return fmt.Errorf("the header at byte %d speaks of default kernel arguments at byte %d", headerOffset, h.Default)
 	}
 	content, err := readArea(r, int64(h.Default), int64(h.Length))

@@ -1,0 +1,206 @@
+// Package image reads live images for commands, and writes them, with how far it is.
+package image
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"net"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/pflag"
+
+	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/names"
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/boot"
+	"github.com/oaictl/oaictl/pkg/install/rest"
+	"github.com/oaictl/oaictl/pkg/iso"
+	"github.com/oaictl/oaictl/pkg/iso/fetch"
+	"github.com/oaictl/oaictl/pkg/iso/ignition"
+	"github.com/oaictl/oaictl/pkg/iso/nmstate"
+)
+
+// Options are what it takes to read a live image.
+type Options struct {
+	*base.App
+	SHA256 string
+}
+
+// Declare declares --sha256.
+func (o *Options) Declare(flags *pflag.FlagSet) {
+	flags.StringVar(&o.SHA256, "sha256", "", "`DIGEST` that the image must have, in hexadecimal")
+}
+
+// Live is a live image that was read, where the user has it from, and the file that
+// it lies in.
+type Live struct {
+	*iso.Base
+	location string
+	File     *fetch.File
+}
+
+// Close ends the reading.
+func (i *Live) Close() error { return errors.Join(i.Base.Close(), i.File.Close()) }
+
+// Fault gives an error about the image its exit code.
+func (i *Live) Fault(err error) error { return Fault(Named(i.location, i.File.Path, err)) }
+
+// Lacks is the fault that the image does not have what is asked of it.
+func (i *Live) Lacks(what string) error {
+	name := fetch.Redact(i.location)
+	return &install.Fault{
+		Code: install.CodeNotFound, Op: "extract from", On: name, Permanent: true, Err: errors.New("it carries no " + what),
+		Next: "oaictl iso show " + names.Quoted(name),
+	}
+}
+
+// FetchImage brings the image at a path or URL to this machine.
+func (o *Options) FetchImage(ctx context.Context, location string) (*fetch.File, error) {
+	if err := base.CheckSource(location, o.SHA256); err != nil {
+		return nil, err
+	}
+	return o.fetchSource(ctx, fetch.Source{Location: location, SHA256: o.SHA256})
+}
+
+// fetchSource brings an image to this machine: a path is used where it lies, a URL goes
+// through the cache.
+func (o *Options) fetchSource(ctx context.Context, source fetch.Source) (*fetch.File, error) {
+	dir, location := "", source.Location
+	if base.IsURL(location) { // a path needs no cache, and may be all that there is
+		var err error
+		if dir, err = o.ImageCacheDir(); err != nil {
+			return nil, err
+		}
+	}
+	client, err := rest.HTTPClient(o.Globals.CAFile, o.Globals.Insecure)
+	if err != nil {
+		return nil, err
+	}
+	if o.Globals.Insecure && strings.HasPrefix(location, "https:") {
+		o.Warn("--insecure: the certificate of %s is not verified; whoever stands in between can change the image", base.HostOf(location))
+	}
+	shown := NewMeter(o.App, "reading "+fetch.Redact(location))
+	defer shown.End()
+	defer shown.wait(ctx)()
+	file, err := fetch.New(fetch.Config{Dir: dir, Cap: boot.CacheLimit, Client: client, Clock: o.Clock, Again: shown.again}).
+		Get(ctx, source, shown.Show)
+	if err != nil {
+		return nil, fetchFault(location, err)
+	}
+	if file.Warning != "" {
+		o.Warn("%s", file.Warning)
+	}
+	return file, nil
+}
+
+// fetchFault says what to do about an image that did not come.
+func fetchFault(location string, err error) error {
+	var next string
+	switch {
+	case base.Is[*net.OpError](err):
+		next = "see that the server answers and run the same command again, or give the path of an image"
+	case base.Is[*fetch.StatusError](err):
+		next = "see that the URL is right and that this machine may fetch it, or give the path of an image"
+	case base.Is[*fetch.ChecksumError](err):
+		next = "see that the digest is that of this image, or get the image anew"
+	default:
+		return MissingFault(location, err)
+	}
+	return &install.Fault{Code: install.CodeFailure, Err: err, Next: next}
+}
+
+// SourceFault is about an image that was read and is of no use.
+func SourceFault(location string, err error) error {
+	told := Fault(err)
+	fault, is := errors.AsType[*install.Fault](told)
+	switch {
+	case !is || fault.Next != "":
+	case iso.IsNotLive(err):
+		fault.Next = "name a live image of CoreOS, by its path or URL"
+	case base.IsURL(location):
+		fault.Next = "name another image, or see that the server has a sound one"
+	default:
+		fault.Next = "oaictl iso verify " + names.Quoted(location) + " lists what is damaged; get or make the image anew"
+	}
+	return told
+}
+
+// MissingFault gives an error about an image of this machine its exit code: a file that is not
+// there, or that nobody may read, is bad input as one with wrong content is.
+func MissingFault(location string, err error) error {
+	wrong := func(cause error) bool { return errors.Is(err, cause) }
+	if base.IsURL(location) || !slices.ContainsFunc([]error{fs.ErrNotExist, fs.ErrPermission, syscall.EISDIR, syscall.ENOTDIR}, wrong) {
+		return err
+	}
+	return &install.Fault{Code: install.CodeInput, Permanent: true, Err: err, Next: "name a live image that can be read, by its path or URL"}
+}
+
+// OpenImage reads a live image.
+func (o *Options) OpenImage(ctx context.Context, location string) (*Live, error) {
+	if err := base.CheckSource(location, o.SHA256); err != nil {
+		return nil, err
+	}
+	return o.OpenSource(ctx, fetch.Source{Location: location, SHA256: o.SHA256})
+}
+
+// OpenSource reads a live image whose digest is given with it.
+func (o *Options) OpenSource(ctx context.Context, source fetch.Source) (*Live, error) {
+	file, err := o.fetchSource(ctx, source)
+	if err != nil {
+		return nil, err
+	}
+	live, err := iso.Open(file.Path)
+	if err != nil {
+		return nil, errors.Join(SourceFault(source.Location, MissingFault(source.Location, Named(source.Location, file.Path, err))), file.Close())
+	}
+	return &Live{live, source.Location, file}, nil
+}
+
+// Named calls what came from a URL by it, and not by its place in the cache, in what is
+// wrong with it.
+func Named(location, path string, err error) error {
+	if !base.IsURL(location) {
+		return err
+	}
+	return &cachedError{url: fetch.Redact(location), path: path, err: err}
+}
+
+// cachedError is an error about a file of the cache at path.
+type cachedError struct {
+	url, path string
+	err       error
+}
+
+func (e *cachedError) Error() string {
+	text := strings.TrimPrefix(e.err.Error(), e.path+": ")
+	return e.url + ": " + strings.ReplaceAll(text, e.path, e.url)
+}
+
+func (e *cachedError) Unwrap() error { return e.err }
+
+// Fault gives an error about an image its exit code: a wrong file is not a
+// machine that fails.
+func Fault(err error) error {
+	told := ContentFault(err)
+	if err == nil || base.Is[*install.Fault](told) || base.Is[*fs.PathError](err) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return told
+	}
+	return &install.Fault{Code: install.CodeInput, Permanent: true, Err: err}
+}
+
+// ContentFault gives an error about what is to go into an image its exit code. Of
+// others it knows nothing.
+func ContentFault(err error) error {
+	switch {
+	case err == nil, base.Is[*install.Fault](err):
+		return err
+	case errors.Is(err, iso.ErrCustomized):
+		return &install.Fault{Code: install.CodeUsage, Permanent: true, Err: err, Next: "keep what the image carries with --merge, or drop it with --replace"}
+	case base.Is[*ignition.Invalid](err), base.Is[nmstate.Problems](err), base.Is[*iso.TooLargeError](err):
+		return &install.Fault{Code: install.CodeInput, Permanent: true, Err: err}
+	}
+	return err
+}

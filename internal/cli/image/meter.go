@@ -1,0 +1,162 @@
+package image
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/progress"
+	"github.com/oaictl/oaictl/internal/escape"
+	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+const (
+	// meterPatience is how long a piece of work may take before anything is said
+	// of it.
+	meterPatience = time.Second
+	// meterLive and meterPlain are the time between two pictures on a terminal, and
+	// between two lines elsewhere.
+	meterLive  = 200 * time.Millisecond
+	meterPlain = 5 * time.Second
+	// meterBar is the width of a bar, in characters.
+	meterBar = 24
+)
+
+// Meter tells on standard error how far a piece of work on bytes has come, once it
+// has taken longer than a second.
+type Meter struct {
+	*base.App
+	what string
+	live bool
+
+	mu    sync.Mutex
+	began time.Time
+	last  time.Time // when something was shown; zero before
+
+	troubled bool // it was told why nothing comes
+}
+
+// NewMeter begins to measure; what says in words what is done.
+func NewMeter(a *base.App, what string) *Meter {
+	live := a.Globals.Progress == base.ProgressTTY || a.Globals.Progress == base.ProgressAuto && a.IO.Live(a.Env) && a.Globals.Verbose < 2
+	return &Meter{App: a, what: what, live: live, began: a.Clock.Now()}
+}
+
+// Show tells of done bytes of total, which is negative where it is not known.
+func (m *Meter) Show(done, total int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	now := m.Clock.Now()
+	pause := meterPlain
+	if m.live {
+		pause = meterLive
+	}
+	if m.Globals.Quiet || now.Sub(m.began) < meterPatience || !m.last.IsZero() && now.Sub(m.last) < pause {
+		return
+	}
+	m.last = now
+	if m.Globals.Progress != base.ProgressJSON {
+		m.line(meterText(m.what, done, total, m.live))
+		return
+	}
+	event := install.Event{V: 1, Time: now, Type: vocab.EventProgress, Message: meterText(m.what, done, total, false)}
+	if total > 0 {
+		percent := percentOf(done, total)
+		event.Percent = &percent
+	}
+	progress.JSON(m.IO.Err).Event(event)
+}
+
+// line writes a text over the one before it, or below that where this is no terminal.
+func (m *Meter) line(text string) {
+	if !m.live {
+		fmt.Fprintln(m.IO.Err, text)
+		return
+	}
+	m.last = m.Clock.Now()
+	fmt.Fprint(m.IO.Err, "\r\x1b[K"+m.fit(text))
+}
+
+// wait tells that nothing has come yet, once, where that goes on for longer than a
+// second: a server that cannot be reached is asked several times. The function that
+// it returns ends the waiting.
+func (m *Meter) wait(ctx context.Context) (stop func()) {
+	waiting, cancel := context.WithCancel(ctx)
+	var ended sync.WaitGroup
+	ended.Go(func() {
+		if m.Clock.Sleep(waiting, meterPatience) == nil {
+			m.idle()
+		}
+	})
+	return func() {
+		cancel()
+		ended.Wait()
+	}
+}
+
+func (m *Meter) idle() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.Globals.Quiet || m.Globals.Progress == base.ProgressJSON || !m.last.IsZero() {
+		return
+	}
+	m.line(m.what + ": nothing has come yet")
+}
+
+// again tells, once, why nothing comes, where that is tried again.
+func (m *Meter) again(err error, _ time.Duration) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.Globals.Quiet || m.Globals.Progress == base.ProgressJSON || m.troubled {
+		return
+	}
+	m.troubled, m.last = true, m.Clock.Now()
+	m.line(escape.Sprintf("%s: %v; it is tried again", m.what, err))
+}
+
+// fit cuts a line to the width of the terminal: one that wraps would not be
+// overwritten.
+func (m *Meter) fit(line string) string {
+	width := 80
+	if m.IO.Size != nil {
+		if w, _ := m.IO.Size(); w > 0 {
+			width = w
+		}
+	}
+	if runes := []rune(line); len(runes) >= width {
+		return string(runes[:width-1])
+	}
+	return line
+}
+
+// End takes the bar away.
+func (m *Meter) End() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.live && !m.last.IsZero() && m.Globals.Progress != base.ProgressJSON {
+		fmt.Fprint(m.IO.Err, "\r\x1b[K")
+	}
+	m.last = time.Time{}
+	m.began = m.Clock.Now()
+}
+
+func meterText(what string, done, total int64, bar bool) string {
+	if total <= 0 {
+		return fmt.Sprintf("%s: %s", what, base.SizeText(done))
+	}
+	percent := percentOf(done, total)
+	drawn := ""
+	if bar {
+		full := percent * meterBar / 100
+		drawn = "[" + strings.Repeat("█", full) + strings.Repeat("░", meterBar-full) + "] "
+	}
+	return fmt.Sprintf("%s: %s%d%% of %s", what, drawn, percent, base.SizeText(total))
+}
+
+func percentOf(done, total int64) int {
+	return int(min(100, max(0, float64(done)/float64(total)*100)))
+}

@@ -1,0 +1,202 @@
+package image
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/document"
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/iso/extent"
+)
+
+// streamStep is how many bytes are written to a stream between two looks at
+// whether somebody wants it to end.
+const streamStep = 4 << 20
+
+// Output says where an image goes, and how.
+type Output struct {
+	Path  string // - for standard output
+	Force bool
+	Sync  bool
+}
+
+// WriteImage writes an image to a file, whole or not at all, or into a stream. It
+// returns what there is to say of the file, nothing for a stream.
+func WriteImage(ctx context.Context, a *base.App, image *extent.Image, to Output) ([]document.Download, error) {
+	if to.Path == base.StdoutName {
+		shown := NewMeter(a, "writing to standard output")
+		defer shown.End()
+		return nil, streamImage(ctx, image, "standard output", a.IO.Out, shown)
+	}
+	if info, err := os.Stat(to.Path); err == nil && !info.IsDir() && !info.Mode().IsRegular() {
+		shown := NewMeter(a, "writing "+to.Path)
+		defer shown.End()
+		return nil, writeDevice(ctx, image, to.Path, shown)
+	}
+	return writeFile(ctx, a, image, to)
+}
+
+func writeFile(ctx context.Context, a *base.App, image *extent.Image, to Output) ([]document.Download, error) {
+	shown := NewMeter(a, "writing "+to.Path)
+	defer shown.End()
+	if _, err := image.WriteFile(ctx, to.Path, extent.WriteOptions{Overwrite: to.Force, Sync: to.Sync, Progress: shown.Show}); err != nil {
+		return nil, outputFault(ctx, to.Path, err)
+	}
+	return []document.Download{{File: to.Path, Bytes: image.Size()}}, nil
+}
+
+// CheckOutput refuses an output that cannot be, before anything is read.
+func CheckOutput(a *base.App, flag string, to Output) error {
+	switch {
+	case to.Path == "":
+		return base.Usagef("it is not said where the image goes: give %s OUT, - for standard output", flag)
+	case to.Path == base.StdoutName && a.IO.OutTTY:
+		return base.Usagef("standard output is a terminal; redirect it, or give %s a file", flag)
+	case to.Path == base.StdoutName && to.Sync:
+		return base.Usagef("--fsync is for a file, not for standard output")
+	}
+	if to.Path == base.StdoutName {
+		return nil
+	}
+	return checkPath(to.Path, to.Force)
+}
+
+// checkPath refuses a place that has something, unless that is to be overwritten. What
+// a link leads to is the place, and a link that leads nowhere is none.
+func checkPath(path string, force bool) error {
+	info, err := os.Stat(path) // whether it can be made is found when it is
+	if err != nil {
+		if link, err := os.Lstat(path); err == nil && link.Mode()&fs.ModeSymlink != 0 {
+			return base.NotWritten(path, errLinkNowhere)
+		}
+		return nil
+	}
+	return checkThere(path, info.Mode(), force)
+}
+
+func checkThere(path string, mode fs.FileMode, force bool) error {
+	switch {
+	case mode.IsDir():
+		return base.NotWritten(path, base.ErrIsFolder)
+	case force:
+		return nil
+	case mode.IsRegular():
+		return existsFault(path)
+	case mode&fs.ModeDevice != 0 && mode&fs.ModeCharDevice == 0:
+		return &install.Fault{
+			Code: install.CodeUsage, Op: "write", On: path, Permanent: true, Err: errors.New("it is a disk, and all that is on it would be lost"),
+			Next: "see with lsblk that it is the right one, and give --force",
+		}
+	}
+	return nil
+}
+
+// errLinkNowhere is why nothing is written by the name of a link.
+var errLinkNowhere = errors.New("it is a link to something that is not there")
+
+func existsFault(path string) error {
+	return &install.Fault{
+		Code: install.CodeUsage, Op: "write", On: path, Permanent: true, Err: errors.New("there is such a file already"),
+		Next: "overwrite it with --force, or name another",
+	}
+}
+
+// outputFault says why a file was not written.
+func outputFault(ctx context.Context, path string, err error) error {
+	switch {
+	case ctx.Err() != nil:
+		return err
+	case errors.Is(err, extent.ErrSameFile):
+		return &install.Fault{
+			Code: install.CodeUsage, Op: "write", On: path, Permanent: true, Next: "name another file",
+			Err: errors.New("it is the image that is read from, which is never changed"),
+		}
+	case errors.Is(err, fs.ErrExist):
+		return existsFault(path)
+	}
+	fault := &install.Fault{Code: install.CodeFailure, Op: "could not write", On: path, Err: err, Permanent: true, Next: base.PlaceNext(err)}
+	if cause, is := errors.AsType[syscall.Errno](err); is {
+		fault.Err = cause // the path stands before it
+	}
+	return fault
+}
+
+// writeDevice writes into a device or a pipe.
+func writeDevice(ctx context.Context, image *extent.Image, path string, shown *Meter) error {
+	file, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return outputFault(ctx, path, err)
+	}
+	failed := streamImage(ctx, image, path, file, shown)
+	if err := file.Close(); failed == nil && err != nil {
+		failed = outputFault(ctx, path, err)
+	}
+	return failed
+}
+
+func streamImage(ctx context.Context, image *extent.Image, name string, w io.Writer, shown *Meter) error {
+	for done := int64(0); done < image.Size(); {
+		if err := ctx.Err(); err != nil {
+			return context.Cause(ctx)
+		}
+		n, err := image.WriteRange(w, done, min(streamStep, image.Size()-done))
+		done += n
+		if err != nil {
+			if system, is := errors.AsType[*fs.PathError](err); is && system.Op == "write" {
+				return outputFault(ctx, name, err)
+			}
+			return fmt.Errorf("write to %s: %w", name, err)
+		}
+		shown.Show(done, image.Size())
+	}
+	return nil
+}
+
+// File is a file of a folder of results.
+type File struct {
+	Name    string
+	Image   *extent.Image
+	Content []byte // where there is no image
+}
+
+func (f File) bytes() *extent.Image {
+	if f.Image != nil {
+		return f.Image
+	}
+	return extent.Bytes(f.Content)
+}
+
+// WriteFiles writes files into a folder, which it makes; all of them, or, where
+// one cannot be written, none of those that were not there before.
+func WriteFiles(ctx context.Context, a *base.App, dir string, force bool, files []File) (written []document.Download, err error) {
+	if !force {
+		for _, f := range files {
+			if _, err := os.Lstat(filepath.Join(dir, f.Name)); err == nil {
+				return nil, existsFault(filepath.Join(dir, f.Name))
+			}
+		}
+	}
+	if dir, err = base.Folder(dir); err != nil {
+		return nil, err
+	}
+	for _, f := range files {
+		file, err := writeFile(ctx, a, f.bytes(), Output{Path: filepath.Join(dir, f.Name), Force: force})
+		if err != nil {
+			for _, w := range written {
+				if !force {
+					_ = os.Remove(w.File) // the error is worth more than what is left
+				}
+			}
+			return nil, err
+		}
+		written = append(written, file...)
+	}
+	return written, nil
+}

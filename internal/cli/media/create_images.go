@@ -1,0 +1,170 @@
+package media
+
+import (
+	"context"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/document"
+	"github.com/oaictl/oaictl/internal/cli/image"
+	"github.com/oaictl/oaictl/pkg/install/boot"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// createImagesOptions are what `create images` needs and what its flags say.
+type createImagesOptions struct {
+	hostMediaOptions
+	Dir     string
+	Netboot bool
+	URL     string
+	Sync    bool
+}
+
+// NewCreateImages is `create images`.
+func NewCreateImages(a *base.App) *cobra.Command {
+	o := &createImagesOptions{hostMediaOptions: hostMediaOptions{Options: image.Options{App: a}}}
+	command := &cobra.Command{
+		Use:     "images -f FILE",
+		Aliases: []string{"image"},
+		Short:   "Write every host's own discovery image",
+		Long: `Write a discovery image for every host of a file, as DIR/HOST.iso, out of one live
+image. What a host does once it has booted comes from the service, as it is now: the
+cluster has to be registered there. Images of before are overwritten.
+
+--netboot writes what machines boot over the network instead: DIR/HOST/kernel,
+DIR/HOST/initrd, DIR/HOST/ipxe, a script for iPXE, and DIR/rootfs.img for all. The
+script finds the others by its own address, or below --url.`,
+		Example: `  oaictl create images -f cluster.yaml
+  oaictl create images -f cluster.yaml --base rhcos-live.iso -d images
+  oaictl create images -f cluster.yaml --base rhcos-live.iso -d /srv/http/lab --netboot --url http://192.0.2.1/lab`,
+		Args: base.NoArguments,
+		RunE: base.Run(o.run),
+	}
+	flags := command.Flags()
+	o.declare(flags)
+	flags.StringVarP(&o.Dir, "dir", "d", ".", "`DIR` into which they are written; it is made")
+	flags.BoolVar(&o.Netboot, "netboot", false, "write what machines boot over the network")
+	flags.StringVar(&o.URL, "url", "", "`URL` at which machines find DIR, with --netboot")
+	flags.BoolVar(&o.Sync, "fsync", false, "wait until the images are on the disk")
+	return command
+}
+
+func (o *createImagesOptions) run(ctx context.Context) error {
+	if err := o.check("create images"); err != nil {
+		return err
+	}
+	if o.URL != "" && !o.Netboot {
+		return base.Usagef("--url goes with --netboot")
+	}
+	where, err := image.FolderURL(o.URL)
+	if err != nil {
+		return err
+	}
+	cluster, err := o.cluster(ctx)
+	if err != nil {
+		return err
+	}
+	media, err := o.images(ctx, cluster, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = media.Close() }() // it was only read from
+	if err := o.openBases(ctx, media); err != nil {
+		return err
+	}
+	dir, err := base.Folder(o.Dir)
+	if err != nil {
+		return err
+	}
+	write := o.writeISO
+	if o.Netboot {
+		write = func(ctx context.Context, dir string, media *boot.Images, host *spec.Host) ([]document.Download, error) {
+			return o.writeNetboot(ctx, dir, where, media, host)
+		}
+	}
+	var written []document.Download
+	for n := range media.Cluster.Spec.Hosts {
+		files, err := write(ctx, dir, media, &media.Cluster.Spec.Hosts[n])
+		if err != nil {
+			return err
+		}
+		written = append(written, files...)
+	}
+	if o.Netboot {
+		files, err := o.writeRootfs(ctx, dir, media)
+		if err != nil {
+			return err
+		}
+		written = append(written, files...)
+	}
+	return o.Saved(written, nil)
+}
+
+func (o *createImagesOptions) writeISO(ctx context.Context, dir string, media *boot.Images, host *spec.Host) ([]document.Download, error) {
+	made, result, err := media.Of(host.Name).ISO(ctx, host.Name)
+	if err != nil {
+		return nil, image.ContentFault(err)
+	}
+	for _, w := range result.Warnings {
+		o.note("%s: %s", host.Name, w)
+	}
+	return image.WriteImage(ctx, o.App, made, image.Output{Path: filepath.Join(dir, base.FileName(host.Name)+".iso"), Force: true, Sync: o.Sync})
+}
+
+// note says what only somebody wants to know who asked with -v.
+func (o *createImagesOptions) note(format string, args ...any) {
+	if o.Globals.Verbose > 0 {
+		o.Say(format, args...)
+	}
+}
+
+func (o *createImagesOptions) writeNetboot(ctx context.Context, dir, where string, media *boot.Images, host *spec.Host) ([]document.Download, error) {
+	n, err := media.Of(host.Name).Netboot(ctx, host.Name)
+	if err != nil {
+		return nil, image.ContentFault(err)
+	}
+	name, mine := base.FileName(host.Name), ""
+	rootfs := image.ScriptFolder + "../" + rootfsOf(media, host.Name)
+	if where != "" {
+		mine, rootfs = where+"/"+name, where+"/"+rootfsOf(media, host.Name)
+	}
+	if n.Rootfs == nil {
+		rootfs = ""
+	}
+	files, err := image.NetbootFiles(n, mine, rootfs)
+	if err != nil {
+		return nil, err
+	}
+	return image.WriteFiles(ctx, o.App, filepath.Join(dir, name), true, files)
+}
+
+// writeRootfs writes the root filesystem that all hosts of an architecture share.
+func (o *createImagesOptions) writeRootfs(ctx context.Context, dir string, media *boot.Images) ([]document.Download, error) {
+	var written []document.Download
+	for _, part := range media.Groups {
+		n, err := part.Netboot(ctx, part.Hosts[0].Name)
+		if err != nil {
+			return nil, image.ContentFault(err)
+		}
+		if n.Rootfs == nil {
+			continue
+		}
+		files, err := image.WriteFiles(ctx, o.App, dir, true, []image.File{{Name: rootfsOf(media, part.Hosts[0].Name), Image: n.Rootfs}})
+		if err != nil {
+			return nil, err
+		}
+		written = append(written, files...)
+	}
+	return written, nil
+}
+
+// rootfsOf is the name of the root filesystem that a host boots: with its
+// architecture, where there are several.
+func rootfsOf(media *boot.Images, host string) string {
+	if len(media.Groups) < 2 {
+		return image.RootfsName
+	}
+	return "rootfs-" + string(media.Of(host).Arch) + ".img"
+}

@@ -1,0 +1,45 @@
+package media
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/boot"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// TestHostOfAnInstalledCluster is told how it comes in, and not to install again.
+func TestHostOfAnInstalledCluster(t *testing.T) {
+	cluster := &spec.Cluster{}
+	cluster.Metadata.Name = "lab"
+	cluster.Spec.Hosts = []spec.Host{{Name: "cp-0"}}
+	for state, want := range map[install.ClusterState]string{
+		vocab.ClusterInstalled:   "oaictl add-node -f lab.yaml",
+		vocab.ClusterAddingHosts: "oaictl add-node -f lab.yaml",
+		vocab.ClusterReady:       "oaictl create cluster -f lab.yaml --detach",
+	} {
+		service := seenService{observed: &install.Observed{Cluster: &install.Cluster{State: state}}}
+		_, err := boot.NewImages(t.Context(), boot.ImagesConfig{Service: service, Spec: cluster})
+		err = (&hostMediaOptions{File: "lab.yaml"}).notRegistered(err)
+		if install.NextOf(err) != want || base.CodeOf(err) != install.CodeNotFound {
+			t.Errorf("%s: %v, next %q", state, err, install.NextOf(err))
+		}
+		if installed := strings.Contains(want, "add-node"); installed != strings.Contains(err.Error(), "the cluster is installed") {
+			t.Errorf("%s: %v", state, err)
+		}
+	}
+}
+
+// seenService shows one observation, and does nothing else.
+type seenService struct {
+	install.Backend
+	observed *install.Observed
+}
+
+func (s seenService) Observe(context.Context, install.Query, *install.Observed) (*install.Observed, error) {
+	return s.observed, nil
+}

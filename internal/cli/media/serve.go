@@ -1,0 +1,337 @@
+package media
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/document"
+	"github.com/oaictl/oaictl/internal/cli/image"
+	"github.com/oaictl/oaictl/internal/cli/printer"
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/boot"
+	"github.com/oaictl/oaictl/pkg/install/machine"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+	"github.com/oaictl/oaictl/pkg/iso"
+	"github.com/oaictl/oaictl/pkg/iso/extent"
+	"github.com/oaictl/oaictl/pkg/iso/serve"
+)
+
+// isoServeOptions are what `iso serve` needs and what its flags say.
+type isoServeOptions struct {
+	hostMediaOptions
+	Dir    string
+	Listen string
+	Cert   string
+	Key    string
+	URL    string
+	Expire time.Duration
+}
+
+// NewServe is `iso serve`.
+func NewServe(a *base.App) *cobra.Command {
+	o := &isoServeOptions{hostMediaOptions: hostMediaOptions{Options: image.Options{App: a}}}
+	command := &cobra.Command{
+		Use:   "serve -f FILE",
+		Short: "Serve every host's own discovery image, until stopped",
+		Long: `Serve the discovery image of every host of a file, and what it needs to boot over
+the network, until stopped. What a host does once it has booted comes from the
+service: the cluster has to be registered there. Where its Ignition changes, images
+that no machine has begun to read follow within a minute; the others stay as they
+are until this command is started again.
+
+The URLs cannot be guessed, and are the same each time: the key that they are made
+with is kept in DIR/CLUSTER/media.key, beside the results of create cluster. Who has
+fetched what, and how far, is told on standard error; /metrics has numbers, with the
+hosts' names. What no machine asks for in --expire is not served any more.`,
+		Example: `  oaictl iso serve -f cluster.yaml
+  oaictl iso serve -f cluster.yaml --base rhcos-live.iso --listen 192.0.2.1:8880
+  oaictl iso serve -f cluster.yaml --base rhcos-live.iso --listen :8443 --tls-cert tls.crt --tls-key tls.key --url https://media.example.com:8443`,
+		Args: base.NoArguments,
+		RunE: base.Run(o.run),
+	}
+	flags := command.Flags()
+	o.declare(flags)
+	flags.StringVar(&o.Dir, "dir", ".", "`DIR` below which the results of the cluster are, as DIR/CLUSTER")
+	flags.StringVar(&o.Listen, "listen", base.MediaListen, "`ADDRESS` to listen on")
+	flags.StringVar(&o.Cert, "tls-cert", "", "`FILE` with the certificate (PEM) to serve TLS with")
+	flags.StringVar(&o.Key, "tls-key", "", "`FILE` with the certificate's key (PEM)")
+	flags.StringVar(&o.URL, "url", "", "`URL` at which machines reach it (default: derived from --listen)")
+	flags.DurationVar(&o.Expire, "expire", mediaExpire, "serve no host any more that has asked for nothing for this `TIME`; 0: for ever")
+	return command
+}
+
+func (o *isoServeOptions) run(ctx context.Context) error {
+	if err := o.check("iso serve"); err != nil {
+		return err
+	}
+	if o.Expire < 0 {
+		return base.Usagef("--expire is a time, or 0")
+	}
+	if err := base.CheckListen("--listen", o.Listen); err != nil {
+		return err
+	}
+	certificate, err := base.LoadCertificate(o.Cert, o.Key)
+	if err != nil {
+		return err
+	}
+	given, err := image.FolderURL(o.URL)
+	if err != nil {
+		return err
+	}
+	cluster, err := o.cluster(ctx)
+	if err != nil {
+		return err
+	}
+	dir, err := base.Folder(o.Dir, cluster.Metadata.Name)
+	if err != nil {
+		return err
+	}
+	key, err := serve.LoadKey(base.MediaKeyFile(dir))
+	if err != nil {
+		return &install.Fault{Code: install.CodeFailure, Op: "serve", On: "the machines' images", Err: err}
+	}
+	listener, err := net.Listen("tcp", o.Listen)
+	if err != nil {
+		return &install.Fault{Code: install.CodeFailure, Op: "listen on", On: o.Listen, Err: err, Next: base.ListenAdvice(err, "--listen", "")}
+	}
+	o.URL = given
+	if o.URL == "" {
+		if o.URL, err = o.derivedURL(ctx, listener.Addr(), cluster); err != nil {
+			return errors.Join(err, listener.Close())
+		}
+	}
+	return o.serve(ctx, cluster, key, certificate, listener)
+}
+
+// derivedURL is where machines reach a listener: at its address, or, where it
+// listens on all, where the way to the BMCs, or else to the service, begins.
+func (o *isoServeOptions) derivedURL(ctx context.Context, listens net.Addr, cluster *spec.Cluster) (string, error) {
+	scheme := "http://"
+	if o.Cert != "" {
+		scheme = "https://"
+	}
+	at, err := netip.ParseAddrPort(listens.String())
+	if err != nil {
+		return "", fmt.Errorf("read the address %s: %w", listens, err)
+	}
+	if addr := at.Addr().Unmap(); !addr.IsUnspecified() {
+		return scheme + netip.AddrPortFrom(addr, at.Port()).String(), nil
+	}
+	ways := map[netip.Addr]bool{}
+	for _, host := range install.BootedByBMC(cluster) {
+		if way, err := machine.Route(ctx, host.BMC); err == nil {
+			ways[way] = true
+		}
+	}
+	if service, err := url.Parse(o.Globals.ServiceURL); len(ways) == 0 && err == nil && service.Hostname() != "" {
+		if way, err := machine.Route(ctx, &spec.BMC{Address: service.Hostname()}); err == nil && !way.IsLoopback() {
+			ways[way] = true
+		}
+	}
+	if len(ways) != 1 {
+		return "", base.Usagef("it is not clear at which address machines reach this one: say with --url, as in --url http://192.0.2.1:%d", at.Port())
+	}
+	for way := range ways {
+		return scheme + netip.AddrPortFrom(way, at.Port()).String(), nil
+	}
+	return "", nil
+}
+
+// serve makes the images and serves them until ctx ends.
+func (o *isoServeOptions) serve(ctx context.Context, cluster *spec.Cluster, key []byte, certificate *tls.Certificate, listener net.Listener) error {
+	log := &fetchLog{App: o.App}
+	server, err := serve.New(serve.Config{
+		Key: key, URL: o.URL, Clock: o.Clock, TLS: certificate, Expire: o.Expire, HostMetrics: true, Access: log.access,
+	})
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	log.server = server
+	media, err := o.images(ctx, cluster, server)
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	defer func() { _ = media.Close() }() // it was only read from
+
+	running, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	ended := make(chan error, 1)
+	go func() {
+		err := server.Serve(running, listener)
+		stop(err)
+		ended <- err
+	}()
+	renewal := &renewal{o, media, server, map[string]servedConfig{}}
+	renewal.changed(running) // what is made now is of this, or later
+	if err = o.prepare(running, media, server); err != nil {
+		stop(err)
+	}
+	renewal.loop(running)
+	served := <-ended
+	if err != nil && ctx.Err() == nil {
+		return err
+	}
+	if cut, is := errors.AsType[*serve.CutOffError](served); is {
+		o.Warn("%s", o.cutOff(cut))
+		served = nil
+	}
+	if ctx.Err() == nil && served != nil {
+		return &install.Fault{Code: install.CodeFailure, Op: "serve on", On: o.Listen, Err: served}
+	}
+	return base.Stopped(ctx, "iso serve", ctx.Err())
+}
+
+// prepare makes everything that is served, and says where it is found. A host whose
+// image cannot be made is told of, and made when its machine asks.
+func (o *isoServeOptions) prepare(ctx context.Context, media *boot.Images, server *serve.Server) error {
+	if err := o.openBases(ctx, media); err != nil {
+		return err
+	}
+	var items []document.Media
+	var failed error
+	for n := range media.Cluster.Spec.Hosts {
+		host := &media.Cluster.Spec.Hosts[n]
+		item, err := o.prepareHost(ctx, media, server, host)
+		if err != nil {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			o.Warn("%s: %v", host.Name, err)
+			failed = image.ContentFault(err)
+			continue
+		}
+		items = append(items, item)
+	}
+	if len(items) == 0 {
+		return failed
+	}
+	o.tellBootURL(items, server.BootURL())
+	return o.Print(mediaResult(items))
+}
+
+// tellBootURL names, where the scripts are shown too, the URL that all machines may be
+// given.
+func (o *isoServeOptions) tellBootURL(items []document.Media, url string) {
+	netboots := slices.ContainsFunc(items, func(m document.Media) bool { return m.IPXE != "" })
+	if netboots && (o.Globals.Output == "wide" || o.Globals.Verbose > 0) {
+		o.Say("for DHCP, to all machines: %s", url)
+	}
+}
+
+func (o *isoServeOptions) prepareHost(ctx context.Context, media *boot.Images, server *serve.Server, host *spec.Host) (document.Media, error) {
+	part := media.Of(host.Name)
+	live, err := part.Base(ctx)
+	if err != nil {
+		return document.Media{}, err
+	}
+	made, _, err := part.ISO(ctx, host.Name)
+	if err != nil {
+		return document.Media{}, err
+	}
+	item := document.Media{Host: host.Name, ISO: server.URL(host.Name, serve.ISO)}
+	files := []serve.File{{Kind: serve.ISO, Image: made, Base: live.Identity()}}
+	if n, err := part.Netboot(ctx, host.Name); err != nil {
+		if err := o.tellNoNetboot(ctx, host.Name, err); err != nil {
+			return document.Media{}, err
+		}
+	} else {
+		files = append(files, netbootMedia(n, live.Identity(), server.URL(host.Name, serve.Rootfs))...)
+		if n.Ins == "" {
+			item.IPXE = server.URL(host.Name, serve.IPXE)
+		} else {
+			item.Ins = server.URL(host.Name, serve.Ins)
+		}
+	}
+	if err := server.Set(host.Name, files...); err != nil {
+		return document.Media{}, err
+	}
+	return item, server.SetMACs(host.Name, macsOf(media.Cluster, host)...)
+}
+
+// tellNoNetboot tells why a host has nothing to boot over the network. An image of long
+// ago may have what a CD boots, and not what a network does: that cannot be mended, and
+// only who asked with -v wants to know it.
+func (o *isoServeOptions) tellNoNetboot(ctx context.Context, host string, err error) error {
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case !errors.Is(err, fs.ErrNotExist):
+		o.Warn("%s cannot boot over the network: %v", host, err)
+	case o.Globals.Verbose > 0:
+		o.Say("%s cannot boot over the network: %v", host, err)
+	}
+	return nil
+}
+
+// netbootMedia are the files of a network boot. rootfs is where the root filesystem
+// is served, if there is one. What tells firmware of the others is a script for iPXE;
+// s390x has no iPXE, but a list of files and their places in memory.
+func netbootMedia(n *iso.Netboot, live, rootfs string) []serve.File {
+	files := []serve.File{{Kind: serve.Kernel, Image: n.Kernel, Base: live}, {Kind: serve.Initrd, Image: n.Initrd, Base: live}}
+	if n.Rootfs == nil {
+		rootfs = ""
+	} else {
+		files = append(files, serve.File{Kind: serve.Rootfs, Image: n.Rootfs, Base: live})
+	}
+	if n.Ins == "" {
+		return append(files, serve.File{Kind: serve.IPXE, Script: n.Script})
+	}
+	return append(files,
+		serve.File{Kind: serve.AddrSize, Image: extent.Bytes(n.AddrSize)},
+		serve.File{Kind: serve.Ins, Image: extent.Bytes([]byte(n.Ins))},
+		serve.File{Kind: serve.Prm, Image: extent.Bytes(image.ParameterFile(n, rootfs))},
+	)
+}
+
+// macsOf are the MAC addresses that the file knows a host by.
+func macsOf(c *spec.Cluster, host *spec.Host) []string {
+	var macs []string
+	seen := map[string]bool{}
+	add := func(mac string) {
+		if key := strings.ToLower(mac); mac != "" && !seen[key] {
+			seen[key] = true
+			macs = append(macs, mac)
+		}
+	}
+	add(host.Match.MAC)
+	_, named, _ := c.StaticNetwork(host)
+	for _, m := range named {
+		add(m.MAC)
+	}
+	return macs
+}
+
+func mediaResult(items []document.Media) printer.Result {
+	names := make([]string, 0, len(items))
+	table := printer.Table{Columns: []printer.Column{{Name: "HOST"}, {Name: "ISO"}, {Name: "NETBOOT", Wide: true}}}
+	for _, item := range items {
+		names = append(names, item.ISO)
+		table.Rows = append(table.Rows, []string{item.Host, item.ISO, cmp.Or(item.IPXE, item.Ins)})
+	}
+	return printer.Result{Data: document.List(items), Names: names, Table: func() printer.Table { return table }}
+}
+
+// cutOff names who still read when the server ended, and what serves them on.
+func (o *isoServeOptions) cutOff(cut *serve.CutOffError) string {
+	var names []string
+	for _, reader := range cut.Readers {
+		names = append(names, fmt.Sprintf("%s (%s of %s)", reader.Host, base.SizeText(reader.Bytes), base.SizeText(reader.Size)))
+	}
+	return fmt.Sprintf("cut off while they read: %s. The same command serves them on", strings.Join(names, ", "))
+}
+
+// mediaExpire is how long iso serve serves media that nobody asks for, as long as a run does.
+const mediaExpire = 24 * time.Hour

@@ -1,0 +1,116 @@
+package media
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/boot"
+	"github.com/oaictl/oaictl/pkg/iso/serve"
+)
+
+// renewEvery is how often the service is asked whether its Ignition has changed.
+const renewEvery = time.Minute
+
+// servedConfig is what the service had of an InfraEnv when media were made of it.
+type servedConfig struct {
+	updated  time.Time
+	ignition []byte
+	failed   bool // some host's media could not be made anew
+}
+
+// renewal makes media anew where the service's Ignition has changed.
+type renewal struct {
+	*isoServeOptions
+	media  *boot.Images
+	server *serve.Server
+	served map[string]servedConfig // by InfraEnv
+}
+
+// loop looks now and then, until ctx ends.
+func (r *renewal) loop(ctx context.Context) {
+	for r.Clock.Sleep(ctx, renewEvery) == nil {
+		for env, hosts := range r.changed(ctx) {
+			r.renew(ctx, env, hosts)
+		}
+	}
+}
+
+// changed are the hosts of those InfraEnvs whose Ignition is another one than when
+// it was looked at last. A service that does not answer is asked again next time.
+func (r *renewal) changed(ctx context.Context) map[string][]string {
+	hosts := map[string][]string{}
+	clusters := map[string]string{} // that the InfraEnvs are of
+	for n := range r.media.Cluster.Spec.Hosts {
+		host := r.media.Cluster.Spec.Hosts[n].Name
+		env, err := r.media.InfraEnv(ctx, host)
+		if err != nil {
+			continue // whoever makes its image says so
+		}
+		hosts[env.ID], clusters[env.ID] = append(hosts[env.ID], host), env.ClusterID
+	}
+	now := map[string][]install.InfraEnv{} // by cluster
+	for env, cluster := range clusters {
+		if _, asked := now[cluster]; !asked {
+			listed, err := r.service.ListInfraEnvs(ctx, cluster)
+			if err != nil && ctx.Err() == nil && r.Globals.Verbose > 0 {
+				r.Say("the service does not say whether its Ignition has changed: %v", err)
+			}
+			now[cluster] = listed
+		}
+		if !r.look(ctx, env, hosts[env][0], now[cluster]) {
+			delete(hosts, env)
+		}
+	}
+	return hosts
+}
+
+// look says whether the Ignition of an InfraEnv is another one than before, and
+// remembers it. It is fetched only where the InfraEnv was touched.
+func (r *renewal) look(ctx context.Context, id, host string, listed []install.InfraEnv) bool {
+	for _, env := range listed {
+		before, known := r.served[id]
+		if env.ID != id || known && !before.failed && before.updated.Equal(env.Image.Created) {
+			continue
+		}
+		r.media.Renew(env)
+		config, err := r.media.Ignition(ctx, host)
+		if err != nil {
+			return false
+		}
+		other := !bytes.Equal(before.ignition, config)
+		r.served[id] = servedConfig{env.Image.Created, config, before.failed && !other}
+		return other || before.failed
+	}
+	return false
+}
+
+// renew makes the media of hosts anew whose machines have not begun to read: one
+// that has must not find another image halfway.
+func (r *renewal) renew(ctx context.Context, env string, hosts []string) {
+	config := r.served[env]
+	again := config.failed // who is told of then was told already
+	config.failed = false
+	var reading []string
+	for n := range r.media.Cluster.Spec.Hosts {
+		host := &r.media.Cluster.Spec.Hosts[n]
+		switch {
+		case !slices.Contains(hosts, host.Name):
+		case r.server.Fetched(host.Name).Requests > 0:
+			reading = append(reading, host.Name)
+		default:
+			_, err := r.prepareHost(ctx, r.media, r.server, host)
+			config.failed = config.failed || err != nil
+			if err != nil && ctx.Err() == nil && !again {
+				r.Warn("%s keeps the image of before, since the new one cannot be made: %v", host.Name, err)
+			}
+		}
+	}
+	r.served[env] = config
+	if len(reading) > 0 && !again {
+		r.Warn("the service has other Ignition now; who has begun to read keeps the image of before: %s. Start this command again to serve them the new one", strings.Join(reading, ", "))
+	}
+}

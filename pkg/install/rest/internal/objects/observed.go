@@ -1,0 +1,166 @@
+package objects
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/openshift/assisted-service/models"
+
+	"github.com/oaictl/oaictl/internal/redact"
+	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+// clusterRef is what names a cluster.
+func RefOf(c *Cluster, run string) install.ClusterRef {
+	owned, mark, _ := readTags(c.Tags, run)
+	return install.ClusterRef{
+		ID: value(c.ID).String(), Name: c.Name, BaseDomain: c.BaseDNSDomain, Status: value(c.Status),
+		Created: c.CreatedAt.UTC(), Owned: owned, Run: mark,
+		Hosts: int(max(c.TotalHostCount, c.EnabledHostCount)),
+	}
+}
+
+// cluster makes ours of the service's record of a cluster. What the record does
+// not hold (manifests, failed preparations) is left empty.
+func (t *Tables) ClusterOf(c *Cluster, run string) *install.Cluster {
+	status := value(c.Status)
+	out := &install.Cluster{
+		ClusterRef:  RefOf(c, run),
+		State:       vocab.ClusterStateOf(status),
+		StatusInfo:  redact.Text(value(c.StatusInfo)),
+		StatusSince: Time(c.StatusUpdatedAt),
+		Settings:    t.Cluster.Settings(c),
+		Keeping:     t.Cluster.Keeping(c),
+		Validations: readValidations(c.ValidationsInfo),
+		Preparation: install.Preparation{
+			Status: c.LastInstallationPreparation.Status, Reason: redact.Text(c.LastInstallationPreparation.Reason),
+		},
+		InstallStarted:   Time(c.InstallStartedAt),
+		InstallCompleted: Time(c.InstallCompletedAt),
+		Version:          c.OpenshiftVersion,
+		LogsAvailable:    c.LogsInfo != "",
+	}
+	imported := value(c.Imported)
+	out.NoIngress = handsOutNoIngress(status) && !imported
+	out.Kubeconfig = (status == "installed" || status == "adding-hosts") && !imported
+	if p := c.Progress; p != nil {
+		out.Progress = install.ClusterProgress{
+			Percent: int(p.TotalPercentage), FinalizingStage: string(p.FinalizingStage),
+			FinalizingSince: Time(p.FinalizingStageStartedAt), FinalizingTimedOut: p.FinalizingStageTimedOut,
+		}
+	}
+	for _, o := range c.MonitoredOperators {
+		if o != nil {
+			out.Operators = append(out.Operators, install.Operator{
+				Name: o.Name, Status: string(o.Status), Info: redact.Text(o.StatusInfo), Version: o.Version, Builtin: o.OperatorType == models.OperatorTypeBuiltin,
+			})
+		}
+	}
+	return out
+}
+
+// handsOutNoIngress says whether the first kubeconfig and the password exist in
+// a status: from the moment that the install runs. They may be there in a
+// failed or cancelled install too, but need not.
+func handsOutNoIngress(status string) bool {
+	switch status {
+	case "installing", "installing-pending-user-action", "finalizing", "installed", "adding-hosts":
+		return true
+	}
+	return false
+}
+
+// hostOf makes ours of the service's record of a host.
+func (t *Tables) HostOf(h *Host) install.Host {
+	id := value(h.ID).String()
+	status := value(h.Status)
+	out := install.Host{
+		ID: id, InfraEnvID: h.InfraEnvID.String(), ClusterID: value(h.ClusterID).String(),
+		Day2:   value(h.Kind) == "AddToExistingClusterHost",
+		State:  vocab.HostStateOf(status),
+		Status: status, StatusInfo: redact.Text(value(h.StatusInfo)), Since: Time(h.StatusUpdatedAt),
+		Role: vocab.RoleOf(string(h.Role)), Suggested: vocab.RoleOf(string(h.SuggestedRole)), Bootstrap: h.Bootstrap,
+		CheckedIn: Time(h.CheckedInAt), Registered: Time(h.RegisteredAt),
+		Settings:    t.Host.Settings(h),
+		Validations: readValidations(h.ValidationsInfo),
+		Formatted:   splitList(h.DisksToBeFormatted),
+		Disk:        h.InstallationDiskID,
+	}
+	if h.Inventory != "" {
+		out.Inventory = readInventory(h.Inventory, id)
+	}
+	out.Hostname = cmp.Or(hostname(h), out.Inventory.Hostname)
+	if p := h.Progress; p != nil {
+		out.Progress = install.HostProgress{
+			Stage: string(p.CurrentStage), Info: p.ProgressInfo, Percent: int(p.InstallationPercentage),
+			Since: Time(p.StageStartedAt), Updated: Time(p.StageUpdatedAt), TimedOut: p.StageTimedOut,
+		}
+	}
+	for _, stage := range h.ProgressStages {
+		out.Progress.Stages = append(out.Progress.Stages, string(stage))
+	}
+	return out
+}
+
+// infraEnvOf makes ours of the service's record of an InfraEnv. The image has
+// its URL from the moment that the InfraEnv is registered.
+func (t *Tables) InfraEnvOf(e *InfraEnv) install.InfraEnv {
+	out := install.InfraEnv{
+		ID: value(e.ID).String(), Name: value(e.Name), ClusterID: e.ClusterID.String(),
+		Settings: t.InfraEnv.Settings(e),
+		Image: install.Image{
+			State: vocab.ImagePending, URL: e.DownloadURL, Type: string(value(e.Type)), Expires: Time(e.ExpiresAt),
+		},
+	}
+	if e.CreatedAt != nil {
+		out.Created = e.CreatedAt.UTC()
+	}
+	if e.UpdatedAt != nil {
+		out.Image.Created = e.UpdatedAt.UTC() // or before; see dateImages
+	}
+	if e.DownloadURL != "" {
+		out.Image.State = vocab.ImageReady
+	}
+	return out
+}
+
+// eventOf makes ours of an entry of the service's event log.
+func EventOf(e *models.Event) install.ServiceEvent {
+	return install.ServiceEvent{
+		Time: Time(value(e.EventTime)), Name: e.Name, Severity: value(e.Severity), Category: e.Category, Message: redact.Text(value(e.Message)),
+		ClusterID: value(e.ClusterID).String(), HostID: value(e.HostID).String(), InfraEnvID: value(e.InfraEnvID).String(), Props: e.Props,
+	}
+}
+
+// readValidations reads validations_info: a JSON object in a text, of lists by
+// category. Before the first evaluation it is empty.
+func readValidations(text string) []install.Validation {
+	if text == "" {
+		return nil
+	}
+	var byCategory map[string]json.RawMessage
+	if json.Unmarshal([]byte(text), &byCategory) != nil {
+		return nil
+	}
+	var out []install.Validation
+	for category, raw := range byCategory {
+		var checks []struct {
+			ID      string `json:"id"`
+			Status  string `json:"status"`
+			Message string `json:"message"`
+		}
+		if json.Unmarshal(raw, &checks) != nil {
+			continue
+		}
+		for _, check := range checks {
+			out = append(out, install.Validation{ID: check.ID, Category: category, Status: check.Status, Message: redact.Text(check.Message)})
+		}
+	}
+	slices.SortStableFunc(out, func(a, b install.Validation) int {
+		return cmp.Or(strings.Compare(a.Category, b.Category), strings.Compare(a.ID, b.ID))
+	})
+	return out
+}

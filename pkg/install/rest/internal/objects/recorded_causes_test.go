@@ -1,0 +1,91 @@
+package objects
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+// TestCausesOfRecordedClusters has a single look at every cluster that was recorded from
+// a real service name the causes that a loop names which has seen the same for hours, in
+// the same order, with the same remedies.
+func TestCausesOfRecordedClusters(t *testing.T) {
+	folder := os.Getenv("OAICTL_RECORDINGS")
+	if folder == "" {
+		t.Skip("OAICTL_RECORDINGS names no folder")
+	}
+	var files []string
+	for _, pattern := range []string{"*.jsonl", "real2/*.jsonl"} {
+		found, err := filepath.Glob(filepath.Join(folder, pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, found...)
+	}
+	tables, named := NewTables(), map[string]int{}
+	for _, file := range files {
+		for _, exchange := range readRecording(t, file) {
+			if exchange.Status >= 300 || !clusterPath.MatchString(exchange.Path) || len(exchange.Response) == 0 || exchange.Response[0] != '{' {
+				continue
+			}
+			observed := recordedCluster(t, &tables, exchange.Response)
+			desired := (&install.Found{Observed: observed}).Desired()
+			var memory install.Memory
+			earlier := *observed
+			earlier.At = observed.At.Add(-2 * time.Hour)
+			memory.Seen(&earlier, earlier.At)
+			memory.Decided(install.Decide(desired, &earlier, memory, earlier.At))
+			memory.Seen(observed, observed.At)
+			once, long := install.Decide(desired, observed, install.Memory{}, observed.At), install.Decide(desired, observed, memory, observed.At)
+			if diff := cmp.Diff(causes(long), causes(once)); diff != "" {
+				t.Fatalf("%s: %s (-loop +one look):\n%s", file, observed.Cluster.Status, diff)
+			}
+			for _, b := range once.Blockers {
+				named[b.Reason]++
+			}
+		}
+	}
+	for _, reason := range []string{"ValidationFails", "HostFailed", "ClusterDegraded", "BootedDiscoveryImage"} {
+		if named[reason] == 0 {
+			t.Errorf("no recorded cluster has %s: %v", reason, named)
+		}
+	}
+}
+
+func causes(plan install.Plan) []string {
+	var out []string
+	for _, b := range plan.Blockers {
+		out = append(out, fmt.Sprint(b.Key, b.Scope, b.Reason, b.Cure, b.Field, b.Remedy, b.Hosts, b.Validations))
+	}
+	return out
+}
+
+// recordedCluster is a cluster with its hosts as it was recorded, a minute after the last
+// that is known of it.
+func recordedCluster(t *testing.T, tables *Tables, data json.RawMessage) *install.Observed {
+	t.Helper()
+	var wire Cluster
+	var raw struct{ Hosts []Host }
+	if err := errorsOf(json.Unmarshal(data, &wire), json.Unmarshal(data, &raw)); err != nil {
+		t.Fatal(err)
+	}
+	cluster := tables.ClusterOf(&wire, "")
+	observed := &install.Observed{Cluster: cluster, At: cluster.StatusSince}
+	for i := range raw.Hosts {
+		observed.Hosts = append(observed.Hosts, tables.HostOf(&raw.Hosts[i]))
+	}
+	latest := observed.At
+	for _, h := range observed.Hosts {
+		latest = slices.MaxFunc([]time.Time{latest, h.Since, h.CheckedIn, h.Progress.Updated}, time.Time.Compare)
+	}
+	observed.At = latest.Add(time.Minute)
+	return observed
+}

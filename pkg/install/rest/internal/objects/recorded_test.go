@@ -1,0 +1,69 @@
+package objects
+
+import (
+	"bufio"
+	"encoding/json"
+	"os"
+	"testing"
+
+	"github.com/oaictl/oaictl/internal/objects"
+	"github.com/oaictl/oaictl/internal/setting"
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+// TestRecordedObjects: the settings of a hub's object are those of the service's record
+// that its controllers have made of it. Each line of the file is the spec of an object, and
+// what the REST API of the service behind the hub showed then (hub-hyperthreading and
+// hub-settings in internal/simulator/EVIDENCE.md).
+func TestRecordedObjects(t *testing.T) {
+	file, err := os.Open("../../../../../internal/objects/testdata/recorded.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	compared := 0
+	for lines := bufio.NewScanner(file); lines.Scan(); {
+		var recorded struct {
+			Kind          string
+			Spec, Service json.RawMessage
+		}
+		var object, said objects.Fields
+		if err := json.Unmarshal(lines.Bytes(), &recorded); err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal([]byte(`{"spec":`+string(recorded.Spec)+`}`), &object); err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal(recorded.Service, &said); err != nil {
+			t.Fatal(err)
+		}
+		var have, shown install.Settings
+		var sets func([]string) []install.Setting
+		if recorded.Kind == "InfraEnv" {
+			var wire InfraEnv
+			if err := json.Unmarshal(recorded.Service, &wire); err != nil {
+				t.Fatal(err)
+			}
+			have, shown, sets = objects.InfraEnvTable().Settings(object), NewTables().InfraEnv.Settings(&wire), NewTables().InfraEnv.SetBy
+		} else {
+			var wire Cluster
+			if err := json.Unmarshal(recorded.Service, &wire); err != nil {
+				t.Fatal(err)
+			}
+			have, shown, sets = objects.InstallTable().Settings(object), NewTables().Cluster.Settings(&wire), NewTables().Cluster.SetBy
+		}
+		var fields []string
+		for field := range said {
+			fields = append(fields, field)
+		}
+		for _, name := range sets(fields) {
+			compared++
+			if shown[name] != "" && !setting.Same(name, have[name], shown[name]) {
+				t.Errorf("%s %s: %s is %s, and the service has %s", recorded.Kind, recorded.Spec, name, have[name], shown[name])
+			}
+		}
+	}
+	if compared < 70 {
+		t.Errorf("only %d settings were compared", compared)
+	}
+}

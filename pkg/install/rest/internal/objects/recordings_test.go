@@ -1,0 +1,168 @@
+package objects
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"github.com/oaictl/oaictl/internal/vocab"
+	"os"
+	"path/filepath"
+	"regexp"
+	"testing"
+)
+
+// recorded is one exchange of a recording.
+type recorded struct {
+	Method   string          `json:"method"`
+	Path     string          `json:"path"`
+	Status   int             `json:"status"`
+	Request  json.RawMessage `json:"request"`
+	Response json.RawMessage `json:"response"`
+}
+
+// TestRecordings reads every cluster, InfraEnv and host that was recorded
+// from a real service, where OAICTL_RECORDINGS names the recordings.
+func TestRecordings(t *testing.T) {
+	folder := os.Getenv("OAICTL_RECORDINGS")
+	if folder == "" {
+		t.Skip("OAICTL_RECORDINGS names no folder")
+	}
+	files, err := filepath.Glob(filepath.Join(folder, "*.jsonl"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no recordings in %s (%v)", folder, err)
+	}
+	r := &reader{T: t, tables: NewTables(), counts: map[string]int{}}
+	for _, file := range files {
+		for _, exchange := range readRecording(t, file) {
+			r.exchange(exchange)
+		}
+	}
+	t.Logf("read %v", r.counts)
+	for _, kind := range []string{"cluster", "host", "infra-env"} {
+		if r.counts[kind] == 0 {
+			t.Errorf("no %s was recorded", kind)
+		}
+	}
+}
+
+// readRecording is every exchange of a recording.
+func readRecording(t *testing.T, file string) []recorded {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []recorded
+	lines := bufio.NewScanner(bytes.NewReader(data))
+	lines.Buffer(nil, 64<<20)
+	for lines.Scan() {
+		var exchange recorded
+		if err := json.Unmarshal(lines.Bytes(), &exchange); err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, exchange)
+	}
+	return out
+}
+
+type reader struct {
+	*testing.T
+	tables Tables
+	counts map[string]int
+}
+
+var (
+	clusterPath  = regexp.MustCompile(`^/v2/clusters(/[0-9a-f-]{36}(/actions/[a-z-]+)?|/import)?$`)
+	infraEnvPath = regexp.MustCompile(`^/v2/infra-envs(/[0-9a-f-]{36})?$`)
+	oneHostPath  = regexp.MustCompile(`^/v2/infra-envs/[0-9a-f-]{36}/hosts/[0-9a-f-]{36}$`)
+	hostsPath    = regexp.MustCompile(`^/v2/infra-envs/[0-9a-f-]{36}/hosts$`)
+)
+
+func (r *reader) exchange(e recorded) {
+	switch {
+	case e.Status >= 400 || len(e.Response) == 0 || e.Response[0] == 'n':
+	case clusterPath.MatchString(e.Path) && e.Response[0] == '{':
+		r.cluster(e.Response)
+	case infraEnvPath.MatchString(e.Path) && e.Response[0] == '{':
+		r.infraEnv(e.Response)
+	case oneHostPath.MatchString(e.Path), hostsPath.MatchString(e.Path) && e.Response[0] == '{':
+		r.host(e.Response)
+	case hostsPath.MatchString(e.Path):
+		var hosts []json.RawMessage
+		if err := json.Unmarshal(e.Response, &hosts); err != nil {
+			r.Error(err)
+		}
+		for _, h := range hosts {
+			r.host(h)
+		}
+	}
+}
+
+func (r *reader) cluster(data json.RawMessage) {
+	r.counts["cluster"]++
+	var wire Cluster
+	var raw struct {
+		ValidationsInfo string            `json:"validations_info"`
+		Hosts           []json.RawMessage `json:"hosts"`
+	}
+	if err := errorsOf(json.Unmarshal(data, &wire), json.Unmarshal(data, &raw)); err != nil {
+		r.Fatalf("cluster: %v", err)
+	}
+	c := r.tables.ClusterOf(&wire, "")
+	if c.State == vocab.ClusterUnknown || c.ID == "" || c.Name == "" || c.Created.IsZero() || c.StatusSince.IsZero() {
+		r.Errorf("cluster read as %+v", c)
+	}
+	if (raw.ValidationsInfo != "") != (len(c.Validations) > 0) {
+		r.Errorf("cluster validations were lost: %s", raw.ValidationsInfo)
+	}
+	for _, h := range raw.Hosts {
+		r.host(h)
+	}
+}
+
+func (r *reader) host(data json.RawMessage) {
+	r.counts["host"]++
+	var wire Host
+	var raw struct {
+		Inventory       string `json:"inventory"`
+		ValidationsInfo string `json:"validations_info"`
+		Progress        struct {
+			Stage string `json:"current_stage"`
+		} `json:"progress"`
+	}
+	if err := errorsOf(json.Unmarshal(data, &wire), json.Unmarshal(data, &raw)); err != nil {
+		r.Fatalf("host: %v", err)
+	}
+	h := r.tables.HostOf(&wire)
+	if h.State == vocab.HostUnknown || h.ID == "" || h.InfraEnvID == "" || h.Registered.IsZero() {
+		r.Errorf("host read as %+v", h)
+	}
+	i := h.Inventory
+	if i.Known != (raw.Inventory != "") || (i.Known && (i.Hostname == "" || i.Serial == "" || len(i.Interfaces) == 0 || len(i.Disks) == 0 || i.CPUs == 0 || i.MemoryBytes == 0)) {
+		r.Errorf("inventory read as %+v", i)
+	}
+	if (raw.ValidationsInfo != "") != (len(h.Validations) > 0) || h.Progress.Stage != raw.Progress.Stage {
+		r.Error("validations or stage were lost")
+	}
+}
+
+func (r *reader) infraEnv(data json.RawMessage) {
+	r.counts["infra-env"]++
+	var wire InfraEnv
+	if err := json.Unmarshal(data, &wire); err != nil {
+		r.Fatalf("infra-env: %v", err)
+	}
+	e := r.tables.InfraEnvOf(&wire)
+	if e.ID == "" || e.Name == "" || e.Created.IsZero() || e.Image.State != vocab.ImageReady || e.Image.URL == "" || !e.Image.Expires.IsZero() {
+		r.Errorf("infra-env read as %+v", e)
+	}
+}
+
+func errorsOf(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

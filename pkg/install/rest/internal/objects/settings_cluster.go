@@ -1,0 +1,267 @@
+package objects
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"strings"
+
+	"github.com/openshift/assisted-service/models"
+
+	"github.com/oaictl/oaictl/internal/setting"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// clusterTable is what can be set on a cluster: the fields of
+// cluster-create-params and v2-cluster-update-params, and of the cluster that
+// shows them. Install-config overrides have a request of their own but are shown by
+// the cluster too; ignored validations are neither set nor shown here.
+func clusterTable() Table[Cluster] {
+	type wire = Cluster
+	return append(clusterNetworkRows(),
+		text(setting.Version, "openshift_version", func(c *wire) string { return c.OpenshiftVersion }),
+		text(setting.ReleaseImage, "ocp_release_image", func(c *wire) string { return c.OcpReleaseImage }),
+		text(setting.Arch, "cpu_architecture", func(c *wire) string { return c.CPUArchitecture }),
+		row(setting.ControlPlane, writeControlPlane, func(c *wire) (int, bool) {
+			n := controlPlanes(c)
+			return n, n > 0
+		}),
+		text(setting.SSHKeys, "ssh_public_key", func(c *wire) string { return c.SSHPublicKey }),
+		row(setting.Platform, writePlatform, readPlatform),
+		row(setting.Hyperthreads, func(r spec.RoleSet) body { return body{"hyperthreading": r.ServiceWords()} }, func(c *wire) (spec.RoleSet, bool) {
+			return setting.RolesOf(c.Hyperthreading), c.Hyperthreading != ""
+		}),
+		row(setting.SchedulableCP, func(b bool) body { return body{"schedulable_masters": b} }, func(c *wire) (bool, bool) {
+			return value(c.SchedulableMasters), c.SchedulableMasters != nil
+		}),
+		row(setting.DiskEncrypt, writeEncryption, readEncryption),
+		row(setting.IgnEndpoint, writeEndpoint, readEndpoint),
+		row(setting.Operators, writeOperators, readOperators),
+		row(setting.Bundles, writeBundles, func(c *wire) ([]spec.Bundle, bool) {
+			bundles := make([]spec.Bundle, 0, len(c.OperatorBundles))
+			for _, id := range c.OperatorBundles {
+				bundles = append(bundles, spec.Bundle{ID: id})
+			}
+			return bundles, c.OperatorBundles != nil
+		}),
+		text(setting.InstallConfig, "", func(c *wire) string { return c.InstallConfigOverrides }),
+		row(setting.Tags, func([]string) body { return nil }, func(c *wire) ([]string, bool) {
+			_, _, users := readTags(c.Tags, "")
+			return append([]string{}, users...), true
+		}),
+	)
+}
+
+// clusterManaged is the load balancer that clusters have unless they are told
+// otherwise.
+const ClusterManaged = models.LoadBalancerTypeClusterManaged
+
+// writeControlPlane says how many control plane machines there are in the form that
+// the most releases of the service take; only what that cannot say is counted.
+func writeControlPlane(n int) body {
+	switch n {
+	case 1:
+		return body{"high_availability_mode": models.ClusterHighAvailabilityModeNone}
+	case 3:
+		return body{"high_availability_mode": models.ClusterHighAvailabilityModeFull}
+	}
+	return body{"control_plane_count": n}
+}
+
+func clusterNetworkRows() Table[Cluster] {
+	type wire = Cluster
+	return Table[wire]{
+		row(setting.NetworkType, func(s string) body { return body{"network_type": s} }, func(c *wire) (string, bool) {
+			return value(c.NetworkType), value(c.NetworkType) != ""
+		}),
+		row(setting.MachineNet, func(l []string) body { return body{"machine_networks": oneField("cidr", l)} }, func(c *wire) ([]string, bool) {
+			return collect(c.MachineNetworks, func(n *models.MachineNetwork) string { return string(n.Cidr) }), true
+		}).kept(keepsMachineNetworks),
+		row(setting.ClusterNet, writeClusterNetworks, func(c *wire) ([]spec.ClusterNetwork, bool) {
+			return collect(c.ClusterNetworks, func(n *models.ClusterNetwork) spec.ClusterNetwork {
+				return spec.ClusterNetwork{CIDR: string(n.Cidr), HostPrefix: int(n.HostPrefix)}
+			}), true
+		}),
+		row(setting.ServiceNet, func(l []string) body { return body{"service_networks": oneField("cidr", l)} }, func(c *wire) ([]string, bool) {
+			return collect(c.ServiceNetworks, func(n *models.ServiceNetwork) string { return string(n.Cidr) }), true
+		}),
+		row(setting.APIVIPs, func(l []string) body { return body{"api_vips": oneField("ip", l)} }, func(c *wire) ([]string, bool) {
+			return collect(c.APIVips, func(v *models.APIVip) string { return string(v.IP) }), true
+		}).kept(keepsVIPs),
+		row(setting.IngressVIPs, func(l []string) body { return body{"ingress_vips": oneField("ip", l)} }, func(c *wire) ([]string, bool) {
+			return collect(c.IngressVips, func(v *models.IngressVip) string { return string(v.IP) }), true
+		}).kept(keepsVIPs),
+		row(setting.LoadBalancer, func(s string) body { return body{"load_balancer": body{"type": s}} }, func(c *wire) (string, bool) {
+			if c.LoadBalancer == nil {
+				return ClusterManaged, true // of a service that knows no other
+			}
+			return c.LoadBalancer.Type, c.LoadBalancer.Type != ""
+		}),
+		row(setting.UserManaged, func(b bool) body { return body{"user_managed_networking": b} }, func(c *wire) (bool, bool) {
+			return value(c.UserManagedNetworking), c.UserManagedNetworking != nil
+		}),
+		row(setting.Proxy, proxyFields, func(c *wire) (spec.Proxy, bool) {
+			return proxyOf(c.HTTPProxy, c.HTTPSProxy, c.NoProxy), true
+		}),
+		row(setting.ExtraNTP, func(l []string) body { return body{"additional_ntp_source": strings.Join(l, ",")} }, func(c *wire) ([]string, bool) {
+			return splitList(c.AdditionalNtpSource), c.AdditionalNtpSource != ""
+		}),
+		row(setting.NTP, func(l []string) body { return body{"ntp_sources": strings.Join(l, ",")} }, func(c *wire) ([]string, bool) {
+			return c.NtpSources, len(c.NtpSources) > 0
+		}),
+	}
+}
+
+// oneField are one-field objects, never null: an empty list clears.
+func oneField(field string, values []string) []body {
+	out := make([]body, 0, len(values))
+	for _, v := range values {
+		out = append(out, body{field: v})
+	}
+	return out
+}
+
+func collect[T, R any](items []*T, get func(*T) R) []R {
+	out := make([]R, 0, len(items))
+	for _, item := range items {
+		if item != nil {
+			out = append(out, get(item))
+		}
+	}
+	return out
+}
+
+func writeClusterNetworks(networks []spec.ClusterNetwork) body {
+	out := make([]body, 0, len(networks))
+	for _, n := range networks {
+		entry := body{"cidr": n.CIDR}
+		if n.HostPrefix > 0 {
+			entry["host_prefix"] = n.HostPrefix
+		}
+		out = append(out, entry)
+	}
+	return body{"cluster_networks": out}
+}
+
+// proxyFields is a proxy with its passwords.
+func proxyFields(p spec.Proxy) body {
+	return body{"http_proxy": p.HTTP.Reveal(), "https_proxy": p.HTTPS.Reveal(), "no_proxy": strings.Join(p.No, ",")}
+}
+
+func proxyOf(http, https, no string) spec.Proxy {
+	return spec.Proxy{HTTP: spec.ProxyURL(http), HTTPS: spec.ProxyURL(https), No: setting.Commas(no)}
+}
+
+func writePlatform(p spec.Platform) body {
+	platform := body{"type": p.Type}
+	if external := p.External; external != nil {
+		platform["external"] = body{"platform_name": external.Name, "cloud_controller_manager": external.CloudControllerManager}
+	}
+	return body{"platform": platform}
+}
+
+func readPlatform(c *Cluster) (spec.Platform, bool) {
+	if c.Platform == nil || c.Platform.Type == nil {
+		return spec.Platform{}, false
+	}
+	out := spec.Platform{Type: spec.PlatformType(*c.Platform.Type)}
+	if external := c.Platform.External; external != nil && (value(external.PlatformName) != "" || value(external.CloudControllerManager) != "") {
+		out.External = &spec.ExternalPlatform{Name: value(external.PlatformName), CloudControllerManager: value(external.CloudControllerManager)}
+	}
+	return out, true
+}
+
+func writeEncryption(e spec.DiskEncryption) body {
+	fields := body{"enable_on": e.On.ServiceWords(), "mode": setting.EncryptionWord(e.Mode)}
+	if len(e.Tang) > 0 {
+		servers, err := json.Marshal(e.Tang) // texts only: cannot fail
+		if err == nil {
+			fields["tang_servers"] = string(servers)
+		}
+	}
+	return body{"disk_encryption": fields}
+}
+
+func readEncryption(c *Cluster) (spec.DiskEncryption, bool) {
+	e := c.DiskEncryption
+	if e == nil {
+		return spec.DiskEncryption{}, false
+	}
+	tang, _ := inText[[]spec.TangServer](e.TangServers)
+	return spec.DiskEncryption{On: setting.RolesOf(value(e.EnableOn)), Mode: setting.EncryptionModeOf(value(e.Mode)), Tang: tang}, true
+}
+
+// writeEndpoint sends the certificate in base64, as ignition-endpoint wants it.
+func writeEndpoint(e spec.IgnitionEndpoint) body {
+	fields := body{"url": e.URL}
+	if ca := e.CA.Text(); ca != "" {
+		fields["ca_certificate"] = base64.StdEncoding.EncodeToString([]byte(ca))
+	}
+	return body{"ignition_endpoint": fields}
+}
+
+func readEndpoint(c *Cluster) (spec.IgnitionEndpoint, bool) {
+	if c.IgnitionEndpoint == nil || value(c.IgnitionEndpoint.URL) == "" {
+		return spec.IgnitionEndpoint{}, false
+	}
+	out := spec.IgnitionEndpoint{URL: value(c.IgnitionEndpoint.URL)}
+	if pem, err := base64.StdEncoding.DecodeString(value(c.IgnitionEndpoint.CaCertificate)); err == nil && len(pem) > 0 {
+		out.CA = &spec.PublicSource{Inline: string(pem)}
+	}
+	return out, true
+}
+
+func writeOperators(operators []setting.OperatorChoice) body {
+	out := make([]body, 0, len(operators))
+	for _, o := range operators {
+		entry := body{"name": o.Name}
+		if o.Properties != "" {
+			entry["properties"] = o.Properties
+		}
+		out = append(out, entry)
+	}
+	return body{"olm_operators": out}
+}
+
+// readOperators are the operators that were asked for: not the built-in ones,
+// and not those that the service added because another needs them.
+func readOperators(c *Cluster) ([]setting.OperatorChoice, bool) {
+	out := []setting.OperatorChoice{}
+	for _, o := range c.MonitoredOperators {
+		if o == nil || o.OperatorType == models.OperatorTypeBuiltin || o.DependencyOnly {
+			continue
+		}
+		out = append(out, setting.OperatorChoice{Name: o.Name, Properties: o.Properties})
+	}
+	return out, true
+}
+
+// writeBundles sends the optional operators of a bundle that are wanted with it.
+func writeBundles(choices []spec.Bundle) body {
+	bundles := make([]body, 0, len(choices))
+	for _, choice := range choices {
+		bundle := body{"id": choice.ID}
+		if len(choice.Optional) > 0 {
+			bundle["operators"] = choice.Optional
+		}
+		bundles = append(bundles, bundle)
+	}
+	return body{"operator_bundles": bundles}
+}
+
+// ignoredWire is how the service takes and shows which validations may fail, in
+// requests of their own: each list is a JSON array in a text.
+type Ignored struct {
+	Cluster string `json:"cluster-validation-ids"`
+	Hosts   string `json:"host-validation-ids"`
+}
+
+func IgnoredOf(ignored spec.IgnoreValidations) Ignored {
+	inner := func(ids []string) string { return string(setting.ValueOf(append([]string{}, ids...))) }
+	return Ignored{Cluster: inner(ignored.Cluster), Hosts: inner(ignored.Hosts)}
+}
+
+func (w Ignored) Validations() spec.IgnoreValidations {
+	cluster, _ := inText[[]string](w.Cluster)
+	hosts, _ := inText[[]string](w.Hosts)
+	return spec.IgnoreValidations{Cluster: cluster, Hosts: hosts}
+}

@@ -1,0 +1,133 @@
+// Package objects reads and writes the JSON of the service's objects: what it
+// takes for each setting of a cluster, an InfraEnv or a host, and how it shows it.
+// A new setting is a row in settings_cluster.go, settings_infraenv.go or
+// settings_host.go. Nothing is sent here.
+package objects
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/oaictl/oaictl/internal/setting"
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+// body is a request's JSON object. Only what was asked for is in it.
+type body = map[string]any
+
+// entry ties a setting to the fields of a request that set it and to those of
+// an object W that show it.
+type entry[W any] struct {
+	key   install.Setting
+	names []string // of the fields in a request
+	write func(setting.Value) (body, error)
+	read  func(*W) (setting.Value, bool)
+	// keeping is what the service does with the setting of such an object now; nil
+	// where that is what the drift table has for every service.
+	keeping func(*W) install.Keeping
+}
+
+// kept is the entry with what the service does with its setting.
+func (e entry[W]) kept(keeping func(*W) install.Keeping) entry[W] {
+	e.keeping = keeping
+	return e
+}
+
+// row makes an entry from two functions over the setting's own shape T. A read
+// that reports false: the service does not say.
+func row[W, T any](key install.Setting, write func(T) body, read func(*W) (T, bool)) entry[W] {
+	var zero T
+	return entry[W]{
+		key: key, names: slices.Sorted(maps.Keys(write(zero))),
+		write: func(v setting.Value) (body, error) {
+			var value T
+			if err := v.Decode(&value); err != nil {
+				return nil, err
+			}
+			return write(value), nil
+		},
+		read: func(w *W) (setting.Value, bool) {
+			value, said := read(w)
+			if !said {
+				return "", false
+			}
+			return setting.ValueOf(value), true
+		},
+	}
+}
+
+// table is everything that can be set on one kind of object.
+type Table[W any] []entry[W]
+
+// fields are what a request has to hold to set the given settings. A setting
+// that this kind of object does not have is an error.
+func (t Table[W]) Fields(settings install.Settings) (body, error) {
+	out := body{}
+	for _, key := range slices.Sorted(maps.Keys(settings)) {
+		i := slices.IndexFunc(t, func(e entry[W]) bool { return e.key == key })
+		if i < 0 {
+			return nil, fmt.Errorf("the service has no field for %s here", key)
+		}
+		fields, err := t[i].write(settings[key])
+		if err != nil {
+			return nil, fmt.Errorf("encode %s: %w", key, err)
+		}
+		maps.Copy(out, fields)
+	}
+	return out, nil
+}
+
+// setBy are the settings that fields of a request stand for.
+func (t Table[W]) SetBy(fields []string) []install.Setting {
+	var out []install.Setting
+	for _, e := range t {
+		if slices.ContainsFunc(e.names, func(name string) bool { return slices.Contains(fields, name) }) {
+			out = append(out, e.key)
+		}
+	}
+	return out
+}
+
+// settings are what an object says of itself.
+func (t Table[W]) Settings(w *W) install.Settings {
+	out := make(install.Settings, len(t))
+	for _, e := range t {
+		if value, said := e.read(w); said {
+			out[e.key] = value
+		}
+	}
+	return out
+}
+
+// keeping is what the service does with the settings of an object, as far as that
+// is something of this service.
+func (t Table[W]) Keeping(w *W) map[install.Setting]install.Keeping {
+	out := map[install.Setting]install.Keeping{}
+	for _, e := range t {
+		if e.keeping != nil {
+			out[e.key] = e.keeping(w)
+		}
+	}
+	return out
+}
+
+// tables are the settings of the three kinds of object.
+type Tables struct {
+	Cluster  Table[Cluster]
+	InfraEnv Table[InfraEnv]
+	Host     Table[Host]
+}
+
+func NewTables() Tables {
+	return Tables{Cluster: clusterTable(), InfraEnv: infraEnvTable(), Host: hostTable()}
+}
+
+// text is a row for a plain text field. An empty text in an answer is one that
+// the service does not say.
+func text[W any](key install.Setting, field string, read func(*W) string) entry[W] {
+	return row(key, func(v string) body { return body{field: v} }, func(w *W) (string, bool) {
+		value := read(w)
+		return value, value != ""
+	})
+}

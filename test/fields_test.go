@@ -1,0 +1,57 @@
+package test
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestFieldTouchesFourFiles counts the files that know a field of cluster.yaml, and holds
+// docs/architecture.md to them. The formats of pkg/install/convert tell on their own what
+// they do with a field, and the simulator is not ours to count: it plays the service.
+func TestFieldTouchesFourFiles(t *testing.T) {
+	page, err := os.ReadFile("../docs/architecture.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(page), "**A field of cluster.yaml**")
+	section, _, _ = strings.Cut(section, "`go generate")
+	var told []string
+	for _, link := range regexp.MustCompile(`\]\(\.\./([^)]+\.go)\)`).FindAllStringSubmatch(section, -1) {
+		told = append(told, link[1])
+	}
+	slices.Sort(told)
+	field := regexp.MustCompile(`\b(SchedulableControlPlane|SchedulableCP)\b`)
+	var know []string
+	for _, root := range []string{"pkg", "internal", "cmd"} {
+		err := filepath.WalkDir(filepath.Join("..", root), func(path string, entry fs.DirEntry, err error) error {
+			path = filepath.ToSlash(path)
+			switch {
+			case err != nil:
+				return err
+			case path == "../pkg/install/convert" || path == "../internal/simulator":
+				return fs.SkipDir
+			case entry.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go"):
+				return nil
+			}
+			source, err := os.ReadFile(path)
+			if field.Match(source) {
+				know = append(know, strings.TrimPrefix(path, "../"))
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	slices.Sort(know)
+	if diff := cmp.Diff(told, know); diff != "" || len(know) > 4 {
+		t.Errorf("%d files know spec.schedulableControlPlane (-told in docs/architecture.md +know it):\n%s", len(know), diff)
+	}
+}
