@@ -89,21 +89,8 @@ func (r *reader) agentHost(n *source.Node) {
 		macs = append(macs, nic.Child("macAddress").Peek())
 	}
 	hostname := n.Get("hostname")
-	i := r.HostWithMAC(macs...)
-	if i < 0 {
-		i = r.HostNamed(hostname.Peek())
-	}
-	if i < 0 {
-		i = r.AddHost(n)
-	}
-	h := r.Host(i)
-	switch {
-	case hostname == nil:
-	case h.Name == "" || h.Name == hostname.Peek():
-		source.SetText(r.Account, settings.HostField(i, "name"), &h.Name, hostname)
-	default:
-		source.SetText(r.Account, settings.HostField(i, "hostname"), &h.Hostname, hostname)
-	}
+	i := r.HostFor(n, macs, hostname.Peek())
+	r.HostName(i, hostname)
 	r.Role(i, n.Get("role"))
 	r.Hints(i, n.Get("rootDeviceHints"))
 	r.Network(i, n.Get("interfaces"), n.Get("networkConfig"))

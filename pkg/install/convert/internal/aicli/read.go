@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/settings"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/source"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -55,17 +56,12 @@ func (r *reader) cluster(n *source.Node, name string) {
 	c.Spec.OpenShift.Version = r.Scalar(version)
 	r.From("spec.openshift.version", version)
 	source.SetText(r.Account, "spec.openshift.releaseImage", &c.Spec.OpenShift.ReleaseImage, n.Get("ocp_release_image"))
-	if arch := n.Get("cpu_architecture"); arch != nil {
-		c.Spec.OpenShift.Arch = settings.ArchOf(r.Text(arch))
-		r.From("spec.openshift.arch", arch)
-	}
+	r.Arch(n.Get("cpu_architecture"))
 	r.topology(n)
 	r.platform(n.Get("platform"))
 	r.SetBool("spec.schedulableControlPlane", &c.Spec.SchedulableControlPlane, n.Get("schedulable_masters"))
-	if roles := n.Get("hyperthreading"); roles != nil {
-		c.Spec.Hyperthreading = settings.RoleSet(r.Text(roles))
-		r.From("spec.hyperthreading", roles)
-	}
+	roles := n.Get("hyperthreading")
+	source.Carry(r.Account, "spec.hyperthreading", &c.Spec.Hyperthreading, roles, settings.RoleSet(roles.Peek()))
 	r.SetBool("spec.fips", &c.Spec.FIPS, n.Get("fips"))
 	if tags := n.Get("tags"); tags != nil {
 		c.Metadata.Tags = r.commaList(tags)
@@ -104,13 +100,7 @@ func (r *reader) commaList(n *source.Node) []string {
 	if n == nil || n.Kind == source.ListNode {
 		return r.Texts(n)
 	}
-	list := []string{}
-	for part := range strings.SplitSeq(r.Scalar(n), ",") {
-		if part = strings.TrimSpace(part); part != "" {
-			list = append(list, part)
-		}
-	}
-	return list
+	return append([]string{}, setting.Commas(r.Scalar(n))...)
 }
 
 func (r *reader) topology(n *source.Node) {

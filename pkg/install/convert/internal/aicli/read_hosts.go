@@ -15,10 +15,7 @@ func (r *reader) host(all, n *source.Node) {
 		return
 	}
 	mac, id := n.Get("mac"), n.Get("id")
-	i := r.HostWithMAC(mac.Peek())
-	if i < 0 {
-		i = r.AddHost(n)
-	}
+	i := r.HostFor(n, []string{mac.Peek()})
 	h := r.Host(i)
 	name := source.First(n, "requested_hostname", "name")
 	source.SetText(r.Account, settings.HostField(i, "name"), &h.Name, name)

@@ -165,11 +165,5 @@ func (r *Reader) ProxyURL(field string, to *spec.ProxyURL, n *source.Node) {
 		parsed.User = nil
 		address = parsed.String()
 	}
-	if *to != "" && string(*to) != address {
-		r.Second(field, n)
-		return
-	}
-	n.Taken = true
-	*to = spec.ProxyURL(address)
-	r.From(field, n)
+	source.Carry(r.Account, field, to, n, spec.ProxyURL(address))
 }

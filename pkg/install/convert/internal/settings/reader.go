@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/objects"
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/source"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -113,16 +114,10 @@ func (r *Reader) SSHKeys(n *source.Node) {
 		r.Wrong(n, "is a private key", "give the public one; its file ends in .pub")
 		return
 	}
-	have := &r.Cluster.Spec.SSHKeys
-	if *have != nil && !slices.EqualFunc(*have, keys, func(a, b spec.PublicSource) bool { return a.Inline == b.Inline }) {
-		r.Second("spec.sshKeys", n)
-		return
+	if have := &r.Cluster.Spec.SSHKeys; len(keys) > 0 || *have != nil {
+		source.Carry(r.Account, "spec.sshKeys", have, n, keys)
 	}
 	r.Text(n)
-	if len(keys) > 0 {
-		*have = keys
-		r.From("spec.sshKeys", n)
-	}
 }
 
 // TrustBundle carries certificates over.
@@ -149,20 +144,10 @@ func (r *Reader) TrustBundle(n *source.Node) {
 
 // RoleSet is a set of roles in the words of this format.
 func RoleSet(text string) spec.RoleSet {
-	set := spec.RoleSet{}
-	for part := range strings.SplitSeq(text, ",") {
-		switch part = strings.TrimSpace(part); part {
-		case "masters", "master":
-			set = append(set, string(spec.ControlPlane))
-		case "workers":
-			set = append(set, string(spec.Worker))
-		case "arbiters":
-			set = append(set, string(spec.Arbiter))
-		default:
-			set = append(set, part)
-		}
+	if set := setting.RolesOf(text); len(set) > 0 {
+		return set
 	}
-	return set
+	return spec.RoleSet{text}
 }
 
 // Tang carries Tang servers over.
@@ -282,18 +267,7 @@ func (r *Reader) KernelArguments(n *source.Node) {
 
 // ImageType carries over whether images are full or minimal.
 func (r *Reader) ImageType(n *source.Node) {
-	if n == nil {
-		return
-	}
-	image := spec.ImageType(strings.TrimSuffix(n.Peek(), "-iso"))
-	to := &r.Cluster.Spec.Boot.Image
-	if *to != "" && *to != image {
-		r.Second("spec.boot.image", n)
-		return
-	}
-	r.Text(n)
-	*to = image
-	r.From("spec.boot.image", n)
+	source.Carry(r.Account, "spec.boot.image", &r.Cluster.Spec.Boot.Image, n, spec.ImageType(strings.TrimSuffix(n.Peek(), "-iso")))
 }
 
 // NetworkDelay carries over how long machines wait for their networks, in seconds.

@@ -225,13 +225,7 @@ func (r *Hub) InfraEnvNotes(notes, labels *source.Node) {
 		for family := range strings.SplitSeq(families.Peek(), ",") {
 			list = append(list, spec.IPFamily(strings.TrimSpace(family)))
 		}
-		if set.Ironic.IPFamilies != nil && !slices.Equal(set.Ironic.IPFamilies, list) {
-			r.Second("spec.hub.ironic.ipFamilies", families)
-			return
-		}
-		r.Text(families)
-		set.Ironic.IPFamilies = list
-		r.From("spec.hub.ironic.ipFamilies", families)
+		source.Carry(r.Account, "spec.hub.ironic.ipFamilies", &set.Ironic.IPFamilies, families, list)
 	}
 }
 

@@ -122,21 +122,26 @@ func (r *Hub) MirrorMap(h *Objects, ref *source.Node) {
 // files.
 func (r *Hub) mirrorFiles(in *source.Input) {
 	for _, name := range []string{"registries.conf", "ca-bundle.crt"} {
-		file := path.Join(source.DirMirror, name)
-		data, ok := in.Raw[file]
-		if !ok {
-			continue
-		}
-		delete(in.Raw, file)
-		doc := &source.Document{File: source.JoinPath(in.Path, file), Label: file + ":"}
-		doc.Root = &source.Node{In: doc, Kind: source.TextNode, Text: string(data), Line: 1, Col: 1}
-		r.Docs = append(r.Docs, doc)
+		n := r.rawText(in, path.Join(source.DirMirror, name))
 		if name == "registries.conf" {
-			r.registriesConf(doc.Root)
+			r.registriesConf(n)
 		} else {
-			r.TrustBundle(doc.Root)
+			r.TrustBundle(n)
 		}
 	}
+}
+
+// rawText is a file that is no YAML as one text, nil for none.
+func (r *Hub) rawText(in *source.Input, file string) *source.Node {
+	data, there := in.Raw[file]
+	if !there {
+		return nil
+	}
+	delete(in.Raw, file)
+	doc := &source.Document{File: source.JoinPath(in.Path, file), Label: file + ":"}
+	doc.Root = &source.Node{In: doc, Kind: source.TextNode, Text: string(data), Line: 1, Col: 1}
+	r.Docs = append(r.Docs, doc)
+	return doc.Root
 }
 
 // registriesConf carries mirrors over from containers-registries.conf(5),
@@ -217,18 +222,34 @@ func (r *Hub) PullSecretRef(h *Objects, n *source.Node) {
 	if n == nil {
 		return
 	}
-	name := r.Text(n)
-	secret := h.Secrets[name]
-	if secret == nil {
-		r.PullSecretFrom(spec.Source{SecretRef: &spec.SecretRef{Name: name}}, n)
-		return
-	}
-	h.Used[secret] = true
-	if content := r.secretKey(secret, objects.KeyPullSecret); content != nil {
+	r.Text(n)
+	if content, ref := r.secretContent(h, n, objects.KeyPullSecret, "pull secret"); ref != nil {
+		r.PullSecretFrom(spec.Source{SecretRef: ref}, n)
+	} else if content != nil {
 		r.PullSecret(content)
-		return
 	}
-	r.Wrong(n, fmt.Sprintf("the Secret %s has no key %s", name, objects.KeyPullSecret), "put the pull secret there, in data or in stringData")
+}
+
+// secretContent is what stands under a key of the Secret that n names: its content,
+// or, for a Secret that is not in the input, the reference to it.
+func (r *Hub) secretContent(h *Objects, n *source.Node, key, what string) (content *source.Node, ref *spec.SecretRef) {
+	secret := h.secret(n)
+	if secret == nil {
+		return nil, &spec.SecretRef{Name: n.Peek()}
+	}
+	if content = r.secretKey(secret, key); content == nil {
+		r.Wrong(n, fmt.Sprintf("the Secret %s has no key %s", n.Peek(), key), "put the "+what+" there, in data or in stringData")
+	}
+	return content, nil
+}
+
+// secret is the Secret of the input that n names, nil for none.
+func (h *Objects) secret(n *source.Node) *source.Node {
+	secret := h.Secrets[n.Peek()]
+	if secret != nil {
+		h.Used[secret] = true
+	}
+	return secret
 }
 
 // secretKey is the content of a Secret under a key, decoded.
@@ -259,12 +280,11 @@ func (r *Hub) Credentials(h *Objects, i int, name *source.Node) {
 	to, field := r.Host(i).BMC, settings.HostField(i, "bmc.credentials")
 	r.Text(name)
 	r.From(field, name)
-	secret := h.Secrets[name.Peek()]
+	secret := h.secret(name)
 	if secret == nil {
 		to.Credentials = spec.Credentials{SecretRef: &spec.SecretRef{Name: name.Peek()}}
 		return
 	}
-	h.Used[secret] = true
 	to.Credentials = r.Login(field, r.BMCFile(i), r.secretKey(secret, "username"), r.secretKey(secret, "password"))
 }
 
@@ -278,12 +298,11 @@ func (r *Hub) fencingSecret(h *Objects, i int, n *source.Node) {
 	to.Fencing = &spec.Fencing{}
 	r.Text(n)
 	r.From(field, n)
-	secret := h.Secrets[n.Peek()]
+	secret := h.secret(n)
 	if secret == nil {
 		to.Fencing.Credentials = spec.Credentials{SecretRef: &spec.SecretRef{Name: n.Peek()}}
 		return
 	}
-	h.Used[secret] = true
 	source.SetText(r.Account, field+".address", &to.Fencing.Address, r.secretKey(secret, "address"))
 	to.Fencing.Credentials = r.Login(field+".credentials", "fencing/"+source.FileName(to.Name), r.secretKey(secret, "username"), r.secretKey(secret, "password"))
 	if verify := r.secretKey(secret, "certificateVerification"); verify != nil {
