@@ -134,6 +134,20 @@ func walls() []wall {
 			breach:  [2]string{"pkg/install/rest/internal/transport", "pkg/install/rest/internal/objects"},
 		},
 		{
+			name: "the client of a hub's API server decides nothing",
+			imports: []string{
+				"pkg/install/hub/...", "pkg/install/render/...", "pkg/install/convert/...", "pkg/install/internal/...", "internal/setting", "internal/catalogue",
+			},
+			never:  []string{"pkg/install/hub/internal/kube"},
+			breach: [2]string{"pkg/install/hub/internal/kube", "pkg/install/hub"},
+		},
+		{
+			name:    "deleting a cluster's objects knows no cluster.yaml",
+			imports: []string{"pkg/install/hub", "pkg/install/render/...", "pkg/install/convert/...", "pkg/install/spec/...", "internal/objects", "internal/setting"},
+			never:   []string{"pkg/install/hub/internal/teardown"},
+			breach:  [2]string{"pkg/install/hub/internal/teardown", "pkg/install/hub"},
+		},
+		{
 			name: "a format knows no other format",
 			imports: []string{
 				convertible + "agent", convertible + "aicli", convertible + "capi", convertible + "clusterinstance",
@@ -250,7 +264,7 @@ func TestLibraryStaysLight(t *testing.T) {
 	light := []string{
 		"github.com/goccy/go-yaml/...", "sigs.k8s.io/yaml/...", "go.yaml.in/yaml/v2/...",
 		module + "/pkg/install", module + "/pkg/install/spec", module + "/pkg/install/spec/internal/...", module + "/internal/catalogue", module + "/internal/diagnose",
-		module + "/internal/setting", module + "/internal/vocab", module + "/internal/bytesize", module + "/internal/names",
+		module + "/internal/setting", module + "/internal/vocab", module + "/internal/ignitionsize", module + "/internal/bytesize", module + "/internal/names",
 		module + "/internal/clock", module + "/internal/redact", module + "/internal/spelling", module + "/internal/yamltree",
 	}
 	for _, imported := range dependencies(t, "../pkg/install", "../pkg/install/spec") {

@@ -15,6 +15,7 @@ import (
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 	"github.com/oaictl/oaictl/pkg/install/internal/plane"
 	"github.com/oaictl/oaictl/pkg/install/render"
 )
@@ -31,20 +32,20 @@ func (p *Plane) Act(ctx context.Context, desired *install.Desired, action instal
 		return plane.Refusal(action, fmt.Errorf("a hub has no action %s", action.Kind))
 	}
 	name := desired.Spec.Metadata.Name
-	namespace := cmp.Or(p.namespace, render.NamespaceOf(desired.Spec))
+	namespace := cmp.Or(p.api.Namespace, render.NamespaceOf(desired.Spec))
 	switch {
 	case desired.Options.Adopt != "":
-		namespace, _ = parts(desired.Options.Adopt, namespace)
+		namespace, _ = kube.SplitID(desired.Options.Adopt, namespace)
 	case aboutCluster(action.Kind) && action.Target != "":
-		namespace, _ = parts(action.Target, namespace)
+		namespace, _ = kube.SplitID(action.Target, namespace)
 	}
-	at, err := p.place(ctx, namespace)
+	at, err := p.api.Watch(ctx, namespace)
 	if err != nil {
 		return err
 	}
 	w := &actor{
-		writer:  writer{Plane: p, at: at, cluster: name, adopts: desired.Options.Adopt, ofFile: plane.OfFile(action.Kind)},
-		desired: desired, action: action,
+		Writer: kube.Writer{Client: p.api, Namespace: at, Cluster: name, Adopts: desired.Options.Adopt, FromFile: plane.OfFile(action.Kind)},
+		plane:  p, desired: desired, action: action,
 	}
 	if err := act(w, ctx); err != nil {
 		var fault *install.Fault
@@ -58,7 +59,8 @@ func (p *Plane) Act(ctx context.Context, desired *install.Desired, action instal
 
 // actor carries out one action.
 type actor struct {
-	writer
+	kube.Writer
+	plane   *Plane
 	desired *install.Desired
 	action  install.Action
 }
@@ -112,11 +114,11 @@ func aboutCluster(kind install.Kind) bool {
 // objects are those of the file. What it says and a hub has no place for is the
 // file's fault.
 func (a *actor) objects(o render.Options) (*render.Objects, error) {
-	o.Namespace, o.Secrets, o.Later = a.at.namespace, true, true // what is desired are the hosts of now
+	o.Namespace, o.Secrets, o.Later = a.Namespace.Name, true, true // what is desired are the hosts of now
 	made, err := render.Hub(a.desired.Spec, o)
 	if err != nil {
 		return nil, &install.Fault{
-			Code: install.CodeInput, Op: "make the hub's objects of", On: a.cluster, Permanent: true, Err: err,
+			Code: install.CodeInput, Op: "make the hub's objects of", On: a.Cluster, Permanent: true, Err: err,
 			Next: "change the file and run the same command again",
 		}
 	}
@@ -126,7 +128,7 @@ func (a *actor) objects(o render.Options) (*render.Objects, error) {
 // registerCluster makes all that a cluster needs but its image: its start is
 // held until everything is ready.
 func (a *actor) registerCluster(ctx context.Context) error {
-	set, err := a.chooseImageSet(ctx, a.desired.Spec)
+	set, err := a.plane.chooseImageSet(ctx, a.desired.Spec)
 	if err != nil {
 		return err
 	}
@@ -146,13 +148,13 @@ func (a *actor) registerCluster(ctx context.Context) error {
 			return err
 		}
 	}
-	return a.all(ctx, made.Cluster)
+	return a.ApplyAll(ctx, made.Cluster)
 }
 
 // ensureNamespace makes the namespace where there is none. Whoever may not look
 // at namespaces has been given one.
 func (a *actor) ensureNamespace(ctx context.Context, want *unstructured.Unstructured) error {
-	live, err := a.live(ctx, namespaces(), "", want.GetName())
+	live, err := a.Get(ctx, kube.Namespaces(), "", want.GetName())
 	var fault *install.Fault
 	switch {
 	case errors.As(err, &fault) && fault.Code == install.CodeAuth && fault.Status == 403:
@@ -160,12 +162,12 @@ func (a *actor) ensureNamespace(ctx context.Context, want *unstructured.Unstruct
 	case err != nil:
 		return err
 	case live == nil:
-		made := configuration(want, merged(map[string]any{}, want.Object))
-		made.SetLabels(map[string]string{hubapi.LabelCluster: a.cluster}) // whatever its name: it goes with the last that is in it
-		_, err = a.apply(ctx, namespaces(), nil, made)
+		made := kube.Configuration(want, kube.Merge(map[string]any{}, want.Object))
+		made.SetLabels(map[string]string{hubapi.LabelCluster: a.Cluster}) // whatever its name: it goes with the last that is in it
+		_, err = a.Apply(ctx, kube.Namespaces(), nil, made)
 		return err
 	case live.GetDeletionTimestamp() != nil:
-		f := beingDeleted(live)
+		f := kube.DeletingFault(live)
 		f.Op = "use namespace"
 		f.On = live.GetName()
 		return f
@@ -176,30 +178,30 @@ func (a *actor) ensureNamespace(ctx context.Context, want *unstructured.Unstruct
 // ensureImageSet makes the ClusterImageSet of the file's release image. One of
 // the same name for the same image will do, whoever made it.
 func (a *actor) ensureImageSet(ctx context.Context, want *unstructured.Unstructured) error {
-	live, err := a.live(ctx, clusterImageSets(), "", want.GetName())
+	live, err := a.Get(ctx, kube.ClusterImageSets(), "", want.GetName())
 	if err != nil {
 		return err
 	}
 	if live != nil && recordOf(live).release == recordOf(want).release {
 		return nil
 	}
-	a.Plane.mu.Lock()
-	delete(a.imageSets, want.GetName())
-	a.Plane.mu.Unlock()
-	_, err = a.whole(ctx, want)
+	a.plane.mu.Lock()
+	delete(a.plane.imageSets, want.GetName())
+	a.plane.mu.Unlock()
+	_, err = a.ApplyObject(ctx, want)
 	return err
 }
 
 // current is the cluster's AgentClusterInstall.
 func (a *actor) current() (deployment, made *unstructured.Unstructured, err error) {
-	_, name := parts(cmp.Or(a.desired.Options.Adopt, a.clusterTarget()), a.at.namespace)
-	deployment = a.at.store(clusterDeployments()).get(cmp.Or(name, a.cluster))
+	_, name := kube.SplitID(cmp.Or(a.desired.Options.Adopt, a.clusterTarget()), a.Namespace.Name)
+	deployment = a.Namespace.Store(kube.ClusterDeployments()).Get(cmp.Or(name, a.Cluster))
 	if deployment != nil {
-		made = installOf(a.at, deployment)
+		made = a.Namespace.InstallOf(deployment)
 	}
 	if made == nil {
 		return nil, nil, &install.Fault{
-			Code: install.CodeNotFound, Op: "find cluster", On: id(a.at.namespace, a.cluster), Permanent: true,
+			Code: install.CodeNotFound, Op: "find cluster", On: kube.ID(a.Namespace.Name, a.Cluster), Permanent: true,
 			Err: errors.New("the hub has no ClusterDeployment of that name with an AgentClusterInstall"), Next: "oaictl get clusters",
 		}
 	}
@@ -230,7 +232,7 @@ func (a *actor) updateCluster(ctx context.Context) error {
 		if !a.needs(want) {
 			continue
 		}
-		if _, err := a.whole(ctx, want); err != nil {
+		if _, err := a.ApplyObject(ctx, want); err != nil {
 			return err
 		}
 	}
@@ -241,7 +243,7 @@ func (a *actor) updateCluster(ctx context.Context) error {
 		return err
 	}
 	if _, adopts := a.action.Settings[setting.Tags]; adopts {
-		_, err = a.some(ctx, deployment, objectOf(made.Cluster, hubapi.KindClusterDeployment), []objects.Path{{"metadata", "labels", hubapi.LabelCluster}})
+		_, err = a.ApplyFields(ctx, deployment, objectOf(made.Cluster, hubapi.KindClusterDeployment), []objects.Path{{"metadata", "labels", hubapi.LabelCluster}})
 	}
 	return err
 }
@@ -257,7 +259,7 @@ func (a *actor) write(ctx context.Context, live, made *unstructured.Unstructured
 	if err := table.Write(want.Object, a.action.Settings); err != nil {
 		return nil, err
 	}
-	return a.some(ctx, live, want, paths)
+	return a.ApplyFields(ctx, live, want, paths)
 }
 
 // unclassify deletes the AgentClassifications of the cluster that the file does not
@@ -266,13 +268,13 @@ func (a *actor) unclassify(ctx context.Context, wanted []*unstructured.Unstructu
 	if _, said := a.action.Settings[setting.Classified]; !said {
 		return nil
 	}
-	for _, u := range a.ours(agentClassifications()) {
+	for _, u := range a.Ours(kube.AgentClassifications()) {
 		if slices.ContainsFunc(wanted, func(w *unstructured.Unstructured) bool {
 			return w.GetKind() == u.GetKind() && w.GetName() == u.GetName()
 		}) {
 			continue
 		}
-		if err := a.remove(ctx, agentClassifications(), u); err != nil {
+		if err := a.Remove(ctx, kube.AgentClassifications(), u); err != nil {
 			return err
 		}
 	}
@@ -285,7 +287,7 @@ func (a *actor) needs(want *unstructured.Unstructured) bool {
 	has := func(settings ...install.Setting) bool {
 		return slices.ContainsFunc(settings, func(s install.Setting) bool { _, there := a.action.Settings[s]; return there })
 	}
-	name := strings.TrimPrefix(want.GetName(), a.cluster+"-")
+	name := strings.TrimPrefix(want.GetName(), a.Cluster+"-")
 	switch want.GetKind() {
 	case hubapi.KindAgentClassification:
 		return has(setting.Classified)

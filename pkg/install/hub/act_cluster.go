@@ -11,6 +11,7 @@ import (
 	"github.com/oaictl/oaictl/internal/objects"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 )
 
 // startInstall takes the hold back, and with it says how many hosts there are:
@@ -35,7 +36,7 @@ func (a *actor) startInstall(ctx context.Context) error {
 	if err := table.Write(want, counts); err != nil {
 		return err
 	}
-	_, err = a.some(ctx, live, &unstructured.Unstructured{Object: want}, paths)
+	_, err = a.ApplyFields(ctx, live, &unstructured.Unstructured{Object: want}, paths)
 	return err
 }
 
@@ -45,7 +46,7 @@ func (a *actor) nudge(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return a.touch(ctx, agentInstalls(), live)
+	return a.Touch(ctx, kube.AgentClusterInstalls(), live)
 }
 
 // record does what Hive's operator would: it writes down that the cluster is
@@ -55,13 +56,13 @@ func (a *actor) record(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	made, err := read[hive.AgentClusterInstall](live)
+	made, err := kube.Read[hive.AgentClusterInstall](live)
 	if err != nil {
 		return err
 	}
 	if !metadataComplete(made.Spec.ClusterMetadata) {
 		return &install.Fault{
-			Code: install.CodeFailure, Op: "record the installation of", On: id(a.at.namespace, deployment.GetName()),
+			Code: install.CodeFailure, Op: "record the installation of", On: kube.ID(a.Namespace.Name, deployment.GetName()),
 			Err: errors.New("the service has not written the cluster's metadata yet"), Next: "run the same command again in a while",
 		}
 	}
@@ -69,7 +70,7 @@ func (a *actor) record(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return a.patch(ctx, clusterDeployments(), deployment, map[string]any{
+	return a.Patch(ctx, kube.ClusterDeployments(), deployment, map[string]any{
 		"spec": map[string]any{"installed": true, "clusterMetadata": runtime.DeepCopyJSON(metadata)},
 	})
 }
@@ -81,15 +82,15 @@ func (a *actor) allowAddHosts(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	cd, err := read[hive.ClusterDeployment](deployment)
+	cd, err := kube.Read[hive.ClusterDeployment](deployment)
 	switch {
 	case err != nil:
 		return err
-	case installed(cd):
+	case kube.Installed(cd):
 		return nil
 	case hiveRuns(deployment, cd):
 		return &install.Fault{
-			Code: install.CodeFailure, Op: "let hosts be added to", On: id(a.at.namespace, deployment.GetName()),
+			Code: install.CodeFailure, Op: "let hosts be added to", On: kube.ID(a.Namespace.Name, deployment.GetName()),
 			Err: errors.New("the operator of Hive has not written down yet that the cluster is installed"), Next: "run the same command again in a while",
 		}
 	}
@@ -103,14 +104,14 @@ func (a *actor) withdrawCluster(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := a.mine(clusterDeployments(), deployment); err != nil {
+	if err := a.CheckOwner(kube.ClusterDeployments(), deployment); err != nil {
 		return err
 	}
-	own := id(deployment.GetNamespace(), deployment.GetName())
-	for _, u := range a.at.store(agents()).all() {
-		if host, err := hostOf(u, a.time.now()); err != nil || host.ClusterID == own {
+	own := kube.ID(deployment.GetNamespace(), deployment.GetName())
+	for _, u := range a.Namespace.Store(kube.Agents()).All() {
+		if host, err := hostOf(u, a.Now()); err != nil || host.ClusterID == own {
 			return errors.New("it is not empty any more")
 		}
 	}
-	return a.remove(ctx, clusterDeployments(), deployment)
+	return a.Remove(ctx, kube.ClusterDeployments(), deployment)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -16,21 +17,22 @@ import (
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 	"github.com/oaictl/oaictl/pkg/install/render"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // agent is the Agent that the action is about.
 func (a *actor) agent(ctx context.Context) (*unstructured.Unstructured, error) {
-	namespace, _ := parts(a.action.InfraEnv, a.at.namespace)
-	at, err := a.place(ctx, namespace)
+	namespace, _ := kube.SplitID(a.action.InfraEnv, a.Namespace.Name)
+	at, err := a.Watch(ctx, namespace)
 	if err != nil {
 		return nil, err
 	}
-	live := at.store(agents()).get(a.action.Target)
+	live := at.Store(kube.Agents()).Get(a.action.Target)
 	if live == nil {
 		return nil, &install.Fault{
-			Code: install.CodeNotFound, Op: "find Agent", On: id(namespace, a.action.Target), Permanent: true,
+			Code: install.CodeNotFound, Op: "find Agent", On: kube.ID(namespace, a.action.Target), Permanent: true,
 			Err: errors.New("the hub has none of that name any more"), Next: "oaictl get hosts",
 		}
 	}
@@ -61,7 +63,7 @@ func (a *actor) updateHost(ctx context.Context) error {
 	if err := contested(live, fields); err != nil {
 		return err
 	}
-	return a.patch(ctx, agents(), live, map[string]any{"spec": fields})
+	return a.Patch(ctx, kube.Agents(), live, map[string]any{"spec": fields})
 }
 
 // host is the host of the file that the action is about, nil where the file does
@@ -101,7 +103,7 @@ func (a *actor) hostSecrets(ctx context.Context, agent *unstructured.Unstructure
 				besideAgent(secret, agent)
 			}
 			if isFencing && fencing || isToken && token {
-				if _, err := a.whole(ctx, secret); err != nil {
+				if _, err := a.ApplyObject(ctx, secret); err != nil {
 					return err
 				}
 			}
@@ -126,7 +128,7 @@ func besideAgent(secret, agent *unstructured.Unstructured) {
 // agentFields are the fields of an Agent's spec that the action's settings come
 // to (agent-install.openshift.io/v1beta1).
 func (a *actor) agentFields(live *unstructured.Unstructured) (map[string]any, error) {
-	table := objects.AgentTable(objects.SecretsOf(a.desired.Spec, a.host(), a.at.namespace))
+	table := objects.AgentTable(objects.SecretsOf(a.desired.Spec, a.host(), a.Namespace.Name))
 	for key := range a.action.Settings {
 		if _, known := table.Row(key); !known {
 			return nil, noPlace(key)
@@ -170,11 +172,11 @@ func withoutOthers(labels map[string]any, agent *unstructured.Unstructured) {
 // bare-metal-agent controller reads it: what is written on the Agent it would
 // write over. It approves such an Agent by itself.
 func (a *actor) updateMachine(ctx context.Context, agent *unstructured.Unstructured, name string) error {
-	at, err := a.place(ctx, agent.GetNamespace())
+	at, err := a.Watch(ctx, agent.GetNamespace())
 	if err != nil {
 		return err
 	}
-	machine := at.store(bareMetalHosts()).get(name)
+	machine := at.Store(kube.BareMetalHosts()).Get(name)
 	if machine == nil {
 		return &install.Fault{
 			Code: install.CodeFailure, Op: "configure the host", On: a.action.Name,
@@ -186,7 +188,7 @@ func (a *actor) updateMachine(ctx context.Context, agent *unstructured.Unstructu
 		return err
 	}
 	if len(fields) > 0 {
-		if err := a.patch(ctx, bareMetalHosts(), machine, fields); err != nil {
+		if err := a.Patch(ctx, kube.BareMetalHosts(), machine, fields); err != nil {
 			return err
 		}
 	}
@@ -219,13 +221,13 @@ func (a *actor) agentOnly(ctx context.Context, agent *unstructured.Unstructured)
 	if len(own) == 0 {
 		return nil
 	}
-	return a.patch(ctx, agents(), agent, map[string]any{"spec": own})
+	return a.Patch(ctx, kube.Agents(), agent, map[string]any{"spec": own})
 }
 
 // machineFields is the patch of a BareMetalHost that the action's settings come to.
 func (a *actor) machineFields(machine *unstructured.Unstructured) (map[string]any, error) {
 	host, fields := a.host(), map[string]any{}
-	if err := objects.MachineTable(objects.SecretsOf(a.desired.Spec, host, a.at.namespace)).Write(fields, a.action.Settings); err != nil {
+	if err := objects.MachineTable(objects.SecretsOf(a.desired.Spec, host, a.Namespace.Name)).Write(fields, a.action.Settings); err != nil {
 		return nil, err
 	}
 	if value, said := a.action.Settings[setting.Labels]; said {
@@ -260,28 +262,51 @@ func (a *actor) bindHost(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	agent, err := read[agentinstall.Agent](live)
+	agent, err := kube.Read[agentinstall.Agent](live)
 	if err != nil {
 		return err
 	}
 	if ref := agent.Spec.ClusterDeploymentName; ref != nil && ref.Name != "" && (ref.Name != deployment.GetName() || ref.Namespace != deployment.GetNamespace()) {
 		return &install.Fault{
 			Code: install.CodeNotFound, Op: "bind host", On: a.action.Name, Permanent: true,
-			Err: fmt.Errorf("it belongs to the cluster %s", id(ref.Namespace, ref.Name)), Next: "have it released there first",
+			Err: fmt.Errorf("it belongs to the cluster %s", kube.ID(ref.Namespace, ref.Name)), Next: "have it released there first",
 		}
 	}
 	if owner := live.GetLabels()[hubapi.LabelAgentBMH]; owner != "" {
-		at, err := a.place(ctx, live.GetNamespace())
+		at, err := a.Watch(ctx, live.GetNamespace())
 		if err != nil {
 			return err
 		}
-		if machine := at.store(bareMetalHosts()).get(owner); machine != nil {
-			return a.patch(ctx, bareMetalHosts(), machine, map[string]any{"metadata": map[string]any{"annotations": map[string]any{
-				hubapi.AnnotationBMACClusterReference: id(deployment.GetNamespace(), deployment.GetName()),
+		if machine := at.Store(kube.BareMetalHosts()).Get(owner); machine != nil {
+			return a.Patch(ctx, kube.BareMetalHosts(), machine, map[string]any{"metadata": map[string]any{"annotations": map[string]any{
+				hubapi.AnnotationBMACClusterReference: kube.ID(deployment.GetNamespace(), deployment.GetName()),
 			}}})
 		}
 	}
-	return a.patch(ctx, agents(), live, map[string]any{"spec": map[string]any{
+	return a.Patch(ctx, kube.Agents(), live, map[string]any{"spec": map[string]any{
 		"clusterDeploymentName": map[string]any{"name": deployment.GetName(), "namespace": deployment.GetNamespace()},
 	}})
+}
+
+// contested refuses to write texts into an Agent's spec that somebody else has set to
+// something else. An Agent is the service's, so that it is patched and not applied, and
+// a patch asks nobody. A role that was left to the service was set by nobody.
+func contested(live *unstructured.Unstructured, spec map[string]any) error {
+	var theirs []string
+	for _, field := range slices.Sorted(maps.Keys(spec)) {
+		have, _, _ := unstructured.NestedString(live.Object, "spec", field)
+		open := have == "" || field == "role" && have == vocab.RoleWord(vocab.RoleAuto)
+		if want, isText := spec[field].(string); !isText || open || have == want {
+			continue
+		}
+		if who := kube.OtherOwner(live, "spec", field); who != "" {
+			theirs = append(theirs, fmt.Sprintf("spec.%s (%s) is owned by %s", field, have, who))
+		}
+	}
+	if len(theirs) == 0 {
+		return nil
+	}
+	f := &install.Fault{Op: "change Agent", On: kube.ID(live.GetNamespace(), live.GetName())}
+	kube.SetOwnedByOthers(f, strings.Join(theirs, ", "))
+	return f
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/oaictl/oaictl/internal/objects"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 	"github.com/oaictl/oaictl/pkg/install/render"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -26,12 +27,12 @@ func (a *actor) registerInfraEnv(ctx context.Context) error {
 		return err
 	}
 	env := made.InfraEnvs[0]
-	if live := a.at.store(infraEnvs()).get(env.Name); live != nil {
-		if err := a.mine(infraEnvs(), live); err != nil {
+	if live := a.Namespace.Store(kube.InfraEnvs()).Get(env.Name); live != nil {
+		if err := a.CheckOwner(kube.InfraEnvs(), live); err != nil {
 			return err
 		}
 	}
-	if err := a.all(ctx, env.NMStateConfigs); err != nil {
+	if err := a.ApplyAll(ctx, env.NMStateConfigs); err != nil {
 		return err
 	}
 	if err := a.mirrors(ctx, made); err != nil {
@@ -47,21 +48,21 @@ func (a *actor) registerInfraEnv(ctx context.Context) error {
 func (a *actor) infraEnv(ctx context.Context, want *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	version, _, _ := unstructured.NestedString(want.Object, "spec", "osImageVersion")
 	_, bound, _ := unstructured.NestedMap(want.Object, "spec", "clusterRef")
-	if version != "" && bound && a.at.store(infraEnvs()).get(want.GetName()) == nil {
+	if version != "" && bound && a.Namespace.Store(kube.InfraEnvs()).Get(want.GetName()) == nil {
 		first := want.DeepCopy()
 		unstructured.RemoveNestedField(first.Object, "spec", "osImageVersion")
-		if _, err := a.whole(ctx, first); err != nil {
+		if _, err := a.ApplyObject(ctx, first); err != nil {
 			return nil, err
 		}
 	}
-	return a.whole(ctx, want)
+	return a.ApplyObject(ctx, want)
 }
 
 // mirrors applies what the InfraEnv refers to and the cluster did not need.
 func (a *actor) mirrors(ctx context.Context, made *render.Objects) error {
 	for _, want := range made.Cluster {
-		if want.GetKind() == hubapi.KindConfigMap && want.GetName() == a.cluster+"-mirrors" {
-			if _, err := a.whole(ctx, want); err != nil {
+		if want.GetKind() == hubapi.KindConfigMap && want.GetName() == a.Cluster+"-mirrors" {
+			if _, err := a.ApplyObject(ctx, want); err != nil {
 				return err
 			}
 		}
@@ -92,11 +93,11 @@ func (a *actor) infraEnvObjects() (*render.Objects, error) {
 // that are there. One that the file does not come to by itself is for whom the
 // action says.
 func (a *actor) plan() (install.InfraEnvPlan, error) {
-	deployment := id(a.at.namespace, a.cluster)
+	deployment := kube.ID(a.Namespace.Name, a.Cluster)
 	var have []install.InfraEnv
-	configs := a.at.store(nmStateConfigs()).all()
-	for _, u := range a.at.store(infraEnvs()).all() {
-		env, err := infraEnvOf(u, configs, a.cluster)
+	configs := a.Namespace.Store(kube.NMStateConfigs()).All()
+	for _, u := range a.Namespace.Store(kube.InfraEnvs()).All() {
+		env, err := infraEnvOf(u, configs, a.Cluster)
 		if err != nil {
 			return install.InfraEnvPlan{}, err
 		}
@@ -129,18 +130,18 @@ func (a *actor) updateInfraEnv(ctx context.Context) error {
 		return err
 	}
 	want := made.InfraEnvs[0]
-	live := a.at.store(infraEnvs()).get(want.Name)
+	live := a.Namespace.Store(kube.InfraEnvs()).Get(want.Name)
 	if live == nil {
-		return &install.Fault{Code: install.CodeNotFound, Op: "update InfraEnv", On: id(a.at.namespace, want.Name), Permanent: true, Err: errors.New("the hub has none of that name"), Next: "oaictl get infraenvs"}
+		return &install.Fault{Code: install.CodeNotFound, Op: "update InfraEnv", On: kube.ID(a.Namespace.Name, want.Name), Permanent: true, Err: errors.New("the hub has none of that name"), Next: "oaictl get infraenvs"}
 	}
-	if err := a.mine(infraEnvs(), live); err != nil {
+	if err := a.CheckOwner(kube.InfraEnvs(), live); err != nil {
 		return err
 	}
 	for _, object := range made.Cluster {
 		if !a.needs(object) {
 			continue
 		}
-		if _, err := a.whole(ctx, object); err != nil {
+		if _, err := a.ApplyObject(ctx, object); err != nil {
 			return err
 		}
 	}
@@ -167,7 +168,7 @@ func (a *actor) passOn(ctx context.Context, live, want *unstructured.Unstructure
 	const note = hubapi.AnnotationPropagateNodeLabels
 	var theirs []string
 	ask := func(field, key string) {
-		if owner := otherOwner(live, "metadata", field, key); owner != "" {
+		if owner := kube.OtherOwner(live, "metadata", field, key); owner != "" {
 			theirs = append(theirs, fmt.Sprintf("metadata.%s.%s is owned by %s", field, key, owner))
 		}
 	}
@@ -179,7 +180,7 @@ func (a *actor) passOn(ctx context.Context, live, want *unstructured.Unstructure
 		}
 	}
 	for _, key := range setting.Commas(live.GetAnnotations()[note]) {
-		if _, stays := wanted[key]; !stays && otherOwner(live, "metadata", "labels", key) == "" {
+		if _, stays := wanted[key]; !stays && kube.OtherOwner(live, "metadata", "labels", key) == "" {
 			labels[key] = nil
 		}
 	}
@@ -191,28 +192,28 @@ func (a *actor) passOn(ctx context.Context, live, want *unstructured.Unstructure
 		ask("annotations", note)
 	}
 	if len(theirs) > 0 {
-		f := &install.Fault{Op: "change InfraEnv", On: id(live.GetNamespace(), live.GetName())}
-		ofOthers(f, strings.Join(theirs, ", "))
+		f := &install.Fault{Op: "change InfraEnv", On: kube.ID(live.GetNamespace(), live.GetName())}
+		kube.SetOwnedByOthers(f, strings.Join(theirs, ", "))
 		return f
 	}
-	return a.patch(ctx, infraEnvs(), live, map[string]any{"metadata": map[string]any{
+	return a.Patch(ctx, kube.InfraEnvs(), live, map[string]any{"metadata": map[string]any{
 		"labels": labels, "annotations": notes, "resourceVersion": live.GetResourceVersion(),
 	}})
 }
 
 // networks has the InfraEnv select just the networks of its hosts.
 func (a *actor) networks(ctx context.Context, want render.InfraEnv) error {
-	if err := a.all(ctx, want.NMStateConfigs); err != nil {
+	if err := a.ApplyAll(ctx, want.NMStateConfigs); err != nil {
 		return err
 	}
-	for _, u := range a.at.store(nmStateConfigs()).all() {
+	for _, u := range a.Namespace.Store(kube.NMStateConfigs()).All() {
 		labels := u.GetLabels()
-		ours := labels[hubapi.LabelCluster] == a.cluster && labels[hubapi.LabelInfraEnv] == want.Name
+		ours := labels[hubapi.LabelCluster] == a.Cluster && labels[hubapi.LabelInfraEnv] == want.Name
 		wanted := slices.ContainsFunc(want.NMStateConfigs, func(c *unstructured.Unstructured) bool { return c.GetName() == u.GetName() })
 		if !ours || wanted {
 			continue
 		}
-		if err := a.remove(ctx, nmStateConfigs(), u); err != nil {
+		if err := a.Remove(ctx, kube.NMStateConfigs(), u); err != nil {
 			return err
 		}
 	}
@@ -222,14 +223,14 @@ func (a *actor) networks(ctx context.Context, want render.InfraEnv) error {
 // renewImage has the service look at the InfraEnv again, which renews a URL that
 // is about to end.
 func (a *actor) renewImage(ctx context.Context) error {
-	namespace, name := parts(a.action.Target, a.at.namespace)
-	at, err := a.place(ctx, namespace)
+	namespace, name := kube.SplitID(a.action.Target, a.Namespace.Name)
+	at, err := a.Watch(ctx, namespace)
 	if err != nil {
 		return err
 	}
-	live := at.store(infraEnvs()).get(name)
+	live := at.Store(kube.InfraEnvs()).Get(name)
 	if live == nil {
 		return errors.New("the hub has no such InfraEnv")
 	}
-	return a.touch(ctx, infraEnvs(), live)
+	return a.Touch(ctx, kube.InfraEnvs(), live)
 }

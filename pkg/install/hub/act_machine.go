@@ -10,6 +10,7 @@ import (
 	"github.com/oaictl/oaictl/internal/hubapi/metal3"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 	"github.com/oaictl/oaictl/pkg/install/render"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -22,8 +23,8 @@ func (a *actor) registerHost(ctx context.Context) error {
 	if host == nil {
 		return errors.New("the file has no such host")
 	}
-	if live := a.at.store(bareMetalHosts()).get(host.Name); live != nil {
-		return a.mine(bareMetalHosts(), live)
+	if live := a.Namespace.Store(kube.BareMetalHosts()).Get(host.Name); live != nil {
+		return a.CheckOwner(kube.BareMetalHosts(), live)
 	}
 	env, err := a.bootedFrom()
 	if err != nil {
@@ -33,7 +34,7 @@ func (a *actor) registerHost(ctx context.Context) error {
 	options := render.Options{InfraEnvs: []install.InfraEnvPlan{boots}}
 	if deployment, live, err := a.current(); err == nil {
 		options.ImageSet = currentImageSet(live)
-		options.Bound = env.ClusterID == id(deployment.GetNamespace(), deployment.GetName())
+		options.Bound = env.ClusterID == kube.ID(deployment.GetNamespace(), deployment.GetName())
 	}
 	made, err := a.objects(options)
 	if err != nil {
@@ -43,10 +44,10 @@ func (a *actor) registerHost(ctx context.Context) error {
 		if objects.Name != host.Name || objects.BareMetalHost == nil {
 			continue
 		}
-		if err := a.all(ctx, objects.Secrets); err != nil {
+		if err := a.ApplyAll(ctx, objects.Secrets); err != nil {
 			return err
 		}
-		_, err := a.whole(ctx, objects.BareMetalHost)
+		_, err := a.ApplyObject(ctx, objects.BareMetalHost)
 		return err
 	}
 	return errors.New("the file does not have the hub boot it: spec.boot.method is not metal3, or the host has no bmc")
@@ -54,25 +55,25 @@ func (a *actor) registerHost(ctx context.Context) error {
 
 // bootedFrom is the InfraEnv whose image the host boots.
 func (a *actor) bootedFrom() (install.InfraEnv, error) {
-	_, name := parts(a.action.InfraEnv, a.at.namespace)
-	live := a.at.store(infraEnvs()).get(name)
+	_, name := kube.SplitID(a.action.InfraEnv, a.Namespace.Name)
+	live := a.Namespace.Store(kube.InfraEnvs()).Get(name)
 	if live == nil {
 		return install.InfraEnv{}, &install.Fault{
-			Code: install.CodeNotFound, Op: "find InfraEnv", On: id(a.at.namespace, name), Permanent: true,
+			Code: install.CodeNotFound, Op: "find InfraEnv", On: kube.ID(a.Namespace.Name, name), Permanent: true,
 			Err: errors.New("the hub has none of that name any more"), Next: "oaictl get infraenvs",
 		}
 	}
-	return infraEnvOf(live, nil, a.cluster)
+	return infraEnvOf(live, nil, a.Cluster)
 }
 
 // enrolled are the machines that the hub was given to boot.
-func enrolled(at *place, cluster string) ([]install.Enrolled, error) {
+func enrolled(at *kube.Namespace, cluster string) ([]install.Enrolled, error) {
 	all := []install.Enrolled{}
-	for _, u := range at.store(bareMetalHosts()).all() {
+	for _, u := range at.Store(kube.BareMetalHosts()).All() {
 		if u.GetDeletionTimestamp() != nil {
 			continue
 		}
-		wire, err := read[metal3.BareMetalHost](u)
+		wire, err := kube.Read[metal3.BareMetalHost](u)
 		if err != nil {
 			return nil, err
 		}

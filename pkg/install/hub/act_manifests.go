@@ -7,8 +7,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/objects"
+	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 	"github.com/oaictl/oaictl/pkg/install/render"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -30,13 +30,13 @@ func (a *actor) tidyManifests(ctx context.Context) error {
 	if !a.desired.Spec.Present("spec.manifests") {
 		return nil
 	}
-	for _, u := range a.ours(configMaps()) {
-		if !holdsManifests(u) {
+	for _, u := range a.Ours(kube.ConfigMaps()) {
+		if !kube.HoldsManifests(u) {
 			continue
 		}
 		data, _, _ := unstructured.NestedStringMap(u.Object, "data")
 		for name := range data {
-			if !a.fileNames(folderOf(u) + "/" + name) {
+			if !a.fileNames(kube.FolderOf(u) + "/" + name) {
 				return a.manifests(ctx)
 			}
 		}
@@ -65,17 +65,17 @@ func (a *actor) manifests(ctx context.Context) error {
 	var refs []any
 	wanted := map[string]bool{}
 	for _, want := range made.Cluster {
-		if !holdsManifests(want) {
+		if !kube.HoldsManifests(want) {
 			continue
 		}
-		if _, err := a.whole(ctx, want); err != nil {
+		if _, err := a.ApplyObject(ctx, want); err != nil {
 			return err
 		}
 		refs, wanted[want.GetName()] = append(refs, map[string]any{"name": want.GetName()}), true
 	}
 	var empty []*unstructured.Unstructured
-	for _, u := range a.ours(configMaps()) {
-		if !holdsManifests(u) || wanted[u.GetName()] {
+	for _, u := range a.Ours(kube.ConfigMaps()) {
+		if !kube.HoldsManifests(u) || wanted[u.GetName()] {
 			continue
 		}
 		rest, err := a.withoutManifests(ctx, u)
@@ -92,11 +92,11 @@ func (a *actor) manifests(ctx context.Context) error {
 	if len(refs) > 0 {
 		want["spec"] = map[string]any{"manifestsConfigMapRefs": refs}
 	}
-	if _, err := a.some(ctx, live, &unstructured.Unstructured{Object: want}, []objects.Path{{"spec", "manifestsConfigMapRefs"}}); err != nil {
+	if _, err := a.ApplyFields(ctx, live, &unstructured.Unstructured{Object: want}, []objects.Path{{"spec", "manifestsConfigMapRefs"}}); err != nil {
 		return err
 	}
 	for _, u := range empty {
-		if err := a.remove(ctx, configMaps(), u); err != nil {
+		if err := a.Remove(ctx, kube.ConfigMaps(), u); err != nil {
 			return err
 		}
 	}
@@ -105,19 +105,10 @@ func (a *actor) manifests(ctx context.Context) error {
 
 // withoutManifests takes what we put there out of a ConfigMap.
 func (a *actor) withoutManifests(ctx context.Context, u *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	fields, err := owned(u)
+	fields, err := kube.AppliedFields(u)
 	if err != nil {
 		return nil, err
 	}
 	delete(fields, "data")
-	return a.apply(ctx, configMaps(), u, configuration(u, fields))
-}
-
-// holdsManifests says whether an object of ours is a ConfigMap of manifests.
-func holdsManifests(u *unstructured.Unstructured) bool {
-	switch folder := folderOf(u); spec.ManifestFolder(folder) {
-	case spec.FolderManifests, spec.FolderOpenShift:
-		return u.GetKind() == hubapi.KindConfigMap
-	}
-	return false
+	return a.Apply(ctx, kube.ConfigMaps(), u, kube.Configuration(u, fields))
 }

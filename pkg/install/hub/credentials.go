@@ -13,6 +13,7 @@ import (
 	"github.com/oaictl/oaictl/internal/hubapi/hive"
 	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 )
 
 // Credential reads kubeconfig, kubeconfig-noingress or kubeadmin-password from
@@ -30,7 +31,7 @@ func (p *Plane) Credential(ctx context.Context, clusterID, name string) ([]byte,
 			Err: errors.New(why), Next: "run the same command again in a while",
 		}
 	}
-	state := stateOf(made, installed(deployment))
+	state := stateOf(made, kube.Installed(deployment))
 	done := state == vocab.ClusterInstalled || state == vocab.ClusterAddingHosts
 	metadata := made.Spec.ClusterMetadata
 	secret, key := "", ""
@@ -61,7 +62,7 @@ func (p *Plane) Credential(ctx context.Context, clusterID, name string) ([]byte,
 	case apierrors.IsNotFound(err):
 		return notYet(fmt.Sprintf("the service has not written the Secret %s yet", secret))
 	case err != nil:
-		return nil, p.fault(attempt{op: "read Secret", verb: "get", kind: secrets(), namespace: deployment.Namespace, name: secret}, err)
+		return nil, p.api.Fault(kube.Attempt{Op: "read Secret", Verb: "get", Kind: kube.Secrets(), Namespace: deployment.Namespace, Name: secret}, err)
 	case len(bytes.TrimSpace(data)) == 0:
 		return notYet(fmt.Sprintf("the Secret %s is empty", secret))
 	}
@@ -70,31 +71,23 @@ func (p *Plane) Credential(ctx context.Context, clusterID, name string) ([]byte,
 
 // pair is a cluster's ClusterDeployment and AgentClusterInstall.
 func (p *Plane) pair(ctx context.Context, clusterID string) (*hive.ClusterDeployment, *hive.AgentClusterInstall, error) {
-	namespace, name := parts(clusterID, p.namespaceOf(clusterID))
-	at, err := p.place(ctx, namespace)
+	namespace, name := kube.SplitID(clusterID, p.api.NamespaceOf(clusterID))
+	at, err := p.api.Watch(ctx, namespace)
 	if err != nil {
 		return nil, nil, err
 	}
-	u := at.store(clusterDeployments()).get(name)
+	u := at.Store(kube.ClusterDeployments()).Get(name)
 	if u == nil {
-		return nil, nil, notFound("cluster", clusterID, "oaictl get clusters")
+		return nil, nil, kube.NotFound("cluster", clusterID, "oaictl get clusters")
 	}
-	made := installOf(at, u)
+	made := at.InstallOf(u)
 	if made == nil {
-		return nil, nil, notFound("AgentClusterInstall of cluster", clusterID, "kubectl get agentclusterinstalls -n "+namespace)
+		return nil, nil, kube.NotFound("AgentClusterInstall of cluster", clusterID, "kubectl get agentclusterinstalls -n "+namespace)
 	}
-	deployment, err := read[hive.ClusterDeployment](u)
+	deployment, err := kube.Read[hive.ClusterDeployment](u)
 	if err != nil {
 		return nil, nil, err
 	}
-	aci, err := read[hive.AgentClusterInstall](made)
+	aci, err := kube.Read[hive.AgentClusterInstall](made)
 	return deployment, aci, err
-}
-
-// notFound is the fault for what a hub does not have.
-func notFound(kind, on, next string) *install.Fault {
-	return &install.Fault{
-		Code: install.CodeNotFound, Op: "find " + kind, On: on, Permanent: true, Status: http.StatusNotFound,
-		Err: errors.New("the hub has none of that name or id"), Next: next,
-	}
 }

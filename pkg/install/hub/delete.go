@@ -5,11 +5,18 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
+	"github.com/oaictl/oaictl/pkg/install/hub/internal/teardown"
+	"github.com/oaictl/oaictl/pkg/install/internal/plane"
 )
 
 // DeleteCluster deletes a cluster's objects, in the order in which their
@@ -26,60 +33,27 @@ import (
 // came from a pool into the discovery image again, for other clusters. Nothing runs on
 // there afterwards.
 func (p *Plane) DeleteCluster(ctx context.Context, clusterID string, options install.DeleteOptions) error {
-	settle := (*writer).preserve
-	if options.ReturnToPool {
-		settle = (*writer).giveBack
-	}
-	namespace, name := parts(clusterID, p.namespaceOf(clusterID))
-	at, err := p.place(ctx, namespace)
+	d, name, err := p.deleter(ctx, clusterID, options)
 	if err != nil {
 		return err
 	}
-	w := &writer{Plane: p, at: at, cluster: name, tell: options.Tell}
-	deployment := at.store(clusterDeployments()).get(name)
+	deployment := d.Namespace.Store(kube.ClusterDeployments()).Get(name)
 	if deployment != nil {
-		if err := p.MayDelete(refOf(at, deployment)); err != nil {
-			return err
-		}
-		w.cluster = deployment.GetLabels()[hubapi.LabelCluster]
-		if deployment.GetAnnotations()[hubapi.AnnotationProtectedDelete] == "true" {
-			return &install.Fault{
-				Code: install.CodeNotFound, Op: "delete cluster", On: clusterID, Permanent: true,
-				Err:  errors.New("somebody has protected it by the annotation " + hubapi.AnnotationProtectedDelete),
-				Next: fmt.Sprintf("kubectl annotate clusterdeployment -n %s %s %s-, if it is to go nevertheless", namespace, name, hubapi.AnnotationProtectedDelete),
-			}
-		}
-		if err := settle(w, ctx, deployment); err != nil {
+		if err := p.MayDelete(refOf(d.Namespace, deployment)); err != nil {
 			return err
 		}
 	}
-	machines := w.ours(bareMetalHosts())
-	if err := w.detach(ctx, deployment, machines); err != nil {
-		return err
+	return d.DeleteCluster(ctx, deployment, clusterID, options.ReturnToPool)
+}
+
+// deleter deletes or releases what has an id; name is the last part of the id.
+func (p *Plane) deleter(ctx context.Context, id string, options install.DeleteOptions) (d *teardown.Deleter, name string, err error) {
+	namespace, name := kube.SplitID(id, p.api.NamespaceOf(id))
+	at, err := p.api.Watch(ctx, namespace)
+	if err != nil {
+		return nil, "", err
 	}
-	if err := w.deleteAll(ctx, bareMetalHosts(), machines); err != nil {
-		return err
-	}
-	if deployment != nil {
-		if err := w.deleteDeployment(ctx, deployment); err != nil {
-			return err
-		}
-	}
-	// Of a run that was broken off there may be one without its ClusterDeployment.
-	if err := w.deleteAll(ctx, agentInstalls(), w.ours(agentInstalls())); err != nil {
-		return err
-	}
-	for _, env := range w.ours(infraEnvs()) {
-		if err := w.deleteInfraEnv(ctx, env); err != nil {
-			return err
-		}
-	}
-	for _, k := range []kind{agentClassifications(), nmStateConfigs(), configMaps()} {
-		if err := w.deleteAll(ctx, k, w.ours(k)); err != nil {
-			return err
-		}
-	}
-	return w.leftovers(ctx)
+	return &teardown.Deleter{Writer: kube.Writer{Client: p.api, Namespace: at, Cluster: name}, Tell: options.Tell}, name, nil
 }
 
 // MayDelete refuses a cluster that oaictl did not make, or has let go of: what else
@@ -88,7 +62,7 @@ func (p *Plane) MayDelete(ref install.ClusterRef) error {
 	if ref.Owned {
 		return nil
 	}
-	namespace, name := parts(ref.ID, "")
+	namespace, name := kube.SplitID(ref.ID, "")
 	return &install.Fault{
 		Code: install.CodeNotFound, Op: "delete cluster", On: ref.ID, Permanent: true,
 		Err: errors.New("oaictl did not make it, or has let go of it: its ClusterDeployment has no label " + hubapi.LabelCluster),
@@ -97,53 +71,115 @@ func (p *Plane) MayDelete(ref install.ClusterRef) error {
 	}
 }
 
-// ours are the objects of a kind that carry the cluster's label.
-func (w *writer) ours(k kind) []*unstructured.Unstructured {
-	return slices.DeleteFunc(w.at.store(k).all(), func(u *unstructured.Unstructured) bool { return u.GetLabels()[hubapi.LabelCluster] != w.cluster })
+// listedDeleting is a cluster that is being deleted as lists show it.
+func listedDeleting(ref install.ClusterRef, deployment *unstructured.Unstructured, hosts int) install.Cluster {
+	ref.Hosts = hosts
+	return install.Cluster{
+		ClusterRef: ref, State: vocab.ClusterDeleting, StatusInfo: strings.TrimPrefix(kube.HeldBy(deployment, " (of %s)"), ", "),
+		StatusSince: deployment.GetDeletionTimestamp().Time,
+	}
 }
 
-// deleteAll deletes objects and waits until they are gone.
-func (w *writer) deleteAll(ctx context.Context, k kind, objects []*unstructured.Unstructured) error {
-	for _, u := range objects {
-		if u.GetDeletionTimestamp() == nil {
-			if err := w.sendDelete(ctx, k, u); err != nil {
-				return err
-			}
+// ClusterLeft finds what is left of a cluster of oaictl by its id (NAMESPACE/NAME) or
+// name: a ClusterDeployment of that name, however far its deletion is, or else objects
+// that carry the cluster's label. The Status says which. None and several are faults
+// with CodeNotFound. DeleteCluster deletes what it finds.
+func (p *Plane) ClusterLeft(ctx context.Context, text string) (install.ClusterRef, error) {
+	ref, err := p.ClusterByNameOrID(ctx, text)
+	var fault *install.Fault
+	if err == nil || !errors.As(err, &fault) || fault.Status != 404 {
+		return ref, err
+	}
+	namespace, name := kube.SplitID(text, p.api.Namespace)
+	if len(validation.IsValidLabelValue(name)) > 0 {
+		return ref, err
+	}
+	found := map[string][]string{} // kinds by namespace
+	have, err := p.api.Connect(ctx)
+	if err != nil {
+		return install.ClusterRef{}, err
+	}
+	for _, k := range append(kube.Watched()[1:], kube.Secrets()) {
+		if k.Group != "" && !have.Has(k) {
+			continue
+		}
+		if err := p.labelled(ctx, k, namespace, name, found); err != nil {
+			return install.ClusterRef{}, err
 		}
 	}
-	return w.gone(ctx, k, objects...)
+	var same []install.ClusterRef
+	for at, kinds := range found {
+		same = append(same, install.ClusterRef{ID: kube.ID(at, name), Name: name, Owned: true, Status: "left: " + strings.Join(kinds, ", ")})
+	}
+	slices.SortFunc(same, func(a, b install.ClusterRef) int { return strings.Compare(a.ID, b.ID) })
+	return plane.Only("cluster", text, kube.NotFound("cluster", text, "oaictl get clusters"), same, func(c install.ClusterRef) string { return fmt.Sprintf("%s (%s)", c.ID, c.Status) })
 }
 
-// deleteDeployment deletes the ClusterDeployment, whose controller deletes the
-// AgentClusterInstall, whose controller lets go of the Agents.
-func (w *writer) deleteDeployment(ctx context.Context, deployment *unstructured.Unstructured) error {
-	made := installOf(w.at, deployment)
-	if deployment.GetDeletionTimestamp() == nil {
-		if err := w.sendDelete(ctx, clusterDeployments(), deployment); err != nil {
-			return err
+// labelled notes the namespaces in which objects of a kind carry a cluster's label.
+// Of what the user may not list nothing is found.
+func (p *Plane) labelled(ctx context.Context, k kube.Kind, namespace, cluster string, found map[string][]string) error {
+	ctx, cancel := kube.WithTimeout(ctx)
+	defer cancel()
+	list, err := p.api.Dynamic.Resource(k.GroupVersionResource).Namespace(namespace).List(ctx, metav1.ListOptions{LabelSelector: hubapi.LabelCluster + "=" + cluster})
+	if err != nil {
+		if fault := p.api.ListFault(k, namespace, err); !kube.NotAllowed(fault) {
+			return fault
+		}
+		return nil
+	}
+	for i := range list.Items {
+		at := list.Items[i].GetNamespace()
+		if !slices.Contains(found[at], k.Name) {
+			found[at] = append(found[at], k.Name)
 		}
 	}
-	waited := []awaited{{clusterDeployments(), deployment}}
-	if made != nil {
-		// Where no controller looks after the ClusterDeployment, its dependent goes
-		// by the garbage collector only if it has an owner reference yet.
-		if made.GetDeletionTimestamp() == nil && len(made.GetOwnerReferences()) == 0 {
-			if err := w.sendDelete(ctx, agentInstalls(), made); err != nil {
-				return err
-			}
-		}
-		waited = append(waited, awaited{agentInstalls(), made})
-	}
-	return w.allGone(ctx, waited)
+	return nil
 }
 
-// deleteInfraEnv deletes an InfraEnv; its Agents go with it.
-func (w *writer) deleteInfraEnv(ctx context.Context, u *unstructured.Unstructured) error {
-	if err := w.deleteAll(ctx, infraEnvs(), []*unstructured.Unstructured{u}); err != nil {
+// DeleteHost deletes an Agent. A machine whose agent still runs registers again. The
+// node of a machine that is part of a cluster runs on: the service would take it out,
+// and is told not to. With RemoveNode it does so, if the cluster is not being deleted.
+func (p *Plane) DeleteHost(ctx context.Context, infraEnvID, hostID string, options install.DeleteOptions) error {
+	d, _, err := p.deleter(ctx, infraEnvID, options)
+	if err != nil {
 		return err
 	}
-	own := slices.DeleteFunc(w.at.store(agents()).all(), func(agent *unstructured.Unstructured) bool {
-		return agent.GetLabels()[hubapi.LabelAgentInfraEnv] != u.GetName()
-	})
-	return w.gone(ctx, agents(), own...)
+	return d.DeleteHost(ctx, hostID, options.RemoveNode)
+}
+
+// DeleteInfraEnv deletes an InfraEnv and the networks that are its own. Its
+// Agents go with it; so it is refused while hosts that take part in a cluster
+// belong to it.
+func (p *Plane) DeleteInfraEnv(ctx context.Context, infraEnvID string, options install.DeleteOptions) error {
+	d, name, err := p.deleter(ctx, infraEnvID, options)
+	if err != nil {
+		return err
+	}
+	u := d.Namespace.Store(kube.InfraEnvs()).Get(name)
+	if u == nil {
+		return kube.NotFound("InfraEnv", infraEnvID, "oaictl get infraenvs")
+	}
+	for _, agent := range d.Namespace.Store(kube.Agents()).All() {
+		if agent.GetLabels()[hubapi.LabelAgentInfraEnv] == name {
+			return &install.Fault{
+				Code: install.CodeFailure, Op: "delete InfraEnv", On: infraEnvID, Permanent: true,
+				Err: fmt.Errorf("its hosts would go with it, and there are some: %s", agent.GetName()), Next: "oaictl delete host " + agent.GetName(),
+			}
+		}
+	}
+	return d.DeleteInfraEnv(ctx, u)
+}
+
+// ReleaseCluster lets a cluster go and deletes nothing: its objects lose oaictl's
+// label and its ownership of their fields, and are whoever's takes them over.
+func (p *Plane) ReleaseCluster(ctx context.Context, clusterID string) error {
+	d, name, err := p.deleter(ctx, clusterID, install.DeleteOptions{})
+	if err != nil {
+		return err
+	}
+	deployment := d.Namespace.Store(kube.ClusterDeployments()).Get(name)
+	if deployment == nil {
+		return kube.NotFound("cluster", clusterID, "oaictl get clusters")
+	}
+	return d.Release(ctx, deployment)
 }

@@ -1,7 +1,6 @@
 package hub
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -12,65 +11,25 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
+	"github.com/oaictl/oaictl/pkg/install/hub/internal/teardown"
 )
-
-// An Agent that takes the name of one that went is another one, and the one that
-// is waited for is gone.
-func TestGoneByIdentity(t *testing.T) {
-	p, at := filledPlane(t, "lab")
-	p.clock = clock.Scaled(6000)
-	before, again := agentWith(nil), agentWith(nil)
-	before.SetUID(types.UID("first"))
-	again.SetUID(types.UID("second"))
-	put(t, at, again)
-	w := &writer{Plane: p, at: at, cluster: "lab"}
-	if err := w.gone(t.Context(), agents(), before); err != nil {
-		t.Errorf("the one before: %v", err)
-	}
-	if err := w.gone(t.Context(), agents(), again); install.CodeOf(err) != install.CodeTimeout {
-		t.Errorf("the one that is there: %v", err)
-	}
-}
-
-// Whoever deletes and hears nothing of it any more learns why, and blames no
-// controller.
-func TestGoneUnheard(t *testing.T) {
-	for name, test := range map[string]struct {
-		failing error
-		code    install.Code
-		says    string
-	}{
-		"taken away": {apierrors.NewForbidden(schema.GroupResource{Resource: "agents"}, "", errors.New("no")), install.CodeAuth, "may not watch agents"},
-		"out":        {errors.New("connection refused"), install.CodeFailure, "connection refused"},
-	} {
-		p, at := filledPlane(t, "lab")
-		p.clock = clock.Scaled(6000)
-		u := agentWith(nil)
-		put(t, at, u)
-		at.store(agents()).heard(test.failing)
-		err := (&writer{Plane: p, at: at, cluster: "lab"}).gone(t.Context(), agents(), u)
-		if install.CodeOf(err) != test.code || !strings.Contains(err.Error(), test.says) {
-			t.Errorf("%s: got %v", name, err)
-		}
-	}
-}
 
 // A deletion that was broken off behind the ClusterDeployment is brought to its
 // end by the next one.
 func TestDeleteGoesOn(t *testing.T) {
 	s := newStage(t)
 	s.settle()
-	if err := s.client(clusterDeployments()).Delete(t.Context(), s.namespace, metav1.DeleteOptions{}); err != nil {
+	if err := s.client(kube.ClusterDeployments()).Delete(t.Context(), s.namespace, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	s.until("without a ClusterDeployment", func(o *install.Observed) bool { return o.Cluster == nil })
 	if err := s.plane.DeleteCluster(t.Context(), s.namespace+"/"+s.namespace, install.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if list, err := s.client(agentInstalls()).List(t.Context(), metav1.ListOptions{}); err != nil || len(list.Items) > 0 {
+	if list, err := s.client(kube.AgentClusterInstalls()).List(t.Context(), metav1.ListOptions{}); err != nil || len(list.Items) > 0 {
 		t.Errorf("%d are left, %v", len(list.Items), err)
 	}
 }
@@ -119,33 +78,33 @@ func TestDeleteLeavesMachinesOn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newStage(t)
 			s.settle()
-			if _, err := s.client(clusterDeployments()).Patch(t.Context(), s.namespace, types.MergePatchType, fmt.Appendf(nil, `{"spec":{"installed":%t}}`, installed), metav1.PatchOptions{}); err != nil {
+			if _, err := s.client(kube.ClusterDeployments()).Patch(t.Context(), s.namespace, types.MergePatchType, fmt.Appendf(nil, `{"spec":{"installed":%t}}`, installed), metav1.PatchOptions{}); err != nil {
 				t.Fatal(err)
 			}
 			machine := object("metal3.io/v1alpha1", "BareMetalHost", s.namespace, "metal", map[string]any{"spec": map[string]any{"online": true}})
 			machine.SetLabels(map[string]string{hubapi.LabelCluster: s.namespace})
 			machine.SetFinalizers([]string{"metal3.io/test"})
-			if _, err := s.client(bareMetalHosts()).Create(t.Context(), machine, metav1.CreateOptions{}); err != nil {
+			if _, err := s.client(kube.BareMetalHosts()).Create(t.Context(), machine, metav1.CreateOptions{}); err != nil {
 				t.Fatal(err)
 			}
 			s.until("the machine", func(*install.Observed) bool {
-				at := s.plane.places[s.namespace]
-				deployment := at.store(clusterDeployments()).get(s.namespace)
+				at := s.plane.api.Watching(s.namespace)
+				deployment := at.Store(kube.ClusterDeployments()).Get(s.namespace)
 				is, found, _ := unstructured.NestedBool(deployment.Object, "spec", "installed")
-				return found && is == installed && at.store(bareMetalHosts()).get("metal") != nil
+				return found && is == installed && at.Store(kube.BareMetalHosts()).Get("metal") != nil
 			})
 			deleted := make(chan error, 1)
 			go func() {
 				deleted <- s.plane.DeleteCluster(t.Context(), s.namespace+"/"+s.namespace, install.DeleteOptions{})
 			}()
 			s.until("its deletion", func(*install.Observed) bool {
-				u := s.plane.places[s.namespace].store(bareMetalHosts()).get("metal")
+				u := s.plane.api.Watching(s.namespace).Store(kube.BareMetalHosts()).Get("metal")
 				return u.GetDeletionTimestamp() != nil
 			})
-			if detached := s.get(bareMetalHosts(), "metal").GetAnnotations()[hubapi.AnnotationBMHDetached] != ""; detached != installed {
+			if detached := s.get(kube.BareMetalHosts(), "metal").GetAnnotations()[hubapi.AnnotationBMHDetached] != ""; detached != installed {
 				t.Errorf("detached: %v", detached)
 			}
-			if _, err := s.client(bareMetalHosts()).Patch(t.Context(), "metal", types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{}); err != nil {
+			if _, err := s.client(kube.BareMetalHosts()).Patch(t.Context(), "metal", types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{}); err != nil {
 				t.Fatal(err)
 			}
 			if err := <-deleted; err != nil {
@@ -159,16 +118,16 @@ func TestDeleteLeavesMachinesOn(t *testing.T) {
 func TestLetGoOfWhatChanges(t *testing.T) {
 	s := newStage(t)
 	s.settle()
-	before := s.get(infraEnvs(), s.namespace)
-	if _, err := s.client(infraEnvs()).Patch(t.Context(), s.namespace, types.MergePatchType, []byte(`{"metadata":{"annotations":{"the":"service"}}}`), metav1.PatchOptions{FieldManager: "service"}); err != nil {
+	before := s.get(kube.InfraEnvs(), s.namespace)
+	if _, err := s.client(kube.InfraEnvs()).Patch(t.Context(), s.namespace, types.MergePatchType, []byte(`{"metadata":{"annotations":{"the":"service"}}}`), metav1.PatchOptions{FieldManager: "service"}); err != nil {
 		t.Fatal(err)
 	}
-	w := &writer{Plane: s.plane, at: s.plane.places[s.namespace], cluster: s.namespace}
-	if err := w.letGo(t.Context(), infraEnvs(), before); err != nil {
+	w := &teardown.Deleter{Writer: kube.Writer{Client: s.plane.api, Namespace: s.plane.api.Watching(s.namespace), Cluster: s.namespace}}
+	if err := w.LetGo(t.Context(), kube.InfraEnvs(), before); err != nil {
 		t.Fatal(err)
 	}
-	after := s.get(infraEnvs(), s.namespace)
-	if ownEntry(after) >= 0 || after.GetLabels()[hubapi.LabelCluster] != "" || after.GetAnnotations()["the"] != "service" {
+	after := s.get(kube.InfraEnvs(), s.namespace)
+	if kube.AppliedEntry(after) >= 0 || after.GetLabels()[hubapi.LabelCluster] != "" || after.GetAnnotations()["the"] != "service" {
 		t.Errorf("left: %v, %v, %+v", after.GetLabels(), after.GetAnnotations(), after.GetManagedFields())
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 )
 
 // noted gathers notes.
@@ -45,7 +46,7 @@ func (n *noted) with(words ...string) (found []string) {
 }
 
 // finalizers sets those of an object of the cluster's name, none if there is none.
-func (s *stage) finalizers(k kind, list string) {
+func (s *stage) finalizers(k kube.Kind, list string) {
 	s.Helper()
 	if _, err := s.client(k).Patch(s.Context(), s.namespace, types.MergePatchType, []byte(`{"metadata":{"finalizers":[`+list+`]}}`), metav1.PatchOptions{}); err != nil {
 		s.Fatal(err)
@@ -60,21 +61,21 @@ func TestClusterThatIsBeingDeleted(t *testing.T) {
 	s := newStage(t)
 	s.settle()
 	own := s.namespace + "/" + s.namespace
-	s.finalizers(clusterDeployments(), `"`+deprovision+`"`)
-	s.plane.clock = clock.Scaled(60)
+	s.finalizers(kube.ClusterDeployments(), `"`+deprovision+`"`)
+	s.plane.api.Clock = clock.Scaled(60)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	told := &noted{}
 	go func() {
 		told.await(t, "waiting for", "ClusterDeployment "+s.namespace, deprovision)
 		s.eventually("the end of the AgentClusterInstall", func() bool {
-			list, err := s.client(agentInstalls()).List(ctx, metav1.ListOptions{})
+			list, err := s.client(kube.AgentClusterInstalls()).List(ctx, metav1.ListOptions{})
 			return err == nil && len(list.Items) == 0
 		})
 		stop()
 	}()
 	// Where there is no garbage collector, nobody else does.
-	if err := s.client(agentInstalls()).Delete(t.Context(), s.namespace, metav1.DeleteOptions{}); err != nil {
+	if err := s.client(kube.AgentClusterInstalls()).Delete(t.Context(), s.namespace, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.plane.DeleteCluster(ctx, own, install.DeleteOptions{Tell: told.note}); !errors.Is(err, context.Canceled) {
@@ -97,7 +98,7 @@ func TestClusterThatIsBeingDeleted(t *testing.T) {
 	if err != nil || ref.ID != own || ref.Status != "Deleting" || !ref.Owned {
 		t.Errorf("found: %+v, %v", ref, err)
 	}
-	s.finalizers(clusterDeployments(), "")
+	s.finalizers(kube.ClusterDeployments(), "")
 	if err := s.plane.DeleteCluster(t.Context(), ref.ID, install.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +121,7 @@ func (s *stage) eventually(what string, so func() bool) {
 // empty checks that nothing carries the cluster's label.
 func (s *stage) empty() {
 	s.Helper()
-	for _, k := range append(watched(), secrets()) {
+	for _, k := range append(kube.Watched(), kube.Secrets()) {
 		if list, err := s.client(k).List(s.Context(), metav1.ListOptions{LabelSelector: hubapi.LabelCluster}); err != nil || len(list.Items) > 0 {
 			s.Errorf("%s: %d are left, %v", k.Resource, len(list.Items), err)
 		}
@@ -132,7 +133,7 @@ func (s *stage) empty() {
 func TestLeftWithoutClusterDeployment(t *testing.T) {
 	s := newStage(t)
 	s.settle()
-	if err := s.client(clusterDeployments()).Delete(t.Context(), s.namespace, metav1.DeleteOptions{}); err != nil {
+	if err := s.client(kube.ClusterDeployments()).Delete(t.Context(), s.namespace, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	s.until("without a ClusterDeployment", func(o *install.Observed) bool { return o.Cluster == nil })
@@ -157,52 +158,6 @@ func TestLeftWithoutClusterDeployment(t *testing.T) {
 	}
 }
 
-// A wait tells what it waits for after some seconds, again when that is something
-// else, and not again while it is the same.
-func TestNotesOfAWait(t *testing.T) {
-	p, at := filledPlane(t, "lab")
-	p.clock = clock.Scaled(600)
-	first := object(hubapi.GroupHive+"/v1", hubapi.KindClusterDeployment, "lab", "lab", map[string]any{})
-	first.SetUID("one")
-	second := object(hubapi.GroupAgentInstall+"/v1beta1", hubapi.KindInfraEnv, "lab", "lab", map[string]any{})
-	second.SetUID("two")
-	now := metav1.Now()
-	for u, finalizer := range map[*unstructured.Unstructured]string{first: deprovision, second: "infraenv.agent-install.openshift.io/ai-deprovision"} {
-		u.SetFinalizers([]string{finalizer})
-		u.SetDeletionTimestamp(&now)
-	}
-	put(t, at, first, second)
-	told := &noted{}
-	w := &writer{Plane: p, at: at, cluster: "lab", tell: told.note}
-	done := make(chan error, 1)
-	go func() {
-		done <- w.allGone(t.Context(), []awaited{{clusterDeployments(), first}, {infraEnvs(), second}})
-	}()
-	told.await(t, "ClusterDeployment lab, held by the finalizer "+deprovision+" (of Hive's operator)", "InfraEnv lab", "(of the assisted-service)")
-	began := p.clock.Now()
-	for p.clock.Now().Sub(began) < 3*silent {
-		if err := p.clock.Sleep(t.Context(), silent); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if len(told.with("waiting for")) != 1 {
-		t.Errorf("while nothing changes: %q", told.all)
-	}
-	if err := at.store(infraEnvs()).Delete(second); err != nil {
-		t.Fatal(err)
-	}
-	told.await(t, "waiting for ClusterDeployment lab, held by the finalizer "+deprovision)
-	if len(told.with("InfraEnv")) != 1 {
-		t.Errorf("in all: %q", told.all)
-	}
-	if err := at.store(clusterDeployments()).Delete(first); err != nil {
-		t.Fatal(err)
-	}
-	if err := <-done; err != nil {
-		t.Error(err)
-	}
-}
-
 // await waits for a note.
 func (n *noted) await(t *testing.T, words ...string) {
 	t.Helper()
@@ -215,22 +170,6 @@ func (n *noted) await(t *testing.T, words ...string) {
 		}
 	}
 	t.Errorf("no note of %q: %q", words, n.all)
-}
-
-// Many objects that the same finalizer holds are told of together.
-func TestHeldTogether(t *testing.T) {
-	var left []*unstructured.Unstructured
-	now := metav1.Now()
-	for _, name := range []string{"a", "b", "c", "d", "e", "f", "g"} {
-		u := object(hubapi.GroupAgentInstall+"/v1beta1", hubapi.KindAgent, "lab", name, map[string]any{})
-		u.SetDeletionTimestamp(&now)
-		u.SetFinalizers([]string{"agent.agent-install.openshift.io/ai-deprovision"})
-		left = append(left, u)
-	}
-	got := held(left, " (of %s)")
-	if want := []string{"Agent a, b, c, d, e, 2 more, held by the finalizer agent.agent-install.openshift.io/ai-deprovision (of the assisted-service)"}; !slices.Equal(got, want) {
-		t.Errorf("got %q", got)
-	}
 }
 
 // What was let go of, or never was oaictl's, is not deleted.
@@ -261,16 +200,16 @@ func TestNotesOfWhatStays(t *testing.T) {
 		"a namespace with something else": {func(s *stage) {
 			s.labelNamespace()
 			put := object("v1", "ConfigMap", s.namespace, "notes", map[string]any{})
-			if _, err := s.client(configMaps()).Create(s.Context(), put, metav1.CreateOptions{}); err != nil {
+			if _, err := s.client(kube.ConfigMaps()).Create(s.Context(), put, metav1.CreateOptions{}); err != nil {
 				s.Fatal(err)
 			}
 		}, []string{"stays", "ConfigMap notes"}},
 		"an InfraEnv without the label": {func(s *stage) {
-			if _, err := s.client(infraEnvs()).Patch(s.Context(), s.namespace, types.MergePatchType, []byte(`{"metadata":{"labels":{"`+hubapi.LabelCluster+`":null}}}`), metav1.PatchOptions{}); err != nil {
+			if _, err := s.client(kube.InfraEnvs()).Patch(s.Context(), s.namespace, types.MergePatchType, []byte(`{"metadata":{"labels":{"`+hubapi.LabelCluster+`":null}}}`), metav1.PatchOptions{}); err != nil {
 				s.Fatal(err)
 			}
 			s.eventually("no label", func() bool {
-				return s.plane.places[s.namespace].store(infraEnvs()).get(s.namespace).GetLabels()[hubapi.LabelCluster] == ""
+				return s.plane.api.Watching(s.namespace).Store(kube.InfraEnvs()).Get(s.namespace).GetLabels()[hubapi.LabelCluster] == ""
 			})
 		}, []string{"did not make", "InfraEnv "}},
 	} {
@@ -328,7 +267,7 @@ func TestTerminatingNamespaceNamesWhatHoldsIt(t *testing.T) {
 	condition := func(kind, status, message string) any {
 		return map[string]any{"type": kind, "status": status, "message": message}
 	}
-	err := beingDeleted(of(
+	err := kube.DeletingFault(of(
 		condition("NamespaceDeletionDiscoveryFailure", "False", "All resources successfully discovered"),
 		condition("NamespaceContentRemaining", "True", "Some resources are remaining: configmaps. has 1 resource instances"),
 		condition("NamespaceFinalizersRemaining", "True", "Some content in the namespace has finalizers remaining: example.com/hold in 1 resource instances"),
@@ -341,7 +280,7 @@ func TestTerminatingNamespaceNamesWhatHoldsIt(t *testing.T) {
 	if strings.Contains(err.Error(), "discovered") || strings.Contains(err.Error(), "nothing") {
 		t.Errorf("got %v", err)
 	}
-	if err := beingDeleted(of()); strings.Contains(err.Error(), "nothing") {
+	if err := kube.DeletingFault(of()); strings.Contains(err.Error(), "nothing") {
 		t.Errorf("got %v", err)
 	}
 }

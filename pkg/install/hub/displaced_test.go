@@ -9,6 +9,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 )
 
 // What somebody else makes between our look and our apply is theirs, and what
@@ -27,13 +28,13 @@ func TestAppliesToWhatItLookedAt(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newStage(t)
 			s.observe()
-			w := &writer{Plane: s.plane, at: s.plane.places[s.namespace], cluster: s.namespace}
+			w := &kube.Writer{Client: s.plane.api, Namespace: s.plane.api.Watching(s.namespace), Cluster: s.namespace}
 			want := object("v1", "ConfigMap", s.namespace, "settings", map[string]any{"data": map[string]any{"a": "ours"}})
 			want.SetLabels(map[string]string{hubapi.LabelCluster: s.namespace})
 			send := func(live *unstructured.Unstructured, value string) (*unstructured.Unstructured, error) {
 				next := want.DeepCopy()
 				next.Object["data"] = map[string]any{"a": value}
-				return w.apply(t.Context(), configMaps(), live, next)
+				return w.Apply(t.Context(), kube.ConfigMaps(), live, next)
 			}
 			var live *unstructured.Unstructured
 			var err error
@@ -41,13 +42,13 @@ func TestAppliesToWhatItLookedAt(t *testing.T) {
 				if live, err = send(nil, "before"); err != nil {
 					t.Fatal(err)
 				}
-				if err := s.client(configMaps()).Delete(t.Context(), "settings", metav1.DeleteOptions{}); err != nil {
+				if err := s.client(kube.ConfigMaps()).Delete(t.Context(), "settings", metav1.DeleteOptions{}); err != nil {
 					t.Fatal(err)
 				}
 			}
 			if test.theirs {
 				u := object("v1", "ConfigMap", s.namespace, "settings", map[string]any{"data": map[string]any{"b": "theirs"}})
-				if _, err := s.client(configMaps()).Create(t.Context(), u, metav1.CreateOptions{}); err != nil {
+				if _, err := s.client(kube.ConfigMaps()).Create(t.Context(), u, metav1.CreateOptions{}); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -60,7 +61,7 @@ func TestAppliesToWhatItLookedAt(t *testing.T) {
 			if install.CodeOf(err) != test.code || !strings.Contains(err.Error(), test.says) {
 				t.Errorf("got %v", err)
 			}
-			left, err := s.client(configMaps()).Get(t.Context(), "settings", metav1.GetOptions{})
+			left, err := s.client(kube.ConfigMaps()).Get(t.Context(), "settings", metav1.GetOptions{})
 			if !test.theirs && !test.again {
 				if err == nil {
 					t.Errorf("made anew: %v", left.Object)
@@ -84,8 +85,8 @@ func TestSeveralMakeTheSame(t *testing.T) {
 	failed := make(chan error, 8)
 	for range cap(failed) {
 		go func() {
-			w := &writer{Plane: s.plane, at: s.plane.places[s.namespace], cluster: s.namespace}
-			_, err := w.whole(t.Context(), want)
+			w := &kube.Writer{Client: s.plane.api, Namespace: s.plane.api.Watching(s.namespace), Cluster: s.namespace}
+			_, err := w.ApplyObject(t.Context(), want)
 			failed <- err
 		}()
 	}
@@ -101,20 +102,3 @@ func TestSeveralMakeTheSame(t *testing.T) {
 
 // A webhook that refuses with a conflict, and a field that another manager owns,
 // say nothing of which object it is.
-func TestAnother(t *testing.T) {
-	for name, test := range map[string]struct {
-		err  error
-		want bool
-	}{
-		"nothing":           {nil, false},
-		"another version":   {statusError(409, metav1.StatusReasonConflict, "the object has been modified"), true},
-		"another identity":  {statusError(422, metav1.StatusReasonInvalid, "invalid", metav1.StatusCause{Field: "metadata.uid"}), true},
-		"an invalid field":  {statusError(422, metav1.StatusReasonInvalid, "invalid", metav1.StatusCause{Field: "spec.apiVIPs"}), false},
-		"another's field":   {statusError(409, metav1.StatusReasonConflict, "conflict", metav1.StatusCause{Type: metav1.CauseTypeFieldManagerConflict}), false},
-		"refused by a hook": {statusError(409, metav1.StatusReasonConflict, `admission webhook "x" denied the request: no`), false},
-	} {
-		if got := another(test.err); got != test.want {
-			t.Errorf("%s: got %v", name, got)
-		}
-	}
-}

@@ -3,6 +3,7 @@ package hub
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +16,7 @@ import (
 	"github.com/oaictl/oaictl/internal/redact"
 	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 )
 
 // get opens what stands at a URL of the service. The URL carries its own
@@ -23,7 +25,7 @@ func (p *Plane) get(ctx context.Context, op, on, address string, header http.Hea
 	fail := func(status int, err error) (*http.Response, error) {
 		return nil, &install.Fault{
 			Code: install.CodeFailure, Op: op, On: on, Status: status, Err: err,
-			Permanent: status >= 400 && !passing(int32(status)), Next: "check that " + hostOfURL(address) + " can be reached from here, and run the same command again",
+			Permanent: status >= 400 && !kube.Temporary(int32(status)), Next: "check that " + hostOfURL(address) + " can be reached from here, and run the same command again",
 		}
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
@@ -35,7 +37,7 @@ func (p *Plane) get(ctx context.Context, op, on, address string, header http.Hea
 	}
 	response, err := open(p.http, request)
 	if err != nil {
-		return fail(0, errors.New(short(redact.Error(err))))
+		return fail(0, errors.New(kube.Shorten(redact.Error(err))))
 	}
 	if response.StatusCode == http.StatusOK || response.StatusCode == http.StatusPartialContent {
 		return response, nil
@@ -46,10 +48,10 @@ func (p *Plane) get(ctx context.Context, op, on, address string, header http.Hea
 		Reason  string `json:"reason"`
 		Message string `json:"message"`
 	}
-	if decode(text, &shape) != nil {
+	if json.Unmarshal(text, &shape) != nil {
 		shape.Reason = http.StatusText(response.StatusCode)
 	}
-	return fail(response.StatusCode, fmt.Errorf("%s (%d)", short(redact.Text(cmp.Or(shape.Reason, shape.Message, http.StatusText(response.StatusCode)))), response.StatusCode))
+	return fail(response.StatusCode, fmt.Errorf("%s (%d)", kube.Shorten(redact.Text(cmp.Or(shape.Reason, shape.Message, http.StatusText(response.StatusCode)))), response.StatusCode))
 }
 
 // hostOfURL is the host in a URL, which is no secret.
@@ -76,7 +78,7 @@ func (p *Plane) download(ctx context.Context, op, on, address string, out io.Wri
 		err = fmt.Errorf("it is larger than %d MiB", most>>20)
 	}
 	if err != nil {
-		return &install.Fault{Code: install.CodeFailure, Op: op, On: on, Err: errors.New(short(redact.Error(err))), Next: "run the same command again"}
+		return &install.Fault{Code: install.CodeFailure, Op: op, On: on, Err: errors.New(kube.Shorten(redact.Error(err))), Next: "run the same command again"}
 	}
 	return nil
 }
@@ -88,7 +90,7 @@ func (p *Plane) Logs(ctx context.Context, clusterID, hostID string, out io.Write
 	if err != nil {
 		return err
 	}
-	address, on := debugOf(made).LogsURL, clusterID
+	address, on := kube.DebugOf(made).LogsURL, clusterID
 	if hostID != "" {
 		agent, err := p.agentOf(ctx, made.Namespace, hostID)
 		if err != nil {
@@ -107,15 +109,15 @@ func (p *Plane) Logs(ctx context.Context, clusterID, hostID string, out io.Write
 
 // agentOf is an Agent by its name, in a namespace.
 func (p *Plane) agentOf(ctx context.Context, namespace, name string) (*agentinstall.Agent, error) {
-	at, err := p.place(ctx, namespace)
+	at, err := p.api.Watch(ctx, namespace)
 	if err != nil {
 		return nil, err
 	}
-	u := at.store(agents()).get(name)
+	u := at.Store(kube.Agents()).Get(name)
 	if u == nil {
-		return nil, notFound("host", name, "oaictl get hosts")
+		return nil, kube.NotFound("host", name, "oaictl get hosts")
 	}
-	return read[agentinstall.Agent](u)
+	return kube.Read[agentinstall.Agent](u)
 }
 
 // withNetworks is the address of an InfraEnv's discovery Ignition with the hosts'
@@ -160,16 +162,16 @@ func (p *Plane) DownloadInfraEnvFile(ctx context.Context, infraEnvID, file strin
 
 // infraEnv is an InfraEnv by its id.
 func (p *Plane) infraEnv(ctx context.Context, infraEnvID string) (*agentinstall.InfraEnv, error) {
-	namespace, name := parts(infraEnvID, p.namespaceOf(infraEnvID))
-	at, err := p.place(ctx, namespace)
+	namespace, name := kube.SplitID(infraEnvID, p.api.NamespaceOf(infraEnvID))
+	at, err := p.api.Watch(ctx, namespace)
 	if err != nil {
 		return nil, err
 	}
-	u := at.store(infraEnvs()).get(name)
+	u := at.Store(kube.InfraEnvs()).Get(name)
 	if u == nil {
-		return nil, notFound("InfraEnv", infraEnvID, "oaictl get infraenvs")
+		return nil, kube.NotFound("InfraEnv", infraEnvID, "oaictl get infraenvs")
 	}
-	return read[agentinstall.InfraEnv](u)
+	return kube.Read[agentinstall.InfraEnv](u)
 }
 
 // DownloadISOURL is the URL of an InfraEnv's discovery image, and when it ends

@@ -7,11 +7,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/dynamic/fake"
+
+	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 )
 
 func infraEnvIn(namespace, name string) *unstructured.Unstructured {
 	u := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{}}}
-	u.SetGroupVersionKind(infraEnvs().GroupVersionResource.GroupVersion().WithKind(infraEnvs().name))
+	u.SetGroupVersionKind(kube.InfraEnvs().GroupVersionResource.GroupVersion().WithKind(kube.InfraEnvs().Name))
 	u.SetNamespace(namespace)
 	u.SetName(name)
 	return u
@@ -21,7 +23,7 @@ func infraEnvIn(namespace, name string) *unstructured.Unstructured {
 // and goes: after the first list nothing is asked of the API server.
 func TestFollowedListsAskNothing(t *testing.T) {
 	p, _ := filledPlane(t, "elsewhere", infraEnvIn("a", "lab"), infraEnvIn("b", "lab"))
-	client := p.dynamic.(*fake.FakeDynamicClient)
+	client := p.api.Dynamic.(*fake.FakeDynamicClient)
 	asked := func() (lists int) {
 		for _, action := range client.Actions() {
 			if action.GetVerb() == "list" || action.GetVerb() == "get" {
@@ -54,7 +56,7 @@ func TestFollowedListsAskNothing(t *testing.T) {
 			}
 		}
 	}
-	in := client.Resource(infraEnvs().GroupVersionResource).Namespace("b")
+	in := client.Resource(kube.InfraEnvs().GroupVersionResource).Namespace("b")
 	if _, err := in.Create(t.Context(), infraEnvIn("b", "more"), metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -75,13 +77,13 @@ func TestFollowedListsAskNothing(t *testing.T) {
 // that one only.
 func TestFollowedListsAreThoseOfTheNamespace(t *testing.T) {
 	p, _ := filledPlane(t, "elsewhere", infraEnvIn("a", "lab"), infraEnvIn("b", "lab"))
-	p.namespace = "b"
+	p.api.Namespace = "b"
 	p.Follow()
 	envs, err := p.ListInfraEnvs(t.Context(), "")
 	if err != nil || len(envs) != 1 || envs[0].ID != "b/lab" {
 		t.Errorf("got %v, %v", envs, err)
 	}
-	for _, action := range p.dynamic.(*fake.FakeDynamicClient).Actions() {
+	for _, action := range p.api.Dynamic.(*fake.FakeDynamicClient).Actions() {
 		if action.GetNamespace() != "b" {
 			t.Errorf("%s of namespace %q", action.GetVerb(), action.GetNamespace())
 		}

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 	"github.com/oaictl/oaictl/pkg/install/render"
 )
 
@@ -16,36 +17,36 @@ import (
 // Secrets of machines, one for each, are left to their turn.
 func (a *actor) foreign(ctx context.Context, made *render.Objects) error {
 	for _, want := range made.All() {
-		k, known := byKind(want.GetKind())
-		if !known || k.clusterWide() || want.GetNamespace() != a.at.namespace {
+		k, known := kube.KindOf(want.GetKind())
+		if !known || k.ClusterWide() || want.GetNamespace() != a.Namespace.Name {
 			continue
 		}
-		if live := a.at.store(k).get(want.GetName()); live != nil {
+		if live := a.Namespace.Store(k).Get(want.GetName()); live != nil {
 			if a.borrowed(want, live) {
 				continue
 			}
-			if err := a.mine(k, live); err != nil {
+			if err := a.CheckOwner(k, live); err != nil {
 				return err
 			}
 		}
 	}
-	a.asked = map[string]*unstructured.Unstructured{}
+	a.Asked = map[string]*unstructured.Unstructured{}
 	for _, want := range made.Cluster {
-		k, _ := byKind(want.GetKind())
-		if _, watched := a.at.stores[k.name]; watched && k.with == "" {
+		k, _ := kube.KindOf(want.GetKind())
+		if _, watched := a.Namespace.Stores[k.Name]; watched && k.Selector == "" {
 			continue
 		}
-		live, err := a.live(ctx, k, want.GetNamespace(), want.GetName())
+		live, err := a.Get(ctx, k, want.GetNamespace(), want.GetName())
 		if err != nil {
 			return err
 		}
 		if live != nil {
-			if err := a.mine(k, live); err != nil {
+			if err := a.CheckOwner(k, live); err != nil {
 				return err
 			}
 		}
-		if live == nil || a.at.store(k).get(want.GetName()) == nil {
-			a.asked[k.name+" "+id(want.GetNamespace(), want.GetName())] = live
+		if live == nil || a.Namespace.Store(k).Get(want.GetName()) == nil {
+			a.Asked[k.Name+" "+kube.ID(want.GetNamespace(), want.GetName())] = live
 		}
 	}
 	return nil
@@ -56,7 +57,7 @@ func (a *actor) foreign(ctx context.Context, made *render.Objects) error {
 func (a *actor) borrowed(want, live *unstructured.Unstructured) bool {
 	switch live.GetKind() {
 	case hubapi.KindInfraEnv:
-		return boundTo(live) == id(a.at.namespace, a.cluster)
+		return kube.BoundTo(live) == kube.ID(a.Namespace.Name, a.Cluster)
 	case hubapi.KindBareMetalHost:
 		mac, _, _ := unstructured.NestedString(live.Object, "spec", "bootMACAddress")
 		wanted, _, _ := unstructured.NestedString(want.Object, "spec", "bootMACAddress")

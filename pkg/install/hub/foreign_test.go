@@ -10,6 +10,7 @@ import (
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 )
 
 // Whatever of the objects to be made somebody else has made already: it is found out
@@ -20,25 +21,25 @@ func TestNothingIsWrittenBesideOthers(t *testing.T) {
 		return object("agent-install.openshift.io/v1beta1", "InfraEnv", s.namespace, s.namespace, map[string]any{"spec": spec})
 	}
 	for name, test := range map[string]struct {
-		kind  kind
+		kind  kube.Kind
 		make  func(*stage) *unstructured.Unstructured
 		metal bool
 		ok    bool
 	}{
-		"BareMetalHost": {kind: bareMetalHosts(), metal: true, make: func(s *stage) *unstructured.Unstructured {
+		"BareMetalHost": {kind: kube.BareMetalHosts(), metal: true, make: func(s *stage) *unstructured.Unstructured {
 			return object("metal3.io/v1alpha1", "BareMetalHost", s.namespace, "cp-1", map[string]any{"spec": map[string]any{"online": true, "bootMACAddress": "52:54:00:77:77:77"}})
 		}},
-		"BareMetalHost of the machine": {kind: bareMetalHosts(), metal: true, ok: true, make: func(s *stage) *unstructured.Unstructured {
+		"BareMetalHost of the machine": {kind: kube.BareMetalHosts(), metal: true, ok: true, make: func(s *stage) *unstructured.Unstructured {
 			return object("metal3.io/v1alpha1", "BareMetalHost", s.namespace, "cp-1", map[string]any{"spec": map[string]any{"online": true, "bootMACAddress": "52:54:00:00:00:01"}})
 		}},
-		"InfraEnv": {kind: infraEnvs(), make: func(s *stage) *unstructured.Unstructured { return infraEnv(s, map[string]any{}) }},
-		"InfraEnv of the cluster": {kind: infraEnvs(), ok: true, make: func(s *stage) *unstructured.Unstructured {
+		"InfraEnv": {kind: kube.InfraEnvs(), make: func(s *stage) *unstructured.Unstructured { return infraEnv(s, map[string]any{}) }},
+		"InfraEnv of the cluster": {kind: kube.InfraEnvs(), ok: true, make: func(s *stage) *unstructured.Unstructured {
 			return infraEnv(s, map[string]any{"clusterRef": map[string]any{"name": s.namespace, "namespace": s.namespace}})
 		}},
-		"Secret": {kind: secrets(), make: func(s *stage) *unstructured.Unstructured {
+		"Secret": {kind: kube.Secrets(), make: func(s *stage) *unstructured.Unstructured {
 			return object("v1", "Secret", s.namespace, s.namespace+"-pull-secret", map[string]any{})
 		}},
-		"ConfigMap": {kind: configMaps(), make: func(s *stage) *unstructured.Unstructured {
+		"ConfigMap": {kind: kube.ConfigMaps(), make: func(s *stage) *unstructured.Unstructured {
 			return object("v1", "ConfigMap", s.namespace, s.namespace+"-manifests", map[string]any{})
 		}},
 	} {
@@ -52,9 +53,9 @@ func TestNothingIsWrittenBesideOthers(t *testing.T) {
 			if _, err := s.client(test.kind).Create(t.Context(), theirs, metav1.CreateOptions{}); err != nil {
 				t.Fatal(err)
 			}
-			if _, watched := s.plane.places[s.namespace].stores[test.kind.name]; watched && test.kind.with == "" {
+			if _, watched := s.plane.api.Watching(s.namespace).Stores[test.kind.Name]; watched && test.kind.Selector == "" {
 				s.eventually("the object", func() bool {
-					return s.plane.places[s.namespace].store(test.kind).get(theirs.GetName()) != nil
+					return s.plane.api.Watching(s.namespace).Store(test.kind).Get(theirs.GetName()) != nil
 				})
 			}
 			s.calls.take()
@@ -70,7 +71,7 @@ func TestNothingIsWrittenBesideOthers(t *testing.T) {
 				}
 				return
 			}
-			if install.CodeOf(err) != install.CodeNotFound || !strings.Contains(err.Error(), test.kind.name) || !strings.Contains(err.Error(), hubapi.LabelCluster) {
+			if install.CodeOf(err) != install.CodeNotFound || !strings.Contains(err.Error(), test.kind.Name) || !strings.Contains(err.Error(), hubapi.LabelCluster) {
 				t.Errorf("ends with %v", err)
 			}
 			if len(writes) > 0 {

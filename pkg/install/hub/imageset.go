@@ -17,6 +17,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -86,21 +87,21 @@ func (p *Plane) imageSet(ctx context.Context, name string) (imageSetRecord, erro
 	p.mu.Lock()
 	record, known := p.imageSets[name]
 	p.mu.Unlock()
-	if known && (record.missing.IsZero() || p.clock.Now().Sub(record.missing) < missingFor) || name == "" {
+	if known && (record.missing.IsZero() || p.api.Clock.Now().Sub(record.missing) < missingFor) || name == "" {
 		return record, nil
 	}
-	ctx, cancel := brief(ctx)
+	ctx, cancel := kube.WithTimeout(ctx)
 	defer cancel()
-	u, err := p.dynamic.Resource(clusterImageSets().GroupVersionResource).Get(ctx, name, metav1.GetOptions{})
+	u, err := p.api.Dynamic.Resource(kube.ClusterImageSets().GroupVersionResource).Get(ctx, name, metav1.GetOptions{})
 	switch {
 	case err == nil:
 		record = recordOf(u)
 	case apierrors.IsForbidden(err):
 		record = imageSetRecord{name: name} // an observation can do without
 	case apierrors.IsNotFound(err):
-		record = imageSetRecord{name: name, missing: p.clock.Now()} // may be made yet
+		record = imageSetRecord{name: name, missing: p.api.Clock.Now()} // may be made yet
 	default:
-		return record, p.fault(attempt{op: "read ClusterImageSet", verb: "get", kind: clusterImageSets(), name: name}, err)
+		return record, p.api.Fault(kube.Attempt{Op: "read ClusterImageSet", Verb: "get", Kind: kube.ClusterImageSets(), Name: name}, err)
 	}
 	p.mu.Lock()
 	p.imageSets[name] = record
@@ -124,14 +125,14 @@ func (p *Plane) chooseImageSet(ctx context.Context, c *spec.Cluster) (string, er
 	if o.ImageSet == "" && o.ReleaseImage != "" {
 		return "", nil
 	}
-	ctx, cancel := brief(ctx)
+	ctx, cancel := kube.WithTimeout(ctx)
 	defer cancel()
-	found, err := p.dynamic.Resource(clusterImageSets().GroupVersionResource).List(ctx, metav1.ListOptions{})
+	found, err := p.api.Dynamic.Resource(kube.ClusterImageSets().GroupVersionResource).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		if o.ImageSet != "" && apierrors.IsForbidden(err) {
 			return o.ImageSet, nil // the service says so if there is none
 		}
-		return "", p.fault(attempt{op: "list ClusterImageSets", verb: "list", kind: clusterImageSets()}, err)
+		return "", p.api.Fault(kube.Attempt{Op: "list ClusterImageSets", Verb: "list", Kind: kube.ClusterImageSets()}, err)
 	}
 	var fitting []imageSetRecord
 	var names []string

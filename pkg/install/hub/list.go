@@ -8,114 +8,30 @@ import (
 	"slices"
 	"strings"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/hive"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 	"github.com/oaictl/oaictl/pkg/install/internal/plane"
 )
 
-// listed reads objects by their namespaces: those of the plane's namespace, or of
-// all where it has none. It lists them once, without watching, unless they are
-// followed.
-func (p *Plane) listed(ctx context.Context, kinds ...kind) (map[string]*place, error) {
-	return p.listedIn(ctx, p.namespace, kinds...)
-}
-
-// listedIn is listed for one namespace, "" for all.
-func (p *Plane) listedIn(ctx context.Context, namespace string, kinds ...kind) (map[string]*place, error) {
-	if _, err := p.connect(ctx); err != nil {
-		return nil, err
-	}
-	if p.follows() {
-		scope := namespace
-		if p.namespace == "" {
-			scope = "" // what is watched for one namespace is watched for all already
-		}
-		return p.followed(ctx, scope, namespace, kinds...)
-	}
-	ctx, cancel := brief(ctx)
-	defer cancel()
-	places := map[string]*place{}
-	for _, k := range kinds {
-		client := p.dynamic.Resource(k.GroupVersionResource)
-		list, err := client.Namespace(namespace).List(ctx, metav1.ListOptions{LabelSelector: k.with})
-		if err != nil {
-			return nil, p.unlisted(k, namespace, err)
-		}
-		for i := range list.Items {
-			arrange(places, k, &list.Items[i])
-		}
-	}
-	return places, nil
-}
-
-// listedOf is listed for what a person calls by an id or a name. An id says where it
-// is: who may look into that namespace alone finds it all the same.
-func (p *Plane) listedOf(ctx context.Context, text string, kinds ...kind) (map[string]*place, error) {
-	namespace, _ := parts(text, "")
-	switch {
-	case p.namespace != "" || namespace == "":
-		return p.listed(ctx, kinds...)
-	case !p.follows() || p.watchesAll(kinds):
-		return p.listedIn(ctx, namespace, kinds...)
-	}
-	if _, err := p.connect(ctx); err != nil {
-		return nil, err
-	}
-	return p.followed(ctx, namespace, namespace, kinds...)
-}
-
-// unlisted is the fault that objects cannot be listed.
-func (p *Plane) unlisted(k kind, namespace string, err error) error {
-	f := p.fault(attempt{op: "list " + k.Resource, verb: "list", kind: k, namespace: namespace}, err)
-	if f.Code == install.CodeAuth && namespace == "" && f.Status == 403 {
-		f.Next = "give --namespace for one that you may look into"
-	}
-	return f
-}
-
-// arrange puts an object where it belongs.
-func arrange(places map[string]*place, k kind, u *unstructured.Unstructured) {
-	at := places[u.GetNamespace()]
-	if at == nil {
-		at = &place{namespace: u.GetNamespace(), stores: map[string]*store{}, news: make(chan struct{})}
-		places[u.GetNamespace()] = at
-	}
-	if at.stores[k.name] == nil {
-		at.stores[k.name] = newShelf(k, func() {})
-	}
-	at.stores[k.name].keep(u)
-}
-
-// inOrder are places by namespace.
-func inOrder(places map[string]*place) []*place {
-	out := make([]*place, 0, len(places))
-	for _, namespace := range slices.Sorted(maps.Keys(places)) {
-		out = append(out, places[namespace])
-	}
-	return out
-}
-
 // ListClusters lists the clusters that the user may see, by name and age.
 func (p *Plane) ListClusters(ctx context.Context) ([]install.Cluster, error) {
-	places, err := p.listed(ctx, clusterDeployments(), agentInstalls(), agents(), configMaps())
+	places, err := p.api.List(ctx, kube.ClusterDeployments(), kube.AgentClusterInstalls(), kube.Agents(), kube.ConfigMaps())
 	if err != nil {
 		return nil, err
 	}
 	var out []install.Cluster
-	for _, at := range inOrder(places) {
-		for _, u := range at.store(clusterDeployments()).all() {
-			made := installOf(at, u)
+	for _, at := range kube.Sorted(places) {
+		for _, u := range at.Store(kube.ClusterDeployments()).All() {
+			made := at.InstallOf(u)
 			going := u.GetDeletionTimestamp() != nil
 			if made == nil && !going {
 				continue // installed by other means, or not yet whole
 			}
 			ref := refOf(at, u)
-			observed := &install.Observed{At: p.time.now()}
-			for _, agent := range at.store(agents()).all() {
+			observed := &install.Observed{At: p.api.Now()}
+			for _, agent := range at.Store(kube.Agents()).All() {
 				host, err := hostOf(agent, observed.At)
 				if err != nil {
 					return nil, err
@@ -129,7 +45,7 @@ func (p *Plane) ListClusters(ctx context.Context) ([]install.Cluster, error) {
 				continue
 			}
 			memory := newCluster()
-			if p.follows() {
+			if p.api.Follows() {
 				memory = p.remembered(ref.ID) // which has been asked for certificates already
 			}
 			cluster, err := p.clusterOf(ctx, at, u, made, memory, observed)
@@ -150,7 +66,7 @@ func (p *Plane) ListClusters(ctx context.Context) ([]install.Cluster, error) {
 // ListInfraEnvs lists the InfraEnvs that the user may see, or those of one
 // cluster, by name and age.
 func (p *Plane) ListInfraEnvs(ctx context.Context, clusterID string) ([]install.InfraEnv, error) {
-	places, err := p.listed(ctx, infraEnvs(), nmStateConfigs())
+	places, err := p.api.List(ctx, kube.InfraEnvs(), kube.NMStateConfigs())
 	if err != nil {
 		return nil, err
 	}
@@ -158,11 +74,11 @@ func (p *Plane) ListInfraEnvs(ctx context.Context, clusterID string) ([]install.
 }
 
 // infraEnvsAt are the InfraEnvs of places, or those of one cluster, by name and age.
-func infraEnvsAt(places map[string]*place, clusterID string) ([]install.InfraEnv, error) {
+func infraEnvsAt(places map[string]*kube.Namespace, clusterID string) ([]install.InfraEnv, error) {
 	var out []install.InfraEnv
-	for _, at := range inOrder(places) {
-		configs := at.store(nmStateConfigs()).all()
-		for _, u := range at.store(infraEnvs()).all() {
+	for _, at := range kube.Sorted(places) {
+		configs := at.Store(kube.NMStateConfigs()).All()
+		for _, u := range at.Store(kube.InfraEnvs()).All() {
 			env, err := infraEnvOf(u, configs, u.GetLabels()[hubapi.LabelCluster])
 			if err != nil {
 				return nil, err
@@ -180,15 +96,15 @@ func infraEnvsAt(places map[string]*place, clusterID string) ([]install.InfraEnv
 
 // ListHosts lists the hosts of an InfraEnv, bound or not.
 func (p *Plane) ListHosts(ctx context.Context, infraEnvID string) ([]install.Host, error) {
-	namespace, _ := parts(infraEnvID, p.namespaceOf(infraEnvID))
-	places, err := p.listedIn(ctx, namespace, agents())
+	namespace, _ := kube.SplitID(infraEnvID, p.api.NamespaceOf(infraEnvID))
+	places, err := p.api.ListIn(ctx, namespace, kube.Agents())
 	if err != nil {
 		return nil, err
 	}
 	var out []install.Host
-	for _, at := range inOrder(places) {
-		for _, u := range at.store(agents()).all() {
-			host, err := hostOf(u, p.time.now())
+	for _, at := range kube.Sorted(places) {
+		for _, u := range at.Store(kube.Agents()).All() {
+			host, err := hostOf(u, p.api.Now())
 			if err != nil {
 				return nil, err
 			}
@@ -205,15 +121,15 @@ func (p *Plane) ListHosts(ctx context.Context, infraEnvID string) ([]install.Hos
 // NAME.DOMAIN. None and several are faults with CodeNotFound, the latter naming
 // the ids.
 func (p *Plane) ClusterByNameOrID(ctx context.Context, text string) (install.ClusterRef, error) {
-	places, err := p.listedOf(ctx, text, clusterDeployments(), agentInstalls())
+	places, err := p.api.ListFor(ctx, text, kube.ClusterDeployments(), kube.AgentClusterInstalls())
 	if err != nil {
 		return install.ClusterRef{}, err
 	}
 	var same []install.ClusterRef
-	for _, at := range inOrder(places) {
-		for _, u := range at.store(clusterDeployments()).all() {
+	for _, at := range kube.Sorted(places) {
+		for _, u := range at.Store(kube.ClusterDeployments()).All() {
 			ref := refOf(at, u)
-			_, name := parts(ref.ID, "")
+			_, name := kube.SplitID(ref.ID, "")
 			switch text {
 			case ref.ID:
 				return ref, nil
@@ -222,7 +138,7 @@ func (p *Plane) ClusterByNameOrID(ctx context.Context, text string) (install.Clu
 			}
 		}
 	}
-	return plane.Only("cluster", text, notFound("cluster", text, "oaictl get clusters"), same, func(c install.ClusterRef) string {
+	return plane.Only("cluster", text, kube.NotFound("cluster", text, "oaictl get clusters"), same, func(c install.ClusterRef) string {
 		return fmt.Sprintf("%s (%s.%s, %s)", c.ID, c.Name, c.BaseDomain, c.Status)
 	})
 }
@@ -230,7 +146,7 @@ func (p *Plane) ClusterByNameOrID(ctx context.Context, text string) (install.Clu
 // InfraEnvByNameOrID finds one InfraEnv by its id (NAMESPACE/NAME) or name. None
 // and several are faults with CodeNotFound, the latter naming the ids.
 func (p *Plane) InfraEnvByNameOrID(ctx context.Context, text string) (install.InfraEnv, error) {
-	places, err := p.listedOf(ctx, text, infraEnvs(), nmStateConfigs())
+	places, err := p.api.ListFor(ctx, text, kube.InfraEnvs(), kube.NMStateConfigs())
 	if err != nil {
 		return install.InfraEnv{}, err
 	}
@@ -247,7 +163,7 @@ func (p *Plane) InfraEnvByNameOrID(ctx context.Context, text string) (install.In
 			same = append(same, env)
 		}
 	}
-	return plane.Only("InfraEnv", text, notFound("InfraEnv", text, "oaictl get infraenvs"), same, func(e install.InfraEnv) string { return e.ID })
+	return plane.Only("InfraEnv", text, kube.NotFound("InfraEnv", text, "oaictl get infraenvs"), same, func(e install.InfraEnv) string { return e.ID })
 }
 
 // Manifests lists the extra manifests in our ConfigMaps. A hub shows none of the
@@ -268,11 +184,11 @@ func (p *Plane) Manifests(ctx context.Context, clusterID string, system bool) ([
 	return out, nil
 }
 
-func (p *Plane) manifestsAt(ctx context.Context, clusterID string) (*place, *hive.AgentClusterInstall, error) {
+func (p *Plane) manifestsAt(ctx context.Context, clusterID string) (*kube.Namespace, *hive.AgentClusterInstall, error) {
 	_, made, err := p.pair(ctx, clusterID)
 	if err != nil {
 		return nil, nil, err
 	}
-	at, err := p.place(ctx, made.Namespace)
+	at, err := p.api.Watch(ctx, made.Namespace)
 	return at, made, err
 }

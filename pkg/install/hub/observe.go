@@ -14,6 +14,7 @@ import (
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 )
 
 // Observe says what the hub holds of a cluster, as its watches have brought it;
@@ -24,18 +25,18 @@ import (
 // to be changed.
 func (p *Plane) Observe(ctx context.Context, query install.Query, _ *install.Observed) (*install.Observed, error) {
 	namespace, name := p.meant(query)
-	at, err := p.place(ctx, namespace)
+	at, err := p.api.Watch(ctx, namespace)
 	if err != nil {
 		return nil, err
 	}
-	observed := &install.Observed{At: p.time.now()}
+	observed := &install.Observed{At: p.api.Now()}
 	deployment := p.choose(at, query, name, observed)
 	if deployment != nil {
 		if err := p.picture(ctx, at, deployment, query, observed); err != nil {
 			return nil, err
 		}
 	}
-	if err := p.failing(at); err != nil {
+	if err := p.api.Failing(at); err != nil {
 		var fault *install.Fault
 		if errors.As(err, &fault) && fault.Permanent {
 			return nil, err
@@ -48,33 +49,27 @@ func (p *Plane) Observe(ctx context.Context, query install.Query, _ *install.Obs
 // meant is the namespace and the name that a query is about.
 func (p *Plane) meant(query install.Query) (namespace, name string) {
 	if query.ID != "" {
-		return parts(query.ID, p.namespaceOf(query.ID))
+		return kube.SplitID(query.ID, p.api.NamespaceOf(query.ID))
 	}
 	if query.Adopt != "" {
-		return parts(query.Adopt, p.namespaceOf(query.Adopt))
+		return kube.SplitID(query.Adopt, p.api.NamespaceOf(query.Adopt))
 	}
-	return p.namespaceOf(query.Name), query.Name
-}
-
-// namespaceOf is the namespace of a cluster's objects: the one that was asked
-// for, else the one named after the cluster, with dashes for dots.
-func (p *Plane) namespaceOf(cluster string) string {
-	return cmp.Or(p.namespace, strings.ReplaceAll(cluster, ".", "-"))
+	return p.api.NamespaceOf(query.Name), query.Name
 }
 
 // choose takes the ClusterDeployment that is meant; those of the same name that
 // are not meant go to the others.
-func (p *Plane) choose(at *place, query install.Query, name string, observed *install.Observed) *unstructured.Unstructured {
+func (p *Plane) choose(at *kube.Namespace, query install.Query, name string, observed *install.Observed) *unstructured.Unstructured {
 	var meant *unstructured.Unstructured
-	for _, u := range at.store(clusterDeployments()).all() {
+	for _, u := range at.Store(kube.ClusterDeployments()).All() {
 		ref := refOf(at, u)
 		same := u.GetName() == name || ref.Name == query.Name && (query.BaseDomain == "" || ref.BaseDomain == query.BaseDomain)
 		wanted := u.GetName() == name && (ref.Owned || query.ID == ref.ID || query.Adopt == ref.ID)
 		switch {
 		case !same:
-		case wanted && meant == nil && (installOf(at, u) != nil || u.GetDeletionTimestamp() != nil):
+		case wanted && meant == nil && (at.InstallOf(u) != nil || u.GetDeletionTimestamp() != nil):
 			meant = u
-		case ref.Owned && installOf(at, u) == nil:
+		case ref.Owned && at.InstallOf(u) == nil:
 			// half made, by a run that was broken off: it is made whole
 		default:
 			observed.Others = append(observed.Others, ref)
@@ -84,16 +79,16 @@ func (p *Plane) choose(at *place, query install.Query, name string, observed *in
 }
 
 // refOf names a ClusterDeployment.
-func refOf(at *place, u *unstructured.Unstructured) install.ClusterRef {
-	wire, err := read[hive.ClusterDeployment](u)
+func refOf(at *kube.Namespace, u *unstructured.Unstructured) install.ClusterRef {
+	wire, err := kube.Read[hive.ClusterDeployment](u)
 	if err != nil {
 		wire = &hive.ClusterDeployment{} // what is left is named by its id
 	}
 	ref := install.ClusterRef{
-		ID: id(u.GetNamespace(), u.GetName()), Name: cmp.Or(wire.Spec.ClusterName, u.GetName()), BaseDomain: wire.Spec.BaseDomain,
+		ID: kube.ID(u.GetNamespace(), u.GetName()), Name: cmp.Or(wire.Spec.ClusterName, u.GetName()), BaseDomain: wire.Spec.BaseDomain,
 		Created: u.GetCreationTimestamp().Time, Owned: u.GetLabels()[hubapi.LabelCluster] != "", Status: "ClusterDeployment",
 	}
-	if made := installOf(at, u); made != nil {
+	if made := at.InstallOf(u); made != nil {
 		if state, _, _ := unstructured.NestedString(made.Object, "status", "debugInfo", "state"); state != "" {
 			ref.Status = state
 		}
@@ -104,26 +99,15 @@ func refOf(at *place, u *unstructured.Unstructured) install.ClusterRef {
 	return ref
 }
 
-// installOf is the AgentClusterInstall that a ClusterDeployment refers to, or
-// nil.
-func installOf(at *place, deployment *unstructured.Unstructured) *unstructured.Unstructured {
-	group, _, _ := unstructured.NestedString(deployment.Object, "spec", "clusterInstallRef", "group")
-	name, _, _ := unstructured.NestedString(deployment.Object, "spec", "clusterInstallRef", "name")
-	if name == "" || group != hubapi.GroupHiveExtension {
-		return nil
-	}
-	return at.store(agentInstalls()).get(name)
-}
-
 // picture puts together all that is known of a cluster.
-func (p *Plane) picture(ctx context.Context, at *place, deployment *unstructured.Unstructured, query install.Query, observed *install.Observed) error {
-	made := installOf(at, deployment)
+func (p *Plane) picture(ctx context.Context, at *kube.Namespace, deployment *unstructured.Unstructured, query install.Query, observed *install.Observed) error {
+	made := at.InstallOf(deployment)
 	for _, u := range []*unstructured.Unstructured{deployment, made} {
 		if u != nil && u.GetDeletionTimestamp() != nil {
-			return beingDeleted(u)
+			return kube.DeletingFault(u)
 		}
 	}
-	memory := p.remembered(id(deployment.GetNamespace(), deployment.GetName()))
+	memory := p.remembered(kube.ID(deployment.GetNamespace(), deployment.GetName()))
 	ref := refOf(at, deployment)
 	envs, pools, err := p.infraEnvsOf(ctx, at, ref, query.InfraEnv)
 	if err != nil {
@@ -145,7 +129,7 @@ func (p *Plane) picture(ctx context.Context, at *place, deployment *unstructured
 	cluster.ClusterRef = ref
 	observed.Cluster = cluster
 	awaitHosts(observed)
-	if cluster.Settings[setting.Classified], err = at.classified(ref.Name); err != nil {
+	if cluster.Settings[setting.Classified], err = classified(at, ref.Name); err != nil {
 		return err
 	}
 	for i := range observed.InfraEnvs {
@@ -161,8 +145,8 @@ func (p *Plane) picture(ctx context.Context, at *place, deployment *unstructured
 // infraEnvsOf are the InfraEnvs that are bound to a cluster, and the one that
 // the file refers to or, if none is bound, the pools that carry the cluster's
 // label. pools are the InfraEnvs with their places.
-func (p *Plane) infraEnvsOf(ctx context.Context, at *place, ref install.ClusterRef, wanted string) ([]install.InfraEnv, []poolAt, error) {
-	places := []*place{at}
+func (p *Plane) infraEnvsOf(ctx context.Context, at *kube.Namespace, ref install.ClusterRef, wanted string) ([]install.InfraEnv, []poolAt, error) {
+	places := []*kube.Namespace{at}
 	if wanted != "" {
 		other, err := p.placeOfPool(ctx, at, wanted)
 		if err != nil {
@@ -176,10 +160,10 @@ func (p *Plane) infraEnvsOf(ctx context.Context, at *place, ref install.ClusterR
 		envs  []install.InfraEnv
 		pools []poolAt
 	)
-	_, wantedName := parts(wanted, "")
+	_, wantedName := kube.SplitID(wanted, "")
 	for _, place := range places {
-		configs := place.store(nmStateConfigs()).all()
-		for _, u := range place.store(infraEnvs()).all() {
+		configs := place.Store(kube.NMStateConfigs()).All()
+		for _, u := range place.Store(kube.InfraEnvs()).All() {
 			if u.GetDeletionTimestamp() != nil {
 				continue
 			}
@@ -202,17 +186,17 @@ func (p *Plane) infraEnvsOf(ctx context.Context, at *place, ref install.ClusterR
 
 // poolAt is an InfraEnv and the namespace that it stands in.
 type poolAt struct {
-	at  *place
+	at  *kube.Namespace
 	env install.InfraEnv
 }
 
 // placeOfPool is the namespace of an InfraEnv that the file refers to.
-func (p *Plane) placeOfPool(ctx context.Context, at *place, wanted string) (*place, error) {
-	namespace, _ := parts(wanted, at.namespace)
-	if namespace == at.namespace {
+func (p *Plane) placeOfPool(ctx context.Context, at *kube.Namespace, wanted string) (*kube.Namespace, error) {
+	namespace, _ := kube.SplitID(wanted, at.Name)
+	if namespace == at.Name {
 		return at, nil
 	}
-	return p.place(ctx, namespace)
+	return p.api.Watch(ctx, namespace)
 }
 
 // hostsOf reads the Agents of some InfraEnvs: those of the cluster and those of
@@ -220,7 +204,7 @@ func (p *Plane) placeOfPool(ctx context.Context, at *place, wanted string) (*pla
 func (p *Plane) hostsOf(pools []poolAt, clusterID string, observed *install.Observed) error {
 	seen := map[string]bool{}
 	for _, pool := range pools {
-		for _, u := range pool.at.store(agents()).all() {
+		for _, u := range pool.at.Store(kube.Agents()).All() {
 			host, err := hostOf(u, observed.At)
 			if err != nil {
 				return err
@@ -234,7 +218,7 @@ func (p *Plane) hostsOf(pools []poolAt, clusterID string, observed *install.Obse
 				observed.Hosts = append(observed.Hosts, host)
 				continue
 			}
-			_, name := parts(host.ClusterID, "")
+			_, name := kube.SplitID(host.ClusterID, "")
 			observed.Elsewhere = append(observed.Elsewhere, install.HostElsewhere{Host: host, ClusterName: name})
 		}
 	}

@@ -11,7 +11,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/oaictl/oaictl/internal/catalogue"
 	"github.com/oaictl/oaictl/internal/hubapi"
@@ -20,17 +19,18 @@ import (
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 	"github.com/oaictl/oaictl/pkg/install/internal/plane"
 )
 
 // clusterOf is a cluster as its ClusterDeployment and AgentClusterInstall say
 // it; the hosts and InfraEnvs of the observation are known already.
-func (p *Plane) clusterOf(ctx context.Context, at *place, deployment, made *unstructured.Unstructured, memory *cluster, observed *install.Observed) (*install.Cluster, error) {
-	cd, err := read[hive.ClusterDeployment](deployment)
+func (p *Plane) clusterOf(ctx context.Context, at *kube.Namespace, deployment, made *unstructured.Unstructured, memory *cluster, observed *install.Observed) (*install.Cluster, error) {
+	cd, err := kube.Read[hive.ClusterDeployment](deployment)
 	if err != nil {
 		return nil, err
 	}
-	aci, err := read[hive.AgentClusterInstall](made)
+	aci, err := kube.Read[hive.AgentClusterInstall](made)
 	if err != nil {
 		return nil, err
 	}
@@ -45,8 +45,8 @@ func (p *Plane) clusterOf(ctx context.Context, at *place, deployment, made *unst
 	setLonelyStages(aci, observed.Hosts)
 	status := &aci.Status
 	cluster := &install.Cluster{
-		State:       stateOf(aci, installed(cd)),
-		StatusInfo:  redact.Text(debugOf(aci).StateInfo),
+		State:       stateOf(aci, kube.Installed(cd)),
+		StatusInfo:  redact.Text(kube.DebugOf(aci).StateInfo),
 		StatusSince: latest(status.Conditions, hubapi.ConditionRequirementsMet, hubapi.ConditionCompleted, hubapi.ConditionFailed, hubapi.ConditionStopped, hubapi.ConditionValidated),
 		Settings:    settings,
 		Manifests:   manifestsOf(at, aci),
@@ -57,23 +57,23 @@ func (p *Plane) clusterOf(ctx context.Context, at *place, deployment, made *unst
 		Preparation: preparationOf(status.Conditions),
 		Hold:        holderOf(deployment, made, aci.Spec.HoldInstallation),
 		Unhold:      unholdText(deployment, made),
-		Version:     image.version, LogsAvailable: debugOf(aci).LogsURL != "",
+		Version:     image.version, LogsAvailable: kube.DebugOf(aci).LogsURL != "",
 		MarkedAnytime: true, // it is a label
 		NoReset:       true,
 		PassesOn:      true, // an Agent shows no generation that was taken
 	}
 	cluster.State = plane.Refined(cluster.State, cluster.Validations, observed.Hosts)
-	notTaken(cluster, status.Conditions, id(deployment.GetNamespace(), deployment.GetName()), observed)
+	notTaken(cluster, status.Conditions, kube.ID(deployment.GetNamespace(), deployment.GetName()), observed)
 	ends(cluster, cd, aci)
 	cluster.Released = cluster.Hold == "" && !aci.Spec.HoldInstallation
 	if cluster.Released {
-		cluster.Stalled = p.stalledSince(ctx, aci, id(deployment.GetNamespace(), deployment.GetName()), observed.Hosts)
+		cluster.Stalled = p.stalledSince(ctx, aci, kube.ID(deployment.GetNamespace(), deployment.GetName()), observed.Hosts)
 	}
 	if status.Progress != nil {
 		cluster.Progress.Percent = int(status.Progress.TotalPercentage)
 	}
 	done := cluster.State == vocab.ClusterInstalled || cluster.State == vocab.ClusterAddingHosts
-	cluster.Unrecorded = done && !installed(cd) && metadataComplete(aci.Spec.ClusterMetadata) && !hiveRuns(deployment, cd)
+	cluster.Unrecorded = done && !kube.Installed(cd) && metadataComplete(aci.Spec.ClusterMetadata) && !hiveRuns(deployment, cd)
 	return cluster, nil
 }
 
@@ -123,73 +123,47 @@ func ends(cluster *install.Cluster, cd *hive.ClusterDeployment, aci *hive.AgentC
 
 // manifestsOf are the manifests in our ConfigMaps that the service is told of.
 // ConfigMaps of others are theirs.
-func manifestsOf(at *place, aci *hive.AgentClusterInstall) map[string]string {
+func manifestsOf(at *kube.Namespace, aci *hive.AgentClusterInstall) map[string]string {
 	out := map[string]string{}
 	refs := aci.Spec.ManifestsConfigMapRefs
 	if one := aci.Spec.ManifestsConfigMapRef; len(refs) == 0 && one != nil {
 		refs = []hive.ManifestsConfigMapRef{{Name: one.Name}}
 	}
 	for _, ref := range refs {
-		u := at.store(configMaps()).get(ref.Name)
+		u := at.Store(kube.ConfigMaps()).Get(ref.Name)
 		if u == nil {
 			continue
 		}
-		folder := folderOf(u)
+		folder := kube.FolderOf(u)
 		data, _, _ := unstructured.NestedStringMap(u.Object, "data")
 		for name, content := range data {
-			out[folder+"/"+name] = install.Digest([]byte(content))
+			out[folder+"/"+name] = setting.Digest([]byte(content))
 		}
 	}
 	return out
-}
-
-// folderOf is the folder of cluster.yaml that a ConfigMap of ours holds:
-// <cluster>-manifests or <cluster>-openshift, a number behind it or not.
-func folderOf(u *unstructured.Unstructured) string {
-	rest := strings.TrimPrefix(u.GetName(), u.GetLabels()[hubapi.LabelCluster]+"-")
-	folder, _, _ := strings.Cut(rest, "-")
-	return folder
 }
 
 // holderOf names who, besides oaictl, holds the start of an install: by
 // AgentClusterInstall.spec.holdInstallation or by pausing the ClusterDeployment.
 func holderOf(deployment, made *unstructured.Unstructured, held bool) string {
 	if deployment.GetAnnotations()[hubapi.AnnotationReconcilePause] == "true" {
-		who := otherOwner(deployment, "metadata", "annotations", hubapi.AnnotationReconcilePause)
+		who := kube.OtherOwner(deployment, "metadata", "annotations", hubapi.AnnotationReconcilePause)
 		return cmp.Or(who, "somebody") + ", who paused the ClusterDeployment (annotation " + hubapi.AnnotationReconcilePause + ")"
 	}
 	if !held {
 		return ""
 	}
-	return otherOwner(made, "spec", "holdInstallation")
+	return kube.OtherOwner(made, "spec", "holdInstallation")
 }
 
 // unholdText is what to do about the hold that holderOf names.
 func unholdText(deployment, made *unstructured.Unstructured) string {
 	if deployment.GetAnnotations()[hubapi.AnnotationReconcilePause] == "true" {
 		return fmt.Sprintf("have them take the annotation %s off ClusterDeployment %s, or: kubectl annotate clusterdeployment -n %s %s %[1]s-",
-			hubapi.AnnotationReconcilePause, id(deployment.GetNamespace(), deployment.GetName()), deployment.GetNamespace(), deployment.GetName())
+			hubapi.AnnotationReconcilePause, kube.ID(deployment.GetNamespace(), deployment.GetName()), deployment.GetNamespace(), deployment.GetName())
 	}
 	return fmt.Sprintf("have them set spec.holdInstallation of AgentClusterInstall %s to false, or: kubectl patch agentclusterinstall -n %s %s --type merge -p '{\"spec\":{\"holdInstallation\":false}}'",
-		id(made.GetNamespace(), made.GetName()), made.GetNamespace(), made.GetName())
-}
-
-// otherOwner is a field manager beside our own that owns a field, "" if none.
-func otherOwner(u *unstructured.Unstructured, path ...string) string {
-	steps := make(fieldpath.Path, 0, len(path))
-	for _, step := range path {
-		steps = append(steps, named(step))
-	}
-	for _, entry := range u.GetManagedFields() {
-		if entry.Manager == hubapi.FieldManager || entry.Subresource != "" || entry.FieldsV1 == nil {
-			continue
-		}
-		var set fieldpath.Set
-		if set.FromJSON(entry.FieldsV1.GetRawReader()) == nil && set.Has(steps) {
-			return entry.Manager
-		}
-	}
-	return ""
+		kube.ID(made.GetNamespace(), made.GetName()), made.GetNamespace(), made.GetName())
 }
 
 // stalledSince is since when the service takes Agents for not synced although
@@ -197,7 +171,7 @@ func otherOwner(u *unstructured.Unstructured, path ...string) string {
 // uses say nothing of that, and an Agent may stand in the namespace of its pool.
 func (p *Plane) stalledSince(ctx context.Context, aci *hive.AgentClusterInstall, cluster string, hosts []install.Host) time.Time {
 	c := find(aci.Status.Conditions, hubapi.ConditionRequirementsMet)
-	if debugOf(aci).State != "ready" || !c.isFalse() || c.Reason != hubapi.ReasonUnsyncedAgents {
+	if kube.DebugOf(aci).State != "ready" || !c.isFalse() || c.Reason != hubapi.ReasonUnsyncedAgents {
 		return time.Time{}
 	}
 	since, bound := c.since(), false
@@ -206,7 +180,7 @@ func (p *Plane) stalledSince(ctx context.Context, aci *hive.AgentClusterInstall,
 			continue
 		}
 		bound = true
-		namespace, _ := parts(hosts[i].InfraEnvID, "")
+		namespace, _ := kube.SplitID(hosts[i].InfraEnvID, "")
 		agent, err := p.agentOf(ctx, namespace, hosts[i].ID)
 		if err != nil {
 			return time.Time{}
@@ -243,7 +217,7 @@ func (p *Plane) endpointCA(ctx context.Context, namespace string, aci *hive.Agen
 		return "", nil
 	}
 	ref := aci.Spec.IgnitionEndpoint.CACertificateReference
-	key := id(cmp.Or(ref.Namespace, namespace), ref.Name)
+	key := kube.ID(cmp.Or(ref.Namespace, namespace), ref.Name)
 	memory.mu.Lock()
 	text, known := memory.ca[key]
 	memory.mu.Unlock()
@@ -252,7 +226,7 @@ func (p *Plane) endpointCA(ctx context.Context, namespace string, aci *hive.Agen
 	}
 	data, err := p.secret(ctx, cmp.Or(ref.Namespace, namespace), ref.Name, hubapi.KeyIgnitionCA)
 	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err) {
-		return "", p.fault(attempt{op: "read Secret", verb: "get", kind: secrets(), namespace: namespace, name: ref.Name}, err)
+		return "", p.api.Fault(kube.Attempt{Op: "read Secret", Verb: "get", Kind: kube.Secrets(), Namespace: namespace, Name: ref.Name}, err)
 	}
 	memory.mu.Lock()
 	defer memory.mu.Unlock()
@@ -262,13 +236,13 @@ func (p *Plane) endpointCA(ctx context.Context, namespace string, aci *hive.Agen
 
 // secret is the value of a key of a Secret.
 func (p *Plane) secret(ctx context.Context, namespace, name, key string) ([]byte, error) {
-	ctx, cancel := brief(ctx)
+	ctx, cancel := kube.WithTimeout(ctx)
 	defer cancel()
-	u, err := p.dynamic.Resource(secrets().GroupVersionResource).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
+	u, err := p.api.Dynamic.Resource(kube.Secrets().GroupVersionResource).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
 		return nil, err
 	}
-	return secretValue(u, key)
+	return kube.SecretValue(u, key)
 }
 
 func imageSetName(made *hive.AgentClusterInstall) string {

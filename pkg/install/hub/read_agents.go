@@ -4,17 +4,18 @@ import (
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
 	"github.com/oaictl/oaictl/internal/setting"
+	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // classified are the labels that the AgentClassifications of a cluster give.
-func (at *place) classified(cluster string) (setting.Value, error) {
+func classified(at *kube.Namespace, cluster string) (setting.Value, error) {
 	out := []spec.Classification{}
-	for _, u := range at.store(agentClassifications()).all() {
+	for _, u := range at.Store(kube.AgentClassifications()).All() {
 		if u.GetLabels()[hubapi.LabelCluster] != cluster || u.GetDeletionTimestamp() != nil {
 			continue
 		}
-		wire, err := read[agentinstall.AgentClassification](u)
+		wire, err := kube.Read[agentinstall.AgentClassification](u)
 		if err != nil {
 			return "", err
 		}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -17,17 +16,18 @@ import (
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 )
 
 // hostOf is an Agent as a neutral host.
 func hostOf(u *unstructured.Unstructured, now time.Time) (install.Host, error) {
-	wire, err := read[agentinstall.Agent](u)
+	wire, err := kube.Read[agentinstall.Agent](u)
 	if err != nil {
 		return install.Host{}, err
 	}
 	status := &wire.Status
 	host := install.Host{
-		ID: u.GetName(), InfraEnvID: id(u.GetNamespace(), u.GetLabels()[hubapi.LabelAgentInfraEnv]), Day2: status.Kind == agentinstall.AgentKindAdded,
+		ID: u.GetName(), InfraEnvID: kube.ID(u.GetNamespace(), u.GetLabels()[hubapi.LabelAgentInfraEnv]), Day2: status.Kind == agentinstall.AgentKindAdded,
 		State: vocab.HostStateOf(status.DebugInfo.State), Status: cmp.Or(status.DebugInfo.State, "discovering"), StatusInfo: redact.Text(status.DebugInfo.StateInfo),
 		Since: latest(status.Conditions, hubapi.ConditionRequirementsMet, hubapi.ConditionInstalled, hubapi.ConditionBound, hubapi.ConditionConnected, hubapi.ConditionValidated),
 		Role:  vocab.RoleOf(wire.Spec.Role), Suggested: vocab.RoleOf(status.Role), Bootstrap: status.Bootstrap,
@@ -39,7 +39,7 @@ func hostOf(u *unstructured.Unstructured, now time.Time) (install.Host, error) {
 		},
 	}
 	if ref := wire.Spec.ClusterDeploymentName; ref != nil && ref.Name != "" {
-		host.ClusterID = id(cmp.Or(ref.Namespace, u.GetNamespace()), ref.Name)
+		host.ClusterID = kube.ID(cmp.Or(ref.Namespace, u.GetNamespace()), ref.Name)
 		if host.State == vocab.HostUnbound {
 			host.State = vocab.HostBinding // it was asked for, and the service is still to see to it
 		}
@@ -113,15 +113,3 @@ func specCheck(text string, standing bool) install.Validation {
 
 // checkFails is the status of a check that fails, in the service's word.
 const checkFails = "failure"
-
-// id is how an object is named among all of a hub.
-func id(namespace, name string) string { return namespace + "/" + name }
-
-// parts takes an id apart. One without a namespace has that of inside.
-func parts(id, inside string) (namespace, name string) {
-	namespace, name, qualified := strings.Cut(id, "/")
-	if !qualified {
-		return inside, id
-	}
-	return namespace, name
-}

@@ -4,10 +4,8 @@ import (
 	"cmp"
 	"encoding/json"
 	"strings"
-	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
@@ -15,6 +13,7 @@ import (
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 	"github.com/oaictl/oaictl/pkg/install/internal/plane"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -23,26 +22,26 @@ import (
 // its namespace, of which it selects its own. Its version is that of the cluster
 // that it is bound to, which no field of it says.
 func infraEnvOf(u *unstructured.Unstructured, configs []*unstructured.Unstructured, cluster string) (install.InfraEnv, error) {
-	wire, err := read[agentinstall.InfraEnv](u)
+	wire, err := kube.Read[agentinstall.InfraEnv](u)
 	if err != nil {
 		return install.InfraEnv{}, err
 	}
 	env := install.InfraEnv{
-		ID: id(u.GetNamespace(), u.GetName()), Name: u.GetName(), Created: u.GetCreationTimestamp().Time,
+		ID: kube.ID(u.GetNamespace(), u.GetName()), Name: u.GetName(), Created: u.GetCreationTimestamp().Time,
 		Owned: cluster != "" && u.GetLabels()[hubapi.LabelCluster] == cluster,
 		Image: imageOf(wire),
 	}
 	if ref := wire.Spec.ClusterRef; ref != nil && ref.Name != "" {
-		env.ClusterID = id(cmp.Or(ref.Namespace, u.GetNamespace()), ref.Name)
+		env.ClusterID = kube.ID(cmp.Or(ref.Namespace, u.GetNamespace()), ref.Name)
 	}
 	if selector := wire.Spec.NMStateConfigLabelSelector; selector != nil {
 		configs = selected(configs, selector.MatchLabels)
 	} else {
 		configs = nil
 	}
-	env.Image.Created = specChanged(u)
+	env.Image.Created = kube.SpecChanged(u)
 	for _, config := range configs {
-		if at := specChanged(config); at.After(env.Image.Created) {
+		if at := kube.SpecChanged(config); at.After(env.Image.Created) {
 			env.Image.Created = at
 		}
 	}
@@ -58,7 +57,7 @@ func infraEnvOf(u *unstructured.Unstructured, configs []*unstructured.Unstructur
 func staticNetworks(configs []*unstructured.Unstructured) ([]setting.StaticNetwork, error) {
 	networks := make([]setting.StaticNetwork, 0, len(configs))
 	for _, u := range configs {
-		wire, err := read[agentinstall.NMStateConfig](u)
+		wire, err := kube.Read[agentinstall.NMStateConfig](u)
 		if err != nil {
 			return nil, err
 		}
@@ -110,24 +109,4 @@ func imageOf(wire *agentinstall.InfraEnv) install.Image {
 		image.Info = c.Message
 	}
 	return image
-}
-
-// named is the step of a path that is a field.
-func named(field string) fieldpath.PathElement { return fieldpath.PathElement{FieldName: &field} }
-
-// specChanged is when somebody last set a field of an object's spec: the
-// service itself changes only its status and its finalizers. Without managed
-// fields it is when the object was made.
-func specChanged(u *unstructured.Unstructured) time.Time {
-	at := u.GetCreationTimestamp().Time
-	for _, entry := range u.GetManagedFields() {
-		if entry.Subresource != "" || entry.Time == nil || entry.FieldsV1 == nil || !entry.Time.After(at) {
-			continue
-		}
-		var set fieldpath.Set
-		if set.FromJSON(entry.FieldsV1.GetRawReader()) == nil && !set.WithPrefix(named("spec")).Empty() {
-			at = entry.Time.Time
-		}
-	}
-	return at
 }

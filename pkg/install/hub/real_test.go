@@ -17,6 +17,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/kubetest"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -141,7 +142,7 @@ func (s *stage) newPlane(config Config) *Plane {
 func (s *stage) imageSet(name, release string) {
 	s.Helper()
 	u := object("hive.openshift.io/v1", "ClusterImageSet", "", name, map[string]any{"spec": map[string]any{"releaseImage": release}})
-	_, err := s.admin.Resource(clusterImageSets().GroupVersionResource).Apply(s.Context(), name, u, metav1.ApplyOptions{FieldManager: "test", Force: true})
+	_, err := s.admin.Resource(kube.ClusterImageSets().GroupVersionResource).Apply(s.Context(), name, u, metav1.ApplyOptions{FieldManager: "test", Force: true})
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -180,11 +181,9 @@ func (s *stage) until(what string, so func(*install.Observed) bool) *install.Obs
 		if so(o) {
 			return o
 		}
-		s.plane.mu.Lock()
-		at := s.plane.places[s.namespace]
-		s.plane.mu.Unlock()
+		at := s.plane.api.Watching(s.namespace)
 		select {
-		case <-at.wait():
+		case <-at.Wait():
 		case <-time.After(100 * time.Millisecond):
 		case <-ctx.Done():
 			s.Fatalf("not so after a while: %s; observed %+v", what, o.Cluster)
@@ -217,7 +216,7 @@ func (s *stage) settle() []string {
 }
 
 // get is an object as it is on the API server.
-func (s *stage) get(k kind, name string) *unstructured.Unstructured {
+func (s *stage) get(k kube.Kind, name string) *unstructured.Unstructured {
 	s.Helper()
 	u, err := s.client(k).Get(s.Context(), name, metav1.GetOptions{})
 	if err != nil {
@@ -226,15 +225,15 @@ func (s *stage) get(k kind, name string) *unstructured.Unstructured {
 	return u
 }
 
-func (s *stage) client(k kind) dynamic.ResourceInterface {
-	if k.clusterWide() {
+func (s *stage) client(k kube.Kind) dynamic.ResourceInterface {
+	if k.ClusterWide() {
 		return s.admin.Resource(k.GroupVersionResource)
 	}
 	return s.admin.Resource(k.GroupVersionResource).Namespace(s.namespace)
 }
 
 // status has the service write the status of an object.
-func (s *stage) status(k kind, name string, status map[string]any) {
+func (s *stage) status(k kube.Kind, name string, status map[string]any) {
 	s.Helper()
 	u := s.get(k, name)
 	u.Object["status"] = status
@@ -254,7 +253,7 @@ func (s *stage) says(state string, conditions ...any) {
 	if len(conditions) == 0 {
 		conditions = []any{conditionOf("SpecSynced", "True", "SyncOK"), conditionOf("Completed", "False", "InstallationNotStarted")}
 	}
-	s.status(agentInstalls(), s.namespace, map[string]any{
+	s.status(kube.AgentClusterInstalls(), s.namespace, map[string]any{
 		"conditions": conditions,
 		"debugInfo":  map[string]any{"state": state, "stateInfo": state, "eventsURL": "", "logsURL": ""},
 		"validationsInfo": map[string]any{"network": []any{
@@ -266,7 +265,7 @@ func (s *stage) says(state string, conditions ...any) {
 // imageReady has the service make the image.
 func (s *stage) imageReady() {
 	s.Helper()
-	s.status(infraEnvs(), s.namespace, map[string]any{
+	s.status(kube.InfraEnvs(), s.namespace, map[string]any{
 		"isoDownloadURL": "http://images.example.com/x.iso", "createdTime": time.Now().UTC().Format(time.RFC3339),
 		"conditions": []any{conditionOf("ImageCreated", "True", "InfraEnvAvailable")},
 	})
@@ -280,7 +279,7 @@ func (s *stage) boots(number int) string {
 		"spec": map[string]any{"approved": false, "role": "auto-assign", "clusterDeploymentName": map[string]any{"name": s.namespace, "namespace": s.namespace}},
 	})
 	u.SetLabels(map[string]string{"infraenvs.agent-install.openshift.io": s.namespace})
-	if _, err := s.client(agents()).Create(s.Context(), u, metav1.CreateOptions{FieldManager: "assisted-service"}); err != nil {
+	if _, err := s.client(kube.Agents()).Create(s.Context(), u, metav1.CreateOptions{FieldManager: "assisted-service"}); err != nil {
 		s.Fatal(err)
 	}
 	s.agent(name, number, "known", conditionOf("SpecSynced", "True", "SyncOK"))
@@ -290,7 +289,7 @@ func (s *stage) boots(number int) string {
 // agent has the service say a state of a host.
 func (s *stage) agent(name string, number int, state string, conditions ...any) {
 	s.Helper()
-	s.status(agents(), name, map[string]any{
+	s.status(kube.Agents(), name, map[string]any{
 		"role": "auto-assign", "kind": "Host", "conditions": conditions,
 		"debugInfo": map[string]any{"state": state, "stateInfo": state},
 		"inventory": map[string]any{

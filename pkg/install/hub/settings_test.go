@@ -17,6 +17,7 @@ import (
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 	"github.com/oaictl/oaictl/pkg/install/render"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -69,10 +70,10 @@ spec:
 `
 
 // made are the objects of a file as a hub would keep them.
-func made(t *testing.T, p *Plane, at *place, c *spec.Cluster) *render.Objects {
+func made(t *testing.T, p *Plane, at *kube.Namespace, c *spec.Cluster) *render.Objects {
 	t.Helper()
 	hold := true
-	objects, err := render.Hub(c, render.Options{Namespace: at.namespace, Secrets: true, Hold: &hold})
+	objects, err := render.Hub(c, render.Options{Namespace: at.Name, Secrets: true, Hold: &hold})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +108,7 @@ func TestSettingsAreReadBack(t *testing.T) {
 	for _, w := range plan.Warnings {
 		t.Errorf("warning %s: %s", w.Key, w.Message)
 	}
-	if diff := cmp.Diff(map[string]string{"openshift/50-x.yaml": install.Digest([]byte("a: b\n")), "manifests/60-y.yaml": install.Digest([]byte("c: d\n"))}, o.Cluster.Manifests); diff != "" {
+	if diff := cmp.Diff(map[string]string{"openshift/50-x.yaml": setting.Digest([]byte("a: b\n")), "manifests/60-y.yaml": setting.Digest([]byte("c: d\n"))}, o.Cluster.Manifests); diff != "" {
 		t.Errorf("manifests (-want +got):\n%s", diff)
 	}
 	// Each setting of the file is one that the hub says something of, and is told
@@ -181,7 +182,7 @@ func TestWriteThatDidNotTake(t *testing.T) {
 	p, at := filledPlane(t, "lab")
 	live := objectOf(made(t, p, at, parseCluster(t, fullText)).Cluster, hubapi.KindAgentClusterInstall).DeepCopy()
 	live.SetResourceVersion("9")
-	p.dynamic.(*fake.FakeDynamicClient).PrependReactor("patch", "agentclusterinstalls", func(k8stesting.Action) (bool, runtime.Object, error) {
+	p.api.Dynamic.(*fake.FakeDynamicClient).PrependReactor("patch", "agentclusterinstalls", func(k8stesting.Action) (bool, runtime.Object, error) {
 		return true, live, nil
 	})
 	desired := &install.Desired{Spec: parseCluster(t, fullText)}

@@ -7,6 +7,8 @@ import (
 	"io"
 	"net/http"
 	"time"
+
+	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 )
 
 // open sends a request, and gives up a server that sends nothing for as long as
@@ -14,7 +16,7 @@ import (
 // How long all of it takes does not matter.
 func open(client *http.Client, request *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(request.Context())
-	timer := time.AfterFunc(requestTime, func() { cancel(errSilent{}) })
+	timer := time.AfterFunc(kube.RequestTimeout, func() { cancel(errSilent{}) })
 	response, err := client.Do(request.WithContext(ctx))
 	timer.Stop()
 	if err != nil {
@@ -29,7 +31,9 @@ func open(client *http.Client, request *http.Request) (*http.Response, error) {
 // errSilent is why a request was given up.
 type errSilent struct{}
 
-func (errSilent) Error() string { return fmt.Sprintf("the server sent nothing for %s", requestTime) }
+func (errSilent) Error() string {
+	return fmt.Sprintf("the server sent nothing for %s", kube.RequestTimeout)
+}
 
 // silenced is the error of a request, in plain words where it was given up.
 func silenced(ctx context.Context, err error) error {
@@ -49,7 +53,7 @@ type moving struct {
 }
 
 func (m *moving) Read(data []byte) (int, error) {
-	m.timer.Reset(requestTime)
+	m.timer.Reset(kube.RequestTimeout)
 	n, err := m.ReadCloser.Read(data)
 	m.timer.Stop()
 	if err != nil && !errors.Is(err, io.EOF) {

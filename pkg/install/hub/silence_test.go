@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 )
 
 // roundTrip is a server.
@@ -63,7 +64,7 @@ func TestSilentServerIsGivenUp(t *testing.T) {
 						<-r.Context().Done()
 						return nil, r.Context().Err()
 					}
-					body := &slow{ctx: r.Context(), pause: requestTime - time.Second, bytes: test.bytes, ends: test.ends}
+					body := &slow{ctx: r.Context(), pause: kube.RequestTimeout - time.Second, bytes: test.bytes, ends: test.ends}
 					return &http.Response{StatusCode: http.StatusOK, ContentLength: -1, Body: io.NopCloser(body)}, nil
 				})}}
 				var got bytes.Buffer
@@ -72,8 +73,8 @@ func TestSilentServerIsGivenUp(t *testing.T) {
 				if test.ends != (err == nil) || err != nil && (!strings.Contains(err.Error(), "sent nothing for 30s") || install.CodeOf(err) != install.CodeFailure) {
 					t.Errorf("got %v", err)
 				}
-				moved := time.Duration(test.bytes) * (requestTime - time.Second)
-				if took := time.Since(began); got.Len() != test.bytes || took > moved+requestTime {
+				moved := time.Duration(test.bytes) * (kube.RequestTimeout - time.Second)
+				if took := time.Since(began); got.Len() != test.bytes || took > moved+kube.RequestTimeout {
 					t.Errorf("%d bytes in %s", got.Len(), took)
 				}
 			})

@@ -9,6 +9,7 @@ import (
 	"github.com/oaictl/oaictl/internal/hubapi/hive"
 	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 )
 
 // grace is how long a fault of the input may be one of order only: what it
@@ -19,7 +20,7 @@ const grace = 15 * time.Second
 // read from its conditions, and only how far it is from the service's own word.
 // imported says that the cluster was installed by something else.
 func stateOf(made *hive.AgentClusterInstall, imported bool) install.ClusterState {
-	conditions, word := made.Status.Conditions, debugOf(made).State
+	conditions, word := made.Status.Conditions, kube.DebugOf(made).State
 	done, stop := find(conditions, hubapi.ConditionCompleted), find(conditions, hubapi.ConditionStopped)
 	state := vocab.ClusterStateOf(word)
 	switch {

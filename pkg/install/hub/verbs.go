@@ -3,8 +3,8 @@ package hub
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -17,6 +17,7 @@ import (
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/redact"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 )
 
 // notHere is the fault for what a REST service can do and a hub cannot.
@@ -51,8 +52,8 @@ func (p *Plane) DownloadManifest(ctx context.Context, clusterID, folder, name st
 		return err
 	}
 	for _, ref := range made.Spec.ManifestsConfigMapRefs {
-		u := at.store(configMaps()).get(ref.Name)
-		if u == nil || folderOf(u) != folder {
+		u := at.Store(kube.ConfigMaps()).Get(ref.Name)
+		if u == nil || kube.FolderOf(u) != folder {
 			continue
 		}
 		if content, there, _ := unstructured.NestedString(u.Object, "data", name); there {
@@ -60,7 +61,7 @@ func (p *Plane) DownloadManifest(ctx context.Context, clusterID, folder, name st
 			return err
 		}
 	}
-	return notFound("manifest", folder+"/"+name, "oaictl download manifests "+clusterID)
+	return kube.NotFound("manifest", folder+"/"+name, "oaictl download manifests "+clusterID)
 }
 
 // Events reads one page of the service's event log, from the offset on, through
@@ -95,7 +96,7 @@ func (p *Plane) Events(ctx context.Context, filter install.EventFilter, offset i
 		set("offset", strconv.Itoa(offset))
 	}
 	parsed.RawQuery = query.Encode()
-	ctx, cancel := brief(ctx)
+	ctx, cancel := kube.WithTimeout(ctx)
 	defer cancel()
 	response, err := p.get(ctx, "read events of", on, parsed.String(), nil)
 	if err != nil {
@@ -115,7 +116,7 @@ func (p *Plane) eventsURL(ctx context.Context, filter install.EventFilter) (addr
 				return "", filter.HostID, err
 			}
 		}
-		namespace, _ := parts(from, p.namespaceOf(from))
+		namespace, _ := kube.SplitID(from, p.api.NamespaceOf(from))
 		agent, err := p.agentOf(ctx, namespace, filter.HostID)
 		if err != nil {
 			return "", filter.HostID, err
@@ -132,23 +133,23 @@ func (p *Plane) eventsURL(ctx context.Context, filter install.EventFilter) (addr
 		if err != nil {
 			return "", filter.ClusterID, err
 		}
-		return debugOf(made).EventsURL, filter.ClusterID, nil
+		return kube.DebugOf(made).EventsURL, filter.ClusterID, nil
 	}
 	return "", "", notHere("read", "events", "a hub has the events of a cluster, an InfraEnv or a host, and no list of all", "name one of them")
 }
 
 // infraEnvOfHost is the InfraEnv of an Agent, wherever that stands.
 func (p *Plane) infraEnvOfHost(ctx context.Context, hostID string) (string, error) {
-	places, err := p.listed(ctx, agents())
+	places, err := p.api.List(ctx, kube.Agents())
 	if err != nil {
 		return "", err
 	}
-	for _, at := range inOrder(places) {
-		if u := at.store(agents()).get(hostID); u != nil {
-			return id(at.namespace, u.GetLabels()[hubapi.LabelAgentInfraEnv]), nil
+	for _, at := range kube.Sorted(places) {
+		if u := at.Store(kube.Agents()).Get(hostID); u != nil {
+			return kube.ID(at.Name, u.GetLabels()[hubapi.LabelAgentInfraEnv]), nil
 		}
 	}
-	return "", notFound("host", hostID, "oaictl get hosts")
+	return "", kube.NotFound("host", hostID, "oaictl get hosts")
 }
 
 // largestPage bounds a page of events.
@@ -172,7 +173,7 @@ func readEvents(response *http.Response, on string) (install.EventPage, error) {
 		Props    string    `json:"props"`
 	}
 	if err == nil {
-		err = decode(data, &wire)
+		err = json.Unmarshal(data, &wire)
 	}
 	if err != nil {
 		return page, &install.Fault{Code: install.CodeFailure, Op: "read events of", On: on, Err: errors.New("the answer broke off or is not what the service sends"), Next: "run the same command again in a while"}
@@ -184,29 +185,4 @@ func readEvents(response *http.Response, on string) (install.EventPage, error) {
 		})
 	}
 	return page, nil
-}
-
-// DeleteInfraEnv deletes an InfraEnv and the networks that are its own. Its
-// Agents go with it; so it is refused while hosts that take part in a cluster
-// belong to it.
-func (p *Plane) DeleteInfraEnv(ctx context.Context, infraEnvID string, options install.DeleteOptions) error {
-	namespace, name := parts(infraEnvID, p.namespaceOf(infraEnvID))
-	at, err := p.place(ctx, namespace)
-	if err != nil {
-		return err
-	}
-	u := at.store(infraEnvs()).get(name)
-	if u == nil {
-		return notFound("InfraEnv", infraEnvID, "oaictl get infraenvs")
-	}
-	for _, agent := range at.store(agents()).all() {
-		if agent.GetLabels()[hubapi.LabelAgentInfraEnv] == name {
-			return &install.Fault{
-				Code: install.CodeFailure, Op: "delete InfraEnv", On: infraEnvID, Permanent: true,
-				Err: fmt.Errorf("its hosts would go with it, and there are some: %s", agent.GetName()), Next: "oaictl delete host " + agent.GetName(),
-			}
-		}
-	}
-	w := &writer{Plane: p, at: at, cluster: u.GetLabels()[hubapi.LabelCluster], tell: options.Tell}
-	return w.deleteInfraEnv(ctx, u)
 }

@@ -1,29 +1,14 @@
 package hub
 
 import (
-	"encoding/json"
-	"fmt"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/hive"
 	"github.com/oaictl/oaictl/internal/redact"
 )
-
-// read takes an object apart into a type of hubapi.
-func read[T any](u *unstructured.Unstructured) (*T, error) {
-	out := new(T)
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, out); err != nil {
-		return nil, fmt.Errorf("read %s %s/%s: %w", u.GetKind(), u.GetNamespace(), u.GetName(), err)
-	}
-	return out, nil
-}
-
-func decode(data []byte, into any) error { return json.Unmarshal(data, into) }
 
 // moment is a time of an object, zero where there is none.
 func moment(at *metav1.Time) time.Time {
@@ -49,15 +34,6 @@ func (c condition) isTrue() bool     { return c.Status == metav1.ConditionTrue }
 func (c condition) isFalse() bool    { return c.Status == metav1.ConditionFalse }
 func (c condition) since() time.Time { return c.LastTransitionTime.Time }
 
-// debugOf is what the service says of a cluster in its own words; empty before
-// it has looked at it.
-func debugOf(made *hive.AgentClusterInstall) hive.DebugInfo {
-	if made.Status.DebugInfo == nil {
-		return hive.DebugInfo{}
-	}
-	return *made.Status.DebugInfo
-}
-
 // metadataComplete says whether all is there that Hive asks for before it takes
 // a cluster for installed.
 func metadataComplete(m *hive.ClusterMetadata) bool {
@@ -66,8 +42,4 @@ func metadataComplete(m *hive.ClusterMetadata) bool {
 
 func hasPassword(m *hive.ClusterMetadata) bool {
 	return m != nil && m.AdminPasswordSecretRef != nil && m.AdminPasswordSecretRef.Name != ""
-}
-
-func installed(deployment *hive.ClusterDeployment) bool {
-	return deployment.Spec.Installed != nil && *deployment.Spec.Installed
 }

@@ -4,12 +4,7 @@ import (
 	"net/http"
 
 	"github.com/oaictl/oaictl/pkg/install/rest/internal/transport"
-	"github.com/oaictl/oaictl/pkg/install/spec"
 )
-
-// Clock is the time that retries, budgets and token lifetimes are measured in: Now,
-// Sleep, and Wall, which is how much real time a duration takes.
-type Clock = transport.Clock
 
 // Exchange is one request and its answer, for a debug log: Method, URL, Status (0:
 // there was no answer), Duration, Attempt (1 for the first) and Error. It holds no
@@ -35,14 +30,6 @@ type Exchanger = transport.Exchanger
 func Authorise(c Credentials, exchange Exchanger) (TokenSource, error) {
 	return transport.Authorise(c, exchange)
 }
-
-// NoAuth sends no authorisation.
-func NoAuth() TokenSource { return transport.NoAuth() }
-
-// StaticToken sends one token, in the way that its kind asks for: a token of
-// agent-based installation media as it is, any other as a bearer token. A token
-// that already begins with a scheme ("Bearer …") is sent as it is.
-func StaticToken(secret spec.Secret) TokenSource { return transport.StaticToken(secret) }
 
 // HTTPClient is a client that trusts the system's certificates and those of
 // caFile (PEM, "" for none), or every certificate if insecure. It follows redirects

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/rest/internal/transport"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -250,7 +251,7 @@ func TestTraceHoldsNoSecret(t *testing.T) {
 	f.on("GET /v2/events", with(200, "[]"))
 	var seen []Exchange
 	p := f.plane(t, func(c *Config) {
-		c.Auth = StaticToken(spec.NewSecret("verysecret"))
+		c.Auth = transport.StaticToken(spec.NewSecret("verysecret"))
 		c.Trace = func(x Exchange) { seen = append(seen, x) }
 	})
 	if _, err := p.Events(t.Context(), install.EventFilter{}, 0); err != nil {

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"sync"
 
+	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/rest/internal/objects"
 	"github.com/oaictl/oaictl/pkg/install/rest/internal/transport"
@@ -23,8 +24,10 @@ type Config struct {
 	Insecure bool
 	// Auth gives requests their authorisation; nil sends none.
 	Auth TokenSource
-	// Clock is the machine's own if nil.
-	Clock Clock
+	// Clock is what retries, budgets and token lifetimes are measured by; the machine's own
+	// if nil. Its Wall is how much real time a duration takes: what network deadlines are
+	// made of.
+	Clock clock.Clock
 	// UserAgent is sent with every request.
 	UserAgent string
 	// Trace is told of every exchange; what it is told holds no secret.

@@ -25,6 +25,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/rest/internal/transport"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -119,7 +120,7 @@ func TestTokensAreNotRepeated(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var heard []string
 			trace := func(c *Config) {
-				c.Auth = StaticToken(spec.NewSecret(token))
+				c.Auth = transport.StaticToken(spec.NewSecret(token))
 				c.Trace = func(e Exchange) { heard = append(heard, fmt.Sprint(e)) }
 			}
 			f := newFake(t)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/openshift/assisted-service/client/manifests"
 
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/internal/plane"
 	"github.com/oaictl/oaictl/pkg/install/rest/internal/transport"
@@ -73,7 +74,7 @@ func (p *Plane) readManifests(ctx context.Context, w *watch, content bool) error
 			}
 			return err
 		}
-		now[key] = install.Digest([]byte(data.String()))
+		now[key] = setting.Digest([]byte(data.String()))
 	}
 	w.manifests = now
 	return nil
@@ -98,7 +99,7 @@ func (p *Plane) uploadManifest(ctx context.Context, desired *install.Desired, ac
 	}
 	c := desired.Spec
 	p.stale(c.Metadata.Name, c.Spec.BaseDomain, action.Target, func(*needs) {}) // the hash below is for the next reading
-	p.uploaded(c, action.Target, action.Name, install.Digest([]byte(m.Content)))
+	p.uploaded(c, action.Target, action.Name, setting.Digest([]byte(m.Content)))
 	return nil
 }
 

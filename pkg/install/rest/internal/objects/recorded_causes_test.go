@@ -37,7 +37,7 @@ func TestCausesOfRecordedClusters(t *testing.T) {
 				continue
 			}
 			observed := recordedCluster(t, &tables, exchange.Response)
-			desired := install.AsObserved(observed)
+			desired := (&install.Found{Observed: observed}).Desired()
 			var memory install.Memory
 			earlier := *observed
 			earlier.At = observed.At.Add(-2 * time.Hour)

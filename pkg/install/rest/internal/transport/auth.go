@@ -77,7 +77,7 @@ func Authorise(c Credentials, exchange Exchanger) (TokenSource, error) {
 	case given == 1:
 		return refuse("a service account has both a client id and a client secret")
 	}
-	return NoAuth(), nil
+	return noAuth{}, nil
 }
 
 // kind is how a token is used.
@@ -139,9 +139,6 @@ func tokenKind(token string) (kind, claims) {
 }
 
 type noAuth struct{}
-
-// NoAuth sends no authorisation.
-func NoAuth() TokenSource { return noAuth{} }
 
 func (noAuth) Header(context.Context) (string, string, error) { return "", "", nil }
 func (noAuth) Refused(string) bool                            { return false }

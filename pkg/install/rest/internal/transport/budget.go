@@ -3,6 +3,8 @@ package transport
 import (
 	"sync"
 	"time"
+
+	"github.com/oaictl/oaictl/internal/clock"
 )
 
 // Budget is a bucket of requests that fills with the service's time. Requests
@@ -59,7 +61,7 @@ func (b *Budget) Spend() {
 // times faster.
 type ServiceClock struct {
 	mu    sync.Mutex
-	clock Clock
+	clock clock.Clock
 	date  time.Time // last Date
 	got   time.Time // our clock then
 	mark  time.Time // Date and our clock at the start of the measured stretch
@@ -72,7 +74,7 @@ type ServiceClock struct {
 const stretch = 5 * time.Second
 
 // NewServiceClock is one for a service that has not answered yet.
-func NewServiceClock(ours Clock) *ServiceClock { return &ServiceClock{clock: ours} }
+func NewServiceClock(ours clock.Clock) *ServiceClock { return &ServiceClock{clock: ours} }
 
 // LastAnswer is our time at the latest answer; zero: there was none.
 func (k *ServiceClock) LastAnswer() time.Time {

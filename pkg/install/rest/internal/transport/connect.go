@@ -5,7 +5,6 @@
 package transport
 
 import (
-	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -14,7 +13,6 @@ import (
 	"net/url"
 	"os"
 	"strings"
-	"time"
 
 	oapi "github.com/go-openapi/runtime/client"
 
@@ -24,14 +22,6 @@ import (
 )
 
 const basePath = "/api/assisted-install" // where the API lives under the URL
-
-// Clock is the time that retries, budgets and token lifetimes are measured in.
-type Clock interface {
-	Now() time.Time
-	Sleep(ctx context.Context, d time.Duration) error
-	// Wall is how much real time d takes: what network deadlines are made of.
-	Wall(d time.Duration) time.Duration
-}
 
 // Options say which service to talk to and how.
 type Options struct {
@@ -43,7 +33,7 @@ type Options struct {
 	CAFile    string // certificates (PEM) to trust beside the system's
 	Insecure  bool   // the service's certificate is not verified
 	Auth      TokenSource
-	Clock     Clock
+	Clock     clock.Clock
 	UserAgent string // sent with every request
 	Trace     func(Exchange)
 }
@@ -59,7 +49,7 @@ type service struct {
 	base    *url.URL
 	runtime *oapi.Runtime
 	auth    TokenSource
-	clock   Clock
+	clock   clock.Clock
 	agent   string
 	caFile  string
 	trace   func(Exchange)
@@ -81,7 +71,7 @@ func Connect(o Options) (*Connection, error) {
 	}
 	s := &service{base: base, auth: o.Auth, clock: o.Clock, agent: o.UserAgent, caFile: o.CAFile, trace: o.Trace}
 	if s.auth == nil {
-		s.auth = NoAuth()
+		s.auth = noAuth{}
 	}
 	if s.clock == nil {
 		s.clock = clock.Real()
@@ -100,7 +90,7 @@ func Connect(o Options) (*Connection, error) {
 func (c *Connection) URL() string { return c.base.Redacted() }
 
 // Clock is the time that the connection goes by.
-func (c *Connection) Clock() Clock { return c.clock }
+func (c *Connection) Clock() clock.Clock { return c.clock }
 
 func transportOf(client *http.Client) http.RoundTripper {
 	if client.Transport == nil {

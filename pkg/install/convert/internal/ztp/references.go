@@ -1,0 +1,319 @@
+package ztp
+
+import (
+	"encoding/base64"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/oaictl/oaictl/internal/objects"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/settings"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/source"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// manifestMaps carries extra manifests over that stand in ConfigMaps. They all
+// belong to the folder openshift, save for those that oaictl has put elsewhere.
+func (r *Hub) manifestMaps(h *Objects, s *source.Node) {
+	refs := slices.Clone(s.Get("manifestsConfigMapRefs").Items())
+	if single := s.Get("manifestsConfigMapRef"); single != nil {
+		if len(refs) > 0 {
+			r.Lose(single, "is ignored beside manifestsConfigMapRefs")
+		} else {
+			refs = append(refs, single)
+		}
+	}
+	r.ListOf(s.Get("manifestsConfigMapRefs"))
+	r.ManifestRefs(h, refs)
+}
+
+// ManifestRefs carries over the extra manifests of the ConfigMaps that are referred
+// to.
+func (r *Hub) ManifestRefs(h *Objects, refs []*source.Node) {
+	for _, ref := range refs {
+		name := ref.Get("name").Peek()
+		config := h.ConfigMaps[name]
+		if config == nil {
+			r.Lose(ref, "the ConfigMap is not in the input: put its manifests into a folder and name it in spec.manifests")
+			continue
+		}
+		h.Used[config] = true
+		r.Means(ref.Get("name"), "refers to a ConfigMap of the input")
+		folder := source.DirOpenShift
+		if name == r.Cluster.Metadata.Name+"-manifests" || strings.HasPrefix(name, r.Cluster.Metadata.Name+"-manifests-") {
+			folder = string(spec.FolderManifests)
+		}
+		for _, entry := range r.MapOf(config.Get("data")).All() {
+			r.Manifest(folder, entry)
+		}
+		if binary := config.Get("binaryData"); binary != nil {
+			r.Lose(binary, "a manifest is text")
+		}
+	}
+}
+
+// InstallOverrides carries an annotation over with fields of the install-config:
+// those that cluster.yaml has words for become these.
+func (r *Hub) InstallOverrides(n *source.Node) {
+	if n == nil || n.Peek() == "" {
+		r.Text(n)
+		return
+	}
+	if n = r.Embed(n); n == nil || r.MapOf(n) == nil {
+		return
+	}
+	c := r.Cluster
+	if fips := n.Get("fips"); fips != nil && fips.Kind == source.BoolNode {
+		r.SetBool("spec.fips", &c.Spec.FIPS, fips)
+	}
+	if mtu := n.Get("networking", "clusterNetworkMTU"); mtu != nil && mtu.Kind == source.NumberNode {
+		r.SetNumber("spec.network.mtu", &c.Spec.Network.MTU, mtu)
+	}
+	for _, key := range []string{"imageDigestSources", "imageContentSources"} {
+		r.mirrorOverrides(n.Get(key), key)
+	}
+	for _, item := range n.Get("platform", "baremetal", "hosts").Items() {
+		r.BareMetalHost(item)
+	}
+	if fencing := n.Get("controlPlane", "fencing", "credentials"); fencing != nil {
+		r.laterFencing = append(r.laterFencing, fencing)
+	}
+	for _, entry := range n.All() {
+		r.OverrideRest(entry, entry.Key)
+	}
+}
+
+// mirrorOverrides carries mirrors over. Those that a ConfigMap says too need no
+// second mention.
+func (r *Hub) mirrorOverrides(n *source.Node, key string) {
+	plain := n != nil && n.Kind == source.ListNode
+	for _, item := range n.Items() {
+		for _, c := range item.All() {
+			plain = plain && (c.Key == "source" || c.Key == "mirrors")
+		}
+		plain = plain && len(item.Children) == 2
+	}
+	if plain {
+		r.Mirrors(n, key)
+	}
+}
+
+// MirrorMap carries over the mirrors of a ConfigMap that an object refers to.
+func (r *Hub) MirrorMap(h *Objects, ref *source.Node) {
+	if ref == nil {
+		return
+	}
+	config := h.ConfigMaps[ref.Get("name").Peek()]
+	if config == nil {
+		r.Lose(ref, "the ConfigMap is not in the input: write its mirrors into spec.registry")
+		return
+	}
+	r.Means(ref, "refers to a ConfigMap of the input")
+	if h.Used[config] {
+		return
+	}
+	h.Used[config] = true
+	r.registriesConf(config.Get("data", "registries.conf"))
+	r.TrustBundle(config.Get("data", "ca-bundle.crt"))
+}
+
+// mirrorFiles carries over the mirrors that the agent-based installer has in
+// files.
+func (r *Hub) mirrorFiles(in *source.Input) {
+	for _, name := range []string{"registries.conf", "ca-bundle.crt"} {
+		n := r.rawText(in, path.Join(source.DirMirror, name))
+		if name == "registries.conf" {
+			r.registriesConf(n)
+		} else {
+			r.TrustBundle(n)
+		}
+	}
+}
+
+// rawText is a file that is no YAML as one text, nil for none.
+func (r *Hub) rawText(in *source.Input, file string) *source.Node {
+	data, there := in.Raw[file]
+	if !there {
+		return nil
+	}
+	delete(in.Raw, file)
+	doc := &source.Document{File: source.JoinPath(in.Path, file), Label: file + ":"}
+	doc.Root = &source.Node{In: doc, Kind: source.TextNode, Text: string(data), Line: 1, Col: 1}
+	r.Docs = append(r.Docs, doc)
+	return doc.Root
+}
+
+// registriesConf carries mirrors over from containers-registries.conf(5),
+// version 2, which is written in TOML.
+func (r *Hub) registriesConf(n *source.Node) {
+	if n == nil {
+		return
+	}
+	text := r.Text(n)
+	if strings.TrimSpace(text) == "" {
+		return
+	}
+	root := r.ParseTOML(n, text)
+	if root == nil {
+		return
+	}
+	n.Kind, n.Children, n.Text, n.Taken = source.MapNode, root.Children, "", false
+	for _, c := range n.Children {
+		c.Parent = n
+	}
+	search := n.Get("unqualified-search-registries")
+	r.MeansEmpty(search, "is empty")
+	r.Lose(search, "OpenShift names images with their registry")
+	for _, registry := range n.Get("registry").Items() {
+		r.registry(registry)
+	}
+}
+
+func (r *Hub) registry(n *source.Node) {
+	location, prefix := n.Get("location"), n.Get("prefix")
+	if strings.HasPrefix(prefix.Peek(), "*.") {
+		r.Lose(n, "stands for many registries: write each of them into spec.registry.mirrors")
+		return
+	}
+	if location == nil || location.Peek() == "" {
+		r.Text(location)
+		location, prefix = prefix, nil
+	}
+	r.MeansIf(prefix, "stands for the location", "", location.Peek())
+	r.Lose(prefix, "a mirror stands in for its location, not for another prefix")
+	r.MeansIf(n.Get("mirror-by-digest-only"), "while machines are discovered images are pulled by tag too", "true", "false")
+	r.MeansIf(n.Get("insecure"), "is the default", "false")
+	r.MeansIf(n.Get("blocked"), "is the default", "false")
+	mirrors := n.Get("mirror").Items()
+	insecure := 0
+	for _, mirror := range mirrors {
+		if source.IsTrue(r.Boolean(mirror.Get("insecure"))) {
+			insecure++
+		}
+	}
+	for _, mirror := range mirrors {
+		if at := mirror.Get("insecure"); insecure < len(mirrors) && source.Truth(at.Peek()) {
+			at.Taken = false
+			r.Lose(at, "cluster.yaml says it of all mirrors of a place, and the others are verified")
+		}
+		r.mirrorOf(location, mirror.Get("location"), insecure == len(mirrors))
+		r.Lose(mirror.Get("pull-from-mirror"), "mirrors are pulled from by digest and by tag")
+	}
+	if len(mirrors) == 0 {
+		r.Rest(n, "names no mirror")
+	}
+}
+
+func (r *Hub) mirrorOf(from, target *source.Node, insecure bool) {
+	if from == nil || target == nil {
+		return
+	}
+	list := &source.Node{In: target.In, Kind: source.ListNode, Parent: target.Parent, Key: target.Key, Line: target.Line, Col: target.Col}
+	entry := *target
+	list.Children = []*source.Node{&entry}
+	r.Mirror(from, list, insecure)
+	target.Taken = true
+}
+
+// PullSecretRef carries a pull secret over: its content where the Secret stands
+// in the input, else the reference.
+func (r *Hub) PullSecretRef(h *Objects, n *source.Node) {
+	if n == nil {
+		return
+	}
+	r.Text(n)
+	if content, ref := r.secretContent(h, n, objects.KeyPullSecret, "pull secret"); ref != nil {
+		r.PullSecretFrom(spec.Source{SecretRef: ref}, n)
+	} else if content != nil {
+		r.PullSecret(content)
+	}
+}
+
+// secretContent is what stands under a key of the Secret that n names: its content,
+// or, for a Secret that is not in the input, the reference to it.
+func (r *Hub) secretContent(h *Objects, n *source.Node, key, what string) (content *source.Node, ref *spec.SecretRef) {
+	secret := h.secret(n)
+	if secret == nil {
+		return nil, &spec.SecretRef{Name: n.Peek()}
+	}
+	if content = r.secretKey(secret, key); content == nil {
+		r.Wrong(n, fmt.Sprintf("the Secret %s has no key %s", n.Peek(), key), "put the "+what+" there, in data or in stringData")
+	}
+	return content, nil
+}
+
+// secret is the Secret of the input that n names, nil for none.
+func (h *Objects) secret(n *source.Node) *source.Node {
+	secret := h.Secrets[n.Peek()]
+	if secret != nil {
+		h.Used[secret] = true
+	}
+	return secret
+}
+
+// secretKey is the content of a Secret under a key, decoded.
+func (r *Hub) secretKey(secret *source.Node, key string) *source.Node {
+	if n := secret.Get("stringData", key); n != nil {
+		r.Means(secret.Get("data", key), "stringData wins over data")
+		return n
+	}
+	n := secret.Get("data", key)
+	if n == nil || n.Kind != source.TextNode || n.Decoded {
+		return n
+	}
+	data, err := decodeBase64(n.Text)
+	if err != nil {
+		r.Wrong(n, "is not base64", "write it under stringData as it is, or encode it")
+		return nil
+	}
+	n.Text, n.Decoded = data, true
+	return n
+}
+
+// Credentials carries the credentials of a BMC over: their content where the
+// Secret stands in the input, else the reference.
+func (r *Hub) Credentials(h *Objects, i int, name *source.Node) {
+	if name == nil {
+		return
+	}
+	to, field := r.Host(i).BMC, settings.HostField(i, "bmc.credentials")
+	r.Text(name)
+	r.From(field, name)
+	secret := h.secret(name)
+	if secret == nil {
+		to.Credentials = spec.Credentials{SecretRef: &spec.SecretRef{Name: name.Peek()}}
+		return
+	}
+	to.Credentials = r.Login(field, r.BMCFile(i), r.secretKey(secret, "username"), r.secretKey(secret, "password"))
+}
+
+// fencingSecret carries over by which Secret a machine is powered off by its
+// peer.
+func (r *Hub) fencingSecret(h *Objects, i int, n *source.Node) {
+	if n == nil {
+		return
+	}
+	to, field := r.Host(i), settings.HostField(i, "fencing")
+	to.Fencing = &spec.Fencing{}
+	r.Text(n)
+	r.From(field, n)
+	secret := h.secret(n)
+	if secret == nil {
+		to.Fencing.Credentials = spec.Credentials{SecretRef: &spec.SecretRef{Name: n.Peek()}}
+		return
+	}
+	source.SetText(r.Account, field+".address", &to.Fencing.Address, r.secretKey(secret, "address"))
+	to.Fencing.Credentials = r.Login(field+".credentials", "fencing/"+source.FileName(to.Name), r.secretKey(secret, "username"), r.secretKey(secret, "password"))
+	if verify := r.secretKey(secret, "certificateVerification"); verify != nil {
+		to.Fencing.Insecure = new(r.Text(verify) == "Disabled")
+	}
+}
+
+func decodeBase64(text string) (string, error) {
+	data, err := base64.StdEncoding.DecodeString(strings.Join(strings.Fields(text), ""))
+	if err != nil {
+		return "", fmt.Errorf("decode base64: %w", err)
+	}
+	return string(data), nil
+}

@@ -1,0 +1,316 @@
+package kube
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/objects"
+	"github.com/oaictl/oaictl/internal/redact"
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+// writer writes the objects of one cluster.
+type Writer struct {
+	*Client
+	Namespace *Namespace
+	Cluster   string // as the label has it
+	// adopts is the id of a cluster whose objects may be written although they
+	// have no label.
+	Adopts   string
+	FromFile bool
+	// asked are objects that are not watched, as the hub had them before the first
+	// write, nil where it had none; each is taken for that once.
+	Asked map[string]*unstructured.Unstructured
+}
+
+// all brings objects to what they shall be, in their order.
+func (w *Writer) ApplyAll(ctx context.Context, objects []*unstructured.Unstructured) error {
+	for _, object := range objects {
+		if _, err := w.ApplyObject(ctx, object); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// whole applies all that an object says, beside what was applied before. Only
+// of manifests what it says is all that there shall be.
+func (w *Writer) ApplyObject(ctx context.Context, want *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	k, known := KindOf(want.GetKind())
+	if !known {
+		return nil, fmt.Errorf("no %s is ever written", want.GetKind())
+	}
+	live, err := w.Get(ctx, k, want.GetNamespace(), want.GetName())
+	if err != nil {
+		return nil, err
+	}
+	written, err := w.wholeOver(ctx, k, live, want)
+	var fault *install.Fault
+	if live != nil || !errors.As(err, &fault) || fault.Permanent || fault.Status != http.StatusConflict {
+		return written, err
+	}
+	// Another action, or another run, has made it just now.
+	if now, reading := w.Get(ctx, k, want.GetNamespace(), want.GetName()); reading == nil && now != nil {
+		return w.wholeOver(ctx, k, now, want)
+	}
+	return nil, err
+}
+
+// wholeOver applies all that an object says to it as it is, nil where there is
+// none.
+func (w *Writer) wholeOver(ctx context.Context, k Kind, live, want *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	fields := map[string]any{}
+	if live != nil {
+		if err := w.CheckOwner(k, live); err != nil {
+			return nil, err
+		}
+		var err error
+		if fields, err = AppliedFields(live); err != nil {
+			return nil, err
+		}
+		if HoldsManifests(want) {
+			delete(fields, "data")
+		}
+	}
+	return w.Apply(ctx, k, live, Configuration(want, Merge(fields, want.Object)))
+}
+
+// some applies fields of an object that is there, beside what was applied
+// before; a field that want does not have is given up.
+func (w *Writer) ApplyFields(ctx context.Context, live, want *unstructured.Unstructured, paths []objects.Path) (*unstructured.Unstructured, error) {
+	k, known := KindOf(live.GetKind())
+	if !known {
+		return nil, fmt.Errorf("no %s is ever written", live.GetKind())
+	}
+	if err := w.CheckOwner(k, live); err != nil {
+		return nil, err
+	}
+	fields, err := AppliedFields(live)
+	if err != nil {
+		return nil, err
+	}
+	if err := take(fields, want.Object, paths); err != nil {
+		return nil, err
+	}
+	return w.Apply(ctx, k, live, Configuration(live, fields))
+}
+
+// mine refuses to write an object of somebody else.
+func (w *Writer) CheckOwner(k Kind, live *unstructured.Unstructured) error {
+	if live.GetDeletionTimestamp() != nil {
+		return DeletingFault(live)
+	}
+	owner := live.GetLabels()[hubapi.LabelCluster]
+	if owner == w.Cluster || w.Adopts != "" && owner == "" && k.adoptable() {
+		return nil
+	}
+	f := &install.Fault{
+		Code: install.CodeNotFound, Op: "apply " + k.Name, On: Attempt{Namespace: live.GetNamespace(), Name: live.GetName()}.on(), Permanent: true,
+		Err:  fmt.Errorf("there is one already that oaictl did not make for this cluster: it has no label %s: %s", hubapi.LabelCluster, w.Cluster),
+		Next: "use another metadata.name or --namespace, or delete that object if it is not needed",
+	}
+	if owner != "" {
+		f.Err = fmt.Errorf("there is one already that belongs to the cluster %s of oaictl", owner)
+	}
+	return f
+}
+
+// live is an object as it is, nil where there is none. What is watched is known;
+// the rest is asked for.
+func (w *Writer) Get(ctx context.Context, k Kind, namespace, name string) (*unstructured.Unstructured, error) {
+	if namespace == w.Namespace.Name {
+		if s, watched := w.Namespace.Stores[k.Name]; watched {
+			if u := s.Get(name); u != nil || k.Selector == "" {
+				return u, nil
+			}
+		}
+	}
+	if u, known := w.Asked[k.Name+" "+ID(namespace, name)]; known {
+		delete(w.Asked, k.Name+" "+ID(namespace, name))
+		return u, nil
+	}
+	ctx, cancel := WithTimeout(ctx)
+	defer cancel()
+	u, err := w.Resource(k, namespace).Get(ctx, name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, w.Fault(Attempt{Op: "read " + k.Name, Verb: "get", Kind: k, Namespace: namespace, Name: name}, err)
+	}
+	return u, nil
+}
+
+func (c *Client) Resource(k Kind, namespace string) dynamic.ResourceInterface {
+	if k.ClusterWide() {
+		return c.Dynamic.Resource(k.GroupVersionResource)
+	}
+	return c.Dynamic.Resource(k.GroupVersionResource).Namespace(namespace)
+}
+
+// apply sends a configuration, unless nothing would change. What was not there
+// when it was looked for is only made, and what was there only changed: an object
+// that somebody else puts into its place meanwhile is not merged into.
+func (w *Writer) Apply(ctx context.Context, k Kind, live, config *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	if live != nil {
+		differs, err := changes(live, config)
+		if err != nil || !differs {
+			return live, err
+		}
+		config.SetUID(live.GetUID())
+	} else {
+		config.SetResourceVersion(neverVersion)
+	}
+	short, cancel := WithTimeout(ctx)
+	defer cancel()
+	written, err := w.Resource(k, config.GetNamespace()).Apply(short, config.GetName(), config, metav1.ApplyOptions{FieldManager: hubapi.FieldManager})
+	if another(err) {
+		return nil, w.displaced(ctx, k, config, err)
+	}
+	if err != nil {
+		return nil, w.Fault(Attempt{Op: "apply " + k.Name, Verb: "patch", Kind: k, Namespace: config.GetNamespace(), Name: config.GetName(), FromFile: w.FromFile}, err)
+	}
+	w.Kept(k, written)
+	return written, nil
+}
+
+// neverVersion is a resource version that no object has: etcd counts from one,
+// and the first write makes it two. An apply that names it conflicts with any
+// object that is there; the API server makes a missing one whatever it names.
+const neverVersion = "1"
+
+// another says whether an apply was refused since the object is not the one that
+// was looked at: it was made, or deleted, or made anew in the meantime.
+func another(err error) bool {
+	var answer apierrors.APIStatus
+	if !errors.As(err, &answer) {
+		return false
+	}
+	status := answer.Status()
+	switch {
+	case denied(status) != "": // the service's webhook refuses with a conflict
+		return false
+	case apierrors.IsConflict(err):
+		return !hasCause(status, string(metav1.CauseTypeFieldManagerConflict))
+	case apierrors.IsInvalid(err):
+		return status.Details != nil && slices.ContainsFunc(status.Details.Causes, func(c metav1.StatusCause) bool { return c.Field == "metadata.uid" })
+	}
+	return false
+}
+
+// displaced is the fault for an object that is another one than was looked at. If
+// it is ours all the same, as another run makes it, the next look goes on from it.
+func (w *Writer) displaced(ctx context.Context, k Kind, config *unstructured.Unstructured, refusal error) error {
+	ctx, cancel := WithTimeout(ctx)
+	defer cancel()
+	now, err := w.Resource(k, config.GetNamespace()).Get(ctx, config.GetName(), metav1.GetOptions{})
+	if err == nil {
+		if err := w.CheckOwner(k, now); err != nil {
+			return err
+		}
+		w.Kept(k, now)
+	}
+	return &install.Fault{
+		Code: install.CodeFailure, Op: "apply " + k.Name, On: Attempt{Namespace: config.GetNamespace(), Name: config.GetName()}.on(), Status: http.StatusConflict,
+		Err: fmt.Errorf("it was made or deleted by somebody else just now: %s", Shorten(redact.Text(refusal.Error()))), Next: "run the same command again",
+	}
+}
+
+// patch is patched for who has no use for what the object is then.
+func (w *Writer) Patch(ctx context.Context, k Kind, live *unstructured.Unstructured, fields map[string]any) error {
+	_, err := w.Patched(ctx, k, live, fields)
+	return err
+}
+
+// patched changes fields of an object that others own too: a JSON merge patch,
+// unless all of it is so already. It gives the object as it is then.
+func (w *Writer) Patched(ctx context.Context, k Kind, live *unstructured.Unstructured, fields map[string]any) (*unstructured.Unstructured, error) {
+	if Within(fields, live.Object) {
+		return live, nil
+	}
+	data, err := json.Marshal(fields)
+	if err != nil {
+		return nil, fmt.Errorf("write a patch of %s %s: %w", k.Name, live.GetName(), err)
+	}
+	ctx, cancel := WithTimeout(ctx)
+	defer cancel()
+	written, err := w.Resource(k, live.GetNamespace()).Patch(ctx, live.GetName(), types.MergePatchType, data, metav1.PatchOptions{FieldManager: hubapi.FieldManager})
+	if err != nil {
+		return nil, w.Fault(Attempt{Op: "change " + k.Name, Verb: "patch", Kind: k, Namespace: live.GetNamespace(), Name: live.GetName(), FromFile: w.FromFile}, err)
+	}
+	w.Kept(k, written)
+	return written, nil
+}
+
+// kept puts what was just written on its store, so that the next observation
+// shows it.
+func (w *Writer) Kept(k Kind, written *unstructured.Unstructured) {
+	at := w.Watching(written.GetNamespace())
+	if at == nil {
+		return
+	}
+	if s, watched := at.Stores[k.Name]; watched {
+		s.keep(written)
+	}
+}
+
+// dropped takes what was just deleted off its store; what a finalizer holds is
+// still there.
+func (w *Writer) dropped(k Kind, live *unstructured.Unstructured) {
+	at := w.Watching(live.GetNamespace())
+	if at == nil || len(live.GetFinalizers()) > 0 {
+		return
+	}
+	if s, watched := at.Stores[k.Name]; watched {
+		_ = s.Delete(live) // an object of the right type is always taken
+	}
+}
+
+// touch has the service look at an object again.
+func (w *Writer) Touch(ctx context.Context, k Kind, live *unstructured.Unstructured) error {
+	return w.Patch(ctx, k, live, map[string]any{"metadata": map[string]any{
+		"annotations": map[string]any{hubapi.AnnotationTouched: w.Now().UTC().Format(time.RFC3339Nano)},
+	}})
+}
+
+// remove deletes an object that nobody waits for. One that is gone already is a
+// success.
+func (w *Writer) Remove(ctx context.Context, k Kind, live *unstructured.Unstructured) error {
+	if err := w.Delete(ctx, k, live); err != nil {
+		return err
+	}
+	w.dropped(k, live)
+	return nil
+}
+
+// sendDelete deletes an object, which stays on its store until the watch tells
+// that it is gone: whether a finalizer holds it is only known then.
+func (w *Writer) Delete(ctx context.Context, k Kind, live *unstructured.Unstructured) error {
+	ctx, cancel := WithTimeout(ctx)
+	defer cancel()
+	uid, background := live.GetUID(), metav1.DeletePropagationBackground
+	err := w.Resource(k, live.GetNamespace()).Delete(ctx, live.GetName(), metav1.DeleteOptions{
+		PropagationPolicy: &background, Preconditions: &metav1.Preconditions{UID: &uid},
+	})
+	if err == nil || apierrors.IsNotFound(err) {
+		return nil
+	}
+	return w.Fault(Attempt{Op: "delete " + k.Name, Verb: "delete", Kind: k, Namespace: live.GetNamespace(), Name: live.GetName()}, err)
+}
+
+// ours are the objects of a kind that carry the cluster's label.
+func (w *Writer) Ours(k Kind) []*unstructured.Unstructured {
+	return slices.DeleteFunc(w.Namespace.Store(k).All(), func(u *unstructured.Unstructured) bool { return u.GetLabels()[hubapi.LabelCluster] != w.Cluster })
+}

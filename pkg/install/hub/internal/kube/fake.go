@@ -1,0 +1,31 @@
+package kube
+
+import (
+	"k8s.io/client-go/dynamic"
+
+	"github.com/oaictl/oaictl/internal/clock"
+)
+
+// newFake makes a client for tests, which speaks to what is given and takes every
+// kind for served.
+func NewFake(server dynamic.Interface) *Client {
+	have := &Served{resources: map[string]bool{}}
+	for _, k := range Known() {
+		have.resources[k.GroupResource().String()] = true
+	}
+	return &Client{
+		Host: "https://hub.example.com:6443", Clock: clock.Real(), time: &ServerTime{clock: clock.Real()},
+		Dynamic: server, have: have, Namespaces: map[string]*Namespace{},
+	}
+}
+
+// fakeNamespace has a namespace count as watched, with stores that the caller fills.
+func (c *Client) FakeNamespace(name string) *Namespace {
+	at := newNamespace(name)
+	for _, k := range Watched() {
+		at.Stores[k.Name] = NewStore(k, at.Changed)
+		at.Stores[k.Name].synced = true
+	}
+	c.Namespaces[name] = at
+	return at
+}

@@ -1,0 +1,179 @@
+package kube
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+// listed reads objects by their namespaces: those of the plane's namespace, or of
+// all where it has none. It lists them once, without watching, unless they are
+// followed.
+func (c *Client) List(ctx context.Context, kinds ...Kind) (map[string]*Namespace, error) {
+	return c.ListIn(ctx, c.Namespace, kinds...)
+}
+
+// listedIn is listed for one namespace, "" for all.
+func (c *Client) ListIn(ctx context.Context, namespace string, kinds ...Kind) (map[string]*Namespace, error) {
+	if _, err := c.Connect(ctx); err != nil {
+		return nil, err
+	}
+	if c.Follows() {
+		scope := namespace
+		if c.Namespace == "" {
+			scope = "" // what is watched for one namespace is watched for all already
+		}
+		return c.followed(ctx, scope, namespace, kinds...)
+	}
+	ctx, cancel := WithTimeout(ctx)
+	defer cancel()
+	namespaces := map[string]*Namespace{}
+	for _, k := range kinds {
+		client := c.Dynamic.Resource(k.GroupVersionResource)
+		list, err := client.Namespace(namespace).List(ctx, metav1.ListOptions{LabelSelector: k.Selector})
+		if err != nil {
+			return nil, c.ListFault(k, namespace, err)
+		}
+		for i := range list.Items {
+			arrange(namespaces, k, &list.Items[i])
+		}
+	}
+	return namespaces, nil
+}
+
+// listedOf is listed for what a person calls by an id or a name. An id says where it
+// is: who may look into that namespace alone finds it all the same.
+func (c *Client) ListFor(ctx context.Context, text string, kinds ...Kind) (map[string]*Namespace, error) {
+	namespace, _ := SplitID(text, "")
+	switch {
+	case c.Namespace != "" || namespace == "":
+		return c.List(ctx, kinds...)
+	case !c.Follows() || c.watchesAll(kinds):
+		return c.ListIn(ctx, namespace, kinds...)
+	}
+	if _, err := c.Connect(ctx); err != nil {
+		return nil, err
+	}
+	return c.followed(ctx, namespace, namespace, kinds...)
+}
+
+// unlisted is the fault that objects cannot be listed.
+func (c *Client) ListFault(k Kind, namespace string, err error) error {
+	f := c.Fault(Attempt{Op: "list " + k.Resource, Verb: "list", Kind: k, Namespace: namespace}, err)
+	if f.Code == install.CodeAuth && namespace == "" && f.Status == 403 {
+		f.Next = "give --namespace for one that you may look into"
+	}
+	return f
+}
+
+// arrange puts an object where it belongs.
+func arrange(namespaces map[string]*Namespace, k Kind, u *unstructured.Unstructured) {
+	at := namespaces[u.GetNamespace()]
+	if at == nil {
+		at = newNamespace(u.GetNamespace())
+		namespaces[u.GetNamespace()] = at
+	}
+	if at.Stores[k.Name] == nil {
+		at.Stores[k.Name] = NewStore(k, func() {})
+	}
+	at.Stores[k.Name].keep(u)
+}
+
+// inOrder are namespaces by namespace.
+func Sorted(namespaces map[string]*Namespace) []*Namespace {
+	out := make([]*Namespace, 0, len(namespaces))
+	for _, namespace := range slices.Sorted(maps.Keys(namespaces)) {
+		out = append(out, namespaces[namespace])
+	}
+	return out
+}
+
+// follow has lists read what watches bring, from the next list on. The first list of
+// a kind begins to watch it, and waits until all of it is there; no later one asks
+// the API server for anything.
+func (c *Client) Follow() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.views == nil {
+		c.views = map[string]*Namespace{}
+	}
+}
+
+func (c *Client) Follows() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.views != nil
+}
+
+// watchesAll says whether kinds are watched in all namespaces already.
+func (c *Client) watchesAll(kinds []Kind) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, k := range kinds {
+		if c.views[viewName("", k)] == nil {
+			return false
+		}
+	}
+	return true
+}
+
+func viewName(scope string, k Kind) string { return scope + "/" + k.Name }
+
+// followed is listedIn from watches of a scope: of the namespace, or "" for all.
+func (c *Client) followed(ctx context.Context, scope, namespace string, kinds ...Kind) (map[string]*Namespace, error) {
+	namespaces := map[string]*Namespace{}
+	for _, k := range kinds {
+		view, err := c.view(ctx, scope, k)
+		if err != nil {
+			return nil, err
+		}
+		for _, u := range view.Store(k).All() {
+			if namespace == "" || u.GetNamespace() == namespace {
+				arrange(namespaces, k, u)
+			}
+		}
+	}
+	return namespaces, nil
+}
+
+// view is a kind as a watch brings it, with all that there is.
+func (c *Client) view(ctx context.Context, scope string, k Kind) (*Namespace, error) {
+	life, err := c.lifetime(ctx)
+	if err != nil {
+		return nil, err
+	}
+	name := viewName(scope, k)
+	c.mu.Lock()
+	view, begun := c.views[name]
+	if !begun {
+		view = newNamespace(scope)
+		s := NewStore(k, view.Changed)
+		s.wide = true
+		view.Stores[k.Name] = s
+		c.views[name] = view
+		go c.fill(life, scope, s)
+	}
+	c.mu.Unlock()
+	ctx, cancel := WithTimeout(ctx)
+	defer cancel()
+	for {
+		news := view.Wait()
+		synced, failing := view.Store(k).health()
+		switch {
+		case failing != nil:
+			return nil, c.ListFault(k, scope, failing)
+		case synced:
+			return view, nil
+		}
+		select {
+		case <-news:
+		case <-ctx.Done():
+			return nil, c.ListFault(k, scope, context.Cause(ctx))
+		}
+	}
+}

@@ -1,0 +1,238 @@
+package kube
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/objects"
+)
+
+// owned is what of an object oaictl has applied, as it is now. Server-side apply
+// takes away what its manager applied before and leaves out now: whoever wants
+// to change one field has to say the others again.
+func AppliedFields(live *unstructured.Unstructured) (map[string]any, error) {
+	i := AppliedEntry(live)
+	if i < 0 {
+		return map[string]any{}, nil
+	}
+	var set fieldpath.Set
+	if err := set.FromJSON(live.GetManagedFields()[i].FieldsV1.GetRawReader()); err != nil {
+		return nil, fmt.Errorf("read the managed fields of %s %s: %w", live.GetKind(), live.GetName(), err)
+	}
+	fields := map[string]any{}
+	var failed error
+	set.Leaves().Iterate(func(p fieldpath.Path) {
+		way := fieldsOf(p)
+		value, found, err := unstructured.NestedFieldCopy(live.Object, way...)
+		if err == nil && found {
+			err = unstructured.SetNestedField(fields, value, way...)
+		}
+		failed = errors.Join(failed, err)
+	})
+	if failed != nil {
+		return nil, fmt.Errorf("read what oaictl owns of %s %s: %w", live.GetKind(), live.GetName(), failed)
+	}
+	return fields, nil
+}
+
+// fieldsOf is the part of a path that goes through fields of objects. What leads
+// into a list is about the list as a whole: those that oaictl writes are applied
+// as a whole.
+func fieldsOf(p fieldpath.Path) []string {
+	var way []string
+	for _, step := range p {
+		if step.FieldName == nil {
+			break
+		}
+		way = append(way, *step.FieldName)
+	}
+	return way
+}
+
+// ownEntry is the place among an object's managed fields of what oaictl has
+// applied, -1 if it has not applied anything.
+func AppliedEntry(live *unstructured.Unstructured) int {
+	for i, entry := range live.GetManagedFields() {
+		if entry.Manager == hubapi.FieldManager && entry.Operation == metav1.ManagedFieldsOperationApply && entry.Subresource == "" && entry.FieldsV1 != nil {
+			return i
+		}
+	}
+	return -1
+}
+
+// configuration is what is applied to an object: fields, under its kind and
+// name.
+func Configuration(named *unstructured.Unstructured, fields map[string]any) *unstructured.Unstructured {
+	out := &unstructured.Unstructured{Object: fields}
+	delete(fields, "status")
+	out.SetGroupVersionKind(named.GroupVersionKind())
+	out.SetName(named.GetName())
+	out.SetNamespace(named.GetNamespace())
+	return out
+}
+
+// merged lays fields over others: objects are merged, all else is replaced.
+func Merge(under, over map[string]any) map[string]any {
+	for key, value := range over {
+		inner, isObject := value.(map[string]any)
+		there, wasObject := under[key].(map[string]any)
+		if isObject && wasObject {
+			under[key] = Merge(there, inner)
+			continue
+		}
+		under[key] = runtime.DeepCopyJSONValue(value)
+	}
+	return under
+}
+
+// take sets fields of an object to what they are in another one, and takes out
+// those that it has not.
+func take(into, from map[string]any, paths []objects.Path) error {
+	for _, p := range paths {
+		value, found, err := unstructured.NestedFieldCopy(from, p...)
+		if err != nil {
+			return fmt.Errorf("read field %v: %w", p, err)
+		}
+		if !found {
+			unstructured.RemoveNestedField(into, p...)
+			continue
+		}
+		if err := unstructured.SetNestedField(into, value, p...); err != nil {
+			return fmt.Errorf("set field %v: %w", p, err)
+		}
+	}
+	return nil
+}
+
+// changes says whether applying a configuration would change an object: set a
+// field to another value, or take away one that was applied before.
+func changes(live, config *unstructured.Unstructured) (bool, error) {
+	if !Within(config.Object, live.Object) {
+		return true, nil
+	}
+	before, err := AppliedFields(live)
+	if err != nil {
+		return false, err
+	}
+	return !keys(before, config.Object), nil
+}
+
+// within says whether all that a value says is so in another one. Nothing and
+// something empty are the same.
+func Within(want, have any) bool {
+	switch w := want.(type) {
+	case map[string]any:
+		h, ok := have.(map[string]any)
+		if !ok && have != nil {
+			return false
+		}
+		for key, value := range w {
+			if !Within(value, h[key]) {
+				return false
+			}
+		}
+		return true
+	case nil:
+		return isEmpty(have)
+	}
+	if isEmpty(want) && isEmpty(have) {
+		return true
+	}
+	return reflect.DeepEqual(normal(want), normal(have))
+}
+
+// keys says whether every field of an object stands in another one.
+func keys(of, in map[string]any) bool {
+	for key, value := range of {
+		other, there := in[key]
+		if !there && !isEmpty(value) {
+			return false
+		}
+		inner, isObject := value.(map[string]any)
+		if otherInner, ok := other.(map[string]any); isObject && ok && !keys(inner, otherInner) {
+			return false
+		}
+	}
+	return true
+}
+
+func isEmpty(value any) bool {
+	switch v := value.(type) {
+	case nil:
+		return true
+	case string:
+		return v == ""
+	case bool:
+		return !v
+	case []any:
+		return len(v) == 0
+	case map[string]any:
+		return len(v) == 0
+	case int64:
+		return v == 0
+	case float64:
+		return v == 0
+	}
+	return false
+}
+
+// normal is a value as JSON has it, so that numbers of different Go types are
+// the same.
+func normal(value any) any {
+	data, err := json.Marshal(value)
+	if err != nil {
+		return value
+	}
+	var out any
+	if json.Unmarshal(data, &out) != nil {
+		return value
+	}
+	return out
+}
+
+// otherOwner is a field manager beside our own that owns a field, "" if none.
+func OtherOwner(u *unstructured.Unstructured, path ...string) string {
+	steps := make(fieldpath.Path, 0, len(path))
+	for _, step := range path {
+		steps = append(steps, named(step))
+	}
+	for _, entry := range u.GetManagedFields() {
+		if entry.Manager == hubapi.FieldManager || entry.Subresource != "" || entry.FieldsV1 == nil {
+			continue
+		}
+		var set fieldpath.Set
+		if set.FromJSON(entry.FieldsV1.GetRawReader()) == nil && set.Has(steps) {
+			return entry.Manager
+		}
+	}
+	return ""
+}
+
+// named is the step of a path that is a field.
+func named(field string) fieldpath.PathElement { return fieldpath.PathElement{FieldName: &field} }
+
+// specChanged is when somebody last set a field of an object's spec: the
+// service itself changes only its status and its finalizers. Without managed
+// fields it is when the object was made.
+func SpecChanged(u *unstructured.Unstructured) time.Time {
+	at := u.GetCreationTimestamp().Time
+	for _, entry := range u.GetManagedFields() {
+		if entry.Subresource != "" || entry.Time == nil || entry.FieldsV1 == nil || !entry.Time.After(at) {
+			continue
+		}
+		var set fieldpath.Set
+		if set.FromJSON(entry.FieldsV1.GetRawReader()) == nil && !set.WithPrefix(named("spec")).Empty() {
+			at = entry.Time.Time
+		}
+	}
+	return at
+}

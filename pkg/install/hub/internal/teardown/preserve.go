@@ -1,0 +1,175 @@
+package teardown
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/hubapi/hive"
+	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
+)
+
+// preserve has the service only forget the machines of a cluster whose installation
+// has begun to write disks. Otherwise it gives those that came from a pool back to it,
+// and boots the nodes of a cluster that runs into the discovery image for that. Before
+// that they go back: nothing of them is lost.
+func (w *Deleter) preserve(ctx context.Context, deployment *unstructured.Unstructured) error {
+	begun, err := w.begun(ctx, deployment)
+	if err != nil || !begun {
+		return err
+	}
+	return w.setPreserve(ctx, deployment, true)
+}
+
+// giveBack has the service give machines back to their pool whatever runs on them. It
+// is refused where that pool goes with the cluster.
+func (w *Deleter) giveBack(ctx context.Context, deployment *unstructured.Unstructured) error {
+	if made := w.Ours(kube.InfraEnvs()); len(made) > 0 {
+		return &install.Fault{
+			Code: install.CodeUsage, Op: "return the machines of cluster", On: kube.ID(deployment.GetNamespace(), deployment.GetName()), Permanent: true,
+			Err:  fmt.Errorf("the InfraEnv %s, which they booted, was made for the cluster and goes with it: there is no pool", made[0].GetName()),
+			Next: "leave --return-to-pool out",
+		}
+	}
+	return w.setPreserve(ctx, deployment, false)
+}
+
+// begun says whether the installation of a cluster has begun to write disks, or had
+// before it was imported.
+func (w *Deleter) begun(ctx context.Context, deployment *unstructured.Unstructured) (bool, error) {
+	cd, made, err := w.pairNow(ctx, deployment)
+	if err != nil || made == nil {
+		return err == nil && kube.Installed(cd), err
+	}
+	switch vocab.ClusterStateOf(kube.DebugOf(made).State) {
+	case vocab.ClusterInstalling, vocab.ClusterNeedsUser, vocab.ClusterFinalizing, vocab.ClusterInstalled,
+		vocab.ClusterAddingHosts, vocab.ClusterFailed, vocab.ClusterCancelled:
+		return true, nil
+	}
+	return kube.Installed(cd), nil
+}
+
+// pairNow are a ClusterDeployment and its AgentClusterInstall, which is nil where there
+// is none, as the hub has them this moment: what is watched may be late.
+func (w *Deleter) pairNow(ctx context.Context, deployment *unstructured.Unstructured) (*hive.ClusterDeployment, *hive.AgentClusterInstall, error) {
+	cd, err := kube.Read[hive.ClusterDeployment](deployment)
+	if err != nil {
+		return nil, nil, err
+	}
+	made := w.Namespace.InstallOf(deployment)
+	if made == nil {
+		return cd, nil, nil
+	}
+	now, err := w.reread(ctx, kube.AgentClusterInstalls(), made)
+	if err != nil || now == nil {
+		return cd, nil, err
+	}
+	aci, err := kube.Read[hive.AgentClusterInstall](now)
+	return cd, aci, err
+}
+
+// reread is an object as the hub has it this moment, nil if it is gone. It takes the right
+// to list, which whoever watches has.
+func (w *Deleter) reread(ctx context.Context, k kube.Kind, u *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	ctx, cancel := kube.WithTimeout(ctx)
+	defer cancel()
+	list, err := w.Resource(k, u.GetNamespace()).List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + u.GetName()})
+	if err != nil {
+		return nil, w.Fault(kube.Attempt{Op: "read " + k.Name, Verb: "list", Kind: k, Namespace: u.GetNamespace(), Name: u.GetName()}, err)
+	}
+	for i := range list.Items {
+		if list.Items[i].GetUID() == u.GetUID() {
+			return &list.Items[i], nil
+		}
+	}
+	return nil, nil
+}
+
+// setPreserve writes preserveOnDelete of a ClusterDeployment, where it differs, and
+// makes sure that the hub has it.
+func (w *Deleter) setPreserve(ctx context.Context, deployment *unstructured.Unstructured, wanted bool) error {
+	preserves := func(u *unstructured.Unstructured) bool {
+		is, _, _ := unstructured.NestedBool(u.Object, "spec", "preserveOnDelete")
+		return is
+	}
+	if preserves(deployment) == wanted {
+		return nil
+	}
+	if err := w.mark(ctx, kube.ClusterDeployments(), deployment, map[string]any{"spec": map[string]any{"preserveOnDelete": wanted}}); err != nil {
+		return err
+	}
+	now, err := w.reread(ctx, kube.ClusterDeployments(), deployment)
+	if err != nil || now == nil || preserves(now) == wanted {
+		return err
+	}
+	return &install.Fault{
+		Code: install.CodeFailure, Op: "delete cluster", On: kube.ID(deployment.GetNamespace(), deployment.GetName()),
+		Err:  errors.New("what becomes of its machines can't be settled: the hub took spec.preserveOnDelete and has another value"),
+		Next: fmt.Sprintf("kubectl get clusterdeployment -n %s %s -o yaml --show-managed-fields, for who else writes it; nothing was deleted", deployment.GetNamespace(), deployment.GetName()),
+	}
+}
+
+// mark patches an object that is about to be deleted; one that is gone is none.
+func (w *Deleter) mark(ctx context.Context, k kube.Kind, u *unstructured.Unstructured, fields map[string]any) error {
+	data, err := json.Marshal(fields)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := kube.WithTimeout(ctx)
+	defer cancel()
+	_, err = w.Resource(k, u.GetNamespace()).Patch(ctx, u.GetName(), types.MergePatchType, data, metav1.PatchOptions{FieldManager: hubapi.FieldManager})
+	if err != nil && !apierrors.IsNotFound(err) {
+		return w.Fault(kube.Attempt{Op: "patch " + k.Name, Verb: "patch", Kind: k, Namespace: u.GetNamespace(), Name: u.GetName()}, err)
+	}
+	return nil
+}
+
+// detach takes the machines of an installed cluster from the bare metal operator as
+// they are: it deletes a detached BareMetalHost without switching its machine off, and
+// without the annotation that would have Agent and node go with it.
+// The service does so by itself once a machine boots from its disk, unless it is told
+// to leave it to the operator (bmac.agent-install.openshift.io/allow-provisioned-host-management).
+func (w *Deleter) detach(ctx context.Context, deployment *unstructured.Unstructured, machines []*unstructured.Unstructured) error {
+	if deployment == nil || len(machines) == 0 {
+		return nil
+	}
+	runs, err := w.runs(ctx, deployment)
+	if err != nil || !runs {
+		return err
+	}
+	for _, u := range machines {
+		notes := u.GetAnnotations()
+		_, removes := notes[hubapi.AnnotationBMACRemoveOnDelete]
+		detached := notes[hubapi.AnnotationBMHDetached] != ""
+		if u.GetDeletionTimestamp() != nil || detached && !removes {
+			continue
+		}
+		change := map[string]any{hubapi.AnnotationBMACRemoveOnDelete: nil}
+		if !detached {
+			change[hubapi.AnnotationBMHDetached] = hubapi.FieldManager
+		}
+		if err := w.mark(ctx, kube.BareMetalHosts(), u, map[string]any{"metadata": map[string]any{"annotations": change}}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// runs says whether a cluster is installed. Without Hive only the service says so.
+func (w *Deleter) runs(ctx context.Context, deployment *unstructured.Unstructured) (bool, error) {
+	cd, made, err := w.pairNow(ctx, deployment)
+	if err != nil || kube.Installed(cd) || made == nil {
+		return err == nil && kube.Installed(cd), err
+	}
+	state := vocab.ClusterStateOf(kube.DebugOf(made).State)
+	return state == vocab.ClusterInstalled || state == vocab.ClusterAddingHosts, nil
+}

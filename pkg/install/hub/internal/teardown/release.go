@@ -1,0 +1,119 @@
+package teardown
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
+)
+
+// release takes oaictl's label and its ownership of fields off all objects of a cluster.
+func (w *Deleter) Release(ctx context.Context, deployment *unstructured.Unstructured) error {
+	owner := deployment.GetLabels()[hubapi.LabelCluster]
+	if owner == "" {
+		return nil // it is nobody's of ours
+	}
+	w.Cluster = owner
+	// The ClusterDeployment last: as long as it is ours the rest is found again.
+	for _, k := range []kube.Kind{kube.BareMetalHosts(), kube.AgentClassifications(), kube.NMStateConfigs(), kube.InfraEnvs(), kube.ConfigMaps(), kube.AgentClusterInstalls()} {
+		for _, u := range w.Ours(k) {
+			if err := w.LetGo(ctx, k, u); err != nil {
+				return err
+			}
+		}
+	}
+	short, cancel := kube.WithTimeout(ctx)
+	defer cancel()
+	list, err := w.Resource(kube.Secrets(), w.Namespace.Name).List(short, metav1.ListOptions{LabelSelector: hubapi.LabelCluster + "=" + owner})
+	if err != nil {
+		return w.Fault(kube.Attempt{Op: "list Secrets in", Verb: "list", Kind: kube.Secrets(), Namespace: w.Namespace.Name}, err)
+	}
+	for i := range list.Items {
+		if err := w.LetGo(ctx, kube.Secrets(), &list.Items[i]); err != nil {
+			return err
+		}
+	}
+	for _, k := range []kube.Kind{kube.ClusterImageSets(), kube.Namespaces()} {
+		own := owner + "-release"
+		if k.Name == hubapi.KindNamespace {
+			own = w.Namespace.Name
+		}
+		if err := w.letGoIfOurs(ctx, k, own); err != nil {
+			return err
+		}
+	}
+	return w.LetGo(ctx, kube.ClusterDeployments(), deployment)
+}
+
+// letGoIfOurs lets go of an object of the hub as a whole; whoever may not look
+// at it, or change it, leaves it as it is.
+func (w *Deleter) letGoIfOurs(ctx context.Context, k kube.Kind, name string) error {
+	u, err := w.Get(ctx, k, "", name)
+	if err == nil && u != nil && u.GetLabels()[hubapi.LabelCluster] == w.Cluster {
+		err = w.LetGo(ctx, k, u)
+	}
+	var fault *install.Fault
+	if errors.As(err, &fault) && fault.Status == 403 {
+		return nil
+	}
+	return err
+}
+
+// letGo takes the label and the ownership of fields off an object. The service
+// writes to the objects, too: one that has changed since it was read is read anew.
+func (w *Deleter) LetGo(ctx context.Context, k kube.Kind, u *unstructured.Unstructured) error {
+	for try := 1; ; try++ {
+		err := w.letGoAt(ctx, k, u)
+		var fault *install.Fault
+		if !errors.As(err, &fault) || fault.Status != 409 || try == mostTries {
+			return err
+		}
+		if err := w.Clock.Sleep(ctx, time.Second/4); err != nil { // the watch tells of it in a moment
+			return err
+		}
+		fresh, reading := w.Get(ctx, k, u.GetNamespace(), u.GetName())
+		if reading != nil || fresh == nil {
+			return reading
+		}
+		u = fresh
+	}
+}
+
+// mostTries is how often an object is let go of that others write to meanwhile.
+const mostTries = 5
+
+// letGoAt lets go of an object as it was read; its fields stay as they are. An
+// apply that leaves them out would remove them.
+func (w *Deleter) letGoAt(ctx context.Context, k kube.Kind, u *unstructured.Unstructured) error {
+	entries := []any{}
+	for _, entry := range u.GetManagedFields() {
+		if entry.Manager != hubapi.FieldManager {
+			entries = append(entries, entry)
+		}
+	}
+	if len(entries) == 0 {
+		entries = append(entries, map[string]any{}) // what the API server takes for none
+	}
+	data, err := json.Marshal(map[string]any{"metadata": map[string]any{
+		"resourceVersion": u.GetResourceVersion(), "managedFields": entries, "labels": map[string]any{hubapi.LabelCluster: nil},
+	}})
+	if err != nil {
+		return err
+	}
+	short, cancel := kube.WithTimeout(ctx)
+	defer cancel()
+	written, err := w.Resource(k, u.GetNamespace()).Patch(short, u.GetName(), types.MergePatchType, data, metav1.PatchOptions{FieldManager: hubapi.FieldManager + "-release"})
+	if err != nil {
+		return w.Fault(kube.Attempt{Op: "let go of " + k.Name, Verb: "patch", Kind: k, Namespace: u.GetNamespace(), Name: u.GetName()}, err)
+	}
+	w.Kept(k, written)
+	return nil
+}

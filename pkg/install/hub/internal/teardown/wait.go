@@ -1,0 +1,119 @@
+package teardown
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
+)
+
+const (
+	// bear is how long the controllers of a hub may take to let go of objects that
+	// are deleted.
+	Timeout = 10 * time.Minute
+	// silent is how long such a wait says nothing, at first and after each note.
+	noteInterval = 10 * time.Second
+)
+
+// awaited is an object that is waited for to be gone.
+type awaited struct {
+	kind   kube.Kind
+	object *unstructured.Unstructured
+}
+
+// gone waits until objects of a kind are no more.
+func (w *Deleter) gone(ctx context.Context, k kube.Kind, objects ...*unstructured.Unstructured) error {
+	all := make([]awaited, 0, len(objects))
+	for _, u := range objects {
+		all = append(all, awaited{k, u})
+	}
+	return w.allGone(ctx, all)
+}
+
+// allGone waits until objects are no more; others that take their names, as an
+// Agent does whose machine registers again, are none of them. Those that stay
+// are noted with what holds them, as they become fewer and when ctx ends, and are
+// named in the error, unless the hub itself is not heard of.
+func (w *Deleter) allGone(ctx context.Context, all []awaited) error {
+	began := w.Clock.Now()
+	last, said := began, ""
+	for {
+		left := w.left(all)
+		if len(left) == 0 {
+			return nil
+		}
+		now := w.Clock.Now()
+		over := now.Sub(began) >= Timeout
+		text := "waiting for " + strings.Join(held(left, " (of %s)"), "; ")
+		var deaf *install.Fault
+		switch err := w.Failing(w.Namespace); {
+		case errors.As(err, &deaf) && (over || deaf.Permanent):
+			return deaf
+		case over:
+			return stuck(left)
+		case deaf != nil:
+			text = "nothing is heard of the hub: " + deaf.Error()
+		}
+		if text != said && now.Sub(last) >= noteInterval {
+			w.note(text)
+			last, said = now, text
+		}
+		if err := w.Clock.Sleep(ctx, time.Second/4); err != nil {
+			w.note("stopped while " + text + "; the same command goes on from there")
+			return err
+		}
+	}
+}
+
+// left are those of the awaited that are still there, as they are now.
+func (w *Deleter) left(all []awaited) []*unstructured.Unstructured {
+	var left []*unstructured.Unstructured
+	for _, a := range all {
+		if now := w.Namespace.Store(a.kind).Get(a.object.GetName()); now != nil && now.GetUID() == a.object.GetUID() {
+			left = append(left, now)
+		}
+	}
+	return left
+}
+
+// stuck is the fault for objects that do not go.
+func stuck(left []*unstructured.Unstructured) *install.Fault {
+	return &install.Fault{
+		Code: install.CodeTimeout, Op: "delete", On: left[0].GetNamespace() + "/" + left[0].GetName(),
+		Err:  fmt.Errorf("still there after %s: %s", Timeout, strings.Join(held(left, ": %s is down"), "; ")),
+		Next: "bring that controller up again, and run the same command again",
+	}
+}
+
+// mostNamed is how many objects that wait for the same are named one by one.
+const mostNamed = 5
+
+// held names objects with the finalizers that hold them, those of a kind that the
+// same ones hold together. whose says of whose a finalizer is.
+func held(left []*unstructured.Unstructured, whose string) []string {
+	names := map[string][]string{}
+	var order []string
+	for _, u := range left {
+		key := u.GetKind() + " %s" + strings.ReplaceAll(kube.HeldBy(u, whose), "%", "%%")
+		if names[key] == nil {
+			order = append(order, key)
+		}
+		names[key] = append(names[key], u.GetName())
+	}
+	texts := make([]string, 0, len(order))
+	for _, key := range order {
+		some := names[key]
+		if more := len(some) - mostNamed; more > 0 {
+			some = append(slices.Clone(some[:mostNamed]), fmt.Sprintf("%d more", more))
+		}
+		texts = append(texts, fmt.Sprintf(key, strings.Join(some, ", ")))
+	}
+	return texts
+}
