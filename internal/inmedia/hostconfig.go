@@ -108,10 +108,8 @@ func readHostConfig(folder string) (hostConfig, error) {
 }
 
 func readRole(path string) (install.Role, error) {
-	data, err := readFile(path)
-	if missing(err) {
-		return "", nil
-	} else if err != nil {
+	data, err := readOptional(path)
+	if err != nil {
 		return "", err
 	}
 	switch word := strings.TrimSpace(string(data)); word {
