@@ -1,6 +1,7 @@
 package inmedia
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -121,7 +122,7 @@ func (d document) into(value any) (unknown []string, err error) {
 		// The strict reader keeps the field to itself; the value is lost anyway.
 		var wrong *json.UnmarshalTypeError
 		if errors.As(json.Unmarshal(data, value), &wrong) {
-			return nil, badFile(d.path, fmt.Errorf("%s%s is %s where it should be %s", d.place(wrong.Field), orDocument(wrong.Field), aKind(wrong.Value), goKind(wrong.Type)))
+			return nil, badFile(d.path, fmt.Errorf("%s%s is %s where it should be %s", d.place(wrong.Field), cmp.Or(wrong.Field, "the document"), aKind(wrong.Value), goKind(wrong.Type)))
 		}
 		return nil, badFile(d.path, errors.New(strings.TrimPrefix(err.Error(), "json: ")))
 	}
@@ -134,13 +135,6 @@ func (d document) into(value any) (unknown []string, err error) {
 		}
 	}
 	return unknown, nil
-}
-
-func orDocument(field string) string {
-	if field == "" {
-		return "the document"
-	}
-	return field
 }
 
 // aKind is JSON's word for a kind of value, with an article.

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/oaictl/oaictl/internal/hubapi/metal3"
@@ -194,23 +195,11 @@ func fencingOf(all []fencing, config hostConfig, path string) (*fencing, error) 
 }
 
 func (c *hostConfig) has(mac string) bool {
-	for _, own := range c.macs {
-		if strings.EqualFold(own, mac) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.macs, func(own string) bool { return strings.EqualFold(own, mac) })
 }
 
 // machine is the host that is meant, nil while none that has reported its
 // interfaces is.
 func (c *hostConfig) machine(hosts []install.Host) *install.Host {
-	for i := range hosts {
-		for _, nic := range hosts[i].Inventory.Interfaces {
-			if c.has(nic.MAC) {
-				return &hosts[i]
-			}
-		}
-	}
-	return nil
+	return hostWith(hosts, c.has)
 }

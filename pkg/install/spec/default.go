@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"net/netip"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/oaictl/oaictl/pkg/install/spec/internal/decode"
@@ -62,12 +63,7 @@ func (c *Cluster) Default() {
 }
 
 func (c *Cluster) allHaveBMC() bool {
-	for i := range c.Spec.Hosts {
-		if c.Spec.Hosts[i].BMC == nil {
-			return false
-		}
-	}
-	return len(c.Spec.Hosts) > 0
+	return len(c.Spec.Hosts) > 0 && !slices.ContainsFunc(c.Spec.Hosts, func(h Host) bool { return h.BMC == nil })
 }
 
 func (c *Cluster) defaultHost(i int) {
