@@ -28,7 +28,7 @@ func Write(c *spec.Cluster, secrets bool) ([]target.File, []loss.Loss, error) {
 
 // LostBy says why fields have no place in the files.
 func LostBy() map[string]string {
-	return target.LostBy(target.LostToAgents(), map[string][]string{
+	return loss.ByName(target.LostToAgents(), map[string][]string{
 		"install-config.yaml has no field for it":                                                        {"metadata.tags", "spec.bundles", "spec.hosts.bmc.ca", "spec.hosts.bmc.metal3"},
 		"install-config.yaml has no field for it; add a manifest of kind Scheduler":                      {"spec.schedulableControlPlane"},
 		"install-config.yaml has no field for it; write it as ZTP manifests":                             {"spec.operators"},

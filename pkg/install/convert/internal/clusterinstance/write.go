@@ -57,7 +57,7 @@ func Write(c *spec.Cluster, secrets bool) ([]target.File, []loss.Loss, error) {
 
 // LostBy says why fields have no place in a ClusterInstance.
 func LostBy() map[string]string {
-	return target.LostBy(map[string][]string{
+	return loss.ByName(map[string][]string{
 		"the hub waits for every machine":                                                 {"spec.topology.required"},
 		"SiteConfig boots machines from BareMetalHosts, from the hub's own kind of image": {"spec.boot"},
 		"SiteConfig makes an InfraEnv for each node":                                      {"spec.infraEnv"},

@@ -64,20 +64,6 @@ func (w *Writer) laterWorkers(whole *spec.Cluster) {
 	}
 }
 
-// LostBy says why of each field that a format has no place for, from the fields of
-// each reason.
-func LostBy(reasons ...map[string][]string) map[string]string {
-	why := map[string]string{}
-	for _, fields := range reasons {
-		for reason, names := range fields {
-			for _, name := range names {
-				why[name] = reason
-			}
-		}
-	}
-	return why
-}
-
 // RESTOnly is why no format has the Overrides.
 const RESTOnly = "is in the words of the REST service"
 

@@ -38,7 +38,7 @@ func Write(c *spec.Cluster, secrets bool) ([]target.File, []loss.Loss, error) {
 
 // LostBy says why fields have no place in the files.
 func LostBy() map[string]string {
-	return target.LostBy(target.LostToAgents(), map[string][]string{
+	return loss.ByName(target.LostToAgents(), map[string][]string{
 		"names an object of a hub; write spec.openshift.releaseImage": {"spec.openshift.imageSet"},
 		"the files say nothing of how machines boot":                  {"spec.boot.method"},
 		"the agent-based installer decides it by itself":              {"spec.boot.image"},
