@@ -136,6 +136,12 @@ func walls() []wall {
 			breach: [2]string{"pkg/install/hub/internal/kube", "pkg/install/hub"},
 		},
 		{
+			name:    "deleting a cluster's objects knows no cluster.yaml",
+			imports: []string{"pkg/install/hub", "pkg/install/render/...", "pkg/install/convert/...", "pkg/install/spec/...", "internal/objects", "internal/setting"},
+			never:   []string{"pkg/install/hub/internal/teardown"},
+			breach:  [2]string{"pkg/install/hub/internal/teardown", "pkg/install/hub"},
+		},
+		{
 			name: "a format knows no other format",
 			imports: []string{
 				convertible + "agent", convertible + "aicli", convertible + "capi", convertible + "clusterinstance",

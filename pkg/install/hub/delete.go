@@ -15,6 +15,7 @@ import (
 	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
+	"github.com/oaictl/oaictl/pkg/install/hub/internal/teardown"
 	"github.com/oaictl/oaictl/pkg/install/internal/plane"
 )
 
@@ -42,17 +43,17 @@ func (p *Plane) DeleteCluster(ctx context.Context, clusterID string, options ins
 			return err
 		}
 	}
-	return d.deleteCluster(ctx, deployment, clusterID, options.ReturnToPool)
+	return d.DeleteCluster(ctx, deployment, clusterID, options.ReturnToPool)
 }
 
 // deleter deletes or releases what has an id; name is the last part of the id.
-func (p *Plane) deleter(ctx context.Context, id string, options install.DeleteOptions) (d *deleter, name string, err error) {
+func (p *Plane) deleter(ctx context.Context, id string, options install.DeleteOptions) (d *teardown.Deleter, name string, err error) {
 	namespace, name := kube.SplitID(id, p.api.NamespaceOf(id))
 	at, err := p.api.Watch(ctx, namespace)
 	if err != nil {
 		return nil, "", err
 	}
-	return &deleter{Writer: kube.Writer{Client: p.api, Namespace: at, Cluster: name}, tell: options.Tell}, name, nil
+	return &teardown.Deleter{Writer: kube.Writer{Client: p.api, Namespace: at, Cluster: name}, Tell: options.Tell}, name, nil
 }
 
 // MayDelete refuses a cluster that oaictl did not make, or has let go of: what else
@@ -143,7 +144,7 @@ func (p *Plane) DeleteHost(ctx context.Context, infraEnvID, hostID string, optio
 	if err != nil {
 		return err
 	}
-	return d.deleteHost(ctx, hostID, options.RemoveNode)
+	return d.DeleteHost(ctx, hostID, options.RemoveNode)
 }
 
 // DeleteInfraEnv deletes an InfraEnv and the networks that are its own. Its
@@ -166,7 +167,7 @@ func (p *Plane) DeleteInfraEnv(ctx context.Context, infraEnvID string, options i
 			}
 		}
 	}
-	return d.deleteInfraEnv(ctx, u)
+	return d.DeleteInfraEnv(ctx, u)
 }
 
 // ReleaseCluster lets a cluster go and deletes nothing: its objects lose oaictl's
@@ -180,5 +181,5 @@ func (p *Plane) ReleaseCluster(ctx context.Context, clusterID string) error {
 	if deployment == nil {
 		return kube.NotFound("cluster", clusterID, "oaictl get clusters")
 	}
-	return d.release(ctx, deployment)
+	return d.Release(ctx, deployment)
 }

@@ -1,7 +1,6 @@
 package hub
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -12,52 +11,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
+	"github.com/oaictl/oaictl/pkg/install/hub/internal/teardown"
 )
-
-// An Agent that takes the name of one that went is another one, and the one that
-// is waited for is gone.
-func TestGoneByIdentity(t *testing.T) {
-	p, at := filledPlane(t, "lab")
-	p.api.Clock = clock.Scaled(6000)
-	before, again := agentWith(nil), agentWith(nil)
-	before.SetUID(types.UID("first"))
-	again.SetUID(types.UID("second"))
-	put(t, at, again)
-	w := &deleter{Writer: kube.Writer{Client: p.api, Namespace: at, Cluster: "lab"}}
-	if err := w.gone(t.Context(), kube.Agents(), before); err != nil {
-		t.Errorf("the one before: %v", err)
-	}
-	if err := w.gone(t.Context(), kube.Agents(), again); install.CodeOf(err) != install.CodeTimeout {
-		t.Errorf("the one that is there: %v", err)
-	}
-}
-
-// Whoever deletes and hears nothing of it any more learns why, and blames no
-// controller.
-func TestGoneUnheard(t *testing.T) {
-	for name, test := range map[string]struct {
-		failing error
-		code    install.Code
-		says    string
-	}{
-		"taken away": {apierrors.NewForbidden(schema.GroupResource{Resource: "agents"}, "", errors.New("no")), install.CodeAuth, "may not watch agents"},
-		"out":        {errors.New("connection refused"), install.CodeFailure, "connection refused"},
-	} {
-		p, at := filledPlane(t, "lab")
-		p.api.Clock = clock.Scaled(6000)
-		u := agentWith(nil)
-		put(t, at, u)
-		at.Store(kube.Agents()).Heard(test.failing)
-		err := (&deleter{Writer: kube.Writer{Client: p.api, Namespace: at, Cluster: "lab"}}).gone(t.Context(), kube.Agents(), u)
-		if install.CodeOf(err) != test.code || !strings.Contains(err.Error(), test.says) {
-			t.Errorf("%s: got %v", name, err)
-		}
-	}
-}
 
 // A deletion that was broken off behind the ClusterDeployment is brought to its
 // end by the next one.
@@ -164,8 +122,8 @@ func TestLetGoOfWhatChanges(t *testing.T) {
 	if _, err := s.client(kube.InfraEnvs()).Patch(t.Context(), s.namespace, types.MergePatchType, []byte(`{"metadata":{"annotations":{"the":"service"}}}`), metav1.PatchOptions{FieldManager: "service"}); err != nil {
 		t.Fatal(err)
 	}
-	w := &deleter{Writer: kube.Writer{Client: s.plane.api, Namespace: s.plane.api.Watching(s.namespace), Cluster: s.namespace}}
-	if err := w.letGo(t.Context(), kube.InfraEnvs(), before); err != nil {
+	w := &teardown.Deleter{Writer: kube.Writer{Client: s.plane.api, Namespace: s.plane.api.Watching(s.namespace), Cluster: s.namespace}}
+	if err := w.LetGo(t.Context(), kube.InfraEnvs(), before); err != nil {
 		t.Fatal(err)
 	}
 	after := s.get(kube.InfraEnvs(), s.namespace)

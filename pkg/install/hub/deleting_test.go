@@ -158,52 +158,6 @@ func TestLeftWithoutClusterDeployment(t *testing.T) {
 	}
 }
 
-// A wait tells what it waits for after some seconds, again when that is something
-// else, and not again while it is the same.
-func TestNotesOfAWait(t *testing.T) {
-	p, at := filledPlane(t, "lab")
-	p.api.Clock = clock.Scaled(600)
-	first := object(hubapi.GroupHive+"/v1", hubapi.KindClusterDeployment, "lab", "lab", map[string]any{})
-	first.SetUID("one")
-	second := object(hubapi.GroupAgentInstall+"/v1beta1", hubapi.KindInfraEnv, "lab", "lab", map[string]any{})
-	second.SetUID("two")
-	now := metav1.Now()
-	for u, finalizer := range map[*unstructured.Unstructured]string{first: deprovision, second: "infraenv.agent-install.openshift.io/ai-deprovision"} {
-		u.SetFinalizers([]string{finalizer})
-		u.SetDeletionTimestamp(&now)
-	}
-	put(t, at, first, second)
-	told := &noted{}
-	w := &deleter{Writer: kube.Writer{Client: p.api, Namespace: at, Cluster: "lab"}, tell: told.note}
-	done := make(chan error, 1)
-	go func() {
-		done <- w.allGone(t.Context(), []awaited{{kube.ClusterDeployments(), first}, {kube.InfraEnvs(), second}})
-	}()
-	told.await(t, "ClusterDeployment lab, held by the finalizer "+deprovision+" (of Hive's operator)", "InfraEnv lab", "(of the assisted-service)")
-	began := p.api.Clock.Now()
-	for p.api.Clock.Now().Sub(began) < 3*silent {
-		if err := p.api.Clock.Sleep(t.Context(), silent); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if len(told.with("waiting for")) != 1 {
-		t.Errorf("while nothing changes: %q", told.all)
-	}
-	if err := at.Store(kube.InfraEnvs()).Delete(second); err != nil {
-		t.Fatal(err)
-	}
-	told.await(t, "waiting for ClusterDeployment lab, held by the finalizer "+deprovision)
-	if len(told.with("InfraEnv")) != 1 {
-		t.Errorf("in all: %q", told.all)
-	}
-	if err := at.Store(kube.ClusterDeployments()).Delete(first); err != nil {
-		t.Fatal(err)
-	}
-	if err := <-done; err != nil {
-		t.Error(err)
-	}
-}
-
 // await waits for a note.
 func (n *noted) await(t *testing.T, words ...string) {
 	t.Helper()
@@ -216,22 +170,6 @@ func (n *noted) await(t *testing.T, words ...string) {
 		}
 	}
 	t.Errorf("no note of %q: %q", words, n.all)
-}
-
-// Many objects that the same finalizer holds are told of together.
-func TestHeldTogether(t *testing.T) {
-	var left []*unstructured.Unstructured
-	now := metav1.Now()
-	for _, name := range []string{"a", "b", "c", "d", "e", "f", "g"} {
-		u := object(hubapi.GroupAgentInstall+"/v1beta1", hubapi.KindAgent, "lab", name, map[string]any{})
-		u.SetDeletionTimestamp(&now)
-		u.SetFinalizers([]string{"agent.agent-install.openshift.io/ai-deprovision"})
-		left = append(left, u)
-	}
-	got := held(left, " (of %s)")
-	if want := []string{"Agent a, b, c, d, e, 2 more, held by the finalizer agent.agent-install.openshift.io/ai-deprovision (of the assisted-service)"}; !slices.Equal(got, want) {
-		t.Errorf("got %q", got)
-	}
 }
 
 // What was let go of, or never was oaictl's, is not deleted.

@@ -1,4 +1,4 @@
-package hub
+package teardown
 
 import (
 	"context"
@@ -19,7 +19,7 @@ import (
 // shared says what a namespace holds that is not the cluster's, or why it may hold
 // something, "" if it does not: all that is in a namespace goes with it, whatever kind
 // it is of. Who may not list a kind cannot know.
-func (w *deleter) shared(ctx context.Context) string {
+func (w *Deleter) shared(ctx context.Context) string {
 	for _, s := range w.Namespace.InOrder() {
 		if all := s.All(); len(all) > 0 {
 			return "it holds " + s.Kind.Name + " " + all[0].GetName()
@@ -38,7 +38,7 @@ func (w *deleter) shared(ctx context.Context) string {
 }
 
 // othersOf is shared for one kind.
-func (w *deleter) othersOf(ctx context.Context, k schema.GroupVersionResource) string {
+func (w *Deleter) othersOf(ctx context.Context, k schema.GroupVersionResource) string {
 	for page := ""; ; {
 		list, err := w.Dynamic.Resource(k).Namespace(w.Namespace.Name).List(ctx, metav1.ListOptions{Limit: 100, Continue: page})
 		switch {
@@ -62,7 +62,7 @@ func (w *deleter) othersOf(ctx context.Context, k schema.GroupVersionResource) s
 
 // deletable are the kinds that can stand in a namespace and be deleted there, but
 // for events, which belong to what they tell of.
-func (w *deleter) deletable(ctx context.Context) ([]schema.GroupVersionResource, error) {
+func (w *Deleter) deletable(ctx context.Context) ([]schema.GroupVersionResource, error) {
 	data, err := w.Raw.Get().AbsPath("/apis").Do(ctx).Raw()
 	if err != nil {
 		return nil, err

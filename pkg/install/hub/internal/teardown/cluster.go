@@ -1,4 +1,4 @@
-package hub
+package teardown
 
 import (
 	"context"
@@ -14,22 +14,22 @@ import (
 )
 
 // deleter deletes or releases what belongs to a cluster.
-type deleter struct {
+type Deleter struct {
 	kube.Writer
 	// tell is told what a deletion waits for and what it leaves; nil for nobody.
-	tell func(text string)
+	Tell func(text string)
 }
 
 // note tells who wants to be told.
-func (w *deleter) note(text string) {
-	if w.tell != nil {
-		w.tell(text)
+func (w *Deleter) note(text string) {
+	if w.Tell != nil {
+		w.Tell(text)
 	}
 }
 
 // deleteCluster deletes the objects of a cluster; its ClusterDeployment is nil where it
 // is gone already. With returnToPool the cluster's machines go back to their pool.
-func (w *deleter) deleteCluster(ctx context.Context, deployment *unstructured.Unstructured, clusterID string, returnToPool bool) error {
+func (w *Deleter) DeleteCluster(ctx context.Context, deployment *unstructured.Unstructured, clusterID string, returnToPool bool) error {
 	if deployment != nil {
 		w.Cluster = deployment.GetLabels()[hubapi.LabelCluster]
 		if deployment.GetAnnotations()[hubapi.AnnotationProtectedDelete] == "true" {
@@ -64,7 +64,7 @@ func (w *deleter) deleteCluster(ctx context.Context, deployment *unstructured.Un
 		return err
 	}
 	for _, env := range w.Ours(kube.InfraEnvs()) {
-		if err := w.deleteInfraEnv(ctx, env); err != nil {
+		if err := w.DeleteInfraEnv(ctx, env); err != nil {
 			return err
 		}
 	}
@@ -77,7 +77,7 @@ func (w *deleter) deleteCluster(ctx context.Context, deployment *unstructured.Un
 }
 
 // deleteAll deletes objects and waits until they are gone.
-func (w *deleter) deleteAll(ctx context.Context, k kube.Kind, objects []*unstructured.Unstructured) error {
+func (w *Deleter) deleteAll(ctx context.Context, k kube.Kind, objects []*unstructured.Unstructured) error {
 	for _, u := range objects {
 		if u.GetDeletionTimestamp() == nil {
 			if err := w.Delete(ctx, k, u); err != nil {
@@ -90,7 +90,7 @@ func (w *deleter) deleteAll(ctx context.Context, k kube.Kind, objects []*unstruc
 
 // deleteDeployment deletes the ClusterDeployment, whose controller deletes the
 // AgentClusterInstall, whose controller lets go of the Agents.
-func (w *deleter) deleteDeployment(ctx context.Context, deployment *unstructured.Unstructured) error {
+func (w *Deleter) deleteDeployment(ctx context.Context, deployment *unstructured.Unstructured) error {
 	made := w.Namespace.InstallOf(deployment)
 	if deployment.GetDeletionTimestamp() == nil {
 		if err := w.Delete(ctx, kube.ClusterDeployments(), deployment); err != nil {
@@ -112,7 +112,7 @@ func (w *deleter) deleteDeployment(ctx context.Context, deployment *unstructured
 }
 
 // deleteInfraEnv deletes an InfraEnv; its Agents go with it.
-func (w *deleter) deleteInfraEnv(ctx context.Context, u *unstructured.Unstructured) error {
+func (w *Deleter) DeleteInfraEnv(ctx context.Context, u *unstructured.Unstructured) error {
 	if err := w.deleteAll(ctx, kube.InfraEnvs(), []*unstructured.Unstructured{u}); err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package hub
+package teardown
 
 import (
 	"context"
@@ -22,7 +22,7 @@ import (
 // has begun to write disks. Otherwise it gives those that came from a pool back to it,
 // and boots the nodes of a cluster that runs into the discovery image for that. Before
 // that they go back: nothing of them is lost.
-func (w *deleter) preserve(ctx context.Context, deployment *unstructured.Unstructured) error {
+func (w *Deleter) preserve(ctx context.Context, deployment *unstructured.Unstructured) error {
 	begun, err := w.begun(ctx, deployment)
 	if err != nil || !begun {
 		return err
@@ -32,7 +32,7 @@ func (w *deleter) preserve(ctx context.Context, deployment *unstructured.Unstruc
 
 // giveBack has the service give machines back to their pool whatever runs on them. It
 // is refused where that pool goes with the cluster.
-func (w *deleter) giveBack(ctx context.Context, deployment *unstructured.Unstructured) error {
+func (w *Deleter) giveBack(ctx context.Context, deployment *unstructured.Unstructured) error {
 	if made := w.Ours(kube.InfraEnvs()); len(made) > 0 {
 		return &install.Fault{
 			Code: install.CodeUsage, Op: "return the machines of cluster", On: kube.ID(deployment.GetNamespace(), deployment.GetName()), Permanent: true,
@@ -45,7 +45,7 @@ func (w *deleter) giveBack(ctx context.Context, deployment *unstructured.Unstruc
 
 // begun says whether the installation of a cluster has begun to write disks, or had
 // before it was imported.
-func (w *deleter) begun(ctx context.Context, deployment *unstructured.Unstructured) (bool, error) {
+func (w *Deleter) begun(ctx context.Context, deployment *unstructured.Unstructured) (bool, error) {
 	cd, made, err := w.pairNow(ctx, deployment)
 	if err != nil || made == nil {
 		return err == nil && kube.Installed(cd), err
@@ -60,7 +60,7 @@ func (w *deleter) begun(ctx context.Context, deployment *unstructured.Unstructur
 
 // pairNow are a ClusterDeployment and its AgentClusterInstall, which is nil where there
 // is none, as the hub has them this moment: what is watched may be late.
-func (w *deleter) pairNow(ctx context.Context, deployment *unstructured.Unstructured) (*hive.ClusterDeployment, *hive.AgentClusterInstall, error) {
+func (w *Deleter) pairNow(ctx context.Context, deployment *unstructured.Unstructured) (*hive.ClusterDeployment, *hive.AgentClusterInstall, error) {
 	cd, err := kube.Read[hive.ClusterDeployment](deployment)
 	if err != nil {
 		return nil, nil, err
@@ -79,7 +79,7 @@ func (w *deleter) pairNow(ctx context.Context, deployment *unstructured.Unstruct
 
 // reread is an object as the hub has it this moment, nil if it is gone. It takes the right
 // to list, which whoever watches has.
-func (w *deleter) reread(ctx context.Context, k kube.Kind, u *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+func (w *Deleter) reread(ctx context.Context, k kube.Kind, u *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	ctx, cancel := kube.WithTimeout(ctx)
 	defer cancel()
 	list, err := w.Resource(k, u.GetNamespace()).List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + u.GetName()})
@@ -96,7 +96,7 @@ func (w *deleter) reread(ctx context.Context, k kube.Kind, u *unstructured.Unstr
 
 // setPreserve writes preserveOnDelete of a ClusterDeployment, where it differs, and
 // makes sure that the hub has it.
-func (w *deleter) setPreserve(ctx context.Context, deployment *unstructured.Unstructured, wanted bool) error {
+func (w *Deleter) setPreserve(ctx context.Context, deployment *unstructured.Unstructured, wanted bool) error {
 	preserves := func(u *unstructured.Unstructured) bool {
 		is, _, _ := unstructured.NestedBool(u.Object, "spec", "preserveOnDelete")
 		return is
@@ -119,7 +119,7 @@ func (w *deleter) setPreserve(ctx context.Context, deployment *unstructured.Unst
 }
 
 // mark patches an object that is about to be deleted; one that is gone is none.
-func (w *deleter) mark(ctx context.Context, k kube.Kind, u *unstructured.Unstructured, fields map[string]any) error {
+func (w *Deleter) mark(ctx context.Context, k kube.Kind, u *unstructured.Unstructured, fields map[string]any) error {
 	data, err := json.Marshal(fields)
 	if err != nil {
 		return err
@@ -138,7 +138,7 @@ func (w *deleter) mark(ctx context.Context, k kube.Kind, u *unstructured.Unstruc
 // without the annotation that would have Agent and node go with it.
 // The service does so by itself once a machine boots from its disk, unless it is told
 // to leave it to the operator (bmac.agent-install.openshift.io/allow-provisioned-host-management).
-func (w *deleter) detach(ctx context.Context, deployment *unstructured.Unstructured, machines []*unstructured.Unstructured) error {
+func (w *Deleter) detach(ctx context.Context, deployment *unstructured.Unstructured, machines []*unstructured.Unstructured) error {
 	if deployment == nil || len(machines) == 0 {
 		return nil
 	}
@@ -165,7 +165,7 @@ func (w *deleter) detach(ctx context.Context, deployment *unstructured.Unstructu
 }
 
 // runs says whether a cluster is installed. Without Hive only the service says so.
-func (w *deleter) runs(ctx context.Context, deployment *unstructured.Unstructured) (bool, error) {
+func (w *Deleter) runs(ctx context.Context, deployment *unstructured.Unstructured) (bool, error) {
 	cd, made, err := w.pairNow(ctx, deployment)
 	if err != nil || kube.Installed(cd) || made == nil {
 		return err == nil && kube.Installed(cd), err

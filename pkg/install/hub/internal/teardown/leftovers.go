@@ -1,4 +1,4 @@
-package hub
+package teardown
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 // the ClusterImageSet and, if it is plain that nothing of others is in it, the
 // namespace. Whoever may not delete the latter two leaves them. What is left is
 // noted.
-func (w *deleter) leftovers(ctx context.Context) error {
+func (w *Deleter) leftovers(ctx context.Context) error {
 	selector := metav1.ListOptions{LabelSelector: hubapi.LabelCluster + "=" + w.Cluster}
 	short, cancel := kube.WithTimeout(ctx)
 	defer cancel()
@@ -38,7 +38,7 @@ func (w *deleter) leftovers(ctx context.Context) error {
 }
 
 // alike are objects of others that belong to the cluster, or have its name.
-func (w *deleter) alike() []string {
+func (w *Deleter) alike() []string {
 	own := kube.ID(w.Namespace.Name, w.Cluster)
 	var names []string
 	for _, k := range []kube.Kind{kube.AgentClusterInstalls(), kube.InfraEnvs(), kube.NMStateConfigs(), kube.AgentClassifications()} {
@@ -52,7 +52,7 @@ func (w *deleter) alike() []string {
 }
 
 // removeImageSet deletes the ClusterImageSet that was made of the file's release.
-func (w *deleter) removeImageSet(ctx context.Context) error {
+func (w *Deleter) removeImageSet(ctx context.Context) error {
 	name := w.Cluster + "-release"
 	u, err := w.Get(ctx, kube.ClusterImageSets(), "", name)
 	if err == nil && u != nil && u.GetLabels()[hubapi.LabelCluster] == w.Cluster && u.GetDeletionTimestamp() == nil {
@@ -67,7 +67,7 @@ func (w *deleter) removeImageSet(ctx context.Context) error {
 
 // removeNamespace deletes the namespace if oaictl made it, for this cluster or for one
 // that has left it since, and nothing of others is in it.
-func (w *deleter) removeNamespace(ctx context.Context) error {
+func (w *Deleter) removeNamespace(ctx context.Context) error {
 	stays := func(why string) {
 		w.note(fmt.Sprintf("the namespace %s stays: %s", w.Namespace.Name, why))
 	}

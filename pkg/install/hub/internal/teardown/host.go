@@ -1,4 +1,4 @@
-package hub
+package teardown
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 
 // deleteHost deletes an Agent. Its node runs on, unless removeNode has the service take
 // it out of its cluster.
-func (w *deleter) deleteHost(ctx context.Context, name string, removeNode bool) error {
+func (w *Deleter) DeleteHost(ctx context.Context, name string, removeNode bool) error {
 	u := w.Namespace.Store(kube.Agents()).Get(name)
 	if u == nil {
 		return kube.NotFound("host", name, "oaictl get hosts")
@@ -31,7 +31,7 @@ func (w *deleter) deleteHost(ctx context.Context, name string, removeNode bool) 
 
 // keepNode has the service leave the node of an Agent in its cluster. What the Agent
 // says of its host may be late, so that it is written to each.
-func (w *deleter) keepNode(ctx context.Context, agent *unstructured.Unstructured) error {
+func (w *Deleter) keepNode(ctx context.Context, agent *unstructured.Unstructured) error {
 	if skipsCleanup(agent) {
 		return nil
 	}
@@ -39,7 +39,7 @@ func (w *deleter) keepNode(ctx context.Context, agent *unstructured.Unstructured
 }
 
 // letNodeGo takes back what keepNode says.
-func (w *deleter) letNodeGo(ctx context.Context, agent *unstructured.Unstructured) error {
+func (w *Deleter) letNodeGo(ctx context.Context, agent *unstructured.Unstructured) error {
 	if !skipsCleanup(agent) {
 		return nil
 	}

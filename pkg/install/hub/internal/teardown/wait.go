@@ -1,4 +1,4 @@
-package hub
+package teardown
 
 import (
 	"context"
@@ -17,9 +17,9 @@ import (
 const (
 	// bear is how long the controllers of a hub may take to let go of objects that
 	// are deleted.
-	bear = 10 * time.Minute
+	Timeout = 10 * time.Minute
 	// silent is how long such a wait says nothing, at first and after each note.
-	silent = 10 * time.Second
+	noteInterval = 10 * time.Second
 )
 
 // awaited is an object that is waited for to be gone.
@@ -29,7 +29,7 @@ type awaited struct {
 }
 
 // gone waits until objects of a kind are no more.
-func (w *deleter) gone(ctx context.Context, k kube.Kind, objects ...*unstructured.Unstructured) error {
+func (w *Deleter) gone(ctx context.Context, k kube.Kind, objects ...*unstructured.Unstructured) error {
 	all := make([]awaited, 0, len(objects))
 	for _, u := range objects {
 		all = append(all, awaited{k, u})
@@ -41,7 +41,7 @@ func (w *deleter) gone(ctx context.Context, k kube.Kind, objects ...*unstructure
 // Agent does whose machine registers again, are none of them. Those that stay
 // are noted with what holds them, as they become fewer and when ctx ends, and are
 // named in the error, unless the hub itself is not heard of.
-func (w *deleter) allGone(ctx context.Context, all []awaited) error {
+func (w *Deleter) allGone(ctx context.Context, all []awaited) error {
 	began := w.Clock.Now()
 	last, said := began, ""
 	for {
@@ -50,7 +50,7 @@ func (w *deleter) allGone(ctx context.Context, all []awaited) error {
 			return nil
 		}
 		now := w.Clock.Now()
-		over := now.Sub(began) >= bear
+		over := now.Sub(began) >= Timeout
 		text := "waiting for " + strings.Join(held(left, " (of %s)"), "; ")
 		var deaf *install.Fault
 		switch err := w.Failing(w.Namespace); {
@@ -61,7 +61,7 @@ func (w *deleter) allGone(ctx context.Context, all []awaited) error {
 		case deaf != nil:
 			text = "nothing is heard of the hub: " + deaf.Error()
 		}
-		if text != said && now.Sub(last) >= silent {
+		if text != said && now.Sub(last) >= noteInterval {
 			w.note(text)
 			last, said = now, text
 		}
@@ -73,7 +73,7 @@ func (w *deleter) allGone(ctx context.Context, all []awaited) error {
 }
 
 // left are those of the awaited that are still there, as they are now.
-func (w *deleter) left(all []awaited) []*unstructured.Unstructured {
+func (w *Deleter) left(all []awaited) []*unstructured.Unstructured {
 	var left []*unstructured.Unstructured
 	for _, a := range all {
 		if now := w.Namespace.Store(a.kind).Get(a.object.GetName()); now != nil && now.GetUID() == a.object.GetUID() {
@@ -87,7 +87,7 @@ func (w *deleter) left(all []awaited) []*unstructured.Unstructured {
 func stuck(left []*unstructured.Unstructured) *install.Fault {
 	return &install.Fault{
 		Code: install.CodeTimeout, Op: "delete", On: left[0].GetNamespace() + "/" + left[0].GetName(),
-		Err:  fmt.Errorf("still there after %s: %s", bear, strings.Join(held(left, ": %s is down"), "; ")),
+		Err:  fmt.Errorf("still there after %s: %s", Timeout, strings.Join(held(left, ": %s is down"), "; ")),
 		Next: "bring that controller up again, and run the same command again",
 	}
 }

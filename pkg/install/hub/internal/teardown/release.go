@@ -1,4 +1,4 @@
-package hub
+package teardown
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 )
 
 // release takes oaictl's label and its ownership of fields off all objects of a cluster.
-func (w *deleter) release(ctx context.Context, deployment *unstructured.Unstructured) error {
+func (w *Deleter) Release(ctx context.Context, deployment *unstructured.Unstructured) error {
 	owner := deployment.GetLabels()[hubapi.LabelCluster]
 	if owner == "" {
 		return nil // it is nobody's of ours
@@ -25,7 +25,7 @@ func (w *deleter) release(ctx context.Context, deployment *unstructured.Unstruct
 	// The ClusterDeployment last: as long as it is ours the rest is found again.
 	for _, k := range []kube.Kind{kube.BareMetalHosts(), kube.AgentClassifications(), kube.NMStateConfigs(), kube.InfraEnvs(), kube.ConfigMaps(), kube.AgentClusterInstalls()} {
 		for _, u := range w.Ours(k) {
-			if err := w.letGo(ctx, k, u); err != nil {
+			if err := w.LetGo(ctx, k, u); err != nil {
 				return err
 			}
 		}
@@ -37,7 +37,7 @@ func (w *deleter) release(ctx context.Context, deployment *unstructured.Unstruct
 		return w.Fault(kube.Attempt{Op: "list Secrets in", Verb: "list", Kind: kube.Secrets(), Namespace: w.Namespace.Name}, err)
 	}
 	for i := range list.Items {
-		if err := w.letGo(ctx, kube.Secrets(), &list.Items[i]); err != nil {
+		if err := w.LetGo(ctx, kube.Secrets(), &list.Items[i]); err != nil {
 			return err
 		}
 	}
@@ -50,15 +50,15 @@ func (w *deleter) release(ctx context.Context, deployment *unstructured.Unstruct
 			return err
 		}
 	}
-	return w.letGo(ctx, kube.ClusterDeployments(), deployment)
+	return w.LetGo(ctx, kube.ClusterDeployments(), deployment)
 }
 
 // letGoIfOurs lets go of an object of the hub as a whole; whoever may not look
 // at it, or change it, leaves it as it is.
-func (w *deleter) letGoIfOurs(ctx context.Context, k kube.Kind, name string) error {
+func (w *Deleter) letGoIfOurs(ctx context.Context, k kube.Kind, name string) error {
 	u, err := w.Get(ctx, k, "", name)
 	if err == nil && u != nil && u.GetLabels()[hubapi.LabelCluster] == w.Cluster {
-		err = w.letGo(ctx, k, u)
+		err = w.LetGo(ctx, k, u)
 	}
 	var fault *install.Fault
 	if errors.As(err, &fault) && fault.Status == 403 {
@@ -69,7 +69,7 @@ func (w *deleter) letGoIfOurs(ctx context.Context, k kube.Kind, name string) err
 
 // letGo takes the label and the ownership of fields off an object. The service
 // writes to the objects, too: one that has changed since it was read is read anew.
-func (w *deleter) letGo(ctx context.Context, k kube.Kind, u *unstructured.Unstructured) error {
+func (w *Deleter) LetGo(ctx context.Context, k kube.Kind, u *unstructured.Unstructured) error {
 	for try := 1; ; try++ {
 		err := w.letGoAt(ctx, k, u)
 		var fault *install.Fault
@@ -92,7 +92,7 @@ const mostTries = 5
 
 // letGoAt lets go of an object as it was read; its fields stay as they are. An
 // apply that leaves them out would remove them.
-func (w *deleter) letGoAt(ctx context.Context, k kube.Kind, u *unstructured.Unstructured) error {
+func (w *Deleter) letGoAt(ctx context.Context, k kube.Kind, u *unstructured.Unstructured) error {
 	entries := []any{}
 	for _, entry := range u.GetManagedFields() {
 		if entry.Manager != hubapi.FieldManager {
