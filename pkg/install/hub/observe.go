@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -225,4 +226,23 @@ func (p *Plane) hostsOf(pools []poolAt, clusterID string, observed *install.Obse
 	slices.SortFunc(observed.Hosts, func(a, b install.Host) int { return strings.Compare(a.ID, b.ID) })
 	slices.SortFunc(observed.Elsewhere, func(a, b install.HostElsewhere) int { return strings.Compare(a.ID, b.ID) })
 	return nil
+}
+
+// lag is how much later than its cluster a host may be told to have failed: the
+// service writes each object by itself.
+const lag = 30 * time.Second
+
+// awaitHosts puts the failure of an installation off for as long as its hosts may
+// still be about to say which of them it was, and why.
+func awaitHosts(observed *install.Observed) {
+	cluster := observed.Cluster
+	if cluster.State != vocab.ClusterFailed || observed.At.Sub(cluster.InstallCompleted) >= lag {
+		return
+	}
+	for i := range observed.Hosts {
+		if host := &observed.Hosts[i]; host.State == vocab.HostInstalling && host.ClusterID == cluster.ID {
+			cluster.State, cluster.InstallCompleted = vocab.ClusterInstalling, time.Time{}
+			return
+		}
+	}
 }

@@ -58,7 +58,7 @@ func (c *caller) RoundTrip(request *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// serverTime is the API server's clock, as far as its answers tell.
+// ServerTime is the API server's clock, as far as its answers tell.
 type ServerTime struct {
 	clock  install.Clock
 	mu     sync.Mutex
@@ -87,14 +87,14 @@ func (s *ServerTime) saw(date string) {
 	}
 }
 
-// now is the present moment on the server's clock.
+// Now is the present moment on the server's clock.
 func (s *ServerTime) Now() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.clock.Now().Add(s.offset)
 }
 
-// brief gives a call its deadline, and has client-go tell nobody else of it.
+// WithTimeout gives a call its deadline, and has client-go tell nobody else of it.
 func WithTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(quiet(ctx), RequestTimeout)
 }

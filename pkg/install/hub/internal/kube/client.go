@@ -16,7 +16,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
-// clientConfig says which API server to talk to and how.
+// Config says which API server to talk to and how.
 type Config struct {
 	Kube      *rest.Config
 	Namespace string        // "" for all
@@ -43,11 +43,11 @@ type Client struct {
 	views      map[string]*Namespace // what lists are read from where they are followed, by scope; nil where they are not
 }
 
-// requestTime is how long one call of the API server may take, beside those that
+// RequestTimeout is how long one call of the API server may take, beside those that
 // watch.
 const RequestTimeout = 30 * time.Second
 
-// newClient makes the client; it does not talk to the hub yet. A connection that cannot
+// New makes the client; it does not talk to the hub yet. A connection that cannot
 // be used is an error with CodeUsage.
 func New(config Config) (*Client, error) {
 	fail := func(err error) (*Client, error) {
@@ -86,7 +86,7 @@ func New(config Config) (*Client, error) {
 	return c, nil
 }
 
-// close ends all watches. Nothing is asked of the client after it.
+// Close ends all watches. Nothing is asked of the client after it.
 func (c *Client) Close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -110,11 +110,11 @@ func (c *Client) lifetime(ctx context.Context) (context.Context, error) {
 	return c.life, nil
 }
 
-// namespaceOf is the namespace of a cluster's objects: the one that was asked
+// NamespaceOf is the namespace of a cluster's objects: the one that was asked
 // for, else the one named after the cluster, with dashes for dots.
 func (c *Client) NamespaceOf(cluster string) string {
 	return cmp.Or(c.Namespace, strings.ReplaceAll(cluster, ".", "-"))
 }
 
-// now is the present moment on the API server's clock.
+// Now is the present moment on the API server's clock.
 func (c *Client) Now() time.Time { return c.time.Now() }

@@ -15,14 +15,14 @@ import (
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
-// served is what a hub has of what oaictl knows how to use.
+// Served is what a hub has of what oaictl knows how to use.
 type Served struct {
 	resources map[string]bool // "resource.group" that are served
 }
 
 func (s *Served) Has(k Kind) bool { return s.resources[k.GroupResource().String()] }
 
-// connect asks, once, what the hub serves. A hub that lacks what an install
+// Connect asks, once, what the hub serves. A hub that lacks what an install
 // needs is a fault that names it.
 func (c *Client) Connect(ctx context.Context) (*Served, error) {
 	c.connecting.Lock()

@@ -6,7 +6,7 @@ import (
 	"github.com/oaictl/oaictl/internal/clock"
 )
 
-// newFake makes a client for tests, which speaks to what is given and takes every
+// NewFake makes a client for tests, which speaks to what is given and takes every
 // kind for served.
 func NewFake(server dynamic.Interface) *Client {
 	have := &Served{resources: map[string]bool{}}
@@ -19,7 +19,7 @@ func NewFake(server dynamic.Interface) *Client {
 	}
 }
 
-// fakeNamespace has a namespace count as watched, with stores that the caller fills.
+// FakeNamespace has a namespace count as watched, with stores that the caller fills.
 func (c *Client) FakeNamespace(name string) *Namespace {
 	at := newNamespace(name)
 	for _, k := range Watched() {

@@ -20,7 +20,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
-// attempt is what was tried, for errors.
+// Attempt is what was tried, for errors.
 type Attempt struct {
 	Op        string // "apply AgentClusterInstall"
 	Verb      string // as in RBAC: list, watch, patch; "" where it says nothing
@@ -40,7 +40,7 @@ func (a Attempt) on() string {
 	return a.Namespace + "/" + a.Name
 }
 
-// fault makes the error that callers see of what went wrong with a call.
+// Fault makes the error that callers see of what went wrong with a call.
 func (c *Client) Fault(a Attempt, err error) *install.Fault {
 	var made *install.Fault
 	if errors.As(err, &made) {
@@ -112,14 +112,14 @@ func unknownToHub(f *install.Fault, a Attempt, field string) {
 	f.Next = "leave what needs it out of the file, or have the operator that brings that definition updated"
 }
 
-// ofOthers makes f the fault of fields that others own.
+// SetOwnedByOthers makes f the fault of fields that others own.
 func SetOwnedByOthers(f *install.Fault, fields string) {
 	f.Code, f.Permanent = install.CodeNotFound, true
 	f.Err = fmt.Errorf("others have set what the file says otherwise: %s", fields)
 	f.Next = "take these fields out of the file, or have whoever set them give them up"
 }
 
-// passing says whether an HTTP status may be another one a little later.
+// Temporary says whether an HTTP status may be another one a little later.
 func Temporary(code int32) bool {
 	switch code {
 	case http.StatusRequestTimeout, http.StatusConflict, http.StatusGone, http.StatusLocked, http.StatusTooEarly, http.StatusTooManyRequests:
@@ -265,13 +265,13 @@ func (c *Client) noAnswer(f *install.Fault, a Attempt, err error) {
 	}
 }
 
-// notAllowed says whether the hub refused since the user may not do that.
+// NotAllowed says whether the hub refused since the user may not do that.
 func NotAllowed(err error) bool {
 	var fault *install.Fault
 	return errors.As(err, &fault) && fault.Status == http.StatusForbidden
 }
 
-// notFound is the fault for what a hub does not have.
+// NotFound is the fault for what a hub does not have.
 func NotFound(kind, on, next string) *install.Fault {
 	return &install.Fault{
 		Code: install.CodeNotFound, Op: "find " + kind, On: on, Permanent: true, Status: http.StatusNotFound,

@@ -13,7 +13,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
-// beingDeleted is the fault for an object that is on its way out.
+// DeletingFault is the fault for an object that is on its way out.
 func DeletingFault(u *unstructured.Unstructured) *install.Fault {
 	what, next := "its "+u.GetKind(), "wait until it is gone, then run the same command again; a finalizer that stays is that of a controller that is down"
 	switch u.GetKind() {
@@ -58,7 +58,7 @@ func heldInside(u *unstructured.Unstructured) string {
 	return ": " + strings.Join(texts, "; ")
 }
 
-// heldBy says what holds an object that is to go.
+// HeldBy says what holds an object that is to go.
 func HeldBy(u *unstructured.Unstructured, whose string) string {
 	if u.GetDeletionTimestamp() == nil && len(u.GetOwnerReferences()) > 0 {
 		return ", which goes with what owns it"

@@ -11,14 +11,14 @@ import (
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
-// listed reads objects by their namespaces: those of the plane's namespace, or of
+// List reads objects by their namespaces: those of the plane's namespace, or of
 // all where it has none. It lists them once, without watching, unless they are
 // followed.
 func (c *Client) List(ctx context.Context, kinds ...Kind) (map[string]*Namespace, error) {
 	return c.ListIn(ctx, c.Namespace, kinds...)
 }
 
-// listedIn is listed for one namespace, "" for all.
+// ListIn is listed for one namespace, "" for all.
 func (c *Client) ListIn(ctx context.Context, namespace string, kinds ...Kind) (map[string]*Namespace, error) {
 	if _, err := c.Connect(ctx); err != nil {
 		return nil, err
@@ -46,7 +46,7 @@ func (c *Client) ListIn(ctx context.Context, namespace string, kinds ...Kind) (m
 	return namespaces, nil
 }
 
-// listedOf is listed for what a person calls by an id or a name. An id says where it
+// ListFor is listed for what a person calls by an id or a name. An id says where it
 // is: who may look into that namespace alone finds it all the same.
 func (c *Client) ListFor(ctx context.Context, text string, kinds ...Kind) (map[string]*Namespace, error) {
 	namespace, _ := SplitID(text, "")
@@ -62,7 +62,7 @@ func (c *Client) ListFor(ctx context.Context, text string, kinds ...Kind) (map[s
 	return c.followed(ctx, namespace, namespace, kinds...)
 }
 
-// unlisted is the fault that objects cannot be listed.
+// ListFault is the fault that objects cannot be listed.
 func (c *Client) ListFault(k Kind, namespace string, err error) error {
 	f := c.Fault(Attempt{Op: "list " + k.Resource, Verb: "list", Kind: k, Namespace: namespace}, err)
 	if f.Code == install.CodeAuth && namespace == "" && f.Status == 403 {
@@ -84,7 +84,7 @@ func arrange(namespaces map[string]*Namespace, k Kind, u *unstructured.Unstructu
 	at.Stores[k.Name].keep(u)
 }
 
-// inOrder are namespaces by namespace.
+// Sorted are namespaces by namespace.
 func Sorted(namespaces map[string]*Namespace) []*Namespace {
 	out := make([]*Namespace, 0, len(namespaces))
 	for _, namespace := range slices.Sorted(maps.Keys(namespaces)) {
@@ -93,7 +93,7 @@ func Sorted(namespaces map[string]*Namespace) []*Namespace {
 	return out
 }
 
-// follow has lists read what watches bring, from the next list on. The first list of
+// Follow has lists read what watches bring, from the next list on. The first list of
 // a kind begins to watch it, and waits until all of it is there; no later one asks
 // the API server for anything.
 func (c *Client) Follow() {

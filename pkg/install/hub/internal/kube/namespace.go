@@ -30,7 +30,7 @@ func newNamespace(name string) *Namespace {
 	return &Namespace{Name: name, Stores: map[string]*Store{}, news: make(chan struct{})}
 }
 
-// place is a namespace whose objects are all there; the first call for it begins
+// Watch is a namespace whose objects are all there; the first call for it begins
 // to watch. Where the watches cannot be begun, why.
 func (c *Client) Watch(ctx context.Context, namespace string) (*Namespace, error) {
 	have, err := c.Connect(ctx)
@@ -59,7 +59,7 @@ func (c *Client) Watch(ctx context.Context, namespace string) (*Namespace, error
 	return at, c.filled(ctx, at)
 }
 
-// watching is a namespace that is watched already, nil where it is not.
+// Watching is a namespace that is watched already, nil where it is not.
 func (c *Client) Watching(namespace string) *Namespace {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -94,7 +94,7 @@ func (c *Client) filled(ctx context.Context, at *Namespace) error {
 	}
 }
 
-// store is that of a kind; an empty one where the hub has no such kind.
+// Store is that of a kind; an empty one where the hub has no such kind.
 func (at *Namespace) Store(k Kind) *Store {
 	if s, there := at.Stores[k.Name]; there {
 		return s
@@ -102,7 +102,7 @@ func (at *Namespace) Store(k Kind) *Store {
 	return NewStore(k, func() {})
 }
 
-// inOrder are the stores by kind, so that of several faults always the same is
+// InOrder are the stores by kind, so that of several faults always the same is
 // told.
 func (at *Namespace) InOrder() []*Store {
 	out := make([]*Store, 0, len(at.Stores))
@@ -112,7 +112,7 @@ func (at *Namespace) InOrder() []*Store {
 	return out
 }
 
-// failing is why a watch brings nothing at present, nil while all do.
+// Failing is why a watch brings nothing at present, nil while all do.
 func (c *Client) Failing(at *Namespace) error {
 	for _, s := range at.InOrder() {
 		if _, err := s.health(); err != nil {
@@ -129,7 +129,7 @@ func (at *Namespace) Changed() {
 	at.news = make(chan struct{})
 }
 
-// wait is closed at the next change.
+// Wait is closed at the next change.
 func (at *Namespace) Wait() <-chan struct{} {
 	at.mu.Lock()
 	defer at.mu.Unlock()

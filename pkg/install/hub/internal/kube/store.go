@@ -12,7 +12,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// store holds the objects of one kind in one namespace as a watch brings them,
+// Store holds the objects of one kind in one namespace as a watch brings them,
 // and as our own writes return them, whichever is newer. Its objects are not to
 // be changed.
 type Store struct {
@@ -119,7 +119,7 @@ func (s *Store) keep(u *unstructured.Unstructured) {
 	s.changed()
 }
 
-// heard notes how the last call for the store went.
+// Heard notes how the last call for the store went.
 func (s *Store) Heard(err error) {
 	s.mu.Lock()
 	same := err == nil && s.failing == nil
@@ -137,14 +137,14 @@ func (s *Store) health() (synced bool, failing error) {
 	return s.synced, s.failing
 }
 
-// get is the object of that name, or nil.
+// Get is the object of that name, or nil.
 func (s *Store) Get(name string) *unstructured.Unstructured {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.objects[name]
 }
 
-// all are the objects by name.
+// All are the objects by name.
 func (s *Store) All() []*unstructured.Unstructured {
 	s.mu.Lock()
 	defer s.mu.Unlock()

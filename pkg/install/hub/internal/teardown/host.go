@@ -9,7 +9,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 )
 
-// deleteHost deletes an Agent. Its node runs on, unless removeNode has the service take
+// DeleteHost deletes an Agent. Its node runs on, unless removeNode has the service take
 // it out of its cluster.
 func (w *Deleter) DeleteHost(ctx context.Context, name string, removeNode bool) error {
 	u := w.Namespace.Store(kube.Agents()).Get(name)

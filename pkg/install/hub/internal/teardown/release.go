@@ -15,7 +15,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 )
 
-// release takes oaictl's label and its ownership of fields off all objects of a cluster.
+// Release takes oaictl's label and its ownership of fields off all objects of a cluster.
 func (w *Deleter) Release(ctx context.Context, deployment *unstructured.Unstructured) error {
 	owner := deployment.GetLabels()[hubapi.LabelCluster]
 	if owner == "" {
@@ -30,14 +30,12 @@ func (w *Deleter) Release(ctx context.Context, deployment *unstructured.Unstruct
 			}
 		}
 	}
-	short, cancel := kube.WithTimeout(ctx)
-	defer cancel()
-	list, err := w.Resource(kube.Secrets(), w.Namespace.Name).List(short, metav1.ListOptions{LabelSelector: hubapi.LabelCluster + "=" + owner})
+	secrets, err := w.secrets(ctx)
 	if err != nil {
-		return w.Fault(kube.Attempt{Op: "list Secrets in", Verb: "list", Kind: kube.Secrets(), Namespace: w.Namespace.Name}, err)
+		return err
 	}
-	for i := range list.Items {
-		if err := w.LetGo(ctx, kube.Secrets(), &list.Items[i]); err != nil {
+	for i := range secrets {
+		if err := w.LetGo(ctx, kube.Secrets(), &secrets[i]); err != nil {
 			return err
 		}
 	}
@@ -60,14 +58,13 @@ func (w *Deleter) letGoIfOurs(ctx context.Context, k kube.Kind, name string) err
 	if err == nil && u != nil && u.GetLabels()[hubapi.LabelCluster] == w.Cluster {
 		err = w.LetGo(ctx, k, u)
 	}
-	var fault *install.Fault
-	if errors.As(err, &fault) && fault.Status == 403 {
+	if kube.NotAllowed(err) {
 		return nil
 	}
 	return err
 }
 
-// letGo takes the label and the ownership of fields off an object. The service
+// LetGo takes the label and the ownership of fields off an object. The service
 // writes to the objects, too: one that has changed since it was read is read anew.
 func (w *Deleter) LetGo(ctx context.Context, k kube.Kind, u *unstructured.Unstructured) error {
 	for try := 1; ; try++ {
