@@ -13,6 +13,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/streams"
+	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
 	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -230,6 +231,20 @@ func TestPlanWritesNothing(t *testing.T) {
 	}
 }
 
+// TestPlanSaysWhoIsWaitedFor, which why leaves out.
+func TestPlanSaysWhoIsWaitedFor(t *testing.T) {
+	here(t)
+	for line, want := range map[string]string{
+		"plan -f cluster.yaml": "To wait for:\n  … node-1 to be ready (service)\n", "why -f cluster.yaml": "To wait for:\n  … node-1 to be ready\n",
+	} {
+		service := lab()
+		service.looks = looksOf(vocab.ClusterReady)
+		if got := run(t, service, "", strings.Fields(line)...); !strings.Contains(got.out, want) {
+			t.Errorf("%s: no %q in:\n%s%s", line, want, got.out, got.errors)
+		}
+	}
+}
+
 func TestProgressJSON(t *testing.T) {
 	here(t)
 	service := lab()
@@ -275,7 +290,7 @@ func TestSimulate(t *testing.T) {
 	if err := os.WriteFile("trouble.yaml", []byte("apiVersion: oaictl.io/v1alpha1\nkind: Scenario\nmetadata: {name: x}\nspec:\n  hosts:\n  - do: never-boot\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	var started base.Simulation
+	var started simulator.Config
 	var reached base.ClientConfig
 	stopped := false
 	service := lab()
@@ -283,7 +298,7 @@ func TestSimulate(t *testing.T) {
 	var out, problems strings.Builder
 	a := base.New(base.Identify(strings.Fields("oaictl create cluster -f cluster.yaml --simulate --seed 7 --scenario trouble.yaml --speed 1000")),
 		streams.Streams{Out: &out, Err: &problems}, streams.Env{"AI_TOKEN": "a-token-of-the-real-service", "AI_URL": "https://real.example.com"})
-	a.StartSimulator = func(_ context.Context, s base.Simulation) (base.Simulated, error) {
+	a.StartSimulator = func(_ context.Context, s simulator.Config) (base.Simulated, error) {
 		started = s
 		return base.Simulated{URL: "http://127.0.0.1:1", Stop: func() error { stopped = true; return nil }}, nil
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/streams"
+	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 )
@@ -99,7 +100,7 @@ func runExample(t *testing.T, command *cobra.Command, text string) {
 	a := base.New(base.Identify(words), streams.Streams{In: input, Out: &out, Err: &problems}, streams.Env{"AI_URL": "http://fake"})
 	a.Clock = &frozen{now: noon()}
 	a.Connect = func(context.Context, base.ClientConfig) (install.Backend, error) { return service, nil }
-	a.StartSimulator = func(context.Context, base.Simulation) (base.Simulated, error) {
+	a.StartSimulator = func(context.Context, simulator.Config) (base.Simulated, error) {
 		return base.Simulated{URL: "http://fake", Stop: func() error { return nil }}, nil
 	}
 	if code := execute(ctx, a); code != want {

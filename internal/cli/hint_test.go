@@ -9,6 +9,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/streams"
+	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 )
@@ -104,7 +105,7 @@ func TestSimulatedHintsNeedNoService(t *testing.T) {
 	var out, problems strings.Builder
 	a := base.New(base.Identify(strings.Fields("oaictl create cluster -f cluster.yaml --simulate -o json")), streams.Streams{In: strings.NewReader(""), Out: &out, Err: &problems}, nil)
 	a.Clock = &frozen{now: noon()}
-	a.StartSimulator = func(context.Context, base.Simulation) (base.Simulated, error) {
+	a.StartSimulator = func(context.Context, simulator.Config) (base.Simulated, error) {
 		return base.Simulated{URL: "http://127.0.0.1:1", Stop: func() error { return nil }}, nil
 	}
 	a.Connect = func(context.Context, base.ClientConfig) (install.Backend, error) { return service, nil }

@@ -1,11 +1,12 @@
 package cli
 
 import (
-	"github.com/oaictl/oaictl/internal/vocab"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/oaictl/oaictl/internal/vocab"
 )
 
 // TestAdviceNamesWhereThingsAre: what is to be typed works from the current folder.

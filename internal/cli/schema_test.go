@@ -3,13 +3,14 @@ package cli
 import (
 	"encoding/json"
 	"fmt"
-	"github.com/oaictl/oaictl/internal/vocab"
 	"os"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/oaictl/oaictl/internal/vocab"
 )
 
 // rule is the part of JSON schema that docs/*.schema.json use.

@@ -57,7 +57,6 @@ func (c *Client) bindHosts(ctx context.Context, cluster *install.Cluster, otherw
 	return on, nil
 }
 
-// count is a number of things, each called by a word whose plural ends in s.
 func count(n int, word string) string {
 	if n != 1 {
 		word += "s"

@@ -98,7 +98,6 @@ func (c *Client) cluster(ctx context.Context) (*install.Cluster, error) {
 	return only("cluster", found, err, func(c *install.Cluster) string { return fmt.Sprintf("%s (%s, %s)", c.ID, c.Name, c.Status) })
 }
 
-// awaitCluster is cluster, once there is one.
 func (c *Client) awaitCluster(ctx context.Context, until *deadline, pause time.Duration) (*install.Cluster, error) {
 	for {
 		found, err := c.cluster(ctx)
@@ -160,7 +159,6 @@ func (c *Client) infraEnvID() (string, error) {
 // byID is a desired cluster that says nothing, for actions that need none.
 func byID() *install.Desired { return &install.Desired{Spec: &spec.Cluster{}} }
 
-// wait is what a step waits for.
 type wait struct {
 	what string
 	code install.Code // if it is waited for too long
@@ -203,7 +201,6 @@ func waitOut(ctx context.Context, err error) (wait, error) {
 	return wait{what: "the service: " + err.Error(), code: install.CodeTimeout, next: install.NextOf(err)}, nil
 }
 
-// passing says whether an error may be gone a little later.
 func passing(err error) bool {
 	var fault *install.Fault
 	return errors.As(err, &fault) && !fault.Permanent && fault.Code == install.CodeFailure

@@ -17,7 +17,6 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// clusterManifests are the objects on the medium that make a cluster.
 type clusterManifests struct {
 	files      Files
 	deployment *hive.ClusterDeployment
@@ -172,7 +171,6 @@ func put(s install.Settings, key install.Setting, text string) {
 	}
 }
 
-// operator is an entry of the file of operators.
 type operator struct {
 	Name       string `json:"name"`
 	Properties string `json:"properties,omitempty"`

@@ -32,7 +32,6 @@ const (
 // prepared; it does again if that fails, and start-install leaves it alone meanwhile.
 const tooEarly = "Its installation is being prepared with another configuration"
 
-// failure is why a host is not configured.
 type failure struct{ host, text string }
 
 // round is what going over all hosts once came to.
@@ -94,7 +93,6 @@ func tooLate(settled []string) error {
 	}
 }
 
-// failuresText is the file of failures, a host a line.
 func failuresText(failures []failure) []byte {
 	var text strings.Builder
 	for _, f := range failures {
@@ -118,7 +116,6 @@ func waitFor(failures []failure) wait {
 	return on
 }
 
-// configureOnce goes over all hosts once.
 func (c *Client) configureOnce(ctx context.Context, infraEnvID string) (came round, err error) {
 	configs, err := c.ownConfigs()
 	if err != nil || len(configs) == 0 {
@@ -172,7 +169,6 @@ func begun(state install.HostState) bool {
 	return false
 }
 
-// differences names what a host does not have as the medium says.
 func differences(settings install.Settings) string {
 	var names []string
 	for _, known := range []struct {

@@ -21,18 +21,15 @@ import (
 // hosts take some hundred kB.
 const largestFile = 8 << 20
 
-// document is one YAML document of a file.
 type document struct {
 	path string
 	body *yamltree.Node
 }
 
-// badFile is the error for a file that is not as it should be.
 func badFile(path string, err error) error {
 	return &install.Fault{Code: install.CodeInput, Op: "read", On: path, Permanent: true, Err: err}
 }
 
-// readFile reads a file of the medium.
 func readFile(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	switch {
@@ -165,7 +162,6 @@ func goKind(t reflect.Type) string {
 	return "a whole number"
 }
 
-// strict is into for what has to be known to the last field.
 func (d document) strict(value any) error {
 	unknown, err := d.into(value)
 	if err == nil && len(unknown) > 0 {

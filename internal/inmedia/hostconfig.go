@@ -24,7 +24,6 @@ const (
 	fencingFile = "fencing-credentials.yaml"
 )
 
-// hostConfig is what the medium says of one host.
 type hostConfig struct {
 	name    string   // of its folder
 	macs    []string // in lower case; any of them tells the host
@@ -196,7 +195,6 @@ func fencingOf(all []fencing, config hostConfig, path string) (*fencing, error) 
 	return found, nil
 }
 
-// has says whether a MAC address is one of the host's.
 func (c *hostConfig) has(mac string) bool {
 	for _, own := range c.macs {
 		if strings.EqualFold(own, mac) {

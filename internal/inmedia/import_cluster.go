@@ -80,7 +80,6 @@ func (c *Client) importVariables() error {
 	}
 }
 
-// readImport reads what is known of the cluster to import.
 func readImport(folder string) (install.Settings, error) {
 	var config struct {
 		Networking struct {

@@ -16,7 +16,6 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// infraEnvManifests are the objects on the medium that make an InfraEnv.
 type infraEnvManifests struct {
 	files      Files
 	infraEnv   *agentinstall.InfraEnv

@@ -22,7 +22,6 @@ type secret struct {
 	StringData      map[string]string `json:"stringData,omitempty"`
 }
 
-// object reads the one object of a file that has to be there.
 func object[T any](path, kind string) (*T, error) {
 	value, unknown, err := looseObject[T](path, kind)
 	if err == nil && len(unknown) > 0 {
@@ -52,7 +51,6 @@ func looseObject[T any](path, kind string) (value *T, unknown []string, err erro
 	return value, unknown, err
 }
 
-// object reads the document as an object of a kind.
 func (d document) object(kind string, value any) (unknown []string, err error) {
 	var meta metav1.TypeMeta
 	if _, err := d.into(&meta); err != nil {

@@ -62,7 +62,6 @@ func writeWhole(path string, content []byte) error {
 	return nil
 }
 
-// removeFile removes a file that may not be there.
 func removeFile(path string) error {
 	if err := os.Remove(path); err != nil && !missing(err) {
 		return &install.Fault{Code: install.CodeFailure, Op: "remove", On: path, Err: err}

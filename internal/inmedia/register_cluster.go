@@ -76,7 +76,6 @@ func (c *Client) RegisterCluster(ctx context.Context) (Result, error) {
 	return Result{Kind: "cluster", Name: cluster.Name, ID: cluster.ID, Done: done}, nil
 }
 
-// registerCluster makes the cluster.
 func (c *Client) registerCluster(ctx context.Context, m *clusterManifests) (*install.Cluster, error) {
 	info, err := c.readRelease(ctx, m)
 	if err != nil {
@@ -153,7 +152,6 @@ func sameJSON(a, b string) bool {
 	return json.Unmarshal([]byte(a), &left) == nil && json.Unmarshal([]byte(b), &right) == nil && reflect.DeepEqual(left, right)
 }
 
-// extraManifest is a file of the folder of extra manifests.
 type extraManifest struct {
 	name    string
 	content []byte

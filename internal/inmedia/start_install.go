@@ -80,7 +80,6 @@ func (c *Client) StartInstall(ctx context.Context) (Result, error) {
 	}
 }
 
-// start makes the install call.
 func (c *Client) start(ctx context.Context, cluster *install.Cluster) (wait, error) {
 	c.Say("starting the installation of cluster %s", cluster.Name)
 	err := c.Service.Act(ctx, byID(), install.Action{Kind: vocab.StartInstall, Scope: vocab.ScopeCluster, Target: cluster.ID, Name: cluster.Name})
@@ -92,7 +91,6 @@ func (c *Client) start(ctx context.Context, cluster *install.Cluster) (wait, err
 	return on, nil
 }
 
-// step is what to do about a start.
 type step int
 
 const (

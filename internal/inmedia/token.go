@@ -9,10 +9,14 @@ import (
 )
 
 // noToken sends none, and says where a medium has one.
-type noToken struct{ rest.TokenSource }
+type noToken struct{}
 
 // NoToken sends no token, which is for services that want none.
-func NoToken() rest.TokenSource { return noToken{rest.NoAuth()} }
+func NoToken() rest.TokenSource { return noToken{} }
+
+func (noToken) Header(context.Context) (name, value string, err error) { return "", "", nil }
+
+func (noToken) Refused(string) bool { return false }
 
 func (noToken) Next() string { return rawToken{}.Next() }
 

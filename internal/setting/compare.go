@@ -3,6 +3,8 @@ package setting
 import (
 	"bytes"
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"maps"
 	"net/netip"
@@ -423,4 +425,10 @@ func SortedClassifications(list []spec.Classification) []spec.Classification {
 		return cmp.Or(cmp.Compare(a.Label, b.Label), cmp.Compare(a.Value, b.Value))
 	})
 	return sorted
+}
+
+// Digest is the SHA-256 of data in hex, by which contents of manifests and results are compared.
+func Digest(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
 }

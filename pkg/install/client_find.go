@@ -31,7 +31,7 @@ func (f *Found) Desired() *Desired {
 	case f.Spec != nil:
 		return &Desired{Spec: f.Spec}
 	case f.Observed != nil && f.Observed.Cluster != nil:
-		return AsObserved(f.Observed)
+		return asObserved(f.Observed)
 	}
 	return &Desired{Spec: &spec.Cluster{
 		Metadata: spec.Metadata{Name: f.Ref.Name}, Spec: spec.ClusterSpec{BaseDomain: f.Ref.BaseDomain, AcceptUnknownHosts: true},

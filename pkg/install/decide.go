@@ -319,7 +319,7 @@ func (p *planner) manifests() {
 	for _, m := range p.spec.ManifestFiles() {
 		name := string(m.Folder) + "/" + m.Name
 		have, there := p.cluster.Manifests[name]
-		sum := Digest([]byte(m.Content))
+		sum := setting.Digest([]byte(m.Content))
 		if there && (have == "" || have == sum) {
 			continue
 		}

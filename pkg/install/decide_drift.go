@@ -95,7 +95,7 @@ func (p *planner) manifestDrift() {
 		switch {
 		case !there:
 			p.warn(Warning{Key: "drift/manifest/" + name, Scope: vocab.ScopeCluster, Reason: "Drift", Message: fmt.Sprintf("the service does not have the manifest %s; it %s", name, late)})
-		case have != "" && have != Digest([]byte(m.Content)):
+		case have != "" && have != setting.Digest([]byte(m.Content)):
 			p.warn(Warning{Key: "drift/manifest/" + name, Scope: vocab.ScopeCluster, Reason: "Drift", Message: fmt.Sprintf("the manifest %s is another one in the service; it %s", name, late)})
 		}
 	}

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+
+	"github.com/oaictl/oaictl/internal/setting"
 )
 
 // NewFiles keeps results under dir: DIR/CLUSTER/auth/NAME, readable by their
@@ -49,7 +51,7 @@ func (d directory) Observe(_ context.Context, cluster ClusterRef) (map[string]Sa
 	for _, name := range resultFiles() {
 		path := filepath.Join(auth, name)
 		if data, err := readRegular(path); err == nil {
-			kept[name] = SavedResult{Digest: Digest(data), Private: isPrivate(path), Path: path}
+			kept[name] = SavedResult{Digest: setting.Digest(data), Private: isPrivate(path), Path: path}
 		}
 	}
 	return kept, nil

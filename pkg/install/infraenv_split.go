@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/oaictl/oaictl/internal/ignitionsize"
 	"github.com/oaictl/oaictl/internal/setting"
 )
 
@@ -30,12 +31,12 @@ const (
 // networkRoom is how many bytes the static networks of one InfraEnv may take,
 // compressed.
 func networkRoom(settings Settings) int {
-	p := &packing{}
-	p.add(settings[setting.DiscIgnition].Text())
-	p.add(base64.StdEncoding.EncodeToString([]byte(settings[setting.TrustBundle].Text())))
-	p.add(settings[setting.SSHKeys].Text())
-	p.add(string(settings[setting.Proxy]))
-	return max(leastRoom, embedArea*(100-margin)/100-othersRoom-p.compressed())
+	p := &ignitionsize.Packing{}
+	p.Add(settings[setting.DiscIgnition].Text())
+	p.Add(base64.StdEncoding.EncodeToString([]byte(settings[setting.TrustBundle].Text())))
+	p.Add(settings[setting.SSHKeys].Text())
+	p.Add(string(settings[setting.Proxy]))
+	return max(leastRoom, ignitionsize.EmbedArea*(100-margin)/100-othersRoom-p.Compressed())
 }
 
 // seat is a place in an InfraEnv for a host.
@@ -132,18 +133,18 @@ func (s *split) fill(number int, hosts []seat) []seat {
 	if !isNew {
 		limit = limit * laterRoom / 100
 	}
-	p := &packing{}
+	p := &ignitionsize.Packing{}
 	for _, h := range s.seats[number] {
 		if h.network != nil {
-			p.add(profilesText(len(p.pending), h.network))
+			p.Add(ignitionsize.Profiles(p.Pending(), h.network))
 		}
 	}
 	for place := 0; len(hosts) > 0; {
 		n := 0
-		for begun := p.raw; n < len(hosts) && p.raw-begun < step; n++ {
-			p.add(profilesText(place+n, hosts[n].network))
+		for begun := p.Raw; n < len(hosts) && p.Raw-begun < step; n++ {
+			p.Add(ignitionsize.Profiles(place+n, hosts[n].network))
 		}
-		if !p.within(limit) && (place > 0 || !isNew) {
+		if !p.Within(limit) && (place > 0 || !isNew) {
 			break
 		}
 		s.seats[number] = append(s.seats[number], hosts[:n]...)

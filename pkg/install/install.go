@@ -2,8 +2,6 @@ package install
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"maps"
 	"slices"
@@ -12,12 +10,6 @@ import (
 	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
-
-// Digest is the SHA-256 of data in hex, as Cluster.Manifests has it.
-func Digest(data []byte) string {
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:])
-}
 
 // Query is how a service is asked for the cluster that is desired.
 func (d *Desired) Query() Query {
@@ -192,10 +184,10 @@ func (o *Observed) taken() *Observed {
 	return &now
 }
 
-// AsObserved is what is desired of a cluster where no file says it: that it becomes, with
+// asObserved is what is desired of a cluster where no file says it: that it becomes, with
 // the hosts that it has and those of its control plane that it lacks, what the service was
 // told.
-func AsObserved(observed *Observed) *Desired {
+func asObserved(observed *Observed) *Desired {
 	c := observed.Cluster
 	out := &spec.Cluster{Metadata: spec.Metadata{Name: c.Name}, Spec: spec.ClusterSpec{BaseDomain: c.BaseDomain, AcceptUnknownHosts: true}}
 	var hosts, arbiters, controlPlane int

@@ -286,7 +286,7 @@ func fingerprint(a Action) string {
 	if err != nil {
 		return a.Key
 	}
-	return Digest(data)
+	return setting.Digest(data)
 }
 
 const (

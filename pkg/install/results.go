@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/oaictl/oaictl/internal/names"
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/internal/vocab"
 )
 
@@ -27,7 +28,7 @@ func newCredentials() *credentials {
 func (c *credentials) save(name string, data []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.digests[name], c.saved[name] = Digest(data), true
+	c.digests[name], c.saved[name] = setting.Digest(data), true
 }
 
 // agrees says whether a file is what the service has. Where the service gives
@@ -44,7 +45,7 @@ func (c *credentials) agrees(name string, file SavedResult, offered bool, read f
 	if _, asked := c.digests[name]; !asked {
 		c.digests[name] = ""
 		if data, err := read(name); err == nil {
-			c.digests[name] = Digest(data)
+			c.digests[name] = setting.Digest(data)
 		}
 	}
 	return c.digests[name] == "" || c.digests[name] == file.Digest

@@ -77,9 +77,9 @@ func (client *Client) Detach(ctx context.Context, desired *Desired) (Result, err
 }
 
 // Wait looks, and writes nothing, until a condition holds of a cluster that was observed,
-// or can hold no more. The cluster is taken as it is, whoever made it: see [AsObserved].
+// or can hold no more. The cluster is taken as it is, whoever made it: with the hosts that it has.
 func (client *Client) Wait(ctx context.Context, observed *Observed, until Condition) (Result, error) {
-	r := client.newRun(AsObserved(observed))
+	r := client.newRun(asObserved(observed))
 	r.until = &until
 	return r.loop(ctx, observed, false)
 }
@@ -154,7 +154,7 @@ func (r *run) steps(ctx context.Context, first *Observed, detach bool) (Result, 
 		}
 		if r.until != nil && observed.Cluster != nil {
 			observed = observed.taken()
-			r.desired = r.limited(AsObserved(observed))
+			r.desired = r.limited(asObserved(observed))
 		}
 		r.memory.Seen(observed, r.clock.Now())
 		plan := Decide(r.desired, observed, r.memory, observed.At)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/oaictl/oaictl/internal/ignitionsize"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -94,7 +95,7 @@ func TestSplit(t *testing.T) {
 			if err := p.Settings[setting.StaticNetworks].Decode(&networks); err != nil || p.Name != want || len(networks) != len(p.Hosts) {
 				t.Errorf("%s: %s has %d hosts and %d networks: %v", name, p.Name, len(p.Hosts), len(networks), err)
 			}
-			size := install.StaticNetworkSize(networks)
+			size := ignitionsize.OfNetworks(networks)
 			if size > room*9/10 || i < len(plans)-1 && size < room*7/10 {
 				t.Errorf("%s: %s takes %d bytes", name, p.Name, size)
 			}
@@ -271,8 +272,8 @@ func FuzzStaticNetworkSize(f *testing.F) {
 	f.Add("a: [b, {c: \"d:e\"}]\n# f\n- g", "h", "i")
 	f.Fuzz(func(t *testing.T, document, name, address string) {
 		network := setting.StaticNetwork{YAML: document, MACs: []spec.NIC{{MAC: address, Name: name}}}
-		one := install.StaticNetworkSize([]setting.StaticNetwork{network})
-		if two := install.StaticNetworkSize([]setting.StaticNetwork{network, network}); one <= 0 || two < one {
+		one := ignitionsize.OfNetworks([]setting.StaticNetwork{network})
+		if two := ignitionsize.OfNetworks([]setting.StaticNetwork{network, network}); one <= 0 || two < one {
 			t.Errorf("one takes %d bytes, two take %d", one, two)
 		}
 	})

@@ -64,7 +64,7 @@ func (w *world) apply(a install.Action) error {
 	case vocab.UploadManifest:
 		for _, m := range w.desired.Spec.ManifestFiles() {
 			if string(m.Folder)+"/"+m.Name == a.Name {
-				o.Cluster.Manifests[a.Name] = install.Digest([]byte(m.Content))
+				o.Cluster.Manifests[a.Name] = setting.Digest([]byte(m.Content))
 			}
 		}
 	case vocab.RemoveManifest:

@@ -44,6 +44,7 @@ type agentStep func(*inmedia.Client, context.Context) (inmedia.Result, error)
 // agentText is how a step is called and explained.
 type agentText struct{ use, short, long, example string }
 
+// NewCommand is `agent`.
 func NewCommand(a *base.App) *cobra.Command {
 	o := &agentOptions{App: a}
 	command := base.Group("agent", "Carry out the steps of agent-based installation media")

@@ -8,6 +8,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli/streams"
 	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -23,16 +24,17 @@ type App struct {
 
 	// connect reaches the service or the hub that the flags name.
 	Connect func(ctx context.Context, to ClientConfig) (install.Backend, error)
-	// toldPlain says that a token without encryption was told of.
-	toldPlain bool
-	// toldOf are files in other formats of whose losses was told.
-	toldOf []string
-	// atEnd is what ends connections, once the command is done.
-	atEnd []func()
+	// warnedPlain says that a token without encryption was told of.
+	warnedPlain bool
+	// toldLosses are files in other formats of whose losses was told.
+	toldLosses []string
+	// closers is what ends connections, once the command is done.
+	closers []func()
 	// simulate starts a service and hosts inside this process.
-	StartSimulator simulatorFunc
+	StartSimulator func(context.Context, simulator.Config) (Simulated, error)
 }
 
+// New makes what the commands of a run share.
 func New(id identity, io streams.Streams, env streams.Env) *App {
 	io.Err = streams.Locked(io.Err) // servers and hosts tell from goroutines of their own
 	return &App{IO: io, Env: env, Identity: id, Clock: clock.Real(), Connect: connect, StartSimulator: startSimulator}

@@ -33,6 +33,8 @@ func (a *App) Dial(ctx context.Context) (*install.Client, error) {
 	return a.DialWith(ctx, ClientConfig{Connection: a.Globals.Connection, Clock: a.Clock, Trace: a.Tracer(nil)})
 }
 
+// DialWith refuses flags that do not suit the backend, warns of what they give away, and
+// connects.
 func (a *App) DialWith(ctx context.Context, to ClientConfig) (*install.Client, error) {
 	if err := a.Globals.CheckFlags(to.Backend); err != nil {
 		return nil, err
@@ -66,8 +68,8 @@ func (a *App) WarnPlain(to Connection) {
 		return
 	}
 	for _, address := range []string{to.ServiceURL, to.SSOURL} {
-		if isPlain(address) && !a.toldPlain {
-			a.toldPlain = true
+		if isPlain(address) && !a.warnedPlain {
+			a.warnedPlain = true
 			a.Warn("the token goes to %s without encryption; whoever stands in between can read it: use https", HostOf(address))
 		}
 	}
@@ -94,16 +96,16 @@ func (a *App) Reach(ctx context.Context, to ClientConfig) (install.Backend, erro
 	if err != nil {
 		return nil, err
 	}
-	a.atEnd = append(a.atEnd, service.Close)
+	a.closers = append(a.closers, service.Close)
 	return service, nil
 }
 
 // Close ends what connections have left running.
 func (a *App) Close() {
-	for _, end := range a.atEnd {
+	for _, end := range a.closers {
 		end()
 	}
-	a.atEnd = nil
+	a.closers = nil
 }
 
 // connect reaches the backend that the line is for. Nothing is sent yet.

@@ -58,6 +58,7 @@ type Connection struct {
 	OfflineToken string // from AI_OFFLINETOKEN or OAICTL_OFFLINE_TOKEN
 }
 
+// Declare declares the flags; backend is the default of --backend.
 func (g *Globals) Declare(flags *pflag.FlagSet, backend string) {
 	flags.StringVar(&g.Backend, "backend", backend, "what to speak to: `rest|hub`")
 	flags.StringVar(&g.ServiceURL, "service-url", "", "`URL` of the assisted-service, with or without /api/assisted-install")
@@ -94,6 +95,7 @@ func (g *Globals) check() error {
 	return nil
 }
 
+// OneOf refuses a value of a flag that is none of the allowed ones.
 func OneOf(flag, value string, allowed ...string) error {
 	if slices.Contains(allowed, value) {
 		return nil

@@ -150,6 +150,7 @@ type HintedSink struct {
 	Hint func(string) string
 }
 
+// Event completes the hint of an event.
 func (s HintedSink) Event(e install.Event) {
 	if e.Next = s.Hint(e.Next); e.ExitCode == nil {
 		e.Next = strings.TrimSuffix(strings.TrimSuffix(e.Next, LookAround), "; ")

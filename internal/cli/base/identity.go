@@ -42,6 +42,7 @@ type identity struct {
 	Args    []string // the arguments, without the name
 }
 
+// Identify says what the program was called as.
 func Identify(argv []string) identity {
 	if len(argv) == 0 {
 		return identity{Name: programName, Backend: BackendREST}
@@ -90,6 +91,7 @@ func (id identity) InOwnWords(command *cobra.Command) {
 // CommandLine is how this command was called, for a shell.
 func (a *App) CommandLine() string { return a.CommandLineWithout("") }
 
+// CommandLineWithout is this command without one of its flags.
 func (a *App) CommandLineWithout(flag string) string {
 	words := []string{a.Identity.Name}
 	for _, arg := range a.Identity.Args {

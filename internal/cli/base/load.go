@@ -38,6 +38,7 @@ type Foreign struct {
 	PullSecret         string
 }
 
+// Declare declares the flags of commands that make something of the file.
 func (f *Foreign) Declare(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.AcceptLoss, "accept-loss", false, "take a file in another format although it says what cluster.yaml has no place for")
 	f.DeclareMissing(flags)
@@ -97,9 +98,9 @@ func (a *App) loadBy(ctx context.Context, file string, rule lossRule, how conver
 			Next: "oaictl convert -f " + names.Quoted(file) + " and see to what it names, or give --accept-loss",
 		}
 	case rule == lossAccepted:
-		a.Say("%s of %s left behind, as --accept-loss says: %s", Counted(len(losses), "value"), file, strings.Join(pathsOf(losses), ", "))
-	case !slices.Contains(a.toldOf, file): // which is read again with each look
-		a.toldOf = append(a.toldOf, file)
+		a.Say("%s of %s left behind, as --accept-loss says: %s", Counted(len(losses), "value"), file, strings.Join(NamesOf(losses, func(l convert.Loss) string { return l.Path }), ", "))
+	case !slices.Contains(a.toldLosses, file): // which is read again with each look
+		a.toldLosses = append(a.toldLosses, file)
 		a.Say("%s of %s without a place in cluster.yaml: oaictl convert -f %s", Counted(len(losses), "value"), file, names.Quoted(file))
 	}
 	return source.Cluster, nil
@@ -126,14 +127,6 @@ func LossText(losses []convert.Loss) string {
 		escape.Fprintf(&text, "  %s%s\n    %s\n", loss.Path, value, loss.Why)
 	}
 	return text.String()
-}
-
-func pathsOf(losses []convert.Loss) []string {
-	paths := make([]string, 0, len(losses))
-	for _, loss := range losses {
-		paths = append(paths, loss.Path)
-	}
-	return paths
 }
 
 // Source is what a file says.

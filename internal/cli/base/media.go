@@ -27,10 +27,12 @@ import (
 // a BMC goes on reading at the address that it was told once.
 const MediaListen = ":8880"
 
+// DeclareBMCProxy declares the flag of the way to BMCs.
 func DeclareBMCProxy(flags *pflag.FlagSet, to *string) {
 	flags.StringVar(to, "bmc-proxy", "", "`URL` of the HTTP proxy through which BMCs are reached")
 }
 
+// ProxyURL reads --bmc-proxy, nil where it is not given.
 func ProxyURL(text string) (*url.URL, error) {
 	if text == "" {
 		return nil, nil
@@ -45,8 +47,8 @@ func ProxyURL(text string) (*url.URL, error) {
 // MediaKeyFile holds the key of the URLs at which a cluster's images are found.
 func MediaKeyFile(clusterDir string) string { return filepath.Join(clusterDir, "media.key") }
 
-// BaseAdvice is what to do about a base that no machine can ever boot.
-func BaseAdvice(problem *boot.BaseError) string {
+// ImageAdvice is what to do about a base that no machine can ever boot.
+func ImageAdvice(problem *boot.BaseError) string {
 	if problem.Arch != "" {
 		return "give --base an image for " + problem.Arch
 	}
@@ -131,6 +133,7 @@ func (a *App) ForgetImagesOf(c *spec.Cluster) {
 	}
 }
 
+// IsURL says whether a location is a URL rather than a path.
 func IsURL(location string) bool { return strings.Contains(location, "://") }
 
 // CheckSource refuses an image's location, or a digest, that can be none.

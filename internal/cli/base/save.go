@@ -32,9 +32,9 @@ func (a *App) SaveTo(path string, write func(io.Writer) error) (document.Downloa
 	case err == nil && info.IsDir():
 		return document.Download{}, NotWritten(path, ErrIsFolder)
 	case err == nil && !info.Mode().IsRegular():
-		return document.Download{File: path}, pourInto(path, write)
+		return document.Download{File: path}, writeInto(path, write)
 	}
-	target, err := behindLinks(path)
+	target, err := resolveLinks(path)
 	if err != nil {
 		return document.Download{}, NotWritten(path, err)
 	}
@@ -45,9 +45,9 @@ func (a *App) SaveTo(path string, write func(io.Writer) error) (document.Downloa
 	return document.Download{File: path, Bytes: size}, nil
 }
 
-// behindLinks is the regular file that path leads to, whether or not it exists
+// resolveLinks is the regular file that path leads to, whether or not it exists
 // yet.
-func behindLinks(path string) (string, error) {
+func resolveLinks(path string) (string, error) {
 	const most = 40 // as Linux has it
 	for range most {
 		next, _ := os.Readlink(path)
@@ -62,9 +62,9 @@ func behindLinks(path string) (string, error) {
 	return "", errors.New("too many links lead to one another")
 }
 
-// pourInto writes into a device or a pipe. It is opened by the name that the
+// writeInto writes into a device or a pipe. It is opened by the name that the
 // user gave: what stands behind /dev/stdout need not have one of its own.
-func pourInto(path string, write func(io.Writer) error) error {
+func writeInto(path string, write func(io.Writer) error) error {
 	file, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {
 		return NotWritten(path, err)

@@ -3,29 +3,18 @@ package base
 import (
 	"context"
 
-	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
 	"github.com/oaictl/oaictl/pkg/install"
-	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // SimulateSpeed is how much faster than in life a simulated install goes.
 const SimulateSpeed = 300
 
-// Simulation is what `create cluster --simulate` starts.
-type Simulation struct {
-	Clock    clock.Clock
-	Seed     int64
-	Scenario *scenario.Scenario
-	Cluster  *spec.Cluster
-	Log      func(format string, args ...any)
-}
-
 // SimulatedMedia is where simulated BMCs read images: they are in this process.
 const SimulatedMedia = "127.0.0.1:0"
 
-// Simulated is a service and its machines that run. stop switches everything off
+// Simulated is a service and its machines that run. Stop switches everything off
 // and returns what went wrong in it.
 type Simulated struct {
 	URL      string
@@ -33,18 +22,16 @@ type Simulated struct {
 	Stop     func() error
 }
 
-// simulatorFunc starts a service and its machines.
-type simulatorFunc func(ctx context.Context, s Simulation) (Simulated, error)
-
-func startSimulator(ctx context.Context, s Simulation) (Simulated, error) {
-	// It is stopped by stop alone: what ends ctx ends the watching first.
-	running, err := simulator.Start(context.WithoutCancel(ctx), simulator.Config{Clock: s.Clock, Seed: s.Seed, Scenario: s.Scenario, Cluster: s.Cluster, Logf: s.Log})
+func startSimulator(ctx context.Context, config simulator.Config) (Simulated, error) {
+	// It is stopped by Stop alone: what ends ctx ends the watching first.
+	running, err := simulator.Start(context.WithoutCancel(ctx), config)
 	if err != nil {
 		return Simulated{}, err
 	}
 	return Simulated{running.URL(), running.BMCProxy(), running.Close}, nil
 }
 
+// LoadScenario reads the file of --scenario, nil where there is none.
 func LoadScenario(path string) (*scenario.Scenario, error) {
 	if path == "" {
 		return nil, nil

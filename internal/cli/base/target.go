@@ -27,6 +27,7 @@ type Target struct {
 	Cluster string
 }
 
+// Declare declares -f.
 func (t *Target) Declare(flags *pflag.FlagSet) {
 	flags.StringVarP(&t.File, "file", "f", "", "`FILE` that describes the cluster, instead of its name")
 }

@@ -20,8 +20,6 @@ func PercentText(percent int) string {
 	return strconv.Itoa(percent) + "%"
 }
 
-func Number(n int) string { return strconv.Itoa(n) }
-
 // ListText is a list for a cell of a table.
 func ListText(list []string) string { return strings.Join(list, ",") }
 
@@ -69,6 +67,7 @@ func (a *App) HostTable(items []document.Host, several bool) printer.Table {
 	return table
 }
 
+// StageText is the stage of a host, and how far it is in it.
 func StageText(h document.Host) string {
 	text := h.Stage
 	switch {

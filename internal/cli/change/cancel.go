@@ -68,6 +68,7 @@ func (o *changeOptions) flags(command *cobra.Command) {
 	o.ejecting.declare(command.Flags())
 }
 
+// NewCancel is `cancel`.
 func NewCancel(a *base.App) *cobra.Command {
 	o := &changeOptions{App: a}
 	command := &cobra.Command{
@@ -89,6 +90,7 @@ it. Any other cluster is cancelled, and needs a reset.`,
 	return command
 }
 
+// NewReset is `reset`.
 func NewReset(a *base.App) *cobra.Command {
 	o := &changeOptions{App: a}
 	command := &cobra.Command{

@@ -15,6 +15,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
+// NewDelete is `delete`.
 func NewDelete(a *base.App) *cobra.Command {
 	return base.Group("delete", "Delete a cluster, an InfraEnv or a host from the service",
 		newDeleteCluster(a), newDeleteInfraEnv(a), newDeleteHost(a))
@@ -127,11 +128,7 @@ func (o *changeOptions) deleteCluster(ctx context.Context) error {
 }
 
 func infraEnvList(list []install.InfraEnv) string {
-	names := make([]string, 0, len(list))
-	for _, env := range list {
-		names = append(names, env.Name)
-	}
-	return "InfraEnv " + strings.Join(names, ", ")
+	return "InfraEnv " + strings.Join(base.NamesOf(list, func(env install.InfraEnv) string { return env.Name }), ", ")
 }
 
 func newDeleteInfraEnv(a *base.App) *cobra.Command {

@@ -15,6 +15,7 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // ejectOptions are what the verbs that end an install need, to take its images
@@ -54,10 +55,7 @@ func (o *changeOptions) eject(ctx context.Context, seen *install.Found) (looked 
 		o.Say("No discovery image was taken out of a virtual drive: %s is missing, which says which are ours; --dir says where create cluster left it.", keyFile)
 		return false, nil
 	}
-	names := make([]string, 0, len(hosts))
-	for _, host := range hosts {
-		names = append(names, host.Name)
-	}
+	names := base.NamesOf(hosts, func(host *spec.Host) string { return host.Name })
 	plane, err := o.WatchMachines(filepath.Dir(keyFile), o.ejecting.BMCProxy)
 	if err != nil {
 		return false, err

@@ -26,5 +26,5 @@ func (o *runOptions) adviseBase(problem *boot.BaseError) string {
 	if problem.Unreached {
 		return fmt.Sprintf("see to it that %s can be fetched from here, or give another --base", fetch.Redact(o.boot.Base))
 	}
-	return base.BaseAdvice(problem)
+	return base.ImageAdvice(problem)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/runlog"
 	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -115,7 +116,7 @@ func (o *createOptions) service(ctx context.Context, cluster *spec.Cluster, log 
 		return nil, nil, err
 	}
 	o.clusterClock = clock.Scaled(o.Speed)
-	running, err := o.StartSimulator(ctx, base.Simulation{Clock: o.clusterClock, Seed: o.Seed, Scenario: trouble, Cluster: cluster, Log: log.Printf})
+	running, err := o.StartSimulator(ctx, simulator.Config{Clock: o.clusterClock, Seed: o.Seed, Scenario: trouble, Cluster: cluster, Logf: log.Printf})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -35,6 +35,7 @@ type planOptions struct {
 	foreign       base.Foreign
 }
 
+// NewPlan is `plan`.
 func NewPlan(a *base.App) *cobra.Command {
 	o := &planOptions{App: a}
 	command := &cobra.Command{
@@ -103,10 +104,7 @@ func (o *planOptions) show(ctx context.Context, service *install.Client, desired
 		plan.Warnings = append(plan.Warnings, *warning)
 	}
 	plan = o.Hinted(location{o.File, o.Dir}.completePlan(plan))
-	names := make([]string, 0, len(plan.Actions))
-	for _, action := range plan.Actions {
-		names = append(names, action.Key)
-	}
+	names := base.NamesOf(plan.Actions, func(action install.Action) string { return action.Key })
 	return o.Print(printer.Result{
 		Data:  document.OfPlan(plan, then),
 		Names: names,
@@ -152,7 +150,7 @@ func planText(desired *install.Desired, plan install.Plan, then []install.Step, 
 	base.Section(&text, "To do", plan.Actions, func(a install.Action) string { return actionText(a, wide) })
 	base.Section(&text, "Disks that the install will write over", plan.Wipes, wipeText)
 	base.Section(&text, "In the way", plan.Blockers, func(b install.Blocker) string { return blockerText(desired.Spec, b) })
-	base.Section(&text, "To wait for", plan.Waits, waitText)
+	base.Section(&text, "To wait for", plan.Waits, func(w install.Wait) string { return waitText(w, fmt.Sprintf(" (%s)", w.Who)) })
 	base.Section(&text, "Then", then, stepText)
 	base.Section(&text, "To know", plan.Warnings, func(w install.Warning) string {
 		line := escape.Sprintf("  ! %s\n", w.Message)

@@ -28,6 +28,7 @@ type waitOptions struct {
 	text  string // "to be installed", "to have 3 hosts"
 }
 
+// NewWait is `wait`.
 func NewWait(a *base.App) *cobra.Command {
 	o := &waitOptions{App: a}
 	command := &cobra.Command{

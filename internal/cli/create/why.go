@@ -22,6 +22,7 @@ type whyOptions struct {
 	BMCProxy string
 }
 
+// NewWhy is `why`.
 func NewWhy(a *base.App) *cobra.Command {
 	o := &whyOptions{App: a}
 	command := &cobra.Command{
@@ -115,10 +116,7 @@ func (o *whyOptions) explain(ctx context.Context, service *install.Client, seen 
 // show prints what stands in the way.
 func (o *whyOptions) show(seen *install.Found, plan install.Plan, name, state string) error {
 	doc := document.OfWhy(name, state, plan)
-	names := make([]string, 0, len(doc.Blockers))
-	for _, blocker := range doc.Blockers {
-		names = append(names, blocker.Reason)
-	}
+	names := base.NamesOf(doc.Blockers, func(blocker document.Blocker) string { return blocker.Reason })
 	return o.Print(printer.Result{Data: doc, Names: names, Text: func() string { return whyText(seen, doc, plan) }})
 }
 
@@ -152,7 +150,7 @@ func whyText(seen *install.Found, doc document.Why, plan install.Plan) string {
 			}
 		}
 	}
-	base.Section(&text, "To wait for", plan.Waits, waitText)
+	base.Section(&text, "To wait for", plan.Waits, func(w install.Wait) string { return waitText(w, "") })
 	base.Section(&text, "Only warnings", doc.Warnings, func(w document.Warning) string {
 		return escape.Sprintf("  ! %s: %s\n", w.Reason, w.Message)
 	})
@@ -160,8 +158,8 @@ func whyText(seen *install.Found, doc document.Why, plan install.Plan) string {
 }
 
 // waitText is something that is waited for, and what helps where somebody has to act.
-func waitText(w install.Wait) string {
-	text := escape.Sprintf("  … %s\n", w.For)
+func waitText(w install.Wait, who string) string {
+	text := escape.Sprintf("  … %s%s\n", w.For, who)
 	if w.Who == vocab.WhoUser && w.Next != "" {
 		text += escape.Sprintf("    Next: %s\n", w.Next)
 	}

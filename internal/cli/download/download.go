@@ -16,6 +16,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
+// NewDownload is `download`.
 func NewDownload(a *base.App) *cobra.Command {
 	return base.Group("download", "Download images, credentials, Ignition or manifests",
 		newISO(a), newKubeconfig(a), newIgnition(a), newManifests(a))

@@ -17,6 +17,7 @@ type logsOptions struct {
 	To string
 }
 
+// NewLogs is `logs`.
 func NewLogs(a *base.App) *cobra.Command {
 	o := &logsOptions{App: a}
 	command := &cobra.Command{

@@ -35,6 +35,7 @@ type convertOptions struct {
 	foreign     base.Foreign
 }
 
+// NewConvert is `convert`.
 func NewConvert(a *base.App) *cobra.Command {
 	o := &convertOptions{App: a}
 	command := &cobra.Command{

@@ -26,6 +26,7 @@ type explainOptions struct {
 // kindField is what the file's own fields are called here.
 const kindField = "field"
 
+// NewExplain is `explain`.
 func NewExplain(a *base.App) *cobra.Command {
 	o := &explainOptions{App: a}
 	return &cobra.Command{
@@ -100,11 +101,7 @@ func (o *explainOptions) field() error {
 	if err != nil {
 		return &install.Fault{Code: install.CodeNotFound, Err: err, Next: "oaictl explain spec"}
 	}
-	var names []string
-	for _, field := range doc.Fields {
-		names = append(names, field.Path)
-	}
-	return o.Print(printer.Result{Data: doc, Names: names, Text: func() string { return fieldText(doc) }})
+	return o.Print(printer.Result{Data: doc, Names: base.NamesOf(doc.Fields, func(f schema.Doc) string { return f.Path }), Text: func() string { return fieldText(doc) }})
 }
 
 func fieldText(doc schema.Doc) string {

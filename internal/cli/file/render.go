@@ -27,6 +27,7 @@ type renderOptions struct {
 	foreign     base.Foreign
 }
 
+// NewRender is `render`.
 func NewRender(a *base.App) *cobra.Command {
 	o := &renderOptions{App: a}
 	command := &cobra.Command{

@@ -10,6 +10,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec/schema"
 )
 
+// NewSchema is `schema`.
 func NewSchema(a *base.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "schema",

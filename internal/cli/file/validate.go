@@ -38,6 +38,7 @@ type problem struct {
 	Remedy  string `json:"remedy,omitempty"`
 }
 
+// NewValidate is `validate`.
 func NewValidate(a *base.App) *cobra.Command {
 	o := &validateOptions{App: a}
 	command := &cobra.Command{

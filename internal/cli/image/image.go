@@ -29,6 +29,7 @@ type Options struct {
 	SHA256 string
 }
 
+// Declare declares --sha256.
 func (o *Options) Declare(flags *pflag.FlagSet) {
 	flags.StringVar(&o.SHA256, "sha256", "", "`DIGEST` that the image must have, in hexadecimal")
 }
@@ -41,6 +42,7 @@ type Live struct {
 	File     *fetch.File
 }
 
+// Close ends the reading.
 func (i *Live) Close() error { return errors.Join(i.Base.Close(), i.File.Close()) }
 
 // Fault gives an error about the image its exit code.
@@ -60,12 +62,12 @@ func (o *Options) FetchImage(ctx context.Context, location string) (*fetch.File,
 	if err := base.CheckSource(location, o.SHA256); err != nil {
 		return nil, err
 	}
-	return o.bring(ctx, fetch.Source{Location: location, SHA256: o.SHA256})
+	return o.fetchSource(ctx, fetch.Source{Location: location, SHA256: o.SHA256})
 }
 
-// bring brings an image to this machine: a path is used where it lies, a URL goes
+// fetchSource brings an image to this machine: a path is used where it lies, a URL goes
 // through the cache.
-func (o *Options) bring(ctx context.Context, source fetch.Source) (*fetch.File, error) {
+func (o *Options) fetchSource(ctx context.Context, source fetch.Source) (*fetch.File, error) {
 	dir, location := "", source.Location
 	if base.IsURL(location) { // a path needs no cache, and may be all that there is
 		var err error
@@ -86,7 +88,7 @@ func (o *Options) bring(ctx context.Context, source fetch.Source) (*fetch.File, 
 	file, err := fetch.New(fetch.Config{Dir: dir, Cap: boot.CacheLimit, Client: client, Clock: o.Clock, Again: shown.again}).
 		Get(ctx, source, shown.Show)
 	if err != nil {
-		return nil, notBrought(location, err)
+		return nil, fetchFault(location, err)
 	}
 	if file.Warning != "" {
 		o.Warn("%s", file.Warning)
@@ -94,8 +96,8 @@ func (o *Options) bring(ctx context.Context, source fetch.Source) (*fetch.File, 
 	return file, nil
 }
 
-// notBrought says what to do about an image that did not come.
-func notBrought(location string, err error) error {
+// fetchFault says what to do about an image that did not come.
+func fetchFault(location string, err error) error {
 	var next string
 	switch {
 	case base.Is[*net.OpError](err):
@@ -105,7 +107,7 @@ func notBrought(location string, err error) error {
 	case base.Is[*fetch.ChecksumError](err):
 		next = "see that the digest is that of this image, or get the image anew"
 	default:
-		return NotHere(location, err)
+		return MissingFault(location, err)
 	}
 	return &install.Fault{Code: install.CodeFailure, Err: err, Next: next}
 }
@@ -126,9 +128,9 @@ func SourceFault(location string, err error) error {
 	return told
 }
 
-// NotHere gives an error about an image of this machine its exit code: a file that is not
+// MissingFault gives an error about an image of this machine its exit code: a file that is not
 // there, or that nobody may read, is bad input as one with wrong content is.
-func NotHere(location string, err error) error {
+func MissingFault(location string, err error) error {
 	wrong := func(cause error) bool { return errors.Is(err, cause) }
 	if base.IsURL(location) || !slices.ContainsFunc([]error{fs.ErrNotExist, fs.ErrPermission, syscall.EISDIR, syscall.ENOTDIR}, wrong) {
 		return err
@@ -144,14 +146,15 @@ func (o *Options) OpenImage(ctx context.Context, location string) (*Live, error)
 	return o.OpenSource(ctx, fetch.Source{Location: location, SHA256: o.SHA256})
 }
 
+// OpenSource reads a live image whose digest is given with it.
 func (o *Options) OpenSource(ctx context.Context, source fetch.Source) (*Live, error) {
-	file, err := o.bring(ctx, source)
+	file, err := o.fetchSource(ctx, source)
 	if err != nil {
 		return nil, err
 	}
 	live, err := iso.Open(file.Path)
 	if err != nil {
-		return nil, errors.Join(SourceFault(source.Location, NotHere(source.Location, Named(source.Location, file.Path, err))), file.Close())
+		return nil, errors.Join(SourceFault(source.Location, MissingFault(source.Location, Named(source.Location, file.Path, err))), file.Close())
 	}
 	return &Live{live, source.Location, file}, nil
 }

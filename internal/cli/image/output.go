@@ -30,20 +30,23 @@ type Output struct {
 // WriteImage writes an image to a file, whole or not at all, or into a stream. It
 // returns what there is to say of the file, nothing for a stream.
 func WriteImage(ctx context.Context, a *base.App, image *extent.Image, to Output) ([]document.Download, error) {
-	name := to.Path
-	if name == base.StdoutName {
-		name = "to standard output"
-	}
-	shown := NewMeter(a, "writing "+name)
-	defer shown.End()
 	if to.Path == base.StdoutName {
-		return nil, streamImage(ctx, a, image, "standard output", a.IO.Out, shown)
+		shown := NewMeter(a, "writing to standard output")
+		defer shown.End()
+		return nil, streamImage(ctx, image, "standard output", a.IO.Out, shown)
 	}
 	if info, err := os.Stat(to.Path); err == nil && !info.IsDir() && !info.Mode().IsRegular() {
-		return nil, pourImage(ctx, a, image, to.Path, shown)
+		shown := NewMeter(a, "writing "+to.Path)
+		defer shown.End()
+		return nil, writeDevice(ctx, image, to.Path, shown)
 	}
-	_, err := image.WriteFile(ctx, to.Path, extent.WriteOptions{Overwrite: to.Force, Sync: to.Sync, Progress: shown.Show})
-	if err != nil {
+	return writeFile(ctx, a, image, to)
+}
+
+func writeFile(ctx context.Context, a *base.App, image *extent.Image, to Output) ([]document.Download, error) {
+	shown := NewMeter(a, "writing "+to.Path)
+	defer shown.End()
+	if _, err := image.WriteFile(ctx, to.Path, extent.WriteOptions{Overwrite: to.Force, Sync: to.Sync, Progress: shown.Show}); err != nil {
 		return nil, outputFault(ctx, to.Path, err)
 	}
 	return []document.Download{{File: to.Path, Bytes: image.Size()}}, nil
@@ -62,12 +65,12 @@ func CheckOutput(a *base.App, flag string, to Output) error {
 	if to.Path == base.StdoutName {
 		return nil
 	}
-	return checkPlace(to.Path, to.Force)
+	return checkPath(to.Path, to.Force)
 }
 
-// checkPlace refuses a place that has something, unless that is to be overwritten. What
+// checkPath refuses a place that has something, unless that is to be overwritten. What
 // a link leads to is the place, and a link that leads nowhere is none.
-func checkPlace(path string, force bool) error {
+func checkPath(path string, force bool) error {
 	info, err := os.Stat(path) // whether it can be made is found when it is
 	if err != nil {
 		if link, err := os.Lstat(path); err == nil && link.Mode()&fs.ModeSymlink != 0 {
@@ -125,20 +128,20 @@ func outputFault(ctx context.Context, path string, err error) error {
 	return fault
 }
 
-// pourImage writes into a device or a pipe.
-func pourImage(ctx context.Context, a *base.App, image *extent.Image, path string, shown *Meter) error {
+// writeDevice writes into a device or a pipe.
+func writeDevice(ctx context.Context, image *extent.Image, path string, shown *Meter) error {
 	file, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {
 		return outputFault(ctx, path, err)
 	}
-	failed := streamImage(ctx, a, image, path, file, shown)
+	failed := streamImage(ctx, image, path, file, shown)
 	if err := file.Close(); failed == nil && err != nil {
 		failed = outputFault(ctx, path, err)
 	}
 	return failed
 }
 
-func streamImage(ctx context.Context, a *base.App, image *extent.Image, name string, w io.Writer, shown *Meter) error {
+func streamImage(ctx context.Context, image *extent.Image, name string, w io.Writer, shown *Meter) error {
 	for done := int64(0); done < image.Size(); {
 		if err := ctx.Err(); err != nil {
 			return context.Cause(ctx)
@@ -184,8 +187,8 @@ func WriteFiles(ctx context.Context, a *base.App, dir string, force bool, files 
 		return nil, err
 	}
 	for _, f := range files {
-		path := filepath.Join(dir, f.Name)
-		if err := writeNew(ctx, a, path, f.bytes(), force); err != nil {
+		file, err := writeFile(ctx, a, f.bytes(), Output{Path: filepath.Join(dir, f.Name), Force: force})
+		if err != nil {
 			for _, w := range written {
 				if !force {
 					_ = os.Remove(w.File) // the error is worth more than what is left
@@ -193,16 +196,7 @@ func WriteFiles(ctx context.Context, a *base.App, dir string, force bool, files 
 			}
 			return nil, err
 		}
-		written = append(written, document.Download{File: path, Bytes: f.bytes().Size()})
+		written = append(written, file...)
 	}
 	return written, nil
-}
-
-func writeNew(ctx context.Context, a *base.App, path string, content *extent.Image, force bool) error {
-	shown := NewMeter(a, "writing "+path)
-	defer shown.End()
-	if _, err := content.WriteFile(ctx, path, extent.WriteOptions{Overwrite: force, Progress: shown.Show}); err != nil {
-		return outputFault(ctx, path, err)
-	}
-	return nil
 }

@@ -41,7 +41,7 @@ func TestPlaceOfAnImage(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, force := range []bool{false, true} {
-		if err := checkPlace(link, force); err == nil || !strings.Contains(err.Error(), "it is a link to something that is not there") {
+		if err := checkPath(link, force); err == nil || !strings.Contains(err.Error(), "it is a link to something that is not there") {
 			t.Errorf("a link that leads nowhere, force %t: %v", force, err)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/base"
 )
 
+// NewCommand is `iso`, without what serves images.
 func NewCommand(a *base.App) *cobra.Command {
 	return base.Group("iso", "Customise, read, check and serve live images",
 		newCustomize(a), newShow(a), newVerify(a),

@@ -79,7 +79,7 @@ func (m *meteredImage) close() error {
 func metered(o *image.Options, doing, location, path string) (*meteredImage, error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, image.NotHere(location, base.FileFault("open the image", path, err))
+		return nil, image.MissingFault(location, base.FileFault("open the image", path, err))
 	}
 	size, err := iso.SizeOf(file)
 	if err != nil {

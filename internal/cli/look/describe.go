@@ -15,6 +15,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
+// NewDescribe is `describe`.
 func NewDescribe(a *base.App) *cobra.Command {
 	t := &base.Target{}
 	command := &cobra.Command{

@@ -143,10 +143,7 @@ func (o *eventsOptions) filter(ctx context.Context, service *install.Client) (in
 }
 
 func (o *eventsOptions) result(items []document.Event, data any) printer.Result {
-	names := make([]string, 0, len(items))
-	for _, item := range items {
-		names = append(names, "event/"+item.Name)
-	}
+	names := base.NamesOf(items, func(item document.Event) string { return "event/" + item.Name })
 	return printer.Result{Data: data, Names: names, Table: func() printer.Table {
 		table := printer.Table{Empty: "no events", Columns: []printer.Column{
 			{Name: "TIME                ", Wide: false}, {Name: "SEVERITY"}, {Name: "NAME", Wide: true}, {Name: "HOST", Wide: true}, {Name: "MESSAGE"},

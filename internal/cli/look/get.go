@@ -4,6 +4,7 @@ package look
 import (
 	"cmp"
 	"context"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
+// NewGet is `get`.
 func NewGet(a *base.App) *cobra.Command {
 	return base.Group("get", "List clusters, hosts, InfraEnvs, events or validations",
 		newGetClusters(a), newGetHosts(a), newGetInfraEnvs(a), newGetEvents(a), newGetValidations(a))
@@ -90,7 +92,7 @@ func clusterTable(a *base.App, items []document.Cluster) printer.Table {
 			ours = "yes"
 		}
 		table.Rows = append(table.Rows, []string{
-			c.Name, c.BaseDomain, string(c.State), base.PercentText(c.Percent), base.Number(c.Hosts), c.Version, a.When(c.Created), c.ID, ours, c.Status, c.StatusInfo,
+			c.Name, c.BaseDomain, string(c.State), base.PercentText(c.Percent), strconv.Itoa(c.Hosts), c.Version, a.When(c.Created), c.ID, ours, c.Status, c.StatusInfo,
 		})
 	}
 	return table

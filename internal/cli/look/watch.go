@@ -73,11 +73,7 @@ func show[T any](ctx context.Context, a *base.App, w watchOptions, l listing[T])
 func (l *listing[T]) shows(item T) bool { return l.shown == nil || l.shown(item) }
 
 func (l *listing[T]) result(items []T) printer.Result {
-	names := make([]string, 0, len(items))
-	for _, item := range items {
-		names = append(names, l.name(item))
-	}
-	return printer.Result{Data: document.List(items), Names: names, Table: func() printer.Table { return l.table(items) }}
+	return printer.Result{Data: document.List(items), Names: base.NamesOf(items, l.name), Table: func() printer.Table { return l.table(items) }}
 }
 
 // follower prints a list as it changes.

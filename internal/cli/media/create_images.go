@@ -22,6 +22,7 @@ type createImagesOptions struct {
 	Sync    bool
 }
 
+// NewCreateImages is `create images`.
 func NewCreateImages(a *base.App) *cobra.Command {
 	o := &createImagesOptions{hostMediaOptions: hostMediaOptions{Options: image.Options{App: a}}}
 	command := &cobra.Command{

@@ -105,7 +105,7 @@ func (o *hostMediaOptions) openBases(ctx context.Context, images *boot.Images) e
 	var problem *boot.BaseError
 	if errors.As(err, &fault) && errors.As(err, &problem) {
 		advised := *fault
-		advised.Next = base.BaseAdvice(problem)
+		advised.Next = base.ImageAdvice(problem)
 		return &advised
 	}
 	return err

@@ -40,6 +40,7 @@ type isoServeOptions struct {
 	Expire time.Duration
 }
 
+// NewServe is `iso serve`.
 func NewServe(a *base.App) *cobra.Command {
 	o := &isoServeOptions{hostMediaOptions: hostMediaOptions{Options: image.Options{App: a}}}
 	command := &cobra.Command{

@@ -22,6 +22,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
+// NewCommand is `simulator`.
 func NewCommand(a *base.App) *cobra.Command {
 	return base.Group("simulator", "Play an assisted-service, machines for one, or the operators of a hub", newServe(a), newHosts(a), newHub(a))
 }

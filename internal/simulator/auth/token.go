@@ -1,9 +1,7 @@
 package auth
 
 import (
-	"crypto/x509"
 	"encoding/json"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"net/http"
@@ -93,15 +91,6 @@ func (s *Service) read(token string, key jwt.Key) (claims, error) {
 		return claims{}, errExpired
 	}
 	return c, nil
-}
-
-// PublicKeyPEM is what others check tokens with (EC_PUBLIC_KEY_PEM, before its base64).
-func (s *Service) PublicKeyPEM() ([]byte, error) {
-	der, err := x509.MarshalPKIXPublicKey(&s.config.PrivateKey.PublicKey)
-	if err != nil {
-		return nil, fmt.Errorf("encoding the public key: %w", err)
-	}
-	return pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der}), nil
 }
 
 // SigningKey is the service's ES256 key, for links that it signs itself.

@@ -73,9 +73,7 @@ func (f *Fleet) startController(ctx context.Context, args installArgs) {
 	f.spokes.start(args.ClusterID, func() { c.run(ctx) })
 }
 
-func (c *controller) logf(format string, args ...any) {
-	c.fleet.logf("controller: "+format, args...)
-}
+func (c *controller) logf(format string, args ...any) { c.fleet.logf("controller: "+format, args...) }
 
 func (c *controller) run(ctx context.Context) {
 	c.logf("starts")

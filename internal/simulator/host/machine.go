@@ -240,6 +240,4 @@ func (h hardwareID) uuid() string {
 }
 
 // mac is in the range that QEMU uses, which belongs to no maker of hardware.
-func (h hardwareID) mac() string {
-	return fmt.Sprintf("52:54:00:%02x:%02x:%02x", h[0], h[1], h[2])
-}
+func (h hardwareID) mac() string { return fmt.Sprintf("52:54:00:%02x:%02x:%02x", h[0], h[1], h[2]) }

@@ -10,8 +10,7 @@ import (
 	"github.com/openshift/assisted-service/models"
 )
 
-// synchronize answers which time sources the machine reaches: those it is told,
-// or the one that DHCP names.
+// synchronize answers which time sources the machine reaches: those it is told, or that of DHCP.
 func (l *life) synchronize(s step) (any, error) {
 	var want struct {
 		Source string `json:"ntp_source"`
@@ -260,8 +259,7 @@ func (m Machine) reach(r *remoteHost, remote netip.Addr, mac string) {
 // addressLimit is how many free addresses of a network an agent lists at most.
 const addressLimit = 8000
 
-// findFreeAddresses answers every IPv4 address of each network at which neither a
-// machine nor a router answers.
+// findFreeAddresses answers the IPv4 addresses of each network at which nobody answers.
 func (l *life) findFreeAddresses(s step) (any, error) {
 	var networks []string
 	if err := argument(s, &networks); err != nil {

@@ -114,9 +114,7 @@ func (s *Service) tokenKey(infraEnvID string, signingKey []byte) jwt.Key {
 	return jwt.HS256([]byte(secret))
 }
 
-func isoTypes(file string) bool {
-	return file == "full" || file == "minimal" || file == "disconnected"
-}
+func isoTypes(file string) bool { return file == "full" || file == "minimal" || file == "disconnected" }
 
 func (s *Service) open(r *http.Request, access Access, proof string) (string, Source, error) {
 	if access != s.config.Access {

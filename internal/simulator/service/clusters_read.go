@@ -155,9 +155,7 @@ func (s *Service) setUISettings(c *wire.Call, cl *model.Cluster) (wire.Reply, er
 	return wire.Reply{Status: http.StatusOK, Body: []byte(text), RawType: "application/json"}, nil
 }
 
-func (s *Service) listDomains(*wire.Call) (wire.Reply, error) {
-	return wire.OK([]struct{}{})
-}
+func (s *Service) listDomains(*wire.Call) (wire.Reply, error) { return wire.OK([]struct{}{}) }
 
 func (s *Service) defaultConfig(*wire.Call) (wire.Reply, error) {
 	type network struct {

@@ -109,27 +109,15 @@ func ArchitectureLevels(openshiftVersion string) map[string]string {
 	return levels
 }
 
-func findFeature(id string) (feature, bool) {
-	i := slices.IndexFunc(known().features, func(f feature) bool { return f.ID == id })
-	if i < 0 {
-		return feature{}, false
-	}
-	return known().features[i], true
-}
-
-// FeatureLevel is one feature's level and, where it is unavailable, why. An unknown feature has no level.
-func FeatureLevel(id string, q Query) (level, reason string) {
-	if f, ok := findFeature(id); ok {
-		return f.support(q)
-	}
-	return "", ""
-}
-
 // FeatureUnavailable is the reason of the service's 400 for a cluster that asks
 // for a feature which its version or architecture does not have; it is empty
 // where the feature can be used.
 func FeatureUnavailable(id string, q Query) string {
-	f, _ := findFeature(id)
+	i := slices.IndexFunc(known().features, func(f feature) bool { return f.ID == id })
+	if i < 0 {
+		return ""
+	}
+	f := known().features[i]
 	if level, _ := f.support(q); level != Unavailable {
 		return ""
 	}

@@ -18,17 +18,6 @@ type OSImage struct {
 	Version string
 }
 
-// OSImages lists the live images, newest first, for every architecture.
-func OSImages() []OSImage {
-	var images []OSImage
-	for _, m := range known().minors {
-		for _, arch := range Architectures() {
-			images = append(images, m.osImage(arch))
-		}
-	}
-	return images
-}
-
 func (m minor) osImage(arch string) OSImage {
 	uname := arch
 	if arch == ARM {

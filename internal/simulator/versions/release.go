@@ -50,9 +50,7 @@ func findMinor(version string) (minor, bool) {
 }
 
 // has says whether the minor release ever had patch level z.
-func (m minor) has(z int, pre string) bool {
-	return z >= 0 && z <= m.Newest && pre == m.PreRelease
-}
+func (m minor) has(z int, pre string) bool { return z >= 0 && z <= m.Newest && pre == m.PreRelease }
 
 // number is the version number with patch level z.
 func (m minor) number(z int) Number {

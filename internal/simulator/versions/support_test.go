@@ -7,6 +7,19 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/versions"
 )
 
+func featureLevel(id string, q versions.Query) (level, reason string) {
+	answer := versions.DetailedFeatures(q)
+	for _, o := range answer.Operators {
+		answer.Features = append(answer.Features, o.FeatureSupport)
+	}
+	for _, f := range answer.Features {
+		if f.ID == id {
+			return f.SupportLevel, f.Reason
+		}
+	}
+	return "", ""
+}
+
 func TestFeatureLevel(t *testing.T) {
 	type q = versions.Query
 	tests := []struct {
@@ -46,7 +59,7 @@ func TestFeatureLevel(t *testing.T) {
 		{"NO_SUCH_FEATURE", q{OpenshiftVersion: "4.21"}, "", ""},
 	}
 	for _, tt := range tests {
-		level, reason := versions.FeatureLevel(tt.id, tt.query)
+		level, reason := featureLevel(tt.id, tt.query)
 		if level != tt.level || reason != tt.reason {
 			t.Errorf("%s for %+v = %q (%s), want %q (%s)", tt.id, tt.query, level, reason, tt.level, tt.reason)
 		}

@@ -42,14 +42,11 @@ func severalArchs(count int) error {
 func (e *BaseError) Error() string { return e.Err.Error() }
 func (e *BaseError) Unwrap() error { return e.Err }
 
-// Advice says what to type next about a live image that cannot be booted.
-type Advice func(*BaseError) string
-
-// on is the fault that a live image cannot be booted, by the place that it was given as.
-func (a Advice) on(location string, problem *BaseError) error {
+// unbootable is the fault that a live image cannot be booted, by the place that it was given as.
+func unbootable(location string, problem *BaseError, advice func(*BaseError) string) error {
 	fault := &install.Fault{Code: install.CodeInput, Op: "boot machines with", On: fetch.Redact(location), Permanent: true, Err: problem}
-	if a != nil {
-		fault.Next = a(problem)
+	if advice != nil {
+		fault.Next = advice(problem)
 	}
 	return fault
 }
@@ -57,7 +54,7 @@ func (a Advice) on(location string, problem *BaseError) error {
 // CheckBase opens a live image that lies on this machine and that all machines of a
 // cluster with BMCs are to boot, before anything is registered: what is wrong with it no
 // machine and no service can cure. Carried is what Machines.Carried names.
-func CheckBase(ctx context.Context, cluster *spec.Cluster, location string, advice Advice) (carried []string, err error) {
+func CheckBase(ctx context.Context, cluster *spec.Cluster, location string, advice func(*BaseError) string) (carried []string, err error) {
 	for arch := range hostsByArch(cluster, install.BootedByBMC) {
 		base := &baseImage{ctx: ctx, arch: arch, advice: advice, where: func(context.Context) (fetch.Source, error) {
 			return fetch.Source{Location: location}, nil
@@ -74,12 +71,12 @@ func CheckBase(ctx context.Context, cluster *spec.Cluster, location string, advi
 }
 
 // unusable is the fault that a given live image cannot be booted.
-func unusable(location string, err error, advice Advice) error {
+func unusable(location string, err error, advice func(*BaseError) string) error {
 	var fault *install.Fault
 	if errors.As(err, &fault) && fault.Code == install.CodeInput || errors.Is(err, context.Canceled) {
 		return err
 	}
-	return advice.on(location, &BaseError{Err: err})
+	return unbootable(location, &BaseError{Err: err}, advice)
 }
 
 // serviceUnit is in the Ignition of every image that the service makes: it starts
@@ -116,7 +113,7 @@ type baseImage struct {
 	// arch is that of the machines.
 	arch   spec.Arch
 	client *http.Client
-	advice Advice
+	advice func(*BaseError) string
 	// where says what to open or download, each time it is tried.
 	where func(ctx context.Context) (fetch.Source, error)
 	// progress is told how far a download is; nil tells nobody.
@@ -162,9 +159,9 @@ func (b *baseImage) bring() (*liveImage, error) {
 		return nil, errors.Join(b.notLive(source.Location, file.Path, err), file.Close())
 	}
 	if got := base.Info().Arch; got != "" && got != liveArch(b.arch) {
-		err := b.advice.on(source.Location, &BaseError{
+		err := unbootable(source.Location, &BaseError{
 			Arch: liveArch(b.arch), Err: fmt.Errorf("it is for %s, and the machines are %s", got, liveArch(b.arch)),
-		})
+		}, b.advice)
 		return nil, errors.Join(err, base.Close(), file.Close())
 	}
 	return &liveImage{base, file, file.Path}, nil
@@ -177,7 +174,7 @@ func (b *baseImage) notLive(location, path string, err error) error {
 	if errors.As(err, &system) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
-	return b.advice.on(location, &BaseError{Err: errors.New(strings.TrimPrefix(err.Error(), path+": "))})
+	return unbootable(location, &BaseError{Err: errors.New(strings.TrimPrefix(err.Error(), path+": "))}, b.advice)
 }
 
 func (b *baseImage) note(done, total int64) {

@@ -13,8 +13,10 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/aicli"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/capi"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/clusterinstance"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/loss"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/settings"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/source"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/target"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/ztp"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -80,7 +82,6 @@ type Converted struct {
 // ErrIsCluster says that an input is cluster.yaml already.
 var ErrIsCluster = errors.New("is a cluster.yaml already, which needs no conversion")
 
-// conversion is a reader with what the caller asks for.
 type conversion struct {
 	*settings.Reader
 	options Options
@@ -118,4 +119,35 @@ func Read(ctx context.Context, path string, o Options) (*Converted, error) {
 		r.unknown(path, in)
 	}
 	return r.finish(ctx, format, in)
+}
+
+// Loss is one thing that a format has no place for, or that a reader or a writer of
+// it leaves behind: its Path, its Value (a secret as "[redacted]"), and Why.
+type Loss = loss.Loss
+
+// File is a file of a format: its Path below the folder, with slashes, its Content,
+// and whether it is Secret, for its owner's eyes only.
+type File = target.File
+
+// WriteOptions say how a format is written.
+type WriteOptions struct {
+	// Secrets says that secrets are written; otherwise each is listed as a Loss.
+	Secrets bool
+}
+
+// Write makes the files that describe a cluster in another format, and what of
+// the cluster they have no place for: [FormatAgent] and [FormatZTP] for the
+// agent-based installer, and [FormatClusterInstance], which is one file. The
+// error is about a document in the cluster that cannot be read, about manifests
+// that the format does not take, or about a format that is not written.
+func Write(c *spec.Cluster, format Format, o WriteOptions) ([]File, []Loss, error) {
+	switch format {
+	case FormatAgent:
+		return agent.Write(c, o.Secrets)
+	case FormatZTP:
+		return ztp.Write(c, o.Secrets)
+	case FormatClusterInstance:
+		return clusterinstance.Write(c, o.Secrets)
+	}
+	return nil, nil, fmt.Errorf("the format %s is not written", format)
 }

@@ -90,7 +90,6 @@ func (c *Converted) Env(name string, base spec.Env) spec.Env {
 	return overlay
 }
 
-// listed are the files of a folder, in the order of their names.
 func listed(files map[string][]byte, folder string) []fs.DirEntry {
 	var entries []fs.DirEntry
 	for _, name := range slices.Sorted(maps.Keys(files)) {
@@ -101,7 +100,6 @@ func listed(files map[string][]byte, folder string) []fs.DirEntry {
 	return entries
 }
 
-// listedFile is a file that is kept in memory.
 type listedFile struct{ name string }
 
 func (f listedFile) Name() string { return f.name }

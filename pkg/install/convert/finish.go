@@ -138,7 +138,6 @@ func (r *conversion) missingHosts(out *Converted, in *source.Input, hosts, wante
 	out.Notes = append(out.Notes, fmt.Sprintf("the input names %s: any other machine that boots the image is taken for one of the cluster and its disk is wiped", counted(hosts, "host")))
 }
 
-// counted is a number with its noun.
 func counted(n int, noun string) string {
 	if n != 1 {
 		noun += "s"
@@ -174,7 +173,6 @@ func (r *conversion) neededToInstall(p spec.Problem) bool {
 	return p.Field == "spec.openshift.version" && r.Cluster.Spec.OpenShift.Version == "" || p.Field == "spec.pullSecret" && r.Cluster.Spec.PullSecret.IsZero()
 }
 
-// origin is what a field, or the nearest one around it, came from.
 func (r *conversion) origin(field string) *source.Node {
 	for {
 		if n := r.Origins[field]; n != nil {

@@ -137,7 +137,7 @@ func manifestsOf(at *kube.Namespace, aci *hive.AgentClusterInstall) map[string]s
 		folder := kube.FolderOf(u)
 		data, _, _ := unstructured.NestedStringMap(u.Object, "data")
 		for name, content := range data {
-			out[folder+"/"+name] = install.Digest([]byte(content))
+			out[folder+"/"+name] = setting.Digest([]byte(content))
 		}
 	}
 	return out

@@ -108,7 +108,7 @@ func TestSettingsAreReadBack(t *testing.T) {
 	for _, w := range plan.Warnings {
 		t.Errorf("warning %s: %s", w.Key, w.Message)
 	}
-	if diff := cmp.Diff(map[string]string{"openshift/50-x.yaml": install.Digest([]byte("a: b\n")), "manifests/60-y.yaml": install.Digest([]byte("c: d\n"))}, o.Cluster.Manifests); diff != "" {
+	if diff := cmp.Diff(map[string]string{"openshift/50-x.yaml": setting.Digest([]byte("a: b\n")), "manifests/60-y.yaml": setting.Digest([]byte("c: d\n"))}, o.Cluster.Manifests); diff != "" {
 		t.Errorf("manifests (-want +got):\n%s", diff)
 	}
 	// Each setting of the file is one that the hub says something of, and is told

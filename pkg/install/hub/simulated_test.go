@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/setting"
 	simulated "github.com/oaictl/oaictl/internal/simulator/hub"
 	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -31,7 +32,7 @@ func (f *memoryFiles) Observe(context.Context, install.ClusterRef) (map[string]i
 	defer f.mu.Unlock()
 	kept := map[string]install.SavedResult{}
 	for name, data := range f.saved {
-		kept[name] = install.SavedResult{Digest: install.Digest(data), Private: true}
+		kept[name] = install.SavedResult{Digest: setting.Digest(data), Private: true}
 	}
 	return kept, nil
 }

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
+
+	"github.com/oaictl/oaictl/internal/clock"
 )
 
 const (
@@ -31,7 +33,7 @@ const (
 
 // client reaches registries.
 type client struct {
-	clock    Clock
+	clock    clock.Clock
 	logins   logins
 	verified *http.Transport
 	careless *http.Transport // for places that registries.conf calls insecure

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/google/go-containerregistry/pkg/name"
 
+	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -50,15 +50,7 @@ type Options struct {
 	// with the release; "" for none.
 	OC string
 	// Clock is what is waited by between attempts.
-	Clock Clock
-}
-
-// Clock waits for time to pass.
-type Clock interface {
-	// Sleep returns after d, or with the context's cause once ctx is done.
-	Sleep(ctx context.Context, d time.Duration) error
-	// Wall is how much real time d takes: what network deadlines are made of.
-	Wall(d time.Duration) time.Duration
+	Clock clock.Clock
 }
 
 // Read reads a release image's version and architectures. Errors are

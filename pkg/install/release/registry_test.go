@@ -38,6 +38,8 @@ func (p *patient) Sleep(ctx context.Context, d time.Duration) error {
 
 func (p *patient) Wall(d time.Duration) time.Duration { return d }
 
+func (p *patient) Now() time.Time { return time.Time{} }
+
 // shelf is a registry with images, behind TLS and a login.
 type shelf struct {
 	*httptest.Server

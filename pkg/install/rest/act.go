@@ -13,6 +13,7 @@ import (
 	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/internal/plane"
+	"github.com/oaictl/oaictl/pkg/install/rest/internal/objects"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -106,10 +107,10 @@ func (p *Plane) touched(desired *install.Desired, action install.Action) {
 
 func (p *Plane) registerCluster(ctx context.Context, desired *install.Desired, action install.Action) error {
 	settings := without(action.Settings, setting.InstallConfig, setting.Tags)
-	if settings[setting.LoadBalancer].Text() == clusterManaged {
+	if settings[setting.LoadBalancer].Text() == objects.ClusterManaged {
 		delete(settings, setting.LoadBalancer) // which older services know nothing else of
 	}
-	fields, err := p.tables.cluster.fields(settings)
+	fields, err := p.tables.Cluster.Fields(settings)
 	if err != nil {
 		return plane.Refusal(action, err)
 	}
@@ -119,7 +120,7 @@ func (p *Plane) registerCluster(ctx context.Context, desired *install.Desired, a
 		fields["base_dns_domain"] = c.Spec.BaseDomain
 	}
 	fields["pull_secret"] = c.PullSecret().Reveal()
-	fields["tags"] = writeTags(desired.Options.Run, c.Metadata.Tags)
+	fields["tags"] = objects.WriteTags(desired.Options.Run, c.Metadata.Tags)
 	_, err = p.register(ctx, request{
 		label: label{"register cluster", fullName(c)}, method: http.MethodPost, path: "/v2/clusters", body: fields,
 	})
@@ -160,7 +161,7 @@ func (p *Plane) withdrawCluster(ctx context.Context, desired *install.Desired, a
 	} else if err != nil {
 		return err
 	}
-	ref := clusterRef(wire, desired.Options.Run)
+	ref := objects.RefOf(wire, desired.Options.Run)
 	empty, err := p.isEmpty(ctx, action.Target)
 	if err != nil {
 		return err
@@ -172,7 +173,7 @@ func (p *Plane) withdrawCluster(ctx context.Context, desired *install.Desired, a
 }
 
 func (p *Plane) updateCluster(ctx context.Context, desired *install.Desired, action install.Action) error {
-	fields, err := p.tables.cluster.fields(without(action.Settings, setting.Tags, setting.PullSecret))
+	fields, err := p.tables.Cluster.Fields(without(action.Settings, setting.Tags, setting.PullSecret))
 	if err != nil {
 		return plane.Refusal(action, err)
 	}
@@ -184,9 +185,18 @@ func (p *Plane) updateCluster(ctx context.Context, desired *install.Desired, act
 		if err := users.Decode(&tags); err != nil {
 			return plane.Refusal(action, err)
 		}
-		fields["tags"] = writeTags("", tags) // not this run's to withdraw
+		fields["tags"] = objects.WriteTags("", tags) // not this run's to withdraw
 	}
 	return p.patch(ctx, label{"update cluster", action.Name}, "/v2/clusters/{cluster_id}", map[string]string{"cluster_id": action.Target}, fields)
+}
+
+// without is settings without some of them.
+func without(settings install.Settings, drop ...install.Setting) install.Settings {
+	out := maps.Clone(settings)
+	for _, key := range drop {
+		delete(out, key)
+	}
+	return out
 }
 
 func (p *Plane) patch(ctx context.Context, l label, path string, in map[string]string, fields any) error {
@@ -236,7 +246,7 @@ func (p *Plane) registerInfraEnv(ctx context.Context, desired *install.Desired, 
 	if settings[setting.Arch].Text() == string(spec.Multi) {
 		delete(settings, setting.Arch) // an image is for one architecture
 	}
-	fields, err := p.tables.infraEnv.fields(settings)
+	fields, err := p.tables.InfraEnv.Fields(settings)
 	if err != nil {
 		return plane.Refusal(action, err)
 	}
@@ -269,7 +279,7 @@ func (p *Plane) withdrawInfraEnv(ctx context.Context, _ *install.Desired, action
 }
 
 func (p *Plane) updateInfraEnv(ctx context.Context, desired *install.Desired, action install.Action) error {
-	fields, err := p.tables.infraEnv.fields(without(action.Settings, setting.Arch, setting.PullSecret))
+	fields, err := p.tables.InfraEnv.Fields(without(action.Settings, setting.Arch, setting.PullSecret))
 	if err != nil {
 		return plane.Refusal(action, err)
 	}
@@ -295,20 +305,24 @@ func infraEnvPatch(action install.Action, fields any) request {
 // updateProxy writes what has a proxy among it, and looks whether that was taken: the
 // service drops a proxy whose addresses, joined, are those of the last one it was sent,
 // and says nothing. What it drops it takes after another one.
-func (p *Plane) updateProxy(ctx context.Context, action install.Action, fields body) error {
+func (p *Plane) updateProxy(ctx context.Context, action install.Action, fields map[string]any) error {
 	var want spec.Proxy
 	if err := action.Settings[setting.Proxy].Decode(&want); err != nil {
 		return plane.Refusal(action, err)
 	}
-	var now infraEnvWire
+	var now objects.InfraEnv
 	err := p.do(ctx, infraEnvPatch(action, fields), &now)
-	if err != nil || now.Proxy == nil || setting.Same(setting.Proxy, action.Settings[setting.Proxy], setting.ValueOf(proxyIn(now.Proxy))) {
+	if err != nil || now.Proxy == nil || setting.Same(setting.Proxy, action.Settings[setting.Proxy], p.tables.InfraEnv.Settings(&now)[setting.Proxy]) {
 		return err
 	}
 	another := want
 	another.No = append(slices.Clone(want.No), "localhost")
 	for _, proxy := range []spec.Proxy{another, want} {
-		if err := p.do(ctx, infraEnvPatch(action, writeProxy(proxy)), nil); err != nil {
+		fields, err := p.tables.InfraEnv.Fields(install.Settings{setting.Proxy: setting.ValueOf(proxy)})
+		if err != nil {
+			return plane.Refusal(action, err)
+		}
+		if err := p.do(ctx, infraEnvPatch(action, fields), nil); err != nil {
 			return err
 		}
 	}

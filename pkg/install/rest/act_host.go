@@ -1,7 +1,6 @@
 package rest
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,7 +12,7 @@ import (
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/internal/plane"
-	"github.com/oaictl/oaictl/pkg/install/spec"
+	"github.com/oaictl/oaictl/pkg/install/rest/internal/objects"
 )
 
 const hostPath = "/v2/infra-envs/{infra_env_id}/hosts/{host_id}"
@@ -41,19 +40,19 @@ func (p *Plane) updateHost(ctx context.Context, desired *install.Desired, action
 		if err := v.Decode(&args); err != nil {
 			return plane.Refusal(action, err)
 		}
-		if err := p.patch(ctx, label{"set installer arguments of", action.Name}, hostPath+"/installer-args", hostIn(action), body{"args": append([]string{}, args...)}); err != nil {
+		if err := p.patch(ctx, label{"set installer arguments of", action.Name}, hostPath+"/installer-args", hostIn(action), map[string]any{"args": append([]string{}, args...)}); err != nil {
 			return err
 		}
 	}
 	if v, set := action.Settings[setting.Ignition]; set {
-		return p.patch(ctx, label{"set Ignition of", action.Name}, hostPath+"/ignition", hostIn(action), body{"config": v.Text()})
+		return p.patch(ctx, label{"set Ignition of", action.Name}, hostPath+"/ignition", hostIn(action), map[string]any{"config": v.Text()})
 	}
 	return nil
 }
 
 // hostFields are the fields of host-update-params.
-func (p *Plane) hostFields(ctx context.Context, desired *install.Desired, action install.Action) (body, error) {
-	fields, err := p.tables.host.fields(without(action.Settings, setting.Args, setting.Ignition, setting.Fencing, setting.EndpointToken, setting.HostExtra))
+func (p *Plane) hostFields(ctx context.Context, desired *install.Desired, action install.Action) (map[string]any, error) {
+	fields, err := p.tables.Host.Fields(without(action.Settings, setting.Args, setting.Ignition, setting.Fencing, setting.EndpointToken, setting.HostExtra))
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +71,7 @@ func (p *Plane) hostFields(ctx context.Context, desired *install.Desired, action
 		if err != nil {
 			return nil, err
 		}
-		if all := append(skips(keep, true), skips(gone, false)...); len(all) > 0 {
+		if all := append(objects.SkipFormatting(keep, true), objects.SkipFormatting(gone, false)...); len(all) > 0 {
 			fields["disks_skip_formatting"] = all
 		}
 	}
@@ -86,7 +85,7 @@ func (p *Plane) hostFields(ctx context.Context, desired *install.Desired, action
 		return fields, nil
 	}
 	if v, set := action.Settings[setting.Fencing]; set {
-		if fields["fencing_credentials"], err = fencing(host, v.Text()); err != nil {
+		if fields["fencing_credentials"], err = objects.Fencing(host, v.Text()); err != nil {
 			return nil, err
 		}
 	}
@@ -119,29 +118,6 @@ func (p *Plane) observed(ctx context.Context, desired *install.Desired) (id stri
 	return id, kept, err
 }
 
-// fencing are the credentials by which a machine is powered off by its peer.
-func fencing(host *spec.Host, address string) (body, error) {
-	asked := *host
-	asked.Fencing = cmp.Or(host.Fencing, &spec.Fencing{})
-	f := asked.FencedBy()
-	user, password, ok := f.Credentials.Login()
-	if !ok {
-		return nil, fmt.Errorf("host %s has neither fencing.credentials nor bmc.credentials", host.Name)
-	}
-	if address = cmp.Or(address, f.Address); address == "" {
-		return nil, fmt.Errorf("host %s has no fencing.address", host.Name)
-	}
-	out := body{"address": address, "username": user, "password": password.Reveal()}
-	switch {
-	case f.Insecure == nil && host.BMC == nil: // the service's own
-	case f.Insecure != nil && *f.Insecure:
-		out["certificate_verification"] = "Disabled"
-	default:
-		out["certificate_verification"] = "Enabled"
-	}
-	return out, nil
-}
-
 // bindHost binds a host of a pool to the cluster.
 func (p *Plane) bindHost(ctx context.Context, desired *install.Desired, action install.Action) error {
 	id, _, err := p.observed(ctx, desired)
@@ -153,7 +129,7 @@ func (p *Plane) bindHost(ctx context.Context, desired *install.Desired, action i
 	}
 	return p.do(ctx, request{
 		label: label{"bind host", action.Name}, method: http.MethodPost, path: hostPath + "/actions/bind",
-		in: hostIn(action), body: body{"cluster_id": id},
+		in: hostIn(action), body: map[string]any{"cluster_id": id},
 	}, nil)
 }
 

@@ -147,7 +147,7 @@ func TestUploadIsRemembered(t *testing.T) {
 	if err := p.Act(t.Context(), desired(t), install.Action{Kind: vocab.UploadManifest, Target: clusterID, Name: "openshift/50-x.yaml"}); err != nil {
 		t.Fatal(err)
 	}
-	if o := observe(t, p, lab()); o.Cluster.Manifests["openshift/50-x.yaml"] != install.Digest([]byte("a: b\n")) {
+	if o := observe(t, p, lab()); o.Cluster.Manifests["openshift/50-x.yaml"] != setting.Digest([]byte("a: b\n")) {
 		t.Errorf("got %v", o.Cluster.Manifests)
 	}
 }
@@ -362,7 +362,7 @@ func TestISO(t *testing.T) {
 	f.on("GET /byid/x/full.iso", func(w http.ResponseWriter, r *http.Request) {
 		http.ServeContent(w, r, "full.iso", time.Time{}, strings.NewReader("0123456789"))
 	})
-	p := f.plane(t, func(c *Config) { c.Auth = StaticToken(spec.NewSecret("tok")) })
+	p := f.plane(t, func(c *Config) { c.Auth = staticTokenOf(spec.NewSecret("tok")) })
 	url, expires, err := p.DownloadISOURL(t.Context(), infraEnvID)
 	if err != nil || url != image || !expires.Equal(time.Date(2030, 5, 1, 16, 0, 0, 0, time.UTC)) {
 		t.Fatalf("got %s, %s, %v", url, expires, err)

@@ -67,7 +67,7 @@ func Authorise(c Credentials, exchange Exchanger) (TokenSource, error) {
 		if kind, claims := tokenKind(token); kind == kindExchange {
 			return exchange.offline(c.SSOURL, token, claims.client()), nil
 		}
-		return StaticToken(c.Token), nil
+		return staticTokenOf(c.Token), nil
 	case !c.OfflineToken.IsZero():
 		token := strings.TrimSpace(c.OfflineToken.Reveal())
 		_, claims := tokenKind(token)
@@ -77,7 +77,7 @@ func Authorise(c Credentials, exchange Exchanger) (TokenSource, error) {
 	case given == 1:
 		return refuse("a service account has both a client id and a client secret")
 	}
-	return NoAuth(), nil
+	return noAuth{}, nil
 }
 
 // kind is how a token is used.
@@ -140,9 +140,6 @@ func tokenKind(token string) (kind, claims) {
 
 type noAuth struct{}
 
-// NoAuth sends no authorisation.
-func NoAuth() TokenSource { return noAuth{} }
-
 func (noAuth) Header(context.Context) (string, string, error) { return "", "", nil }
 func (noAuth) Refused(string) bool                            { return false }
 func (noAuth) Next() string {
@@ -151,10 +148,10 @@ func (noAuth) Next() string {
 
 type staticToken struct{ name, value string }
 
-// StaticToken sends one token, in the way that its kind asks for: a token of
+// staticTokenOf sends one token, in the way that its kind asks for: a token of
 // agent-based installation media as it is, any other as a bearer token. A token
 // that already begins with a scheme ("Bearer …") is sent as it is.
-func StaticToken(secret spec.Secret) TokenSource {
+func staticTokenOf(secret spec.Secret) TokenSource {
 	token := strings.TrimSpace(secret.Reveal())
 	if strings.Contains(token, " ") {
 		return &staticToken{userHeader, token}

@@ -40,8 +40,8 @@ type Exchanger struct {
 	// http.DefaultClient if nil. Its redirect policy is replaced: a token goes to
 	// no other origin.
 	Client *http.Client
-	Clock  Clock  // the machine's own if nil
-	CAFile string // what Client was told to trust, for errors
+	Clock  clock.Clock // the machine's own if nil
+	CAFile string      // what Client was told to trust, for errors
 }
 
 // exchanged is a source of access tokens that are exchanged for something.

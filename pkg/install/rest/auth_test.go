@@ -260,7 +260,7 @@ func TestTraceHoldsNoSecret(t *testing.T) {
 	f.on("GET /v2/events", with(200, "[]"))
 	var seen []Exchange
 	p := f.plane(t, func(c *Config) {
-		c.Auth = StaticToken(spec.NewSecret("verysecret"))
+		c.Auth = staticTokenOf(spec.NewSecret("verysecret"))
 		c.Trace = func(x Exchange) { seen = append(seen, x) }
 	})
 	if _, err := p.Events(t.Context(), install.EventFilter{}, 0); err != nil {

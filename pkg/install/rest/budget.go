@@ -3,6 +3,8 @@ package rest
 import (
 	"sync"
 	"time"
+
+	"github.com/oaictl/oaictl/internal/clock"
 )
 
 // rate is what observing may cost.
@@ -65,7 +67,7 @@ func (b *budget) spend() {
 // times faster.
 type timekeeper struct {
 	mu    sync.Mutex
-	clock Clock
+	clock clock.Clock
 	date  time.Time // last Date
 	got   time.Time // our clock then
 	mark  time.Time // Date and our clock at the start of the measured stretch

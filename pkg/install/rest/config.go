@@ -1,7 +1,6 @@
 package rest
 
 import (
-	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -11,25 +10,17 @@ import (
 	"os"
 	"strings"
 	"sync"
-	"time"
 
 	oapi "github.com/go-openapi/runtime/client"
 
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/redact"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/rest/internal/objects"
 )
 
 // basePath is where the service's API lives under its URL.
 const basePath = "/api/assisted-install"
-
-// Clock is the time that retries, budgets and token lifetimes are measured in.
-type Clock interface {
-	Now() time.Time
-	Sleep(ctx context.Context, d time.Duration) error
-	// Wall is how much real time d takes: what network deadlines are made of.
-	Wall(d time.Duration) time.Duration
-}
 
 // Config says which service to talk to and how.
 type Config struct {
@@ -45,8 +36,10 @@ type Config struct {
 	Insecure bool
 	// Auth gives requests their authorisation; nil sends none.
 	Auth TokenSource
-	// Clock is the machine's own if nil.
-	Clock Clock
+	// Clock is what retries, budgets and token lifetimes are measured by; the machine's own
+	// if nil. Its Wall is how much real time a duration takes: what network deadlines are
+	// made of.
+	Clock clock.Clock
 	// UserAgent is sent with every request.
 	UserAgent string
 	// Trace is told of every exchange; what it is told holds no secret.
@@ -68,14 +61,14 @@ type shared struct {
 	base    *url.URL
 	runtime *oapi.Runtime
 	auth    TokenSource
-	clock   Clock
+	clock   clock.Clock
 	agent   string
 	caFile  string
 	trace   func(Exchange)
 	rate    rate
 
 	images *http.Client // for image URLs, which carry their own authorisation
-	tables tables
+	tables objects.Tables
 
 	mu      sync.Mutex
 	watches map[string]*watch
@@ -100,11 +93,11 @@ func New(config Config) (*Plane, error) {
 	p := &Plane{shared: &shared{
 		base: base, auth: config.Auth, clock: config.Clock, agent: config.UserAgent, caFile: config.CAFile, trace: config.Trace,
 		rate:    rate{perMinute: config.PollsPerMinute, burst: config.PollBurst}.orDefaults(),
-		tables:  newTables(),
+		tables:  objects.NewTables(),
 		watches: map[string]*watch{}, made: map[string]bool{},
 	}}
 	if p.auth == nil {
-		p.auth = NoAuth()
+		p.auth = noAuth{}
 	}
 	if p.clock == nil {
 		p.clock = clock.Real()

@@ -14,6 +14,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/redact"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/rest/internal/objects"
 )
 
 // What a kubeconfig or password may have, and what another file may that is made of the
@@ -145,10 +146,10 @@ func (p *Plane) DownloadISOURL(ctx context.Context, infraEnvID string) (url stri
 	if err != nil {
 		return "", time.Time{}, err
 	}
-	if answer.Payload == nil || value(answer.Payload.URL) == "" {
+	if answer.Payload == nil || answer.Payload.URL == nil || *answer.Payload.URL == "" {
 		return "", time.Time{}, p.incomplete("get image URL of InfraEnv", infraEnvID)
 	}
-	return *answer.Payload.URL, moment(answer.Payload.ExpiresAt), nil
+	return *answer.Payload.URL, objects.Time(answer.Payload.ExpiresAt), nil
 }
 
 // OpenISO opens a discovery image by its URL, from DownloadISOURL, at an

@@ -119,7 +119,7 @@ func TestTokensAreNotRepeated(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var heard []string
 			trace := func(c *Config) {
-				c.Auth = StaticToken(spec.NewSecret(token))
+				c.Auth = staticTokenOf(spec.NewSecret(token))
 				c.Trace = func(e Exchange) { heard = append(heard, fmt.Sprint(e)) }
 			}
 			f := newFake(t)

@@ -1,9 +1,9 @@
 package rest
 
 import (
+	"cmp"
 	"context"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -11,8 +11,8 @@ import (
 	"github.com/go-openapi/strfmt"
 	"github.com/openshift/assisted-service/models"
 
-	"github.com/oaictl/oaictl/internal/redact"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/rest/internal/objects"
 )
 
 // eventCount is the header that says how many events there are in all.
@@ -49,31 +49,19 @@ func (p *Plane) eventPage(ctx context.Context, filter install.EventFilter, offse
 	set("severities", strings.Join(filter.Severities, ",")) // of a repeated parameter the last would count
 	page := install.EventPage{Total: -1}
 	events, err := listOf(ctx, p, request{
-		label:  label{"read events of", cmpOr(filter.ClusterID, filter.HostID, filter.InfraEnvID, "the service")},
+		label:  label{"read events of", cmp.Or(filter.ClusterID, filter.HostID, filter.InfraEnvID, "the service")},
 		method: http.MethodGet, path: "/v2/events", query: query,
 		header: func(h http.Header) {
 			if total, err := strconv.Atoi(h.Get(eventCount)); err == nil {
 				page.Total = total
 			}
 		},
-	}, func(e *models.Event) (install.ServiceEvent, bool) { return eventOf(e), true })
+	}, func(e *models.Event) (install.ServiceEvent, bool) { return objects.EventOf(e), true })
 	if err != nil {
 		return install.EventPage{}, err
 	}
 	page.Events = events
 	return page, nil
-}
-
-func eventOf(e *models.Event) install.ServiceEvent {
-	return install.ServiceEvent{
-		Time: moment(value(e.EventTime)), Name: e.Name, Severity: value(e.Severity), Category: e.Category, Message: redact.Text(value(e.Message)),
-		ClusterID: value(e.ClusterID).String(), HostID: value(e.HostID).String(), InfraEnvID: value(e.InfraEnvID).String(), Props: e.Props,
-	}
-}
-
-func cmpOr(texts ...string) string {
-	i := slices.IndexFunc(texts, func(t string) bool { return t != "" })
-	return texts[max(i, 0)]
 }
 
 // eventLog is how much of a cluster's event log has been seen.

@@ -7,6 +7,7 @@ import (
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/internal/plane"
+	"github.com/oaictl/oaictl/pkg/install/rest/internal/objects"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -26,31 +27,24 @@ func (p *Plane) readIgnored(ctx context.Context, w *watch) error {
 	if !w.asksIgnored {
 		return nil
 	}
-	var wire struct {
-		Cluster string `json:"cluster-validation-ids"`
-		Hosts   string `json:"host-validation-ids"`
-	}
+	var wire objects.Ignored
 	if err := p.do(ctx, request{
 		label: label{"read ignored validations of", w.id}, method: http.MethodGet, path: ignoredPath, in: map[string]string{"cluster_id": w.id},
 	}, &wire); err != nil {
 		return err
 	}
-	cluster, _ := inText[[]string](wire.Cluster)
-	hosts, _ := inText[[]string](wire.Hosts)
-	w.ignored = setting.ValueOf(spec.IgnoreValidations{Cluster: cluster, Hosts: hosts})
+	w.ignored = setting.ValueOf(wire.Validations())
 	return nil
 }
 
-// ignoreValidations replaces both lists; each is a JSON array in a text.
+// ignoreValidations replaces both lists.
 func (p *Plane) ignoreValidations(ctx context.Context, _ *install.Desired, action install.Action) error {
 	var ignored spec.IgnoreValidations
 	if err := action.Settings[setting.Ignored].Decode(&ignored); err != nil {
 		return plane.Refusal(action, err)
 	}
-	inner := func(ids []string) string { return string(setting.ValueOf(append([]string{}, ids...))) }
 	return p.do(ctx, request{
 		label: label{"set ignored validations of", action.Name}, method: http.MethodPut, path: ignoredPath,
-		in:   map[string]string{"cluster_id": action.Target},
-		body: body{"cluster-validation-ids": inner(ignored.Cluster), "host-validation-ids": inner(ignored.Hosts)},
+		in: map[string]string{"cluster_id": action.Target}, body: objects.IgnoredOf(ignored),
 	}, nil)
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/base64"
 	"errors"
 	"net/http"
-	"strings"
 
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/internal/plane"
@@ -29,7 +28,7 @@ type Import struct {
 func (p *Plane) ImportCluster(ctx context.Context, i Import) error {
 	_, err := p.register(ctx, request{
 		label: label{"import cluster", i.Name}, method: http.MethodPost, path: "/v2/clusters/import",
-		body: body{"name": i.Name, "api_vip_dnsname": i.APIName, "openshift_cluster_id": i.OpenShiftID},
+		body: map[string]any{"name": i.Name, "api_vip_dnsname": i.APIName, "openshift_cluster_id": i.OpenShiftID},
 	})
 	return err
 }
@@ -55,8 +54,8 @@ func (p *Plane) ImportedClusters(ctx context.Context, openShiftID string) ([]ins
 	}
 	var out []install.Cluster
 	for i := range found {
-		if strings.EqualFold(found[i].OpenshiftClusterID.String(), openShiftID) {
-			out = append(out, *p.tables.clusterOf(&found[i], ""))
+		if found[i].IsInstalled(openShiftID) {
+			out = append(out, *p.tables.ClusterOf(&found[i], ""))
 		}
 	}
 	return out, nil
@@ -68,6 +67,6 @@ func (p *Plane) UploadManifest(ctx context.Context, clusterID, folder, name stri
 	return p.do(ctx, request{
 		label: label{"upload manifest", folder + "/" + name}, method: http.MethodPost, path: "/v2/clusters/{cluster_id}/manifests",
 		in:   map[string]string{"cluster_id": clusterID},
-		body: body{"folder": folder, "file_name": name, "content": base64.StdEncoding.EncodeToString(content)},
+		body: map[string]any{"folder": folder, "file_name": name, "content": base64.StdEncoding.EncodeToString(content)},
 	}, nil)
 }

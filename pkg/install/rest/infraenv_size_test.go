@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/ignitionsize"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -131,7 +132,7 @@ func TestStaticNetworkSize(t *testing.T) {
 			for i, network := range networks {
 				keyfiles, policies = append(keyfiles, keyfilesOf(t, network)), append(policies, policyOf(i, network))
 			}
-			estimate, profiles, policy := install.StaticNetworkSize(networks), ignitionSize(keyfiles), ignitionSize(policies)
+			estimate, profiles, policy := ignitionsize.OfNetworks(networks), ignitionSize(keyfiles), ignitionSize(policies)
 			t.Logf("%s, %d hosts: estimated %d, as profiles %d, as policies %d", name, n, estimate, profiles, policy)
 			if larger := max(profiles, policy); len(networks) != n || estimate < larger || 2*estimate > 3*larger {
 				t.Errorf("%s, %d hosts: estimated %d; it takes %d as profiles, %d as policies", name, n, estimate, profiles, policy)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/openshift/assisted-service/client/manifests"
 
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/internal/plane"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -73,7 +74,7 @@ func (p *Plane) readManifests(ctx context.Context, w *watch, content bool) error
 			}
 			return err
 		}
-		now[key] = install.Digest([]byte(data.String()))
+		now[key] = setting.Digest([]byte(data.String()))
 	}
 	w.manifests = now
 	return nil
@@ -91,14 +92,14 @@ func (p *Plane) uploadManifest(ctx context.Context, desired *install.Desired, ac
 	err := p.do(ctx, request{
 		label: label{"upload manifest", action.Name}, method: http.MethodPost, path: "/v2/clusters/{cluster_id}/manifests",
 		in:   map[string]string{"cluster_id": action.Target},
-		body: body{"folder": string(m.Folder), "file_name": m.Name, "content": base64.StdEncoding.EncodeToString([]byte(m.Content))},
+		body: map[string]any{"folder": string(m.Folder), "file_name": m.Name, "content": base64.StdEncoding.EncodeToString([]byte(m.Content))},
 	}, nil)
 	if err != nil {
 		return err
 	}
 	c := desired.Spec
 	p.stale(c.Metadata.Name, c.Spec.BaseDomain, action.Target, func(*needs) {}) // the hash below is for the next reading
-	p.uploaded(c, action.Target, action.Name, install.Digest([]byte(m.Content)))
+	p.uploaded(c, action.Target, action.Name, setting.Digest([]byte(m.Content)))
 	return nil
 }
 

@@ -50,7 +50,7 @@ func (p *Plane) Observe(ctx context.Context, query install.Query, _ *install.Obs
 	defer w.release()
 	w.run, w.ref, w.polled = query.Run, query.InfraEnv, query.Poll > 0
 	w.askIgnored(query.Ignored)
-	w.overridden = p.tables.infraEnv.setBy(query.Overridden)
+	w.overridden = p.tables.InfraEnv.SetBy(query.Overridden)
 	p = p.with(calling{
 		tries:  2,
 		charge: w.budget.spend,

@@ -506,7 +506,7 @@ func TestManifests(t *testing.T) {
 	}
 	query := lab()
 	query.Detail = true
-	if o := observe(t, p, query); o.Cluster.Manifests["openshift/50-x.yaml"] != install.Digest([]byte("a: b\n")) {
+	if o := observe(t, p, query); o.Cluster.Manifests["openshift/50-x.yaml"] != setting.Digest([]byte("a: b\n")) {
 		t.Errorf("got %v", o.Cluster.Manifests)
 	}
 }

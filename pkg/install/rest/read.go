@@ -10,6 +10,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/rest/internal/objects"
 )
 
 // find says which cluster the query means: by id, else the oldest of the name
@@ -39,13 +40,14 @@ func (p *Plane) find(ctx context.Context, w *watch, query install.Query) error {
 }
 
 // choose takes the cluster that is meant from those that the service has.
-func (p *Plane) choose(ctx context.Context, w *watch, query install.Query, found []clusterWire) error {
+func (p *Plane) choose(ctx context.Context, w *watch, query install.Query, found []objects.Cluster) error {
 	var same []install.ClusterRef
 	w.names = make(map[string]string, len(found))
 	for i := range found {
-		w.names[value(found[i].ID).String()] = found[i].Name
-		if found[i].Name == query.Name && (query.BaseDomain == "" || found[i].BaseDNSDomain == query.BaseDomain) {
-			same = append(same, clusterRef(&found[i], query.Run))
+		ref := objects.RefOf(&found[i], query.Run)
+		w.names[ref.ID] = ref.Name
+		if ref.Name == query.Name && (query.BaseDomain == "" || ref.BaseDomain == query.BaseDomain) {
+			same = append(same, ref)
 		}
 	}
 	slices.SortFunc(same, func(a, b install.ClusterRef) int {
@@ -94,10 +96,10 @@ func (p *Plane) choose(ctx context.Context, w *watch, query install.Query, found
 // unmarked is the place of the record of an imported cluster that nobody has marked
 // and that is empty, -1 for none: an import takes no mark with it, so that a run
 // that was broken off in between leaves one.
-func (p *Plane) unmarked(ctx context.Context, openShiftID string, same []install.ClusterRef, found []clusterWire) (int, error) {
+func (p *Plane) unmarked(ctx context.Context, openShiftID string, same []install.ClusterRef, found []objects.Cluster) (int, error) {
 	for place, ref := range same {
-		imported := slices.ContainsFunc(found, func(c clusterWire) bool {
-			return value(c.ID).String() == ref.ID && value(c.Imported) && c.Tags == "" && strings.EqualFold(c.OpenshiftClusterID.String(), openShiftID)
+		imported := slices.ContainsFunc(found, func(c objects.Cluster) bool {
+			return c.ID.String() == ref.ID && c.Imported != nil && *c.Imported && c.Tags == "" && c.IsInstalled(openShiftID)
 		})
 		if !imported {
 			continue
@@ -123,14 +125,14 @@ func (p *Plane) isEmpty(ctx context.Context, id string) (bool, error) {
 	return err == nil && len(hosts) == 0, err
 }
 
-func (p *Plane) listClusters(ctx context.Context, op, on string) ([]clusterWire, error) {
+func (p *Plane) listClusters(ctx context.Context, op, on string) ([]objects.Cluster, error) {
 	return listOf(ctx, p, request{
 		label: label{op, on}, method: http.MethodGet, path: "/v2/clusters", query: map[string][]string{"with_hosts": {"false"}},
 	}, wholeCluster)
 }
 
 // wholeCluster says whether a record in a list has what every cluster has.
-func wholeCluster(wire *clusterWire) (clusterWire, bool) {
+func wholeCluster(wire *objects.Cluster) (objects.Cluster, bool) {
 	return *wire, wire.ID != nil && wire.Status != nil
 }
 
@@ -140,7 +142,7 @@ func (p *Plane) readCluster(ctx context.Context, w *watch) error {
 	if err != nil {
 		return err
 	}
-	cluster := p.tables.clusterOf(wire, w.run)
+	cluster := p.tables.ClusterOf(wire, w.run)
 	before := w.cluster
 	if before != nil && before.Status != cluster.Status {
 		w.changed = w.now()
@@ -157,8 +159,8 @@ func (p *Plane) readCluster(ctx context.Context, w *watch) error {
 	return nil
 }
 
-func (p *Plane) getCluster(ctx context.Context, id string) (*clusterWire, error) {
-	var wire clusterWire
+func (p *Plane) getCluster(ctx context.Context, id string) (*objects.Cluster, error) {
+	var wire objects.Cluster
 	err := p.do(ctx, request{
 		label: label{"read cluster", id}, method: http.MethodGet, path: "/v2/clusters/{cluster_id}",
 		in: map[string]string{"cluster_id": id}, query: map[string][]string{"exclude-hosts": {"true"}},
@@ -319,7 +321,7 @@ func (p *Plane) readHost(ctx context.Context, w *watch, infraEnvID, id string) e
 }
 
 func (p *Plane) getHost(ctx context.Context, infraEnvID, id string) (install.Host, error) {
-	var wire hostWire
+	var wire objects.Host
 	err := p.do(ctx, request{
 		label: label{"read host", id}, method: http.MethodGet, path: "/v2/infra-envs/{infra_env_id}/hosts/{host_id}",
 		in: map[string]string{"infra_env_id": infraEnvID, "host_id": id},
@@ -330,7 +332,7 @@ func (p *Plane) getHost(ctx context.Context, infraEnvID, id string) (install.Hos
 	if wire.ID == nil {
 		return install.Host{}, p.incomplete("read host", id)
 	}
-	return p.tables.hostOf(&wire), nil
+	return p.tables.HostOf(&wire), nil
 }
 
 // listHosts are the hosts of a cluster.
@@ -352,7 +354,7 @@ func (p *Plane) listPool(ctx context.Context, infraEnvID string) ([]install.Host
 
 // hostsOf reads a list of hosts, of which only ours are kept.
 func (p *Plane) hostsOf(ctx context.Context, r request) ([]install.Host, error) {
-	return listOf(ctx, p, r, func(wire *hostWire) (install.Host, bool) {
-		return p.tables.hostOf(wire), wire.ID != nil
+	return listOf(ctx, p, r, func(wire *objects.Host) (install.Host, bool) {
+		return p.tables.HostOf(wire), wire.ID != nil
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/rest/internal/objects"
 )
 
 // readInfraEnvs reads the InfraEnvs that are bound to the cluster and the one
@@ -95,7 +96,7 @@ func (p *Plane) listInfraEnvs(ctx context.Context, clusterID string) ([]install.
 	if clusterID != "" {
 		r.query = map[string][]string{"cluster_id": {clusterID}}
 	}
-	return listOf(ctx, p, r, func(wire *infraEnvWire) (install.InfraEnv, bool) {
-		return p.tables.infraEnvOf(wire), wire.ID != nil
+	return listOf(ctx, p, r, func(wire *objects.InfraEnv) (install.InfraEnv, bool) {
+		return p.tables.InfraEnvOf(wire), wire.ID != nil
 	})
 }

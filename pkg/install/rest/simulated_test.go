@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -64,7 +65,7 @@ func (f *memoryFiles) Observe(context.Context, install.ClusterRef) (map[string]i
 	defer f.mu.Unlock()
 	kept := map[string]install.SavedResult{}
 	for name, data := range f.saved {
-		kept[name] = install.SavedResult{Digest: install.Digest(data), Private: true}
+		kept[name] = install.SavedResult{Digest: setting.Digest(data), Private: true}
 	}
 	return kept, nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/internal/plane"
+	"github.com/oaictl/oaictl/pkg/install/rest/internal/objects"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -25,7 +26,7 @@ func (p *Plane) ListClusters(ctx context.Context) ([]install.Cluster, error) {
 	}
 	out := make([]install.Cluster, 0, len(found))
 	for i := range found {
-		out = append(out, *p.tables.clusterOf(&found[i], ""))
+		out = append(out, *p.tables.ClusterOf(&found[i], ""))
 	}
 	slices.SortFunc(out, func(a, b install.Cluster) int {
 		return cmp.Or(strings.Compare(a.Name, b.Name), a.Created.Compare(b.Created), strings.Compare(a.ID, b.ID))
@@ -59,7 +60,7 @@ func (p *Plane) ClusterByNameOrID(ctx context.Context, text string) (install.Clu
 	}
 	var same []install.ClusterRef
 	for i := range found {
-		ref := clusterRef(&found[i], "")
+		ref := objects.RefOf(&found[i], "")
 		if strings.EqualFold(ref.ID, text) {
 			return ref, nil
 		}
@@ -168,7 +169,7 @@ func (p *Plane) BindHost(ctx context.Context, infraEnvID, hostID, clusterID stri
 	touched()
 	return p.do(ctx, request{
 		label: label{"bind host", hostID}, method: http.MethodPost, path: hostPath + "/actions/bind",
-		in: map[string]string{"infra_env_id": infraEnvID, "host_id": hostID}, body: body{"cluster_id": clusterID},
+		in: map[string]string{"infra_env_id": infraEnvID, "host_id": hostID}, body: map[string]any{"cluster_id": clusterID},
 	}, nil)
 }
 

@@ -56,7 +56,6 @@ func (k *checker) all() {
 	k.discoveryImage()
 }
 
-// words reports every word below v that is none of the possible ones.
 func (k *checker) words(v reflect.Value, field string) {
 	switch v.Kind() {
 	case reflect.Pointer:

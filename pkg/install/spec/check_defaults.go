@@ -55,7 +55,6 @@ func (k *checker) gatewayAstray(host int, field, message string) {
 	k.defaultAstray(astray{field: field, of: host, message: message, remedy: "correct it, or write the gateway of those hosts in their net"})
 }
 
-// defaultsAstray reports the defaults that do not do.
 func (k *checker) defaultsAstray() {
 	for _, wrong := range k.astray {
 		if wrong.more == 0 && wrong.own != "" {

@@ -39,7 +39,6 @@ func (k *checker) hosts() {
 	k.duplicates()
 }
 
-// isBroken says whether host i is no map at all.
 func (k *checker) isBroken(i int) bool { return k.Failed[fmt.Sprintf("spec.hosts[%d]", i)] }
 
 func (k *checker) hostName(i int, h *Host) {

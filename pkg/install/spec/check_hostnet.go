@@ -40,7 +40,6 @@ type addressAt struct {
 	field string
 }
 
-// unused reports addresses that somebody else has.
 func (k *checker) unused(i int, addresses []addressAt, used map[netip.Addr]string) {
 	for _, address := range addresses {
 		if owner, taken := used[address.ip]; taken {
@@ -165,7 +164,6 @@ func (k *checker) hostAddress(field, text, word string, either bool) netip.Prefi
 	return ip
 }
 
-// ports checks that every interface is tied to a MAC address.
 func (k *checker) ports(i int, h *Host, plan netPlan) {
 	n, field := h.Net, hostField(i, "net")
 	switch {
@@ -196,7 +194,6 @@ func (k *checker) ports(i int, h *Host, plan netPlan) {
 	}
 }
 
-// bond checks what a bond says by itself.
 func (k *checker) bond(field string, b *Bond) {
 	k.InterfaceName(field+".name", b.Name)
 	if len(b.Ports) == 0 {

@@ -81,7 +81,6 @@ func (c Classification) Name() string {
 	}, c.Label+"-"+c.Value), "-")
 }
 
-// metal3 checks what only goes with machines that a hub boots.
 func (k *checker) metal3(i int) {
 	bmc := k.cluster.Spec.Hosts[i].BMC
 	if bmc == nil || bmc.Metal3 == nil {
@@ -101,7 +100,6 @@ func (k *checker) metal3(i int) {
 	}
 }
 
-// discoveryImage checks which live system is booted.
 func (k *checker) discoveryImage() {
 	const field = "spec.discovery.osVersion"
 	version := k.cluster.Spec.Discovery.OSVersion

@@ -1,6 +1,8 @@
 package spec
 
 import (
+	"encoding/base64"
+	"fmt"
 	"strings"
 
 	"github.com/oaictl/oaictl/pkg/install/spec/internal/values"
@@ -23,7 +25,6 @@ func (c *Cluster) SSHKey() string {
 // empty if there are none.
 func (c *Cluster) TrustBundle() string { return pem(c.Spec.Registry.TrustBundle) }
 
-// pem is the text of certificates, ending in a line's end.
 func pem(source *PublicSource) string {
 	if text := strings.TrimSpace(source.Text()); text != "" {
 		return text + "\n"
@@ -60,4 +61,140 @@ func (c *Cluster) HostField(h *Host, name string) string {
 		}
 	}
 	return ""
+}
+
+// lastContentSourcesMinor is the last version whose install-config has
+// imageContentSources; then came imageDigestSources.
+const lastContentSourcesMinor = 13
+
+// InstallConfigOverrides is what the cluster wants of install-config.yaml that
+// the service has no field for, as JSON: mirrors,
+// FIPS, and overrides.installConfig on top of these. It is empty where there is
+// nothing.
+func (c *Cluster) InstallConfigOverrides() (string, error) {
+	own := map[string]any{}
+	if mirrors := c.mirrorSources(); len(mirrors) > 0 {
+		key := "imageDigestSources"
+		if c.olderThan(lastContentSourcesMinor + 1) {
+			key = "imageContentSources"
+		}
+		own[key] = mirrors
+	}
+	if c.Spec.FIPS != nil {
+		own["fips"] = *c.Spec.FIPS
+	}
+	all := values.Merge(own, c.Spec.Overrides.InstallConfig)
+	if len(all) == 0 {
+		return "", nil
+	}
+	text, err := values.Marshal(all)
+	if err != nil {
+		return "", fmt.Errorf("the install-config overrides of cluster %s: %w", c.Metadata.Name, err)
+	}
+	return text, nil
+}
+
+func (c *Cluster) mirrorSources() []any {
+	var list []any
+	for _, mirror := range c.Spec.Registry.Mirrors {
+		targets := make([]any, len(mirror.Mirrors))
+		for i, target := range mirror.Mirrors {
+			targets[i] = target
+		}
+		list = append(list, map[string]any{"source": mirror.Source, "mirrors": targets})
+	}
+	return list
+}
+
+// Where RHCOS looks for mirrors (containers-registries.conf(5)) and for
+// certificates to trust (update-ca-trust(8)).
+const (
+	registriesPath = "/etc/containers/registries.conf"
+	trustPath      = "/etc/pki/ca-trust/source/anchors/oaictl-trust-bundle.pem"
+	// discoveryIgnitionVersion is the oldest that every service takes.
+	discoveryIgnitionVersion = "3.1.0"
+)
+
+// DiscoveryIgnition is the Ignition to merge into the discovery image's own, as
+// JSON: registries.conf and the trust bundle where there are mirrors, and
+// discovery.ignition on top. A file that both have is the document's. It is
+// empty where there is nothing.
+func (c *Cluster) DiscoveryIgnition() (string, error) {
+	config, err := c.discoveryConfig()
+	if err != nil {
+		return "", fmt.Errorf("the discovery Ignition of cluster %s: %w", c.Metadata.Name, err)
+	}
+	if config == nil {
+		return "", nil
+	}
+	return values.Marshal(config)
+}
+
+func (c *Cluster) discoveryConfig() (map[string]any, error) {
+	var wanted map[string]any
+	if c.Spec.Discovery.Ignition.Text() != "" {
+		object, err := c.Spec.Discovery.Ignition.object()
+		if err != nil {
+			return nil, err
+		}
+		wanted = object
+	}
+	if len(c.Spec.Registry.Mirrors) == 0 {
+		return wanted, nil
+	}
+	files := []any{ignitionFile(registriesPath, c.RegistriesConf())}
+	if bundle := c.TrustBundle(); bundle != "" {
+		files = append(files, ignitionFile(trustPath, bundle))
+	}
+	config := values.Merge(map[string]any{"ignition": map[string]any{"version": discoveryIgnitionVersion}}, wanted)
+	storage, _ := config["storage"].(map[string]any)
+	theirs, _ := storage["files"].([]any)
+	all := theirs
+	for i := len(files) - 1; i >= 0; i-- {
+		if !hasFile(theirs, files[i]) {
+			all = append([]any{files[i]}, all...)
+		}
+	}
+	config["storage"] = values.Merge(storage, map[string]any{"files": all})
+	return config, nil
+}
+
+func hasFile(list []any, file any) bool {
+	path := file.(map[string]any)["path"]
+	for _, other := range list {
+		if object, ok := other.(map[string]any); ok && object["path"] == path {
+			return true
+		}
+	}
+	return false
+}
+
+func ignitionFile(path, content string) map[string]any {
+	return map[string]any{
+		"path":      path,
+		"mode":      0o644,
+		"overwrite": true,
+		"contents":  map[string]any{"source": "data:text/plain;charset=utf-8;base64," + base64.StdEncoding.EncodeToString([]byte(content))},
+	}
+}
+
+// RegistriesConf is the mirrors as containers-registries.conf(5), version 2. In
+// discovery images are pulled by tag too, so mirrors are not held to digests.
+// It is empty where there are no mirrors.
+func (c *Cluster) RegistriesConf() string {
+	if len(c.Spec.Registry.Mirrors) == 0 {
+		return ""
+	}
+	var out strings.Builder
+	out.WriteString("unqualified-search-registries = []\n")
+	for _, mirror := range c.Spec.Registry.Mirrors {
+		fmt.Fprintf(&out, "\n[[registry]]\nprefix = \"\"\nlocation = %q\nmirror-by-digest-only = false\n", mirror.Source)
+		for _, target := range mirror.Mirrors {
+			fmt.Fprintf(&out, "\n  [[registry.mirror]]\n  location = %q\n", target)
+			if mirror.Insecure {
+				out.WriteString("  insecure = true\n")
+			}
+		}
+	}
+	return out.String()
 }

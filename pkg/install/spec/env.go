@@ -99,7 +99,6 @@ func (w *limitedWriter) Write(p []byte) (int, error) {
 	return w.to.Write(p)
 }
 
-// home is the user's home directory.
 func (e Env) home() (string, error) {
 	if e.LookupEnv != nil {
 		for _, name := range []string{"HOME", "USERPROFILE"} {

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"reflect"
+	"strings"
 
 	"github.com/oaictl/oaictl/internal/yamltree"
 	"github.com/oaictl/oaictl/pkg/install/spec/internal/decode"
@@ -120,4 +121,118 @@ func reason(err error) string {
 		return path.Err.Error()
 	}
 	return err.Error()
+}
+
+// clusterFormat is what a decoder needs to know of cluster.yaml.
+type clusterFormat struct {
+	file     string
+	problems *Problems
+}
+
+// maxProblems is where the decoder gives up: such a file is no cluster.yaml.
+const maxProblems = 500
+
+// Full says whether enough problems were found.
+func (f *clusterFormat) Full() bool { return len(f.problems.List) >= maxProblems }
+
+// Tell notes a problem.
+func (f *clusterFormat) Tell(at yamltree.Place, field, message, remedy string) {
+	f.problems.List = append(f.problems.List, Problem{File: f.file, Line: at.Line, Column: at.Column, Field: field, Message: message, Remedy: remedy})
+}
+
+type textual interface {
+	fromText(text string) error
+}
+
+// Special decodes sources of secrets, documents, and what may be written as text.
+func (f *clusterFormat) Special(d *decode.Decoder, n *yamltree.Node, at yamltree.Place, field string, target any) bool {
+	switch to := target.(type) {
+	case *Document:
+		decodeDocument(d, n, at, field, to)
+		return true
+	case *Source, *Credentials:
+		if n.Kind == yamltree.Map && !isPullSecret(n) {
+			return false
+		}
+		d.Report(at, field, "a secret never stands in the file itself", "write where it is read from: {file: PATH}, {env: NAME}, {exec: [PROGRAM, ARGUMENT]} or {stdin: true}")
+		return true
+	case textual:
+		kind := reflect.TypeOf(target).Elem().Kind()
+		if n.Kind == yamltree.Map && kind == reflect.Struct || n.Kind == yamltree.List && kind == reflect.Slice {
+			return false
+		}
+		if !d.Want(n, yamltree.Text, at, field) {
+			return true
+		}
+		if err := to.fromText(n.Text); err != nil {
+			d.Report(at, field, err.Error(), "")
+		}
+		return true
+	}
+	return false
+}
+
+// isPullSecret says whether a map is a pull secret itself, and not where to read one.
+func isPullSecret(n *yamltree.Node) bool {
+	_, has := n.Get("auths")
+	return has
+}
+
+// Mistake is a version without quotes, and a number in place of the hosts.
+func (f *clusterFormat) Mistake(n *yamltree.Node, want yamltree.Kind, field string) (message, remedy string) {
+	switch {
+	case want == yamltree.Text && field == "spec.openshift.version" && (n.Kind == yamltree.Int || n.Kind == yamltree.Float || n.Kind == yamltree.Bool):
+		return fmt.Sprintf("%s without quotes is a number, and as a number 4.20 is 4.2", n.Text), fmt.Sprintf("put the version in quotes: version: %q", n.Text)
+	case want == yamltree.List && field == "spec.hosts" && n.Kind == yamltree.Int:
+		return "", `list the machines, each as "- {name: cp-0, role: control-plane, match: {mac: MAC}}", or count them in topology and write acceptUnknownHosts: true`
+	}
+	return "", ""
+}
+
+// Elsewhere is the path of a field that has this name in another part of the
+// document; a part of the same host if the key stood in a host.
+func (f *clusterFormat) Elsewhere(key, field string) string {
+	var found string
+	var walk func(t reflect.Type, path string, depth int)
+	walk = func(t reflect.Type, path string, depth int) {
+		for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
+			t = t.Elem()
+		}
+		if t.Kind() != reflect.Struct || depth > 6 {
+			return
+		}
+		for i := range t.NumField() {
+			name := decode.Name(t.Field(i))
+			if name == "" {
+				continue
+			}
+			child := decode.Join(path, name)
+			if strings.EqualFold(name, key) && (found == "" || strings.Count(child, ".") < strings.Count(found, ".")) {
+				found = child
+			}
+			walk(t.Field(i).Type, child, depth+1)
+		}
+	}
+	if host, _, ok := strings.Cut(field, "]"); ok && strings.HasPrefix(host, "spec.hosts[") {
+		walk(reflect.TypeFor[Host](), host+"]", 0)
+	}
+	if found == "" {
+		walk(reflect.TypeFor[Cluster](), "", 0)
+	}
+	return found
+}
+
+// decodeDocument takes {file: PATH}, or the document itself. Text is taken for the
+// document too, for Ignition is often at hand as JSON.
+func decodeDocument(d *decode.Decoder, n *yamltree.Node, at yamltree.Place, field string, to *Document) {
+	if n.Kind != yamltree.Map {
+		d.Report(at, field, fmt.Sprintf("has to be a map, but is %s", n.Kind), "write the document itself, or {file: PATH}")
+		return
+	}
+	if file, ok := n.Get("file"); ok && len(n.Entries) == 1 {
+		d.Value(file, decode.ValuePlace(n.Entries[0]), decode.Join(field, "file"), reflect.ValueOf(&to.File).Elem())
+		return
+	}
+	to.Inline = d.PlainMap(n, field)
+	to.order = []byte(n.YAML())
 }

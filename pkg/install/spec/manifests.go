@@ -57,7 +57,6 @@ spec:
 	}
 }
 
-// manifests reads every extra manifest.
 func (r *sourceReader) manifests() {
 	var all []Manifest
 	for i, m := range r.check.cluster.Spec.Manifests {

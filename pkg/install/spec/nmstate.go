@@ -108,7 +108,6 @@ func (p *netPlan) gateways(n *HostNet, d NetworkDefaults) {
 	}
 }
 
-// ports finds the interfaces and their MAC addresses.
 func (p *netPlan) ports(h *Host) {
 	n := h.Net
 	if p.bond == nil {
@@ -177,7 +176,6 @@ func (p *netPlan) macs() []NIC {
 	return list
 }
 
-// top is the name of the interface that the addresses are on.
 func (p *netPlan) top() string {
 	name := p.bondName
 	if p.bond == nil {

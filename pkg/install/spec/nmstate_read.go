@@ -84,7 +84,6 @@ func (doc *nmstateDoc) addressesOf(item *yamltree.Node, family string) {
 	}
 }
 
-// everyMachines says whether any number of machines may have an address.
 func everyMachines(ip netip.Addr) bool { return ip.IsLoopback() || ip.IsLinkLocalUnicast() }
 
 func textOf(n *yamltree.Node, key string) string {

@@ -51,7 +51,6 @@ func readSources(ctx context.Context, env Env, check *checker) {
 	r.manifests()
 }
 
-// walk finds every source below v.
 func (r *sourceReader) walk(v reflect.Value, field string) {
 	if v.Kind() == reflect.Pointer {
 		if v.IsNil() {

@@ -1,8 +1,13 @@
 package spec
 
 import (
+	"fmt"
+	"io"
+	"log/slog"
+	"net/url"
 	"slices"
 	"strings"
+	"time"
 )
 
 // A word is a field that takes one of a few values, which it lists in the order
@@ -11,7 +16,6 @@ type word interface {
 	Values() []string
 }
 
-// list is words as texts.
 func list[T ~string](words ...T) []string {
 	texts := make([]string, len(words))
 	for i, word := range words {
@@ -286,3 +290,53 @@ func (m *ManifestSource) fromText(text string) error {
 	m.Path = text
 	return nil
 }
+
+// Duration is a length of time, written as in Go: 90s, 60m, 1h30m.
+type Duration time.Duration
+
+// String is the duration as time.Duration writes it.
+func (d Duration) String() string { return time.Duration(d).String() }
+
+// MarshalText writes the duration as it is written in cluster.yaml.
+func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
+
+func (d *Duration) fromText(text string) error {
+	parsed, err := time.ParseDuration(text)
+	if err != nil {
+		return fmt.Errorf("%q is not a length of time", text)
+	}
+	if parsed < 0 {
+		return fmt.Errorf("%q is negative", text)
+	}
+	*d = Duration(parsed)
+	return nil
+}
+
+// ProxyURL is the address of a proxy. It may hold a password, so it prints
+// without one; Reveal gives all of it.
+type ProxyURL string
+
+// Reveal is the address with user and password.
+func (p ProxyURL) Reveal() string { return string(p) }
+
+// String is the address with the password, or all that stands before the last
+// @ where it cannot be read, replaced by xxxxx.
+func (p ProxyURL) String() string {
+	parsed, err := url.Parse(string(p))
+	if err == nil && parsed.Host != "" {
+		return parsed.Redacted()
+	}
+	if at := strings.LastIndex(string(p), "@"); at >= 0 {
+		return "xxxxx" + string(p)[at:]
+	}
+	return string(p)
+}
+
+// Format writes the address without its password, whatever the verb.
+func (p ProxyURL) Format(state fmt.State, _ rune) { _, _ = io.WriteString(state, p.String()) }
+
+// MarshalText writes the address without its password.
+func (p ProxyURL) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
+
+// LogValue keeps the password out of logs.
+func (p ProxyURL) LogValue() slog.Value { return slog.StringValue(p.String()) }

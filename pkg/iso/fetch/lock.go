@@ -25,37 +25,29 @@ func lock(path string, exclusive bool) (*os.File, error) {
 		if err != nil {
 			return nil, err
 		}
-		outcome, err := claim(f, path, exclusive)
-		if err == nil && outcome == locked {
+		locked, err := claim(f, path, exclusive)
+		if locked {
 			return f, nil
 		}
 		f.Close()
-		if err != nil {
-			return nil, fmt.Errorf("lock %s: %w", path, err)
-		}
-		if outcome == held {
+		switch {
+		case err == nil:
 			return nil, nil
+		case !errors.Is(err, errRemoved):
+			return nil, fmt.Errorf("lock %s: %w", path, err)
 		}
 	}
 }
 
-type outcome int
+var errRemoved = errors.New("who held it has removed it: the name means another file now")
 
-const (
-	locked  outcome = iota
-	held            // by somebody else
-	removed         // by who held it before: the name means another file now
-)
-
-func claim(f *os.File, path string, exclusive bool) (outcome, error) {
-	ok, err := filelock.Try(f, exclusive)
-	switch {
-	case err != nil || !ok:
-		return held, err
-	case !isStill(f, path):
-		return removed, nil
+// claim tries to lock a file that was opened under a name.
+func claim(f *os.File, path string, exclusive bool) (locked bool, err error) {
+	locked, err = filelock.Try(f, exclusive)
+	if locked && !isStill(f, path) {
+		return false, errRemoved
 	}
-	return locked, nil
+	return locked, err
 }
 
 func isStill(f *os.File, path string) bool {

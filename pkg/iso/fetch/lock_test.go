@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -30,17 +31,17 @@ func mustOpen(t *testing.T, path string) *os.File {
 func TestLock(t *testing.T) {
 	for name, test := range map[string]struct {
 		first, second bool // exclusive
-		want          outcome
+		want          bool // the second has it, too
 	}{
-		"two share it":            {false, false, locked},
-		"one has it":              {true, false, held},
-		"one wants it for itself": {false, true, held},
-		"two want it":             {true, true, held},
+		"two share it":            {false, false, true},
+		"one has it":              {true, false, false},
+		"one wants it for itself": {false, true, false},
+		"two want it":             {true, true, false},
 	} {
 		path := filepath.Join(t.TempDir(), "x.lock")
 		mustLock(t, path, test.first)
 		if got, err := claim(mustOpen(t, path), path, test.second); got != test.want || err != nil {
-			t.Errorf("%s: %d, %v", name, got, err)
+			t.Errorf("%s: %t, %v", name, got, err)
 		}
 	}
 }
@@ -55,11 +56,11 @@ func TestLockOfARemovedFileIsNone(t *testing.T) {
 		t.Fatal(err)
 	}
 	holder.Close()
-	if got, err := claim(late, path, true); got != removed || err != nil {
-		t.Errorf("while there is no file: %d, %v", got, err)
+	if got, err := claim(late, path, true); got || !errors.Is(err, errRemoved) {
+		t.Errorf("while there is no file: %t, %v", got, err)
 	}
 	mustLock(t, path, true)
-	if got, err := claim(late, path, true); got != removed || err != nil {
-		t.Errorf("while there is another file: %d, %v", got, err)
+	if got, err := claim(late, path, true); got || !errors.Is(err, errRemoved) {
+		t.Errorf("while there is another file: %t, %v", got, err)
 	}
 }

@@ -90,9 +90,7 @@ type HostProgress struct {
 }
 
 // EffectiveRole is what the host will be: the service's suggestion until the user decides.
-func (h *Host) EffectiveRole() string {
-	return cmp.Or(h.SuggestedRole, h.Role)
-}
+func (h *Host) EffectiveRole() string { return cmp.Or(h.SuggestedRole, h.Role) }
 
 // Stage is the stage that the host has reached.
 func (h *Host) Stage() string {

@@ -66,9 +66,7 @@ type InputError struct{ text string }
 func (e *InputError) Error() string { return e.text }
 
 // InputFault is a fault of a custom resource that only the user can cure.
-func InputFault(format string, args ...any) error {
-	return &InputError{fmt.Sprintf(format, args...)}
-}
+func InputFault(format string, args ...any) error { return &InputError{fmt.Sprintf(format, args...)} }
 
 // Do sends a request and reads its answer into a value; nil for either is none.
 func (b *Client) Do(ctx context.Context, method, path string, send, into any) error {

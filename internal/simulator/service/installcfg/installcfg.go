@@ -215,7 +215,7 @@ type NutanixPrismElement struct {
 	Name     string          `json:"name"`
 }
 
-// ExternalInstallConfigPlatform's keys have no names for JSON in the service either.
+// ExternalInstallConfigPlatform has keys without names for JSON in the service, too.
 type ExternalInstallConfigPlatform struct {
 	PlatformName           string
 	CloudControllerManager string

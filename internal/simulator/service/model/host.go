@@ -128,9 +128,7 @@ func (h *Host) HasMAC(mac string) bool {
 const silence = 3 * time.Minute
 
 // Connected tells whether the host was heard of lately.
-func (h *Host) Connected(now time.Time) bool {
-	return now.Sub(time.Time(h.CheckedInAt)) <= silence
-}
+func (h *Host) Connected(now time.Time) bool { return now.Sub(time.Time(h.CheckedInAt)) <= silence }
 
 // PrintedHost is a host as the API prints it.
 type PrintedHost struct {

@@ -136,9 +136,7 @@ func HostEvaluated(state string) bool {
 }
 
 // HostChangeable tells the states in which a user may change a host.
-func HostChangeable(state string) bool {
-	return OneOf(state, HostChangeableStates()...)
-}
+func HostChangeable(state string) bool { return OneOf(state, HostChangeableStates()...) }
 
 // HostChangeableStates are the states in which a user may change a host.
 func HostChangeableStates() []string {
@@ -192,9 +190,7 @@ func singleNodeStages() []string {
 }
 
 // untilReboot is how far a host that is added to an installed cluster reports.
-func untilReboot(stages []string) []string {
-	return stages[:slices.Index(stages, StageRebooting)+1]
-}
+func untilReboot(stages []string) []string { return stages[:slices.Index(stages, StageRebooting)+1] }
 
 // RoleStages is the ordered list of a host's stages; empty while its role is open.
 func RoleStages(h *Host, single bool) []string {

@@ -28,14 +28,10 @@ func BadRequest(format string, args ...any) error {
 }
 
 // Conflict is a refusal because of the state that something is in.
-func Conflict(format string, args ...any) error {
-	return Refuse(http.StatusConflict, format, args...)
-}
+func Conflict(format string, args ...any) error { return Refuse(http.StatusConflict, format, args...) }
 
 // NotFound is the answer to a question for something that is not there.
-func NotFound(format string, args ...any) error {
-	return Refuse(http.StatusNotFound, format, args...)
-}
+func NotFound(format string, args ...any) error { return Refuse(http.StatusNotFound, format, args...) }
 
 // FrameError is the framework's refusal, before the service: {code, message}, the code a number.
 type FrameError struct {
@@ -65,9 +61,7 @@ func OK(body any) (Reply, error) { return Reply{Status: http.StatusOK, Body: bod
 func Created(body any) (Reply, error) { return Reply{Status: http.StatusCreated, Body: body}, nil }
 
 // Accepted answers with what has begun.
-func Accepted(body any) (Reply, error) {
-	return Reply{Status: http.StatusAccepted, Body: body}, nil
-}
+func Accepted(body any) (Reply, error) { return Reply{Status: http.StatusAccepted, Body: body}, nil }
 
 // NoContent answers without a body.
 func NoContent() (Reply, error) { return Reply{Status: http.StatusNoContent}, nil }

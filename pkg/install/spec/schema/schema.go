@@ -161,7 +161,6 @@ func readSchema() (*schemaNode, error) {
 	return root, nil
 }
 
-// follow is the definition that a node refers to, or the node.
 func (root *schemaNode) follow(n *schemaNode) *schemaNode {
 	if name, ok := strings.CutPrefix(n.Ref, "#/$defs/"); ok {
 		return root.Defs[name]

@@ -37,9 +37,6 @@ type block struct {
 	start, unpadded, unpacked int64
 }
 
-// Is reports whether data begins as an xz stream does.
-func Is(data []byte) bool { return bytes.HasPrefix(data, headerMagic[:]) }
-
 // Bytes returns what the single xz stream in data holds. A stream that unpacks to more than most
 // bytes is an error, found before anything is unpacked.
 func Bytes(data []byte, most int64) ([]byte, error) {
@@ -67,7 +64,7 @@ func Bytes(data []byte, most int64) ([]byte, error) {
 // index reads the list of blocks from the end of the stream, and holds it against the length of
 // data.
 func index(data []byte) ([]block, error) {
-	if !Is(data) {
+	if !bytes.HasPrefix(data, headerMagic[:]) {
 		return nil, errors.New("not an xz stream")
 	}
 	if len(data) < headerSize+footerSize {

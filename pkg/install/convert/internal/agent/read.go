@@ -4,13 +4,13 @@ package agent
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/settings"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/source"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// reader carries the two files over.
 type reader struct{ *settings.Reader }
 
 // Read reads install-config.yaml and agent-config.yaml.
@@ -47,7 +47,6 @@ func Read(s *settings.Reader, in *source.Input) {
 	r.RestOfFiles(in)
 }
 
-// agentConfig carries agent-config.yaml over.
 func (r *reader) agentConfig(n *source.Node) {
 	version := n.Get("apiVersion")
 	if word := r.Text(version); word != "v1alpha1" && word != "v1beta1" && version != nil {
@@ -71,7 +70,6 @@ func (r *reader) agentConfig(n *source.Node) {
 	r.GiveArches()
 }
 
-// sameName carries over a name that is said a second time.
 func (r *reader) sameName(n *source.Node) {
 	if n != nil && n.Peek() != r.Cluster.Metadata.Name {
 		r.Second("metadata.name", n)
@@ -91,25 +89,180 @@ func (r *reader) agentHost(n *source.Node) {
 		macs = append(macs, nic.Child("macAddress").Peek())
 	}
 	hostname := n.Get("hostname")
-	i := r.HostWithMAC(macs...)
-	if i < 0 {
-		i = r.HostNamed(hostname.Peek())
-	}
-	if i < 0 {
-		i = r.AddHost(n)
-	}
-	h := r.Host(i)
-	switch {
-	case hostname == nil:
-	case h.Name == "" || h.Name == hostname.Peek():
-		source.SetText(r.Account, settings.HostField(i, "name"), &h.Name, hostname)
-	default:
-		source.SetText(r.Account, settings.HostField(i, "hostname"), &h.Hostname, hostname)
-	}
+	i := r.HostFor(n, macs, hostname.Peek())
+	r.HostName(i, hostname)
 	r.Role(i, n.Get("role"))
 	r.Hints(i, n.Get("rootDeviceHints"))
 	r.Network(i, n.Get("interfaces"), n.Get("networkConfig"))
 	for _, key := range []string{"bmc", "BMC"} {
 		r.BMCOf(i, r.MapOf(n.Get(key)))
+	}
+}
+
+func (r *reader) installConfig(n *source.Node) {
+	c := r.Cluster
+	if version := n.Get("apiVersion"); version != nil && r.Text(version) != "v1" {
+		r.Wrong(version, fmt.Sprintf("the version %q of the install-config is not known", version.Peek()), "write v1")
+	}
+	meta := n.Get("metadata")
+	source.SetText(r.Account, "metadata.name", &c.Metadata.Name, meta.Get("name"))
+	r.Namespace(meta.Get("namespace"))
+	source.SetText(r.Account, "spec.baseDomain", &c.Spec.BaseDomain, n.Get("baseDomain"))
+	r.PullSecret(n.Get("pullSecret"))
+	r.SSHKeys(n.Get("sshKey"))
+	r.TrustBundle(n.Get("additionalTrustBundle"))
+	r.Mirrors(n.Get("imageDigestSources"), "imageDigestSources")
+	r.Mirrors(n.Get("imageContentSources"), "imageContentSources")
+	r.Proxy(n.Get("proxy"))
+	r.SetBool("spec.fips", &c.Spec.FIPS, n.Get("fips"))
+	r.Networking(n.Get("networking"))
+	r.pools(n)
+	r.installPlatform(n.Get("platform"))
+	r.MeansIf(n.Get("publish"), "is what the agent-based installer does anyway", "External")
+	r.MeansIf(n.Get("cpuPartitioningMode"), "is the default", "None")
+	r.MeansIf(n.Get("additionalTrustBundlePolicy"), "is the default", "Proxyonly")
+	for _, key := range []string{"featureSet", "featureGates", "capabilities", "cpuPartitioningMode", "additionalTrustBundlePolicy"} {
+		r.Override(n.Get(key), key)
+	}
+	for _, key := range []string{"publish", "credentialsMode", "bootstrapInPlace", "operatorPublishingStrategy"} {
+		r.Rest(n.Get(key), "the agent-based installer ignores it, and so does oaictl")
+	}
+}
+
+// installPlatform carries the platform of install-config.yaml over: exactly one.
+func (r *reader) installPlatform(n *source.Node) {
+	if n = r.MapOf(n); n == nil {
+		return
+	}
+	if len(n.Children) > 1 {
+		r.Wrong(n, fmt.Sprintf("names %d platforms", len(n.Children)), "keep one")
+		return
+	}
+	for _, p := range n.Children {
+		r.From("spec.platform", p)
+		to := &r.Cluster.Spec.Platform
+		switch p.Key {
+		case "none":
+			to.Type = spec.NoneType
+			p.Taken = p.Taken || len(p.Children) == 0
+		case "external":
+			to.Type = spec.External
+			to.External = &spec.ExternalPlatform{}
+			r.From("spec.platform.external", p)
+			source.SetText(r.Account, "spec.platform.external.name", &to.External.Name, p.Get("platformName"))
+			source.SetText(r.Account, "spec.platform.external.cloudControllerManager", &to.External.CloudControllerManager, p.Get("cloudControllerManager"))
+			p.Taken = p.Taken || len(p.Children) == 0
+		case "baremetal":
+			to.Type = spec.BareMetal
+			p.Taken = p.Taken || len(p.Children) == 0
+			r.bareMetal(p)
+		case "vsphere", "nutanix":
+			to.Type = spec.PlatformType(p.Key)
+			p.Taken = p.Taken || len(p.Children) == 0
+			r.VIPs(p)
+			for _, c := range p.Children {
+				if !c.Taken && source.Untouched(c) {
+					r.Override(c, "platform", p.Key, c.Key)
+				}
+			}
+		default:
+			r.Wrong(p, "is a platform that the Assisted Installer does not install", "it is one of baremetal, none, external, vsphere and nutanix")
+		}
+	}
+}
+
+// bareMetal carries platform.baremetal over. Provisioning goes to the
+// install-config as it is, as the agent-based installer has it.
+func (r *reader) bareMetal(n *source.Node) {
+	r.VIPs(n)
+	r.Balancer(n.Get("loadBalancer", "type"))
+	for _, item := range r.ListOf(n.Get("hosts")) {
+		r.BareMetalHost(item)
+	}
+	ntp := n.Get("additionalNTPServers")
+	source.SetTexts(r.Account, "spec.network.defaults.ntp", &r.Cluster.Spec.Network.Defaults.NTP, ntp)
+	for _, key := range []string{"externalBridge", "provisioningBridge", "libvirtURI", "bootstrapProvisioningIP", "bootstrapExternalStaticIP", "bootstrapExternalStaticGateway", "bootstrapExternalStaticDNS", "defaultMachinePlatform"} {
+		r.Rest(n.Get(key), "the agent-based installer ignores it, and so does oaictl")
+	}
+	for _, c := range n.Children {
+		if !c.Taken && source.Untouched(c) {
+			r.Override(c, "platform", "baremetal", c.Key)
+		}
+	}
+}
+
+// defaultReplicas is how many machines the installer takes for a pool that does
+// not say.
+const defaultReplicas = 3
+
+// pools carries the pools of machines over: how many of which role, their
+// architecture, and whether they use hyperthreading.
+func (r *reader) pools(n *source.Node) {
+	t := &r.Cluster.Spec.Topology
+	compute := r.ListOf(n.Get("compute"))
+	pools := []settings.Pool{
+		{N: r.MapOf(n.Get("controlPlane")), Role: spec.ControlPlane, Name: "master", To: &t.ControlPlane, Must: true},
+		{Role: spec.Worker, Name: "worker", To: &t.Workers, Must: true},
+		{N: r.MapOf(n.Get("arbiter")), Role: spec.Arbiter, Name: "arbiter", To: &t.Arbiters},
+	}
+	for i, item := range compute {
+		if i == 0 {
+			pools[1].N = r.MapOf(item)
+			continue
+		}
+		r.Lose(item, "cluster.yaml has one kind of workers")
+	}
+	var arches []string
+	for _, p := range pools {
+		r.pool(p)
+		if arch := p.N.Get("architecture"); arch != nil && !slices.Contains(arches, string(settings.ArchOf(arch.Peek()))) {
+			arches = append(arches, string(settings.ArchOf(arch.Peek())))
+		}
+	}
+	r.poolArches(pools, len(arches) > 1)
+	r.Hyperthreading(pools)
+}
+
+func (r *reader) pool(p settings.Pool) {
+	field := map[spec.Role]string{spec.ControlPlane: "spec.topology.controlPlane", spec.Worker: "spec.topology.workers", spec.Arbiter: "spec.topology.arbiters"}[p.Role]
+	replicas := defaultReplicas
+	switch given := r.Number(p.N.Get("replicas")); {
+	case given != nil:
+		replicas = *given
+		r.From(field, p.N.Get("replicas"))
+	case p.N == nil && !p.Must:
+		return
+	case p.Role == spec.Worker && p.N == nil:
+		replicas = defaultReplicas
+	}
+	*p.To = &replicas
+	r.From(field, p.N)
+	if p.N == nil {
+		return
+	}
+	r.MeansIf(p.N.Get("name"), "is the name that this pool always has", p.Name)
+	r.Rest(p.N.Get("name"), "this pool is always called "+p.Name)
+	r.MeansEmpty(p.N.Get("platform"), "is empty")
+	r.Rest(p.N.Get("platform"), "the agent-based installer ignores it, and so does oaictl")
+}
+
+// poolArches carries the architecture of the pools over: that of the cluster, or
+// multi, and each host's by its role.
+func (r *reader) poolArches(pools []settings.Pool, several bool) {
+	const field = "spec.openshift.arch"
+	to := &r.Cluster.Spec.OpenShift.Arch
+	for _, p := range pools {
+		n := p.N.Get("architecture")
+		if n == nil {
+			continue
+		}
+		r.Text(n)
+		r.From(field, n)
+		if several {
+			*to = spec.Multi
+			r.ArchByRole = append(r.ArchByRole, settings.RoleArch{Role: p.Role, Arch: settings.ArchOf(n.Text)})
+		} else {
+			*to = settings.ArchOf(n.Text)
+		}
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// contents carries over what stands in files beside the parameters.
 func (r *reader) contents(n *source.Node) {
 	c := r.Cluster
 	if secret := n.Get("pull_secret"); secret != nil {
@@ -22,25 +21,21 @@ func (r *reader) contents(n *source.Node) {
 	}
 	for _, key := range []string{"ssh_public_key", "public_key", "ssh_authorized_key"} {
 		key := n.Get(key)
-		if key != nil && key.Kind == source.TextNode && !strings.Contains(strings.TrimSpace(key.Text), " ") {
-			if name := r.beside(key, ""); name != "" && c.Spec.SSHKeys == nil {
-				c.Spec.SSHKeys = []spec.PublicSource{{File: name}}
-				r.From("spec.sshKeys", key)
-			}
-			continue
+		if key == nil || key.Kind != source.TextNode || strings.Contains(strings.TrimSpace(key.Text), " ") {
+			r.SSHKeys(key)
+		} else if name := r.beside(key, ""); name != "" && c.Spec.SSHKeys == nil {
+			c.Spec.SSHKeys = []spec.PublicSource{{File: name}}
+			r.From("spec.sshKeys", key)
 		}
-		r.SSHKeys(key)
 	}
 	for _, key := range []string{"additional_trust_bundle", "disconnected_ca"} {
 		bundle := n.Get(key)
-		if bundle != nil && bundle.Kind == source.TextNode && !strings.Contains(bundle.Text, "-----BEGIN") {
-			if name := r.beside(bundle, ""); name != "" && c.Spec.Registry.TrustBundle == nil {
-				c.Spec.Registry.TrustBundle = &spec.PublicSource{File: name}
-				r.From("spec.registry.trustBundle", bundle)
-			}
-			continue
+		if bundle == nil || bundle.Kind != source.TextNode || strings.Contains(bundle.Text, "-----BEGIN") {
+			r.TrustBundle(bundle)
+		} else if name := r.beside(bundle, ""); name != "" && c.Spec.Registry.TrustBundle == nil {
+			c.Spec.Registry.TrustBundle = &spec.PublicSource{File: name}
+			r.From("spec.registry.trustBundle", bundle)
 		}
-		r.TrustBundle(bundle)
 	}
 	if overrides := r.MapOf(n.Get("installconfig")); overrides != nil {
 		for _, entry := range overrides.Children {

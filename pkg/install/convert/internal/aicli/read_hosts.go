@@ -10,16 +10,12 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// host carries a host over.
 func (r *reader) host(all, n *source.Node) {
 	if n = r.MapOf(n); n == nil {
 		return
 	}
 	mac, id := n.Get("mac"), n.Get("id")
-	i := r.HostWithMAC(mac.Peek())
-	if i < 0 {
-		i = r.AddHost(n)
-	}
+	i := r.HostFor(n, []string{mac.Peek()})
 	h := r.Host(i)
 	name := source.First(n, "requested_hostname", "name")
 	source.SetText(r.Account, settings.HostField(i, "name"), &h.Name, name)
@@ -78,7 +74,6 @@ func (r *reader) match(i int, name *source.Node) {
 	r.LoseAs(name, name.Text, "aicli takes the first machine whose name begins with it; here the machine has to have exactly this hostname by itself: write its MAC address into "+settings.HostField(i, "match.mac"))
 }
 
-// installDisk carries the disk to install on over.
 func (r *reader) installDisk(i int, n *source.Node) {
 	if n == nil {
 		return
@@ -87,7 +82,6 @@ func (r *reader) installDisk(i int, n *source.Node) {
 	r.From(settings.HostField(i, "disk.hints.deviceName"), n)
 }
 
-// devicePath is the path of a disk, of which aicli takes the name alone, too.
 func devicePath(name string) string {
 	if name == "" || strings.HasPrefix(name, "/") {
 		return name
@@ -218,7 +212,6 @@ func (r *reader) anyUnaddressed() bool {
 	return slices.ContainsFunc(r.Cluster.Spec.Hosts, func(h spec.Host) bool { return h.Match.MAC == "" && h.Net == nil })
 }
 
-// networkTable carries over which interface has which address.
 func (r *reader) networkTable(i int, table *source.Node) {
 	for _, entry := range r.ListOf(table) {
 		var nic spec.NIC
@@ -232,7 +225,6 @@ func (r *reader) networkTable(i int, table *source.Node) {
 	}
 }
 
-// networkMACs are the addresses that a network speaks of.
 func networkMACs(config, table *source.Node) []string {
 	var macs []string
 	for _, entry := range table.Items() {

@@ -20,7 +20,6 @@ const (
 	kindMachineDeployment = "MachineDeployment"
 )
 
-// reader carries Cluster API's objects over, and a hub's beside them.
 type reader struct {
 	*ztp.Hub
 	name string // of the Cluster
@@ -72,7 +71,6 @@ func Read(s *settings.Reader, in *source.Input) {
 	r.RestOfFiles(in)
 }
 
-// names takes what an object is called.
 func (r *reader) names(n *source.Node) {
 	r.Means(n.Get("metadata", "name"), "objects are named after the cluster")
 	r.ObjectNamespace(n)
@@ -165,7 +163,6 @@ func (r *reader) capabilities(n *source.Node) {
 	r.Override(n.Get("additionalEnabledCapabilities"), "capabilities", "additionalEnabledCapabilities")
 }
 
-// networks carries the networks of Cluster over.
 func (r *reader) networks(n, controlPlane *source.Node) {
 	net := n.Get("spec", "clusterNetwork")
 	to := &r.Cluster.Spec.Network
@@ -187,7 +184,6 @@ func (r *reader) networks(n, controlPlane *source.Node) {
 	r.Lose(n.Get("spec", "infrastructureRef"), "says how Cluster API finds machines: name them in spec.hosts")
 }
 
-// machineDeployment carries over how many workers there are.
 func (r *reader) machineDeployment(n *source.Node) int {
 	r.names(n)
 	replicas := n.Get("spec", "replicas")

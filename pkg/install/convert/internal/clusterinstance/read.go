@@ -12,7 +12,6 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// reader carries a ClusterInstance over, and a hub's objects beside it.
 type reader struct{ *ztp.Hub }
 
 // Read reads a ClusterInstance of SiteConfig, and the Secrets and ConfigMaps beside
@@ -61,10 +60,7 @@ func (r *reader) instance(h *ztp.Objects, n *source.Node) {
 	source.SetTexts(r.Account, "spec.network.defaults.ntp", &c.Spec.Network.Defaults.NTP, s.Get("additionalNTPSources"))
 	r.Hold(s.Get("holdInstallation"))
 	r.PlatformType(s.Get("platformType"), nil)
-	if arch := s.Get("cpuArchitecture"); arch != nil {
-		c.Spec.OpenShift.Arch = settings.ArchOf(r.Text(arch))
-		r.From("spec.openshift.arch", arch)
-	}
+	r.Arch(s.Get("cpuArchitecture"))
 	r.encryption(s.Get("diskEncryption"))
 	r.Proxy(s.Get("proxy"))
 	r.InstallOverrides(s.Get("installConfigOverrides"))

@@ -65,7 +65,7 @@ func (l *Collector) walk(v reflect.Value, path, name string, why map[string]stri
 	switch v.Kind() {
 	case reflect.Struct:
 		for i := range v.NumField() {
-			if key := fieldName(v.Type().Field(i)); key != "" {
+			if key := FieldName(v.Type().Field(i)); key != "" {
 				l.walk(v.Field(i), dotted(path, key), dotted(name, key), why)
 			}
 		}
@@ -93,7 +93,8 @@ func dotted(path, name string) string {
 	return path + "." + name
 }
 
-func fieldName(field reflect.StructField) string {
+// FieldName is the key of a field of cluster.yaml, "" for one that is not written.
+func FieldName(field reflect.StructField) string {
 	name, _, _ := strings.Cut(field.Tag.Get("yaml"), ",")
 	return strings.TrimPrefix(name, "-")
 }
@@ -156,7 +157,7 @@ func plainScalar(v reflect.Value) any {
 func plainStruct(v reflect.Value) any {
 	object := map[string]any{}
 	for i := range v.NumField() {
-		if name := fieldName(v.Type().Field(i)); name != "" {
+		if name := FieldName(v.Type().Field(i)); name != "" {
 			if value, ok := plain(v.Field(i)); ok {
 				object[name] = value
 			}

@@ -127,7 +127,6 @@ func (r *Reader) PullSecretFrom(source spec.Source, n *source.Node) {
 	r.From("spec.pullSecret", n)
 }
 
-// password keeps a password in a file of its own.
 func (r *Reader) password(name string, n *source.Node) *spec.Source {
 	text := r.Scalar(n)
 	if text == "" {
@@ -166,11 +165,5 @@ func (r *Reader) ProxyURL(field string, to *spec.ProxyURL, n *source.Node) {
 		parsed.User = nil
 		address = parsed.String()
 	}
-	if *to != "" && string(*to) != address {
-		r.Second(field, n)
-		return
-	}
-	n.Taken = true
-	*to = spec.ProxyURL(address)
-	r.From(field, n)
+	source.Carry(r.Account, field, to, n, spec.ProxyURL(address))
 }

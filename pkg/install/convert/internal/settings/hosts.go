@@ -2,8 +2,8 @@ package settings
 
 import (
 	"fmt"
-	"strings"
 
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/source"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -15,10 +15,7 @@ func (r *Reader) BareMetalHost(n *source.Node) {
 		return
 	}
 	mac := n.Get("bootMACAddress")
-	i := r.HostWithMAC(mac.Peek())
-	if i < 0 {
-		i = r.AddHost(n)
-	}
+	i := r.HostFor(n, []string{mac.Peek()})
 	h := r.Host(i)
 	source.SetText(r.Account, HostField(i, "name"), &h.Name, n.Get("name"))
 	r.Role(i, n.Get("role"))
@@ -64,6 +61,32 @@ func (r *Reader) NameInterface(i int, mac *source.Node) {
 // HostField is the path of a field of a host in cluster.yaml.
 func HostField(i int, name string) string { return fmt.Sprintf("spec.hosts[%d].%s", i, name) }
 
+// HostFor is the host that has one of the addresses or one of the names, else one
+// that is added for n.
+func (r *Reader) HostFor(n *source.Node, macs []string, names ...string) int {
+	i := r.HostWithMAC(macs...)
+	for _, name := range names {
+		if i < 0 {
+			i = r.HostNamed(name)
+		}
+	}
+	if i < 0 {
+		i = r.AddHost(n)
+	}
+	return i
+}
+
+// HostName carries the hostname of a host over, which is its name unless it has
+// another one.
+func (r *Reader) HostName(i int, n *source.Node) {
+	h := r.Host(i)
+	if h.Name == "" || h.Name == n.Peek() {
+		source.SetText(r.Account, HostField(i, "name"), &h.Name, n)
+	} else {
+		source.SetText(r.Account, HostField(i, "hostname"), &h.Hostname, n)
+	}
+}
+
 // AddHost adds a host that came from n, and gives back its number.
 func (r *Reader) AddHost(n *source.Node) int {
 	i := len(r.Cluster.Spec.Hosts)
@@ -100,11 +123,7 @@ func (r *Reader) HostWithMAC(macs ...string) int {
 }
 
 // SameMAC compares two addresses however they are written.
-func SameMAC(a, b string) bool { return a != "" && canonicalMAC(a) == canonicalMAC(b) }
-
-func canonicalMAC(text string) string {
-	return strings.ToLower(strings.ReplaceAll(text, "-", ":"))
-}
+func SameMAC(a, b string) bool { return a != "" && setting.MAC(a) == setting.MAC(b) }
 
 // HostNamed is the host of that name or hostname, -1 for none.
 func (r *Reader) HostNamed(name string) int {
@@ -135,21 +154,9 @@ func (r *Reader) NameHost(i int) {
 
 // Role carries the role of a host over.
 func (r *Reader) Role(i int, n *source.Node) {
-	if n == nil {
-		return
-	}
-	h, field := r.Host(i), HostField(i, "role")
-	role := roleOf(n.Peek())
-	if h.Role != "" && h.Role != role {
-		r.Second(field, n)
-		return
-	}
-	h.Role = role
-	r.Text(n)
-	r.From(field, n)
+	source.Carry(r.Account, HostField(i, "role"), &r.Host(i).Role, n, roleOf(n.Peek()))
 }
 
-// roleOf is a role in the words of this format.
 func roleOf(word string) spec.Role {
 	switch word {
 	case "master":
@@ -159,6 +166,11 @@ func roleOf(word string) spec.Role {
 	default:
 		return spec.Role(word)
 	}
+}
+
+// Arch carries the architecture of the cluster over.
+func (r *Reader) Arch(n *source.Node) {
+	source.Carry(r.Account, "spec.openshift.arch", &r.Cluster.Spec.OpenShift.Arch, n, ArchOf(n.Peek()))
 }
 
 // ArchOf is a CPU architecture in the words of this format.
@@ -223,7 +235,6 @@ func (r *Reader) Network(i int, interfaces, config *source.Node) {
 	}
 }
 
-// nic carries one interface of a host over.
 func (r *Reader) nic(i, j int, n *source.Node) {
 	if n = r.MapOf(n); n == nil {
 		return

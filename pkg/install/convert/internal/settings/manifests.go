@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/source"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -148,11 +149,7 @@ func (r *Reader) Ignored(field string, to *[]string, n *source.Node) {
 	if n.Kind == source.TextNode && strings.HasPrefix(strings.TrimSpace(n.Text), "[") {
 		list = r.Texts(r.Embed(n))
 	} else {
-		for part := range strings.SplitSeq(r.Text(n), ",") {
-			if part = strings.TrimSpace(part); part != "" {
-				list = append(list, part)
-			}
-		}
+		list = append(list, setting.Commas(r.Text(n))...)
 	}
 	*to = list
 	r.From(field, n)

@@ -2,9 +2,8 @@ package settings
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/source"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -23,23 +22,8 @@ func (r *Reader) Proxy(n *source.Node) {
 
 // NoProxy carries over what is reached without the proxy, a text with commas.
 func (r *Reader) NoProxy(n *source.Node) {
-	if n == nil {
-		return
-	}
-	list := spec.StringList{}
-	for part := range strings.SplitSeq(n.Peek(), ",") {
-		if part = strings.TrimSpace(part); part != "" {
-			list = append(list, part)
-		}
-	}
-	to := &r.Cluster.Spec.Proxy.No
-	if *to != nil && !slices.Equal(*to, list) {
-		r.Second("spec.proxy.no", n)
-		return
-	}
-	r.Text(n)
-	*to = list
-	r.From("spec.proxy.no", n)
+	list := append(spec.StringList{}, setting.Commas(n.Peek())...)
+	source.Carry(r.Account, "spec.proxy.no", &r.Cluster.Spec.Proxy.No, n, list)
 }
 
 // Networking carries the networks over. Formats differ in how they write service

@@ -6,7 +6,11 @@ package settings
 import (
 	"fmt"
 	"slices"
+	"strings"
+	"time"
 
+	"github.com/oaictl/oaictl/internal/objects"
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/source"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -77,4 +81,212 @@ func (r *Reader) Hyperthreading(pools []Pool) {
 		on = []string{spec.NoRoles}
 	}
 	r.Cluster.Spec.Hyperthreading = on
+}
+
+// Namespace is what objects stand in, which cluster.yaml does not say.
+func (r *Reader) Namespace(n *source.Node) {
+	if n == nil {
+		return
+	}
+	if n.Kind == source.TextNode && n.Text == objects.NamespaceOf(r.Cluster) {
+		r.Means(n, "is where oaictl puts the objects of this cluster anyway")
+		return
+	}
+	if r.AgentBased {
+		r.Means(n, "the agent-based installer uses no namespace")
+		return
+	}
+	r.Lose(n, "cluster.yaml names no namespace: ask for it when objects are rendered or applied")
+}
+
+// SSHKeys carries public keys over, one a line.
+func (r *Reader) SSHKeys(n *source.Node) {
+	if n == nil {
+		return
+	}
+	var keys []spec.PublicSource
+	for line := range strings.Lines(n.Peek()) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
+			keys = append(keys, spec.PublicSource{Inline: line})
+		}
+	}
+	if strings.Contains(n.Peek(), "PRIVATE KEY") {
+		r.Wrong(n, "is a private key", "give the public one; its file ends in .pub")
+		return
+	}
+	if have := &r.Cluster.Spec.SSHKeys; len(keys) > 0 || *have != nil {
+		source.Carry(r.Account, "spec.sshKeys", have, n, keys)
+	}
+	r.Text(n)
+}
+
+// TrustBundle carries certificates over.
+func (r *Reader) TrustBundle(n *source.Node) {
+	if n == nil {
+		return
+	}
+	text := strings.TrimSpace(n.Peek())
+	have := &r.Cluster.Spec.Registry.TrustBundle
+	switch {
+	case *have != nil && strings.TrimSpace((*have).Inline) != text:
+		r.Second("spec.registry.trustBundle", n)
+		return
+	case strings.Contains(text, "PRIVATE KEY"):
+		r.Wrong(n, "holds a private key", "give certificates only")
+		return
+	}
+	r.Text(n)
+	if text != "" {
+		*have = &spec.PublicSource{Inline: text + "\n"}
+		r.From("spec.registry.trustBundle", n)
+	}
+}
+
+// RoleSet is a set of roles in the words of this format.
+func RoleSet(text string) spec.RoleSet {
+	if set := setting.RolesOf(text); len(set) > 0 {
+		return set
+	}
+	return spec.RoleSet{text}
+}
+
+// Tang carries Tang servers over.
+func (r *Reader) Tang(n *source.Node) {
+	for i, item := range r.ListOf(n) {
+		if item = r.MapOf(item); item == nil {
+			continue
+		}
+		field := fmt.Sprintf("spec.diskEncryption.tang[%d]", i)
+		r.From(field, item)
+		var server spec.TangServer
+		source.SetText(r.Account, field+".url", &server.URL, source.First(item, "url", "URL"))
+		source.SetText(r.Account, field+".thumbprint", &server.Thumbprint, item.Get("thumbprint"))
+		r.Cluster.Spec.DiskEncryption.Tang = append(r.Cluster.Spec.DiskEncryption.Tang, server)
+	}
+}
+
+// Mirrors carries mirrors over. What an entry says besides goes to the
+// install-config as it is.
+func (r *Reader) Mirrors(n *source.Node, key string) {
+	more := false
+	for _, item := range r.ListOf(n) {
+		if item = r.MapOf(item); item == nil {
+			continue
+		}
+		r.Mirror(item.Get("source"), item.Get("mirrors"), false)
+		more = more || !allTaken(item)
+	}
+	if more {
+		r.Override(n, key)
+	}
+}
+
+func allTaken(n *source.Node) bool {
+	for _, c := range n.Children {
+		if len(c.Children) == 0 && !c.Taken || !allTaken(c) {
+			return false
+		}
+	}
+	return true
+}
+
+// Mirror carries one mirrored place over; several entries of one place become
+// one.
+func (r *Reader) Mirror(source, targets *source.Node, insecure bool) {
+	list := &r.Cluster.Spec.Registry.Mirrors
+	name, places := r.Text(source), r.Texts(targets)
+	i := slices.IndexFunc(*list, func(m spec.Mirror) bool { return m.Source == name })
+	if i < 0 {
+		i = len(*list)
+		*list = append(*list, spec.Mirror{Source: name})
+		r.From(fmt.Sprintf("spec.registry.mirrors[%d]", i), source)
+		r.From(fmt.Sprintf("spec.registry.mirrors[%d].source", i), source)
+		r.From(fmt.Sprintf("spec.registry.mirrors[%d].mirrors", i), targets)
+	}
+	m := &(*list)[i]
+	for _, place := range places {
+		if !slices.Contains(m.Mirrors, place) {
+			m.Mirrors = append(m.Mirrors, place)
+		}
+	}
+	m.Insecure = m.Insecure || insecure
+}
+
+// DiscoveryIgnition carries over what is merged into the live image's Ignition.
+func (r *Reader) DiscoveryIgnition(n *source.Node) {
+	if n == nil || n.Kind == source.TextNode && n.Text == "" {
+		r.Text(n)
+		return
+	}
+	const field = "spec.discovery.ignition"
+	if n = r.Embed(n); n == nil {
+		return
+	}
+	d := &r.Cluster.Spec.Discovery
+	if d.Ignition != nil {
+		if r.SameDocument(d.Ignition, n) {
+			n.Take()
+		} else {
+			r.Second(field, n)
+		}
+		return
+	}
+	d.Ignition = r.Document(field, n)
+}
+
+// KernelArguments carries over what is appended; oaictl takes nothing away from
+// the image's own arguments.
+func (r *Reader) KernelArguments(n *source.Node) {
+	if n == nil {
+		return
+	}
+	const field = "spec.discovery.kernelArgs"
+	list, lines := []string{}, []*source.Node{}
+	for _, item := range r.ListOf(n) {
+		operation, value := item.Get("operation"), item.Get("value")
+		if operation.Peek() != "append" {
+			r.Lose(item, "oaictl only appends kernel arguments")
+			continue
+		}
+		r.Text(operation)
+		list, lines = append(list, r.Text(value)), append(lines, value)
+	}
+	to := &r.Cluster.Spec.Discovery.KernelArgs
+	if *to != nil {
+		if !slices.Equal(*to, list) {
+			r.LoseAs(n, n.Plain(), "is another list than that of the first InfraEnv: cluster.yaml has one for all")
+		}
+		return
+	}
+	*to = list
+	for i, line := range lines {
+		r.From(fmt.Sprintf("%s[%d]", field, i), line)
+	}
+	r.From(field, n)
+}
+
+// ImageType carries over whether images are full or minimal.
+func (r *Reader) ImageType(n *source.Node) {
+	source.Carry(r.Account, "spec.boot.image", &r.Cluster.Spec.Boot.Image, n, spec.ImageType(strings.TrimSuffix(n.Peek(), "-iso")))
+}
+
+// NetworkDelay carries over how long machines wait for their networks, in seconds.
+func (r *Reader) NetworkDelay(n *source.Node) {
+	seconds := r.Number(n)
+	if seconds == nil {
+		return
+	}
+	const field = "spec.discovery.networkDelay"
+	delay := spec.Duration(time.Duration(*seconds) * time.Second)
+	to := &r.Cluster.Spec.Discovery.NetworkDelay
+	switch {
+	case *seconds < 0:
+		r.Wrong(n, "is negative", "")
+	case *to != 0 && *to != delay:
+		n.Taken = false
+		r.Second(field, n)
+	default:
+		*to = delay
+		r.From(field, n)
+	}
 }

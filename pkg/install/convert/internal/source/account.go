@@ -31,7 +31,6 @@ type Account struct {
 	Foreign  bool                     // whether a file has words of another format than cluster.yaml
 }
 
-// lost is a Loss with its place, by which it is sorted.
 type lost struct {
 	at   *Node
 	file string
@@ -220,7 +219,5 @@ func (r *Account) TextOf(d *spec.Document) string {
 	if d.Inline == nil {
 		return ""
 	}
-	e := &emitter{written: r.Written}
-	e.document(d, -2)
-	return strings.TrimPrefix(e.out.String(), "\n")
+	return (&emitter{written: r.Written}).document(d).document()
 }

@@ -10,99 +10,71 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/loss"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// emitter writes a cluster as cluster.yaml: its fields in the order of the
-// format, those that are not said left out. Equal clusters make equal bytes.
+// emitter makes the tree of a cluster: its fields in the order of the format, those
+// that are not said left out. Equal clusters make equal bytes.
 type emitter struct {
-	out strings.Builder
-	// present are fields that are written although they are empty.
-	present map[string]bool
-	// written are documents in the order of keys in which they were read.
-	written map[*spec.Document]*Node
+	present map[string]bool          // fields that are written although they are empty
+	written map[*spec.Document]*Node // documents in the order of keys in which they were read
 }
 
 // Emit writes a cluster as cluster.yaml.
 func Emit(c *spec.Cluster, present map[string]bool, written map[*spec.Document]*Node) []byte {
 	e := &emitter{present: present, written: written}
-	e.structure(reflect.ValueOf(c).Elem(), "", 0, false)
-	return []byte(e.out.String())
+	return []byte(e.structure(reflect.ValueOf(c).Elem(), "").document())
 }
 
-func (e *emitter) pad(indent int) { e.out.WriteString(strings.Repeat(" ", indent)) }
+type tree struct {
+	keys   []string // of a map, as they are written
+	below  []tree
+	isMap  bool
+	isList bool
+	scalar any
+}
 
-// structure writes the fields of a struct. inline says that the cursor stands
-// behind "- ", where the first line needs no indent.
-func (e *emitter) structure(v reflect.Value, path string, indent int, inline bool) {
+func (e *emitter) structure(v reflect.Value, path string) tree {
+	t := tree{isMap: true}
 	for i := range v.NumField() {
-		field := v.Type().Field(i)
-		name, _, _ := strings.Cut(field.Tag.Get("yaml"), ",")
-		if !field.IsExported() || name == "" {
-			continue
-		}
+		name := loss.FieldName(v.Type().Field(i))
 		below := strings.TrimPrefix(path+"."+name, ".")
-		if e.absent(v.Field(i), below) {
-			continue
+		if name == "" || v.Field(i).IsZero() && !e.present[below] {
+			continue // an empty list is no zero: it says that there shall be none
 		}
-		if !inline {
-			e.pad(indent)
+		value := e.value(v.Field(i), below)
+		if v.Field(i).Kind() == reflect.Struct && value.isMap && len(value.below) == 0 {
+			continue // it says nothing
 		}
-		inline = false
-		e.out.WriteString(name + ":")
-		e.value(v.Field(i), below, indent)
+		t.keys, t.below = append(t.keys, name), append(t.below, value)
 	}
+	return t
 }
 
-// absent says whether a value is left out. An empty list is not: it says that
-// there shall be none.
-func (e *emitter) absent(v reflect.Value, path string) bool {
-	switch v.Kind() {
-	case reflect.Slice, reflect.Map:
-		return v.IsNil()
-	case reflect.Struct:
-		for i := range v.NumField() {
-			field := v.Type().Field(i)
-			name, _, _ := strings.Cut(field.Tag.Get("yaml"), ",")
-			if field.IsExported() && name != "" && !e.absent(v.Field(i), path+"."+name) {
-				return false
-			}
-		}
-		return true
-	}
-	return v.IsZero() && !e.present[path]
-}
-
-// value writes what stands behind "key:", with the end of the line.
-func (e *emitter) value(v reflect.Value, path string, indent int) {
+func (e *emitter) value(v reflect.Value, path string) tree {
 	if v.Kind() == reflect.Pointer {
-		switch to := v.Interface().(type) {
-		case *spec.Document:
-			e.document(to, indent)
-			return
-		case *spec.PublicSource:
-			if to.Inline != "" {
-				e.scalar(to.Inline, indent)
-				return
-			}
+		if document, is := v.Interface().(*spec.Document); is {
+			return e.document(document)
 		}
 		v = v.Elem()
 	}
 	if short, ok := plainWord(v); ok {
-		e.scalar(short, indent)
-		return
+		return tree{scalar: short}
 	}
 	switch v.Kind() {
 	case reflect.Struct:
-		e.out.WriteString("\n")
-		e.structure(v, path, indent+2, false)
+		return e.structure(v, path)
 	case reflect.Slice:
-		e.list(v, path, indent)
+		t := tree{isList: true}
+		for i := range v.Len() {
+			t.below = append(t.below, e.value(v.Index(i), fmt.Sprintf("%s[%d]", path, i)))
+		}
+		return t
 	case reflect.Map:
-		e.any(plainMap(v), indent)
-	default:
-		e.scalar(e.plain(v), indent)
+		return treeOfAny(plainMap(v))
 	}
+	return tree{scalar: plain(v)}
 }
 
 // plainWord is the plain text that stands for a struct.
@@ -121,24 +93,19 @@ func plainWord(v reflect.Value) (string, bool) {
 }
 
 // plain is a scalar as encoding/json would decode it.
-func (e *emitter) plain(v reflect.Value) any {
+func plain(v reflect.Value) any {
 	switch value := v.Interface().(type) {
 	case spec.ProxyURL:
 		return value.Reveal()
 	case spec.Duration:
 		return value.String()
 	}
-	switch v.Kind() {
-	case reflect.Bool:
-		return v.Bool()
-	case reflect.Int:
-		return v.Int()
-	default:
+	if v.Kind() == reflect.String {
 		return v.String()
 	}
+	return v.Interface()
 }
 
-// plainMap is a map with texts for keys in the types of encoding/json.
 func plainMap(v reflect.Value) map[string]any {
 	m := make(map[string]any, v.Len())
 	for it := v.MapRange(); it.Next(); {
@@ -147,57 +114,14 @@ func plainMap(v reflect.Value) map[string]any {
 	return m
 }
 
-func (e *emitter) list(v reflect.Value, path string, indent int) {
-	if v.Len() == 0 {
-		e.out.WriteString(" []\n")
-		return
-	}
-	e.out.WriteString("\n")
-	for i := range v.Len() {
-		item := v.Index(i)
-		e.pad(indent)
-		e.out.WriteString("-")
-		short, isShort := plainWord(item)
-		switch {
-		case isShort:
-			e.scalar(short, indent)
-		case item.Kind() == reflect.Struct:
-			e.out.WriteString(" ")
-			e.structure(item, fmt.Sprintf("%s[%d]", path, i), indent+2, true)
-		default:
-			e.scalar(e.plain(item), indent)
-		}
-	}
-}
-
-func (e *emitter) document(d *spec.Document, indent int) {
+func (e *emitter) document(d *spec.Document) tree {
 	switch {
 	case d.File != "":
-		e.out.WriteString("\n")
-		e.pad(indent + 2)
-		e.out.WriteString("file:")
-		e.scalar(d.File, indent)
+		return tree{isMap: true, keys: []string{"file"}, below: []tree{{scalar: d.File}}}
 	case e.written[d] != nil:
-		e.node(e.written[d], indent)
-	default:
-		e.any(d.Inline, indent)
+		return treeOfNode(e.written[d])
 	}
-}
-
-// node writes what was read as it was read, behind "key:".
-func (e *emitter) node(n *Node, indent int) { e.tree(treeOfNode(n), indent, false) }
-
-// any writes what encoding/json would decode to, with its keys in alphabetical
-// order, behind "key:".
-func (e *emitter) any(value any, indent int) { e.tree(treeOfAny(value), indent, false) }
-
-// tree is a value of either kind.
-type tree struct {
-	keys   []string // of a map
-	below  []tree
-	isMap  bool
-	isList bool
-	scalar any
+	return treeOfAny(d.Inline)
 }
 
 func treeOfNode(n *Node) tree {
@@ -206,17 +130,19 @@ func treeOfNode(n *Node) tree {
 		return tree{scalar: n.Plain()}
 	}
 	for _, c := range n.Children {
-		t.keys, t.below = append(t.keys, c.Key), append(t.below, treeOfNode(c))
+		t.keys, t.below = append(t.keys, quoted(c.Key)), append(t.below, treeOfNode(c))
 	}
 	return t
 }
 
+// treeOfAny is what encoding/json would decode to, with its keys in alphabetical
+// order.
 func treeOfAny(value any) tree {
 	switch value := value.(type) {
 	case map[string]any:
-		t := tree{isMap: true, keys: slices.Sorted(maps.Keys(value))}
-		for _, key := range t.keys {
-			t.below = append(t.below, treeOfAny(value[key]))
+		t := tree{isMap: true}
+		for _, key := range slices.Sorted(maps.Keys(value)) {
+			t.keys, t.below = append(t.keys, quoted(key)), append(t.below, treeOfAny(value[key]))
 		}
 		return t
 	case []any:
@@ -229,78 +155,88 @@ func treeOfAny(value any) tree {
 	return tree{scalar: value}
 }
 
+func (t tree) document() string {
+	var w writer
+	w.tree(t, -2, false)
+	return strings.TrimPrefix(w.String(), "\n")
+}
+
+type writer struct{ strings.Builder }
+
+func (w *writer) pad(indent int) { w.WriteString(strings.Repeat(" ", indent)) }
+
 // tree writes a value behind "key:", or behind "-" for an item of a list, where
 // a map begins in the same line.
-func (e *emitter) tree(t tree, indent int, item bool) {
+func (w *writer) tree(t tree, indent int, item bool) {
 	switch {
 	case t.isMap && len(t.below) > 0:
 		for i, below := range t.below {
 			switch {
 			case i == 0 && item:
-				e.out.WriteString(" ")
+				w.WriteString(" ")
 			case i == 0:
-				e.out.WriteString("\n")
-				e.pad(indent + 2)
+				w.WriteString("\n")
+				w.pad(indent + 2)
 			default:
-				e.pad(indent + 2)
+				w.pad(indent + 2)
 			}
-			e.out.WriteString(quoted(t.keys[i]) + ":")
-			e.tree(below, indent+2, false)
+			w.WriteString(t.keys[i] + ":")
+			w.tree(below, indent+2, false)
 		}
 	case t.isList && len(t.below) > 0:
 		if item {
 			indent += 2
 		}
-		e.out.WriteString("\n")
+		w.WriteString("\n")
 		for _, below := range t.below {
-			e.pad(indent)
-			e.out.WriteString("-")
-			e.tree(below, indent, true)
+			w.pad(indent)
+			w.WriteString("-")
+			w.tree(below, indent, true)
 		}
 	case t.isMap:
-		e.out.WriteString(" {}\n")
+		w.WriteString(" {}\n")
 	case t.isList:
-		e.out.WriteString(" []\n")
+		w.WriteString(" []\n")
 	default:
-		e.scalar(t.scalar, indent)
+		w.scalar(t.scalar, indent)
 	}
 }
 
 // scalar writes a scalar behind "key:" or "-". A text of several lines stands as
 // a block where that gives it back exactly.
-func (e *emitter) scalar(value any, indent int) {
+func (w *writer) scalar(value any, indent int) {
 	switch value := value.(type) {
 	case nil:
-		e.out.WriteString(" null\n")
+		w.WriteString(" null\n")
 	case string:
 		if isBlock(value) {
-			e.block(value, indent+2)
+			w.block(value, indent+2)
 			return
 		}
-		e.out.WriteString(" " + quoted(value) + "\n")
+		w.WriteString(" " + quoted(value) + "\n")
 	case float64:
 		text := strconv.FormatFloat(value, 'g', -1, 64)
 		if !strings.ContainsAny(text, ".e") {
 			text += ".0"
 		}
-		e.out.WriteString(" " + text + "\n")
+		w.WriteString(" " + text + "\n")
 	default:
-		fmt.Fprintf(&e.out, " %v\n", value)
+		fmt.Fprintf(w, " %v\n", value)
 	}
 }
 
-func (e *emitter) block(text string, indent int) {
-	e.out.WriteString(" |")
+func (w *writer) block(text string, indent int) {
+	w.WriteString(" |")
 	if !strings.HasSuffix(text, "\n") {
-		e.out.WriteString("-")
+		w.WriteString("-")
 	}
-	e.out.WriteString("\n")
+	w.WriteString("\n")
 	for line := range strings.SplitSeq(strings.TrimSuffix(text, "\n"), "\n") {
 		if line != "" {
-			e.pad(indent)
-			e.out.WriteString(line)
+			w.pad(indent)
+			w.WriteString(line)
 		}
-		e.out.WriteString("\n")
+		w.WriteString("\n")
 	}
 }
 

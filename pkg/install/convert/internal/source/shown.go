@@ -61,7 +61,6 @@ func shownBelow(n *Node) any {
 	return n.Plain()
 }
 
-// hiddenValues are the keys of a Secret without what is behind them.
 func hiddenValues(n *Node) any {
 	if n.Kind != MapNode {
 		return loss.Redacted
@@ -82,7 +81,6 @@ func isSecretKey(n *Node) bool {
 	return secretKey.MatchString(n.Key) && n.Kind != MapNode
 }
 
-// isSecretObject says whether the object is a Secret of Kubernetes.
 func isSecretObject(n *Node) bool { return n.Child("kind").Peek() == "Secret" }
 
 // privateText matches texts that hold a secret whatever their key.

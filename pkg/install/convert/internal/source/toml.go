@@ -41,7 +41,6 @@ func (r *Account) ParseTOML(at *Node, text string) *Node {
 	return root
 }
 
-// add puts a child into a map or list.
 func (n *Node) add(child *Node, line int) {
 	child.Parent, child.index = n, len(n.Children)
 	child.walk(func(c *Node) {
@@ -117,7 +116,6 @@ func tomlList(text string) (list *Node, rest string) {
 	}
 }
 
-// tomlScalar reads a text in quotes, true or false.
 func tomlScalar(text string) (value *Node, rest string) {
 	for _, word := range []string{"true", "false"} {
 		if rest, is := strings.CutPrefix(text, word); is {

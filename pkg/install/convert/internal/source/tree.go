@@ -132,7 +132,6 @@ func (n *Node) Place() (line, col int) {
 	return n.Line, n.Col
 }
 
-// walk visits the node and all below it.
 func (n *Node) walk(visit func(*Node)) {
 	if n == nil {
 		return

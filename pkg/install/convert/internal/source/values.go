@@ -2,6 +2,7 @@ package source
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 )
@@ -28,7 +29,6 @@ func (r *Account) Scalar(n *Node) string {
 	return n.Text
 }
 
-// want reports a node of another kind.
 func (r *Account) want(n *Node, kind nodeKind) bool {
 	if n.Kind == kind {
 		return true
@@ -116,22 +116,25 @@ func (r *Account) From(field string, n *Node) {
 	}
 }
 
-// SetText carries a text over. Where the field has a value already, the second
-// has to agree or is told.
-func SetText[T ~string](r *Account, field string, to *T, n *Node) {
-	if n == nil {
-		return
-	}
-	if n.Kind != TextNode {
-		r.want(n, TextNode)
-		return
-	}
-	if *to == "" || string(*to) == n.Text {
-		*to = T(r.Text(n))
+// Carry carries over what a text means. Where the field has a value already, the
+// second has to agree or is told.
+func Carry[T any](r *Account, field string, to *T, n *Node, value T) {
+	switch {
+	case n == nil:
+	case !reflect.ValueOf(to).Elem().IsZero() && !reflect.DeepEqual(*to, value):
+		r.Second(field, n)
+	default:
+		r.Text(n)
+		*to = value
 		r.From(field, n)
-		return
 	}
-	r.Second(field, n)
+}
+
+// SetText carries a text over, as Carry does.
+func SetText[T ~string](r *Account, field string, to *T, n *Node) {
+	if n != nil && r.want(n, TextNode) {
+		Carry(r, field, to, n, T(n.Text))
+	}
 }
 
 // Second tells a value that says something else than the one that was carried

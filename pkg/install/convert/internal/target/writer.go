@@ -1,3 +1,5 @@
+// Package target is what the writers of formats share: files, objects of a hub
+// made of what can be said, and an account of what cannot.
 package target
 
 import (
@@ -8,10 +10,13 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation"
+	"sigs.k8s.io/yaml"
 
 	"github.com/oaictl/oaictl/internal/objects"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/loss"
+	"github.com/oaictl/oaictl/pkg/install/render"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -68,14 +73,12 @@ func (w *Writer) Result() ([]File, []loss.Loss, error) {
 	return w.files, w.Collector.List, nil
 }
 
-// place orders two fields as they stand in the file.
 func (w *Writer) place(a, b string) int {
 	_, lineA, colA := w.Collector.Cluster.Position(a)
 	_, lineB, colB := w.Collector.Cluster.Position(b)
 	return cmp.Or(cmp.Compare(lineA, lineB), cmp.Compare(colA, colB), cmp.Compare(a, b))
 }
 
-// oneTag keeps the tag that a label can hold.
 func (w *Writer) oneTag(shown *spec.Cluster) {
 	tags := shown.Metadata.Tags
 	if len(tags) == 0 {
@@ -218,4 +221,53 @@ func (w *Writer) FencingEntry(host *spec.Host) (entry objects.Fields, ok bool) {
 	return objects.Fields{
 		"address": fencing.Address, "username": user, "password": password.Reveal(), "certificateVerification": objects.FencingVerification(fencing),
 	}, true
+}
+
+// File is a file of a format that consists of several.
+type File struct {
+	// Path is relative to the folder, with slashes.
+	Path string
+	// Content of the file.
+	Content []byte
+	// Secret says that the file is for its owner's eyes only.
+	Secret bool
+}
+
+// Over lays a map on another, deeply; lists are replaced.
+func Over(base, top objects.Fields) objects.Fields {
+	for key, value := range top {
+		below, isMap := base[key].(objects.Fields)
+		above, aboveIsMap := value.(objects.Fields)
+		if isMap && aboveIsMap {
+			base[key] = Over(below, above)
+		} else {
+			base[key] = value
+		}
+	}
+	return base
+}
+
+func yamlText(content any) (string, error) {
+	text, err := yaml.Marshal(content)
+	return string(text), err
+}
+
+// ObjectFile writes objects as one file.
+func (w *Writer) ObjectFile(path string, secret bool, objects ...*unstructured.Unstructured) {
+	var text strings.Builder
+	if err := render.WriteYAML(&text, objects); err != nil {
+		w.Refuse("", err.Error(), "")
+		return
+	}
+	w.File(path, secret, strings.TrimPrefix(text.String(), "---\n"))
+}
+
+// YAMLFile writes anything that is no object as one file.
+func (w *Writer) YAMLFile(path string, secret bool, content any) {
+	text, err := yamlText(content)
+	if err != nil {
+		w.Refuse("", fmt.Sprintf("write %s as YAML: %v", path, err), "")
+		return
+	}
+	w.File(path, secret, text)
 }

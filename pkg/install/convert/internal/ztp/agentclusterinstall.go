@@ -13,7 +13,6 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// agentClusterInstall carries AgentClusterInstall over.
 func (r *Hub) agentClusterInstall(h *Objects, n *source.Node) {
 	c, s := r.Cluster, r.MapOf(n.Get("spec"))
 	r.ObjectNames(n, "")
@@ -44,13 +43,15 @@ func (r *Hub) agentClusterInstall(h *Objects, n *source.Node) {
 	r.Rest(s.Get("clusterMetadata"), "is written by the service, or belongs to a cluster that is installed already")
 }
 
-// requirements carries the counts of machines over.
 func (r *Hub) requirements(n *source.Node) {
 	t := &r.Cluster.Spec.Topology
-	for key, to := range map[string]**int{"controlPlaneAgents": &t.ControlPlane, "workerAgents": &t.Workers, "arbiterAgents": &t.Arbiters} {
-		if count := n.Get(key); count != nil {
-			*to = r.Number(count)
-			r.From(map[string]string{"controlPlaneAgents": "spec.topology.controlPlane", "workerAgents": "spec.topology.workers", "arbiterAgents": "spec.topology.arbiters"}[key], count)
+	for _, c := range []struct {
+		key, field string
+		to         **int
+	}{{"controlPlaneAgents", "controlPlane", &t.ControlPlane}, {"workerAgents", "workers", &t.Workers}, {"arbiterAgents", "arbiters", &t.Arbiters}} {
+		if count := n.Get(c.key); count != nil {
+			*c.to = r.Number(count)
+			r.From("spec.topology."+c.field, count)
 		}
 	}
 	if n != nil && t.Workers == nil {
@@ -134,15 +135,14 @@ func (r *Hub) ignitionEndpoint(h *Objects, n *source.Node) {
 	r.From("spec.ignitionEndpoint", n)
 	source.SetText(r.Account, "spec.ignitionEndpoint.url", &endpoint.URL, n.Get("url"))
 	ref := n.Get("caCertificateReference")
-	secret := h.Secrets[ref.Get("name").Peek()]
 	if ref == nil {
 		return
 	}
+	secret := h.secret(ref.Get("name"))
 	if secret == nil {
 		r.Lose(ref, "the Secret is not in the input: put the certificate into spec.ignitionEndpoint.ca")
 		return
 	}
-	h.Used[secret] = true
 	r.Means(ref, "refers to a Secret of the input")
 	ca := r.secretKey(secret, "tls.crt")
 	if text := r.Text(ca); text != "" {
@@ -178,13 +178,6 @@ func (r *Hub) DiskEncryption(n *source.Node) {
 	if len(d.On) == 1 && d.On[0] == spec.NoRoles && n.Get("mode") == nil {
 		r.Cluster.Spec.DiskEncryption = nil // nothing is encrypted, by nothing
 	}
-}
-
-// imageSet carries the version over. A set whose name or image tells the version
-// is carried over as that.
-func (r *Hub) imageSet(h *Objects, aci *source.Node) {
-	ref := aci.Get("spec", "imageSetRef", "name")
-	r.ImageSetRef(h, ref)
 }
 
 // versionInName matches the version in the name of a ClusterImageSet, or in the

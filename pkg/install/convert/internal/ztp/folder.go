@@ -20,18 +20,13 @@ const (
 // folderHosts carries over the folders of hosts that the agent-based installer
 // has: by which addresses a machine is known, its role and its disk.
 func (r *Hub) folderHosts(in *source.Input) {
-	byHost := map[string][]string{}
+	byHost := map[string]bool{}
 	for name := range in.Raw {
 		if parts := strings.Split(name, "/"); len(parts) == 3 && parts[0] == source.DirHostConfig {
-			byHost[parts[1]] = append(byHost[parts[1]], parts[2])
+			byHost[parts[1]] = true
 		}
 	}
-	var hosts []string
-	for name := range byHost {
-		hosts = append(hosts, name)
-	}
-	slices.Sort(hosts)
-	for _, name := range hosts {
+	for _, name := range slices.Sorted(maps.Keys(byHost)) {
 		r.folderHost(in, name)
 	}
 }
@@ -58,30 +53,20 @@ func folderOf(in *source.Input, macs []string) string {
 
 func (r *Hub) folderHost(in *source.Input, name string) {
 	folder := path.Join(source.DirHostConfig, name)
-	take := func(file string) (*source.Node, bool) {
-		data, ok := in.Raw[path.Join(folder, file)]
-		if !ok {
-			return nil, false
+	take := func(file string) *source.Node {
+		n := r.rawText(in, path.Join(folder, file))
+		if n != nil {
+			n.Text = strings.TrimSpace(n.Text)
 		}
-		delete(in.Raw, path.Join(folder, file))
-		doc := &source.Document{File: source.JoinPath(in.Path, path.Join(folder, file)), Label: path.Join(folder, file) + ":"}
-		doc.Root = &source.Node{In: doc, Kind: source.TextNode, Text: strings.TrimSpace(string(data)), Line: 1, Col: 1}
-		r.Docs = append(r.Docs, doc)
-		return doc.Root, true
+		return n
 	}
-	addresses, ok := take(fileAddresses)
-	if !ok || addresses.Text == "" {
+	addresses := take(fileAddresses)
+	if addresses.Peek() == "" {
 		r.Problem(source.JoinPath(in.Path, folder), 0, 0, "", "has no "+fileAddresses+", by which the machine is known", "write its MAC addresses there, one a line")
 		return
 	}
 	macs := strings.Fields(r.Text(addresses))
-	i := r.HostWithMAC(macs...)
-	if i < 0 {
-		i = r.HostNamed(name) // which may boot from another interface
-	}
-	if i < 0 {
-		i = r.AddHost(addresses)
-	}
+	i := r.HostFor(addresses, macs, name) // which may boot from another interface
 	h := r.Host(i)
 	if h.Name == "" || h.BMC == nil {
 		h.Name = name
@@ -94,14 +79,12 @@ func (r *Hub) folderHost(in *source.Input, name string) {
 		r.From(settings.HostField(i, "match.mac"), addresses)
 	}
 	r.furtherMACs(i, macs, addresses)
-	if role, ok := take("role"); ok {
-		r.Role(i, role)
-	}
-	if data, ok := in.Raw[path.Join(folder, "root-device-hints.yaml")]; ok {
-		file := source.JoinPath(in.Path, path.Join(folder, "root-device-hints.yaml"))
-		delete(in.Raw, path.Join(folder, "root-device-hints.yaml"))
-		for _, doc := range r.Parse(file, data) {
-			doc.Label = path.Join(folder, "root-device-hints.yaml") + ":"
+	r.Role(i, take("role"))
+	hints := path.Join(folder, "root-device-hints.yaml")
+	if data, ok := in.Raw[hints]; ok {
+		delete(in.Raw, hints)
+		for _, doc := range r.Parse(source.JoinPath(in.Path, hints), data) {
+			doc.Label = hints + ":"
 			r.Docs = append(r.Docs, doc)
 			r.Hints(i, doc.Root)
 		}

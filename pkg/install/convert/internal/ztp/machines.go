@@ -54,7 +54,6 @@ func (r *Hub) machineBMC(h *Objects, i int, n *source.Node) {
 	r.Credentials(h, i, name)
 }
 
-// bootedEnv takes the label that names the InfraEnv of a machine.
 func (r *Hub) bootedEnv(i int, n *source.Node) {
 	if n == nil {
 		return
@@ -68,7 +67,6 @@ func (r *Hub) bootedEnv(i int, n *source.Node) {
 	r.hostArch(i, r.Envs[at].Arch)
 }
 
-// machineNotes carries over what annotations say of the Agent of a machine.
 func (r *Hub) machineNotes(h *Objects, i int, notes *source.Node) {
 	to := r.Host(i)
 	at := func(name string) *source.Node { return notes.Get("bmac.agent-install.openshift.io/" + name) }
@@ -108,20 +106,10 @@ func (r *Hub) hubAgent(n *source.Node) {
 		macs = append(macs, nic.Child("macAddress").Peek())
 	}
 	hostname, name := s.Get("hostname"), n.Get("metadata", "name")
-	i := r.HostWithMAC(macs...)
-	if i < 0 {
-		i = r.HostNamed(hostname.Peek())
-	}
-	if i < 0 {
-		i = r.AddHost(n)
-	}
+	i := r.HostFor(n, macs, hostname.Peek())
 	to := r.Host(i)
 	source.SetText(r.Account, settings.HostField(i, "match.uuid"), &to.Match.UUID, name)
-	if to.Name == "" || to.Name == hostname.Peek() {
-		source.SetText(r.Account, settings.HostField(i, "name"), &to.Name, hostname)
-	} else {
-		source.SetText(r.Account, settings.HostField(i, "hostname"), &to.Hostname, hostname)
-	}
+	r.HostName(i, hostname)
 	r.Role(i, s.Get("role"))
 	source.SetText(r.Account, settings.HostField(i, "machineConfigPool"), &to.MachineConfigPool, s.Get("machineConfigPool"))
 	source.SetText(r.Account, settings.HostField(i, "disk.hints.deviceName"), &to.Disk.Hints.DeviceName, source.First(s, "installation_disk_path", "installation_disk_id"))

@@ -198,11 +198,9 @@ func (r *Hub) RestOfObjects(h *Objects) {
 		r.Means(n.Get("metadata", "labels", "kubernetes.io/metadata.name"), "is filled in by the API server")
 		r.Means(n.Get("spec"), "is filled in by the API server")
 	}
-	for _, list := range [][]*source.Node{h.ImageSets} {
-		for _, n := range list {
-			if !h.Used[n] {
-				r.Lose(n, "the cluster does not refer to it")
-			}
+	for _, n := range h.ImageSets {
+		if !h.Used[n] {
+			r.Lose(n, "the cluster does not refer to it")
 		}
 	}
 	for _, objects := range []map[string]*source.Node{h.Secrets, h.ConfigMaps} {

@@ -36,7 +36,7 @@ func Read(s *settings.Reader, in *source.Input) {
 	}
 	cd, aci := h.Deployments[0], h.Installs[0]
 	r.clusterDeployment(h, cd, aci)
-	r.imageSet(h, aci)
+	r.ImageSetRef(h, aci.Get("spec", "imageSetRef", "name"))
 	if r.Cluster.Imported() {
 		r.importedInstall(h, aci)
 	} else {
@@ -152,18 +152,11 @@ func (r *Hub) importedDeployment(h *Objects, s *source.Node) {
 	}
 	r.Text(name)
 	r.From("spec.import.kubeconfig", name)
-	secret := h.Secrets[name.Peek()]
-	if secret == nil {
-		from.Kubeconfig = spec.Source{SecretRef: &spec.SecretRef{Name: name.Peek()}}
-		return
+	if content, ref := r.secretContent(h, name, hubapi.KeyKubeconfig, "kubeconfig"); ref != nil {
+		from.Kubeconfig = spec.Source{SecretRef: ref}
+	} else if content != nil {
+		from.Kubeconfig = spec.Source{File: r.File("kubeconfig", []byte(r.Text(content)))}
 	}
-	h.Used[secret] = true
-	content := r.secretKey(secret, hubapi.KeyKubeconfig)
-	if content == nil {
-		r.Wrong(name, "the Secret "+name.Peek()+" has no key "+hubapi.KeyKubeconfig, "put the kubeconfig there, in data or in stringData")
-		return
-	}
-	from.Kubeconfig = spec.Source{File: r.File("kubeconfig", []byte(r.Text(content)))}
 }
 
 // importedInstall carries over what the AgentClusterInstall of a cluster that is

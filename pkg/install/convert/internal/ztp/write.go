@@ -18,7 +18,6 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// writer makes the files.
 type writer struct{ *target.Writer }
 
 // Write makes the files that the agent-based installer keeps in its image
@@ -91,7 +90,6 @@ func (w *writer) clusterManifests() {
 	w.pullSecretFile(folder + "pull-secret.yaml")
 }
 
-// releaseVersion is a version that names one release, such as 4.20.3.
 var releaseVersion = regexp.MustCompile(`^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$`)
 
 // releaseImage is the image of the release: the one that the file names, else
@@ -241,7 +239,6 @@ func (w *writer) hostConfigs() {
 	}
 }
 
-// fencingFile is the credentials by which hosts are powered off by their peers.
 func (w *writer) fencingFile() {
 	var list []any
 	for _, host := range objects.SortedHosts(w.Collector.Cluster) {

@@ -240,7 +240,6 @@ func Join(field, key string) string {
 	return field + "." + key
 }
 
-// fieldByKey is the field of a struct that a YAML key names.
 func fieldByKey(v reflect.Value, key string) (reflect.Value, bool) {
 	for i := range v.NumField() {
 		if name := Name(v.Type().Field(i)); name != "" && name == key {

@@ -76,7 +76,6 @@ func generate(source string) ([]byte, error) {
 	return text.Bytes(), nil
 }
 
-// words is a type with a list of values.
 type words interface{ Values() []string }
 
 // mapType is the schema of types that are not what their Go kind says.

@@ -46,7 +46,6 @@ func PullSecretError(text string) error {
 	return nil
 }
 
-// jsonError is what is wrong with JSON, without any of the JSON.
 func jsonError(err error) error {
 	var syntax *json.SyntaxError
 	var kind *json.UnmarshalTypeError
@@ -60,7 +59,6 @@ func jsonError(err error) error {
 	}
 }
 
-// keyTypes are the kinds of SSH keys that the service takes.
 var keyTypes = []string{"ssh-rsa", "ssh-ed25519", "ecdsa-sha2-nistp256", "ecdsa-sha2-nistp384", "ecdsa-sha2-nistp521"}
 
 // KeyError says what is wrong with a line of a file of public keys: its type

@@ -1,4 +1,4 @@
-package rest
+package objects
 
 import (
 	"cmp"
@@ -14,7 +14,7 @@ import (
 )
 
 // clusterRef is what names a cluster.
-func clusterRef(c *clusterWire, run string) install.ClusterRef {
+func RefOf(c *Cluster, run string) install.ClusterRef {
 	owned, mark, _ := readTags(c.Tags, run)
 	return install.ClusterRef{
 		ID: value(c.ID).String(), Name: c.Name, BaseDomain: c.BaseDNSDomain, Status: value(c.Status),
@@ -25,21 +25,21 @@ func clusterRef(c *clusterWire, run string) install.ClusterRef {
 
 // cluster makes ours of the service's record of a cluster. What the record does
 // not hold (manifests, failed preparations) is left empty.
-func (t *tables) clusterOf(c *clusterWire, run string) *install.Cluster {
+func (t *Tables) ClusterOf(c *Cluster, run string) *install.Cluster {
 	status := value(c.Status)
 	out := &install.Cluster{
-		ClusterRef:  clusterRef(c, run),
+		ClusterRef:  RefOf(c, run),
 		State:       vocab.ClusterStateOf(status),
 		StatusInfo:  redact.Text(value(c.StatusInfo)),
-		StatusSince: moment(c.StatusUpdatedAt),
-		Settings:    t.cluster.settings(c),
-		Keeping:     t.cluster.keeping(c),
+		StatusSince: Time(c.StatusUpdatedAt),
+		Settings:    t.Cluster.Settings(c),
+		Keeping:     t.Cluster.Keeping(c),
 		Validations: readValidations(c.ValidationsInfo),
 		Preparation: install.Preparation{
 			Status: c.LastInstallationPreparation.Status, Reason: redact.Text(c.LastInstallationPreparation.Reason),
 		},
-		InstallStarted:   moment(c.InstallStartedAt),
-		InstallCompleted: moment(c.InstallCompletedAt),
+		InstallStarted:   Time(c.InstallStartedAt),
+		InstallCompleted: Time(c.InstallCompletedAt),
 		Version:          c.OpenshiftVersion,
 		LogsAvailable:    c.LogsInfo != "",
 	}
@@ -49,7 +49,7 @@ func (t *tables) clusterOf(c *clusterWire, run string) *install.Cluster {
 	if p := c.Progress; p != nil {
 		out.Progress = install.ClusterProgress{
 			Percent: int(p.TotalPercentage), FinalizingStage: string(p.FinalizingStage),
-			FinalizingSince: moment(p.FinalizingStageStartedAt), FinalizingTimedOut: p.FinalizingStageTimedOut,
+			FinalizingSince: Time(p.FinalizingStageStartedAt), FinalizingTimedOut: p.FinalizingStageTimedOut,
 		}
 	}
 	for _, o := range c.MonitoredOperators {
@@ -62,18 +62,29 @@ func (t *tables) clusterOf(c *clusterWire, run string) *install.Cluster {
 	return out
 }
 
+// handsOutNoIngress says whether the first kubeconfig and the password exist in
+// a status: from the moment that the install runs. They may be there in a
+// failed or cancelled install too, but need not.
+func handsOutNoIngress(status string) bool {
+	switch status {
+	case "installing", "installing-pending-user-action", "finalizing", "installed", "adding-hosts":
+		return true
+	}
+	return false
+}
+
 // hostOf makes ours of the service's record of a host.
-func (t *tables) hostOf(h *hostWire) install.Host {
+func (t *Tables) HostOf(h *Host) install.Host {
 	id := value(h.ID).String()
 	status := value(h.Status)
 	out := install.Host{
 		ID: id, InfraEnvID: h.InfraEnvID.String(), ClusterID: value(h.ClusterID).String(),
 		Day2:   value(h.Kind) == "AddToExistingClusterHost",
 		State:  vocab.HostStateOf(status),
-		Status: status, StatusInfo: redact.Text(value(h.StatusInfo)), Since: moment(h.StatusUpdatedAt),
+		Status: status, StatusInfo: redact.Text(value(h.StatusInfo)), Since: Time(h.StatusUpdatedAt),
 		Role: vocab.RoleOf(string(h.Role)), Suggested: vocab.RoleOf(string(h.SuggestedRole)), Bootstrap: h.Bootstrap,
-		CheckedIn: moment(h.CheckedInAt), Registered: moment(h.RegisteredAt),
-		Settings:    t.host.settings(h),
+		CheckedIn: Time(h.CheckedInAt), Registered: Time(h.RegisteredAt),
+		Settings:    t.Host.Settings(h),
 		Validations: readValidations(h.ValidationsInfo),
 		Formatted:   splitList(h.DisksToBeFormatted),
 		Disk:        h.InstallationDiskID,
@@ -85,7 +96,7 @@ func (t *tables) hostOf(h *hostWire) install.Host {
 	if p := h.Progress; p != nil {
 		out.Progress = install.HostProgress{
 			Stage: string(p.CurrentStage), Info: p.ProgressInfo, Percent: int(p.InstallationPercentage),
-			Since: moment(p.StageStartedAt), Updated: moment(p.StageUpdatedAt), TimedOut: p.StageTimedOut,
+			Since: Time(p.StageStartedAt), Updated: Time(p.StageUpdatedAt), TimedOut: p.StageTimedOut,
 		}
 	}
 	for _, stage := range h.ProgressStages {
@@ -96,12 +107,12 @@ func (t *tables) hostOf(h *hostWire) install.Host {
 
 // infraEnvOf makes ours of the service's record of an InfraEnv. The image has
 // its URL from the moment that the InfraEnv is registered.
-func (t *tables) infraEnvOf(e *infraEnvWire) install.InfraEnv {
+func (t *Tables) InfraEnvOf(e *InfraEnv) install.InfraEnv {
 	out := install.InfraEnv{
 		ID: value(e.ID).String(), Name: value(e.Name), ClusterID: e.ClusterID.String(),
-		Settings: t.infraEnv.settings(e),
+		Settings: t.InfraEnv.Settings(e),
 		Image: install.Image{
-			State: vocab.ImagePending, URL: e.DownloadURL, Type: string(value(e.Type)), Expires: moment(e.ExpiresAt),
+			State: vocab.ImagePending, URL: e.DownloadURL, Type: string(value(e.Type)), Expires: Time(e.ExpiresAt),
 		},
 	}
 	if e.CreatedAt != nil {
@@ -114,6 +125,14 @@ func (t *tables) infraEnvOf(e *infraEnvWire) install.InfraEnv {
 		out.Image.State = vocab.ImageReady
 	}
 	return out
+}
+
+// eventOf makes ours of an entry of the service's event log.
+func EventOf(e *models.Event) install.ServiceEvent {
+	return install.ServiceEvent{
+		Time: Time(value(e.EventTime)), Name: e.Name, Severity: value(e.Severity), Category: e.Category, Message: redact.Text(value(e.Message)),
+		ClusterID: value(e.ClusterID).String(), HostID: value(e.HostID).String(), InfraEnvID: value(e.InfraEnvID).String(), Props: e.Props,
+	}
 }
 
 // readValidations reads validations_info: a JSON object in a text, of lists by

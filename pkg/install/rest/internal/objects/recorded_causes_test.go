@@ -1,4 +1,4 @@
-package rest
+package objects
 
 import (
 	"encoding/json"
@@ -30,14 +30,14 @@ func TestCausesOfRecordedClusters(t *testing.T) {
 		}
 		files = append(files, found...)
 	}
-	tables, named := newTables(), map[string]int{}
+	tables, named := NewTables(), map[string]int{}
 	for _, file := range files {
 		for _, exchange := range readRecording(t, file) {
 			if exchange.Status >= 300 || !clusterPath.MatchString(exchange.Path) || len(exchange.Response) == 0 || exchange.Response[0] != '{' {
 				continue
 			}
 			observed := recordedCluster(t, &tables, exchange.Response)
-			desired := install.AsObserved(observed)
+			desired := (&install.Found{Observed: observed}).Desired()
 			var memory install.Memory
 			earlier := *observed
 			earlier.At = observed.At.Add(-2 * time.Hour)
@@ -70,17 +70,17 @@ func causes(plan install.Plan) []string {
 
 // recordedCluster is a cluster with its hosts as it was recorded, a minute after the last
 // that is known of it.
-func recordedCluster(t *testing.T, tables *tables, data json.RawMessage) *install.Observed {
+func recordedCluster(t *testing.T, tables *Tables, data json.RawMessage) *install.Observed {
 	t.Helper()
-	var wire clusterWire
-	var raw struct{ Hosts []hostWire }
+	var wire Cluster
+	var raw struct{ Hosts []Host }
 	if err := errorsOf(json.Unmarshal(data, &wire), json.Unmarshal(data, &raw)); err != nil {
 		t.Fatal(err)
 	}
-	cluster := tables.clusterOf(&wire, "")
+	cluster := tables.ClusterOf(&wire, "")
 	observed := &install.Observed{Cluster: cluster, At: cluster.StatusSince}
 	for i := range raw.Hosts {
-		observed.Hosts = append(observed.Hosts, tables.hostOf(&raw.Hosts[i]))
+		observed.Hosts = append(observed.Hosts, tables.HostOf(&raw.Hosts[i]))
 	}
 	latest := observed.At
 	for _, h := range observed.Hosts {

@@ -1,4 +1,4 @@
-package rest
+package objects
 
 import (
 	"encoding/json"
@@ -14,28 +14,31 @@ func BenchmarkHosts(b *testing.B) {
 	for i := range 45 {
 		checks = append(checks, fmt.Sprintf(`{"id":"validation-number-%d","status":"success","message":"Everything about number %d of host is as it should be"}`, i, i))
 	}
+	const infraEnvID, clusterID = "22222222-2222-2222-2222-222222222222", "11111111-1111-1111-1111-111111111111"
 	validations := `{"network":[` + strings.Join(checks[:25], ",") + `],"hardware":[` + strings.Join(checks[25:], ",") + `]}`
 	var hosts []map[string]any
 	for n := range 500 {
-		hosts = append(hosts, hostJSON(n, map[string]any{
+		hosts = append(hosts, map[string]any{
+			"id": fmt.Sprintf("aaaaaaaa-0000-0000-0000-%012d", n), "infra_env_id": infraEnvID, "cluster_id": clusterID, "status": "known", "status_info": "",
+			"kind": "Host", "href": "/x", "role": "auto-assign", "requested_hostname": fmt.Sprintf("host-%d", n), "something_new": true,
 			"validations_info": validations, "images_status": strings.Repeat("x", 2000), "domain_name_resolutions": strings.Repeat("x", 1500),
 			"progress": map[string]any{"current_stage": "Installing"}, "progress_stages": []string{"Starting installation", "Installing", "Done"},
-		}))
+		})
 	}
 	data, err := json.Marshal(hosts)
 	if err != nil {
 		b.Fatal(err)
 	}
-	tables := newTables()
+	tables := NewTables()
 	b.SetBytes(int64(len(data)))
 	b.ReportAllocs()
 	for b.Loop() {
-		var wires []hostWire
+		var wires []Host
 		if err := json.Unmarshal(data, &wires); err != nil {
 			b.Fatal(err)
 		}
 		for i := range wires {
-			tables.hostOf(&wires[i])
+			tables.HostOf(&wires[i])
 		}
 	}
 }

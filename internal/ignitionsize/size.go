@@ -1,4 +1,6 @@
-package install
+// Package ignitionsize estimates how much of a discovery image's Ignition the static networks
+// of its hosts take.
+package ignitionsize
 
 import (
 	"bytes"
@@ -12,31 +14,31 @@ import (
 	"github.com/oaictl/oaictl/internal/setting"
 )
 
-// embedArea is how many bytes of compressed Ignition a live image has room for:
+// EmbedArea is how many bytes of compressed Ignition a live image has room for:
 // /images/ignition.img of RHCOS, and IgnitionImageSizePadding of
 // assisted-service.
-const embedArea = 256 << 10
+const EmbedArea = 256 << 10
 
-// StaticNetworkSize is how many bytes the networks of one InfraEnv will take,
+// OfNetworks is how many bytes the networks of one InfraEnv will take,
 // compressed, of its discovery Ignition. It is an estimate from above: the
 // service makes a NetworkManager profile for every interface, or from OpenShift
 // 4.18 on a policy for every machine, which takes less.
-func StaticNetworkSize(networks []setting.StaticNetwork) int {
-	p := &packing{}
+func OfNetworks(networks []setting.StaticNetwork) int {
+	p := &Packing{}
 	for i := range networks {
-		p.add(profilesText(i, &networks[i]))
+		p.Add(Profiles(i, &networks[i]))
 	}
-	return p.compressed() + policyRoom
+	return p.Compressed() + policyRoom
 }
 
 // policyRoom is what a policy takes more than profiles where there are too few
 // hosts to learn from.
 const policyRoom = 256
 
-// packing is the Ignition of one InfraEnv while it is filled.
-type packing struct {
+// Packing is the Ignition of one InfraEnv while it is filled.
+type Packing struct {
 	pending []string // not yet compressed: often there is so little that it need not be
-	raw     int
+	Raw     int      // bytes of what was added
 	out     counter
 	zip     *gzip.Writer
 }
@@ -49,15 +51,20 @@ func (c *counter) Write(data []byte) (int, error) {
 	return len(data), nil
 }
 
-func (p *packing) add(text string) {
+// Add puts a text into it.
+func (p *Packing) Add(text string) {
 	p.pending = append(p.pending, text)
-	p.raw += len(text)
+	p.Raw += len(text)
 }
 
-// within says whether what was added fits.
-func (p *packing) within(limit int) bool { return p.raw <= limit || p.compressed() <= limit }
+// Pending is how many texts were added since it was compressed.
+func (p *Packing) Pending() int { return len(p.pending) }
 
-func (p *packing) compressed() int {
+// Within says whether what was added fits.
+func (p *Packing) Within(limit int) bool { return p.Raw <= limit || p.Compressed() <= limit }
+
+// Compressed is how many bytes it takes.
+func (p *Packing) Compressed() int {
 	if p.zip == nil {
 		p.zip = gzip.NewWriter(&p.out) // at the level of the service
 	}
@@ -69,11 +76,11 @@ func (p *packing) compressed() int {
 	return int(p.out)
 }
 
-// profilesText is what the service writes into the discovery Ignition for the
+// Profiles is what the service writes into the discovery Ignition for the
 // machine at a place of its InfraEnv: which MAC address stands for which name,
 // and a profile of NetworkManager for every interface. It is not what
 // NetworkManager could read; it is as long, and as hard to compress.
-func profilesText(place int, n *setting.StaticNetwork) string {
+func Profiles(place int, n *setting.StaticNetwork) string {
 	var out, pairs strings.Builder
 	file := func(name, content string) {
 		fmt.Fprintf(&out, `{"path":"/etc/assisted/network/host%d/%s","mode":384,"overwrite":true,"user":{"name":"root"},"contents":{"source":"data:text/plain;charset=utf-8;base64,`, place, name)

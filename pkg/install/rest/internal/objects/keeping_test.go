@@ -1,4 +1,4 @@
-package rest
+package objects
 
 import (
 	"encoding/json"
@@ -18,12 +18,12 @@ import (
 // so: machine networks, API VIPs, ingress VIPs.
 func keepingOf(t *testing.T, wire string) [3]install.Keeping {
 	t.Helper()
-	var c clusterWire
+	var c Cluster
 	if err := json.Unmarshal([]byte(wire), &c); err != nil {
 		t.Fatal(err)
 	}
-	tables := newTables()
-	now := tables.clusterOf(&c, "").Keeping
+	tables := NewTables()
+	now := tables.ClusterOf(&c, "").Keeping
 	return [3]install.Keeping{now[setting.MachineNet], now[setting.APIVIPs], now[setting.IngressVIPs]}
 }
 

@@ -1,20 +1,23 @@
-package rest
+package objects
 
 import (
+	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // hostTable is what can be set on a host: the fields of host-update-params, and
 // of the host that shows them. Installer arguments and Ignition have requests
-// of their own; fencing needs secrets that no setting carries (see act_host.go).
-func hostTable() table[hostWire] {
-	type wire = hostWire
-	return table[wire]{
+// of their own; fencing needs secrets that no setting carries (see fencing).
+func hostTable() Table[Host] {
+	type wire = Host
+	return Table[wire]{
 		row(setting.Role, func(r install.Role) body { return body{"host_role": vocab.RoleWord(r)} }, func(h *wire) (install.Role, bool) {
 			return vocab.RoleOf(string(h.Role)), true
 		}),
@@ -22,7 +25,7 @@ func hostTable() table[hostWire] {
 		row(setting.Disk, func(id string) body {
 			return body{"disks_selected_config": []body{{"id": id, "role": "install"}}}
 		}, func(h *wire) (string, bool) { return h.InstallationDiskID, h.InstallationDiskID != "" }),
-		row(setting.KeepDisks, func(ids []string) body { return body{"disks_skip_formatting": skips(ids, true)} }, func(h *wire) ([]string, bool) {
+		row(setting.KeepDisks, func(ids []string) body { return body{"disks_skip_formatting": SkipFormatting(ids, true)} }, func(h *wire) ([]string, bool) {
 			return append([]string{}, splitList(h.SkipFormattingDisks)...), true
 		}),
 		row(setting.Labels, writeLabels, func(h *wire) (map[string]string, bool) {
@@ -41,7 +44,7 @@ func hostTable() table[hostWire] {
 
 // hostname is the name that was asked for. Before its first inventory a host is
 // called by its id, which is no name.
-func hostname(h *hostWire) string {
+func hostname(h *Host) string {
 	if h.RequestedHostname == value(h.ID).String() {
 		return ""
 	}
@@ -49,7 +52,7 @@ func hostname(h *hostWire) string {
 }
 
 // skips are entries that switch the formatting of disks off or on again.
-func skips(ids []string, skip bool) []body {
+func SkipFormatting(ids []string, skip bool) []body {
 	out := make([]body, 0, len(ids))
 	for _, id := range ids {
 		out = append(out, body{"disk_id": id, "skip_formatting": skip})
@@ -72,4 +75,27 @@ func writeLabels(labels map[string]string) body {
 		out = append(out, body{"key": key, "value": labels[key]})
 	}
 	return body{"node_labels": out}
+}
+
+// fencing are the credentials by which a machine is powered off by its peer.
+func Fencing(host *spec.Host, address string) (body, error) {
+	asked := *host
+	asked.Fencing = cmp.Or(host.Fencing, &spec.Fencing{})
+	f := asked.FencedBy()
+	user, password, ok := f.Credentials.Login()
+	if !ok {
+		return nil, fmt.Errorf("host %s has neither fencing.credentials nor bmc.credentials", host.Name)
+	}
+	if address = cmp.Or(address, f.Address); address == "" {
+		return nil, fmt.Errorf("host %s has no fencing.address", host.Name)
+	}
+	out := body{"address": address, "username": user, "password": password.Reveal()}
+	switch {
+	case f.Insecure == nil && host.BMC == nil: // the service's own
+	case f.Insecure != nil && *f.Insecure:
+		out["certificate_verification"] = "Disabled"
+	default:
+		out["certificate_verification"] = "Enabled"
+	}
+	return out, nil
 }

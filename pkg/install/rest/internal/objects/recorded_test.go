@@ -1,4 +1,4 @@
-package rest
+package objects
 
 import (
 	"bufio"
@@ -16,7 +16,7 @@ import (
 // what the REST API of the service behind the hub showed then (hub-hyperthreading and
 // hub-settings in internal/simulator/EVIDENCE.md).
 func TestRecordedObjects(t *testing.T) {
-	file, err := os.Open("../../../internal/objects/testdata/recorded.jsonl")
+	file, err := os.Open("../../../../../internal/objects/testdata/recorded.jsonl")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,17 +40,17 @@ func TestRecordedObjects(t *testing.T) {
 		var have, shown install.Settings
 		var sets func([]string) []install.Setting
 		if recorded.Kind == "InfraEnv" {
-			var wire infraEnvWire
+			var wire InfraEnv
 			if err := json.Unmarshal(recorded.Service, &wire); err != nil {
 				t.Fatal(err)
 			}
-			have, shown, sets = objects.InfraEnvTable().Settings(object), newTables().infraEnv.settings(&wire), newTables().infraEnv.setBy
+			have, shown, sets = objects.InfraEnvTable().Settings(object), NewTables().InfraEnv.Settings(&wire), NewTables().InfraEnv.SetBy
 		} else {
-			var wire clusterWire
+			var wire Cluster
 			if err := json.Unmarshal(recorded.Service, &wire); err != nil {
 				t.Fatal(err)
 			}
-			have, shown, sets = objects.InstallTable().Settings(object), newTables().cluster.settings(&wire), newTables().cluster.setBy
+			have, shown, sets = objects.InstallTable().Settings(object), NewTables().Cluster.Settings(&wire), NewTables().Cluster.SetBy
 		}
 		var fields []string
 		for field := range said {

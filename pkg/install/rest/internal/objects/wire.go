@@ -1,4 +1,4 @@
-package rest
+package objects
 
 import (
 	"encoding/json"
@@ -13,7 +13,7 @@ import (
 // came later stands beside them here, and hides what they have of that name.
 
 // clusterWire is a cluster as the service sends it.
-type clusterWire struct {
+type Cluster struct {
 	models.Cluster
 	// Hosts are read by themselves.
 	Hosts           skipped    `json:"hosts"`
@@ -23,8 +23,13 @@ type clusterWire struct {
 	FeatureUsage    skipped    `json:"feature_usage"`
 }
 
+// isInstalled says whether it is the record of the installed cluster that calls itself so.
+func (c *Cluster) IsInstalled(openShiftID string) bool {
+	return strings.EqualFold(c.OpenshiftClusterID.String(), openShiftID)
+}
+
 // hostWire is a host as the service sends it.
-type hostWire struct {
+type Host struct {
 	models.Host
 	FencingCredentials fencingWire `json:"fencing_credentials"`
 	// What is large and not looked at.
@@ -35,7 +40,7 @@ type hostWire struct {
 }
 
 // infraEnvWire is an InfraEnv as the service sends it.
-type infraEnvWire struct {
+type InfraEnv struct {
 	models.InfraEnv
 	NtpSources   list `json:"ntp_sources"`
 	NetworkDelay int  `json:"network_discovery_delay_seconds"`
@@ -121,7 +126,7 @@ func (f *fencingWire) UnmarshalJSON(data []byte) error {
 }
 
 // moment is a timestamp of the service; its zero, the year 1, is none.
-func moment(t strfmt.DateTime) time.Time {
+func Time(t strfmt.DateTime) time.Time {
 	at := time.Time(t)
 	if at.Year() <= 1 {
 		return time.Time{}

@@ -1,4 +1,4 @@
-package rest
+package objects
 
 import (
 	"encoding/json"
@@ -30,7 +30,7 @@ func clusterCases() map[install.Setting]settingCase {
 		setting.ControlPlane:  {3, `{"high_availability_mode":"Full"}`, `{"control_plane_count":3}`},
 		setting.SSHKeys:       {"ssh-rsa A\nssh-rsa B", `{"ssh_public_key":"ssh-rsa A\nssh-rsa B"}`, `{"ssh_public_key":"ssh-rsa A\nssh-rsa B"}`},
 		setting.NetworkType:   {"Cilium", `{"network_type":"Cilium"}`, `{"network_type":"Cilium"}`},
-		setting.MachineNet:    {[]string{"10.0.0.0/24"}, `{"machine_networks":[{"cidr":"10.0.0.0/24"}]}`, `{"machine_networks":[{"cidr":"10.0.0.0/24","cluster_id":"` + clusterID + `"}]}`},
+		setting.MachineNet:    {[]string{"10.0.0.0/24"}, `{"machine_networks":[{"cidr":"10.0.0.0/24"}]}`, `{"machine_networks":[{"cidr":"10.0.0.0/24","cluster_id":"11111111-1111-1111-1111-111111111111"}]}`},
 		setting.ServiceNet:    {[]string{}, `{"service_networks":[]}`, `{"service_networks":[]}`},
 		setting.ClusterNet:    {[]spec.ClusterNetwork{{CIDR: "10.128.0.0/14", HostPrefix: 23}}, `{"cluster_networks":[{"cidr":"10.128.0.0/14","host_prefix":23}]}`, `{"cluster_networks":[{"cidr":"10.128.0.0/14","host_prefix":23}]}`},
 		setting.APIVIPs:       {[]string{"10.0.0.2", "fd00::2"}, `{"api_vips":[{"ip":"10.0.0.2"},{"ip":"fd00::2"}]}`, `{"api_vips":[{"ip":"10.0.0.2","verification":"succeeded"},{"ip":"fd00::2"}]}`},
@@ -98,13 +98,13 @@ func hostCases() map[install.Setting]settingCase {
 
 // Every setting is written to the right fields, and read back as it was.
 func TestSettingTables(t *testing.T) {
-	tables := newTables()
-	checkTable(t, "cluster", tables.cluster, clusterCases())
-	checkTable(t, "infra-env", tables.infraEnv, infraEnvCases())
-	checkTable(t, "host", tables.host, hostCases())
+	tables := NewTables()
+	checkTable(t, "cluster", tables.Cluster, clusterCases())
+	checkTable(t, "infra-env", tables.InfraEnv, infraEnvCases())
+	checkTable(t, "host", tables.Host, hostCases())
 }
 
-func checkTable[W any](t *testing.T, kind string, table table[W], cases map[install.Setting]settingCase) {
+func checkTable[W any](t *testing.T, kind string, table Table[W], cases map[install.Setting]settingCase) {
 	for _, e := range table {
 		c, ok := cases[e.key]
 		if !ok {
@@ -114,7 +114,7 @@ func checkTable[W any](t *testing.T, kind string, table table[W], cases map[inst
 		t.Run(kind+"/"+string(e.key), func(t *testing.T) {
 			want := setting.ValueOf(c.value)
 			if c.body != "" {
-				fields, err := table.fields(install.Settings{e.key: want})
+				fields, err := table.Fields(install.Settings{e.key: want})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -125,7 +125,7 @@ func checkTable[W any](t *testing.T, kind string, table table[W], cases map[inst
 			}
 			var wire W
 			if c.wire == "" { // the service does not say
-				if got, said := table.settings(&wire)[e.key]; said {
+				if got, said := table.Settings(&wire)[e.key]; said {
 					t.Errorf("read %s", got)
 				}
 				return
@@ -133,7 +133,7 @@ func checkTable[W any](t *testing.T, kind string, table table[W], cases map[inst
 			if err := json.Unmarshal([]byte(c.wire), &wire); err != nil {
 				t.Fatal(err)
 			}
-			if got := table.settings(&wire)[e.key]; got != want {
+			if got := table.Settings(&wire)[e.key]; got != want {
 				t.Errorf("read %s, want %s", got, want)
 			}
 		})
@@ -143,8 +143,8 @@ func checkTable[W any](t *testing.T, kind string, table table[W], cases map[inst
 // An object that says nothing has no settings that it would have to say, and
 // garbage in the texts is nothing said.
 func TestSettingsOfNothing(t *testing.T) {
-	tables := newTables()
-	cluster := slices.Sorted(maps.Keys(tables.cluster.settings(&clusterWire{})))
+	tables := NewTables()
+	cluster := slices.Sorted(maps.Keys(tables.Cluster.Settings(&Cluster{})))
 	if diff := cmp.Diff([]install.Setting{
 		setting.Tags, setting.APIVIPs, setting.ClusterNet, setting.MachineNet, setting.ServiceNet,
 		setting.IngressVIPs, setting.LoadBalancer, setting.Operators, setting.Proxy,
@@ -158,11 +158,11 @@ func TestSettingsOfNothing(t *testing.T) {
 	})); diff != "" {
 		t.Error(diff)
 	}
-	var host hostWire
+	var host Host
 	if err := json.Unmarshal([]byte(`{"installer_args":"{","node_labels":"[]","fencing_credentials":7,"skip_formatting_disks":""}`), &host); err != nil {
 		t.Fatal(err)
 	}
-	for key := range tables.host.settings(&host) {
+	for key := range tables.Host.Settings(&host) {
 		if key != setting.Role && key != setting.KeepDisks {
 			t.Errorf("%s out of nothing", key)
 		}
@@ -171,7 +171,7 @@ func TestSettingsOfNothing(t *testing.T) {
 
 // The optional operators of a bundle are sent with it and not shown.
 func TestOptionalOperatorsOfABundle(t *testing.T) {
-	fields, err := newTables().cluster.fields(install.Settings{setting.Bundles: setting.ValueOf([]spec.Bundle{{ID: "a", Optional: []string{"x", "y"}}, {ID: "b"}})})
+	fields, err := NewTables().Cluster.Fields(install.Settings{setting.Bundles: setting.ValueOf([]spec.Bundle{{ID: "a", Optional: []string{"x", "y"}}, {ID: "b"}})})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,16 +182,16 @@ func TestOptionalOperatorsOfABundle(t *testing.T) {
 }
 
 func TestUnknownSettingIsRefused(t *testing.T) {
-	if _, err := newTables().host.fields(install.Settings{setting.Version: `"4.20"`}); err == nil {
+	if _, err := NewTables().Host.Fields(install.Settings{setting.Version: `"4.20"`}); err == nil {
 		t.Error("a host has no version")
 	}
-	if _, err := newTables().cluster.fields(install.Settings{setting.ControlPlane: `"three"`}); err == nil {
+	if _, err := NewTables().Cluster.Fields(install.Settings{setting.ControlPlane: `"three"`}); err == nil {
 		t.Error("three is no number")
 	}
 }
 
 func TestTags(t *testing.T) {
-	text := writeTags("2026-11-21 a/b", []string{"blue sky"})
+	text := WriteTags("2026-11-21 a/b", []string{"blue sky"})
 	if want := "oaictl,oaictl_run_2026_11_21_a_b,blue sky"; text != want {
 		t.Errorf("got %s", text)
 	}
@@ -209,11 +209,11 @@ func FuzzTags(f *testing.F) {
 	f.Add("ü-1", ",,oaictl_run_,")
 	f.Fuzz(func(t *testing.T, run, tags string) {
 		readTags(tags, run)
-		owned, got, _ := readTags(writeTags(run, nil), run)
+		owned, got, _ := readTags(WriteTags(run, nil), run)
 		if !owned || (runMark(run) != "" && got != run) {
 			t.Errorf("run %q came back as %q", run, got)
 		}
-		for _, r := range writeTags(run, nil) {
+		for _, r := range WriteTags(run, nil) {
 			if r != ',' && r != '_' && (r < '0' || r > 'z') {
 				t.Errorf("%q is not allowed in a tag", r)
 			}
@@ -222,7 +222,7 @@ func FuzzTags(f *testing.F) {
 }
 
 func FuzzInventory(f *testing.F) {
-	for _, seed := range []string{"", "{}", "[]", "null", `{"cpu":{"count":"x"}}`, `{"disks":[null,{"size_bytes":1.5}]}`, inventoryText(1)} {
+	for _, seed := range []string{"", "{}", "[]", "null", `{"cpu":{"count":"x"}}`, `{"disks":[null,{"size_bytes":1.5}]}`, `{"hostname":"host-1","interfaces":[{"mac_address":"52:54:00:00:00:01","name":"eth0","has_carrier":true}],"future":[1]}`} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -243,10 +243,10 @@ func FuzzHost(f *testing.F) {
 	f.Add(`{"id":"x","status":"known","ntp_sources":"[]","fencing_credentials":"{"}`)
 	f.Add(`{"id":"x","status":"known","progress":null,"progress_stages":["a"],"disks_to_be_formatted":"a,b"}`)
 	f.Fuzz(func(_ *testing.T, text string) {
-		var wire hostWire
+		var wire Host
 		if json.Unmarshal([]byte(text), &wire) == nil {
-			tables := newTables()
-			tables.hostOf(&wire)
+			tables := NewTables()
+			tables.HostOf(&wire)
 		}
 	})
 }
@@ -282,11 +282,11 @@ func TestInventory(t *testing.T) {
 // The number of control plane machines is said as all releases of the service take
 // it, and counted only where that cannot be said so; it is read in both forms.
 func TestControlPlaneOfAllReleases(t *testing.T) {
-	table := newTables().cluster
+	table := NewTables().Cluster
 	for count, want := range map[int]string{
 		1: `{"high_availability_mode":"None"}`, 2: `{"control_plane_count":2}`, 3: `{"high_availability_mode":"Full"}`, 5: `{"control_plane_count":5}`,
 	} {
-		fields, err := table.fields(install.Settings{setting.ControlPlane: setting.ValueOf(count)})
+		fields, err := table.Fields(install.Settings{setting.ControlPlane: setting.ValueOf(count)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -297,11 +297,11 @@ func TestControlPlaneOfAllReleases(t *testing.T) {
 	for shown, want := range map[string]setting.Value{
 		`{"high_availability_mode":"None"}`: "1", `{"high_availability_mode":"Full"}`: "3", `{"high_availability_mode":"Full","control_plane_count":5}`: "5", `{}`: "",
 	} {
-		var wire clusterWire
+		var wire Cluster
 		if err := json.Unmarshal([]byte(shown), &wire); err != nil {
 			t.Fatal(err)
 		}
-		if got := table.settings(&wire)[setting.ControlPlane]; got != want {
+		if got := table.Settings(&wire)[setting.ControlPlane]; got != want {
 			t.Errorf("%s: read %q, want %q", shown, got, want)
 		}
 	}

@@ -1,4 +1,4 @@
-package rest
+package objects
 
 import "strings"
 
@@ -21,7 +21,7 @@ func runMark(run string) string {
 
 // writeTags is the text that marks a cluster as ours, with the user's own tags
 // behind.
-func writeTags(run string, users []string) string {
+func WriteTags(run string, users []string) string {
 	tags := []string{ownTag}
 	if mark := runMark(run); mark != "" {
 		tags = append(tags, runPrefix+mark)

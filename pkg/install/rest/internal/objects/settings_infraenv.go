@@ -1,4 +1,4 @@
-package rest
+package objects
 
 import (
 	"strings"
@@ -13,9 +13,9 @@ import (
 // infraEnvTable is what can be set on an InfraEnv: the fields of
 // infra-env-create-params and infra-env-update-params, and of the InfraEnv that
 // shows them. Architecture is for registration only.
-func infraEnvTable() table[infraEnvWire] {
-	type wire = infraEnvWire
-	return table[wire]{
+func infraEnvTable() Table[InfraEnv] {
+	type wire = InfraEnv
+	return Table[wire]{
 		text(setting.Version, "openshift_version", func(e *wire) string { return e.OpenshiftVersion }),
 		text(setting.OSVersion, "openshift_version", func(e *wire) string { return e.OpenshiftVersion }),
 		text(setting.Arch, "cpu_architecture", func(e *wire) string { return e.CPUArchitecture }),
@@ -64,7 +64,7 @@ func writeKernelArguments(args []string) body {
 	return body{"kernel_arguments": out}
 }
 
-func readKernelArguments(e *infraEnvWire) ([]string, bool) {
+func readKernelArguments(e *InfraEnv) ([]string, bool) {
 	args, ok := inText[[]kernelArgument](value(e.KernelArguments))
 	if !ok {
 		return nil, false
@@ -99,7 +99,7 @@ func writeStaticNetworks(networks []setting.StaticNetwork) body {
 	return body{"static_network_config": out}
 }
 
-func readStaticNetworks(e *infraEnvWire) ([]setting.StaticNetwork, bool) {
+func readStaticNetworks(e *InfraEnv) ([]setting.StaticNetwork, bool) {
 	networks, ok := inText[[]staticNetwork](e.StaticNetworkConfig)
 	if !ok {
 		return nil, false

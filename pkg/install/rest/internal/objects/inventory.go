@@ -1,4 +1,4 @@
-package rest
+package objects
 
 import (
 	"encoding/json"

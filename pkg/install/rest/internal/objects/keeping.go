@@ -1,4 +1,4 @@
-package rest
+package objects
 
 import (
 	"net/netip"
@@ -16,7 +16,7 @@ import (
 // keepsMachineNetworks: the service empties the machine networks of a cluster that
 // it calculates them for while no host is there, and works them out again; it
 // refuses every other value.
-func keepsMachineNetworks(c *clusterWire) install.Keeping {
+func keepsMachineNetworks(c *Cluster) install.Keeping {
 	switch {
 	case begun(c):
 		return setting.Frozen
@@ -30,7 +30,7 @@ func keepsMachineNetworks(c *clusterWire) install.Keeping {
 
 // keepsVIPs: where it calculates the machine networks from them, it takes other
 // virtual addresses only if a host has their network.
-func keepsVIPs(c *clusterWire) install.Keeping {
+func keepsVIPs(c *Cluster) install.Keeping {
 	switch {
 	case begun(c):
 		return setting.Frozen
@@ -41,7 +41,7 @@ func keepsVIPs(c *clusterWire) install.Keeping {
 }
 
 // begun says whether the install was asked for, after which nothing is taken.
-func begun(c *clusterWire) bool {
+func begun(c *Cluster) bool {
 	switch value(c.Status) {
 	case models.ClusterStatusInsufficient, models.ClusterStatusReady, models.ClusterStatusPendingForInput:
 		return false
@@ -52,7 +52,7 @@ func begun(c *clusterWire) bool {
 // calculatesNetworks says whether the service works the machine networks out of
 // the virtual addresses and the hosts' networks: of a single stack, with the
 // cluster's own load balancer.
-func calculatesNetworks(c *clusterWire) bool {
+func calculatesNetworks(c *Cluster) bool {
 	single := controlPlanes(c) == 1
 	balanced := c.LoadBalancer != nil && c.LoadBalancer.Type == models.LoadBalancerTypeUserManaged
 	return !single && !balanced && !value(c.UserManagedNetworking) && !value(c.VipDhcpAllocation) && !dualStack(c)
@@ -60,7 +60,7 @@ func calculatesNetworks(c *clusterWire) bool {
 
 // controlPlanes is the number of control plane machines; services that do not
 // count them say only whether there is one or are three.
-func controlPlanes(c *clusterWire) int {
+func controlPlanes(c *Cluster) int {
 	switch {
 	case c.ControlPlaneCount > 0:
 		return int(c.ControlPlaneCount)
@@ -73,7 +73,7 @@ func controlPlanes(c *clusterWire) int {
 }
 
 // dualStack says whether a kind of the cluster's networks has both families.
-func dualStack(c *clusterWire) bool {
+func dualStack(c *Cluster) bool {
 	both := func(cidrs []string) bool {
 		is4 := func(text string) bool {
 			prefix, err := netip.ParsePrefix(text)

@@ -1,4 +1,8 @@
-package rest
+// Package objects reads and writes the JSON of the service's objects: what it
+// takes for each setting of a cluster, an InfraEnv or a host, and how it shows it.
+// A new setting is a row in settings_cluster.go, settings_infraenv.go or
+// settings_host.go. Nothing is sent here.
+package objects
 
 import (
 	"fmt"
@@ -10,7 +14,7 @@ import (
 )
 
 // body is a request's JSON object. Only what was asked for is in it.
-type body map[string]any
+type body = map[string]any
 
 // entry ties a setting to the fields of a request that set it and to those of
 // an object W that show it.
@@ -54,11 +58,11 @@ func row[W, T any](key install.Setting, write func(T) body, read func(*W) (T, bo
 }
 
 // table is everything that can be set on one kind of object.
-type table[W any] []entry[W]
+type Table[W any] []entry[W]
 
 // fields are what a request has to hold to set the given settings. A setting
 // that this kind of object does not have is an error.
-func (t table[W]) fields(settings install.Settings) (body, error) {
+func (t Table[W]) Fields(settings install.Settings) (body, error) {
 	out := body{}
 	for _, key := range slices.Sorted(maps.Keys(settings)) {
 		i := slices.IndexFunc(t, func(e entry[W]) bool { return e.key == key })
@@ -75,7 +79,7 @@ func (t table[W]) fields(settings install.Settings) (body, error) {
 }
 
 // setBy are the settings that fields of a request stand for.
-func (t table[W]) setBy(fields []string) []install.Setting {
+func (t Table[W]) SetBy(fields []string) []install.Setting {
 	var out []install.Setting
 	for _, e := range t {
 		if slices.ContainsFunc(e.names, func(name string) bool { return slices.Contains(fields, name) }) {
@@ -86,7 +90,7 @@ func (t table[W]) setBy(fields []string) []install.Setting {
 }
 
 // settings are what an object says of itself.
-func (t table[W]) settings(w *W) install.Settings {
+func (t Table[W]) Settings(w *W) install.Settings {
 	out := make(install.Settings, len(t))
 	for _, e := range t {
 		if value, said := e.read(w); said {
@@ -98,7 +102,7 @@ func (t table[W]) settings(w *W) install.Settings {
 
 // keeping is what the service does with the settings of an object, as far as that
 // is something of this service.
-func (t table[W]) keeping(w *W) map[install.Setting]install.Keeping {
+func (t Table[W]) Keeping(w *W) map[install.Setting]install.Keeping {
 	out := map[install.Setting]install.Keeping{}
 	for _, e := range t {
 		if e.keeping != nil {
@@ -109,14 +113,14 @@ func (t table[W]) keeping(w *W) map[install.Setting]install.Keeping {
 }
 
 // tables are the settings of the three kinds of object.
-type tables struct {
-	cluster  table[clusterWire]
-	infraEnv table[infraEnvWire]
-	host     table[hostWire]
+type Tables struct {
+	Cluster  Table[Cluster]
+	InfraEnv Table[InfraEnv]
+	Host     Table[Host]
 }
 
-func newTables() tables {
-	return tables{cluster: clusterTable(), infraEnv: infraEnvTable(), host: hostTable()}
+func NewTables() Tables {
+	return Tables{Cluster: clusterTable(), InfraEnv: infraEnvTable(), Host: hostTable()}
 }
 
 // text is a row for a plain text field. An empty text in an answer is one that
@@ -126,13 +130,4 @@ func text[W any](key install.Setting, field string, read func(*W) string) entry[
 		value := read(w)
 		return value, value != ""
 	})
-}
-
-// without is settings without some of them.
-func without(settings install.Settings, drop ...install.Setting) install.Settings {
-	out := maps.Clone(settings)
-	for _, key := range drop {
-		delete(out, key)
-	}
-	return out
 }

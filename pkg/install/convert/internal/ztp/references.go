@@ -1,10 +1,14 @@
 package ztp
 
 import (
+	"encoding/base64"
+	"fmt"
 	"path"
 	"slices"
 	"strings"
 
+	"github.com/oaictl/oaictl/internal/objects"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/settings"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/source"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -118,21 +122,26 @@ func (r *Hub) MirrorMap(h *Objects, ref *source.Node) {
 // files.
 func (r *Hub) mirrorFiles(in *source.Input) {
 	for _, name := range []string{"registries.conf", "ca-bundle.crt"} {
-		file := path.Join(source.DirMirror, name)
-		data, ok := in.Raw[file]
-		if !ok {
-			continue
-		}
-		delete(in.Raw, file)
-		doc := &source.Document{File: source.JoinPath(in.Path, file), Label: file + ":"}
-		doc.Root = &source.Node{In: doc, Kind: source.TextNode, Text: string(data), Line: 1, Col: 1}
-		r.Docs = append(r.Docs, doc)
+		n := r.rawText(in, path.Join(source.DirMirror, name))
 		if name == "registries.conf" {
-			r.registriesConf(doc.Root)
+			r.registriesConf(n)
 		} else {
-			r.TrustBundle(doc.Root)
+			r.TrustBundle(n)
 		}
 	}
+}
+
+// rawText is a file that is no YAML as one text, nil for none.
+func (r *Hub) rawText(in *source.Input, file string) *source.Node {
+	data, there := in.Raw[file]
+	if !there {
+		return nil
+	}
+	delete(in.Raw, file)
+	doc := &source.Document{File: source.JoinPath(in.Path, file), Label: file + ":"}
+	doc.Root = &source.Node{In: doc, Kind: source.TextNode, Text: string(data), Line: 1, Col: 1}
+	r.Docs = append(r.Docs, doc)
+	return doc.Root
 }
 
 // registriesConf carries mirrors over from containers-registries.conf(5),
@@ -196,7 +205,6 @@ func (r *Hub) registry(n *source.Node) {
 	}
 }
 
-// mirrorOf carries one mirror over.
 func (r *Hub) mirrorOf(from, target *source.Node, insecure bool) {
 	if from == nil || target == nil {
 		return
@@ -206,4 +214,106 @@ func (r *Hub) mirrorOf(from, target *source.Node, insecure bool) {
 	list.Children = []*source.Node{&entry}
 	r.Mirror(from, list, insecure)
 	target.Taken = true
+}
+
+// PullSecretRef carries a pull secret over: its content where the Secret stands
+// in the input, else the reference.
+func (r *Hub) PullSecretRef(h *Objects, n *source.Node) {
+	if n == nil {
+		return
+	}
+	r.Text(n)
+	if content, ref := r.secretContent(h, n, objects.KeyPullSecret, "pull secret"); ref != nil {
+		r.PullSecretFrom(spec.Source{SecretRef: ref}, n)
+	} else if content != nil {
+		r.PullSecret(content)
+	}
+}
+
+// secretContent is what stands under a key of the Secret that n names: its content,
+// or, for a Secret that is not in the input, the reference to it.
+func (r *Hub) secretContent(h *Objects, n *source.Node, key, what string) (content *source.Node, ref *spec.SecretRef) {
+	secret := h.secret(n)
+	if secret == nil {
+		return nil, &spec.SecretRef{Name: n.Peek()}
+	}
+	if content = r.secretKey(secret, key); content == nil {
+		r.Wrong(n, fmt.Sprintf("the Secret %s has no key %s", n.Peek(), key), "put the "+what+" there, in data or in stringData")
+	}
+	return content, nil
+}
+
+// secret is the Secret of the input that n names, nil for none.
+func (h *Objects) secret(n *source.Node) *source.Node {
+	secret := h.Secrets[n.Peek()]
+	if secret != nil {
+		h.Used[secret] = true
+	}
+	return secret
+}
+
+// secretKey is the content of a Secret under a key, decoded.
+func (r *Hub) secretKey(secret *source.Node, key string) *source.Node {
+	if n := secret.Get("stringData", key); n != nil {
+		r.Means(secret.Get("data", key), "stringData wins over data")
+		return n
+	}
+	n := secret.Get("data", key)
+	if n == nil || n.Kind != source.TextNode || n.Decoded {
+		return n
+	}
+	data, err := decodeBase64(n.Text)
+	if err != nil {
+		r.Wrong(n, "is not base64", "write it under stringData as it is, or encode it")
+		return nil
+	}
+	n.Text, n.Decoded = data, true
+	return n
+}
+
+// Credentials carries the credentials of a BMC over: their content where the
+// Secret stands in the input, else the reference.
+func (r *Hub) Credentials(h *Objects, i int, name *source.Node) {
+	if name == nil {
+		return
+	}
+	to, field := r.Host(i).BMC, settings.HostField(i, "bmc.credentials")
+	r.Text(name)
+	r.From(field, name)
+	secret := h.secret(name)
+	if secret == nil {
+		to.Credentials = spec.Credentials{SecretRef: &spec.SecretRef{Name: name.Peek()}}
+		return
+	}
+	to.Credentials = r.Login(field, r.BMCFile(i), r.secretKey(secret, "username"), r.secretKey(secret, "password"))
+}
+
+// fencingSecret carries over by which Secret a machine is powered off by its
+// peer.
+func (r *Hub) fencingSecret(h *Objects, i int, n *source.Node) {
+	if n == nil {
+		return
+	}
+	to, field := r.Host(i), settings.HostField(i, "fencing")
+	to.Fencing = &spec.Fencing{}
+	r.Text(n)
+	r.From(field, n)
+	secret := h.secret(n)
+	if secret == nil {
+		to.Fencing.Credentials = spec.Credentials{SecretRef: &spec.SecretRef{Name: n.Peek()}}
+		return
+	}
+	source.SetText(r.Account, field+".address", &to.Fencing.Address, r.secretKey(secret, "address"))
+	to.Fencing.Credentials = r.Login(field+".credentials", "fencing/"+source.FileName(to.Name), r.secretKey(secret, "username"), r.secretKey(secret, "password"))
+	if verify := r.secretKey(secret, "certificateVerification"); verify != nil {
+		to.Fencing.Insecure = new(r.Text(verify) == "Disabled")
+	}
+}
+
+func decodeBase64(text string) (string, error) {
+	data, err := base64.StdEncoding.DecodeString(strings.Join(strings.Fields(text), ""))
+	if err != nil {
+		return "", fmt.Errorf("decode base64: %w", err)
+	}
+	return string(data), nil
 }

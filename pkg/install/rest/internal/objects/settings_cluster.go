@@ -1,4 +1,4 @@
-package rest
+package objects
 
 import (
 	"encoding/base64"
@@ -15,8 +15,8 @@ import (
 // cluster-create-params and v2-cluster-update-params, and of the cluster that
 // shows them. Install-config overrides have a request of their own but are shown by
 // the cluster too; ignored validations are neither set nor shown here.
-func clusterTable() table[clusterWire] {
-	type wire = clusterWire
+func clusterTable() Table[Cluster] {
+	type wire = Cluster
 	return append(clusterNetworkRows(),
 		text(setting.Version, "openshift_version", func(c *wire) string { return c.OpenshiftVersion }),
 		text(setting.ReleaseImage, "ocp_release_image", func(c *wire) string { return c.OcpReleaseImage }),
@@ -53,7 +53,7 @@ func clusterTable() table[clusterWire] {
 
 // clusterManaged is the load balancer that clusters have unless they are told
 // otherwise.
-const clusterManaged = models.LoadBalancerTypeClusterManaged
+const ClusterManaged = models.LoadBalancerTypeClusterManaged
 
 // writeControlPlane says how many control plane machines there are in the form that
 // the most releases of the service take; only what that cannot say is counted.
@@ -67,9 +67,9 @@ func writeControlPlane(n int) body {
 	return body{"control_plane_count": n}
 }
 
-func clusterNetworkRows() table[clusterWire] {
-	type wire = clusterWire
-	return table[wire]{
+func clusterNetworkRows() Table[Cluster] {
+	type wire = Cluster
+	return Table[wire]{
 		row(setting.NetworkType, func(s string) body { return body{"network_type": s} }, func(c *wire) (string, bool) {
 			return value(c.NetworkType), value(c.NetworkType) != ""
 		}),
@@ -92,7 +92,7 @@ func clusterNetworkRows() table[clusterWire] {
 		}).kept(keepsVIPs),
 		row(setting.LoadBalancer, func(s string) body { return body{"load_balancer": body{"type": s}} }, func(c *wire) (string, bool) {
 			if c.LoadBalancer == nil {
-				return clusterManaged, true // of a service that knows no other
+				return ClusterManaged, true // of a service that knows no other
 			}
 			return c.LoadBalancer.Type, c.LoadBalancer.Type != ""
 		}),
@@ -159,7 +159,7 @@ func writePlatform(p spec.Platform) body {
 	return body{"platform": platform}
 }
 
-func readPlatform(c *clusterWire) (spec.Platform, bool) {
+func readPlatform(c *Cluster) (spec.Platform, bool) {
 	if c.Platform == nil || c.Platform.Type == nil {
 		return spec.Platform{}, false
 	}
@@ -181,7 +181,7 @@ func writeEncryption(e spec.DiskEncryption) body {
 	return body{"disk_encryption": fields}
 }
 
-func readEncryption(c *clusterWire) (spec.DiskEncryption, bool) {
+func readEncryption(c *Cluster) (spec.DiskEncryption, bool) {
 	e := c.DiskEncryption
 	if e == nil {
 		return spec.DiskEncryption{}, false
@@ -199,7 +199,7 @@ func writeEndpoint(e spec.IgnitionEndpoint) body {
 	return body{"ignition_endpoint": fields}
 }
 
-func readEndpoint(c *clusterWire) (spec.IgnitionEndpoint, bool) {
+func readEndpoint(c *Cluster) (spec.IgnitionEndpoint, bool) {
 	if c.IgnitionEndpoint == nil || value(c.IgnitionEndpoint.URL) == "" {
 		return spec.IgnitionEndpoint{}, false
 	}
@@ -224,7 +224,7 @@ func writeOperators(operators []setting.OperatorChoice) body {
 
 // readOperators are the operators that were asked for: not the built-in ones,
 // and not those that the service added because another needs them.
-func readOperators(c *clusterWire) ([]setting.OperatorChoice, bool) {
+func readOperators(c *Cluster) ([]setting.OperatorChoice, bool) {
 	out := []setting.OperatorChoice{}
 	for _, o := range c.MonitoredOperators {
 		if o == nil || o.OperatorType == models.OperatorTypeBuiltin || o.DependencyOnly {
@@ -246,4 +246,22 @@ func writeBundles(choices []spec.Bundle) body {
 		bundles = append(bundles, bundle)
 	}
 	return body{"operator_bundles": bundles}
+}
+
+// ignoredWire is how the service takes and shows which validations may fail, in
+// requests of their own: each list is a JSON array in a text.
+type Ignored struct {
+	Cluster string `json:"cluster-validation-ids"`
+	Hosts   string `json:"host-validation-ids"`
+}
+
+func IgnoredOf(ignored spec.IgnoreValidations) Ignored {
+	inner := func(ids []string) string { return string(setting.ValueOf(append([]string{}, ids...))) }
+	return Ignored{Cluster: inner(ignored.Cluster), Hosts: inner(ignored.Hosts)}
+}
+
+func (w Ignored) Validations() spec.IgnoreValidations {
+	cluster, _ := inText[[]string](w.Cluster)
+	hosts, _ := inText[[]string](w.Hosts)
+	return spec.IgnoreValidations{Cluster: cluster, Hosts: hosts}
 }

@@ -1,0 +1,52 @@
+package rest
+
+import (
+	"bufio"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// TestRecordedErrors reads every error that was recorded from a real service, where
+// OAICTL_RECORDINGS names the recordings.
+func TestRecordedErrors(t *testing.T) {
+	folder := os.Getenv("OAICTL_RECORDINGS")
+	if folder == "" {
+		t.Skip("OAICTL_RECORDINGS names no folder")
+	}
+	files, err := filepath.Glob(filepath.Join(folder, "*.jsonl"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no recordings in %s (%v)", folder, err)
+	}
+	read := 0
+	for _, name := range files {
+		file, err := os.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := bufio.NewScanner(file)
+		lines.Buffer(nil, 64<<20)
+		for lines.Scan() {
+			var exchange struct {
+				Method, Path string
+				Status       int
+				Response     json.RawMessage
+			}
+			if err := json.Unmarshal(lines.Bytes(), &exchange); err != nil {
+				t.Fatal(err)
+			}
+			if exchange.Status < 400 {
+				continue
+			}
+			read++
+			if kind, reason := errorShape(exchange.Response); kind == shapeless || reason == "" {
+				t.Errorf("%s %s: error without a shape: %s", exchange.Method, exchange.Path, exchange.Response)
+			}
+		}
+		_ = file.Close()
+	}
+	if read == 0 {
+		t.Error("no error was recorded")
+	}
+}
