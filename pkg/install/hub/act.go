@@ -137,7 +137,7 @@ func (a *actor) registerCluster(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := a.foreign(ctx, made); err != nil {
+	if err := a.checkForeignObjects(ctx, made); err != nil {
 		return err
 	}
 	if err := a.ensureNamespace(ctx, made.Namespace); err != nil {

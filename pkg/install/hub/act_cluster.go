@@ -20,7 +20,7 @@ import (
 // startInstall takes the hold back, and with it says how many hosts there are:
 // the service waits for exactly so many.
 func (a *actor) startInstall(ctx context.Context) error {
-	if err := a.tidyManifests(ctx); err != nil {
+	if err := a.removeStaleManifests(ctx); err != nil {
 		return err
 	}
 	_, live, err := a.current()
@@ -119,18 +119,18 @@ func (a *actor) withdrawCluster(ctx context.Context) error {
 	return a.Remove(ctx, kube.ClusterDeployments(), deployment)
 }
 
-// foreign refuses before anything is written where an object of somebody else
+// checkForeignObjects refuses before anything is written where an object of somebody else
 // stands in the way, be it of the cluster or of what is made after it. What is
 // watched is known. What is not is asked for here instead of before it is written; the
 // Secrets of machines, one for each, are left to their turn.
-func (a *actor) foreign(ctx context.Context, made *render.Objects) error {
+func (a *actor) checkForeignObjects(ctx context.Context, made *render.Objects) error {
 	for _, want := range made.All() {
 		k, known := kube.KindOf(want.GetKind())
 		if !known || k.ClusterWide() || want.GetNamespace() != a.Namespace.Name {
 			continue
 		}
 		if live := a.Namespace.Store(k).Get(want.GetName()); live != nil {
-			if a.borrowed(want, live) {
+			if a.usedAsIs(want, live) {
 				continue
 			}
 			if err := a.CheckOwner(k, live); err != nil {
@@ -160,9 +160,9 @@ func (a *actor) foreign(ctx context.Context, made *render.Objects) error {
 	return nil
 }
 
-// borrowed says whether an object of others is used as it is: an InfraEnv that is
+// usedAsIs says whether an object of others is used as it is: an InfraEnv that is
 // bound to the cluster, and a BareMetalHost that boots the same machine.
-func (a *actor) borrowed(want, live *unstructured.Unstructured) bool {
+func (a *actor) usedAsIs(want, live *unstructured.Unstructured) bool {
 	switch live.GetKind() {
 	case hubapi.KindInfraEnv:
 		return kube.BoundTo(live) == kube.ID(a.Namespace.Name, a.Cluster)

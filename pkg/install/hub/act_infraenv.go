@@ -154,17 +154,17 @@ func (a *actor) updateInfraEnv(ctx context.Context) error {
 		return err
 	}
 	if _, labels := a.action.Settings[setting.NodeLabels]; labels {
-		return a.passOn(ctx, live, want.InfraEnv)
+		return a.propagateLabels(ctx, live, want.InfraEnv)
 	}
 	return nil
 }
 
-// passOn brings the labels that an InfraEnv passes on to its nodes to what they
+// propagateLabels brings the labels that an InfraEnv passes on to its nodes to what they
 // shall be. They are not in the image, but an apply gives all that oaictl owns the
-// time of now, and the image would count as made anew ([specChanged]): they are
+// time of now, and the image would count as made anew ([kube.SpecChanged]): they are
 // patched. A patch asks nobody, so whose they are is looked at here, and that the
 // object is still the one that was looked at is left to the API server.
-func (a *actor) passOn(ctx context.Context, live, want *unstructured.Unstructured) error {
+func (a *actor) propagateLabels(ctx context.Context, live, want *unstructured.Unstructured) error {
 	const note = hubapi.AnnotationPropagateNodeLabels
 	var theirs []string
 	ask := func(field, key string) {

@@ -37,7 +37,7 @@ type Plane struct {
 	http *http.Client
 
 	mu        sync.Mutex
-	watched   map[string]*cluster       // by id
+	memories  map[string]*clusterMemory // by id
 	imageSets map[string]imageSetRecord // by name
 }
 
@@ -50,7 +50,7 @@ func New(config Config) (*Plane, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Plane{api: api, http: config.HTTPClient, watched: map[string]*cluster{}, imageSets: map[string]imageSetRecord{}}
+	p := &Plane{api: api, http: config.HTTPClient, memories: map[string]*clusterMemory{}, imageSets: map[string]imageSetRecord{}}
 	if p.http == nil {
 		p.http = &http.Client{}
 	}

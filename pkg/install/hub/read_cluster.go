@@ -17,7 +17,7 @@ import (
 
 // clusterSettings are what an AgentClusterInstall and what it refers to hold. Whatever a
 // webhook or a controller fills in is among them too: only what the file says is compared.
-func (p *Plane) clusterSettings(ctx context.Context, live *unstructured.Unstructured, wire *hive.AgentClusterInstall, image imageSetRecord, memory *cluster) (install.Settings, error) {
+func (p *Plane) clusterSettings(ctx context.Context, live *unstructured.Unstructured, wire *hive.AgentClusterInstall, image imageSetRecord, memory *clusterMemory) (install.Settings, error) {
 	s := objects.InstallTable().Settings(live.Object)
 	text(s, setting.Version, image.version)
 	text(s, setting.ReleaseImage, image.release)

@@ -57,7 +57,7 @@ func hostOf(u *unstructured.Unstructured, now time.Time) (install.Host, error) {
 	host.Inherited = inheritedLabels(u)
 	host.Settings = hostSettings(u, host.Inherited)
 	if text, standing := refused(status.Conditions, now); text != "" {
-		host.Validations = append(host.Validations, specCheck(text, standing))
+		host.Validations = append(host.Validations, specValidation(text, standing))
 		if standing && host.State == vocab.HostReady { // for the service, with what it was told before
 			host.State, host.StatusInfo = vocab.HostBlocked, text
 		}
@@ -103,9 +103,9 @@ func validationsOf(wire hubapi.Validations) []install.Validation {
 	return out
 }
 
-// specCheck is what the service does not take of an object, as a check: it
+// specValidation is what the service does not take of an object, as a check: it
 // stands in the way as one does. Only one that has stood for a while fails.
-func specCheck(text string, standing bool) install.Validation {
+func specValidation(text string, standing bool) install.Validation {
 	check := install.Validation{ID: catalogue.SpecSynced, Category: catalogue.CategoryKubeAPI, Status: "pending", Message: text}
 	if standing {
 		check.Status = checkFails

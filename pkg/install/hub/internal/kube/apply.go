@@ -26,11 +26,11 @@ type Writer struct {
 	*Client
 	Namespace *Namespace
 	Cluster   string // as the label has it
-	// adopts is the id of a cluster whose objects may be written although they
+	// Adopts is the id of a cluster whose objects may be written although they
 	// have no label.
 	Adopts   string
 	FromFile bool
-	// asked are objects that are not watched, as the hub had them before the first
+	// Asked are objects that are not watched, as the hub had them before the first
 	// write, nil where it had none; each is taken for that once.
 	Asked map[string]*unstructured.Unstructured
 }
@@ -101,7 +101,7 @@ func (w *Writer) ApplyFields(ctx context.Context, live, want *unstructured.Unstr
 	if err != nil {
 		return nil, err
 	}
-	if err := take(fields, want.Object, paths); err != nil {
+	if err := copyFields(fields, want.Object, paths); err != nil {
 		return nil, err
 	}
 	return w.Apply(ctx, k, live, Configuration(live, fields))
@@ -176,7 +176,7 @@ func (w *Writer) Apply(ctx context.Context, k Kind, live, config *unstructured.U
 	short, cancel := WithTimeout(ctx)
 	defer cancel()
 	written, err := w.Resource(k, config.GetNamespace()).Apply(short, config.GetName(), config, metav1.ApplyOptions{FieldManager: hubapi.FieldManager})
-	if another(err) {
+	if isOtherObject(err) {
 		return nil, w.displaced(ctx, k, config, err)
 	}
 	if err != nil {
@@ -191,16 +191,16 @@ func (w *Writer) Apply(ctx context.Context, k Kind, live, config *unstructured.U
 // object that is there; the API server makes a missing one whatever it names.
 const neverVersion = "1"
 
-// another says whether an apply was refused since the object is not the one that
+// isOtherObject says whether an apply was refused since the object is not the one that
 // was looked at: it was made, or deleted, or made anew in the meantime.
-func another(err error) bool {
+func isOtherObject(err error) bool {
 	var answer apierrors.APIStatus
 	if !errors.As(err, &answer) {
 		return false
 	}
 	status := answer.Status()
 	switch {
-	case denied(status) != "": // the service's webhook refuses with a conflict
+	case webhookMessage(status) != "": // the service's webhook refuses with a conflict
 		return false
 	case apierrors.IsConflict(err):
 		return !hasCause(status, string(metav1.CauseTypeFieldManagerConflict))
@@ -248,7 +248,7 @@ func (w *Writer) Patch(ctx context.Context, k Kind, live *unstructured.Unstructu
 	return nil
 }
 
-// Kept puts what was just written on its store, so that the next observation
+// Kept puts what was just written into its store, so that the next observation
 // shows it.
 func (w *Writer) Kept(k Kind, written *unstructured.Unstructured) {
 	at := w.Watching(written.GetNamespace())
@@ -260,7 +260,7 @@ func (w *Writer) Kept(k Kind, written *unstructured.Unstructured) {
 	}
 }
 
-// dropped takes what was just deleted off its store; what a finalizer holds is
+// dropped takes what was just deleted out of its store; what a finalizer holds is
 // still there.
 func (w *Writer) dropped(k Kind, live *unstructured.Unstructured) {
 	at := w.Watching(live.GetNamespace())
@@ -289,7 +289,7 @@ func (w *Writer) Remove(ctx context.Context, k Kind, live *unstructured.Unstruct
 	return nil
 }
 
-// Delete deletes an object, which stays on its store until the watch tells
+// Delete deletes an object, which stays in its store until the watch says
 // that it is gone: whether a finalizer holds it is only known then.
 func (w *Writer) Delete(ctx context.Context, k Kind, live *unstructured.Unstructured) error {
 	ctx, cancel := WithTimeout(ctx)

@@ -68,14 +68,14 @@ func New(config Config) (*Client, error) {
 	}
 	kube.WarningHandler = rest.NoWarnings{}
 	kube.Wrap(func(next http.RoundTripper) http.RoundTripper {
-		return &caller{next: next, clock: c.Clock, log: config.Log, time: c.time}
+		return &loggingTransport{next: next, clock: c.Clock, log: config.Log, time: c.time}
 	})
 	transport, err := rest.HTTPClientFor(kube)
 	if err != nil {
 		return fail(err)
 	}
-	if renews(kube) {
-		transport.Transport = &refresher{next: transport.Transport}
+	if renewsCredentials(kube) {
+		transport.Transport = &retryTransport{next: transport.Transport}
 	}
 	if c.Dynamic, err = dynamic.NewForConfigAndClient(kube, transport); err != nil {
 		return fail(err)
@@ -105,7 +105,7 @@ func (c *Client) lifetime(ctx context.Context) (context.Context, error) {
 		return nil, &install.Fault{Code: install.CodeFailure, Op: "watch the hub", Permanent: true, Err: errors.New("the plane was closed")}
 	}
 	if c.life == nil {
-		c.life, c.stop = context.WithCancel(quiet(context.WithoutCancel(ctx)))
+		c.life, c.stop = context.WithCancel(withoutLogging(context.WithoutCancel(ctx)))
 	}
 	return c.life, nil
 }

@@ -10,7 +10,7 @@ import (
 type Kind struct {
 	schema.GroupVersionResource
 	Name string // as it stands in an object: InfraEnv
-	// with is what of a cluster's namespace is watched: a label selector, "" for
+	// Selector is what of a cluster's namespace is watched: a label selector, "" for
 	// all objects of the kind.
 	Selector string
 }

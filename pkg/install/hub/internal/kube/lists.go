@@ -28,7 +28,7 @@ func (c *Client) ListIn(ctx context.Context, namespace string, kinds ...Kind) (m
 		if c.Namespace == "" {
 			scope = "" // what is watched for one namespace is watched for all already
 		}
-		return c.followed(ctx, scope, namespace, kinds...)
+		return c.listWatched(ctx, scope, namespace, kinds...)
 	}
 	ctx, cancel := WithTimeout(ctx)
 	defer cancel()
@@ -40,7 +40,7 @@ func (c *Client) ListIn(ctx context.Context, namespace string, kinds ...Kind) (m
 			return nil, c.ListFault(k, namespace, err)
 		}
 		for i := range list.Items {
-			arrange(namespaces, k, &list.Items[i])
+			addObject(namespaces, k, &list.Items[i])
 		}
 	}
 	return namespaces, nil
@@ -59,7 +59,7 @@ func (c *Client) ListFor(ctx context.Context, text string, kinds ...Kind) (map[s
 	if _, err := c.Connect(ctx); err != nil {
 		return nil, err
 	}
-	return c.followed(ctx, namespace, namespace, kinds...)
+	return c.listWatched(ctx, namespace, namespace, kinds...)
 }
 
 // ListFault is the fault that objects cannot be listed.
@@ -71,8 +71,8 @@ func (c *Client) ListFault(k Kind, namespace string, err error) error {
 	return f
 }
 
-// arrange puts an object where it belongs.
-func arrange(namespaces map[string]*Namespace, k Kind, u *unstructured.Unstructured) {
+// addObject puts an object where it belongs.
+func addObject(namespaces map[string]*Namespace, k Kind, u *unstructured.Unstructured) {
 	at := namespaces[u.GetNamespace()]
 	if at == nil {
 		at = newNamespace(u.GetNamespace())
@@ -124,25 +124,25 @@ func (c *Client) watchesAll(kinds []Kind) bool {
 
 func viewName(scope string, k Kind) string { return scope + "/" + k.Name }
 
-// followed is listedIn from watches of a scope: of the namespace, or "" for all.
-func (c *Client) followed(ctx context.Context, scope, namespace string, kinds ...Kind) (map[string]*Namespace, error) {
+// listWatched is listedIn from watches of a scope: of the namespace, or "" for all.
+func (c *Client) listWatched(ctx context.Context, scope, namespace string, kinds ...Kind) (map[string]*Namespace, error) {
 	namespaces := map[string]*Namespace{}
 	for _, k := range kinds {
-		view, err := c.view(ctx, scope, k)
+		view, err := c.watchView(ctx, scope, k)
 		if err != nil {
 			return nil, err
 		}
 		for _, u := range view.Store(k).All() {
 			if namespace == "" || u.GetNamespace() == namespace {
-				arrange(namespaces, k, u)
+				addObject(namespaces, k, u)
 			}
 		}
 	}
 	return namespaces, nil
 }
 
-// view is a kind as a watch brings it, with all that there is.
-func (c *Client) view(ctx context.Context, scope string, k Kind) (*Namespace, error) {
+// watchView is a kind as a watch brings it, with all that there is.
+func (c *Client) watchView(ctx context.Context, scope string, k Kind) (*Namespace, error) {
 	life, err := c.lifetime(ctx)
 	if err != nil {
 		return nil, err
@@ -156,7 +156,7 @@ func (c *Client) view(ctx context.Context, scope string, k Kind) (*Namespace, er
 		s.wide = true
 		view.Stores[k.Name] = s
 		c.views[name] = view
-		go c.fill(life, scope, s)
+		go c.runReflector(life, scope, s)
 	}
 	c.mu.Unlock()
 	ctx, cancel := WithTimeout(ctx)

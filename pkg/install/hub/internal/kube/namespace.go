@@ -52,11 +52,11 @@ func (c *Client) Watch(ctx context.Context, namespace string) (*Namespace, error
 			}
 			s := NewStore(k, at.Changed)
 			at.Stores[k.Name] = s
-			go c.fill(life, namespace, s)
+			go c.runReflector(life, namespace, s)
 		}
 	}
 	c.mu.Unlock()
-	return at, c.filled(ctx, at)
+	return at, c.waitSynced(ctx, at)
 }
 
 // Watching is a namespace that is watched already, nil where it is not.
@@ -66,8 +66,8 @@ func (c *Client) Watching(namespace string) *Namespace {
 	return c.Namespaces[namespace]
 }
 
-// filled waits until all is there, or something does not come.
-func (c *Client) filled(ctx context.Context, at *Namespace) error {
+// waitSynced waits until all is there, or something does not come.
+func (c *Client) waitSynced(ctx context.Context, at *Namespace) error {
 	ctx, cancel := WithTimeout(ctx)
 	defer cancel()
 	for {
@@ -102,8 +102,8 @@ func (at *Namespace) Store(k Kind) *Store {
 	return NewStore(k, func() {})
 }
 
-// InOrder are the stores by kind, so that of several faults always the same is
-// told.
+// InOrder are the stores by kind, so that of several faults the same one is always
+// reported.
 func (at *Namespace) InOrder() []*Store {
 	out := make([]*Store, 0, len(at.Stores))
 	for _, name := range slices.Sorted(maps.Keys(at.Stores)) {
@@ -136,9 +136,9 @@ func (at *Namespace) Wait() <-chan struct{} {
 	return at.news
 }
 
-// fill keeps a store up to date until life ends. The reflector lists, watches,
+// runReflector keeps a store up to date until life ends. The reflector lists, watches,
 // and begins again by itself where a watch ends or its version is too old.
-func (c *Client) fill(life context.Context, namespace string, s *Store) {
+func (c *Client) runReflector(life context.Context, namespace string, s *Store) {
 	client := c.Dynamic.Resource(s.Kind.GroupVersionResource).Namespace(namespace)
 	source := &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {

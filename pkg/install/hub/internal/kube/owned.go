@@ -94,9 +94,9 @@ func Merge(under, over map[string]any) map[string]any {
 	return under
 }
 
-// take sets fields of an object to what they are in another one, and takes out
+// copyFields sets fields of an object to what they are in another one, and takes out
 // those that it has not.
-func take(into, from map[string]any, paths []objects.Path) error {
+func copyFields(into, from map[string]any, paths []objects.Path) error {
 	for _, p := range paths {
 		value, found, err := unstructured.NestedFieldCopy(from, p...)
 		if err != nil {
@@ -123,7 +123,7 @@ func changes(live, config *unstructured.Unstructured) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return !keys(before, config.Object), nil
+	return !hasFields(before, config.Object), nil
 }
 
 // Within says whether all that a value says is so in another one. Nothing and
@@ -147,18 +147,18 @@ func Within(want, have any) bool {
 	if isEmpty(want) && isEmpty(have) {
 		return true
 	}
-	return reflect.DeepEqual(normal(want), normal(have))
+	return reflect.DeepEqual(normalized(want), normalized(have))
 }
 
-// keys says whether every field of an object stands in another one.
-func keys(of, in map[string]any) bool {
+// hasFields says whether every field of an object stands in another one.
+func hasFields(of, in map[string]any) bool {
 	for key, value := range of {
 		other, there := in[key]
 		if !there && !isEmpty(value) {
 			return false
 		}
 		inner, isObject := value.(map[string]any)
-		if otherInner, ok := other.(map[string]any); isObject && ok && !keys(inner, otherInner) {
+		if otherInner, ok := other.(map[string]any); isObject && ok && !hasFields(inner, otherInner) {
 			return false
 		}
 	}
@@ -185,9 +185,9 @@ func isEmpty(value any) bool {
 	return false
 }
 
-// normal is a value as JSON has it, so that numbers of different Go types are
+// normalized is a value as JSON has it, so that numbers of different Go types are
 // the same.
-func normal(value any) any {
+func normalized(value any) any {
 	data, err := json.Marshal(value)
 	if err != nil {
 		return value

@@ -17,7 +17,7 @@ import (
 // be changed.
 type Store struct {
 	Kind    Kind
-	changed func() // is told of everything that happens to the store
+	changed func() // is called after every change of the store
 	wide    bool   // it has the objects of several namespaces
 
 	mu      sync.Mutex
@@ -32,7 +32,7 @@ func NewStore(k Kind, changed func()) *Store {
 	return &Store{Kind: k, changed: changed, objects: map[string]*unstructured.Unstructured{}}
 }
 
-// nameOf is the name under which an object stands on the store.
+// nameOf is the name under which an object stands in the store.
 func (s *Store) nameOf(u *unstructured.Unstructured) string {
 	if s.wide {
 		return u.GetNamespace() + "/" + u.GetName()
@@ -105,7 +105,7 @@ func (s *Store) own(object any) (*unstructured.Unstructured, error) {
 	return u, nil
 }
 
-// keep puts an object on the store unless a newer one is there.
+// keep puts an object into the store unless a newer one is there.
 func (s *Store) keep(u *unstructured.Unstructured) {
 	s.mu.Lock()
 	name := s.nameOf(u)

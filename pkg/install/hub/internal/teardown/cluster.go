@@ -16,7 +16,7 @@ import (
 // Deleter deletes or releases what belongs to a cluster.
 type Deleter struct {
 	kube.Writer
-	// tell is told what a deletion waits for and what it leaves; nil for nobody.
+	// Tell is told what a deletion waits for and what it leaves; nil for nobody.
 	Tell func(text string)
 }
 
@@ -41,7 +41,7 @@ func (w *Deleter) DeleteCluster(ctx context.Context, deployment *unstructured.Un
 		}
 		settle := w.preserve
 		if returnToPool {
-			settle = w.giveBack
+			settle = w.returnToPool
 		}
 		if err := settle(ctx, deployment); err != nil {
 			return err

@@ -18,7 +18,7 @@ func (w *Deleter) DeleteHost(ctx context.Context, name string, removeNode bool) 
 	}
 	settle := w.keepNode
 	if removeNode {
-		settle = w.letNodeGo
+		settle = w.removeNode
 	}
 	if err := settle(ctx, u); err != nil {
 		return err
@@ -35,15 +35,15 @@ func (w *Deleter) keepNode(ctx context.Context, agent *unstructured.Unstructured
 	if skipsCleanup(agent) {
 		return nil
 	}
-	return w.mark(ctx, kube.Agents(), agent, annotated(hubapi.AnnotationAgentSkipCleanup, "true"))
+	return w.patch(ctx, kube.Agents(), agent, annotated(hubapi.AnnotationAgentSkipCleanup, "true"))
 }
 
-// letNodeGo takes back what keepNode says.
-func (w *Deleter) letNodeGo(ctx context.Context, agent *unstructured.Unstructured) error {
+// removeNode takes back what keepNode says.
+func (w *Deleter) removeNode(ctx context.Context, agent *unstructured.Unstructured) error {
 	if !skipsCleanup(agent) {
 		return nil
 	}
-	return w.mark(ctx, kube.Agents(), agent, annotated(hubapi.AnnotationAgentSkipCleanup, nil))
+	return w.patch(ctx, kube.Agents(), agent, annotated(hubapi.AnnotationAgentSkipCleanup, nil))
 }
 
 // skipsCleanup goes by the annotation alone, as the service does: its value is nothing.

@@ -29,7 +29,7 @@ func (w *Deleter) leftovers(ctx context.Context) error {
 	if err := w.removeImageSet(ctx); err != nil {
 		return err
 	}
-	if alike := w.alike(); len(alike) > 0 {
+	if alike := w.unlabelled(); len(alike) > 0 {
 		w.note(fmt.Sprintf("left, since oaictl did not make them (they have no label %s): %s", hubapi.LabelCluster, strings.Join(alike, ", ")))
 	}
 	return w.removeNamespace(ctx)
@@ -47,8 +47,8 @@ func (w *Deleter) secrets(ctx context.Context) ([]unstructured.Unstructured, err
 	return list.Items, nil
 }
 
-// alike are objects of others that belong to the cluster, or have its name.
-func (w *Deleter) alike() []string {
+// unlabelled are objects of others that belong to the cluster, or have its name.
+func (w *Deleter) unlabelled() []string {
 	own := kube.ID(w.Namespace.Name, w.Cluster)
 	var names []string
 	for _, k := range []kube.Kind{kube.AgentClusterInstalls(), kube.InfraEnvs(), kube.NMStateConfigs(), kube.AgentClassifications()} {
@@ -97,7 +97,7 @@ func (w *Deleter) removeNamespace(ctx context.Context) error {
 	}
 	short, cancel := kube.WithTimeout(ctx)
 	defer cancel()
-	if why := w.shared(short); why != "" {
+	if why := w.namespaceContent(short); why != "" {
 		stays(why)
 		return nil
 	}

@@ -44,16 +44,16 @@ func (w *Deleter) Release(ctx context.Context, deployment *unstructured.Unstruct
 		if k.Name == hubapi.KindNamespace {
 			own = w.Namespace.Name
 		}
-		if err := w.letGoIfOurs(ctx, k, own); err != nil {
+		if err := w.releaseIfOurs(ctx, k, own); err != nil {
 			return err
 		}
 	}
 	return w.LetGo(ctx, kube.ClusterDeployments(), deployment)
 }
 
-// letGoIfOurs lets go of an object of the hub as a whole; whoever may not look
+// releaseIfOurs lets go of an object of the hub as a whole; whoever may not look
 // at it, or change it, leaves it as it is.
-func (w *Deleter) letGoIfOurs(ctx context.Context, k kube.Kind, name string) error {
+func (w *Deleter) releaseIfOurs(ctx context.Context, k kube.Kind, name string) error {
 	u, err := w.Get(ctx, k, "", name)
 	if err == nil && u != nil && u.GetLabels()[hubapi.LabelCluster] == w.Cluster {
 		err = w.LetGo(ctx, k, u)
@@ -68,7 +68,7 @@ func (w *Deleter) letGoIfOurs(ctx context.Context, k kube.Kind, name string) err
 // writes to the objects, too: one that has changed since it was read is read anew.
 func (w *Deleter) LetGo(ctx context.Context, k kube.Kind, u *unstructured.Unstructured) error {
 	for try := 1; ; try++ {
-		err := w.letGoAt(ctx, k, u)
+		err := w.releaseOnce(ctx, k, u)
 		var fault *install.Fault
 		if !errors.As(err, &fault) || fault.Status != 409 || try == mostTries {
 			return err
@@ -87,9 +87,9 @@ func (w *Deleter) LetGo(ctx context.Context, k kube.Kind, u *unstructured.Unstru
 // mostTries is how often an object is let go of that others write to meanwhile.
 const mostTries = 5
 
-// letGoAt lets go of an object as it was read; its fields stay as they are. An
+// releaseOnce lets go of an object as it was read; its fields stay as they are. An
 // apply that leaves them out would remove them.
-func (w *Deleter) letGoAt(ctx context.Context, k kube.Kind, u *unstructured.Unstructured) error {
+func (w *Deleter) releaseOnce(ctx context.Context, k kube.Kind, u *unstructured.Unstructured) error {
 	entries := []any{}
 	for _, entry := range u.GetManagedFields() {
 		if entry.Manager != hubapi.FieldManager {
