@@ -137,13 +137,8 @@ func (a *actor) updateInfraEnv(ctx context.Context) error {
 	if err := a.CheckOwner(kube.InfraEnvs(), live); err != nil {
 		return err
 	}
-	for _, object := range made.Cluster {
-		if !a.needs(object) {
-			continue
-		}
-		if _, err := a.ApplyObject(ctx, object); err != nil {
-			return err
-		}
+	if err := a.applyNeeded(ctx, made.Cluster); err != nil {
+		return err
 	}
 	if _, networks := a.action.Settings[setting.StaticNetworks]; networks {
 		if err := a.networks(ctx, want); err != nil {

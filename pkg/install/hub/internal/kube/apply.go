@@ -251,25 +251,17 @@ func (w *Writer) Patch(ctx context.Context, k Kind, live *unstructured.Unstructu
 // Kept puts what was just written into its store, so that the next observation
 // shows it.
 func (w *Writer) Kept(k Kind, written *unstructured.Unstructured) {
-	at := w.Watching(written.GetNamespace())
-	if at == nil {
-		return
-	}
-	if s, watched := at.Stores[k.Name]; watched {
+	if s := w.storeOf(k, written); s != nil {
 		s.keep(written)
 	}
 }
 
-// dropped takes what was just deleted out of its store; what a finalizer holds is
-// still there.
-func (w *Writer) dropped(k Kind, live *unstructured.Unstructured) {
-	at := w.Watching(live.GetNamespace())
-	if at == nil || len(live.GetFinalizers()) > 0 {
-		return
+// storeOf is the store of an object, nil where it is not watched.
+func (w *Writer) storeOf(k Kind, u *unstructured.Unstructured) *Store {
+	if at := w.Watching(u.GetNamespace()); at != nil {
+		return at.Stores[k.Name]
 	}
-	if s, watched := at.Stores[k.Name]; watched {
-		_ = s.Delete(live) // an object of the right type is always taken
-	}
+	return nil
 }
 
 // Touch has the service look at an object again.
@@ -279,13 +271,15 @@ func (w *Writer) Touch(ctx context.Context, k Kind, live *unstructured.Unstructu
 	}})
 }
 
-// Remove deletes an object that nobody waits for. One that is gone already is a
-// success.
+// Remove deletes an object that nobody waits for, and takes it out of its store unless
+// a finalizer holds it. One that is gone already is a success.
 func (w *Writer) Remove(ctx context.Context, k Kind, live *unstructured.Unstructured) error {
 	if err := w.Delete(ctx, k, live); err != nil {
 		return err
 	}
-	w.dropped(k, live)
+	if s := w.storeOf(k, live); s != nil && len(live.GetFinalizers()) == 0 {
+		_ = s.Delete(live) // an object of the right type is always taken
+	}
 	return nil
 }
 

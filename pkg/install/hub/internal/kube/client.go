@@ -38,7 +38,7 @@ type Client struct {
 	closed     bool
 	stop       context.CancelFunc // ends all watches; nil before the first
 	life       context.Context    // of the watches
-	have       *Served
+	have       Served
 	Namespaces map[string]*Namespace // that are watched, by name
 	views      map[string]*Namespace // what lists are read from where they are followed, by scope; nil where they are not
 }

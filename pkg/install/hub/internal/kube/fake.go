@@ -9,9 +9,9 @@ import (
 // NewFake makes a client for tests, which speaks to what is given and takes every
 // kind for served.
 func NewFake(server dynamic.Interface) *Client {
-	have := &Served{resources: map[string]bool{}}
+	have := Served{}
 	for _, k := range Known() {
-		have.resources[k.GroupResource().String()] = true
+		have[k.GroupResource().String()] = true
 	}
 	return &Client{
 		Host: "https://hub.example.com:6443", Clock: clock.Real(), time: &ServerTime{clock: clock.Real()},

@@ -11,14 +11,13 @@ import (
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
-// List reads objects by their namespaces: those of the plane's namespace, or of
-// all where it has none. It lists them once, without watching, unless they are
-// followed.
+// List reads objects by their namespaces: those of the client's namespace, or of
+// all where it has none. It lists them once, without watching, unless Follow was called.
 func (c *Client) List(ctx context.Context, kinds ...Kind) (map[string]*Namespace, error) {
 	return c.ListIn(ctx, c.Namespace, kinds...)
 }
 
-// ListIn is listed for one namespace, "" for all.
+// ListIn is List for one namespace, "" for all.
 func (c *Client) ListIn(ctx context.Context, namespace string, kinds ...Kind) (map[string]*Namespace, error) {
 	if _, err := c.Connect(ctx); err != nil {
 		return nil, err
@@ -46,7 +45,7 @@ func (c *Client) ListIn(ctx context.Context, namespace string, kinds ...Kind) (m
 	return namespaces, nil
 }
 
-// ListFor is listed for what a person calls by an id or a name. An id says where it
+// ListFor is List for what a person calls by an id or a name. An id says where it
 // is: who may look into that namespace alone finds it all the same.
 func (c *Client) ListFor(ctx context.Context, text string, kinds ...Kind) (map[string]*Namespace, error) {
 	namespace, _ := SplitID(text, "")
@@ -84,11 +83,11 @@ func addObject(namespaces map[string]*Namespace, k Kind, u *unstructured.Unstruc
 	at.Stores[k.Name].keep(u)
 }
 
-// Sorted are namespaces by namespace.
-func Sorted(namespaces map[string]*Namespace) []*Namespace {
-	out := make([]*Namespace, 0, len(namespaces))
-	for _, namespace := range slices.Sorted(maps.Keys(namespaces)) {
-		out = append(out, namespaces[namespace])
+// Sorted are stores by kind, or namespaces by name.
+func Sorted[T any](named map[string]T) []T {
+	out := make([]T, 0, len(named))
+	for _, name := range slices.Sorted(maps.Keys(named)) {
+		out = append(out, named[name])
 	}
 	return out
 }
@@ -124,7 +123,7 @@ func (c *Client) watchesAll(kinds []Kind) bool {
 
 func viewName(scope string, k Kind) string { return scope + "/" + k.Name }
 
-// listWatched is listedIn from watches of a scope: of the namespace, or "" for all.
+// listWatched is ListIn from watches of a scope: of the namespace, or "" for all.
 func (c *Client) listWatched(ctx context.Context, scope, namespace string, kinds ...Kind) (map[string]*Namespace, error) {
 	namespaces := map[string]*Namespace{}
 	for _, k := range kinds {

@@ -2,8 +2,6 @@ package kube
 
 import (
 	"context"
-	"maps"
-	"slices"
 	"sync"
 	"time"
 
@@ -104,13 +102,7 @@ func (at *Namespace) Store(k Kind) *Store {
 
 // InOrder are the stores by kind, so that of several faults the same one is always
 // reported.
-func (at *Namespace) InOrder() []*Store {
-	out := make([]*Store, 0, len(at.Stores))
-	for _, name := range slices.Sorted(maps.Keys(at.Stores)) {
-		out = append(out, at.Stores[name])
-	}
-	return out
-}
+func (at *Namespace) InOrder() []*Store { return Sorted(at.Stores) }
 
 // Failing is why a watch brings nothing at present, nil while all do.
 func (c *Client) Failing(at *Namespace) error {
