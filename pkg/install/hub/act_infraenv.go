@@ -35,8 +35,12 @@ func (a *actor) registerInfraEnv(ctx context.Context) error {
 	if err := a.ApplyAll(ctx, env.NMStateConfigs); err != nil {
 		return err
 	}
-	if err := a.mirrors(ctx, made); err != nil {
-		return err
+	for _, want := range made.Cluster { // what the InfraEnv refers to and the cluster did not need
+		if want.GetKind() == hubapi.KindConfigMap && want.GetName() == a.Cluster+"-mirrors" {
+			if _, err := a.ApplyObject(ctx, want); err != nil {
+				return err
+			}
+		}
 	}
 	_, err = a.infraEnv(ctx, env.InfraEnv)
 	return err
@@ -56,18 +60,6 @@ func (a *actor) infraEnv(ctx context.Context, want *unstructured.Unstructured) (
 		}
 	}
 	return a.ApplyObject(ctx, want)
-}
-
-// mirrors applies what the InfraEnv refers to and the cluster did not need.
-func (a *actor) mirrors(ctx context.Context, made *render.Objects) error {
-	for _, want := range made.Cluster {
-		if want.GetKind() == hubapi.KindConfigMap && want.GetName() == a.Cluster+"-mirrors" {
-			if _, err := a.ApplyObject(ctx, want); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }
 
 // infraEnvObjects are the InfraEnv that the action is about and what goes with

@@ -46,7 +46,7 @@ var _ install.Backend = (*Plane)(nil)
 // New makes the plane; it does not talk to the hub yet. A connection that cannot
 // be used is an error with CodeUsage.
 func New(config Config) (*Plane, error) {
-	api, err := kube.New(kube.Config{Kube: config.Kube, Namespace: config.Namespace, Clock: config.Clock, Log: config.Log})
+	api, err := kube.New(config.Kube, config.Namespace, config.Clock, config.Log)
 	if err != nil {
 		return nil, err
 	}

@@ -148,14 +148,12 @@ func (p *Plane) observeCluster(ctx context.Context, at *kube.Namespace, deployme
 // label. pools are the InfraEnvs with their namespaces.
 func (p *Plane) infraEnvsOf(ctx context.Context, at *kube.Namespace, ref install.ClusterRef, wanted string) ([]install.InfraEnv, []infraEnvAt, error) {
 	namespaces := []*kube.Namespace{at}
-	if wanted != "" {
-		other, err := p.namespaceOfPool(ctx, at, wanted)
+	if namespace, _ := kube.SplitID(wanted, at.Name); wanted != "" && namespace != at.Name {
+		other, err := p.api.Watch(ctx, namespace)
 		if err != nil {
 			return nil, nil, err
 		}
-		if other != at {
-			namespaces = append(namespaces, other)
-		}
+		namespaces = append(namespaces, other)
 	}
 	var (
 		envs  []install.InfraEnv
@@ -189,15 +187,6 @@ func (p *Plane) infraEnvsOf(ctx context.Context, at *kube.Namespace, ref install
 type infraEnvAt struct {
 	at  *kube.Namespace
 	env install.InfraEnv
-}
-
-// namespaceOfPool is the namespace of an InfraEnv that the file refers to.
-func (p *Plane) namespaceOfPool(ctx context.Context, at *kube.Namespace, wanted string) (*kube.Namespace, error) {
-	namespace, _ := kube.SplitID(wanted, at.Name)
-	if namespace == at.Name {
-		return at, nil
-	}
-	return p.api.Watch(ctx, namespace)
 }
 
 // hostsOf reads the Agents of some InfraEnvs: those of the cluster and those of

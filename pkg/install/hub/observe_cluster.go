@@ -34,7 +34,7 @@ func (p *Plane) clusterOf(ctx context.Context, at *kube.Namespace, deployment, m
 	if err != nil {
 		return nil, err
 	}
-	image, err := p.imageSet(ctx, imageSetName(aci))
+	image, err := p.imageSet(ctx, currentImageSet(made))
 	if err != nil {
 		return nil, err
 	}
@@ -243,13 +243,6 @@ func (p *Plane) secret(ctx context.Context, namespace, name, key string) ([]byte
 		return nil, err
 	}
 	return kube.SecretValue(u, key)
-}
-
-func imageSetName(made *hive.AgentClusterInstall) string {
-	if made.Spec.ImageSetRef == nil {
-		return ""
-	}
-	return made.Spec.ImageSetRef.Name
 }
 
 // singleNodeStages are the stages of the only node of a cluster, which is its own

@@ -16,14 +16,6 @@ import (
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
-// Config says which API server to talk to and how.
-type Config struct {
-	Kube      *rest.Config
-	Namespace string        // "" for all
-	Clock     install.Clock // the machine's own if nil
-	Log       func(Call)
-}
-
 // Client speaks to the API server of a hub. Its methods are safe for concurrent use.
 type Client struct {
 	Host      string
@@ -47,28 +39,29 @@ type Client struct {
 // watch.
 const RequestTimeout = 30 * time.Second
 
-// New makes the client; it does not talk to the hub yet. A connection that cannot
-// be used is an error with CodeUsage.
-func New(config Config) (*Client, error) {
+// New makes the client for a namespace, "" for all; it does not talk to the hub yet. The
+// clock is the machine's own if nil. A connection that cannot be used is an error with
+// CodeUsage.
+func New(connection *rest.Config, namespace string, now install.Clock, log func(Call)) (*Client, error) {
 	fail := func(err error) (*Client, error) {
 		return nil, &install.Fault{Code: install.CodeUsage, Op: "use kubeconfig", Permanent: true, Err: err, Next: "give --kubeconfig FILE, and --context NAME where it has several"}
 	}
-	if config.Kube == nil {
+	if connection == nil {
 		return fail(errors.New("there is no connection to a hub"))
 	}
-	c := &Client{Host: config.Kube.Host, Namespace: config.Namespace, Clock: config.Clock, Namespaces: map[string]*Namespace{}}
+	c := &Client{Host: connection.Host, Namespace: namespace, Clock: now, Namespaces: map[string]*Namespace{}}
 	if c.Clock == nil {
 		c.Clock = clock.Real()
 	}
 	c.time = &ServerTime{clock: c.Clock}
-	kube := rest.CopyConfig(config.Kube)
+	kube := rest.CopyConfig(connection)
 	kube.Timeout = 0 // watches last; every other call has its own deadline
 	if kube.QPS == 0 {
 		kube.QPS, kube.Burst = 50, 100 // the API server itself sees to fairness
 	}
 	kube.WarningHandler = rest.NoWarnings{}
 	kube.Wrap(func(next http.RoundTripper) http.RoundTripper {
-		return &loggingTransport{next: next, clock: c.Clock, log: config.Log, time: c.time}
+		return &loggingTransport{next: next, clock: c.Clock, log: log, time: c.time}
 	})
 	transport, err := rest.HTTPClientFor(kube)
 	if err != nil {

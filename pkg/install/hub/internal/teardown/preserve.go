@@ -43,38 +43,39 @@ func (w *Deleter) returnToPool(ctx context.Context, deployment *unstructured.Uns
 	return w.setPreserve(ctx, deployment, false)
 }
 
-// installStarted says whether the installation of a cluster has begun to write disks, or had
-// before it was imported.
+// installStarted says whether the installation of a cluster has begun to write disks, or
+// had before it was imported.
 func (w *Deleter) installStarted(ctx context.Context, deployment *unstructured.Unstructured) (bool, error) {
-	cd, made, err := w.pairNow(ctx, deployment)
-	if err != nil || made == nil {
-		return err == nil && kube.Installed(cd), err
-	}
-	switch vocab.ClusterStateOf(kube.DebugOf(made).State) {
+	state, installed, err := w.state(ctx, deployment)
+	switch state {
 	case vocab.ClusterInstalling, vocab.ClusterNeedsUser, vocab.ClusterFinalizing, vocab.ClusterInstalled,
 		vocab.ClusterAddingHosts, vocab.ClusterFailed, vocab.ClusterCancelled:
 		return true, nil
 	}
-	return kube.Installed(cd), nil
+	return installed, err
 }
 
-// pairNow are a ClusterDeployment and its AgentClusterInstall, which is nil where there
-// is none, as the hub has them this moment: what is watched may be late.
-func (w *Deleter) pairNow(ctx context.Context, deployment *unstructured.Unstructured) (*hive.ClusterDeployment, *hive.AgentClusterInstall, error) {
+// state is how far the service has a cluster, "" without an AgentClusterInstall, and
+// whether its ClusterDeployment says that it is installed: as the hub has them this
+// moment, since what is watched may be late.
+func (w *Deleter) state(ctx context.Context, deployment *unstructured.Unstructured) (state install.ClusterState, installed bool, err error) {
 	cd, err := kube.Read[hive.ClusterDeployment](deployment)
 	if err != nil {
-		return nil, nil, err
+		return "", false, err
 	}
 	made := w.Namespace.InstallOf(deployment)
 	if made == nil {
-		return cd, nil, nil
+		return "", kube.Installed(cd), nil
 	}
 	now, err := w.reread(ctx, kube.AgentClusterInstalls(), made)
 	if err != nil || now == nil {
-		return cd, nil, err
+		return "", err == nil && kube.Installed(cd), err
 	}
 	aci, err := kube.Read[hive.AgentClusterInstall](now)
-	return cd, aci, err
+	if err != nil {
+		return "", false, err
+	}
+	return vocab.ClusterStateOf(kube.DebugOf(aci).State), kube.Installed(cd), nil
 }
 
 // reread is an object as the hub has it this moment, nil if it is gone. It takes the right
@@ -142,8 +143,9 @@ func (w *Deleter) detach(ctx context.Context, deployment *unstructured.Unstructu
 	if deployment == nil || len(machines) == 0 {
 		return nil
 	}
-	runs, err := w.clusterInstalled(ctx, deployment)
-	if err != nil || !runs {
+	// Without Hive only the service says that a cluster is installed.
+	state, installed, err := w.state(ctx, deployment)
+	if err != nil || !installed && state != vocab.ClusterInstalled && state != vocab.ClusterAddingHosts {
 		return err
 	}
 	for _, u := range machines {
@@ -162,14 +164,4 @@ func (w *Deleter) detach(ctx context.Context, deployment *unstructured.Unstructu
 		}
 	}
 	return nil
-}
-
-// clusterInstalled says whether a cluster is installed. Without Hive only the service says so.
-func (w *Deleter) clusterInstalled(ctx context.Context, deployment *unstructured.Unstructured) (bool, error) {
-	cd, made, err := w.pairNow(ctx, deployment)
-	if err != nil || kube.Installed(cd) || made == nil {
-		return err == nil && kube.Installed(cd), err
-	}
-	state := vocab.ClusterStateOf(kube.DebugOf(made).State)
-	return state == vocab.ClusterInstalled || state == vocab.ClusterAddingHosts, nil
 }
