@@ -264,7 +264,7 @@ func TestLibraryStaysLight(t *testing.T) {
 	light := []string{
 		"github.com/goccy/go-yaml/...", "sigs.k8s.io/yaml/...", "go.yaml.in/yaml/v2/...",
 		module + "/pkg/install", module + "/pkg/install/spec", module + "/pkg/install/spec/internal/...", module + "/internal/catalogue", module + "/internal/diagnose",
-		module + "/internal/setting", module + "/internal/vocab", module + "/internal/ignitionsize", module + "/internal/bytesize", module + "/internal/names",
+		module + "/internal/setting", module + "/internal/model", module + "/internal/ignitionsize", module + "/internal/bytesize", module + "/internal/names",
 		module + "/internal/clock", module + "/internal/redact", module + "/internal/spelling", module + "/internal/yamltree",
 	}
 	for _, imported := range dependencies(t, "../pkg/install", "../pkg/install/spec") {

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/oaictl/oaictl/internal/catalogue"
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -206,18 +206,18 @@ func fieldExists(in reflect.Type, path []string) bool {
 func TestNeutralStates(t *testing.T) {
 	words := map[catalogue.Subject][]string{
 		catalogue.SubjectCluster: {
-			string(vocab.ClusterDraft), string(vocab.ClusterDiscovering), string(vocab.ClusterBlocked),
-			string(vocab.ClusterReady), string(vocab.ClusterPreparing), string(vocab.ClusterInstalling),
-			string(vocab.ClusterNeedsUser), string(vocab.ClusterFinalizing), string(vocab.ClusterInstalled),
-			string(vocab.ClusterFailed), string(vocab.ClusterCancelled), string(vocab.ClusterAddingHosts),
+			string(model.ClusterDraft), string(model.ClusterDiscovering), string(model.ClusterBlocked),
+			string(model.ClusterReady), string(model.ClusterPreparing), string(model.ClusterInstalling),
+			string(model.ClusterNeedsUser), string(model.ClusterFinalizing), string(model.ClusterInstalled),
+			string(model.ClusterFailed), string(model.ClusterCancelled), string(model.ClusterAddingHosts),
 		},
 		catalogue.SubjectHost: {
 			// Absent is said of hosts that have no status at all.
-			string(vocab.HostUnbound), string(vocab.HostBinding), string(vocab.HostDiscovering),
-			string(vocab.HostDisconnected), string(vocab.HostBlocked), string(vocab.HostReady),
-			string(vocab.HostPreparing), string(vocab.HostInstalling), string(vocab.HostNeedsUser),
-			string(vocab.HostResetting), string(vocab.HostReleasing), string(vocab.HostInstalled),
-			string(vocab.HostAdded), string(vocab.HostFailed), string(vocab.HostCancelled),
+			string(model.HostUnbound), string(model.HostBinding), string(model.HostDiscovering),
+			string(model.HostDisconnected), string(model.HostBlocked), string(model.HostReady),
+			string(model.HostPreparing), string(model.HostInstalling), string(model.HostNeedsUser),
+			string(model.HostResetting), string(model.HostReleasing), string(model.HostInstalled),
+			string(model.HostAdded), string(model.HostFailed), string(model.HostCancelled),
 		},
 	}
 	used := map[catalogue.Subject]map[string]bool{catalogue.SubjectCluster: {}, catalogue.SubjectHost: {}}

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -30,9 +30,9 @@ func withWorker(t *testing.T) string {
 func growing(states ...install.HostState) []*install.Observed {
 	var out []*install.Observed
 	for _, state := range states {
-		o := looksOf(vocab.ClusterInstalled)[0]
-		o.Cluster.State, o.Cluster.Kubeconfig = vocab.ClusterAddingHosts, true
-		o.InfraEnvs = []install.InfraEnv{{ID: "e2", Name: "lab-2", ClusterID: "c1", Image: install.Image{State: vocab.ImageReady}}}
+		o := looksOf(model.ClusterInstalled)[0]
+		o.Cluster.State, o.Cluster.Kubeconfig = model.ClusterAddingHosts, true
+		o.InfraEnvs = []install.InfraEnv{{ID: "e2", Name: "lab-2", ClusterID: "c1", Image: install.Image{State: model.ImageReady}}}
 		for _, number := range []string{"3", "4"} {
 			node := o.Hosts[0]
 			node.ID, node.Hostname = "h"+number, "node-"+number
@@ -41,7 +41,7 @@ func growing(states ...install.HostState) []*install.Observed {
 		}
 		if state != "" {
 			o.Hosts = append(o.Hosts, install.Host{
-				ID: "h2", InfraEnvID: "e2", Hostname: "node-2", ClusterID: "c1", Day2: true, State: state, Role: vocab.RoleWorker, StatusInfo: "look " + string(state),
+				ID: "h2", InfraEnvID: "e2", Hostname: "node-2", ClusterID: "c1", Day2: true, State: state, Role: model.RoleWorker, StatusInfo: "look " + string(state),
 				Settings:  install.Settings{setting.Role: setting.ValueOf("worker"), setting.Hostname: setting.ValueOf("node-2")},
 				Inventory: install.Inventory{Known: true, Interfaces: []install.Interface{{MAC: "52:54:00:00:00:02"}}},
 			})
@@ -54,11 +54,11 @@ func growing(states ...install.HostState) []*install.Observed {
 // forgotten is an installed cluster with all its hosts, of which the service has
 // lost the record of one.
 func forgotten(name string) []*install.Observed {
-	looks := growing(vocab.HostAdded)
+	looks := growing(model.HostAdded)
 	looks[0].Hosts = slices.DeleteFunc(looks[0].Hosts, func(h install.Host) bool { return h.Hostname == name })
 	for i := range looks[0].Hosts {
 		if h := &looks[0].Hosts[i]; !h.Day2 {
-			h.Role = vocab.RoleControlPlane
+			h.Role = model.RoleControlPlane
 		}
 	}
 	return looks
@@ -94,19 +94,19 @@ func TestAddNode(t *testing.T) {
 		says  []string
 		calls []string
 	}{
-		{"added", growing("", vocab.HostReady, vocab.HostInstalling, vocab.HostAdded), nil, 0, []string{
+		{"added", growing("", model.HostReady, model.HostInstalling, model.HostAdded), nil, 0, []string{
 			"node-2: installed and rebooted to join lab.example.com.", "cannot see whether", "Next: oc --kubeconfig lab/auth/kubeconfig get csr", "adm certificate approve",
 		}, []string{"act InstallHost"}},
-		{"failed", growing(vocab.HostFailed), nil, 7, []string{"add nodes to lab.example.com: not added: node-2: look Failed", "oaictl delete host h2 --yes"}, nil},
+		{"failed", growing(model.HostFailed), nil, 7, []string{"add nodes to lab.example.com: not added: node-2: look Failed", "oaictl delete host h2 --yes"}, nil},
 		{"never came", growing(""), nil, 9, []string{"node-2 to boot the discovery image lab-2", "oaictl download iso --infra-env lab-2"}, nil},
-		{"timed out", growing(vocab.HostInstalling), []string{"--timeout", "5m"}, 8, []string{"Next: oaictl add-node -f workers.yaml --timeout 5m"}, nil},
-		{"detached", growing(vocab.HostInstalling), []string{"--detach"}, 0, []string{"Next: oaictl add-node -f workers.yaml\n"}, nil},
-		{"not installed", looksOf(vocab.ClusterReady), nil, 1, []string{"nodes can be added to an installed cluster only", "oaictl create cluster"}, nil},
+		{"timed out", growing(model.HostInstalling), []string{"--timeout", "5m"}, 8, []string{"Next: oaictl add-node -f workers.yaml --timeout 5m"}, nil},
+		{"detached", growing(model.HostInstalling), []string{"--detach"}, 0, []string{"Next: oaictl add-node -f workers.yaml\n"}, nil},
+		{"not installed", looksOf(model.ClusterReady), nil, 1, []string{"nodes can be added to an installed cluster only", "oaictl create cluster"}, nil},
 		{"record lost", forgotten("node-3"), nil, 3, []string{
 			"node-3 may be part of the control plane that was installed", "oaictl add-node -f workers.yaml --accept-control-plane",
 		}, nil},
 		{"record lost, dry run", forgotten("node-3"), []string{"--dry-run"}, 0, nil, nil},
-		{"dry run", growing(vocab.HostReady), []string{"--dry-run"}, 0, nil, nil},
+		{"dry run", growing(model.HostReady), []string{"--dry-run"}, 0, nil, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			service := lab()

@@ -13,9 +13,9 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/streams"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
-	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -83,15 +83,15 @@ func looksOf(states ...install.ClusterState) []*install.Observed {
 	var out []*install.Observed
 	for i, state := range states {
 		c := &install.Cluster{ClusterRef: install.ClusterRef{ID: "c1", Name: "lab", BaseDomain: "example.com", Status: "as is", Owned: true}, State: state, StatusInfo: "look " + string(state)}
-		c.Kubeconfig, c.NoIngress = state == vocab.ClusterInstalled, state != vocab.ClusterPreparing
+		c.Kubeconfig, c.NoIngress = state == model.ClusterInstalled, state != model.ClusterPreparing
 		c.Operators = []install.Operator{{Name: "console", Status: "available"}}
 		host := install.Host{
-			ID: "h1", Hostname: "node-1", ClusterID: "c1", State: vocab.HostInstalling, Role: vocab.RoleControlPlane,
+			ID: "h1", Hostname: "node-1", ClusterID: "c1", State: model.HostInstalling, Role: model.RoleControlPlane,
 			Inventory: install.Inventory{Known: true, Interfaces: []install.Interface{{MAC: "52:54:00:00:00:01"}}},
 			Progress:  install.HostProgress{Stage: "Writing image to disk", Percent: 30 + i, Stages: []string{"Starting installation", "Writing image to disk", "Done"}, Info: "45%"},
 		}
-		if state == vocab.ClusterInstalled {
-			host.State, host.Progress.Stage = vocab.HostInstalled, "Done"
+		if state == model.ClusterInstalled {
+			host.State, host.Progress.Stage = model.HostInstalled, "Done"
 		}
 		out = append(out, &install.Observed{At: noon().Add(time.Duration(i) * time.Minute), Cluster: c, Hosts: []install.Host{host}})
 	}
@@ -101,7 +101,7 @@ func looksOf(states ...install.ClusterState) []*install.Observed {
 func TestCreateCluster(t *testing.T) {
 	here(t)
 	service := lab()
-	service.looks = looksOf(vocab.ClusterInstalling, vocab.ClusterInstalling, vocab.ClusterFinalizing, vocab.ClusterInstalled)
+	service.looks = looksOf(model.ClusterInstalling, model.ClusterInstalling, model.ClusterFinalizing, model.ClusterInstalled)
 	got := run(t, service, "", "create", "cluster", "-f", "cluster.yaml", "--dir", "out", "-o", "json")
 	if got.code != 0 {
 		t.Fatalf("code %d:\n%s", got.code, got.errors)
@@ -149,9 +149,9 @@ func TestEnds(t *testing.T) {
 		code  int
 		says  string
 	}{
-		{"failed", looksOf(vocab.ClusterInstalling, vocab.ClusterFailed), nil, nil, 7, "Next: "},
-		{"cancelled", looksOf(vocab.ClusterCancelled), nil, nil, 7, "Next: oaictl reset cluster lab"},
-		{"timed out", looksOf(vocab.ClusterInstalling), nil, []string{"--timeout", "5m"}, 8, "Next: oaictl create cluster -f cluster.yaml --timeout 5m"},
+		{"failed", looksOf(model.ClusterInstalling, model.ClusterFailed), nil, nil, 7, "Next: "},
+		{"cancelled", looksOf(model.ClusterCancelled), nil, nil, 7, "Next: oaictl reset cluster lab"},
+		{"timed out", looksOf(model.ClusterInstalling), nil, []string{"--timeout", "5m"}, 8, "Next: oaictl create cluster -f cluster.yaml --timeout 5m"},
 		{"unauthorised", nil, &install.Fault{Code: install.CodeAuth, Op: "list", On: "clusters", Err: errors.New("401"), Permanent: true, Next: "get a token"}, nil, 4, "Next: get a token"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -173,7 +173,7 @@ func TestInterruptSaysHowToResume(t *testing.T) {
 	for code, by := range map[int]*install.Interrupt{130: {Signal: "interrupt", Code: 130}, 143: {Signal: "terminated", Code: 143}} {
 		ctx, stop := context.WithCancelCause(t.Context())
 		service := lab()
-		service.looks = looksOf(vocab.ClusterInstalling)
+		service.looks = looksOf(model.ClusterInstalling)
 		stop(by)
 		got := runIn(ctx, t, service, "", false, "create", "cluster", "-f", "cluster.yaml")
 		if got.code != code || !strings.Contains(got.errors, "Next: oaictl create cluster -f cluster.yaml\n") {
@@ -238,7 +238,7 @@ func TestPlanSaysWhoIsWaitedFor(t *testing.T) {
 		"plan -f cluster.yaml": "To wait for:\n  … node-1 to be ready (service)\n", "why -f cluster.yaml": "To wait for:\n  … node-1 to be ready\n",
 	} {
 		service := lab()
-		service.looks = looksOf(vocab.ClusterReady)
+		service.looks = looksOf(model.ClusterReady)
 		if got := run(t, service, "", strings.Fields(line)...); !strings.Contains(got.out, want) {
 			t.Errorf("%s: no %q in:\n%s%s", line, want, got.out, got.errors)
 		}
@@ -248,14 +248,14 @@ func TestPlanSaysWhoIsWaitedFor(t *testing.T) {
 func TestProgressJSON(t *testing.T) {
 	here(t)
 	service := lab()
-	service.looks = looksOf(vocab.ClusterInstalling, vocab.ClusterFailed)
+	service.looks = looksOf(model.ClusterInstalling, model.ClusterFailed)
 	got := run(t, service, "", "create", "cluster", "-f", "cluster.yaml", "--progress", "json")
 	lines := strings.Split(strings.TrimSpace(got.out), "\n")
 	var last install.Event
 	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &last); err != nil {
 		t.Fatalf("%v in %q", err, lines[len(lines)-1])
 	}
-	if last.Type != vocab.EventRun || last.ExitCode == nil || *last.ExitCode != got.code || got.code != 7 {
+	if last.Type != model.EventRun || last.ExitCode == nil || *last.ExitCode != got.code || got.code != 7 {
 		t.Errorf("code %d, last event %+v", got.code, last)
 	}
 	if strings.Count(got.errors, "\n") > 2 {
@@ -266,7 +266,7 @@ func TestProgressJSON(t *testing.T) {
 func TestQuiet(t *testing.T) {
 	here(t)
 	service := lab()
-	service.looks = looksOf(vocab.ClusterInstalling, vocab.ClusterInstalled)
+	service.looks = looksOf(model.ClusterInstalling, model.ClusterInstalled)
 	got := run(t, service, "", "create", "cluster", "-f", "cluster.yaml", "--quiet", "-o", "name")
 	if got.code != 0 || got.errors != "" || got.out != "cluster/lab\n" {
 		t.Errorf("got %+v", got)
@@ -276,7 +276,7 @@ func TestQuiet(t *testing.T) {
 func TestDetach(t *testing.T) {
 	here(t)
 	service := lab()
-	service.looks = looksOf(vocab.ClusterPreparing)
+	service.looks = looksOf(model.ClusterPreparing)
 	got := run(t, service, "", "create", "cluster", "-f", "cluster.yaml", "--detach")
 	if got.code != 0 || !strings.Contains(got.errors, "Next: oaictl create cluster -f cluster.yaml\n") {
 		t.Errorf("got %+v", got)
@@ -294,7 +294,7 @@ func TestSimulate(t *testing.T) {
 	var reached base.ClientConfig
 	stopped := false
 	service := lab()
-	service.looks = looksOf(vocab.ClusterInstalled)
+	service.looks = looksOf(model.ClusterInstalled)
 	var out, problems strings.Builder
 	a := base.New(base.Identify(strings.Fields("oaictl create cluster -f cluster.yaml --simulate --seed 7 --scenario trouble.yaml --speed 1000")),
 		streams.Streams{Out: &out, Err: &problems}, streams.Env{"AI_TOKEN": "a-token-of-the-real-service", "AI_URL": "https://real.example.com"})

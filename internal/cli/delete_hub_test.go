@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/oaictl/oaictl/internal/cli/base"
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub"
 )
@@ -61,12 +61,12 @@ func TestDeleteHostThatRuns(t *testing.T) {
 		calls string
 		says  string
 	}{
-		{"delete host node-1 --backend hub", vocab.HostInstalled, vocab.RoleWorker, 2, "", "The node node-1 keeps running; only the hub forgets it."},
-		{"delete host node-1 --backend hub --yes", vocab.HostAdded, vocab.RoleWorker, 0, "delete host e1 h1", "keeps running"},
-		{"delete host node-1 --yes", vocab.HostInstalled, vocab.RoleWorker, 0, "delete host e1 h1", "only the service forgets it"},
-		{"delete host node-1 --backend hub --remove-node --yes", vocab.HostInstalled, vocab.RoleControlPlane, 0, "remove host e1 h1", "of the control plane, is taken out of its cluster"},
-		{"delete host node-1 --backend hub --remove-node", vocab.HostInstalled, vocab.RoleWorker, 2, "", "is taken out of its cluster"},
-		{"delete host node-1 --remove-node --yes", vocab.HostInstalled, vocab.RoleWorker, 2, "", "--remove-node goes with --backend hub"},
+		{"delete host node-1 --backend hub", model.HostInstalled, model.RoleWorker, 2, "", "The node node-1 keeps running; only the hub forgets it."},
+		{"delete host node-1 --backend hub --yes", model.HostAdded, model.RoleWorker, 0, "delete host e1 h1", "keeps running"},
+		{"delete host node-1 --yes", model.HostInstalled, model.RoleWorker, 0, "delete host e1 h1", "only the service forgets it"},
+		{"delete host node-1 --backend hub --remove-node --yes", model.HostInstalled, model.RoleControlPlane, 0, "remove host e1 h1", "of the control plane, is taken out of its cluster"},
+		{"delete host node-1 --backend hub --remove-node", model.HostInstalled, model.RoleWorker, 2, "", "is taken out of its cluster"},
+		{"delete host node-1 --remove-node --yes", model.HostInstalled, model.RoleWorker, 2, "", "--remove-node goes with --backend hub"},
 	}
 	for _, tt := range tests {
 		service := lab()

@@ -11,8 +11,8 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/streams"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/simulator"
-	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -85,8 +85,8 @@ func runExample(t *testing.T, command *cobra.Command, text string) {
 	want := 0
 	switch {
 	case found.Name() == "add-node", found.Name() == "wait", found.Name() == "cluster" && found.Parent().Name() == "create":
-		service.looks = looksOf(vocab.ClusterInstalled)
-		service.looks[0].Hosts = append(service.looks[0].Hosts, install.Host{ID: "b", State: vocab.HostInstalled}, install.Host{ID: "c", State: vocab.HostInstalled})
+		service.looks = looksOf(model.ClusterInstalled)
+		service.looks[0].Hosts = append(service.looks[0].Hosts, install.Host{ID: "b", State: model.HostInstalled}, install.Host{ID: "c", State: model.HostInstalled})
 	case strings.HasSuffix(text, " -w"):
 		stop(&install.Interrupt{Signal: "interrupt", Code: install.CodeInterrupted})
 		want = 130

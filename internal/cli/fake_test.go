@@ -12,7 +12,7 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/streams"
 	"github.com/oaictl/oaictl/internal/clock"
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -248,8 +248,8 @@ func lab() *fake {
 	check := install.Validation{ID: "ntp-synced", Category: "network", Status: "failure", Message: "Host couldn't synchronize with any NTP server"}
 	machine := func(id, name, mac string) install.Host {
 		return install.Host{
-			ID: id, InfraEnvID: "e1", ClusterID: "c1", Hostname: name, State: vocab.HostBlocked, Status: "insufficient", StatusInfo: "cannot be installed",
-			Since: noon().Add(-5 * time.Minute), Role: vocab.RoleAuto, Suggested: vocab.RoleControlPlane, Validations: []install.Validation{
+			ID: id, InfraEnvID: "e1", ClusterID: "c1", Hostname: name, State: model.HostBlocked, Status: "insufficient", StatusInfo: "cannot be installed",
+			Since: noon().Add(-5 * time.Minute), Role: model.RoleAuto, Suggested: model.RoleControlPlane, Validations: []install.Validation{
 				{ID: "connected", Category: "hardware", Status: "success"}, check,
 				{ID: "has-min-memory", Category: "hardware", Status: "failure", Message: "The host has 8 GiB"},
 			},
@@ -263,13 +263,13 @@ func lab() *fake {
 	}
 	return &fake{
 		clusters: []install.Cluster{
-			{ClusterRef: ref, State: vocab.ClusterBlocked, StatusInfo: "not ready", Version: "4.20.3", Manifests: map[string]string{"openshift/99-x.yaml": ""},
+			{ClusterRef: ref, State: model.ClusterBlocked, StatusInfo: "not ready", Version: "4.20.3", Manifests: map[string]string{"openshift/99-x.yaml": ""},
 				Validations: []install.Validation{{ID: "all-hosts-are-ready-to-install", Category: "hosts-data", Status: "failure", Message: "two hosts are not ready"}}},
-			{ClusterRef: install.ClusterRef{ID: "c2", Name: "other", BaseDomain: "example.org", Status: "installed"}, State: vocab.ClusterInstalled, Progress: install.ClusterProgress{Percent: 100}},
+			{ClusterRef: install.ClusterRef{ID: "c2", Name: "other", BaseDomain: "example.org", Status: "installed"}, State: model.ClusterInstalled, Progress: install.ClusterProgress{Percent: 100}},
 		},
 		infraEnvs: []install.InfraEnv{
-			{ID: "e1", Name: "lab", ClusterID: "c1", Owned: true, Image: install.Image{State: vocab.ImageReady, Type: "full-iso", URL: "http://images/secret-token"}},
-			{ID: "e2", Name: "pool", Image: install.Image{State: vocab.ImagePending}},
+			{ID: "e1", Name: "lab", ClusterID: "c1", Owned: true, Image: install.Image{State: model.ImageReady, Type: "full-iso", URL: "http://images/secret-token"}},
+			{ID: "e2", Name: "pool", Image: install.Image{State: model.ImagePending}},
 		},
 		hosts: []install.Host{machine("h1", "node-1", "52:54:00:00:00:01"), machine("h10", "node-10", "52:54:00:00:00:10")},
 		events: []install.ServiceEvent{

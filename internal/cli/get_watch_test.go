@@ -12,7 +12,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/streams"
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -81,7 +81,7 @@ func TestWatchPrintsWhatChanges(t *testing.T) {
 	steps := []func(*fake) error{
 		asIs, asIs,
 		func(f *fake) error {
-			f.clusters[0].State, f.clusters[0].Progress.Percent = vocab.ClusterInstalling, 7
+			f.clusters[0].State, f.clusters[0].Progress.Percent = model.ClusterInstalling, 7
 			return nil
 		},
 		func(*fake) error {
@@ -126,7 +126,7 @@ other   example.org   Deleted      100%       0   -         - c2
 
 // For programs each item is a line of its own.
 func TestWatchAsJSON(t *testing.T) {
-	steps := []func(*fake) error{asIs, func(f *fake) error { f.clusters[0].State = vocab.ClusterReady; return nil }}
+	steps := []func(*fake) error{asIs, func(f *fake) error { f.clusters[0].State = model.ClusterReady; return nil }}
 	got := follow(t, steps, "get", "clusters", "-w", "-o", "json")
 	var states []string
 	for line := range strings.Lines(got.out) {
@@ -236,7 +236,7 @@ func TestWatchFollowsByID(t *testing.T) {
 		twin.ID = "c9"
 		f.clusters = append([]install.Cluster{twin}, f.clusters...)
 		return nil
-	}, func(f *fake) error { f.clusters[1].State = vocab.ClusterReady; return nil }}
+	}, func(f *fake) error { f.clusters[1].State = model.ClusterReady; return nil }}
 	if got := follow(t, steps, "get", "cluster", "lab", "-w", "-o", "jsonpath={.id}:{.state}"); got.out != "c1:Blocked\nc1:Ready\n" {
 		t.Errorf("%+v", got)
 	}

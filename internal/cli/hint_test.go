@@ -9,8 +9,8 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/streams"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/simulator"
-	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -76,7 +76,7 @@ func TestNextCommandsReachTheSameService(t *testing.T) {
 	} {
 		service := lab()
 		if strings.Contains(line, "cluster.yaml") || strings.HasPrefix(line, "wait cluster lab") {
-			service.looks = looksOf(vocab.ClusterCancelled)
+			service.looks = looksOf(model.ClusterCancelled)
 		}
 		got := run(t, service, "", append(strings.Fields(line), typed...)...)
 		if hint == "" {
@@ -100,7 +100,7 @@ func TestNextCommandsReachTheSameService(t *testing.T) {
 func TestSimulatedHintsNeedNoService(t *testing.T) {
 	here(t)
 	service := lab()
-	service.looks = looksOf(vocab.ClusterDiscovering, vocab.ClusterInstalling, vocab.ClusterFailed)
+	service.looks = looksOf(model.ClusterDiscovering, model.ClusterInstalling, model.ClusterFailed)
 	service.looks[0].Hosts = nil
 	var out, problems strings.Builder
 	a := base.New(base.Identify(strings.Fields("oaictl create cluster -f cluster.yaml --simulate -o json")), streams.Streams{In: strings.NewReader(""), Out: &out, Err: &problems}, nil)

@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -55,7 +55,7 @@ func TestNamesOfTheFile(t *testing.T) {
 func TestRoleOfTheFile(t *testing.T) {
 	here(t)
 	service := lab()
-	service.hosts[0].Role, service.hosts[0].Suggested = vocab.RoleAuto, vocab.RoleWorker
+	service.hosts[0].Role, service.hosts[0].Suggested = model.RoleAuto, model.RoleWorker
 	if got := run(t, service, "", "get", "hosts", "-f", "cluster.yaml", "-o", "jsonpath={.items[0].role}"); got.out != "control-plane" {
 		t.Errorf("%+v", got)
 	}

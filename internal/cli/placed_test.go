@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 )
 
 // TestAdviceNamesWhereThingsAre: what is to be typed works from the current folder.
@@ -24,7 +24,7 @@ func TestAdviceNamesWhereThingsAre(t *testing.T) {
 		}
 	}
 	service := lab()
-	service.looks = looksOf(vocab.ClusterInstalled)
+	service.looks = looksOf(model.ClusterInstalled)
 	service.looks[0].Cluster.Kubeconfig = true
 	got := run(t, service, "", "plan", "-f", "cluster.yaml", "--dir", "out")
 	for _, words := range []string{"lab.example.com: installed\n", "Next: oc --kubeconfig out/lab/auth/kubeconfig get nodes\n"} {
@@ -41,7 +41,7 @@ func TestAdviceNamesWhereThingsAre(t *testing.T) {
 	if got := run(t, service, "", "create", "cluster", "-f", "cluster.yaml"); got.code != 5 || !strings.Contains(got.errors, next) {
 		t.Errorf("create does not say %q: %+v", next, got)
 	}
-	service.looks = looksOf(vocab.ClusterReady)
+	service.looks = looksOf(model.ClusterReady)
 	if got := run(t, service, "", "add-node", "-f", "cluster.yaml"); !strings.Contains(got.errors, "Next: oaictl create cluster -f cluster.yaml\n") {
 		t.Errorf("add-node does not name the file: %+v", got)
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/streams"
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 )
 
 // TestToLeavesSpecialFilesAsTheyAre writes into what is no regular file, and
@@ -128,7 +128,7 @@ func TestLogThatCannotBeWritten(t *testing.T) {
 				t.Fatal(err)
 			}
 			service := lab()
-			service.looks = looksOf(vocab.ClusterInstalling, vocab.ClusterInstalled)
+			service.looks = looksOf(model.ClusterInstalling, model.ClusterInstalled)
 			got := run(t, service, "", "create", "cluster", "-f", "cluster.yaml", "-o", "name")
 			if got.code != 0 || got.out != "cluster/lab\n" || strings.Count(got.errors, "warning: the log of this run cannot be written: ") != 1 {
 				t.Errorf("got %+v", got)

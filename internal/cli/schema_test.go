@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 )
 
 // rule is the part of JSON schema that docs/*.schema.json use.
@@ -143,14 +143,14 @@ func TestSchemasDescribeTheOutput(t *testing.T) {
 	outputs["plan of nothing"] = run(t, empty, "", "plan", "-f", "cluster.yaml", "-o", "json").out
 	outputs["plan of hosts"] = run(t, lab(), "", "plan", "-f", "cluster.yaml", "-o", "json").out
 	ready := lab()
-	ready.clusters[0].State, ready.hosts = vocab.ClusterReady, ready.hosts[:1]
-	ready.hosts[0].State, ready.hosts[0].Validations = vocab.HostReady, nil
+	ready.clusters[0].State, ready.hosts = model.ClusterReady, ready.hosts[:1]
+	ready.hosts[0].State, ready.hosts[0].Validations = model.HostReady, nil
 	outputs["plan of a ready cluster"] = run(t, ready, "", "plan", "-f", "cluster.yaml", "-o", "json").out
 	outputs["why"] = run(t, lab(), "", "why", "lab", "-o", "json").out
 	outputs["why of a file"] = run(t, lab(), "", "why", "-f", "cluster.yaml", "-o", "json").out
 	outputs["why of a host"] = run(t, lab(), "", "why", "host", "node-1", "-o", "json").out
 	trouble := lab()
-	trouble.looks = looksOf(vocab.ClusterInstalling, vocab.ClusterFailed)
+	trouble.looks = looksOf(model.ClusterInstalling, model.ClusterFailed)
 	outputs["event"] = run(t, trouble, "", "create", "cluster", "-f", "cluster.yaml", "--progress", "json").out
 	blocked := lab()
 	outputs["event of blockers"] = run(t, blocked, "", "create", "cluster", "-f", "cluster.yaml", "--progress", "json", "--timeout", "10m").out

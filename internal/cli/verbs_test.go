@@ -16,7 +16,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/streams"
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -262,13 +262,13 @@ func TestWait(t *testing.T) {
 	at := func(state install.ClusterState, hosts ...install.HostState) *install.Observed {
 		o := &install.Observed{At: noon(), Cluster: &install.Cluster{ClusterRef: install.ClusterRef{ID: "c1", Name: "lab", BaseDomain: "example.com", Status: "as is"}, State: state, StatusInfo: "as it is"}}
 		for i, host := range hosts {
-			o.Hosts = append(o.Hosts, install.Host{ID: string(rune('a' + i)), Hostname: "node-" + string(rune('a'+i)), State: host, Role: vocab.RoleControlPlane})
+			o.Hosts = append(o.Hosts, install.Host{ID: string(rune('a' + i)), Hostname: "node-" + string(rune('a'+i)), State: host, Role: model.RoleControlPlane})
 		}
 		return o
 	}
-	degraded := at(vocab.ClusterInstalled)
+	degraded := at(model.ClusterInstalled)
 	degraded.Cluster.Operators = []install.Operator{{Name: "console", Status: "failed"}}
-	held := at(vocab.ClusterReady)
+	held := at(model.ClusterReady)
 	held.Cluster.Hold, held.Cluster.Unhold = "argocd", "kubectl patch agentclusterinstall -n lab lab"
 	tests := []struct {
 		name  string
@@ -279,22 +279,22 @@ func TestWait(t *testing.T) {
 	}{
 		{"held", "installed", []*install.Observed{held}, 9, "waiting for argocd, who holds the installation, to let it start; everything else is ready\n         Next: kubectl patch agentclusterinstall -n lab lab\n"},
 		{"held, for ready", "ready", []*install.Observed{held}, 0, ""},
-		{"held, and let go", "installed", []*install.Observed{held, at(vocab.ClusterInstalling), at(vocab.ClusterInstalled)}, 0, "argocd"},
-		{"installed", "installed", []*install.Observed{at(vocab.ClusterInstalling), at(vocab.ClusterFinalizing), at(vocab.ClusterInstalled)}, 0, "cluster is Finalizing"},
-		{"adding hosts is installed", "installed", []*install.Observed{at(vocab.ClusterAddingHosts)}, 0, ""},
+		{"held, and let go", "installed", []*install.Observed{held, at(model.ClusterInstalling), at(model.ClusterInstalled)}, 0, "argocd"},
+		{"installed", "installed", []*install.Observed{at(model.ClusterInstalling), at(model.ClusterFinalizing), at(model.ClusterInstalled)}, 0, "cluster is Finalizing"},
+		{"adding hosts is installed", "installed", []*install.Observed{at(model.ClusterAddingHosts)}, 0, ""},
 		{"degraded", "installed", []*install.Observed{degraded}, 10, "console"},
 		{"degraded, for ready", "ready", []*install.Observed{degraded}, 0, ""},
-		{"failed", "installed", []*install.Observed{at(vocab.ClusterInstalling), at(vocab.ClusterFailed)}, 7, "Next: oaictl why lab"},
-		{"cancelled", "ready", []*install.Observed{at(vocab.ClusterCancelled)}, 7, "Next: oaictl reset cluster lab"},
-		{"unknown", "ready", []*install.Observed{at(vocab.ClusterUnknown)}, 1, "does not know"},
-		{"ready", "ready", []*install.Observed{at(vocab.ClusterDiscovering), at(vocab.ClusterReady)}, 0, ""},
-		{"further than ready", "ready", []*install.Observed{at(vocab.ClusterInstalling)}, 0, ""},
-		{"enough hosts", "hosts=2", []*install.Observed{at(vocab.ClusterDiscovering, vocab.HostReady), at(vocab.ClusterDiscovering, vocab.HostReady, vocab.HostDiscovering, vocab.HostBlocked)}, 0, "node-b is Discovering"},
-		{"a host that is gone does not count", "hosts=2", []*install.Observed{at(vocab.ClusterDiscovering, vocab.HostReady, vocab.HostDisconnected)}, 8, "not done after 10m0s, node-b does not answer"},
-		{"timed out", "installed", []*install.Observed{at(vocab.ClusterBlocked)}, 8, "Next: oaictl wait cluster"},
-		{"timed out, with what is waited for", "installed", []*install.Observed{at(vocab.ClusterPreparing)}, 8, "not done after 10m0s, waiting for the service to prepare"},
-		{"needs a person", "installed", []*install.Observed{at(vocab.ClusterNeedsUser)}, 9, "as it is"},
-		{"deleted meanwhile", "installed", []*install.Observed{at(vocab.ClusterReady), {At: noon()}}, 5, "deleted"},
+		{"failed", "installed", []*install.Observed{at(model.ClusterInstalling), at(model.ClusterFailed)}, 7, "Next: oaictl why lab"},
+		{"cancelled", "ready", []*install.Observed{at(model.ClusterCancelled)}, 7, "Next: oaictl reset cluster lab"},
+		{"unknown", "ready", []*install.Observed{at(model.ClusterUnknown)}, 1, "does not know"},
+		{"ready", "ready", []*install.Observed{at(model.ClusterDiscovering), at(model.ClusterReady)}, 0, ""},
+		{"further than ready", "ready", []*install.Observed{at(model.ClusterInstalling)}, 0, ""},
+		{"enough hosts", "hosts=2", []*install.Observed{at(model.ClusterDiscovering, model.HostReady), at(model.ClusterDiscovering, model.HostReady, model.HostDiscovering, model.HostBlocked)}, 0, "node-b is Discovering"},
+		{"a host that is gone does not count", "hosts=2", []*install.Observed{at(model.ClusterDiscovering, model.HostReady, model.HostDisconnected)}, 8, "not done after 10m0s, node-b does not answer"},
+		{"timed out", "installed", []*install.Observed{at(model.ClusterBlocked)}, 8, "Next: oaictl wait cluster"},
+		{"timed out, with what is waited for", "installed", []*install.Observed{at(model.ClusterPreparing)}, 8, "not done after 10m0s, waiting for the service to prepare"},
+		{"needs a person", "installed", []*install.Observed{at(model.ClusterNeedsUser)}, 9, "as it is"},
+		{"deleted meanwhile", "installed", []*install.Observed{at(model.ClusterReady), {At: noon()}}, 5, "deleted"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

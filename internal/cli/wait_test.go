@@ -9,7 +9,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/streams"
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -45,7 +45,7 @@ func TestWaitKeepsToItsTime(t *testing.T) {
 func TestWaitEndsWithACancelledPreparation(t *testing.T) {
 	at := func(cancelled time.Time) install.Cluster {
 		c := lab().clusters[0]
-		c.State, c.Preparation.Cancelled = vocab.ClusterReady, cancelled
+		c.State, c.Preparation.Cancelled = model.ClusterReady, cancelled
 		return c
 	}
 	for name, test := range map[string]struct {

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -50,9 +50,9 @@ func TestBothWaysToAskWhyAgree(t *testing.T) {
 			f.clusters[0].Validations = []install.Validation{lacking}
 		},
 		"failed": func(f *fake) {
-			f.clusters[0].State, f.clusters[0].Validations, f.hosts[0].State = vocab.ClusterFailed, nil, vocab.HostFailed
+			f.clusters[0].State, f.clusters[0].Validations, f.hosts[0].State = model.ClusterFailed, nil, model.HostFailed
 		},
-		"cancelled": func(f *fake) { f.clusters[0].State, f.clusters[0].Validations = vocab.ClusterCancelled, nil },
+		"cancelled": func(f *fake) { f.clusters[0].State, f.clusters[0].Validations = model.ClusterCancelled, nil },
 	}
 	file := strings.Replace(clusterYAML, "  - name: node-1", "  - name: node-2\n    role: control-plane\n    match: {mac: \"52:54:00:00:00:02\"}\n    disk: {hints: {deviceName: /dev/sda}}\n  - name: node-3\n    role: control-plane\n    match: {mac: \"52:54:00:00:00:03\"}\n    disk: {hints: {deviceName: /dev/sda}}\n  - name: node-1", 1)
 	file = strings.Replace(file, "{machine: [192.168.10.0/24]}", "{machine: [192.168.10.0/24], vips: {api: [192.168.10.5], ingress: [192.168.10.6]}}", 1)
@@ -85,7 +85,7 @@ func TestBothWaysToAskWhyAgree(t *testing.T) {
 func TestAdviceCanBeTyped(t *testing.T) {
 	here(t)
 	service := lab()
-	service.clusters[0].State, service.clusters[0].Status = vocab.ClusterCancelled, "cancelled"
+	service.clusters[0].State, service.clusters[0].Status = model.ClusterCancelled, "cancelled"
 	for _, target := range [][]string{{"lab"}, {"-f", "cluster.yaml"}, {"host", "node-1"}} {
 		got := run(t, service, "", append([]string{"why", "--insecure"}, target...)...)
 		if got.code != 0 || strings.Contains(got.out, "NAME") || strings.Contains(got.out, "-f FILE") || !strings.Contains(got.out, "oaictl --insecure ") {
@@ -99,9 +99,9 @@ func TestWhyNamesWhoHoldsTheInstallation(t *testing.T) {
 	here(t)
 	service := lab()
 	c := &service.clusters[0]
-	c.State, c.Validations, c.Hold, c.Unhold = vocab.ClusterReady, nil, "argocd", "kubectl patch agentclusterinstall -n lab lab"
+	c.State, c.Validations, c.Hold, c.Unhold = model.ClusterReady, nil, "argocd", "kubectl patch agentclusterinstall -n lab lab"
 	for i := range service.hosts {
-		service.hosts[i].Validations, service.hosts[i].State = nil, vocab.HostReady
+		service.hosts[i].Validations, service.hosts[i].State = nil, model.HostReady
 	}
 	got := run(t, service, "", "why", "lab")
 	for _, words := range []string{"lab.example.com is Ready: waiting for: argocd, who holds the installation, to let it start; everything else is ready.\n", "Next: kubectl patch agentclusterinstall -n lab lab\n"} {
@@ -109,7 +109,7 @@ func TestWhyNamesWhoHoldsTheInstallation(t *testing.T) {
 			t.Errorf("does not say %q: %+v", words, got)
 		}
 	}
-	c.State = vocab.ClusterInstalling
+	c.State = model.ClusterInstalling
 	if got := run(t, service, "", "why", "lab"); strings.Contains(got.out, "argocd") {
 		t.Errorf("a hold of what has begun: %+v", got)
 	}
@@ -142,7 +142,7 @@ func TestWhyAsksForAllThatTheFileSays(t *testing.T) {
 func TestWhyTellsWhatIsWaitedFor(t *testing.T) {
 	here(t)
 	service := lab()
-	service.hosts, service.clusters[0].Validations, service.clusters[0].State = nil, nil, vocab.ClusterDiscovering
+	service.hosts, service.clusters[0].Validations, service.clusters[0].State = nil, nil, model.ClusterDiscovering
 	got := run(t, service, "", "why", "-f", "cluster.yaml")
 	if !strings.HasPrefix(got.out, "lab.example.com is Discovering: waiting for: node-1 to boot") {
 		t.Errorf("got %+v", got)

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -50,7 +50,7 @@ func (c *Client) AddNode(ctx context.Context) (Result, error) {
 			if next == stepStart {
 				c.Say("installing host %s", host.Hostname)
 				err := c.Service.Act(ctx, byID(), install.Action{
-					Kind: vocab.InstallHost, Scope: vocab.HostScope(host.Hostname), Target: host.ID, InfraEnv: infraEnv, Name: host.Hostname,
+					Kind: model.InstallHost, Scope: model.HostScope(host.Hostname), Target: host.ID, InfraEnv: infraEnv, Name: host.Hostname,
 				})
 				if err != nil && (!passing(err) || context.Cause(ctx) != nil) {
 					return Result{}, err
@@ -94,20 +94,20 @@ func addStep(host *install.Host, tries int) (step, wait, error) {
 		return &install.Fault{Code: code, Op: "add this node", On: host.Hostname, Permanent: true, Err: fmt.Errorf(format, arguments...)}
 	}
 	switch host.State {
-	case vocab.HostInstalling, vocab.HostInstalled, vocab.HostAdded, vocab.HostPreparing, vocab.HostNeedsUser:
+	case model.HostInstalling, model.HostInstalled, model.HostAdded, model.HostPreparing, model.HostNeedsUser:
 		return stepDone, wait{}, nil
-	case vocab.HostFailed, vocab.HostCancelled:
+	case model.HostFailed, model.HostCancelled:
 		return stepWait, wait{}, fault(install.CodeFailed, "it has ended as %s: %s", host.Status, host.StatusInfo)
-	case vocab.HostUnknown:
+	case model.HostUnknown:
 		return stepWait, wait{}, fault(install.CodeFailure, "the host is %s, a state that this oaictl does not know", host.Status)
-	case vocab.HostUnbound:
+	case model.HostUnbound:
 		return stepWait, wait{}, fault(install.CodeNotFound, "its InfraEnv belongs to no cluster: the cluster was to be imported before the InfraEnv was registered")
-	case vocab.HostReady:
+	case model.HostReady:
 		if tries >= installTries {
 			return stepWait, wait{}, fault(install.CodeFailure, "the service was asked %d times to install it and has not begun", tries)
 		}
 		return stepStart, wait{}, nil
-	case vocab.HostBlocked:
+	case model.HostBlocked:
 		return stepWait, wait{what: "the checks of the service: " + host.StatusInfo, code: install.CodeBlocked, next: "oaictl agent status"}, nil
 	}
 	return stepWait, wait{what: "this machine to be ready: it is " + host.Status, code: install.CodeTimeout}, nil

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -17,7 +17,7 @@ const boundable = "known-unbound"
 func unbound(hosts []install.Host) []install.Host {
 	var found []install.Host
 	for _, host := range hosts {
-		if host.State == vocab.HostUnbound {
+		if host.State == model.HostUnbound {
 			found = append(found, host)
 		}
 	}

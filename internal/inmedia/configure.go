@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -139,12 +139,12 @@ func (c *Client) configureOnce(ctx context.Context, infraEnvID string) (came rou
 		case begun(host.State):
 			came.settled = append(came.settled, config.name+": "+differences(settings))
 			continue
-		case host.State == vocab.HostPreparing:
+		case host.State == model.HostPreparing:
 			came.failures = append(came.failures, failure{config.name, tooEarly})
 			continue
 		}
 		err := c.Service.Act(ctx, config.desired(), install.Action{
-			Kind: vocab.UpdateHost, Scope: vocab.HostScope(config.name), Target: host.ID, InfraEnv: infraEnvID, Name: config.name, Settings: settings,
+			Kind: model.UpdateHost, Scope: model.HostScope(config.name), Target: host.ID, InfraEnv: infraEnvID, Name: config.name, Settings: settings,
 		})
 		switch text, conflict := refusal(err, host, settings); {
 		case err == nil:
@@ -163,7 +163,7 @@ func (c *Client) configureOnce(ctx context.Context, infraEnvID string) (came rou
 // settings for it.
 func begun(state install.HostState) bool {
 	switch state {
-	case vocab.HostInstalling, vocab.HostNeedsUser, vocab.HostInstalled, vocab.HostAdded, vocab.HostFailed, vocab.HostCancelled:
+	case model.HostInstalling, model.HostNeedsUser, model.HostInstalled, model.HostAdded, model.HostFailed, model.HostCancelled:
 		return true
 	}
 	return false
@@ -211,7 +211,7 @@ func (c *Client) machineMACs() ([]string, error) {
 func (c *hostConfig) wanted(host *install.Host) install.Settings {
 	settings := install.Settings{}
 	// What auto-assign came to stands in its place once the installation is prepared.
-	decided := c.role == vocab.RoleAuto && (begun(host.State) || host.State == vocab.HostPreparing)
+	decided := c.role == model.RoleAuto && (begun(host.State) || host.State == model.HostPreparing)
 	if c.role != "" && c.role != host.Role && !decided {
 		settings[setting.Role] = setting.ValueOf(c.role)
 	}

@@ -12,10 +12,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/internal/simulator/auth"
 	"github.com/oaictl/oaictl/internal/simulator/host"
-	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -142,7 +142,7 @@ func TestWanted(t *testing.T) {
 	disk := func(id string, eligible bool) install.Disk {
 		return install.Disk{ID: id, Path: "/dev/" + id, Eligible: eligible}
 	}
-	machine := &install.Host{Role: vocab.RoleAuto, Disk: "sda", Inventory: install.Inventory{Known: true, Disks: []install.Disk{disk("sda", true), disk("sdb", true)}}}
+	machine := &install.Host{Role: model.RoleAuto, Disk: "sda", Inventory: install.Inventory{Known: true, Disks: []install.Disk{disk("sda", true), disk("sdb", true)}}}
 	want := install.Settings{
 		setting.Role: setting.ValueOf("arbiter"), setting.Disk: setting.ValueOf("sdb"),
 		setting.Fencing: setting.ValueOf("redfish+https://10.0.0.1/redfish/v1/Systems/1"),
@@ -165,7 +165,7 @@ func TestWanted(t *testing.T) {
 	if unsaid := configs[1].desired().Spec.Spec.Hosts[0].Fencing; unsaid.Insecure != nil {
 		t.Errorf("the certificate of b's BMC is verified as nobody has said: insecure %v", *unsaid.Insecure)
 	}
-	machine = &install.Host{Role: vocab.RoleArbiter, Disk: "sdb", Inventory: install.Inventory{Known: true, Disks: []install.Disk{disk("sda", true), disk("sdb", true)}}, Settings: install.Settings{setting.Fencing: want[setting.Fencing]}}
+	machine = &install.Host{Role: model.RoleArbiter, Disk: "sdb", Inventory: install.Inventory{Known: true, Disks: []install.Disk{disk("sda", true), disk("sdb", true)}}, Settings: install.Settings{setting.Fencing: want[setting.Fencing]}}
 	if got := configs[0].wanted(machine); len(got) > 0 {
 		t.Errorf("a host that has everything is given %v", got)
 	}
@@ -206,12 +206,12 @@ func TestConfigureWhileItIsPrepared(t *testing.T) {
 	m.env.InfraEnvID = "e"
 	m.put("hostconfig/a/mac_addresses", "52:54:00:aa:00:01\n")
 	m.put("hostconfig/a/role", "worker")
-	service := &preparing{host: install.Host{State: vocab.HostPreparing, Role: vocab.RoleControlPlane, Inventory: install.Inventory{Interfaces: []install.Interface{{MAC: "52:54:00:aa:00:01"}}}}}
+	service := &preparing{host: install.Host{State: model.HostPreparing, Role: model.RoleControlPlane, Inventory: install.Inventory{Interfaces: []install.Interface{{MAC: "52:54:00:aa:00:01"}}}}}
 	client := m.client()
 	client.Service = service
 	noted := ""
 	client.Clock = &watching{&patient{at: time.Unix(1e9, 0)}, func(time.Duration) {
-		noted, service.host.State = m.read("run/host-config-failures"), vocab.HostReady
+		noted, service.host.State = m.read("run/host-config-failures"), model.HostReady
 	}}
 	result, err := client.Configure(t.Context())
 	if err != nil || result.Done != "configured" || noted != "a: "+tooEarly+"\n" {
@@ -230,7 +230,7 @@ func (p *preparing) ListHosts(context.Context, string) ([]install.Host, error) {
 }
 
 func (p *preparing) Act(_ context.Context, _ *install.Desired, action install.Action) error {
-	if p.host.State != vocab.HostReady {
+	if p.host.State != model.HostReady {
 		return errors.New("the host takes no settings now")
 	}
 	p.host.Role = install.Role(action.Settings[setting.Role].Text())

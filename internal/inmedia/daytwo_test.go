@@ -11,9 +11,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/simulator/auth"
 	"github.com/oaictl/oaictl/internal/simulator/host"
-	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -152,17 +152,17 @@ func TestAddStep(t *testing.T) {
 		step  step
 		code  install.Code // of the error, or of the wait
 	}{
-		{vocab.HostDiscovering, 0, stepWait, install.CodeTimeout},
-		{vocab.HostDisconnected, 0, stepWait, install.CodeTimeout},
-		{vocab.HostBlocked, 0, stepWait, install.CodeBlocked},
-		{vocab.HostReady, 0, stepStart, 0},
-		{vocab.HostReady, installTries, stepWait, install.CodeFailure},
-		{vocab.HostInstalling, 0, stepDone, 0},
-		{vocab.HostAdded, 1, stepDone, 0},
-		{vocab.HostFailed, 1, stepWait, install.CodeFailed},
-		{vocab.HostCancelled, 1, stepWait, install.CodeFailed},
-		{vocab.HostUnbound, 0, stepWait, install.CodeNotFound},
-		{vocab.HostUnknown, 0, stepWait, install.CodeFailure},
+		{model.HostDiscovering, 0, stepWait, install.CodeTimeout},
+		{model.HostDisconnected, 0, stepWait, install.CodeTimeout},
+		{model.HostBlocked, 0, stepWait, install.CodeBlocked},
+		{model.HostReady, 0, stepStart, 0},
+		{model.HostReady, installTries, stepWait, install.CodeFailure},
+		{model.HostInstalling, 0, stepDone, 0},
+		{model.HostAdded, 1, stepDone, 0},
+		{model.HostFailed, 1, stepWait, install.CodeFailed},
+		{model.HostCancelled, 1, stepWait, install.CodeFailed},
+		{model.HostUnbound, 0, stepWait, install.CodeNotFound},
+		{model.HostUnknown, 0, stepWait, install.CodeFailure},
 	}
 	for _, tt := range tests {
 		next, on, err := addStep(&install.Host{State: tt.state}, tt.tries)

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -30,7 +30,7 @@ func (c *Client) withdraw(ctx context.Context, desired *install.Desired) error {
 	}
 	c.Say("taking cluster %s (%s) back: the service has an older one", found[own].Name, found[own].ID)
 	return c.Service.Act(ctx, desired, install.Action{
-		Kind: vocab.WithdrawCluster, Scope: vocab.ScopeCluster, Target: found[own].ID, Name: found[own].Name, Destructive: true,
+		Kind: model.WithdrawCluster, Scope: model.ScopeCluster, Target: found[own].ID, Name: found[own].Name, Destructive: true,
 	})
 }
 

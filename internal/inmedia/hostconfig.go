@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/oaictl/oaictl/internal/hubapi/metal3"
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -117,12 +117,12 @@ func readRole(path string) (install.Role, error) {
 	case "":
 		return "", nil
 	case "auto-assign":
-		return vocab.RoleAuto, nil
+		return model.RoleAuto, nil
 	case "master", "control-plane", "worker", "arbiter":
 		if word == "control-plane" {
-			return vocab.RoleControlPlane, nil
+			return model.RoleControlPlane, nil
 		}
-		return vocab.RoleOf(word), nil
+		return model.RoleOf(word), nil
 	default:
 		return "", badFile(path, fmt.Errorf("%q is no role: master, worker, arbiter or auto-assign", word))
 	}

@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -58,7 +58,7 @@ func (c *Client) ImportCluster(ctx context.Context) (Result, error) {
 		result.Done = "completed"
 	}
 	return result, c.Service.Act(ctx, byID(), install.Action{
-		Kind: vocab.UpdateCluster, Scope: vocab.ScopeCluster, Target: cluster.ID, Name: cluster.Name, Settings: absent,
+		Kind: model.UpdateCluster, Scope: model.ScopeCluster, Target: cluster.ID, Name: cluster.Name, Settings: absent,
 	})
 }
 

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/internal/simulator/auth"
-	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/release"
 	"github.com/oaictl/oaictl/pkg/install/rest"
@@ -193,8 +193,8 @@ func TestSeveralOfAKind(t *testing.T) {
 	m := newMedium(t, auth.None)
 	for _, name := range []string{"lab", "other"} {
 		for _, kind := range []install.Action{
-			{Kind: vocab.RegisterCluster, Name: name, Settings: install.Settings{setting.Version: setting.ValueOf("4.20")}},
-			{Kind: vocab.RegisterInfraEnv, Name: name, Settings: install.Settings{setting.Version: setting.ValueOf("4.20")}},
+			{Kind: model.RegisterCluster, Name: name, Settings: install.Settings{setting.Version: setting.ValueOf("4.20")}},
+			{Kind: model.RegisterInfraEnv, Name: name, Settings: install.Settings{setting.Version: setting.ValueOf("4.20")}},
 		} {
 			desired := byID()
 			desired.Spec.Metadata.Name, desired.Spec.Spec.PullSecret = name, spec.SourceOf(spec.NewSecret(pullSecret))

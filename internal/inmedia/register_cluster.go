@@ -14,8 +14,8 @@ import (
 	"strings"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/release"
 )
@@ -86,7 +86,7 @@ func (c *Client) registerCluster(ctx context.Context, m *clusterManifests) (*ins
 		return nil, err
 	}
 	c.Say("registering cluster %s, OpenShift %s for %s", m.name(), info.Version, info.Architecture())
-	action := install.Action{Kind: vocab.RegisterCluster, Scope: vocab.ScopeCluster, Name: m.name(), Settings: settings}
+	action := install.Action{Kind: model.RegisterCluster, Scope: model.ScopeCluster, Name: m.name(), Settings: settings}
 	desired := m.desired()
 	desired.Options.Run = newRun()
 	return create(ctx, func() error { return c.Service.Act(ctx, desired, action) }, func() (*install.Cluster, error) {
@@ -135,7 +135,7 @@ func (c *Client) setOverrides(ctx context.Context, m *clusterManifests, cluster 
 	}
 	c.Say("setting the install-config overrides of cluster %s", cluster.Name)
 	err := c.Service.Act(ctx, m.desired(), install.Action{
-		Kind: vocab.SetOverrides, Scope: vocab.ScopeCluster, Target: cluster.ID, Name: cluster.Name,
+		Kind: model.SetOverrides, Scope: model.ScopeCluster, Target: cluster.ID, Name: cluster.Name,
 		Settings: install.Settings{setting.InstallConfig: setting.ValueOf(overrides)},
 	})
 	var fault *install.Fault

@@ -3,7 +3,7 @@ package inmedia
 import (
 	"context"
 
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -63,7 +63,7 @@ func (c *Client) registerInfraEnv(ctx context.Context, m *infraEnvManifests) (*i
 	if err != nil {
 		return nil, err
 	}
-	action := install.Action{Kind: vocab.RegisterInfraEnv, Scope: vocab.InfraEnvScope(m.infraEnv.Name), Name: m.infraEnv.Name}
+	action := install.Action{Kind: model.RegisterInfraEnv, Scope: model.InfraEnvScope(m.infraEnv.Name), Name: m.infraEnv.Name}
 	if cluster != nil {
 		action.Target = cluster.ID
 		c.Say("registering InfraEnv %s of cluster %s", m.infraEnv.Name, cluster.Name)

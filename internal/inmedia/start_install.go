@@ -9,7 +9,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/hive"
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -82,7 +82,7 @@ func (c *Client) StartInstall(ctx context.Context) (Result, error) {
 
 func (c *Client) start(ctx context.Context, cluster *install.Cluster) (wait, error) {
 	c.Say("starting the installation of cluster %s", cluster.Name)
-	err := c.Service.Act(ctx, byID(), install.Action{Kind: vocab.StartInstall, Scope: vocab.ScopeCluster, Target: cluster.ID, Name: cluster.Name})
+	err := c.Service.Act(ctx, byID(), install.Action{Kind: model.StartInstall, Scope: model.ScopeCluster, Target: cluster.ID, Name: cluster.Name})
 	on := wait{what: "the service to take up the installation", code: install.CodeTimeout}
 	if err == nil || context.Cause(ctx) != nil || !passing(err) {
 		return on, err
@@ -103,16 +103,16 @@ const (
 func (c *Client) startStep(o *install.Observed, required, tries int) (step, wait, error) {
 	cluster := o.Cluster
 	switch cluster.State {
-	case vocab.ClusterInstalling, vocab.ClusterNeedsUser, vocab.ClusterFinalizing, vocab.ClusterInstalled, vocab.ClusterAddingHosts:
+	case model.ClusterInstalling, model.ClusterNeedsUser, model.ClusterFinalizing, model.ClusterInstalled, model.ClusterAddingHosts:
 		return stepDone, wait{}, nil
-	case vocab.ClusterPreparing:
+	case model.ClusterPreparing:
 		return stepWait, wait{what: "the service to prepare the installation", code: install.CodeTimeout}, nil
-	case vocab.ClusterFailed, vocab.ClusterCancelled:
+	case model.ClusterFailed, model.ClusterCancelled:
 		return stepWait, wait{}, &install.Fault{
 			Code: install.CodeFailed, Op: "start the installation", On: cluster.Name, Permanent: true,
 			Err: fmt.Errorf("it has ended as %s: %s", cluster.Status, cluster.StatusInfo), Next: "oaictl why cluster " + cluster.Name,
 		}
-	case vocab.ClusterUnknown:
+	case model.ClusterUnknown:
 		return stepWait, wait{}, &install.Fault{
 			Code: install.CodeFailure, Op: "start the installation", On: cluster.Name, Permanent: true,
 			Err: fmt.Errorf("the cluster is %s, a state that this oaictl does not know", cluster.Status),
@@ -129,7 +129,7 @@ func (c *Client) startStep(o *install.Observed, required, tries int) (step, wait
 	}
 	known := 0
 	for i := range o.Hosts {
-		if o.Hosts[i].State == vocab.HostReady {
+		if o.Hosts[i].State == model.HostReady {
 			known++
 		}
 	}
@@ -144,7 +144,7 @@ func (c *Client) startStep(o *install.Observed, required, tries int) (step, wait
 			what: fmt.Sprintf("%s to be ready: %d ready, %d registered", count(required, "host"), known, registered(o)), code: install.CodeTimeout,
 			next: "boot the machines from the medium, and run the same command again",
 		}, nil
-	case known < required || cluster.State != vocab.ClusterReady:
+	case known < required || cluster.State != model.ClusterReady:
 		return stepWait, wait{
 			what: fmt.Sprintf("the checks of the service: %d of %d hosts are ready; %s", known, required, cluster.StatusInfo), code: install.CodeBlocked,
 			next: "oaictl why cluster " + cluster.Name,

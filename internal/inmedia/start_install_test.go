@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/simulator/auth"
 	"github.com/oaictl/oaictl/internal/simulator/host"
-	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -24,7 +24,7 @@ func TestStartStep(t *testing.T) {
 		}
 		return list
 	}
-	ready := vocab.HostReady
+	ready := model.HostReady
 	tests := []struct {
 		name     string
 		state    install.ClusterState
@@ -34,25 +34,25 @@ func TestStartStep(t *testing.T) {
 		step     step
 		code     install.Code
 	}{
-		{"nobody there", vocab.ClusterDiscovering, nil, "", 0, stepWait, install.CodeTimeout},
-		{"one missing", vocab.ClusterReady, hosts(ready), "", 0, stepWait, install.CodeTimeout},
-		{"one not ready", vocab.ClusterBlocked, hosts(ready, vocab.HostBlocked), "", 0, stepWait, install.CodeBlocked},
-		{"one not ready, the cluster ready", vocab.ClusterReady, hosts(ready, vocab.HostDiscovering), "", 0, stepWait, install.CodeBlocked},
-		{"the cluster not ready", vocab.ClusterBlocked, hosts(ready, ready), "", 0, stepWait, install.CodeBlocked},
-		{"all ready", vocab.ClusterReady, hosts(ready, ready), "", 0, stepStart, 0},
-		{"a host that cannot be configured", vocab.ClusterReady, hosts(ready, ready), "a: no disk\n", 0, stepWait, install.CodeBlocked},
-		{"one too many", vocab.ClusterReady, hosts(ready, ready, ready), "", 0, stepWait, install.CodeNeedsUser},
-		{"failed once", vocab.ClusterReady, hosts(ready, ready), "", 1, stepStart, 0},
-		{"failed too often", vocab.ClusterReady, hosts(ready, ready), "", startTries, stepWait, install.CodeFailed},
-		{"preparing", vocab.ClusterPreparing, hosts(vocab.HostPreparing, vocab.HostPreparing), "", 1, stepWait, install.CodeTimeout},
-		{"installing", vocab.ClusterInstalling, nil, "a: no disk\n", 1, stepDone, 0},
-		{"in need of a person", vocab.ClusterNeedsUser, nil, "", 1, stepDone, 0},
-		{"finalizing", vocab.ClusterFinalizing, nil, "", 0, stepDone, 0},
-		{"installed", vocab.ClusterInstalled, nil, "", 0, stepDone, 0},
-		{"adding hosts", vocab.ClusterAddingHosts, nil, "", 0, stepDone, 0},
-		{"failed", vocab.ClusterFailed, nil, "", 0, stepWait, install.CodeFailed},
-		{"cancelled", vocab.ClusterCancelled, nil, "", 0, stepWait, install.CodeFailed},
-		{"unknown", vocab.ClusterUnknown, nil, "", 0, stepWait, install.CodeFailure},
+		{"nobody there", model.ClusterDiscovering, nil, "", 0, stepWait, install.CodeTimeout},
+		{"one missing", model.ClusterReady, hosts(ready), "", 0, stepWait, install.CodeTimeout},
+		{"one not ready", model.ClusterBlocked, hosts(ready, model.HostBlocked), "", 0, stepWait, install.CodeBlocked},
+		{"one not ready, the cluster ready", model.ClusterReady, hosts(ready, model.HostDiscovering), "", 0, stepWait, install.CodeBlocked},
+		{"the cluster not ready", model.ClusterBlocked, hosts(ready, ready), "", 0, stepWait, install.CodeBlocked},
+		{"all ready", model.ClusterReady, hosts(ready, ready), "", 0, stepStart, 0},
+		{"a host that cannot be configured", model.ClusterReady, hosts(ready, ready), "a: no disk\n", 0, stepWait, install.CodeBlocked},
+		{"one too many", model.ClusterReady, hosts(ready, ready, ready), "", 0, stepWait, install.CodeNeedsUser},
+		{"failed once", model.ClusterReady, hosts(ready, ready), "", 1, stepStart, 0},
+		{"failed too often", model.ClusterReady, hosts(ready, ready), "", startTries, stepWait, install.CodeFailed},
+		{"preparing", model.ClusterPreparing, hosts(model.HostPreparing, model.HostPreparing), "", 1, stepWait, install.CodeTimeout},
+		{"installing", model.ClusterInstalling, nil, "a: no disk\n", 1, stepDone, 0},
+		{"in need of a person", model.ClusterNeedsUser, nil, "", 1, stepDone, 0},
+		{"finalizing", model.ClusterFinalizing, nil, "", 0, stepDone, 0},
+		{"installed", model.ClusterInstalled, nil, "", 0, stepDone, 0},
+		{"adding hosts", model.ClusterAddingHosts, nil, "", 0, stepDone, 0},
+		{"failed", model.ClusterFailed, nil, "", 0, stepWait, install.CodeFailed},
+		{"cancelled", model.ClusterCancelled, nil, "", 0, stepWait, install.CodeFailed},
+		{"unknown", model.ClusterUnknown, nil, "", 0, stepWait, install.CodeFailure},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -88,18 +88,18 @@ func (u *unprepared) ListClusters(context.Context) ([]install.Cluster, error) {
 }
 
 func (u *unprepared) Observe(context.Context, install.Query, *install.Observed) (*install.Observed, error) {
-	state := vocab.ClusterReady
+	state := model.ClusterReady
 	if u.looks++; u.recovers && u.starts > 0 && u.looks > 1 {
-		state = vocab.ClusterInstalling
+		state = model.ClusterInstalling
 	}
 	return &install.Observed{
 		Cluster: &install.Cluster{State: state, Preparation: install.Preparation{Status: "failed", Reason: "an image cannot be pulled"}},
-		Hosts:   []install.Host{{State: vocab.HostReady}},
+		Hosts:   []install.Host{{State: model.HostReady}},
 	}, nil
 }
 
 func (u *unprepared) Act(_ context.Context, _ *install.Desired, action install.Action) error {
-	if action.Kind == vocab.StartInstall {
+	if action.Kind == model.StartInstall {
 		u.starts++
 		u.looks = 0
 	}
@@ -209,9 +209,9 @@ func TestStartWaitsForHosts(t *testing.T) {
 func TestCount(t *testing.T) {
 	client := &Client{Env: Environment{Files: Files{Failures: filepath.Join(t.TempDir(), "failures")}}}
 	for want, ready := range map[string]int{"1 host to be ready: 0 ready, 0 registered": 0, "1 host to be taken away: 2 ready where 1 should be": 2, "2 hosts to be taken away: 3 ready where 1 should be": 3} {
-		observed := &install.Observed{Cluster: &install.Cluster{State: vocab.ClusterReady}}
+		observed := &install.Observed{Cluster: &install.Cluster{State: model.ClusterReady}}
 		for range ready {
-			observed.Hosts = append(observed.Hosts, install.Host{State: vocab.HostReady})
+			observed.Hosts = append(observed.Hosts, install.Host{State: model.HostReady})
 		}
 		if _, on, err := client.startStep(observed, 1, 0); err != nil || on.what != want {
 			t.Errorf("%q, %v; want %q", on.what, err, want)

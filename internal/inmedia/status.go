@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -39,7 +39,7 @@ func (c *Client) Status(ctx context.Context) (Status, error) {
 // Trouble is the error that the status is, nil where nothing is in the way.
 func (s Status) Trouble() error {
 	switch {
-	case s.Cluster != nil && slices.Contains([]install.ClusterState{vocab.ClusterFailed, vocab.ClusterCancelled}, s.Cluster.State):
+	case s.Cluster != nil && slices.Contains([]install.ClusterState{model.ClusterFailed, model.ClusterCancelled}, s.Cluster.State):
 		return &install.Fault{
 			Code: install.CodeFailed, Op: "install cluster", On: s.Cluster.Name,
 			Err: fmt.Errorf("it has ended as %s: %s", s.Cluster.Status, s.Cluster.StatusInfo), Next: "oaictl why cluster " + s.Cluster.Name,

@@ -4,8 +4,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -30,7 +30,7 @@ func SecretsOf(c *spec.Cluster, host *spec.Host, namespace string) HostSecrets {
 func AgentTable(secrets HostSecrets) Table {
 	return Table{
 		field(setting.Approved, boolean(), inSpec("approved")...).meaning(false),
-		field(setting.Role, role(), inSpec("role")...).meaning(vocab.RoleOf("")),
+		field(setting.Role, role(), inSpec("role")...).meaning(model.RoleOf("")),
 		field(setting.Hostname, cleared(), inSpec("hostname")...),
 		field(setting.Disk, cleared(), inSpec("installation_disk_id")...).orElse(field(setting.Disk, cleared(), "status", "installation_disk_id")),
 		field(setting.Pool, cleared(), inSpec("machineConfigPool")...),
@@ -85,10 +85,10 @@ func cleared() form[string] {
 // role is a role in the service's word.
 func role() form[install.Role] {
 	return form[install.Role]{
-		write: func(v install.Role) any { return vocab.RoleWord(v) },
+		write: func(v install.Role) any { return model.RoleWord(v) },
 		read: func(content any) (install.Role, error) {
 			word, err := as[string](content)
-			return vocab.RoleOf(word), err
+			return model.RoleOf(word), err
 		},
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -111,7 +111,7 @@ func (h *Maker) HostIgnition(host *spec.Host) string {
 }
 
 // RoleWord is a role in the service's word.
-func RoleWord(role spec.Role) string { return vocab.RoleWord(install.Role(role)) }
+func RoleWord(role spec.Role) string { return model.RoleWord(install.Role(role)) }
 
 // HintFields are root device hints, in metal3's words, which are the file's.
 func HintFields(hints spec.DiskHints) Fields {

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/simulator"
-	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/machine"
 	"github.com/oaictl/oaictl/pkg/install/rest"
@@ -106,7 +106,7 @@ func TestInstallThroughOwnMedia(t *testing.T) {
 	began := time.Now()
 	_, err = install.New(service, install.WithMachines(machine.New(machine.Config{Media: media, Proxy: proxy, Clock: fast})),
 		install.WithClock(fast), install.WithFiles(install.NewFiles(t.TempDir())), install.WithEvents(func(e install.Event) {
-			if e.Type == vocab.EventAction || e.Severity != vocab.SeverityInfo {
+			if e.Type == model.EventAction || e.Severity != model.SeverityInfo {
 				t.Logf("%s %s", e.Key, e.Message)
 			}
 		})).Run(t.Context(), &install.Desired{Spec: cluster, Options: install.Options{Run: "abc123"}})

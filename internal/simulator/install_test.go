@@ -5,9 +5,9 @@ import (
 	"testing"
 
 	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/internal/simulator/versions"
-	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -68,10 +68,10 @@ func installs(t *testing.T, example string, platform spec.PlatformType, config s
 	for run := range 2 {
 		acted := 0
 		_, err = install.New(plane, install.WithClock(fast), install.WithFiles(install.NewFiles(t.TempDir())), install.WithEvents(func(e install.Event) {
-			if e.Type == vocab.EventAction {
+			if e.Type == model.EventAction {
 				acted++
 			}
-			if e.Severity != vocab.SeverityInfo {
+			if e.Severity != model.SeverityInfo {
 				t.Logf("%s %s %s %s", e.Time.Format("15:04:05"), e.Type, e.Host, e.Message)
 			}
 		})).Run(t.Context(), &install.Desired{Spec: cluster, Options: install.Options{Run: "abc123"}})

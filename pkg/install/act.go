@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 )
 
 // sideBySide is how many scopes are acted on at once.
@@ -53,11 +53,11 @@ func (r *run) one(ctx context.Context, a Action) error {
 	if context.Cause(ctx) != nil && err != nil {
 		return err // the run is being left; nothing was refused
 	}
-	event := Event{Type: vocab.EventAction, Host: hostOf(a.Scope), Key: a.Key, State: "done", Reason: string(a.Kind), Message: a.describe()}
+	event := Event{Type: model.EventAction, Host: hostOf(a.Scope), Key: a.Key, State: "done", Reason: string(a.Kind), Message: a.describe()}
 	if err != nil {
-		event.State, event.Severity = "failed", vocab.SeverityWarning
+		event.State, event.Severity = "failed", model.SeverityWarning
 		if forGood(err) {
-			event.Severity = vocab.SeverityError
+			event.Severity = model.SeverityError
 		}
 		event.Message = fmt.Sprintf("could not %s: %v", a.task(), err)
 		event.Next = NextOf(err)

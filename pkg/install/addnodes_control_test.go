@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -23,7 +23,7 @@ func (w *world) lose(names ...string) {
 func (w *world) returned(name string) {
 	i := slices.IndexFunc(w.desired.Spec.Spec.Hosts, func(h spec.Host) bool { return h.Name == name })
 	host := machine(name, w.desired.Spec.Spec.Hosts[i].Match.MAC, i)
-	host.ID, host.Day2, host.State, host.Role, host.InfraEnvID = "again-"+name, true, vocab.HostReady, vocab.RoleControlPlane, w.observed.InfraEnvs[0].ID
+	host.ID, host.Day2, host.State, host.Role, host.InfraEnvID = "again-"+name, true, model.HostReady, model.RoleControlPlane, w.observed.InfraEnvs[0].ID
 	host.Settings = install.Settings{setting.Role: setting.ValueOf("control-plane"), setting.Hostname: setting.ValueOf(name)}
 	w.observed.Hosts = append(w.observed.Hosts, host)
 }
@@ -37,40 +37,40 @@ func TestControlPlaneIsNotInstalledAgain(t *testing.T) {
 		wanted string // of whom something is done or waited for
 		cure   install.Cure
 	}{
-		"a record is lost": {func(w *world) { w.lose("cp-0") }, "cp-0", "", vocab.CureNow},
+		"a record is lost": {func(w *world) { w.lose("cp-0") }, "cp-0", "", model.CureNow},
 		"all records are lost, while a worker is added": {func(w *world) {
 			w.lose("cp-0", "cp-1", "cp-2")
-			w.observed.Cluster.State = vocab.ClusterAddingHosts
+			w.observed.Cluster.State = model.ClusterAddingHosts
 			w.desired.Spec.Spec.Hosts = append(w.desired.Spec.Spec.Hosts, spec.Host{Name: "worker-9", Role: spec.Worker, Match: spec.Match{MAC: "52:54:00:00:01:99"}})
-		}, "cp-0 cp-1 cp-2", "worker-9", vocab.CurePerson},
+		}, "cp-0 cp-1 cp-2", "worker-9", model.CurePerson},
 		"one that has registered again": {func(w *world) {
 			w.lose("cp-1")
 			w.returned("cp-1")
-			w.observed.Cluster.State = vocab.ClusterAddingHosts
-		}, "cp-1", "", vocab.CureNow},
+			w.observed.Cluster.State = model.ClusterAddingHosts
+		}, "cp-1", "", model.CureNow},
 		"a lost record, and a new machine": {func(w *world) {
 			w.lose("cp-1")
 			w.desired.Spec.Spec.Hosts = append(w.desired.Spec.Spec.Hosts, spare)
-		}, "cp-1 cp-3", "", vocab.CureNow},
+		}, "cp-1 cp-3", "", model.CureNow},
 		"a machine without a role": {func(w *world) {
 			w.lose("cp-1")
 			w.desired.Spec.Spec.Hosts[1].Role = spec.Auto
-		}, "cp-1", "", vocab.CureNow},
+		}, "cp-1", "", model.CureNow},
 		"one more than was installed": {func(w *world) {
-			w.observed.Cluster.State = vocab.ClusterAddingHosts
+			w.observed.Cluster.State = model.ClusterAddingHosts
 			w.desired.Spec.Spec.Hosts = append(w.desired.Spec.Spec.Hosts, spare)
 		}, "", "cp-3", ""},
 		"another machine in the place of one": {func(w *world) {
-			w.observed.Cluster.State = vocab.ClusterAddingHosts
+			w.observed.Cluster.State = model.ClusterAddingHosts
 			w.desired.Spec.Spec.Hosts[2] = spare
 		}, "", "cp-3", ""},
 		"one that the install lost": {func(w *world) {
-			w.observed.Cluster.State = vocab.ClusterAddingHosts
-			w.host("host-cp-0").State = vocab.HostFailed
+			w.observed.Cluster.State = model.ClusterAddingHosts
+			w.host("host-cp-0").State = model.HostFailed
 		}, "", "cp-0", ""},
 		"permitted": {func(w *world) {
 			w.lose("cp-0")
-			w.observed.Cluster.State = vocab.ClusterAddingHosts
+			w.observed.Cluster.State = model.ClusterAddingHosts
 			w.desired.Options.AcceptControlPlane = true
 		}, "", "cp-0", ""},
 	} {
@@ -88,7 +88,7 @@ func TestControlPlaneIsNotInstalledAgain(t *testing.T) {
 					t.Fatal(err)
 				}
 				for _, a := range plan.Actions {
-					if a.Kind == vocab.InstallHost || a.Kind == vocab.UpdateHost {
+					if a.Kind == model.InstallHost || a.Kind == model.UpdateHost {
 						t.Errorf("%s of %s", a.Kind, a.Name)
 					}
 					if err := w.apply(a); err != nil {

@@ -7,8 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -21,7 +21,7 @@ func addingWorld(t *testing.T) *world {
 	w.absent, w.desired.Options.AddNodes = "", true
 	for range 10 {
 		plan := w.decide()
-		if hasKind(plan, vocab.InstallHost) {
+		if hasKind(plan, model.InstallHost) {
 			w.writes = nil
 			return w
 		}
@@ -69,30 +69,30 @@ func TestAddNodesStates(t *testing.T) {
 	}{
 		"ready":      {func(*world, *install.Host) {}, install.VerdictWorking, "host/worker-1/install", "", "", ""},
 		"renamed":    {func(_ *world, h *install.Host) { h.Settings[setting.Hostname] = setting.ValueOf("x") }, install.VerdictWorking, "host/worker-1/update", "", "", ""},
-		"discovered": {func(_ *world, h *install.Host) { h.State = vocab.HostDiscovering }, install.VerdictWaiting, "", "worker-1 to be checked", "", ""},
+		"discovered": {func(_ *world, h *install.Host) { h.State = model.HostDiscovering }, install.VerdictWaiting, "", "worker-1 to be checked", "", ""},
 		"unread":     {func(_ *world, h *install.Host) { h.Inventory = install.Inventory{} }, install.VerdictWaiting, "", "the inventory of a new host", "", ""},
 		"no such disk": {func(w *world, _ *install.Host) { w.desired.Spec.Spec.Hosts[4].Disk.Hints.DeviceName = "/dev/none" }, install.VerdictBlocked,
 			"", "", "DiskHints", ""},
 		"blocked": {func(_ *world, h *install.Host) {
-			h.State = vocab.HostBlocked
+			h.State = model.HostBlocked
 			h.Validations = []install.Validation{{ID: "has-min-memory", Category: "hardware", Status: "failure", Message: "too little memory"}}
 		}, install.VerdictBlocked, "", "", "ValidationFails", "too little memory"},
-		"silent": {func(_ *world, h *install.Host) { h.State = vocab.HostDisconnected }, install.VerdictBlocked, "", "", "HostDisconnected", ""},
+		"silent": {func(_ *world, h *install.Host) { h.State = model.HostDisconnected }, install.VerdictBlocked, "", "", "HostDisconnected", ""},
 		"installing": {func(_ *world, h *install.Host) {
-			h.State, h.Progress.Stage = vocab.HostInstalling, "Writing image to disk"
+			h.State, h.Progress.Stage = model.HostInstalling, "Writing image to disk"
 		}, install.VerdictWaiting, "", "worker-1: Writing image to disk", "", ""},
 		"stuck": {func(w *world, h *install.Host) {
-			h.State, h.Progress = vocab.HostInstalling, install.HostProgress{Stage: "Writing image to disk", Updated: w.observed.At.Add(-3 * time.Hour)}
+			h.State, h.Progress = model.HostInstalling, install.HostProgress{Stage: "Writing image to disk", Updated: w.observed.At.Add(-3 * time.Hour)}
 		}, install.VerdictBlocked, "", "", "StageTimedOut", ""},
-		"wrong boot": {func(_ *world, h *install.Host) { h.State = vocab.HostNeedsUser }, install.VerdictBlocked, "", "", "BootedDiscoveryImage", ""},
-		"reset":      {func(_ *world, h *install.Host) { h.State = vocab.HostResetting }, install.VerdictBlocked, "", "", "BootDiscoveryImage", ""},
-		"cancelled":  {func(_ *world, h *install.Host) { h.State = vocab.HostCancelled }, install.VerdictBlocked, "", "", "LeftFromEarlierInstall", ""},
-		"failed": {func(_ *world, h *install.Host) { h.State, h.StatusInfo = vocab.HostFailed, "its disk broke" }, install.VerdictFailed,
+		"wrong boot": {func(_ *world, h *install.Host) { h.State = model.HostNeedsUser }, install.VerdictBlocked, "", "", "BootedDiscoveryImage", ""},
+		"reset":      {func(_ *world, h *install.Host) { h.State = model.HostResetting }, install.VerdictBlocked, "", "", "BootDiscoveryImage", ""},
+		"cancelled":  {func(_ *world, h *install.Host) { h.State = model.HostCancelled }, install.VerdictBlocked, "", "", "LeftFromEarlierInstall", ""},
+		"failed": {func(_ *world, h *install.Host) { h.State, h.StatusInfo = model.HostFailed, "its disk broke" }, install.VerdictFailed,
 			"", "", "", "not added: worker-1: its disk broke"},
-		"added":   {func(_ *world, h *install.Host) { h.State = vocab.HostAdded }, install.VerdictInstalled, "", "", "", "cannot see whether they have joined"},
-		"strange": {func(_ *world, h *install.Host) { h.State, h.Status = vocab.HostUnknown, "levitating" }, install.VerdictWaiting, "", `"levitating"`, "", ""},
+		"added":   {func(_ *world, h *install.Host) { h.State = model.HostAdded }, install.VerdictInstalled, "", "", "", "cannot see whether they have joined"},
+		"strange": {func(_ *world, h *install.Host) { h.State, h.Status = model.HostUnknown, "levitating" }, install.VerdictWaiting, "", `"levitating"`, "", ""},
 		"lost in the install": {func(w *world, h *install.Host) {
-			w.host("host-worker-0").State, h.State = vocab.HostFailed, vocab.HostAdded
+			w.host("host-worker-0").State, h.State = model.HostFailed, model.HostAdded
 			w.observed.InfraEnvs = append(w.observed.InfraEnvs, laterEnv(w))
 		}, install.VerdictWaiting, "", "worker-0 to boot the discovery image lab-2 and register, anew", "", ""},
 		"two machines": {func(w *world, h *install.Host) {
@@ -109,7 +109,7 @@ func TestAddNodesStates(t *testing.T) {
 			w.observed.InfraEnvs = append(w.observed.InfraEnvs, laterEnv(w))
 		}, install.VerdictWaiting, "", "worker-1 to boot the discovery image lab-2", "", ""},
 		"degraded": {func(w *world, h *install.Host) {
-			h.State, w.observed.Cluster.StatusInfo = vocab.HostAdded, "Cluster is installed but degraded. Failed OLM operators: lso"
+			h.State, w.observed.Cluster.StatusInfo = model.HostAdded, "Cluster is installed but degraded. Failed OLM operators: lso"
 		}, install.VerdictInstalled, "", "", "", "added: worker-1"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -139,10 +139,10 @@ func TestAddNodesStates(t *testing.T) {
 // nobody named.
 func TestFastHostsAreNotHeldUp(t *testing.T) {
 	w := addingWorld(t)
-	w.host("host-worker-0").State = vocab.HostFailed // will not come
+	w.host("host-worker-0").State = model.HostFailed // will not come
 	w.observed.InfraEnvs = append(w.observed.InfraEnvs, laterEnv(w))
 	stranger := machine("stranger", "52:54:00:ff:ff:ff", 90)
-	stranger.Day2, stranger.State = true, vocab.HostReady
+	stranger.Day2, stranger.State = true, model.HostReady
 	w.observed.Hosts = append(w.observed.Hosts, stranger)
 	plan := w.decide()
 	if strings.Join(keys(plan.Actions), " ") != "host/worker-1/install" {
@@ -160,7 +160,7 @@ func TestUnnamedNodes(t *testing.T) {
 	file := &w.desired.Spec.Spec
 	file.AcceptUnknownHosts, file.Hosts = true, file.Hosts[:4]
 	other := machine("other", "52:54:00:ff:ff:fe", 91)
-	other.Day2, other.State = true, vocab.HostReady
+	other.Day2, other.State = true, model.HostReady
 	w.observed.Hosts = append(w.observed.Hosts, other)
 	plan := w.decide()
 	if strings.Join(keys(plan.Actions), " ") != "host/host-worker-1/install" || len(plan.Wipes) == 0 {
@@ -180,13 +180,13 @@ func TestPoolWhoseImageChanges(t *testing.T) {
 	c := sample(3, 2)
 	c.Spec.InfraEnv.Bind = spec.BindLate
 	w := installedWithout(t, c, false)
-	w.desired.Options.AddNodes, w.observed.Cluster.State = true, vocab.ClusterAddingHosts
+	w.desired.Options.AddNodes, w.observed.Cluster.State = true, model.ClusterAddingHosts
 	c.Spec.Discovery.KernelArgs = []string{"console=ttyS0"}
 	if plan := w.decide(); strings.Join(keys(plan.Actions), " ") != "infraenv/lab/update" || len(plan.Blockers) > 0 {
 		t.Errorf("actions %v, blockers %+v", keys(plan.Actions), plan.Blockers)
 	}
 	waits := machine("worker-1", c.Spec.Hosts[4].Match.MAC, 4)
-	waits.Day2, waits.State, waits.InfraEnvID = true, vocab.HostReady, w.observed.InfraEnvs[0].ID
+	waits.Day2, waits.State, waits.InfraEnvID = true, model.HostReady, w.observed.InfraEnvs[0].ID
 	w.observed.Hosts = append(w.observed.Hosts, waits)
 	c.Spec.Hosts = append(c.Spec.Hosts, spec.Host{Name: "more", Match: spec.Match{MAC: "52:54:00:00:02:00"}})
 	if plan := w.decide(); !hasReason(plan, "NewImageNeeded") {
@@ -197,7 +197,7 @@ func TestPoolWhoseImageChanges(t *testing.T) {
 // TestAddNodesToWhatIsNotInstalled installs nothing.
 func TestAddNodesToWhatIsNotInstalled(t *testing.T) {
 	w := newWorld(&install.Desired{Spec: sample(1, 0), Options: install.Options{AddNodes: true}})
-	if plan := w.decide(); len(plan.Actions) > 0 || plan.Blockers[0].Cure != vocab.CureOwner {
+	if plan := w.decide(); len(plan.Actions) > 0 || plan.Blockers[0].Cure != model.CureOwner {
 		t.Errorf("no cluster: %+v", plan)
 	}
 	w = readyWorld(t, sample(1, 0))
@@ -229,8 +229,8 @@ func TestRunAddsNodes(t *testing.T) {
 				w.observed.Cluster.InstallCompleted = time.Now().Add(-time.Hour)
 				if test.fails {
 					p.lose = func(a install.Action) error {
-						if a.Kind == vocab.InstallHost {
-							p.host(a.Target).State = vocab.HostFailed
+						if a.Kind == model.InstallHost {
+							p.host(a.Target).State = model.HostFailed
 						}
 						return nil
 					}

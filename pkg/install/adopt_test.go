@@ -6,8 +6,8 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -15,9 +15,9 @@ import (
 // where nothing else is to be done, or the user is told that it is not.
 func TestAdoptWhateverTheState(t *testing.T) {
 	for state, always := range map[install.ClusterState]bool{
-		vocab.ClusterReady: true, vocab.ClusterAddingHosts: true,
-		vocab.ClusterPreparing: false, vocab.ClusterInstalling: false, vocab.ClusterNeedsUser: false, vocab.ClusterFinalizing: false,
-		vocab.ClusterInstalled: false, vocab.ClusterFailed: false, vocab.ClusterCancelled: false,
+		model.ClusterReady: true, model.ClusterAddingHosts: true,
+		model.ClusterPreparing: false, model.ClusterInstalling: false, model.ClusterNeedsUser: false, model.ClusterFinalizing: false,
+		model.ClusterInstalled: false, model.ClusterFailed: false, model.ClusterCancelled: false,
 	} {
 		for _, anytime := range []bool{true, false} {
 			w := installedWithout(t, sample(3, 1), false)

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -19,10 +19,10 @@ const decideBound = 5 * time.Millisecond
 // each of them differs from the file, where their failing checks are explained,
 // where the install may start, and while it runs.
 func BenchmarkDecide500(b *testing.B) {
-	for _, phase := range []install.ClusterState{vocab.ClusterDiscovering, vocab.ClusterBlocked, vocab.ClusterReady, vocab.ClusterInstalling} {
+	for _, phase := range []install.ClusterState{model.ClusterDiscovering, model.ClusterBlocked, model.ClusterReady, model.ClusterInstalling} {
 		b.Run(string(phase), func(b *testing.B) {
 			w := crowd(500, phase)
-			if phase == vocab.ClusterBlocked {
+			if phase == model.ClusterBlocked {
 				w.fail("ntp-synced", "has-min-memory", "belongs-to-machine-cidr")
 			}
 			if len(w.observed.Hosts) != 500 || w.observed.Cluster.State != phase {
@@ -60,7 +60,7 @@ func crowd(n int, phase install.ClusterState) *world {
 	for range 20 {
 		o := &w.observed
 		switch {
-		case len(o.Hosts) == n && (phase == vocab.ClusterDiscovering || phase == vocab.ClusterBlocked):
+		case len(o.Hosts) == n && (phase == model.ClusterDiscovering || phase == model.ClusterBlocked):
 			o.Cluster.State = phase // and no host is set up yet
 			return w
 		case len(o.Hosts) == n && o.Cluster.State == phase:
@@ -82,7 +82,7 @@ func crowd(n int, phase install.ClusterState) *world {
 func (w *world) fail(ids ...string) {
 	for i := range w.observed.Hosts {
 		h := &w.observed.Hosts[i]
-		h.State = vocab.HostBlocked
+		h.State = model.HostBlocked
 		for _, id := range ids {
 			h.Validations = append(h.Validations, install.Validation{ID: id, Category: "network", Status: "failure", Message: "not so on " + h.ID})
 		}

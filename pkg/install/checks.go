@@ -9,8 +9,8 @@ import (
 
 	"github.com/oaictl/oaictl/internal/catalogue"
 	"github.com/oaictl/oaictl/internal/diagnose"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/names"
-	"github.com/oaictl/oaictl/internal/vocab"
 )
 
 func (p *planner) explain(hosts []*Host) diagnose.Report {
@@ -26,11 +26,11 @@ func (p *planner) explain(hosts []*Host) diagnose.Report {
 	}
 	for _, h := range hosts {
 		switch h.Role {
-		case vocab.RoleControlPlane:
+		case model.RoleControlPlane:
 			in.Roles.ControlPlane++
-		case vocab.RoleWorker:
+		case model.RoleWorker:
 			in.Roles.Worker++
-		case vocab.RoleArbiter:
+		case model.RoleArbiter:
 			in.Roles.Arbiter++
 		default:
 			in.Roles.Auto++
@@ -94,7 +94,7 @@ func (p *planner) seen(subject catalogue.Subject, hostID string, v *Validation) 
 
 // clusterChecks explains the validations that stand in the way of the install.
 func (p *planner) clusterChecks() {
-	ready := p.cluster.State == vocab.ClusterReady
+	ready := p.cluster.State == model.ClusterReady
 	if ready && !p.explains {
 		return
 	}
@@ -120,7 +120,7 @@ func (p *planner) causes(report diagnose.Report) {
 		if cause.Pass == diagnose.PassHosts || p.silent(cause) {
 			continue // the hosts themselves are named
 		}
-		p.wait(Wait{Key: causeKey(cause), Scope: causeScope(cause), For: "the service: " + causeText(cause), Who: vocab.WhoService})
+		p.wait(Wait{Key: causeKey(cause), Scope: causeScope(cause), For: "the service: " + causeText(cause), Who: model.WhoService})
 	}
 	for _, cause := range report.Warnings {
 		p.plan.Checks = append(p.plan.Checks, Warning{Key: causeKey(cause), Scope: causeScope(cause), Reason: cause.ID, Message: causeText(cause), Next: p.advice(cause.Remedy, cause.Hosts)})
@@ -131,7 +131,7 @@ func (p *planner) causes(report diagnose.Report) {
 // each by itself.
 func (p *planner) silent(cause diagnose.Cause) bool {
 	return len(cause.Hosts) > 0 && !slices.ContainsFunc(cause.Hosts, func(name string) bool {
-		return !slices.ContainsFunc(p.matches.part, func(h *Host) bool { return h.State == vocab.HostDisconnected && p.hostName(h) == name })
+		return !slices.ContainsFunc(p.matches.part, func(h *Host) bool { return h.State == model.HostDisconnected && p.hostName(h) == name })
 	})
 }
 
@@ -141,12 +141,12 @@ const reasonValidation = "ValidationFails"
 func (p *planner) causeBlocker(cause diagnose.Cause) Blocker {
 	b := Blocker{
 		Key: causeKey(cause), Scope: causeScope(cause), Reason: reasonValidation,
-		Message: causeText(cause), Field: cause.Field, Hosts: cause.Hosts, Cure: vocab.CurePerson,
+		Message: causeText(cause), Field: cause.Field, Hosts: cause.Hosts, Cure: model.CurePerson,
 		Validations: []string{cause.ID}, Usual: cause.Usual, Check: p.advice(cause.Check, cause.Hosts),
 		Remedy: p.advice(cmp.Or(cause.Remedy, "oaictl explain validation "+cause.ID), cause.Hosts),
 	}
 	if cause.Cure == catalogue.CureFile {
-		b.Cure = vocab.CureFile
+		b.Cure = model.CureFile
 	}
 	for _, m := range cause.Messages[min(1, len(cause.Messages)):] {
 		b.Says = append(b.Says, ofHosts(m.Hosts, m.Text))
@@ -172,9 +172,9 @@ func causeKey(cause diagnose.Cause) string {
 
 func causeScope(cause diagnose.Cause) Scope {
 	if len(cause.Hosts) == 1 {
-		return vocab.HostScope(cause.Hosts[0])
+		return model.HostScope(cause.Hosts[0])
 	}
-	return vocab.ScopeCluster
+	return model.ScopeCluster
 }
 
 // causeText is a cause in one sentence: what the service says, and of whom.

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 )
 
 // The HTTP statuses by which services tell what a request met.
@@ -29,7 +29,7 @@ func (f *Found) outOfTurn(err error, op string, before, during, stopped, after s
 		return err
 	}
 	var by suits
-	switch state := vocab.ClusterStateOf(f.Ref.Status); {
+	switch state := model.ClusterStateOf(f.Ref.Status); {
 	case state.BeforeInstall():
 		by = before
 	case state.Running():
@@ -62,7 +62,7 @@ func (client *Client) Cancel(ctx context.Context, found *Found) error {
 // AfterCancel is what can be done with a cluster whose install was cancelled: one that was
 // still being prepared is ready again, and there is nothing to reset.
 func (client *Client) AfterCancel(ctx context.Context, found *Found) (next string) {
-	if now, err := client.ClusterByNameOrID(ctx, found.Ref.ID); err == nil && vocab.ClusterStateOf(now.Status).BeforeInstall() {
+	if now, err := client.ClusterByNameOrID(ctx, found.Ref.ID); err == nil && model.ClusterStateOf(now.Status).BeforeInstall() {
 		return found.goOnOrGiveUp()
 	}
 	return "oaictl reset " + found.Ref.Name

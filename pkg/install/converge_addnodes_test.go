@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -53,7 +53,7 @@ func anyGrowing(t *testing.T, random *rand.Rand) *world {
 		c.Spec.Hosts = append(c.Spec.Hosts, spec.Host{Name: "more", Hostname: "more", Match: spec.Match{MAC: "52:54:00:00:02:00"}})
 	}
 	if random.IntN(4) == 0 { // lost in the install
-		w.observed.Hosts[random.IntN(len(w.observed.Hosts))].State = vocab.HostFailed
+		w.observed.Hosts[random.IntN(len(w.observed.Hosts))].State = model.HostFailed
 	}
 	for range random.IntN(8) {
 		for _, a := range w.decide().Actions {
@@ -66,15 +66,15 @@ func anyGrowing(t *testing.T, random *rand.Rand) *world {
 	for i := range w.observed.Hosts {
 		if h := &w.observed.Hosts[i]; h.Day2 && random.IntN(3) == 0 {
 			states := []install.HostState{
-				vocab.HostDiscovering, vocab.HostDisconnected, vocab.HostBlocked, vocab.HostReady, vocab.HostInstalling, vocab.HostNeedsUser,
-				vocab.HostResetting, vocab.HostFailed, vocab.HostCancelled, vocab.HostUnknown, vocab.HostAdded,
+				model.HostDiscovering, model.HostDisconnected, model.HostBlocked, model.HostReady, model.HostInstalling, model.HostNeedsUser,
+				model.HostResetting, model.HostFailed, model.HostCancelled, model.HostUnknown, model.HostAdded,
 			}
 			h.State = states[random.IntN(len(states))]
 		}
 	}
 	if random.IntN(3) == 0 {
 		stranger := machine("stranger", "52:54:00:ff:ff:ff", 90)
-		stranger.Day2, stranger.State = true, vocab.HostReady
+		stranger.Day2, stranger.State = true, model.HostReady
 		if w.hub {
 			stranger.Settings[setting.Approved] = setting.ValueOf(false)
 		}
@@ -104,10 +104,10 @@ func TestConvergenceOfAddingNodes(t *testing.T) {
 		installed := map[string]int{}
 		for _, a := range w.writes {
 			exercised[a.Kind]++
-			if a.Kind == vocab.InstallHost {
+			if a.Kind == model.InstallHost {
 				installed[a.Target]++
 			}
-			if a.Kind == vocab.StartInstall || a.Kind == vocab.RegisterCluster || installed[a.Target] > 1 || a.Target == "host-stranger" {
+			if a.Kind == model.StartInstall || a.Kind == model.RegisterCluster || installed[a.Target] > 1 || a.Target == "host-stranger" {
 				t.Fatalf("seed %d: writes %v", seed, keys(w.writes))
 			}
 		}
@@ -116,7 +116,7 @@ func TestConvergenceOfAddingNodes(t *testing.T) {
 			t.Fatalf("seed %d: a second run writes %v (%v)", seed, keys(w.writes), err)
 		}
 	}
-	for _, kind := range []install.Kind{vocab.AllowAddHosts, vocab.RegisterInfraEnv, vocab.UpdateHost, vocab.BindHost, vocab.InstallHost} {
+	for _, kind := range []install.Kind{model.AllowAddHosts, model.RegisterInfraEnv, model.UpdateHost, model.BindHost, model.InstallHost} {
 		if exercised[kind] == 0 {
 			t.Errorf("no state led to %s: the property says nothing of it", kind)
 		}
@@ -137,7 +137,7 @@ func TestAddingANode(t *testing.T) {
 		wiped := false
 		for range 20 {
 			plan := w.decide()
-			if hasKind(plan, vocab.InstallHost) {
+			if hasKind(plan, model.InstallHost) {
 				wiped = slices.ContainsFunc(plan.Wipes, func(x install.Wipe) bool { return x.Host == "worker-1" && x.Install })
 			}
 			for _, a := range plan.Actions {
@@ -160,9 +160,9 @@ func TestAddingANode(t *testing.T) {
 		for _, a := range w.writes {
 			kinds = append(kinds, a.Kind)
 		}
-		want := []install.Kind{vocab.AllowAddHosts, vocab.UpdateHost, vocab.InstallHost}
+		want := []install.Kind{model.AllowAddHosts, model.UpdateHost, model.InstallHost}
 		if bind == spec.BindLate {
-			want = slices.Insert(want, 1, vocab.BindHost)
+			want = slices.Insert(want, 1, model.BindHost)
 		}
 		if fmt.Sprint(kinds) != fmt.Sprint(want) {
 			t.Errorf("%s: writes %v, want %v", bind, kinds, want)
@@ -190,7 +190,7 @@ func TestManifestsThatTheFileDoesNotName(t *testing.T) {
 		plan := w.decide()
 		var writes []string
 		for _, a := range plan.Actions {
-			if a.Kind == vocab.RemoveManifest {
+			if a.Kind == model.RemoveManifest {
 				writes = append(writes, a.Key)
 			}
 		}
@@ -203,7 +203,7 @@ func TestManifestsThatTheFileDoesNotName(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if again := w.decide(); hasKind(again, vocab.RemoveManifest) {
+		if again := w.decide(); hasKind(again, model.RemoveManifest) {
 			t.Errorf("%s: removed again", name)
 		}
 	}
@@ -228,7 +228,7 @@ func TestImageOfAddedNodes(t *testing.T) {
 		}, "lab-2", "infraenv/lab-2/register"},
 		"of the same version": {change: func(w *world, c *spec.Cluster) { c.Spec.Discovery.OSVersion = "4.20" }},
 		"holds a machine that was lost in the install": {func(w *world, _ *spec.Cluster) {
-			w.host("host-worker-0").State = vocab.HostFailed
+			w.host("host-worker-0").State = model.HostFailed
 		}, "lab-2", "infraenv/lab-2/register"},
 		"lacks the network of the new machine": {func(_ *world, c *spec.Cluster) {
 			c.Spec.Hosts[4].Net = &spec.HostNet{IP: "192.168.127.50/24", DNS: []string{"192.168.127.1"}}
@@ -237,7 +237,7 @@ func TestImageOfAddedNodes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := sample(3, 2)
 			w := installedWithout(t, c, false)
-			w.desired.Options.AddNodes, w.observed.Cluster.State = true, vocab.ClusterAddingHosts
+			w.desired.Options.AddNodes, w.observed.Cluster.State = true, model.ClusterAddingHosts
 			if w.observed.InfraEnvs[0].Settings[setting.Arch] == "" {
 				w.observed.InfraEnvs[0].Settings[setting.Arch] = setting.ValueOf("x86_64")
 			}
@@ -245,7 +245,7 @@ func TestImageOfAddedNodes(t *testing.T) {
 			plan := w.decide()
 			var made string
 			for _, a := range plan.Actions {
-				if a.Kind == vocab.RegisterInfraEnv {
+				if a.Kind == model.RegisterInfraEnv {
 					made = a.Name
 				}
 			}

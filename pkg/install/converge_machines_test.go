@@ -4,7 +4,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -37,7 +37,7 @@ func TestConvergenceOfMachines(t *testing.T) {
 		if err := r.settle(); err != nil || len(r.writes) > 0 {
 			t.Fatalf("seed %d: a second run writes %v (%v)", seed, keys(r.writes), err)
 		}
-		if state := r.observed.Cluster; state == nil || state.State != vocab.ClusterInstalled {
+		if state := r.observed.Cluster; state == nil || state.State != model.ClusterInstalled {
 			continue
 		}
 		for name, x := range r.boxes {
@@ -47,7 +47,7 @@ func TestConvergenceOfMachines(t *testing.T) {
 		}
 	}
 	for _, kind := range []install.Kind{
-		vocab.InsertMedia, vocab.SetBootOnce, vocab.PowerOn, vocab.PowerOff, vocab.EjectMedia, vocab.RestoreBoot, vocab.StartInstall,
+		model.InsertMedia, model.SetBootOnce, model.PowerOn, model.PowerOff, model.EjectMedia, model.RestoreBoot, model.StartInstall,
 	} {
 		if exercised[kind] == 0 {
 			t.Errorf("no state led to %s: the property says nothing of it", kind)

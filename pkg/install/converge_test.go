@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -37,9 +37,9 @@ func TestConvergence(t *testing.T) {
 		}
 	}
 	for _, kind := range []install.Kind{
-		vocab.RegisterCluster, vocab.WithdrawCluster, vocab.UpdateCluster, vocab.SetOverrides, vocab.IgnoreValidations,
-		vocab.RegisterInfraEnv, vocab.UpdateInfraEnv, vocab.WithdrawInfraEnv, vocab.RenewImage, vocab.UpdateHost, vocab.BindHost, vocab.StartInstall,
-		vocab.SaveNoIngress, vocab.SaveKubeconfig, vocab.SavePassword, vocab.NudgeCluster, vocab.RecordInstalled,
+		model.RegisterCluster, model.WithdrawCluster, model.UpdateCluster, model.SetOverrides, model.IgnoreValidations,
+		model.RegisterInfraEnv, model.UpdateInfraEnv, model.WithdrawInfraEnv, model.RenewImage, model.UpdateHost, model.BindHost, model.StartInstall,
+		model.SaveNoIngress, model.SaveKubeconfig, model.SavePassword, model.NudgeCluster, model.RecordInstalled,
 	} {
 		if exercised[kind] == 0 {
 			t.Errorf("no state led to %s: the property says nothing of it", kind)
@@ -63,7 +63,7 @@ func settle(w *world) error {
 			if asked[key]++; asked[key] > 1 {
 				return fmt.Errorf("%s is asked for again after it was carried out", a.Key)
 			}
-			if a.Kind == vocab.StartInstall {
+			if a.Kind == model.StartInstall {
 				if err := onlyNamed(w); err != nil {
 					return err
 				}
@@ -154,13 +154,13 @@ func TestHappyWay(t *testing.T) {
 			for _, a := range w.writes {
 				kinds[a.Kind]++
 			}
-			if kinds[vocab.RegisterCluster] != 1 || kinds[vocab.RegisterInfraEnv] != 1 || kinds[vocab.StartInstall] != 1 {
+			if kinds[model.RegisterCluster] != 1 || kinds[model.RegisterInfraEnv] != 1 || kinds[model.StartInstall] != 1 {
 				t.Errorf("%v %s: writes %v", size, bind, keys(w.writes))
 			}
-			if hosts := size[0] + size[1]; w.hub && kinds[vocab.UpdateHost] != hosts {
-				t.Errorf("%v %s: %d hosts are written %d times; approval goes along with the rest", size, bind, hosts, kinds[vocab.UpdateHost])
+			if hosts := size[0] + size[1]; w.hub && kinds[model.UpdateHost] != hosts {
+				t.Errorf("%v %s: %d hosts are written %d times; approval goes along with the rest", size, bind, hosts, kinds[model.UpdateHost])
 			}
-			if w.hub != (kinds[vocab.RecordInstalled] == 1) || (w.hub && w.stalls) != (kinds[vocab.NudgeCluster] == 1) {
+			if w.hub != (kinds[model.RecordInstalled] == 1) || (w.hub && w.stalls) != (kinds[model.NudgeCluster] == 1) {
 				t.Errorf("%v %s, hub %v, stalls %v: writes %v", size, bind, w.hub, w.stalls, keys(w.writes))
 			}
 		}

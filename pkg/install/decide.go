@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -35,7 +35,7 @@ func (p *planner) decide() {
 	case p.observed.Stale != "":
 		// An old picture does not show what was written since.
 		p.plan.Actions = nil
-		p.wait(Wait{Key: "service/answer", Scope: vocab.ScopeCluster, For: "the service to answer: " + p.observed.Stale, Who: vocab.WhoService})
+		p.wait(Wait{Key: "service/answer", Scope: model.ScopeCluster, For: "the service to answer: " + p.observed.Stale, Who: model.WhoService})
 	case len(p.plan.Blockers) > 0:
 	case p.spec.Imported() && (p.cluster == nil || p.cluster.Unmarked || p.cluster.State.BeforeInstall()):
 		p.importCluster()
@@ -43,7 +43,7 @@ func (p *planner) decide() {
 		p.notInstalled()
 	case p.cluster == nil:
 		p.register()
-	case p.cluster.State == vocab.ClusterUnknown:
+	case p.cluster.State == model.ClusterUnknown:
 		p.end(VerdictUnknown, fmt.Sprintf("the service says that the cluster is %q, which this oaictl does not know", p.cluster.Status), "oaictl version")
 	case p.cluster.State.BeforeInstall() && p.preparationCancelled():
 		p.end(VerdictCancelled, "the installation was cancelled while it was being prepared, so that nothing was installed", "run the same command again, which starts it anew")
@@ -59,11 +59,11 @@ func (p *planner) decide() {
 		p.installed()
 		p.recorded()
 		p.retireMedia()
-	case p.cluster.State == vocab.ClusterFailed:
+	case p.cluster.State == model.ClusterFailed:
 		p.adopt()
 		p.failed()
 		p.retireMedia()
-	case p.cluster.State == vocab.ClusterCancelled:
+	case p.cluster.State == model.ClusterCancelled:
 		p.adopt()
 		p.cancelled()
 		p.retireMedia()
@@ -162,12 +162,12 @@ func (p *planner) others() {
 			foreign = append(foreign, other)
 		case p.desired.Options.Run != "" && other.Run == p.desired.Options.Run && other.Empty:
 			p.act(Action{
-				Key: "cluster/withdraw/" + other.ID, Scope: vocab.ScopeCluster, Kind: vocab.WithdrawCluster, Target: other.ID, Name: p.name(),
+				Key: "cluster/withdraw/" + other.ID, Scope: model.ScopeCluster, Kind: model.WithdrawCluster, Target: other.ID, Name: p.name(),
 				Reason: "another run registered the same cluster earlier; this run's is still empty", Destructive: true,
 			})
 		default:
 			p.warn(Warning{
-				Key: "cluster/duplicate/" + other.ID, Scope: vocab.ScopeCluster, Reason: "DuplicateCluster",
+				Key: "cluster/duplicate/" + other.ID, Scope: model.ScopeCluster, Reason: "DuplicateCluster",
 				Message: fmt.Sprintf("there is a second cluster %s made by oaictl: %s (%s)", p.full(), other.ID, other.Status),
 				Next:    "oaictl delete cluster " + other.ID,
 			})
@@ -179,7 +179,7 @@ func (p *planner) others() {
 		p.foreign(foreign)
 	case p.cluster == nil && p.desired.Options.Adopt != "":
 		p.block(Blocker{
-			Key: "cluster/adopt", Scope: vocab.ScopeCluster, Reason: "AdoptNotFound", Cure: vocab.CureOwner,
+			Key: "cluster/adopt", Scope: model.ScopeCluster, Reason: "AdoptNotFound", Cure: model.CureOwner,
 			Message: fmt.Sprintf("there is no cluster %s with the id %s to adopt", p.full(), p.desired.Options.Adopt),
 			Remedy:  "oaictl get clusters",
 		})
@@ -196,7 +196,7 @@ func (r ClusterRef) label() string {
 func (p *planner) register() {
 	settings := setting.OfCluster(p.spec)
 	p.act(Action{
-		Key: "cluster/register", Scope: vocab.ScopeCluster, Kind: vocab.RegisterCluster, Name: p.name(),
+		Key: "cluster/register", Scope: model.ScopeCluster, Kind: model.RegisterCluster, Name: p.name(),
 		Reason: "the service has no cluster " + p.full(), Settings: settings, Changes: allChanges("", settings),
 	})
 }
@@ -218,7 +218,7 @@ func (p *planner) beforeInstall() {
 // without knowing for what.
 func (p *planner) otherwise(what string) {
 	if p.idle() && p.unhindered() && len(p.plan.Waits) == 0 {
-		p.wait(Wait{Key: "cluster/service", Scope: vocab.ScopeCluster, For: what, Since: p.cluster.StatusSince, Who: vocab.WhoService})
+		p.wait(Wait{Key: "cluster/service", Scope: model.ScopeCluster, For: what, Since: p.cluster.StatusSince, Who: model.WhoService})
 	}
 }
 
@@ -228,7 +228,7 @@ func (p *planner) configureCluster() {
 	want := setting.OfCluster(p.spec)
 	delete(want, setting.Tags) // the service takes them at registration only
 	update := Action{
-		Key: "cluster/update", Scope: vocab.ScopeCluster, Kind: vocab.UpdateCluster, Target: p.cluster.ID, Name: p.name(),
+		Key: "cluster/update", Scope: model.ScopeCluster, Kind: model.UpdateCluster, Target: p.cluster.ID, Name: p.name(),
 		Reason: "the cluster differs from the file", Settings: Settings{},
 	}
 	for _, d := range p.clusterDifferences(want) {
@@ -258,7 +258,7 @@ func (p *planner) overrides() {
 	want, err := p.spec.InstallConfigOverrides()
 	if err != nil {
 		p.block(Blocker{
-			Key: "cluster/overrides", Scope: vocab.ScopeCluster, Reason: "BadOverrides", Cure: vocab.CureNow, Field: string(setting.InstallConfig),
+			Key: "cluster/overrides", Scope: model.ScopeCluster, Reason: "BadOverrides", Cure: model.CureNow, Field: string(setting.InstallConfig),
 			Message: fmt.Sprintf("make the install-config overrides: %v", err), Remedy: "oaictl validate -f FILE",
 		})
 		return
@@ -269,7 +269,7 @@ func (p *planner) overrides() {
 	}
 	for _, d := range setting.Differences(settings, p.cluster.Settings) {
 		p.act(Action{
-			Key: "cluster/overrides", Scope: vocab.ScopeCluster, Kind: vocab.SetOverrides, Target: p.cluster.ID, Name: p.name(),
+			Key: "cluster/overrides", Scope: model.ScopeCluster, Kind: model.SetOverrides, Target: p.cluster.ID, Name: p.name(),
 			Reason: "the install-config overrides differ from the file", Settings: settings, Changes: []Change{changeOf(d, "")},
 		})
 	}
@@ -292,17 +292,17 @@ func (p *planner) resend() {
 		})
 	}
 	pullSecret := Settings{setting.PullSecret: setting.ValueOf(resent)}
-	send(vocab.ScopeCluster, vocab.UpdateCluster, p.cluster.ID, "", p.name(), pullSecret)
+	send(model.ScopeCluster, model.UpdateCluster, p.cluster.ID, "", p.name(), pullSecret)
 	for _, env := range p.observed.InfraEnvs {
 		if env.Owned && p.mayResend(&env) {
-			send(vocab.InfraEnvScope(env.Name), vocab.UpdateInfraEnv, env.ID, "", env.Name, pullSecret)
+			send(model.InfraEnvScope(env.Name), model.UpdateInfraEnv, env.ID, "", env.Name, pullSecret)
 		}
 	}
 	for i := range p.spec.Spec.Hosts {
 		want := &p.spec.Spec.Hosts[i]
 		secrets := setting.Secrets(setting.OfHost(want, "", nil))
 		if have := p.matches.byName[want.Name]; have != nil && len(secrets) > 0 {
-			send(vocab.HostScope(want.Name), vocab.UpdateHost, have.ID, have.InfraEnvID, want.Name, secrets)
+			send(model.HostScope(want.Name), model.UpdateHost, have.ID, have.InfraEnvID, want.Name, secrets)
 		}
 	}
 }
@@ -324,7 +324,7 @@ func (p *planner) manifests() {
 			continue
 		}
 		p.act(Action{
-			Key: "cluster/manifest/" + name, Scope: vocab.ScopeCluster, Kind: vocab.UploadManifest, Target: p.cluster.ID, Name: name,
+			Key: "cluster/manifest/" + name, Scope: model.ScopeCluster, Kind: model.UploadManifest, Target: p.cluster.ID, Name: name,
 			Reason:  "the service does not have this manifest",
 			Changes: []Change{{Field: "spec.manifests", To: name}},
 		})
@@ -349,12 +349,12 @@ func (p *planner) surplusManifests() {
 		case named[name]:
 		case len(p.spec.Spec.Manifests) > 0:
 			p.warn(Warning{
-				Key: "manifest/" + name, Scope: vocab.ScopeCluster, Reason: "Drift",
+				Key: "manifest/" + name, Scope: model.ScopeCluster, Reason: "Drift",
 				Message: fmt.Sprintf("the service has the manifest %s, which the file does not name; it goes into the cluster", name),
 			})
 		default:
 			p.act(Action{
-				Key: "cluster/manifest/" + name + "/remove", Scope: vocab.ScopeCluster, Kind: vocab.RemoveManifest, Target: p.cluster.ID, Name: name,
+				Key: "cluster/manifest/" + name + "/remove", Scope: model.ScopeCluster, Kind: model.RemoveManifest, Target: p.cluster.ID, Name: name,
 				Reason: "the file says that there are no manifests", Changes: []Change{{Field: "spec.manifests", From: name}},
 			})
 		}
@@ -366,7 +366,7 @@ func (p *planner) ignored() {
 	settings := setting.IgnoredOf(p.spec)
 	for _, d := range setting.Differences(settings, p.cluster.Settings) {
 		p.act(Action{
-			Key: "cluster/ignore", Scope: vocab.ScopeCluster, Kind: vocab.IgnoreValidations, Target: p.cluster.ID, Name: p.name(),
+			Key: "cluster/ignore", Scope: model.ScopeCluster, Kind: model.IgnoreValidations, Target: p.cluster.ID, Name: p.name(),
 			Reason: "the ignored validations differ from the file", Settings: settings, Changes: []Change{changeOf(d, "")},
 		})
 	}

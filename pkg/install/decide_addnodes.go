@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -27,15 +27,15 @@ func membershipOf(h *Host) membership {
 	switch {
 	case h == nil:
 		return outside
-	case h.unbound(), h.State == vocab.HostBinding:
+	case h.unbound(), h.State == model.HostBinding:
 		return joining
-	case h.Day2 && (h.State == vocab.HostAdded || h.State == vocab.HostInstalled):
+	case h.Day2 && (h.State == model.HostAdded || h.State == model.HostInstalled):
 		return member
-	case h.Day2 && h.State == vocab.HostFailed:
+	case h.Day2 && h.State == model.HostFailed:
 		return refused
 	case h.Day2:
 		return joining
-	case h.State == vocab.HostFailed || h.State == vocab.HostCancelled:
+	case h.State == model.HostFailed || h.State == model.HostCancelled:
 		return outside
 	}
 	return member
@@ -45,11 +45,11 @@ func membershipOf(h *Host) membership {
 // is another command.
 func (p *planner) notInstalled() {
 	b := Blocker{
-		Key: "cluster/add-nodes", Scope: vocab.ScopeCluster, Reason: "ClusterNotInstalled", Cure: vocab.CureNone,
+		Key: "cluster/add-nodes", Scope: model.ScopeCluster, Reason: "ClusterNotInstalled", Cure: model.CureNone,
 		Message: "nodes can be added to an installed cluster only", Remedy: "oaictl create cluster -f FILE",
 	}
 	if p.cluster == nil {
-		b.Cure, b.Message = vocab.CureOwner, fmt.Sprintf("the service has no cluster %s to add nodes to", p.full())
+		b.Cure, b.Message = model.CureOwner, fmt.Sprintf("the service has no cluster %s to add nodes to", p.full())
 	} else {
 		b.Message += fmt.Sprintf("; %s is %s", p.full(), strings.ToLower(string(p.cluster.State)))
 	}
@@ -65,9 +65,9 @@ func (p *planner) addNodes() {
 		p.accounts(alone)
 		return
 	}
-	if p.cluster.State == vocab.ClusterInstalled {
+	if p.cluster.State == model.ClusterInstalled {
 		p.act(Action{
-			Key: "cluster/allow-add-hosts", Scope: vocab.ScopeCluster, Kind: vocab.AllowAddHosts, Target: p.cluster.ID, Name: p.name(),
+			Key: "cluster/allow-add-hosts", Scope: model.ScopeCluster, Kind: model.AllowAddHosts, Target: p.cluster.ID, Name: p.name(),
 			Reason: "the cluster is installed and takes no more hosts until it is told to",
 		})
 		return
@@ -115,7 +115,7 @@ func (p *planner) incomplete(alone []*spec.Host) bool {
 // hosts from. The image itself is seen to elsewhere.
 func (p *planner) awaitBoot(want *spec.Host, have *Host) {
 	env := p.lateEnvOf(want.Name)
-	if env == nil || env.Image.State != vocab.ImageReady || have == nil && p.fitsAnother(want.Name) {
+	if env == nil || env.Image.State != model.ImageReady || have == nil && p.fitsAnother(want.Name) {
 		return
 	}
 	again := ""
@@ -123,7 +123,7 @@ func (p *planner) awaitBoot(want *spec.Host, have *Host) {
 		again = ", anew: it was lost in the install"
 	}
 	wait := Wait{
-		Key: "host/" + want.Name + "/register", Scope: vocab.HostScope(want.Name), Who: vocab.WhoUser, Since: env.Created,
+		Key: "host/" + want.Name + "/register", Scope: model.HostScope(want.Name), Who: model.WhoUser, Since: env.Created,
 		For:  fmt.Sprintf("%s to boot the discovery image %s and register%s", want.Name, env.Name, again),
 		Next: "oaictl download iso --infra-env " + env.Name,
 	}
@@ -141,7 +141,7 @@ func (p *planner) awaitBoot(want *spec.Host, have *Host) {
 // is nothing left to change.
 func (p *planner) addNode(h *Host, configure func()) {
 	switch h.State {
-	case vocab.HostPreparing, vocab.HostInstalling:
+	case model.HostPreparing, model.HostInstalling:
 		p.runningHost(h)
 		return
 	}
@@ -154,16 +154,16 @@ func (p *planner) addNode(h *Host, configure func()) {
 	}
 	actions, blockers := len(p.plan.Actions), len(p.plan.Blockers)
 	configure()
-	if h.State != vocab.HostReady || !h.Inventory.Known || len(p.plan.Actions) > actions || len(p.plan.Blockers) > blockers {
+	if h.State != model.HostReady || !h.Inventory.Known || len(p.plan.Actions) > actions || len(p.plan.Blockers) > blockers {
 		return
 	}
 	if h.approved() {
-		p.waitHost(h, "to start installing", vocab.WhoService)
+		p.waitHost(h, "to start installing", model.WhoService)
 		return
 	}
-	scope := vocab.HostScope(p.hostID(h))
+	scope := model.HostScope(p.hostID(h))
 	install := Action{
-		Key: string(scope) + "/install", Scope: scope, Kind: vocab.InstallHost, Target: h.ID, InfraEnv: h.InfraEnvID, Name: p.hostName(h),
+		Key: string(scope) + "/install", Scope: scope, Kind: model.InstallHost, Target: h.ID, InfraEnv: h.InfraEnvID, Name: p.hostName(h),
 		Reason: "the host is ready to be added", Destructive: true,
 	}
 	if h.asksApproval() {
@@ -177,7 +177,7 @@ func (p *planner) addNode(h *Host, configure func()) {
 func (p *planner) newcomerChecks() {
 	var newcomers []*Host
 	for _, h := range p.matches.part {
-		if h.Day2 && h.State == vocab.HostBlocked && p.matches.names[h.ID] != "" {
+		if h.Day2 && h.State == model.HostBlocked && p.matches.names[h.ID] != "" {
 			newcomers = append(newcomers, h)
 		}
 	}
@@ -208,7 +208,7 @@ func (p *planner) notAdded(failed []*Host) {
 func (p *planner) allAdded() {
 	p.plan.Missing = nil
 	for _, b := range p.degradations() {
-		p.warn(Warning{Key: b.Key, Scope: vocab.ScopeCluster, Reason: "Degraded", Message: "the cluster was installed, but " + b.Message, Next: "oaictl why cluster " + p.name()})
+		p.warn(Warning{Key: b.Key, Scope: model.ScopeCluster, Reason: "Degraded", Message: "the cluster was installed, but " + b.Message, Next: "oaictl why cluster " + p.name()})
 	}
 	for _, h := range p.matches.part {
 		if h.Day2 && membershipOf(h) == member {

@@ -3,8 +3,8 @@ package install
 import (
 	"fmt"
 
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -20,9 +20,9 @@ func (p *planner) unaccounted(want *spec.Host, have *Host) bool {
 	if have != nil && (have.tookPart() || started(have)) {
 		return false
 	}
-	role, total, installed := vocab.RoleControlPlane, setting.ControlPlane, p.counts().controlPlane
+	role, total, installed := model.RoleControlPlane, setting.ControlPlane, p.counts().controlPlane
 	if want.Role == spec.Arbiter {
-		role, total, installed = vocab.RoleArbiter, setting.Arbiters, p.counts().arbiters
+		role, total, installed = model.RoleArbiter, setting.Arbiters, p.counts().arbiters
 	}
 	var counted int
 	if err := p.cluster.Settings[total].Decode(&counted); err == nil && counted > 0 {
@@ -37,16 +37,16 @@ func (p *planner) recordsOf(role Role) int {
 	records := 0
 	for _, h := range p.matches.part {
 		is := h.Role
-		if is == vocab.RoleAuto || is == "" {
+		if is == model.RoleAuto || is == "" {
 			is = h.Suggested
 		}
-		records += bit(h.tookPart() && (is == role || role == vocab.RoleControlPlane && h.Bootstrap))
+		records += bit(h.tookPart() && (is == role || role == model.RoleControlPlane && h.Bootstrap))
 	}
 	return records
 }
 
 // tookPart says whether a host of an installed cluster is of its install.
-func (h *Host) tookPart() bool { return !h.Day2 && !h.unbound() && h.State != vocab.HostBinding }
+func (h *Host) tookPart() bool { return !h.Day2 && !h.unbound() && h.State != model.HostBinding }
 
 // toAdd says whether a host of the file is to be brought into the installed cluster
 // and has still to boot the image for that.
@@ -72,9 +72,9 @@ func (p *planner) leftAlone() []*spec.Host {
 // are part of the control plane. The others go on, and nobody is to find out only
 // after them: the run ends once there is nothing else to do.
 func (p *planner) accounts(alone []*spec.Host) {
-	cure := vocab.CureNow
+	cure := model.CureNow
 	if !p.idle() || len(p.plan.Waits) > 0 || !p.unhindered() {
-		cure = vocab.CurePerson
+		cure = model.CurePerson
 	}
 	for _, want := range alone {
 		what := "the control plane"
@@ -82,7 +82,7 @@ func (p *planner) accounts(alone []*spec.Host) {
 			what = "the arbiter"
 		}
 		p.block(Blocker{
-			Key: "host/" + want.Name + "/record", Scope: vocab.HostScope(want.Name), Reason: "ControlPlaneUnaccounted", Cure: cure,
+			Key: "host/" + want.Name + "/record", Scope: model.HostScope(want.Name), Reason: "ControlPlaneUnaccounted", Cure: cure,
 			Field: p.hostField(want.Name) + "role", Hosts: []string{want.Name},
 			Message: fmt.Sprintf("%s may be part of %s that was installed, its record lost by the service: to install it again wipes it", want.Name, what),
 			Remedy:  "take it out of the file that add-node is given, or, if it is a new machine or may be wiped: oaictl add-node -f FILE --accept-control-plane",

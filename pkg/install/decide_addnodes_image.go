@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -22,7 +22,7 @@ func (p *planner) lateImages(unnamed bool) {
 	intended, err := p.infraEnvPlans()
 	if err != nil {
 		p.block(Blocker{
-			Key: "infraenv/input", Scope: vocab.ScopeCluster, Reason: "BadInfraEnv", Cure: vocab.CureNow, Message: err.Error(), Remedy: "oaictl validate -f FILE",
+			Key: "infraenv/input", Scope: model.ScopeCluster, Reason: "BadInfraEnv", Cure: model.CureNow, Message: err.Error(), Remedy: "oaictl validate -f FILE",
 		})
 		return
 	}
@@ -55,7 +55,7 @@ func (p *planner) lateImage(image InfraEnvPlan, intended []InfraEnvPlan) {
 		reason = fmt.Sprintf("hosts that are added cannot boot the discovery image %s: %s", image.Name, p.unfit(image, p.infraEnv(image.Name)))
 	}
 	p.act(Action{
-		Key: "infraenv/" + name + "/register", Scope: vocab.InfraEnvScope(name), Kind: vocab.RegisterInfraEnv, Name: name, Target: p.bindTo(),
+		Key: "infraenv/" + name + "/register", Scope: model.InfraEnvScope(name), Kind: model.RegisterInfraEnv, Name: name, Target: p.bindTo(),
 		Reason: reason, Settings: image.Settings, Changes: allChanges("", image.Settings),
 	})
 }

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 )
 
 // unnamedNodes are the machines that the file counts without naming them, as
@@ -43,7 +43,7 @@ func (p *planner) unnamedNodes() unnamedNodes {
 }
 
 func started(h *Host) bool {
-	return h.State == vocab.HostPreparing || h.State == vocab.HostInstalling || h.State == vocab.HostNeedsUser || h.State == vocab.HostFailed
+	return h.State == model.HostPreparing || h.State == model.HostInstalling || h.State == model.HostNeedsUser || h.State == model.HostFailed
 }
 
 // addUnnamed brings those that are taken a step further, and says which failed.
@@ -54,21 +54,21 @@ func (p *planner) addUnnamed(u unnamedNodes) (failed []*Host) {
 			continue
 		}
 		p.addNode(h, func() {
-			if h.State == vocab.HostReady {
+			if h.State == model.HostReady {
 				p.wipes(p.hostName(h), h)
 			}
 		})
 	}
 	missing := u.missing
 	for _, h := range p.matches.pool {
-		if missing > 0 && h.State == vocab.HostUnbound && h.Inventory.Known && h.Status == "known-unbound" {
+		if missing > 0 && h.State == model.HostUnbound && h.Inventory.Known && h.Status == "known-unbound" {
 			p.bind(h)
 			missing--
 		}
 	}
-	if env := p.lateEnvOf(""); missing > 0 && env != nil && env.Image.State == vocab.ImageReady {
+	if env := p.lateEnvOf(""); missing > 0 && env != nil && env.Image.State == model.ImageReady {
 		p.wait(Wait{
-			Key: "hosts/register", Scope: vocab.ScopeCluster, Who: vocab.WhoUser, Since: env.Created,
+			Key: "hosts/register", Scope: model.ScopeCluster, Who: model.WhoUser, Since: env.Created,
 			For:  fmt.Sprintf("%d more hosts to boot the discovery image %s and register", missing, env.Name),
 			Next: "oaictl download iso --infra-env " + env.Name,
 		})
@@ -80,15 +80,15 @@ func (p *planner) addUnnamed(u unnamedNodes) (failed []*Host) {
 // are installed one by one, so that these hold up none of the others.
 func (p *planner) strangers(u unnamedNodes) {
 	for _, h := range u.leave {
-		if !h.Inventory.Known && h.State != vocab.HostDisconnected {
+		if !h.Inventory.Known && h.State != model.HostDisconnected {
 			p.wait(Wait{
-				Key: "host/" + h.ID + "/inventory", Scope: vocab.HostScope(h.ID), Since: h.Registered, Who: vocab.WhoMachine,
+				Key: "host/" + h.ID + "/inventory", Scope: model.HostScope(h.ID), Since: h.Registered, Who: model.WhoMachine,
 				For: "the inventory of a new host, to see which one it is",
 			})
 			continue
 		}
 		p.warn(Warning{
-			Key: "host/" + h.ID + "/unknown", Scope: vocab.HostScope(h.ID), Reason: "UnknownHost",
+			Key: "host/" + h.ID + "/unknown", Scope: model.HostScope(h.ID), Reason: "UnknownHost",
 			Message: h.label() + " registered, but the file does not name it; it is left alone",
 			Next:    fmt.Sprintf("power it off and `oaictl delete host %s --yes`, or add it to spec.hosts", h.ID),
 		})

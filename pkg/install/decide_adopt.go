@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/internal/vocab"
 )
 
 // adopt marks a cluster as oaictl's that the user named to take over, and whose
@@ -15,16 +15,16 @@ func (p *planner) adopt() {
 	if p.cluster.Owned || p.cluster.Unmarked || p.cluster.ID != p.desired.Options.Adopt {
 		return
 	}
-	if !p.cluster.MarkedAnytime && p.cluster.State != vocab.ClusterAddingHosts {
+	if !p.cluster.MarkedAnytime && p.cluster.State != model.ClusterAddingHosts {
 		p.warn(Warning{
-			Key: "cluster/adopt", Scope: vocab.ScopeCluster, Reason: "NotAdopted",
+			Key: "cluster/adopt", Scope: model.ScopeCluster, Reason: "NotAdopted",
 			Message: fmt.Sprintf("the service takes no mark of oaictl's for a cluster that is %s: it is not taken over, and needs --adopt %s each time", strings.ToLower(string(p.cluster.State)), p.cluster.ID),
 		})
 		return
 	}
 	tags, change := p.ownMark()
 	p.act(Action{
-		Key: "cluster/adopt", Scope: vocab.ScopeCluster, Kind: vocab.UpdateCluster, Target: p.cluster.ID, Name: p.name(),
+		Key: "cluster/adopt", Scope: model.ScopeCluster, Kind: model.UpdateCluster, Target: p.cluster.ID, Name: p.name(),
 		Reason: "--adopt takes it over", Settings: Settings{setting.Tags: tags}, Changes: []Change{change},
 	})
 }
@@ -53,7 +53,7 @@ func (p *planner) foreign(clusters []ClusterRef) {
 		verb = "add-node"
 	}
 	p.block(Blocker{
-		Key: "cluster/foreign", Scope: vocab.ScopeCluster, Reason: "ForeignCluster", Cure: vocab.CureOwner,
+		Key: "cluster/foreign", Scope: model.ScopeCluster, Reason: "ForeignCluster", Cure: model.CureOwner,
 		Message: fmt.Sprintf("the service has a cluster %s that oaictl did not make: %s", p.full(), strings.Join(labels, ", ")),
 		Remedy:  fmt.Sprintf("oaictl %s -f %s --adopt %s, or another metadata.name", verb, cmp.Or(file, "FILE"), id),
 	})

@@ -3,7 +3,7 @@ package install
 import (
 	"github.com/oaictl/oaictl/internal/setting"
 
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 )
 
 // approval adds to a host's settings that it may take part, where the service
@@ -26,7 +26,7 @@ func (p *planner) approveUnnamed(h *Host) {
 	id := p.hostID(h)
 	approved := Settings{setting.Approved: setting.ValueOf(true)}
 	p.act(Action{
-		Key: "host/" + id + "/update", Scope: vocab.HostScope(id), Kind: vocab.UpdateHost, Target: h.ID, InfraEnv: h.InfraEnvID, Name: p.hostName(h),
+		Key: "host/" + id + "/update", Scope: model.HostScope(id), Kind: model.UpdateHost, Target: h.ID, InfraEnv: h.InfraEnvID, Name: p.hostName(h),
 		Reason: "the file accepts hosts that it does not name", Settings: approved, Changes: []Change{{Field: string(setting.Approved), From: h.Settings[setting.Approved].Text(), To: "true"}},
 	})
 }

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -27,7 +27,7 @@ func (p *planner) driftAfterStart() {
 	for _, d := range p.clusterDifferences(want) {
 		if d.Known {
 			told[d.Setting] = true
-			p.drift(vocab.ScopeCluster, d, late)
+			p.drift(model.ScopeCluster, d, late)
 		}
 	}
 	p.manifestDrift()
@@ -37,7 +37,7 @@ func (p *planner) driftAfterStart() {
 	p.hostDrift()
 	if p.desired.Options.ResendSecrets {
 		p.warn(Warning{
-			Key: "drift/secrets", Scope: vocab.ScopeCluster, Reason: "Drift", Message: "the secrets are not sent again: they " + late,
+			Key: "drift/secrets", Scope: model.ScopeCluster, Reason: "Drift", Message: "the secrets are not sent again: they " + late,
 		})
 	}
 }
@@ -94,9 +94,9 @@ func (p *planner) manifestDrift() {
 		have, there := p.cluster.Manifests[name]
 		switch {
 		case !there:
-			p.warn(Warning{Key: "drift/manifest/" + name, Scope: vocab.ScopeCluster, Reason: "Drift", Message: fmt.Sprintf("the service does not have the manifest %s; it %s", name, late)})
+			p.warn(Warning{Key: "drift/manifest/" + name, Scope: model.ScopeCluster, Reason: "Drift", Message: fmt.Sprintf("the service does not have the manifest %s; it %s", name, late)})
 		case have != "" && have != setting.Digest([]byte(m.Content)):
-			p.warn(Warning{Key: "drift/manifest/" + name, Scope: vocab.ScopeCluster, Reason: "Drift", Message: fmt.Sprintf("the manifest %s is another one in the service; it %s", name, late)})
+			p.warn(Warning{Key: "drift/manifest/" + name, Scope: model.ScopeCluster, Reason: "Drift", Message: fmt.Sprintf("the manifest %s is another one in the service; it %s", name, late)})
 		}
 	}
 }
@@ -119,7 +119,7 @@ func (p *planner) imageDrift(told map[Setting]bool) {
 		}
 		for _, d := range imageDifferences(image.Settings, env) {
 			if d.Known && !told[d.Setting] && !p.networksAdded(d, env) {
-				p.drift(vocab.InfraEnvScope(env.Name), d, late)
+				p.drift(model.InfraEnvScope(env.Name), d, late)
 			}
 		}
 	}
@@ -149,7 +149,7 @@ func (p *planner) neverSent(name string, settings Settings) {
 	}
 	slices.Sort(alone)
 	p.warn(Warning{
-		Key: "host/" + name + "/unreported", Scope: vocab.HostScope(name), Reason: "NotCompared",
+		Key: "host/" + name + "/unreported", Scope: model.HostScope(name), Reason: "NotCompared",
 		Message: fmt.Sprintf("%s of %s: the service does not say what it holds, and it is sent with other settings of the host, of which the file has none", strings.Join(alone, ", "), name),
 		Next:    "give the host a role or a hostname",
 	})
@@ -182,7 +182,7 @@ func (p *planner) hostDrift() {
 		}
 		for _, d := range setting.Differences(settings, have.Settings) {
 			if d.Known {
-				p.driftOf(vocab.HostScope(want.Name), p.hostField(want.Name), d, late)
+				p.driftOf(model.HostScope(want.Name), p.hostField(want.Name), d, late)
 			}
 		}
 	}

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -17,7 +17,7 @@ func (p *planner) bootByService(want *spec.Host, wait Wait) bool {
 	if p.observed.Enrolled == nil || want.BMC == nil || p.spec.Spec.Boot.Method != spec.BootMetal3 {
 		return false
 	}
-	wait.Who, wait.Next = vocab.WhoMachine, ""
+	wait.Who, wait.Next = model.WhoMachine, ""
 	env, there := p.envOf(want.Name)
 	i := slices.IndexFunc(p.observed.Enrolled, func(e Enrolled) bool { return e.is(want) })
 	switch {
@@ -27,7 +27,7 @@ func (p *planner) bootByService(want *spec.Host, wait Wait) bool {
 		p.wait(wait)
 	default:
 		p.act(Action{
-			Key: "host/" + want.Name + "/register", Scope: vocab.HostScope(want.Name), Kind: vocab.RegisterHost, Name: want.Name, InfraEnv: env.ID,
+			Key: "host/" + want.Name + "/register", Scope: model.HostScope(want.Name), Kind: model.RegisterHost, Name: want.Name, InfraEnv: env.ID,
 			Reason: "the service boots the machine, and does not have it yet", Changes: []Change{{Field: p.hostField(want.Name) + "bmc.address", To: want.BMC.Address}},
 		})
 	}
@@ -55,11 +55,11 @@ func (p *planner) enrolled(want *spec.Host, e *Enrolled, wait Wait) {
 	case e.Trouble == "":
 		p.wait(wait)
 	case !wait.Until.IsZero():
-		wait.For, wait.Who, wait.Next = want.Name+", which the service cannot boot: "+e.Trouble, vocab.WhoUser, remedy
+		wait.For, wait.Who, wait.Next = want.Name+", which the service cannot boot: "+e.Trouble, model.WhoUser, remedy
 		p.wait(wait)
 	default:
 		p.block(Blocker{
-			Key: "host/" + want.Name + "/bmc", Scope: vocab.HostScope(want.Name), Reason: reasonBMC, Cure: vocab.CurePerson, Hosts: []string{want.Name},
+			Key: "host/" + want.Name + "/bmc", Scope: model.HostScope(want.Name), Reason: reasonBMC, Cure: model.CurePerson, Hosts: []string{want.Name},
 			Field: p.hostField(want.Name) + "bmc", Message: fmt.Sprintf("the service cannot boot %s: %s", want.Name, e.Trouble), Remedy: remedy,
 		})
 	}

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -28,7 +28,7 @@ func TestMachinesThatTheServiceBoots(t *testing.T) {
 	w.hub, w.observed.Enrolled = true, []install.Enrolled{}
 	later := c.Spec.Hosts[3]
 	c.Spec.Hosts = c.Spec.Hosts[:3] // whose worker is still to be written
-	registered := func() int { return count(w, vocab.RegisterHost) }
+	registered := func() int { return count(w, model.RegisterHost) }
 	run := func() {
 		t.Helper()
 		for range 20 {
@@ -40,7 +40,7 @@ func TestMachinesThatTheServiceBoots(t *testing.T) {
 	}
 	w.dark = func(name string) bool { return name == "cp-2" } // has to wait, so that nothing starts
 	run()
-	if registered() != 3 || w.writes[0].Kind != vocab.RegisterCluster {
+	if registered() != 3 || w.writes[0].Kind != model.RegisterCluster {
 		t.Fatalf("writes %v", keys(w.writes))
 	}
 	c.Spec.Hosts = append(c.Spec.Hosts, later)
@@ -85,7 +85,7 @@ func TestEnrolledMachines(t *testing.T) {
 		"booted in another way": {enrolled: []install.Enrolled{}, waits: "to boot the discovery image", change: func(w *world) {
 			w.desired.Spec.Spec.Boot.Method = spec.BootISO
 		}},
-		"no image yet": {enrolled: []install.Enrolled{}, change: func(w *world) { w.observed.InfraEnvs[0].Image.State = vocab.ImagePending }, waits: "the discovery image"},
+		"no image yet": {enrolled: []install.Enrolled{}, change: func(w *world) { w.observed.InfraEnvs[0].Image.State = model.ImagePending }, waits: "the discovery image"},
 		"something else first": {enrolled: []install.Enrolled{}, waits: "to boot the discovery image", change: func(w *world) {
 			w.desired.Spec.Spec.Network.VIPs.API = []string{"192.168.127.77"}
 		}},
@@ -104,7 +104,7 @@ func TestEnrolledMachines(t *testing.T) {
 			test.change(w)
 		}
 		plan := w.decide()
-		if acts := hasKind(plan, vocab.RegisterHost); acts != test.acts {
+		if acts := hasKind(plan, model.RegisterHost); acts != test.acts {
 			t.Errorf("%s: actions %+v", name, plan.Actions)
 		}
 		found := test.waits == ""
@@ -150,7 +150,7 @@ func TestEnrolledMachineThatIsNotRequired(t *testing.T) {
 		t.Errorf("waits %+v, blockers %+v", plan.Waits, plan.Blockers)
 	}
 	w.observed.At = w.observed.At.Add(2 * time.Hour)
-	if plan := w.decide(); !hasKind(plan, vocab.StartInstall) {
+	if plan := w.decide(); !hasKind(plan, model.StartInstall) {
 		t.Errorf("later: %+v", plan)
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -57,7 +57,7 @@ func (p *planner) hosts() {
 func (p *planner) ambiguous(want *spec.Host, have *Host) bool {
 	for _, double := range p.matches.doubles[want.Name] {
 		p.block(Blocker{
-			Key: "host/" + want.Name + "/double/" + double.ID, Scope: vocab.HostScope(want.Name), Reason: "AmbiguousHost", Cure: vocab.CurePerson,
+			Key: "host/" + want.Name + "/double/" + double.ID, Scope: model.HostScope(want.Name), Reason: "AmbiguousHost", Cure: model.CurePerson,
 			Message: fmt.Sprintf("two machines fit %s: %s and %s", want.Name, have.label(), double.label()),
 			Remedy:  "give spec.hosts[].match a second field, or power one off and `oaictl delete host " + double.ID + "`",
 			Hosts:   []string{want.Name},
@@ -66,7 +66,7 @@ func (p *planner) ambiguous(want *spec.Host, have *Host) bool {
 	several := p.matches.several[have.ID]
 	if len(several) > 0 {
 		p.block(Blocker{
-			Key: "host/" + want.Name + "/several", Scope: vocab.HostScope(want.Name), Reason: "AmbiguousHost", Cure: vocab.CureFile, Field: p.hostField(want.Name) + "match",
+			Key: "host/" + want.Name + "/several", Scope: model.HostScope(want.Name), Reason: "AmbiguousHost", Cure: model.CureFile, Field: p.hostField(want.Name) + "match",
 			Message: fmt.Sprintf("%s fits several hosts of the file: %s", have.label(), strings.Join(append([]string{want.Name}, several...), ", ")),
 			Remedy:  "make spec.hosts[].match of one of them say another machine", Hosts: append([]string{want.Name}, several...),
 		})
@@ -80,7 +80,7 @@ func (p *planner) absent(want *spec.Host) {
 		return
 	}
 	wait := Wait{
-		Key: "host/" + want.Name + "/register", Scope: vocab.HostScope(want.Name), Who: vocab.WhoUser, Since: p.imageSince(),
+		Key: "host/" + want.Name + "/register", Scope: model.HostScope(want.Name), Who: model.WhoUser, Since: p.imageSince(),
 		For: want.Name + " to boot the discovery image and register", Next: "oaictl download iso " + p.name(),
 	}
 	if want.Role == spec.Worker && p.presentWorkers() >= p.counts().requiredWorkers {
@@ -129,7 +129,7 @@ func (p *planner) unnamedAbsent() {
 		return
 	}
 	wait := Wait{
-		Key: "hosts/register", Scope: vocab.ScopeCluster, Who: vocab.WhoUser, Since: p.imageSince(),
+		Key: "hosts/register", Scope: model.ScopeCluster, Who: model.WhoUser, Since: p.imageSince(),
 		For: fmt.Sprintf("%d more hosts to boot the discovery image and register", missing), Next: "oaictl download iso " + p.name(),
 	}
 	if len(p.matches.part) >= p.counts().required() {
@@ -149,7 +149,7 @@ func (p *planner) unnamedMissing() int {
 
 // imagesReady says whether machines can be booted: there is an image.
 func (p *planner) imagesReady() bool {
-	return slices.ContainsFunc(p.observed.InfraEnvs, func(e InfraEnv) bool { return e.Image.State == vocab.ImageReady })
+	return slices.ContainsFunc(p.observed.InfraEnvs, func(e InfraEnv) bool { return e.Image.State == model.ImageReady })
 }
 
 // imageSince is when the first image could have been booted for this cluster.
@@ -169,14 +169,14 @@ func (p *planner) imageSince() time.Time {
 // configureHost sets role, hostname, disks and the like.
 func (p *planner) configureHost(want *spec.Host, have *Host) {
 	if !have.Inventory.Known {
-		p.waitHost(have, "to send its inventory", vocab.WhoMachine)
+		p.waitHost(have, "to send its inventory", model.WhoMachine)
 		return
 	}
 	field := p.hostField(want.Name)
 	disk, err := resolveDisk(want.Disk.Hints, have.Inventory.Disks)
 	if err != nil {
 		p.block(Blocker{
-			Key: "host/" + want.Name + "/disk", Scope: vocab.HostScope(want.Name), Reason: "DiskHints", Cure: vocab.CureFile, Field: field + "disk.hints", Hosts: []string{want.Name},
+			Key: "host/" + want.Name + "/disk", Scope: model.HostScope(want.Name), Reason: "DiskHints", Cure: model.CureFile, Field: field + "disk.hints", Hosts: []string{want.Name},
 			Message: fmt.Sprintf("%s: %v", want.Name, err), Remedy: "change disk.hints of " + want.Name + " so that one disk fits",
 		})
 		return
@@ -184,7 +184,7 @@ func (p *planner) configureHost(want *spec.Host, have *Host) {
 	keep, err := resolveKeep(want.Disk.Keep, have.Inventory.Disks)
 	if err != nil {
 		p.block(Blocker{
-			Key: "host/" + want.Name + "/keep", Scope: vocab.HostScope(want.Name), Reason: "DiskToKeep", Cure: vocab.CureFile, Field: field + "disk.keep", Hosts: []string{want.Name},
+			Key: "host/" + want.Name + "/keep", Scope: model.HostScope(want.Name), Reason: "DiskToKeep", Cure: model.CureFile, Field: field + "disk.keep", Hosts: []string{want.Name},
 			Message: fmt.Sprintf("%s: %v", want.Name, err), Remedy: "change disk.keep of " + want.Name,
 		})
 		return
@@ -194,7 +194,7 @@ func (p *planner) configureHost(want *spec.Host, have *Host) {
 		id = disk.ID
 	}
 	update := Action{
-		Key: "host/" + want.Name + "/update", Scope: vocab.HostScope(want.Name), Kind: vocab.UpdateHost, Target: have.ID, InfraEnv: have.InfraEnvID, Name: want.Name,
+		Key: "host/" + want.Name + "/update", Scope: model.HostScope(want.Name), Kind: model.UpdateHost, Target: have.ID, InfraEnv: have.InfraEnvID, Name: want.Name,
 		Reason: "the host differs from the file", Settings: Settings{},
 	}
 	settings := p.approval(have, p.ofHost(want, have, id, keep))
@@ -208,9 +208,9 @@ func (p *planner) configureHost(want *spec.Host, have *Host) {
 	}
 	p.neverSent(want.Name, settings)
 	switch have.State {
-	case vocab.HostDiscovering:
-		p.waitHost(have, "to be checked", vocab.WhoService)
-	case vocab.HostReady:
+	case model.HostDiscovering:
+		p.waitHost(have, "to be checked", model.WhoService)
+	case model.HostReady:
 		p.wipes(want.Name, have)
 	}
 }

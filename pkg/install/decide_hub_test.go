@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -30,7 +30,7 @@ func readyHub(t *testing.T, c *spec.Cluster) *world {
 
 // What is advised after an install that failed or was cancelled is what the service does.
 func TestAdviceAfterTheEnd(t *testing.T) {
-	for _, state := range []install.ClusterState{vocab.ClusterFailed, vocab.ClusterCancelled} {
+	for _, state := range []install.ClusterState{model.ClusterFailed, model.ClusterCancelled} {
 		for none, want := range map[bool]string{false: "oaictl reset cluster ", true: "oaictl delete cluster "} {
 			w := readyWorld(t, sample(1, 0))
 			w.observed.Cluster.State, w.observed.Cluster.NoReset = state, none
@@ -92,7 +92,7 @@ func TestApproval(t *testing.T) {
 		}
 		var got install.Settings
 		for _, a := range w.decide().Actions {
-			if a.Kind == vocab.UpdateHost {
+			if a.Kind == model.UpdateHost {
 				got = a.Settings
 			}
 		}
@@ -113,7 +113,7 @@ func TestApprovalIsWhatInstallsANewNode(t *testing.T) {
 		}
 		w.pass()
 	}
-	update, do := slices.IndexFunc(w.writes, func(a install.Action) bool { return a.Kind == vocab.UpdateHost }), slices.IndexFunc(w.writes, func(a install.Action) bool { return a.Kind == vocab.InstallHost })
+	update, do := slices.IndexFunc(w.writes, func(a install.Action) bool { return a.Kind == model.UpdateHost }), slices.IndexFunc(w.writes, func(a install.Action) bool { return a.Kind == model.InstallHost })
 	if update < 0 || do < update || w.writes[do].Settings.String() != "{approved=true}" || !w.writes[do].Destructive {
 		t.Errorf("writes %v", w.writes)
 	}
@@ -141,11 +141,11 @@ func TestHold(t *testing.T) {
 		var held []string
 		for _, x := range plan.Waits {
 			held = append(held, x.Key)
-			if x.Who != vocab.WhoUser || test.other != "" && x.Key != "cluster/hold" && (!strings.Contains(x.For, test.other) || x.Next != "kubectl patch x") {
+			if x.Who != model.WhoUser || test.other != "" && x.Key != "cluster/hold" && (!strings.Contains(x.For, test.other) || x.Next != "kubectl patch x") {
 				t.Errorf("%s: waits %+v", name, x)
 			}
 		}
-		if diff := cmp.Diff(test.keys, held); diff != "" || hasKind(plan, vocab.StartInstall) != (test.keys == nil) {
+		if diff := cmp.Diff(test.keys, held); diff != "" || hasKind(plan, model.StartInstall) != (test.keys == nil) {
 			t.Errorf("%s: actions %v, waits %s", name, keys(plan.Actions), diff)
 		}
 	}
@@ -175,11 +175,11 @@ func TestCountsAtTheStart(t *testing.T) {
 			c.Spec.AcceptUnknownHosts = true
 			*c.Spec.Topology.Workers++
 			stranger := machine("stranger"+string(rune('0'+i)), "52:54:00:ff:ff:0"+string(rune('0'+i)), 90+i)
-			stranger.State, stranger.Settings[setting.Approved] = vocab.HostReady, setting.ValueOf(true)
+			stranger.State, stranger.Settings[setting.Approved] = model.HostReady, setting.ValueOf(true)
 			stranger.Registered = w.observed.At
 			w.observed.Hosts = append(w.observed.Hosts, stranger)
 		}
-		if got := actionOf(t, w.decide(), vocab.StartInstall).Settings.String(); got != test.want {
+		if got := actionOf(t, w.decide(), model.StartInstall).Settings.String(); got != test.want {
 			t.Errorf("%s: got %s, want %s", name, got, test.want)
 		}
 	}
@@ -205,7 +205,7 @@ func TestControlPlaneThatChanges(t *testing.T) {
 		"from a single node":          {registered: [3]int{1, 0, 0}, file: [3]int{3, 0, 0}, told: []string{"spec.topology.controlPlane is 3 in the file and 1 in the service; it cannot be changed after the cluster was registered"}},
 		"over REST":                   {rest: true, registered: [3]int{3, 0, 0}, file: [3]int{5, 0, 0}, told: []string{"spec.topology.controlPlane is 5 in the file and 3 in the service; it cannot be changed after the cluster was registered"}},
 		"over REST, an arbiter":       {rest: true, registered: [3]int{3, 0, 0}, file: [3]int{3, 1, 0}},
-		"after the start": {registered: [3]int{2, 1, 0}, file: [3]int{3, 0, 0}, state: vocab.ClusterInstalling, told: []string{
+		"after the start": {registered: [3]int{2, 1, 0}, file: [3]int{3, 0, 0}, state: model.ClusterInstalling, told: []string{
 			"spec.topology.arbiters is 0 in the file and 1 in the service; it cannot be changed after the installation was started",
 			"spec.topology.controlPlane is 3 in the file and 2 in the service; it cannot be changed after the installation was started",
 		}},
@@ -255,12 +255,12 @@ func TestReleasedAndStalled(t *testing.T) {
 		workers  int           // that the service waits for
 		want     install.Kind  // "": a wait
 	}{
-		"not released":                    {workers: 1, want: vocab.StartInstall},
+		"not released":                    {workers: 1, want: model.StartInstall},
 		"released":                        {released: true, workers: 1},
-		"released, for a worker too many": {released: true, workers: 2, want: vocab.StartInstall},
+		"released, for a worker too many": {released: true, workers: 2, want: model.StartInstall},
 		"stalled just now":                {released: true, stalled: 29 * time.Second, workers: 1},
-		"stalled":                         {released: true, stalled: 30 * time.Second, workers: 1, want: vocab.NudgeCluster},
-		"stalled, and nothing else said":  {stalled: time.Hour, workers: 1, want: vocab.NudgeCluster},
+		"stalled":                         {released: true, stalled: 30 * time.Second, workers: 1, want: model.NudgeCluster},
+		"stalled, and nothing else said":  {stalled: time.Hour, workers: 1, want: model.NudgeCluster},
 	} {
 		w := readyHub(t, sample(3, 1))
 		w.observed.Cluster.Released = test.released
@@ -270,7 +270,7 @@ func TestReleasedAndStalled(t *testing.T) {
 		}
 		plan := w.decide()
 		switch {
-		case test.want == "" && (len(plan.Actions) > 0 || len(plan.Waits) != 1 || plan.Waits[0].Who != vocab.WhoService):
+		case test.want == "" && (len(plan.Actions) > 0 || len(plan.Waits) != 1 || plan.Waits[0].Who != model.WhoService):
 			t.Errorf("%s: actions %v, waits %+v", name, keys(plan.Actions), plan.Waits)
 		case test.want != "" && (len(plan.Actions) != 1 || plan.Actions[0].Kind != test.want):
 			t.Errorf("%s: actions %v, waits %+v", name, keys(plan.Actions), plan.Waits)
@@ -298,7 +298,7 @@ func TestStartWaitsForWhatIsPassedOn(t *testing.T) {
 			}
 			began, took := time.Now(), time.Duration(-1)
 			p := &plane{world: w, still: true, refuse: func(a install.Action) error {
-				if a.Kind == vocab.StartInstall {
+				if a.Kind == model.StartInstall {
 					took = time.Since(began)
 				}
 				return nil
@@ -324,9 +324,9 @@ func TestNudgedOnceAMinute(t *testing.T) {
 			w.observed.Cluster.Stalled = time.Now().Add(-time.Hour)
 			return nil
 		}
-		w.observed.InfraEnvs[0].Image = install.Image{State: vocab.ImageReady}
+		w.observed.InfraEnvs[0].Image = install.Image{State: model.ImageReady}
 		installer := install.New(p, install.WithTimeouts(10*time.Minute, time.Hour), install.WithEvents(func(e install.Event) {
-			if e.Reason == string(vocab.NudgeCluster) {
+			if e.Reason == string(model.NudgeCluster) {
 				nudged = append(nudged, e)
 			}
 		}))
@@ -352,14 +352,14 @@ func TestRecordInstalled(t *testing.T) {
 			w.hub = true
 			var tried, told int
 			p := &plane{world: w, refuse: func(a install.Action) error {
-				if a.Kind != vocab.RecordInstalled {
+				if a.Kind != model.RecordInstalled {
 					return nil
 				}
 				tried++
 				return refuse
 			}}
 			installer := install.New(p, install.WithEvents(func(e install.Event) {
-				if e.Reason == string(vocab.RecordInstalled) {
+				if e.Reason == string(model.RecordInstalled) {
 					told++
 				}
 			}))
@@ -379,9 +379,9 @@ func TestRecordInstalled(t *testing.T) {
 // oaictl records.
 func TestTakesMoreHostsBeforeItIsRecorded(t *testing.T) {
 	w := installedWithout(t, sample(3, 1), true)
-	w.observed.Cluster.State, w.observed.Cluster.Unrecorded = vocab.ClusterAddingHosts, true
+	w.observed.Cluster.State, w.observed.Cluster.Unrecorded = model.ClusterAddingHosts, true
 	plan := w.decide()
-	if len(plan.Actions) == 0 || plan.Actions[0].Kind != vocab.RecordInstalled || hasKind(plan, vocab.StartInstall) || hasKind(plan, vocab.RegisterCluster) {
+	if len(plan.Actions) == 0 || plan.Actions[0].Kind != model.RecordInstalled || hasKind(plan, model.StartInstall) || hasKind(plan, model.RegisterCluster) {
 		t.Fatalf("actions %v", keys(plan.Actions))
 	}
 	w.observed.Cluster.Unrecorded = false

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -26,7 +26,7 @@ func (p *planner) images() {
 	intended, err := p.infraEnvPlans()
 	if err != nil {
 		p.block(Blocker{
-			Key: "infraenv/input", Scope: vocab.ScopeCluster, Reason: "BadInfraEnv", Cure: vocab.CureNow,
+			Key: "infraenv/input", Scope: model.ScopeCluster, Reason: "BadInfraEnv", Cure: model.CureNow,
 			Message: err.Error(), Remedy: "oaictl validate -f FILE",
 		})
 		return
@@ -40,7 +40,7 @@ func (p *planner) images() {
 			p.updateImage(image, env)
 		case configured:
 			p.act(Action{
-				Key: "infraenv/" + image.Name + "/register", Scope: vocab.InfraEnvScope(image.Name), Kind: vocab.RegisterInfraEnv, Name: image.Name,
+				Key: "infraenv/" + image.Name + "/register", Scope: model.InfraEnvScope(image.Name), Kind: model.RegisterInfraEnv, Name: image.Name,
 				Target: p.bindTo(), Reason: "there is no discovery image yet", Settings: image.Settings, Changes: allChanges("", image.Settings),
 			})
 		}
@@ -64,7 +64,7 @@ func (p *planner) withdrawInfraEnvs() {
 
 func (p *planner) withdrawInfraEnv(env InfraEnv, reason string) {
 	p.act(Action{
-		Key: "infraenv/" + env.Name + "/withdraw/" + env.ID, Scope: vocab.InfraEnvScope(env.Name), Kind: vocab.WithdrawInfraEnv, Target: env.ID, Name: env.Name,
+		Key: "infraenv/" + env.Name + "/withdraw/" + env.ID, Scope: model.InfraEnvScope(env.Name), Kind: model.WithdrawInfraEnv, Target: env.ID, Name: env.Name,
 		Reason: reason, Destructive: true,
 	})
 }
@@ -121,7 +121,7 @@ func (p *planner) poolOf(ref string) {
 		return
 	}
 	p.block(Blocker{
-		Key: "infraenv/ref", Scope: vocab.InfraEnvScope(ref), Reason: "InfraEnvNotFound", Cure: vocab.CureOwner, Field: "spec.infraEnv.ref",
+		Key: "infraenv/ref", Scope: model.InfraEnvScope(ref), Reason: "InfraEnvNotFound", Cure: model.CureOwner, Field: "spec.infraEnv.ref",
 		Message: fmt.Sprintf("there is no InfraEnv %s", ref), Remedy: "oaictl get infraenvs",
 	})
 }
@@ -136,16 +136,16 @@ func (p *planner) poolDrift(env *InfraEnv) {
 		}
 	}
 	for _, d := range setting.Differences(want, env.Settings) {
-		p.drift(vocab.InfraEnvScope(env.Name), d, "is a matter of the InfraEnv, which the file only refers to")
+		p.drift(model.InfraEnvScope(env.Name), d, "is a matter of the InfraEnv, which the file only refers to")
 	}
 }
 
 // updateImage brings an InfraEnv to what the file says. A change makes a new
 // image, which machines that booted the old one would have to boot again.
 func (p *planner) updateImage(image InfraEnvPlan, env *InfraEnv) {
-	scope := vocab.InfraEnvScope(env.Name)
+	scope := model.InfraEnvScope(env.Name)
 	update := Action{
-		Key: "infraenv/" + env.Name + "/update", Scope: scope, Kind: vocab.UpdateInfraEnv, Target: env.ID, Name: env.Name,
+		Key: "infraenv/" + env.Name + "/update", Scope: scope, Kind: model.UpdateInfraEnv, Target: env.ID, Name: env.Name,
 		Reason: "the discovery image differs from the file", Settings: Settings{},
 	}
 	all := imageDifferences(image.Settings, env)
@@ -209,7 +209,7 @@ func (p *planner) anew() string {
 // its way back.
 func (p *planner) barred(d setting.Difference, env *InfraEnv) bool {
 	rival := setting.RivalOf(d.Setting)
-	return p.cluster != nil && slices.Contains(p.cluster.Lasting, rival) && !setting.Empty(d.Want) && !setting.Empty(env.Settings[rival]) && env.Image.State != vocab.ImageFailed
+	return p.cluster != nil && slices.Contains(p.cluster.Lasting, rival) && !setting.Empty(d.Want) && !setting.Empty(env.Settings[rival]) && env.Image.State != model.ImageFailed
 }
 
 // barredByImage says so of a setting of the cluster that its InfraEnvs have as well.
@@ -224,7 +224,7 @@ func (p *planner) rivalKept(d setting.Difference, env *InfraEnv) {
 		remedy = "undo the change, or " + remedy
 	}
 	p.block(Blocker{
-		Key: "infraenv/" + env.Name + "/rival", Scope: vocab.InfraEnvScope(env.Name), Reason: "RivalKept", Cure: vocab.CureNow, Field: string(d.Setting),
+		Key: "infraenv/" + env.Name + "/rival", Scope: model.InfraEnvScope(env.Name), Reason: "RivalKept", Cure: model.CureNow, Field: string(d.Setting),
 		Message: fmt.Sprintf("%s cannot take the place of %s: the service goes on with %s, and has no InfraEnv with both", d.Setting, rival, env.Settings[rival].Show(rival)),
 		Remedy:  remedy,
 	})
@@ -252,7 +252,7 @@ func (p *planner) newImageNeeded(update Action) bool {
 // boot and can't be told from one that came with the new image.
 func (p *planner) runsOldImage(h *Host) bool {
 	switch h.State {
-	case vocab.HostDiscovering, vocab.HostBlocked, vocab.HostReady, vocab.HostUnbound, vocab.HostDisconnected:
+	case model.HostDiscovering, model.HostBlocked, model.HostReady, model.HostUnbound, model.HostDisconnected:
 	default:
 		return false // it has to register again anyhow, or does not take part
 	}
@@ -276,7 +276,7 @@ func (p *planner) bootNewImage(h *Host) {
 	i := slices.IndexFunc(p.observed.InfraEnvs, func(e InfraEnv) bool { return e.ID == h.InfraEnvID })
 	id, name := p.hostID(h), p.hostName(h)
 	p.wait(Wait{
-		Key: "host/" + id + "/new-image", Scope: vocab.HostScope(id), Who: vocab.WhoUser, Since: p.observed.InfraEnvs[i].Image.Created,
+		Key: "host/" + id + "/new-image", Scope: model.HostScope(id), Who: model.WhoUser, Since: p.observed.InfraEnvs[i].Image.Created,
 		For:  name + ", which still runs the old discovery image, to be rebooted into the new one",
 		Next: "reboot " + name + " into the new image: oaictl download iso " + p.name(),
 	})
@@ -300,7 +300,7 @@ func (p *planner) newImage(update Action) {
 		p.warn(Warning{Key: "infraenv/" + update.Name + "/reboot", Scope: update.Scope, Reason: "BootNewImage", Message: what, Next: "boot them from the new image: oaictl download iso " + p.name()})
 	default:
 		p.block(Blocker{
-			Key: "infraenv/" + update.Name + "/reimage", Scope: update.Scope, Reason: "NewImageNeeded", Cure: vocab.CureNow, Field: fields[0], Hosts: booted,
+			Key: "infraenv/" + update.Name + "/reimage", Scope: update.Scope, Reason: "NewImageNeeded", Cure: model.CureNow, Field: fields[0], Hosts: booted,
 			Message: what, Remedy: "add --reimage and boot those hosts from the new image, or undo the change",
 		})
 	}
@@ -310,11 +310,11 @@ func (p *planner) newImage(update Action) {
 // the image: what booted from the old one would have to boot again.
 func (p *planner) mayResend(env *InfraEnv) bool {
 	booted := p.bootedFrom(env.ID)
-	if len(booted) == 0 || p.desired.Options.Reimage || p.memory.Resent[string(vocab.InfraEnvScope(env.Name))+resendSuffix] {
+	if len(booted) == 0 || p.desired.Options.Reimage || p.memory.Resent[string(model.InfraEnvScope(env.Name))+resendSuffix] {
 		return true
 	}
 	p.warn(Warning{
-		Key: "infraenv/" + env.Name + "/resend", Scope: vocab.InfraEnvScope(env.Name), Reason: "NewImageNeeded",
+		Key: "infraenv/" + env.Name + "/resend", Scope: model.InfraEnvScope(env.Name), Reason: "NewImageNeeded",
 		Message: fmt.Sprintf("the pull secret was not sent again to the InfraEnv %s: it makes a new image, and these hosts booted the old one: %s", env.Name, names.Few(booted)),
 		Next:    "add --reimage to have it sent and the hosts rebooted",
 	})
@@ -323,23 +323,23 @@ func (p *planner) mayResend(env *InfraEnv) bool {
 
 // usableImage sees to an image that hosts have still to boot.
 func (p *planner) usableImage(env *InfraEnv) {
-	scope := vocab.InfraEnvScope(env.Name)
+	scope := model.InfraEnvScope(env.Name)
 	switch {
-	case env.Image.State == vocab.ImageFailed:
+	case env.Image.State == model.ImageFailed:
 		p.block(Blocker{
-			Key: "infraenv/" + env.Name + "/image", Scope: scope, Reason: "ImageFailed", Cure: vocab.CureFile, // faults of the service's own pass
+			Key: "infraenv/" + env.Name + "/image", Scope: scope, Reason: "ImageFailed", Cure: model.CureFile, // faults of the service's own pass
 			Message: fmt.Sprintf("the service could not make the discovery image %s: %s", env.Name, env.Image.Info),
 			Remedy:  "correct what it names, mostly a host's network or the pull secret, and run the same command again",
 		})
-	case env.Image.State == vocab.ImagePending:
+	case env.Image.State == model.ImagePending:
 		what := "the discovery image " + env.Name
 		if env.Image.Info != "" {
 			what += " (" + env.Image.Info + ")"
 		}
-		p.wait(Wait{Key: "infraenv/" + env.Name + "/image", Scope: scope, For: what, Since: env.Created, Who: vocab.WhoService})
+		p.wait(Wait{Key: "infraenv/" + env.Name + "/image", Scope: scope, For: what, Since: env.Created, Who: model.WhoService})
 	case !env.Image.Expires.IsZero() && env.Image.Expires.Before(p.now.Add(renewAhead)):
 		p.act(Action{
-			Key: "infraenv/" + env.Name + "/renew", Scope: scope, Kind: vocab.RenewImage, Target: env.ID, Name: env.Name,
+			Key: "infraenv/" + env.Name + "/renew", Scope: scope, Kind: model.RenewImage, Target: env.ID, Name: env.Name,
 			Reason: "the discovery image's URL ends at " + env.Image.Expires.UTC().Format(time.RFC3339) + " and hosts have still to boot it",
 		})
 	}

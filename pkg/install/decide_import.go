@@ -3,7 +3,7 @@ package install
 import (
 	"github.com/oaictl/oaictl/internal/setting"
 
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 )
 
 // importCluster has the service take in a cluster that something else installed,
@@ -12,13 +12,13 @@ func (p *planner) importCluster() {
 	switch {
 	case !p.desired.Options.AddNodes:
 		p.block(Blocker{
-			Key: "cluster/import", Scope: vocab.ScopeCluster, Reason: "InstalledElsewhere", Cure: vocab.CureNow, Field: "spec.import",
+			Key: "cluster/import", Scope: model.ScopeCluster, Reason: "InstalledElsewhere", Cure: model.CureNow, Field: "spec.import",
 			Message: "the file says that " + p.full() + " is installed already, so there is nothing to install", Remedy: "oaictl add-node -f FILE",
 		})
 	case p.cluster == nil:
 		settings := setting.OfCluster(p.spec)
 		p.act(Action{
-			Key: "cluster/import", Scope: vocab.ScopeCluster, Kind: vocab.ImportCluster, Name: p.name(),
+			Key: "cluster/import", Scope: model.ScopeCluster, Kind: model.ImportCluster, Name: p.name(),
 			Reason: "the service does not know the installed cluster " + p.full(), Settings: settings, Changes: allChanges("", settings),
 		})
 	case p.cluster.Unmarked:
@@ -40,7 +40,7 @@ func (p *planner) markImported() {
 		settings[setting.PullSecret] = setting.ValueOf(resent)
 	}
 	p.act(Action{
-		Key: "cluster/mark", Scope: vocab.ScopeCluster, Kind: vocab.UpdateCluster, Target: p.cluster.ID, Name: p.name(),
+		Key: "cluster/mark", Scope: model.ScopeCluster, Kind: model.UpdateCluster, Target: p.cluster.ID, Name: p.name(),
 		Reason: "the imported cluster is not marked as made by oaictl yet", Settings: settings, Changes: []Change{{Field: string(setting.Tags), To: "oaictl"}},
 	})
 }

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/internal/vocab"
 )
 
 // toWrite says whether a difference of the cluster is to be written now. It tells
@@ -16,7 +16,7 @@ func (p *planner) toWrite(d setting.Difference) bool {
 	switch p.keeping(d) {
 	case setting.Frozen:
 		if d.Known {
-			p.drift(vocab.ScopeCluster, d, "cannot be changed after the cluster was registered")
+			p.drift(model.ScopeCluster, d, "cannot be changed after the cluster was registered")
 		}
 		return false
 	case setting.Cleared:
@@ -44,12 +44,12 @@ func (p *planner) derived(d setting.Difference) {
 		return
 	}
 	if file := setting.Texts(d.Want); !slices.ContainsFunc(setting.Texts(d.Have), func(cidr string) bool { return !containsPrefix(file, cidr) }) {
-		p.drift(vocab.ScopeCluster, d, "is worked out of the virtual addresses and the hosts' networks by the service")
+		p.drift(model.ScopeCluster, d, "is worked out of the virtual addresses and the hosts' networks by the service")
 		return
 	}
 	have := d.Have.Show(d.Setting)
 	p.block(Blocker{
-		Key: "cluster/" + string(d.Setting), Scope: vocab.ScopeCluster, Reason: "MachineNetworkDiffers", Cure: vocab.CureFile, Field: string(d.Setting),
+		Key: "cluster/" + string(d.Setting), Scope: model.ScopeCluster, Reason: "MachineNetworkDiffers", Cure: model.CureFile, Field: string(d.Setting),
 		Message: fmt.Sprintf("the virtual addresses and the hosts lie in %s, and the file says %s; the service works the machine network out of them, and takes it from nobody", have, d.Want.Show(d.Setting)),
 		Remedy:  fmt.Sprintf("write %s to %s, or give the hosts and spec.network.vips addresses in the network that the file says", have, d.Setting),
 	})
@@ -76,7 +76,7 @@ func (p *planner) fitsHosts(d setting.Difference) bool {
 	unseen := slices.ContainsFunc(p.matches.part, func(h *Host) bool { return !h.Inventory.Known })
 	if _, enough := p.enoughHosts(); !enough || unseen {
 		p.wait(Wait{
-			Key: key, Scope: vocab.ScopeCluster, Who: vocab.WhoMachine,
+			Key: key, Scope: model.ScopeCluster, Who: model.WhoMachine,
 			For: fmt.Sprintf("a host with an address in the network of %s: before, the service takes no change of %s", vips[0], d.Setting),
 		})
 		return false
@@ -86,7 +86,7 @@ func (p *planner) fitsHosts(d setting.Difference) bool {
 		shown = append(shown, n.String())
 	}
 	p.block(Blocker{
-		Key: key, Scope: vocab.ScopeCluster, Reason: "VIPOutsideHostNetworks", Cure: vocab.CureFile, Field: string(d.Setting),
+		Key: key, Scope: model.ScopeCluster, Reason: "VIPOutsideHostNetworks", Cure: model.CureFile, Field: string(d.Setting),
 		Message: fmt.Sprintf("no host has an address in the network of the virtual address %s: they have %s", vips[0], strings.Join(shown, ", ")),
 		Remedy:  "give spec.network.vips unused addresses of a network that the hosts have, or the hosts addresses in that of the virtual addresses",
 	})

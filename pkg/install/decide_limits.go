@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -40,7 +40,7 @@ func (p *planner) limit() {
 	}
 	for i := range plan.Waits {
 		w := &plan.Waits[i]
-		if w.Who == vocab.WhoUser && w.Until.IsZero() && p.desired.Options.UserTimeout > 0 && p.over(w.standingKey(), w.Since, p.desired.Options.UserTimeout) {
+		if w.Who == model.WhoUser && w.Until.IsZero() && p.desired.Options.UserTimeout > 0 && p.over(w.standingKey(), w.Since, p.desired.Options.UserTimeout) {
 			plan.Fault = p.fault(CodeNeedsUser, fmt.Sprintf("waited %s for %s", p.desired.Options.UserTimeout, w.For), seeTo(w, p.name()))
 			return
 		}
@@ -65,17 +65,17 @@ func endCode(v Verdict) (code Code, ended bool) {
 // patience is how long a blocker is waited for, and with which code it ends a loop.
 func (p *planner) patience(cure Cure) (code Code, within time.Duration, ends bool) {
 	switch cure {
-	case vocab.CureNow:
+	case model.CureNow:
 		return CodeInput, 0, true
-	case vocab.CureOwner:
+	case model.CureOwner:
 		return CodeNotFound, 0, true
-	case vocab.CureAuth:
+	case model.CureAuth:
 		return CodeAuth, 0, true
-	case vocab.CureNone:
+	case model.CureNone:
 		return CodeFailure, 0, true
-	case vocab.CureFile:
+	case model.CureFile:
 		return CodeBlocked, fileWithin, true
-	case vocab.CurePerson:
+	case model.CurePerson:
 		return CodeNeedsUser, p.desired.Options.UserTimeout, p.desired.Options.UserTimeout > 0
 	}
 	return 0, 0, false
@@ -118,8 +118,8 @@ func (d *Desired) op() string {
 // hosts miss a machine's answers before the service calls it disconnected.
 func (p *planner) blockedFault(b *Blocker, code Code) *Fault {
 	all := p.plan.Blockers
-	if b.Cure == vocab.CurePerson {
-		b = &all[slices.IndexFunc(all, func(b Blocker) bool { return b.Cure == vocab.CurePerson })]
+	if b.Cure == model.CurePerson {
+		b = &all[slices.IndexFunc(all, func(b Blocker) bool { return b.Cure == model.CurePerson })]
 	}
 	message := b.Message
 	if b.Field != "" {

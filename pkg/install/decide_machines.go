@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/bytesize"
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -36,12 +36,12 @@ func (p *planner) toBoot(want *spec.Host) bool {
 	switch {
 	case p.cluster.State.BeforeInstall():
 		return (have == nil || have.waitsForBoot()) && p.imagesReady()
-	case p.cluster.State == vocab.ClusterAddingHosts && p.desired.Options.AddNodes:
+	case p.cluster.State == model.ClusterAddingHosts && p.desired.Options.AddNodes:
 		if !p.toAdd(want) {
 			return false
 		}
 		env := p.lateEnvOf(want.Name)
-		return env != nil && env.Image.State == vocab.ImageReady
+		return env != nil && env.Image.State == model.ImageReady
 	}
 	return false
 }
@@ -49,13 +49,13 @@ func (p *planner) toBoot(want *spec.Host) bool {
 // waitsForBoot says whether a host was reset or released after it had left the
 // discovery image, so that it has to be booted from it again.
 func (h *Host) waitsForBoot() bool {
-	return (h.State == vocab.HostResetting || h.State == vocab.HostReleasing) && strings.HasSuffix(h.Status, "-pending-user-action")
+	return (h.State == model.HostResetting || h.State == model.HostReleasing) && strings.HasSuffix(h.Status, "-pending-user-action")
 }
 
 // pastBoot says whether a host must not boot the discovery image again: it runs
 // from its disk or is about to, or nothing more is installed.
 func (p *planner) pastBoot(want *spec.Host) bool {
-	over := p.cluster.State.Installed() && !p.desired.Options.AddNodes || p.cluster.State == vocab.ClusterFailed || p.cluster.State == vocab.ClusterCancelled
+	over := p.cluster.State.Installed() && !p.desired.Options.AddNodes || p.cluster.State == model.ClusterFailed || p.cluster.State == model.ClusterCancelled
 	have := p.matches.byName[want.Name]
 	switch {
 	case p.toBoot(want):
@@ -66,7 +66,7 @@ func (p *planner) pastBoot(want *spec.Host) bool {
 		return true
 	}
 	switch have.State {
-	case vocab.HostInstalled, vocab.HostAdded, vocab.HostFailed, vocab.HostCancelled:
+	case model.HostInstalled, model.HostAdded, model.HostFailed, model.HostCancelled:
 		return true
 	}
 	return have.rebooted()
@@ -102,7 +102,7 @@ func (p *planner) bootByBMC(want *spec.Host, wait Wait) bool {
 		return false
 	}
 	b := &booting{planner: p, want: want, state: state, waiting: wait}
-	b.waiting.Who, b.waiting.Next = vocab.WhoMachine, ""
+	b.waiting.Who, b.waiting.Next = model.WhoMachine, ""
 	if state.Trouble != "" {
 		b.trouble()
 		return true
@@ -112,11 +112,11 @@ func (p *planner) bootByBMC(want *spec.Host, wait Wait) bool {
 		return true
 	}
 	switch state.Power {
-	case vocab.PowerIsOff:
+	case model.PowerIsOff:
 		b.off()
-	case vocab.PowerIsOn:
+	case model.PowerIsOn:
 		b.on()
-	case vocab.PowerGoingOn, vocab.PowerGoingOff:
+	case model.PowerGoingOn, model.PowerGoingOff:
 		b.wait("to be switched " + strings.ToLower(strings.TrimPrefix(string(state.Power), "Powering")))
 	default:
 		b.block(reasonBMC, "its BMC does not say whether it is on", "look at the BMC of "+want.Name+"; a reset of the BMC may help")
@@ -144,8 +144,8 @@ func (b *booting) act(kind Kind, reason string) {
 // something destroys.
 func machineAction(kind Kind, host, reason string) Action {
 	return Action{
-		Key: "host/" + host + "/machine/" + string(kind), Scope: vocab.HostScope(host), Kind: kind, Name: host, Reason: reason,
-		Destructive: kind == vocab.PowerOff,
+		Key: "host/" + host + "/machine/" + string(kind), Scope: model.HostScope(host), Kind: kind, Name: host, Reason: reason,
+		Destructive: kind == model.PowerOff,
 	}
 }
 
@@ -163,7 +163,7 @@ func (b *booting) block(reason, message, remedy string) {
 		return
 	}
 	b.planner.block(Blocker{
-		Key: "host/" + b.want.Name + "/machine/" + reason, Scope: vocab.HostScope(b.want.Name), Reason: reason, Cure: vocab.CurePerson, Since: b.memory.Machines[b.want.Name].Boots,
+		Key: "host/" + b.want.Name + "/machine/" + reason, Scope: model.HostScope(b.want.Name), Reason: reason, Cure: model.CurePerson, Since: b.memory.Machines[b.want.Name].Boots,
 		Message: b.want.Name + ": " + message, Remedy: remedy, Hosts: []string{b.want.Name},
 	})
 }
@@ -172,9 +172,9 @@ func (b *booting) block(reason, message, remedy string) {
 // passes by itself is waited for.
 func (b *booting) trouble() {
 	switch b.state.TroubleKind {
-	case vocab.TroubleBusy:
+	case model.TroubleBusy:
 		b.wait("to be booted; its BMC is busy: " + b.state.Trouble)
-	case vocab.TroubleNoImage:
+	case model.TroubleNoImage:
 		b.wait("to be booted: " + b.state.Trouble)
 	default:
 		b.block(reasonBMC, b.state.Trouble, troubleRemedy(b.want.Name, b.state.TroubleKind))
@@ -184,13 +184,13 @@ func (b *booting) trouble() {
 func troubleRemedy(host string, kind TroubleKind) string {
 	field := "spec.hosts[" + host + "].bmc"
 	switch kind {
-	case vocab.TroubleUnreachable:
+	case model.TroubleUnreachable:
 		return "check " + field + ".address, and the way from here to the BMC"
-	case vocab.TroubleCredentials:
+	case model.TroubleCredentials:
 		return "correct " + field + ".credentials, or the user on the BMC, or wait if the BMC is still starting, and run the same command again: a refused password is not tried twice, as accounts lock"
-	case vocab.TroubleNoVirtualMedia:
+	case model.TroubleNoVirtualMedia:
 		return "boot " + host + " from the discovery image by hand (oaictl create images), or give its BMC a licence with virtual media"
-	case vocab.TroubleMediaRefused:
+	case model.TroubleMediaRefused:
 		return "check that the BMC of " + host + " can reach and takes the media URL: --media-url"
 	}
 	return "look at the BMC of " + host
@@ -200,13 +200,13 @@ func troubleRemedy(host string, kind TroubleKind) string {
 func (b *booting) off() {
 	switch {
 	case !b.state.OurMedia && b.state.Media != "":
-		b.act(vocab.InsertMedia, "another image is in its virtual drive")
+		b.act(model.InsertMedia, "another image is in its virtual drive")
 	case !b.state.OurMedia:
-		b.act(vocab.InsertMedia, "the host is off and has to boot the discovery image")
+		b.act(model.InsertMedia, "the host is off and has to boot the discovery image")
 	case !b.state.BootOnce:
-		b.act(vocab.SetBootOnce, "the discovery image is in its virtual drive")
+		b.act(model.SetBootOnce, "the discovery image is in its virtual drive")
 	default:
-		b.act(vocab.PowerOn, "it boots the discovery image when it is switched on")
+		b.act(model.PowerOn, "it boots the discovery image when it is switched on")
 	}
 }
 
@@ -221,9 +221,9 @@ func (b *booting) on() {
 	case first && len(b.matches.unread) > 0: // a host that just called may be this one
 		b.wait("to be told from hosts that have not sent their inventory yet")
 	case b.want.BMC.RebootRunning:
-		b.act(vocab.PowerOff, "it is on and has not registered; bmc.rebootRunning allows to reboot it")
+		b.act(model.PowerOff, "it is on and has not registered; bmc.rebootRunning allows to reboot it")
 	case b.desired.Options.RebootRunning:
-		b.act(vocab.PowerOff, "it is on and has not registered; --reboot-running allows to reboot it")
+		b.act(model.PowerOff, "it is on and has not registered; --reboot-running allows to reboot it")
 	default:
 		b.block(reasonRunning, "the machine is on and runs something that is not this cluster's discovery image",
 			"switch it off if nobody needs what it runs, or allow that: --reboot-running, or bmc.rebootRunning: true")
@@ -306,20 +306,20 @@ func (p *planner) retireMedia() {
 		switch {
 		case state.Trouble != "":
 			p.warn(Warning{
-				Key: "host/" + want.Name + "/machine/trouble", Scope: vocab.HostScope(want.Name), Reason: reasonBMC,
+				Key: "host/" + want.Name + "/machine/trouble", Scope: model.HostScope(want.Name), Reason: reasonBMC,
 				Message: fmt.Sprintf("whether the discovery image is still in the virtual drive of %s cannot be seen: %s", want.Name, state.Trouble),
 				Next:    troubleRemedy(want.Name, state.TroubleKind),
 			})
 		case state.Inserting: // it is waited for while there is anything else to wait for
 			p.warn(Warning{
-				Key: "host/" + want.Name + "/machine/inserting", Scope: vocab.HostScope(want.Name), Reason: reasonBMC,
+				Key: "host/" + want.Name + "/machine/inserting", Scope: model.HostScope(want.Name), Reason: reasonBMC,
 				Message: "the BMC of " + want.Name + " still inserts the discovery image, which the host needs no more",
 				Next:    "run the same command again, which ejects it",
 			})
 		case state.OurMedia:
-			p.act(machineAction(vocab.EjectMedia, want.Name, "the host needs the discovery image no more"))
+			p.act(machineAction(model.EjectMedia, want.Name, "the host needs the discovery image no more"))
 		case state.BootOnce, state.BootStays:
-			p.act(machineAction(vocab.RestoreBoot, want.Name, "its next boot shall be from its disk"))
+			p.act(machineAction(model.RestoreBoot, want.Name, "its next boot shall be from its disk"))
 		}
 	}
 }
@@ -328,6 +328,6 @@ func (p *planner) retireMedia() {
 // where the BMC would have it boot that at each start. The image stays: it is read.
 func (p *planner) bootOnce(want *spec.Host, state MachineState) {
 	if p.phaseOf(want) == runsImage && state.phase == runsImage && state.Trouble == "" && state.BootStays {
-		p.act(machineAction(vocab.RestoreBoot, want.Name, "it has booted the discovery image, and its BMC would boot that again"))
+		p.act(machineAction(model.RestoreBoot, want.Name, "it has booted the discovery image, and its BMC would boot that again"))
 	}
 }

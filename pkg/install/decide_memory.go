@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 )
 
 const (
@@ -55,7 +55,7 @@ func (p *planner) repeated(a Action) bool {
 		return false
 	}
 	again := backoff(s.Times)
-	if a.Kind == vocab.NudgeCluster {
+	if a.Kind == model.NudgeCluster {
 		again = touchAgain
 	}
 	if kinds[a.Kind].switches {
@@ -86,7 +86,7 @@ func (p *planner) repeated(a Action) bool {
 // notKept is the blocker of a service that accepts a write and stays as it is.
 func notKept(a Action, s Success) Blocker {
 	b := Blocker{
-		Key: a.Key + "/not-kept", Scope: a.Scope, Reason: "NotKept", Cure: vocab.CureNone, Since: s.First,
+		Key: a.Key + "/not-kept", Scope: a.Scope, Reason: "NotKept", Cure: model.CureNone, Since: s.First,
 		Message: fmt.Sprintf("the service accepted %d times to %s, and still is as it was: %s", s.Times, a.task(), changesText(a.Changes)),
 		Remedy:  "leave these fields out of the file, or look at what changes them back: oaictl get events",
 	}
@@ -99,7 +99,7 @@ func notKept(a Action, s Success) Blocker {
 // hinder adds that an action cannot be carried out. A cluster whose end is not
 // written down is installed nevertheless.
 func (p *planner) hinder(a Action, b Blocker) {
-	if a.Kind == vocab.RecordInstalled {
+	if a.Kind == model.RecordInstalled {
 		p.warn(b.warning())
 		return
 	}
@@ -123,29 +123,29 @@ func changesText(changes []Change) string {
 // code of its own, the run ends with that.
 func (r Refusal) blocker(a Action) Blocker {
 	b := Blocker{
-		Key: a.Key + "/refused", Scope: a.Scope, Reason: "Refused", Cure: vocab.CureNow, Since: r.First, Remedy: r.Next,
+		Key: a.Key + "/refused", Scope: a.Scope, Reason: "Refused", Cure: model.CureNow, Since: r.First, Remedy: r.Next,
 		Message: fmt.Sprintf("could not %s: %s", a.task(), r.Error),
 	}
 	if kinds[a.Kind].byBMC { // a person sees to that machine, and the others go on
-		b.Cure, b.Hosts, b.Remedy = vocab.CurePerson, []string{a.Name}, cmp.Or(b.Remedy, "look at the BMC of "+a.Name)
+		b.Cure, b.Hosts, b.Remedy = model.CurePerson, []string{a.Name}, cmp.Or(b.Remedy, "look at the BMC of "+a.Name)
 		return b
 	}
 	switch r.Code {
 	case CodeAuth:
-		b.Cure = vocab.CureAuth
+		b.Cure = model.CureAuth
 	case CodeNotFound:
-		b.Cure = vocab.CureOwner
+		b.Cure = model.CureOwner
 	case CodeFailure:
-		b.Cure = vocab.CureNone
+		b.Cure = model.CureNone
 	}
 	switch {
 	case b.Remedy != "":
-	case b.Cure == vocab.CureNow:
+	case b.Cure == model.CureNow:
 		b.Remedy = "change the file and run the same command again"
 	default:
 		b.Remedy = "see to that and run the same command again"
 	}
-	if len(a.Changes) == 1 && b.Cure == vocab.CureNow {
+	if len(a.Changes) == 1 && b.Cure == model.CureNow {
 		b.Field = a.Changes[0].Field
 	}
 	return b
@@ -161,11 +161,11 @@ func (p *planner) deleted() {
 		within = goneWithin
 	}
 	if m.Misses < goneLooks || m.Looked.Sub(m.Missing) < within {
-		p.wait(Wait{Key: "cluster/shown", Scope: vocab.ScopeCluster, Who: vocab.WhoService, For: "the service to show the cluster " + p.full() + " again"})
+		p.wait(Wait{Key: "cluster/shown", Scope: model.ScopeCluster, Who: model.WhoService, For: "the service to show the cluster " + p.full() + " again"})
 		return
 	}
 	b := Blocker{
-		Key: "cluster/deleted", Scope: vocab.ScopeCluster, Reason: "ClusterDeleted", Cure: vocab.CureOwner,
+		Key: "cluster/deleted", Scope: model.ScopeCluster, Reason: "ClusterDeleted", Cure: model.CureOwner,
 		Message: "somebody deleted the cluster meanwhile; nothing was written since",
 		Remedy:  "run the same command again to make it anew; its machines then have to boot the new discovery image",
 	}

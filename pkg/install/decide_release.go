@@ -4,8 +4,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/internal/vocab"
 )
 
 // keyHold begins the keys of the waits for whoever holds the start.
@@ -16,7 +16,7 @@ const keyHold = "cluster/hold"
 func (p *planner) onHold() bool {
 	if p.spec.Spec.Hold {
 		p.wait(Wait{
-			Key: keyHold, Scope: vocab.ScopeCluster, Who: vocab.WhoUser, For: "spec.hold of the file to be taken back; everything else is ready",
+			Key: keyHold, Scope: model.ScopeCluster, Who: model.WhoUser, For: "spec.hold of the file to be taken back; everything else is ready",
 			Next: "oaictl create cluster -f FILE, with spec.hold false or left out",
 		})
 	}
@@ -35,7 +35,7 @@ func (c *Cluster) Held() (w Wait, is bool) {
 		return Wait{}, false
 	}
 	return Wait{
-		Key: keyHold + "/other", Scope: vocab.ScopeCluster, Who: vocab.WhoUser, Since: c.StatusSince,
+		Key: keyHold + "/other", Scope: model.ScopeCluster, Who: model.WhoUser, Since: c.StatusSince,
 		For: c.Hold + ", who holds the installation, to let it start", Next: c.Unhold,
 	}, true
 }
@@ -71,12 +71,12 @@ func (p *planner) released(counts Settings) bool {
 	}
 	if stalled && !p.now.Before(p.cluster.Stalled.Add(noticeWithin)) {
 		p.act(Action{
-			Key: "cluster/nudge", Scope: vocab.ScopeCluster, Kind: vocab.NudgeCluster, Target: p.cluster.ID, Name: p.name(),
+			Key: "cluster/nudge", Scope: model.ScopeCluster, Kind: model.NudgeCluster, Target: p.cluster.ID, Name: p.name(),
 			Reason: "every host is in sync, but since " + p.cluster.Stalled.UTC().Format(time.TimeOnly) + " the service has not noticed",
 		})
 		return true
 	}
-	wait := Wait{Key: "cluster/start", Scope: vocab.ScopeCluster, For: "the service to start the installation", Since: p.cluster.StatusSince, Who: vocab.WhoService}
+	wait := Wait{Key: "cluster/start", Scope: model.ScopeCluster, For: "the service to start the installation", Since: p.cluster.StatusSince, Who: model.WhoService}
 	if stalled {
 		wait.For, wait.Since = "the service to notice that every host is in sync", p.cluster.Stalled
 	}
@@ -95,7 +95,7 @@ func (p *planner) passingOn() bool {
 		return false
 	}
 	p.wait(Wait{
-		Key: "cluster/passing-on", Scope: vocab.ScopeCluster, Who: vocab.WhoService, Since: differed,
+		Key: "cluster/passing-on", Scope: model.ScopeCluster, Who: model.WhoService, Since: differed,
 		For: "the service to take the settings of the hosts",
 	})
 	return true
@@ -108,7 +108,7 @@ func (p *planner) recorded() {
 		return
 	}
 	p.plan.Actions = slices.Insert(p.plan.Actions, 0, Action{
-		Key: "cluster/record", Scope: vocab.ScopeCluster, Kind: vocab.RecordInstalled, Target: p.cluster.ID, Name: p.name(),
+		Key: "cluster/record", Scope: model.ScopeCluster, Kind: model.RecordInstalled, Target: p.cluster.ID, Name: p.name(),
 		Reason: "the cluster is installed, and nobody else writes that down",
 	})
 }

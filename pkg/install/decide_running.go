@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/catalogue"
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -19,12 +19,12 @@ func (p *planner) running() {
 	p.driftAfterStart()
 	p.saveNoIngress()
 	switch p.cluster.State {
-	case vocab.ClusterPreparing:
+	case model.ClusterPreparing:
 		if p.cluster.Released {
 			p.preparationFailed() // a hub tries again by itself, for ever
 		}
-		p.wait(Wait{Key: "cluster/prepare", Scope: vocab.ScopeCluster, For: "the service to prepare the installation", Since: p.cluster.StatusSince, Who: vocab.WhoService})
-	case vocab.ClusterFinalizing:
+		p.wait(Wait{Key: "cluster/prepare", Scope: model.ScopeCluster, For: "the service to prepare the installation", Since: p.cluster.StatusSince, Who: model.WhoService})
+	case model.ClusterFinalizing:
 		p.finalizing()
 	}
 	for _, h := range p.matches.part {
@@ -32,9 +32,9 @@ func (p *planner) running() {
 			p.runningHost(h)
 		}
 	}
-	if p.cluster.State == vocab.ClusterNeedsUser && p.unhindered() { // and no host says what for
+	if p.cluster.State == model.ClusterNeedsUser && p.unhindered() { // and no host says what for
 		p.block(Blocker{
-			Key: "cluster/needs-user", Scope: vocab.ScopeCluster, Reason: "ClusterNeedsUser", Cure: vocab.CurePerson, Since: p.cluster.StatusSince,
+			Key: "cluster/needs-user", Scope: model.ScopeCluster, Reason: "ClusterNeedsUser", Cure: model.CurePerson, Since: p.cluster.StatusSince,
 			Message: cmp.Or(p.cluster.StatusInfo, "somebody has to act at a machine"), Remedy: "look at the machines' consoles; the installation then goes on by itself",
 		})
 	}
@@ -54,7 +54,7 @@ func (p *planner) missingHosts() []string {
 	var missing []string
 	for i := range p.spec.Spec.Hosts {
 		name := p.spec.Spec.Hosts[i].Name
-		if have := p.matches.byName[name]; have == nil || have.Day2 && have.State != vocab.HostAdded {
+		if have := p.matches.byName[name]; have == nil || have.Day2 && have.State != model.HostAdded {
 			missing = append(missing, name)
 		}
 	}
@@ -73,10 +73,10 @@ func (p *planner) finalizing() {
 	if since.IsZero() {
 		since = p.cluster.StatusSince
 	}
-	p.wait(Wait{Key: "cluster/finalize", Scope: vocab.ScopeCluster, For: what, Since: since, Who: vocab.WhoService})
+	p.wait(Wait{Key: "cluster/finalize", Scope: model.ScopeCluster, For: what, Since: since, Who: model.WhoService})
 	if progress.FinalizingTimedOut {
 		p.block(Blocker{
-			Key: "cluster/finalize/slow", Scope: vocab.ScopeCluster, Reason: "FinalizingTimedOut", Cure: vocab.CurePerson, Since: since,
+			Key: "cluster/finalize/slow", Scope: model.ScopeCluster, Reason: "FinalizingTimedOut", Cure: model.CurePerson, Since: since,
 			Message: fmt.Sprintf("%s%s has taken longer than the service allows for it", stage, operators),
 			Remedy:  "look at the cluster with auth/kubeconfig-noingress: oc get clusteroperators",
 		})
@@ -101,16 +101,16 @@ func (p *planner) unavailable() string {
 func (p *planner) runningHost(h *Host) {
 	name := p.hostName(h)
 	switch h.State {
-	case vocab.HostNeedsUser:
+	case model.HostNeedsUser:
 		p.bootOrder(h)
-	case vocab.HostDisconnected:
+	case model.HostDisconnected:
 		p.disconnected(h)
-	case vocab.HostFailed:
+	case model.HostFailed:
 		p.warn(Warning{
-			Key: "host/" + p.hostID(h) + "/failed", Scope: vocab.HostScope(p.hostID(h)), Reason: reasonHostFailed,
+			Key: "host/" + p.hostID(h) + "/failed", Scope: model.HostScope(p.hostID(h)), Reason: reasonHostFailed,
 			Message: fmt.Sprintf("%s failed: %s", name, cmp.Or(h.StatusInfo, h.Status)), Next: "oaictl logs host " + name,
 		})
-	case vocab.HostInstalled, vocab.HostAdded, vocab.HostCancelled:
+	case model.HostInstalled, model.HostAdded, model.HostCancelled:
 	default:
 		p.runningStage(h)
 	}
@@ -119,14 +119,14 @@ func (p *planner) runningHost(h *Host) {
 func (p *planner) runningStage(h *Host) {
 	name, stage := p.hostName(h), h.Progress.Stage
 	if stage == "" {
-		p.waitHost(h, "to start installing", vocab.WhoMachine)
+		p.waitHost(h, "to start installing", model.WhoMachine)
 		return
 	}
-	scope := vocab.HostScope(p.hostID(h))
-	p.wait(Wait{Key: string(scope) + "/stage", Scope: scope, For: fmt.Sprintf("%s: %s", name, stage), Since: h.Progress.Since, Who: vocab.WhoMachine})
+	scope := model.HostScope(p.hostID(h))
+	p.wait(Wait{Key: string(scope) + "/stage", Scope: scope, For: fmt.Sprintf("%s: %s", name, stage), Since: h.Progress.Since, Who: model.WhoMachine})
 	if since, stuck := p.stuck(h); stuck {
 		p.block(Blocker{
-			Key: string(scope) + "/stuck", Scope: scope, Reason: "StageTimedOut", Cure: vocab.CurePerson, Since: since, Hosts: []string{name},
+			Key: string(scope) + "/stuck", Scope: scope, Reason: "StageTimedOut", Cure: model.CurePerson, Since: since, Hosts: []string{name},
 			Message: fmt.Sprintf("%s has been at %q since %s, longer than it should take", name, stage, h.Progress.Since.UTC().Format(time.TimeOnly)),
 			Remedy:  p.stageRemedy(stage, name),
 		})
@@ -164,13 +164,13 @@ func (p *planner) stageRemedy(stage, name string) string {
 
 func (p *planner) saveNoIngress() {
 	if p.cluster.NoIngress && !p.observed.Results.NoIngress {
-		p.save(vocab.SaveNoIngress, "kubeconfig-noingress", "the cluster's API can be reached with it from now on")
+		p.save(model.SaveNoIngress, "kubeconfig-noingress", "the cluster's API can be reached with it from now on")
 	}
 }
 
 func (p *planner) save(kind Kind, name, reason string) {
 	p.act(Action{
-		Key: "cluster/save/" + name, Scope: vocab.ScopeCluster, Kind: kind, Target: p.cluster.ID, Name: name, Reason: reason,
+		Key: "cluster/save/" + name, Scope: model.ScopeCluster, Kind: kind, Target: p.cluster.ID, Name: name, Reason: reason,
 		Changes: []Change{{Field: "auth/" + name, To: "[redacted]"}},
 	})
 }
@@ -199,10 +199,10 @@ func (p *planner) installed() {
 func (p *planner) saveCredentials() {
 	p.saveNoIngress()
 	if p.cluster.Kubeconfig && !p.observed.Results.Kubeconfig {
-		p.save(vocab.SaveKubeconfig, "kubeconfig", "the cluster is installed")
+		p.save(model.SaveKubeconfig, "kubeconfig", "the cluster is installed")
 	}
 	if p.cluster.Kubeconfig && !p.observed.Results.Password {
-		p.save(vocab.SavePassword, "kubeadmin-password", "the cluster is installed")
+		p.save(model.SavePassword, "kubeadmin-password", "the cluster is installed")
 	}
 }
 
@@ -246,17 +246,17 @@ func (p *planner) whyDegraded() string {
 func (p *planner) degradations() []Blocker {
 	var out []Blocker
 	wrong := func(key, reason string, scope Scope, message, remedy string) {
-		out = append(out, Blocker{Key: "cluster/degraded/" + key, Scope: scope, Reason: reason, Cure: vocab.CurePerson, Message: message, Remedy: remedy})
+		out = append(out, Blocker{Key: "cluster/degraded/" + key, Scope: scope, Reason: reason, Cure: model.CurePerson, Message: message, Remedy: remedy})
 	}
 	look := "look at the cluster: oc " + p.kubeconfigFlag() + " get clusteroperators,csv -A"
 	said := ""
 	if strings.Contains(p.cluster.StatusInfo, "degraded") {
 		said = p.cluster.StatusInfo
-		wrong("status", "ClusterDegraded", vocab.ScopeCluster, said, look)
+		wrong("status", "ClusterDegraded", model.ScopeCluster, said, look)
 	}
 	for _, o := range p.cluster.Operators {
 		if o.Status == "failed" && !strings.Contains(said, o.Name) {
-			wrong("operator/"+o.Name, "OperatorFailed", vocab.ScopeCluster, "operator "+o.Name+" failed", look)
+			wrong("operator/"+o.Name, "OperatorFailed", model.ScopeCluster, "operator "+o.Name+" failed", look)
 		}
 	}
 	var lost []string
@@ -265,24 +265,24 @@ func (p *planner) degradations() []Blocker {
 		name := p.hostName(h)
 		why := fmt.Sprintf("%s failed: %s", name, cmp.Or(h.StatusInfo, h.Status))
 		switch {
-		case h.Day2 && h.State != vocab.HostAdded:
-		case h.State == vocab.HostFailed && h.Role == vocab.RoleWorker:
+		case h.Day2 && h.State != model.HostAdded:
+		case h.State == model.HostFailed && h.Role == model.RoleWorker:
 			lost = append(lost, why)
 			p.plan.Missing = append(p.plan.Missing, name)
-		case h.State == vocab.HostFailed:
-			wrong("host/"+p.hostID(h), reasonHostFailed, vocab.HostScope(p.hostID(h)), why, "oaictl logs host "+name+", then "+add)
-		case h.Role == vocab.RoleWorker:
+		case h.State == model.HostFailed:
+			wrong("host/"+p.hostID(h), reasonHostFailed, model.HostScope(p.hostID(h)), why, "oaictl logs host "+name+", then "+add)
+		case h.Role == model.RoleWorker:
 			workers++
 		}
 	}
 	for i := range p.spec.Spec.Hosts {
 		if host := &p.spec.Spec.Hosts[i]; host.Role != spec.Worker && p.matches.byName[host.Name] == nil {
-			wrong("host/"+host.Name, "HostMissing", vocab.HostScope(host.Name), host.Name+" is missing", add)
+			wrong("host/"+host.Name, "HostMissing", model.HostScope(host.Name), host.Name+" is missing", add)
 		}
 	}
 	if short := p.counts().requiredWorkers - workers; short > 0 {
 		missing := slices.Concat(lost, p.plan.Missing[:len(p.plan.Missing)-len(lost)])
-		wrong("workers", "WorkersMissing", vocab.ScopeCluster, fmt.Sprintf("%d of the required workers are missing: %s", short, strings.Join(missing, "; ")), "oaictl add-node -f FILE")
+		wrong("workers", "WorkersMissing", model.ScopeCluster, fmt.Sprintf("%d of the required workers are missing: %s", short, strings.Join(missing, "; ")), "oaictl add-node -f FILE")
 	}
 	return out
 }
@@ -301,14 +301,14 @@ func (p *planner) failed() {
 		reasons[0] += p.unavailable()
 	}
 	for _, h := range p.matches.part {
-		if h.State != vocab.HostFailed || h.StatusInfo == failedWithCluster {
+		if h.State != model.HostFailed || h.StatusInfo == failedWithCluster {
 			continue
 		}
 		name := p.hostName(h)
 		reason := fmt.Sprintf("%s: %s", name, cmp.Or(h.StatusInfo, h.Status))
 		reasons = append(reasons, reason)
 		causes = append(causes, Blocker{
-			Key: "host/" + p.hostID(h) + "/failed", Scope: vocab.HostScope(p.hostID(h)), Reason: reasonHostFailed, Cure: vocab.CureNone, Since: h.Since, Hosts: []string{name},
+			Key: "host/" + p.hostID(h) + "/failed", Scope: model.HostScope(p.hostID(h)), Reason: reasonHostFailed, Cure: model.CureNone, Since: h.Since, Hosts: []string{name},
 			Message: reason, Remedy: "oaictl logs host " + name + ", " + again,
 		})
 	}
@@ -316,7 +316,7 @@ func (p *planner) failed() {
 	slices.SortFunc(causes, func(a, b Blocker) int { return cmp.Compare(a.Message, b.Message) })
 	if len(causes) == 0 {
 		causes = append(causes, Blocker{
-			Key: "cluster/failed", Scope: vocab.ScopeCluster, Reason: "ClusterFailed", Cure: vocab.CureNone, Since: p.cluster.StatusSince,
+			Key: "cluster/failed", Scope: model.ScopeCluster, Reason: "ClusterFailed", Cure: model.CureNone, Since: p.cluster.StatusSince,
 			Message: cmp.Or(reasons[0], "the installation failed"), Remedy: "oaictl logs " + p.name() + ", " + again,
 		})
 	}
@@ -338,7 +338,7 @@ const failedWithCluster = "Host is part of a cluster that failed to install"
 // cancelled ends the run: somebody cancelled the install.
 func (p *planner) cancelled() {
 	p.block(Blocker{
-		Key: "cluster/cancelled", Scope: vocab.ScopeCluster, Reason: "ClusterCancelled", Cure: vocab.CureNone, Since: p.cluster.StatusSince,
+		Key: "cluster/cancelled", Scope: model.ScopeCluster, Reason: "ClusterCancelled", Cure: model.CureNone, Since: p.cluster.StatusSince,
 		Message: cmp.Or(p.cluster.StatusInfo, "the installation was cancelled"), Remedy: p.cluster.StartOver(),
 	})
 	p.end(VerdictCancelled, "the installation was cancelled", p.cluster.StartOver())

@@ -7,21 +7,21 @@ import (
 	"strings"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // start makes the install call once everything is as the file says, and not
 // before.
 func (p *planner) start() {
-	if p.cluster.State != vocab.ClusterReady || !p.idle() || !p.unhindered() {
+	if p.cluster.State != model.ClusterReady || !p.idle() || !p.unhindered() {
 		return
 	}
 	if p.cluster.Released && p.preparationFailed() {
 		return // it starts again by itself, as soon as the hosts are ready: that is no moment to be waited for
 	}
 	for _, host := range p.matches.part {
-		if host.State != vocab.HostReady || p.runsOldImage(host) {
+		if host.State != model.HostReady || p.runsOldImage(host) {
 			return
 		}
 	}
@@ -35,7 +35,7 @@ func (p *planner) start() {
 		return
 	}
 	if p.desired.Options.ReadOnly {
-		p.wait(Wait{Key: "cluster/install", Scope: vocab.ScopeCluster, For: "the installation to be started; everything is ready", Since: p.cluster.StatusSince, Who: vocab.WhoService, Next: "oaictl create cluster -f FILE"})
+		p.wait(Wait{Key: "cluster/install", Scope: model.ScopeCluster, For: "the installation to be started; everything is ready", Since: p.cluster.StatusSince, Who: model.WhoService, Next: "oaictl create cluster -f FILE"})
 		return
 	}
 	present := len(p.matches.part)
@@ -47,7 +47,7 @@ func (p *planner) start() {
 		reason = fmt.Sprintf("%d hosts are ready; not required and missing: %s", present, strings.Join(missing, ", "))
 	}
 	p.act(Action{
-		Key: "cluster/install", Scope: vocab.ScopeCluster, Kind: vocab.StartInstall, Target: p.cluster.ID, Name: p.name(), Reason: reason, Destructive: true,
+		Key: "cluster/install", Scope: model.ScopeCluster, Kind: model.StartInstall, Target: p.cluster.ID, Name: p.name(), Reason: reason, Destructive: true,
 		Settings: counts,
 	})
 }
@@ -116,7 +116,7 @@ func (p *planner) preparationFailed() bool {
 		return p.now.Sub(last) < preparationPause
 	}
 	p.block(Blocker{
-		Key: keyPreparation, Scope: vocab.ScopeCluster, Reason: reasonPreparation, Cure: vocab.CureNone,
+		Key: keyPreparation, Scope: model.ScopeCluster, Reason: reasonPreparation, Cure: model.CureNone,
 		Message: fmt.Sprintf("the service failed %d times to prepare the installation: %s", failures, cmp.Or(p.cluster.Preparation.Reason, p.cluster.StatusInfo)),
 		Remedy:  "oaictl why cluster " + p.name() + ", cure that, and run the same command again",
 	})
@@ -174,7 +174,7 @@ func (p *planner) unprepared() (b Blocker, found bool) {
 		}
 	}
 	slices.Sort(said)
-	b.Key, b.Scope, b.Reason, b.Cure = keyPreparation, vocab.ScopeCluster, reasonPreparation, vocab.CurePerson
+	b.Key, b.Scope, b.Reason, b.Cure = keyPreparation, model.ScopeCluster, reasonPreparation, model.CurePerson
 	b.Message = "the service cannot prepare the installation: " + strings.Join(said, "; ")
 	b.Remedy = "see that these hosts can pull the images of the release: oaictl explain validation container-images-available"
 	return b, len(said) > 0

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 )
 
 // bindingWithin is how long a machine may take to be bound: its agent ends and
@@ -17,24 +17,24 @@ const bindingWithin = 10 * time.Minute
 // can't, it says what the host waits for, or who has to do what.
 func (p *planner) usable(h *Host) bool {
 	switch h.State {
-	case vocab.HostDiscovering, vocab.HostBlocked, vocab.HostReady:
+	case model.HostDiscovering, model.HostBlocked, model.HostReady:
 		return true
-	case vocab.HostUnbound:
+	case model.HostUnbound:
 		p.bind(h)
-	case vocab.HostBinding:
+	case model.HostBinding:
 		p.binding(h)
-	case vocab.HostDisconnected:
+	case model.HostDisconnected:
 		p.disconnected(h)
-	case vocab.HostResetting, vocab.HostReleasing:
+	case model.HostResetting, model.HostReleasing:
 		p.bootAgain(h)
-	case vocab.HostNeedsUser:
+	case model.HostNeedsUser:
 		p.bootOrder(h)
-	case vocab.HostFailed, vocab.HostCancelled, vocab.HostInstalled, vocab.HostAdded:
+	case model.HostFailed, model.HostCancelled, model.HostInstalled, model.HostAdded:
 		p.leftOver(h)
-	case vocab.HostUnknown:
-		p.waitHost(h, fmt.Sprintf("to leave the state %q, which this oaictl does not know", h.Status), vocab.WhoService)
+	case model.HostUnknown:
+		p.waitHost(h, fmt.Sprintf("to leave the state %q, which this oaictl does not know", h.Status), model.WhoService)
 	default: // seen a moment before or after the cluster, which was in another phase
-		p.waitHost(h, "to be ready", vocab.WhoService)
+		p.waitHost(h, "to be ready", model.WhoService)
 	}
 	return false
 }
@@ -42,7 +42,7 @@ func (p *planner) usable(h *Host) bool {
 func (p *planner) waitHost(h *Host, what string, who Who) {
 	id := p.hostID(h)
 	p.wait(Wait{
-		Key: "host/" + id + "/" + strings.ReplaceAll(what, " ", "-"), Scope: vocab.HostScope(id), For: p.hostName(h) + " " + what, Since: h.Since, Who: who,
+		Key: "host/" + id + "/" + strings.ReplaceAll(what, " ", "-"), Scope: model.HostScope(id), For: p.hostName(h) + " " + what, Since: h.Since, Who: who,
 	})
 }
 
@@ -58,24 +58,24 @@ func (p *planner) bind(h *Host) {
 		p.disconnected(h)
 	case h.Inventory.Known && h.Status == "known-unbound":
 		p.act(Action{
-			Key: "host/" + p.hostID(h) + "/bind", Scope: vocab.HostScope(p.hostID(h)), Kind: vocab.BindHost, Target: h.ID, InfraEnv: h.InfraEnvID, Name: name,
+			Key: "host/" + p.hostID(h) + "/bind", Scope: model.HostScope(p.hostID(h)), Kind: model.BindHost, Target: h.ID, InfraEnv: h.InfraEnvID, Name: name,
 			Reason: "the host is not bound to the cluster yet", Changes: []Change{{Field: "spec.infraEnv", To: p.name()}},
 		})
 	case strings.HasPrefix(h.Status, "insufficient"):
-		p.waitHost(h, "to pass the checks of machines that are not bound: "+cmp.Or(h.StatusInfo, h.Status), vocab.WhoUser)
+		p.waitHost(h, "to pass the checks of machines that are not bound: "+cmp.Or(h.StatusInfo, h.Status), model.WhoUser)
 	default:
-		p.waitHost(h, "to be discovered", vocab.WhoService)
+		p.waitHost(h, "to be discovered", model.WhoService)
 	}
 }
 
 func (p *planner) binding(h *Host) {
 	name := p.hostName(h)
 	if h.Since.IsZero() || p.now.Before(h.Since.Add(bindingWithin)) {
-		p.waitHost(h, "to be bound to the cluster", vocab.WhoService)
+		p.waitHost(h, "to be bound to the cluster", model.WhoService)
 		return
 	}
 	p.block(Blocker{
-		Key: "host/" + p.hostID(h) + "/binding", Scope: vocab.HostScope(p.hostID(h)), Reason: "BindingTakesLong", Cure: vocab.CurePerson, Since: h.Since, Hosts: []string{name},
+		Key: "host/" + p.hostID(h) + "/binding", Scope: model.HostScope(p.hostID(h)), Reason: "BindingTakesLong", Cure: model.CurePerson, Since: h.Since, Hosts: []string{name},
 		Message: fmt.Sprintf("%s should have registered anew for this cluster since %s", h.label(), h.Since.UTC().Format(time.RFC3339)),
 		Remedy:  "boot " + name + " from the discovery image again",
 	})
@@ -84,7 +84,7 @@ func (p *planner) binding(h *Host) {
 func (p *planner) disconnected(h *Host) {
 	name := p.hostName(h)
 	p.block(Blocker{
-		Key: "host/" + p.hostID(h) + "/disconnected", Scope: vocab.HostScope(p.hostID(h)), Reason: "HostDisconnected", Cure: vocab.CurePerson, Since: h.Since, Hosts: []string{name},
+		Key: "host/" + p.hostID(h) + "/disconnected", Scope: model.HostScope(p.hostID(h)), Reason: "HostDisconnected", Cure: model.CurePerson, Since: h.Since, Hosts: []string{name},
 		Message: fmt.Sprintf("%s does not answer: its agent was last heard at %s", h.label(), h.CheckedIn.UTC().Format(time.RFC3339)),
 		Remedy:  "check its power, cable and network; it goes on by itself when the agent answers",
 	})
@@ -94,13 +94,13 @@ func (p *planner) bootAgain(h *Host) {
 	name := p.hostName(h)
 	for i := range p.spec.Spec.Hosts {
 		want := &p.spec.Spec.Hosts[i]
-		wait := Wait{Key: "host/" + name + "/boot-again", Scope: vocab.HostScope(name), Since: h.Since}
+		wait := Wait{Key: "host/" + name + "/boot-again", Scope: model.HostScope(name), Since: h.Since}
 		if want.Name == p.matches.names[h.ID] && p.toBoot(want) && p.bootByBMC(want, wait) {
 			return
 		}
 	}
 	p.block(Blocker{
-		Key: "host/" + p.hostID(h) + "/reset", Scope: vocab.HostScope(p.hostID(h)), Reason: "BootDiscoveryImage", Cure: vocab.CurePerson, Since: h.Since, Hosts: []string{name},
+		Key: "host/" + p.hostID(h) + "/reset", Scope: model.HostScope(p.hostID(h)), Reason: "BootDiscoveryImage", Cure: model.CurePerson, Since: h.Since, Hosts: []string{name},
 		Message: h.label() + " was reset or released and has to boot the discovery image again",
 		Remedy:  "boot " + name + " from the discovery image: oaictl download iso " + p.name(),
 	})
@@ -109,7 +109,7 @@ func (p *planner) bootAgain(h *Host) {
 func (p *planner) bootOrder(h *Host) {
 	name := p.hostName(h)
 	p.block(Blocker{
-		Key: "host/" + p.hostID(h) + "/boot-order", Scope: vocab.HostScope(p.hostID(h)), Reason: "BootedDiscoveryImage", Cure: vocab.CurePerson, Since: h.Since, Hosts: []string{name},
+		Key: "host/" + p.hostID(h) + "/boot-order", Scope: model.HostScope(p.hostID(h)), Reason: "BootedDiscoveryImage", Cure: model.CurePerson, Since: h.Since, Hosts: []string{name},
 		Message: fmt.Sprintf("%s should boot from its disk: %s", name, cmp.Or(h.StatusInfo, "it booted the discovery image again")),
 		Remedy:  "make " + name + " boot from its installation disk, without the discovery image; the installation then goes on by itself",
 	})
@@ -120,7 +120,7 @@ func (p *planner) bootOrder(h *Host) {
 func (p *planner) leftOver(h *Host) {
 	name := p.hostName(h)
 	p.block(Blocker{
-		Key: "host/" + p.hostID(h) + "/left-over", Scope: vocab.HostScope(p.hostID(h)), Reason: "LeftFromEarlierInstall", Cure: vocab.CurePerson, Since: h.Since, Hosts: []string{name},
+		Key: "host/" + p.hostID(h) + "/left-over", Scope: model.HostScope(p.hostID(h)), Reason: "LeftFromEarlierInstall", Cure: model.CurePerson, Since: h.Since, Hosts: []string{name},
 		Message: fmt.Sprintf("%s is %s from an earlier install: %s", h.label(), strings.ToLower(string(h.State)), cmp.Or(h.StatusInfo, h.Status)),
 		Remedy:  fmt.Sprintf("`oaictl delete host %s --yes`, and boot %s from the discovery image again", h.ID, name),
 	})

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 )
 
 // unknownHosts sees to it that no machine is wiped that the file does not name.
@@ -16,12 +16,12 @@ func (p *planner) unknownHosts() {
 		return
 	}
 	for _, host := range p.matches.unread {
-		if host.State == vocab.HostDisconnected {
+		if host.State == model.HostDisconnected {
 			p.disconnected(host)
 			continue
 		}
 		p.wait(Wait{
-			Key: "host/" + host.ID + "/inventory", Scope: vocab.HostScope(host.ID), Since: host.Registered, Who: vocab.WhoMachine,
+			Key: "host/" + host.ID + "/inventory", Scope: model.HostScope(host.ID), Since: host.Registered, Who: model.WhoMachine,
 			For: "the inventory of a new host, to see which one it is",
 		})
 	}
@@ -30,7 +30,7 @@ func (p *planner) unknownHosts() {
 			continue
 		}
 		p.block(Blocker{
-			Key: "host/" + host.ID + "/unknown", Scope: vocab.HostScope(host.ID), Reason: "UnknownHost", Cure: vocab.CurePerson, Since: host.Registered, Field: "spec.hosts",
+			Key: "host/" + host.ID + "/unknown", Scope: model.HostScope(host.ID), Reason: "UnknownHost", Cure: model.CurePerson, Since: host.Registered, Field: "spec.hosts",
 			Message: fmt.Sprintf("%s registered, but the file does not name it; installing would wipe it", host.label()),
 			Remedy:  fmt.Sprintf("power it off and `oaictl delete host %s --yes`, or add it to spec.hosts", host.ID),
 			Hosts:   []string{cmp.Or(host.Hostname, host.ID)},
@@ -50,7 +50,7 @@ func (p *planner) acceptUnknown() {
 			p.bootNewImage(host)
 		case p.usable(host):
 			p.approveUnnamed(host)
-			if host.State == vocab.HostReady {
+			if host.State == model.HostReady {
 				p.wipes(p.hostName(host), host)
 			}
 		}
@@ -65,7 +65,7 @@ func (p *planner) acceptUnknown() {
 // bindable are the machines of a pool that could become part of the cluster.
 func (p *planner) bindable() []*Host {
 	return slices.DeleteFunc(slices.Clone(p.matches.pool), func(h *Host) bool {
-		return h.State != vocab.HostUnbound || !h.Inventory.Known || h.Status != "known-unbound" || p.runsOldImage(h)
+		return h.State != model.HostUnbound || !h.Inventory.Known || h.Status != "known-unbound" || p.runsOldImage(h)
 	})
 }
 
@@ -89,7 +89,7 @@ func (p *planner) surplus(unnamed []*Host) bool {
 		names = append(names, cmp.Or(h.Hostname, h.ID))
 	}
 	p.block(Blocker{
-		Key: "hosts/surplus", Scope: vocab.ScopeCluster, Reason: "SurplusHosts", Cure: vocab.CurePerson, Field: "spec.topology",
+		Key: "hosts/surplus", Scope: model.ScopeCluster, Reason: "SurplusHosts", Cure: model.CurePerson, Field: "spec.topology",
 		Message: fmt.Sprintf("%d machines came that the file does not name, and it counts %d of them; installing would wipe them all: %s",
 			len(candidates), room, strings.Join(labels, "; ")),
 		Remedy: "power off those that are not meant and `oaictl delete host ID --yes` each, or name those that are in spec.hosts",

@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -52,18 +52,18 @@ func TestClusterThatSomebodyDeletes(t *testing.T) {
 	}{
 		"as soon as it is registered":           {always, -1, install.CodeNotFound},
 		"while its hosts come":                  {imaged, -1, install.CodeNotFound},
-		"while it installs":                     {inState(vocab.ClusterInstalling), -1, install.CodeNotFound},
+		"while it installs":                     {inState(model.ClusterInstalling), -1, install.CodeNotFound},
 		"a list that is old right after it":     {always, 1, 0},
 		"a list that is old for some looks":     {always, 5, 0},
 		"a cluster that is missing for a look":  {imaged, 1, 0},
-		"a cluster that is missing for 2 looks": {inState(vocab.ClusterInstalling), 2, 0},
+		"a cluster that is missing for 2 looks": {inState(model.ClusterInstalling), 2, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p := &deletedPlane{plane: &plane{world: newWorld(&install.Desired{Spec: sample(3, 0), Options: install.Options{Run: "run1"}})}, at: test.at, looks: test.looks}
 				var events []install.Event
 				result, err := install.New(p, install.WithEvents(func(e install.Event) { events = append(events, e) })).Run(t.Context(), p.desired)
-				if n := count(p.world, vocab.RegisterCluster); n != 1 {
+				if n := count(p.world, model.RegisterCluster); n != 1 {
 					t.Errorf("registered %d times", n)
 				}
 				if !p.gone {

@@ -10,8 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -19,7 +19,7 @@ import (
 // TestDriftAfterTheStart is told of the cluster, its images and its hosts, once
 // each, and nothing is written.
 func TestDriftAfterTheStart(t *testing.T) {
-	for _, state := range []install.ClusterState{vocab.ClusterInstalling, vocab.ClusterInstalled} {
+	for _, state := range []install.ClusterState{model.ClusterInstalling, model.ClusterInstalled} {
 		c := sample(3, 0)
 		c.Spec.Network.Defaults.NTP = []string{"old.example.com"}
 		c.Spec.Network.MTU, c.Spec.FIPS = 1400, new(bool)
@@ -74,7 +74,7 @@ func TestImmutableSettingsOfImages(t *testing.T) {
 		told := slices.ContainsFunc(plan.Warnings, func(x install.Warning) bool {
 			return strings.HasPrefix(string(x.Scope), "infraenv/") && strings.Contains(x.Message, string(setting.Version))
 		})
-		if told != test.told || !hasKind(plan, vocab.StartInstall) {
+		if told != test.told || !hasKind(plan, model.StartInstall) {
 			t.Errorf("%s: %+v", name, plan)
 		}
 	}
@@ -103,10 +103,10 @@ func TestRolesWithHyperthreading(t *testing.T) {
 			c.Spec.Topology.Arbiters = &one
 		}
 		w.observed.Cluster.Settings[setting.Hyperthreads] = setting.ValueOf(test.have)
-		if differs := hasKind(w.decide(), vocab.UpdateCluster); differs == test.same {
+		if differs := hasKind(w.decide(), model.UpdateCluster); differs == test.same {
 			t.Errorf("%s: %+v", name, w.decide().Actions)
 		}
-		w.observed.Cluster.State = vocab.ClusterInstalling
+		w.observed.Cluster.State = model.ClusterInstalling
 		told := slices.ContainsFunc(w.decide().Warnings, func(x install.Warning) bool { return strings.Contains(x.Message, string(setting.Hyperthreads)) })
 		if told == test.same {
 			t.Errorf("%s, too late: %+v", name, w.decide().Warnings)
@@ -122,7 +122,7 @@ func TestSettingsOfImagesOnly(t *testing.T) {
 	w.observed.Cluster.ImageOnly = []install.Setting{setting.ExtraNTP}
 	c.Spec.Network.Defaults.NTP = []string{"ntp.example.com"}
 	w.desired.Options.Reimage = true
-	if plan := w.decide(); hasKind(plan, vocab.UpdateCluster) || !hasKind(plan, vocab.UpdateInfraEnv) {
+	if plan := w.decide(); hasKind(plan, model.UpdateCluster) || !hasKind(plan, model.UpdateInfraEnv) {
 		t.Errorf("%+v", plan.Actions)
 	}
 }
@@ -159,7 +159,7 @@ func TestLastingSettings(t *testing.T) {
 			told := slices.ContainsFunc(plan.Warnings, func(x install.Warning) bool {
 				return strings.HasPrefix(x.Key, "lasts/") && x.Next != "" && strings.Contains(x.Message, test.told)
 			})
-			if told != (lasting && test.told != "") || !hasKind(plan, vocab.UpdateInfraEnv) {
+			if told != (lasting && test.told != "") || !hasKind(plan, model.UpdateInfraEnv) {
 				t.Errorf("%s, lasting %v: warnings %+v, actions %v", name, lasting, plan.Warnings, keys(plan.Actions))
 			}
 		}
@@ -174,7 +174,7 @@ func TestRivalThatIsKept(t *testing.T) {
 			lasting bool
 			image   install.ImageState
 			told    bool
-		}{"a hub": {true, vocab.ImageReady, true}, "no hub": {false, vocab.ImageReady, false}, "refused": {true, vocab.ImageFailed, false}} {
+		}{"a hub": {true, model.ImageReady, true}, "no hub": {false, model.ImageReady, false}, "refused": {true, model.ImageFailed, false}} {
 			c := sample(3, 0)
 			only := map[install.Setting]*[]string{setting.NTP: &c.Spec.Network.NTP, setting.ExtraNTP: &c.Spec.Network.Defaults.NTP}
 			*only[key] = []string{"b"}
@@ -190,7 +190,7 @@ func TestRivalThatIsKept(t *testing.T) {
 				w.observed.Cluster.ImageOnly = []install.Setting{setting.ExtraNTP}
 			}
 			plan := w.decide()
-			writes := hasKind(plan, vocab.UpdateInfraEnv) || hasKind(plan, vocab.UpdateCluster)
+			writes := hasKind(plan, model.UpdateInfraEnv) || hasKind(plan, model.UpdateCluster)
 			if hasReason(plan, "RivalKept") != test.told || writes == test.told {
 				t.Errorf("%s after %s, %s: actions %v, blockers %+v", key, rival, name, keys(plan.Actions), plan.Blockers)
 			}
@@ -205,7 +205,7 @@ func TestRivalThatIsKept(t *testing.T) {
 func TestLastingSettingsOfWhatIsInstalled(t *testing.T) {
 	c := sample(3, 2)
 	w := installedWithout(t, c, false)
-	w.desired.Options.AddNodes, w.observed.Cluster.State = true, vocab.ClusterAddingHosts
+	w.desired.Options.AddNodes, w.observed.Cluster.State = true, model.ClusterAddingHosts
 	w.observed.Cluster.Lasting = []install.Setting{setting.ExtraNTP, setting.NTP}
 	w.observed.InfraEnvs[0].Settings[setting.NTP] = setting.ValueOf([]string{"a"})
 	for name, change := range map[string]func(){
@@ -231,14 +231,14 @@ func TestLastingSettingsOfWhatIsInstalled(t *testing.T) {
 func TestImageThatNobodyHasToBoot(t *testing.T) {
 	w := readyWorld(t, sample(3, 0))
 	for _, image := range []install.Image{
-		{State: vocab.ImageFailed, Info: "no space"}, {State: vocab.ImagePending}, {State: vocab.ImageReady, Expires: w.observed.At},
+		{State: model.ImageFailed, Info: "no space"}, {State: model.ImagePending}, {State: model.ImageReady, Expires: w.observed.At},
 	} {
 		w.observed.InfraEnvs[0].Image = image
-		if plan := w.decide(); !hasKind(plan, vocab.StartInstall) {
+		if plan := w.decide(); !hasKind(plan, model.StartInstall) {
 			t.Errorf("%+v: actions %v, blockers %+v", image, keys(plan.Actions), plan.Blockers)
 		}
 	}
-	w.observed.InfraEnvs[0].Image = install.Image{State: vocab.ImageFailed, Info: "no space"}
+	w.observed.InfraEnvs[0].Image = install.Image{State: model.ImageFailed, Info: "no space"}
 	w.observed.Hosts = w.observed.Hosts[1:]
 	if plan := w.decide(); !hasReason(plan, "ImageFailed") {
 		t.Errorf("an image that cp-0 has still to boot failed: %+v", plan)
@@ -254,7 +254,7 @@ func TestReimageNamesWhoHasToBoot(t *testing.T) {
 	}
 	w.desired.Options.Reimage = true
 	plan := w.decide()
-	if !hasKind(plan, vocab.UpdateInfraEnv) || len(plan.Warnings) != 1 || !strings.Contains(plan.Warnings[0].Message, "cp-0, cp-1, cp-2") {
+	if !hasKind(plan, model.UpdateInfraEnv) || len(plan.Warnings) != 1 || !strings.Contains(plan.Warnings[0].Message, "cp-0, cp-1, cp-2") {
 		t.Errorf("with --reimage: %v, %+v", keys(plan.Actions), plan.Warnings)
 	}
 }
@@ -262,16 +262,16 @@ func TestReimageNamesWhoHasToBoot(t *testing.T) {
 // TestLateWorkers count once they were added, and not before.
 func TestLateWorkers(t *testing.T) {
 	w := readyWorld(t, sample(3, 1))
-	w.observed.Cluster.State = vocab.ClusterAddingHosts
+	w.observed.Cluster.State = model.ClusterAddingHosts
 	w.observed.Results = install.Results{NoIngress: true, Kubeconfig: true, Password: true}
 	for i := range w.observed.Hosts {
 		h := &w.observed.Hosts[i]
-		h.State, h.Role = vocab.HostInstalled, install.Role(h.Settings[setting.Role].Text())
+		h.State, h.Role = model.HostInstalled, install.Role(h.Settings[setting.Role].Text())
 	}
 	late := &w.observed.Hosts[3]
 	late.Day2 = true
 	for state, verdict := range map[install.HostState]install.Verdict{
-		vocab.HostReady: install.VerdictDegraded, vocab.HostInstalling: install.VerdictDegraded, vocab.HostAdded: install.VerdictInstalled,
+		model.HostReady: install.VerdictDegraded, model.HostInstalling: install.VerdictDegraded, model.HostAdded: install.VerdictInstalled,
 	} {
 		late.State = state
 		if plan := w.decide(); plan.Verdict != verdict || (verdict == install.VerdictInstalled) != (len(plan.Missing) == 0) {

@@ -11,8 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -56,7 +56,7 @@ func TestWhatTheServiceDoesNotKeep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &plane{world: newWorld(&install.Desired{Spec: sample(3, 0)})}
 		p.lose = func(a install.Action) error {
-			if a.Kind == vocab.UpdateHost && p.host(a.Target).ID == "host-cp-0" {
+			if a.Kind == model.UpdateHost && p.host(a.Target).ID == "host-cp-0" {
 				p.host(a.Target).Settings[setting.Hostname] = setting.ValueOf("rewritten")
 			}
 			return nil
@@ -65,7 +65,7 @@ func TestWhatTheServiceDoesNotKeep(t *testing.T) {
 		if install.CodeOf(err) != install.CodeFailure || !strings.Contains(err.Error(), "hostname is rewritten, not cp-0") || install.NextOf(err) == "" {
 			t.Errorf("Run: %v (code %d)", err, install.CodeOf(err))
 		}
-		if n := count(p.world, vocab.UpdateHost); n > 12 {
+		if n := count(p.world, model.UpdateHost); n > 12 {
 			t.Errorf("%d updates were sent", n)
 		}
 		if took > 30*time.Minute {
@@ -88,7 +88,7 @@ func TestAnImageThatNeverLastsLong(t *testing.T) {
 		if install.CodeOf(err) != install.CodeNeedsUser {
 			t.Errorf("Run: %v", err)
 		}
-		if n := count(p.world, vocab.RenewImage); n < 2 || n > 80 {
+		if n := count(p.world, model.RenewImage); n < 2 || n > 80 {
 			t.Errorf("renewed %d times in an hour", n)
 		}
 	})
@@ -101,7 +101,7 @@ func TestServiceThatShowsLate(t *testing.T) {
 		var before []install.InfraEnv
 		hidden := 0
 		p.lose = func(a install.Action) error {
-			if a.Kind == vocab.RegisterInfraEnv {
+			if a.Kind == model.RegisterInfraEnv {
 				before, hidden = p.observed.InfraEnvs, 3
 				p.observed.InfraEnvs = nil
 			}
@@ -116,7 +116,7 @@ func TestServiceThatShowsLate(t *testing.T) {
 		if _, _, err := runFor(t, p, false, install.WithPollInterval(500*time.Millisecond)); err != nil {
 			t.Fatal(err)
 		}
-		if n := count(p.world, vocab.RegisterInfraEnv); n != 1 {
+		if n := count(p.world, model.RegisterInfraEnv); n != 1 {
 			t.Errorf("registered %d times", n)
 		}
 	})
@@ -131,14 +131,14 @@ func TestDetachSaysWhatItCouldNotDo(t *testing.T) {
 	}{
 		"only waiting is left": {change: func(p *plane) { p.still = true }},
 		"refused": {func(p *plane) {
-			p.refuse = refuseWith(vocab.RegisterCluster, install.Fault{Code: install.CodeInput, Permanent: true, Err: errors.New("no such version")})
+			p.refuse = refuseWith(model.RegisterCluster, install.Fault{Code: install.CodeInput, Permanent: true, Err: errors.New("no such version")})
 		}, install.CodeInput, "no such version"},
 		"not authorised": {func(p *plane) {
-			p.refuse = refuseWith(vocab.RegisterCluster, install.Fault{Code: install.CodeAuth, Err: errors.New("token expired")})
+			p.refuse = refuseWith(model.RegisterCluster, install.Fault{Code: install.CodeAuth, Err: errors.New("token expired")})
 		}, install.CodeAuth, "token expired"},
 		"somebody else's": {func(p *plane) { p.observed.Others = []install.ClusterRef{{ID: "theirs", Name: "lab"}} }, install.CodeNotFound, "theirs"},
 		"never goes well": {func(p *plane) {
-			p.refuse = refuseWith(vocab.RegisterCluster, install.Fault{Err: errors.New("status 500")})
+			p.refuse = refuseWith(model.RegisterCluster, install.Fault{Err: errors.New("status 500")})
 		}, install.CodeFailure, "status 500"},
 		"goes well at last": {change: func(p *plane) {
 			tries := 0
@@ -152,7 +152,7 @@ func TestDetachSaysWhatItCouldNotDo(t *testing.T) {
 		}},
 		"hints that fit no disk": {change: func(p *plane) { p.desired.Spec.Spec.Hosts[0].Disk.Hints.DeviceName = "/dev/none" }},
 		"failed": {func(p *plane) {
-			p.observed.Cluster = &install.Cluster{ClusterRef: install.ClusterRef{ID: "cluster-1", Owned: true}, State: vocab.ClusterFailed}
+			p.observed.Cluster = &install.Cluster{ClusterRef: install.ClusterRef{ID: "cluster-1", Owned: true}, State: model.ClusterFailed}
 		}, install.CodeFailed, "failed"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -165,7 +165,7 @@ func TestDetachSaysWhatItCouldNotDo(t *testing.T) {
 					t.Fatalf("Detach: %v", err)
 				case test.code == 0 && len(result.Plan.Waits)+len(result.Plan.Blockers) == 0:
 					t.Errorf("left without saying what is waited for: %+v", result.Plan)
-				case test.code == 0 && count(p.world, vocab.RegisterInfraEnv) != 1:
+				case test.code == 0 && count(p.world, model.RegisterInfraEnv) != 1:
 					t.Errorf("left before the image was made: %v", keys(p.writes))
 				case test.code != 0 && (install.CodeOf(err) != test.code || !strings.Contains(err.Error(), test.text) || install.NextOf(err) == ""):
 					t.Errorf("Detach: %v (code %d, next %q); want code %d and %q", err, install.CodeOf(err), install.NextOf(err), test.code, test.text)
@@ -187,12 +187,12 @@ func TestFailureIsNotHiddenByAFile(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := &plane{world: newWorld(&install.Desired{Spec: sample(1, 0)}), still: true}
-		p.observed.Cluster = &install.Cluster{ClusterRef: install.ClusterRef{ID: "cluster-1", Owned: true}, State: vocab.ClusterFailed, StatusInfo: "cluster has hosts in error", NoIngress: true}
+		p.observed.Cluster = &install.Cluster{ClusterRef: install.ClusterRef{ID: "cluster-1", Owned: true}, State: model.ClusterFailed, StatusInfo: "cluster has hosts in error", NoIngress: true}
 		_, _, err := runFor(t, p, false, install.WithFiles(unwritable{}))
 		if install.CodeOf(err) != install.CodeFailed || !strings.Contains(err.Error(), "hosts in error") {
 			t.Errorf("Run: %v (code %d)", err, install.CodeOf(err))
 		}
-		p.observed.Cluster.State, p.observed.Cluster.Kubeconfig = vocab.ClusterInstalled, true
+		p.observed.Cluster.State, p.observed.Cluster.Kubeconfig = model.ClusterInstalled, true
 		_, _, err = runFor(t, p, false, install.WithFiles(unwritable{}))
 		if install.CodeOf(err) != install.CodeFailure || !strings.Contains(err.Error(), "disk full") {
 			t.Errorf("Run: %v (code %d); a full disk is no bad input", err, install.CodeOf(err))
@@ -268,7 +268,7 @@ func TestForeignClusterThatAPlaneShows(t *testing.T) {
 		t.Errorf("actions %v, blockers %+v", keys(plan.Actions), plan.Blockers)
 	}
 	w.desired.Options.Adopt = "cluster-1"
-	if plan := w.decide(); !hasKind(plan, vocab.UpdateCluster) || len(plan.Blockers) > 0 {
+	if plan := w.decide(); !hasKind(plan, model.UpdateCluster) || len(plan.Blockers) > 0 {
 		t.Errorf("actions %v, blockers %+v", keys(plan.Actions), plan.Blockers)
 	}
 }
@@ -315,8 +315,8 @@ func TestTheTimeIsADeadline(t *testing.T) {
 		says    []string
 	}{
 		"a look that is never answered":     {says: []string{"not done after 1m0s, "}},
-		"a write that is never answered":    {hangs: vocab.RegisterInfraEnv, says: []string{"not done after 1m0s"}},
-		"a write that is refused each time": {hangs: "none", refuses: vocab.RegisterInfraEnv, says: []string{"not done after 1m0s, ", "the last error: ", "the database is down"}},
+		"a write that is never answered":    {hangs: model.RegisterInfraEnv, says: []string{"not done after 1m0s"}},
+		"a write that is refused each time": {hangs: "none", refuses: model.RegisterInfraEnv, says: []string{"not done after 1m0s, ", "the last error: ", "the database is down"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -372,7 +372,7 @@ type slowDownloads struct {
 
 func (p *slowDownloads) Observe(ctx context.Context, query install.Query, prior *install.Observed) (*install.Observed, error) {
 	if !time.Now().Before(p.installed) {
-		p.observed.Cluster.State, p.observed.Cluster.Kubeconfig = vocab.ClusterInstalled, true
+		p.observed.Cluster.State, p.observed.Cluster.Kubeconfig = model.ClusterInstalled, true
 	}
 	return p.plane.Observe(ctx, query, prior)
 }
@@ -411,7 +411,7 @@ func TestResultsAfterTheTimeIsUp(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p := &slowDownloads{plane: &plane{world: newWorld(&install.Desired{Spec: sample(1, 0)}), still: true}, installed: time.Now().Add(57 * time.Second), takes: test.takes}
-				p.observed.Cluster = &install.Cluster{ClusterRef: install.ClusterRef{ID: "cluster-1", Owned: true}, State: vocab.ClusterFinalizing}
+				p.observed.Cluster = &install.Cluster{ClusterRef: install.ClusterRef{ID: "cluster-1", Owned: true}, State: model.ClusterFinalizing}
 				files := &savedNames{}
 				began := time.Now()
 				_, err := install.New(p, install.WithFiles(files), install.WithTimeouts(time.Minute, 0), install.WithPollInterval(time.Second)).Run(t.Context(), p.desired)
@@ -431,15 +431,15 @@ func TestInstallFollowsReady(t *testing.T) {
 			p := &plane{world: readyWorld(t, sample(3, 0)), still: true}
 			ready := time.Now().Add(time.Minute + every/3)
 			var asked time.Time
-			p.observed.Cluster.State = vocab.ClusterDiscovering
+			p.observed.Cluster.State = model.ClusterDiscovering
 			p.observe = func(int) error {
-				if p.observed.Cluster.State == vocab.ClusterDiscovering && !time.Now().Before(ready) {
-					p.observed.Cluster.State = vocab.ClusterReady
+				if p.observed.Cluster.State == model.ClusterDiscovering && !time.Now().Before(ready) {
+					p.observed.Cluster.State = model.ClusterReady
 				}
 				return nil
 			}
 			p.lose = func(a install.Action) error {
-				if a.Kind == vocab.StartInstall {
+				if a.Kind == model.StartInstall {
 					asked = time.Now()
 				}
 				return nil

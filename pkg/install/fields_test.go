@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -245,7 +245,7 @@ func TestEveryOwnedFieldIsSent(t *testing.T) {
 			}
 			w.pass()
 		}
-		if count(w, vocab.StartInstall) != 1 {
+		if count(w, model.StartInstall) != 1 {
 			t.Fatalf("not installed: %v, then %+v", keys(w.writes), w.decide())
 		}
 		for _, a := range w.writes {

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -40,11 +40,11 @@ func TestImport(t *testing.T) {
 		if plan.Verdict != install.VerdictInstalled || len(plan.Actions) > 0 || !slices.Equal(plan.Added, []string{"worker-0", "worker-1"}) || !strings.HasPrefix(plan.Next, "oc get csr") || len(plan.Warnings) > 0 {
 			t.Errorf("hub %v: %+v", hub, plan)
 		}
-		if got := keys(w.writes); got[0] != "cluster/import" || count(w, vocab.ImportCluster) != 1 || count(w, vocab.InstallHost) != 2 ||
-			count(w, vocab.SaveKubeconfig)+count(w, vocab.RegisterCluster)+count(w, vocab.UpdateCluster)+count(w, vocab.StartInstall) > 0 {
+		if got := keys(w.writes); got[0] != "cluster/import" || count(w, model.ImportCluster) != 1 || count(w, model.InstallHost) != 2 ||
+			count(w, model.SaveKubeconfig)+count(w, model.RegisterCluster)+count(w, model.UpdateCluster)+count(w, model.StartInstall) > 0 {
 			t.Errorf("hub %v: writes %v", hub, got)
 		}
-		i := slices.IndexFunc(w.writes, func(a install.Action) bool { return a.Kind == vocab.RegisterInfraEnv })
+		i := slices.IndexFunc(w.writes, func(a install.Action) bool { return a.Kind == model.RegisterInfraEnv })
 		if i < 0 || w.writes[i].Name != "lab" || w.writes[i].Settings[setting.OSVersion].Text() != "4.21" || w.writes[i].Settings[setting.Version] != "" {
 			t.Errorf("hub %v: the image: %+v", hub, w.writes)
 		}
@@ -58,7 +58,7 @@ func TestThenOfAnImport(t *testing.T) {
 	if text := strings.Join(lines, "\n"); strings.Contains(text, "start the installation") || strings.Contains(text, "save the kube") || !strings.Contains(text, "install each of worker-0, worker-1 once it is ready") || !strings.Contains(text, "register the InfraEnv lab") {
 		t.Errorf("follows:\n%s", text)
 	}
-	if len(plan.Actions) != 1 || plan.Actions[0].Kind != vocab.ImportCluster || plan.Message != "about to import the installed cluster" {
+	if len(plan.Actions) != 1 || plan.Actions[0].Kind != model.ImportCluster || plan.Message != "about to import the installed cluster" {
 		t.Errorf("actions %v: %s", keys(plan.Actions), plan.Message)
 	}
 	w.desired.Options.AddNodes = false
@@ -71,7 +71,7 @@ func TestThenOfAnImport(t *testing.T) {
 func TestImportIsNoInstall(t *testing.T) {
 	w := newWorld(&install.Desired{Spec: installedElsewhere()})
 	plan := w.decide()
-	if len(plan.Actions) > 0 || !hasReason(plan, "InstalledElsewhere") || plan.Blockers[0].Cure != vocab.CureNow || plan.Next != "oaictl add-node -f FILE" {
+	if len(plan.Actions) > 0 || !hasReason(plan, "InstalledElsewhere") || plan.Blockers[0].Cure != model.CureNow || plan.Next != "oaictl add-node -f FILE" {
 		t.Errorf("plan %+v", plan)
 	}
 }
@@ -83,11 +83,11 @@ func TestImportWaits(t *testing.T) {
 	if err := settle(w); err != nil {
 		t.Fatal(err)
 	}
-	w.observed.Cluster.State, w.observed.InfraEnvs = vocab.ClusterDraft, nil
+	w.observed.Cluster.State, w.observed.InfraEnvs = model.ClusterDraft, nil
 	if plan := w.decide(); len(plan.Actions) > 0 || len(plan.Waits) != 1 || !strings.Contains(plan.Waits[0].For, "to take in the installed cluster") {
 		t.Errorf("plan %+v", plan)
 	}
-	w.observed.Cluster.State = vocab.ClusterBlocked
+	w.observed.Cluster.State = model.ClusterBlocked
 	w.observed.Cluster.Validations = []install.Validation{{ID: "spec-synced", Category: "kube-api", Status: "failure", Message: "no such Secret"}}
 	if plan := w.decide(); len(plan.Actions) > 0 || len(plan.Blockers) != 1 || !strings.Contains(plan.Blockers[0].Message, "no such Secret") {
 		t.Errorf("plan %+v", plan)
@@ -106,11 +106,11 @@ func TestLiveSystemOfLaterHosts(t *testing.T) {
 		}
 	}
 	w.absent, w.desired.Options.AddNodes = "", true
-	w.observed.Cluster.State = vocab.ClusterAddingHosts
+	w.observed.Cluster.State = model.ClusterAddingHosts
 	if err := settle(w); err != nil {
 		t.Fatal(err)
 	}
-	if i := slices.IndexFunc(w.writes, func(a install.Action) bool { return a.Kind == vocab.RegisterInfraEnv }); i < 0 || w.writes[i].Settings[setting.OSVersion].Text() != "4.21" {
+	if i := slices.IndexFunc(w.writes, func(a install.Action) bool { return a.Kind == model.RegisterInfraEnv }); i < 0 || w.writes[i].Settings[setting.OSVersion].Text() != "4.21" {
 		t.Errorf("writes %v", keys(w.writes))
 	}
 }
@@ -141,12 +141,12 @@ func TestInheritedLabels(t *testing.T) {
 	c.Spec.Hosts[0].Labels = map[string]string{"rack": "a"}
 	w := readyWorld(t, c)
 	w.observed.Hosts[0].Inherited = map[string]string{"site": "north"}
-	for _, state := range []install.ClusterState{vocab.ClusterReady, vocab.ClusterInstalling} {
+	for _, state := range []install.ClusterState{model.ClusterReady, model.ClusterInstalling} {
 		w.observed.Cluster.State = state
 		for site, differs := range map[string]bool{"north": false, "south": true} {
 			c.Spec.Hosts[0].Labels = map[string]string{"rack": "a", "site": site}
 			plan := w.decide()
-			written := slices.ContainsFunc(plan.Actions, func(a install.Action) bool { return a.Kind == vocab.UpdateHost })
+			written := slices.ContainsFunc(plan.Actions, func(a install.Action) bool { return a.Kind == model.UpdateHost })
 			told := slices.ContainsFunc(plan.Warnings, func(w install.Warning) bool { return strings.Contains(w.Key, "labels") })
 			if (written || told) != differs {
 				t.Errorf("%s, site %s: plan %+v", state, site, plan)

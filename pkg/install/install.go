@@ -6,8 +6,8 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -57,7 +57,7 @@ func (client *Client) Observe(ctx context.Context, desired *Desired, prior *Obse
 // wait for what it starts.
 func (client *Client) Act(ctx context.Context, desired *Desired, observed *Observed, action Action) error {
 	return client.act(ctx, desired, observed, action, func(e Event) {
-		e.V, e.Cluster, e.Time, e.Severity = 1, desired.Spec.Metadata.Name, observed.At, vocab.SeverityInfo
+		e.V, e.Cluster, e.Time, e.Severity = 1, desired.Spec.Metadata.Name, observed.At, model.SeverityInfo
 		client.emit(e)
 	})
 }
@@ -65,9 +65,9 @@ func (client *Client) Act(ctx context.Context, desired *Desired, observed *Obser
 func (client *Client) act(ctx context.Context, desired *Desired, observed *Observed, a Action, tell func(Event)) error {
 	present := desired.At(observed)
 	switch a.Kind {
-	case vocab.SaveNoIngress, vocab.SaveKubeconfig, vocab.SavePassword:
+	case model.SaveNoIngress, model.SaveKubeconfig, model.SavePassword:
 		return client.saveResult(ctx, desired, observed, a, tell)
-	case vocab.RegisterCluster:
+	case model.RegisterCluster:
 		if err := client.claim(ctx, desired, "", tell); err != nil {
 			return err
 		}
@@ -86,7 +86,7 @@ func (client *Client) Plan(ctx context.Context, desired *Desired) (Plan, *Observ
 		return Plan{}, nil, err
 	}
 	plan := Decide(client.limited(desired), observed, Memory{Started: observed.At}, observed.At)
-	if slices.ContainsFunc(plan.Actions, func(a Action) bool { return a.Kind == vocab.RegisterCluster }) {
+	if slices.ContainsFunc(plan.Actions, func(a Action) bool { return a.Kind == model.RegisterCluster }) {
 		err = client.unreleased(ctx, desired.Spec, &plan)
 	}
 	return plan, observed, err
@@ -104,7 +104,7 @@ func (client *Client) unreleased(ctx context.Context, c *spec.Cluster, plan *Pla
 		field = "spec.openshift.imageSet"
 	}
 	plan.Blockers = append(plan.Blockers, Blocker{
-		Key: "cluster/release", Scope: vocab.ScopeCluster, Reason: "NoClusterImageSet", Cure: vocab.CureNow,
+		Key: "cluster/release", Scope: model.ScopeCluster, Reason: "NoClusterImageSet", Cure: model.CureNow,
 		Message: fault.Err.Error(), Field: field, Remedy: fault.Next,
 	})
 	return nil
@@ -117,7 +117,7 @@ func (client *Client) unreleased(ctx context.Context, c *spec.Cluster, plan *Pla
 func (client *Client) Explain(ctx context.Context, desired *Desired, observed *Observed, host string) (Plan, *Observed, error) {
 	now, own := observed.taken(), *desired
 	if cluster := now.Cluster; cluster != nil {
-		own.Options.AddNodes = own.Options.AddNodes || cluster.State == vocab.ClusterAddingHosts && slices.ContainsFunc(now.Hosts, func(h Host) bool {
+		own.Options.AddNodes = own.Options.AddNodes || cluster.State == model.ClusterAddingHosts && slices.ContainsFunc(now.Hosts, func(h Host) bool {
 			return h.Day2 && membershipOf(&h) != member
 		})
 	}
@@ -161,10 +161,10 @@ func (p *planner) unbound() {
 // narrow leaves of a plan what concerns one host: what is said of it, and what stands in
 // the way of the cluster itself.
 func (p *planner) narrow(host string) {
-	concerns := func(scope Scope) bool { return scope == vocab.HostScope(p.only) || scope == vocab.HostScope(host) }
+	concerns := func(scope Scope) bool { return scope == model.HostScope(p.only) || scope == model.HostScope(host) }
 	plan := &p.plan
 	plan.Blockers = slices.DeleteFunc(plan.Blockers, func(b Blocker) bool {
-		ofCluster := b.Scope == vocab.ScopeCluster && len(b.Hosts) == 0 && b.Reason != reasonValidation
+		ofCluster := b.Scope == model.ScopeCluster && len(b.Hosts) == 0 && b.Reason != reasonValidation
 		return !ofCluster && !concerns(b.Scope) && !slices.Contains(b.Hosts, p.only)
 	})
 	plan.Waits = slices.DeleteFunc(plan.Waits, func(w Wait) bool { return !concerns(w.Scope) })
@@ -195,7 +195,7 @@ func asObserved(observed *Observed) *Desired {
 		switch h := &observed.Hosts[i]; {
 		case h.Day2 || h.unbound():
 			continue
-		case h.Role == vocab.RoleArbiter:
+		case h.Role == model.RoleArbiter:
 			arbiters++
 		}
 		hosts++

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -60,7 +60,7 @@ func (test *keepingCase) run(t *testing.T) {
 	} else {
 		c.Spec.Network.VIPs.API = test.want
 	}
-	o.Cluster.State = vocab.ClusterDiscovering
+	o.Cluster.State = model.ClusterDiscovering
 	o.Cluster.Keeping = map[install.Setting]install.Keeping{test.setting: test.keeping}
 	o.Cluster.Settings[test.setting] = setting.ValueOf(append([]string{}, test.have...))
 	o.Hosts = o.Hosts[:test.hosts]
@@ -71,7 +71,7 @@ func (test *keepingCase) run(t *testing.T) {
 		}
 	}
 	plan := w.decide()
-	if got := hasKind(plan, vocab.UpdateCluster); got != test.writes {
+	if got := hasKind(plan, model.UpdateCluster); got != test.writes {
 		t.Errorf("written: %v", got)
 	}
 	if (test.blocker != "") != (len(plan.Blockers) > 0) || test.blocker != "" && !hasReason(plan, test.blocker) {

@@ -1,10 +1,10 @@
 package install
 
-import "github.com/oaictl/oaictl/internal/vocab"
+import "github.com/oaictl/oaictl/internal/model"
 
 // Kind is what an action does: "RegisterCluster", "StartInstall". Each starts something and
 // never waits for it.
-type Kind = vocab.Kind
+type Kind = model.Kind
 
 // kindTraits is what there is to know of a kind.
 type kindTraits struct {
@@ -19,35 +19,35 @@ type kindTraits struct {
 
 // kinds is what there is to know of each kind.
 var kinds = map[Kind]kindTraits{
-	vocab.RegisterCluster:   {phrase: "register the cluster"},
-	vocab.ImportCluster:     {phrase: "import the installed cluster"},
-	vocab.WithdrawCluster:   {phrase: "withdraw this run's duplicate"},
-	vocab.UpdateCluster:     {phrase: "update the cluster"},
-	vocab.SetOverrides:      {phrase: "set the install-config overrides"},
-	vocab.UploadManifest:    {phrase: "upload the manifest", named: true},
-	vocab.RemoveManifest:    {phrase: "remove the manifest", named: true},
-	vocab.IgnoreValidations: {phrase: "set the ignored validations"},
-	vocab.RegisterInfraEnv:  {phrase: "register the InfraEnv", named: true},
-	vocab.UpdateInfraEnv:    {phrase: "update the InfraEnv", named: true},
-	vocab.WithdrawInfraEnv:  {phrase: "withdraw the InfraEnv", named: true},
-	vocab.RenewImage:        {phrase: "renew the discovery image's URL", counts: true},
-	vocab.RegisterHost:      {phrase: "have the service boot the host", named: true},
-	vocab.UpdateHost:        {phrase: "configure the host", named: true},
-	vocab.BindHost:          {phrase: "bind the host", named: true},
-	vocab.StartInstall:      {phrase: "start the installation", counts: true},
-	vocab.AllowAddHosts:     {phrase: "let hosts be added"},
-	vocab.InstallHost:       {phrase: "install the host", named: true},
-	vocab.NudgeCluster:      {phrase: "touch the cluster, so that the service looks at it again", counts: true},
-	vocab.RecordInstalled:   {phrase: "record that the cluster is installed"},
-	vocab.SaveNoIngress:     {phrase: "save the kubeconfig"},
-	vocab.SaveKubeconfig:    {phrase: "save the kubeconfig"},
-	vocab.SavePassword:      {phrase: "save the kubeadmin password"},
-	vocab.InsertMedia:       {phrase: "insert the discovery image into the virtual drive of", byBMC: true, boots: true},
-	vocab.SetBootOnce:       {phrase: "set one boot from the virtual drive of", byBMC: true, boots: true},
-	vocab.PowerOn:           {phrase: "switch on", byBMC: true, boots: true, switches: true},
-	vocab.PowerOff:          {phrase: "switch off", byBMC: true, boots: true, switches: true},
-	vocab.EjectMedia:        {phrase: "eject the discovery image from the virtual drive of", byBMC: true},
-	vocab.RestoreBoot:       {phrase: "restore the boot order of", byBMC: true},
+	model.RegisterCluster:   {phrase: "register the cluster"},
+	model.ImportCluster:     {phrase: "import the installed cluster"},
+	model.WithdrawCluster:   {phrase: "withdraw this run's duplicate"},
+	model.UpdateCluster:     {phrase: "update the cluster"},
+	model.SetOverrides:      {phrase: "set the install-config overrides"},
+	model.UploadManifest:    {phrase: "upload the manifest", named: true},
+	model.RemoveManifest:    {phrase: "remove the manifest", named: true},
+	model.IgnoreValidations: {phrase: "set the ignored validations"},
+	model.RegisterInfraEnv:  {phrase: "register the InfraEnv", named: true},
+	model.UpdateInfraEnv:    {phrase: "update the InfraEnv", named: true},
+	model.WithdrawInfraEnv:  {phrase: "withdraw the InfraEnv", named: true},
+	model.RenewImage:        {phrase: "renew the discovery image's URL", counts: true},
+	model.RegisterHost:      {phrase: "have the service boot the host", named: true},
+	model.UpdateHost:        {phrase: "configure the host", named: true},
+	model.BindHost:          {phrase: "bind the host", named: true},
+	model.StartInstall:      {phrase: "start the installation", counts: true},
+	model.AllowAddHosts:     {phrase: "let hosts be added"},
+	model.InstallHost:       {phrase: "install the host", named: true},
+	model.NudgeCluster:      {phrase: "touch the cluster, so that the service looks at it again", counts: true},
+	model.RecordInstalled:   {phrase: "record that the cluster is installed"},
+	model.SaveNoIngress:     {phrase: "save the kubeconfig"},
+	model.SaveKubeconfig:    {phrase: "save the kubeconfig"},
+	model.SavePassword:      {phrase: "save the kubeadmin password"},
+	model.InsertMedia:       {phrase: "insert the discovery image into the virtual drive of", byBMC: true, boots: true},
+	model.SetBootOnce:       {phrase: "set one boot from the virtual drive of", byBMC: true, boots: true},
+	model.PowerOn:           {phrase: "switch on", byBMC: true, boots: true, switches: true},
+	model.PowerOff:          {phrase: "switch off", byBMC: true, boots: true, switches: true},
+	model.EjectMedia:        {phrase: "eject the discovery image from the virtual drive of", byBMC: true},
+	model.RestoreBoot:       {phrase: "restore the boot order of", byBMC: true},
 }
 
 // task is the action as a person says it: what is done to a machine makes no
@@ -64,7 +64,7 @@ func (a Action) describe() string {
 	switch {
 	case kinds[a.Kind].named:
 		return kinds[a.Kind].phrase + " " + a.Name
-	case a.Kind == vocab.StartInstall, a.Kind == vocab.NudgeCluster:
+	case a.Kind == model.StartInstall, a.Kind == model.NudgeCluster:
 		return a.task() + ": " + a.Reason
 	}
 	return a.task()
@@ -73,9 +73,9 @@ func (a Action) describe() string {
 // who is waited for after an action.
 func (a Action) who() Who {
 	if kinds[a.Kind].byBMC {
-		return vocab.WhoMachine
+		return model.WhoMachine
 	}
-	return vocab.WhoService
+	return model.WhoService
 }
 
 // shower is what shows that an action was carried out.

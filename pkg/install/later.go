@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -46,7 +46,7 @@ func (p *planner) tooEarly(h *Host) bool {
 		return false // nobody's, or perhaps the single node itself
 	}
 	p.block(Blocker{
-		Key: "host/" + h.ID + "/early", Scope: vocab.HostScope(h.ID), Reason: "TooEarly", Cure: vocab.CurePerson, Since: h.Registered,
+		Key: "host/" + h.ID + "/early", Scope: model.HostScope(h.ID), Reason: "TooEarly", Cure: model.CurePerson, Since: h.Registered,
 		Message: fmt.Sprintf("%s came too early: a single node has room for no worker until it is installed", cmp.Or(name, h.label())),
 		Remedy:  fmt.Sprintf("switch it off and `oaictl delete host %s --yes`; once the cluster is installed, `oaictl add-node -f FILE` adds it", h.ID),
 		Hosts:   []string{cmp.Or(name, h.Hostname, h.ID)},

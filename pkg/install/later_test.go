@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -49,11 +49,11 @@ func TestSingleNodeIsInstalledWithoutItsWorkers(t *testing.T) {
 		w.pass()
 	}
 	for _, a := range w.writes {
-		if workers := a.Settings[setting.Workers]; a.Kind == vocab.StartInstall && workers != setting.ValueOf(0) {
+		if workers := a.Settings[setting.Workers]; a.Kind == model.StartInstall && workers != setting.ValueOf(0) {
 			t.Errorf("the install is started with %s workers", workers)
 		}
 		networks := string(a.Settings[setting.StaticNetworks])
-		if a.Kind == vocab.RegisterInfraEnv && (!strings.Contains(networks, "52:54:00:00:00:00") || strings.Contains(networks, "52:54:00:00:01:")) {
+		if a.Kind == model.RegisterInfraEnv && (!strings.Contains(networks, "52:54:00:00:00:00") || strings.Contains(networks, "52:54:00:00:01:")) {
 			t.Errorf("the image holds the networks %s", networks)
 		}
 	}
@@ -84,7 +84,7 @@ func TestWorkerBeforeItsSingleNode(t *testing.T) {
 			c.Spec.AcceptUnknownHosts = tt.accept
 			w := readyWorld(t, c)
 			early := machine("early", tt.mac, 40)
-			early.State = vocab.HostReady
+			early.State = model.HostReady
 			w.observed.Hosts = append(w.observed.Hosts, early)
 			plan := w.decide()
 			if len(plan.Blockers) != 1 || len(plan.Actions) > 0 {

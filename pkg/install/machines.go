@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -70,11 +70,11 @@ const (
 
 // TroubleKind is what is wrong with a BMC: unreachable, credentials, no-virtual-media,
 // media-refused, busy, no-image or other.
-type TroubleKind = vocab.TroubleKind
+type TroubleKind = model.TroubleKind
 
 // Power is whether a machine is switched on, in Redfish's words: On, Off, PoweringOn,
 // PoweringOff or Unknown.
-type Power = vocab.Power
+type Power = model.Power
 
 // Fetched is how far an image has been read over HTTP.
 type Fetched struct {
@@ -96,7 +96,7 @@ func inserting(o *Observed) bool {
 // says each time that nothing has changed.
 func lyingBMC(a Action, s Success) Blocker {
 	b := Blocker{
-		Key: a.Key + "/not-kept", Scope: a.Scope, Reason: reasonBMC, Cure: vocab.CurePerson, Since: s.First, Hosts: []string{a.Name},
+		Key: a.Key + "/not-kept", Scope: a.Scope, Reason: reasonBMC, Cure: model.CurePerson, Since: s.First, Hosts: []string{a.Name},
 		Message: fmt.Sprintf("the BMC of %s accepted %d times to %s, and says that nothing has changed", a.Name, s.Times, a.task()),
 		Remedy:  "look at the machine and at its BMC, which may have to be reset",
 	}
@@ -113,7 +113,7 @@ const switchWithin = 2 * time.Minute
 
 // switched says whether a machine is seen to be as an action of power wants it.
 func (s MachineState) switched(kind Kind) bool {
-	return s.Trouble == "" && (kind == vocab.PowerOn && s.Power == vocab.PowerIsOn || kind == vocab.PowerOff && s.Power == vocab.PowerIsOff)
+	return s.Trouble == "" && (kind == model.PowerOn && s.Power == model.PowerIsOn || kind == model.PowerOff && s.Power == model.PowerIsOff)
 }
 
 // bootedByBMC says whether a host of the file is booted through its BMC.
@@ -155,9 +155,9 @@ func (client *Client) observeMachines(ctx context.Context, desired *Desired, pri
 		state, told := states[name]
 		switch {
 		case err != nil:
-			state = MachineState{Trouble: err.Error(), TroubleKind: vocab.TroubleOther}
+			state = MachineState{Trouble: err.Error(), TroubleKind: model.TroubleOther}
 		case !told:
-			state = MachineState{Trouble: "nothing is known of its BMC", TroubleKind: vocab.TroubleOther}
+			state = MachineState{Trouble: "nothing is known of its BMC", TroubleKind: model.TroubleOther}
 		}
 		if state.Trouble != "" && state.Fetch == (Fetched{}) { // what was known does not end with it
 			state.Fetch = before[name].Fetch
@@ -186,7 +186,7 @@ func (p *planner) phaseOf(want *spec.Host) phase {
 // again by themselves; and those that must not, until nothing of it is left. What was
 // seen before a host came so far says nothing of what it finds there now.
 func (p *planner) machinesToAsk() []string {
-	if p.cluster == nil || p.cluster.State == vocab.ClusterUnknown {
+	if p.cluster == nil || p.cluster.State == model.ClusterUnknown {
 		return nil
 	}
 	var ask []string

@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -40,7 +40,7 @@ func TestInsertedWhileItRegistered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := ready(t, 1, 0)
 		x := r.boxes["cp-0"]
-		x.power = vocab.PowerIsOn
+		x.power = model.PowerIsOn
 		x.fetched = install.Fetched{Requests: 1, Bytes: 1, Last: r.observed.At}
 		at := map[int]func(){
 			3: func() { x.booted = true; r.pass() },
@@ -65,11 +65,11 @@ func TestAskedWhileItRuns(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := ready(t, 2, 0) // of which one never comes
 			x := r.boxes["cp-0"]
-			*x = box{power: vocab.PowerIsOn, media: imageOf("cp-0"), once: stays, stays: stays, booted: true}
-			r.boxes["cp-1"].trouble = vocab.TroubleBusy
+			*x = box{power: model.PowerIsOn, media: imageOf("cp-0"), once: stays, stays: stays, booted: true}
+			r.boxes["cp-1"].trouble = model.TroubleBusy
 			r.pass()
 			before := map[bool]int{false: 1, true: 2}[stays]
-			r.boxes["cp-1"].trouble = vocab.TroubleBusy
+			r.boxes["cp-1"].trouble = model.TroubleBusy
 			if err := tale(t, r, bmcs{r}, nil); err == nil || r.asked["cp-0"] != before || x.once || x.media == "" {
 				t.Errorf("stays %v: %v; asked %d times; %+v", stays, err, r.asked["cp-0"], *x)
 			}
@@ -86,7 +86,7 @@ type slowPower struct {
 }
 
 func (s *slowPower) Act(_ context.Context, _ *install.Desired, _ *install.Observed, a install.Action) error {
-	if s.told[a.Kind]++; a.Kind == vocab.PowerOn {
+	if s.told[a.Kind]++; a.Kind == model.PowerOn {
 		s.at = time.Now()
 		return nil
 	}
@@ -113,7 +113,7 @@ func TestPowerIsAskedForOnce(t *testing.T) {
 			defer cancel()
 			events := func(e install.Event) { told = append(told, e.Message) }
 			_, err := install.New(timed{service{r}}, install.WithMachines(s), install.WithEvents(events)).Run(ctx, r.desired)
-			if err == nil || s.told[vocab.PowerOn] != 1 || s.told[vocab.SetBootOnce] != 1 {
+			if err == nil || s.told[model.PowerOn] != 1 || s.told[model.SetBootOnce] != 1 {
 				t.Errorf("shown after %s: %v; told %v", shows, err, s.told)
 			}
 			const blocked = "the BMC of cp-0 accepted to switch on cp-0 2 minutes ago, and says that nothing has changed"
@@ -132,7 +132,7 @@ type inserts struct {
 }
 
 func (i *inserts) Act(_ context.Context, _ *install.Desired, _ *install.Observed, a install.Action) error {
-	if a.Kind != vocab.InsertMedia {
+	if a.Kind != model.InsertMedia {
 		return i.tell(a)
 	}
 	i.told++
@@ -149,7 +149,7 @@ func (i *inserts) Observe(ctx context.Context, d *install.Desired, o *install.Ob
 		i.boxes["cp-0"].media = imageOf("cp-0")
 		return i.bmcs.Observe(ctx, d, o, ask)
 	}
-	states["cp-0"] = install.MachineState{Power: vocab.PowerIsOff, Inserting: true}
+	states["cp-0"] = install.MachineState{Power: model.PowerIsOff, Inserting: true}
 	return states, err
 }
 
@@ -162,12 +162,12 @@ func TestSlowInsertionIsWaitedFor(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute)
 		defer cancel()
 		events := func(e install.Event) {
-			if e.Type == vocab.EventWarning || e.State == "blocked" {
+			if e.Type == model.EventWarning || e.State == "blocked" {
 				waits = append(waits, e.Message)
 			}
 		}
 		_, err := install.New(timed{service{r}}, install.WithMachines(i), install.WithEvents(events)).Run(ctx, r.desired)
-		if install.CodeOf(err) != install.CodeTimeout || i.told != 1 || r.boxes["cp-0"].power != vocab.PowerIsOn || len(waits) > 0 {
+		if install.CodeOf(err) != install.CodeTimeout || i.told != 1 || r.boxes["cp-0"].power != model.PowerIsOn || len(waits) > 0 {
 			t.Errorf("%v; told %d times; %+v; %q", err, i.told, *r.boxes["cp-0"], waits)
 		}
 	})

@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -27,15 +27,15 @@ func TestPatience(t *testing.T) {
 		reason string
 		text   string
 	}{
-		"not fetched": {func(_ *rack, x *box) { x.power, x.media = vocab.PowerIsOn, imageOf("cp-0") }, "MediaNotFetched",
+		"not fetched": {func(_ *rack, x *box) { x.power, x.media = model.PowerIsOn, imageOf("cp-0") }, "MediaNotFetched",
 			"cp-0: its BMC has not fetched the image in 10 minutes: is http://192.0.2.1:8080 reachable from the BMC?"},
 		"found and not read": {func(_ *rack, x *box) {
-			x.power, x.media, x.fetched = vocab.PowerIsOn, imageOf("cp-0"), install.Fetched{Requests: 1, Size: 110e6}
+			x.power, x.media, x.fetched = model.PowerIsOn, imageOf("cp-0"), install.Fetched{Requests: 1, Size: 110e6}
 		}, "MediaNotFetched", "cp-0: its BMC has found the image, but the machine has read nothing of it in 10 minutes"},
 		"not registered": {func(_ *rack, x *box) {
-			x.power, x.media, x.fetched = vocab.PowerIsOn, imageOf("cp-0"), install.Fetched{Requests: 5, Bytes: 90e6, Size: 110e6}
+			x.power, x.media, x.fetched = model.PowerIsOn, imageOf("cp-0"), install.Fetched{Requests: 5, Bytes: 90e6, Size: 110e6}
 		}, "AgentNotCalled", "cp-0: it was switched on 30 minutes ago, 90 MB of 110 MB fetched, but its agent has not called the service"},
-		"running": {func(_ *rack, x *box) { x.power, x.other = vocab.PowerIsOn, true }, "RunningMachine", "is on and runs something"},
+		"running": {func(_ *rack, x *box) { x.power, x.other = model.PowerIsOn, true }, "RunningMachine", "is on and runs something"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -70,7 +70,7 @@ type falters struct {
 func (f falters) Observe(ctx context.Context, d *install.Desired, o *install.Observed, ask []string) (map[string]install.MachineState, error) {
 	f.boxes["cp-0"].trouble = ""
 	if since := time.Since(f.begun); since > 3*time.Minute && since < 6*time.Minute {
-		f.boxes["cp-0"].trouble = vocab.TroubleUnreachable
+		f.boxes["cp-0"].trouble = model.TroubleUnreachable
 	}
 	return f.bmcs.Observe(ctx, d, o, ask)
 }
@@ -80,7 +80,7 @@ func (f falters) Observe(ctx context.Context, d *install.Desired, o *install.Obs
 func TestPatienceThroughTrouble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := ready(t, 1, 0)
-		r.boxes["cp-0"].power, r.boxes["cp-0"].media = vocab.PowerIsOn, imageOf("cp-0")
+		r.boxes["cp-0"].power, r.boxes["cp-0"].media = model.PowerIsOn, imageOf("cp-0")
 		begun := time.Now()
 		var told, cured time.Duration
 		events := func(e install.Event) {
@@ -103,7 +103,7 @@ func TestStillReading(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := ready(t, 1, 0)
 		x := r.boxes["cp-0"]
-		x.power, x.media = vocab.PowerIsOn, imageOf("cp-0")
+		x.power, x.media = model.PowerIsOn, imageOf("cp-0")
 		ctx, cancel := context.WithTimeout(t.Context(), 80*time.Minute)
 		defer cancel()
 		blocked := false
@@ -161,7 +161,7 @@ func TestUselessBMC(t *testing.T) {
 				if install.CodeOf(err) != install.CodeNeedsUser || !strings.Contains(err.Error(), test.text) {
 					t.Errorf("%v", err)
 				}
-				if l.told[vocab.InsertMedia] < 3 || len(l.told) != 1 {
+				if l.told[model.InsertMedia] < 3 || len(l.told) != 1 {
 					t.Errorf("told %v", l.told)
 				}
 			})

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -55,7 +55,7 @@ func TestBootSteps(t *testing.T) {
 		t.Errorf("steps: %s", got)
 	}
 	plan, _, _ := r.plan()
-	if len(plan.Waits) != 1 || plan.Waits[0].Who != vocab.WhoMachine || !strings.Contains(plan.Waits[0].For, "cp-0 to register: BMC reached, image inserted, 1073 MB of 1073 MB fetched, agent not called yet") {
+	if len(plan.Waits) != 1 || plan.Waits[0].Who != model.WhoMachine || !strings.Contains(plan.Waits[0].For, "cp-0 to register: BMC reached, image inserted, 1073 MB of 1073 MB fetched, agent not called yet") {
 		t.Errorf("waits: %+v", plan.Waits)
 	}
 }
@@ -70,25 +70,25 @@ func TestRunningMachine(t *testing.T) {
 		block  string
 	}{
 		"something else":             {func(*rack, *box) {}, "", "RunningMachine"},
-		"allowed by the flag":        {func(r *rack, _ *box) { r.desired.Options.RebootRunning = true }, vocab.PowerOff, ""},
-		"allowed by the file":        {func(r *rack, _ *box) { r.desired.Spec.Spec.Hosts[0].BMC.RebootRunning = true }, vocab.PowerOff, ""},
+		"allowed by the flag":        {func(r *rack, _ *box) { r.desired.Options.RebootRunning = true }, model.PowerOff, ""},
+		"allowed by the file":        {func(r *rack, _ *box) { r.desired.Spec.Spec.Hosts[0].BMC.RebootRunning = true }, model.PowerOff, ""},
 		"our image, nothing counted": {func(r *rack, x *box) { r.desired.Options.RebootRunning, x.media = true, imageOf("cp-0") }, "", "MediaNotFetched"},
 		"our image read, then dropped": {func(r *rack, x *box) {
 			r.desired.Options.RebootRunning, x.fetched = true, install.Fetched{Requests: 1, Bytes: 1, Last: now}
 		}, "", ""},
 		"our image read long ago":      {func(_ *rack, x *box) { x.fetched = install.Fetched{Requests: 1, Bytes: 1, Last: now.Add(-time.Hour)} }, "", "RunningMachine"},
 		"somebody has just called":     {func(r *rack, _ *box) { r.desired.Options.RebootRunning = true; r.call() }, "", ""},
-		"it is on its way":             {func(_ *rack, x *box) { x.power = vocab.PowerGoingOn }, "", ""},
-		"nobody knows":                 {func(_ *rack, x *box) { x.power = vocab.PowerUnknown }, "", "BMCTrouble"},
-		"off, and another image is in": {func(_ *rack, x *box) { x.power, x.media = vocab.PowerIsOff, foreign }, vocab.InsertMedia, ""},
-		"the BMC is busy":              {func(_ *rack, x *box) { x.trouble = vocab.TroubleBusy }, "", ""},
-		"the BMC does not answer":      {func(_ *rack, x *box) { x.trouble = vocab.TroubleUnreachable }, "", "BMCTrouble"},
+		"it is on its way":             {func(_ *rack, x *box) { x.power = model.PowerGoingOn }, "", ""},
+		"nobody knows":                 {func(_ *rack, x *box) { x.power = model.PowerUnknown }, "", "BMCTrouble"},
+		"off, and another image is in": {func(_ *rack, x *box) { x.power, x.media = model.PowerIsOff, foreign }, model.InsertMedia, ""},
+		"the BMC is busy":              {func(_ *rack, x *box) { x.trouble = model.TroubleBusy }, "", ""},
+		"the BMC does not answer":      {func(_ *rack, x *box) { x.trouble = model.TroubleUnreachable }, "", "BMCTrouble"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := ready(t, 3, 0)
 			r.observed.At = now
 			x := r.boxes["cp-0"]
-			x.power, x.other = vocab.PowerIsOn, true
+			x.power, x.other = model.PowerIsOn, true
 			test.change(r, x)
 			plan, _, err := r.plan()
 			if err != nil {
@@ -102,7 +102,7 @@ func TestRunningMachine(t *testing.T) {
 					continue
 				}
 				action = a.Kind
-				if a.Destructive != (a.Kind == vocab.PowerOff) {
+				if a.Destructive != (a.Kind == model.PowerOff) {
 					t.Errorf("%s: destructive %v", a.Kind, a.Destructive)
 				}
 			}
@@ -110,7 +110,7 @@ func TestRunningMachine(t *testing.T) {
 			for _, b := range plan.Blockers {
 				if b.Scope == "host/cp-0" {
 					block = b.Reason
-					if b.Cure != vocab.CurePerson || strings.Contains(b.Message, "token=") {
+					if b.Cure != model.CurePerson || strings.Contains(b.Message, "token=") {
 						t.Errorf("blocker %+v", b)
 					}
 				}
@@ -140,15 +140,15 @@ func TestBootAgain(t *testing.T) {
 		r.boxes["cp-0"].booted = true
 		r.pass()
 		h := r.host("host-cp-0")
-		h.State, h.Status = vocab.HostResetting, "resetting-pending-user-action"
+		h.State, h.Status = model.HostResetting, "resetting-pending-user-action"
 		x := r.boxes["cp-0"]
-		x.power, x.other, x.fetched = vocab.PowerIsOn, true, install.Fetched{Requests: 9, Bytes: 9, Last: r.observed.At}
+		x.power, x.other, x.fetched = model.PowerIsOn, true, install.Fetched{Requests: 9, Bytes: 9, Last: r.observed.At}
 		r.desired.Options.RebootRunning = allowed
 		plan, _, err := r.plan()
 		switch {
 		case err != nil:
 			t.Fatal(err)
-		case allowed && (len(plan.Actions) != 1 || plan.Actions[0].Kind != vocab.PowerOff || !plan.Actions[0].Destructive):
+		case allowed && (len(plan.Actions) != 1 || plan.Actions[0].Kind != model.PowerOff || !plan.Actions[0].Destructive):
 			t.Errorf("allowed: %+v", plan.Actions)
 		case !allowed && (len(plan.Actions) > 0 || len(plan.Blockers) != 1 || plan.Blockers[0].Reason != "RunningMachine"):
 			t.Errorf("not allowed: %+v, %+v", plan.Actions, plan.Blockers)
@@ -165,7 +165,7 @@ func TestOptionalMachine(t *testing.T) {
 	r := ready(t, 3, 1)
 	none := 0
 	r.desired.Spec.Spec.Topology.Required.Workers = &none
-	r.boxes["worker-0"].trouble = vocab.TroubleUnreachable
+	r.boxes["worker-0"].trouble = model.TroubleUnreachable
 	plan, _, err := r.plan()
 	if err != nil || len(plan.Blockers) > 0 {
 		t.Fatalf("%v, blockers %+v", err, plan.Blockers)
@@ -203,7 +203,7 @@ func TestAddedNode(t *testing.T) {
 	r := &rack{world: w, boxes: map[string]*box{}, asked: map[string]int{}}
 	r.wire()
 	for _, name := range []string{"cp-0", "cp-1", "cp-2"} {
-		r.boxes[name].booted, r.boxes[name].power = true, vocab.PowerIsOn
+		r.boxes[name].booted, r.boxes[name].power = true, model.PowerIsOn
 	}
 	kinds := map[install.Kind]int{}
 	for range 12 {
@@ -218,7 +218,7 @@ func TestAddedNode(t *testing.T) {
 		}
 	}
 	plan, _, _ := r.plan()
-	if plan.Verdict != install.VerdictInstalled || kinds[vocab.PowerOn] != 1 || kinds[vocab.EjectMedia] != 1 || r.boxes["worker-0"].media != "" {
+	if plan.Verdict != install.VerdictInstalled || kinds[model.PowerOn] != 1 || kinds[model.EjectMedia] != 1 || r.boxes["worker-0"].media != "" {
 		t.Errorf("%s %s; %v; %+v", plan.Verdict, plan.Message, kinds, r.boxes["worker-0"])
 	}
 }
@@ -232,7 +232,7 @@ func TestThenBoots(t *testing.T) {
 	}
 	found := false
 	for _, step := range install.NewSnapshot(r.desired, observed).Then(plan) {
-		found = found || step.Kind == vocab.InsertMedia && strings.Contains(step.Message, "boot cp-0 through its BMC")
+		found = found || step.Kind == model.InsertMedia && strings.Contains(step.Message, "boot cp-0 through its BMC")
 	}
 	if !found {
 		t.Errorf("steps %+v", install.NewSnapshot(r.desired, observed).Then(plan))
@@ -243,7 +243,7 @@ func TestThenBoots(t *testing.T) {
 func TestReading(t *testing.T) {
 	r := ready(t, 3, 0)
 	for _, name := range []string{"cp-0", "cp-1"} {
-		r.boxes[name].power, r.boxes[name].media = vocab.PowerIsOn, imageOf(name)
+		r.boxes[name].power, r.boxes[name].media = model.PowerIsOn, imageOf(name)
 	}
 	_, observed, err := r.plan()
 	if got := strings.Join(install.NewSnapshot(r.desired, observed).Reading(), " "); err != nil || got != "cp-0 cp-1" {
@@ -254,12 +254,12 @@ func TestReading(t *testing.T) {
 // TestEndEjects takes the image out at the end of an install, whatever end that
 // is, and says what it could not see.
 func TestEndEjects(t *testing.T) {
-	for _, state := range []install.ClusterState{vocab.ClusterInstalled, vocab.ClusterFailed, vocab.ClusterCancelled} {
+	for _, state := range []install.ClusterState{model.ClusterInstalled, model.ClusterFailed, model.ClusterCancelled} {
 		r := ready(t, 1, 0)
 		r.boxes["cp-0"].booted = true
 		r.pass()
 		x := r.boxes["cp-0"]
-		x.power, x.media, x.once = vocab.PowerIsOn, imageOf("cp-0"), true
+		x.power, x.media, x.once = model.PowerIsOn, imageOf("cp-0"), true
 		r.observed.Cluster.State = state
 		if err := r.settle(); err != nil {
 			t.Fatalf("%s: %v", state, err)
@@ -267,13 +267,13 @@ func TestEndEjects(t *testing.T) {
 		if x.media != "" || x.once {
 			t.Errorf("%s: %+v", state, *x)
 		}
-		x.trouble = vocab.TroubleUnreachable
+		x.trouble = model.TroubleUnreachable
 		plan, _, _ := r.plan()
 		warned := false
 		for _, w := range plan.Warnings {
 			warned = warned || w.Reason == "BMCTrouble"
 		}
-		if slices.ContainsFunc(plan.Blockers, func(b install.Blocker) bool { return b.Scope != vocab.ScopeCluster }) || !warned {
+		if slices.ContainsFunc(plan.Blockers, func(b install.Blocker) bool { return b.Scope != model.ScopeCluster }) || !warned {
 			t.Errorf("%s, not readable: blockers %+v, warnings %+v", state, plan.Blockers, plan.Warnings)
 		}
 	}

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -84,7 +84,7 @@ func (m *matches) id(h *Host) string { return cmp.Or(m.names[h.ID], h.ID) }
 
 // unbound says whether a machine belongs to no cluster, or is on its way out
 // of one.
-func (h *Host) unbound() bool { return h.State == vocab.HostUnbound || h.State == vocab.HostReleasing }
+func (h *Host) unbound() bool { return h.State == model.HostUnbound || h.State == model.HostReleasing }
 
 // elsewhere says whether a machine is bound to another cluster.
 func (o *Observed) elsewhere(h *Host) bool {
@@ -117,7 +117,7 @@ func (p *planner) elsewhere(want *spec.Host, wait *Wait) bool {
 		return false
 	}
 	p.block(Blocker{
-		Key: "host/" + want.Name + "/elsewhere", Scope: vocab.HostScope(want.Name), Reason: "BoundElsewhere", Cure: vocab.CurePerson, Since: have.Since,
+		Key: "host/" + want.Name + "/elsewhere", Scope: model.HostScope(want.Name), Reason: "BoundElsewhere", Cure: model.CurePerson, Since: have.Since,
 		Field: p.hostField(want.Name) + "match", Message: want.Name + ": " + bound, Remedy: remedy, Hosts: []string{want.Name},
 	})
 	return true

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/catalogue"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/internal/vocab"
 )
 
 // Memory is what a loop has learned and no observation shows: what was refused and
@@ -110,7 +110,7 @@ func (m *Memory) Seen(observed *Observed, own time.Time) {
 	m.machines(observed)
 	// Another attempt to prepare is no cure of what preparations fail over: only an
 	// install that runs is.
-	if c := observed.Cluster; c == nil || !c.State.BeforeInstall() && c.State != vocab.ClusterPreparing {
+	if c := observed.Cluster; c == nil || !c.State.BeforeInstall() && c.State != model.ClusterPreparing {
 		delete(m.Standing, keyPreparation)
 	}
 }
@@ -176,7 +176,7 @@ func (b MachineBoot) after(state MachineState, now time.Time) MachineBoot {
 	switch {
 	case state.Trouble != "": // what was known does not end with it
 		return b
-	case state.Power != vocab.PowerIsOn || !state.OurMedia:
+	case state.Power != model.PowerIsOn || !state.OurMedia:
 		return MachineBoot{Fetched: state.Fetch.Bytes}
 	}
 	b.Boots = cmp.Or(b.Boots, now)
@@ -195,7 +195,7 @@ func (m *Memory) Decided(plan Plan) {
 		note(plan.Blockers[i].Key)
 	}
 	for i := range plan.Waits {
-		if w := &plan.Waits[i]; w.Who == vocab.WhoUser {
+		if w := &plan.Waits[i]; w.Who == model.WhoUser {
 			note(w.standingKey())
 		}
 	}
@@ -211,7 +211,7 @@ func (w *Wait) standingKey() string { return "wait/" + w.Key }
 // Note learns how an action went: err is what became of it, nil for a success. now is
 // a moment on the service's clock.
 func (m *Memory) Note(a Action, err error, now time.Time) {
-	if a.Kind == vocab.UpdateHost || a.Kind == vocab.BindHost {
+	if a.Kind == model.UpdateHost || a.Kind == model.BindHost {
 		m.HostWritten = now
 	}
 	if err != nil {
@@ -229,7 +229,7 @@ func (m *Memory) Note(a Action, err error, now time.Time) {
 	if strings.HasSuffix(a.Key, resendSuffix) {
 		m.Resent = with(m.Resent, a.Key, true)
 	}
-	m.Registered = m.Registered || a.Kind == vocab.RegisterCluster || a.Kind == vocab.ImportCluster
+	m.Registered = m.Registered || a.Kind == model.RegisterCluster || a.Kind == model.ImportCluster
 }
 
 func (m *Memory) refused(a Action, err error, now time.Time) {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -77,8 +77,8 @@ func TestOneLookNamesWhatALoopNames(t *testing.T) {
 			if x.fetched.Bytes > 0 {
 				x.fetched.Last = r.observed.At.Add(-3 * time.Hour)
 			}
-			if x.power == vocab.PowerIsOff && random.IntN(4) == 0 { // it is on, and does not get on
-				x.power, x.media = vocab.PowerIsOn, imageOf("cp-0")
+			if x.power == model.PowerIsOff && random.IntN(4) == 0 { // it is on, and does not get on
+				x.power, x.media = model.PowerIsOn, imageOf("cp-0")
 			}
 		}
 		failing(random, &r.observed)
@@ -118,9 +118,9 @@ func TestOneLookNamesWhatALoopNames(t *testing.T) {
 // names.
 func TestFirstLooksOfALoopWait(t *testing.T) {
 	w := readyWorld(t, sample(3, 0))
-	w.observed.Cluster.State = vocab.ClusterBlocked
+	w.observed.Cluster.State = model.ClusterBlocked
 	for i := range w.observed.Hosts {
-		w.observed.Hosts[i].State = vocab.HostBlocked
+		w.observed.Hosts[i].State = model.HostBlocked
 	}
 	w.observed.Hosts[1].Validations = []install.Validation{{ID: "belongs-to-machine-cidr", Category: "network", Status: "failure", Message: "it does not"}}
 	if got := causes(w.decide()); len(got) != 1 || got[0].Validations[0] != "belongs-to-machine-cidr" {
@@ -138,7 +138,7 @@ func TestLoopOfOnesOwn(t *testing.T) {
 	p := &plane{world: newWorld(&install.Desired{Spec: sample(3, 1), Options: install.Options{Run: "run1"}})}
 	refused := 0
 	p.refuse = func(a install.Action) error {
-		if a.Kind == vocab.RegisterInfraEnv && refused < 2 {
+		if a.Kind == model.RegisterInfraEnv && refused < 2 {
 			refused++
 			return &install.Fault{Err: context.DeadlineExceeded}
 		}
@@ -168,7 +168,7 @@ func TestLoopOfOnesOwn(t *testing.T) {
 			t.Fatal(err)
 		}
 		if ended, err := plan.Ended(); ended && !acted {
-			if err != nil || refused != 2 || count(p.world, vocab.RegisterCluster) != 1 || count(p.world, vocab.StartInstall) != 1 {
+			if err != nil || refused != 2 || count(p.world, model.RegisterCluster) != 1 || count(p.world, model.StartInstall) != 1 {
 				t.Errorf("%v; refused %d times; wrote %v", err, refused, keys(p.writes))
 			}
 			return

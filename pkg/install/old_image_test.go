@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -30,7 +30,7 @@ func TestHostsThatRunAnOldImage(t *testing.T) {
 		}
 		var named []string
 		for _, wait := range plan.Waits {
-			if strings.Contains(wait.For, "old discovery image") && wait.Who == vocab.WhoUser && wait.Next != "" && wait.Since.Equal(w.observed.InfraEnvs[0].Image.Created) {
+			if strings.Contains(wait.For, "old discovery image") && wait.Who == model.WhoUser && wait.Next != "" && wait.Since.Equal(w.observed.InfraEnvs[0].Image.Created) {
 				named = append(named, string(wait.Scope))
 			}
 		}
@@ -43,7 +43,7 @@ func TestHostsThatRunAnOldImage(t *testing.T) {
 	if err := settle(w); err != nil {
 		t.Fatal(err)
 	}
-	if count(w, vocab.UpdateHost) != 1 || count(w, vocab.StartInstall) != 1 || count(w, vocab.UpdateInfraEnv) != 1 {
+	if count(w, model.UpdateHost) != 1 || count(w, model.StartInstall) != 1 || count(w, model.UpdateInfraEnv) != 1 {
 		t.Errorf("wrote %v", keys(w.writes))
 	}
 }
@@ -61,7 +61,7 @@ func TestOldImagesThatDoNotMatter(t *testing.T) {
 	} {
 		w := readyWorld(t, sample(3, 0))
 		change(&w.observed)
-		if plan := w.decide(); !hasKind(plan, vocab.StartInstall) {
+		if plan := w.decide(); !hasKind(plan, model.StartInstall) {
 			t.Errorf("%s: %v, waits %+v", name, keys(plan.Actions), plan.Waits)
 		}
 	}
@@ -84,19 +84,19 @@ func TestUnnamedHostsThatRunAnOldImage(t *testing.T) {
 	}
 	w.pass()
 	stranger := machine("stranger", "52:54:00:ff:00:01", 7)
-	stranger.State, stranger.Status, stranger.ClusterID, stranger.InfraEnvID = vocab.HostUnbound, "known-unbound", "", w.observed.InfraEnvs[0].ID
+	stranger.State, stranger.Status, stranger.ClusterID, stranger.InfraEnvID = model.HostUnbound, "known-unbound", "", w.observed.InfraEnvs[0].ID
 	stranger.Registered = w.observed.At
 	w.observed.Hosts = append(w.observed.Hosts, stranger)
 	w.observed.InfraEnvs[0].Image.Created = w.observed.At.Add(time.Second)
-	if plan := w.decide(); hasKind(plan, vocab.BindHost) {
+	if plan := w.decide(); hasKind(plan, model.BindHost) {
 		t.Errorf("bound before it booted the new image: %v", keys(plan.Actions))
 	}
 	w.observed.Hosts[2].Registered = w.observed.At.Add(time.Minute)
-	if plan := w.decide(); !hasKind(plan, vocab.BindHost) {
+	if plan := w.decide(); !hasKind(plan, model.BindHost) {
 		t.Errorf("not bound after: %v, waits %+v", keys(plan.Actions), plan.Waits)
 	}
 	w.observed.Hosts[2].Registered = w.observed.At
-	w.observed.Hosts[2].State, w.observed.Hosts[2].Status, w.observed.Hosts[2].ClusterID = vocab.HostReady, "known", "cluster-1"
+	w.observed.Hosts[2].State, w.observed.Hosts[2].Status, w.observed.Hosts[2].ClusterID = model.HostReady, "known", "cluster-1"
 	plan := w.decide()
 	if !slices.ContainsFunc(plan.Waits, func(wait install.Wait) bool { return wait.Key == "host/host-stranger/new-image" }) {
 		t.Errorf("nobody waits for it: %+v", plan.Waits)
@@ -109,11 +109,11 @@ func TestPullSecretIsInTheImage(t *testing.T) {
 	w := readyWorld(t, sample(3, 0))
 	w.desired.Options.ResendSecrets = true
 	plan := w.decide()
-	if hasKind(plan, vocab.UpdateInfraEnv) || !hasKind(plan, vocab.UpdateCluster) || len(plan.Warnings) != 1 || !strings.Contains(plan.Warnings[0].Message, "cp-0, cp-1, cp-2") {
+	if hasKind(plan, model.UpdateInfraEnv) || !hasKind(plan, model.UpdateCluster) || len(plan.Warnings) != 1 || !strings.Contains(plan.Warnings[0].Message, "cp-0, cp-1, cp-2") {
 		t.Errorf("without --reimage: %v, %+v", keys(plan.Actions), plan.Warnings)
 	}
 	w.desired.Options.Reimage = true
-	if plan := w.decide(); !hasKind(plan, vocab.UpdateInfraEnv) || len(plan.Warnings) > 0 {
+	if plan := w.decide(); !hasKind(plan, model.UpdateInfraEnv) || len(plan.Warnings) > 0 {
 		t.Errorf("with --reimage: %v, %+v", keys(plan.Actions), plan.Warnings)
 	}
 }
@@ -128,7 +128,7 @@ func TestReimageGoesOnByItself(t *testing.T) {
 		if _, _, err := runFor(t, p, false); err != nil {
 			t.Fatal(err)
 		}
-		if count(p.world, vocab.UpdateInfraEnv) != 1 || count(p.world, vocab.StartInstall) != 1 {
+		if count(p.world, model.UpdateInfraEnv) != 1 || count(p.world, model.StartInstall) != 1 {
 			t.Errorf("wrote %v", keys(p.writes))
 		}
 	})
@@ -144,7 +144,7 @@ func TestNodeThatRunsAnOldImage(t *testing.T) {
 		t.Errorf("before: %v, waits %+v", keys(plan.Actions), plan.Waits)
 	}
 	host.Registered = w.observed.At.Add(time.Minute)
-	if plan := w.decide(); !hasKind(plan, vocab.InstallHost) {
+	if plan := w.decide(); !hasKind(plan, model.InstallHost) {
 		t.Errorf("after: %v, waits %+v", keys(plan.Actions), plan.Waits)
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -17,7 +17,7 @@ func readyWorld(t *testing.T, c *spec.Cluster) *world {
 	w := newWorld(&install.Desired{Spec: c})
 	for range 40 {
 		plan := w.decide()
-		if hasKind(plan, vocab.StartInstall) {
+		if hasKind(plan, model.StartInstall) {
 			w.writes = nil
 			return w
 		}
@@ -50,21 +50,21 @@ func TestMachinesOfAPoolThatNobodyNames(t *testing.T) {
 		c.Spec.InfraEnv.Bind = spec.BindLate
 		w := readyWorld(t, c)
 		other := machine("other", "52:54:00:ff:ff:ff", 90)
-		other.State, other.Status, other.ClusterID = vocab.HostUnbound, status, ""
+		other.State, other.Status, other.ClusterID = model.HostUnbound, status, ""
 		if status == "unbinding" {
-			other.State = vocab.HostReleasing
+			other.State = model.HostReleasing
 		}
 		other.Validations = []install.Validation{{ID: "has-min-memory", Category: "hardware", Status: "failure", Message: "too little memory"}}
 		w.observed.Hosts = append(w.observed.Hosts, other)
 		plan := w.decide()
-		if !hasKind(plan, vocab.StartInstall) || hasKind(plan, vocab.BindHost) || len(plan.Blockers) > 0 {
+		if !hasKind(plan, model.StartInstall) || hasKind(plan, model.BindHost) || len(plan.Blockers) > 0 {
 			t.Errorf("%s: actions %v, blockers %+v", status, keys(plan.Actions), plan.Blockers)
 		}
-		w.observed.Cluster.State = vocab.ClusterBlocked
+		w.observed.Cluster.State = model.ClusterBlocked
 		if plan := w.decide(); len(plan.Blockers) > 0 {
 			t.Errorf("%s: the checks of a machine that is not ours block: %+v", status, plan.Blockers)
 		}
-		w.observed.Cluster.State = vocab.ClusterInstalling
+		w.observed.Cluster.State = model.ClusterInstalling
 		for _, x := range w.decide().Waits {
 			if strings.Contains(string(x.Scope), "other") {
 				t.Errorf("%s: waits for %q", status, x.For)
@@ -79,7 +79,7 @@ func TestMachinesOfAnotherClusterAreLeftAlone(t *testing.T) {
 	other := machine("other", w.desired.Spec.Spec.Hosts[0].Match.MAC, 90)
 	other.ClusterID = "cluster-2"
 	w.observed.Hosts = append([]install.Host{other}, w.observed.Hosts...)
-	if plan := w.decide(); !hasKind(plan, vocab.StartInstall) || len(plan.Blockers) > 0 {
+	if plan := w.decide(); !hasKind(plan, model.StartInstall) || len(plan.Blockers) > 0 {
 		t.Errorf("actions %v, blockers %+v", keys(plan.Actions), plan.Blockers)
 	}
 }
@@ -138,11 +138,11 @@ func TestPoolOfMoreThanAreMissing(t *testing.T) {
 	}
 	for i, name := range []string{"a", "b", "c", "d", "e"} {
 		h := machine(name, "52:54:00:00:02:0"+name, i)
-		h.State, h.Status, h.ClusterID = vocab.HostUnbound, "known-unbound", ""
+		h.State, h.Status, h.ClusterID = model.HostUnbound, "known-unbound", ""
 		w.observed.Hosts = append(w.observed.Hosts, h)
 	}
 	plan := w.decide()
-	if !hasReason(plan, "SurplusHosts") || hasKind(plan, vocab.BindHost) {
+	if !hasReason(plan, "SurplusHosts") || hasKind(plan, model.BindHost) {
 		t.Fatalf("actions %v, blockers %+v", keys(plan.Actions), plan.Blockers)
 	}
 	for _, name := range []string{"a", "b", "c", "d", "e"} {
@@ -156,22 +156,22 @@ func TestPoolOfMoreThanAreMissing(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i := range w.observed.Hosts {
-			if h := &w.observed.Hosts[i]; h.State == vocab.HostBinding {
-				h.State = vocab.HostReady
+			if h := &w.observed.Hosts[i]; h.State == model.HostBinding {
+				h.State = model.HostReady
 			}
 		}
 	}
 	bound := 0
 	for _, a := range w.writes {
-		if a.Kind == vocab.BindHost {
+		if a.Kind == model.BindHost {
 			bound++
 		}
 	}
 	if bound != 3 {
 		t.Errorf("%d machines were bound; the cluster has 3", bound)
 	}
-	w.observed.Cluster.State = vocab.ClusterReady
-	if plan := w.decide(); !hasKind(plan, vocab.StartInstall) {
+	w.observed.Cluster.State = model.ClusterReady
+	if plan := w.decide(); !hasKind(plan, model.StartInstall) {
 		t.Errorf("not started: %+v", plan)
 	}
 }
@@ -203,10 +203,10 @@ func TestMoreMachinesThanTheFileCounts(t *testing.T) {
 		c.Spec.Hosts = c.Spec.Hosts[3-test.named:]
 		for i := range test.came - (3 - test.named) {
 			w.observed.Hosts = append(w.observed.Hosts, machine("stranger"+string(rune('0'+i)), "52:54:00:ff:ff:0"+string(rune('0'+i)), 90+i))
-			w.observed.Hosts[len(w.observed.Hosts)-1].State = vocab.HostReady
+			w.observed.Hosts[len(w.observed.Hosts)-1].State = model.HostReady
 		}
 		plan := w.decide()
-		if hasReason(plan, "SurplusHosts") != test.blocked || hasKind(plan, vocab.StartInstall) == test.blocked {
+		if hasReason(plan, "SurplusHosts") != test.blocked || hasKind(plan, model.StartInstall) == test.blocked {
 			t.Errorf("%s: actions %v, blockers %+v", name, keys(plan.Actions), plan.Blockers)
 			continue
 		}
@@ -214,7 +214,7 @@ func TestMoreMachinesThanTheFileCounts(t *testing.T) {
 			continue
 		}
 		b := plan.Blockers[0]
-		if len(plan.Blockers) != 1 || b.Cure != vocab.CurePerson || len(b.Hosts) != test.came || !strings.Contains(b.Remedy, "oaictl delete host") {
+		if len(plan.Blockers) != 1 || b.Cure != model.CurePerson || len(b.Hosts) != test.came || !strings.Contains(b.Remedy, "oaictl delete host") {
 			t.Errorf("%s: blockers %+v", name, plan.Blockers)
 		}
 	}
@@ -232,7 +232,7 @@ func TestUnnamedMachinesThatTheFileCounts(t *testing.T) {
 		w.pass()
 	}
 	plan := w.decide()
-	if hasKind(plan, vocab.StartInstall) || !w.observed.Cluster.InstallStarted.IsZero() {
+	if hasKind(plan, model.StartInstall) || !w.observed.Cluster.InstallStarted.IsZero() {
 		t.Fatal("the install was started without the two machines that the file counts")
 	}
 	if !slices.ContainsFunc(plan.Waits, func(x install.Wait) bool { return strings.HasPrefix(x.For, "2 more hosts") }) {
@@ -248,27 +248,27 @@ func TestHostsThatCannotTakePart(t *testing.T) {
 		reason  string // of the blocker, or
 		waitFor string
 	}{
-		{vocab.HostFailed, "error", "LeftFromEarlierInstall", ""},
-		{vocab.HostCancelled, "cancelled", "LeftFromEarlierInstall", ""},
-		{vocab.HostInstalled, "installed", "LeftFromEarlierInstall", ""},
-		{vocab.HostAdded, "added-to-existing-cluster", "LeftFromEarlierInstall", ""},
-		{vocab.HostReleasing, "unbinding-pending-user-action", "BootDiscoveryImage", ""},
-		{vocab.HostResetting, "resetting-pending-user-action", "BootDiscoveryImage", ""},
-		{vocab.HostNeedsUser, "installing-pending-user-action", "BootedDiscoveryImage", ""},
-		{vocab.HostDisconnected, "disconnected", "HostDisconnected", ""},
-		{vocab.HostUnbound, "disconnected-unbound", "HostDisconnected", ""},
-		{vocab.HostUnbound, "insufficient-unbound", "", "to pass the checks"},
-		{vocab.HostUnbound, "discovering-unbound", "", "to be discovered"},
-		{vocab.HostBinding, "binding", "BindingTakesLong", ""},
-		{vocab.HostPreparing, "preparing-for-installation", "", "to be ready"},
-		{vocab.HostInstalling, "installing", "", "to be ready"},
-		{vocab.HostUnknown, "levitating", "", `"levitating"`},
+		{model.HostFailed, "error", "LeftFromEarlierInstall", ""},
+		{model.HostCancelled, "cancelled", "LeftFromEarlierInstall", ""},
+		{model.HostInstalled, "installed", "LeftFromEarlierInstall", ""},
+		{model.HostAdded, "added-to-existing-cluster", "LeftFromEarlierInstall", ""},
+		{model.HostReleasing, "unbinding-pending-user-action", "BootDiscoveryImage", ""},
+		{model.HostResetting, "resetting-pending-user-action", "BootDiscoveryImage", ""},
+		{model.HostNeedsUser, "installing-pending-user-action", "BootedDiscoveryImage", ""},
+		{model.HostDisconnected, "disconnected", "HostDisconnected", ""},
+		{model.HostUnbound, "disconnected-unbound", "HostDisconnected", ""},
+		{model.HostUnbound, "insufficient-unbound", "", "to pass the checks"},
+		{model.HostUnbound, "discovering-unbound", "", "to be discovered"},
+		{model.HostBinding, "binding", "BindingTakesLong", ""},
+		{model.HostPreparing, "preparing-for-installation", "", "to be ready"},
+		{model.HostInstalling, "installing", "", "to be ready"},
+		{model.HostUnknown, "levitating", "", `"levitating"`},
 	} {
 		w := readyWorld(t, sample(3, 0))
 		h := &w.observed.Hosts[1]
 		h.State, h.Status, h.Since = test.state, test.status, w.observed.At.Add(-time.Hour)
 		plan := w.decide()
-		if hasKind(plan, vocab.StartInstall) {
+		if hasKind(plan, model.StartInstall) {
 			t.Errorf("%s: the install is started", test.status)
 		}
 		if test.reason != "" && !hasReason(plan, test.reason) {
@@ -279,10 +279,10 @@ func TestHostsThatCannotTakePart(t *testing.T) {
 		}
 		// A machine that nobody named is no different where it may take part.
 		w.desired.Spec.Spec.Hosts, w.desired.Spec.Spec.AcceptUnknownHosts = nil, true
-		if test.state == vocab.HostUnbound || test.state == vocab.HostReleasing {
+		if test.state == model.HostUnbound || test.state == model.HostReleasing {
 			continue
 		}
-		if plan := w.decide(); hasKind(plan, vocab.StartInstall) || len(plan.Blockers)+len(plan.Waits) == 0 {
+		if plan := w.decide(); hasKind(plan, model.StartInstall) || len(plan.Blockers)+len(plan.Waits) == 0 {
 			t.Errorf("%s, unnamed: actions %v, and nobody is told why", test.status, keys(plan.Actions))
 		}
 	}
@@ -294,7 +294,7 @@ func TestOneMachineForTwoHosts(t *testing.T) {
 	w.desired.Spec.Spec.Hosts[1].Match = spec.Match{Serial: "SNcp-0"}
 	w.observed.Hosts = slices.DeleteFunc(w.observed.Hosts, func(h install.Host) bool { return h.ID == "host-cp-1" })
 	plan := w.decide()
-	if !hasReason(plan, "AmbiguousHost") || hasKind(plan, vocab.StartInstall) {
+	if !hasReason(plan, "AmbiguousHost") || hasKind(plan, model.StartInstall) {
 		t.Errorf("actions %v, blockers %+v", keys(plan.Actions), plan.Blockers)
 	}
 	for _, x := range plan.Waits {
@@ -326,11 +326,11 @@ func TestOldPool(t *testing.T) {
 	w.observed.InfraEnvs[0].Created = start.Add(-1000 * time.Hour)
 	w.observed.Cluster.Created = w.observed.At
 	w.observed.Hosts = slices.DeleteFunc(w.observed.Hosts, func(h install.Host) bool { return h.ID == "host-worker-0" })
-	if plan := w.decide(); hasKind(plan, vocab.StartInstall) {
+	if plan := w.decide(); hasKind(plan, model.StartInstall) {
 		t.Error("the worker was not waited for at all")
 	}
 	w.observed.At = w.observed.At.Add(31 * time.Minute)
-	if plan := w.decide(); !hasKind(plan, vocab.StartInstall) {
+	if plan := w.decide(); !hasKind(plan, model.StartInstall) {
 		t.Errorf("the worker is waited for too long: %+v", plan)
 	}
 }
@@ -339,7 +339,7 @@ func TestOldPool(t *testing.T) {
 func TestUnreadMachineThatFellSilent(t *testing.T) {
 	w := readyWorld(t, sample(3, 0))
 	silent := machine("silent", "", 9)
-	silent.Inventory, silent.State = install.Inventory{}, vocab.HostDisconnected
+	silent.Inventory, silent.State = install.Inventory{}, model.HostDisconnected
 	w.observed.Hosts = append(w.observed.Hosts, silent)
 	if plan := w.decide(); !hasReason(plan, "HostDisconnected") {
 		t.Errorf("plan %+v", plan)

@@ -4,13 +4,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // Scope says what an action, a wait or a blocker is about: "cluster",
 // "infraenv/NAME", "host/NAME" or "node/NAME".
-type Scope = vocab.Scope
+type Scope = model.Scope
 
 // Action is one request that brings the cluster closer to what is desired.
 type Action struct {
@@ -52,7 +52,7 @@ type Wait struct {
 }
 
 // Who must act for a wait to end: service, machine or user.
-type Who = vocab.Who
+type Who = model.Who
 
 // Cure says who can remove a blocker, which decides how long it is waited for:
 //
@@ -62,7 +62,7 @@ type Who = vocab.Who
 //   - owner: the object is someone else's or ambiguous, exit 5
 //   - auth: credentials, exit 4
 //   - none: nothing will cure it by itself, exit 1
-type Cure = vocab.Cure
+type Cure = model.Cure
 
 // Blocker is something that stands in the way and does not pass by itself.
 type Blocker struct {

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -36,7 +36,7 @@ func TestPreparationsAreCountedByEvents(t *testing.T) {
 		}
 		w.observed.At = start.Add((began + 5) * time.Minute)
 		plan := w.decide()
-		if hasKind(plan, vocab.StartInstall) != test.starts || hasReason(plan, "PreparationFailed") == test.starts {
+		if hasKind(plan, model.StartInstall) != test.starts || hasReason(plan, "PreparationFailed") == test.starts {
 			t.Errorf("%s: actions %v, blockers %+v", name, keys(plan.Actions), plan.Blockers)
 		}
 	}
@@ -54,12 +54,12 @@ func TestHostsThatDidNotPrepare(t *testing.T) {
 	p.Hosts = map[string]string{w.observed.Hosts[1].ID: "container availability was not determined within the timeout."}
 	w.observed.At = start.Add(4 * time.Minute)
 	plan := w.decide()
-	if len(plan.Actions) != 0 || len(plan.Blockers) != 1 || plan.Blockers[0].Cure != vocab.CurePerson ||
+	if len(plan.Actions) != 0 || len(plan.Blockers) != 1 || plan.Blockers[0].Cure != model.CurePerson ||
 		plan.Blockers[0].Message != "the service cannot prepare the installation: cp-1: container availability was not determined within the timeout." {
 		t.Errorf("actions %v, blockers %+v", keys(plan.Actions), plan.Blockers)
 	}
 	w.observed.At = start.Add(14 * time.Minute) // somebody may have cured it
-	if plan := w.decide(); !hasKind(plan, vocab.StartInstall) {
+	if plan := w.decide(); !hasKind(plan, model.StartInstall) {
 		t.Errorf("ten minutes later: actions %v, blockers %+v", keys(plan.Actions), plan.Blockers)
 	}
 }
@@ -68,9 +68,9 @@ func TestHostsThatDidNotPrepare(t *testing.T) {
 // before each of its hosts is.
 func TestNotWhileAHostIsUnprepared(t *testing.T) {
 	w := readyWorld(t, sample(3, 0))
-	w.observed.Hosts[2].State, w.observed.Hosts[2].Status = vocab.HostPreparing, "preparing-failed"
+	w.observed.Hosts[2].State, w.observed.Hosts[2].Status = model.HostPreparing, "preparing-failed"
 	plan := w.decide()
-	if len(plan.Actions) != 0 || len(plan.Waits) == 0 || plan.Waits[0].Scope != vocab.HostScope("cp-2") {
+	if len(plan.Actions) != 0 || len(plan.Waits) == 0 || plan.Waits[0].Scope != model.HostScope("cp-2") {
 		t.Errorf("actions %v, waits %+v", keys(plan.Actions), plan.Waits)
 	}
 }
@@ -81,7 +81,7 @@ func TestCancelOfAPreparation(t *testing.T) {
 	w := readyWorld(t, sample(3, 0))
 	w.observed.Cluster.Preparation.Cancelled = start.Add(time.Minute)
 	w.observed.At = start.Add(2 * time.Minute)
-	if plan := w.decide(); !hasKind(plan, vocab.StartInstall) {
+	if plan := w.decide(); !hasKind(plan, model.StartInstall) {
 		t.Errorf("without a run: %+v", plan)
 	}
 	w.memory.Started = start
@@ -99,11 +99,11 @@ func TestHubPreparesAgainByItself(t *testing.T) {
 		failed  int
 		blocked bool
 	}{
-		"back from it, hosts are not":  {vocab.ClusterReady, vocab.HostPreparing, 3, true},
-		"prepared once more":           {vocab.ClusterPreparing, vocab.HostPreparing, 3, true},
-		"prepared after a failure":     {vocab.ClusterPreparing, vocab.HostPreparing, 1, false},
-		"back from it the second time": {vocab.ClusterReady, vocab.HostPreparing, 2, false},
-		"installed after all":          {vocab.ClusterInstalling, vocab.HostInstalling, 0, false},
+		"back from it, hosts are not":  {model.ClusterReady, model.HostPreparing, 3, true},
+		"prepared once more":           {model.ClusterPreparing, model.HostPreparing, 3, true},
+		"prepared after a failure":     {model.ClusterPreparing, model.HostPreparing, 1, false},
+		"back from it the second time": {model.ClusterReady, model.HostPreparing, 2, false},
+		"installed after all":          {model.ClusterInstalling, model.HostInstalling, 0, false},
 	} {
 		w := readyWorld(t, sample(3, 0))
 		w.memory.Started = start
@@ -118,7 +118,7 @@ func TestHubPreparesAgainByItself(t *testing.T) {
 		c.Preparation.Hosts = map[string]string{w.observed.Hosts[1].ID: "Host failed to prepare for installation due to following failing validation(s): Failed to fetch container images"}
 		w.observed.At = start.Add(4 * time.Minute)
 		plan := w.decide()
-		if hasReason(plan, "PreparationFailed") != test.blocked || hasKind(plan, vocab.StartInstall) {
+		if hasReason(plan, "PreparationFailed") != test.blocked || hasKind(plan, model.StartInstall) {
 			t.Errorf("%s: actions %v, blockers %+v", name, keys(plan.Actions), plan.Blockers)
 		}
 		if test.blocked && plan.Blockers[0].Message != "the service cannot prepare the installation: cp-1: Failed to fetch container images" {

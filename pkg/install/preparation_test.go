@@ -5,7 +5,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -27,7 +27,7 @@ func TestImagesThatCannotBePulled(t *testing.T) {
 				p := &plane{world: newWorld(&install.Desired{Spec: sample(3, 0), Options: install.Options{Run: "run1"}})}
 				attempts, preparing := 0, 0
 				p.lose = func(a install.Action) error {
-					if a.Kind == vocab.StartInstall {
+					if a.Kind == model.StartInstall {
 						attempts++
 						p.still, preparing = test.cured == 0 || attempts <= test.cured, 0
 						p.observed.Hosts[1].Validations = nil // measured anew
@@ -36,12 +36,12 @@ func TestImagesThatCannotBePulled(t *testing.T) {
 				}
 				p.observe = func(int) error {
 					if preparing++; p.still && preparing == 6 {
-						p.observed.Hosts[0].State = vocab.HostReady
+						p.observed.Hosts[0].State = model.HostReady
 					}
 					if p.still && preparing == 5 {
-						p.observed.Hosts[0].State = vocab.HostPreparing // it is told of a moment later
+						p.observed.Hosts[0].State = model.HostPreparing // it is told of a moment later
 						c := p.observed.Cluster
-						c.State, c.Preparation.FailedAt = vocab.ClusterReady, append(c.Preparation.FailedAt, p.observed.At)
+						c.State, c.Preparation.FailedAt = model.ClusterReady, append(c.Preparation.FailedAt, p.observed.At)
 						p.observed.Hosts[1].Validations = []install.Validation{
 							{ID: "container-images-available", Category: "network", Status: "failure", Message: "Failed to fetch container images"},
 						}

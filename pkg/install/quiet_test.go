@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -19,13 +19,13 @@ func TestNothingNew(t *testing.T) {
 		times  int // in the 16 minutes that the run has
 		text   string
 	}{
-		"an install that stands still": {func(p *plane) { p.still, p.observed.Cluster.State = true, vocab.ClusterPreparing }, 3, "nothing new for 5m: waiting for the service to prepare the installation"},
+		"an install that stands still": {func(p *plane) { p.still, p.observed.Cluster.State = true, model.ClusterPreparing }, 3, "nothing new for 5m: waiting for the service to prepare the installation"},
 		"something in the way": {func(p *plane) {
 			p.still = true
-			p.observed.Hosts[0].State = vocab.HostDisconnected
+			p.observed.Hosts[0].State = model.HostDisconnected
 		}, 3, "nothing new for 5m: in the way: localhost (MAC 52:54:00:00:00:00"},
 		"a service that does not answer": {func(p *plane) {
-			p.still, p.observed.Cluster.State = true, vocab.ClusterPreparing
+			p.still, p.observed.Cluster.State = true, model.ClusterPreparing
 			p.observe = func(n int) error {
 				if n > 2 {
 					return &install.Fault{Err: errors.New("connection refused")}
@@ -34,10 +34,10 @@ func TestNothingNew(t *testing.T) {
 			}
 		}, 3, "does not answer: connection refused"},
 		"hosts that get on": {func(p *plane) {
-			p.still, p.observed.Cluster.State = true, vocab.ClusterInstalling
+			p.still, p.observed.Cluster.State = true, model.ClusterInstalling
 			p.observe = func(n int) error {
 				h := &p.observed.Hosts[0]
-				h.State, h.Progress.Stage, h.Progress.Info = vocab.HostInstalling, "Writing image to disk", time.Now().Format("1504")+"%"
+				h.State, h.Progress.Stage, h.Progress.Info = model.HostInstalling, "Writing image to disk", time.Now().Format("1504")+"%"
 				return nil
 			}
 		}, 0, ""},

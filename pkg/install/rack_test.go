@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"strings"
 
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -49,7 +49,7 @@ func (r *rack) wire() {
 	r.desired.Spec.Spec.Boot.Method = spec.BootRedfish
 	for i := range hosts {
 		hosts[i].BMC = &spec.BMC{Address: fmt.Sprintf("192.0.2.%d", i+100), Credentials: spec.CredentialsOf("root", spec.NewSecret("calvin"))}
-		r.boxes[hosts[i].Name] = &box{power: vocab.PowerIsOff}
+		r.boxes[hosts[i].Name] = &box{power: model.PowerIsOff}
 	}
 	r.dark = func(name string) bool { return !r.boxes[name].booted }
 }
@@ -97,19 +97,19 @@ func (b bmcs) Act(_ context.Context, _ *install.Desired, _ *install.Observed, a 
 func (r *rack) tell(a install.Action) error {
 	x := r.boxes[a.Name]
 	switch a.Kind {
-	case vocab.InsertMedia:
-		if x.power == vocab.PowerIsOn {
+	case model.InsertMedia:
+		if x.power == model.PowerIsOn {
 			return fmt.Errorf("the image is inserted into %s, which is on", a.Name)
 		}
 		x.media = imageOf(a.Name)
-	case vocab.SetBootOnce:
+	case model.SetBootOnce:
 		x.once = true
-	case vocab.PowerOn:
+	case model.PowerOn:
 		if x.media != imageOf(a.Name) || !x.once {
 			return fmt.Errorf("%s is switched on and would not boot the image", a.Name)
 		}
 		r.switchOn(a.Name)
-	case vocab.PowerOff:
+	case model.PowerOff:
 		allowed := r.desired.Options.RebootRunning
 		for i := range r.desired.Spec.Spec.Hosts {
 			h := &r.desired.Spec.Spec.Hosts[i]
@@ -118,13 +118,13 @@ func (r *rack) tell(a install.Action) error {
 		if !allowed || !x.other || !a.Destructive {
 			return fmt.Errorf("%s is switched off: allowed %v, runs something else %v, destructive %v", a.Name, allowed, x.other, a.Destructive)
 		}
-		x.power, x.other, x.booted = vocab.PowerIsOff, false, false
-	case vocab.EjectMedia:
+		x.power, x.other, x.booted = model.PowerIsOff, false, false
+	case model.EjectMedia:
 		if x.media != imageOf(a.Name) || r.stillBoots(a.Name) {
 			return fmt.Errorf("the image of %s is ejected while %q is in the drive and it boots %v", a.Name, x.media, r.stillBoots(a.Name))
 		}
 		x.media = ""
-	case vocab.RestoreBoot:
+	case model.RestoreBoot:
 		if r.stillBoots(a.Name) && !(x.stays && x.booted) {
 			return fmt.Errorf("the boot order of %s is restored before it has booted", a.Name)
 		}
@@ -138,7 +138,7 @@ func (r *rack) tell(a install.Action) error {
 // switchOn has a machine start from what it finds.
 func (r *rack) switchOn(name string) {
 	x := r.boxes[name]
-	x.power, x.booted = vocab.PowerIsOn, x.once && x.media == imageOf(name)
+	x.power, x.booted = model.PowerIsOn, x.once && x.media == imageOf(name)
 	x.other, x.once = !x.booted, x.once && x.stays
 	if x.booted {
 		x.fetched = install.Fetched{Requests: 9, Bytes: 1 << 30, Size: 1 << 30, Last: r.observed.At}
@@ -148,7 +148,7 @@ func (r *rack) switchOn(name string) {
 // stillBoots says whether a machine still needs the image in its drive.
 func (r *rack) stillBoots(name string) bool {
 	switch r.observed.Cluster.State {
-	case vocab.ClusterFailed, vocab.ClusterCancelled, vocab.ClusterInstalled, vocab.ClusterAddingHosts:
+	case model.ClusterFailed, model.ClusterCancelled, model.ClusterInstalled, model.ClusterAddingHosts:
 		if !r.desired.Options.AddNodes {
 			return false
 		}
@@ -158,7 +158,7 @@ func (r *rack) stillBoots(name string) bool {
 			continue
 		}
 		switch h.State {
-		case vocab.HostInstalled, vocab.HostAdded, vocab.HostFailed, vocab.HostCancelled:
+		case model.HostInstalled, model.HostAdded, model.HostFailed, model.HostCancelled:
 			return false
 		}
 		return h.Progress.Stage != "Rebooting"
@@ -204,7 +204,7 @@ func (r *rack) settle() error {
 
 func byBMC(kind install.Kind) bool {
 	switch kind {
-	case vocab.InsertMedia, vocab.SetBootOnce, vocab.PowerOn, vocab.PowerOff, vocab.EjectMedia, vocab.RestoreBoot:
+	case model.InsertMedia, model.SetBootOnce, model.PowerOn, model.PowerOff, model.EjectMedia, model.RestoreBoot:
 		return true
 	}
 	return false
@@ -215,7 +215,7 @@ func byBMC(kind install.Kind) bool {
 func (r *rack) pass() {
 	r.world.pass()
 	for i := range r.observed.Hosts {
-		if h := &r.observed.Hosts[i]; h.State == vocab.HostInstalling {
+		if h := &r.observed.Hosts[i]; h.State == model.HostInstalling {
 			if x := r.boxes[strings.TrimPrefix(h.ID, "host-")]; x != nil && h.Progress.Stage != "Rebooting" {
 				x.again = x.again || x.stays && x.once && x.media != ""
 			}
@@ -225,7 +225,7 @@ func (r *rack) pass() {
 	for _, x := range r.boxes {
 		x.trouble = ""
 		if x.other {
-			x.power, x.other = vocab.PowerIsOff, false
+			x.power, x.other = model.PowerIsOff, false
 		}
 	}
 }
@@ -277,16 +277,16 @@ func anyRack(random *rand.Rand) *rack {
 func (x *box) disturb(random *rand.Rand, name string) {
 	switch random.IntN(5) {
 	case 0:
-		x.power, x.other = vocab.PowerIsOn, true
+		x.power, x.other = model.PowerIsOn, true
 	case 1:
 		x.media = foreign
 	case 2:
 		x.media, x.once = imageOf(name), random.IntN(2) == 0
 	case 3:
-		kinds := []install.TroubleKind{vocab.TroubleUnreachable, vocab.TroubleCredentials, vocab.TroubleNoVirtualMedia, vocab.TroubleBusy}
+		kinds := []install.TroubleKind{model.TroubleUnreachable, model.TroubleCredentials, model.TroubleNoVirtualMedia, model.TroubleBusy}
 		x.trouble = kinds[random.IntN(len(kinds))]
 	}
-	if x.power == vocab.PowerIsOn && x.media == imageOf(name) {
+	if x.power == model.PowerIsOn && x.media == imageOf(name) {
 		x.media = ""
 	}
 }

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/internal/vocab"
 )
 
 // credentials remembers of a run what the service's results are, so that each is
@@ -105,7 +105,7 @@ func (client *Client) saveResult(ctx context.Context, desired *Desired, observed
 	}
 	aside, err := client.files.Save(ctx, resultsOf(desired, a.Target), a.Name, data)
 	if aside != "" {
-		tell(Event{Type: vocab.EventHint, Key: "cluster/results/" + a.Name, Reason: "ResultsPutAside", Message: "what lay where " + a.Name + " belongs is kept in " + aside})
+		tell(Event{Type: model.EventHint, Key: "cluster/results/" + a.Name, Reason: "ResultsPutAside", Message: "what lay where " + a.Name + " belongs is kept in " + aside})
 	}
 	if err == nil {
 		observed.known.save(a.Name, data)
@@ -128,7 +128,7 @@ func (client *Client) claim(ctx context.Context, desired *Desired, id string, te
 		return client.offered(ctx, id, name)
 	})
 	if aside != "" {
-		tell(Event{Type: vocab.EventHint, Key: "cluster/results", Reason: "ResultsPutAside", Message: "the credentials of another cluster of this name are kept in " + aside})
+		tell(Event{Type: model.EventHint, Key: "cluster/results", Reason: "ResultsPutAside", Message: "the credentials of another cluster of this name are kept in " + aside})
 	}
 	return err
 }

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -182,7 +182,7 @@ func TestResultsAreFoundAsTheyWereLeft(t *testing.T) {
 		}
 		acted := 0
 		if _, _, err := runFor(t, p, false, files, install.WithEvents(func(e install.Event) {
-			if e.Type == vocab.EventAction {
+			if e.Type == model.EventAction {
 				acted++
 			}
 		})); err != nil || acted > 0 {

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 )
 
 // Result is how a run ended.
@@ -54,7 +54,7 @@ func (r *run) tell(e Event) {
 		e.Time = r.now()
 	}
 	if e.Severity == "" {
-		e.Severity = vocab.SeverityInfo
+		e.Severity = model.SeverityInfo
 	}
 	r.silence.hears(e, r.clock.Now())
 	r.emit(e)

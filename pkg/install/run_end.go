@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 )
 
 // detached says whether a run that waits for nothing may leave: not while an
@@ -75,7 +75,7 @@ func (r *run) lastResults(ctx context.Context, ended error) {
 	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), max(r.wall(resultsWithin), resultsAtLeast))
 	defer done()
 	saves := slices.DeleteFunc(slices.Clone(r.latest.Plan.Actions), func(a Action) bool {
-		return a.Kind != vocab.SaveNoIngress && a.Kind != vocab.SaveKubeconfig && a.Kind != vocab.SavePassword
+		return a.Kind != model.SaveNoIngress && a.Kind != model.SaveKubeconfig && a.Kind != model.SavePassword
 	})
 	r.act(ctx, saves)
 }
@@ -122,12 +122,12 @@ func (r *run) left(ctx context.Context, err error) error {
 
 func (r *run) lastEvent(result Result, err error) Event {
 	code := result.ExitCode
-	event := Event{Type: vocab.EventRun, Key: "run/end", State: string(result.Verdict), ExitCode: &code, Message: result.Plan.Message, Next: result.Plan.Next}
+	event := Event{Type: model.EventRun, Key: "run/end", State: string(result.Verdict), ExitCode: &code, Message: result.Plan.Message, Next: result.Plan.Next}
 	if r.until != nil {
 		event.State, event.Message, event.Next = r.until.Name, "", ""
 	}
 	if err != nil {
-		event.Severity, event.Message, event.Next = vocab.SeverityError, err.Error(), NextOf(err)
+		event.Severity, event.Message, event.Next = model.SeverityError, err.Error(), NextOf(err)
 		switch CodeOf(err) {
 		case CodeTimeout:
 			event.State = "timed-out"

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/names"
-	"github.com/oaictl/oaictl/internal/vocab"
 )
 
 // quietAfter is how long a run says nothing before it says what it still waits for, and
@@ -24,7 +24,7 @@ type silence struct {
 // hears notes that something is told. How far the whole has come is drawn, and not
 // told of each time.
 func (s *silence) hears(e Event, now time.Time) {
-	if e.Type != vocab.EventProgress && e.Reason != reasonQuiet {
+	if e.Type != model.EventProgress && e.Reason != reasonQuiet {
 		s.heard, s.told = now, now
 	}
 }
@@ -79,7 +79,7 @@ func (r *run) remind(what func() string) {
 	if quiet == 0 {
 		return
 	}
-	r.tell(Event{Type: vocab.EventHint, Key: "run/quiet", Reason: reasonQuiet, Message: fmt.Sprintf("nothing new for %s: %s", spanText(quiet), what())})
+	r.tell(Event{Type: model.EventHint, Key: "run/quiet", Reason: reasonQuiet, Message: fmt.Sprintf("nothing new for %s: %s", spanText(quiet), what())})
 }
 
 // spanText is a span of time in whole minutes.

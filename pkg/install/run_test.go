@@ -11,7 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -93,13 +93,13 @@ func TestRunEnds(t *testing.T) {
 		"installed": {state: "installed"},
 		"register refused": {
 			change: func(p *plane) {
-				p.refuse = permanent(vocab.RegisterCluster, install.Fault{Permanent: true, Err: errors.New("version 4.99 is not supported")})
+				p.refuse = permanent(model.RegisterCluster, install.Fault{Permanent: true, Err: errors.New("version 4.99 is not supported")})
 			},
 			code: install.CodeInput, text: "4.99", state: "blocked",
 		},
 		"not authorised": {
 			change: func(p *plane) {
-				p.refuse = permanent(vocab.RegisterCluster, install.Fault{Code: install.CodeAuth, Err: errors.New("token expired")})
+				p.refuse = permanent(model.RegisterCluster, install.Fault{Code: install.CodeAuth, Err: errors.New("token expired")})
 			},
 			code: install.CodeAuth, text: "token expired", state: "blocked",
 		},
@@ -137,9 +137,9 @@ func TestRunEnds(t *testing.T) {
 		"objects that a hub does not take": {
 			change: func(p *plane) {
 				p.lose = func(a install.Action) error {
-					if a.Kind == vocab.RegisterInfraEnv {
+					if a.Kind == model.RegisterInfraEnv {
 						c := p.observed.Cluster
-						p.still, c.State = true, vocab.ClusterBlocked
+						p.still, c.State = true, model.ClusterBlocked
 						c.Validations = []install.Validation{{ID: "spec-synced", Category: "kube-api", Status: "failure", Message: "no such ClusterImageSet"}}
 					}
 					return nil
@@ -155,7 +155,7 @@ func TestRunEnds(t *testing.T) {
 		"nothing ever moves": {
 			change: func(p *plane) {
 				p.lose = func(a install.Action) error {
-					p.still = p.still || a.Kind == vocab.StartInstall
+					p.still = p.still || a.Kind == model.StartInstall
 					return nil
 				}
 			},
@@ -165,8 +165,8 @@ func TestRunEnds(t *testing.T) {
 		"failed": {
 			change: func(p *plane) {
 				p.lose = func(a install.Action) error {
-					if a.Kind == vocab.StartInstall {
-						p.observed.Cluster.State, p.observed.Cluster.StatusInfo, p.still = vocab.ClusterFailed, "cluster has hosts in error", true
+					if a.Kind == model.StartInstall {
+						p.observed.Cluster.State, p.observed.Cluster.StatusInfo, p.still = model.ClusterFailed, "cluster has hosts in error", true
 					}
 					return nil
 				}
@@ -176,8 +176,8 @@ func TestRunEnds(t *testing.T) {
 		"a preparation that fails three times": {
 			change: func(p *plane) {
 				p.lose = func(a install.Action) error {
-					if c := p.observed.Cluster; a.Kind == vocab.StartInstall {
-						c.State, c.Preparation.Reason = vocab.ClusterReady, "image pull"
+					if c := p.observed.Cluster; a.Kind == model.StartInstall {
+						c.State, c.Preparation.Reason = model.ClusterReady, "image pull"
 						c.Preparation.FailedAt = append(c.Preparation.FailedAt, p.observed.At)
 					}
 					return nil
@@ -188,7 +188,7 @@ func TestRunEnds(t *testing.T) {
 		"degraded": {
 			change: func(p *plane) {
 				p.lose = func(a install.Action) error {
-					if a.Kind == vocab.StartInstall {
+					if a.Kind == model.StartInstall {
 						p.observed.Cluster.StatusInfo = "Cluster is installed but degraded. Failed OLM operators: lvm"
 					}
 					return nil
@@ -257,7 +257,7 @@ func TestRunEnds(t *testing.T) {
 					t.Errorf("ExitCode %d", result.ExitCode)
 				}
 				last := events[len(events)-1]
-				if last.Type != vocab.EventRun || last.State != test.state || last.ExitCode == nil || *last.ExitCode != int(test.code) {
+				if last.Type != model.EventRun || last.State != test.state || last.ExitCode == nil || *last.ExitCode != int(test.code) {
 					t.Errorf("last event %+v; want state %s", last, test.state)
 				}
 				p.onceOnly(t)
@@ -273,7 +273,7 @@ func (p *plane) onceOnly(t *testing.T) {
 	for _, a := range p.writes {
 		count[a.Kind]++
 	}
-	for _, kind := range []install.Kind{vocab.RegisterCluster, vocab.RegisterInfraEnv} {
+	for _, kind := range []install.Kind{model.RegisterCluster, model.RegisterInfraEnv} {
 		if count[kind] > 1 {
 			t.Errorf("%s had its effect %d times", kind, count[kind])
 		}
@@ -334,8 +334,8 @@ func TestOptionalWorkersDoNotHoldTheOthers(t *testing.T) {
 		// The last worker never comes.
 		w.observed.Hosts = slices.DeleteFunc(w.observed.Hosts, func(h install.Host) bool { return h.ID == "host-worker-1" })
 		cluster := w.observed.Cluster
-		if cluster != nil && cluster.State == vocab.ClusterDiscovering && len(w.observed.Hosts) == 4 && w.observed.Hosts[3].State == vocab.HostReady {
-			cluster.State = vocab.ClusterReady
+		if cluster != nil && cluster.State == model.ClusterDiscovering && len(w.observed.Hosts) == 4 && w.observed.Hosts[3].State == model.HostReady {
+			cluster.State = model.ClusterReady
 		}
 		if cluster != nil && started.IsZero() {
 			started = cluster.InstallStarted

@@ -1,6 +1,6 @@
 package install
 
-import "github.com/oaictl/oaictl/internal/vocab"
+import "github.com/oaictl/oaictl/internal/model"
 
 // Snapshot answers questions about an observation that no plan says, by the same rules.
 type Snapshot struct{ planner *planner }
@@ -69,7 +69,7 @@ func (s *Snapshot) Reading() []string {
 	var names []string
 	for i := range p.spec.Spec.Hosts {
 		host := &p.spec.Spec.Hosts[i]
-		if state := p.observed.Machines[host.Name]; (state.Inserting || state.OurMedia && state.Power != vocab.PowerIsOff) && !p.pastBoot(host) {
+		if state := p.observed.Machines[host.Name]; (state.Inserting || state.OurMedia && state.Power != model.PowerIsOff) && !p.pastBoot(host) {
 			names = append(names, host.Name)
 		}
 	}

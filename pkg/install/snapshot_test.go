@@ -5,13 +5,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 func TestMatchNamesHosts(t *testing.T) {
 	machine := func(id, hostname, mac string) Host {
-		return Host{ID: id, Hostname: hostname, ClusterID: "c1", State: vocab.HostReady, Inventory: Inventory{Known: true, Interfaces: []Interface{{MAC: mac}}}}
+		return Host{ID: id, Hostname: hostname, ClusterID: "c1", State: model.HostReady, Inventory: Inventory{Known: true, Interfaces: []Interface{{MAC: mac}}}}
 	}
 	cluster := &spec.Cluster{Spec: spec.ClusterSpec{Hosts: []spec.Host{
 		{Name: "cp-0", Role: spec.ControlPlane, Match: spec.Match{MAC: "52:54:00:00:00:01"}},
@@ -40,7 +40,7 @@ func TestMatchNamesHosts(t *testing.T) {
 		got = append(got, l)
 	}
 	want := []line{
-		{"cp-0", "first", vocab.RoleControlPlane}, {"cp-1", "", vocab.RoleControlPlane}, {"w-0", "third", ""},
+		{"cp-0", "first", model.RoleControlPlane}, {"cp-1", "", model.RoleControlPlane}, {"w-0", "third", ""},
 		{"", "stranger", ""}, {"", "double", ""},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/oaictl/oaictl/internal/ignitionsize"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -220,7 +220,7 @@ func TestDecideRegistersEverySplit(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := len(plansOf(t, c, nil))
-	if got := count(w, vocab.RegisterInfraEnv); got != want || len(w.observed.InfraEnvs) != want || want < 2 {
+	if got := count(w, model.RegisterInfraEnv); got != want || len(w.observed.InfraEnvs) != want || want < 2 {
 		t.Errorf("%d InfraEnvs were registered, %d are planned", got, want)
 	}
 	for _, name := range []string{"cp-0", "worker-5996"} {
@@ -259,7 +259,7 @@ func TestAddingANodeToASplitCluster(t *testing.T) {
 	if plan.Verdict != install.VerdictInstalled || !slices.Equal(plan.Added, []string{"worker-6"}) {
 		t.Errorf("%s: %s", plan.Verdict, plan.Message)
 	}
-	if len(w.observed.InfraEnvs) != before || count(w, vocab.UpdateInfraEnv) != 0 {
+	if len(w.observed.InfraEnvs) != before || count(w, model.UpdateInfraEnv) != 0 {
 		t.Errorf("writes %v", keys(w.writes))
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -57,7 +57,7 @@ func TestNothingIsWrittenOnAnOldPicture(t *testing.T) {
 			for _, a := range p.writes {
 				kinds[a.Kind]++
 			}
-			for _, kind := range []install.Kind{vocab.RegisterCluster, vocab.RegisterInfraEnv, vocab.StartInstall} {
+			for _, kind := range []install.Kind{model.RegisterCluster, model.RegisterInfraEnv, model.StartInstall} {
 				if kinds[kind] != 1 {
 					t.Errorf("silent for %d looks: %s was written %d times", silent, kind, kinds[kind])
 				}

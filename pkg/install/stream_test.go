@@ -7,7 +7,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -45,9 +45,9 @@ func lines(events []install.Event, types ...install.EventType) []string {
 
 func installing(t *testing.T) *world {
 	w := readyWorld(t, sample(1, 0))
-	w.observed.Cluster.State = vocab.ClusterInstalling
+	w.observed.Cluster.State = model.ClusterInstalling
 	h := &w.observed.Hosts[0]
-	h.State, h.Role = vocab.HostInstalling, vocab.RoleControlPlane
+	h.State, h.Role = model.HostInstalling, model.RoleControlPlane
 	h.Progress = install.HostProgress{Stage: "Installing", Stages: controlPlaneStages, Percent: 25}
 	return w
 }
@@ -61,8 +61,8 @@ func TestStreamTellsStagesInOrder(t *testing.T) {
 		case 2:
 			h.Progress.Stage, h.Progress.Percent = "Rebooting", 62
 		case 4:
-			h.Progress.Stage, h.Progress.Percent, h.State = "Done", 100, vocab.HostInstalled
-			o.Cluster.State = vocab.ClusterInstalled
+			h.Progress.Stage, h.Progress.Percent, h.State = "Done", 100, model.HostInstalled
+			o.Cluster.State = model.ClusterInstalled
 		}
 	})
 	want := []string{
@@ -70,7 +70,7 @@ func TestStreamTellsStagesInOrder(t *testing.T) {
 		"cp-0 Writing image to disk Installing", "cp-0 Rebooting Installing",
 		"cp-0 Configuring Installed", "cp-0 Joined Installed", "cp-0 Done Installed", "cp-0 Installed", "Installed", "installed",
 	}
-	if got := lines(events, vocab.EventHost, vocab.EventStage, vocab.EventRun); !slices.Equal(got, want) {
+	if got := lines(events, model.EventHost, model.EventStage, model.EventRun); !slices.Equal(got, want) {
 		t.Errorf("lines\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
@@ -78,14 +78,14 @@ func TestStreamTellsStagesInOrder(t *testing.T) {
 // TestStreamOfAnInstalledCluster: who comes back later is not told it all again.
 func TestStreamOfAnInstalledCluster(t *testing.T) {
 	w := installing(t)
-	w.observed.Cluster.State = vocab.ClusterInstalled
-	w.observed.Hosts[0].State, w.observed.Hosts[0].Progress.Stage = vocab.HostInstalled, "Done"
+	w.observed.Cluster.State = model.ClusterInstalled
+	w.observed.Hosts[0].State, w.observed.Hosts[0].Progress.Stage = model.HostInstalled, "Done"
 	events := watched(t, w, func(int, *install.Observed) {})
-	if got := lines(events, vocab.EventStage); len(got) != 1 {
+	if got := lines(events, model.EventStage); len(got) != 1 {
 		t.Errorf("stages %q", got)
 	}
 	last := events[len(events)-1]
-	if last.Type != vocab.EventRun || last.ExitCode == nil || *last.ExitCode != 0 || last.State != "installed" {
+	if last.Type != model.EventRun || last.ExitCode == nil || *last.ExitCode != 0 || last.State != "installed" {
 		t.Errorf("the last event is %+v", last)
 	}
 }
@@ -102,10 +102,10 @@ func TestStreamWhenARoleIsDecided(t *testing.T) {
 		case 2:
 			h.Progress.Stages = bootstrap
 		case 3:
-			h.Progress.Stage, o.Cluster.State = "Configuring", vocab.ClusterFailed
+			h.Progress.Stage, o.Cluster.State = "Configuring", model.ClusterFailed
 		}
 	})
-	if got := lines(events, vocab.EventStage); !slices.Equal(got, []string{"cp-0 Rebooting Installing", "cp-0 Configuring Installing"}) {
+	if got := lines(events, model.EventStage); !slices.Equal(got, []string{"cp-0 Rebooting Installing", "cp-0 Configuring Installing"}) {
 		t.Errorf("stages %q", got)
 	}
 }
@@ -120,12 +120,12 @@ func TestStreamOfAnAddedHost(t *testing.T) {
 		case 1:
 			h.Progress.Stage = "Installing"
 		case 2:
-			h.State, h.Progress.Stage = vocab.HostAdded, "Done"
-			o.Cluster.State = vocab.ClusterFailed
+			h.State, h.Progress.Stage = model.HostAdded, "Done"
+			o.Cluster.State = model.ClusterFailed
 		}
 	})
 	want := []string{"cp-0 Installing Installing", "cp-0 Writing image to disk Added", "cp-0 Rebooting Added", "cp-0 Done Added"}
-	if got := lines(events, vocab.EventStage); !slices.Equal(got, want) {
+	if got := lines(events, model.EventStage); !slices.Equal(got, want) {
 		t.Errorf("stages %q, want %q", got, want)
 	}
 }
@@ -135,12 +135,12 @@ func TestPercentNeverGoesBack(t *testing.T) {
 	events := watched(t, installing(t), func(look int, o *install.Observed) {
 		o.Cluster.Progress.Percent = []int{0, 5, 40, 12, 41, 66, 60}[min(look, 6)]
 		if look > 6 {
-			o.Cluster.State = vocab.ClusterFailed
+			o.Cluster.State = model.ClusterFailed
 		}
 	})
 	before := -1
 	for _, e := range events {
-		if e.Type != vocab.EventProgress {
+		if e.Type != model.EventProgress {
 			continue
 		}
 		if *e.Percent < before || e.View.Percent != *e.Percent {
@@ -156,12 +156,12 @@ func TestPercentNeverGoesBack(t *testing.T) {
 // TestStreamOfAHostThatIsTakenAway says so.
 func TestStreamOfAHostThatIsTakenAway(t *testing.T) {
 	events := watched(t, readyWorld(t, sample(3, 0)), func(look int, o *install.Observed) {
-		o.Cluster.State = vocab.ClusterDiscovering
+		o.Cluster.State = model.ClusterDiscovering
 		if look == 3 {
 			o.Hosts = o.Hosts[1:]
 		}
 	})
-	if got := lines(events, vocab.EventHost); !slices.Contains(got, "cp-0 Absent") {
+	if got := lines(events, model.EventHost); !slices.Contains(got, "cp-0 Absent") {
 		t.Errorf("lines %q", got)
 	}
 }
@@ -170,11 +170,11 @@ func TestStreamOfAHostThatIsTakenAway(t *testing.T) {
 func TestStreamLeavesOutThePool(t *testing.T) {
 	w := installing(t)
 	other := machine("other", "52:54:00:ff:ff:ff", 90)
-	other.State, other.Status, other.ClusterID, other.Hostname = vocab.HostUnbound, "known-unbound", "", "other"
+	other.State, other.Status, other.ClusterID, other.Hostname = model.HostUnbound, "known-unbound", "", "other"
 	w.observed.Hosts = append(w.observed.Hosts, other)
 	for _, e := range watched(t, w, func(look int, o *install.Observed) {
 		if look > 2 {
-			o.Cluster.State = vocab.ClusterFailed
+			o.Cluster.State = model.ClusterFailed
 		}
 	}) {
 		if e.Host == "other" || e.View != nil && len(e.View.Hosts) != 1 {
@@ -187,13 +187,13 @@ func TestStreamLeavesOutThePool(t *testing.T) {
 // tells it again should it come back.
 func TestStreamOfWhatIsCured(t *testing.T) {
 	events := watched(t, readyWorld(t, sample(1, 0)), func(look int, o *install.Observed) {
-		o.Cluster.State = vocab.ClusterDiscovering
-		o.Hosts[0].State = vocab.HostReady
+		o.Cluster.State = model.ClusterDiscovering
+		o.Hosts[0].State = model.HostReady
 		if look%4 < 2 {
-			o.Hosts[0].State = vocab.HostDisconnected
+			o.Hosts[0].State = model.HostDisconnected
 		}
 		if look > 9 {
-			o.Cluster.State = vocab.ClusterFailed
+			o.Cluster.State = model.ClusterFailed
 		}
 	})
 	var told, cured int
@@ -222,7 +222,7 @@ func TestStreamNamesHosts(t *testing.T) {
 			return
 		}
 		h := &o.Hosts[0]
-		o.Cluster.State, h.State = vocab.ClusterDiscovering, vocab.HostDiscovering
+		o.Cluster.State, h.State = model.ClusterDiscovering, model.HostDiscovering
 		switch look {
 		case 1:
 			known, h.Inventory, h.Hostname = h.Inventory, install.Inventory{}, ""
@@ -232,11 +232,11 @@ func TestStreamNamesHosts(t *testing.T) {
 			o.Hosts = nil
 		}
 	})
-	if got, want := lines(events, vocab.EventHost), []string{"cp-0 Discovering", "cp-0 Absent"}; !slices.Equal(got, want) {
+	if got, want := lines(events, model.EventHost), []string{"cp-0 Discovering", "cp-0 Absent"}; !slices.Equal(got, want) {
 		t.Errorf("lines %q, want %q", got, want)
 	}
 	for _, e := range events {
-		if e.Type == vocab.EventHost && e.State == string(vocab.HostAbsent) && e.Message != "the service no longer has cp-0" {
+		if e.Type == model.EventHost && e.State == string(model.HostAbsent) && e.Message != "the service no longer has cp-0" {
 			t.Errorf("says %q", e.Message)
 		}
 	}

@@ -2,8 +2,8 @@ package install
 
 import (
 	"fmt"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/internal/vocab"
 	"slices"
 	"strings"
 
@@ -32,7 +32,7 @@ func (s *Snapshot) Then(plan Plan) []Step {
 	default:
 		return nil
 	}
-	if slices.ContainsFunc(plan.Blockers, func(b Blocker) bool { return b.Cure == vocab.CureOwner || b.Cure == vocab.CureAuth }) {
+	if slices.ContainsFunc(plan.Blockers, func(b Blocker) bool { return b.Cure == model.CureOwner || b.Cure == model.CureAuth }) {
 		return nil
 	}
 	f := &following{planner: p, now: plan}
@@ -71,7 +71,7 @@ func (f *following) nodes() {
 	f.machines()
 	if len(missing) > 0 {
 		f.add(Step{
-			Scope: vocab.ScopeCluster, Kind: vocab.InstallHost, Hosts: missing,
+			Scope: model.ScopeCluster, Kind: model.InstallHost, Hosts: missing,
 			Message: "install each of " + names.Few(missing) + " once it is ready; which disks it writes over is known when they have registered",
 		})
 	}
@@ -89,7 +89,7 @@ func (f *following) settings() {
 	ahead.plan = Plan{}
 	if ahead.cluster == nil { // as if it were registered
 		settings := setting.OfCluster(f.spec)
-		ahead.cluster = &Cluster{State: vocab.ClusterDiscovering, Settings: settings}
+		ahead.cluster = &Cluster{State: model.ClusterDiscovering, Settings: settings}
 		ahead.cluster.Owned = true
 		ahead.configureCluster()
 	}
@@ -102,7 +102,7 @@ func (f *following) images() {
 	ahead := *f.planner
 	ahead.plan = Plan{}
 	if ahead.cluster == nil { // as if it were registered
-		ahead.cluster = &Cluster{State: vocab.ClusterDiscovering}
+		ahead.cluster = &Cluster{State: model.ClusterDiscovering}
 	}
 	ahead.images()
 	f.actions(ahead.plan.Actions)
@@ -122,19 +122,19 @@ func (f *following) actions(ahead []Action) {
 func (f *following) machines() {
 	missing := f.missingHosts()
 	awaited := slices.DeleteFunc(slices.Clone(missing), func(name string) bool {
-		return slices.ContainsFunc(f.now.Waits, func(w Wait) bool { return w.Scope == vocab.HostScope(name) })
+		return slices.ContainsFunc(f.now.Waits, func(w Wait) bool { return w.Scope == model.HostScope(name) })
 	})
 	if byBMC := f.bootedByOaictl(awaited); len(byBMC) > 0 {
 		f.add(Step{
-			Scope: vocab.ScopeCluster, Kind: vocab.InsertMedia, Hosts: byBMC,
+			Scope: model.ScopeCluster, Kind: model.InsertMedia, Hosts: byBMC,
 			Message: "boot " + names.Few(byBMC) + " through " + theirBMCs(len(byBMC)) + ": insert the discovery image, set one boot from it, switch on; one that is on by then is left alone unless --reboot-running",
 		})
 	}
 	if len(awaited) > 0 {
-		f.add(Step{Scope: vocab.ScopeCluster, Message: "wait for " + names.Few(awaited) + " to boot the discovery image and register", Hosts: awaited})
+		f.add(Step{Scope: model.ScopeCluster, Message: "wait for " + names.Few(awaited) + " to boot the discovery image and register", Hosts: awaited})
 	}
 	if more := f.unnamedMissing(); more > 0 && !slices.ContainsFunc(f.now.Waits, func(w Wait) bool { return w.Key == "hosts/register" }) {
-		f.add(Step{Scope: vocab.ScopeCluster, Message: fmt.Sprintf("wait for %d hosts that the file does not name", more)})
+		f.add(Step{Scope: model.ScopeCluster, Message: fmt.Sprintf("wait for %d hosts that the file does not name", more)})
 	}
 	if f.reimages() {
 		var booted []string
@@ -142,16 +142,16 @@ func (f *following) machines() {
 			booted = append(booted, f.hostName(h))
 		}
 		if slices.Sort(booted); len(booted) > 0 {
-			f.add(Step{Scope: vocab.ScopeCluster, Message: "wait for " + names.Few(booted) + " to be rebooted into the new image", Hosts: booted})
+			f.add(Step{Scope: model.ScopeCluster, Message: "wait for " + names.Few(booted) + " to be rebooted into the new image", Hosts: booted})
 		}
 	}
 	if len(missing) == 0 {
 		return
 	}
 	if f.spec.Spec.InfraEnv.Ref != "" || f.spec.Spec.InfraEnv.Bind == spec.BindLate {
-		f.add(Step{Scope: vocab.ScopeCluster, Kind: vocab.BindHost, Message: "bind " + names.Few(missing) + " to the cluster", Hosts: missing})
+		f.add(Step{Scope: model.ScopeCluster, Kind: model.BindHost, Message: "bind " + names.Few(missing) + " to the cluster", Hosts: missing})
 	}
-	f.add(Step{Scope: vocab.ScopeCluster, Kind: vocab.UpdateHost, Message: "configure " + names.Few(missing) + " as the file says", Hosts: missing})
+	f.add(Step{Scope: model.ScopeCluster, Kind: model.UpdateHost, Message: "configure " + names.Few(missing) + " as the file says", Hosts: missing})
 }
 
 func theirBMCs(n int) string {
@@ -178,13 +178,13 @@ func (f *following) bootedByOaictl(names []string) []string {
 
 // reimages says whether the plan makes a new image.
 func (f *following) reimages() bool {
-	return f.planned(vocab.UpdateInfraEnv) || slices.ContainsFunc(f.steps, func(s Step) bool { return s.Kind == vocab.UpdateInfraEnv })
+	return f.planned(model.UpdateInfraEnv) || slices.ContainsFunc(f.steps, func(s Step) bool { return s.Kind == model.UpdateInfraEnv })
 }
 
 // install is the install call, and what is known of the disks that it will have
 // written over.
 func (f *following) install() {
-	if f.planned(vocab.StartInstall) {
+	if f.planned(model.StartInstall) {
 		return
 	}
 	missing := f.missingHosts()
@@ -195,7 +195,7 @@ func (f *following) install() {
 	case len(missing) > 0:
 		text += "; which disks of " + names.Few(missing) + " it writes over is known when they have registered"
 	}
-	f.add(Step{Scope: vocab.ScopeCluster, Kind: vocab.StartInstall, Message: text})
+	f.add(Step{Scope: model.ScopeCluster, Kind: model.StartInstall, Message: text})
 }
 
 // ejected are the hosts whose virtual drives hold the discovery image until they
@@ -219,9 +219,9 @@ func (f *following) ejected() []string {
 // results are the end: the credentials, as far as they are not on disk.
 func (f *following) results() {
 	if booted := f.ejected(); len(booted) > 0 {
-		f.add(Step{Scope: vocab.ScopeCluster, Kind: vocab.EjectMedia, Hosts: booted, Message: "eject the discovery image of " + names.Few(booted) + " once each boots from its disk, and put its boot order back"})
+		f.add(Step{Scope: model.ScopeCluster, Kind: model.EjectMedia, Hosts: booted, Message: "eject the discovery image of " + names.Few(booted) + " once each boots from its disk, and put its boot order back"})
 	}
-	f.add(Step{Scope: vocab.ScopeCluster, Message: "wait for the installation to end"})
+	f.add(Step{Scope: model.ScopeCluster, Message: "wait for the installation to end"})
 	var names []string
 	have := f.observed.Results
 	if !have.Kubeconfig {
@@ -231,6 +231,6 @@ func (f *following) results() {
 		names = append(names, "the kubeadmin password")
 	}
 	if len(names) > 0 {
-		f.add(Step{Scope: vocab.ScopeCluster, Kind: vocab.SaveKubeconfig, Message: "save " + strings.Join(names, " and ")})
+		f.add(Step{Scope: model.ScopeCluster, Kind: model.SaveKubeconfig, Message: "save " + strings.Join(names, " and ")})
 	}
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -83,12 +83,12 @@ func TestThenOfHostsToReboot(t *testing.T) {
 	w := readyWorld(t, sample(3, 0))
 	w.desired.Spec.Spec.Proxy.HTTP = "http://proxy.example.com:3128"
 	plan := w.decide()
-	if !hasKind(plan, vocab.UpdateCluster) || !hasReason(plan, "NewImageNeeded") {
+	if !hasKind(plan, model.UpdateCluster) || !hasReason(plan, "NewImageNeeded") {
 		t.Errorf("without --reimage: %v, %+v", keys(plan.Actions), plan.Blockers)
 	}
 	w.desired.Options.Reimage = true
 	plan, lines := follow(w)
-	if !hasKind(plan, vocab.UpdateCluster) || !hasKind(plan, vocab.UpdateInfraEnv) {
+	if !hasKind(plan, model.UpdateCluster) || !hasKind(plan, model.UpdateInfraEnv) {
 		t.Errorf("the plan does %v", keys(plan.Actions))
 	}
 	if !slices.Contains(lines, "wait for cp-0, cp-1, cp-2 to be rebooted into the new image") {
@@ -99,8 +99,8 @@ func TestThenOfHostsToReboot(t *testing.T) {
 func TestNothingFollows(t *testing.T) {
 	for name, change := range map[string]func(*world){
 		"somebody else's cluster": func(w *world) { w.observed.Cluster.Owned = false },
-		"failed":                  func(w *world) { w.observed.Cluster.State = vocab.ClusterFailed },
-		"unknown":                 func(w *world) { w.observed.Cluster.State = vocab.ClusterUnknown },
+		"failed":                  func(w *world) { w.observed.Cluster.State = model.ClusterFailed },
+		"unknown":                 func(w *world) { w.observed.Cluster.State = model.ClusterUnknown },
 	} {
 		w := readyWorld(t, sample(3, 0))
 		change(w)

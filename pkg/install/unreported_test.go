@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -28,14 +28,14 @@ func fenced() *spec.Cluster {
 // the rest, and not by every run; and again for --resend-secrets.
 func TestWhatIsNotGivenBack(t *testing.T) {
 	w := readyWorld(t, fenced())
-	w.observed.Cluster.State = vocab.ClusterDiscovering
+	w.observed.Cluster.State = model.ClusterDiscovering
 	for i := range w.observed.Hosts {
 		w.observed.Hosts[i].Settings = install.Settings{}
 	}
 	if err := settle(w); err != nil {
 		t.Fatal(err)
 	}
-	if count(w, vocab.UpdateHost) != 2 || len(w.writes) != 2 {
+	if count(w, model.UpdateHost) != 2 || len(w.writes) != 2 {
 		t.Fatalf("wrote %v", keys(w.writes))
 	}
 	for _, a := range w.writes {
@@ -55,7 +55,7 @@ func TestWhatIsNotGivenBack(t *testing.T) {
 	w.desired.Options.ResendSecrets = true
 	sent := 0
 	for _, a := range w.decide().Actions {
-		if a.Kind == vocab.UpdateHost && a.Settings[setting.Fencing] != "" && a.Settings[setting.EndpointToken] != "" && a.Settings[setting.EndpointHeaders] != "" {
+		if a.Kind == model.UpdateHost && a.Settings[setting.Fencing] != "" && a.Settings[setting.EndpointToken] != "" && a.Settings[setting.EndpointHeaders] != "" {
 			sent++
 		}
 	}
@@ -70,7 +70,7 @@ func TestFencingThatIsGivenBack(t *testing.T) {
 	for i := range w.observed.Hosts {
 		w.observed.Hosts[i].Settings[setting.Fencing] = setting.ValueOf(fmt.Sprintf("https://10.0.0.%d/redfish/v1/Systems/1", i+1))
 	}
-	if plan := w.decide(); !hasKind(plan, vocab.StartInstall) {
+	if plan := w.decide(); !hasKind(plan, model.StartInstall) {
 		t.Errorf("the same: %v", keys(plan.Actions))
 	}
 	w.observed.Hosts[0].Settings[setting.Fencing] = setting.ValueOf("https://10.9.9.9/redfish/v1/Systems/1")
@@ -108,7 +108,7 @@ func TestBundlesAreSentAsTheFileSays(t *testing.T) {
 		t.Errorf("shown as %+v", first.Actions[0].Changes)
 	}
 	w.observed.Cluster.Settings[setting.Bundles] = setting.ValueOf([]spec.Bundle{{ID: "openshift-ai"}, {ID: "virtualization"}})
-	if plan := w.decide(); len(plan.Warnings) > 0 || !hasKind(plan, vocab.StartInstall) {
+	if plan := w.decide(); len(plan.Warnings) > 0 || !hasKind(plan, model.StartInstall) {
 		t.Errorf("the ids alone: %v, %+v", keys(plan.Actions), plan.Warnings)
 	}
 	delete(w.observed.Cluster.Settings, setting.Bundles)

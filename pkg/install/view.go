@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/catalogue"
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -19,7 +19,7 @@ func newView(desired *Desired, observed *Observed, plan Plan) *View {
 	names := matchHosts(desired.Spec.Spec.Hosts, observed)
 	for i := range desired.Spec.Spec.Hosts {
 		want := &desired.Spec.Spec.Hosts[i]
-		line := HostView{Name: want.Name, Role: Role(want.Role), State: vocab.HostAbsent}
+		line := HostView{Name: want.Name, Role: Role(want.Role), State: model.HostAbsent}
 		if have := names.byName[want.Name]; have != nil {
 			line = hostView(want.Name, have)
 			line.Role = roleOf(want, have)
@@ -45,7 +45,7 @@ func newView(desired *Desired, observed *Observed, plan Plan) *View {
 // service would choose.
 func roleOf(want *spec.Host, have *Host) Role {
 	switch {
-	case have.Role != vocab.RoleAuto && have.Role != "":
+	case have.Role != model.RoleAuto && have.Role != "":
 		return have.Role
 	case want.Role != "" && want.Role != spec.Auto:
 		return Role(want.Role)
@@ -55,7 +55,7 @@ func roleOf(want *spec.Host, have *Host) Role {
 
 func hostView(name string, h *Host) HostView {
 	view := HostView{Name: name, ID: h.ID, Role: h.Role, State: h.State, Stage: h.Progress.Stage, Percent: h.Progress.Percent, Since: h.Since}
-	if (h.Role == vocab.RoleAuto || h.Role == "") && h.Suggested != "" {
+	if (h.Role == model.RoleAuto || h.Role == "") && h.Suggested != "" {
 		view.Role = h.Suggested
 	}
 	if !h.Progress.Since.IsZero() {
@@ -69,7 +69,7 @@ func hostView(name string, h *Host) HostView {
 
 // describe finds the one thing that a host waits for.
 func (v *HostView) describe(plan Plan) {
-	scopes := []Scope{vocab.HostScope(v.Name), vocab.HostScope(v.ID)}
+	scopes := []Scope{model.HostScope(v.Name), model.HostScope(v.ID)}
 	for _, b := range plan.Blockers {
 		if slices.Contains(scopes, b.Scope) || slices.Contains(b.Hosts, v.Name) {
 			v.Waiting, v.Trouble = b.Message, true
@@ -104,11 +104,11 @@ func progress(o *Observed) (percent int, eta time.Duration) {
 	switch {
 	case o.Cluster.State.Installed():
 		return 100, 0
-	case o.Cluster.State == vocab.ClusterPreparing:
+	case o.Cluster.State == model.ClusterPreparing:
 		return percent, usualPreparing + slowest(o) + usualFinalizing
-	case o.Cluster.State == vocab.ClusterInstalling:
+	case o.Cluster.State == model.ClusterInstalling:
 		return percent, slowest(o) + usualFinalizing
-	case o.Cluster.State == vocab.ClusterFinalizing:
+	case o.Cluster.State == model.ClusterFinalizing:
 		spent := o.At.Sub(cmp.Or(o.Cluster.Progress.FinalizingSince, o.Cluster.StatusSince))
 		return percent, max(time.Minute, usualFinalizing-spent, slowest(o))
 	}
@@ -149,7 +149,7 @@ func slowest(o *Observed) time.Duration {
 
 func remaining(h *Host, now time.Time) time.Duration {
 	switch h.State {
-	case vocab.HostInstalled, vocab.HostAdded, vocab.HostFailed, vocab.HostCancelled:
+	case model.HostInstalled, model.HostAdded, model.HostFailed, model.HostCancelled:
 		return 0
 	}
 	stages := h.Progress.Stages

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -77,7 +77,7 @@ func TestConvergenceFromRecordedStates(t *testing.T) {
 				}
 				for _, a := range step.Actions {
 					compared[a.Kind]++
-					again := a.Kind == vocab.StartInstall && len(after.Cluster.Preparation.FailedAt) > 0
+					again := a.Kind == model.StartInstall && len(after.Cluster.Preparation.FailedAt) > 0
 					if asked[signature(a)] && !again {
 						t.Errorf("step %d: the model calls %s done, the service does not", i, a.Key)
 					}
@@ -85,7 +85,7 @@ func TestConvergenceFromRecordedStates(t *testing.T) {
 			}
 		})
 	}
-	for _, kind := range []install.Kind{vocab.RegisterCluster, vocab.RegisterInfraEnv, vocab.UpdateHost, vocab.StartInstall, vocab.AllowAddHosts, vocab.InstallHost} {
+	for _, kind := range []install.Kind{model.RegisterCluster, model.RegisterInfraEnv, model.UpdateHost, model.StartInstall, model.AllowAddHosts, model.InstallHost} {
 		if compared[kind] == 0 {
 			t.Errorf("no walk has %s in it", kind)
 		}

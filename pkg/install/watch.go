@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/bytesize"
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 )
 
 // watcher turns what changes between two observations into events.
@@ -28,14 +28,14 @@ func newWatcher(tell func(Event)) *watcher {
 func (w *watcher) silent(err error) {
 	if !w.silence {
 		w.silence = true
-		w.tell(Event{Type: vocab.EventWarning, Key: "service/silent", Severity: vocab.SeverityWarning, Reason: "ServiceUnreachable", Message: fmt.Sprintf("the service does not answer: %v; trying again", err), Next: NextOf(err)})
+		w.tell(Event{Type: model.EventWarning, Key: "service/silent", Severity: model.SeverityWarning, Reason: "ServiceUnreachable", Message: fmt.Sprintf("the service does not answer: %v; trying again", err), Next: NextOf(err)})
 	}
 }
 
 func (w *watcher) answered() {
 	if w.silence {
 		w.silence = false
-		w.tell(Event{Type: vocab.EventHint, Key: "service/silent", Reason: "ServiceAnswers", Message: "the service answers again"})
+		w.tell(Event{Type: model.EventHint, Key: "service/silent", Reason: "ServiceAnswers", Message: "the service answers again"})
 	}
 }
 
@@ -69,7 +69,7 @@ func (w *watcher) see(desired *Desired, before, now *Observed, plan Plan) bool {
 // its hardware yet, so that nothing but an id stands for it: it does within moments.
 // One that falls silent before that is told of by its id.
 func (h *Host) nameless() bool {
-	return (h.State == vocab.HostDiscovering || h.State == vocab.HostBinding) && !h.Inventory.Known && h.Hostname == ""
+	return (h.State == model.HostDiscovering || h.State == model.HostBinding) && !h.Inventory.Known && h.Hostname == ""
 }
 
 // progress gives the whole picture when something changed. The percentage
@@ -80,7 +80,7 @@ func (w *watcher) progress(view *View, changed bool) bool {
 		return false
 	}
 	w.percent = view.Percent
-	event := Event{Type: vocab.EventProgress, Key: "cluster/progress", State: clusterWord(view.Observed), Percent: &view.Percent, Message: view.Plan.Message, View: view}
+	event := Event{Type: model.EventProgress, Key: "cluster/progress", State: clusterWord(view.Observed), Percent: &view.Percent, Message: view.Plan.Message, View: view}
 	if seconds := int(view.ETA / time.Second); seconds > 0 {
 		event.ETA = &seconds
 	}
@@ -98,12 +98,12 @@ func (w *watcher) machines(before, now *Observed) bool {
 		if before != nil {
 			old = before.Machines[name]
 		}
-		reads := state.Power == vocab.PowerIsOn && state.OurMedia && state.Fetch.Bytes > 0
-		if read := old.Power == vocab.PowerIsOn && old.OurMedia && old.Fetch.Bytes > 0; !reads || read || state.phase != toBoot {
+		reads := state.Power == model.PowerIsOn && state.OurMedia && state.Fetch.Bytes > 0
+		if read := old.Power == model.PowerIsOn && old.OurMedia && old.Fetch.Bytes > 0; !reads || read || state.phase != toBoot {
 			continue
 		}
 		changed = true
-		w.tell(Event{Type: vocab.EventHost, Host: name, Key: "host/" + name + "/boot", State: string(vocab.HostAbsent), Message: name + " boots: its BMC reads the discovery image, " + fetchText(state.Fetch)})
+		w.tell(Event{Type: model.EventHost, Host: name, Key: "host/" + name + "/boot", State: string(model.HostAbsent), Message: name + " boots: its BMC reads the discovery image, " + fetchText(state.Fetch)})
 	}
 	return changed
 }
@@ -127,7 +127,7 @@ func (w *watcher) gone(desired *Desired, before, now *Observed) bool {
 		}
 		changed = true
 		name := names.call(host)
-		w.tell(Event{Type: vocab.EventHost, Host: name, Key: "host/" + name + "/state", State: string(vocab.HostAbsent), Message: "the service no longer has " + name})
+		w.tell(Event{Type: model.EventHost, Host: name, Key: "host/" + name + "/state", State: string(model.HostAbsent), Message: "the service no longer has " + name})
 	}
 	return changed
 }
@@ -144,14 +144,14 @@ func (w *watcher) cluster(before, now *Observed) bool {
 	if before != nil && clusterWord(before) == word {
 		return before.Cluster != nil && before.Cluster.Progress != now.Cluster.Progress
 	}
-	event := Event{Type: vocab.EventRun, Key: "cluster/state", State: word}
+	event := Event{Type: model.EventRun, Key: "cluster/state", State: word}
 	if now.Cluster != nil {
 		event.Message = now.Cluster.StatusInfo
 		switch now.Cluster.State {
-		case vocab.ClusterFailed, vocab.ClusterCancelled:
-			event.Severity = vocab.SeverityError
-		case vocab.ClusterNeedsUser, vocab.ClusterUnknown:
-			event.Severity = vocab.SeverityWarning
+		case model.ClusterFailed, model.ClusterCancelled:
+			event.Severity = model.SeverityError
+		case model.ClusterNeedsUser, model.ClusterUnknown:
+			event.Severity = model.SeverityWarning
 		}
 	}
 	w.tell(event)
@@ -161,7 +161,7 @@ func (w *watcher) cluster(before, now *Observed) bool {
 // host tells of a host's new state and stages. A host that has left the
 // install has gone through its stages before.
 func (w *watcher) host(name string, before, now *Host) bool {
-	left := before != nil && (before.State == vocab.HostInstalling || before.State == vocab.HostNeedsUser) && now.State != vocab.HostInstalling
+	left := before != nil && (before.State == model.HostInstalling || before.State == model.HostNeedsUser) && now.State != model.HostInstalling
 	if left {
 		stages := w.stages(name, before, now)
 		return w.state(name, before, now) || stages
@@ -174,16 +174,16 @@ func (w *watcher) state(name string, before, now *Host) bool {
 	if before != nil && before.State == now.State {
 		return false
 	}
-	event := Event{Type: vocab.EventHost, Host: name, Key: "host/" + name + "/state", State: string(now.State), Message: now.StatusInfo}
+	event := Event{Type: model.EventHost, Host: name, Key: "host/" + name + "/state", State: string(now.State), Message: now.StatusInfo}
 	switch now.State {
-	case vocab.HostFailed:
-		event.Severity = vocab.SeverityError
-	case vocab.HostBlocked:
+	case model.HostFailed:
+		event.Severity = model.SeverityError
+	case model.HostBlocked:
 		event.Message = "" // most checks fail for a moment; those that stand are explained as blockers
-	case vocab.HostNeedsUser, vocab.HostDisconnected, vocab.HostUnknown:
-		event.Severity = vocab.SeverityWarning
+	case model.HostNeedsUser, model.HostDisconnected, model.HostUnknown:
+		event.Severity = model.SeverityWarning
 	}
-	if now.State == vocab.HostUnknown {
+	if now.State == model.HostUnknown {
 		event.Message = fmt.Sprintf("the service says %q, which this oaictl does not know", now.Status)
 	}
 	w.tell(event)
@@ -196,11 +196,11 @@ func (w *watcher) state(name string, before, now *Host) bool {
 // first time, only where it is: the rest was told by the run that saw it.
 func (w *watcher) stages(name string, before, now *Host) bool {
 	tell := func(stage, info string, percent int) {
-		w.tell(Event{Type: vocab.EventStage, Host: name, Key: "host/" + name + "/stage", State: string(now.State), Stage: stage, Percent: &percent, Message: info})
+		w.tell(Event{Type: model.EventStage, Host: name, Key: "host/" + name + "/stage", State: string(now.State), Stage: stage, Percent: &percent, Message: info})
 	}
 	is := now.Progress
 	to := slices.Index(is.Stages, is.Stage)
-	if to < 0 && now.State == vocab.HostAdded {
+	if to < 0 && now.State == model.HostAdded {
 		to = len(is.Stages) // a host that was added ends at a stage that its list does not have
 	}
 	from := to - 1
@@ -210,7 +210,7 @@ func (w *watcher) stages(name string, before, now *Host) bool {
 		}
 		from = slices.Index(is.Stages, before.Progress.Stage) // in the list of now: roles change
 	}
-	if is.Stage == "" || before == nil && now.State == vocab.HostResetting {
+	if is.Stage == "" || before == nil && now.State == model.HostResetting {
 		return false
 	}
 	if to < from {
@@ -247,17 +247,17 @@ func (w *watcher) standing(plan Plan, now time.Time) bool {
 			what = "will be installed on"
 		}
 		once("wipe/"+x.Host+x.Disk, Event{
-			Type: vocab.EventHint, Host: x.Host, Key: "host/" + x.Host + "/disk", Reason: "DiskWillBeWiped",
+			Type: model.EventHint, Host: x.Host, Key: "host/" + x.Host + "/disk", Reason: "DiskWillBeWiped",
 			Message: fmt.Sprintf("%s, %s, %s", x.Disk, bytesize.Rough(x.Size), what),
 		})
 	}
 	for _, x := range plan.Warnings {
-		once("warning/"+x.Key+x.Message, Event{Type: vocab.EventWarning, Host: hostOf(x.Scope), Key: x.Key, Severity: vocab.SeverityWarning, Reason: x.Reason, Message: x.Message, Next: x.Next})
+		once("warning/"+x.Key+x.Message, Event{Type: model.EventWarning, Host: hostOf(x.Scope), Key: x.Key, Severity: model.SeverityWarning, Reason: x.Reason, Message: x.Message, Next: x.Next})
 	}
 	changed = w.blockers(plan, now) || changed
 	for _, x := range plan.Waits {
-		if x.Who == vocab.WhoUser {
-			once("wait/"+x.Key, Event{Type: vocab.EventHint, Host: hostOf(x.Scope), Key: x.Key, Reason: "Waiting", Message: "waiting for " + x.For, Next: x.Next})
+		if x.Who == model.WhoUser {
+			once("wait/"+x.Key, Event{Type: model.EventHint, Host: hostOf(x.Scope), Key: x.Key, Reason: "Waiting", Message: "waiting for " + x.For, Next: x.Next})
 		}
 	}
 	return changed
@@ -270,10 +270,10 @@ const steady = 90 * time.Second
 // severity is how bad it is to be blocked so: what nobody is waited for ends the
 // run, and is an error.
 func severityOf(c Cure) Severity {
-	if c == vocab.CureFile || c == vocab.CurePerson {
-		return vocab.SeverityWarning
+	if c == model.CureFile || c == model.CurePerson {
+		return model.SeverityWarning
 	}
-	return vocab.SeverityError
+	return model.SeverityError
 }
 
 // blockers tells of what begins to stand in the way, and of what no longer
@@ -287,9 +287,9 @@ func (w *watcher) blockers(plan Plan, now time.Time) bool {
 		if _, known := w.since[x.Key]; !known {
 			w.since[x.Key] = now
 		}
-		event := Event{Type: vocab.EventWarning, Host: hostOf(x.Scope), Key: x.Key, Severity: severityOf(x.Cure), Reason: x.Reason, Message: x.Message, Next: x.Remedy}
+		event := Event{Type: model.EventWarning, Host: hostOf(x.Scope), Key: x.Key, Severity: severityOf(x.Cure), Reason: x.Reason, Message: x.Message, Next: x.Remedy}
 		if x.Reason == reasonValidation {
-			event.Type, event.State = vocab.EventValidation, "failure"
+			event.Type, event.State = model.EventValidation, "failure"
 			if now.Sub(w.since[x.Key]) < steady {
 				continue
 			}
@@ -309,7 +309,7 @@ func (w *watcher) blockers(plan Plan, now time.Time) bool {
 		// is told by the cluster's next state.
 		if x, told := w.stands[key]; told && !lost && x.Reason != reasonPreparation {
 			changed = true
-			w.tell(Event{Type: vocab.EventHint, Host: hostOf(x.Scope), Key: key, State: "cured", Reason: "Cured", Message: "no longer in the way: " + x.Message})
+			w.tell(Event{Type: model.EventHint, Host: hostOf(x.Scope), Key: key, State: "cured", Reason: "Cured", Message: "no longer in the way: " + x.Message})
 		}
 		delete(w.since, key)
 		delete(w.stands, key) // told again should it come back

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -44,7 +44,7 @@ func (w *world) mayApprove(host *install.Host, a install.Action) error {
 		return fmt.Errorf("%s is approved, which the service knows nothing of", host.ID)
 	case approves && !named && !w.desired.Spec.Spec.AcceptUnknownHosts:
 		return fmt.Errorf("%s is approved, which the file does not name", host.ID)
-	case approves && a.Kind == vocab.UpdateHost && host.Day2:
+	case approves && a.Kind == model.UpdateHost && host.Day2:
 		return fmt.Errorf("%s is approved before it is told to install", host.ID)
 	}
 	return nil

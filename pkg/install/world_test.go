@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -43,52 +43,52 @@ func (w *world) apply(a install.Action) error {
 	w.writes = append(w.writes, a)
 	o := &w.observed
 	switch a.Kind {
-	case vocab.RegisterCluster:
+	case model.RegisterCluster:
 		o.Cluster = &install.Cluster{
 			ClusterRef: install.ClusterRef{ID: "cluster-1", Name: a.Name, Owned: true, Created: o.At},
-			State:      vocab.ClusterDiscovering, StatusSince: o.At, Settings: maps.Clone(a.Settings), Manifests: map[string]string{},
+			State:      model.ClusterDiscovering, StatusSince: o.At, Settings: maps.Clone(a.Settings), Manifests: map[string]string{},
 		}
 		if w.hub {
 			o.Cluster.Changeable = counted()
 		}
-	case vocab.ImportCluster:
+	case model.ImportCluster:
 		o.Cluster = &install.Cluster{
 			ClusterRef: install.ClusterRef{ID: "cluster-1", Name: a.Name, Owned: true, Created: o.At},
-			State:      vocab.ClusterAddingHosts, StatusSince: o.At, Settings: maps.Clone(a.Settings), Manifests: map[string]string{}, Kubeconfig: w.hub, InstallCompleted: o.At,
+			State:      model.ClusterAddingHosts, StatusSince: o.At, Settings: maps.Clone(a.Settings), Manifests: map[string]string{}, Kubeconfig: w.hub, InstallCompleted: o.At,
 		}
-	case vocab.WithdrawCluster:
+	case model.WithdrawCluster:
 		o.Others = slices.DeleteFunc(o.Others, func(r install.ClusterRef) bool { return r.ID == a.Target })
-	case vocab.UpdateCluster, vocab.SetOverrides, vocab.IgnoreValidations:
+	case model.UpdateCluster, model.SetOverrides, model.IgnoreValidations:
 		maps.Copy(o.Cluster.Settings, a.Settings)
 		o.Cluster.Owned = o.Cluster.Owned || a.Settings[setting.Tags] != ""
-	case vocab.UploadManifest:
+	case model.UploadManifest:
 		for _, m := range w.desired.Spec.ManifestFiles() {
 			if string(m.Folder)+"/"+m.Name == a.Name {
 				o.Cluster.Manifests[a.Name] = setting.Digest([]byte(m.Content))
 			}
 		}
-	case vocab.RemoveManifest:
+	case model.RemoveManifest:
 		delete(o.Cluster.Manifests, a.Name)
-	case vocab.RegisterInfraEnv:
+	case model.RegisterInfraEnv:
 		o.InfraEnvs = append(o.InfraEnvs, install.InfraEnv{
 			ID: "infraenv-" + a.Name, Name: a.Name, ClusterID: a.Target, Owned: true, Created: o.At, Settings: maps.Clone(a.Settings),
-			Image: install.Image{State: vocab.ImageReady, Created: o.At, Expires: o.At.Add(4 * time.Hour)},
+			Image: install.Image{State: model.ImageReady, Created: o.At, Expires: o.At.Add(4 * time.Hour)},
 		})
-	case vocab.WithdrawInfraEnv:
+	case model.WithdrawInfraEnv:
 		withdrawn := func(e install.InfraEnv) bool { return e.ID == a.Target }
 		o.Orphans, o.InfraEnvs = slices.DeleteFunc(o.Orphans, withdrawn), slices.DeleteFunc(o.InfraEnvs, withdrawn)
-	case vocab.UpdateInfraEnv:
+	case model.UpdateInfraEnv:
 		env := w.infraEnv(a.Target)
 		maps.Copy(env.Settings, a.Settings)
 		env.Image.Created = o.At.Add(time.Second)
-	case vocab.RenewImage:
+	case model.RenewImage:
 		w.infraEnv(a.Target).Image.Expires = o.At.Add(4 * time.Hour)
-	case vocab.RegisterHost:
+	case model.RegisterHost:
 		if w.infraEnv(a.InfraEnv) == nil || slices.ContainsFunc(o.Enrolled, func(e install.Enrolled) bool { return e.Name == a.Name }) {
 			return fmt.Errorf("%s is given to the service for the InfraEnv %q, or a second time", a.Name, a.InfraEnv)
 		}
 		o.Enrolled = append(o.Enrolled, install.Enrolled{Name: a.Name, Owned: true, State: "provisioning"})
-	case vocab.UpdateHost:
+	case model.UpdateHost:
 		host := w.host(a.Target)
 		if err := w.mayApprove(host, a); err != nil {
 			return err
@@ -100,31 +100,31 @@ func (w *world) apply(a install.Action) error {
 		if disk, ok := a.Settings[setting.Disk]; ok {
 			host.Disk = disk.Text()
 		}
-	case vocab.BindHost:
+	case model.BindHost:
 		host := w.host(a.Target)
-		host.State, host.ClusterID = vocab.HostBinding, o.Cluster.ID
-	case vocab.AllowAddHosts:
-		if o.Cluster.State != vocab.ClusterInstalled {
+		host.State, host.ClusterID = model.HostBinding, o.Cluster.ID
+	case model.AllowAddHosts:
+		if o.Cluster.State != model.ClusterInstalled {
 			return fmt.Errorf("the service lets hosts be added to installed clusters only, not to one that is %s", o.Cluster.State)
 		}
 		if o.Cluster.Unrecorded {
 			return fmt.Errorf("hosts are to be added to a cluster of which it is not recorded that it is installed")
 		}
-		o.Cluster.State = vocab.ClusterAddingHosts
-	case vocab.InstallHost:
+		o.Cluster.State = model.ClusterAddingHosts
+	case model.InstallHost:
 		host := w.host(a.Target)
-		if host.State != vocab.HostReady || !host.Day2 || o.Cluster.State != vocab.ClusterAddingHosts {
+		if host.State != model.HostReady || !host.Day2 || o.Cluster.State != model.ClusterAddingHosts {
 			return fmt.Errorf("the service does not install %s now: %s, day 2 %v, cluster %s", host.ID, host.State, host.Day2, o.Cluster.State)
 		}
 		if err := w.mayApprove(host, a); err != nil {
 			return err
 		}
 		if !w.hub {
-			host.State = vocab.HostInstalling
+			host.State = model.HostInstalling
 			return nil
 		}
 		maps.Copy(host.Settings, a.Settings) // and the service installs it by itself
-	case vocab.StartInstall:
+	case model.StartInstall:
 		if w.desired.Spec.Spec.Hold || o.Cluster.Hold != "" {
 			return fmt.Errorf("the install is started although it is held: file %v, others %q", w.desired.Spec.Spec.Hold, o.Cluster.Hold)
 		}
@@ -132,22 +132,22 @@ func (w *world) apply(a install.Action) error {
 			w.release(a)
 			return nil
 		}
-		o.Cluster.State, o.Cluster.InstallStarted = vocab.ClusterPreparing, o.At
-	case vocab.NudgeCluster:
+		o.Cluster.State, o.Cluster.InstallStarted = model.ClusterPreparing, o.At
+	case model.NudgeCluster:
 		if o.Cluster.Stalled.IsZero() || o.At.Sub(o.Cluster.Stalled) < 30*time.Second {
 			return fmt.Errorf("the cluster is touched although it stalls since %s only", o.Cluster.Stalled)
 		}
 		o.Cluster.Stalled = time.Time{}
-	case vocab.RecordInstalled:
+	case model.RecordInstalled:
 		if !o.Cluster.Unrecorded {
 			return fmt.Errorf("an end is recorded a second time")
 		}
 		o.Cluster.Unrecorded = false
-	case vocab.SaveNoIngress:
+	case model.SaveNoIngress:
 		o.Results.NoIngress = true
-	case vocab.SaveKubeconfig:
+	case model.SaveKubeconfig:
 		o.Results.Kubeconfig = true
-	case vocab.SavePassword:
+	case model.SavePassword:
 		o.Results.Password = true
 	default:
 		return fmt.Errorf("the model has no effect for %s", a.Kind)
@@ -191,48 +191,48 @@ func (w *world) pass() {
 			h.Registered = o.At // somebody reboots it into the new image
 		}
 		switch h.State {
-		case vocab.HostUnbound:
+		case model.HostUnbound:
 			h.Status = "known-unbound"
-		case vocab.HostBinding, vocab.HostDisconnected, vocab.HostResetting, vocab.HostBlocked:
-			h.Day2 = h.Day2 || h.State == vocab.HostBinding && o.Cluster.State == vocab.ClusterAddingHosts
-			h.State = vocab.HostDiscovering
-		case vocab.HostDiscovering:
-			h.State = vocab.HostReady
-		case vocab.HostReady:
+		case model.HostBinding, model.HostDisconnected, model.HostResetting, model.HostBlocked:
+			h.Day2 = h.Day2 || h.State == model.HostBinding && o.Cluster.State == model.ClusterAddingHosts
+			h.State = model.HostDiscovering
+		case model.HostDiscovering:
+			h.State = model.HostReady
+		case model.HostReady:
 			if w.hub && h.Day2 && h.Settings[setting.Approved] == setting.ValueOf(true) {
-				h.State = vocab.HostInstalling
+				h.State = model.HostInstalling
 			}
-		case vocab.HostPreparing, vocab.HostInstalling, vocab.HostNeedsUser:
+		case model.HostPreparing, model.HostInstalling, model.HostNeedsUser:
 			if h.Day2 {
-				h.State = vocab.HostAdded
+				h.State = model.HostAdded
 			}
 		}
-		ready = ready && h.State == vocab.HostReady
+		ready = ready && h.State == model.HostReady
 	}
 	switch o.Cluster.State {
-	case vocab.ClusterDraft, vocab.ClusterDiscovering, vocab.ClusterBlocked:
-		o.Cluster.State = vocab.ClusterDiscovering
+	case model.ClusterDraft, model.ClusterDiscovering, model.ClusterBlocked:
+		o.Cluster.State = model.ClusterDiscovering
 		present := w.desired.At(o).Spec
 		expected := len(present.Spec.Hosts)
 		if present.Host(w.absent) != nil {
 			expected--
 		}
 		if ready && len(o.Hosts) >= expected {
-			o.Cluster.State = vocab.ClusterReady
+			o.Cluster.State = model.ClusterReady
 		}
-	case vocab.ClusterReady:
+	case model.ClusterReady:
 		if w.hub && ready && w.enough() {
-			o.Cluster.State, o.Cluster.InstallStarted = vocab.ClusterPreparing, o.At
+			o.Cluster.State, o.Cluster.InstallStarted = model.ClusterPreparing, o.At
 		}
-	case vocab.ClusterPreparing, vocab.ClusterNeedsUser:
-		o.Cluster.State, o.Cluster.NoIngress = vocab.ClusterInstalling, true
-	case vocab.ClusterInstalling:
-		o.Cluster.State, o.Cluster.NoIngress = vocab.ClusterFinalizing, true
-	case vocab.ClusterFinalizing:
-		o.Cluster.State, o.Cluster.Kubeconfig, o.Cluster.NoIngress = vocab.ClusterInstalled, true, true
+	case model.ClusterPreparing, model.ClusterNeedsUser:
+		o.Cluster.State, o.Cluster.NoIngress = model.ClusterInstalling, true
+	case model.ClusterInstalling:
+		o.Cluster.State, o.Cluster.NoIngress = model.ClusterFinalizing, true
+	case model.ClusterFinalizing:
+		o.Cluster.State, o.Cluster.Kubeconfig, o.Cluster.NoIngress = model.ClusterInstalled, true, true
 		o.Cluster.InstallCompleted, o.Cluster.Unrecorded = o.At, w.hub
 		for i := range o.Hosts {
-			o.Hosts[i].State, o.Hosts[i].Role = vocab.HostInstalled, vocab.RoleControlPlane
+			o.Hosts[i].State, o.Hosts[i].Role = model.HostInstalled, model.RoleControlPlane
 			if role := o.Hosts[i].Settings[setting.Role]; role != "" {
 				o.Hosts[i].Role = install.Role(role.Text())
 			}
@@ -246,7 +246,7 @@ func (w *world) pass() {
 func (w *world) bootHosts() {
 	late := w.desired.Spec.Spec.InfraEnv.Bind == spec.BindLate
 	done := w.observed.Cluster.InstallCompleted
-	if len(w.observed.InfraEnvs) == 0 || w.observed.Cluster.State == vocab.ClusterInstalled {
+	if len(w.observed.InfraEnvs) == 0 || w.observed.Cluster.State == model.ClusterInstalled {
 		return
 	}
 	from := max(0, slices.IndexFunc(w.observed.InfraEnvs, func(e install.InfraEnv) bool {
@@ -265,11 +265,11 @@ func (w *world) bootHosts() {
 		if w.hub {
 			host.Settings[setting.Approved] = setting.ValueOf(false)
 		}
-		if w.observed.Cluster.State == vocab.ClusterAddingHosts && !late {
-			host.Day2, host.Role = true, vocab.RoleWorker
+		if w.observed.Cluster.State == model.ClusterAddingHosts && !late {
+			host.Day2, host.Role = true, model.RoleWorker
 		}
 		if late {
-			host.State, host.Status, host.ClusterID = vocab.HostUnbound, "discovering-unbound", ""
+			host.State, host.Status, host.ClusterID = model.HostUnbound, "discovering-unbound", ""
 		}
 		w.observed.Hosts = append(w.observed.Hosts, host)
 	}
@@ -283,8 +283,8 @@ func machine(name, mac string, index int) install.Host {
 		{ID: "/dev/sr0", Path: "/dev/sr0", Name: "sr0", Media: true},
 	}
 	return install.Host{
-		ID: "host-" + name, ClusterID: "cluster-1", Hostname: "localhost", State: vocab.HostDiscovering, Status: "discovering",
-		Role: vocab.RoleAuto, Settings: install.Settings{}, Disk: disks[0].ID,
+		ID: "host-" + name, ClusterID: "cluster-1", Hostname: "localhost", State: model.HostDiscovering, Status: "discovering",
+		Role: model.RoleAuto, Settings: install.Settings{}, Disk: disks[0].ID,
 		Inventory: install.Inventory{
 			Known: true, Hostname: "localhost", Serial: "SN" + name, Disks: disks,
 			Interfaces: []install.Interface{{Name: "eno1", MAC: mac, Up: true, Addresses: []string{fmt.Sprintf("192.168.127.%d/24", 10+index)}}},
@@ -377,8 +377,8 @@ func anyWorld(random *rand.Rand) *world {
 func (w *world) disturb(random *rand.Rand) {
 	o := &w.observed
 	states := []install.HostState{
-		vocab.HostUnbound, vocab.HostBinding, vocab.HostDiscovering, vocab.HostDisconnected, vocab.HostBlocked, vocab.HostReady,
-		vocab.HostPreparing, vocab.HostInstalling, vocab.HostNeedsUser, vocab.HostResetting, vocab.HostInstalled, vocab.HostFailed, vocab.HostUnknown,
+		model.HostUnbound, model.HostBinding, model.HostDiscovering, model.HostDisconnected, model.HostBlocked, model.HostReady,
+		model.HostPreparing, model.HostInstalling, model.HostNeedsUser, model.HostResetting, model.HostInstalled, model.HostFailed, model.HostUnknown,
 	}
 	for i := range o.Hosts {
 		if random.IntN(5) == 0 {
@@ -393,8 +393,8 @@ func (w *world) disturb(random *rand.Rand) {
 	}
 	if random.IntN(4) == 0 {
 		all := []install.ClusterState{
-			vocab.ClusterDraft, vocab.ClusterDiscovering, vocab.ClusterBlocked, vocab.ClusterReady, vocab.ClusterPreparing, vocab.ClusterInstalling,
-			vocab.ClusterNeedsUser, vocab.ClusterFinalizing, vocab.ClusterInstalled, vocab.ClusterFailed, vocab.ClusterCancelled, vocab.ClusterAddingHosts, vocab.ClusterUnknown,
+			model.ClusterDraft, model.ClusterDiscovering, model.ClusterBlocked, model.ClusterReady, model.ClusterPreparing, model.ClusterInstalling,
+			model.ClusterNeedsUser, model.ClusterFinalizing, model.ClusterInstalled, model.ClusterFailed, model.ClusterCancelled, model.ClusterAddingHosts, model.ClusterUnknown,
 		}
 		o.Cluster.State = all[random.IntN(len(all))]
 	}

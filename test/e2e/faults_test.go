@@ -15,9 +15,9 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
-	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -253,7 +253,7 @@ func (x *trial) installer(t *testing.T, options ...install.Option) *install.Clie
 func story(events []install.Event) string {
 	var lines []string
 	for _, e := range events {
-		if e.Type == vocab.EventAction || e.Type == vocab.EventRun || e.Severity != vocab.SeverityInfo {
+		if e.Type == model.EventAction || e.Type == model.EventRun || e.Severity != model.SeverityInfo {
 			lines = append(lines, fmt.Sprintf("%s %s %s %s: %s", e.Time.Format(time.TimeOnly), e.Type, e.Key, e.State, e.Message))
 		}
 	}
@@ -322,7 +322,7 @@ func TestFaultsAtEveryCall(t *testing.T) {
 					t.Fatalf("ends as %q with %v (code %d, next %q); want code %d\n%s", result.Verdict, err, install.CodeOf(err), install.NextOf(err), fault.code, story(events))
 				}
 				last := events[len(events)-1]
-				if last.Type != vocab.EventRun || last.ExitCode == nil || *last.ExitCode != int(fault.code) || (last.State != "blocked" && last.State != "error") {
+				if last.Type != model.EventRun || last.ExitCode == nil || *last.ExitCode != int(fault.code) || (last.State != "blocked" && last.State != "error") {
 					t.Errorf("last event %+v", last)
 				}
 			})

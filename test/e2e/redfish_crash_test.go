@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/machine"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -103,7 +103,7 @@ func clean(t *testing.T, file, bmcs string) {
 		t.Fatal(states, err)
 	}
 	for host, state := range states {
-		if state.Trouble != "" || state.Media != "" || state.BootOnce || state.Power != vocab.PowerIsOn {
+		if state.Trouble != "" || state.Media != "" || state.BootOnce || state.Power != model.PowerIsOn {
 			t.Errorf("%s is left as %+v", host, state)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -39,11 +39,11 @@ func TestEveryStageIsShown(t *testing.T) {
 		if err := json.Unmarshal(lines.Bytes(), &last); err != nil {
 			t.Fatalf("%v in %s", err, lines.Text())
 		}
-		if last.Type == vocab.EventStage && !slices.Contains(stages[last.Host], last.Stage) {
+		if last.Type == model.EventStage && !slices.Contains(stages[last.Host], last.Stage) {
 			stages[last.Host] = append(stages[last.Host], last.Stage)
 		}
 	}
-	if last.Type != vocab.EventRun || last.State != "installed" || last.ExitCode == nil || *last.ExitCode != 0 {
+	if last.Type != model.EventRun || last.State != "installed" || last.ExitCode == nil || *last.ExitCode != 0 {
 		t.Errorf("the last line is %+v", last)
 	}
 

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/kubetest"
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/test/fixture"
 )
@@ -196,7 +196,7 @@ func TestServerRestarts(t *testing.T) {
 		defer close(reached)
 		done <- x.runWith(t, plane, &install.Desired{Spec: x.cluster, Options: install.Options{Run: "run-1"}}, dir, hear)
 	}()
-	restarts := []string{string(vocab.ClusterDraft), string(vocab.ClusterDiscovering), string(vocab.ClusterInstalling)}
+	restarts := []string{string(model.ClusterDraft), string(model.ClusterDiscovering), string(model.ClusterInstalling)}
 	killed := 0
 	for state := range reached {
 		if slices.Contains(restarts, state) {

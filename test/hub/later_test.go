@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/test/fixture"
 )
@@ -17,7 +17,7 @@ import (
 // stays.
 func TestDelete(t *testing.T) {
 	for _, b := range backends() {
-		for _, when := range []install.ClusterState{vocab.ClusterInstalling, vocab.ClusterInstalled} {
+		for _, when := range []install.ClusterState{model.ClusterInstalling, model.ClusterInstalled} {
 			t.Run(b.name+" "+string(when), func(t *testing.T) {
 				t.Parallel()
 				x := b.open(t, setup{cluster: fixture.Example(t, "sno")})
@@ -29,7 +29,7 @@ func TestDelete(t *testing.T) {
 				cluster := x.reach(t, plane, when)
 				if canceller, ok := plane.(interface {
 					CancelInstall(context.Context, string) error
-				}); ok && !x.hub && when == vocab.ClusterInstalling {
+				}); ok && !x.hub && when == model.ClusterInstalling {
 					if err := canceller.CancelInstall(t.Context(), cluster); err != nil { // the hub's operator does that by itself
 						t.Fatal(err)
 					}

@@ -13,8 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/test/fixture"
 )
@@ -55,7 +55,7 @@ func (x *site) livesApart(t *testing.T, streams bool) error {
 	host, env := x.registers(t), x.namespace+"/"+x.cluster.Metadata.Name
 	plane := x.through(t, w())
 	update := install.Action{
-		Kind: vocab.UpdateHost, Scope: vocab.HostScope("cp-0"), Name: "cp-0", Target: host, InfraEnv: env, Settings: install.Settings{setting.Approved: setting.ValueOf(true)},
+		Kind: model.UpdateHost, Scope: model.HostScope("cp-0"), Name: "cp-0", Target: host, InfraEnv: env, Settings: install.Settings{setting.Approved: setting.ValueOf(true)},
 	}
 	if err := plane.Act(t.Context(), &install.Desired{Spec: x.cluster}, update); err != nil {
 		return err

@@ -1,7 +1,7 @@
 package real
 
 import (
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 	"github.com/oaictl/oaictl/test/fixture"
 	"github.com/oaictl/oaictl/test/trace"
@@ -71,7 +71,7 @@ func (b backend) installs(t *testing.T, name string, cluster *spec.Cluster, late
 	}
 	x := b.open(t, cluster, nil)
 	first := x.start(t, late).installs(t)
-	if x.simulated() && !slices.Contains(first.trace.Cluster, string(vocab.ClusterPreparing)) {
+	if x.simulated() && !slices.Contains(first.trace.Cluster, string(model.ClusterPreparing)) {
 		t.Errorf("it was not seen to be prepared: %v", first.trace.Cluster)
 	}
 	return first.trace

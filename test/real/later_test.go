@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/simulator/host"
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
-	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 	"github.com/oaictl/oaictl/test/fixture"
@@ -71,7 +71,7 @@ func addsNode(t *testing.T, worker string, file func(backend, testing.TB, string
 				x.boot(t, host.Day2, now(), nil)
 				r.nodes = true
 				added := r.once(t.Context(), t)
-				if added.err != nil || added.trace.Hosts[worker].Last != string(vocab.HostAdded) {
+				if added.err != nil || added.trace.Hosts[worker].Last != string(model.HostAdded) {
 					t.Fatalf("add-node: %s %v\n%s", worker, added.trace.Hosts[worker], added.says())
 				}
 				r.writesNothing(t)
@@ -107,13 +107,13 @@ func TestPool(t *testing.T) {
 // TestDelete deletes a cluster that is installed, and one that is being installed. Nothing
 // of it is left, and a second deletion finds nothing.
 func TestDelete(t *testing.T) {
-	for _, when := range []install.ClusterState{vocab.ClusterReady, vocab.ClusterInstalling, vocab.ClusterInstalled} {
+	for _, when := range []install.ClusterState{model.ClusterReady, model.ClusterInstalling, model.ClusterInstalled} {
 		for _, b := range backends(t) {
 			part(t, string(when)+"/"+b.name, func(t *testing.T) {
 				x := b.open(t, fixture.Example(t, "compact"), nil)
 				name := x.cluster.Metadata.Name
 				x.reach(t, when)
-				if !x.hub && when == vocab.ClusterInstalling { // a hub's operator does that by itself
+				if !x.hub && when == model.ClusterInstalling { // a hub's operator does that by itself
 					x.does(t, "cancel", "cluster", name, "--yes")
 				}
 				x.does(t, "delete", "cluster", name, "--yes")
@@ -142,7 +142,7 @@ func (x *site) reach(t testing.TB, state install.ClusterState) {
 	r := x.start(t, false)
 	r.hear = append(r.hear, func(e install.Event) {
 		// A hub goes on to take more hosts by itself.
-		further := state == vocab.ClusterInstalled && e.State == string(vocab.ClusterAddingHosts)
+		further := state == model.ClusterInstalled && e.State == string(model.ClusterAddingHosts)
 		if e.Key == "cluster/state" && (further || e.State == string(state)) {
 			reached = true
 			stop()

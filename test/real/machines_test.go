@@ -8,11 +8,11 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/internal/simulator/bmc"
 	"github.com/oaictl/oaictl/internal/simulator/host"
 	hubsim "github.com/oaictl/oaictl/internal/simulator/hub"
-	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 	"github.com/oaictl/oaictl/test/fixture"
@@ -89,7 +89,7 @@ func (x *site) late(t testing.TB) (after <-chan struct{}, hear func(install.Even
 	boot := make(chan struct{})
 	var once sync.Once
 	return boot, func(e install.Event) {
-		if e.Type != vocab.EventAction || e.Reason != string(vocab.RegisterInfraEnv) || e.State != "done" {
+		if e.Type != model.EventAction || e.Reason != string(model.RegisterInfraEnv) || e.State != "done" {
 			return
 		}
 		once.Do(func() {

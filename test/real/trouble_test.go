@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
-	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 	"github.com/oaictl/oaictl/test/fixture"
@@ -131,8 +131,8 @@ func singleNodeWithOperator(t testing.TB) *spec.Cluster {
 // cancellation.
 func TestCancel(t *testing.T) {
 	for phase, test := range map[install.ClusterState]struct{ next string }{
-		vocab.ClusterPreparing:  {"the same command again"},
-		vocab.ClusterInstalling: {"reset"},
+		model.ClusterPreparing:  {"the same command again"},
+		model.ClusterInstalling: {"reset"},
 	} {
 		part(t, string(phase), func(t *testing.T) {
 			x := overREST(t).open(t, fixture.Example(t, "compact"), nil)
@@ -142,7 +142,7 @@ func TestCancel(t *testing.T) {
 			if a.trace.Code != int(install.CodeFailed) || !strings.Contains(a.err.Error(), "cancel") || !strings.Contains(install.NextOf(a.err), test.next) {
 				t.Fatalf("ends with code %d, not %d, cancelled, with a next command to %s: %s", a.trace.Code, install.CodeFailed, test.next, a.says())
 			}
-			if phase == vocab.ClusterInstalling {
+			if phase == model.ClusterInstalling {
 				x.does(t, "reset", "cluster", x.cluster.Metadata.Name, "--yes")
 			}
 			r.hear = nil
@@ -159,8 +159,8 @@ func (x *site) cancelAt(t testing.TB, phase install.ClusterState) func(install.E
 	t.Helper()
 	var once sync.Once
 	return func(e install.Event) {
-		started := e.Type == vocab.EventAction && e.Reason == string(vocab.StartInstall) && e.State == "done"
-		if phase == vocab.ClusterPreparing && started || phase != vocab.ClusterPreparing && e.Key == "cluster/state" && e.State == string(phase) {
+		started := e.Type == model.EventAction && e.Reason == string(model.StartInstall) && e.State == "done"
+		if phase == model.ClusterPreparing && started || phase != model.ClusterPreparing && e.Key == "cluster/state" && e.State == string(phase) {
 			once.Do(func() {
 				if code, said := x.command(t, "cancel", "cluster", x.cluster.Metadata.Name, "--yes"); code != 0 {
 					t.Errorf("cancel: exit code %d\n%s", code, said)

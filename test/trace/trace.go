@@ -15,7 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -47,21 +47,21 @@ func (t *Trace) Take(e install.Event) {
 	switch {
 	case e.Key == "cluster/state":
 		state := e.State
-		if state == string(vocab.ClusterAddingHosts) {
+		if state == string(model.ClusterAddingHosts) {
 			// A hub's operator goes on to it by itself. It is an installed cluster
 			// (docs/architecture.md).
-			state = string(vocab.ClusterInstalled)
+			state = string(model.ClusterInstalled)
 		}
 		if n := len(t.Cluster); n == 0 || t.Cluster[n-1] != state {
 			t.Cluster = append(t.Cluster, state)
 		}
-	case e.Type == vocab.EventStage:
+	case e.Type == model.EventStage:
 		if !slices.Contains(host.Stages, e.Stage) {
 			host.Stages = append(host.Stages, e.Stage)
 		}
 		host.Last = e.State
 		t.Hosts[e.Host] = host
-	case e.Type == vocab.EventHost && strings.HasSuffix(e.Key, "/state"):
+	case e.Type == model.EventHost && strings.HasSuffix(e.Key, "/state"):
 		host.Last = e.State
 		t.Hosts[e.Host] = host
 	}
@@ -71,7 +71,7 @@ func (t *Trace) Take(e install.Event) {
 func Actions(events []install.Event) []string {
 	var out []string
 	for _, e := range events {
-		if e.Type == vocab.EventAction {
+		if e.Type == model.EventAction {
 			out = append(out, e.Key)
 		}
 	}
@@ -82,7 +82,7 @@ func Actions(events []install.Event) []string {
 func Kinds(events []install.Event, cluster *spec.Cluster) []string {
 	var out []string
 	for _, e := range events {
-		if e.Type == vocab.EventAction && e.State == "done" && !slices.Contains(particular(cluster), install.Kind(e.Reason)) {
+		if e.Type == model.EventAction && e.State == "done" && !slices.Contains(particular(cluster), install.Kind(e.Reason)) {
 			out = append(out, e.Reason)
 		}
 	}
@@ -94,11 +94,11 @@ func Kinds(events []install.Event, cluster *spec.Cluster) []string {
 // (docs/architecture.md).
 func particular(cluster *spec.Cluster) []install.Kind {
 	kinds := []install.Kind{
-		vocab.WithdrawCluster, vocab.WithdrawInfraEnv, vocab.SetOverrides, vocab.UploadManifest, vocab.RemoveManifest, vocab.AllowAddHosts, // REST
-		vocab.NudgeCluster, vocab.RecordInstalled, vocab.RegisterHost, // hub
+		model.WithdrawCluster, model.WithdrawInfraEnv, model.SetOverrides, model.UploadManifest, model.RemoveManifest, model.AllowAddHosts, // REST
+		model.NudgeCluster, model.RecordInstalled, model.RegisterHost, // hub
 	}
 	if singleNode(cluster) {
-		kinds = append(kinds, vocab.UpdateHost) // hub: there is nothing to say of its hosts but that they are approved
+		kinds = append(kinds, model.UpdateHost) // hub: there is nothing to say of its hosts but that they are approved
 	}
 	return kinds
 }
@@ -117,7 +117,7 @@ func singleNode(cluster *spec.Cluster) bool {
 func Story(events []install.Event) string {
 	var lines []string
 	for _, e := range events {
-		if e.Type != vocab.EventProgress && e.Type != vocab.EventStage {
+		if e.Type != model.EventProgress && e.Type != model.EventStage {
 			lines = append(lines, fmt.Sprintf("%s %s %s %s %s: %s", e.Time.Format(time.TimeOnly), e.Type, e.Severity, e.Key, e.State, e.Message))
 		}
 	}
@@ -171,7 +171,7 @@ func Comparable(a, b Trace) (Trace, Trace) {
 func stopped(hosts, others map[string]Host) map[string]Host {
 	out := map[string]Host{}
 	for name, host := range hosts {
-		if installing := string(vocab.HostInstalling); host.Last != installing && others[name].Last != installing {
+		if installing := string(model.HostInstalling); host.Last != installing && others[name].Last != installing {
 			out[name] = Host{Last: host.Last}
 		}
 	}
@@ -184,8 +184,8 @@ func stopped(hosts, others map[string]Host) map[string]Host {
 // Discovering that comes back to one that was not yet, while its machines register one
 // after the other.
 func seenInBoth(states, others []string) []string {
-	const draft, blocked, ready = string(vocab.ClusterDraft), string(vocab.ClusterBlocked), string(vocab.ClusterReady)
-	const discovering = string(vocab.ClusterDiscovering)
+	const draft, blocked, ready = string(model.ClusterDraft), string(model.ClusterBlocked), string(model.ClusterReady)
+	const discovering = string(model.ClusterDiscovering)
 	var out []string
 	for i, s := range states {
 		after := blocked

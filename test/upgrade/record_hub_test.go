@@ -19,11 +19,11 @@ import (
 	kube "k8s.io/client-go/rest"
 
 	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/internal/simulator/host"
 	simulatedhub "github.com/oaictl/oaictl/internal/simulator/hub"
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
-	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub"
 )
@@ -42,12 +42,12 @@ type hubStop struct {
 func (c hubCase) hubStops() []hubStop {
 	stops := []hubStop{
 		{name: "half registered", writes: 4},
-		{name: "registered", state: vocab.ClusterDraft},
+		{name: "registered", state: model.ClusterDraft},
 		{name: "discovered", agents: 1, later: 10 * time.Minute},
 		{name: "one host configured", agents: 2, later: 10 * time.Minute},
-		{name: "preparing", state: vocab.ClusterPreparing},
-		{name: "installing", state: vocab.ClusterInstalling},
-		{name: "finalizing", state: vocab.ClusterFinalizing, later: time.Minute},
+		{name: "preparing", state: model.ClusterPreparing},
+		{name: "installing", state: model.ClusterInstalling},
+		{name: "finalizing", state: model.ClusterFinalizing, later: time.Minute},
 		{name: "installed"},
 	}
 	if c.late != "" {

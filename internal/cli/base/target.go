@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/oaictl/oaictl/internal/cli/document"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/names"
-	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/render"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -84,10 +84,10 @@ func HostsSeen(seen *install.Found) []document.Host {
 	for _, m := range matched {
 		host := m.Host
 		if host == nil {
-			host = &install.Host{State: vocab.HostAbsent, Role: m.Role}
+			host = &install.Host{State: model.HostAbsent, Role: m.Role}
 		}
 		item := document.OfHost(*host, m.Name)
-		if (host.Role == "" || host.Role == vocab.RoleAuto) && m.Role != "" && m.Role != vocab.RoleAuto {
+		if (host.Role == "" || host.Role == model.RoleAuto) && m.Role != "" && m.Role != model.RoleAuto {
 			item.Role = m.Role // what the service would choose does not matter
 		}
 		items = append(items, item)

@@ -11,7 +11,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/document"
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -101,7 +101,7 @@ func (o *changeOptions) deleteCluster(ctx context.Context) error {
 	}
 	// The service is likely to keep a cluster that is being installed, whose
 	// machines then still need their images.
-	installing := vocab.ClusterStateOf(seen.Ref.Status).Running()
+	installing := model.ClusterStateOf(seen.Ref.Status).Running()
 	if !installing {
 		if err := o.ejectBeforeDelete(ctx, seen); err != nil {
 			return err

@@ -4,13 +4,13 @@ import (
 	"fmt"
 
 	"github.com/oaictl/oaictl/internal/cli/base"
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
 // fateOfNodes says what becomes of the machines of a cluster that is deleted.
 func (o *changeOptions) fateOfNodes(seen *install.Found) string {
-	state := vocab.ClusterStateOf(seen.Ref.Status)
+	state := model.ClusterStateOf(seen.Ref.Status)
 	switch {
 	case o.ReturnToPool:
 		return fmt.Sprintf("The nodes of %s are booted into the discovery image, for the pool that they came from: nothing of it runs on.", seen.FullName())
@@ -25,11 +25,11 @@ func (o *changeOptions) fateOfNodes(seen *install.Found) string {
 // fateOfNode says what becomes of the node of a host that is deleted.
 func (o *changeOptions) fateOfNode(host install.Host, name string) string {
 	switch {
-	case o.RemoveNode && host.Role == vocab.RoleControlPlane:
+	case o.RemoveNode && host.Role == model.RoleControlPlane:
 		return fmt.Sprintf("The node %s, of the control plane, is taken out of its cluster first.", name)
 	case o.RemoveNode:
 		return fmt.Sprintf("The node %s is taken out of its cluster first, if it is part of one.", name)
-	case host.State == vocab.HostInstalled, host.State == vocab.HostAdded:
+	case host.State == model.HostInstalled, host.State == model.HostAdded:
 		return fmt.Sprintf("The node %s keeps running; only the %s forgets it.", name, o.keeper())
 	}
 	return ""

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/oaictl/oaictl/internal/cli/base"
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -78,7 +78,7 @@ func (o *changeOptions) ejectIfIdle(ctx context.Context, seen *install.Found, re
 	if !errors.As(refused, &fault) || fault.Status != http.StatusConflict {
 		return refused
 	}
-	if state := vocab.ClusterStateOf(seen.Ref.Status); !state.BeforeInstall() && !state.Stopped() {
+	if state := model.ClusterStateOf(seen.Ref.Status); !state.BeforeInstall() && !state.Stopped() {
 		return refused
 	}
 	if _, err := o.eject(ctx, seen); err != nil {

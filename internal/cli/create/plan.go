@@ -13,7 +13,7 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/internal/escape"
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/boot"
 	"github.com/oaictl/oaictl/pkg/install/machine"
@@ -128,7 +128,7 @@ func (o *planOptions) unserved(ctx context.Context, booted []*spec.Host) *instal
 		return nil
 	}
 	return &install.Warning{
-		Key: "machines/media-url", Scope: vocab.ScopeCluster, Reason: "MediaURLUnknown",
+		Key: "machines/media-url", Scope: model.ScopeCluster, Reason: "MediaURLUnknown",
 		Message: "create cluster would not begin: " + err.Error(), Next: "give --media-url",
 	}
 }
@@ -191,7 +191,7 @@ func actionText(a install.Action, wide bool) string {
 	if a.Name != "" {
 		head += " " + a.Name
 	}
-	if a.Scope != vocab.ScopeCluster {
+	if a.Scope != model.ScopeCluster {
 		head += fmt.Sprintf(" (%s)", a.Scope)
 	}
 	if a.Destructive {

@@ -15,7 +15,7 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/progress"
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/escape"
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -119,14 +119,14 @@ wait for approval in the cluster, two for each node, one after the other.`, stri
 
 func (o *runOptions) result(result install.Result, log string, cluster *spec.Cluster, failed error) document.Result {
 	doc := document.Result{
-		Cluster: cluster.Metadata.Name, State: string(vocab.ClusterUnknown), ExitCode: int(base.CodeOf(failed)),
+		Cluster: cluster.Metadata.Name, State: string(model.ClusterUnknown), ExitCode: int(base.CodeOf(failed)),
 		Message: result.Plan.Message, Next: result.Plan.Next, Log: log,
 	}
 	if failed != nil {
 		doc.Message, doc.Next = base.PlainError(failed), install.NextOf(failed)
 	}
 	if result.Observed != nil {
-		doc.State = string(vocab.HostAbsent)
+		doc.State = string(model.HostAbsent)
 	}
 	// What else lies there is of another cluster, or of one that is gone.
 	if result.Observed != nil && result.Observed.Cluster != nil {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/document"
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -68,7 +68,7 @@ func parseCondition(word string) (until install.Condition, text string, err erro
 		return until, "", base.Usagef("wait needs --for installed, ready or hosts=N")
 	case "installed":
 		return install.Condition{Name: word, Whole: true, Met: func(o *install.Observed) bool {
-			return o.Cluster.State == vocab.ClusterInstalled || o.Cluster.State == vocab.ClusterAddingHosts
+			return o.Cluster.State == model.ClusterInstalled || o.Cluster.State == model.ClusterAddingHosts
 		}}, "to be installed", nil
 	case "ready":
 		return install.Condition{Name: word, Met: readyOrFurther}, "to be ready", nil
@@ -84,7 +84,7 @@ func parseCondition(word string) (until install.Condition, text string, err erro
 
 func readyOrFurther(o *install.Observed) bool {
 	switch o.Cluster.State {
-	case vocab.ClusterReady, vocab.ClusterPreparing, vocab.ClusterInstalling, vocab.ClusterFinalizing, vocab.ClusterInstalled, vocab.ClusterAddingHosts:
+	case model.ClusterReady, model.ClusterPreparing, model.ClusterInstalling, model.ClusterFinalizing, model.ClusterInstalled, model.ClusterAddingHosts:
 		return true
 	}
 	return false
@@ -95,7 +95,7 @@ func connected(hosts []install.Host) int {
 	n := 0
 	for _, h := range hosts {
 		switch h.State {
-		case vocab.HostAbsent, vocab.HostDisconnected, vocab.HostFailed, vocab.HostCancelled:
+		case model.HostAbsent, model.HostDisconnected, model.HostFailed, model.HostCancelled:
 		default:
 			n++
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/internal/escape"
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -160,7 +160,7 @@ func whyText(seen *install.Found, doc document.Why, plan install.Plan) string {
 // waitText is something that is waited for, and what helps where somebody has to act.
 func waitText(w install.Wait, who string) string {
 	text := escape.Sprintf("  … %s%s\n", w.For, who)
-	if w.Who == vocab.WhoUser && w.Next != "" {
+	if w.Who == model.WhoUser && w.Next != "" {
 		text += escape.Sprintf("    Next: %s\n", w.Next)
 	}
 	return text

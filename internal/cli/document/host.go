@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -94,7 +94,7 @@ func OfHost(h install.Host, name string) Host {
 
 // roleOf is the role that a host has, or would be given.
 func roleOf(h install.Host) install.Role {
-	if (h.Role == "" || h.Role == vocab.RoleAuto) && h.Suggested != "" {
+	if (h.Role == "" || h.Role == model.RoleAuto) && h.Suggested != "" {
 		return h.Suggested
 	}
 	return h.Role

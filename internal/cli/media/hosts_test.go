@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/oaictl/oaictl/internal/cli/base"
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/boot"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -18,9 +18,9 @@ func TestHostOfAnInstalledCluster(t *testing.T) {
 	cluster.Metadata.Name = "lab"
 	cluster.Spec.Hosts = []spec.Host{{Name: "cp-0"}}
 	for state, want := range map[install.ClusterState]string{
-		vocab.ClusterInstalled:   "oaictl add-node -f lab.yaml",
-		vocab.ClusterAddingHosts: "oaictl add-node -f lab.yaml",
-		vocab.ClusterReady:       "oaictl create cluster -f lab.yaml --detach",
+		model.ClusterInstalled:   "oaictl add-node -f lab.yaml",
+		model.ClusterAddingHosts: "oaictl add-node -f lab.yaml",
+		model.ClusterReady:       "oaictl create cluster -f lab.yaml --detach",
 	} {
 		service := seenService{observed: &install.Observed{Cluster: &install.Cluster{State: state}}}
 		_, err := boot.NewImages(t.Context(), boot.ImagesConfig{Service: service, Spec: cluster})

@@ -9,7 +9,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/internal/escape"
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -51,17 +51,17 @@ func (f frame) title() string {
 	}
 	if o := f.view.Observed; o != nil && o.Cluster != nil {
 		state = string(o.Cluster.State)
-		if o.Cluster.State == vocab.ClusterBlocked && len(f.view.Plan.Blockers) == 0 {
+		if o.Cluster.State == model.ClusterBlocked && len(f.view.Plan.Blockers) == 0 {
 			state = checking
 		}
 	}
 	style := styleActive
 	switch install.ClusterState(state) {
-	case vocab.ClusterFailed, vocab.ClusterCancelled, vocab.ClusterUnknown:
+	case model.ClusterFailed, model.ClusterCancelled, model.ClusterUnknown:
 		style = styleBad
-	case vocab.ClusterBlocked, vocab.ClusterNeedsUser:
+	case model.ClusterBlocked, model.ClusterNeedsUser:
 		style = styleWarn
-	case vocab.ClusterInstalled, vocab.ClusterAddingHosts:
+	case model.ClusterInstalled, model.ClusterAddingHosts:
 		style = styleGood
 	}
 	// What can be done without goes first: the bar, then how long it took.
@@ -127,7 +127,7 @@ func (f frame) foot() string {
 // stands in their lines.
 func (f frame) waits() string {
 	for _, wait := range f.view.Plan.Waits {
-		if wait.Scope == vocab.ScopeCluster {
+		if wait.Scope == model.ScopeCluster {
 			return "waiting for " + firstLine(wait.For)
 		}
 	}
@@ -182,11 +182,11 @@ func (f frame) cleanHosts() []install.HostView {
 // hurry orders hosts by how much they need to be seen.
 func hurry(h install.HostView) int {
 	switch {
-	case h.Trouble, h.State == vocab.HostFailed, h.State == vocab.HostNeedsUser:
+	case h.Trouble, h.State == model.HostFailed, h.State == model.HostNeedsUser:
 		return 0
-	case h.State == vocab.HostDisconnected, h.State == vocab.HostBlocked:
+	case h.State == model.HostDisconnected, h.State == model.HostBlocked:
 		return 1
-	case h.State == vocab.HostInstalled, h.State == vocab.HostAdded:
+	case h.State == model.HostInstalled, h.State == model.HostAdded:
 		return 3
 	default:
 		return 2
@@ -214,7 +214,7 @@ func summary(hosts []install.HostView) string {
 
 // doing is a host's stage, or its state where it has none.
 func doing(h install.HostView) string {
-	if h.Stage == "" || h.State == vocab.HostFailed || h.State == vocab.HostNeedsUser {
+	if h.Stage == "" || h.State == model.HostFailed || h.State == model.HostNeedsUser {
 		return string(h.State)
 	}
 	return strings.TrimRight(strings.TrimSuffix(h.Stage, "%"), " 0123456789")
@@ -304,10 +304,10 @@ func (c columns) row(host, role, stage, percent, age, waits string) string {
 // stageOf is the stage of a host, or its state where there is no stage yet.
 func stageOf(h install.HostView) string {
 	switch h.State {
-	case vocab.HostFailed, vocab.HostNeedsUser, vocab.HostDisconnected, vocab.HostCancelled:
+	case model.HostFailed, model.HostNeedsUser, model.HostDisconnected, model.HostCancelled:
 		return joined(": ", string(h.State), h.Stage)
 	}
-	if h.State == vocab.HostBlocked && !h.Trouble {
+	if h.State == model.HostBlocked && !h.Trouble {
 		return checking
 	}
 	if h.Stage == "" {
@@ -330,13 +330,13 @@ func (f frame) host(h install.HostView, c columns) string {
 
 func hostStyle(h install.HostView) style {
 	switch {
-	case h.State == vocab.HostFailed, h.State == vocab.HostCancelled:
+	case h.State == model.HostFailed, h.State == model.HostCancelled:
 		return styleBad
-	case h.Trouble, h.State == vocab.HostNeedsUser, h.State == vocab.HostDisconnected:
+	case h.Trouble, h.State == model.HostNeedsUser, h.State == model.HostDisconnected:
 		return styleWarn
-	case h.State == vocab.HostInstalled, h.State == vocab.HostAdded:
+	case h.State == model.HostInstalled, h.State == model.HostAdded:
 		return styleGood
-	case h.State == vocab.HostAbsent:
+	case h.State == model.HostAbsent:
 		return styleFaint
 	}
 	return stylePlain

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/clock"
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -91,12 +91,12 @@ func (l *live) Event(e install.Event) {
 // of hosts are in the table; trouble, actions and what the cluster does stay.
 func keep(e install.Event) bool {
 	switch e.Type {
-	case vocab.EventStage, vocab.EventProgress:
+	case model.EventStage, model.EventProgress:
 		return false
-	case vocab.EventHint:
+	case model.EventHint:
 		return e.Key != "run/quiet" // what is waited for, and for how long, is in the table
-	case vocab.EventHost:
-		return e.Severity == vocab.SeverityError || e.Severity == vocab.SeverityWarning
+	case model.EventHost:
+		return e.Severity == model.SeverityError || e.Severity == model.SeverityWarning
 	}
 	return true
 }
@@ -106,9 +106,9 @@ func (l *live) above(e install.Event, text string) {
 	paint := paint(l.screen.Color)
 	style := stylePlain
 	switch e.Severity {
-	case vocab.SeverityError:
+	case model.SeverityError:
 		style = styleBad
-	case vocab.SeverityWarning:
+	case model.SeverityWarning:
 		style = styleWarn
 	}
 	var out strings.Builder

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -23,7 +23,7 @@ func (o *once) Event(e install.Event) {
 	case e.ExitCode != nil:
 		o.held = slices.DeleteFunc(o.held, func(kept install.Event) bool { return strings.Contains(e.Message, kept.Message) })
 		o.release()
-	case e.Severity == vocab.SeverityError && (e.Type == vocab.EventAction || e.Type == vocab.EventWarning):
+	case e.Severity == model.SeverityError && (e.Type == model.EventAction || e.Type == model.EventWarning):
 		o.held = append(o.held, e)
 		return
 	case e.State == "cured":

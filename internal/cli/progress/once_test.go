@@ -5,7 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -19,13 +19,13 @@ func TestOnce(t *testing.T) {
 	event := func(kind install.EventType, severity install.Severity, message string) install.Event {
 		return install.Event{Type: kind, Severity: severity, Message: message}
 	}
-	refused := event(vocab.EventAction, vocab.SeverityError, "could not register: no")
-	tried := event(vocab.EventAction, vocab.SeverityWarning, "could not register: busy")
-	lost := event(vocab.EventHost, vocab.SeverityError, "cp-0 failed")
-	cured := install.Event{Type: vocab.EventHint, State: "cured", Message: "no longer in the way"}
+	refused := event(model.EventAction, model.SeverityError, "could not register: no")
+	tried := event(model.EventAction, model.SeverityWarning, "could not register: busy")
+	lost := event(model.EventHost, model.SeverityError, "cp-0 failed")
+	cured := install.Event{Type: model.EventHint, State: "cured", Message: "no longer in the way"}
 	end := func(message string) install.Event {
 		code := 3
-		return install.Event{Type: vocab.EventRun, ExitCode: &code, Message: message}
+		return install.Event{Type: model.EventRun, ExitCode: &code, Message: message}
 	}
 	tests := map[string]struct {
 		events []install.Event

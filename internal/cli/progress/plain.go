@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -40,9 +40,9 @@ func (p *plain) Event(e install.Event) {
 	defer p.mu.Unlock()
 	text := sentence(e)
 	switch {
-	case e.Type == vocab.EventProgress:
+	case e.Type == model.EventProgress:
 		text = p.percent(e)
-	case e.Type == vocab.EventStage && !p.stage(e) && !p.every:
+	case e.Type == model.EventStage && !p.stage(e) && !p.every:
 		return
 	}
 	if text == "" || text == p.last {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -46,32 +46,32 @@ func events() []install.Event {
 	at := func(minute int, e install.Event) install.Event {
 		e.V, e.Cluster, e.Time = 1, "lab", noon().Add(time.Duration(minute)*time.Minute)
 		if e.Severity == "" {
-			e.Severity = vocab.SeverityInfo
+			e.Severity = model.SeverityInfo
 		}
 		return e
 	}
 	return []install.Event{
-		at(0, install.Event{Type: vocab.EventRun, Key: "cluster/state", State: "Absent"}),
-		at(0, install.Event{Type: vocab.EventAction, Key: "cluster/register", Message: "register the cluster"}),
-		at(1, install.Event{Type: vocab.EventRun, Key: "cluster/state", State: "Discovering", Message: "Cluster is not ready for install"}),
-		at(2, install.Event{Type: vocab.EventHint, Host: "cp-0", Key: "host/cp-0/registered", Message: "waiting for cp-0 to boot"}),
-		at(2, install.Event{Type: vocab.EventHost, Host: "cp-0", State: "Absent", Message: "cp-0 boots: its BMC reads the discovery image, 1 MB of 2 MB fetched"}),
-		at(3, install.Event{Type: vocab.EventHost, Host: "cp-0", State: "Discovering", Message: "Waiting for host to send hardware details"}),
-		at(4, install.Event{Type: vocab.EventHint, Host: "cp-0", Reason: "DiskWillBeWiped", Message: "/dev/sda, 120 GB, will be installed on"}),
+		at(0, install.Event{Type: model.EventRun, Key: "cluster/state", State: "Absent"}),
+		at(0, install.Event{Type: model.EventAction, Key: "cluster/register", Message: "register the cluster"}),
+		at(1, install.Event{Type: model.EventRun, Key: "cluster/state", State: "Discovering", Message: "Cluster is not ready for install"}),
+		at(2, install.Event{Type: model.EventHint, Host: "cp-0", Key: "host/cp-0/registered", Message: "waiting for cp-0 to boot"}),
+		at(2, install.Event{Type: model.EventHost, Host: "cp-0", State: "Absent", Message: "cp-0 boots: its BMC reads the discovery image, 1 MB of 2 MB fetched"}),
+		at(3, install.Event{Type: model.EventHost, Host: "cp-0", State: "Discovering", Message: "Waiting for host to send hardware details"}),
+		at(4, install.Event{Type: model.EventHint, Host: "cp-0", Reason: "DiskWillBeWiped", Message: "/dev/sda, 120 GB, will be installed on"}),
 		at(5, install.Event{
-			Type: vocab.EventValidation, State: "failure", Severity: vocab.SeverityWarning, Reason: "ValidationFails",
+			Type: model.EventValidation, State: "failure", Severity: model.SeverityWarning, Reason: "ValidationFails",
 			Message: "cp-0, cp-1: Host couldn't\nsynchronize with any NTP server", Next: "name servers in spec.network.ntp",
 		}),
-		at(6, install.Event{Type: vocab.EventProgress, State: "Installing", Percent: number(0)}),
-		at(7, install.Event{Type: vocab.EventProgress, State: "Installing", Percent: number(12), ETA: number(3660)}),
-		at(8, install.Event{Type: vocab.EventStage, Host: "cp-0", Stage: "Writing image to disk", Percent: number(30)}),
-		at(8, install.Event{Type: vocab.EventStage, Host: "cp-0", Stage: "Writing image to disk", Percent: number(31), Message: "5%"}),
-		at(9, install.Event{Type: vocab.EventStage, Host: "cp-0", Stage: "Writing image to disk", Percent: number(35), Message: "15%"}),
-		at(9, install.Event{Type: vocab.EventStage, Host: "cp-0", Stage: "Writing image to disk", Percent: number(40), Message: "55%"}),
-		at(10, install.Event{Type: vocab.EventProgress, State: "Installing", Percent: number(14)}),
-		at(11, install.Event{Type: vocab.EventStage, Host: "cp-0", Stage: "Waiting for control plane", Message: "waiting for masters to join"}),
-		at(12, install.Event{Type: vocab.EventHost, Host: "cp-1", State: "Failed", Severity: vocab.SeverityError, Message: "installation \x1b[31mfailed"}),
-		at(13, install.Event{Type: vocab.EventRun, Key: "run/end", State: "failed", ExitCode: number(7), Message: "said elsewhere"}),
+		at(6, install.Event{Type: model.EventProgress, State: "Installing", Percent: number(0)}),
+		at(7, install.Event{Type: model.EventProgress, State: "Installing", Percent: number(12), ETA: number(3660)}),
+		at(8, install.Event{Type: model.EventStage, Host: "cp-0", Stage: "Writing image to disk", Percent: number(30)}),
+		at(8, install.Event{Type: model.EventStage, Host: "cp-0", Stage: "Writing image to disk", Percent: number(31), Message: "5%"}),
+		at(9, install.Event{Type: model.EventStage, Host: "cp-0", Stage: "Writing image to disk", Percent: number(35), Message: "15%"}),
+		at(9, install.Event{Type: model.EventStage, Host: "cp-0", Stage: "Writing image to disk", Percent: number(40), Message: "55%"}),
+		at(10, install.Event{Type: model.EventProgress, State: "Installing", Percent: number(14)}),
+		at(11, install.Event{Type: model.EventStage, Host: "cp-0", Stage: "Waiting for control plane", Message: "waiting for masters to join"}),
+		at(12, install.Event{Type: model.EventHost, Host: "cp-1", State: "Failed", Severity: model.SeverityError, Message: "installation \x1b[31mfailed"}),
+		at(13, install.Event{Type: model.EventRun, Key: "run/end", State: "failed", ExitCode: number(7), Message: "said elsewhere"}),
 	}
 }
 
@@ -89,9 +89,9 @@ func TestPlain(t *testing.T) {
 // TestChecksAreNoTrouble while the service comes to them for the first time.
 func TestChecksAreNoTrouble(t *testing.T) {
 	for want, e := range map[string]install.Event{
-		"the service checks the cluster": {Type: vocab.EventRun, State: "Blocked", Severity: vocab.SeverityInfo, Message: "not ready"},
-		"the service checks cp-0":        {Type: vocab.EventHost, Host: "cp-0", State: "Blocked", Severity: vocab.SeverityInfo},
-		"cp-0 is Blocked: no disk":       {Type: vocab.EventHost, Host: "cp-0", State: "Blocked", Severity: vocab.SeverityWarning, Message: "no disk"},
+		"the service checks the cluster": {Type: model.EventRun, State: "Blocked", Severity: model.SeverityInfo, Message: "not ready"},
+		"the service checks cp-0":        {Type: model.EventHost, Host: "cp-0", State: "Blocked", Severity: model.SeverityInfo},
+		"cp-0 is Blocked: no disk":       {Type: model.EventHost, Host: "cp-0", State: "Blocked", Severity: model.SeverityWarning, Message: "no disk"},
 	} {
 		if got := sentence(e); got != want {
 			t.Errorf("%q, not %q", got, want)
@@ -142,14 +142,14 @@ func picture() *install.View {
 	}
 	view := &install.View{
 		Desired:  &install.Desired{Spec: &spec.Cluster{Metadata: spec.Metadata{Name: "lab"}, Spec: spec.ClusterSpec{BaseDomain: "example.com"}}},
-		Observed: &install.Observed{At: noon(), Cluster: &install.Cluster{State: vocab.ClusterInstalling}},
+		Observed: &install.Observed{At: noon(), Cluster: &install.Cluster{State: model.ClusterInstalling}},
 		Percent:  42, ETA: 31 * time.Minute,
 		Hosts: []install.HostView{
-			host("cp-0", vocab.RoleControlPlane, vocab.HostInstalling, "Writing image to disk 45%", 37, 2*time.Minute),
-			host("cp-1", vocab.RoleControlPlane, vocab.HostInstalling, "Waiting for control plane", 60, 95*time.Minute),
-			host("cp-2", vocab.RoleControlPlane, vocab.HostInstalled, "Done", 100, 3*time.Minute),
-			host("worker-0", vocab.RoleWorker, vocab.HostNeedsUser, "Rebooting", 70, 50*time.Minute),
-			{Name: "worker-1", Role: vocab.RoleWorker, State: vocab.HostAbsent},
+			host("cp-0", model.RoleControlPlane, model.HostInstalling, "Writing image to disk 45%", 37, 2*time.Minute),
+			host("cp-1", model.RoleControlPlane, model.HostInstalling, "Waiting for control plane", 60, 95*time.Minute),
+			host("cp-2", model.RoleControlPlane, model.HostInstalled, "Done", 100, 3*time.Minute),
+			host("worker-0", model.RoleWorker, model.HostNeedsUser, "Rebooting", 70, 50*time.Minute),
+			{Name: "worker-1", Role: model.RoleWorker, State: model.HostAbsent},
 		},
 		Plan: install.Plan{
 			Verdict: install.VerdictWaiting,
@@ -172,11 +172,11 @@ func rack() *install.View {
 	names := make([]string, 0, 43)
 	for i := range cap(names) {
 		names = append(names, fmt.Sprintf("rack-1-host-%02d", i))
-		view.Hosts = append(view.Hosts, install.HostView{Name: names[i], Role: vocab.RoleWorker, State: vocab.HostBlocked, Trouble: true})
+		view.Hosts = append(view.Hosts, install.HostView{Name: names[i], Role: model.RoleWorker, State: model.HostBlocked, Trouble: true})
 	}
 	few := strings.Join(names[:7], ", ") + " and 36 more"
 	view.Plan.Blockers = []install.Blocker{{Message: few + ": Host couldn't synchronize with any NTP server", Hosts: names}}
-	view.Hosts = append(view.Hosts[:3], install.HostView{Name: "rack-2", Role: vocab.RoleWorker, State: vocab.HostBlocked})
+	view.Hosts = append(view.Hosts[:3], install.HostView{Name: "rack-2", Role: model.RoleWorker, State: model.HostBlocked})
 	return view
 }
 
@@ -184,8 +184,8 @@ func TestFrame(t *testing.T) {
 	large := picture()
 	large.Plan.Blockers = nil
 	for i := range 300 {
-		large.Hosts = append(large.Hosts, install.HostView{Name: "rack-" + strings.Repeat("x", i%7), Role: vocab.RoleWorker, State: vocab.HostInstalling, Stage: "Writing image to disk " + "45%"})
-		large.Hosts = append(large.Hosts, install.HostView{Name: "more", Role: vocab.RoleWorker, State: vocab.HostReady})
+		large.Hosts = append(large.Hosts, install.HostView{Name: "rack-" + strings.Repeat("x", i%7), Role: model.RoleWorker, State: model.HostInstalling, Stage: "Writing image to disk " + "45%"})
+		large.Hosts = append(large.Hosts, install.HostView{Name: "more", Role: model.RoleWorker, State: model.HostReady})
 	}
 	empty := &install.View{Plan: install.Plan{Actions: []install.Action{{}}, Message: "about to register the cluster"}}
 	tests := []struct {
@@ -240,7 +240,7 @@ func TestWidths(t *testing.T) {
 
 // TestNothingNewIsForPlainOutput: a table shows by itself what is waited for.
 func TestNothingNewIsForPlainOutput(t *testing.T) {
-	e := install.Event{Type: vocab.EventHint, Key: "run/quiet", Reason: "NothingNew", Message: "nothing new for 5m: waiting for cp-0"}
+	e := install.Event{Type: model.EventHint, Key: "run/quiet", Reason: "NothingNew", Message: "nothing new for 5m: waiting for cp-0"}
 	var out strings.Builder
 	Plain(&out, time.UTC, false).Event(e)
 	if !strings.Contains(out.String(), "nothing new for 5m: waiting for cp-0") {

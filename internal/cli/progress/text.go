@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/oaictl/oaictl/internal/escape"
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -23,29 +23,29 @@ const absent = "Absent"
 func sentence(e install.Event) string {
 	text := firstLine(e.Message)
 	switch e.Type {
-	case vocab.EventRun:
+	case model.EventRun:
 		if e.ExitCode != nil {
 			return ""
 		}
 		if e.State == absent {
 			return "the service has no such cluster yet"
 		}
-		if e.State == string(vocab.ClusterBlocked) && e.Severity == vocab.SeverityInfo {
+		if e.State == string(model.ClusterBlocked) && e.Severity == model.SeverityInfo {
 			return "the service checks the cluster"
 		}
-		if e.State == string(vocab.ClusterDraft) || e.State == string(vocab.ClusterDiscovering) {
+		if e.State == string(model.ClusterDraft) || e.State == string(model.ClusterDiscovering) {
 			text = "" // that it needs input, or is not ready, is so before there are hosts
 		}
 		return joined(": ", "cluster is "+escape.Word(e.State), text)
-	case vocab.EventHost:
+	case model.EventHost:
 		if e.State == absent { // what is not there is in no state: the message says what is known of it
 			return joined(": ", subject(e), text)
 		}
-		if e.State == string(vocab.HostBlocked) && e.Severity == vocab.SeverityInfo {
+		if e.State == string(model.HostBlocked) && e.Severity == model.SeverityInfo {
 			return escape.Sprintf("the service checks %s", e.Host)
 		}
 		return joined(": ", escape.Sprintf("%s is %s", e.Host, e.State), text)
-	case vocab.EventStage:
+	case model.EventStage:
 		by := ", "
 		if strings.HasSuffix(text, "%") {
 			by = " "
@@ -54,7 +54,7 @@ func sentence(e install.Event) string {
 			text = ""
 		}
 		return joined(by, escape.Sprintf("%s: %s", e.Host, e.Stage), text)
-	case vocab.EventProgress:
+	case model.EventProgress:
 		return ""
 	default:
 		return joined(": ", subject(e), text)
@@ -115,9 +115,9 @@ func firstLine(text string) string { return escape.Word(strings.TrimSpace(text))
 // grep.
 func mark(severity install.Severity) string {
 	switch severity {
-	case vocab.SeverityError:
+	case model.SeverityError:
 		return "error: "
-	case vocab.SeverityWarning:
+	case model.SeverityWarning:
 		return "warning: "
 	}
 	return ""

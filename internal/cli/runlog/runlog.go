@@ -18,8 +18,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/redact"
-	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -123,9 +123,9 @@ func (l *Log) Event(e install.Event) {
 	}
 	level := slog.LevelInfo
 	switch e.Severity {
-	case vocab.SeverityWarning:
+	case model.SeverityWarning:
 		level = slog.LevelWarn
-	case vocab.SeverityError:
+	case model.SeverityError:
 		level = slog.LevelError
 	}
 	l.write(e.Time, level, e.Message, attrs...)

@@ -10,8 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 	"github.com/oaictl/oaictl/pkg/iso/fetch"
@@ -62,7 +62,7 @@ func (d *discovery) envOf(ctx context.Context, host string) (install.InfraEnv, e
 		return install.InfraEnv{}, err
 	}
 	env, known := install.NewSnapshot(d.desired, observed).InfraEnv(host)
-	if !known && observed.Cluster != nil && slices.Contains([]install.ClusterState{vocab.ClusterInstalled, vocab.ClusterAddingHosts}, observed.Cluster.State) {
+	if !known && observed.Cluster != nil && slices.Contains([]install.ClusterState{model.ClusterInstalled, model.ClusterAddingHosts}, observed.Cluster.State) {
 		return install.InfraEnv{}, &install.Fault{
 			Code: install.CodeNotFound, Op: "find the InfraEnv of", On: host, Err: ErrInstalled,
 		}

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/bytesize"
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -37,7 +37,7 @@ func (d *downloading) show(done, total int64) {
 		return
 	}
 	d.last, d.failed = text, ""
-	d.tell(install.Event{Type: vocab.EventHint, Severity: vocab.SeverityInfo, Reason: "Downloading", Message: "the live image that machines boot is downloaded: " + text})
+	d.tell(install.Event{Type: model.EventHint, Severity: model.SeverityInfo, Reason: "Downloading", Message: "the live image that machines boot is downloaded: " + text})
 }
 
 // again tells why nothing comes, where that is tried again; the same reason once.
@@ -46,7 +46,7 @@ func (d *downloading) again(err error, _ time.Duration) {
 		return
 	}
 	d.failed = err.Error()
-	d.tell(install.Event{Type: vocab.EventWarning, Severity: vocab.SeverityWarning, Reason: "DownloadRetried", Message: fmt.Sprintf("the live image that machines boot does not come: %v; it is tried again", err)})
+	d.tell(install.Event{Type: model.EventWarning, Severity: model.SeverityWarning, Reason: "DownloadRetried", Message: fmt.Sprintf("the live image that machines boot does not come: %v; it is tried again", err)})
 }
 
 func (d *downloading) tell(e install.Event) {

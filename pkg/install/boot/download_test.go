@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/oaictl/oaictl/internal/clock"
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 	"github.com/oaictl/oaictl/pkg/iso/fetch"
@@ -51,7 +51,7 @@ func TestBaseThatIsTriedAgain(t *testing.T) {
 	}
 	var warned []string
 	for _, e := range told {
-		if e.Severity == vocab.SeverityWarning {
+		if e.Severity == model.SeverityWarning {
 			warned = append(warned, e.Message)
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/clock"
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/machine"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -178,13 +178,13 @@ func (m *Machines) awaitImages(ctx context.Context, desired *install.Desired, ob
 	defer stop()
 	snapshot := install.NewSnapshot(desired, observed)
 	for name, state := range states {
-		wants := state.Trouble == "" && state.Power == vocab.PowerIsOff && !state.OurMedia && !state.Inserting && snapshot.HasToBoot(name)
+		wants := state.Trouble == "" && state.Power == model.PowerIsOff && !state.OurMedia && !state.Inserting && snapshot.HasToBoot(name)
 		missing := m.unserved
 		if base := m.baseOf[name]; wants && base != nil {
 			missing = base.missing(soon)
 		}
 		if wants && missing != "" {
-			state.Trouble, state.TroubleKind = missing, vocab.TroubleNoImage
+			state.Trouble, state.TroubleKind = missing, model.TroubleNoImage
 			states[name] = state
 		}
 	}
@@ -196,7 +196,7 @@ func (m *Machines) Act(ctx context.Context, desired *install.Desired, observed *
 	m.discovery.see(observed)
 	err := m.plane.Act(ctx, desired, observed, action)
 	base := m.baseOf[action.Name]
-	if err == nil || m.config.Base == "" || m.config.Advice == nil || action.Kind != vocab.InsertMedia || base == nil || base.image.failed() == nil || install.NextOf(err) != "" {
+	if err == nil || m.config.Base == "" || m.config.Advice == nil || action.Kind != model.InsertMedia || base == nil || base.image.failed() == nil || install.NextOf(err) != "" {
 		return err
 	}
 	return &install.Fault{Err: err, Next: m.config.Advice(&BaseError{Unreached: true, Err: err})}

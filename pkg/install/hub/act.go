@@ -11,9 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/objects"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 	"github.com/oaictl/oaictl/pkg/install/internal/plane"
@@ -70,31 +70,31 @@ type actFunc func(*actor, context.Context) error
 // actions are how the action of each kind is carried out.
 func actions() map[install.Kind]actFunc {
 	return map[install.Kind]actFunc{
-		vocab.RegisterCluster:   (*actor).registerCluster,
-		vocab.ImportCluster:     (*actor).registerCluster,
-		vocab.WithdrawCluster:   (*actor).withdrawCluster,
-		vocab.UpdateCluster:     (*actor).updateCluster,
-		vocab.SetOverrides:      (*actor).updateCluster,
-		vocab.IgnoreValidations: (*actor).updateCluster,
-		vocab.UploadManifest:    (*actor).uploadManifest,
-		vocab.RegisterInfraEnv:  (*actor).registerInfraEnv,
-		vocab.UpdateInfraEnv:    (*actor).updateInfraEnv,
-		vocab.RenewImage:        (*actor).renewImage,
-		vocab.RegisterHost:      (*actor).registerHost,
-		vocab.UpdateHost:        (*actor).updateHost,
-		vocab.InstallHost:       (*actor).updateHost,
-		vocab.BindHost:          (*actor).bindHost,
-		vocab.StartInstall:      (*actor).startInstall,
-		vocab.NudgeCluster:      (*actor).nudge,
-		vocab.RecordInstalled:   (*actor).record,
-		vocab.AllowAddHosts:     (*actor).allowAddHosts,
+		model.RegisterCluster:   (*actor).registerCluster,
+		model.ImportCluster:     (*actor).registerCluster,
+		model.WithdrawCluster:   (*actor).withdrawCluster,
+		model.UpdateCluster:     (*actor).updateCluster,
+		model.SetOverrides:      (*actor).updateCluster,
+		model.IgnoreValidations: (*actor).updateCluster,
+		model.UploadManifest:    (*actor).uploadManifest,
+		model.RegisterInfraEnv:  (*actor).registerInfraEnv,
+		model.UpdateInfraEnv:    (*actor).updateInfraEnv,
+		model.RenewImage:        (*actor).renewImage,
+		model.RegisterHost:      (*actor).registerHost,
+		model.UpdateHost:        (*actor).updateHost,
+		model.InstallHost:       (*actor).updateHost,
+		model.BindHost:          (*actor).bindHost,
+		model.StartInstall:      (*actor).startInstall,
+		model.NudgeCluster:      (*actor).nudge,
+		model.RecordInstalled:   (*actor).record,
+		model.AllowAddHosts:     (*actor).allowAddHosts,
 	}
 }
 
 // aboutCluster says whether the target of an action of a kind is a cluster.
 func aboutCluster(kind install.Kind) bool {
 	switch kind {
-	case vocab.UpdateInfraEnv, vocab.RenewImage, vocab.RegisterHost, vocab.UpdateHost, vocab.InstallHost, vocab.BindHost:
+	case model.UpdateInfraEnv, model.RenewImage, model.RegisterHost, model.UpdateHost, model.InstallHost, model.BindHost:
 		return false
 	}
 	return true

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 )
@@ -59,7 +59,7 @@ func TestNothingIsWrittenBesideOthers(t *testing.T) {
 				})
 			}
 			s.calls.take()
-			register := install.Action{Kind: vocab.RegisterCluster, Scope: "cluster", Name: s.namespace, Settings: install.Settings{}}
+			register := install.Action{Kind: model.RegisterCluster, Scope: "cluster", Name: s.namespace, Settings: install.Settings{}}
 			err := s.plane.Act(t.Context(), s.desired, register)
 			writes, reads := s.calls.take()
 			if test.ok {

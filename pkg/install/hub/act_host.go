@@ -13,9 +13,9 @@ import (
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/objects"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 	"github.com/oaictl/oaictl/pkg/install/render"
@@ -215,7 +215,7 @@ func (a *actor) agentOnly(ctx context.Context, agent *unstructured.Unstructured)
 			own["nodeLabels"] = labels
 		}
 	}
-	if a.action.Kind == vocab.InstallHost {
+	if a.action.Kind == model.InstallHost {
 		own["approved"] = true
 	}
 	if len(own) == 0 {
@@ -295,7 +295,7 @@ func checkFieldOwners(live *unstructured.Unstructured, spec map[string]any) erro
 	var theirs []string
 	for _, field := range slices.Sorted(maps.Keys(spec)) {
 		have, _, _ := unstructured.NestedString(live.Object, "spec", field)
-		open := have == "" || field == "role" && have == vocab.RoleWord(vocab.RoleAuto)
+		open := have == "" || field == "role" && have == model.RoleWord(model.RoleAuto)
 		if want, isText := spec[field].(string); !isText || open || have == want {
 			continue
 		}

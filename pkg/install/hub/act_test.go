@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -65,7 +65,7 @@ func TestInstall(t *testing.T) {
 	}
 	s.says("insufficient")
 	s.until("hosts", func(o *install.Observed) bool {
-		return len(o.Hosts) == 4 && o.Hosts[3].Inventory.Known && o.Cluster.State == vocab.ClusterBlocked
+		return len(o.Hosts) == 4 && o.Hosts[3].Inventory.Known && o.Cluster.State == model.ClusterBlocked
 	})
 	s.calls.take()
 	if done := s.settle(); !slices.Equal(done, []string{"UpdateHost", "UpdateHost", "UpdateHost", "UpdateHost"}) {
@@ -80,7 +80,7 @@ func TestInstall(t *testing.T) {
 		}
 	}
 	s.says("ready")
-	s.until("ready", func(o *install.Observed) bool { return o.Cluster.State == vocab.ClusterReady && !o.Cluster.Released })
+	s.until("ready", func(o *install.Observed) bool { return o.Cluster.State == model.ClusterReady && !o.Cluster.Released })
 	if done := s.settle(); !slices.Equal(done, []string{"StartInstall"}) {
 		t.Errorf("done %v", done)
 	}
@@ -89,7 +89,7 @@ func TestInstall(t *testing.T) {
 		t.Errorf("released %v, hold %q", o.Cluster.Released, o.Cluster.Hold)
 	}
 	s.finish()
-	o := s.until("installed", func(o *install.Observed) bool { return o.Cluster.State == vocab.ClusterInstalled })
+	o := s.until("installed", func(o *install.Observed) bool { return o.Cluster.State == model.ClusterInstalled })
 	if !o.Cluster.Unrecorded {
 		t.Error("nobody has recorded the end, and it is not said so")
 	}
@@ -345,7 +345,7 @@ func TestForeignObjects(t *testing.T) {
 				t.Fatal(err)
 			}
 			s.until("the other's object", func(o *install.Observed) bool { return k.Name != "ClusterDeployment" || len(o.Others) == 1 })
-			err = s.plane.Act(t.Context(), s.desired, install.Action{Key: "cluster/register", Kind: vocab.RegisterCluster, Name: s.namespace})
+			err = s.plane.Act(t.Context(), s.desired, install.Action{Key: "cluster/register", Kind: model.RegisterCluster, Name: s.namespace})
 			if install.CodeOf(err) != install.CodeNotFound || !strings.Contains(err.Error(), "oaictl did not make") {
 				t.Errorf("got %v", err)
 			}

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -46,7 +46,7 @@ func (p *Plane) memoryOf(id string) *clusterMemory {
 
 func beforeInstall(state install.ClusterState) bool {
 	switch state {
-	case vocab.ClusterDraft, vocab.ClusterDiscovering, vocab.ClusterBlocked, vocab.ClusterReady:
+	case model.ClusterDraft, model.ClusterDiscovering, model.ClusterBlocked, model.ClusterReady:
 		return true
 	}
 	return false
@@ -65,7 +65,7 @@ func (c *clusterMemory) update(o *install.Observed) {
 			}
 		}
 	}
-	if c.state == vocab.ClusterPreparing && beforeInstall(now.State) && !slices.ContainsFunc(now.Preparation.FailedAt, func(at time.Time) bool { return o.At.Sub(at) < time.Minute }) {
+	if c.state == model.ClusterPreparing && beforeInstall(now.State) && !slices.ContainsFunc(now.Preparation.FailedAt, func(at time.Time) bool { return o.At.Sub(at) < time.Minute }) {
 		c.failed = append(c.failed, o.At) // the condition is about files, and does not tell of hosts
 	}
 	for i := range o.Hosts {
@@ -76,7 +76,7 @@ func (c *clusterMemory) update(o *install.Observed) {
 			delete(c.unprepared, h.ID)
 		}
 	}
-	if now.State == vocab.ClusterInstalling {
+	if now.State == model.ClusterInstalling {
 		c.failed = nil // what was prepared then was no failure
 		clear(c.unprepared)
 	}
@@ -93,7 +93,7 @@ func (c *clusterMemory) update(o *install.Observed) {
 	c.state = now.State
 	for i := range o.Hosts {
 		h := &o.Hosts[i]
-		if was, known := c.before[h.ID]; known && was != h.State && h.State == vocab.HostDiscovering {
+		if was, known := c.before[h.ID]; known && was != h.State && h.State == model.HostDiscovering {
 			c.booted[h.ID] = h.Since
 		}
 		c.before[h.ID] = h.State

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -23,15 +23,15 @@ func TestPreparationsThatNoConditionTells(t *testing.T) {
 		state  install.ClusterState
 		failed int
 	}{
-		{vocab.ClusterReady, 0},
-		{vocab.ClusterPreparing, 0},
-		{vocab.ClusterReady, 1},
-		{vocab.ClusterBlocked, 1},
-		{vocab.ClusterReady, 1},
-		{vocab.ClusterPreparing, 1},
-		{vocab.ClusterBlocked, 2},
-		{vocab.ClusterPreparing, 2},
-		{vocab.ClusterInstalling, 0},
+		{model.ClusterReady, 0},
+		{model.ClusterPreparing, 0},
+		{model.ClusterReady, 1},
+		{model.ClusterBlocked, 1},
+		{model.ClusterReady, 1},
+		{model.ClusterPreparing, 1},
+		{model.ClusterBlocked, 2},
+		{model.ClusterPreparing, 2},
+		{model.ClusterInstalling, 0},
 	} {
 		if got := see(step.state); got != step.failed {
 			t.Errorf("%s: %d failed preparations, want %d", step.state, got, step.failed)
@@ -52,13 +52,13 @@ func TestHostsThatCouldNotPrepare(t *testing.T) {
 		status string
 		why    string
 	}{
-		{vocab.ClusterPreparing, "preparing-for-installation", ""},
-		{vocab.ClusterPreparing, "preparing-failed", "why"},
-		{vocab.ClusterReady, "known", "why"},
-		{vocab.ClusterPreparing, "preparing-for-installation", "why"},
-		{vocab.ClusterPreparing, "preparing-successful", ""},
-		{vocab.ClusterPreparing, "preparing-failed", "why"},
-		{vocab.ClusterInstalling, "installing", ""},
+		{model.ClusterPreparing, "preparing-for-installation", ""},
+		{model.ClusterPreparing, "preparing-failed", "why"},
+		{model.ClusterReady, "known", "why"},
+		{model.ClusterPreparing, "preparing-for-installation", "why"},
+		{model.ClusterPreparing, "preparing-successful", ""},
+		{model.ClusterPreparing, "preparing-failed", "why"},
+		{model.ClusterInstalling, "installing", ""},
 	} {
 		if got := see(step.state, step.status); got != step.why {
 			t.Errorf("%s while its cluster is %s: %q, want %q", step.status, step.state, got, step.why)

@@ -11,7 +11,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/hive"
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 )
@@ -32,7 +32,7 @@ func (p *Plane) Credential(ctx context.Context, clusterID, name string) ([]byte,
 		}
 	}
 	state := stateOf(made, kube.Installed(deployment))
-	done := state == vocab.ClusterInstalled || state == vocab.ClusterAddingHosts
+	done := state == model.ClusterInstalled || state == model.ClusterAddingHosts
 	metadata := made.Spec.ClusterMetadata
 	secret, key := "", ""
 	switch name {

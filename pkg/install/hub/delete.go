@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/teardown"
@@ -75,7 +75,7 @@ func (p *Plane) MayDelete(ref install.ClusterRef) error {
 func listedDeleting(ref install.ClusterRef, deployment *unstructured.Unstructured, hosts int) install.Cluster {
 	ref.Hosts = hosts
 	return install.Cluster{
-		ClusterRef: ref, State: vocab.ClusterDeleting, StatusInfo: strings.TrimPrefix(kube.HeldBy(deployment, " (of %s)"), ", "),
+		ClusterRef: ref, State: model.ClusterDeleting, StatusInfo: strings.TrimPrefix(kube.HeldBy(deployment, " (of %s)"), ", "),
 		StatusSince: deployment.GetDeletionTimestamp().Time,
 	}
 }

@@ -16,7 +16,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/hubapi"
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 )
@@ -91,7 +91,7 @@ func TestClusterThatIsBeingDeleted(t *testing.T) {
 		t.Errorf("observed: %v (next: %s)", err, install.NextOf(err))
 	}
 	list, err := s.plane.ListClusters(t.Context())
-	if err != nil || len(list) != 1 || list[0].State != vocab.ClusterDeleting || !strings.Contains(list[0].StatusInfo, deprovision) {
+	if err != nil || len(list) != 1 || list[0].State != model.ClusterDeleting || !strings.Contains(list[0].StatusInfo, deprovision) {
 		t.Errorf("listed: %+v, %v", list, err)
 	}
 	ref, err := s.plane.ClusterLeft(t.Context(), s.namespace)

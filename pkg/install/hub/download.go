@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/redact"
-	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 )
@@ -182,7 +182,7 @@ func (p *Plane) DownloadISOURL(ctx context.Context, infraEnvID string) (address 
 		return "", time.Time{}, err
 	}
 	image := imageOf(env)
-	if image.State != vocab.ImageReady {
+	if image.State != model.ImageReady {
 		return "", time.Time{}, &install.Fault{
 			Code: install.CodeNotFound, Op: "get image URL of InfraEnv", On: infraEnvID, Status: http.StatusNotFound,
 			Err: fmt.Errorf("there is no image yet: %s", cmp.Or(image.Info, "the service is making it")), Next: "run the same command again in a while",

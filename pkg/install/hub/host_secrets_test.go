@@ -7,8 +7,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 )
@@ -47,7 +47,7 @@ func TestSecretsStandWhereTheAgentLooks(t *testing.T) {
 				t.Fatal(err)
 			}
 			update := install.Action{
-				Kind: vocab.UpdateHost, Scope: "host/cp-0", Name: "cp-0", Target: agent.GetName(), InfraEnv: home + "/pool",
+				Kind: model.UpdateHost, Scope: "host/cp-0", Name: "cp-0", Target: agent.GetName(), InfraEnv: home + "/pool",
 				Settings: install.Settings{setting.Fencing: setting.ValueOf("new"), setting.EndpointToken: setting.ValueOf("new")},
 			}
 			if err := s.plane.Act(t.Context(), s.desired, update); err != nil {

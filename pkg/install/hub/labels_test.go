@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 )
@@ -141,7 +141,7 @@ func TestContestedAgent(t *testing.T) {
 	o := s.until("their name", func(o *install.Observed) bool { return o.Hosts[0].Settings[setting.Hostname].Text() == "theirs" })
 	var refused error
 	for _, action := range install.Decide(s.desired, o, install.Memory{}, o.At).Actions {
-		if action.Kind == vocab.UpdateHost {
+		if action.Kind == model.UpdateHost {
 			refused = s.plane.Act(t.Context(), s.desired, action)
 		}
 	}

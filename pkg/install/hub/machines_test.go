@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -41,7 +41,7 @@ func TestAgentOfABareMetalHost(t *testing.T) {
 	})
 	s.calls.take()
 	action := install.Action{
-		Key: "host/cp-0/update", Scope: vocab.HostScope("cp-0"), Kind: vocab.UpdateHost, Target: name, InfraEnv: s.namespace + "/" + s.namespace, Name: "cp-0",
+		Key: "host/cp-0/update", Scope: model.HostScope("cp-0"), Kind: model.UpdateHost, Target: name, InfraEnv: s.namespace + "/" + s.namespace, Name: "cp-0",
 		Settings: install.Settings{
 			setting.Role: setting.ValueOf("control-plane"), setting.Hostname: setting.ValueOf("cp-0"), setting.Approved: setting.ValueOf(true),
 			setting.Labels: setting.ValueOf(map[string]string{"rack": "a"}), setting.Args: setting.ValueOf([]string{"--append-karg", "x=y"}),
@@ -113,7 +113,7 @@ func TestMachinesThatTheHubBoots(t *testing.T) {
 		t.Errorf("before there is an image: %v", done)
 	}
 	s.imageReady()
-	s.until("the image", func(o *install.Observed) bool { return o.InfraEnvs[0].Image.State == vocab.ImageReady })
+	s.until("the image", func(o *install.Observed) bool { return o.InfraEnvs[0].Image.State == model.ImageReady })
 	s.calls.take()
 	if done := s.settle(); !slices.Equal(done, []string{"RegisterHost", "RegisterHost", "RegisterHost"}) {
 		t.Errorf("done %v", done)
@@ -164,12 +164,12 @@ func TestMachinesOfOthers(t *testing.T) {
 	machine("cp-1", "52:54:00:77:77:77") // there from the start, nothing would have been made
 	s.imageReady()
 	o := s.until("image and machines", func(o *install.Observed) bool {
-		return o.InfraEnvs[0].Image.State == vocab.ImageReady && len(o.Enrolled) == 2
+		return o.InfraEnvs[0].Image.State == model.ImageReady && len(o.Enrolled) == 2
 	})
 	for _, a := range install.Decide(s.desired, o, install.Memory{}, o.At).Actions {
 		err := s.plane.Act(t.Context(), s.desired, a)
 		switch {
-		case a.Kind != vocab.RegisterHost || a.Name == "cp-0":
+		case a.Kind != model.RegisterHost || a.Name == "cp-0":
 			t.Errorf("%s %s", a.Kind, a.Name)
 		case a.Name == "cp-1":
 			if install.CodeOf(err) != install.CodeNotFound || !strings.Contains(err.Error(), "oaictl did not make") {
@@ -192,11 +192,11 @@ func TestPool(t *testing.T) {
 	if _, err := s.admin.Resource(kube.InfraEnvs().GroupVersionResource).Namespace(other).Create(t.Context(), pool, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.plane.Act(t.Context(), s.desired, install.Action{Key: "cluster/register", Kind: vocab.RegisterCluster, Name: own}); err == nil || !strings.Contains(err.Error(), "spec.discovery.kernelArgs") {
+	if err := s.plane.Act(t.Context(), s.desired, install.Action{Key: "cluster/register", Kind: model.RegisterCluster, Name: own}); err == nil || !strings.Contains(err.Error(), "spec.discovery.kernelArgs") {
 		t.Errorf("what the pool's image cannot have is refused: %v", err)
 	}
 	s.desired.Spec.Spec.Discovery.KernelArgs, s.desired.Spec.Spec.Discovery.NetworkDelay = nil, 0
-	if err := s.plane.Act(t.Context(), s.desired, install.Action{Key: "cluster/register", Kind: vocab.RegisterCluster, Name: own}); err != nil {
+	if err := s.plane.Act(t.Context(), s.desired, install.Action{Key: "cluster/register", Kind: model.RegisterCluster, Name: own}); err != nil {
 		t.Fatal(err)
 	}
 	for number, bound := range []string{"", "another"} {
@@ -223,7 +223,7 @@ func TestPool(t *testing.T) {
 	if len(o.InfraEnvs) != 1 || o.InfraEnvs[0].Owned || o.InfraEnvs[0].ClusterID != "" || o.Elsewhere[0].ClusterName != "another" {
 		t.Errorf("InfraEnvs %+v, elsewhere %+v", o.InfraEnvs, o.Elsewhere)
 	}
-	bind := install.Action{Key: "bind", Kind: vocab.BindHost, Target: o.Hosts[0].ID, InfraEnv: o.Hosts[0].InfraEnvID, Name: "cp-0"}
+	bind := install.Action{Key: "bind", Kind: model.BindHost, Target: o.Hosts[0].ID, InfraEnv: o.Hosts[0].InfraEnvID, Name: "cp-0"}
 	for range 2 {
 		if err := s.plane.Act(t.Context(), s.desired, bind); err != nil {
 			t.Fatal(err)

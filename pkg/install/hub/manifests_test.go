@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 )
@@ -35,9 +35,9 @@ func TestManifestsThatTheFileDropped(t *testing.T) {
 		"as before": {twoManifests, []install.Kind{start}, map[string][]string{"openshift": {"50-x.yaml"}, "manifests": {"60-y.yaml", "theirs.yaml"}}},
 		"one less": {`  manifests: [{name: 60-y.yaml, content: "c: d\n"}]` + "\n", []install.Kind{start},
 			map[string][]string{"manifests": {"60-y.yaml", "theirs.yaml"}}},
-		"moved": {`  manifests: [{name: 50-x.yaml, content: "a: b\n"}, {name: 60-y.yaml, content: "c: d\n"}]` + "\n", []install.Kind{vocab.UploadManifest},
+		"moved": {`  manifests: [{name: 50-x.yaml, content: "a: b\n"}, {name: 60-y.yaml, content: "c: d\n"}]` + "\n", []install.Kind{model.UploadManifest},
 			map[string][]string{"manifests": {"50-x.yaml", "60-y.yaml", "theirs.yaml"}}},
-		"another one": {`  manifests: [{name: 70-z.yaml, content: "c: d\n"}]` + "\n", []install.Kind{vocab.UploadManifest},
+		"another one": {`  manifests: [{name: 70-z.yaml, content: "c: d\n"}]` + "\n", []install.Kind{model.UploadManifest},
 			map[string][]string{"manifests": {"70-z.yaml", "theirs.yaml"}}},
 		"none":         {"  manifests: []\n", []install.Kind{start}, map[string][]string{"manifests": {"theirs.yaml"}}},
 		"nothing said": {"", []install.Kind{start}, map[string][]string{"openshift": {"50-x.yaml"}, "manifests": {"60-y.yaml", "theirs.yaml"}}},
@@ -54,7 +54,7 @@ func TestManifestsThatTheFileDropped(t *testing.T) {
 			s.desired.Spec = parseCluster(t, text)
 			for _, kind := range test.kinds {
 				action := install.Action{Kind: kind, Target: s.namespace + "/" + s.namespace}
-				if files := s.desired.Spec.ManifestFiles(); kind == vocab.UploadManifest {
+				if files := s.desired.Spec.ManifestFiles(); kind == model.UploadManifest {
 					action.Name = string(files[0].Folder) + "/" + files[0].Name
 				}
 				if err := s.plane.Act(t.Context(), s.desired, action); err != nil {

@@ -12,8 +12,8 @@ import (
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/hive"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 )
@@ -95,7 +95,7 @@ func refOf(at *kube.Namespace, u *unstructured.Unstructured) install.ClusterRef 
 		}
 	}
 	if u.GetDeletionTimestamp() != nil {
-		ref.Status = string(vocab.ClusterDeleting)
+		ref.Status = string(model.ClusterDeleting)
 	}
 	return ref
 }
@@ -225,12 +225,12 @@ const hostReportDelay = 30 * time.Second
 // still be about to say which of them it was, and why.
 func delayFailure(observed *install.Observed) {
 	cluster := observed.Cluster
-	if cluster.State != vocab.ClusterFailed || observed.At.Sub(cluster.InstallCompleted) >= hostReportDelay {
+	if cluster.State != model.ClusterFailed || observed.At.Sub(cluster.InstallCompleted) >= hostReportDelay {
 		return
 	}
 	for i := range observed.Hosts {
-		if host := &observed.Hosts[i]; host.State == vocab.HostInstalling && host.ClusterID == cluster.ID {
-			cluster.State, cluster.InstallCompleted = vocab.ClusterInstalling, time.Time{}
+		if host := &observed.Hosts[i]; host.State == model.HostInstalling && host.ClusterID == cluster.ID {
+			cluster.State, cluster.InstallCompleted = model.ClusterInstalling, time.Time{}
 			return
 		}
 	}

@@ -15,9 +15,9 @@ import (
 	"github.com/oaictl/oaictl/internal/catalogue"
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/hive"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/redact"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 	"github.com/oaictl/oaictl/pkg/install/internal/plane"
@@ -72,7 +72,7 @@ func (p *Plane) clusterOf(ctx context.Context, at *kube.Namespace, deployment, m
 	if status.Progress != nil {
 		cluster.Progress.Percent = int(status.Progress.TotalPercentage)
 	}
-	done := cluster.State == vocab.ClusterInstalled || cluster.State == vocab.ClusterAddingHosts
+	done := cluster.State == model.ClusterInstalled || cluster.State == model.ClusterAddingHosts
 	cluster.Unrecorded = done && !kube.Installed(cd) && metadataComplete(aci.Spec.ClusterMetadata) && !hiveRuns(deployment, cd)
 	return cluster, nil
 }
@@ -90,9 +90,9 @@ func addSpecValidation(cluster *install.Cluster, conditions []hubapi.Condition, 
 		return h.ClusterID == id && slices.ContainsFunc(h.Validations, func(v install.Validation) bool { return v.ID == catalogue.SpecSynced && v.Status == checkFails })
 	})
 	switch cluster.State {
-	case vocab.ClusterDraft, vocab.ClusterDiscovering, vocab.ClusterReady:
+	case model.ClusterDraft, model.ClusterDiscovering, model.ClusterReady:
 		if blocked {
-			cluster.State = vocab.ClusterBlocked
+			cluster.State = model.ClusterBlocked
 		}
 	}
 }
@@ -114,9 +114,9 @@ func setInstallTimes(cluster *install.Cluster, cd *hive.ClusterDeployment, aci *
 	}
 	there := aci.Spec.ClusterMetadata != nil && aci.Spec.ClusterMetadata.AdminKubeconfigSecretRef.Name != ""
 	switch cluster.State {
-	case vocab.ClusterInstalled, vocab.ClusterAddingHosts:
+	case model.ClusterInstalled, model.ClusterAddingHosts:
 		cluster.Kubeconfig = there
-	case vocab.ClusterInstalling, vocab.ClusterNeedsUser, vocab.ClusterFinalizing:
+	case model.ClusterInstalling, model.ClusterNeedsUser, model.ClusterFinalizing:
 		cluster.NoIngress = there
 	}
 }

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -16,14 +16,14 @@ func TestFailureWaitsForItsHosts(t *testing.T) {
 		age  time.Duration
 		want install.ClusterState
 	}{
-		"a host that is still to say it": {vocab.HostInstalling, "lab/lab", hostReportDelay - time.Second, vocab.ClusterInstalling},
-		"hosts that have said it":        {vocab.HostFailed, "lab/lab", 0, vocab.ClusterFailed},
-		"a host of another cluster":      {vocab.HostInstalling, "lab/other", 0, vocab.ClusterFailed},
-		"a host that never says it":      {vocab.HostInstalling, "lab/lab", hostReportDelay, vocab.ClusterFailed},
+		"a host that is still to say it": {model.HostInstalling, "lab/lab", hostReportDelay - time.Second, model.ClusterInstalling},
+		"hosts that have said it":        {model.HostFailed, "lab/lab", 0, model.ClusterFailed},
+		"a host of another cluster":      {model.HostInstalling, "lab/other", 0, model.ClusterFailed},
+		"a host that never says it":      {model.HostInstalling, "lab/lab", hostReportDelay, model.ClusterFailed},
 	} {
 		observed := &install.Observed{
 			At:      failed.Add(test.age),
-			Cluster: &install.Cluster{ClusterRef: install.ClusterRef{ID: "lab/lab"}, State: vocab.ClusterFailed, InstallCompleted: failed},
+			Cluster: &install.Cluster{ClusterRef: install.ClusterRef{ID: "lab/lab"}, State: model.ClusterFailed, InstallCompleted: failed},
 			Hosts:   []install.Host{{ClusterID: test.of, State: test.host}},
 		}
 		if delayFailure(observed); observed.Cluster.State != test.want {

@@ -12,10 +12,10 @@ import (
 	"github.com/oaictl/oaictl/internal/catalogue"
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/objects"
 	"github.com/oaictl/oaictl/internal/redact"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 	"github.com/oaictl/oaictl/pkg/install/internal/plane"
@@ -30,9 +30,9 @@ func hostOf(u *unstructured.Unstructured, now time.Time) (install.Host, error) {
 	status := &wire.Status
 	host := install.Host{
 		ID: u.GetName(), InfraEnvID: kube.ID(u.GetNamespace(), u.GetLabels()[hubapi.LabelAgentInfraEnv]), Day2: status.Kind == agentinstall.AgentKindAdded,
-		State: vocab.HostStateOf(status.DebugInfo.State), Status: cmp.Or(status.DebugInfo.State, "discovering"), StatusInfo: redact.Text(status.DebugInfo.StateInfo),
+		State: model.HostStateOf(status.DebugInfo.State), Status: cmp.Or(status.DebugInfo.State, "discovering"), StatusInfo: redact.Text(status.DebugInfo.StateInfo),
 		Since: latest(status.Conditions, hubapi.ConditionRequirementsMet, hubapi.ConditionInstalled, hubapi.ConditionBound, hubapi.ConditionConnected, hubapi.ConditionValidated),
-		Role:  vocab.RoleOf(wire.Spec.Role), Suggested: vocab.RoleOf(status.Role), Bootstrap: status.Bootstrap,
+		Role:  model.RoleOf(wire.Spec.Role), Suggested: model.RoleOf(status.Role), Bootstrap: status.Bootstrap,
 		Registered: u.GetCreationTimestamp().Time, Validations: validationsOf(status.ValidationsInfo),
 		Disk: cmp.Or(wire.Spec.InstallationDiskID, status.InstallationDiskID),
 		Progress: install.HostProgress{
@@ -42,15 +42,15 @@ func hostOf(u *unstructured.Unstructured, now time.Time) (install.Host, error) {
 	}
 	if ref := wire.Spec.ClusterDeploymentName; ref != nil && ref.Name != "" {
 		host.ClusterID = kube.ID(cmp.Or(ref.Namespace, u.GetNamespace()), ref.Name)
-		if host.State == vocab.HostUnbound {
-			host.State = vocab.HostBinding // it was asked for, and the service is still to see to it
+		if host.State == model.HostUnbound {
+			host.State = model.HostBinding // it was asked for, and the service is still to see to it
 		}
 	}
 	if c := find(status.Conditions, hubapi.ConditionConnected); c.isFalse() {
 		host.CheckedIn = c.since()
 	}
 	host.Inventory = inventoryOf(&status.Inventory, u.GetName())
-	if host.State == vocab.HostDiscovering {
+	if host.State == model.HostDiscovering {
 		host.Inventory.Known = false // of the boot before, if any
 	}
 	host.Hostname = cmp.Or(wire.Spec.Hostname, status.Inventory.Hostname)
@@ -58,8 +58,8 @@ func hostOf(u *unstructured.Unstructured, now time.Time) (install.Host, error) {
 	host.Settings = hostSettings(u, host.Inherited)
 	if text, standing := refused(status.Conditions, now); text != "" {
 		host.Validations = append(host.Validations, specValidation(text, standing))
-		if standing && host.State == vocab.HostReady { // for the service, with what it was told before
-			host.State, host.StatusInfo = vocab.HostBlocked, text
+		if standing && host.State == model.HostReady { // for the service, with what it was told before
+			host.State, host.StatusInfo = model.HostBlocked, text
 		}
 	}
 	return host, nil

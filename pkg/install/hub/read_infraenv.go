@@ -12,9 +12,9 @@ import (
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/objects"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 	"github.com/oaictl/oaictl/pkg/install/internal/plane"
@@ -100,14 +100,14 @@ func selected(objects []*unstructured.Unstructured, labels map[string]string) []
 // imageOf is the discovery image of an InfraEnv.
 func imageOf(wire *agentinstall.InfraEnv) install.Image {
 	c := find(wire.Status.Conditions, hubapi.ConditionImageCreated)
-	image := install.Image{State: vocab.ImagePending, URL: wire.Status.ISODownloadURL, Type: wire.Spec.ImageType, Expires: expiry(wire.Status.ISODownloadURL)}
+	image := install.Image{State: model.ImagePending, URL: wire.Status.ISODownloadURL, Type: wire.Spec.ImageType, Expires: expiry(wire.Status.ISODownloadURL)}
 	switch {
 	case c.isTrue() && wire.Status.ISODownloadURL != "":
-		image.State = vocab.ImageReady
+		image.State = model.ImageReady
 	case c.isTrue() && c.Reason == hubapi.ReasonInfraEnvAvailable:
 		image.Info = "the hub makes none: its AgentServiceConfig switches the image service off, by " + hubapi.AnnotationEnableImageService
 	case c.isFalse() && c.Reason == hubapi.ReasonImageCreationError:
-		image.State, image.Info = vocab.ImageFailed, c.Message
+		image.State, image.Info = model.ImageFailed, c.Message
 	case !c.isTrue():
 		image.Info = c.Message
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -21,14 +21,14 @@ func TestImageOf(t *testing.T) {
 		want                install.ImageState
 		says, doesNotRepeat string
 	}{
-		"not looked at":     {want: vocab.ImagePending},
-		"no cluster yet":    {status: metav1.ConditionUnknown, reason: "MissingClusterDeployment", message: "ClusterDeployment not found", want: vocab.ImagePending, says: "not found"},
-		"in progress":       {status: metav1.ConditionTrue, reason: "ImageCreated", message: "Image has been created", want: vocab.ImagePending},
-		"there":             {status: metav1.ConditionTrue, reason: "InfraEnvAvailable", url: "http://x/full.iso", want: vocab.ImageReady},
-		"no image service":  {status: metav1.ConditionTrue, reason: "InfraEnvAvailable", want: vocab.ImagePending, says: "enable-image-service"},
-		"refused":           {status: metav1.ConditionFalse, reason: "ImageCreationError", message: "bad nmstate", want: vocab.ImageFailed, says: "bad nmstate"},
-		"a password in it":  {status: metav1.ConditionFalse, reason: "ImageCreationError", message: "proxy http://me:hunter2@proxy:3128 is no URL", want: vocab.ImageFailed, says: "proxy:3128", doesNotRepeat: "hunter2"},
-		"unknown to oaictl": {status: metav1.ConditionFalse, reason: "Other", message: "what", want: vocab.ImagePending, says: "what"},
+		"not looked at":     {want: model.ImagePending},
+		"no cluster yet":    {status: metav1.ConditionUnknown, reason: "MissingClusterDeployment", message: "ClusterDeployment not found", want: model.ImagePending, says: "not found"},
+		"in progress":       {status: metav1.ConditionTrue, reason: "ImageCreated", message: "Image has been created", want: model.ImagePending},
+		"there":             {status: metav1.ConditionTrue, reason: "InfraEnvAvailable", url: "http://x/full.iso", want: model.ImageReady},
+		"no image service":  {status: metav1.ConditionTrue, reason: "InfraEnvAvailable", want: model.ImagePending, says: "enable-image-service"},
+		"refused":           {status: metav1.ConditionFalse, reason: "ImageCreationError", message: "bad nmstate", want: model.ImageFailed, says: "bad nmstate"},
+		"a password in it":  {status: metav1.ConditionFalse, reason: "ImageCreationError", message: "proxy http://me:hunter2@proxy:3128 is no URL", want: model.ImageFailed, says: "proxy:3128", doesNotRepeat: "hunter2"},
+		"unknown to oaictl": {status: metav1.ConditionFalse, reason: "Other", message: "what", want: model.ImagePending, says: "what"},
 	} {
 		env := &agentinstall.InfraEnv{}
 		env.Status.ISODownloadURL = test.url

@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -87,8 +87,8 @@ func TestReplayOfARecording(t *testing.T) {
 		}
 	}
 	want := []install.ClusterState{
-		vocab.ClusterDraft, vocab.ClusterDiscovering, vocab.ClusterBlocked, vocab.ClusterPreparing,
-		vocab.ClusterInstalling, vocab.ClusterFinalizing, vocab.ClusterInstalled, vocab.ClusterAddingHosts,
+		model.ClusterDraft, model.ClusterDiscovering, model.ClusterBlocked, model.ClusterPreparing,
+		model.ClusterInstalling, model.ClusterFinalizing, model.ClusterInstalled, model.ClusterAddingHosts,
 	}
 	if diff := cmp.Diff(want, states); diff != "" {
 		t.Errorf("states of the cluster (-want +got):\n%s", diff)
@@ -98,7 +98,7 @@ func TestReplayOfARecording(t *testing.T) {
 	}
 	for id, got := range hosts {
 		want := []install.HostState{
-			vocab.HostDiscovering, vocab.HostBlocked, vocab.HostReady, vocab.HostPreparing, vocab.HostInstalling, vocab.HostInstalled,
+			model.HostDiscovering, model.HostBlocked, model.HostReady, model.HostPreparing, model.HostInstalling, model.HostInstalled,
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("states of host %s (-want +got):\n%s", id, diff)
@@ -127,11 +127,11 @@ func checkLast(t *testing.T, last *install.Observed) {
 			t.Errorf("%s: got %s, want %s", key, c.Settings[key], value)
 		}
 	}
-	if len(last.InfraEnvs) != 1 || last.InfraEnvs[0].Image.State != vocab.ImageReady || last.InfraEnvs[0].ClusterID != "spoke/c1" {
+	if len(last.InfraEnvs) != 1 || last.InfraEnvs[0].Image.State != model.ImageReady || last.InfraEnvs[0].ClusterID != "spoke/c1" {
 		t.Errorf("InfraEnvs %+v", last.InfraEnvs)
 	}
 	for _, h := range last.Hosts {
-		if !h.Inventory.Known || h.Role != vocab.RoleControlPlane || h.Settings[setting.Approved] != setting.ValueOf(true) || h.ClusterID != "spoke/c1" || h.Disk == "" {
+		if !h.Inventory.Known || h.Role != model.RoleControlPlane || h.Settings[setting.Approved] != setting.ValueOf(true) || h.ClusterID != "spoke/c1" || h.Disk == "" {
 			t.Errorf("host %+v", h)
 		}
 	}

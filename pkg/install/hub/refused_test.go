@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -36,14 +36,14 @@ func TestRefusedObjectsBlock(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			plan := planWith(t, test.state, test.cluster, test.host)
 			for _, b := range plan.Blockers {
-				if b.Cure != vocab.CureFile || !strings.Contains(b.Message, text) {
+				if b.Cure != model.CureFile || !strings.Contains(b.Message, text) {
 					t.Errorf("blocker %+v", b)
 				}
 			}
 			if blocks, waits := checksOf(t, plan, text); blocks != test.blocks || waits != test.waits {
 				t.Errorf("blocked by %q, waits for %q; plan %+v", blocks, waits, plan)
 			}
-			starts := slices.ContainsFunc(plan.Actions, func(a install.Action) bool { return a.Kind == vocab.StartInstall })
+			starts := slices.ContainsFunc(plan.Actions, func(a install.Action) bool { return a.Kind == model.StartInstall })
 			if starts && test.blocks != "" {
 				t.Error("it would start")
 			}
@@ -100,7 +100,7 @@ func checksOf(t *testing.T, plan install.Plan, text string) (blocks, waits strin
 			continue
 		}
 		waits = w.Key
-		if w.Who != vocab.WhoService || !strings.Contains(w.For, text) {
+		if w.Who != model.WhoService || !strings.Contains(w.For, text) {
 			t.Errorf("wait %+v", w)
 		}
 	}

@@ -12,10 +12,10 @@ import (
 	k8stesting "k8s.io/client-go/testing"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/model"
 	tables "github.com/oaictl/oaictl/internal/objects"
 	"github.com/oaictl/oaictl/internal/redact"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 	"github.com/oaictl/oaictl/pkg/install/render"
@@ -193,7 +193,7 @@ func TestWriteThatDidNotTake(t *testing.T) {
 			t.Fatal(err)
 		}
 		plan := install.Decide(desired, o, install.Memory{}, o.At)
-		i := slices.IndexFunc(plan.Actions, func(a install.Action) bool { return a.Kind == vocab.UpdateCluster })
+		i := slices.IndexFunc(plan.Actions, func(a install.Action) bool { return a.Kind == model.UpdateCluster })
 		if i < 0 || plan.Actions[i].Settings[setting.NTP] != setting.ValueOf(desired.Spec.Spec.Network.NTP) {
 			t.Fatalf("look %d: %+v", look+1, plan.Actions)
 		}

@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/model"
 	simulated "github.com/oaictl/oaictl/internal/simulator/hub"
-	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -136,7 +136,7 @@ func TestDeleteClusterBeforeItsInstall(t *testing.T) {
 	desired.Spec.Spec.Hold = true
 	plane := s.plane(t)
 	result, err := install.New(plane, install.WithClock(s.clock), install.WithTimeouts(4*time.Hour, 20*time.Minute)).Run(t.Context(), desired)
-	if result.Observed == nil || result.Observed.Cluster == nil || result.Observed.Cluster.State != vocab.ClusterReady {
+	if result.Observed == nil || result.Observed.Cluster == nil || result.Observed.Cluster.State != model.ClusterReady {
 		t.Fatalf("it is not ready: %v", err)
 	}
 	if err := plane.DeleteCluster(t.Context(), s.config.Namespace+"/"+desired.Spec.Metadata.Name, install.DeleteOptions{}); err != nil {

@@ -13,9 +13,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
 	simulated "github.com/oaictl/oaictl/internal/simulator/hub"
-	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -59,9 +59,9 @@ func TestInstallOnASimulatedHub(t *testing.T) {
 		config  simulated.Config
 		kinds   []install.Kind
 	}{
-		"workers, without Hive": {"ha-workers", simulated.Config{}, []install.Kind{vocab.RecordInstalled}},
+		"workers, without Hive": {"ha-workers", simulated.Config{}, []install.Kind{model.RecordInstalled}},
 		"a service that stalls, with errors of its backend": {
-			"sno", simulated.Config{Hive: true, Webhooks: true, Trouble: simulated.Trouble{UnsyncedAgents: true, BackendErrors: 2}}, []install.Kind{vocab.NudgeCluster},
+			"sno", simulated.Config{Hive: true, Webhooks: true, Trouble: simulated.Trouble{UnsyncedAgents: true, BackendErrors: 2}}, []install.Kind{model.NudgeCluster},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -83,12 +83,12 @@ func TestControlPlaneThatChanges(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer plane.Close()
-	register := install.Action{Key: "cluster/register", Kind: vocab.RegisterCluster, Name: before.Metadata.Name}
+	register := install.Action{Key: "cluster/register", Kind: model.RegisterCluster, Name: before.Metadata.Name}
 	if err := plane.Act(t.Context(), &install.Desired{Spec: before}, register); err != nil {
 		t.Fatal(err)
 	}
 	result, writes := s.run(t, &install.Desired{Spec: cluster}, nil)
-	if result.Verdict != install.VerdictInstalled || s.done[vocab.UpdateCluster] != 1 {
+	if result.Verdict != install.VerdictInstalled || s.done[model.UpdateCluster] != 1 {
 		t.Errorf("verdict %s, done %v, writes %v", result.Verdict, s.done, writes)
 	}
 	if _, writes := s.run(t, &install.Desired{Spec: cluster}, nil); len(writes) > 0 {
@@ -130,7 +130,7 @@ func TestMachinesOfABoundInfraEnv(t *testing.T) {
 	if _, err := s.admin.Resource(hubapi.InfraEnvs()).Namespace(s.config.Namespace).Create(t.Context(), env, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if result, _ := s.run(t, &install.Desired{Spec: cluster}, nil); result.Verdict != install.VerdictInstalled || s.done[vocab.RegisterHost] == 0 {
+	if result, _ := s.run(t, &install.Desired{Spec: cluster}, nil); result.Verdict != install.VerdictInstalled || s.done[model.RegisterHost] == 0 {
 		t.Fatalf("verdict %s, done %v", result.Verdict, s.done)
 	}
 	machines, err := s.admin.Resource(hubapi.BareMetalHosts()).Namespace(s.config.Namespace).List(t.Context(), metav1.ListOptions{})
@@ -174,13 +174,13 @@ func installSimulated(t *testing.T, cluster *spec.Cluster, config simulated.Conf
 	}
 	for path, n := range writes {
 		if strings.Contains(path, "/agentclusterinstalls/") {
-			n -= s.done[vocab.NudgeCluster] // a touch is a write as well
+			n -= s.done[model.NudgeCluster] // a touch is a write as well
 		}
 		if n > 2 {
 			t.Errorf("%s was written %d times", path, n)
 		}
 	}
-	if !slices.Contains(s.states, string(vocab.ClusterPreparing)) || !slices.Contains(s.states, string(vocab.ClusterFinalizing)) {
+	if !slices.Contains(s.states, string(model.ClusterPreparing)) || !slices.Contains(s.states, string(model.ClusterFinalizing)) {
 		t.Errorf("states %v", s.states)
 	}
 	t.Logf("writes of %s: %v; states %s", cluster.Metadata.Name, slices.Sorted(maps.Values(writes)), strings.Join(s.states, " "))

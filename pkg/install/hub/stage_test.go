@@ -14,9 +14,9 @@ import (
 
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/simulator"
 	simulated "github.com/oaictl/oaictl/internal/simulator/hub"
-	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -113,7 +113,7 @@ func (s *stage) called(call hub.Call) {
 // tells all of it.
 func (s *stage) listener(t *testing.T) func(install.Event) {
 	return func(e install.Event) {
-		if e.Type == vocab.EventAction && e.State == "done" {
+		if e.Type == model.EventAction && e.State == "done" {
 			s.done[install.Kind(e.Reason)]++
 		}
 		if e.Key == "cluster/state" {

@@ -9,8 +9,8 @@ import (
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/hive"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/redact"
-	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 )
@@ -25,30 +25,30 @@ const grace = 15 * time.Second
 func stateOf(made *hive.AgentClusterInstall, imported bool) install.ClusterState {
 	conditions, word := made.Status.Conditions, kube.DebugOf(made).State
 	done, stop := find(conditions, hubapi.ConditionCompleted), find(conditions, hubapi.ConditionStopped)
-	state := vocab.ClusterStateOf(word)
+	state := model.ClusterStateOf(word)
 	switch {
 	case find(conditions, hubapi.ConditionFailed).isTrue(),
 		stop.isTrue() && stop.Reason == hubapi.ReasonInstallationFailed,
 		done.isFalse() && done.Reason == hubapi.ReasonInstallationFailed:
-		return vocab.ClusterFailed
+		return model.ClusterFailed
 	case stop.isTrue() && stop.Reason == hubapi.ReasonInstallationCancelled:
-		return vocab.ClusterCancelled
+		return model.ClusterCancelled
 	case done.isTrue() && done.Reason == hubapi.ReasonInstallationCompleted:
 		switch {
 		case !imported && !hasPassword(made.Spec.ClusterMetadata):
-			return vocab.ClusterFinalizing // its results are a moment away
-		case state == vocab.ClusterAddingHosts:
-			return vocab.ClusterAddingHosts
+			return model.ClusterFinalizing // its results are a moment away
+		case state == model.ClusterAddingHosts:
+			return model.ClusterAddingHosts
 		}
-		return vocab.ClusterInstalled
+		return model.ClusterInstalled
 	case word == "":
-		return vocab.ClusterDraft
+		return model.ClusterDraft
 	}
 	switch state { // ends that the conditions do not say yet
-	case vocab.ClusterInstalled, vocab.ClusterAddingHosts:
-		return vocab.ClusterFinalizing
-	case vocab.ClusterFailed, vocab.ClusterCancelled:
-		return vocab.ClusterInstalling
+	case model.ClusterInstalled, model.ClusterAddingHosts:
+		return model.ClusterFinalizing
+	case model.ClusterFailed, model.ClusterCancelled:
+		return model.ClusterInstalling
 	}
 	return state
 }

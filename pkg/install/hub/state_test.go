@@ -8,7 +8,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/hive"
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -54,27 +54,27 @@ func TestStateOfCluster(t *testing.T) {
 		imported   bool
 		want       install.ClusterState
 	}{
-		"not looked at":                       {want: vocab.ClusterDraft},
-		"no cluster in the service":           {conditions: gone, want: vocab.ClusterDraft},
-		"insufficient":                        {state: "insufficient", conditions: before, want: vocab.ClusterBlocked},
-		"pending-for-input":                   {state: "pending-for-input", conditions: before, want: vocab.ClusterDiscovering},
-		"ready":                               {state: "ready", conditions: before, want: vocab.ClusterReady},
-		"ready and held":                      {state: "ready", conditions: held, want: vocab.ClusterReady},
-		"preparing-for-installation":          {state: "preparing-for-installation", conditions: during, want: vocab.ClusterPreparing},
-		"installing":                          {state: "installing", conditions: during, want: vocab.ClusterInstalling},
-		"installing-pending-user-action":      {state: "installing-pending-user-action", conditions: during, want: vocab.ClusterNeedsUser},
-		"finalizing":                          {state: "finalizing", conditions: during, want: vocab.ClusterFinalizing},
-		"installed":                           {state: "installed", conditions: done, password: true, want: vocab.ClusterInstalled},
-		"installed, without its password yet": {state: "installed", conditions: done, want: vocab.ClusterFinalizing},
-		"adding-hosts":                        {state: "adding-hosts", conditions: done, password: true, want: vocab.ClusterAddingHosts},
-		"imported":                            {state: "adding-hosts", conditions: done, imported: true, want: vocab.ClusterAddingHosts},
-		"error":                               {state: "error", conditions: failed, want: vocab.ClusterFailed},
-		"cancelled":                           {state: "cancelled", conditions: cancelled, want: vocab.ClusterCancelled},
-		"a state that is new":                 {state: "pondering", conditions: before, want: vocab.ClusterUnknown},
+		"not looked at":                       {want: model.ClusterDraft},
+		"no cluster in the service":           {conditions: gone, want: model.ClusterDraft},
+		"insufficient":                        {state: "insufficient", conditions: before, want: model.ClusterBlocked},
+		"pending-for-input":                   {state: "pending-for-input", conditions: before, want: model.ClusterDiscovering},
+		"ready":                               {state: "ready", conditions: before, want: model.ClusterReady},
+		"ready and held":                      {state: "ready", conditions: held, want: model.ClusterReady},
+		"preparing-for-installation":          {state: "preparing-for-installation", conditions: during, want: model.ClusterPreparing},
+		"installing":                          {state: "installing", conditions: during, want: model.ClusterInstalling},
+		"installing-pending-user-action":      {state: "installing-pending-user-action", conditions: during, want: model.ClusterNeedsUser},
+		"finalizing":                          {state: "finalizing", conditions: during, want: model.ClusterFinalizing},
+		"installed":                           {state: "installed", conditions: done, password: true, want: model.ClusterInstalled},
+		"installed, without its password yet": {state: "installed", conditions: done, want: model.ClusterFinalizing},
+		"adding-hosts":                        {state: "adding-hosts", conditions: done, password: true, want: model.ClusterAddingHosts},
+		"imported":                            {state: "adding-hosts", conditions: done, imported: true, want: model.ClusterAddingHosts},
+		"error":                               {state: "error", conditions: failed, want: model.ClusterFailed},
+		"cancelled":                           {state: "cancelled", conditions: cancelled, want: model.ClusterCancelled},
+		"a state that is new":                 {state: "pondering", conditions: before, want: model.ClusterUnknown},
 		// An end that only the state says is none yet.
-		"installed before its conditions": {state: "installed", conditions: during, want: vocab.ClusterFinalizing},
-		"error before its conditions":     {state: "error", conditions: during, want: vocab.ClusterInstalling},
-		"failed after its state":          {state: "installing", conditions: failed, want: vocab.ClusterFailed},
+		"installed before its conditions": {state: "installed", conditions: during, want: model.ClusterFinalizing},
+		"error before its conditions":     {state: "error", conditions: during, want: model.ClusterInstalling},
+		"failed after its state":          {state: "installing", conditions: failed, want: model.ClusterFailed},
 	} {
 		made := installWith(test.state, test.conditions)
 		if test.password {

@@ -16,7 +16,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/kubetest"
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 )
@@ -185,7 +185,7 @@ func TestInputFaultBlocks(t *testing.T) {
 	old := conditionOf("SpecSynced", "False", "InputError")
 	old["message"], old["lastTransitionTime"] = "no such ClusterImageSet", time.Now().Add(-time.Minute).UTC().Format(time.RFC3339)
 	s.says("", old)
-	o := s.until("the fault", func(o *install.Observed) bool { return o.Cluster.State == vocab.ClusterBlocked })
+	o := s.until("the fault", func(o *install.Observed) bool { return o.Cluster.State == model.ClusterBlocked })
 	if !slices.ContainsFunc(o.Cluster.Validations, func(v install.Validation) bool {
 		return v.ID == "spec-synced" && v.Status == "failure" && strings.Contains(v.Message, "no such ClusterImageSet")
 	}) {
@@ -207,14 +207,14 @@ func TestStall(t *testing.T) {
 	stalled := conditionOf("RequirementsMet", "False", "UnsyncedAgents")
 	stalled["lastTransitionTime"] = time.Now().Add(-time.Hour).UTC().Format(time.RFC3339)
 	s.says("ready", conditionOf("SpecSynced", "True", "SyncOK"), conditionOf("Completed", "False", "InstallationNotStarted"), stalled)
-	s.until("ready", func(o *install.Observed) bool { return o.Cluster.State == vocab.ClusterReady })
+	s.until("ready", func(o *install.Observed) bool { return o.Cluster.State == model.ClusterReady })
 	if o := s.observe(); !o.Cluster.Stalled.IsZero() {
 		t.Error("what is held does not stall")
 	}
 	s.settle()
 	o := s.until("stalled", func(o *install.Observed) bool { return !o.Cluster.Stalled.IsZero() })
 	before := s.get(kube.AgentClusterInstalls(), s.namespace)
-	if err := s.plane.Act(t.Context(), s.desired, install.Action{Key: "cluster/nudge", Kind: vocab.NudgeCluster, Target: o.Cluster.ID, Name: s.namespace}); err != nil {
+	if err := s.plane.Act(t.Context(), s.desired, install.Action{Key: "cluster/nudge", Kind: model.NudgeCluster, Target: o.Cluster.ID, Name: s.namespace}); err != nil {
 		t.Fatal(err)
 	}
 	after := s.get(kube.AgentClusterInstalls(), s.namespace)
@@ -298,7 +298,7 @@ func TestTerminatingNamespace(t *testing.T) {
 		_, _ = s.client(kube.ConfigMaps()).Patch(context.WithoutCancel(t.Context()), "holds", types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
 	})
 	s.observe()
-	err := s.plane.Act(t.Context(), s.desired, install.Action{Key: "cluster/register", Kind: vocab.RegisterCluster, Name: s.namespace})
+	err := s.plane.Act(t.Context(), s.desired, install.Action{Key: "cluster/register", Kind: model.RegisterCluster, Name: s.namespace})
 	var fault *install.Fault
 	if !errors.As(err, &fault) || fault.Permanent || !strings.Contains(err.Error(), "being deleted") {
 		t.Errorf("got %v", err)

@@ -12,7 +12,7 @@ import (
 	"github.com/stmcginnis/gofish/common"
 	"github.com/stmcginnis/gofish/redfish"
 
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -22,29 +22,29 @@ import (
 func (s *seen) act(kind install.Kind) error {
 	now := s.state()
 	switch kind {
-	case vocab.InsertMedia:
+	case model.InsertMedia:
 		if now.OurMedia {
 			return nil
 		}
 		return s.insert(now.Media != "")
-	case vocab.SetBootOnce:
+	case model.SetBootOnce:
 		return s.bootOnce(now.BootOnce)
-	case vocab.PowerOn:
-		if now.Power == vocab.PowerIsOn || now.Power == vocab.PowerGoingOn {
+	case model.PowerOn:
+		if now.Power == model.PowerIsOn || now.Power == model.PowerGoingOn {
 			return nil
 		}
 		return s.reset(redfish.OnResetType, redfish.ForceOnResetType, redfish.PushPowerButtonResetType)
-	case vocab.PowerOff:
-		if now.Power == vocab.PowerIsOff || now.Power == vocab.PowerGoingOff {
+	case model.PowerOff:
+		if now.Power == model.PowerIsOff || now.Power == model.PowerGoingOff {
 			return nil
 		}
 		return s.reset(redfish.ForceOffResetType, redfish.GracefulShutdownResetType)
-	case vocab.EjectMedia:
+	case model.EjectMedia:
 		if !now.OurMedia {
 			return nil
 		}
 		return s.eject()
-	case vocab.RestoreBoot:
+	case model.RestoreBoot:
 		return s.restore()
 	}
 	return fmt.Errorf("%s is nothing that a BMC does", kind)

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -127,7 +127,7 @@ func (p *Plane) carryOut(ctx context.Context, stop context.CancelCauseFunc, desi
 		return err
 	}
 	go p.lose(ctx, stop, host)
-	err := p.with(ctx, desired, host, "", func(s *seen) error { return s.act(vocab.InsertMedia) })
+	err := p.with(ctx, desired, host, "", func(s *seen) error { return s.act(model.InsertMedia) })
 	var late *trouble
 	if err != nil && errors.As(context.Cause(ctx), &late) {
 		return late

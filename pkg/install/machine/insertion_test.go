@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/simulator/bmc"
-	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/machine"
 )
@@ -151,7 +151,7 @@ func slowLab(t *testing.T) (*lab, *slowMedia, *hand) {
 }
 
 func insertInto(t *testing.T, l *lab) error {
-	return l.Act(t.Context(), l.desired, nil, install.Action{Kind: vocab.InsertMedia, Name: string(bmc.Sushy)})
+	return l.Act(t.Context(), l.desired, nil, install.Action{Kind: model.InsertMedia, Name: string(bmc.Sushy)})
 }
 
 // ends waits for the end of the insertion.
@@ -214,7 +214,7 @@ func TestInsertionWithoutEnd(t *testing.T) {
 			l.Plane = machine.New(machine.Config{Media: m, Clock: l.clock, Network: network})
 			t.Cleanup(l.Plane.Close)
 			insert := func() error {
-				return l.Act(t.Context(), l.desired, nil, install.Action{Kind: vocab.InsertMedia, Name: "a"})
+				return l.Act(t.Context(), l.desired, nil, install.Action{Kind: model.InsertMedia, Name: "a"})
 			}
 			acted := make(chan error)
 			begins := func() {

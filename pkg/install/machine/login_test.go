@@ -8,7 +8,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -66,7 +66,7 @@ func TestBasicOnly(t *testing.T) {
 		tried    int
 	}{{false, http.StatusNotFound, 0}, {false, http.StatusUnauthorized, 0}, {true, http.StatusUnauthorized, 1}, {true, http.StatusNotFound, 1}, {true, http.StatusMethodNotAllowed, 1}, {true, http.StatusNotImplemented, 1}} {
 		d, l := newDoor(t, test.sessions, test.status, password)
-		if got := l.see(t, "a"); got.Trouble != "" || got.Power != vocab.PowerIsOff || d.sessions != test.tried {
+		if got := l.see(t, "a"); got.Trouble != "" || got.Power != model.PowerIsOff || d.sessions != test.tried {
 			t.Errorf("sessions linked %v, HTTP %d: %+v; %d tried", test.sessions, test.status, got, d.sessions)
 		}
 	}
@@ -82,11 +82,11 @@ func TestWrongPasswordOnce(t *testing.T) {
 		l.desired.Spec.Spec.Hosts = append(l.desired.Spec.Spec.Hosts, twin)
 		for range 4 {
 			for _, host := range []string{"a", "b"} {
-				if got := l.see(t, host); got.TroubleKind != vocab.TroubleCredentials || !strings.Contains(got.Trouble, "refuses user and password") {
+				if got := l.see(t, host); got.TroubleKind != model.TroubleCredentials || !strings.Contains(got.Trouble, "refuses user and password") {
 					t.Errorf("%+v", got)
 				}
 			}
-			_ = l.Act(t.Context(), l.desired, nil, install.Action{Kind: vocab.PowerOn, Name: "a"})
+			_ = l.Act(t.Context(), l.desired, nil, install.Action{Kind: model.PowerOn, Name: "a"})
 		}
 		if want := map[bool]int{true: 1, false: 0}[sessions]; d.sessions != want || d.basics != 1 {
 			t.Errorf("sessions linked %v: %d sessions and %d times Basic tried", sessions, d.sessions, d.basics)

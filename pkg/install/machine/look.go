@@ -5,7 +5,7 @@ import (
 
 	"github.com/stmcginnis/gofish/redfish"
 
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -63,13 +63,13 @@ func (s *seen) state() install.MachineState {
 func powerOf(state redfish.PowerState) install.Power {
 	switch state {
 	case redfish.OnPowerState:
-		return vocab.PowerIsOn
+		return model.PowerIsOn
 	case redfish.OffPowerState:
-		return vocab.PowerIsOff
+		return model.PowerIsOff
 	case redfish.PoweringOnPowerState:
-		return vocab.PowerGoingOn
+		return model.PowerGoingOn
 	case redfish.PoweringOffPowerState:
-		return vocab.PowerGoingOff
+		return model.PowerGoingOff
 	}
-	return vocab.PowerUnknown
+	return model.PowerUnknown
 }

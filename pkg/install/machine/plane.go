@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/clock"
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -138,7 +138,7 @@ func (p *Plane) Observe(ctx context.Context, desired *install.Desired, _ *instal
 // drive meanwhile means nothing, and some answer to one client at a time.
 func (p *Plane) observe(ctx context.Context, desired *install.Desired, host string) install.MachineState {
 	if p.inserting(host) {
-		return install.MachineState{Power: vocab.PowerIsOff, Inserting: true, Fetch: p.media.Fetched(host)}
+		return install.MachineState{Power: model.PowerIsOff, Inserting: true, Fetch: p.media.Fetched(host)}
 	}
 	p.mu.Lock()
 	last, known := p.last[host]
@@ -156,7 +156,7 @@ func (p *Plane) observe(ctx context.Context, desired *install.Desired, host stri
 	}
 	// Somebody reads the image who was not told to by this plane: the BMC, on the word
 	// of a run before this one.
-	state.Inserting = state.Trouble == "" && state.Power == vocab.PowerIsOff && !state.OurMedia && state.Fetch.Active > 0
+	state.Inserting = state.Trouble == "" && state.Power == model.PowerIsOff && !state.OurMedia && state.Fetch.Active > 0
 	return state
 }
 
@@ -196,7 +196,7 @@ func (p *Plane) accepted(host string, s *seen) install.MachineState {
 	state := s.state()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if state.Power == vocab.PowerIsOn {
+	if state.Power == model.PowerIsOn {
 		delete(p.toldToBoot, host)
 	}
 	state.BootOnce = state.BootOnce || p.toldToBoot[host] && s.system.targetsDrive()
@@ -261,21 +261,21 @@ func (p *Plane) Act(ctx context.Context, desired *install.Desired, _ *install.Ob
 	delete(p.last, host) // whatever comes of it
 	p.mu.Unlock()
 	var err error
-	if action.Kind == vocab.InsertMedia {
+	if action.Kind == model.InsertMedia {
 		err = p.insert(ctx, desired, host)
 	} else {
 		err = p.within(ctx, longestLook, desired, host, "", func(s *seen) error { return s.act(action.Kind) })
 	}
 	p.mu.Lock()
 	switch {
-	case action.Kind == vocab.RestoreBoot:
+	case action.Kind == model.RestoreBoot:
 		delete(p.toldToBoot, host)
-	case action.Kind == vocab.SetBootOnce && err == nil:
+	case action.Kind == model.SetBootOnce && err == nil:
 		p.toldToBoot[host] = true
-	case action.Kind == vocab.PowerOn && err == nil:
-		p.switched[host] = vocab.PowerIsOn
-	case action.Kind == vocab.PowerOff && err == nil:
-		p.switched[host] = vocab.PowerIsOff
+	case action.Kind == model.PowerOn && err == nil:
+		p.switched[host] = model.PowerIsOn
+	case action.Kind == model.PowerOff && err == nil:
+		p.switched[host] = model.PowerIsOff
 	}
 	p.mu.Unlock()
 	var known *trouble
@@ -306,9 +306,9 @@ func (p *Plane) Eject(ctx context.Context, desired *install.Desired, hosts ...st
 			p.mu.Unlock()
 			err := p.within(ctx, longestLook, desired, host, "", func(s *seen) error {
 				held := s.state().OurMedia
-				left := s.act(vocab.EjectMedia)
+				left := s.act(model.EjectMedia)
 				ours[i] = held && left == nil
-				return errors.Join(left, s.act(vocab.RestoreBoot))
+				return errors.Join(left, s.act(model.RestoreBoot))
 			})
 			if err != nil {
 				fails[i] = fmt.Errorf("eject the discovery image of %s: %w", host, err)

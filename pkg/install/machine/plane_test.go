@@ -14,9 +14,9 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/simulator/bmc"
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
-	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/machine"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -145,17 +145,17 @@ func TestBoot(t *testing.T) {
 					t.Errorf("%s: %+v, not %+v", when, got, want)
 				}
 			}
-			want("at first", install.MachineState{Power: vocab.PowerIsOff})
-			l.do(t, host, vocab.InsertMedia)
-			want("with the image", install.MachineState{Power: vocab.PowerIsOff, OurMedia: true})
-			l.do(t, host, vocab.InsertMedia) // by somebody faster: no harm
-			l.do(t, host, vocab.SetBootOnce)
-			want("to boot from it", install.MachineState{Power: vocab.PowerIsOff, OurMedia: true, BootOnce: true})
-			l.do(t, host, vocab.PowerOn)
-			if got := l.see(t, host); got.Power != vocab.PowerIsOn || got.BootOnce == got.BootStays {
+			want("at first", install.MachineState{Power: model.PowerIsOff})
+			l.do(t, host, model.InsertMedia)
+			want("with the image", install.MachineState{Power: model.PowerIsOff, OurMedia: true})
+			l.do(t, host, model.InsertMedia) // by somebody faster: no harm
+			l.do(t, host, model.SetBootOnce)
+			want("to boot from it", install.MachineState{Power: model.PowerIsOff, OurMedia: true, BootOnce: true})
+			l.do(t, host, model.PowerOn)
+			if got := l.see(t, host); got.Power != model.PowerIsOn || got.BootOnce == got.BootStays {
 				t.Errorf("on: %+v", got)
 			}
-			l.do(t, host, vocab.PowerOn)
+			l.do(t, host, model.PowerOn)
 
 			if content, _, err := l.bmcs.System(host).Boot(t.Context()); err != nil || content == nil {
 				t.Errorf("it boots %v, %v", content, err)
@@ -163,17 +163,17 @@ func TestBoot(t *testing.T) {
 			if got := l.see(t, host); got.BootOnce || got.BootStays != stays {
 				t.Errorf("booted: %+v", got)
 			}
-			l.do(t, host, vocab.SetBootOnce)
-			l.do(t, host, vocab.EjectMedia)
+			l.do(t, host, model.SetBootOnce)
+			l.do(t, host, model.EjectMedia)
 			if got := l.see(t, host); got.Media != "" || got.BootOnce == got.BootStays {
 				t.Errorf("ejected: %+v", got)
 			}
-			l.do(t, host, vocab.RestoreBoot)
-			want("restored", install.MachineState{Power: vocab.PowerIsOn})
-			l.do(t, host, vocab.EjectMedia)
-			l.do(t, host, vocab.RestoreBoot)
-			l.do(t, host, vocab.PowerOff)
-			want("off", install.MachineState{Power: vocab.PowerIsOff})
+			l.do(t, host, model.RestoreBoot)
+			want("restored", install.MachineState{Power: model.PowerIsOn})
+			l.do(t, host, model.EjectMedia)
+			l.do(t, host, model.RestoreBoot)
+			l.do(t, host, model.PowerOff)
+			want("off", install.MachineState{Power: model.PowerIsOff})
 		})
 	}
 }
@@ -187,19 +187,19 @@ func TestForeignMedia(t *testing.T) {
 		elsewhere := newMedia(t)
 		somebody := &lab{clock: l.clock, desired: l.desired}
 		somebody.Plane = machine.New(machine.Config{Media: renamed{elsewhere}, Clock: l.clock, Proxy: l.proxy})
-		somebody.do(t, host, vocab.InsertMedia)
+		somebody.do(t, host, model.InsertMedia)
 		if got := l.see(t, host); got.OurMedia || got.Media == "" {
 			t.Errorf("%s: somebody else's image is %+v", host, got)
 		}
-		l.do(t, host, vocab.EjectMedia)
+		l.do(t, host, model.EjectMedia)
 		if got := l.see(t, host); got.Media == "" {
 			t.Errorf("%s: somebody else's image was ejected", host)
 		}
-		l.do(t, host, vocab.InsertMedia)
+		l.do(t, host, model.InsertMedia)
 		if got := l.see(t, host); !got.OurMedia {
 			t.Errorf("%s: ours is not in the drive: %+v", host, got)
 		}
-		l.do(t, host, vocab.SetBootOnce)
+		l.do(t, host, model.SetBootOnce)
 		for _, want := range [][]string{{host}, nil} { // the second time there is none
 			if ejected, err := l.Eject(t.Context(), l.desired, host); err != nil || !slices.Equal(ejected, want) {
 				t.Errorf("%s: ejected %q, not %q: %v", host, ejected, want, err)

@@ -15,18 +15,18 @@ import (
 
 	"github.com/stmcginnis/gofish/common"
 
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
 // The kinds of trouble, under short names.
 const (
-	kindUnreachable = vocab.TroubleUnreachable
-	kindCredentials = vocab.TroubleCredentials
-	kindNoMedia     = vocab.TroubleNoVirtualMedia
-	kindRefused     = vocab.TroubleMediaRefused
-	kindBusy        = vocab.TroubleBusy
-	kindOther       = vocab.TroubleOther
+	kindUnreachable = model.TroubleUnreachable
+	kindCredentials = model.TroubleCredentials
+	kindNoMedia     = model.TroubleNoVirtualMedia
+	kindRefused     = model.TroubleMediaRefused
+	kindBusy        = model.TroubleBusy
+	kindOther       = model.TroubleOther
 )
 
 // trouble is what is wrong with one BMC, in words that hold no secret.

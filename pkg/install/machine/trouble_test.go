@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/simulator/bmc"
-	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/machine"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -28,13 +28,13 @@ func TestTrouble(t *testing.T) {
 		kind           install.TroubleKind
 		text           string
 	}{
-		{"unreachable", all("bmc-unreachable"), nil, vocab.TroubleUnreachable, "cannot be reached"},
-		{"refuses the password", all("bmc-wrong-credentials"), nil, vocab.TroubleCredentials, "refuses user and password"},
-		{"wrong password", "", wrong, vocab.TroubleCredentials, "refuses user and password"},
-		{"no virtual media", all("bmc-no-virtual-media"), nil, vocab.TroubleNoVirtualMedia, "no virtual CD drive"},
-		{"no such system", "", func(b *spec.BMC) { b.System = "blade-9" }, vocab.TroubleOther, `no system "blade-9"`},
-		{"no address", "", func(b *spec.BMC) { b.Address = "https://" }, vocab.TroubleOther, "not the address of a BMC"},
-		{"no certificate", "", func(b *spec.BMC) { b.CA = &spec.PublicSource{Inline: "nothing"} }, vocab.TroubleOther, "bmc.ca holds no certificate"},
+		{"unreachable", all("bmc-unreachable"), nil, model.TroubleUnreachable, "cannot be reached"},
+		{"refuses the password", all("bmc-wrong-credentials"), nil, model.TroubleCredentials, "refuses user and password"},
+		{"wrong password", "", wrong, model.TroubleCredentials, "refuses user and password"},
+		{"no virtual media", all("bmc-no-virtual-media"), nil, model.TroubleNoVirtualMedia, "no virtual CD drive"},
+		{"no such system", "", func(b *spec.BMC) { b.System = "blade-9" }, model.TroubleOther, `no system "blade-9"`},
+		{"no address", "", func(b *spec.BMC) { b.Address = "https://" }, model.TroubleOther, "not the address of a BMC"},
+		{"no certificate", "", func(b *spec.BMC) { b.CA = &spec.PublicSource{Inline: "nothing"} }, model.TroubleOther, "bmc.ca holds no certificate"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			l := newLab(t, test.scenario, test.change)
@@ -55,7 +55,7 @@ func TestTrouble(t *testing.T) {
 // takes it where it says not to look.
 func TestUntrusted(t *testing.T) {
 	strict := newLab(t, "", func(b *spec.BMC) { b.CA = nil })
-	if got := strict.see(t, "sushy"); got.TroubleKind != vocab.TroubleOther || !strings.Contains(got.Trouble, "not trusted") {
+	if got := strict.see(t, "sushy"); got.TroubleKind != model.TroubleOther || !strings.Contains(got.Trouble, "not trusted") {
 		t.Errorf("%s %q", got.TroubleKind, got.Trouble)
 	}
 	loose := newLab(t, "", func(b *spec.BMC) { b.CA, b.Insecure = nil, true })
@@ -76,7 +76,7 @@ func TestSessionsTaken(t *testing.T) {
 			}
 			continue
 		}
-		if got.TroubleKind != vocab.TroubleBusy || !strings.Contains(got.Trouble, "sessions") {
+		if got.TroubleKind != model.TroubleBusy || !strings.Contains(got.Trouble, "sessions") {
 			t.Errorf("%s: %s %q", flavour, got.TroubleKind, got.Trouble)
 		}
 	}
@@ -97,7 +97,7 @@ func TestSessionsClosed(t *testing.T) {
 func TestMediaRefused(t *testing.T) {
 	l := newLab(t, "  - {at: {after: 0s}, do: bmc-media-refused}\n", nil)
 	for _, flavour := range bmc.Flavours() {
-		err := l.Act(t.Context(), l.desired, nil, install.Action{Kind: vocab.InsertMedia, Name: string(flavour)})
+		err := l.Act(t.Context(), l.desired, nil, install.Action{Kind: model.InsertMedia, Name: string(flavour)})
 		if err == nil || !strings.Contains(err.Error(), "refuses the image from "+l.media.Server.URL+":") {
 			t.Errorf("%s: %v", flavour, err)
 		}
@@ -110,7 +110,7 @@ func TestMediaRefused(t *testing.T) {
 // TestEjectNamesHosts holds that one unreachable BMC stops no other.
 func TestEjectNamesHosts(t *testing.T) {
 	l := newLab(t, "  - {match: {name: ilo}, at: {after: 0s}, do: bmc-unreachable}\n", nil)
-	l.do(t, "xcc", vocab.InsertMedia)
+	l.do(t, "xcc", model.InsertMedia)
 	ejected, err := l.Eject(t.Context(), l.desired, "ilo", "xcc")
 	if len(ejected) != 1 || ejected[0] != "xcc" {
 		t.Errorf("ejected %q", ejected)
@@ -151,7 +151,7 @@ func TestRemembered(t *testing.T) {
 		t.Error("not asked again after a minute")
 	}
 	before := requests.Load()
-	_ = p.Act(t.Context(), desired, nil, install.Action{Kind: vocab.PowerOn, Name: "a"})
+	_ = p.Act(t.Context(), desired, nil, install.Action{Kind: model.PowerOn, Name: "a"})
 	acted := requests.Load()
 	if after := look(); acted == before || after == acted {
 		t.Errorf("requests %d, %d, %d", before, acted, after)

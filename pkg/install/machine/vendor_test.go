@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -29,7 +29,7 @@ func TestSupermicroISOConfig(t *testing.T) {
 		}
 		return 0
 	}
-	insert := install.Action{Kind: vocab.InsertMedia, Name: "a"}
+	insert := install.Action{Kind: model.InsertMedia, Name: "a"}
 	if err := l.Act(t.Context(), l.desired, nil, insert); err == nil {
 		t.Error("a refused mount is no error")
 	}
@@ -37,11 +37,11 @@ func TestSupermicroISOConfig(t *testing.T) {
 		t.Errorf("after a refused mount: %+v", got)
 	}
 	refuses = false
-	l.do(t, "a", vocab.InsertMedia)
+	l.do(t, "a", model.InsertMedia)
 	if got := l.see(t, "a"); !got.OurMedia {
 		t.Errorf("mounted: %+v", got)
 	}
-	l.do(t, "a", vocab.EjectMedia)
+	l.do(t, "a", model.EjectMedia)
 	if got := l.see(t, "a"); got.Media != "" {
 		t.Errorf("unmounted: %+v", got)
 	}
@@ -56,11 +56,11 @@ func TestILONextReset(t *testing.T) {
 		"MediaTypes": []string{"CD", "DVD"}, "Oem": map[string]any{"Hpe": map[string]any{"BootOnNextServerReset": false}},
 	}})
 	l := s.plane(t)
-	l.do(t, "a", vocab.SetBootOnce)
+	l.do(t, "a", model.SetBootOnce)
 	if got := l.see(t, "a"); !got.BootOnce || len(s.wrote) != 1 {
 		t.Errorf("%+v; wrote %v", got, s.wrote)
 	}
-	l.do(t, "a", vocab.RestoreBoot)
+	l.do(t, "a", model.RestoreBoot)
 	if got := l.see(t, "a"); got.BootOnce || len(s.wrote) != 2 {
 		t.Errorf("%+v; wrote %v", got, s.wrote)
 	}
@@ -71,11 +71,11 @@ func TestILONextReset(t *testing.T) {
 func TestDriveByPatch(t *testing.T) {
 	s := newShelf("Lenovo", map[string]map[string]any{"EXT1": {"MediaTypes": []string{"CD"}, "Image": nil}, "RDOC1": {"MediaTypes": []string{"CD"}}})
 	l := s.plane(t)
-	l.do(t, "a", vocab.InsertMedia)
+	l.do(t, "a", model.InsertMedia)
 	if got := l.see(t, "a"); !got.OurMedia || !strings.Contains(s.wrote[0], "PATCH "+drives+"EXT1 ") {
 		t.Errorf("%+v; wrote %v", got, s.wrote)
 	}
-	l.do(t, "a", vocab.EjectMedia)
+	l.do(t, "a", model.EjectMedia)
 	if got := l.see(t, "a"); got.Media != "" {
 		t.Errorf("%+v; wrote %v", got, s.wrote)
 	}
@@ -98,7 +98,7 @@ func TestInsertBodies(t *testing.T) {
 			return 0
 		}
 		l := s.plane(t)
-		err := l.Act(t.Context(), l.desired, nil, install.Action{Kind: vocab.InsertMedia, Name: "a"})
+		err := l.Act(t.Context(), l.desired, nil, install.Action{Kind: model.InsertMedia, Name: "a"})
 		if (err == nil) != test.fine || len(s.wrote) != test.writes {
 			t.Errorf("HTTP %d: %v; wrote %v", test.status, err, s.wrote)
 		}
@@ -119,7 +119,7 @@ func TestOverrideModes(t *testing.T) {
 		return 0
 	}
 	l := s.plane(t)
-	l.do(t, "a", vocab.SetBootOnce)
+	l.do(t, "a", model.SetBootOnce)
 	if got := l.see(t, "a"); !got.BootOnce {
 		t.Errorf("%+v; wrote %v", got, s.wrote)
 	}

@@ -9,8 +9,8 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/internal/plane"
 	"github.com/oaictl/oaictl/pkg/install/rest/internal/objects"
@@ -42,39 +42,39 @@ type actFunc func(context.Context, *install.Desired, install.Action) error
 // actOf is how an action of a kind is carried out.
 func (p *Plane) actOf(kind install.Kind) actFunc {
 	switch kind {
-	case vocab.RegisterCluster:
+	case model.RegisterCluster:
 		return p.registerCluster
-	case vocab.ImportCluster:
+	case model.ImportCluster:
 		return p.importCluster
-	case vocab.WithdrawCluster:
+	case model.WithdrawCluster:
 		return p.withdrawCluster
-	case vocab.UpdateCluster:
+	case model.UpdateCluster:
 		return p.updateCluster
-	case vocab.SetOverrides:
+	case model.SetOverrides:
 		return p.setOverrides
-	case vocab.UploadManifest:
+	case model.UploadManifest:
 		return p.uploadManifest
-	case vocab.RemoveManifest:
+	case model.RemoveManifest:
 		return p.removeManifest
-	case vocab.IgnoreValidations:
+	case model.IgnoreValidations:
 		return p.ignoreValidations
-	case vocab.RegisterInfraEnv:
+	case model.RegisterInfraEnv:
 		return p.registerInfraEnv
-	case vocab.UpdateInfraEnv:
+	case model.UpdateInfraEnv:
 		return p.updateInfraEnv
-	case vocab.WithdrawInfraEnv:
+	case model.WithdrawInfraEnv:
 		return p.withdrawInfraEnv
-	case vocab.RenewImage:
+	case model.RenewImage:
 		return p.renewImage
-	case vocab.UpdateHost:
+	case model.UpdateHost:
 		return p.updateHost
-	case vocab.BindHost:
+	case model.BindHost:
 		return p.bindHost
-	case vocab.StartInstall:
+	case model.StartInstall:
 		return p.clusterAction("install")
-	case vocab.AllowAddHosts:
+	case model.AllowAddHosts:
 		return p.clusterAction("allow-add-hosts")
-	case vocab.InstallHost:
+	case model.InstallHost:
 		return p.installHost
 	}
 	return nil
@@ -84,18 +84,18 @@ func (p *Plane) actOf(kind install.Kind) actFunc {
 func (p *Plane) touched(desired *install.Desired, action install.Action) {
 	p.stale(desired.Spec.Metadata.Name, desired.Spec.Spec.BaseDomain, action.Target, func(n *needs) {
 		switch action.Kind {
-		case vocab.RegisterCluster, vocab.ImportCluster, vocab.WithdrawCluster:
+		case model.RegisterCluster, model.ImportCluster, model.WithdrawCluster:
 			raise(&n.lookup, overdue)
-		case vocab.RegisterInfraEnv, vocab.UpdateInfraEnv, vocab.WithdrawInfraEnv, vocab.RenewImage:
+		case model.RegisterInfraEnv, model.UpdateInfraEnv, model.WithdrawInfraEnv, model.RenewImage:
 			raise(&n.infraEnvs, overdue)
-		case vocab.IgnoreValidations:
+		case model.IgnoreValidations:
 			raise(&n.ignored, overdue)
 			raise(&n.cluster, overdue) // which may be ready now
-		case vocab.UploadManifest, vocab.RemoveManifest:
+		case model.UploadManifest, model.RemoveManifest:
 			raise(&n.manifests, overdue)
-		case vocab.UpdateHost, vocab.BindHost, vocab.InstallHost:
+		case model.UpdateHost, model.BindHost, model.InstallHost:
 			raise(&n.hosts, overdue)
-		case vocab.StartInstall, vocab.AllowAddHosts:
+		case model.StartInstall, model.AllowAddHosts:
 			raise(&n.cluster, overdue)
 			raise(&n.hosts, overdue)
 		default:

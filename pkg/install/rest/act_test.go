@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/rest/internal/transport"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -45,55 +45,55 @@ func TestActions(t *testing.T) {
 		reads  string
 	}{
 		"register cluster": {
-			install.Action{Kind: vocab.RegisterCluster, Name: "lab", Settings: install.Settings{
+			install.Action{Kind: model.RegisterCluster, Name: "lab", Settings: install.Settings{
 				setting.Version: value("4.20"), setting.APIVIPs: value([]string{"192.168.127.100"}), setting.Tags: value([]string{"blue"}), setting.ControlPlane: value(3),
 			}}, 201,
 			[]sent{{"POST /v2/clusters", `{"api_vips":[{"ip":"192.168.127.100"}],"base_dns_domain":"example.com","high_availability_mode":"Full","name":"lab","openshift_version":"4.20",` + pull + `,"tags":"oaictl,oaictl_run_r1,blue"}`}},
 			"GET /v2/clusters",
 		},
 		"update cluster": {
-			install.Action{Kind: vocab.UpdateCluster, Target: clusterID, Settings: install.Settings{setting.IngressVIPs: value([]string{}), setting.SchedulableCP: value(false)}}, 201,
+			install.Action{Kind: model.UpdateCluster, Target: clusterID, Settings: install.Settings{setting.IngressVIPs: value([]string{}), setting.SchedulableCP: value(false)}}, 201,
 			[]sent{{"PATCH " + cluster, `{"ingress_vips":[],"schedulable_masters":false}`}},
 			"GET " + cluster,
 		},
 		"overrides": {
-			install.Action{Kind: vocab.SetOverrides, Target: clusterID, Settings: install.Settings{setting.InstallConfig: value(`{"fips":true}`)}}, 201,
+			install.Action{Kind: model.SetOverrides, Target: clusterID, Settings: install.Settings{setting.InstallConfig: value(`{"fips":true}`)}}, 201,
 			[]sent{{"PATCH " + cluster + "/install-config", `"{\"fips\":true}"`}},
 			"GET " + cluster,
 		},
 		"ignored validations": {
-			install.Action{Kind: vocab.IgnoreValidations, Target: clusterID, Settings: install.Settings{setting.Ignored: value(spec.IgnoreValidations{Hosts: []string{"ntp-synced"}})}}, 201,
+			install.Action{Kind: model.IgnoreValidations, Target: clusterID, Settings: install.Settings{setting.Ignored: value(spec.IgnoreValidations{Hosts: []string{"ntp-synced"}})}}, 201,
 			[]sent{{"PUT " + cluster + "/ignored-validations", `{"cluster-validation-ids":"[]","host-validation-ids":"[\"ntp-synced\"]"}`}},
 			"GET " + cluster,
 		},
 		"manifest": {
-			install.Action{Kind: vocab.UploadManifest, Target: clusterID, Name: "openshift/50-x.yaml"}, 201,
+			install.Action{Kind: model.UploadManifest, Target: clusterID, Name: "openshift/50-x.yaml"}, 201,
 			[]sent{{"POST " + cluster + "/manifests", `{"content":"YTogYgo=","file_name":"50-x.yaml","folder":"openshift"}`}},
 			"GET " + cluster + "/manifests",
 		},
 		"no manifest": {
-			install.Action{Kind: vocab.RemoveManifest, Target: clusterID, Name: "openshift/50-x.yaml"}, 200,
+			install.Action{Kind: model.RemoveManifest, Target: clusterID, Name: "openshift/50-x.yaml"}, 200,
 			[]sent{{"DELETE " + cluster + "/manifests", ""}},
 			"GET " + cluster + "/manifests",
 		},
 		"register InfraEnv": {
-			install.Action{Kind: vocab.RegisterInfraEnv, Name: "lab", Target: clusterID, Settings: install.Settings{setting.Arch: value("multi")}}, 201,
+			install.Action{Kind: model.RegisterInfraEnv, Name: "lab", Target: clusterID, Settings: install.Settings{setting.Arch: value("multi")}}, 201,
 			[]sent{{"POST /v2/infra-envs", `{"cluster_id":"` + clusterID + `","name":"lab","openshift_version":"4.20",` + pull + `}`}},
 			"GET /v2/infra-envs",
 		},
 		"register pool": {
-			install.Action{Kind: vocab.RegisterInfraEnv, Name: "lab", Settings: install.Settings{setting.Version: value("4.20"), setting.Arch: value("arm64"), setting.ImageType: value("minimal")}}, 201,
+			install.Action{Kind: model.RegisterInfraEnv, Name: "lab", Settings: install.Settings{setting.Version: value("4.20"), setting.Arch: value("arm64"), setting.ImageType: value("minimal")}}, 201,
 			[]sent{{"POST /v2/infra-envs", `{"cpu_architecture":"arm64","image_type":"minimal-iso","name":"lab","openshift_version":"4.20",` + pull + `}`}},
 			"GET /v2/infra-envs",
 		},
 		"update InfraEnv": {
-			install.Action{Kind: vocab.UpdateInfraEnv, Target: infraEnvID, Settings: install.Settings{setting.KernelArgs: value([]string{})}}, 201,
+			install.Action{Kind: model.UpdateInfraEnv, Target: infraEnvID, Settings: install.Settings{setting.KernelArgs: value([]string{})}}, 201,
 			[]sent{{"PATCH " + env, `{"kernel_arguments":[]}`}},
 			"GET /v2/infra-envs",
 		},
 		"host": {
-			install.Action{Kind: vocab.UpdateHost, Target: hostID(0), InfraEnv: infraEnvID, Name: "cp-0", Settings: install.Settings{
-				setting.Role: value(vocab.RoleControlPlane), setting.Hostname: value("cp-0"), setting.Disk: value("/dev/a"),
+			install.Action{Kind: model.UpdateHost, Target: hostID(0), InfraEnv: infraEnvID, Name: "cp-0", Settings: install.Settings{
+				setting.Role: value(model.RoleControlPlane), setting.Hostname: value("cp-0"), setting.Disk: value("/dev/a"),
 				setting.KeepDisks: value([]string{"/dev/b"}), setting.Args: value([]string{"-n"}), setting.Ignition: value(`{"ignition":{}}`), setting.Fencing: value("https://10.0.0.1/x"),
 			}}, 201,
 			[]sent{
@@ -105,13 +105,13 @@ func TestActions(t *testing.T) {
 			"GET " + cluster + "/hosts",
 		},
 		"host's arguments cleared": {
-			install.Action{Kind: vocab.UpdateHost, Target: hostID(0), InfraEnv: infraEnvID, Name: "cp-0", Settings: install.Settings{setting.Args: value([]string{})}}, 201,
+			install.Action{Kind: model.UpdateHost, Target: hostID(0), InfraEnv: infraEnvID, Name: "cp-0", Settings: install.Settings{setting.Args: value([]string{})}}, 201,
 			[]sent{{"PATCH " + host + "/installer-args", `{"args":[]}`}},
 			"GET " + cluster + "/hosts",
 		},
-		"install":       {install.Action{Kind: vocab.StartInstall, Target: clusterID}, 202, []sent{{"POST " + cluster + "/actions/install", ""}}, "GET " + cluster},
-		"add hosts":     {install.Action{Kind: vocab.AllowAddHosts, Target: clusterID}, 202, []sent{{"POST " + cluster + "/actions/allow-add-hosts", ""}}, "GET " + cluster},
-		"day-2 install": {install.Action{Kind: vocab.InstallHost, Target: hostID(0), InfraEnv: infraEnvID}, 202, []sent{{"POST " + host + "/actions/install", ""}}, "GET " + cluster + "/hosts"},
+		"install":       {install.Action{Kind: model.StartInstall, Target: clusterID}, 202, []sent{{"POST " + cluster + "/actions/install", ""}}, "GET " + cluster},
+		"add hosts":     {install.Action{Kind: model.AllowAddHosts, Target: clusterID}, 202, []sent{{"POST " + cluster + "/actions/allow-add-hosts", ""}}, "GET " + cluster},
+		"day-2 install": {install.Action{Kind: model.InstallHost, Target: hostID(0), InfraEnv: infraEnvID}, 202, []sent{{"POST " + host + "/actions/install", ""}}, "GET " + cluster + "/hosts"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -145,7 +145,7 @@ func TestUploadIsRemembered(t *testing.T) {
 	manifests := "/v2/clusters/" + clusterID + "/manifests"
 	w.on("POST "+manifests, with(201, "{}"))
 	w.json("GET "+manifests, 200, []map[string]string{{"file_name": "50-x.yaml", "folder": "openshift"}})
-	if err := p.Act(t.Context(), desired(t), install.Action{Kind: vocab.UploadManifest, Target: clusterID, Name: "openshift/50-x.yaml"}); err != nil {
+	if err := p.Act(t.Context(), desired(t), install.Action{Kind: model.UploadManifest, Target: clusterID, Name: "openshift/50-x.yaml"}); err != nil {
 		t.Fatal(err)
 	}
 	if o := observe(t, p, lab()); o.Cluster.Manifests["openshift/50-x.yaml"] != setting.Digest([]byte("a: b\n")) {
@@ -160,7 +160,7 @@ func TestResendSecrets(t *testing.T) {
 	p := w.plane(t)
 	d := desired(t)
 	again := install.Settings{setting.PullSecret: setting.ValueOf("resend")}
-	if err := p.Act(t.Context(), d, install.Action{Kind: vocab.UpdateCluster, Target: clusterID, Settings: again}); err != nil {
+	if err := p.Act(t.Context(), d, install.Action{Kind: model.UpdateCluster, Target: clusterID, Settings: again}); err != nil {
 		t.Fatal(err)
 	}
 	if body := w.took()[0].body; !strings.Contains(body, "pull_secret") {
@@ -184,7 +184,7 @@ func TestWithdraw(t *testing.T) {
 			w := newWorld(t, test.hosts)
 			w.infraEnv, w.cluster["tags"] = nil, test.tags
 			w.on("DELETE /v2/clusters/"+clusterID, with(204, ""))
-			err := w.plane(t).Act(t.Context(), desired(t), install.Action{Kind: vocab.WithdrawCluster, Target: clusterID})
+			err := w.plane(t).Act(t.Context(), desired(t), install.Action{Kind: model.WithdrawCluster, Target: clusterID})
 			deleted := slices.Contains(paths(w.took()), "DELETE /v2/clusters/"+clusterID)
 			if deleted != test.deleted || (err == nil) != test.deleted {
 				t.Errorf("deleted %v, error %v", deleted, err)
@@ -198,12 +198,12 @@ func TestRefusals(t *testing.T) {
 	w := newWorld(t, 0)
 	p := w.plane(t)
 	for name, action := range map[string]install.Action{
-		"another plane's":    {Kind: vocab.SaveKubeconfig},
-		"no such manifest":   {Kind: vocab.UploadManifest, Name: "manifests/none.yaml"},
-		"wrong setting":      {Kind: vocab.UpdateHost, Settings: install.Settings{setting.Version: `"4.20"`}},
-		"wrong shape":        {Kind: vocab.UpdateCluster, Settings: install.Settings{setting.ControlPlane: `"x"`}},
-		"overrides not JSON": {Kind: vocab.SetOverrides, Settings: install.Settings{setting.InstallConfig: `"{"`}},
-		"fencing, no secret": {Kind: vocab.UpdateHost, Name: "cp-1", Settings: install.Settings{setting.Fencing: `"https://x"`}},
+		"another plane's":    {Kind: model.SaveKubeconfig},
+		"no such manifest":   {Kind: model.UploadManifest, Name: "manifests/none.yaml"},
+		"wrong setting":      {Kind: model.UpdateHost, Settings: install.Settings{setting.Version: `"4.20"`}},
+		"wrong shape":        {Kind: model.UpdateCluster, Settings: install.Settings{setting.ControlPlane: `"x"`}},
+		"overrides not JSON": {Kind: model.SetOverrides, Settings: install.Settings{setting.InstallConfig: `"{"`}},
+		"fencing, no secret": {Kind: model.UpdateHost, Name: "cp-1", Settings: install.Settings{setting.Fencing: `"https://x"`}},
 	} {
 		fault := faultOf(t, p.Act(t.Context(), desired(t), action))
 		if !fault.Permanent || len(w.took()) != 0 {
@@ -219,9 +219,9 @@ func TestActWithoutAnObservation(t *testing.T) {
 		action install.Action
 		body   string
 	}{
-		"POST " + host + "/actions/bind": {install.Action{Kind: vocab.BindHost, Target: hostID(0), InfraEnv: infraEnvID}, `{"cluster_id":"` + clusterID + `"}`},
+		"POST " + host + "/actions/bind": {install.Action{Kind: model.BindHost, Target: hostID(0), InfraEnv: infraEnvID}, `{"cluster_id":"` + clusterID + `"}`},
 		"PATCH " + host: {
-			install.Action{Kind: vocab.UpdateHost, Target: hostID(0), InfraEnv: infraEnvID, Name: "cp-0", Settings: install.Settings{setting.KeepDisks: setting.ValueOf([]string{"/dev/b"})}},
+			install.Action{Kind: model.UpdateHost, Target: hostID(0), InfraEnv: infraEnvID, Name: "cp-0", Settings: install.Settings{setting.KeepDisks: setting.ValueOf([]string{"/dev/b"})}},
 			`{"disks_skip_formatting":[{"disk_id":"/dev/b","skip_formatting":true},{"disk_id":"/dev/old","skip_formatting":false}]}`,
 		},
 	} {
@@ -243,7 +243,7 @@ func TestBindingNeedsACluster(t *testing.T) {
 	w := newWorld(t, 0)
 	d := desired(t)
 	d.Spec.Metadata.Name = "unknown"
-	fault := faultOf(t, w.plane(t).Act(t.Context(), d, install.Action{Kind: vocab.BindHost, Target: hostID(0), InfraEnv: infraEnvID}))
+	fault := faultOf(t, w.plane(t).Act(t.Context(), d, install.Action{Kind: model.BindHost, Target: hostID(0), InfraEnv: infraEnvID}))
 	if calls := sentOf(w.took()); !fault.Permanent || slices.ContainsFunc(calls, func(s sent) bool { return !strings.HasPrefix(s.call, "GET ") }) {
 		t.Errorf("%v; sent %v", fault, calls)
 	}
@@ -255,7 +255,7 @@ func TestOverridesInTheServicesWords(t *testing.T) {
 	w.on("POST /v2/infra-envs", with(201, `{"id":"x"}`))
 	d := desired(t)
 	d.Spec.Spec.Overrides.InfraEnv = map[string]any{"openshift_version": "4.21", "new_field": 1}
-	if err := w.plane(t).Act(t.Context(), d, install.Action{Kind: vocab.RegisterInfraEnv, Name: "lab"}); err != nil {
+	if err := w.plane(t).Act(t.Context(), d, install.Action{Kind: model.RegisterInfraEnv, Name: "lab"}); err != nil {
 		t.Fatal(err)
 	}
 	if body := w.took()[0].body; !strings.Contains(body, `"openshift_version":"4.21"`) || !strings.Contains(body, `"new_field":1`) {
@@ -284,7 +284,7 @@ func TestWhatIsSentWhereItIsAskedFor(t *testing.T) {
 	} {
 		w := newWorld(t, 1)
 		w.on("PATCH /v2/infra-envs/"+infraEnvID+"/hosts/"+hostID(0), with(201, "{}"))
-		err := w.plane(t).Act(t.Context(), d, install.Action{Kind: vocab.UpdateHost, Name: "cp-0", Target: hostID(0), InfraEnv: infraEnvID, Settings: test.settings})
+		err := w.plane(t).Act(t.Context(), d, install.Action{Kind: model.UpdateHost, Name: "cp-0", Target: hostID(0), InfraEnv: infraEnvID, Settings: test.settings})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -294,7 +294,7 @@ func TestWhatIsSentWhereItIsAskedFor(t *testing.T) {
 	}
 	d.Spec.Spec.Hosts[0].IgnitionEndpoint = nil
 	w := newWorld(t, 1)
-	err := w.plane(t).Act(t.Context(), d, install.Action{Kind: vocab.UpdateHost, Name: "cp-0", Target: hostID(0), InfraEnv: infraEnvID, Settings: asked})
+	err := w.plane(t).Act(t.Context(), d, install.Action{Kind: model.UpdateHost, Name: "cp-0", Target: hostID(0), InfraEnv: infraEnvID, Settings: asked})
 	if err == nil || len(w.took()) > 0 {
 		t.Errorf("a token that the file does not have: %v", err)
 	}
@@ -394,7 +394,7 @@ func TestProxyInOtherWordsIsTaken(t *testing.T) {
 		f := newFake(t)
 		path := "PATCH /v2/infra-envs/" + infraEnvID
 		f.json(path, 201, infraEnvJSON(map[string]any{"proxy": map[string]any{"http_proxy": "http://p:1", "https_proxy": "", "no_proxy": shown}}))
-		action := install.Action{Kind: vocab.UpdateInfraEnv, Target: infraEnvID, Settings: install.Settings{
+		action := install.Action{Kind: model.UpdateInfraEnv, Target: infraEnvID, Settings: install.Settings{
 			setting.Proxy: setting.ValueOf(spec.Proxy{HTTP: "http://p:1", No: []string{"a.example.com", "b.example.com"}}),
 		}}
 		if err := f.plane(t).Act(t.Context(), desired(t), action); err != nil {

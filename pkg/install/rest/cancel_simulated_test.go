@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/simulator"
-	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 )
@@ -90,7 +90,7 @@ func TestCancelledPreparation(t *testing.T) {
 			if next := install.NextOf(err); !strings.Contains(next, "run the same command again") || !strings.Contains(err.Error(), "cancelled while it was being prepared") {
 				t.Errorf("the end says %v; next %s", err, next)
 			}
-			if result.Observed.Cluster.State != vocab.ClusterReady {
+			if result.Observed.Cluster.State != model.ClusterReady {
 				t.Errorf("the cluster is %s", result.Observed.Cluster.State)
 			}
 			result, err = run()

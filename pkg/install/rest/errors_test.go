@@ -23,7 +23,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/rest/internal/transport"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -85,7 +85,7 @@ func TestFaults(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := newFake(t)
 			f.on("POST /v2/clusters", test.answer)
-			err := f.plane(t).Act(t.Context(), desired(t), install.Action{Kind: vocab.RegisterCluster, Name: "lab"})
+			err := f.plane(t).Act(t.Context(), desired(t), install.Action{Kind: model.RegisterCluster, Name: "lab"})
 			fault := faultOf(t, err)
 			got := want{fault.Code, fault.Permanent, fault.Ambiguous, "", ""}
 			if w := (want{test.want.code, test.want.permanent, test.want.ambiguous, "", ""}); got != w {
@@ -152,7 +152,7 @@ func TestRefusalOfWhatIsNotInTheFile(t *testing.T) {
 	p := f.plane(t)
 	for _, err := range []error{
 		p.DeleteInfraEnv(t.Context(), infraEnvID, install.DeleteOptions{}),
-		p.Act(t.Context(), desired(t), install.Action{Kind: vocab.StartInstall, Target: clusterID}),
+		p.Act(t.Context(), desired(t), install.Action{Kind: model.StartInstall, Target: clusterID}),
 	} {
 		if fault := faultOf(t, err); fault.Code != install.CodeFailure || !fault.Permanent || strings.Contains(fault.Next, "file") {
 			t.Errorf("got %+v", fault)
@@ -241,7 +241,7 @@ func TestRefusedConnection(t *testing.T) {
 	f := newFake(t)
 	p := f.plane(t)
 	f.Close()
-	fault := faultOf(t, p.Act(t.Context(), desired(t), install.Action{Kind: vocab.RegisterCluster}))
+	fault := faultOf(t, p.Act(t.Context(), desired(t), install.Action{Kind: model.RegisterCluster}))
 	if fault.Ambiguous || fault.Permanent || !strings.Contains(fault.Next, "check that the service runs") {
 		t.Errorf("got %+v", fault)
 	}

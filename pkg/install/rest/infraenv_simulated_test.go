@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/simulator"
-	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -155,7 +155,7 @@ func TestSameInfraEnvTwice(t *testing.T) {
 	runs := simulatedRuns(t, "first", "second")
 	registers := func(plan install.Plan) bool {
 		for _, action := range plan.Actions {
-			if action.Kind == vocab.RegisterInfraEnv {
+			if action.Kind == model.RegisterInfraEnv {
 				return true
 			}
 		}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/rest/internal/transport"
 )
@@ -170,7 +170,7 @@ func (w *watch) running() bool {
 		return false
 	}
 	switch w.cluster.State {
-	case vocab.ClusterPreparing, vocab.ClusterInstalling, vocab.ClusterNeedsUser, vocab.ClusterFinalizing:
+	case model.ClusterPreparing, model.ClusterInstalling, model.ClusterNeedsUser, model.ClusterFinalizing:
 		return true
 	}
 	return false
@@ -222,7 +222,7 @@ func (w *watch) refreshDue() {
 			raise(&n.hosts, wanted)
 		}
 		for i := range w.infraEnvs {
-			if w.infraEnvs[i].Image.State == vocab.ImagePending {
+			if w.infraEnvs[i].Image.State == model.ImagePending {
 				raise(&n.infraEnvs, wanted)
 			}
 		}

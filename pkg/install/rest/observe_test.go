@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -203,7 +203,7 @@ func TestEventsLeadToReads(t *testing.T) {
 
 	w.change("cluster_status_updated", -1, func() { w.cluster["status"] = "ready" })
 	_ = w.clock.Sleep(t.Context(), 10*time.Second)
-	if o := observe(t, p, lab()); o.Cluster.State != vocab.ClusterReady {
+	if o := observe(t, p, lab()); o.Cluster.State != model.ClusterReady {
 		t.Errorf("the cluster is %s", o.Cluster.State)
 	}
 	if got := paths(w.took()); !slices.Equal(got, []string{"GET /v2/clusters/" + clusterID, "GET /v2/events"}) {
@@ -213,7 +213,7 @@ func TestEventsLeadToReads(t *testing.T) {
 	w.change("host_status_updated", 2, func() { w.hosts[2]["status"] = "insufficient" })
 	_ = w.clock.Sleep(t.Context(), 10*time.Second)
 	o := observe(t, p, lab())
-	if o.Hosts[2].State != vocab.HostBlocked || !o.Hosts[2].Inventory.Known || o.Hosts[2].Inventory.Interfaces[0].MAC != "52:54:00:00:00:02" {
+	if o.Hosts[2].State != model.HostBlocked || !o.Hosts[2].Inventory.Known || o.Hosts[2].Inventory.Interfaces[0].MAC != "52:54:00:00:00:02" {
 		t.Errorf("the host is %+v", o.Hosts[2])
 	}
 	if got := paths(w.took()); !slices.Equal(got, []string{"GET /v2/clusters/" + clusterID + "/hosts", "GET /v2/events"}) {
@@ -241,7 +241,7 @@ func TestReadyIsSeenAtOnce(t *testing.T) {
 	}
 	w.change("cluster_status_updated", -1, func() { w.cluster["status"] = "ready" })
 	_ = w.clock.Sleep(t.Context(), time.Second)
-	if o := observe(t, p, lab()); o.Cluster.State != vocab.ClusterReady {
+	if o := observe(t, p, lab()); o.Cluster.State != model.ClusterReady {
 		t.Errorf("a second later the cluster is still %s", o.Cluster.State)
 	}
 }
@@ -282,7 +282,7 @@ func TestManyHosts(t *testing.T) {
 	w.on("GET /v2/infra-envs/"+infraEnvID+"/hosts/"+hostID(7), func(out http.ResponseWriter, _ *http.Request) { w.send(out, w.hosts[7]) })
 	w.change("host_status_updated", 7, func() { w.hosts[7]["status"] = "insufficient" })
 	_ = w.clock.Sleep(t.Context(), 20*time.Second)
-	if o := observe(t, p, lab()); o.Hosts[7].State != vocab.HostBlocked {
+	if o := observe(t, p, lab()); o.Hosts[7].State != model.HostBlocked {
 		t.Errorf("host 7 is %s", o.Hosts[7].State)
 	}
 	if got := paths(w.took()); len(got) != 2 || got[1] != "GET /v2/infra-envs/"+infraEnvID+"/hosts/"+hostID(7) {
@@ -320,7 +320,7 @@ func TestInventoriesOfNewHosts(t *testing.T) {
 	}
 	w.change("host_status_updated", 0, func() { w.hosts[0]["status"] = "disconnected" })
 	_ = w.clock.Sleep(t.Context(), 10*time.Second)
-	if o := observe(t, p, lab()); o.Hosts[0].State != vocab.HostDisconnected || !o.Hosts[0].Inventory.Known {
+	if o := observe(t, p, lab()); o.Hosts[0].State != model.HostDisconnected || !o.Hosts[0].Inventory.Known {
 		t.Errorf("host %+v", o.Hosts[0])
 	}
 	w.change("host_status_updated", 0, func() { w.hosts[0]["status"], w.hosts[0]["inventory"] = "known", inventoryText(9) })
@@ -486,7 +486,7 @@ func TestWithoutEventLog(t *testing.T) {
 			w.cluster["status"] = "ready"
 			w.mu.Unlock()
 			_ = w.clock.Sleep(t.Context(), 10*time.Second)
-			if o := observe(t, p, lab()); o.Cluster.State != vocab.ClusterReady {
+			if o := observe(t, p, lab()); o.Cluster.State != model.ClusterReady {
 				t.Errorf("the cluster is %s", o.Cluster.State)
 			}
 		})
@@ -516,7 +516,7 @@ func TestStates(t *testing.T) {
 	w := newWorld(t, 1)
 	w.cluster["status"], w.hosts[0]["status"] = "levitating", "glowing"
 	o := observe(t, w.plane(t), lab())
-	if o.Cluster.State != vocab.ClusterUnknown || o.Cluster.Status != "levitating" || o.Hosts[0].State != vocab.HostUnknown || o.Hosts[0].Status != "glowing" {
+	if o.Cluster.State != model.ClusterUnknown || o.Cluster.Status != "levitating" || o.Hosts[0].State != model.HostUnknown || o.Hosts[0].Status != "glowing" {
 		t.Errorf("got %s %s, %s %s", o.Cluster.State, o.Cluster.Status, o.Hosts[0].State, o.Hosts[0].Status)
 	}
 }

@@ -5,9 +5,9 @@ import (
 	"testing"
 
 	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/internal/simulator"
-	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 )
@@ -46,7 +46,7 @@ func TestInfraEnvOverridesStay(t *testing.T) {
 	}
 	env := result.Observed.InfraEnvs[0]
 	err = plane.Act(t.Context(), desired, install.Action{
-		Kind: vocab.UpdateInfraEnv, Target: env.ID, Name: env.Name,
+		Kind: model.UpdateInfraEnv, Target: env.ID, Name: env.Name,
 		Settings: install.Settings{setting.ExtraNTP: setting.ValueOf([]string{"a.example.com"}), setting.KernelArgs: setting.ValueOf([]string{"quiet"})},
 	})
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -19,7 +19,7 @@ func TestPool(t *testing.T) {
 	w.on("GET /v2/infra-envs/"+infraEnvID+"/hosts", func(out http.ResponseWriter, _ *http.Request) { w.send(out, pool) })
 	p := w.plane(t)
 	o := observe(t, p, lab())
-	if len(o.InfraEnvs) != 1 || len(o.Hosts) != 1 || o.Hosts[0].State != vocab.HostUnbound || o.Hosts[0].Status != "known-unbound" || !o.Hosts[0].Inventory.Known {
+	if len(o.InfraEnvs) != 1 || len(o.Hosts) != 1 || o.Hosts[0].State != model.HostUnbound || o.Hosts[0].Status != "known-unbound" || !o.Hosts[0].Inventory.Known {
 		t.Fatalf("got %+v and %+v", o.InfraEnvs, o.Hosts)
 	}
 	bind := "/v2/infra-envs/" + infraEnvID + "/hosts/" + hostID(0) + "/actions/bind"
@@ -31,14 +31,14 @@ func TestPool(t *testing.T) {
 		reply(out, 200, "{}")
 	})
 	w.took()
-	err := p.Act(t.Context(), desired(t), install.Action{Kind: vocab.BindHost, Target: hostID(0), InfraEnv: infraEnvID, Name: "cp-0", Scope: vocab.HostScope("cp-0")})
+	err := p.Act(t.Context(), desired(t), install.Action{Kind: model.BindHost, Target: hostID(0), InfraEnv: infraEnvID, Name: "cp-0", Scope: model.HostScope("cp-0")})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if calls := w.took(); len(calls) != 1 || calls[0].body != `{"cluster_id":"`+clusterID+`"}`+"\n" {
 		t.Errorf("got %v", calls)
 	}
-	if o := observe(t, p, lab()); len(o.Hosts) != 1 || o.Hosts[0].State != vocab.HostBinding || !o.Hosts[0].Inventory.Known {
+	if o := observe(t, p, lab()); len(o.Hosts) != 1 || o.Hosts[0].State != model.HostBinding || !o.Hosts[0].Inventory.Known {
 		t.Errorf("after binding: %+v", o.Hosts)
 	}
 	w.took()

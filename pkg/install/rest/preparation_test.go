@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -176,8 +176,8 @@ func TestBackFromAPreparation(t *testing.T) {
 		w.say(eventCancelled, "Canceled cluster installation", -1, func() {})
 		p.stale("lab", "example.com", clusterID, func(n *needs) { raise(&n.cluster, overdue) })
 		got := observe(t, p, lab())
-		if got.Cluster.State != vocab.ClusterReady || got.Cluster.Preparation.Cancelled.IsZero() ||
-			slices.ContainsFunc(got.Hosts, func(h install.Host) bool { return h.State == vocab.HostReady }) {
+		if got.Cluster.State != model.ClusterReady || got.Cluster.Preparation.Cancelled.IsZero() ||
+			slices.ContainsFunc(got.Hosts, func(h install.Host) bool { return h.State == model.HostReady }) {
 			t.Errorf("%s: cluster %s, %+v, hosts %+v", name, got.Cluster.State, got.Cluster.Preparation, got.Hosts)
 		}
 	}

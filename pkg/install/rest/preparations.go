@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/rest/internal/transport"
 )
@@ -88,7 +88,7 @@ func (a *attempts) moved(status string, at time.Time) {
 	switch {
 	case status == statusPreparing:
 		*a = attempts{failed: a.failed, preparing: true}
-	case vocab.ClusterStateOf(status) == vocab.ClusterInstalling:
+	case model.ClusterStateOf(status) == model.ClusterInstalling:
 		*a = attempts{}
 	case a.preparing:
 		a.fail(at)
@@ -151,7 +151,7 @@ func (p *Plane) recall(ctx context.Context, w *watch) error {
 // prepared before, or is just being.
 func attempted(c *install.Cluster) bool {
 	switch c.State {
-	case vocab.ClusterDraft, vocab.ClusterDiscovering, vocab.ClusterBlocked, vocab.ClusterReady, vocab.ClusterPreparing:
+	case model.ClusterDraft, model.ClusterDiscovering, model.ClusterBlocked, model.ClusterReady, model.ClusterPreparing:
 		return !c.InstallStarted.IsZero()
 	}
 	return false

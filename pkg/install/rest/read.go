@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/rest/internal/objects"
 	"github.com/oaictl/oaictl/pkg/install/rest/internal/transport"
@@ -250,7 +250,7 @@ func (p *Plane) readStages(ctx context.Context, w *watch) error {
 func (w *watch) withoutStages() (hosts []install.Host, envs []string) {
 	for _, h := range w.hosts {
 		switch h.State {
-		case vocab.HostPreparing, vocab.HostInstalling, vocab.HostNeedsUser:
+		case model.HostPreparing, model.HostInstalling, model.HostNeedsUser:
 		default:
 			continue
 		}
@@ -286,7 +286,7 @@ func (p *Plane) readInventories(ctx context.Context, w *watch) error {
 	var ids []string
 	for id := range w.inventory {
 		host := w.hosts[id]
-		if settled(host.State) || host.State == vocab.HostUnbound {
+		if settled(host.State) || host.State == model.HostUnbound {
 			ids = append(ids, id)
 		}
 	}

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/internal/simulator"
-	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -117,7 +117,7 @@ func TestInstallOnTheSimulator(t *testing.T) {
 					t.Fatal(err)
 				}
 				installer := install.New(plane, install.WithClock(fast), install.WithFiles(files), install.WithEvents(func(e install.Event) {
-					if e.Type == vocab.EventAction || e.Type == vocab.EventWarning || e.Type == vocab.EventRun {
+					if e.Type == model.EventAction || e.Type == model.EventWarning || e.Type == model.EventRun {
 						t.Logf("%s %s %s %s: %s", e.Time.Format("15:04:05"), e.Type, e.Key, e.State, e.Message)
 					}
 				}))

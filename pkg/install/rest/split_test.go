@@ -12,9 +12,9 @@ import (
 	"testing"
 
 	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/internal/simulator"
-	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -122,7 +122,7 @@ func tooMany(t *testing.T, plane *rest.Plane, desired *install.Desired, planned 
 			all = append(all, setting.StaticNetwork{YAML: strings.ReplaceAll(n.YAML, n.MACs[0].MAC, mac.MAC), MACs: []spec.NIC{mac}})
 		}
 	}
-	one := install.Action{Kind: vocab.RegisterInfraEnv, Name: "one", Settings: planned[0].Settings}
+	one := install.Action{Kind: model.RegisterInfraEnv, Name: "one", Settings: planned[0].Settings}
 	one.Settings[setting.StaticNetworks] = setting.ValueOf(all)
 	if err := plane.Act(t.Context(), desired, one); err == nil || !strings.Contains(err.Error(), "over the maximum allowable size") {
 		t.Errorf("one InfraEnv for %d hosts: %v", len(all), err)

@@ -9,8 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/internal/plane"
 	"github.com/oaictl/oaictl/pkg/install/rest/internal/transport"
@@ -284,7 +284,7 @@ func (w *watch) keepHost(read install.Host) {
 		// goes by the old one would be refused.
 		if known {
 			read.Inventory = old.Inventory
-			read.Inventory.Known = old.Inventory.Known && read.State != vocab.HostDiscovering
+			read.Inventory.Known = old.Inventory.Known && read.State != model.HostDiscovering
 			read.Hostname = cmp.Or(read.Hostname, old.Inventory.Hostname)
 		}
 		if settled(read.State) && (!read.Inventory.Known || !settled(old.State)) {
@@ -338,7 +338,7 @@ func (w *watch) boundElsewhere() []install.HostElsewhere {
 // settled says whether a host in this state has sent its inventory.
 func settled(state install.HostState) bool {
 	switch state {
-	case vocab.HostDiscovering, vocab.HostDisconnected, vocab.HostBinding, vocab.HostReleasing, vocab.HostResetting, vocab.HostUnbound:
+	case model.HostDiscovering, model.HostDisconnected, model.HostBinding, model.HostReleasing, model.HostResetting, model.HostUnbound:
 		return false
 	}
 	return true

@@ -5,15 +5,15 @@ package plane
 import (
 	"github.com/oaictl/oaictl/pkg/install"
 
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 )
 
 // OfFile says whether what an action of a kind writes comes from the user's
 // file, so that a refusal of it is the file's fault.
 func OfFile(kind install.Kind) bool {
 	switch kind {
-	case vocab.RegisterCluster, vocab.ImportCluster, vocab.UpdateCluster, vocab.SetOverrides, vocab.UploadManifest, vocab.IgnoreValidations,
-		vocab.RegisterInfraEnv, vocab.UpdateInfraEnv, vocab.RegisterHost, vocab.UpdateHost:
+	case model.RegisterCluster, model.ImportCluster, model.UpdateCluster, model.SetOverrides, model.UploadManifest, model.IgnoreValidations,
+		model.RegisterInfraEnv, model.UpdateInfraEnv, model.RegisterHost, model.UpdateHost:
 		return true
 	}
 	return false

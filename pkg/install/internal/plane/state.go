@@ -1,7 +1,7 @@
 package plane
 
 import (
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -10,18 +10,18 @@ import (
 // discovered waits for them, and only then do its validations count. hosts are
 // those of the cluster.
 func Refined(state install.ClusterState, validations []install.Validation, hosts []install.Host) install.ClusterState {
-	if state != vocab.ClusterBlocked {
+	if state != model.ClusterBlocked {
 		return state
 	}
 	if len(validations) == 0 {
-		return vocab.ClusterDraft
+		return model.ClusterDraft
 	}
 	for i := range hosts {
 		switch hosts[i].State {
-		case vocab.HostDiscovering, vocab.HostBinding, vocab.HostUnbound:
+		case model.HostDiscovering, model.HostBinding, model.HostUnbound:
 		default:
 			return state
 		}
 	}
-	return vocab.ClusterDiscovering
+	return model.ClusterDiscovering
 }

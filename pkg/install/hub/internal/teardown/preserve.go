@@ -13,7 +13,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/hive"
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 )
@@ -48,8 +48,8 @@ func (w *Deleter) returnToPool(ctx context.Context, deployment *unstructured.Uns
 func (w *Deleter) installStarted(ctx context.Context, deployment *unstructured.Unstructured) (bool, error) {
 	state, installed, err := w.state(ctx, deployment)
 	switch state {
-	case vocab.ClusterInstalling, vocab.ClusterNeedsUser, vocab.ClusterFinalizing, vocab.ClusterInstalled,
-		vocab.ClusterAddingHosts, vocab.ClusterFailed, vocab.ClusterCancelled:
+	case model.ClusterInstalling, model.ClusterNeedsUser, model.ClusterFinalizing, model.ClusterInstalled,
+		model.ClusterAddingHosts, model.ClusterFailed, model.ClusterCancelled:
 		return true, nil
 	}
 	return installed, err
@@ -75,7 +75,7 @@ func (w *Deleter) state(ctx context.Context, deployment *unstructured.Unstructur
 	if err != nil {
 		return "", false, err
 	}
-	return vocab.ClusterStateOf(kube.DebugOf(aci).State), kube.Installed(cd), nil
+	return model.ClusterStateOf(kube.DebugOf(aci).State), kube.Installed(cd), nil
 }
 
 // reread is an object as the hub has it this moment, nil if it is gone. It takes the right
@@ -145,7 +145,7 @@ func (w *Deleter) detach(ctx context.Context, deployment *unstructured.Unstructu
 	}
 	// Without Hive only the service says that a cluster is installed.
 	state, installed, err := w.state(ctx, deployment)
-	if err != nil || !installed && state != vocab.ClusterInstalled && state != vocab.ClusterAddingHosts {
+	if err != nil || !installed && state != model.ClusterInstalled && state != model.ClusterAddingHosts {
 		return err
 	}
 	for _, u := range machines {

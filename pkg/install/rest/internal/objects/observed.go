@@ -8,8 +8,8 @@ import (
 
 	"github.com/openshift/assisted-service/models"
 
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/redact"
-	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -29,7 +29,7 @@ func (t *Tables) ClusterOf(c *Cluster, run string) *install.Cluster {
 	status := value(c.Status)
 	out := &install.Cluster{
 		ClusterRef:  RefOf(c, run),
-		State:       vocab.ClusterStateOf(status),
+		State:       model.ClusterStateOf(status),
 		StatusInfo:  redact.Text(value(c.StatusInfo)),
 		StatusSince: Time(c.StatusUpdatedAt),
 		Settings:    t.Cluster.Settings(c),
@@ -80,9 +80,9 @@ func (t *Tables) HostOf(h *Host) install.Host {
 	out := install.Host{
 		ID: id, InfraEnvID: h.InfraEnvID.String(), ClusterID: value(h.ClusterID).String(),
 		Day2:   value(h.Kind) == "AddToExistingClusterHost",
-		State:  vocab.HostStateOf(status),
+		State:  model.HostStateOf(status),
 		Status: status, StatusInfo: redact.Text(value(h.StatusInfo)), Since: Time(h.StatusUpdatedAt),
-		Role: vocab.RoleOf(string(h.Role)), Suggested: vocab.RoleOf(string(h.SuggestedRole)), Bootstrap: h.Bootstrap,
+		Role: model.RoleOf(string(h.Role)), Suggested: model.RoleOf(string(h.SuggestedRole)), Bootstrap: h.Bootstrap,
 		CheckedIn: Time(h.CheckedInAt), Registered: Time(h.RegisteredAt),
 		Settings:    t.Host.Settings(h),
 		Validations: readValidations(h.ValidationsInfo),
@@ -112,7 +112,7 @@ func (t *Tables) InfraEnvOf(e *InfraEnv) install.InfraEnv {
 		ID: value(e.ID).String(), Name: value(e.Name), ClusterID: e.ClusterID.String(),
 		Settings: t.InfraEnv.Settings(e),
 		Image: install.Image{
-			State: vocab.ImagePending, URL: e.DownloadURL, Type: string(value(e.Type)), Expires: Time(e.ExpiresAt),
+			State: model.ImagePending, URL: e.DownloadURL, Type: string(value(e.Type)), Expires: Time(e.ExpiresAt),
 		},
 	}
 	if e.CreatedAt != nil {
@@ -122,7 +122,7 @@ func (t *Tables) InfraEnvOf(e *InfraEnv) install.InfraEnv {
 		out.Image.Created = e.UpdatedAt.UTC() // or before; see dateImages
 	}
 	if e.DownloadURL != "" {
-		out.Image.State = vocab.ImageReady
+		out.Image.State = model.ImageReady
 	}
 	return out
 }

@@ -4,7 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
-	"github.com/oaictl/oaictl/internal/vocab"
+	"github.com/oaictl/oaictl/internal/model"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -109,7 +109,7 @@ func (r *reader) cluster(data json.RawMessage) {
 		r.Fatalf("cluster: %v", err)
 	}
 	c := r.tables.ClusterOf(&wire, "")
-	if c.State == vocab.ClusterUnknown || c.ID == "" || c.Name == "" || c.Created.IsZero() || c.StatusSince.IsZero() {
+	if c.State == model.ClusterUnknown || c.ID == "" || c.Name == "" || c.Created.IsZero() || c.StatusSince.IsZero() {
 		r.Errorf("cluster read as %+v", c)
 	}
 	if (raw.ValidationsInfo != "") != (len(c.Validations) > 0) {
@@ -134,7 +134,7 @@ func (r *reader) host(data json.RawMessage) {
 		r.Fatalf("host: %v", err)
 	}
 	h := r.tables.HostOf(&wire)
-	if h.State == vocab.HostUnknown || h.ID == "" || h.InfraEnvID == "" || h.Registered.IsZero() {
+	if h.State == model.HostUnknown || h.ID == "" || h.InfraEnvID == "" || h.Registered.IsZero() {
 		r.Errorf("host read as %+v", h)
 	}
 	i := h.Inventory
@@ -153,7 +153,7 @@ func (r *reader) infraEnv(data json.RawMessage) {
 		r.Fatalf("infra-env: %v", err)
 	}
 	e := r.tables.InfraEnvOf(&wire)
-	if e.ID == "" || e.Name == "" || e.Created.IsZero() || e.Image.State != vocab.ImageReady || e.Image.URL == "" || !e.Image.Expires.IsZero() {
+	if e.ID == "" || e.Name == "" || e.Created.IsZero() || e.Image.State != model.ImageReady || e.Image.URL == "" || !e.Image.Expires.IsZero() {
 		r.Errorf("infra-env read as %+v", e)
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -18,8 +18,8 @@ import (
 func hostTable() Table[Host] {
 	type wire = Host
 	return Table[wire]{
-		row(setting.Role, func(r install.Role) body { return body{"host_role": vocab.RoleWord(r)} }, func(h *wire) (install.Role, bool) {
-			return vocab.RoleOf(string(h.Role)), true
+		row(setting.Role, func(r install.Role) body { return body{"host_role": model.RoleWord(r)} }, func(h *wire) (install.Role, bool) {
+			return model.RoleOf(string(h.Role)), true
 		}),
 		text(setting.Hostname, "host_name", hostname),
 		row(setting.Disk, func(id string) body {

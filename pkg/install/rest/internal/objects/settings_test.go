@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -81,7 +81,7 @@ func infraEnvCases() map[install.Setting]settingCase {
 
 func hostCases() map[install.Setting]settingCase {
 	return map[install.Setting]settingCase{
-		setting.Role:            {vocab.RoleControlPlane, `{"host_role":"master"}`, `{"role":"master"}`},
+		setting.Role:            {model.RoleControlPlane, `{"host_role":"master"}`, `{"role":"master"}`},
 		setting.Hostname:        {"cp-0", `{"host_name":"cp-0"}`, `{"requested_hostname":"cp-0"}`},
 		setting.Disk:            {"/dev/x", `{"disks_selected_config":[{"id":"/dev/x","role":"install"}]}`, `{"installation_disk_id":"/dev/x"}`},
 		setting.KeepDisks:       {[]string{"/dev/a", "/dev/b"}, `{"disks_skip_formatting":[{"disk_id":"/dev/a","skip_formatting":true},{"disk_id":"/dev/b","skip_formatting":true}]}`, `{"skip_formatting_disks":"/dev/a,/dev/b"}`},

@@ -1,4 +1,4 @@
-package vocab
+package model
 
 // Scope says what an action, a wait or a blocker is about: "cluster",
 // "infraenv/NAME", "host/NAME" or "node/NAME".

@@ -1,4 +1,4 @@
-package vocab
+package model
 
 // EventType is what an event is about.
 type EventType string

@@ -1,4 +1,4 @@
-package vocab
+package model
 
 // The tables from the words of the service to the neutral ones. A REST status
 // and the state in a hub object's debugInfo are the same words: those of

@@ -1,4 +1,4 @@
-package vocab
+package model
 
 // ClusterState is a cluster's state in neutral words: the same for a REST
 // status and for a hub's conditions.

@@ -1,6 +1,6 @@
-// Package vocab holds the values that the words of plans, observations and events may have:
+// Package model holds the values that the words of plans, observations and events may have:
 // what planes and the command line tell apart, and other programs show.
-package vocab
+package model
 
 // Kind is what an action does.
 type Kind string

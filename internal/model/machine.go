@@ -1,4 +1,4 @@
-package vocab
+package model
 
 // TroubleKind is what is wrong with a BMC.
 type TroubleKind string
