@@ -134,6 +134,11 @@ func walls() []wall {
 			breach:  [2]string{"pkg/install/rest/internal/transport", "pkg/install/rest/internal/objects"},
 		},
 		{
+			name:    "the vocabulary of installs is a leaf",
+			imports: []string{"pkg/install", "pkg/install/internal/...", "internal/catalogue", "internal/diagnose", "internal/objects", "net/http/..."}, never: []string{"internal/model"},
+			breach: [2]string{"internal/model", "pkg/install"},
+		},
+		{
 			name: "the client of a hub's API server decides nothing",
 			imports: []string{
 				"pkg/install/hub/...", "pkg/install/render/...", "pkg/install/convert/...", "pkg/install/internal/...", "internal/setting", "internal/catalogue",

@@ -1,5 +1,3 @@
-// Package model holds the values that the words of plans, observations and events may have:
-// what planes and the command line tell apart, and other programs show.
 package model
 
 // Kind is what an action does.

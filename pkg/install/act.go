@@ -53,14 +53,14 @@ func (r *run) one(ctx context.Context, a Action) error {
 	if context.Cause(ctx) != nil && err != nil {
 		return err // the run is being left; nothing was refused
 	}
-	event := Event{Type: model.EventAction, Host: hostOf(a.Scope), Key: a.Key, State: "done", Reason: string(a.Kind), Message: a.describe()}
+	event := Event{Type: model.EventAction, Host: model.HostOf(a.Scope), Key: a.Key, State: "done", Reason: string(a.Kind), Message: a.Describe()}
 	if err != nil {
 		event.State, event.Severity = "failed", model.SeverityWarning
-		if forGood(err) {
+		if model.ForGood(err) {
 			event.Severity = model.SeverityError
 		}
-		event.Message = fmt.Sprintf("could not %s: %v", a.task(), err)
-		event.Next = NextOf(err)
+		event.Message = fmt.Sprintf("could not %s: %v", a.Task(), err)
+		event.Next = model.NextOf(err)
 	}
 	r.noting.Lock()
 	r.memory.Note(a, err, r.now())

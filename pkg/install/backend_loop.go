@@ -6,6 +6,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -14,7 +15,7 @@ type loopOnly struct{ Service }
 
 // unable refuses a verb.
 func unable(op, on string) error {
-	return &Fault{Code: CodeUsage, Op: op, On: on, Permanent: true, Err: errors.New("this service has no more than a loop needs")}
+	return &Fault{Code: model.CodeUsage, Op: op, On: on, Permanent: true, Err: errors.New("this service has no more than a loop needs")}
 }
 
 func (loopOnly) ListClusters(context.Context) ([]Cluster, error) {

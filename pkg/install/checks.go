@@ -45,7 +45,7 @@ func openChecks(hosts []*Host) int {
 	n := 0
 	for _, h := range hosts {
 		for i := range h.Validations {
-			if !h.Validations[i].passes() {
+			if !h.Validations[i].Passes() {
 				n++
 			}
 		}
@@ -60,7 +60,7 @@ func (p *planner) checks(to []diagnose.Check, subject catalogue.Subject, h *Host
 	}
 	for i := range list {
 		v := &list[i]
-		if v.passes() {
+		if v.Passes() {
 			continue
 		}
 		to = append(to, diagnose.Check{
@@ -69,10 +69,6 @@ func (p *planner) checks(to []diagnose.Check, subject catalogue.Subject, h *Host
 		})
 	}
 	return to
-}
-
-func checkKey(subject catalogue.Subject, hostID string, v *Validation) string {
-	return string(subject) + "/" + hostID + "/" + v.ID + "/" + v.Status
 }
 
 // evaluation is how often the service, and the agents it asks, come to a new
@@ -85,7 +81,7 @@ func (p *planner) seen(subject catalogue.Subject, hostID string, v *Validation) 
 	if p.memory.Checks == nil {
 		return diagnose.Settled
 	}
-	since, known := p.memory.Checks[checkKey(subject, hostID, v)]
+	since, known := p.memory.Checks[model.CheckKey(hostID, v)]
 	if !known {
 		return 1
 	}

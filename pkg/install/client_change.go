@@ -98,7 +98,7 @@ func (client *Client) LookToDelete(ctx context.Context, target Target) (*Found, 
 	switch {
 	case err == nil:
 		return found, client.MayDelete(found.Ref)
-	case errors.Is(err, ErrNoCluster), !errors.Is(err, ErrDeleting) && CodeOf(err) != CodeNotFound:
+	case errors.Is(err, ErrNoCluster), !errors.Is(err, ErrDeleting) && model.CodeOf(err) != model.CodeNotFound:
 		return nil, err
 	}
 	ref, none := client.ClusterLeft(ctx, target.Name)
@@ -145,7 +145,7 @@ func (client *Client) RemoveInfraEnv(ctx context.Context, env InfraEnv, options 
 		names, commands = append(names, host.DisplayName()), append(commands, "oaictl delete host "+host.DisplayName())
 	}
 	return &Fault{
-		Code: CodeFailure, Op: "delete InfraEnv", On: env.Name, Status: statusBadRequest, Permanent: true,
+		Code: model.CodeFailure, Op: "delete InfraEnv", On: env.Name, Status: statusBadRequest, Permanent: true,
 		Err:  fmt.Errorf("it still has %s: %s", hostCount(len(hosts)), strings.Join(names, ", ")),
 		Next: strings.Join(commands, "; "),
 	}

@@ -4,11 +4,13 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"github.com/oaictl/oaictl/internal/model"
 )
 
 // A verb that comes at the wrong time is told the cluster's state and what suits it.
 func TestOutOfTurnByState(t *testing.T) {
-	conflict := &Fault{Code: CodeFailure, Op: "x cluster", On: "c1", Status: 409, Err: errors.New("no condition found (409)")}
+	conflict := &Fault{Code: model.CodeFailure, Op: "x cluster", On: "c1", Status: 409, Err: errors.New("no condition found (409)")}
 	for _, tt := range []struct {
 		status string
 		refuse func(*Found, error) error
@@ -25,8 +27,8 @@ func TestOutOfTurnByState(t *testing.T) {
 	} {
 		seen := &Found{Ref: ClusterRef{ID: "c1", Name: "lab", BaseDomain: "example.com", Status: tt.status}}
 		err := tt.refuse(seen, conflict)
-		if !strings.Contains(err.Error(), tt.says) || !strings.Contains(NextOf(err), tt.next) || strings.Contains(err.Error(), "c1") {
-			t.Errorf("%s: %v\nnext %s", tt.status, err, NextOf(err))
+		if !strings.Contains(err.Error(), tt.says) || !strings.Contains(model.NextOf(err), tt.next) || strings.Contains(err.Error(), "c1") {
+			t.Errorf("%s: %v\nnext %s", tt.status, err, model.NextOf(err))
 		}
 		if other := errors.New("other"); !errors.Is(tt.refuse(seen, other), other) {
 			t.Errorf("%s: another error was changed", tt.status)

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"time"
+
+	"github.com/oaictl/oaictl/internal/model"
 )
 
 // Result reads a result of the install, as Credential does. Where there is none yet, the
@@ -58,7 +60,7 @@ func (client *Client) RoleIgnition(ctx context.Context, found *Found, file strin
 func (f *Found) notMadeYet(err error, file string) error {
 	wait := "oaictl wait cluster " + f.Ref.Name + " --for installed"
 	during := wait
-	if file == kubeconfigFile {
+	if file == model.KubeconfigFile {
 		during += ", or take the one without the ingress certificate: oaictl download kubeconfig " + f.Ref.Name + " --no-ingress"
 	}
 	return f.outOfTurn(err, "download "+file+" of",

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -101,7 +102,7 @@ var ErrNoCluster = errors.New("the service has none that oaictl made")
 // notOurs is the fault that a file's cluster is not there, or only one that oaictl did not
 // make.
 func notOurs(name string, others []ClusterRef) error {
-	fault := &Fault{Code: CodeNotFound, Op: "find cluster", On: name, Permanent: true, Err: ErrNoCluster, Next: "oaictl get clusters"}
+	fault := &Fault{Code: model.CodeNotFound, Op: "find cluster", On: name, Permanent: true, Err: ErrNoCluster, Next: "oaictl get clusters"}
 	if len(others) > 0 {
 		ids := make([]string, 0, len(others))
 		for _, other := range others {
@@ -150,7 +151,7 @@ func (client *Client) LookAround(ctx context.Context, host Host, in Target) (*Fo
 		in.Name = host.ClusterID
 	}
 	found, err := client.Look(ctx, in)
-	if CodeOf(err) == CodeNotFound {
+	if model.CodeOf(err) == model.CodeNotFound {
 		return alone, nil
 	}
 	return found, err
@@ -165,7 +166,7 @@ func (client *Client) AllHosts(ctx context.Context) ([]Host, error) {
 	var all []Host
 	for _, env := range infraEnvs {
 		hosts, err := client.ListHosts(ctx, env.ID)
-		if CodeOf(err) == CodeNotFound {
+		if model.CodeOf(err) == model.CodeNotFound {
 			continue // the InfraEnv has gone since they were listed
 		}
 		if err != nil {
@@ -188,7 +189,7 @@ func pickHost(hosts []Host, name string) (Host, error) {
 			found = append(found, host)
 		}
 	}
-	fault := &Fault{Code: CodeNotFound, Op: "find host", On: name, Permanent: true, Next: "oaictl get hosts"}
+	fault := &Fault{Code: model.CodeNotFound, Op: "find host", On: name, Permanent: true, Next: "oaictl get hosts"}
 	switch len(found) {
 	case 0:
 		fault.Err = errors.New("the service has none of that name, id or MAC address")

@@ -44,9 +44,9 @@ func (p *planner) decide() {
 	case p.cluster == nil:
 		p.register()
 	case p.cluster.State == model.ClusterUnknown:
-		p.end(VerdictUnknown, fmt.Sprintf("the service says that the cluster is %q, which this oaictl does not know", p.cluster.Status), "oaictl version")
+		p.end(model.VerdictUnknown, fmt.Sprintf("the service says that the cluster is %q, which this oaictl does not know", p.cluster.Status), "oaictl version")
 	case p.cluster.State.BeforeInstall() && p.preparationCancelled():
-		p.end(VerdictCancelled, "the installation was cancelled while it was being prepared, so that nothing was installed", "run the same command again, which starts it anew")
+		p.end(model.VerdictCancelled, "the installation was cancelled while it was being prepared, so that nothing was installed", "run the same command again, which starts it anew")
 	case p.cluster.State.BeforeInstall():
 		p.beforeInstall()
 		p.retireMedia()
@@ -130,13 +130,13 @@ func (p *planner) conclude() {
 	switch {
 	case plan.Verdict != "":
 	case len(plan.Actions) > 0:
-		plan.Verdict = VerdictWorking
+		plan.Verdict = model.VerdictWorking
 		plan.Message = firstDone(plan.Actions)
 	case len(plan.Blockers) > 0:
-		plan.Verdict = VerdictBlocked
+		plan.Verdict = model.VerdictBlocked
 		plan.Message, plan.Next = plan.Blockers[0].Message, plan.Blockers[0].Remedy
 	default:
-		plan.Verdict = VerdictWaiting
+		plan.Verdict = model.VerdictWaiting
 		if len(plan.Waits) > 0 {
 			plan.Message = "waiting for " + plan.Waits[0].For
 		}
@@ -145,7 +145,7 @@ func (p *planner) conclude() {
 
 // firstDone is what is done first, and how much comes after it.
 func firstDone(actions []Action) string {
-	text := "about to " + actions[0].describe()
+	text := "about to " + actions[0].Describe()
 	if more := len(actions) - 1; more > 0 {
 		text += fmt.Sprintf(" (and %d more)", more)
 	}
@@ -186,10 +186,6 @@ func (p *planner) others() {
 	case p.cluster == nil && len(foreign) > 0:
 		p.foreign(foreign)
 	}
-}
-
-func (r ClusterRef) label() string {
-	return fmt.Sprintf("%s (%s, created %s)", r.ID, r.Status, r.Created.UTC().Format(time.RFC3339))
 }
 
 // register makes the cluster.
@@ -282,7 +278,7 @@ func (p *planner) resend() {
 		return
 	}
 	send := func(scope Scope, kind Kind, target, infraEnv, name string, secrets Settings) {
-		key := string(scope) + resendSuffix
+		key := string(scope) + model.ResendSuffix
 		if p.memory.Resent[key] {
 			return
 		}
@@ -310,9 +306,6 @@ func (p *planner) resend() {
 // resent is the value of a secret's setting: the secret itself is read from
 // the desired cluster.
 const resent = "resend"
-
-// resendSuffix ends the keys of the actions that send secrets again.
-const resendSuffix = "/resend"
 
 // manifests uploads the extra manifests that the service has not, or not so.
 func (p *planner) manifests() {

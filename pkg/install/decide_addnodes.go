@@ -27,7 +27,7 @@ func membershipOf(h *Host) membership {
 	switch {
 	case h == nil:
 		return outside
-	case h.unbound(), h.State == model.HostBinding:
+	case h.Unbound(), h.State == model.HostBinding:
 		return joining
 	case h.Day2 && (h.State == model.HostAdded || h.State == model.HostInstalled):
 		return member
@@ -157,7 +157,7 @@ func (p *planner) addNode(h *Host, configure func()) {
 	if h.State != model.HostReady || !h.Inventory.Known || len(p.plan.Actions) > actions || len(p.plan.Blockers) > blockers {
 		return
 	}
-	if h.approved() {
+	if approved(h) {
 		p.waitHost(h, "to start installing", model.WhoService)
 		return
 	}
@@ -166,7 +166,7 @@ func (p *planner) addNode(h *Host, configure func()) {
 		Key: string(scope) + "/install", Scope: scope, Kind: model.InstallHost, Target: h.ID, InfraEnv: h.InfraEnvID, Name: p.hostName(h),
 		Reason: "the host is ready to be added", Destructive: true,
 	}
-	if h.asksApproval() {
+	if asksApproval(h) {
 		install.Settings = Settings{setting.Approved: setting.ValueOf(true)}
 	}
 	p.act(install)
@@ -196,7 +196,7 @@ func (p *planner) notAdded(failed []*Host) {
 	}
 	if len(failed) > 0 && p.idle() && p.unhindered() && len(p.plan.Waits) == 0 {
 		p.plan.Missing = names
-		p.end(VerdictFailed, "not added: "+strings.Join(reasons, "; "), fmt.Sprintf(
+		p.end(model.VerdictFailed, "not added: "+strings.Join(reasons, "; "), fmt.Sprintf(
 			"oaictl logs host %s, then `oaictl delete host %s --yes`, boot it from the discovery image and run the same command again", names[0], failed[0].ID))
 		return
 	}
@@ -217,13 +217,13 @@ func (p *planner) allAdded() {
 	}
 	switch {
 	case p.spec.Imported() && len(p.plan.Added) > 0:
-		p.end(VerdictInstalled, addedText(p.plan.Added), "oc get csr, with the cluster's own kubeconfig, and for each that is Pending: oc adm certificate approve NAME")
+		p.end(model.VerdictInstalled, addedText(p.plan.Added), "oc get csr, with the cluster's own kubeconfig, and for each that is Pending: oc adm certificate approve NAME")
 	case len(p.plan.Added) == 0:
-		p.end(VerdictInstalled, "installed, with every host of the file", "oc "+p.kubeconfigFlag()+" get nodes")
+		p.end(model.VerdictInstalled, "installed, with every host of the file", "oc "+p.kubeconfigFlag()+" get nodes")
 	case !p.observed.Results.Kubeconfig:
-		p.end(VerdictInstalled, addedText(p.plan.Added), "oaictl download kubeconfig "+p.name())
+		p.end(model.VerdictInstalled, addedText(p.plan.Added), "oaictl download kubeconfig "+p.name())
 	default:
-		p.end(VerdictInstalled, addedText(p.plan.Added), fmt.Sprintf(
+		p.end(model.VerdictInstalled, addedText(p.plan.Added), fmt.Sprintf(
 			"oc %[1]s get csr, and for each that is Pending: oc %[1]s adm certificate approve NAME", p.kubeconfigFlag()))
 	}
 }

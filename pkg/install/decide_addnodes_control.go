@@ -17,7 +17,7 @@ func (p *planner) unaccounted(want *spec.Host, have *Host) bool {
 	if want.Role == spec.Worker || p.spec.Imported() || p.desired.Options.AcceptControlPlane {
 		return false
 	}
-	if have != nil && (have.tookPart() || started(have)) {
+	if have != nil && (tookPart(have) || started(have)) {
 		return false
 	}
 	role, total, installed := model.RoleControlPlane, setting.ControlPlane, p.counts().controlPlane
@@ -40,13 +40,13 @@ func (p *planner) recordsOf(role Role) int {
 		if is == model.RoleAuto || is == "" {
 			is = h.Suggested
 		}
-		records += bit(h.tookPart() && (is == role || role == model.RoleControlPlane && h.Bootstrap))
+		records += bit(tookPart(h) && (is == role || role == model.RoleControlPlane && h.Bootstrap))
 	}
 	return records
 }
 
 // tookPart says whether a host of an installed cluster is of its install.
-func (h *Host) tookPart() bool { return !h.Day2 && !h.unbound() && h.State != model.HostBinding }
+func tookPart(h *Host) bool { return !h.Day2 && !h.Unbound() && h.State != model.HostBinding }
 
 // toAdd says whether a host of the file is to be brought into the installed cluster
 // and has still to boot the image for that.

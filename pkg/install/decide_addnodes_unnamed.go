@@ -89,7 +89,7 @@ func (p *planner) strangers(u unnamedNodes) {
 		}
 		p.warn(Warning{
 			Key: "host/" + h.ID + "/unknown", Scope: model.HostScope(h.ID), Reason: "UnknownHost",
-			Message: h.label() + " registered, but the file does not name it; it is left alone",
+			Message: h.Label() + " registered, but the file does not name it; it is left alone",
 			Next:    fmt.Sprintf("power it off and `oaictl delete host %s --yes`, or add it to spec.hosts", h.ID),
 		})
 	}

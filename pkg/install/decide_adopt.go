@@ -42,7 +42,7 @@ func (p *planner) ownMark() (setting.Value, Change) {
 func (p *planner) foreign(clusters []ClusterRef) {
 	labels := make([]string, 0, len(clusters))
 	for _, c := range clusters {
-		labels = append(labels, c.label())
+		labels = append(labels, c.Label())
 	}
 	file, _, _ := p.spec.Position("metadata.name")
 	id, verb := "ID", "create cluster"

@@ -1,9 +1,8 @@
 package install
 
 import (
-	"github.com/oaictl/oaictl/internal/setting"
-
 	"github.com/oaictl/oaictl/internal/model"
+	"github.com/oaictl/oaictl/internal/setting"
 )
 
 // approval adds to a host's settings that it may take part, where the service
@@ -12,7 +11,7 @@ import (
 // installed cluster is installed as soon as it is approved: that is the action
 // InstallHost.
 func (p *planner) approval(h *Host, s Settings) Settings {
-	if h.asksApproval() && !h.Day2 {
+	if asksApproval(h) && !h.Day2 {
 		s[setting.Approved] = setting.ValueOf(true)
 	}
 	return s
@@ -20,7 +19,7 @@ func (p *planner) approval(h *Host, s Settings) Settings {
 
 // approveUnnamed lets a machine take part that the file allows without naming it.
 func (p *planner) approveUnnamed(h *Host) {
-	if !h.Inventory.Known || h.Day2 || !h.asksApproval() || h.approved() {
+	if !h.Inventory.Known || h.Day2 || !asksApproval(h) || approved(h) {
 		return
 	}
 	id := p.hostID(h)
@@ -33,9 +32,9 @@ func (p *planner) approveUnnamed(h *Host) {
 
 // asksApproval says whether the host's service installs only hosts that were
 // approved.
-func (h *Host) asksApproval() bool {
+func asksApproval(h *Host) bool {
 	_, asks := h.Settings[setting.Approved]
 	return asks
 }
 
-func (h *Host) approved() bool { return h.Settings[setting.Approved] == setting.ValueOf(true) }
+func approved(h *Host) bool { return h.Settings[setting.Approved] == setting.ValueOf(true) }

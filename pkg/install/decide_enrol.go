@@ -19,7 +19,7 @@ func (p *planner) bootByService(want *spec.Host, wait Wait) bool {
 	}
 	wait.Who, wait.Next = model.WhoMachine, ""
 	env, there := p.envOf(want.Name)
-	i := slices.IndexFunc(p.observed.Enrolled, func(e Enrolled) bool { return e.is(want) })
+	i := slices.IndexFunc(p.observed.Enrolled, func(e Enrolled) bool { return isOf(&e, want) })
 	switch {
 	case i >= 0:
 		p.enrolled(want, &p.observed.Enrolled[i], wait)
@@ -34,10 +34,10 @@ func (p *planner) bootByService(want *spec.Host, wait Wait) bool {
 	return true
 }
 
-// is says whether a machine is that of a host of the file: the one that oaictl
+// isOf says whether a machine is that of a host of the file: the one that oaictl
 // gave under its name, or one that somebody else gave and that boots from the
 // same MAC address.
-func (e *Enrolled) is(want *spec.Host) bool {
+func isOf(e *Enrolled, want *spec.Host) bool {
 	if e.Owned && e.Name == want.Name {
 		return true
 	}

@@ -58,7 +58,7 @@ func (p *planner) ambiguous(want *spec.Host, have *Host) bool {
 	for _, double := range p.matches.doubles[want.Name] {
 		p.block(Blocker{
 			Key: "host/" + want.Name + "/double/" + double.ID, Scope: model.HostScope(want.Name), Reason: "AmbiguousHost", Cure: model.CurePerson,
-			Message: fmt.Sprintf("two machines fit %s: %s and %s", want.Name, have.label(), double.label()),
+			Message: fmt.Sprintf("two machines fit %s: %s and %s", want.Name, have.Label(), double.Label()),
 			Remedy:  "give spec.hosts[].match a second field, or power one off and `oaictl delete host " + double.ID + "`",
 			Hosts:   []string{want.Name},
 		})
@@ -67,7 +67,7 @@ func (p *planner) ambiguous(want *spec.Host, have *Host) bool {
 	if len(several) > 0 {
 		p.block(Blocker{
 			Key: "host/" + want.Name + "/several", Scope: model.HostScope(want.Name), Reason: "AmbiguousHost", Cure: model.CureFile, Field: p.hostField(want.Name) + "match",
-			Message: fmt.Sprintf("%s fits several hosts of the file: %s", have.label(), strings.Join(append([]string{want.Name}, several...), ", ")),
+			Message: fmt.Sprintf("%s fits several hosts of the file: %s", have.Label(), strings.Join(append([]string{want.Name}, several...), ", ")),
 			Remedy:  "make spec.hosts[].match of one of them say another machine", Hosts: append([]string{want.Name}, several...),
 		})
 	}
@@ -223,7 +223,7 @@ func (p *planner) wipes(name string, have *Host) {
 		d := &have.Inventory.Disks[i]
 		install := d.ID == have.Disk
 		if install || slices.Contains(have.Formatted, d.ID) {
-			p.plan.Wipes = append(p.plan.Wipes, Wipe{Host: name, Disk: d.label(), Size: d.SizeBytes, Install: install})
+			p.plan.Wipes = append(p.plan.Wipes, Wipe{Host: name, Disk: d.Label(), Size: d.SizeBytes, Install: install})
 		}
 	}
 }

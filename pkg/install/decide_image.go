@@ -310,7 +310,7 @@ func (p *planner) newImage(update Action) {
 // the image: what booted from the old one would have to boot again.
 func (p *planner) mayResend(env *InfraEnv) bool {
 	booted := p.bootedFrom(env.ID)
-	if len(booted) == 0 || p.desired.Options.Reimage || p.memory.Resent[string(model.InfraEnvScope(env.Name))+resendSuffix] {
+	if len(booted) == 0 || p.desired.Options.Reimage || p.memory.Resent[string(model.InfraEnvScope(env.Name))+model.ResendSuffix] {
 		return true
 	}
 	p.warn(Warning{

@@ -40,8 +40,8 @@ func (p *planner) limit() {
 	}
 	for i := range plan.Waits {
 		w := &plan.Waits[i]
-		if w.Who == model.WhoUser && w.Until.IsZero() && p.desired.Options.UserTimeout > 0 && p.over(w.standingKey(), w.Since, p.desired.Options.UserTimeout) {
-			plan.Fault = p.fault(CodeNeedsUser, fmt.Sprintf("waited %s for %s", p.desired.Options.UserTimeout, w.For), seeTo(w, p.name()))
+		if w.Who == model.WhoUser && w.Until.IsZero() && p.desired.Options.UserTimeout > 0 && p.over(w.StandingKey(), w.Since, p.desired.Options.UserTimeout) {
+			plan.Fault = p.fault(model.CodeNeedsUser, fmt.Sprintf("waited %s for %s", p.desired.Options.UserTimeout, w.For), seeTo(w, p.name()))
 			return
 		}
 	}
@@ -50,14 +50,14 @@ func (p *planner) limit() {
 // endCode is the exit code of a verdict that is an end.
 func endCode(v Verdict) (code Code, ended bool) {
 	switch v {
-	case VerdictInstalled:
+	case model.VerdictInstalled:
 		return 0, true
-	case VerdictDegraded:
-		return CodeDegraded, true
-	case VerdictFailed, VerdictCancelled:
-		return CodeFailed, true
-	case VerdictUnknown:
-		return CodeFailure, true
+	case model.VerdictDegraded:
+		return model.CodeDegraded, true
+	case model.VerdictFailed, model.VerdictCancelled:
+		return model.CodeFailed, true
+	case model.VerdictUnknown:
+		return model.CodeFailure, true
 	}
 	return 0, false
 }
@@ -66,17 +66,17 @@ func endCode(v Verdict) (code Code, ended bool) {
 func (p *planner) patience(cure Cure) (code Code, within time.Duration, ends bool) {
 	switch cure {
 	case model.CureNow:
-		return CodeInput, 0, true
+		return model.CodeInput, 0, true
 	case model.CureOwner:
-		return CodeNotFound, 0, true
+		return model.CodeNotFound, 0, true
 	case model.CureAuth:
-		return CodeAuth, 0, true
+		return model.CodeAuth, 0, true
 	case model.CureNone:
-		return CodeFailure, 0, true
+		return model.CodeFailure, 0, true
 	case model.CureFile:
-		return CodeBlocked, fileWithin, true
+		return model.CodeBlocked, fileWithin, true
 	case model.CurePerson:
-		return CodeNeedsUser, p.desired.Options.UserTimeout, p.desired.Options.UserTimeout > 0
+		return model.CodeNeedsUser, p.desired.Options.UserTimeout, p.desired.Options.UserTimeout > 0
 	}
 	return 0, 0, false
 }
@@ -102,11 +102,11 @@ func (p *planner) reached(limit time.Time) bool {
 }
 
 func (p *planner) fault(code Code, message, next string) *Fault {
-	return &Fault{Code: code, Op: p.desired.op(), On: p.full(), Err: errors.New(message), Next: next}
+	return &Fault{Code: code, Op: opOf(p.desired), On: p.full(), Err: errors.New(message), Next: next}
 }
 
-// op is what a loop does, for its errors.
-func (d *Desired) op() string {
+// opOf is what a loop does, for its errors.
+func opOf(d *Desired) string {
 	if d.Options.AddNodes {
 		return "add nodes to"
 	}
@@ -167,7 +167,7 @@ func besides(b *Blocker, all []Blocker) string {
 
 // seeTo is the advice to whoever a wait is for.
 func seeTo(w *Wait, cluster string) string {
-	if strings.HasPrefix(w.Key, keyHold) {
+	if strings.HasPrefix(w.Key, model.KeyHold) {
 		return cmp.Or(w.Next, "see to that, and run the same command again")
 	}
 	return "see to that, and run the same command again; the discovery image: " + cmp.Or(w.Next, "oaictl download iso "+cluster)
@@ -185,5 +185,5 @@ func outOfTime(desired *Desired, observed *Observed, plan *Plan, memory Memory, 
 	if observed != nil && observed.Cluster != nil && observed.Cluster.State.Running() {
 		text += "; the installation goes on without oaictl"
 	}
-	return &Fault{Code: CodeTimeout, Op: desired.op(), On: desired.full(), Err: errors.New(text), Next: "run the same command again, which goes on from here"}
+	return &Fault{Code: model.CodeTimeout, Op: opOf(desired), On: desired.FullName(), Err: errors.New(text), Next: "run the same command again, which goes on from here"}
 }

@@ -35,7 +35,7 @@ func (p *planner) toBoot(want *spec.Host) bool {
 	have := p.matches.byName[want.Name]
 	switch {
 	case p.cluster.State.BeforeInstall():
-		return (have == nil || have.waitsForBoot()) && p.imagesReady()
+		return (have == nil || waitsForBoot(have)) && p.imagesReady()
 	case p.cluster.State == model.ClusterAddingHosts && p.desired.Options.AddNodes:
 		if !p.toAdd(want) {
 			return false
@@ -48,7 +48,7 @@ func (p *planner) toBoot(want *spec.Host) bool {
 
 // waitsForBoot says whether a host was reset or released after it had left the
 // discovery image, so that it has to be booted from it again.
-func (h *Host) waitsForBoot() bool {
+func waitsForBoot(h *Host) bool {
 	return (h.State == model.HostResetting || h.State == model.HostReleasing) && strings.HasSuffix(h.Status, "-pending-user-action")
 }
 
@@ -69,12 +69,12 @@ func (p *planner) pastBoot(want *spec.Host) bool {
 	case model.HostInstalled, model.HostAdded, model.HostFailed, model.HostCancelled:
 		return true
 	}
-	return have.rebooted()
+	return rebooted(have)
 }
 
 // rebooted says whether a host has reached the stage at which it boots from its
 // disk, or a later one.
-func (h *Host) rebooted() bool {
+func rebooted(h *Host) bool {
 	const boot = "Rebooting"
 	if h.Progress.Stage == boot {
 		return true
@@ -94,7 +94,7 @@ func (h *Host) rebooted() bool {
 // says whether it is this plane's business. wait is what would be waited for
 // otherwise; a machine that the install can do without never blocks it.
 func (p *planner) bootByBMC(want *spec.Host, wait Wait) bool {
-	if p.observed.Machines == nil || !bootedByBMC(p.spec, want) {
+	if p.observed.Machines == nil || !model.IsBootedByBMC(p.spec, want) {
 		return false
 	}
 	state, known := p.observed.Machines[want.Name]
@@ -296,7 +296,7 @@ func (p *planner) retireMedia() {
 	for i := range p.spec.Spec.Hosts {
 		want := &p.spec.Spec.Hosts[i]
 		state, known := p.observed.Machines[want.Name]
-		if !known || !bootedByBMC(p.spec, want) {
+		if !known || !model.IsBootedByBMC(p.spec, want) {
 			continue
 		}
 		if !p.pastBoot(want) {
@@ -327,7 +327,70 @@ func (p *planner) retireMedia() {
 // bootOnce takes the boot from the virtual drive back once the host runs the image,
 // where the BMC would have it boot that at each start. The image stays: it is read.
 func (p *planner) bootOnce(want *spec.Host, state MachineState) {
-	if p.phaseOf(want) == runsImage && state.phase == runsImage && state.Trouble == "" && state.BootStays {
+	if p.phaseOf(want) == model.PhaseRunsImage && state.Phase == model.PhaseRunsImage && state.Trouble == "" && state.BootStays {
 		p.act(machineAction(model.RestoreBoot, want.Name, "it has booted the discovery image, and its BMC would boot that again"))
 	}
+}
+
+// lyingBMC is the blocker of a BMC that accepts a request again and again and
+// says each time that nothing has changed.
+func lyingBMC(a Action, s Success) Blocker {
+	b := Blocker{
+		Key: a.Key + "/not-kept", Scope: a.Scope, Reason: reasonBMC, Cure: model.CurePerson, Since: s.First, Hosts: []string{a.Name},
+		Message: fmt.Sprintf("the BMC of %s accepted %d times to %s, and says that nothing has changed", a.Name, s.Times, a.Task()),
+		Remedy:  "look at the machine and at its BMC, which may have to be reset",
+	}
+	if model.TraitsOf(a.Kind).Switches {
+		b.Message = fmt.Sprintf("the BMC of %s accepted to %s %s ago, and says that nothing has changed", a.Name, a.Task(), minutes(switchWithin))
+		b.Remedy = model.TraitsOf(a.Kind).Phrase + " " + a.Name + " by hand, or look at its BMC, which may have to be reset"
+	}
+	return b
+}
+
+// switchWithin is how long a BMC may take to show that a machine was switched. It is
+// asked for that once: a second request may be a second press of the button.
+const switchWithin = 2 * time.Minute
+
+// phaseOf is where a host of the file is.
+func (p *planner) phaseOf(want *spec.Host) model.Phase {
+	switch {
+	case p.toBoot(want):
+		return model.PhaseToBoot
+	case p.pastBoot(want):
+		return model.PhaseLeavesDisc
+	case p.matches.byName[want.Name] != nil:
+		return model.PhaseRunsImage
+	}
+	return model.PhaseUnknown
+}
+
+// machinesToAsk are the hosts whose machines the next decision needs: those that
+// have still to boot; those that run the image, until they are seen not to boot it
+// again by themselves; and those that must not, until nothing of it is left. What was
+// seen before a host came so far says nothing of what it finds there now.
+func (p *planner) machinesToAsk() []string {
+	if p.cluster == nil || p.cluster.State == model.ClusterUnknown {
+		return nil
+	}
+	var ask []string
+	for i := range p.spec.Spec.Hosts {
+		host := &p.spec.Spec.Hosts[i]
+		if !model.IsBootedByBMC(p.spec, host) {
+			continue
+		}
+		state, known := p.observed.Machines[host.Name]
+		now := p.phaseOf(host)
+		if now == model.PhaseToBoot || now != model.PhaseUnknown && (!known || state.Phase != now || !settled(state)) {
+			ask = append(ask, host.Name)
+		}
+	}
+	return ask
+}
+
+// settled says whether nothing is left to do to a machine that has booted.
+func settled(s MachineState) bool {
+	if s.Trouble != "" || s.Inserting || s.BootStays {
+		return false
+	}
+	return s.Phase == model.PhaseRunsImage || !s.OurMedia && !s.BootOnce
 }

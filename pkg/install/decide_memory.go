@@ -22,21 +22,21 @@ func (p *planner) remember() {
 	kept := p.plan.Actions[:0]
 	for _, a := range p.plan.Actions {
 		r, refused := p.memory.Refused[a.Key]
-		refused = refused && r.Inputs == fingerprint(a)
-		stubborn := refused && kinds[a.Kind].boots && r.Attempts >= stubbornAfter
+		refused = refused && r.Inputs == model.Fingerprint(a)
+		stubborn := refused && model.TraitsOf(a.Kind).Boots && r.Attempts >= stubbornAfter
 		if stubborn { // while it is tried again, too: what comes and goes nobody sees to
-			p.block(r.blocker(a))
+			p.block(refusedBlocker(r, a))
 		}
 		switch {
 		case refused && r.Permanent:
-			p.hinder(a, r.blocker(a))
+			p.hinder(a, refusedBlocker(r, a))
 		case stubborn && p.now.Before(r.Until):
-			p.plan.retry = &r
+			p.plan.Retry = &r
 		case refused && p.now.Before(r.Until):
-			p.plan.retry = &r
+			p.plan.Retry = &r
 			p.wait(Wait{
-				Key: a.Key + "/retry", Scope: a.Scope, Since: r.Last, Who: a.who(),
-				For: fmt.Sprintf("another try to %s: %s", a.task(), r.Error),
+				Key: a.Key + "/retry", Scope: a.Scope, Since: r.Last, Who: a.Who(),
+				For: fmt.Sprintf("another try to %s: %s", a.Task(), r.Error),
 			})
 		case !p.repeated(a):
 			kept = append(kept, a)
@@ -51,32 +51,32 @@ func (p *planner) remember() {
 // for ever.
 func (p *planner) repeated(a Action) bool {
 	s, known := p.memory.Done[a.Key]
-	if !known || s.Inputs != fingerprint(a) || p.now.Sub(s.Last) > forgotten {
+	if !known || s.Inputs != model.Fingerprint(a) || p.now.Sub(s.Last) > model.Forgotten {
 		return false
 	}
-	again := backoff(s.Times)
+	again := model.Backoff(s.Times)
 	if a.Kind == model.NudgeCluster {
 		again = touchAgain
 	}
-	if kinds[a.Kind].switches {
+	if model.TraitsOf(a.Kind).Switches {
 		again = switchWithin
 	}
 	switch {
-	case kinds[a.Kind].switches && !p.now.Before(s.Last.Add(again)):
+	case model.TraitsOf(a.Kind).Switches && !p.now.Before(s.Last.Add(again)):
 		p.block(lyingBMC(a, s))
 		return true
-	case s.Times >= keptAfter && kinds[a.Kind].boots:
+	case s.Times >= keptAfter && model.TraitsOf(a.Kind).Boots:
 		p.block(lyingBMC(a, s))
-		return p.now.Before(s.Last.Add(lastBackoff)) // once the BMC is cured, it goes on
-	case s.Times >= keptAfter && kinds[a.Kind].byBMC: // the installation does not depend on it
-		p.warn(lyingBMC(a, s).warning())
+		return p.now.Before(s.Last.Add(model.LastBackoff)) // once the BMC is cured, it goes on
+	case s.Times >= keptAfter && model.TraitsOf(a.Kind).ByBMC: // the installation does not depend on it
+		p.warn(asWarning(lyingBMC(a, s)))
 		return true
-	case s.Times >= keptAfter && !kinds[a.Kind].counts:
+	case s.Times >= keptAfter && !model.TraitsOf(a.Kind).Counts:
 		p.hinder(a, notKept(a, s))
 		return true
 	case p.now.Before(s.Last.Add(again)):
 		p.wait(Wait{
-			Key: a.Key + "/shown", Scope: a.Scope, Since: s.Last, Who: a.who(), For: a.shower() + " to show what was just done: to " + a.task(),
+			Key: a.Key + "/shown", Scope: a.Scope, Since: s.Last, Who: a.Who(), For: a.ShownBy() + " to show what was just done: to " + a.Task(),
 		})
 		return true
 	}
@@ -87,7 +87,7 @@ func (p *planner) repeated(a Action) bool {
 func notKept(a Action, s Success) Blocker {
 	b := Blocker{
 		Key: a.Key + "/not-kept", Scope: a.Scope, Reason: "NotKept", Cure: model.CureNone, Since: s.First,
-		Message: fmt.Sprintf("the service accepted %d times to %s, and still is as it was: %s", s.Times, a.task(), changesText(a.Changes)),
+		Message: fmt.Sprintf("the service accepted %d times to %s, and still is as it was: %s", s.Times, a.Task(), changesText(a.Changes)),
 		Remedy:  "leave these fields out of the file, or look at what changes them back: oaictl get events",
 	}
 	if len(a.Changes) == 1 {
@@ -100,14 +100,14 @@ func notKept(a Action, s Success) Blocker {
 // written down is installed nevertheless.
 func (p *planner) hinder(a Action, b Blocker) {
 	if a.Kind == model.RecordInstalled {
-		p.warn(b.warning())
+		p.warn(asWarning(b))
 		return
 	}
 	p.block(b)
 }
 
-// warning is a blocker of something that the install does not depend on.
-func (b Blocker) warning() Warning {
+// asWarning is a blocker of something that the install does not depend on.
+func asWarning(b Blocker) Warning {
 	return Warning{Key: b.Key, Scope: b.Scope, Reason: b.Reason, Message: b.Message, Next: b.Remedy}
 }
 
@@ -119,23 +119,23 @@ func changesText(changes []Change) string {
 	return strings.Join(texts, "; ")
 }
 
-// blocker is what a refusal for good is to the plan. Where the error has a
+// refusedBlocker is what a refusal for good is to the plan. Where the error has a
 // code of its own, the run ends with that.
-func (r Refusal) blocker(a Action) Blocker {
+func refusedBlocker(r Refusal, a Action) Blocker {
 	b := Blocker{
 		Key: a.Key + "/refused", Scope: a.Scope, Reason: "Refused", Cure: model.CureNow, Since: r.First, Remedy: r.Next,
-		Message: fmt.Sprintf("could not %s: %s", a.task(), r.Error),
+		Message: fmt.Sprintf("could not %s: %s", a.Task(), r.Error),
 	}
-	if kinds[a.Kind].byBMC { // a person sees to that machine, and the others go on
+	if model.TraitsOf(a.Kind).ByBMC { // a person sees to that machine, and the others go on
 		b.Cure, b.Hosts, b.Remedy = model.CurePerson, []string{a.Name}, cmp.Or(b.Remedy, "look at the BMC of "+a.Name)
 		return b
 	}
 	switch r.Code {
-	case CodeAuth:
+	case model.CodeAuth:
 		b.Cure = model.CureAuth
-	case CodeNotFound:
+	case model.CodeNotFound:
 		b.Cure = model.CureOwner
-	case CodeFailure:
+	case model.CodeFailure:
 		b.Cure = model.CureNone
 	}
 	switch {

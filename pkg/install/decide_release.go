@@ -8,15 +8,12 @@ import (
 	"github.com/oaictl/oaictl/internal/setting"
 )
 
-// keyHold begins the keys of the waits for whoever holds the start.
-const keyHold = "cluster/hold"
-
 // onHold says whether the start is held, by the file or by somebody else, and
 // waits for those who hold it.
 func (p *planner) onHold() bool {
 	if p.spec.Spec.Hold {
 		p.wait(Wait{
-			Key: keyHold, Scope: model.ScopeCluster, Who: model.WhoUser, For: "spec.hold of the file to be taken back; everything else is ready",
+			Key: model.KeyHold, Scope: model.ScopeCluster, Who: model.WhoUser, For: "spec.hold of the file to be taken back; everything else is ready",
 			Next: "oaictl create cluster -f FILE, with spec.hold false or left out",
 		})
 	}
@@ -26,18 +23,6 @@ func (p *planner) onHold() bool {
 		p.wait(held)
 	}
 	return p.spec.Spec.Hold || is
-}
-
-// Held is the wait for whoever holds the start besides oaictl itself, if somebody does
-// and the installation has not begun.
-func (c *Cluster) Held() (w Wait, is bool) {
-	if c.Hold == "" || !c.State.BeforeInstall() {
-		return Wait{}, false
-	}
-	return Wait{
-		Key: keyHold + "/other", Scope: model.ScopeCluster, Who: model.WhoUser, Since: c.StatusSince,
-		For: c.Hold + ", who holds the installation, to let it start", Next: c.Unhold,
-	}, true
 }
 
 // presentCounts is how many hosts of which role are there to be installed, for

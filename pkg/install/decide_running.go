@@ -28,7 +28,7 @@ func (p *planner) running() {
 		p.finalizing()
 	}
 	for _, h := range p.matches.part {
-		if !h.Day2 && !h.unbound() {
+		if !h.Day2 && !h.Unbound() {
 			p.runningHost(h)
 		}
 	}
@@ -219,7 +219,7 @@ func (p *planner) endInstalled() {
 			texts = append(texts, b.Message)
 			p.block(b)
 		}
-		p.end(VerdictDegraded, "installed, but "+strings.Join(texts, "; "), p.whyDegraded())
+		p.end(model.VerdictDegraded, "installed, but "+strings.Join(texts, "; "), p.whyDegraded())
 		return
 	}
 	message := "installed"
@@ -227,7 +227,7 @@ func (p *planner) endInstalled() {
 		message = "installed, without workers that are not required: " + strings.Join(p.plan.Missing, ", ") + "; oaictl add-node adds them"
 		next = "oaictl add-node -f FILE"
 	}
-	p.end(VerdictInstalled, message, next)
+	p.end(model.VerdictInstalled, message, next)
 }
 
 // whyDegraded is what to type where an installed cluster is not what it should
@@ -321,7 +321,7 @@ func (p *planner) failed() {
 		})
 	}
 	p.plan.Blockers = append(p.plan.Blockers, causes...)
-	p.end(VerdictFailed, "the installation failed: "+strings.Join(reasons, "; "), "oaictl logs "+p.name()+", then "+p.cluster.StartOver())
+	p.end(model.VerdictFailed, "the installation failed: "+strings.Join(reasons, "; "), "oaictl logs "+p.name()+", then "+p.cluster.StartOver())
 }
 
 // finalized tells whether an install that failed had come to where only operators are
@@ -341,7 +341,7 @@ func (p *planner) cancelled() {
 		Key: "cluster/cancelled", Scope: model.ScopeCluster, Reason: "ClusterCancelled", Cure: model.CureNone, Since: p.cluster.StatusSince,
 		Message: cmp.Or(p.cluster.StatusInfo, "the installation was cancelled"), Remedy: p.cluster.StartOver(),
 	})
-	p.end(VerdictCancelled, "the installation was cancelled", p.cluster.StartOver())
+	p.end(model.VerdictCancelled, "the installation was cancelled", p.cluster.StartOver())
 }
 
 func bit(b bool) int {

@@ -88,11 +88,8 @@ const (
 	preparationMemory  = time.Hour
 )
 
-// The reason and the key of a blocker that is a failed preparation.
-const (
-	reasonPreparation = "PreparationFailed"
-	keyPreparation    = "cluster/preparation"
-)
+// reasonPreparation is the reason of a blocker that is a failed preparation.
+const reasonPreparation = "PreparationFailed"
 
 // preparationCancelled says whether somebody has cancelled the preparation of an
 // install since this run began. The service takes the cluster back to where it
@@ -116,7 +113,7 @@ func (p *planner) preparationFailed() bool {
 		return p.now.Sub(last) < preparationPause
 	}
 	p.block(Blocker{
-		Key: keyPreparation, Scope: model.ScopeCluster, Reason: reasonPreparation, Cure: model.CureNone,
+		Key: model.KeyPreparation, Scope: model.ScopeCluster, Reason: reasonPreparation, Cure: model.CureNone,
 		Message: fmt.Sprintf("the service failed %d times to prepare the installation: %s", failures, cmp.Or(p.cluster.Preparation.Reason, p.cluster.StatusInfo)),
 		Remedy:  "oaictl why cluster " + p.name() + ", cure that, and run the same command again",
 	})
@@ -130,8 +127,8 @@ func (p *planner) failedBefore(last time.Time) {
 		return
 	}
 	if b, found := p.unprepared(); found {
-		b.Key, b.Message = keyPreparation+"/before", "the last attempt failed, and it is tried again: "+b.Message
-		p.warn(b.warning())
+		b.Key, b.Message = model.KeyPreparation+"/before", "the last attempt failed, and it is tried again: "+b.Message
+		p.warn(asWarning(b))
 	}
 }
 
@@ -160,7 +157,7 @@ func (p *planner) unprepared() (b Blocker, found bool) {
 			continue
 		}
 		b = p.causeBlocker(cause)
-		b.Key, b.Reason, b.Message = keyPreparation, reasonPreparation, "the service cannot prepare the installation: "+b.Message
+		b.Key, b.Reason, b.Message = model.KeyPreparation, reasonPreparation, "the service cannot prepare the installation: "+b.Message
 		return b, true
 	}
 	var said []string
@@ -174,7 +171,7 @@ func (p *planner) unprepared() (b Blocker, found bool) {
 		}
 	}
 	slices.Sort(said)
-	b.Key, b.Scope, b.Reason, b.Cure = keyPreparation, model.ScopeCluster, reasonPreparation, model.CurePerson
+	b.Key, b.Scope, b.Reason, b.Cure = model.KeyPreparation, model.ScopeCluster, reasonPreparation, model.CurePerson
 	b.Message = "the service cannot prepare the installation: " + strings.Join(said, "; ")
 	b.Remedy = "see that these hosts can pull the images of the release: oaictl explain validation container-images-available"
 	return b, len(said) > 0

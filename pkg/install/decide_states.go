@@ -76,7 +76,7 @@ func (p *planner) binding(h *Host) {
 	}
 	p.block(Blocker{
 		Key: "host/" + p.hostID(h) + "/binding", Scope: model.HostScope(p.hostID(h)), Reason: "BindingTakesLong", Cure: model.CurePerson, Since: h.Since, Hosts: []string{name},
-		Message: fmt.Sprintf("%s should have registered anew for this cluster since %s", h.label(), h.Since.UTC().Format(time.RFC3339)),
+		Message: fmt.Sprintf("%s should have registered anew for this cluster since %s", h.Label(), h.Since.UTC().Format(time.RFC3339)),
 		Remedy:  "boot " + name + " from the discovery image again",
 	})
 }
@@ -85,7 +85,7 @@ func (p *planner) disconnected(h *Host) {
 	name := p.hostName(h)
 	p.block(Blocker{
 		Key: "host/" + p.hostID(h) + "/disconnected", Scope: model.HostScope(p.hostID(h)), Reason: "HostDisconnected", Cure: model.CurePerson, Since: h.Since, Hosts: []string{name},
-		Message: fmt.Sprintf("%s does not answer: its agent was last heard at %s", h.label(), h.CheckedIn.UTC().Format(time.RFC3339)),
+		Message: fmt.Sprintf("%s does not answer: its agent was last heard at %s", h.Label(), h.CheckedIn.UTC().Format(time.RFC3339)),
 		Remedy:  "check its power, cable and network; it goes on by itself when the agent answers",
 	})
 }
@@ -101,7 +101,7 @@ func (p *planner) bootAgain(h *Host) {
 	}
 	p.block(Blocker{
 		Key: "host/" + p.hostID(h) + "/reset", Scope: model.HostScope(p.hostID(h)), Reason: "BootDiscoveryImage", Cure: model.CurePerson, Since: h.Since, Hosts: []string{name},
-		Message: h.label() + " was reset or released and has to boot the discovery image again",
+		Message: h.Label() + " was reset or released and has to boot the discovery image again",
 		Remedy:  "boot " + name + " from the discovery image: oaictl download iso " + p.name(),
 	})
 }
@@ -121,7 +121,7 @@ func (p *planner) leftOver(h *Host) {
 	name := p.hostName(h)
 	p.block(Blocker{
 		Key: "host/" + p.hostID(h) + "/left-over", Scope: model.HostScope(p.hostID(h)), Reason: "LeftFromEarlierInstall", Cure: model.CurePerson, Since: h.Since, Hosts: []string{name},
-		Message: fmt.Sprintf("%s is %s from an earlier install: %s", h.label(), strings.ToLower(string(h.State)), cmp.Or(h.StatusInfo, h.Status)),
+		Message: fmt.Sprintf("%s is %s from an earlier install: %s", h.Label(), strings.ToLower(string(h.State)), cmp.Or(h.StatusInfo, h.Status)),
 		Remedy:  fmt.Sprintf("`oaictl delete host %s --yes`, and boot %s from the discovery image again", h.ID, name),
 	})
 }

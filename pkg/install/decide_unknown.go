@@ -31,7 +31,7 @@ func (p *planner) unknownHosts() {
 		}
 		p.block(Blocker{
 			Key: "host/" + host.ID + "/unknown", Scope: model.HostScope(host.ID), Reason: "UnknownHost", Cure: model.CurePerson, Since: host.Registered, Field: "spec.hosts",
-			Message: fmt.Sprintf("%s registered, but the file does not name it; installing would wipe it", host.label()),
+			Message: fmt.Sprintf("%s registered, but the file does not name it; installing would wipe it", host.Label()),
 			Remedy:  fmt.Sprintf("power it off and `oaictl delete host %s --yes`, or add it to spec.hosts", host.ID),
 			Hosts:   []string{cmp.Or(host.Hostname, host.ID)},
 		})
@@ -85,7 +85,7 @@ func (p *planner) surplus(unnamed []*Host) bool {
 	}
 	var labels, names []string
 	for _, h := range candidates {
-		labels = append(labels, fmt.Sprintf("%s, id %s", h.label(), h.ID))
+		labels = append(labels, fmt.Sprintf("%s, id %s", h.Label(), h.ID))
 		names = append(names, cmp.Or(h.Hostname, h.ID))
 	}
 	p.block(Blocker{

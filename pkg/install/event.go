@@ -1,17 +1,6 @@
 package install
 
-import (
-	"time"
-
-	"github.com/oaictl/oaictl/internal/model"
-)
-
-// EventType is what an event is about: run, action, host, stage, validation, progress,
-// warning or hint. The last event of a run has the type run, with State and ExitCode.
-type EventType = model.EventType
-
-// Severity grades an event: info, warning or error.
-type Severity = model.Severity
+import "time"
 
 // Event is the library's only output. Its JSON form is version 1 of the event
 // line and is described by docs/event.schema.json.

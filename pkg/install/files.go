@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"strings"
 
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
 )
 
@@ -22,15 +23,12 @@ func NewFiles(dir string) Files { return directory(dir) }
 
 type directory string
 
-// The files of a cluster.
-const (
-	noIngressFile  = "kubeconfig-noingress"
-	kubeconfigFile = "kubeconfig"
-	passwordFile   = "kubeadmin-password"
-	ownerFile      = ".cluster"
-)
+// ownerFile names the cluster that the results beside it belong to.
+const ownerFile = ".cluster"
 
-func resultFiles() []string { return []string{noIngressFile, kubeconfigFile, passwordFile} }
+func resultFiles() []string {
+	return []string{model.NoIngressFile, model.KubeconfigFile, model.PasswordFile}
+}
 
 // largestResult bounds what is read of a file that may be anything.
 const largestResult = 4 << 20
@@ -42,7 +40,7 @@ func (d directory) auth(cluster ClusterRef) string {
 func (d directory) Observe(_ context.Context, cluster ClusterRef) (map[string]SavedResult, error) {
 	auth := d.auth(cluster)
 	if _, err := os.Lstat(auth); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, &Fault{Op: "look for results in", On: auth, Code: CodeFailure, Err: err, Permanent: true, Next: "check the folder given with --dir"}
+		return nil, &Fault{Op: "look for results in", On: auth, Code: model.CodeFailure, Err: err, Permanent: true, Next: "check the folder given with --dir"}
 	}
 	if ownerOf(auth) != cluster.ID {
 		return nil, nil
@@ -166,7 +164,7 @@ func putAside(path string) (string, error) {
 			continue
 		}
 		if err := os.Rename(path, to); err != nil {
-			return "", &Fault{Code: CodeFailure, Op: "put aside the results of another cluster in", On: path, Err: err, Permanent: true, Next: "move them yourself, or give another folder with --dir"}
+			return "", &Fault{Code: model.CodeFailure, Op: "put aside the results of another cluster in", On: path, Err: err, Permanent: true, Next: "move them yourself, or give another folder with --dir"}
 		}
 		if info, err := os.Lstat(to); err == nil && info.IsDir() {
 			for _, name := range resultFiles() {
@@ -238,5 +236,5 @@ func notSaved(path string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return &Fault{Code: CodeFailure, Op: "write", On: path, Err: err, Permanent: true, Next: "make room, or give another folder with --dir"}
+	return &Fault{Code: model.CodeFailure, Op: "write", On: path, Err: err, Permanent: true, Next: "make room, or give another folder with --dir"}
 }

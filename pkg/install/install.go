@@ -3,7 +3,6 @@ package install
 import (
 	"context"
 	"errors"
-	"maps"
 	"slices"
 
 	"github.com/oaictl/oaictl/internal/model"
@@ -11,25 +10,12 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// Query is how a service is asked for the cluster that is desired.
-func (d *Desired) Query() Query {
-	query := Query{
-		Name: d.Spec.Metadata.Name, BaseDomain: d.Spec.Spec.BaseDomain, Adopt: d.Options.Adopt, Run: d.Options.Run,
-		InfraEnv: d.Spec.Spec.InfraEnv.Ref, Ignored: setting.IgnoredOf(d.Spec) != nil,
-		Overridden: slices.Sorted(maps.Keys(d.Spec.Spec.Overrides.InfraEnv)),
-	}
-	if from := d.Spec.Spec.Import; from != nil {
-		query.Imported = from.ClusterID
-	}
-	return query
-}
-
 // Observe looks once at service, results and machines, as a loop of one's own does. prior
 // is the last observation, nil at first: with it, only what may have changed is read.
 func (client *Client) Observe(ctx context.Context, desired *Desired, prior *Observed) (*Observed, error) {
 	began := client.clock.Now()
 	query := desired.Query()
-	query.Detail, query.Poll = prior == nil || began.Sub(prior.detailed) >= detailInterval, client.poll
+	query.Detail, query.Poll = prior == nil || began.Sub(prior.Detailed) >= detailInterval, client.poll
 	if prior != nil && prior.Cluster != nil {
 		query.ID = prior.Cluster.ID
 	}
@@ -37,12 +23,12 @@ func (client *Client) Observe(ctx context.Context, desired *Desired, prior *Obse
 	if err != nil {
 		return nil, err
 	}
-	observed.detailed, observed.known = began, newCredentials()
-	if prior != nil && prior.known != nil {
-		observed.known = prior.known
+	observed.Detailed, observed.Known = began, model.NewKnownResults()
+	if prior != nil && prior.Known != nil {
+		observed.Known = prior.Known
 	}
 	if !query.Detail {
-		observed.detailed = prior.detailed
+		observed.Detailed = prior.Detailed
 	}
 	if err := client.observeFiles(ctx, desired, observed); err != nil {
 		return nil, err
@@ -72,7 +58,7 @@ func (client *Client) act(ctx context.Context, desired *Desired, observed *Obser
 			return err
 		}
 	}
-	if kinds[a.Kind].byBMC {
+	if model.TraitsOf(a.Kind).ByBMC {
 		return client.machines.Act(ctx, present, observed, a)
 	}
 	return client.Backend.Act(ctx, present, a)
@@ -96,7 +82,7 @@ func (client *Client) Plan(ctx context.Context, desired *Desired) (Plan, *Observ
 func (client *Client) unreleased(ctx context.Context, c *spec.Cluster, plan *Plan) error {
 	err := client.CheckRelease(ctx, c)
 	fault, is := errors.AsType[*Fault](err)
-	if !is || fault.Code != CodeInput {
+	if !is || fault.Code != model.CodeInput {
 		return err
 	}
 	field := "spec.openshift.version"
@@ -115,7 +101,7 @@ func (client *Client) unreleased(ctx context.Context, c *spec.Cluster, plan *Pla
 // desired names their BMCs, whose the cluster is does not matter, nor which results are
 // on disk. What it returns beside the plan is what it decided on.
 func (client *Client) Explain(ctx context.Context, desired *Desired, observed *Observed, host string) (Plan, *Observed, error) {
-	now, own := observed.taken(), *desired
+	now, own := taken(observed), *desired
 	if cluster := now.Cluster; cluster != nil {
 		own.Options.AddNodes = own.Options.AddNodes || cluster.State == model.ClusterAddingHosts && slices.ContainsFunc(now.Hosts, func(h Host) bool {
 			return h.Day2 && membershipOf(&h) != member
@@ -133,7 +119,7 @@ func (client *Client) Explain(ctx context.Context, desired *Desired, observed *O
 	}
 	p := newPlanner(&own, now, Memory{}, now.At)
 	p.explains = true
-	if have := now.host(host); have != nil {
+	if have := now.HostByID(host); have != nil {
 		p.only = p.hostName(have)
 	}
 	if now.Cluster == nil {
@@ -148,33 +134,9 @@ func (client *Client) Explain(ctx context.Context, desired *Desired, observed *O
 	return p.plan, now, nil
 }
 
-// unbound says what stands in the way of machines that belong to no cluster.
-func (p *planner) unbound() {
-	hosts := make([]*Host, 0, len(p.observed.Hosts))
-	for i := range p.observed.Hosts {
-		hosts = append(hosts, &p.observed.Hosts[i])
-		p.usable(hosts[i])
-	}
-	p.causes(p.explain(hosts))
-}
-
-// narrow leaves of a plan what concerns one host: what is said of it, and what stands in
-// the way of the cluster itself.
-func (p *planner) narrow(host string) {
-	concerns := func(scope Scope) bool { return scope == model.HostScope(p.only) || scope == model.HostScope(host) }
-	plan := &p.plan
-	plan.Blockers = slices.DeleteFunc(plan.Blockers, func(b Blocker) bool {
-		ofCluster := b.Scope == model.ScopeCluster && len(b.Hosts) == 0 && b.Reason != reasonValidation
-		return !ofCluster && !concerns(b.Scope) && !slices.Contains(b.Hosts, p.only)
-	})
-	plan.Waits = slices.DeleteFunc(plan.Waits, func(w Wait) bool { return !concerns(w.Scope) })
-	plan.Checks = slices.DeleteFunc(plan.Checks, func(w Warning) bool { return !concerns(w.Scope) })
-	plan.Warnings = slices.DeleteFunc(plan.Warnings, func(w Warning) bool { return !concerns(w.Scope) })
-}
-
 // taken is the observation without the question whose the cluster is, and what of its
 // results is on disk.
-func (o *Observed) taken() *Observed {
+func taken(o *Observed) *Observed {
 	now := *o
 	now.Others, now.Results = nil, Results{NoIngress: true, Kubeconfig: true, Password: true}
 	if now.Cluster != nil {
@@ -193,7 +155,7 @@ func asObserved(observed *Observed) *Desired {
 	var hosts, arbiters, controlPlane int
 	for i := range observed.Hosts {
 		switch h := &observed.Hosts[i]; {
-		case h.Day2 || h.unbound():
+		case h.Day2 || h.Unbound():
 			continue
 		case h.Role == model.RoleArbiter:
 			arbiters++

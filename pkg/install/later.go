@@ -9,22 +9,6 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// At is what is desired of a cluster as it was observed: the workers of a single
-// node are none of it until it is installed (spec.Cluster.AtInstall). Where there
-// are none to leave out it is all that is desired.
-func (d *Desired) At(observed *Observed) *Desired {
-	if observed.Cluster != nil && observed.Cluster.State.Installed() {
-		return d
-	}
-	first := d.Spec.AtInstall()
-	if first == d.Spec {
-		return d
-	}
-	present := *d
-	present.Spec = first
-	return &present
-}
-
 // later says whether a host is one that the cluster is installed without, however
 // long it takes.
 func (p *planner) later(name string) bool {
@@ -47,7 +31,7 @@ func (p *planner) tooEarly(h *Host) bool {
 	}
 	p.block(Blocker{
 		Key: "host/" + h.ID + "/early", Scope: model.HostScope(h.ID), Reason: "TooEarly", Cure: model.CurePerson, Since: h.Registered,
-		Message: fmt.Sprintf("%s came too early: a single node has room for no worker until it is installed", cmp.Or(name, h.label())),
+		Message: fmt.Sprintf("%s came too early: a single node has room for no worker until it is installed", cmp.Or(name, h.Label())),
 		Remedy:  fmt.Sprintf("switch it off and `oaictl delete host %s --yes`; once the cluster is installed, `oaictl add-node -f FILE` adds it", h.ID),
 		Hosts:   []string{cmp.Or(name, h.Hostname, h.ID)},
 	})

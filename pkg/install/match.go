@@ -32,7 +32,7 @@ func matchHosts(hosts []spec.Host, observed *Observed) matches {
 	candidates := newIdentities(hosts)
 	for i := range observed.Hosts {
 		host := &observed.Hosts[i]
-		if observed.elsewhere(host) {
+		if boundToAnother(observed, host) {
 			continue
 		}
 		var fits []int
@@ -63,7 +63,7 @@ func (m *matches) add(hosts []spec.Host, host *Host, fits []int) {
 		}
 		m.byName[name] = host
 		m.names[host.ID] = name
-	case host.unbound():
+	case host.Unbound():
 		m.pool = append(m.pool, host)
 	case !host.Inventory.Known:
 		m.part = append(m.part, host)
@@ -81,15 +81,6 @@ func (m *matches) call(h *Host) string { return cmp.Or(m.names[h.ID], h.Hostname
 // id is what keys and scopes call a host: by its name in the file, or else by
 // its id, since the service's names are neither unique nor stable.
 func (m *matches) id(h *Host) string { return cmp.Or(m.names[h.ID], h.ID) }
-
-// unbound says whether a machine belongs to no cluster, or is on its way out
-// of one.
-func (h *Host) unbound() bool { return h.State == model.HostUnbound || h.State == model.HostReleasing }
-
-// elsewhere says whether a machine is bound to another cluster.
-func (o *Observed) elsewhere(h *Host) bool {
-	return o.Cluster != nil && h.ClusterID != "" && h.ClusterID != o.Cluster.ID
-}
 
 // boundElsewhere says whether the machine of a host of the file is bound to
 // another cluster.
@@ -110,7 +101,7 @@ func (p *planner) elsewhere(want *spec.Host, wait *Wait) bool {
 	if have.ClusterName != "" {
 		cluster = fmt.Sprintf("%s (%s)", have.ClusterName, have.ClusterID)
 	}
-	bound := fmt.Sprintf("%s is bound to the cluster %s", have.label(), cluster)
+	bound := fmt.Sprintf("%s is bound to the cluster %s", have.Label(), cluster)
 	remedy := fmt.Sprintf("if that cluster can do without it, `oaictl delete host %s --yes` and boot it from the discovery image; otherwise name another machine", have.ID)
 	if !wait.Until.IsZero() {
 		wait.For, wait.Next = fmt.Sprintf("%s to become free: %s", want.Name, bound), remedy
@@ -201,27 +192,7 @@ func sameAddress(a, b string) bool {
 	return errX == nil && errY == nil && x.Unmap() == y.Unmap()
 }
 
-// label is what a person recognises a machine by.
-func (h *Host) label() string {
-	var parts []string
-	for _, i := range h.Inventory.Interfaces {
-		if i.MAC != "" {
-			parts = append(parts, "MAC "+i.MAC)
-			break
-		}
-	}
-	if h.Inventory.Serial != "" {
-		parts = append(parts, "serial "+h.Inventory.Serial)
-	}
-	if bmc := h.Inventory.BMC; bmc != "" && bmc != "0.0.0.0" && bmc != "::/0" {
-		parts = append(parts, "BMC "+bmc)
-	}
-	name := h.Hostname
-	if name == "" {
-		name = h.ID
-	}
-	if len(parts) == 0 {
-		return name
-	}
-	return fmt.Sprintf("%s (%s)", name, strings.Join(parts, ", "))
+// boundToAnother says whether a machine is bound to another cluster.
+func boundToAnother(o *Observed, h *Host) bool {
+	return o.Cluster != nil && h.ClusterID != "" && h.ClusterID != o.Cluster.ID
 }

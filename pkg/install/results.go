@@ -5,51 +5,10 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"sync"
 
 	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/names"
-	"github.com/oaictl/oaictl/internal/setting"
 )
-
-// credentials remembers of a run what the service's results are, so that each is
-// read once to be compared, and which of them the run has saved.
-type credentials struct {
-	mu      sync.Mutex
-	digests map[string]string // "" where the service did not give it
-	saved   map[string]bool
-}
-
-func newCredentials() *credentials {
-	return &credentials{digests: map[string]string{}, saved: map[string]bool{}}
-}
-
-// save remembers what was written. Its mode is as good as that file system has it.
-func (c *credentials) save(name string, data []byte) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.digests[name], c.saved[name] = setting.Digest(data), true
-}
-
-// agrees says whether a file is what the service has. Where the service gives
-// nothing to compare it with, the cluster's id beside the file is proof enough.
-func (c *credentials) agrees(name string, file SavedResult, offered bool, read func(string) ([]byte, error)) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	switch {
-	case !file.Private && !c.saved[name]:
-		return false
-	case !offered:
-		return true
-	}
-	if _, asked := c.digests[name]; !asked {
-		c.digests[name] = ""
-		if data, err := read(name); err == nil {
-			c.digests[name] = setting.Digest(data)
-		}
-	}
-	return c.digests[name] == "" || c.digests[name] == file.Digest
-}
 
 // resultsOf names a cluster as its results are kept: by the name in the file.
 func resultsOf(desired *Desired, id string) ClusterRef {
@@ -72,25 +31,25 @@ func (client *Client) observeFiles(ctx context.Context, desired *Desired, observ
 	}
 	there := func(name string, offered bool) bool {
 		file, is := kept[name]
-		return is && observed.known.agrees(name, file, offered, func(name string) ([]byte, error) {
+		return is && observed.Known.Agrees(name, file, offered, func(name string) ([]byte, error) {
 			return client.Credential(ctx, cluster.ID, name)
 		})
 	}
 	observed.Results = Results{
-		NoIngress: there(noIngressFile, cluster.NoIngress), Kubeconfig: there(kubeconfigFile, cluster.Kubeconfig),
-		Password: there(passwordFile, cluster.Kubeconfig), KubeconfigPath: kubeconfigPath(kept),
+		NoIngress: there(model.NoIngressFile, cluster.NoIngress), Kubeconfig: there(model.KubeconfigFile, cluster.Kubeconfig),
+		Password: there(model.PasswordFile, cluster.Kubeconfig), KubeconfigPath: kubeconfigPath(kept),
 	}
 	return nil
 }
 
 // kubeconfigPath is where a kubeconfig of the cluster lies.
 func kubeconfigPath(kept map[string]SavedResult) string {
-	return cmp.Or(kept[kubeconfigFile].Path, kept[noIngressFile].Path)
+	return cmp.Or(kept[model.KubeconfigFile].Path, kept[model.NoIngressFile].Path)
 }
 
 // kubeconfigFlag names the cluster's kubeconfig to a program, where one lies or will.
 func (p *planner) kubeconfigFlag() string {
-	return "--kubeconfig " + names.Quoted(cmp.Or(p.observed.Results.KubeconfigPath, p.name()+"/auth/"+kubeconfigFile))
+	return "--kubeconfig " + names.Quoted(cmp.Or(p.observed.Results.KubeconfigPath, p.name()+"/auth/"+model.KubeconfigFile))
 }
 
 // saveResult fetches a result and writes it. What lies in its place and is
@@ -108,7 +67,7 @@ func (client *Client) saveResult(ctx context.Context, desired *Desired, observed
 		tell(Event{Type: model.EventHint, Key: "cluster/results/" + a.Name, Reason: "ResultsPutAside", Message: "what lay where " + a.Name + " belongs is kept in " + aside})
 	}
 	if err == nil {
-		observed.known.save(a.Name, data)
+		observed.Known.Save(a.Name, data)
 	}
 	return err
 }

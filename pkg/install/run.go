@@ -98,7 +98,7 @@ type Condition struct {
 // waited says whether a wait is over: its condition holds, or it can hold no more.
 func (r *run) waited(plan Plan) (ended bool, err error) {
 	observed := r.latest.Observed
-	degraded := plan.Verdict == VerdictDegraded
+	degraded := plan.Verdict == model.VerdictDegraded
 	_, over := endCode(plan.Verdict)
 	switch {
 	case observed.Cluster != nil && r.until.Met(observed):
@@ -108,7 +108,7 @@ func (r *run) waited(plan Plan) (ended bool, err error) {
 		return true, nil
 	case plan.Fault == nil || degraded:
 		return false, nil
-	case r.until.Regardless && observed.Cluster != nil && !over && plan.Fault.Code != CodeTimeout:
+	case r.until.Regardless && observed.Cluster != nil && !over && plan.Fault.Code != model.CodeTimeout:
 		return false, nil
 	}
 	return true, plan.Fault
@@ -128,7 +128,7 @@ func (r *run) loop(ctx context.Context, first *Observed, detach bool) (Result, e
 	r.lastResults(ctx, err)
 	result.ExitCode = 0
 	if err != nil {
-		result.ExitCode = int(CodeOf(err))
+		result.ExitCode = int(model.CodeOf(err))
 	}
 	r.tell(r.lastEvent(result, err))
 	return result, err
@@ -153,7 +153,7 @@ func (r *run) steps(ctx context.Context, first *Observed, detach bool) (Result, 
 			return r.latest, r.left(ctx, err)
 		}
 		if r.until != nil && observed.Cluster != nil {
-			observed = observed.taken()
+			observed = taken(observed)
 			r.desired = r.limited(asObserved(observed))
 		}
 		r.memory.Seen(observed, r.clock.Now())
@@ -162,7 +162,7 @@ func (r *run) steps(ctx context.Context, first *Observed, detach bool) (Result, 
 		missing := r.memory.Misses > 0
 		if missing && plan.Fault == nil { // nothing is told, and everything asked for anew
 			if prior != nil {
-				prior.detailed = time.Time{}
+				prior.Detailed = time.Time{}
 			}
 			if err := r.clock.Sleep(ctx, soonest); err != nil {
 				return r.latest, r.left(ctx, err)
@@ -214,7 +214,7 @@ func (r *run) look(ctx context.Context, prior *Observed) (*Observed, error) {
 		if err == nil && observed.Stale != "" {
 			// What was written since does not show in an old picture: deciding
 			// on it would write it again.
-			err = &Fault{Op: "look at", On: r.desired.full(), Err: errors.New(observed.Stale), Next: "check that the service runs and can be reached"}
+			err = &Fault{Op: "look at", On: r.desired.FullName(), Err: errors.New(observed.Stale), Next: "check that the service runs and can be reached"}
 		}
 		if err == nil {
 			r.offset = observed.At.Sub(r.clock.Now())
@@ -228,7 +228,7 @@ func (r *run) look(ctx context.Context, prior *Observed) (*Observed, error) {
 			return nil, err
 		}
 		var fault *Fault
-		if errors.As(err, &fault) && (fault.Permanent || fault.Code == CodeAuth) {
+		if errors.As(err, &fault) && (fault.Permanent || fault.Code == model.CodeAuth) {
 			return nil, err
 		}
 		since := r.clock.Now().Sub(began)

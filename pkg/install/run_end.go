@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -14,7 +15,7 @@ import (
 // detached says whether a run that waits for nothing may leave: not while an
 // action is still to be tried again, and not without saying what it could not do.
 func (r *run) detached(plan Plan) (done bool, err error) {
-	retry := r.memory.refusalOf(plan)
+	retry := refusalOf(&r.memory, plan)
 	if retry == nil {
 		return !inserting(r.latest.Observed), nil
 	}
@@ -22,7 +23,7 @@ func (r *run) detached(plan Plan) (done bool, err error) {
 		return false, nil
 	}
 	return true, &Fault{
-		Code: cmp.Or(retry.Code, CodeFailure), Op: r.desired.op(), On: r.desired.full(), Err: errors.New(retry.Error),
+		Code: cmp.Or(retry.Code, model.CodeFailure), Op: opOf(r.desired), On: r.desired.FullName(), Err: errors.New(retry.Error),
 		Next: cmp.Or(retry.Next, "run the same command again in a while"),
 	}
 }
@@ -69,7 +70,7 @@ func (r *run) wall(d time.Duration) time.Duration {
 
 // lastResults fetches what a run whose time is up was about to save.
 func (r *run) lastResults(ctx context.Context, ended error) {
-	if ended == nil || CodeOf(ended) != CodeTimeout {
+	if ended == nil || model.CodeOf(ended) != model.CodeTimeout {
 		return
 	}
 	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), max(r.wall(resultsWithin), resultsAtLeast))
@@ -113,11 +114,11 @@ func (r *run) left(ctx context.Context, err error) error {
 	if !errors.As(cause, &interrupt) && errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return r.outOfTimeAs("not done before the deadline that the caller set")
 	}
-	code := CodeInterrupted
+	code := model.CodeInterrupted
 	if errors.As(cause, &interrupt) {
 		code = interrupt.Code
 	}
-	return &Fault{Code: code, Op: "watch", On: r.desired.full(), Err: cause, Next: "run the same command again, which goes on from here; nothing was undone"}
+	return &Fault{Code: code, Op: "watch", On: r.desired.FullName(), Err: cause, Next: "run the same command again, which goes on from here; nothing was undone"}
 }
 
 func (r *run) lastEvent(result Result, err error) Event {
@@ -127,20 +128,36 @@ func (r *run) lastEvent(result Result, err error) Event {
 		event.State, event.Message, event.Next = r.until.Name, "", ""
 	}
 	if err != nil {
-		event.Severity, event.Message, event.Next = model.SeverityError, err.Error(), NextOf(err)
-		switch CodeOf(err) {
-		case CodeTimeout:
+		event.Severity, event.Message, event.Next = model.SeverityError, err.Error(), model.NextOf(err)
+		switch model.CodeOf(err) {
+		case model.CodeTimeout:
 			event.State = "timed-out"
-		case CodeNeedsUser:
+		case model.CodeNeedsUser:
 			event.State = "needs-user"
-		case CodeInterrupted, CodeTerminated:
+		case model.CodeInterrupted, model.CodeTerminated:
 			event.State = "interrupted"
-		case CodeFailed, CodeDegraded:
+		case model.CodeFailed, model.CodeDegraded:
 		default:
-			if !slices.Contains([]Verdict{VerdictBlocked, VerdictUnknown}, result.Verdict) {
+			if !slices.Contains([]Verdict{model.VerdictBlocked, model.VerdictUnknown}, result.Verdict) {
 				event.State = "error"
 			}
 		}
 	}
 	return event
+}
+
+// refusalOf is the refusal of one of the plan's actions, else of one that is to be tried
+// again.
+func refusalOf(m *Memory, plan Plan) *Refusal {
+	for _, a := range plan.Actions {
+		if r, refused := m.Refused[a.Key]; refused {
+			return &r
+		}
+	}
+	return plan.Retry
+}
+
+// inserting says whether a BMC is at an insertion, which would end with the run.
+func inserting(o *Observed) bool {
+	return slices.ContainsFunc(slices.Collect(maps.Values(o.Machines)), func(s MachineState) bool { return s.Inserting })
 }

@@ -1,9 +1,6 @@
 package install
 
-import (
-	"context"
-	"time"
-)
+import "context"
 
 // Service is what the loop needs of a backend: an assisted-service over REST, or a hub's
 // CRDs. Its methods are safe for concurrent use.
@@ -23,30 +20,6 @@ type Service interface {
 	Credential(ctx context.Context, clusterID, name string) ([]byte, error)
 }
 
-// Query says which cluster to observe: by ID if that is known, else by name
-// and base domain.
-type Query struct {
-	ID         string
-	Name       string
-	BaseDomain string
-	Adopt      string // an id that may be taken over although it is not tagged
-	Imported   string // what an installed cluster calls itself that is to be imported (spec.import.clusterID)
-	Run        string // this run's mark
-	InfraEnv   string // name or id of an InfraEnv that is not the cluster's own (spec.infraEnv.ref)
-	// Ignored asks which validations may fail, of a service that shows that apart:
-	// the file says it.
-	Ignored bool
-	// Overridden are the service's own names of fields of InfraEnvs that the file
-	// gives in its words (spec.overrides.infraEnv).
-	Overridden []string
-	// Detail asks for everything to be read anew: inventories, manifests,
-	// images. Otherwise the plane reads what may have changed.
-	Detail bool
-	// Poll is how often somebody wants to know what has changed, who has said so:
-	// each observation asks then. Zero: as often as seems worth it.
-	Poll time.Duration
-}
-
 // Files is the plane of results on disk. They are kept by the cluster's name and
 // belong to the cluster of one id.
 type Files interface {
@@ -63,11 +36,4 @@ type Files interface {
 	// equal file as it is. What differs is put aside, and Save returns where it
 	// is now.
 	Save(ctx context.Context, cluster ClusterRef, name string, data []byte) (aside string, err error)
-}
-
-// SavedResult is a result as it lies on disk.
-type SavedResult struct {
-	Digest  string // of the content, as Digest has it
-	Private bool   // has the mode that Save gives it
-	Path    string // where a person finds it
 }

@@ -2,12 +2,12 @@ package install
 
 import (
 	"fmt"
-	"github.com/oaictl/oaictl/internal/model"
-	"github.com/oaictl/oaictl/internal/setting"
 	"slices"
 	"strings"
 
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/names"
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -28,7 +28,7 @@ type Step struct {
 func (s *Snapshot) Then(plan Plan) []Step {
 	p := s.planner
 	switch plan.Verdict {
-	case VerdictWorking, VerdictWaiting, VerdictBlocked:
+	case model.VerdictWorking, model.VerdictWaiting, model.VerdictBlocked:
 	default:
 		return nil
 	}
@@ -112,7 +112,7 @@ func (f *following) images() {
 func (f *following) actions(ahead []Action) {
 	for _, a := range ahead {
 		if !slices.ContainsFunc(f.now.Actions, func(b Action) bool { return b.Key == a.Key }) {
-			f.add(Step{Scope: a.Scope, Kind: a.Kind, Message: a.describe()})
+			f.add(Step{Scope: a.Scope, Kind: a.Kind, Message: a.Describe()})
 		}
 	}
 }
@@ -166,10 +166,10 @@ func (f *following) bootedByOaictl(names []string) []string {
 	var out []string
 	for i := range f.spec.Spec.Hosts {
 		host := &f.spec.Spec.Hosts[i]
-		if f.observed.Machines == nil || !slices.Contains(names, host.Name) || !bootedByBMC(f.spec, host) {
+		if f.observed.Machines == nil || !slices.Contains(names, host.Name) || !model.IsBootedByBMC(f.spec, host) {
 			continue
 		}
-		if !slices.ContainsFunc(f.now.Actions, func(a Action) bool { return kinds[a.Kind].byBMC && a.Name == host.Name }) {
+		if !slices.ContainsFunc(f.now.Actions, func(a Action) bool { return model.TraitsOf(a.Kind).ByBMC && a.Name == host.Name }) {
 			out = append(out, host.Name)
 		}
 	}
@@ -205,7 +205,7 @@ func (f *following) ejected() []string {
 	var out []string
 	for i := range f.spec.Spec.Hosts {
 		host := &f.spec.Spec.Hosts[i]
-		if f.observed.Machines == nil || !bootedByBMC(f.spec, host) {
+		if f.observed.Machines == nil || !model.IsBootedByBMC(f.spec, host) {
 			continue
 		}
 		state, seen := f.observed.Machines[host.Name]

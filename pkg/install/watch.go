@@ -28,7 +28,7 @@ func newWatcher(tell func(Event)) *watcher {
 func (w *watcher) silent(err error) {
 	if !w.silence {
 		w.silence = true
-		w.tell(Event{Type: model.EventWarning, Key: "service/silent", Severity: model.SeverityWarning, Reason: "ServiceUnreachable", Message: fmt.Sprintf("the service does not answer: %v; trying again", err), Next: NextOf(err)})
+		w.tell(Event{Type: model.EventWarning, Key: "service/silent", Severity: model.SeverityWarning, Reason: "ServiceUnreachable", Message: fmt.Sprintf("the service does not answer: %v; trying again", err), Next: model.NextOf(err)})
 	}
 }
 
@@ -48,12 +48,12 @@ func (w *watcher) see(desired *Desired, before, now *Observed, plan Plan) bool {
 	for _, host := range names.part {
 		var old *Host
 		if before != nil {
-			old = before.host(host.ID)
+			old = before.HostByID(host.ID)
 		}
-		if host.nameless() {
+		if host.Nameless() {
 			continue
 		}
-		if old != nil && old.nameless() {
+		if old != nil && old.Nameless() {
 			old = nil // it is told of from when there is a name to tell it by
 		}
 		changed = w.host(names.call(host), old, host) || changed
@@ -63,13 +63,6 @@ func (w *watcher) see(desired *Desired, before, now *Observed, plan Plan) bool {
 	changed = ended && w.cluster(before, now) || changed
 	changed = w.standing(plan, now.At) || changed
 	return w.progress(newView(desired, now, plan), changed)
-}
-
-// nameless says whether a host has just booted, or is being bound, and has not told
-// its hardware yet, so that nothing but an id stands for it: it does within moments.
-// One that falls silent before that is told of by its id.
-func (h *Host) nameless() bool {
-	return (h.State == model.HostDiscovering || h.State == model.HostBinding) && !h.Inventory.Known && h.Hostname == ""
 }
 
 // progress gives the whole picture when something changed. The percentage
@@ -99,7 +92,7 @@ func (w *watcher) machines(before, now *Observed) bool {
 			old = before.Machines[name]
 		}
 		reads := state.Power == model.PowerIsOn && state.OurMedia && state.Fetch.Bytes > 0
-		if read := old.Power == model.PowerIsOn && old.OurMedia && old.Fetch.Bytes > 0; !reads || read || state.phase != toBoot {
+		if read := old.Power == model.PowerIsOn && old.OurMedia && old.Fetch.Bytes > 0; !reads || read || state.Phase != model.PhaseToBoot {
 			continue
 		}
 		changed = true
@@ -116,7 +109,7 @@ func (w *watcher) gone(desired *Desired, before, now *Observed) bool {
 	names, changed := matches{}, false
 	for i := range before.Hosts {
 		host := &before.Hosts[i]
-		if now.host(host.ID) != nil {
+		if now.HostByID(host.ID) != nil {
 			continue
 		}
 		if names.names == nil {
@@ -252,12 +245,12 @@ func (w *watcher) standing(plan Plan, now time.Time) bool {
 		})
 	}
 	for _, x := range plan.Warnings {
-		once("warning/"+x.Key+x.Message, Event{Type: model.EventWarning, Host: hostOf(x.Scope), Key: x.Key, Severity: model.SeverityWarning, Reason: x.Reason, Message: x.Message, Next: x.Next})
+		once("warning/"+x.Key+x.Message, Event{Type: model.EventWarning, Host: model.HostOf(x.Scope), Key: x.Key, Severity: model.SeverityWarning, Reason: x.Reason, Message: x.Message, Next: x.Next})
 	}
 	changed = w.blockers(plan, now) || changed
 	for _, x := range plan.Waits {
 		if x.Who == model.WhoUser {
-			once("wait/"+x.Key, Event{Type: model.EventHint, Host: hostOf(x.Scope), Key: x.Key, Reason: "Waiting", Message: "waiting for " + x.For, Next: x.Next})
+			once("wait/"+x.Key, Event{Type: model.EventHint, Host: model.HostOf(x.Scope), Key: x.Key, Reason: "Waiting", Message: "waiting for " + x.For, Next: x.Next})
 		}
 	}
 	return changed
@@ -280,14 +273,14 @@ func severityOf(c Cure) Severity {
 // does. What an install has failed over is not cured by that.
 func (w *watcher) blockers(plan Plan, now time.Time) bool {
 	changed := false
-	lost := plan.Verdict == VerdictFailed || plan.Verdict == VerdictCancelled || plan.Verdict == VerdictUnknown
+	lost := plan.Verdict == model.VerdictFailed || plan.Verdict == model.VerdictCancelled || plan.Verdict == model.VerdictUnknown
 	there := map[string]bool{}
 	for _, x := range plan.Blockers {
 		there[x.Key] = true
 		if _, known := w.since[x.Key]; !known {
 			w.since[x.Key] = now
 		}
-		event := Event{Type: model.EventWarning, Host: hostOf(x.Scope), Key: x.Key, Severity: severityOf(x.Cure), Reason: x.Reason, Message: x.Message, Next: x.Remedy}
+		event := Event{Type: model.EventWarning, Host: model.HostOf(x.Scope), Key: x.Key, Severity: severityOf(x.Cure), Reason: x.Reason, Message: x.Message, Next: x.Remedy}
 		if x.Reason == reasonValidation {
 			event.Type, event.State = model.EventValidation, "failure"
 			if now.Sub(w.since[x.Key]) < steady {
@@ -309,7 +302,7 @@ func (w *watcher) blockers(plan Plan, now time.Time) bool {
 		// is told by the cluster's next state.
 		if x, told := w.stands[key]; told && !lost && x.Reason != reasonPreparation {
 			changed = true
-			w.tell(Event{Type: model.EventHint, Host: hostOf(x.Scope), Key: key, State: "cured", Reason: "Cured", Message: "no longer in the way: " + x.Message})
+			w.tell(Event{Type: model.EventHint, Host: model.HostOf(x.Scope), Key: key, State: "cured", Reason: "Cured", Message: "no longer in the way: " + x.Message})
 		}
 		delete(w.since, key)
 		delete(w.stands, key) // told again should it come back

@@ -1,4 +1,4 @@
-package install
+package model
 
 import (
 	"cmp"
@@ -8,8 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/catalogue"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
 )
 
@@ -110,8 +108,8 @@ func (m *Memory) Seen(observed *Observed, own time.Time) {
 	m.machines(observed)
 	// Another attempt to prepare is no cure of what preparations fail over: only an
 	// install that runs is.
-	if c := observed.Cluster; c == nil || !c.State.BeforeInstall() && c.State != model.ClusterPreparing {
-		delete(m.Standing, keyPreparation)
+	if c := observed.Cluster; c == nil || !c.State.BeforeInstall() && c.State != ClusterPreparing {
+		delete(m.Standing, KeyPreparation)
 	}
 }
 
@@ -138,19 +136,19 @@ func (m *Memory) misses(observed *Observed) bool {
 // checks brings forward since when each check that does not pass has had its status.
 func (m *Memory) checks(observed *Observed) {
 	since := map[string]time.Time{}
-	note := func(subject catalogue.Subject, host string, list []Validation) {
+	note := func(host string, list []Validation) {
 		for i := range list {
-			if !list[i].passes() {
-				key := checkKey(subject, host, &list[i])
+			if !list[i].Passes() {
+				key := CheckKey(host, &list[i])
 				since[key] = cmp.Or(m.Checks[key], observed.At)
 			}
 		}
 	}
 	if observed.Cluster != nil {
-		note(catalogue.SubjectCluster, "", observed.Cluster.Validations)
+		note("", observed.Cluster.Validations)
 	}
 	for i := range observed.Hosts {
-		note(catalogue.SubjectHost, observed.Hosts[i].ID, observed.Hosts[i].Validations)
+		note(observed.Hosts[i].ID, observed.Hosts[i].Validations)
 	}
 	m.Checks = since
 }
@@ -167,7 +165,7 @@ func (m *Memory) machines(observed *Observed) {
 	}
 	m.Machines = boots
 	maps.DeleteFunc(m.Done, func(_ string, s Success) bool {
-		return kinds[s.Kind].switches && observed.Machines[s.Name].switched(s.Kind)
+		return TraitsOf(s.Kind).Switches && observed.Machines[s.Name].switched(s.Kind)
 	})
 }
 
@@ -176,7 +174,7 @@ func (b MachineBoot) after(state MachineState, now time.Time) MachineBoot {
 	switch {
 	case state.Trouble != "": // what was known does not end with it
 		return b
-	case state.Power != model.PowerIsOn || !state.OurMedia:
+	case state.Power != PowerIsOn || !state.OurMedia:
 		return MachineBoot{Fetched: state.Fetch.Bytes}
 	}
 	b.Boots = cmp.Or(b.Boots, now)
@@ -195,23 +193,23 @@ func (m *Memory) Decided(plan Plan) {
 		note(plan.Blockers[i].Key)
 	}
 	for i := range plan.Waits {
-		if w := &plan.Waits[i]; w.Who == model.WhoUser {
-			note(w.standingKey())
+		if w := &plan.Waits[i]; w.Who == WhoUser {
+			note(w.StandingKey())
 		}
 	}
-	if first, stood := m.Standing[keyPreparation]; stood {
-		standing[keyPreparation] = first
+	if first, stood := m.Standing[KeyPreparation]; stood {
+		standing[KeyPreparation] = first
 	}
 	m.Standing = standing
 }
 
-// standingKey tells a wait from a blocker of the same key.
-func (w *Wait) standingKey() string { return "wait/" + w.Key }
+// StandingKey tells a wait from a blocker of the same key.
+func (w *Wait) StandingKey() string { return "wait/" + w.Key }
 
 // Note learns how an action went: err is what became of it, nil for a success. now is
 // a moment on the service's clock.
 func (m *Memory) Note(a Action, err error, now time.Time) {
-	if a.Kind == model.UpdateHost || a.Kind == model.BindHost {
+	if a.Kind == UpdateHost || a.Kind == BindHost {
 		m.HostWritten = now
 	}
 	if err != nil {
@@ -221,43 +219,32 @@ func (m *Memory) Note(a Action, err error, now time.Time) {
 	delete(m.Refused, a.Key)
 	m.LastError = ""
 	s := m.Done[a.Key]
-	if s.Inputs != fingerprint(a) || now.Sub(s.Last) > forgotten {
-		s = Success{Inputs: fingerprint(a), Kind: a.Kind, Name: a.Name, First: now}
+	if s.Inputs != Fingerprint(a) || now.Sub(s.Last) > Forgotten {
+		s = Success{Inputs: Fingerprint(a), Kind: a.Kind, Name: a.Name, First: now}
 	}
 	s.Times, s.Last = s.Times+1, now
 	m.Done = with(m.Done, a.Key, s)
-	if strings.HasSuffix(a.Key, resendSuffix) {
+	if strings.HasSuffix(a.Key, ResendSuffix) {
 		m.Resent = with(m.Resent, a.Key, true)
 	}
-	m.Registered = m.Registered || a.Kind == model.RegisterCluster || a.Kind == model.ImportCluster
+	m.Registered = m.Registered || a.Kind == RegisterCluster || a.Kind == ImportCluster
 }
 
 func (m *Memory) refused(a Action, err error, now time.Time) {
 	r := m.Refused[a.Key]
-	if r.Inputs != fingerprint(a) {
-		r = Refusal{Inputs: fingerprint(a), First: now}
+	if r.Inputs != Fingerprint(a) {
+		r = Refusal{Inputs: Fingerprint(a), First: now}
 	}
 	r.Attempts++
-	wait := backoff(r.Attempts)
+	wait := Backoff(r.Attempts)
 	var fault *Fault
-	r.Error, r.Next, r.Code, r.Permanent = err.Error(), "", 0, forGood(err)
+	r.Error, r.Next, r.Code, r.Permanent = err.Error(), "", 0, ForGood(err)
 	if errors.As(err, &fault) {
 		r.Next, r.Code, wait = fault.Next, fault.Code, max(wait, fault.RetryAfter)
 	}
 	r.Last, r.Until = now, now.Add(wait)
 	m.Refused = with(m.Refused, a.Key, r)
 	m.LastError = r.Error
-}
-
-// refusalOf is the refusal of one of the plan's actions, else of one that is to be tried
-// again.
-func (m *Memory) refusalOf(plan Plan) *Refusal {
-	for _, a := range plan.Actions {
-		if r, refused := m.Refused[a.Key]; refused {
-			return &r
-		}
-	}
-	return plan.retry
 }
 
 // with is a map with one more entry.
@@ -269,14 +256,14 @@ func with[V any](in map[string]V, key string, value V) map[string]V {
 	return in
 }
 
-// forGood says whether the same request would be refused again.
-func forGood(err error) bool {
+// ForGood says whether the same request would be refused again.
+func ForGood(err error) bool {
 	var fault *Fault
 	return errors.As(err, &fault) && (fault.Permanent || fault.Code == CodeAuth)
 }
 
-// fingerprint tells whether an action is still the one that was refused.
-func fingerprint(a Action) string {
+// Fingerprint tells whether an action is still the one that was refused.
+func Fingerprint(a Action) string {
 	data, err := json.Marshal(struct {
 		Kind     Kind
 		Target   string
@@ -291,10 +278,26 @@ func fingerprint(a Action) string {
 
 const (
 	firstBackoff = 2 * time.Second
-	lastBackoff  = time.Minute
-	forgotten    = time.Hour // from then on, an action that is done again is no repetition
+	LastBackoff  = time.Minute
+	Forgotten    = time.Hour // from then on, an action that is done again is no repetition
 )
 
-func backoff(attempts int) time.Duration {
-	return min(lastBackoff, firstBackoff<<min(attempts-1, 6))
+func Backoff(attempts int) time.Duration {
+	return min(LastBackoff, firstBackoff<<min(attempts-1, 6))
 }
+
+// ResendSuffix ends the keys of the actions that send secrets again.
+const ResendSuffix = "/resend"
+
+// CheckKey tells a check and its status from others, of a host or, without the id of one,
+// of the cluster.
+func CheckKey(hostID string, v *Validation) string {
+	subject := "host"
+	if hostID == "" {
+		subject = "cluster"
+	}
+	return subject + "/" + hostID + "/" + v.ID + "/" + v.Status
+}
+
+// KeyPreparation is the key of a blocker that is a failed preparation.
+const KeyPreparation = "cluster/preparation"

@@ -1,0 +1,60 @@
+package model
+
+import (
+	"time"
+
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// At is what is desired of a cluster as it was observed: the workers of a single
+// node are none of it until it is installed (spec.Cluster.AtInstall). Where there
+// are none to leave out it is all that is desired.
+func (d *Desired) At(observed *Observed) *Desired {
+	if observed.Cluster != nil && observed.Cluster.State.Installed() {
+		return d
+	}
+	first := d.Spec.AtInstall()
+	if first == d.Spec {
+		return d
+	}
+	present := *d
+	present.Spec = first
+	return &present
+}
+
+// Options are what the person running oaictl has allowed.
+type Options struct {
+	// Reimage allows changes that make a new discovery image.
+	Reimage bool
+	// Adopt is the id of a cluster, made by something else, to take over.
+	Adopt string
+	// ResendSecrets sends again what the service does not give back.
+	ResendSecrets bool
+	// AddNodes adds the hosts of the file that are not part of the installed
+	// cluster yet: it is told to take more hosts, and each host is installed as
+	// soon as it is ready. Nothing is done to a cluster that is not installed.
+	AddNodes bool
+	// AcceptControlPlane allows AddNodes to install control plane machines and
+	// arbiters of which it is not known that they are no part of the cluster yet:
+	// the service lacks the record of one that was installed.
+	AcceptControlPlane bool
+	// RebootRunning allows to switch off machines that are on and run something
+	// that is not this cluster's discovery image, so that they boot it.
+	RebootRunning bool
+	// ReadOnly leaves everything to others: nothing is to be done, only waited for.
+	ReadOnly bool
+	// Run marks the clusters that this run registers.
+	Run string
+	// Timeout is how long a loop takes at most (exit code 8), UserTimeout how long it
+	// waits for a person (exit code 9). Zero: no limit.
+	Timeout, UserTimeout time.Duration
+}
+
+// Desired is what the cluster shall become.
+type Desired struct {
+	Spec    *spec.Cluster
+	Options Options
+}
+
+// FullName is the cluster's name with its domain.
+func (d *Desired) FullName() string { return d.Spec.Metadata.Name + "." + d.Spec.Spec.BaseDomain }

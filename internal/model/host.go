@@ -1,0 +1,149 @@
+package model
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Unbound says whether a machine belongs to no cluster, or is on its way out
+// of one.
+func (h *Host) Unbound() bool { return h.State == HostUnbound || h.State == HostReleasing }
+
+// Label is what a person recognises a machine by.
+func (h *Host) Label() string {
+	var parts []string
+	for _, i := range h.Inventory.Interfaces {
+		if i.MAC != "" {
+			parts = append(parts, "MAC "+i.MAC)
+			break
+		}
+	}
+	if h.Inventory.Serial != "" {
+		parts = append(parts, "serial "+h.Inventory.Serial)
+	}
+	if bmc := h.Inventory.BMC; bmc != "" && bmc != "0.0.0.0" && bmc != "::/0" {
+		parts = append(parts, "BMC "+bmc)
+	}
+	name := h.Hostname
+	if name == "" {
+		name = h.ID
+	}
+	if len(parts) == 0 {
+		return name
+	}
+	return fmt.Sprintf("%s (%s)", name, strings.Join(parts, ", "))
+}
+
+// Host is the service's record of a machine.
+type Host struct {
+	ID         string
+	InfraEnvID string
+	ClusterID  string
+	Day2       bool   // joins a cluster that is already installed
+	Hostname   string // as requested, else as the machine reports it
+	State      HostState
+	Status     string // the service's own word
+	StatusInfo string
+	Since      time.Time // when the status was reached
+	Role       Role      // as set; RoleAuto while undecided
+	Suggested  Role      // what the service would choose
+	Bootstrap  bool
+	CheckedIn  time.Time // last contact
+	Registered time.Time
+	Inventory  Inventory
+	Settings   Settings
+	// Inherited are the labels of its node that it has from its InfraEnv. They come
+	// and go with that, and Settings leave them out.
+	Inherited map[string]string
+	// Validations are empty before the first evaluation.
+	Validations []Validation
+	Progress    HostProgress
+	// Formatted lists the ids of the disks, beside the installation disk, that
+	// the installer will wipe.
+	Formatted []string
+	Disk      string // id of the chosen installation disk
+}
+
+// DisplayName is what a person knows the host by: the name that it reports, or its id.
+func (h *Host) DisplayName() string { return cmp.Or(h.Hostname, h.ID) }
+
+// HostElsewhere is a machine that is bound to another cluster.
+type HostElsewhere struct {
+	Host
+	ClusterName string // "" where it is not known
+}
+
+// HostProgress is how far the install of one host is.
+type HostProgress struct {
+	Stage    string // as the service names it, "" before the install
+	Info     string // "45%" while the image is written
+	Percent  int
+	Since    time.Time // when the stage began
+	Updated  time.Time
+	TimedOut bool
+	Stages   []string // the stages of the host's role, in order
+}
+
+// Inventory is what a machine says of itself. Zero before its first report.
+type Inventory struct {
+	Known        bool
+	Hostname     string
+	Serial       string
+	UUID         string
+	Manufacturer string
+	Product      string
+	BMC          string // IPv4 or IPv6 address, "" if none
+	CPUs         int
+	MemoryBytes  int64
+	Arch         string
+	Interfaces   []Interface
+	Disks        []Disk
+}
+
+// Interface is a network interface of a machine.
+type Interface struct {
+	Name      string
+	MAC       string
+	Addresses []string // CIDR notation
+	Up        bool
+}
+
+// Disk is a block device of a machine.
+type Disk struct {
+	ID           string
+	Path, ByID   string
+	ByPath, HCTL string
+	Name         string
+	Model        string
+	Vendor       string
+	Serial       string
+	WWN          string
+	Type         string // HDD, SSD, ...
+	SizeBytes    int64
+	Removable    bool
+	Media        bool // holds the discovery image
+	Eligible     bool
+	Reasons      []string // why it is not eligible
+}
+
+// Validation is one check of the service on a cluster or on a host.
+type Validation struct {
+	ID       string
+	Category string
+	Status   string // success, success-suppress-output, failure, error, pending, disabled
+	Message  string
+}
+
+// Passes says whether the check is out of the way.
+func (v *Validation) Passes() bool {
+	return v.Status == "success" || v.Status == "success-suppress-output" || v.Status == "disabled"
+}
+
+// Nameless says whether a host has just booted, or is being bound, and has not told
+// its hardware yet, so that nothing but an id stands for it: it does within moments.
+// One that falls silent before that is told of by its id.
+func (h *Host) Nameless() bool {
+	return (h.State == HostDiscovering || h.State == HostBinding) && !h.Inventory.Known && h.Hostname == ""
+}
