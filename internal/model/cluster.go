@@ -127,6 +127,7 @@ type Operator struct {
 	Builtin bool
 }
 
+// Label is what a person recognises a cluster by among others of its name.
 func (r ClusterRef) Label() string {
 	return fmt.Sprintf("%s (%s, created %s)", r.ID, r.Status, r.Created.UTC().Format(time.RFC3339))
 }

@@ -38,6 +38,7 @@ func (d *Disk) IsNamed(path string) bool {
 	return slices.Contains([]string{d.Path, d.ByID, d.ByPath, d.ID, "/dev/" + d.Name}, path)
 }
 
+// Label is what a person recognises a disk by.
 func (d *Disk) Label() string {
 	if d.ByID != "" && d.ByID != d.Path {
 		return d.Path + " (" + d.ByID + ")"

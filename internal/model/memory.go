@@ -282,6 +282,7 @@ const (
 	Forgotten    = time.Hour // from then on, an action that is done again is no repetition
 )
 
+// Backoff is how long after so many attempts the next one comes.
 func Backoff(attempts int) time.Duration {
 	return min(LastBackoff, firstBackoff<<min(attempts-1, 6))
 }

@@ -65,7 +65,7 @@ func (p *planner) checks(to []diagnose.Check, subject catalogue.Subject, h *Host
 		}
 		to = append(to, diagnose.Check{
 			Subject: subject, Host: name, ID: v.ID, Category: v.Category, Status: v.Status, Message: v.Message,
-			Seen: p.seen(subject, id, v),
+			Seen: p.seen(id, v),
 		})
 	}
 	return to
@@ -77,7 +77,7 @@ const evaluation = 20 * time.Second
 
 // seen is in how many evaluations in a row a check has had its status. Without
 // memory it has had it for long.
-func (p *planner) seen(subject catalogue.Subject, hostID string, v *Validation) int {
+func (p *planner) seen(hostID string, v *Validation) int {
 	if p.memory.Checks == nil {
 		return diagnose.Settled
 	}
