@@ -27,7 +27,7 @@ func (p *Plane) Act(ctx context.Context, desired *install.Desired, action instal
 	if desired == nil || desired.Spec == nil {
 		return plane.Refusal(action, errors.New("there is no desired cluster"))
 	}
-	act := actOf(action.Kind)
+	act := actions()[action.Kind]
 	if act == nil {
 		return plane.Refusal(action, fmt.Errorf("a hub has no action %s", action.Kind))
 	}
@@ -67,39 +67,28 @@ type actor struct {
 
 type actFunc func(*actor, context.Context) error
 
-// actOf is how an action of a kind is carried out.
-func actOf(kind install.Kind) actFunc {
-	switch kind {
-	case vocab.RegisterCluster, vocab.ImportCluster:
-		return (*actor).registerCluster
-	case vocab.WithdrawCluster:
-		return (*actor).withdrawCluster
-	case vocab.UpdateCluster, vocab.SetOverrides, vocab.IgnoreValidations:
-		return (*actor).updateCluster
-	case vocab.UploadManifest:
-		return (*actor).uploadManifest
-	case vocab.RegisterInfraEnv:
-		return (*actor).registerInfraEnv
-	case vocab.UpdateInfraEnv:
-		return (*actor).updateInfraEnv
-	case vocab.RenewImage:
-		return (*actor).renewImage
-	case vocab.RegisterHost:
-		return (*actor).registerHost
-	case vocab.UpdateHost, vocab.InstallHost:
-		return (*actor).updateHost
-	case vocab.BindHost:
-		return (*actor).bindHost
-	case vocab.StartInstall:
-		return (*actor).startInstall
-	case vocab.NudgeCluster:
-		return (*actor).nudge
-	case vocab.RecordInstalled:
-		return (*actor).record
-	case vocab.AllowAddHosts:
-		return (*actor).allowAddHosts
+// actions are how the action of each kind is carried out.
+func actions() map[install.Kind]actFunc {
+	return map[install.Kind]actFunc{
+		vocab.RegisterCluster:   (*actor).registerCluster,
+		vocab.ImportCluster:     (*actor).registerCluster,
+		vocab.WithdrawCluster:   (*actor).withdrawCluster,
+		vocab.UpdateCluster:     (*actor).updateCluster,
+		vocab.SetOverrides:      (*actor).updateCluster,
+		vocab.IgnoreValidations: (*actor).updateCluster,
+		vocab.UploadManifest:    (*actor).uploadManifest,
+		vocab.RegisterInfraEnv:  (*actor).registerInfraEnv,
+		vocab.UpdateInfraEnv:    (*actor).updateInfraEnv,
+		vocab.RenewImage:        (*actor).renewImage,
+		vocab.RegisterHost:      (*actor).registerHost,
+		vocab.UpdateHost:        (*actor).updateHost,
+		vocab.InstallHost:       (*actor).updateHost,
+		vocab.BindHost:          (*actor).bindHost,
+		vocab.StartInstall:      (*actor).startInstall,
+		vocab.NudgeCluster:      (*actor).nudge,
+		vocab.RecordInstalled:   (*actor).record,
+		vocab.AllowAddHosts:     (*actor).allowAddHosts,
 	}
-	return nil
 }
 
 // aboutCluster says whether the target of an action of a kind is a cluster.
@@ -137,7 +126,7 @@ func (a *actor) registerCluster(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := a.foreign(ctx, made); err != nil {
+	if err := a.checkForeignObjects(ctx, made); err != nil {
 		return err
 	}
 	if err := a.ensureNamespace(ctx, made.Namespace); err != nil {
@@ -228,13 +217,8 @@ func (a *actor) updateCluster(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, want := range made.Cluster {
-		if !a.needs(want) {
-			continue
-		}
-		if _, err := a.ApplyObject(ctx, want); err != nil {
-			return err
-		}
+	if err := a.applyNeeded(ctx, made.Cluster); err != nil {
+		return err
 	}
 	if err := a.unclassify(ctx, made.Cluster); err != nil {
 		return err
@@ -275,6 +259,19 @@ func (a *actor) unclassify(ctx context.Context, wanted []*unstructured.Unstructu
 			continue
 		}
 		if err := a.Remove(ctx, kube.AgentClassifications(), u); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// applyNeeded applies those objects of the file that the settings that change need.
+func (a *actor) applyNeeded(ctx context.Context, objects []*unstructured.Unstructured) error {
+	for _, want := range objects {
+		if !a.needs(want) {
+			continue
+		}
+		if _, err := a.ApplyObject(ctx, want); err != nil {
 			return err
 		}
 	}

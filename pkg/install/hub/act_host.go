@@ -60,7 +60,7 @@ func (a *actor) updateHost(ctx context.Context) error {
 	if len(fields) == 0 {
 		return nil
 	}
-	if err := contested(live, fields); err != nil {
+	if err := checkFieldOwners(live, fields); err != nil {
 		return err
 	}
 	return a.Patch(ctx, kube.Agents(), live, map[string]any{"spec": fields})
@@ -131,7 +131,7 @@ func (a *actor) agentFields(live *unstructured.Unstructured) (map[string]any, er
 	table := objects.AgentTable(objects.SecretsOf(a.desired.Spec, a.host(), a.Namespace.Name))
 	for key := range a.action.Settings {
 		if _, known := table.Row(key); !known {
-			return nil, noPlace(key)
+			return nil, notSupported(key)
 		}
 	}
 	patch := map[string]any{"spec": map[string]any{}}
@@ -148,7 +148,7 @@ func (a *actor) agentFields(live *unstructured.Unstructured) (map[string]any, er
 	return fields, nil
 }
 
-func noPlace(key install.Setting) error {
+func notSupported(key install.Setting) error {
 	return &install.Fault{
 		Code: install.CodeInput, Op: "configure the host:", On: string(key), Permanent: true,
 		Err: errors.New("a hub has no place for it"), Next: "leave it out of the file, or install through the REST service (--backend rest)",
@@ -288,10 +288,10 @@ func (a *actor) bindHost(ctx context.Context) error {
 	}})
 }
 
-// contested refuses to write texts into an Agent's spec that somebody else has set to
+// checkFieldOwners refuses to write texts into an Agent's spec that somebody else has set to
 // something else. An Agent is the service's, so that it is patched and not applied, and
 // a patch asks nobody. A role that was left to the service was set by nobody.
-func contested(live *unstructured.Unstructured, spec map[string]any) error {
+func checkFieldOwners(live *unstructured.Unstructured, spec map[string]any) error {
 	var theirs []string
 	for _, field := range slices.Sorted(maps.Keys(spec)) {
 		have, _, _ := unstructured.NestedString(live.Object, "spec", field)

@@ -35,8 +35,12 @@ func (a *actor) registerInfraEnv(ctx context.Context) error {
 	if err := a.ApplyAll(ctx, env.NMStateConfigs); err != nil {
 		return err
 	}
-	if err := a.mirrors(ctx, made); err != nil {
-		return err
+	for _, want := range made.Cluster { // what the InfraEnv refers to and the cluster did not need
+		if want.GetKind() == hubapi.KindConfigMap && want.GetName() == a.Cluster+"-mirrors" {
+			if _, err := a.ApplyObject(ctx, want); err != nil {
+				return err
+			}
+		}
 	}
 	_, err = a.infraEnv(ctx, env.InfraEnv)
 	return err
@@ -56,18 +60,6 @@ func (a *actor) infraEnv(ctx context.Context, want *unstructured.Unstructured) (
 		}
 	}
 	return a.ApplyObject(ctx, want)
-}
-
-// mirrors applies what the InfraEnv refers to and the cluster did not need.
-func (a *actor) mirrors(ctx context.Context, made *render.Objects) error {
-	for _, want := range made.Cluster {
-		if want.GetKind() == hubapi.KindConfigMap && want.GetName() == a.Cluster+"-mirrors" {
-			if _, err := a.ApplyObject(ctx, want); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }
 
 // infraEnvObjects are the InfraEnv that the action is about and what goes with
@@ -137,13 +129,8 @@ func (a *actor) updateInfraEnv(ctx context.Context) error {
 	if err := a.CheckOwner(kube.InfraEnvs(), live); err != nil {
 		return err
 	}
-	for _, object := range made.Cluster {
-		if !a.needs(object) {
-			continue
-		}
-		if _, err := a.ApplyObject(ctx, object); err != nil {
-			return err
-		}
+	if err := a.applyNeeded(ctx, made.Cluster); err != nil {
+		return err
 	}
 	if _, networks := a.action.Settings[setting.StaticNetworks]; networks {
 		if err := a.networks(ctx, want); err != nil {
@@ -154,17 +141,17 @@ func (a *actor) updateInfraEnv(ctx context.Context) error {
 		return err
 	}
 	if _, labels := a.action.Settings[setting.NodeLabels]; labels {
-		return a.passOn(ctx, live, want.InfraEnv)
+		return a.propagateLabels(ctx, live, want.InfraEnv)
 	}
 	return nil
 }
 
-// passOn brings the labels that an InfraEnv passes on to its nodes to what they
+// propagateLabels brings the labels that an InfraEnv passes on to its nodes to what they
 // shall be. They are not in the image, but an apply gives all that oaictl owns the
-// time of now, and the image would count as made anew ([specChanged]): they are
+// time of now, and the image would count as made anew ([kube.SpecChanged]): they are
 // patched. A patch asks nobody, so whose they are is looked at here, and that the
 // object is still the one that was looked at is left to the API server.
-func (a *actor) passOn(ctx context.Context, live, want *unstructured.Unstructured) error {
+func (a *actor) propagateLabels(ctx context.Context, live, want *unstructured.Unstructured) error {
 	const note = hubapi.AnnotationPropagateNodeLabels
 	var theirs []string
 	ask := func(field, key string) {

@@ -66,8 +66,8 @@ func (a *actor) bootedFrom() (install.InfraEnv, error) {
 	return infraEnvOf(live, nil, a.Cluster)
 }
 
-// enrolled are the machines that the hub was given to boot.
-func enrolled(at *kube.Namespace, cluster string) ([]install.Enrolled, error) {
+// enrolledMachines are the machines that the hub was given to boot.
+func enrolledMachines(at *kube.Namespace, cluster string) ([]install.Enrolled, error) {
 	all := []install.Enrolled{}
 	for _, u := range at.Store(kube.BareMetalHosts()).All() {
 		if u.GetDeletionTimestamp() != nil {

@@ -23,10 +23,10 @@ func (a *actor) uploadManifest(ctx context.Context) error {
 	return a.manifests(ctx)
 }
 
-// tidyManifests takes what the file does not name any more out of our ConfigMaps
+// removeStaleManifests takes what the file does not name any more out of our ConfigMaps
 // before the install reads them. A file that says nothing of manifests at all
 // leaves them alone.
-func (a *actor) tidyManifests(ctx context.Context) error {
+func (a *actor) removeStaleManifests(ctx context.Context) error {
 	if !a.desired.Spec.Present("spec.manifests") {
 		return nil
 	}

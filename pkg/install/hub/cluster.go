@@ -10,9 +10,9 @@ import (
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
-// cluster is what is remembered of one cluster between observations. Losing it
+// clusterMemory is what is remembered of one cluster between observations. Losing it
 // costs a repeated look at most.
-type cluster struct {
+type clusterMemory struct {
 	mu      sync.Mutex
 	state   install.ClusterState
 	started time.Time   // of the install
@@ -27,21 +27,21 @@ type cluster struct {
 	ca     map[string]string // certificates by the id of their Secret
 }
 
-func newCluster() *cluster {
-	return &cluster{
+func newClusterMemory() *clusterMemory {
+	return &clusterMemory{
 		unprepared: map[string]string{}, booted: map[string]time.Time{}, before: map[string]install.HostState{},
 		ca: map[string]string{},
 	}
 }
 
-// remembered is the memory of a cluster.
-func (p *Plane) remembered(id string) *cluster {
+// memoryOf is the memory of a cluster.
+func (p *Plane) memoryOf(id string) *clusterMemory {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.watched[id] == nil {
-		p.watched[id] = newCluster()
+	if p.memories[id] == nil {
+		p.memories[id] = newClusterMemory()
 	}
-	return p.watched[id]
+	return p.memories[id]
 }
 
 func beforeInstall(state install.ClusterState) bool {
@@ -52,9 +52,9 @@ func beforeInstall(state install.ClusterState) bool {
 	return false
 }
 
-// follow learns from an observation what the objects themselves do not keep, and
+// update learns from an observation what the objects themselves do not keep, and
 // adds what was learned before.
-func (c *cluster) follow(o *install.Observed) {
+func (c *clusterMemory) update(o *install.Observed) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := o.Cluster

@@ -12,11 +12,11 @@ import (
 // condition is about the files of an installation, and says success.
 func TestPreparationsThatNoConditionTells(t *testing.T) {
 	at := time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC)
-	c := newCluster()
+	c := newClusterMemory()
 	see := func(state install.ClusterState) int {
 		at = at.Add(10 * time.Second)
 		o := &install.Observed{At: at, Cluster: &install.Cluster{State: state, Preparation: install.Preparation{Status: "success"}}}
-		c.follow(o)
+		c.update(o)
 		return len(o.Cluster.Preparation.FailedAt)
 	}
 	for _, step := range []struct {
@@ -41,10 +41,10 @@ func TestPreparationsThatNoConditionTells(t *testing.T) {
 
 // TestHostsThatCouldNotPrepare are kept: their Agents say it for seconds.
 func TestHostsThatCouldNotPrepare(t *testing.T) {
-	c := newCluster()
+	c := newClusterMemory()
 	see := func(state install.ClusterState, status string) string {
 		o := &install.Observed{Cluster: &install.Cluster{State: state}, Hosts: []install.Host{{ID: "h", Status: status, StatusInfo: "why"}}}
-		c.follow(o)
+		c.update(o)
 		return o.Cluster.Preparation.Hosts["h"]
 	}
 	for _, step := range []struct {

@@ -37,7 +37,7 @@ type Plane struct {
 	http *http.Client
 
 	mu        sync.Mutex
-	watched   map[string]*cluster       // by id
+	memories  map[string]*clusterMemory // by id
 	imageSets map[string]imageSetRecord // by name
 }
 
@@ -46,11 +46,11 @@ var _ install.Backend = (*Plane)(nil)
 // New makes the plane; it does not talk to the hub yet. A connection that cannot
 // be used is an error with CodeUsage.
 func New(config Config) (*Plane, error) {
-	api, err := kube.New(kube.Config{Kube: config.Kube, Namespace: config.Namespace, Clock: config.Clock, Log: config.Log})
+	api, err := kube.New(config.Kube, config.Namespace, config.Clock, config.Log)
 	if err != nil {
 		return nil, err
 	}
-	p := &Plane{api: api, http: config.HTTPClient, watched: map[string]*cluster{}, imageSets: map[string]imageSetRecord{}}
+	p := &Plane{api: api, http: config.HTTPClient, memories: map[string]*clusterMemory{}, imageSets: map[string]imageSetRecord{}}
 	if p.http == nil {
 		p.http = &http.Client{}
 	}

@@ -23,7 +23,7 @@ import (
 // controllers can let go of them, and waits for each to be gone: the machines,
 // the cluster itself with its AgentClusterInstall and Agents, its images and
 // networks, and what was made for it alone. A cluster whose installation has begun to
-// write disks is preserved (see preserve); the machines of an installed one are taken
+// write disks is preserved ; the machines of an installed one are taken
 // from the bare metal operator before, which would switch them off with their
 // BareMetalHosts. What carries another label or none is left; a
 // cluster whose ClusterDeployment does so is refused (MayDelete). One that is gone

@@ -35,7 +35,7 @@ func (p *Plane) get(ctx context.Context, op, on, address string, header http.Hea
 	for name, values := range header {
 		request.Header[name] = values
 	}
-	response, err := open(p.http, request)
+	response, err := openStream(p.http, request)
 	if err != nil {
 		return fail(0, errors.New(kube.Shorten(redact.Error(err))))
 	}
@@ -210,4 +210,61 @@ func (p *Plane) OpenISO(ctx context.Context, address string, offset int64) (imag
 		return response.Body, -1, nil
 	}
 	return response.Body, offset + response.ContentLength, nil
+}
+
+// openStream sends a request, and gives up a server that sends nothing for as long as
+// a call of the API server may take: before its answer, and in the midst of it.
+// How long all of it takes does not matter.
+func openStream(client *http.Client, request *http.Request) (*http.Response, error) {
+	ctx, cancel := context.WithCancelCause(request.Context())
+	timer := time.AfterFunc(kube.RequestTimeout, func() { cancel(errIdle{}) })
+	response, err := client.Do(request.WithContext(ctx))
+	timer.Stop()
+	if err != nil {
+		err = idleError(ctx, err)
+		cancel(nil)
+		return nil, err
+	}
+	response.Body = &streamBody{ReadCloser: response.Body, ctx: ctx, cancel: cancel, timer: timer}
+	return response, nil
+}
+
+// errIdle is why a request was given up.
+type errIdle struct{}
+
+func (errIdle) Error() string {
+	return fmt.Sprintf("the server sent nothing for %s", kube.RequestTimeout)
+}
+
+// idleError is the error of a request, in plain words where it was given up.
+func idleError(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); errors.Is(cause, errIdle{}) {
+		return cause
+	}
+	return err
+}
+
+// streamBody is a body that is read for as long as something comes. Only the time
+// that a read waits counts, not what its reader does between.
+type streamBody struct {
+	io.ReadCloser
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	timer  *time.Timer
+}
+
+func (m *streamBody) Read(data []byte) (int, error) {
+	m.timer.Reset(kube.RequestTimeout)
+	n, err := m.ReadCloser.Read(data)
+	m.timer.Stop()
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = idleError(m.ctx, err)
+	}
+	return n, err
+}
+
+func (m *streamBody) Close() error {
+	m.timer.Stop()
+	m.cancel(nil)
+	return m.ReadCloser.Close()
 }

@@ -20,8 +20,8 @@ func filledPlane(t *testing.T, namespace string, others ...runtime.Object) (*Pla
 		lists[k.GroupVersionResource] = k.Name + "List"
 	}
 	p := &Plane{
-		api:     kube.NewFake(fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), lists, others...)),
-		watched: map[string]*cluster{}, imageSets: map[string]imageSetRecord{},
+		api:      kube.NewFake(fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), lists, others...)),
+		memories: map[string]*clusterMemory{}, imageSets: map[string]imageSetRecord{},
 	}
 	at := p.api.FakeNamespace(namespace)
 	t.Cleanup(p.Close)

@@ -151,7 +151,7 @@ func TestContestedAgent(t *testing.T) {
 	if hostname, _, _ := unstructured.NestedString(s.get(kube.Agents(), name).Object, "spec", "hostname"); hostname != "theirs" {
 		t.Errorf("their name was overwritten with %q", hostname)
 	}
-	if err := contested(s.get(kube.Agents(), name), map[string]any{"role": "worker", "approved": true}); err != nil {
+	if err := checkFieldOwners(s.get(kube.Agents(), name), map[string]any{"role": "worker", "approved": true}); err != nil {
 		t.Errorf("our own fields: %v", err)
 	}
 }

@@ -17,12 +17,12 @@ import (
 
 // ListClusters lists the clusters that the user may see, by name and age.
 func (p *Plane) ListClusters(ctx context.Context) ([]install.Cluster, error) {
-	places, err := p.api.List(ctx, kube.ClusterDeployments(), kube.AgentClusterInstalls(), kube.Agents(), kube.ConfigMaps())
+	namespaces, err := p.api.List(ctx, kube.ClusterDeployments(), kube.AgentClusterInstalls(), kube.Agents(), kube.ConfigMaps())
 	if err != nil {
 		return nil, err
 	}
 	var out []install.Cluster
-	for _, at := range kube.Sorted(places) {
+	for _, at := range kube.Sorted(namespaces) {
 		for _, u := range at.Store(kube.ClusterDeployments()).All() {
 			made := at.InstallOf(u)
 			going := u.GetDeletionTimestamp() != nil
@@ -44,9 +44,9 @@ func (p *Plane) ListClusters(ctx context.Context) ([]install.Cluster, error) {
 				out = append(out, listedDeleting(ref, u, len(observed.Hosts)))
 				continue
 			}
-			memory := newCluster()
+			memory := newClusterMemory()
 			if p.api.Follows() {
-				memory = p.remembered(ref.ID) // which has been asked for certificates already
+				memory = p.memoryOf(ref.ID) // which has been asked for certificates already
 			}
 			cluster, err := p.clusterOf(ctx, at, u, made, memory, observed)
 			if err != nil {
@@ -66,17 +66,17 @@ func (p *Plane) ListClusters(ctx context.Context) ([]install.Cluster, error) {
 // ListInfraEnvs lists the InfraEnvs that the user may see, or those of one
 // cluster, by name and age.
 func (p *Plane) ListInfraEnvs(ctx context.Context, clusterID string) ([]install.InfraEnv, error) {
-	places, err := p.api.List(ctx, kube.InfraEnvs(), kube.NMStateConfigs())
+	namespaces, err := p.api.List(ctx, kube.InfraEnvs(), kube.NMStateConfigs())
 	if err != nil {
 		return nil, err
 	}
-	return infraEnvsAt(places, clusterID)
+	return infraEnvsAt(namespaces, clusterID)
 }
 
-// infraEnvsAt are the InfraEnvs of places, or those of one cluster, by name and age.
-func infraEnvsAt(places map[string]*kube.Namespace, clusterID string) ([]install.InfraEnv, error) {
+// infraEnvsAt are the InfraEnvs of namespaces, or those of one cluster, by name and age.
+func infraEnvsAt(namespaces map[string]*kube.Namespace, clusterID string) ([]install.InfraEnv, error) {
 	var out []install.InfraEnv
-	for _, at := range kube.Sorted(places) {
+	for _, at := range kube.Sorted(namespaces) {
 		configs := at.Store(kube.NMStateConfigs()).All()
 		for _, u := range at.Store(kube.InfraEnvs()).All() {
 			env, err := infraEnvOf(u, configs, u.GetLabels()[hubapi.LabelCluster])
@@ -97,12 +97,12 @@ func infraEnvsAt(places map[string]*kube.Namespace, clusterID string) ([]install
 // ListHosts lists the hosts of an InfraEnv, bound or not.
 func (p *Plane) ListHosts(ctx context.Context, infraEnvID string) ([]install.Host, error) {
 	namespace, _ := kube.SplitID(infraEnvID, p.api.NamespaceOf(infraEnvID))
-	places, err := p.api.ListIn(ctx, namespace, kube.Agents())
+	namespaces, err := p.api.ListIn(ctx, namespace, kube.Agents())
 	if err != nil {
 		return nil, err
 	}
 	var out []install.Host
-	for _, at := range kube.Sorted(places) {
+	for _, at := range kube.Sorted(namespaces) {
 		for _, u := range at.Store(kube.Agents()).All() {
 			host, err := hostOf(u, p.api.Now())
 			if err != nil {
@@ -121,12 +121,12 @@ func (p *Plane) ListHosts(ctx context.Context, infraEnvID string) ([]install.Hos
 // NAME.DOMAIN. None and several are faults with CodeNotFound, the latter naming
 // the ids.
 func (p *Plane) ClusterByNameOrID(ctx context.Context, text string) (install.ClusterRef, error) {
-	places, err := p.api.ListFor(ctx, text, kube.ClusterDeployments(), kube.AgentClusterInstalls())
+	namespaces, err := p.api.ListFor(ctx, text, kube.ClusterDeployments(), kube.AgentClusterInstalls())
 	if err != nil {
 		return install.ClusterRef{}, err
 	}
 	var same []install.ClusterRef
-	for _, at := range kube.Sorted(places) {
+	for _, at := range kube.Sorted(namespaces) {
 		for _, u := range at.Store(kube.ClusterDeployments()).All() {
 			ref := refOf(at, u)
 			_, name := kube.SplitID(ref.ID, "")
@@ -146,11 +146,11 @@ func (p *Plane) ClusterByNameOrID(ctx context.Context, text string) (install.Clu
 // InfraEnvByNameOrID finds one InfraEnv by its id (NAMESPACE/NAME) or name. None
 // and several are faults with CodeNotFound, the latter naming the ids.
 func (p *Plane) InfraEnvByNameOrID(ctx context.Context, text string) (install.InfraEnv, error) {
-	places, err := p.api.ListFor(ctx, text, kube.InfraEnvs(), kube.NMStateConfigs())
+	namespaces, err := p.api.ListFor(ctx, text, kube.InfraEnvs(), kube.NMStateConfigs())
 	if err != nil {
 		return install.InfraEnv{}, err
 	}
-	found, err := infraEnvsAt(places, "")
+	found, err := infraEnvsAt(namespaces, "")
 	if err != nil {
 		return install.InfraEnv{}, err
 	}
@@ -170,7 +170,7 @@ func (p *Plane) InfraEnvByNameOrID(ctx context.Context, text string) (install.In
 // service's own.
 func (p *Plane) Manifests(ctx context.Context, clusterID string, system bool) ([]install.Manifest, error) {
 	if system {
-		return nil, notHere("list the service's own manifests of", clusterID, "a hub does not show them", "leave --system out, or ask the REST service behind the hub (--backend rest --service-url URL)")
+		return nil, notOnHub("list the service's own manifests of", clusterID, "a hub does not show them", "leave --system out, or ask the REST service behind the hub (--backend rest --service-url URL)")
 	}
 	at, made, err := p.manifestsAt(ctx, clusterID)
 	if err != nil {

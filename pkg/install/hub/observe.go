@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -19,12 +20,12 @@ import (
 
 // Observe says what the hub holds of a cluster, as its watches have brought it;
 // only the first observation in a namespace waits for them. While the API server
-// does not answer, the last picture comes back with Stale set.
+// does not answer, the last observation comes back with Stale set.
 //
 // Observed shares maps and inner slices with later observations: they are not
 // to be changed.
 func (p *Plane) Observe(ctx context.Context, query install.Query, _ *install.Observed) (*install.Observed, error) {
-	namespace, name := p.meant(query)
+	namespace, name := p.target(query)
 	at, err := p.api.Watch(ctx, namespace)
 	if err != nil {
 		return nil, err
@@ -32,7 +33,7 @@ func (p *Plane) Observe(ctx context.Context, query install.Query, _ *install.Obs
 	observed := &install.Observed{At: p.api.Now()}
 	deployment := p.choose(at, query, name, observed)
 	if deployment != nil {
-		if err := p.picture(ctx, at, deployment, query, observed); err != nil {
+		if err := p.observeCluster(ctx, at, deployment, query, observed); err != nil {
 			return nil, err
 		}
 	}
@@ -46,8 +47,8 @@ func (p *Plane) Observe(ctx context.Context, query install.Query, _ *install.Obs
 	return observed, nil
 }
 
-// meant is the namespace and the name that a query is about.
-func (p *Plane) meant(query install.Query) (namespace, name string) {
+// target is the namespace and the name that a query is about.
+func (p *Plane) target(query install.Query) (namespace, name string) {
 	if query.ID != "" {
 		return kube.SplitID(query.ID, p.api.NamespaceOf(query.ID))
 	}
@@ -99,15 +100,15 @@ func refOf(at *kube.Namespace, u *unstructured.Unstructured) install.ClusterRef 
 	return ref
 }
 
-// picture puts together all that is known of a cluster.
-func (p *Plane) picture(ctx context.Context, at *kube.Namespace, deployment *unstructured.Unstructured, query install.Query, observed *install.Observed) error {
+// observeCluster fills in all that is known of a cluster.
+func (p *Plane) observeCluster(ctx context.Context, at *kube.Namespace, deployment *unstructured.Unstructured, query install.Query, observed *install.Observed) error {
 	made := at.InstallOf(deployment)
 	for _, u := range []*unstructured.Unstructured{deployment, made} {
 		if u != nil && u.GetDeletionTimestamp() != nil {
 			return kube.DeletingFault(u)
 		}
 	}
-	memory := p.remembered(kube.ID(deployment.GetNamespace(), deployment.GetName()))
+	memory := p.memoryOf(kube.ID(deployment.GetNamespace(), deployment.GetName()))
 	ref := refOf(at, deployment)
 	envs, pools, err := p.infraEnvsOf(ctx, at, ref, query.InfraEnv)
 	if err != nil {
@@ -117,7 +118,7 @@ func (p *Plane) picture(ctx context.Context, at *kube.Namespace, deployment *uns
 	if err := p.hostsOf(pools, ref.ID, observed); err != nil {
 		return err
 	}
-	if observed.Enrolled, err = enrolled(at, ref.Name); err != nil {
+	if observed.Enrolled, err = enrolledMachines(at, ref.Name); err != nil {
 		return err
 	}
 	ref.Hosts = len(observed.Hosts)
@@ -128,7 +129,7 @@ func (p *Plane) picture(ctx context.Context, at *kube.Namespace, deployment *uns
 	}
 	cluster.ClusterRef = ref
 	observed.Cluster = cluster
-	awaitHosts(observed)
+	delayFailure(observed)
 	if cluster.Settings[setting.Classified], err = classified(at, ref.Name); err != nil {
 		return err
 	}
@@ -138,32 +139,30 @@ func (p *Plane) picture(ctx context.Context, at *kube.Namespace, deployment *uns
 			env.Settings[setting.Version] = version
 		}
 	}
-	memory.follow(observed)
+	memory.update(observed)
 	return nil
 }
 
 // infraEnvsOf are the InfraEnvs that are bound to a cluster, and the one that
 // the file refers to or, if none is bound, the pools that carry the cluster's
-// label. pools are the InfraEnvs with their places.
-func (p *Plane) infraEnvsOf(ctx context.Context, at *kube.Namespace, ref install.ClusterRef, wanted string) ([]install.InfraEnv, []poolAt, error) {
-	places := []*kube.Namespace{at}
-	if wanted != "" {
-		other, err := p.placeOfPool(ctx, at, wanted)
+// label. pools are the InfraEnvs with their namespaces.
+func (p *Plane) infraEnvsOf(ctx context.Context, at *kube.Namespace, ref install.ClusterRef, wanted string) ([]install.InfraEnv, []infraEnvAt, error) {
+	namespaces := []*kube.Namespace{at}
+	if namespace, _ := kube.SplitID(wanted, at.Name); wanted != "" && namespace != at.Name {
+		other, err := p.api.Watch(ctx, namespace)
 		if err != nil {
 			return nil, nil, err
 		}
-		if other != at {
-			places = append(places, other)
-		}
+		namespaces = append(namespaces, other)
 	}
 	var (
 		envs  []install.InfraEnv
-		pools []poolAt
+		pools []infraEnvAt
 	)
 	_, wantedName := kube.SplitID(wanted, "")
-	for _, place := range places {
-		configs := place.Store(kube.NMStateConfigs()).All()
-		for _, u := range place.Store(kube.InfraEnvs()).All() {
+	for _, namespace := range namespaces {
+		configs := namespace.Store(kube.NMStateConfigs()).All()
+		for _, u := range namespace.Store(kube.InfraEnvs()).All() {
 			if u.GetDeletionTimestamp() != nil {
 				continue
 			}
@@ -176,7 +175,7 @@ func (p *Plane) infraEnvsOf(ctx context.Context, at *kube.Namespace, ref install
 			if bound || meant || own {
 				env.Owned = env.Owned && !meant
 				envs = append(envs, env)
-				pools = append(pools, poolAt{place, env})
+				pools = append(pools, infraEnvAt{namespace, env})
 			}
 		}
 	}
@@ -184,24 +183,15 @@ func (p *Plane) infraEnvsOf(ctx context.Context, at *kube.Namespace, ref install
 	return envs, pools, nil
 }
 
-// poolAt is an InfraEnv and the namespace that it stands in.
-type poolAt struct {
+// infraEnvAt is an InfraEnv and the namespace that it stands in.
+type infraEnvAt struct {
 	at  *kube.Namespace
 	env install.InfraEnv
 }
 
-// placeOfPool is the namespace of an InfraEnv that the file refers to.
-func (p *Plane) placeOfPool(ctx context.Context, at *kube.Namespace, wanted string) (*kube.Namespace, error) {
-	namespace, _ := kube.SplitID(wanted, at.Name)
-	if namespace == at.Name {
-		return at, nil
-	}
-	return p.api.Watch(ctx, namespace)
-}
-
 // hostsOf reads the Agents of some InfraEnvs: those of the cluster and those of
 // nobody are its hosts, the rest is elsewhere.
-func (p *Plane) hostsOf(pools []poolAt, clusterID string, observed *install.Observed) error {
+func (p *Plane) hostsOf(pools []infraEnvAt, clusterID string, observed *install.Observed) error {
 	seen := map[string]bool{}
 	for _, pool := range pools {
 		for _, u := range pool.at.Store(kube.Agents()).All() {
@@ -225,4 +215,23 @@ func (p *Plane) hostsOf(pools []poolAt, clusterID string, observed *install.Obse
 	slices.SortFunc(observed.Hosts, func(a, b install.Host) int { return strings.Compare(a.ID, b.ID) })
 	slices.SortFunc(observed.Elsewhere, func(a, b install.HostElsewhere) int { return strings.Compare(a.ID, b.ID) })
 	return nil
+}
+
+// hostReportDelay is how much later than its cluster a host may be reported to have
+// failed: the service writes each object by itself.
+const hostReportDelay = 30 * time.Second
+
+// delayFailure puts the failure of an installation off for as long as its hosts may
+// still be about to say which of them it was, and why.
+func delayFailure(observed *install.Observed) {
+	cluster := observed.Cluster
+	if cluster.State != vocab.ClusterFailed || observed.At.Sub(cluster.InstallCompleted) >= hostReportDelay {
+		return
+	}
+	for i := range observed.Hosts {
+		if host := &observed.Hosts[i]; host.State == vocab.HostInstalling && host.ClusterID == cluster.ID {
+			cluster.State, cluster.InstallCompleted = vocab.ClusterInstalling, time.Time{}
+			return
+		}
+	}
 }

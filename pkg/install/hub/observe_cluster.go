@@ -25,7 +25,7 @@ import (
 
 // clusterOf is a cluster as its ClusterDeployment and AgentClusterInstall say
 // it; the hosts and InfraEnvs of the observation are known already.
-func (p *Plane) clusterOf(ctx context.Context, at *kube.Namespace, deployment, made *unstructured.Unstructured, memory *cluster, observed *install.Observed) (*install.Cluster, error) {
+func (p *Plane) clusterOf(ctx context.Context, at *kube.Namespace, deployment, made *unstructured.Unstructured, memory *clusterMemory, observed *install.Observed) (*install.Cluster, error) {
 	cd, err := kube.Read[hive.ClusterDeployment](deployment)
 	if err != nil {
 		return nil, err
@@ -34,7 +34,7 @@ func (p *Plane) clusterOf(ctx context.Context, at *kube.Namespace, deployment, m
 	if err != nil {
 		return nil, err
 	}
-	image, err := p.imageSet(ctx, imageSetName(aci))
+	image, err := p.imageSet(ctx, currentImageSet(made))
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +42,7 @@ func (p *Plane) clusterOf(ctx context.Context, at *kube.Namespace, deployment, m
 	if err != nil {
 		return nil, err
 	}
-	setLonelyStages(aci, observed.Hosts)
+	setSingleNodeStages(aci, observed.Hosts)
 	status := &aci.Status
 	cluster := &install.Cluster{
 		State:       stateOf(aci, kube.Installed(cd)),
@@ -55,16 +55,16 @@ func (p *Plane) clusterOf(ctx context.Context, at *kube.Namespace, deployment, m
 		Changeable:  []install.Setting{setting.ControlPlane, setting.Arbiters}, // provisionRequirements, which freezes when the install starts
 		Validations: validationsOf(status.ValidationsInfo),
 		Preparation: preparationOf(status.Conditions),
-		Hold:        holderOf(deployment, made, aci.Spec.HoldInstallation),
-		Unhold:      unholdText(deployment, made),
+		Hold:        holdOwner(deployment, made, aci.Spec.HoldInstallation),
+		Unhold:      unholdAdvice(deployment, made),
 		Version:     image.version, LogsAvailable: kube.DebugOf(aci).LogsURL != "",
 		MarkedAnytime: true, // it is a label
 		NoReset:       true,
 		PassesOn:      true, // an Agent shows no generation that was taken
 	}
 	cluster.State = plane.Refined(cluster.State, cluster.Validations, observed.Hosts)
-	notTaken(cluster, status.Conditions, kube.ID(deployment.GetNamespace(), deployment.GetName()), observed)
-	ends(cluster, cd, aci)
+	addSpecValidation(cluster, status.Conditions, kube.ID(deployment.GetNamespace(), deployment.GetName()), observed)
+	setInstallTimes(cluster, cd, aci)
 	cluster.Released = cluster.Hold == "" && !aci.Spec.HoldInstallation
 	if cluster.Released {
 		cluster.Stalled = p.stalledSince(ctx, aci, kube.ID(deployment.GetNamespace(), deployment.GetName()), observed.Hosts)
@@ -77,13 +77,13 @@ func (p *Plane) clusterOf(ctx context.Context, at *kube.Namespace, deployment, m
 	return cluster, nil
 }
 
-// notTaken has what the service does not take of the objects stand in the way as
+// addSpecValidation has what the service does not take of the objects stand in the way as
 // a check does. Until that is cured the cluster gets no further, whatever the
 // service calls it: it goes by what it took before.
-func notTaken(cluster *install.Cluster, conditions []hubapi.Condition, id string, observed *install.Observed) {
+func addSpecValidation(cluster *install.Cluster, conditions []hubapi.Condition, id string, observed *install.Observed) {
 	text, blocked := refused(conditions, observed.At)
 	if text != "" {
-		cluster.Validations = append(cluster.Validations, specCheck(text, blocked))
+		cluster.Validations = append(cluster.Validations, specValidation(text, blocked))
 		cluster.StatusInfo = cmp.Or(cluster.StatusInfo, text)
 	}
 	blocked = blocked || slices.ContainsFunc(observed.Hosts, func(h install.Host) bool {
@@ -97,8 +97,8 @@ func notTaken(cluster *install.Cluster, conditions []hubapi.Condition, id string
 	}
 }
 
-// ends says when the install began and ended, and what it has left.
-func ends(cluster *install.Cluster, cd *hive.ClusterDeployment, aci *hive.AgentClusterInstall) {
+// setInstallTimes says when the install began and ended, and what it has left.
+func setInstallTimes(cluster *install.Cluster, cd *hive.ClusterDeployment, aci *hive.AgentClusterInstall) {
 	conditions := aci.Status.Conditions
 	if c := find(conditions, hubapi.ConditionRequirementsMet); c.Reason == hubapi.ReasonClusterInstalling && !find(conditions, hubapi.ConditionCompleted).isTrue() {
 		cluster.InstallStarted = c.since()
@@ -143,9 +143,9 @@ func manifestsOf(at *kube.Namespace, aci *hive.AgentClusterInstall) map[string]s
 	return out
 }
 
-// holderOf names who, besides oaictl, holds the start of an install: by
+// holdOwner names who, besides oaictl, holds the start of an install: by
 // AgentClusterInstall.spec.holdInstallation or by pausing the ClusterDeployment.
-func holderOf(deployment, made *unstructured.Unstructured, held bool) string {
+func holdOwner(deployment, made *unstructured.Unstructured, held bool) string {
 	if deployment.GetAnnotations()[hubapi.AnnotationReconcilePause] == "true" {
 		who := kube.OtherOwner(deployment, "metadata", "annotations", hubapi.AnnotationReconcilePause)
 		return cmp.Or(who, "somebody") + ", who paused the ClusterDeployment (annotation " + hubapi.AnnotationReconcilePause + ")"
@@ -156,8 +156,8 @@ func holderOf(deployment, made *unstructured.Unstructured, held bool) string {
 	return kube.OtherOwner(made, "spec", "holdInstallation")
 }
 
-// unholdText is what to do about the hold that holderOf names.
-func unholdText(deployment, made *unstructured.Unstructured) string {
+// unholdAdvice is what to do about the hold that holderOf names.
+func unholdAdvice(deployment, made *unstructured.Unstructured) string {
 	if deployment.GetAnnotations()[hubapi.AnnotationReconcilePause] == "true" {
 		return fmt.Sprintf("have them take the annotation %s off ClusterDeployment %s, or: kubectl annotate clusterdeployment -n %s %s %[1]s-",
 			hubapi.AnnotationReconcilePause, kube.ID(deployment.GetNamespace(), deployment.GetName()), deployment.GetNamespace(), deployment.GetName())
@@ -212,7 +212,7 @@ func hiveRuns(deployment *unstructured.Unstructured, cd *hive.ClusterDeployment)
 
 // endpointCA is the certificate that an Ignition endpoint is trusted by. It is
 // read once: the Secret is ours.
-func (p *Plane) endpointCA(ctx context.Context, namespace string, aci *hive.AgentClusterInstall, memory *cluster) (string, error) {
+func (p *Plane) endpointCA(ctx context.Context, namespace string, aci *hive.AgentClusterInstall, memory *clusterMemory) (string, error) {
 	if aci.Spec.IgnitionEndpoint == nil || aci.Spec.IgnitionEndpoint.CACertificateReference == nil {
 		return "", nil
 	}
@@ -245,9 +245,25 @@ func (p *Plane) secret(ctx context.Context, namespace, name, key string) ([]byte
 	return kube.SecretValue(u, key)
 }
 
-func imageSetName(made *hive.AgentClusterInstall) string {
-	if made.Spec.ImageSetRef == nil {
-		return ""
+// singleNodeStages are the stages of the only node of a cluster, which is its own
+// bootstrap.
+func singleNodeStages() []string {
+	return []string{
+		"Starting installation", "Installing", "Waiting for bootkube", "Writing image to disk", "Copying registry data to disk",
+		"Rebooting", "Joined", "Done",
 	}
-	return made.Spec.ImageSetRef.Name
+}
+
+// setSingleNodeStages gives the only node of a cluster its stages. The service lists
+// stages by role and may name those of a bootstrap among several nodes, which are
+// others and in another order.
+func setSingleNodeStages(made *hive.AgentClusterInstall, hosts []install.Host) {
+	if need := made.Spec.ProvisionRequirements; need.ControlPlaneAgents != 1 || need.WorkerAgents != 0 {
+		return
+	}
+	for i := range hosts {
+		if progress := &hosts[i].Progress; hosts[i].Bootstrap && slices.Contains(singleNodeStages(), progress.Stage) {
+			progress.Stages = singleNodeStages()
+		}
+	}
 }

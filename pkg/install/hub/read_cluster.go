@@ -5,16 +5,19 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
 	"github.com/oaictl/oaictl/internal/hubapi/hive"
 	"github.com/oaictl/oaictl/internal/objects"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // clusterSettings are what an AgentClusterInstall and what it refers to hold. Whatever a
 // webhook or a controller fills in is among them too: only what the file says is compared.
-func (p *Plane) clusterSettings(ctx context.Context, live *unstructured.Unstructured, wire *hive.AgentClusterInstall, image imageSetRecord, memory *cluster) (install.Settings, error) {
+func (p *Plane) clusterSettings(ctx context.Context, live *unstructured.Unstructured, wire *hive.AgentClusterInstall, image imageSetRecord, memory *clusterMemory) (install.Settings, error) {
 	s := objects.InstallTable().Settings(live.Object)
 	text(s, setting.Version, image.version)
 	text(s, setting.ReleaseImage, image.release)
@@ -28,4 +31,20 @@ func (p *Plane) clusterSettings(ctx context.Context, live *unstructured.Unstruct
 		s[setting.IgnEndpoint] = setting.ValueOf(endpoint)
 	}
 	return s, nil
+}
+
+// classified are the labels that the AgentClassifications of a cluster give.
+func classified(at *kube.Namespace, cluster string) (setting.Value, error) {
+	out := []spec.Classification{}
+	for _, u := range at.Store(kube.AgentClassifications()).All() {
+		if u.GetLabels()[hubapi.LabelCluster] != cluster || u.GetDeletionTimestamp() != nil {
+			continue
+		}
+		wire, err := kube.Read[agentinstall.AgentClassification](u)
+		if err != nil {
+			return "", err
+		}
+		out = append(out, spec.Classification{Label: wire.Spec.LabelKey, Value: wire.Spec.LabelValue, Query: wire.Spec.Query})
+	}
+	return setting.ValueOf(setting.SortedClassifications(out)), nil
 }

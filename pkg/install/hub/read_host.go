@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -17,6 +18,7 @@ import (
 	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
+	"github.com/oaictl/oaictl/pkg/install/internal/plane"
 )
 
 // hostOf is an Agent as a neutral host.
@@ -55,7 +57,7 @@ func hostOf(u *unstructured.Unstructured, now time.Time) (install.Host, error) {
 	host.Inherited = inheritedLabels(u)
 	host.Settings = hostSettings(u, host.Inherited)
 	if text, standing := refused(status.Conditions, now); text != "" {
-		host.Validations = append(host.Validations, specCheck(text, standing))
+		host.Validations = append(host.Validations, specValidation(text, standing))
 		if standing && host.State == vocab.HostReady { // for the service, with what it was told before
 			host.State, host.StatusInfo = vocab.HostBlocked, text
 		}
@@ -101,9 +103,9 @@ func validationsOf(wire hubapi.Validations) []install.Validation {
 	return out
 }
 
-// specCheck is what the service does not take of an object, as a check: it
+// specValidation is what the service does not take of an object, as a check: it
 // stands in the way as one does. Only one that has stood for a while fails.
-func specCheck(text string, standing bool) install.Validation {
+func specValidation(text string, standing bool) install.Validation {
 	check := install.Validation{ID: catalogue.SpecSynced, Category: catalogue.CategoryKubeAPI, Status: "pending", Message: text}
 	if standing {
 		check.Status = checkFails
@@ -113,3 +115,35 @@ func specCheck(text string, standing bool) install.Validation {
 
 // checkFails is the status of a check that fails, in the service's word.
 const checkFails = "failure"
+
+// inventoryOf is what an Agent's machine says of itself. An Agent is named by
+// the machine's UUID. Zero before the first report.
+func inventoryOf(wire *agentinstall.HostInventory, uuid string) install.Inventory {
+	if wire.Hostname == "" && len(wire.Interfaces) == 0 && len(wire.Disks) == 0 {
+		return install.Inventory{}
+	}
+	out := install.Inventory{
+		Known: true, Hostname: wire.Hostname, UUID: uuid,
+		Serial: wire.SystemVendor.SerialNumber, Manufacturer: wire.SystemVendor.Manufacturer, Product: wire.SystemVendor.ProductName,
+		BMC: plane.BMCAddress(wire.BMCAddress, wire.BMCV6Address), CPUs: int(wire.CPU.Count), Arch: plane.Architecture(wire.CPU.Architecture), MemoryBytes: wire.Memory.PhysicalBytes,
+		Interfaces: make([]install.Interface, 0, len(wire.Interfaces)),
+		Disks:      make([]install.Disk, 0, len(wire.Disks)),
+	}
+	for _, nic := range wire.Interfaces {
+		out.Interfaces = append(out.Interfaces, install.Interface{
+			Name: nic.Name, MAC: strings.ToLower(nic.MACAddress), Up: nic.HasCarrier,
+			Addresses: append(append([]string{}, nic.IPV4Addresses...), nic.IPV6Addresses...),
+		})
+	}
+	for _, d := range wire.Disks {
+		disk := install.Disk{
+			ID: d.ID, Path: d.Path, ByID: d.ByID, ByPath: d.ByPath, HCTL: d.HCTL, Name: d.Name, Model: d.Model, Vendor: d.Vendor,
+			Serial: d.Serial, WWN: d.WWN, Type: d.DriveType, SizeBytes: d.SizeBytes,
+		}
+		if e := d.InstallationEligibility; e != nil {
+			disk.Eligible, disk.Reasons = e.Eligible, e.NotEligibleReasons
+		}
+		out.Disks = append(out.Disks, disk)
+	}
+	return out
+}

@@ -20,29 +20,29 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 )
 
-// notHere is the fault for what a REST service can do and a hub cannot.
-func notHere(op, on, why, next string) *install.Fault {
+// notOnHub is the fault for what a REST service can do and a hub cannot.
+func notOnHub(op, on, why, next string) *install.Fault {
 	return &install.Fault{Code: install.CodeUsage, Op: op, On: on, Permanent: true, Err: errors.New(why), Next: next}
 }
 
 // CancelInstall is refused: a hub has no word for it.
 func (p *Plane) CancelInstall(_ context.Context, clusterID string) error {
-	return notHere("cancel installation of", clusterID, "on a hub an installation that runs ends only with the cluster's objects", "oaictl delete cluster "+clusterID)
+	return notOnHub("cancel installation of", clusterID, "on a hub an installation that runs ends only with the cluster's objects", "oaictl delete cluster "+clusterID)
 }
 
 // ResetInstall is refused: a hub has no word for it.
 func (p *Plane) ResetInstall(_ context.Context, clusterID string) error {
-	return notHere("reset cluster", clusterID, "on a hub a cluster is not taken back to before its installation, but made anew", "oaictl delete cluster "+clusterID+", boot its hosts from the new discovery image, and create it again")
+	return notOnHub("reset cluster", clusterID, "on a hub a cluster is not taken back to before its installation, but made anew", "oaictl delete cluster "+clusterID+", boot its hosts from the new discovery image, and create it again")
 }
 
 // DownloadIgnition is refused: a hub hands out no files of the installation.
 func (p *Plane) DownloadIgnition(_ context.Context, clusterID, file string, _ io.Writer) error {
-	return notHere("download "+file+" of cluster", clusterID, "a hub hands out no files of the installation", "ask the REST service behind the hub (--backend rest --service-url URL)")
+	return notOnHub("download "+file+" of cluster", clusterID, "a hub hands out no files of the installation", "ask the REST service behind the hub (--backend rest --service-url URL)")
 }
 
 // HostIgnition is refused: a hub hands out no files of the installation.
 func (p *Plane) HostIgnition(_ context.Context, _, hostID string) (string, error) {
-	return "", notHere("read Ignition of host", hostID, "a hub hands out no files of the installation", "ask the REST service behind the hub (--backend rest --service-url URL)")
+	return "", notOnHub("read Ignition of host", hostID, "a hub hands out no files of the installation", "ask the REST service behind the hub (--backend rest --service-url URL)")
 }
 
 // DownloadManifest writes one of the extra manifests in our ConfigMaps to out.
@@ -135,16 +135,16 @@ func (p *Plane) eventsURL(ctx context.Context, filter install.EventFilter) (addr
 		}
 		return kube.DebugOf(made).EventsURL, filter.ClusterID, nil
 	}
-	return "", "", notHere("read", "events", "a hub has the events of a cluster, an InfraEnv or a host, and no list of all", "name one of them")
+	return "", "", notOnHub("read", "events", "a hub has the events of a cluster, an InfraEnv or a host, and no list of all", "name one of them")
 }
 
 // infraEnvOfHost is the InfraEnv of an Agent, wherever that stands.
 func (p *Plane) infraEnvOfHost(ctx context.Context, hostID string) (string, error) {
-	places, err := p.api.List(ctx, kube.Agents())
+	namespaces, err := p.api.List(ctx, kube.Agents())
 	if err != nil {
 		return "", err
 	}
-	for _, at := range kube.Sorted(places) {
+	for _, at := range kube.Sorted(namespaces) {
 		if u := at.Store(kube.Agents()).Get(hostID); u != nil {
 			return kube.ID(at.Name, u.GetLabels()[hubapi.LabelAgentInfraEnv]), nil
 		}

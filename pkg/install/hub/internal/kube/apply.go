@@ -21,21 +21,21 @@ import (
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
-// writer writes the objects of one cluster.
+// Writer writes the objects of one cluster.
 type Writer struct {
 	*Client
 	Namespace *Namespace
 	Cluster   string // as the label has it
-	// adopts is the id of a cluster whose objects may be written although they
+	// Adopts is the id of a cluster whose objects may be written although they
 	// have no label.
 	Adopts   string
 	FromFile bool
-	// asked are objects that are not watched, as the hub had them before the first
+	// Asked are objects that are not watched, as the hub had them before the first
 	// write, nil where it had none; each is taken for that once.
 	Asked map[string]*unstructured.Unstructured
 }
 
-// all brings objects to what they shall be, in their order.
+// ApplyAll brings objects to what they shall be, in their order.
 func (w *Writer) ApplyAll(ctx context.Context, objects []*unstructured.Unstructured) error {
 	for _, object := range objects {
 		if _, err := w.ApplyObject(ctx, object); err != nil {
@@ -45,7 +45,7 @@ func (w *Writer) ApplyAll(ctx context.Context, objects []*unstructured.Unstructu
 	return nil
 }
 
-// whole applies all that an object says, beside what was applied before. Only
+// ApplyObject applies all that an object says, beside what was applied before. Only
 // of manifests what it says is all that there shall be.
 func (w *Writer) ApplyObject(ctx context.Context, want *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	k, known := KindOf(want.GetKind())
@@ -87,7 +87,7 @@ func (w *Writer) wholeOver(ctx context.Context, k Kind, live, want *unstructured
 	return w.Apply(ctx, k, live, Configuration(want, Merge(fields, want.Object)))
 }
 
-// some applies fields of an object that is there, beside what was applied
+// ApplyFields applies fields of an object that is there, beside what was applied
 // before; a field that want does not have is given up.
 func (w *Writer) ApplyFields(ctx context.Context, live, want *unstructured.Unstructured, paths []objects.Path) (*unstructured.Unstructured, error) {
 	k, known := KindOf(live.GetKind())
@@ -101,13 +101,13 @@ func (w *Writer) ApplyFields(ctx context.Context, live, want *unstructured.Unstr
 	if err != nil {
 		return nil, err
 	}
-	if err := take(fields, want.Object, paths); err != nil {
+	if err := copyFields(fields, want.Object, paths); err != nil {
 		return nil, err
 	}
 	return w.Apply(ctx, k, live, Configuration(live, fields))
 }
 
-// mine refuses to write an object of somebody else.
+// CheckOwner refuses to write an object of somebody else.
 func (w *Writer) CheckOwner(k Kind, live *unstructured.Unstructured) error {
 	if live.GetDeletionTimestamp() != nil {
 		return DeletingFault(live)
@@ -127,7 +127,7 @@ func (w *Writer) CheckOwner(k Kind, live *unstructured.Unstructured) error {
 	return f
 }
 
-// live is an object as it is, nil where there is none. What is watched is known;
+// Get is an object as it is, nil where there is none. What is watched is known;
 // the rest is asked for.
 func (w *Writer) Get(ctx context.Context, k Kind, namespace, name string) (*unstructured.Unstructured, error) {
 	if namespace == w.Namespace.Name {
@@ -160,7 +160,7 @@ func (c *Client) Resource(k Kind, namespace string) dynamic.ResourceInterface {
 	return c.Dynamic.Resource(k.GroupVersionResource).Namespace(namespace)
 }
 
-// apply sends a configuration, unless nothing would change. What was not there
+// Apply sends a configuration, unless nothing would change. What was not there
 // when it was looked for is only made, and what was there only changed: an object
 // that somebody else puts into its place meanwhile is not merged into.
 func (w *Writer) Apply(ctx context.Context, k Kind, live, config *unstructured.Unstructured) (*unstructured.Unstructured, error) {
@@ -176,7 +176,7 @@ func (w *Writer) Apply(ctx context.Context, k Kind, live, config *unstructured.U
 	short, cancel := WithTimeout(ctx)
 	defer cancel()
 	written, err := w.Resource(k, config.GetNamespace()).Apply(short, config.GetName(), config, metav1.ApplyOptions{FieldManager: hubapi.FieldManager})
-	if another(err) {
+	if isOtherObject(err) {
 		return nil, w.displaced(ctx, k, config, err)
 	}
 	if err != nil {
@@ -191,16 +191,16 @@ func (w *Writer) Apply(ctx context.Context, k Kind, live, config *unstructured.U
 // object that is there; the API server makes a missing one whatever it names.
 const neverVersion = "1"
 
-// another says whether an apply was refused since the object is not the one that
+// isOtherObject says whether an apply was refused since the object is not the one that
 // was looked at: it was made, or deleted, or made anew in the meantime.
-func another(err error) bool {
+func isOtherObject(err error) bool {
 	var answer apierrors.APIStatus
 	if !errors.As(err, &answer) {
 		return false
 	}
 	status := answer.Status()
 	switch {
-	case denied(status) != "": // the service's webhook refuses with a conflict
+	case webhookMessage(status) != "": // the service's webhook refuses with a conflict
 		return false
 	case apierrors.IsConflict(err):
 		return !hasCause(status, string(metav1.CauseTypeFieldManagerConflict))
@@ -228,74 +228,62 @@ func (w *Writer) displaced(ctx context.Context, k Kind, config *unstructured.Uns
 	}
 }
 
-// patch is patched for who has no use for what the object is then.
+// Patch changes fields of an object that others own too: a JSON merge patch, unless
+// all of it is so already.
 func (w *Writer) Patch(ctx context.Context, k Kind, live *unstructured.Unstructured, fields map[string]any) error {
-	_, err := w.Patched(ctx, k, live, fields)
-	return err
-}
-
-// patched changes fields of an object that others own too: a JSON merge patch,
-// unless all of it is so already. It gives the object as it is then.
-func (w *Writer) Patched(ctx context.Context, k Kind, live *unstructured.Unstructured, fields map[string]any) (*unstructured.Unstructured, error) {
 	if Within(fields, live.Object) {
-		return live, nil
+		return nil
 	}
 	data, err := json.Marshal(fields)
 	if err != nil {
-		return nil, fmt.Errorf("write a patch of %s %s: %w", k.Name, live.GetName(), err)
+		return fmt.Errorf("write a patch of %s %s: %w", k.Name, live.GetName(), err)
 	}
 	ctx, cancel := WithTimeout(ctx)
 	defer cancel()
 	written, err := w.Resource(k, live.GetNamespace()).Patch(ctx, live.GetName(), types.MergePatchType, data, metav1.PatchOptions{FieldManager: hubapi.FieldManager})
 	if err != nil {
-		return nil, w.Fault(Attempt{Op: "change " + k.Name, Verb: "patch", Kind: k, Namespace: live.GetNamespace(), Name: live.GetName(), FromFile: w.FromFile}, err)
+		return w.Fault(Attempt{Op: "change " + k.Name, Verb: "patch", Kind: k, Namespace: live.GetNamespace(), Name: live.GetName(), FromFile: w.FromFile}, err)
 	}
 	w.Kept(k, written)
-	return written, nil
+	return nil
 }
 
-// kept puts what was just written on its store, so that the next observation
+// Kept puts what was just written into its store, so that the next observation
 // shows it.
 func (w *Writer) Kept(k Kind, written *unstructured.Unstructured) {
-	at := w.Watching(written.GetNamespace())
-	if at == nil {
-		return
-	}
-	if s, watched := at.Stores[k.Name]; watched {
+	if s := w.storeOf(k, written); s != nil {
 		s.keep(written)
 	}
 }
 
-// dropped takes what was just deleted off its store; what a finalizer holds is
-// still there.
-func (w *Writer) dropped(k Kind, live *unstructured.Unstructured) {
-	at := w.Watching(live.GetNamespace())
-	if at == nil || len(live.GetFinalizers()) > 0 {
-		return
+// storeOf is the store of an object, nil where it is not watched.
+func (w *Writer) storeOf(k Kind, u *unstructured.Unstructured) *Store {
+	if at := w.Watching(u.GetNamespace()); at != nil {
+		return at.Stores[k.Name]
 	}
-	if s, watched := at.Stores[k.Name]; watched {
-		_ = s.Delete(live) // an object of the right type is always taken
-	}
+	return nil
 }
 
-// touch has the service look at an object again.
+// Touch has the service look at an object again.
 func (w *Writer) Touch(ctx context.Context, k Kind, live *unstructured.Unstructured) error {
 	return w.Patch(ctx, k, live, map[string]any{"metadata": map[string]any{
 		"annotations": map[string]any{hubapi.AnnotationTouched: w.Now().UTC().Format(time.RFC3339Nano)},
 	}})
 }
 
-// remove deletes an object that nobody waits for. One that is gone already is a
-// success.
+// Remove deletes an object that nobody waits for, and takes it out of its store unless
+// a finalizer holds it. One that is gone already is a success.
 func (w *Writer) Remove(ctx context.Context, k Kind, live *unstructured.Unstructured) error {
 	if err := w.Delete(ctx, k, live); err != nil {
 		return err
 	}
-	w.dropped(k, live)
+	if s := w.storeOf(k, live); s != nil && len(live.GetFinalizers()) == 0 {
+		_ = s.Delete(live) // an object of the right type is always taken
+	}
 	return nil
 }
 
-// sendDelete deletes an object, which stays on its store until the watch tells
+// Delete deletes an object, which stays in its store until the watch says
 // that it is gone: whether a finalizer holds it is only known then.
 func (w *Writer) Delete(ctx context.Context, k Kind, live *unstructured.Unstructured) error {
 	ctx, cancel := WithTimeout(ctx)
@@ -310,7 +298,7 @@ func (w *Writer) Delete(ctx context.Context, k Kind, live *unstructured.Unstruct
 	return w.Fault(Attempt{Op: "delete " + k.Name, Verb: "delete", Kind: k, Namespace: live.GetNamespace(), Name: live.GetName()}, err)
 }
 
-// ours are the objects of a kind that carry the cluster's label.
+// Ours are the objects of a kind that carry the cluster's label.
 func (w *Writer) Ours(k Kind) []*unstructured.Unstructured {
 	return slices.DeleteFunc(w.Namespace.Store(k).All(), func(u *unstructured.Unstructured) bool { return u.GetLabels()[hubapi.LabelCluster] != w.Cluster })
 }

@@ -18,7 +18,7 @@ func TestAnother(t *testing.T) {
 		"another's field":   {statusError(409, metav1.StatusReasonConflict, "conflict", metav1.StatusCause{Type: metav1.CauseTypeFieldManagerConflict}), false},
 		"refused by a hook": {statusError(409, metav1.StatusReasonConflict, `admission webhook "x" denied the request: no`), false},
 	} {
-		if got := another(test.err); got != test.want {
+		if got := isOtherObject(test.err); got != test.want {
 			t.Errorf("%s: got %v", name, got)
 		}
 	}

@@ -29,8 +29,8 @@ type Call struct {
 // Writes says whether the call was to change something.
 func (c Call) Writes() bool { return c.Method != http.MethodGet && c.Method != "WATCH" }
 
-// caller passes calls on, tells of them, and learns the server's time from them.
-type caller struct {
+// loggingTransport passes calls on, tells of them, and learns the server's time from them.
+type loggingTransport struct {
 	next  http.RoundTripper
 	clock install.Clock
 	log   func(Call)
@@ -38,7 +38,7 @@ type caller struct {
 }
 
 // RoundTrip is of http.RoundTripper.
-func (c *caller) RoundTrip(request *http.Request) (*http.Response, error) {
+func (c *loggingTransport) RoundTrip(request *http.Request) (*http.Response, error) {
 	began := c.clock.Now()
 	response, err := c.next.RoundTrip(request)
 	call := Call{Method: request.Method, Path: request.URL.Path, Duration: c.clock.Now().Sub(began)}
@@ -50,7 +50,7 @@ func (c *caller) RoundTrip(request *http.Request) (*http.Response, error) {
 		call.Error = redact.Text(err.Error())
 	default:
 		call.Status = response.StatusCode
-		c.time.saw(response.Header.Get("Date"))
+		c.time.observe(response.Header.Get("Date"))
 	}
 	if c.log != nil {
 		c.log(call)
@@ -58,7 +58,7 @@ func (c *caller) RoundTrip(request *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// serverTime is the API server's clock, as far as its answers tell.
+// ServerTime is the API server's clock, as far as its answers tell.
 type ServerTime struct {
 	clock  install.Clock
 	mu     sync.Mutex
@@ -66,12 +66,12 @@ type ServerTime struct {
 	offset time.Duration
 }
 
-// smallest is the difference of clocks that a Date, which has whole seconds, and
+// minimumOffset is the difference of clocks that a Date, which has whole seconds, and
 // the way of an answer explain.
-const smallest = 3 * time.Second
+const minimumOffset = 3 * time.Second
 
-// saw learns from the first answer how far the server's clock is from ours.
-func (s *ServerTime) saw(date string) {
+// observe learns from the first answer how far the server's clock is from ours.
+func (s *ServerTime) observe(date string) {
 	at, err := http.ParseTime(date)
 	if err != nil {
 		return
@@ -82,26 +82,26 @@ func (s *ServerTime) saw(date string) {
 		return
 	}
 	s.known = true
-	if offset := at.Sub(s.clock.Now()); offset.Abs() > smallest {
+	if offset := at.Sub(s.clock.Now()); offset.Abs() > minimumOffset {
 		s.offset = offset
 	}
 }
 
-// now is the present moment on the server's clock.
+// Now is the present moment on the server's clock.
 func (s *ServerTime) Now() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.clock.Now().Add(s.offset)
 }
 
-// brief gives a call its deadline, and has client-go tell nobody else of it.
+// WithTimeout gives a call its deadline, and has client-go tell nobody else of it.
 func WithTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(quiet(ctx), RequestTimeout)
+	return context.WithTimeout(withoutLogging(ctx), RequestTimeout)
 }
 
-// quiet keeps what client-go would write to the standard error to itself: what
-// goes wrong is told by the plane.
-func quiet(ctx context.Context) context.Context { return klog.NewContext(ctx, logr.Discard()) }
+// withoutLogging keeps what client-go would write to the standard error to itself: what
+// goes wrong is reported by the plane.
+func withoutLogging(ctx context.Context) context.Context { return klog.NewContext(ctx, logr.Discard()) }
 
 // rawConfig is for calls whose answers are read as they are.
 func rawConfig(kube *rest.Config) *rest.Config {

@@ -15,16 +15,15 @@ import (
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
-// served is what a hub has of what oaictl knows how to use.
-type Served struct {
-	resources map[string]bool // "resource.group" that are served
-}
+// Served is what a hub has of what oaictl knows how to use, as "resource.group".
+type Served map[string]bool
 
-func (s *Served) Has(k Kind) bool { return s.resources[k.GroupResource().String()] }
+// Has says whether the hub serves a kind.
+func (s Served) Has(k Kind) bool { return s[k.GroupResource().String()] }
 
-// connect asks, once, what the hub serves. A hub that lacks what an install
+// Connect asks, once, what the hub serves. A hub that lacks what an install
 // needs is a fault that names it.
-func (c *Client) Connect(ctx context.Context) (*Served, error) {
+func (c *Client) Connect(ctx context.Context) (Served, error) {
 	c.connecting.Lock()
 	defer c.connecting.Unlock()
 	c.mu.Lock()
@@ -33,7 +32,7 @@ func (c *Client) Connect(ctx context.Context) (*Served, error) {
 	if have != nil {
 		return have, nil
 	}
-	have = &Served{resources: map[string]bool{}}
+	have = Served{}
 	for _, version := range []string{
 		hubapi.GroupHive + "/" + hubapi.VersionHive, hubapi.GroupHiveExtension + "/" + hubapi.VersionHiveExtension,
 		hubapi.GroupAgentInstall + "/" + hubapi.VersionAgentInstall, hubapi.GroupMetal3 + "/" + hubapi.VersionMetal3,
@@ -44,7 +43,7 @@ func (c *Client) Connect(ctx context.Context) (*Served, error) {
 		}
 		group, _, _ := strings.Cut(version, "/")
 		for _, name := range names {
-			have.resources[name+"."+group] = true
+			have[name+"."+group] = true
 		}
 	}
 	var missing []string

@@ -6,12 +6,12 @@ import (
 	"github.com/oaictl/oaictl/internal/clock"
 )
 
-// newFake makes a client for tests, which speaks to what is given and takes every
+// NewFake makes a client for tests, which speaks to what is given and takes every
 // kind for served.
 func NewFake(server dynamic.Interface) *Client {
-	have := &Served{resources: map[string]bool{}}
+	have := Served{}
 	for _, k := range Known() {
-		have.resources[k.GroupResource().String()] = true
+		have[k.GroupResource().String()] = true
 	}
 	return &Client{
 		Host: "https://hub.example.com:6443", Clock: clock.Real(), time: &ServerTime{clock: clock.Real()},
@@ -19,7 +19,7 @@ func NewFake(server dynamic.Interface) *Client {
 	}
 }
 
-// fakeNamespace has a namespace count as watched, with stores that the caller fills.
+// FakeNamespace has a namespace count as watched, with stores that the caller fills.
 func (c *Client) FakeNamespace(name string) *Namespace {
 	at := newNamespace(name)
 	for _, k := range Watched() {

@@ -20,7 +20,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
-// attempt is what was tried, for errors.
+// Attempt is what was tried, for errors.
 type Attempt struct {
 	Op        string // "apply AgentClusterInstall"
 	Verb      string // as in RBAC: list, watch, patch; "" where it says nothing
@@ -40,7 +40,7 @@ func (a Attempt) on() string {
 	return a.Namespace + "/" + a.Name
 }
 
-// fault makes the error that callers see of what went wrong with a call.
+// Fault makes the error that callers see of what went wrong with a call.
 func (c *Client) Fault(a Attempt, err error) *install.Fault {
 	var made *install.Fault
 	if errors.As(err, &made) {
@@ -49,7 +49,7 @@ func (c *Client) Fault(a Attempt, err error) *install.Fault {
 	f := &install.Fault{Code: install.CodeFailure, Op: a.Op, On: a.on(), Err: errors.New(Shorten(redact.Text(err.Error())))}
 	var answer apierrors.APIStatus
 	if !errors.As(err, &answer) {
-		c.noAnswer(f, a, err)
+		c.setNoAnswer(f, a, err)
 		return f
 	}
 	status := answer.Status()
@@ -59,8 +59,8 @@ func (c *Client) Fault(a Attempt, err error) *install.Fault {
 		f.RetryAfter = time.Duration(details.RetryAfterSeconds) * time.Second
 	}
 	switch {
-	case denied(status) != "":
-		c.refused(f, a, status)
+	case webhookMessage(status) != "":
+		c.setRefused(f, a, status)
 	case apierrors.IsUnauthorized(err):
 		f.Code, f.Permanent = install.CodeAuth, true
 		f.Err = fmt.Errorf("%s does not take the credentials of the kubeconfig; they may have expired", c.Host)
@@ -72,13 +72,13 @@ func (c *Client) Fault(a Attempt, err error) *install.Fault {
 		if match := forbiddenVerb.FindStringSubmatch(status.Message); match != nil {
 			a.Verb = match[1] // an apply needs patch and, for a new object, create
 		}
-		c.forbidden(f, a)
+		c.setForbidden(f, a)
 	case apierrors.IsConflict(err) && hasCause(status, string(metav1.CauseTypeFieldManagerConflict)):
-		SetOwnedByOthers(f, conflicts(status))
+		SetOwnedByOthers(f, fieldConflicts(status))
 	case apierrors.IsConflict(err):
 		f.Next = "run the same command again" // it changed meanwhile; the next look shows it
 	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsRequestEntityTooLargeError(err):
-		c.refused(f, a, status)
+		c.setRefused(f, a, status)
 	case apierrors.IsNotFound(err):
 		f.Code, f.Permanent = install.CodeNotFound, true
 		f.Next = "oaictl get clusters"
@@ -89,8 +89,8 @@ func (c *Client) Fault(a Attempt, err error) *install.Fault {
 	case apierrors.IsAlreadyExists(err):
 		f.Code, f.Permanent = install.CodeNotFound, true
 		f.Next = "use another metadata.name or --namespace"
-	case undeclared.MatchString(status.Message):
-		unknownToHub(f, a, undeclared.FindStringSubmatch(status.Message)[1])
+	case undeclaredField.MatchString(status.Message):
+		unknownFieldFault(f, a, undeclaredField.FindStringSubmatch(status.Message)[1])
 	case strings.Contains(status.Message, "failed calling webhook"):
 		f.Err = fmt.Errorf("the webhook %s does not answer: whoever serves it, most likely an operator of the hub, is down: %w", webhookOf(status.Message), f.Err)
 		f.Next = "look at the pods of the assisted-service's operator (and of Hive) on the hub"
@@ -101,25 +101,25 @@ func (c *Client) Fault(a Attempt, err error) *install.Fault {
 	return f
 }
 
-// undeclared is how the API server names what an object has no place for when it is
+// undeclaredField is how the API server names which field an object does not have when it is
 // applied, with a status as if the server itself were broken.
-var undeclared = regexp.MustCompile(`(\.\S+): field not declared in schema`)
+var undeclaredField = regexp.MustCompile(`(\.\S+): field not declared in schema`)
 
-// unknownToHub makes f the fault of a field that the hub's definition has not.
-func unknownToHub(f *install.Fault, a Attempt, field string) {
+// unknownFieldFault makes f the fault of a field that the hub's definition has not.
+func unknownFieldFault(f *install.Fault, a Attempt, field string) {
 	f.Code, f.Permanent = install.CodeInput, true
 	f.Err = fmt.Errorf("the hub's CustomResourceDefinition of %s has no field %s", a.Kind.Name, strings.TrimPrefix(field, "."))
 	f.Next = "leave what needs it out of the file, or have the operator that brings that definition updated"
 }
 
-// ofOthers makes f the fault of fields that others own.
+// SetOwnedByOthers makes f the fault of fields that others own.
 func SetOwnedByOthers(f *install.Fault, fields string) {
 	f.Code, f.Permanent = install.CodeNotFound, true
 	f.Err = fmt.Errorf("others have set what the file says otherwise: %s", fields)
 	f.Next = "take these fields out of the file, or have whoever set them give them up"
 }
 
-// passing says whether an HTTP status may be another one a little later.
+// Temporary says whether an HTTP status may be another one a little later.
 func Temporary(code int32) bool {
 	switch code {
 	case http.StatusRequestTimeout, http.StatusConflict, http.StatusGone, http.StatusLocked, http.StatusTooEarly, http.StatusTooManyRequests:
@@ -131,8 +131,8 @@ func Temporary(code int32) bool {
 // forbiddenVerb is how the API server names what is not allowed.
 var forbiddenVerb = regexp.MustCompile(`cannot (\w+) resource "`)
 
-// forbidden names the verb and the resource that are not allowed, and where.
-func (c *Client) forbidden(f *install.Fault, a Attempt) {
+// setForbidden names the verb and the resource that are not allowed, and where.
+func (c *Client) setForbidden(f *install.Fault, a Attempt) {
 	f.Code, f.Permanent = install.CodeAuth, true
 	resource := a.Kind.GroupResource().String()
 	if resource == "" || a.Verb == "" {
@@ -147,12 +147,12 @@ func (c *Client) forbidden(f *install.Fault, a Attempt) {
 	f.Next = fmt.Sprintf("have somebody allow it (the smallest role is in docs/hub-role.yaml), and check with: kubectl auth can-i %s %s%s", a.Verb, resource, flag)
 }
 
-// refused fills in a fault for what an admission webhook or the schema does not
+// setRefused fills in a fault for what an admission webhook or the schema does not
 // take.
-func (c *Client) refused(f *install.Fault, a Attempt, status metav1.Status) {
+func (c *Client) setRefused(f *install.Fault, a Attempt, status metav1.Status) {
 	f.Permanent = true
-	text := cmp.Or(denied(status), status.Message)
-	if fields := causesOf(status); fields != "" && !strings.Contains(text, fields) {
+	text := cmp.Or(webhookMessage(status), status.Message)
+	if fields := fieldCauses(status); fields != "" && !strings.Contains(text, fields) {
 		text = fields
 	}
 	f.Err = errors.New(Shorten(redact.Text(text)))
@@ -160,15 +160,15 @@ func (c *Client) refused(f *install.Fault, a Attempt, status metav1.Status) {
 	if a.FromFile {
 		f.Code, f.Next = install.CodeInput, "change the file and run the same command again"
 	}
-	if frozen(text) {
+	if isImmutable(text) {
 		f.Code = install.CodeInput
 		f.Next = "the service takes no such change any more once the object is made or the install has begun: undo it in the file, or delete the cluster and make it anew"
 	}
 }
 
-// frozen says whether a refusal is that something cannot be changed any more, in
+// isImmutable says whether a refusal is that something cannot be changed any more, in
 // the words of the webhooks of assisted-service and Hive.
-func frozen(text string) bool {
+func isImmutable(text string) bool {
 	lower := strings.ToLower(text)
 	return slices.ContainsFunc([]string{"immutable", "is forbidden to change", "cannot be changed", "attempted to change", "after installation has started", "field is not allowed to be changed"},
 		func(words string) bool { return strings.Contains(lower, words) })
@@ -177,8 +177,8 @@ func frozen(text string) bool {
 // webhookDenial is how the API server passes on what an admission webhook says.
 var webhookDenial = regexp.MustCompile(`(?s)^(?:.*: )?admission webhook "([^"]+)" denied the request(?:: (.*)| without explanation)$`)
 
-// denied is what an admission webhook said, "" if none refused.
-func denied(status metav1.Status) string {
+// webhookMessage is what an admission webhook said, "" if none refused.
+func webhookMessage(status metav1.Status) string {
 	match := webhookDenial.FindStringSubmatch(status.Message)
 	if match == nil {
 		return ""
@@ -197,8 +197,8 @@ func hasCause(status metav1.Status, kind string) bool {
 	return status.Details != nil && slices.ContainsFunc(status.Details.Causes, func(c metav1.StatusCause) bool { return string(c.Type) == kind })
 }
 
-// causesOf are the fields that were refused and why.
-func causesOf(status metav1.Status) string {
+// fieldCauses are the fields that were refused and why.
+func fieldCauses(status metav1.Status) string {
 	if status.Details == nil {
 		return ""
 	}
@@ -214,8 +214,8 @@ func causesOf(status metav1.Status) string {
 // conflictText is how the API server names who owns a field.
 var conflictText = regexp.MustCompile(`conflict with "([^"]+)"`)
 
-// conflicts names the fields that others own, and the others.
-func conflicts(status metav1.Status) string {
+// fieldConflicts names the fields that others own, and the others.
+func fieldConflicts(status metav1.Status) string {
 	var texts []string
 	for _, c := range status.Details.Causes {
 		if c.Type != metav1.CauseTypeFieldManagerConflict {
@@ -230,8 +230,8 @@ func conflicts(status metav1.Status) string {
 	return strings.Join(texts, ", ")
 }
 
-// noAnswer fills in a fault for a call that was not answered.
-func (c *Client) noAnswer(f *install.Fault, a Attempt, err error) {
+// setNoAnswer fills in a fault for a call that was not answered.
+func (c *Client) setNoAnswer(f *install.Fault, a Attempt, err error) {
 	f.Ambiguous = a.Verb != "" && a.Verb != "get" && a.Verb != "list" && a.Verb != "watch"
 	f.Err = errors.New(Shorten(redact.Error(err)))
 	var (
@@ -265,13 +265,13 @@ func (c *Client) noAnswer(f *install.Fault, a Attempt, err error) {
 	}
 }
 
-// notAllowed says whether the hub refused since the user may not do that.
+// NotAllowed says whether the hub refused since the user may not do that.
 func NotAllowed(err error) bool {
 	var fault *install.Fault
 	return errors.As(err, &fault) && fault.Status == http.StatusForbidden
 }
 
-// notFound is the fault for what a hub does not have.
+// NotFound is the fault for what a hub does not have.
 func NotFound(kind, on, next string) *install.Fault {
 	return &install.Fault{
 		Code: install.CodeNotFound, Op: "find " + kind, On: on, Permanent: true, Status: http.StatusNotFound,

@@ -99,7 +99,7 @@ func TestHubsThatLackSomething(t *testing.T) {
 			}
 			_ = json.NewEncoder(w).Encode(list)
 		}))
-		p, err := New(Config{Kube: &rest.Config{Host: web.URL}})
+		p, err := New(&rest.Config{Host: web.URL}, "", nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

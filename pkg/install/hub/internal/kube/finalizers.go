@@ -13,7 +13,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
-// beingDeleted is the fault for an object that is on its way out.
+// DeletingFault is the fault for an object that is on its way out.
 func DeletingFault(u *unstructured.Unstructured) *install.Fault {
 	what, next := "its "+u.GetKind(), "wait until it is gone, then run the same command again; a finalizer that stays is that of a controller that is down"
 	switch u.GetKind() {
@@ -24,14 +24,14 @@ func DeletingFault(u *unstructured.Unstructured) *install.Fault {
 	}
 	return &install.Fault{
 		Code: install.CodeFailure, Op: "observe cluster", On: ID(u.GetNamespace(), u.GetName()),
-		Err:  fmt.Errorf("%s %w since %s%s", what, install.ErrDeleting, u.GetDeletionTimestamp().UTC().Format("15:04:05"), heldInside(u)),
+		Err:  fmt.Errorf("%s %w since %s%s", what, install.ErrDeleting, u.GetDeletionTimestamp().UTC().Format("15:04:05"), holders(u)),
 		Next: next,
 	}
 }
 
-// heldInside says what holds an object that is being deleted: its finalizers, or
+// holders says what holds an object that is being deleted: its finalizers, or
 // what a namespace says of those of its content.
-func heldInside(u *unstructured.Unstructured) string {
+func holders(u *unstructured.Unstructured) string {
 	if u.GetKind() != hubapi.KindNamespace {
 		return HeldBy(u, " (of %s)")
 	}
@@ -58,23 +58,23 @@ func heldInside(u *unstructured.Unstructured) string {
 	return ": " + strings.Join(texts, "; ")
 }
 
-// heldBy says what holds an object that is to go.
+// HeldBy says what holds an object that is to go.
 func HeldBy(u *unstructured.Unstructured, whose string) string {
 	if u.GetDeletionTimestamp() == nil && len(u.GetOwnerReferences()) > 0 {
 		return ", which goes with what owns it"
 	}
 	text := ""
 	for _, finalizer := range u.GetFinalizers() {
-		text += ", held by the finalizer " + finalizer + fmt.Sprintf(whose, holder(finalizer))
+		text += ", held by the finalizer " + finalizer + fmt.Sprintf(whose, finalizerOwner(finalizer))
 	}
 	if text == "" {
 		return ", held by nothing: the garbage collector of the hub is behind"
 	}
-	return text + uncleaned(u)
+	return text + cleanupMessage(u)
 }
 
-// uncleaned is why the service can't take the node of an Agent out of its cluster.
-func uncleaned(u *unstructured.Unstructured) string {
+// cleanupMessage is why the service can't take the node of an Agent out of its cluster.
+func cleanupMessage(u *unstructured.Unstructured) string {
 	if u.GetKind() != hubapi.KindAgent {
 		return ""
 	}
@@ -89,8 +89,8 @@ func uncleaned(u *unstructured.Unstructured) string {
 	return ""
 }
 
-// holder is whose a finalizer is, and so what is down where it stays.
-func holder(finalizer string) string {
+// finalizerOwner is whose a finalizer is, and so what is down where it stays.
+func finalizerOwner(finalizer string) string {
 	switch {
 	case finalizer == hubapi.FinalizerBMAC:
 		return "the bare-metal-agent controller of the assisted-service, or the bare metal operator that it waits for,"

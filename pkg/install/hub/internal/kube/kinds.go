@@ -6,11 +6,11 @@ import (
 	"github.com/oaictl/oaictl/internal/hubapi"
 )
 
-// kind is a kind of object as the API server serves it.
+// Kind is a kind of object as the API server serves it.
 type Kind struct {
 	schema.GroupVersionResource
 	Name string // as it stands in an object: InfraEnv
-	// with is what of a cluster's namespace is watched: a label selector, "" for
+	// Selector is what of a cluster's namespace is watched: a label selector, "" for
 	// all objects of the kind.
 	Selector string
 }
@@ -33,27 +33,27 @@ func AgentClassifications() Kind {
 	return Kind{hubapi.AgentClassifications(), hubapi.KindAgentClassification, ""}
 }
 
-// configMaps are those of oaictl only: a namespace has others that are nobody's
+// ConfigMaps are those of oaictl only: a namespace has others that are nobody's
 // business here.
 func ConfigMaps() Kind { return Kind{hubapi.ConfigMaps(), hubapi.KindConfigMap, hubapi.LabelCluster} }
 
-// required are the kinds without which a hub installs nothing.
+// Required are the kinds without which a hub installs nothing.
 func Required() []Kind {
 	return []Kind{ClusterDeployments(), ClusterImageSets(), AgentClusterInstalls(), InfraEnvs(), NMStateConfigs(), Agents()}
 }
 
-// watched are the kinds that are watched in a cluster's namespace, where the hub
+// Watched are the kinds that are watched in a cluster's namespace, where the hub
 // has them.
 func Watched() []Kind {
 	return []Kind{ClusterDeployments(), AgentClusterInstalls(), InfraEnvs(), NMStateConfigs(), Agents(), ConfigMaps(), BareMetalHosts(), AgentClassifications()}
 }
 
-// known are all kinds that are read or written.
+// Known are all kinds that are read or written.
 func Known() []Kind {
 	return append(Required(), Namespaces(), Secrets(), ConfigMaps(), BareMetalHosts(), AgentClassifications())
 }
 
-// byKind finds the kind of an object that is to be written.
+// KindOf finds the kind of an object that is to be written.
 func KindOf(name string) (Kind, bool) {
 	for _, k := range Known() {
 		if k.Name == name {
@@ -63,7 +63,7 @@ func KindOf(name string) (Kind, bool) {
 	return Kind{}, false
 }
 
-// clusterWide says whether objects of the kind stand in no namespace.
+// ClusterWide says whether objects of the kind stand in no namespace.
 func (k Kind) ClusterWide() bool {
 	return k.Name == hubapi.KindNamespace || k.Name == hubapi.KindClusterImageSet
 }

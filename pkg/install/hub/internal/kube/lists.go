@@ -11,14 +11,13 @@ import (
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
-// listed reads objects by their namespaces: those of the plane's namespace, or of
-// all where it has none. It lists them once, without watching, unless they are
-// followed.
+// List reads objects by their namespaces: those of the client's namespace, or of
+// all where it has none. It lists them once, without watching, unless Follow was called.
 func (c *Client) List(ctx context.Context, kinds ...Kind) (map[string]*Namespace, error) {
 	return c.ListIn(ctx, c.Namespace, kinds...)
 }
 
-// listedIn is listed for one namespace, "" for all.
+// ListIn is List for one namespace, "" for all.
 func (c *Client) ListIn(ctx context.Context, namespace string, kinds ...Kind) (map[string]*Namespace, error) {
 	if _, err := c.Connect(ctx); err != nil {
 		return nil, err
@@ -28,7 +27,7 @@ func (c *Client) ListIn(ctx context.Context, namespace string, kinds ...Kind) (m
 		if c.Namespace == "" {
 			scope = "" // what is watched for one namespace is watched for all already
 		}
-		return c.followed(ctx, scope, namespace, kinds...)
+		return c.listWatched(ctx, scope, namespace, kinds...)
 	}
 	ctx, cancel := WithTimeout(ctx)
 	defer cancel()
@@ -40,13 +39,13 @@ func (c *Client) ListIn(ctx context.Context, namespace string, kinds ...Kind) (m
 			return nil, c.ListFault(k, namespace, err)
 		}
 		for i := range list.Items {
-			arrange(namespaces, k, &list.Items[i])
+			addObject(namespaces, k, &list.Items[i])
 		}
 	}
 	return namespaces, nil
 }
 
-// listedOf is listed for what a person calls by an id or a name. An id says where it
+// ListFor is List for what a person calls by an id or a name. An id says where it
 // is: who may look into that namespace alone finds it all the same.
 func (c *Client) ListFor(ctx context.Context, text string, kinds ...Kind) (map[string]*Namespace, error) {
 	namespace, _ := SplitID(text, "")
@@ -59,10 +58,10 @@ func (c *Client) ListFor(ctx context.Context, text string, kinds ...Kind) (map[s
 	if _, err := c.Connect(ctx); err != nil {
 		return nil, err
 	}
-	return c.followed(ctx, namespace, namespace, kinds...)
+	return c.listWatched(ctx, namespace, namespace, kinds...)
 }
 
-// unlisted is the fault that objects cannot be listed.
+// ListFault is the fault that objects cannot be listed.
 func (c *Client) ListFault(k Kind, namespace string, err error) error {
 	f := c.Fault(Attempt{Op: "list " + k.Resource, Verb: "list", Kind: k, Namespace: namespace}, err)
 	if f.Code == install.CodeAuth && namespace == "" && f.Status == 403 {
@@ -71,8 +70,8 @@ func (c *Client) ListFault(k Kind, namespace string, err error) error {
 	return f
 }
 
-// arrange puts an object where it belongs.
-func arrange(namespaces map[string]*Namespace, k Kind, u *unstructured.Unstructured) {
+// addObject puts an object where it belongs.
+func addObject(namespaces map[string]*Namespace, k Kind, u *unstructured.Unstructured) {
 	at := namespaces[u.GetNamespace()]
 	if at == nil {
 		at = newNamespace(u.GetNamespace())
@@ -84,16 +83,16 @@ func arrange(namespaces map[string]*Namespace, k Kind, u *unstructured.Unstructu
 	at.Stores[k.Name].keep(u)
 }
 
-// inOrder are namespaces by namespace.
-func Sorted(namespaces map[string]*Namespace) []*Namespace {
-	out := make([]*Namespace, 0, len(namespaces))
-	for _, namespace := range slices.Sorted(maps.Keys(namespaces)) {
-		out = append(out, namespaces[namespace])
+// Sorted are stores by kind, or namespaces by name.
+func Sorted[T any](named map[string]T) []T {
+	out := make([]T, 0, len(named))
+	for _, name := range slices.Sorted(maps.Keys(named)) {
+		out = append(out, named[name])
 	}
 	return out
 }
 
-// follow has lists read what watches bring, from the next list on. The first list of
+// Follow has lists read what watches bring, from the next list on. The first list of
 // a kind begins to watch it, and waits until all of it is there; no later one asks
 // the API server for anything.
 func (c *Client) Follow() {
@@ -124,25 +123,25 @@ func (c *Client) watchesAll(kinds []Kind) bool {
 
 func viewName(scope string, k Kind) string { return scope + "/" + k.Name }
 
-// followed is listedIn from watches of a scope: of the namespace, or "" for all.
-func (c *Client) followed(ctx context.Context, scope, namespace string, kinds ...Kind) (map[string]*Namespace, error) {
+// listWatched is ListIn from watches of a scope: of the namespace, or "" for all.
+func (c *Client) listWatched(ctx context.Context, scope, namespace string, kinds ...Kind) (map[string]*Namespace, error) {
 	namespaces := map[string]*Namespace{}
 	for _, k := range kinds {
-		view, err := c.view(ctx, scope, k)
+		view, err := c.watchView(ctx, scope, k)
 		if err != nil {
 			return nil, err
 		}
 		for _, u := range view.Store(k).All() {
 			if namespace == "" || u.GetNamespace() == namespace {
-				arrange(namespaces, k, u)
+				addObject(namespaces, k, u)
 			}
 		}
 	}
 	return namespaces, nil
 }
 
-// view is a kind as a watch brings it, with all that there is.
-func (c *Client) view(ctx context.Context, scope string, k Kind) (*Namespace, error) {
+// watchView is a kind as a watch brings it, with all that there is.
+func (c *Client) watchView(ctx context.Context, scope string, k Kind) (*Namespace, error) {
 	life, err := c.lifetime(ctx)
 	if err != nil {
 		return nil, err
@@ -156,7 +155,7 @@ func (c *Client) view(ctx context.Context, scope string, k Kind) (*Namespace, er
 		s.wide = true
 		view.Stores[k.Name] = s
 		c.views[name] = view
-		go c.fill(life, scope, s)
+		go c.runReflector(life, scope, s)
 	}
 	c.mu.Unlock()
 	ctx, cancel := WithTimeout(ctx)

@@ -2,8 +2,6 @@ package kube
 
 import (
 	"context"
-	"maps"
-	"slices"
 	"sync"
 	"time"
 
@@ -30,7 +28,7 @@ func newNamespace(name string) *Namespace {
 	return &Namespace{Name: name, Stores: map[string]*Store{}, news: make(chan struct{})}
 }
 
-// place is a namespace whose objects are all there; the first call for it begins
+// Watch is a namespace whose objects are all there; the first call for it begins
 // to watch. Where the watches cannot be begun, why.
 func (c *Client) Watch(ctx context.Context, namespace string) (*Namespace, error) {
 	have, err := c.Connect(ctx)
@@ -52,22 +50,22 @@ func (c *Client) Watch(ctx context.Context, namespace string) (*Namespace, error
 			}
 			s := NewStore(k, at.Changed)
 			at.Stores[k.Name] = s
-			go c.fill(life, namespace, s)
+			go c.runReflector(life, namespace, s)
 		}
 	}
 	c.mu.Unlock()
-	return at, c.filled(ctx, at)
+	return at, c.waitSynced(ctx, at)
 }
 
-// watching is a namespace that is watched already, nil where it is not.
+// Watching is a namespace that is watched already, nil where it is not.
 func (c *Client) Watching(namespace string) *Namespace {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.Namespaces[namespace]
 }
 
-// filled waits until all is there, or something does not come.
-func (c *Client) filled(ctx context.Context, at *Namespace) error {
+// waitSynced waits until all is there, or something does not come.
+func (c *Client) waitSynced(ctx context.Context, at *Namespace) error {
 	ctx, cancel := WithTimeout(ctx)
 	defer cancel()
 	for {
@@ -94,7 +92,7 @@ func (c *Client) filled(ctx context.Context, at *Namespace) error {
 	}
 }
 
-// store is that of a kind; an empty one where the hub has no such kind.
+// Store is that of a kind; an empty one where the hub has no such kind.
 func (at *Namespace) Store(k Kind) *Store {
 	if s, there := at.Stores[k.Name]; there {
 		return s
@@ -102,17 +100,11 @@ func (at *Namespace) Store(k Kind) *Store {
 	return NewStore(k, func() {})
 }
 
-// inOrder are the stores by kind, so that of several faults always the same is
-// told.
-func (at *Namespace) InOrder() []*Store {
-	out := make([]*Store, 0, len(at.Stores))
-	for _, name := range slices.Sorted(maps.Keys(at.Stores)) {
-		out = append(out, at.Stores[name])
-	}
-	return out
-}
+// InOrder are the stores by kind, so that of several faults the same one is always
+// reported.
+func (at *Namespace) InOrder() []*Store { return Sorted(at.Stores) }
 
-// failing is why a watch brings nothing at present, nil while all do.
+// Failing is why a watch brings nothing at present, nil while all do.
 func (c *Client) Failing(at *Namespace) error {
 	for _, s := range at.InOrder() {
 		if _, err := s.health(); err != nil {
@@ -129,16 +121,16 @@ func (at *Namespace) Changed() {
 	at.news = make(chan struct{})
 }
 
-// wait is closed at the next change.
+// Wait is closed at the next change.
 func (at *Namespace) Wait() <-chan struct{} {
 	at.mu.Lock()
 	defer at.mu.Unlock()
 	return at.news
 }
 
-// fill keeps a store up to date until life ends. The reflector lists, watches,
+// runReflector keeps a store up to date until life ends. The reflector lists, watches,
 // and begins again by itself where a watch ends or its version is too old.
-func (c *Client) fill(life context.Context, namespace string, s *Store) {
+func (c *Client) runReflector(life context.Context, namespace string, s *Store) {
 	client := c.Dynamic.Resource(s.Kind.GroupVersionResource).Namespace(namespace)
 	source := &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {

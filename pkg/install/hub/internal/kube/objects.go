@@ -14,7 +14,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// read takes an object apart into a type of hubapi.
+// Read takes an object apart into a type of hubapi.
 func Read[T any](u *unstructured.Unstructured) (*T, error) {
 	out := new(T)
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, out); err != nil {
@@ -23,10 +23,10 @@ func Read[T any](u *unstructured.Unstructured) (*T, error) {
 	return out, nil
 }
 
-// id is how an object is named among all of a hub.
+// ID is how an object is named among all of a hub.
 func ID(namespace, name string) string { return namespace + "/" + name }
 
-// parts takes an id apart. One without a namespace has that of inside.
+// SplitID takes an id apart. One without a namespace has that of inside.
 func SplitID(id, inside string) (namespace, name string) {
 	namespace, name, qualified := strings.Cut(id, "/")
 	if !qualified {
@@ -35,7 +35,7 @@ func SplitID(id, inside string) (namespace, name string) {
 	return namespace, name
 }
 
-// secretValue is the value of a key of a Secret.
+// SecretValue is the value of a key of a Secret.
 func SecretValue(u *unstructured.Unstructured, key string) ([]byte, error) {
 	encoded, found, err := unstructured.NestedString(u.Object, "data", key)
 	if err != nil || !found {
@@ -48,7 +48,7 @@ func SecretValue(u *unstructured.Unstructured, key string) ([]byte, error) {
 	return data, nil
 }
 
-// short is a text that fits a line of a terminal or two.
+// Shorten is a text that fits a line of a terminal or two.
 func Shorten(text string) string {
 	const most = 600
 	text = strings.Join(strings.Fields(text), " ")
@@ -58,7 +58,7 @@ func Shorten(text string) string {
 	return text
 }
 
-// holdsManifests says whether an object of ours is a ConfigMap of manifests.
+// HoldsManifests says whether an object of ours is a ConfigMap of manifests.
 func HoldsManifests(u *unstructured.Unstructured) bool {
 	switch folder := FolderOf(u); spec.ManifestFolder(folder) {
 	case spec.FolderManifests, spec.FolderOpenShift:
@@ -67,7 +67,7 @@ func HoldsManifests(u *unstructured.Unstructured) bool {
 	return false
 }
 
-// folderOf is the folder of cluster.yaml that a ConfigMap of ours holds:
+// FolderOf is the folder of cluster.yaml that a ConfigMap of ours holds:
 // <cluster>-manifests or <cluster>-openshift, a number behind it or not.
 func FolderOf(u *unstructured.Unstructured) string {
 	rest := strings.TrimPrefix(u.GetName(), u.GetLabels()[hubapi.LabelCluster]+"-")
@@ -75,7 +75,7 @@ func FolderOf(u *unstructured.Unstructured) string {
 	return folder
 }
 
-// installOf is the AgentClusterInstall that a ClusterDeployment refers to, or
+// InstallOf is the AgentClusterInstall that a ClusterDeployment refers to, or
 // nil.
 func (at *Namespace) InstallOf(deployment *unstructured.Unstructured) *unstructured.Unstructured {
 	group, _, _ := unstructured.NestedString(deployment.Object, "spec", "clusterInstallRef", "group")
@@ -86,7 +86,7 @@ func (at *Namespace) InstallOf(deployment *unstructured.Unstructured) *unstructu
 	return at.Store(AgentClusterInstalls()).Get(name)
 }
 
-// debugOf is what the service says of a cluster in its own words; empty before
+// DebugOf is what the service says of a cluster in its own words; empty before
 // it has looked at it.
 func DebugOf(made *hive.AgentClusterInstall) hive.DebugInfo {
 	if made.Status.DebugInfo == nil {
@@ -99,7 +99,7 @@ func Installed(deployment *hive.ClusterDeployment) bool {
 	return deployment.Spec.Installed != nil && *deployment.Spec.Installed
 }
 
-// boundTo is the id of the cluster that an InfraEnv is bound to, "" if none.
+// BoundTo is the id of the cluster that an InfraEnv is bound to, "" if none.
 func BoundTo(u *unstructured.Unstructured) string {
 	name, _, _ := unstructured.NestedString(u.Object, "spec", "clusterRef", "name")
 	namespace, _, _ := unstructured.NestedString(u.Object, "spec", "clusterRef", "namespace")

@@ -16,7 +16,7 @@ import (
 	"github.com/oaictl/oaictl/internal/objects"
 )
 
-// owned is what of an object oaictl has applied, as it is now. Server-side apply
+// AppliedFields is what of an object oaictl has applied, as it is now. Server-side apply
 // takes away what its manager applied before and leaves out now: whoever wants
 // to change one field has to say the others again.
 func AppliedFields(live *unstructured.Unstructured) (map[string]any, error) {
@@ -58,7 +58,7 @@ func fieldsOf(p fieldpath.Path) []string {
 	return way
 }
 
-// ownEntry is the place among an object's managed fields of what oaictl has
+// AppliedEntry is the place among an object's managed fields of what oaictl has
 // applied, -1 if it has not applied anything.
 func AppliedEntry(live *unstructured.Unstructured) int {
 	for i, entry := range live.GetManagedFields() {
@@ -69,7 +69,7 @@ func AppliedEntry(live *unstructured.Unstructured) int {
 	return -1
 }
 
-// configuration is what is applied to an object: fields, under its kind and
+// Configuration is what is applied to an object: fields, under its kind and
 // name.
 func Configuration(named *unstructured.Unstructured, fields map[string]any) *unstructured.Unstructured {
 	out := &unstructured.Unstructured{Object: fields}
@@ -80,7 +80,7 @@ func Configuration(named *unstructured.Unstructured, fields map[string]any) *uns
 	return out
 }
 
-// merged lays fields over others: objects are merged, all else is replaced.
+// Merge lays fields over others: objects are merged, all else is replaced.
 func Merge(under, over map[string]any) map[string]any {
 	for key, value := range over {
 		inner, isObject := value.(map[string]any)
@@ -94,9 +94,9 @@ func Merge(under, over map[string]any) map[string]any {
 	return under
 }
 
-// take sets fields of an object to what they are in another one, and takes out
+// copyFields sets fields of an object to what they are in another one, and takes out
 // those that it has not.
-func take(into, from map[string]any, paths []objects.Path) error {
+func copyFields(into, from map[string]any, paths []objects.Path) error {
 	for _, p := range paths {
 		value, found, err := unstructured.NestedFieldCopy(from, p...)
 		if err != nil {
@@ -123,10 +123,10 @@ func changes(live, config *unstructured.Unstructured) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return !keys(before, config.Object), nil
+	return !hasFields(before, config.Object), nil
 }
 
-// within says whether all that a value says is so in another one. Nothing and
+// Within says whether all that a value says is so in another one. Nothing and
 // something empty are the same.
 func Within(want, have any) bool {
 	switch w := want.(type) {
@@ -147,18 +147,18 @@ func Within(want, have any) bool {
 	if isEmpty(want) && isEmpty(have) {
 		return true
 	}
-	return reflect.DeepEqual(normal(want), normal(have))
+	return reflect.DeepEqual(normalized(want), normalized(have))
 }
 
-// keys says whether every field of an object stands in another one.
-func keys(of, in map[string]any) bool {
+// hasFields says whether every field of an object stands in another one.
+func hasFields(of, in map[string]any) bool {
 	for key, value := range of {
 		other, there := in[key]
 		if !there && !isEmpty(value) {
 			return false
 		}
 		inner, isObject := value.(map[string]any)
-		if otherInner, ok := other.(map[string]any); isObject && ok && !keys(inner, otherInner) {
+		if otherInner, ok := other.(map[string]any); isObject && ok && !hasFields(inner, otherInner) {
 			return false
 		}
 	}
@@ -185,9 +185,9 @@ func isEmpty(value any) bool {
 	return false
 }
 
-// normal is a value as JSON has it, so that numbers of different Go types are
+// normalized is a value as JSON has it, so that numbers of different Go types are
 // the same.
-func normal(value any) any {
+func normalized(value any) any {
 	data, err := json.Marshal(value)
 	if err != nil {
 		return value
@@ -199,7 +199,7 @@ func normal(value any) any {
 	return out
 }
 
-// otherOwner is a field manager beside our own that owns a field, "" if none.
+// OtherOwner is a field manager beside our own that owns a field, "" if none.
 func OtherOwner(u *unstructured.Unstructured, path ...string) string {
 	steps := make(fieldpath.Path, 0, len(path))
 	for _, step := range path {
@@ -220,7 +220,7 @@ func OtherOwner(u *unstructured.Unstructured, path ...string) string {
 // named is the step of a path that is a field.
 func named(field string) fieldpath.PathElement { return fieldpath.PathElement{FieldName: &field} }
 
-// specChanged is when somebody last set a field of an object's spec: the
+// SpecChanged is when somebody last set a field of an object's spec: the
 // service itself changes only its status and its finalizers. Without managed
 // fields it is when the object was made.
 func SpecChanged(u *unstructured.Unstructured) time.Time {

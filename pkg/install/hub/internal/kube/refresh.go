@@ -6,18 +6,18 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// refresher sends a call that was not authorised once more: by then client-go has
+// retryTransport sends a call that was not authorised once more: by then client-go has
 // had the credential plug-in make new ones.
-type refresher struct{ next http.RoundTripper }
+type retryTransport struct{ next http.RoundTripper }
 
-// renews says whether the credentials of a connection are made anew once they are
+// renewsCredentials says whether the credentials of a connection are made anew once they are
 // refused. Those that stand in a kubeconfig would be the same again.
-func renews(kube *rest.Config) bool {
+func renewsCredentials(kube *rest.Config) bool {
 	return kube.ExecProvider != nil || kube.AuthProvider != nil
 }
 
 // RoundTrip is of http.RoundTripper.
-func (r *refresher) RoundTrip(request *http.Request) (*http.Response, error) {
+func (r *retryTransport) RoundTrip(request *http.Request) (*http.Response, error) {
 	response, err := r.next.RoundTrip(request)
 	if err != nil || response.StatusCode != http.StatusUnauthorized {
 		return response, err

@@ -53,7 +53,7 @@ func TestRefresh(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		response, err := (&refresher{next: &plugin{token: "old"}}).RoundTrip(request)
+		response, err := (&retryTransport{next: &plugin{token: "old"}}).RoundTrip(request)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -67,7 +67,7 @@ func TestRefresh(t *testing.T) {
 // What stands in the kubeconfig itself would be the same again, and files of tokens
 // are read anew in any case.
 func TestRenews(t *testing.T) {
-	if !renews(&rest.Config{ExecProvider: &api.ExecConfig{Command: "oc"}}) || renews(&rest.Config{BearerToken: "a"}) || renews(&rest.Config{BearerTokenFile: "a"}) {
+	if !renewsCredentials(&rest.Config{ExecProvider: &api.ExecConfig{Command: "oc"}}) || renewsCredentials(&rest.Config{BearerToken: "a"}) || renewsCredentials(&rest.Config{BearerTokenFile: "a"}) {
 		t.Error("only plug-ins make credentials anew")
 	}
 }

@@ -12,12 +12,12 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// store holds the objects of one kind in one namespace as a watch brings them,
+// Store holds the objects of one kind in one namespace as a watch brings them,
 // and as our own writes return them, whichever is newer. Its objects are not to
 // be changed.
 type Store struct {
 	Kind    Kind
-	changed func() // is told of everything that happens to the store
+	changed func() // is called after every change of the store
 	wide    bool   // it has the objects of several namespaces
 
 	mu      sync.Mutex
@@ -32,7 +32,7 @@ func NewStore(k Kind, changed func()) *Store {
 	return &Store{Kind: k, changed: changed, objects: map[string]*unstructured.Unstructured{}}
 }
 
-// nameOf is the name under which an object stands on the store.
+// nameOf is the name under which an object stands in the store.
 func (s *Store) nameOf(u *unstructured.Unstructured) string {
 	if s.wide {
 		return u.GetNamespace() + "/" + u.GetName()
@@ -105,7 +105,7 @@ func (s *Store) own(object any) (*unstructured.Unstructured, error) {
 	return u, nil
 }
 
-// keep puts an object on the store unless a newer one is there.
+// keep puts an object into the store unless a newer one is there.
 func (s *Store) keep(u *unstructured.Unstructured) {
 	s.mu.Lock()
 	name := s.nameOf(u)
@@ -119,7 +119,7 @@ func (s *Store) keep(u *unstructured.Unstructured) {
 	s.changed()
 }
 
-// heard notes how the last call for the store went.
+// Heard notes how the last call for the store went.
 func (s *Store) Heard(err error) {
 	s.mu.Lock()
 	same := err == nil && s.failing == nil
@@ -137,14 +137,14 @@ func (s *Store) health() (synced bool, failing error) {
 	return s.synced, s.failing
 }
 
-// get is the object of that name, or nil.
+// Get is the object of that name, or nil.
 func (s *Store) Get(name string) *unstructured.Unstructured {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.objects[name]
 }
 
-// all are the objects by name.
+// All are the objects by name.
 func (s *Store) All() []*unstructured.Unstructured {
 	s.mu.Lock()
 	defer s.mu.Unlock()

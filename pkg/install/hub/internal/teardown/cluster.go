@@ -13,10 +13,10 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 )
 
-// deleter deletes or releases what belongs to a cluster.
+// Deleter deletes or releases what belongs to a cluster.
 type Deleter struct {
 	kube.Writer
-	// tell is told what a deletion waits for and what it leaves; nil for nobody.
+	// Tell is told what a deletion waits for and what it leaves; nil for nobody.
 	Tell func(text string)
 }
 
@@ -27,7 +27,7 @@ func (w *Deleter) note(text string) {
 	}
 }
 
-// deleteCluster deletes the objects of a cluster; its ClusterDeployment is nil where it
+// DeleteCluster deletes the objects of a cluster; its ClusterDeployment is nil where it
 // is gone already. With returnToPool the cluster's machines go back to their pool.
 func (w *Deleter) DeleteCluster(ctx context.Context, deployment *unstructured.Unstructured, clusterID string, returnToPool bool) error {
 	if deployment != nil {
@@ -41,7 +41,7 @@ func (w *Deleter) DeleteCluster(ctx context.Context, deployment *unstructured.Un
 		}
 		settle := w.preserve
 		if returnToPool {
-			settle = w.giveBack
+			settle = w.returnToPool
 		}
 		if err := settle(ctx, deployment); err != nil {
 			return err
@@ -111,7 +111,7 @@ func (w *Deleter) deleteDeployment(ctx context.Context, deployment *unstructured
 	return w.allGone(ctx, waited)
 }
 
-// deleteInfraEnv deletes an InfraEnv; its Agents go with it.
+// DeleteInfraEnv deletes an InfraEnv; its Agents go with it.
 func (w *Deleter) DeleteInfraEnv(ctx context.Context, u *unstructured.Unstructured) error {
 	if err := w.deleteAll(ctx, kube.InfraEnvs(), []*unstructured.Unstructured{u}); err != nil {
 		return err

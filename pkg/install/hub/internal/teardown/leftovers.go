@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
@@ -16,29 +17,38 @@ import (
 // namespace. Whoever may not delete the latter two leaves them. What is left is
 // noted.
 func (w *Deleter) leftovers(ctx context.Context) error {
-	selector := metav1.ListOptions{LabelSelector: hubapi.LabelCluster + "=" + w.Cluster}
-	short, cancel := kube.WithTimeout(ctx)
-	defer cancel()
-	list, err := w.Resource(kube.Secrets(), w.Namespace.Name).List(short, selector)
+	secrets, err := w.secrets(ctx)
 	if err != nil {
-		return w.Fault(kube.Attempt{Op: "list Secrets in", Verb: "list", Kind: kube.Secrets(), Namespace: w.Namespace.Name}, err)
+		return err
 	}
-	for i := range list.Items {
-		if err := w.Remove(ctx, kube.Secrets(), &list.Items[i]); err != nil {
+	for i := range secrets {
+		if err := w.Remove(ctx, kube.Secrets(), &secrets[i]); err != nil {
 			return err
 		}
 	}
 	if err := w.removeImageSet(ctx); err != nil {
 		return err
 	}
-	if alike := w.alike(); len(alike) > 0 {
+	if alike := w.unlabelled(); len(alike) > 0 {
 		w.note(fmt.Sprintf("left, since oaictl did not make them (they have no label %s): %s", hubapi.LabelCluster, strings.Join(alike, ", ")))
 	}
 	return w.removeNamespace(ctx)
 }
 
-// alike are objects of others that belong to the cluster, or have its name.
-func (w *Deleter) alike() []string {
+// secrets are the Secrets that carry the cluster's label, which are not watched.
+func (w *Deleter) secrets(ctx context.Context) ([]unstructured.Unstructured, error) {
+	ctx, cancel := kube.WithTimeout(ctx)
+	defer cancel()
+	selector := metav1.ListOptions{LabelSelector: hubapi.LabelCluster + "=" + w.Cluster}
+	list, err := w.Resource(kube.Secrets(), w.Namespace.Name).List(ctx, selector)
+	if err != nil {
+		return nil, w.Fault(kube.Attempt{Op: "list Secrets in", Verb: "list", Kind: kube.Secrets(), Namespace: w.Namespace.Name}, err)
+	}
+	return list.Items, nil
+}
+
+// unlabelled are objects of others that belong to the cluster, or have its name.
+func (w *Deleter) unlabelled() []string {
 	own := kube.ID(w.Namespace.Name, w.Cluster)
 	var names []string
 	for _, k := range []kube.Kind{kube.AgentClusterInstalls(), kube.InfraEnvs(), kube.NMStateConfigs(), kube.AgentClassifications()} {
@@ -87,7 +97,7 @@ func (w *Deleter) removeNamespace(ctx context.Context) error {
 	}
 	short, cancel := kube.WithTimeout(ctx)
 	defer cancel()
-	if why := w.shared(short); why != "" {
+	if why := w.namespaceContent(short); why != "" {
 		stays(why)
 		return nil
 	}

@@ -16,10 +16,10 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 )
 
-// shared says what a namespace holds that is not the cluster's, or why it may hold
+// namespaceContent says what a namespace holds that is not the cluster's, or why it may hold
 // something, "" if it does not: all that is in a namespace goes with it, whatever kind
 // it is of. Who may not list a kind cannot know.
-func (w *Deleter) shared(ctx context.Context) string {
+func (w *Deleter) namespaceContent(ctx context.Context) string {
 	for _, s := range w.Namespace.InOrder() {
 		if all := s.All(); len(all) > 0 {
 			return "it holds " + s.Kind.Name + " " + all[0].GetName()

@@ -23,16 +23,16 @@ import (
 // and boots the nodes of a cluster that runs into the discovery image for that. Before
 // that they go back: nothing of them is lost.
 func (w *Deleter) preserve(ctx context.Context, deployment *unstructured.Unstructured) error {
-	begun, err := w.begun(ctx, deployment)
+	begun, err := w.installStarted(ctx, deployment)
 	if err != nil || !begun {
 		return err
 	}
 	return w.setPreserve(ctx, deployment, true)
 }
 
-// giveBack has the service give machines back to their pool whatever runs on them. It
+// returnToPool has the service give machines back to their pool whatever runs on them. It
 // is refused where that pool goes with the cluster.
-func (w *Deleter) giveBack(ctx context.Context, deployment *unstructured.Unstructured) error {
+func (w *Deleter) returnToPool(ctx context.Context, deployment *unstructured.Unstructured) error {
 	if made := w.Ours(kube.InfraEnvs()); len(made) > 0 {
 		return &install.Fault{
 			Code: install.CodeUsage, Op: "return the machines of cluster", On: kube.ID(deployment.GetNamespace(), deployment.GetName()), Permanent: true,
@@ -43,38 +43,39 @@ func (w *Deleter) giveBack(ctx context.Context, deployment *unstructured.Unstruc
 	return w.setPreserve(ctx, deployment, false)
 }
 
-// begun says whether the installation of a cluster has begun to write disks, or had
-// before it was imported.
-func (w *Deleter) begun(ctx context.Context, deployment *unstructured.Unstructured) (bool, error) {
-	cd, made, err := w.pairNow(ctx, deployment)
-	if err != nil || made == nil {
-		return err == nil && kube.Installed(cd), err
-	}
-	switch vocab.ClusterStateOf(kube.DebugOf(made).State) {
+// installStarted says whether the installation of a cluster has begun to write disks, or
+// had before it was imported.
+func (w *Deleter) installStarted(ctx context.Context, deployment *unstructured.Unstructured) (bool, error) {
+	state, installed, err := w.state(ctx, deployment)
+	switch state {
 	case vocab.ClusterInstalling, vocab.ClusterNeedsUser, vocab.ClusterFinalizing, vocab.ClusterInstalled,
 		vocab.ClusterAddingHosts, vocab.ClusterFailed, vocab.ClusterCancelled:
 		return true, nil
 	}
-	return kube.Installed(cd), nil
+	return installed, err
 }
 
-// pairNow are a ClusterDeployment and its AgentClusterInstall, which is nil where there
-// is none, as the hub has them this moment: what is watched may be late.
-func (w *Deleter) pairNow(ctx context.Context, deployment *unstructured.Unstructured) (*hive.ClusterDeployment, *hive.AgentClusterInstall, error) {
+// state is how far the service has a cluster, "" without an AgentClusterInstall, and
+// whether its ClusterDeployment says that it is installed: as the hub has them this
+// moment, since what is watched may be late.
+func (w *Deleter) state(ctx context.Context, deployment *unstructured.Unstructured) (state install.ClusterState, installed bool, err error) {
 	cd, err := kube.Read[hive.ClusterDeployment](deployment)
 	if err != nil {
-		return nil, nil, err
+		return "", false, err
 	}
 	made := w.Namespace.InstallOf(deployment)
 	if made == nil {
-		return cd, nil, nil
+		return "", kube.Installed(cd), nil
 	}
 	now, err := w.reread(ctx, kube.AgentClusterInstalls(), made)
 	if err != nil || now == nil {
-		return cd, nil, err
+		return "", err == nil && kube.Installed(cd), err
 	}
 	aci, err := kube.Read[hive.AgentClusterInstall](now)
-	return cd, aci, err
+	if err != nil {
+		return "", false, err
+	}
+	return vocab.ClusterStateOf(kube.DebugOf(aci).State), kube.Installed(cd), nil
 }
 
 // reread is an object as the hub has it this moment, nil if it is gone. It takes the right
@@ -104,7 +105,7 @@ func (w *Deleter) setPreserve(ctx context.Context, deployment *unstructured.Unst
 	if preserves(deployment) == wanted {
 		return nil
 	}
-	if err := w.mark(ctx, kube.ClusterDeployments(), deployment, map[string]any{"spec": map[string]any{"preserveOnDelete": wanted}}); err != nil {
+	if err := w.patch(ctx, kube.ClusterDeployments(), deployment, map[string]any{"spec": map[string]any{"preserveOnDelete": wanted}}); err != nil {
 		return err
 	}
 	now, err := w.reread(ctx, kube.ClusterDeployments(), deployment)
@@ -118,8 +119,8 @@ func (w *Deleter) setPreserve(ctx context.Context, deployment *unstructured.Unst
 	}
 }
 
-// mark patches an object that is about to be deleted; one that is gone is none.
-func (w *Deleter) mark(ctx context.Context, k kube.Kind, u *unstructured.Unstructured, fields map[string]any) error {
+// patch patches an object that is about to be deleted; one that is gone is none.
+func (w *Deleter) patch(ctx context.Context, k kube.Kind, u *unstructured.Unstructured, fields map[string]any) error {
 	data, err := json.Marshal(fields)
 	if err != nil {
 		return err
@@ -142,8 +143,9 @@ func (w *Deleter) detach(ctx context.Context, deployment *unstructured.Unstructu
 	if deployment == nil || len(machines) == 0 {
 		return nil
 	}
-	runs, err := w.runs(ctx, deployment)
-	if err != nil || !runs {
+	// Without Hive only the service says that a cluster is installed.
+	state, installed, err := w.state(ctx, deployment)
+	if err != nil || !installed && state != vocab.ClusterInstalled && state != vocab.ClusterAddingHosts {
 		return err
 	}
 	for _, u := range machines {
@@ -157,19 +159,9 @@ func (w *Deleter) detach(ctx context.Context, deployment *unstructured.Unstructu
 		if !detached {
 			change[hubapi.AnnotationBMHDetached] = hubapi.FieldManager
 		}
-		if err := w.mark(ctx, kube.BareMetalHosts(), u, map[string]any{"metadata": map[string]any{"annotations": change}}); err != nil {
+		if err := w.patch(ctx, kube.BareMetalHosts(), u, map[string]any{"metadata": map[string]any{"annotations": change}}); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// runs says whether a cluster is installed. Without Hive only the service says so.
-func (w *Deleter) runs(ctx context.Context, deployment *unstructured.Unstructured) (bool, error) {
-	cd, made, err := w.pairNow(ctx, deployment)
-	if err != nil || kube.Installed(cd) || made == nil {
-		return err == nil && kube.Installed(cd), err
-	}
-	state := vocab.ClusterStateOf(kube.DebugOf(made).State)
-	return state == vocab.ClusterInstalled || state == vocab.ClusterAddingHosts, nil
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 )
 
-// release takes oaictl's label and its ownership of fields off all objects of a cluster.
+// Release takes oaictl's label and its ownership of fields off all objects of a cluster.
 func (w *Deleter) Release(ctx context.Context, deployment *unstructured.Unstructured) error {
 	owner := deployment.GetLabels()[hubapi.LabelCluster]
 	if owner == "" {
@@ -30,14 +30,12 @@ func (w *Deleter) Release(ctx context.Context, deployment *unstructured.Unstruct
 			}
 		}
 	}
-	short, cancel := kube.WithTimeout(ctx)
-	defer cancel()
-	list, err := w.Resource(kube.Secrets(), w.Namespace.Name).List(short, metav1.ListOptions{LabelSelector: hubapi.LabelCluster + "=" + owner})
+	secrets, err := w.secrets(ctx)
 	if err != nil {
-		return w.Fault(kube.Attempt{Op: "list Secrets in", Verb: "list", Kind: kube.Secrets(), Namespace: w.Namespace.Name}, err)
+		return err
 	}
-	for i := range list.Items {
-		if err := w.LetGo(ctx, kube.Secrets(), &list.Items[i]); err != nil {
+	for i := range secrets {
+		if err := w.LetGo(ctx, kube.Secrets(), &secrets[i]); err != nil {
 			return err
 		}
 	}
@@ -46,32 +44,31 @@ func (w *Deleter) Release(ctx context.Context, deployment *unstructured.Unstruct
 		if k.Name == hubapi.KindNamespace {
 			own = w.Namespace.Name
 		}
-		if err := w.letGoIfOurs(ctx, k, own); err != nil {
+		if err := w.releaseIfOurs(ctx, k, own); err != nil {
 			return err
 		}
 	}
 	return w.LetGo(ctx, kube.ClusterDeployments(), deployment)
 }
 
-// letGoIfOurs lets go of an object of the hub as a whole; whoever may not look
+// releaseIfOurs lets go of an object of the hub as a whole; whoever may not look
 // at it, or change it, leaves it as it is.
-func (w *Deleter) letGoIfOurs(ctx context.Context, k kube.Kind, name string) error {
+func (w *Deleter) releaseIfOurs(ctx context.Context, k kube.Kind, name string) error {
 	u, err := w.Get(ctx, k, "", name)
 	if err == nil && u != nil && u.GetLabels()[hubapi.LabelCluster] == w.Cluster {
 		err = w.LetGo(ctx, k, u)
 	}
-	var fault *install.Fault
-	if errors.As(err, &fault) && fault.Status == 403 {
+	if kube.NotAllowed(err) {
 		return nil
 	}
 	return err
 }
 
-// letGo takes the label and the ownership of fields off an object. The service
+// LetGo takes the label and the ownership of fields off an object. The service
 // writes to the objects, too: one that has changed since it was read is read anew.
 func (w *Deleter) LetGo(ctx context.Context, k kube.Kind, u *unstructured.Unstructured) error {
 	for try := 1; ; try++ {
-		err := w.letGoAt(ctx, k, u)
+		err := w.releaseOnce(ctx, k, u)
 		var fault *install.Fault
 		if !errors.As(err, &fault) || fault.Status != 409 || try == mostTries {
 			return err
@@ -90,9 +87,9 @@ func (w *Deleter) LetGo(ctx context.Context, k kube.Kind, u *unstructured.Unstru
 // mostTries is how often an object is let go of that others write to meanwhile.
 const mostTries = 5
 
-// letGoAt lets go of an object as it was read; its fields stay as they are. An
+// releaseOnce lets go of an object as it was read; its fields stay as they are. An
 // apply that leaves them out would remove them.
-func (w *Deleter) letGoAt(ctx context.Context, k kube.Kind, u *unstructured.Unstructured) error {
+func (w *Deleter) releaseOnce(ctx context.Context, k kube.Kind, u *unstructured.Unstructured) error {
 	entries := []any{}
 	for _, entry := range u.GetManagedFields() {
 		if entry.Manager != hubapi.FieldManager {

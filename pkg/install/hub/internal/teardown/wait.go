@@ -15,10 +15,10 @@ import (
 )
 
 const (
-	// bear is how long the controllers of a hub may take to let go of objects that
+	// Timeout is how long the controllers of a hub may take to let go of objects that
 	// are deleted.
 	Timeout = 10 * time.Minute
-	// silent is how long such a wait says nothing, at first and after each note.
+	// noteInterval is how long such a wait says nothing, at first and after each note.
 	noteInterval = 10 * time.Second
 )
 
@@ -52,14 +52,14 @@ func (w *Deleter) allGone(ctx context.Context, all []awaited) error {
 		now := w.Clock.Now()
 		over := now.Sub(began) >= Timeout
 		text := "waiting for " + strings.Join(held(left, " (of %s)"), "; ")
-		var deaf *install.Fault
+		var unwatched *install.Fault
 		switch err := w.Failing(w.Namespace); {
-		case errors.As(err, &deaf) && (over || deaf.Permanent):
-			return deaf
+		case errors.As(err, &unwatched) && (over || unwatched.Permanent):
+			return unwatched
 		case over:
-			return stuck(left)
-		case deaf != nil:
-			text = "nothing is heard of the hub: " + deaf.Error()
+			return stuckFault(left)
+		case unwatched != nil:
+			text = "nothing is heard of the hub: " + unwatched.Error()
 		}
 		if text != said && now.Sub(last) >= noteInterval {
 			w.note(text)
@@ -83,8 +83,8 @@ func (w *Deleter) left(all []awaited) []*unstructured.Unstructured {
 	return left
 }
 
-// stuck is the fault for objects that do not go.
-func stuck(left []*unstructured.Unstructured) *install.Fault {
+// stuckFault is the fault for objects that do not go.
+func stuckFault(left []*unstructured.Unstructured) *install.Fault {
 	return &install.Fault{
 		Code: install.CodeTimeout, Op: "delete", On: left[0].GetNamespace() + "/" + left[0].GetName(),
 		Err:  fmt.Errorf("still there after %s: %s", Timeout, strings.Join(held(left, ": %s is down"), "; ")),

@@ -16,17 +16,17 @@ func TestFailureWaitsForItsHosts(t *testing.T) {
 		age  time.Duration
 		want install.ClusterState
 	}{
-		"a host that is still to say it": {vocab.HostInstalling, "lab/lab", lag - time.Second, vocab.ClusterInstalling},
+		"a host that is still to say it": {vocab.HostInstalling, "lab/lab", hostReportDelay - time.Second, vocab.ClusterInstalling},
 		"hosts that have said it":        {vocab.HostFailed, "lab/lab", 0, vocab.ClusterFailed},
 		"a host of another cluster":      {vocab.HostInstalling, "lab/other", 0, vocab.ClusterFailed},
-		"a host that never says it":      {vocab.HostInstalling, "lab/lab", lag, vocab.ClusterFailed},
+		"a host that never says it":      {vocab.HostInstalling, "lab/lab", hostReportDelay, vocab.ClusterFailed},
 	} {
 		observed := &install.Observed{
 			At:      failed.Add(test.age),
 			Cluster: &install.Cluster{ClusterRef: install.ClusterRef{ID: "lab/lab"}, State: vocab.ClusterFailed, InstallCompleted: failed},
 			Hosts:   []install.Host{{ClusterID: test.of, State: test.host}},
 		}
-		if awaitHosts(observed); observed.Cluster.State != test.want {
+		if delayFailure(observed); observed.Cluster.State != test.want {
 			t.Errorf("%s: got %s, want %s", name, observed.Cluster.State, test.want)
 		}
 	}
