@@ -128,6 +128,12 @@ func walls() []wall {
 			breach:  [2]string{"pkg/install/render", "pkg/install/hub"},
 		},
 		{
+			name: "requests are sent by what knows no object", tests: true,
+			imports: []string{"pkg/install/rest", "pkg/install/rest/internal/objects", "internal/setting", "github.com/openshift/assisted-service/models"},
+			never:   []string{"pkg/install/rest/internal/transport"},
+			breach:  [2]string{"pkg/install/rest/internal/transport", "pkg/install/rest/internal/objects"},
+		},
+		{
 			name: "the client of a hub's API server decides nothing",
 			imports: []string{
 				"pkg/install/hub/...", "pkg/install/render/...", "pkg/install/convert/...", "pkg/install/internal/...", "internal/setting", "internal/catalogue",

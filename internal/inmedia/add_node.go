@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/oaictl/oaictl/internal/vocab"
@@ -70,17 +69,19 @@ func (c *Client) AddNode(ctx context.Context) (Result, error) {
 // not said yet which interfaces it has.
 func (c *Client) ownHost(ctx context.Context, infraEnvID string, macs []string) (*install.Host, error) {
 	hosts, err := c.Service.ListHosts(ctx, infraEnvID)
-	if err != nil {
-		return nil, err
+	return hostWith(hosts, (&hostConfig{macs: macs}).has), err
+}
+
+// hostWith is the first host that has reported an interface with a wanted MAC
+// address, nil for none.
+func hostWith(hosts []install.Host, wanted func(mac string) bool) *install.Host {
+	i := slices.IndexFunc(hosts, func(h install.Host) bool {
+		return slices.ContainsFunc(h.Inventory.Interfaces, func(nic install.Interface) bool { return wanted(nic.MAC) })
+	})
+	if i < 0 {
+		return nil
 	}
-	for i := range hosts {
-		for _, nic := range hosts[i].Inventory.Interfaces {
-			if slices.ContainsFunc(macs, func(mac string) bool { return strings.EqualFold(mac, nic.MAC) }) {
-				return &hosts[i], nil
-			}
-		}
-	}
-	return nil, nil
+	return &hosts[i]
 }
 
 // addStep decides. That the service goes on to call a host known which it was to

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/oaictl/oaictl/internal/hubapi/metal3"
@@ -108,10 +109,8 @@ func readHostConfig(folder string) (hostConfig, error) {
 }
 
 func readRole(path string) (install.Role, error) {
-	data, err := readFile(path)
-	if missing(err) {
-		return "", nil
-	} else if err != nil {
+	data, err := readOptional(path)
+	if err != nil {
 		return "", err
 	}
 	switch word := strings.TrimSpace(string(data)); word {
@@ -196,23 +195,11 @@ func fencingOf(all []fencing, config hostConfig, path string) (*fencing, error) 
 }
 
 func (c *hostConfig) has(mac string) bool {
-	for _, own := range c.macs {
-		if strings.EqualFold(own, mac) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.macs, func(own string) bool { return strings.EqualFold(own, mac) })
 }
 
 // machine is the host that is meant, nil while none that has reported its
 // interfaces is.
 func (c *hostConfig) machine(hosts []install.Host) *install.Host {
-	for i := range hosts {
-		for _, nic := range hosts[i].Inventory.Interfaces {
-			if c.has(nic.MAC) {
-				return &hosts[i]
-			}
-		}
-	}
-	return nil
+	return hostWith(hosts, c.has)
 }

@@ -72,11 +72,7 @@ func readNetworks(path string, env *agentinstall.InfraEnv, envPath string) ([]se
 	var networks []setting.StaticNetwork
 	for _, doc := range docs {
 		var config agentinstall.NMStateConfig
-		unknown, err := doc.object(hubapi.KindNMStateConfig, &config)
-		if err == nil && len(unknown) > 0 {
-			err = badFile(path, errors.New(strings.Join(unknown, "; ")))
-		}
-		if err != nil {
+		if err := doc.known(doc.object(hubapi.KindNMStateConfig, &config)); err != nil {
 			return nil, err
 		}
 		if err := selects(env, &config, envPath); err != nil {

@@ -14,10 +14,8 @@ import (
 // readRecord reads the variables of an EnvironmentFile; none where there is no
 // file.
 func readRecord(path string) (map[string]string, error) {
-	data, err := readFile(path)
-	if missing(err) {
-		return nil, nil
-	} else if err != nil {
+	data, err := readOptional(path)
+	if err != nil {
 		return nil, err
 	}
 	variables := map[string]string{}

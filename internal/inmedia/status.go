@@ -61,10 +61,8 @@ func (s Status) Trouble() error {
 
 // readFailures reads the file of failures; none where there is no file.
 func readFailures(path string) ([]string, error) {
-	data, err := readFile(path)
-	if missing(err) {
-		return nil, nil
-	} else if err != nil {
+	data, err := readOptional(path)
+	if err != nil {
 		return nil, err
 	}
 	var lines []string

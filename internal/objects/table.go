@@ -277,17 +277,6 @@ func texts() form[[]string] {
 	return form[[]string]{write: func(v []string) any { return AnyList(v) }, read: readTexts}
 }
 
-// commas is a list in one text, with commas.
-func commas() form[[]string] {
-	return form[[]string]{
-		write: func(v []string) any { return joined(v) },
-		read: func(content any) ([]string, error) {
-			value, err := as[string](content)
-			return setting.Commas(value), err
-		},
-	}
-}
-
 // under is a list of objects with one field each.
 func under(name string) form[[]string] {
 	return form[[]string]{

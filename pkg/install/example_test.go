@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -36,30 +35,30 @@ func (s *labService) advance() {
 	case len(s.seen.InfraEnvs) == 0:
 	case len(hosts) == 0: // somebody boots the image
 		s.seen.Hosts = []install.Host{{
-			ID: "6b2f", InfraEnvID: "image-1", State: vocab.HostReady, Role: vocab.RoleControlPlane,
+			ID: "6b2f", InfraEnvID: "image-1", State: "Ready", Role: "control-plane",
 			Inventory: install.Inventory{Known: true, Interfaces: []install.Interface{{MAC: "52:54:00:aa:00:01"}}},
 		}}
-		cluster.State = vocab.ClusterReady
-	case cluster.State == vocab.ClusterPreparing:
-		cluster.State, hosts[0].State = vocab.ClusterInstalling, vocab.HostInstalling
+		cluster.State = "Ready"
+	case cluster.State == "Preparing":
+		cluster.State, hosts[0].State = "Installing", "Installing"
 		hosts[0].Progress = install.HostProgress{Stage: "Writing image to disk", Stages: []string{"Writing image to disk", "Rebooting", "Done"}}
-	case cluster.State == vocab.ClusterInstalling:
-		cluster.State, hosts[0].State, hosts[0].Progress.Stage = vocab.ClusterInstalled, vocab.HostInstalled, "Done"
+	case cluster.State == "Installing":
+		cluster.State, hosts[0].State, hosts[0].Progress.Stage = "Installed", "Installed", "Done"
 	}
 }
 
 func (s *labService) Act(_ context.Context, _ *install.Desired, a install.Action) error {
 	switch a.Kind {
-	case vocab.RegisterCluster:
+	case "RegisterCluster":
 		s.seen.Cluster = &install.Cluster{
-			ClusterRef: install.ClusterRef{ID: "cluster-1", Name: a.Name, Owned: true}, State: vocab.ClusterDiscovering, Settings: a.Settings,
+			ClusterRef: install.ClusterRef{ID: "cluster-1", Name: a.Name, Owned: true}, State: "Discovering", Settings: a.Settings,
 		}
-	case vocab.RegisterInfraEnv:
-		s.seen.InfraEnvs = []install.InfraEnv{{ID: "image-1", Name: a.Name, ClusterID: a.Target, Owned: true, Settings: a.Settings, Image: install.Image{State: vocab.ImageReady}}}
-	case vocab.UpdateHost:
+	case "RegisterInfraEnv":
+		s.seen.InfraEnvs = []install.InfraEnv{{ID: "image-1", Name: a.Name, ClusterID: a.Target, Owned: true, Settings: a.Settings, Image: install.Image{State: "Ready"}}}
+	case "UpdateHost":
 		s.seen.Hosts[0].Settings = a.Settings
-	case vocab.StartInstall:
-		s.seen.Cluster.State = vocab.ClusterPreparing
+	case "StartInstall":
+		s.seen.Cluster.State = "Preparing"
 	}
 	return nil
 }
@@ -123,11 +122,11 @@ func ExampleClient_Run() {
 		install.WithClock(&atOnce{}),
 		install.WithEvents(func(e install.Event) {
 			switch e.Type {
-			case vocab.EventAction:
+			case "action":
 				fmt.Println("-", e.Message)
-			case vocab.EventHost:
+			case "host":
 				fmt.Println("-", e.Host, "is", e.State)
-			case vocab.EventStage:
+			case "stage":
 				fmt.Println("-", e.Host, "is at:", e.Stage)
 			}
 		}),

@@ -86,10 +86,9 @@ func (r *conversion) complete(out *Converted, in *source.Input) {
 	if s.PullSecret.IsZero() && r.options.PullSecret != "" {
 		s.PullSecret = spec.Source{File: r.options.PullSecret}
 	}
-	hosts := 0
-	for i := range s.Hosts {
+	hosts := len(s.Hosts)
+	for i := range hosts {
 		r.NameHost(i)
-		hosts++
 	}
 	wanted := 0
 	for _, n := range []*int{s.Topology.ControlPlane, s.Topology.Workers, s.Topology.Arbiters} {
@@ -188,12 +187,15 @@ func (r *conversion) origin(field string) *source.Node {
 
 // explained says what to do about a field that the input has no place for.
 func (r *conversion) explained(p spec.Problem) spec.Problem {
-	switch {
-	case p.Field == "spec.openshift.version" && p.Line == 0:
+	if p.Line > 0 {
+		return p
+	}
+	switch p.Field {
+	case "spec.openshift.version":
 		p.Message, p.Remedy = "the input does not say which OpenShift is installed", "say it beside the input: --openshift-version 4.20"
-	case p.Field == "metadata.name" && p.Line == 0:
+	case "metadata.name":
 		p.Message, p.Remedy = "the input does not say what the cluster is called", "say it beside the input: --name NAME"
-	case p.Field == "spec.pullSecret" && p.Line == 0:
+	case "spec.pullSecret":
 		p.Message, p.Remedy = "the input has no pull secret", "name its file beside the input: --pull-secret PATH"
 	}
 	return p

@@ -14,6 +14,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/internal/plane"
 	"github.com/oaictl/oaictl/pkg/install/rest/internal/objects"
+	"github.com/oaictl/oaictl/pkg/install/rest/internal/transport"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -25,9 +26,7 @@ func (p *Plane) Act(ctx context.Context, desired *install.Desired, action instal
 	if desired == nil || desired.Spec == nil {
 		return plane.Refusal(action, errors.New("there is no desired cluster"))
 	}
-	call := p.call
-	call.file = plane.OfFile(action.Kind)
-	act := p.with(call).actOf(action.Kind)
+	act := p.over(p.conn.SendingFile(plane.OfFile(action.Kind))).actOf(action.Kind)
 	if act == nil {
 		return plane.Refusal(action, fmt.Errorf("the REST service has no action %s", action.Kind))
 	}
@@ -121,8 +120,8 @@ func (p *Plane) registerCluster(ctx context.Context, desired *install.Desired, a
 	}
 	fields["pull_secret"] = c.PullSecret().Reveal()
 	fields["tags"] = objects.WriteTags(desired.Options.Run, c.Metadata.Tags)
-	_, err = p.register(ctx, request{
-		label: label{"register cluster", fullName(c)}, method: http.MethodPost, path: "/v2/clusters", body: fields,
+	_, err = p.register(ctx, transport.Request{
+		Op: "register cluster", On: fullName(c), Method: http.MethodPost, Path: "/v2/clusters", Body: fields,
 	})
 	return err
 }
@@ -130,15 +129,15 @@ func (p *Plane) registerCluster(ctx context.Context, desired *install.Desired, a
 // register sends what makes an object, and is the object's id. An answer without one
 // is none of the service's, and another would be none either: if it did make the object,
 // the next look finds that.
-func (p *Plane) register(ctx context.Context, r request) (string, error) {
+func (p *Plane) register(ctx context.Context, r transport.Request) (string, error) {
 	var made struct {
 		ID string `json:"id"`
 	}
-	if err := p.do(ctx, r, &made); err != nil {
+	if err := p.conn.Do(ctx, r, &made); err != nil {
 		return "", err
 	}
 	if made.ID == "" {
-		fault := p.incomplete(r.op, r.on)
+		fault := p.conn.Incomplete(r.Op, r.On)
 		fault.Permanent = true
 		return "", fault
 	}
@@ -156,7 +155,7 @@ func fullName(c *spec.Cluster) string {
 // that it is empty and this run's.
 func (p *Plane) withdrawCluster(ctx context.Context, desired *install.Desired, action install.Action) error {
 	wire, err := p.getCluster(ctx, action.Target)
-	if gone(err) {
+	if transport.Gone(err) {
 		return nil
 	} else if err != nil {
 		return err
@@ -187,7 +186,7 @@ func (p *Plane) updateCluster(ctx context.Context, desired *install.Desired, act
 		}
 		fields["tags"] = objects.WriteTags("", tags) // not this run's to withdraw
 	}
-	return p.patch(ctx, label{"update cluster", action.Name}, "/v2/clusters/{cluster_id}", map[string]string{"cluster_id": action.Target}, fields)
+	return p.patch(ctx, "update cluster", action.Name, "/v2/clusters/{cluster_id}", map[string]string{"cluster_id": action.Target}, fields)
 }
 
 // without is settings without some of them.
@@ -199,8 +198,8 @@ func without(settings install.Settings, drop ...install.Setting) install.Setting
 	return out
 }
 
-func (p *Plane) patch(ctx context.Context, l label, path string, in map[string]string, fields any) error {
-	return p.do(ctx, request{label: l, method: http.MethodPatch, path: path, in: in, body: fields}, nil)
+func (p *Plane) patch(ctx context.Context, op, on, path string, in map[string]string, fields any) error {
+	return p.conn.Do(ctx, transport.Request{Op: op, On: on, Method: http.MethodPatch, Path: path, In: in, Body: fields}, nil)
 }
 
 // setOverrides sends the overrides as the operation wants them: a JSON text
@@ -213,7 +212,7 @@ func (p *Plane) setOverrides(ctx context.Context, _ *install.Desired, action ins
 	if !json.Valid([]byte(document)) {
 		return plane.Refusal(action, errors.New("the install-config overrides are not JSON"))
 	}
-	return p.patch(ctx, label{"set install-config overrides of", action.Name}, "/v2/clusters/{cluster_id}/install-config",
+	return p.patch(ctx, "set install-config overrides of", action.Name, "/v2/clusters/{cluster_id}/install-config",
 		map[string]string{"cluster_id": action.Target}, document)
 }
 
@@ -225,9 +224,9 @@ func (p *Plane) clusterAction(verb string) actFunc {
 }
 
 func (p *Plane) clusterVerb(ctx context.Context, verb, id string) error {
-	return p.do(ctx, request{
-		label: label{verb + " cluster", id}, method: http.MethodPost, path: "/v2/clusters/{cluster_id}/actions/" + verb,
-		in: map[string]string{"cluster_id": id},
+	return p.conn.Do(ctx, transport.Request{
+		Op: verb + " cluster", On: id, Method: http.MethodPost, Path: "/v2/clusters/{cluster_id}/actions/" + verb,
+		In: map[string]string{"cluster_id": id},
 	}, nil)
 }
 
@@ -256,8 +255,8 @@ func (p *Plane) registerInfraEnv(ctx context.Context, desired *install.Desired, 
 		fields["cluster_id"] = action.Target
 	}
 	maps.Copy(fields, c.Spec.Overrides.InfraEnv)
-	id, err := p.register(ctx, request{
-		label: label{"register InfraEnv", action.Name}, method: http.MethodPost, path: "/v2/infra-envs", body: fields,
+	id, err := p.register(ctx, transport.Request{
+		Op: "register InfraEnv", On: action.Name, Method: http.MethodPost, Path: "/v2/infra-envs", Body: fields,
 	})
 	if err != nil {
 		return err
@@ -272,7 +271,7 @@ func (p *Plane) registerInfraEnv(ctx context.Context, desired *install.Desired, 
 // belong to it by now.
 func (p *Plane) withdrawInfraEnv(ctx context.Context, _ *install.Desired, action install.Action) error {
 	err := p.DeleteInfraEnv(ctx, action.Target, install.DeleteOptions{})
-	if gone(err) {
+	if transport.Gone(err) {
 		return nil
 	}
 	return err
@@ -292,13 +291,13 @@ func (p *Plane) updateInfraEnv(ctx context.Context, desired *install.Desired, ac
 	if _, has := fields["proxy"]; has {
 		return p.updateProxy(ctx, action, fields)
 	}
-	return p.do(ctx, infraEnvPatch(action, fields), nil)
+	return p.conn.Do(ctx, infraEnvPatch(action, fields), nil)
 }
 
-func infraEnvPatch(action install.Action, fields any) request {
-	return request{
-		label: label{"update InfraEnv", action.Name}, method: http.MethodPatch, path: "/v2/infra-envs/{infra_env_id}",
-		in: map[string]string{"infra_env_id": action.Target}, body: fields,
+func infraEnvPatch(action install.Action, fields any) transport.Request {
+	return transport.Request{
+		Op: "update InfraEnv", On: action.Name, Method: http.MethodPatch, Path: "/v2/infra-envs/{infra_env_id}",
+		In: map[string]string{"infra_env_id": action.Target}, Body: fields,
 	}
 }
 
@@ -311,7 +310,7 @@ func (p *Plane) updateProxy(ctx context.Context, action install.Action, fields m
 		return plane.Refusal(action, err)
 	}
 	var now objects.InfraEnv
-	err := p.do(ctx, infraEnvPatch(action, fields), &now)
+	err := p.conn.Do(ctx, infraEnvPatch(action, fields), &now)
 	if err != nil || now.Proxy == nil || setting.Same(setting.Proxy, action.Settings[setting.Proxy], p.tables.InfraEnv.Settings(&now)[setting.Proxy]) {
 		return err
 	}
@@ -322,7 +321,7 @@ func (p *Plane) updateProxy(ctx context.Context, action install.Action, fields m
 		if err != nil {
 			return plane.Refusal(action, err)
 		}
-		if err := p.do(ctx, infraEnvPatch(action, fields), nil); err != nil {
+		if err := p.conn.Do(ctx, infraEnvPatch(action, fields), nil); err != nil {
 			return err
 		}
 	}

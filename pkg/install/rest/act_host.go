@@ -13,6 +13,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/internal/plane"
 	"github.com/oaictl/oaictl/pkg/install/rest/internal/objects"
+	"github.com/oaictl/oaictl/pkg/install/rest/internal/transport"
 )
 
 const hostPath = "/v2/infra-envs/{infra_env_id}/hosts/{host_id}"
@@ -25,13 +26,12 @@ func hostIn(action install.Action) map[string]string {
 // transaction, then installer arguments and Ignition, which have requests of
 // their own. All of them may be sent again.
 func (p *Plane) updateHost(ctx context.Context, desired *install.Desired, action install.Action) error {
-	on := label{"update host", action.Name}
 	fields, err := p.hostFields(ctx, desired, action)
 	if err != nil {
 		return plane.Refusal(action, err)
 	}
 	if len(fields) > 0 {
-		if err := p.patch(ctx, on, hostPath, hostIn(action), fields); err != nil {
+		if err := p.patch(ctx, "update host", action.Name, hostPath, hostIn(action), fields); err != nil {
 			return err
 		}
 	}
@@ -40,12 +40,12 @@ func (p *Plane) updateHost(ctx context.Context, desired *install.Desired, action
 		if err := v.Decode(&args); err != nil {
 			return plane.Refusal(action, err)
 		}
-		if err := p.patch(ctx, label{"set installer arguments of", action.Name}, hostPath+"/installer-args", hostIn(action), map[string]any{"args": append([]string{}, args...)}); err != nil {
+		if err := p.patch(ctx, "set installer arguments of", action.Name, hostPath+"/installer-args", hostIn(action), map[string]any{"args": append([]string{}, args...)}); err != nil {
 			return err
 		}
 	}
 	if v, set := action.Settings[setting.Ignition]; set {
-		return p.patch(ctx, label{"set Ignition of", action.Name}, hostPath+"/ignition", hostIn(action), map[string]any{"config": v.Text()})
+		return p.patch(ctx, "set Ignition of", action.Name, hostPath+"/ignition", hostIn(action), map[string]any{"config": v.Text()})
 	}
 	return nil
 }
@@ -127,15 +127,15 @@ func (p *Plane) bindHost(ctx context.Context, desired *install.Desired, action i
 	case id == "":
 		return plane.Refusal(action, errors.New("the service has no cluster to bind to"))
 	}
-	return p.do(ctx, request{
-		label: label{"bind host", action.Name}, method: http.MethodPost, path: hostPath + "/actions/bind",
-		in: hostIn(action), body: map[string]any{"cluster_id": id},
+	return p.conn.Do(ctx, transport.Request{
+		Op: "bind host", On: action.Name, Method: http.MethodPost, Path: hostPath + "/actions/bind",
+		In: hostIn(action), Body: map[string]any{"cluster_id": id},
 	}, nil)
 }
 
 // installHost installs a host that joins a cluster that is already installed.
 func (p *Plane) installHost(ctx context.Context, _ *install.Desired, action install.Action) error {
-	return p.do(ctx, request{
-		label: label{"install host", action.Name}, method: http.MethodPost, path: hostPath + "/actions/install", in: hostIn(action),
+	return p.conn.Do(ctx, transport.Request{
+		Op: "install host", On: action.Name, Method: http.MethodPost, Path: hostPath + "/actions/install", In: hostIn(action),
 	}, nil)
 }

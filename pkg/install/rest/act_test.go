@@ -13,6 +13,7 @@ import (
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/rest/internal/transport"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -362,7 +363,7 @@ func TestISO(t *testing.T) {
 	f.on("GET /byid/x/full.iso", func(w http.ResponseWriter, r *http.Request) {
 		http.ServeContent(w, r, "full.iso", time.Time{}, strings.NewReader("0123456789"))
 	})
-	p := f.plane(t, func(c *Config) { c.Auth = staticTokenOf(spec.NewSecret("tok")) })
+	p := f.plane(t, func(c *Config) { c.Auth = transport.StaticToken(spec.NewSecret("tok")) })
 	url, expires, err := p.DownloadISOURL(t.Context(), infraEnvID)
 	if err != nil || url != image || !expires.Equal(time.Date(2030, 5, 1, 16, 0, 0, 0, time.UTC)) {
 		t.Fatalf("got %s, %s, %v", url, expires, err)

@@ -7,9 +7,9 @@
 // it does not know itself.
 //
 // Requests go through the generated client's parameters, models and transport.
-// One layer below the generated code deals, for all of them alike, with
-// authorisation, retries, the two shapes of error that the service has, and
-// answers that are none.
+// internal/transport deals, for all of them alike, with authorisation, retries, the
+// two shapes of error that the service has, and answers that are none.
+// internal/objects says which fields of the service hold which setting.
 //
 // Polling is cheap: an observation asks the service's event log whether
 // anything happened and reads again only what an event or an own write

@@ -13,6 +13,7 @@ import (
 
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/rest/internal/objects"
+	"github.com/oaictl/oaictl/pkg/install/rest/internal/transport"
 )
 
 // eventCount is the header that says how many events there are in all.
@@ -48,11 +49,11 @@ func (p *Plane) eventPage(ctx context.Context, filter install.EventFilter, offse
 	}
 	set("severities", strings.Join(filter.Severities, ",")) // of a repeated parameter the last would count
 	page := install.EventPage{Total: -1}
-	events, err := listOf(ctx, p, request{
-		label:  label{"read events of", cmp.Or(filter.ClusterID, filter.HostID, filter.InfraEnvID, "the service")},
-		method: http.MethodGet, path: "/v2/events", query: query,
-		header: func(h http.Header) {
-			if total, err := strconv.Atoi(h.Get(eventCount)); err == nil {
+	events, err := transport.ListOf(ctx, p.conn, transport.Request{
+		Op: "read events of", On: cmp.Or(filter.ClusterID, filter.HostID, filter.InfraEnvID, "the service"),
+		Method: http.MethodGet, Path: "/v2/events", Query: query,
+		Header: func(get func(string) string) {
+			if total, err := strconv.Atoi(get(eventCount)); err == nil {
 				page.Total = total
 			}
 		},
@@ -126,7 +127,7 @@ func (p *Plane) probePools(ctx context.Context, w *watch, asked func(*install.In
 			continue
 		}
 		page, err := p.Events(ctx, install.EventFilter{InfraEnvID: env.ID, Newest: true, Limit: 1}, 0)
-		if gone(err) {
+		if transport.Gone(err) {
 			w.need(func(n *needs) { raise(&n.infraEnvs, wanted) })
 			continue
 		} else if err != nil {
@@ -189,7 +190,7 @@ func (p *Plane) beginEvents(ctx context.Context, w *watch) error {
 
 // withoutEvents goes on without an event log that may not be read.
 func (p *Plane) withoutEvents(w *watch, err error) error {
-	if install.CodeOf(err) == install.CodeAuth || !permanent(err) {
+	if install.CodeOf(err) == install.CodeAuth || !transport.Permanent(err) {
 		return err
 	}
 	w.log.begun, w.log.silent = true, true

@@ -16,6 +16,13 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
+const (
+	// apiPath is where the service's API lives under its URL.
+	apiPath = "/api/assisted-install"
+	// mostTries is how often a request is sent that may be repeated.
+	mostTries = 4
+)
+
 // fakeClock passes as fast as somebody sleeps on it.
 type fakeClock struct {
 	mu    sync.Mutex
@@ -70,7 +77,7 @@ func newFake(t *testing.T) *fake {
 
 func (f *fake) serve(w http.ResponseWriter, r *http.Request) {
 	data, _ := io.ReadAll(r.Body)
-	path := strings.TrimPrefix(r.URL.Path, basePath)
+	path := strings.TrimPrefix(r.URL.Path, apiPath)
 	c := call{method: r.Method, path: path, query: r.URL.RawQuery, header: r.Header, body: string(data)}
 	f.mu.Lock()
 	f.calls = append(f.calls, c)

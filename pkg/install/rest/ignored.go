@@ -8,6 +8,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/internal/plane"
 	"github.com/oaictl/oaictl/pkg/install/rest/internal/objects"
+	"github.com/oaictl/oaictl/pkg/install/rest/internal/transport"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -28,8 +29,8 @@ func (p *Plane) readIgnored(ctx context.Context, w *watch) error {
 		return nil
 	}
 	var wire objects.Ignored
-	if err := p.do(ctx, request{
-		label: label{"read ignored validations of", w.id}, method: http.MethodGet, path: ignoredPath, in: map[string]string{"cluster_id": w.id},
+	if err := p.conn.Do(ctx, transport.Request{
+		Op: "read ignored validations of", On: w.id, Method: http.MethodGet, Path: ignoredPath, In: map[string]string{"cluster_id": w.id},
 	}, &wire); err != nil {
 		return err
 	}
@@ -43,8 +44,8 @@ func (p *Plane) ignoreValidations(ctx context.Context, _ *install.Desired, actio
 	if err := action.Settings[setting.Ignored].Decode(&ignored); err != nil {
 		return plane.Refusal(action, err)
 	}
-	return p.do(ctx, request{
-		label: label{"set ignored validations of", action.Name}, method: http.MethodPut, path: ignoredPath,
-		in: map[string]string{"cluster_id": action.Target}, body: objects.IgnoredOf(ignored),
+	return p.conn.Do(ctx, transport.Request{
+		Op: "set ignored validations of", On: action.Name, Method: http.MethodPut, Path: ignoredPath,
+		In: map[string]string{"cluster_id": action.Target}, Body: objects.IgnoredOf(ignored),
 	}, nil)
 }

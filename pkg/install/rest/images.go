@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/rest/internal/transport"
 )
 
 // imageUpdated is the event that an InfraEnv's discovery image was made anew,
@@ -37,7 +38,7 @@ func (p *Plane) dateImages(ctx context.Context, w *watch) error {
 		}
 		filter := install.EventFilter{InfraEnvID: env.ID, Message: imageUpdatedText, Newest: true, Limit: 1}
 		page, err := p.Events(ctx, filter, 0)
-		if err != nil && (install.CodeOf(err) == install.CodeAuth || !permanent(err)) {
+		if err != nil && (install.CodeOf(err) == install.CodeAuth || !transport.Permanent(err)) {
 			return err
 		}
 		date := imageDate{updated: env.Image.Created}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/internal/plane"
+	"github.com/oaictl/oaictl/pkg/install/rest/internal/transport"
 )
 
 // Import names a cluster that was installed elsewhere, so that hosts can be
@@ -26,9 +27,9 @@ type Import struct {
 // ImportCluster makes a record of a cluster that was installed elsewhere. The
 // service makes another one each time: see ImportedClusters.
 func (p *Plane) ImportCluster(ctx context.Context, i Import) error {
-	_, err := p.register(ctx, request{
-		label: label{"import cluster", i.Name}, method: http.MethodPost, path: "/v2/clusters/import",
-		body: map[string]any{"name": i.Name, "api_vip_dnsname": i.APIName, "openshift_cluster_id": i.OpenShiftID},
+	_, err := p.register(ctx, transport.Request{
+		Op: "import cluster", On: i.Name, Method: http.MethodPost, Path: "/v2/clusters/import",
+		Body: map[string]any{"name": i.Name, "api_vip_dnsname": i.APIName, "openshift_cluster_id": i.OpenShiftID},
 	})
 	return err
 }
@@ -45,9 +46,9 @@ func (p *Plane) importCluster(ctx context.Context, desired *install.Desired, act
 
 // ImportedClusters are the records of the cluster that calls itself so.
 func (p *Plane) ImportedClusters(ctx context.Context, openShiftID string) ([]install.Cluster, error) {
-	found, err := listOf(ctx, p, request{
-		label: label{"find imported cluster", openShiftID}, method: http.MethodGet, path: "/v2/clusters",
-		query: map[string][]string{"with_hosts": {"false"}, "openshift_cluster_id": {openShiftID}},
+	found, err := transport.ListOf(ctx, p.conn, transport.Request{
+		Op: "find imported cluster", On: openShiftID, Method: http.MethodGet, Path: "/v2/clusters",
+		Query: map[string][]string{"with_hosts": {"false"}, "openshift_cluster_id": {openShiftID}},
 	}, wholeCluster)
 	if err != nil {
 		return nil, err
@@ -64,9 +65,9 @@ func (p *Plane) ImportedClusters(ctx context.Context, openShiftID string) ([]ins
 // UploadManifest sends a manifest. The service overwrites one of the same name
 // and folder.
 func (p *Plane) UploadManifest(ctx context.Context, clusterID, folder, name string, content []byte) error {
-	return p.do(ctx, request{
-		label: label{"upload manifest", folder + "/" + name}, method: http.MethodPost, path: "/v2/clusters/{cluster_id}/manifests",
-		in:   map[string]string{"cluster_id": clusterID},
-		body: map[string]any{"folder": folder, "file_name": name, "content": base64.StdEncoding.EncodeToString(content)},
+	return p.conn.Do(ctx, transport.Request{
+		Op: "upload manifest", On: folder + "/" + name, Method: http.MethodPost, Path: "/v2/clusters/{cluster_id}/manifests",
+		In:   map[string]string{"cluster_id": clusterID},
+		Body: map[string]any{"folder": folder, "file_name": name, "content": base64.StdEncoding.EncodeToString(content)},
 	}, nil)
 }

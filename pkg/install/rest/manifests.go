@@ -3,7 +3,6 @@ package rest
 import (
 	"context"
 	"encoding/base64"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -15,6 +14,7 @@ import (
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/internal/plane"
+	"github.com/oaictl/oaictl/pkg/install/rest/internal/transport"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -25,7 +25,7 @@ func (p *Plane) Manifests(ctx context.Context, clusterID string, system bool) ([
 	if system {
 		params = params.WithIncludeSystemGenerated(&system)
 	}
-	answer, err := p.labelled("list manifests of cluster", clusterID).manifests().V2ListClusterManifests(ctx, params)
+	answer, err := p.conn.Labelled("list manifests of cluster", clusterID).Manifests().V2ListClusterManifests(ctx, params)
 	if err != nil {
 		return nil, err
 	}
@@ -41,8 +41,8 @@ func (p *Plane) Manifests(ctx context.Context, clusterID string, system bool) ([
 // DownloadManifest writes a manifest's content to out.
 func (p *Plane) DownloadManifest(ctx context.Context, clusterID, folder, name string, out io.Writer) error {
 	params := manifests.NewV2DownloadClusterManifestParams().WithClusterID(uuid(clusterID)).WithFolder(&folder).WithFileName(name)
-	p, out = p.downloading(limited(out, largestFile), label{"download manifest", folder + "/" + name})
-	_, err := p.manifests().V2DownloadClusterManifest(ctx, params, out)
+	conn, out := p.conn.Downloading("download manifest", folder+"/"+name, out, largestFile)
+	_, err := conn.Manifests().V2DownloadClusterManifest(ctx, params, out)
 	return err
 }
 
@@ -69,7 +69,7 @@ func (p *Plane) readManifests(ctx context.Context, w *watch, content bool) error
 		}
 		var data strings.Builder
 		if err := p.DownloadManifest(ctx, w.id, m.Folder, m.Name, &data); err != nil {
-			if gone(err) || conflict(err) {
+			if transport.Gone(err) || transport.Conflict(err) {
 				continue
 			}
 			return err
@@ -89,10 +89,10 @@ func (p *Plane) uploadManifest(ctx context.Context, desired *install.Desired, ac
 		return plane.Refusal(action, fmt.Errorf("cluster.yaml has no manifest %s", action.Name))
 	}
 	m := all[i]
-	err := p.do(ctx, request{
-		label: label{"upload manifest", action.Name}, method: http.MethodPost, path: "/v2/clusters/{cluster_id}/manifests",
-		in:   map[string]string{"cluster_id": action.Target},
-		body: map[string]any{"folder": string(m.Folder), "file_name": m.Name, "content": base64.StdEncoding.EncodeToString([]byte(m.Content))},
+	err := p.conn.Do(ctx, transport.Request{
+		Op: "upload manifest", On: action.Name, Method: http.MethodPost, Path: "/v2/clusters/{cluster_id}/manifests",
+		In:   map[string]string{"cluster_id": action.Target},
+		Body: map[string]any{"folder": string(m.Folder), "file_name": m.Name, "content": base64.StdEncoding.EncodeToString([]byte(m.Content))},
 	}, nil)
 	if err != nil {
 		return err
@@ -106,12 +106,12 @@ func (p *Plane) uploadManifest(ctx context.Context, desired *install.Desired, ac
 // removeManifest takes a manifest away. One that is gone already is no error.
 func (p *Plane) removeManifest(ctx context.Context, _ *install.Desired, action install.Action) error {
 	folder, name, _ := strings.Cut(action.Name, "/")
-	err := p.do(ctx, request{
-		label: label{"remove manifest", action.Name}, method: http.MethodDelete, path: "/v2/clusters/{cluster_id}/manifests",
-		in:    map[string]string{"cluster_id": action.Target},
-		query: map[string][]string{"folder": {folder}, "file_name": {name}},
+	err := p.conn.Do(ctx, transport.Request{
+		Op: "remove manifest", On: action.Name, Method: http.MethodDelete, Path: "/v2/clusters/{cluster_id}/manifests",
+		In:    map[string]string{"cluster_id": action.Target},
+		Query: map[string][]string{"folder": {folder}, "file_name": {name}},
 	}, nil)
-	if gone(err) {
+	if transport.Gone(err) {
 		return nil
 	}
 	return err
@@ -128,10 +128,4 @@ func (p *Plane) uploaded(c *spec.Cluster, id, name, sum string) {
 			w.mu.Unlock()
 		}
 	}
-}
-
-// conflict says whether the object is not in a state for the request.
-func conflict(err error) bool {
-	var fault *install.Fault
-	return errors.As(err, &fault) && fault.Status == http.StatusConflict
 }

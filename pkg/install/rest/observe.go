@@ -2,12 +2,11 @@ package rest
 
 import (
 	"context"
-	"errors"
-	"net/http"
 	"time"
 
 	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/rest/internal/transport"
 )
 
 // How often is looked, in the service's time. Probes, and the reads that need
@@ -51,13 +50,9 @@ func (p *Plane) Observe(ctx context.Context, query install.Query, _ *install.Obs
 	w.run, w.ref, w.polled = query.Run, query.InfraEnv, query.Poll > 0
 	w.askIgnored(query.Ignored)
 	w.overridden = p.tables.InfraEnv.SetBy(query.Overridden)
-	p = p.with(calling{
-		tries:  2,
-		charge: w.budget.spend,
-		seen:   func(try *attempt) { w.time.saw(try.date, try.got) },
-	})
+	p = p.over(p.conn.Polling(w.budget.Spend, w.time.Answered))
 	err := p.look(ctx, w, query)
-	if gone(err) && w.id != "" {
+	if transport.Gone(err) && w.id != "" {
 		w.forget()
 		query.ID = "" // there is no such cluster any more; by name there may be another
 		err = p.look(ctx, w, query)
@@ -68,7 +63,7 @@ func (p *Plane) Observe(ctx context.Context, query install.Query, _ *install.Obs
 		return w.picture(), nil
 	case context.Cause(ctx) != nil:
 		return nil, context.Cause(ctx)
-	case w.cluster == nil || permanent(err):
+	case w.cluster == nil || transport.Permanent(err):
 		return nil, err
 	}
 	observed := w.picture()
@@ -167,7 +162,7 @@ func (w *watch) affordable(last time.Time, space time.Duration) bool {
 
 // may says whether n requests may be sent now. How often is looked is up to whoever
 // has said it.
-func (w *watch) may(n int, now time.Time) bool { return w.polled || w.budget.has(n, now) }
+func (w *watch) may(n int, now time.Time) bool { return w.polled || w.budget.Has(n, now) }
 
 // running says whether an install is under way.
 func (w *watch) running() bool {
@@ -192,7 +187,7 @@ func (w *watch) probeDue() bool {
 	switch quiet := now.Sub(w.changed); {
 	case w.polled:
 		every = 0
-	case w.running() && !w.budget.has(reserve, now):
+	case w.running() && !w.budget.Has(reserve, now):
 	case quiet < hotTime:
 		every = hotProbe
 	case quiet < soonTime:
@@ -243,16 +238,4 @@ func (w *watch) hasPool() bool {
 		}
 	}
 	return false
-}
-
-// gone says whether the service has no such object any more.
-func gone(err error) bool {
-	var fault *install.Fault
-	return errors.As(err, &fault) && fault.Status == http.StatusNotFound
-}
-
-// permanent says whether the same request would be refused again.
-func permanent(err error) bool {
-	var fault *install.Fault
-	return errors.As(err, &fault) && (fault.Permanent || fault.Code == install.CodeAuth)
 }

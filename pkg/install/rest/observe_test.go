@@ -520,23 +520,3 @@ func TestStates(t *testing.T) {
 		t.Errorf("got %s %s, %s %s", o.Cluster.State, o.Cluster.Status, o.Hosts[0].State, o.Hosts[0].Status)
 	}
 }
-
-// A simulated service may be hundreds of times faster than our clock: what is
-// looked at then follows the service's time.
-func TestFastService(t *testing.T) {
-	clock := newFakeClock()
-	k := &timekeeper{clock: clock}
-	begun := clock.Now()
-	for range 20 {
-		passed := clock.Now().Sub(begun)
-		k.saw(begun.Add(300*passed).Truncate(time.Second), clock.Now())
-		_ = clock.Sleep(t.Context(), time.Second)
-	}
-	if got := k.now().Sub(begun.Add(300 * 20 * time.Second)); got.Abs() > 10*time.Second {
-		t.Errorf("off by %s", got)
-	}
-	k.saw(begun, clock.Now()) // a clock that was set back
-	if got := k.now().Sub(begun); got > time.Second {
-		t.Errorf("off by %s", got)
-	}
-}

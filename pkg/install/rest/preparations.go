@@ -8,6 +8,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/rest/internal/transport"
 )
 
 // The events that tell how preparations of an install went, and the beginnings of
@@ -139,7 +140,7 @@ func (p *Plane) recall(ctx context.Context, w *watch) error {
 			w.log.remember(inOrder(page.Events)...)
 		}
 	}
-	if err != nil && (install.CodeOf(err) == install.CodeAuth || !permanent(err)) {
+	if err != nil && (install.CodeOf(err) == install.CodeAuth || !transport.Permanent(err)) {
 		return err
 	}
 	w.log.recalled = true

@@ -11,6 +11,7 @@ import (
 	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/rest/internal/objects"
+	"github.com/oaictl/oaictl/pkg/install/rest/internal/transport"
 )
 
 // find says which cluster the query means: by id, else the oldest of the name
@@ -71,7 +72,7 @@ func (p *Plane) choose(ctx context.Context, w *watch, query install.Query, found
 		other := same[i]
 		if other.Owned && other.Run != "" && other.Run == query.Run && other.Hosts == 0 {
 			empty, err := p.isEmpty(ctx, other.ID)
-			if err != nil && !gone(err) {
+			if err != nil && !transport.Gone(err) {
 				return err
 			}
 			other.Empty = empty
@@ -105,7 +106,7 @@ func (p *Plane) unmarked(ctx context.Context, openShiftID string, same []install
 			continue
 		}
 		empty, err := p.isEmpty(ctx, ref.ID)
-		if err != nil && !gone(err) {
+		if err != nil && !transport.Gone(err) {
 			return -1, err
 		}
 		if empty {
@@ -126,8 +127,8 @@ func (p *Plane) isEmpty(ctx context.Context, id string) (bool, error) {
 }
 
 func (p *Plane) listClusters(ctx context.Context, op, on string) ([]objects.Cluster, error) {
-	return listOf(ctx, p, request{
-		label: label{op, on}, method: http.MethodGet, path: "/v2/clusters", query: map[string][]string{"with_hosts": {"false"}},
+	return transport.ListOf(ctx, p.conn, transport.Request{
+		Op: op, On: on, Method: http.MethodGet, Path: "/v2/clusters", Query: map[string][]string{"with_hosts": {"false"}},
 	}, wholeCluster)
 }
 
@@ -161,15 +162,15 @@ func (p *Plane) readCluster(ctx context.Context, w *watch) error {
 
 func (p *Plane) getCluster(ctx context.Context, id string) (*objects.Cluster, error) {
 	var wire objects.Cluster
-	err := p.do(ctx, request{
-		label: label{"read cluster", id}, method: http.MethodGet, path: "/v2/clusters/{cluster_id}",
-		in: map[string]string{"cluster_id": id}, query: map[string][]string{"exclude-hosts": {"true"}},
+	err := p.conn.Do(ctx, transport.Request{
+		Op: "read cluster", On: id, Method: http.MethodGet, Path: "/v2/clusters/{cluster_id}",
+		In: map[string]string{"cluster_id": id}, Query: map[string][]string{"exclude-hosts": {"true"}},
 	}, &wire)
 	if err != nil {
 		return nil, err
 	}
 	if wire.ID == nil || wire.Status == nil {
-		return nil, p.incomplete("read cluster", id)
+		return nil, p.conn.Incomplete("read cluster", id)
 	}
 	return &wire, nil
 }
@@ -219,7 +220,7 @@ func (p *Plane) readStages(ctx context.Context, w *watch) error {
 	hosts, envs := w.withoutStages()
 	if len(hosts) <= few {
 		for _, h := range hosts {
-			if err := p.readHost(ctx, w, h.InfraEnvID, h.ID); err != nil && !gone(err) {
+			if err := p.readHost(ctx, w, h.InfraEnvID, h.ID); err != nil && !transport.Gone(err) {
 				return err
 			}
 			w.staged[h.ID] = true
@@ -228,7 +229,7 @@ func (p *Plane) readStages(ctx context.Context, w *watch) error {
 	}
 	for _, env := range envs {
 		read, err := p.listPool(ctx, env)
-		if err != nil && !gone(err) {
+		if err != nil && !transport.Gone(err) {
 			return err
 		}
 		for i := range read {
@@ -292,7 +293,7 @@ func (p *Plane) readInventories(ctx context.Context, w *watch) error {
 	slices.Sort(ids)
 	if len(ids) <= few {
 		for _, id := range ids {
-			if err := p.readHost(ctx, w, w.hosts[id].InfraEnvID, id); err != nil && !gone(err) {
+			if err := p.readHost(ctx, w, w.hosts[id].InfraEnvID, id); err != nil && !transport.Gone(err) {
 				return err
 			}
 			delete(w.inventory, id)
@@ -322,39 +323,39 @@ func (p *Plane) readHost(ctx context.Context, w *watch, infraEnvID, id string) e
 
 func (p *Plane) getHost(ctx context.Context, infraEnvID, id string) (install.Host, error) {
 	var wire objects.Host
-	err := p.do(ctx, request{
-		label: label{"read host", id}, method: http.MethodGet, path: "/v2/infra-envs/{infra_env_id}/hosts/{host_id}",
-		in: map[string]string{"infra_env_id": infraEnvID, "host_id": id},
+	err := p.conn.Do(ctx, transport.Request{
+		Op: "read host", On: id, Method: http.MethodGet, Path: "/v2/infra-envs/{infra_env_id}/hosts/{host_id}",
+		In: map[string]string{"infra_env_id": infraEnvID, "host_id": id},
 	}, &wire)
 	if err != nil {
 		return install.Host{}, err
 	}
 	if wire.ID == nil {
-		return install.Host{}, p.incomplete("read host", id)
+		return install.Host{}, p.conn.Incomplete("read host", id)
 	}
 	return p.tables.HostOf(&wire), nil
 }
 
 // listHosts are the hosts of a cluster.
 func (p *Plane) listHosts(ctx context.Context, clusterID string, inventory bool) ([]install.Host, error) {
-	return p.hostsOf(ctx, request{
-		label: label{"list hosts of cluster", clusterID}, method: http.MethodGet, path: "/v2/clusters/{cluster_id}/hosts",
-		in:    map[string]string{"cluster_id": clusterID},
-		query: map[string][]string{"with-inventory": {strconv.FormatBool(inventory)}, "with-connectivity": {"false"}},
+	return p.hostsOf(ctx, transport.Request{
+		Op: "list hosts of cluster", On: clusterID, Method: http.MethodGet, Path: "/v2/clusters/{cluster_id}/hosts",
+		In:    map[string]string{"cluster_id": clusterID},
+		Query: map[string][]string{"with-inventory": {strconv.FormatBool(inventory)}, "with-connectivity": {"false"}},
 	})
 }
 
 // listPool are the hosts of an InfraEnv.
 func (p *Plane) listPool(ctx context.Context, infraEnvID string) ([]install.Host, error) {
-	return p.hostsOf(ctx, request{
-		label: label{"list hosts of InfraEnv", infraEnvID}, method: http.MethodGet, path: "/v2/infra-envs/{infra_env_id}/hosts",
-		in: map[string]string{"infra_env_id": infraEnvID},
+	return p.hostsOf(ctx, transport.Request{
+		Op: "list hosts of InfraEnv", On: infraEnvID, Method: http.MethodGet, Path: "/v2/infra-envs/{infra_env_id}/hosts",
+		In: map[string]string{"infra_env_id": infraEnvID},
 	})
 }
 
 // hostsOf reads a list of hosts, of which only ours are kept.
-func (p *Plane) hostsOf(ctx context.Context, r request) ([]install.Host, error) {
-	return listOf(ctx, p, r, func(wire *objects.Host) (install.Host, bool) {
+func (p *Plane) hostsOf(ctx context.Context, r transport.Request) ([]install.Host, error) {
+	return transport.ListOf(ctx, p.conn, r, func(wire *objects.Host) (install.Host, bool) {
 		return p.tables.HostOf(wire), wire.ID != nil
 	})
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/rest/internal/objects"
+	"github.com/oaictl/oaictl/pkg/install/rest/internal/transport"
 )
 
 // readInfraEnvs reads the InfraEnvs that are bound to the cluster and the one
@@ -68,14 +69,14 @@ func (p *Plane) readInfraEnvs(ctx context.Context, w *watch) error {
 // it has no hosts. A service does not delete it with the cluster, and binds it to no other.
 func (p *Plane) isOrphan(ctx context.Context, env *install.InfraEnv) (bool, error) {
 	switch _, err := p.getCluster(ctx, env.ClusterID); {
-	case gone(err):
-	case permanent(err):
+	case transport.Gone(err):
+	case transport.Permanent(err):
 		return false, nil // it is there, for others to see
 	default:
 		return false, err
 	}
 	hosts, err := p.listPool(ctx, env.ID)
-	if gone(err) {
+	if transport.Gone(err) {
 		return false, nil
 	}
 	return err == nil && len(hosts) == 0, err
@@ -92,11 +93,11 @@ func ofCluster(name, cluster string) bool {
 }
 
 func (p *Plane) listInfraEnvs(ctx context.Context, clusterID string) ([]install.InfraEnv, error) {
-	r := request{label: label{"list InfraEnvs of", cmp.Or(clusterID, "the service")}, method: http.MethodGet, path: "/v2/infra-envs"}
+	r := transport.Request{Op: "list InfraEnvs of", On: cmp.Or(clusterID, "the service"), Method: http.MethodGet, Path: "/v2/infra-envs"}
 	if clusterID != "" {
-		r.query = map[string][]string{"cluster_id": {clusterID}}
+		r.Query = map[string][]string{"cluster_id": {clusterID}}
 	}
-	return listOf(ctx, p, r, func(wire *objects.InfraEnv) (install.InfraEnv, bool) {
+	return transport.ListOf(ctx, p.conn, r, func(wire *objects.InfraEnv) (install.InfraEnv, bool) {
 		return p.tables.InfraEnvOf(wire), wire.ID != nil
 	})
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/internal/plane"
 	"github.com/oaictl/oaictl/pkg/install/rest/internal/objects"
+	"github.com/oaictl/oaictl/pkg/install/rest/internal/transport"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -116,13 +117,13 @@ func (p *Plane) DeleteCluster(ctx context.Context, clusterID string, options ins
 	if options.ReturnToPool {
 		return notHere("return the machines of cluster", clusterID, "a REST service leaves machines as they are")
 	}
-	return p.remove(ctx, label{"delete cluster", clusterID}, "/v2/clusters/{cluster_id}", map[string]string{"cluster_id": clusterID})
+	return p.conn.Delete(ctx, "delete cluster", clusterID, "/v2/clusters/{cluster_id}", map[string]string{"cluster_id": clusterID})
 }
 
 // DeleteInfraEnv deletes an InfraEnv; the service refuses while hosts belong to
 // it.
 func (p *Plane) DeleteInfraEnv(ctx context.Context, infraEnvID string, _ install.DeleteOptions) error {
-	return p.remove(ctx, label{"delete InfraEnv", infraEnvID}, "/v2/infra-envs/{infra_env_id}", map[string]string{"infra_env_id": infraEnvID})
+	return p.conn.Delete(ctx, "delete InfraEnv", infraEnvID, "/v2/infra-envs/{infra_env_id}", map[string]string{"infra_env_id": infraEnvID})
 }
 
 // DeleteHost deletes a host's record. A machine whose agent still runs
@@ -131,7 +132,7 @@ func (p *Plane) DeleteHost(ctx context.Context, infraEnvID, hostID string, optio
 	if options.RemoveNode {
 		return notHere("remove the node of host", hostID, "a REST service does not speak to clusters")
 	}
-	return p.remove(ctx, label{"delete host", hostID}, hostPath, map[string]string{"infra_env_id": infraEnvID, "host_id": hostID})
+	return p.conn.Delete(ctx, "delete host", hostID, hostPath, map[string]string{"infra_env_id": infraEnvID, "host_id": hostID})
 }
 
 // ReleaseCluster is refused: a service keeps a cluster, or forgets it.
@@ -167,40 +168,22 @@ func (p *Plane) BindHost(ctx context.Context, infraEnvID, hostID, clusterID stri
 	touched := func() { p.stale("", "", clusterID, func(n *needs) { raise(&n.hosts, overdue) }) }
 	defer touched() // once more: an observation may have run meanwhile
 	touched()
-	return p.do(ctx, request{
-		label: label{"bind host", hostID}, method: http.MethodPost, path: hostPath + "/actions/bind",
-		in: map[string]string{"infra_env_id": infraEnvID, "host_id": hostID}, body: map[string]any{"cluster_id": clusterID},
+	return p.conn.Do(ctx, transport.Request{
+		Op: "bind host", On: hostID, Method: http.MethodPost, Path: hostPath + "/actions/bind",
+		In: map[string]string{"infra_env_id": infraEnvID, "host_id": hostID}, Body: map[string]any{"cluster_id": clusterID},
 	}, nil)
-}
-
-// remove deletes; what is gone after a try that may have done it was deleted.
-func (p *Plane) remove(ctx context.Context, l label, path string, in map[string]string) error {
-	repeated := 0
-	call := p.call
-	charge := call.charge
-	call.charge = func() {
-		repeated++
-		if charge != nil {
-			charge()
-		}
-	}
-	err := p.with(call).do(ctx, request{label: l, method: http.MethodDelete, path: path, in: in}, nil)
-	if gone(err) && repeated > 1 {
-		return nil
-	}
-	return err
 }
 
 // HostIgnition writes the Ignition that a host boots with to out; it exists
 // once the install runs.
 func (p *Plane) HostIgnition(ctx context.Context, infraEnvID, hostID string) (string, error) {
-	answer, err := p.labelled("read Ignition of host", hostID).installer().V2GetHostIgnition(ctx,
+	answer, err := p.conn.Labelled("read Ignition of host", hostID).Installer().V2GetHostIgnition(ctx,
 		installer.NewV2GetHostIgnitionParams().WithInfraEnvID(uuid(infraEnvID)).WithHostID(uuid(hostID)))
 	if err != nil {
 		return "", err
 	}
 	if answer.Payload == nil {
-		return "", p.incomplete("read Ignition of host", hostID)
+		return "", p.conn.Incomplete("read Ignition of host", hostID)
 	}
 	return answer.Payload.Config, nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/oaictl/oaictl/internal/vocab"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/internal/plane"
+	"github.com/oaictl/oaictl/pkg/install/rest/internal/transport"
 )
 
 // urgency is how much a part of the picture wants to be read.
@@ -34,8 +35,8 @@ type needs struct {
 // the other; writes only say what they made stale.
 type watch struct {
 	slot   chan struct{} // who holds it observes
-	budget *budget
-	time   timekeeper
+	budget *transport.Budget
+	time   *transport.ServiceClock
 
 	// What follows belongs to whoever holds the slot.
 	id          string
@@ -79,10 +80,10 @@ func (w *watch) forActions() (id string, kept map[string][]string) {
 
 func (p *Plane) newWatch() *watch {
 	w := &watch{
-		slot: make(chan struct{}, 1), time: timekeeper{clock: p.clock},
+		slot: make(chan struct{}, 1), time: transport.NewServiceClock(p.conn.Clock()),
 		hosts: map[string]install.Host{}, inventory: map[string]bool{}, staged: map[string]bool{}, uploads: map[string]string{},
 	}
-	w.budget = newBudget(p.rate, p.clock.Now())
+	w.budget = transport.NewBudget(p.perMinute, p.burst, p.conn.Clock().Now())
 	w.needs = needs{lookup: overdue}
 	return w
 }
@@ -107,7 +108,7 @@ func (p *Plane) watchOf(query install.Query) *watch {
 	w := p.watches[key]
 	if w == nil {
 		for other, old := range p.watches {
-			if old.idle(p.clock.Now()) {
+			if old.idle(p.conn.Clock().Now()) {
 				delete(p.watches, other)
 			}
 		}
@@ -125,9 +126,7 @@ func (w *watch) idle(now time.Time) bool {
 	default:
 		return false
 	}
-	w.time.mu.Lock()
-	got := w.time.got
-	w.time.mu.Unlock()
+	got := w.time.LastAnswer()
 	return !got.IsZero() && now.Sub(got) > forgetAfter
 }
 
@@ -204,7 +203,7 @@ func (w *watch) adopt(id string) {
 
 // now keeps time on the service's clock from going back.
 func (w *watch) now() time.Time {
-	now := w.time.now()
+	now := w.time.Now()
 	if now.Before(w.at) {
 		return w.at
 	}

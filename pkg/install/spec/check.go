@@ -33,7 +33,7 @@ func hostField(i int, name string) string { return fmt.Sprintf("spec.hosts[%d].%
 // all runs every check. Each reports what it finds and lets the others look
 // too.
 func (k *checker) all() {
-	k.words(reflect.ValueOf(k.cluster).Elem(), "")
+	k.words()
 	k.identity()
 	k.openshift()
 	if k.cluster.Imported() {
@@ -56,27 +56,13 @@ func (k *checker) all() {
 	k.discoveryImage()
 }
 
-func (k *checker) words(v reflect.Value, field string) {
-	switch v.Kind() {
-	case reflect.Pointer:
-		if !v.IsNil() {
-			k.words(v.Elem(), field)
-		}
-	case reflect.Struct:
-		for i := range v.NumField() {
-			if name := decode.Name(v.Type().Field(i)); name != "" {
-				k.words(v.Field(i), decode.Join(field, name))
-			}
-		}
-	case reflect.Slice:
-		for i := range v.Len() {
-			k.words(v.Index(i), fmt.Sprintf("%s[%d]", field, i))
-		}
-	case reflect.String:
-		if w, ok := v.Interface().(word); ok && v.String() != "" {
+func (k *checker) words() {
+	decode.Walk(reflect.ValueOf(k.cluster).Elem(), "", func(v reflect.Value, field string) bool {
+		if w, is := v.Interface().(word); is && v.Kind() == reflect.String && v.String() != "" {
 			k.word(w, v.String(), field)
 		}
-	}
+		return true
+	})
 }
 
 func (k *checker) word(w word, text, field string) {

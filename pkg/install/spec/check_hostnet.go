@@ -1,9 +1,11 @@
 package spec
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"slices"
+	"strings"
 
 	"github.com/oaictl/oaictl/pkg/install/spec/internal/values"
 )
@@ -259,16 +261,10 @@ func (k *checker) gatewayElsewhere(plan netPlan, everything string) bool {
 
 // gatewayField is where the gateway stands: in the host, or in the defaults.
 func (k *checker) gatewayField(i int, at, own string) string {
-	switch at {
-	case "host.gateway":
-		return hostField(i, "net.gateway")
-	case "host.gateway6":
-		return hostField(i, "net.gateway6")
-	case "":
-		return own
-	default:
-		return at
+	if name, ofHost := strings.CutPrefix(at, "host."); ofHost {
+		return hostField(i, "net."+name)
 	}
+	return cmp.Or(at, own)
 }
 
 func (k *checker) routes(i int, routes []Route, plan netPlan) {

@@ -3,6 +3,7 @@ package spec
 import (
 	"encoding/base64"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/oaictl/oaictl/pkg/install/spec/internal/values"
@@ -161,12 +162,10 @@ func (c *Cluster) discoveryConfig() (map[string]any, error) {
 
 func hasFile(list []any, file any) bool {
 	path := file.(map[string]any)["path"]
-	for _, other := range list {
-		if object, ok := other.(map[string]any); ok && object["path"] == path {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(list, func(other any) bool {
+		object, is := other.(map[string]any)
+		return is && object["path"] == path
+	})
 }
 
 func ignitionFile(path, content string) map[string]any {

@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"net/netip"
 	"reflect"
+	"slices"
 	"strings"
 
+	"github.com/oaictl/oaictl/pkg/install/spec/internal/decode"
 	"github.com/oaictl/oaictl/pkg/install/spec/internal/values"
 )
 
@@ -28,7 +30,7 @@ import (
 // What it fills in is not Present. Load and Resolve call it; calling it again
 // changes nothing.
 func (c *Cluster) Default() {
-	canonicalWords(reflect.ValueOf(c).Elem())
+	canonicalWords(c)
 	for i := range c.Spec.Hosts {
 		c.defaultHost(i)
 	}
@@ -61,12 +63,7 @@ func (c *Cluster) Default() {
 }
 
 func (c *Cluster) allHaveBMC() bool {
-	for i := range c.Spec.Hosts {
-		if c.Spec.Hosts[i].BMC == nil {
-			return false
-		}
-	}
-	return len(c.Spec.Hosts) > 0
+	return len(c.Spec.Hosts) > 0 && !slices.ContainsFunc(c.Spec.Hosts, func(h Host) bool { return h.BMC == nil })
 }
 
 func (c *Cluster) defaultHost(i int) {
@@ -241,37 +238,25 @@ func valueOf(n *int) int {
 	return *n
 }
 
-// canonicalWords brings every word below v to the spelling that oaictl uses.
+// canonicalWords brings every word to the spelling that oaictl uses.
 // Words that are not known stay, to be reported.
-func canonicalWords(v reflect.Value) {
-	switch v.Kind() {
-	case reflect.Pointer:
-		if !v.IsNil() {
-			canonicalWords(v.Elem())
-		}
-	case reflect.Struct:
-		for i := range v.NumField() {
-			if v.Type().Field(i).IsExported() {
-				canonicalWords(v.Field(i))
-			}
-		}
-	case reflect.Slice:
-		if roles, ok := v.Interface().(RoleSet); ok {
-			if set, unknown := roles.normalise(); len(unknown) == 0 && roles != nil {
+func canonicalWords(c *Cluster) {
+	decode.Walk(reflect.ValueOf(c).Elem(), "", func(v reflect.Value, _ string) bool {
+		switch own := v.Interface().(type) {
+		case RoleSet:
+			if set, unknown := own.normalise(); len(unknown) == 0 && own != nil {
 				v.Set(reflect.ValueOf(append(RoleSet{}, set...)))
 			}
-			return
-		}
-		for i := range v.Len() {
-			canonicalWords(v.Index(i))
-		}
-	case reflect.String:
-		if w, ok := v.Interface().(word); ok {
-			if value, known := canonical(w, v.String()); known {
+		case word:
+			if v.Kind() != reflect.String {
+				break // a pointer to one
+			}
+			if value, known := canonical(own, v.String()); known {
 				v.SetString(value)
 			}
 		}
-	}
+		return true
+	})
 }
 
 // AtInstall is the cluster as it is installed: without the workers of a single

@@ -88,7 +88,7 @@ func ours(c *Cluster, problems *Problems) bool {
 func (c *Cluster) Resolve(ctx context.Context, dir string, env Env) error {
 	if c.source == nil {
 		c.source = &source{dir: dir, places: map[string]yamltree.Place{}}
-		decode.NotePresent(c.source.places, reflect.ValueOf(c).Elem(), "")
+		decode.NotePresent(c.source.places, reflect.ValueOf(c).Elem())
 	}
 	problems := &Problems{}
 	if err := c.resolve(ctx, env, problems, map[string]bool{}); err != nil {

@@ -5,7 +5,6 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
-	"strings"
 )
 
 // Manifest is an extra manifest, read.
@@ -123,10 +122,5 @@ func folderOf(asked ManifestFolder, dir string) ManifestFolder {
 }
 
 func isManifestName(name string) bool {
-	for _, ending := range []string{".yaml", ".yml", ".json"} {
-		if strings.HasSuffix(name, ending) {
-			return true
-		}
-	}
-	return false
+	return slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(name))
 }

@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"cmp"
 	"maps"
 	"net/netip"
 	"slices"
@@ -50,15 +51,12 @@ type netPlan struct {
 
 func (c *Cluster) planNetwork(h *Host) netPlan {
 	n, d := h.Net, c.Spec.Network.Defaults
-	p := netPlan{bond: n.Bond, vlan: n.VLAN, mtu: n.MTU, routes: n.Routes, dns: n.DNS, search: n.Search}
+	p := netPlan{bond: n.Bond, vlan: n.VLAN, mtu: cmp.Or(n.MTU, d.MTU), routes: n.Routes, dns: n.DNS, search: n.Search}
 	if p.bond == nil && d.Bond != nil && n.Interface == "" && n.MAC == "" {
 		p.bond, p.sharesBond = d.Bond, true
 	}
 	if p.vlan == 0 && d.VLAN != 0 && !c.Present(c.HostField(h, "net.vlan")) {
 		p.vlan = d.VLAN
-	}
-	if p.mtu == 0 {
-		p.mtu = d.MTU
 	}
 	for _, text := range []string{n.IP, n.IP6} {
 		switch prefix, err := netip.ParsePrefix(text); {
@@ -118,19 +116,14 @@ func (p *netPlan) ports(h *Host) {
 		if found, ok := nicNamed(n.Interfaces, nic.Name); ok && nic.MAC == "" {
 			nic = found
 		}
-		if nic.MAC == "" {
-			nic.MAC = h.Match.MAC
-		}
+		nic.MAC = cmp.Or(nic.MAC, h.Match.MAC)
 		if nic.Name == "" {
 			nic = nicWithMAC(n.Interfaces, nic.MAC, 0)
 		}
 		p.nics = []NIC{nic}
 		return
 	}
-	p.bondName = p.bond.Name
-	if p.bondName == "" {
-		p.bondName = "bond0"
-	}
+	p.bondName = cmp.Or(p.bond.Name, "bond0")
 	for i, port := range p.bond.Ports {
 		if mac, ok := values.ParseMAC(port); ok {
 			p.nics = append(p.nics, nicWithMAC(n.Interfaces, mac, i))
@@ -143,10 +136,8 @@ func (p *netPlan) ports(h *Host) {
 }
 
 func nicNamed(nics []NIC, name string) (NIC, bool) {
-	for _, nic := range nics {
-		if nic.Name == name {
-			return nic, true
-		}
+	if i := slices.IndexFunc(nics, func(nic NIC) bool { return nic.Name == name }); i >= 0 {
+		return nics[i], true
 	}
 	return NIC{}, false
 }

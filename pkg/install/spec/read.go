@@ -47,32 +47,10 @@ func readSources(ctx context.Context, env Env, check *checker) {
 	if check.cluster.source.stdin {
 		r.stdin = "the file itself"
 	}
-	r.walk(reflect.ValueOf(check.cluster).Elem(), "")
+	decode.Walk(reflect.ValueOf(check.cluster).Elem(), "", func(v reflect.Value, field string) bool {
+		return !v.CanAddr() || !r.readInto(v.Addr().Interface(), field)
+	})
 	r.manifests()
-}
-
-func (r *sourceReader) walk(v reflect.Value, field string) {
-	if v.Kind() == reflect.Pointer {
-		if v.IsNil() {
-			return
-		}
-		v = v.Elem()
-	}
-	if v.CanAddr() && r.readInto(v.Addr().Interface(), field) {
-		return
-	}
-	switch v.Kind() {
-	case reflect.Struct:
-		for i := range v.NumField() {
-			if name := decode.Name(v.Type().Field(i)); name != "" {
-				r.walk(v.Field(i), decode.Join(field, name))
-			}
-		}
-	case reflect.Slice:
-		for i := range v.Len() {
-			r.walk(v.Index(i), fmt.Sprintf("%s[%d]", field, i))
-		}
-	}
 }
 
 // readInto reads a source of any type. It says false for anything else.

@@ -2,6 +2,7 @@
 package schema
 
 import (
+	"cmp"
 	_ "embed"
 	"encoding/json"
 	"fmt"
@@ -79,10 +80,7 @@ func unknownField(path, parent, name string, object *schemaNode) error {
 	for _, property := range object.Properties {
 		names = append(names, property.name)
 	}
-	where := parent
-	if where == "" {
-		where = "cluster.yaml"
-	}
+	where := cmp.Or(parent, "cluster.yaml")
 	if best := suggest.Nearest(name, names); best != "" {
 		return fmt.Errorf("explaining %s: %s has no field %q; did you mean %q?", path, where, name, best)
 	}

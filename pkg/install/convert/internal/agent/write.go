@@ -28,47 +28,22 @@ func Write(c *spec.Cluster, secrets bool) ([]target.File, []loss.Loss, error) {
 
 // LostBy says why fields have no place in the files.
 func LostBy() map[string]string {
-	const (
-		byAgent    = "agent-config.yaml has no field for it"
-		rest       = "is in the words of the REST service"
-		installer  = "the agent-based installer decides it by itself"
-		recognised = "the agent-based installer recognises machines by MAC addresses only"
-	)
-	return map[string]string{
-		"metadata.tags":                  "install-config.yaml has no field for it",
-		"spec.openshift.version":         "openshift-install installs its own version: use the one of this version",
-		"spec.openshift.releaseImage":    "openshift-install installs its own release: extract it from this image",
-		"spec.openshift.imageSet":        "names an object of a hub",
-		"spec.topology.required":         "the agent-based installer waits for every machine",
-		"spec.boot.method":               "is what openshift-install is asked for: agent create image, or pxe-files",
-		"spec.infraEnv":                  "the agent-based installer has one InfraEnv, its own",
-		"spec.acceptUnknownHosts":        "the agent-based installer takes every machine that boots the image",
-		"spec.hold":                      "the agent-based installer starts as soon as the machines are there",
-		"spec.diskEncryption":            "the agent-based installer does not take it from install-config.yaml; write it as ZTP manifests",
-		"spec.schedulableControlPlane":   "install-config.yaml has no field for it; add a manifest of kind Scheduler",
-		"spec.operators":                 "install-config.yaml has no field for it; write it as ZTP manifests",
-		"spec.bundles":                   "install-config.yaml has no field for it",
-		"spec.discovery":                 byAgent,
-		"spec.hub":                       "is a matter of a hub, and the agent-based installer has none",
-		"spec.ignitionEndpoint":          "the agent-based installer does not pass it on",
-		"spec.ignoreValidations":         "the agent-based installer does not pass it on",
-		"spec.overrides.infraEnv":        rest,
-		"spec.overrides.host":            rest,
-		"spec.registry.mirrors.insecure": "install-config.yaml has no field for it: the mirror is reached with verified TLS",
-		"spec.hosts.match.serial":        recognised,
-		"spec.hosts.match.uuid":          recognised,
-		"spec.hosts.match.hostname":      recognised,
-		"spec.hosts.match.bmc":           recognised,
-		"spec.hosts.bmc.ca":              "install-config.yaml has no field for it",
-		"spec.hosts.bmc.rebootRunning":   installer,
-		"spec.hosts.bmc.metal3":          "install-config.yaml has no field for it",
-		"spec.hosts.disk.keep":           byAgent,
-		"spec.hosts.labels":              byAgent,
-		"spec.hosts.machineConfigPool":   byAgent,
-		"spec.hosts.installerArgs":       byAgent,
-		"spec.hosts.ignition":            byAgent,
-		"spec.hosts.ignitionEndpoint":    byAgent,
-	}
+	return loss.ByName(target.LostToAgents(), map[string][]string{
+		"install-config.yaml has no field for it":                                                        {"metadata.tags", "spec.bundles", "spec.hosts.bmc.ca", "spec.hosts.bmc.metal3"},
+		"install-config.yaml has no field for it; add a manifest of kind Scheduler":                      {"spec.schedulableControlPlane"},
+		"install-config.yaml has no field for it; write it as ZTP manifests":                             {"spec.operators"},
+		"install-config.yaml has no field for it: the mirror is reached with verified TLS":               {"spec.registry.mirrors.insecure"},
+		"the agent-based installer does not take it from install-config.yaml; write it as ZTP manifests": {"spec.diskEncryption"},
+		"openshift-install installs its own version: use the one of this version":                        {"spec.openshift.version"},
+		"openshift-install installs its own release: extract it from this image":                         {"spec.openshift.releaseImage"},
+		"names an object of a hub": {"spec.openshift.imageSet"},
+		"is what openshift-install is asked for: agent create image, or pxe-files": {"spec.boot.method"},
+		"the agent-based installer decides it by itself":                           {"spec.hosts.bmc.rebootRunning"},
+		"agent-config.yaml has no field for it": {
+			"spec.discovery", "spec.hosts.disk.keep", "spec.hosts.labels", "spec.hosts.machineConfigPool", "spec.hosts.installerArgs",
+			"spec.hosts.ignition", "spec.hosts.ignitionEndpoint",
+		},
+	})
 }
 
 func (w *writer) agentConfig() {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/oaictl/oaictl/internal/setting"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/loss"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/settings"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/source"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -327,33 +328,26 @@ func (r *reader) flow(n *source.Node) {
 	r.MeansIf(n.Get("infraenv"), "is the default", "true", "True")
 	r.MeansIf(n.Get("day2"), "is the default", "false", "False")
 	r.MeansIf(n.Get("password"), "is the default", "false", "False")
-	for key, why := range map[string]string{
-		"infraenv":             "oaictl names its own images after the cluster; for one that exists write spec.infraEnv.ref",
-		"day2":                 "machines are added to a cluster that is there with oaictl's own verb",
-		"password":             "sets a user with a password that everybody knows: log in with a key of spec.sshKeys",
-		"download_iso_cmd":     "is a command for a shell, which is not run from a file",
-		"download_iso_path":    "is where an image is downloaded to: ask oaictl for the image",
-		"iso_url":              "is where machines boot from: oaictl asks the service",
-		"hosts_number":         "is how many machines are waited for: name them in spec.hosts, or count them in spec.topology",
-		"bmc_reset":            "oaictl resets a BMC only when it is told to",
-		"registry_url":         "says not what is mirrored: write spec.registry.mirrors",
-		"disconnected_url":     "says not what is mirrored: write spec.registry.mirrors",
-		"ignition_version":     "Ignition says its version itself",
-		"cluster_id":           "belongs to a cluster that is there",
-		"api_vip_dns_name":     "belongs to a cluster that is installed already",
-		"api_vip_dnsname":      "belongs to a cluster that is installed already",
-		"api_vips_dnsname":     "belongs to a cluster that is installed already",
-		"onprem_ip":            "says where the service is: tell oaictl with its own flags",
-		"onprem_version":       "says which service is started: oaictl starts none",
-		"persistent":           "says how the service is started: oaictl starts none",
-		"restart_policy":       "says how the service is started: oaictl starts none",
-		"okd":                  "says how the service is started: oaictl starts none",
-		"keep":                 "says how the service is stopped: oaictl stops none",
-		"AI_URL":               "says where the service is: tell oaictl with its own flags",
-		"AI_OFFLINETOKEN":      "is a secret of the service's: tell oaictl with its own flags",
-		"AI_TOKEN":             "is a secret of the service's: tell oaictl with its own flags",
-		"static_network_paths": "names files with networks: write them as spec.hosts[].net.nmstate",
-	} {
+	for key, why := range loss.ByName(map[string][]string{
+		"oaictl names its own images after the cluster; for one that exists write spec.infraEnv.ref":   {"infraenv"},
+		"machines are added to a cluster that is there with oaictl's own verb":                         {"day2"},
+		"sets a user with a password that everybody knows: log in with a key of spec.sshKeys":          {"password"},
+		"is a command for a shell, which is not run from a file":                                       {"download_iso_cmd"},
+		"is where an image is downloaded to: ask oaictl for the image":                                 {"download_iso_path"},
+		"is where machines boot from: oaictl asks the service":                                         {"iso_url"},
+		"is how many machines are waited for: name them in spec.hosts, or count them in spec.topology": {"hosts_number"},
+		"oaictl resets a BMC only when it is told to":                                                  {"bmc_reset"},
+		"says not what is mirrored: write spec.registry.mirrors":                                       {"registry_url", "disconnected_url"},
+		"Ignition says its version itself":                                                             {"ignition_version"},
+		"belongs to a cluster that is there":                                                           {"cluster_id"},
+		"belongs to a cluster that is installed already":                                               {"api_vip_dns_name", "api_vip_dnsname", "api_vips_dnsname"},
+		"says where the service is: tell oaictl with its own flags":                                    {"onprem_ip", "AI_URL"},
+		"says which service is started: oaictl starts none":                                            {"onprem_version"},
+		"says how the service is started: oaictl starts none":                                          {"persistent", "restart_policy", "okd"},
+		"says how the service is stopped: oaictl stops none":                                           {"keep"},
+		"is a secret of the service's: tell oaictl with its own flags":                                 {"AI_OFFLINETOKEN", "AI_TOKEN"},
+		"names files with networks: write them as spec.hosts[].net.nmstate":                            {"static_network_paths"},
+	}) {
 		r.Lose(n.Get(key), why)
 	}
 }

@@ -57,41 +57,20 @@ func Write(c *spec.Cluster, secrets bool) ([]target.File, []loss.Loss, error) {
 
 // LostBy says why fields have no place in a ClusterInstance.
 func LostBy() map[string]string {
-	const (
-		none       = "ClusterInstance has no field for it"
-		rest       = "is in the words of the REST service"
-		recognised = "the hub recognises machines by their MAC addresses only"
-	)
-	return map[string]string{
-		"spec.topology.required":       "the hub waits for every machine",
-		"spec.topology.fencing":        none,
-		"spec.network.loadBalancer":    none,
-		"spec.boot":                    "SiteConfig boots machines from BareMetalHosts, from the hub's own kind of image",
-		"spec.infraEnv":                "SiteConfig makes an InfraEnv for each node",
-		"spec.acceptUnknownHosts":      "SiteConfig approves the machines of its nodes",
-		"spec.hyperthreading":          none,
-		"spec.schedulableControlPlane": none,
-		"spec.operators":               none,
-		"spec.bundles":                 none,
-		"spec.discovery.kernelArgs":    none,
-		"spec.discovery.networkDelay":  none,
-		"spec.discovery.osVersion":     none,
-		"spec.hub.agentLabels":         none,
-		"spec.hub.ipxe":                none,
-		"spec.ignitionEndpoint":        none,
-		"spec.overrides.infraEnv":      rest,
-		"spec.overrides.host":          rest,
-		"spec.hosts.match.serial":      recognised,
-		"spec.hosts.match.uuid":        recognised,
-		"spec.hosts.match.hostname":    recognised,
-		"spec.hosts.match.bmc":         recognised,
-		"spec.hosts.bmc.ca":            none,
-		"spec.hosts.bmc.insecure":      none,
-		"spec.hosts.bmc.rebootRunning": "metal3 boots a machine whatever it runs",
-		"spec.hosts.disk.keep":         none,
-		"spec.hosts.fencing":           none,
-		"spec.hosts.ignitionEndpoint":  none,
-	}
+	return loss.ByName(map[string][]string{
+		"the hub waits for every machine":                                                 {"spec.topology.required"},
+		"SiteConfig boots machines from BareMetalHosts, from the hub's own kind of image": {"spec.boot"},
+		"SiteConfig makes an InfraEnv for each node":                                      {"spec.infraEnv"},
+		"SiteConfig approves the machines of its nodes":                                   {"spec.acceptUnknownHosts"},
+		"metal3 boots a machine whatever it runs":                                         {"spec.hosts.bmc.rebootRunning"},
+		"the hub recognises machines by their MAC addresses only":                         target.Recognised(),
+		target.RESTOnly: target.Overrides(),
+		"ClusterInstance has no field for it": {
+			"spec.topology.fencing", "spec.network.loadBalancer", "spec.hyperthreading", "spec.schedulableControlPlane", "spec.operators", "spec.bundles",
+			"spec.discovery.kernelArgs", "spec.discovery.networkDelay", "spec.discovery.osVersion", "spec.hub.agentLabels", "spec.hub.ipxe", "spec.ignitionEndpoint",
+			"spec.hosts.bmc.ca", "spec.hosts.bmc.insecure", "spec.hosts.disk.keep", "spec.hosts.fencing", "spec.hosts.ignitionEndpoint",
+		},
+	})
 }
 
 // instance is the object itself, and the Secrets with the credentials of

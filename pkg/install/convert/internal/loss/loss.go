@@ -99,6 +99,19 @@ func FieldName(field reflect.StructField) string {
 	return strings.TrimPrefix(name, "-")
 }
 
+// ByName is the reason of each name, from the names of each reason.
+func ByName(reasons ...map[string][]string) map[string]string {
+	why := map[string]string{}
+	for _, all := range reasons {
+		for reason, names := range all {
+			for _, name := range names {
+				why[name] = reason
+			}
+		}
+	}
+	return why
+}
+
 // Redacted stands for a secret in a Loss.
 const Redacted = "[redacted]"
 

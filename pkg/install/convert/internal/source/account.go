@@ -3,6 +3,7 @@ package source
 import (
 	"cmp"
 	"fmt"
+	"path"
 	"reflect"
 	"slices"
 	"strings"
@@ -176,23 +177,15 @@ func (r *Account) MeansEmpty(n *Node, why string) {
 // File keeps a file that the document refers to; the name is made one that
 // nothing else has.
 func (r *Account) File(name string, content []byte) string {
-	if have, taken := r.Files[name]; taken && string(have) != string(content) {
-		ending := ""
-		if dot := strings.LastIndexByte(name, '.'); dot > strings.LastIndexByte(name, '/') {
-			name, ending = name[:dot], name[dot:]
+	ending := path.Ext(name)
+	stem := strings.TrimSuffix(name, ending)
+	for i := 2; ; i++ {
+		if have, taken := r.Files[name]; !taken || string(have) == string(content) {
+			r.Files[name] = content
+			return name
 		}
-		for i := 2; ; i++ {
-			other := fmt.Sprintf("%s-%d%s", name, i, ending)
-			if have, taken := r.Files[other]; !taken || string(have) == string(content) {
-				name = other
-				break
-			}
-		}
-		r.Files[name] = content
-		return name
+		name = fmt.Sprintf("%s-%d%s", stem, i, ending)
 	}
-	r.Files[name] = content
-	return name
 }
 
 // Document carries a structured text over in its own words.

@@ -191,12 +191,9 @@ func (in *Input) yaml(file string, data []byte) {
 
 // expand is the objects of a List; the document itself for any other.
 func expand(doc *Document) []*Document {
-	if doc.Root.Child("kind").Peek() != "List" || doc.Root.Child("items") == nil {
-		return []*Document{doc}
-	}
 	docs := []*Document{doc}
-	if doc.Root.Child("apiVersion").Peek() != "v1" {
-		return []*Document{doc}
+	if doc.Root.Child("kind").Peek() != "List" || doc.Root.Child("items") == nil || doc.Root.Child("apiVersion").Peek() != "v1" {
+		return docs
 	}
 	for _, key := range []string{"apiVersion", "kind", "items"} {
 		if n := doc.Root.Child(key); n != nil {

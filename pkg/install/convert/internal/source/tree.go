@@ -3,6 +3,7 @@
 package source
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -105,22 +106,18 @@ func (n *Node) Peek() string {
 
 // Path is where the node stands, such as spec.hosts[2].name.
 func (n *Node) Path() string {
-	var parts []string
+	path := ""
 	for at := n; at != nil && at.Parent != nil; at = at.Parent {
 		if at.Parent.Kind == ListNode {
-			parts = append(parts, "["+strconv.Itoa(at.index)+"]")
+			path = "[" + strconv.Itoa(at.index) + "]" + path
 		} else {
-			parts = append(parts, "."+at.Key)
+			path = "." + at.Key + path
 		}
 	}
-	var path strings.Builder
-	for i := len(parts) - 1; i >= 0; i-- {
-		path.WriteString(parts[i])
-	}
-	if path.Len() == 0 {
+	if path == "" {
 		return strings.TrimSuffix(n.In.Label, ":")
 	}
-	return n.In.Label + strings.TrimPrefix(path.String(), ".")
+	return n.In.Label + strings.TrimPrefix(path, ".")
 }
 
 // Place is where a problem with the node is shown: a scalar at its value,
@@ -191,11 +188,7 @@ func numberOf(text string) any {
 
 // Truth is a boolean as YAML 1.1 writes it.
 func Truth(text string) bool {
-	switch strings.ToLower(text) {
-	case "true", "yes", "on":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"true", "yes", "on"}, strings.ToLower(text))
 }
 
 // All are the entries of a map, none of nil.

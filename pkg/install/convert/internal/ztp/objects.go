@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/loss"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/source"
 )
 
@@ -27,29 +28,19 @@ func NewObjects() *Objects {
 // aliens are kinds that stand beside a cluster's objects and say nothing of how it
 // is installed.
 func aliens() map[string]string {
-	return map[string]string{
-		"ManagedCluster":           "takes the installed cluster into Open Cluster Management: apply it yourself",
-		"KlusterletAddonConfig":    "takes the installed cluster into Open Cluster Management: apply it yourself",
-		"ManagedClusterSet":        "takes the installed cluster into Open Cluster Management: apply it yourself",
-		"Kustomization":            "tells kustomize which files to take",
-		"AgentServiceConfig":       "sets the service up, not a cluster",
-		"HostFirmwareSettings":     "sets firmware up, which oaictl does not",
-		"HostFirmwareComponents":   "sets firmware up, which oaictl does not",
-		"PreprovisioningImage":     "is made by the hub",
-		"DataImage":                "is a further image for a machine, which oaictl does not attach",
-		"Role":                     "gives rights on the hub, not to a cluster",
-		"RoleBinding":              "gives rights on the hub, not to a cluster",
-		"ServiceAccount":           "gives rights on the hub, not to a cluster",
-		"IngressController":        "is of the hub, or an extra manifest that no ConfigMap refers to",
-		"MachineConfig":            "is an extra manifest that no ConfigMap refers to: put it into the folder openshift",
-		"PolicyGenerator":          "governs the installed cluster: apply it yourself",
-		"Policy":                   "governs the installed cluster: apply it yourself",
-		"PlacementBinding":         "governs the installed cluster: apply it yourself",
-		"Placement":                "governs the installed cluster: apply it yourself",
-		"PlacementRule":            "governs the installed cluster: apply it yourself",
-		"BMCEventSubscription":     "subscribes to events of a BMC, which oaictl does not",
-		"ManagedClusterSetBinding": "takes the installed cluster into Open Cluster Management: apply it yourself",
-	}
+	return loss.ByName(map[string][]string{
+		"takes the installed cluster into Open Cluster Management: apply it yourself":        {"ManagedCluster", "KlusterletAddonConfig", "ManagedClusterSet", "ManagedClusterSetBinding"},
+		"governs the installed cluster: apply it yourself":                                   {"PolicyGenerator", "Policy", "PlacementBinding", "Placement", "PlacementRule"},
+		"gives rights on the hub, not to a cluster":                                          {"Role", "RoleBinding", "ServiceAccount"},
+		"sets firmware up, which oaictl does not":                                            {"HostFirmwareSettings", "HostFirmwareComponents"},
+		"tells kustomize which files to take":                                                {"Kustomization"},
+		"sets the service up, not a cluster":                                                 {"AgentServiceConfig"},
+		"is made by the hub":                                                                 {"PreprovisioningImage"},
+		"is a further image for a machine, which oaictl does not attach":                     {"DataImage"},
+		"is of the hub, or an extra manifest that no ConfigMap refers to":                    {"IngressController"},
+		"is an extra manifest that no ConfigMap refers to: put it into the folder openshift": {"MachineConfig"},
+		"subscribes to events of a BMC, which oaictl does not":                               {"BMCEventSubscription"},
+	})
 }
 
 // objectsOf sorts the objects by kind. A kind that is not known is a problem: it

@@ -38,38 +38,17 @@ func Write(c *spec.Cluster, secrets bool) ([]target.File, []loss.Loss, error) {
 
 // LostBy says why fields have no place in the files.
 func LostBy() map[string]string {
-	const (
-		byAgent   = "the agent-based installer sets nothing of the kind on a host"
-		rest      = "is in the words of the REST service"
-		installer = "the agent-based installer decides it by itself"
-	)
-	return map[string]string{
-		"spec.openshift.imageSet":      "names an object of a hub; write spec.openshift.releaseImage",
-		"spec.topology.required":       "the agent-based installer waits for every machine",
-		"spec.boot.method":             "the files say nothing of how machines boot",
-		"spec.boot.image":              installer,
-		"spec.infraEnv":                "the agent-based installer has one InfraEnv, its own",
-		"spec.acceptUnknownHosts":      "the agent-based installer takes every machine that boots the image",
-		"spec.hold":                    "the agent-based installer starts as soon as the machines are there",
-		"spec.bundles":                 "the files name operators only one by one, in spec.operators",
-		"spec.ignitionEndpoint":        "the agent-based installer does not pass it on",
-		"spec.discovery.osVersion":     "the agent-based installer boots its own live system",
-		"spec.hub":                     "is a matter of a hub, and the agent-based installer has none",
-		"spec.ignoreValidations":       "the agent-based installer does not pass it on",
-		"spec.overrides.infraEnv":      rest,
-		"spec.overrides.host":          rest,
-		"spec.hosts.match.serial":      "the agent-based installer recognises machines by MAC addresses only",
-		"spec.hosts.match.uuid":        "the agent-based installer recognises machines by MAC addresses only",
-		"spec.hosts.match.hostname":    "the agent-based installer recognises machines by MAC addresses only",
-		"spec.hosts.match.bmc":         "the agent-based installer recognises machines by MAC addresses only",
-		"spec.hosts.bmc":               "the agent-based installer does not boot machines",
-		"spec.hosts.disk.keep":         byAgent,
-		"spec.hosts.labels":            byAgent,
-		"spec.hosts.machineConfigPool": byAgent,
-		"spec.hosts.installerArgs":     byAgent,
-		"spec.hosts.ignition":          byAgent,
-		"spec.hosts.ignitionEndpoint":  byAgent,
-	}
+	return loss.ByName(target.LostToAgents(), map[string][]string{
+		"names an object of a hub; write spec.openshift.releaseImage": {"spec.openshift.imageSet"},
+		"the files say nothing of how machines boot":                  {"spec.boot.method"},
+		"the agent-based installer decides it by itself":              {"spec.boot.image"},
+		"the files name operators only one by one, in spec.operators": {"spec.bundles"},
+		"the agent-based installer boots its own live system":         {"spec.discovery.osVersion"},
+		"the agent-based installer does not boot machines":            {"spec.hosts.bmc"},
+		"the agent-based installer sets nothing of the kind on a host": {
+			"spec.hosts.disk.keep", "spec.hosts.labels", "spec.hosts.machineConfigPool", "spec.hosts.installerArgs", "spec.hosts.ignition", "spec.hosts.ignitionEndpoint",
+		},
+	})
 }
 
 // clusterManifests are the objects of a hub, as far as the client in the image

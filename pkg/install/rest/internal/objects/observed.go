@@ -13,7 +13,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
-// clusterRef is what names a cluster.
+// RefOf is what names a cluster.
 func RefOf(c *Cluster, run string) install.ClusterRef {
 	owned, mark, _ := readTags(c.Tags, run)
 	return install.ClusterRef{
@@ -23,7 +23,7 @@ func RefOf(c *Cluster, run string) install.ClusterRef {
 	}
 }
 
-// cluster makes ours of the service's record of a cluster. What the record does
+// ClusterOf makes ours of the service's record of a cluster. What the record does
 // not hold (manifests, failed preparations) is left empty.
 func (t *Tables) ClusterOf(c *Cluster, run string) *install.Cluster {
 	status := value(c.Status)
@@ -73,7 +73,7 @@ func handsOutNoIngress(status string) bool {
 	return false
 }
 
-// hostOf makes ours of the service's record of a host.
+// HostOf makes ours of the service's record of a host.
 func (t *Tables) HostOf(h *Host) install.Host {
 	id := value(h.ID).String()
 	status := value(h.Status)
@@ -105,7 +105,7 @@ func (t *Tables) HostOf(h *Host) install.Host {
 	return out
 }
 
-// infraEnvOf makes ours of the service's record of an InfraEnv. The image has
+// InfraEnvOf makes ours of the service's record of an InfraEnv. The image has
 // its URL from the moment that the InfraEnv is registered.
 func (t *Tables) InfraEnvOf(e *InfraEnv) install.InfraEnv {
 	out := install.InfraEnv{
@@ -127,7 +127,7 @@ func (t *Tables) InfraEnvOf(e *InfraEnv) install.InfraEnv {
 	return out
 }
 
-// eventOf makes ours of an entry of the service's event log.
+// EventOf makes ours of an entry of the service's event log.
 func EventOf(e *models.Event) install.ServiceEvent {
 	return install.ServiceEvent{
 		Time: Time(value(e.EventTime)), Name: e.Name, Severity: value(e.Severity), Category: e.Category, Message: redact.Text(value(e.Message)),

@@ -248,7 +248,7 @@ func writeBundles(choices []spec.Bundle) body {
 	return body{"operator_bundles": bundles}
 }
 
-// ignoredWire is how the service takes and shows which validations may fail, in
+// Ignored is how the service takes and shows which validations may fail, in
 // requests of their own: each list is a JSON array in a text.
 type Ignored struct {
 	Cluster string `json:"cluster-validation-ids"`

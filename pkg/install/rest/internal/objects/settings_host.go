@@ -51,7 +51,7 @@ func hostname(h *Host) string {
 	return h.RequestedHostname
 }
 
-// skips are entries that switch the formatting of disks off or on again.
+// SkipFormatting are entries that switch the formatting of disks off or on again.
 func SkipFormatting(ids []string, skip bool) []body {
 	out := make([]body, 0, len(ids))
 	for _, id := range ids {
@@ -77,7 +77,7 @@ func writeLabels(labels map[string]string) body {
 	return body{"node_labels": out}
 }
 
-// fencing are the credentials by which a machine is powered off by its peer.
+// Fencing are the credentials by which a machine is powered off by its peer.
 func Fencing(host *spec.Host, address string) (body, error) {
 	asked := *host
 	asked.Fencing = cmp.Or(host.Fencing, &spec.Fencing{})

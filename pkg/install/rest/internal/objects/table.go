@@ -57,10 +57,10 @@ func row[W, T any](key install.Setting, write func(T) body, read func(*W) (T, bo
 	}
 }
 
-// table is everything that can be set on one kind of object.
+// Table is everything that can be set on one kind of object.
 type Table[W any] []entry[W]
 
-// fields are what a request has to hold to set the given settings. A setting
+// Fields are what a request has to hold to set the given settings. A setting
 // that this kind of object does not have is an error.
 func (t Table[W]) Fields(settings install.Settings) (body, error) {
 	out := body{}
@@ -78,7 +78,7 @@ func (t Table[W]) Fields(settings install.Settings) (body, error) {
 	return out, nil
 }
 
-// setBy are the settings that fields of a request stand for.
+// SetBy are the settings that fields of a request stand for.
 func (t Table[W]) SetBy(fields []string) []install.Setting {
 	var out []install.Setting
 	for _, e := range t {
@@ -89,7 +89,7 @@ func (t Table[W]) SetBy(fields []string) []install.Setting {
 	return out
 }
 
-// settings are what an object says of itself.
+// Settings are what an object says of itself.
 func (t Table[W]) Settings(w *W) install.Settings {
 	out := make(install.Settings, len(t))
 	for _, e := range t {
@@ -100,7 +100,7 @@ func (t Table[W]) Settings(w *W) install.Settings {
 	return out
 }
 
-// keeping is what the service does with the settings of an object, as far as that
+// Keeping is what the service does with the settings of an object, as far as that
 // is something of this service.
 func (t Table[W]) Keeping(w *W) map[install.Setting]install.Keeping {
 	out := map[install.Setting]install.Keeping{}
@@ -112,7 +112,7 @@ func (t Table[W]) Keeping(w *W) map[install.Setting]install.Keeping {
 	return out
 }
 
-// tables are the settings of the three kinds of object.
+// Tables are the settings of the three kinds of object.
 type Tables struct {
 	Cluster  Table[Cluster]
 	InfraEnv Table[InfraEnv]

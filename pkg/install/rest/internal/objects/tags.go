@@ -19,7 +19,7 @@ func runMark(run string) string {
 	}, run), "_")
 }
 
-// writeTags is the text that marks a cluster as ours, with the user's own tags
+// WriteTags is the text that marks a cluster as ours, with the user's own tags
 // behind.
 func WriteTags(run string, users []string) string {
 	tags := []string{ownTag}

@@ -12,7 +12,7 @@ import (
 // The models of the generated client are older than the service may be. What
 // came later stands beside them here, and hides what they have of that name.
 
-// clusterWire is a cluster as the service sends it.
+// Cluster is a cluster as the service sends it.
 type Cluster struct {
 	models.Cluster
 	// Hosts are read by themselves.
@@ -23,12 +23,12 @@ type Cluster struct {
 	FeatureUsage    skipped    `json:"feature_usage"`
 }
 
-// isInstalled says whether it is the record of the installed cluster that calls itself so.
+// IsInstalled says whether it is the record of the installed cluster that calls itself so.
 func (c *Cluster) IsInstalled(openShiftID string) bool {
 	return strings.EqualFold(c.OpenshiftClusterID.String(), openShiftID)
 }
 
-// hostWire is a host as the service sends it.
+// Host is a host as the service sends it.
 type Host struct {
 	models.Host
 	FencingCredentials fencingWire `json:"fencing_credentials"`
@@ -39,7 +39,7 @@ type Host struct {
 	FreeAddress  skipped `json:"free_addresses"`
 }
 
-// infraEnvWire is an InfraEnv as the service sends it.
+// InfraEnv is an InfraEnv as the service sends it.
 type InfraEnv struct {
 	models.InfraEnv
 	NtpSources   list `json:"ntp_sources"`
@@ -125,7 +125,7 @@ func (f *fencingWire) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// moment is a timestamp of the service; its zero, the year 1, is none.
+// Time is a timestamp of the service; its zero, the year 1, is none.
 func Time(t strfmt.DateTime) time.Time {
 	at := time.Time(t)
 	if at.Year() <= 1 {

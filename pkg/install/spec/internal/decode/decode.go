@@ -272,28 +272,37 @@ func ParseTree(data []byte) (*yamltree.Node, []yamltree.Problem) {
 	return docs[0], problems
 }
 
-// NotePresent notes the fields that are not zero.
-func NotePresent(places map[string]yamltree.Place, v reflect.Value, path string) {
-	if v.IsZero() {
+// Walk visits v, which is at path, and everything below it for which visit says true.
+func Walk(v reflect.Value, path string, visit func(v reflect.Value, path string) bool) {
+	if !visit(v, path) {
 		return
-	}
-	if path != "" {
-		places[path] = yamltree.Place{}
 	}
 	switch v.Kind() {
 	case reflect.Pointer:
-		NotePresent(places, v.Elem(), path)
+		if !v.IsNil() {
+			Walk(v.Elem(), path, visit)
+		}
 	case reflect.Struct:
 		for i := range v.NumField() {
 			if name := Name(v.Type().Field(i)); name != "" {
-				NotePresent(places, v.Field(i), Join(path, name))
+				Walk(v.Field(i), Join(path, name), visit)
 			}
 		}
 	case reflect.Slice:
 		for i := range v.Len() {
-			NotePresent(places, v.Index(i), fmt.Sprintf("%s[%d]", path, i))
+			Walk(v.Index(i), fmt.Sprintf("%s[%d]", path, i), visit)
 		}
 	}
+}
+
+// NotePresent notes the fields that are not zero.
+func NotePresent(places map[string]yamltree.Place, v reflect.Value) {
+	Walk(v, "", func(v reflect.Value, path string) bool {
+		if path != "" && !v.IsZero() {
+			places[path] = yamltree.Place{}
+		}
+		return !v.IsZero()
+	})
 }
 
 // didYouMean is the remedy for an unknown key: where a key of that very name does

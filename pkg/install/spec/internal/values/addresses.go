@@ -142,12 +142,7 @@ func (k *Checker) TimeServers(field string, texts []string) {
 
 // Inside says whether one of the networks has an address.
 func Inside(ip netip.Addr, networks []netip.Prefix) bool {
-	for _, network := range networks {
-		if network.Contains(ip) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(networks, func(network netip.Prefix) bool { return network.Contains(ip) })
 }
 
 // IsEdge says whether ip is a network's own or its broadcast address. IPv6 has
@@ -170,12 +165,9 @@ func SameAddress(text string, ip netip.Addr) bool {
 
 // Joined is networks as a message names them.
 func Joined(networks []netip.Prefix) string {
-	text := ""
+	texts := make([]string, len(networks))
 	for i, network := range networks {
-		if i > 0 {
-			text += " or "
-		}
-		text += network.String()
+		texts[i] = network.String()
 	}
-	return text
+	return strings.Join(texts, " or ")
 }

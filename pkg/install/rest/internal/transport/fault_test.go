@@ -1,11 +1,14 @@
-package rest
+package transport
 
 import (
 	"bufio"
 	"encoding/json"
+	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 )
 
 // TestRecordedErrors reads every error that was recorded from a real service, where
@@ -49,4 +52,18 @@ func TestRecordedErrors(t *testing.T) {
 	if read == 0 {
 		t.Error("no error was recorded")
 	}
+}
+
+func FuzzErrorShape(f *testing.F) {
+	for _, seed := range []string{"", "{", `{"code":"409","reason":"x"}`, `{"code":400,"message":"x"}`, "<title>a", "<html><TITLE> x </title>", `{"code":{},"reason":7}`, "\x00\xff", "[1]", "İ<title>İ</title>"} {
+		f.Add([]byte(seed), "7")
+	}
+	f.Fuzz(func(t *testing.T, body []byte, after string) {
+		resp := &http.Response{StatusCode: 500, Header: http.Header{"Retry-After": {after}}}
+		e := readError(resp, body, time.Unix(0, 0), hiding(""))
+		if e.reason == "" || len(e.reason) > 3000 || e.retryAfter < 0 {
+			t.Errorf("reason %q, retry after %s", e.reason, e.retryAfter)
+		}
+		_ = fmt.Sprint(e)
+	})
 }

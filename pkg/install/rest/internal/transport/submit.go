@@ -1,4 +1,4 @@
-package rest
+package transport
 
 import (
 	"context"
@@ -36,36 +36,54 @@ const (
 
 // calling is what requests have in common, beside what they say.
 type calling struct {
-	label
-	file   bool           // what it writes is the user's file
-	tries  int            // how often it may be tried if it may be repeated; 0: tries
-	charge func()         // told of every try
-	seen   func(*attempt) // told of every answer
-	wrote  *atomic.Int64  // bytes of a download that were passed on
-	most   int            // bytes that an answer in JSON may have; 0: largestThing
+	op, on string // what it does to what, for errors
+	file   bool   // what it writes is the user's file
+	tries  int    // how often it may be tried if it may be repeated; 0: tries
+	charge func() // told of every try
+	// answered is told of the service's time, and ours, at every answer.
+	answered func(date, got time.Time)
+	wrote    *atomic.Int64 // bytes of a download that were passed on
+	most     int           // bytes that an answer in JSON may have; 0: largestThing
 }
 
-// with is the plane for a part of the work.
-func (p *Plane) with(call calling) *Plane { return &Plane{shared: p.shared, call: call} }
-
-// labelled is the plane for an operation of the generated client.
-func (p *Plane) labelled(op, on string) *Plane {
-	call := p.call
-	call.label = label{op: op, on: on}
-	return p.with(call)
+// with is the connection for a part of the work.
+func (c *Connection) with(change func(*calling)) *Connection {
+	out := *c
+	change(&out.call)
+	return &out
 }
 
-// installer and manifests are the generated client.
-func (p *Plane) installer() *installer.Client { return installer.New(p, strfmt.Default, nil) }
+// Labelled is the connection for an operation of the generated client.
+func (c *Connection) Labelled(op, on string) *Connection {
+	return c.with(func(call *calling) { call.op, call.on = op, on })
+}
 
-func (p *Plane) manifests() *manifests.Client { return manifests.New(p, strfmt.Default, nil) }
+// SendingFile is the connection for what is made of the user's file: a refusal is
+// the file's fault.
+func (c *Connection) SendingFile(is bool) *Connection {
+	return c.with(func(call *calling) { call.file = is })
+}
+
+// Polling is the connection for looks that come again and again: each request is
+// tried twice. charge is told of every try, answered of the service's time and ours
+// at every answer.
+func (c *Connection) Polling(charge func(), answered func(date, got time.Time)) *Connection {
+	return c.with(func(call *calling) {
+		*call = calling{tries: 2, charge: charge, answered: answered}
+	})
+}
+
+// Installer and Manifests are the generated client.
+func (c *Connection) Installer() *installer.Client { return installer.New(c, strfmt.Default, nil) }
+
+func (c *Connection) Manifests() *manifests.Client { return manifests.New(c, strfmt.Default, nil) }
 
 // Submit sends an operation of the generated client, again where that is safe
 // and may help. It implements runtime.ClientTransport. Errors are *install.Fault,
 // save for the end of the operation's context, which comes back as its cause.
-func (p *Plane) Submit(operation *runtime.ClientOperation) (any, error) {
+func (c *Connection) Submit(operation *runtime.ClientOperation) (any, error) {
 	ctx := operation.Context
-	call := p.call
+	call := c.call
 	if call.tries == 0 {
 		call.tries = tries
 	}
@@ -76,9 +94,9 @@ func (p *Plane) Submit(operation *runtime.ClientOperation) (any, error) {
 			call.charge()
 		}
 		try := &attempt{number: number, most: call.most}
-		result, err := p.once(ctx, operation, try, call)
-		if call.seen != nil && !try.date.IsZero() {
-			call.seen(try)
+		result, err := c.once(ctx, operation, try, call)
+		if call.answered != nil && !try.date.IsZero() {
+			call.answered(try.date, try.got)
 		}
 		if err == nil {
 			return result, nil
@@ -90,8 +108,8 @@ func (p *Plane) Submit(operation *runtime.ClientOperation) (any, error) {
 		if errors.As(err, &unsent) {
 			return nil, unsent.error // the token source has tried for long enough
 		}
-		fault := p.fault(call, operation, try, err)
-		if fault.Status == http.StatusUnauthorized && !refreshed && p.auth.Refused(try.value) {
+		fault := c.fault(call, operation, try, err)
+		if fault.Status == http.StatusUnauthorized && !refreshed && c.auth.Refused(try.value) {
 			refreshed = true
 			number--
 			continue
@@ -100,7 +118,7 @@ func (p *Plane) Submit(operation *runtime.ClientOperation) (any, error) {
 			return nil, fault
 		}
 		wait := max(backoff/2+rand.N(backoff), fault.RetryAfter)
-		if err := p.clock.Sleep(ctx, wait); err != nil {
+		if err := c.clock.Sleep(ctx, wait); err != nil {
 			return nil, err
 		}
 		backoff = min(2*backoff, lastBackoff)
@@ -127,8 +145,8 @@ func repeatable(method string, fault *install.Fault, try *attempt, call calling)
 }
 
 // once sends an operation once, with a deadline.
-func (p *Plane) once(ctx context.Context, operation *runtime.ClientOperation, try *attempt, call calling) (any, error) {
-	limit := max(p.clock.Wall(answerTime), leastAnswerTime)
+func (c *Connection) once(ctx context.Context, operation *runtime.ClientOperation, try *attempt, call calling) (any, error) {
+	limit := max(c.clock.Wall(answerTime), leastAnswerTime)
 	ctx, cancel := context.WithCancelCause(context.WithValue(ctx, attemptKey{}, try))
 	defer cancel(nil)
 	timer := time.AfterFunc(limit, func() { cancel(context.DeadlineExceeded) })
@@ -139,7 +157,7 @@ func (p *Plane) once(ctx context.Context, operation *runtime.ClientOperation, tr
 	if call.wrote != nil {
 		own.Reader = stallReader{next: operation.Reader, moved: func() { timer.Reset(limit) }}
 	}
-	result, err := p.runtime.Submit(&own)
+	result, err := c.runtime.Submit(&own)
 	if err != nil && errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
 		err = context.DeadlineExceeded
 	}
@@ -178,22 +196,21 @@ func (m movingBody) Read(data []byte) (int, error) {
 	return n, err
 }
 
-// request is an operation whose body or answer the generated client has no
+// Request is an operation whose body or answer the generated client has no
 // model for. It writes itself into a request of the client's runtime.
-type request struct {
-	label
-	method string
-	path   string            // pattern: "/v2/clusters/{cluster_id}"
-	in     map[string]string // values of the pattern
-	query  map[string][]string
-	body   any
-	header func(http.Header) // told of the answer's header
-	tries  int
+type Request struct {
+	Op, On string // what it does to what, for errors
+	Method string
+	Path   string            // pattern: "/v2/clusters/{cluster_id}"
+	In     map[string]string // values of the pattern
+	Query  map[string][]string
+	Body   any
+	Header func(get func(name string) string) // told of the answer's header
 }
 
 // WriteToRequest implements runtime.ClientRequestWriter.
-func (r *request) WriteToRequest(out runtime.ClientRequest, _ strfmt.Registry) error {
-	for name, value := range r.in {
+func (r *Request) WriteToRequest(out runtime.ClientRequest, _ strfmt.Registry) error {
+	for name, value := range r.In {
 		if value == "" {
 			return fmt.Errorf("the request names no %s", name)
 		}
@@ -201,23 +218,23 @@ func (r *request) WriteToRequest(out runtime.ClientRequest, _ strfmt.Registry) e
 			return err
 		}
 	}
-	for name, values := range r.query {
+	for name, values := range r.Query {
 		if err := out.SetQueryParam(name, values...); err != nil {
 			return err
 		}
 	}
-	if r.body != nil {
-		return out.SetBodyParam(r.body)
+	if r.Body != nil {
+		return out.SetBodyParam(r.Body)
 	}
 	return nil
 }
 
-// do sends a request and decodes a JSON answer into the given value, or a
+// Do sends a request and decodes a JSON answer into the given value, or a
 // list into things; without either it is dropped.
-func (p *Plane) do(ctx context.Context, r request, into any) error {
+func (c *Connection) Do(ctx context.Context, r Request, into any) error {
 	read := func(response runtime.ClientResponse, _ runtime.Consumer) (any, error) {
-		if r.header != nil {
-			r.header(headerOf(response))
+		if r.Header != nil {
+			r.Header(response.GetHeader)
 		}
 		if into == nil {
 			_, err := io.Copy(io.Discard, response.Body()) // an answer that breaks off is none
@@ -228,31 +245,35 @@ func (p *Plane) do(ctx context.Context, r request, into any) error {
 		}
 		return nil, json.NewDecoder(response.Body()).Decode(into)
 	}
-	call := p.call
-	call.label, call.most = r.label, largestThing
+	most := largestThing
 	switch into.(type) {
 	case nil:
-		call.most = largestDropped
+		most = largestDropped
 	case things:
-		call.most = largestList
+		most = largestList
 	}
-	if r.tries > 0 {
-		call.tries = r.tries
-	}
-	_, err := p.with(call).Submit(&runtime.ClientOperation{
-		ID: r.op, Method: r.method, PathPattern: r.path, Params: &r,
+	_, err := c.with(func(call *calling) { call.op, call.on, call.most = r.Op, r.On, most }).Submit(&runtime.ClientOperation{
+		ID: r.Op, Method: r.Method, PathPattern: r.Path, Params: &r,
 		ProducesMediaTypes: []string{runtime.JSONMime}, ConsumesMediaTypes: []string{runtime.JSONMime},
 		Reader: runtime.ClientResponseReaderFunc(read), Context: ctx,
 	})
 	return err
 }
 
-func headerOf(response runtime.ClientResponse) http.Header {
-	header := http.Header{}
-	for _, name := range []string{eventCount} {
-		if value := response.GetHeader(name); value != "" {
-			header.Set(name, value)
+// Delete deletes; what is gone after a try that may have done it was deleted.
+func (c *Connection) Delete(ctx context.Context, op, on, path string, in map[string]string) error {
+	tries, charge := 0, c.call.charge
+	counting := c.with(func(call *calling) {
+		call.charge = func() {
+			tries++
+			if charge != nil {
+				charge()
+			}
 		}
+	})
+	err := counting.Do(ctx, Request{Op: op, On: on, Method: http.MethodDelete, Path: path, In: in}, nil)
+	if Gone(err) && tries > 1 {
+		return nil
 	}
-	return header
+	return err
 }

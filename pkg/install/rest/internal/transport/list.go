@@ -1,4 +1,4 @@
-package rest
+package transport
 
 import (
 	"context"
@@ -15,11 +15,11 @@ import (
 // themselves is megabytes, and little of it is kept.
 type things interface{ read(body io.Reader) error }
 
-// listOf reads a list. keep makes ours of a thing, and says whether it has what every
+// ListOf reads a list. keep makes ours of a thing, and says whether it has what every
 // such thing has.
-func listOf[Wire, Thing any](ctx context.Context, p *Plane, r request, keep func(*Wire) (Thing, bool)) ([]Thing, error) {
-	list := &listed[Wire, Thing]{incomplete: p.incomplete(r.op, r.on), keep: keep}
-	err := p.do(ctx, r, list)
+func ListOf[Wire, Thing any](ctx context.Context, c *Connection, r Request, keep func(*Wire) (Thing, bool)) ([]Thing, error) {
+	list := &listed[Wire, Thing]{incomplete: c.Incomplete(r.Op, r.On), keep: keep}
+	err := c.Do(ctx, r, list)
 	return list.kept, err
 }
 
@@ -72,10 +72,10 @@ func (p *parted) Read(data []byte) (int, error) {
 	return n, err
 }
 
-// incomplete is the error for an answer that lacks what every such answer has.
-func (p *Plane) incomplete(op, on string) *install.Fault {
+// Incomplete is the error for an answer that lacks what every such answer has.
+func (c *Connection) Incomplete(op, on string) *install.Fault {
 	return &install.Fault{
 		Code: install.CodeFailure, Op: op, On: on, Err: errors.New("the answer is not what the service sends: it has no id or status"),
-		Next: fmt.Sprintf("check that --service-url %s is an assisted-service", p.URL()),
+		Next: fmt.Sprintf("check that --service-url %s is an assisted-service", c.URL()),
 	}
 }

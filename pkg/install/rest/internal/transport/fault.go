@@ -1,4 +1,4 @@
-package rest
+package transport
 
 import (
 	"bytes"
@@ -60,7 +60,7 @@ func errorShape(body []byte) (answerKind, string) {
 			return shapeless, shape.Message
 		}
 	}
-	return shapeless, title(body)
+	return shapeless, Title(body)
 }
 
 // pageTitle is what stands between the title tags of a web page.
@@ -78,8 +78,8 @@ func pageTitle(body []byte) string {
 	return strings.Join(strings.Fields(string(body[from:from+to])), " ")
 }
 
-// title is what a page or plain text says of itself, in one line.
-func title(body []byte) string {
+// Title is what a page or plain text says of itself, in one line.
+func Title(body []byte) string {
 	text := string(bytes.TrimSpace(body))
 	if strings.HasPrefix(text, "<") {
 		if inner := pageTitle([]byte(text)); inner != "" {
@@ -121,11 +121,8 @@ func passing(status int) bool {
 	return status >= 500
 }
 
-// label says what a request does, for errors.
-type label struct{ op, on string }
-
 // fault makes the error that callers see of what went wrong with a request.
-func (p *Plane) fault(call calling, operation *runtime.ClientOperation, try *attempt, err error) *install.Fault {
+func (c *Connection) fault(call calling, operation *runtime.ClientOperation, try *attempt, err error) *install.Fault {
 	method := operation.Method
 	var made *install.Fault
 	if errors.As(err, &made) {
@@ -134,23 +131,23 @@ func (p *Plane) fault(call calling, operation *runtime.ClientOperation, try *att
 	f := &install.Fault{Code: install.CodeFailure, Op: call.op, On: call.on}
 	var answer *answerError
 	if !errors.As(err, &answer) {
-		p.noAnswer(f, method, try, err)
+		c.noAnswer(f, method, try, err)
 		return f
 	}
 	f.Status, f.Err, f.RetryAfter = answer.status, answer, answer.retryAfter
 	switch {
 	case isElsewhere(operation, answer):
 		f.Ambiguous, f.Permanent = method == http.MethodPost && answer.kind == notAnAnswer, answer.kind != notAnAnswer
-		f.Err = fmt.Errorf("there is no assisted-service at %s: %w", p.URL(), answer)
+		f.Err = fmt.Errorf("there is no assisted-service at %s: %w", c.URL(), answer)
 		f.Next = "check --service-url"
 	case answer.kind >= notAnAnswer:
 		f.Ambiguous, f.Permanent = method == http.MethodPost, answer.kind == tooLarge
-		f.Next = fmt.Sprintf("check that --service-url %s is an assisted-service and not a web page or login in front of it", p.URL())
+		f.Next = fmt.Sprintf("check that --service-url %s is an assisted-service and not a web page or login in front of it", c.URL())
 	case passing(answer.status):
 		f.Ambiguous = method == http.MethodPost && answer.status >= 500 && answer.kind != serviceShape
 		f.Next = "run the same command again in a while"
 	default:
-		p.refused(f, answer, call.file && method != http.MethodGet && method != http.MethodDelete)
+		c.refused(f, answer, call.file && method != http.MethodGet && method != http.MethodDelete)
 	}
 	return f
 }
@@ -180,11 +177,11 @@ func speaksTLS(answer *answerError) bool {
 
 // refused fills in a fault for a 4xx; ofFile says whether the request was made
 // from the user's file.
-func (p *Plane) refused(f *install.Fault, answer *answerError, ofFile bool) {
+func (c *Connection) refused(f *install.Fault, answer *answerError, ofFile bool) {
 	f.Permanent = true
 	switch answer.status {
 	case http.StatusUnauthorized:
-		f.Code, f.Next = install.CodeAuth, p.auth.Next()
+		f.Code, f.Next = install.CodeAuth, c.auth.Next()
 	case http.StatusForbidden:
 		f.Code, f.Next = install.CodeAuth, "use a token of a user who may do this"
 	case http.StatusNotFound:
@@ -223,11 +220,11 @@ func unknownField(reason string) string {
 }
 
 // noAnswer fills in a fault for a request that was not answered.
-func (p *Plane) noAnswer(f *install.Fault, method string, try *attempt, err error) {
+func (c *Connection) noAnswer(f *install.Fault, method string, try *attempt, err error) {
 	f.Ambiguous = method == http.MethodPost && try.sent.Load()
 	f.Err = errors.New(short(hiding(try.value)(redact.Error(err))))
-	host := p.base.Host
-	if text, next := distrust(err, host, p.caFile); next != "" {
+	host := c.base.Host
+	if text, next := distrust(err, host, c.caFile); next != "" {
 		f.Permanent, f.Next, f.Err = true, next, fmt.Errorf("%s: %w", text, f.Err)
 		return
 	}
@@ -246,7 +243,7 @@ func (p *Plane) noAnswer(f *install.Fault, method string, try *attempt, err erro
 		f.Next = "check --service-url and DNS"
 	case errors.As(err, &shape):
 		f.Err = fmt.Errorf("the answer is not what the service sends: %w", f.Err)
-		f.Next = fmt.Sprintf("check that --service-url %s is an assisted-service", p.URL())
+		f.Next = fmt.Sprintf("check that --service-url %s is an assisted-service", c.URL())
 	case errors.As(err, &syntax), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
 		f.Err = fmt.Errorf("the answer broke off or is not what the service sends: %w", f.Err)
 		f.Next = "run the same command again in a while"
@@ -280,4 +277,32 @@ func distrust(err error, host, caFile string) (text, next string) {
 		return fmt.Sprintf("the certificate of %s is not valid", host), "renew the certificate of " + host + ", and check this machine's clock"
 	}
 	return "", ""
+}
+
+// Gone says whether the service has no such object any more.
+func Gone(err error) bool {
+	var fault *install.Fault
+	return errors.As(err, &fault) && fault.Status == http.StatusNotFound
+}
+
+// Permanent says whether the same request would be refused again.
+func Permanent(err error) bool {
+	var fault *install.Fault
+	return errors.As(err, &fault) && (fault.Permanent || fault.Code == install.CodeAuth)
+}
+
+// Conflict says whether the object is not in a state for the request.
+func Conflict(err error) bool {
+	var fault *install.Fault
+	return errors.As(err, &fault) && fault.Status == http.StatusConflict
+}
+
+// short keeps a text of the service to a length that fits a message.
+func short(text string) string {
+	const longest = 2000
+	text = strings.TrimSpace(text)
+	if len(text) > longest {
+		return strings.ToValidUTF8(text[:longest], "") + "…"
+	}
+	return text
 }

@@ -1,4 +1,4 @@
-package rest
+package transport
 
 import (
 	"bufio"
@@ -96,15 +96,15 @@ type unsentError struct{ error }
 // turns every answer that is not a success into an *answerError, and sees to
 // it that a success is one.
 type exchanger struct {
-	plane *Plane
-	next  http.RoundTripper
+	*service
+	next http.RoundTripper
 }
 
 // RoundTrip sends the request once.
 func (e *exchanger) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx := req.Context()
 	try := attemptOf(ctx)
-	name, value, err := e.plane.auth.Header(ctx)
+	name, value, err := e.auth.Header(ctx)
 	if err != nil {
 		return nil, &unsentError{err}
 	}
@@ -114,13 +114,13 @@ func (e *exchanger) RoundTrip(req *http.Request) (*http.Response, error) {
 		out.Header.Set(name, value)
 		try.value = value
 	}
-	if e.plane.agent != "" {
-		out.Header.Set("User-Agent", e.plane.agent)
+	if e.agent != "" {
+		out.Header.Set("User-Agent", e.agent)
 	}
-	began := e.plane.clock.Now()
+	began := e.clock.Now()
 	resp, err := e.next.RoundTrip(out)
 	if err == nil {
-		try.got = e.plane.clock.Now()
+		try.got = e.clock.Now()
 		if date, dateErr := http.ParseTime(resp.Header.Get("Date")); dateErr == nil {
 			try.date = date
 		}
@@ -131,10 +131,10 @@ func (e *exchanger) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 func (e *exchanger) report(req *http.Request, resp *http.Response, err error, try *attempt, began time.Time) {
-	if e.plane.trace == nil {
+	if e.trace == nil {
 		return
 	}
-	x := Exchange{Method: req.Method, URL: redact.URL(req.URL), Attempt: try.number, Duration: e.plane.clock.Now().Sub(began)}
+	x := Exchange{Method: req.Method, URL: redact.URL(req.URL), Attempt: try.number, Duration: e.clock.Now().Sub(began)}
 	if resp != nil {
 		x.Status = resp.StatusCode
 	}
@@ -145,7 +145,7 @@ func (e *exchanger) report(req *http.Request, resp *http.Response, err error, tr
 			x.Status = answer.status
 		}
 	}
-	e.plane.trace(x)
+	e.trace(x)
 }
 
 // hiding takes out of texts what a request was authorised by, which some servers
@@ -183,7 +183,7 @@ func check(req *http.Request, resp *http.Response, now time.Time, hide func(stri
 		bad.reason = "the answer is empty"
 	case first == '<':
 		page, _ := io.ReadAll(io.LimitReader(body, 1<<20)) // its title stands at the beginning
-		bad.page, bad.reason = true, "the answer is a web page, not the service's: "+redact.Text(title([]byte(hide(string(page)))))
+		bad.page, bad.reason = true, "the answer is a web page, not the service's: "+redact.Text(Title([]byte(hide(string(page)))))
 	case first == 'n' && req.Method == http.MethodGet: // null, or nothing at all
 		bad.reason = "the answer is null"
 	case !strings.ContainsRune(`{["-0123456789tfn`, rune(first)):

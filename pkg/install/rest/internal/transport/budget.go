@@ -1,4 +1,4 @@
-package rest
+package transport
 
 import (
 	"sync"
@@ -7,65 +7,59 @@ import (
 	"github.com/oaictl/oaictl/internal/clock"
 )
 
-// rate is what observing may cost.
-type rate struct{ perMinute, burst int }
-
-func (r rate) orDefaults() rate {
-	if r.perMinute <= 0 {
-		r.perMinute = 12
-	}
-	if r.burst <= 0 {
-		r.burst = 100
-	}
-	return r
-}
-
-// budget is a bucket of requests that fills with the service's time. Requests
+// Budget is a bucket of requests that fills with the service's time. Requests
 // that cannot wait may overdraw it; those that can then wait the longer, so
 // that the sum over any time is bounded by the rate and the burst.
-type budget struct {
-	mu     sync.Mutex
-	rate   rate
-	tokens float64
-	at     time.Time // when tokens was true
+type Budget struct {
+	mu               sync.Mutex
+	perMinute, burst float64
+	tokens           float64
+	at               time.Time // when tokens was true
 }
 
-func newBudget(r rate, now time.Time) *budget {
-	return &budget{rate: r, tokens: float64(r.burst), at: now}
+// NewBudget is a full one. Zero or less: 12 requests a minute, and 100 at once.
+func NewBudget(perMinute, burst int, now time.Time) *Budget {
+	if perMinute <= 0 {
+		perMinute = 12
+	}
+	if burst <= 0 {
+		burst = 100
+	}
+	return &Budget{perMinute: float64(perMinute), burst: float64(burst), tokens: float64(burst), at: now}
 }
 
 // fill adds what has come since the last time. A clock that turns out to be far
 // behind, since only the first answer tells the service's time, begins anew.
-func (b *budget) fill(now time.Time) {
+func (b *Budget) fill(now time.Time) {
 	passed := now.Sub(b.at)
 	switch {
 	case passed > 0:
-		b.tokens = min(float64(b.rate.burst), b.tokens+passed.Minutes()*float64(b.rate.perMinute))
+		b.tokens = min(b.burst, b.tokens+passed.Minutes()*b.perMinute)
 		b.at = now
 	case passed < -time.Minute:
 		b.at = now
 	}
 }
 
-// has says whether n requests may be sent now.
-func (b *budget) has(n int, now time.Time) bool {
+// Has says whether n requests may be sent now.
+func (b *Budget) Has(n int, now time.Time) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.fill(now)
 	return b.tokens >= float64(n)
 }
 
-// spend takes one request out, whether it was there or not.
-func (b *budget) spend() {
+// Spend takes one request out, whether it was there or not.
+func (b *Budget) Spend() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.tokens--
 }
 
-// timekeeper knows the service's time from the Date headers of its answers,
+// ServiceClock knows the service's time from the Date headers of its answers,
 // and how fast it runs beside ours: a simulated service may be hundreds of
 // times faster.
-type timekeeper struct {
+type ServiceClock struct {
 	mu    sync.Mutex
 	clock clock.Clock
 	date  time.Time // last Date
@@ -79,8 +73,18 @@ type timekeeper struct {
 // believed: Date has whole seconds only.
 const stretch = 5 * time.Second
 
-// saw takes note of an answer's Date.
-func (k *timekeeper) saw(date, got time.Time) {
+// NewServiceClock is one for a service that has not answered yet.
+func NewServiceClock(ours clock.Clock) *ServiceClock { return &ServiceClock{clock: ours} }
+
+// LastAnswer is our time at the latest answer; zero: there was none.
+func (k *ServiceClock) LastAnswer() time.Time {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.got
+}
+
+// Answered takes note of an answer's Date.
+func (k *ServiceClock) Answered(date, got time.Time) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if date.Before(k.date) && k.date.Sub(date) < time.Minute {
@@ -99,9 +103,9 @@ func (k *timekeeper) saw(date, got time.Time) {
 	}
 }
 
-// now is the present moment on the service's clock; on ours before the first
+// Now is the present moment on the service's clock; on ours before the first
 // answer.
-func (k *timekeeper) now() time.Time {
+func (k *ServiceClock) Now() time.Time {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	ours := k.clock.Now()

@@ -1,4 +1,4 @@
-package rest
+package transport
 
 import (
 	"context"
@@ -215,7 +215,7 @@ func (e *exchanged) exchange(ctx context.Context) (token string, life time.Durat
 	said := func(text string) error {
 		return fmt.Errorf("%s (%d)", short(redact.Text(e.hide(text))), resp.StatusCode)
 	}
-	page := title([]byte(e.hide(string(body))))
+	page := Title([]byte(e.hide(string(body))))
 	switch {
 	case answer.Error == "" && (resp.StatusCode == http.StatusNotFound || resp.StatusCode == http.StatusMethodNotAllowed || speaksTLS(readError(resp, body, e.Clock.Now(), e.hide))):
 		return fail(true, install.CodeFailure, resp.StatusCode, fmt.Errorf("no tokens are exchanged there: %w", said(page)))

@@ -1,0 +1,20 @@
+package source_test
+
+import (
+	"testing"
+
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/source"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// TestEmitEmptyObject has an object that is said without any of its fields: an empty
+// value behind its key would say nothing.
+func TestEmitEmptyObject(t *testing.T) {
+	c := &spec.Cluster{}
+	c.Spec.Import = &spec.Import{}
+	c.Spec.Hosts = []spec.Host{{Name: "a", Fencing: &spec.Fencing{}}}
+	const want = "spec:\n  hosts:\n  - name: a\n    fencing: {}\n  import: {}\n"
+	if got := string(source.Emit(c, nil, nil)); got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+}

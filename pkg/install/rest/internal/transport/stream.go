@@ -1,0 +1,93 @@
+package transport
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"sync/atomic"
+
+	"github.com/oaictl/oaictl/internal/redact"
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+// counted counts what is passed on, so that a download that has begun is not
+// begun again behind what is already there.
+type counted struct {
+	to io.Writer
+	n  *atomic.Int64
+}
+
+func (c counted) Write(data []byte) (int, error) {
+	n, err := c.to.Write(data)
+	c.n.Add(int64(n))
+	return n, err
+}
+
+// Downloading is the connection and the writer for a download of at most so many
+// bytes, 0 for any number.
+func (c *Connection) Downloading(op, on string, out io.Writer, most int) (*Connection, io.Writer) {
+	if most > 0 {
+		out = &limitedWriter{to: out, left: most, most: most}
+	}
+	wrote := new(atomic.Int64)
+	return c.with(func(call *calling) { call.op, call.on, call.wrote = op, on, wrote }), counted{to: out, n: wrote}
+}
+
+// limitedWriter refuses what is larger than a file can be.
+type limitedWriter struct {
+	to         io.Writer
+	left, most int
+}
+
+func (l *limitedWriter) Write(data []byte) (int, error) {
+	if len(data) > l.left {
+		return 0, fmt.Errorf("the answer is larger than %d MiB", l.most>>20)
+	}
+	l.left -= len(data)
+	return l.to.Write(data)
+}
+
+// OpenImage opens a discovery image by its URL at an offset. The caller closes
+// the body. size is that of the whole image, -1 if unknown. No token of the service is sent along: the URL has its own.
+func (c *Connection) OpenImage(ctx context.Context, address string, offset int64) (image io.ReadCloser, size int64, err error) {
+	fail := func(status int, err error) (io.ReadCloser, int64, error) {
+		return nil, 0, &install.Fault{
+			Code: install.CodeFailure, Op: "download image from", On: hostOf(address), Status: status, Err: err,
+			Permanent: status >= 400 && !passing(status), Next: "run the same command again, which gets a fresh URL",
+		}
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return fail(0, errors.New("its URL cannot be used"))
+	}
+	if c.agent != "" {
+		req.Header.Set("User-Agent", c.agent)
+	}
+	if offset > 0 {
+		req.Header.Set("Range", fmt.Sprintf("bytes=%d-", offset))
+	}
+	resp, err := c.images.Do(req)
+	if err != nil {
+		return fail(0, errors.New(short(redact.Error(err))))
+	}
+	switch {
+	case resp.StatusCode == http.StatusPartialContent && offset > 0:
+		return resp.Body, totalOf(resp, offset), nil
+	case resp.StatusCode == http.StatusOK && offset == 0:
+		return resp.Body, resp.ContentLength, nil
+	}
+	defer resp.Body.Close()
+	text, _ := io.ReadAll(io.LimitReader(resp.Body, 4096)) // what was read of an error is enough
+	_, reason := errorShape(text)
+	return fail(resp.StatusCode, fmt.Errorf("%s (%d)", short(redact.Text(reason)), resp.StatusCode))
+}
+
+// totalOf is the size of the whole of a partial answer.
+func totalOf(resp *http.Response, offset int64) int64 {
+	if resp.ContentLength < 0 {
+		return -1
+	}
+	return offset + resp.ContentLength
+}
