@@ -1,6 +1,8 @@
 package kube
 
 import (
+	"fmt"
+
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
@@ -54,13 +56,13 @@ func Known() []Kind {
 }
 
 // KindOf finds the kind of an object that is to be written.
-func KindOf(name string) (Kind, bool) {
+func KindOf(name string) (Kind, error) {
 	for _, k := range Known() {
 		if k.Name == name {
-			return k, true
+			return k, nil
 		}
 	}
-	return Kind{}, false
+	return Kind{}, fmt.Errorf("no %s is ever written", name)
 }
 
 // ClusterWide says whether objects of the kind stand in no namespace.

@@ -83,7 +83,8 @@ func addObject(namespaces map[string]*Namespace, k Kind, u *unstructured.Unstruc
 	at.Stores[k.Name].keep(u)
 }
 
-// Sorted are stores by kind, or namespaces by name.
+// Sorted are stores by kind, or namespaces by name: of several faults the same one is
+// always reported.
 func Sorted[T any](named map[string]T) []T {
 	out := make([]T, 0, len(named))
 	for _, name := range slices.Sorted(maps.Keys(named)) {

@@ -71,7 +71,7 @@ func (c *Client) waitSynced(ctx context.Context, at *Namespace) error {
 	for {
 		news := at.Wait()
 		missing := false
-		for _, s := range at.InOrder() {
+		for _, s := range Sorted(at.Stores) {
 			synced, failing := s.health()
 			if synced {
 				continue
@@ -100,13 +100,9 @@ func (at *Namespace) Store(k Kind) *Store {
 	return NewStore(k, func() {})
 }
 
-// InOrder are the stores by kind, so that of several faults the same one is always
-// reported.
-func (at *Namespace) InOrder() []*Store { return Sorted(at.Stores) }
-
 // Failing is why a watch brings nothing at present, nil while all do.
 func (c *Client) Failing(at *Namespace) error {
-	for _, s := range at.InOrder() {
+	for _, s := range Sorted(at.Stores) {
 		if _, err := s.health(); err != nil {
 			return c.Fault(Attempt{Op: "watch " + s.Kind.Resource + " in", Verb: "watch", Kind: s.Kind, Namespace: at.Name}, err)
 		}
