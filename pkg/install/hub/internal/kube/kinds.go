@@ -17,20 +17,38 @@ type Kind struct {
 	Selector string
 }
 
+// Namespaces is the kind of Namespaces.
 func Namespaces() Kind { return Kind{hubapi.Namespaces(), hubapi.KindNamespace, ""} }
-func Secrets() Kind    { return Kind{hubapi.Secrets(), hubapi.KindSecret, ""} }
+
+// Secrets is the kind of Secrets.
+func Secrets() Kind { return Kind{hubapi.Secrets(), hubapi.KindSecret, ""} }
+
+// ClusterDeployments is the kind of ClusterDeployments.
 func ClusterDeployments() Kind {
 	return Kind{hubapi.ClusterDeployments(), hubapi.KindClusterDeployment, ""}
 }
+
+// ClusterImageSets is the kind of ClusterImageSets.
 func ClusterImageSets() Kind { return Kind{hubapi.ClusterImageSets(), hubapi.KindClusterImageSet, ""} }
+
+// AgentClusterInstalls is the kind of AgentClusterInstalls.
 func AgentClusterInstalls() Kind {
 	return Kind{hubapi.AgentClusterInstalls(), hubapi.KindAgentClusterInstall, ""}
 }
-func InfraEnvs() Kind      { return Kind{hubapi.InfraEnvs(), hubapi.KindInfraEnv, ""} }
+
+// InfraEnvs is the kind of InfraEnvs.
+func InfraEnvs() Kind { return Kind{hubapi.InfraEnvs(), hubapi.KindInfraEnv, ""} }
+
+// NMStateConfigs is the kind of NMStateConfigs.
 func NMStateConfigs() Kind { return Kind{hubapi.NMStateConfigs(), hubapi.KindNMStateConfig, ""} }
-func Agents() Kind         { return Kind{hubapi.Agents(), hubapi.KindAgent, ""} }
+
+// Agents is the kind of Agents.
+func Agents() Kind { return Kind{hubapi.Agents(), hubapi.KindAgent, ""} }
+
+// BareMetalHosts is the kind of BareMetalHosts.
 func BareMetalHosts() Kind { return Kind{hubapi.BareMetalHosts(), hubapi.KindBareMetalHost, ""} }
 
+// AgentClassifications is the kind of AgentClassifications.
 func AgentClassifications() Kind {
 	return Kind{hubapi.AgentClassifications(), hubapi.KindAgentClassification, ""}
 }

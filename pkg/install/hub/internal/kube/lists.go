@@ -104,6 +104,7 @@ func (c *Client) Follow() {
 	}
 }
 
+// Follows says whether lists are read from watches.
 func (c *Client) Follows() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -110,6 +110,7 @@ func (c *Client) Failing(at *Namespace) error {
 	return nil
 }
 
+// Changed tells whoever waits that an object of the namespace has changed.
 func (at *Namespace) Changed() {
 	at.mu.Lock()
 	defer at.mu.Unlock()
