@@ -153,6 +153,7 @@ func (w *Writer) Get(ctx context.Context, k Kind, namespace, name string) (*unst
 	return u, nil
 }
 
+// Resource is the client of a kind in a namespace.
 func (c *Client) Resource(k Kind, namespace string) dynamic.ResourceInterface {
 	if k.ClusterWide() {
 		return c.Dynamic.Resource(k.GroupVersionResource)

@@ -17,23 +17,35 @@ type Kind struct {
 	Selector string
 }
 
+// Namespaces are of Kubernetes itself, of no namespace.
 func Namespaces() Kind { return Kind{hubapi.Namespaces(), hubapi.KindNamespace, ""} }
-func Secrets() Kind    { return Kind{hubapi.Secrets(), hubapi.KindSecret, ""} }
-func ClusterDeployments() Kind {
-	return Kind{hubapi.ClusterDeployments(), hubapi.KindClusterDeployment, ""}
-}
+
+// Secrets are of Kubernetes itself.
+func Secrets() Kind { return Kind{hubapi.Secrets(), hubapi.KindSecret, ""} }
+
+// ClusterDeployments are of Hive.
+func ClusterDeployments() Kind { return Kind{hubapi.ClusterDeployments(), hubapi.KindClusterDeployment, ""} }
+
+// ClusterImageSets are of Hive, of no namespace.
 func ClusterImageSets() Kind { return Kind{hubapi.ClusterImageSets(), hubapi.KindClusterImageSet, ""} }
-func AgentClusterInstalls() Kind {
-	return Kind{hubapi.AgentClusterInstalls(), hubapi.KindAgentClusterInstall, ""}
-}
-func InfraEnvs() Kind      { return Kind{hubapi.InfraEnvs(), hubapi.KindInfraEnv, ""} }
+
+// AgentClusterInstalls are of the assisted-service.
+func AgentClusterInstalls() Kind { return Kind{hubapi.AgentClusterInstalls(), hubapi.KindAgentClusterInstall, ""} }
+
+// InfraEnvs are of the assisted-service.
+func InfraEnvs() Kind { return Kind{hubapi.InfraEnvs(), hubapi.KindInfraEnv, ""} }
+
+// NMStateConfigs are of the assisted-service.
 func NMStateConfigs() Kind { return Kind{hubapi.NMStateConfigs(), hubapi.KindNMStateConfig, ""} }
-func Agents() Kind         { return Kind{hubapi.Agents(), hubapi.KindAgent, ""} }
+
+// Agents are of the assisted-service.
+func Agents() Kind { return Kind{hubapi.Agents(), hubapi.KindAgent, ""} }
+
+// BareMetalHosts are of the Bare Metal Operator.
 func BareMetalHosts() Kind { return Kind{hubapi.BareMetalHosts(), hubapi.KindBareMetalHost, ""} }
 
-func AgentClassifications() Kind {
-	return Kind{hubapi.AgentClassifications(), hubapi.KindAgentClassification, ""}
-}
+// AgentClassifications are of the assisted-service.
+func AgentClassifications() Kind { return Kind{hubapi.AgentClassifications(), hubapi.KindAgentClassification, ""} }
 
 // ConfigMaps are those of oaictl only: a namespace has others that are nobody's
 // business here.
