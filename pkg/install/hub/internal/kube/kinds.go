@@ -24,13 +24,17 @@ func Namespaces() Kind { return Kind{hubapi.Namespaces(), hubapi.KindNamespace, 
 func Secrets() Kind { return Kind{hubapi.Secrets(), hubapi.KindSecret, ""} }
 
 // ClusterDeployments are of Hive.
-func ClusterDeployments() Kind { return Kind{hubapi.ClusterDeployments(), hubapi.KindClusterDeployment, ""} }
+func ClusterDeployments() Kind {
+	return Kind{hubapi.ClusterDeployments(), hubapi.KindClusterDeployment, ""}
+}
 
 // ClusterImageSets are of Hive, of no namespace.
 func ClusterImageSets() Kind { return Kind{hubapi.ClusterImageSets(), hubapi.KindClusterImageSet, ""} }
 
 // AgentClusterInstalls are of the assisted-service.
-func AgentClusterInstalls() Kind { return Kind{hubapi.AgentClusterInstalls(), hubapi.KindAgentClusterInstall, ""} }
+func AgentClusterInstalls() Kind {
+	return Kind{hubapi.AgentClusterInstalls(), hubapi.KindAgentClusterInstall, ""}
+}
 
 // InfraEnvs are of the assisted-service.
 func InfraEnvs() Kind { return Kind{hubapi.InfraEnvs(), hubapi.KindInfraEnv, ""} }
@@ -45,7 +49,9 @@ func Agents() Kind { return Kind{hubapi.Agents(), hubapi.KindAgent, ""} }
 func BareMetalHosts() Kind { return Kind{hubapi.BareMetalHosts(), hubapi.KindBareMetalHost, ""} }
 
 // AgentClassifications are of the assisted-service.
-func AgentClassifications() Kind { return Kind{hubapi.AgentClassifications(), hubapi.KindAgentClassification, ""} }
+func AgentClassifications() Kind {
+	return Kind{hubapi.AgentClassifications(), hubapi.KindAgentClassification, ""}
+}
 
 // ConfigMaps are those of oaictl only: a namespace has others that are nobody's
 // business here.
