@@ -153,8 +153,7 @@ func (w *Writer) Get(ctx context.Context, k Kind, namespace, name string) (*unst
 	return u, nil
 }
 
-// Resource is where the objects of a kind are asked for; namespace is "" for kinds that have
-// none.
+// Resource is the client of a kind in a namespace.
 func (c *Client) Resource(k Kind, namespace string) dynamic.ResourceInterface {
 	if k.ClusterWide() {
 		return c.Dynamic.Resource(k.GroupVersionResource)

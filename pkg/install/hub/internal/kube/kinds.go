@@ -17,38 +17,38 @@ type Kind struct {
 	Selector string
 }
 
-// Namespaces is the kind of Namespaces.
+// Namespaces are of Kubernetes itself, of no namespace.
 func Namespaces() Kind { return Kind{hubapi.Namespaces(), hubapi.KindNamespace, ""} }
 
-// Secrets is the kind of Secrets.
+// Secrets are of Kubernetes itself.
 func Secrets() Kind { return Kind{hubapi.Secrets(), hubapi.KindSecret, ""} }
 
-// ClusterDeployments is the kind of ClusterDeployments.
+// ClusterDeployments are of Hive.
 func ClusterDeployments() Kind {
 	return Kind{hubapi.ClusterDeployments(), hubapi.KindClusterDeployment, ""}
 }
 
-// ClusterImageSets is the kind of ClusterImageSets.
+// ClusterImageSets are of Hive, of no namespace.
 func ClusterImageSets() Kind { return Kind{hubapi.ClusterImageSets(), hubapi.KindClusterImageSet, ""} }
 
-// AgentClusterInstalls is the kind of AgentClusterInstalls.
+// AgentClusterInstalls are of the assisted-service.
 func AgentClusterInstalls() Kind {
 	return Kind{hubapi.AgentClusterInstalls(), hubapi.KindAgentClusterInstall, ""}
 }
 
-// InfraEnvs is the kind of InfraEnvs.
+// InfraEnvs are of the assisted-service.
 func InfraEnvs() Kind { return Kind{hubapi.InfraEnvs(), hubapi.KindInfraEnv, ""} }
 
-// NMStateConfigs is the kind of NMStateConfigs.
+// NMStateConfigs are of the assisted-service.
 func NMStateConfigs() Kind { return Kind{hubapi.NMStateConfigs(), hubapi.KindNMStateConfig, ""} }
 
-// Agents is the kind of Agents.
+// Agents are of the assisted-service.
 func Agents() Kind { return Kind{hubapi.Agents(), hubapi.KindAgent, ""} }
 
-// BareMetalHosts is the kind of BareMetalHosts.
+// BareMetalHosts are of the Bare Metal Operator.
 func BareMetalHosts() Kind { return Kind{hubapi.BareMetalHosts(), hubapi.KindBareMetalHost, ""} }
 
-// AgentClassifications is the kind of AgentClassifications.
+// AgentClassifications are of the assisted-service.
 func AgentClassifications() Kind {
 	return Kind{hubapi.AgentClassifications(), hubapi.KindAgentClassification, ""}
 }

@@ -48,7 +48,7 @@ func (c *Client) Watch(ctx context.Context, namespace string) (*Namespace, error
 			if k.Group != "" && !have.Has(k) {
 				continue
 			}
-			s := NewStore(k, at.Changed)
+			s := newStore(k, at.changed)
 			at.Stores[k.Name] = s
 			go c.runReflector(life, namespace, s)
 		}
@@ -97,7 +97,7 @@ func (at *Namespace) Store(k Kind) *Store {
 	if s, there := at.Stores[k.Name]; there {
 		return s
 	}
-	return NewStore(k, func() {})
+	return newStore(k, func() {})
 }
 
 // Failing is why a watch brings nothing at present, nil while all do.
@@ -110,8 +110,7 @@ func (c *Client) Failing(at *Namespace) error {
 	return nil
 }
 
-// Changed tells whoever waits that an object of the namespace has changed.
-func (at *Namespace) Changed() {
+func (at *Namespace) changed() {
 	at.mu.Lock()
 	defer at.mu.Unlock()
 	close(at.news)

@@ -28,8 +28,7 @@ type Store struct {
 
 var _ cache.ReflectorStore = (*Store)(nil)
 
-// NewStore is an empty store of a kind; changed is called at each change of it.
-func NewStore(k Kind, changed func()) *Store {
+func newStore(k Kind, changed func()) *Store {
 	return &Store{Kind: k, changed: changed, objects: map[string]*unstructured.Unstructured{}}
 }
 
