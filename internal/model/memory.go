@@ -247,6 +247,17 @@ func (m *Memory) refused(a Action, err error, now time.Time) {
 	m.LastError = r.Error
 }
 
+// RefusalOf is the refusal of one of the plan's actions, else of one that is to be tried
+// again.
+func (m *Memory) RefusalOf(plan Plan) *Refusal {
+	for _, a := range plan.Actions {
+		if r, refused := m.Refused[a.Key]; refused {
+			return &r
+		}
+	}
+	return plan.retry
+}
+
 // with is a map with one more entry.
 func with[V any](in map[string]V, key string, value V) map[string]V {
 	if in == nil {

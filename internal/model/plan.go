@@ -143,8 +143,7 @@ type Plan struct {
 	// it; zero: none.
 	Deadline time.Time
 
-	// Retry is the refusal of an action that is to be tried again, nil for none.
-	Retry *Refusal `json:"-"`
+	retry *Refusal // of an action that is to be tried again
 }
 
 // Ended says whether a loop that has carried out the plan's actions, and found none
@@ -155,6 +154,10 @@ func (p *Plan) Ended() (ended bool, err error) {
 	}
 	return p.Verdict == VerdictInstalled, nil
 }
+
+// TryAgain says that an action which was refused is left out of the plan until it is to be
+// tried again.
+func (p *Plan) TryAgain(refused Refusal) { p.retry = &refused }
 
 // Warning is something that a person should know and that stops nothing.
 type Warning struct {

@@ -31,9 +31,9 @@ func (p *planner) remember() {
 		case refused && r.Permanent:
 			p.hinder(a, refusedBlocker(r, a))
 		case stubborn && p.now.Before(r.Until):
-			p.plan.Retry = &r
+			p.plan.TryAgain(r)
 		case refused && p.now.Before(r.Until):
-			p.plan.Retry = &r
+			p.plan.TryAgain(r)
 			p.wait(Wait{
 				Key: a.Key + "/retry", Scope: a.Scope, Since: r.Last, Who: a.Who(),
 				For: fmt.Sprintf("another try to %s: %s", a.Task(), r.Error),

@@ -15,7 +15,7 @@ import (
 // detached says whether a run that waits for nothing may leave: not while an
 // action is still to be tried again, and not without saying what it could not do.
 func (r *run) detached(plan Plan) (done bool, err error) {
-	retry := refusalOf(&r.memory, plan)
+	retry := r.memory.RefusalOf(plan)
 	if retry == nil {
 		return !inserting(r.latest.Observed), nil
 	}
@@ -144,17 +144,6 @@ func (r *run) lastEvent(result Result, err error) Event {
 		}
 	}
 	return event
-}
-
-// refusalOf is the refusal of one of the plan's actions, else of one that is to be tried
-// again.
-func refusalOf(m *Memory, plan Plan) *Refusal {
-	for _, a := range plan.Actions {
-		if r, refused := m.Refused[a.Key]; refused {
-			return &r
-		}
-	}
-	return plan.Retry
 }
 
 // inserting says whether a BMC is at an insertion, which would end with the run.

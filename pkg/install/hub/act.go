@@ -183,7 +183,11 @@ func (a *actor) ensureImageSet(ctx context.Context, want *unstructured.Unstructu
 
 // current is the cluster's AgentClusterInstall.
 func (a *actor) current() (deployment, made *unstructured.Unstructured, err error) {
-	_, name := kube.SplitID(cmp.Or(a.desired.Options.Adopt, a.clusterTarget()), a.Namespace.Name)
+	target := a.desired.Options.Adopt
+	if target == "" && aboutCluster(a.action.Kind) && strings.Contains(a.action.Target, "/") {
+		target = a.action.Target
+	}
+	_, name := kube.SplitID(target, a.Namespace.Name)
 	deployment = a.Namespace.Store(kube.ClusterDeployments()).Get(cmp.Or(name, a.Cluster))
 	if deployment != nil {
 		made = a.Namespace.InstallOf(deployment)
@@ -195,15 +199,6 @@ func (a *actor) current() (deployment, made *unstructured.Unstructured, err erro
 		}
 	}
 	return deployment, made, nil
-}
-
-// clusterTarget is the id of the cluster that the action is about, where it
-// says one.
-func (a *actor) clusterTarget() string {
-	if aboutCluster(a.action.Kind) && strings.Contains(a.action.Target, "/") {
-		return a.action.Target
-	}
-	return ""
 }
 
 // updateCluster brings fields of the AgentClusterInstall to what the file says,

@@ -125,8 +125,8 @@ func (a *actor) withdrawCluster(ctx context.Context) error {
 // Secrets of machines, one for each, are left to their turn.
 func (a *actor) checkForeignObjects(ctx context.Context, made *render.Objects) error {
 	for _, want := range made.All() {
-		k, known := kube.KindOf(want.GetKind())
-		if !known || k.ClusterWide() || want.GetNamespace() != a.Namespace.Name {
+		k, err := kube.KindOf(want.GetKind())
+		if err != nil || k.ClusterWide() || want.GetNamespace() != a.Namespace.Name {
 			continue
 		}
 		if live := a.Namespace.Store(k).Get(want.GetName()); live != nil {

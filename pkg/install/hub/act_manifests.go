@@ -78,7 +78,12 @@ func (a *actor) manifests(ctx context.Context) error {
 		if !kube.HoldsManifests(u) || wanted[u.GetName()] {
 			continue
 		}
-		rest, err := a.withoutManifests(ctx, u)
+		fields, err := kube.AppliedFields(u)
+		if err != nil {
+			return err
+		}
+		delete(fields, "data") // which is what oaictl put there
+		rest, err := a.Apply(ctx, kube.ConfigMaps(), u, kube.Configuration(u, fields))
 		if err != nil {
 			return err
 		}
@@ -101,14 +106,4 @@ func (a *actor) manifests(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// withoutManifests takes what we put there out of a ConfigMap.
-func (a *actor) withoutManifests(ctx context.Context, u *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	fields, err := kube.AppliedFields(u)
-	if err != nil {
-		return nil, err
-	}
-	delete(fields, "data")
-	return a.Apply(ctx, kube.ConfigMaps(), u, kube.Configuration(u, fields))
 }

@@ -8,11 +8,9 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
-	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/teardown"
@@ -68,15 +66,6 @@ func (p *Plane) MayDelete(ref install.ClusterRef) error {
 		Err: errors.New("oaictl did not make it, or has let go of it: its ClusterDeployment has no label " + hubapi.LabelCluster),
 		Next: fmt.Sprintf("if it is to go, kubectl delete clusterdeployment -n %s %s, and what else belongs to it; or take it over first: oaictl create cluster -f FILE --adopt %s",
 			namespace, name, ref.ID),
-	}
-}
-
-// listedDeleting is a cluster that is being deleted as lists show it.
-func listedDeleting(ref install.ClusterRef, deployment *unstructured.Unstructured, hosts int) install.Cluster {
-	ref.Hosts = hosts
-	return install.Cluster{
-		ClusterRef: ref, State: model.ClusterDeleting, StatusInfo: strings.TrimPrefix(kube.HeldBy(deployment, " (of %s)"), ", "),
-		StatusSince: deployment.GetDeletionTimestamp().Time,
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/hive"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 	"github.com/oaictl/oaictl/pkg/install/internal/plane"
@@ -41,7 +42,11 @@ func (p *Plane) ListClusters(ctx context.Context) ([]install.Cluster, error) {
 				}
 			}
 			if going {
-				out = append(out, listedDeleting(ref, u, len(observed.Hosts)))
+				ref.Hosts = len(observed.Hosts)
+				out = append(out, install.Cluster{
+					ClusterRef: ref, State: model.ClusterDeleting, StatusInfo: strings.TrimPrefix(kube.HeldBy(u, " (of %s)"), ", "),
+					StatusSince: u.GetDeletionTimestamp().Time,
+				})
 				continue
 			}
 			memory := newClusterMemory()

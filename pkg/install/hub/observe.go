@@ -49,11 +49,8 @@ func (p *Plane) Observe(ctx context.Context, query install.Query, _ *install.Obs
 
 // target is the namespace and the name that a query is about.
 func (p *Plane) target(query install.Query) (namespace, name string) {
-	if query.ID != "" {
-		return kube.SplitID(query.ID, p.api.NamespaceOf(query.ID))
-	}
-	if query.Adopt != "" {
-		return kube.SplitID(query.Adopt, p.api.NamespaceOf(query.Adopt))
+	if text := cmp.Or(query.ID, query.Adopt); text != "" {
+		return kube.SplitID(text, p.api.NamespaceOf(text))
 	}
 	return p.api.NamespaceOf(query.Name), query.Name
 }

@@ -2,7 +2,6 @@ package rest
 
 import (
 	"context"
-	"encoding/base64"
 	"fmt"
 	"io"
 	"net/http"
@@ -89,12 +88,7 @@ func (p *Plane) uploadManifest(ctx context.Context, desired *install.Desired, ac
 		return plane.Refusal(action, fmt.Errorf("cluster.yaml has no manifest %s", action.Name))
 	}
 	m := all[i]
-	err := p.conn.Do(ctx, transport.Request{
-		Op: "upload manifest", On: action.Name, Method: http.MethodPost, Path: "/v2/clusters/{cluster_id}/manifests",
-		In:   map[string]string{"cluster_id": action.Target},
-		Body: map[string]any{"folder": string(m.Folder), "file_name": m.Name, "content": base64.StdEncoding.EncodeToString([]byte(m.Content))},
-	}, nil)
-	if err != nil {
+	if err := p.UploadManifest(ctx, action.Target, string(m.Folder), m.Name, []byte(m.Content)); err != nil {
 		return err
 	}
 	c := desired.Spec

@@ -48,9 +48,9 @@ func (w *Writer) ApplyAll(ctx context.Context, objects []*unstructured.Unstructu
 // ApplyObject applies all that an object says, beside what was applied before. Only
 // of manifests what it says is all that there shall be.
 func (w *Writer) ApplyObject(ctx context.Context, want *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	k, known := KindOf(want.GetKind())
-	if !known {
-		return nil, fmt.Errorf("no %s is ever written", want.GetKind())
+	k, err := KindOf(want.GetKind())
+	if err != nil {
+		return nil, err
 	}
 	live, err := w.Get(ctx, k, want.GetNamespace(), want.GetName())
 	if err != nil {
@@ -90,9 +90,9 @@ func (w *Writer) wholeOver(ctx context.Context, k Kind, live, want *unstructured
 // ApplyFields applies fields of an object that is there, beside what was applied
 // before; a field that want does not have is given up.
 func (w *Writer) ApplyFields(ctx context.Context, live, want *unstructured.Unstructured, paths []objects.Path) (*unstructured.Unstructured, error) {
-	k, known := KindOf(live.GetKind())
-	if !known {
-		return nil, fmt.Errorf("no %s is ever written", live.GetKind())
+	k, err := KindOf(live.GetKind())
+	if err != nil {
+		return nil, err
 	}
 	if err := w.CheckOwner(k, live); err != nil {
 		return nil, err
@@ -153,6 +153,7 @@ func (w *Writer) Get(ctx context.Context, k Kind, namespace, name string) (*unst
 	return u, nil
 }
 
+// Resource is the client of a kind in a namespace.
 func (c *Client) Resource(k Kind, namespace string) dynamic.ResourceInterface {
 	if k.ClusterWide() {
 		return c.Dynamic.Resource(k.GroupVersionResource)

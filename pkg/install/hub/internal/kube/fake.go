@@ -23,7 +23,7 @@ func NewFake(server dynamic.Interface) *Client {
 func (c *Client) FakeNamespace(name string) *Namespace {
 	at := newNamespace(name)
 	for _, k := range Watched() {
-		at.Stores[k.Name] = NewStore(k, at.Changed)
+		at.Stores[k.Name] = newStore(k, at.changed)
 		at.Stores[k.Name].synced = true
 	}
 	c.Namespaces[name] = at

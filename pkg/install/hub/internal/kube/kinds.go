@@ -1,6 +1,8 @@
 package kube
 
 import (
+	"fmt"
+
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
@@ -15,20 +17,38 @@ type Kind struct {
 	Selector string
 }
 
+// Namespaces are of Kubernetes itself, of no namespace.
 func Namespaces() Kind { return Kind{hubapi.Namespaces(), hubapi.KindNamespace, ""} }
-func Secrets() Kind    { return Kind{hubapi.Secrets(), hubapi.KindSecret, ""} }
+
+// Secrets are of Kubernetes itself.
+func Secrets() Kind { return Kind{hubapi.Secrets(), hubapi.KindSecret, ""} }
+
+// ClusterDeployments are of Hive.
 func ClusterDeployments() Kind {
 	return Kind{hubapi.ClusterDeployments(), hubapi.KindClusterDeployment, ""}
 }
+
+// ClusterImageSets are of Hive, of no namespace.
 func ClusterImageSets() Kind { return Kind{hubapi.ClusterImageSets(), hubapi.KindClusterImageSet, ""} }
+
+// AgentClusterInstalls are of the assisted-service.
 func AgentClusterInstalls() Kind {
 	return Kind{hubapi.AgentClusterInstalls(), hubapi.KindAgentClusterInstall, ""}
 }
-func InfraEnvs() Kind      { return Kind{hubapi.InfraEnvs(), hubapi.KindInfraEnv, ""} }
+
+// InfraEnvs are of the assisted-service.
+func InfraEnvs() Kind { return Kind{hubapi.InfraEnvs(), hubapi.KindInfraEnv, ""} }
+
+// NMStateConfigs are of the assisted-service.
 func NMStateConfigs() Kind { return Kind{hubapi.NMStateConfigs(), hubapi.KindNMStateConfig, ""} }
-func Agents() Kind         { return Kind{hubapi.Agents(), hubapi.KindAgent, ""} }
+
+// Agents are of the assisted-service.
+func Agents() Kind { return Kind{hubapi.Agents(), hubapi.KindAgent, ""} }
+
+// BareMetalHosts are of the Bare Metal Operator.
 func BareMetalHosts() Kind { return Kind{hubapi.BareMetalHosts(), hubapi.KindBareMetalHost, ""} }
 
+// AgentClassifications are of the assisted-service.
 func AgentClassifications() Kind {
 	return Kind{hubapi.AgentClassifications(), hubapi.KindAgentClassification, ""}
 }
@@ -54,13 +74,13 @@ func Known() []Kind {
 }
 
 // KindOf finds the kind of an object that is to be written.
-func KindOf(name string) (Kind, bool) {
+func KindOf(name string) (Kind, error) {
 	for _, k := range Known() {
 		if k.Name == name {
-			return k, true
+			return k, nil
 		}
 	}
-	return Kind{}, false
+	return Kind{}, fmt.Errorf("no %s is ever written", name)
 }
 
 // ClusterWide says whether objects of the kind stand in no namespace.

@@ -78,12 +78,13 @@ func addObject(namespaces map[string]*Namespace, k Kind, u *unstructured.Unstruc
 		namespaces[u.GetNamespace()] = at
 	}
 	if at.Stores[k.Name] == nil {
-		at.Stores[k.Name] = NewStore(k, func() {})
+		at.Stores[k.Name] = newStore(k, func() {})
 	}
 	at.Stores[k.Name].keep(u)
 }
 
-// Sorted are stores by kind, or namespaces by name.
+// Sorted are stores by kind, or namespaces by name: of several faults the same one is
+// always reported.
 func Sorted[T any](named map[string]T) []T {
 	out := make([]T, 0, len(named))
 	for _, name := range slices.Sorted(maps.Keys(named)) {
@@ -103,6 +104,7 @@ func (c *Client) Follow() {
 	}
 }
 
+// Follows says whether lists read what watches bring.
 func (c *Client) Follows() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -151,7 +153,7 @@ func (c *Client) watchView(ctx context.Context, scope string, k Kind) (*Namespac
 	view, begun := c.views[name]
 	if !begun {
 		view = newNamespace(scope)
-		s := NewStore(k, view.Changed)
+		s := newStore(k, view.changed)
 		s.wide = true
 		view.Stores[k.Name] = s
 		c.views[name] = view

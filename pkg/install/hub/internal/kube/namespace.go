@@ -48,7 +48,7 @@ func (c *Client) Watch(ctx context.Context, namespace string) (*Namespace, error
 			if k.Group != "" && !have.Has(k) {
 				continue
 			}
-			s := NewStore(k, at.Changed)
+			s := newStore(k, at.changed)
 			at.Stores[k.Name] = s
 			go c.runReflector(life, namespace, s)
 		}
@@ -71,7 +71,7 @@ func (c *Client) waitSynced(ctx context.Context, at *Namespace) error {
 	for {
 		news := at.Wait()
 		missing := false
-		for _, s := range at.InOrder() {
+		for _, s := range Sorted(at.Stores) {
 			synced, failing := s.health()
 			if synced {
 				continue
@@ -97,16 +97,12 @@ func (at *Namespace) Store(k Kind) *Store {
 	if s, there := at.Stores[k.Name]; there {
 		return s
 	}
-	return NewStore(k, func() {})
+	return newStore(k, func() {})
 }
-
-// InOrder are the stores by kind, so that of several faults the same one is always
-// reported.
-func (at *Namespace) InOrder() []*Store { return Sorted(at.Stores) }
 
 // Failing is why a watch brings nothing at present, nil while all do.
 func (c *Client) Failing(at *Namespace) error {
-	for _, s := range at.InOrder() {
+	for _, s := range Sorted(at.Stores) {
 		if _, err := s.health(); err != nil {
 			return c.Fault(Attempt{Op: "watch " + s.Kind.Resource + " in", Verb: "watch", Kind: s.Kind, Namespace: at.Name}, err)
 		}
@@ -114,7 +110,7 @@ func (c *Client) Failing(at *Namespace) error {
 	return nil
 }
 
-func (at *Namespace) Changed() {
+func (at *Namespace) changed() {
 	at.mu.Lock()
 	defer at.mu.Unlock()
 	close(at.news)

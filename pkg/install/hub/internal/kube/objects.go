@@ -95,6 +95,7 @@ func DebugOf(made *hive.AgentClusterInstall) hive.DebugInfo {
 	return *made.Status.DebugInfo
 }
 
+// Installed says whether a ClusterDeployment counts as installed.
 func Installed(deployment *hive.ClusterDeployment) bool {
 	return deployment.Spec.Installed != nil && *deployment.Spec.Installed
 }

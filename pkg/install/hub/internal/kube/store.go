@@ -28,7 +28,7 @@ type Store struct {
 
 var _ cache.ReflectorStore = (*Store)(nil)
 
-func NewStore(k Kind, changed func()) *Store {
+func newStore(k Kind, changed func()) *Store {
 	return &Store{Kind: k, changed: changed, objects: map[string]*unstructured.Unstructured{}}
 }
 

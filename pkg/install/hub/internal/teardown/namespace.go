@@ -20,7 +20,7 @@ import (
 // something, "" if it does not: all that is in a namespace goes with it, whatever kind
 // it is of. Who may not list a kind cannot know.
 func (w *Deleter) namespaceContent(ctx context.Context) string {
-	for _, s := range w.Namespace.InOrder() {
+	for _, s := range kube.Sorted(w.Namespace.Stores) {
 		if all := s.All(); len(all) > 0 {
 			return "it holds " + s.Kind.Name + " " + all[0].GetName()
 		}

@@ -51,7 +51,7 @@ func clusterTable() Table[Cluster] {
 	)
 }
 
-// clusterManaged is the load balancer that clusters have unless they are told
+// ClusterManaged is the load balancer that clusters have unless they are told
 // otherwise.
 const ClusterManaged = models.LoadBalancerTypeClusterManaged
 
@@ -255,11 +255,13 @@ type Ignored struct {
 	Hosts   string `json:"host-validation-ids"`
 }
 
+// IgnoredOf is which validations may fail, as the service takes them.
 func IgnoredOf(ignored spec.IgnoreValidations) Ignored {
 	inner := func(ids []string) string { return string(setting.ValueOf(append([]string{}, ids...))) }
 	return Ignored{Cluster: inner(ignored.Cluster), Hosts: inner(ignored.Hosts)}
 }
 
+// Validations are those that may fail, as cluster.yaml has them.
 func (w Ignored) Validations() spec.IgnoreValidations {
 	cluster, _ := inText[[]string](w.Cluster)
 	hosts, _ := inText[[]string](w.Hosts)

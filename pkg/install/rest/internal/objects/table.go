@@ -119,6 +119,7 @@ type Tables struct {
 	Host     Table[Host]
 }
 
+// NewTables are the tables of all kinds of object.
 func NewTables() Tables {
 	return Tables{Cluster: clusterTable(), InfraEnv: infraEnvTable(), Host: hostTable()}
 }

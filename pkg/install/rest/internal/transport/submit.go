@@ -76,6 +76,7 @@ func (c *Connection) Polling(charge func(), answered func(date, got time.Time)) 
 // Installer and Manifests are the generated client.
 func (c *Connection) Installer() *installer.Client { return installer.New(c, strfmt.Default, nil) }
 
+// Manifests is the generated client for manifests, over this connection.
 func (c *Connection) Manifests() *manifests.Client { return manifests.New(c, strfmt.Default, nil) }
 
 // Submit sends an operation of the generated client, again where that is safe
