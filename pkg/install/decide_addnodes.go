@@ -22,6 +22,9 @@ const (
 	member                    // part of the cluster, as far as the service can see
 )
 
+// isMember says whether a host is part of the cluster, as far as the service can see.
+func isMember(h *Host) bool { return membershipOf(h) == member }
+
 // membershipOf is where a host stands, nil for one that the service has not seen.
 func membershipOf(h *Host) membership {
 	switch {

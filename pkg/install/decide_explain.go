@@ -1,9 +1,38 @@
 package install
 
 import (
-	"github.com/oaictl/oaictl/internal/model"
 	"slices"
+
+	"github.com/oaictl/oaictl/internal/model"
 )
+
+// explainWhole decides on an observation without anything remembered, to say what stands in
+// the way now, of one host alone where host is its id. What holds nothing up is named too.
+func explainWhole(desired *Desired, observed *Observed, host string) Plan {
+	p := newPlanner(desired, observed, Memory{}, observed.At)
+	p.explains = true
+	if have := observed.HostByID(host); have != nil {
+		p.only = p.hostName(have)
+	}
+	if observed.Cluster == nil {
+		p.unbound()
+	} else {
+		p.decide()
+	}
+	p.finish()
+	if p.only != "" {
+		p.narrow(host)
+	}
+	return p.plan
+}
+
+// addingHosts says whether hosts are being added to an installed cluster.
+func addingHosts(observed *Observed) bool {
+	cluster := observed.Cluster
+	return cluster != nil && cluster.State == model.ClusterAddingHosts && slices.ContainsFunc(observed.Hosts, func(h Host) bool {
+		return h.Day2 && !isMember(&h)
+	})
+}
 
 // unbound says what stands in the way of machines that belong to no cluster.
 func (p *planner) unbound() {

@@ -1,9 +1,8 @@
 package install
 
 import (
-	"github.com/oaictl/oaictl/internal/setting"
-
 	"github.com/oaictl/oaictl/internal/model"
+	"github.com/oaictl/oaictl/internal/setting"
 )
 
 // importCluster has the service take in a cluster that something else installed,

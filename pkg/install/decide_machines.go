@@ -364,15 +364,17 @@ func (p *planner) phaseOf(want *spec.Host) model.Phase {
 	return model.PhaseUnknown
 }
 
-// machinesToAsk are the hosts whose machines the next decision needs: those that
+// machinesToAsk are the hosts whose machines the next decision needs, and where each is
+// in its install: those that
 // have still to boot; those that run the image, until they are seen not to boot it
 // again by themselves; and those that must not, until nothing of it is left. What was
 // seen before a host came so far says nothing of what it finds there now.
-func (p *planner) machinesToAsk() []string {
+func machinesToAsk(desired *Desired, observed *Observed) (ask []string, phases map[string]model.Phase) {
+	p := newPlanner(desired, observed, Memory{}, observed.At)
 	if p.cluster == nil || p.cluster.State == model.ClusterUnknown {
-		return nil
+		return nil, nil
 	}
-	var ask []string
+	phases = map[string]model.Phase{}
 	for i := range p.spec.Spec.Hosts {
 		host := &p.spec.Spec.Hosts[i]
 		if !model.IsBootedByBMC(p.spec, host) {
@@ -381,10 +383,10 @@ func (p *planner) machinesToAsk() []string {
 		state, known := p.observed.Machines[host.Name]
 		now := p.phaseOf(host)
 		if now == model.PhaseToBoot || now != model.PhaseUnknown && (!known || state.Phase != now || !settled(state)) {
-			ask = append(ask, host.Name)
+			ask, phases[host.Name] = append(ask, host.Name), now
 		}
 	}
-	return ask
+	return ask, phases
 }
 
 // settled says whether nothing is left to do to a machine that has booted.

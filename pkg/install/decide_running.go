@@ -9,6 +9,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/catalogue"
 	"github.com/oaictl/oaictl/internal/model"
+	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -349,4 +350,9 @@ func bit(b bool) int {
 		return 1
 	}
 	return 0
+}
+
+// kubeconfigFlag names the cluster's kubeconfig to a program, where one lies or will.
+func (p *planner) kubeconfigFlag() string {
+	return "--kubeconfig " + names.Quoted(cmp.Or(p.observed.Results.KubeconfigPath, p.name()+"/auth/"+model.KubeconfigFile))
 }

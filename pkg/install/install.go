@@ -102,11 +102,7 @@ func (client *Client) unreleased(ctx context.Context, c *spec.Cluster, plan *Pla
 // on disk. What it returns beside the plan is what it decided on.
 func (client *Client) Explain(ctx context.Context, desired *Desired, observed *Observed, host string) (Plan, *Observed, error) {
 	now, own := taken(observed), *desired
-	if cluster := now.Cluster; cluster != nil {
-		own.Options.AddNodes = own.Options.AddNodes || cluster.State == model.ClusterAddingHosts && slices.ContainsFunc(now.Hosts, func(h Host) bool {
-			return h.Day2 && membershipOf(&h) != member
-		})
-	}
+	own.Options.AddNodes = own.Options.AddNodes || addingHosts(now)
 	if err := client.observeMachines(ctx, &own, nil, now); err != nil {
 		return Plan{}, nil, err
 	}
@@ -117,21 +113,7 @@ func (client *Client) Explain(ctx context.Context, desired *Desired, observed *O
 		}
 		now.Results.KubeconfigPath = kubeconfigPath(kept)
 	}
-	p := newPlanner(&own, now, Memory{}, now.At)
-	p.explains = true
-	if have := now.HostByID(host); have != nil {
-		p.only = p.hostName(have)
-	}
-	if now.Cluster == nil {
-		p.unbound()
-	} else {
-		p.decide()
-	}
-	p.finish()
-	if p.only != "" {
-		p.narrow(host)
-	}
-	return p.plan, now, nil
+	return explainWhole(&own, now, host), now, nil
 }
 
 // taken is the observation without the question whose the cluster is, and what of its

@@ -38,8 +38,7 @@ func (client *Client) observeMachines(ctx context.Context, desired *Desired, pri
 		before = prior.Machines
 	}
 	maps.Copy(observed.Machines, before)
-	p := newPlanner(desired, observed, Memory{}, observed.At)
-	ask := p.machinesToAsk()
+	ask, phases := machinesToAsk(desired, observed)
 	if len(ask) == 0 {
 		return nil
 	}
@@ -58,7 +57,7 @@ func (client *Client) observeMachines(ctx context.Context, desired *Desired, pri
 		if state.Trouble != "" && state.Fetch == (Fetched{}) { // what was known does not end with it
 			state.Fetch = before[name].Fetch
 		}
-		state.Phase = p.phaseOf(p.spec.Host(name))
+		state.Phase = phases[name]
 		observed.Machines[name] = state
 	}
 	return nil

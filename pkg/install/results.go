@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/oaictl/oaictl/internal/model"
-	"github.com/oaictl/oaictl/internal/names"
 )
 
 // resultsOf names a cluster as its results are kept: by the name in the file.
@@ -45,11 +44,6 @@ func (client *Client) observeFiles(ctx context.Context, desired *Desired, observ
 // kubeconfigPath is where a kubeconfig of the cluster lies.
 func kubeconfigPath(kept map[string]SavedResult) string {
 	return cmp.Or(kept[model.KubeconfigFile].Path, kept[model.NoIngressFile].Path)
-}
-
-// kubeconfigFlag names the cluster's kubeconfig to a program, where one lies or will.
-func (p *planner) kubeconfigFlag() string {
-	return "--kubeconfig " + names.Quoted(cmp.Or(p.observed.Results.KubeconfigPath, p.name()+"/auth/"+model.KubeconfigFile))
 }
 
 // saveResult fetches a result and writes it. What lies in its place and is

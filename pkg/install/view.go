@@ -122,7 +122,7 @@ func adding(desired *Desired, names matches) int {
 	for i := range desired.Spec.Spec.Hosts {
 		have := names.byName[desired.Spec.Spec.Hosts[i].Name]
 		switch {
-		case membershipOf(have) != member:
+		case !isMember(have):
 			hosts++
 			if have != nil && have.Day2 {
 				sum += have.Progress.Percent
