@@ -139,6 +139,11 @@ func walls() []wall {
 			breach: [2]string{"internal/model", "pkg/install"},
 		},
 		{
+			name:    "planes and the command line ask the library for decisions",
+			imports: []string{"pkg/install/internal/decide", "pkg/install/internal/infraenv"}, onlyIn: []string{"pkg/install", "pkg/install/internal/decide"},
+			breach: [2]string{"pkg/install/hub", "pkg/install/internal/decide"},
+		},
+		{
 			name: "the client of a hub's API server decides nothing",
 			imports: []string{
 				"pkg/install/hub/...", "pkg/install/render/...", "pkg/install/convert/...", "pkg/install/internal/...", "internal/setting", "internal/catalogue",
@@ -268,7 +273,8 @@ func TestLibraryStaysLight(t *testing.T) {
 	heavy := []string{"net/http/...", "k8s.io/...", "sigs.k8s.io/...", "github.com/...", "golang.org/...", "gopkg.in/...", "go.yaml.in/...", "google.golang.org/..."}
 	light := []string{
 		"github.com/goccy/go-yaml/...", "sigs.k8s.io/yaml/...", "go.yaml.in/yaml/v2/...",
-		module + "/pkg/install", module + "/pkg/install/spec", module + "/pkg/install/spec/internal/...", module + "/internal/catalogue", module + "/internal/diagnose",
+		module + "/pkg/install", module + "/pkg/install/spec", module + "/pkg/install/spec/internal/...",
+		module + "/pkg/install/internal/decide", module + "/pkg/install/internal/infraenv", module + "/internal/catalogue", module + "/internal/diagnose",
 		module + "/internal/setting", module + "/internal/model", module + "/internal/ignitionsize", module + "/internal/bytesize", module + "/internal/names",
 		module + "/internal/clock", module + "/internal/redact", module + "/internal/spelling", module + "/internal/yamltree",
 	}

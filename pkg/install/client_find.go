@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/oaictl/oaictl/internal/model"
+	"github.com/oaictl/oaictl/pkg/install/internal/decide"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -130,7 +131,7 @@ func (client *Client) FindHost(ctx context.Context, in Target, name string) (Hos
 		return Host{}, err
 	}
 	if found.Spec != nil {
-		for _, named := range NewSnapshot(found.Desired(), found.Observed).Hosts() {
+		for _, named := range decide.NewSnapshot(found.Desired(), found.Observed).Hosts() {
 			if named.Host != nil && named.Name == name {
 				return *named.Host, nil
 			}

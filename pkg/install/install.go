@@ -7,6 +7,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
+	"github.com/oaictl/oaictl/pkg/install/internal/decide"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -71,7 +72,7 @@ func (client *Client) Plan(ctx context.Context, desired *Desired) (Plan, *Observ
 	if err != nil {
 		return Plan{}, nil, err
 	}
-	plan := Decide(client.limited(desired), observed, Memory{Started: observed.At}, observed.At)
+	plan := decide.Decide(client.limited(desired), observed, Memory{Started: observed.At}, observed.At)
 	if slices.ContainsFunc(plan.Actions, func(a Action) bool { return a.Kind == model.RegisterCluster }) {
 		err = client.unreleased(ctx, desired.Spec, &plan)
 	}
@@ -102,7 +103,7 @@ func (client *Client) unreleased(ctx context.Context, c *spec.Cluster, plan *Pla
 // on disk. What it returns beside the plan is what it decided on.
 func (client *Client) Explain(ctx context.Context, desired *Desired, observed *Observed, host string) (Plan, *Observed, error) {
 	now, own := taken(observed), *desired
-	own.Options.AddNodes = own.Options.AddNodes || addingHosts(now)
+	own.Options.AddNodes = own.Options.AddNodes || decide.AddingHosts(now)
 	if err := client.observeMachines(ctx, &own, nil, now); err != nil {
 		return Plan{}, nil, err
 	}
@@ -113,7 +114,7 @@ func (client *Client) Explain(ctx context.Context, desired *Desired, observed *O
 		}
 		now.Results.KubeconfigPath = kubeconfigPath(kept)
 	}
-	return explainWhole(&own, now, host), now, nil
+	return decide.Explain(&own, now, host), now, nil
 }
 
 // taken is the observation without the question whose the cluster is, and what of its

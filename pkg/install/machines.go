@@ -5,6 +5,7 @@ import (
 	"maps"
 
 	"github.com/oaictl/oaictl/internal/model"
+	"github.com/oaictl/oaictl/pkg/install/internal/decide"
 )
 
 // Machines is the plane of management controllers (BMCs) and the discovery
@@ -38,7 +39,7 @@ func (client *Client) observeMachines(ctx context.Context, desired *Desired, pri
 		before = prior.Machines
 	}
 	maps.Copy(observed.Machines, before)
-	ask, phases := machinesToAsk(desired, observed)
+	ask, phases := decide.MachinesToAsk(desired, observed)
 	if len(ask) == 0 {
 		return nil
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/model"
+	"github.com/oaictl/oaictl/pkg/install/internal/decide"
 )
 
 // Result is how a run ended.
@@ -99,7 +100,7 @@ type Condition struct {
 func (r *run) waited(plan Plan) (ended bool, err error) {
 	observed := r.latest.Observed
 	degraded := plan.Verdict == model.VerdictDegraded
-	_, over := endCode(plan.Verdict)
+	_, over := decide.EndCode(plan.Verdict)
 	switch {
 	case observed.Cluster != nil && r.until.Met(observed):
 		if degraded && r.until.Whole {
@@ -157,7 +158,7 @@ func (r *run) steps(ctx context.Context, first *Observed, detach bool) (Result, 
 			r.desired = r.limited(asObserved(observed))
 		}
 		r.memory.Seen(observed, r.clock.Now())
-		plan := Decide(r.desired, observed, r.memory, observed.At)
+		plan := decide.Decide(r.desired, observed, r.memory, observed.At)
 		r.memory.Decided(plan)
 		missing := r.memory.Misses > 0
 		if missing && plan.Fault == nil { // nothing is told, and everything asked for anew

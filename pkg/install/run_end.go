@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/model"
+	"github.com/oaictl/oaictl/pkg/install/internal/decide"
 )
 
 // detached says whether a run that waits for nothing may leave: not while an
@@ -23,7 +24,7 @@ func (r *run) detached(plan Plan) (done bool, err error) {
 		return false, nil
 	}
 	return true, &Fault{
-		Code: cmp.Or(retry.Code, model.CodeFailure), Op: opOf(r.desired), On: r.desired.FullName(), Err: errors.New(retry.Error),
+		Code: cmp.Or(retry.Code, model.CodeFailure), Op: decide.Op(r.desired), On: r.desired.FullName(), Err: errors.New(retry.Error),
 		Next: cmp.Or(retry.Next, "run the same command again in a while"),
 	}
 }
@@ -85,7 +86,7 @@ func (r *run) lastResults(ctx context.Context, ended error) {
 func (r *run) outOfTime() *Fault { return r.outOfTimeAs(fmt.Sprintf("not done after %s", r.timeout)) }
 
 func (r *run) outOfTimeAs(text string) *Fault {
-	return outOfTime(r.desired, r.latest.Observed, &r.latest.Plan, r.memory, text)
+	return decide.OutOfTime(r.desired, r.latest.Observed, &r.latest.Plan, r.memory, text)
 }
 
 // Interrupt causes a context to end with a signal's exit code.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/catalogue"
 	"github.com/oaictl/oaictl/internal/model"
+	"github.com/oaictl/oaictl/pkg/install/internal/decide"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -16,19 +17,19 @@ import (
 func newView(desired *Desired, observed *Observed, plan Plan) *View {
 	desired = desired.At(observed)
 	view := &View{Desired: desired, Observed: observed, Plan: plan}
-	names := matchHosts(desired.Spec.Spec.Hosts, observed)
+	names := decide.MatchHosts(desired.Spec.Spec.Hosts, observed)
 	for i := range desired.Spec.Spec.Hosts {
 		want := &desired.Spec.Spec.Hosts[i]
 		line := HostView{Name: want.Name, Role: Role(want.Role), State: model.HostAbsent}
-		if have := names.byName[want.Name]; have != nil {
+		if have := names.ByName[want.Name]; have != nil {
 			line = hostView(want.Name, have)
 			line.Role = roleOf(want, have)
 		}
 		view.Hosts = append(view.Hosts, line)
 	}
-	for _, h := range names.part {
-		if names.names[h.ID] == "" {
-			view.Hosts = append(view.Hosts, hostView(names.call(h), h))
+	for _, h := range names.Part {
+		if names.Names[h.ID] == "" {
+			view.Hosts = append(view.Hosts, hostView(names.Call(h), h))
 		}
 	}
 	for i := range view.Hosts {
@@ -117,12 +118,12 @@ func progress(o *Observed) (percent int, eta time.Duration) {
 
 // adding is how far, in percent, the hosts of the file are that an installed
 // cluster did not have.
-func adding(desired *Desired, names matches) int {
+func adding(desired *Desired, names decide.Matches) int {
 	hosts, sum := 0, 0
 	for i := range desired.Spec.Spec.Hosts {
-		have := names.byName[desired.Spec.Spec.Hosts[i].Name]
+		have := names.ByName[desired.Spec.Spec.Hosts[i].Name]
 		switch {
-		case !isMember(have):
+		case !decide.IsMember(have):
 			hosts++
 			if have != nil && have.Day2 {
 				sum += have.Progress.Percent

@@ -8,6 +8,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/bytesize"
 	"github.com/oaictl/oaictl/internal/model"
+	"github.com/oaictl/oaictl/pkg/install/internal/decide"
 )
 
 // watcher turns what changes between two observations into events.
@@ -44,8 +45,8 @@ func (w *watcher) answered() {
 func (w *watcher) see(desired *Desired, before, now *Observed, plan Plan) bool {
 	ended := now.Cluster != nil && !now.Cluster.State.BeforeInstall() && !now.Cluster.State.Running()
 	changed := !ended && w.cluster(before, now)
-	names := matchHosts(desired.Spec.Spec.Hosts, now)
-	for _, host := range names.part {
+	names := decide.MatchHosts(desired.Spec.Spec.Hosts, now)
+	for _, host := range names.Part {
 		var old *Host
 		if before != nil {
 			old = before.HostByID(host.ID)
@@ -56,7 +57,7 @@ func (w *watcher) see(desired *Desired, before, now *Observed, plan Plan) bool {
 		if old != nil && old.Nameless() {
 			old = nil // it is told of from when there is a name to tell it by
 		}
-		changed = w.host(names.call(host), old, host) || changed
+		changed = w.host(names.Call(host), old, host) || changed
 	}
 	changed = w.gone(desired, before, now) || changed
 	changed = w.machines(before, now) || changed
@@ -96,7 +97,7 @@ func (w *watcher) machines(before, now *Observed) bool {
 			continue
 		}
 		changed = true
-		w.tell(Event{Type: model.EventHost, Host: name, Key: "host/" + name + "/boot", State: string(model.HostAbsent), Message: name + " boots: its BMC reads the discovery image, " + fetchText(state.Fetch)})
+		w.tell(Event{Type: model.EventHost, Host: name, Key: "host/" + name + "/boot", State: string(model.HostAbsent), Message: name + " boots: its BMC reads the discovery image, " + decide.FetchText(state.Fetch)})
 	}
 	return changed
 }
@@ -106,20 +107,20 @@ func (w *watcher) gone(desired *Desired, before, now *Observed) bool {
 	if before == nil {
 		return false
 	}
-	names, changed := matches{}, false
+	names, changed := decide.Matches{}, false
 	for i := range before.Hosts {
 		host := &before.Hosts[i]
 		if now.HostByID(host.ID) != nil {
 			continue
 		}
-		if names.names == nil {
-			names = matchHosts(desired.Spec.Spec.Hosts, before)
+		if names.Names == nil {
+			names = decide.MatchHosts(desired.Spec.Spec.Hosts, before)
 		}
-		if !slices.Contains(names.part, host) {
+		if !slices.Contains(names.Part, host) {
 			continue
 		}
 		changed = true
-		name := names.call(host)
+		name := names.Call(host)
 		w.tell(Event{Type: model.EventHost, Host: name, Key: "host/" + name + "/state", State: string(model.HostAbsent), Message: "the service no longer has " + name})
 	}
 	return changed
@@ -281,7 +282,7 @@ func (w *watcher) blockers(plan Plan, now time.Time) bool {
 			w.since[x.Key] = now
 		}
 		event := Event{Type: model.EventWarning, Host: model.HostOf(x.Scope), Key: x.Key, Severity: severityOf(x.Cure), Reason: x.Reason, Message: x.Message, Next: x.Remedy}
-		if x.Reason == reasonValidation {
+		if x.Reason == decide.ReasonValidation {
 			event.Type, event.State = model.EventValidation, "failure"
 			if now.Sub(w.since[x.Key]) < steady {
 				continue
@@ -289,7 +290,7 @@ func (w *watcher) blockers(plan Plan, now time.Time) bool {
 		}
 		// What is to be done about it now is told, too: a BMC that begins to answer may
 		// refuse the password.
-		if old, told := w.stands[x.Key]; !told || x.Reason != reasonValidation && old.Remedy != x.Remedy {
+		if old, told := w.stands[x.Key]; !told || x.Reason != decide.ReasonValidation && old.Remedy != x.Remedy {
 			w.stands[x.Key], changed = x, true
 			w.tell(event)
 		}
@@ -300,7 +301,7 @@ func (w *watcher) blockers(plan Plan, now time.Time) bool {
 		}
 		// An attempt alone does not cure what preparations fail over; that it does
 		// is told by the cluster's next state.
-		if x, told := w.stands[key]; told && !lost && x.Reason != reasonPreparation {
+		if x, told := w.stands[key]; told && !lost && x.Reason != decide.ReasonPreparation {
 			changed = true
 			w.tell(Event{Type: model.EventHint, Host: model.HostOf(x.Scope), Key: key, State: "cured", Reason: "Cured", Message: "no longer in the way: " + x.Message})
 		}

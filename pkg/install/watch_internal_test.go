@@ -4,6 +4,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/oaictl/oaictl/pkg/install/internal/decide"
 )
 
 // TestAnotherCauseIsTold has a blocker stand with other words, and then with another
@@ -13,9 +15,9 @@ func TestAnotherCauseIsTold(t *testing.T) {
 	var told []string
 	w := newWatcher(func(e Event) { told = append(told, e.Message) })
 	for _, x := range []Blocker{
-		{Key: "cp-0", Reason: reasonBMC, Message: "connection refused", Remedy: "check the address"},
-		{Key: "cp-0", Reason: reasonBMC, Message: "no route", Remedy: "check the address"},
-		{Key: "cp-0", Reason: reasonBMC, Message: "it refuses the password", Remedy: "correct the password"},
+		{Key: "cp-0", Reason: decide.ReasonBMC, Message: "connection refused", Remedy: "check the address"},
+		{Key: "cp-0", Reason: decide.ReasonBMC, Message: "no route", Remedy: "check the address"},
+		{Key: "cp-0", Reason: decide.ReasonBMC, Message: "it refuses the password", Remedy: "correct the password"},
 	} {
 		w.blockers(Plan{Blockers: []Blocker{x}}, time.Time{})
 	}

@@ -1,0 +1,238 @@
+package decide
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/oaictl/oaictl/internal/model"
+	"github.com/oaictl/oaictl/internal/names"
+	"github.com/oaictl/oaictl/internal/setting"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// membership is where a host of the file stands with a cluster that is installed.
+type membership int
+
+const (
+	outside membership = iota // has to boot the discovery image: never came, or was lost in the install
+	joining                   // has registered to be added, and is on its way
+	refused                   // failed while it was being added
+	member                    // part of the cluster, as far as the service can see
+)
+
+// IsMember says whether a host is part of the cluster, as far as the service can see.
+func IsMember(h *model.Host) bool { return membershipOf(h) == member }
+
+// membershipOf is where a host stands, nil for one that the service has not seen.
+func membershipOf(h *model.Host) membership {
+	switch {
+	case h == nil:
+		return outside
+	case h.Unbound(), h.State == model.HostBinding:
+		return joining
+	case h.Day2 && (h.State == model.HostAdded || h.State == model.HostInstalled):
+		return member
+	case h.Day2 && h.State == model.HostFailed:
+		return refused
+	case h.Day2:
+		return joining
+	case h.State == model.HostFailed || h.State == model.HostCancelled:
+		return outside
+	}
+	return member
+}
+
+// notInstalled refuses to add nodes to what is no cluster yet: to install one
+// is another command.
+func (p *planner) notInstalled() {
+	b := model.Blocker{
+		Key: "cluster/add-nodes", Scope: model.ScopeCluster, Reason: "ClusterNotInstalled", Cure: model.CureNone,
+		Message: "nodes can be added to an installed cluster only", Remedy: "oaictl create cluster -f FILE",
+	}
+	if p.cluster == nil {
+		b.Cure, b.Message = model.CureOwner, fmt.Sprintf("the service has no cluster %s to add nodes to", p.full())
+	} else {
+		b.Message += fmt.Sprintf("; %s is %s", p.full(), strings.ToLower(string(p.cluster.State)))
+	}
+	p.block(b)
+}
+
+// addNodes brings the hosts of the file that are not part of an installed
+// cluster into it: each for itself, so that none waits for a slower one.
+func (p *planner) addNodes() {
+	unnamed := p.unnamedNodes()
+	alone := p.leftAlone()
+	if !p.incomplete(alone) && !unnamed.open() {
+		p.accounts(alone)
+		return
+	}
+	if p.cluster.State == model.ClusterInstalled {
+		p.act(model.Action{
+			Key: "cluster/allow-add-hosts", Scope: model.ScopeCluster, Kind: model.AllowAddHosts, Target: p.cluster.ID, Name: p.name(),
+			Reason: "the cluster is installed and takes no more hosts until it is told to",
+		})
+		return
+	}
+	p.lateImages(unnamed.missing > 0)
+	p.held = !p.idle() || !p.unhindered()
+	var failed []*model.Host
+	for i := range p.spec.Spec.Hosts {
+		want := &p.spec.Spec.Hosts[i]
+		have := p.matches.ByName[want.Name]
+		if slices.Contains(alone, want) {
+			continue
+		}
+		switch membershipOf(have) {
+		case outside:
+			p.awaitBoot(want, have)
+		case refused:
+			failed = append(failed, have)
+		case joining:
+			if !p.ambiguous(want, have) {
+				p.addNode(have, func() { p.configureHost(want, have) })
+			}
+		}
+	}
+	failed = append(failed, p.addUnnamed(unnamed)...)
+	p.strangers(unnamed)
+	p.newcomerChecks()
+	p.accounts(alone)
+	p.notAdded(failed)
+}
+
+// incomplete says whether a host of the file is not part of the cluster, beside
+// those that are left alone.
+func (p *planner) incomplete(alone []*spec.Host) bool {
+	for i := range p.spec.Spec.Hosts {
+		want := &p.spec.Spec.Hosts[i]
+		if membershipOf(p.matches.ByName[want.Name]) != member && !slices.Contains(alone, want) {
+			return true
+		}
+	}
+	return false
+}
+
+// awaitBoot waits for a host to boot an image that the cluster still takes
+// hosts from. The image itself is seen to elsewhere.
+func (p *planner) awaitBoot(want *spec.Host, have *model.Host) {
+	env := p.lateEnvOf(want.Name)
+	if env == nil || env.Image.State != model.ImageReady || have == nil && p.fitsAnother(want.Name) {
+		return
+	}
+	again := ""
+	if have != nil {
+		again = ", anew: it was lost in the install"
+	}
+	wait := model.Wait{
+		Key: "host/" + want.Name + "/register", Scope: model.HostScope(want.Name), Who: model.WhoUser, Since: env.Created,
+		For:  fmt.Sprintf("%s to boot the discovery image %s and register%s", want.Name, env.Name, again),
+		Next: "oaictl download iso --infra-env " + env.Name,
+	}
+	if have == nil {
+		p.awaitMachine(want, wait)
+		return
+	}
+	if !p.bootByService(want, wait) && !p.bootByBMC(want, wait) {
+		p.wait(wait)
+	}
+}
+
+// addNode brings a host that has registered a step further. configure makes it
+// what the file says, and names the disks that will be written over once there
+// is nothing left to change.
+func (p *planner) addNode(h *model.Host, configure func()) {
+	switch h.State {
+	case model.HostPreparing, model.HostInstalling:
+		p.runningHost(h)
+		return
+	}
+	if p.runsOldImage(h) {
+		p.bootNewImage(h)
+		return
+	}
+	if !p.usable(h) {
+		return
+	}
+	actions, blockers := len(p.plan.Actions), len(p.plan.Blockers)
+	configure()
+	if h.State != model.HostReady || !h.Inventory.Known || len(p.plan.Actions) > actions || len(p.plan.Blockers) > blockers {
+		return
+	}
+	if approved(h) {
+		p.waitHost(h, "to start installing", model.WhoService)
+		return
+	}
+	scope := model.HostScope(p.hostID(h))
+	install := model.Action{
+		Key: string(scope) + "/install", Scope: scope, Kind: model.InstallHost, Target: h.ID, InfraEnv: h.InfraEnvID, Name: p.hostName(h),
+		Reason: "the host is ready to be added", Destructive: true,
+	}
+	if asksApproval(h) {
+		install.Settings = model.Settings{setting.Approved: setting.ValueOf(true)}
+	}
+	p.act(install)
+}
+
+// newcomerChecks explains what stands in the way of hosts to be added. The
+// checks of the cluster itself were those of its install.
+func (p *planner) newcomerChecks() {
+	var newcomers []*model.Host
+	for _, h := range p.matches.Part {
+		if h.Day2 && h.State == model.HostBlocked && p.matches.Names[h.ID] != "" {
+			newcomers = append(newcomers, h)
+		}
+	}
+	alone := *p
+	alone.cluster = nil
+	p.causes(alone.explain(newcomers))
+}
+
+// notAdded ends the run once nothing is left but hosts that could not be added.
+func (p *planner) notAdded(failed []*model.Host) {
+	var reasons, names []string
+	for _, h := range failed {
+		p.runningHost(h)
+		names = append(names, p.hostName(h))
+		reasons = append(reasons, fmt.Sprintf("%s: %s", p.hostName(h), cmp.Or(h.StatusInfo, h.Status)))
+	}
+	if len(failed) > 0 && p.idle() && p.unhindered() && len(p.plan.Waits) == 0 {
+		p.plan.Missing = names
+		p.end(model.VerdictFailed, "not added: "+strings.Join(reasons, "; "), fmt.Sprintf(
+			"oaictl logs host %s, then `oaictl delete host %s --yes`, boot it from the discovery image and run the same command again", names[0], failed[0].ID))
+		return
+	}
+	p.otherwise("the service to check the hosts that are to be added")
+}
+
+// allAdded ends the run: every host of the file is part of the cluster, as far
+// as the service can see.
+func (p *planner) allAdded() {
+	p.plan.Missing = nil
+	for _, b := range p.degradations() {
+		p.warn(model.Warning{Key: b.Key, Scope: model.ScopeCluster, Reason: "Degraded", Message: "the cluster was installed, but " + b.Message, Next: "oaictl why cluster " + p.name()})
+	}
+	for _, h := range p.matches.Part {
+		if h.Day2 && membershipOf(h) == member {
+			p.plan.Added = append(p.plan.Added, p.hostName(h))
+		}
+	}
+	switch {
+	case p.spec.Imported() && len(p.plan.Added) > 0:
+		p.end(model.VerdictInstalled, addedText(p.plan.Added), "oc get csr, with the cluster's own kubeconfig, and for each that is Pending: oc adm certificate approve NAME")
+	case len(p.plan.Added) == 0:
+		p.end(model.VerdictInstalled, "installed, with every host of the file", "oc "+p.kubeconfigFlag()+" get nodes")
+	case !p.observed.Results.Kubeconfig:
+		p.end(model.VerdictInstalled, addedText(p.plan.Added), "oaictl download kubeconfig "+p.name())
+	default:
+		p.end(model.VerdictInstalled, addedText(p.plan.Added), fmt.Sprintf(
+			"oc %[1]s get csr, and for each that is Pending: oc %[1]s adm certificate approve NAME", p.kubeconfigFlag()))
+	}
+}
+
+// addedText says what is known of nodes that were added, and what is not: the
+// service's knowledge ends with the reboot.
+func addedText(nodes []string) string {
+	return fmt.Sprintf("added: %s; the service cannot see whether they have joined: their certificate requests may wait for approval in the cluster", names.Few(nodes))
+}

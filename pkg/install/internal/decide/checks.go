@@ -1,0 +1,198 @@
+package decide
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/oaictl/oaictl/internal/catalogue"
+	"github.com/oaictl/oaictl/internal/diagnose"
+	"github.com/oaictl/oaictl/internal/model"
+	"github.com/oaictl/oaictl/internal/names"
+)
+
+func (p *planner) explain(hosts []*model.Host) diagnose.Report {
+	ignored := p.spec.Spec.IgnoreValidations
+	in := diagnose.Input{
+		Registered: len(hosts), Expected: p.counts().total(),
+		Roles:          diagnose.Roles{Wanted: p.counts().controlPlane},
+		IgnoredCluster: ignored.Cluster, IgnoredHosts: ignored.Hosts,
+		Checks: make([]diagnose.Check, 0, openChecks(hosts)),
+	}
+	if p.cluster != nil {
+		in.Checks = p.checks(in.Checks, catalogue.SubjectCluster, nil, p.cluster.Validations)
+	}
+	for _, h := range hosts {
+		switch h.Role {
+		case model.RoleControlPlane:
+			in.Roles.ControlPlane++
+		case model.RoleWorker:
+			in.Roles.Worker++
+		case model.RoleArbiter:
+			in.Roles.Arbiter++
+		default:
+			in.Roles.Auto++
+		}
+		in.Checks = p.checks(in.Checks, catalogue.SubjectHost, h, h.Validations)
+	}
+	return diagnose.Explain(in)
+}
+
+// openChecks counts, to make room at once, what does not pass of many hosts.
+func openChecks(hosts []*model.Host) int {
+	n := 0
+	for _, h := range hosts {
+		for i := range h.Validations {
+			if !h.Validations[i].Passes() {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+func (p *planner) checks(to []diagnose.Check, subject catalogue.Subject, h *model.Host, list []model.Validation) []diagnose.Check {
+	name, id := "", ""
+	if h != nil {
+		name, id = p.hostName(h), h.ID
+	}
+	for i := range list {
+		v := &list[i]
+		if v.Passes() {
+			continue
+		}
+		to = append(to, diagnose.Check{
+			Subject: subject, Host: name, ID: v.ID, Category: v.Category, Status: v.Status, Message: v.Message,
+			Seen: p.seen(id, v),
+		})
+	}
+	return to
+}
+
+// evaluation is how often the service, and the agents it asks, come to a new
+// result. Looking more often than that tells nothing new of a check.
+const evaluation = 20 * time.Second
+
+// seen is in how many evaluations in a row a check has had its status. Without
+// memory it has had it for long.
+func (p *planner) seen(hostID string, v *model.Validation) int {
+	if p.memory.Checks == nil {
+		return diagnose.Settled
+	}
+	since, known := p.memory.Checks[model.CheckKey(hostID, v)]
+	if !known {
+		return 1
+	}
+	return 1 + int(p.now.Sub(since)/evaluation)
+}
+
+// clusterChecks explains the validations that stand in the way of the install.
+func (p *planner) clusterChecks() {
+	ready := p.cluster.State == model.ClusterReady
+	if ready && !p.explains {
+		return
+	}
+	report := p.explain(p.matches.Part)
+	if ready { // what fails now did not hold it up
+		report.Causes, report.Waits = nil, nil
+	}
+	p.causes(report)
+}
+
+// causes makes blockers of what stands in the way, waits of what passes, and keeps
+// apart what holds nothing up.
+func (p *planner) causes(report diagnose.Report) {
+	if p.only != "" {
+		report = report.Of(p.only)
+	}
+	for _, cause := range report.Causes {
+		if !p.silent(cause) {
+			p.block(p.causeBlocker(cause))
+		}
+	}
+	for _, cause := range report.Waits {
+		if cause.Pass == diagnose.PassHosts || p.silent(cause) {
+			continue // the hosts themselves are named
+		}
+		p.wait(model.Wait{Key: causeKey(cause), Scope: causeScope(cause), For: "the service: " + causeText(cause), Who: model.WhoService})
+	}
+	for _, cause := range report.Warnings {
+		p.plan.Checks = append(p.plan.Checks, model.Warning{
+			Key: causeKey(cause), Scope: causeScope(cause), Reason: cause.ID, Message: causeText(cause), Next: p.advice(cause.Remedy, cause.Hosts),
+		})
+	}
+}
+
+// silent says whether a cause is of hosts only that do not answer, which is told of
+// each by itself.
+func (p *planner) silent(cause diagnose.Cause) bool {
+	return len(cause.Hosts) > 0 && !slices.ContainsFunc(cause.Hosts, func(name string) bool {
+		return !slices.ContainsFunc(p.matches.Part, func(h *model.Host) bool { return h.State == model.HostDisconnected && p.hostName(h) == name })
+	})
+}
+
+// ReasonValidation is the reason of blockers that are failing checks.
+const ReasonValidation = "ValidationFails"
+
+func (p *planner) causeBlocker(cause diagnose.Cause) model.Blocker {
+	b := model.Blocker{
+		Key: causeKey(cause), Scope: causeScope(cause), Reason: ReasonValidation,
+		Message: causeText(cause), Field: cause.Field, Hosts: cause.Hosts, Cure: model.CurePerson,
+		Validations: []string{cause.ID}, Usual: cause.Usual, Check: p.advice(cause.Check, cause.Hosts),
+		Remedy: p.advice(cmp.Or(cause.Remedy, "oaictl explain validation "+cause.ID), cause.Hosts),
+	}
+	if cause.Cure == catalogue.CureFile {
+		b.Cure = model.CureFile
+	}
+	for _, m := range cause.Messages[min(1, len(cause.Messages)):] {
+		b.Says = append(b.Says, ofHosts(m.Hosts, m.Text))
+	}
+	for _, m := range cause.Holds[min(1, len(cause.Holds)):] {
+		b.Says = append(b.Says, ofHosts(m.Hosts, m.Text))
+	}
+	for _, ref := range cause.Consequences {
+		b.Validations = append(b.Validations, ref.ID)
+		b.Follows = append(b.Follows, ref.String())
+	}
+	return b
+}
+
+// advice is a text of the catalogue with the names of what it is about.
+func (p *planner) advice(text string, hosts []string) string {
+	return catalogue.Fill(text, catalogue.Names{Cluster: p.name(), Hosts: hosts})
+}
+
+func causeKey(cause diagnose.Cause) string {
+	return "validation/" + string(cause.Subject) + "/" + cause.ID
+}
+
+func causeScope(cause diagnose.Cause) model.Scope {
+	if len(cause.Hosts) == 1 {
+		return model.HostScope(cause.Hosts[0])
+	}
+	return model.ScopeCluster
+}
+
+// causeText is a cause in one sentence: what the service says, and of whom.
+func causeText(cause diagnose.Cause) string {
+	text := cmp.Or(cause.Meaning, cause.Title, cause.ID)
+	if len(cause.Messages) > 0 {
+		text = cause.Messages[0].Text
+	}
+	text = ofHosts(cause.Hosts, text)
+	if len(cause.Holds) > 0 {
+		text += "; hence " + ofHosts(cause.Holds[0].Hosts, cause.Holds[0].Text)
+	}
+	return text
+}
+
+// ofHosts is what is said of hosts, in one line.
+func ofHosts(hosts []string, text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if len(hosts) == 0 {
+		return text
+	}
+	return fmt.Sprintf("%s: %s", names.Few(hosts), text)
+}

@@ -1,0 +1,190 @@
+package decide
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/oaictl/oaictl/internal/model"
+	"github.com/oaictl/oaictl/internal/setting"
+	"github.com/oaictl/oaictl/pkg/install/internal/infraenv"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// late is why a difference is told and not removed once the install runs.
+const late = "cannot be changed after the installation was started"
+
+// driftAfterStart reports what the file says differently once it is too late,
+// of the cluster, its images and its hosts.
+func (p *planner) driftAfterStart() {
+	want := setting.OfCluster(p.spec)
+	delete(want, setting.Tags)
+	if overrides, err := p.spec.InstallConfigOverrides(); err == nil && overrides != "" && !p.spec.Imported() {
+		want[setting.InstallConfig] = setting.ValueOf(overrides)
+	}
+	maps.Copy(want, setting.IgnoredOf(p.spec))
+	told := map[model.Setting]bool{}
+	for _, d := range p.clusterDifferences(want) {
+		if d.Known {
+			told[d.Setting] = true
+			p.drift(model.ScopeCluster, d, late)
+		}
+	}
+	p.manifestDrift()
+	if !p.desired.Options.AddNodes { // hosts boot an image of their own then
+		p.imageDrift(told)
+	}
+	p.hostDrift()
+	if p.desired.Options.ResendSecrets {
+		p.warn(model.Warning{
+			Key: "drift/secrets", Scope: model.ScopeCluster, Reason: "Drift", Message: "the secrets are not sent again: they " + late,
+		})
+	}
+}
+
+// clusterDifferences compares the cluster with the file. What its service keeps
+// with the images only is compared there. Workers are counted when the install
+// starts: those that are not required may not have come.
+func (p *planner) clusterDifferences(want model.Settings) []setting.Difference {
+	for _, setting := range p.cluster.ImageOnly {
+		delete(want, setting)
+	}
+	if slices.Contains(p.cluster.Changeable, setting.Arbiters) && !p.spec.Imported() {
+		want[setting.Arbiters] = setting.ValueOf(p.spec.ArbiterCount())
+	}
+	return slices.DeleteFunc(setting.Differences(want, p.cluster.Settings), func(d setting.Difference) bool {
+		if slices.Contains(p.cluster.ImageOnly, d.Setting) { // what excludes one that is wanted
+			return true
+		}
+		if d.Setting != setting.Hyperthreads || !d.Known || p.spec.ArbiterCount() > 0 {
+			return false
+		}
+		var want, have spec.RoleSet
+		if d.Want.Decode(&want) != nil || d.Have.Decode(&have) != nil {
+			return false
+		}
+		w, h := setting.Roles(want), setting.Roles(have)
+		delete(w, string(spec.Arbiter)) // there are none
+		delete(h, string(spec.Arbiter))
+		return maps.Equal(w, h)
+	})
+}
+
+// keeping says what the service does with a setting of the cluster before the
+// install. To be a single node is frozen, wherever the number of machines may
+// change: the service has another kind of cluster for it (REST field
+// high_availability_mode).
+func (p *planner) keeping(d setting.Difference) model.Keeping {
+	if now, said := p.cluster.Keeping[d.Setting]; said {
+		return now
+	}
+	one := setting.ValueOf(1)
+	if slices.Contains(p.cluster.Changeable, d.Setting) && (d.Setting != setting.ControlPlane || (d.Want == one) == (d.Have == one)) {
+		return setting.Kept
+	}
+	return setting.RuleOf(d.Setting).Cluster
+}
+
+func (p *planner) manifestDrift() {
+	if p.cluster.Manifests == nil {
+		return // not read
+	}
+	for _, m := range p.spec.ManifestFiles() {
+		name := string(m.Folder) + "/" + m.Name
+		have, there := p.cluster.Manifests[name]
+		switch {
+		case !there:
+			p.warn(model.Warning{Key: "drift/manifest/" + name, Scope: model.ScopeCluster, Reason: "Drift", Message: fmt.Sprintf("the service does not have the manifest %s; it %s", name, late)})
+		case have != "" && have != setting.Digest([]byte(m.Content)):
+			p.warn(model.Warning{Key: "drift/manifest/" + name, Scope: model.ScopeCluster, Reason: "Drift", Message: fmt.Sprintf("the manifest %s is another one in the service; it %s", name, late)})
+		}
+	}
+}
+
+// imageDrift reports of the InfraEnvs what was not reported of the cluster.
+func (p *planner) imageDrift(told map[model.Setting]bool) {
+	first := *p
+	first.spec = p.spec.AtInstall()
+	intended, err := first.infraEnvPlans()
+	if err != nil || p.spec.Spec.InfraEnv.Ref != "" {
+		return
+	}
+	for _, image := range intended {
+		env := p.infraEnv(image.Name)
+		if env == nil {
+			continue
+		}
+		if p.spec.Spec.InfraEnv.Bind != spec.BindLate {
+			delete(image.Settings, setting.OSVersion) // of hosts that are added
+		}
+		for _, d := range imageDifferences(image.Settings, env) {
+			if d.Known && !told[d.Setting] && !p.networksAdded(d, env) {
+				p.drift(model.InfraEnvScope(env.Name), d, late)
+			}
+		}
+	}
+}
+
+// networksAdded says whether a difference is only that the networks of hosts that were
+// added have come into an image that the cluster was installed with.
+func (p *planner) networksAdded(d setting.Difference, env *model.InfraEnv) bool {
+	whole, err := p.infraEnvPlans()
+	return err == nil && d.Setting == setting.StaticNetworks && slices.ContainsFunc(whole, func(image infraenv.Plan) bool {
+		return image.Name == env.Name && setting.Same(d.Setting, image.Settings[d.Setting], d.Have)
+	})
+}
+
+// neverSent says of what goes along with other settings of a host only that
+// there are none.
+func (p *planner) neverSent(name string, settings model.Settings) {
+	var alone []string
+	for one := range settings {
+		if setting.RuleOf(one).Host != setting.Hidden {
+			return
+		}
+		alone = append(alone, string(one))
+	}
+	if len(alone) == 0 {
+		return
+	}
+	slices.Sort(alone)
+	p.warn(model.Warning{
+		Key: "host/" + name + "/unreported", Scope: model.HostScope(name), Reason: "NotCompared",
+		Message: fmt.Sprintf("%s of %s: the service does not say what it holds, and it is sent with other settings of the host, of which the file has none", strings.Join(alone, ", "), name),
+		Next:    "give the host a role or a hostname",
+	})
+}
+
+// redactedChanges names settings without what they are.
+func redactedChanges(settings model.Settings) []model.Change {
+	changes := make([]model.Change, 0, len(settings))
+	for _, setting := range slices.Sorted(maps.Keys(settings)) {
+		changes = append(changes, model.Change{Field: string(setting), From: "[redacted]", To: "[redacted]"})
+	}
+	return changes
+}
+
+func (p *planner) hostDrift() {
+	for i := range p.spec.Spec.Hosts {
+		want := &p.spec.Spec.Hosts[i]
+		have := p.matches.ByName[want.Name]
+		if have == nil || !have.Inventory.Known || membershipOf(have) == joining {
+			continue
+		}
+		id := ""
+		if disk, err := resolveDisk(want.Disk.Hints, have.Inventory.Disks); err == nil && disk != nil {
+			id = disk.ID // a disk that has been installed on may fit no more
+		}
+		keep, err := resolveKeep(want.Disk.Keep, have.Inventory.Disks)
+		settings := p.ofHost(want, have, id, keep)
+		if err != nil {
+			delete(settings, setting.KeepDisks)
+		}
+		for _, d := range setting.Differences(settings, have.Settings) {
+			if d.Known {
+				p.driftOf(model.HostScope(want.Name), p.hostField(want.Name), d, late)
+			}
+		}
+	}
+}

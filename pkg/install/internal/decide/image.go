@@ -1,0 +1,368 @@
+package decide
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/oaictl/oaictl/internal/model"
+	"github.com/oaictl/oaictl/internal/names"
+	"github.com/oaictl/oaictl/internal/setting"
+	"github.com/oaictl/oaictl/pkg/install/internal/infraenv"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// renewAhead is how long before its end a discovery image's URL is renewed.
+const renewAhead = 10 * time.Minute
+
+// images makes the InfraEnvs that the file asks for and keeps their discovery
+// images usable.
+func (p *planner) images() {
+	if ref := p.spec.Spec.InfraEnv.Ref; ref != "" {
+		p.poolOf(ref)
+		return
+	}
+	p.withdrawInfraEnvs()
+	intended, err := p.infraEnvPlans()
+	if err != nil {
+		p.block(model.Blocker{
+			Key: "infraenv/input", Scope: model.ScopeCluster, Reason: "BadInfraEnv", Cure: model.CureNow,
+			Message: err.Error(), Remedy: "oaictl validate -f FILE",
+		})
+		return
+	}
+	// Some of the cluster can't be changed once a host has registered: that goes
+	// before there is an image to register from.
+	configured := p.idle()
+	for _, image := range intended {
+		switch env := p.infraEnv(image.Name); {
+		case env != nil:
+			p.updateImage(image, env)
+		case configured:
+			p.act(model.Action{
+				Key: "infraenv/" + image.Name + "/register", Scope: model.InfraEnvScope(image.Name), Kind: model.RegisterInfraEnv, Name: image.Name,
+				Target: p.bindTo(), Reason: "there is no discovery image yet", Settings: image.Settings, Changes: allChanges("", image.Settings),
+			})
+		}
+	}
+}
+
+// withdrawInfraEnvs deletes what can be of no use: InfraEnvs that were left when their
+// cluster was deleted, and this run's own where another run's of the name is older.
+func (p *planner) withdrawInfraEnvs() {
+	for _, orphan := range p.observed.Orphans {
+		p.withdrawInfraEnv(orphan, "its cluster was deleted")
+	}
+	for _, env := range p.observed.InfraEnvs {
+		first := p.infraEnv(env.Name)
+		empty := !slices.ContainsFunc(p.observed.Hosts, func(h model.Host) bool { return h.InfraEnvID == env.ID })
+		if env.ThisRun && env.ID != first.ID && env.ClusterID == first.ClusterID && empty {
+			p.withdrawInfraEnv(env, "another run registered the same InfraEnv earlier; no host came from this run's")
+		}
+	}
+}
+
+func (p *planner) withdrawInfraEnv(env model.InfraEnv, reason string) {
+	p.act(model.Action{
+		Key: "infraenv/" + env.Name + "/withdraw/" + env.ID, Scope: model.InfraEnvScope(env.Name), Kind: model.WithdrawInfraEnv, Target: env.ID, Name: env.Name,
+		Reason: reason, Destructive: true,
+	})
+}
+
+// infraEnvPlans are the InfraEnvs that the cluster is installed with. Those that
+// were made to add hosts later, which hold the networks of others too, take no
+// part in who boots which.
+func (p *planner) infraEnvPlans() ([]infraenv.Plan, error) {
+	have := p.observed.InfraEnvs
+	if p.cluster != nil && p.cluster.State.Installed() && !p.cluster.InstallCompleted.IsZero() {
+		have = slices.DeleteFunc(slices.Clone(have), func(e model.InfraEnv) bool { return e.ClusterID != "" && p.madeLate(&e) })
+	}
+	plans, err := infraenv.Plans(p.spec, have)
+	for _, plan := range plans {
+		p.liveSystem(plan.Settings)
+	}
+	return plans, err
+}
+
+// liveSystem keeps one version for an image: that of the cluster for the hosts
+// that it is installed with, else that of the live system where the file says it.
+func (p *planner) liveSystem(settings model.Settings) {
+	switch {
+	case settings[setting.OSVersion] == "":
+	case p.spec.Spec.InfraEnv.Bind == spec.BindLate, p.cluster != nil && p.cluster.State.Installed():
+		delete(settings, setting.Version)
+	default:
+		delete(settings, setting.OSVersion)
+	}
+}
+
+// infraEnv is the observed InfraEnv of that name, the oldest of several, or nil.
+func (p *planner) infraEnv(name string) *model.InfraEnv {
+	i := slices.IndexFunc(p.observed.InfraEnvs, func(e model.InfraEnv) bool { return e.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return &p.observed.InfraEnvs[i]
+}
+
+// bindTo is the cluster that a new InfraEnv's hosts belong to from the start,
+// "" with late binding.
+func (p *planner) bindTo() string {
+	if p.spec.Spec.InfraEnv.Bind == spec.BindLate {
+		return ""
+	}
+	return p.cluster.ID
+}
+
+// poolOf looks for an InfraEnv that is not ours to change.
+func (p *planner) poolOf(ref string) {
+	if i := slices.IndexFunc(p.observed.InfraEnvs, func(e model.InfraEnv) bool { return e.Name == ref || e.ID == ref }); i >= 0 {
+		p.poolDrift(&p.observed.InfraEnvs[i])
+		return
+	}
+	p.block(model.Blocker{
+		Key: "infraenv/ref", Scope: model.InfraEnvScope(ref), Reason: "InfraEnvNotFound", Cure: model.CureOwner, Field: "spec.infraEnv.ref",
+		Message: fmt.Sprintf("there is no InfraEnv %s", ref), Remedy: "oaictl get infraenvs",
+	})
+}
+
+// poolDrift reports what the file says of the cluster and the service keeps with
+// the images only, where the machines boot one that is not ours to change.
+func (p *planner) poolDrift(env *model.InfraEnv) {
+	want, all := model.Settings{}, setting.OfCluster(p.spec)
+	for _, setting := range p.cluster.ImageOnly {
+		if value, said := all[setting]; said {
+			want[setting] = value
+		}
+	}
+	for _, d := range setting.Differences(want, env.Settings) {
+		p.drift(model.InfraEnvScope(env.Name), d, "is a matter of the InfraEnv, which the file only refers to")
+	}
+}
+
+// updateImage brings an InfraEnv to what the file says. A change makes a new
+// image, which machines that booted the old one would have to boot again.
+func (p *planner) updateImage(image infraenv.Plan, env *model.InfraEnv) {
+	scope := model.InfraEnvScope(env.Name)
+	update := model.Action{
+		Key: "infraenv/" + env.Name + "/update", Scope: scope, Kind: model.UpdateInfraEnv, Target: env.ID, Name: env.Name,
+		Reason: "the discovery image differs from the file", Settings: model.Settings{},
+	}
+	all := imageDifferences(image.Settings, env)
+	if i := slices.IndexFunc(all, func(d setting.Difference) bool { return p.barred(d, env) }); i >= 0 {
+		p.rivalKept(all[i], env)
+		return
+	}
+	for _, d := range all {
+		if setting.RuleOf(d.Setting).InfraEnv == setting.Frozen {
+			if d.Known {
+				p.drift(scope, d, "cannot be changed after the InfraEnv was registered")
+			}
+			continue
+		}
+		p.lasts(scope, d)
+		update.Settings[d.Setting] = d.Want
+		update.Changes = append(update.Changes, changeOf(d, ""))
+	}
+	switch {
+	case len(update.Settings) == 0:
+	case p.newImageNeeded(update):
+		p.newImage(update)
+		return
+	default:
+		p.act(update)
+		return
+	}
+	if p.missingFrom(image) || p.anyOldImage(env) {
+		p.usableImage(env)
+	}
+}
+
+// lasts tells of a change that takes something away, where the service goes on with what
+// it has: with a proxy only in the image, and not in the cluster.
+func (p *planner) lasts(scope model.Scope, d setting.Difference) {
+	if p.cluster == nil || !slices.Contains(p.cluster.Lasting, d.Setting) || !d.TakesAway() {
+		return
+	}
+	who := "the service"
+	if d.Setting == setting.Proxy {
+		who = "the discovery image"
+	}
+	p.warn(model.Warning{
+		Key: "lasts/" + string(scope) + "/" + string(d.Setting), Scope: scope, Reason: "Drift",
+		Message: fmt.Sprintf("%s is %s in the file, and %s goes on with %s, of which the service takes nothing away", d.Setting, orNothing(d.Want.Show(d.Setting)), who, d.Have.Show(d.Setting)),
+		Next:    p.anew(),
+	})
+}
+
+// anew is the advice for a service that goes on with a setting: to make the cluster anew,
+// or to undo the change where the cluster is installed.
+func (p *planner) anew() string {
+	if p.cluster.State.Installed() {
+		return "undo the change: the service gives up what it has with the cluster only"
+	}
+	return "oaictl delete cluster " + p.name() + ", and then the same command again, which makes it anew"
+}
+
+// barred says whether a setting is excluded by what the service goes on with: from such a
+// change on it refuses every one of the InfraEnv. One that it refuses already may be on
+// its way back.
+func (p *planner) barred(d setting.Difference, env *model.InfraEnv) bool {
+	rival := setting.RivalOf(d.Setting)
+	return p.cluster != nil && slices.Contains(p.cluster.Lasting, rival) && !setting.Empty(d.Want) && !setting.Empty(env.Settings[rival]) && env.Image.State != model.ImageFailed
+}
+
+// barredByImage says so of a setting of the cluster that its InfraEnvs have as well.
+func (p *planner) barredByImage(d setting.Difference) bool {
+	return p.spec.Spec.InfraEnv.Ref == "" && slices.ContainsFunc(p.observed.InfraEnvs, func(e model.InfraEnv) bool { return e.Owned && p.barred(d, &e) })
+}
+
+// rivalKept stands in the way of a change that the service cannot take.
+func (p *planner) rivalKept(d setting.Difference, env *model.InfraEnv) {
+	rival, remedy := setting.RivalOf(d.Setting), p.anew()
+	if !p.cluster.State.Installed() {
+		remedy = "undo the change, or " + remedy
+	}
+	p.block(model.Blocker{
+		Key: "infraenv/" + env.Name + "/rival", Scope: model.InfraEnvScope(env.Name), Reason: "RivalKept", Cure: model.CureNow, Field: string(d.Setting),
+		Message: fmt.Sprintf("%s cannot take the place of %s: the service goes on with %s, and has no InfraEnv with both", d.Setting, rival, env.Settings[rival].Show(rival)),
+		Remedy:  remedy,
+	})
+}
+
+// imageDifferences compares what is said of an InfraEnv with it, but for what the
+// file overrides in the service's own words.
+func imageDifferences(want model.Settings, env *model.InfraEnv) []setting.Difference {
+	return slices.DeleteFunc(setting.Differences(want, env.Settings), func(d setting.Difference) bool { return slices.Contains(env.Overridden, d.Setting) })
+}
+
+// newImageNeeded says whether something of an update is in the image.
+func (p *planner) newImageNeeded(update model.Action) bool {
+	for one := range update.Settings {
+		if one != setting.NodeLabels {
+			return true
+		}
+	}
+	return false
+}
+
+// runsOldImage says whether a machine still runs a discovery image from before
+// its InfraEnv was changed: it registers whenever it boots, and that was before
+// the image of today was made. An agent that is restarted registers without a
+// boot and can't be told from one that came with the new image.
+func (p *planner) runsOldImage(h *model.Host) bool {
+	switch h.State {
+	case model.HostDiscovering, model.HostBlocked, model.HostReady, model.HostUnbound, model.HostDisconnected:
+	default:
+		return false // it has to register again anyhow, or does not take part
+	}
+	i := slices.IndexFunc(p.observed.InfraEnvs, func(e model.InfraEnv) bool { return e.ID == h.InfraEnvID })
+	if i < 0 || h.Registered.IsZero() {
+		return false
+	}
+	env := &p.observed.InfraEnvs[i]
+	return env.Owned && h.Registered.Before(env.Image.Created)
+}
+
+// anyOldImage says whether a machine has still to be booted from what the image
+// has become.
+func (p *planner) anyOldImage(env *model.InfraEnv) bool {
+	return slices.ContainsFunc(p.matches.Part, func(h *model.Host) bool { return h.InfraEnvID == env.ID && p.runsOldImage(h) })
+}
+
+// bootNewImage waits for a machine that runs an old image. Until it comes back
+// nothing is written to it: it may come back as another one.
+func (p *planner) bootNewImage(h *model.Host) {
+	i := slices.IndexFunc(p.observed.InfraEnvs, func(e model.InfraEnv) bool { return e.ID == h.InfraEnvID })
+	id, name := p.hostID(h), p.hostName(h)
+	p.wait(model.Wait{
+		Key: "host/" + id + "/new-image", Scope: model.HostScope(id), Who: model.WhoUser, Since: p.observed.InfraEnvs[i].Image.Created,
+		For:  name + ", which still runs the old discovery image, to be rebooted into the new one",
+		Next: "reboot " + name + " into the new image: oaictl download iso " + p.name(),
+	})
+}
+
+// newImage sends a change that makes a new image. Hosts that booted the old one
+// hold the old settings until they boot again, which nobody but a person sees
+// to: that needs --reimage.
+func (p *planner) newImage(update model.Action) {
+	booted := p.bootedFrom(update.Target)
+	fields := make([]string, 0, len(update.Changes))
+	for _, c := range update.Changes {
+		fields = append(fields, c.Field)
+	}
+	what := fmt.Sprintf("%s changed since these hosts booted the discovery image: %s", strings.Join(fields, ", "), names.Few(booted))
+	switch {
+	case len(booted) == 0:
+		p.act(update)
+	case p.desired.Options.Reimage:
+		p.act(update)
+		p.warn(model.Warning{Key: "infraenv/" + update.Name + "/reboot", Scope: update.Scope, Reason: "BootNewImage", Message: what, Next: "boot them from the new image: oaictl download iso " + p.name()})
+	default:
+		p.block(model.Blocker{
+			Key: "infraenv/" + update.Name + "/reimage", Scope: update.Scope, Reason: "NewImageNeeded", Cure: model.CureNow, Field: fields[0], Hosts: booted,
+			Message: what, Remedy: "add --reimage and boot those hosts from the new image, or undo the change",
+		})
+	}
+}
+
+// mayResend says whether an InfraEnv's pull secret may be sent again. It is in
+// the image: what booted from the old one would have to boot again.
+func (p *planner) mayResend(env *model.InfraEnv) bool {
+	booted := p.bootedFrom(env.ID)
+	if len(booted) == 0 || p.desired.Options.Reimage || p.memory.Resent[string(model.InfraEnvScope(env.Name))+model.ResendSuffix] {
+		return true
+	}
+	p.warn(model.Warning{
+		Key: "infraenv/" + env.Name + "/resend", Scope: model.InfraEnvScope(env.Name), Reason: "NewImageNeeded",
+		Message: fmt.Sprintf("the pull secret was not sent again to the InfraEnv %s: it makes a new image, and these hosts booted the old one: %s", env.Name, names.Few(booted)),
+		Next:    "add --reimage to have it sent and the hosts rebooted",
+	})
+	return false
+}
+
+// usableImage sees to an image that hosts have still to boot.
+func (p *planner) usableImage(env *model.InfraEnv) {
+	scope := model.InfraEnvScope(env.Name)
+	switch {
+	case env.Image.State == model.ImageFailed:
+		p.block(model.Blocker{
+			Key: "infraenv/" + env.Name + "/image", Scope: scope, Reason: "ImageFailed", Cure: model.CureFile, // faults of the service's own pass
+			Message: fmt.Sprintf("the service could not make the discovery image %s: %s", env.Name, env.Image.Info),
+			Remedy:  "correct what it names, mostly a host's network or the pull secret, and run the same command again",
+		})
+	case env.Image.State == model.ImagePending:
+		what := "the discovery image " + env.Name
+		if env.Image.Info != "" {
+			what += " (" + env.Image.Info + ")"
+		}
+		p.wait(model.Wait{Key: "infraenv/" + env.Name + "/image", Scope: scope, For: what, Since: env.Created, Who: model.WhoService})
+	case !env.Image.Expires.IsZero() && env.Image.Expires.Before(p.now.Add(renewAhead)):
+		p.act(model.Action{
+			Key: "infraenv/" + env.Name + "/renew", Scope: scope, Kind: model.RenewImage, Target: env.ID, Name: env.Name,
+			Reason: "the discovery image's URL ends at " + env.Image.Expires.UTC().Format(time.RFC3339) + " and hosts have still to boot it",
+		})
+	}
+}
+
+// bootedFrom names the hosts that have registered from an InfraEnv's image and
+// still run it: the hosts of an installed cluster run from their disks.
+func (p *planner) bootedFrom(id string) []string {
+	var names []string
+	for _, h := range p.matches.Part {
+		if h.InfraEnvID == id && (!p.cluster.State.Installed() || membershipOf(h) == joining) {
+			names = append(names, p.hostName(h))
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// missingFrom says whether a host of the file has still to boot the image.
+func (p *planner) missingFrom(image infraenv.Plan) bool {
+	if p.unnamedMissing() > 0 {
+		return true
+	}
+	return slices.ContainsFunc(image.Hosts, func(name string) bool { return p.matches.ByName[name] == nil })
+}

@@ -1,0 +1,399 @@
+package decide
+
+import (
+	"cmp"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/oaictl/oaictl/internal/bytesize"
+	"github.com/oaictl/oaictl/internal/model"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// How long a machine that is on with our image may take.
+const (
+	fetchWithin    = 10 * time.Minute // until its BMC reads the first byte
+	registerWithin = 30 * time.Minute // until its agent calls the service
+	stillReading   = 2 * time.Minute  // as long as it reads on, it is slow and not stuck
+	readingWithin  = 90 * time.Minute // and after so long it is stuck nevertheless
+	lateReading    = 30 * time.Minute // how long a machine that has read the image counts as booting it although the drive is empty
+)
+
+// The reasons of the blockers that are about a machine and its BMC.
+const (
+	reasonRunning    = "RunningMachine"
+	ReasonBMC        = "BMCTrouble"
+	reasonNotFetched = "MediaNotFetched"
+	reasonNotBooted  = "AgentNotCalled"
+)
+
+// toBoot says whether a host of the file has still to boot the discovery image.
+func (p *planner) toBoot(want *spec.Host) bool {
+	have := p.matches.ByName[want.Name]
+	switch {
+	case p.cluster.State.BeforeInstall():
+		return (have == nil || waitsForBoot(have)) && p.imagesReady()
+	case p.cluster.State == model.ClusterAddingHosts && p.desired.Options.AddNodes:
+		if !p.toAdd(want) {
+			return false
+		}
+		env := p.lateEnvOf(want.Name)
+		return env != nil && env.Image.State == model.ImageReady
+	}
+	return false
+}
+
+// waitsForBoot says whether a host was reset or released after it had left the
+// discovery image, so that it has to be booted from it again.
+func waitsForBoot(h *model.Host) bool {
+	return (h.State == model.HostResetting || h.State == model.HostReleasing) && strings.HasSuffix(h.Status, "-pending-user-action")
+}
+
+// pastBoot says whether a host must not boot the discovery image again: it runs
+// from its disk or is about to, or nothing more is installed.
+func (p *planner) pastBoot(want *spec.Host) bool {
+	over := p.cluster.State.Installed() && !p.desired.Options.AddNodes || p.cluster.State == model.ClusterFailed || p.cluster.State == model.ClusterCancelled
+	have := p.matches.ByName[want.Name]
+	switch {
+	case p.toBoot(want):
+		return false
+	case have == nil:
+		return over && !p.later(want.Name) // which was never booted for the install
+	case over:
+		return true
+	}
+	switch have.State {
+	case model.HostInstalled, model.HostAdded, model.HostFailed, model.HostCancelled:
+		return true
+	}
+	return rebooted(have)
+}
+
+// rebooted says whether a host has reached the stage at which it boots from its
+// disk, or a later one.
+func rebooted(h *model.Host) bool {
+	const boot = "Rebooting"
+	if h.Progress.Stage == boot {
+		return true
+	}
+	at, reboot := slices.Index(h.Progress.Stages, h.Progress.Stage), slices.Index(h.Progress.Stages, boot)
+	if at >= 0 && reboot >= 0 {
+		return at > reboot
+	}
+	switch h.Progress.Stage {
+	case "Waiting for ignition", "Configuring", "Joined", "Done":
+		return true
+	}
+	return false
+}
+
+// bootByBMC brings a machine that has still to register one step further, and
+// says whether it is this plane's business. wait is what would be waited for
+// otherwise; a machine that the install can do without never blocks it.
+func (p *planner) bootByBMC(want *spec.Host, wait model.Wait) bool {
+	if p.observed.Machines == nil || !model.IsBootedByBMC(p.spec, want) {
+		return false
+	}
+	state, known := p.observed.Machines[want.Name]
+	if !known {
+		return false
+	}
+	b := &booting{planner: p, want: want, state: state, waiting: wait}
+	b.waiting.Who, b.waiting.Next = model.WhoMachine, ""
+	if state.Trouble != "" {
+		b.trouble()
+		return true
+	}
+	if state.Inserting {
+		b.wait("to be booted: its BMC inserts the discovery image, " + FetchText(state.Fetch))
+		return true
+	}
+	switch state.Power {
+	case model.PowerIsOff:
+		b.off()
+	case model.PowerIsOn:
+		b.on()
+	case model.PowerGoingOn, model.PowerGoingOff:
+		b.wait("to be switched " + strings.ToLower(strings.TrimPrefix(string(state.Power), "Powering")))
+	default:
+		b.block(ReasonBMC, "its BMC does not say whether it is on", "look at the BMC of "+want.Name+"; a reset of the BMC may help")
+	}
+	return true
+}
+
+// booting is the way of one machine to its registration.
+type booting struct {
+	*planner
+	want    *spec.Host
+	state   model.MachineState
+	waiting model.Wait
+}
+
+func (b *booting) act(kind model.Kind, reason string) {
+	if b.held {
+		b.wait("to be booted, once the service has all that its image is made of")
+		return
+	}
+	b.planner.act(machineAction(kind, b.want.Name, reason))
+}
+
+// machineAction is an action on a host's machine. Only switching off what runs
+// something destroys.
+func machineAction(kind model.Kind, host, reason string) model.Action {
+	return model.Action{
+		Key: "host/" + host + "/machine/" + string(kind), Scope: model.HostScope(host), Kind: kind, Name: host, Reason: reason,
+		Destructive: kind == model.PowerOff,
+	}
+}
+
+func (b *booting) wait(what string) {
+	b.waiting.For = b.want.Name + " " + what
+	b.planner.wait(b.waiting)
+}
+
+// block says what stands in a machine's way: where the install can do without
+// the machine, as the wait for it.
+func (b *booting) block(reason, message, remedy string) {
+	if !b.waiting.Until.IsZero() {
+		b.waiting.Next = remedy
+		b.wait("to be booted: " + message)
+		return
+	}
+	b.planner.block(model.Blocker{
+		Key: "host/" + b.want.Name + "/machine/" + reason, Scope: model.HostScope(b.want.Name), Reason: reason, Cure: model.CurePerson, Since: b.memory.Machines[b.want.Name].Boots,
+		Message: b.want.Name + ": " + message, Remedy: remedy, Hosts: []string{b.want.Name},
+	})
+}
+
+// trouble is a BMC that cannot be read, or a host whose image cannot be made. What
+// passes by itself is waited for.
+func (b *booting) trouble() {
+	switch b.state.TroubleKind {
+	case model.TroubleBusy:
+		b.wait("to be booted; its BMC is busy: " + b.state.Trouble)
+	case model.TroubleNoImage:
+		b.wait("to be booted: " + b.state.Trouble)
+	default:
+		b.block(ReasonBMC, b.state.Trouble, troubleRemedy(b.want.Name, b.state.TroubleKind))
+	}
+}
+
+func troubleRemedy(host string, kind model.TroubleKind) string {
+	field := "spec.hosts[" + host + "].bmc"
+	switch kind {
+	case model.TroubleUnreachable:
+		return "check " + field + ".address, and the way from here to the BMC"
+	case model.TroubleCredentials:
+		return "correct " + field + ".credentials, or the user on the BMC, or wait if the BMC is still starting, and run the same command again: a refused password is not tried twice, as accounts lock"
+	case model.TroubleNoVirtualMedia:
+		return "boot " + host + " from the discovery image by hand (oaictl create images), or give its BMC a licence with virtual media"
+	case model.TroubleMediaRefused:
+		return "check that the BMC of " + host + " can reach and takes the media URL: --media-url"
+	}
+	return "look at the BMC of " + host
+}
+
+// off is a machine that is off: image, then one boot from it, then power.
+func (b *booting) off() {
+	switch {
+	case !b.state.OurMedia && b.state.Media != "":
+		b.act(model.InsertMedia, "another image is in its virtual drive")
+	case !b.state.OurMedia:
+		b.act(model.InsertMedia, "the host is off and has to boot the discovery image")
+	case !b.state.BootOnce:
+		b.act(model.SetBootOnce, "the discovery image is in its virtual drive")
+	default:
+		b.act(model.PowerOn, "it boots the discovery image when it is switched on")
+	}
+}
+
+// on is a machine that is on. With our image in the drive it boots, whoever
+// switched it on; otherwise it runs something that may matter to somebody.
+func (b *booting) on() {
+	first := b.matches.ByName[b.want.Name] == nil // otherwise what was read may have been for its last boot
+	read := first && b.state.Fetch.Bytes > 0 && b.now.Sub(b.state.Fetch.Last) < lateReading
+	switch {
+	case b.state.OurMedia || read:
+		b.boots()
+	case first && len(b.matches.unread) > 0: // a host that just called may be this one
+		b.wait("to be told from hosts that have not sent their inventory yet")
+	case b.want.BMC.RebootRunning:
+		b.act(model.PowerOff, "it is on and has not registered; bmc.rebootRunning allows to reboot it")
+	case b.desired.Options.RebootRunning:
+		b.act(model.PowerOff, "it is on and has not registered; --reboot-running allows to reboot it")
+	default:
+		b.block(reasonRunning, "the machine is on and runs something that is not this cluster's discovery image",
+			"switch it off if nobody needs what it runs, or allow that: --reboot-running, or bmc.rebootRunning: true")
+	}
+}
+
+// boots follows a machine from power-on to its agent's first call. In a single look,
+// a machine that nobody reads to has been on for long.
+func (b *booting) boots() {
+	fetch, boot := b.state.Fetch, b.memory.Machines[b.want.Name]
+	since := func(t time.Time) time.Duration {
+		if t.IsZero() {
+			return 0
+		}
+		return b.now.Sub(t)
+	}
+	on, long := since(boot.Boots), b.memory.Machines == nil
+	reads := fetch.Bytes > 0 && on < readingWithin && !boot.Grew.IsZero() && since(boot.Grew) < stillReading ||
+		long && (fetch.Active > 0 || !fetch.Last.IsZero() && since(fetch.Last) < stillReading)
+	within, ago := " in "+minutes(on), "it was switched on "+minutes(on)+" ago"
+	if long {
+		within, ago = "", "it is on, with the image in its virtual drive"
+	}
+	switch {
+	case fetch.Requests == 0 && !fetch.Unknown && (long || on >= fetchWithin):
+		b.block(reasonNotFetched, fmt.Sprintf("its BMC has not fetched the image%s: is %s reachable from the BMC?", within, origin(b.state.Media)),
+			"check the way from the BMC to that address, or give another one with --media-url; to try again, switch "+b.want.Name+" off")
+	case fetch.Bytes == 0 && fetch.Requests > 0 && !reads && (long || on >= fetchWithin):
+		b.block(reasonNotFetched, "its BMC has found the image, but the machine has read nothing of it"+within,
+			"look at the console of "+b.want.Name+": does it boot from its virtual drive? To try again, switch it off")
+	case !reads && (long || on >= registerWithin):
+		b.block(reasonNotBooted, fmt.Sprintf("%s, %s, but its agent has not called the service", ago, FetchText(fetch)),
+			"look at the console of "+b.want.Name+": does it boot the image, has it an address, does it reach the service? To try again, switch it off")
+	default:
+		b.waiting.Since = cmp.Or(boot.Boots, b.waiting.Since)
+		b.wait("to register: BMC reached, image inserted, " + FetchText(fetch) + ", agent not called yet")
+	}
+}
+
+func minutes(d time.Duration) string { return fmt.Sprintf("%d minutes", int(d/time.Minute)) }
+
+// FetchText is how much of its image a BMC has read.
+func FetchText(f model.Fetched) string {
+	switch {
+	case f.Unknown:
+		return "and how far it was fetched is known where it is served"
+	case f.Requests == 0:
+		return "nothing fetched by it yet"
+	case f.Size <= 0:
+		return bytesize.Rough(f.Bytes) + " fetched"
+	}
+	return fmt.Sprintf("%s of %s fetched", bytesize.Rough(f.Bytes), bytesize.Rough(f.Size))
+}
+
+// origin is where a URL points to, without the path that nobody is to guess.
+func origin(media string) string {
+	u, err := url.Parse(media)
+	if err != nil || u.Host == "" {
+		return "the media server"
+	}
+	return u.Scheme + "://" + u.Host
+}
+
+// retireMedia takes our image out of the drives of machines that must not boot
+// it again, and puts the boot order back where it still stands. What is not to
+// be read of a machine then is a warning: its install does not depend on it.
+func (p *planner) retireMedia() {
+	if p.observed.Machines == nil {
+		return
+	}
+	for i := range p.spec.Spec.Hosts {
+		want := &p.spec.Spec.Hosts[i]
+		state, known := p.observed.Machines[want.Name]
+		if !known || !model.IsBootedByBMC(p.spec, want) {
+			continue
+		}
+		if !p.pastBoot(want) {
+			p.bootOnce(want, state)
+			continue
+		}
+		switch {
+		case state.Trouble != "":
+			p.warn(model.Warning{
+				Key: "host/" + want.Name + "/machine/trouble", Scope: model.HostScope(want.Name), Reason: ReasonBMC,
+				Message: fmt.Sprintf("whether the discovery image is still in the virtual drive of %s cannot be seen: %s", want.Name, state.Trouble),
+				Next:    troubleRemedy(want.Name, state.TroubleKind),
+			})
+		case state.Inserting: // it is waited for while there is anything else to wait for
+			p.warn(model.Warning{
+				Key: "host/" + want.Name + "/machine/inserting", Scope: model.HostScope(want.Name), Reason: ReasonBMC,
+				Message: "the BMC of " + want.Name + " still inserts the discovery image, which the host needs no more",
+				Next:    "run the same command again, which ejects it",
+			})
+		case state.OurMedia:
+			p.act(machineAction(model.EjectMedia, want.Name, "the host needs the discovery image no more"))
+		case state.BootOnce, state.BootStays:
+			p.act(machineAction(model.RestoreBoot, want.Name, "its next boot shall be from its disk"))
+		}
+	}
+}
+
+// bootOnce takes the boot from the virtual drive back once the host runs the image,
+// where the BMC would have it boot that at each start. The image stays: it is read.
+func (p *planner) bootOnce(want *spec.Host, state model.MachineState) {
+	if p.phaseOf(want) == model.PhaseRunsImage && state.Phase == model.PhaseRunsImage && state.Trouble == "" && state.BootStays {
+		p.act(machineAction(model.RestoreBoot, want.Name, "it has booted the discovery image, and its BMC would boot that again"))
+	}
+}
+
+// lyingBMC is the blocker of a BMC that accepts a request again and again and
+// says each time that nothing has changed.
+func lyingBMC(a model.Action, s model.Success) model.Blocker {
+	b := model.Blocker{
+		Key: a.Key + "/not-kept", Scope: a.Scope, Reason: ReasonBMC, Cure: model.CurePerson, Since: s.First, Hosts: []string{a.Name},
+		Message: fmt.Sprintf("the BMC of %s accepted %d times to %s, and says that nothing has changed", a.Name, s.Times, a.Task()),
+		Remedy:  "look at the machine and at its BMC, which may have to be reset",
+	}
+	if model.TraitsOf(a.Kind).Switches {
+		b.Message = fmt.Sprintf("the BMC of %s accepted to %s %s ago, and says that nothing has changed", a.Name, a.Task(), minutes(switchWithin))
+		b.Remedy = model.TraitsOf(a.Kind).Phrase + " " + a.Name + " by hand, or look at its BMC, which may have to be reset"
+	}
+	return b
+}
+
+// switchWithin is how long a BMC may take to show that a machine was switched. It is
+// asked for that once: a second request may be a second press of the button.
+const switchWithin = 2 * time.Minute
+
+// phaseOf is where a host of the file is.
+func (p *planner) phaseOf(want *spec.Host) model.Phase {
+	switch {
+	case p.toBoot(want):
+		return model.PhaseToBoot
+	case p.pastBoot(want):
+		return model.PhaseLeavesDisc
+	case p.matches.ByName[want.Name] != nil:
+		return model.PhaseRunsImage
+	}
+	return model.PhaseUnknown
+}
+
+// MachinesToAsk are the hosts whose machines the next decision needs, and where each is
+// in its install. They are those that have still to boot; those that run the image, until
+// they are seen not to boot it again by themselves; and those that must not, until nothing
+// of it is left. What was seen before a host came so far says nothing of what it finds there
+// now.
+func MachinesToAsk(desired *model.Desired, observed *model.Observed) (ask []string, phases map[string]model.Phase) {
+	p := newPlanner(desired, observed, model.Memory{}, observed.At)
+	if p.cluster == nil || p.cluster.State == model.ClusterUnknown {
+		return nil, nil
+	}
+	phases = map[string]model.Phase{}
+	for i := range p.spec.Spec.Hosts {
+		host := &p.spec.Spec.Hosts[i]
+		if !model.IsBootedByBMC(p.spec, host) {
+			continue
+		}
+		state, known := p.observed.Machines[host.Name]
+		now := p.phaseOf(host)
+		if now == model.PhaseToBoot || now != model.PhaseUnknown && (!known || state.Phase != now || !settled(state)) {
+			ask, phases[host.Name] = append(ask, host.Name), now
+		}
+	}
+	return ask, phases
+}
+
+// settled says whether nothing is left to do to a machine that has booted.
+func settled(s model.MachineState) bool {
+	if s.Trouble != "" || s.Inserting || s.BootStays {
+		return false
+	}
+	return s.Phase == model.PhaseRunsImage || !s.OurMedia && !s.BootOnce
+}

@@ -1,0 +1,99 @@
+package decide
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/oaictl/oaictl/internal/model"
+)
+
+// unknownHosts sees to it that no machine is wiped that the file does not name.
+func (p *planner) unknownHosts() {
+	if p.spec.Spec.AcceptUnknownHosts {
+		p.acceptUnknown()
+		return
+	}
+	for _, host := range p.matches.unread {
+		if host.State == model.HostDisconnected {
+			p.disconnected(host)
+			continue
+		}
+		p.wait(model.Wait{
+			Key: "host/" + host.ID + "/inventory", Scope: model.HostScope(host.ID), Since: host.Registered, Who: model.WhoMachine,
+			For: "the inventory of a new host, to see which one it is",
+		})
+	}
+	for _, host := range p.matches.unknown {
+		if p.tooEarly(host) {
+			continue
+		}
+		p.block(model.Blocker{
+			Key: "host/" + host.ID + "/unknown", Scope: model.HostScope(host.ID), Reason: "UnknownHost", Cure: model.CurePerson, Since: host.Registered, Field: "spec.hosts",
+			Message: fmt.Sprintf("%s registered, but the file does not name it; installing would wipe it", host.Label()),
+			Remedy:  fmt.Sprintf("power it off and `oaictl delete host %s --yes`, or add it to spec.hosts", host.ID),
+			Hosts:   []string{cmp.Or(host.Hostname, host.ID)},
+		})
+	}
+}
+
+// acceptUnknown lets machines take part that the file counts without naming them.
+func (p *planner) acceptUnknown() {
+	unnamed := slices.DeleteFunc(slices.Concat(p.matches.unknown, p.matches.unread), p.tooEarly)
+	if p.surplus(unnamed) {
+		return
+	}
+	for _, host := range unnamed {
+		switch {
+		case p.runsOldImage(host):
+			p.bootNewImage(host)
+		case p.usable(host):
+			p.approveUnnamed(host)
+			if host.State == model.HostReady {
+				p.wipes(p.hostName(host), host)
+			}
+		}
+	}
+	if p.unnamedMissing() > 0 {
+		for _, host := range p.bindable() {
+			p.bind(host)
+		}
+	}
+}
+
+// bindable are the machines of a pool that could become part of the cluster.
+func (p *planner) bindable() []*model.Host {
+	return slices.DeleteFunc(slices.Clone(p.matches.pool), func(h *model.Host) bool {
+		return h.State != model.HostUnbound || !h.Inventory.Known || h.Status != "known-unbound" || p.runsOldImage(h)
+	})
+}
+
+// surplus says whether more machines came than the file counts, or are in a pool
+// than are still missing. The service would install every one that belongs to the
+// cluster; which of them are meant is for a person to say.
+func (p *planner) surplus(unnamed []*model.Host) bool {
+	room := p.counts().total() - len(p.spec.Spec.Hosts)
+	candidates := slices.DeleteFunc(slices.Clone(unnamed), func(h *model.Host) bool { return !h.Inventory.Known })
+	if missing := room - len(candidates); missing > 0 {
+		if pool := p.bindable(); len(pool) > missing {
+			candidates = append(candidates, pool...)
+		}
+	}
+	if len(candidates) <= room {
+		return false
+	}
+	var labels, names []string
+	for _, h := range candidates {
+		labels = append(labels, fmt.Sprintf("%s, id %s", h.Label(), h.ID))
+		names = append(names, cmp.Or(h.Hostname, h.ID))
+	}
+	p.block(model.Blocker{
+		Key: "hosts/surplus", Scope: model.ScopeCluster, Reason: "SurplusHosts", Cure: model.CurePerson, Field: "spec.topology",
+		Message: fmt.Sprintf("%d machines came that the file does not name, and it counts %d of them; installing would wipe them all: %s",
+			len(candidates), room, strings.Join(labels, "; ")),
+		Remedy: "power off those that are not meant and `oaictl delete host ID --yes` each, or name those that are in spec.hosts",
+		Hosts:  names,
+	})
+	return true
+}
