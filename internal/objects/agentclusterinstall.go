@@ -303,8 +303,9 @@ func encryption() form[spec.DiskEncryption] {
 	}
 }
 
+// writeEndpoint sets the address, and leaves the reference to the certificate as it is.
 func writeEndpoint(object Fields, endpoint spec.IgnitionEndpoint) error {
-	return setAll(object, Fields{"ignitionEndpoint": Fields{"url": endpoint.URL}})
+	return unstructured.SetNestedField(object, endpoint.URL, inSpec("ignitionEndpoint", "url")...)
 }
 
 // readEndpoint reads the address alone: the certificate is in a Secret.
