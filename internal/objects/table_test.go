@@ -130,6 +130,9 @@ func TestUnreadableFields(t *testing.T) {
 		if err == nil || err.Error() != text {
 			t.Errorf("%v, want %s", err, text)
 		}
+		if _, unset := object["loadBalancer"]; unset && InstallTable().Settings(Fields{"spec": object})[setting.LoadBalancer] != "" {
+			t.Error("what cannot be read counts as left out")
+		}
 		if have[setting.SSHKeys].Text() != "ssh-ed25519 A" {
 			t.Errorf("%s takes others with it: %v", text, slices.Sorted(maps.Keys(have)))
 		}
