@@ -220,9 +220,12 @@ func readPlatform(object Fields) (spec.Platform, bool, error) {
 		return spec.Platform{}, false, fmt.Errorf("spec.platformType %w", err)
 	}
 	out := spec.Platform{Type: value}
-	if external, said := at(object, inSpec("external")...); said {
-		fields, _ := external.(Fields)
-		out.External = &spec.ExternalPlatform{Name: textAt(fields, "platformName"), CloudControllerManager: textAt(fields, "cloudControllerManager")}
+	external := spec.ExternalPlatform{
+		Name:                   textAt(object, inSpec("external", "platformName")...),
+		CloudControllerManager: textAt(object, inSpec("external", "cloudControllerManager")...),
+	}
+	if external != (spec.ExternalPlatform{}) {
+		out.External = &external
 	}
 	return out, true, nil
 }
@@ -303,8 +306,9 @@ func encryption() form[spec.DiskEncryption] {
 	}
 }
 
+// writeEndpoint sets the address, and leaves the reference to the certificate as it is.
 func writeEndpoint(object Fields, endpoint spec.IgnitionEndpoint) error {
-	return setAll(object, Fields{"ignitionEndpoint": Fields{"url": endpoint.URL}})
+	return unstructured.SetNestedField(object, endpoint.URL, inSpec("ignitionEndpoint", "url")...)
 }
 
 // readEndpoint reads the address alone: the certificate is in a Secret.

@@ -35,7 +35,7 @@ type Table []Row
 func (t Table) Write(object Fields, settings setting.Settings) error {
 	for _, row := range t {
 		value, said := settings[row.Setting]
-		if !said || row.write == nil {
+		if !said {
 			continue
 		}
 		if err := row.write(object, value); err != nil {
@@ -48,28 +48,35 @@ func (t Table) Write(object Fields, settings setting.Settings) error {
 // Said are the settings that an object names. Fields that cannot be read are left out,
 // and are the error.
 func (t Table) Said(object Fields) (setting.Settings, error) {
-	out, unreadable := setting.Settings{}, []error{}
+	out, unreadable := t.said(object)
+	var all []error
 	for _, row := range t {
-		if row.read == nil {
-			continue
-		}
+		all = append(all, unreadable[row.Setting])
+	}
+	return out, errors.Join(all...)
+}
+
+func (t Table) said(object Fields) (out setting.Settings, unreadable map[setting.Name]error) {
+	out, unreadable = setting.Settings{}, map[setting.Name]error{}
+	for _, row := range t {
 		value, said, err := row.read(object)
 		if err != nil {
-			unreadable = append(unreadable, err)
+			unreadable[row.Setting] = err
 		}
 		if said {
 			out[row.Setting] = value
 		}
 	}
-	return out, errors.Join(unreadable...)
+	return out, unreadable
 }
 
 // Settings are what an object asks for: what it names, and what it means to leave a field
-// out. A value that cannot be read is not known.
+// out. A value that cannot be read is not known, and what is wrong with it is the
+// service's to tell.
 func (t Table) Settings(object Fields) setting.Settings {
-	out, _ := t.Said(object) // what is wrong is the service's to tell
+	out, unreadable := t.said(object)
 	for _, row := range t {
-		if _, said := out[row.Setting]; !said && row.absent != "" {
+		if _, said := out[row.Setting]; !said && unreadable[row.Setting] == nil && row.absent != "" {
 			out[row.Setting] = row.absent
 		}
 	}

@@ -130,8 +130,31 @@ func TestUnreadableFields(t *testing.T) {
 		if err == nil || err.Error() != text {
 			t.Errorf("%v, want %s", err, text)
 		}
+		if _, unset := object["loadBalancer"]; unset && InstallTable().Settings(Fields{"spec": object})[setting.LoadBalancer] != "" {
+			t.Error("what cannot be read counts as left out")
+		}
 		if have[setting.SSHKeys].Text() != "ssh-ed25519 A" {
 			t.Errorf("%s takes others with it: %v", text, slices.Sorted(maps.Keys(have)))
 		}
+	}
+}
+
+// TestFieldsThatFollowStay: what the object has beside the value of a setting stays when the
+// setting is written again.
+func TestFieldsThatFollowStay(t *testing.T) {
+	ca := Fields{"name": "lab-ignition-ca", "namespace": "lab"}
+	object := Fields{"spec": Fields{"ignitionEndpoint": Fields{"url": "https://old", "caCertificateReference": ca}}}
+	if err := InstallTable().Write(object, setting.Settings{setting.IgnEndpoint: setting.ValueOf(spec.IgnitionEndpoint{URL: "https://new"})}); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(Fields{"spec": Fields{"ignitionEndpoint": Fields{"url": "https://new", "caCertificateReference": ca}}}, object); diff != "" {
+		t.Errorf("the endpoint (-want +got):\n%s", diff)
+	}
+	env := Fields{"spec": Fields{"agentLabels": Fields{"oaictl.io/cluster": "lab"}}}
+	if err := InfraEnvTable().Write(env, setting.Settings{setting.AgentLabels: setting.ValueOf(map[string]string{"zone": "a"})}); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(Fields{"spec": Fields{"agentLabels": Fields{"oaictl.io/cluster": "lab", "zone": "a"}}}, env); diff != "" {
+		t.Errorf("the labels (-want +got):\n%s", diff)
 	}
 }

@@ -4,6 +4,7 @@
 package settings
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -36,6 +37,9 @@ type Pool struct {
 	Name string
 	To   **int
 	Must bool // whether a pool that is not there stands for three machines
+	// Unsaid is what it means for hyperthreading that the pool says nothing of it, or is
+	// not there; "" for nothing.
+	Unsaid string
 }
 
 // GiveArches gives hosts the architecture of their role.
@@ -57,7 +61,7 @@ func (r *Reader) Hyperthreading(pools []Pool) {
 	var on []string
 	for _, p := range pools {
 		n := p.N.Get("hyperthreading")
-		word := r.Text(n)
+		word := cmp.Or(r.Text(n), p.Unsaid)
 		switch word {
 		case "Enabled", "":
 			on = append(on, string(p.Role))
@@ -66,7 +70,7 @@ func (r *Reader) Hyperthreading(pools []Pool) {
 		default:
 			r.Wrong(n, fmt.Sprintf("%q is not known here", word), "write Enabled or Disabled")
 		}
-		said = said || n != nil
+		said = said || n != nil || p.N != nil && p.Unsaid != ""
 		r.From(field, n)
 	}
 	switch {

@@ -99,8 +99,10 @@ func (r *Hub) userManaged(n *source.Node) {
 	r.SetBool("spec.network.userManaged", &r.Cluster.Spec.Network.UserManaged, n)
 }
 
-// agentPools carries over the pools of AgentClusterInstall, which say nothing
-// but hyperthreading.
+// agentPools carries over the pools of AgentClusterInstall, which say nothing but
+// hyperthreading. They are read as the service reads them: once one is named, the roles of
+// those that are not go without. An API server fills in that a pool has it; the
+// agent-based installer has none.
 func (r *Hub) agentPools(s *source.Node) {
 	pools := []settings.Pool{{N: s.Get("controlPlane"), Role: spec.ControlPlane, Name: "master"}, {Role: spec.Worker, Name: "worker"}, {N: s.Get("arbiter"), Role: spec.Arbiter, Name: "arbiter"}}
 	for i, item := range r.ListOf(s.Get("compute")) {
@@ -108,10 +110,19 @@ func (r *Hub) agentPools(s *source.Node) {
 			pools[1].N = r.MapOf(item)
 		}
 	}
-	for _, p := range pools {
+	named := slices.ContainsFunc(pools, func(p settings.Pool) bool { return p.N != nil })
+	for i := range pools {
+		p := &pools[i]
 		r.MeansIf(p.N.Get("name"), "is the name that this pool always has", p.Name)
 		if replicas := p.N.Get("replicas"); replicas != nil {
 			r.Lose(replicas, "provisionRequirements says how many machines there are")
+		}
+		switch nobody := p.Role == spec.Arbiter && r.Cluster.ArbiterCount() == 0; {
+		case !named || p.N == nil && nobody:
+		case p.N == nil || r.AgentBased:
+			p.Unsaid = "Disabled"
+		default:
+			p.Unsaid = "Enabled"
 		}
 	}
 	r.Hyperthreading(pools)
