@@ -1,8 +1,14 @@
 package test
 
 import (
+	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"go/types"
 	"os/exec"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -321,3 +327,72 @@ func dependencies(t *testing.T, folders ...string) []string {
 	}
 	return list
 }
+
+// TestDecisionsReadDownwards: no file of the decisions uses what stands in another that, by
+// whatever way round, uses what stands in it.
+func TestDecisionsReadDownwards(t *testing.T) {
+	uses := filesUsed(t, "../pkg/install/internal/decide")
+	if len(uses["decide.go"]) < 10 {
+		t.Fatalf("decide.go uses only %v", uses["decide.go"])
+	}
+	var walk func(way []string)
+	done := map[string]bool{}
+	walk = func(way []string) {
+		file := way[len(way)-1]
+		if at := slices.Index(way, file); at < len(way)-1 {
+			t.Errorf("the files use each other: %s", strings.Join(way[at:], " → "))
+			return
+		}
+		if done[file] {
+			return
+		}
+		for used := range uses[file] {
+			walk(append(slices.Clone(way), used))
+		}
+		done[file] = true
+	}
+	for file := range uses {
+		walk([]string{file})
+	}
+}
+
+// filesUsed says of the files of a package which others declare what they use. Other
+// packages are not read, so that only what the package itself declares is known.
+func filesUsed(t *testing.T, folder string) map[string]map[string]bool {
+	t.Helper()
+	names, err := filepath.Glob(filepath.Join(folder, "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	fset, uses := token.NewFileSet(), map[string]map[string]bool{}
+	var files []*ast.File
+	for _, name := range names {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(fset, name, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files, uses[filepath.Base(name)] = append(files, file), map[string]bool{}
+	}
+	info := &types.Info{Uses: map[*ast.Ident]types.Object{}}
+	config := types.Config{Importer: importsNothing{}, Error: func(error) {}}
+	pkg, _ := config.Check(folder, fset, files, info)
+	fileOf := func(at token.Pos) string { return filepath.Base(fset.Position(at).Filename) }
+	for use, object := range info.Uses {
+		_, method := object.(*types.Func)
+		if object.Pkg() != pkg || !method && object.Parent() != pkg.Scope() {
+			continue
+		}
+		if from, to := fileOf(use.Pos()), fileOf(object.Pos()); from != to {
+			uses[from][to] = true
+		}
+	}
+	return uses
+}
+
+// importsNothing has the types of a package checked without those that it imports.
+type importsNothing struct{}
+
+func (importsNothing) Import(string) (*types.Package, error) { return nil, errors.New("not read") }

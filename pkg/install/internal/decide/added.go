@@ -8,41 +8,8 @@ import (
 
 	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/names"
-	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
-
-// membership is where a host of the file stands with a cluster that is installed.
-type membership int
-
-const (
-	outside membership = iota // has to boot the discovery image: never came, or was lost in the install
-	joining                   // has registered to be added, and is on its way
-	refused                   // failed while it was being added
-	member                    // part of the cluster, as far as the service can see
-)
-
-// IsMember says whether a host is part of the cluster, as far as the service can see.
-func IsMember(h *model.Host) bool { return membershipOf(h) == member }
-
-// membershipOf is where a host stands, nil for one that the service has not seen.
-func membershipOf(h *model.Host) membership {
-	switch {
-	case h == nil:
-		return outside
-	case h.Unbound(), h.State == model.HostBinding:
-		return joining
-	case h.Day2 && (h.State == model.HostAdded || h.State == model.HostInstalled):
-		return member
-	case h.Day2 && h.State == model.HostFailed:
-		return refused
-	case h.Day2:
-		return joining
-	case h.State == model.HostFailed || h.State == model.HostCancelled:
-		return outside
-	}
-	return member
-}
 
 // notInstalled refuses to add nodes to what is no cluster yet: to install one
 // is another command.
@@ -137,42 +104,6 @@ func (p *planner) awaitBoot(want *spec.Host, have *model.Host) {
 	if !p.bootByService(want, wait) && !p.bootByBMC(want, wait) {
 		p.wait(wait)
 	}
-}
-
-// addNode brings a host that has registered a step further. configure makes it
-// what the file says, and names the disks that will be written over once there
-// is nothing left to change.
-func (p *planner) addNode(h *model.Host, configure func()) {
-	switch h.State {
-	case model.HostPreparing, model.HostInstalling:
-		p.runningHost(h)
-		return
-	}
-	if p.runsOldImage(h) {
-		p.bootNewImage(h)
-		return
-	}
-	if !p.usable(h) {
-		return
-	}
-	actions, blockers := len(p.plan.Actions), len(p.plan.Blockers)
-	configure()
-	if h.State != model.HostReady || !h.Inventory.Known || len(p.plan.Actions) > actions || len(p.plan.Blockers) > blockers {
-		return
-	}
-	if approved(h) {
-		p.waitHost(h, "to start installing", model.WhoService)
-		return
-	}
-	scope := model.HostScope(p.hostID(h))
-	install := model.Action{
-		Key: string(scope) + "/install", Scope: scope, Kind: model.InstallHost, Target: h.ID, InfraEnv: h.InfraEnvID, Name: p.hostName(h),
-		Reason: "the host is ready to be added", Destructive: true,
-	}
-	if asksApproval(h) {
-		install.Settings = model.Settings{setting.Approved: setting.ValueOf(true)}
-	}
-	p.act(install)
 }
 
 // newcomerChecks explains what stands in the way of hosts to be added. The

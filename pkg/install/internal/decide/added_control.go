@@ -4,56 +4,8 @@ import (
 	"fmt"
 
 	"github.com/oaictl/oaictl/internal/model"
-	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
-
-// unaccounted says whether a host of the file that is to be added may be part of
-// the control plane already: the service has fewer records of it than machines
-// were installed, so that one is lost, and to install that machine again would
-// wipe a member of the cluster. A host that the install lost has a record, and of a
-// cluster that something else installed the file names only what is to be added.
-func (p *planner) unaccounted(want *spec.Host, have *model.Host) bool {
-	if want.Role == spec.Worker || p.spec.Imported() || p.desired.Options.AcceptControlPlane {
-		return false
-	}
-	if have != nil && (tookPart(have) || started(have)) {
-		return false
-	}
-	role, total, installed := model.RoleControlPlane, setting.ControlPlane, p.counts().controlPlane
-	if want.Role == spec.Arbiter {
-		role, total, installed = model.RoleArbiter, setting.Arbiters, p.counts().arbiters
-	}
-	var counted int
-	if err := p.cluster.Settings[total].Decode(&counted); err == nil && counted > 0 {
-		installed = counted
-	}
-	return p.recordsOf(role) < installed
-}
-
-// recordsOf counts the hosts of a role that took part in the install, as far as
-// the service still knows them.
-func (p *planner) recordsOf(role model.Role) int {
-	records := 0
-	for _, h := range p.matches.Part {
-		is := h.Role
-		if is == model.RoleAuto || is == "" {
-			is = h.Suggested
-		}
-		records += bit(tookPart(h) && (is == role || role == model.RoleControlPlane && h.Bootstrap))
-	}
-	return records
-}
-
-// tookPart says whether a host of an installed cluster is of its install.
-func tookPart(h *model.Host) bool { return !h.Day2 && !h.Unbound() && h.State != model.HostBinding }
-
-// toAdd says whether a host of the file is to be brought into the installed cluster
-// and has still to boot the image for that.
-func (p *planner) toAdd(want *spec.Host) bool {
-	have := p.matches.ByName[want.Name]
-	return membershipOf(have) == outside && !p.unaccounted(want, have)
-}
 
 // leftAlone are the hosts of the file that are not added, since they may be part
 // of the cluster.

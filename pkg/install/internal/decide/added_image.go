@@ -1,10 +1,8 @@
 package decide
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
@@ -59,91 +57,4 @@ func (p *planner) lateImage(image infraenv.Plan, intended []infraenv.Plan) {
 		Key: "infraenv/" + name + "/register", Scope: model.InfraEnvScope(name), Kind: model.RegisterInfraEnv, Name: name, Target: p.bindTo(),
 		Reason: reason, Settings: image.Settings, Changes: allChanges("", image.Settings),
 	})
-}
-
-// lateName is the name of the further InfraEnv that hosts of an image boot to be
-// added, and that InfraEnv once it is there: after the names of those that the
-// cluster is installed with. That the name is always the same keeps a service whose
-// clock is not to be trusted from being given one after the other.
-func (p *planner) lateName(image infraenv.Plan, intended []infraenv.Plan) (string, *model.InfraEnv) {
-	place := slices.IndexFunc(intended, func(i infraenv.Plan) bool { return i.Name == image.Name })
-	first := len(intended) + 1
-	if p.spec.Imported() {
-		first = 1 // there are none that it was installed with
-	}
-	for number := first + place; ; number += len(intended) {
-		name := infraenv.NameOf(p.name(), number)
-		if env := p.infraEnv(name); env == nil || image.Serves(env) {
-			return name, env
-		}
-	}
-}
-
-// unfit says why hosts cannot be added with the InfraEnv that the cluster was
-// installed with, "" where they can.
-func (p *planner) unfit(image infraenv.Plan, env *model.InfraEnv) string {
-	if !image.Serves(env) {
-		return "it is of another architecture"
-	}
-	if want, have := image.Settings[setting.OSVersion], cmp.Or(env.Settings[setting.OSVersion], env.Settings[setting.Version]); want != "" && have != "" && !setting.SameVersion(want, have) {
-		return fmt.Sprintf("its live system is of version %s, not %s", have.Text(), want.Text())
-	}
-	for _, d := range imageDifferences(image.Settings, env) {
-		if d.Known && setting.RuleOf(d.Setting).InfraEnv == setting.Frozen {
-			return fmt.Sprintf("its %s is %s", d.Setting, changeOf(d, "").From)
-		}
-	}
-	for _, name := range image.Hosts {
-		h := p.matches.ByName[name]
-		if h != nil && h.InfraEnvID == env.ID && membershipOf(h) == outside && p.toAdd(p.spec.Host(name)) {
-			return name + ", which was lost in the install, stays what it is there"
-		}
-	}
-	return ""
-}
-
-// lateEnv is the InfraEnv whose image hosts boot to be added, nil for none: one that
-// was made for that, else the one that the cluster was installed with.
-func (p *planner) lateEnv(image infraenv.Plan, intended []infraenv.Plan) *model.InfraEnv {
-	for i := range p.observed.InfraEnvs {
-		env := &p.observed.InfraEnvs[i]
-		own := env.Name == p.name() || strings.HasPrefix(env.Name, p.name()+"-")
-		if own && p.madeLate(env) && image.Serves(env) && image.HeldBy(env, intended) {
-			return env
-		}
-	}
-	if env := p.infraEnv(image.Name); env == nil || p.unfit(image, env) == "" {
-		return env
-	}
-	_, env := p.lateName(image, intended)
-	return env
-}
-
-// lateEnvOf is the InfraEnv whose image a host of the file boots to be added,
-// of any host that the file does not name for "".
-func (p *planner) lateEnvOf(name string) *model.InfraEnv {
-	if ref := p.spec.Spec.InfraEnv.Ref; ref != "" {
-		i := slices.IndexFunc(p.observed.InfraEnvs, func(e model.InfraEnv) bool { return e.Name == ref || e.ID == ref })
-		if i < 0 {
-			return nil
-		}
-		return &p.observed.InfraEnvs[i]
-	}
-	intended, err := p.infraEnvPlans()
-	if err != nil {
-		return nil // told with the images
-	}
-	for _, image := range intended {
-		if name == "" || slices.Contains(image.Hosts, name) {
-			return p.lateEnv(image, intended)
-		}
-	}
-	return nil
-}
-
-// madeLate says whether an InfraEnv is not one that the cluster was installed with, or
-// is a pool, which belongs to no cluster.
-func (p *planner) madeLate(env *model.InfraEnv) bool {
-	done := p.cluster.InstallCompleted
-	return env.ClusterID == "" || done.IsZero() || !env.Created.Before(done)
 }

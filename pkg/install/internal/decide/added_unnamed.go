@@ -42,10 +42,6 @@ func (p *planner) unnamedNodes() unnamedNodes {
 	return u
 }
 
-func started(h *model.Host) bool {
-	return h.State == model.HostPreparing || h.State == model.HostInstalling || h.State == model.HostNeedsUser || h.State == model.HostFailed
-}
-
 // addUnnamed brings those that are taken a step further, and says which failed.
 func (p *planner) addUnnamed(u unnamedNodes) (failed []*model.Host) {
 	for _, h := range u.take {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
@@ -133,36 +132,6 @@ func (p *planner) networksAdded(d setting.Difference, env *model.InfraEnv) bool 
 	return err == nil && d.Setting == setting.StaticNetworks && slices.ContainsFunc(whole, func(image infraenv.Plan) bool {
 		return image.Name == env.Name && setting.Same(d.Setting, image.Settings[d.Setting], d.Have)
 	})
-}
-
-// neverSent says of what goes along with other settings of a host only that
-// there are none.
-func (p *planner) neverSent(name string, settings model.Settings) {
-	var alone []string
-	for one := range settings {
-		if setting.RuleOf(one).Host != setting.Hidden {
-			return
-		}
-		alone = append(alone, string(one))
-	}
-	if len(alone) == 0 {
-		return
-	}
-	slices.Sort(alone)
-	p.warn(model.Warning{
-		Key: "host/" + name + "/unreported", Scope: model.HostScope(name), Reason: "NotCompared",
-		Message: fmt.Sprintf("%s of %s: the service does not say what it holds, and it is sent with other settings of the host, of which the file has none", strings.Join(alone, ", "), name),
-		Next:    "give the host a role or a hostname",
-	})
-}
-
-// redactedChanges names settings without what they are.
-func redactedChanges(settings model.Settings) []model.Change {
-	changes := make([]model.Change, 0, len(settings))
-	for _, setting := range slices.Sorted(maps.Keys(settings)) {
-		changes = append(changes, model.Change{Field: string(setting), From: "[redacted]", To: "[redacted]"})
-	}
-	return changes
 }
 
 func (p *planner) hostDrift() {

@@ -39,16 +39,6 @@ func (p *planner) usable(h *model.Host) bool {
 	return false
 }
 
-func (p *planner) waitHost(h *model.Host, what string, who model.Who) {
-	id := p.hostID(h)
-	p.wait(model.Wait{
-		Key: "host/" + id + "/" + strings.ReplaceAll(what, " ", "-"), Scope: model.HostScope(id), For: p.hostName(h) + " " + what, Since: h.Since, Who: who,
-	})
-}
-
-func (p *planner) hostName(h *model.Host) string { return p.matches.Call(h) }
-func (p *planner) hostID(h *model.Host) string   { return p.matches.id(h) }
-
 // bind binds a machine of a pool to the cluster. The service does that only
 // once it knows the machine.
 func (p *planner) bind(h *model.Host) {

@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -15,22 +16,6 @@ import (
 // defaultWithin is how long workers that are not required are waited for
 // where the file does not say.
 const defaultWithin = time.Hour
-
-// counts are the machines that a cluster shall have.
-type counts struct {
-	controlPlane, workers, arbiters int
-	requiredWorkers                 int
-}
-
-func (c counts) total() int    { return c.controlPlane + c.workers + c.arbiters }
-func (c counts) required() int { return c.controlPlane + c.requiredWorkers + c.arbiters }
-
-func (p *planner) counts() counts {
-	return counts{
-		controlPlane: p.spec.ControlPlaneCount(), workers: p.spec.WorkerCount(), arbiters: p.spec.ArbiterCount(),
-		requiredWorkers: p.spec.RequiredWorkers(),
-	}
-}
 
 // hosts brings every host of the file that is there to what the file says, and
 // waits for those that are not.
@@ -112,16 +97,6 @@ func (p *planner) fitsAnother(name string) bool {
 	return false
 }
 
-func (p *planner) presentWorkers() int {
-	workers := 0
-	for i := range p.spec.Spec.Hosts {
-		if host := &p.spec.Spec.Hosts[i]; host.Role == spec.Worker && p.matches.ByName[host.Name] != nil {
-			workers++
-		}
-	}
-	return workers
-}
-
 // unnamedAbsent waits for machines that the file counts without naming them.
 func (p *planner) unnamedAbsent() {
 	missing := p.unnamedMissing()
@@ -136,34 +111,6 @@ func (p *planner) unnamedAbsent() {
 		wait.Until = p.optionalEnds()
 	}
 	p.wait(wait)
-}
-
-// unnamedMissing is how many machines that the file counts without naming them
-// have not come yet.
-func (p *planner) unnamedMissing() int {
-	if !p.spec.Spec.AcceptUnknownHosts {
-		return 0
-	}
-	return p.counts().total() - len(p.matches.Part) - len(p.missingHosts())
-}
-
-// imagesReady says whether machines can be booted: there is an image.
-func (p *planner) imagesReady() bool {
-	return slices.ContainsFunc(p.observed.InfraEnvs, func(e model.InfraEnv) bool { return e.Image.State == model.ImageReady })
-}
-
-// imageSince is when the first image could have been booted for this cluster.
-func (p *planner) imageSince() time.Time {
-	var since time.Time
-	for _, env := range p.observed.InfraEnvs {
-		if since.IsZero() || env.Created.Before(since) {
-			since = env.Created
-		}
-	}
-	if since.Before(p.cluster.Created) {
-		return p.cluster.Created // a pool that is older than the cluster
-	}
-	return since
 }
 
 // configureHost sets role, hostname, disks and the like.
@@ -215,8 +162,6 @@ func (p *planner) configureHost(want *spec.Host, have *model.Host) {
 	}
 }
 
-func (p *planner) hostField(name string) string { return "spec.hosts[" + name + "]." }
-
 // wipes names the disks of a host that the install will write over.
 func (p *planner) wipes(name string, have *model.Host) {
 	for i := range have.Inventory.Disks {
@@ -244,4 +189,84 @@ func (p *planner) ofHost(want *spec.Host, have *model.Host, disk string, keep []
 		s[setting.HostExtra] = setting.ValueOf(extra)
 	}
 	return s
+}
+
+// boundElsewhere says whether the machine of a host of the file is bound to
+// another cluster.
+func (p *planner) boundElsewhere(want *spec.Host) bool {
+	return slices.ContainsFunc(p.observed.Elsewhere, func(h model.HostElsewhere) bool { return identifies(&want.Match, &h.Host) })
+}
+
+// elsewhere says whether the machine that is waited for need not be expected,
+// since it is bound to another cluster. That blocks the install, unless it can
+// do without the machine: then it is the wait that says so.
+func (p *planner) elsewhere(want *spec.Host, wait *model.Wait) bool {
+	i := slices.IndexFunc(p.observed.Elsewhere, func(h model.HostElsewhere) bool { return identifies(&want.Match, &h.Host) })
+	if i < 0 {
+		return false
+	}
+	have := &p.observed.Elsewhere[i]
+	cluster := have.ClusterID
+	if have.ClusterName != "" {
+		cluster = fmt.Sprintf("%s (%s)", have.ClusterName, have.ClusterID)
+	}
+	bound := fmt.Sprintf("%s is bound to the cluster %s", have.Label(), cluster)
+	remedy := fmt.Sprintf("if that cluster can do without it, `oaictl delete host %s --yes` and boot it from the discovery image; otherwise name another machine", have.ID)
+	if !wait.Until.IsZero() {
+		wait.For, wait.Next = fmt.Sprintf("%s to become free: %s", want.Name, bound), remedy
+		return false
+	}
+	p.block(model.Blocker{
+		Key: "host/" + want.Name + "/elsewhere", Scope: model.HostScope(want.Name), Reason: "BoundElsewhere", Cure: model.CurePerson, Since: have.Since,
+		Field: p.hostField(want.Name) + "match", Message: want.Name + ": " + bound, Remedy: remedy, Hosts: []string{want.Name},
+	})
+	return true
+}
+
+// optionalEnds is until when workers that are not required are waited for.
+func (p *planner) optionalEnds() time.Time {
+	within := time.Duration(p.spec.Spec.Topology.Required.Within)
+	return p.imageSince().Add(cmp.Or(within, defaultWithin))
+}
+
+// neverSent says of what goes along with other settings of a host only that
+// there are none.
+func (p *planner) neverSent(name string, settings model.Settings) {
+	var alone []string
+	for one := range settings {
+		if setting.RuleOf(one).Host != setting.Hidden {
+			return
+		}
+		alone = append(alone, string(one))
+	}
+	if len(alone) == 0 {
+		return
+	}
+	slices.Sort(alone)
+	p.warn(model.Warning{
+		Key: "host/" + name + "/unreported", Scope: model.HostScope(name), Reason: "NotCompared",
+		Message: fmt.Sprintf("%s of %s: the service does not say what it holds, and it is sent with other settings of the host, of which the file has none", strings.Join(alone, ", "), name),
+		Next:    "give the host a role or a hostname",
+	})
+}
+
+// enoughHosts says whether the hosts that are there suffice for the start, and
+// names those that are missing. Workers that are not required are waited for
+// until their time is up.
+func (p *planner) enoughHosts() (missing []string, ok bool) {
+	for i := range p.spec.Spec.Hosts {
+		host := &p.spec.Spec.Hosts[i]
+		switch {
+		case p.matches.ByName[host.Name] != nil:
+		case host.Role == spec.Worker:
+			missing = append(missing, host.Name)
+		default:
+			return nil, false
+		}
+	}
+	for range p.unnamedMissing() {
+		missing = append(missing, "a worker")
+	}
+	enough := len(p.matches.Part) >= p.counts().required() && !p.now.Before(p.optionalEnds())
+	return missing, len(missing) == 0 || enough
 }

@@ -70,42 +70,6 @@ func (p *planner) withdrawInfraEnv(env model.InfraEnv, reason string) {
 	})
 }
 
-// infraEnvPlans are the InfraEnvs that the cluster is installed with. Those that
-// were made to add hosts later, which hold the networks of others too, take no
-// part in who boots which.
-func (p *planner) infraEnvPlans() ([]infraenv.Plan, error) {
-	have := p.observed.InfraEnvs
-	if p.cluster != nil && p.cluster.State.Installed() && !p.cluster.InstallCompleted.IsZero() {
-		have = slices.DeleteFunc(slices.Clone(have), func(e model.InfraEnv) bool { return e.ClusterID != "" && p.madeLate(&e) })
-	}
-	plans, err := infraenv.Plans(p.spec, have)
-	for _, plan := range plans {
-		p.liveSystem(plan.Settings)
-	}
-	return plans, err
-}
-
-// liveSystem keeps one version for an image: that of the cluster for the hosts
-// that it is installed with, else that of the live system where the file says it.
-func (p *planner) liveSystem(settings model.Settings) {
-	switch {
-	case settings[setting.OSVersion] == "":
-	case p.spec.Spec.InfraEnv.Bind == spec.BindLate, p.cluster != nil && p.cluster.State.Installed():
-		delete(settings, setting.Version)
-	default:
-		delete(settings, setting.OSVersion)
-	}
-}
-
-// infraEnv is the observed InfraEnv of that name, the oldest of several, or nil.
-func (p *planner) infraEnv(name string) *model.InfraEnv {
-	i := slices.IndexFunc(p.observed.InfraEnvs, func(e model.InfraEnv) bool { return e.Name == name })
-	if i < 0 {
-		return nil
-	}
-	return &p.observed.InfraEnvs[i]
-}
-
 // bindTo is the cluster that a new InfraEnv's hosts belong to from the start,
 // "" with late binding.
 func (p *planner) bindTo() string {
@@ -229,12 +193,6 @@ func (p *planner) rivalKept(d setting.Difference, env *model.InfraEnv) {
 		Message: fmt.Sprintf("%s cannot take the place of %s: the service goes on with %s, and has no InfraEnv with both", d.Setting, rival, env.Settings[rival].Show(rival)),
 		Remedy:  remedy,
 	})
-}
-
-// imageDifferences compares what is said of an InfraEnv with it, but for what the
-// file overrides in the service's own words.
-func imageDifferences(want model.Settings, env *model.InfraEnv) []setting.Difference {
-	return slices.DeleteFunc(setting.Differences(want, env.Settings), func(d setting.Difference) bool { return slices.Contains(env.Overridden, d.Setting) })
 }
 
 // newImageNeeded says whether something of an update is in the image.
@@ -365,4 +323,23 @@ func (p *planner) missingFrom(image infraenv.Plan) bool {
 		return true
 	}
 	return slices.ContainsFunc(image.Hosts, func(name string) bool { return p.matches.ByName[name] == nil })
+}
+
+// imagesReady says whether machines can be booted: there is an image.
+func (p *planner) imagesReady() bool {
+	return slices.ContainsFunc(p.observed.InfraEnvs, func(e model.InfraEnv) bool { return e.Image.State == model.ImageReady })
+}
+
+// imageSince is when the first image could have been booted for this cluster.
+func (p *planner) imageSince() time.Time {
+	var since time.Time
+	for _, env := range p.observed.InfraEnvs {
+		if since.IsZero() || env.Created.Before(since) {
+			since = env.Created
+		}
+	}
+	if since.Before(p.cluster.Created) {
+		return p.cluster.Created // a pool that is older than the cluster
+	}
+	return since
 }

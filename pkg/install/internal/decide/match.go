@@ -2,7 +2,6 @@ package decide
 
 import (
 	"cmp"
-	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
@@ -81,38 +80,6 @@ func (m *Matches) Call(h *model.Host) string { return cmp.Or(m.Names[h.ID], h.Ho
 // id is what keys and scopes call a host: by its name in the file, or else by
 // its id, since the service's names are neither unique nor stable.
 func (m *Matches) id(h *model.Host) string { return cmp.Or(m.Names[h.ID], h.ID) }
-
-// boundElsewhere says whether the machine of a host of the file is bound to
-// another cluster.
-func (p *planner) boundElsewhere(want *spec.Host) bool {
-	return slices.ContainsFunc(p.observed.Elsewhere, func(h model.HostElsewhere) bool { return identifies(&want.Match, &h.Host) })
-}
-
-// elsewhere says whether the machine that is waited for need not be expected,
-// since it is bound to another cluster. That blocks the install, unless it can
-// do without the machine: then it is the wait that says so.
-func (p *planner) elsewhere(want *spec.Host, wait *model.Wait) bool {
-	i := slices.IndexFunc(p.observed.Elsewhere, func(h model.HostElsewhere) bool { return identifies(&want.Match, &h.Host) })
-	if i < 0 {
-		return false
-	}
-	have := &p.observed.Elsewhere[i]
-	cluster := have.ClusterID
-	if have.ClusterName != "" {
-		cluster = fmt.Sprintf("%s (%s)", have.ClusterName, have.ClusterID)
-	}
-	bound := fmt.Sprintf("%s is bound to the cluster %s", have.Label(), cluster)
-	remedy := fmt.Sprintf("if that cluster can do without it, `oaictl delete host %s --yes` and boot it from the discovery image; otherwise name another machine", have.ID)
-	if !wait.Until.IsZero() {
-		wait.For, wait.Next = fmt.Sprintf("%s to become free: %s", want.Name, bound), remedy
-		return false
-	}
-	p.block(model.Blocker{
-		Key: "host/" + want.Name + "/elsewhere", Scope: model.HostScope(want.Name), Reason: "BoundElsewhere", Cure: model.CurePerson, Since: have.Since,
-		Field: p.hostField(want.Name) + "match", Message: want.Name + ": " + bound, Remedy: remedy, Hosts: []string{want.Name},
-	})
-	return true
-}
 
 // identities finds hosts of the file by one of the things that their match
 // says, so that hundreds of machines need not be held against hundreds of

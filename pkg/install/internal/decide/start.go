@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/model"
-	"github.com/oaictl/oaictl/pkg/install/spec"
+	"github.com/oaictl/oaictl/internal/setting"
 )
 
 // start makes the install call once everything is as the file says, and not
@@ -53,33 +53,6 @@ func (p *planner) start() {
 		Key: "cluster/install", Scope: model.ScopeCluster, Kind: model.StartInstall, Target: p.cluster.ID, Name: p.name(), Reason: reason, Destructive: true,
 		Settings: counts,
 	})
-}
-
-// enoughHosts says whether the hosts that are there suffice for the start, and
-// names those that are missing. Workers that are not required are waited for
-// until their time is up.
-func (p *planner) enoughHosts() (missing []string, ok bool) {
-	for i := range p.spec.Spec.Hosts {
-		host := &p.spec.Spec.Hosts[i]
-		switch {
-		case p.matches.ByName[host.Name] != nil:
-		case host.Role == spec.Worker:
-			missing = append(missing, host.Name)
-		default:
-			return nil, false
-		}
-	}
-	for range p.unnamedMissing() {
-		missing = append(missing, "a worker")
-	}
-	enough := len(p.matches.Part) >= p.counts().required() && !p.now.Before(p.optionalEnds())
-	return missing, len(missing) == 0 || enough
-}
-
-// optionalEnds is until when workers that are not required are waited for.
-func (p *planner) optionalEnds() time.Time {
-	within := time.Duration(p.spec.Spec.Topology.Required.Within)
-	return p.imageSince().Add(cmp.Or(within, defaultWithin))
 }
 
 // preparationRetries is how often a failed preparation is tried again at once,
@@ -179,3 +152,70 @@ func (p *planner) unprepared() (b model.Blocker, found bool) {
 	b.Remedy = "see that these hosts can pull the images of the release: oaictl explain validation container-images-available"
 	return b, len(said) > 0
 }
+
+// onHold says whether the start is held, by the file or by somebody else, and
+// waits for those who hold it.
+func (p *planner) onHold() bool {
+	if p.spec.Spec.Hold {
+		p.wait(model.Wait{
+			Key: model.KeyHold, Scope: model.ScopeCluster, Who: model.WhoUser, For: "spec.hold of the file to be taken back; everything else is ready",
+			Next: "oaictl create cluster -f FILE, with spec.hold false or left out",
+		})
+	}
+	held, is := p.cluster.Held()
+	if is {
+		held.For += "; everything else is ready"
+		p.wait(held)
+	}
+	return p.spec.Spec.Hold || is
+}
+
+// released says whether the service was told to start with just these hosts, and
+// waits for it to do so. It is helped on where it does not notice that it can.
+func (p *planner) released(counts model.Settings) bool {
+	stalled := !p.cluster.Stalled.IsZero()
+	if !p.cluster.Released && !stalled {
+		return false
+	}
+	if slices.ContainsFunc(setting.Differences(counts, p.cluster.Settings), func(d setting.Difference) bool { return d.Known }) {
+		return false
+	}
+	if stalled && !p.now.Before(p.cluster.Stalled.Add(noticeWithin)) {
+		p.act(model.Action{
+			Key: "cluster/nudge", Scope: model.ScopeCluster, Kind: model.NudgeCluster, Target: p.cluster.ID, Name: p.name(),
+			Reason: "every host is in sync, but since " + p.cluster.Stalled.UTC().Format(time.TimeOnly) + " the service has not noticed",
+		})
+		return true
+	}
+	wait := model.Wait{Key: "cluster/start", Scope: model.ScopeCluster, For: "the service to start the installation", Since: p.cluster.StatusSince, Who: model.WhoService}
+	if stalled {
+		wait.For, wait.Since = "the service to notice that every host is in sync", p.cluster.Stalled
+	}
+	p.wait(wait)
+	return true
+}
+
+// noticeWithin is how long a service may take to notice that nothing is missing
+// any more, before the cluster is touched, and touchAgain how long it has to
+// react to that.
+const (
+	noticeWithin = 30 * time.Second
+	touchAgain   = time.Minute
+)
+
+// passingOn says whether the service may not know yet what was written of the hosts, and
+// waits for that: what it is told after the start comes too late.
+func (p *planner) passingOn() bool {
+	differed := p.memory.HostWritten
+	if !p.cluster.PassesOn || differed.IsZero() || !p.now.Before(differed.Add(passedOn)) {
+		return false
+	}
+	p.wait(model.Wait{
+		Key: "cluster/passing-on", Scope: model.ScopeCluster, Who: model.WhoService, Since: differed,
+		For: "the service to take the settings of the hosts",
+	})
+	return true
+}
+
+// passedOn is how long a controller has to pass on what was written of hosts.
+const passedOn = 5 * time.Second

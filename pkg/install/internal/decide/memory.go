@@ -106,11 +106,6 @@ func (p *planner) hinder(a model.Action, b model.Blocker) {
 	p.block(b)
 }
 
-// asWarning is a blocker of something that the install does not depend on.
-func asWarning(b model.Blocker) model.Warning {
-	return model.Warning{Key: b.Key, Scope: b.Scope, Reason: b.Reason, Message: b.Message, Next: b.Remedy}
-}
-
 func changesText(changes []model.Change) string {
 	texts := make([]string, 0, len(changes))
 	for _, c := range changes {

@@ -1,0 +1,75 @@
+package decide
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/oaictl/oaictl/internal/model"
+)
+
+// installed fetches the results and says how complete the cluster is.
+func (p *planner) installed() {
+	p.plan.Missing = p.missingHosts()
+	p.driftAfterStart()
+	if !p.spec.Imported() { // whoever installed it has its credentials
+		p.saveCredentials()
+	}
+	if p.desired.Options.AddNodes {
+		p.addNodes()
+	}
+	switch {
+	case !p.idle() || !p.unhindered() || len(p.plan.Waits) > 0 || p.plan.Verdict != "":
+		return
+	case p.desired.Options.AddNodes:
+		p.allAdded()
+		return
+	}
+	p.endInstalled()
+}
+
+// saveCredentials saves what the service has of the installed cluster's.
+func (p *planner) saveCredentials() {
+	p.saveNoIngress()
+	if p.cluster.Kubeconfig && !p.observed.Results.Kubeconfig {
+		p.save(model.SaveKubeconfig, "kubeconfig", "the cluster is installed")
+	}
+	if p.cluster.Kubeconfig && !p.observed.Results.Password {
+		p.save(model.SavePassword, "kubeadmin-password", "the cluster is installed")
+	}
+}
+
+// endInstalled ends the run with what the cluster has become.
+func (p *planner) endInstalled() {
+	next := "oaictl download kubeconfig " + p.name()
+	if p.observed.Results.Kubeconfig {
+		next = "oc " + p.kubeconfigFlag() + " get nodes"
+	}
+	trouble := p.degradations()
+	if len(trouble) > 0 {
+		texts := make([]string, 0, len(trouble))
+		for _, b := range trouble {
+			texts = append(texts, b.Message)
+			p.block(b)
+		}
+		p.end(model.VerdictDegraded, "installed, but "+strings.Join(texts, "; "), p.whyDegraded())
+		return
+	}
+	message := "installed"
+	if len(p.plan.Missing) > 0 {
+		message = "installed, without workers that are not required: " + strings.Join(p.plan.Missing, ", ") + "; oaictl add-node adds them"
+		next = "oaictl add-node -f FILE"
+	}
+	p.end(model.VerdictInstalled, message, next)
+}
+
+// recorded goes first of all that is done to an installed cluster: adding hosts
+// stands on it. Whether the cluster is installed does not depend on it.
+func (p *planner) recorded() {
+	if !p.cluster.Unrecorded || p.desired.Options.ReadOnly {
+		return
+	}
+	p.plan.Actions = slices.Insert(p.plan.Actions, 0, model.Action{
+		Key: "cluster/record", Scope: model.ScopeCluster, Kind: model.RecordInstalled, Target: p.cluster.ID, Name: p.name(),
+		Reason: "the cluster is installed, and nobody else writes that down",
+	})
+}

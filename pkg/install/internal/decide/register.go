@@ -1,0 +1,148 @@
+package decide
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/oaictl/oaictl/internal/model"
+	"github.com/oaictl/oaictl/internal/setting"
+)
+
+// others looks at clusters of the same name: duplicates of our own and those
+// that may be somebody else's.
+func (p *planner) others() {
+	var foreign []model.ClusterRef
+	for _, other := range p.observed.Others {
+		switch {
+		case !other.Owned:
+			foreign = append(foreign, other)
+		case p.desired.Options.Run != "" && other.Run == p.desired.Options.Run && other.Empty:
+			p.act(model.Action{
+				Key: "cluster/withdraw/" + other.ID, Scope: model.ScopeCluster, Kind: model.WithdrawCluster, Target: other.ID, Name: p.name(),
+				Reason: "another run registered the same cluster earlier; this run's is still empty", Destructive: true,
+			})
+		default:
+			p.warn(model.Warning{
+				Key: "cluster/duplicate/" + other.ID, Scope: model.ScopeCluster, Reason: "DuplicateCluster",
+				Message: fmt.Sprintf("there is a second cluster %s made by oaictl: %s (%s)", p.full(), other.ID, other.Status),
+				Next:    "oaictl delete cluster " + other.ID,
+			})
+		}
+	}
+	switch {
+	case p.cluster != nil && !p.cluster.Owned && p.cluster.ID != p.desired.Options.Adopt && !p.cluster.Unmarked:
+		foreign = append(foreign, p.cluster.ClusterRef)
+		p.foreign(foreign)
+	case p.cluster == nil && p.desired.Options.Adopt != "":
+		p.block(model.Blocker{
+			Key: "cluster/adopt", Scope: model.ScopeCluster, Reason: "AdoptNotFound", Cure: model.CureOwner,
+			Message: fmt.Sprintf("there is no cluster %s with the id %s to adopt", p.full(), p.desired.Options.Adopt),
+			Remedy:  "oaictl get clusters",
+		})
+	case p.cluster == nil && len(foreign) > 0:
+		p.foreign(foreign)
+	}
+}
+
+// register makes the cluster.
+func (p *planner) register() {
+	settings := setting.OfCluster(p.spec)
+	p.act(model.Action{
+		Key: "cluster/register", Scope: model.ScopeCluster, Kind: model.RegisterCluster, Name: p.name(),
+		Reason: "the service has no cluster " + p.full(), Settings: settings, Changes: allChanges("", settings),
+	})
+}
+
+// adopt marks a cluster as oaictl's that the user named to take over, and whose
+// installation has begun or is over. Before that, the mark goes with the settings.
+func (p *planner) adopt() {
+	if p.cluster.Owned || p.cluster.Unmarked || p.cluster.ID != p.desired.Options.Adopt {
+		return
+	}
+	if !p.cluster.MarkedAnytime && p.cluster.State != model.ClusterAddingHosts {
+		p.warn(model.Warning{
+			Key: "cluster/adopt", Scope: model.ScopeCluster, Reason: "NotAdopted",
+			Message: fmt.Sprintf("the service takes no mark of oaictl's for a cluster that is %s: it is not taken over, and needs --adopt %s each time", strings.ToLower(string(p.cluster.State)), p.cluster.ID),
+		})
+		return
+	}
+	tags, change := p.ownMark()
+	p.act(model.Action{
+		Key: "cluster/adopt", Scope: model.ScopeCluster, Kind: model.UpdateCluster, Target: p.cluster.ID, Name: p.name(),
+		Reason: "--adopt takes it over", Settings: model.Settings{setting.Tags: tags}, Changes: []model.Change{change},
+	})
+}
+
+// ownMark is what marks a cluster as oaictl's: it goes with the tags, which stay.
+func (p *planner) ownMark() (setting.Value, model.Change) {
+	tags := p.cluster.Settings[setting.Tags]
+	if tags == "" {
+		tags = setting.ValueOf([]string{})
+	}
+	return tags, model.Change{Field: string(setting.Tags), From: tags.Show(setting.Tags), To: "oaictl"}
+}
+
+// foreign refuses to touch what oaictl did not make and nobody let it adopt.
+func (p *planner) foreign(clusters []model.ClusterRef) {
+	labels := make([]string, 0, len(clusters))
+	for _, c := range clusters {
+		labels = append(labels, c.Label())
+	}
+	file, _, _ := p.spec.Position("metadata.name")
+	id, verb := "ID", "create cluster"
+	if len(clusters) == 1 {
+		id = clusters[0].ID
+	}
+	if p.desired.Options.AddNodes {
+		verb = "add-node"
+	}
+	p.block(model.Blocker{
+		Key: "cluster/foreign", Scope: model.ScopeCluster, Reason: "ForeignCluster", Cure: model.CureOwner,
+		Message: fmt.Sprintf("the service has a cluster %s that oaictl did not make: %s", p.full(), strings.Join(labels, ", ")),
+		Remedy:  fmt.Sprintf("oaictl %s -f %s --adopt %s, or another metadata.name", verb, cmp.Or(file, "FILE"), id),
+	})
+}
+
+// importCluster has the service take in a cluster that something else installed,
+// so that hosts can be added to it. There is nothing about it to install.
+func (p *planner) importCluster() {
+	switch {
+	case !p.desired.Options.AddNodes:
+		p.block(model.Blocker{
+			Key: "cluster/import", Scope: model.ScopeCluster, Reason: "InstalledElsewhere", Cure: model.CureNow, Field: "spec.import",
+			Message: "the file says that " + p.full() + " is installed already, so there is nothing to install", Remedy: "oaictl add-node -f FILE",
+		})
+	case p.cluster == nil:
+		settings := setting.OfCluster(p.spec)
+		p.act(model.Action{
+			Key: "cluster/import", Scope: model.ScopeCluster, Kind: model.ImportCluster, Name: p.name(),
+			Reason: "the service does not know the installed cluster " + p.full(), Settings: settings, Changes: allChanges("", settings),
+		})
+	case p.cluster.Unmarked:
+		p.markImported()
+	default:
+		p.clusterChecks()
+		p.otherwise("the service to take in the installed cluster")
+	}
+}
+
+// markImported completes the record of an imported cluster: a service that takes
+// neither marks nor anything else with the import is told afterwards.
+func (p *planner) markImported() {
+	settings := setting.OfCluster(p.spec)
+	if settings[setting.Tags] == "" {
+		settings[setting.Tags] = setting.ValueOf([]string{})
+	}
+	if !p.spec.PullSecret().IsZero() {
+		settings[setting.PullSecret] = setting.ValueOf(resent)
+	}
+	p.act(model.Action{
+		Key: "cluster/mark", Scope: model.ScopeCluster, Kind: model.UpdateCluster, Target: p.cluster.ID, Name: p.name(),
+		Reason: "the imported cluster is not marked as made by oaictl yet", Settings: settings, Changes: []model.Change{{Field: string(setting.Tags), To: "oaictl"}},
+	})
+}
+
+// resent is the value of a secret's setting: the secret itself is read from
+// the desired cluster.
+const resent = "resend"
