@@ -64,6 +64,7 @@ type MachineState struct {
 // Phase is how far a host is on its way from the discovery image to its disk.
 type Phase int
 
+// The phases of a host that boots through its BMC.
 const (
 	PhaseUnknown    Phase = iota // nothing is known of it yet, and nothing to boot
 	PhaseToBoot                  // it has still to boot the image

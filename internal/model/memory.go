@@ -287,6 +287,7 @@ func Fingerprint(a Action) string {
 	return setting.Digest(data)
 }
 
+// How long an action that failed is left alone, at first and at most.
 const (
 	firstBackoff = 2 * time.Second
 	LastBackoff  = time.Minute
