@@ -236,8 +236,12 @@ func (h *hub) releaseAgent(ctx context.Context, agent *objects.Object) error {
 	if !hasFinalizer(agent, hubapi.FinalizerAgent) {
 		return nil
 	}
-	if err := h.removeNode(ctx, agent); err != nil {
-		return err
+	owner := boundTo(agent)
+	removes := h.removesNode(agent, owner)
+	if removes {
+		if err := h.reachNode(ctx, agent, owner); err != nil {
+			return err
+		}
 	}
 	if host := h.hosts[agent.GetName()]; host != nil {
 		if err := h.dropHost(ctx, path(host)); err != nil {
@@ -246,27 +250,33 @@ func (h *hub) releaseAgent(ctx context.Context, agent *objects.Object) error {
 		delete(h.hosts, agent.GetName())
 	}
 	objects.DropFinalizer(agent, hubapi.FinalizerAgent)
-	return h.store.update(ctx, agent)
+	err := h.store.update(ctx, agent) // a conflict has all of it done again
+	if err == nil && removes {
+		h.logf("the node of %s is taken out of %s", agent.GetName(), owner)
+	}
+	return err
 }
 
-// removeNode takes the node of an Agent that is being deleted out of its cluster, unless
-// it is told not to, or the cluster goes, too. What is in the way is a condition.
-func (h *hub) removeNode(ctx context.Context, agent *objects.Object) error {
-	owner := boundTo(agent)
+// removesNode says whether the node of an Agent that is being deleted is taken out of its
+// cluster: unless it is told not to, or the cluster goes, too.
+func (h *hub) removesNode(agent *objects.Object, owner key) bool {
 	_, skips := agent.GetAnnotations()[hubapi.AnnotationAgentSkipCleanup]
-	if skips || owner.id == "" || objects.Nested(agent, "status", "progress", "currentStage") != "Done" || !h.lives(agent, owner) {
+	return !skips && owner.id != "" && objects.Nested(agent, "status", "progress", "currentStage") == "Done" && h.lives(agent, owner)
+}
+
+// reachNode looks whether the cluster of a node can be reached. What is in the way is a
+// condition of the Agent.
+func (h *hub) reachNode(ctx context.Context, agent *objects.Object, owner key) error {
+	err := h.kubeconfigOf(ctx, owner)
+	if err == nil {
 		return nil
 	}
-	if err := h.kubeconfigOf(ctx, owner); err != nil {
-		status := statusOf(agent)
-		have, _, _ := unstructured.NestedSlice(agent.Object, "status", "conditions")
-		status["conditions"] = condition.Set(have, []condition.Condition{{Type: hubapi.ConditionCleanup, Status: condition.False,
-			Reason: "CleanupFailed", Message: err.Error()}}, h.clock.Now(), false)
-		h.later(keyOf(objects.KindAgent, agent), retryAfter)
-		return errors.Join(err, h.writeStatus(ctx, agent, status))
-	}
-	h.logf("the node of %s is taken out of %s", agent.GetName(), owner)
-	return nil
+	status := statusOf(agent)
+	have, _, _ := unstructured.NestedSlice(agent.Object, "status", "conditions")
+	status["conditions"] = condition.Set(have, []condition.Condition{{Type: hubapi.ConditionCleanup, Status: condition.False,
+		Reason: "CleanupFailed", Message: err.Error()}}, h.clock.Now(), false)
+	h.later(keyOf(objects.KindAgent, agent), retryAfter)
+	return errors.Join(err, h.writeStatus(ctx, agent, status))
 }
 
 // lives tells whether neither the cluster nor the InfraEnv of an Agent is being deleted.
