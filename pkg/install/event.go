@@ -24,7 +24,7 @@ type Event struct {
 	View *View `json:"-"`
 }
 
-// View is the whole picture after an observation, for displays that draw it
+// View is the whole state after an observation, for displays that draw it
 // anew each time.
 type View struct {
 	Desired  *Desired

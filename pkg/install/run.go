@@ -213,7 +213,7 @@ func (r *run) look(ctx context.Context, prior *Observed) (*Observed, error) {
 	for wait, looks := soonest, 1; ; wait, looks = min(2*wait, seldom), looks+1 {
 		observed, err := r.Observe(ctx, r.desired, prior)
 		if err == nil && observed.Stale != "" {
-			// What was written since does not show in an old picture: deciding
+			// What was written since does not show in an old observation: deciding
 			// on it would write it again.
 			err = &Fault{Op: "look at", On: r.desired.FullName(), Err: errors.New(observed.Stale), Next: "check that the service runs and can be reached"}
 		}

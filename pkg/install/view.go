@@ -13,7 +13,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// newView gathers the picture that a live display draws.
+// newView gathers what a live display draws.
 func newView(desired *Desired, observed *Observed, plan Plan) *View {
 	desired = desired.At(observed)
 	view := &View{Desired: desired, Observed: observed, Plan: plan}

@@ -66,7 +66,7 @@ func (w *watcher) see(desired *Desired, before, now *Observed, plan Plan) bool {
 	return w.progress(newView(desired, now, plan), changed)
 }
 
-// progress gives the whole picture when something changed. The percentage
+// progress gives the whole state when something changed. The percentage
 // never goes back, even where the service begins a preparation anew.
 func (w *watcher) progress(view *View, changed bool) bool {
 	view.Percent = max(view.Percent, w.percent)

@@ -24,7 +24,7 @@ type wire struct {
 	base   string
 	client *http.Client
 	auth   rest.TokenSource // nil for none
-	token  string           // of the simulated operator, which no service in earnest gives away
+	token  string           // of the simulated operator, which no real service gives away
 }
 
 // do sends a request and reads the answer; into may be nil.

@@ -39,7 +39,7 @@ installs them with create cluster --backend hub.
 
 It takes the part of the hub's own operators. So the kubeconfig is given on the
 command line each time, and an API server that has an AgentServiceConfig, which is
-a hub in earnest, is refused. ClusterImageSets of the releases that the simulated
+a real hub, is refused. ClusterImageSets of the releases that the simulated
 service knows are made, as a hub has them, unless they are there.
 
 The address that is printed is that of the simulated service behind the hub.`,
@@ -57,7 +57,7 @@ The address that is printed is that of the simulated service behind the hub.`,
 	flags := command.Flags()
 	flags.StringVarP(&o.File, "file", "f", "", "`FILE` that names the machines")
 	flags.BoolVar(&o.Hive, "hive", false, "play Hive's operator, too, which records installed clusters")
-	flags.BoolVar(&o.Auth, "local-auth", false, "let in nobody but machines, by a token of their image, as the service of a hub in earnest")
+	flags.BoolVar(&o.Auth, "local-auth", false, "let in nobody but machines, by a token of their image, as the service of a real hub")
 	flags.BoolVar(&o.Webhooks, "webhooks", false, "register admission webhooks that are served on loopback: for an API server on this machine")
 	return command
 }
@@ -142,7 +142,7 @@ func playable(ctx context.Context, kube *rest.Config) error {
 		return hubFault(kube, err)
 	}
 	if name != "" {
-		fault := hubFault(kube, fmt.Errorf("it is a hub in earnest: it has the AgentServiceConfig %s", name))
+		fault := hubFault(kube, fmt.Errorf("it is a real hub: it has the AgentServiceConfig %s", name))
 		fault.Code, fault.Permanent = install.CodeUsage, true
 		fault.Next = "give --kubeconfig of an API server that is there to be played on"
 		return fault

@@ -11,7 +11,7 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
 )
 
-// What a hub in earnest makes of objects: the fields of the service's cluster, host or
+// What a real hub makes of objects: the fields of the service's cluster, host or
 // infra-env, as its REST API then has them. The subjects are hub-hyperthreading,
 // hub-settings and hub-fencing in EVIDENCE.md.
 

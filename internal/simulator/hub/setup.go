@@ -82,7 +82,7 @@ func AgentServiceConfig(ctx context.Context, config *rest.Config) (string, error
 	case apierrors.IsNotFound(err): // the kind is not even known
 		return "", nil
 	case err != nil:
-		return "", fmt.Errorf("ask whether it is a hub in earnest: %w", err)
+		return "", fmt.Errorf("ask whether it is a real hub: %w", err)
 	case len(list.Items) == 0:
 		return "", nil
 	}

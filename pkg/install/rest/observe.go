@@ -37,7 +37,7 @@ const (
 // Observe says what the service holds of a cluster. It reads what was never
 // read, what this plane wrote, what the service's events name and, now and
 // then, everything; the rest comes from memory. When the service does not
-// answer, the last picture comes back with Stale set.
+// answer, the last observation comes back with Stale set.
 //
 // Observed shares maps and inner slices with later observations: they are not
 // to be changed.
@@ -60,18 +60,18 @@ func (p *Plane) Observe(ctx context.Context, query install.Query, _ *install.Obs
 	w.share()
 	switch {
 	case err == nil:
-		return w.picture(), nil
+		return w.observed(), nil
 	case context.Cause(ctx) != nil:
 		return nil, context.Cause(ctx)
 	case w.cluster == nil || transport.Permanent(err):
 		return nil, err
 	}
-	observed := w.picture()
+	observed := w.observed()
 	observed.Stale = err.Error()
 	return observed, nil
 }
 
-// look brings the picture up to date, as far as needed and affordable.
+// look brings the observation up to date, as far as needed and affordable.
 func (p *Plane) look(ctx context.Context, w *watch, query install.Query) error {
 	if query.Detail {
 		w.need(func(n *needs) {

@@ -441,13 +441,13 @@ func TestNoCluster(t *testing.T) {
 	}
 }
 
-// When the service does not answer, the last picture comes back and says so; a
+// When the service does not answer, the last observation comes back and says so; a
 // refusal is an error.
 func TestStale(t *testing.T) {
 	w := newWorld(t, 1)
 	p := w.plane(t)
 	if _, err := w.plane(t, func(c *Config) { c.URL = "http://127.0.0.1:1" }).Observe(t.Context(), lab(), nil); err == nil {
-		t.Error("no error though there is no picture")
+		t.Error("no error though there is no observation")
 	}
 	observe(t, p, lab())
 	answers := w.answers

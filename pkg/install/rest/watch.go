@@ -16,7 +16,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/rest/internal/transport"
 )
 
-// urgency is how much a part of the picture wants to be read.
+// urgency is how much a part of the observation wants to be read.
 type urgency int
 
 const (
@@ -25,13 +25,13 @@ const (
 	overdue         // it was written, never read, or asked for: read it now
 )
 
-// needs are the parts of the picture and how much each wants to be read.
+// needs are the parts of the observation and how much each wants to be read.
 type needs struct {
 	lookup, cluster, hosts, infraEnvs, manifests, ignored urgency
 	changed                                               map[string]bool // ids of the hosts that events name
 }
 
-// watch is one cluster's picture in memory. Observations of it come one after
+// watch is what is known of one cluster. Observations of it come one after
 // the other; writes only say what they made stale.
 type watch struct {
 	slot   chan struct{} // who holds it observes
@@ -210,8 +210,8 @@ func (w *watch) now() time.Time {
 	return now
 }
 
-// picture is what is known, for the caller to keep.
-func (w *watch) picture() *install.Observed {
+// observed is what is known, for the caller to keep.
+func (w *watch) observed() *install.Observed {
 	w.at = w.now()
 	out := &install.Observed{At: w.at, Others: slices.Clone(w.others)}
 	if w.cluster == nil {
@@ -237,7 +237,7 @@ func (w *watch) picture() *install.Observed {
 	return out
 }
 
-// share lets actions see what they need of the picture.
+// share lets actions see what they need of the observation.
 func (w *watch) share() {
 	kept := map[string][]string{}
 	for id := range w.hosts {

@@ -28,7 +28,7 @@ func (p *planner) decide() {
 	p.others()
 	switch {
 	case p.observed.Stale != "":
-		// An old picture does not show what was written since.
+		// An old observation does not show what was written since.
 		p.plan.Actions = nil
 		p.wait(model.Wait{Key: "service/answer", Scope: model.ScopeCluster, For: "the service to answer: " + p.observed.Stale, Who: model.WhoService})
 	case len(p.plan.Blockers) > 0:
