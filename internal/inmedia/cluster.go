@@ -10,7 +10,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/hive"
-	"github.com/oaictl/oaictl/internal/objects"
+	"github.com/oaictl/oaictl/internal/hubobjects"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/release"
@@ -117,7 +117,7 @@ func (m *clusterManifests) desired() *install.Desired {
 // secret.
 func (m *clusterManifests) settings(info release.Info) (install.Settings, error) {
 	m.poolsUnsaid()
-	s, err := said(objects.InstallTable(), m.install)
+	s, err := said(hubobjects.InstallTable(), m.install)
 	if err != nil {
 		return nil, badFile(m.files.AgentClusterInstall, err)
 	}
@@ -153,7 +153,7 @@ func (m *clusterManifests) poolsUnsaid() {
 
 // said are the settings that an object on the medium names. Texts end where their last
 // line does.
-func said(table objects.Table, object any) (install.Settings, error) {
+func said(table hubobjects.Table, object any) (install.Settings, error) {
 	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
 	if err != nil {
 		return nil, fmt.Errorf("read the fields: %w", err)

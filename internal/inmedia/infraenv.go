@@ -10,7 +10,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
-	"github.com/oaictl/oaictl/internal/objects"
+	"github.com/oaictl/oaictl/internal/hubobjects"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -131,7 +131,7 @@ func (m *infraEnvManifests) desired() *install.Desired {
 // manifest names no version of it, and so none is sent: the service takes the live
 // image that it has.
 func (m *infraEnvManifests) settings(imageType string) (install.Settings, error) {
-	s, err := said(objects.InfraEnvTable(), m.infraEnv)
+	s, err := said(hubobjects.InfraEnvTable(), m.infraEnv)
 	if err != nil {
 		return nil, badFile(m.files.InfraEnv, err)
 	}

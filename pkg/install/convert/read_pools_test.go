@@ -17,7 +17,7 @@ import (
 // TestRecordedPools: hyperthreading in an AgentClusterInstall is carried over as the
 // service of a real hub reads it, for clusters with an arbiter, where every role counts.
 func TestRecordedPools(t *testing.T) {
-	recorded, err := os.Open("../../../internal/objects/testdata/recorded.jsonl")
+	recorded, err := os.Open("../../../internal/hubobjects/testdata/recorded.jsonl")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/hubobjects"
 	"github.com/oaictl/oaictl/internal/model"
-	"github.com/oaictl/oaictl/internal/objects"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
@@ -218,18 +218,18 @@ func (a *actor) updateCluster(ctx context.Context) error {
 	if err := a.unclassify(ctx, made.Cluster); err != nil {
 		return err
 	}
-	if _, err := a.write(ctx, live, objectOf(made.Cluster, hubapi.KindAgentClusterInstall), objects.InstallTable()); err != nil {
+	if _, err := a.write(ctx, live, objectOf(made.Cluster, hubapi.KindAgentClusterInstall), hubobjects.InstallTable()); err != nil {
 		return err
 	}
 	if _, adopts := a.action.Settings[setting.Tags]; adopts {
-		_, err = a.ApplyFields(ctx, deployment, objectOf(made.Cluster, hubapi.KindClusterDeployment), []objects.Path{{"metadata", "labels", hubapi.LabelCluster}})
+		_, err = a.ApplyFields(ctx, deployment, objectOf(made.Cluster, hubapi.KindClusterDeployment), []hubobjects.Path{{"metadata", "labels", hubapi.LabelCluster}})
 	}
 	return err
 }
 
 // write brings the fields of the action's settings in an object to what was decided; made
 // is the object that the file makes, with what follows from several settings.
-func (a *actor) write(ctx context.Context, live, made *unstructured.Unstructured, table objects.Table) (*unstructured.Unstructured, error) {
+func (a *actor) write(ctx context.Context, live, made *unstructured.Unstructured, table hubobjects.Table) (*unstructured.Unstructured, error) {
 	paths := table.PathsOf(a.action.Settings)
 	if len(paths) == 0 {
 		return live, nil

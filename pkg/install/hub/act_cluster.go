@@ -10,7 +10,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/hive"
-	"github.com/oaictl/oaictl/internal/objects"
+	"github.com/oaictl/oaictl/internal/hubobjects"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
@@ -28,8 +28,8 @@ func (a *actor) startInstall(ctx context.Context) error {
 		return err
 	}
 	want := map[string]any{"spec": map[string]any{"holdInstallation": false}}
-	paths := []objects.Path{{"spec", "holdInstallation"}}
-	counts, table := install.Settings{}, objects.InstallTable()
+	paths := []hubobjects.Path{{"spec", "holdInstallation"}}
+	counts, table := install.Settings{}, hubobjects.InstallTable()
 	for _, key := range []install.Setting{setting.ControlPlane, setting.Workers, setting.Arbiters} {
 		if value, said := a.action.Settings[key]; said {
 			row, _ := table.Row(key)

@@ -13,8 +13,8 @@ import (
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
+	"github.com/oaictl/oaictl/internal/hubobjects"
 	"github.com/oaictl/oaictl/internal/model"
-	"github.com/oaictl/oaictl/internal/objects"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
@@ -98,7 +98,7 @@ func (a *actor) hostSecrets(ctx context.Context, agent *unstructured.Unstructure
 			continue
 		}
 		for _, secret := range of.Secrets {
-			isFencing, isToken := secret.GetName() == objects.FencingSecretName(c, host), secret.GetName() == objects.TokenSecretName(c, host)
+			isFencing, isToken := secret.GetName() == hubobjects.FencingSecretName(c, host), secret.GetName() == hubobjects.TokenSecretName(c, host)
 			if isFencing {
 				besideAgent(secret, agent)
 			}
@@ -128,7 +128,7 @@ func besideAgent(secret, agent *unstructured.Unstructured) {
 // agentFields are the fields of an Agent's spec that the action's settings come
 // to (agent-install.openshift.io/v1beta1).
 func (a *actor) agentFields(live *unstructured.Unstructured) (map[string]any, error) {
-	table := objects.AgentTable(objects.SecretsOf(a.desired.Spec, a.host(), a.Namespace.Name))
+	table := hubobjects.AgentTable(hubobjects.SecretsOf(a.desired.Spec, a.host(), a.Namespace.Name))
 	for key := range a.action.Settings {
 		if _, known := table.Row(key); !known {
 			return nil, notSupported(key)
@@ -227,7 +227,7 @@ func (a *actor) agentOnly(ctx context.Context, agent *unstructured.Unstructured)
 // machineFields is the patch of a BareMetalHost that the action's settings come to.
 func (a *actor) machineFields(machine *unstructured.Unstructured) (map[string]any, error) {
 	host, fields := a.host(), map[string]any{}
-	if err := objects.MachineTable(objects.SecretsOf(a.desired.Spec, host, a.Namespace.Name)).Write(fields, a.action.Settings); err != nil {
+	if err := hubobjects.MachineTable(hubobjects.SecretsOf(a.desired.Spec, host, a.Namespace.Name)).Write(fields, a.action.Settings); err != nil {
 		return nil, err
 	}
 	if value, said := a.action.Settings[setting.Labels]; said {
@@ -247,7 +247,7 @@ func (a *actor) machineFields(machine *unstructured.Unstructured) (map[string]an
 		}
 	}
 	if _, said := a.action.Settings[setting.Disk]; said && host != nil {
-		fields["spec"] = map[string]any{"rootDeviceHints": objects.HintPatch(host.Disk.Hints)}
+		fields["spec"] = map[string]any{"rootDeviceHints": hubobjects.HintPatch(host.Disk.Hints)}
 	}
 	return fields, nil
 }

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
-	"github.com/oaictl/oaictl/internal/objects"
+	"github.com/oaictl/oaictl/internal/hubobjects"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
@@ -137,7 +137,7 @@ func (a *actor) updateInfraEnv(ctx context.Context) error {
 			return err
 		}
 	}
-	if live, err = a.write(ctx, live, want.InfraEnv, objects.InfraEnvTable()); err != nil {
+	if live, err = a.write(ctx, live, want.InfraEnv, hubobjects.InfraEnvTable()); err != nil {
 		return err
 	}
 	if _, labels := a.action.Settings[setting.NodeLabels]; labels {

@@ -7,7 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/oaictl/oaictl/internal/objects"
+	"github.com/oaictl/oaictl/internal/hubobjects"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 	"github.com/oaictl/oaictl/pkg/install/render"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -97,7 +97,7 @@ func (a *actor) manifests(ctx context.Context) error {
 	if len(refs) > 0 {
 		want["spec"] = map[string]any{"manifestsConfigMapRefs": refs}
 	}
-	if _, err := a.ApplyFields(ctx, live, &unstructured.Unstructured{Object: want}, []objects.Path{{"spec", "manifestsConfigMapRefs"}}); err != nil {
+	if _, err := a.ApplyFields(ctx, live, &unstructured.Unstructured{Object: want}, []hubobjects.Path{{"spec", "manifestsConfigMapRefs"}}); err != nil {
 		return err
 	}
 	for _, u := range empty {

@@ -8,7 +8,7 @@ import (
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
 	"github.com/oaictl/oaictl/internal/hubapi/hive"
-	"github.com/oaictl/oaictl/internal/objects"
+	"github.com/oaictl/oaictl/internal/hubobjects"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
@@ -18,7 +18,7 @@ import (
 // clusterSettings are what an AgentClusterInstall and what it refers to hold. Whatever a
 // webhook or a controller fills in is among them too: only what the file says is compared.
 func (p *Plane) clusterSettings(ctx context.Context, live *unstructured.Unstructured, wire *hive.AgentClusterInstall, image imageSetRecord, memory *clusterMemory) (install.Settings, error) {
-	s := objects.InstallTable().Settings(live.Object)
+	s := hubobjects.InstallTable().Settings(live.Object)
 	text(s, setting.Version, image.version)
 	text(s, setting.ReleaseImage, image.release)
 	ca, err := p.endpointCA(ctx, live.GetNamespace(), wire, memory)

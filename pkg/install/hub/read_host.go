@@ -12,8 +12,8 @@ import (
 	"github.com/oaictl/oaictl/internal/catalogue"
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
+	"github.com/oaictl/oaictl/internal/hubobjects"
 	"github.com/oaictl/oaictl/internal/model"
-	"github.com/oaictl/oaictl/internal/objects"
 	"github.com/oaictl/oaictl/internal/redact"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -77,7 +77,7 @@ func inheritedLabels(agent *unstructured.Unstructured) map[string]string {
 
 // hostSettings are what an Agent holds, but for the labels that it inherits.
 func hostSettings(agent *unstructured.Unstructured, inherited map[string]string) install.Settings {
-	s := objects.AgentTable(objects.HostSecrets{}).Settings(agent.Object)
+	s := hubobjects.AgentTable(hubobjects.HostSecrets{}).Settings(agent.Object)
 	var labels map[string]string
 	if len(inherited) > 0 && s[setting.Labels].Decode(&labels) == nil {
 		maps.DeleteFunc(labels, func(key, _ string) bool { _, is := inherited[key]; return is })

@@ -12,8 +12,8 @@ import (
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
+	"github.com/oaictl/oaictl/internal/hubobjects"
 	"github.com/oaictl/oaictl/internal/model"
-	"github.com/oaictl/oaictl/internal/objects"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
@@ -48,7 +48,7 @@ func infraEnvOf(u *unstructured.Unstructured, configs []*unstructured.Unstructur
 			env.Image.Created = at
 		}
 	}
-	env.Settings = objects.InfraEnvTable().Settings(u.Object)
+	env.Settings = hubobjects.InfraEnvTable().Settings(u.Object)
 	networks, err := staticNetworks(configs)
 	if err == nil && len(networks) > 0 {
 		env.Settings[setting.StaticNetworks] = setting.ValueOf(networks)

@@ -12,8 +12,8 @@ import (
 	k8stesting "k8s.io/client-go/testing"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/hubobjects"
 	"github.com/oaictl/oaictl/internal/model"
-	tables "github.com/oaictl/oaictl/internal/objects"
 	"github.com/oaictl/oaictl/internal/redact"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -123,12 +123,12 @@ func TestSettingsAreReadBack(t *testing.T) {
 		if !said {
 			t.Errorf("%s is not read back; the file says %s", key, value)
 		}
-		if paths := tables.InstallTable().PathsOf(install.Settings{key: value}); len(paths) > 0 {
+		if paths := hubobjects.InstallTable().PathsOf(install.Settings{key: value}); len(paths) > 0 {
 			live := objectOf(objects.Cluster, hubapi.KindAgentClusterInstall).DeepCopy()
 			for _, path := range paths {
 				unstructured.RemoveNestedField(live.Object, path...)
 			}
-			if other := tables.InstallTable().Settings(live.Object)[key]; other == got {
+			if other := hubobjects.InstallTable().Settings(live.Object)[key]; other == got {
 				t.Errorf("%s is read from somewhere else than where it is written", key)
 			}
 		}

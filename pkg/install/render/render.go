@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
-	"github.com/oaictl/oaictl/internal/objects"
+	"github.com/oaictl/oaictl/internal/hubobjects"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -98,7 +98,7 @@ type Host struct {
 // NamespaceOf is the namespace that a cluster's objects stand in where none is
 // asked for: the cluster's name, with dashes for dots, which a namespace cannot
 // have (RFC 1123 label).
-func NamespaceOf(c *spec.Cluster) string { return objects.NamespaceOf(c) }
+func NamespaceOf(c *spec.Cluster) string { return hubobjects.NamespaceOf(c) }
 
 // Hub makes the objects that describe a cluster to a hub. Whatever the file says
 // and a hub has no place for is an error, a *spec.Problems that names each field
@@ -109,7 +109,7 @@ func Hub(c *spec.Cluster, o Options) (*Objects, error) {
 		c = c.AtInstall()
 	}
 	if o.Namespace == "" {
-		o.Namespace = objects.NamespaceOf(c)
+		o.Namespace = hubobjects.NamespaceOf(c)
 	}
 	if o.InfraEnvs == nil && c.Spec.InfraEnv.Ref == "" {
 		plans, err := install.InfraEnvPlans(c, nil)
@@ -118,8 +118,8 @@ func Hub(c *spec.Cluster, o Options) (*Objects, error) {
 		}
 		o.InfraEnvs = plans
 	}
-	h := &maker{objects.Maker{
-		Refusals: objects.Refusals{Cluster: c}, Namespace: o.Namespace, Set: o.ImageSet, Hold: o.Hold,
+	h := &maker{hubobjects.Maker{
+		Refusals: hubobjects.Refusals{Cluster: c}, Namespace: o.Namespace, Set: o.ImageSet, Hold: o.Hold,
 		Secrets: o.Secrets, Installed: o.Installed, Bound: o.Bound,
 	}}
 	h.refuseAll()
@@ -136,7 +136,7 @@ func Hub(c *spec.Cluster, o Options) (*Objects, error) {
 }
 
 // maker makes a hub's objects, and refuses what it has no place for.
-type maker struct{ objects.Maker }
+type maker struct{ hubobjects.Maker }
 
 // All is every object in the order to apply.
 func (o *Objects) All() []*unstructured.Unstructured {
@@ -176,7 +176,7 @@ func (h *maker) hosts(plans []install.InfraEnvPlan) (all []Host) {
 			booted[name] = plan
 		}
 	}
-	for _, host := range objects.SortedHosts(h.Cluster) {
+	for _, host := range hubobjects.SortedHosts(h.Cluster) {
 		of := Host{Name: host.Name}
 		if h.IsMetal3(host) {
 			of.Secrets = h.BMCSecret(host)

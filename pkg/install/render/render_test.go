@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
-	"github.com/oaictl/oaictl/internal/objects"
+	"github.com/oaictl/oaictl/internal/hubobjects"
 	"github.com/oaictl/oaictl/pkg/install/render"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 	"github.com/oaictl/oaictl/test/sample"
@@ -61,7 +61,7 @@ func TestNoSecretUnasked(t *testing.T) {
 			if host.BMC == nil || host.BMC.Credentials.SecretRef != nil {
 				continue
 			}
-			if name := objects.BMCSecretName(c, &host); !slices.ContainsFunc(made.Notes, func(n string) bool { return strings.Contains(n, name) }) {
+			if name := hubobjects.BMCSecretName(c, &host); !slices.ContainsFunc(made.Notes, func(n string) bool { return strings.Contains(n, name) }) {
 				t.Errorf("%s is not told of", name)
 			}
 		}

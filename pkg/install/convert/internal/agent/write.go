@@ -6,7 +6,7 @@ import (
 	"net/netip"
 	"slices"
 
-	"github.com/oaictl/oaictl/internal/objects"
+	"github.com/oaictl/oaictl/internal/hubobjects"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/loss"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/target"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -48,14 +48,14 @@ func LostBy() map[string]string {
 
 func (w *writer) agentConfig() {
 	c := w.Collector.Cluster
-	config := objects.Fields{"apiVersion": "v1beta1", "kind": "AgentConfig", "metadata": objects.Fields{"name": c.Metadata.Name}}
-	objects.Put(config, "rendezvousIP", rendezvous(c))
+	config := hubobjects.Fields{"apiVersion": "v1beta1", "kind": "AgentConfig", "metadata": hubobjects.Fields{"name": c.Metadata.Name}}
+	hubobjects.Put(config, "rendezvousIP", rendezvous(c))
 	switch net := c.Spec.Network; {
 	case len(net.NTP) > 0:
-		config["additionalNTPSources"] = objects.AnyList(net.NTP)
-		w.Lose("spec.network.ntp", objects.AnyList(net.NTP), "the servers are added to those that DHCP names, instead of being the only ones")
+		config["additionalNTPSources"] = hubobjects.AnyList(net.NTP)
+		w.Lose("spec.network.ntp", hubobjects.AnyList(net.NTP), "the servers are added to those that DHCP names, instead of being the only ones")
 	case len(net.Defaults.NTP) > 0:
-		config["additionalNTPSources"] = objects.AnyList(net.Defaults.NTP)
+		config["additionalNTPSources"] = hubobjects.AnyList(net.Defaults.NTP)
 	}
 	switch c.Spec.Boot.Image {
 	case spec.ImageMinimal:
@@ -96,33 +96,33 @@ func rendezvous(c *spec.Cluster) string {
 }
 
 // agentHost is a machine; nil for one that could not be recognised.
-func (w *writer) agentHost(host *spec.Host) objects.Fields {
+func (w *writer) agentHost(host *spec.Host) hubobjects.Fields {
 	c := w.Collector.Cluster
 	macs := target.MACsOf(c, host)
 	if len(macs) == 0 {
 		w.LoseHost(host, "name", host.Name, "has no MAC address, by which alone the agent-based installer recognises machines")
 		return nil
 	}
-	out := objects.Fields{}
-	objects.Put(out, "hostname", host.Hostname)
+	out := hubobjects.Fields{}
+	hubobjects.Put(out, "hostname", host.Hostname)
 	if host.Role != spec.Auto {
-		out["role"] = objects.RoleWord(host.Role)
+		out["role"] = hubobjects.RoleWord(host.Role)
 	}
-	if hints := objects.HintFields(host.Disk.Hints); len(hints) > 0 {
+	if hints := hubobjects.HintFields(host.Disk.Hints); len(hints) > 0 {
 		out["rootDeviceHints"] = hints
 	}
-	config, interfaces, static, err := objects.NMStateOf(c, host)
+	config, interfaces, static, err := hubobjects.NMStateOf(c, host)
 	switch {
 	case err != nil:
 		w.RefuseHost(host, "net.nmstate", err.Error(), "")
 	case static:
 		out["networkConfig"] = config
-		out["interfaces"] = objects.InterfaceFields(interfaces)
+		out["interfaces"] = hubobjects.InterfaceFields(interfaces)
 		if len(macs) > len(interfaces) {
 			w.LoseHost(host, "match.mac", host.Match.MAC, "is of no interface that the host's network speaks of, and agent-config.yaml knows no others")
 		}
 	default: // a name that only this file uses
-		out["interfaces"] = objects.InterfaceFields([]spec.NIC{{Name: cmp.Or(nicName(host), "nic0"), MAC: macs[0]}})
+		out["interfaces"] = hubobjects.InterfaceFields([]spec.NIC{{Name: cmp.Or(nicName(host), "nic0"), MAC: macs[0]}})
 	}
 	return out
 }
@@ -139,9 +139,9 @@ func nicName(host *spec.Host) string {
 // file's overrides on top.
 func (w *writer) installConfig() {
 	c := w.Maker.Cluster
-	config := objects.Fields{
+	config := hubobjects.Fields{
 		"apiVersion": "v1",
-		"metadata":   objects.Fields{"name": c.Metadata.Name},
+		"metadata":   hubobjects.Fields{"name": c.Metadata.Name},
 		"baseDomain": c.Spec.BaseDomain,
 		"networking": w.installNetworking(),
 		"platform":   w.installPlatform(),
@@ -150,18 +150,18 @@ func (w *writer) installConfig() {
 	if secret {
 		config["pullSecret"] = c.PullSecret().Reveal()
 	}
-	objects.Put(config, "sshKey", c.SSHKey())
+	hubobjects.Put(config, "sshKey", c.SSHKey())
 	if bundle := c.TrustBundle(); bundle != "" {
 		config["additionalTrustBundle"] = bundle
 		config["additionalTrustBundlePolicy"] = "Always" // by default it needs a proxy
 	}
-	if proxy := objects.ProxyFields(c.Spec.Proxy); len(proxy) > 0 {
+	if proxy := hubobjects.ProxyFields(c.Spec.Proxy); len(proxy) > 0 {
 		config["proxy"] = proxy
 		secret = secret || w.HasPassword()
 	}
 	w.pools(config)
 	text, err := c.InstallConfigOverrides()
-	var overrides objects.Fields
+	var overrides hubobjects.Fields
 	if err == nil && text != "" {
 		err = json.Unmarshal([]byte(text), &overrides)
 	}
@@ -172,38 +172,38 @@ func (w *writer) installConfig() {
 	w.YAMLFile("install-config.yaml", secret || w.Secrets || overrides != nil, target.Over(config, overrides))
 }
 
-func (w *writer) installNetworking() objects.Fields {
-	out := objects.Networking(w.Maker.Cluster)
+func (w *writer) installNetworking() hubobjects.Fields {
+	out := hubobjects.Networking(w.Maker.Cluster)
 	delete(out, "userManagedNetworking") // follows from the platform
 	return out
 }
 
 // installPlatform is the platform with what it has of virtual addresses and
 // machines.
-func (w *writer) installPlatform() objects.Fields {
+func (w *writer) installPlatform() hubobjects.Fields {
 	c := w.Collector.Cluster
 	p := c.Spec.Platform
-	own := objects.Fields{}
+	own := hubobjects.Fields{}
 	switch p.Type {
 	case spec.NoneType, "":
-		return objects.Fields{"none": own}
+		return hubobjects.Fields{"none": own}
 	case spec.External:
-		objects.Put(own, "platformName", p.External.Name)
-		objects.Put(own, "cloudControllerManager", p.External.CloudControllerManager)
-		return objects.Fields{"external": own}
+		hubobjects.Put(own, "platformName", p.External.Name)
+		hubobjects.Put(own, "cloudControllerManager", p.External.CloudControllerManager)
+		return hubobjects.Fields{"external": own}
 	}
 	net := c.Spec.Network
-	objects.PutAll(own, "apiVIPs", net.VIPs.API)
-	objects.PutAll(own, "ingressVIPs", net.VIPs.Ingress)
-	if balancer := objects.BalancerWord(net.LoadBalancer); balancer != "" {
-		own["loadBalancer"] = objects.Fields{"type": balancer}
+	hubobjects.PutAll(own, "apiVIPs", net.VIPs.API)
+	hubobjects.PutAll(own, "ingressVIPs", net.VIPs.Ingress)
+	if balancer := hubobjects.BalancerWord(net.LoadBalancer); balancer != "" {
+		own["loadBalancer"] = hubobjects.Fields{"type": balancer}
 	}
 	if p.Type != spec.BareMetal {
 		w.Lose("spec.platform", string(p.Type), "install-config.yaml also wants where "+string(p.Type)+" is, which the cluster does not say: add it before openshift-install reads the file")
 	} else if hosts := w.bmcHosts(); hosts != nil {
 		own["hosts"] = hosts
 	}
-	return objects.Fields{string(p.Type): own}
+	return hubobjects.Fields{string(p.Type): own}
 }
 
 // bmcHosts are the machines with their BMCs, by which the installed cluster looks
@@ -230,15 +230,15 @@ func (w *writer) bmcHosts() []any {
 			w.LoseHost(host, "bmc", loss.Plain(host.BMC), why)
 			continue
 		}
-		bmc := objects.Fields{"address": w.AddressOrLoss(host), "username": user, "password": password.Reveal()}
+		bmc := hubobjects.Fields{"address": w.AddressOrLoss(host), "username": user, "password": password.Reveal()}
 		if host.BMC.Insecure {
 			bmc["disableCertificateVerification"] = true
 		}
-		entry := objects.Fields{"name": target.HostnameOf(host), "bootMACAddress": host.Match.MAC, "bmc": bmc}
+		entry := hubobjects.Fields{"name": target.HostnameOf(host), "bootMACAddress": host.Match.MAC, "bmc": bmc}
 		if host.Role != spec.Auto {
-			entry["role"] = objects.RoleWord(host.Role)
+			entry["role"] = hubobjects.RoleWord(host.Role)
 		}
-		if hints := objects.HintFields(host.Disk.Hints); len(hints) > 0 {
+		if hints := hubobjects.HintFields(host.Disk.Hints); len(hints) > 0 {
 			entry["rootDeviceHints"] = hints
 		}
 		list = append(list, entry)
@@ -246,20 +246,20 @@ func (w *writer) bmcHosts() []any {
 	return list
 }
 
-func (w *writer) pools(config objects.Fields) {
+func (w *writer) pools(config hubobjects.Fields) {
 	c := w.Collector.Cluster
 	arch := w.poolArch()
-	pool := func(name string, replicas int, role spec.Role) objects.Fields {
-		out := objects.Fields{"name": name, "replicas": int64(replicas)}
-		objects.Put(out, "architecture", arch)
+	pool := func(name string, replicas int, role spec.Role) hubobjects.Fields {
+		out := hubobjects.Fields{"name": name, "replicas": int64(replicas)}
+		hubobjects.Put(out, "architecture", arch)
 		if roles := c.Spec.Hyperthreading; len(roles) > 0 {
-			out["hyperthreading"] = objects.HyperthreadingWord(roles, role)
+			out["hyperthreading"] = hubobjects.HyperthreadingWord(roles, role)
 		}
 		return out
 	}
 	master := pool("master", c.ControlPlaneCount(), spec.ControlPlane)
 	if credentials := w.fencingCredentials(); credentials != nil {
-		master["fencing"] = objects.Fields{"credentials": credentials}
+		master["fencing"] = hubobjects.Fields{"credentials": credentials}
 	}
 	config["controlPlane"] = master
 	config["compute"] = []any{pool("worker", c.WorkerCount(), spec.Worker)}
@@ -267,7 +267,7 @@ func (w *writer) pools(config objects.Fields) {
 		config["arbiter"] = pool("arbiter", c.ArbiterCount(), spec.Arbiter)
 	}
 	if roles := c.Spec.Hyperthreading; len(roles) > 0 && !slices.Contains(roles, spec.AllRoles) {
-		w.Lose("spec.hyperthreading", objects.AnyList(roles), "stands in install-config.yaml, but the agent-based installer leaves hyperthreading on")
+		w.Lose("spec.hyperthreading", hubobjects.AnyList(roles), "stands in install-config.yaml, but the agent-based installer leaves hyperthreading on")
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
-	"github.com/oaictl/oaictl/internal/objects"
+	"github.com/oaictl/oaictl/internal/hubobjects"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/loss"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/target"
 	"github.com/oaictl/oaictl/pkg/install/render"
@@ -45,7 +45,7 @@ func Write(c *spec.Cluster, secrets bool) ([]target.File, []loss.Loss, error) {
 	instance, credentials := w.instance(manifests)
 	all = append(slices.Concat(all, credentials, manifests, w.classified()), instance)
 	if !secrets && c.Spec.PullSecret.SecretRef == nil {
-		w.Lose("spec.pullSecret", loss.Plain(c.Spec.PullSecret), "secrets were not asked for; the Secret "+objects.PullSecretName(c)+" has to be there")
+		w.Lose("spec.pullSecret", loss.Plain(c.Spec.PullSecret), "secrets were not asked for; the Secret "+hubobjects.PullSecretName(c)+" has to be there")
 	}
 	var text strings.Builder
 	if err := render.WriteYAML(&text, all); err != nil {
@@ -79,19 +79,19 @@ func (w *writer) instance(manifests []*unstructured.Unstructured) (instance *uns
 	c, set := w.Maker.Cluster, w.Maker.Cluster.Spec
 	object := w.Object("ClusterInstance", c.Metadata.Name)
 	object.SetAPIVersion("siteconfig.open-cluster-management.io/v1alpha1")
-	s := objects.Fields{
+	s := hubobjects.Fields{
 		"clusterName":            c.Metadata.Name,
 		"baseDomain":             set.BaseDomain,
 		"clusterType":            clusterType(c),
 		"clusterImageSetNameRef": w.Set,
-		"pullSecretRef":          objects.Fields{"name": objects.PullSecretName(c)},
-		"templateRefs":           []any{objects.Fields{"name": clusterTemplates, "namespace": templateNamespace}},
+		"pullSecretRef":          hubobjects.Fields{"name": hubobjects.PullSecretName(c)},
+		"templateRefs":           []any{hubobjects.Fields{"name": clusterTemplates, "namespace": templateNamespace}},
 	}
-	objects.Put(s, "sshPublicKey", c.SSHKey())
+	hubobjects.Put(s, "sshPublicKey", c.SSHKey())
 	w.network(s)
-	objects.Put(s, "cpuArchitecture", objects.Metal3Arch(set.OpenShift.Arch))
+	hubobjects.Put(s, "cpuArchitecture", hubobjects.Metal3Arch(set.OpenShift.Arch))
 	if set.Platform.Type != spec.BareMetal || c.Present("spec.platform") {
-		objects.Put(s, "platformType", objects.PlatformWord(set.Platform.Type))
+		hubobjects.Put(s, "platformType", hubobjects.PlatformWord(set.Platform.Type))
 	}
 	if set.Platform.External != nil {
 		w.Lose("spec.platform.external", loss.Plain(set.Platform.External), "ClusterInstance has no field for it")
@@ -102,19 +102,19 @@ func (w *writer) instance(manifests []*unstructured.Unstructured) (instance *uns
 	if d := set.DiskEncryption; d != nil {
 		s["diskEncryption"] = w.encryption(d)
 	}
-	if proxy := objects.ProxyFields(set.Proxy); len(proxy) > 0 {
+	if proxy := hubobjects.ProxyFields(set.Proxy); len(proxy) > 0 {
 		s["proxy"] = proxy
 	}
-	objects.Put(s, "installConfigOverrides", w.overrides())
+	hubobjects.Put(s, "installConfigOverrides", w.overrides())
 	ignition, err := c.DiscoveryIgnition()
 	if err != nil {
 		w.Refuse("spec.discovery.ignition", err.Error(), "")
 	}
-	objects.Put(s, "ignitionConfigOverride", ignition)
+	hubobjects.Put(s, "ignitionConfigOverride", ignition)
 	if len(manifests) > 0 {
 		var refs []any
 		for _, m := range manifests {
-			refs = append(refs, objects.Fields{"name": m.GetName()})
+			refs = append(refs, hubobjects.Fields{"name": m.GetName()})
 		}
 		s["extraManifestsRefs"] = refs
 	}
@@ -142,44 +142,44 @@ func clusterType(c *spec.Cluster) string {
 	}
 }
 
-func (w *writer) network(s objects.Fields) {
+func (w *writer) network(s hubobjects.Fields) {
 	net := w.Maker.Cluster.Spec.Network
-	own := objects.Networking(w.Maker.Cluster)
+	own := hubobjects.Networking(w.Maker.Cluster)
 	for _, name := range []string{"machineNetwork", "clusterNetwork", "networkType"} {
 		if value, said := own[name]; said {
 			s[name] = value
 		}
 	}
 	if net.Service != nil {
-		s["serviceNetwork"] = objects.ListOf("cidr", net.Service)
+		s["serviceNetwork"] = hubobjects.ListOf("cidr", net.Service)
 	}
-	objects.PutAll(s, "apiVIPs", net.VIPs.API)
-	objects.PutAll(s, "ingressVIPs", net.VIPs.Ingress)
-	objects.PutAll(s, "additionalNTPSources", net.Defaults.NTP)
+	hubobjects.PutAll(s, "apiVIPs", net.VIPs.API)
+	hubobjects.PutAll(s, "ingressVIPs", net.VIPs.Ingress)
+	hubobjects.PutAll(s, "additionalNTPSources", net.Defaults.NTP)
 	if len(net.NTP) > 0 {
-		s["additionalNTPSources"] = objects.AnyList(net.NTP)
-		w.Lose("spec.network.ntp", objects.AnyList(net.NTP), "the servers are added to those that DHCP names, instead of being the only ones")
+		s["additionalNTPSources"] = hubobjects.AnyList(net.NTP)
+		w.Lose("spec.network.ntp", hubobjects.AnyList(net.NTP), "the servers are added to those that DHCP names, instead of being the only ones")
 	}
 }
 
 // encryption is disk encryption, which SiteConfig knows for all roles at
 // once.
-func (w *writer) encryption(d *spec.DiskEncryption) objects.Fields {
-	out := objects.Fields{"type": "tpm2"}
+func (w *writer) encryption(d *spec.DiskEncryption) hubobjects.Fields {
+	out := hubobjects.Fields{"type": "tpm2"}
 	if d.Mode == spec.Tang {
 		out["type"] = "tang"
 		list := []any{}
 		for _, server := range d.Tang {
-			list = append(list, objects.Fields{"url": server.URL, "thumbprint": server.Thumbprint})
+			list = append(list, hubobjects.Fields{"url": server.URL, "thumbprint": server.Thumbprint})
 		}
 		out["tang"] = list
 	}
 	switch on := d.On.ServiceWords(); on {
 	case "all", "":
 	case "none":
-		return objects.Fields{"type": "none"}
+		return hubobjects.Fields{"type": "none"}
 	default:
-		w.Lose("spec.diskEncryption.on", objects.AnyList(d.On), "ClusterInstance encrypts the machines of every role")
+		w.Lose("spec.diskEncryption.on", hubobjects.AnyList(d.On), "ClusterInstance encrypts the machines of every role")
 	}
 	return out
 }
@@ -200,8 +200,8 @@ func (w *writer) overrides() string {
 	if len(c.Spec.Registry.Mirrors) == 0 {
 		w.Lose("spec.registry.trustBundle", loss.Plain(c.Spec.Registry.TrustBundle), "is trusted by the cluster, but not while machines are discovered")
 	}
-	own := objects.Fields{"additionalTrustBundle": bundle}
-	var theirs objects.Fields
+	own := hubobjects.Fields{"additionalTrustBundle": bundle}
+	var theirs hubobjects.Fields
 	if text != "" {
 		err = json.Unmarshal([]byte(text), &theirs)
 	}
@@ -217,53 +217,53 @@ func (w *writer) overrides() string {
 
 // extras are the label and the annotations of the AgentClusterInstall
 // that SiteConfig makes.
-func (w *writer) extras(s objects.Fields) {
+func (w *writer) extras(s hubobjects.Fields) {
 	c := w.Maker.Cluster
 	if len(c.Metadata.Tags) == 1 {
-		s["extraLabels"] = objects.Fields{hubapi.KindAgentClusterInstall: objects.Fields{hubapi.LabelConsumer: c.Metadata.Tags[0]}}
+		s["extraLabels"] = hubobjects.Fields{hubapi.KindAgentClusterInstall: hubobjects.Fields{hubapi.LabelConsumer: c.Metadata.Tags[0]}}
 	}
 	notes := w.InstallAnnotations()
 	delete(notes, hubapi.AnnotationInstallConfigOverrides) // stands in installConfigOverrides
 	if len(notes) > 0 {
-		s["extraAnnotations"] = objects.Fields{hubapi.KindAgentClusterInstall: objects.AnyMap(notes)}
+		s["extraAnnotations"] = hubobjects.Fields{hubapi.KindAgentClusterInstall: hubobjects.AnyMap(notes)}
 	}
 }
 
 // classified are the labels that Agents get, for which a hub has objects of their
 // own.
 func (w *writer) classified() []*unstructured.Unstructured {
-	own := objects.Maker{Refusals: objects.Refusals{Cluster: w.Collector.Cluster}, Namespace: w.Maker.Namespace}
+	own := hubobjects.Maker{Refusals: hubobjects.Refusals{Cluster: w.Collector.Cluster}, Namespace: w.Maker.Namespace}
 	return own.Classifications()
 }
 
 // infraEnv are the labels and annotations of the InfraEnvs that
 // SiteConfig makes, beside those of the AgentClusterInstall.
-func (w *writer) infraEnv(s objects.Fields) {
-	own := objects.Maker{Refusals: objects.Refusals{Cluster: w.Collector.Cluster}}
-	env := &unstructured.Unstructured{Object: objects.Fields{}}
+func (w *writer) infraEnv(s hubobjects.Fields) {
+	own := hubobjects.Maker{Refusals: hubobjects.Refusals{Cluster: w.Collector.Cluster}}
+	env := &unstructured.Unstructured{Object: hubobjects.Fields{}}
 	own.HubFields(env)
 	extra := func(name string, texts map[string]string) {
 		if len(texts) == 0 {
 			return
 		}
-		all, _ := s[name].(objects.Fields)
+		all, _ := s[name].(hubobjects.Fields)
 		if all == nil {
-			all = objects.Fields{}
+			all = hubobjects.Fields{}
 			s[name] = all
 		}
-		all[hubapi.KindInfraEnv] = objects.AnyMap(texts)
+		all[hubapi.KindInfraEnv] = hubobjects.AnyMap(texts)
 	}
 	extra("extraLabels", env.GetLabels())
 	extra("extraAnnotations", env.GetAnnotations())
 }
 
 // nodeMetal3 is how metal3 treats the machine.
-func nodeMetal3(out objects.Fields, host *spec.Host) {
+func nodeMetal3(out hubobjects.Fields, host *spec.Host) {
 	if host.BMC == nil {
 		return
 	}
 	notes := map[string]string{}
-	objects.Metal3Fields(host.BMC.Metal3, out, notes)
+	hubobjects.Metal3Fields(host.BMC.Metal3, out, notes)
 	if word := notes[hubapi.AnnotationBMHInspect]; word != "" {
 		out["ironicInspect"] = word
 		delete(notes, hubapi.AnnotationBMHInspect)
@@ -272,7 +272,7 @@ func nodeMetal3(out objects.Fields, host *spec.Host) {
 		notes[hubapi.AnnotationBMACMachineConfigPool] = pool
 	}
 	if len(notes) > 0 {
-		out["extraAnnotations"] = objects.Fields{hubapi.KindBareMetalHost: objects.AnyMap(notes)}
+		out["extraAnnotations"] = hubobjects.Fields{hubapi.KindBareMetalHost: hubobjects.AnyMap(notes)}
 	}
 }
 
@@ -301,49 +301,49 @@ func rolesOf(c *spec.Cluster) map[string]spec.Role {
 
 // node is a machine, and the Secret with the credentials of its BMC, by which
 // SiteConfig boots it.
-func (w *writer) node(host *spec.Host, role spec.Role) (out objects.Fields, credentials []*unstructured.Unstructured) {
+func (w *writer) node(host *spec.Host, role spec.Role) (out hubobjects.Fields, credentials []*unstructured.Unstructured) {
 	c := w.Maker.Cluster
-	out = objects.Fields{
+	out = hubobjects.Fields{
 		"hostName":              target.HostnameOf(host),
-		"role":                  objects.RoleWord(role),
+		"role":                  hubobjects.RoleWord(role),
 		"automatedCleaningMode": "disabled",
-		"templateRefs":          []any{objects.Fields{"name": nodeTemplates, "namespace": templateNamespace}},
+		"templateRefs":          []any{hubobjects.Fields{"name": nodeTemplates, "namespace": templateNamespace}},
 	}
 	if role != host.Role {
 		w.LoseHost(host, "role", string(host.Role), "a node has a role: it is made "+string(role))
 	}
 	credentials = w.nodeBMC(out, host)
-	objects.Put(out, "bootMACAddress", cmp.Or(append(target.MACsOf(c, host), "")...))
-	objects.Put(out, "cpuArchitecture", objects.Metal3Arch(host.Arch))
-	if hints := objects.HintFields(host.Disk.Hints); len(hints) > 0 {
+	hubobjects.Put(out, "bootMACAddress", cmp.Or(append(target.MACsOf(c, host), "")...))
+	hubobjects.Put(out, "cpuArchitecture", hubobjects.Metal3Arch(host.Arch))
+	if hints := hubobjects.HintFields(host.Disk.Hints); len(hints) > 0 {
 		out["rootDeviceHints"] = hints
 	}
-	config, interfaces, static, err := objects.NMStateOf(c, host)
+	config, interfaces, static, err := hubobjects.NMStateOf(c, host)
 	switch {
 	case err != nil:
 		w.RefuseHost(host, "net.nmstate", err.Error(), "")
 	case static:
-		out["nodeNetwork"] = objects.Fields{"config": config, "interfaces": objects.InterfaceFields(interfaces)}
+		out["nodeNetwork"] = hubobjects.Fields{"config": config, "interfaces": hubobjects.InterfaceFields(interfaces)}
 	}
 	if len(host.Labels) > 0 {
-		out["nodeLabels"] = objects.AnyMap(host.Labels)
+		out["nodeLabels"] = hubobjects.AnyMap(host.Labels)
 	}
-	objects.Put(out, "installerArgs", objects.InstallerArgs(host))
-	objects.Put(out, "ignitionConfigOverride", w.HostIgnition(host))
+	hubobjects.Put(out, "installerArgs", hubobjects.InstallerArgs(host))
+	hubobjects.Put(out, "ignitionConfigOverride", w.HostIgnition(host))
 	nodeMetal3(out, host)
 	return out, credentials
 }
 
 // nodeBMC is how the machine is booted; one that is not said is lost, for every
 // node has one.
-func (w *writer) nodeBMC(out objects.Fields, host *spec.Host) []*unstructured.Unstructured {
+func (w *writer) nodeBMC(out hubobjects.Fields, host *spec.Host) []*unstructured.Unstructured {
 	if host.BMC == nil {
 		w.LoseHost(host, "bmc", nil, "is missing: SiteConfig boots every node by its BMC; add bmcAddress and bmcCredentialsName")
 		return nil
 	}
-	name := objects.BMCSecretName(w.Maker.Cluster, host)
+	name := hubobjects.BMCSecretName(w.Maker.Cluster, host)
 	out["bmcAddress"] = w.AddressOrLoss(host)
-	out["bmcCredentialsName"] = objects.Fields{"name": name}
+	out["bmcCredentialsName"] = hubobjects.Fields{"name": name}
 	if host.BMC.Credentials.SecretRef != nil {
 		return nil
 	}

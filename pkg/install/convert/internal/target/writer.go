@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/yaml"
 
-	"github.com/oaictl/oaictl/internal/objects"
+	"github.com/oaictl/oaictl/internal/hubobjects"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/loss"
 	"github.com/oaictl/oaictl/pkg/install/render"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -24,7 +24,7 @@ import (
 // cluster from which what cannot be said is taken out.
 type Writer struct {
 	loss.Collector
-	objects.Maker
+	hubobjects.Maker
 	Secrets bool // whether secrets are written
 	files   []File
 }
@@ -40,7 +40,7 @@ func New(c *spec.Cluster, secrets bool) *Writer {
 	w.laterWorkers(whole)
 	w.oneTag(&shown)
 	w.publicProxy(&shown)
-	w.Maker = objects.Maker{Refusals: objects.Refusals{Cluster: &shown}, Namespace: objects.NamespaceOf(c), Secrets: secrets}
+	w.Maker = hubobjects.Maker{Refusals: hubobjects.Refusals{Cluster: &shown}, Namespace: hubobjects.NamespaceOf(c), Secrets: secrets}
 	if c.Imported() {
 		w.Refuse("spec.import", "is a cluster that is installed already, and this format describes one that is to be installed", "add its hosts with oaictl add-node, or have the objects of a hub rendered: oaictl render")
 	}
@@ -227,7 +227,7 @@ func MACsOf(c *spec.Cluster, host *spec.Host) []string {
 // FencingEntry is how a host is powered off, without what says which host it is;
 // ok is false for one that has no fencing, or whose credentials cannot be
 // written, and are lost.
-func (w *Writer) FencingEntry(host *spec.Host) (entry objects.Fields, ok bool) {
+func (w *Writer) FencingEntry(host *spec.Host) (entry hubobjects.Fields, ok bool) {
 	fencing := host.FencedBy()
 	if fencing == nil {
 		return nil, false
@@ -244,8 +244,8 @@ func (w *Writer) FencingEntry(host *spec.Host) (entry objects.Fields, ok bool) {
 		w.LoseHost(host, "fencing", loss.Plain(host.Fencing), why)
 		return nil, false
 	}
-	return objects.Fields{
-		"address": fencing.Address, "username": user, "password": password.Reveal(), "certificateVerification": objects.FencingVerification(fencing),
+	return hubobjects.Fields{
+		"address": fencing.Address, "username": user, "password": password.Reveal(), "certificateVerification": hubobjects.FencingVerification(fencing),
 	}, true
 }
 
@@ -260,10 +260,10 @@ type File struct {
 }
 
 // Over lays a map on another, deeply; lists are replaced.
-func Over(base, top objects.Fields) objects.Fields {
+func Over(base, top hubobjects.Fields) hubobjects.Fields {
 	for key, value := range top {
-		below, isMap := base[key].(objects.Fields)
-		above, aboveIsMap := value.(objects.Fields)
+		below, isMap := base[key].(hubobjects.Fields)
+		above, aboveIsMap := value.(hubobjects.Fields)
 		if isMap && aboveIsMap {
 			base[key] = Over(below, above)
 		} else {

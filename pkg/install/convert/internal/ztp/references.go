@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/oaictl/oaictl/internal/objects"
+	"github.com/oaictl/oaictl/internal/hubobjects"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/settings"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/source"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -223,7 +223,7 @@ func (r *Hub) PullSecretRef(h *Objects, n *source.Node) {
 		return
 	}
 	r.Text(n)
-	if content, ref := r.secretContent(h, n, objects.KeyPullSecret, "pull secret"); ref != nil {
+	if content, ref := r.secretContent(h, n, hubobjects.KeyPullSecret, "pull secret"); ref != nil {
 		r.PullSecretFrom(spec.Source{SecretRef: ref}, n)
 	} else if content != nil {
 		r.PullSecret(content)

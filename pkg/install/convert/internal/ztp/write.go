@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
-	"github.com/oaictl/oaictl/internal/objects"
+	"github.com/oaictl/oaictl/internal/hubobjects"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/loss"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/target"
@@ -101,8 +101,8 @@ func (w *writer) releaseFile(folder string) {
 		w.Lose("spec.openshift.version", c.Spec.OpenShift.Version, "the files name the release by its image: write a version of three parts, or spec.openshift.releaseImage")
 		return
 	}
-	set := objects.NewObject(hubapi.KindClusterImageSet, c, "", w.Set)
-	set.Object["spec"] = objects.Fields{"releaseImage": image}
+	set := hubobjects.NewObject(hubapi.KindClusterImageSet, c, "", w.Set)
+	set.Object["spec"] = hubobjects.Fields{"releaseImage": image}
 	w.ObjectFile(folder+"cluster-image-set.yaml", false, set)
 }
 
@@ -122,7 +122,7 @@ func (w *writer) infraEnvFiles(folder string) {
 	_, ignition, _ := unstructured.NestedString(env.Object, "spec", "ignitionConfigOverride")
 	w.ObjectFile(folder+"infraenv.yaml", w.HasPassword() || ignition, env)
 	var networks []*unstructured.Unstructured
-	for _, host := range objects.SortedHosts(c) {
+	for _, host := range hubobjects.SortedHosts(c) {
 		if config := w.NMStateConfig(c.Metadata.Name, host); config != nil {
 			config.SetLabels(map[string]string{hubapi.LabelInfraEnv: c.Metadata.Name})
 			networks = append(networks, config)
@@ -160,7 +160,7 @@ func (w *writer) pullSecretFile(file string) {
 	}
 	secret := w.Object(hubapi.KindSecret, c.Metadata.Name+"-pull-secret")
 	secret.Object["type"] = "kubernetes.io/dockerconfigjson"
-	secret.Object["stringData"] = objects.Fields{objects.KeyPullSecret: c.PullSecret().Reveal()}
+	secret.Object["stringData"] = hubobjects.Fields{hubobjects.KeyPullSecret: c.PullSecret().Reveal()}
 	w.ObjectFile(file, true, secret)
 }
 
@@ -179,7 +179,7 @@ func (w *writer) mirrorFiles() {
 func (w *writer) operatorFile() {
 	var list []any
 	for i, o := range w.Collector.Cluster.Spec.Operators {
-		entry := objects.Fields{"name": o.Name}
+		entry := hubobjects.Fields{"name": o.Name}
 		if len(o.Properties) > 0 {
 			properties, err := json.Marshal(o.Properties)
 			if err != nil {
@@ -198,7 +198,7 @@ func (w *writer) operatorFile() {
 // device hints.
 func (w *writer) hostConfigs() {
 	c := w.Collector.Cluster
-	for _, host := range objects.SortedHosts(c) {
+	for _, host := range hubobjects.SortedHosts(c) {
 		macs := target.MACsOf(c, host)
 		if len(macs) == 0 {
 			w.LoseHost(host, "name", host.Name, "has no MAC address, by which alone the agent-based installer recognises machines")
@@ -210,9 +210,9 @@ func (w *writer) hostConfigs() {
 		folder := "hostconfig/" + host.Name + "/"
 		w.File(folder+"mac_addresses", false, strings.Join(macs, "\n")+"\n")
 		if host.Role != spec.Auto {
-			w.File(folder+"role", false, objects.RoleWord(host.Role))
+			w.File(folder+"role", false, hubobjects.RoleWord(host.Role))
 		}
-		if hints := objects.HintFields(host.Disk.Hints); len(hints) > 0 {
+		if hints := hubobjects.HintFields(host.Disk.Hints); len(hints) > 0 {
 			w.YAMLFile(folder+"root-device-hints.yaml", false, hints)
 		}
 	}
@@ -220,7 +220,7 @@ func (w *writer) hostConfigs() {
 
 func (w *writer) fencingFile() {
 	var list []any
-	for _, host := range objects.SortedHosts(w.Collector.Cluster) {
+	for _, host := range hubobjects.SortedHosts(w.Collector.Cluster) {
 		entry, ok := w.FencingEntry(host)
 		if !ok {
 			continue
@@ -233,6 +233,6 @@ func (w *writer) fencingFile() {
 		list = append(list, entry)
 	}
 	if list != nil {
-		w.YAMLFile("fencing-credentials.yaml", true, objects.Fields{"credentials": list})
+		w.YAMLFile("fencing-credentials.yaml", true, hubobjects.Fields{"credentials": list})
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
-	"github.com/oaictl/oaictl/internal/objects"
+	"github.com/oaictl/oaictl/internal/hubobjects"
 	"github.com/oaictl/oaictl/internal/redact"
 	"github.com/oaictl/oaictl/pkg/install"
 )
@@ -89,7 +89,7 @@ func (w *Writer) wholeOver(ctx context.Context, k Kind, live, want *unstructured
 
 // ApplyFields applies fields of an object that is there, beside what was applied
 // before; a field that want does not have is given up.
-func (w *Writer) ApplyFields(ctx context.Context, live, want *unstructured.Unstructured, paths []objects.Path) (*unstructured.Unstructured, error) {
+func (w *Writer) ApplyFields(ctx context.Context, live, want *unstructured.Unstructured, paths []hubobjects.Path) (*unstructured.Unstructured, error) {
 	k, err := KindOf(live.GetKind())
 	if err != nil {
 		return nil, err

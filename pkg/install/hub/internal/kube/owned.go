@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
-	"github.com/oaictl/oaictl/internal/objects"
+	"github.com/oaictl/oaictl/internal/hubobjects"
 )
 
 // AppliedFields is what of an object oaictl has applied, as it is now. Server-side apply
@@ -96,7 +96,7 @@ func Merge(under, over map[string]any) map[string]any {
 
 // copyFields sets fields of an object to what they are in another one, and takes out
 // those that it has not.
-func copyFields(into, from map[string]any, paths []objects.Path) error {
+func copyFields(into, from map[string]any, paths []hubobjects.Path) error {
 	for _, p := range paths {
 		value, found, err := unstructured.NestedFieldCopy(from, p...)
 		if err != nil {

@@ -6,7 +6,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/oaictl/oaictl/internal/objects"
+	"github.com/oaictl/oaictl/internal/hubobjects"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 )
@@ -16,7 +16,7 @@ import (
 // what the REST API of the service behind the hub showed then (hub-hyperthreading and
 // hub-settings in internal/simulator/EVIDENCE.md).
 func TestRecordedObjects(t *testing.T) {
-	file, err := os.Open("../../../../../internal/objects/testdata/recorded.jsonl")
+	file, err := os.Open("../../../../../internal/hubobjects/testdata/recorded.jsonl")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,7 +27,7 @@ func TestRecordedObjects(t *testing.T) {
 			Kind          string
 			Spec, Service json.RawMessage
 		}
-		var object, said objects.Fields
+		var object, said hubobjects.Fields
 		if err := json.Unmarshal(lines.Bytes(), &recorded); err != nil {
 			t.Fatal(err)
 		}
@@ -44,13 +44,13 @@ func TestRecordedObjects(t *testing.T) {
 			if err := json.Unmarshal(recorded.Service, &wire); err != nil {
 				t.Fatal(err)
 			}
-			have, shown, sets = objects.InfraEnvTable().Settings(object), NewTables().InfraEnv.Settings(&wire), NewTables().InfraEnv.SetBy
+			have, shown, sets = hubobjects.InfraEnvTable().Settings(object), NewTables().InfraEnv.Settings(&wire), NewTables().InfraEnv.SetBy
 		} else {
 			var wire Cluster
 			if err := json.Unmarshal(recorded.Service, &wire); err != nil {
 				t.Fatal(err)
 			}
-			have, shown, sets = objects.InstallTable().Settings(object), NewTables().Cluster.Settings(&wire), NewTables().Cluster.SetBy
+			have, shown, sets = hubobjects.InstallTable().Settings(object), NewTables().Cluster.Settings(&wire), NewTables().Cluster.SetBy
 		}
 		var fields []string
 		for field := range said {

@@ -1,4 +1,4 @@
-package objects
+package hubobjects
 
 import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"

@@ -1,6 +1,6 @@
-// Package objects makes each of a hub's objects out of a cluster.yaml: what is
+// Package hubobjects makes each of a hub's objects out of a cluster.yaml: what is
 // rendered and applied, and what formats that consist of such objects share.
-package objects
+package hubobjects
 
 import (
 	"cmp"
