@@ -1,9 +1,9 @@
 package hub
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
-	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -11,7 +11,8 @@ import (
 	"time"
 
 	"github.com/openshift/assisted-service/models"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
@@ -129,13 +130,8 @@ func (h *hub) createAgent(ctx context.Context, host *assisted.Host) error {
 		"kind": string(objects.KindAgent), "spec": spec}}
 	agent.SetName(host.ID)
 	agent.SetNamespace(at.space)
-	labels := maps.Clone(envSpec.AgentLabels)
-	if labels == nil {
-		labels = map[string]string{}
-	}
-	labels[hubapi.LabelAgentInfraEnv] = at.id
-	agent.SetLabels(labels)
-	agent.SetOwnerReferences(append(agent.GetOwnerReferences(), ownerOf(env, false)))
+	agent.SetLabels(labels.Merge(envSpec.AgentLabels, labels.Set{hubapi.LabelAgentInfraEnv: at.id}))
+	agent.SetOwnerReferences([]metav1.OwnerReference{ownerOf(env, false)})
 	err = h.store.create(ctx, agent)
 	if err == nil {
 		h.logf("host %s has an Agent", host.ID)
@@ -146,30 +142,19 @@ func (h *hub) createAgent(ctx context.Context, host *assisted.Host) error {
 
 // annotate keeps a copy of the host's state in the Agent, from which the service could make the host anew.
 func (h *hub) annotate(ctx context.Context, agent *objects.Object, host *assisted.Host) error {
-	notes := agent.GetAnnotations()
-	changed := false
-	for _, note := range []struct{ name, text string }{
-		{hubapi.AnnotationAgentState, host.Status}, {hubapi.AnnotationAgentRole, host.Role},
-		{hubapi.AnnotationAgentInventory, host.Inventory}, {hubapi.AnnotationAgentValidations, host.ValidationsInfo},
-		{hubapi.AnnotationAgentStage, host.Stage()},
-	} {
-		var moved bool
-		notes, moved = objects.SetMark(notes, note.name, note.text)
-		changed = changed || moved
-	}
-	if !changed {
-		return nil
-	}
-	agent.SetAnnotations(notes)
-	return h.store.update(ctx, agent)
+	return h.store.change(ctx, agent, func() {
+		agent.SetAnnotations(labels.Merge(agent.GetAnnotations(), labels.Set{
+			hubapi.AnnotationAgentState: host.Status, hubapi.AnnotationAgentRole: host.Role, hubapi.AnnotationAgentStage: host.Stage(),
+			hubapi.AnnotationAgentInventory: host.Inventory, hubapi.AnnotationAgentValidations: host.ValidationsInfo,
+		}))
+	})
 }
 
 func (h *hub) reportAgent(ctx context.Context, agent *objects.Object, host *assisted.Host, spec *objects.AgentSpec, fault error) error {
 	status := statusOf(agent)
-	conditions, _, _ := unstructured.NestedSlice(agent.Object, "status", "conditions")
 	view := condition.AgentView{State: host.Status, Info: host.StatusInfo, Checks: assisted.ChecksOf(host.ValidationsInfo), Approved: spec.Approved}
-	all := append([]condition.Condition{condition.SpecSynced(fault, "The Spec has been successfully applied")}, view.Conditions()...)
-	status["conditions"] = condition.Set(conditions, all, h.clock.Now(), false)
+	synced := condition.SpecSynced(fault, "The Spec has been successfully applied")
+	h.setConditions(status, false, append([]condition.Condition{synced}, view.Conditions()...)...)
 	status["role"], status["kind"] = host.EffectiveRole(), agentKind(host)
 	delete(status, "bootstrap")
 	if host.Bootstrap {
@@ -231,8 +216,11 @@ func readInventory(text string) (*models.Inventory, error) {
 	if text == "" {
 		return nil, nil
 	}
-	inv := &models.Inventory{Boot: &models.Boot{}, CPU: &models.CPU{}, Memory: &models.Memory{}, SystemVendor: &models.SystemVendor{}}
-	return inv, json.Unmarshal([]byte(text), inv)
+	inv := &models.Inventory{}
+	err := json.Unmarshal([]byte(text), inv)
+	inv.Boot, inv.CPU = cmp.Or(inv.Boot, &models.Boot{}), cmp.Or(inv.CPU, &models.CPU{})
+	inv.Memory, inv.SystemVendor = cmp.Or(inv.Memory, &models.Memory{}), cmp.Or(inv.SystemVendor, &models.SystemVendor{})
+	return inv, err
 }
 
 func printedInventory(inv *models.Inventory) agentinstall.HostInventory {
@@ -301,23 +289,14 @@ func (h *hub) labelAgent(ctx context.Context, k key, host *assisted.Host, spec *
 	if agent == nil {
 		return nil
 	}
-	notes, changed := objects.SetMark(agent.GetAnnotations(), hubapi.AnnotationInventoryVersion, "0.1")
-	labels := agent.GetLabels()
 	want := inventoryLabels(inv)
 	if ref := spec.ClusterDeploymentName; ref != nil {
 		want[hubapi.LabelAgentClusterNamespace] = ref.Namespace
 	}
-	for name, text := range want {
-		var moved bool
-		labels, moved = objects.SetMark(labels, name, text)
-		changed = changed || moved
-	}
-	if !changed {
-		return nil
-	}
-	agent.SetAnnotations(notes)
-	agent.SetLabels(labels)
-	return h.store.update(ctx, agent)
+	return h.store.change(ctx, agent, func() {
+		agent.SetAnnotations(labels.Merge(agent.GetAnnotations(), labels.Set{hubapi.AnnotationInventoryVersion: "0.1"}))
+		agent.SetLabels(labels.Merge(agent.GetLabels(), want))
+	})
 }
 
 func inventoryLabels(inv *models.Inventory) map[string]string {

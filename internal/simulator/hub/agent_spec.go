@@ -16,6 +16,7 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 )
 
 func changeable(state string) bool {
@@ -111,13 +112,18 @@ func hostChange(host *assisted.Host, spec *objects.AgentSpec) (map[string]any, e
 		_ = json.Unmarshal([]byte(host.NodeLabels), &have) // the service's own text
 	}
 	if !maps.Equal(have, spec.NodeLabels) {
-		labels := []any{}
-		for _, name := range slices.Sorted(maps.Keys(spec.NodeLabels)) {
-			labels = append(labels, map[string]any{"key": name, "value": spec.NodeLabels[name]})
-		}
-		change["node_labels"] = labels
+		change["node_labels"] = keyed(spec.NodeLabels)
 	}
 	return change, nil
+}
+
+// keyed is a map as the service takes it: a list, by name.
+func keyed(values map[string]string) []any {
+	list := []any{}
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		list = append(list, map[string]any{"key": name, "value": values[name]})
+	}
+	return list
 }
 
 func diskOf(host *assisted.Host, spec *objects.AgentSpec) (string, error) {
@@ -177,11 +183,7 @@ func (h *hub) addEndpoint(ctx context.Context, host *assisted.Host, spec *object
 		}
 		change["ignition_endpoint_token"] = token
 		if len(spec.IgnitionEndpointHTTPHeaders) > 0 {
-			headers := []any{}
-			for _, name := range slices.Sorted(maps.Keys(spec.IgnitionEndpointHTTPHeaders)) {
-				headers = append(headers, map[string]any{"key": name, "value": spec.IgnitionEndpointHTTPHeaders[name]})
-			}
-			change["ignition_endpoint_http_headers"] = headers
+			change["ignition_endpoint_http_headers"] = keyed(spec.IgnitionEndpointHTTPHeaders)
 		}
 	}
 	return nil
@@ -271,29 +273,26 @@ func (h *hub) inherit(ctx context.Context, agent *objects.Object) error {
 			given[name] = text
 		}
 	}
-	labels, _, _ := unstructured.NestedStringMap(agent.Object, "spec", "nodeLabels")
-	before, notes := maps.Clone(labels), agent.GetAnnotations()
-	for _, name := range words(notes[hubapi.AnnotationInheritedNodeLabels]) {
-		delete(labels, name)
+	nodes, _, _ := unstructured.NestedStringMap(agent.Object, "spec", "nodeLabels")
+	notes, want := agent.GetAnnotations(), maps.Clone(nodes)
+	was, passed := notes[hubapi.AnnotationInheritedNodeLabels]
+	for _, name := range words(was) {
+		delete(want, name)
 	}
-	for name, text := range given {
-		labels, _ = objects.SetMark(labels, name, text)
+	want = labels.Merge(want, given)
+	if passed || len(given) > 0 {
+		notes = labels.Merge(notes, labels.Set{hubapi.AnnotationInheritedNodeLabels: strings.Join(slices.Sorted(maps.Keys(given)), ",")})
 	}
-	noted := false
-	if _, was := notes[hubapi.AnnotationInheritedNodeLabels]; was || len(given) > 0 {
-		notes, noted = objects.SetMark(notes, hubapi.AnnotationInheritedNodeLabels, strings.Join(slices.Sorted(maps.Keys(given)), ","))
-	}
-	if !noted && maps.Equal(labels, before) {
-		return nil
-	}
-	agent.SetAnnotations(notes)
-	unstructured.RemoveNestedField(agent.Object, "spec", "nodeLabels")
-	if len(labels) > 0 {
-		if err := unstructured.SetNestedStringMap(agent.Object, labels, "spec", "nodeLabels"); err != nil {
-			return err
+	return h.store.change(ctx, agent, func() {
+		agent.SetAnnotations(notes)
+		if maps.Equal(nodes, want) {
+			return
 		}
-	}
-	return h.store.update(ctx, agent)
+		unstructured.RemoveNestedField(agent.Object, "spec", "nodeLabels")
+		if len(want) > 0 {
+			_ = unstructured.SetNestedStringMap(agent.Object, want, "spec", "nodeLabels") // the spec is a map
+		}
+	})
 }
 
 func words(list string) []string {

@@ -158,7 +158,7 @@ func (h *hub) reconcileInstall(ctx context.Context, k key) error {
 		}
 	}
 	missing := assisted.InputFault("ClusterDeployment with name '%s' in namespace '%s' not found", owner.id, owner.space)
-	return h.reportMissing(ctx, aci, missing)
+	return h.reportCluster(ctx, &clusterMemory{}, &pair{aci: aci}, missing)
 }
 
 // syncCluster makes the service's cluster say what the objects say. The error is what SpecSynced tells.
@@ -262,39 +262,19 @@ const specSyncedText = "SyncOK"
 
 func (h *hub) reportCluster(ctx context.Context, m *clusterMemory, p *pair, fault error) error {
 	status := statusOf(p.aci)
-	conditions, _, _ := unstructured.NestedSlice(p.aci.Object, "status", "conditions")
-	now := h.clock.Now()
-	conditions = condition.Set(conditions, []condition.Condition{condition.SpecSynced(fault, specSyncedText)}, now, true)
+	all := condition.NoCluster()
 	if m.rest == nil {
-		conditions = condition.Set(conditions, condition.NoCluster(), now, true)
 		status["debugInfo"] = map[string]any{"eventsURL": "", "logsURL": ""}
-		status["progress"] = orMap(status["progress"], map[string]any{"totalPercentage": int64(0)})
+		if status["progress"] == nil {
+			status["progress"] = map[string]any{"totalPercentage": int64(0)}
+		}
 	} else {
 		view := h.view(m, p)
-		conditions = condition.Set(conditions, view.Conditions(), now, true)
+		all = view.Conditions()
 		h.describeCluster(status, m, view)
 	}
-	status["conditions"] = conditions
+	h.setConditions(status, true, append([]condition.Condition{condition.SpecSynced(fault, specSyncedText)}, all...)...)
 	return h.writeStatus(ctx, p.aci, status)
-}
-
-// reportMissing writes the status of an AgentClusterInstall that has no ClusterDeployment.
-func (h *hub) reportMissing(ctx context.Context, aci *objects.Object, fault error) error {
-	status := statusOf(aci)
-	conditions, _, _ := unstructured.NestedSlice(aci.Object, "status", "conditions")
-	now := h.clock.Now()
-	conditions = condition.Set(conditions, []condition.Condition{condition.SpecSynced(fault, specSyncedText)}, now, true)
-	status["conditions"] = condition.Set(conditions, condition.NoCluster(), now, true)
-	status["debugInfo"] = map[string]any{"eventsURL": "", "logsURL": ""}
-	status["progress"] = orMap(status["progress"], map[string]any{"totalPercentage": int64(0)})
-	return h.writeStatus(ctx, aci, status)
-}
-
-func orMap(have any, other map[string]any) any {
-	if have == nil {
-		return other
-	}
-	return have
 }
 
 func (h *hub) describeCluster(status map[string]any, m *clusterMemory, view *condition.ClusterView) {
@@ -382,6 +362,12 @@ func statusOf(o *objects.Object) map[string]any {
 		status = map[string]any{}
 	}
 	return status
+}
+
+// setConditions puts conditions among those of a status; with heartbeat they have lastProbeTime, too.
+func (h *hub) setConditions(status map[string]any, heartbeat bool, want ...condition.Condition) {
+	have, _ := status["conditions"].([]any)
+	status["conditions"] = condition.Set(have, want, h.clock.Now(), heartbeat)
 }
 
 func (h *hub) writeStatus(ctx context.Context, o *objects.Object, status map[string]any) error {

@@ -30,7 +30,7 @@ func (h *hub) drive(ctx context.Context, m *clusterMemory, p *pair, fault error)
 		if err := h.publish(ctx, m, p, true); err != nil {
 			return err
 		}
-		if p.deploy.IsInstalled() || condition.ReasonOf(p.aci, "Completed") == "InstallationCompleted" {
+		if p.deploy.IsInstalled() || condition.Of(p.aci, "Completed").Reason == "InstallationCompleted" {
 			return h.takeHosts(ctx, m, p)
 		}
 		h.queue.add(p.key) // as soon as the status says that it is installed
@@ -79,7 +79,7 @@ func (h *hub) count(v *condition.ClusterView, host *assisted.Host) {
 	if approved, _, _ := unstructured.NestedBool(agent.Object, "spec", "approved"); approved {
 		v.Approved++
 	}
-	if statusOfCondition(agent, "SpecSynced") == condition.False {
+	if condition.Of(agent, "SpecSynced").Status == condition.False {
 		v.Unsynced++
 	}
 }
@@ -252,7 +252,7 @@ func (h *hub) record(ctx context.Context, p *pair) error {
 	if err := h.copyConditions(ctx, cd, aci); err != nil {
 		return err
 	}
-	if statusOfCondition(aci, hubapi.ConditionCompleted) != condition.True || statusOfCondition(aci, hubapi.ConditionStopped) != condition.True {
+	if !isTrue(aci, hubapi.ConditionCompleted) || !isTrue(aci, hubapi.ConditionStopped) {
 		return nil
 	}
 	meta, _, _ := unstructured.NestedMap(aci.Object, "spec", "clusterMetadata")
@@ -273,9 +273,8 @@ func (h *hub) record(ctx context.Context, p *pair) error {
 	return nil
 }
 
-func statusOfCondition(o *objects.Object, kind string) string {
-	status, _ := condition.Of(o, kind)["status"].(string)
-	return status
+func isTrue(o *objects.Object, kind string) bool {
+	return condition.Of(o, kind).Status == condition.True
 }
 
 func (h *hub) copyConditions(ctx context.Context, cd, aci *objects.Object) error {
@@ -285,38 +284,26 @@ func (h *hub) copyConditions(ctx context.Context, cd, aci *objects.Object) error
 		{hubapi.ConditionStopped, hubapi.ConditionHiveInstallStopped}, {hubapi.ConditionRequirementsMet, hubapi.ConditionHiveRequirementsMet},
 		{hubapi.ConditionFailed, hubapi.ConditionHiveProvisionFailed},
 	} {
-		if c, found := copied(aci, pair.from); found {
+		if c := condition.Of(aci, pair.from); c.Type != "" {
 			c.Type = pair.to
 			all = append(all, c)
 		}
 	}
 	all = append(all, provisioned(aci)...)
 	status := statusOf(cd)
-	have, _, _ := unstructured.NestedSlice(cd.Object, "status", "conditions")
-	now := h.clock.Now()
-	status["conditions"] = condition.Set(have, all, now, true)
-	if statusOfCondition(aci, hubapi.ConditionRequirementsMet) == condition.True && status["installStartedTimestamp"] == nil {
-		status["installStartedTimestamp"] = condition.Of(aci, hubapi.ConditionRequirementsMet)["lastTransitionTime"]
+	h.setConditions(status, true, all...)
+	if isTrue(aci, hubapi.ConditionRequirementsMet) && status["installStartedTimestamp"] == nil {
+		status["installStartedTimestamp"] = condition.Since(aci, hubapi.ConditionRequirementsMet)
 	}
-	if statusOfCondition(aci, hubapi.ConditionCompleted) == condition.True && status["installedTimestamp"] == nil {
-		status["installedTimestamp"] = now.UTC().Format(time.RFC3339)
+	if isTrue(aci, hubapi.ConditionCompleted) && status["installedTimestamp"] == nil {
+		status["installedTimestamp"] = h.clock.Now().UTC().Format(time.RFC3339)
 	}
 	return h.writeStatus(ctx, cd, status)
 }
 
-func copied(aci *objects.Object, kind string) (condition.Condition, bool) {
-	c := condition.Of(aci, kind)
-	if c == nil {
-		return condition.Condition{}, false
-	}
-	text := func(name string) string { s, _ := c[name].(string); return s }
-	return condition.Condition{Type: kind, Status: text("status"), Reason: text("reason"), Message: text("message")}, true
-}
-
 // provisioned are the conditions that Hive makes up itself.
 func provisioned(aci *objects.Object) []condition.Condition {
-	is := func(kind string) bool { return statusOfCondition(aci, kind) == condition.True }
-	stopped, failed, completed := is(hubapi.ConditionStopped), is(hubapi.ConditionFailed), is(hubapi.ConditionCompleted)
+	stopped, failed, completed := isTrue(aci, hubapi.ConditionStopped), isTrue(aci, hubapi.ConditionFailed), isTrue(aci, hubapi.ConditionCompleted)
 	halt := condition.Condition{Type: hubapi.ConditionHiveProvisionStopped, Status: condition.False,
 		Reason: "ProvisionNotStopped", Message: "Provision is not stopped"}
 	state := condition.Condition{Type: hubapi.ConditionHiveProvisioned, Status: condition.False, Reason: "Provisioning", Message: "Provisioning in progress"}

@@ -21,6 +21,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 )
 
 func (h *hub) gather(ctx context.Context, p *pair) (*clusterInputs, error) {
@@ -113,12 +114,8 @@ func (h *hub) configMap(ctx context.Context, space, name, field string) (map[str
 // stamp marks an object for backup and for watching, in two writes as the service does.
 func (h *hub) stamp(ctx context.Context, o *objects.Object) error {
 	for _, label := range []string{hubapi.LabelBackup, hubapi.LabelWatch} {
-		labels, changed := objects.SetMark(o.GetLabels(), label, yesText)
-		if !changed {
-			continue
-		}
-		o.SetLabels(labels)
-		if err := h.store.update(ctx, o); err != nil {
+		stamped := labels.Merge(o.GetLabels(), labels.Set{label: yesText})
+		if err := h.store.change(ctx, o, func() { o.SetLabels(stamped) }); err != nil {
 			return err
 		}
 	}

@@ -288,9 +288,6 @@ func (q *queue) take(now time.Time) []key {
 	return taken
 }
 
-// noticed takes that an object was made, changed or removed.
-func (h *hub) noticed(k key) { h.queue.add(k) }
-
 // spread has everything looked at that depends on an object, as the service's watches do.
 func (h *hub) spread(k key) {
 	switch k.kind {
@@ -322,7 +319,7 @@ func (h *hub) spreadAgent(k key) {
 }
 
 func (h *hub) addAll(k objects.Kind, space string) {
-	for _, at := range h.store.keys(k, space) {
+	for at := range h.store.newest(k, space) {
 		h.queue.add(at)
 	}
 }

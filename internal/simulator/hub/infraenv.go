@@ -14,7 +14,6 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/hub/assisted"
 	"github.com/oaictl/oaictl/internal/simulator/hub/condition"
 	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 type infraEnvMemory struct {
@@ -181,7 +180,6 @@ func (h *hub) adoptInfraEnv(ctx context.Context, m *infraEnvMemory, env *objects
 
 func (h *hub) reportInfraEnv(ctx context.Context, m *infraEnvMemory, env *objects.Object, spec *objects.InfraEnvSpec, fault error) error {
 	status := statusOf(env)
-	conditions, _, _ := unstructured.NestedSlice(env.Object, "status", "conditions")
 	image := condition.Condition{Type: "ImageCreated", Status: condition.True, Reason: "InfraEnvAvailable",
 		Message: "InfraEnv is available: Image has been created"}
 	var waits *errNoCluster
@@ -195,7 +193,7 @@ func (h *hub) reportInfraEnv(ctx context.Context, m *infraEnvMemory, env *object
 	default:
 		status["isoDownloadURL"], status["createdTime"] = m.rest.URL, m.made.UTC().Format(time.RFC3339)
 	}
-	status["conditions"] = condition.Set(conditions, []condition.Condition{image}, h.clock.Now(), false)
+	h.setConditions(status, false, image)
 	status["agentLabelSelector"] = map[string]any{"matchLabels": map[string]any{hubapi.LabelAgentInfraEnv: env.GetName()}}
 	if fault == nil {
 		status["bootArtifacts"] = h.artifacts(m, spec)

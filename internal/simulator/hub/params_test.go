@@ -99,3 +99,14 @@ func TestReleaseOf(t *testing.T) {
 		}
 	}
 }
+
+// TestInventoryWithNulls reads one in which a part is null as one without it.
+func TestInventoryWithNulls(t *testing.T) {
+	status := map[string]any{}
+	if err := setInventory(status, `{"hostname":"a","boot":null,"cpu":null,"memory":null,"system_vendor":null}`); err != nil {
+		t.Fatal(err)
+	}
+	if inventory, _ := status["inventory"].(map[string]any); inventory["hostname"] != "a" {
+		t.Errorf("have %v", status)
+	}
+}

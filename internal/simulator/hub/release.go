@@ -272,9 +272,7 @@ func (h *hub) reachNode(ctx context.Context, agent *objects.Object, owner key) e
 		return nil
 	}
 	status := statusOf(agent)
-	have, _, _ := unstructured.NestedSlice(agent.Object, "status", "conditions")
-	status["conditions"] = condition.Set(have, []condition.Condition{{Type: hubapi.ConditionCleanup, Status: condition.False,
-		Reason: "CleanupFailed", Message: err.Error()}}, h.clock.Now(), false)
+	h.setConditions(status, false, condition.Condition{Type: hubapi.ConditionCleanup, Status: condition.False, Reason: "CleanupFailed", Message: err.Error()})
 	h.later(keyOf(objects.KindAgent, agent), retryAfter)
 	return errors.Join(err, h.writeStatus(ctx, agent, status))
 }

@@ -104,8 +104,8 @@ func SpecSynced(err error, good string) Condition {
 	return Condition{"SpecSynced", False, "BackendError", "The Spec could not be synced due to backend error: " + err.Error()}
 }
 
-// Of finds a condition of an object; nil where there is none.
-func Of(o *objects.Object, kind string) map[string]any {
+// find gives a condition of an object as it is written; nil where there is none.
+func find(o *objects.Object, kind string) map[string]any {
 	list, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
 	for _, c := range list {
 		if m, ok := c.(map[string]any); ok && m["type"] == kind {
@@ -115,11 +115,14 @@ func Of(o *objects.Object, kind string) map[string]any {
 	return nil
 }
 
-// ReasonOf is the reason of a condition of an object; "" where there is none.
-func ReasonOf(o *objects.Object, kind string) string {
-	reason, _ := Of(o, kind)["reason"].(string)
-	return reason
+// Of reads a condition of an object; a zero one where there is none.
+func Of(o *objects.Object, kind string) Condition {
+	text := func(name string) string { s, _ := find(o, kind)[name].(string); return s }
+	return Condition{text("type"), text("status"), text("reason"), text("message")}
 }
+
+// Since is when the status of a condition changed last.
+func Since(o *objects.Object, kind string) any { return find(o, kind)["lastTransitionTime"] }
 
 // ClusterView is what the conditions of an AgentClusterInstall are derived from.
 type ClusterView struct {

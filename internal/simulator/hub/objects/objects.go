@@ -151,24 +151,11 @@ func AddFinalizer(o *Object, name string) bool {
 // DropFinalizer tells whether it was there.
 func DropFinalizer(o *Object, name string) bool {
 	list := o.GetFinalizers()
-	at := slices.Index(list, name)
-	if at < 0 {
+	if !slices.Contains(list, name) {
 		return false
 	}
-	o.SetFinalizers(slices.Delete(slices.Clone(list), at, at+1))
+	o.SetFinalizers(slices.DeleteFunc(list, func(other string) bool { return other == name }))
 	return true
-}
-
-// SetMark puts a label or annotation into a map, and tells whether that changed it.
-func SetMark(marks map[string]string, name, value string) (map[string]string, bool) {
-	if old, there := marks[name]; there && old == value {
-		return marks, false
-	}
-	if marks == nil {
-		marks = map[string]string{}
-	}
-	marks[name] = value
-	return marks, true
 }
 
 // Nested reads a text at a path; "" where there is none.

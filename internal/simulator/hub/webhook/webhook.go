@@ -27,7 +27,7 @@ import (
 // began tells whether the installation has begun, or ended: from then on its spec is frozen.
 func began(aci *objects.Object) bool {
 	return slices.Contains([]string{hubapi.ReasonInstallationInProgress, hubapi.ReasonInstallationFailed, hubapi.ReasonInstallationCompleted,
-		hubapi.ReasonClusterInstalling}, condition.ReasonOf(aci, hubapi.ConditionCompleted))
+		hubapi.ReasonClusterInstalling}, condition.Of(aci, hubapi.ConditionCompleted).Reason)
 }
 
 // defaultUserManaged is who manages the network where nothing says so: nil where the service leaves it open.
@@ -121,7 +121,7 @@ func platformFault(s *objects.InstallSpec) string {
 // frozen refuses what may not change once an installation has begun; empty is as good as absent.
 func frozen(old, now *objects.Object) error {
 	free := []string{"clusterMetadata", "ignitionEndpoint"}
-	if reason := condition.ReasonOf(old, hubapi.ConditionCompleted); reason == hubapi.ReasonInstallationCompleted || reason == hubapi.ReasonInstallationFailed {
+	if reason := condition.Of(old, hubapi.ConditionCompleted).Reason; reason == hubapi.ReasonInstallationCompleted || reason == hubapi.ReasonInstallationFailed {
 		free = append(free, "provisionRequirements")
 	}
 	if changed := changedFields(old, now, free); len(changed) > 0 {
