@@ -67,7 +67,7 @@ func (h *hub) reconcileAgent(ctx context.Context, k key) error {
 	if err := h.inherit(ctx, agent); err != nil {
 		return err
 	}
-	spec, err := objects.Spec[objects.AgentSpec](agent)
+	spec, err := objects.Spec[agentinstall.AgentSpec](agent)
 	if err != nil {
 		return err
 	}
@@ -118,7 +118,7 @@ func (h *hub) createAgent(ctx context.Context, host *assisted.Host) error {
 	if env == nil || env.GetDeletionTimestamp() != nil {
 		return nil
 	}
-	envSpec, err := objects.Spec[objects.InfraEnvSpec](env)
+	envSpec, err := objects.Spec[agentinstall.InfraEnvSpec](env)
 	if err != nil {
 		return err
 	}
@@ -150,7 +150,7 @@ func (h *hub) annotate(ctx context.Context, agent *objects.Object, host *assiste
 	})
 }
 
-func (h *hub) reportAgent(ctx context.Context, agent *objects.Object, host *assisted.Host, spec *objects.AgentSpec, fault error) error {
+func (h *hub) reportAgent(ctx context.Context, agent *objects.Object, host *assisted.Host, spec *agentinstall.AgentSpec, fault error) error {
 	status := statusOf(agent)
 	view := condition.AgentView{State: host.Status, Info: host.StatusInfo, Checks: assisted.ChecksOf(host.ValidationsInfo), Approved: spec.Approved}
 	synced := condition.SpecSynced(fault, "The Spec has been successfully applied")
@@ -280,7 +280,7 @@ func setInventory(status map[string]any, text string) error {
 }
 
 // labelAgent puts what is known of the machine into labels, by which Agents can be chosen.
-func (h *hub) labelAgent(ctx context.Context, k key, host *assisted.Host, spec *objects.AgentSpec) error {
+func (h *hub) labelAgent(ctx context.Context, k key, host *assisted.Host, spec *agentinstall.AgentSpec) error {
 	inv, err := readInventory(host.Inventory)
 	if err != nil || inv == nil {
 		return err

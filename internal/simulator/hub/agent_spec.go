@@ -25,7 +25,7 @@ func changeable(state string) bool {
 }
 
 // syncAgent makes the service's host say what its Agent says. The error is what SpecSynced tells.
-func (h *hub) syncAgent(ctx context.Context, host *assisted.Host, agent *objects.Object, spec *objects.AgentSpec) error {
+func (h *hub) syncAgent(ctx context.Context, host *assisted.Host, agent *objects.Object, spec *agentinstall.AgentSpec) error {
 	if h.failing > 0 {
 		h.failing--
 		return errors.New("the database of the service does not answer")
@@ -89,7 +89,7 @@ func (h *hub) readHost(ctx context.Context, host *assisted.Host) error {
 }
 
 // hostChange is where a host differs from what its Agent asks for. What is left open is the service's.
-func hostChange(host *assisted.Host, spec *objects.AgentSpec) (map[string]any, error) {
+func hostChange(host *assisted.Host, spec *agentinstall.AgentSpec) (map[string]any, error) {
 	change := map[string]any{}
 	if spec.Role != "" && spec.Role != host.Role {
 		change["host_role"] = spec.Role
@@ -126,7 +126,7 @@ func keyed(values map[string]string) []any {
 	return list
 }
 
-func diskOf(host *assisted.Host, spec *objects.AgentSpec) (string, error) {
+func diskOf(host *assisted.Host, spec *agentinstall.AgentSpec) (string, error) {
 	if spec.InstallationDiskID == "" && spec.InstallationDiskPath == "" {
 		return "", nil
 	}
@@ -144,7 +144,7 @@ func diskOf(host *assisted.Host, spec *objects.AgentSpec) (string, error) {
 	return "", assisted.InputFault("Requested installation disk is not part of the host's valid disks")
 }
 
-func (h *hub) addFencing(ctx context.Context, host *assisted.Host, spec *objects.AgentSpec, change map[string]any) error {
+func (h *hub) addFencing(ctx context.Context, host *assisted.Host, spec *agentinstall.AgentSpec, change map[string]any) error {
 	secret := spec.FencingCredentialsSecretRef
 	if secret == "" {
 		return nil
@@ -174,7 +174,7 @@ func fencingOf(secret map[string][]byte) map[string]any {
 }
 
 // addEndpoint adds what a host needs to fetch its Ignition from an endpoint of the user's.
-func (h *hub) addEndpoint(ctx context.Context, host *assisted.Host, spec *objects.AgentSpec, change map[string]any) error {
+func (h *hub) addEndpoint(ctx context.Context, host *assisted.Host, spec *agentinstall.AgentSpec, change map[string]any) error {
 	if ref := spec.IgnitionEndpointTokenReference; ref != nil && !host.EndpointTokenSet {
 		k, _ := h.infraEnvBehind(host.InfraEnvID)
 		token, err := h.secretText(ctx, cmp.Or(ref.Namespace, k.space), ref.Name, hubapi.KeyIgnitionToken)
@@ -198,7 +198,7 @@ func (h *hub) sendArgs(ctx context.Context, host *assisted.Host, text string) er
 }
 
 // bind gives a host to its Agent's cluster, or back to the pool, and tells whether it was on its way.
-func (h *hub) bind(ctx context.Context, host *assisted.Host, agent *objects.Object, spec *objects.AgentSpec) (bool, error) {
+func (h *hub) bind(ctx context.Context, host *assisted.Host, agent *objects.Object, spec *agentinstall.AgentSpec) (bool, error) {
 	want := ""
 	if ref := spec.ClusterDeploymentName; ref != nil && ref.Name != "" {
 		m := h.clusters[referred(ref)]
@@ -246,7 +246,7 @@ func (h *hub) deploymentBehind(id string) key {
 }
 
 // installAdded installs a day-2 host once it is known and approved: nobody waits for others then.
-func (h *hub) installAdded(ctx context.Context, host *assisted.Host, spec *objects.AgentSpec) error {
+func (h *hub) installAdded(ctx context.Context, host *assisted.Host, spec *agentinstall.AgentSpec) error {
 	host = h.hosts[host.ID]
 	if host == nil || agentKind(host) != agentinstall.AgentKindAdded || host.Status != "known" || !spec.Approved {
 		return nil

@@ -23,7 +23,7 @@ type clusterMemory struct {
 	id        string // of the service's cluster; "" until there is one
 	raw       string // as the service last printed it
 	rest      *assisted.Cluster
-	manifests string    // fingerprint of the manifests that were sent
+	manifests string    // those that were sent
 	tried     time.Time // when the installation was last asked for
 	stall     stall
 }

@@ -3,10 +3,8 @@ package hub
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"encoding/base64"
-	"encoding/hex"
-	"encoding/json"
+	"fmt"
 	"maps"
 	"net/url"
 	"slices"
@@ -134,35 +132,11 @@ func (h *hub) release(p *pair) (versions.Release, error) {
 		return versions.Release{}, assisted.InputFault("failed to get cluster image set %s: ClusterImageSet.hive.openshift.io %q not found", ref.Name, ref.Name)
 	}
 	image := objects.Nested(set, "spec", "releaseImage")
-	release, ok := releaseOf(image)
+	release, ok := versions.ReleaseByTag(image)
 	if !ok {
 		return versions.Release{}, assisted.InputFault("failed to add release image %q. Please ensure the releaseImage field in ClusterImageSet '%s' is valid, (error: unable to read image %s)", image, ref.Name, image)
 	}
 	return release, nil
-}
-
-// releaseOf tells a release by its image, and one in somebody's own registry by the tag.
-func releaseOf(image string) (versions.Release, bool) {
-	if release, ok := versions.ReleaseByURL(image); ok {
-		return release, true
-	}
-	image, _, _ = strings.Cut(image, "@")
-	at := strings.LastIndexByte(image, ':')
-	if at < 0 || strings.ContainsRune(image[at:], '/') {
-		return versions.Release{}, false
-	}
-	tag := image[at+1:]
-	cut := strings.LastIndexByte(tag, '-')
-	if cut < 0 {
-		release, err := versions.Resolve(tag, "")
-		return release, err == nil
-	}
-	arch := tag[cut+1:]
-	if arch == "aarch64" {
-		arch = versions.ARM
-	}
-	release, err := versions.Resolve(tag[:cut], arch)
-	return release, err == nil
 }
 
 // updateByAnnotation sends the changes of the install-config and the ignored validations.
@@ -206,11 +180,7 @@ func ignoredList(notes map[string]string, name string) string {
 			ids = append(ids, id)
 		}
 	}
-	data, err := json.Marshal(ids)
-	if err != nil {
-		return ""
-	}
-	return string(data)
+	return objects.ToJSON(ids)
 }
 
 func sameList(a, b string) bool { return a == b || (a == "" || a == "[]") && (b == "" || b == "[]") }
@@ -281,7 +251,7 @@ func (h *hub) sendManifests(ctx context.Context, m *clusterMemory, p *pair) erro
 		}
 		return err
 	}
-	print := fingerprint(files)
+	print := fmt.Sprintf("%q", files) // in the order of their names
 	if print == m.manifests || m.manifests == "" && len(files) == 0 {
 		return nil
 	}
@@ -327,12 +297,4 @@ func (h *hub) readManifests(ctx context.Context, p *pair) (map[string]string, er
 		}
 	}
 	return files, nil
-}
-
-func fingerprint(files map[string]string) string {
-	sum := sha256.New()
-	for _, name := range slices.Sorted(maps.Keys(files)) {
-		sum.Write([]byte(name + "\x00" + files[name] + "\x00"))
-	}
-	return hex.EncodeToString(sum.Sum(nil))
 }

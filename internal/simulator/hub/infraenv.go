@@ -18,7 +18,7 @@ import (
 
 type infraEnvMemory struct {
 	id    string // of the service's infra-env; "" until there is one
-	sent  string // fingerprint of what was last sent
+	sent  string // what was last sent
 	rest  *assisted.InfraEnv
 	made  time.Time // when the present image was made
 	hosts string    // as the service last printed them
@@ -61,7 +61,7 @@ func (h *hub) reconcileInfraEnv(ctx context.Context, k key) error {
 			return err
 		}
 	}
-	spec, err := objects.Spec[objects.InfraEnvSpec](env)
+	spec, err := objects.Spec[agentinstall.InfraEnvSpec](env)
 	if err != nil {
 		return err
 	}
@@ -74,7 +74,7 @@ func (h *hub) reconcileInfraEnv(ctx context.Context, k key) error {
 	return h.reportInfraEnv(ctx, m, env, &spec, fault)
 }
 
-func (h *hub) syncInfraEnv(ctx context.Context, m *infraEnvMemory, env *objects.Object, spec *objects.InfraEnvSpec) error {
+func (h *hub) syncInfraEnv(ctx context.Context, m *infraEnvMemory, env *objects.Object, spec *agentinstall.InfraEnvSpec) error {
 	k := keyOf(objects.KindInfraEnv, env)
 	if err := h.adoptInfraEnv(ctx, m, env); err != nil {
 		return err
@@ -92,11 +92,11 @@ func (h *hub) syncInfraEnv(ctx context.Context, m *infraEnvMemory, env *objects.
 	if err := h.gatherInfraEnv(ctx, k, in); err != nil {
 		return err
 	}
-	print, err := in.print()
-	if err != nil || print == m.sent {
-		return err
-	}
 	method, path, body := "PATCH", "/v2/infra-envs/"+m.id, in.params()
+	print := objects.ToJSON(body)
+	if print == m.sent {
+		return nil
+	}
 	switch {
 	case m.id == "":
 		method, path, body = "POST", "/v2/infra-envs", in.create()
@@ -178,7 +178,7 @@ func (h *hub) adoptInfraEnv(ctx context.Context, m *infraEnvMemory, env *objects
 	return nil
 }
 
-func (h *hub) reportInfraEnv(ctx context.Context, m *infraEnvMemory, env *objects.Object, spec *objects.InfraEnvSpec, fault error) error {
+func (h *hub) reportInfraEnv(ctx context.Context, m *infraEnvMemory, env *objects.Object, spec *agentinstall.InfraEnvSpec, fault error) error {
 	status := statusOf(env)
 	image := condition.Condition{Type: "ImageCreated", Status: condition.True, Reason: "InfraEnvAvailable",
 		Message: "InfraEnv is available: Image has been created"}
@@ -205,7 +205,7 @@ func (h *hub) reportInfraEnv(ctx context.Context, m *infraEnvMemory, env *object
 	return h.writeStatus(ctx, env, status)
 }
 
-func (h *hub) debugOf(m *infraEnvMemory, spec *objects.InfraEnvSpec) map[string]any {
+func (h *hub) debugOf(m *infraEnvMemory, spec *agentinstall.InfraEnvSpec) map[string]any {
 	debug := map[string]any{"eventsURL": h.openInfraEnv(h.backend.Url+assisted.RestBase+"/v2/events?infra_env_id="+m.id, m.id)}
 	if selects(spec.NMStateConfigLabelSelector) {
 		debug["staticNetworkDownloadURL"] = h.fileURL(m.id, "static-network-config", nil)
@@ -221,7 +221,7 @@ func (h *hub) fileURL(id, name string, more url.Values) string {
 	return h.openInfraEnv(h.backend.Url+assisted.RestBase+"/v2/infra-envs/"+id+"/downloads/files?"+query.Encode(), id)
 }
 
-func (h *hub) artifacts(m *infraEnvMemory, spec *objects.InfraEnvSpec) map[string]any {
+func (h *hub) artifacts(m *infraEnvMemory, spec *agentinstall.InfraEnvSpec) map[string]any {
 	query := "?arch=" + url.QueryEscape(m.rest.Arch) + "&version=" + url.QueryEscape(m.rest.Version)
 	boot := h.backend.Url + "/boot-artifacts/"
 	var script url.Values

@@ -7,15 +7,16 @@ import (
 	"maps"
 	"reflect"
 	"slices"
-	"sort"
 	"strings"
 
+	"github.com/openshift/assisted-service/models"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
 
+	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
 	"github.com/oaictl/oaictl/internal/hubapi/hive"
 	"github.com/oaictl/oaictl/internal/simulator/hub/assisted"
 	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
@@ -36,7 +37,7 @@ func (in *clusterInputs) params() map[string]any {
 	p := map[string]any{
 		"name": in.name, "base_dns_domain": in.domain, "ssh_public_key": s.SSHPublicKey,
 		"hyperthreading": s.Hyperthreading(), "schedulable_masters": s.MastersSchedulable,
-		"api_vips": addresses(objects.Vips(s.APIVIPs, s.APIVIP)), "ingress_vips": addresses(objects.Vips(s.IngressVIPs, s.IngressVIP)),
+		"api_vips": each("ip", objects.Vips(s.APIVIPs, s.APIVIP)), "ingress_vips": each("ip", objects.Vips(s.IngressVIPs, s.IngressVIP)),
 		"tags":                in.consumer,
 		"control_plane_count": max(s.ProvisionRequirements.ControlPlaneAgents, 1),
 	}
@@ -76,10 +77,10 @@ func (in *clusterInputs) addNetworks(p map[string]any) {
 		for _, m := range n.MachineNetwork {
 			list = append(list, m.CIDR)
 		}
-		p["machine_networks"] = networks(list)
+		p["machine_networks"] = each("cidr", list)
 	}
 	if len(n.ServiceNetwork) > 0 {
-		p["service_networks"] = networks(n.ServiceNetwork)
+		p["service_networks"] = each("cidr", n.ServiceNetwork)
 	}
 	if n.NetworkType != "" {
 		p["network_type"] = n.NetworkType
@@ -117,20 +118,13 @@ func (in *clusterInputs) addPlatform(p map[string]any) {
 	p["platform"] = platform
 }
 
-func addresses(list []string) []any {
-	out := []any{}
-	for _, ip := range list {
-		out = append(out, map[string]any{"ip": ip})
+// each is a list of objects with one field.
+func each(field string, values []string) []any {
+	list := []any{}
+	for _, value := range values {
+		list = append(list, map[string]any{field: value})
 	}
-	return out
-}
-
-func networks(list []string) []any {
-	out := []any{}
-	for _, cidr := range list {
-		out = append(out, map[string]any{"cidr": cidr})
-	}
-	return out
+	return list
 }
 
 func (in *clusterInputs) create() map[string]any {
@@ -207,7 +201,7 @@ func same(want, have any) bool {
 	return reflect.DeepEqual(want, have)
 }
 
-func arch(s *objects.InfraEnvSpec) string {
+func arch(s *agentinstall.InfraEnvSpec) string {
 	switch s.CPUArchitecture {
 	case "":
 		return "x86_64"
@@ -218,7 +212,7 @@ func arch(s *objects.InfraEnvSpec) string {
 }
 
 // imageType is what the operator's service makes where nothing is said.
-func imageType(s *objects.InfraEnvSpec) string {
+func imageType(s *agentinstall.InfraEnvSpec) string {
 	if s.ImageType == "" {
 		return "minimal-iso"
 	}
@@ -227,19 +221,9 @@ func imageType(s *objects.InfraEnvSpec) string {
 
 type infraEnvInputs struct {
 	name, clusterID string
-	spec            objects.InfraEnvSpec
+	spec            agentinstall.InfraEnvSpec
 	pullSecret      string
-	static          []staticHost
-}
-
-type staticHost struct {
-	NetworkYAML string    `json:"network_yaml"`
-	Map         []nicName `json:"mac_interface_map"`
-}
-
-type nicName struct {
-	Logical string `json:"logical_nic_name"`
-	MAC     string `json:"mac_address"`
+	static          []*models.HostStaticNetworkConfig
 }
 
 func (in *infraEnvInputs) params() map[string]any {
@@ -248,14 +232,10 @@ func (in *infraEnvInputs) params() map[string]any {
 	for _, a := range s.KernelArguments {
 		kernel = append(kernel, map[string]any{"operation": a.Operation, "value": a.Value})
 	}
-	static := in.static
-	if static == nil {
-		static = []staticHost{}
-	}
 	p := map[string]any{
 		"pull_secret": in.pullSecret, "ssh_authorized_key": s.SSHAuthorizedKey, "image_type": imageType(s),
 		"ignition_config_override": s.IgnitionConfigOverride, "kernel_arguments": kernel,
-		"additional_trust_bundle": s.AdditionalTrustBundle, "static_network_config": static,
+		"additional_trust_bundle": s.AdditionalTrustBundle, "static_network_config": append([]*models.HostStaticNetworkConfig{}, in.static...),
 	}
 	// What is not spoken of any more stays as it was, as do single fields of a proxy.
 	if s.Proxy != nil {
@@ -278,7 +258,7 @@ func (in *infraEnvInputs) params() map[string]any {
 	return p
 }
 
-func proxy(s *objects.InfraEnvSpec) map[string]any {
+func proxy(s *agentinstall.InfraEnvSpec) map[string]any {
 	return map[string]any{"http_proxy": s.Proxy.HTTPProxy, "https_proxy": s.Proxy.HTTPSProxy, "no_proxy": s.Proxy.NoProxy}
 }
 
@@ -299,17 +279,8 @@ func (in *infraEnvInputs) create() map[string]any {
 	return p
 }
 
-// print tells whether an image has to be made anew.
-func (in *infraEnvInputs) print() (string, error) {
-	data, err := json.Marshal(in.params())
-	if err != nil {
-		return "", fmt.Errorf("write the parameters of infra-env %s: %w", in.name, err)
-	}
-	return fingerprint(map[string]string{"": string(data)}), nil
-}
-
 // staticHosts reads the networks of the hosts that an InfraEnv selects. An empty selector selects none.
-func (h *hub) staticHosts(space string, selector *metav1.LabelSelector) ([]staticHost, error) {
+func (h *hub) staticHosts(space string, selector *metav1.LabelSelector) ([]*models.HostStaticNetworkConfig, error) {
 	if !selects(selector) {
 		return nil, nil
 	}
@@ -317,7 +288,7 @@ func (h *hub) staticHosts(space string, selector *metav1.LabelSelector) ([]stati
 	if err != nil {
 		return nil, assisted.InputFault("invalid label selector for NMStateConfig: %v", err)
 	}
-	var hosts []staticHost
+	var hosts []*models.HostStaticNetworkConfig
 	for _, o := range h.store.list(objects.KindNMState, space) {
 		if !match.Matches(labels.Set(o.GetLabels())) || o.GetDeletionTimestamp() != nil {
 			continue
@@ -336,8 +307,7 @@ func selects(selector *metav1.LabelSelector) bool {
 	return selector != nil && len(selector.MatchLabels)+len(selector.MatchExpressions) > 0
 }
 
-func staticOf(o *objects.Object) (staticHost, error) {
-	var host staticHost
+func staticOf(o *objects.Object) (*models.HostStaticNetworkConfig, error) {
 	var spec struct {
 		Interfaces []struct {
 			Name string `json:"name"`
@@ -349,17 +319,18 @@ func staticOf(o *objects.Object) (staticHost, error) {
 		err = runtime.DefaultUnstructuredConverter.FromUnstructured(fields, &spec)
 	}
 	if err != nil {
-		return host, assisted.InputFault("invalid NMStateConfig %s: %v", o.GetName(), err)
+		return nil, assisted.InputFault("invalid NMStateConfig %s: %v", o.GetName(), err)
 	}
+	host := &models.HostStaticNetworkConfig{}
 	for _, nic := range spec.Interfaces {
-		host.Map = append(host.Map, nicName{nic.Name, nic.MAC})
+		host.MacInterfaceMap = append(host.MacInterfaceMap, &models.MacInterfaceMapItems0{LogicalNicName: nic.Name, MacAddress: nic.MAC})
 	}
-	sort.Slice(host.Map, func(i, j int) bool { return host.Map[i].Logical < host.Map[j].Logical })
+	slices.SortFunc(host.MacInterfaceMap, func(a, b *models.MacInterfaceMapItems0) int { return cmp.Compare(a.LogicalNicName, b.LogicalNicName) })
 	text, err := yaml.Marshal(fields["config"])
 	if err != nil {
-		return host, assisted.InputFault("invalid NMStateConfig %s: %v", o.GetName(), err)
+		return nil, assisted.InputFault("invalid NMStateConfig %s: %v", o.GetName(), err)
 	}
-	host.NetworkYAML = string(text)
+	host.NetworkYaml = string(text)
 	return host, nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
 	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
 )
 
@@ -177,7 +178,7 @@ func TestRecordedInfraEnvs(t *testing.T) {
 		`{"proxy":{"httpProxy":"http://proxy.example.com:3128","noProxy":"x"}}`: `{"proxy":{"http_proxy":"http://proxy.example.com:3128","no_proxy":"x"}}`,
 		`{"proxy":{"noProxy":""}}`:                                              `{"proxy":{}}`,
 	} {
-		read, err := objects.Spec[objects.InfraEnvSpec](parse(t, objects.KindInfraEnv, `{"spec":`+spec+`}`))
+		read, err := objects.Spec[agentinstall.InfraEnvSpec](parse(t, objects.KindInfraEnv, `{"spec":`+spec+`}`))
 		if err != nil {
 			t.Fatal(err)
 		}

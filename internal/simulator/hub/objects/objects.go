@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
-	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
 	"github.com/oaictl/oaictl/internal/hubapi/hive"
 )
 
@@ -262,18 +261,8 @@ func (s *InstallSpec) Hyperthreading() string {
 	return strings.Join(on, ",")
 }
 
-// AgentSpec is the spec of an Agent.
-type AgentSpec struct {
-	agentinstall.AgentSpec `json:",inline"`
-}
-
 // Counts are numbers of hosts by role.
 type Counts struct{ Masters, Arbiters, Workers int }
 
 // Sum is how many hosts that are together.
 func (c Counts) Sum() int { return c.Masters + c.Arbiters + c.Workers }
-
-// InfraEnvSpec is the spec of an InfraEnv.
-type InfraEnvSpec struct {
-	agentinstall.InfraEnvSpec `json:",inline"`
-}

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -32,14 +33,13 @@ func began(aci *objects.Object) bool {
 
 // defaultUserManaged is who manages the network where nothing says so: nil where the service leaves it open.
 func defaultUserManaged(s *objects.InstallSpec) *bool {
-	managed := func(b bool) *bool { return &b }
 	switch s.PlatformType {
 	case "":
-		return managed(s.ProvisionRequirements.ControlPlaneAgents == 1)
+		return new(s.ProvisionRequirements.ControlPlaneAgents == 1)
 	case hive.PlatformBareMetal:
-		return managed(false)
+		return new(false)
 	case hive.PlatformNone, hive.PlatformExternal:
-		return managed(true)
+		return new(true)
 	}
 	return nil
 }
@@ -57,17 +57,24 @@ func DefaultInstall(aci *objects.Object) (bool, error) {
 	return true, unstructured.SetNestedField(aci.Object, *managed, "spec", "networking", "userManagedNetworking")
 }
 
+// specs reads the specs of both versions of an object; of one that is new the first is zero.
+func specs[T any](old, now *objects.Object) (before, spec T, err error) {
+	if spec, err = objects.Spec[T](now); err == nil && old != nil {
+		before, err = objects.Spec[T](old)
+	}
+	if err != nil {
+		err = apierrors.NewBadRequest(err.Error())
+	}
+	return before, spec, err
+}
+
 // ValidateInstall is the verdict on a new AgentClusterInstall, or a new version of an old one.
 func ValidateInstall(old, now *objects.Object) error {
-	spec, err := objects.Spec[objects.InstallSpec](now)
+	before, spec, err := specs[objects.InstallSpec](old, now)
 	if err != nil {
-		return apierrors.NewBadRequest(err.Error())
+		return err
 	}
-	var before objects.InstallSpec
 	if old != nil {
-		if before, err = objects.Spec[objects.InstallSpec](old); err != nil {
-			return apierrors.NewBadRequest(err.Error())
-		}
 		if !reflect.DeepEqual(before.ImageSetRef, spec.ImageSetRef) {
 			return apierrors.NewBadRequest("Attempted to change AgentClusterInstall.ImageSetRef which is immutable")
 		}
@@ -133,21 +140,10 @@ func frozen(old, now *objects.Object) error {
 
 func changedFields(old, now *objects.Object, free []string) []string {
 	before, after := specOf(old), specOf(now)
-	names := map[string]bool{}
-	for name := range before {
-		names[name] = true
-	}
-	for name := range after {
-		names[name] = true
-	}
-	var changed []string
-	for name := range names {
-		if !slices.Contains(free, name) && objects.ToJSON(before[name]) != objects.ToJSON(after[name]) {
-			changed = append(changed, name)
-		}
-	}
-	slices.Sort(changed)
-	return changed
+	names := sets.KeySet(before).Union(sets.KeySet(after)).Delete(free...)
+	return slices.DeleteFunc(sets.List(names), func(name string) bool {
+		return objects.ToJSON(before[name]) == objects.ToJSON(after[name])
+	})
 }
 
 func specOf(o *objects.Object) map[string]any {
@@ -169,19 +165,15 @@ func prune(fields map[string]any) {
 
 // ValidateInfraEnv is the verdict on an InfraEnv. Whether a cluster is installed is asked of installed.
 func ValidateInfraEnv(old, now *objects.Object, installed func(*hubapi.Reference) bool) error {
-	spec, err := objects.Spec[objects.InfraEnvSpec](now)
+	before, spec, err := specs[agentinstall.InfraEnvSpec](old, now)
 	if err != nil {
-		return apierrors.NewBadRequest(err.Error())
+		return err
 	}
 	if old == nil {
 		if spec.ClusterRef != nil && spec.OSImageVersion != "" {
 			return apierrors.NewBadRequest("Either Spec.ClusterRef or Spec.OSImageVersion should be specified (not both).")
 		}
 		return nil
-	}
-	before, err := objects.Spec[objects.InfraEnvSpec](old)
-	if err != nil {
-		return apierrors.NewBadRequest(err.Error())
 	}
 	if !sameReference(before.ClusterRef, spec.ClusterRef) {
 		return apierrors.NewBadRequest("Attempted to change Spec.ClusterRef which is immutable after InfraEnv creation.")
@@ -206,13 +198,9 @@ func refText(ref *hubapi.Reference) string {
 
 // ValidateAgent is the webhook's verdict on a change of an Agent.
 func ValidateAgent(old, now *objects.Object) error {
-	spec, err := objects.Spec[objects.AgentSpec](now)
+	before, spec, err := specs[agentinstall.AgentSpec](old, now)
 	if err != nil {
-		return apierrors.NewBadRequest(err.Error())
-	}
-	before, err := objects.Spec[objects.AgentSpec](old)
-	if err != nil {
-		return apierrors.NewBadRequest(err.Error())
+		return err
 	}
 	if spec.InstallationDiskID != "" && spec.InstallationDiskPath != "" {
 		return apierrors.NewBadRequest("Either InstallationDiskID or InstallationDiskPath can be set, not both.")
@@ -233,18 +221,12 @@ const QueryErrorPrefix = "QUERYERROR"
 
 // ValidateClassification is the webhook's verdict on an AgentClassification.
 func ValidateClassification(old, now *objects.Object) error {
-	spec, err := objects.Spec[agentinstall.AgentClassificationSpec](now)
+	before, spec, err := specs[agentinstall.AgentClassificationSpec](old, now)
 	if err != nil {
-		return apierrors.NewBadRequest(err.Error())
+		return err
 	}
-	if old != nil {
-		before, err := objects.Spec[agentinstall.AgentClassificationSpec](old)
-		if err != nil {
-			return apierrors.NewBadRequest(err.Error())
-		}
-		if before.LabelKey != spec.LabelKey || before.LabelValue != spec.LabelValue {
-			return apierrors.NewBadRequest("Label modified: the specified label may not be modified after creation")
-		}
+	if old != nil && (before.LabelKey != spec.LabelKey || before.LabelValue != spec.LabelValue) {
+		return apierrors.NewBadRequest("Label modified: the specified label may not be modified after creation")
 	}
 	at := field.NewPath("spec")
 	problems := metavalidation.ValidateLabels(map[string]string{hubapi.LabelClassificationPrefix + spec.LabelKey: spec.LabelValue}, at)
@@ -271,9 +253,9 @@ const longestName = validation.DNS1123LabelMaxLength
 
 // ValidateDeployment is the verdict of Hive's webhook on a ClusterDeployment.
 func ValidateDeployment(old, now *objects.Object) error {
-	spec, err := objects.Spec[objects.DeploymentSpec](now)
+	before, spec, err := specs[objects.DeploymentSpec](old, now)
 	if err != nil {
-		return apierrors.NewBadRequest(err.Error())
+		return err
 	}
 	if old == nil {
 		return validateNewDeployment(now, &spec)
@@ -282,10 +264,6 @@ func ValidateDeployment(old, now *objects.Object) error {
 	if len(changed) > 0 {
 		return apierrors.NewBadRequest(fmt.Sprintf("Attempted to change ClusterDeployment.Spec which is immutable except for %s fields. Unsupported change: \n%s",
 			strings.Join(changeableDeployment(), ","), strings.Join(changed, "\n")))
-	}
-	before, err := objects.Spec[objects.DeploymentSpec](old)
-	if err != nil {
-		return apierrors.NewBadRequest(err.Error())
 	}
 	return invalid(now.GetName(), lifeOfDeployment(old, now, &before, &spec))
 }
