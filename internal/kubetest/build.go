@@ -40,7 +40,7 @@ func Build(ctx context.Context, log io.Writer) (string, error) {
 	if runtime.GOOS == "windows" {
 		return "", fmt.Errorf("%w: the API server does not run on Windows", ErrUnavailable)
 	}
-	tree, err := root()
+	tree, err := root(ctx)
 	if err != nil {
 		return "", err
 	}

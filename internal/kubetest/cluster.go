@@ -134,7 +134,7 @@ func beforeDeadline(t testing.TB) (context.Context, context.CancelFunc) {
 }
 
 func (c *Cluster) start(ctx context.Context) error {
-	tree, err := root()
+	tree, err := root(ctx)
 	if err != nil {
 		return err
 	}
@@ -193,15 +193,8 @@ func (c *Cluster) environment(ctx context.Context, crds string) (*envtest.Enviro
 // Kubectl is the path of kubectl.
 func (c *Cluster) Kubectl() string { return filepath.Join(c.programs, "kubectl") }
 
-// Restart kills the API server and starts it again, on the same address and with
-// the same data and users. Watches break; what asks meanwhile is refused.
-func (c *Cluster) Restart(t testing.TB) {
-	t.Helper()
-	c.Down(t)
-	c.Up(t)
-}
-
-// Down kills the API server, until Up.
+// Down kills the API server, until Up starts it again on the same address and with the
+// same data and users. Watches break; what asks meanwhile is refused.
 func (c *Cluster) Down(t testing.TB) {
 	t.Helper()
 	if err := c.kill(apiServer); err != nil {

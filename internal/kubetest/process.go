@@ -15,11 +15,11 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/util/cert"
 	"k8s.io/client-go/util/keyutil"
 
-	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/filelock"
 )
 
@@ -63,22 +63,16 @@ func (c *Cluster) kill(name string) error {
 
 // root is the folder of oaictl's go.mod, at or above the working folder, which for
 // a test is that of its package.
-func root() (string, error) {
-	folder, err := os.Getwd()
+func root(ctx context.Context) (string, error) {
+	out, err := exec.CommandContext(ctx, "go", "env", "GOMOD").Output()
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("%w: go env GOMOD: %w", ErrUnavailable, err)
 	}
-	for {
-		content, err := os.ReadFile(filepath.Join(folder, "go.mod"))
-		if err == nil && strings.HasPrefix(string(content), "module github.com/oaictl/oaictl\n") {
-			return folder, nil
-		}
-		above := filepath.Dir(folder)
-		if above == folder {
-			return "", errors.New("not inside of oaictl's source tree")
-		}
-		folder = above
+	file := strings.TrimSpace(string(out))
+	if filepath.Base(file) != "go.mod" {
+		return "", errors.New("not inside of oaictl's source tree")
 	}
+	return filepath.Dir(file), nil
 }
 
 // scratch is the folder of a hub's data, certificates and logs: some hundred
@@ -162,20 +156,11 @@ func lock(ctx context.Context, name string) (func(), error) {
 	if err != nil {
 		return nil, err
 	}
-	for {
-		got, err := filelock.Try(file, true)
-		if got {
-			return func() { file.Close() }, nil
-		}
-		if err != nil {
-			file.Close()
-			return nil, err
-		}
-		if err := clock.Real().Sleep(ctx, 200*time.Millisecond); err != nil {
-			file.Close()
-			return nil, err
-		}
+	const pause = 200 * time.Millisecond
+	if err := wait.PollUntilContextCancel(ctx, pause, true, func(context.Context) (bool, error) { return filelock.Try(file, true) }); err != nil {
+		return nil, errors.Join(err, file.Close())
 	}
+	return func() { file.Close() }, nil
 }
 
 type controllers struct {

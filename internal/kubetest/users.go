@@ -192,7 +192,7 @@ func allowed(ctx context.Context, client kubernetes.Interface, namespace string,
 // by its Roles, and in the hub as a whole by its ClusterRoles.
 func DocumentedRole(t testing.TB, file string) (within, wide []rbacv1.PolicyRule) {
 	t.Helper()
-	tree, err := root()
+	tree, err := root(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
