@@ -39,22 +39,22 @@ func (a *admitter) judge(k objects.Kind, operation, name string, old, now *objec
 		}
 	}
 	switch {
-	case k == objects.KindCluster && operation == string(admission.Delete):
+	case k == hubapi.KindClusterDeployment && operation == string(admission.Delete):
 		if a.hive && old != nil {
 			return webhook.ValidateDeletion(old)
 		}
 	case now == nil || now.GetDeletionTimestamp() != nil: // nobody is kept from letting go
-	case k == objects.KindCluster:
+	case k == hubapi.KindClusterDeployment:
 		if a.hive {
 			return webhook.ValidateDeployment(old, now)
 		}
-	case k == objects.KindInstall:
+	case k == hubapi.KindAgentClusterInstall:
 		return webhook.ValidateInstall(old, now)
-	case k == objects.KindInfraEnv:
+	case k == hubapi.KindInfraEnv:
 		return webhook.ValidateInfraEnv(old, now, a.installed)
-	case k == objects.KindAgent && old != nil:
+	case k == hubapi.KindAgent && old != nil:
 		return webhook.ValidateAgent(old, now)
-	case k == objects.KindClassification:
+	case k == hubapi.KindAgentClassification:
 		return webhook.ValidateClassification(old, now)
 	}
 	return nil
@@ -173,7 +173,7 @@ func (h *hub) serveAdmission(ctx context.Context) (func(), error) {
 
 func (h *hub) installed(ref *hubapi.Reference) bool {
 	k := referred(ref)
-	cd := h.store.get(objects.KindCluster, k.space, k.id)
+	cd := h.store.get(hubapi.KindClusterDeployment, k.space, k.id)
 	if cd == nil {
 		return false
 	}
@@ -216,15 +216,15 @@ func (h *hub) register(ctx context.Context, address string, authority []byte) er
 		}
 	}
 	err := h.put(ctx, validating,
-		hook("agentclusterinstallvalidators"+service, validatePath, objects.KindInstall, "CREATE", "UPDATE"),
-		hook("infraenvvalidators"+service, validatePath, objects.KindInfraEnv, "CREATE", "UPDATE"),
-		hook("agentvalidators"+service, validatePath, objects.KindAgent, "UPDATE"),
-		hook("agentclassificationvalidators"+service, validatePath, objects.KindClassification, "CREATE", "UPDATE"),
-		hook("clusterdeploymentvalidators"+hive, validatePath, objects.KindCluster, "CREATE", "UPDATE", "DELETE"))
+		hook("agentclusterinstallvalidators"+service, validatePath, hubapi.KindAgentClusterInstall, "CREATE", "UPDATE"),
+		hook("infraenvvalidators"+service, validatePath, hubapi.KindInfraEnv, "CREATE", "UPDATE"),
+		hook("agentvalidators"+service, validatePath, hubapi.KindAgent, "UPDATE"),
+		hook("agentclassificationvalidators"+service, validatePath, hubapi.KindAgentClassification, "CREATE", "UPDATE"),
+		hook("clusterdeploymentvalidators"+hive, validatePath, hubapi.KindClusterDeployment, "CREATE", "UPDATE", "DELETE"))
 	if err != nil {
 		return err
 	}
-	return h.put(ctx, mutating, hook("agentclusterinstallmutators"+service, mutatePath, objects.KindInstall, "CREATE", "UPDATE"))
+	return h.put(ctx, mutating, hook("agentclusterinstallmutators"+service, mutatePath, hubapi.KindAgentClusterInstall, "CREATE", "UPDATE"))
 }
 
 // put makes a registration, in place of one that a former run has left.

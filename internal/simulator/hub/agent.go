@@ -26,7 +26,7 @@ func path(h *assisted.Host) string { return "/v2/infra-envs/" + h.InfraEnvID + "
 
 func (h *hub) agentOf(host *assisted.Host) *objects.Object {
 	k, _ := h.infraEnvBehind(host.InfraEnvID)
-	return h.store.get(objects.KindAgent, k.space, host.ID)
+	return h.store.get(hubapi.KindAgent, k.space, host.ID)
 }
 
 func (h *hub) infraEnvBehind(id string) (key, bool) {
@@ -42,7 +42,7 @@ func (h *hub) infraEnvBehind(id string) (key, bool) {
 // is made when the host registers, what its spec says is sent, and what the
 // service says of the host becomes its status.
 func (h *hub) reconcileAgent(ctx context.Context, k key) error {
-	agent, host := h.store.get(objects.KindAgent, k.space, k.id), h.hosts[k.id]
+	agent, host := h.store.get(hubapi.KindAgent, k.space, k.id), h.hosts[k.id]
 	h.spread(k)
 	switch {
 	case agent == nil && host == nil:
@@ -57,7 +57,7 @@ func (h *hub) reconcileAgent(ctx context.Context, k key) error {
 			return nil
 		}
 		h.logf("%s has no host any more", k)
-		return h.store.delete(ctx, objects.KindAgent, k.space, k.id)
+		return h.store.delete(ctx, hubapi.KindAgent, k.space, k.id)
 	}
 	if objects.AddFinalizer(agent, hubapi.FinalizerAgent) {
 		if err := h.store.update(ctx, agent); err != nil {
@@ -105,7 +105,7 @@ func (h *hub) reconcileAgent(ctx context.Context, k key) error {
 // lookedAt tells whether the hosts of an Agent's InfraEnv are known: one not among them is gone.
 func (h *hub) lookedAt(agent *objects.Object) bool {
 	name := agent.GetLabels()[hubapi.LabelAgentInfraEnv]
-	m := h.infraEnvs[key{objects.KindInfraEnv, agent.GetNamespace(), name}]
+	m := h.infraEnvs[key{hubapi.KindInfraEnv, agent.GetNamespace(), name}]
 	return m != nil && m.id != "" && m.hosts != ""
 }
 
@@ -114,7 +114,7 @@ func (h *hub) createAgent(ctx context.Context, host *assisted.Host) error {
 	if !found {
 		return nil
 	}
-	env := h.store.get(objects.KindInfraEnv, at.space, at.id)
+	env := h.store.get(hubapi.KindInfraEnv, at.space, at.id)
 	if env == nil || env.GetDeletionTimestamp() != nil {
 		return nil
 	}
@@ -127,7 +127,7 @@ func (h *hub) createAgent(ctx context.Context, host *assisted.Host) error {
 		spec["clusterDeploymentName"] = map[string]any{"name": ref.Name, "namespace": ref.Namespace}
 	}
 	agent := &objects.Object{Object: map[string]any{"apiVersion": hubapi.GroupAgentInstall + "/" + hubapi.VersionAgentInstall,
-		"kind": string(objects.KindAgent), "spec": spec}}
+		"kind": hubapi.KindAgent, "spec": spec}}
 	agent.SetName(host.ID)
 	agent.SetNamespace(at.space)
 	agent.SetLabels(labels.Merge(envSpec.AgentLabels, labels.Set{hubapi.LabelAgentInfraEnv: at.id}))
@@ -135,7 +135,7 @@ func (h *hub) createAgent(ctx context.Context, host *assisted.Host) error {
 	err = h.store.create(ctx, agent)
 	if err == nil {
 		h.logf("host %s has an Agent", host.ID)
-		h.queue.add(key{objects.KindAgent, at.space, host.ID})
+		h.queue.add(key{hubapi.KindAgent, at.space, host.ID})
 	}
 	return err
 }
@@ -285,7 +285,7 @@ func (h *hub) labelAgent(ctx context.Context, k key, host *assisted.Host, spec *
 	if err != nil || inv == nil {
 		return err
 	}
-	agent := h.store.get(objects.KindAgent, k.space, k.id)
+	agent := h.store.get(hubapi.KindAgent, k.space, k.id)
 	if agent == nil {
 		return nil
 	}

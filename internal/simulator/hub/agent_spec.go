@@ -150,10 +150,10 @@ func (h *hub) addFencing(ctx context.Context, host *assisted.Host, spec *agentin
 		return nil
 	}
 	k, _ := h.infraEnvBehind(host.InfraEnvID)
-	data, err := h.secret(ctx, k.space, secret)
-	if apierrors.IsNotFound(err) {
+	if _, err := h.store.read(ctx, hubapi.KindSecret, k.space, secret); apierrors.IsNotFound(err) {
 		return fmt.Errorf("failed to get secret %s/%s from API: secrets %q not found", k.space, secret, secret)
 	}
+	data, err := h.content(ctx, hubapi.KindSecret, k.space, secret)
 	if err != nil {
 		return err
 	}
@@ -165,11 +165,11 @@ func (h *hub) addFencing(ctx context.Context, host *assisted.Host, spec *agentin
 }
 
 // fencingOf are the credentials in a Secret. Nothing of them is examined.
-func fencingOf(secret map[string][]byte) map[string]any {
+func fencingOf(secret map[string]string) map[string]any {
 	credentials := map[string]any{
-		"address": string(secret[hubapi.KeyFencingAddress]), "username": string(secret[hubapi.KeyUsername]), "password": string(secret[hubapi.KeyPassword]),
+		"address": secret[hubapi.KeyFencingAddress], "username": secret[hubapi.KeyUsername], "password": secret[hubapi.KeyPassword],
 	}
-	set(credentials, "certificate_verification", string(secret[hubapi.KeyFencingVerify]))
+	set(credentials, "certificate_verification", secret[hubapi.KeyFencingVerify])
 	return credentials
 }
 
@@ -177,7 +177,7 @@ func fencingOf(secret map[string][]byte) map[string]any {
 func (h *hub) addEndpoint(ctx context.Context, host *assisted.Host, spec *agentinstall.AgentSpec, change map[string]any) error {
 	if ref := spec.IgnitionEndpointTokenReference; ref != nil && !host.EndpointTokenSet {
 		k, _ := h.infraEnvBehind(host.InfraEnvID)
-		token, err := h.secretText(ctx, cmp.Or(ref.Namespace, k.space), ref.Name, hubapi.KeyIgnitionToken)
+		token, err := h.field(ctx, hubapi.KindSecret, cmp.Or(ref.Namespace, k.space), ref.Name, hubapi.KeyIgnitionToken)
 		if err != nil {
 			return err
 		}
@@ -263,7 +263,7 @@ func (h *hub) installAdded(ctx context.Context, host *assisted.Host, spec *agent
 // away those that it passed on before. Which they are is remembered in an
 // annotation, so that the Agent's own stay.
 func (h *hub) inherit(ctx context.Context, agent *objects.Object) error {
-	env := h.store.get(objects.KindInfraEnv, agent.GetNamespace(), agent.GetLabels()[hubapi.LabelAgentInfraEnv])
+	env := h.store.get(hubapi.KindInfraEnv, agent.GetNamespace(), agent.GetLabels()[hubapi.LabelAgentInfraEnv])
 	if env == nil {
 		return nil
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
 )
 
 // cooling is an image's age before machines boot it: until then an NMStateConfig may still change it.
@@ -24,14 +25,14 @@ const cooling = time.Minute
 // passes what its annotations say on to its Agent, and lets go of its power once
 // the machine boots from its own disk.
 func (h *hub) reconcileBareMetal(ctx context.Context, k key) error {
-	host := h.store.get(objects.KindBareMetal, k.space, k.id)
+	host := h.store.get(hubapi.KindBareMetalHost, k.space, k.id)
 	if host == nil {
 		return nil
 	}
 	if host.GetDeletionTimestamp() != nil {
 		return h.store.change(ctx, host, func() { objects.DropFinalizer(host, hubapi.FinalizerBMAC) })
 	}
-	env := h.store.get(objects.KindInfraEnv, k.space, host.GetLabels()[hubapi.LabelAgentInfraEnv])
+	env := h.store.get(hubapi.KindInfraEnv, k.space, host.GetLabels()[hubapi.LabelAgentInfraEnv])
 	if env == nil {
 		return nil // without the label it takes no part
 	}
@@ -56,7 +57,7 @@ func (h *hub) reconcileBareMetal(ctx context.Context, k key) error {
 // agentWith finds the Agent with a network card; of several, the newest.
 func (h *hub) agentWith(space, mac string) *objects.Object {
 	var found []*objects.Object
-	for _, agent := range h.store.list(objects.KindAgent, space) {
+	for _, agent := range h.store.list(hubapi.KindAgent, space) {
 		nics, _, _ := unstructured.NestedSlice(agent.Object, "status", "inventory", "interfaces")
 		if mac != "" && agent.GetDeletionTimestamp() == nil && slices.ContainsFunc(nics, func(n any) bool {
 			nic, _ := n.(map[string]any)
@@ -105,7 +106,7 @@ func (h *hub) cool(env, host *objects.Object) bool {
 		return false
 	}
 	if rest := cooling - h.clock.Now().Sub(made); rest > 0 {
-		h.later(keyOf(objects.KindBareMetal, host), rest)
+		h.later(keyOf(hubapi.KindBareMetalHost, host), rest)
 		return false
 	}
 	return true
@@ -166,7 +167,7 @@ func hintedDisk(agent *objects.Object, hints *metal3.RootDeviceHints) string {
 	}
 	var inv agentinstall.HostInventory
 	fields, found, _ := unstructured.NestedMap(agent.Object, "status", "inventory")
-	if !found || convertMap(fields, &inv) != nil {
+	if !found || runtime.DefaultUnstructuredConverter.FromUnstructured(fields, &inv) != nil {
 		return ""
 	}
 	for _, d := range inv.Disks {

@@ -21,7 +21,7 @@ import (
 
 // reconcileClassification labels and counts the Agents whose inventory a query matches.
 func (h *hub) reconcileClassification(ctx context.Context, k key) error {
-	class := h.store.get(objects.KindClassification, k.space, k.id)
+	class := h.store.get(hubapi.KindAgentClassification, k.space, k.id)
 	if class == nil {
 		return nil
 	}
@@ -35,7 +35,7 @@ func (h *hub) reconcileClassification(ctx context.Context, k key) error {
 			return err
 		}
 	}
-	agents := h.store.list(objects.KindAgent, k.space)
+	agents := h.store.list(hubapi.KindAgent, k.space)
 	for _, agent := range agents {
 		if !classify(ctx, agent, &spec, deleting) {
 			continue

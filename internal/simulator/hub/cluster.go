@@ -28,13 +28,12 @@ type clusterMemory struct {
 	stall     stall
 }
 
-func (h *hub) cluster(k key) *clusterMemory {
-	m := h.clusters[k]
-	if m == nil {
-		m = &clusterMemory{}
-		h.clusters[k] = m
+// remembered is what is known of an object, which may be nothing yet.
+func remembered[T any](all map[key]*T, k key) *T {
+	if all[k] == nil {
+		all[k] = new(T)
 	}
-	return m
+	return all[k]
 }
 
 type pair struct {
@@ -46,7 +45,7 @@ type pair struct {
 
 // pairOf is what belongs to a ClusterDeployment; nil where it is not ours, or has no AgentClusterInstall.
 func (h *hub) pairOf(k key) (*pair, error) {
-	cd := h.store.get(objects.KindCluster, k.space, k.id)
+	cd := h.store.get(hubapi.KindClusterDeployment, k.space, k.id)
 	if cd == nil {
 		return nil, nil
 	}
@@ -55,10 +54,10 @@ func (h *hub) pairOf(k key) (*pair, error) {
 		return nil, err
 	}
 	ref := deploy.ClusterInstallRef
-	if ref == nil || ref.Group != hubapi.GroupHiveExtension || ref.Kind != string(objects.KindInstall) {
+	if ref == nil || ref.Group != hubapi.GroupHiveExtension || ref.Kind != hubapi.KindAgentClusterInstall {
 		return nil, nil
 	}
-	aci := h.store.get(objects.KindInstall, k.space, ref.Name)
+	aci := h.store.get(hubapi.KindAgentClusterInstall, k.space, ref.Name)
 	if aci == nil {
 		return nil, nil
 	}
@@ -71,7 +70,7 @@ func (h *hub) pairOf(k key) (*pair, error) {
 
 // reconcileCluster makes, drives and reports on the cluster of a ClusterDeployment and AgentClusterInstall.
 func (h *hub) reconcileCluster(ctx context.Context, k key) error {
-	cd := h.store.get(objects.KindCluster, k.space, k.id)
+	cd := h.store.get(hubapi.KindClusterDeployment, k.space, k.id)
 	if cd == nil {
 		delete(h.clusters, k)
 		return nil
@@ -86,7 +85,7 @@ func (h *hub) reconcileCluster(ctx context.Context, k key) error {
 	if err := h.claim(ctx, p); err != nil {
 		return err
 	}
-	m := h.cluster(k)
+	m := remembered(h.clusters, k)
 	fault := h.syncCluster(ctx, m, p)
 	if fault != nil && !assisted.IsInput(fault) {
 		h.later(k, retryAfter)
@@ -136,7 +135,7 @@ func (h *hub) own(ctx context.Context, p *pair) error {
 
 // reconcileInstall reports on an AgentClusterInstall without a cluster, and lets go of a deleted one.
 func (h *hub) reconcileInstall(ctx context.Context, k key) error {
-	aci := h.store.get(objects.KindInstall, k.space, k.id)
+	aci := h.store.get(hubapi.KindAgentClusterInstall, k.space, k.id)
 	if aci == nil {
 		return nil
 	}
@@ -144,11 +143,11 @@ func (h *hub) reconcileInstall(ctx context.Context, k key) error {
 	if err != nil {
 		return err
 	}
-	owner := key{objects.KindCluster, k.space, spec.ClusterDeploymentRef.Name}
+	owner := key{hubapi.KindClusterDeployment, k.space, spec.ClusterDeploymentRef.Name}
 	if aci.GetDeletionTimestamp() != nil {
 		return h.releaseInstall(ctx, owner, aci)
 	}
-	if h.store.get(objects.KindCluster, owner.space, owner.id) != nil {
+	if h.store.get(hubapi.KindClusterDeployment, owner.space, owner.id) != nil {
 		h.queue.add(owner)
 		return nil
 	}

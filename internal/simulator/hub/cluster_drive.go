@@ -138,7 +138,7 @@ func (h *hub) behind(ctx context.Context, m *clusterMemory) (bool, error) {
 		if host.ClusterID != m.id || seen == nil {
 			continue
 		}
-		agent, err := h.store.live(ctx, objects.KindAgent, seen.GetNamespace(), seen.GetName())
+		agent, err := h.store.live(ctx, hubapi.KindAgent, seen.GetNamespace(), seen.GetName())
 		if err != nil {
 			return false, err
 		}
@@ -186,7 +186,7 @@ func (h *hub) publish(ctx context.Context, m *clusterMemory, p *pair, done bool)
 }
 
 func (h *hub) publishPassword(ctx context.Context, m *clusterMemory, p *pair, name string) error {
-	if h.store.get(objects.KindSecret, p.key.space, name) != nil {
+	if h.store.get(hubapi.KindSecret, p.key.space, name) != nil {
 		return nil
 	}
 	var said struct{ Username, Password string }
@@ -197,7 +197,7 @@ func (h *hub) publishPassword(ctx context.Context, m *clusterMemory, p *pair, na
 }
 
 func (h *hub) publishConfig(ctx context.Context, m *clusterMemory, p *pair, name string, done bool) error {
-	secret := h.store.get(objects.KindSecret, p.key.space, name)
+	secret := h.store.get(hubapi.KindSecret, p.key.space, name)
 	if secret != nil && !done {
 		return nil
 	}
@@ -229,7 +229,7 @@ func secretOf(p *pair, name, kind string, data map[string]string) *objects.Objec
 	for field, text := range data {
 		encoded[field] = base64.StdEncoding.EncodeToString([]byte(text))
 	}
-	secret := &objects.Object{Object: map[string]any{"apiVersion": "v1", "kind": string(objects.KindSecret), "type": "Opaque", "data": encoded}}
+	secret := &objects.Object{Object: map[string]any{"apiVersion": "v1", "kind": hubapi.KindSecret, "type": "Opaque", "data": encoded}}
 	secret.SetName(name)
 	secret.SetNamespace(p.key.space)
 	secret.SetLabels(map[string]string{hubapi.LabelHiveClusterDeployment: p.key.id, hubapi.LabelHiveSecretType: kind})
@@ -242,7 +242,8 @@ func secretOf(p *pair, name, kind string, data map[string]string) *objects.Objec
 // its conditions and, in the end, its metadata into the ClusterDeployment, and
 // records the cluster as installed. It then stops looking.
 func (h *hub) record(ctx context.Context, p *pair) error {
-	cd, aci := h.store.get(objects.KindCluster, p.key.space, p.key.id), h.store.get(objects.KindInstall, p.aci.GetNamespace(), p.aci.GetName())
+	cd := h.store.get(hubapi.KindClusterDeployment, p.key.space, p.key.id)
+	aci := h.store.get(hubapi.KindAgentClusterInstall, p.aci.GetNamespace(), p.aci.GetName())
 	if cd == nil || aci == nil {
 		return nil
 	}
@@ -259,7 +260,7 @@ func (h *hub) record(ctx context.Context, p *pair) error {
 	if meta["infraID"] == nil || meta["clusterID"] == nil || meta["adminKubeconfigSecretRef"] == nil || meta["adminPasswordSecretRef"] == nil {
 		return nil
 	}
-	cd = h.store.get(objects.KindCluster, p.key.space, p.key.id)
+	cd = h.store.get(hubapi.KindClusterDeployment, p.key.space, p.key.id)
 	if cd == nil {
 		return nil
 	}

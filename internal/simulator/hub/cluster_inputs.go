@@ -16,9 +16,9 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/hub/assisted"
 	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
 	"github.com/oaictl/oaictl/internal/simulator/versions"
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 )
 
@@ -28,85 +28,63 @@ func (h *hub) gather(ctx context.Context, p *pair) (*clusterInputs, error) {
 	if p.deploy.PullSecretRef == nil || p.deploy.PullSecretRef.Name == "" {
 		return nil, assisted.InputFault("missing pull secret: ClusterDeployment %s/%s names none", p.key.space, p.key.id)
 	}
-	if in.pullSecret, err = h.pullSecret(ctx, p.key.space, p.deploy.PullSecretRef.Name); err != nil {
+	if in.pullSecret, err = h.field(ctx, hubapi.KindSecret, p.key.space, p.deploy.PullSecretRef.Name, hubapi.KeyPullSecret); err != nil {
 		return nil, err
 	}
 	if in.release, err = h.release(p); err != nil {
 		return nil, err
 	}
 	if ref := p.install.MirrorRegistryRef; ref != nil {
-		if _, err := h.configMap(ctx, cmp.Or(ref.Namespace, p.key.space), ref.Name, hubapi.KeyRegistriesConf); err != nil {
+		if _, err := h.field(ctx, hubapi.KindConfigMap, cmp.Or(ref.Namespace, p.key.space), ref.Name, hubapi.KeyRegistriesConf); err != nil {
 			return nil, err
 		}
 	}
 	if e := p.install.IgnitionEndpoint; e != nil && e.CACertificateReference != nil {
-		if in.endpointCA, err = h.secretText(ctx, cmp.Or(e.CACertificateReference.Namespace, p.key.space), e.CACertificateReference.Name, hubapi.KeyIgnitionCA); err != nil {
+		if in.endpointCA, err = h.field(ctx, hubapi.KindSecret, cmp.Or(e.CACertificateReference.Namespace, p.key.space), e.CACertificateReference.Name, hubapi.KeyIgnitionCA); err != nil {
 			return nil, err
 		}
 	}
 	return in, nil
 }
 
-// pullSecret reads a pull secret, which it marks as one that is watched.
-func (h *hub) pullSecret(ctx context.Context, space, name string) (string, error) {
-	return h.secretText(ctx, space, name, hubapi.KeyPullSecret)
+// content reads a Secret or a ConfigMap, which it marks as one that is watched.
+func (h *hub) content(ctx context.Context, k objects.Kind, space, name string) (map[string]string, error) {
+	o, err := h.store.read(ctx, k, space, name)
+	if apierrors.IsNotFound(err) {
+		what := strings.ToLower(string(k))
+		return nil, assisted.InputFault("Failed to find %s %s: %ss %q not found", what, name, what, name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	content := map[string]string{}
+	data, _, _ := unstructured.NestedStringMap(o.Object, "data")
+	encoded, _, _ := unstructured.NestedStringMap(o.Object, "binaryData")
+	if k == hubapi.KindSecret {
+		data, encoded = nil, data
+	}
+	maps.Copy(content, data)
+	for field, text := range encoded {
+		decoded, err := base64.StdEncoding.DecodeString(text)
+		if err != nil {
+			return nil, fmt.Errorf("read %s of %s %s/%s: %w", field, k, space, name, err)
+		}
+		content[field] = string(decoded)
+	}
+	return content, h.stamp(ctx, o)
 }
 
-func (h *hub) secretText(ctx context.Context, space, name, field string) (string, error) {
-	all, err := h.secret(ctx, space, name)
-	if apierrors.IsNotFound(err) {
-		return "", assisted.InputFault("Failed to find secret %s: secrets %q not found", name, name)
-	}
+// field reads one key of a Secret or a ConfigMap.
+func (h *hub) field(ctx context.Context, k objects.Kind, space, name, field string) (string, error) {
+	all, err := h.content(ctx, k, space, name)
 	if err != nil {
 		return "", err
 	}
-	data, ok := all[field]
+	text, ok := all[field]
 	if !ok {
-		return "", assisted.InputFault("secret %s did not contain key %s", name, field)
+		return "", assisted.InputFault("%s %s did not contain key %s", strings.ToLower(string(k)), name, field)
 	}
-	return string(data), nil
-}
-
-func (h *hub) secret(ctx context.Context, space, name string) (map[string][]byte, error) {
-	o, err := h.store.read(ctx, objects.KindSecret, space, name)
-	if err != nil {
-		return nil, err
-	}
-	var secret corev1.Secret
-	if err := convert(o, &secret); err != nil {
-		return nil, err
-	}
-	return secret.Data, h.stamp(ctx, o)
-}
-
-// configMap reads a key of a ConfigMap; without a key, it reads all of them.
-func (h *hub) configMap(ctx context.Context, space, name, field string) (map[string]string, error) {
-	o, err := h.store.read(ctx, objects.KindConfigMap, space, name)
-	if apierrors.IsNotFound(err) {
-		return nil, assisted.InputFault("Failed to find configmap %s: configmaps %q not found", name, name)
-	}
-	if err != nil {
-		return nil, err
-	}
-	var config corev1.ConfigMap
-	if err := convert(o, &config); err != nil {
-		return nil, err
-	}
-	if err := h.stamp(ctx, o); err != nil {
-		return nil, err
-	}
-	if field != "" {
-		if _, ok := config.Data[field]; !ok {
-			return nil, assisted.InputFault("configmap %s did not contain key %s", name, field)
-		}
-	}
-	for k, v := range config.BinaryData {
-		if config.Data == nil {
-			config.Data = map[string]string{}
-		}
-		config.Data[k] = string(v)
-	}
-	return config.Data, nil
+	return text, nil
 }
 
 // stamp marks an object for backup and for watching, in two writes as the service does.
@@ -127,7 +105,7 @@ func (h *hub) release(p *pair) (versions.Release, error) {
 	if ref == nil || ref.Name == "" {
 		return versions.Release{}, assisted.InputFault("missing ImageSetRef for cluster that is not installed")
 	}
-	set := h.store.get(objects.KindImageSet, "", ref.Name)
+	set := h.store.get(hubapi.KindClusterImageSet, "", ref.Name)
 	if set == nil {
 		return versions.Release{}, assisted.InputFault("failed to get cluster image set %s: ClusterImageSet.hive.openshift.io %q not found", ref.Name, ref.Name)
 	}
@@ -204,7 +182,7 @@ func ownerOf(o *objects.Object, block bool) metav1.OwnerReference {
 // importCluster imports an installed cluster into the service, so that hosts can be added.
 func (h *hub) importCluster(ctx context.Context, m *clusterMemory, p *pair) error {
 	if p.deploy.PullSecretRef != nil && p.deploy.PullSecretRef.Name != "" {
-		if _, err := h.pullSecret(ctx, p.key.space, p.deploy.PullSecretRef.Name); err != nil {
+		if _, err := h.field(ctx, hubapi.KindSecret, p.key.space, p.deploy.PullSecretRef.Name, hubapi.KeyPullSecret); err != nil {
 			return err
 		}
 	}
@@ -285,7 +263,7 @@ func (h *hub) sendManifests(ctx context.Context, m *clusterMemory, p *pair) erro
 func (h *hub) readManifests(ctx context.Context, p *pair) (map[string]string, error) {
 	files := map[string]string{}
 	for _, name := range p.install.Manifests() {
-		data, err := h.configMap(ctx, p.key.space, name, "")
+		data, err := h.content(ctx, hubapi.KindConfigMap, p.key.space, name)
 		if err != nil {
 			return nil, err
 		}

@@ -24,6 +24,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/simulator/auth"
 	"github.com/oaictl/oaictl/internal/simulator/hub/assisted"
 	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
@@ -212,18 +213,18 @@ func (h *hub) again(k key, err error) {
 
 func (h *hub) reconcile(ctx context.Context, k key) error {
 	switch k.kind {
-	case objects.KindCluster:
+	case hubapi.KindClusterDeployment:
 		return h.reconcileCluster(ctx, k)
-	case objects.KindInstall:
+	case hubapi.KindAgentClusterInstall:
 		return h.reconcileInstall(ctx, k)
-	case objects.KindInfraEnv:
+	case hubapi.KindInfraEnv:
 		h.spread(k)
 		return h.reconcileInfraEnv(ctx, k)
-	case objects.KindAgent:
+	case hubapi.KindAgent:
 		return h.reconcileAgent(ctx, k)
-	case objects.KindClassification:
+	case hubapi.KindAgentClassification:
 		return h.reconcileClassification(ctx, k)
-	case objects.KindBareMetal:
+	case hubapi.KindBareMetalHost:
 		return h.reconcileBareMetal(ctx, k)
 	}
 	h.spread(k)
@@ -291,25 +292,25 @@ func (q *queue) take(now time.Time) []key {
 // spread has everything looked at that depends on an object, as the service's watches do.
 func (h *hub) spread(k key) {
 	switch k.kind {
-	case objects.KindAgent:
+	case hubapi.KindAgent:
 		h.spreadAgent(k)
-	case objects.KindInfraEnv:
-		h.addAll(objects.KindBareMetal, k.space)
-		h.addAll(objects.KindAgent, k.space)
-	case objects.KindNMState:
-		h.addAll(objects.KindInfraEnv, k.space)
-	case objects.KindImageSet:
-		h.addAll(objects.KindCluster, "")
-	case objects.KindSecret, objects.KindConfigMap:
-		h.addAll(objects.KindCluster, k.space)
-		h.addAll(objects.KindInfraEnv, k.space)
+	case hubapi.KindInfraEnv:
+		h.addAll(hubapi.KindBareMetalHost, k.space)
+		h.addAll(hubapi.KindAgent, k.space)
+	case hubapi.KindNMStateConfig:
+		h.addAll(hubapi.KindInfraEnv, k.space)
+	case hubapi.KindClusterImageSet:
+		h.addAll(hubapi.KindClusterDeployment, "")
+	case hubapi.KindSecret, hubapi.KindConfigMap:
+		h.addAll(hubapi.KindClusterDeployment, k.space)
+		h.addAll(hubapi.KindInfraEnv, k.space)
 	}
 }
 
 func (h *hub) spreadAgent(k key) {
-	h.addAll(objects.KindClassification, k.space)
-	h.addAll(objects.KindBareMetal, k.space)
-	agent := h.store.get(objects.KindAgent, k.space, k.id)
+	h.addAll(hubapi.KindAgentClassification, k.space)
+	h.addAll(hubapi.KindBareMetalHost, k.space)
+	agent := h.store.get(hubapi.KindAgent, k.space, k.id)
 	if agent == nil {
 		return
 	}

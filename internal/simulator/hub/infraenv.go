@@ -24,19 +24,10 @@ type infraEnvMemory struct {
 	hosts string    // as the service last printed them
 }
 
-func (h *hub) infraEnv(k key) *infraEnvMemory {
-	m := h.infraEnvs[k]
-	if m == nil {
-		m = &infraEnvMemory{}
-		h.infraEnvs[k] = m
-	}
-	return m
-}
-
 func (h *hub) wakeInfraEnvs(owner key) {
-	for _, env := range h.store.list(objects.KindInfraEnv, "") {
-		if objects.Nested(env, "spec", "clusterRef", "name") == owner.id && objects.Nested(env, "spec", "clusterRef", "namespace") == owner.space {
-			h.queue.add(keyOf(objects.KindInfraEnv, env))
+	for _, env := range h.store.list(hubapi.KindInfraEnv, "") {
+		if clusterOf(env, "clusterRef") == owner {
+			h.queue.add(keyOf(hubapi.KindInfraEnv, env))
 		}
 	}
 }
@@ -48,7 +39,7 @@ func (e *errNoCluster) Error() string { return e.text }
 
 // reconcileInfraEnv makes an infra-env of the service out of an InfraEnv, and reports on its image.
 func (h *hub) reconcileInfraEnv(ctx context.Context, k key) error {
-	env := h.store.get(objects.KindInfraEnv, k.space, k.id)
+	env := h.store.get(hubapi.KindInfraEnv, k.space, k.id)
 	if env == nil {
 		delete(h.infraEnvs, k)
 		return nil
@@ -65,7 +56,7 @@ func (h *hub) reconcileInfraEnv(ctx context.Context, k key) error {
 	if err != nil {
 		return err
 	}
-	m := h.infraEnv(k)
+	m := remembered(h.infraEnvs, k)
 	fault := h.syncInfraEnv(ctx, m, env, &spec)
 	var waits *errNoCluster
 	if fault != nil && !assisted.IsInput(fault) && !errors.As(fault, &waits) {
@@ -75,7 +66,7 @@ func (h *hub) reconcileInfraEnv(ctx context.Context, k key) error {
 }
 
 func (h *hub) syncInfraEnv(ctx context.Context, m *infraEnvMemory, env *objects.Object, spec *agentinstall.InfraEnvSpec) error {
-	k := keyOf(objects.KindInfraEnv, env)
+	k := keyOf(hubapi.KindInfraEnv, env)
 	if err := h.adoptInfraEnv(ctx, m, env); err != nil {
 		return err
 	}
@@ -117,7 +108,7 @@ func (h *hub) syncInfraEnv(ctx context.Context, m *infraEnvMemory, env *objects.
 
 func (h *hub) clusterBehind(ref *hubapi.Reference) (string, error) {
 	owner := referred(ref)
-	cd := h.store.get(objects.KindCluster, owner.space, owner.id)
+	cd := h.store.get(hubapi.KindClusterDeployment, owner.space, owner.id)
 	if cd == nil {
 		return "", &errNoCluster{"ClusterDeployment is missing: failed to get clusterDeployment with name " + ref.Name + " in namespace " + ref.Namespace +
 			": ClusterDeployment.hive.openshift.io \"" + ref.Name + "\" not found"}
@@ -137,14 +128,14 @@ func (h *hub) gatherInfraEnv(ctx context.Context, k key, in *infraEnvInputs) err
 		return assisted.InputFault("missing pull secret: InfraEnv %s/%s names none", k.space, k.id)
 	}
 	var err error
-	if in.pullSecret, err = h.pullSecret(ctx, k.space, s.PullSecretRef.Name); err != nil {
+	if in.pullSecret, err = h.field(ctx, hubapi.KindSecret, k.space, s.PullSecretRef.Name, hubapi.KeyPullSecret); err != nil {
 		return err
 	}
 	if len(s.NTPSources) > 0 && len(s.AdditionalNTPSources) > 0 {
 		return assisted.InputFault("ntp_sources and additional_ntp_sources are mutually exclusive")
 	}
 	if ref := s.MirrorRegistryRef; ref != nil {
-		if _, err := h.configMap(ctx, cmp.Or(ref.Namespace, k.space), ref.Name, hubapi.KeyRegistriesConf); err != nil {
+		if _, err := h.field(ctx, hubapi.KindConfigMap, cmp.Or(ref.Namespace, k.space), ref.Name, hubapi.KeyRegistriesConf); err != nil {
 			return err
 		}
 	}
@@ -261,13 +252,13 @@ func (h *hub) readHosts(ctx context.Context, k key, m *infraEnvMemory) error {
 		there[host.ID] = true
 		if old := h.hosts[host.ID]; old == nil || old.Raw != host.Raw {
 			h.hosts[host.ID] = host
-			h.queue.add(key{objects.KindAgent, k.space, host.ID})
+			h.queue.add(key{hubapi.KindAgent, k.space, host.ID})
 		}
 	}
 	for id, host := range h.hosts {
 		if host.InfraEnvID == m.id && !there[id] {
 			delete(h.hosts, id)
-			h.queue.add(key{objects.KindAgent, k.space, id})
+			h.queue.add(key{hubapi.KindAgent, k.space, id})
 		}
 	}
 	return nil

@@ -3,7 +3,6 @@ package hub
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -16,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
 
+	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
 	"github.com/oaictl/oaictl/internal/hubapi/hive"
 	"github.com/oaictl/oaictl/internal/simulator/hub/assisted"
@@ -289,7 +289,7 @@ func (h *hub) staticHosts(space string, selector *metav1.LabelSelector) ([]*mode
 		return nil, assisted.InputFault("invalid label selector for NMStateConfig: %v", err)
 	}
 	var hosts []*models.HostStaticNetworkConfig
-	for _, o := range h.store.list(objects.KindNMState, space) {
+	for _, o := range h.store.list(hubapi.KindNMStateConfig, space) {
 		if !match.Matches(labels.Set(o.GetLabels())) || o.GetDeletionTimestamp() != nil {
 			continue
 		}
@@ -332,15 +332,4 @@ func staticOf(o *objects.Object) (*models.HostStaticNetworkConfig, error) {
 	}
 	host.NetworkYaml = string(text)
 	return host, nil
-}
-
-func convert(o *objects.Object, into any) error {
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, into); err != nil {
-		return fmt.Errorf("read %s %s/%s: %w", o.GetKind(), o.GetNamespace(), o.GetName(), err)
-	}
-	return nil
-}
-
-func convertMap(fields map[string]any, into any) error {
-	return runtime.DefaultUnstructuredConverter.FromUnstructured(fields, into)
 }

@@ -5,13 +5,14 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
 	"github.com/oaictl/oaictl/internal/simulator/versions"
 )
 
 func inputsOf(t *testing.T, text string) *clusterInputs {
 	t.Helper()
-	spec, err := objects.Spec[objects.InstallSpec](parse(t, objects.KindInstall, text))
+	spec, err := objects.Spec[objects.InstallSpec](parse(t, hubapi.KindAgentClusterInstall, text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,10 +70,10 @@ func TestAsPrinted(t *testing.T) {
 		kind        objects.Kind
 		given, want string
 	}{
-		"AgentClusterInstall": {objects.KindInstall, "spec: {holdInstallation: false, networking: {userManagedNetworking: false}, provisionRequirements: {controlPlaneAgents: 3, workerAgents: 0}, compute: []}",
+		"AgentClusterInstall": {hubapi.KindAgentClusterInstall, "spec: {holdInstallation: false, networking: {userManagedNetworking: false}, provisionRequirements: {controlPlaneAgents: 3, workerAgents: 0}, compute: []}",
 			`{"networking":{"userManagedNetworking":false},"provisionRequirements":{"controlPlaneAgents":3}}`},
-		"ClusterDeployment": {objects.KindCluster, "spec: {baseDomain: a}", `{"baseDomain":"a","controlPlaneConfig":{"servingCertificates":{}},"installed":false}`},
-		"InfraEnv":          {objects.KindInfraEnv, "spec: {sshAuthorizedKey: ''}", `{"nmStateConfigLabelSelector":{}}`},
+		"ClusterDeployment": {hubapi.KindClusterDeployment, "spec: {baseDomain: a}", `{"baseDomain":"a","controlPlaneConfig":{"servingCertificates":{}},"installed":false}`},
+		"InfraEnv":          {hubapi.KindInfraEnv, "spec: {sshAuthorizedKey: ''}", `{"nmStateConfigLabelSelector":{}}`},
 	} {
 		if diff := cmp.Diff(row.want, objects.ToJSON(objects.AsPrinted(row.kind, parse(t, row.kind, row.given)).Object["spec"])); diff != "" {
 			t.Errorf("%s: -want +have\n%s", name, diff)

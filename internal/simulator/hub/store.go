@@ -281,4 +281,6 @@ func (s *store) delete(ctx context.Context, k objects.Kind, space, id string) er
 	return err
 }
 
-func referred(ref *hubapi.Reference) key { return key{objects.KindCluster, ref.Namespace, ref.Name} }
+func referred(ref *hubapi.Reference) key {
+	return key{hubapi.KindClusterDeployment, ref.Namespace, ref.Name}
+}

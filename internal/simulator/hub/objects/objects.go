@@ -16,22 +16,8 @@ import (
 	"github.com/oaictl/oaictl/internal/hubapi/hive"
 )
 
-// Kind is a kind of object that the controllers watch or write.
+// Kind is a kind of object that the controllers watch or write, by its name in hubapi.
 type Kind string
-
-// The kinds.
-const (
-	KindCluster        Kind = hubapi.KindClusterDeployment
-	KindInstall        Kind = hubapi.KindAgentClusterInstall
-	KindInfraEnv       Kind = hubapi.KindInfraEnv
-	KindNMState        Kind = hubapi.KindNMStateConfig
-	KindAgent          Kind = hubapi.KindAgent
-	KindClassification Kind = hubapi.KindAgentClassification
-	KindImageSet       Kind = hubapi.KindClusterImageSet
-	KindBareMetal      Kind = hubapi.KindBareMetalHost
-	KindSecret         Kind = hubapi.KindSecret
-	KindConfigMap      Kind = hubapi.KindConfigMap
-)
 
 // Resource is where a kind is served.
 func (k Kind) Resource() schema.GroupVersionResource {
@@ -44,16 +30,20 @@ func (k Kind) Resource() schema.GroupVersionResource {
 }
 
 // ClusterScoped tells kinds that have no namespace.
-func (k Kind) ClusterScoped() bool { return k == KindImageSet }
+func (k Kind) ClusterScoped() bool { return k == hubapi.KindClusterImageSet }
 
 // Watched lists the kinds that are watched; what is optional may have no definition on the server.
 func Watched() []Kind {
-	return []Kind{KindCluster, KindInstall, KindInfraEnv, KindNMState, KindAgent, KindClassification, KindImageSet,
-		KindBareMetal, KindSecret, KindConfigMap}
+	return []Kind{
+		hubapi.KindClusterDeployment, hubapi.KindAgentClusterInstall, hubapi.KindInfraEnv, hubapi.KindNMStateConfig, hubapi.KindAgent,
+		hubapi.KindAgentClassification, hubapi.KindClusterImageSet, hubapi.KindBareMetalHost, hubapi.KindSecret, hubapi.KindConfigMap,
+	}
 }
 
 // Optional tells kinds that the API server may not serve.
-func (k Kind) Optional() bool { return k == KindBareMetal || k == KindClassification }
+func (k Kind) Optional() bool {
+	return k == hubapi.KindBareMetalHost || k == hubapi.KindAgentClassification
+}
 
 // Object is any object of the API server.
 type Object = unstructured.Unstructured
@@ -87,9 +77,9 @@ func AsPrinted(k Kind, o *Object) *Object {
 		return o
 	}
 	switch k {
-	case KindInstall:
+	case hubapi.KindAgentClusterInstall:
 		DropZero(spec)
-	case KindCluster:
+	case hubapi.KindClusterDeployment:
 		if _, said := spec["installed"]; !said {
 			spec["installed"] = false
 		}
@@ -101,7 +91,7 @@ func AsPrinted(k Kind, o *Object) *Object {
 			control["servingCertificates"] = map[string]any{}
 		}
 		spec["controlPlaneConfig"] = control
-	case KindInfraEnv:
+	case hubapi.KindInfraEnv:
 		DropZero(spec)
 		if spec["nmStateConfigLabelSelector"] == nil {
 			spec["nmStateConfigLabelSelector"] = map[string]any{}

@@ -175,7 +175,7 @@ func ValidateInfraEnv(old, now *objects.Object, installed func(*hubapi.Reference
 		}
 		return nil
 	}
-	if !sameReference(before.ClusterRef, spec.ClusterRef) {
+	if !reflect.DeepEqual(before.ClusterRef, spec.ClusterRef) {
 		return apierrors.NewBadRequest("Attempted to change Spec.ClusterRef which is immutable after InfraEnv creation.")
 	}
 	if before.CPUArchitecture != "" && before.CPUArchitecture != spec.CPUArchitecture {
@@ -187,15 +187,6 @@ func ValidateInfraEnv(old, now *objects.Object, installed func(*hubapi.Reference
 	return nil
 }
 
-func sameReference(a, b *hubapi.Reference) bool { return refText(a) == refText(b) }
-
-func refText(ref *hubapi.Reference) string {
-	if ref == nil {
-		return "none"
-	}
-	return ref.Namespace + "/" + ref.Name
-}
-
 // ValidateAgent is the webhook's verdict on a change of an Agent.
 func ValidateAgent(old, now *objects.Object) error {
 	before, spec, err := specs[agentinstall.AgentSpec](old, now)
@@ -205,7 +196,7 @@ func ValidateAgent(old, now *objects.Object) error {
 	if spec.InstallationDiskID != "" && spec.InstallationDiskPath != "" {
 		return apierrors.NewBadRequest("Either InstallationDiskID or InstallationDiskPath can be set, not both.")
 	}
-	if sameReference(before.ClusterDeploymentName, spec.ClusterDeploymentName) {
+	if reflect.DeepEqual(before.ClusterDeploymentName, spec.ClusterDeploymentName) {
 		return nil
 	}
 	state := objects.Nested(old, "status", "debugInfo", "state")
@@ -306,8 +297,8 @@ func validateNewDeployment(now *objects.Object, spec *objects.DeploymentSpec) er
 			all = append(all, field.Required(at.Child("provisioning"), "provisioning is required if not installed"))
 		}
 	}
-	if ref := spec.ClusterInstallRef; ref != nil && (ref.Group != hubapi.GroupHiveExtension || ref.Kind != string(objects.KindInstall)) {
-		all = append(all, field.NotSupported(at.Child("clusterInstallRef", "kind"), ref.Kind, []string{hubapi.GroupHiveExtension + "/v1beta1, Kind=" + string(objects.KindInstall)}))
+	if ref := spec.ClusterInstallRef; ref != nil && (ref.Group != hubapi.GroupHiveExtension || ref.Kind != hubapi.KindAgentClusterInstall) {
+		all = append(all, field.NotSupported(at.Child("clusterInstallRef", "kind"), ref.Kind, []string{hubapi.GroupHiveExtension + "/v1beta1, Kind=" + hubapi.KindAgentClusterInstall}))
 	}
 	return invalid(now.GetName(), all)
 }
@@ -317,7 +308,7 @@ func invalid(name string, all field.ErrorList) error {
 	if len(all) == 0 {
 		return nil
 	}
-	return apierrors.NewInvalid(schema.GroupKind{Group: hubapi.ClusterDeployments().Group, Kind: string(objects.KindCluster)}, name, all)
+	return apierrors.NewInvalid(schema.GroupKind{Group: hubapi.ClusterDeployments().Group, Kind: hubapi.KindClusterDeployment}, name, all)
 }
 
 // withoutSelector leaves out the selector of Agents, which may be changed within a platform that may not.
