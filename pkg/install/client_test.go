@@ -168,7 +168,7 @@ func TestNextNamesTheFolderOfResults(t *testing.T) {
 		}
 		want := "oc --kubeconfig '" + filepath.Join(dir, p.desired.Spec.Metadata.Name, "auth", "kubeconfig") + "' get nodes"
 		again, _, err := client.Plan(t.Context(), p.desired)
-		if err != nil || result.Plan.Next != want || again.Next != want {
+		if err != nil || result.Plan.Next.String() != want || again.Next.String() != want {
 			t.Errorf("next %q, and in a plan %q, %v; want %q", result.Plan.Next, again.Next, err, want)
 		}
 	})

@@ -90,7 +90,7 @@ func TestWorkerBeforeItsSingleNode(t *testing.T) {
 			if len(plan.Blockers) != 1 || len(plan.Actions) > 0 {
 				t.Fatalf("actions %v, blockers %+v", keys(plan.Actions), plan.Blockers)
 			}
-			if b := plan.Blockers[0]; !strings.Contains(b.Message, tt.says) || !strings.Contains(b.Remedy, "oaictl delete host host-early --yes") {
+			if b := plan.Blockers[0]; !strings.Contains(b.Message, tt.says) || !strings.Contains(b.Remedy.String(), "oaictl delete host host-early --yes") {
 				t.Errorf("%s\n%s", b.Message, b.Remedy)
 			}
 		})
