@@ -108,7 +108,7 @@ func TestClientDeletes(t *testing.T) {
 	if len(gone) != 1 || gone[0].ID != "e3" || !slices.Equal(service.deleted, []string{"c1", "e3"}) {
 		t.Errorf("gone %v, deleted %v", gone, service.deleted)
 	}
-	if err == nil || err.Error() != "delete InfraEnv pool: it still has 2 hosts: node-1, twin" || install.NextOf(err) != "oaictl delete host node-1; oaictl delete host twin" {
+	if err == nil || err.Error() != "delete InfraEnv pool: it still has 2 hosts: node-1, twin" || install.NextOf(err) != "{delete host node-1}; {delete host twin}" {
 		t.Errorf("%v, next %s", err, install.NextOf(err))
 	}
 }

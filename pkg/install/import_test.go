@@ -71,7 +71,7 @@ func TestThenOfAnImport(t *testing.T) {
 func TestImportIsNoInstall(t *testing.T) {
 	w := newWorld(&install.Desired{Spec: installedElsewhere()})
 	plan := w.decide()
-	if len(plan.Actions) > 0 || !hasReason(plan, "InstalledElsewhere") || plan.Blockers[0].Cure != model.CureNow || plan.Next != "oaictl add-node -f FILE" {
+	if len(plan.Actions) > 0 || !hasReason(plan, "InstalledElsewhere") || plan.Blockers[0].Cure != model.CureNow || plan.Next != "{add-node -f FILE}" {
 		t.Errorf("plan %+v", plan)
 	}
 }

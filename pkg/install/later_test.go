@@ -58,7 +58,7 @@ func TestSingleNodeIsInstalledWithoutItsWorkers(t *testing.T) {
 		}
 	}
 	plan := w.decide()
-	if plan.Verdict != install.VerdictInstalled || !slices.Equal(plan.Missing, []string{"worker-1", "worker-0"}) || plan.Next != "oaictl add-node -f FILE" {
+	if plan.Verdict != install.VerdictInstalled || !slices.Equal(plan.Missing, []string{"worker-1", "worker-0"}) || plan.Next != "{add-node -f FILE}" {
 		t.Errorf("%s, missing %v, next %q: %s", plan.Verdict, plan.Missing, plan.Next, plan.Message)
 	}
 	if len(plan.Warnings) > 0 {

@@ -41,7 +41,7 @@ func asksService(command string) bool {
 
 // LookAround is what to type where the service that a hint is about was
 // simulated, and is gone.
-const LookAround = "simulate it with `{simulator serve}` and `{simulator hosts}` to look around"
+const LookAround install.Advice = "simulate it with `{simulator serve}` and `{simulator hosts}` to look around"
 
 // Hint is what to type next, so that it works as it stands: by the name that the program was
 // called by, which says what it speaks to; with the connection that was typed, and without a
@@ -92,7 +92,7 @@ func withoutService(next install.Advice) install.Advice {
 		return install.Advice(text)
 	}
 	parts := slices.DeleteFunc(strings.Split(strings.ReplaceAll(text, ", or ", "; "), "; "), needs)
-	return install.Advice(strings.Join(append(parts, LookAround), "; "))
+	return install.Advice(strings.Join(append(parts, string(LookAround)), "; "))
 }
 
 // Hinted completes the hints of a plan.

@@ -119,7 +119,7 @@ func changesText(changes []model.Change) string {
 // code of its own, the run ends with that.
 func refusedBlocker(r model.Refusal, a model.Action) model.Blocker {
 	b := model.Blocker{
-		Key: a.Key + "/refused", Scope: a.Scope, Reason: "Refused", Cure: model.CureNow, Since: r.First, Remedy: r.Next,
+		Key: a.Key + "/refused", Scope: a.Scope, Reason: "Refused", Cure: model.CureNow, Since: r.First, Remedy: model.Advice(r.Next),
 		Message: fmt.Sprintf("could not %s: %s", a.Task(), r.Error),
 	}
 	if model.TraitsOf(a.Kind).ByBMC { // a person sees to that machine, and the others go on

@@ -101,7 +101,7 @@ func (p *planner) foreign(clusters []model.ClusterRef) {
 	p.block(model.Blocker{
 		Key: "cluster/foreign", Scope: model.ScopeCluster, Reason: "ForeignCluster", Cure: model.CureOwner,
 		Message: fmt.Sprintf("the service has a cluster %s that oaictl did not make: %s", p.full(), strings.Join(labels, ", ")),
-		Remedy:  advice.Sprintf("oaictl %s -f %s --adopt %s, or another metadata.name", verb, cmp.Or(file, "FILE"), id),
+		Remedy:  advice.Command(verb, "-f", cmp.Or(file, "FILE"), "--adopt", id) + ", or another metadata.name",
 	})
 }
 

@@ -1,6 +1,8 @@
 package advice_test
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/oaictl/oaictl/internal/advice"
@@ -26,5 +28,19 @@ func TestFill(t *testing.T) {
 		if got := tt.advice.Fill(tt.names).String(); got != tt.want {
 			t.Errorf("%q became %q, want %q", tt.advice, got, tt.want)
 		}
+	}
+}
+
+// TestCommand keeps the braces of a name, and those that other programs are told.
+func TestCommand(t *testing.T) {
+	text := "look, then " + advice.Command("iso show", "'a {b}.iso'") + ", or kubectl patch -p '{\"spec\":{}}'"
+	if got, want := text.String(), "look, then oaictl iso show 'a {b}.iso', or kubectl patch -p '{\"spec\":{}}'"; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	if got := text.Map(strings.ToUpper).Commands(); len(got) != 0 {
+		t.Errorf("%q are no commands", got)
+	}
+	if got := text.Commands(); !slices.Equal(got, []string{"iso show 'a {b}.iso'"}) {
+		t.Errorf("commands %q", got)
 	}
 }
