@@ -58,7 +58,7 @@ func Start(t testing.TB) *Cluster {
 		giveUp(t, err)
 	}
 	t.Cleanup(func() {
-		if err := c.stop(); err != nil {
+		if err := c.Close(); err != nil {
 			t.Errorf("stopping the hub: %v", err)
 		}
 	})
@@ -106,9 +106,6 @@ func Open(ctx context.Context, log io.Writer) (*Cluster, error) {
 	return run(ctx, programs)
 }
 
-// Close ends a hub that Open started, and removes what it wrote.
-func (c *Cluster) Close() error { return c.stop() }
-
 func run(ctx context.Context, programs string) (*Cluster, error) {
 	scratch, err := newScratch(os.TempDir())
 	if err != nil {
@@ -116,7 +113,7 @@ func run(ctx context.Context, programs string) (*Cluster, error) {
 	}
 	c := &Cluster{programs: programs, scratch: scratch}
 	if err := c.start(ctx); err != nil {
-		return nil, errors.Join(err, c.stop())
+		return nil, errors.Join(err, c.Close())
 	}
 	return c, nil
 }
@@ -221,7 +218,8 @@ func (c *Cluster) Up(t testing.TB) {
 	}
 }
 
-func (c *Cluster) stop() error {
+// Close ends a hub that Open started, and removes what it wrote.
+func (c *Cluster) Close() error {
 	var problems []error
 	if c.controllers != nil {
 		problems = append(problems, c.controllers.stop())
@@ -278,7 +276,7 @@ func (s *Shared) Run(m *testing.M) int {
 	code := m.Run()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.cluster != nil && s.cluster.stop() != nil && code == 0 {
+	if s.cluster != nil && s.cluster.Close() != nil && code == 0 {
 		code = 1
 	}
 	return code

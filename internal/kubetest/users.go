@@ -36,18 +36,6 @@ func (c *Cluster) Namespace(t testing.TB) string {
 	return made.Name
 }
 
-// afterwards undoes something at the test's end. It is no fault of the test if that
-// does not work: the hub itself is gone soon.
-func (c *Cluster) afterwards(t testing.TB, undo func(context.Context) error) {
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), startTimeout)
-		defer cancel()
-		if err := undo(ctx); err != nil {
-			t.Logf("cleaning up: %v", err)
-		}
-	})
-}
-
 // Kubeconfig is the path of an administrator's kubeconfig, readable by its owner
 // alone.
 func (c *Cluster) Kubeconfig(t testing.TB) string {
@@ -155,8 +143,13 @@ func (c *Cluster) bind(t testing.TB, user, namespace string, rules []rbacv1.Poli
 		binding := &rbacv1.RoleBinding{ObjectMeta: meta, Subjects: subjects, RoleRef: ref}
 		_, err = rbac.RoleBindings(namespace).Create(t.Context(), binding, metav1.CreateOptions{})
 	}
-	c.afterwards(t, func(ctx context.Context) error {
-		return errors.Join(unbind(ctx, role.Name, metav1.DeleteOptions{}), rbac.ClusterRoles().Delete(ctx, role.Name, metav1.DeleteOptions{}))
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), startTimeout)
+		defer cancel()
+		undone := errors.Join(unbind(ctx, role.Name, metav1.DeleteOptions{}), rbac.ClusterRoles().Delete(ctx, role.Name, metav1.DeleteOptions{}))
+		if undone != nil { // no fault of the test: the hub itself is gone soon
+			t.Logf("cleaning up: %v", undone)
+		}
 	})
 	return err
 }

@@ -97,20 +97,10 @@ func particular(cluster *spec.Cluster) []install.Kind {
 		model.WithdrawCluster, model.WithdrawInfraEnv, model.SetOverrides, model.UploadManifest, model.RemoveManifest, model.AllowAddHosts, // REST
 		model.NudgeCluster, model.RecordInstalled, model.RegisterHost, // hub
 	}
-	if singleNode(cluster) {
+	if cluster.ControlPlaneCount() == 1 {
 		kinds = append(kinds, model.UpdateHost) // hub: there is nothing to say of its hosts but that they are approved
 	}
 	return kinds
-}
-
-func singleNode(cluster *spec.Cluster) bool {
-	count := 0
-	for i := range cluster.Spec.Hosts {
-		if cluster.Spec.Hosts[i].Role == spec.ControlPlane {
-			count++
-		}
-	}
-	return count == 1
 }
 
 // Story is what a run told, for a test that failed.

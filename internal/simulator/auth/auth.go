@@ -6,16 +6,16 @@
 package auth
 
 import (
+	"cmp"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/rsa"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -46,11 +46,8 @@ func Modes() []string { return []string{string(None), string(RHSSO), string(Agen
 
 // ParseMode reads the value of the --auth flag; empty is None.
 func ParseMode(text string) (Mode, error) {
-	switch mode := Mode(text); mode {
-	case "":
-		return None, nil
-	case None, RHSSO, AgentInstallerLocal:
-		return mode, nil
+	if mode := cmp.Or(text, string(None)); slices.Contains(Modes(), mode) {
+		return Mode(mode), nil
 	}
 	return "", fmt.Errorf("reading authentication mode %q: want one of %v", text, Modes())
 }
@@ -143,19 +140,11 @@ func New(config Config) (*Service, error) {
 }
 
 func (s *Service) fillAccounts() error {
-	if s.account == "" {
-		s.account = "simulator-service-account"
-	}
-	if s.secret == "" {
-		s.secret = rand.Text()
-	}
-	if s.offline != "" {
-		return nil
-	}
+	s.account, s.secret = cmp.Or(s.account, "simulator-service-account"), cmp.Or(s.secret, rand.Text())
 	offline, err := jwt.Sign(jwt.HS256([]byte(rand.Text())), keyID, claims{
 		Type: "Offline", Subject: defaultUsername, IssuedAt: s.config.Clock.Now().Unix(), Client: offlineClient,
 	})
-	s.offline = offline
+	s.offline = cmp.Or(s.offline, offline)
 	return err
 }
 
@@ -172,12 +161,6 @@ func (s *Service) ServiceAccount() (id, secret string) { return s.account, s.sec
 // token and the service account stay good: a client can get new ones. Tokens
 // that others signed with the service's private key expire for good.
 func (s *Service) ExpireAll() { s.revoked.Add(1) }
-
-// digest makes secrets comparable in constant time, whatever their lengths.
-func digest(text string) string {
-	sum := sha256.Sum256([]byte(text))
-	return hex.EncodeToString(sum[:])
-}
 
 // claims is the union of what the tokens carry. Times are seconds since 1970.
 type claims struct {

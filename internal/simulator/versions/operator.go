@@ -34,12 +34,7 @@ type operator struct {
 }
 
 func findOperator(name string) (operator, bool) {
-	for _, o := range known().operators {
-		if o.Name == name {
-			return o, true
-		}
-	}
-	return operator{}, false
+	return find(known().operators, func(o operator) bool { return o.Name == name })
 }
 
 // Operators answers GET /v2/supported-operators: the names, in order.
@@ -143,12 +138,7 @@ func Bundles(q Query) []Bundle {
 
 // BundleByID answers GET /v2/operators/bundles/{id}.
 func BundleByID(id string) (Bundle, bool) {
-	for _, bundle := range known().bundles {
-		if bundle.ID == id {
-			return bundle, true
-		}
-	}
-	return Bundle{}, false
+	return find(known().bundles, func(b Bundle) bool { return b.ID == id })
 }
 
 // Hardware is what a host must have. Zero means that nothing is asked.
@@ -189,12 +179,10 @@ type roleHardware struct {
 
 // RoleHardware is what a role needs before any operator.
 func RoleHardware(openshiftVersion, role string) Hardware {
-	for _, r := range known().hardware {
-		if (r.Role == role || r.Role == "") && (r.Before == "" || !AtLeast(openshiftVersion, r.Before)) {
-			return r.Hardware
-		}
-	}
-	return Hardware{}
+	row, _ := find(known().hardware, func(r roleHardware) bool {
+		return (r.Role == role || r.Role == "") && (r.Before == "" || !AtLeast(openshiftVersion, r.Before))
+	})
+	return row.Hardware
 }
 
 // HostHardware is what a host of a role needs, with the operators of its cluster, each by name.

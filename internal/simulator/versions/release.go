@@ -42,11 +42,7 @@ type minor struct {
 const defaultMinor = "4.21"
 
 func findMinor(version string) (minor, bool) {
-	i := slices.IndexFunc(known().minors, func(m minor) bool { return m.Version == version })
-	if i < 0 {
-		return minor{}, false
-	}
-	return known().minors[i], true
+	return find(known().minors, func(m minor) bool { return m.Version == version })
 }
 
 // number is the version number with patch level z.

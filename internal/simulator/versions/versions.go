@@ -37,6 +37,14 @@ var known = sync.OnceValue(func() *tables {
 	return t
 })
 
+// find is the first row of a table that is meant.
+func find[T any](table []T, is func(T) bool) (row T, ok bool) {
+	if i := slices.IndexFunc(table, is); i >= 0 {
+		return table[i], true
+	}
+	return row, false
+}
+
 func readTables() (*tables, error) {
 	t := &tables{}
 	for name, into := range map[string]any{
@@ -99,8 +107,8 @@ func (r ServiceRelease) HasFeature(id string) bool {
 
 // HasOperator says whether a release of the service knows an operator.
 func (r ServiceRelease) HasOperator(name string) bool {
-	i := slices.IndexFunc(known().features, func(f feature) bool { return f.Operator == name })
-	return i < 0 || r.HasFeature(known().features[i].ID)
+	f, ok := find(known().features, func(f feature) bool { return f.Operator == name })
+	return !ok || r.HasFeature(f.ID)
 }
 
 // Field is a field of the service's API that came with some release.
