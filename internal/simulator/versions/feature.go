@@ -87,7 +87,8 @@ func DetailedFeatures(q Query) DetailedSupport {
 // needs lists the features of the operators that a feature's operator depends on.
 func (f feature) needs() []string {
 	ids := []string{}
-	for _, name := range Dependencies(f.Operator, true) {
+	operator, _ := FindOperator(f.Operator)
+	for _, name := range operator.Needed(true) {
 		needed, _ := find(known().features, func(other feature) bool { return other.Operator == name })
 		ids = append(ids, needed.ID)
 	}

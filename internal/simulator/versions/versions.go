@@ -23,7 +23,7 @@ var files embed.FS
 type tables struct {
 	minors    []minor
 	features  []feature
-	operators []operator
+	operators []Operator
 	bundles   []Bundle
 	hardware  []roleHardware
 	service   serviceTable

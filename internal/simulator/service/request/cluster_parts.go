@@ -82,7 +82,7 @@ func chooseOperators(c *model.Cluster, asked []*models.OperatorCreateParams, bun
 		list = append(list, model.Operator{
 			Bundles: sources[o.Name], ClusterID: c.ID, DependencyOnly: o.DependencyOnly, Name: o.Name, Namespace: o.Namespace,
 			OperatorType: "olm", Properties: properties[o.Name], SourceBundles: sources[o.Name],
-			SubscriptionName: o.Subscription, TimeoutSeconds: int64(o.Timeout.Seconds()),
+			SubscriptionName: o.Subscription, TimeoutSeconds: o.TimeoutSeconds,
 		})
 	}
 	c.MonitoredOperators, c.OperatorBundles = list, chosen
