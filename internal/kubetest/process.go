@@ -61,8 +61,7 @@ func (c *Cluster) kill(name string) error {
 	return os.Remove(file)
 }
 
-// root is the folder of oaictl's go.mod, at or above the working folder, which for
-// a test is that of its package.
+// root is the folder of oaictl's go.mod, at or above the working folder.
 func root(ctx context.Context) (string, error) {
 	out, err := exec.CommandContext(ctx, "go", "env", "GOMOD").Output()
 	if err != nil {
@@ -88,8 +87,7 @@ const (
 	ownerName   = "owner"
 )
 
-// newScratch makes a folder within another, and removes those there that were left
-// behind.
+// newScratch makes a folder within another, and removes those that were left behind there.
 func newScratch(within string) (*scratch, error) {
 	abandoned, err := filepath.Glob(filepath.Join(within, scratchName+"*", ownerName))
 	if err != nil {
@@ -111,8 +109,7 @@ func newScratch(within string) (*scratch, error) {
 	return s, nil
 }
 
-// own locks the folder. The lock has its name only when it is held, for whoever
-// looks for those that are not.
+// own locks the folder. The lock has its name only once it is held: others look for those that are not.
 func (s *scratch) own() error {
 	var err error
 	if s.owner, err = os.CreateTemp(s.folder, ownerName+"-"); err != nil {
@@ -132,8 +129,7 @@ func (s *scratch) remove() error {
 	return err
 }
 
-// removeAbandoned removes a folder that nobody has locked. Another user's, and one
-// that somebody else is just removing, are left alone.
+// removeAbandoned removes a folder that nobody has locked, unless it is another user's or is being removed.
 func removeAbandoned(owner string) error {
 	file, err := os.Open(owner)
 	if errors.Is(err, os.ErrNotExist) || errors.Is(err, os.ErrPermission) {
@@ -149,8 +145,7 @@ func removeAbandoned(owner string) error {
 	return os.RemoveAll(filepath.Dir(owner))
 }
 
-// lock waits until no other process holds the lock of that name. It is let go when
-// a process ends, however it ends.
+// lock waits for the lock of a file, which the kernel takes back when a process ends, however it ends.
 func lock(ctx context.Context, name string) (func(), error) {
 	file, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {

@@ -36,8 +36,7 @@ func (c *Cluster) Namespace(t testing.TB) string {
 	return made.Name
 }
 
-// Kubeconfig is the path of an administrator's kubeconfig, readable by its owner
-// alone.
+// Kubeconfig is the path of an administrator's kubeconfig, readable by its owner alone.
 func (c *Cluster) Kubeconfig(t testing.TB) string {
 	t.Helper()
 	return c.KubeconfigOf(t, c.Config)
@@ -62,8 +61,7 @@ func (c *Cluster) WriteKubeconfig(name string) error {
 	return writeKubeconfig(name, c.Config)
 }
 
-// ours is an error where there is a file which is no kubeconfig of a hub of this
-// package.
+// ours is an error where there is a file that is no kubeconfig of a hub of this package.
 func ours(name string) error {
 	there, err := clientcmd.LoadFromFile(name)
 	switch {
@@ -105,9 +103,8 @@ func (c *Cluster) User(t testing.TB, name string, rules ...rbacv1.PolicyRule) *r
 	return user.Config()
 }
 
-// Grant lets a user do more until the test's end: in one namespace, or in all and
-// outside of them where namespace is "". It returns when the API server has taken
-// notice.
+// Grant lets a user do more until the test's end: in one namespace, or with "" in all and
+// outside of them. It returns once the API server knows.
 func (c *Cluster) Grant(t testing.TB, config *rest.Config, user, namespace string, rules ...rbacv1.PolicyRule) {
 	t.Helper()
 	if err := c.bind(t, user, namespace, rules); err != nil {

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"strings"
@@ -68,12 +67,8 @@ const (
 
 func (a *admitter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	const most = 16 << 20
-	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, most))
 	var review admission.AdmissionReview
-	if err == nil {
-		err = json.Unmarshal(data, &review)
-	}
-	if err != nil || review.Request == nil {
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, most)).Decode(&review); err != nil || review.Request == nil {
 		http.Error(w, "no AdmissionReview", http.StatusBadRequest)
 		return
 	}

@@ -60,9 +60,8 @@ func (h *hub) view(m *clusterMemory, p *pair) *condition.ClusterView {
 	return v
 }
 
-// count adds a host to what is there. One without an Agent yet is registered, and not
-// approved. Only an Agent that says that its spec was not taken is unsynced, and not one of
-// which nothing is said yet.
+// count adds a host. One without an Agent is registered, and not approved. Unsynced is only
+// an Agent whose condition says so, and not one without that condition.
 func (h *hub) count(v *condition.ClusterView, host *assisted.Host) {
 	switch host.EffectiveRole() {
 	case "master":
@@ -128,9 +127,8 @@ func (h *hub) start(ctx context.Context, m *clusterMemory, p *pair) error {
 	return h.readCluster(ctx, m)
 }
 
-// behind tells whether some Agents of a cluster say what the service was not told yet.
-// The controllers of a service pass that on within moments; here the clock may run so fast
-// that moments are minutes.
+// behind tells whether the service does not know yet what some Agents of a cluster say. Real
+// controllers pass that on within moments, which are minutes where the clock runs fast.
 func (h *hub) behind(ctx context.Context, m *clusterMemory) (bool, error) {
 	found := false
 	for _, host := range h.hosts {

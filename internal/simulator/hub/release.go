@@ -260,15 +260,14 @@ func (h *hub) releaseAgent(ctx context.Context, agent *objects.Object) error {
 	return err
 }
 
-// removesNode says whether the node of an Agent that is being deleted is taken out of its
-// cluster: unless it is told not to, or the cluster goes, too.
+// removesNode says whether a deleted Agent's node is taken out of its cluster: not where the
+// Agent says so, or the cluster is deleted, too.
 func (h *hub) removesNode(agent *objects.Object, owner key) bool {
 	_, skips := agent.GetAnnotations()[hubapi.AnnotationAgentSkipCleanup]
 	return !skips && owner.id != "" && objects.Nested(agent, "status", "progress", "currentStage") == "Done" && h.lives(agent, owner)
 }
 
-// reachNode looks whether the cluster of a node can be reached. What is in the way is a
-// condition of the Agent.
+// reachNode is an error, and a condition of the Agent, where its cluster cannot be reached.
 func (h *hub) reachNode(ctx context.Context, agent *objects.Object, owner key) error {
 	err := h.kubeconfigOf(ctx, owner)
 	if err == nil {

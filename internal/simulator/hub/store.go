@@ -43,8 +43,7 @@ type store struct {
 	written map[key]*objects.Object // newer than what the watches have brought
 }
 
-// openStore starts the watches, which run among the hub's own, and waits until they
-// have seen everything.
+// openStore starts the watches, which h waits for in the end, and returns when they have seen everything.
 func openStore(ctx context.Context, config *rest.Config, namespace string, h *hub) (*store, error) {
 	config = rest.CopyConfig(config)
 	config.QPS, config.Burst = 500, 1000

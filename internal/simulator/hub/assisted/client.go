@@ -122,13 +122,8 @@ func refusal(status int, data []byte) error {
 		Reason  string `json:"reason"`
 		Message string `json:"message"`
 	}
-	if json.Unmarshal(data, &said) != nil || said.Reason+said.Message == "" {
-		said.Reason = fmt.Sprintf("the service answers %d %s", status, http.StatusText(status))
-	}
-	if said.Reason == "" {
-		said.Reason = said.Message
-	}
-	return &restError{status: status, reason: said.Reason}
+	_ = json.Unmarshal(data, &said) // of a text that is no JSON nothing is known but the status
+	return &restError{status, cmp.Or(said.Reason, said.Message, fmt.Sprintf("the service answers %d %s", status, http.StatusText(status)))}
 }
 
 // Cluster is what the controllers read of a cluster.
@@ -140,7 +135,7 @@ type Cluster struct {
 	OpenshiftID        string    `json:"openshift_cluster_id"`
 	APIVIPs            []Address `json:"api_vips"`
 	IngressVIPs        []Address `json:"ingress_vips"`
-	MachineNetworks    []Network `json:"machine_networks"`
+	MachineNetworks    []Address `json:"machine_networks"`
 	ConnectivityGroups string    `json:"connectivity_majority_groups"`
 	UserManaged        bool      `json:"user_managed_networking"`
 	Overrides          string    `json:"install_config_overrides"`
@@ -157,13 +152,9 @@ type Cluster struct {
 	} `json:"last-installation-preparation"`
 }
 
-// Address is a virtual address.
+// Address is one of a cluster's virtual addresses, or of its networks.
 type Address struct {
-	IP string `json:"ip"`
-}
-
-// Network is one of a cluster's networks.
-type Network struct {
+	IP   string `json:"ip"`
 	CIDR string `json:"cidr"`
 }
 

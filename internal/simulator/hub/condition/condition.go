@@ -56,12 +56,7 @@ func Set(have []any, want []Condition, now time.Time, heartbeat bool) []any {
 			entry["message"] = w.Message
 		}
 		if at < 0 {
-			entry["lastTransitionTime"] = stamp
-			if heartbeat {
-				entry["lastProbeTime"] = stamp
-			}
-			have = append(have, entry)
-			continue
+			at, have = len(have), append(have, map[string]any{})
 		}
 		old := have[at].(map[string]any)
 		message, _ := old["message"].(string)
