@@ -198,10 +198,6 @@ func CodeOf(err error) Code { return model.CodeOf(err) }
 // NextOf is what the first Fault in err's chain advises.
 func NextOf(err error) Advice { return model.NextOf(err) }
 
-// BootedByBMC are the hosts of a file that are booted through their BMCs: those that have one
-// with credentials, where boot.method is redfish.
-func BootedByBMC(c *spec.Cluster) []*spec.Host { return model.BootedByBMC(c) }
-
 // ClusterState is a cluster's state in neutral words, the same for a REST status and for a
 // hub's conditions: Draft, Discovering, Blocked, Ready, Preparing, Installing, NeedsUser,
 // Finalizing, Installed, Failed, Cancelled, AddingHosts, Unknown, and in lists Deleting.

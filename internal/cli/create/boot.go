@@ -9,6 +9,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/runlog"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/boot"
 	"github.com/oaictl/oaictl/pkg/install/rest"
@@ -45,7 +46,7 @@ func (h *bootedMachines) close() error { return errors.Join(h.Close(), h.forget(
 // bootMachines starts what boots the machines of the file that have BMCs; it is
 // nil where none has.
 func (o *runOptions) bootMachines(ctx context.Context, service *install.Client, desired *install.Desired, log *runlog.Log) (*bootedMachines, error) {
-	if len(install.BootedByBMC(boot.ToBoot(desired))) == 0 {
+	if len(model.BootedByBMC(boot.ToBoot(desired))) == 0 {
 		return nil, nil
 	}
 	proxy, err := base.ProxyURL(o.boot.BMCProxy)

@@ -90,7 +90,7 @@ func (o *planOptions) run(ctx context.Context) error {
 
 // show decides once and prints the decision.
 func (o *planOptions) show(ctx context.Context, service *install.Client, desired *install.Desired) error {
-	booted := install.BootedByBMC(boot.ToBoot(desired))
+	booted := model.BootedByBMC(boot.ToBoot(desired))
 	installer, err := lookingWith(o.App, service, location{o.File, o.Dir}, desired.Spec.Metadata.Name, booted, o.BMCProxy)
 	if err != nil {
 		return err
