@@ -31,7 +31,7 @@ func (s *Service) ignite(c *model.Cluster) {
 	c.Credentials = creds
 	c.OpenshiftClusterID = s.newID()
 	installfiles.Add(c, text)
-	c.LastPreparation = model.LastPreparation{Status: preparationDone, Reason: "Installation preparation successful"}
+	c.LastPreparation = models.LastInstallationPreparation{Status: preparationDone, Reason: "Installation preparation successful"}
 }
 
 // hostIgnition is the pointer ignition of one host, with the user's changes.
@@ -182,24 +182,18 @@ func (s *Service) updateInstallConfig(c *wire.Call, cl *model.Cluster) (wire.Rep
 	return wire.Reply{Status: http.StatusCreated}, nil
 }
 
-type wireManifest struct {
-	FileName string `json:"file_name"`
-	Folder   string `json:"folder"`
-	Source   string `json:"manifest_source"`
-}
-
-func printManifest(key string, m model.Manifest) wireManifest {
+func printManifest(key string, m model.Manifest) models.Manifest {
 	folder, name := path.Split(key)
 	source := "user"
 	if m.System {
 		source = "system"
 	}
-	return wireManifest{FileName: name, Folder: strings.TrimSuffix(folder, "/"), Source: source}
+	return models.Manifest{FileName: name, Folder: strings.TrimSuffix(folder, "/"), ManifestSource: source}
 }
 
 func (s *Service) listManifests(c *wire.Call, cl *model.Cluster) (wire.Reply, error) {
 	all := c.URL.Query().Get("include_system_generated") == "true"
-	list := []wireManifest{}
+	list := []models.Manifest{}
 	for _, key := range slices.Sorted(maps.Keys(cl.Manifests)) {
 		if m := cl.Manifests[key]; all || !m.System {
 			list = append(list, printManifest(key, m))

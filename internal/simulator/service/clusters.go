@@ -67,7 +67,7 @@ func (s *Service) readCluster(c *wire.Call) (wire.Reply, error) {
 	}
 	if c.URL.Query().Get("exclude-hosts") == "true" {
 		w := s.printCluster(cl, clusterDetail{noCounts: true})
-		w.PrintedHosts, w.HostNetworks = nil, []model.HostNetwork{}
+		w.PrintedHosts, w.HostNetworks = nil, []*models.HostNetwork{}
 		return wire.OK(w)
 	}
 	return wire.OK(s.printCluster(cl, clusterDetail{hosts: true}))
@@ -209,7 +209,7 @@ func (s *Service) reportOperator(c *wire.Call) (wire.Reply, error) {
 		return wire.Reply{}, wire.NotFound("operator %s not found", p.Name)
 	}
 	o := &list[i]
-	o.Status, o.StatusInfo, o.Version = cmp.Or(string(p.Status), o.Status), cmp.Or(p.StatusInfo, o.StatusInfo), cmp.Or(p.Version, o.Version)
+	o.Status, o.StatusInfo, o.Version = cmp.Or(p.Status, o.Status), cmp.Or(p.StatusInfo, o.StatusInfo), cmp.Or(p.Version, o.Version)
 	o.StatusUpdatedAt = model.Millis(s.now())
 	cl.MonitoredOperators = list
 	s.note(cl, "cluster_operator_status", severityInfo, "Operator %s status: %s message: %s", p.Name, p.Status, p.StatusInfo)
@@ -224,7 +224,7 @@ func measureFinalizing(c *model.Cluster) {
 		done += one(o.Status == "available" || o.OperatorType == "olm" && o.Status == "failed")
 	}
 	before := *c.Progress
-	c.Progress.FinalizingPercentage = done * 100 / len(c.MonitoredOperators)
+	c.Progress.FinalizingStagePercentage = int64(done * 100 / len(c.MonitoredOperators))
 	measureTotal(c)
 	if c.Progress.TotalPercentage < before.TotalPercentage {
 		*c.Progress = before // it never goes back
@@ -246,7 +246,7 @@ func (s *Service) registerCluster(c *wire.Call) (wire.Reply, error) {
 	s.addCluster(cl)
 	s.note(cl, "cluster_registration_succeeded", severityInfo, "Successfully registered cluster")
 	w := s.printCluster(cl, clusterDetail{hosts: true})
-	w.Progress = &model.ClusterProgress{}
+	w.Progress = &models.ClusterProgressInfo{}
 	return wire.Created(w)
 }
 
@@ -258,8 +258,8 @@ func (s *Service) newCluster(owner string) *model.Cluster {
 	c.Kind, c.Status, c.StatusInfo = model.KindCluster, model.ClusterInsufficient, model.InfoNotReady
 	c.CreatedAt, c.UpdatedAt, c.StatusUpdatedAt = model.Micros(now), model.Micros(now), model.Millis(now)
 	c.UserName, c.EmailDomain = owner, "Unknown"
-	c.LoadBalancer = &model.LoadBalancer{Type: "cluster-managed"}
-	c.Progress = &model.ClusterProgress{}
+	c.LoadBalancer = &models.LoadBalancer{Type: "cluster-managed"}
+	c.Progress = &models.ClusterProgressInfo{}
 	return c
 }
 
@@ -339,7 +339,7 @@ func (s *Service) importCluster(c *wire.Call) (wire.Reply, error) {
 	cl.Platform = &model.Platform{Type: model.PlatformBaremetal}
 	cl.Progress = nil
 	w := s.printCluster(cl, clusterDetail{plain: true})
-	w.HostNetworks = []model.HostNetwork{}
+	w.HostNetworks = []*models.HostNetwork{}
 	s.settleImported(cl)
 	s.addCluster(cl)
 	s.note(cl, "cluster_registration_succeeded", severityInfo, "Successfully registered cluster")
@@ -348,7 +348,7 @@ func (s *Service) importCluster(c *wire.Call) (wire.Reply, error) {
 
 // settleImported fills in what the database adds to an imported cluster: empty lists.
 func (s *Service) settleImported(c *model.Cluster) {
-	c.Progress = &model.ClusterProgress{}
+	c.Progress = &models.ClusterProgressInfo{}
 	c.Platform = &model.Platform{Type: model.PlatformBaremetal, External: &model.ExternalPlatform{}}
 	c.DiskEncryption, c.IgnitionEndpoint = &model.DiskEncryption{}, &model.IgnitionEndpoint{}
 	c.APIVips, c.IngressVips = []model.VIP{}, []model.VIP{}

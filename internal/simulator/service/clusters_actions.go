@@ -49,8 +49,8 @@ func (s *Service) installCluster(_ *wire.Call, cl *model.Cluster) (wire.Reply, e
 	return wire.Accepted(s.stale(cl))
 }
 
-func notPrepared() model.LastPreparation {
-	return model.LastPreparation{Status: preparationNotBegun, Reason: "Installation preparation not performed"}
+func notPrepared() models.LastInstallationPreparation {
+	return models.LastInstallationPreparation{Status: preparationNotBegun, Reason: "Installation preparation not performed"}
 }
 
 // settleRoles makes suggestions final, and tells whether some role was left to the service.
@@ -168,7 +168,7 @@ func (s *Service) resetCluster(_ *wire.Call, cl *model.Cluster) (wire.Reply, err
 		before.PrintedHosts[i].Status = new(model.HostResettingPending)
 	}
 	cl.OpenshiftClusterID = ""
-	cl.Progress = &model.ClusterProgress{}
+	cl.Progress = &models.ClusterProgressInfo{}
 	cl.LogsInfo, cl.ControllerLogsStartedAt, cl.ControllerLogsCollectedAt = "", model.Millis{}, model.Millis{}
 	cl.LastPreparation = notPrepared()
 	cl.PreparedAt = time.Time{}
@@ -203,12 +203,12 @@ func (s *Service) allowAddHosts(_ *wire.Call, cl *model.Cluster) (wire.Reply, er
 }
 
 type finalizingReport struct {
-	FinalizingStage string `json:"finalizing_stage"`
+	FinalizingStage models.FinalizingStage `json:"finalizing_stage"`
 }
 
 func (s *Service) reportFinalizing(c *wire.Call) (wire.Reply, error) {
 	p := wire.Taken[finalizingReport](c)
-	at := model.FinalizingIndex(p.FinalizingStage)
+	at := model.FinalizingIndex(string(p.FinalizingStage))
 	if at < 0 {
 		return wire.Reply{}, wire.BadRequest("invalid finaling stage '%s'", p.FinalizingStage)
 	}
@@ -259,11 +259,6 @@ func failedOperators(report any) ([]string, error) {
 	return failed, nil
 }
 
-type wireIgnored struct {
-	ClusterIDs *string `json:"cluster-validation-ids,omitempty"`
-	HostIDs    *string `json:"host-validation-ids,omitempty"`
-}
-
 // neverIgnoredHost and neverIgnoredCluster are validations without which an installation makes no sense.
 func neverIgnoredHost() []string {
 	return []string{"connected", "has-inventory", "inventory-not-fully-truncated", "machine-cidr-defined", "hostname-unique", "hostname-valid"}
@@ -293,19 +288,12 @@ func (s *Service) readIgnored(_ *wire.Call, cl *model.Cluster) (wire.Reply, erro
 	return wire.OK(ignoredValidations(cl))
 }
 
-func ignoredValidations(c *model.Cluster) wireIgnored {
-	var w wireIgnored
-	if c.IgnoredClusterValidations != "" {
-		w.ClusterIDs = new(c.IgnoredClusterValidations)
-	}
-	if c.IgnoredHostValidations != "" {
-		w.HostIDs = new(c.IgnoredHostValidations)
-	}
-	return w
+func ignoredValidations(c *model.Cluster) models.IgnoredValidations {
+	return models.IgnoredValidations{ClusterValidationIds: c.IgnoredClusterValidations, HostValidationIds: c.IgnoredHostValidations}
 }
 
 func (s *Service) setIgnored(c *wire.Call) (wire.Reply, error) {
-	p, id := wire.Taken[wireIgnored](c), c.PathValue("cluster_id")
+	p, id := wire.Taken[models.IgnoredValidations](c), c.PathValue("cluster_id")
 	cl := s.clusters[id]
 	if cl == nil {
 		return wire.Reply{}, wire.Refuse(http.StatusInternalServerError, "failed to fetch cluster %s to apply ignored validations: record not found", id)
@@ -314,12 +302,12 @@ func (s *Service) setIgnored(c *wire.Call) (wire.Reply, error) {
 		return wire.Reply{}, wire.BadRequest("%s", notUpdatable(cl))
 	}
 	problems := append(
-		ignoredProblems("cluster", model.Value(p.ClusterIDs), isClusterValidation, neverIgnoredCluster()),
-		ignoredProblems("host", model.Value(p.HostIDs), isHostValidation, neverIgnoredHost())...)
+		ignoredProblems("cluster", p.ClusterValidationIds, isClusterValidation, neverIgnoredCluster()),
+		ignoredProblems("host", p.HostValidationIds, isHostValidation, neverIgnoredHost())...)
 	if len(problems) > 0 {
 		return wire.Reply{}, wire.BadRequest("cannot proceed due to the following errors: %s", strings.Join(problems, "\n"))
 	}
-	cl.IgnoredHostValidations, cl.IgnoredClusterValidations = model.Value(p.HostIDs), model.Value(p.ClusterIDs)
+	cl.IgnoredHostValidations, cl.IgnoredClusterValidations = p.HostValidationIds, p.ClusterValidationIds
 	return wire.Created(ignoredValidations(cl))
 }
 

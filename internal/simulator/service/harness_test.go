@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-openapi/strfmt"
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
 	"github.com/oaictl/oaictl/internal/simulator/service/steps"
@@ -211,13 +212,11 @@ func (m *machine) output(s steps.Step) string {
 	case steps.StepDomains:
 		var asked struct{ Domains []steps.DomainName }
 		_ = json.Unmarshal([]byte(s.Args[0]), &asked) // the service's own encoding
-		r := struct {
-			Resolutions []model.Resolution `json:"resolutions"`
-		}{}
+		var r models.DomainResolutionResponse
 		for _, d := range asked.Domains {
-			one := model.Resolution{DomainName: d.Name}
+			one := &models.DomainResolutionResponseDomain{DomainName: &d.Name}
 			if !strings.HasPrefix(d.Name, "validateNoWildcardDNS") {
-				one.IPv4 = []string{"10.0.0.100"}
+				one.IPV4Addresses = []strfmt.IPv4{"10.0.0.100"}
 			}
 			r.Resolutions = append(r.Resolutions, one)
 		}
@@ -237,14 +236,14 @@ func (m *machine) measured(s steps.Step) string {
 	case steps.StepConnectivity:
 		var peers []steps.Peer
 		_ = json.Unmarshal([]byte(s.Args[0]), &peers) // the service's own encoding
-		var r model.ConnectivityReport
+		var r models.ConnectivityReport
 		for _, p := range peers {
-			remote := model.RemoteHost{HostID: p.HostID}
+			remote := &models.ConnectivityRemoteHost{HostID: strfmt.UUID(p.HostID)}
 			for _, n := range p.NICs {
 				for _, ip := range n.IPAddresses {
-					remote.L2 = append(remote.L2, model.L2Result{OutgoingIP: m.address(), OutgoingNIC: "eth0", RemoteIP: ip, RemoteMAC: n.MAC, Successful: true})
-					remote.L3 = append(remote.L3, model.L3Result{AverageRTT: 0.3, OutgoingNIC: "eth0", RemoteIP: ip, Successful: true})
-					remote.MTU = append(remote.MTU, model.MTUResult{Successful: true, OutgoingNIC: "eth0", RemoteIP: ip})
+					remote.L2Connectivity = append(remote.L2Connectivity, &models.L2Connectivity{OutgoingIPAddress: m.address(), OutgoingNic: "eth0", RemoteIPAddress: ip, RemoteMac: n.MAC, Successful: true})
+					remote.L3Connectivity = append(remote.L3Connectivity, &models.L3Connectivity{AverageRTTMs: 0.3, OutgoingNic: "eth0", RemoteIPAddress: ip, Successful: true})
+					remote.MtuReport = append(remote.MtuReport, &models.MtuReport{MtuSuccessful: true, OutgoingNic: "eth0", RemoteIPAddress: ip})
 				}
 			}
 			r.RemoteHosts = append(r.RemoteHosts, remote)

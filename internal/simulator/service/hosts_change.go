@@ -68,7 +68,7 @@ func (s *Service) newHost(e *model.InfraEnv, cl *model.Cluster, id, agent string
 	h.Role, h.SuggestedRole, h.AgentVersion = model.RoleAuto, model.RoleAuto, agent
 	h.CreatedAt, h.UpdatedAt = model.Micros(now), model.Micros(now)
 	h.CheckedInAt, h.RegisteredAt, h.StatusUpdatedAt = model.Millis(now), model.Millis(now), model.Millis(now)
-	h.Progress = &model.HostProgress{}
+	h.Progress = &models.HostProgressInfo{}
 	switch {
 	case cl == nil:
 		h.State = model.HostDiscoveringUnbound
@@ -90,8 +90,8 @@ func (s *Service) newHost(e *model.InfraEnv, cl *model.Cluster, id, agent string
 	return h
 }
 
-func runner(h *model.Host) *model.RunnerCommand {
-	return &model.RunnerCommand{Args: []string{model.InString(map[string]string{
+func runner(h *model.Host) *models.HostRegistrationResponseAO1NextStepRunnerCommand {
+	return &models.HostRegistrationResponseAO1NextStepRunnerCommand{Args: []string{model.InString(map[string]string{
 		"agent_version": h.AgentVersion, "host_id": h.ID, "infra_env_id": h.InfraEnvID})}}
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-openapi/strfmt"
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
 	"github.com/oaictl/oaictl/internal/simulator/service/steps"
 	"github.com/oaictl/oaictl/internal/simulator/service/validate"
@@ -81,15 +82,13 @@ func (s *Service) takeReply(h *model.Host, kind, output string) error {
 			h.NTP, h.NtpSources = r.Sources, model.InString(r.Sources)
 		})
 	case steps.StepDomains:
-		return read(kind, output, func(r struct {
-			Resolutions []model.Resolution `json:"resolutions"`
-		}) {
+		return read(kind, output, func(r models.DomainResolutionResponse) {
 			h.Resolutions, h.DomainNameResolutions = r.Resolutions, model.InString(r)
 		})
 	case steps.StepFreeAddress:
-		return read(kind, output, func(r []model.FreeNetwork) {
+		return read(kind, output, func(r models.FreeNetworksAddresses) {
 			h.FreeAddresses = model.InString(r)
-			h.FreeNetworks = make(map[string][]string, len(r))
+			h.FreeNetworks = make(map[string][]strfmt.IPv4, len(r))
 			for _, n := range r {
 				h.FreeNetworks[n.Network] = n.FreeAddresses
 			}
@@ -107,7 +106,7 @@ func (s *Service) takeReply(h *model.Host, kind, output string) error {
 			s.takeImages(h, r.Images)
 		})
 	case steps.StepVips:
-		return read(kind, output, func(r []model.VipReply) { takeVips(h.Cluster, r) })
+		return read(kind, output, func(r []models.VerifiedVip) { takeVips(h.Cluster, r) })
 	case steps.StepUpgrade:
 		return read(kind, output, func(r models.UpgradeAgentResponse) {
 			if r.Result == "success" {
@@ -219,20 +218,20 @@ func (s *Service) takeImages(h *model.Host, images []models.ContainerImageAvaila
 	h.ImagesStatus = model.InString(h.ImageResults)
 }
 
-func takeVips(c *model.Cluster, replies []model.VipReply) {
+func takeVips(c *model.Cluster, replies []models.VerifiedVip) {
 	if c == nil {
 		return
 	}
-	keep := func(list []model.VIP, kind string) []model.VIP {
+	keep := func(list []model.VIP, kind models.VipType) []model.VIP {
 		changed := slices.Clone(list)
 		for i := range changed {
 			for _, r := range replies {
-				if r.Type == kind && r.VIP == changed[i].IP && r.Verification != "unverified" {
-					changed[i].Verification = r.Verification
+				if r.VipType == kind && string(r.Vip) == changed[i].IP && model.Value(r.Verification) != models.VipVerificationUnverified {
+					changed[i].Verification = string(model.Value(r.Verification))
 				}
 			}
 		}
 		return changed
 	}
-	c.APIVips, c.IngressVips = keep(c.APIVips, "api"), keep(c.IngressVips, "ingress")
+	c.APIVips, c.IngressVips = keep(c.APIVips, models.VipTypeAPI), keep(c.IngressVips, models.VipTypeIngress)
 }

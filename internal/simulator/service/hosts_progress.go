@@ -10,6 +10,7 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/service/steps"
 	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 	"github.com/oaictl/oaictl/internal/simulator/versions"
+	"github.com/openshift/assisted-service/models"
 )
 
 type stageReport struct {
@@ -61,7 +62,7 @@ func (s *Service) sameStage(h *model.Host, info string) {
 }
 
 func (s *Service) noteStage(h *model.Host) {
-	text := "reached installation stage " + h.Progress.CurrentStage
+	text := "reached installation stage " + h.Stage()
 	if h.Progress.ProgressInfo != "" {
 		text += ": " + h.Progress.ProgressInfo
 	}
@@ -70,10 +71,10 @@ func (s *Service) noteStage(h *model.Host) {
 
 func (s *Service) advance(h *model.Host, stage, info string, percent int) {
 	now := model.Millis(s.now())
-	*h.Progress = model.HostProgress{CurrentStage: stage, ProgressInfo: info, Percentage: percent, StageStartedAt: now, StageUpdatedAt: now}
+	*h.Progress = models.HostProgressInfo{CurrentStage: models.HostStage(stage), ProgressInfo: info, InstallationPercentage: int64(percent), StageStartedAt: now, StageUpdatedAt: now}
 	s.noteStage(h)
 	if h.Kind == model.KindAddedHost && stage == model.StageRebooting {
-		h.Progress.CurrentStage, h.Progress.Percentage = model.StageDone, 100
+		h.Progress.CurrentStage, h.Progress.InstallationPercentage = model.StageDone, 100
 		s.setHost(h, model.HostAdded, model.InfoRebootedDay2)
 	} else if stage == model.StageDone {
 		s.setHost(h, model.HostInstalled, stage)
@@ -102,7 +103,7 @@ func (s *Service) measureInstalling(c *model.Cluster) {
 	if all == 0 {
 		return
 	}
-	c.Progress.InstallingPercentage = reached * 100 / all
+	c.Progress.InstallingStagePercentage = int64(reached * 100 / all)
 	measureTotal(c)
 }
 
@@ -115,9 +116,9 @@ const (
 
 func measureTotal(c *model.Cluster) {
 	progress := c.Progress
-	progress.TotalPercentage = int(preparingShare*float64(progress.PreparingPercentage) +
-		installingShare*float64(progress.InstallingPercentage) +
-		finalizingShare*float64(progress.FinalizingPercentage))
+	progress.TotalPercentage = int64(preparingShare*float64(progress.PreparingForInstallationStagePercentage) +
+		installingShare*float64(progress.InstallingStagePercentage) +
+		finalizingShare*float64(progress.FinalizingStagePercentage))
 	if c.Status == model.ClusterInstalled {
 		progress.TotalPercentage = 100
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/service/discovery"
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
 	"github.com/oaictl/oaictl/internal/simulator/service/wire"
+	"github.com/openshift/assisted-service/models"
 )
 
 // infraEnvFile serves what a machine needs to boot from an infra-env, other than the image.
@@ -87,7 +88,7 @@ func (s *Service) infraEnvPresigned(c *wire.Call, e *model.InfraEnv) (wire.Reply
 		carried.Set("ipxe_script_type", kind)
 	}
 	address := fmt.Sprintf("%s%s/v2/infra-envs/%s/downloads/files?%s", s.cfg.PublicURL(), Base, e.ID, carried.Encode())
-	return wire.OK(presignedURL{ExpiresAt: model.Millis(expires), URL: address})
+	return wire.OK(models.PresignedURL{ExpiresAt: model.Millis(expires.UTC()), URL: &address})
 }
 
 // minimalInitrd is what a minimal image is told before it has a network: static network and proxy.

@@ -10,6 +10,7 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/service/request"
 	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 	"github.com/oaictl/oaictl/internal/simulator/versions"
+	"github.com/openshift/assisted-service/models"
 )
 
 func (s *Service) registerInfraEnv(c *wire.Call) (wire.Reply, error) {
@@ -111,7 +112,7 @@ func (s *Service) bindInfraEnv(e *model.InfraEnv, p *request.InfraEnvCreate) err
 
 func (s *Service) renewImage(e *model.InfraEnv) {
 	url, expires := s.cfg.ImageURL(imageOf(e))
-	e.DownloadURL, e.ExpiresAt = url, model.Millis(expires)
+	e.DownloadURL, e.ExpiresAt = url, model.Millis(expires.UTC())
 	details := `Image type is "` + e.Type + `"`
 	if e.Proxy != nil && model.Value(e.Proxy.HTTPProxy) != "" {
 		details = fmt.Sprintf(`proxy URL is "%s", `, *e.Proxy.HTTPProxy) + details
@@ -213,13 +214,8 @@ func (s *Service) deleteInfraEnv(_ *wire.Call, e *model.InfraEnv) (wire.Reply, e
 func (s *Service) imageURL(_ *wire.Call, e *model.InfraEnv) (wire.Reply, error) {
 	url, expires := s.cfg.ImageURL(imageOf(e))
 	// Keeping it is a change of the record, though not of the image.
-	e.DownloadURL, e.ExpiresAt, e.UpdatedAt = url, model.Millis(expires), model.Micros(s.now())
-	return wire.OK(presignedURL{ExpiresAt: model.Millis(expires), URL: url})
-}
-
-type presignedURL struct {
-	ExpiresAt model.Millis `json:"expires_at"`
-	URL       string       `json:"url"`
+	e.DownloadURL, e.ExpiresAt, e.UpdatedAt = url, model.Millis(expires.UTC()), model.Micros(s.now())
+	return wire.OK(models.PresignedURL{ExpiresAt: model.Millis(expires.UTC()), URL: &url})
 }
 
 func (s *Service) regenerateSigningKey(_ *wire.Call, e *model.InfraEnv) (wire.Reply, error) {

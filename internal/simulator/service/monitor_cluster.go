@@ -8,6 +8,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
 	"github.com/oaictl/oaictl/internal/simulator/service/validate"
+	"github.com/openshift/assisted-service/models"
 )
 
 // tick evaluates every cluster and host once. What a tick decides about hosts
@@ -175,7 +176,7 @@ func (s *Service) movePreparation(c *model.Cluster) {
 	known := count[model.HostPreparing] + count[model.HostPrepared] + count[model.HostPreparationFailed] + count[model.HostKnown]
 	switch {
 	case s.since(c.StatusUpdatedAt) > s.steps.Patience.Cluster() && count[model.HostPreparationFailed] == 0:
-		c.LastPreparation = model.LastPreparation{Status: preparationFailed, Reason: "Installation failed. Try again, and contact support if the issue persists."}
+		c.LastPreparation = models.LastInstallationPreparation{Status: preparationFailed, Reason: "Installation failed. Try again, and contact support if the issue persists."}
 		s.note(c, "installation_preparing_timed_out", severityWarning, "Preparing for installation was timed out for the cluster")
 		s.setCluster(c, model.ClusterReady, model.InfoPrepareTimedOut)
 	case count[model.HostPrepared] == len(c.Hosts) && c.LastPreparation.Status == preparationDone:
@@ -196,13 +197,13 @@ const (
 )
 
 func (s *Service) filesFailed(c *model.Cluster, reason string) {
-	c.LastPreparation = model.LastPreparation{Status: preparationFailed, Reason: reason}
+	c.LastPreparation = models.LastInstallationPreparation{Status: preparationFailed, Reason: reason}
 	s.note(c, "prepare_installation_failed", severityWarning, "Failed to prepare the installation due to an unexpected error: %s. Please retry later", reason)
 }
 
 // startInstalling turns a prepared cluster into one that is being installed.
 func startInstalling(c *model.Cluster) {
-	c.Progress.PreparingPercentage = 100
+	c.Progress.PreparingForInstallationStagePercentage = 100
 	measureTotal(c)
 	if c.IsSingle() { // the node itself is where the API will be
 		if address := validate.NodeAddress(c); address != "" {
@@ -358,7 +359,7 @@ func (s *Service) finish(c *model.Cluster, broken []string) {
 	}
 	c.InstallCompletedAt = model.Millis(s.now())
 	s.setCluster(c, model.ClusterInstalled, info)
-	c.Progress.FinalizingPercentage = 100
+	c.Progress.FinalizingStagePercentage = 100
 	measureTotal(c)
 	s.note(c, "cluster_installation_completed", severityInfo, "Successfully completed installing cluster")
 }

@@ -54,7 +54,7 @@ func (s *Service) clusterRoutes(r *router) {
 	r.on("GET /v2/clusters/{cluster_id}/install-config", s.ofCluster(s.readInstallConfig))
 	r.on("PATCH /v2/clusters/{cluster_id}/install-config", s.ofCluster(s.updateInstallConfig), wire.Body[string]("install-config-params"))
 	r.on("GET /v2/clusters/{cluster_id}/ignored-validations", s.ofCluster(s.readIgnored))
-	r.on("PUT /v2/clusters/{cluster_id}/ignored-validations", s.setIgnored, wire.Body[wireIgnored]("ignored-validations"))
+	r.on("PUT /v2/clusters/{cluster_id}/ignored-validations", s.setIgnored, wire.Body[models.IgnoredValidations]("ignored-validations"))
 	r.on("GET /v2/clusters/{cluster_id}/preflight-requirements", s.ofStored("record not found", s.preflight))
 	r.on("GET /v2/clusters/{cluster_id}/supported-platforms", s.ofStored("error getting cluster, error: record not found", s.supportedPlatforms))
 	r.on("GET /v2/clusters/{cluster_id}/hosts", s.listClusterHosts, wire.Choice("role", model.RoleMaster, model.RoleArbiter, model.RoleWorker, model.RoleAuto))

@@ -3,6 +3,8 @@ package model
 import (
 	"slices"
 	"time"
+
+	"github.com/openshift/assisted-service/models"
 )
 
 // The states of a cluster.
@@ -253,14 +255,14 @@ func finalizingStages() []FinalizingStage {
 
 // FinalizingStage is the stage that the controller has reported, and its time.
 func (c *Cluster) FinalizingStage() (stage FinalizingStage, limit time.Duration) {
-	at := FinalizingIndex(c.Progress.FinalizingStage)
+	at := FinalizingIndex(string(c.Progress.FinalizingStage))
 	if at < 0 {
 		return FinalizingStage{}, 0
 	}
 	stage = finalizingStages()[at]
 	limit = stage.limit
 	for _, o := range c.MonitoredOperators {
-		if stage.olm && o.OperatorType == "olm" {
+		if stage.olm && o.OperatorType == models.OperatorTypeOlm {
 			limit = max(limit, time.Duration(o.TimeoutSeconds)*time.Second)
 		}
 	}

@@ -160,7 +160,7 @@ func fillNetworks(c *model.Cluster, p *ClusterCreate) error {
 	c.MachineNetworks = machineNetworksFrom(p.MachineNetworks, c.ID)
 	c.VipDHCPAllocation = new(model.Value(p.VipDhcpAllocation))
 	if p.LoadBalancer != nil && p.LoadBalancer.Type != "" {
-		c.LoadBalancer = &model.LoadBalancer{Type: p.LoadBalancer.Type}
+		c.LoadBalancer = &models.LoadBalancer{Type: p.LoadBalancer.Type}
 	}
 	api, ingress := apiVipsFrom(p.APIVips, c.ID), ingressVipsFrom(p.IngressVips, c.ID)
 	if c.IsSingle() {

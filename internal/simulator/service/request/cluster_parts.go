@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-openapi/strfmt"
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
 	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 	"github.com/oaictl/oaictl/internal/simulator/versions"
@@ -48,7 +49,8 @@ func ingressVipsFrom(list []*models.IngressVip, id string) []model.VIP {
 }
 
 func fillOperators(c *model.Cluster, p *ClusterCreate) error {
-	c.MonitoredOperators = []model.Operator{{ClusterID: c.ID, Name: "console", OperatorType: "builtin", TimeoutSeconds: 3600}}
+	console := models.MonitoredOperator{ClusterID: strfmt.UUID(c.ID), Name: "console", OperatorType: models.OperatorTypeBuiltin, TimeoutSeconds: 3600}
+	c.MonitoredOperators = []model.Operator{{MonitoredOperator: console}}
 	return chooseOperators(c, p.OlmOperators, p.OperatorBundles)
 }
 
@@ -79,11 +81,11 @@ func chooseOperators(c *model.Cluster, asked []*models.OperatorCreateParams, bun
 		return wire.BadRequest("%s", versions.UnsupportedOperator(missing))
 	}
 	for _, o := range all {
-		list = append(list, model.Operator{
-			Bundles: sources[o.Name], ClusterID: c.ID, DependencyOnly: o.DependencyOnly, Name: o.Name, Namespace: o.Namespace,
-			OperatorType: "olm", Properties: properties[o.Name], SourceBundles: sources[o.Name],
+		list = append(list, model.Operator{SourceBundles: sources[o.Name], MonitoredOperator: models.MonitoredOperator{
+			Bundles: sources[o.Name], ClusterID: strfmt.UUID(c.ID), DependencyOnly: o.DependencyOnly, Name: o.Name, Namespace: o.Namespace,
+			OperatorType: models.OperatorTypeOlm, Properties: properties[o.Name],
 			SubscriptionName: o.Subscription, TimeoutSeconds: int64(o.Timeout.Seconds()),
-		})
+		}})
 	}
 	c.MonitoredOperators, c.OperatorBundles = list, chosen
 	return nil

@@ -137,7 +137,7 @@ func changeClusterNetworks(c *model.Cluster, p *ClusterUpdate, byOperator bool) 
 		c.ServiceNetworks = serviceNetworksFrom(p.ServiceNetworks, c.ID)
 	}
 	if p.LoadBalancer != nil && p.LoadBalancer.Type != "" {
-		c.LoadBalancer = &model.LoadBalancer{Type: p.LoadBalancer.Type}
+		c.LoadBalancer = &models.LoadBalancer{Type: p.LoadBalancer.Type}
 	}
 	if p.VipDhcpAllocation != nil {
 		if *p.VipDhcpAllocation {

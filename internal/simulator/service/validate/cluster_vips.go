@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-openapi/strfmt"
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
 )
 
@@ -85,19 +86,19 @@ func vipVerdict(c *model.Cluster, v model.VIP, network string) string {
 // address is free or in use. An address has to be in all of them; where they have none
 // in common they prove nothing.
 func ListedAsFree(c *model.Cluster, ip, network string) string {
-	var lists [][]string
+	var lists [][]strfmt.IPv4
 	for _, h := range c.Hosts {
 		if list, ok := h.FreeNetworks[network]; ok {
 			lists = append(lists, list)
 		}
 	}
-	inAll := func(a string) bool {
-		return !slices.ContainsFunc(lists, func(list []string) bool { return !slices.Contains(list, a) })
+	inAll := func(a strfmt.IPv4) bool {
+		return !slices.ContainsFunc(lists, func(list []strfmt.IPv4) bool { return !slices.Contains(list, a) })
 	}
 	switch {
 	case len(lists) == 0:
 		return ""
-	case inAll(ip):
+	case inAll(strfmt.IPv4(ip)):
 		return vipFree
 	case slices.ContainsFunc(lists[0], inAll):
 		return VipInUse

@@ -170,9 +170,9 @@ func (e *hostCheck) mtu() (string, string) {
 		return model.Pending, "Missing MTU report information"
 	}
 	for _, remote := range e.h.Peers {
-		for _, m := range remote.MTU {
-			if !m.Successful && (e.c.UserManaged() || InAny(m.RemoteIP, e.c.Before.Machine)) {
-				return model.Failed, fmt.Sprintf("MTU is broken. Interface: %s, remote IP address: %s", m.OutgoingNIC, m.RemoteIP)
+		for _, m := range remote.MtuReport {
+			if !m.MtuSuccessful && (e.c.UserManaged() || InAny(m.RemoteIPAddress, e.c.Before.Machine)) {
+				return model.Failed, fmt.Sprintf("MTU is broken. Interface: %s, remote IP address: %s", m.OutgoingNic, m.RemoteIPAddress)
 			}
 		}
 	}
@@ -228,7 +228,7 @@ func (e *hostCheck) latency() (string, string) {
 	case e.h.Connectivity == "":
 		return model.Pending, "Missing network latency information."
 	}
-	slow := e.beyond(func(l model.L3Result) float64 { return l.AverageRTT }, *e.need.LatencyMs, " ms")
+	slow := e.beyond(func(l *models.L3Connectivity) float64 { return l.AverageRTTMs }, *e.need.LatencyMs, " ms")
 	if slow == "" {
 		return model.Passed, fine
 	}
@@ -246,7 +246,7 @@ func (e *hostCheck) packetLoss() (string, string) {
 	case e.h.Connectivity == "":
 		return model.Pending, "Missing packet loss information."
 	}
-	lossy := e.beyond(func(l model.L3Result) float64 { return l.PacketLoss }, *e.need.PacketLoss, "%")
+	lossy := e.beyond(func(l *models.L3Connectivity) float64 { return l.PacketLossPercentage }, *e.need.PacketLoss, "%")
 	if lossy == "" {
 		return model.Passed, fine
 	}
@@ -255,14 +255,14 @@ func (e *hostCheck) packetLoss() (string, string) {
 }
 
 // beyond names the hosts of the same role that a measurement is too high for.
-func (e *hostCheck) beyond(measure func(model.L3Result) float64, limit float64, unit string) string {
+func (e *hostCheck) beyond(measure func(*models.L3Connectivity) float64, limit float64, unit string) string {
 	var names []string
 	for _, other := range e.c.Hosts {
 		remote, known := e.h.Peers[other.ID]
 		if !known || other == e.h || other.EffectiveRole() != e.h.EffectiveRole() || len(names) > 2 {
 			continue
 		}
-		for _, l := range remote.L3 {
+		for _, l := range remote.L3Connectivity {
 			if v := measure(l); v > limit {
 				names = append(names, fmt.Sprintf("%s (%.2f%s)", other.Name(), v, unit))
 				break
@@ -368,20 +368,28 @@ func (e *hostCheck) resolves(lookup, shown, target string) (string, string) {
 	if e.h.Resolutions == nil {
 		return model.Errored, "Error while evaluating DNS resolution on this host"
 	}
-	r, found := resolutionOf(e.h, lookup)
-	if !found || len(r.IPv4)+len(r.IPv6) == 0 {
+	if all, _ := e.resolved(lookup); len(all) == 0 {
 		return model.Failed, fmt.Sprintf("Couldn't resolve domain name %s on the host. To continue installation, create the necessary DNS entries to resolve this domain name to your cluster's %s IP address", shown, target)
 	}
 	return model.Passed, fine
 }
 
-func resolutionOf(h *model.Host, name string) (model.Resolution, bool) {
-	for _, r := range h.Resolutions {
-		if r.DomainName == name {
-			return r, true
+// resolved are the addresses that a host found for a name; false if it was not asked.
+func (e *hostCheck) resolved(name string) ([]string, bool) {
+	for _, r := range e.h.Resolutions {
+		if model.Value(r.DomainName) != name {
+			continue
 		}
+		var all []string
+		for _, a := range r.IPV4Addresses {
+			all = append(all, a.String())
+		}
+		for _, a := range r.IPV6Addresses {
+			all = append(all, a.String())
+		}
+		return all, true
 	}
-	return model.Resolution{}, false
+	return nil, false
 }
 
 func (e *hostCheck) wildcard() (string, string) {
@@ -393,11 +401,11 @@ func (e *hostCheck) wildcard() (string, string) {
 	}
 	base := "validateNoWildcardDNS." + e.c.Name + "." + e.c.BaseDNSDomain
 	for _, name := range []string{base, base + "."} {
-		r, found := resolutionOf(e.h, name)
+		all, found := e.resolved(name)
 		if !found {
 			return model.Errored, "Internal error - DNS wildcard check cannot be performed because the DNS validation result doesn't contain the wildcard domain"
 		}
-		if all := slices.Concat(r.IPv4, r.IPv6); len(all) > 0 {
+		if len(all) > 0 {
 			return model.Failed, fmt.Sprintf("DNS wildcard configuration was detected for domain *.%s.%s - the installation will not be able to complete while this record exists. Please remove it to proceed. The domain resolves to addresses %s",
 				e.c.Name, e.c.BaseDNSDomain, strings.Join(all, ", "))
 		}
