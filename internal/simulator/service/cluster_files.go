@@ -43,13 +43,9 @@ func (s *Service) hostIgnition(h *model.Host) (string, error) {
 	if err := downloadable(c); err != nil {
 		return "", err
 	}
-	pool := h.MachineConfigPool
-	if pool == "" {
-		pool = h.Role
-	}
-	url := installfiles.ConfigServer(c, pool)
+	url := installfiles.ConfigServer(c, cmp.Or(h.MachineConfigPool, h.Role))
 	if h.Kind == model.KindAddedHost {
-		url = steps.IgnitionRequest(h).URL
+		url = *steps.IgnitionRequest(h).URL
 	}
 	text := string(installfiles.PointerIgnition(url, h.Name()))
 	if h.IgnitionOverrides == "" {

@@ -2,7 +2,6 @@ package service
 
 import (
 	"maps"
-	"net/http"
 	"slices"
 	"strconv"
 
@@ -125,9 +124,9 @@ func measureTotal(c *model.Cluster) {
 }
 
 type instructions struct {
-	Instructions []steps.Step `json:"instructions"`
-	NextSeconds  int          `json:"next_instruction_seconds"`
-	PostAction   string       `json:"post_step_action"`
+	Instructions []models.Step `json:"instructions"`
+	NextSeconds  int           `json:"next_instruction_seconds"`
+	PostAction   string        `json:"post_step_action"`
 }
 
 // nextSteps answers an agent's poll, which is also its heartbeat.
@@ -142,12 +141,13 @@ func (s *Service) nextSteps(c *wire.Call, h *model.Host) (wire.Reply, error) {
 	if version := c.Header.Get("discovery_agent_version"); version != "" {
 		h.AgentVersion = version
 	}
+	answer := instructions{PostAction: "continue", NextSeconds: 60}
 	if h.AgentVersion != "" && h.AgentVersion != versions.AgentImage && !model.OneOf(h.State, model.HostBinding, model.HostUnbinding, model.HostInProgress) {
 		s.noteHost(h, "upgrade_agent_started", severityInfo, "Host %s: Agent has been instructed to download image '%s' and restart", h.Name(), versions.AgentImage)
-		return wire.OK(instructions{PostAction: "continue", NextSeconds: 60,
-			Instructions: []steps.Step{s.steps.Step(steps.StepUpgrade, model.InString(map[string]string{"agent_image": versions.AgentImage}))}})
+		step := s.steps.Step(steps.StepUpgrade, model.InString(map[string]string{"agent_image": versions.AgentImage}))
+		answer.Instructions = []models.Step{step}
+		return wire.OK(answer)
 	}
-	answer := instructions{PostAction: "continue", NextSeconds: 60}
 	switch h.State {
 	case model.HostBinding, model.HostUnbinding:
 		answer.PostAction, answer.NextSeconds = "exit", 0
@@ -155,7 +155,7 @@ func (s *Service) nextSteps(c *wire.Call, h *model.Host) (wire.Reply, error) {
 		answer.NextSeconds = 120
 	}
 	answer.Instructions = s.steps.For(h)
-	return wire.Reply{Status: http.StatusOK, Body: answer}, nil
+	return wire.OK(answer)
 }
 
 // stagesOf is the ordered list of a host's stages; empty while its role is open.

@@ -5,38 +5,15 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-openapi/strfmt"
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
 	"github.com/oaictl/oaictl/internal/simulator/versions"
 	"github.com/openshift/assisted-service/models"
 )
 
 type installRequest struct {
-	BootDevice        string        `json:"boot_device"`
-	CheckCvo          bool          `json:"check_cvo"`
-	ClusterID         string        `json:"cluster_id"`
-	ControlPlaneCount int64         `json:"control_plane_count,omitempty"`
-	ControllerImage   string        `json:"controller_image"`
-	CoreosImage       string        `json:"coreos_image,omitempty"`
-	DisksToFormat     []string      `json:"disks_to_format"`
-	HighAvailability  string        `json:"high_availability_mode,omitempty"`
-	SkipMCOReboot     bool          `json:"enable_skip_mco_reboot,omitempty"`
-	HostID            string        `json:"host_id"`
-	InfraEnvID        string        `json:"infra_env_id"`
-	InstallerArgs     string        `json:"installer_args,omitempty"`
-	InstallerImage    string        `json:"installer_image"`
-	MCOImage          string        `json:"mco_image,omitempty"`
-	MustGatherImage   string        `json:"must_gather_image,omitempty"`
-	NotifyReboots     bool          `json:"notify_num_reboots"`
-	OpenshiftVersion  string        `json:"openshift_version,omitempty"`
-	Proxy             *installProxy `json:"proxy,omitempty"`
-	Role              string        `json:"role"`
-	ServiceIPs        []string      `json:"service_ips"`
-}
-
-type installProxy struct {
-	HTTPProxy  string `json:"http_proxy,omitempty"`
-	HTTPSProxy string `json:"https_proxy,omitempty"`
-	NoProxy    string `json:"no_proxy,omitempty"`
+	models.InstallCmdRequest
+	HighAvailability string `json:"high_availability_mode,omitempty"`
 }
 
 // payloadImages are the two images of the cluster's release that agents pull.
@@ -49,26 +26,33 @@ func payloadImages(c *model.Cluster) (mco, mustGather string) {
 	return p.MachineConfigOperator, p.MustGather
 }
 
-func (s Maker) installStep(h *model.Host) Step {
+func (s Maker) installStep(h *model.Host) models.Step {
 	c := h.Cluster
-	r := installRequest{
-		BootDevice: h.InstallationDiskID, ClusterID: c.ID, ControlPlaneCount: c.ControlPlaneCount,
-		ControllerImage: versions.ControllerImage, DisksToFormat: disksToFormat(h), SkipMCOReboot: c.OpenshiftVersion != "",
-		HostID: h.ID, InfraEnvID: h.InfraEnvID, InstallerArgs: InstallerArgs(h), InstallerImage: versions.InstallerImage,
-		NotifyReboots: true, Role: h.Role,
+	role := models.HostRole(h.Role)
+	if h.Bootstrap {
+		role = model.RoleBootstrap
 	}
+	r := installRequest{InstallCmdRequest: models.InstallCmdRequest{
+		BootDevice: &h.InstallationDiskID, CheckCvo: new(false), ClusterID: new(strfmt.UUID(c.ID)), ControlPlaneCount: c.ControlPlaneCount,
+		ControllerImage: new(versions.ControllerImage), DisksToFormat: disksToFormat(h), EnableSkipMcoReboot: c.OpenshiftVersion != "",
+		HostID: new(strfmt.UUID(h.ID)), InfraEnvID: new(strfmt.UUID(h.InfraEnvID)), InstallerArgs: InstallerArgs(h),
+		InstallerImage: new(versions.InstallerImage), NotifyNumReboots: true, Role: &role,
+	}}
 	if !s.Release.Has(countsSince) {
 		r.ControlPlaneCount, r.HighAvailability = 0, c.HighAvailabilityMode
 	}
-	if h.Bootstrap {
-		r.Role = model.RoleBootstrap
-	}
 	if h.Kind != model.KindAddedHost {
-		r.MCOImage, r.MustGatherImage = payloadImages(c)
+		r.McoImage, r.MustGatherImage = payloadImages(c)
 		r.OpenshiftVersion = c.OpenshiftVersion
 	}
 	if c.HTTPProxy != "" || c.HTTPSProxy != "" {
-		r.Proxy = &installProxy{HTTPProxy: c.HTTPProxy, HTTPSProxy: c.HTTPSProxy, NoProxy: directlyReachedByInstaller(c)}
+		r.Proxy = &models.Proxy{NoProxy: new(directlyReachedByInstaller(c))}
+		if c.HTTPProxy != "" {
+			r.Proxy.HTTPProxy = &c.HTTPProxy
+		}
+		if c.HTTPSProxy != "" {
+			r.Proxy.HTTPSProxy = &c.HTTPSProxy
+		}
 	}
 	h.InstallerVersion = versions.InstallerImage
 	return s.Step(StepInstall, model.InString(r))
@@ -163,27 +147,21 @@ func ipArgument(h *model.Host) string {
 	return "ip=" + mac + ":dhcp"
 }
 
-type logsRequest struct {
-	Bootstrap       bool     `json:"bootstrap"`
-	ClusterID       string   `json:"cluster_id"`
-	HostID          string   `json:"host_id"`
-	InfraEnvID      string   `json:"infra_env_id"`
-	InstallerGather bool     `json:"installer_gather"`
-	MasterIPs       []string `json:"master_ips"`
-}
-
-func (s Maker) logsStep(h *model.Host) Step {
-	r := logsRequest{Bootstrap: h.Bootstrap, ClusterID: h.ClusterID, HostID: h.ID, InfraEnvID: h.InfraEnvID, InstallerGather: true}
+func (s Maker) logsStep(h *model.Host) models.Step {
+	r := models.LogsGatherCmdRequest{
+		Bootstrap: &h.Bootstrap, ClusterID: new(strfmt.UUID(h.ClusterID)), HostID: new(strfmt.UUID(h.ID)),
+		InfraEnvID: new(strfmt.UUID(h.InfraEnvID)), InstallerGather: true,
+	}
 	if h.Bootstrap && h.Cluster != nil {
 		for _, other := range h.Cluster.Hosts {
 			if other == h || other.Role != model.RoleMaster || other.Inv == nil {
 				continue
 			}
 			for _, a := range other.Inv.Addresses {
-				r.MasterIPs = append(r.MasterIPs, a.Prefix.Addr().String())
+				r.MasterIps = append(r.MasterIps, a.Prefix.Addr().String())
 			}
 		}
-		slices.Sort(r.MasterIPs)
+		slices.Sort(r.MasterIps)
 	}
 	return s.Step(stepLogs, model.InString(r))
 }

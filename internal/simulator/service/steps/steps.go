@@ -11,9 +11,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-openapi/strfmt"
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
 	"github.com/oaictl/oaictl/internal/simulator/service/validate"
 	"github.com/oaictl/oaictl/internal/simulator/versions"
+	"github.com/openshift/assisted-service/models"
 )
 
 // The steps that an agent can be told to take.
@@ -41,19 +43,12 @@ type Maker struct {
 	Patience Patience
 }
 
-// Step is one instruction to an agent.
-type Step struct {
-	Args []string `json:"args"`
-	ID   string   `json:"step_id"`
-	Type string   `json:"step_type"`
-}
-
 // For lists what a host has to do in its state.
-func (s Maker) For(h *model.Host) []Step {
-	inventoryStep := func() Step { return s.Step(StepInventory, h.ID) }
+func (s Maker) For(h *model.Host) []models.Step {
+	inventoryStep := func() models.Step { return s.Step(StepInventory, h.ID) }
 	switch h.State {
 	case model.HostDiscovering:
-		steps := []Step{inventoryStep()}
+		steps := []models.Step{inventoryStep()}
 		if h.Kind == model.KindAddedHost {
 			steps = append(steps, s.ntpStep(h), s.domainStep(h))
 		}
@@ -64,22 +59,22 @@ func (s Maker) For(h *model.Host) []Step {
 		}
 		return s.day1Steps(h, inventoryStep())
 	case model.HostDisconnected, model.HostDisconnectedUnbound:
-		return []Step{inventoryStep()}
+		return []models.Step{inventoryStep()}
 	case model.HostDiscoveringUnbound, model.HostInsufficientUnbound, model.HostKnownUnbound:
-		return []Step{inventoryStep(), s.ntpStep(h)}
+		return []models.Step{inventoryStep(), s.ntpStep(h)}
 	case model.HostPreparing:
 		return s.preparationSteps(h)
 	case model.HostInstalling:
-		return []Step{s.installStep(h)}
+		return []models.Step{s.installStep(h)}
 	case model.HostError, model.HostCancelled:
-		return []Step{s.logsStep(h), {Args: []string{}, ID: s.stepID(stepStop), Type: stepStop}}
+		return []models.Step{s.logsStep(h), s.Step(stepStop)}
 	}
 	return nil
 }
 
-func (s Maker) day1Steps(h *model.Host, inv Step) []Step {
+func (s Maker) day1Steps(h *model.Host, inv models.Step) []models.Step {
 	c := h.Cluster
-	var steps []Step
+	var steps []models.Step
 	// A host that is known has told enough: its inventory comes later in the list.
 	if h.State != model.HostKnown {
 		steps = append(steps, inv)
@@ -101,25 +96,21 @@ func (s Maker) day1Steps(h *model.Host, inv Step) []Step {
 	return steps
 }
 
-func (s Maker) day2Steps(h *model.Host, inv Step) []Step {
-	steps := []Step{inv}
+func (s Maker) day2Steps(h *model.Host, inv models.Step) []models.Step {
+	steps := []models.Step{inv}
 	steps = append(steps, s.connectivityStep(h)...)
 	steps = append(steps, s.Step(StepAPIVip, model.InString(IgnitionRequest(h))), s.ntpStep(h), s.domainStep(h))
 	return steps
 }
 
-func (s Maker) stepID(kind string) string {
+// Step is a step of a kind, with an id of its own.
+func (s Maker) Step(kind models.StepType, args ...string) models.Step {
 	var b [4]byte
 	_, _ = s.Entropy.Read(b[:]) // a deterministic source never fails
-	return kind + "-" + hex.EncodeToString(b[:])
+	return models.Step{Args: append([]string{}, args...), StepID: string(kind) + "-" + hex.EncodeToString(b[:]), StepType: kind}
 }
 
-// Step is a step of a kind, with an id of its own.
-func (s Maker) Step(kind string, args ...string) Step {
-	return Step{Args: args, ID: s.stepID(kind), Type: kind}
-}
-
-func (s Maker) ntpStep(h *model.Host) Step {
+func (s Maker) ntpStep(h *model.Host) models.Step {
 	return s.Step(StepNTP, model.InString(map[string]string{"ntp_source": timeServers(h)}))
 }
 
@@ -142,43 +133,30 @@ func timeServers(h *model.Host) string {
 	return strings.Join(all, ",")
 }
 
-// DomainName is a name that an agent looks up.
-type DomainName struct {
-	Name string `json:"domain_name"`
-}
-
-func (s Maker) domainStep(h *model.Host) Step {
+func (s Maker) domainStep(h *model.Host) models.Step {
 	c := h.Cluster
 	base := c.Name + "." + c.BaseDNSDomain
-	domains := []DomainName{{"api." + base}, {"api-int." + base}, {"console-openshift-console.apps." + base},
-		{"validateNoWildcardDNS." + base + "."}, {"validateNoWildcardDNS." + base}}
+	names := []string{"api." + base, "api-int." + base, "console-openshift-console.apps." + base,
+		"validateNoWildcardDNS." + base + ".", "validateNoWildcardDNS." + base}
 	if !c.IsDay2() {
 		registry, _, _ := strings.Cut(c.OcpReleaseImage, "/")
-		domains = append(domains, DomainName{registry})
+		names = append(names, registry)
 	}
-	return s.Step(StepDomains, model.InString(map[string]any{"domains": domains}))
-}
-
-// Peer is another host of the cluster, as the connectivity step names it.
-type Peer struct {
-	HostID string    `json:"host_id"`
-	NICs   []peerNIC `json:"nics"`
-}
-
-type peerNIC struct {
-	IPAddresses []string `json:"ip_addresses"`
-	MAC         string   `json:"mac"`
-	Name        string   `json:"name"`
+	var r models.DomainResolutionRequest
+	for _, name := range names {
+		r.Domains = append(r.Domains, models.DomainResolutionRequestDomain{DomainName: &name})
+	}
+	return s.Step(StepDomains, model.InString(r))
 }
 
 // connectivityStep tells a host whom to look for; none while it is alone.
-func (s Maker) connectivityStep(h *model.Host) []Step {
-	var peers []Peer
+func (s Maker) connectivityStep(h *model.Host) []models.Step {
+	var peers models.ConnectivityCheckParams
 	for _, other := range h.Cluster.Hosts {
 		if other == h || other.Inv == nil || model.OneOf(other.State, model.HostDiscovering, model.HostDisconnected, model.HostInstalled) && h.Kind != model.KindAddedHost || other.Kind == model.KindAddedHost {
 			continue
 		}
-		p := Peer{HostID: other.ID}
+		p := &models.ConnectivityCheckHost{HostID: strfmt.UUID(other.ID)}
 		for i, n := range other.Inv.Interfaces {
 			var ips []string
 			for _, a := range other.Inv.Addresses {
@@ -187,7 +165,7 @@ func (s Maker) connectivityStep(h *model.Host) []Step {
 				}
 			}
 			if len(ips) > 0 {
-				p.NICs = append(p.NICs, peerNIC{IPAddresses: ips, MAC: n.MacAddress, Name: n.Name})
+				p.Nics = append(p.Nics, &models.ConnectivityCheckNic{IPAddresses: ips, Mac: strfmt.MAC(n.MacAddress), Name: n.Name})
 			}
 		}
 		peers = append(peers, p)
@@ -195,7 +173,7 @@ func (s Maker) connectivityStep(h *model.Host) []Step {
 	if len(peers) == 0 {
 		return nil
 	}
-	return []Step{s.Step(StepConnectivity, model.InString(peers))}
+	return []models.Step{s.Step(StepConnectivity, model.InString(peers))}
 }
 
 func ipv4Networks(h *model.Host) []string {
@@ -212,51 +190,34 @@ func ipv4Networks(h *model.Host) []string {
 	return list
 }
 
-type vipQuestion struct {
-	VIP  string `json:"vip"`
-	Type string `json:"vip_type"`
-}
-
-func vipQuestions(c *model.Cluster) []vipQuestion {
-	var list []vipQuestion
+func vipQuestions(c *model.Cluster) (list models.VerifyVipsRequest) {
 	for _, v := range c.APIVips {
-		list = append(list, vipQuestion{v.IP, "api"})
+		list = append(list, &models.VerifyVip{Vip: models.IP(v.IP), VipType: models.VipTypeAPI})
 	}
 	for _, v := range c.IngressVips {
-		list = append(list, vipQuestion{v.IP, "ingress"})
+		list = append(list, &models.VerifyVip{Vip: models.IP(v.IP), VipType: models.VipTypeIngress})
 	}
 	return list
 }
 
-type apiVipRequest struct {
-	CACertificate  string        `json:"ca_certificate,omitempty"`
-	Token          string        `json:"ignition_endpoint_token,omitempty"`
-	RequestHeaders []labelHeader `json:"request_headers,omitempty"`
-	URL            string        `json:"url"`
-}
-
-type labelHeader struct {
-	Key   string `json:"key"`
-	Value string `json:"value"`
-}
-
 // IgnitionRequest is where a host to be added finds its ignition.
-func IgnitionRequest(h *model.Host) apiVipRequest {
-	c := h.Cluster
-	pool := h.MachineConfigPool
-	if pool == "" {
-		pool = h.Role
+func IgnitionRequest(h *model.Host) models.APIVipConnectivityRequest {
+	c, pool := h.Cluster, cmp.Or(h.MachineConfigPool, h.Role)
+	var r models.APIVipConnectivityRequest
+	if h.Token != "" {
+		r.IgnitionEndpointToken = &h.Token
 	}
-	r := apiVipRequest{Token: h.Token}
 	if h.Headers != "" {
 		_ = json.Unmarshal([]byte(h.Headers), &r.RequestHeaders) // it was encoded here
 	}
-	if c.IgnitionEndpoint != nil && c.IgnitionEndpoint.URL != "" {
-		r.URL = strings.TrimSuffix(c.IgnitionEndpoint.URL, "/") + "/" + pool
-		r.CACertificate = c.IgnitionEndpoint.CACertificate
+	if e := c.IgnitionEndpoint; e != nil && e.URL != "" {
+		r.URL = new(strings.TrimSuffix(e.URL, "/") + "/" + pool)
+		if e.CACertificate != "" {
+			r.CaCertificate = &e.CACertificate
+		}
 		return r
 	}
-	r.URL = fmt.Sprintf("http://%s:22624/config/%s", APIAddress(c), pool)
+	r.URL = new(fmt.Sprintf("http://%s:22624/config/%s", APIAddress(c), pool))
 	return r
 }
 
@@ -283,11 +244,11 @@ func (p Patience) Host() time.Duration { return p.Images + time.Minute }
 // Cluster is how long all machines may prepare.
 func (p Patience) Cluster() time.Duration { return p.Images + 2*time.Minute }
 
-func (s Maker) preparationSteps(h *model.Host) []Step {
+func (s Maker) preparationSteps(h *model.Host) []models.Step {
 	if h.Kind == model.KindAddedHost {
 		return nil
 	}
-	var steps []Step
+	var steps []models.Step
 	if !h.DiskTested || h.DiskPath != h.InstallationDiskID {
 		steps = append(steps, s.Step(StepDiskSpeed, model.InString(map[string]string{"path": h.InstallationDiskID}), fmt.Sprintf("%.2f", s.Patience.Disk.Seconds())))
 	}
