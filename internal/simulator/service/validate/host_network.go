@@ -11,142 +11,26 @@ import (
 	"github.com/openshift/assisted-service/models"
 )
 
-func (e *hostCheck) network() {
-	add := e.in(catNetwork)
-	if e.live {
-		add("connected")(e.connected())
-		add("media-connected")(e.mediaConnected())
+// isIn tells whether the host has an address in a network.
+func (e *hostCheck) isIn(n model.MachineNetwork) bool {
+	network, err := netip.ParsePrefix(n.CIDR)
+	if err != nil {
+		return false
 	}
-	if e.c != nil {
-		add("machine-cidr-defined")(e.machineCIDRDefined())
-		add("belongs-to-machine-cidr")(e.belongsToMachineCIDR())
-		add("ignition-downloadable")(e.ignitionDownloadable())
-		add("belongs-to-majority-group")(e.belongsToMajority())
-		add("mtu-valid")(e.mtu())
-	}
-	add("valid-platform-network-settings")(e.platformNetwork())
-	if e.live {
-		add("ntp-synced")(e.ntpSynced())
-		add("time-synced-between-host-and-service")(e.timeSynced())
-	}
-	add("container-images-available")(e.imagesAvailable())
-	if e.c != nil {
-		add("sufficient-network-latency-requirement-for-role")(e.latency())
-		add("sufficient-packet-loss-requirement-for-role")(e.packetLoss())
-	}
-	add("has-default-route")(e.defaultRoute())
-	if e.c != nil {
-		e.domains(add)
-		add("dns-wildcard-not-configured")(e.wildcard())
-		add("non-overlapping-subnets")(e.overlapping())
-	}
-	add("no-ip-collisions-in-network")(e.ipCollisions())
-	if e.c != nil {
-		add("no-iscsi-nic-belongs-to-machine-cidr")(e.iscsi())
-	}
+	_, in := e.h.Inv.In(network)
+	return in
 }
 
-func (e *hostCheck) connected() (string, string) {
-	if e.h.Connected(e.now) {
-		return model.Passed, "Host is connected"
-	}
-	return model.Failed, "Host is disconnected"
-}
-
-func (e *hostCheck) mediaConnected() (string, string) {
-	if e.h.MediaStatus == "disconnected" {
-		return model.Failed, model.InfoMediaDisconnected
-	}
-	return model.Passed, "Media device is connected"
-}
-
-func (e *hostCheck) machineCIDRDefined() (string, string) {
-	switch {
-	case e.c.IsDay2():
-		return model.Passed, "No Machine Network CIDR needed: Day2 cluster"
-	case e.c.UserManaged():
-		return model.Passed, "No Machine Network CIDR needed: User Managed Networking"
-	case len(e.c.Before.Machine) > 0:
-		return model.Passed, "Machine Network CIDR is defined"
-	case e.c.VipDHCPAllocation != nil && *e.c.VipDHCPAllocation:
-		return model.Failed, "Machine Network CIDR is undefined"
-	}
-	return model.Failed, "Machine Network CIDR is undefined; the Machine Network CIDR can be defined by setting either the API or Ingress virtual IPs"
-}
-
-func (e *hostCheck) belongsToMachineCIDR() (string, string) {
-	switch {
-	case e.c.IsDay2():
-		return model.Passed, "No machine network CIDR validation needed: Day2 cluster"
-	case e.c.UserManaged() && !e.c.IsSingle():
-		return model.Passed, "No machine network CIDR validation needed: User Managed Networking"
-	case e.h.Inv == nil || len(e.c.Before.Machine) == 0:
-		return model.Pending, "Missing inventory or machine network CIDR"
-	}
-	within := 0
-	for _, n := range e.c.Before.Machine {
-		if network, err := netip.ParsePrefix(n.CIDR); err == nil {
-			if _, in := e.h.Inv.In(network); in {
-				within++
-			}
-		}
-	}
-	switch {
-	case e.c.UserBalanced() && within == 0:
-		return model.Failed, "Host does not belong to any machine network CIDR. Verify that the host belongs to at least one CIDR listed under machine networks"
-	case e.c.UserBalanced():
-		return model.Passed, "Host belongs to at least one machine network CIDR"
-	case within < len(e.c.Before.Machine):
-		return model.Failed, "Host does not belong to machine network CIDRs. Verify that the host belongs to every CIDR listed under machine networks"
-	}
-	return model.Passed, "Host belongs to all machine network CIDRs"
-}
-
-func (e *hostCheck) ignitionDownloadable() (string, string) {
-	switch {
-	case e.h.Kind != model.KindAddedHost:
-		return model.Hidden, ""
-	case e.h.APICheck == nil:
-		return model.Pending, "Ignition is not yet available, pending API connectivity"
-	case e.h.APICheck.IsSuccess:
-		return model.Passed, "Ignition is downloadable"
-	}
-	text := "This host has failed to download the ignition file from the cluster, please ensure the host can reach the cluster"
-	if e.h.APICheck.URL != "" {
-		text = fmt.Sprintf("This host has failed to download the ignition file from %s with the following error: %s. Please ensure the host can reach this URL",
-			e.h.APICheck.URL, e.h.APICheck.DownloadError)
-	}
-	return model.Failed, text
-}
-
-func (e *hostCheck) belongsToMajority() (string, string) {
+// inMajority tells whether the host reaches most of the others: by its machine networks, or
+// by pings where the cluster's networks are the user's.
+func (e *hostCheck) inMajority() bool {
 	groups := e.c.Before.Groups
-	switch {
-	case e.h.Kind == model.KindAddedHost:
-		return model.Passed, "Day2 host is not required to be connected to other hosts in the cluster"
-	case e.c.IsSingle():
-		return model.Passed, "Host has connectivity to the majority of hosts in the cluster"
-	case groups.Text == "":
-		return model.Pending, "Machine Network CIDR or Connectivity Majority Groups missing"
+	if e.c.UserManaged() || e.c.UserBalanced() {
+		return e.isPinged(groups.L3[e.h.ID])
 	}
-	in := false
-	switch {
-	case e.c.UserManaged() || e.c.UserBalanced():
-		in = e.isPinged(groups.L3[e.h.ID])
-	case len(e.c.Before.Machine) == 0:
-		return model.Pending, "Not enough information to calculate host majority groups"
-	default:
-		in = !slices.ContainsFunc(e.c.Before.Machine, func(n model.MachineNetwork) bool {
-			return !slices.Contains(groups.Networks[n.CIDR], e.h.ID)
-		})
-	}
-	switch {
-	case in:
-		return model.Passed, "Host has connectivity to the majority of hosts in the cluster"
-	case len(e.c.Hosts) < leastGroup(e.c):
-		return model.Pending, "Not enough hosts in cluster to calculate connectivity groups"
-	}
-	return model.Failed, "No connectivity to the majority of hosts in the cluster"
+	return !slices.ContainsFunc(e.c.Before.Machine, func(n model.MachineNetwork) bool {
+		return !slices.Contains(groups.Networks[n.CIDR], e.h.ID)
+	})
 }
 
 // isPinged tells whether all others reach the host in each family of the cluster's networks.
@@ -158,100 +42,36 @@ func (e *hostCheck) isPinged(reached []string) bool {
 	})
 }
 
-func (e *hostCheck) mtu() (string, string) {
-	switch {
-	case e.h.Inv == nil:
-		return model.Pending, "Missing host inventory"
-	case e.h.Kind == model.KindAddedHost:
-		return model.Passed, "Day2 host is not required to be connected to other hosts in the cluster"
-	case e.c.IsSingle():
-		return model.Hidden, ""
-	case e.h.Connectivity == "":
-		return model.Pending, "Missing MTU report information"
-	}
+// brokenMTU names a card whose full packets did not arrive.
+func (e *hostCheck) brokenMTU() any {
 	for _, remote := range e.h.Peers {
 		for _, m := range remote.MtuReport {
 			if !m.MtuSuccessful && (e.c.UserManaged() || InAny(m.RemoteIPAddress, e.c.Before.Machine)) {
-				return model.Failed, fmt.Sprintf("MTU is broken. Interface: %s, remote IP address: %s", m.OutgoingNic, m.RemoteIPAddress)
+				return fmt.Sprintf("MTU is broken. Interface: %s, remote IP address: %s", m.OutgoingNic, m.RemoteIPAddress)
 			}
 		}
 	}
-	return model.Passed, "MTU is ok"
+	return ""
 }
 
-func (e *hostCheck) platformNetwork() (string, string) {
-	if e.h.Inv == nil || e.h.Inv.SystemVendor == nil {
-		return model.Pending, "Missing inventory"
-	}
-	return model.Passed, fmt.Sprintf("Platform %s is allowed", e.h.Inv.SystemVendor.ProductName)
+func (e *hostCheck) ntpSynced() bool {
+	return slices.ContainsFunc(e.h.NTP, func(s models.NtpSource) bool { return s.SourceState == models.SourceStateSynced })
 }
 
-func (e *hostCheck) ntpSynced() (string, string) {
-	for _, source := range e.h.NTP {
-		if source.SourceState == models.SourceStateSynced {
-			return model.Passed, "Host NTP is synced"
-		}
-	}
-	if len(e.h.NTP) == 0 && model.HostUnbound(e.h.State) {
-		return model.Hidden, ""
-	}
-	return model.Failed, "Host couldn't synchronize with any NTP server"
-}
-
-func (e *hostCheck) imagesAvailable() (string, string) {
+func (e *hostCheck) failedImages() any {
 	var broken []string
 	for name, r := range e.h.ImageResults {
 		if r.Result != "success" {
 			broken = append(broken, name)
 		}
 	}
-	if len(broken) > 0 {
-		slices.Sort(broken)
-		return model.Failed, fmt.Sprintf("Failed to fetch container images needed for installation from %s. This may be due to a network hiccup. Retry to install again. If this problem persists, check your network settings to make sure you’re not blocked.",
-			strings.Join(broken, ","))
-	}
-	return model.Passed, "All required container images were either pulled successfully or no attempt was made to pull them"
+	slices.Sort(broken)
+	return strings.Join(broken, ",")
 }
 
 // alone tells that there is nobody to measure the distance to.
 func (e *hostCheck) alone() bool {
 	return len(e.c.Hosts) == 1 || e.h.EffectiveRole() == model.RoleAuto || e.h.Kind == model.KindAddedHost
-}
-
-func (e *hostCheck) latency() (string, string) {
-	const fine = "Network latency requirement has been satisfied."
-	switch {
-	case e.h.Inv == nil:
-		return model.Pending, "The inventory is not available yet."
-	case e.alone() || e.need.LatencyMs == nil:
-		return model.Passed, fine
-	case e.h.Connectivity == "":
-		return model.Pending, "Missing network latency information."
-	}
-	slow := e.beyond(func(l *models.L3Connectivity) float64 { return l.AverageRTTMs }, *e.need.LatencyMs, " ms")
-	if slow == "" {
-		return model.Passed, fine
-	}
-	return model.Failed, fmt.Sprintf(`A total network latency above the tolerated threshold of %.2f ms was encountered when performing network latency tests between host %s and %s\n`,
-		*e.need.LatencyMs, e.h.ID, slow)
-}
-
-func (e *hostCheck) packetLoss() (string, string) {
-	const fine = "Packet loss requirement has been satisfied."
-	switch {
-	case e.h.Inv == nil:
-		return model.Pending, "The inventory is not available yet."
-	case e.alone() || e.need.PacketLoss == nil:
-		return model.Passed, fine
-	case e.h.Connectivity == "":
-		return model.Pending, "Missing packet loss information."
-	}
-	lossy := e.beyond(func(l *models.L3Connectivity) float64 { return l.PacketLossPercentage }, *e.need.PacketLoss, "%")
-	if lossy == "" {
-		return model.Passed, fine
-	}
-	return model.Failed, fmt.Sprintf(`A total packet loss above the tolerated threshold of %.2f%% was encountered when performing connectivity validation between host %s and %s\n`,
-		*e.need.PacketLoss, e.h.ID, lossy)
 }
 
 // beyond names the hosts of the same role that a measurement is too high for.
@@ -272,20 +92,8 @@ func (e *hostCheck) beyond(measure func(*models.L3Connectivity) float64, limit f
 	return strings.Join(names, ", ")
 }
 
-func (e *hostCheck) defaultRoute() (string, string) {
-	if e.h.Inv == nil {
-		return model.Pending, "Missing default routing information."
-	}
-	if e.h.Inv.DefaultRoute() != nil {
-		return model.Passed, "Host has been configured with at least one default route."
-	}
-	return model.Failed, "Host has not yet been configured with a default route."
-}
-
-func (e *hostCheck) overlapping() (string, string) {
-	if e.h.Inv == nil {
-		return model.Pending, "Missing inventory"
-	}
+// overlap is the first pair of the host's networks that overlap, on different cards.
+func (e *hostCheck) overlap() any {
 	list := e.h.Inv.Addresses
 	for i, a := range list {
 		for _, b := range list[i+1:] {
@@ -294,25 +102,16 @@ func (e *hostCheck) overlapping() (string, string) {
 			}
 			x, y := e.h.Inv.Interfaces[a.NIC].Name, e.h.Inv.Interfaces[b.NIC].Name
 			if a.Prefix.Masked() == b.Prefix.Masked() {
-				return model.Failed, fmt.Sprintf("Address networks are overlapping: Address network %s appears on multiple interfaces [%s, %s]", a.Prefix.Masked(), x, y)
+				return fmt.Sprintf("Address networks are overlapping: Address network %s appears on multiple interfaces [%s, %s]", a.Prefix.Masked(), x, y)
 			}
-			return model.Failed, fmt.Sprintf("Address networks are overlapping: Address networks %s in interface %s and %s in interface %s overlap", a.Prefix.Masked(), x, b.Prefix.Masked(), y)
+			return fmt.Sprintf("Address networks are overlapping: Address networks %s in interface %s and %s in interface %s overlap", a.Prefix.Masked(), x, b.Prefix.Masked(), y)
 		}
 	}
-	return model.Passed, "Host subnets are not overlapping"
+	return ""
 }
 
-func (e *hostCheck) ipCollisions() (string, string) {
-	switch {
-	case e.c == nil:
-		return model.Passed, "Cluster has not yet been defined, skipping validation."
-	case e.h.Inv == nil:
-		return model.Passed, "Host inventory has not yet been defined, skipping validation."
-	case e.c.IsDay2():
-		return model.Passed, "Skipping validation for day 2 host " + e.h.ID
-	case !e.c.Before.Searched:
-		return model.Passed, "IP collisions have not yet been evaluated"
-	}
+// collisions are the host's addresses that several cards answer at, one a line.
+func (e *hostCheck) collisions() any {
 	var lines strings.Builder
 	for _, ip := range slices.Sorted(maps.Keys(e.c.Before.Collisions)) {
 		addr, err := netip.ParseAddr(ip)
@@ -321,36 +120,13 @@ func (e *hostCheck) ipCollisions() (string, string) {
 		}
 		fmt.Fprintf(&lines, "Collisions detected for host ID %s, IP address: %s Mac addresses: %s\n", e.h.ID, ip, strings.Join(e.c.Before.Collisions[ip], ","))
 	}
-	if lines.Len() > 0 {
-		return model.Failed, lines.String()
-	}
-	return model.Passed, "No IP collisions were detected by host " + e.h.ID
+	return lines.String()
 }
 
-// iscsi judges only hosts that boot from iSCSI; until the machine network is known it cannot tell.
-func (e *hostCheck) iscsi() (string, string) {
-	if e.c.IsDay2() || e.c.UserManaged() && !e.c.IsSingle() {
-		return model.Hidden, ""
-	}
-	if e.h.Inv == nil || len(e.c.Before.Machine) == 0 {
-		return model.Pending, "Missing inventory or machine network CIDR"
-	}
-	return model.Hidden, ""
-}
-
-func (e *hostCheck) domains(add adder) {
+// resolves judges whether the host finds a name of the cluster; shown is the name as people know it.
+func (e *hostCheck) resolves(lookup, shown, target string) (status, message string) {
 	base := e.c.Name + "." + e.c.BaseDNSDomain
-	for _, d := range []struct{ id, lookup, shown, target string }{
-		{"api-domain-name-resolved-correctly", "api." + base, "api." + base, "API load balancer"},
-		{"api-int-domain-name-resolved-correctly", "api-int." + base, "api-int." + base, "internal API load balancer"},
-		{"apps-domain-name-resolved-correctly", "console-openshift-console.apps." + base, "*.apps." + base, "application ingress"},
-	} {
-		status, message := e.resolves(d.lookup, d.shown, d.target)
-		add(d.id)(status, message)
-	}
-}
-
-func (e *hostCheck) resolves(lookup, shown, target string) (string, string) {
+	lookup, shown = lookup+base, shown+base
 	fine := fmt.Sprintf("Domain name resolution for the %s domain was successful or not required", shown)
 	if e.c.Imported {
 		if !slices.ContainsFunc(e.c.Hosts, func(h *model.Host) bool { return h.APICheck != nil && h.APICheck.IsSuccess }) {
@@ -392,7 +168,7 @@ func (e *hostCheck) resolved(name string) ([]string, bool) {
 	return nil, false
 }
 
-func (e *hostCheck) wildcard() (string, string) {
+func (e *hostCheck) wildcard() (status, message string) {
 	if e.c.IsDay2() {
 		return model.Passed, "DNS wildcard check is not required for day2"
 	}
