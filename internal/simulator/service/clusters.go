@@ -232,7 +232,7 @@ func measureFinalizing(c *model.Cluster) {
 }
 
 func (s *Service) registerCluster(c *wire.Call) (wire.Reply, error) {
-	p := wire.Taken[request.ClusterCreate](c)
+	p := wire.Taken[request.ClusterCreateParams](c)
 	if err := request.CheckChoices(p.NetworkType, p.Hyperthreading, p.DiskEncryption); err != nil {
 		return wire.Reply{}, err
 	}
@@ -270,7 +270,7 @@ func (s *Service) addCluster(c *model.Cluster) {
 
 // updateCluster changes a cluster: all that is asked for, or nothing.
 func (s *Service) updateCluster(c *wire.Call, cl *model.Cluster) (wire.Reply, error) {
-	p := wire.Taken[request.ClusterUpdate](c)
+	p := wire.Taken[request.V2ClusterUpdateParams](c)
 	if err := request.CheckChoices(p.NetworkType, p.Hyperthreading, p.DiskEncryption); err != nil {
 		return wire.Reply{}, err
 	}

@@ -170,7 +170,7 @@ func wrongBoot(h *model.Host) string {
 
 // updateHost changes what a user may choose about a host: all of it or nothing.
 func (s *Service) updateHost(c *wire.Call, h *model.Host) (wire.Reply, error) {
-	p := wire.Taken[request.HostUpdate](c)
+	p := wire.Taken[request.HostUpdateParams](c)
 	changed := *h // work on a copy, so that a refusal leaves everything as it was
 	if err := request.ChangeHost(&changed, &p); err != nil {
 		return wire.Reply{}, err

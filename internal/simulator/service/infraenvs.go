@@ -14,7 +14,7 @@ import (
 )
 
 func (s *Service) registerInfraEnv(c *wire.Call) (wire.Reply, error) {
-	p := wire.Taken[request.InfraEnvCreate](c)
+	p := wire.Taken[request.InfraEnvCreateParams](c)
 	if err := request.CheckImageType(p.ImageType); err != nil {
 		return wire.Reply{}, err
 	}
@@ -45,7 +45,7 @@ func (s *Service) registerInfraEnv(c *wire.Call) (wire.Reply, error) {
 	return wire.Created(e.PrintedInfraEnv)
 }
 
-func (s *Service) fillInfraEnv(e *model.InfraEnv, p *request.InfraEnvCreate) error {
+func (s *Service) fillInfraEnv(e *model.InfraEnv, p *request.InfraEnvCreateParams) error {
 	if err := request.CheckPullSecret(*p.PullSecret); err != nil {
 		return wire.BadRequest("pull secret for new infraEnv is invalid: %s", err)
 	}
@@ -65,7 +65,7 @@ func (s *Service) fillInfraEnv(e *model.InfraEnv, p *request.InfraEnvCreate) err
 	if err := s.fitsPlatform(e); err != nil {
 		return err
 	}
-	update := request.InfraEnvUpdate{NtpSources: p.NtpSources, RendezvousIP: p.RendezvousIP, NetworkDiscoveryDelay: p.NetworkDiscoveryDelay}
+	update := request.InfraEnvUpdateParams{NtpSources: p.NtpSources, RendezvousIP: p.RendezvousIP, NetworkDiscoveryDelay: p.NetworkDiscoveryDelay}
 	update.AdditionalNtpSources, update.IgnitionConfigOverride = p.AdditionalNtpSources, p.IgnitionConfigOverride
 	update.AdditionalTrustBundle = new(strings.TrimSpace(p.AdditionalTrustBundle))
 	update.KernelArguments, update.Proxy, update.SSHAuthorizedKey = p.KernelArguments, p.Proxy, p.SSHAuthorizedKey
@@ -82,7 +82,7 @@ func (s *Service) fitsPlatform(e *model.InfraEnv) error {
 	return wire.BadRequest("cannot use Full ISO because it's not compatible with Oracle Cloud Infrastructure external platform")
 }
 
-func (s *Service) bindInfraEnv(e *model.InfraEnv, p *request.InfraEnvCreate) error {
+func (s *Service) bindInfraEnv(e *model.InfraEnv, p *request.InfraEnvCreateParams) error {
 	arch := p.CPUArchitecture
 	if arch == "aarch64" {
 		arch = "arm64"
@@ -153,7 +153,7 @@ func (s *Service) readInfraEnv(_ *wire.Call, e *model.InfraEnv) (wire.Reply, err
 }
 
 func (s *Service) updateInfraEnv(c *wire.Call, e *model.InfraEnv) (wire.Reply, error) {
-	p := wire.Taken[request.InfraEnvUpdate](c)
+	p := wire.Taken[request.InfraEnvUpdateParams](c)
 	if err := request.CheckImageType(p.ImageType); err != nil {
 		return wire.Reply{}, err
 	}

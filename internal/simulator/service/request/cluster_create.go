@@ -11,8 +11,8 @@ import (
 	"github.com/openshift/assisted-service/models"
 )
 
-// ClusterCreate is what POST clusters takes: the known parameters and the newer ones.
-type ClusterCreate struct {
+// ClusterCreateParams is what POST clusters takes: the known parameters and the newer ones.
+type ClusterCreateParams struct {
 	models.ClusterCreateParams
 	// These have more values than the generated models know, and stand in for the models' own.
 	NetworkType     *string           `json:"network_type,omitempty"`
@@ -53,8 +53,8 @@ func CheckChoices(network, hyperthreading *string, d *encryptionChoice) error {
 }
 
 // FillCluster checks the parameters in the service's order and writes them into the cluster.
-func FillCluster(c *model.Cluster, p *ClusterCreate) error {
-	for _, part := range []func(*model.Cluster, *ClusterCreate) error{
+func FillCluster(c *model.Cluster, p *ClusterCreateParams) error {
+	for _, part := range []func(*model.Cluster, *ClusterCreateParams) error{
 		fillVersion, fillTopology, fillPlatform, fillIdentity, fillNetworks, fillProxy, fillOptions, fillOperators,
 	} {
 		if err := part(c, p); err != nil {
@@ -65,7 +65,7 @@ func FillCluster(c *model.Cluster, p *ClusterCreate) error {
 	return nil
 }
 
-func fillVersion(c *model.Cluster, p *ClusterCreate) error {
+func fillVersion(c *model.Cluster, p *ClusterCreateParams) error {
 	arch := p.CPUArchitecture
 	if p.OcpReleaseImage != "" {
 		release, found := versions.ReleaseByURL(p.OcpReleaseImage)
@@ -83,7 +83,7 @@ func fillVersion(c *model.Cluster, p *ClusterCreate) error {
 	return nil
 }
 
-func fillTopology(c *model.Cluster, p *ClusterCreate) error {
+func fillTopology(c *model.Cluster, p *ClusterCreateParams) error {
 	ha, count := model.Value(p.HighAvailabilityMode), int64(3)
 	switch {
 	case p.ControlPlaneCount != nil:
@@ -129,7 +129,7 @@ func checkTopology(count int64, ha, version string) error {
 	return nil
 }
 
-func fillIdentity(c *model.Cluster, p *ClusterCreate) error {
+func fillIdentity(c *model.Cluster, p *ClusterCreateParams) error {
 	secret := CheckPullSecret(*p.PullSecret)
 	if secret != nil {
 		secret = wire.BadRequest("pull secret for new cluster is invalid: %s", secret)
@@ -142,7 +142,7 @@ func fillIdentity(c *model.Cluster, p *ClusterCreate) error {
 	return nil
 }
 
-func fillNetworks(c *model.Cluster, p *ClusterCreate) error {
+func fillNetworks(c *model.Cluster, p *ClusterCreateParams) error {
 	c.NetworkType = cmp.Or(model.Value(p.NetworkType), "OVNKubernetes")
 	if err := checkNetworkType(c.NetworkType, c.OpenshiftVersion); err != nil {
 		return err
@@ -173,7 +173,7 @@ func fillNetworks(c *model.Cluster, p *ClusterCreate) error {
 	return nil
 }
 
-func fillProxy(c *model.Cluster, p *ClusterCreate) error {
+func fillProxy(c *model.Cluster, p *ClusterCreateParams) error {
 	if err := checkProxies(p.HTTPProxy, p.HTTPSProxy, p.NoProxy, c.OpenshiftVersion); err != nil {
 		return err
 	}
@@ -192,7 +192,7 @@ func fillProxy(c *model.Cluster, p *ClusterCreate) error {
 	return nil
 }
 
-func fillOptions(c *model.Cluster, p *ClusterCreate) error {
+func fillOptions(c *model.Cluster, p *ClusterCreateParams) error {
 	c.Hyperthreading = cmp.Or(model.Value(p.Hyperthreading), "all")
 	c.SchedulableMasters = new(model.Value(p.SchedulableMasters))
 	c.SchedulableMastersForced = new(true)

@@ -48,7 +48,7 @@ func ingressVipsFrom(list []*models.IngressVip, id string) []model.VIP {
 	})
 }
 
-func fillOperators(c *model.Cluster, p *ClusterCreate) error {
+func fillOperators(c *model.Cluster, p *ClusterCreateParams) error {
 	console := models.MonitoredOperator{ClusterID: strfmt.UUID(c.ID), Name: "console", OperatorType: models.OperatorTypeBuiltin, TimeoutSeconds: 3600}
 	c.MonitoredOperators = []model.Operator{{MonitoredOperator: console}}
 	return chooseOperators(c, p.OlmOperators, p.OperatorBundles)
@@ -91,7 +91,7 @@ func chooseOperators(c *model.Cluster, asked []*models.OperatorCreateParams, bun
 	return nil
 }
 
-func fillPlatform(c *model.Cluster, p *ClusterCreate) error {
+func fillPlatform(c *model.Cluster, p *ClusterCreateParams) error {
 	want, err := platformFrom(p.Platform)
 	if err != nil {
 		return err

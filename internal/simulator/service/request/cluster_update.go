@@ -10,8 +10,8 @@ import (
 	"github.com/openshift/assisted-service/models"
 )
 
-// ClusterUpdate is what PATCH cluster takes: the known parameters and the newer ones.
-type ClusterUpdate struct {
+// V2ClusterUpdateParams is what PATCH cluster takes: the known parameters and the newer ones.
+type V2ClusterUpdateParams struct {
 	models.V2ClusterUpdateParams
 	// These have more values than the generated models know, and stand in for the models' own.
 	NetworkType     *string           `json:"network_type,omitempty"`
@@ -25,8 +25,8 @@ type ClusterUpdate struct {
 // writes it into the cluster. byOperator says that a hub's operator asks, which may
 // change the networks at any time. proxied tells that the proxy was changed, even
 // where something that comes after it is refused.
-func ChangeCluster(c *model.Cluster, p *ClusterUpdate, byOperator bool) (proxied bool, err error) {
-	for _, change := range []func(*model.Cluster, *ClusterUpdate) error{changeIdentity, changeTopology, changePlatform} {
+func ChangeCluster(c *model.Cluster, p *V2ClusterUpdateParams, byOperator bool) (proxied bool, err error) {
+	for _, change := range []func(*model.Cluster, *V2ClusterUpdateParams) error{changeIdentity, changeTopology, changePlatform} {
 		if err := change(c, p); err != nil {
 			return false, err
 		}
@@ -40,7 +40,7 @@ func ChangeCluster(c *model.Cluster, p *ClusterUpdate, byOperator bool) (proxied
 	if proxied, err = changeProxy(c, p); err != nil {
 		return proxied, err
 	}
-	for _, change := range []func(*model.Cluster, *ClusterUpdate) error{changeClocks, changeOptions, changeOperators} {
+	for _, change := range []func(*model.Cluster, *V2ClusterUpdateParams) error{changeClocks, changeOptions, changeOperators} {
 		if err := change(c, p); err != nil {
 			return proxied, err
 		}
@@ -60,7 +60,7 @@ func take(into, asked *string, check func(string) error) error {
 	return nil
 }
 
-func changeIdentity(c *model.Cluster, p *ClusterUpdate) error {
+func changeIdentity(c *model.Cluster, p *V2ClusterUpdateParams) error {
 	secret := func(text string) error {
 		if err := CheckPullSecret(text); err != nil {
 			return wire.BadRequest("%s", err)
@@ -86,7 +86,7 @@ func changeIdentity(c *model.Cluster, p *ClusterUpdate) error {
 	return nil
 }
 
-func changeTopology(c *model.Cluster, p *ClusterUpdate) error {
+func changeTopology(c *model.Cluster, p *V2ClusterUpdateParams) error {
 	if p.ControlPlaneCount == nil {
 		return nil
 	}
@@ -98,7 +98,7 @@ func changeTopology(c *model.Cluster, p *ClusterUpdate) error {
 }
 
 // changePlatform switches the platform and who manages the network: old addresses are dropped.
-func changePlatform(c *model.Cluster, p *ClusterUpdate) error {
+func changePlatform(c *model.Cluster, p *V2ClusterUpdateParams) error {
 	if p.Platform == nil && p.UserManagedNetworking == nil {
 		return nil
 	}
@@ -123,7 +123,7 @@ func changePlatform(c *model.Cluster, p *ClusterUpdate) error {
 	return nil
 }
 
-func changeClusterNetworks(c *model.Cluster, p *ClusterUpdate, byOperator bool) error {
+func changeClusterNetworks(c *model.Cluster, p *V2ClusterUpdateParams, byOperator bool) error {
 	if p.NetworkType != nil {
 		if err := checkNetworkType(*p.NetworkType, c.OpenshiftVersion); err != nil {
 			return err
@@ -150,7 +150,7 @@ func changeClusterNetworks(c *model.Cluster, p *ClusterUpdate, byOperator bool) 
 	return changeMachineNetworks(c, p, byOperator)
 }
 
-func changeMachineNetworks(c *model.Cluster, p *ClusterUpdate, byOperator bool) error {
+func changeMachineNetworks(c *model.Cluster, p *V2ClusterUpdateParams, byOperator bool) error {
 	list := machineNetworksFrom(p.MachineNetworks, c.ID)
 	if p.MachineNetworkCidr != nil && *p.MachineNetworkCidr != "" {
 		list = []model.MachineNetwork{{CIDR: *p.MachineNetworkCidr, ClusterID: c.ID}}
@@ -171,7 +171,7 @@ func changeMachineNetworks(c *model.Cluster, p *ClusterUpdate, byOperator bool) 
 	return nil
 }
 
-func vipsWanted(c *model.Cluster, p *ClusterUpdate) (api, ingress []model.VIP) {
+func vipsWanted(c *model.Cluster, p *V2ClusterUpdateParams) (api, ingress []model.VIP) {
 	api, ingress = c.APIVips, c.IngressVips
 	if p.APIVips != nil {
 		api = keepVerdicts(apiVipsFrom(p.APIVips, c.ID), c.APIVips)
@@ -183,7 +183,7 @@ func vipsWanted(c *model.Cluster, p *ClusterUpdate) (api, ingress []model.VIP) {
 }
 
 // changeVips replaces the virtual addresses; some host has to have a worked out machine network.
-func changeVips(c *model.Cluster, p *ClusterUpdate, byOperator bool) error {
+func changeVips(c *model.Cluster, p *V2ClusterUpdateParams, byOperator bool) error {
 	if p.APIVips == nil && p.IngressVips == nil {
 		return nil
 	}
@@ -242,7 +242,7 @@ func keepVerdicts(list, old []model.VIP) []model.VIP {
 }
 
 // changeProxy tells whether the request speaks of the proxy.
-func changeProxy(c *model.Cluster, p *ClusterUpdate) (bool, error) {
+func changeProxy(c *model.Cluster, p *V2ClusterUpdateParams) (bool, error) {
 	if p.HTTPProxy == nil && p.HTTPSProxy == nil && p.NoProxy == nil {
 		return false, nil
 	}
@@ -253,7 +253,7 @@ func changeProxy(c *model.Cluster, p *ClusterUpdate) (bool, error) {
 	return true, nil
 }
 
-func changeClocks(c *model.Cluster, p *ClusterUpdate) error {
+func changeClocks(c *model.Cluster, p *V2ClusterUpdateParams) error {
 	besides, only := cmp.Or(p.AdditionalNtpSource, &c.AdditionalNtpSource), cmp.Or(p.NtpSources, &c.NtpSources)
 	if *besides != "" && *only != "" {
 		return wire.BadRequest("ntp_sources and additional_ntp_source are mutually exclusive")
@@ -261,7 +261,7 @@ func changeClocks(c *model.Cluster, p *ClusterUpdate) error {
 	return cmp.Or(take(&c.AdditionalNtpSource, p.AdditionalNtpSource, checkNtpSources), take(&c.NtpSources, p.NtpSources, checkNtpSources))
 }
 
-func changeOptions(c *model.Cluster, p *ClusterUpdate) error {
+func changeOptions(c *model.Cluster, p *V2ClusterUpdateParams) error {
 	c.Hyperthreading = *cmp.Or(p.Hyperthreading, &c.Hyperthreading)
 	c.SchedulableMasters = cmp.Or(p.SchedulableMasters, c.SchedulableMasters)
 	if p.IgnitionEndpoint != nil {
@@ -277,7 +277,7 @@ func changeOptions(c *model.Cluster, p *ClusterUpdate) error {
 	return nil
 }
 
-func changeOperators(c *model.Cluster, p *ClusterUpdate) error {
+func changeOperators(c *model.Cluster, p *V2ClusterUpdateParams) error {
 	if p.OlmOperators == nil && p.OperatorBundles == nil {
 		return nil
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/openshift/assisted-service/models"
 )
 
-// InfraEnvCreate is what POST infra-envs takes: the known parameters and the newer ones.
-type InfraEnvCreate struct {
+// InfraEnvCreateParams is what POST infra-envs takes: the known parameters and the newer ones.
+type InfraEnvCreateParams struct {
 	models.InfraEnvCreateParams
 	ImageType             string  `json:"image_type,omitempty"`
 	NtpSources            *string `json:"ntp_sources,omitempty"`
@@ -23,8 +23,8 @@ type InfraEnvCreate struct {
 	RendezvousIP          *string `json:"rendezvous_ip,omitempty"`
 }
 
-// InfraEnvUpdate is the same for PATCH.
-type InfraEnvUpdate struct {
+// InfraEnvUpdateParams is the same for PATCH.
+type InfraEnvUpdateParams struct {
 	models.InfraEnvUpdateParams
 	ImageType             string  `json:"image_type,omitempty"`
 	NtpSources            *string `json:"ntp_sources,omitempty"`
@@ -41,7 +41,7 @@ func CheckImageType(kind string) error {
 }
 
 // ChangeInfraEnv writes what an update may change, after checking it.
-func ChangeInfraEnv(e *model.InfraEnv, p *InfraEnvUpdate) error {
+func ChangeInfraEnv(e *model.InfraEnv, p *InfraEnvUpdateParams) error {
 	if model.Value(p.SSHAuthorizedKey) != "" { // once set, it cannot be taken away
 		if checkSSHKeys(*p.SSHAuthorizedKey) != nil {
 			return wire.BadRequest("SSH key is not valid")

@@ -19,7 +19,7 @@ func recordFirstUses(c *model.Cluster) {
 }
 
 // RecordChangedUses notes the uses after a change. Of the proxy only the change itself counts.
-func RecordChangedUses(c *model.Cluster, p *ClusterUpdate) {
+func RecordChangedUses(c *model.Cluster, p *V2ClusterUpdateParams) {
 	useProxy(c, model.Value(p.HTTPProxy), model.Value(p.HTTPSProxy), model.Value(p.NoProxy))
 	if p.Tags != nil {
 		useTags(c)

@@ -18,6 +18,7 @@ import (
 
 	oaerrors "github.com/go-openapi/errors"
 	"github.com/go-openapi/strfmt"
+	"github.com/go-openapi/swag"
 	"github.com/google/uuid"
 
 	"github.com/oaictl/oaictl/internal/simulator/auth"
@@ -61,72 +62,26 @@ func decode(body []byte, param string, v any) error {
 		case errors.Is(err, io.ErrUnexpectedEOF):
 			err = errors.New("unexpected EOF")
 		case errors.As(err, &mistyped):
-			mistyped.Struct = serviceType(mistyped.Struct)
 			mistyped.Field = strings.TrimPrefix(mistyped.Field, mistyped.Struct+".")
 		}
 		return Malformed("parsing %s body from \"\" failed, because %s", param, err)
 	}
-	return validate(v)
-}
-
-// serviceType is the service's name of a type where this one's is another.
-func serviceType(name string) string {
-	switch name {
-	case "ClusterCreate":
-		return "ClusterCreateParams"
-	case "ClusterUpdate":
-		return "V2ClusterUpdateParams"
-	case "HostUpdate":
-		return "HostUpdateParams"
-	case "InfraEnvCreate":
-		return "InfraEnvCreateParams"
-	case "InfraEnvUpdate":
-		return "InfraEnvUpdateParams"
-	case "wireIgnored":
-		return "IgnoredValidations"
-	}
-	return name
-}
-
-// validate makes the framework's own checks.
-func validate(v any) error {
-	checked, ok := v.(validatable)
-	if !ok {
-		return nil
-	}
-	if err := checked.Validate(strfmt.Default); err != nil {
-		return Malformed("%s", flatten(err))
+	if checked, ok := v.(validatable); ok {
+		if err := checked.Validate(strfmt.Default); err != nil {
+			return Malformed("%s", firstProblem(err))
+		}
 	}
 	return nil
 }
 
-// flatten prints the first problem: the real framework looks no further.
-func flatten(err error) string {
+// firstProblem is all that the real framework says of several: it looks no further.
+func firstProblem(err error) error {
 	var composite *oaerrors.CompositeError
-	if !errors.As(err, &composite) {
-		return inBody(err.Error())
+	for errors.As(err, &composite) && len(composite.Errors) > 0 {
+		err = composite.Errors[0]
 	}
-	all := leaves(composite)
-	if len(all) == 0 {
-		return inBody(err.Error())
-	}
-	return inBody(all[0].Error())
+	return err
 }
-
-func leaves(err *oaerrors.CompositeError) []error {
-	var all []error
-	for _, e := range err.Errors {
-		var inner *oaerrors.CompositeError
-		if errors.As(e, &inner) {
-			all = append(all, leaves(inner)...)
-			continue
-		}
-		all = append(all, e)
-	}
-	return all
-}
-
-func inBody(text string) string { return strings.TrimPrefix(text, "validation failure list:\n") }
 
 // Parameter is one parameter of an operation. The framework checks all of them
 // before the service sees the call, in the order of their names, and answers with
@@ -214,18 +169,9 @@ func OneOfQuery(name, value string, allowed []string) error {
 
 // Body is a JSON body by the name in the API's description. The handler gets it by taken.
 func Body[T any](name string) Parameter {
-	words := strings.Split(name, "-")
-	for i, w := range words {
-		if first := w[:1]; i > 0 {
-			words[i] = strings.ToUpper(first) + w[1:]
-		} else {
-			words[i] = strings.ToLower(first) + w[1:]
-		}
-	}
-	said := strings.Join(words, "")
 	return Parameter{name, func(c *Call) error {
 		v := new(T)
-		if err := decode(c.Content, said, v); err != nil {
+		if err := decode(c.Content, swag.ToVarName(name), v); err != nil {
 			return err
 		}
 		c.taken = v
