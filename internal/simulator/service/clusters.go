@@ -336,7 +336,7 @@ func (s *Service) importCluster(c *wire.Call) (wire.Reply, error) {
 		cl.OpenshiftVersion, cl.OcpReleaseImage = release.Version, release.URL
 	}
 	cl.Status, cl.StatusInfo = model.ClusterAddingHosts, model.InfoAddingHosts
-	cl.Platform = &model.Platform{Type: model.PlatformBaremetal}
+	cl.Platform = &models.Platform{Type: new(models.PlatformTypeBaremetal)}
 	cl.Progress = nil
 	w := s.printCluster(cl, clusterDetail{plain: true})
 	w.HostNetworks = []*models.HostNetwork{}
@@ -349,7 +349,7 @@ func (s *Service) importCluster(c *wire.Call) (wire.Reply, error) {
 // settleImported fills in what the database adds to an imported cluster: empty lists.
 func (s *Service) settleImported(c *model.Cluster) {
 	c.Progress = &models.ClusterProgressInfo{}
-	c.Platform = &model.Platform{Type: model.PlatformBaremetal, External: &model.ExternalPlatform{}}
+	c.Platform = &models.Platform{Type: new(models.PlatformTypeBaremetal), External: &models.PlatformExternal{}}
 	c.DiskEncryption, c.IgnitionEndpoint = &model.DiskEncryption{}, &model.IgnitionEndpoint{}
 	c.APIVips, c.IngressVips = []model.VIP{}, []model.VIP{}
 	c.MachineNetworks, c.ServiceNetworks, c.ClusterNetworks = []model.MachineNetwork{}, []model.MachineNetwork{}, []model.ClusterNetwork{}

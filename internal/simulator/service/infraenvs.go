@@ -76,7 +76,7 @@ func (s *Service) fillInfraEnv(e *model.InfraEnv, p *request.InfraEnvCreateParam
 // fitsPlatform refuses an image that the platform of the infra-env's cluster does not start from.
 func (s *Service) fitsPlatform(e *model.InfraEnv) error {
 	cl := s.clusters[e.ClusterID]
-	if cl == nil || e.Type != discovery.FullISO || cl.Platform == nil || cl.Platform.External == nil || cl.Platform.External.PlatformName != "oci" {
+	if cl == nil || e.Type != discovery.FullISO || !cl.OnOracleCloud() {
 		return nil
 	}
 	return wire.BadRequest("cannot use Full ISO because it's not compatible with Oracle Cloud Infrastructure external platform")

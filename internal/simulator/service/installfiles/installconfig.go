@@ -70,7 +70,10 @@ func addPlatform(c *model.Cluster, ic *installcfg.InstallerConfigBaremetal) erro
 	case "nutanix":
 		ic.Platform.Nutanix = &installcfg.NutanixInstallConfigPlatform{}
 	case "external":
-		ic.Platform.External = &installcfg.ExternalInstallConfigPlatform{PlatformName: c.Platform.External.PlatformName, CloudControllerManager: c.Platform.External.CloudControllerManager}
+		ic.Platform.External = &installcfg.ExternalInstallConfigPlatform{
+			PlatformName:           model.Value(c.Platform.External.PlatformName),
+			CloudControllerManager: model.Value(c.Platform.External.CloudControllerManager),
+		}
 	default:
 		ic.Platform.None = &installcfg.PlatformNone{}
 		if len(c.MachineNetworks) == 0 {

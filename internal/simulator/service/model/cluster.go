@@ -76,12 +76,17 @@ func (c *Cluster) UserBalanced() bool {
 	return c.LoadBalancer != nil && c.LoadBalancer.Type == "user-managed"
 }
 
+// OnOracleCloud tells whether the platform is Oracle's.
+func (c *Cluster) OnOracleCloud() bool {
+	return c.Platform != nil && c.Platform.External != nil && Value(c.Platform.External.PlatformName) == "oci"
+}
+
 // PlatformType is the type of the platform; empty where none is chosen.
 func (c *Cluster) PlatformType() string {
 	if c.Platform == nil {
 		return ""
 	}
-	return c.Platform.Type
+	return string(*c.Platform.Type)
 }
 
 // AllocatesVips tells whether the virtual addresses are leased by DHCP.
@@ -229,7 +234,7 @@ type PrintedCluster struct {
 	OperatorBundles           []string                           `json:"operator_bundles"`
 	OrgID                     string                             `json:"org_id,omitempty"`
 	OrgSoftTimeoutsEnabled    bool                               `json:"org_soft_timeouts_enabled,omitempty"`
-	Platform                  *Platform                          `json:"platform,omitempty"`
+	Platform                  *models.Platform                   `json:"platform,omitempty"`
 	Progress                  *models.ClusterProgressInfo        `json:"progress,omitempty"`
 	PullSecretSet             bool                               `json:"pull_secret_set,omitempty"`
 	ReadyHostCount            int                                `json:"ready_host_count,omitempty"`
@@ -285,18 +290,6 @@ type IgnitionEndpoint struct {
 type imageInfo struct {
 	CreatedAt Micros `json:"created_at"`
 	ExpiresAt Millis `json:"expires_at"`
-}
-
-// Platform is what the cluster runs on.
-type Platform struct {
-	External *ExternalPlatform `json:"external,omitempty"`
-	Type     string            `json:"type"`
-}
-
-// ExternalPlatform is a platform that OpenShift does not know.
-type ExternalPlatform struct {
-	CloudControllerManager string `json:"cloud_controller_manager,omitempty"`
-	PlatformName           string `json:"platform_name,omitempty"`
 }
 
 // Operator is one entry of monitored_operators.

@@ -15,11 +15,11 @@ import (
 type ClusterCreateParams struct {
 	models.ClusterCreateParams
 	// These have more values than the generated models know, and stand in for the models' own.
-	NetworkType     *string           `json:"network_type,omitempty"`
-	Hyperthreading  *string           `json:"hyperthreading,omitempty"`
-	DiskEncryption  *encryptionChoice `json:"disk_encryption,omitempty"`
-	NtpSources      *string           `json:"ntp_sources,omitempty"`
-	OperatorBundles []bundleChoice    `json:"operator_bundles"`
+	NetworkType     *string                `json:"network_type,omitempty"`
+	Hyperthreading  *string                `json:"hyperthreading,omitempty"`
+	DiskEncryption  *models.DiskEncryption `json:"disk_encryption,omitempty"`
+	NtpSources      *string                `json:"ntp_sources,omitempty"`
+	OperatorBundles []bundleChoice         `json:"operator_bundles"`
 }
 
 type bundleChoice struct {
@@ -27,14 +27,8 @@ type bundleChoice struct {
 	Operators []string `json:"operators,omitempty"`
 }
 
-type encryptionChoice struct {
-	EnableOn    *string `json:"enable_on,omitempty"`
-	Mode        *string `json:"mode,omitempty"`
-	TangServers string  `json:"tang_servers,omitempty"`
-}
-
 // CheckChoices makes the framework's checks that the generated models do not make.
-func CheckChoices(network, hyperthreading *string, d *encryptionChoice) error {
+func CheckChoices(network, hyperthreading *string, d *models.DiskEncryption) error {
 	check := func(name string, value *string, allowed ...string) error {
 		if value == nil {
 			return nil
@@ -43,7 +37,7 @@ func CheckChoices(network, hyperthreading *string, d *encryptionChoice) error {
 	}
 	roles := []string{"none", "all", "masters", "arbiters", "workers", "masters,arbiters", "masters,workers", "arbiters,workers", "masters,arbiters,workers"}
 	if d == nil {
-		d = &encryptionChoice{}
+		d = &models.DiskEncryption{}
 	}
 	return cmp.Or(
 		check("network_type", network, "OpenShiftSDN", "OVNKubernetes", "Calico", "Cilium", "CiscoACI", "None"),
@@ -66,18 +60,15 @@ func FillCluster(c *model.Cluster, p *ClusterCreateParams) error {
 }
 
 func fillVersion(c *model.Cluster, p *ClusterCreateParams) error {
-	arch := p.CPUArchitecture
-	if p.OcpReleaseImage != "" {
-		release, found := versions.ReleaseByURL(p.OcpReleaseImage)
-		if !found {
-			return wire.BadRequest("%s", versions.UnknownReleaseImage(p.OcpReleaseImage))
+	release, found := versions.ReleaseByURL(p.OcpReleaseImage)
+	switch {
+	case p.OcpReleaseImage == "":
+		var err error
+		if release, err = versions.Resolve(*p.OpenshiftVersion, p.CPUArchitecture); err != nil {
+			return wire.BadRequest("%s", err)
 		}
-		c.OpenshiftVersion, c.OcpReleaseImage, c.CPUArchitecture = release.Version, release.URL, release.CPUArchitecture
-		return nil
-	}
-	release, err := versions.Resolve(*p.OpenshiftVersion, arch)
-	if err != nil {
-		return wire.BadRequest("%s", err)
+	case !found:
+		return wire.BadRequest("%s", versions.UnknownReleaseImage(p.OcpReleaseImage))
 	}
 	c.OpenshiftVersion, c.OcpReleaseImage, c.CPUArchitecture = release.Version, release.URL, release.CPUArchitecture
 	return nil
@@ -85,17 +76,13 @@ func fillVersion(c *model.Cluster, p *ClusterCreateParams) error {
 
 func fillTopology(c *model.Cluster, p *ClusterCreateParams) error {
 	ha, count := model.Value(p.HighAvailabilityMode), int64(3)
-	switch {
-	case p.ControlPlaneCount != nil:
-		count = *p.ControlPlaneCount
-		if ha == "" {
-			ha = "Full"
-			if count == 1 {
-				ha = "None"
-			}
-		}
-	case ha == "None":
+	if ha == "None" {
 		count = 1
+	}
+	count = *cmp.Or(p.ControlPlaneCount, &count)
+	switch {
+	case ha == "" && count == 1:
+		ha = "None"
 	case ha == "":
 		ha = "Full"
 	}
@@ -108,22 +95,17 @@ func fillTopology(c *model.Cluster, p *ClusterCreateParams) error {
 
 // checkTopology refuses a number of control plane nodes that the version cannot have.
 func checkTopology(count int64, ha, version string) error {
-	if ha == "None" {
-		if count != 1 {
-			return wire.BadRequest("single-node clusters must have a single control plane node")
-		}
-		return nil
-	}
+	newest, newer := versions.AtLeast(version, "4.19"), versions.AtLeast(version, "4.18")
 	switch {
-	case versions.AtLeast(version, "4.19"):
-		if count < 2 || count > 5 {
-			return wire.BadRequest("there should be 2-5 dedicated control plane nodes for high availability mode Full in openshift version 4.19 or newer")
-		}
-	case versions.AtLeast(version, "4.18"):
-		if count < 3 || count > 5 {
-			return wire.BadRequest("there should be 3-5 dedicated control plane nodes for high availability mode Full in openshift version 4.18 or newer")
-		}
-	case count != 3:
+	case ha == "None" && count != 1:
+		return wire.BadRequest("single-node clusters must have a single control plane node")
+	case ha == "None":
+		return nil
+	case newest && (count < 2 || count > 5):
+		return wire.BadRequest("there should be 2-5 dedicated control plane nodes for high availability mode Full in openshift version 4.19 or newer")
+	case newer && !newest && (count < 3 || count > 5):
+		return wire.BadRequest("there should be 3-5 dedicated control plane nodes for high availability mode Full in openshift version 4.18 or newer")
+	case !newer && count != 3:
 		return wire.BadRequest("there should be exactly 3 dedicated control plane nodes for high availability mode Full in openshift version older than 4.18")
 	}
 	return nil
@@ -159,9 +141,7 @@ func fillNetworks(c *model.Cluster, p *ClusterCreateParams) error {
 	}
 	c.MachineNetworks = machineNetworksFrom(p.MachineNetworks, c.ID)
 	c.VipDHCPAllocation = new(model.Value(p.VipDhcpAllocation))
-	if p.LoadBalancer != nil && p.LoadBalancer.Type != "" {
-		c.LoadBalancer = &models.LoadBalancer{Type: p.LoadBalancer.Type}
-	}
+	chooseLoadBalancer(c, p.LoadBalancer)
 	api, ingress := apiVipsFrom(p.APIVips, c.ID), ingressVipsFrom(p.IngressVips, c.ID)
 	if c.IsSingle() {
 		api, ingress = []model.VIP{}, []model.VIP{} // a single node is its own load balancer
@@ -198,17 +178,15 @@ func fillOptions(c *model.Cluster, p *ClusterCreateParams) error {
 	c.SchedulableMastersForced = new(true)
 	c.OrgSoftTimeoutsEnabled = true
 	c.IgnitionEndpoint = &model.IgnitionEndpoint{}
-	if p.IgnitionEndpoint != nil {
-		c.IgnitionEndpoint = &model.IgnitionEndpoint{URL: model.Value(p.IgnitionEndpoint.URL), CACertificate: model.Value(p.IgnitionEndpoint.CaCertificate)}
-	}
+	chooseIgnitionEndpoint(c, p.IgnitionEndpoint)
 	var err error
 	c.DiskEncryption, err = encryptionFrom(p.DiskEncryption)
 	return err
 }
 
-func encryptionFrom(p *encryptionChoice) (*model.DiskEncryption, error) {
+func encryptionFrom(p *models.DiskEncryption) (*model.DiskEncryption, error) {
 	if p == nil {
-		p = &encryptionChoice{}
+		p = &models.DiskEncryption{}
 	}
 	d := &model.DiskEncryption{EnableOn: *cmp.Or(p.EnableOn, new("none")), Mode: *cmp.Or(p.Mode, new("tpmv2")), TangServers: p.TangServers}
 	switch {

@@ -99,48 +99,56 @@ func fillPlatform(c *model.Cluster, p *ClusterCreateParams) error {
 	return choosePlatform(c, want, p.UserManagedNetworking)
 }
 
-// platformFrom reads the platform parameter; nil if it is absent.
-func platformFrom(p *models.Platform) (*model.Platform, error) {
+// platformFrom is the platform that is asked for; nil where none is.
+func platformFrom(p *models.Platform) (*models.Platform, error) {
 	if p == nil || p.Type == nil {
 		return nil, nil
 	}
-	want := &model.Platform{Type: string(*p.Type), External: &model.ExternalPlatform{}}
-	if want.Type == "external" && (p.External == nil || model.Value(p.External.PlatformName) == "") {
+	external := model.Value(p.External)
+	if *p.Type == models.PlatformTypeExternal && model.Value(external.PlatformName) == "" {
 		return nil, wire.BadRequest("External setting must be set when using platform type external")
 	}
-	if p.External != nil {
-		want.External = &model.ExternalPlatform{PlatformName: model.Value(p.External.PlatformName),
-			CloudControllerManager: model.Value(p.External.CloudControllerManager)}
+	return &models.Platform{Type: p.Type, External: &external}, nil
+}
+
+func chooseLoadBalancer(c *model.Cluster, asked *models.LoadBalancer) {
+	if asked != nil && asked.Type != "" {
+		c.LoadBalancer = asked
 	}
-	return want, nil
+}
+
+func chooseIgnitionEndpoint(c *model.Cluster, asked *models.IgnitionEndpoint) {
+	if asked != nil {
+		c.IgnitionEndpoint = &model.IgnitionEndpoint{URL: model.Value(asked.URL), CACertificate: model.Value(asked.CaCertificate)}
+	}
 }
 
 // choosePlatform settles the platform and who manages the network: each may follow from the other.
-func choosePlatform(c *model.Cluster, want *model.Platform, umn *bool) error {
+func choosePlatform(c *model.Cluster, want *models.Platform, umn *bool) error {
 	single := c.IsSingle()
 	if want == nil {
-		want = &model.Platform{Type: model.PlatformBaremetal, External: &model.ExternalPlatform{}}
-		if single || umn != nil && *umn {
-			want.Type = model.PlatformNone
+		want = &models.Platform{Type: new(models.PlatformTypeBaremetal), External: &models.PlatformExternal{}}
+		if single || model.Value(umn) {
+			want.Type = new(models.PlatformTypeNone)
 		}
 	}
-	switch want.Type {
-	case model.PlatformBaremetal:
+	switch *want.Type {
+	case models.PlatformTypeBaremetal:
 		if single {
 			return wire.BadRequest("Can't set baremetal platform on single node OpenShift")
 		}
-		if umn != nil && *umn {
+		if model.Value(umn) {
 			return wire.BadRequest("Can't set baremetal platform with user-managed-networking enabled")
 		}
 		c.UserManagedNetworking = new(false)
-	case model.PlatformNone, "external":
+	case models.PlatformTypeNone, models.PlatformTypeExternal:
 		if umn != nil && !*umn && !single {
-			return wire.BadRequest("Can't set %s platform with user-managed-networking disabled", want.Type)
+			return wire.BadRequest("Can't set %s platform with user-managed-networking disabled", *want.Type)
 		}
 		c.UserManagedNetworking = new(true)
 	default:
 		if single {
-			return wire.BadRequest("Can't set %s platform on single node OpenShift", want.Type)
+			return wire.BadRequest("Can't set %s platform on single node OpenShift", *want.Type)
 		}
 		c.UserManagedNetworking = umn
 	}

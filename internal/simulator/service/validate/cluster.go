@@ -39,8 +39,7 @@ var clusterSubject = sync.OnceValue(func() subject[*clusterCheck] {
 func clusterFacts() map[string]func(*clusterCheck) bool {
 	return map[string]func(*clusterCheck) bool{
 		"oracleCloud": func(e *clusterCheck) bool {
-			p := e.c.Platform
-			return p != nil && p.Type == "external" && p.External != nil && p.External.PlatformName == "oci"
+			return e.c.PlatformType() == "external" && e.c.OnOracleCloud()
 		},
 		"customManifest": func(e *clusterCheck) bool { return e.c.MakesUseOf("Custom manifest") },
 		"pullSecret":     func(e *clusterCheck) bool { return e.c.PullSecretSet },
