@@ -73,7 +73,6 @@ func (s *Service) readCluster(c *wire.Call) (wire.Reply, error) {
 	return wire.OK(s.printCluster(cl, clusterDetail{hosts: true}))
 }
 
-// unregisteredToo tells that the caller also wants clusters that were deleted.
 func unregisteredToo(c *wire.Call) bool { return c.Header.Get("get_unregistered_clusters") == "true" }
 
 func (s *Service) listClusters(c *wire.Call) (wire.Reply, error) {
@@ -302,7 +301,6 @@ func notUpdatable(c *model.Cluster) string {
 	return fmt.Sprintf("Cluster %s is in %s state, cluster can be updated only in one of %v", c.ID, c.Status, updatableStates())
 }
 
-// refreshClusterNow judges a cluster and its hosts at once, after its user changed it.
 func (s *Service) refreshClusterNow(c *model.Cluster) {
 	if !model.OneOf(c.Status, model.ClusterInsufficient, model.ClusterReady, model.ClusterPendingInput) {
 		return

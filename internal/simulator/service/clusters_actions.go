@@ -53,7 +53,6 @@ func notPrepared() models.LastInstallationPreparation {
 	return models.LastInstallationPreparation{Status: preparationNotBegun, Reason: "Installation preparation not performed"}
 }
 
-// settleRoles makes suggestions final, and tells whether some role was left to the service.
 func (s *Service) settleRoles(c *model.Cluster) (chosen bool) {
 	if slices.ContainsFunc(c.Hosts, func(h *model.Host) bool { return h.Inv == nil }) {
 		return false

@@ -19,9 +19,8 @@ func (s *Service) bindHost(c *wire.Call, h *model.Host) (wire.Reply, error) {
 	if cl == nil {
 		return wire.Reply{}, wire.BadRequest("Failed to find cluster %s", p.ClusterID)
 	}
-	if !model.OneOf(cl.Status, model.ClusterInsufficient, model.ClusterReady, model.ClusterPendingInput, model.ClusterAddingHosts) {
-		return wire.Reply{}, s.bindFailed(h, cl.ID, "Cluster %s is in %s state, host can be bound only in one of [%s %s %s %s]",
-			cl.ID, cl.Status, model.ClusterInsufficient, model.ClusterReady, model.ClusterPendingInput, model.ClusterAddingHosts)
+	if !clusterUpdatable(cl) {
+		return wire.Reply{}, s.bindFailed(h, cl.ID, "Cluster %s is in %s state, host can be bound only in one of %v", cl.ID, cl.Status, updatableStates())
 	}
 	if a := h.InfraEnv.CPUArchitecture; cl.CPUArchitecture != "" && cl.CPUArchitecture != "multi" && a != cl.CPUArchitecture {
 		return wire.Reply{}, wire.BadRequest("InfraEnv's CPU architecture (%s) doesn't match the cluster (%s)", a, cl.CPUArchitecture)
@@ -53,18 +52,12 @@ func (s *Service) printMoved(h *model.Host, before *model.PrintedHost) model.Pri
 // rebind finishes what bind or unbind began, now that the agent has started anew.
 func (s *Service) rebind(h *model.Host) {
 	h.Forget()
-	if h.State == model.HostBinding {
-		cl := h.Cluster
-		switch {
-		case cl.IsDay2():
-			h.Kind, h.Role, h.SuggestedRole, h.MachineConfigPool = model.KindAddedHost, model.RoleWorker, model.RoleWorker, "worker"
-		case cl.IsSingle():
-			h.Role, h.SuggestedRole, h.Bootstrap = model.RoleMaster, model.RoleMaster, true
-		}
-		s.setHost(h, model.HostDiscovering, model.InfoDiscovering)
+	if h.State != model.HostBinding {
+		s.setHost(h, model.HostDiscoveringUnbound, model.InfoDiscovering)
 		return
 	}
-	s.setHost(h, model.HostDiscoveringUnbound, model.InfoDiscovering)
+	h.TakeOn(h.Cluster)
+	s.setHost(h, model.HostDiscovering, model.InfoDiscovering)
 }
 
 func (s *Service) unbindHost(c *wire.Call, h *model.Host) (wire.Reply, error) {
@@ -148,7 +141,6 @@ func (s *Service) installHost(_ *wire.Call, h *model.Host) (wire.Reply, error) {
 	return wire.Accepted(before)
 }
 
-// resetHost puts a host to be added back to where it can be booted again.
 func (s *Service) resetHost(_ *wire.Call, h *model.Host) (wire.Reply, error) {
 	if h.Kind != model.KindAddedHost {
 		return wire.Reply{}, wire.Conflict("method only allowed when adding hosts to an existing cluster")

@@ -124,20 +124,18 @@ func (s *Service) Media(infraEnvID string) (Media, bool) {
 	if e == nil {
 		return Media{}, false
 	}
-	full, err := s.ignitionOf(e, discovery.FullISO)
-	if err != nil {
-		return Media{}, false
+	m := Media{
+		KernelArguments: discovery.KernelArguments(e), StaticNetwork: discovery.MinimalArchive(e),
+		SigningKey: e.SigningKey, Updated: time.Time(e.UpdatedAt),
 	}
-	minimal, err := s.ignitionOf(e, discovery.MinimalISO)
-	if err != nil {
-		return Media{}, false
+	for isoType, into := range map[string]*[]byte{discovery.FullISO: &m.Ignition, discovery.MinimalISO: &m.MinimalIgnition, "": &m.NetbootIgnition} {
+		text, err := s.ignitionOf(e, isoType)
+		if err != nil {
+			return Media{}, false
+		}
+		*into = []byte(text)
 	}
-	netboot, err := s.ignitionOf(e, "")
-	if err != nil {
-		return Media{}, false
-	}
-	return Media{Ignition: []byte(full), MinimalIgnition: []byte(minimal), NetbootIgnition: []byte(netboot), KernelArguments: discovery.KernelArguments(e), StaticNetwork: discovery.MinimalArchive(e),
-		SigningKey: e.SigningKey, Updated: time.Time(e.UpdatedAt)}, true
+	return m, true
 }
 
 func (s *Service) ignitionOf(e *model.InfraEnv, isoType string) (string, error) {
@@ -154,13 +152,17 @@ func (s *Service) ignitionOf(e *model.InfraEnv, isoType string) (string, error) 
 func (s *Service) KnowsAgentSecret(secret string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	is := func(pullSecret string) bool {
+		known := discovery.CloudSecret(pullSecret)
+		return known != "" && subtle.ConstantTimeCompare([]byte(known), []byte(secret)) == 1
+	}
 	for _, e := range s.infraEnvs {
-		if known := discovery.CloudSecret(e.PullSecret); known != "" && subtle.ConstantTimeCompare([]byte(known), []byte(secret)) == 1 {
+		if is(e.PullSecret) {
 			return true
 		}
 	}
 	for _, c := range s.clusters {
-		if known := discovery.CloudSecret(c.PullSecret); known != "" && subtle.ConstantTimeCompare([]byte(known), []byte(secret)) == 1 {
+		if is(c.PullSecret) {
 			return true
 		}
 	}
@@ -177,7 +179,6 @@ func (s *Service) HasHosts(infraEnvID string, hosts []string) bool {
 	})
 }
 
-// newSecret makes a key from the service's own source of chance.
 func (s *Service) newSecret() []byte {
 	key := make([]byte, 32)
 	_, _ = s.entropy.Read(key) // a deterministic source never fails

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -58,10 +59,7 @@ func (s *Service) fillInfraEnv(e *model.InfraEnv, p *request.InfraEnvCreateParam
 		return wire.BadRequest("No OS image for Openshift version %s and architecture %s: %s", p.OpenshiftVersion, e.CPUArchitecture, err)
 	}
 	e.OpenshiftVersion = image.OpenshiftVersion
-	e.Type = p.ImageType
-	if e.Type == "" {
-		e.Type = discovery.FullISO
-	}
+	e.Type = cmp.Or(p.ImageType, discovery.FullISO)
 	if err := s.fitsPlatform(e); err != nil {
 		return err
 	}
@@ -83,30 +81,26 @@ func (s *Service) fitsPlatform(e *model.InfraEnv) error {
 }
 
 func (s *Service) bindInfraEnv(e *model.InfraEnv, p *request.InfraEnvCreateParams) error {
-	arch := p.CPUArchitecture
-	if arch == "aarch64" {
-		arch = "arm64"
+	e.CPUArchitecture = p.CPUArchitecture
+	if e.CPUArchitecture == "aarch64" {
+		e.CPUArchitecture = "arm64"
 	}
-	if p.ClusterID != nil {
-		cl := s.clusters[p.ClusterID.String()]
-		if cl == nil {
-			return wire.NotFound("Cluster ID %s not found", p.ClusterID)
-		}
-		e.ClusterID = cl.ID
-		if arch == "" && cl.CPUArchitecture != "multi" {
-			arch = cl.CPUArchitecture
-		}
-		if arch == "" {
-			arch = versions.X86
-		}
-		if cl.CPUArchitecture != "" && cl.CPUArchitecture != "multi" && cl.CPUArchitecture != arch {
-			return wire.BadRequest("Specified CPU architecture (%s) doesn't match the cluster (%s)", arch, cl.CPUArchitecture)
-		}
+	if p.ClusterID == nil {
+		e.CPUArchitecture = cmp.Or(e.CPUArchitecture, versions.X86)
+		return nil
 	}
-	if arch == "" {
-		arch = versions.X86
+	cl := s.clusters[p.ClusterID.String()]
+	if cl == nil {
+		return wire.NotFound("Cluster ID %s not found", p.ClusterID)
 	}
-	e.CPUArchitecture = arch
+	own := cl.CPUArchitecture
+	if own == "multi" {
+		own = ""
+	}
+	e.ClusterID, e.CPUArchitecture = cl.ID, cmp.Or(e.CPUArchitecture, own, versions.X86)
+	if own != "" && own != e.CPUArchitecture {
+		return wire.BadRequest("Specified CPU architecture (%s) doesn't match the cluster (%s)", e.CPUArchitecture, own)
+	}
 	return nil
 }
 
@@ -117,11 +111,11 @@ func (s *Service) renewImage(e *model.InfraEnv) {
 	if e.Proxy != nil && model.Value(e.Proxy.HTTPProxy) != "" {
 		details = fmt.Sprintf(`proxy URL is "%s", `, *e.Proxy.HTTPProxy) + details
 	}
-	if e.SSHAuthorizedKey != "" {
-		details += ", SSH public key is set"
-	} else {
-		details += ", SSH public key is not set"
+	key := "set"
+	if e.SSHAuthorizedKey == "" {
+		key = "not set"
 	}
+	details += ", SSH public key is " + key
 	s.noteInfraEnv(e, "image_info_updated", severityInfo, "Updated image information (%s)", details)
 }
 
@@ -171,9 +165,7 @@ func (s *Service) updateInfraEnv(c *wire.Call, e *model.InfraEnv) (wire.Reply, e
 		}
 		changed.OpenshiftVersion = image.OpenshiftVersion
 	}
-	if p.ImageType != "" {
-		changed.Type = p.ImageType
-	}
+	changed.Type = cmp.Or(p.ImageType, e.Type)
 	if err := request.ChangeInfraEnv(&changed, &p); err != nil {
 		return wire.Reply{}, err
 	}

@@ -138,7 +138,6 @@ func New(cfg Config) *Service {
 	return s
 }
 
-// publicOr serves the paths that need no authentication.
 func (s *Service) publicOr(protected http.Handler) http.Handler {
 	open := s.routes()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

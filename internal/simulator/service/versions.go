@@ -13,7 +13,6 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/versions"
 )
 
-// knowledgeRoutes answer what the service knows without any cluster.
 func (s *Service) knowledgeRoutes(r *router) {
 	r.on("GET /v2/openshift-versions", s.openshiftVersions)
 	r.on("GET /v2/release-sources", func(*wire.Call) (wire.Reply, error) { return wire.OK(versions.ReleaseSources()) })
@@ -32,8 +31,7 @@ func (s *Service) knowledgeRoutes(r *router) {
 
 func (s *Service) openshiftVersions(c *wire.Call) (wire.Reply, error) {
 	q := c.URL.Query()
-	list := versions.OpenshiftVersions(q.Get("version"), q.Get("only_latest") == "true")
-	return wire.OK(list)
+	return wire.OK(versions.OpenshiftVersions(q.Get("version"), q.Get("only_latest") == "true"))
 }
 
 func featureQuery(c *wire.Call) versions.Query {
@@ -43,23 +41,20 @@ func featureQuery(c *wire.Call) versions.Query {
 }
 
 func (s *Service) features(c *wire.Call) (wire.Reply, error) {
-	q := featureQuery(c)
-	levels := versions.FeatureLevels(q)
+	levels := versions.FeatureLevels(featureQuery(c))
 	maps.DeleteFunc(levels, func(id, _ string) bool { return !s.cfg.Release.HasFeature(id) })
 	return wire.OK(map[string]any{"features": levels})
 }
 
 func (s *Service) detailedFeatures(c *wire.Call) (wire.Reply, error) {
-	q := featureQuery(c)
-	answer := versions.DetailedFeatures(q)
+	answer := versions.DetailedFeatures(featureQuery(c))
 	answer.Features = slices.DeleteFunc(answer.Features, func(f versions.FeatureSupport) bool { return !s.cfg.Release.HasFeature(f.ID) })
 	answer.Operators = slices.DeleteFunc(answer.Operators, func(o versions.OperatorSupport) bool { return !s.cfg.Release.HasOperator(o.Name) })
 	return wire.OK(answer)
 }
 
 func (s *Service) architectures(c *wire.Call) (wire.Reply, error) {
-	q := featureQuery(c)
-	return wire.OK(map[string]any{"architectures": versions.ArchitectureLevels(q.OpenshiftVersion)})
+	return wire.OK(map[string]any{"architectures": versions.ArchitectureLevels(featureQuery(c).OpenshiftVersion)})
 }
 
 func (s *Service) operators(*wire.Call) (wire.Reply, error) {
@@ -76,8 +71,7 @@ func (s *Service) operatorProperties(c *wire.Call) (wire.Reply, error) {
 }
 
 func (s *Service) bundles(c *wire.Call) (wire.Reply, error) {
-	q := featureQuery(c)
-	return wire.OK(versions.Bundles(q))
+	return wire.OK(versions.Bundles(featureQuery(c)))
 }
 
 func (s *Service) bundle(c *wire.Call) (wire.Reply, error) {
@@ -231,7 +225,6 @@ func (s *Service) prune(tree any) {
 	}
 }
 
-// kindOf is the kind of object, whatever becomes of it.
 func kindOf(kind string) string {
 	switch kind {
 	case model.KindAddHosts:
@@ -250,7 +243,6 @@ func (s *Service) made(list []model.Check) []model.Check {
 	return slices.DeleteFunc(list, func(c model.Check) bool { return s.unmade[c.ID] })
 }
 
-// unmadeChecks are the checks that a release of the service does not make.
 func unmadeChecks(release versions.ServiceRelease) map[string]bool {
 	unmade := map[string]bool{}
 	for _, id := range release.LaterValidations() {

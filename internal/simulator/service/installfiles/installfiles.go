@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/validate"
 	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 	"github.com/oaictl/oaictl/internal/simulator/versions"
 )
@@ -229,11 +230,10 @@ func addOperatorManifests(c *model.Cluster, add func(name, content string)) {
 
 // encryptionManifest is how the disks of a role are encrypted, in the words of its manifest.
 func encryptionManifest(c *model.Cluster, role string) string {
-	d := c.DiskEncryption
-	if d == nil || d.EnableOn != "all" && !strings.Contains(d.EnableOn, role) {
-		return ""
+	if d := c.DiskEncryption; d != nil && validate.SelectsRole(d.EnableOn, role) {
+		return strings.TrimSuffix(d.Mode, "v2")
 	}
-	return strings.TrimSuffix(d.Mode, "v2")
+	return ""
 }
 
 func machineConfig(role, name string) string {

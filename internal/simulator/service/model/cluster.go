@@ -104,16 +104,17 @@ func (c *Cluster) VipAt(i int) string {
 
 // CIDRs are the networks of each kind.
 func (c *Cluster) CIDRs() (machine, clusterNets, services []string) {
-	for _, n := range c.MachineNetworks {
-		machine = append(machine, n.CIDR)
-	}
 	for _, n := range c.ClusterNetworks {
 		clusterNets = append(clusterNets, n.CIDR)
 	}
-	for _, n := range c.ServiceNetworks {
-		services = append(services, n.CIDR)
+	return cidrs(c.MachineNetworks), clusterNets, cidrs(c.ServiceNetworks)
+}
+
+func cidrs(networks []MachineNetwork) (list []string) {
+	for _, n := range networks {
+		list = append(list, n.CIDR)
 	}
-	return machine, clusterNets, services
+	return list
 }
 
 // HasOperator tells whether the cluster will have an operator.
@@ -150,6 +151,15 @@ func (c *Cluster) InfraEnvs() []*InfraEnv {
 		}
 	}
 	return list
+}
+
+// InfraEnvNtpSources lists the additional time servers of the cluster's infra-envs.
+func (c *Cluster) InfraEnvNtpSources() []string {
+	var lists []string
+	for _, e := range c.InfraEnvs() {
+		lists = append(lists, e.AdditionalNtpSources)
+	}
+	return Names(strings.Join(lists, ","))
 }
 
 // RecordUse notes that the cluster makes use of a feature, or no longer does.
@@ -232,7 +242,6 @@ type PrintedCluster struct {
 	OpenshiftClusterID        string                             `json:"openshift_cluster_id,omitempty"`
 	OpenshiftVersion          string                             `json:"openshift_version,omitempty"`
 	OperatorBundles           []string                           `json:"operator_bundles"`
-	OrgID                     string                             `json:"org_id,omitempty"`
 	OrgSoftTimeoutsEnabled    bool                               `json:"org_soft_timeouts_enabled,omitempty"`
 	Platform                  *models.Platform                   `json:"platform,omitempty"`
 	Progress                  *models.ClusterProgressInfo        `json:"progress,omitempty"`

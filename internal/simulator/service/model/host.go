@@ -44,6 +44,17 @@ func (h *Host) Join(c *Cluster) {
 	c.Hosts = append(c.Hosts, h)
 }
 
+// TakeOn gives the host the role that every host of such a cluster has: a worker is what is
+// added to an installed cluster, and a single node is its own bootstrap host.
+func (h *PrintedHost) TakeOn(c *Cluster) {
+	switch {
+	case c.IsDay2():
+		h.Kind, h.Role, h.SuggestedRole, h.MachineConfigPool = KindAddedHost, RoleWorker, RoleWorker, "worker"
+	case c.IsSingle():
+		h.Role, h.SuggestedRole, h.Bootstrap = RoleMaster, RoleMaster, true
+	}
+}
+
 // Leave takes the host out of its cluster.
 func (h *Host) Leave() {
 	if h.Cluster == nil {
@@ -112,6 +123,14 @@ func (h *Host) Stage() string {
 	return string(h.Progress.CurrentStage)
 }
 
+// InstallationDisk is the disk that is installed on; nil while it is not known.
+func (h *Host) InstallationDisk() *models.Disk {
+	if h.Inv == nil {
+		return nil
+	}
+	return h.Inv.FindDisk(h.InstallationDiskID)
+}
+
 // HasMAC tells whether the machine has a card of that address.
 func (h *Host) HasMAC(mac string) bool {
 	if h.Inv == nil {
@@ -137,13 +156,11 @@ type PrintedHost struct {
 	Bootstrap             bool                                                     `json:"bootstrap,omitempty"`
 	CheckedInAt           Millis                                                   `json:"checked_in_at"`
 	ClusterID             string                                                   `json:"cluster_id,omitempty"`
-	ConnectionTimedOut    bool                                                     `json:"connection_timed_out,omitempty"`
 	Connectivity          string                                                   `json:"connectivity,omitempty"`
 	CreatedAt             Micros                                                   `json:"created_at"`
 	DeletedAt             *Micros                                                  `json:"deleted_at"`
 	AgentVersion          string                                                   `json:"discovery_agent_version,omitempty"`
 	DisksInfo             string                                                   `json:"disks_info,omitempty"`
-	DisksToBeFormatted    string                                                   `json:"disks_to_be_formatted,omitempty"`
 	DomainNameResolutions string                                                   `json:"domain_name_resolutions,omitempty"`
 	FencingCredentials    string                                                   `json:"fencing_credentials,omitempty"`
 	FreeAddresses         string                                                   `json:"free_addresses,omitempty"`

@@ -3,6 +3,7 @@ package model
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/go-openapi/strfmt"
@@ -27,6 +28,17 @@ func StringList(text string) []string {
 		return nil
 	}
 	return slices.Clip(list)
+}
+
+// Names are the different names in lists that commas separate, in the order in which they come.
+func Names(list string) []string {
+	var names []string
+	for name := range strings.SplitSeq(list, ",") {
+		if name = strings.TrimSpace(name); name != "" && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // Millis is a time as the API's date-time fields print it: milliseconds, and year 1 for "never".

@@ -50,11 +50,7 @@ func checkName(name, platform string) error {
 
 // CheckPullSecret refuses a pull secret that cannot be used.
 func CheckPullSecret(text string) error {
-	var secret struct {
-		Auths map[string]struct {
-			Auth string `json:"auth"`
-		} `json:"auths"`
-	}
+	var secret model.PullSecret
 	if err := json.Unmarshal([]byte(text), &secret); err != nil {
 		return errors.New("pull secret must be a well-formed JSON")
 	}
@@ -94,7 +90,6 @@ func CheckDomain(name string) error {
 	return nil
 }
 
-// checkAnyDomain is CheckDomain for a domain that may be left out.
 func checkAnyDomain(name string) error {
 	if name == "" {
 		return nil
@@ -163,7 +158,6 @@ func problem(format string, args ...any) error {
 	return wire.BadRequest("%s", wire.Problems(fmt.Sprintf(format, args...)))
 }
 
-// checkVips refuses virtual addresses that do not fit the cluster or each other.
 func checkVips(c *model.Cluster, api, ingress []model.VIP) error {
 	if len(api)+len(ingress) == 0 {
 		return nil

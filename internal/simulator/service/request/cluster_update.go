@@ -229,7 +229,6 @@ func checkVipsAreFree(c *model.Cluster, byOperator bool) error {
 	return nil
 }
 
-// keepVerdicts keeps what is known of addresses that stay.
 func keepVerdicts(list, old []model.VIP) []model.VIP {
 	for i := range list {
 		for _, o := range old {

@@ -127,12 +127,11 @@ func changeKernelArguments(e *model.InfraEnv, args models.KernelArguments) error
 func changeStatic(e *model.InfraEnv, list []*models.HostStaticNetworkConfig) error {
 	hosts := make([]model.StaticHost, 0, len(list))
 	for i, l := range list {
-		h := model.StaticHost{NetworkYAML: l.NetworkYaml}
+		h := model.StaticHost{NetworkYAML: l.NetworkYaml, Map: l.MacInterfaceMap}
 		for j, m := range l.MacInterfaceMap {
 			if !discovery.MACPattern.MatchString(m.MacAddress) {
 				return wire.Malformed("static_network_config.%d.mac_interface_map.%d.mac_address in body should match '%s'", i, j, discovery.MACPattern)
 			}
-			h.Map = append(h.Map, model.MACName{LogicalNIC: m.LogicalNicName, MAC: m.MacAddress})
 		}
 		hosts = append(hosts, h)
 	}

@@ -81,7 +81,6 @@ func useOperators(c *model.Cluster) {
 	c.OperatorUses = asked
 }
 
-// useVirtualMachines notes the virtual machines of a cluster that manages its own network.
 func useVirtualMachines(c *model.Cluster) {
 	var virtual []string
 	for _, h := range c.Hosts {

@@ -1,7 +1,6 @@
 package steps
 
 import (
-	"net/netip"
 	"slices"
 	"strings"
 
@@ -16,7 +15,6 @@ type installRequest struct {
 	HighAvailability string `json:"high_availability_mode,omitempty"`
 }
 
-// payloadImages are the two images of the cluster's release that agents pull.
 func payloadImages(c *model.Cluster) (mco, mustGather string) {
 	release, found := versions.ReleaseByURL(c.OcpReleaseImage)
 	if !found {
@@ -116,21 +114,9 @@ func ipArgument(h *model.Host) string {
 		return ""
 	}
 	i := -1
-	for _, n := range h.Cluster.MachineNetworks {
-		network, err := netip.ParsePrefix(n.CIDR)
-		if err != nil {
-			continue
-		}
-		if a, in := h.Inv.In(network); in {
-			i = a.NIC
-			break
-		}
-	}
-	if i < 0 {
-		r := h.Inv.DefaultRoute()
-		if r == nil {
-			return ""
-		}
+	if a, in := h.Inv.InAny(h.Cluster.MachineNetworks); in {
+		i = a.NIC
+	} else if r := h.Inv.DefaultRoute(); r != nil {
 		i = slices.IndexFunc(h.Inv.Interfaces, func(n *models.Interface) bool { return n.Name == r.Interface })
 	}
 	if i < 0 {

@@ -80,7 +80,7 @@ func (s Maker) day1Steps(h *model.Host, inv models.Step) []models.Step {
 		steps = append(steps, inv)
 	}
 	steps = append(steps, s.connectivityStep(h)...)
-	if e := c.DiskEncryption; e != nil && e.Mode == "tang" && validate.EncryptsRole(e.EnableOn, h.EffectiveRole()) {
+	if e := c.DiskEncryption; e != nil && e.Mode == "tang" && validate.SelectsRole(e.EnableOn, h.EffectiveRole()) {
 		steps = append(steps, s.Step(StepTang, model.InString(map[string]string{"tang_servers": c.DiskEncryption.TangServers})))
 	}
 	if networks := ipv4Networks(h); len(networks) > 0 {
@@ -122,15 +122,7 @@ func timeServers(h *model.Host) string {
 	if own := cmp.Or(h.Cluster.NtpSources, h.Cluster.AdditionalNtpSource); own != "" {
 		return own
 	}
-	var all []string
-	for _, other := range h.Cluster.Hosts {
-		for _, source := range strings.Split(other.InfraEnv.AdditionalNtpSources, ",") {
-			if source != "" && !slices.Contains(all, source) {
-				all = append(all, source)
-			}
-		}
-	}
-	return strings.Join(all, ",")
+	return strings.Join(h.Cluster.InfraEnvNtpSources(), ",")
 }
 
 func (s Maker) domainStep(h *model.Host) models.Step {
@@ -223,13 +215,11 @@ func IgnitionRequest(h *model.Host) models.APIVipConnectivityRequest {
 
 // APIAddress is where the API of an installed cluster is reached.
 func APIAddress(c *model.Cluster) string {
-	if c.APIVipDNSName != "" {
-		return c.APIVipDNSName
-	}
+	vip := ""
 	if len(c.APIVips) > 0 {
-		return c.APIVips[0].IP
+		vip = c.APIVips[0].IP
 	}
-	return "api." + c.Name + "." + c.BaseDNSDomain
+	return cmp.Or(c.APIVipDNSName, vip, "api."+c.Name+"."+c.BaseDNSDomain)
 }
 
 // Patience is how long preparations may take.

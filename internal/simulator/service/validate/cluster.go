@@ -215,7 +215,6 @@ func families(cidrs []string) []bool {
 	return list
 }
 
-// overlap is the first pair of the cluster's networks that overlap.
 func (e *clusterCheck) overlap() any {
 	machine, clusterNets, services := e.c.CIDRs()
 	own := "" // the last one goes with all families that come after it
@@ -254,7 +253,6 @@ func (e *clusterCheck) clocksApart() bool {
 	return len(ahead) > 0 && slices.Max(ahead)-slices.Min(ahead) > clockTolerance
 }
 
-// vipless says why a cluster needs no virtual addresses; empty if it does.
 func (e *clusterCheck) vipless() string {
 	switch {
 	case e.c.UserManaged():
@@ -266,15 +264,6 @@ func (e *clusterCheck) vipless() string {
 }
 
 func (e *clusterCheck) vipsValid(name string, list []model.VIP) (string, string) {
-	if why := e.vipless(); why != "" {
-		return model.Passed, fmt.Sprintf("%s virtual IPs are not required: %s", name, why)
-	}
-	if len(list) == 0 {
-		return model.Pending, name + " virtual IPs are undefined."
-	}
-	if !e.discovered() || len(e.machine) == 0 {
-		return model.Pending, "Hosts have not been discovered yet"
-	}
 	if e.c.UserBalanced() {
 		label, first := strings.ToLower(name)+" vip", list[0].IP
 		if !InAny(first, e.machine) {
@@ -286,7 +275,7 @@ func (e *clusterCheck) vipsValid(name string, list []model.VIP) (string, string)
 	var texts, problems []string
 	for _, v := range list {
 		texts = append(texts, v.IP)
-		network := e.machineNetworkOf(v.IP)
+		network := networkWith(v.IP, e.machine)
 		switch verdict := vipVerdict(e.c, v, network); {
 		case network == "":
 			problems = append(problems, fmt.Sprintf("%s <%s> does not belong to machine-network-cidr <%s>", label, v.IP, e.machine[0].CIDR))
@@ -360,17 +349,4 @@ func fits(c *model.Cluster, network string) bool {
 		return bits >= 1
 	}
 	return bits >= 32 || 1<<bits >= len(c.Hosts)+4
-}
-
-func (e *clusterCheck) machineNetworkOf(ip string) string {
-	addr, err := netip.ParseAddr(ip)
-	if err != nil {
-		return ""
-	}
-	for _, n := range e.machine {
-		if network, err := netip.ParsePrefix(n.CIDR); err == nil && network.Contains(addr) {
-			return n.CIDR
-		}
-	}
-	return ""
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/openshift/assisted-service/models"
 )
 
-// hostnamePattern is what the service takes as a host name.
 const hostnamePattern = "^[a-z0-9][a-z0-9-]{0,62}(?:[.][a-z0-9-]{1,63})*$"
 
 // hostnameShape is compiled once: it is asked for every host on every tick.
@@ -118,7 +117,7 @@ func hostFacts() map[string]func(*hostCheck) bool {
 			return e.c.DiskEncryption != nil && !model.OneOf(e.c.DiskEncryption.EnableOn, "", "none")
 		},
 		"roleKnown":    func(e *hostCheck) bool { return e.h.EffectiveRole() != model.RoleAuto },
-		"roleEncrypts": func(e *hostCheck) bool { return EncryptsRole(e.c.DiskEncryption.EnableOn, e.h.EffectiveRole()) },
+		"roleEncrypts": func(e *hostCheck) bool { return SelectsRole(e.c.DiskEncryption.EnableOn, e.h.EffectiveRole()) },
 		"tang":         func(e *hostCheck) bool { return e.c.DiskEncryption.Mode == "tang" },
 		"tangTested":   func(e *hostCheck) bool { return e.h.Tang != nil },
 		"tangReached":  func(e *hostCheck) bool { return e.h.Tang.IsSuccess },
@@ -147,6 +146,7 @@ func hostFacts() map[string]func(*hostCheck) bool {
 		"apiReached":     func(e *hostCheck) bool { return e.h.APICheck.IsSuccess },
 		"inMajority":     (*hostCheck).inMajority,
 		"tooFewHosts":    func(e *hostCheck) bool { return len(e.c.Hosts) < leastGroup(e.c) },
+		"resolutions":    func(e *hostCheck) bool { return e.h.Resolutions != nil },
 		"ntpSynced":      (*hostCheck).ntpSynced,
 		"ntpSources":     func(e *hostCheck) bool { return len(e.h.NTP) > 0 },
 		"clock":          func(e *hostCheck) bool { return e.h.Timestamp != 0 },
@@ -215,16 +215,16 @@ func (e *hostCheck) platformFits() bool {
 	return true
 }
 
-// EncryptsRole tells whether disk encryption is on for a role.
-func EncryptsRole(enableOn, role string) bool {
-	if enableOn == "" || enableOn == "none" || role == model.RoleAuto {
+// SelectsRole tells whether an option such as disk encryption, which is on for some roles, is so for one.
+func SelectsRole(roles, role string) bool {
+	if roles == "" || roles == "none" || role == model.RoleAuto {
 		return false
 	}
-	return enableOn == "all" || strings.Contains(","+enableOn+",", ","+role+"s,")
+	return roles == "all" || strings.Contains(","+roles+",", ","+role+"s,")
 }
 
 // NeedsTPM tells whether machines of a role keep the key of their disk in a TPM.
 func NeedsTPM(c *model.Cluster, role string) bool {
 	e := c.DiskEncryption
-	return e != nil && e.Mode == "tpmv2" && EncryptsRole(e.EnableOn, role)
+	return e != nil && e.Mode == "tpmv2" && SelectsRole(e.EnableOn, role)
 }

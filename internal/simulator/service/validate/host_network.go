@@ -11,13 +11,8 @@ import (
 	"github.com/openshift/assisted-service/models"
 )
 
-// isIn tells whether the host has an address in a network.
 func (e *hostCheck) isIn(n model.MachineNetwork) bool {
-	network, err := netip.ParsePrefix(n.CIDR)
-	if err != nil {
-		return false
-	}
-	_, in := e.h.Inv.In(network)
+	_, in := e.h.Inv.InAny([]model.MachineNetwork{n})
 	return in
 }
 
@@ -69,7 +64,6 @@ func (e *hostCheck) failedImages() any {
 	return strings.Join(broken, ",")
 }
 
-// alone tells that there is nobody to measure the distance to.
 func (e *hostCheck) alone() bool {
 	return len(e.c.Hosts) == 1 || e.h.EffectiveRole() == model.RoleAuto || e.h.Kind == model.KindAddedHost
 }
@@ -92,7 +86,6 @@ func (e *hostCheck) beyond(measure func(*models.L3Connectivity) float64, limit f
 	return strings.Join(names, ", ")
 }
 
-// overlap is the first pair of the host's networks that overlap, on different cards.
 func (e *hostCheck) overlap() any {
 	list := e.h.Inv.Addresses
 	for i, a := range list {
@@ -169,12 +162,6 @@ func (e *hostCheck) resolved(name string) ([]string, bool) {
 }
 
 func (e *hostCheck) wildcard() (status, message string) {
-	if e.c.IsDay2() {
-		return model.Passed, "DNS wildcard check is not required for day2"
-	}
-	if e.h.Resolutions == nil {
-		return model.Pending, "DNS wildcard check cannot be performed yet because the host has not yet performed DNS resolution"
-	}
 	base := "validateNoWildcardDNS." + e.c.Name + "." + e.c.BaseDNSDomain
 	for _, name := range []string{base, base + "."} {
 		all, found := e.resolved(name)

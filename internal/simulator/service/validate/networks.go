@@ -122,12 +122,8 @@ func NodeAddress(c *model.Cluster) string {
 		if h.Inv == nil {
 			continue
 		}
-		for _, n := range c.MachineNetworks {
-			if network, err := netip.ParsePrefix(n.CIDR); err == nil {
-				if a, in := h.Inv.In(network); in {
-					return a.Prefix.Addr().String()
-				}
-			}
+		if a, in := h.Inv.InAny(c.MachineNetworks); in {
+			return a.Prefix.Addr().String()
 		}
 	}
 	return ""
@@ -143,15 +139,19 @@ func Elsewhere(name, ip string, networks []model.MachineNetwork) string {
 }
 
 // InAny tells whether an address lies in one of the networks.
-func InAny(ip string, networks []model.MachineNetwork) bool {
+func InAny(ip string, networks []model.MachineNetwork) bool { return networkWith(ip, networks) != "" }
+
+func networkWith(ip string, networks []model.MachineNetwork) string {
 	addr, err := netip.ParseAddr(ip)
 	if err != nil {
-		return false
+		return ""
 	}
-	return slices.ContainsFunc(networks, func(n model.MachineNetwork) bool {
-		p, err := netip.ParsePrefix(n.CIDR)
-		return err == nil && p.Contains(addr)
-	})
+	for _, n := range networks {
+		if network, err := netip.ParsePrefix(n.CIDR); err == nil && network.Contains(addr) {
+			return n.CIDR
+		}
+	}
+	return ""
 }
 
 // UpdateGroupsAndCollisions computes both before an install, if anything that they depend on has changed.
@@ -229,7 +229,6 @@ func l3Group(c *model.Cluster, family func(netip.Addr) bool) []string {
 	})
 }
 
-// mutualGroup finds the hosts that all see each other, whatever their roles.
 func mutualGroup(c *model.Cluster, sees func(a, b *model.Host) bool) []string {
 	hosts := slices.Clone(c.Hosts)
 	least := leastGroup(c)

@@ -63,7 +63,6 @@ func vendorOfGPUs(c *model.Cluster) string {
 	return "No GPU vendor selected - OpenShift AI will be installed without GPU support"
 }
 
-// storageMode tells where OpenShift Data Foundation runs: masters, workers, or not decided.
 func storageMode(c *model.Cluster) string {
 	masters, arbiters, workers, _ := CountRoles(c)
 	plane := masters >= 3 || masters >= 2 && arbiters > 0
@@ -183,7 +182,6 @@ func minimumHardware() versions.Hardware {
 	return versions.Hardware{CPUCores: 2, DiskGB: 50, RAMMiB: 8192}
 }
 
-// hardwareRole is the role as the requirements know it.
 func hardwareRole(c *model.Cluster, role string) string {
 	if c != nil && c.IsSingle() && !c.IsDay2() {
 		return versions.SingleNode
