@@ -303,9 +303,8 @@ func (s *Service) advance(h *model.Host, stage, info string, percent int) {
 	}
 }
 
-// measureInstalling works out how far the hosts are, all together: the stages
-// reached out of all the stages there are. As in the real service those of hosts that
-// were deleted count, which will not get any further.
+// measureInstalling works out how many of their stages all hosts have reached. As in the
+// real service those that were deleted count, which will not get any further.
 func (s *Service) measureInstalling(c *model.Cluster) {
 	if c.Progress == nil || c.IsDay2() || len(c.Hosts) == 0 {
 		return

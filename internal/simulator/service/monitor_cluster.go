@@ -11,9 +11,8 @@ import (
 	"github.com/openshift/assisted-service/models"
 )
 
-// tick evaluates every cluster and host once. What a tick decides about hosts
-// rests on the clusters as the tick found them, as in the real service, where
-// the two are watched apart.
+// tick evaluates every cluster and host once. What it decides about hosts rests on the
+// clusters as it found them: the real service watches the two apart.
 func (s *Service) tick() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -314,24 +313,18 @@ func (s *Service) moveFinalizing(c *model.Cluster) {
 }
 
 func (s *Service) finishIfDone(c *model.Cluster) {
-	for _, h := range c.Hosts {
-		if !model.OneOf(h.State, model.HostInstalled, model.HostError) {
-			return
-		}
+	underway := func(h *model.Host) bool { return !model.OneOf(h.State, model.HostInstalled, model.HostError) }
+	if c.IngressCert == "" || slices.ContainsFunc(c.Hosts, underway) {
+		return
 	}
 	var broken []string
 	for _, o := range c.MonitoredOperators {
 		switch {
-		case o.OperatorType == "builtin" && o.Status != "available":
-			return
-		case o.Status == "failed":
+		case o.Status == "failed" && o.OperatorType != models.OperatorTypeBuiltin:
 			broken = append(broken, o.Name)
 		case o.Status != "available":
 			return
 		}
-	}
-	if c.IngressCert == "" {
-		return
 	}
 	s.finish(c, broken)
 }

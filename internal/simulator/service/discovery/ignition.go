@@ -1,6 +1,5 @@
-// Package discovery makes what an infra-env puts into its media: the Ignition of
-// the live system, which runs the agent, static networks, and the archives that
-// have them.
+// Package discovery makes what an infra-env puts into its media: the Ignition of the
+// live system, which runs the agent, and static networks.
 package discovery
 
 import (
@@ -134,8 +133,7 @@ func parts(text, separator string) []string {
 }
 
 // mergeIgnition lays a user's config over the service's own by the rules of the
-// format: lists are merged by name and path. The result has the higher of the two
-// versions.
+// format. The result has the higher of the two versions.
 func mergeIgnition(base, over string) (string, error) {
 	// What was generated is neither checked nor translated, which takes seconds for thousands of hosts.
 	var parent types.Config

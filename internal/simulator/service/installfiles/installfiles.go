@@ -1,6 +1,5 @@
-// Package installfiles makes what the simulated service has ready when an
-// installation starts: install-config, Ignition of nodes, manifests of its own,
-// and the credentials of the new cluster.
+// Package installfiles makes what an installation starts with: the install-config, the
+// Ignition of nodes, the service's own manifests, and the new cluster's credentials.
 package installfiles
 
 import (

@@ -142,9 +142,8 @@ func inUnits(n int64, step float64, units ...string) (float64, string) {
 	return v, units[i]
 }
 
-// EligibleDisks lists the disks that can be installed on, the best one first:
-// bootable before others, slow and small before fast and large, so that the fast
-// and large ones stay free for workloads.
+// EligibleDisks lists the disks that can be installed on: bootable ones first, then slow
+// and small ones, so that the fast and large ones stay free for workloads.
 func (inv *Inventory) EligibleDisks() []*models.Disk {
 	list := slices.DeleteFunc(slices.Clone(inv.Disks), func(d *models.Disk) bool { return !d.InstallationEligibility.Eligible })
 	slices.SortStableFunc(list, func(a, b *models.Disk) int {

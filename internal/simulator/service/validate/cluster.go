@@ -305,9 +305,8 @@ func vipVerdict(c *model.Cluster, v model.VIP, network string) string {
 	return ListedAsFree(c, v.IP, network)
 }
 
-// ListedAsFree tells, by the hosts' lists of free addresses of a network, whether an
-// address is free or in use. An address has to be in all of them; where they have none
-// in common they prove nothing.
+// ListedAsFree tells whether an address is free or in use: it has to be in all the hosts'
+// lists of free addresses. Where these have none in common they prove nothing.
 func ListedAsFree(c *model.Cluster, ip, network string) string {
 	var lists [][]strfmt.IPv4
 	for _, h := range c.Hosts {

@@ -47,10 +47,9 @@ func DualStack(c *model.Cluster) bool {
 	return len(families(machine)) > 1 || len(families(services)) > 1 || len(families(clusterNets)) > 1
 }
 
-// AssignMachineNetworks is what each look of the monitor does to the machine
-// networks of a cluster that is not ready yet: out of the virtual addresses and
-// the hosts' networks come those that it has now, none where no host has such a
-// network. A single node keeps what it has, as does who balances the load itself.
+// AssignMachineNetworks works out the machine networks of a cluster that is not ready yet,
+// by the virtual addresses and the hosts' networks: none where no host has such a network.
+// A single node keeps what it has, as does who balances the load itself.
 func AssignMachineNetworks(c *model.Cluster) {
 	if !model.OneOf(c.Status, model.ClusterInsufficient, model.ClusterPendingInput) {
 		return

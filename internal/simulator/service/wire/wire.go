@@ -83,9 +83,8 @@ func firstProblem(err error) error {
 	return err
 }
 
-// Parameter is one parameter of an operation. The framework checks all of them
-// before the service sees the call, in the order of their names, and answers with
-// the first problem.
+// Parameter is one parameter of an operation. The framework checks all of them, in the order
+// of their names, before the service sees the call, and answers with the first problem.
 type Parameter struct {
 	name  string
 	check func(*Call) error
