@@ -58,6 +58,18 @@ func (inv *Inventory) In(network netip.Prefix) (Address, bool) {
 	return Address{}, false
 }
 
+// InAny is the machine's address within the first of the networks that it has one in.
+func (inv *Inventory) InAny(networks []MachineNetwork) (Address, bool) {
+	for _, n := range networks {
+		if network, err := netip.ParsePrefix(n.CIDR); err == nil {
+			if a, in := inv.In(network); in {
+				return a, true
+			}
+		}
+	}
+	return Address{}, false
+}
+
 // serviceReasons are the starts of the service's own reasons, which are judged anew each time.
 func serviceReasons() []string {
 	return []string{"Disk is too small (disk only has", "Drive type is ", "Multipath device has path of unsupported type"}
@@ -104,38 +116,34 @@ func DiskID(d *models.Disk) string { return cmp.Or(d.ID, d.ByID, d.Path) }
 
 // humanBytes prints a size in decimal units with up to one decimal, as the service does.
 func humanBytes(n int64) string {
-	if n < 10 {
-		return fmt.Sprintf("%d B", n)
+	v, unit := inUnits(n, 1000, "B", "kB", "MB", "GB", "TB", "PB", "EB")
+	if v < 10 && n >= 10 {
+		return fmt.Sprintf("%.1f %s", v, unit)
 	}
-	units := []string{"B", "kB", "MB", "GB", "TB", "PB", "EB"}
-	v, unit := float64(n), 0
-	for v >= 1000 && unit < len(units)-1 {
-		v /= 1000
-		unit++
-	}
-	if v < 10 {
-		return fmt.Sprintf("%.1f %s", v, units[unit])
-	}
-	return fmt.Sprintf("%.0f %s", v, units[unit])
+	return fmt.Sprintf("%.0f %s", v, unit)
 }
 
 // BinaryBytes prints a size in binary units.
 func BinaryBytes(n int64) string {
-	units := []string{"bytes", "KiB", "MiB", "GiB", "TiB"}
-	v, unit := float64(n), 0
-	for v >= 1024 && unit < len(units)-1 {
-		v /= 1024
-		unit++
+	v, unit := inUnits(n, 1024, "bytes", "KiB", "MiB", "GiB", "TiB")
+	if n < 1<<30 {
+		return fmt.Sprintf("%.0f %s", math.Floor(v), unit)
 	}
-	if unit < 3 {
-		return fmt.Sprintf("%.0f %s", math.Floor(v), units[unit])
-	}
-	return fmt.Sprintf("%.2f %s", v, units[unit])
+	return fmt.Sprintf("%.2f %s", v, unit)
 }
 
-// EligibleDisks lists the disks that can be installed on, the best one first:
-// bootable before others, slow and small before fast and large, so that the fast
-// and large ones stay free for workloads.
+// inUnits is a size in the largest of the units that it reaches.
+func inUnits(n int64, step float64, units ...string) (float64, string) {
+	v, i := float64(n), 0
+	for v >= step && i < len(units)-1 {
+		v /= step
+		i++
+	}
+	return v, units[i]
+}
+
+// EligibleDisks lists the disks that can be installed on: bootable ones first, then slow
+// and small ones, so that the fast and large ones stay free for workloads.
 func (inv *Inventory) EligibleDisks() []*models.Disk {
 	list := slices.DeleteFunc(slices.Clone(inv.Disks), func(d *models.Disk) bool { return !d.InstallationEligibility.Eligible })
 	slices.SortStableFunc(list, func(a, b *models.Disk) int {
@@ -200,4 +208,26 @@ func (inv *Inventory) DefaultRoute() *models.Route {
 		}
 	}
 	return nil
+}
+
+// SetConnectivity keeps a host's report.
+func (h *Host) SetConnectivity(r models.ConnectivityReport) {
+	printed := InString(r)
+	if printed == h.Connectivity {
+		return
+	}
+	h.Connectivity = printed
+	h.Peers = make(map[string]models.ConnectivityRemoteHost, len(r.RemoteHosts))
+	for _, remote := range r.RemoteHosts {
+		h.Peers[remote.HostID.String()] = *remote
+	}
+}
+
+// Majority is which hosts of a cluster can reach most of the others.
+type Majority struct {
+	// Networks maps a network, or IPv4 and IPv6, to the hosts of its majority.
+	Networks map[string][]string
+	// L3 maps a host to its addresses that the others reach.
+	L3   map[string][]string
+	Text string
 }

@@ -1,9 +1,11 @@
 package service
 
 import (
+	"encoding/json"
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
 	"github.com/oaictl/oaictl/internal/simulator/service/validate"
@@ -11,7 +13,6 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/versions"
 )
 
-// knowledgeRoutes answer what the service knows without any cluster.
 func (s *Service) knowledgeRoutes(r *router) {
 	r.on("GET /v2/openshift-versions", s.openshiftVersions)
 	r.on("GET /v2/release-sources", func(*wire.Call) (wire.Reply, error) { return wire.OK(versions.ReleaseSources()) })
@@ -30,8 +31,7 @@ func (s *Service) knowledgeRoutes(r *router) {
 
 func (s *Service) openshiftVersions(c *wire.Call) (wire.Reply, error) {
 	q := c.URL.Query()
-	list := versions.OpenshiftVersions(q.Get("version"), q.Get("only_latest") == "true")
-	return wire.OK(list)
+	return wire.OK(versions.OpenshiftVersions(q.Get("version"), q.Get("only_latest") == "true"))
 }
 
 func featureQuery(c *wire.Call) versions.Query {
@@ -41,23 +41,20 @@ func featureQuery(c *wire.Call) versions.Query {
 }
 
 func (s *Service) features(c *wire.Call) (wire.Reply, error) {
-	q := featureQuery(c)
-	levels := versions.FeatureLevels(q)
+	levels := versions.FeatureLevels(featureQuery(c))
 	maps.DeleteFunc(levels, func(id, _ string) bool { return !s.cfg.Release.HasFeature(id) })
 	return wire.OK(map[string]any{"features": levels})
 }
 
 func (s *Service) detailedFeatures(c *wire.Call) (wire.Reply, error) {
-	q := featureQuery(c)
-	answer := versions.DetailedFeatures(q)
+	answer := versions.DetailedFeatures(featureQuery(c))
 	answer.Features = slices.DeleteFunc(answer.Features, func(f versions.FeatureSupport) bool { return !s.cfg.Release.HasFeature(f.ID) })
 	answer.Operators = slices.DeleteFunc(answer.Operators, func(o versions.OperatorSupport) bool { return !s.cfg.Release.HasOperator(o.Name) })
 	return wire.OK(answer)
 }
 
 func (s *Service) architectures(c *wire.Call) (wire.Reply, error) {
-	q := featureQuery(c)
-	return wire.OK(map[string]any{"architectures": versions.ArchitectureLevels(q.OpenshiftVersion)})
+	return wire.OK(map[string]any{"architectures": versions.ArchitectureLevels(featureQuery(c).OpenshiftVersion)})
 }
 
 func (s *Service) operators(*wire.Call) (wire.Reply, error) {
@@ -74,8 +71,7 @@ func (s *Service) operatorProperties(c *wire.Call) (wire.Reply, error) {
 }
 
 func (s *Service) bundles(c *wire.Call) (wire.Reply, error) {
-	q := featureQuery(c)
-	return wire.OK(versions.Bundles(q))
+	return wire.OK(versions.Bundles(featureQuery(c)))
 }
 
 func (s *Service) bundle(c *wire.Call) (wire.Reply, error) {
@@ -138,3 +134,125 @@ func workerNeeds(version string) versions.Hardware {
 	h.DiskSpeedMs = versions.RoleHardware(version, versions.Master).DiskSpeedMs
 	return h
 }
+
+// operation is a request whose body, or whose whole path, not every release of the service knows.
+type operation struct {
+	since string
+	kind  string // of the object that the body is about
+	param string // the framework's name of the body
+}
+
+func operations() map[string]operation {
+	const host = "/v2/infra-envs/{infra_env_id}/hosts/{host_id}"
+	return map[string]operation{
+		"POST /v2/clusters":                        {kind: "Cluster", param: "newClusterParams"},
+		"PATCH /v2/clusters/{cluster_id}":          {kind: "Cluster", param: "clusterUpdateParams"},
+		"POST /v2/infra-envs":                      {kind: "InfraEnv", param: "infraenvCreateParams"},
+		"PATCH /v2/infra-envs/{infra_env_id}":      {kind: "InfraEnv", param: "infraEnvUpdateParams"},
+		"PATCH " + host:                            {kind: "Host", param: "hostUpdateParams"},
+		"POST /v2/clusters/disconnected":           {since: "2.15"},
+		"GET /v2/support-levels/features/detailed": {since: "2.15"},
+		"GET /v2/operators/bundles":                {since: "2.13"},
+		"GET /v2/operators/bundles/{id}":           {since: "2.13"},
+	}
+}
+
+// unknown refuses what the service's release does not know yet.
+func (s *Service) unknown(pattern string, req *http.Request, body []byte) error {
+	o, known := operations()[pattern]
+	if !known || s.cfg.Release == "" {
+		return nil
+	}
+	if !s.cfg.Release.Has(o.since) {
+		return &wire.FrameError{Status: http.StatusNotFound, Message: "path " + req.URL.Path + " was not found"}
+	}
+	var sent map[string]json.RawMessage
+	_ = json.Unmarshal(body, &sent) // who reads the body says what is wrong with it
+	for _, field := range versions.Fields() {
+		value, has := sent[field.Name]
+		if !has || field.Kind != o.kind || s.cfg.Release.Has(field.Since) {
+			continue
+		}
+		var text string
+		switch {
+		case field.Known == nil:
+			return wire.Malformed("parsing %s body from \"\" failed, because json: unknown field %q", o.param, field.Name)
+		case json.Unmarshal(value, &text) == nil && !slices.Contains(field.Known, text):
+			return wire.BodyEnum(field.Name, text, field.Known...)
+		}
+	}
+	return nil
+}
+
+// asOld takes out of an answer what the service's release does not have.
+func (s *Service) asOld(body any) any {
+	if s.cfg.Release == "" || body == nil {
+		return body
+	}
+	if _, raw := body.([]byte); raw {
+		return body
+	}
+	data, err := json.Marshal(body)
+	if err != nil {
+		return body
+	}
+	decoder := json.NewDecoder(strings.NewReader(string(data)))
+	decoder.UseNumber()
+	var tree any
+	if decoder.Decode(&tree) != nil {
+		return body
+	}
+	s.prune(tree)
+	return tree
+}
+
+func (s *Service) prune(tree any) {
+	switch node := tree.(type) {
+	case []any:
+		for _, item := range node {
+			s.prune(item)
+		}
+	case map[string]any:
+		kind, _ := node["kind"].(string)
+		for _, field := range versions.Fields() {
+			if kindOf(kind) == field.Kind && field.Known == nil && !s.cfg.Release.Has(field.Since) {
+				delete(node, field.Name)
+			}
+		}
+		for _, item := range node {
+			s.prune(item)
+		}
+	}
+}
+
+func kindOf(kind string) string {
+	switch kind {
+	case model.KindAddHosts:
+		return "Cluster"
+	case model.KindAddedHost:
+		return "Host"
+	}
+	return kind
+}
+
+// made leaves out the checks that the service's release does not make.
+func (s *Service) made(list []model.Check) []model.Check {
+	if s.cfg.Release == "" {
+		return list
+	}
+	return slices.DeleteFunc(list, func(c model.Check) bool { return s.unmade[c.ID] })
+}
+
+func unmadeChecks(release versions.ServiceRelease) map[string]bool {
+	unmade := map[string]bool{}
+	for _, id := range release.LaterValidations() {
+		unmade[id] = true
+	}
+	for _, o := range validate.Operators() {
+		unmade[o.ID] = !release.HasOperator(o.Name)
+	}
+	return unmade
+}
+
+// copiesSince is the release whose machines also copy the data of a registry.
+const copiesSince = "2.16"

@@ -13,11 +13,14 @@ import (
 	"net/http"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	oaerrors "github.com/go-openapi/errors"
 	"github.com/go-openapi/strfmt"
+	"github.com/go-openapi/swag"
 	"github.com/google/uuid"
+
 	"github.com/oaictl/oaictl/internal/simulator/auth"
 )
 
@@ -59,76 +62,29 @@ func decode(body []byte, param string, v any) error {
 		case errors.Is(err, io.ErrUnexpectedEOF):
 			err = errors.New("unexpected EOF")
 		case errors.As(err, &mistyped):
-			mistyped.Struct = serviceType(mistyped.Struct)
 			mistyped.Field = strings.TrimPrefix(mistyped.Field, mistyped.Struct+".")
 		}
 		return Malformed("parsing %s body from \"\" failed, because %s", param, err)
 	}
-	return validate(v)
-}
-
-// serviceType is the service's name of a type where this one's is another.
-func serviceType(name string) string {
-	switch name {
-	case "ClusterCreate":
-		return "ClusterCreateParams"
-	case "ClusterUpdate":
-		return "V2ClusterUpdateParams"
-	case "HostUpdate":
-		return "HostUpdateParams"
-	case "InfraEnvCreate":
-		return "InfraEnvCreateParams"
-	case "InfraEnvUpdate":
-		return "InfraEnvUpdateParams"
-	case "wireIgnored":
-		return "IgnoredValidations"
-	}
-	return name
-}
-
-// validate makes the framework's own checks.
-func validate(v any) error {
-	checked, ok := v.(validatable)
-	if !ok {
-		return nil
-	}
-	if err := checked.Validate(strfmt.Default); err != nil {
-		return Malformed("%s", flatten(err))
+	if checked, ok := v.(validatable); ok {
+		if err := checked.Validate(strfmt.Default); err != nil {
+			return Malformed("%s", firstProblem(err))
+		}
 	}
 	return nil
 }
 
-// flatten prints the first problem: the real framework looks no further.
-func flatten(err error) string {
+// firstProblem is all that the real framework says of several: it looks no further.
+func firstProblem(err error) error {
 	var composite *oaerrors.CompositeError
-	if !errors.As(err, &composite) {
-		return inBody(err.Error())
+	for errors.As(err, &composite) && len(composite.Errors) > 0 {
+		err = composite.Errors[0]
 	}
-	all := leaves(composite)
-	if len(all) == 0 {
-		return inBody(err.Error())
-	}
-	return inBody(all[0].Error())
+	return err
 }
 
-func leaves(err *oaerrors.CompositeError) []error {
-	var all []error
-	for _, e := range err.Errors {
-		var inner *oaerrors.CompositeError
-		if errors.As(e, &inner) {
-			all = append(all, leaves(inner)...)
-			continue
-		}
-		all = append(all, e)
-	}
-	return all
-}
-
-func inBody(text string) string { return strings.TrimPrefix(text, "validation failure list:\n") }
-
-// Parameter is one parameter of an operation. The framework checks all of them
-// before the service sees the call, in the order of their names, and answers with
-// the first problem.
+// Parameter is one parameter of an operation. The framework checks all of them, in the order
+// of their names, before the service sees the call, and answers with the first problem.
 type Parameter struct {
 	name  string
 	check func(*Call) error
@@ -212,18 +168,9 @@ func OneOfQuery(name, value string, allowed []string) error {
 
 // Body is a JSON body by the name in the API's description. The handler gets it by taken.
 func Body[T any](name string) Parameter {
-	words := strings.Split(name, "-")
-	for i, w := range words {
-		if first := w[:1]; i > 0 {
-			words[i] = strings.ToUpper(first) + w[1:]
-		} else {
-			words[i] = strings.ToLower(first) + w[1:]
-		}
-	}
-	said := strings.Join(words, "")
 	return Parameter{name, func(c *Call) error {
 		v := new(T)
-		if err := decode(c.Content, said, v); err != nil {
+		if err := decode(c.Content, swag.ToVarName(name), v); err != nil {
 			return err
 		}
 		c.taken = v
@@ -257,4 +204,135 @@ func BodyEnum(name, value string, allowed ...string) error {
 		return nil
 	}
 	return Malformed("%s in body should be one of [%s]", name, strings.Join(allowed, " "))
+}
+
+// apiError is the service's own refusal: {kind, id, href, code, reason}, the code a string.
+type apiError struct {
+	status int
+	reason string
+}
+
+func (e *apiError) Error() string { return e.reason }
+
+// Refuse is a refusal of the service with a status.
+func Refuse(status int, format string, args ...any) error {
+	return &apiError{status: status, reason: fmt.Sprintf(format, args...)}
+}
+
+// BadRequest is a refusal of what was asked for.
+func BadRequest(format string, args ...any) error {
+	return Refuse(http.StatusBadRequest, format, args...)
+}
+
+// Conflict is a refusal because of the state that something is in.
+func Conflict(format string, args ...any) error { return Refuse(http.StatusConflict, format, args...) }
+
+// NotFound is the answer to a question for something that is not there.
+func NotFound(format string, args ...any) error { return Refuse(http.StatusNotFound, format, args...) }
+
+// FrameError is the framework's refusal, before the service: {code, message}, the code a number.
+type FrameError struct {
+	Status  int
+	Message string
+}
+
+func (e *FrameError) Error() string { return e.Message }
+
+// Malformed is the framework's refusal of a request.
+func Malformed(format string, args ...any) error {
+	return &FrameError{Status: http.StatusBadRequest, Message: fmt.Sprintf(format, args...)}
+}
+
+// Reply is what a handler answers. A nil body sends no content; a []byte body is sent as it is.
+type Reply struct {
+	Status  int
+	Body    any
+	Header  map[string]string
+	RawType string
+}
+
+// OK answers with a body.
+func OK(body any) (Reply, error) { return Reply{Status: http.StatusOK, Body: body}, nil }
+
+// Created answers with what was made.
+func Created(body any) (Reply, error) { return Reply{Status: http.StatusCreated, Body: body}, nil }
+
+// Accepted answers with what has begun.
+func Accepted(body any) (Reply, error) { return Reply{Status: http.StatusAccepted, Body: body}, nil }
+
+// NoContent answers without a body.
+func NoContent() (Reply, error) { return Reply{Status: http.StatusNoContent}, nil }
+
+// File answers with a download.
+func File(name string, content []byte) (Reply, error) {
+	return Reply{
+		Status: http.StatusOK, Body: content, RawType: "application/octet-stream",
+		Header: map[string]string{"Content-Disposition": fmt.Sprintf("attachment; filename=%q", name)},
+	}, nil
+}
+
+// ErrorReply puts an error into the shape that it has on the wire.
+func ErrorReply(err error) Reply {
+	var frame *FrameError
+	if errors.As(err, &frame) {
+		return Reply{Status: frame.Status, Body: struct {
+			Code    int    `json:"code"`
+			Message string `json:"message"`
+		}{frame.Status, frame.Message}}
+	}
+	var api *apiError
+	if !errors.As(err, &api) {
+		api = &apiError{status: http.StatusInternalServerError, reason: err.Error()}
+	}
+	return Reply{Status: api.status, Body: struct {
+		Code   string `json:"code"`
+		Href   string `json:"href"`
+		ID     int    `json:"id"`
+		Kind   string `json:"kind"`
+		Reason string `json:"reason"`
+	}{strconv.Itoa(api.status), "", api.status, "Error", api.reason}}
+}
+
+// Send writes the reply. The Date header is the service's own time, which clients take as "now".
+func (r Reply) Send(w http.ResponseWriter, date string) {
+	h := w.Header()
+	h.Set("Date", date)
+	for k, v := range r.Header {
+		h.Set(k, v)
+	}
+	switch body := r.Body.(type) {
+	case nil:
+		w.WriteHeader(r.Status)
+	case []byte:
+		h.Set("Content-Type", r.RawType)
+		h.Set("Content-Length", strconv.Itoa(len(body)))
+		w.WriteHeader(r.Status)
+		_, _ = w.Write(body) // a client that went away is no trouble of ours
+	default:
+		data, err := json.Marshal(body)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		h.Set("Content-Type", "application/json")
+		h.Set("Vary", "Accept-Encoding")
+		h.Set("Content-Length", strconv.Itoa(len(data)+1))
+		w.WriteHeader(r.Status)
+		_, _ = w.Write(append(data, '\n'))
+	}
+}
+
+// Problems is how the service says several problems at once.
+func Problems(problems ...string) string {
+	noun := "errors"
+	if len(problems) == 1 {
+		noun = "error"
+	}
+	return fmt.Sprintf("%d %s occurred:\n\t* %s\n\n", len(problems), noun, strings.Join(problems, "\n\t* "))
+}
+
+// FirstLine is the first line of a text.
+func FirstLine(text string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	return line
 }
