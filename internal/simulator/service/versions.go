@@ -109,13 +109,14 @@ func (s *Service) preflight(_ *wire.Call, cl *model.Cluster) (wire.Reply, error)
 	}
 	needs := []operatorNeeds{}
 	for _, name := range versions.Operators() {
-		entry := operatorNeeds{Dependencies: append([]string{}, versions.Dependencies(name, cl.IsSingle())...), OperatorName: name, Requirements: map[string]roleNeeds{}}
+		operator, _ := versions.FindOperator(name)
+		entry := operatorNeeds{Dependencies: append([]string{}, operator.Needed(cl.IsSingle())...), OperatorName: name, Requirements: map[string]roleNeeds{}}
 		for _, role := range []string{versions.Master, versions.Worker} {
 			asked := role
 			if role == versions.Master && name == "cnv" { // of a single node no other operator foretells more
 				asked = master
 			}
-			entry.Requirements[role] = roleNeeds{Qualitative: versions.OperatorNeeds(name, role),
+			entry.Requirements[role] = roleNeeds{Qualitative: operator.Requirements[role],
 				Quantitative: validate.OperatorHardware(cl.OpenshiftVersion, asked, name)}
 		}
 		needs = append(needs, entry)

@@ -215,7 +215,8 @@ func addOperatorManifests(c *model.Cluster, add func(name, content string)) {
 			continue
 		}
 		content := "# What the service has for " + o.Name + " stands here.\n"
-		for _, name := range versions.OperatorManifests(o.Name) {
+		operator, _ := versions.FindOperator(o.Name)
+		for _, name := range operator.Manifests {
 			add(name, content)
 		}
 		later = append(later, controllerManifest{o.Name, base64.StdEncoding.EncodeToString([]byte(content))})

@@ -289,7 +289,7 @@ func chooseOperators(c *model.Cluster, asked []*models.OperatorCreateParams, bun
 		list = append(list, model.Operator{SourceBundles: sources[o.Name], MonitoredOperator: models.MonitoredOperator{
 			Bundles: sources[o.Name], ClusterID: strfmt.UUID(c.ID), DependencyOnly: o.DependencyOnly, Name: o.Name, Namespace: o.Namespace,
 			OperatorType: models.OperatorTypeOlm, Properties: properties[o.Name],
-			SubscriptionName: o.Subscription, TimeoutSeconds: int64(o.Timeout.Seconds()),
+			SubscriptionName: o.Subscription, TimeoutSeconds: o.TimeoutSeconds,
 		}})
 	}
 	c.MonitoredOperators, c.OperatorBundles = list, chosen

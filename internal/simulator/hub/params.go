@@ -8,7 +8,17 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/openshift/assisted-service/models"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/yaml"
+
+	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
 	"github.com/oaictl/oaictl/internal/hubapi/hive"
+	"github.com/oaictl/oaictl/internal/simulator/hub/assisted"
 	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
 	"github.com/oaictl/oaictl/internal/simulator/versions"
 )
@@ -27,7 +37,7 @@ func (in *clusterInputs) params() map[string]any {
 	p := map[string]any{
 		"name": in.name, "base_dns_domain": in.domain, "ssh_public_key": s.SSHPublicKey,
 		"hyperthreading": s.Hyperthreading(), "schedulable_masters": s.MastersSchedulable,
-		"api_vips": addresses(objects.Vips(s.APIVIPs, s.APIVIP)), "ingress_vips": addresses(objects.Vips(s.IngressVIPs, s.IngressVIP)),
+		"api_vips": each("ip", objects.Vips(s.APIVIPs, s.APIVIP)), "ingress_vips": each("ip", objects.Vips(s.IngressVIPs, s.IngressVIP)),
 		"tags":                in.consumer,
 		"control_plane_count": max(s.ProvisionRequirements.ControlPlaneAgents, 1),
 	}
@@ -67,10 +77,10 @@ func (in *clusterInputs) addNetworks(p map[string]any) {
 		for _, m := range n.MachineNetwork {
 			list = append(list, m.CIDR)
 		}
-		p["machine_networks"] = networks(list)
+		p["machine_networks"] = each("cidr", list)
 	}
 	if len(n.ServiceNetwork) > 0 {
-		p["service_networks"] = networks(n.ServiceNetwork)
+		p["service_networks"] = each("cidr", n.ServiceNetwork)
 	}
 	if n.NetworkType != "" {
 		p["network_type"] = n.NetworkType
@@ -108,20 +118,13 @@ func (in *clusterInputs) addPlatform(p map[string]any) {
 	p["platform"] = platform
 }
 
-func addresses(list []string) []any {
-	out := []any{}
-	for _, ip := range list {
-		out = append(out, map[string]any{"ip": ip})
+// each is a list of objects with one field.
+func each(field string, values []string) []any {
+	list := []any{}
+	for _, value := range values {
+		list = append(list, map[string]any{field: value})
 	}
-	return out
-}
-
-func networks(list []string) []any {
-	out := []any{}
-	for _, cidr := range list {
-		out = append(out, map[string]any{"cidr": cidr})
-	}
-	return out
+	return list
 }
 
 func (in *clusterInputs) create() map[string]any {
@@ -196,4 +199,137 @@ func same(want, have any) bool {
 		return w == h
 	}
 	return reflect.DeepEqual(want, have)
+}
+
+func arch(s *agentinstall.InfraEnvSpec) string {
+	switch s.CPUArchitecture {
+	case "":
+		return "x86_64"
+	case "aarch64":
+		return "arm64"
+	}
+	return s.CPUArchitecture
+}
+
+// imageType is what the operator's service makes where nothing is said.
+func imageType(s *agentinstall.InfraEnvSpec) string {
+	if s.ImageType == "" {
+		return "minimal-iso"
+	}
+	return s.ImageType
+}
+
+type infraEnvInputs struct {
+	name, clusterID string
+	spec            agentinstall.InfraEnvSpec
+	pullSecret      string
+	static          []*models.HostStaticNetworkConfig
+}
+
+func (in *infraEnvInputs) params() map[string]any {
+	s := &in.spec
+	kernel := []any{}
+	for _, a := range s.KernelArguments {
+		kernel = append(kernel, map[string]any{"operation": a.Operation, "value": a.Value})
+	}
+	p := map[string]any{
+		"pull_secret": in.pullSecret, "ssh_authorized_key": s.SSHAuthorizedKey, "image_type": imageType(s),
+		"ignition_config_override": s.IgnitionConfigOverride, "kernel_arguments": kernel,
+		"additional_trust_bundle": s.AdditionalTrustBundle, "static_network_config": append([]*models.HostStaticNetworkConfig{}, in.static...),
+	}
+	// What is not spoken of any more stays as it was, as do single fields of a proxy.
+	if s.Proxy != nil {
+		proxy := proxy(s)
+		maps.DeleteFunc(proxy, func(_ string, value any) bool { return value == "" })
+		p["proxy"] = proxy
+	}
+	if len(s.AdditionalNTPSources) > 0 {
+		p["additional_ntp_sources"] = strings.Join(s.AdditionalNTPSources, ",")
+	}
+	if len(s.NTPSources) > 0 {
+		p["ntp_sources"] = strings.Join(s.NTPSources, ",")
+	}
+	if s.NetworkDiscoveryDelaySeconds != nil {
+		p["network_discovery_delay_seconds"] = *s.NetworkDiscoveryDelaySeconds
+	}
+	if s.OSImageVersion != "" {
+		p["openshift_version"] = s.OSImageVersion
+	}
+	return p
+}
+
+func proxy(s *agentinstall.InfraEnvSpec) map[string]any {
+	return map[string]any{"http_proxy": s.Proxy.HTTPProxy, "https_proxy": s.Proxy.HTTPSProxy, "no_proxy": s.Proxy.NoProxy}
+}
+
+func (in *infraEnvInputs) create() map[string]any {
+	p := in.params()
+	p["name"], p["cpu_architecture"] = in.name, arch(&in.spec)
+	if in.clusterID != "" {
+		p["cluster_id"] = in.clusterID
+	}
+	if in.spec.Proxy != nil {
+		p["proxy"] = proxy(&in.spec)
+	}
+	for _, optional := range []string{"ignition_config_override", "additional_trust_bundle", "ssh_authorized_key"} {
+		if p[optional] == "" {
+			delete(p, optional)
+		}
+	}
+	return p
+}
+
+// staticHosts reads the networks of the hosts that an InfraEnv selects. An empty selector selects none.
+func (h *hub) staticHosts(space string, selector *metav1.LabelSelector) ([]*models.HostStaticNetworkConfig, error) {
+	if !selects(selector) {
+		return nil, nil
+	}
+	match, err := metav1.LabelSelectorAsSelector(selector)
+	if err != nil {
+		return nil, assisted.InputFault("invalid label selector for NMStateConfig: %v", err)
+	}
+	var hosts []*models.HostStaticNetworkConfig
+	for _, o := range h.store.list(hubapi.KindNMStateConfig, space) {
+		if !match.Matches(labels.Set(o.GetLabels())) || o.GetDeletionTimestamp() != nil {
+			continue
+		}
+		host, err := staticOf(o)
+		if err != nil {
+			return nil, err
+		}
+		hosts = append(hosts, host)
+	}
+	return hosts, nil
+}
+
+// selects tells whether a selector can select anything.
+func selects(selector *metav1.LabelSelector) bool {
+	return selector != nil && len(selector.MatchLabels)+len(selector.MatchExpressions) > 0
+}
+
+func staticOf(o *objects.Object) (*models.HostStaticNetworkConfig, error) {
+	var spec struct {
+		Interfaces []struct {
+			Name string `json:"name"`
+			MAC  string `json:"macAddress"`
+		} `json:"interfaces"`
+	}
+	fields, _, err := unstructured.NestedMap(o.Object, "spec")
+	if err == nil {
+		err = runtime.DefaultUnstructuredConverter.FromUnstructured(fields, &spec)
+	}
+	if err != nil {
+		return nil, assisted.InputFault("invalid NMStateConfig %s: %v", o.GetName(), err)
+	}
+	host := &models.HostStaticNetworkConfig{}
+	for _, nic := range spec.Interfaces {
+		host.MacInterfaceMap = append(host.MacInterfaceMap, &models.MacInterfaceMapItems0{LogicalNicName: nic.Name, MacAddress: nic.MAC})
+	}
+	slices.SortFunc(host.MacInterfaceMap, func(a, b *models.MacInterfaceMapItems0) int { return cmp.Compare(a.LogicalNicName, b.LogicalNicName) })
+	text, err := yaml.Marshal(fields["config"])
+	if err != nil {
+		return nil, assisted.InputFault("invalid NMStateConfig %s: %v", o.GetName(), err)
+	}
+	host.NetworkYaml = string(text)
+	return host, nil
 }
