@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/openshift/assisted-service/models"
 )
 
 const apiPath = "/api/assisted-install"
@@ -235,4 +236,57 @@ func (l *lookout) host(ctx context.Context, infraEnv, id string, age time.Durati
 
 func (l *lookout) infraEnvAt(ctx context.Context, id string, age time.Duration) (infraEnvView, error) {
 	return read[infraEnvView](ctx, l, infraEnvPath(id), age)
+}
+
+// The parts of the service's objects that machines need, which a service of any release has.
+
+type hostView struct {
+	ID                string             `json:"id"`
+	InfraEnvID        string             `json:"infra_env_id"`
+	ClusterID         string             `json:"cluster_id"`
+	Status            string             `json:"status"`
+	Role              string             `json:"role"`
+	Bootstrap         bool               `json:"bootstrap"`
+	RequestedHostname string             `json:"requested_hostname"`
+	CheckedInAt       time.Time          `json:"checked_in_at"`
+	Progress          hostProgress       `json:"progress"`
+	ProgressStages    []models.HostStage `json:"progress_stages"`
+}
+
+type hostProgress struct {
+	CurrentStage models.HostStage `json:"current_stage"`
+}
+
+type clusterView struct {
+	ID     string     `json:"id"`
+	Kind   string     `json:"kind"`
+	Status string     `json:"status"`
+	Hosts  []hostView `json:"hosts"`
+}
+
+type infraEnvView struct {
+	ClusterID string `json:"cluster_id"`
+}
+
+type registration struct {
+	HostID       string `json:"host_id"`
+	AgentVersion string `json:"discovery_agent_version"`
+}
+
+// installArgs is what the machines need of the install step's argument (models.InstallCmdRequest).
+type installArgs struct {
+	ClusterID         string `json:"cluster_id"`
+	HostID            string `json:"host_id"`
+	InfraEnvID        string `json:"infra_env_id"`
+	Role              string `json:"role"`
+	ControlPlaneCount int    `json:"control_plane_count"`
+	HighAvailability  string `json:"high_availability_mode"` // of services that do not count: None | Full
+	BootDevice        string `json:"boot_device"`
+	OpenshiftVersion  string `json:"openshift_version"`
+}
+
+type completion struct {
+	Success   bool                                      `json:"is_success"`
+	ErrorInfo string                                    `json:"error_info"`
+	Data      map[string][]models.OperatorMonitorReport `json:"data,omitempty"`
 }

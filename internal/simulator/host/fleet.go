@@ -17,6 +17,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
+	"github.com/openshift/assisted-service/models"
 )
 
 // BootDay says for which part of a cluster's life machines are powered on.
@@ -237,16 +238,16 @@ func (n *nodes) get(host string) (node, bool) {
 	return x, ok
 }
 
-func (x node) reached(stage string, at time.Time) bool {
+func (x node) reached(stage models.HostStage, at time.Time) bool {
 	var due time.Time
 	switch stage {
-	case stageWaitIgnition:
+	case models.HostStageWaitingForIgnition:
 		due = x.ignition
-	case stageConfiguring:
+	case models.HostStageConfiguring:
 		due = x.configuring
-	case stageJoined:
+	case models.HostStageJoined:
 		due = x.joined
-	case stageDone:
+	case models.HostStageDone:
 		due = x.ready
 	default:
 		return false
@@ -257,13 +258,13 @@ func (x node) reached(stage string, at time.Time) bool {
 // advance reports the stages of a host that runs its installed system, as the
 // cluster sees it coming, no further than upTo. It returns the stage that the
 // host is in then.
-func (f *Fleet) advance(ctx context.Context, h hostView, upTo string) string {
+func (f *Fleet) advance(ctx context.Context, h hostView, upTo models.HostStage) models.HostStage {
 	stage := h.Progress.CurrentStage
 	if h.Status == "error" || h.Status == "cancelled" {
 		return stage
 	}
 	place := slices.Index(h.ProgressStages, stage)
-	if place < 0 || place < slices.Index(h.ProgressStages, stageRebooting) {
+	if place < 0 || place < slices.Index(h.ProgressStages, models.HostStageRebooting) {
 		return stage
 	}
 	x, known := f.nodes.get(h.ID)
@@ -300,7 +301,7 @@ func (f *Fleet) advance(ctx context.Context, h hostView, upTo string) string {
 // lost tells whether a trouble keeps a node from going on, and carries out one that makes it fail.
 func (l *life) lost(ctx context.Context) bool {
 	if t := l.trouble(scenario.DoFail); t != nil {
-		if l.report(ctx, stageFailed, t.rule.Args.String("reason", "node did not come up")) == nil {
+		if l.report(ctx, models.HostStageFailed, t.rule.Args.String("reason", "node did not come up")) == nil {
 			l.finish(t)
 		}
 		return true

@@ -45,10 +45,10 @@ type life struct {
 
 	mu       sync.Mutex
 	image    liveImage
-	role     string   // of the service, once known
-	status   string   // of the service, as last seen
-	stage    string   // as last reported
-	answered []string // types of instructions, each once
+	role     string           // of the service, once known
+	status   string           // of the service, as last seen
+	stage    models.HostStage // as last reported
+	answered []string         // types of instructions, each once
 	troubles []*trouble
 }
 
@@ -246,7 +246,7 @@ func (l *life) poll(ctx context.Context) {
 		}
 		return
 	}
-	var todo instructions
+	var todo models.Steps
 	err := l.agentAPI().get(ctx, l.instructionsPath(true), &todo)
 	if status(err) == http.StatusNotFound {
 		l.freeze(err)
@@ -257,10 +257,10 @@ func (l *life) poll(ctx context.Context) {
 		l.after(retryTime, l.poll)
 		return
 	}
-	for _, s := range todo.Steps {
+	for _, s := range todo.Instructions {
 		l.perform(ctx, s)
 	}
-	if todo.PostStepAction == "exit" {
+	if todo.PostStepAction != nil && *todo.PostStepAction == models.StepsPostStepActionExit {
 		l.logf("leaves and registers again")
 		l.session++
 		l.watched = false
@@ -268,7 +268,7 @@ func (l *life) poll(ctx context.Context) {
 		l.after(agentRestartTime, l.register)
 		return
 	}
-	next := time.Duration(todo.NextSeconds) * time.Second
+	next := time.Duration(todo.NextInstructionSeconds) * time.Second
 	if next <= 0 {
 		next = retryTime
 	}
@@ -355,7 +355,7 @@ func (l *life) refreshStatus(ctx context.Context) {
 	}
 }
 
-func (l *life) setStage(stage string) {
+func (l *life) setStage(stage models.HostStage) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.stage = stage

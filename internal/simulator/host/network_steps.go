@@ -1,6 +1,8 @@
 package host
 
 import (
+	"encoding/json"
+	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
@@ -10,15 +12,13 @@ import (
 	"github.com/openshift/assisted-service/models"
 )
 
+type ntpRequest struct {
+	Source string `json:"ntp_source"`
+}
+
 // synchronize answers which time sources the machine reaches: those it is told, or that of DHCP.
-func (l *life) synchronize(s step) (any, error) {
-	var want struct {
-		Source string `json:"ntp_source"`
-	}
-	if err := argument(s, &want); err != nil {
-		return nil, err
-	}
-	names := strings.FieldsFunc(want.Source, func(r rune) bool { return r == ',' || r == ' ' })
+func (l *life) synchronize(asked ntpRequest) (any, error) {
+	names := strings.FieldsFunc(asked.Source, func(r rune) bool { return r == ',' || r == ' ' })
 	if len(names) == 0 {
 		names = []string{"clock.example.com"}
 	}
@@ -36,17 +36,15 @@ func (l *life) synchronize(s step) (any, error) {
 	return map[string]any{"ntp_sources": sources}, nil
 }
 
-func (l *life) resolveDomains(s step) (any, error) {
-	var want struct {
-		Domains []struct {
-			Name string `json:"domain_name"`
-		} `json:"domains"`
+type domainsRequest struct {
+	Domains []struct {
+		Name string `json:"domain_name"`
 	}
-	if err := argument(s, &want); err != nil {
-		return nil, err
-	}
-	results := make([]*models.DomainResolutionResponseDomain, 0, len(want.Domains))
-	for _, d := range want.Domains {
+}
+
+func (l *life) resolveDomains(asked domainsRequest) (any, error) {
+	results := make([]*models.DomainResolutionResponseDomain, 0, len(asked.Domains))
+	for _, d := range asked.Domains {
 		r := &models.DomainResolutionResponseDomain{DomainName: &d.Name, IPV4Addresses: []strfmt.IPv4{}, IPV6Addresses: []strfmt.IPv6{}, Cnames: []string{}}
 		for _, a := range l.lookUp(d.Name) {
 			if a.Is4() {
@@ -94,11 +92,7 @@ type vip struct {
 	Verification string `json:"verification"`
 }
 
-func (l *life) verifyVIPs(s step) (any, error) {
-	vips := []vip{}
-	if err := argument(s, &vips); err != nil {
-		return nil, err
-	}
+func (l *life) verifyVIPs(vips []vip) (any, error) {
 	taken := l.fleet.addresses()
 	for i := range vips {
 		vips[i].Verification = "succeeded"
@@ -138,56 +132,32 @@ func (l *life) leaseVIPs() (any, error) {
 
 // fetchPointerIgnition answers what the machine config server of the running
 // cluster says to a new machine.
-func (l *life) fetchPointerIgnition(s step) (any, error) {
-	var want struct {
-		URL string `json:"url"`
-	}
-	if err := argument(s, &want); err != nil {
-		return nil, err
-	}
-	return map[string]any{
-		"is_success": true, "url": want.URL,
-		"ignition": `{"ignition":{"config":{},"version":"3.2.0"},"storage":{"files":[]}}`,
+func fetchPointerIgnition(asked struct{ URL string }) (any, error) {
+	return models.APIVipConnectivityResponse{
+		IsSuccess: true, URL: asked.URL, Ignition: `{"ignition":{"config":{},"version":"3.2.0"},"storage":{"files":[]}}`,
 	}, nil
 }
 
-type tangResponse struct {
-	URL        string `json:"tang_url"`
-	Payload    string `json:"payload"`
-	Signatures []any  `json:"signatures"`
+type tangRequest struct {
+	Servers string `json:"tang_servers"`
 }
 
-func reachTang(s step) (any, error) {
-	var want struct {
-		Servers string `json:"tang_servers"`
+func reachTang(asked tangRequest) (any, error) {
+	var servers []struct{ URL string }
+	if err := json.Unmarshal([]byte(asked.Servers), &servers); err != nil {
+		return nil, fmt.Errorf("read the Tang servers: %w", err)
 	}
-	if err := argument(s, &want); err != nil {
-		return nil, err
-	}
-	var servers []struct {
-		URL string `json:"url"`
-	}
-	if err := argument(step{Type: s.Type, Args: []string{want.Servers}}, &servers); err != nil {
-		return nil, err
-	}
-	responses := make([]tangResponse, 0, len(servers))
+	response := models.TangConnectivityResponse{IsSuccess: true, TangServerResponse: []*models.TangServerResponse{}}
 	for _, server := range servers {
-		responses = append(responses, tangResponse{URL: server.URL, Payload: "eyJrZXlzIjpbXX0", Signatures: []any{}})
+		response.TangServerResponse = append(response.TangServerResponse, &models.TangServerResponse{
+			TangURL: server.URL, Payload: "eyJrZXlzIjpbXX0", Signatures: []*models.TangServerSignatures{},
+		})
 	}
-	return map[string]any{"is_success": true, "tang_server_response": responses}, nil
-}
-
-type peer struct {
-	HostID string `json:"host_id"`
-	NICs   []struct {
-		Name      string   `json:"name"`
-		MAC       string   `json:"mac"`
-		Addresses []string `json:"ip_addresses"`
-	} `json:"nics"`
+	return response, nil
 }
 
 type remoteHost struct {
-	HostID string                  `json:"host_id"`
+	HostID strfmt.UUID             `json:"host_id"`
 	L2     []models.L2Connectivity `json:"l2_connectivity"`
 	L3     []ping                  `json:"l3_connectivity"`
 	MTU    []models.MtuReport      `json:"mtu_report"`
@@ -202,19 +172,15 @@ type ping struct {
 
 // checkConnectivity answers which other hosts the machine reaches: directly in
 // the networks it shares with them, and through its gateway elsewhere.
-func (l *life) checkConnectivity(s step) (any, error) {
-	var peers []peer
-	if err := argument(s, &peers); err != nil {
-		return nil, err
-	}
+func (l *life) checkConnectivity(peers []models.ConnectivityCheckHost) (any, error) {
 	m, _ := l.present()
 	remotes := make([]*remoteHost, 0, len(peers))
 	for _, p := range peers {
 		r := &remoteHost{HostID: p.HostID, L2: []models.L2Connectivity{}, L3: []ping{}, MTU: []models.MtuReport{}}
-		for _, nic := range p.NICs {
-			for _, text := range nic.Addresses {
+		for _, nic := range p.Nics {
+			for _, text := range nic.IPAddresses {
 				if address, err := parseAddress(text); err == nil {
-					m.reach(r, address, nic.MAC)
+					m.reach(r, address, nic.Mac.String())
 				}
 			}
 		}
@@ -260,11 +226,7 @@ func (m Machine) reach(r *remoteHost, remote netip.Addr, mac string) {
 const addressLimit = 8000
 
 // findFreeAddresses answers the IPv4 addresses of each network at which nobody answers.
-func (l *life) findFreeAddresses(s step) (any, error) {
-	var networks []string
-	if err := argument(s, &networks); err != nil {
-		return nil, err
-	}
+func (l *life) findFreeAddresses(networks []string) (any, error) {
 	taken := l.fleet.addresses()
 	for _, g := range l.spec.Gateways {
 		taken[g] = true

@@ -32,13 +32,16 @@ type replied struct {
 // replyLife is how long an agent keeps itself from repeating a reply.
 const replyLife = time.Hour
 
-type answer struct {
-	exitCode int
-	output   string
-	errText  string
+// answered is the reply to a step whose argument do answers.
+func answered[Asked any](s *models.Step, do func(Asked) (any, error)) models.StepReply {
+	var asked Asked
+	if err := argument(s, &asked); err != nil {
+		return failed(err)
+	}
+	return said(do(asked))
 }
 
-func said(v any, err error) answer {
+func said(v any, err error) models.StepReply {
 	if err != nil {
 		return failed(err)
 	}
@@ -46,10 +49,10 @@ func said(v any, err error) answer {
 	if err != nil {
 		return failed(err)
 	}
-	return answer{output: string(raw)}
+	return models.StepReply{Output: string(raw)}
 }
 
-func failed(err error) answer { return answer{exitCode: 1, errText: err.Error()} }
+func failed(err error) models.StepReply { return models.StepReply{ExitCode: 1, Error: err.Error()} }
 
 func (l *life) instructionsPath(poll bool) string {
 	p := hostPath(l.infraEnv(), l.spec.UUID) + "/instructions"
@@ -68,8 +71,8 @@ func (l *life) clock() time.Time {
 }
 
 // perform starts a step. Its reply comes after the time that the step takes.
-func (l *life) perform(ctx context.Context, s step) {
-	switch s.Type {
+func (l *life) perform(ctx context.Context, s *models.Step) {
+	switch s.StepType {
 	case models.StepTypeInstall:
 		l.startInstall(s)
 		return
@@ -85,12 +88,12 @@ func (l *life) perform(ctx context.Context, s step) {
 		l.logsGathered = true
 		l.gatherLogs(ctx, s)
 	}
-	if l.inFlight[s.Type] || l.hasReplied(s) {
+	if l.inFlight[s.StepType] || l.hasReplied(s) {
 		return
 	}
-	l.inFlight[s.Type] = true
-	l.after(l.jitter.of(stepTime(s.Type)), func(ctx context.Context) {
-		delete(l.inFlight, s.Type)
+	l.inFlight[s.StepType] = true
+	l.after(l.jitter.of(stepTime(s.StepType)), func(ctx context.Context) {
+		delete(l.inFlight, s.StepType)
 		l.reply(ctx, s, l.answer(s))
 		l.afterReply(s)
 	})
@@ -112,16 +115,16 @@ func stepTime(stepType models.StepType) time.Duration {
 // hasReplied tells whether the service already has the reply to a step. What an
 // agent answers depends on the arguments and on the troubles of the moment only;
 // speeds and times of measurements differ each time.
-func (l *life) hasReplied(s step) bool {
-	switch s.Type {
+func (l *life) hasReplied(s *models.Step) bool {
+	switch s.StepType {
 	case models.StepTypeContainerImageAvailability, models.StepTypeInstallationDiskSpeedCheck, models.StepTypeUpgradeAgent, models.StepTypeRebootForReclaim:
 		return false
 	}
-	last, ok := l.replied[s.Type]
+	last, ok := l.replied[s.StepType]
 	return ok && last.to == l.fingerprint(s) && l.fleet.now().Sub(last.at) < replyLife
 }
 
-func (l *life) fingerprint(s step) uint64 {
+func (l *life) fingerprint(s *models.Step) uint64 {
 	h := fnv.New64a()
 	for _, arg := range s.Args {
 		_, _ = h.Write([]byte(arg))
@@ -132,19 +135,18 @@ func (l *life) fingerprint(s step) uint64 {
 }
 
 // reply posts an answer. One that is refused is given again at the next poll that asks for it.
-func (l *life) reply(ctx context.Context, s step, a answer) {
-	err := l.agentAPI().send(ctx, http.MethodPost, l.instructionsPath(false), stepReply{
-		StepID: s.ID, StepType: s.Type, ExitCode: a.exitCode, Output: a.output, Error: a.errText,
-	}, nil)
+func (l *life) reply(ctx context.Context, s *models.Step, reply models.StepReply) {
+	reply.StepID, reply.StepType = s.StepID, s.StepType
+	err := l.agentAPI().send(ctx, http.MethodPost, l.instructionsPath(false), reply, nil)
 	if err != nil {
-		l.logf("cannot reply to %s: %v", s.Type, err)
+		l.logf("cannot reply to %s: %v", s.StepType, err)
 		return
 	}
-	if a.exitCode == 0 {
-		l.replied[s.Type] = replied{to: l.fingerprint(s), at: l.fleet.now()}
+	if reply.ExitCode == 0 {
+		l.replied[s.StepType] = replied{to: l.fingerprint(s), at: l.fleet.now()}
 	}
 	l.mu.Lock()
-	if did := string(s.Type); !slices.Contains(l.answered, did) {
+	if did := string(s.StepType); !slices.Contains(l.answered, did) {
 		l.answered = append(l.answered, did)
 	}
 	l.mu.Unlock()
@@ -152,14 +154,12 @@ func (l *life) reply(ctx context.Context, s step, a answer) {
 }
 
 // afterReply is what some steps do to the agent itself.
-func (l *life) afterReply(s step) {
-	switch s.Type {
+func (l *life) afterReply(s *models.Step) {
+	switch s.StepType {
 	case models.StepTypeUpgradeAgent:
-		var want struct {
-			Image string `json:"agent_image"`
-		}
-		if argument(s, &want) == nil && want.Image != "" {
-			l.agentVersion = want.Image
+		var asked models.UpgradeAgentRequest
+		if argument(s, &asked) == nil && asked.AgentImage != "" {
+			l.agentVersion = asked.AgentImage
 		}
 		l.session++
 		l.watched = false
@@ -169,81 +169,69 @@ func (l *life) afterReply(s step) {
 	}
 }
 
-func argument(s step, into any) error {
+func argument(s *models.Step, into any) error {
 	if len(s.Args) == 0 {
-		return fmt.Errorf("step %s has no argument", s.Type)
+		return fmt.Errorf("step %s has no argument", s.StepType)
 	}
 	if err := json.Unmarshal([]byte(s.Args[0]), into); err != nil {
-		return fmt.Errorf("argument of step %s: %w", s.Type, err)
+		return fmt.Errorf("argument of step %s: %w", s.StepType, err)
 	}
 	return nil
 }
 
-func (l *life) answer(s step) answer {
-	switch s.Type {
+func (l *life) answer(s *models.Step) models.StepReply {
+	switch s.StepType {
 	case models.StepTypeInventory:
 		m, patch := l.present()
 		text, err := m.inventory(l.clock()).encode(patch)
 		if err != nil {
 			return failed(err)
 		}
-		return answer{output: text}
+		return models.StepReply{Output: text}
 	case models.StepTypeConnectivityCheck:
-		return said(l.checkConnectivity(s))
+		return answered(s, l.checkConnectivity)
 	case models.StepTypeFreeNetworkAddresses:
-		return said(l.findFreeAddresses(s))
+		return answered(s, l.findFreeAddresses)
 	case models.StepTypeNtpSynchronizer:
-		return said(l.synchronize(s))
+		return answered(s, l.synchronize)
 	case models.StepTypeDomainResolution:
-		return said(l.resolveDomains(s))
+		return answered(s, l.resolveDomains)
 	case models.StepTypeVerifyVips:
-		return said(l.verifyVIPs(s))
+		return answered(s, l.verifyVIPs)
 	case models.StepTypeDhcpLeaseAllocate:
 		return said(l.leaseVIPs())
 	case models.StepTypeInstallationDiskSpeedCheck:
-		return said(l.measureDisk(s))
+		return answered(s, l.measureDisk)
 	case models.StepTypeContainerImageAvailability:
-		return said(l.pullImages(s))
+		return answered(s, l.pullImages)
 	case models.StepTypeAPIVipConnectivityCheck:
-		return said(l.fetchPointerIgnition(s))
+		return answered(s, fetchPointerIgnition)
 	case models.StepTypeTangConnectivityCheck:
-		return said(reachTang(s))
+		return answered(s, reachTang)
 	case models.StepTypeUpgradeAgent:
-		var want map[string]any
-		err := argument(s, &want)
-		return said(map[string]any{"agent_image": want["agent_image"], "result": "success"}, err)
+		return answered(s, func(asked models.UpgradeAgentRequest) (any, error) {
+			return models.UpgradeAgentResponse{AgentImage: asked.AgentImage, Result: models.UpgradeAgentResultSuccess}, nil
+		})
 	}
 	// These answer by their exit code alone.
-	return answer{}
+	return models.StepReply{}
 }
 
-func (l *life) measureDisk(s step) (any, error) {
-	var want struct {
-		Path string `json:"path"`
-	}
-	if err := argument(s, &want); err != nil {
-		return nil, err
-	}
+func (l *life) measureDisk(asked struct{ Path string }) (any, error) {
 	sync := l.jitter.of(5 * time.Millisecond)
 	if t := l.trouble(scenario.DoSlowDisk); t != nil {
 		if t.rule.Args.Bool("fails", false) {
-			return nil, fmt.Errorf("measuring the speed of %s: fio: input/output error", want.Path)
+			return nil, fmt.Errorf("measuring the speed of %s: fio: input/output error", asked.Path)
 		}
 		sync = t.rule.Args.Duration("sync", 40*time.Millisecond)
 	}
-	return map[string]any{"path": want.Path, "io_sync_duration": sync.Milliseconds()}, nil
+	return map[string]any{"path": asked.Path, "io_sync_duration": sync.Milliseconds()}, nil
 }
 
-func (l *life) pullImages(s step) (any, error) {
-	var want struct {
-		Images []string `json:"images"`
-	}
-	if err := argument(s, &want); err != nil {
-		return nil, err
-	}
+func (l *life) pullImages(asked models.ContainerImageAvailabilityRequest) (any, error) {
 	failure := l.trouble(scenario.DoImagePullFailure)
-	results := make([]models.ContainerImageAvailability, 0, len(want.Images))
-	for _, name := range want.Images {
+	results := make([]models.ContainerImageAvailability, 0, len(asked.Images))
+	for _, name := range asked.Images {
 		if failure != nil && matchImage(failure.rule.Args.String("image", ""), name) {
 			results = append(results, models.ContainerImageAvailability{Name: name, Result: models.ContainerImageAvailabilityResultFailure})
 			continue
@@ -265,7 +253,7 @@ func matchImage(glob, name string) bool {
 	return strings.Contains(name, glob)
 }
 
-func (l *life) gatherLogs(ctx context.Context, s step) {
+func (l *life) gatherLogs(ctx context.Context, s *models.Step) {
 	var want struct {
 		ClusterID  string `json:"cluster_id"`
 		InfraEnvID string `json:"infra_env_id"`
@@ -303,7 +291,7 @@ func (c *controller) uploadLogs(ctx context.Context) (bool, error) {
 
 // sendLogs reports that logs are coming, sends them, and reports that they came.
 func (f *Fleet) sendLogs(ctx context.Context, api *client, progress, upload, name string, files map[string]string) error {
-	if err := api.send(ctx, http.MethodPut, progress, logsReport{State: "requested"}, nil); err != nil {
+	if err := api.send(ctx, http.MethodPut, progress, models.LogsProgressParams{LogsState: models.LogsStateRequested.Pointer()}, nil); err != nil {
 		return err
 	}
 	archive, err := pack(files, f.serviceTime())
@@ -313,7 +301,7 @@ func (f *Fleet) sendLogs(ctx context.Context, api *client, progress, upload, nam
 	if err := api.upload(ctx, upload, name+".tar.gz", archive); err != nil {
 		return err
 	}
-	return api.send(ctx, http.MethodPut, progress, logsReport{State: "completed"}, nil)
+	return api.send(ctx, http.MethodPut, progress, models.LogsProgressParams{LogsState: models.LogsStateCompleted.Pointer()}, nil)
 }
 
 func pack(files map[string]string, at time.Time) ([]byte, error) {

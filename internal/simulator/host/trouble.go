@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
+	"github.com/openshift/assisted-service/models"
 )
 
 // hitsMachines tells troubles of single machines from those of the cluster or of machines still to come.
@@ -48,7 +49,7 @@ func (l *life) notice() {
 	roleIndex := l.fleet.roleIndex(l)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	moment := scenario.Moment{State: l.status, Stage: l.stage, Answered: l.answered, Elapsed: now.Sub(l.fleet.start)}
+	moment := scenario.Moment{State: l.status, Stage: string(l.stage), Answered: l.answered, Elapsed: now.Sub(l.fleet.start)}
 	who := scenario.Host{Name: l.spec.Name, Role: l.knownRole(), Index: l.index, RoleIndex: roleIndex}
 	for _, n := range l.spec.NICs {
 		who.MACs = append(who.MACs, n.MAC)
@@ -80,7 +81,7 @@ func (l *life) trouble(do ...string) *trouble {
 	return nil
 }
 
-func (l *life) enter(stage string) {
+func (l *life) enter(stage models.HostStage) {
 	l.setStage(stage)
 	l.notice()
 }
