@@ -63,7 +63,7 @@ func wantsOf(c *spec.Cluster) ([]host.Want, error) {
 		h := &c.Spec.Hosts[i]
 		want := host.Want{
 			Name: h.Name, MAC: h.Match.MAC, Serial: h.Match.Serial, UUID: h.Match.UUID, Hostname: h.Match.Hostname, BMC: h.Match.BMC,
-			Role: string(h.Role), CPUArch: string(h.Arch), Disk: hintsOf(h.Disk.Hints),
+			Role: string(h.Role), CPUArch: string(h.Arch), Disk: h.Disk.Hints,
 		}
 		if want.BMC == "" && h.BMC != nil {
 			want.BMC = h.BMC.Address
@@ -80,13 +80,6 @@ func wantsOf(c *spec.Cluster) ([]host.Want, error) {
 		wants = append(wants, want)
 	}
 	return wants, nil
-}
-
-func hintsOf(h spec.DiskHints) host.DiskHints {
-	return host.DiskHints{
-		DeviceName: h.DeviceName, WWN: cmp.Or(h.WWNWithExtension, h.WWN), Serial: h.SerialNumber, Model: h.Model, Vendor: h.Vendor,
-		HCTL: h.HCTL, MinSizeGB: h.MinSizeGigabytes, Rotational: h.Rotational,
-	}
 }
 
 // addresses are a host's static ones.

@@ -3,12 +3,12 @@ package host
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"net/netip"
 	"slices"
 	"time"
 
 	"github.com/openshift/assisted-service/models"
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 )
 
 // The address families of routes.
@@ -143,34 +143,16 @@ func (m Machine) routes() []*models.Route {
 	return routes
 }
 
-// encode is the inventory as the agent sends it, with a patch merged in.
+// encode is the inventory as the agent sends it, with a patch merged in (RFC 7396).
 func (inv inventory) encode(patch map[string]any) (string, error) {
 	raw, err := json.Marshal(inv)
 	if err != nil || patch == nil {
 		return string(raw), err
 	}
-	fields := map[string]any{}
-	if err := json.Unmarshal(raw, &fields); err != nil {
+	changes, err := json.Marshal(patch)
+	if err != nil {
 		return "", err
 	}
-	raw, err = json.Marshal(mergePatch(fields, patch))
+	raw, err = jsonpatch.MergePatch(raw, changes)
 	return string(raw), err
-}
-
-// mergePatch is RFC 7396: objects merge, null removes, all else replaces.
-func mergePatch(target, patch map[string]any) map[string]any {
-	merged := maps.Clone(target)
-	for key, value := range patch {
-		object, isObject := value.(map[string]any)
-		inner, _ := merged[key].(map[string]any)
-		switch {
-		case value == nil:
-			delete(merged, key)
-		case isObject && inner != nil:
-			merged[key] = mergePatch(inner, object)
-		default:
-			merged[key] = value
-		}
-	}
-	return merged
 }
