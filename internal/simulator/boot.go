@@ -114,14 +114,10 @@ func (c *BootConfig) names() func(string) []netip.Addr {
 	}
 	api, ingress := addresses(c.Cluster.Spec.Network.VIPs.API), addresses(c.Cluster.Spec.Network.VIPs.Ingress)
 	return func(name string) []netip.Addr {
-		switch name = strings.ToLower(name); {
-		case strings.HasPrefix(name, "validatenowildcarddns"):
-			return nil
-		case strings.Contains(name, ".apps."):
+		if strings.Contains(strings.ToLower(name), ".apps.") {
 			return ingress
-		default:
-			return api
 		}
+		return api
 	}
 }
 

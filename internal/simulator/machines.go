@@ -6,7 +6,6 @@ import (
 	"net/netip"
 	"slices"
 
-	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/simulator/bmc"
 	"github.com/oaictl/oaictl/internal/simulator/host"
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
@@ -144,20 +143,10 @@ func networkOf(c *spec.Cluster) (host.Network, error) {
 	return network, nil
 }
 
-// BMCConfig says whose management controllers are simulated.
-type BMCConfig struct {
-	Clock    clock.Clock
-	Seed     int64
-	Scenario *scenario.Scenario
-	// Cluster names the machines and their controllers.
-	Cluster *spec.Cluster
-	Logf    func(format string, args ...any)
-}
-
 // NewBMCs makes the controllers of the machines that a file has booted through
 // them: with an address and credentials, where the method of booting is redfish.
 // Without any such machine it returns nil.
-func NewBMCs(config BMCConfig) (*bmc.Server, error) {
+func NewBMCs(config BootConfig) (*bmc.Server, error) {
 	if config.Cluster == nil {
 		return nil, nil
 	}

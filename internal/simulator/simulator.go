@@ -66,7 +66,11 @@ func Start(ctx context.Context, config Config) (*Simulator, error) {
 	}
 	ctx, stop := context.WithCancel(ctx)
 	s := &Simulator{url: "http://" + listener.Addr().String(), stop: stop}
-	bmcs, doors, err := s.openBMCs(config)
+	boots := BootConfig{
+		ServiceURL: s.url, Clock: config.Clock, Seed: config.Seed, Scenario: config.Scenario, Cluster: config.Cluster, Logf: config.Logf,
+		Images: config.Images,
+	}
+	bmcs, doors, err := s.openBMCs(boots)
 	if err != nil {
 		stop()
 		return nil, errors.Join(err, listener.Close())
@@ -93,12 +97,8 @@ func Start(ctx context.Context, config Config) (*Simulator, error) {
 	if config.KubeAPI {
 		boot = bootAgain // it outlives clusters
 	}
-	s.group.Go(func() {
-		s.note(boot(ctx, BootConfig{
-			ServiceURL: s.url, Clock: config.Clock, Seed: config.Seed, Scenario: config.Scenario, Cluster: config.Cluster, BMCs: bmcs, Logf: config.Logf,
-			Images: config.Images,
-		}))
-	})
+	boots.BMCs = bmcs
+	s.group.Go(func() { s.note(boot(ctx, boots)) })
 	return s, nil
 }
 
@@ -109,8 +109,8 @@ func (s *Simulator) URL() string { return s.url }
 func (s *Simulator) Callers() *auth.Service { return s.calls }
 
 // openBMCs makes the machines' controllers and a listener for them; nil for both where there are none.
-func (s *Simulator) openBMCs(config Config) (*bmc.Server, net.Listener, error) {
-	bmcs, err := NewBMCs(BMCConfig{Clock: config.Clock, Seed: config.Seed, Scenario: config.Scenario, Cluster: config.Cluster, Logf: config.Logf})
+func (s *Simulator) openBMCs(config BootConfig) (*bmc.Server, net.Listener, error) {
+	bmcs, err := NewBMCs(config)
 	if err != nil || bmcs == nil {
 		return nil, nil, err
 	}
