@@ -31,7 +31,7 @@ type controller struct {
 
 func newController(e endpoint, m Machine, t *troubles) *controller {
 	c := &controller{endpoint: e, dialect: dialectOf(e.flavour), user: m.User, password: m.Password, trouble: t, mux: http.NewServeMux()}
-	c.sessions = newSessions(c.dialect.sessions)
+	c.sessions = newSessions(c.dialect.Sessions)
 	c.routes()
 	return c
 }
@@ -39,9 +39,9 @@ func newController(e endpoint, m Machine, t *troubles) *controller {
 func (c *controller) add(s *System, id string) error {
 	s.dialect = &c.dialect
 	s.boot = c.dialect.noOverride()
-	s.id, s.manager = id, c.dialect.manager
+	s.id, s.manager = id, c.dialect.Manager
 	if s.id == "" {
-		s.id = c.dialect.system
+		s.id = c.dialect.System
 	}
 	if s.id == "" {
 		s.id = s.machine.UUID
@@ -83,7 +83,7 @@ func (c *controller) troubled(do string) *standing {
 
 func (c *controller) routes() {
 	c.mux.HandleFunc("GET "+root, func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, c.serviceRoot()) })
-	if c.dialect.sessions > 0 {
+	if c.dialect.Sessions > 0 {
 		c.mux.HandleFunc("POST "+sessionsPath, c.openSession)
 		c.mux.HandleFunc("GET "+sessionServicePath, c.known(c.sessionService))
 		c.mux.HandleFunc("GET "+sessionsPath, c.known(c.listSessions))
@@ -105,7 +105,7 @@ func (c *controller) routes() {
 	c.mux.HandleFunc("GET "+root+"/Systems/{id}", of(c.system, c.showSystem))
 	c.mux.HandleFunc("GET "+root+"/Managers/{id}", of(c.managed, c.showManager))
 	owner, find := root+"/Managers/{id}/VirtualMedia", c.managed
-	if c.dialect.mediaInSystem {
+	if c.dialect.MediaInSystem {
 		owner, find = root+"/Systems/{id}/VirtualMedia", c.system
 	}
 	media := func(handle func(http.ResponseWriter, *http.Request, *System)) http.HandlerFunc {
@@ -120,7 +120,7 @@ func (c *controller) routes() {
 	}
 	c.mux.HandleFunc("GET "+owner, media(c.listMedia))
 	c.mux.HandleFunc("GET "+owner+"/{slot}", media(c.showMedia))
-	if c.dialect.emulator {
+	if c.dialect.Emulator {
 		c.emulatorRoutes(func(handle func(http.ResponseWriter, *http.Request, *System)) http.HandlerFunc {
 			return of(c.system, handle)
 		}, media)
@@ -132,7 +132,7 @@ func (c *controller) routes() {
 	c.mux.HandleFunc("PATCH "+root+"/Systems/{id}", of(c.system, c.setSystem))
 	c.mux.HandleFunc("POST "+root+"/Systems/{id}/Actions/ComputerSystem.Reset", of(c.system, c.resetSystem))
 	c.mux.HandleFunc("PATCH "+owner+"/{slot}", media(c.setMedia))
-	if !c.dialect.patchMedia {
+	if !c.dialect.PatchMedia {
 		c.mux.HandleFunc("POST "+owner+"/{slot}/Actions/VirtualMedia.InsertMedia", media(c.insertMedia))
 		c.mux.HandleFunc("POST "+owner+"/{slot}/Actions/VirtualMedia.EjectMedia", media(c.ejectMedia))
 	}
@@ -149,7 +149,7 @@ func (c *controller) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		r = r.Clone(r.Context())
 		r.URL = &address
 	}
-	if c.dialect.emulator {
+	if c.dialect.Emulator {
 		w.Header().Set(contentType, "application/json")
 	}
 	c.mux.ServeHTTP(w, r)
@@ -241,7 +241,7 @@ func (c *controller) known(then http.HandlerFunc) http.HandlerFunc {
 		return then
 	}
 	return func(w http.ResponseWriter, r *http.Request) {
-		if token := r.Header.Get("X-Auth-Token"); token != "" && !c.dialect.emulator {
+		if token := r.Header.Get("X-Auth-Token"); token != "" && !c.dialect.Emulator {
 			if c.troubled(scenario.DoBMCWrongCredentials) != nil || !slices.ContainsFunc(c.sessions.list(), func(s session) bool { return same(s.token, token) }) {
 				c.unknown(w, r)
 				return
@@ -250,7 +250,7 @@ func (c *controller) known(then http.HandlerFunc) http.HandlerFunc {
 			return
 		}
 		user, password, said := r.BasicAuth()
-		if c.dialect.emulator && !said && strings.HasPrefix(r.Header.Get("Authorization"), "Basic ") {
+		if c.dialect.Emulator && !said && strings.HasPrefix(r.Header.Get("Authorization"), "Basic ") {
 			w.Header().Set(contentType, "text/html; charset=utf-8")
 			say(w, http.StatusInternalServerError, "<title>500 Internal Server Error</title>")
 			return
@@ -259,7 +259,7 @@ func (c *controller) known(then http.HandlerFunc) http.HandlerFunc {
 			c.unknown(w, r)
 			return
 		}
-		if c.troubled(scenario.DoBMCSessionLimit) != nil && c.dialect.sessions > 0 {
+		if c.troubled(scenario.DoBMCSessionLimit) != nil && c.dialect.Sessions > 0 {
 			c.full(w) // a session of a single request is one too
 			return
 		}
@@ -280,12 +280,12 @@ func (c *controller) unknown(w http.ResponseWriter, r *http.Request) {
 	}
 	if status == http.StatusUnauthorized {
 		realm := `Basic realm="Redfish"`
-		if c.dialect.emulator {
+		if c.dialect.Emulator {
 			realm = emulatorRealm
 		}
 		w.Header().Set("WWW-Authenticate", realm)
 	}
-	if c.dialect.emulator {
+	if c.dialect.Emulator {
 		said := "Authorization required"
 		if r.Header.Get("Authorization") != "" {
 			said = "Incorrect username or password"

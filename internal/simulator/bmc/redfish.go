@@ -21,16 +21,16 @@ func (c *controller) serviceRoot() object {
 		"RedfishVersion": "1.11.0", "UUID": c.systems[0].machine.UUID,
 		"Systems": ref(root + "/Systems"), "Managers": ref(root + "/Managers"), "Links": object{},
 	}
-	if c.dialect.vendor != "" {
-		out["Vendor"] = c.dialect.vendor
+	if c.dialect.Vendor != "" {
+		out["Vendor"] = c.dialect.Vendor
 	}
-	if c.dialect.product != "" {
-		out["Product"] = c.dialect.product
+	if c.dialect.Product != "" {
+		out["Product"] = c.dialect.Product
 	}
-	if c.dialect.emulator {
+	if c.dialect.Emulator {
 		delete(out, "Links")
 	}
-	if c.dialect.sessions > 0 {
+	if c.dialect.Sessions > 0 {
 		out["SessionService"], out["Links"] = ref(sessionServicePath), object{"Sessions": ref(sessionsPath)}
 	}
 	return out
@@ -48,7 +48,7 @@ func (s *System) path() string        { return root + "/Systems/" + s.id }
 func (s *System) managerPath() string { return root + "/Managers/" + s.manager }
 
 func (s *System) mediaPath() string {
-	if s.dialect.mediaInSystem {
+	if s.dialect.MediaInSystem {
 		return s.path() + "/VirtualMedia"
 	}
 	return s.managerPath() + "/VirtualMedia"
@@ -63,21 +63,21 @@ func (c *controller) showSystem(w http.ResponseWriter, _ *http.Request, s *Syste
 	out := object{
 		"@odata.type": "#ComputerSystem.v1_16_0.ComputerSystem", "@odata.id": s.path(), "@odata.etag": boot.etag(),
 		"Id": s.id, "Name": s.name(), "SystemType": "Physical", "HostName": s.machine.Name,
-		"UUID": s.machine.UUID, "SerialNumber": s.machine.Serial, "Manufacturer": c.dialect.manufacturer, "Model": c.dialect.model,
+		"UUID": s.machine.UUID, "SerialNumber": s.machine.Serial, "Manufacturer": c.dialect.Manufacturer, "Model": c.dialect.Model,
 		"PowerState": power, "Status": object{"State": "Enabled", "Health": "OK"},
 		"Boot": object{
 			"BootSourceOverrideTarget": boot.Target, "BootSourceOverrideEnabled": boot.Enabled, "BootSourceOverrideMode": boot.Mode,
 			"BootSourceOverrideTarget@Redfish.AllowableValues": c.dialect.bootTargets(boot.Mode),
 		},
 		"Actions": object{"#ComputerSystem.Reset": object{
-			"target": s.path() + "/Actions/ComputerSystem.Reset", "ResetType@Redfish.AllowableValues": c.dialect.resets,
+			"target": s.path() + "/Actions/ComputerSystem.Reset", "ResetType@Redfish.AllowableValues": c.dialect.Resets,
 		}},
 		"Links": object{"ManagedBy": []object{ref(s.managerPath())}},
 	}
-	if c.dialect.mediaInSystem && c.troubled(scenario.DoBMCNoVirtualMedia) == nil {
+	if c.dialect.MediaInSystem && c.troubled(scenario.DoBMCNoVirtualMedia) == nil {
 		out["VirtualMedia"] = ref(s.mediaPath())
 	}
-	if c.dialect.emulator { // which says nothing of these
+	if c.dialect.Emulator { // which says nothing of these
 		for _, unknown := range []string{"@odata.etag", "SystemType", "HostName", "SerialNumber", "Model"} {
 			delete(out, unknown)
 		}
@@ -89,15 +89,15 @@ func (c *controller) showSystem(w http.ResponseWriter, _ *http.Request, s *Syste
 
 // bootTargets are what a system allows in a boot mode: the emulator has no UefiHttp without UEFI.
 func (d *dialect) bootTargets(mode string) []string {
-	if !d.emulator || mode == "UEFI" {
-		return d.targets
+	if !d.Emulator || mode == "UEFI" {
+		return d.Targets
 	}
-	return slices.DeleteFunc(slices.Clone(d.targets), func(t string) bool { return t == "UefiHttp" })
+	return slices.DeleteFunc(slices.Clone(d.Targets), func(t string) bool { return t == "UefiHttp" })
 }
 
 // name is the system's: sushy-tools gives it that of the machine.
 func (s *System) name() string {
-	if s.dialect.emulator {
+	if s.dialect.Emulator {
 		return s.machine.Name
 	}
 	return "System"
@@ -118,36 +118,36 @@ func (o override) matches(header string) bool {
 func (c *controller) showManager(w http.ResponseWriter, _ *http.Request, s *System) {
 	out := object{
 		"@odata.type": "#Manager.v1_11_0.Manager", "@odata.id": s.managerPath(), "Id": s.manager, "Name": "Manager",
-		"ManagerType": "BMC", "Model": c.dialect.product, "FirmwareVersion": "1.0.0", "PowerState": "On",
+		"ManagerType": "BMC", "Model": c.dialect.Product, "FirmwareVersion": "1.0.0", "PowerState": "On",
 		"Status": object{"State": "Enabled", "Health": "OK"}, "Links": object{"ManagerForServers": []object{ref(s.path())}},
 	}
-	if c.dialect.emulator {
+	if c.dialect.Emulator {
 		out["UUID"] = s.machine.UUID
 	}
-	if (!c.dialect.mediaInSystem || c.dialect.emulator) && c.troubled(scenario.DoBMCNoVirtualMedia) == nil {
+	if (!c.dialect.MediaInSystem || c.dialect.Emulator) && c.troubled(scenario.DoBMCNoVirtualMedia) == nil {
 		out["VirtualMedia"] = ref(s.mediaPath())
 	}
 	answer(w, http.StatusOK, out)
 }
 
 func (c *controller) listMedia(w http.ResponseWriter, _ *http.Request, s *System) {
-	answer(w, http.StatusOK, collection("VirtualMedia", s.mediaPath(), "Virtual Media", c.dialect.slots, func(slot slot) string { return s.mediaPath() + "/" + slot.id }))
+	answer(w, http.StatusOK, collection("VirtualMedia", s.mediaPath(), "Virtual Media", c.dialect.Slots, func(slot slot) string { return s.mediaPath() + "/" + slot.ID }))
 }
 
 func (c *controller) showMedia(w http.ResponseWriter, r *http.Request, s *System) {
 	slot, _ := c.dialect.slotOf(r.PathValue("slot"))
-	path, url := s.mediaPath()+"/"+slot.id, s.inserted(slot.id)
+	path, url := s.mediaPath()+"/"+slot.ID, s.inserted(slot.ID)
 	out := object{
-		"@odata.type": "#VirtualMedia.v1_4_0.VirtualMedia", "@odata.id": path, "Id": slot.id, "Name": slot.name, "MediaTypes": slot.types,
+		"@odata.type": "#VirtualMedia.v1_4_0.VirtualMedia", "@odata.id": path, "Id": slot.ID, "Name": slot.Name, "MediaTypes": slot.Types,
 		"Inserted": url != "", "WriteProtected": true, "ConnectedVia": "NotConnected", "Image": nil, "ImageName": nil,
 	}
 	if url != "" {
 		out["Image"], out["ImageName"], out["ConnectedVia"] = url, url[strings.LastIndex(url, "/")+1:], "URI"
 	}
-	if c.dialect.emulator {
+	if c.dialect.Emulator {
 		emulatedDrive(out, url)
 	}
-	if !slot.fixed && !c.dialect.patchMedia {
+	if !slot.Fixed && !c.dialect.PatchMedia {
 		out["Actions"] = object{
 			"#VirtualMedia.InsertMedia": object{"target": path + "/Actions/VirtualMedia.InsertMedia"},
 			"#VirtualMedia.EjectMedia":  object{"target": path + "/Actions/VirtualMedia.EjectMedia"},
@@ -199,7 +199,7 @@ func notFound(w http.ResponseWriter, r *http.Request) {
 	refuse(w, http.StatusNotFound, "ResourceMissingAtURI", "The resource at the URI %s was not found.", r.URL.Path)
 }
 
-func (c *controller) done(w http.ResponseWriter) { c.succeeded(w, c.dialect.done) }
+func (c *controller) done(w http.ResponseWriter) { c.succeeded(w, c.dialect.Done) }
 
 func (c *controller) succeeded(w http.ResponseWriter, status int) {
 	text := "The request completed successfully."
@@ -216,7 +216,7 @@ func (c *controller) body(w http.ResponseWriter, r *http.Request, into any) bool
 	switch {
 	case err == nil, errors.Is(err, io.EOF):
 		return true
-	case c.dialect.emulator:
+	case c.dialect.Emulator:
 		fault(w, http.StatusBadRequest, "400 Bad Request: The browser (or proxy) sent a request that this server could not understand.")
 	default:
 		refuse(w, http.StatusBadRequest, "MalformedJSON", "The request body submitted was malformed JSON and could not be parsed: %v.", err)
@@ -232,9 +232,9 @@ func (c *controller) resetSystem(w http.ResponseWriter, r *http.Request, s *Syst
 	switch {
 	case asked.ResetType == "":
 		refuse(w, http.StatusBadRequest, "ActionParameterMissing", "The action ComputerSystem.Reset requires that the parameter ResetType be present in the request body.")
-	case !slices.Contains(c.dialect.resets, asked.ResetType):
+	case !slices.Contains(c.dialect.Resets, asked.ResetType):
 		refuse(w, http.StatusBadRequest, "ActionParameterNotSupported", "The parameter ResetType with the value %s is not supported.", asked.ResetType)
-	case !s.reset(asked.ResetType) && c.dialect.strict:
+	case !s.reset(asked.ResetType) && c.dialect.Strict:
 		refuse(w, http.StatusConflict, "ResourceInUse", "The change to the requested resource failed because the machine is %s already.", strings.ToLower(s.power()))
 	default:
 		c.done(w)
@@ -270,7 +270,7 @@ func (c *controller) setSystem(w http.ResponseWriter, r *http.Request, s *System
 		name, value string
 		allowed     []string
 	}{
-		{"BootSourceOverrideTarget", boot.Target, append([]string{"None"}, c.dialect.targets...)},
+		{"BootSourceOverrideTarget", boot.Target, append([]string{"None"}, c.dialect.Targets...)},
 		{"BootSourceOverrideEnabled", boot.Enabled, []string{disabled, once, continuous}},
 		{"BootSourceOverrideMode", boot.Mode, []string{"UEFI", "Legacy"}},
 	} {
@@ -299,7 +299,7 @@ func (c *controller) insertMedia(w http.ResponseWriter, r *http.Request, s *Syst
 
 func (c *controller) ejectMedia(w http.ResponseWriter, r *http.Request, s *System) {
 	slot := r.PathValue("slot")
-	if s.inserted(slot) == "" && c.dialect.strict {
+	if s.inserted(slot) == "" && c.dialect.Strict {
 		refuse(w, http.StatusConflict, "ResourceInUse", "There are no media in %s to eject.", slot)
 		return
 	}
@@ -309,7 +309,7 @@ func (c *controller) ejectMedia(w http.ResponseWriter, r *http.Request, s *Syste
 
 // setMedia is how controllers without these actions take an image, and lose it.
 func (c *controller) setMedia(w http.ResponseWriter, r *http.Request, s *System) {
-	if !c.dialect.patchMedia {
+	if !c.dialect.PatchMedia {
 		refuse(w, http.StatusMethodNotAllowed, "OperationNotAllowed", "The HTTP method is not allowed on this resource.")
 		return
 	}
@@ -331,28 +331,28 @@ func (c *controller) putIn(w http.ResponseWriter, r *http.Request, s *System, as
 	image, err := url.Parse(asked.Image)
 	trouble := c.trouble.of(s.machine, scenario.DoBMCMediaRefused)
 	switch {
-	case slot.fixed:
-		refuse(w, http.StatusMethodNotAllowed, "ActionNotSupported", "The action VirtualMedia.InsertMedia is not supported by %s.", slot.id)
+	case slot.Fixed:
+		refuse(w, http.StatusMethodNotAllowed, "ActionNotSupported", "The action VirtualMedia.InsertMedia is not supported by %s.", slot.ID)
 	case asked.Image == "":
 		refuse(w, http.StatusBadRequest, "ActionParameterMissing", "The action VirtualMedia.InsertMedia requires that the parameter Image be present in the request body.")
 	case err != nil || image.Host == "" || image.Scheme != "http" && image.Scheme != "https":
 		refuse(w, http.StatusBadRequest, "ActionParameterValueFormatError", "The parameter Image is no http or https URL.")
-	case c.dialect.longestURL > 0 && len(asked.Image) > c.dialect.longestURL:
-		refuse(w, http.StatusBadRequest, "StringValueTooLong", "The parameter Image is longer than %d characters.", c.dialect.longestURL)
-	case c.dialect.imageOnly && (asked.Inserted != nil || asked.WriteProtected != nil):
+	case c.dialect.LongestURL > 0 && len(asked.Image) > c.dialect.LongestURL:
+		refuse(w, http.StatusBadRequest, "StringValueTooLong", "The parameter Image is longer than %d characters.", c.dialect.LongestURL)
+	case c.dialect.ImageOnly && (asked.Inserted != nil || asked.WriteProtected != nil):
 		refuse(w, http.StatusBadRequest, "PropertyUnknown", "The property Inserted is not in the list of valid properties for the resource.")
-	case c.dialect.wantsProtocol && !strings.EqualFold(asked.TransferProtocolType, image.Scheme):
+	case c.dialect.WantsProtocol && !strings.EqualFold(asked.TransferProtocolType, image.Scheme):
 		refuse(w, http.StatusBadRequest, "ActionParameterMissing", "The action VirtualMedia.InsertMedia requires that TransferProtocolType be %s.", strings.ToUpper(image.Scheme))
 	case trouble != nil:
 		refuse(w, trouble.args.Int("status", http.StatusInternalServerError), "InternalError", "Unable to connect the virtual media image.")
-	case c.dialect.strict && s.inserted(slot.id) != "":
-		refuse(w, http.StatusConflict, "ResourceInUse", "Virtual media are inserted in %s already.", slot.id)
+	case c.dialect.Strict && s.inserted(slot.ID) != "":
+		refuse(w, http.StatusConflict, "ResourceInUse", "Virtual media are inserted in %s already.", slot.ID)
 	default:
 		if _, err := s.reader.measure(r.Context(), asked.Image); err != nil {
 			refuse(w, http.StatusBadRequest, "ResourceAtUriUnauthorized", "Unable to access the virtual media image: %v.", err)
 			return false
 		}
-		s.insert(slot.id, asked.Image)
+		s.insert(slot.ID, asked.Image)
 		return true
 	}
 	return false
