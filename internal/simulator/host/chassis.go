@@ -67,11 +67,11 @@ func (l *life) follow() (switched <-chan struct{}) {
 	switch {
 	case on && starts != l.starts:
 		l.reset()
-		l.fleet.nodes.forget(l.spec.UUID)
+		l.fleet.nodes.Delete(l.spec.UUID)
 		l.after(l.jitter.of(firmwareTime), l.start)
 	case !on && l.on:
 		l.reset()
-		l.fleet.nodes.forget(l.spec.UUID)
+		l.fleet.nodes.Delete(l.spec.UUID)
 	}
 	l.on, l.starts = on, starts
 	return switched

@@ -25,11 +25,10 @@ const agentAuthHeader = "X-Secret-Key"
 
 // client is the machines' side of the REST API. When to try again is the caller's to decide.
 type client struct {
-	base   string
-	http   *http.Client
-	header string
-	token  *atomic.Value // a string
-	clock  clock.Clock
+	base  string
+	http  *http.Client
+	token *atomic.Value // a string
+	clock clock.Clock
 	// deadline is how long a request may take, in real time.
 	deadline time.Duration
 	// dateOffset is how far the service's Date was ahead at the last answer, in nanoseconds; one for a fleet.
@@ -67,15 +66,12 @@ func newClient(cfg Config) (*client, error) {
 	if !strings.HasSuffix(base, apiPath) {
 		base += apiPath
 	}
-	c := &client{base: base, http: cfg.HTTPClient, header: cfg.AuthHeader, token: &atomic.Value{}, clock: cfg.Clock, dateOffset: &atomic.Int64{}, answered: &atomic.Int64{}}
+	c := &client{base: base, http: cfg.HTTPClient, token: &atomic.Value{}, clock: cfg.Clock, dateOffset: &atomic.Int64{}, answered: &atomic.Int64{}}
 	if c.http == nil {
 		c.http = &http.Client{Transport: &http.Transport{
 			Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true,
 			MaxIdleConns: 512, MaxIdleConnsPerHost: 512, IdleConnTimeout: 90 * time.Second,
 		}}
-	}
-	if c.header == "" {
-		c.header = agentAuthHeader
 	}
 	c.token.Store(cfg.Token)
 	c.deadline = max(cfg.Clock.Wall(time.Minute), 5*time.Second)
@@ -130,7 +126,7 @@ func (c *client) do(ctx context.Context, method, path, contentType string, body 
 		req.Header.Set("discovery_agent_version", defaultAgentVersion)
 	}
 	if token := c.token.Load().(string); token != "" {
-		req.Header.Set(c.header, token)
+		req.Header.Set(agentAuthHeader, token)
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {

@@ -14,38 +14,11 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
 	"github.com/openshift/assisted-service/models"
 )
-
-// spokes is the clusters in the making whose controller runs in this fleet.
-type spokes struct {
-	mu      sync.Mutex
-	running map[string]bool
-	group   sync.WaitGroup
-}
-
-func newSpokes() *spokes { return &spokes{running: map[string]bool{}} }
-
-func (s *spokes) start(cluster string, run func()) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.running[cluster] {
-		return
-	}
-	s.running[cluster] = true
-	s.group.Go(func() {
-		run()
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		delete(s.running, cluster)
-	})
-}
-
-func (s *spokes) wait() { s.group.Wait() }
 
 // controller is the assisted-installer-controller of one new cluster, which runs inside it.
 type controller struct {
@@ -65,13 +38,20 @@ type controller struct {
 	olm       bool
 }
 
+// startController runs the controller of a cluster, unless it runs.
 func (f *Fleet) startController(ctx context.Context, args installArgs) {
+	if _, running := f.installing.LoadOrStore(args.ClusterID, true); running {
+		return
+	}
 	c := &controller{
 		fleet: f, cluster: args.ClusterID, version: args.OpenshiftVersion,
 		operators: map[string]models.OperatorMonitorReport{},
 		takes:     newJitter(f.cfg.Seed, len(f.lives)).of(operatorsTime),
 	}
-	f.spokes.start(args.ClusterID, func() { c.run(ctx) })
+	f.controllers.Go(func() {
+		defer f.installing.Delete(args.ClusterID)
+		c.run(ctx)
+	})
 }
 
 func (c *controller) logf(format string, args ...any) { c.fleet.logf("controller: "+format, args...) }

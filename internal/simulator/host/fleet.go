@@ -44,8 +44,8 @@ type Config struct {
 	Seed uint64
 	// Scenario is the trouble to make; nil is none.
 	Scenario *scenario.Scenario
-	// Token authenticates the machines; empty sends none. AuthHeader is where it goes; empty is X-Secret-Key.
-	Token, AuthHeader string
+	// Token authenticates the machines; empty sends none.
+	Token string
 	// Boot is Day1 if empty.
 	Boot BootDay
 	// DNS resolves a name for every machine; nil resolves api, api-int and all
@@ -63,13 +63,16 @@ type Config struct {
 
 // Fleet is machines that share a network, one HTTP client, and the clusters that they turn into.
 type Fleet struct {
-	cfg    Config
-	api    *client
-	start  time.Time
-	lives  []*life
-	looks  *lookout
-	nodes  *nodes
-	spokes *spokes
+	cfg   Config
+	api   *client
+	start time.Time
+	lives []*life
+	looks *lookout
+	// nodes are those that run their installed system, by host: each a node.
+	nodes sync.Map
+	// controllers are of the clusters in the making, which are in installing, by id.
+	controllers sync.WaitGroup
+	installing  sync.Map
 	// objectsAhead is how far the times in the service's objects are ahead of its Date header, in nanoseconds.
 	objectsAhead atomic.Int64
 	quiet        atomic.Bool
@@ -99,9 +102,8 @@ func New(cfg Config) (*Fleet, error) {
 	if err != nil {
 		return nil, fmt.Errorf("preparing machines: %w", err)
 	}
-	f := &Fleet{cfg: cfg, api: api, nodes: newNodes()}
+	f := &Fleet{cfg: cfg, api: api}
 	f.looks = newLookout(api, cfg.Clock)
-	f.spokes = newSpokes()
 	for i, m := range cfg.Machines {
 		if m.InfraEnvID == "" {
 			m.InfraEnvID = cfg.InfraEnvID
@@ -145,7 +147,7 @@ func (f *Fleet) Run(ctx context.Context) error {
 		group.Go(func() { l.run(all) })
 	}
 	expected.Wait()
-	f.spokes.wait()
+	f.controllers.Wait()
 	stop()
 	rest.Wait()
 	return context.Cause(ctx)
@@ -200,59 +202,31 @@ func (f *Fleet) noteRegistration(at time.Time) {
 	f.objectsAhead.Store(int64(ahead))
 }
 
-// nodes is which machines run their installed system, and how far they are on
-// the way to being a ready node of their cluster.
-type nodes struct {
-	mu     sync.Mutex
-	byHost map[string]node
-}
+// node is when a machine that runs its installed system reaches each stage of
+// becoming a ready node of its cluster.
+type node map[models.HostStage]time.Time
 
-type node struct {
-	ignition, configuring, joined, ready time.Time
-}
-
-func newNodes() *nodes { return &nodes{byHost: map[string]node{}} }
-
-// boot notes that a host has left the installer for its disk.
-func (n *nodes) boot(host string, at time.Time, vary func(time.Duration) time.Duration) {
-	var x node
-	x.ignition = at.Add(vary(diskBootTime))
-	x.configuring = x.ignition.Add(vary(ignitionTime))
-	x.joined = x.configuring.Add(vary(joinTime))
-	x.ready = x.joined.Add(vary(readyTime))
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.byHost[host] = x
-}
-
-func (n *nodes) forget(host string) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	delete(n.byHost, host)
-}
-
-func (n *nodes) get(host string) (node, bool) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	x, ok := n.byHost[host]
-	return x, ok
+// newNode is a machine that leaves the installer for its disk.
+func newNode(at time.Time, vary func(time.Duration) time.Duration) node {
+	x := node{}
+	for _, part := range []struct {
+		stage models.HostStage
+		takes time.Duration
+	}{
+		{models.HostStageWaitingForIgnition, diskBootTime},
+		{models.HostStageConfiguring, ignitionTime},
+		{models.HostStageJoined, joinTime},
+		{models.HostStageDone, readyTime},
+	} {
+		at = at.Add(vary(part.takes))
+		x[part.stage] = at
+	}
+	return x
 }
 
 func (x node) reached(stage models.HostStage, at time.Time) bool {
-	var due time.Time
-	switch stage {
-	case models.HostStageWaitingForIgnition:
-		due = x.ignition
-	case models.HostStageConfiguring:
-		due = x.configuring
-	case models.HostStageJoined:
-		due = x.joined
-	case models.HostStageDone:
-		due = x.ready
-	default:
-		return false
-	}
-	return !due.After(at)
+	due, known := x[stage]
+	return known && !due.After(at)
 }
 
 // advance reports the stages of a host that runs its installed system, as the
@@ -267,7 +241,7 @@ func (f *Fleet) advance(ctx context.Context, h hostView, upTo models.HostStage) 
 	if place < 0 || place < slices.Index(h.ProgressStages, models.HostStageRebooting) {
 		return stage
 	}
-	x, known := f.nodes.get(h.ID)
+	found, known := f.nodes.Load(h.ID)
 	l := f.lifeOf(h.ID)
 	switch {
 	case !known && l != nil:
@@ -275,9 +249,10 @@ func (f *Fleet) advance(ctx context.Context, h hostView, upTo models.HostStage) 
 	case !known:
 		// A machine that some other process simulates, or a real one: nobody
 		// here knows more than that it has rebooted.
-		f.nodes.boot(h.ID, f.now(), func(d time.Duration) time.Duration { return d })
+		f.nodes.Store(h.ID, newNode(f.now(), func(d time.Duration) time.Duration { return d }))
 		return stage
 	}
+	x := found.(node)
 	for _, next := range h.ProgressStages[place+1:] {
 		if !x.reached(next, f.now()) || l != nil && l.lost(ctx) {
 			break

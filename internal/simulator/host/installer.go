@@ -305,7 +305,7 @@ func (l *life) bootDisk(ctx context.Context) {
 	l.setStage(models.HostStageRebooting)
 	l.logf("boots from its disk")
 	l.watch()
-	l.fleet.nodes.boot(l.spec.UUID, l.fleet.now(), l.jitter.of)
+	l.fleet.nodes.Store(l.spec.UUID, newNode(l.fleet.now(), l.jitter.of))
 	if args.Role == "bootstrap" && args.controlPlanes() == 1 {
 		l.fleet.startController(ctx, args)
 	}

@@ -181,7 +181,7 @@ func (l *life) dayHasCome(ctx context.Context) bool {
 
 func (l *life) bootISO() {
 	l.reset()
-	l.fleet.nodes.forget(l.spec.UUID)
+	l.fleet.nodes.Delete(l.spec.UUID)
 	l.setStage("")
 	l.logf("boots the discovery image")
 	l.after(l.jitter.of(bootTime), l.register)

@@ -126,11 +126,7 @@ func (l *life) hasReplied(s *models.Step) bool {
 
 func (l *life) fingerprint(s *models.Step) uint64 {
 	h := fnv.New64a()
-	for _, arg := range s.Args {
-		_, _ = h.Write([]byte(arg))
-		_, _ = h.Write([]byte{0})
-	}
-	_, _ = h.Write([]byte(l.standing()))
+	fmt.Fprintf(h, "%q %s", s.Args, l.standing())
 	return h.Sum64()
 }
 

@@ -50,15 +50,12 @@ type Config struct {
 	Access Access
 	// APIKey signs and checks ByAPIKey links; required for them.
 	APIKey jwt.Key
-	// Secret is mixed into every ByToken link's key. Nil makes one.
-	Secret []byte
-	// BaseURL is the service's, without a trailing slash, for minimal images. Empty is the request's host.
-	BaseURL string
 }
 
 // Service answers for the media. It is safe for concurrent use.
 type Service struct {
 	config  Config
+	secret  string       // is mixed into every ByToken link's key
 	revoked atomic.Int64 // links of a lower generation are expired
 
 	mu    sync.Mutex
@@ -82,10 +79,7 @@ func New(config Config) (*Service, error) {
 	case config.Access == ByAPIKey && config.APIKey.IsZero():
 		return nil, errors.New("making the image service: links by API key need its key")
 	}
-	if config.Secret == nil {
-		config.Secret = []byte(rand.Text())
-	}
-	return &Service{config: config, lives: map[liveKey]*live{}}, nil
+	return &Service{config: config, secret: rand.Text(), lives: map[liveKey]*live{}}, nil
 }
 
 // ExpireAll makes every ByToken link that was handed out so far expired. Other links never expire.
@@ -238,23 +232,6 @@ func (s *Service) URL(link Link) (string, time.Time, error) {
 	return address, expires, err
 }
 
-// InitrdURL makes a link to an infra-env's netboot initrd, which its iPXE script names.
-func (s *Service) InitrdURL(link Link) (string, time.Time, error) {
-	proof, expires, err := s.proof(link)
-	if err != nil {
-		return "", time.Time{}, err
-	}
-	address, err := url.JoinPath(link.Base, "images", link.InfraEnvID, "pxe-initrd")
-	query := url.Values{"arch": {link.Arch}, "version": {link.Version}}
-	switch s.config.Access {
-	case ByToken:
-		query.Set("image_token", proof)
-	case ByAPIKey:
-		query.Set("api_key", proof)
-	}
-	return address + "?" + query.Encode(), expires, err
-}
-
 // ArtifactURL makes a link to a boot artefact, which anyone may have: kernel, rootfs or ins-file.
 func ArtifactURL(link Link, artifact string) (string, error) {
 	address, err := url.JoinPath(link.Base, "boot-artifacts", artifact)
@@ -286,7 +263,7 @@ func (s *Service) proof(link Link) (string, time.Time, error) {
 }
 
 func (s *Service) tokenKey(infraEnvID string, signingKey []byte) jwt.Key {
-	secret := fmt.Sprintf("%x %s %x", s.config.Secret, infraEnvID, signingKey)
+	secret := fmt.Sprintf("%s %s %x", s.secret, infraEnvID, signingKey)
 	return jwt.HS256([]byte(secret))
 }
 
