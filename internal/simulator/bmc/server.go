@@ -127,7 +127,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	server := &http.Server{
 		Handler: &proxy{server: s, doors: doors}, ReadHeaderTimeout: time.Minute,
 		BaseContext: func(net.Listener) context.Context { return context.WithValue(ctx, serverEnds{}, ctx) },
-		ConnContext: withTarget, ErrorLog: quiet(),
+		ErrorLog:    quiet(),
 	}
 	go func() {
 		<-ctx.Done()

@@ -7,7 +7,6 @@ import (
 	"net/http"
 
 	"github.com/oaictl/oaictl/internal/simulator/live"
-	"github.com/oaictl/oaictl/internal/simulator/scenario"
 )
 
 // Chassis is the part of a machine that its management controller has in hand.
@@ -113,13 +112,7 @@ func until(ctx context.Context, switched <-chan struct{}) (context.Context, cont
 // start is the firmware looking for something to boot: the controller's image, if it says so, else the disk.
 func (l *life) start(ctx context.Context) {
 	l.notice()
-	if dark := l.trouble(scenario.DoNeverBoot); dark != nil {
-		left, ends := dark.left(l.fleet.now())
-		if !ends {
-			l.end("never boots")
-			return
-		}
-		l.after(left, l.start)
+	if l.staysDark(l.start) {
 		return
 	}
 	_, _, switched := l.spec.Chassis.Switched()

@@ -150,13 +150,7 @@ func (l *life) powerOn(ctx context.Context) {
 		l.after(waitForDayTwo/2, l.powerOn)
 		return
 	}
-	if dark := l.trouble(scenario.DoNeverBoot); dark != nil {
-		left, ends := dark.left(l.fleet.now())
-		if !ends {
-			l.end("never boots")
-			return
-		}
-		l.after(left, l.powerOn)
+	if l.staysDark(l.powerOn) {
 		return
 	}
 	if !l.dayHasCome(ctx) {
@@ -164,6 +158,20 @@ func (l *life) powerOn(ctx context.Context) {
 		return
 	}
 	l.bootISO()
+}
+
+// staysDark says whether a trouble keeps a machine from booting, and has it try again once that ends.
+func (l *life) staysDark(again func(context.Context)) bool {
+	dark := l.trouble(scenario.DoNeverBoot)
+	if dark == nil {
+		return false
+	}
+	if left, ends := dark.left(l.fleet.now()); ends {
+		l.after(left, again)
+	} else {
+		l.end("never boots")
+	}
+	return true
 }
 
 // dayHasCome tells a day-2 machine whether its cluster takes further hosts.

@@ -121,11 +121,7 @@ func (l *life) standing() string {
 	defer l.mu.Unlock()
 	var word strings.Builder
 	for _, t := range l.troubles {
-		if t.standing(now) {
-			word.WriteByte('1')
-		} else {
-			word.WriteByte('0')
-		}
+		fmt.Fprint(&word, t.standing(now))
 	}
 	return word.String()
 }

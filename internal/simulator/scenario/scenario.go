@@ -136,16 +136,10 @@ func valueOf[T any](a Args, key string, def T) T {
 }
 
 // Map is the object of key, or nil.
-func (a Args) Map(key string) map[string]any {
-	v, _ := a[key].(map[string]any)
-	return v
-}
+func (a Args) Map(key string) map[string]any { return valueOf[map[string]any](a, key, nil) }
 
 // Strings is the list of texts of key, or nil.
-func (a Args) Strings(key string) []string {
-	v, _ := a[key].([]string)
-	return v
-}
+func (a Args) Strings(key string) []string { return valueOf[[]string](a, key, nil) }
 
 // Times is args.times: how many matching calls the trouble hits; 0 is no limit.
 func (r Rule) Times() int { return r.Args.Int("times", 0) }
