@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/coreos/ignition/v2/config/util"
+	"github.com/coreos/ignition/v2/config/v3_4/types"
 	"github.com/vincent-petithory/dataurl"
 )
 
@@ -55,39 +57,19 @@ func AgentIn(configs ...[]byte) (Agent, error) {
 	return agent, nil
 }
 
-// ignitionConfig is the part of a config that starts an agent.
-type ignitionConfig struct {
-	Ignition struct {
-		Config struct {
-			Merge   []struct{ Source string }
-			Replace struct{ Source string }
-		}
-	}
-	Systemd struct {
-		Units []struct {
-			Name, Contents string
-			Enabled, Mask  *bool
-		}
-	}
-}
-
 // findUnit is the text of the agent's unit in a config or those merged into it; empty where none starts.
 func findUnit(config []byte, depth int) (string, error) {
 	const deepest = 4
-	var parsed ignitionConfig
+	var parsed types.Config
 	if err := json.Unmarshal(config, &parsed); err != nil {
 		return "", err
 	}
 	text := ""
-	sources := parsed.Ignition.Config.Merge
-	if parsed.Ignition.Config.Replace.Source != "" {
-		sources = append(sources, parsed.Ignition.Config.Replace)
-	}
-	for _, source := range sources {
-		if !strings.HasPrefix(source.Source, "data:") || depth == deepest {
+	for _, source := range append(parsed.Ignition.Config.Merge, parsed.Ignition.Config.Replace) {
+		if source.Source == nil || !strings.HasPrefix(*source.Source, "data:") || depth == deepest {
 			continue // there is nobody to fetch it from before the network is up
 		}
-		data, err := dataurl.DecodeString(source.Source)
+		data, err := dataurl.DecodeString(*source.Source)
 		if err != nil {
 			return "", fmt.Errorf("decode a config that is merged: %w", err)
 		}
@@ -100,9 +82,9 @@ func findUnit(config []byte, depth int) (string, error) {
 		}
 	}
 	for _, unit := range parsed.Systemd.Units {
-		started := unit.Enabled != nil && *unit.Enabled && (unit.Mask == nil || !*unit.Mask)
-		if unit.Name == agentUnit && started && unit.Contents != "" {
-			text = unit.Contents
+		started := util.IsTrue(unit.Enabled) && !util.IsTrue(unit.Mask)
+		if unit.Name == agentUnit && started && util.NotEmpty(unit.Contents) {
+			text = *unit.Contents
 		}
 	}
 	return text, nil
@@ -188,21 +170,8 @@ func area(image io.ReaderAt, size int64) (place, error) {
 		File           string
 		Offset, Length int64
 	}{File: legacyArea}
-	at, err := find(image, size, "coreos/igninfo.json")
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-	case err != nil:
+	if err := readJSON(image, size, "coreos/igninfo.json", &info); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return place{}, err
-	case at.size > sector:
-		return place{}, fmt.Errorf("coreos/igninfo.json has %d bytes", at.size)
-	default:
-		text := make([]byte, at.size)
-		if _, err := image.ReadAt(text, at.offset); err != nil {
-			return place{}, fmt.Errorf("read coreos/igninfo.json: %w", err)
-		}
-		if err := json.Unmarshal(text, &info); err != nil {
-			return place{}, fmt.Errorf("read coreos/igninfo.json: %w", err)
-		}
 	}
 	file, err := find(image, size, info.File)
 	if err != nil {

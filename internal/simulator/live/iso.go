@@ -113,6 +113,27 @@ func readRecord(record []byte, size int64) (place, error) {
 	return p, nil
 }
 
+// readJSON reads a file that says where something stands in an image.
+func readJSON(image io.ReaderAt, size int64, path string, into any) error {
+	const most = 64 << 10
+	at, err := find(image, size, path)
+	if err != nil {
+		return err
+	}
+	if at.size > most {
+		return fmt.Errorf("%s has %d bytes", path, at.size)
+	}
+	text := make([]byte, at.size)
+	_, err = image.ReadAt(text, at.offset)
+	if err == nil {
+		err = json.Unmarshal(text, into)
+	}
+	if err != nil {
+		return fmt.Errorf("read %s: %w", path, err)
+	}
+	return nil
+}
+
 // ErrNoRoot is an image whose kernel starts, and then finds no system to run.
 var ErrNoRoot = errors.New("its kernel arguments lead to no root file system")
 
@@ -151,18 +172,7 @@ func Root(image io.ReaderAt, size int64) (url string, err error) {
 
 // kernelArguments are those of the first boot menu that coreos/kargs.json names.
 func kernelArguments(image io.ReaderAt, size int64) (string, error) {
-	const mostInfo, mostArguments = 64 << 10, 8 << 10
-	at, err := find(image, size, "coreos/kargs.json")
-	if err != nil {
-		return "", err
-	}
-	if at.size > mostInfo {
-		return "", fmt.Errorf("coreos/kargs.json has %d bytes", at.size)
-	}
-	text := make([]byte, at.size)
-	if _, err := image.ReadAt(text, at.offset); err != nil {
-		return "", fmt.Errorf("read coreos/kargs.json: %w", err)
-	}
+	const mostArguments = 8 << 10
 	var info struct {
 		Size  int64
 		Files []struct {
@@ -170,8 +180,8 @@ func kernelArguments(image io.ReaderAt, size int64) (string, error) {
 			Offset int64
 		}
 	}
-	if err := json.Unmarshal(text, &info); err != nil {
-		return "", fmt.Errorf("read coreos/kargs.json: %w", err)
+	if err := readJSON(image, size, "coreos/kargs.json", &info); err != nil {
+		return "", err
 	}
 	if len(info.Files) == 0 {
 		return "", errors.New("coreos/kargs.json names no file")
