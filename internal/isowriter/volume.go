@@ -8,6 +8,7 @@
 package isowriter
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"strings"
@@ -255,10 +256,7 @@ func (l *layout) bootEntry(b BootFile) ([]byte, error) {
 	if n == nil {
 		return nil, fmt.Errorf("%s is to be booted and is not there", b.Path)
 	}
-	load := b.Load
-	if load == 0 {
-		load = int(min((n.file.Data.Size()+511)/512, 0xFFFF))
-	}
+	load := cmp.Or(b.Load, int(min((n.file.Data.Size()+511)/512, 0xFFFF)))
 	e := make([]byte, 32)
 	e[0] = 0x88
 	binary.LittleEndian.PutUint16(e[6:], uint16(load))

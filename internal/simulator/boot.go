@@ -1,6 +1,7 @@
 package simulator
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -306,11 +307,7 @@ func (c *BootConfig) get(ctx context.Context, path, op, token string, into any) 
 }
 
 func (c *BootConfig) fetch(request *http.Request, op string, into any) error {
-	client := c.HTTPClient
-	if client == nil {
-		client = http.DefaultClient
-	}
-	response, err := client.Do(request)
+	response, err := cmp.Or(c.HTTPClient, http.DefaultClient).Do(request)
 	if err != nil {
 		return err
 	}

@@ -162,9 +162,10 @@ type ServiceConfig struct {
 
 // Service is the whole service half: the REST API, its authentication and the images, behind one handler.
 type Service struct {
+	http.Handler
+
 	api     *service.Service
 	callers *auth.Service
-	handler http.Handler
 }
 
 // NewService makes the service half. It knows no clusters yet.
@@ -206,7 +207,7 @@ func NewService(config ServiceConfig) (*Service, error) {
 		},
 	})
 	media, login := images.Handler(), s.callers.Login()
-	s.handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	s.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case r.URL.Path == auth.TokenPath:
 			login.ServeHTTP(w, r)
@@ -230,9 +231,6 @@ func accessFor(config ServiceConfig) image.Access {
 	}
 	return image.ByID
 }
-
-// ServeHTTP implements http.Handler.
-func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
 
 // Run makes time pass in the service until ctx ends.
 func (s *Service) Run(ctx context.Context) error { return s.api.Run(ctx) }

@@ -18,7 +18,6 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/rest"
 )
 
-// hostsOptions are what `simulator hosts` needs and what its flags say.
 type hostsOptions struct {
 	simulatorOptions
 	File          string

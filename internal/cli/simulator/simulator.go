@@ -45,7 +45,6 @@ func (o *simulatorOptions) declare(command *cobra.Command) {
 	flags.StringVar(&o.Scenario, "scenario", "", "`FILE` with trouble to make")
 }
 
-// trouble reads the scenario, nil if there is none.
 func (o *simulatorOptions) trouble() (*scenario.Scenario, error) {
 	if o.Speed <= 0 {
 		return nil, base.Usagef("--speed has to be above zero")
@@ -60,7 +59,6 @@ func (o *simulatorOptions) note(format string, args ...any) {
 	}
 }
 
-// serveOptions are what `simulator serve` needs and what its flags say.
 type serveOptions struct {
 	simulatorOptions
 	Listen   string
@@ -162,7 +160,6 @@ func (o *serveOptions) serve(ctx context.Context, listener net.Listener, service
 	return &install.Fault{Code: install.CodeFailure, Op: "serve on", On: o.Listen, Err: cause}
 }
 
-// tokenFile is a file that lets a caller in.
 type tokenFile struct{ name, text, what string }
 
 // writeTokens writes what a caller needs to be let in: a token for each kind of
@@ -225,7 +222,6 @@ func tokenFiles(mode auth.Mode, callers *auth.Service) ([]tokenFile, error) {
 	return files, err
 }
 
-// letIn is a command line that the service lets in.
 func (o *serveOptions) letIn(mode auth.Mode, dir, address string) string {
 	words := []string{o.Identity.Name, "get", "clusters", "--service-url", address}
 	if mode == auth.RHSSO {

@@ -1,6 +1,7 @@
 package bmc
 
 import (
+	"cmp"
 	"crypto/rand"
 	"crypto/subtle"
 	"fmt"
@@ -15,7 +16,6 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
 )
 
-// root is where Redfish stands.
 const root = "/redfish/v1"
 
 // controller is one BMC: an address with one system behind it, or several.
@@ -31,7 +31,7 @@ type controller struct {
 
 func newController(e endpoint, m Machine, t *troubles) *controller {
 	c := &controller{endpoint: e, dialect: dialectOf(e.flavour), user: m.User, password: m.Password, trouble: t, mux: http.NewServeMux()}
-	c.sessions = newSessions(c.dialect.Sessions)
+	c.sessions = &sessions{most: c.dialect.Sessions}
 	c.routes()
 	return c
 }
@@ -39,14 +39,9 @@ func newController(e endpoint, m Machine, t *troubles) *controller {
 func (c *controller) add(s *System, id string) error {
 	s.dialect = &c.dialect
 	s.boot = c.dialect.noOverride()
-	s.id, s.manager = id, c.dialect.Manager
-	if s.id == "" {
-		s.id = c.dialect.System
-	}
-	if s.id == "" {
-		s.id = s.machine.UUID
-	}
-	if s.manager == "" || len(c.systems) > 0 {
+	s.id = cmp.Or(id, c.dialect.System, s.machine.UUID)
+	s.manager = cmp.Or(c.dialect.Manager, s.id)
+	if len(c.systems) > 0 {
 		s.manager = s.id
 	}
 	if other := c.system(s.id); other != nil {
@@ -72,7 +67,7 @@ func (c *controller) first(fits func(*System) bool) *System {
 }
 
 // troubled is the trouble of a kind that any of the controller's machines has.
-func (c *controller) troubled(do string) *standing {
+func (c *controller) troubled(do string) *scenario.Rule {
 	for _, s := range c.systems {
 		if t := c.trouble.of(s.machine, do); t != nil {
 			return t
@@ -162,8 +157,6 @@ type troubles struct {
 	rules []scenario.Rule
 }
 
-type standing struct{ args scenario.Args }
-
 func newTroubles(c clock.Clock, s *scenario.Scenario) (*troubles, error) {
 	t := &troubles{clock: c, start: c.Now()}
 	for _, rule := range s.HostRules() {
@@ -179,13 +172,13 @@ func newTroubles(c clock.Clock, s *scenario.Scenario) (*troubles, error) {
 }
 
 // of is the first trouble of a kind that a machine's controller has now, or nil.
-func (t *troubles) of(m Machine, do string) *standing {
+func (t *troubles) of(m Machine, do string) *scenario.Rule {
 	passed := t.clock.Now().Sub(t.start)
 	who := scenario.Host{Name: m.Name, Role: m.Role, Index: m.Index, RoleIndex: m.RoleIndex, MACs: m.MACs}
 	for _, rule := range t.rules {
 		over := rule.For() > 0 && passed >= rule.At.After+rule.For()
 		if rule.Do == do && rule.Match.Host(who) && passed >= rule.At.After && !over {
-			return &standing{rule.Args}
+			return &rule
 		}
 	}
 	return nil
@@ -205,8 +198,6 @@ type sessions struct {
 }
 
 type session struct{ id, token string }
-
-func newSessions(most int) *sessions { return &sessions{most: most} }
 
 // start opens a session; false if there are as many as may be.
 func (s *sessions) start() (session, bool) {
@@ -276,7 +267,7 @@ func same(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byt
 func (c *controller) unknown(w http.ResponseWriter, r *http.Request) {
 	status := http.StatusUnauthorized
 	if t := c.troubled(scenario.DoBMCWrongCredentials); t != nil {
-		status = t.args.Int("status", status)
+		status = t.Args.Int("status", status)
 	}
 	if status == http.StatusUnauthorized {
 		realm := `Basic realm="Redfish"`

@@ -228,7 +228,6 @@ func (c *certificates) authority() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.root.Raw})
 }
 
-// forName is the certificate of the controller at a name or an IP address.
 func (c *certificates) forName(name string) (*tls.Certificate, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

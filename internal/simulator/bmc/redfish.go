@@ -58,7 +58,7 @@ func (c *controller) showSystem(w http.ResponseWriter, _ *http.Request, s *Syste
 	boot := s.settings()
 	power := s.power()
 	if t := c.trouble.of(s.machine, scenario.DoBMCPowerLies); t != nil {
-		power = t.args.String("says", "On")
+		power = t.Args.String("says", "On")
 	}
 	out := object{
 		"@odata.type": "#ComputerSystem.v1_16_0.ComputerSystem", "@odata.id": s.path(), "@odata.etag": boot.etag(),
@@ -344,7 +344,7 @@ func (c *controller) putIn(w http.ResponseWriter, r *http.Request, s *System, as
 	case c.dialect.WantsProtocol && !strings.EqualFold(asked.TransferProtocolType, image.Scheme):
 		refuse(w, http.StatusBadRequest, "ActionParameterMissing", "The action VirtualMedia.InsertMedia requires that TransferProtocolType be %s.", strings.ToUpper(image.Scheme))
 	case trouble != nil:
-		refuse(w, trouble.args.Int("status", http.StatusInternalServerError), "InternalError", "Unable to connect the virtual media image.")
+		refuse(w, trouble.Args.Int("status", http.StatusInternalServerError), "InternalError", "Unable to connect the virtual media image.")
 	case c.dialect.Strict && s.inserted(slot.ID) != "":
 		refuse(w, http.StatusConflict, "ResourceInUse", "Virtual media are inserted in %s already.", slot.ID)
 	default:

@@ -60,7 +60,7 @@ func New(config Config) (*Server, error) {
 	}
 	for _, m := range config.Machines {
 		if kind := trouble.of(m, scenario.DoBMCKind); kind != nil {
-			m.Flavour = Flavour(kind.args.String("kind", string(m.Flavour)))
+			m.Flavour = Flavour(kind.Args.String("kind", string(m.Flavour)))
 		}
 		e, err := m.endpoint()
 		if err != nil {
@@ -150,8 +150,7 @@ type Machine struct {
 	Name, Role       string
 	Index, RoleIndex int
 	MACs             []string
-	// UUID and Serial are the system's.
-	UUID, Serial string
+	UUID, Serial     string
 	// Address is the controller's as in a cluster.yaml: an IP address or a name, with a port or not, or a URL.
 	Address string
 	// SystemID picks one of several systems behind an address; empty takes it from the address's path.

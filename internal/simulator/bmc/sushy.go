@@ -207,7 +207,7 @@ func (c *controller) download(w http.ResponseWriter, r *http.Request, s *System)
 		image = *asked.Image
 	}
 	if trouble := c.trouble.of(s.machine, scenario.DoBMCMediaRefused); trouble != nil {
-		fault(w, trouble.args.Int("status", http.StatusInternalServerError), "Failed fetching image from URL %s", image)
+		fault(w, trouble.Args.Int("status", http.StatusInternalServerError), "Failed fetching image from URL %s", image)
 		return
 	}
 	ctx, stop := untilServerEnds(r.Context())

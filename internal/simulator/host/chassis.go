@@ -25,24 +25,10 @@ type liveImage struct {
 	infraEnv string
 }
 
-func (l *life) infraEnv() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.image.infraEnv
-}
+func (l *life) infraEnv() string { return l.image.Load().infraEnv }
 
 // agentAPI is how the machine's agent and installer speak to the service.
-func (l *life) agentAPI() *client {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.image.api
-}
-
-func (l *life) setImage(i liveImage) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.image = i
-}
+func (l *life) agentAPI() *client { return l.image.Load().api }
 
 // borrowImage lets a machine that nobody asked for boot the image of another; false while there is none.
 func (l *life) borrowImage() bool {
@@ -51,7 +37,7 @@ func (l *life) borrowImage() bool {
 			break
 		}
 		if id := other.infraEnv(); id != "" {
-			l.setImage(liveImage{api: l.fleet.api, infraEnv: id})
+			l.image.Store(&liveImage{api: l.fleet.api, infraEnv: id})
 		}
 	}
 	return l.infraEnv() != ""
@@ -154,7 +140,7 @@ func (l *life) readMedia(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	l.setImage(liveImage{api: api, infraEnv: agent.InfraEnvID})
+	l.image.Store(&liveImage{api: api, infraEnv: agent.InfraEnvID})
 	return true, nil
 }
 

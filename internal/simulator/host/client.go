@@ -176,12 +176,9 @@ func hostPath(infraEnv, host string) string { return infraEnvPath(infraEnv) + "/
 type lookout struct {
 	api   *client
 	clock clock.Clock
-
-	mu   sync.Mutex
-	seen map[string]any // a *look by path
+	seen  sync.Map // a *look by path
 }
 
-// look is a resource as it was last read.
 type look[T any] struct {
 	mu    sync.Mutex
 	at    time.Time
@@ -189,19 +186,10 @@ type look[T any] struct {
 	err   error
 }
 
-func newLookout(api *client, c clock.Clock) *lookout {
-	return &lookout{api: api, clock: c, seen: map[string]any{}}
-}
-
 // read is the resource at path, at most age old.
 func read[T any](ctx context.Context, l *lookout, path string, age time.Duration) (T, error) {
-	l.mu.Lock()
-	k, _ := l.seen[path].(*look[T])
-	if k == nil {
-		k = &look[T]{}
-		l.seen[path] = k
-	}
-	l.mu.Unlock()
+	found, _ := l.seen.LoadOrStore(path, &look[T]{})
+	k := found.(*look[T])
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.at.IsZero() || l.clock.Now().Sub(k.at) > age {

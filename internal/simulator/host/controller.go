@@ -74,7 +74,9 @@ func (c *controller) run(ctx context.Context) {
 			}
 			return
 		default:
-			c.advanceNodes(ctx, cluster)
+			for _, h := range cluster.Hosts {
+				c.fleet.advance(ctx, h, models.HostStageDone)
+			}
 			if cluster.Status == "finalizing" {
 				c.finalize(ctx)
 			}
@@ -82,12 +84,6 @@ func (c *controller) run(ctx context.Context) {
 		if c.fleet.cfg.Clock.Sleep(ctx, nodeTick) != nil {
 			return
 		}
-	}
-}
-
-func (c *controller) advanceNodes(ctx context.Context, cluster clusterView) {
-	for _, h := range cluster.Hosts {
-		c.fleet.advance(ctx, h, models.HostStageDone)
 	}
 }
 

@@ -5,6 +5,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -83,9 +84,7 @@ func New(cfg Config) (*Fleet, error) {
 	if cfg.Clock == nil {
 		return nil, errors.New("preparing machines: no clock")
 	}
-	if cfg.Boot == "" {
-		cfg.Boot = Day1
-	}
+	cfg.Boot = cmp.Or(cfg.Boot, Day1)
 	if cfg.Boot != Day1 && cfg.Boot != Day2 {
 		return nil, fmt.Errorf("preparing machines: boot is %q; it must be %s or %s", cfg.Boot, Day1, Day2)
 	}
@@ -102,12 +101,9 @@ func New(cfg Config) (*Fleet, error) {
 	if err != nil {
 		return nil, fmt.Errorf("preparing machines: %w", err)
 	}
-	f := &Fleet{cfg: cfg, api: api}
-	f.looks = newLookout(api, cfg.Clock)
+	f := &Fleet{cfg: cfg, api: api, looks: &lookout{api: api, clock: cfg.Clock}}
 	for i, m := range cfg.Machines {
-		if m.InfraEnvID == "" {
-			m.InfraEnvID = cfg.InfraEnvID
-		}
+		m.InfraEnvID = cmp.Or(m.InfraEnvID, cfg.InfraEnvID)
 		f.lives = append(f.lives, newLife(f, i, m))
 	}
 	strangers, err := f.strangers()

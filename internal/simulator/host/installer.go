@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -52,12 +53,8 @@ func (l *life) startInstall(s *models.Step) {
 		l.after(0, func(ctx context.Context) { l.reply(ctx, s, failed(err)) })
 		return
 	}
-	if inst.args.HostID == "" {
-		inst.args.HostID = l.spec.UUID
-	}
-	if inst.args.InfraEnvID == "" {
-		inst.args.InfraEnvID = l.infraEnv()
-	}
+	inst.args.HostID = cmp.Or(inst.args.HostID, l.spec.UUID)
+	inst.args.InfraEnvID = cmp.Or(inst.args.InfraEnvID, l.infraEnv())
 	l.mu.Lock()
 	l.role = inst.args.Role
 	l.mu.Unlock()

@@ -11,7 +11,6 @@ import (
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 )
 
-// The address families of routes.
 const (
 	familyIPv4 = 2
 	familyIPv6 = 10

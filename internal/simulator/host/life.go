@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/oaictl/oaictl/internal/clock"
@@ -39,12 +40,12 @@ type life struct {
 	install      *installation
 	// written is what was last installed on the disk; nil is an empty disk.
 	written *installArgs
+	image   atomic.Pointer[liveImage]
 	// on and starts are how the machine's controller had it switched when it was last looked at.
 	on     bool
 	starts int
 
 	mu       sync.Mutex
-	image    liveImage
 	role     string           // of the service, once known
 	status   string           // of the service, as last seen
 	stage    models.HostStage // as last reported
@@ -59,10 +60,10 @@ func newLife(f *Fleet, index int, spec Machine) *life {
 		agentVersion: defaultAgentVersion,
 		replied:      map[models.StepType]replied{},
 		inFlight:     map[models.StepType]bool{},
-		image:        liveImage{api: f.api, infraEnv: spec.InfraEnvID},
 	}
+	l.image.Store(&liveImage{api: f.api, infraEnv: spec.InfraEnvID})
 	for _, rule := range f.cfg.Scenario.HostRules() {
-		if hitsMachines(rule.Do) {
+		if rule.Do != scenario.DoAppear && rule.Do != scenario.DoOperatorsTimeout { // which hit no single machine that is there
 			l.troubles = append(l.troubles, &trouble{rule: rule})
 		}
 	}
@@ -353,7 +354,6 @@ func (l *life) know(h hostView) {
 	l.role, l.status = role, h.Status
 }
 
-// refreshStatus reads the host's status if a trouble waits for one.
 func (l *life) refreshStatus(ctx context.Context) {
 	if !l.waitsForStatus() {
 		return

@@ -39,8 +39,7 @@ type Machine struct {
 	// CPUArch is x86_64, arm64, ppc64le or s390x.
 	CPUArch string
 	// CPUs counts threads.
-	CPUs int
-	// MemoryBytes is the memory that is built in.
+	CPUs        int
 	MemoryBytes int64
 	Disks       []Disk
 	NICs        []NIC
@@ -251,7 +250,6 @@ func (h hardwareID) mac() string { return fmt.Sprintf("52:54:00:%02x:%02x:%02x",
 
 // Want is what a file says about a machine; what is left empty is made up.
 type Want struct {
-	// Name is how the file calls the machine.
 	Name string
 	// MAC, Serial, UUID, Hostname and BMC (an IP address or a URL with one) identify it.
 	MAC, Serial, UUID, Hostname, BMC string
@@ -259,8 +257,7 @@ type Want struct {
 	Addresses []netip.Prefix
 	// Gateway is the default route that goes with them.
 	Gateway netip.Addr
-	// Disk describes the disk to install on.
-	Disk spec.DiskHints
+	Disk    spec.DiskHints
 	// Role is control-plane, worker, arbiter or empty.
 	Role string
 	// CPUArch is the architecture; empty is x86_64.

@@ -3,6 +3,7 @@ package host
 import (
 	"archive/tar"
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"encoding/json"
@@ -258,10 +259,7 @@ func (l *life) gatherLogs(ctx context.Context, s *models.Step) {
 		l.logf("cannot gather logs: %v", err)
 		return
 	}
-	if want.InfraEnvID == "" {
-		want.InfraEnvID = l.infraEnv()
-	}
-	l.uploadLogs(ctx, want.ClusterID, want.InfraEnvID)
+	l.uploadLogs(ctx, want.ClusterID, cmp.Or(want.InfraEnvID, l.infraEnv()))
 }
 
 func (l *life) uploadLogs(ctx context.Context, cluster, infraEnv string) {

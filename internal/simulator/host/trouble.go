@@ -11,11 +11,6 @@ import (
 	"github.com/openshift/assisted-service/models"
 )
 
-// hitsMachines tells troubles of single machines from those of the cluster or of machines still to come.
-func hitsMachines(do string) bool {
-	return do != scenario.DoAppear && do != scenario.DoOperatorsTimeout
-}
-
 // trouble is a rule as it stands for one machine.
 type trouble struct {
 	rule scenario.Rule

@@ -37,8 +37,7 @@ type Source struct {
 	StaticNetwork []byte
 	// SigningKey is the infra-env's own secret: links made with another one are refused. It may be empty.
 	SigningKey []byte
-	// Updated is when any of this last changed.
-	Updated time.Time
+	Updated    time.Time
 }
 
 // Config is what a Service is made of. Clock and Lookup are required.
@@ -119,7 +118,6 @@ type httpError struct {
 
 func (e *httpError) Error() string { return e.message }
 
-// personal is an image with a source written into it.
 func (l *live) personal(source Source, rootfsURL string) (*isowriter.Sparse, error) {
 	config := source.Ignition
 	if l.minimal {

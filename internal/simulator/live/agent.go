@@ -1,6 +1,7 @@
 package live
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -177,9 +178,7 @@ func area(image io.ReaderAt, size int64) (place, error) {
 	if err != nil {
 		return place{}, err
 	}
-	if info.Length == 0 {
-		info.Length = file.size - info.Offset
-	}
+	info.Length = cmp.Or(info.Length, file.size-info.Offset)
 	if info.Offset < 0 || info.Length < 0 || info.Length > mostArea || info.Offset+info.Length > file.size {
 		return place{}, fmt.Errorf("the Ignition area, %d bytes at %d of %s, is not in that file of %d bytes", info.Length, info.Offset, info.File, file.size)
 	}

@@ -28,7 +28,6 @@ const (
 	mostDirectory = 4 << 20
 )
 
-// place is where something stands in an image.
 type place struct {
 	offset, size int64
 	directory    bool

@@ -25,7 +25,6 @@ const (
 
 // Scenario is a script of trouble. A nil *Scenario means that nothing goes wrong.
 type Scenario struct {
-	// Name is metadata.name.
 	Name string
 	// Service holds the rules that the service half carries out, in file order.
 	Service []Rule
