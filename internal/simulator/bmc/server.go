@@ -17,6 +17,7 @@ import (
 	"net/http"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -66,8 +67,11 @@ func New(config Config) (*Server, error) {
 		if err != nil {
 			return nil, err
 		}
-		c := s.exactly(e)
-		if c == nil {
+		var c *controller
+		same := func(c *controller) bool { return c.endpoint.host == e.host && c.endpoint.port == e.port }
+		if i := slices.IndexFunc(s.controllers, same); i >= 0 {
+			c = s.controllers[i]
+		} else {
 			c = newController(e, m, trouble)
 			s.controllers = append(s.controllers, c)
 		}
@@ -93,15 +97,6 @@ func (s *Server) System(machine string) *System {
 
 // Certificate is the authority (PEM) that has signed what the controllers show.
 func (s *Server) Certificate() []byte { return s.certificates.authority() }
-
-func (s *Server) exactly(e endpoint) *controller {
-	for _, c := range s.controllers {
-		if c.endpoint.host == e.host && c.endpoint.port == e.port {
-			return c
-		}
-	}
-	return nil
-}
 
 // at is the controller at host:port, or nil. One whose address has no port answers on the two of Redfish.
 func (s *Server) at(address string) *controller {

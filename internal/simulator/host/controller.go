@@ -198,6 +198,7 @@ func (c *controller) reportOperator(ctx context.Context, o *models.MonitoredOper
 
 // cutShort is the end of a controller whose cluster ends: its logs, and how far it was, which is only noted.
 func (c *controller) cutShort(ctx context.Context) {
+	byName := func(a, b models.OperatorMonitorReport) int { return strings.Compare(a.Name, b.Name) }
 	verdict := completion{
 		ErrorInfo: "Stopped waiting for cluster operators to be available: context canceled",
 		Data:      map[string][]models.OperatorMonitorReport{"CLUSTER_OPERATORS_REPORT": slices.SortedFunc(maps.Values(c.operators), byName)},
@@ -208,8 +209,6 @@ func (c *controller) cutShort(ctx context.Context) {
 		}
 	}
 }
-
-func byName(a, b models.OperatorMonitorReport) int { return strings.Compare(a.Name, b.Name) }
 
 func (c *controller) awaitOLM(ctx context.Context) (bool, error) {
 	if !c.olm {

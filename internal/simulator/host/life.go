@@ -354,8 +354,13 @@ func (l *life) know(h hostView) {
 	l.role, l.status = role, h.Status
 }
 
+// refreshStatus reads the host's status if a trouble waits for one.
 func (l *life) refreshStatus(ctx context.Context) {
-	if !l.waitsForStatus() {
+	waits := func(t *trouble) bool { return t.begun.IsZero() && t.rule.At.State != "" }
+	l.mu.Lock()
+	wanted := slices.ContainsFunc(l.troubles, waits)
+	l.mu.Unlock()
+	if !wanted {
 		return
 	}
 	if h, err := l.fleet.looks.host(ctx, l.infraEnv(), l.spec.UUID, statusAge); err == nil {

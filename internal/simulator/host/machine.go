@@ -57,6 +57,15 @@ type Machine struct {
 	Chassis Chassis
 }
 
+// MACs are those of the machine's network cards.
+func (m *Machine) MACs() []string {
+	var macs []string
+	for _, n := range m.NICs {
+		macs = append(macs, n.MAC)
+	}
+	return macs
+}
+
 // NIC is a network card.
 type NIC struct {
 	Name, MAC string
@@ -286,10 +295,7 @@ func Machines(seed uint64, network Network, wants []Want) ([]Machine, error) {
 		}
 		machines = append(machines, m)
 	}
-	if len(problems) > 0 {
-		return nil, errors.Join(problems...)
-	}
-	return machines, nil
+	return machines, errors.Join(problems...)
 }
 
 func (w Want) machine(seed uint64, index int, network Network) (Machine, error) {

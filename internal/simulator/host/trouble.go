@@ -45,10 +45,7 @@ func (l *life) notice() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	moment := scenario.Moment{State: l.status, Stage: string(l.stage), Answered: l.answered, Elapsed: now.Sub(l.fleet.start)}
-	who := scenario.Host{Name: l.spec.Name, Role: l.knownRole(), Index: l.index, RoleIndex: roleIndex}
-	for _, n := range l.spec.NICs {
-		who.MACs = append(who.MACs, n.MAC)
-	}
+	who := scenario.Host{Name: l.spec.Name, Role: l.knownRole(), Index: l.index, RoleIndex: roleIndex, MACs: l.spec.MACs()}
 	for _, t := range l.troubles {
 		if t.begun.IsZero() && t.rule.Match.Host(who) && t.rule.At.Reached(moment) {
 			t.begun = now
@@ -99,14 +96,6 @@ func (l *life) settleTroubles() {
 			}
 		}
 	}
-}
-
-func (l *life) waitsForStatus() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return slices.ContainsFunc(l.troubles, func(t *trouble) bool {
-		return t.begun.IsZero() && t.rule.At.State != ""
-	})
 }
 
 // standing is a word for the set of troubles that stand, to tell two moments with different ones apart.

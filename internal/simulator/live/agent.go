@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"slices"
 	"strings"
 
@@ -146,15 +147,10 @@ func Ignition(image io.ReaderAt, size int64) ([][]byte, error) {
 		return nil, fmt.Errorf("unpack the Ignition area at %d: %w", at.offset, err)
 	}
 	var configs [][]byte
-	names := []string{}
-	for name := range files {
+	for _, name := range slices.Sorted(maps.Keys(files)) {
 		if strings.HasPrefix(name, baseConfig) && strings.HasSuffix(name, ".ign") {
-			names = append(names, name)
+			configs = append(configs, files[name])
 		}
-	}
-	slices.Sort(names)
-	for _, name := range names {
-		configs = append(configs, files[name])
 	}
 	if config, ok := files[configName]; ok {
 		configs = append(configs, config)
