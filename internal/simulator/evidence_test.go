@@ -90,7 +90,7 @@ func readEvidence(text string) (table map[string]map[string]string, problems []s
 }
 
 // evidenceArea is a section of EVIDENCE.md and how its behaviours are found in
-// the source files that match the patterns.
+// the source files that match the patterns; those of a YAML file are its keys.
 type evidenceArea struct {
 	title string
 	files []string
@@ -108,7 +108,7 @@ func evidenceAreas() []evidenceArea {
 		{"Checks and their texts", []string{"service/validate/cluster*.go", "service/validate/host*.go", "service/validate/operators.go", "service/validate/rules.yaml"}, literals(regexp.MustCompile(`^[a-z][a-z0-9]+(-[a-z0-9]+)+$|[A-Za-z]+ [A-Za-z%]+`))},
 		{"Conditions on a hub", []string{"hub/condition/*.go"}, literals(regexp.MustCompile(`^[A-Z][A-Za-z]{3,}$|[A-Za-z]+ [A-Za-z%]+`))},
 		{"Webhooks on a hub", []string{"hub/admission*.go", "hub/webhook/*.go"}, literals(regexp.MustCompile(`[A-Za-z]+ [A-Za-z%]+`))},
-		{"Habits of BMCs", []string{"bmc/flavour.go"}, habits},
+		{"Habits of BMCs", []string{"bmc/flavours.yaml"}, nil},
 	}
 }
 
@@ -122,7 +122,10 @@ func (a evidenceArea) behaviours(t *testing.T, read sources) []string {
 			t.Fatal(err)
 		}
 		for _, path := range paths {
-			if !strings.HasSuffix(path, "_test.go") {
+			switch {
+			case strings.HasSuffix(path, ".yaml"):
+				all = append(all, habits(t, path)...)
+			case !strings.HasSuffix(path, "_test.go"):
 				all = append(all, a.find(read.file(t, path))...)
 			}
 		}
@@ -426,34 +429,21 @@ func literals(pattern *regexp.Regexp) func(*sourceFile) []string {
 }
 
 // habits are the fields of each BMC's dialect that are set.
-func habits(s *sourceFile) []string {
+func habits(t *testing.T, path string) []string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var flavours map[string]map[string]any
+	if err := yaml.UnmarshalStrict(text, &flavours); err != nil {
+		t.Fatal(err)
+	}
 	var found []string
-	ast.Inspect(s.File, func(n ast.Node) bool {
-		clause, ok := n.(*ast.CaseClause)
-		if !ok {
-			return true
+	for flavour, dialect := range flavours {
+		for field := range dialect {
+			found = append(found, flavour+": "+field)
 		}
-		flavour := "sushy"
-		if len(clause.List) > 0 {
-			id, ok := clause.List[0].(*ast.Ident)
-			if !ok {
-				return true
-			}
-			flavour = strings.ToLower(id.Name)
-		}
-		ast.Inspect(clause, func(n ast.Node) bool {
-			l, ok := n.(*ast.CompositeLit)
-			if !ok || fmt.Sprint(l.Type) != "dialect" {
-				return true
-			}
-			for _, e := range l.Elts {
-				if kv, ok := e.(*ast.KeyValueExpr); ok {
-					found = append(found, flavour+": "+fmt.Sprint(kv.Key))
-				}
-			}
-			return false
-		})
-		return false
-	})
+	}
 	return found
 }
