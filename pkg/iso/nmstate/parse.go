@@ -14,7 +14,7 @@
 //
 // Reading goes from text over a tree with places (fields.go) to a State (state.go,
 // read_*.go, check.go), and writing from the State to keyfiles (keyfile*.go).
-// profile.go judges keyfiles that somebody else wrote, and conflicts.go what
+// conflicts.go judges keyfiles that somebody else wrote, and what
 // machines have in common and should not.
 package nmstate
 
