@@ -117,8 +117,7 @@ func (p *profile) first(group string, keys ...string) word {
 	return word{at: p.lines[group]}
 }
 
-// profileAddress is an address of a profile, with the gateway that may stand
-// behind it.
+// profileAddress is an address of a profile, with the gateway behind it, if any.
 type profileAddress struct {
 	prefix  netip.Prefix
 	gateway netip.Addr
@@ -130,15 +129,11 @@ type profileAddress struct {
 // the gateway of the family at the first.
 func (p *profile) addresses(r *reader, group string) []profileAddress {
 	var list []profileAddress
-	keys := make([]string, 0, len(p.groups[group]))
-	for key := range p.groups[group] {
+	for _, key := range slices.Sorted(maps.Keys(p.groups[group])) {
 		number, isAddress := strings.CutPrefix(key, "address")
-		if isAddress && strings.Trim(number, "0123456789") == "" {
-			keys = append(keys, key)
+		if !isAddress || strings.Trim(number, "0123456789") != "" {
+			continue
 		}
-	}
-	slices.Sort(keys)
-	for _, key := range keys {
 		w := p.get(group, key)
 		a, err := parseProfileAddress(w.text, group == "ipv4")
 		if err != nil {
@@ -253,7 +248,6 @@ func (r *reader) checkProfileFamily(p *profile, group string) {
 	}
 }
 
-// isUUID says whether a text is a UUID as it is usually written.
 func isUUID(text string) bool { return len(text) == 36 && uuid.Validate(text) == nil }
 
 // Machine is what the network of one machine is made of.
@@ -271,9 +265,8 @@ type Machine struct {
 
 // Conflicts says what is wrong with machines side by side: an address or a MAC
 // address that two of them have; and with each by itself: keyfiles that cannot
-// be made, ports and bases that are missing. Everything else is told by Parse and
-// CheckKeyfile. Every error names its machines. Link-local addresses may be on
-// any number of machines.
+// be made, ports and bases that are missing. Link-local addresses may be on any
+// number of machines.
 func Conflicts(machines []Machine) []error {
 	c := conflicts{addresses: map[netip.Addr]owner{}, macs: map[string]owner{}}
 	for i, m := range machines {
@@ -375,7 +368,6 @@ func (c *conflicts) takeAddress(ip netip.Addr, who owner) {
 	c.addresses[ip] = who
 }
 
-// label is what the profile is for, in a user's words.
 func (p *profile) label() string {
 	return cmp.Or(p.first("connection", "id", "interface-name").text, p.name)
 }

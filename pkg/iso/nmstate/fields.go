@@ -15,11 +15,11 @@ import (
 
 type reader struct {
 	name     string
+	objects  []*object // all that were read
 	problems Problems
 	ignored  Problems // what nothing is made of, and is not wrong
 }
 
-// ignore notes what nothing is made of.
 func (r *reader) ignore(at yamltree.Place, field, format string, args ...any) {
 	r.ignored = append(r.ignored, Problem{Name: r.name, Line: at.Line, Column: at.Column, Field: field, Message: fmt.Sprintf(format, args...)})
 }
@@ -29,7 +29,7 @@ func (r *reader) report(at yamltree.Place, field, format string, args ...any) {
 }
 
 // object is a map that is being read. Every key that is asked for counts as
-// understood; end refuses those that nobody asked for.
+// understood; refuseUnread refuses the others.
 type object struct {
 	r     *reader
 	at    yamltree.Place
@@ -43,6 +43,7 @@ type object struct {
 // object reads a node as a map. A missing or empty node is an empty map.
 func (r *reader) object(n *yamltree.Node, path string) *object {
 	o := &object{r: r, path: path, left: map[string]yamltree.Entry{}}
+	r.objects = append(r.objects, o)
 	if n == nil {
 		return o
 	}
@@ -65,8 +66,7 @@ func (o *object) field(key string) string {
 	return o.path + "." + key
 }
 
-// get is the value of a key, or nil; a key with nothing behind it counts as
-// missing.
+// get is the value of a key, nil where there is no key or nothing behind it.
 func (o *object) get(key string) *yamltree.Node {
 	e, ok := o.left[key]
 	delete(o.left, key)
@@ -85,17 +85,19 @@ func (o *object) need(keys ...string) {
 	}
 }
 
-func (o *object) end() {
-	for _, key := range o.order {
-		e, ok := o.left[key]
-		if !ok {
-			continue
+func (r *reader) refuseUnread() {
+	for _, o := range r.objects {
+		for _, key := range o.order {
+			e, unread := o.left[key]
+			if !unread {
+				continue
+			}
+			message := "is not supported"
+			if hint := o.hints[key]; hint != "" {
+				message += ": " + hint
+			}
+			r.report(e.At, o.field(key), "%s", message)
 		}
-		message := "is not supported"
-		if hint := o.hints[key]; hint != "" {
-			message += ": " + hint
-		}
-		o.r.report(e.At, o.field(key), "%s", message)
 	}
 }
 
@@ -136,7 +138,6 @@ type word struct {
 	at   yamltree.Place
 }
 
-// text is the text of a key, empty if there is none.
 func (o *object) text(key string) word {
 	n := o.get(key)
 	if n == nil {
@@ -172,8 +173,7 @@ func (o *object) texts(key string) []word {
 	return list
 }
 
-// oneOf is a text that has to be one of those named; the first where there is
-// none.
+// oneOf is a text that has to be one of those named; the first where there is none.
 func (o *object) oneOf(key string, allowed ...string) string {
 	w := o.text(key)
 	if w.text == "" {
@@ -252,8 +252,8 @@ func (o *object) mac(key string) word {
 	return word{mac, w.at}
 }
 
-// canonicalMAC is an Ethernet address in lower case with colons. Zeros, as they
-// stand in many a template, and addresses of groups are no device's.
+// canonicalMAC is an Ethernet address in lower case with colons. Zeros, as templates
+// have them, and addresses of groups are no device's.
 func canonicalMAC(text string) (string, bool) {
 	mac, err := net.ParseMAC(strings.TrimSpace(text))
 	const group = 1 // the first bit on the wire, IEEE 802-2014 §8.2.2
@@ -294,11 +294,10 @@ func (p Problem) String() string {
 	return text.String()
 }
 
-// Problems is everything that is wrong with a document, in the order in which it
-// stands there.
+// Problems is everything that is wrong with a document, in its order.
 type Problems []Problem
 
-// Error is the problems, one a line.
+// Error has a line for each problem.
 func (p Problems) Error() string {
 	lines := make([]string, len(p))
 	for i, problem := range p {

@@ -91,8 +91,8 @@ func (s *State) Physical() map[string]string {
 	return macs
 }
 
-// addImplied adds the physical interfaces that are named only by what stands on
-// them, and notes who is a port of whom.
+// addImplied adds the physical interfaces that are named only by what stands on them,
+// and notes who is a port of whom.
 func (w *writer) addImplied() {
 	for _, i := range w.state.interfaces {
 		if i.gone() {
@@ -198,30 +198,29 @@ func (w *writer) resolve(macs map[string]string) {
 	}
 }
 
-// sections writes a keyfile: groups of keys, an empty line between them.
-type sections struct {
-	text strings.Builder
-}
+// sections is a keyfile: groups of keys, an empty line between them.
+type sections struct{ strings.Builder }
 
-// group writes a group, none where there are no settings. Values are escaped as
-// GLib's key files want it: control characters do not get past the reader.
+// group writes a group, none where there are no settings.
 func (s *sections) group(name string, list settings) {
 	if len(list) > 0 {
 		s.evenEmpty(name, list)
 	}
 }
 
+// evenEmpty writes a group, with values escaped as GLib's key files want it: control
+// characters do not get past the reader.
 func (s *sections) evenEmpty(name string, list settings) {
-	if s.text.Len() > 0 {
-		s.text.WriteByte('\n')
+	if s.Len() > 0 {
+		s.WriteByte('\n')
 	}
-	fmt.Fprintf(&s.text, "[%s]\n", name)
+	fmt.Fprintf(s, "[%s]\n", name)
 	for _, setting := range list {
 		value := strings.ReplaceAll(setting.value, `\`, `\\`)
 		if strings.HasPrefix(value, " ") {
 			value = `\s` + value[1:]
 		}
-		fmt.Fprintf(&s.text, "%s=%s\n", setting.key, value)
+		fmt.Fprintf(s, "%s=%s\n", setting.key, value)
 	}
 }
 
@@ -257,7 +256,7 @@ func (w *writer) profile(i *iface) []byte {
 		s.group("ipv4", w.family(i, &i.ip4))
 		s.group("ipv6", w.family(i, &i.ip6))
 	}
-	return []byte(s.text.String())
+	return []byte(s.String())
 }
 
 // ownAddresses says whether a port has addresses all the same: one of a routing table,

@@ -84,13 +84,11 @@ func (o *object) bond(i *iface) {
 	if primary.text != "" && !slices.Contains(primaryModes, mode) {
 		o.r.report(primary.at, options.field("primary"), "means nothing in mode %s", mode)
 	}
-	options.end()
 	options.checkMonitors(i.own)
 	i.ports = o.ports(o.portKey())
 	for _, config := range o.objects("ports-config") {
 		config.bondPort(i, mode)
 	}
-	o.end()
 	if primary.text != "" && !i.prefer(primary.text) {
 		o.r.report(primary.at, options.field("primary"), "%s is not a port of the bond", primary.text)
 	}
@@ -183,14 +181,12 @@ func (o *object) checkMonitors(options settings) {
 	}
 }
 
-// bondPort reads an entry of ports-config, which may name a port that is in
-// port, too.
+// bondPort reads an entry of ports-config, which may name a port that is in port, too.
 func (o *object) bondPort(i *iface, mode string) {
 	p := o.port()
 	priority := o.number("priority", -1<<31, 1<<31-1)
 	p.settings.number("prio", priority)
 	p.settings.number("queue-id", o.number("queue-id", 0, 65535))
-	o.end()
 	if priority != nil && !slices.Contains(primaryModes, mode) {
 		o.r.report(o.at, o.field("priority"), "means nothing in mode %s", mode)
 	}
@@ -212,16 +208,13 @@ func (o *object) ovsBridge(i *iface) {
 	options.oldSwitch("stp")
 	stp := options.object("stp")
 	on("stp-enable", stp.flag("enabled"))
-	stp.end()
 	on("rstp-enable", options.flag("rstp"))
 	on("mcast-snooping-enable", options.flag("mcast-snooping-enable"))
 	i.own.add("fail-mode", options.oneOf("fail-mode", "", "secure", "standalone"))
 	i.own.add("datapath-type", options.oneOf("datapath", "", "system", "netdev"))
-	options.end()
 	for _, entry := range o.objects("port") {
 		i.ports = append(i.ports, entry.ovsPort()...)
 	}
-	o.end()
 }
 
 // oldSwitch reads a truth value where there is a map today.
@@ -242,11 +235,7 @@ func (o *object) ovsPort() []port {
 	p.settings.number("tag", vlan.number("tag", 0, 4095))
 	vlan.hints = map[string]string{"trunk-tags": "NetworkManager of releases in use has no list of trunks; leave it out, and the trunk takes every VLAN"}
 	vlan.ignoreEmpty("trunk-tags")
-	vlan.end()
-	aggregation := o.object("link-aggregation")
-	members := aggregation.ovsBond(p)
-	aggregation.end()
-	o.end()
+	members := o.object("link-aggregation").ovsBond(p)
 	if len(members) == 0 && named.text != "" {
 		members = []port{named}
 	}
@@ -275,7 +264,6 @@ func (o *object) ovsBond(p *ovsPort) []port {
 		if member := entry.port(); member.text != "" {
 			members = append(members, member)
 		}
-		entry.end()
 	}
 	if len(members) == 0 {
 		o.r.report(o.at, o.field(key), "names no interface")

@@ -51,7 +51,6 @@ func (o *object) family(four bool) family {
 		o.r.report(o.at, o.field("autoconf"), "cannot be had without dhcp: NetworkManager uses DHCPv6 if the router says so; write dhcp: true")
 	}
 	o.flag("allow-extra-address") // is about checking afterwards, and changes nothing
-	o.end()
 	return f
 }
 
@@ -98,7 +97,6 @@ func (o *object) address(four bool) (netip.Prefix, bool) {
 	}
 	o.shown("valid-life-time", "preferred-life-time")
 	o.hints = map[string]string{"mptcp-flags": "multipath TCP is not set up"}
-	o.end()
 	if !ok || length == nil {
 		return netip.Prefix{}, false
 	}
@@ -161,7 +159,6 @@ func (o *object) rules() []rule {
 		}
 		list = append(list, rl)
 	}
-	o.end()
 	return list
 }
 
@@ -212,7 +209,6 @@ func (o *object) rule() (rule, bool) {
 		rl.add(true, "suppress_prefixlength %d", *length)
 	}
 	rl.add(action == "", "table %d", rl.table)
-	o.end()
 	return rl, !gone
 }
 
