@@ -1,6 +1,7 @@
 package extent
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"mime"
@@ -23,8 +24,8 @@ type Meta struct {
 	Name        string // what a browser saves it as; "" says nothing
 	ModTime     time.Time
 	// Sent is told of each stretch of the image that the connection took, a
-	// mebibyte at most, before Serve returns, and never two at once. It is the
-	// place to move a write deadline on (http.ResponseController).
+	// mebibyte at most, before Serve returns, and never two at once: a write
+	// deadline can be moved on in it.
 	Sent func(off, n int64)
 	// Failed is told why a transfer ended early: the client left, or the base
 	// could not be read.
@@ -32,9 +33,9 @@ type Meta struct {
 }
 
 // Serve answers a GET or HEAD request for the image: conditions, one range or
-// several, If-Range (RFC 9110, 13 and 14). A HEAD request, and one whose
-// conditions say that nothing is to be sent, read nothing of the base. For
-// sendfile w must be the server's own writer, or one that passes ReadFrom on to it.
+// several, If-Range (RFC 9110, 13 and 14). Where nothing is to be sent, nothing of
+// the base is read. For sendfile w must be the server's own writer, or one that
+// passes ReadFrom on to it.
 func Serve(w http.ResponseWriter, r *http.Request, m *Image, meta Meta) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
@@ -50,10 +51,7 @@ func Serve(w http.ResponseWriter, r *http.Request, m *Image, meta Meta) {
 	if meta.ETag != "" {
 		h.Set("ETag", meta.ETag)
 	}
-	if meta.ContentType == "" {
-		meta.ContentType = "application/octet-stream"
-	}
-	h.Set("Content-Type", meta.ContentType)
+	h.Set("Content-Type", cmp.Or(meta.ContentType, "application/octet-stream"))
 	if meta.Name != "" {
 		h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": meta.Name}))
 	}
@@ -62,9 +60,9 @@ func Serve(w http.ResponseWriter, r *http.Request, m *Image, meta Meta) {
 	http.ServeContent(&response{w, m, content, meta.Failed}, r, "", meta.ModTime, content)
 }
 
-// served is the image as http.ServeContent reads it, which tells of what was
-// read. For a single range that is nothing: response sends it instead. Several
-// ranges are read by a goroutine of ServeContent's, which may outlive it.
+// served is the image as http.ServeContent reads it, and tells of what was read. A
+// single range is not read: response sends it instead. Several ranges are read by a
+// goroutine of ServeContent's, which may outlive it.
 type served struct {
 	reader *io.SectionReader
 
@@ -112,7 +110,6 @@ type response struct {
 // Unwrap is what http.ResponseController looks for.
 func (w *response) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// ReadFrom sends the body that src stands for.
 func (w *response) ReadFrom(src io.Reader) (int64, error) {
 	n, err := w.send(src)
 	if err != nil && w.failed != nil {
@@ -183,7 +180,6 @@ type sender struct {
 	zeros   []byte // made when they are first wanted
 }
 
-// opened is a source's file with a position of its own.
 type opened struct {
 	src  *source
 	file *os.File
@@ -198,18 +194,12 @@ func (s *sender) close() {
 func (s *sender) piece(p piece) error {
 	switch p.kind {
 	case Memory:
-		return s.chunks(p, sendChunk, func(part piece) (int64, error) {
-			n, err := s.w.Write(part.mem)
-			return int64(n), err
-		})
+		return s.chunks(p, sendChunk, func(part piece) (int64, error) { return s.write(part.mem) })
 	case Zero:
 		if s.zeros == nil {
 			s.zeros = make([]byte, zeroChunk)
 		}
-		return s.chunks(p, zeroChunk, func(part piece) (int64, error) {
-			n, err := s.w.Write(s.zeros[:part.n])
-			return int64(n), err
-		})
+		return s.chunks(p, zeroChunk, func(part piece) (int64, error) { return s.write(s.zeros[:part.n]) })
 	}
 	if s.from != nil && p.src.file != nil && p.n >= sendfileFrom {
 		if file, err := s.open(p.src); err == nil {
@@ -241,9 +231,13 @@ func (s *sender) copy(p piece) error {
 		if err := p.src.readAt(b, part.srcOff); err != nil {
 			return 0, err
 		}
-		n, err := s.w.Write(b)
-		return int64(n), err
+		return s.write(b)
 	})
+}
+
+func (s *sender) write(b []byte) (int64, error) {
+	n, err := s.w.Write(b)
+	return int64(n), err
 }
 
 // chunks sends a piece in parts of at most the given size, and tells of each.
@@ -263,7 +257,6 @@ func (s *sender) chunks(p piece, size int64, send func(part piece) (int64, error
 	return nil
 }
 
-// open returns the source's file with a position for this sender alone.
 func (s *sender) open(src *source) (*os.File, error) {
 	for _, o := range s.opened {
 		if o.src == src {

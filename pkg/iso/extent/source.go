@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
 	"os"
 	"reflect"
@@ -18,8 +17,7 @@ import (
 // enough that the calls do not matter, small enough for hundreds of clients.
 const bufferSize = 128 << 10
 
-// source is where the bytes of Base pieces are. It is shared by all images that
-// were made from each other.
+// source is where the bytes of Base pieces are, shared by images made from each other.
 type source struct {
 	reader  io.ReaderAt
 	file    *os.File  // the same, where it is a file
@@ -73,16 +71,16 @@ func (s *source) identity() (string, bool) {
 	return fmt.Sprintf("%s %d %d", s.file.Name(), info.Size(), info.ModTime().UnixNano()), true
 }
 
+// How many handles of one file are kept for the next request, and for how long
+// they may keep it open.
 const (
-	// idleHandles is how many handles of one file are kept for the next request.
 	idleHandles = 16
-	// idleFor is how long an unused handle may keep its file open.
-	idleFor = time.Second
+	idleFor     = time.Second
 )
 
 // handles lends descriptors of one file, each with a position of its own, which
-// sendfile needs. Opening and closing one costs as much as sending the 64 KiB
-// that machines ask for at a time, so that they are kept for a moment.
+// sendfile needs. They are kept for a moment: opening and closing one costs as
+// much as sending the 64 KiB that machines ask for at a time.
 type handles struct {
 	file *os.File
 
@@ -93,22 +91,15 @@ type handles struct {
 
 // take returns a handle for one user alone.
 func (h *handles) take() (*os.File, error) {
-	if file := h.takeIdle(); file != nil {
+	h.mu.Lock()
+	if last := len(h.idle) - 1; last >= 0 {
+		defer h.mu.Unlock()
+		file := h.idle[last]
+		h.idle = h.idle[:last]
 		return file, nil
 	}
+	h.mu.Unlock()
 	return reopen(h.file)
-}
-
-func (h *handles) takeIdle() *os.File {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	last := len(h.idle) - 1
-	if last < 0 {
-		return nil
-	}
-	file := h.idle[last]
-	h.idle = h.idle[:last]
-	return file
 }
 
 func (h *handles) give(file *os.File) {
@@ -134,8 +125,7 @@ func (h *handles) closeIdle() {
 	h.idle, h.closing = nil, false
 }
 
-// reopen opens a file a second time. It is the very same file, even where
-// another has taken its name since.
+// reopen opens the very same file again, even where another has its name now.
 func reopen(file *os.File) (*os.File, error) {
 	if again, err := reopenDescriptor(file); err == nil {
 		return again, nil
@@ -190,8 +180,7 @@ func (m *Image) ReadAt(p []byte, off int64) (int, error) {
 	return int(done), err
 }
 
-// Reader returns a reader of the whole image with a position of its own. It is
-// an io.WriterTo, which io.Copy makes use of.
+// Reader returns a reader of the whole image, which io.Copy finds to be an io.WriterTo.
 func (m *Image) Reader() io.ReadSeeker {
 	return &reader{SectionReader: io.NewSectionReader(m, 0, m.size), image: m}
 }
@@ -237,11 +226,10 @@ func (c contextWriter) Write(p []byte) (int, error) {
 }
 
 // Tag is a strong entity tag (RFC 9110, 8.8.3), quotes included, for the
-// image's content. It is made of the name that base gives to the content of
-// the image's first source, where the extents lie in it, and the bytes in
-// memory; the source is not read. Two images of one base have the same tag
-// exactly if they were patched alike. Further files are told apart by name, size
-// and time of change; further sources of other kinds are read.
+// image's content. It is made of base, the caller's name for the content of the
+// image's first source, which is not read, of where the extents lie in it, and
+// of the bytes in memory. Further files are told apart by name, size and time of
+// change; further sources of other kinds are read.
 func (m *Image) Tag(base string) string {
 	sum := sha256.New()
 	fmt.Fprintf(sum, "extent 1\n%d %s\n", len(base), base)
@@ -251,19 +239,12 @@ func (m *Image) Tag(base string) string {
 		case p.kind == Memory:
 			sum.Write(p.mem)
 		case p.kind == Base && p.src != m.base:
-			m.tagFurther(sum, p)
+			if id, ok := p.src.identity(); ok {
+				fmt.Fprintf(sum, "file %s\n", id)
+			} else if _, err := m.WriteRange(sum, p.off, p.n); err != nil {
+				fmt.Fprintf(sum, "unreadable: %v\n", err)
+			}
 		}
 	}
 	return `"` + hex.EncodeToString(sum.Sum(nil)[:16]) + `"`
-}
-
-// tagFurther adds what identifies the bytes of a source that base does not name.
-func (m *Image) tagFurther(sum hash.Hash, p piece) {
-	if id, ok := p.src.identity(); ok {
-		fmt.Fprintf(sum, "file %s\n", id)
-		return
-	}
-	if _, err := m.WriteRange(sum, p.off, p.n); err != nil {
-		fmt.Fprintf(sum, "unreadable: %v\n", err)
-	}
 }
