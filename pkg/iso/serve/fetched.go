@@ -17,11 +17,10 @@ type Fetch struct {
 	Requests int
 	// Active is how many are under way now.
 	Active int
-	// Bytes is how many different bytes were sent, of Size. A BMC reads an image
-	// in pieces, some twice and some never: it need not reach Size.
+	// Bytes is how many different bytes were sent, of Size, which it need not
+	// reach: a BMC reads an image in pieces, some twice and some never.
 	Bytes, Size int64
-	// First and Last are when the first request came, and when bytes were last
-	// sent; zero while nothing was asked for.
+	// First and Last are when the first request came, and bytes were last sent.
 	First, Last time.Time
 }
 
@@ -74,8 +73,8 @@ func (s *Server) Fetched(host string) Fetch {
 	return iso.plus(net)
 }
 
-// sum is what was fetched of files of some kinds; e.mu is held. A file that
-// was not asked for yet counts by its size, as far as that is known.
+// sum is what was fetched of files of some kinds, with the sizes of those that
+// nobody asked for yet; e.mu is held.
 func (e *entry) sum(kinds ...Kind) Fetch {
 	var all Fetch
 	for _, kind := range kinds {
@@ -104,9 +103,8 @@ type Reader struct {
 	Fetch
 }
 
-// Readers are the hosts that have a request under way, or were sent something
-// less than within ago: a BMC reads an image piece by piece, with pauses. They
-// are in order of their names.
+// Readers are the hosts, by name, that have a request under way, or were sent
+// something less than within ago: a BMC reads piece by piece, with pauses.
 func (s *Server) Readers(within time.Duration) []Reader {
 	since := s.clock.Now().Add(-within)
 	var readers []Reader
@@ -140,8 +138,8 @@ const maxSpans = 8192
 type span struct{ from, to int64 }
 
 // coverage is which bytes of a file were sent at least once. Where it would
-// need too many spans it forgets gaps: the bytes in them are then never
-// counted, so that it may say less than was sent, and never more.
+// need too many spans it forgets gaps, and never counts the bytes in them: it
+// may say less than was sent, never more.
 type coverage struct {
 	spans []span // sorted, apart from each other
 	bytes int64  // sent, without forgotten gaps
@@ -197,8 +195,7 @@ func (c *counters) request(a Access) {
 	}
 }
 
-// writeMetrics writes all counters in the text format of Prometheus, version
-// 0.0.4.
+// writeMetrics writes all counters in the text format of Prometheus, version 0.0.4.
 func (s *Server) writeMetrics(w http.ResponseWriter) {
 	var out strings.Builder
 	header(&out, "oaictl_media_requests_total", "counter", "Requests that are over, by status.")
@@ -255,7 +252,6 @@ func header(out io.Writer, name, kind, help string) {
 	fmt.Fprintf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, kind)
 }
 
-// escapeLabel writes a label's value as the format wants it.
 func escapeLabel(value string) string {
 	return strings.NewReplacer(`\`, `\\`, "\n", `\n`, `"`, `\"`).Replace(value)
 }

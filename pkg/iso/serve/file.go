@@ -37,25 +37,20 @@ type File struct {
 	// Image is the content. It must not be changed any more.
 	Image *extent.Image
 	// Open makes the content when it is first asked for, as where the base has to
-	// be downloaded; it is called again only after an error. It is not ended by
-	// the request that asked first.
+	// be downloaded; it is called again only after an error. The request that
+	// asked first does not end it.
 	Open func(ctx context.Context) (*extent.Image, error)
 	// Script makes an iPXE script from the URLs of the host's other files.
 	Script func(kernelURL, initrdURL, rootfsURL string) string
-	// Base names the base image for the ETag: the same bytes patched in the same
-	// way have one ETag, before and after a restart.
+	// Base names the base image for the ETag, which survives a restart.
 	Base string
 	// ModTime is sent as Last-Modified, unless it is zero.
 	ModTime time.Time
 }
 
 func (f File) check() error {
-	contents := 0
-	for _, has := range []bool{f.Image != nil, f.Open != nil, f.Script != nil} {
-		if has {
-			contents++
-		}
-	}
+	given := []bool{f.Image != nil, f.Open != nil, f.Script != nil}
+	contents := len(slices.DeleteFunc(given, func(has bool) bool { return !has }))
 	switch {
 	case !f.Kind.known():
 		return fmt.Errorf("there is no kind of file %q", f.Kind)
@@ -140,13 +135,11 @@ func (f *file) make(ctx context.Context, run *opening) {
 	close(run.done)
 }
 
-// textContent is a short text that was made for one response.
 func textContent(text string) content {
 	sum := sha256.Sum256([]byte(text))
 	return content{extent.Bytes([]byte(text)), `"` + hex.EncodeToString(sum[:16]) + `"`}
 }
 
-// class tells names of hosts from names of what hosts share.
 type class string
 
 const (
@@ -160,8 +153,8 @@ type entryKey struct {
 	name  string
 }
 
-// entry is all that is served under one id. Its place in the server's tables is
-// the server's; files and macs are replaced as a whole, under the server's lock.
+// entry is all that is served under one id. Files and macs are replaced as a whole,
+// under the server's lock.
 type entry struct {
 	key   entryKey
 	id    string
@@ -173,7 +166,6 @@ type entry struct {
 	used    time.Time // when it was last set, or asked for something
 }
 
-// note changes the tally of a file that is being asked for.
 func (e *entry) note(kind Kind, now time.Time, change func(*tally)) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -191,8 +183,7 @@ func (e *entry) tally(kind Kind) *tally {
 	return t
 }
 
-// renew drops the tallies of content that is no longer served, and counts as
-// a use.
+// renew drops the tallies of content that is no longer served, and counts as a use.
 func (e *entry) renew(files map[Kind]*file, now time.Time) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -32,7 +33,6 @@ type Access struct {
 	Err    error // why it ended early, or could not be served; nil if all is well
 }
 
-// answer is one request and what becomes of it.
 type answer struct {
 	server *Server
 	w      *recorder
@@ -67,20 +67,13 @@ func (a *answer) finish() {
 
 func (a *answer) dispatch() {
 	s, r := a.server, a.r
-	if r.Method != http.MethodGet && r.Method != http.MethodHead {
-		a.refuse(http.StatusMethodNotAllowed)
-		return
-	}
-	if r.ContentLength != 0 { // nothing here takes a body, and one may be sent slowly for ever
-		a.refuse(http.StatusBadRequest)
-		return
-	}
-	// Only the one spelling that the server itself uses is understood.
-	if r.URL.RawPath != "" {
-		a.refuse(http.StatusNotFound)
-		return
-	}
 	switch {
+	case r.Method != http.MethodGet && r.Method != http.MethodHead:
+		a.refuse(http.StatusMethodNotAllowed)
+	case r.ContentLength != 0: // nothing here takes a body, and one may be sent slowly for ever
+		a.refuse(http.StatusBadRequest)
+	case r.URL.RawPath != "": // another spelling than the one that the server itself uses
+		a.refuse(http.StatusNotFound)
 	case r.URL.Path == "/metrics":
 		s.writeMetrics(a.w)
 	case sameID(r.URL.Path, s.bootPath()):
@@ -90,13 +83,14 @@ func (a *answer) dispatch() {
 	}
 }
 
-// byMAC answers a machine that knows its MAC address, or asks it to say it.
 func (a *answer) byMAC() {
-	if !a.r.URL.Query().Has("mac") {
-		a.send(a.server.chain(a.r), extent.Meta{ContentType: scriptType})
+	s, query := a.server, a.r.URL.Query()
+	if !query.Has("mac") {
+		script := fmt.Sprintf(chainScript, s.reachedAt(a.r)+s.bootPath())
+		a.send(textContent(script), extent.Meta{ContentType: scriptType})
 		return
 	}
-	a.file(a.server.lookupMAC(a.access.Client, a.r.URL.Query()))
+	a.file(s.lookupMAC(a.access.Client, query))
 }
 
 func (a *answer) file(e *entry, f *file) {
@@ -143,7 +137,8 @@ const scriptType = "text/plain; charset=utf-8"
 
 func (a *answer) open(e *entry, f *file) (content, error) {
 	if f.Script != nil {
-		return a.server.script(e, f, a.r), nil
+		at := a.server.reachedAt(a.r)
+		return textContent(f.Script(at+path(Kernel, e.id), at+path(Initrd, e.id), at+path(Rootfs, e.id))), nil
 	}
 	ctx, cancel := context.WithTimeoutCause(a.r.Context(), a.server.config.OpenTimeout, errNotReady)
 	defer cancel()
@@ -184,6 +179,7 @@ func (a *answer) refuse(status int) {
 	http.Error(a.w, http.StatusText(status), status)
 }
 
+// recorder notes the status of a response.
 type recorder struct {
 	http.ResponseWriter
 	status int
@@ -192,28 +188,19 @@ type recorder struct {
 // Unwrap is what http.ResponseController looks for.
 func (w *recorder) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// WriteHeader notes the status.
 func (w *recorder) WriteHeader(status int) {
-	if w.status == 0 {
-		w.status = status
-	}
+	w.status = cmp.Or(w.status, status)
 	w.ResponseWriter.WriteHeader(status)
 }
 
-// Write notes that nothing was wrong.
 func (w *recorder) Write(p []byte) (int, error) {
-	if w.status == 0 {
-		w.status = http.StatusOK
-	}
+	w.status = cmp.Or(w.status, http.StatusOK)
 	return w.ResponseWriter.Write(p)
 }
 
-// ReadFrom lets a file reach the connection as a file: io.Copy finds the
-// ReadFrom of the response below.
+// ReadFrom lets a file reach the connection as a file, by the response's ReadFrom.
 func (w *recorder) ReadFrom(src io.Reader) (int64, error) {
-	if w.status == 0 {
-		w.status = http.StatusOK
-	}
+	w.status = cmp.Or(w.status, http.StatusOK)
 	return io.Copy(w.ResponseWriter, src)
 }
 
@@ -226,8 +213,8 @@ func path(kind Kind, id string) string {
 
 func rootfsPath(id string) string { return "/rootfs/" + id + ".img" }
 
-// bootPath is the URL path at which machines ask for their scripts by MAC address.
-// Its id is nobody's: MAC addresses are no secret, and a script names the media.
+// bootPath is where machines ask for their scripts by MAC address. Its id is
+// nobody's: MAC addresses are no secret, and a script names the media.
 func (s *Server) bootPath() string { return "/ipxe/" + s.namer.id(bootClass, "") }
 
 type route struct {
@@ -236,8 +223,7 @@ type route struct {
 	kind  Kind
 }
 
-// parsePath understands the paths that path and rootfsPath make, and no other
-// spelling of them.
+// parsePath understands just what path and rootfsPath make.
 func parsePath(p string) (route, bool) {
 	switch parts := strings.Split(p, "/"); {
 	case parts[0] != "":
@@ -303,8 +289,8 @@ func (s *Server) pick(e *entry, kind Kind) (*entry, *file) {
 const chainScript = "#!ipxe\n" +
 	"chain --replace %s?mac=${netX/mac:hexhyp}\n"
 
-// normalMAC is a MAC address as aa:bb:cc:dd:ee:ff, whatever separates its
-// digits: iPXE's hexhyp format writes hyphens, others colons, dots or nothing.
+// normalMAC is a MAC address as aa:bb:cc:dd:ee:ff, whatever separates its digits:
+// iPXE's hexhyp format writes hyphens, others colons, dots or nothing.
 func normalMAC(mac string) (string, error) {
 	bare := strings.NewReplacer(":", "", "-", "", ".", "").Replace(mac)
 	raw, err := hex.DecodeString(bare)
@@ -314,19 +300,8 @@ func normalMAC(mac string) (string, error) {
 	return net.HardwareAddr(raw).String(), nil
 }
 
-func (s *Server) script(e *entry, f *file, r *http.Request) content {
-	at := s.reachedAt(r)
-	return textContent(f.Script(at+path(Kernel, e.id), at+path(Initrd, e.id), at+path(Rootfs, e.id)))
-}
-
-// chain makes the script for a machine that has not said its MAC address.
-func (s *Server) chain(r *http.Request) content {
-	return textContent(fmt.Sprintf(chainScript, s.reachedAt(r)+s.bootPath()))
-}
-
-// reachedAt is the server's URL: that of the configuration, else what the
-// request named. A name that is none could bring commands into a script, and
-// is left out.
+// reachedAt is the server's URL: that of the configuration, else what the request
+// named, without what is no name and could bring commands into a script.
 func (s *Server) reachedAt(r *http.Request) string {
 	switch {
 	case s.config.URL != "":
