@@ -23,8 +23,8 @@ type kept struct {
 	used    time.Time
 }
 
-// makeRoom drops what was not used for longest, until size more bytes fit for
-// the download of a key. What is in use stays.
+// makeRoom drops what was not used for longest and is not in use, until size more
+// bytes fit for the download of a key.
 func (c *Cache) makeRoom(ctx context.Context, key string, size int64) error {
 	if c.config.Cap <= 0 {
 		return nil
@@ -68,7 +68,8 @@ func (c *Cache) list(except string) ([]kept, error) {
 	}
 	var all []kept
 	for _, entry := range entries {
-		name, suffix := strings.TrimSuffix(entry.Name(), filepath.Ext(entry.Name())), filepath.Ext(entry.Name())
+		suffix := filepath.Ext(entry.Name())
+		name := strings.TrimSuffix(entry.Name(), suffix)
 		if suffix != ".iso" && suffix != ".part" || name == except {
 			continue
 		}
@@ -90,8 +91,8 @@ func (c *Cache) list(except string) ([]kept, error) {
 	return all, nil
 }
 
-// Forget removes what the cache has of a source, also what was only begun. It says
-// whether there was anything, and fails where somebody uses it.
+// Forget removes what the cache has of a source, also what was only begun, and says
+// whether there was anything. It fails where somebody uses it.
 func (c *Cache) Forget(ctx context.Context, src Source) (bool, error) {
 	from, err := src.parse()
 	if err != nil || from.url == nil {
@@ -139,7 +140,6 @@ func (c *Cache) forget(key, name string) (bool, error) {
 	return true, remove(c.path(key, ".json"))
 }
 
-// drop removes something from the cache, unless it is in use.
 func (c *Cache) drop(k kept) bool {
 	guard, files := c.path(k.name, ".use"), []string{c.path(k.name, ".iso")}
 	if k.partial {
@@ -157,12 +157,11 @@ func (c *Cache) drop(k kept) bool {
 	return true
 }
 
-// lockPoll is how often a lock that somebody else holds is tried again: the
-// kernel's own waiting can't be broken off.
+// lockPoll is how often a held lock is tried again: the kernel's own waiting
+// can't be broken off.
 const lockPoll = 200 * time.Millisecond
 
-// lock opens a file, makes it where it is missing, and locks it. It returns nil
-// where somebody else holds the lock.
+// lock locks a file, which it makes where it is missing; nil where another holds it.
 func lock(path string, exclusive bool) (*os.File, error) {
 	for {
 		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
@@ -196,15 +195,11 @@ func claim(f *os.File, path string, exclusive bool) (locked bool, err error) {
 
 func isStill(f *os.File, path string) bool {
 	opened, err := f.Stat()
-	if err != nil {
-		return false
-	}
-	named, err := os.Stat(path)
-	return err == nil && os.SameFile(opened, named)
+	named, err2 := os.Stat(path)
+	return err == nil && err2 == nil && os.SameFile(opened, named)
 }
 
-// waitLock locks a file however long somebody else holds it; waiting is called
-// each time that it is found held.
+// waitLock locks a file however long another holds it, and calls waiting meanwhile.
 func waitLock(ctx context.Context, clk clock.Clock, path string, exclusive bool, waiting func()) (*os.File, error) {
 	for {
 		f, err := lock(path, exclusive)
@@ -227,8 +222,7 @@ type File struct {
 	// SHA256 is the content's digest in hexadecimal; empty for a file of this
 	// machine that no checksum was given for.
 	SHA256 string
-	// Warning says why the content may be out of date: the server could not be
-	// asked. Empty if all is well.
+	// Warning says why the content may be out of date; empty if all is well.
 	Warning string
 
 	use   *os.File
@@ -245,8 +239,8 @@ func (f *File) Close() error {
 	return nil
 }
 
-// hold takes content out of the cache, in a way that keeps it there. It returns
-// nil where the cache does not have it.
+// hold takes content out of the cache, in a way that keeps it there; nil where the
+// cache does not have it.
 func (c *Cache) hold(digest string) (*File, error) {
 	if digest == "" {
 		return nil, nil
@@ -260,12 +254,11 @@ func (c *Cache) hold(digest string) (*File, error) {
 		return nil, err
 	}
 	size, there, err := sizeOf(path)
-	if err != nil || !there { // it was dropped at this moment
-		use.Close()
-		return nil, err
+	if there { // else it was dropped at this moment
+		now := c.config.Clock.Now()
+		err = os.Chtimes(use.Name(), now, now)
 	}
-	now := c.config.Clock.Now()
-	if err := os.Chtimes(use.Name(), now, now); err != nil {
+	if err != nil || !there {
 		use.Close()
 		return nil, err
 	}
@@ -274,10 +267,10 @@ func (c *Cache) hold(digest string) (*File, error) {
 
 func sizeOf(path string) (size int64, there bool, err error) {
 	info, err := os.Stat(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	if errors.Is(err, fs.ErrNotExist) {
 		return 0, false, nil
-	case err != nil:
+	}
+	if err != nil {
 		return 0, false, err
 	}
 	return info.Size(), true, nil
