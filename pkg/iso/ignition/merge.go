@@ -24,12 +24,9 @@ import (
 
 // Merge makes one config of several by the rules of the specification: of two
 // that speak of the same file, unit or user, the later one wins, field by field.
-// The result follows the newest specification among the configs, not a newer one: an
-// image reads it if it reads each of them. The same configs give the same bytes; a
-// single one comes back as it is.
-//
-// A config with Errors is an *Invalid, in which configs are called "config 1" and
-// so on. Warnings are not told: Validate has them.
+// The result follows the newest specification among the configs: an image reads it
+// if it reads each of them. The same configs give the same bytes; a single one comes
+// back as it is. A config with Errors is an *Invalid, called "config 1" and so on.
 func Merge(configs ...[]byte) ([]byte, error) { return merge(valid, configs) }
 
 // merge merges configs that check finds valid, each under the name that it is
@@ -65,8 +62,7 @@ func merge(check func(name string, data []byte) (semver.Version, error), configs
 	return merged, nil
 }
 
-// valid is Validate for who needs no report of what is in order: finding the
-// places of things is most of its work.
+// valid is Validate without places, which are most of the work, where all is in order.
 func valid(name string, data []byte) (semver.Version, error) {
 	if version, _, err := versionOf(data); err == nil {
 		s, err := specificationOf(version)
@@ -78,14 +74,9 @@ func valid(name string, data []byte) (semver.Version, error) {
 	if err != nil {
 		return semver.Version{}, err
 	}
-	version, err := semver.NewVersion(r.Version)
-	if err != nil {
-		return semver.Version{}, fmt.Errorf("%s: read its version: %w", name, err)
-	}
-	return *version, nil
+	return r.version()
 }
 
-// carriesWell tells whether what a config carries within itself is in order.
 func carriesWell(data []byte) bool {
 	var config types.Config
 	if json.Unmarshal(data, &config) != nil {
@@ -96,8 +87,8 @@ func carriesWell(data []byte) bool {
 	return !found.IsFatal()
 }
 
-// mergeAs merges in the types of one specification. The configs are valid, so that
-// one of just this specification is read without applying the rules once more.
+// mergeAs merges valid configs in the types of one specification. One of just this
+// specification is read without applying the rules once more.
 func mergeAs[Config any](
 	translate func([]byte) (Config, report.Report, error),
 	merge func(parent, child Config) Config,
@@ -135,10 +126,9 @@ func mergeAs[Config any](
 const Newest = "3.6.0"
 
 type specification struct {
-	// check applies the rules to a config of just this specification, and finds
-	// the places of what it finds.
+	// check applies the rules to a config of just this specification, judge for less:
+	// it tells only how bad what it finds is, without places.
 	check func(data []byte) (report.Report, error)
-	// judge applies the rules for less: it tells only how bad what it finds is.
 	judge func(data []byte, strict bool) verdict
 	// merge takes configs that are valid, of this and of earlier specifications.
 	merge func(configs [][]byte) ([]byte, error)
@@ -157,8 +147,7 @@ func specifications() []specification {
 	}
 }
 
-// specified brings the functions of one specification, each with config types of
-// its own, into one form.
+// specified brings the functions of one specification with its types into one form.
 func specified[Config any](
 	minor int64,
 	parse, translate func([]byte) (Config, report.Report, error),
@@ -193,8 +182,8 @@ func versionOf(data []byte) (semver.Version, report.Report, error) {
 
 // The rules of the specification are methods of its types. The library applies them
 // with the place of every value in hand, which is most of the time and memory that
-// it takes; most configs have nothing wrong with them, and need no places. This walk
-// applies the same rules and tells only how bad the worst finding is.
+// it takes; most configs have nothing wrong with them, and need no places. ruleWalk
+// applies the same rules without.
 
 // verdict is how bad the worst finding is.
 type verdict int
@@ -205,8 +194,7 @@ const (
 	fatal
 )
 
-// judge reads a config of one specification and applies its rules. Where strict,
-// keys that mean nothing are remarks.
+// judge applies the rules of one specification. Where strict, unknown keys are remarks.
 func judge[Config any](data []byte, strict bool) verdict {
 	var config Config
 	decoder := json.NewDecoder(bytes.NewReader(data))
@@ -252,8 +240,7 @@ func (w *ruleWalk) value(v reflect.Value) {
 	}
 }
 
-// fields goes into a structure. The rules of one that is embedded are its
-// embedder's as well, and were applied there.
+// fields goes into a structure. Its embedder has applied the rules of an embedded one.
 func (w *ruleWalk) fields(v reflect.Value) {
 	for i := range v.NumField() {
 		if v.Type().Field(i).Anonymous {

@@ -2,10 +2,10 @@ package ignition
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"crypto/sha256"
 	"crypto/sha512"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -82,8 +82,7 @@ func checkResources(config types.Config, depth int, found *report.Report) {
 	}
 }
 
-// content decodes what a data URL carries; carried is false where there is
-// nothing, or something to be fetched.
+// content decodes what a data URL carries; carried is false where there is none.
 func (r resource) content() (content []byte, carried bool, err error) {
 	if r.Source == nil || !strings.HasPrefix(*r.Source, "data:") {
 		return nil, false, nil
@@ -96,10 +95,9 @@ func (r resource) content() (content []byte, carried bool, err error) {
 		return decoded.Data, true, nil
 	}
 	z, err := gzip.NewReader(bytes.NewReader(decoded.Data))
-	if err != nil {
-		return nil, false, fmt.Errorf("decompress: %w", err)
+	if err == nil {
+		content, err = io.ReadAll(io.LimitReader(z, maxContent+1))
 	}
-	content, err = io.ReadAll(io.LimitReader(z, maxContent+1))
 	if err != nil {
 		return nil, false, fmt.Errorf("decompress: %w", err)
 	}
@@ -109,26 +107,24 @@ func (r resource) content() (content []byte, carried bool, err error) {
 	return content, true, nil
 }
 
-// checkHash compares with the hash of the decompressed content, FUNCTION-SUM. What
-// has another form is left to the rules of the specification.
+// checkHash compares the decompressed content with FUNCTION-SUM. Another form is left
+// to the rules of the specification.
 func (r resource) checkHash(content []byte) error {
 	if r.Verification.Hash == nil {
 		return nil
 	}
 	function, want, _ := strings.Cut(*r.Verification.Hash, "-")
-	var have []byte
+	have := ""
 	switch function {
 	case "sha256":
-		sum := sha256.Sum256(content)
-		have = sum[:]
+		have = fmt.Sprintf("%x", sha256.Sum256(content))
 	case "sha512":
-		sum := sha512.Sum512(content)
-		have = sum[:]
+		have = fmt.Sprintf("%x", sha512.Sum512(content))
 	default:
 		return nil
 	}
-	if hex.EncodeToString(have) != strings.ToLower(want) {
-		return fmt.Errorf("the content has %s %x", function, have)
+	if have != strings.ToLower(want) {
+		return fmt.Errorf("the content has %s %s", function, have)
 	}
 	return nil
 }
@@ -136,8 +132,7 @@ func (r resource) checkHash(content []byte) error {
 // Secret is a place in a config that holds something that not everybody may read,
 // as everybody may who gets hold of the image. The secret itself is not told.
 type Secret struct {
-	// Path is the file, the unit, "user NAME", or a place such as
-	// "ignition.config.merge[0]".
+	// Path is the file, the unit, "user NAME", or as in "ignition.config.merge[0]".
 	Path string
 	// Kind is one of the Kind… constants.
 	Kind string
@@ -185,8 +180,7 @@ func Kinds(content []byte) []string {
 }
 
 // Secrets lists where a config holds secrets: in files, whatever their encoding,
-// units, users, URLs and headers, and in configs that it carries. What is no
-// config has none.
+// units, users, URLs and headers, and in configs that it carries.
 func Secrets(config []byte) []Secret {
 	var f finder
 	f.look(config, 0)
@@ -238,10 +232,7 @@ func (f *finder) text(path string, content *string) {
 }
 
 func (f *finder) resource(r resource, depth int) {
-	path := r.name
-	if path == "" {
-		path = spell(r.at)
-	}
+	path := cmp.Or(r.name, spell(r.at))
 	for _, h := range r.HTTPHeaders {
 		if h.Value != nil && *h.Value != "" {
 			f.add(path, KindAuthorization)
