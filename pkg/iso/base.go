@@ -3,9 +3,8 @@
 // network. It also tells what is inside of an image that any tool made.
 //
 // A [Base] is an image that was read once. What is made of it is an [extent.Image]: the few bytes
-// that differ, in memory, and extents of the base for all the rest. Nothing is rebuilt and nothing
-// is copied, so every way to boot that the base has (BIOS and UEFI, as a CD and as a disk) is left
-// as it was, and making one image takes milliseconds.
+// that differ, in memory, and extents of the base for all the rest. Nothing is rebuilt or copied, so
+// the base boots in every way that it did before, and making one image takes milliseconds.
 //
 //	base, err := iso.Open("rhcos-live.iso")
 //	image, result, err := base.Customize(iso.Customization{Ignition: config})
@@ -34,18 +33,16 @@ import (
 	"github.com/oaictl/oaictl/pkg/iso/internal/kargs"
 )
 
-// IsNotLive says whether an error is that of what is no live image at all, as against one that is
-// damaged.
+// IsNotLive says whether an error is of what is no live image at all, and not of a damaged one.
 func IsNotLive(err error) bool {
 	return errors.Is(err, iso9660.ErrNotISO) || errors.Is(err, ErrNoArea)
 }
 
-// maxDescription bounds the small JSON files that describe an image, in bytes. Real ones have less
-// than one KiB.
+// maxDescription bounds the JSON files that describe an image. Real ones have less than one KiB.
 const maxDescription = 64 << 10
 
-// Base is a live image that was read and understood, and that customised images are made of. It is
-// never written to. All its methods are safe for concurrent use.
+// Base is a live image that was read, and that customised images are made of. It is never written
+// to. All its methods are safe for concurrent use.
 type Base struct {
 	name     string // in errors: the path, or what OpenReader was told
 	identity string
@@ -110,9 +107,9 @@ func openFile(path string, file *os.File) (*Base, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening the image: %w", err)
 	}
-	size, err := sizeOf(file, about.Mode(), about.Size())
+	size, err := SizeOf(file)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, err
 	}
 	base, err := read(path, extent.New(file, size))
 	if err != nil {
@@ -123,8 +120,7 @@ func openFile(path string, file *os.File) (*Base, error) {
 	return base, nil
 }
 
-// SizeOf is the size of what an image may lie on: a file, or a disk that it was written
-// to.
+// SizeOf is the size of what an image may lie on: a file, or a disk that it was written to.
 func SizeOf(file *os.File) (int64, error) {
 	about, err := file.Stat()
 	if err != nil {
@@ -148,13 +144,13 @@ func sizeOf(file io.Seeker, mode fs.FileMode, size int64) (int64, error) {
 	return 0, fmt.Errorf("%w: neither a file nor a disk", iso9660.ErrNotISO)
 }
 
-// OpenReader reads a live image of size bytes from r; name is what errors call it. What is made of
-// the base reads from r for as long as it is used.
+// OpenReader reads a live image of size bytes from r, which is needed for as long as what is made of
+// the base is used. name is what errors call it.
 func OpenReader(name string, r io.ReaderAt, size int64) (*Base, error) {
 	return read(name, extent.New(r, size))
 }
 
-// identityOf names the content of a file well enough to tell two of them apart without reading them.
+// identityOf tells files apart without reading them.
 func identityOf(path string, about fs.FileInfo) string {
 	if absolute, err := filepath.Abs(path); err == nil {
 		path = absolute
@@ -191,7 +187,7 @@ func (b *Base) Name() string { return b.name }
 // Info says what the image is.
 func (b *Base) Info() Info { return b.info }
 
-// Identity names the content of the base, for [extent.Image.Tag]: another content has another one.
+// Identity names the content of the base, for [extent.Image.Tag].
 func (b *Base) Identity() string { return b.identity }
 
 // Image is the base itself, unchanged. It must not be changed; Clone makes a copy that may be.
@@ -203,24 +199,18 @@ func (b *Base) readKargs() error {
 	if err != nil {
 		return err
 	}
-	found, err := kargs.Read(b.image, b.locate, description)
+	found, err := kargs.Read(b.image, func(path string) (off, size int64, err error) {
+		f, err := b.volume.Find(path)
+		return f.Offset, f.Size, err
+	}, description)
 	if errors.Is(err, kargs.ErrNone) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	b.kargs = found
-	b.info.KargsLimit = found.Limit
+	b.kargs, b.info.KargsLimit = found, found.Limit
 	return nil
-}
-
-func (b *Base) locate(path string) (off, size int64, err error) {
-	f, err := b.volume.Find(path)
-	if err != nil {
-		return 0, 0, err
-	}
-	return f.Offset, f.Size, nil
 }
 
 // optional reads a small file that not every generation of images has; nil where there is none.
@@ -245,20 +235,12 @@ const (
 )
 
 func (b *Base) readInfo() error {
-	os, version := splitLabel(b.volume.ID)
-	b.info = Info{
-		VolumeID: b.volume.ID,
-		Size:     b.image.Size(),
-		OS:       os,
-		Version:  version,
-		Boot:     Boot(b.volume.Boot),
-		Minimal:  b.has(minisoPath),
-	}
-	arch, err := b.architecture()
-	if err != nil {
+	b.info = Info{VolumeID: b.volume.ID, Size: b.image.Size(), Boot: Boot(b.volume.Boot), Minimal: b.has(minisoPath)}
+	b.info.OS, b.info.Version = splitLabel(b.volume.ID)
+	var err error
+	if b.info.Arch, err = b.architecture(); err != nil {
 		return err
 	}
-	b.info.Arch = arch
 	features, err := b.optional(featuresPath)
 	if err != nil || features == nil {
 		return err
@@ -269,8 +251,11 @@ func (b *Base) readInfo() error {
 	return nil
 }
 
-// splitLabel divides "fedora-coreos-42.20250803.3.0" at the first dash before a digit. The label is
-// cut to 32 bytes, so the version may lack its end.
+// gzipMagic is what a gzip stream begins with.
+var gzipMagic = []byte{0x1f, 0x8b}
+
+// splitLabel divides "fedora-coreos-42.20250803.3.0" at the first dash before a digit. A label has at
+// most 32 bytes, so that the version may lack its end.
 func splitLabel(label string) (os, version string) {
 	for i := 1; i < len(label)-1; i++ {
 		if label[i] == '-' && unicode.IsDigit(rune(label[i+1])) {
@@ -304,22 +289,20 @@ func (b *Base) architecture() (string, error) {
 	return "", nil
 }
 
-// head returns the first bytes of a kernel, unpacked where it is a gzip stream.
+// head returns the first bytes of a kernel, unpacked where it is a gzip stream. A short kernel is an
+// unknown one.
 func (b *Base) head(f iso9660.File) []byte {
-	content := io.NewSectionReader(b.image, f.Offset, f.Size)
+	content := b.slice(f)
 	head := make([]byte, 4096)
-	n, _ := io.ReadFull(content, head) // a short kernel is an unknown one
-	head = head[:n]
-	if !bytes.HasPrefix(head, []byte{0x1f, 0x8b}) {
-		return head
+	n, _ := io.ReadFull(content.Reader(), head)
+	if bytes.HasPrefix(head, gzipMagic) {
+		zipped, err := gzip.NewReader(content.Reader())
+		if err != nil {
+			return nil
+		}
+		n, _ = io.ReadFull(zipped, head)
 	}
-	zipped, err := gzip.NewReader(io.NewSectionReader(b.image, f.Offset, f.Size))
-	if err != nil {
-		return nil
-	}
-	unpacked := make([]byte, 4096)
-	n, _ = io.ReadFull(zipped, unpacked)
-	return unpacked[:n]
+	return head[:n]
 }
 
 // kernelArch tells the architecture by the magic of the boot protocols: x86's setup header, arm64's

@@ -30,8 +30,7 @@ const (
 	Replace
 )
 
-// ErrCustomized is returned by Customize for a base that carries something, unless told what to do
-// with it.
+// ErrCustomized is of a base that carries something, where nothing says what becomes of that.
 var ErrCustomized = errors.New("the image is customised already")
 
 // Customization is what makes a base a machine's own.
@@ -40,8 +39,8 @@ type Customization struct {
 	Ignition []byte
 	// Keyfiles are the network profiles for the live system, already in its initrd.
 	Keyfiles []Keyfile
-	// Hostname gives the live system its name by the MAC address of one of its network interfaces.
-	// With the address "" it is the name of every machine that boots the image.
+	// Hostname gives the live system its name by the MAC address of one of its network interfaces, or
+	// by "" for every machine that boots the image.
 	Hostname map[string]string
 	// Kargs changes the kernel arguments.
 	Kargs KargEdit
@@ -51,21 +50,12 @@ type Customization struct {
 	Existing Existing
 }
 
-// KargEdit changes kernel arguments, in this order: reset, delete, replace, append. What is deleted
-// or replaced must be there.
-type KargEdit struct {
-	Append  []string
-	Delete  []string
-	Replace []Replacement
-	Reset   bool // begin with the arguments that the image was built with
-}
+// KargEdit changes kernel arguments, in this order: reset (to those that the image was built with),
+// delete, replace, append. What is deleted or replaced must be there.
+type KargEdit = kargs.Edit
 
 // Replacement is a whole argument, Old, and what takes its place, New.
 type Replacement = kargs.Replacement
-
-func (e KargEdit) isZero() bool {
-	return len(e.Append) == 0 && len(e.Delete) == 0 && len(e.Replace) == 0 && !e.Reset
-}
 
 // Result tells how a customisation went.
 type Result struct {
@@ -79,9 +69,8 @@ type Result struct {
 	Warnings []string
 }
 
-// Customize makes an image of the base. The base stays as it is; the image reads from it. It is an
-// ErrCustomized where the base carries something and c does not say what becomes of that, and a
-// TooLargeError where the config does not fit.
+// Customize makes an image that reads from the base. It is an ErrCustomized where the base carries
+// something and c does not say what becomes of that, and a TooLargeError where the config does not fit.
 func (b *Base) Customize(c Customization) (*extent.Image, Result, error) {
 	image, result, err := b.customize(c)
 	if err != nil {
@@ -144,7 +133,7 @@ func (b *Base) members(held contents, c Customization, result *Result) ([]embed.
 	if config != nil {
 		added = append(added, embed.Member{Name: configMember, Mode: 0o600, Data: config})
 	}
-	if len(c.Keyfiles) > 0 && !b.takesKeyfiles() {
+	if takes, _ := b.info.Features["live-initrd-network"].(bool); !takes && len(c.Keyfiles) > 0 {
 		return nil, fmt.Errorf("this version of the live system takes no network profiles from the image: %s does not say live-initrd-network", featuresPath)
 	}
 	for _, k := range c.Keyfiles {
@@ -160,12 +149,6 @@ func (b *Base) members(held contents, c Customization, result *Result) ([]embed.
 	return append(members, added...), nil
 }
 
-// takesKeyfiles asks the image whether its initrd looks for network profiles.
-func (b *Base) takesKeyfiles() bool {
-	can, _ := b.info.Features["live-initrd-network"].(bool)
-	return can
-}
-
 // keyfileMember checks a profile. NetworkManager refuses one that others than root may read.
 func keyfileMember(k Keyfile) (embed.Member, error) {
 	if k.Name == "" || strings.ContainsAny(k.Name, "/\x00") || strings.HasPrefix(k.Name, ".") {
@@ -179,7 +162,7 @@ func keyfileMember(k Keyfile) (embed.Member, error) {
 
 func (b *Base) config(held contents, c Customization, result *Result) ([]byte, error) {
 	var configs [][]byte
-	if old, there := held.find(configMember); there {
+	if old := held.config(); old != nil {
 		configs = append(configs, old)
 	}
 	if len(c.Ignition) > 0 {
@@ -211,25 +194,22 @@ func (b *Base) config(held contents, c Customization, result *Result) ([]byte, e
 }
 
 func (b *Base) editKargs(image *extent.Image, wanted KargEdit, result *Result) error {
-	if wanted.isZero() {
+	if wanted.IsZero() {
 		return nil
 	}
 	if b.kargs == nil {
 		return kargs.ErrNone
 	}
-	_, patches, warned, err := b.kargs.Apply(kargs.Edit(wanted))
+	_, patches, warned, err := b.kargs.Apply(wanted)
 	if err != nil {
 		return err
 	}
-	for _, p := range patches {
-		image.Overlay(p.Offset, p.Data)
-	}
+	overlay(image, patches)
 	result.Warnings = append(result.Warnings, warned...)
 	return nil
 }
 
-// hostnameSpec is the oldest version of Ignition configs in the field. Merging with a config of a
-// later version gives that version.
+// hostnameSpec is the oldest version of Ignition configs; merged with a later one it gives that.
 const hostnameSpec = "3.0.0"
 
 const hostnameDir = "/etc/oaictl/hostnames/"
@@ -286,15 +266,13 @@ func hostnameConfig(names map[string]string) ([]byte, error) {
 		hostnameSpec, strings.Join(files, ","), unit), err
 }
 
-// hostnameFile is a file of a config that holds a hostname, none of whose characters JSON or a URL
-// would have to escape.
+// hostnameFile is a file of a config with a hostname, which neither JSON nor a URL has to escape.
 func hostnameFile(path, hostname string) (string, error) {
 	const mode = 0o644
 	return fmt.Sprintf(`{"path":%q,"mode":%d,"overwrite":true,"contents":{"source":"data:,%s%%0A"}}`, path, mode, hostname), CheckHostname(hostname)
 }
 
-// CheckHostname refuses what no machine can be called: what is not a name of RFC 1123 (section 2.1),
-// labels of letters, digits and inner dashes.
+// CheckHostname refuses what is not a name of RFC 1123 (section 2.1), as every machine's is.
 func CheckHostname(name string) error {
 	if len(name) > 253 || !hostnamePattern.MatchString(strings.ToLower(name)) {
 		return fmt.Errorf("hostname %q is not a name of RFC 1123", name)

@@ -186,9 +186,7 @@ func (b *Base) retargeted(built *extent.Image, rootfsURL string) (*extent.Image,
 		return nil, err
 	}
 	image := built.Clone()
-	for _, p := range patches {
-		image.Overlay(p.Offset, p.Data)
-	}
+	overlay(image, patches)
 	return image, mini.setDefaultKargs(image, args)
 }
 

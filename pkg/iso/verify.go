@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -33,9 +34,8 @@ func (d Damage) String() string {
 	return d.Place + ": " + d.Problem
 }
 
-// Verify lists what is damaged in the base; none is a sound image. What an image has no checksum for
-// can not be verified. That another tool rebuilt an image is no damage: Rebuilt says so, and Inspect
-// has it among the report's Problems.
+// Verify lists what is damaged in the base, as far as it has checksums; none is a sound image. That
+// another tool rebuilt an image is no damage: Rebuilt says so, and Inspect's report.
 func (b *Base) Verify(ctx context.Context) ([]Damage, error) {
 	v := verification{base: b}
 	v.structures()
@@ -64,8 +64,8 @@ func (v *verification) err(place string, err error) {
 	v.add(place, strings.TrimPrefix(text, place+": "))
 }
 
-// structures checks the partition table and the header of old images. The directories were all read
-// when the base was.
+// structures checks the partition table and the header of old images. The directories were read when
+// the base was.
 func (v *verification) structures() {
 	if gpt := v.base.volume.GPT; gpt != nil {
 		for _, trouble := range gpt.Trouble {
@@ -109,8 +109,7 @@ func (v *verification) kargs() {
 	if v.base.kargs == nil {
 		return
 	}
-	// Who rebuilds an image may leave the description of the areas behind, for menus that it no longer
-	// fits; Inspect still tells of that.
+	// Who rebuilds an image may leave a description of areas that no longer fits; Inspect tells of that.
 	if v.base.checkRebuilt() == nil {
 		for _, damage := range v.base.kargs.Damage {
 			v.add("kernel arguments", damage)
@@ -150,8 +149,8 @@ func (v *verification) live(ctx context.Context) {
 	}
 }
 
-// minimal checks nearly all other files by the digest of the minimal image, which has them too. That
-// takes an image as it was built; one that another tool rebuilt is changed and not damaged.
+// minimal checks nearly all other files by the digest of the minimal image, which has them too, for an
+// image as it was built; one that another tool rebuilt is changed and not damaged.
 func (v *verification) minimal(ctx context.Context) {
 	if !v.base.info.Minimal || v.base.checkPristine() != nil {
 		return
@@ -179,25 +178,22 @@ type initrd struct {
 	compression string
 }
 
-// readInitrd goes through all of the initrd: what is wanted of it is spread over several archives.
-// Where added is not nil it is told of every file that a tool put there.
+// readInitrd goes through all archives of the initrd. Where added is not nil it is told of every file
+// that a tool put there.
 func (b *Base) readInitrd(ctx context.Context, added embed.Visit) (initrd, error) {
 	var found initrd
-	f, err := b.volume.Find(initrdPath)
+	content, err := b.file(initrdPath)
 	if err != nil {
 		return found, err
 	}
-	seen, err := embed.Walk(b.image.Slice(f.Offset, f.Size), f.Size, maxInitrd, func(h cpio.Header, content io.Reader) error {
+	seen, err := embed.Walk(content, content.Size(), maxInitrd, func(h cpio.Header, content io.Reader) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		name := strings.TrimPrefix(h.Name, "./")
 		var err error
-		switch {
+		switch name := strings.TrimPrefix(h.Name, "./"); {
 		case name == initrdIDMember:
-			var id []byte
-			id, err = io.ReadAll(io.LimitReader(content, maxDescription))
-			found.id = strings.TrimSpace(string(id))
+			found.id, err = readID(content)
 		case name == rootfsHashes:
 			found.hashes, err = io.ReadAll(io.LimitReader(content, maxMember))
 		case added != nil && addedByTools(name):
@@ -214,31 +210,23 @@ func (b *Base) readInitrd(ctx context.Context, added embed.Visit) (initrd, error
 
 // addedByTools tells what tools put into initrds from what was built into them.
 func addedByTools(name string) bool {
-	if name == configMember {
-		return true
-	}
-	for _, dir := range []string{keyfileDir, "agent-files/", "etc/assisted/"} {
-		if strings.HasPrefix(name, dir) {
-			return true
-		}
-	}
-	return false
+	added := []string{keyfileDir, "agent-files/", "etc/assisted/"}
+	return name == configMember || slices.ContainsFunc(added, func(dir string) bool { return strings.HasPrefix(name, dir) })
 }
 
 // rootfsID reads the id of the root filesystem, which follows the one large member of its archive;
 // that one is stepped over unread. It is empty where the image has no root filesystem.
 func (b *Base) rootfsID() (string, error) {
-	f, err := b.volume.Find(rootfsPath)
+	image, err := b.file(rootfsPath)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
 	}
 	if err != nil {
 		return "", err
 	}
-	image := b.image.Slice(f.Offset, f.Size)
-	at := int64(0)
+	at, size := int64(0), image.Size()
 	for range maxRootfsMembers {
-		r := cpio.NewReader(io.NewSectionReader(image, at, f.Size-at))
+		r := cpio.NewReader(io.NewSectionReader(image, at, size-at))
 		h, err := r.Next()
 		if errors.Is(err, io.EOF) {
 			return "", nil
@@ -247,21 +235,25 @@ func (b *Base) rootfsID() (string, error) {
 			return "", fmt.Errorf("%s: member at byte %d: %w", rootfsPath, at, err)
 		}
 		if strings.TrimPrefix(h.Name, "./") == rootfsIDMember {
-			id, err := io.ReadAll(io.LimitReader(r, maxDescription))
-			return strings.TrimSpace(string(id)), err
+			return readID(r)
 		}
 		at += alignUp(110+int64(len(h.Name))+1, 4) + alignUp(h.Size, 4) // header, name and content of newc
-		if at >= f.Size {
-			return "", fmt.Errorf("%s: a member ends at byte %d of %d", rootfsPath, at, f.Size)
+		if at >= size {
+			return "", fmt.Errorf("%s: a member ends at byte %d of %d", rootfsPath, at, size)
 		}
 	}
 	return "", nil
 }
 
+func readID(content io.Reader) (string, error) {
+	id, err := io.ReadAll(io.LimitReader(content, maxDescription))
+	return strings.TrimSpace(string(id)), err
+}
+
 // checkRootfs reads all of the root filesystem and compares it with the hashes that the initrd
 // holds: "stream-hash sha256 SIZE" and one hash for every SIZE bytes.
 func (b *Base) checkRootfs(ctx context.Context, hashes []byte) error {
-	f, err := b.volume.Find(rootfsPath)
+	content, err := b.file(rootfsPath)
 	if err != nil {
 		return err
 	}
@@ -275,17 +267,17 @@ func (b *Base) checkRootfs(ctx context.Context, hashes []byte) error {
 	if err != nil || size <= 0 || size > maxChunk {
 		return fmt.Errorf("%s: %s: pieces of %q bytes", initrdPath, rootfsHashes, header[2])
 	}
-	content := b.image.Slice(f.Offset, f.Size)
-	for at := int64(0); at < f.Size; at += size {
+	for at := int64(0); at < content.Size(); at += size {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		digest := sha256.New()
-		if _, err := content.WriteRange(digest, at, min(size, f.Size-at)); err != nil {
+		end := min(at+size, content.Size())
+		if _, err := content.WriteRange(digest, at, end-at); err != nil {
 			return err
 		}
 		if !lines.Scan() || strings.TrimSpace(lines.Text()) != hex.EncodeToString(digest.Sum(nil)) {
-			return fmt.Errorf("%s: bytes %d to %d are not what the initrd expects", rootfsPath, at, min(at+size, f.Size))
+			return fmt.Errorf("%s: bytes %d to %d are not what the initrd expects", rootfsPath, at, end)
 		}
 	}
 	return nil

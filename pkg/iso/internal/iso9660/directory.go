@@ -38,18 +38,14 @@ func (v *Volume) list(t tree, dir record, path string) ([]entry, error) {
 		if len(r.id) == 1 && r.id[0] <= 1 {
 			return nil
 		}
-		if open {
-			last := &entries[len(entries)-1]
-			open = r.flags&flagMultiExtent != 0
-			return v.extend(last, r)
+		further := open
+		open = r.flags&flagMultiExtent != 0
+		if further {
+			return v.extend(&entries[len(entries)-1], r)
 		}
 		e, err := v.entryOf(t, r)
-		if err != nil {
-			return err
-		}
-		open = r.flags&flagMultiExtent != 0
 		entries = append(entries, e)
-		return nil
+		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("directory /%s at sector %d: %w", path, dir.sector, err)
@@ -76,7 +72,7 @@ func (v *Volume) entryOf(t tree, r record) (entry, error) {
 	return e, v.holds(e.offset, e.size, name)
 }
 
-// extend adds a further extent to a file. Its bytes have to follow those before, as every builder places them.
+// extend adds a further extent to a file, which has to follow those before.
 func (v *Volume) extend(e *entry, r record) error {
 	if string(r.id) != string(e.records[0].id) {
 		return fmt.Errorf("it follows an extent of %s, which is not the last, and has another name", e.name)
@@ -181,8 +177,7 @@ func little32(b []byte) int64 { return int64(binary.LittleEndian.Uint32(b)) }
 
 // A tree names its entries in its own way.
 
-// plainName is the name that a primary record has by itself: upper case in most images; shown in lower case, as a
-// mount does, without version.
+// plainName is the name that a primary record has by itself, shown as a mount does: in lower case, without version.
 func plainName(_ *Volume, r record) (string, error) {
 	return strings.ToLower(withoutVersion(string(r.id))), nil
 }

@@ -3,12 +3,10 @@
 // and only an image whose other bytes stay where they are keeps booting everywhere.
 //
 // It knows the volume descriptors, directory records and Joliet names of ECMA-119, the names of Rock Ridge (IEEE
-// P1281/P1282), the El Torito boot catalog, the MBR and the GPT. All offsets are 64-bit and in bytes unless they are
-// called sectors (2048 bytes) or blocks (512 bytes). Directories that Rock Ridge moved because they lie deeper than
-// eight levels (its CL entry) are not followed.
+// P1281/P1282), the El Torito boot catalog, the MBR and the GPT. Offsets are in bytes unless they are called sectors
+// (2048 bytes) or blocks (512 bytes). Directories that Rock Ridge moved (its CL entry) are not followed.
 //
-// An image is untrusted: what it says of places and sizes is held against its length before it is used, and an error
-// names the place that is wrong.
+// An image is untrusted: what it says of places and sizes is held against its length before it is used.
 package iso9660
 
 import (
@@ -34,14 +32,12 @@ const (
 	atRoot        = 156
 )
 
-// descriptor is a volume descriptor that describes a tree of directories.
 type descriptor struct {
 	offset   int64
 	enhanced bool // neither the primary one nor Joliet's: a tree that is not read
 }
 
-// readDescriptors reads the volume descriptors up to their terminator. It returns the sector of the El Torito boot
-// catalog, 0 if there is none.
+// readDescriptors reads all volume descriptors, and returns the sector of the El Torito boot catalog, 0 for none.
 func (v *Volume) readDescriptors() (catalog int64, err error) {
 	for i := range int64(maxDescriptors) {
 		off := systemArea + i*SectorSize
@@ -155,14 +151,14 @@ const (
 	systemArea = 16 * SectorSize
 )
 
-// ErrNotISO is what Read returns, wrapped, for content that does not start as an ISO image does.
-var ErrNotISO = errors.New("not an ISO 9660 image")
+// What Read returns, wrapped, for content that does not start as an ISO image does, or ends before its volume.
+var (
+	ErrNotISO    = errors.New("not an ISO 9660 image")
+	ErrTruncated = errors.New("the image is truncated")
+)
 
-// ErrTruncated is what Read returns, wrapped, for an image that ends before its volume does.
-var ErrTruncated = errors.New("the image is truncated")
-
-// Volume is an ISO image whose descriptors, boot catalog and partition tables have been read. Directories are read
-// when they are asked for. It is safe for concurrent use if its reader is.
+// Volume is an ISO image, of which all but the directories has been read. It is safe for concurrent use if its reader
+// is.
 type Volume struct {
 	ID      string // the label, which coreos.liveiso= names
 	Size    int64  // of the image in bytes
