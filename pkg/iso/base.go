@@ -178,6 +178,13 @@ func read(name string, image *extent.Image) (*Base, error) {
 	return b, nil
 }
 
+// named puts the base's name before an error.
+func (b *Base) named(err *error) {
+	if *err != nil {
+		*err = fmt.Errorf("%s: %w", b.name, *err)
+	}
+}
+
 // Close gives the file back. Images made of the base can not be read any more.
 func (b *Base) Close() error { return b.close() }
 

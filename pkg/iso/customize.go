@@ -71,21 +71,14 @@ type Result struct {
 
 // Customize makes an image that reads from the base. It is an ErrCustomized where the base carries
 // something and c does not say what becomes of that, and a TooLargeError where the config does not fit.
-func (b *Base) Customize(c Customization) (*extent.Image, Result, error) {
-	image, result, err := b.customize(c)
-	if err != nil {
-		return nil, Result{}, fmt.Errorf("%s: %w", b.name, err)
-	}
-	return image, result, nil
-}
-
-func (b *Base) customize(c Customization) (*extent.Image, Result, error) {
+func (b *Base) Customize(c Customization) (image *extent.Image, result Result, err error) {
+	defer b.named(&err)
 	held, err := b.held(c.Existing)
 	if err != nil {
 		return nil, Result{}, err
 	}
-	result := Result{Compression: held.compression, IgnitionBytes: held.used, AreaBytes: b.area.length}
-	image := b.image.Clone()
+	result = Result{Compression: held.compression, IgnitionBytes: held.used, AreaBytes: b.area.length}
+	image = b.image.Clone()
 	if err := b.editKargs(image, c.Kargs, &result); err != nil {
 		return nil, Result{}, err
 	}

@@ -298,27 +298,22 @@ func (b *Base) readContents() (contents, error) {
 }
 
 // Ignition returns the config that the image carries, nil where it carries none.
-func (b *Base) Ignition() ([]byte, error) {
+func (b *Base) Ignition() (config []byte, err error) {
+	defer b.named(&err)
 	held, err := b.contents()
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", b.name, err)
-	}
-	return held.config(), nil
+	return held.config(), err
 }
 
 // Keyfiles returns the network profiles that the live system finds in the image.
-func (b *Base) Keyfiles() ([]Keyfile, error) {
+func (b *Base) Keyfiles() (keyfiles []Keyfile, err error) {
+	defer b.named(&err)
 	held, err := b.contents()
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", b.name, err)
-	}
-	var keyfiles []Keyfile
 	for _, m := range held.members {
 		if strings.HasPrefix(m.Name, keyfileDir) {
 			keyfiles = append(keyfiles, Keyfile{Name: path.Base(m.Name), Content: m.Data})
 		}
 	}
-	return keyfiles, nil
+	return keyfiles, err
 }
 
 // Kargs returns the kernel arguments in one line. It is empty where the image has no areas for them.

@@ -57,15 +57,12 @@ var ErrBusy = errors.New("another process is writing this file")
 // written again after a kill. A symbolic link is followed; what is replaced must
 // be a regular file, and none that the image is made of (ErrSameFile). Zeros, and
 // holes of the base, become holes.
-func (m *Image) WriteFile(ctx context.Context, path string, o WriteOptions) (Method, error) {
-	method, err := m.writeFile(ctx, path, o)
-	if err != nil {
-		return method, fmt.Errorf("writing %s: %w", path, err)
-	}
-	return method, nil
-}
-
-func (m *Image) writeFile(ctx context.Context, path string, o WriteOptions) (Method, error) {
+func (m *Image) WriteFile(ctx context.Context, path string, o WriteOptions) (method Method, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("writing %s: %w", path, err)
+		}
+	}()
 	o.Mode = cmp.Or(o.Mode, 0o600)
 	if o.Progress == nil {
 		o.Progress = func(int64, int64) {}
@@ -79,8 +76,7 @@ func (m *Image) writeFile(ctx context.Context, path string, o WriteOptions) (Met
 		return Copy, err
 	}
 	defer out.discard()
-	method, err := m.fill(ctx, out.File, o.Progress)
-	if err != nil {
+	if method, err = m.fill(ctx, out.File, o.Progress); err != nil {
 		return method, err
 	}
 	if o.Sync {

@@ -28,9 +28,7 @@ type Keyfile struct {
 // where there is none. The error is Problems: interfaces without an address,
 // or with one that contradicts the document.
 func (s *State) Keyfiles(macs map[string]string) ([]Keyfile, error) {
-	w := &writer{state: s, r: &reader{name: s.name}, macs: map[string]string{}, ids: map[*iface]string{}, ports: map[string]membership{}}
-	w.interfaces = slices.Clone(s.interfaces)
-	w.addImplied()
+	w := newWriter(s)
 	w.addOVSPorts()
 	w.resolve(macs)
 	if err := w.r.problems.err(); err != nil {
@@ -79,11 +77,8 @@ type membership struct {
 // only named as ports or as what a VLAN stands on, with the MAC addresses that it has for
 // them, "" where it has none.
 func (s *State) Physical() map[string]string {
-	w := &writer{state: s, r: &reader{name: s.name}, ports: map[string]membership{}}
-	w.interfaces = slices.Clone(s.interfaces)
-	w.addImplied()
 	macs := map[string]string{}
-	for _, i := range w.interfaces {
+	for _, i := range newWriter(s).interfaces {
 		if i.kind == ethernet && !i.gone() {
 			macs[i.name] = i.mac.text
 		}
@@ -91,10 +86,14 @@ func (s *State) Physical() map[string]string {
 	return macs
 }
 
-// addImplied adds the physical interfaces that are named only by what stands on them,
+// newWriter adds the physical interfaces that are named only by what stands on them,
 // and notes who is a port of whom.
-func (w *writer) addImplied() {
-	for _, i := range w.state.interfaces {
+func newWriter(s *State) *writer {
+	w := &writer{
+		state: s, r: &reader{name: s.name}, interfaces: slices.Clone(s.interfaces),
+		macs: map[string]string{}, ids: map[*iface]string{}, ports: map[string]membership{},
+	}
+	for _, i := range s.interfaces {
 		if i.gone() {
 			continue
 		}
@@ -106,6 +105,7 @@ func (w *writer) addImplied() {
 			w.imply(i.base, i.baseField())
 		}
 	}
+	return w
 }
 
 // addOVSPorts adds the ports of switches of Open vSwitch, which stand between the switch

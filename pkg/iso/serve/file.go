@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/singleflight"
+
 	"github.com/oaictl/oaictl/pkg/iso/extent"
 )
 
@@ -72,16 +74,9 @@ type content struct {
 type file struct {
 	File
 
-	mu    sync.Mutex
-	ready content // its image is nil until it was opened
-	run   *opening
-}
-
-// opening is one call of Open that any number of requests wait for.
-type opening struct {
-	done  chan struct{}
-	ready content
-	err   error
+	mu      sync.Mutex
+	ready   content            // its image is nil until it was opened
+	opening singleflight.Group // of one call of Open that any number of requests wait for
 }
 
 func newFile(f File) *file {
@@ -92,47 +87,43 @@ func newFile(f File) *file {
 	return opened
 }
 
-// tag is the content's ETag, "" while it is not known.
-func (f *file) tag() string {
+// content is what is there; its image is nil and its ETag "" until it was opened.
+func (f *file) content() content {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.ready.etag
+	return f.ready
 }
 
 // open waits for the content, as long as ctx allows.
 func (f *file) open(ctx context.Context) (content, error) {
-	f.mu.Lock()
-	if f.ready.image != nil {
-		defer f.mu.Unlock()
-		return f.ready, nil
+	if c := f.content(); c.image != nil {
+		return c, nil
 	}
-	if f.run == nil {
-		f.run = &opening{done: make(chan struct{})}
-		go f.make(context.WithoutCancel(ctx), f.run)
-	}
-	run := f.run
-	f.mu.Unlock()
-
+	made := f.opening.DoChan("", func() (any, error) { return nil, f.make(context.WithoutCancel(ctx)) })
 	select {
-	case <-run.done:
-		return run.ready, run.err
 	case <-ctx.Done():
 		return content{}, context.Cause(ctx)
+	case result := <-made:
+		return f.content(), result.Err
 	}
 }
 
-func (f *file) make(ctx context.Context, run *opening) {
+func (f *file) make(ctx context.Context) error {
+	if f.content().image != nil { // another request was first
+		return nil
+	}
 	image, err := f.Open(ctx)
 	if err == nil && image == nil {
 		err = fmt.Errorf("the %s has no content", f.Kind)
 	}
-	if run.err = err; err == nil {
-		run.ready = content{image, image.Tag(f.Base)}
+	if err != nil {
+		return err
 	}
+	ready := content{image, image.Tag(f.Base)}
 	f.mu.Lock()
-	f.ready, f.run = run.ready, nil
-	f.mu.Unlock()
-	close(run.done)
+	defer f.mu.Unlock()
+	f.ready = ready
+	return nil
 }
 
 func textContent(text string) content {
@@ -195,8 +186,8 @@ func (e *entry) renew(files map[Kind]*file, now time.Time) {
 	}
 	for kind, f := range files {
 		t := e.tally(kind)
-		if tag := f.tag(); tag != "" && tag != t.tag {
-			*t = tally{tag: tag, Fetch: Fetch{Active: t.Active, Size: f.ready.image.Size()}}
+		if c := f.content(); c.etag != "" && c.etag != t.tag {
+			*t = tally{tag: c.etag, Fetch: Fetch{Active: t.Active, Size: c.image.Size()}}
 		}
 	}
 }

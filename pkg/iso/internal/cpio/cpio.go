@@ -18,8 +18,7 @@ import (
 	"strings"
 )
 
-// ErrFormat is wrapped by every error that says that the bytes are no archive of
-// this form.
+// ErrFormat is wrapped by every error of bytes that are no archive of this form.
 var ErrFormat = errors.New("no newc archive")
 
 // Reader reads archives that follow each other, with any number of zeros
@@ -35,16 +34,15 @@ type Reader struct {
 	name    []byte
 }
 
-// NewReader reads from in, which stands at the start of an archive or of zeros
-// before one. Many small reads are made: give it something buffered.
+// NewReader reads from in, which stands at the start of an archive or of zeros before
+// one, and should be buffered.
 func NewReader(in io.Reader) *Reader { return &Reader{in: in} }
 
 // Archives is the number of archives that were read to their end.
 func (r *Reader) Archives() int { return r.archive }
 
-// Next goes to the next member. At the end, and where something follows the last
-// archive that is neither zeros nor an archive, the error is io.EOF; Rest tells
-// the two apart. Any other error says at which byte what is wrong.
+// Next goes to the next member. At the end, and where neither zeros nor an archive
+// follow the last archive, the error is io.EOF; Rest tells the two apart.
 func (r *Reader) Next() (Header, error) {
 	if r.closed {
 		return Header{}, io.EOF
@@ -259,8 +257,8 @@ func (h Header) Kind() uint32 { return h.Mode & TypeMask }
 
 func pad(n int64) int64 { return (alignment - n%alignment) % alignment }
 
-// modeOfParents is that of directories that are made because a member is below
-// them: the kernel drops files whose directory is missing.
+// modeOfParents is that of directories that are made for what is below them: the
+// kernel drops files whose directory is missing.
 const modeOfParents = TypeDirectory | 0o755
 
 // Writer writes one archive. Directories above a member are written before it,
@@ -334,7 +332,10 @@ func (w *Writer) add(name string, mode uint32, content []byte) error {
 }
 
 func (w *Writer) parents(name string) error {
-	for at := strings.IndexByte(name, '/'); at >= 0; {
+	for at, c := range name {
+		if c != '/' {
+			continue
+		}
 		above := name[:at]
 		mode, there := w.names[above]
 		switch {
@@ -347,11 +348,6 @@ func (w *Writer) parents(name string) error {
 				return err
 			}
 		}
-		next := strings.IndexByte(name[at+1:], '/')
-		if next < 0 {
-			return nil
-		}
-		at += 1 + next
 	}
 	return nil
 }

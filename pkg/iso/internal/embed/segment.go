@@ -49,9 +49,8 @@ type Visit func(h cpio.Header, content io.Reader) error
 
 // Walk reads all archives within the first size bytes of r, each with a
 // compression of its own, and no more than most unpacked bytes of all together.
-// It returns the compressions that it met, in order, each once; none where there
-// are only zeros. Memory does not grow with the content. Errors of visit are
-// returned as they are, others name the byte.
+// It returns the compressions that it met, in order, each once. Memory does not
+// grow with the content. Errors of visit are returned as they are.
 func Walk(r io.ReaderAt, size, most int64, visit Visit) (compressions []string, err error) {
 	w := walk{r: r, size: size, left: most, visit: visit}
 	for at, begun := int64(0), 0; ; begun++ {
@@ -255,16 +254,13 @@ type pieces struct {
 // take reads the next n bytes, at most 32; on failure they are zeros.
 func (p *pieces) take(n int64) []byte {
 	var b [32]byte
-	if p.err == nil && n > p.size-p.at {
-		p.err = fmt.Errorf("it breaks off: %w", io.ErrUnexpectedEOF)
-	}
-	if p.err != nil {
+	from := p.at
+	if p.skip(n); p.err != nil {
 		return b[:n]
 	}
-	if _, err := p.r.ReadAt(b[:n], p.at); err != nil && !errors.Is(err, io.EOF) {
+	if _, err := p.r.ReadAt(b[:n], from); err != nil && !errors.Is(err, io.EOF) {
 		p.err = err
 	}
-	p.at += n
 	return b[:n]
 }
 
@@ -375,18 +371,11 @@ func xzTail(p *pieces, start int64) (int64, error) {
 // zstdEnd finds the end of the zstd frame that begins at start (RFC 8878, 3.1.1).
 func zstdEnd(r io.ReaderAt, start, size int64) (int64, error) {
 	p := &pieces{r: r, at: start, size: size}
-	p.skip(4)
-	descriptor := p.take(1)[0]
-	single := descriptor&0x20 != 0
-	if !single {
-		p.skip(1) // window descriptor
+	var frame zstd.Header
+	if err := frame.Decode(p.take(min(zstd.HeaderMaxSize, size-start))); err != nil {
+		return 0, fmt.Errorf("it breaks off in its header: %w", err)
 	}
-	p.skip([]int64{0, 1, 2, 4}[descriptor&0x03]) // dictionary id
-	contentSize := []int64{0, 2, 4, 8}[descriptor>>6]
-	if contentSize == 0 && single {
-		contentSize = 1
-	}
-	p.skip(contentSize)
+	p.at = start + int64(frame.HeaderSize)
 	for last := false; !last && p.err == nil; {
 		b := p.take(3)
 		header := int64(b[0]) | int64(b[1])<<8 | int64(b[2])<<16
@@ -397,8 +386,8 @@ func zstdEnd(r io.ReaderAt, start, size int64) (int64, error) {
 			p.skip(length)
 		}
 	}
-	if descriptor&0x04 != 0 {
-		p.skip(4) // checksum of the content
+	if frame.HasCheckSum {
+		p.skip(4)
 	}
 	return p.at, p.err
 }
