@@ -1,3 +1,16 @@
+// Package inmedia is what runs inside agent-based installation media, next to
+// the assisted-service that the media bring along: it turns the manifests on the
+// medium into a cluster and an InfraEnv, gives hosts their roles and disks, starts
+// the installation, and adds nodes to a cluster that is installed already.
+//
+// The systemd units on such media run each step as a program of its own and start
+// it again when it fails. So each step looks first at what is there, does what is
+// missing, and does nothing where nothing is; it tells apart why it failed; and
+// whatever it waits for, it waits for a bounded time.
+//
+// The service is reached through [github.com/oaictl/oaictl/pkg/install/rest].
+// Decide has no part here: its file names the hosts of a cluster, these media know
+// them by their number.
 package inmedia
 
 import (
@@ -5,10 +18,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/release"
 	"github.com/oaictl/oaictl/pkg/install/rest"
@@ -232,4 +247,68 @@ func (t rawToken) Header(context.Context) (name, value string, err error) {
 func (rawToken) Refused(string) bool { return false }
 func (rawToken) Next() string {
 	return "set USER_AUTH_TOKEN to the token that the medium was made with"
+}
+
+// Status is where things stand on a medium.
+type Status struct {
+	Cluster  *install.Cluster  // nil while there is none
+	InfraEnv *install.InfraEnv // nil while there is none
+	Hosts    []install.Host
+	// Failures are the lines of the file of failures: "<host>: <text>".
+	Failures []string
+}
+
+// Status looks, and changes nothing.
+func (c *Client) Status(ctx context.Context) (Status, error) {
+	var s Status
+	var err error
+	if s.Failures, err = readFailures(c.Env.Failures); err != nil {
+		return s, err
+	}
+	if s.Cluster, err = c.cluster(ctx); err != nil {
+		return s, err
+	}
+	if s.InfraEnv, err = c.infraEnv(ctx); err != nil || s.InfraEnv == nil {
+		return s, err
+	}
+	s.Hosts, err = c.Service.ListHosts(ctx, s.InfraEnv.ID)
+	return s, err
+}
+
+// Trouble is the error that the status is, nil where nothing is in the way.
+func (s Status) Trouble() error {
+	switch {
+	case s.Cluster != nil && slices.Contains([]install.ClusterState{model.ClusterFailed, model.ClusterCancelled}, s.Cluster.State):
+		return &install.Fault{
+			Code: install.CodeFailed, Op: "install cluster", On: s.Cluster.Name,
+			Err: fmt.Errorf("it has ended as %s: %s", s.Cluster.Status, s.Cluster.StatusInfo), Next: "oaictl why cluster " + s.Cluster.Name,
+		}
+	case s.Cluster != nil && len(unbound(s.Hosts)) > 0:
+		return &install.Fault{
+			Code: install.CodeBlocked,
+			Err:  fmt.Errorf("installation cannot proceed: %s without a cluster; their InfraEnv was registered before cluster %s", count(len(unbound(s.Hosts)), "host"), s.Cluster.Name),
+			Next: "oaictl agent start-install", // which binds them
+		}
+	case len(s.Failures) > 0:
+		return &install.Fault{
+			Code: install.CodeBlocked, Err: fmt.Errorf("installation cannot proceed: %s", strings.Join(s.Failures, "; ")),
+			Next: "correct the configuration of the hosts; configure-hosts reads it again",
+		}
+	}
+	return nil
+}
+
+// readFailures reads the file of failures; none where there is no file.
+func readFailures(path string) ([]string, error) {
+	data, err := readOptional(path)
+	if err != nil {
+		return nil, err
+	}
+	var lines []string
+	for line := range strings.Lines(string(data)) {
+		if line = strings.TrimSpace(line); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return lines, nil
 }

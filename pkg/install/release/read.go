@@ -1,12 +1,31 @@
+// Package release reads the version and the architectures of an OpenShift
+// release image from its registry.
+//
+// A release image says its version in the label io.openshift.release of its
+// configuration and, whatever built it, in the file
+// release-manifests/release-metadata of its layers. Its architectures are those
+// of its manifest list or, of a single image, that of its configuration.
+//
+// [Read] asks the mirrors that a registries.conf names before the registry in
+// the reference, with the credentials that a pull secret has for each of them,
+// and what it reads is bounded. Where the registries do not answer it can ask
+// the program oc, whose host may have other ways to reach them.
 package release
 
 import (
 	"context"
+	"crypto/tls"
+	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/url"
 	"strings"
 
+	"github.com/google/go-containerregistry/pkg/authn"
 	"github.com/google/go-containerregistry/pkg/name"
+	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
 
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -116,4 +135,155 @@ func parse(ref string) (name.Reference, error) {
 
 func refused(ref string, err error) error {
 	return &install.Fault{Code: install.CodeInput, Op: "read release image", On: ref, Permanent: true, Err: err}
+}
+
+// unreadable is the error for a release that no place gave. What the places said
+// decides on the code: a refusal of credentials tells most, for registries answer
+// so for images that they have.
+func unreadable(ref string, failures []error) error {
+	fault := &install.Fault{Code: install.CodeFailure, Op: "read release image", On: ref}
+	texts := make([]string, 0, len(failures))
+	missing := len(failures) > 0
+	for _, failure := range failures {
+		texts = append(texts, plain(failure))
+		switch status := statusOf(failure); {
+		case status == http.StatusUnauthorized, status == http.StatusForbidden:
+			fault.Code = install.CodeAuth
+			fault.Next = "check that the pull secret has an entry for the registry"
+			missing = false
+		case status != http.StatusNotFound:
+			missing = false
+		}
+		var certificate *tls.CertificateVerificationError
+		if errors.As(failure, &certificate) && fault.Next == "" {
+			fault.Next = "check the certificate of the registry, and give the one that signed it with --registry-ca-file"
+		}
+	}
+	if missing {
+		fault.Code, fault.Permanent = install.CodeNotFound, true
+		fault.Next = "check the release image and its mirrors in registries.conf"
+	}
+	fault.Err = errors.New(strings.Join(texts, "; "))
+	return fault
+}
+
+// distrust is the error of the request whose certificate was not believed, if that is
+// what went wrong: the library goes on to ask without TLS, which nothing here allows,
+// and what comes of that explains nothing.
+func distrust(err error) error {
+	var certificate *tls.CertificateVerificationError
+	var asked *url.Error
+	if errors.As(err, &certificate) && errors.As(err, &asked) {
+		return asked // the first: with TLS
+	}
+	return err
+}
+
+func statusOf(err error) int {
+	var answer *transport.Error
+	if errors.As(err, &answer) {
+		return answer.StatusCode
+	}
+	return 0
+}
+
+// plain is a failure in one line, without what follows the path of the address
+// that was asked, which may hold a token or a signature, and without a page of text
+// for an answer.
+func plain(err error) string {
+	var answer *transport.Error
+	if !errors.As(err, &answer) {
+		text := err.Error()
+		var asked *url.Error
+		if errors.As(err, &asked) {
+			address, _, _ := strings.Cut(asked.URL, "?")
+			text = strings.ReplaceAll(text, asked.URL, address)
+		}
+		return oneLine(text)
+	}
+	where, _, _ := strings.Cut(err.Error(), ": ")
+	text := where + ": " + http.StatusText(answer.StatusCode)
+	for _, detail := range answer.Errors {
+		if detail.Message != "" {
+			text += " (" + oneLine(detail.Message) + ")"
+		}
+	}
+	return text
+}
+
+func oneLine(text string) string {
+	const longest = 300
+	text = strings.Join(strings.Fields(text), " ")
+	if len(text) > longest {
+		text = strings.ToValidUTF8(text[:longest], "") + "…"
+	}
+	return text
+}
+
+// logins are the credentials of a pull secret by registry or registry/path.
+type logins map[string]authn.AuthConfig
+
+// readLogins reads a .dockerconfigjson. Its errors name entries and never what
+// stands in them.
+func readLogins(secret spec.Secret) (logins, error) {
+	if strings.TrimSpace(secret.Reveal()) == "" {
+		return nil, nil
+	}
+	var file struct {
+		Auths map[string]struct {
+			Auth          string `json:"auth"`
+			Username      string `json:"username"`
+			Password      string `json:"password"`
+			IdentityToken string `json:"identitytoken"`
+			RegistryToken string `json:"registrytoken"`
+		} `json:"auths"`
+	}
+	if err := json.Unmarshal([]byte(secret.Reveal()), &file); err != nil {
+		return nil, errors.New("the pull secret is not JSON of the form {\"auths\": {…}}") // the cause could quote it
+	}
+	all := logins{}
+	for at, entry := range file.Auths {
+		login := authn.AuthConfig{
+			Username: entry.Username, Password: entry.Password, IdentityToken: entry.IdentityToken, RegistryToken: entry.RegistryToken,
+		}
+		if entry.Auth != "" {
+			plain, err := base64.StdEncoding.DecodeString(entry.Auth)
+			if err != nil {
+				return nil, fmt.Errorf("the pull secret's entry for %s is not base64", at)
+			}
+			user, password, found := strings.Cut(strings.TrimRight(string(plain), "\x00"), ":")
+			if !found {
+				return nil, fmt.Errorf("the pull secret's entry for %s is not USER:PASSWORD in base64", at)
+			}
+			login.Username, login.Password = user, password
+		}
+		all[registryKey(at)] = login
+	}
+	return all, nil
+}
+
+// registryKey is an entry's name without what older programs put around it:
+// "https://index.docker.io/v1/" is index.docker.io.
+func registryKey(at string) string {
+	at = strings.TrimPrefix(strings.TrimPrefix(at, "https://"), "http://")
+	at = strings.TrimSuffix(at, "/")
+	for _, version := range []string{"/v1", "/v2"} {
+		at = strings.TrimSuffix(at, version)
+	}
+	return at
+}
+
+// Resolve implements authn.Keychain: the entry with the longest path that a
+// repository lies under.
+func (l logins) Resolve(target authn.Resource) (authn.Authenticator, error) {
+	for key := target.String(); ; {
+		if login, found := l[key]; found {
+			return authn.FromConfig(login), nil
+		}
+		cut := strings.LastIndex(key, "/")
+		if cut < 0 {
+			return authn.Anonymous, nil
+		}
+		key = key[:cut]
+	}
 }

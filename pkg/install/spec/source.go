@@ -1,8 +1,17 @@
 package spec
 
 import (
+	"context"
+	"crypto/subtle"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
 
 	"github.com/oaictl/oaictl/internal/yamltree"
 	"github.com/oaictl/oaictl/pkg/install/spec/internal/decode"
@@ -211,4 +220,154 @@ func (d *Document) object() (map[string]any, error) {
 		return nil, errors.New("the document is too large")
 	}
 	return (&decode.Decoder{Places: map[string]yamltree.Place{}}).PlainMap(root, ""), nil
+}
+
+// redacted is what a secret looks like wherever it is printed.
+const redacted = "[redacted]"
+
+// Secret is a text that must not be seen. However it is printed, logged or
+// marshalled, it reads "[redacted]"; only Reveal gives it away. The text sits
+// behind a pointer, so that even printing a struct that holds a Secret in an
+// unexported field shows an address only.
+type Secret struct {
+	text *string
+}
+
+// NewSecret keeps text as a secret.
+func NewSecret(text string) Secret { return Secret{text: &text} }
+
+// Reveal is the secret's text; empty for the zero Secret.
+func (s Secret) Reveal() string {
+	if s.text == nil {
+		return ""
+	}
+	return *s.text
+}
+
+// IsZero says whether there is no secret, or an empty one.
+func (s Secret) IsZero() bool { return s.Reveal() == "" }
+
+// Equal compares two secrets, in a time that does not depend on where they
+// differ.
+func (s Secret) Equal(other Secret) bool {
+	return subtle.ConstantTimeCompare([]byte(s.Reveal()), []byte(other.Reveal())) == 1
+}
+
+// String is "[redacted]".
+func (s Secret) String() string { return redacted }
+
+// GoString is "[redacted]", for %#v.
+func (s Secret) GoString() string { return redacted }
+
+// Format writes "[redacted]" for every verb.
+func (s Secret) Format(state fmt.State, _ rune) { _, _ = io.WriteString(state, redacted) }
+
+// MarshalText is "[redacted]".
+func (s Secret) MarshalText() ([]byte, error) { return []byte(redacted), nil }
+
+// MarshalJSON is "[redacted]", quoted.
+func (s Secret) MarshalJSON() ([]byte, error) { return []byte(`"` + redacted + `"`), nil }
+
+// MarshalYAML is "[redacted]".
+func (s Secret) MarshalYAML() (any, error) { return redacted, nil }
+
+// LogValue is "[redacted]".
+func (s Secret) LogValue() slog.Value { return slog.StringValue(redacted) }
+
+// execTimeout bounds a command that prints a secret. A minute leaves time to
+// touch a hardware key.
+const execTimeout = time.Minute
+
+// maxSourceSize bounds a file, variable or command output that the document
+// refers to, in bytes. The service takes no manifest above 1 MiB, and nothing
+// else comes near.
+const maxSourceSize = 4 << 20
+
+// Env is how the outside world is reached. Fields that are nil are not there:
+// a document that needs one is refused.
+type Env struct {
+	// LookupEnv is an environment variable, and whether it is set.
+	LookupEnv func(name string) (string, bool)
+	// ReadFile is the content of a file.
+	ReadFile func(name string) ([]byte, error)
+	// ReadDir lists a folder in the order of its names. A file that is no
+	// folder is an error.
+	ReadDir func(name string) ([]fs.DirEntry, error)
+	// Exec runs a program, with the named variables of the environment and what every
+	// program needs, and gives back what it prints on standard output.
+	Exec func(ctx context.Context, argv, environment []string) ([]byte, error)
+	// Stdin is standard input.
+	Stdin io.Reader
+}
+
+// OSEnv is the process's own environment, files, programs and standard input.
+func OSEnv() Env {
+	return Env{
+		LookupEnv: os.LookupEnv,
+		ReadFile:  readLimited,
+		ReadDir:   os.ReadDir,
+		Exec:      run,
+		Stdin:     os.Stdin,
+	}
+}
+
+// readLimited reads a file, and no more of it than a source may hold: a device
+// such as /dev/zero has no end.
+func readLimited(name string) ([]byte, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return io.ReadAll(io.LimitReader(file, maxSourceSize+1))
+}
+
+// run starts argv without a shell. What it prints on standard error is thrown
+// away, for it could hold the secret; a program that asks for a pass phrase has
+// the terminal itself (/dev/tty) for that. Of its failure only the exit status
+// is told. Of the environment, in which tokens may be, it gets what is named, what
+// programs and the user's files are found by, and nothing else.
+func run(ctx context.Context, argv, environment []string) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd.Env = []string{} // nil would be everything
+	for _, name := range append([]string{"PATH", "PATHEXT", "HOME", "USERPROFILE"}, environment...) {
+		if value, is := os.LookupEnv(name); is {
+			cmd.Env = append(cmd.Env, name+"="+value)
+		}
+	}
+	var out strings.Builder
+	cmd.Stdout = &limitedWriter{to: &out, left: maxSourceSize + 1}
+	cmd.WaitDelay = time.Second
+	if err := cmd.Run(); err != nil {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		return nil, err
+	}
+	return []byte(out.String()), nil
+}
+
+// limitedWriter takes what fits and fails on the rest.
+type limitedWriter struct {
+	to   io.Writer
+	left int
+}
+
+func (w *limitedWriter) Write(p []byte) (int, error) {
+	if len(p) > w.left {
+		return 0, errors.New("more output than a secret can be")
+	}
+	w.left -= len(p)
+	return w.to.Write(p)
+}
+
+func (e Env) home() (string, error) {
+	if e.LookupEnv != nil {
+		for _, name := range []string{"HOME", "USERPROFILE"} {
+			if dir, ok := e.LookupEnv(name); ok && dir != "" {
+				return dir, nil
+			}
+		}
+	}
+	return "", fmt.Errorf("the home directory is not known: neither HOME nor USERPROFILE is set")
 }
