@@ -8,8 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/oaictl/oaictl/pkg/install/spec/internal/decode"
-	"github.com/oaictl/oaictl/pkg/install/spec/internal/suggest"
+	"github.com/oaictl/oaictl/internal/spelling"
 	"github.com/oaictl/oaictl/pkg/install/spec/internal/values"
 )
 
@@ -58,7 +57,7 @@ func (k *checker) all() {
 }
 
 func (k *checker) words() {
-	decode.Walk(reflect.ValueOf(k.cluster).Elem(), "", func(v reflect.Value, field string) bool {
+	walk(reflect.ValueOf(k.cluster).Elem(), "", func(v reflect.Value, field string) bool {
 		if w, is := v.Interface().(word); is && v.Kind() == reflect.String && v.String() != "" {
 			k.word(w, v.String(), field)
 		}
@@ -72,7 +71,7 @@ func (k *checker) word(w word, text, field string) {
 	}
 	remedy := "it is one of " + strings.Join(w.Values(), ", ")
 	spellings := slices.Sorted(maps.Keys(otherSpellings(w)))
-	if best := suggest.Nearest(text, append(spellings, w.Values()...)); best != "" {
+	if best := spelling.Nearest(text, append(spellings, w.Values()...)); best != "" {
 		best, _ = canonical(w, best)
 		remedy = fmt.Sprintf("did you mean %q?", best)
 	}

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/oaictl/oaictl/internal/yamltree"
-	"github.com/oaictl/oaictl/pkg/install/spec/internal/decode"
 	"github.com/oaictl/oaictl/pkg/install/spec/internal/values"
 )
 
@@ -295,7 +294,7 @@ func (k *checker) routes(i int, routes []Route, plan netPlan) {
 // that it ties to MAC addresses, by itself or through net.interfaces, and those
 // that it does not. Virtual interfaces need none.
 func readNMState(n *HostNet) (doc *nmstateDoc, macs []NIC, err error) {
-	root, problems := decode.ParseTree([]byte(n.NMState.Text()))
+	root, problems := parseTree([]byte(n.NMState.Text()))
 	if len(problems) > 0 {
 		return nil, nil, fmt.Errorf("line %d %s", problems[0].At.Line, problems[0].Message)
 	}

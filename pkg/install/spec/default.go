@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/oaictl/oaictl/pkg/install/spec/internal/decode"
 	"github.com/oaictl/oaictl/pkg/install/spec/internal/values"
 )
 
@@ -241,7 +240,7 @@ func valueOf(n *int) int {
 // canonicalWords brings every word to the spelling that oaictl uses.
 // Words that are not known stay, to be reported.
 func canonicalWords(c *Cluster) {
-	decode.Walk(reflect.ValueOf(c).Elem(), "", func(v reflect.Value, _ string) bool {
+	walk(reflect.ValueOf(c).Elem(), "", func(v reflect.Value, _ string) bool {
 		switch own := v.Interface().(type) {
 		case RoleSet:
 			if set, unknown := own.normalise(); len(unknown) == 0 && own != nil {

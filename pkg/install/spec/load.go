@@ -24,7 +24,7 @@ import (
 	"strings"
 
 	"github.com/oaictl/oaictl/internal/yamltree"
-	"github.com/oaictl/oaictl/pkg/install/spec/internal/decode"
+	"github.com/oaictl/oaictl/pkg/install/spec/internal/values"
 )
 
 // Load reads the cluster in the file at path; "-" is standard input. Whatever
@@ -52,7 +52,7 @@ func Load(ctx context.Context, path string, env Env) (*Cluster, error) {
 // paths are relative to; "-" stands for standard input and the current folder.
 func Parse(ctx context.Context, name string, data []byte, env Env) (*Cluster, error) {
 	problems := &Problems{}
-	root, syntax := decode.ParseTree(data)
+	root, syntax := parseTree(data)
 	for _, p := range syntax {
 		problems.List = append(problems.List, Problem{File: name, Line: p.At.Line, Column: p.At.Column, Message: p.Message, Remedy: p.Remedy})
 	}
@@ -60,12 +60,12 @@ func Parse(ctx context.Context, name string, data []byte, env Env) (*Cluster, er
 		return nil, problems.sorted()
 	}
 	c := &Cluster{source: &source{file: name, dir: filepath.Dir(name), stdin: name == "-", places: map[string]yamltree.Place{}}}
-	d := &decode.Decoder{Places: c.source.places, Failed: map[string]bool{}, Format: &clusterFormat{file: name, problems: problems}}
-	d.Value(root, root.At, "", reflect.ValueOf(c).Elem())
-	if root.Kind != yamltree.Map || !ours(c, problems) || d.Format.Full() {
+	d := &decoder{file: name, places: c.source.places, failed: map[string]bool{}, problems: problems}
+	d.value(root, root.At, "", reflect.ValueOf(c).Elem())
+	if root.Kind != yamltree.Map || !ours(c, problems) || d.full() {
 		return nil, problems.sorted()
 	}
-	if err := c.resolve(ctx, env, problems, d.Failed); err != nil {
+	if err := c.resolve(ctx, env, problems, d.failed); err != nil {
 		return nil, err
 	}
 	if err := problems.sorted(); err != nil {
@@ -101,7 +101,7 @@ func ours(c *Cluster, problems *Problems) bool {
 func (c *Cluster) Resolve(ctx context.Context, dir string, env Env) error {
 	if c.source == nil {
 		c.source = &source{dir: dir, places: map[string]yamltree.Place{}}
-		decode.NotePresent(c.source.places, reflect.ValueOf(c).Elem())
+		notePresent(c.source.places, reflect.ValueOf(c).Elem())
 	}
 	problems := &Problems{}
 	if err := c.resolve(ctx, env, problems, map[string]bool{}); err != nil {
@@ -136,49 +136,33 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// clusterFormat is what a decoder needs to know of cluster.yaml.
-type clusterFormat struct {
-	file     string
-	problems *Problems
-}
-
-// maxProblems is where the decoder gives up: such a file is no cluster.yaml.
-const maxProblems = 500
-
-// Full says whether enough problems were found.
-func (f *clusterFormat) Full() bool { return len(f.problems.List) >= maxProblems }
-
-// Tell notes a problem.
-func (f *clusterFormat) Tell(at yamltree.Place, field, message, remedy string) {
-	f.problems.List = append(f.problems.List, Problem{File: f.file, Line: at.Line, Column: at.Column, Field: field, Message: message, Remedy: remedy})
-}
-
 type textual interface {
 	fromText(text string) error
 }
 
-// Special decodes sources of secrets, documents, and what may be written as text.
-func (f *clusterFormat) Special(d *decode.Decoder, n *yamltree.Node, at yamltree.Place, field string, target any) bool {
+// special decodes sources of secrets, documents, and what may be written as text;
+// false for any other type.
+func (d *decoder) special(n *yamltree.Node, at yamltree.Place, field string, target any) bool {
 	switch to := target.(type) {
 	case *Document:
-		decodeDocument(d, n, at, field, to)
+		d.document(n, at, field, to)
 		return true
 	case *Source, *Credentials:
 		if n.Kind == yamltree.Map && !isPullSecret(n) {
 			return false
 		}
-		d.Report(at, field, "a secret never stands in the file itself", "write where it is read from: {file: PATH}, {env: NAME}, {exec: [PROGRAM, ARGUMENT]} or {stdin: true}")
+		d.report(at, field, "a secret never stands in the file itself", "write where it is read from: {file: PATH}, {env: NAME}, {exec: [PROGRAM, ARGUMENT]} or {stdin: true}")
 		return true
 	case textual:
 		kind := reflect.TypeOf(target).Elem().Kind()
 		if n.Kind == yamltree.Map && kind == reflect.Struct || n.Kind == yamltree.List && kind == reflect.Slice {
 			return false
 		}
-		if !d.Want(n, yamltree.Text, at, field) {
+		if !d.want(n, yamltree.Text, at, field) {
 			return true
 		}
 		if err := to.fromText(n.Text); err != nil {
-			d.Report(at, field, err.Error(), "")
+			d.report(at, field, err.Error(), "")
 		}
 		return true
 	}
@@ -191,8 +175,9 @@ func isPullSecret(n *yamltree.Node) bool {
 	return has
 }
 
-// Mistake is a version without quotes, and a number in place of the hosts.
-func (f *clusterFormat) Mistake(n *yamltree.Node, want yamltree.Kind, field string) (message, remedy string) {
+// mistake is what is said of a value of the wrong kind that people are known to write:
+// a version without quotes, and a number in place of the hosts.
+func mistake(n *yamltree.Node, want yamltree.Kind, field string) (message, remedy string) {
 	switch {
 	case want == yamltree.Text && field == "spec.openshift.version" && (n.Kind == yamltree.Int || n.Kind == yamltree.Float || n.Kind == yamltree.Bool):
 		return fmt.Sprintf("%s without quotes is a number, and as a number 4.20 is 4.2", n.Text), fmt.Sprintf("put the version in quotes: version: %q", n.Text)
@@ -202,9 +187,9 @@ func (f *clusterFormat) Mistake(n *yamltree.Node, want yamltree.Kind, field stri
 	return "", ""
 }
 
-// Elsewhere is the path of a field that has this name in another part of the
+// elsewhere is the path of a field that has this name in another part of the
 // document; a part of the same host if the key stood in a host.
-func (f *clusterFormat) Elsewhere(key, field string) string {
+func elsewhere(key, field string) string {
 	var found string
 	var walk func(t reflect.Type, path string, depth int)
 	walk = func(t reflect.Type, path string, depth int) {
@@ -214,16 +199,16 @@ func (f *clusterFormat) Elsewhere(key, field string) string {
 		if t.Kind() != reflect.Struct || depth > 6 {
 			return
 		}
-		for i := range t.NumField() {
-			name := decode.Name(t.Field(i))
+		for field := range t.Fields() {
+			name := fieldKey(field)
 			if name == "" {
 				continue
 			}
-			child := decode.Join(path, name)
+			child := values.Join(path, name)
 			if strings.EqualFold(name, key) && (found == "" || strings.Count(child, ".") < strings.Count(found, ".")) {
 				found = child
 			}
-			walk(t.Field(i).Type, child, depth+1)
+			walk(field.Type, child, depth+1)
 		}
 	}
 	if host, _, ok := strings.Cut(field, "]"); ok && strings.HasPrefix(host, "spec.hosts[") {
@@ -235,18 +220,18 @@ func (f *clusterFormat) Elsewhere(key, field string) string {
 	return found
 }
 
-// decodeDocument takes {file: PATH}, or the document itself. Text is taken for the
+// document takes {file: PATH}, or the document itself. Text is taken for the
 // document too, for Ignition is often at hand as JSON.
-func decodeDocument(d *decode.Decoder, n *yamltree.Node, at yamltree.Place, field string, to *Document) {
+func (d *decoder) document(n *yamltree.Node, at yamltree.Place, field string, to *Document) {
 	if n.Kind != yamltree.Map {
-		d.Report(at, field, fmt.Sprintf("has to be a map, but is %s", n.Kind), "write the document itself, or {file: PATH}")
+		d.report(at, field, fmt.Sprintf("has to be a map, but is %s", n.Kind), "write the document itself, or {file: PATH}")
 		return
 	}
 	if file, ok := n.Get("file"); ok && len(n.Entries) == 1 {
-		d.Value(file, decode.ValuePlace(n.Entries[0]), decode.Join(field, "file"), reflect.ValueOf(&to.File).Elem())
+		d.value(file, valuePlace(n.Entries[0]), values.Join(field, "file"), reflect.ValueOf(&to.File).Elem())
 		return
 	}
-	to.Inline = d.PlainMap(n, field)
+	to.Inline = d.plainMap(n, field)
 	to.order = []byte(n.YAML())
 }
 

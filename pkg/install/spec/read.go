@@ -12,7 +12,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/oaictl/oaictl/internal/yamltree"
-	"github.com/oaictl/oaictl/pkg/install/spec/internal/decode"
 )
 
 // origin is one way to get at a text; exactly one of its fields is set.
@@ -47,7 +46,7 @@ func readSources(ctx context.Context, env Env, check *checker) {
 	if check.cluster.source.stdin {
 		r.stdin = "the file itself"
 	}
-	decode.Walk(reflect.ValueOf(check.cluster).Elem(), "", func(v reflect.Value, field string) bool {
+	walk(reflect.ValueOf(check.cluster).Elem(), "", func(v reflect.Value, field string) bool {
 		return !v.CanAddr() || !r.readInto(v.Addr().Interface(), field)
 	})
 	r.manifests()

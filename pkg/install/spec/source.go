@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/yamltree"
-	"github.com/oaictl/oaictl/pkg/install/spec/internal/decode"
 	"github.com/oaictl/oaictl/pkg/install/spec/internal/values"
 )
 
@@ -210,7 +209,7 @@ func (d *Document) JSON() (string, error) {
 
 // object is the document as encoding/json would decode it. JSON is YAML too.
 func (d *Document) object() (map[string]any, error) {
-	root, problems := decode.ParseTree([]byte(d.Text()))
+	root, problems := parseTree([]byte(d.Text()))
 	switch {
 	case len(problems) > 0:
 		return nil, fmt.Errorf("the document cannot be read: line %d %s", problems[0].At.Line, problems[0].Message)
@@ -219,7 +218,7 @@ func (d *Document) object() (map[string]any, error) {
 	case root.TooLarge():
 		return nil, errors.New("the document is too large")
 	}
-	return (&decode.Decoder{Places: map[string]yamltree.Place{}}).PlainMap(root, ""), nil
+	return root.Plain().(map[string]any), nil
 }
 
 // redacted is what a secret looks like wherever it is printed.

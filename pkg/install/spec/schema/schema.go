@@ -10,8 +10,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/oaictl/oaictl/pkg/install/spec/internal/decode"
-	"github.com/oaictl/oaictl/pkg/install/spec/internal/suggest"
+	"github.com/oaictl/oaictl/internal/spelling"
+	"github.com/oaictl/oaictl/pkg/install/spec/internal/values"
 )
 
 //go:embed schema.json
@@ -61,13 +61,13 @@ func Explain(path string) (Doc, error) {
 			return Doc{}, unknownField(path, doc.Path, name, object)
 		}
 		required := slices.Contains(object.Required, name)
-		doc = schema.describe(child, decode.Join(doc.Path, name), child.Description)
+		doc = schema.describe(child, values.Join(doc.Path, name), child.Description)
 		doc.Required = required
 		at = child
 	}
 	if object := schema.objectIn(at); object != nil {
 		for _, property := range object.Properties {
-			field := schema.describe(property.schema, decode.Join(doc.Path, property.name), property.schema.Description)
+			field := schema.describe(property.schema, values.Join(doc.Path, property.name), property.schema.Description)
 			field.Required = slices.Contains(object.Required, property.name)
 			doc.Fields = append(doc.Fields, field)
 		}
@@ -81,7 +81,7 @@ func unknownField(path, parent, name string, object *schemaNode) error {
 		names = append(names, property.name)
 	}
 	where := cmp.Or(parent, "cluster.yaml")
-	if best := suggest.Nearest(name, names); best != "" {
+	if best := spelling.Nearest(name, names); best != "" {
 		return fmt.Errorf("explaining %s: %s has no field %q; did you mean %q?", path, where, name, best)
 	}
 	return fmt.Errorf("explaining %s: %s has no field %q; it has %s", path, where, name, strings.Join(names, ", "))

@@ -16,7 +16,6 @@ import (
 	"strings"
 
 	"github.com/oaictl/oaictl/internal/yamltree"
-	"github.com/oaictl/oaictl/pkg/install/spec/internal/decode"
 )
 
 // Checker tells what single values cannot be.
@@ -57,6 +56,14 @@ func (k *Checker) Required(field, value, remedy string) bool {
 	}
 	k.Report(field, "is missing", remedy)
 	return false
+}
+
+// Join is the path of a key below a field.
+func Join(field, key string) string {
+	if field == "" {
+		return key
+	}
+	return field + "." + key
 }
 
 var dnsLabel = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
@@ -137,10 +144,10 @@ func (k *Checker) Labels(field string, labels map[string]string) {
 			prefix, name = "", key
 		}
 		if !IsLabelName(name) || found && !IsDomain(prefix) {
-			k.Report(decode.Join(field, key), fmt.Sprintf("%q cannot be the key of a label", key), "use letters, digits, dashes, dots and underscores, with a DNS domain and a slash before them if wanted")
+			k.Report(Join(field, key), fmt.Sprintf("%q cannot be the key of a label", key), "use letters, digits, dashes, dots and underscores, with a DNS domain and a slash before them if wanted")
 		}
 		if value != "" && !IsLabelName(value) {
-			k.Report(decode.Join(field, key), fmt.Sprintf("%q cannot be the value of a label", value), "use at most 63 letters, digits, dashes, dots and underscores")
+			k.Report(Join(field, key), fmt.Sprintf("%q cannot be the value of a label", value), "use at most 63 letters, digits, dashes, dots and underscores")
 		}
 	}
 }
@@ -153,7 +160,7 @@ func (k *Checker) AgentLabels(field string, labels map[string]string) {
 	k.Labels(field, labels)
 	for key := range labels {
 		if strings.HasPrefix(key, ownDomain) {
-			k.Report(decode.Join(field, key), "is a label by which oaictl finds its objects", "use another key")
+			k.Report(Join(field, key), "is a label by which oaictl finds its objects", "use another key")
 		}
 	}
 }
@@ -278,7 +285,7 @@ func ManifestError(name, content string) string {
 func (k *Checker) Overrides(field string, values map[string]any, secrets ...string) {
 	for _, name := range secrets {
 		if _, has := values[name]; has {
-			k.Report(decode.Join(field, name), "a secret never stands in the file itself", "use the field that this format has for it")
+			k.Report(Join(field, name), "a secret never stands in the file itself", "use the field that this format has for it")
 		}
 	}
 	if _, err := Marshal(values); err != nil {
