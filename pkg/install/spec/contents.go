@@ -294,7 +294,8 @@ func (r *sourceReader) manifestPath(m ManifestSource, field string) []Manifest {
 func (r *sourceReader) manifestFiles(m ManifestSource, dir string, names []string, field string) []Manifest {
 	var all []Manifest
 	for _, name := range names {
-		if text, ok := r.read(origin{path: filepath.Join(dir, name)}, field); ok {
+		full := filepath.Join(dir, name)
+		if text, ok := r.once(full, field, "", func() ([]byte, error) { return r.openFile(full) }); ok {
 			all = append(all, Manifest{Folder: folderOf(m.Folder, dir), Name: name, Content: text + "\n", Field: field})
 		}
 	}

@@ -100,7 +100,12 @@ func (p *PublicSource) Text() string {
 }
 
 func (p *PublicSource) kinds() int {
-	return count(p.Inline != "", p.File != "", p.Env != "", len(p.Exec) > 0, p.Stdin)
+	source := p.source()
+	return source.kinds() + count(p.Inline != "")
+}
+
+func (p *PublicSource) source() Source {
+	return Source{File: p.File, Env: p.Env, Exec: p.Exec, Environment: p.Environment, Stdin: p.Stdin}
 }
 
 func (p *PublicSource) fromText(text string) error {
@@ -150,11 +155,11 @@ func (c *Credentials) Login() (user string, password Secret, ok bool) {
 
 // IsZero says whether the credentials name nothing.
 func (c *Credentials) IsZero() bool {
-	return c == nil || (c.kinds() == 0 && c.Username == "" && c.Password == nil)
-}
-
-func (c *Credentials) kinds() int {
-	return count(c.File != "", c.Env != "", len(c.Exec) > 0, c.Stdin, c.SecretRef != nil)
+	if c == nil {
+		return true
+	}
+	whole := c.whole()
+	return whole.IsZero() && c.Username == "" && c.Password == nil
 }
 
 // whole is the source of user:password.
