@@ -58,24 +58,18 @@ func (k *checker) all() {
 
 func (k *checker) words() {
 	walk(reflect.ValueOf(k.cluster).Elem(), "", func(v reflect.Value, field string) bool {
-		if w, is := v.Interface().(word); is && v.Kind() == reflect.String && v.String() != "" {
-			k.word(w, v.String(), field)
+		values, spellings := wordsOf(v.Interface())
+		if _, known := canonical(v.Interface(), v.String()); known || values == nil || v.String() == "" {
+			return true
 		}
+		remedy := "it is one of " + strings.Join(values, ", ")
+		if best := spelling.Nearest(v.String(), append(slices.Sorted(maps.Keys(spellings)), values...)); best != "" {
+			best, _ = canonical(v.Interface(), best)
+			remedy = fmt.Sprintf("did you mean %q?", best)
+		}
+		k.Report(field, fmt.Sprintf("%q is not known here", v.String()), remedy)
 		return true
 	})
-}
-
-func (k *checker) word(w word, text, field string) {
-	if _, known := canonical(w, text); known {
-		return
-	}
-	remedy := "it is one of " + strings.Join(w.Values(), ", ")
-	spellings := slices.Sorted(maps.Keys(otherSpellings(w)))
-	if best := spelling.Nearest(text, append(spellings, w.Values()...)); best != "" {
-		best, _ = canonical(w, best)
-		remedy = fmt.Sprintf("did you mean %q?", best)
-	}
-	k.Report(field, fmt.Sprintf("%q is not known here", text), remedy)
 }
 
 // contents checks what was read: the pull secret, keys, certificates, Ignition.

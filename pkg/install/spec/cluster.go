@@ -349,23 +349,12 @@ const (
 	IPXEBootOrder IPXEScript = "boot-order"
 )
 
-// Values lists the kinds of iPXE script.
-func (IPXEScript) Values() []string { return list(IPXEAlways, IPXEBootOrder) }
-
 // IPFamily is a family of addresses.
 type IPFamily string
-
-// Values lists the families.
-func (IPFamily) Values() []string { return []string{"v4", "v6"} }
 
 // FirmwareMode is a firmware's way to boot, in metal3's words.
 type FirmwareMode string
 
-// Values lists the ways of firmware to boot.
-func (FirmwareMode) Values() []string { return []string{"UEFI", "UEFISecureBoot", "legacy"} }
-
 // CleaningMode is what metal3 wipes of a machine, in its words.
 type CleaningMode string
 
-// Values lists what metal3 wipes.
-func (CleaningMode) Values() []string { return []string{"disabled", "metadata"} }

@@ -241,18 +241,13 @@ func valueOf(n *int) int {
 // Words that are not known stay, to be reported.
 func canonicalWords(c *Cluster) {
 	walk(reflect.ValueOf(c).Elem(), "", func(v reflect.Value, _ string) bool {
-		switch own := v.Interface().(type) {
-		case RoleSet:
-			if set, unknown := own.normalise(); len(unknown) == 0 && own != nil {
+		field := v.Interface()
+		if roles, is := field.(RoleSet); is && roles != nil {
+			if set, unknown := roles.normalise(); len(unknown) == 0 {
 				v.Set(reflect.ValueOf(append(RoleSet{}, set...)))
 			}
-		case word:
-			if v.Kind() != reflect.String {
-				break // a pointer to one
-			}
-			if value, known := canonical(own, v.String()); known {
-				v.SetString(value)
-			}
+		} else if value, known := canonical(field, v.String()); known {
+			v.SetString(value)
 		}
 		return true
 	})

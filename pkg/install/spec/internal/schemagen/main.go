@@ -76,13 +76,11 @@ func generate(source string) ([]byte, error) {
 	return text.Bytes(), nil
 }
 
-type words interface{ Values() []string }
-
 // mapType is the schema of types that are not what their Go kind says.
 func mapType(t reflect.Type) *jsonschema.Schema {
-	if list, ok := reflect.Zero(t).Interface().(words); ok {
+	if words := spec.Words(reflect.Zero(t).Interface()); words != nil {
 		s := &jsonschema.Schema{Type: "string"}
-		for _, value := range list.Values() {
+		for _, value := range words {
 			s.Enum = append(s.Enum, value)
 		}
 		return s
