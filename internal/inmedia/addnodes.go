@@ -31,7 +31,7 @@ func (c *Client) ImportCluster(ctx context.Context) (Result, error) {
 	}
 	find := func() (*install.Cluster, error) {
 		found, err := c.Service.ImportedClusters(ctx, c.Env.ClusterID)
-		return only("cluster", found, err, func(c *install.Cluster) string { return fmt.Sprintf("%s (%s, %s)", c.ID, c.Name, c.Status) })
+		return only("cluster", found, err, clusterLabel)
 	}
 	done := unchanged
 	cluster, err := find()
@@ -156,40 +156,33 @@ func (c *Client) AddNode(ctx context.Context) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	done := unchanged
-	deadline := c.deadline("add this node")
-	for tries := 0; ; {
+	var result Result
+	tries := 0
+	err = c.deadline("add this node", addPoll).await(ctx, func() (bool, wait, error) {
 		host, err := c.ownHost(ctx, infraEnv, macs)
-		var on wait
-		switch {
-		case err != nil:
-			if on, err = waitOut(ctx, err); err != nil {
-				return Result{}, err
-			}
-		default:
-			var next step
-			if next, on, err = addStep(host, tries); err != nil {
-				return Result{}, err
-			}
-			if next == stepDone {
-				return Result{Kind: "host", Name: host.Hostname, ID: host.ID, Done: done}, nil
-			}
-			if next == stepStart {
-				c.Say("installing host %s", host.Hostname)
-				err := c.Service.Act(ctx, byID(), install.Action{
-					Kind: model.InstallHost, Scope: model.HostScope(host.Hostname), Target: host.ID, InfraEnv: infraEnv, Name: host.Hostname,
-				})
-				if err != nil && (!passing(err) || context.Cause(ctx) != nil) {
-					return Result{}, err
-				}
-				tries, done = tries+1, "installing"
-				on = wait{what: "the service to take up the installation", code: install.CodeTimeout}
-			}
+		if err != nil {
+			return false, wait{}, err
 		}
-		if err := deadline.pause(ctx, on, cmp.Or(c.Poll, addPoll)); err != nil {
-			return Result{}, err
+		next, on, err := addStep(host, tries)
+		if err != nil || next == stepWait {
+			return err != nil, on, err
 		}
-	}
+		result = Result{Kind: "host", Name: host.Hostname, ID: host.ID, Done: cmp.Or(result.Done, unchanged)}
+		if next == stepDone {
+			return true, wait{}, nil
+		}
+		c.Say("installing host %s", host.Hostname)
+		err = c.Service.Act(ctx, byID(), install.Action{
+			Kind: model.InstallHost, Scope: model.HostScope(host.Hostname), Target: host.ID, InfraEnv: infraEnv, Name: host.Hostname,
+		})
+		if err != nil && (!passing(err) || context.Cause(ctx) != nil) {
+			return true, wait{}, err
+		}
+		tries++
+		result.Done = "installing"
+		return false, wait{what: "the service to take up the installation", code: install.CodeTimeout}, nil
+	})
+	return result, err
 }
 
 // ownHost is the host that this machine is, nil while it has not registered or

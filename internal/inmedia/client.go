@@ -14,6 +14,7 @@
 package inmedia
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -110,25 +111,19 @@ func (c *Client) cluster(ctx context.Context) (*install.Cluster, error) {
 	if err == nil {
 		found, err = c.withoutDuplicates(ctx, found)
 	}
-	return only("cluster", found, err, func(c *install.Cluster) string { return fmt.Sprintf("%s (%s, %s)", c.ID, c.Name, c.Status) })
+	return only("cluster", found, err, clusterLabel)
 }
 
-func (c *Client) awaitCluster(ctx context.Context, until *deadline, pause time.Duration) (*install.Cluster, error) {
-	for {
-		found, err := c.cluster(ctx)
-		on := wait{what: "a cluster to be registered", code: install.CodeTimeout, next: "oaictl agent register-cluster"}
-		switch {
-		case err != nil:
-			if on, err = waitOut(ctx, err); err != nil {
-				return nil, err
-			}
-		case found != nil:
-			return found, nil
-		}
-		if err := until.pause(ctx, on, pause); err != nil {
-			return nil, err
-		}
-	}
+func (c *Client) awaitCluster(ctx context.Context, until *deadline) (found *install.Cluster, err error) {
+	err = until.await(ctx, func() (bool, wait, error) {
+		found, err = c.cluster(ctx)
+		return found != nil, wait{what: "a cluster to be registered", code: install.CodeTimeout, next: "oaictl agent register-cluster"}, err
+	})
+	return found, err
+}
+
+func clusterLabel(c *install.Cluster) string {
+	return fmt.Sprintf("%s (%s, %s)", c.ID, c.Name, c.Status)
 }
 
 // only is the one object of a kind, nil for none. Several are nobody's to choose
@@ -174,10 +169,12 @@ func (c *Client) infraEnvID() (string, error) {
 // byID is a desired cluster that says nothing, for actions that need none.
 func byID() *install.Desired { return &install.Desired{Spec: &spec.Cluster{}} }
 
+// wait is what a step waits for.
 type wait struct {
-	what string
-	code install.Code // if it is waited for too long
-	next string
+	what  string
+	code  install.Code // if it is waited for too long
+	next  string
+	pause time.Duration // until it is looked at again; 0 for the step's own
 }
 
 // deadline ends what waits too long.
@@ -185,20 +182,39 @@ type deadline struct {
 	client *Client
 	op     string
 	until  time.Time
+	pause  time.Duration
 	told   string
 }
 
-func (c *Client) deadline(op string) *deadline {
-	return &deadline{client: c, op: op, until: c.Clock.Now().Add(c.Timeout)}
+func (c *Client) deadline(op string, pause time.Duration) *deadline {
+	return &deadline{client: c, op: op, until: c.Clock.Now().Add(c.Timeout), pause: cmp.Or(c.Poll, pause)}
 }
 
-// pause waits for a while, and says what for when that is another thing than
+// await tries again and again until a try is done, and gives its error. That of one
+// that is not done is waited for if it may be gone a little later.
+func (d *deadline) await(ctx context.Context, try func() (done bool, on wait, err error)) error {
+	for {
+		done, on, err := try()
+		if err != nil && !done {
+			on, err = waitOut(ctx, err)
+		}
+		if done || err != nil {
+			return err
+		}
+		if err := d.sleep(ctx, on); err != nil {
+			return err
+		}
+	}
+}
+
+// sleep waits for a while, and says what for when that is another thing than
 // before. It is an error once the step has waited for as long as it may.
-func (d *deadline) pause(ctx context.Context, on wait, length time.Duration) error {
+func (d *deadline) sleep(ctx context.Context, on wait) error {
 	if on.what != d.told {
 		d.client.Say("waiting for %s", on.what)
 		d.told = on.what
 	}
+	length := cmp.Or(on.pause, d.pause)
 	if !d.client.Clock.Now().Add(length).Before(d.until) {
 		return &install.Fault{
 			Code: on.code, Op: d.op, Next: on.next, Err: fmt.Errorf("waited for %s for %s", d.client.Timeout, on.what),
@@ -221,26 +237,22 @@ func passing(err error) bool {
 	return errors.As(err, &fault) && !fault.Permanent && fault.Code == install.CodeFailure
 }
 
-// noToken sends none, and says where a medium has one.
-type noToken struct{}
-
-// NoToken sends no token, which is for services that want none.
-func NoToken() rest.TokenSource { return noToken{} }
-
-func (noToken) Header(context.Context) (name, value string, err error) { return "", "", nil }
-
-func (noToken) Refused(string) bool { return false }
-
-func (noToken) Next() string { return rawToken{}.Next() }
-
-// rawToken is sent as it is, whatever kind of token it looks like.
+// rawToken is sent as it is, whatever kind of token it looks like. An empty one is not
+// sent.
 type rawToken struct{ secret spec.Secret }
+
+// NoToken sends no token, which is for services that want none, and says where a medium
+// has one.
+func NoToken() rest.TokenSource { return rawToken{} }
 
 // RawToken sends a token in the Authorization header without a word in front of
 // it, as the units of agent-based media have it in USER_AUTH_TOKEN.
 func RawToken(secret spec.Secret) rest.TokenSource { return rawToken{secret} }
 
 func (t rawToken) Header(context.Context) (name, value string, err error) {
+	if t.secret.IsZero() {
+		return "", "", nil
+	}
 	return "Authorization", strings.TrimSpace(t.secret.Reveal()), nil
 }
 

@@ -53,8 +53,8 @@ func (c *Client) Configure(ctx context.Context) (Result, error) {
 		return Result{}, err
 	}
 	result := Result{Kind: "infraenv", Name: id, ID: id, Done: unchanged}
-	deadline := c.deadline("configure hosts")
-	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+	pause := firstPause / 2
+	err = c.deadline("configure hosts", 0).await(ctx, func() (bool, wait, error) {
 		came, err := c.configureOnce(ctx, id)
 		if came.changed {
 			result.Done = "configured"
@@ -63,22 +63,21 @@ func (c *Client) Configure(ctx context.Context) (Result, error) {
 		switch {
 		case err != nil:
 			if on, err = waitOut(ctx, err); err != nil {
-				return Result{}, err
+				return true, on, err
 			}
 		case len(came.failures) == 0:
-			return result, errors.Join(tooLate(came.settled), removeFile(c.Env.Failures))
+			return true, on, errors.Join(tooLate(came.settled), removeFile(c.Env.Failures))
 		default:
 			if err := writeWhole(c.Env.Failures, failuresText(came.failures)); err != nil {
-				return Result{}, err
+				return true, on, err
 			}
 		}
-		if err := tooLate(came.settled); err != nil {
-			return Result{}, err
-		}
-		if err := deadline.pause(ctx, on, pause); err != nil {
-			return Result{}, err
-		}
-	}
+		pause = min(2*pause, lastPause)
+		on.pause = pause
+		err = tooLate(came.settled)
+		return err != nil, on, err
+	})
+	return result, err
 }
 
 // tooLate is the error for hosts that cannot be changed any more, nil for none.

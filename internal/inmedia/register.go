@@ -120,7 +120,7 @@ func (c *Client) readRelease(ctx context.Context, m *clusterManifests) (release.
 	fault, is := errors.AsType[*install.Fault](err)
 	if is && fault.Next == "" && fault.Code == install.CodeFailure {
 		reached := *fault
-		reached.Next = "check the network and DNS of this machine, or say where else the image is: a mirror in " + variableMirror + ", or in registries.conf (" + variableRegistries + ")"
+		reached.Next = "check the network and DNS of this machine, or say where else the image is: a mirror in OPENSHIFT_INSTALL_RELEASE_IMAGE_MIRROR, or in registries.conf (CONTAINERS_REGISTRIES_CONF)"
 		err = &reached
 	}
 	return info, err

@@ -1,7 +1,6 @@
 package inmedia
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,54 +30,44 @@ func (c *Client) StartInstall(ctx context.Context) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	deadline := c.deadline("start the installation")
-	cluster, err := c.awaitCluster(ctx, deadline, cmp.Or(c.Poll, pollInterval))
+	deadline := c.deadline("start the installation", pollInterval)
+	cluster, err := c.awaitCluster(ctx, deadline)
 	if err != nil {
 		return Result{}, err
 	}
 	result := Result{Kind: "cluster", Name: cluster.Name, ID: cluster.ID, Done: unchanged}
-	for tries, rested := 0, 0; ; {
-		pause := cmp.Or(c.Poll, pollInterval)
+	tries, rested := 0, 0
+	err = deadline.await(ctx, func() (bool, wait, error) {
 		observed, err := c.Service.Observe(ctx, install.Query{ID: cluster.ID}, nil)
-		var on wait
 		switch {
 		case err != nil:
-			if on, err = waitOut(ctx, err); err != nil {
-				return Result{}, err
-			}
+			return false, wait{}, err
 		case observed.Cluster == nil:
-			return Result{}, &install.Fault{Code: install.CodeNotFound, Op: "start the installation", On: cluster.Name, Permanent: true, Err: errors.New("the cluster is gone")}
+			return true, wait{}, &install.Fault{Code: install.CodeNotFound, Op: "start the installation", On: cluster.Name, Permanent: true, Err: errors.New("the cluster is gone")}
 		case observed.Stale != "":
-			on = wait{what: "the service: " + observed.Stale, code: install.CodeTimeout}
-		default:
-			var next step
-			if next, on, err = c.startStep(observed, required, tries); err != nil || next == stepDone {
-				return result, err
-			}
-			switch {
-			case next == stepWait && registered(observed) < required:
-				if on, err = c.bindHosts(ctx, observed.Cluster, on); err != nil {
-					on, err = waitOut(ctx, err)
-				}
-				if err != nil {
-					return Result{}, err
-				}
-			case next == stepWait:
-			case rested < tries: // hosts that could not prepare need time, too; what is started then is looked at again before
-				rested, pause = tries, startPause
-				on = wait{what: "another attempt: the service failed to prepare the installation: " + preparationReason(observed.Cluster), code: install.CodeFailed}
-			default:
-				if on, err = c.start(ctx, observed.Cluster); err != nil {
-					return Result{}, err
-				}
-				result.Done = "started"
-				tries++
-			}
+			return false, wait{what: "the service: " + observed.Stale, code: install.CodeTimeout}, nil
 		}
-		if err := deadline.pause(ctx, on, pause); err != nil {
-			return Result{}, err
+		next, on, err := c.startStep(observed, required, tries)
+		switch {
+		case err != nil || next == stepDone:
+			return true, on, err
+		case next == stepWait && registered(observed) < required:
+			on, err = c.bindHosts(ctx, observed.Cluster, on)
+			return false, on, err
+		case next == stepWait:
+			return false, on, nil
+		case rested < tries: // hosts that could not prepare need time, too; what is started then is looked at again before
+			rested = tries
+			what := "another attempt: the service failed to prepare the installation: " + preparationReason(observed.Cluster)
+			return false, wait{what: what, code: install.CodeFailed, pause: startPause}, nil
 		}
-	}
+		if on, err = c.start(ctx, observed.Cluster); err == nil {
+			result.Done = "started"
+			tries++
+		}
+		return err != nil, on, err
+	})
+	return result, err
 }
 
 func (c *Client) start(ctx context.Context, cluster *install.Cluster) (wait, error) {
