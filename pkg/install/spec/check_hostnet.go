@@ -1,7 +1,6 @@
 package spec
 
 import (
-	"cmp"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -219,18 +218,12 @@ func (k *checker) vlan(field string, id int) {
 // subnet, and DNS.
 func (k *checker) way(i int, plan netPlan) {
 	for _, family := range []struct {
-		ip          netip.Prefix
-		gateway, at string
-		name        string
-		everything  string
-	}{
-		{plan.ip4, plan.gateway4, plan.gateway4At, "gateway", "0.0.0.0/0"},
-		{plan.ip6, plan.gateway6, plan.gate6At, "gateway6", "::/0"},
-	} {
+		familyPlan
+		name, everything string
+	}{{plan.v4, "gateway", "0.0.0.0/0"}, {plan.v6, "gateway6", "::/0"}} {
 		if !family.ip.IsValid() {
 			continue
 		}
-		field := hostField(i, "net."+family.name)
 		gateway, err := netip.ParseAddr(family.gateway)
 		switch {
 		case family.gateway == "":
@@ -239,12 +232,16 @@ func (k *checker) way(i int, plan netPlan) {
 			}
 		case err != nil:
 		case gateway == family.ip.Addr():
-			k.Report(field, fmt.Sprintf("%s is the host's own address", gateway), "")
+			k.Report(hostField(i, "net."+family.name), fmt.Sprintf("%s is the host's own address", gateway), "")
 		case !family.ip.Contains(gateway) && !gateway.IsLinkLocalUnicast():
-			k.gatewayAstray(i, k.gatewayField(i, family.at, field), fmt.Sprintf("the gateway %s is not in the subnet %s of %s", gateway, family.ip.Masked(), k.hostLabel(i)))
+			at := family.gatewayAt
+			if name, ofHost := strings.CutPrefix(at, "host."); ofHost {
+				at = hostField(i, "net."+name)
+			}
+			k.gatewayAstray(i, at, fmt.Sprintf("the gateway %s is not in the subnet %s of %s", gateway, family.ip.Masked(), k.hostLabel(i)))
 		}
 	}
-	if (plan.ip4.IsValid() || plan.ip6.IsValid()) && !plan.dhcp4 && !plan.auto6 && len(plan.dns) == 0 {
+	if (plan.v4.ip.IsValid() || plan.v6.ip.IsValid()) && !plan.v4.automatic && !plan.v6.automatic && len(plan.dns) == 0 {
 		k.defaultMissing(i, "dns", "DNS servers")
 	}
 }
@@ -252,20 +249,8 @@ func (k *checker) way(i int, plan netPlan) {
 // gatewayElsewhere says whether a host without a gateway reaches the world all
 // the same: by a route to everything, or through its other family.
 func (k *checker) gatewayElsewhere(plan netPlan, everything string) bool {
-	for _, route := range plan.routes {
-		if route.Destination == everything {
-			return true
-		}
-	}
-	return plan.ip4.IsValid() && plan.ip6.IsValid() && (plan.gateway4 != "" || plan.gateway6 != "") || plan.dhcp4 || plan.auto6
-}
-
-// gatewayField is where the gateway stands: in the host, or in the defaults.
-func (k *checker) gatewayField(i int, at, own string) string {
-	if name, ofHost := strings.CutPrefix(at, "host."); ofHost {
-		return hostField(i, "net."+name)
-	}
-	return cmp.Or(at, own)
+	return slices.ContainsFunc(plan.routes, func(route Route) bool { return route.Destination == everything }) ||
+		plan.v4.ip.IsValid() && plan.v6.ip.IsValid() && (plan.v4.gateway != "" || plan.v6.gateway != "") || plan.v4.automatic || plan.v6.automatic
 }
 
 func (k *checker) routes(i int, routes []Route, plan netPlan) {
@@ -276,7 +261,7 @@ func (k *checker) routes(i int, routes []Route, plan netPlan) {
 			k.Report(field+".destination", fmt.Sprintf("%q is not a network", route.Destination), "write it as CIDR, such as 10.0.0.0/8")
 		}
 		gateway, ok := k.Address(field+".gateway", route.Gateway)
-		subnets := []netip.Prefix{plan.ip4, plan.ip6}
+		subnets := []netip.Prefix{plan.v4.ip, plan.v6.ip}
 		subnets = slices.DeleteFunc(subnets, func(p netip.Prefix) bool { return !p.IsValid() || p.Addr().Is4() != gateway.Is4() })
 		if ok && len(subnets) > 0 && !values.Inside(gateway, subnets) && !gateway.IsLinkLocalUnicast() {
 			k.Report(field+".gateway", fmt.Sprintf("%s is not in the subnet %s of %s", gateway, subnets[0].Masked(), k.hostLabel(i)), "")

@@ -357,4 +357,3 @@ type FirmwareMode string
 
 // CleaningMode is what metal3 wipes of a machine, in its words.
 type CleaningMode string
-

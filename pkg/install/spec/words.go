@@ -194,27 +194,27 @@ func (r *RoleSet) fromText(text string) error {
 	return nil
 }
 
+// setWords are the members of sets of roles, in their order: their own words and the
+// service's, each in the singular and the plural.
+func setWords() [][]string {
+	return [][]string{{AllRoles}, {NoRoles}, {string(ControlPlane), "masters", "master"}, {string(Arbiter), "arbiters"}, {string(Worker), "workers"}}
+}
+
 // normalise brings every member to its canonical spelling and the set into a
 // fixed order. A member that is no role stays as it is; unknown lists those.
 func (r RoleSet) normalise() (set RoleSet, unknown []string) {
 	have := map[string]bool{}
 	for _, member := range r {
-		switch strings.ToLower(member) {
-		case "masters", "master", string(ControlPlane):
-			have[string(ControlPlane)] = true
-		case "workers", string(Worker):
-			have[string(Worker)] = true
-		case "arbiters", string(Arbiter):
-			have[string(Arbiter)] = true
-		case AllRoles, NoRoles:
-			have[strings.ToLower(member)] = true
-		default:
+		i := slices.IndexFunc(setWords(), func(words []string) bool { return slices.Contains(words, strings.ToLower(member)) })
+		if i < 0 {
 			unknown = append(unknown, member)
+			continue
 		}
+		have[setWords()[i][0]] = true
 	}
-	for _, member := range []string{AllRoles, NoRoles, string(ControlPlane), string(Arbiter), string(Worker)} {
-		if have[member] {
-			set = append(set, member)
+	for _, words := range setWords() {
+		if have[words[0]] {
+			set = append(set, words[0])
 		}
 	}
 	return set, unknown
@@ -225,20 +225,17 @@ func (r RoleSet) normalise() (set RoleSet, unknown []string) {
 // empty set is the empty text.
 func (r RoleSet) ServiceWords() string {
 	set, _ := r.normalise()
-	words := make([]string, 0, len(set))
-	for _, member := range set {
-		switch member {
-		case string(ControlPlane):
-			words = append(words, "masters")
-		case string(Arbiter):
-			words = append(words, "arbiters")
-		case string(Worker):
-			words = append(words, "workers")
-		default:
-			return member
+	var texts []string
+	for _, words := range setWords() {
+		if !slices.Contains(set, words[0]) {
+			continue
 		}
+		if len(words) == 1 {
+			return words[0]
+		}
+		texts = append(texts, words[1])
 	}
-	return strings.Join(words, ",")
+	return strings.Join(texts, ",")
 }
 
 // StringList is a list of texts that may also be written as one text with
