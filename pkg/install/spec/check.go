@@ -12,7 +12,6 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec/internal/values"
 )
 
-// checker collects everything that is wrong with a cluster.
 type checker struct {
 	*values.Checker
 	cluster  *Cluster
@@ -30,8 +29,7 @@ func newChecker(c *Cluster, problems *Problems, failed map[string]bool) *checker
 
 func hostField(i int, name string) string { return fmt.Sprintf("spec.hosts[%d].%s", i, name) }
 
-// all runs every check. Each reports what it finds and lets the others look
-// too.
+// all runs every check, whatever the others find.
 func (k *checker) all() {
 	k.words()
 	k.identity()
@@ -72,8 +70,7 @@ func (k *checker) words() {
 	})
 }
 
-// contents checks what was read: the pull secret, keys, certificates, Ignition.
-// No message repeats any of it.
+// contents checks what was read. No message repeats any of it.
 func (k *checker) contents() {
 	k.pullSecret()
 	k.sshKeys()
@@ -141,8 +138,6 @@ func (k *checker) certificates(field string, source *PublicSource) {
 	}
 }
 
-// ignition checks that a document is Ignition of a version that the service
-// takes.
 func (k *checker) ignition(field string, d *Document) {
 	if d.Text() == "" {
 		return

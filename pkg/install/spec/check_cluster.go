@@ -17,7 +17,7 @@ var (
 	imageReference = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]*(:[0-9]+)?(/[a-z0-9._-]+)+(:[\w][\w.-]*)?(@sha256:[0-9a-f]{64})?$`)
 )
 
-// maxNameLength is the longest name that the service gives a cluster.
+// maxNameLength is the service's.
 const maxNameLength = 54
 
 func (k *checker) identity() {
@@ -62,8 +62,7 @@ func (k *checker) baseDomain() {
 	}
 }
 
-// version is the major and minor version to install. known is false where it
-// is not given or not right.
+// version is what to install. known is false where it is not given or not right.
 func (c *Cluster) version() (major, minor int, known bool) {
 	parts := releaseVersion.FindStringSubmatch(c.Spec.OpenShift.Version)
 	if parts == nil {
@@ -74,16 +73,15 @@ func (c *Cluster) version() (major, minor int, known bool) {
 	return major, minor, errMajor == nil && errMinor == nil
 }
 
-// olderThan says whether the version is known to be older than 4.minor.
+// olderThan says whether it is known to be older than 4.minor.
 func (c *Cluster) olderThan(minor int) bool {
 	major, is, known := c.version()
 	return known && major == 4 && is < minor
 }
 
-// The versions that there can be. 4.8 is the oldest that the Assisted Installer
-// ever installed; 4 goes on a little beside 5, which begins with 5.0. Which of
-// them a service has, only the service knows: what is refused here is a slip of
-// the finger, with room for the releases of several years.
+// Which versions a service has, only it knows: what is refused is a slip of the finger,
+// with room for the releases of several years. The Assisted Installer began with 4.8;
+// 5.0 comes while 4 goes on.
 const (
 	oldestMinor     = 8
 	newestMinor     = 29
@@ -91,7 +89,6 @@ const (
 	possibleVersion = `write a version that the service has, such as "4.22"`
 )
 
-// impossible says whether there never was, and will not soon be, such a version.
 func impossible(major, minor int) bool {
 	switch major {
 	case 4:
@@ -172,8 +169,7 @@ func (k *checker) platform() {
 	}
 }
 
-// First versions of OpenShift 4 with more shapes than one and three control
-// plane machines.
+// First minor versions of OpenShift 4 with these shapes.
 const (
 	minorLargeControlPlane = 18
 	minorArbiter           = 19
@@ -213,8 +209,7 @@ func (k *checker) controlPlaneCount() {
 	}
 }
 
-// laterWorkers sees to it that it can be told which host is the single node and
-// which are added to it.
+// laterWorkers reports hosts that may be the single node or one that is added to it.
 func (k *checker) laterWorkers() {
 	first := k.cluster.AtInstall()
 	if len(first.Spec.Hosts) < 2 {
@@ -270,9 +265,8 @@ func (k *checker) workerCounts() {
 	}
 }
 
-// hostCounts compares the hosts with the numbers asked for: no role may have
-// more hosts than machines, and every machine needs a host, unless hosts that
-// are not named are welcome.
+// hostCounts compares the hosts with the numbers asked for. Where other hosts are
+// welcome, there may be fewer hosts than machines.
 func (k *checker) hostCounts() {
 	c := k.cluster
 	roles := c.rolesOfHosts()

@@ -15,8 +15,7 @@ var (
 	scsiAddress = regexp.MustCompile(`^\d+:\d+:\d+:\d+$`)
 )
 
-// forbiddenHostnames are refused by the service: a machine that nobody named
-// calls itself so.
+// forbiddenHostnames are those of machines that nobody named; the service refuses them.
 var forbiddenHostnames = []string{"localhost", "localhost.localdomain", "localhost4", "localhost4.localdomain4", "localhost6", "localhost6.localdomain6"}
 
 func (k *checker) hosts() {
@@ -149,7 +148,6 @@ func (k *checker) fencing(i int, h *Host) {
 	}
 }
 
-// registerOf remembers who has what, to find those who have the same.
 type registerOf struct {
 	check *checker
 	what  string
@@ -182,8 +180,7 @@ func (k *checker) hostLabel(i int) string {
 	return fmt.Sprintf("spec.hosts[%d]", i)
 }
 
-// duplicates reports what two hosts cannot share: names, identities, addresses.
-// The service would take most of them without a word.
+// duplicates reports what two hosts cannot share. The service would take most of it.
 func (k *checker) duplicates() {
 	register := func(what string) *registerOf {
 		return &registerOf{check: k, what: what, owner: map[string]int{}}
@@ -215,8 +212,8 @@ func (k *checker) duplicates() {
 	k.sharedBMCs()
 }
 
-// sharedBMCs reports hosts that are one machine, or may be: of two at one
-// controller both have to say which of its systems they are.
+// sharedBMCs reports hosts that are, or may be, one machine: two at one BMC both have
+// to name their system.
 func (k *checker) sharedBMCs() {
 	type owned struct {
 		values.Controller

@@ -12,7 +12,6 @@ import (
 
 const lastVLAN = 4094
 
-// hostNetworks checks every host's network, and that no address is used twice.
 func (k *checker) hostNetworks() {
 	used := map[netip.Addr]string{}
 	v := k.cluster.Spec.Network.VIPs
@@ -141,8 +140,7 @@ func (k *checker) shortForm(i int, h *Host) []addressAt {
 	return list
 }
 
-// hostAddress reads a static address. The zero prefix stands for none, or for
-// one that is not right.
+// hostAddress reads a static address: the zero prefix for none, or a wrong one.
 func (k *checker) hostAddress(field, text, word string, either bool) netip.Prefix {
 	if text == "" || text == word || k.IsFailed(field) {
 		return netip.Prefix{}
@@ -214,8 +212,7 @@ func (k *checker) vlan(field string, id int) {
 	}
 }
 
-// way checks that static addresses come with a way out: a gateway in their
-// subnet, and DNS.
+// way checks that static addresses have a gateway in their subnet, and DNS.
 func (k *checker) way(i int, plan netPlan) {
 	for _, family := range []struct {
 		familyPlan
@@ -246,8 +243,8 @@ func (k *checker) way(i int, plan netPlan) {
 	}
 }
 
-// gatewayElsewhere says whether a host without a gateway reaches the world all
-// the same: by a route to everything, or through its other family.
+// gatewayElsewhere says whether a route to everything, or the other family, does for a
+// gateway.
 func (k *checker) gatewayElsewhere(plan netPlan, everything string) bool {
 	return slices.ContainsFunc(plan.routes, func(route Route) bool { return route.Destination == everything }) ||
 		plan.v4.ip.IsValid() && plan.v6.ip.IsValid() && (plan.v4.gateway != "" || plan.v6.gateway != "") || plan.v4.automatic || plan.v6.automatic
@@ -275,9 +272,8 @@ func (k *checker) routes(i int, routes []Route, plan netPlan) {
 	}
 }
 
-// readNMState finds what an nmstate document says about names: the interfaces
-// that it ties to MAC addresses, by itself or through net.interfaces, and those
-// that it does not. Virtual interfaces need none.
+// readNMState finds which interfaces an nmstate document, or net.interfaces, ties to
+// MAC addresses, and which neither does. Virtual ones need none.
 func readNMState(n *HostNet) (doc *nmstateDoc, macs []NIC, err error) {
 	root, problems := parseTree([]byte(n.NMState.Text()))
 	if len(problems) > 0 {
@@ -309,8 +305,7 @@ func readNMState(n *HostNet) (doc *nmstateDoc, macs []NIC, err error) {
 	return doc, macs, nil
 }
 
-// nmstateDoc is the part of an nmstate document that can be checked against the
-// rest of the cluster.
+// nmstateDoc is what the rest of the cluster is checked against.
 type nmstateDoc struct {
 	nics      []NIC // of ethernet interfaces
 	unnamed   []string

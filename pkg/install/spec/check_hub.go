@@ -10,7 +10,6 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec/internal/values"
 )
 
-// clusterUUID matches what a cluster calls itself.
 var clusterUUID = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
 
 // queryError begins the values that the hub itself gives where a query fails.
@@ -67,8 +66,7 @@ func (k *checker) classifications(list []Classification) {
 	}
 }
 
-// Name is what distinguishes a classification in the name of its
-// object, which has lower-case letters, digits and dashes only.
+// Name distinguishes a classification in the name of its object.
 func (c Classification) Name() string {
 	return strings.Trim(strings.Map(func(r rune) rune {
 		switch {
@@ -112,8 +110,8 @@ func (k *checker) discoveryImage() {
 	}
 }
 
-// imported checks a cluster that is installed already: what only says how one is
-// installed has no meaning then, and would be taken for something that is done.
+// imported refuses what says how a cluster is installed: this one is already, and it
+// would be taken for done.
 func (k *checker) imported() {
 	c := k.cluster
 	if id := c.Spec.Import.ClusterID; id != "" && !clusterUUID.MatchString(id) {

@@ -94,8 +94,8 @@ func (k *checker) overlaps(machine, cluster, service []values.NamedNetwork) {
 	}
 }
 
-// families checks dual stack: where it is asked for, machine, cluster and
-// service networks all have it.
+// families checks that machine, cluster and service networks are all dual stack or
+// none.
 func (k *checker) families(machine, cluster, service []values.NamedNetwork) {
 	dual := values.IsDual(machine) || values.IsDual(cluster) || values.IsDual(service) || len(k.cluster.Spec.Network.VIPs.API) == 2
 	lists := []struct {
@@ -151,8 +151,8 @@ func (k *checker) networkKind() {
 	}
 }
 
-// podMTU is for the network that OpenShift brings along: others are configured in
-// their own way.
+// podMTU is OVN-Kubernetes' and OpenShiftSDN's; others have a configuration of their
+// own.
 func (k *checker) podMTU(n Network) {
 	k.mtu(fieldMTU, n.MTU)
 	if n.MTU == 0 || k.IsFailed(fieldMTU) {
@@ -223,8 +223,8 @@ func (k *checker) vips() {
 	}
 }
 
-// vipsFit says whether virtual addresses go with the platform; they are looked
-// at only then.
+// vipsFit says whether virtual addresses go with the platform, so that they are
+// checked.
 func (k *checker) vipsFit(v VIPs) bool {
 	c := k.cluster
 	given := len(v.API)+len(v.Ingress) > 0
@@ -290,8 +290,8 @@ func (k *checker) vipPlace(address vip, machine []netip.Prefix) {
 	}
 }
 
-// astray is a default that does not do for a host. However many hosts there are, it is
-// one problem: of the default, told with the first of them.
+// astray is a default that does not do for a host. It is one problem, of the default,
+// however many hosts there are.
 type astray struct {
 	field, key string // the default; what of it, where several things can be wrong
 	of         int    // the first host
@@ -303,7 +303,6 @@ type astray struct {
 
 const defaultsField = "spec.network.defaults"
 
-// defaultAstray keeps what is wrong with a default, to be reported once.
 func (k *checker) defaultAstray(wrong astray) {
 	for i := range k.astray {
 		if k.astray[i].field == wrong.field && k.astray[i].key == wrong.key {
@@ -316,8 +315,8 @@ func (k *checker) defaultAstray(wrong astray) {
 	k.astray = append(k.astray, wrong)
 }
 
-// defaultMissing is that neither a host nor the defaults have what the host needs. A
-// default that is no address is reported already.
+// defaultMissing reports what neither a host nor the defaults have. A default that is
+// no address is reported already.
 func (k *checker) defaultMissing(host int, name, need string) {
 	field := defaultsField + "." + name
 	if k.IsFailed(field) || slices.ContainsFunc(k.problems.List, func(p Problem) bool { return p.Field == field }) {
@@ -330,7 +329,6 @@ func (k *checker) defaultMissing(host int, name, need string) {
 	})
 }
 
-// gatewayAstray is a gateway that a host does not reach: its own, or that of the defaults.
 func (k *checker) gatewayAstray(host int, field, message string) {
 	if !strings.HasPrefix(field, defaultsField) {
 		k.Report(field, message, "")

@@ -14,8 +14,7 @@ import (
 // PullSecret is the pull secret's JSON.
 func (c *Cluster) PullSecret() Secret { return c.Spec.PullSecret.Secret() }
 
-// SSHKey is the public keys, one a line, as the service takes them; empty if
-// there are none.
+// SSHKey is the public keys, one a line; empty if there are none.
 func (c *Cluster) SSHKey() string {
 	var keys []string
 	for i := range c.Spec.SSHKeys {
@@ -24,8 +23,7 @@ func (c *Cluster) SSHKey() string {
 	return strings.Join(keys, "\n")
 }
 
-// TrustBundle is the certificates (PEM) to trust besides the well-known ones;
-// empty if there are none.
+// TrustBundle is the certificates (PEM) to trust besides the system's; empty for none.
 func (c *Cluster) TrustBundle() string { return pem(c.Spec.Registry.TrustBundle) }
 
 func pem(source *PublicSource) string {
@@ -35,8 +33,7 @@ func pem(source *PublicSource) string {
 	return ""
 }
 
-// File is what the cluster was read from, for messages; empty for a cluster
-// that was made in Go.
+// File is what the cluster was read from; empty for one that was made in Go.
 func (c *Cluster) File() string {
 	if c.source == nil {
 		return ""
@@ -54,9 +51,9 @@ func (c *Cluster) Host(name string) *Host {
 	return nil
 }
 
-// HostField is the path of a field of a host, such as spec.hosts[2].disk.hints
-// for the name disk.hints, or of the host itself for no name. It is empty for a
-// host that is not one of the cluster's own.
+// HostField is the path of a field of a host, such as spec.hosts[2].disk.hints for
+// disk.hints, or of the host itself for no name. It is empty for a host that is not the
+// cluster's.
 func (c *Cluster) HostField(h *Host, name string) string {
 	for i := range c.Spec.Hosts {
 		if &c.Spec.Hosts[i] == h {
@@ -66,14 +63,13 @@ func (c *Cluster) HostField(h *Host, name string) string {
 	return ""
 }
 
-// lastContentSourcesMinor is the last version whose install-config has
-// imageContentSources; then came imageDigestSources.
+// lastContentSourcesMinor is the last with imageContentSources, before
+// imageDigestSources.
 const lastContentSourcesMinor = 13
 
-// InstallConfigOverrides is what the cluster wants of install-config.yaml that
-// the service has no field for, as JSON: mirrors,
-// FIPS, and overrides.installConfig on top of these. It is empty where there is
-// nothing.
+// InstallConfigOverrides is what of install-config.yaml the service has no field for,
+// as JSON: mirrors, FIPS, and overrides.installConfig on top. It is empty where there
+// is nothing.
 func (c *Cluster) InstallConfigOverrides() (string, error) {
 	own := map[string]any{}
 	if mirrors := c.mirrorSources(); len(mirrors) > 0 {
@@ -118,10 +114,9 @@ const (
 	discoveryIgnitionVersion = "3.1.0"
 )
 
-// DiscoveryIgnition is the Ignition to merge into the discovery image's own, as
-// JSON: registries.conf and the trust bundle where there are mirrors, and
-// discovery.ignition on top. A file that both have is the document's. It is
-// empty where there is nothing.
+// DiscoveryIgnition is merged into the discovery image's own, as JSON: registries.conf
+// and the trust bundle where there are mirrors, and discovery.ignition, whose files
+// win. It is empty where there is nothing.
 func (c *Cluster) DiscoveryIgnition() (string, error) {
 	config, err := c.discoveryConfig()
 	if err != nil {
@@ -179,9 +174,8 @@ func ignitionFile(path, content string) map[string]any {
 	}
 }
 
-// RegistriesConf is the mirrors as containers-registries.conf(5), version 2. In
-// discovery images are pulled by tag too, so mirrors are not held to digests.
-// It is empty where there are no mirrors.
+// RegistriesConf is the mirrors as containers-registries.conf(5), version 2; empty for
+// none. Discovery pulls by tag too, so they are not for digests only.
 func (c *Cluster) RegistriesConf() string {
 	if len(c.Spec.Registry.Mirrors) == 0 {
 		return ""
@@ -212,8 +206,8 @@ type Manifest struct {
 	Field string
 }
 
-// ManifestFiles is the extra manifests, in the order of the document and, in a
-// folder, of the names; and the one that sets the MTU of the pod network.
+// ManifestFiles is the extra manifests, in the order of the document and of the names
+// in folders, and the one that sets the MTU of the pod network.
 func (c *Cluster) ManifestFiles() []Manifest {
 	var all []Manifest
 	if c.source != nil {
@@ -225,11 +219,10 @@ func (c *Cluster) ManifestFiles() []Manifest {
 	return all
 }
 
-// fieldMTU is where the file says the MTU of the pod network.
 const fieldMTU = "spec.network.mtu"
 
-// mtuManifest configures the cluster network operator, as OpenShift's documentation
-// has it: install-configs know clusterNetworkMTU, and those of the service do not.
+// mtuManifest configures the cluster network operator: the service's install-configs do
+// not know clusterNetworkMTU.
 func (c *Cluster) mtuManifest() Manifest {
 	plugin := "ovnKubernetesConfig"
 	if c.Spec.Network.Type == openShiftSDN {
@@ -302,8 +295,8 @@ func (r *sourceReader) manifestFiles(m ManifestSource, dir string, names []strin
 	return all
 }
 
-// folderOf is the folder on the installation side: the one that is asked for,
-// else the one that the manifests' own folder is called after.
+// folderOf is the folder that is asked for, else the one that the manifests' own is
+// called after.
 func folderOf(asked ManifestFolder, dir string) ManifestFolder {
 	switch {
 	case asked != "":

@@ -10,8 +10,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec/internal/values"
 )
 
-// decoder fills a cluster from a tree by the keys of its fields, notes where each
-// of them stands, and tells what does not fit.
+// decoder fills a cluster from a tree, and notes where every field stands.
 type decoder struct {
 	file     string
 	places   map[string]yamltree.Place
@@ -24,14 +23,12 @@ const maxProblems = 500
 
 func (d *decoder) full() bool { return len(d.problems.List) >= maxProblems }
 
-// report notes a problem with a field, whose value is not taken.
 func (d *decoder) report(at yamltree.Place, field, message, remedy string) {
 	d.failed[field] = true
 	d.problems.List = append(d.problems.List, Problem{File: d.file, Line: at.Line, Column: at.Column, Field: field, Message: message, Remedy: remedy})
 }
 
-// value decodes n, which stands at the given place, into v. An empty value
-// counts as not there.
+// value decodes n, at a place, into v. An empty value counts as not there.
 func (d *decoder) value(n *yamltree.Node, at yamltree.Place, field string, v reflect.Value) {
 	if n.Kind == yamltree.Null {
 		return
@@ -138,8 +135,7 @@ func (d *decoder) structure(n *yamltree.Node, at yamltree.Place, field string, v
 	}
 }
 
-// valuePlace is where a problem with a field is shown: at the value if it is a
-// scalar, else at the key, where lines of YAML begin to be about it.
+// valuePlace is where a problem with a field is shown: a scalar's value, else the key.
 func valuePlace(e yamltree.Entry) yamltree.Place {
 	if e.Value.Kind == yamltree.Map || e.Value.Kind == yamltree.List || e.Value.Kind == yamltree.Null {
 		return e.At
@@ -202,7 +198,6 @@ func (d *decoder) note(n *yamltree.Node, field string) {
 	}
 }
 
-// plainMap is a map of whatever is in it, with its places noted.
 func (d *decoder) plainMap(n *yamltree.Node, field string) map[string]any {
 	d.note(n, field)
 	plain, _ := n.Plain().(map[string]any)
@@ -264,7 +259,6 @@ func walk(v reflect.Value, path string, visit func(v reflect.Value, path string)
 	}
 }
 
-// notePresent notes the fields that are not zero.
 func notePresent(places map[string]yamltree.Place, v reflect.Value) {
 	walk(v, "", func(v reflect.Value, path string) bool {
 		if path != "" && !v.IsZero() {
@@ -274,9 +268,8 @@ func notePresent(places map[string]yamltree.Place, v reflect.Value) {
 	})
 }
 
-// didYouMean is the remedy for an unknown key: where a key of that very name does
-// belong (elsewhere, "" for nowhere), else the most similar key of the same struct, else the keys
-// there are.
+// didYouMean is the remedy for an unknown key: where else it belongs, the most similar
+// key here, or all keys.
 func didYouMean(key string, in reflect.Type, elsewhere string) string {
 	keys := keysOf(in)
 	best := spelling.Nearest(key, keys)

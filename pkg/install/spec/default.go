@@ -87,8 +87,8 @@ func (c *Cluster) defaultHost(i int) {
 	h.Fencing = h.FencedBy()
 }
 
-// defaultBMCs gives hosts' BMCs what network.defaults says of all of them. It comes
-// when that has been read, so that it is read, and wrong, once.
+// defaultBMCs gives hosts' BMCs the shared values, once these have been read, so that a
+// wrong one is reported once.
 func (c *Cluster) defaultBMCs() {
 	shared := c.Spec.Network.Defaults.BMC
 	for i := range c.Spec.Hosts {
@@ -120,8 +120,8 @@ func impliedMatch(h *Host) Match {
 	return Match{}
 }
 
-// FencedBy is how the host is powered off by its peer, nil without fencing: what its
-// fencing leaves out is its BMC's.
+// FencedBy is the host's fencing, with what it leaves out taken from its BMC; nil for
+// none.
 func (h *Host) FencedBy() *Fencing {
 	if h.Fencing == nil || h.BMC == nil {
 		return h.Fencing
@@ -159,8 +159,8 @@ func (c *Cluster) defaultTopology() {
 	}
 }
 
-// defaultAdded counts the hosts that are added to an imported cluster. One that
-// may be anything becomes a worker.
+// defaultAdded counts hosts added to an imported cluster. One of any role becomes a
+// worker.
 func (c *Cluster) defaultAdded(roles map[Role]int) {
 	t := &c.Spec.Topology
 	if t.Arbiters == nil {
@@ -174,8 +174,8 @@ func (c *Cluster) defaultAdded(roles map[Role]int) {
 	}
 }
 
-// controlPlaneFor is how many control plane machines hosts of these roles make
-// up: those that say so, joined by those that may be anything, up to three.
+// controlPlaneFor is how many control plane machines there are: hosts of that role,
+// joined by those of any, up to three.
 func controlPlaneFor(roles map[Role]int, hosts int) int {
 	switch {
 	case hosts == 0:
@@ -216,8 +216,7 @@ func (c *Cluster) WorkerCount() int { return valueOf(c.Spec.Topology.Workers) }
 // ArbiterCount is the number of arbiters.
 func (c *Cluster) ArbiterCount() int { return valueOf(c.Spec.Topology.Arbiters) }
 
-// RequiredWorkers is the number of workers without which the installation is
-// not complete: topology.required.workers, by default all of them.
+// RequiredWorkers is how many workers have to be installed; by default all of them.
 func (c *Cluster) RequiredWorkers() int {
 	if required := c.Spec.Topology.Required.Workers; required != nil {
 		return *required
@@ -237,8 +236,7 @@ func valueOf(n *int) int {
 	return *n
 }
 
-// canonicalWords brings every word to the spelling that oaictl uses.
-// Words that are not known stay, to be reported.
+// canonicalWords spells every known word as oaictl does.
 func canonicalWords(c *Cluster) {
 	walk(reflect.ValueOf(c).Elem(), "", func(v reflect.Value, _ string) bool {
 		field := v.Interface()
@@ -253,9 +251,8 @@ func canonicalWords(c *Cluster) {
 	})
 }
 
-// AtInstall is the cluster as it is installed: without the workers of a single
-// node, which are none of it until it is installed and are added then. Where there
-// are none to leave out it is the cluster itself.
+// AtInstall is the cluster without the workers that are added to a single node once it
+// is installed. Without any it is the cluster itself.
 func (c *Cluster) AtInstall() *Cluster {
 	if !c.SingleNode() || c.WorkerCount() == 0 || c.RequiredWorkers() != 0 {
 		return c

@@ -27,9 +27,9 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec/internal/values"
 )
 
-// Load reads the cluster in the file at path; "-" is standard input. Whatever
-// the file refers to is read too. The error is a *Problems with everything that
-// is wrong, or says that ctx was done.
+// Load reads the cluster in the file at path, or standard input for "-", and what it
+// refers to. The error is a *Problems with everything that is wrong, or says that ctx
+// was done.
 func Load(ctx context.Context, path string, env Env) (*Cluster, error) {
 	read := env.ReadFile
 	if path == "-" {
@@ -48,8 +48,8 @@ func Load(ctx context.Context, path string, env Env) (*Cluster, error) {
 	return Parse(ctx, path, data, env)
 }
 
-// Parse reads the cluster in data. name is what messages call it, and what relative
-// paths are relative to; "-" stands for standard input and the current folder.
+// Parse reads the cluster in data. Messages call it name, to which paths are relative;
+// "-" stands for standard input and the current folder.
 func Parse(ctx context.Context, name string, data []byte, env Env) (*Cluster, error) {
 	problems := &Problems{}
 	root, syntax := parseTree(data)
@@ -74,8 +74,8 @@ func Parse(ctx context.Context, name string, data []byte, env Env) (*Cluster, er
 	return c, nil
 }
 
-// ours says whether the document is one of ours at all. If it is not, every
-// other problem is a consequence, and the only one told.
+// ours says whether the document is one of ours at all. Otherwise this is the only
+// problem told.
 func ours(c *Cluster, problems *Problems) bool {
 	message := ""
 	switch {
@@ -95,9 +95,8 @@ func ours(c *Cluster, problems *Problems) bool {
 	return false
 }
 
-// Resolve finishes a cluster that was made in Go: it fills in what can be
-// derived, reads what the cluster refers to, relative to dir, and checks
-// everything. A cluster from Load is finished already.
+// Resolve fills in, reads, relative to dir, and checks a cluster that was made in Go. A
+// cluster from Load is finished already.
 func (c *Cluster) Resolve(ctx context.Context, dir string, env Env) error {
 	if c.source == nil {
 		c.source = &source{dir: dir, places: map[string]yamltree.Place{}}
@@ -126,8 +125,7 @@ func fileProblem(name, message string) error {
 	return &Problems{List: []Problem{{File: name, Message: message}}}
 }
 
-// reason is why a file could not be read, without its name, which the message
-// already gives.
+// reason is why a file could not be read, without its name.
 func reason(err error) string {
 	var path *fs.PathError
 	if errors.As(err, &path) {
@@ -140,8 +138,7 @@ type textual interface {
 	fromText(text string) error
 }
 
-// special decodes sources of secrets, documents, and what may be written as text;
-// false for any other type.
+// special decodes what may be written as text, documents, and sources of secrets.
 func (d *decoder) special(n *yamltree.Node, at yamltree.Place, field string, target any) bool {
 	switch to := target.(type) {
 	case *Document:
@@ -169,14 +166,12 @@ func (d *decoder) special(n *yamltree.Node, at yamltree.Place, field string, tar
 	return false
 }
 
-// isPullSecret says whether a map is a pull secret itself, and not where to read one.
 func isPullSecret(n *yamltree.Node) bool {
 	_, has := n.Get("auths")
 	return has
 }
 
-// mistake is what is said of a value of the wrong kind that people are known to write:
-// a version without quotes, and a number in place of the hosts.
+// mistake is a known one: a version without quotes, or a number in place of the hosts.
 func mistake(n *yamltree.Node, want yamltree.Kind, field string) (message, remedy string) {
 	switch {
 	case want == yamltree.Text && field == "spec.openshift.version" && (n.Kind == yamltree.Int || n.Kind == yamltree.Float || n.Kind == yamltree.Bool):
@@ -187,8 +182,8 @@ func mistake(n *yamltree.Node, want yamltree.Kind, field string) (message, remed
 	return "", ""
 }
 
-// elsewhere is the path of a field that has this name in another part of the
-// document; a part of the same host if the key stood in a host.
+// elsewhere is the path of a field of this name in another part of the document, of the
+// same host if in one.
 func elsewhere(key, field string) string {
 	var found string
 	var walk func(t reflect.Type, path string, depth int)
@@ -220,8 +215,8 @@ func elsewhere(key, field string) string {
 	return found
 }
 
-// document takes {file: PATH}, or the document itself. Text is taken for the
-// document too, for Ignition is often at hand as JSON.
+// document takes {file: PATH}, or the document itself, which may not be written as
+// text.
 func (d *decoder) document(n *yamltree.Node, at yamltree.Place, field string, to *Document) {
 	if n.Kind != yamltree.Map {
 		d.report(at, field, fmt.Sprintf("has to be a map, but is %s", n.Kind), "write the document itself, or {file: PATH}")
@@ -241,8 +236,7 @@ func (d *decoder) document(n *yamltree.Node, at yamltree.Place, field string, to
 type Problem struct {
 	// File that the problem stands in; "-" is standard input.
 	File string
-	// Line and Column, counted from 1; 0 where the problem has no place in the
-	// file, because the cluster was made in Go.
+	// Line and Column, counted from 1; 0 for a cluster that was made in Go.
 	Line, Column int
 	// Field is the path of the field, such as spec.hosts[2].disk.hints.
 	Field string
@@ -270,9 +264,8 @@ func (p Problem) String() string {
 	return text.String()
 }
 
-// Problems is everything that is wrong with a document, in the order in which
-// it stands there. It is the error of Load for every document that can be read
-// at all and is not right.
+// Problems is everything that is wrong with a document, in its order: the error of
+// Load.
 type Problems struct {
 	List []Problem
 }
@@ -286,8 +279,7 @@ func (p *Problems) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// sorted is the problems in the order of their places, each of them once, or
-// nil if there are none.
+// sorted is the problems by their places, each of them once, or nil for none.
 func (p *Problems) sorted() error {
 	if len(p.List) == 0 {
 		return nil
@@ -314,10 +306,9 @@ type source struct {
 	manifests []Manifest // read
 }
 
-// Position is where a field, such as spec.hosts[2].disk.hints, stands in the
-// file: a scalar at its value, anything else at its key. A field that is not
-// there has the position of the nearest one around it. A cluster that was made
-// in Go has no positions: file is empty and line 0.
+// Position is where a field, such as spec.hosts[2].disk.hints, or else the nearest one
+// around it, stands in the file: a scalar at its value, anything else at its key. A
+// cluster that was made in Go has no positions: file is empty and line 0.
 func (c *Cluster) Position(field string) (file string, line, col int) {
 	if c.source == nil || c.source.file == "" {
 		return "", 0, 0
@@ -334,10 +325,9 @@ func (c *Cluster) Position(field string) (file string, line, col int) {
 	}
 }
 
-// Present says whether a field is written in the file, be it with an empty
-// value. It tells "leave it alone" from "clear it", and what the user wrote
-// from what [Cluster.Default] filled in. For a cluster that was made in Go, the
-// fields that were not zero when it was resolved count as written.
+// Present says whether a field is written in the file, be it with an empty value: not
+// what [Cluster.Default] filled in. Of a cluster that was made in Go it is the fields
+// that were not zero when it was resolved.
 func (c *Cluster) Present(field string) bool {
 	if c.source == nil {
 		return false

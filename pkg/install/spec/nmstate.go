@@ -33,7 +33,6 @@ func (c *Cluster) StaticNetwork(h *Host) (nmstate string, macs []NIC, ok bool) {
 	return plan.nmstate().YAML(), plan.macs(), true
 }
 
-// netPlan is the short form with every default filled in.
 type netPlan struct {
 	nics        []NIC // one, or the ports of the bond
 	bond        *Bond
@@ -46,7 +45,6 @@ type netPlan struct {
 	sharesBond  bool     // whether the bond is that of the defaults
 }
 
-// familyPlan is the addresses of one family.
 type familyPlan struct {
 	ip        netip.Prefix // zero if not static
 	automatic bool         // from the network
@@ -93,8 +91,8 @@ const (
 	wordAuto = "auto"
 )
 
-// gateways takes the gateway of each family that has a static address, from the
-// host or the defaults; gateway is the IPv6 one where it is an IPv6 address.
+// gateways takes the gateway of each family with a static address, from the host or
+// else the defaults; gateway may be an IPv6 address.
 func (p *netPlan) gateways(n *HostNet, d NetworkDefaults) {
 	for _, candidate := range []struct{ text, at string }{
 		{n.Gateway, "host.gateway"}, {n.Gateway6, "host.gateway6"},
@@ -147,8 +145,8 @@ func nicNamed(nics []NIC, name string) (NIC, bool) {
 	return NIC{}, false
 }
 
-// nicWithMAC is the interface with a MAC address. If it has no name it gets one
-// that no other has, from its number.
+// nicWithMAC is the interface with a MAC address; without a name it gets one by its
+// number.
 func nicWithMAC(nics []NIC, mac string, i int) NIC {
 	name := "nic" + strconv.Itoa(i)
 	if known := slices.IndexFunc(nics, func(nic NIC) bool { return nic.MAC == mac }); known >= 0 {
@@ -178,7 +176,6 @@ func (p *netPlan) top() string {
 	return p.base() + "." + strconv.Itoa(p.vlan)
 }
 
-// base is the name of the bond, or of the only interface.
 func (p *netPlan) base() string {
 	if p.bond == nil {
 		return p.nics[0].Name
@@ -243,8 +240,8 @@ func (p *netPlan) layer(name, kind string, top bool, details ...yamltree.Entry) 
 	return n
 }
 
-// node is the family in nmstate's words. how says by which of them an address comes
-// from the network; DNS servers that are named replace those that come with it.
+// node is the family in nmstate. The keys of how say that the address comes from the
+// network; DNS servers that are named replace those that come with it.
 func (f familyPlan) node(dns []string, how ...string) *yamltree.Node {
 	static := f.ip.IsValid()
 	n := yamltree.NewMap(yamltree.Pair("enabled", static || f.automatic))

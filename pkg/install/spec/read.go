@@ -14,7 +14,6 @@ import (
 	"github.com/oaictl/oaictl/internal/yamltree"
 )
 
-// sourceReader reads what a cluster refers to, each thing once.
 type sourceReader struct {
 	ctx   context.Context
 	env   Env
@@ -28,8 +27,7 @@ type read struct {
 	err  error
 }
 
-// readSources fills in the content of every source, document and manifest of a
-// cluster.
+// readSources reads every source, document and manifest of a cluster.
 func readSources(ctx context.Context, env Env, check *checker) {
 	r := &sourceReader{ctx: ctx, env: env, check: check, seen: map[string]read{}}
 	if check.cluster.source.stdin {
@@ -41,7 +39,6 @@ func readSources(ctx context.Context, env Env, check *checker) {
 	r.manifests()
 }
 
-// readInto reads a source of any type. It says false for anything else.
 func (r *sourceReader) readInto(target any, field string) bool {
 	switch to := target.(type) {
 	case *Source:
@@ -129,7 +126,6 @@ func (r *sourceReader) document(d *Document, field string) {
 	}
 }
 
-// one reads a source that has to name one thing, and reports it otherwise.
 func (r *sourceReader) one(s Source, kinds int, field, choice string) (string, bool) {
 	switch {
 	case kinds != 1 && r.check.IsFailed(field):
@@ -148,9 +144,8 @@ func (r *sourceReader) one(s Source, kinds int, field, choice string) (string, b
 	return "", false
 }
 
-// read gets at the text of a source, without the line's end. It reports
-// failures at the field, and never repeats a value that may be the secret
-// itself, put into the wrong place.
+// read gets at the text of a source, without the line's end. Failures never repeat a
+// value that may be the secret itself, put into the wrong place.
 func (r *sourceReader) read(s Source, field string) (string, bool) {
 	if !r.environment(s, field+".environment") {
 		return "", false
@@ -170,7 +165,6 @@ func (r *sourceReader) read(s Source, field string) (string, bool) {
 	return r.once(key, field, remedy, func() ([]byte, error) { return r.bytes(s) })
 }
 
-// once gives the text that a key stands for, for which it is read the first time.
 func (r *sourceReader) once(key, field, remedy string, bytes func() ([]byte, error)) (string, bool) {
 	result, known := r.seen[key]
 	if !known {
@@ -254,7 +248,6 @@ func (r *sourceReader) openFile(path string) ([]byte, error) {
 	return data, nil
 }
 
-// path is where a file that the cluster names is found.
 func (r *sourceReader) path(name string) (string, error) {
 	if name == "~" || strings.HasPrefix(name, "~/") || strings.HasPrefix(name, `~\`) {
 		home, err := r.env.home()
@@ -269,7 +262,6 @@ func (r *sourceReader) path(name string) (string, error) {
 	return filepath.Join(r.check.cluster.source.dir, name), nil
 }
 
-// variableName matches names of environment variables.
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 func (r *sourceReader) variable(name string) ([]byte, error) {

@@ -17,8 +17,8 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec/internal/values"
 )
 
-// Source says where a secret is read from: exactly one of its fields. The
-// secret itself never stands in the document.
+// Source says where a secret is read from: exactly one of its fields. The secret itself
+// never stands in the document.
 type Source struct {
 	// File that holds it. A relative path is relative to this file; ~ is the home directory.
 	File string `yaml:"file,omitempty"`
@@ -45,12 +45,10 @@ type SecretRef struct {
 	Key string `yaml:"key,omitempty"`
 }
 
-// SourceOf is a source for a secret that the program already has, for clusters
-// that are made in Go rather than read from a file.
+// SourceOf is a source for a secret that a program already has.
 func SourceOf(secret Secret) Source { return Source{content: secret, given: true} }
 
-// Secret is what was read. It is empty before the cluster is loaded or
-// resolved, and for a secretRef.
+// Secret is what was read: nothing before the cluster is loaded, and for a secretRef.
 func (s *Source) Secret() Secret {
 	if s == nil {
 		return Secret{}
@@ -86,8 +84,7 @@ type PublicSource struct {
 	content string
 }
 
-// Text is what was read. It is empty before the cluster is loaded or resolved,
-// save for inline text.
+// Text is what was read: before the cluster is loaded, inline text only.
 func (p *PublicSource) Text() string {
 	switch {
 	case p == nil:
@@ -137,15 +134,13 @@ type Credentials struct {
 	password Secret
 }
 
-// CredentialsOf are credentials that the program already has, for clusters
-// that are made in Go rather than read from a file.
+// CredentialsOf are credentials that a program already has.
 func CredentialsOf(user string, password Secret) Credentials {
 	source := SourceOf(password)
 	return Credentials{Username: user, Password: &source, user: user, password: password}
 }
 
-// Login is the user and the password that were read. ok is false where there
-// are none.
+// Login is what was read; ok is false where there is nothing.
 func (c *Credentials) Login() (user string, password Secret, ok bool) {
 	if c == nil || (c.user == "" && c.password.IsZero()) {
 		return "", Secret{}, false
@@ -162,7 +157,6 @@ func (c *Credentials) IsZero() bool {
 	return whole.IsZero() && c.Username == "" && c.Password == nil
 }
 
-// whole is the source of user:password.
 func (c *Credentials) whole() Source {
 	return Source{File: c.File, Env: c.Env, Exec: c.Exec, Environment: c.Environment, Stdin: c.Stdin, SecretRef: c.SecretRef}
 }
@@ -179,9 +173,8 @@ type Document struct {
 	content string
 }
 
-// Text is the document as it was read from its file, or as YAML with its
-// fields in the order in which they were written. It is empty before the
-// cluster is loaded or resolved.
+// Text is the document as its file has it, or as YAML in the order in which it was
+// written. It is empty before the cluster is loaded.
 func (d *Document) Text() string {
 	if d == nil {
 		return ""
@@ -199,8 +192,7 @@ func count(conditions ...bool) int {
 	return n
 }
 
-// JSON is the document as JSON, whether it was written as YAML or as JSON. It
-// is empty for no document.
+// JSON is the document as JSON; empty for none.
 func (d *Document) JSON() (string, error) {
 	if d.Text() == "" {
 		return "", nil
@@ -226,13 +218,11 @@ func (d *Document) object() (map[string]any, error) {
 	return root.Plain().(map[string]any), nil
 }
 
-// redacted is what a secret looks like wherever it is printed.
 const redacted = "[redacted]"
 
-// Secret is a text that must not be seen. However it is printed, logged or
-// marshalled, it reads "[redacted]"; only Reveal gives it away. The text sits
-// behind a pointer, so that even printing a struct that holds a Secret in an
-// unexported field shows an address only.
+// Secret is a text that reads "[redacted]" however it is printed, logged or marshalled;
+// only Reveal gives it away. It is behind a pointer: printing a struct with a Secret in
+// an unexported field shows an address only.
 type Secret struct {
 	text *string
 }
@@ -251,8 +241,7 @@ func (s Secret) Reveal() string {
 // IsZero says whether there is no secret, or an empty one.
 func (s Secret) IsZero() bool { return s.Reveal() == "" }
 
-// Equal compares two secrets, in a time that does not depend on where they
-// differ.
+// Equal compares two secrets in constant time.
 func (s Secret) Equal(other Secret) bool {
 	return subtle.ConstantTimeCompare([]byte(s.Reveal()), []byte(other.Reveal())) == 1
 }
@@ -278,27 +267,24 @@ func (s Secret) MarshalYAML() (any, error) { return redacted, nil }
 // LogValue is "[redacted]".
 func (s Secret) LogValue() slog.Value { return slog.StringValue(redacted) }
 
-// execTimeout bounds a command that prints a secret. A minute leaves time to
-// touch a hardware key.
+// execTimeout leaves time to touch a hardware key.
 const execTimeout = time.Minute
 
-// maxSourceSize bounds a file, variable or command output that the document
-// refers to, in bytes. The service takes no manifest above 1 MiB, and nothing
+// maxSourceSize is in bytes. The service takes no manifest above 1 MiB, and nothing
 // else comes near.
 const maxSourceSize = 4 << 20
 
-// Env is how the outside world is reached. Fields that are nil are not there:
-// a document that needs one is refused.
+// Env is how the outside world is reached. A document that needs a field that is nil is
+// refused.
 type Env struct {
 	// LookupEnv is an environment variable, and whether it is set.
 	LookupEnv func(name string) (string, bool)
 	// ReadFile is the content of a file.
 	ReadFile func(name string) ([]byte, error)
-	// ReadDir lists a folder in the order of its names. A file that is no
-	// folder is an error.
+	// ReadDir lists a folder by names; of a file it is an error.
 	ReadDir func(name string) ([]fs.DirEntry, error)
-	// Exec runs a program, with the named variables of the environment and what every
-	// program needs, and gives back what it prints on standard output.
+	// Exec runs a program with the named variables of the environment and what every
+	// program needs, and gives back its standard output.
 	Exec func(ctx context.Context, argv, environment []string) ([]byte, error)
 	// Stdin is standard input.
 	Stdin io.Reader
@@ -315,8 +301,7 @@ func OSEnv() Env {
 	}
 }
 
-// readLimited reads a file, and no more of it than a source may hold: a device
-// such as /dev/zero has no end.
+// readLimited reads a file up to the limit: a device such as /dev/zero has no end.
 func readLimited(name string) ([]byte, error) {
 	file, err := os.Open(name)
 	if err != nil {
@@ -326,11 +311,10 @@ func readLimited(name string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(file, maxSourceSize+1))
 }
 
-// run starts argv without a shell. What it prints on standard error is thrown
-// away, for it could hold the secret; a program that asks for a pass phrase has
-// the terminal itself (/dev/tty) for that. Of its failure only the exit status
-// is told. Of the environment, in which tokens may be, it gets what is named, what
-// programs and the user's files are found by, and nothing else.
+// run starts argv without a shell. Standard error is thrown away, for it could hold the
+// secret; a program asks for a pass phrase on /dev/tty. Of its failure only the exit
+// status is told. Of the environment, which may hold tokens, it gets what is named, and
+// what programs and the user's files are found by.
 func run(ctx context.Context, argv, environment []string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Env = []string{} // nil would be everything
@@ -351,7 +335,6 @@ func run(ctx context.Context, argv, environment []string) ([]byte, error) {
 	return []byte(out.String()), nil
 }
 
-// limitedWriter takes what fits and fails on the rest.
 type limitedWriter struct {
 	to   io.Writer
 	left int

@@ -17,7 +17,6 @@ func Words(field any) []string {
 	return values
 }
 
-// wordsOf are the values of a field, and what people write for some of them.
 func wordsOf(field any) (values []string, spellings map[string]string) {
 	switch field.(type) {
 	case Role:
@@ -62,8 +61,7 @@ func list[T ~string](words ...T) []string {
 	return texts
 }
 
-// canonical is the word that text stands for. ok is false for a text that is
-// none of the field's values, in any spelling.
+// canonical is the word that text stands for, in any spelling.
 func canonical(field any, text string) (value string, ok bool) {
 	values, spellings := wordsOf(field)
 	if slices.Contains(values, text) {
@@ -194,14 +192,14 @@ func (r *RoleSet) fromText(text string) error {
 	return nil
 }
 
-// setWords are the members of sets of roles, in their order: their own words and the
-// service's, each in the singular and the plural.
+// setWords are the members of sets of roles in order, with the service's words for
+// them.
 func setWords() [][]string {
 	return [][]string{{AllRoles}, {NoRoles}, {string(ControlPlane), "masters", "master"}, {string(Arbiter), "arbiters"}, {string(Worker), "workers"}}
 }
 
-// normalise brings every member to its canonical spelling and the set into a
-// fixed order. A member that is no role stays as it is; unknown lists those.
+// normalise brings the members to one spelling and order; unknown are those that are no
+// role.
 func (r RoleSet) normalise() (set RoleSet, unknown []string) {
 	have := map[string]bool{}
 	for _, member := range r {
@@ -220,9 +218,9 @@ func (r RoleSet) normalise() (set RoleSet, unknown []string) {
 	return set, unknown
 }
 
-// ServiceWords is the set as the service writes it: "all", "none", or
-// "masters", "arbiters" and "workers" joined by commas, in that order. An
-// empty set is the empty text.
+// ServiceWords is the set as the service writes it: "all", "none", or some of
+// "masters", "arbiters" and "workers", in that order with commas. An empty set is
+// empty.
 func (r RoleSet) ServiceWords() string {
 	set, _ := r.normalise()
 	var texts []string
@@ -238,8 +236,7 @@ func (r RoleSet) ServiceWords() string {
 	return strings.Join(texts, ",")
 }
 
-// StringList is a list of texts that may also be written as one text with
-// commas.
+// StringList is a list of texts, or one text with commas.
 type StringList []string
 
 func (l *StringList) fromText(text string) error {
@@ -293,15 +290,14 @@ func (d *Duration) fromText(text string) error {
 	return nil
 }
 
-// ProxyURL is the address of a proxy. It may hold a password, so it prints
-// without one; Reveal gives all of it.
+// ProxyURL is the address of a proxy, which prints without its password.
 type ProxyURL string
 
 // Reveal is the address with user and password.
 func (p ProxyURL) Reveal() string { return string(p) }
 
-// String is the address with the password, or all that stands before the last
-// @ where it cannot be read, replaced by xxxxx.
+// String is the address with the password replaced by xxxxx: all before the last @
+// where it cannot be parsed.
 func (p ProxyURL) String() string {
 	parsed, err := url.Parse(string(p))
 	if err == nil && parsed.Host != "" {

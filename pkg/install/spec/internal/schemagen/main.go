@@ -76,7 +76,6 @@ func generate(source string) ([]byte, error) {
 	return text.Bytes(), nil
 }
 
-// mapType is the schema of types that are not what their Go kind says.
 func mapType(t reflect.Type) *jsonschema.Schema {
 	if words := spec.Words(reflect.Zero(t).Interface()); words != nil {
 		s := &jsonschema.Schema{Type: "string"}
@@ -98,8 +97,7 @@ func mapType(t reflect.Type) *jsonschema.Schema {
 	return nil
 }
 
-// constrain adds what types cannot say: constants, and objects that may be
-// written as plain text.
+// constrain adds what types cannot say: constants, and objects that may be plain text.
 func constrain(schema *jsonschema.Schema) {
 	for name, value := range map[string]string{"apiVersion": spec.APIVersion, "kind": spec.Kind} {
 		if property, ok := schema.Properties.Get(name); ok {

@@ -1,5 +1,5 @@
-// Package values says what single values may be: names, addresses, keys,
-// certificates, references. What goes together in a cluster is not its business.
+// Package values checks single values: names, addresses, keys, certificates,
+// references.
 package values
 
 import (
@@ -31,8 +31,8 @@ func (k *Checker) Report(field, message, remedy string) {
 	}
 }
 
-// IsFailed says whether the field, or one around or below it, has a value of
-// the wrong type: what else would be said about it is a consequence.
+// IsFailed says whether the field, or one around or below it, could not be taken: what
+// else would be said of it is a consequence.
 func (k *Checker) IsFailed(field string) bool {
 	if k.Failed[field] {
 		return true
