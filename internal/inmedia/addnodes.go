@@ -18,9 +18,8 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// ImportCluster makes a record of the installed cluster that the medium adds
-// nodes to, if the service has none, and tells it how that cluster is networked.
-// A record that an earlier run left half made is completed.
+// ImportCluster makes a record of the installed cluster that the medium adds nodes to,
+// with its networking, if the service has none. One half made is completed.
 func (c *Client) ImportCluster(ctx context.Context) (Result, error) {
 	if err := c.importVariables(); err != nil {
 		return Result{}, err
@@ -138,15 +137,13 @@ func readOne(path string, into any) error {
 	return docs[0].strict(into)
 }
 
-// addPoll is how often this machine's host is looked at.
 const addPoll = 10 * time.Second
 
-// installTries is how often the installation of a host is asked for that the
-// service goes on to call known.
+// installTries is how often a host is installed that the service goes on to call known.
 const installTries = 3
 
-// AddNode installs this very machine into the cluster that it was imported for,
-// as soon as its host is known. It returns once the service has taken it on.
+// AddNode installs this machine into the imported cluster, as soon as its host is
+// known.
 func (c *Client) AddNode(ctx context.Context) (Result, error) {
 	infraEnv, err := c.infraEnvID()
 	if err != nil {
@@ -185,15 +182,13 @@ func (c *Client) AddNode(ctx context.Context) (Result, error) {
 	return result, err
 }
 
-// ownHost is the host that this machine is, nil while it has not registered or
-// not said yet which interfaces it has.
+// ownHost is this machine's host, nil until it has reported its interfaces.
 func (c *Client) ownHost(ctx context.Context, infraEnvID string, macs []string) (*install.Host, error) {
 	hosts, err := c.Service.ListHosts(ctx, infraEnvID)
 	return hostWith(hosts, (&hostConfig{macs: macs}).has), err
 }
 
-// hostWith is the first host that has reported an interface with a wanted MAC
-// address, nil for none.
+// hostWith is the first host with a wanted MAC address, nil for none.
 func hostWith(hosts []install.Host, wanted func(mac string) bool) *install.Host {
 	i := slices.IndexFunc(hosts, func(h install.Host) bool {
 		return slices.ContainsFunc(h.Inventory.Interfaces, func(nic install.Interface) bool { return wanted(nic.MAC) })
@@ -204,8 +199,8 @@ func hostWith(hosts []install.Host, wanted func(mac string) bool) *install.Host 
 	return &hosts[i]
 }
 
-// addStep decides. That the service goes on to call a host known which it was to
-// install shows that it did not take the request, whatever it answered.
+// addStep decides. A host that the service still calls known was not taken for
+// installing, whatever it answered.
 func addStep(host *install.Host, tries int) (step, wait, error) {
 	if host == nil {
 		return stepWait, wait{what: "this machine to register", code: install.CodeTimeout, next: "check the network of the machine and the agent's log"}, nil

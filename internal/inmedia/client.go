@@ -1,16 +1,14 @@
-// Package inmedia is what runs inside agent-based installation media, next to
-// the assisted-service that the media bring along: it turns the manifests on the
-// medium into a cluster and an InfraEnv, gives hosts their roles and disks, starts
-// the installation, and adds nodes to a cluster that is installed already.
+// Package inmedia is what runs inside agent-based installation media, next to their
+// assisted-service: it turns the manifests on the medium into a cluster and an
+// InfraEnv, gives hosts their roles and disks, starts the installation, and adds nodes
+// to an installed cluster.
 //
-// The systemd units on such media run each step as a program of its own and start
-// it again when it fails. So each step looks first at what is there, does what is
-// missing, and does nothing where nothing is; it tells apart why it failed; and
-// whatever it waits for, it waits for a bounded time.
+// Systemd units run each step as a program of its own, again when it fails. So each
+// step does what is missing, tells apart why it failed, and waits for a bounded time
+// only.
 //
-// The service is reached through [github.com/oaictl/oaictl/pkg/install/rest].
-// Decide has no part here: its file names the hosts of a cluster, these media know
-// them by their number.
+// It uses [github.com/oaictl/oaictl/pkg/install/rest], but not Decide: that goes by the
+// names of hosts, these media by their number.
 package inmedia
 
 import (
@@ -31,8 +29,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// Service is what the steps ask of the service on the medium; a *rest.Plane has
-// all of it.
+// Service is what the steps ask of a *rest.Plane.
 type Service interface {
 	Observe(ctx context.Context, query install.Query, prior *install.Observed) (*install.Observed, error)
 	Act(ctx context.Context, desired *install.Desired, action install.Action) error
@@ -58,18 +55,17 @@ type Client struct {
 	// system's; OC is the program oc. "" for none of either.
 	RegistryCA string
 	OC         string
-	// NoteOptional has a CLUSTER_ID that cannot be noted warned of only, as the client
-	// that existing units know ignores it: no step reads it.
+	// NoteOptional only warns of a CLUSTER_ID that cannot be noted, like the client
+	// that existing units know: no step reads it.
 	NoteOptional bool
 	// MACs are the addresses of this machine's interfaces.
 	MACs func() ([]string, error)
 	// Timeout is how long a step waits for hosts and service, on the clock.
 	Timeout time.Duration
-	// Poll is the time between two looks at the service; zero is what the step
-	// finds right. How long Configure pauses, it says itself.
+	// Poll is the time between two requests; zero is the step's own. Configure always
+	// has its own.
 	Poll time.Duration
-	// Say is told, in a line for a person, what happens; Warn what should be
-	// looked at.
+	// Say reports, in a line, what happens; Warn what should be corrected.
 	Say, Warn func(format string, arguments ...any)
 }
 
@@ -81,12 +77,10 @@ type Result struct {
 	Done string // "registered", "unchanged": what was done, in the past tense
 }
 
-// unchanged is Result.Done where there was nothing to do.
 const unchanged = "unchanged"
 
-// create sends what makes an object, and finds the object. A request that may
-// have been carried out although it was not answered counts by what it left; so
-// nothing is made twice.
+// create sends what makes an object, and finds the object. A request that was not
+// answered counts by what it left, so that nothing is made twice.
 func create[T any](ctx context.Context, send func() error, find func() (*T, error)) (*T, error) {
 	sent := send()
 	var fault *install.Fault
@@ -105,7 +99,7 @@ func create[T any](ctx context.Context, send func() error, find func() (*T, erro
 	return found, nil
 }
 
-// cluster is the one cluster of the service on a medium, nil while there is none.
+// cluster is the one cluster of the service, nil while there is none.
 func (c *Client) cluster(ctx context.Context) (*install.Cluster, error) {
 	found, err := c.Service.ListClusters(ctx)
 	if err == nil {
@@ -126,8 +120,7 @@ func clusterLabel(c *install.Cluster) string {
 	return fmt.Sprintf("%s (%s, %s)", c.ID, c.Name, c.Status)
 }
 
-// only is the one object of a kind, nil for none. Several are nobody's to choose
-// from.
+// only is the one object of a kind, nil for none; several are an error.
 func only[T any](kind string, found []T, err error, name func(*T) string) (*T, error) {
 	if err != nil || len(found) == 0 {
 		return nil, err
@@ -146,8 +139,7 @@ func only[T any](kind string, found []T, err error, name func(*T) string) (*T, e
 	}
 }
 
-// infraEnvID is the InfraEnv that the units name, else the one that
-// register-infraenv noted.
+// infraEnvID is the InfraEnv that the units name, else the one that was noted.
 func (c *Client) infraEnvID() (string, error) {
 	const variable = "INFRA_ENV_ID"
 	if id := c.Env.InfraEnvID; id != "" {
@@ -166,7 +158,7 @@ func (c *Client) infraEnvID() (string, error) {
 	return noted[variable], nil
 }
 
-// byID is a desired cluster that says nothing, for actions that need none.
+// byID is for actions that need nothing of a desired cluster.
 func byID() *install.Desired { return &install.Desired{Spec: &spec.Cluster{}} }
 
 // wait is what a step waits for.
@@ -190,8 +182,8 @@ func (c *Client) deadline(op string, pause time.Duration) *deadline {
 	return &deadline{client: c, op: op, until: c.Clock.Now().Add(c.Timeout), pause: cmp.Or(c.Poll, pause)}
 }
 
-// await tries again and again until a try is done, and gives its error. That of one
-// that is not done is waited for if it may be gone a little later.
+// await tries until a try is done, and gives its error. That of one that is not done is
+// waited for if it may be gone a little later.
 func (d *deadline) await(ctx context.Context, try func() (done bool, on wait, err error)) error {
 	for {
 		done, on, err := try()
@@ -207,8 +199,8 @@ func (d *deadline) await(ctx context.Context, try func() (done bool, on wait, er
 	}
 }
 
-// sleep waits for a while, and says what for when that is another thing than
-// before. It is an error once the step has waited for as long as it may.
+// sleep says what it waits for when that is new. It is an error once the step has
+// waited for as long as it may.
 func (d *deadline) sleep(ctx context.Context, on wait) error {
 	if on.what != d.told {
 		d.client.Say("waiting for %s", on.what)
@@ -223,8 +215,7 @@ func (d *deadline) sleep(ctx context.Context, on wait) error {
 	return d.client.Clock.Sleep(ctx, length)
 }
 
-// waitOut has an error waited for that may be gone a little later; others it hands
-// back.
+// waitOut makes a wait of an error that may be gone a little later.
 func waitOut(ctx context.Context, err error) (wait, error) {
 	if !passing(err) || context.Cause(ctx) != nil {
 		return wait{}, err
@@ -237,16 +228,14 @@ func passing(err error) bool {
 	return errors.As(err, &fault) && !fault.Permanent && fault.Code == install.CodeFailure
 }
 
-// rawToken is sent as it is, whatever kind of token it looks like. An empty one is not
-// sent.
+// rawToken is sent as it is, of whatever kind, unless it is empty.
 type rawToken struct{ secret spec.Secret }
 
-// NoToken sends no token, which is for services that want none, and says where a medium
-// has one.
+// NoToken sends no token, and says in errors where a medium has one.
 func NoToken() rest.TokenSource { return rawToken{} }
 
-// RawToken sends a token in the Authorization header without a word in front of
-// it, as the units of agent-based media have it in USER_AUTH_TOKEN.
+// RawToken sends a token as the Authorization header has it in USER_AUTH_TOKEN of the
+// units, without a word in front of it.
 func RawToken(secret spec.Secret) rest.TokenSource { return rawToken{secret} }
 
 func (t rawToken) Header(context.Context) (name, value string, err error) {
@@ -310,7 +299,6 @@ func (s Status) Trouble() error {
 	return nil
 }
 
-// readFailures reads the file of failures; none where there is no file.
 func readFailures(path string) ([]string, error) {
 	data, err := readOptional(path)
 	if err != nil {

@@ -65,8 +65,8 @@ type Environment struct {
 	Workers      int `env:"REQUIRED_WORKER_NODES" default:"-1"`
 }
 
-// elsewhere joins errors about files. Where some are not there, it names the variables
-// that say where else they are.
+// elsewhere joins errors about files, and names the variables of those that are
+// missing.
 func (f *Files) elsewhere(errs ...error) error {
 	all := errors.Join(errs...)
 	if all == nil {
@@ -91,8 +91,7 @@ func (f *Files) elsewhere(errs ...error) error {
 	}
 }
 
-// variableOf is the variable that says where a file that has to be there is, "" for
-// none.
+// variableOf is the variable of a file that has to be there, "" for none.
 func (f *Files) variableOf(path string) string {
 	for field, value := range reflect.ValueOf(f).Elem().Fields() {
 		if field.Tag.Get("required") != "" && value.String() == path {
@@ -105,8 +104,7 @@ func (f *Files) variableOf(path string) string {
 // Lookup is the value of a variable, and whether it is set.
 type Lookup func(name string) (string, bool)
 
-// ReadEnvironment reads the variables that the units set; a variable that is
-// empty counts as one that is not set. An error names the variable.
+// ReadEnvironment reads the units' variables; an empty one counts as not set.
 func ReadEnvironment(lookup Lookup) (Environment, error) {
 	var e Environment
 	err := readVariables(lookup, reflect.ValueOf(&e).Elem())
@@ -150,8 +148,7 @@ func readVariables(lookup Lookup, into reflect.Value) (err error) {
 	return err
 }
 
-// readRecord reads the variables of an EnvironmentFile; none where there is no
-// file.
+// readRecord reads the variables of an EnvironmentFile, which may be missing.
 func readRecord(path string) (map[string]string, error) {
 	data, err := readOptional(path)
 	if err != nil {
@@ -166,8 +163,7 @@ func readRecord(path string) (map[string]string, error) {
 	return variables, nil
 }
 
-// writeWhole writes a file whole or not at all, and leaves one with the same
-// content as it is. Its folder is made.
+// writeWhole writes a file whole or not at all, and not if its content is the same.
 func writeWhole(path string, content []byte) error {
 	if data, err := os.ReadFile(path); err == nil && bytes.Equal(data, content) {
 		return nil

@@ -43,8 +43,7 @@ type fencing struct {
 	Verification string `json:"certificateVerification,omitempty"`
 }
 
-// readHostConfigs reads the folder of host configurations; one that is not there
-// says nothing of any host.
+// readHostConfigs reads the folder of host configurations, which may be missing.
 func readHostConfigs(folder string) ([]hostConfig, error) {
 	entries, err := os.ReadDir(folder)
 	if missing(err) {
@@ -178,8 +177,7 @@ func readFencing(path string) ([]fencing, error) {
 	return file.Credentials, nil
 }
 
-// fencingOf is the entry of a host, by the exact name of its folder or by an
-// address of it.
+// fencingOf is the entry of a host, by the name of its folder or by an address.
 func fencingOf(all []fencing, config hostConfig, path string) (*fencing, error) {
 	var found *fencing
 	for i := range all {
@@ -198,8 +196,7 @@ func (c *hostConfig) has(mac string) bool {
 	return slices.ContainsFunc(c.macs, func(own string) bool { return strings.EqualFold(own, mac) })
 }
 
-// machine is the host that is meant, nil while none that has reported its
-// interfaces is.
+// machine is the host that is meant, nil until it has reported its interfaces.
 func (c *hostConfig) machine(hosts []install.Host) *install.Host {
 	return hostWith(hosts, c.has)
 }

@@ -25,8 +25,7 @@ type infraEnvManifests struct {
 	infraEnv   *agentinstall.InfraEnv
 	networks   []setting.StaticNetwork
 	pullSecret spec.Secret
-	// unused are fields that stand there and go nowhere.
-	unused []string
+	unused     []string
 }
 
 func readInfraEnvManifests(files Files) (*infraEnvManifests, error) {
@@ -45,8 +44,7 @@ func readInfraEnvManifests(files Files) (*infraEnvManifests, error) {
 	return m, err
 }
 
-// noteUnused notes what a hub would heed: this service has no Agents, and knows no
-// ConfigMaps. Of the type of image, a variable of the medium says which.
+// noteUnused notes what a hub would heed. The type of image is a variable's here.
 func (m *infraEnvManifests) noteUnused() {
 	s := m.infraEnv.Spec
 	for _, field := range []struct {
@@ -65,9 +63,9 @@ func (m *infraEnvManifests) noteUnused() {
 	}
 }
 
-// readNetworks reads the static networks, none where there is no file of them.
-// Their labels have to be those that the InfraEnv selects by: on a hub, one that
-// has others would be left out, and its host would boot without a network.
+// readNetworks reads the static networks, if any. Their labels have to be those that
+// the InfraEnv selects by: a hub would leave others out, and their hosts would boot
+// without a network.
 func readNetworks(path string, env *agentinstall.InfraEnv, envPath string) ([]setting.StaticNetwork, error) {
 	docs, err := optional(path)
 	if err != nil {
@@ -122,8 +120,7 @@ func networkOf(config *agentinstall.NMStateConfig) (setting.StaticNetwork, error
 	return network, nil
 }
 
-// desired carries what the service plane takes from a cluster.yaml beside an
-// action's settings.
+// desired is what the service plane needs beside an action's settings.
 func (m *infraEnvManifests) desired() *install.Desired {
 	c := &spec.Cluster{}
 	c.Metadata.Name = m.infraEnv.Name
@@ -131,9 +128,8 @@ func (m *infraEnvManifests) desired() *install.Desired {
 	return &install.Desired{Spec: c}
 }
 
-// settings are the fields of the InfraEnv, all but its name and pull secret. The
-// manifest names no version of it, and so none is sent: the service takes the live
-// image that it has.
+// settings are the fields of the InfraEnv but its name and pull secret. No version is
+// sent: the service takes the live image that it has.
 func (m *infraEnvManifests) settings(imageType string) (install.Settings, error) {
 	s, err := said(hubobjects.InfraEnvTable(), m.infraEnv)
 	if err != nil {
@@ -186,8 +182,7 @@ func readClusterManifests(files Files) (*clusterManifests, error) {
 	return m, m.check()
 }
 
-// noteUnused notes what a hub would heed and this service cannot: it knows no
-// ConfigMaps, and these media start the installation by themselves.
+// noteUnused notes what a hub would heed and this service cannot.
 func (m *clusterManifests) noteUnused() {
 	s := m.install.Spec
 	for _, field := range []struct {
@@ -205,7 +200,6 @@ func (m *clusterManifests) noteUnused() {
 	}
 }
 
-// noEffect warns of a field of a spec that goes nowhere.
 func noEffect(path, field string) string {
 	return fmt.Sprintf("%s: spec.%s has no effect in agent-based media", path, field)
 }
@@ -222,7 +216,6 @@ func (m *clusterManifests) check() error {
 
 func (m *clusterManifests) name() string { return m.deployment.Spec.ClusterName }
 
-// overrides are the install-config overrides, "" where nothing is said of them.
 func (m *clusterManifests) overrides() (string, error) {
 	text := strings.TrimSpace(m.install.Annotations[hubapi.AnnotationInstallConfigOverrides])
 	var object map[string]any
@@ -245,8 +238,7 @@ func (m *clusterManifests) desired() *install.Desired {
 	return &install.Desired{Spec: c}
 }
 
-// settings are the fields of the cluster, all but its name, domain and pull
-// secret.
+// settings are the fields of the cluster but its name, domain and pull secret.
 func (m *clusterManifests) settings(info release.Info) (install.Settings, error) {
 	m.poolsUnsaid()
 	s, err := said(hubobjects.InstallTable(), m.install)
@@ -267,8 +259,8 @@ func (m *clusterManifests) settings(info release.Info) (install.Settings, error)
 	return s, nil
 }
 
-// poolsUnsaid has the pools that say nothing of hyperthreading go without: the default
-// that they would have is an API server's.
+// poolsUnsaid disables hyperthreading where a pool does not name it: only an API server
+// would fill in the default.
 func (m *clusterManifests) poolsUnsaid() {
 	s := &m.install.Spec
 	unsaid := func(pool *hive.MachinePool) {
@@ -283,8 +275,7 @@ func (m *clusterManifests) poolsUnsaid() {
 	}
 }
 
-// said are the settings that an object on the medium names. Texts end where their last
-// line does.
+// said are the settings that an object names.
 func said(table hubobjects.Table, object any) (install.Settings, error) {
 	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
 	if err != nil {
@@ -308,8 +299,7 @@ type operator struct {
 	Properties string `json:"properties,omitempty"`
 }
 
-// readOperators reads the operators to install with the cluster; nil where there
-// is no file of them.
+// readOperators reads the operators to install; nil without a file of them.
 func readOperators(path string) ([]setting.OperatorChoice, error) {
 	docs, err := optional(path)
 	if err != nil || len(docs) == 0 {

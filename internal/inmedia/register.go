@@ -20,9 +20,9 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/release"
 )
 
-// RegisterCluster makes the cluster of the medium, if the service has none, and
-// gives it the install-config overrides and the extra manifests that it does not
-// have yet. CLUSTER_ID is noted in the client's file.
+// RegisterCluster makes the cluster of the medium, if the service has none, and gives
+// it the install-config overrides and extra manifests that it lacks. CLUSTER_ID is
+// noted.
 func (c *Client) RegisterCluster(ctx context.Context) (Result, error) {
 	m, err := readClusterManifests(c.Env.Files)
 	if err != nil {
@@ -97,7 +97,6 @@ func (c *Client) registerCluster(ctx context.Context, m *clusterManifests) (*ins
 	})
 }
 
-// readRelease finds out which version and architectures the release image is of.
 func (c *Client) readRelease(ctx context.Context, m *clusterManifests) (release.Info, error) {
 	options := release.Options{PullSecret: m.pullSecret, Mirror: c.Env.ReleaseMirror, OC: c.OC, Clock: c.Clock}
 	if c.RegistryCA != "" {
@@ -126,9 +125,8 @@ func (c *Client) readRelease(ctx context.Context, m *clusterManifests) (release.
 	return info, err
 }
 
-// setOverrides sends the install-config overrides that the cluster does not have
-// already, and says whether it did. Where the medium says nothing of them, those
-// of the cluster stay.
+// setOverrides sends the install-config overrides that the cluster lacks, and says
+// whether it did. Without any on the medium, the cluster's stay.
 func (c *Client) setOverrides(ctx context.Context, m *clusterManifests, cluster *install.Cluster, overrides string) (bool, error) {
 	if overrides == "" || sameJSON(overrides, cluster.Settings[setting.InstallConfig].Text()) {
 		return false, nil
@@ -157,7 +155,6 @@ type extraManifest struct {
 	content []byte
 }
 
-// extraFolder is where the extra manifests go.
 const extraFolder = "openshift"
 
 func readExtraManifests(folder string) ([]extraManifest, error) {
@@ -184,9 +181,8 @@ func readExtraManifests(folder string) ([]extraManifest, error) {
 	return all, nil
 }
 
-// uploadManifests sends the extra manifests that the cluster does not have. One
-// of the same name and another content is not written over: somebody has put it
-// there since.
+// uploadManifests sends the extra manifests that the cluster lacks. One with another
+// content is not written over: somebody put it there.
 func (c *Client) uploadManifests(ctx context.Context, cluster *install.Cluster, extra []extraManifest) (bool, error) {
 	if len(extra) == 0 {
 		return false, nil
@@ -223,8 +219,8 @@ func (c *Client) uploadManifests(ctx context.Context, cluster *install.Cluster, 
 	return len(absent) > 0, nil
 }
 
-// noteCluster notes the cluster for the units that come later. An InfraEnv that
-// is noted there already stays: this step may run a second time after it.
+// noteCluster notes the cluster. An InfraEnv noted there stays: this step may run again
+// after it.
 func (c *Client) noteCluster(id string) error {
 	noted, err := readRecord(c.Env.ClientConfig)
 	if err != nil {
@@ -237,9 +233,8 @@ func (c *Client) noteCluster(id string) error {
 	return writeWhole(c.Env.ClientConfig, []byte(text))
 }
 
-// RegisterInfraEnv makes the InfraEnv of the medium, if the service has none:
-// bound to the service's cluster, or to none while there is none. INFRA_ENV_ID
-// is noted in the client's file.
+// RegisterInfraEnv makes the InfraEnv of the medium, if the service has none, bound to
+// the cluster if there is one. INFRA_ENV_ID is noted.
 func (c *Client) RegisterInfraEnv(ctx context.Context) (Result, error) {
 	m, err := readInfraEnvManifests(c.Env.Files)
 	if err != nil {
@@ -265,8 +260,7 @@ func (c *Client) RegisterInfraEnv(ctx context.Context) (Result, error) {
 	return result, writeWhole(c.Env.ClientConfig, []byte("INFRA_ENV_ID="+env.ID+"\n"))
 }
 
-// warnUnbound names an InfraEnv that was registered before the cluster: the service
-// does not let it be given one later, only its hosts.
+// warnUnbound names an InfraEnv without the cluster: the service binds its hosts only.
 func (c *Client) warnUnbound(ctx context.Context, env *install.InfraEnv) error {
 	if env.ClusterID != "" {
 		return nil
@@ -278,8 +272,7 @@ func (c *Client) warnUnbound(ctx context.Context, env *install.InfraEnv) error {
 	return err
 }
 
-// infraEnv is the one InfraEnv of the service on a medium, nil while there is
-// none. That it cannot be asked for does not mean that there is none.
+// infraEnv is the one InfraEnv of the service, nil while there is none.
 func (c *Client) infraEnv(ctx context.Context) (*install.InfraEnv, error) {
 	found, err := c.Service.ListInfraEnvs(ctx, "")
 	if err == nil {

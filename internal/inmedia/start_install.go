@@ -15,16 +15,15 @@ import (
 
 const (
 	pollInterval = 5 * time.Second
-	// startTries is how often an installation is started whose preparation fails,
-	// and startPause how long after each failure.
+	// startTries is for preparations that fail, and startPause what is waited after
+	// each.
 	startTries = 4
 	startPause = 30 * time.Second
 )
 
-// StartInstall waits for the cluster, and until exactly the required number of hosts
-// is ready, and starts the installation. Hosts that belong to no cluster it binds
-// before. A preparation that fails is tried again a few times. It returns once the
-// installation runs.
+// StartInstall waits until exactly the required number of the cluster's hosts is ready,
+// and starts the installation. It binds hosts without a cluster, and tries again a few
+// times if the preparation fails.
 func (c *Client) StartInstall(ctx context.Context) (Result, error) {
 	required, err := c.required()
 	if err != nil {
@@ -89,7 +88,7 @@ const (
 	stepDone
 )
 
-// startStep decides. tries is how often this run has started it already.
+// startStep decides. tries is how often this run has started.
 func (c *Client) startStep(o *install.Observed, required, tries int) (step, wait, error) {
 	cluster := o.Cluster
 	switch cluster.State {
@@ -149,8 +148,7 @@ func (c *Client) startStep(o *install.Observed, required, tries int) (step, wait
 	return stepStart, wait{}, nil
 }
 
-// registered is how many hosts the cluster has, without those of its pool that belong
-// to no cluster yet.
+// registered is how many hosts the cluster has, without unbound ones of its InfraEnv.
 func registered(o *install.Observed) int { return len(o.Hosts) - len(unbound(o.Hosts)) }
 
 func preparationReason(cluster *install.Cluster) string {
@@ -160,8 +158,7 @@ func preparationReason(cluster *install.Cluster) string {
 	return cluster.StatusInfo
 }
 
-// required is the number of hosts to be installed: what the units say, else what
-// the AgentClusterInstall does.
+// required is the number of hosts: what the units say, else the AgentClusterInstall.
 func (c *Client) required() (int, error) {
 	controlPlane, arbiters, workers := c.Env.ControlPlane, c.Env.Arbiters, c.Env.Workers
 	if controlPlane < 0 || workers < 0 || arbiters < 0 {
@@ -195,11 +192,10 @@ func (c *Client) required() (int, error) {
 	return total, nil
 }
 
-// boundable is the service's word for the one state in which it binds a host.
+// boundable is the one state in which the service binds a host.
 const boundable = "known-unbound"
 
-// unbound are the hosts that belong to no cluster: their InfraEnv was registered
-// before the cluster was.
+// unbound are hosts whose InfraEnv was registered before the cluster was.
 func unbound(hosts []install.Host) []install.Host {
 	var found []install.Host
 	for _, host := range hosts {
@@ -210,9 +206,8 @@ func unbound(hosts []install.Host) []install.Host {
 	return found
 }
 
-// bindHosts binds the medium's hosts that belong to no cluster to the one there is,
-// each as soon as the service takes it, and says what of that is waited for;
-// otherwise where nothing is.
+// bindHosts binds hosts without a cluster, each as soon as the service takes it, and
+// gives what of that is waited for, or otherwise.
 func (c *Client) bindHosts(ctx context.Context, cluster *install.Cluster, otherwise wait) (wait, error) {
 	infraEnv, err := c.infraEnv(ctx)
 	if err != nil || infraEnv == nil || infraEnv.ClusterID != "" {

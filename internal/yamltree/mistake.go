@@ -29,10 +29,10 @@ func notText(data string) (Problem, bool) {
 	return Problem{}, false
 }
 
-// mistaken is a document that the YAML library did not take, and where and why.
-// People are told what they have probably done: the library names what it met at
-// last, which is often lines below and never what was meant. Of the text no more is
-// repeated than the name of a field, for values may be secret.
+// mistaken is a document that the YAML library did not take, and where and why. What
+// the library meets last is often lines below the mistake, so people are told what they
+// have probably done. No more of the text than a field's name is repeated: values may
+// be secret.
 type mistaken struct {
 	lines []string
 	at    Place
@@ -85,8 +85,7 @@ func (m mistaken) problem() Problem {
 	return Problem{At: m.at, Message: "is not valid YAML: " + m.said}
 }
 
-// slip is a mistake that is known by what the library says of it, or by a line that
-// matches.
+// slip is known by what the library says of it, or by a line that matches.
 type slip struct {
 	said    []string             // one of these; any if there are none
 	lines   func(mistaken) []int // that may match; nil if what the library says is enough
@@ -132,8 +131,8 @@ func (m mistaken) line(number int) string {
 	return strings.TrimSuffix(m.lines[number-1], "\r")
 }
 
-// around are the numbers of the line that the library names, and of the last one
-// above it that has content, where a mistake that shows below is often made.
+// around are the line that the library names, and the last above it with content, where
+// such mistakes are often made.
 func (m mistaken) around() []int {
 	for n := m.at.Line - 1; n > 0; n-- {
 		if meant(m.line(n)) {
@@ -143,7 +142,6 @@ func (m mistaken) around() []int {
 	return []int{m.at.Line}
 }
 
-// meant says whether a line is neither empty nor a comment.
 func meant(line string) bool {
 	line = strings.TrimSpace(line)
 	return line != "" && line[0] != '#'
@@ -169,8 +167,7 @@ func (m mistaken) blank() (Problem, bool) {
 	return Problem{}, false
 }
 
-// unclosed finds the bracket or the quotation mark that is not closed where the
-// library says so.
+// unclosed finds a bracket or a quotation mark that is not closed.
 func (m mistaken) unclosed() (Problem, bool) {
 	switch {
 	case m.says("'}' must be specified"):
@@ -271,8 +268,8 @@ func (m mistaken) indented() (Problem, bool) {
 	}, true
 }
 
-// begins are the columns, counted from 0, at which a line begins something: behind
-// each dash of a list, too. The innermost comes first.
+// begins are the columns, from 0, where a line begins something: behind dashes, too.
+// The innermost comes first.
 func begins(line string) []int {
 	at := indentOf(line)
 	out := []int{at}
@@ -311,8 +308,8 @@ func (m mistaken) filled() (Problem, bool) {
 	return Problem{}, false
 }
 
-// noColon finds a field without its colon. It names the field only where a value
-// follows, and among others that have a colon: what stands alone may be a password.
+// noColon finds a field without its colon. What stands alone, or among no other fields,
+// is not named: it may be a password.
 func (m mistaken) noColon() (Problem, bool) {
 	if !m.says("non-map value is specified", "unexpected key name", "could not find expected ':'") {
 		return Problem{}, false
@@ -335,7 +332,6 @@ var names = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\
 
 func indentOf(line string) int { return len(line) - len(strings.TrimLeft(line, " ")) }
 
-// place is the place of a byte of a line.
 func place(number int, line string, at int) Place {
 	return Place{number, utf8.RuneCountInString(line[:at]) + 1}
 }

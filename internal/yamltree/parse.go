@@ -22,18 +22,16 @@ const byteOrderMark = "\ufeff"
 type Options struct {
 	// MaxSize is how many bytes are read at most; 0 is the constant of this name.
 	MaxSize int
-	// Version11 takes plain scalars for what they are in YAML 1.1, which most tools
-	// of Kubernetes read: yes, no, on and off are true and false, a number may begin
-	// with 0 or be written with _.
+	// Version11 reads plain scalars as YAML 1.1, as most tools of Kubernetes do: yes
+	// and on are true, and a number may begin with 0 or have _ in it.
 	Version11 bool
 }
 
 // Parse reads YAML 1.2 of at most [MaxSize] bytes.
 func Parse(data []byte) (docs []*Node, problems []Problem) { return Options{}.Parse(data) }
 
-// Parse reads YAML documents; empty ones are left out. What is wrong with
-// them comes back as errors, never as a panic: the YAML library is kept behind
-// a recover, for its input may be anything.
+// Parse reads YAML documents without empty ones. It never panics: the YAML library is
+// kept behind a recover.
 func (o Options) Parse(data []byte) (docs []*Node, problems []Problem) {
 	defer func() {
 		if recover() != nil {
@@ -103,7 +101,7 @@ func withoutEmpty(tokens token.Tokens) token.Tokens {
 }
 
 // tooDeep is the first token below the deepest allowed level, counted without
-// recursion: the parser itself recurses and must not be let near such input.
+// recursion: the parser itself recurses.
 func tooDeep(tokens token.Tokens) *token.Token {
 	flow, line, onLine := 0, 0, 0
 	for _, tk := range tokens {
@@ -162,8 +160,8 @@ func quoteScalar(text string) string {
 	return strings.TrimSpace(quoted.String())
 }
 
-// plainText says whether text is of such letters that it may stand without quotes, in
-// YAML 1.1 and 1.2, or at least between quotes as it is.
+// plainText says whether text needs no quotes in YAML 1.1 and 1.2, or no escapes in
+// them.
 func plainText(text string) (plain, unescaped bool) {
 	plain = text != ""
 	for i := range len(text) {
@@ -180,7 +178,6 @@ func plainText(text string) (plain, unescaped bool) {
 	return plain, true
 }
 
-// otherThanText says whether some YAML reader takes a word for something else than text.
 func otherThanText(word string) bool {
 	const longest = len("false")
 	if len(word) > longest {
@@ -200,8 +197,7 @@ func (n *Node) YAML() string {
 	return out.String()
 }
 
-// emit writes n at an indent. inline says that the cursor stands behind "- ",
-// where the first line needs no indent.
+// emit writes n at an indent, inline behind "- ", where the first line has none.
 func emit(out *strings.Builder, n *Node, indent int, inline bool) {
 	pad := strings.Repeat(" ", indent)
 	switch {
@@ -263,8 +259,7 @@ func scalarText(n *Node) string {
 	}
 }
 
-// floatText writes a whole number without a fraction: encoding/json knows no other
-// numbers.
+// floatText writes a whole number without a fraction, as encoding/json does.
 func floatText(value float64) string {
 	switch {
 	case math.IsNaN(value):

@@ -24,18 +24,15 @@ import (
 const (
 	attempts     = 3 // at one place
 	firstBackoff = time.Second
-	// answerTime is how long one place may take to say what the image is, in the
-	// clock's time; leastAnswerTime is the same in real time, for clocks that run
-	// fast.
+	// answerTime is how long one registry may take, in the clock's time;
+	// leastAnswerTime is the least in real time, for clocks that run fast.
 	answerTime      = 2 * time.Minute
 	leastAnswerTime = 10 * time.Second
 
-	// largestAnswer and largestBlob bound, in bytes, what is read of one answer.
 	largestAnswer = 16 << 20
 	largestBlob   = 64 << 20
 )
 
-// client reaches registries.
 type client struct {
 	clock    clock.Clock
 	logins   logins
@@ -69,7 +66,6 @@ func (c *client) close() {
 	c.careless.CloseIdleConnections()
 }
 
-// read asks one place, again where that may help.
 func (c *client) read(ctx context.Context, at place) (Info, error) {
 	backoff := firstBackoff
 	for number := 1; ; number++ {
@@ -94,7 +90,6 @@ func (c *client) once(ctx context.Context, at place) (Info, error) {
 	return from.describe(ctx, at.ref.Identifier())
 }
 
-// passing says whether the same request may succeed a little later.
 func passing(err error) bool {
 	var answer *transport.Error
 	if errors.As(err, &answer) {
@@ -112,15 +107,12 @@ func passing(err error) bool {
 	return errors.As(err, &network) && network.Timeout()
 }
 
-// errPlain is a request that would go out without TLS.
 var errPlain = errors.New("it is only reached without TLS, and registries.conf does not say insecure = true for it")
 
-// errTooLarge is an answer beyond what a release needs.
 var errTooLarge = errors.New("the registry's answer is larger than a release needs")
 
-// bounded cuts answers off that are larger than any that a release needs, and
-// lets nothing go out without TLS unless plain says so: the library would try
-// that at private addresses, with the credentials.
+// bounded cuts off answers that are too large, and lets nothing go out without TLS
+// unless plain says so: the library would, to private addresses, with the credentials.
 type bounded struct {
 	next  http.RoundTripper
 	plain bool
@@ -164,8 +156,8 @@ func (b *boundedBody) Read(data []byte) (int, error) {
 	return n, err
 }
 
-// repository reads what one repository of a registry holds. The library's own
-// reader of images is not used: it brings programs along that make images.
+// repository reads from a registry. The library's own reader brings much along that
+// makes images.
 type repository struct {
 	base   string // https://registry/v2/name
 	client *http.Client
@@ -188,7 +180,6 @@ func (c *client) open(ctx context.Context, at place) (*repository, error) {
 	return &repository{base: fmt.Sprintf("%s://%s/v2/%s", in.Scheme(), in.RegistryStr(), in.RepositoryStr()), client: &http.Client{Transport: signed}}, nil
 }
 
-// manifest is a manifest as the registry has it.
 type manifest struct {
 	data   []byte
 	kind   types.MediaType
@@ -209,7 +200,6 @@ func (r *repository) manifest(ctx context.Context, identifier string) (manifest,
 	return m, nil
 }
 
-// blob reads a part of an image.
 func (r *repository) blob(ctx context.Context, part v1.Descriptor) ([]byte, error) {
 	data, _, err := r.get(ctx, "/blobs/"+part.Digest.String(), "")
 	if err == nil && digest(data) != part.Digest.String() {

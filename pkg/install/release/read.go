@@ -1,15 +1,13 @@
-// Package release reads the version and the architectures of an OpenShift
-// release image from its registry.
+// Package release reads the version and the architectures of an OpenShift release image
+// from its registry.
 //
-// A release image says its version in the label io.openshift.release of its
-// configuration and, whatever built it, in the file
-// release-manifests/release-metadata of its layers. Its architectures are those
-// of its manifest list or, of a single image, that of its configuration.
+// The version is in the label io.openshift.release of its configuration or in the file
+// release-manifests/release-metadata of its layers; the architectures are in its
+// manifest list or its configuration.
 //
-// [Read] asks the mirrors that a registries.conf names before the registry in
-// the reference, with the credentials that a pull secret has for each of them,
-// and what it reads is bounded. Where the registries do not answer it can ask
-// the program oc, whose host may have other ways to reach them.
+// [Read] asks the mirrors of a registries.conf before the registry, with the
+// credentials of a pull secret, and what it reads is bounded. Where no registry answers
+// it can ask the program oc, whose host may have other ways.
 package release
 
 import (
@@ -36,8 +34,8 @@ import (
 type Info struct {
 	// Version of OpenShift: "4.20.33".
 	Version string
-	// Arch are the architectures that it is for, in the service's words: x86_64,
-	// arm64, ppc64le, s390x. Sorted; never empty.
+	// Arch are its architectures as the service calls them: x86_64, arm64, ppc64le,
+	// s390x. Sorted; never empty.
 	Arch []string
 	// Digest is what the reference resolves to, "sha256:…": the digest of the
 	// manifest list where it is one.
@@ -59,24 +57,20 @@ type Options struct {
 	PullSecret spec.Secret
 	// Registries are what a registries.conf says, see ParseRegistries.
 	Registries []Registry
-	// Mirror is a reference that is tried before all others: what
-	// OPENSHIFT_INSTALL_RELEASE_IMAGE_MIRROR holds. One without tag and digest
-	// takes those of the release image.
+	// Mirror is tried before all others: OPENSHIFT_INSTALL_RELEASE_IMAGE_MIRROR.
+	// Without tag and digest it takes those of the release image.
 	Mirror string
 	// CA holds certificates (PEM) to trust beside the system's.
 	CA []byte
-	// OC is the path of the program oc, which is asked where no registry answers
-	// with the release; "" for none.
+	// OC is the path of the program oc, asked where no registry answers; "" for none.
 	OC string
 	// Clock is what is waited by between attempts.
 	Clock clock.Clock
 }
 
-// Read reads a release image's version and architectures. Errors are
-// *install.Fault: CodeInput for a reference, pull secret or certificate that
-// cannot be read, CodeAuth where a registry refuses the credentials, CodeNotFound
-// where no registry has the image. They name each place that was tried and why it
-// failed, and hold no secret.
+// Read reads a release image. Errors are *install.Fault: CodeInput for an unreadable
+// reference, pull secret or certificate, CodeAuth for refused credentials, CodeNotFound
+// where no registry has the image. They name what was tried, and hold no secret.
 func Read(ctx context.Context, ref string, o Options) (Info, error) {
 	image, err := parse(ref)
 	if err != nil {
@@ -115,8 +109,7 @@ func Read(ctx context.Context, ref string, o Options) (Info, error) {
 	return Info{}, unreadable(ref, failures)
 }
 
-// parse reads a reference. One without a registry is refused: it would be looked
-// for at a registry that has no OpenShift.
+// parse refuses a reference without a registry: the default one has no OpenShift.
 func parse(ref string) (name.Reference, error) {
 	ref = strings.TrimSpace(ref)
 	if ref == "" {
@@ -137,9 +130,8 @@ func refused(ref string, err error) error {
 	return &install.Fault{Code: install.CodeInput, Op: "read release image", On: ref, Permanent: true, Err: err}
 }
 
-// unreadable is the error for a release that no place gave. What the places said
-// decides on the code: a refusal of credentials tells most, for registries answer
-// so for images that they have.
+// unreadable is the error for a release that no place gave. A refusal of credentials
+// counts most: registries answer so for images that they have.
 func unreadable(ref string, failures []error) error {
 	fault := &install.Fault{Code: install.CodeFailure, Op: "read release image", On: ref}
 	texts := make([]string, 0, len(failures))
@@ -167,9 +159,8 @@ func unreadable(ref string, failures []error) error {
 	return fault
 }
 
-// distrust is the error of the request whose certificate was not believed, if that is
-// what went wrong: the library goes on to ask without TLS, which nothing here allows,
-// and what comes of that explains nothing.
+// distrust is the error of the certificate, if there is one: the library goes on to ask
+// without TLS, and what comes of that explains nothing.
 func distrust(err error) error {
 	var certificate *tls.CertificateVerificationError
 	var asked *url.Error
@@ -187,9 +178,8 @@ func statusOf(err error) int {
 	return 0
 }
 
-// plain is a failure in one line, without what follows the path of the address
-// that was asked, which may hold a token or a signature, and without a page of text
-// for an answer.
+// plain is a failure in one line, without the query of the address, which may hold a
+// token, and without a page of text for an answer.
 func plain(err error) string {
 	var answer *transport.Error
 	if !errors.As(err, &answer) {
@@ -220,11 +210,9 @@ func oneLine(text string) string {
 	return text
 }
 
-// logins are the credentials of a pull secret by registry or registry/path.
 type logins map[string]authn.AuthConfig
 
-// readLogins reads a .dockerconfigjson. Its errors name entries and never what
-// stands in them.
+// readLogins reads a .dockerconfigjson. Errors hold nothing of its entries.
 func readLogins(secret spec.Secret) (logins, error) {
 	if strings.TrimSpace(secret.Reveal()) == "" {
 		return nil, nil
@@ -262,8 +250,8 @@ func readLogins(secret spec.Secret) (logins, error) {
 	return all, nil
 }
 
-// registryKey is an entry's name without what older programs put around it:
-// "https://index.docker.io/v1/" is index.docker.io.
+// registryKey is the registry of an entry: "https://index.docker.io/v1/" is
+// index.docker.io.
 func registryKey(at string) string {
 	at = strings.TrimPrefix(strings.TrimPrefix(at, "https://"), "http://")
 	at = strings.TrimSuffix(at, "/")
@@ -273,8 +261,7 @@ func registryKey(at string) string {
 	return at
 }
 
-// Resolve implements authn.Keychain: the entry with the longest path that a
-// repository lies under.
+// Resolve implements authn.Keychain: the entry with the longest path that fits.
 func (l logins) Resolve(target authn.Resource) (authn.Authenticator, error) {
 	for key := target.String(); ; {
 		if login, found := l[key]; found {

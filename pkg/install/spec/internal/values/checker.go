@@ -152,7 +152,6 @@ func (k *Checker) Labels(field string, labels map[string]string) {
 	}
 }
 
-// ownDomain is the domain of the labels that oaictl finds its objects by.
 const ownDomain = "oaictl.io/"
 
 // AgentLabels checks labels of objects, among which oaictl has some of its own.
@@ -210,8 +209,8 @@ func jsonError(err error) error {
 
 var keyTypes = []string{"ssh-rsa", "ssh-ed25519", "ecdsa-sha2-nistp256", "ecdsa-sha2-nistp384", "ecdsa-sha2-nistp521"}
 
-// KeyError says what is wrong with a line of a file of public keys: its type
-// stands before the key and, by RFC 4253, once more in it.
+// KeyError is what is wrong with a public key: its type stands once more in it (RFC
+// 4253).
 func KeyError(line string) error {
 	parts := strings.Fields(line)
 	if !slices.Contains(keyTypes, parts[0]) {
@@ -261,8 +260,7 @@ func CertificatesError(text string) error {
 	return nil
 }
 
-// ManifestError says why a manifest cannot be read. A patch is a list of
-// operations (RFC 6902).
+// ManifestError is why a manifest cannot be read. A patch is a list (RFC 6902).
 func ManifestError(name, content string) string {
 	if strings.HasSuffix(name, ".json") {
 		var any any
@@ -293,8 +291,7 @@ func (k *Checker) Overrides(field string, values map[string]any, secrets ...stri
 	}
 }
 
-// KeyLines is the keys in a file of public keys, without empty lines and
-// comments.
+// KeyLines is the keys in a file, without empty lines and comments.
 func KeyLines(text string) []string {
 	var keys []string
 	for line := range strings.Lines(text) {
@@ -305,8 +302,7 @@ func KeyLines(text string) []string {
 	return keys
 }
 
-// Marshal is compact JSON with its keys sorted, so that equal values make equal
-// text.
+// Marshal is compact JSON with its keys sorted.
 func Marshal(value any) (string, error) {
 	text, err := json.Marshal(value)
 	if err != nil {
@@ -315,8 +311,7 @@ func Marshal(value any) (string, error) {
 	return string(text), nil
 }
 
-// Merge lays over on base: maps are merged, everything else is replaced.
-// Neither is changed.
+// Merge is base with over on top: maps are merged, everything else is replaced.
 func Merge(base, over map[string]any) map[string]any {
 	result := make(map[string]any, len(base)+len(over))
 	for key, value := range base {

@@ -12,15 +12,14 @@ import (
 	"strings"
 )
 
-// Controller is which system of which management controller a host is, however
-// its address is written.
+// Controller is a system of a BMC, however its address is written.
 type Controller struct {
 	Endpoint string // scheme, host and port
 	System   string // its id, "" for the only one
 }
 
-// ControllerOf reads the address of a BMC and the system that is named beside it. What does not say otherwise is HTTPS, at the port
-// of its scheme; an address that is none is compared as it is.
+// ControllerOf reads a BMC's address, HTTPS unless it says otherwise, and the system
+// named beside it. What is no address is compared as it is.
 func ControllerOf(address, system string) Controller {
 	kind, rest, found := strings.Cut(address, "://")
 	if !found {
@@ -78,8 +77,7 @@ func (k *Checker) BMCAddress(field, text string) {
 	}
 }
 
-// installerFlags are the flags of coreos-installer that the service passes on,
-// and whether each takes a value.
+// installerFlags are coreos-installer's that the service passes on: which take a value.
 var installerFlags = map[string]bool{
 	"--append-karg": true, "--delete-karg": true, "-n": false, "--copy-network": false, "--network-dir": true,
 	"--save-partlabel": true, "--save-partindex": true, "--image-url": true, "--image-file": true,
@@ -128,8 +126,7 @@ func BMCHost(address string) string {
 	return strings.Trim(address, "[]")
 }
 
-// CanonicalMAC is a MAC address in lower case with colons, or text as it is if
-// it is none.
+// CanonicalMAC is a MAC address in lower case with colons, or the text if it is none.
 func CanonicalMAC(text string) string {
 	if mac, ok := ParseMAC(text); ok {
 		return mac
@@ -137,8 +134,7 @@ func CanonicalMAC(text string) string {
 	return text
 }
 
-// ParseMAC reads a MAC address of 48 bits, the only kind that the service
-// takes.
+// ParseMAC reads a MAC address of 48 bits: the service takes no other.
 func ParseMAC(text string) (string, bool) {
 	mac, err := net.ParseMAC(text)
 	if err != nil || len(mac) != 6 {
@@ -180,8 +176,7 @@ type NamedNetwork struct {
 	Kind   string
 }
 
-// Prefixes reads a list of CIDRs. Those that are not right are reported and
-// left out.
+// Prefixes reads a list of CIDRs, without those that are not right and reported.
 func (k *Checker) Prefixes(field, kind string, texts []string) []NamedNetwork {
 	var list []NamedNetwork
 	if len(texts) > MaxNetworks {
@@ -284,8 +279,8 @@ func Inside(ip netip.Addr, networks []netip.Prefix) bool {
 	return slices.ContainsFunc(networks, func(network netip.Prefix) bool { return network.Contains(ip) })
 }
 
-// IsEdge says whether ip is a network's own or its broadcast address. IPv6 has
-// no broadcast, and a network of one or two addresses has no edges (RFC 3021).
+// IsEdge says whether ip is a network's own or broadcast address. IPv6 has no
+// broadcast, and networks of one or two addresses have no edges (RFC 3021).
 func IsEdge(ip netip.Addr, network netip.Prefix) bool {
 	if network.Addr().BitLen()-network.Bits() < 2 {
 		return false
