@@ -215,11 +215,7 @@ func (k *checker) extras() {
 	k.encryption(s.DiskEncryption)
 	k.roles("spec.hyperthreading", s.Hyperthreading)
 	k.operators()
-	for i, argument := range s.Discovery.KernelArgs {
-		if !kernelArgument.MatchString(argument) {
-			k.Report(fmt.Sprintf("spec.discovery.kernelArgs[%d]", i), fmt.Sprintf("%q is not one kernel argument", argument), "write each argument as an entry of its own, such as console=ttyS0; spaces stand in double quotes")
-		}
-	}
+	k.EachValid("spec.discovery.kernelArgs", s.Discovery.KernelArgs, kernelArgument.MatchString, "%q is not one kernel argument", "write each argument as an entry of its own, such as console=ttyS0; spaces stand in double quotes")
 	k.Ignored("spec.ignoreValidations.cluster", s.IgnoreValidations.Cluster, []string{"api-vips-defined", "ingress-vips-defined", "all-hosts-are-ready-to-install", "sufficient-masters-count", "pull-secret-set"})
 	k.Ignored("spec.ignoreValidations.hosts", s.IgnoreValidations.Hosts, []string{"connected", "has-inventory", "inventory-not-fully-truncated", "machine-cidr-defined", "hostname-unique", "hostname-valid"})
 	k.Overrides("spec.overrides.installConfig", s.Overrides.InstallConfig, "pullSecret")
@@ -231,24 +227,16 @@ func (k *checker) extras() {
 	if s.Boot.Method == BootMetal3 && !slices.ContainsFunc(s.Hosts, func(h Host) bool { return h.BMC != nil }) {
 		k.Report("spec.boot.method", "is metal3, but no host has a bmc", "write the BMCs of the hosts that the hub is to boot")
 	}
-	if e := s.IgnitionEndpoint; e != nil && k.Required("spec.ignitionEndpoint.url", e.URL, "write the address of the machine config server") {
+	if e := s.IgnitionEndpoint; e != nil {
+		k.Required("spec.ignitionEndpoint.url", e.URL, "write the address of the machine config server")
 		k.URL("spec.ignitionEndpoint.url", e.URL, "http", "https")
 	}
 }
 
 func (k *checker) proxies(p Proxy) {
-	if p.HTTP != "" {
-		k.URL("spec.proxy.http", p.HTTP.Reveal(), "http")
-	}
-	if p.HTTPS != "" {
-		k.URL("spec.proxy.https", p.HTTPS.Reveal(), "http", "https")
-	}
-	for i, text := range p.No {
-		if !values.IsNoProxy(text) {
-			field := fmt.Sprintf("spec.proxy.no[%d]", i)
-			k.Report(field, fmt.Sprintf("%q is neither a host, a .domain, an address nor a network", text), "")
-		}
-	}
+	k.URL("spec.proxy.http", p.HTTP.Reveal(), "http")
+	k.URL("spec.proxy.https", p.HTTPS.Reveal(), "http", "https")
+	k.EachValid("spec.proxy.no", p.No, values.IsNoProxy, "%q is neither a host, a .domain, an address nor a network", "")
 }
 
 func (k *checker) encryption(e *DiskEncryption) {
@@ -266,12 +254,10 @@ func (k *checker) encryption(e *DiskEncryption) {
 	}
 	for i, server := range e.Tang {
 		at := fmt.Sprintf("%s.tang[%d]", field, i)
-		if k.Required(at+".url", server.URL, "write the address of the Tang server") {
-			k.URL(at+".url", server.URL, "http", "https")
-		}
-		if k.Required(at+".thumbprint", server.Thumbprint, "write the thumbprint as tang-show-keys prints it") && !thumbprint.MatchString(server.Thumbprint) {
-			k.Report(at+".thumbprint", fmt.Sprintf("%q is not a thumbprint", server.Thumbprint), "write it as tang-show-keys prints it")
-		}
+		k.Required(at+".url", server.URL, "write the address of the Tang server")
+		k.URL(at+".url", server.URL, "http", "https")
+		k.Required(at+".thumbprint", server.Thumbprint, "write the thumbprint as tang-show-keys prints it")
+		k.Valid(at+".thumbprint", server.Thumbprint, thumbprint.MatchString, "%q is not a thumbprint", "write it as tang-show-keys prints it")
 	}
 }
 

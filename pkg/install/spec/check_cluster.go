@@ -26,11 +26,7 @@ func (k *checker) identity() {
 	k.Required("kind", c.Kind, "write kind: "+Kind)
 	k.clusterName()
 	k.baseDomain()
-	for i, tag := range c.Metadata.Tags {
-		if !tagWords.MatchString(tag) {
-			k.Report(fmt.Sprintf("metadata.tags[%d]", i), fmt.Sprintf("%q cannot be a tag", tag), "use letters, digits, underscores and single spaces")
-		}
-	}
+	k.EachValid("metadata.tags", c.Metadata.Tags, tagWords.MatchString, "%q cannot be a tag", "use letters, digits, underscores and single spaces")
 }
 
 func (k *checker) clusterName() {
@@ -118,15 +114,17 @@ func (k *checker) openshift() {
 	case impossible(major, minor):
 		k.Report(field, fmt.Sprintf("there is no OpenShift %s", o.Version), possibleVersion)
 	}
-	if o.ReleaseImage != "" && !imageReference.MatchString(o.ReleaseImage) {
-		k.Report("spec.openshift.releaseImage", "is not the reference of an image", "write registry/repository:tag or registry/repository@sha256:digest, without a scheme")
-	}
+	k.image("spec.openshift.releaseImage", o.ReleaseImage)
 	if strings.HasSuffix(o.Version, "-multi") && o.Arch != "" && o.Arch != Multi {
 		k.Report("spec.openshift.arch", fmt.Sprintf("is %s, but the version %s is for several architectures", o.Arch, o.Version), "write arch: multi")
 	}
 	for i := range k.cluster.Spec.Hosts {
 		k.hostArch(i)
 	}
+}
+
+func (k *checker) image(field, reference string) {
+	k.Valid(field, reference, imageReference.MatchString, "is not the reference of an image", "write registry/repository:tag or registry/repository@sha256:digest, without a scheme")
 }
 
 func (k *checker) hostArch(i int) {

@@ -64,16 +64,10 @@ func (k *checker) match(i int, m Match) {
 		k.Report(field, "is missing, so no machine can be recognised as this host", "write match: {mac: ADDRESS}; serial, uuid, hostname and bmc do as well")
 		return
 	}
-	if m.MAC != "" {
-		k.MAC(field+".mac", m.MAC)
-	}
-	if m.UUID != "" && !systemUUID.MatchString(m.UUID) {
-		k.Report(field+".uuid", fmt.Sprintf("%q is not a UUID", m.UUID), "")
-	}
-	if m.BMC != "" {
-		if _, err := netip.ParseAddr(m.BMC); err != nil {
-			k.Report(field+".bmc", fmt.Sprintf("%q is not an IP address", m.BMC), "machines tell the IP address of their BMC, not its name")
-		}
+	k.MAC(field+".mac", m.MAC)
+	k.Valid(field+".uuid", m.UUID, systemUUID.MatchString, "%q is not a UUID", "")
+	if _, err := netip.ParseAddr(m.BMC); err != nil && m.BMC != "" {
+		k.Report(field+".bmc", fmt.Sprintf("%q is not an IP address", m.BMC), "machines tell the IP address of their BMC, not its name")
 	}
 	if strings.TrimSpace(m.Serial) != m.Serial {
 		k.Report(field+".serial", "begins or ends with a space", "")
@@ -105,9 +99,7 @@ func (k *checker) disk(i int, d Disk) {
 	if d.Hints.DeviceName != "" && !strings.HasPrefix(d.Hints.DeviceName, "/dev/") {
 		k.Report(hints+".deviceName", fmt.Sprintf("%q is not the path of a device", d.Hints.DeviceName), fmt.Sprintf("write %q", "/dev/"+strings.TrimPrefix(d.Hints.DeviceName, "/")))
 	}
-	if d.Hints.HCTL != "" && !scsiAddress.MatchString(d.Hints.HCTL) {
-		k.Report(hints+".hctl", fmt.Sprintf("%q is not a SCSI address", d.Hints.HCTL), `write host:channel:target:lun, such as "0:0:0:0"`)
-	}
+	k.Valid(hints+".hctl", d.Hints.HCTL, scsiAddress.MatchString, "%q is not a SCSI address", `write host:channel:target:lun, such as "0:0:0:0"`)
 	if d.Hints.MinSizeGigabytes < 0 || d.Hints.MinSizeGigabytes > 1<<20 {
 		k.Report(hints+".minSizeGigabytes", fmt.Sprintf("%d GiB cannot be the size of a disk", d.Hints.MinSizeGigabytes), "")
 	}
@@ -148,31 +140,6 @@ func (k *checker) fencing(i int, h *Host) {
 	}
 }
 
-type registerOf struct {
-	check *checker
-	what  string
-	owner map[string]int // host by value
-}
-
-// take reports a value that another host has already.
-func (r *registerOf) take(value, field string, host int) {
-	if value == "" {
-		return
-	}
-	first, taken := r.owner[value]
-	if !taken {
-		r.owner[value] = host
-		return
-	}
-	if first != host {
-		owner := r.check.hostLabel(first)
-		if owner == r.check.hostLabel(host) {
-			owner = fmt.Sprintf("spec.hosts[%d]", first)
-		}
-		r.check.Report(field, fmt.Sprintf("%s %s belongs to %s already", r.what, value, owner), "")
-	}
-}
-
 func (k *checker) hostLabel(i int) string {
 	if name := k.cluster.Spec.Hosts[i].Name; name != "" {
 		return "host " + name
@@ -180,32 +147,49 @@ func (k *checker) hostLabel(i int) string {
 	return fmt.Sprintf("spec.hosts[%d]", i)
 }
 
+// ownerLabel is what to call a host that has what another has too, be it the name.
+func (k *checker) ownerLabel(owner, other int) string {
+	if label := k.hostLabel(owner); label != k.hostLabel(other) {
+		return label
+	}
+	return fmt.Sprintf("spec.hosts[%d]", owner)
+}
+
 // duplicates reports what two hosts cannot share. The service would take most of it.
 func (k *checker) duplicates() {
-	register := func(what string) *registerOf {
-		return &registerOf{check: k, what: what, owner: map[string]int{}}
+	whats := map[string]string{
+		"name": "the name", "hostname": "the hostname", "mac": "the MAC address", "serial": "the serial number", "uuid": "the UUID",
+		"own hostname": "the hostname", "bmc": "the BMC", "disk": "the disk",
 	}
-	names, hostnames, macs := register("the name"), register("the hostname"), register("the MAC address")
-	serials, uuids, own := register("the serial number"), register("the UUID"), register("the hostname")
-	bmcIPs, wwns := register("the BMC"), register("the disk")
+	owners := map[string]int{} // by kind and value
 	for i := range k.cluster.Spec.Hosts {
-		h := &k.cluster.Spec.Hosts[i]
-		names.take(strings.ToLower(h.Name), hostField(i, "name"), i)
-		if h.Hostname != h.Name {
-			hostnames.take(strings.ToLower(h.Hostname), hostField(i, "hostname"), i)
-		} else if _, taken := names.owner[h.Name]; taken && names.owner[h.Name] == i {
-			hostnames.take(strings.ToLower(h.Hostname), hostField(i, "name"), i)
+		take := func(kind, value, name string) {
+			first, taken := owners[kind+" "+value]
+			switch {
+			case value == "":
+			case !taken:
+				owners[kind+" "+value] = i
+			case first != i:
+				k.Report(hostField(i, name), fmt.Sprintf("%s %s belongs to %s already", whats[kind], value, k.ownerLabel(first, i)), "")
+			}
 		}
-		macs.take(h.Match.MAC, hostField(i, "match.mac"), i)
-		serials.take(strings.ToLower(h.Match.Serial), hostField(i, "match.serial"), i)
-		uuids.take(h.Match.UUID, hostField(i, "match.uuid"), i)
-		own.take(strings.ToLower(h.Match.Hostname), hostField(i, "match.hostname"), i)
-		bmcIPs.take(h.Match.BMC, hostField(i, "match.bmc"), i)
-		wwns.take(strings.ToLower(h.Disk.Hints.WWN), hostField(i, "disk.hints.wwn"), i)
+		h := &k.cluster.Spec.Hosts[i]
+		take("name", strings.ToLower(h.Name), "name")
+		if h.Hostname != h.Name {
+			take("hostname", strings.ToLower(h.Hostname), "hostname")
+		} else if owner, taken := owners["name "+h.Name]; taken && owner == i {
+			take("hostname", strings.ToLower(h.Hostname), "name")
+		}
+		take("mac", h.Match.MAC, "match.mac")
+		take("serial", strings.ToLower(h.Match.Serial), "match.serial")
+		take("uuid", h.Match.UUID, "match.uuid")
+		take("own hostname", strings.ToLower(h.Match.Hostname), "match.hostname")
+		take("bmc", h.Match.BMC, "match.bmc")
+		take("disk", strings.ToLower(h.Disk.Hints.WWN), "disk.hints.wwn")
 		if h.Net != nil {
-			macs.take(h.Net.MAC, hostField(i, "net.mac"), i)
+			take("mac", h.Net.MAC, "net.mac")
 			for j, nic := range h.Net.Interfaces {
-				macs.take(nic.MAC, fmt.Sprintf("%s[%d].mac", hostField(i, "net.interfaces"), j), i)
+				take("mac", nic.MAC, fmt.Sprintf("net.interfaces[%d].mac", j))
 			}
 		}
 	}
@@ -230,14 +214,11 @@ func (k *checker) sharedBMCs() {
 			if other.Endpoint != mine.Endpoint || other.System != mine.System && other.System != "" && mine.System != "" {
 				continue
 			}
-			owner, hint := k.hostLabel(other.host), ""
-			if owner == k.hostLabel(i) {
-				owner = fmt.Sprintf("spec.hosts[%d]", other.host)
-			}
+			hint := ""
 			if mine.System == "" || other.System == "" {
 				hint = "write each machine's own address, or, where one BMC has several systems, bmc.system for each"
 			}
-			k.Report(hostField(i, "bmc.address"), fmt.Sprintf("the BMC %s belongs to %s already", values.BMCHost(h.BMC.Address), owner), hint)
+			k.Report(hostField(i, "bmc.address"), fmt.Sprintf("the BMC %s belongs to %s already", values.BMCHost(h.BMC.Address), k.ownerLabel(other.host, i)), hint)
 			break
 		}
 		before = append(before, mine)

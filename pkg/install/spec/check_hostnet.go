@@ -55,12 +55,10 @@ func (k *checker) interfaces(i int, n *HostNet) {
 	var names []string
 	for j, nic := range n.Interfaces {
 		field := fmt.Sprintf("%s[%d]", hostField(i, "net.interfaces"), j)
-		if k.Required(field+".name", nic.Name, "name the interface") {
-			k.InterfaceName(field+".name", nic.Name)
-		}
-		if k.Required(field+".mac", nic.MAC, "write the MAC address of the interface") {
-			k.MAC(field+".mac", nic.MAC)
-		}
+		k.Required(field+".name", nic.Name, "name the interface")
+		k.InterfaceName(field+".name", nic.Name)
+		k.Required(field+".mac", nic.MAC, "write the MAC address of the interface")
+		k.MAC(field+".mac", nic.MAC)
 		if slices.Contains(names, nic.Name) {
 			k.Report(field+".name", fmt.Sprintf("%q stands here twice", nic.Name), "")
 		}
@@ -117,9 +115,7 @@ func (k *checker) shortForm(i int, h *Host) []addressAt {
 	k.Domains(at("search"), n.Search)
 	k.mtu(at("mtu"), n.MTU)
 	k.InterfaceName(at("interface"), n.Interface)
-	if n.MAC != "" {
-		k.MAC(at("mac"), n.MAC)
-	}
+	k.MAC(at("mac"), n.MAC)
 	if n.VLAN != 0 || k.cluster.Spec.Network.Defaults.VLAN == 0 {
 		k.vlan(at("vlan"), n.VLAN)
 	}

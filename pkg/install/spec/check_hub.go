@@ -20,9 +20,7 @@ func (k *checker) hub() {
 	k.AgentLabels("spec.hub.agentLabels", h.AgentLabels)
 	k.AgentLabels("spec.hub.nodeLabels", h.NodeLabels)
 	k.classifications(h.Classifications)
-	if image := h.Ironic.Image; image != "" && !imageReference.MatchString(image) {
-		k.Report("spec.hub.ironic.image", "is not the reference of an image", "write registry/repository:tag or registry/repository@sha256:digest, without a scheme")
-	}
+	k.image("spec.hub.ironic.image", h.Ironic.Image)
 	for i, family := range h.Ironic.IPFamilies {
 		if slices.Contains(h.Ironic.IPFamilies[:i], family) {
 			k.Report(fmt.Sprintf("spec.hub.ironic.ipFamilies[%d]", i), fmt.Sprintf("%s stands here twice", family), "")
@@ -114,9 +112,7 @@ func (k *checker) discoveryImage() {
 // would be taken for done.
 func (k *checker) imported() {
 	c := k.cluster
-	if id := c.Spec.Import.ClusterID; id != "" && !clusterUUID.MatchString(id) {
-		k.Report("spec.import.clusterID", fmt.Sprintf("%q is not a UUID", id), "write what the cluster says: oc get clusterversion version -o jsonpath='{.spec.clusterID}'")
-	}
+	k.Valid("spec.import.clusterID", c.Spec.Import.ClusterID, clusterUUID.MatchString, "%q is not a UUID", "write what the cluster says: oc get clusterversion version -o jsonpath='{.spec.clusterID}'")
 	for _, field := range []string{
 		"spec.topology.controlPlane", "spec.topology.arbiters", "spec.topology.fencing", "spec.topology.required",
 		"spec.network.type", "spec.network.machine", "spec.network.cluster", "spec.network.service", "spec.network.vips", "spec.network.loadBalancer", "spec.network.userManaged", "spec.network.mtu",

@@ -131,7 +131,7 @@ func (k *checker) networkKind() {
 	if n.Type == openShiftSDN && !k.cluster.olderThan(lastSDNMinor+1) {
 		k.Report("spec.network.type", fmt.Sprintf("OpenShiftSDN ended with 4.%d", lastSDNMinor), "use OVNKubernetes")
 	}
-	if isTrue(n.UserManaged) && p != NoneType && p != External {
+	if valueOf(n.UserManaged) && p != NoneType && p != External {
 		k.Report("spec.network.userManaged", fmt.Sprintf("a user-managed network goes with platform none or external, not %s", p), "for a load balancer of your own write loadBalancer: user-managed")
 	}
 	if n.UserManaged != nil && !*n.UserManaged && p == NoneType {
@@ -235,7 +235,7 @@ func (k *checker) vipsFit(v VIPs) bool {
 			k.Report(field, "a single node has no virtual addresses: its own address is the cluster's", "leave them out")
 		}
 		return false
-	case c.Spec.Platform.Type == NoneType || c.Spec.Platform.Type == External || isTrue(c.Spec.Network.UserManaged):
+	case c.Spec.Platform.Type == NoneType || c.Spec.Platform.Type == External || valueOf(c.Spec.Network.UserManaged):
 		if given {
 			k.Report(field, fmt.Sprintf("with platform %s the cluster has no virtual addresses: a load balancer outside has them", c.Spec.Platform.Type), "leave them out, and point DNS at the load balancer")
 		}

@@ -96,11 +96,7 @@ func (c *Cluster) InstallConfigOverrides() (string, error) {
 func (c *Cluster) mirrorSources() []any {
 	var list []any
 	for _, mirror := range c.Spec.Registry.Mirrors {
-		targets := make([]any, len(mirror.Mirrors))
-		for i, target := range mirror.Mirrors {
-			targets[i] = target
-		}
-		list = append(list, map[string]any{"source": mirror.Source, "mirrors": targets})
+		list = append(list, map[string]any{"source": mirror.Source, "mirrors": append([]string{}, mirror.Mirrors...)})
 	}
 	return list
 }
@@ -147,13 +143,8 @@ func (c *Cluster) discoveryConfig() (map[string]any, error) {
 	config := values.Merge(map[string]any{"ignition": map[string]any{"version": discoveryIgnitionVersion}}, wanted)
 	storage, _ := config["storage"].(map[string]any)
 	theirs, _ := storage["files"].([]any)
-	all := theirs
-	for i := len(files) - 1; i >= 0; i-- {
-		if !hasFile(theirs, files[i]) {
-			all = append([]any{files[i]}, all...)
-		}
-	}
-	config["storage"] = values.Merge(storage, map[string]any{"files": all})
+	files = slices.DeleteFunc(files, func(own any) bool { return hasFile(theirs, own) })
+	config["storage"] = values.Merge(storage, map[string]any{"files": append(files, theirs...)})
 	return config, nil
 }
 

@@ -13,6 +13,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/oaictl/oaictl/internal/yamltree"
@@ -56,6 +57,22 @@ func (k *Checker) Required(field, value, remedy string) bool {
 	}
 	k.Report(field, "is missing", remedy)
 	return false
+}
+
+// Valid reports a text that is there and not valid. The message may quote it by %q.
+func (k *Checker) Valid(field, text string, valid func(string) bool, message, remedy string) {
+	if text != "" && !valid(text) {
+		k.Report(field, strings.ReplaceAll(message, "%q", strconv.Quote(text)), remedy)
+	}
+}
+
+// EachValid reports the texts of a list that are not valid.
+func (k *Checker) EachValid(field string, texts []string, valid func(string) bool, message, remedy string) {
+	for i, text := range texts {
+		if !valid(text) {
+			k.Report(fmt.Sprintf("%s[%d]", field, i), fmt.Sprintf(message, text), remedy)
+		}
+	}
 }
 
 // Join is the path of a key below a field.

@@ -51,19 +51,18 @@ func ControllerOf(address, system string) Controller {
 	return c
 }
 
-// MAC checks a MAC address.
-func (k *Checker) MAC(field, text string) bool {
-	if _, ok := ParseMAC(text); !ok {
-		k.Report(field, fmt.Sprintf("%q is not a MAC address", text), `write it as "52:54:00:12:34:56"`)
-		return false
+// MAC checks a MAC address, if there is one.
+func (k *Checker) MAC(field, text string) {
+	isMAC := func(text string) bool {
+		_, ok := ParseMAC(text)
+		return ok
 	}
-	return true
+	k.Valid(field, text, isMAC, "%q is not a MAC address", `write it as "52:54:00:12:34:56"`)
 }
 
 // BMCAddress checks the address of a BMC.
 func (k *Checker) BMCAddress(field, text string) {
-	host := BMCHost(text)
-	if _, err := netip.ParseAddr(host); err != nil && !IsDomain(strings.ToLower(host)) {
+	if !isAddressOrName(BMCHost(text)) {
 		k.Report(field, "is not the address of a BMC", "write an IP address, a host name, or a URL such as https://10.0.0.1/redfish/v1/Systems/1")
 		return
 	}
@@ -107,9 +106,7 @@ var InterfaceName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.:-]{0,14}$`)
 
 // InterfaceName checks the name of a network interface.
 func (k *Checker) InterfaceName(field, name string) {
-	if name != "" && !InterfaceName.MatchString(name) {
-		k.Report(field, fmt.Sprintf("%q cannot be the name of an interface", name), "use at most 15 letters, digits, dots, dashes and underscores")
-	}
+	k.Valid(field, name, InterfaceName.MatchString, "%q cannot be the name of an interface", "use at most 15 letters, digits, dots, dashes and underscores")
 }
 
 // BMCHost is the host part of a BMC's address, in any of its forms.
@@ -145,20 +142,15 @@ func ParseMAC(text string) (string, bool) {
 
 // IsNoProxy says whether text names what is reached without a proxy.
 func IsNoProxy(text string) bool {
-	if text == "*" || IsDomain(strings.TrimPrefix(strings.ToLower(text), ".")) {
-		return true
-	}
-	if _, err := netip.ParsePrefix(text); err == nil {
-		return true
-	}
-	_, err := netip.ParseAddr(text)
-	return err == nil
+	_, err := netip.ParsePrefix(text)
+	return text == "*" || err == nil || isAddressOrName(text) || IsDomain(strings.ToLower(strings.TrimPrefix(text, ".")))
 }
 
-// URL checks an address without repeating it: it may hold a password.
+// URL checks an address, if there is one, without repeating it: it may hold a password.
 func (k *Checker) URL(field, text string, schemes ...string) {
 	parsed, err := url.Parse(text)
 	switch {
+	case text == "":
 	case err != nil || parsed.Host == "" || parsed.Hostname() == "":
 		k.Report(field, "is not a URL", fmt.Sprintf("write it as %s://HOST:PORT", schemes[0]))
 	case !slices.Contains(schemes, parsed.Scheme):
@@ -265,13 +257,14 @@ func (k *Checker) Domains(field string, texts []string) {
 	}
 }
 
+func isAddressOrName(text string) bool {
+	_, err := netip.ParseAddr(text)
+	return err == nil || IsDomain(strings.ToLower(text))
+}
+
 // TimeServers checks a list of addresses and DNS names.
 func (k *Checker) TimeServers(field string, texts []string) {
-	for i, text := range texts {
-		if _, err := netip.ParseAddr(text); err != nil && !IsDomain(strings.ToLower(text)) {
-			k.Report(fmt.Sprintf("%s[%d]", field, i), fmt.Sprintf("%q is neither an address nor a DNS name", text), "")
-		}
-	}
+	k.EachValid(field, texts, isAddressOrName, "%q is neither an address nor a DNS name", "")
 }
 
 // Inside says whether one of the networks has an address.
