@@ -78,7 +78,7 @@ func (c *Client) importVariables() error {
 	}
 	return &install.Fault{
 		Code: install.CodeUsage, Op: "import cluster", Permanent: true, Err: fmt.Errorf("not set: %s", strings.Join(absent, ", ")),
-		Next: "set " + strings.Join(absent, ", ") + " in the environment",
+		Next: install.Advice("set " + strings.Join(absent, ", ") + " in the environment"),
 	}
 }
 
@@ -223,7 +223,7 @@ func addStep(host *install.Host, tries int) (step, wait, error) {
 		}
 		return stepStart, wait{}, nil
 	case model.HostBlocked:
-		return stepWait, wait{what: "the checks of the service: " + host.StatusInfo, code: install.CodeBlocked, next: "oaictl agent status"}, nil
+		return stepWait, wait{what: "the checks of the service: " + host.StatusInfo, code: install.CodeBlocked, next: "{agent status}"}, nil
 	}
 	return stepWait, wait{what: "this machine to be ready: it is " + host.Status, code: install.CodeTimeout}, nil
 }

@@ -21,6 +21,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -111,7 +112,7 @@ func (c *Client) cluster(ctx context.Context) (*install.Cluster, error) {
 func (c *Client) awaitCluster(ctx context.Context, until *deadline) (found *install.Cluster, err error) {
 	err = until.await(ctx, func() (bool, wait, error) {
 		found, err = c.cluster(ctx)
-		return found != nil, wait{what: "a cluster to be registered", code: install.CodeTimeout, next: "oaictl agent register-cluster"}, err
+		return found != nil, wait{what: "a cluster to be registered", code: install.CodeTimeout, next: "{agent register-cluster}"}, err
 	})
 	return found, err
 }
@@ -135,7 +136,7 @@ func only[T any](kind string, found []T, err error, name func(*T) string) (*T, e
 	return nil, &install.Fault{
 		Code: install.CodeNotFound, Op: "find " + kind, Permanent: true,
 		Err:  fmt.Errorf("found multiple %ss, where the service of a medium has one: %s", kind, strings.Join(names, ", ")),
-		Next: "delete those that are not meant: oaictl delete " + kind + " ID",
+		Next: "delete those that are not meant: " + advice.Command("delete", kind, "ID"),
 	}
 }
 
@@ -151,7 +152,7 @@ func (c *Client) infraEnvID() (string, error) {
 	}
 	if noted[variable] == "" {
 		return "", &install.Fault{
-			Code: install.CodeNotFound, Op: "find InfraEnv", Next: "oaictl agent register-infraenv", // it may be noted yet
+			Code: install.CodeNotFound, Op: "find InfraEnv", Next: "{agent register-infraenv}", // it may be noted yet
 			Err: fmt.Errorf("%s is not set, and %s does not say it", variable, c.Env.ClientConfig),
 		}
 	}
@@ -165,7 +166,7 @@ func byID() *install.Desired { return &install.Desired{Spec: &spec.Cluster{}} }
 type wait struct {
 	what  string
 	code  install.Code // if it is waited for too long
-	next  string
+	next  install.Advice
 	pause time.Duration // until it is looked at again; 0 for the step's own
 }
 
@@ -282,13 +283,13 @@ func (s Status) Trouble() error {
 	case s.Cluster != nil && slices.Contains([]install.ClusterState{model.ClusterFailed, model.ClusterCancelled}, s.Cluster.State):
 		return &install.Fault{
 			Code: install.CodeFailed, Op: "install cluster", On: s.Cluster.Name,
-			Err: fmt.Errorf("it has ended as %s: %s", s.Cluster.Status, s.Cluster.StatusInfo), Next: "oaictl why cluster " + s.Cluster.Name,
+			Err: fmt.Errorf("it has ended as %s: %s", s.Cluster.Status, s.Cluster.StatusInfo), Next: advice.Command("why cluster", s.Cluster.Name),
 		}
 	case s.Cluster != nil && len(unbound(s.Hosts)) > 0:
 		return &install.Fault{
 			Code: install.CodeBlocked,
 			Err:  fmt.Errorf("installation cannot proceed: %s without a cluster; their InfraEnv was registered before cluster %s", count(len(unbound(s.Hosts)), "host"), s.Cluster.Name),
-			Next: "oaictl agent start-install", // which binds them
+			Next: "{agent start-install}", // which binds them
 		}
 	case len(s.Failures) > 0:
 		return &install.Fault{
