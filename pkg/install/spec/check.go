@@ -116,9 +116,7 @@ func (k *checker) sshKeys() {
 			continue
 		}
 		lines := values.KeyLines(text)
-		if len(lines) == 0 {
-			k.Report(field, "holds no key", "")
-		}
+		k.ReportIf(len(lines) == 0, field, "holds no key", "")
 		for _, line := range lines {
 			if err := values.KeyError(line); err != nil {
 				k.Report(field, err.Error(), "give a public key as ssh-keygen makes it: ssh-ed25519 AAAA…")
@@ -175,9 +173,7 @@ func (k *checker) registry() {
 		if k.Required(field+".source", mirror.Source, "write what is mirrored, such as quay.io/openshift-release-dev/ocp-release") {
 			k.Repository(field+".source", mirror.Source)
 		}
-		if len(mirror.Mirrors) == 0 {
-			k.Report(field+".mirrors", "is missing", "list where to pull from instead")
-		}
+		k.ReportIf(len(mirror.Mirrors) == 0, field+".mirrors", "is missing", "list where to pull from instead")
 		for j, target := range mirror.Mirrors {
 			k.Repository(fmt.Sprintf("%s.mirrors[%d]", field, j), target)
 		}
@@ -266,9 +262,7 @@ func (k *checker) roles(field string, set RoleSet) {
 		k.Report(field, fmt.Sprintf("%q is not a role", unknown[0]), "use all, none, or some of control-plane, worker and arbiter")
 		return
 	}
-	if len(set) > 1 && (slices.Contains(set, AllRoles) || slices.Contains(set, NoRoles)) {
-		k.Report(field, "all and none stand alone", "")
-	}
+	k.ReportIf(len(set) > 1 && (slices.Contains(set, AllRoles) || slices.Contains(set, NoRoles)), field, "all and none stand alone", "")
 }
 
 func (k *checker) operators() {

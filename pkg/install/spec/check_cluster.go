@@ -102,9 +102,7 @@ func (k *checker) openshift() {
 	major, minor, known := k.cluster.version()
 	switch {
 	case o.Version == "":
-		if o.ImageSet == "" {
-			k.Report(field, "is missing", `write the version in quotes: version: "4.20"`)
-		}
+		k.ReportIf(o.ImageSet == "", field, "is missing", `write the version in quotes: version: "4.20"`)
 	case releaseVersion.MatchString(strings.TrimPrefix(o.Version, "v")) && strings.HasPrefix(o.Version, "v"):
 		k.Report(field, fmt.Sprintf("%q begins with a v", o.Version), fmt.Sprintf("write %q", o.Version[1:]))
 	case !known:
@@ -249,12 +247,8 @@ func (k *checker) twoNodes() {
 
 func (k *checker) workerCounts() {
 	t := k.cluster.Spec.Topology
-	if k.cluster.WorkerCount() < 0 {
-		k.Report("spec.topology.workers", "is negative", "")
-	}
-	if k.cluster.ArbiterCount() < 0 {
-		k.Report("spec.topology.arbiters", "is negative", "")
-	}
+	k.ReportIf(k.cluster.WorkerCount() < 0, "spec.topology.workers", "is negative", "")
+	k.ReportIf(k.cluster.ArbiterCount() < 0, "spec.topology.arbiters", "is negative", "")
 	if required := t.Required.Workers; required != nil && (*required < 0 || *required > k.cluster.WorkerCount()) {
 		k.Report("spec.topology.required.workers", fmt.Sprintf("%d of %d workers cannot be required", *required, k.cluster.WorkerCount()), "")
 	}

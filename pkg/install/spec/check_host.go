@@ -69,9 +69,7 @@ func (k *checker) match(i int, m Match) {
 	if _, err := netip.ParseAddr(m.BMC); err != nil && m.BMC != "" {
 		k.Report(field+".bmc", fmt.Sprintf("%q is not an IP address", m.BMC), "machines tell the IP address of their BMC, not its name")
 	}
-	if strings.TrimSpace(m.Serial) != m.Serial {
-		k.Report(field+".serial", "begins or ends with a space", "")
-	}
+	k.ReportIf(strings.TrimSpace(m.Serial) != m.Serial, field+".serial", "begins or ends with a space", "")
 }
 
 func (k *checker) bmc(i int, h *Host) {
@@ -134,9 +132,7 @@ func (k *checker) fencing(i int, h *Host) {
 		if k.Required(field+".address", h.Fencing.Address, "write the Redfish address of the machine's BMC") {
 			k.BMCAddress(field+".address", h.Fencing.Address)
 		}
-		if h.Fencing.Credentials.IsZero() {
-			k.Report(field+".credentials", "is missing", "write where user:password is read from")
-		}
+		k.ReportIf(h.Fencing.Credentials.IsZero(), field+".credentials", "is missing", "write where user:password is read from")
 	}
 }
 

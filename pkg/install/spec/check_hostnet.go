@@ -59,9 +59,7 @@ func (k *checker) interfaces(i int, n *HostNet) {
 		k.InterfaceName(field+".name", nic.Name)
 		k.Required(field+".mac", nic.MAC, "write the MAC address of the interface")
 		k.MAC(field+".mac", nic.MAC)
-		if slices.Contains(names, nic.Name) {
-			k.Report(field+".name", fmt.Sprintf("%q stands here twice", nic.Name), "")
-		}
+		k.ReportIf(slices.Contains(names, nic.Name), field+".name", fmt.Sprintf("%q stands here twice", nic.Name), "")
 		names = append(names, nic.Name)
 		for _, other := range n.Interfaces[:j] {
 			if nic.MAC != "" && other.MAC == nic.MAC {
@@ -106,9 +104,7 @@ func (k *checker) shortForm(i int, h *Host) []addressAt {
 	n, at := h.Net, func(name string) string { return hostField(i, "net."+name) }
 	ip4 := k.hostAddress(at("ip"), n.IP, wordDHCP, n.IP6 == "")
 	ip6 := k.hostAddress(at("ip6"), n.IP6, wordAuto, true)
-	if ip6.IsValid() && ip6.Addr().Is4() {
-		k.Report(at("ip6"), fmt.Sprintf("%s is IPv4", ip6), "write it as ip")
-	}
+	k.ReportIf(ip6.IsValid() && ip6.Addr().Is4(), at("ip6"), fmt.Sprintf("%s is IPv4", ip6), "write it as ip")
 	k.OptionalAddress(at("gateway"), n.Gateway)
 	k.OptionalAddress(at("gateway6"), n.Gateway6)
 	k.Addresses(at("dns"), n.DNS)
@@ -192,9 +188,7 @@ func (k *checker) ports(i int, h *Host, plan netPlan) {
 
 func (k *checker) bond(field string, b *Bond) {
 	k.InterfaceName(field+".name", b.Name)
-	if len(b.Ports) == 0 {
-		k.Report(field+".ports", "is missing", "list the interfaces of the bond")
-	}
+	k.ReportIf(len(b.Ports) == 0, field+".ports", "is missing", "list the interfaces of the bond")
 	for j, port := range b.Ports {
 		if slices.Contains(b.Ports[:j], port) {
 			k.Report(fmt.Sprintf("%s.ports[%d]", field, j), fmt.Sprintf("%s stands here twice", port), "")
@@ -262,9 +256,7 @@ func (k *checker) routes(i int, routes []Route, plan netPlan) {
 		if ok && err == nil && gateway.Is4() != destination.Addr().Is4() {
 			k.Report(field, "destination and gateway are of different families", "")
 		}
-		if route.Metric < 0 {
-			k.Report(field+".metric", "is negative", "")
-		}
+		k.ReportIf(route.Metric < 0, field+".metric", "is negative", "")
 	}
 }
 

@@ -126,7 +126,5 @@ func (k *checker) imported() {
 	if len(c.Spec.Hosts) == 0 && !c.Spec.AcceptUnknownHosts {
 		k.Report("spec.hosts", "is missing, so there is nothing to add to the cluster", "list the hosts that are to be added")
 	}
-	if c.WorkerCount() < 0 {
-		k.Report("spec.topology.workers", "is negative", "")
-	}
+	k.ReportIf(c.WorkerCount() < 0, "spec.topology.workers", "is negative", "")
 }

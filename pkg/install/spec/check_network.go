@@ -39,8 +39,7 @@ func (k *checker) networks() {
 
 func (k *checker) clusterNetworks() []values.NamedNetwork {
 	var list []values.NamedNetwork
-	if given := len(k.cluster.Spec.Network.Cluster); given > values.MaxNetworks {
-		k.Report("spec.network.cluster", fmt.Sprintf("there are %d networks", given), fmt.Sprintf("use at most %d", values.MaxNetworks))
+	if k.TooMany("spec.network.cluster", len(k.cluster.Spec.Network.Cluster)) {
 		return nil
 	}
 	for i, network := range k.cluster.Spec.Network.Cluster {
@@ -231,9 +230,7 @@ func (k *checker) vipsFit(v VIPs) bool {
 	const field = "spec.network.vips"
 	switch {
 	case c.SingleNode():
-		if given {
-			k.Report(field, "a single node has no virtual addresses: its own address is the cluster's", "leave them out")
-		}
+		k.ReportIf(given, field, "a single node has no virtual addresses: its own address is the cluster's", "leave them out")
 		return false
 	case c.Spec.Platform.Type == NoneType || c.Spec.Platform.Type == External || valueOf(c.Spec.Network.UserManaged):
 		if given {

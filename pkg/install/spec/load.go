@@ -134,12 +134,10 @@ func reason(err error) string {
 	return err.Error()
 }
 
-type textual interface {
-	fromText(text string) error
-}
-
 // special decodes what may be written as text, documents, and sources of secrets.
 func (d *decoder) special(n *yamltree.Node, at yamltree.Place, field string, target any) bool {
+	var text *string
+	var err error
 	switch to := target.(type) {
 	case *Document:
 		d.document(n, at, field, to)
@@ -150,20 +148,40 @@ func (d *decoder) special(n *yamltree.Node, at yamltree.Place, field string, tar
 		}
 		d.report(at, field, "a secret never stands in the file itself", "write where it is read from: {file: PATH}, {env: NAME}, {exec: [PROGRAM, ARGUMENT]} or {stdin: true}")
 		return true
-	case textual:
-		kind := reflect.TypeOf(target).Elem().Kind()
-		if n.Kind == yamltree.Map && kind == reflect.Struct || n.Kind == yamltree.List && kind == reflect.Slice {
-			return false
-		}
-		if !d.want(n, yamltree.Text, at, field) {
-			return true
-		}
-		if err := to.fromText(n.Text); err != nil {
-			d.report(at, field, err.Error(), "")
+	case *RoleSet:
+		return n.Kind != yamltree.List && d.textList(n, at, field, (*[]string)(to))
+	case *StringList:
+		return n.Kind != yamltree.List && d.textList(n, at, field, (*[]string)(to))
+	case *Duration:
+		if d.want(n, yamltree.Text, at, field) {
+			if *to, err = parseDuration(n.Text); err != nil {
+				d.report(at, field, err.Error(), "")
+			}
 		}
 		return true
+	case *Platform:
+		text = (*string)(&to.Type)
+	case *Bundle:
+		text = &to.ID
+	case *ManifestSource:
+		text = &to.Path
+	case *PublicSource:
+		text = &to.Inline
 	}
-	return false
+	if text == nil || n.Kind == yamltree.Map {
+		return false
+	}
+	if d.want(n, yamltree.Text, at, field) {
+		*text = n.Text
+	}
+	return true
+}
+
+func (d *decoder) textList(n *yamltree.Node, at yamltree.Place, field string, to *[]string) bool {
+	if d.want(n, yamltree.Text, at, field) {
+		*to = splitList(n.Text)
+	}
+	return true
 }
 
 func isPullSecret(n *yamltree.Node) bool {

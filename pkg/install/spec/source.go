@@ -105,11 +105,6 @@ func (p *PublicSource) source() Source {
 	return Source{File: p.File, Env: p.Env, Exec: p.Exec, Environment: p.Environment, Stdin: p.Stdin}
 }
 
-func (p *PublicSource) fromText(text string) error {
-	p.Inline = text
-	return nil
-}
-
 // Credentials are a user and a password: either a source that holds both, as
 // user:password, or a user and a source for the password.
 type Credentials struct {

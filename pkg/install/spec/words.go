@@ -187,11 +187,6 @@ const (
 	NoRoles  = "none"
 )
 
-func (r *RoleSet) fromText(text string) error {
-	*r = splitList(text)
-	return nil
-}
-
 // setWords are the members of sets of roles in order, with the service's words for
 // them.
 func setWords() [][]string {
@@ -239,11 +234,6 @@ func (r RoleSet) ServiceWords() string {
 // StringList is a list of texts, or one text with commas.
 type StringList []string
 
-func (l *StringList) fromText(text string) error {
-	*l = splitList(text)
-	return nil
-}
-
 func splitList(text string) []string {
 	list := []string{}
 	for part := range strings.SplitSeq(text, ",") {
@@ -252,21 +242,6 @@ func splitList(text string) []string {
 		}
 	}
 	return list
-}
-
-func (p *Platform) fromText(text string) error {
-	p.Type = PlatformType(text)
-	return nil
-}
-
-func (b *Bundle) fromText(text string) error {
-	b.ID = text
-	return nil
-}
-
-func (m *ManifestSource) fromText(text string) error {
-	m.Path = text
-	return nil
 }
 
 // Duration is a length of time, written as in Go: 90s, 60m, 1h30m.
@@ -278,16 +253,15 @@ func (d Duration) String() string { return time.Duration(d).String() }
 // MarshalText writes the duration as it is written in cluster.yaml.
 func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
 
-func (d *Duration) fromText(text string) error {
+func parseDuration(text string) (Duration, error) {
 	parsed, err := time.ParseDuration(text)
-	if err != nil {
-		return fmt.Errorf("%q is not a length of time", text)
+	switch {
+	case err != nil:
+		err = fmt.Errorf("%q is not a length of time", text)
+	case parsed < 0:
+		err = fmt.Errorf("%q is negative", text)
 	}
-	if parsed < 0 {
-		return fmt.Errorf("%q is negative", text)
-	}
-	*d = Duration(parsed)
-	return nil
+	return Duration(parsed), err
 }
 
 // ProxyURL is the address of a proxy, which prints without its password.

@@ -32,6 +32,13 @@ func (k *Checker) Report(field, message, remedy string) {
 	}
 }
 
+// ReportIf reports what is wrong with a field, if it is.
+func (k *Checker) ReportIf(wrong bool, field, message, remedy string) {
+	if wrong {
+		k.Report(field, message, remedy)
+	}
+}
+
 // IsFailed says whether the field, or one around or below it, could not be taken: what
 // else would be said of it is a consequence.
 func (k *Checker) IsFailed(field string) bool {
@@ -61,17 +68,13 @@ func (k *Checker) Required(field, value, remedy string) bool {
 
 // Valid reports a text that is there and not valid. The message may quote it by %q.
 func (k *Checker) Valid(field, text string, valid func(string) bool, message, remedy string) {
-	if text != "" && !valid(text) {
-		k.Report(field, strings.ReplaceAll(message, "%q", strconv.Quote(text)), remedy)
-	}
+	k.ReportIf(text != "" && !valid(text), field, strings.ReplaceAll(message, "%q", strconv.Quote(text)), remedy)
 }
 
 // EachValid reports the texts of a list that are not valid.
 func (k *Checker) EachValid(field string, texts []string, valid func(string) bool, message, remedy string) {
 	for i, text := range texts {
-		if !valid(text) {
-			k.Report(fmt.Sprintf("%s[%d]", field, i), fmt.Sprintf(message, text), remedy)
-		}
+		k.ReportIf(!valid(text), fmt.Sprintf("%s[%d]", field, i), fmt.Sprintf(message, text), remedy)
 	}
 }
 
@@ -175,9 +178,7 @@ const ownDomain = "oaictl.io/"
 func (k *Checker) AgentLabels(field string, labels map[string]string) {
 	k.Labels(field, labels)
 	for key := range labels {
-		if strings.HasPrefix(key, ownDomain) {
-			k.Report(Join(field, key), "is a label by which oaictl finds its objects", "use another key")
-		}
+		k.ReportIf(strings.HasPrefix(key, ownDomain), Join(field, key), "is a label by which oaictl finds its objects", "use another key")
 	}
 }
 

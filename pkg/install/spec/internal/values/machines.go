@@ -158,8 +158,12 @@ func (k *Checker) URL(field, text string, schemes ...string) {
 	}
 }
 
-// MaxNetworks is how many the service takes of a kind.
-const MaxNetworks = 64
+// TooMany reports a number of networks of a kind that the service does not take.
+func (k *Checker) TooMany(field string, networks int) bool {
+	const most = 64
+	k.ReportIf(networks > most, field, fmt.Sprintf("there are %d networks", networks), fmt.Sprintf("use at most %d", most))
+	return networks > most
+}
 
 // NamedNetwork is a network, and the field that it stands in.
 type NamedNetwork struct {
@@ -171,8 +175,7 @@ type NamedNetwork struct {
 // Prefixes reads a list of CIDRs, without those that are not right and reported.
 func (k *Checker) Prefixes(field, kind string, texts []string) []NamedNetwork {
 	var list []NamedNetwork
-	if len(texts) > MaxNetworks {
-		k.Report(field, fmt.Sprintf("there are %d networks", len(texts)), fmt.Sprintf("use at most %d", MaxNetworks))
+	if k.TooMany(field, len(texts)) {
 		return nil
 	}
 	for i, text := range texts {
