@@ -123,7 +123,7 @@ func (c *Client) configureOnce(ctx context.Context, infraEnvID string) (came rou
 	}
 	for i := range configs {
 		config := &configs[i]
-		host := config.machine(hosts)
+		host := hostWith(hosts, config.has)
 		if host == nil {
 			came.failures = append(came.failures, failure{config.name, notRegistered})
 			continue

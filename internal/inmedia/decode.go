@@ -137,15 +137,7 @@ func (d document) into(value any) (unknown []string, err error) {
 // aKind is JSON's word for a kind of value, with an article.
 func aKind(kind string) string {
 	kind, _, _ = strings.Cut(kind, " ") // "number 12": values are not shown
-	switch kind {
-	case "array":
-		return "a list"
-	case "object":
-		return "a map"
-	case "bool":
-		return "true or false"
-	}
-	return "a " + kind
+	return cmp.Or(map[string]string{"array": "a list", "object": "a map", "bool": "true or false"}[kind], "a "+kind)
 }
 
 // goKind is a Go type in the same words.

@@ -1,8 +1,6 @@
 package inmedia
 
 import (
-	"bufio"
-	"bytes"
 	"errors"
 	"fmt"
 	"net"
@@ -86,9 +84,8 @@ func readHostConfig(folder string) (hostConfig, error) {
 	if err != nil {
 		return config, err
 	}
-	for lines := bufio.NewScanner(bytes.NewReader(data)); lines.Scan(); {
-		text := strings.TrimSpace(lines.Text())
-		if text == "" {
+	for text := range strings.Lines(string(data)) {
+		if text = strings.TrimSpace(text); text == "" {
 			continue
 		}
 		mac, err := net.ParseMAC(text)
@@ -115,12 +112,11 @@ func readRole(path string) (install.Role, error) {
 	switch word := strings.TrimSpace(string(data)); word {
 	case "":
 		return "", nil
+	case "control-plane":
+		return model.RoleControlPlane, nil
 	case "auto-assign":
 		return model.RoleAuto, nil
-	case "master", "control-plane", "worker", "arbiter":
-		if word == "control-plane" {
-			return model.RoleControlPlane, nil
-		}
+	case "master", "worker", "arbiter":
 		return model.RoleOf(word), nil
 	default:
 		return "", badFile(path, fmt.Errorf("%q is no role: master, worker, arbiter or auto-assign", word))
@@ -194,9 +190,4 @@ func fencingOf(all []fencing, config hostConfig, path string) (*fencing, error) 
 
 func (c *hostConfig) has(mac string) bool {
 	return slices.ContainsFunc(c.macs, func(own string) bool { return strings.EqualFold(own, mac) })
-}
-
-// machine is the host that is meant, nil until it has reported its interfaces.
-func (c *hostConfig) machine(hosts []install.Host) *install.Host {
-	return hostWith(hosts, c.has)
 }

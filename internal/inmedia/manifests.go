@@ -1,6 +1,7 @@
 package inmedia
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -39,28 +40,30 @@ func readInfraEnvManifests(files Files) (*infraEnvManifests, error) {
 	if m.infraEnv.Name == "" {
 		return nil, badFile(files.InfraEnv, errors.New("metadata.name is missing"))
 	}
-	m.noteUnused()
+	s := m.infraEnv.Spec
+	m.unused = unusedIn(
+		files.InfraEnv, specField{"osImageVersion", s.OSImageVersion != ""}, specField{"imageType", s.ImageType != ""}, // a variable's
+		specField{"ipxeScriptType", s.IPXEScriptType != ""}, specField{"agentLabels", len(s.AgentLabels) > 0},
+		specField{"mirrorRegistryRef", s.MirrorRegistryRef != nil},
+	)
 	m.networks, err = readNetworks(files.NMStateConfig, m.infraEnv, files.InfraEnv)
 	return m, err
 }
 
-// noteUnused notes what a hub would heed. The type of image is a variable's here.
-func (m *infraEnvManifests) noteUnused() {
-	s := m.infraEnv.Spec
-	for _, field := range []struct {
-		name string
-		set  bool
-	}{
-		{"osImageVersion", s.OSImageVersion != ""},
-		{"imageType", s.ImageType != ""},
-		{"ipxeScriptType", s.IPXEScriptType != ""},
-		{"agentLabels", len(s.AgentLabels) > 0},
-		{"mirrorRegistryRef", s.MirrorRegistryRef != nil},
-	} {
+// specField is a field that a hub would heed and the service on a medium cannot.
+type specField struct {
+	name string
+	set  bool
+}
+
+// unusedIn warns of the fields of an object that are set.
+func unusedIn(path string, fields ...specField) (texts []string) {
+	for _, field := range fields {
 		if field.set {
-			m.unused = append(m.unused, noEffect(m.files.InfraEnv, field.name))
+			texts = append(texts, fmt.Sprintf("%s: spec.%s has no effect in agent-based media", path, field.name))
 		}
 	}
+	return texts
 }
 
 // readNetworks reads the static networks, if any. Their labels have to be those that
@@ -102,18 +105,17 @@ func selects(env *agentinstall.InfraEnv, config *agentinstall.NMStateConfig, env
 	return nil
 }
 
-func networkOf(config *agentinstall.NMStateConfig) (setting.StaticNetwork, error) {
-	if len(config.Spec.Interfaces) == 0 {
-		return setting.StaticNetwork{}, errors.New("spec.interfaces is missing, so that nothing tells its host")
-	}
-	if len(config.Spec.Config) == 0 {
-		return setting.StaticNetwork{}, errors.New("spec.config is missing")
-	}
+func networkOf(config *agentinstall.NMStateConfig) (network setting.StaticNetwork, err error) {
 	text, err := yaml.Marshal(config.Spec.Config)
-	if err != nil {
-		return setting.StaticNetwork{}, fmt.Errorf("write spec.config: %w", err)
+	switch {
+	case len(config.Spec.Interfaces) == 0:
+		return network, errors.New("spec.interfaces is missing, so that nothing tells its host")
+	case len(config.Spec.Config) == 0:
+		return network, errors.New("spec.config is missing")
+	case err != nil:
+		return network, fmt.Errorf("write spec.config: %w", err)
 	}
-	network := setting.StaticNetwork{YAML: string(text), MACs: []spec.NIC{}}
+	network = setting.StaticNetwork{YAML: string(text), MACs: []spec.NIC{}}
 	for _, nic := range config.Spec.Interfaces {
 		network.MACs = append(network.MACs, spec.NIC{MAC: nic.MACAddress, Name: nic.Name})
 	}
@@ -178,40 +180,19 @@ func readClusterManifests(files Files) (*clusterManifests, error) {
 	for _, field := range unknown {
 		m.unused = append(m.unused, files.ClusterDeployment+": "+field)
 	}
-	m.noteUnused()
-	return m, m.check()
-}
-
-// noteUnused notes what a hub would heed and this service cannot.
-func (m *clusterManifests) noteUnused() {
 	s := m.install.Spec
-	for _, field := range []struct {
-		name string
-		set  bool
-	}{
-		{"holdInstallation", s.HoldInstallation},
-		{"manifestsConfigMapRefs", len(s.ManifestsConfigMapRefs) > 0 || s.ManifestsConfigMapRef != nil},
-		{"ignitionEndpoint", s.IgnitionEndpoint != nil},
-		{"mirrorRegistryRef", s.MirrorRegistryRef != nil},
-	} {
-		if field.set {
-			m.unused = append(m.unused, noEffect(m.files.AgentClusterInstall, field.name))
-		}
-	}
-}
-
-func noEffect(path, field string) string {
-	return fmt.Sprintf("%s: spec.%s has no effect in agent-based media", path, field)
-}
-
-func (m *clusterManifests) check() error {
+	m.unused = append(m.unused, unusedIn(
+		files.AgentClusterInstall, specField{"holdInstallation", s.HoldInstallation},
+		specField{"manifestsConfigMapRefs", len(s.ManifestsConfigMapRefs) > 0 || s.ManifestsConfigMapRef != nil},
+		specField{"ignitionEndpoint", s.IgnitionEndpoint != nil}, specField{"mirrorRegistryRef", s.MirrorRegistryRef != nil},
+	)...)
 	if m.name() == "" {
-		return badFile(m.files.ClusterDeployment, errors.New("spec.clusterName is missing"))
+		return nil, badFile(files.ClusterDeployment, errors.New("spec.clusterName is missing"))
 	}
 	if strings.TrimSpace(m.imageSet.Spec.ReleaseImage) == "" {
-		return badFile(m.files.ClusterImageSet, errors.New("spec.releaseImage is missing"))
+		return nil, badFile(files.ClusterImageSet, errors.New("spec.releaseImage is missing"))
 	}
-	return nil
+	return m, nil
 }
 
 func (m *clusterManifests) name() string { return m.deployment.Spec.ClusterName }
@@ -263,15 +244,14 @@ func (m *clusterManifests) settings(info release.Info) (install.Settings, error)
 // would fill in the default.
 func (m *clusterManifests) poolsUnsaid() {
 	s := &m.install.Spec
-	unsaid := func(pool *hive.MachinePool) {
-		if pool != nil && pool.Hyperthreading == "" {
-			pool.Hyperthreading = "Disabled"
-		}
-	}
-	unsaid(s.ControlPlane)
-	unsaid(s.Arbiter)
+	pools := []*hive.MachinePool{s.ControlPlane, s.Arbiter}
 	for i := range s.Compute {
-		unsaid(&s.Compute[i])
+		pools = append(pools, &s.Compute[i])
+	}
+	for _, pool := range pools {
+		if pool != nil {
+			pool.Hyperthreading = cmp.Or(pool.Hyperthreading, "Disabled")
+		}
 	}
 }
 
@@ -294,18 +274,16 @@ func put(s install.Settings, key install.Setting, text string) {
 	}
 }
 
-type operator struct {
-	Name       string `json:"name"`
-	Properties string `json:"properties,omitempty"`
-}
-
 // readOperators reads the operators to install; nil without a file of them.
 func readOperators(path string) ([]setting.OperatorChoice, error) {
 	docs, err := optional(path)
 	if err != nil || len(docs) == 0 {
 		return nil, err
 	}
-	var list []operator
+	var list []struct {
+		Name       string `json:"name"`
+		Properties string `json:"properties,omitempty"`
+	}
 	if err := docs[0].strict(&list); err != nil {
 		return nil, err
 	}
@@ -314,7 +292,7 @@ func readOperators(path string) ([]setting.OperatorChoice, error) {
 		if o.Name == "" {
 			return nil, badFile(path, fmt.Errorf("%soperator number %d has no name", docs[0].place(fmt.Sprintf("[%d]", i)), i+1))
 		}
-		choices = append(choices, setting.OperatorChoice{Name: o.Name, Properties: o.Properties})
+		choices = append(choices, setting.OperatorChoice(o))
 	}
 	return choices, nil
 }

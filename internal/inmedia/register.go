@@ -106,15 +106,12 @@ func (c *Client) readRelease(ctx context.Context, m *clusterManifests) (release.
 			return release.Info{}, err
 		}
 	}
-	data, err := readFile(c.Env.Registries)
-	switch {
-	case missing(err):
-	case err != nil:
+	data, err := readOptional(c.Env.Registries)
+	if err != nil {
 		return release.Info{}, err
-	default:
-		if options.Registries, err = release.ParseRegistries(data); err != nil {
-			return release.Info{}, badFile(c.Env.Registries, err)
-		}
+	}
+	if options.Registries, err = release.ParseRegistries(data); err != nil {
+		return release.Info{}, badFile(c.Env.Registries, err)
 	}
 	info, err := c.Release(ctx, strings.TrimSpace(m.imageSet.Spec.ReleaseImage), options)
 	fault, is := errors.AsType[*install.Fault](err)
