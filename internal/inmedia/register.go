@@ -21,9 +21,9 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/release"
 )
 
-// RegisterCluster makes the cluster of the medium, if the service has none, and
-// gives it the install-config overrides and the extra manifests that it does not
-// have yet. CLUSTER_ID is noted in the client's file.
+// RegisterCluster makes the cluster of the medium, if the service has none, and gives
+// it the install-config overrides and extra manifests that it lacks. CLUSTER_ID is
+// noted.
 func (c *Client) RegisterCluster(ctx context.Context) (Result, error) {
 	m, err := readClusterManifests(c.Env.Files)
 	if err != nil {
@@ -98,7 +98,6 @@ func (c *Client) registerCluster(ctx context.Context, m *clusterManifests) (*ins
 	})
 }
 
-// readRelease finds out which version and architectures the release image is of.
 func (c *Client) readRelease(ctx context.Context, m *clusterManifests) (release.Info, error) {
 	options := release.Options{PullSecret: m.pullSecret, Mirror: c.Env.ReleaseMirror, OC: c.OC, Clock: c.Clock}
 	if c.RegistryCA != "" {
@@ -107,29 +106,25 @@ func (c *Client) readRelease(ctx context.Context, m *clusterManifests) (release.
 			return release.Info{}, err
 		}
 	}
-	data, err := readFile(c.Env.Registries)
-	switch {
-	case missing(err):
-	case err != nil:
+	data, err := readOptional(c.Env.Registries)
+	if err != nil {
 		return release.Info{}, err
-	default:
-		if options.Registries, err = release.ParseRegistries(data); err != nil {
-			return release.Info{}, badFile(c.Env.Registries, err)
-		}
+	}
+	if options.Registries, err = release.ParseRegistries(data); err != nil {
+		return release.Info{}, badFile(c.Env.Registries, err)
 	}
 	info, err := c.Release(ctx, strings.TrimSpace(m.imageSet.Spec.ReleaseImage), options)
 	fault, is := errors.AsType[*install.Fault](err)
 	if is && fault.Next == "" && fault.Code == install.CodeFailure {
 		reached := *fault
-		reached.Next = "check the network and DNS of this machine, or say where else the image is: a mirror in " + variableMirror + ", or in registries.conf (" + variableRegistries + ")"
+		reached.Next = "check the network and DNS of this machine, or say where else the image is: a mirror in OPENSHIFT_INSTALL_RELEASE_IMAGE_MIRROR, or in registries.conf (CONTAINERS_REGISTRIES_CONF)"
 		err = &reached
 	}
 	return info, err
 }
 
-// setOverrides sends the install-config overrides that the cluster does not have
-// already, and says whether it did. Where the medium says nothing of them, those
-// of the cluster stay.
+// setOverrides sends the install-config overrides that the cluster lacks, and says
+// whether it did. Without any on the medium, the cluster's stay.
 func (c *Client) setOverrides(ctx context.Context, m *clusterManifests, cluster *install.Cluster, overrides string) (bool, error) {
 	if overrides == "" || sameJSON(overrides, cluster.Settings[setting.InstallConfig].Text()) {
 		return false, nil
@@ -158,7 +153,6 @@ type extraManifest struct {
 	content []byte
 }
 
-// extraFolder is where the extra manifests go.
 const extraFolder = "openshift"
 
 func readExtraManifests(folder string) ([]extraManifest, error) {
@@ -185,9 +179,8 @@ func readExtraManifests(folder string) ([]extraManifest, error) {
 	return all, nil
 }
 
-// uploadManifests sends the extra manifests that the cluster does not have. One
-// of the same name and another content is not written over: somebody has put it
-// there since.
+// uploadManifests sends the extra manifests that the cluster lacks. One with another
+// content is not written over: somebody put it there.
 func (c *Client) uploadManifests(ctx context.Context, cluster *install.Cluster, extra []extraManifest) (bool, error) {
 	if len(extra) == 0 {
 		return false, nil
@@ -224,8 +217,8 @@ func (c *Client) uploadManifests(ctx context.Context, cluster *install.Cluster, 
 	return len(absent) > 0, nil
 }
 
-// noteCluster notes the cluster for the units that come later. An InfraEnv that
-// is noted there already stays: this step may run a second time after it.
+// noteCluster notes the cluster. An InfraEnv noted there stays: this step may run again
+// after it.
 func (c *Client) noteCluster(id string) error {
 	noted, err := readRecord(c.Env.ClientConfig)
 	if err != nil {
@@ -236,4 +229,70 @@ func (c *Client) noteCluster(id string) error {
 		text += "INFRA_ENV_ID=" + infraEnv + "\n"
 	}
 	return writeWhole(c.Env.ClientConfig, []byte(text))
+}
+
+// RegisterInfraEnv makes the InfraEnv of the medium, if the service has none, bound to
+// the cluster if there is one. INFRA_ENV_ID is noted.
+func (c *Client) RegisterInfraEnv(ctx context.Context) (Result, error) {
+	m, err := readInfraEnvManifests(c.Env.Files)
+	if err != nil {
+		return Result{}, err
+	}
+	for _, text := range m.unused {
+		c.Warn("%s", text)
+	}
+	done := unchanged
+	env, err := c.infraEnv(ctx)
+	if err != nil {
+		return Result{}, err
+	}
+	if env == nil {
+		if env, err = c.registerInfraEnv(ctx, m); err != nil {
+			return Result{}, err
+		}
+		done = "registered"
+	} else if err := c.warnUnbound(ctx, env); err != nil {
+		return Result{}, err
+	}
+	result := Result{Kind: "infraenv", Name: env.Name, ID: env.ID, Done: done}
+	return result, writeWhole(c.Env.ClientConfig, []byte("INFRA_ENV_ID="+env.ID+"\n"))
+}
+
+// warnUnbound names an InfraEnv without the cluster: the service binds its hosts only.
+func (c *Client) warnUnbound(ctx context.Context, env *install.InfraEnv) error {
+	if env.ClusterID != "" {
+		return nil
+	}
+	cluster, err := c.cluster(ctx)
+	if err == nil && cluster != nil {
+		c.Warn("InfraEnv %s was registered before cluster %s and does not belong to it: start-install binds its hosts", env.Name, cluster.Name)
+	}
+	return err
+}
+
+// infraEnv is the one InfraEnv of the service, nil while there is none.
+func (c *Client) infraEnv(ctx context.Context) (*install.InfraEnv, error) {
+	found, err := c.Service.ListInfraEnvs(ctx, "")
+	if err == nil {
+		found, err = c.withoutEmpty(ctx, found)
+	}
+	return only("infraenv", found, err, func(e *install.InfraEnv) string { return e.ID + " (" + e.Name + ")" })
+}
+
+func (c *Client) registerInfraEnv(ctx context.Context, m *infraEnvManifests) (*install.InfraEnv, error) {
+	cluster, err := c.cluster(ctx)
+	if err != nil {
+		return nil, err
+	}
+	action := install.Action{Kind: model.RegisterInfraEnv, Scope: model.InfraEnvScope(m.infraEnv.Name), Name: m.infraEnv.Name}
+	if cluster != nil {
+		action.Target = cluster.ID
+		c.Say("registering InfraEnv %s of cluster %s", m.infraEnv.Name, cluster.Name)
+	} else {
+		c.Say("registering InfraEnv %s without a cluster: its hosts are bound later", m.infraEnv.Name)
+	}
+	if action.Settings, err = m.settings(c.Env.ImageType); err != nil {
+		return nil, err
+	}
+	return create(ctx, func() error { return c.Service.Act(ctx, m.desired(), action) }, func() (*install.InfraEnv, error) { return c.infraEnv(ctx) })
 }
