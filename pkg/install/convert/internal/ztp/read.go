@@ -4,10 +4,12 @@ package ztp
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/loss"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/settings"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/source"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -179,4 +181,199 @@ func (r *Hub) importedInstall(h *Objects, n *source.Node) {
 	r.Means(s.Get("provisionRequirements"), "counts no machines of a cluster that is installed already")
 	r.Rest(s, "says how a cluster is installed, but this one is installed already")
 	r.Rest(n.Get("metadata", "annotations"), "says how a cluster is installed, but this one is installed already")
+}
+
+// Objects is the objects of one cluster on a hub, by their kinds.
+type Objects struct {
+	Deployments, Installs, ImageSets, InfraEnvs []*source.Node
+	Networks, Machines, Agents, namespaces      []*source.Node
+	classes                                     []*source.Node
+	Secrets, ConfigMaps                         map[string]*source.Node // by name
+	Used                                        map[*source.Node]bool   // objects that something refers to
+}
+
+// NewObjects are none yet.
+func NewObjects() *Objects {
+	return &Objects{Secrets: map[string]*source.Node{}, ConfigMaps: map[string]*source.Node{}, Used: map[*source.Node]bool{}}
+}
+
+// aliens are kinds that stand beside a cluster's objects and say nothing of how it
+// is installed.
+func aliens() map[string]string {
+	return loss.ByName(map[string][]string{
+		"takes the installed cluster into Open Cluster Management: apply it yourself":        {"ManagedCluster", "KlusterletAddonConfig", "ManagedClusterSet", "ManagedClusterSetBinding"},
+		"governs the installed cluster: apply it yourself":                                   {"PolicyGenerator", "Policy", "PlacementBinding", "Placement", "PlacementRule"},
+		"gives rights on the hub, not to a cluster":                                          {"Role", "RoleBinding", "ServiceAccount"},
+		"sets firmware up, which oaictl does not":                                            {"HostFirmwareSettings", "HostFirmwareComponents"},
+		"tells kustomize which files to take":                                                {"Kustomization"},
+		"sets the service up, not a cluster":                                                 {"AgentServiceConfig"},
+		"is made by the hub":                                                                 {"PreprovisioningImage"},
+		"is a further image for a machine, which oaictl does not attach":                     {"DataImage"},
+		"is of the hub, or an extra manifest that no ConfigMap refers to":                    {"IngressController"},
+		"is an extra manifest that no ConfigMap refers to: put it into the folder openshift": {"MachineConfig"},
+		"subscribes to events of a BMC, which oaictl does not":                               {"BMCEventSubscription"},
+	})
+}
+
+// objectsOf sorts the objects by kind. A kind that is not known is a problem: it
+// may be what the user means most.
+func (r *Hub) objectsOf(in *source.Input) *Objects {
+	h := NewObjects()
+	for _, doc := range in.Docs {
+		n := doc.Root
+		if base := path.Base(in.Below(doc.File)); base == fileFencing || base == fileOperators {
+			continue
+		}
+		if n.Kind != source.MapNode {
+			r.Problem(doc.File, n.Line, n.Col, "", fmt.Sprintf("has to be a map, but is %s", n.Kind), "")
+			continue
+		}
+		r.Object(h, n)
+	}
+	return h
+}
+
+// isKustomization says whether a document is kustomize's: it may leave out what
+// it is, and is known by its file then.
+func isKustomization(doc *source.Document) bool {
+	name := strings.TrimSuffix(strings.TrimSuffix(path.Base(doc.File), ".yaml"), ".yml")
+	return name == "kustomization" && doc.Root.Kind == source.MapNode && doc.Root.Child("kind") == nil
+}
+
+// Object adds an object to those of its kind.
+func (r *Hub) Object(h *Objects, n *source.Node) {
+	_, kind := source.KindOfDoc(n.In)
+	if isKustomization(n.In) {
+		kind = "Kustomization"
+	}
+	list := map[string]*[]*source.Node{
+		"ClusterDeployment": &h.Deployments, "AgentClusterInstall": &h.Installs, "ClusterImageSet": &h.ImageSets,
+		"InfraEnv": &h.InfraEnvs, "NMStateConfig": &h.Networks, "BareMetalHost": &h.Machines, "Agent": &h.Agents, "AgentClassification": &h.classes,
+	}[kind]
+	named := map[string]map[string]*source.Node{"Secret": h.Secrets, "ConfigMap": h.ConfigMaps}[kind]
+	why, isAlien := aliens()[kind]
+	switch {
+	case list != nil:
+		*list = append(*list, n)
+		r.Header(n)
+	case named != nil:
+		if named[NameOf(n)] != nil {
+			r.Wrong(n.Get("metadata", "name"), fmt.Sprintf("there are two objects %s %s", kind, NameOf(n)), "keep one of them")
+		}
+		named[NameOf(n)] = n
+		r.Header(n)
+	case kind == "Namespace":
+		r.Header(n)
+		h.namespaces = append(h.namespaces, n)
+	case kind == "List":
+	case isAlien:
+		r.Lose(n, why)
+	default:
+		r.Problem(n.In.File, n.Line, n.Col, "kind", fmt.Sprintf("the kind %q is none that describes a cluster", kind), "take it out of what is converted")
+	}
+}
+
+// Header takes what every object has: its version and kind, which are those that
+// oaictl knows, and what an API server adds by itself.
+func (r *Hub) Header(n *source.Node) {
+	r.apiVersion(n.Get("apiVersion"))
+	r.Text(n.Get("kind"))
+	for _, key := range []string{"creationTimestamp", "generation", "resourceVersion", "uid", "managedFields", "selfLink", "finalizers", "ownerReferences"} {
+		r.Means(n.Get("metadata", key), "is filled in by the API server and its controllers")
+	}
+	r.Means(n.Get("metadata", "annotations", "kubectl.kubernetes.io/last-applied-configuration"), "is filled in by kubectl")
+	r.Means(n.Get("status"), "is what a controller found")
+	r.MeansEmpty(n.Get("metadata", "annotations"), "is empty")
+	r.MeansEmpty(n.Get("metadata", "labels"), "is empty")
+}
+
+// versions are those of each API group that are read.
+func versions() map[string][]string {
+	return map[string][]string{
+		"":                                      {"v1"},
+		hubapi.GroupHive:                        {hubapi.VersionHive},
+		hubapi.GroupHiveExtension:               {hubapi.VersionHiveExtension},
+		hubapi.GroupAgentInstall:                {hubapi.VersionAgentInstall},
+		hubapi.GroupMetal3:                      {hubapi.VersionMetal3},
+		"siteconfig.open-cluster-management.io": {"v1alpha1"},
+		"cluster.x-k8s.io":                      {"v1beta1", "v1beta2"},
+		"controlplane.cluster.x-k8s.io":         {"v1alpha2", "v1alpha3"},
+		"bootstrap.cluster.x-k8s.io":            {"v1alpha1", "v1alpha2"},
+	}
+}
+
+// apiVersion takes a version that is known. Others may mean something else by
+// the same words.
+func (r *Hub) apiVersion(n *source.Node) {
+	word := r.Text(n)
+	group, version, qualified := strings.Cut(word, "/")
+	if !qualified {
+		group, version = "", word
+	}
+	if known, is := versions()[group]; n != nil && is && !slices.Contains(known, version) || n != nil && !is && !strings.HasSuffix(group, ".cluster.x-k8s.io") {
+		r.Wrong(n, fmt.Sprintf("the version %q is not known", word), "")
+	}
+}
+
+// ObjectNames carries over what an object is called: nothing of that is in
+// cluster.yaml, for objects are named after the cluster.
+func (r *Hub) ObjectNames(n *source.Node, own string) {
+	r.Means(n.Get("metadata", "name"), "objects are named after the cluster and its hosts")
+	r.ObjectNamespace(n)
+	labels := n.Get("metadata", "labels")
+	r.MeansIf(labels.Get(hubapi.LabelCluster), "is the label that oaictl gives all objects of the cluster", r.Cluster.Metadata.Name)
+	r.MeansIf(labels.Get(hubapi.LabelInfraEnv), "is the label by which oaictl joins objects", own)
+	r.MeansIf(labels.Get(hubapi.LabelWatch), "has the service read it at once", "true")
+}
+
+// ObjectNamespace tells a namespace once: that of the ClusterDeployment.
+func (r *Hub) ObjectNamespace(n *source.Node) {
+	at := n.Get("metadata", "namespace")
+	switch {
+	case at == nil:
+	case r.hubNamespace == "":
+		r.hubNamespace = at.Peek()
+		r.Namespace(at)
+	case at.Peek() == r.hubNamespace:
+		r.Means(at, "is the namespace of the cluster's other objects")
+	default:
+		r.Namespace(at)
+	}
+}
+
+// Reference takes the name by which an object refers to another; it is reported
+// where the other has another name.
+func (r *Hub) Reference(n, to *source.Node) {
+	if n == nil {
+		return
+	}
+	if to != nil && NameOf(to) != n.Peek() {
+		r.Wrong(n, fmt.Sprintf("refers to %s, but the object here is %s", n.Peek(), NameOf(to)), "make the names agree")
+		return
+	}
+	r.Means(n, "refers to an object of the same cluster")
+}
+
+// RestOfObjects tells what nothing refers to.
+func (r *Hub) RestOfObjects(h *Objects) {
+	for _, n := range h.namespaces {
+		r.ObjectNames(n, "")
+		r.Means(n.Get("metadata", "labels", "kubernetes.io/metadata.name"), "is filled in by the API server")
+		r.Means(n.Get("spec"), "is filled in by the API server")
+	}
+	for _, n := range h.ImageSets {
+		if !h.Used[n] {
+			r.Lose(n, "the cluster does not refer to it")
+		}
+	}
+	for _, objects := range []map[string]*source.Node{h.Secrets, h.ConfigMaps} {
+		for _, n := range objects {
+			if !h.Used[n] {
+				r.Lose(n, "nothing of the cluster refers to it")
+				continue
+			}
+			r.ObjectNames(n, "")
+			r.Means(n.Get("type"), "follows from what the Secret is for")
+		}
+	}
 }
