@@ -19,31 +19,11 @@ type writer struct{ *target.Writer }
 // no place for. The error is about a document in the file that cannot be read.
 func Write(c *spec.Cluster, secrets bool) ([]target.File, []loss.Loss, error) {
 	w := &writer{target.New(c, secrets)}
-	w.LoseAll(LostBy())
+	w.LoseAll(loss.Reasons("writers", "agent-based", "agent"))
 	w.installConfig()
 	w.agentConfig()
 	w.OpenShiftFolder()
 	return w.Result()
-}
-
-// LostBy says why fields have no place in the files.
-func LostBy() map[string]string {
-	return loss.ByName(target.LostToAgents(), map[string][]string{
-		"install-config.yaml has no field for it":                                                        {"metadata.tags", "spec.bundles", "spec.hosts.bmc.ca", "spec.hosts.bmc.metal3"},
-		"install-config.yaml has no field for it; add a manifest of kind Scheduler":                      {"spec.schedulableControlPlane"},
-		"install-config.yaml has no field for it; write it as ZTP manifests":                             {"spec.operators"},
-		"install-config.yaml has no field for it: the mirror is reached with verified TLS":               {"spec.registry.mirrors.insecure"},
-		"the agent-based installer does not take it from install-config.yaml; write it as ZTP manifests": {"spec.diskEncryption"},
-		"openshift-install installs its own version: use the one of this version":                        {"spec.openshift.version"},
-		"openshift-install installs its own release: extract it from this image":                         {"spec.openshift.releaseImage"},
-		"names an object of a hub": {"spec.openshift.imageSet"},
-		"is what openshift-install is asked for: agent create image, or pxe-files": {"spec.boot.method"},
-		"the agent-based installer decides it by itself":                           {"spec.hosts.bmc.rebootRunning"},
-		"agent-config.yaml has no field for it": {
-			"spec.discovery", "spec.hosts.disk.keep", "spec.hosts.labels", "spec.hosts.machineConfigPool", "spec.hosts.installerArgs",
-			"spec.hosts.ignition", "spec.hosts.ignitionEndpoint",
-		},
-	})
 }
 
 func (w *writer) agentConfig() {

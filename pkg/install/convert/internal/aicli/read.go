@@ -316,9 +316,6 @@ func (r *reader) image(n *source.Node) {
 
 // flow takes what tells aicli what to do, rather than what a cluster is.
 func (r *reader) flow(n *source.Node) {
-	for _, key := range []string{"bmc_user", "bmc_password", "role"} {
-		r.Lose(n.Get(key), "is for hosts that say nothing of their own, and there is none")
-	}
 	r.Means(n.Get("rendezvous_ip"), "says on which machine the service of an image runs: oaictl installs with a service that runs elsewhere")
 	if len(r.Cluster.Spec.Registry.Mirrors) > 0 {
 		for _, key := range []string{"registry_url", "disconnected_url"} {
@@ -328,26 +325,7 @@ func (r *reader) flow(n *source.Node) {
 	r.MeansIf(n.Get("infraenv"), "is the default", "true", "True")
 	r.MeansIf(n.Get("day2"), "is the default", "false", "False")
 	r.MeansIf(n.Get("password"), "is the default", "false", "False")
-	for key, why := range loss.ByName(map[string][]string{
-		"oaictl names its own images after the cluster; for one that exists write spec.infraEnv.ref":   {"infraenv"},
-		"machines are added to a cluster that is there with oaictl's own verb":                         {"day2"},
-		"sets a user with a password that everybody knows: log in with a key of spec.sshKeys":          {"password"},
-		"is a command for a shell, which is not run from a file":                                       {"download_iso_cmd"},
-		"is where an image is downloaded to: ask oaictl for the image":                                 {"download_iso_path"},
-		"is where machines boot from: oaictl asks the service":                                         {"iso_url"},
-		"is how many machines are waited for: name them in spec.hosts, or count them in spec.topology": {"hosts_number"},
-		"oaictl resets a BMC only when it is told to":                                                  {"bmc_reset"},
-		"says not what is mirrored: write spec.registry.mirrors":                                       {"registry_url", "disconnected_url"},
-		"Ignition says its version itself":                                                             {"ignition_version"},
-		"belongs to a cluster that is there":                                                           {"cluster_id"},
-		"belongs to a cluster that is installed already":                                               {"api_vip_dns_name", "api_vip_dnsname", "api_vips_dnsname"},
-		"says where the service is: tell oaictl with its own flags":                                    {"onprem_ip", "AI_URL"},
-		"says which service is started: oaictl starts none":                                            {"onprem_version"},
-		"says how the service is started: oaictl starts none":                                          {"persistent", "restart_policy", "okd"},
-		"says how the service is stopped: oaictl stops none":                                           {"keep"},
-		"is a secret of the service's: tell oaictl with its own flags":                                 {"AI_OFFLINETOKEN", "AI_TOKEN"},
-		"names files with networks: write them as spec.hosts[].net.nmstate":                            {"static_network_paths"},
-	}) {
+	for key, why := range loss.Reasons("aicli-keys") {
 		r.Lose(n.Get(key), why)
 	}
 }

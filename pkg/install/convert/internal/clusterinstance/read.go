@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/loss"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/settings"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/source"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/ztp"
@@ -170,15 +171,7 @@ func (r *reader) extras(s *source.Node) {
 
 // nodesOnly tells what only SiteConfig acts on.
 func (r *reader) nodesOnly(s *source.Node) {
-	for key, why := range map[string]string{
-		"extraLabels":         "labels objects that SiteConfig makes",
-		"extraAnnotations":    "annotates objects that SiteConfig makes",
-		"suppressedManifests": "leaves out objects that SiteConfig makes",
-		"pruneManifests":      "deletes objects that SiteConfig has made",
-		"reinstall":           "installs once more with SiteConfig: oaictl does with its own verbs",
-		"ironicInspect":       "oaictl needs no inspection",
-		"hostRef":             "the machine is an object of the hub: write its bmc and match here",
-	} {
+	for key, why := range loss.Reasons("siteconfig-keys") {
 		at := s.Get(key)
 		r.MeansEmpty(at, "is empty")
 		r.MeansIf(at, "is the default", "")

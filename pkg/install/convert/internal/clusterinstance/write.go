@@ -32,7 +32,7 @@ type writer struct{ *target.Writer }
 // or manifests that no ConfigMap takes.
 func Write(c *spec.Cluster, secrets bool) ([]target.File, []loss.Loss, error) {
 	w := &writer{target.New(c, secrets)}
-	w.LoseAll(LostBy())
+	w.LoseAll(loss.Reasons("writers", "clusterinstance"))
 	all := []*unstructured.Unstructured{w.NamespaceObject()}
 	set := w.ImageSet()
 	if set != nil {
@@ -53,24 +53,6 @@ func Write(c *spec.Cluster, secrets bool) ([]target.File, []loss.Loss, error) {
 	}
 	w.File("clusterinstance.yaml", secrets, text.String())
 	return w.Result()
-}
-
-// LostBy says why fields have no place in a ClusterInstance.
-func LostBy() map[string]string {
-	return loss.ByName(map[string][]string{
-		"the hub waits for every machine":                                                 {"spec.topology.required"},
-		"SiteConfig boots machines from BareMetalHosts, from the hub's own kind of image": {"spec.boot"},
-		"SiteConfig makes an InfraEnv for each node":                                      {"spec.infraEnv"},
-		"SiteConfig approves the machines of its nodes":                                   {"spec.acceptUnknownHosts"},
-		"metal3 boots a machine whatever it runs":                                         {"spec.hosts.bmc.rebootRunning"},
-		"the hub recognises machines by their MAC addresses only":                         target.Recognised(),
-		target.RESTOnly: target.Overrides(),
-		"ClusterInstance has no field for it": {
-			"spec.topology.fencing", "spec.network.loadBalancer", "spec.hyperthreading", "spec.schedulableControlPlane", "spec.operators", "spec.bundles",
-			"spec.discovery.kernelArgs", "spec.discovery.networkDelay", "spec.discovery.osVersion", "spec.hub.agentLabels", "spec.hub.ipxe", "spec.ignitionEndpoint",
-			"spec.hosts.bmc.ca", "spec.hosts.bmc.insecure", "spec.hosts.disk.keep", "spec.hosts.fencing", "spec.hosts.ignitionEndpoint",
-		},
-	})
 }
 
 // instance is the object itself, and the Secrets with the credentials of

@@ -64,32 +64,6 @@ func (w *Writer) laterWorkers(whole *spec.Cluster) {
 	}
 }
 
-// RESTOnly is why no format has the Overrides.
-const RESTOnly = "is in the words of the REST service"
-
-// Overrides are the fields that are in the words of the REST service.
-func Overrides() []string { return []string{"spec.overrides.infraEnv", "spec.overrides.host"} }
-
-// Recognised are the fields by which only oaictl recognises machines.
-func Recognised() []string {
-	return []string{"spec.hosts.match.serial", "spec.hosts.match.uuid", "spec.hosts.match.hostname", "spec.hosts.match.bmc"}
-}
-
-// LostToAgents is what neither form of the agent-based installer's input has, by
-// the reasons.
-func LostToAgents() map[string][]string {
-	return map[string][]string{
-		"the agent-based installer waits for every machine":                   {"spec.topology.required"},
-		"the agent-based installer has one InfraEnv, its own":                 {"spec.infraEnv"},
-		"the agent-based installer takes every machine that boots the image":  {"spec.acceptUnknownHosts"},
-		"the agent-based installer starts as soon as the machines are there":  {"spec.hold"},
-		"the agent-based installer does not pass it on":                       {"spec.ignitionEndpoint", "spec.ignoreValidations"},
-		"the agent-based installer recognises machines by MAC addresses only": Recognised(),
-		"is a matter of a hub, and the agent-based installer has none":        {"spec.hub"},
-		RESTOnly: Overrides(),
-	}
-}
-
 // Result is the files and the losses in the order of cluster.yaml.
 func (w *Writer) Result() ([]File, []loss.Loss, error) {
 	if err := w.Maker.Err(); err != nil {

@@ -197,24 +197,6 @@ func NewObjects() *Objects {
 	return &Objects{Secrets: map[string]*source.Node{}, ConfigMaps: map[string]*source.Node{}, Used: map[*source.Node]bool{}}
 }
 
-// aliens are kinds that stand beside a cluster's objects and say nothing of how it
-// is installed.
-func aliens() map[string]string {
-	return loss.ByName(map[string][]string{
-		"takes the installed cluster into Open Cluster Management: apply it yourself":        {"ManagedCluster", "KlusterletAddonConfig", "ManagedClusterSet", "ManagedClusterSetBinding"},
-		"governs the installed cluster: apply it yourself":                                   {"PolicyGenerator", "Policy", "PlacementBinding", "Placement", "PlacementRule"},
-		"gives rights on the hub, not to a cluster":                                          {"Role", "RoleBinding", "ServiceAccount"},
-		"sets firmware up, which oaictl does not":                                            {"HostFirmwareSettings", "HostFirmwareComponents"},
-		"tells kustomize which files to take":                                                {"Kustomization"},
-		"sets the service up, not a cluster":                                                 {"AgentServiceConfig"},
-		"is made by the hub":                                                                 {"PreprovisioningImage"},
-		"is a further image for a machine, which oaictl does not attach":                     {"DataImage"},
-		"is of the hub, or an extra manifest that no ConfigMap refers to":                    {"IngressController"},
-		"is an extra manifest that no ConfigMap refers to: put it into the folder openshift": {"MachineConfig"},
-		"subscribes to events of a BMC, which oaictl does not":                               {"BMCEventSubscription"},
-	})
-}
-
 // objectsOf sorts the objects by kind. A kind that is not known is a problem: it
 // may be what the user means most.
 func (r *Hub) objectsOf(in *source.Input) *Objects {
@@ -251,7 +233,7 @@ func (r *Hub) Object(h *Objects, n *source.Node) {
 		"InfraEnv": &h.InfraEnvs, "NMStateConfig": &h.Networks, "BareMetalHost": &h.Machines, "Agent": &h.Agents, "AgentClassification": &h.classes,
 	}[kind]
 	named := map[string]map[string]*source.Node{"Secret": h.Secrets, "ConfigMap": h.ConfigMaps}[kind]
-	why, isAlien := aliens()[kind]
+	why, isAlien := loss.Reasons("kinds")[kind]
 	switch {
 	case list != nil:
 		*list = append(*list, n)

@@ -26,7 +26,7 @@ type writer struct{ *target.Writer }
 // error is about a document in the file that cannot be read.
 func Write(c *spec.Cluster, secrets bool) ([]target.File, []loss.Loss, error) {
 	w := &writer{target.New(c, secrets)}
-	w.LoseAll(LostBy())
+	w.LoseAll(loss.Reasons("writers", "agent-based", "ztp"))
 	w.clusterManifests()
 	w.mirrorFiles()
 	w.OpenShiftFolder()
@@ -34,21 +34,6 @@ func Write(c *spec.Cluster, secrets bool) ([]target.File, []loss.Loss, error) {
 	w.hostConfigs()
 	w.fencingFile()
 	return w.Result()
-}
-
-// LostBy says why fields have no place in the files.
-func LostBy() map[string]string {
-	return loss.ByName(target.LostToAgents(), map[string][]string{
-		"names an object of a hub; write spec.openshift.releaseImage": {"spec.openshift.imageSet"},
-		"the files say nothing of how machines boot":                  {"spec.boot.method"},
-		"the agent-based installer decides it by itself":              {"spec.boot.image"},
-		"the files name operators only one by one, in spec.operators": {"spec.bundles"},
-		"the agent-based installer boots its own live system":         {"spec.discovery.osVersion"},
-		"the agent-based installer does not boot machines":            {"spec.hosts.bmc"},
-		"the agent-based installer sets nothing of the kind on a host": {
-			"spec.hosts.disk.keep", "spec.hosts.labels", "spec.hosts.machineConfigPool", "spec.hosts.installerArgs", "spec.hosts.ignition", "spec.hosts.ignitionEndpoint",
-		},
-	})
 }
 
 // clusterManifests are the objects of a hub, as far as the client in the image
