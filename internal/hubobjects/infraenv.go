@@ -32,7 +32,7 @@ func InfraEnvTable() Table {
 		field(setting.DiscIgnition, text[string](), inSpec("ignitionConfigOverride")...).with(mirrors),
 		field(setting.ImageType, imageType(), inSpec("imageType")...),
 		field(setting.KernelArgs, kernelArguments(), inSpec("kernelArguments")...).meaning([]string{}),
-		field(setting.NetworkDelay, positive(), inSpec("networkDiscoveryDelaySeconds")...),
+		field(setting.NetworkDelay, orAbsent(plain[int]()), inSpec("networkDiscoveryDelaySeconds")...),
 		field(setting.OSVersion, text[string](), inSpec("osImageVersion")...),
 		row(setting.AgentLabels, []Path{inSpec("agentLabels")}, writeAgentLabels, readAgentLabels).meaning(map[string]string{}),
 		row(setting.NodeLabels, nil, writeNodeLabels, readNodeLabels).meaning(map[string]string{}),

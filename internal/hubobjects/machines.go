@@ -35,15 +35,15 @@ func SecretsOf(c *spec.Cluster, host *spec.Host, namespace string) HostSecrets {
 // written as such.
 func AgentTable(secrets HostSecrets) Table {
 	return Table{
-		field(setting.Approved, boolean(), inSpec("approved")...).meaning(false),
+		field(setting.Approved, plain[bool](), inSpec("approved")...).meaning(false),
 		field(setting.Role, role(), inSpec("role")...).meaning(model.RoleOf("")),
-		field(setting.Hostname, cleared(), inSpec("hostname")...),
-		field(setting.Disk, cleared(), inSpec("installation_disk_id")...).orElse(field(setting.Disk, cleared(), "status", "installation_disk_id")),
-		field(setting.Pool, cleared(), inSpec("machineConfigPool")...),
+		field(setting.Hostname, plain[string](), inSpec("hostname")...),
+		field(setting.Disk, plain[string](), inSpec("installation_disk_id")...).orElse(field(setting.Disk, plain[string](), "status", "installation_disk_id")),
+		field(setting.Pool, plain[string](), inSpec("machineConfigPool")...),
 		field(setting.Args, inJSON[[]string]("a JSON list of texts"), inSpec("installerArgs")...),
-		field(setting.Ignition, cleared(), inSpec("ignitionConfigOverrides")...),
-		field(setting.Labels, keyed(), inSpec("nodeLabels")...),
-		field(setting.EndpointHeaders, keyed(), inSpec("ignitionEndpointHTTPHeaders")...),
+		field(setting.Ignition, plain[string](), inSpec("ignitionConfigOverrides")...),
+		field(setting.Labels, plain[map[string]string](), inSpec("nodeLabels")...),
+		field(setting.EndpointHeaders, plain[map[string]string](), inSpec("ignitionEndpointHTTPHeaders")...),
 		row(setting.EndpointToken, nil, func(object Fields, _ string) error {
 			return setNamed(object, secrets.Token, "ignitionEndpointTokenReference", Fields{"name": secrets.Token, "namespace": secrets.Namespace})
 		}, func(object Fields) (string, bool, error) {
@@ -60,10 +60,10 @@ func AgentTable(secrets HostSecrets) Table {
 func MachineTable(secrets HostSecrets) Table {
 	return Table{
 		field(setting.Role, role(), annotation(hubapi.AnnotationBMACRole)...),
-		field(setting.Hostname, cleared(), annotation(hubapi.AnnotationBMACHostname)...),
-		field(setting.Pool, cleared(), annotation(hubapi.AnnotationBMACMachineConfigPool)...),
+		field(setting.Hostname, plain[string](), annotation(hubapi.AnnotationBMACHostname)...),
+		field(setting.Pool, plain[string](), annotation(hubapi.AnnotationBMACMachineConfigPool)...),
 		field(setting.Args, inJSON[[]string]("a JSON list of texts"), annotation(hubapi.AnnotationBMACInstallerArgs)...),
-		field(setting.Ignition, cleared(), annotation(hubapi.AnnotationBMACIgnitionOverrides)...),
+		field(setting.Ignition, plain[string](), annotation(hubapi.AnnotationBMACIgnitionOverrides)...),
 		row(setting.Labels, nil, func(object Fields, labels map[string]string) error {
 			notes := map[string]string{}
 			for key, value := range labels {
@@ -82,11 +82,6 @@ func MachineTable(secrets HostSecrets) Table {
 }
 
 func unknown(Fields) (string, bool, error) { return "", false, nil }
-
-// cleared is a text that is written empty, too.
-func cleared() form[string] {
-	return form[string]{write: func(v string) any { return v }, read: as[string]}
-}
 
 // role is a role in the service's word.
 func role() form[install.Role] {

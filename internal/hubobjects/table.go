@@ -238,46 +238,38 @@ func setAll(object, fields Fields) error {
 	return nil
 }
 
-// text is a text; an empty one is left out.
-func text[T ~string]() form[T] {
+// plain is a value that stands in a field as it is in JSON.
+func plain[T any]() form[T] {
 	return form[T]{
 		write: func(v T) any {
-			if v == "" {
-				return nil
-			}
-			return string(v)
+			var content any
+			_ = json.Unmarshal([]byte(setting.ValueOf(v)), &content) // what was encoded can be decoded
+			return content
 		},
 		read: func(content any) (T, error) {
-			value, err := as[string](content)
-			return T(value), err
+			var value T
+			if setting.ValueOf(content).Decode(&value) != nil {
+				return value, fmt.Errorf("has to be a %T, and is a %T", value, content)
+			}
+			return value, nil
 		},
 	}
 }
 
-// boolean is true or false, both of which are said.
-func boolean() form[bool] {
-	return form[bool]{write: func(v bool) any { return v }, read: as[bool]}
-}
-
-// count is a number, of which 0 is said too.
-func count() form[int] {
-	return form[int]{write: func(v int) any { return int64(v) }, read: func(content any) (int, error) {
-		n, err := as[int64](content)
-		return int(n), err
-	}}
-}
-
-// positive is a number that is left out where it is 0.
-func positive() form[int] {
-	f := count()
-	f.write = func(v int) any {
-		if v == 0 {
+// orAbsent is a form with no field for a value that says nothing.
+func orAbsent[T comparable](f form[T]) form[T] {
+	write := f.write
+	f.write = func(v T) any {
+		var none T
+		if v == none {
 			return nil
 		}
-		return int64(v)
+		return write(v)
 	}
 	return f
 }
+
+func text[T ~string]() form[T] { return orAbsent(plain[T]()) }
 
 // texts is a list of texts; an empty one clears the field.
 func texts() form[[]string] {
@@ -327,37 +319,6 @@ func word[T ~string](words ...spelling[T]) form[T] {
 func wordOf[T ~string](f form[T], value T) string {
 	spelt, _ := f.write(value).(string)
 	return spelt
-}
-
-// keyed are texts by their keys.
-func keyed() form[map[string]string] {
-	return form[map[string]string]{
-		write: func(v map[string]string) any { return AnyMap(v) },
-		read: func(content any) (map[string]string, error) {
-			object, err := as[Fields](content)
-			out := map[string]string{}
-			for key := range object {
-				out[key] = textAt(object, key)
-			}
-			return out, err
-		},
-	}
-}
-
-// asJSON is a value of which the field has the JSON.
-func asJSON[T any]() form[T] {
-	return form[T]{
-		write: func(v T) any {
-			var content any
-			_ = json.Unmarshal([]byte(setting.ValueOf(v)), &content) // what was encoded can be decoded
-			return content
-		},
-		read: func(content any) (T, error) {
-			var value T
-			err := setting.ValueOf(content).Decode(&value)
-			return value, err
-		},
-	}
 }
 
 // inJSON is a value as JSON in a text.
