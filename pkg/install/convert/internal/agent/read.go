@@ -59,7 +59,7 @@ func (r *reader) agentConfig(n *source.Node) {
 	for _, key := range []string{"bootArtifactsBaseURL", "ipxeBaseURL"} {
 		r.Lose(n.Get(key), "only an image that holds the service itself is put together with it: oaictl boots machines from the service's images")
 	}
-	source.SetTexts(r.Account, "spec.network.defaults.ntp", &r.Cluster.Spec.Network.Defaults.NTP, n.Get("additionalNTPSources"))
+	r.Set("spec.network.defaults.ntp", n.Get("additionalNTPSources"))
 	if minimal := n.Get("minimalISO"); source.IsTrue(r.Boolean(minimal)) {
 		r.Cluster.Spec.Boot.Image = spec.ImageMinimal
 		r.From("spec.boot.image", minimal)
@@ -100,21 +100,20 @@ func (r *reader) agentHost(n *source.Node) {
 }
 
 func (r *reader) installConfig(n *source.Node) {
-	c := r.Cluster
 	if version := n.Get("apiVersion"); version != nil && r.Text(version) != "v1" {
 		r.Wrong(version, fmt.Sprintf("the version %q of the install-config is not known", version.Peek()), "write v1")
 	}
 	meta := n.Get("metadata")
-	source.SetText(r.Account, "metadata.name", &c.Metadata.Name, meta.Get("name"))
+	r.Set("metadata.name", meta.Get("name"))
 	r.Namespace(meta.Get("namespace"))
-	source.SetText(r.Account, "spec.baseDomain", &c.Spec.BaseDomain, n.Get("baseDomain"))
+	r.Set("spec.baseDomain", n.Get("baseDomain"))
 	r.PullSecret(n.Get("pullSecret"))
 	r.SSHKeys(n.Get("sshKey"))
 	r.TrustBundle(n.Get("additionalTrustBundle"))
 	r.Mirrors(n.Get("imageDigestSources"), "imageDigestSources")
 	r.Mirrors(n.Get("imageContentSources"), "imageContentSources")
 	r.Proxy(n.Get("proxy"))
-	r.SetBool("spec.fips", &c.Spec.FIPS, n.Get("fips"))
+	r.Set("spec.fips", n.Get("fips"))
 	r.Networking(n.Get("networking"))
 	r.pools(n)
 	r.installPlatform(n.Get("platform"))
@@ -149,8 +148,8 @@ func (r *reader) installPlatform(n *source.Node) {
 			to.Type = spec.External
 			to.External = &spec.ExternalPlatform{}
 			r.From("spec.platform.external", p)
-			source.SetText(r.Account, "spec.platform.external.name", &to.External.Name, p.Get("platformName"))
-			source.SetText(r.Account, "spec.platform.external.cloudControllerManager", &to.External.CloudControllerManager, p.Get("cloudControllerManager"))
+			r.Set("spec.platform.external.name", p.Get("platformName"))
+			r.Set("spec.platform.external.cloudControllerManager", p.Get("cloudControllerManager"))
 			p.Taken = p.Taken || len(p.Children) == 0
 		case "baremetal":
 			to.Type = spec.BareMetal
@@ -180,7 +179,7 @@ func (r *reader) bareMetal(n *source.Node) {
 		r.BareMetalHost(item)
 	}
 	ntp := n.Get("additionalNTPServers")
-	source.SetTexts(r.Account, "spec.network.defaults.ntp", &r.Cluster.Spec.Network.Defaults.NTP, ntp)
+	r.Set("spec.network.defaults.ntp", ntp)
 	for _, key := range []string{"externalBridge", "provisioningBridge", "libvirtURI", "bootstrapProvisioningIP", "bootstrapExternalStaticIP", "bootstrapExternalStaticGateway", "bootstrapExternalStaticDNS", "defaultMachinePlatform"} {
 		r.Rest(n.Get(key), "the agent-based installer ignores it, and so does oaictl")
 	}

@@ -48,22 +48,22 @@ func Read(s *settings.Reader, in *source.Input, name string) {
 
 func (r *reader) cluster(n *source.Node, name string) {
 	c := r.Cluster
-	source.SetText(r.Account, "metadata.name", &c.Metadata.Name, r.oneWord(n, "name", "cluster"))
+	r.Set("metadata.name", r.oneWord(n, "name", "cluster"))
 	if c.Metadata.Name == "" {
 		c.Metadata.Name = name
 	}
-	source.SetText(r.Account, "spec.baseDomain", &c.Spec.BaseDomain, r.oneWord(n, "base_dns_domain", "domain"))
+	r.Set("spec.baseDomain", r.oneWord(n, "base_dns_domain", "domain"))
 	version := r.oneWord(n, "openshift_version", "version")
 	c.Spec.OpenShift.Version = r.Scalar(version)
 	r.From("spec.openshift.version", version)
-	source.SetText(r.Account, "spec.openshift.releaseImage", &c.Spec.OpenShift.ReleaseImage, n.Get("ocp_release_image"))
+	r.Set("spec.openshift.releaseImage", n.Get("ocp_release_image"))
 	r.Arch(n.Get("cpu_architecture"))
 	r.topology(n)
 	r.platform(n.Get("platform"))
-	r.SetBool("spec.schedulableControlPlane", &c.Spec.SchedulableControlPlane, n.Get("schedulable_masters"))
+	r.Set("spec.schedulableControlPlane", n.Get("schedulable_masters"))
 	roles := n.Get("hyperthreading")
 	source.Carry(r.Account, "spec.hyperthreading", &c.Spec.Hyperthreading, roles, settings.RoleSet(roles.Peek()))
-	r.SetBool("spec.fips", &c.Spec.FIPS, n.Get("fips"))
+	r.Set("spec.fips", n.Get("fips"))
 	if tags := n.Get("tags"); tags != nil {
 		c.Metadata.Tags = r.commaList(tags)
 		r.From("metadata.tags", tags)
@@ -141,8 +141,8 @@ func (r *reader) platform(n *source.Node) {
 	p.Type = spec.PlatformType(r.Text(n.Get("type")))
 	if external := r.MapOf(n.Get("external")); external != nil {
 		p.External = &spec.ExternalPlatform{}
-		source.SetText(r.Account, "spec.platform.external.name", &p.External.Name, external.Get("platform_name"))
-		source.SetText(r.Account, "spec.platform.external.cloudControllerManager", &p.External.CloudControllerManager, external.Get("cloud_controller_manager"))
+		r.Set("spec.platform.external.name", external.Get("platform_name"))
+		r.Set("spec.platform.external.cloudControllerManager", external.Get("cloud_controller_manager"))
 	}
 }
 
@@ -181,26 +181,26 @@ func (r *reader) networks(n *source.Node) {
 	for i, item := range r.ListOf(n.Get("cluster_networks")) {
 		field := fmt.Sprintf("spec.network.cluster[%d]", i)
 		var network spec.ClusterNetwork
-		source.SetText(r.Account, field+".cidr", &network.CIDR, item.Get("cidr"))
-		r.SetNumber(field+".hostPrefix", &network.HostPrefix, item.Get("host_prefix"))
+		r.SetIn(field+".cidr", &network.CIDR, item.Get("cidr"))
+		r.SetIn(field+".hostPrefix", &network.HostPrefix, item.Get("host_prefix"))
 		net.Cluster = append(net.Cluster, network)
 	}
 	if one := n.Get("cluster_network_cidr"); one != nil && net.Cluster == nil {
 		network := spec.ClusterNetwork{CIDR: r.Text(one)}
-		r.SetNumber("spec.network.cluster[0].hostPrefix", &network.HostPrefix, n.Get("cluster_network_host_prefix"))
+		r.SetIn("spec.network.cluster[0].hostPrefix", &network.HostPrefix, n.Get("cluster_network_host_prefix"))
 		net.Cluster = []spec.ClusterNetwork{network}
 		r.From("spec.network.cluster", one)
 	}
-	source.SetText(r.Account, "spec.network.type", &net.Type, n.Get("network_type"))
-	r.SetBool("spec.network.userManaged", &net.UserManaged, n.Get("user_managed_networking"))
+	r.Set("spec.network.type", n.Get("network_type"))
+	r.Set("spec.network.userManaged", n.Get("user_managed_networking"))
 	if balancer := n.Get("load_balancer"); balancer != nil {
 		kind := balancer
 		if balancer.Kind == source.MapNode {
 			kind = balancer.Get("type")
 		}
-		source.SetText(r.Account, "spec.network.loadBalancer", &net.LoadBalancer, kind)
+		r.Set("spec.network.loadBalancer", kind)
 	}
-	r.SetNumber("spec.network.mtu", &net.MTU, n.Get("mtu"))
+	r.Set("spec.network.mtu", n.Get("mtu"))
 	if ntp := r.oneWord(n, "additional_ntp_sources", "additional_ntp_source"); ntp != nil {
 		net.Defaults.NTP = r.commaList(ntp)
 		r.From("spec.network.defaults.ntp", ntp)

@@ -20,7 +20,7 @@ func (r *reader) host(all, n *source.Node) {
 	i := r.HostFor(n, []string{mac.Peek()})
 	h := r.Host(i)
 	name := source.First(n, "requested_hostname", "name")
-	source.SetText(r.Account, settings.HostField(i, "name"), &h.Name, name)
+	r.Set(settings.HostField(i, "name"), name)
 	if second := n.Get("name"); second != nil && second != name {
 		if second.Peek() == h.Name {
 			r.Means(second, "is the hostname, too")
@@ -28,8 +28,8 @@ func (r *reader) host(all, n *source.Node) {
 			r.Lose(second, "aicli finds the host by this name: write by what the machine is known into "+settings.HostField(i, "match"))
 		}
 	}
-	source.SetText(r.Account, settings.HostField(i, "match.mac"), &h.Match.MAC, mac)
-	source.SetText(r.Account, settings.HostField(i, "match.uuid"), &h.Match.UUID, id)
+	r.Set(settings.HostField(i, "match.mac"), mac)
+	r.Set(settings.HostField(i, "match.uuid"), id)
 	role := n.Get("role")
 	if role == nil {
 		role = all.Get("role")
@@ -49,7 +49,7 @@ func (r *reader) host(all, n *source.Node) {
 		r.From(settings.HostField(i, "disk.keep"), keep)
 	}
 	r.labels(i, source.First(n, "node_labels", "labels"))
-	source.SetText(r.Account, settings.HostField(i, "machineConfigPool"), &h.MachineConfigPool, source.First(n, "mcp", "machine_config_pool_name"))
+	r.Set(settings.HostField(i, "machineConfigPool"), source.First(n, "mcp", "machine_config_pool_name"))
 	r.arguments(i, n.Get("extra_args"))
 	if file := n.Get("ignition_file"); file != nil {
 		if copied := r.beside(file, "ignition/"+source.FileName(filepath.Base(file.Peek()))); copied != "" {
@@ -138,7 +138,7 @@ func (r *reader) arguments(i int, n *source.Node) {
 	r.From(field, n)
 	switch {
 	case n.Kind == source.ListNode:
-		source.SetTexts(r.Account, field, &r.Host(i).InstallerArgs, n)
+		r.Set(field, n)
 	case strings.HasPrefix(strings.TrimSpace(n.Peek()), "["):
 		r.InstallerArgs(i, n)
 	default:
@@ -217,8 +217,8 @@ func (r *reader) anyUnaddressed() bool {
 func (r *reader) networkTable(i int, table *source.Node) {
 	for _, entry := range r.ListOf(table) {
 		var nic spec.NIC
-		source.SetText(r.Account, "", &nic.Name, entry.Get("logical_nic_name"))
-		source.SetText(r.Account, "", &nic.MAC, entry.Get("mac_address"))
+		r.SetIn("", &nic.Name, entry.Get("logical_nic_name"))
+		r.SetIn("", &nic.MAC, entry.Get("mac_address"))
 		h := r.Host(i)
 		if h.Net == nil {
 			h.Net = &spec.HostNet{}
@@ -274,7 +274,7 @@ func (r *reader) contents(n *source.Node) {
 	}
 	if endpoint := r.MapOf(n.Get("ignition_endpoint")); endpoint != nil {
 		c.Spec.IgnitionEndpoint = &spec.IgnitionEndpoint{}
-		source.SetText(r.Account, "spec.ignitionEndpoint.url", &c.Spec.IgnitionEndpoint.URL, endpoint.Get("url"))
+		r.Set("spec.ignitionEndpoint.url", endpoint.Get("url"))
 		r.Lose(endpoint.Get("ca_certificate"), "is in base64: write the certificate into spec.ignitionEndpoint.ca")
 	}
 	r.manifests(n.Get("manifests"), string(spec.FolderManifests))

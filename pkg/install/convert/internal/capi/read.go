@@ -105,28 +105,28 @@ func (r *reader) controlPlane(h *ztp.Objects, n *source.Node, clusters []*source
 	if name == nil {
 		name = n.Get("metadata", "name")
 	}
-	source.SetText(r.Account, "metadata.name", &c.Metadata.Name, name)
+	r.Set("metadata.name", name)
 	r.ObjectNamespace(n)
 	if len(clusters) > 0 {
 		r.ObjectNamespace(clusters[0])
 		r.Means(clusters[0].Get("metadata", "name"), "objects are named after the cluster")
 	}
 	r.names(n)
-	source.SetText(r.Account, "spec.openshift.version", &c.Spec.OpenShift.Version, s.Get("distributionVersion"))
+	r.Set("spec.openshift.version", s.Get("distributionVersion"))
 	if replicas := s.Get("replicas"); replicas != nil {
 		c.Spec.Topology.ControlPlane = r.Number(replicas)
 		r.From("spec.topology.controlPlane", replicas)
 	} else {
 		c.Spec.Topology.ControlPlane = new(1) // what the API server fills in for no number
 	}
-	source.SetText(r.Account, "spec.baseDomain", &c.Spec.BaseDomain, config.Get("baseDomain"))
+	r.Set("spec.baseDomain", config.Get("baseDomain"))
 	r.vips(config)
 	r.PullSecretRef(h, config.Get("pullSecretRef", "name"))
 	r.MirrorMap(h, config.Get("imageRegistryRef"))
 	r.ManifestRefs(h, r.ListOf(config.Get("manifestsConfigMapRefs")))
 	r.DiskEncryption(config.Get("diskEncryption"))
 	r.Proxy(config.Get("proxy"))
-	r.SetBool("spec.schedulableControlPlane", &c.Spec.SchedulableControlPlane, config.Get("mastersSchedulable"))
+	r.Set("spec.schedulableControlPlane", config.Get("mastersSchedulable"))
 	r.SSHKeys(config.Get("sshAuthorizedKey"))
 	notes := n.Get("metadata", "annotations")
 	r.InstallOverrides(notes.Get("controlplane.cluster.x-k8s.io/install-config-override"))
@@ -171,11 +171,11 @@ func (r *reader) networks(n, controlPlane *source.Node) {
 		for i, item := range r.ListOf(pods) {
 			field := fmt.Sprintf("spec.network.cluster[%d].cidr", i)
 			var network spec.ClusterNetwork
-			source.SetText(r.Account, field, &network.CIDR, item)
+			r.SetIn(field, &network.CIDR, item)
 			to.Cluster = append(to.Cluster, network)
 		}
 	}
-	source.SetTexts(r.Account, "spec.network.service", &to.Service, net.Get("services", "cidrBlocks"))
+	r.Set("spec.network.service", net.Get("services", "cidrBlocks"))
 	ref := n.Get("spec", "controlPlaneRef")
 	r.Reference(ref.Get("name"), controlPlane)
 	for _, key := range []string{"apiGroup", "apiVersion", "kind", "namespace"} {
@@ -217,7 +217,7 @@ func (r *reader) bootstrap(h *ztp.Objects, s *source.Node) {
 			r.PullSecretRef(h, ref)
 		}
 	}
-	source.SetTexts(r.Account, "spec.network.defaults.ntp", &c.Spec.Network.Defaults.NTP, s.Get("additionalNTPSources"))
+	r.Set("spec.network.defaults.ntp", s.Get("additionalNTPSources"))
 	r.SSHKeys(s.Get("sshAuthorizedKey"))
 	if arch := s.Get("cpuArchitecture"); arch != nil {
 		r.From("spec.openshift.arch", arch)

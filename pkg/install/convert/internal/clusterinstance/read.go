@@ -49,16 +49,16 @@ func Read(s *settings.Reader, in *source.Input) {
 }
 
 func (r *reader) instance(h *ztp.Objects, n *source.Node) {
-	c, s := r.Cluster, r.MapOf(n.Get("spec"))
-	source.SetText(r.Account, "metadata.name", &c.Metadata.Name, s.Get("clusterName"))
+	s := r.MapOf(n.Get("spec"))
+	r.Set("metadata.name", s.Get("clusterName"))
 	r.ObjectNames(n, "")
-	source.SetText(r.Account, "spec.baseDomain", &c.Spec.BaseDomain, s.Get("baseDomain"))
+	r.Set("spec.baseDomain", s.Get("baseDomain"))
 	r.PullSecretRef(h, s.Get("pullSecretRef", "name"))
 	r.ImageSetRef(h, s.Get("clusterImageSetNameRef"))
 	r.SSHKeys(s.Get("sshPublicKey"))
 	r.VIPs(s)
 	r.Networking(s)
-	source.SetTexts(r.Account, "spec.network.defaults.ntp", &c.Spec.Network.Defaults.NTP, s.Get("additionalNTPSources"))
+	r.Set("spec.network.defaults.ntp", s.Get("additionalNTPSources"))
 	r.Hold(s.Get("holdInstallation"))
 	r.PlatformType(s.Get("platformType"), nil)
 	r.Arch(s.Get("cpuArchitecture"))
@@ -197,13 +197,13 @@ func (r *reader) node(h *ztp.Objects, n *source.Node) {
 	}
 	i := r.AddHost(n)
 	to := r.Host(i)
-	source.SetText(r.Account, settings.HostField(i, "name"), &to.Name, n.Get("hostName"))
+	r.Set(settings.HostField(i, "name"), n.Get("hostName"))
 	role := n.Get("role")
 	if role == nil {
 		to.Role = spec.ControlPlane
 	}
 	r.Role(i, role)
-	source.SetText(r.Account, settings.HostField(i, "match.mac"), &to.Match.MAC, n.Get("bootMACAddress"))
+	r.Set(settings.HostField(i, "match.mac"), n.Get("bootMACAddress"))
 	r.Hints(i, n.Get("rootDeviceHints"))
 	r.bmc(h, i, n)
 	r.Network(i, n.Get("nodeNetwork", "interfaces"), n.Get("nodeNetwork", "config"))
@@ -213,10 +213,10 @@ func (r *reader) node(h *ztp.Objects, n *source.Node) {
 	if arch := n.Get("cpuArchitecture"); arch != nil && settings.ArchOf(arch.Peek()) == r.Cluster.Spec.OpenShift.Arch {
 		r.Means(arch, "is that of the cluster")
 	} else {
-		source.SetText(r.Account, settings.HostField(i, "arch"), &to.Arch, arch)
+		r.Set(settings.HostField(i, "arch"), arch)
 		to.Arch = settings.ArchOf(string(to.Arch))
 	}
-	source.SetText(r.Account, settings.HostField(i, "machineConfigPool"), &to.MachineConfigPool, n.Get("extraAnnotations", hubapi.KindBareMetalHost, hubapi.AnnotationBMACMachineConfigPool))
+	r.Set(settings.HostField(i, "machineConfigPool"), n.Get("extraAnnotations", hubapi.KindBareMetalHost, hubapi.AnnotationBMACMachineConfigPool))
 	r.Metal3(i, n.Get("bootMode"), n.Get("automatedCleaningMode"), n.Get("ironicInspect"), n.Get("extraAnnotations", hubapi.KindBareMetalHost))
 	r.templates(n.Get("templateRefs"), "ai-node-templates-v1")
 	r.nodesOnly(n)

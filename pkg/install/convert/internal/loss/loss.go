@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -102,6 +103,29 @@ func dotted(path, name string) string {
 func FieldName(field reflect.StructField) string {
 	name, _, _ := strings.Cut(field.Tag.Get("yaml"), ",")
 	return strings.TrimPrefix(name, "-")
+}
+
+// FieldAt is a field of a cluster by its path, such as spec.hosts[2].match.mac. What it
+// stands in is made where it is missing.
+func FieldAt(v reflect.Value, path string) reflect.Value {
+	for key := range strings.SplitSeq(path, ".") {
+		if v.Kind() == reflect.Pointer {
+			if v.IsNil() {
+				v.Set(reflect.New(v.Type().Elem()))
+			}
+			v = v.Elem()
+		}
+		name, index, inList := strings.Cut(strings.TrimSuffix(key, "]"), "[")
+		named, _ := v.Type().FieldByNameFunc(func(own string) bool {
+			field, _ := v.Type().FieldByName(own)
+			return FieldName(field) == name
+		})
+		v = v.FieldByIndex(named.Index)
+		if i, err := strconv.Atoi(index); inList && err == nil {
+			v = v.Index(i)
+		}
+	}
+	return v
 }
 
 //go:embed reasons.yaml

@@ -53,7 +53,7 @@ func (r *Reader) Fencing(n *source.Node) {
 		field := HostField(i, "fencing")
 		r.From(field, item)
 		f := &spec.Fencing{}
-		source.SetText(r.Account, field+".address", &f.Address, item.Get("address"))
+		r.SetIn(field+".address", &f.Address, item.Get("address"))
 		f.Credentials = r.Login(field+".credentials", "fencing/"+source.FileName(r.Host(i).Name), item.Get("username"), item.Get("password"))
 		if verify := item.Get("certificateVerification"); verify != nil {
 			insecure := r.Text(verify) == "Disabled"
@@ -94,7 +94,7 @@ func (r *Reader) BMC(i int, whole, address, insecure *source.Node) bool {
 		h.BMC = &spec.BMC{}
 	}
 	r.From(field, address)
-	source.SetText(r.Account, field+".address", &h.BMC.Address, address)
+	r.Set(field+".address", address)
 	if flag := r.Boolean(insecure); flag != nil {
 		h.BMC.Insecure = *flag
 	}

@@ -38,11 +38,11 @@ func (r *Reader) Networking(n *source.Node) {
 		return
 	}
 	net := &r.Cluster.Spec.Network
-	source.SetText(r.Account, "spec.network.type", &net.Type, n.Get("networkType"))
+	r.Set("spec.network.type", n.Get("networkType"))
 	r.CIDRs("spec.network.machine", &net.Machine, n.Get("machineNetwork"))
 	r.CIDRs("spec.network.service", &net.Service, n.Get("serviceNetwork"))
-	r.clusterNetworks(n.Get("clusterNetwork"))
-	r.SetNumber("spec.network.mtu", &net.MTU, n.Get("clusterNetworkMTU"))
+	r.Set("spec.network.cluster", n.Get("clusterNetwork"))
+	r.Set("spec.network.mtu", n.Get("clusterNetworkMTU"))
 	r.Override(n.Get("ovnKubernetesConfig"), "networking", "ovnKubernetesConfig")
 }
 
@@ -67,31 +67,11 @@ func (r *Reader) CIDRs(field string, to *[]string, n *source.Node) {
 	r.From(field, n)
 }
 
-func (r *Reader) clusterNetworks(n *source.Node) {
-	if n == nil {
-		return
-	}
-	to := &r.Cluster.Spec.Network.Cluster
-	*to = []spec.ClusterNetwork{}
-	r.From("spec.network.cluster", n)
-	for i, item := range r.ListOf(n) {
-		if item = r.MapOf(item); item == nil {
-			continue
-		}
-		field := fmt.Sprintf("spec.network.cluster[%d]", i)
-		r.From(field, item)
-		var network spec.ClusterNetwork
-		source.SetText(r.Account, field+".cidr", &network.CIDR, item.Get("cidr"))
-		r.SetNumber(field+".hostPrefix", &network.HostPrefix, item.Get("hostPrefix"))
-		*to = append(*to, network)
-	}
-}
-
 // VIPs carries virtual addresses over, each as a list or, formerly, as one.
 func (r *Reader) VIPs(n *source.Node) {
 	to := &r.Cluster.Spec.Network.VIPs
-	source.SetTexts(r.Account, "spec.network.vips.api", &to.API, n.Get("apiVIPs"))
-	source.SetTexts(r.Account, "spec.network.vips.ingress", &to.Ingress, n.Get("ingressVIPs"))
+	r.Set("spec.network.vips.api", n.Get("apiVIPs"))
+	r.Set("spec.network.vips.ingress", n.Get("ingressVIPs"))
 	r.oneVIP("spec.network.vips.api", &to.API, n.Get("apiVIP"))
 	r.oneVIP("spec.network.vips.ingress", &to.Ingress, n.Get("ingressVIP"))
 }
@@ -241,7 +221,7 @@ func (r *Reader) Operators(n *source.Node) {
 			continue
 		}
 		r.From(field, item)
-		source.SetText(r.Account, field+".name", &operator.Name, item.Get("name"))
+		r.SetIn(field+".name", &operator.Name, item.Get("name"))
 		if properties := item.Get("properties"); properties != nil && !(properties.Kind == source.TextNode && properties.Text == "") {
 			if properties = r.MapOf(r.Embed(properties)); properties != nil {
 				operator.Properties, _ = properties.Plain().(map[string]any)

@@ -163,8 +163,8 @@ func (r *Reader) Tang(n *source.Node) {
 		field := fmt.Sprintf("spec.diskEncryption.tang[%d]", i)
 		r.From(field, item)
 		var server spec.TangServer
-		source.SetText(r.Account, field+".url", &server.URL, source.First(item, "url", "URL"))
-		source.SetText(r.Account, field+".thumbprint", &server.Thumbprint, item.Get("thumbprint"))
+		r.SetIn(field+".url", &server.URL, source.First(item, "url", "URL"))
+		r.SetIn(field+".thumbprint", &server.Thumbprint, item.Get("thumbprint"))
 		r.Cluster.Spec.DiskEncryption.Tang = append(r.Cluster.Spec.DiskEncryption.Tang, server)
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/loss"
 )
 
 // First is the first of some keys that is there.
@@ -324,13 +326,6 @@ func Carry[T any](r *Account, field string, to *T, n *Node, value T) {
 	}
 }
 
-// SetText carries a text over, as Carry does.
-func SetText[T ~string](r *Account, field string, to *T, n *Node) {
-	if n != nil && r.want(n, TextNode) {
-		Carry(r, field, to, n, T(n.Text))
-	}
-}
-
 // Second tells a value that says something else than the one that was carried
 // over.
 func (r *Account) Second(field string, n *Node) {
@@ -341,54 +336,111 @@ func (r *Account) Second(field string, n *Node) {
 	r.Lose(n, why)
 }
 
-// SetTexts carries a list of texts over, as SetText does.
-func SetTexts[T ~[]string](r *Account, field string, to *T, n *Node) {
-	if n == nil {
+// Set carries a value over to a field of cluster.yaml, given by its path, in the shape
+// that the field's type has. A second value has to agree with the first, or is told.
+func (r *Account) Set(field string, n *Node) {
+	if n != nil {
+		r.set(field, loss.FieldAt(reflect.ValueOf(r.Cluster), field), n)
+	}
+}
+
+// SetIn is Set for a field that is not in the cluster yet.
+func (r *Account) SetIn(field string, to any, n *Node) {
+	if n != nil {
+		r.set(field, reflect.ValueOf(to).Elem(), n)
+	}
+}
+
+func (r *Account) set(field string, to reflect.Value, n *Node) {
+	switch to.Interface().(type) {
+	case *bool:
+		if !to.IsNil() && to.Elem().Bool() != Truth(n.Text) {
+			r.Second(field, n)
+		} else if value := r.Boolean(n); value != nil {
+			to.Set(reflect.ValueOf(value))
+			r.From(field, n)
+		}
+		return
+	case *int:
+		to.Set(reflect.ValueOf(r.Number(n)))
+		r.From(field, n)
 		return
 	}
-	values := make([]string, 0, len(n.Items()))
-	for _, item := range n.Items() {
-		values = append(values, item.Peek())
+	switch to.Kind() {
+	case reflect.String:
+		r.setText(field, to, n)
+	case reflect.Int:
+		if whole, ok := numberOf(n.Text).(int64); ok && to.Int() != 0 && to.Int() != whole {
+			r.Second(field, n)
+		} else if value := r.Number(n); value != nil {
+			to.SetInt(int64(*value))
+			r.From(field, n)
+		}
+	case reflect.Struct:
+		r.setStruct(field, to, n)
+	case reflect.Slice:
+		if to.Type().Elem().Kind() == reflect.Struct {
+			r.setStructs(field, to, n)
+		} else {
+			r.setTexts(field, to, n)
+		}
+	default:
+		panic("convert: " + field + " has a type that is not carried over: " + to.Type().String())
 	}
-	if *to != nil && !slices.Equal([]string(*to), values) {
+}
+
+func (r *Account) setText(field string, to reflect.Value, n *Node) {
+	switch {
+	case !r.want(n, TextNode):
+	case to.String() != "" && to.String() != n.Text:
+		r.Second(field, n)
+	default:
+		n.Taken = true
+		to.SetString(n.Text)
+		r.From(field, n)
+	}
+}
+
+func (r *Account) setTexts(field string, to reflect.Value, n *Node) {
+	texts := make([]string, 0, len(n.Items()))
+	for _, item := range n.Items() {
+		texts = append(texts, item.Peek())
+	}
+	values := reflect.ValueOf(texts).Convert(to.Type())
+	if !to.IsNil() && !reflect.DeepEqual(to.Interface(), values.Interface()) {
 		r.Second(field, n)
 		return
 	}
-	if values := r.Texts(n); values != nil {
-		*to = T(values)
-		r.From(field, n)
-		for i, item := range n.Items() {
-			r.From(fmt.Sprintf("%s[%d]", field, i), item)
+	to.Set(reflect.ValueOf(r.Texts(n)).Convert(to.Type()))
+	r.From(field, n)
+	for i, item := range n.Items() {
+		r.From(fmt.Sprintf("%s[%d]", field, i), item)
+	}
+}
+
+// setStruct carries a map over that has the words of cluster.yaml.
+func (r *Account) setStruct(field string, to reflect.Value, n *Node) {
+	if n = r.MapOf(n); n == nil {
+		return
+	}
+	r.From(field, n)
+	for i := range to.NumField() {
+		name := loss.FieldName(to.Type().Field(i))
+		if below := n.Get(name); below != nil {
+			r.set(field+"."+name, to.Field(i), below)
 		}
 	}
 }
 
-// SetBool carries true or false over, as SetText does.
-func (r *Account) SetBool(field string, to **bool, n *Node) {
-	if n == nil {
-		return
-	}
-	if *to != nil && **to != Truth(n.Text) {
-		r.Second(field, n)
-		return
-	}
-	if value := r.Boolean(n); value != nil {
-		*to = value
-		r.From(field, n)
-	}
-}
-
-// SetNumber carries an integer over, as SetText does.
-func (r *Account) SetNumber(field string, to *int, n *Node) {
-	if n == nil {
-		return
-	}
-	if value, ok := numberOf(n.Text).(int64); ok && *to != 0 && int64(*to) != value {
-		r.Second(field, n)
-		return
-	}
-	if value := r.Number(n); value != nil {
-		*to = *value
-		r.From(field, n)
+func (r *Account) setStructs(field string, to reflect.Value, n *Node) {
+	to.Set(reflect.MakeSlice(to.Type(), 0, 0))
+	r.From(field, n)
+	for i, item := range r.ListOf(n) {
+		if item = r.MapOf(item); item == nil {
+			continue
+		}
+		entry := reflect.New(to.Type().Elem()).Elem()
+		r.setStruct(fmt.Sprintf("%s[%d]", field, i), entry, item)
+		to.Set(reflect.Append(to, entry))
 	}
 }

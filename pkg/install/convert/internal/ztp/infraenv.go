@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/hubobjects"
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/settings"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/source"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -34,7 +36,7 @@ func (e BootEnv) Selects(labels *source.Node) bool {
 // infraEnv carries an InfraEnv over. Several of them agree, save for the
 // architecture and for whose network is whose.
 func (r *Hub) infraEnv(h *Objects, n *source.Node) {
-	c, s := r.Cluster, r.MapOf(n.Get("spec"))
+	s := r.MapOf(n.Get("spec"))
 	r.ObjectNames(n, "")
 	env := BootEnv{Name: NameOf(n)}
 	r.clusterRef(h, s.Get("clusterRef"))
@@ -45,8 +47,7 @@ func (r *Hub) infraEnv(h *Objects, n *source.Node) {
 	}
 	r.SSHKeys(s.Get("sshAuthorizedKey"))
 	r.Proxy(s.Get("proxy"))
-	source.SetTexts(r.Account, "spec.network.defaults.ntp", &c.Spec.Network.Defaults.NTP, s.Get("additionalNTPSources"))
-	source.SetTexts(r.Account, "spec.network.ntp", &c.Spec.Network.NTP, s.Get("ntpSources"))
+	r.rows(n, hubobjects.InfraEnvTable(), setting.ExtraNTP, setting.NTP)
 	for _, label := range r.MapOf(s.Get("nmStateConfigLabelSelector", "matchLabels")).All() {
 		if env.Selector == nil {
 			env.Selector = map[string]string{}
@@ -199,7 +200,7 @@ func (r *Hub) hubOnly(n, s *source.Node) {
 		set.IPXE = spec.IPXEBootOrder
 		r.From("spec.hub.ipxe", script)
 	}
-	source.SetText(r.Account, "spec.discovery.osVersion", &r.Cluster.Spec.Discovery.OSVersion, s.Get("osImageVersion"))
+	r.rows(n, hubobjects.InfraEnvTable(), setting.OSVersion)
 	r.InfraEnvNotes(n.Get("metadata", "annotations"), n.Get("metadata", "labels"))
 }
 
@@ -219,7 +220,7 @@ func (r *Hub) InfraEnvNotes(notes, labels *source.Node) {
 		set.Ironic.Agent = true
 		r.From("spec.hub.ironic.agent", agent)
 	}
-	source.SetText(r.Account, "spec.hub.ironic.image", &set.Ironic.Image, notes.Get(hubapi.AnnotationIronicAgentImage))
+	r.Set("spec.hub.ironic.image", notes.Get(hubapi.AnnotationIronicAgentImage))
 	if families := notes.Get(hubapi.AnnotationIPFamily); families != nil {
 		var list []spec.IPFamily
 		for family := range strings.SplitSeq(families.Peek(), ",") {
@@ -252,9 +253,9 @@ func (r *Hub) Classifications(h *Objects) {
 		s := r.MapOf(n.Get("spec"))
 		var one spec.Classification
 		field := "spec.hub.classifications"
-		source.SetText(r.Account, field, &one.Label, s.Get("labelKey"))
-		source.SetText(r.Account, field, &one.Value, s.Get("labelValue"))
-		source.SetText(r.Account, field, &one.Query, s.Get("query"))
+		r.SetIn(field, &one.Label, s.Get("labelKey"))
+		r.SetIn(field, &one.Value, s.Get("labelValue"))
+		r.SetIn(field, &one.Query, s.Get("query"))
 		r.ObjectNames(n, "")
 		r.Cluster.Spec.Hub.Classifications = append(r.Cluster.Spec.Hub.Classifications, one)
 	}
@@ -275,11 +276,11 @@ func (r *Hub) Metal3(i int, mode, cleaning, inspect, notes *source.Node) {
 	}
 	r.MeansIf(mode, "is the default", "UEFI")
 	if mode != nil && !mode.Taken {
-		source.SetText(r.Account, field+".bootMode", &m.BootMode, mode)
+		r.SetIn(field+".bootMode", &m.BootMode, mode)
 	}
 	r.MeansIf(cleaning, "is what oaictl asks for itself", "disabled")
 	if cleaning != nil && !cleaning.Taken {
-		source.SetText(r.Account, field+".cleaning", &m.Cleaning, cleaning)
+		r.SetIn(field+".cleaning", &m.Cleaning, cleaning)
 	}
 	r.MeansIf(inspect, "is the default", "")
 	if inspect.Peek() == "disabled" {

@@ -22,7 +22,7 @@ func (r *Hub) hubMachine(h *Objects, n *source.Node) {
 	name := n.Get("metadata", "name")
 	to.Name = r.Text(name)
 	r.From(settings.HostField(i, "name"), name)
-	source.SetText(r.Account, settings.HostField(i, "match.mac"), &to.Match.MAC, mac)
+	r.Set(settings.HostField(i, "match.mac"), mac)
 	r.Hints(i, s.Get("rootDeviceHints"))
 	r.machineBMC(h, i, s.Get("bmc"))
 	r.ObjectNames(n, "")
@@ -81,7 +81,7 @@ func (r *Hub) machineNotes(h *Objects, i int, notes *source.Node) {
 		r.Present[settings.HostField(i, "hostname")] = true
 	}
 	r.Role(i, at("role"))
-	source.SetText(r.Account, settings.HostField(i, "machineConfigPool"), &to.MachineConfigPool, at("machine-config-pool"))
+	r.Set(settings.HostField(i, "machineConfigPool"), at("machine-config-pool"))
 	r.InstallerArgs(i, at("installer-args"))
 	r.HostIgnition(i, at("ignition-config-overrides"))
 	r.fencingSecret(h, i, at("fencing-credentials-secret-name"))
@@ -109,12 +109,11 @@ func (r *Hub) hubAgent(n *source.Node) {
 	}
 	hostname, name := s.Get("hostname"), n.Get("metadata", "name")
 	i := r.HostFor(n, macs, hostname.Peek())
-	to := r.Host(i)
-	source.SetText(r.Account, settings.HostField(i, "match.uuid"), &to.Match.UUID, name)
+	r.Set(settings.HostField(i, "match.uuid"), name)
 	r.HostName(i, hostname)
 	r.Role(i, s.Get("role"))
-	source.SetText(r.Account, settings.HostField(i, "machineConfigPool"), &to.MachineConfigPool, s.Get("machineConfigPool"))
-	source.SetText(r.Account, settings.HostField(i, "disk.hints.deviceName"), &to.Disk.Hints.DeviceName, source.First(s, "installation_disk_path", "installation_disk_id"))
+	r.Set(settings.HostField(i, "machineConfigPool"), s.Get("machineConfigPool"))
+	r.Set(settings.HostField(i, "disk.hints.deviceName"), source.First(s, "installation_disk_path", "installation_disk_id"))
 	r.InstallerArgs(i, s.Get("installerArgs"))
 	r.HostIgnition(i, s.Get("ignitionConfigOverrides"))
 	r.NodeLabels(i, s.Get("nodeLabels"))

@@ -78,10 +78,10 @@ func (r *Hub) OneOf(in *source.Input, kind string, found []*source.Node) {
 func NameOf(n *source.Node) string { return n.Child("metadata").Child("name").Peek() }
 
 func (r *Hub) clusterDeployment(h *Objects, cd, aci *source.Node) {
-	c, s := r.Cluster, r.MapOf(cd.Get("spec"))
-	source.SetText(r.Account, "metadata.name", &c.Metadata.Name, s.Get("clusterName"))
+	s := r.MapOf(cd.Get("spec"))
+	r.Set("metadata.name", s.Get("clusterName"))
 	r.ObjectNames(cd, "")
-	source.SetText(r.Account, "spec.baseDomain", &c.Spec.BaseDomain, s.Get("baseDomain"))
+	r.Set("spec.baseDomain", s.Get("baseDomain"))
 	r.PullSecretRef(h, s.Get("pullSecretRef", "name"))
 	ref := s.Get("clusterInstallRef")
 	r.Reference(ref.Get("name"), aci)
@@ -146,7 +146,7 @@ func (r *Hub) importedDeployment(h *Objects, s *source.Node) {
 	r.Cluster.Spec.Import = from
 	r.Boolean(s.Get("installed"))
 	r.From("spec.import", s.Get("installed"))
-	source.SetText(r.Account, "spec.import.clusterID", &from.ClusterID, meta.Get("clusterID"))
+	r.Set("spec.import.clusterID", meta.Get("clusterID"))
 	r.Means(meta.Get("infraID"), "is empty: the service has not called the cluster anything yet")
 	name := meta.Get("adminKubeconfigSecretRef", "name")
 	if name == nil {
@@ -174,7 +174,7 @@ func (r *Hub) importedInstall(h *Objects, n *source.Node) {
 	r.MirrorMap(h, s.Get("mirrorRegistryRef"))
 	meta := s.Get("clusterMetadata")
 	if id := meta.Get("clusterID"); id != nil {
-		source.SetText(r.Account, "spec.import.clusterID", &r.Cluster.Spec.Import.ClusterID, id)
+		r.Set("spec.import.clusterID", id)
 	}
 	r.Means(meta, "repeats what the ClusterDeployment says")
 	r.MeansIf(s.Get("networking", "userManagedNetworking"), "is written for every cluster that is installed already", "true")

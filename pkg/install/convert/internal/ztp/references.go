@@ -63,12 +63,11 @@ func (r *Hub) InstallOverrides(n *source.Node) {
 	if n = r.Embed(n); n == nil || r.MapOf(n) == nil {
 		return
 	}
-	c := r.Cluster
 	if fips := n.Get("fips"); fips != nil && fips.Kind == source.BoolNode {
-		r.SetBool("spec.fips", &c.Spec.FIPS, fips)
+		r.Set("spec.fips", fips)
 	}
 	if mtu := n.Get("networking", "clusterNetworkMTU"); mtu != nil && mtu.Kind == source.NumberNode {
-		r.SetNumber("spec.network.mtu", &c.Spec.Network.MTU, mtu)
+		r.Set("spec.network.mtu", mtu)
 	}
 	for _, key := range []string{"imageDigestSources", "imageContentSources"} {
 		r.mirrorOverrides(n.Get(key), key)
@@ -303,7 +302,7 @@ func (r *Hub) fencingSecret(h *Objects, i int, n *source.Node) {
 		to.Fencing.Credentials = spec.Credentials{SecretRef: &spec.SecretRef{Name: n.Peek()}}
 		return
 	}
-	source.SetText(r.Account, field+".address", &to.Fencing.Address, r.secretKey(secret, "address"))
+	r.Set(field+".address", r.secretKey(secret, "address"))
 	to.Fencing.Credentials = r.Login(field+".credentials", "fencing/"+source.FileName(to.Name), r.secretKey(secret, "username"), r.secretKey(secret, "password"))
 	if verify := r.secretKey(secret, "certificateVerification"); verify != nil {
 		to.Fencing.Insecure = new(r.Text(verify) == "Disabled")
