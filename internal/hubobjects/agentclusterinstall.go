@@ -52,45 +52,54 @@ func (h *Maker) AgentClusterInstall(manifests []*unstructured.Unstructured, endp
 	if h.Cluster.Imported() {
 		return h.importedInstall(endpointCA)
 	}
-	c, set := h.Cluster, h.Cluster.Spec
-	object := h.Object(hubapi.KindAgentClusterInstall, c.Metadata.Name)
-	object.Object["spec"] = Fields{
-		"clusterDeploymentRef": Fields{"name": c.Metadata.Name},
+	object, s := h.install(h.installSettings(), endpointCA)
+	if len(manifests) > 0 {
+		s["manifestsConfigMapRefs"] = NamesOf(manifests)
+	}
+	switch hold := h.Cluster.Spec.Hold; {
+	case h.Hold != nil:
+		s["holdInstallation"] = *h.Hold
+	case h.Cluster.Present("spec.hold") || hold:
+		s["holdInstallation"] = hold
+	}
+	return object
+}
+
+// install is an AgentClusterInstall with settings, and its spec.
+func (h *Maker) install(settings setting.Settings, endpointCA string) (object *unstructured.Unstructured, s Fields) {
+	name := h.Cluster.Metadata.Name
+	object = h.Object(hubapi.KindAgentClusterInstall, name)
+	s = Fields{
+		"clusterDeploymentRef": Fields{"name": name},
 		"imageSetRef":          Fields{"name": h.Set},
 		"networking":           Fields{},
 	}
-	s := object.Object["spec"].(Fields)
-	if err := InstallTable().Write(object.Object, h.installSettings()); err != nil {
+	object.Object["spec"] = s
+	if err := InstallTable().Write(object.Object, settings); err != nil {
 		h.Refuse("spec", err.Error(), "")
 	}
-	if impliesUserManaged(c) {
-		// What the webhook would fill in; a hub without it needs it said.
-		s["networking"].(Fields)["userManagedNetworking"] = true
+	if endpoint, is := s["ignitionEndpoint"].(Fields); is && endpointCA != "" {
+		endpoint["caCertificateReference"] = Fields{"name": endpointCA, "namespace": h.Namespace}
 	}
-	if len(manifests) > 0 {
-		var refs []any
-		for _, m := range manifests {
-			refs = append(refs, Fields{"name": m.GetName()})
-		}
-		s["manifestsConfigMapRefs"] = refs
-	}
-	switch {
-	case h.Hold != nil:
-		s["holdInstallation"] = *h.Hold
-	case c.Present("spec.hold") || set.Hold:
-		s["holdInstallation"] = set.Hold
-	}
-	h.endpointCA(s, endpointCA)
 	if ref := h.mirrorRef(); ref != nil {
 		s["mirrorRegistryRef"] = ref
 	}
-	return object
+	return object, s
+}
+
+// NamesOf are references to objects by their names.
+func NamesOf(objects []*unstructured.Unstructured) []any {
+	refs := make([]any, len(objects))
+	for i, object := range objects {
+		refs[i] = Fields{"name": object.GetName()}
+	}
+	return refs
 }
 
 // installSettings is what the file says of the installation. The platform that the
 // service comes to by itself, bare metal, is left out where the file does not name it.
 func (h *Maker) installSettings() setting.Settings {
-	c, settings := h.Cluster, setting.OfCluster(h.Cluster)
+	c, settings := h.Cluster, networked(h.Cluster)
 	if p := c.Spec.Platform; p.Type != "" && (p.Type != spec.BareMetal || c.Present("spec.platform")) {
 		settings[setting.Platform] = setting.ValueOf(p)
 	} else {
@@ -127,35 +136,27 @@ func (h *Maker) annotated() setting.Settings {
 	return settings
 }
 
-// endpointCA refers to the Secret that the Ignition endpoint is trusted by.
-func (h *Maker) endpointCA(s Fields, name string) {
-	if endpoint, is := s["ignitionEndpoint"].(Fields); is && name != "" {
-		endpoint["caCertificateReference"] = Fields{"name": name, "namespace": h.Namespace}
-	}
-}
-
 // Networking is the networks of a cluster.
 func Networking(c *spec.Cluster) Fields {
 	object := Fields{"spec": Fields{"networking": Fields{}}}
-	settings := setting.OfCluster(c)
+	settings := networked(c)
 	maps.DeleteFunc(settings, func(name setting.Name, _ setting.Value) bool {
 		row, known := InstallTable().Row(name)
 		return !known || row.Paths[0][1] != "networking"
 	})
 	_ = InstallTable().Write(object, settings) // settings of a file always fit
-	networking := object["spec"].(Fields)["networking"].(Fields)
-	if impliesUserManaged(c) {
-		// What the webhook would fill in; a hub without it needs it said.
-		networking["userManagedNetworking"] = true
-	}
+	networking, _ := object["spec"].(Fields)["networking"].(Fields)
 	return networking
 }
 
-// impliesUserManaged says whether the file does not say who manages the network, and the
-// platform does.
-func impliesUserManaged(c *spec.Cluster) bool {
-	platform := c.Spec.Platform.Type
-	return c.Spec.Network.UserManaged == nil && (c.SingleNode() || platform == spec.NoneType || platform == spec.External)
+// networked is what the file says, and who manages the network where the platform says it
+// and the file does not: what the webhook would fill in, and a hub without it needs said.
+func networked(c *spec.Cluster) setting.Settings {
+	settings, platform := setting.OfCluster(c), c.Spec.Platform.Type
+	if c.Spec.Network.UserManaged == nil && (c.SingleNode() || platform == spec.NoneType || platform == spec.External) {
+		settings[setting.UserManaged] = setting.ValueOf(true)
+	}
+	return settings
 }
 
 // addresses is a list of virtual addresses, which has an older field for a single one.

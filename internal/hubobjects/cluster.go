@@ -78,14 +78,6 @@ func (h *Maker) importedMetadata() Fields {
 // API server wants there.
 func (h *Maker) importedInstall(endpointCA string) *unstructured.Unstructured {
 	c := h.Cluster
-	object := h.Object(hubapi.KindAgentClusterInstall, c.Metadata.Name)
-	s := Fields{
-		"clusterDeploymentRef":  Fields{"name": c.Metadata.Name},
-		"imageSetRef":           Fields{"name": h.Set},
-		"networking":            Fields{"userManagedNetworking": true},
-		"provisionRequirements": Fields{"controlPlaneAgents": int64(1)},
-	}
-	object.Object["spec"] = s
 	settings := setting.OfCluster(c)
 	if key := c.SSHKey(); key != "" {
 		settings[setting.SSHKeys] = setting.ValueOf(key)
@@ -93,22 +85,17 @@ func (h *Maker) importedInstall(endpointCA string) *unstructured.Unstructured {
 	if proxy := c.Spec.Proxy; ProxyFields(proxy) != nil {
 		settings[setting.Proxy] = setting.ValueOf(proxy)
 	}
-	if err := InstallTable().Write(object.Object, settings); err != nil {
-		h.Refuse("spec", err.Error(), "")
-	}
-	h.endpointCA(s, endpointCA)
+	settings[setting.UserManaged], settings[setting.ControlPlane] = setting.ValueOf(true), setting.ValueOf(1)
+	object, s := h.install(settings, endpointCA)
 	if c.Spec.Import.ClusterID != "" {
 		s["clusterMetadata"] = h.importedMetadata()
-	}
-	if ref := h.mirrorRef(); ref != nil {
-		s["mirrorRegistryRef"] = ref
 	}
 	return object
 }
 
 func (h *Maker) configMap(name string, data Fields) *unstructured.Unstructured {
 	object := h.Object(hubapi.KindConfigMap, name)
-	addLabels(object, map[string]string{hubapi.LabelWatch: "true"})
+	mark(object.Object, "labels", map[string]string{hubapi.LabelWatch: "true"})
 	object.Object["data"] = data
 	return object
 }
@@ -219,7 +206,7 @@ func (h *Maker) PullSecret() []*unstructured.Unstructured {
 // Secret is a Secret, alone in its list.
 func (h *Maker) Secret(name, kind string, texts map[string]string) []*unstructured.Unstructured {
 	secret := h.Object(hubapi.KindSecret, name)
-	addLabels(secret, map[string]string{hubapi.LabelWatch: "true"})
+	mark(secret.Object, "labels", map[string]string{hubapi.LabelWatch: "true"})
 	data := Fields{}
 	for key, text := range texts {
 		data[key] = base64.StdEncoding.EncodeToString([]byte(text))

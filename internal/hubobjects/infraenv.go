@@ -142,9 +142,8 @@ func writeNodeLabels(object Fields, labels map[string]string) error {
 	if len(labels) == 0 {
 		return nil
 	}
-	u := &unstructured.Unstructured{Object: object}
-	addLabels(u, labels)
-	addAnnotations(u, map[string]string{hubapi.AnnotationPropagateNodeLabels: joined(slices.Sorted(maps.Keys(labels)))})
+	mark(object, "labels", labels)
+	mark(object, "annotations", map[string]string{hubapi.AnnotationPropagateNodeLabels: joined(slices.Sorted(maps.Keys(labels)))})
 	return nil
 }
 
@@ -172,7 +171,7 @@ func writeIronic(object Fields, ironic spec.Ironic) error {
 		slices.Sort(families) // the hub takes v4,v6 in this order only
 		notes[hubapi.AnnotationIPFamily] = joined(families)
 	}
-	addAnnotations(&unstructured.Unstructured{Object: object}, notes)
+	mark(object, "annotations", notes)
 	return nil
 }
 
@@ -201,7 +200,7 @@ func (h *Maker) NMStateConfig(infraEnv string, host *spec.Host) *unstructured.Un
 		return nil
 	}
 	object := h.Object(hubapi.KindNMStateConfig, NMStateConfigName(h.Cluster, host.Name))
-	addLabels(object, map[string]string{hubapi.LabelInfraEnv: infraEnv})
+	mark(object.Object, "labels", map[string]string{hubapi.LabelInfraEnv: infraEnv})
 	object.Object["spec"] = Fields{"config": config, "interfaces": InterfaceFields(macs)}
 	return object
 }

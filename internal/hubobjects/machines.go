@@ -1,7 +1,6 @@
 package hubobjects
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/url"
 	"strings"
@@ -69,7 +68,7 @@ func MachineTable(secrets HostSecrets) Table {
 			for key, value := range labels {
 				notes[hubapi.AnnotationBMACNodeLabelPrefix+key] = value
 			}
-			addAnnotations(&unstructured.Unstructured{Object: object}, notes)
+			mark(object, "annotations", notes)
 			return nil
 		}, func(Fields) (map[string]string, bool, error) { return nil, false, nil }),
 		row(setting.Fencing, nil, func(object Fields, _ string) error {
@@ -116,15 +115,16 @@ func (h *Maker) BareMetalHost(host *spec.Host, boots install.InfraEnvPlan) *unst
 	if ref := h.Cluster.Spec.InfraEnv.Ref; ref != "" {
 		infraEnv = h.poolName(ref)
 	}
-	addLabels(object, map[string]string{hubapi.LabelAgentInfraEnv: infraEnv})
-	notes := h.hostAnnotations(host)
+	mark(object.Object, "labels", map[string]string{hubapi.LabelAgentInfraEnv: infraEnv})
+	h.annotateHost(object.Object, host)
 	bmc := Fields{"address": h.Metal3Address(host), "credentialsName": BMCSecretName(h.Cluster, host)}
 	if host.BMC.Insecure {
 		bmc["disableCertificateVerification"] = true
 	}
 	s := Fields{"online": true, "automatedCleaningMode": "disabled", "bmc": bmc}
+	notes := map[string]string{}
 	Metal3Fields(host.BMC.Metal3, s, notes)
-	addAnnotations(object, notes)
+	mark(object.Object, "annotations", notes)
 	Put(s, "bootMACAddress", host.Match.MAC)
 	if hints := HintFields(host.Disk.Hints); len(hints) > 0 {
 		s["rootDeviceHints"] = hints
@@ -149,8 +149,8 @@ func (h *Maker) poolName(ref string) string {
 	return name
 }
 
-// hostAnnotations are what the file says of a host's Agent.
-func (h *Maker) hostAnnotations(host *spec.Host) map[string]string {
+// annotateHost writes what the file says of a host's Agent.
+func (h *Maker) annotateHost(object Fields, host *spec.Host) {
 	settings := setting.OfHost(host, "", nil)
 	if host.Role == spec.Auto {
 		delete(settings, setting.Role)
@@ -161,30 +161,12 @@ func (h *Maker) hostAnnotations(host *spec.Host) map[string]string {
 	} else {
 		delete(settings, setting.Labels)
 	}
-	object := &unstructured.Unstructured{Object: Fields{}}
-	if err := MachineTable(SecretsOf(h.Cluster, host, h.Namespace)).Write(object.Object, settings); err != nil {
+	if err := MachineTable(SecretsOf(h.Cluster, host, h.Namespace)).Write(object, settings); err != nil {
 		h.RefuseHost(host, "", err.Error(), "")
 	}
 	if late := h.Cluster.Spec.InfraEnv; !h.Bound && (late.Bind == spec.BindLate || late.Ref != "") {
-		addAnnotations(object, map[string]string{hubapi.AnnotationBMACClusterReference: h.Namespace + "/" + h.Cluster.Metadata.Name})
+		mark(object, "annotations", map[string]string{hubapi.AnnotationBMACClusterReference: h.Namespace + "/" + h.Cluster.Metadata.Name})
 	}
-	if notes := object.GetAnnotations(); notes != nil {
-		return notes
-	}
-	return map[string]string{}
-}
-
-// InstallerArgs are the arguments for coreos-installer as the service takes them,
-// a JSON list in a text; "" where the file says nothing of them.
-func InstallerArgs(host *spec.Host) string {
-	if host.InstallerArgs == nil {
-		return ""
-	}
-	args, err := json.Marshal(host.InstallerArgs)
-	if err != nil {
-		return "" // texts always encode
-	}
-	return string(args)
 }
 
 // HostIgnition is the Ignition that is merged into the host's own, as JSON.
@@ -201,21 +183,7 @@ func RoleWord(role spec.Role) string { return model.RoleWord(install.Role(role))
 
 // HintFields are root device hints, in metal3's words, which are the file's.
 func HintFields(hints spec.DiskHints) Fields {
-	out := Fields{}
-	Put(out, "deviceName", hints.DeviceName)
-	Put(out, "hctl", hints.HCTL)
-	Put(out, "model", hints.Model)
-	Put(out, "vendor", hints.Vendor)
-	Put(out, "serialNumber", hints.SerialNumber)
-	if hints.MinSizeGigabytes > 0 {
-		out["minSizeGigabytes"] = int64(hints.MinSizeGigabytes)
-	}
-	Put(out, "wwn", hints.WWN)
-	Put(out, "wwnWithExtension", hints.WWNWithExtension)
-	Put(out, "wwnVendorExtension", hints.WWNVendorExtension)
-	if hints.Rotational != nil {
-		out["rotational"] = *hints.Rotational
-	}
+	out, _ := plain[spec.DiskHints]().write(hints).(Fields)
 	return out
 }
 

@@ -5,7 +5,6 @@ package hubobjects
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -136,17 +135,15 @@ func NewObject(kind string, c *spec.Cluster, namespace, name string) *unstructur
 	if namespace != "" {
 		object.SetNamespace(namespace)
 	}
-	addLabels(object, map[string]string{hubapi.LabelCluster: c.Metadata.Name})
+	mark(object.Object, "labels", map[string]string{hubapi.LabelCluster: c.Metadata.Name})
 	return object
 }
 
-func addLabels(object *unstructured.Unstructured, labels map[string]string) {
-	all := object.GetLabels()
-	if all == nil {
-		all = map[string]string{}
+// mark sets labels or annotations, beside those that are there.
+func mark(object Fields, kind string, texts map[string]string) {
+	for name, text := range texts {
+		_ = unstructured.SetNestedField(object, text, "metadata", kind, name) // both are maps
 	}
-	maps.Copy(all, labels)
-	object.SetLabels(all)
 }
 
 // Put sets a field that is said.
@@ -223,18 +220,6 @@ func proxies() form[spec.Proxy] {
 			}, err
 		},
 	}
-}
-
-func addAnnotations(object *unstructured.Unstructured, annotations map[string]string) {
-	if len(annotations) == 0 {
-		return
-	}
-	all := object.GetAnnotations()
-	if all == nil {
-		all = map[string]string{}
-	}
-	maps.Copy(all, annotations)
-	object.SetAnnotations(all)
 }
 
 func byName(a, b *unstructured.Unstructured) int { return cmp.Compare(a.GetName(), b.GetName()) }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubobjects"
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/loss"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/target"
 	"github.com/oaictl/oaictl/pkg/install/render"
@@ -94,11 +95,7 @@ func (w *writer) instance(manifests []*unstructured.Unstructured) (instance *uns
 	}
 	hubobjects.Put(s, "ignitionConfigOverride", ignition)
 	if len(manifests) > 0 {
-		var refs []any
-		for _, m := range manifests {
-			refs = append(refs, hubobjects.Fields{"name": m.GetName()})
-		}
-		s["extraManifestsRefs"] = refs
+		s["extraManifestsRefs"] = hubobjects.NamesOf(manifests)
 	}
 	w.extras(s)
 	w.infraEnv(s)
@@ -310,7 +307,7 @@ func (w *writer) node(host *spec.Host, role spec.Role) (out hubobjects.Fields, c
 	if len(host.Labels) > 0 {
 		out["nodeLabels"] = hubobjects.AnyMap(host.Labels)
 	}
-	hubobjects.Put(out, "installerArgs", hubobjects.InstallerArgs(host))
+	hubobjects.Put(out, "installerArgs", string(setting.OfHost(host, "", nil)[setting.Args]))
 	hubobjects.Put(out, "ignitionConfigOverride", w.HostIgnition(host))
 	nodeMetal3(out, host)
 	return out, credentials
