@@ -45,9 +45,7 @@ func InstallTable() Table {
 	}
 }
 
-// AgentClusterInstall is how the cluster is installed. manifests are the
-// ConfigMaps of extra manifests, endpointCA the Secret that the Ignition
-// endpoint is trusted by.
+// AgentClusterInstall is how the cluster is installed, with ConfigMaps of manifests.
 func (h *Maker) AgentClusterInstall(manifests []*unstructured.Unstructured, endpointCA string) *unstructured.Unstructured {
 	if h.Cluster.Imported() {
 		return h.importedInstall(endpointCA)
@@ -120,7 +118,6 @@ func (h *Maker) InstallAnnotations() map[string]string {
 	return object.GetAnnotations()
 }
 
-// annotated is what the file says that stands in annotations.
 func (h *Maker) annotated() setting.Settings {
 	settings := maps.Clone(setting.IgnoredOf(h.Cluster))
 	if settings == nil {
@@ -180,7 +177,6 @@ func addresses(name setting.Name, list, single string) Row {
 	}).meaning([]string{})
 }
 
-// balancer is who balances the load.
 func balancer() form[spec.LoadBalancer] {
 	return word(spelling[spec.LoadBalancer]{spec.ClusterManaged, "ClusterManaged"}, spelling[spec.LoadBalancer]{spec.UserManaged, "UserManaged"})
 }
@@ -188,7 +184,6 @@ func balancer() form[spec.LoadBalancer] {
 // BalancerWord is who balances the load, in the service's word.
 func BalancerWord(value spec.LoadBalancer) string { return wordOf(balancer(), value) }
 
-// platformType is the kind of a platform.
 func platformType() form[spec.PlatformType] {
 	return word(
 		spelling[spec.PlatformType]{spec.BareMetal, "BareMetal"}, spelling[spec.PlatformType]{spec.NoneType, "None"},
@@ -339,7 +334,6 @@ func readIgnored(object Fields) (spec.IgnoreValidations, bool, error) {
 	}, true, nil
 }
 
-// writeTag sets the label that holds the cluster's tag, of which there is one.
 func writeTag(object Fields, tags []string) error {
 	if len(tags) != 1 {
 		return nil

@@ -15,8 +15,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// ImageSet chooses the ClusterImageSet, and makes it where the file names a
-// release image and no set; nil where it does not.
+// ImageSet chooses the ClusterImageSet, and makes it where only a release image is named.
 func (h *Maker) ImageSet() (object *unstructured.Unstructured) {
 	o := h.Cluster.Spec.OpenShift
 	name := cmp.Or(h.Set, o.ImageSet)
@@ -64,8 +63,7 @@ func (h *Maker) ClusterDeployment() *unstructured.Unstructured {
 	return object
 }
 
-// importedMetadata says which cluster it is that is installed already. What the
-// service calls it is not known yet, and stays empty.
+// importedMetadata leaves out what the service calls the cluster, which is not known yet.
 func (h *Maker) importedMetadata() Fields {
 	return Fields{
 		"clusterID": h.Cluster.Spec.Import.ClusterID, "infraID": "",
@@ -134,8 +132,7 @@ func (h *Maker) ManifestMaps() []*unstructured.Unstructured {
 	return objects
 }
 
-// folderMaps fills as many ConfigMaps as one folder's manifests need, in the
-// order of their names.
+// folderMaps fills as many ConfigMaps as one folder's manifests need, by their names.
 func (h *Maker) folderMaps(folder spec.ManifestFolder, manifests []spec.Manifest) []*unstructured.Unstructured {
 	slices.SortFunc(manifests, func(a, b spec.Manifest) int { return cmp.Compare(a.Name, b.Name) })
 	var objects []*unstructured.Unstructured
@@ -162,8 +159,7 @@ func (h *Maker) folderMaps(folder spec.ManifestFolder, manifests []spec.Manifest
 	return objects
 }
 
-// MirrorMap is the ConfigMap that AgentClusterInstall and InfraEnv take mirrors
-// and certificates from; none without mirrors.
+// MirrorMap is the ConfigMap with mirrors and certificates; none without mirrors.
 func (h *Maker) MirrorMap() []*unstructured.Unstructured {
 	if len(h.Cluster.Spec.Registry.Mirrors) == 0 {
 		return nil
@@ -175,7 +171,6 @@ func (h *Maker) MirrorMap() []*unstructured.Unstructured {
 
 func (h *Maker) mirrorsName() string { return h.Cluster.Metadata.Name + "-mirrors" }
 
-// mirrorRef refers to the mirrors; nil where there are none.
 func (h *Maker) mirrorRef() Fields {
 	if len(h.Cluster.Spec.Registry.Mirrors) == 0 {
 		return nil
@@ -186,8 +181,7 @@ func (h *Maker) mirrorRef() Fields {
 // KeyPullSecret is the only key that the service reads a pull secret from.
 const KeyPullSecret = ".dockerconfigjson"
 
-// PullSecret is the Secret with the pull secret; none where it is only referred
-// to.
+// PullSecret is the Secret with the pull secret; none where it is only referred to.
 func (h *Maker) PullSecret() []*unstructured.Unstructured {
 	source := h.Cluster.Spec.PullSecret
 	if ref := source.SecretRef; ref != nil {
@@ -231,8 +225,7 @@ func (h *Maker) EndpointCA() (name string, secret []*unstructured.Unstructured) 
 // keyToken is where the service reads a host's token for the Ignition endpoint.
 const keyToken = "ignition-token"
 
-// BMCSecret is the credentials of a host's BMC; none where they are only referred
-// to.
+// BMCSecret is the credentials of a BMC; none where they are only referred to.
 func (h *Maker) BMCSecret(host *spec.Host) []*unstructured.Unstructured {
 	name := BMCSecretName(h.Cluster, host)
 	if host.BMC.Credentials.SecretRef != nil {
@@ -274,8 +267,7 @@ func (h *Maker) FencingSecret(host *spec.Host) []*unstructured.Unstructured {
 	return nil
 }
 
-// FencingVerification says whether the certificate there is verified, in the
-// service's words.
+// FencingVerification says in the service's words whether the certificate is verified.
 func FencingVerification(f *spec.Fencing) string {
 	if f.Insecure != nil && *f.Insecure {
 		return "Disabled"
@@ -283,8 +275,7 @@ func FencingVerification(f *spec.Fencing) string {
 	return "Enabled"
 }
 
-// TokenSecret is the token of a host for the Ignition endpoint; none where it is
-// only referred to.
+// TokenSecret is the token for the Ignition endpoint; none where it is only referred to.
 func (h *Maker) TokenSecret(host *spec.Host) []*unstructured.Unstructured {
 	name := TokenSecretName(h.Cluster, host)
 	if name == "" {
@@ -311,8 +302,7 @@ func adminKubeconfigName(c *spec.Cluster) string {
 	return named(c.Spec.Import.Kubeconfig.SecretRef, c.Metadata.Name+"-admin-kubeconfig")
 }
 
-// AdminKubeconfig makes the Secret by which the service reaches a cluster that is
-// installed already.
+// AdminKubeconfig is the Secret by which the service reaches a cluster that is installed.
 func (h *Maker) AdminKubeconfig() []*unstructured.Unstructured {
 	i := h.Cluster.Spec.Import
 	if i == nil {

@@ -84,7 +84,6 @@ func architecture() form[string] {
 	}}
 }
 
-// imageType is which discovery image there is.
 func imageType() form[string] {
 	return form[string]{
 		write: func(v string) any { return v + "-iso" },
@@ -188,8 +187,7 @@ func readIronic(object Fields) (spec.Ironic, bool, error) {
 	return out, true, nil
 }
 
-// NMStateConfig is the static network of a host, found by the InfraEnv by its
-// label; nil for a host that uses DHCP.
+// NMStateConfig is the static network of a host; nil for a host that uses DHCP.
 func (h *Maker) NMStateConfig(infraEnv string, host *spec.Host) *unstructured.Unstructured {
 	config, macs, ok, err := NMStateOf(h.Cluster, host)
 	if err != nil {
@@ -205,8 +203,7 @@ func (h *Maker) NMStateConfig(infraEnv string, host *spec.Host) *unstructured.Un
 	return object
 }
 
-// InterfaceFields are the names of interfaces and their MAC addresses as both
-// NMStateConfig and the agent-based installer have them.
+// InterfaceFields are interfaces as NMStateConfig and the agent-based installer have them.
 func InterfaceFields(macs []spec.NIC) []any {
 	list := make([]any, len(macs))
 	for i, mac := range macs {
@@ -215,8 +212,7 @@ func InterfaceFields(macs []spec.NIC) []any {
 	return list
 }
 
-// NMStateOf is the static network of a host as an nmstate document. ok is false
-// for a host that uses DHCP.
+// NMStateOf is the static network of a host in nmstate; ok is false with DHCP.
 func NMStateOf(c *spec.Cluster, host *spec.Host) (config Fields, macs []spec.NIC, ok bool, err error) {
 	text, macs, ok := c.StaticNetwork(host)
 	if !ok {
@@ -239,8 +235,7 @@ func NMStateOf(c *spec.Cluster, host *spec.Host) (config Fields, macs []spec.NIC
 	return config, macs, true, nil
 }
 
-// Classifications are the labels that Agents get for what their machine is, in
-// the order of the objects' names.
+// Classifications are the labels that Agents get, by the names of the objects.
 func (h *Maker) Classifications() []*unstructured.Unstructured {
 	var objects []*unstructured.Unstructured
 	for _, one := range h.Cluster.Spec.Hub.Classifications {
@@ -252,16 +247,14 @@ func (h *Maker) Classifications() []*unstructured.Unstructured {
 	return objects
 }
 
-// HubFields sets the fields, labels and annotations of an InfraEnv by which a hub treats
-// the machines that boot it.
+// HubFields sets what a hub alone acts on: labels, annotations, fields of an InfraEnv.
 func (h *Maker) HubFields(object *unstructured.Unstructured) {
 	settings, _ := setting.OfInfraEnv(h.Cluster, "") // what is wrong is told where the InfraEnv is made
 	maps.DeleteFunc(settings, func(name setting.Name, _ setting.Value) bool { return !strings.HasPrefix(string(name), "spec.hub.") })
 	_ = InfraEnvTable().Write(object.Object, settings)
 }
 
-// Metal3Fields are how metal3 treats a machine: fields of its BareMetalHost, and
-// annotations.
+// Metal3Fields are how metal3 treats a machine: fields and annotations.
 func Metal3Fields(m *spec.Metal3, s Fields, notes map[string]string) {
 	if m == nil {
 		return

@@ -82,7 +82,6 @@ func MachineTable(secrets HostSecrets) Table {
 
 func unknown(Fields) (string, bool, error) { return "", false, nil }
 
-// role is a role in the service's word.
 func role() form[install.Role] {
 	return form[install.Role]{
 		write: func(v install.Role) any { return model.RoleWord(v) },
@@ -93,7 +92,6 @@ func role() form[install.Role] {
 	}
 }
 
-// setNamed sets a field that refers to a Secret, where there is one.
 func setNamed(object Fields, secret, name string, content any) error {
 	if secret == "" {
 		return nil
@@ -106,9 +104,7 @@ func (h *Maker) IsMetal3(host *spec.Host) bool {
 	return h.Cluster.Spec.Boot.Method == spec.BootMetal3 && host.BMC != nil
 }
 
-// BareMetalHost has the hub boot a machine. What the file says of the host
-// stands in annotations, from which the bare-metal-agent controller writes it on
-// the Agent again and again.
+// BareMetalHost has the hub boot a machine, and says in annotations what its Agent gets.
 func (h *Maker) BareMetalHost(host *spec.Host, boots install.InfraEnvPlan) *unstructured.Unstructured {
 	object := h.Object(hubapi.KindBareMetalHost, host.Name)
 	infraEnv := boots.Name
@@ -136,8 +132,7 @@ func (h *Maker) BareMetalHost(host *spec.Host, boots install.InfraEnvPlan) *unst
 	return object
 }
 
-// poolName is the name of an InfraEnv that exists. A BareMetalHost boots one of
-// its own namespace only.
+// poolName is the name of an InfraEnv that exists, in the namespace of its BareMetalHosts.
 func (h *Maker) poolName(ref string) string {
 	namespace, name, qualified := strings.Cut(ref, "/")
 	if !qualified {
@@ -149,7 +144,6 @@ func (h *Maker) poolName(ref string) string {
 	return name
 }
 
-// annotateHost writes what the file says of a host's Agent.
 func (h *Maker) annotateHost(object Fields, host *spec.Host) {
 	settings := setting.OfHost(host, "", nil)
 	if host.Role == spec.Auto {
@@ -237,8 +231,7 @@ func (h *Maker) Metal3Address(host *spec.Host) string {
 	return parsed.String()
 }
 
-// bracketed is a host, with or without a port, as a URL has it: IPv6 stands in
-// brackets.
+// bracketed is a host, with or without a port, as a URL has it: IPv6 in brackets.
 func bracketed(host string) string {
 	if strings.Count(host, ":") > 1 && !strings.HasPrefix(host, "[") {
 		return "[" + host + "]"

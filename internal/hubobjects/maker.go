@@ -45,8 +45,7 @@ func (h *Maker) NamespaceObject() *unstructured.Unstructured {
 	return namespace
 }
 
-// Refusals collects what a format has no place for, each with its place in the
-// file.
+// Refusals collects what a format has no field for, each with its line in the file.
 type Refusals struct {
 	Cluster *spec.Cluster
 	List    []spec.Problem
@@ -79,13 +78,11 @@ func (r *Refusals) Err() error {
 // have (RFC 1123 label).
 func NamespaceOf(c *spec.Cluster) string { return strings.ReplaceAll(c.Metadata.Name, ".", "-") }
 
-// PullSecretName is the name of the Secret with the pull secret: the one that
-// the file refers to, else ours.
+// PullSecretName is the Secret with the pull secret: the one referred to, else ours.
 func PullSecretName(c *spec.Cluster) string {
 	return named(c.Spec.PullSecret.SecretRef, c.Metadata.Name+"-pull-secret")
 }
 
-// named is the name of the Secret that is referred to, else our own.
 func named(ref *spec.SecretRef, own string) string {
 	if ref != nil {
 		return ref.Name
@@ -96,8 +93,7 @@ func named(ref *spec.SecretRef, own string) string {
 // NMStateConfigName is the name of the NMStateConfig of a host.
 func NMStateConfigName(c *spec.Cluster, host string) string { return c.Metadata.Name + "-" + host }
 
-// BMCSecretName is the name of the Secret with user and password of a host's
-// BMC: the one that the file refers to, else ours.
+// BMCSecretName is the Secret with a BMC's credentials: the one referred to, else ours.
 func BMCSecretName(c *spec.Cluster, h *spec.Host) string {
 	return named(h.BMC.Credentials.SecretRef, c.Metadata.Name+"-"+h.Name+"-bmc")
 }
@@ -126,8 +122,7 @@ func TokenSecretName(c *spec.Cluster, h *spec.Host) string {
 // Fields are the fields of an object: maps, lists ([]any), texts, int64, bools.
 type Fields = map[string]any
 
-// NewObject is an object of ours, labelled with its cluster. namespace is "" for
-// one that stands in none.
+// NewObject is an object of ours; namespace is "" for one that is in none.
 func NewObject(kind string, c *spec.Cluster, namespace, name string) *unstructured.Unstructured {
 	object := &unstructured.Unstructured{Object: Fields{}}
 	object.SetGroupVersionKind(hubapi.GroupVersionKind(kind))
@@ -187,8 +182,7 @@ func ListOf(name string, values []string) []any {
 	return out
 }
 
-// ProxyFields is the proxy as both AgentClusterInstall and InfraEnv have it; nil
-// where the file says nothing of one.
+// ProxyFields is a proxy in the fields of a hub; nil where the file says nothing of one.
 func ProxyFields(proxy spec.Proxy) Fields {
 	if proxy.HTTP == "" && proxy.HTTPS == "" && proxy.No == nil {
 		return nil
@@ -234,5 +228,4 @@ func SortedHosts(c *spec.Cluster) []*spec.Host {
 	return hosts
 }
 
-// joined is a list as the service takes it in one text.
 func joined(list []string) string { return strings.Join(list, ",") }

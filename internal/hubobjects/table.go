@@ -132,7 +132,6 @@ type form[T any] struct {
 	read  func(any) (T, error)
 }
 
-// field is a row of one field.
 func field[T any](name setting.Name, f form[T], path ...string) Row {
 	return row(name, []Path{path}, func(object Fields, value T) error {
 		content := f.write(value)
@@ -176,8 +175,7 @@ func (r Row) with(paths ...Path) Row {
 	return r
 }
 
-// owning is the row with other fields than that which holds the value: those that go with
-// it when it is taken away.
+// owning is the row with the fields that are taken away with its value.
 func (r Row) owning(paths ...Path) Row {
 	r.Paths = paths
 	return r
@@ -213,22 +211,17 @@ func at(object Fields, path ...string) (any, bool) {
 	return content, found
 }
 
-// textAt is a text in an object, "" for none.
 func textAt(object Fields, path ...string) string {
 	value, _, _ := unstructured.NestedString(object, path...)
 	return value
 }
 
-// inSpec is the way to a field of an object's spec.
 func inSpec(steps ...string) Path { return append(Path{"spec"}, steps...) }
 
-// annotation is the way to an annotation.
 func annotation(name string) Path { return Path{"metadata", "annotations", name} }
 
-// label is the way to a label.
 func label(name string) Path { return Path{"metadata", "labels", name} }
 
-// setAll sets fields of an object's spec.
 func setAll(object, fields Fields) error {
 	for name, content := range fields {
 		if err := unstructured.SetNestedField(object, content, inSpec(name)...); err != nil {
@@ -271,12 +264,10 @@ func orAbsent[T comparable](f form[T]) form[T] {
 
 func text[T ~string]() form[T] { return orAbsent(plain[T]()) }
 
-// texts is a list of texts; an empty one clears the field.
 func texts() form[[]string] {
 	return form[[]string]{write: func(v []string) any { return AnyList(v) }, read: readTexts}
 }
 
-// under is a list of objects with one field each.
 func under(name string) form[[]string] {
 	return form[[]string]{
 		write: func(v []string) any { return ListOf(name, v) },
@@ -315,13 +306,11 @@ func word[T ~string](words ...spelling[T]) form[T] {
 	}
 }
 
-// wordOf is how objects spell a word, "" for one that they do not know.
 func wordOf[T ~string](f form[T], value T) string {
 	spelt, _ := f.write(value).(string)
 	return spelt
 }
 
-// inJSON is a value as JSON in a text.
 func inJSON[T any](what string) form[T] {
 	return form[T]{
 		write: func(v T) any { return string(setting.ValueOf(v)) },
@@ -355,7 +344,6 @@ func readTexts(content any) ([]string, error) {
 	return out, err
 }
 
-// each reads a list of objects.
 func each[T any](content any, read func(Fields) T) ([]T, error) {
 	list, err := as[[]any](content)
 	out := make([]T, 0, len(list))

@@ -204,7 +204,6 @@ func (e *Foreign) Error() string { return e.Err.Error() }
 
 func (e *Foreign) Unwrap() error { return e.Err }
 
-// formatOf is what the documents are in; "" where that cannot be told.
 func formatOf(in *source.Input) Format {
 	found := map[Format]bool{}
 	for _, doc := range in.Docs {
@@ -250,7 +249,6 @@ func formatOfDocument(doc *source.Document) Format {
 	return ""
 }
 
-// unknown tells what was found where no format fits.
 func (r *conversion) unknown(path string, in *source.Input) {
 	const remedy = "oaictl reads cluster.yaml, install-config.yaml with agent-config.yaml, the manifests of a hub or of the agent-based installer, ClusterInstance, aicli's parameters, and Cluster API objects of OpenShift's assisted control plane"
 	for _, doc := range in.Docs {

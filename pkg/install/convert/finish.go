@@ -21,8 +21,7 @@ import (
 // stand in files of their own, in bytes: spec.Load takes 1 MiB.
 const maxInline = 640 << 10
 
-// moveDocuments moves what is in other words than cluster.yaml's into files: what
-// holds a secret, and the networks of the hosts where there are many.
+// moveDocuments moves documents with secrets, and the networks of many hosts, into files.
 func (r *conversion) moveDocuments() {
 	s := &r.Cluster.Spec
 	r.moveSecret(&s.Discovery.Ignition, "ignition/discovery.yaml")
@@ -48,8 +47,7 @@ func (r *conversion) moveDocuments() {
 
 func networkFile(h *spec.Host) string { return "nmstate/" + source.FileName(h.Name) + ".yaml" }
 
-// moveSecret moves a document into a file where it holds a secret, which never
-// stands in cluster.yaml itself.
+// moveSecret moves a document with a secret, which never stands in cluster.yaml itself.
 func (r *conversion) moveSecret(d **spec.Document, name string) {
 	if n := r.Written[*d]; n != nil && source.HoldsSecret(n) {
 		r.move(d, name)
@@ -60,8 +58,7 @@ func (r *conversion) move(d **spec.Document, name string) {
 	*d = &spec.Document{File: r.File(name, []byte(r.TextOf(*d)))}
 }
 
-// finish accounts for every key, writes the document, and has it checked as
-// spec.Load will check it.
+// finish accounts for every key, writes the document, and checks it as spec.Load does.
 func (r *conversion) finish(ctx context.Context, format Format, in *source.Input) (*Converted, error) {
 	out := &Converted{Format: format, Files: r.Files, Notes: r.Notes}
 	if len(r.Problems) == 0 {
@@ -84,8 +81,6 @@ func (r *conversion) finish(ctx context.Context, format Format, in *source.Input
 	return out, nil
 }
 
-// complete fills in what the options say and what the input means by saying
-// nothing.
 func (r *conversion) complete(out *Converted, in *source.Input) {
 	s := &r.Cluster.Spec
 	r.wantedVersion()
@@ -128,8 +123,7 @@ func (r *conversion) wantedVersion() {
 	o.Version = wanted
 }
 
-// missingHosts has any machine taken for those that the input does not name, if
-// that is asked for.
+// missingHosts allows any machine for those that the input does not name, if asked.
 func (r *conversion) missingHosts(out *Converted, in *source.Input, hosts, wanted int) {
 	if !r.options.AcceptUnknownHosts {
 		message := fmt.Sprintf("names %s, but the cluster has %s: any machine that boots the image would be taken for the others, and its disk wiped", counted(hosts, "host"), counted(wanted, "machine"))
@@ -150,8 +144,7 @@ func counted(n int, noun string) string {
 	return fmt.Sprintf("%d %s", n, noun)
 }
 
-// check has the cluster checked as spec.Load does, and tells what is wrong where
-// it stands in the input.
+// check has the cluster checked, and tells what is wrong by its line in the input.
 func (r *conversion) check(ctx context.Context, out *Converted, in *source.Input) error {
 	err := r.Cluster.Resolve(ctx, ".", out.Env("cluster.yaml", r.Env))
 	var wrong *spec.Problems
@@ -172,8 +165,7 @@ func (r *conversion) check(ctx context.Context, out *Converted, in *source.Input
 	return r.Err()
 }
 
-// neededToInstall says whether a problem is that the input does not say what only
-// an install needs.
+// neededToInstall says whether all that is wrong is that an install needs more.
 func (r *conversion) neededToInstall(p spec.Problem) bool {
 	return p.Field == "spec.openshift.version" && r.Cluster.Spec.OpenShift.Version == "" || p.Field == "spec.pullSecret" && r.Cluster.Spec.PullSecret.IsZero()
 }
@@ -191,7 +183,6 @@ func (r *conversion) origin(field string) *source.Node {
 	}
 }
 
-// explained says what to do about a field that the input has no place for.
 func (r *conversion) explained(p spec.Problem) spec.Problem {
 	if p.Line > 0 {
 		return p
@@ -230,8 +221,7 @@ func WriteFiles(dir string, files []File) error {
 	return nil
 }
 
-// writeFile writes a temporary file beside the path, and renames it when it is
-// whole.
+// writeFile writes a temporary file, and renames it when it is whole.
 func writeFile(path string, file File) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err

@@ -78,18 +78,13 @@ func (r *reader) sameName(n *source.Node) {
 	r.Text(n)
 }
 
-// agentHost carries a machine of agent-config.yaml over, into the one that
-// install-config.yaml has already where it is the same.
+// agentHost carries over a machine, into that of install-config.yaml if it is the same.
 func (r *reader) agentHost(n *source.Node) {
 	if n = r.MapOf(n); n == nil {
 		return
 	}
-	var macs []string
-	for _, nic := range n.Get("interfaces").Items() {
-		macs = append(macs, nic.Child("macAddress").Peek())
-	}
 	hostname := n.Get("hostname")
-	i := r.HostFor(n, macs, hostname.Peek())
+	i := r.HostFor(n, n.Get("interfaces").Each("macAddress"), hostname.Peek())
 	r.HostName(i, hostname)
 	r.Role(i, n.Get("role"))
 	r.Hints(i, n.Get("rootDeviceHints"))
@@ -128,7 +123,6 @@ func (r *reader) installConfig(n *source.Node) {
 	}
 }
 
-// installPlatform carries the platform of install-config.yaml over: exactly one.
 func (r *reader) installPlatform(n *source.Node) {
 	if n = r.MapOf(n); n == nil {
 		return
@@ -190,12 +184,9 @@ func (r *reader) bareMetal(n *source.Node) {
 	}
 }
 
-// defaultReplicas is how many machines the installer takes for a pool that does
-// not say.
+// defaultReplicas is what the installer takes for a pool that does not say.
 const defaultReplicas = 3
 
-// pools carries the pools of machines over: how many of which role, their
-// architecture, and whether they use hyperthreading.
 func (r *reader) pools(n *source.Node) {
 	t := &r.Cluster.Spec.Topology
 	compute := r.ListOf(n.Get("compute"))
@@ -245,8 +236,7 @@ func (r *reader) pool(p settings.Pool) {
 	r.Rest(p.N.Get("platform"), "the agent-based installer ignores it, and so does oaictl")
 }
 
-// poolArches carries the architecture of the pools over: that of the cluster, or
-// multi, and each host's by its role.
+// poolArches carries the architecture over: the cluster's, or multi and each host's.
 func (r *reader) poolArches(pools []settings.Pool, several bool) {
 	const field = "spec.openshift.arch"
 	to := &r.Cluster.Spec.OpenShift.Arch

@@ -75,7 +75,6 @@ func rendezvous(c *spec.Cluster) string {
 	return ""
 }
 
-// agentHost is a machine; nil for one that could not be recognised.
 func (w *writer) agentHost(host *spec.Host) hubobjects.Fields {
 	c := w.Collector.Cluster
 	macs := target.MACsOf(c, host)
@@ -107,7 +106,6 @@ func (w *writer) agentHost(host *spec.Host) hubobjects.Fields {
 	return out
 }
 
-// nicName is what the file calls the host's interface, "" where it does not.
 func nicName(host *spec.Host) string {
 	if host.Net == nil {
 		return ""
@@ -115,8 +113,7 @@ func nicName(host *spec.Host) string {
 	return host.Net.Interface
 }
 
-// installConfig is the cluster in the installer's words: our own fields, and the
-// file's overrides on top.
+// installConfig is the cluster in the installer's words, with the file's overrides on top.
 func (w *writer) installConfig() {
 	c := w.Maker.Cluster
 	config := hubobjects.Fields{
@@ -158,8 +155,6 @@ func (w *writer) installNetworking() hubobjects.Fields {
 	return out
 }
 
-// installPlatform is the platform with what it has of virtual addresses and
-// machines.
 func (w *writer) installPlatform() hubobjects.Fields {
 	c := w.Collector.Cluster
 	p := c.Spec.Platform
@@ -186,8 +181,6 @@ func (w *writer) installPlatform() hubobjects.Fields {
 	return hubobjects.Fields{string(p.Type): own}
 }
 
-// bmcHosts are the machines with their BMCs, by which the installed cluster looks
-// after them.
 func (w *writer) bmcHosts() []any {
 	c := w.Collector.Cluster
 	var list []any
@@ -263,8 +256,7 @@ func (w *writer) fencingCredentials() []any {
 	return list
 }
 
-// poolArch is the architecture in Go's words, which the installer uses; "" for
-// the installer's own.
+// poolArch is the architecture in Go's words; "" for the installer's own.
 func (w *writer) poolArch() string {
 	switch arch := w.Collector.Cluster.Spec.OpenShift.Arch; arch {
 	case spec.X86:

@@ -80,8 +80,7 @@ func (r *reader) cluster(n *source.Node, name string) {
 	}
 }
 
-// oneWord is the first of some keys that is there. The others are words for the
-// same, of which one is enough.
+// oneWord is the first of some keys; the others are words for the same.
 func (r *reader) oneWord(n *source.Node, keys ...string) *source.Node {
 	chosen := source.First(n, keys...)
 	for _, key := range keys {
@@ -146,8 +145,7 @@ func (r *reader) platform(n *source.Node) {
 	}
 }
 
-// ignored carries over which validations are ignored: all of them, or by
-// their ids.
+// ignored carries over which validations are ignored: all, or by their ids.
 func (r *reader) ignored(n *source.Node) {
 	to := &r.Cluster.Spec.IgnoreValidations
 	switch {
@@ -211,7 +209,6 @@ func (r *reader) networks(n *source.Node) {
 	}
 }
 
-// vips carries virtual addresses over: texts, or maps with an ip.
 func (r *reader) vips(field string, to *[]string, n *source.Node, keys ...string) {
 	at := r.oneWord(n, keys...)
 	if at == nil {
@@ -231,7 +228,6 @@ func (r *reader) vips(field string, to *[]string, n *source.Node, keys ...string
 	}
 }
 
-// proxy carries a proxy over: one for all, or one for each scheme.
 func (r *reader) proxy(n *source.Node) {
 	to := &r.Cluster.Spec.Proxy
 	r.ProxyURL("spec.proxy.http", &to.HTTP, n.Get("http_proxy"))
@@ -314,7 +310,6 @@ func (r *reader) image(n *source.Node) {
 	r.NetworkDelay(n.Get("network_discovery_delay_seconds"))
 }
 
-// flow takes what tells aicli what to do, rather than what a cluster is.
 func (r *reader) flow(n *source.Node) {
 	r.Means(n.Get("rendezvous_ip"), "says on which machine the service of an image runs: oaictl installs with a service that runs elsewhere")
 	if len(r.Cluster.Spec.Registry.Mirrors) > 0 {

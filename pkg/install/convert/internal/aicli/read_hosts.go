@@ -65,7 +65,6 @@ func (r *reader) host(all, n *source.Node) {
 	}
 }
 
-// match says by what a host is known that has neither an address nor an id.
 func (r *reader) match(i int, name *source.Node) {
 	h := r.Host(i)
 	if h.Match != (spec.Match{}) || name == nil {
@@ -128,8 +127,7 @@ func (r *reader) labels(i int, n *source.Node) {
 	}
 }
 
-// arguments carries arguments of coreos-installer over: a list, or a text
-// with blanks.
+// arguments carries over arguments of coreos-installer: a list, or words in a text.
 func (r *reader) arguments(i int, n *source.Node) {
 	if n == nil {
 		return
@@ -146,8 +144,6 @@ func (r *reader) arguments(i int, n *source.Node) {
 	}
 }
 
-// bmc carries the BMC of a host over; user and password may stand once for
-// all hosts.
 func (r *reader) bmc(i int, all, n *source.Node) {
 	address := source.First(n, "bmc_url", "url")
 	user, password := source.First(n, "bmc_user", "user"), source.First(n, "bmc_password", "password")
@@ -164,8 +160,7 @@ func (r *reader) bmc(i int, all, n *source.Node) {
 	r.Host(i).BMC.Credentials = r.Login(settings.HostField(i, "bmc.credentials"), r.BMCFile(i), user, password)
 }
 
-// network carries a static network over: nmstate as it is, or below
-// network_yaml, or in a file.
+// network carries a static network over: nmstate, or nmstate below network_yaml.
 func (r *reader) network(n *source.Node) {
 	config := n
 	var table *source.Node
@@ -228,16 +223,11 @@ func (r *reader) networkTable(i int, table *source.Node) {
 }
 
 func networkMACs(config, table *source.Node) []string {
-	var macs []string
-	for _, entry := range table.Items() {
-		macs = append(macs, entry.Child("mac_address").Peek())
+	if table != nil {
+		return table.Each("mac_address")
 	}
-	for _, nic := range config.Child("interfaces").Items() {
-		if mac := nic.Child("mac-address").Peek(); mac != "" && table == nil {
-			macs = append(macs, mac)
-		}
-	}
-	return macs
+	isNone := func(mac string) bool { return mac == "" }
+	return slices.DeleteFunc(config.Child("interfaces").Each("mac-address"), isNone)
 }
 
 func (r *reader) contents(n *source.Node) {
@@ -281,8 +271,7 @@ func (r *reader) contents(n *source.Node) {
 	r.manifests(n.Get("openshift_manifests"), source.DirOpenShift)
 }
 
-// manifests carries extra manifests over: a folder, or a list of names with
-// their content.
+// manifests carries over extra manifests: a folder, or a list of names and contents.
 func (r *reader) manifests(n *source.Node, folder string) {
 	switch {
 	case n == nil:

@@ -11,7 +11,6 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// The kinds of Cluster API that are read.
 const (
 	kindCAPICluster       = "Cluster"
 	kindControlPlane      = "OpenshiftAssistedControlPlane"
@@ -25,8 +24,7 @@ type reader struct {
 	name string // of the Cluster
 }
 
-// Read reads Cluster API objects. They name no machines: those are chosen by the
-// infrastructure provider.
+// Read reads Cluster API objects, which name no machines: a provider chooses them.
 func Read(s *settings.Reader, in *source.Input) {
 	r := &reader{Hub: &ztp.Hub{Reader: s}}
 	r.Nowhere = "cluster.yaml has no place for it"
@@ -77,7 +75,6 @@ func (r *reader) names(n *source.Node) {
 	r.MeansIf(n.Get("metadata", "labels", "cluster.x-k8s.io/cluster-name"), "joins the object with its Cluster", r.name)
 }
 
-// restOfKinds tells what is left to Cluster API.
 func (r *reader) restOfKinds(byKind map[string][]*source.Node) {
 	for kind, list := range byKind {
 		for _, n := range list {
@@ -153,8 +150,6 @@ func (r *reader) vips(config *source.Node) {
 	}
 }
 
-// capabilities carries capabilities over, which the install-config has in other
-// words.
 func (r *reader) capabilities(n *source.Node) {
 	if n = r.MapOf(n); n == nil {
 		return
@@ -202,8 +197,7 @@ func (r *reader) machineDeployment(n *source.Node) int {
 	return *count
 }
 
-// bootstrap carries over what the bootstrap provider says of the discovery
-// image. The service has one for the cluster.
+// bootstrap carries over the discovery image, of which the service has one for the cluster.
 func (r *reader) bootstrap(h *ztp.Objects, s *source.Node) {
 	if s = r.MapOf(s); s == nil {
 		return
@@ -247,8 +241,7 @@ func (r *reader) arguments(n *source.Node) {
 	r.Lose(n, "the provider makes arguments of coreos-installer of it: write them as spec.hosts[].installerArgs, such as --append-karg")
 }
 
-// machines carries machines over that stand beside Cluster API's objects as
-// BareMetalHosts with a network.
+// machines carries over BareMetalHosts that stand beside Cluster API's objects.
 func (r *reader) machines(in *source.Input, h *ztp.Objects) {
 	for _, list := range [][]*source.Node{h.Deployments, h.Installs, h.InfraEnvs, h.ImageSets} {
 		for _, n := range list {

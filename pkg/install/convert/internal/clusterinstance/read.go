@@ -15,8 +15,7 @@ import (
 
 type reader struct{ *ztp.Hub }
 
-// Read reads a ClusterInstance of SiteConfig, and the Secrets and ConfigMaps beside
-// it.
+// Read reads a ClusterInstance of SiteConfig, and the Secrets and ConfigMaps beside it.
 func Read(s *settings.Reader, in *source.Input) {
 	r := &reader{&ztp.Hub{Reader: s}}
 	r.Nowhere = "cluster.yaml has no place for it"
@@ -80,8 +79,7 @@ func (r *reader) instance(h *ztp.Objects, n *source.Node) {
 	r.nodesOnly(s)
 }
 
-// encryption carries disk encryption over: ClusterInstance knows it for
-// all machines alike.
+// encryption carries disk encryption over, which is the same for all machines.
 func (r *reader) encryption(n *source.Node) {
 	if n = r.MapOf(n); n == nil {
 		return
@@ -123,8 +121,7 @@ func (r *reader) liftTrustBundle(n *source.Node) {
 	r.From("spec.registry.trustBundle", n)
 }
 
-// clusterType carries over the shape of a cluster; the roles of its nodes say
-// the rest.
+// clusterType carries over the shape of a cluster, which the roles of its nodes complete.
 func (r *reader) clusterType(n *source.Node) {
 	counts := map[spec.Role]int{}
 	for i := range r.Cluster.Spec.Hosts {
@@ -158,8 +155,6 @@ func (r *reader) clusterType(n *source.Node) {
 	}
 }
 
-// extras carries over the labels and annotations of AgentClusterInstall
-// that cluster.yaml has words for.
 func (r *reader) extras(s *source.Node) {
 	c, kind := r.Cluster, hubapi.KindAgentClusterInstall
 	r.Tag(s.Get("extraLabels", kind, hubapi.LabelConsumer))
@@ -169,7 +164,6 @@ func (r *reader) extras(s *source.Node) {
 	r.Ignored("spec.ignoreValidations.hosts", &c.Spec.IgnoreValidations.Hosts, notes.Get(hubapi.AnnotationIgnoredHostValidations))
 }
 
-// nodesOnly tells what only SiteConfig acts on.
 func (r *reader) nodesOnly(s *source.Node) {
 	for key, why := range loss.Reasons("siteconfig-keys") {
 		at := s.Get(key)
@@ -179,8 +173,7 @@ func (r *reader) nodesOnly(s *source.Node) {
 	}
 }
 
-// templates takes the templates that SiteConfig comes with: they make the
-// objects that oaictl makes, too.
+// templates takes SiteConfig's own templates, which make the objects that oaictl makes.
 func (r *reader) templates(n *source.Node, usual string) {
 	for _, ref := range r.ListOf(n) {
 		if ref.Get("name").Peek() == usual {
@@ -190,7 +183,6 @@ func (r *reader) templates(n *source.Node, usual string) {
 	r.Rest(n, "templates make what they say, which is not looked at")
 }
 
-// node carries a node over, which a BareMetalHost boots.
 func (r *reader) node(h *ztp.Objects, n *source.Node) {
 	if n = r.MapOf(n); n == nil {
 		return

@@ -56,8 +56,6 @@ func Write(c *spec.Cluster, secrets bool) ([]target.File, []loss.Loss, error) {
 	return w.Result()
 }
 
-// instance is the object itself, and the Secrets with the credentials of
-// its nodes.
 func (w *writer) instance(manifests []*unstructured.Unstructured) (instance *unstructured.Unstructured, credentials []*unstructured.Unstructured) {
 	c, set := w.Maker.Cluster, w.Maker.Cluster.Spec
 	object := w.Object("ClusterInstance", c.Metadata.Name)
@@ -141,8 +139,7 @@ func (w *writer) network(s hubobjects.Fields) {
 	}
 }
 
-// encryption is disk encryption, which SiteConfig knows for all roles at
-// once.
+// encryption is disk encryption, which SiteConfig knows for all roles at once.
 func (w *writer) encryption(d *spec.DiskEncryption) hubobjects.Fields {
 	out := hubobjects.Fields{"type": "tpm2"}
 	if d.Mode == spec.Tang {
@@ -163,8 +160,7 @@ func (w *writer) encryption(d *spec.DiskEncryption) hubobjects.Fields {
 	return out
 }
 
-// overrides are the file's, with the trust bundle, for which SiteConfig
-// has no other place.
+// overrides are the file's, with the trust bundle, for which there is no field.
 func (w *writer) overrides() string {
 	c := w.Maker.Cluster
 	text, err := c.InstallConfigOverrides()
@@ -194,8 +190,6 @@ func (w *writer) overrides() string {
 	return string(out)
 }
 
-// extras are the label and the annotations of the AgentClusterInstall
-// that SiteConfig makes.
 func (w *writer) extras(s hubobjects.Fields) {
 	c := w.Maker.Cluster
 	if len(c.Metadata.Tags) == 1 {
@@ -208,15 +202,12 @@ func (w *writer) extras(s hubobjects.Fields) {
 	}
 }
 
-// classified are the labels that Agents get, for which a hub has objects of their
-// own.
+// classified are the labels that Agents get, which are objects of their own.
 func (w *writer) classified() []*unstructured.Unstructured {
 	own := hubobjects.Maker{Refusals: hubobjects.Refusals{Cluster: w.Collector.Cluster}, Namespace: w.Maker.Namespace}
 	return own.Classifications()
 }
 
-// infraEnv are the labels and annotations of the InfraEnvs that
-// SiteConfig makes, beside those of the AgentClusterInstall.
 func (w *writer) infraEnv(s hubobjects.Fields) {
 	own := hubobjects.Maker{Refusals: hubobjects.Refusals{Cluster: w.Collector.Cluster}}
 	env := &unstructured.Unstructured{Object: hubobjects.Fields{}}
@@ -236,7 +227,6 @@ func (w *writer) infraEnv(s hubobjects.Fields) {
 	extra("extraAnnotations", env.GetAnnotations())
 }
 
-// nodeMetal3 is how metal3 treats the machine.
 func nodeMetal3(out hubobjects.Fields, host *spec.Host) {
 	if host.BMC == nil {
 		return
@@ -278,8 +268,6 @@ func rolesOf(c *spec.Cluster) map[string]spec.Role {
 	return roles
 }
 
-// node is a machine, and the Secret with the credentials of its BMC, by which
-// SiteConfig boots it.
 func (w *writer) node(host *spec.Host, role spec.Role) (out hubobjects.Fields, credentials []*unstructured.Unstructured) {
 	c := w.Maker.Cluster
 	out = hubobjects.Fields{
@@ -313,8 +301,7 @@ func (w *writer) node(host *spec.Host, role spec.Role) (out hubobjects.Fields, c
 	return out, credentials
 }
 
-// nodeBMC is how the machine is booted; one that is not said is lost, for every
-// node has one.
+// nodeBMC is how the machine is booted; a node without a BMC is told.
 func (w *writer) nodeBMC(out hubobjects.Fields, host *spec.Host) []*unstructured.Unstructured {
 	if host.BMC == nil {
 		w.LoseHost(host, "bmc", nil, "is missing: SiteConfig boots every node by its BMC; add bmcAddress and bmcCredentialsName")

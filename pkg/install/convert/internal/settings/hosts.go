@@ -8,8 +8,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// BareMetalHost carries a machine of platform.baremetal.hosts over. One that has
-// a BMC can be booted by oaictl.
+// BareMetalHost carries over a machine of platform.baremetal.hosts.
 func (r *Reader) BareMetalHost(n *source.Node) {
 	if n = r.MapOf(n); n == nil {
 		return
@@ -61,8 +60,7 @@ func (r *Reader) NameInterface(i int, mac *source.Node) {
 // HostField is the path of a field of a host in cluster.yaml.
 func HostField(i int, name string) string { return fmt.Sprintf("spec.hosts[%d].%s", i, name) }
 
-// HostFor is the host that has one of the addresses or one of the names, else one
-// that is added for n.
+// HostFor is the host with one of the addresses or names, else one that is added for n.
 func (r *Reader) HostFor(n *source.Node, macs []string, names ...string) int {
 	i := r.HostWithMAC(macs...)
 	for _, name := range names {
@@ -76,8 +74,7 @@ func (r *Reader) HostFor(n *source.Node, macs []string, names ...string) int {
 	return i
 }
 
-// HostName carries the hostname of a host over, which is its name unless it has
-// another one.
+// HostName carries over the hostname, which is the name unless there is another one.
 func (r *Reader) HostName(i int, n *source.Node) {
 	h := r.Host(i)
 	if h.Name == "" || h.Name == n.Peek() {
@@ -271,25 +268,14 @@ func (r *Reader) NodeLabels(i int, n *source.Node) {
 	}
 }
 
-// InstallerArgs carries arguments of coreos-installer over, a JSON list in a
-// text.
+// InstallerArgs carries over arguments of coreos-installer, a JSON list in a text.
 func (r *Reader) InstallerArgs(i int, n *source.Node) {
-	if n == nil || n.Kind == source.TextNode && n.Text == "" {
-		r.Text(n)
-		return
-	}
-	field := HostField(i, "installerArgs")
-	r.From(field, n)
-	r.Set(field, r.Embed(n))
+	r.Set(HostField(i, "installerArgs"), r.EmbedText(n))
 }
 
 // HostIgnition carries over what is merged into a host's own Ignition.
 func (r *Reader) HostIgnition(i int, n *source.Node) {
-	if n == nil || n.Kind == source.TextNode && n.Text == "" {
-		r.Text(n)
-		return
-	}
-	if n = r.Embed(n); n != nil {
+	if n = r.EmbedText(n); n != nil {
 		r.Host(i).Ignition = r.Document(HostField(i, "ignition"), n)
 	}
 }

@@ -31,8 +31,7 @@ func (r *Reader) NoProxy(n *source.Node) {
 	source.Carry(r.Account, "spec.proxy.no", &r.Cluster.Spec.Proxy.No, n, list)
 }
 
-// Networking carries the networks over. Formats differ in how they write service
-// networks: as texts, or as maps with a cidr.
+// Networking carries the networks over; a service network is a text, or a map with a cidr.
 func (r *Reader) Networking(n *source.Node) {
 	if n = r.MapOf(n); n == nil {
 		return
@@ -205,8 +204,7 @@ func (r *Reader) OverrideRest(n *source.Node, keys ...string) {
 	}
 }
 
-// Operators carries operators over: names, and properties as a map or as JSON in
-// a text.
+// Operators carries operators over: names, and properties as a map or as JSON.
 func (r *Reader) Operators(n *source.Node) {
 	for _, item := range r.ListOf(n) {
 		field := fmt.Sprintf("spec.operators[%d]", len(r.Cluster.Spec.Operators))

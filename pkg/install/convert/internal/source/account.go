@@ -40,8 +40,7 @@ type lost struct {
 	loss loss.Loss
 }
 
-// New is an account of what env reads. data is the input's text where it was read
-// already.
+// New is an account of what env reads. data is the input's text where it was read already.
 func New(env spec.Env, data []byte) *Account {
 	return &Account{
 		Env:     env,
@@ -59,8 +58,7 @@ func (r *Account) Problem(file string, line, col int, field, message, remedy str
 	r.Problems = append(r.Problems, spec.Problem{File: file, Line: line, Column: col, Field: field, Message: message, Remedy: remedy})
 }
 
-// Err is every problem so far as a *spec.Problems in the order of the files, or
-// nil.
+// Err is every problem so far as a *spec.Problems in the order of the files, or nil.
 func (r *Account) Err() error {
 	if len(r.Problems) == 0 {
 		return nil
@@ -103,7 +101,6 @@ func (r *Account) Losses(in *Input) []loss.Loss { return sorted(r.losses, in.Fil
 // Idle are the values with which nothing is lost, in the order of the input.
 func (r *Account) Idle(in *Input) []loss.Loss { return sorted(r.idle, in.Files) }
 
-// sorted brings what was left behind into the order of the input.
 func sorted(list []lost, files []string) []loss.Loss {
 	rank := func(l lost) (int, int, int) {
 		if l.at == nil {
@@ -151,8 +148,7 @@ func Untouched(n *Node) bool {
 	return true
 }
 
-// Means takes a value that the format has to have and that says nothing of the
-// cluster: nothing is lost with it.
+// Means takes a value that says nothing of the cluster: nothing is lost with it.
 func (r *Account) Means(n *Node, why string) {
 	if n == nil || n.Taken {
 		return
@@ -161,8 +157,7 @@ func (r *Account) Means(n *Node, why string) {
 	r.idle = append(r.idle, lost{at: n, loss: loss.Loss{Path: n.Path(), Value: Shown(n), Why: why}})
 }
 
-// MeansIf is Means for one of the values that say nothing; another one is left
-// for whoever asks next.
+// MeansIf is Means for some values; another one is left for whoever asks next.
 func (r *Account) MeansIf(n *Node, why string, values ...string) {
 	if n != nil && len(n.Children) == 0 && slices.Contains(values, n.Text) {
 		r.Means(n, why)
@@ -176,8 +171,7 @@ func (r *Account) MeansEmpty(n *Node, why string) {
 	}
 }
 
-// File keeps a file that the document refers to; the name is made one that
-// nothing else has.
+// File keeps a file that the document refers to, under a name that nothing else has.
 func (r *Account) File(name string, content []byte) string {
 	ending := path.Ext(name)
 	stem := strings.TrimSuffix(name, ending)
@@ -208,8 +202,7 @@ func (r *Account) SameDocument(d *spec.Document, n *Node) bool {
 	return d.Inline != nil && reflect.DeepEqual(d.Inline, n.Plain())
 }
 
-// TextOf is a document as it stands in a file of its own; "" for one that does
-// already.
+// TextOf is a document as a file of its own has it; "" for one that is a file already.
 func (r *Account) TextOf(d *spec.Document) string {
 	if d.Inline == nil {
 		return ""

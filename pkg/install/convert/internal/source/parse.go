@@ -88,8 +88,16 @@ func kindOf(kind yamltree.Kind) nodeKind {
 	return NullNode
 }
 
-// Embed reads the text of n, JSON or YAML, as if it stood in the file as a tree:
-// what is in it is carried over or told key by key.
+// EmbedText is Embed for a text that may be empty, which is taken; nil then.
+func (r *Account) EmbedText(n *Node) *Node {
+	if n == nil || n.Kind == TextNode && n.Text == "" {
+		r.Text(n)
+		return nil
+	}
+	return r.Embed(n)
+}
+
+// Embed reads the text of n, JSON or YAML, as if it stood in the file as a tree.
 func (r *Account) Embed(n *Node) *Node {
 	if n == nil || n.Kind == MapNode || n.Kind == ListNode {
 		return n
@@ -241,8 +249,7 @@ func (n *Node) add(child *Node, line int) {
 	n.Children = append(n.Children, child)
 }
 
-// tomlTable begins another table of a list of tables, such as registry or
-// registry.mirror; nil for one below a table that is not there.
+// tomlTable begins another table of a list; nil for one below a table that is not there.
 func (n *Node) tomlTable(name string, line int) *Node {
 	parent := n
 	parts := strings.Split(name, ".")
@@ -267,8 +274,7 @@ func (n *Node) tomlTable(name string, line int) *Node {
 	return table
 }
 
-// tomlValue reads the value at the beginning of a text, and gives back what
-// follows on the next line; nil for one that is not known.
+// tomlValue reads the first value of a text; nil for one that is not known.
 func tomlValue(text string) (value *Node, rest string) {
 	text = strings.TrimLeft(text, " \t")
 	if list, open := strings.CutPrefix(text, "["); open {

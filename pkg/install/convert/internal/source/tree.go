@@ -66,8 +66,7 @@ type Document struct {
 	Root  *Node
 }
 
-// Get is what stands below keys; nil for nothing, or for an empty value, which
-// says as much.
+// Get is what stands below keys; nil for nothing, or for an empty value.
 func (n *Node) Get(keys ...string) *Node {
 	for _, key := range keys {
 		n = n.Child(key)
@@ -90,6 +89,15 @@ func (n *Node) Child(key string) *Node {
 		}
 	}
 	return nil
+}
+
+// Each is the text below a key of each entry of a list of maps.
+func (n *Node) Each(key string) []string {
+	texts := make([]string, 0, len(n.Items()))
+	for _, item := range n.Items() {
+		texts = append(texts, item.Child(key).Peek())
+	}
+	return texts
 }
 
 // Items are the entries of a list.
@@ -124,8 +132,7 @@ func (n *Node) Path() string {
 	return n.In.Label + strings.TrimPrefix(path, ".")
 }
 
-// Place is where a problem with the node is shown: a scalar at its value,
-// anything else at its key.
+// Place is where a problem with the node is shown: at its value, or a map at its key.
 func (n *Node) Place() (line, col int) {
 	if (n.Kind == MapNode || n.Kind == ListNode || n.Kind == NullNode) && n.keyLine > 0 {
 		return n.keyLine, n.keyCol
@@ -147,7 +154,6 @@ func (n *Node) walk(visit func(*Node)) {
 func (n *Node) Take() { n.walk(func(n *Node) { n.Taken = true }) }
 
 // Plain is the value as encoding/json would decode it, with integers kept whole.
-// It takes nothing.
 func (n *Node) Plain() any {
 	if n == nil {
 		return nil
@@ -175,8 +181,7 @@ func (n *Node) Plain() any {
 	return nil
 }
 
-// numberOf is a number as YAML 1.2 writes it. A leading zero makes it octal, save
-// where a digit is none of those: 08 is eight.
+// numberOf is a number of YAML 1.2; a leading zero makes it octal, save that 08 is eight.
 func numberOf(text string) any {
 	clean := strings.ReplaceAll(text, "_", "")
 	for _, base := range []int{0, 10} {
@@ -304,8 +309,7 @@ func (r *Account) Boolean(n *Node) *bool {
 // IsTrue says that a flag is given and true.
 func IsTrue(is *bool) bool { return is != nil && *is }
 
-// From notes that a field of cluster.yaml came from n, so that what is wrong with
-// the field is told at n.
+// From notes where a field of cluster.yaml came from, to tell there what is wrong with it.
 func (r *Account) From(field string, n *Node) {
 	if n != nil && r.Origins[field] == nil {
 		r.Origins[field] = n
@@ -326,8 +330,7 @@ func Carry[T any](r *Account, field string, to *T, n *Node, value T) {
 	}
 }
 
-// Second tells a value that says something else than the one that was carried
-// over.
+// Second tells a value that is another one than that which was carried over.
 func (r *Account) Second(field string, n *Node) {
 	why := fmt.Sprintf("%s has another value already", field)
 	if first := r.Origins[field]; first != nil {

@@ -78,8 +78,7 @@ func (r *Hub) PlatformType(n, external *source.Node) {
 	}
 }
 
-// userManaged carries over who looks after the network, where the platform does
-// not say it already.
+// userManaged carries over who manages the network, where the platform does not say it.
 func (r *Hub) userManaged(n *source.Node) {
 	if n == nil {
 		return
@@ -131,7 +130,6 @@ func (r *Hub) Hold(n *source.Node) {
 	}
 }
 
-// ignitionEndpoint carries over where joining machines fetch their Ignition from.
 func (r *Hub) ignitionEndpoint(h *Objects, n *source.Node) {
 	if n = r.MapOf(n); n == nil {
 		return
@@ -157,8 +155,7 @@ func (r *Hub) ignitionEndpoint(h *Objects, n *source.Node) {
 	}
 }
 
-// DiskEncryption carries disk encryption over. AgentClusterInstall encrypts no
-// disk unless it says whose.
+// DiskEncryption carries over encryption, which is of no disk unless it says whose.
 func (r *Hub) DiskEncryption(n *source.Node) {
 	if n = r.MapOf(n); n == nil || len(n.Children) == 0 {
 		return
@@ -186,8 +183,7 @@ func (r *Hub) DiskEncryption(n *source.Node) {
 	}
 }
 
-// versionInName matches the version in the name of a ClusterImageSet, or in the
-// tag of a release image.
+// versionInName matches the version in the name of a ClusterImageSet, or in a tag.
 var (
 	ourSet        = regexp.MustCompile(`^openshift-v([0-9]+\.[0-9]+(?:\.[0-9]+(?:-(?:rc|ec|fc)\.[0-9]+)?)?(?:-multi)?)$`)
 	versionInName = regexp.MustCompile(`^(?:img|openshift-v?|ocp-v?|v)?-?([0-9]+\.[0-9]+\.[0-9]+(?:-(?:rc|ec|fc)\.[0-9]+)?)(?:-(x86[-_]64|amd64|aarch64|arm64|ppc64le|s390x|multi))?(?:-appsub)?$`)

@@ -22,8 +22,7 @@ type BootEnv struct {
 	Selector map[string]string
 }
 
-// Selects says whether an object with these labels belongs to the InfraEnv. An
-// empty selector selects nothing.
+// Selects says whether an object is of the InfraEnv. An empty selector selects nothing.
 func (e BootEnv) Selects(labels *source.Node) bool {
 	for key, value := range e.Selector {
 		if labels.Child(key).Peek() != value || labels.Child(key) == nil {
@@ -71,8 +70,7 @@ func (r *Hub) infraEnv(h *Objects, n *source.Node) {
 	r.Envs = append(r.Envs, env)
 }
 
-// clusterRef carries over whether machines belong to the cluster from their
-// first boot.
+// clusterRef carries over whether machines are bound from their first boot.
 func (r *Hub) clusterRef(h *Objects, n *source.Node) {
 	if n == nil {
 		r.Cluster.Spec.InfraEnv.Bind = spec.BindLate
@@ -89,8 +87,7 @@ func (r *Hub) clusterRef(h *Objects, n *source.Node) {
 	}
 }
 
-// envArch carries an architecture over: the cluster's, or multi where several
-// images differ.
+// envArch carries an architecture over: the cluster's, or multi where images differ.
 func (r *Hub) envArch(arch spec.Arch, n *source.Node) {
 	to := &r.Cluster.Spec.OpenShift.Arch
 	r.From("spec.openshift.arch", n)
@@ -102,8 +99,7 @@ func (r *Hub) envArch(arch spec.Arch, n *source.Node) {
 	}
 }
 
-// HubHosts carries over what single machines have: a BareMetalHost, a static
-// network, an Agent.
+// HubHosts carries over the BareMetalHosts, static networks and Agents of machines.
 func (r *Hub) HubHosts(in *source.Input, h *Objects) {
 	for _, n := range h.Machines {
 		r.hubMachine(h, n)
@@ -128,10 +124,7 @@ func (r *Hub) hubNetwork(in *source.Input, n *source.Node) {
 	}
 	s := r.MapOf(n.Get("spec"))
 	interfaces := s.Get("interfaces")
-	var macs []string
-	for _, nic := range interfaces.Items() {
-		macs = append(macs, nic.Child("macAddress").Peek())
-	}
+	macs := interfaces.Each("macAddress")
 	name := n.Get("metadata", "name")
 	short := strings.TrimPrefix(name.Peek(), r.Cluster.Metadata.Name+"-")
 	i := r.HostWithMAC(macs...)
@@ -164,20 +157,17 @@ func (r *Hub) machineNamed(names ...string) int {
 	return -1
 }
 
-// hostArch gives a host the architecture of the image that it boots, where the
-// cluster has several.
+// hostArch gives a host the architecture of its image, where the cluster has several.
 func (r *Hub) hostArch(i int, arch spec.Arch) {
 	if h := r.Host(i); r.Cluster.Spec.OpenShift.Arch == spec.Multi && h.Arch == "" {
 		h.Arch = arch
 	}
 }
 
-// byHubOnly is why the agent-based installer's folder does not carry over what
-// only a hub acts on.
+// byHubOnly is why the agent-based installer does not have what only a hub acts on.
 const byHubOnly = "only a hub acts on it, and the agent-based installer has none"
 
-// hubOnly carries over of an InfraEnv what only a hub knows. Several InfraEnvs
-// agree on it.
+// hubOnly carries over of an InfraEnv what only a hub knows.
 func (r *Hub) hubOnly(n, s *source.Node) {
 	set := &r.Cluster.Spec.Hub
 	r.MeansIf(s.Get("agentLabels", hubapi.LabelCluster), "is the label that oaictl gives all objects of the cluster", r.Cluster.Metadata.Name)
@@ -204,8 +194,7 @@ func (r *Hub) hubOnly(n, s *source.Node) {
 	r.InfraEnvNotes(n.Get("metadata", "annotations"), n.Get("metadata", "labels"))
 }
 
-// InfraEnvNotes carries annotations of an InfraEnv over, and the labels that they
-// speak of.
+// InfraEnvNotes carries annotations over, and the labels that they speak of.
 func (r *Hub) InfraEnvNotes(notes, labels *source.Node) {
 	set := &r.Cluster.Spec.Hub
 	if keys := notes.Get(hubapi.AnnotationPropagateNodeLabels); keys != nil {
@@ -230,7 +219,6 @@ func (r *Hub) InfraEnvNotes(notes, labels *source.Node) {
 	}
 }
 
-// setLabel carries one label over; another value of the same label is told.
 func (r *Hub) setLabel(to *map[string]string, field string, label *source.Node) {
 	if have, there := (*to)[label.Key]; there && have != label.Peek() {
 		r.Second(field+"."+label.Key, label)

@@ -12,8 +12,6 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// hubMachine carries a BareMetalHost over, with what its annotations say of its
-// Agent.
 func (r *Hub) hubMachine(h *Objects, n *source.Node) {
 	s := r.MapOf(n.Get("spec"))
 	mac := s.Get("bootMACAddress")
@@ -42,8 +40,7 @@ func (r *Hub) hubMachine(h *Objects, n *source.Node) {
 	r.Rest(s, "is a matter of metal3, which oaictl leaves to its defaults")
 }
 
-// machineBMC carries the BMC of a BareMetalHost over. Machines with one are
-// booted by the hub, as they were.
+// machineBMC carries over a BMC, by which the hub goes on booting the machine.
 func (r *Hub) machineBMC(h *Objects, i int, n *source.Node) {
 	if n = r.MapOf(n); n == nil {
 		return
@@ -99,16 +96,11 @@ func (r *Hub) machineNotes(h *Objects, i int, notes *source.Node) {
 	}
 }
 
-// hubAgent carries an Agent over, which the service has made of a machine: what
-// was set on it by hand.
+// hubAgent carries over what was set by hand on an Agent.
 func (r *Hub) hubAgent(n *source.Node) {
 	s := r.MapOf(n.Get("spec"))
-	var macs []string
-	for _, nic := range n.Child("status").Child("inventory").Child("interfaces").Items() {
-		macs = append(macs, nic.Child("macAddress").Peek())
-	}
 	hostname, name := s.Get("hostname"), n.Get("metadata", "name")
-	i := r.HostFor(n, macs, hostname.Peek())
+	i := r.HostFor(n, n.Child("status").Child("inventory").Child("interfaces").Each("macAddress"), hostname.Peek())
 	r.Set(settings.HostField(i, "match.uuid"), name)
 	r.HostName(i, hostname)
 	r.Role(i, s.Get("role"))
@@ -130,8 +122,7 @@ const (
 	fileOperators = "operators.yaml"
 )
 
-// folderHosts carries over the folders of hosts that the agent-based installer
-// has: by which addresses a machine is known, its role and its disk.
+// folderHosts carries over the folders of hosts that the agent-based installer has.
 func (r *Hub) folderHosts(in *source.Input) {
 	byHost := map[string]bool{}
 	for name := range in.Raw {
@@ -147,8 +138,7 @@ func (r *Hub) folderHosts(in *source.Input) {
 // fileAddresses are the MAC addresses of a machine, below the folder of its name.
 const fileAddresses = "mac_addresses"
 
-// folderOf is the name of the machine that has one of the addresses by its folder,
-// "" for none.
+// folderOf is the name of the machine with one of the addresses by its folder, or "".
 func folderOf(in *source.Input, macs []string) string {
 	for _, name := range slices.Sorted(maps.Keys(in.Raw)) {
 		dir, file := path.Split(name)
@@ -204,8 +194,6 @@ func (r *Hub) folderHost(in *source.Input, name string) {
 	}
 }
 
-// furtherMACs tells addresses of a machine that nothing in cluster.yaml speaks
-// of.
 func (r *Hub) furtherMACs(i int, macs []string, at *source.Node) {
 	h := r.Host(i)
 	var unsaid []string
@@ -223,8 +211,6 @@ func (r *Hub) furtherMACs(i int, macs []string, at *source.Node) {
 	}
 }
 
-// folderFiles reads the files beside the objects: credentials for fencing, and
-// operators to install.
 func (r *Hub) folderFiles(in *source.Input) {
 	for _, fencing := range r.laterFencing {
 		r.Fencing(fencing)

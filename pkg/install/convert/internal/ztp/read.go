@@ -15,8 +15,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// Hub carries a hub's objects over. Those of SiteConfig and of Cluster API stand
-// beside them and refer to them.
+// Hub carries a hub's objects over, also those beside SiteConfig's and Cluster API's.
 type Hub struct {
 	*settings.Reader
 	Envs         []BootEnv      // what the InfraEnvs say of their machines
@@ -24,8 +23,7 @@ type Hub struct {
 	laterFencing []*source.Node // fencing credentials, for hosts that are read later
 }
 
-// Read reads the objects of a hub: from a folder of the agent-based installer, or
-// as they are applied to a hub.
+// Read reads the objects of a hub, or of a folder of the agent-based installer.
 func Read(s *settings.Reader, in *source.Input) {
 	r := &Hub{Reader: s}
 	r.Nowhere = "cluster.yaml has no place for it"
@@ -96,8 +94,7 @@ func (r *Hub) clusterDeployment(h *Objects, cd, aci *source.Node) {
 	r.Rest(s, "is a matter of Hive, which oaictl leaves to it")
 }
 
-// OwnIgnition leaves out of the discovery Ignition what oaictl puts there by
-// itself: mirrors and the certificates to trust.
+// OwnIgnition leaves out of the discovery Ignition what oaictl itself puts there.
 func (r *Hub) OwnIgnition() {
 	d := r.Cluster.Spec.Discovery.Ignition
 	if d == nil || d.Inline == nil || len(r.Cluster.Spec.Registry.Mirrors) == 0 {
@@ -161,8 +158,7 @@ func (r *Hub) importedDeployment(h *Objects, s *source.Node) {
 	}
 }
 
-// importedInstall carries over what the AgentClusterInstall of a cluster that is
-// installed already says of the hosts that are added to it.
+// importedInstall carries over what is said of the hosts that are added to a cluster.
 func (r *Hub) importedInstall(h *Objects, n *source.Node) {
 	s := r.MapOf(n.Get("spec"))
 	r.ObjectNames(n, "")
@@ -197,8 +193,7 @@ func NewObjects() *Objects {
 	return &Objects{Secrets: map[string]*source.Node{}, ConfigMaps: map[string]*source.Node{}, Used: map[*source.Node]bool{}}
 }
 
-// objectsOf sorts the objects by kind. A kind that is not known is a problem: it
-// may be what the user means most.
+// objectsOf sorts objects by kind. An unknown one may be what the user means most.
 func (r *Hub) objectsOf(in *source.Input) *Objects {
 	h := NewObjects()
 	for _, doc := range in.Docs {
@@ -215,8 +210,7 @@ func (r *Hub) objectsOf(in *source.Input) *Objects {
 	return h
 }
 
-// isKustomization says whether a document is kustomize's: it may leave out what
-// it is, and is known by its file then.
+// isKustomization says whether a document is kustomize's, maybe by its file alone.
 func isKustomization(doc *source.Document) bool {
 	name := strings.TrimSuffix(strings.TrimSuffix(path.Base(doc.File), ".yaml"), ".yml")
 	return name == "kustomization" && doc.Root.Kind == source.MapNode && doc.Root.Child("kind") == nil
@@ -255,8 +249,7 @@ func (r *Hub) Object(h *Objects, n *source.Node) {
 	}
 }
 
-// Header takes what every object has: its version and kind, which are those that
-// oaictl knows, and what an API server adds by itself.
+// Header takes what every object has, and what an API server adds by itself.
 func (r *Hub) Header(n *source.Node) {
 	r.apiVersion(n.Get("apiVersion"))
 	r.Text(n.Get("kind"))
@@ -284,8 +277,7 @@ func versions() map[string][]string {
 	}
 }
 
-// apiVersion takes a version that is known. Others may mean something else by
-// the same words.
+// apiVersion takes a known version; others may mean something else by the same words.
 func (r *Hub) apiVersion(n *source.Node) {
 	word := r.Text(n)
 	group, version, qualified := strings.Cut(word, "/")
@@ -297,8 +289,7 @@ func (r *Hub) apiVersion(n *source.Node) {
 	}
 }
 
-// ObjectNames carries over what an object is called: nothing of that is in
-// cluster.yaml, for objects are named after the cluster.
+// ObjectNames takes names, which are not in cluster.yaml: objects are named after it.
 func (r *Hub) ObjectNames(n *source.Node, own string) {
 	r.Means(n.Get("metadata", "name"), "objects are named after the cluster and its hosts")
 	r.ObjectNamespace(n)
@@ -323,8 +314,7 @@ func (r *Hub) ObjectNamespace(n *source.Node) {
 	}
 }
 
-// Reference takes the name by which an object refers to another; it is reported
-// where the other has another name.
+// Reference takes the name by which an object refers to another, if it is that name.
 func (r *Hub) Reference(n, to *source.Node) {
 	if n == nil {
 		return

@@ -36,8 +36,7 @@ func Write(c *spec.Cluster, secrets bool) ([]target.File, []loss.Loss, error) {
 	return w.Result()
 }
 
-// clusterManifests are the objects of a hub, as far as the client in the image
-// reads them.
+// clusterManifests are the objects of a hub that the client in the image reads.
 func (w *writer) clusterManifests() {
 	const folder = "cluster-manifests/"
 	c := w.Maker.Cluster
@@ -91,8 +90,7 @@ func (w *writer) releaseFile(folder string) {
 	w.ObjectFile(folder+"cluster-image-set.yaml", false, set)
 }
 
-// infraEnvFiles are the one InfraEnv that the image has, and the networks of all
-// hosts, whose labels have to equal its selector.
+// infraEnvFiles are the one InfraEnv of the image, whose selector all networks match.
 func (w *writer) infraEnvFiles(folder string) {
 	c := w.Maker.Cluster
 	arch := w.oneArch()
@@ -136,8 +134,7 @@ func (w *writer) oneArch() spec.Arch {
 	return arch
 }
 
-// pullSecretFile is the pull secret in stringData, the only form that the client
-// in the image reads.
+// pullSecretFile is the pull secret in stringData, the only form that the client reads.
 func (w *writer) pullSecretFile(file string) {
 	c := w.Collector.Cluster
 	if !w.PullSecretKnown() {
@@ -159,8 +156,6 @@ func (w *writer) mirrorFiles() {
 	}
 }
 
-// operatorFile is the operators as the service takes them, with the properties of
-// each as JSON in a text.
 func (w *writer) operatorFile() {
 	var list []any
 	for i, o := range w.Collector.Cluster.Spec.Operators {
@@ -179,8 +174,6 @@ func (w *writer) operatorFile() {
 	}
 }
 
-// hostConfigs are a folder for each host: its MAC addresses, role and root
-// device hints.
 func (w *writer) hostConfigs() {
 	c := w.Collector.Cluster
 	for _, host := range hubobjects.SortedHosts(c) {
