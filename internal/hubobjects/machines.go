@@ -1,7 +1,6 @@
 package hubobjects
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/url"
 	"strings"
@@ -16,29 +15,112 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
+// HostSecrets are the names of the Secrets that an Agent refers to.
+type HostSecrets struct {
+	Namespace string
+	Fencing   string
+	Token     string
+}
+
+// SecretsOf are the names of the Secrets of a host; none without a host.
+func SecretsOf(c *spec.Cluster, host *spec.Host, namespace string) HostSecrets {
+	if host == nil {
+		return HostSecrets{}
+	}
+	return HostSecrets{Namespace: namespace, Fencing: FencingSecretName(c, host), Token: TokenSecretName(c, host)}
+}
+
+// AgentTable is the settings that an Agent holds. Agents are patched: what is empty is
+// written as such.
+func AgentTable(secrets HostSecrets) Table {
+	return Table{
+		field(setting.Approved, plain[bool](), inSpec("approved")...).meaning(false),
+		field(setting.Role, role(), inSpec("role")...).meaning(model.RoleOf("")),
+		field(setting.Hostname, plain[string](), inSpec("hostname")...),
+		field(setting.Disk, plain[string](), inSpec("installation_disk_id")...).orElse(field(setting.Disk, plain[string](), "status", "installation_disk_id")),
+		field(setting.Pool, plain[string](), inSpec("machineConfigPool")...),
+		field(setting.Args, inJSON[[]string]("a JSON list of texts"), inSpec("installerArgs")...),
+		field(setting.Ignition, plain[string](), inSpec("ignitionConfigOverrides")...),
+		field(setting.Labels, plain[map[string]string](), inSpec("nodeLabels")...),
+		field(setting.EndpointHeaders, plain[map[string]string](), inSpec("ignitionEndpointHTTPHeaders")...),
+		row(setting.EndpointToken, nil, func(object Fields, _ string) error {
+			return setNamed(object, secrets.Token, "ignitionEndpointTokenReference", Fields{"name": secrets.Token, "namespace": secrets.Namespace})
+		}, func(object Fields) (string, bool, error) {
+			return setting.TokenSet, textAt(object, inSpec("ignitionEndpointTokenReference", "name")...) != "", nil
+		}),
+		row(setting.Fencing, nil, func(object Fields, _ string) error {
+			return setNamed(object, secrets.Fencing, "fencingCredentialsSecretRef", secrets.Fencing)
+		}, unknown),
+	}
+}
+
+// MachineTable is the settings that a BareMetalHost holds for its Agent, in annotations
+// that the bare-metal-agent controller reads. It writes them on the Agent again and again.
+func MachineTable(secrets HostSecrets) Table {
+	return Table{
+		field(setting.Role, role(), annotation(hubapi.AnnotationBMACRole)...),
+		field(setting.Hostname, plain[string](), annotation(hubapi.AnnotationBMACHostname)...),
+		field(setting.Pool, plain[string](), annotation(hubapi.AnnotationBMACMachineConfigPool)...),
+		field(setting.Args, inJSON[[]string]("a JSON list of texts"), annotation(hubapi.AnnotationBMACInstallerArgs)...),
+		field(setting.Ignition, plain[string](), annotation(hubapi.AnnotationBMACIgnitionOverrides)...),
+		row(setting.Labels, nil, func(object Fields, labels map[string]string) error {
+			notes := map[string]string{}
+			for key, value := range labels {
+				notes[hubapi.AnnotationBMACNodeLabelPrefix+key] = value
+			}
+			mark(object, "annotations", notes)
+			return nil
+		}, func(Fields) (map[string]string, bool, error) { return nil, false, nil }),
+		row(setting.Fencing, nil, func(object Fields, _ string) error {
+			if secrets.Fencing == "" {
+				return nil
+			}
+			return unstructured.SetNestedField(object, secrets.Fencing, annotation(hubapi.AnnotationBMACFencingSecret)...)
+		}, unknown),
+	}
+}
+
+func unknown(Fields) (string, bool, error) { return "", false, nil }
+
+func role() form[install.Role] {
+	return form[install.Role]{
+		write: func(v install.Role) any { return model.RoleWord(v) },
+		read: func(content any) (install.Role, error) {
+			word, err := as[string](content)
+			return model.RoleOf(word), err
+		},
+	}
+}
+
+func setNamed(object Fields, secret, name string, content any) error {
+	if secret == "" {
+		return nil
+	}
+	return setAll(object, Fields{name: content})
+}
+
 // IsMetal3 says whether the hub boots a host.
 func (h *Maker) IsMetal3(host *spec.Host) bool {
 	return h.Cluster.Spec.Boot.Method == spec.BootMetal3 && host.BMC != nil
 }
 
-// BareMetalHost has the hub boot a machine. What the file says of the host
-// stands in annotations, from which the bare-metal-agent controller writes it on
-// the Agent again and again.
+// BareMetalHost has the hub boot a machine, and says in annotations what its Agent gets.
 func (h *Maker) BareMetalHost(host *spec.Host, boots install.InfraEnvPlan) *unstructured.Unstructured {
 	object := h.Object(hubapi.KindBareMetalHost, host.Name)
 	infraEnv := boots.Name
 	if ref := h.Cluster.Spec.InfraEnv.Ref; ref != "" {
 		infraEnv = h.poolName(ref)
 	}
-	addLabels(object, map[string]string{hubapi.LabelAgentInfraEnv: infraEnv})
-	notes := h.hostAnnotations(host)
+	mark(object.Object, "labels", map[string]string{hubapi.LabelAgentInfraEnv: infraEnv})
+	h.annotateHost(object.Object, host)
 	bmc := Fields{"address": h.Metal3Address(host), "credentialsName": BMCSecretName(h.Cluster, host)}
 	if host.BMC.Insecure {
 		bmc["disableCertificateVerification"] = true
 	}
 	s := Fields{"online": true, "automatedCleaningMode": "disabled", "bmc": bmc}
+	notes := map[string]string{}
 	Metal3Fields(host.BMC.Metal3, s, notes)
-	addAnnotations(object, notes)
+	mark(object.Object, "annotations", notes)
 	Put(s, "bootMACAddress", host.Match.MAC)
 	if hints := HintFields(host.Disk.Hints); len(hints) > 0 {
 		s["rootDeviceHints"] = hints
@@ -50,8 +132,7 @@ func (h *Maker) BareMetalHost(host *spec.Host, boots install.InfraEnvPlan) *unst
 	return object
 }
 
-// poolName is the name of an InfraEnv that exists. A BareMetalHost boots one of
-// its own namespace only.
+// poolName is the name of an InfraEnv that exists, in the namespace of its BareMetalHosts.
 func (h *Maker) poolName(ref string) string {
 	namespace, name, qualified := strings.Cut(ref, "/")
 	if !qualified {
@@ -63,8 +144,7 @@ func (h *Maker) poolName(ref string) string {
 	return name
 }
 
-// hostAnnotations are what the file says of a host's Agent.
-func (h *Maker) hostAnnotations(host *spec.Host) map[string]string {
+func (h *Maker) annotateHost(object Fields, host *spec.Host) {
 	settings := setting.OfHost(host, "", nil)
 	if host.Role == spec.Auto {
 		delete(settings, setting.Role)
@@ -75,30 +155,12 @@ func (h *Maker) hostAnnotations(host *spec.Host) map[string]string {
 	} else {
 		delete(settings, setting.Labels)
 	}
-	object := &unstructured.Unstructured{Object: Fields{}}
-	if err := MachineTable(SecretsOf(h.Cluster, host, h.Namespace)).Write(object.Object, settings); err != nil {
+	if err := MachineTable(SecretsOf(h.Cluster, host, h.Namespace)).Write(object, settings); err != nil {
 		h.RefuseHost(host, "", err.Error(), "")
 	}
 	if late := h.Cluster.Spec.InfraEnv; !h.Bound && (late.Bind == spec.BindLate || late.Ref != "") {
-		addAnnotations(object, map[string]string{hubapi.AnnotationBMACClusterReference: h.Namespace + "/" + h.Cluster.Metadata.Name})
+		mark(object, "annotations", map[string]string{hubapi.AnnotationBMACClusterReference: h.Namespace + "/" + h.Cluster.Metadata.Name})
 	}
-	if notes := object.GetAnnotations(); notes != nil {
-		return notes
-	}
-	return map[string]string{}
-}
-
-// InstallerArgs are the arguments for coreos-installer as the service takes them,
-// a JSON list in a text; "" where the file says nothing of them.
-func InstallerArgs(host *spec.Host) string {
-	if host.InstallerArgs == nil {
-		return ""
-	}
-	args, err := json.Marshal(host.InstallerArgs)
-	if err != nil {
-		return "" // texts always encode
-	}
-	return string(args)
 }
 
 // HostIgnition is the Ignition that is merged into the host's own, as JSON.
@@ -115,21 +177,7 @@ func RoleWord(role spec.Role) string { return model.RoleWord(install.Role(role))
 
 // HintFields are root device hints, in metal3's words, which are the file's.
 func HintFields(hints spec.DiskHints) Fields {
-	out := Fields{}
-	Put(out, "deviceName", hints.DeviceName)
-	Put(out, "hctl", hints.HCTL)
-	Put(out, "model", hints.Model)
-	Put(out, "vendor", hints.Vendor)
-	Put(out, "serialNumber", hints.SerialNumber)
-	if hints.MinSizeGigabytes > 0 {
-		out["minSizeGigabytes"] = int64(hints.MinSizeGigabytes)
-	}
-	Put(out, "wwn", hints.WWN)
-	Put(out, "wwnWithExtension", hints.WWNWithExtension)
-	Put(out, "wwnVendorExtension", hints.WWNVendorExtension)
-	if hints.Rotational != nil {
-		out["rotational"] = *hints.Rotational
-	}
+	out, _ := plain[spec.DiskHints]().write(hints).(Fields)
 	return out
 }
 
@@ -183,8 +231,7 @@ func (h *Maker) Metal3Address(host *spec.Host) string {
 	return parsed.String()
 }
 
-// bracketed is a host, with or without a port, as a URL has it: IPv6 stands in
-// brackets.
+// bracketed is a host, with or without a port, as a URL has it: IPv6 in brackets.
 func bracketed(host string) string {
 	if strings.Count(host, ":") > 1 && !strings.HasPrefix(host, "[") {
 		return "[" + host + "]"
