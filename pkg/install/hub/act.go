@@ -137,6 +137,7 @@ func (a *actor) registerCluster(ctx context.Context) error {
 			return err
 		}
 	}
+	a.plane.memoryOf(kube.ID(a.Namespace.Name, a.Cluster)).forgetCertificates()
 	return a.ApplyAll(ctx, made.Cluster)
 }
 
@@ -214,6 +215,9 @@ func (a *actor) updateCluster(ctx context.Context) error {
 	}
 	if err := a.applyNeeded(ctx, made.Cluster); err != nil {
 		return err
+	}
+	if _, replaced := a.action.Settings[setting.IgnEndpoint]; replaced {
+		a.plane.memoryOf(kube.ID(deployment.GetNamespace(), deployment.GetName())).forgetCertificates()
 	}
 	if err := a.unclassify(ctx, made.Cluster); err != nil {
 		return err

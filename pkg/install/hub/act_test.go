@@ -151,6 +151,25 @@ func TestUpdate(t *testing.T) {
 	}
 }
 
+// TestUpdateEndpointCertificate replaces the certificate of an Ignition endpoint once: what
+// was remembered of the Secret from before is read anew.
+func TestUpdateEndpointCertificate(t *testing.T) {
+	s := newStage(t)
+	endpoint := &spec.IgnitionEndpoint{URL: "https://api-int.example.com:22623/config", CA: &spec.PublicSource{Inline: "old"}}
+	s.desired.Spec.Spec.IgnitionEndpoint = endpoint
+	s.settle()
+	for _, certificate := range []string{"new", "newer"} {
+		endpoint.CA.Inline = certificate
+		if done := s.settle(); !slices.Equal(done, []string{"UpdateCluster"}) {
+			t.Errorf("%s: done %v", certificate, done)
+		}
+		var shown spec.IgnitionEndpoint
+		if err := s.observe().Cluster.Settings[setting.IgnEndpoint].Decode(&shown); err != nil || shown.CA.Text() != certificate {
+			t.Errorf("%s: shown %+v, %v", certificate, shown, err)
+		}
+	}
+}
+
 // TestUpdateWithoutAProxy takes one away, which the API server takes only if a field of it
 // is left; that the service goes on with it is told.
 func TestUpdateWithoutAProxy(t *testing.T) {

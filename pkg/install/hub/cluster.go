@@ -44,6 +44,13 @@ func (p *Plane) memoryOf(id string) *clusterMemory {
 	return p.memories[id]
 }
 
+// forgetCertificates has certificates read anew: their Secrets are not watched.
+func (c *clusterMemory) forgetCertificates() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	clear(c.ca)
+}
+
 func beforeInstall(state install.ClusterState) bool {
 	switch state {
 	case model.ClusterDraft, model.ClusterDiscovering, model.ClusterBlocked, model.ClusterReady:
