@@ -2,13 +2,18 @@ package teardown
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/redact"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 )
 
@@ -106,4 +111,106 @@ func (w *Deleter) removeNamespace(ctx context.Context) error {
 		return nil
 	}
 	return err
+}
+
+// namespaceContent says what a namespace holds that is not the cluster's, or why it may hold
+// something, "" if it does not: all that is in a namespace goes with it, whatever kind
+// it is of. Who may not list a kind cannot know.
+func (w *Deleter) namespaceContent(ctx context.Context) string {
+	for _, s := range kube.Sorted(w.Namespace.Stores) {
+		if all := s.All(); len(all) > 0 {
+			return "it holds " + s.Kind.Name + " " + all[0].GetName()
+		}
+	}
+	kinds, err := w.deletable(ctx)
+	if err != nil {
+		return "the hub does not say what there may be in it: " + kube.Shorten(redact.Text(err.Error()))
+	}
+	for _, k := range kinds {
+		if why := w.othersOf(ctx, k); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+// othersOf is shared for one kind.
+func (w *Deleter) othersOf(ctx context.Context, k schema.GroupVersionResource) string {
+	for page := ""; ; {
+		list, err := w.Dynamic.Resource(k).Namespace(w.Namespace.Name).List(ctx, metav1.ListOptions{Limit: 100, Continue: page})
+		switch {
+		case apierrors.IsNotFound(err), apierrors.IsMethodNotSupported(err):
+			return ""
+		case apierrors.IsForbidden(err):
+			return "these credentials may not see whether others have " + k.GroupResource().String() + " in it"
+		case err != nil:
+			return "the hub does not say whether others have " + k.GroupResource().String() + " in it: " + kube.Shorten(redact.Text(err.Error()))
+		}
+		for i := range list.Items {
+			if u := &list.Items[i]; !ofEveryNamespace(u) && u.GetLabels()[hubapi.LabelCluster] != w.Cluster {
+				return "others have something in it: " + u.GetKind() + " " + u.GetName()
+			}
+		}
+		if page = list.GetContinue(); page == "" {
+			return ""
+		}
+	}
+}
+
+// deletable are the kinds that can stand in a namespace and be deleted there, but
+// for events, which belong to what they tell of.
+func (w *Deleter) deletable(ctx context.Context) ([]schema.GroupVersionResource, error) {
+	data, err := w.Raw.Get().AbsPath("/apis").Do(ctx).Raw()
+	if err != nil {
+		return nil, err
+	}
+	var groups metav1.APIGroupList
+	if err := json.Unmarshal(data, &groups); err != nil {
+		return nil, err
+	}
+	paths := []string{"/api/v1"}
+	for _, group := range groups.Groups {
+		paths = append(paths, "/apis/"+group.PreferredVersion.GroupVersion)
+	}
+	var found []schema.GroupVersionResource
+	for _, path := range paths {
+		data, err := w.Raw.Get().AbsPath(path).Do(ctx).Raw()
+		if err != nil {
+			return nil, err
+		}
+		var list metav1.APIResourceList
+		if err := json.Unmarshal(data, &list); err != nil {
+			return nil, err
+		}
+		version, err := schema.ParseGroupVersion(list.GroupVersion)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range list.APIResources {
+			if r.Namespaced && r.Kind != "Event" && !strings.Contains(r.Name, "/") && slices.Contains(r.Verbs, "list") && slices.Contains(r.Verbs, "delete") {
+				found = append(found, version.WithResource(r.Name))
+			}
+		}
+	}
+	return found, nil
+}
+
+// ofEveryNamespace says whether an object is one that Kubernetes, OpenShift or its
+// operators put into each namespace, or that the service made for the cluster.
+func ofEveryNamespace(u *unstructured.Unstructured) bool {
+	kind, _, _ := unstructured.NestedString(u.Object, "type")
+	name, labels := u.GetName(), u.GetLabels()
+	switch {
+	case u.GetKind() == "ServiceAccount" && (name == "default" || name == "builder" || name == "deployer"):
+		return true
+	case u.GetKind() == "RoleBinding" && (name == "system:deployers" || name == "system:image-builders" || name == "system:image-pullers"):
+		return true
+	case u.GetKind() == "ClusterServiceVersion" && labels["olm.copiedFrom"] != "": // a copy of an operator that is for all namespaces
+		return true
+	case name == "kube-root-ca.crt", name == "openshift-service-ca.crt":
+		return true
+	case kind == "kubernetes.io/service-account-token", kind == "kubernetes.io/dockercfg":
+		return true
+	}
+	return labels[hubapi.LabelHiveClusterDeployment] != ""
 }

@@ -1,7 +1,7 @@
 // Package objects reads and writes the JSON of the service's objects: what it
 // takes for each setting of a cluster, an InfraEnv or a host, and how it shows it.
-// A new setting is a row in settings_cluster.go, settings_infraenv.go or
-// settings_host.go. Nothing is sent here.
+// A new setting is a row in settings_cluster.go or, for InfraEnvs and hosts, in
+// settings_hosts.go. Nothing is sent here.
 package objects
 
 import (
