@@ -39,7 +39,6 @@ type Condition struct {
 	Status  metav1.ConditionStatus `json:"status"`
 	Reason  string                 `json:"reason,omitempty"`
 	Message string                 `json:"message,omitempty"`
-	// LastTransitionTime is when Status changed last.
 	// +optional
 	LastTransitionTime metav1.Time `json:"lastTransitionTime,omitzero"`
 	// LastProbeTime is when it was looked at last: Hive's kinds alone have it.
@@ -62,8 +61,7 @@ func FindCondition(conditions []Condition, kind string) *Condition {
 
 // Validation is one check that the service made of a cluster or a host.
 type Validation struct {
-	ID string `json:"id"`
-	// Status is success, failure, pending, error or disabled.
+	ID      string `json:"id"`
 	Status  string `json:"status"`
 	Message string `json:"message"`
 }
@@ -75,27 +73,19 @@ type Validations map[string][]Validation
 type Proxy struct {
 	HTTPProxy  string `json:"httpProxy,omitempty"`
 	HTTPSProxy string `json:"httpsProxy,omitempty"`
-	// NoProxy are hosts and networks that are reached without it, with commas
-	// between them.
-	NoProxy string `json:"noProxy,omitempty"`
+	NoProxy    string `json:"noProxy,omitempty"`
 }
 
 // Keys in the Secrets and ConfigMaps of a hub.
 const (
-	KeyPullSecret = ".dockerconfigjson"
-	// KeyKubeconfig is in the Secret <ClusterDeployment>-admin-kubeconfig.
-	KeyKubeconfig = "kubeconfig"
-	// KeyUsername and KeyPassword are in the Secret
-	// <ClusterDeployment>-admin-password, and in BMC and fencing Secrets.
-	KeyUsername = "username"
-	KeyPassword = "password"
-	// KeyFencingAddress and KeyFencingVerify are in a fencing Secret.
+	KeyPullSecret     = ".dockerconfigjson"
+	KeyKubeconfig     = "kubeconfig"
+	KeyUsername       = "username"
+	KeyPassword       = "password"
 	KeyFencingAddress = "address"
 	KeyFencingVerify  = "certificateVerification"
 	KeyIgnitionToken  = "ignition-token"
-	// KeyIgnitionCA is in the Secret of an Ignition endpoint's CA.
-	KeyIgnitionCA = "tls.crt"
-	// KeyRegistriesConf is in the ConfigMap of a mirror.
+	KeyIgnitionCA     = "tls.crt"
 	KeyRegistriesConf = "registries.conf"
 )
 
@@ -135,9 +125,7 @@ const (
 // Kind is a kind of object, by all the names that it has.
 type Kind struct {
 	schema.GroupVersionKind
-	// Resource is the kind's name in paths and in RBAC rules: plural, lower case.
-	Resource string
-	// Namespaced says whether its objects stand in namespaces.
+	Resource   string
 	Namespaced bool
 }
 

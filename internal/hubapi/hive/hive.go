@@ -25,11 +25,9 @@ type ClusterDeployment struct {
 // clusterMetadata, installed, preserveOnDelete and others that an install does not
 // touch.
 type ClusterDeploymentSpec struct {
-	// ClusterName and BaseDomain make the API's name, api.<clusterName>.<baseDomain>.
-	ClusterName string   `json:"clusterName"`
-	BaseDomain  string   `json:"baseDomain"`
-	Platform    Platform `json:"platform"`
-	// PullSecretRef names the Secret with the key .dockerconfigjson.
+	ClusterName   string                 `json:"clusterName"`
+	BaseDomain    string                 `json:"baseDomain"`
+	Platform      Platform               `json:"platform"`
 	PullSecretRef *hubapi.LocalReference `json:"pullSecretRef,omitempty"`
 	// ClusterInstallRef names the AgentClusterInstall. The service ignores
 	// ClusterDeployments without it.
@@ -37,14 +35,10 @@ type ClusterDeploymentSpec struct {
 	ControlPlaneConfig *ControlPlaneConfig `json:"controlPlaneConfig,omitempty"`
 	// Installed is set by Hive's operator, and never goes back to false. nil is
 	// nothing said.
-	Installed *bool `json:"installed,omitempty"`
-	// ClusterMetadata is set by Hive's operator from the AgentClusterInstall's.
-	ClusterMetadata *ClusterMetadata `json:"clusterMetadata,omitempty"`
-	// PreserveOnDelete has late-bound Agents deleted instead of returned to their
-	// pool.
-	PreserveOnDelete bool `json:"preserveOnDelete,omitempty"`
-	// PowerState does nothing here: Hive has no actuator for these machines.
-	PowerState string `json:"powerState,omitempty"`
+	Installed        *bool            `json:"installed,omitempty"`
+	ClusterMetadata  *ClusterMetadata `json:"clusterMetadata,omitempty"`
+	PreserveOnDelete bool             `json:"preserveOnDelete,omitempty"` // late-bound Agents are deleted, not returned to their pool
+	PowerState       string           `json:"powerState,omitempty"`       // does nothing: Hive has no actuator for these machines
 }
 
 // Platform is where a cluster runs, as far as it concerns Hive; the platform that
@@ -80,13 +74,10 @@ type ServingCertificates struct {
 
 // ClusterMetadata says which cluster was made, and where its credentials are.
 type ClusterMetadata struct {
-	ClusterID string `json:"clusterID"`
-	// InfraID is the service's id of the cluster.
-	InfraID string `json:"infraID"`
-	// AdminKubeconfigSecretRef names the Secret with the key kubeconfig.
-	AdminKubeconfigSecretRef hubapi.LocalReference `json:"adminKubeconfigSecretRef"`
-	// AdminPasswordSecretRef names the Secret with the keys username and password.
-	AdminPasswordSecretRef *hubapi.LocalReference `json:"adminPasswordSecretRef,omitempty"`
+	ClusterID                string                 `json:"clusterID"`
+	InfraID                  string                 `json:"infraID"`
+	AdminKubeconfigSecretRef hubapi.LocalReference  `json:"adminKubeconfigSecretRef"`
+	AdminPasswordSecretRef   *hubapi.LocalReference `json:"adminPasswordSecretRef,omitempty"`
 }
 
 // ClusterDeploymentStatus is written by Hive's operator, where there is one.
@@ -111,7 +102,6 @@ type ClusterImageSet struct {
 
 // ClusterImageSetSpec names the release.
 type ClusterImageSetSpec struct {
-	// ReleaseImage is a pull spec.
 	ReleaseImage string `json:"releaseImage"`
 }
 
@@ -137,48 +127,34 @@ type AgentClusterInstall struct {
 // AgentClusterInstallSpec is frozen once the installation has started, but for
 // ClusterMetadata and IgnitionEndpoint.
 type AgentClusterInstallSpec struct {
-	// ClusterDeploymentRef names the cluster, in the same namespace.
-	ClusterDeploymentRef hubapi.LocalReference `json:"clusterDeploymentRef"`
-	// ImageSetRef is the release. It can't be changed after creation.
-	ImageSetRef *ClusterImageSetReference `json:"imageSetRef,omitempty"`
-	// ClusterMetadata is written by the service, and by a client only to import a
-	// cluster.
-	ClusterMetadata *ClusterMetadata `json:"clusterMetadata,omitempty"`
-	// ManifestsConfigMapRefs are ConfigMaps whose keys are names of manifest files.
-	ManifestsConfigMapRefs []ManifestsConfigMapRef `json:"manifestsConfigMapRefs,omitempty"`
+	ClusterDeploymentRef   hubapi.LocalReference     `json:"clusterDeploymentRef"`
+	ImageSetRef            *ClusterImageSetReference `json:"imageSetRef,omitempty"` // can't be changed after creation
+	ClusterMetadata        *ClusterMetadata          `json:"clusterMetadata,omitempty"`
+	ManifestsConfigMapRefs []ManifestsConfigMapRef   `json:"manifestsConfigMapRefs,omitempty"`
 	// ManifestsConfigMapRef is an older form, not read where the list is given.
 	ManifestsConfigMapRef *hubapi.LocalReference `json:"manifestsConfigMapRef,omitempty"`
 	Networking            Networking             `json:"networking"`
-	// SSHPublicKey is for the user core of the nodes.
-	SSHPublicKey          string                `json:"sshPublicKey,omitempty"`
-	ProvisionRequirements ProvisionRequirements `json:"provisionRequirements"`
-	ControlPlane          *MachinePool          `json:"controlPlane,omitempty"`
-	Compute               []MachinePool         `json:"compute,omitempty"`
-	Arbiter               *MachinePool          `json:"arbiter,omitempty"`
+	SSHPublicKey          string                 `json:"sshPublicKey,omitempty"`
+	ProvisionRequirements ProvisionRequirements  `json:"provisionRequirements"`
+	ControlPlane          *MachinePool           `json:"controlPlane,omitempty"`
+	Compute               []MachinePool          `json:"compute,omitempty"`
+	Arbiter               *MachinePool           `json:"arbiter,omitempty"`
 	// APIVIPs and IngressVIPs have at most two addresses, IPv4 first. APIVIP and
 	// IngressVIP are older forms that have to be the first of them.
-	APIVIPs     []string `json:"apiVIPs,omitempty"`
-	APIVIP      string   `json:"apiVIP,omitempty"`
-	IngressVIPs []string `json:"ingressVIPs,omitempty"`
-	IngressVIP  string   `json:"ingressVIP,omitempty"`
-	// HoldInstallation keeps the installation from starting.
-	HoldInstallation bool              `json:"holdInstallation,omitempty"`
-	IgnitionEndpoint *IgnitionEndpoint `json:"ignitionEndpoint,omitempty"`
-	DiskEncryption   *DiskEncryption   `json:"diskEncryption,omitempty"`
-	// Proxy is that of the installed cluster.
-	Proxy *hubapi.Proxy `json:"proxy,omitempty"`
-	// PlatformType is BareMetal, None, VSphere, Nutanix or External; "" lets the
-	// service choose.
-	PlatformType string            `json:"platformType,omitempty"`
-	External     *ExternalPlatform `json:"external,omitempty"`
-	// MastersSchedulable lets ordinary pods onto the control plane.
-	MastersSchedulable bool `json:"mastersSchedulable,omitempty"`
-	// MirrorRegistryRef names the ConfigMap with registries.conf and ca-bundle.crt.
-	MirrorRegistryRef *hubapi.FullReference `json:"mirrorRegistryRef,omitempty"`
-	LoadBalancer      *LoadBalancer         `json:"loadBalancer,omitempty"`
-	// NTPSources are the only time servers of the cluster, and exclude
-	// additionalNTPSources of the InfraEnv.
-	NTPSources []string `json:"ntpSources,omitempty"`
+	APIVIPs            []string              `json:"apiVIPs,omitempty"`
+	APIVIP             string                `json:"apiVIP,omitempty"`
+	IngressVIPs        []string              `json:"ingressVIPs,omitempty"`
+	IngressVIP         string                `json:"ingressVIP,omitempty"`
+	HoldInstallation   bool                  `json:"holdInstallation,omitempty"`
+	IgnitionEndpoint   *IgnitionEndpoint     `json:"ignitionEndpoint,omitempty"`
+	DiskEncryption     *DiskEncryption       `json:"diskEncryption,omitempty"`
+	Proxy              *hubapi.Proxy         `json:"proxy,omitempty"`
+	PlatformType       string                `json:"platformType,omitempty"` // "" lets the service choose
+	External           *ExternalPlatform     `json:"external,omitempty"`
+	MastersSchedulable bool                  `json:"mastersSchedulable,omitempty"`
+	MirrorRegistryRef  *hubapi.FullReference `json:"mirrorRegistryRef,omitempty"`
+	LoadBalancer       *LoadBalancer         `json:"loadBalancer,omitempty"`
+	NTPSources         []string              `json:"ntpSources,omitempty"` // exclude additionalNTPSources of the InfraEnv
 }
 
 // Values of AgentClusterInstallSpec.PlatformType.
@@ -202,8 +178,7 @@ type Networking struct {
 	MachineNetwork []MachineNetwork `json:"machineNetwork,omitempty"`
 	ClusterNetwork []ClusterNetwork `json:"clusterNetwork,omitempty"`
 	ServiceNetwork []string         `json:"serviceNetwork,omitempty"`
-	// NetworkType is OpenShiftSDN, OVNKubernetes, CiscoACI, Cilium, Calico or None.
-	NetworkType string `json:"networkType,omitempty"`
+	NetworkType    string           `json:"networkType,omitempty"`
 	// UserManagedNetworking is filled in by a webhook where it is nil.
 	UserManagedNetworking *bool `json:"userManagedNetworking,omitempty"`
 }
@@ -215,9 +190,8 @@ type MachineNetwork struct {
 
 // ClusterNetwork is a network of pods.
 type ClusterNetwork struct {
-	CIDR string `json:"cidr"`
-	// HostPrefix is the prefix length of each node's part.
-	HostPrefix int32 `json:"hostPrefix,omitempty"`
+	CIDR       string `json:"cidr"`
+	HostPrefix int32  `json:"hostPrefix,omitempty"`
 }
 
 // ProvisionRequirements are the exact numbers of hosts with which the installation
@@ -230,48 +204,36 @@ type ProvisionRequirements struct {
 
 // MachinePool is a kind of machine.
 type MachinePool struct {
-	// Name is master, worker or arbiter.
-	Name string `json:"name"`
-	// Hyperthreading is Enabled or Disabled.
-	Hyperthreading string `json:"hyperthreading,omitempty"`
+	Name           string `json:"name"`
+	Hyperthreading string `json:"hyperthreading,omitempty"` // Enabled or Disabled
 }
 
 // IgnitionEndpoint is where hosts that are added fetch their Ignition.
 type IgnitionEndpoint struct {
-	URL string `json:"url,omitempty"`
-	// CACertificateReference names the Secret with the key tls.crt.
+	URL                    string                `json:"url,omitempty"`
 	CACertificateReference *hubapi.FullReference `json:"caCertificateReference,omitempty"`
 }
 
 // DiskEncryption says which hosts' disks are encrypted, and how.
 type DiskEncryption struct {
-	// EnableOn is none, all, or some of masters, arbiters and workers, in this order with
-	// commas.
-	EnableOn string `json:"enableOn,omitempty"`
-	// Mode is tpmv2 or tang.
-	Mode string `json:"mode,omitempty"`
-	// TangServers is a JSON list of {url, thumbprint}.
-	TangServers string `json:"tangServers,omitempty"`
+	EnableOn    string `json:"enableOn,omitempty"` // none, all, or some of masters, arbiters and workers, in this order
+	Mode        string `json:"mode,omitempty"`
+	TangServers string `json:"tangServers,omitempty"` // a JSON list of {url, thumbprint}
 }
 
 // ExternalPlatform is given with platform type External.
 type ExternalPlatform struct {
-	PlatformName string `json:"platformName,omitempty"`
-	// CloudControllerManager is "" or External.
+	PlatformName           string `json:"platformName,omitempty"`
 	CloudControllerManager string `json:"cloudControllerManager,omitempty"`
 }
 
 // LoadBalancer says whose the VIPs are.
 type LoadBalancer struct {
-	// Type is ClusterManaged or UserManaged.
 	Type string `json:"type,omitempty"`
 }
 
-// Values of LoadBalancer.Type.
-const (
-	LoadBalancerClusterManaged = "ClusterManaged"
-	LoadBalancerUserManaged    = "UserManaged"
-)
+// LoadBalancerUserManaged, of LoadBalancer.Type, is the other one than ClusterManaged.
+const LoadBalancerUserManaged = "UserManaged"
 
 // AgentClusterInstallStatus is how far an installation got. How it ended stands in
 // Conditions, never in DebugInfo.
@@ -282,10 +244,8 @@ type AgentClusterInstallStatus struct {
 	ControlPlaneAgentsReady      int                `json:"controlPlaneAgentsReady,omitempty"`
 	WorkerAgentsDiscovered       int                `json:"workerAgentsDiscovered,omitempty"`
 	WorkerAgentsReady            int                `json:"workerAgentsReady,omitempty"`
-	// ConnectivityMajorityGroups is JSON: by network, and by address family, the
-	// hosts that reach each other.
-	ConnectivityMajorityGroups string           `json:"connectivityMajorityGroups,omitempty"`
-	MachineNetwork             []MachineNetwork `json:"machineNetwork,omitempty"`
+	ConnectivityMajorityGroups   string             `json:"connectivityMajorityGroups,omitempty"`
+	MachineNetwork               []MachineNetwork   `json:"machineNetwork,omitempty"`
 	// DebugInfo is nil until the service first looked at the cluster.
 	DebugInfo             *DebugInfo         `json:"debugInfo,omitempty"`
 	APIVIP                string             `json:"apiVIP,omitempty"`
@@ -306,9 +266,7 @@ type Progress struct {
 type DebugInfo struct {
 	EventsURL string `json:"eventsURL"`
 	// LogsURL is "" while there are no logs.
-	LogsURL string `json:"logsURL"`
-	// State is the service's word, such as adding-hosts, which a cluster that has
-	// just been installed reaches at once.
+	LogsURL   string `json:"logsURL"`
 	State     string `json:"state,omitempty"`
 	StateInfo string `json:"stateInfo,omitempty"`
 }
