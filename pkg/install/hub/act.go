@@ -144,7 +144,7 @@ func (a *actor) registerCluster(ctx context.Context) error {
 // ensureNamespace makes the namespace where there is none. Whoever may not look
 // at namespaces has been given one.
 func (a *actor) ensureNamespace(ctx context.Context, want *unstructured.Unstructured) error {
-	live, err := a.Get(ctx, kube.Namespaces(), "", want.GetName())
+	live, err := a.Get(ctx, kube.Namespaces, "", want.GetName())
 	var fault *install.Fault
 	switch {
 	case errors.As(err, &fault) && fault.Code == install.CodeAuth && fault.Status == 403:
@@ -154,7 +154,7 @@ func (a *actor) ensureNamespace(ctx context.Context, want *unstructured.Unstruct
 	case live == nil:
 		made := kube.Configuration(want, kube.Merge(map[string]any{}, want.Object))
 		made.SetLabels(map[string]string{hubapi.LabelCluster: a.Cluster}) // whatever its name: it goes with the last that is in it
-		_, err = a.Apply(ctx, kube.Namespaces(), nil, made)
+		_, err = a.Apply(ctx, kube.Namespaces, nil, made)
 		return err
 	case live.GetDeletionTimestamp() != nil:
 		f := kube.DeletingFault(live)
@@ -168,7 +168,7 @@ func (a *actor) ensureNamespace(ctx context.Context, want *unstructured.Unstruct
 // ensureImageSet makes the ClusterImageSet of the file's release image. One of
 // the same name for the same image will do, whoever made it.
 func (a *actor) ensureImageSet(ctx context.Context, want *unstructured.Unstructured) error {
-	live, err := a.Get(ctx, kube.ClusterImageSets(), "", want.GetName())
+	live, err := a.Get(ctx, kube.ClusterImageSets, "", want.GetName())
 	if err != nil {
 		return err
 	}
@@ -189,7 +189,7 @@ func (a *actor) current() (deployment, made *unstructured.Unstructured, err erro
 		target = a.action.Target
 	}
 	_, name := kube.SplitID(target, a.Namespace.Name)
-	deployment = a.Namespace.Store(kube.ClusterDeployments()).Get(cmp.Or(name, a.Cluster))
+	deployment = a.Namespace.Store(kube.ClusterDeployments).Get(cmp.Or(name, a.Cluster))
 	if deployment != nil {
 		made = a.Namespace.InstallOf(deployment)
 	}
@@ -251,13 +251,13 @@ func (a *actor) unclassify(ctx context.Context, wanted []*unstructured.Unstructu
 	if _, said := a.action.Settings[setting.Classified]; !said {
 		return nil
 	}
-	for _, u := range a.Ours(kube.AgentClassifications()) {
+	for _, u := range a.OfCluster(kube.AgentClassifications) {
 		if slices.ContainsFunc(wanted, func(w *unstructured.Unstructured) bool {
 			return w.GetKind() == u.GetKind() && w.GetName() == u.GetName()
 		}) {
 			continue
 		}
-		if err := a.Remove(ctx, kube.AgentClassifications(), u); err != nil {
+		if err := a.Remove(ctx, kube.AgentClassifications, u); err != nil {
 			return err
 		}
 	}

@@ -52,7 +52,7 @@ func (a *actor) nudge(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return a.Touch(ctx, kube.AgentClusterInstalls(), live)
+	return a.Touch(ctx, kube.AgentClusterInstalls, live)
 }
 
 // record does what Hive's operator would: it writes down that the cluster is
@@ -76,7 +76,7 @@ func (a *actor) record(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return a.Patch(ctx, kube.ClusterDeployments(), deployment, map[string]any{
+	return a.Patch(ctx, kube.ClusterDeployments, deployment, map[string]any{
 		"spec": map[string]any{"installed": true, "clusterMetadata": runtime.DeepCopyJSON(metadata)},
 	})
 }
@@ -110,16 +110,16 @@ func (a *actor) withdrawCluster(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := a.CheckOwner(kube.ClusterDeployments(), deployment); err != nil {
+	if err := a.CheckOwner(kube.ClusterDeployments, deployment); err != nil {
 		return err
 	}
 	own := kube.ID(deployment.GetNamespace(), deployment.GetName())
-	for _, u := range a.Namespace.Store(kube.Agents()).All() {
+	for _, u := range a.Namespace.Store(kube.Agents).All() {
 		if host, err := hostOf(u, a.Now()); err != nil || host.ClusterID == own {
 			return errors.New("it is not empty any more")
 		}
 	}
-	return a.Remove(ctx, kube.ClusterDeployments(), deployment)
+	return a.Remove(ctx, kube.ClusterDeployments, deployment)
 }
 
 // checkForeignObjects refuses before anything is written where an object of somebody else
@@ -141,10 +141,10 @@ func (a *actor) checkForeignObjects(ctx context.Context, made *render.Objects) e
 			}
 		}
 	}
-	a.Asked = map[string]*unstructured.Unstructured{}
+	a.Unwatched = map[string]*unstructured.Unstructured{}
 	for _, want := range made.Cluster {
 		k, _ := kube.KindOf(want.GetKind())
-		if _, watched := a.Namespace.Stores[k.Name]; watched && k.Selector == "" {
+		if _, watched := a.Namespace.Stores[k]; watched && k.Selector() == "" {
 			continue
 		}
 		live, err := a.Get(ctx, k, want.GetNamespace(), want.GetName())
@@ -157,7 +157,7 @@ func (a *actor) checkForeignObjects(ctx context.Context, made *render.Objects) e
 			}
 		}
 		if live == nil || a.Namespace.Store(k).Get(want.GetName()) == nil {
-			a.Asked[k.Name+" "+kube.ID(want.GetNamespace(), want.GetName())] = live
+			a.Unwatched[string(k)+" "+kube.ID(want.GetNamespace(), want.GetName())] = live
 		}
 	}
 	return nil
@@ -194,7 +194,7 @@ func (a *actor) removeStaleManifests(ctx context.Context) error {
 	if !a.desired.Spec.Present("spec.manifests") {
 		return nil
 	}
-	for _, u := range a.Ours(kube.ConfigMaps()) {
+	for _, u := range a.OfCluster(kube.ConfigMaps) {
 		if !kube.HoldsManifests(u) {
 			continue
 		}
@@ -238,7 +238,7 @@ func (a *actor) manifests(ctx context.Context) error {
 		refs, wanted[want.GetName()] = append(refs, map[string]any{"name": want.GetName()}), true
 	}
 	var empty []*unstructured.Unstructured
-	for _, u := range a.Ours(kube.ConfigMaps()) {
+	for _, u := range a.OfCluster(kube.ConfigMaps) {
 		if !kube.HoldsManifests(u) || wanted[u.GetName()] {
 			continue
 		}
@@ -247,7 +247,7 @@ func (a *actor) manifests(ctx context.Context) error {
 			return err
 		}
 		delete(fields, "data") // which is what oaictl put there
-		rest, err := a.Apply(ctx, kube.ConfigMaps(), u, kube.Configuration(u, fields))
+		rest, err := a.Apply(ctx, kube.ConfigMaps, u, kube.Configuration(u, fields))
 		if err != nil {
 			return err
 		}
@@ -265,7 +265,7 @@ func (a *actor) manifests(ctx context.Context) error {
 		return err
 	}
 	for _, u := range empty {
-		if err := a.Remove(ctx, kube.ConfigMaps(), u); err != nil {
+		if err := a.Remove(ctx, kube.ConfigMaps, u); err != nil {
 			return err
 		}
 	}

@@ -31,7 +31,7 @@ func (a *actor) agent(ctx context.Context) (*unstructured.Unstructured, error) {
 	if err != nil {
 		return nil, err
 	}
-	live := at.Store(kube.Agents()).Get(a.action.Target)
+	live := at.Store(kube.Agents).Get(a.action.Target)
 	if live == nil {
 		return nil, &install.Fault{
 			Code: install.CodeNotFound, Op: "find Agent", On: kube.ID(namespace, a.action.Target), Permanent: true,
@@ -65,7 +65,7 @@ func (a *actor) updateHost(ctx context.Context) error {
 	if err := checkFieldOwners(live, fields); err != nil {
 		return err
 	}
-	return a.Patch(ctx, kube.Agents(), live, map[string]any{"spec": fields})
+	return a.Patch(ctx, kube.Agents, live, map[string]any{"spec": fields})
 }
 
 // host is the host of the file that the action is about, nil where the file does
@@ -178,7 +178,7 @@ func (a *actor) updateMachine(ctx context.Context, agent *unstructured.Unstructu
 	if err != nil {
 		return err
 	}
-	machine := at.Store(kube.BareMetalHosts()).Get(name)
+	machine := at.Store(kube.BareMetalHosts).Get(name)
 	if machine == nil {
 		return &install.Fault{
 			Code: install.CodeFailure, Op: "configure the host", On: a.action.Name,
@@ -190,7 +190,7 @@ func (a *actor) updateMachine(ctx context.Context, agent *unstructured.Unstructu
 		return err
 	}
 	if len(fields) > 0 {
-		if err := a.Patch(ctx, kube.BareMetalHosts(), machine, fields); err != nil {
+		if err := a.Patch(ctx, kube.BareMetalHosts, machine, fields); err != nil {
 			return err
 		}
 	}
@@ -223,7 +223,7 @@ func (a *actor) agentOnly(ctx context.Context, agent *unstructured.Unstructured)
 	if len(own) == 0 {
 		return nil
 	}
-	return a.Patch(ctx, kube.Agents(), agent, map[string]any{"spec": own})
+	return a.Patch(ctx, kube.Agents, agent, map[string]any{"spec": own})
 }
 
 // machineFields is the patch of a BareMetalHost that the action's settings come to.
@@ -279,13 +279,13 @@ func (a *actor) bindHost(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if machine := at.Store(kube.BareMetalHosts()).Get(owner); machine != nil {
-			return a.Patch(ctx, kube.BareMetalHosts(), machine, map[string]any{"metadata": map[string]any{"annotations": map[string]any{
+		if machine := at.Store(kube.BareMetalHosts).Get(owner); machine != nil {
+			return a.Patch(ctx, kube.BareMetalHosts, machine, map[string]any{"metadata": map[string]any{"annotations": map[string]any{
 				hubapi.AnnotationBMACClusterReference: kube.ID(deployment.GetNamespace(), deployment.GetName()),
 			}}})
 		}
 	}
-	return a.Patch(ctx, kube.Agents(), live, map[string]any{"spec": map[string]any{
+	return a.Patch(ctx, kube.Agents, live, map[string]any{"spec": map[string]any{
 		"clusterDeploymentName": map[string]any{"name": deployment.GetName(), "namespace": deployment.GetNamespace()},
 	}})
 }
@@ -321,8 +321,8 @@ func (a *actor) registerHost(ctx context.Context) error {
 	if host == nil {
 		return errors.New("the file has no such host")
 	}
-	if live := a.Namespace.Store(kube.BareMetalHosts()).Get(host.Name); live != nil {
-		return a.CheckOwner(kube.BareMetalHosts(), live)
+	if live := a.Namespace.Store(kube.BareMetalHosts).Get(host.Name); live != nil {
+		return a.CheckOwner(kube.BareMetalHosts, live)
 	}
 	env, err := a.bootedFrom()
 	if err != nil {
@@ -354,7 +354,7 @@ func (a *actor) registerHost(ctx context.Context) error {
 // bootedFrom is the InfraEnv whose image the host boots.
 func (a *actor) bootedFrom() (install.InfraEnv, error) {
 	_, name := kube.SplitID(a.action.InfraEnv, a.Namespace.Name)
-	live := a.Namespace.Store(kube.InfraEnvs()).Get(name)
+	live := a.Namespace.Store(kube.InfraEnvs).Get(name)
 	if live == nil {
 		return install.InfraEnv{}, &install.Fault{
 			Code: install.CodeNotFound, Op: "find InfraEnv", On: kube.ID(a.Namespace.Name, name), Permanent: true,
@@ -367,7 +367,7 @@ func (a *actor) bootedFrom() (install.InfraEnv, error) {
 // enrolledMachines are the machines that the hub was given to boot.
 func enrolledMachines(at *kube.Namespace, cluster string) ([]install.Enrolled, error) {
 	all := []install.Enrolled{}
-	for _, u := range at.Store(kube.BareMetalHosts()).All() {
+	for _, u := range at.Store(kube.BareMetalHosts).All() {
 		if u.GetDeletionTimestamp() != nil {
 			continue
 		}

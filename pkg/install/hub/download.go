@@ -118,7 +118,7 @@ func (p *Plane) agentOf(ctx context.Context, namespace, name string) (*agentinst
 	if err != nil {
 		return nil, err
 	}
-	u := at.Store(kube.Agents()).Get(name)
+	u := at.Store(kube.Agents).Get(name)
 	if u == nil {
 		return nil, kube.NotFound("host", name, "oaictl get hosts")
 	}
@@ -172,7 +172,7 @@ func (p *Plane) infraEnv(ctx context.Context, infraEnvID string) (*agentinstall.
 	if err != nil {
 		return nil, err
 	}
-	u := at.Store(kube.InfraEnvs()).Get(name)
+	u := at.Store(kube.InfraEnvs).Get(name)
 	if u == nil {
 		return nil, kube.NotFound("InfraEnv", infraEnvID, "oaictl get infraenvs")
 	}
@@ -320,7 +320,7 @@ func (p *Plane) Credential(ctx context.Context, clusterID, name string) ([]byte,
 	case apierrors.IsNotFound(err):
 		return notYet(fmt.Sprintf("the service has not written the Secret %s yet", secret))
 	case err != nil:
-		return nil, p.api.Fault(kube.Attempt{Op: "read Secret", Verb: "get", Kind: kube.Secrets(), Namespace: deployment.Namespace, Name: secret}, err)
+		return nil, p.api.Fault(kube.Attempt{Op: "read Secret", Verb: "get", Kind: kube.Secrets, Namespace: deployment.Namespace, Name: secret}, err)
 	case len(bytes.TrimSpace(data)) == 0:
 		return notYet(fmt.Sprintf("the Secret %s is empty", secret))
 	}
@@ -334,7 +334,7 @@ func (p *Plane) pair(ctx context.Context, clusterID string) (*hive.ClusterDeploy
 	if err != nil {
 		return nil, nil, err
 	}
-	u := at.Store(kube.ClusterDeployments()).Get(name)
+	u := at.Store(kube.ClusterDeployments).Get(name)
 	if u == nil {
 		return nil, nil, kube.NotFound("cluster", clusterID, "oaictl get clusters")
 	}

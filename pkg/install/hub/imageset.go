@@ -90,9 +90,7 @@ func (p *Plane) imageSet(ctx context.Context, name string) (imageSetRecord, erro
 	if known && (record.missing.IsZero() || p.api.Clock.Now().Sub(record.missing) < missingFor) || name == "" {
 		return record, nil
 	}
-	ctx, cancel := kube.WithTimeout(ctx)
-	defer cancel()
-	u, err := p.api.Dynamic.Resource(kube.ClusterImageSets().GroupVersionResource).Get(ctx, name, metav1.GetOptions{})
+	u, err := p.api.Object(ctx, kube.ClusterImageSets, "", name)
 	switch {
 	case err == nil:
 		record = recordOf(u)
@@ -101,7 +99,7 @@ func (p *Plane) imageSet(ctx context.Context, name string) (imageSetRecord, erro
 	case apierrors.IsNotFound(err):
 		record = imageSetRecord{name: name, missing: p.api.Clock.Now()} // may be made yet
 	default:
-		return record, p.api.Fault(kube.Attempt{Op: "read ClusterImageSet", Verb: "get", Kind: kube.ClusterImageSets(), Name: name}, err)
+		return record, p.api.Fault(kube.Attempt{Op: "read ClusterImageSet", Verb: "get", Kind: kube.ClusterImageSets, Name: name}, err)
 	}
 	p.mu.Lock()
 	p.imageSets[name] = record
@@ -125,24 +123,22 @@ func (p *Plane) chooseImageSet(ctx context.Context, c *spec.Cluster) (string, er
 	if o.ImageSet == "" && o.ReleaseImage != "" {
 		return "", nil
 	}
-	ctx, cancel := kube.WithTimeout(ctx)
-	defer cancel()
-	found, err := p.api.Dynamic.Resource(kube.ClusterImageSets().GroupVersionResource).List(ctx, metav1.ListOptions{})
+	found, err := p.api.Select(ctx, kube.ClusterImageSets, "", metav1.ListOptions{})
 	if err != nil {
 		if o.ImageSet != "" && apierrors.IsForbidden(err) {
 			return o.ImageSet, nil // the service says so if there is none
 		}
-		return "", p.api.Fault(kube.Attempt{Op: "list ClusterImageSets", Verb: "list", Kind: kube.ClusterImageSets()}, err)
+		return "", p.api.Fault(kube.Attempt{Op: "list ClusterImageSets", Verb: "list", Kind: kube.ClusterImageSets}, err)
 	}
 	var fitting []imageSetRecord
 	var names []string
-	for i := range found.Items {
-		record := recordOf(&found.Items[i])
+	for i := range found {
+		record := recordOf(&found[i])
 		names = append(names, record.name)
 		switch {
 		case o.ImageSet != "" && record.name == o.ImageSet:
 			return o.ImageSet, nil
-		case o.ImageSet == "" && found.Items[i].GetLabels()[hubapi.LabelCluster] == "" && satisfies(record.version, o.Version) && record.suits(o) > 0:
+		case o.ImageSet == "" && found[i].GetLabels()[hubapi.LabelCluster] == "" && satisfies(record.version, o.Version) && record.suits(o) > 0:
 			fitting = append(fitting, record)
 		}
 	}

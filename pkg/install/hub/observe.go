@@ -59,7 +59,7 @@ func (p *Plane) target(query install.Query) (namespace, name string) {
 // are not meant go to the others.
 func (p *Plane) choose(at *kube.Namespace, query install.Query, name string, observed *install.Observed) *unstructured.Unstructured {
 	var meant *unstructured.Unstructured
-	for _, u := range at.Store(kube.ClusterDeployments()).All() {
+	for _, u := range at.Store(kube.ClusterDeployments).All() {
 		ref := refOf(at, u)
 		same := u.GetName() == name || ref.Name == query.Name && (query.BaseDomain == "" || ref.BaseDomain == query.BaseDomain)
 		wanted := u.GetName() == name && (ref.Owned || query.ID == ref.ID || query.Adopt == ref.ID)
@@ -158,8 +158,8 @@ func (p *Plane) infraEnvsOf(ctx context.Context, at *kube.Namespace, ref install
 	)
 	_, wantedName := kube.SplitID(wanted, "")
 	for _, namespace := range namespaces {
-		configs := namespace.Store(kube.NMStateConfigs()).All()
-		for _, u := range namespace.Store(kube.InfraEnvs()).All() {
+		configs := namespace.Store(kube.NMStateConfigs).All()
+		for _, u := range namespace.Store(kube.InfraEnvs).All() {
 			if u.GetDeletionTimestamp() != nil {
 				continue
 			}
@@ -191,7 +191,7 @@ type infraEnvAt struct {
 func (p *Plane) hostsOf(pools []infraEnvAt, clusterID string, observed *install.Observed) error {
 	seen := map[string]bool{}
 	for _, pool := range pools {
-		for _, u := range pool.at.Store(kube.Agents()).All() {
+		for _, u := range pool.at.Store(kube.Agents).All() {
 			host, err := hostOf(u, observed.At)
 			if err != nil {
 				return err

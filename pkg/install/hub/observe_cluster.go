@@ -9,7 +9,6 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/oaictl/oaictl/internal/catalogue"
@@ -133,7 +132,7 @@ func manifestsOf(at *kube.Namespace, aci *hive.AgentClusterInstall) map[string]s
 		refs = []hive.ManifestsConfigMapRef{{Name: one.Name}}
 	}
 	for _, ref := range refs {
-		u := at.Store(kube.ConfigMaps()).Get(ref.Name)
+		u := at.Store(kube.ConfigMaps).Get(ref.Name)
 		if u == nil {
 			continue
 		}
@@ -229,7 +228,7 @@ func (p *Plane) endpointCA(ctx context.Context, namespace string, aci *hive.Agen
 	}
 	data, err := p.secret(ctx, cmp.Or(ref.Namespace, namespace), ref.Name, hubapi.KeyIgnitionCA)
 	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err) {
-		return "", p.api.Fault(kube.Attempt{Op: "read Secret", Verb: "get", Kind: kube.Secrets(), Namespace: namespace, Name: ref.Name}, err)
+		return "", p.api.Fault(kube.Attempt{Op: "read Secret", Verb: "get", Kind: kube.Secrets, Namespace: namespace, Name: ref.Name}, err)
 	}
 	memory.mu.Lock()
 	defer memory.mu.Unlock()
@@ -239,9 +238,7 @@ func (p *Plane) endpointCA(ctx context.Context, namespace string, aci *hive.Agen
 
 // secret is the value of a key of a Secret.
 func (p *Plane) secret(ctx context.Context, namespace, name, key string) ([]byte, error) {
-	ctx, cancel := kube.WithTimeout(ctx)
-	defer cancel()
-	u, err := p.api.Dynamic.Resource(kube.Secrets().GroupVersionResource).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
+	u, err := p.api.Object(ctx, kube.Secrets, namespace, name)
 	if err != nil {
 		return nil, err
 	}
@@ -292,7 +289,7 @@ func (p *Plane) clusterSettings(ctx context.Context, live *unstructured.Unstruct
 // classified are the labels that the AgentClassifications of a cluster give.
 func classified(at *kube.Namespace, cluster string) (setting.Value, error) {
 	out := []spec.Classification{}
-	for _, u := range at.Store(kube.AgentClassifications()).All() {
+	for _, u := range at.Store(kube.AgentClassifications).All() {
 		if u.GetLabels()[hubapi.LabelCluster] != cluster || u.GetDeletionTimestamp() != nil {
 			continue
 		}

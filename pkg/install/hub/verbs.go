@@ -58,7 +58,7 @@ func (p *Plane) DownloadManifest(ctx context.Context, clusterID, folder, name st
 		return err
 	}
 	for _, ref := range made.Spec.ManifestsConfigMapRefs {
-		u := at.Store(kube.ConfigMaps()).Get(ref.Name)
+		u := at.Store(kube.ConfigMaps).Get(ref.Name)
 		if u == nil || kube.FolderOf(u) != folder {
 			continue
 		}
@@ -146,12 +146,12 @@ func (p *Plane) eventsURL(ctx context.Context, filter install.EventFilter) (addr
 
 // infraEnvOfHost is the InfraEnv of an Agent, wherever that stands.
 func (p *Plane) infraEnvOfHost(ctx context.Context, hostID string) (string, error) {
-	namespaces, err := p.api.List(ctx, kube.Agents())
+	namespaces, err := p.api.List(ctx, kube.Agents)
 	if err != nil {
 		return "", err
 	}
 	for _, at := range kube.Sorted(namespaces) {
-		if u := at.Store(kube.Agents()).Get(hostID); u != nil {
+		if u := at.Store(kube.Agents).Get(hostID); u != nil {
 			return kube.ID(at.Name, u.GetLabels()[hubapi.LabelAgentInfraEnv]), nil
 		}
 	}
@@ -195,13 +195,13 @@ func readEvents(response *http.Response, on string) (install.EventPage, error) {
 
 // ListClusters lists the clusters that the user may see, by name and age.
 func (p *Plane) ListClusters(ctx context.Context) ([]install.Cluster, error) {
-	namespaces, err := p.api.List(ctx, kube.ClusterDeployments(), kube.AgentClusterInstalls(), kube.Agents(), kube.ConfigMaps())
+	namespaces, err := p.api.List(ctx, kube.ClusterDeployments, kube.AgentClusterInstalls, kube.Agents, kube.ConfigMaps)
 	if err != nil {
 		return nil, err
 	}
 	var out []install.Cluster
 	for _, at := range kube.Sorted(namespaces) {
-		for _, u := range at.Store(kube.ClusterDeployments()).All() {
+		for _, u := range at.Store(kube.ClusterDeployments).All() {
 			made := at.InstallOf(u)
 			going := u.GetDeletionTimestamp() != nil
 			if made == nil && !going {
@@ -209,7 +209,7 @@ func (p *Plane) ListClusters(ctx context.Context) ([]install.Cluster, error) {
 			}
 			ref := refOf(at, u)
 			observed := &install.Observed{At: p.api.Now()}
-			for _, agent := range at.Store(kube.Agents()).All() {
+			for _, agent := range at.Store(kube.Agents).All() {
 				host, err := hostOf(agent, observed.At)
 				if err != nil {
 					return nil, err
@@ -248,7 +248,7 @@ func (p *Plane) ListClusters(ctx context.Context) ([]install.Cluster, error) {
 // ListInfraEnvs lists the InfraEnvs that the user may see, or those of one
 // cluster, by name and age.
 func (p *Plane) ListInfraEnvs(ctx context.Context, clusterID string) ([]install.InfraEnv, error) {
-	namespaces, err := p.api.List(ctx, kube.InfraEnvs(), kube.NMStateConfigs())
+	namespaces, err := p.api.List(ctx, kube.InfraEnvs, kube.NMStateConfigs)
 	if err != nil {
 		return nil, err
 	}
@@ -259,8 +259,8 @@ func (p *Plane) ListInfraEnvs(ctx context.Context, clusterID string) ([]install.
 func infraEnvsAt(namespaces map[string]*kube.Namespace, clusterID string) ([]install.InfraEnv, error) {
 	var out []install.InfraEnv
 	for _, at := range kube.Sorted(namespaces) {
-		configs := at.Store(kube.NMStateConfigs()).All()
-		for _, u := range at.Store(kube.InfraEnvs()).All() {
+		configs := at.Store(kube.NMStateConfigs).All()
+		for _, u := range at.Store(kube.InfraEnvs).All() {
 			env, err := infraEnvOf(u, configs, u.GetLabels()[hubapi.LabelCluster])
 			if err != nil {
 				return nil, err
@@ -279,13 +279,13 @@ func infraEnvsAt(namespaces map[string]*kube.Namespace, clusterID string) ([]ins
 // ListHosts lists the hosts of an InfraEnv, bound or not.
 func (p *Plane) ListHosts(ctx context.Context, infraEnvID string) ([]install.Host, error) {
 	namespace, _ := kube.SplitID(infraEnvID, p.api.NamespaceOf(infraEnvID))
-	namespaces, err := p.api.ListIn(ctx, namespace, kube.Agents())
+	namespaces, err := p.api.ListIn(ctx, namespace, kube.Agents)
 	if err != nil {
 		return nil, err
 	}
 	var out []install.Host
 	for _, at := range kube.Sorted(namespaces) {
-		for _, u := range at.Store(kube.Agents()).All() {
+		for _, u := range at.Store(kube.Agents).All() {
 			host, err := hostOf(u, p.api.Now())
 			if err != nil {
 				return nil, err
@@ -303,13 +303,13 @@ func (p *Plane) ListHosts(ctx context.Context, infraEnvID string) ([]install.Hos
 // NAME.DOMAIN. None and several are faults with CodeNotFound, the latter naming
 // the ids.
 func (p *Plane) ClusterByNameOrID(ctx context.Context, text string) (install.ClusterRef, error) {
-	namespaces, err := p.api.ListFor(ctx, text, kube.ClusterDeployments(), kube.AgentClusterInstalls())
+	namespaces, err := p.api.ListFor(ctx, text, kube.ClusterDeployments, kube.AgentClusterInstalls)
 	if err != nil {
 		return install.ClusterRef{}, err
 	}
 	var same []install.ClusterRef
 	for _, at := range kube.Sorted(namespaces) {
-		for _, u := range at.Store(kube.ClusterDeployments()).All() {
+		for _, u := range at.Store(kube.ClusterDeployments).All() {
 			ref := refOf(at, u)
 			_, name := kube.SplitID(ref.ID, "")
 			switch text {
@@ -328,7 +328,7 @@ func (p *Plane) ClusterByNameOrID(ctx context.Context, text string) (install.Clu
 // InfraEnvByNameOrID finds one InfraEnv by its id (NAMESPACE/NAME) or name. None
 // and several are faults with CodeNotFound, the latter naming the ids.
 func (p *Plane) InfraEnvByNameOrID(ctx context.Context, text string) (install.InfraEnv, error) {
-	namespaces, err := p.api.ListFor(ctx, text, kube.InfraEnvs(), kube.NMStateConfigs())
+	namespaces, err := p.api.ListFor(ctx, text, kube.InfraEnvs, kube.NMStateConfigs)
 	if err != nil {
 		return install.InfraEnv{}, err
 	}

@@ -43,7 +43,8 @@ type Client struct {
 	closed     bool
 	stop       context.CancelFunc // ends all watches; nil before the first
 	life       context.Context    // of the watches
-	have       Served
+	// Served are the kinds that the hub has; nil before it was asked.
+	Served     map[Kind]bool
 	Namespaces map[string]*Namespace // that are watched, by name
 	views      map[string]*Namespace // what lists are read from where they are followed, by scope; nil where they are not
 }
@@ -125,24 +126,18 @@ func (c *Client) NamespaceOf(cluster string) string {
 // Now is the present moment on the API server's clock.
 func (c *Client) Now() time.Time { return c.time.Now() }
 
-// Served is what a hub has of what oaictl knows how to use, as "resource.group".
-type Served map[string]bool
-
-// Has says whether the hub serves a kind.
-func (s Served) Has(k Kind) bool { return s[k.GroupResource().String()] }
-
 // Connect asks, once, what the hub serves. A hub that lacks what an install
 // needs is a fault that names it.
-func (c *Client) Connect(ctx context.Context) (Served, error) {
+func (c *Client) Connect(ctx context.Context) (served map[Kind]bool, err error) {
 	c.connecting.Lock()
 	defer c.connecting.Unlock()
 	c.mu.Lock()
-	have := c.have
+	served = c.Served
 	c.mu.Unlock()
-	if have != nil {
-		return have, nil
+	if served != nil {
+		return served, nil
 	}
-	have = Served{}
+	have := map[string]bool{}
 	for _, version := range []string{
 		hubapi.GroupHive + "/" + hubapi.VersionHive, hubapi.GroupHiveExtension + "/" + hubapi.VersionHiveExtension,
 		hubapi.GroupAgentInstall + "/" + hubapi.VersionAgentInstall, hubapi.GroupMetal3 + "/" + hubapi.VersionMetal3,
@@ -157,9 +152,12 @@ func (c *Client) Connect(ctx context.Context) (Served, error) {
 		}
 	}
 	var missing []string
-	for _, k := range Required() {
-		if !have.Has(k) {
-			missing = append(missing, k.GroupResource().String())
+	served = map[Kind]bool{}
+	for _, k := range Known() {
+		name := k.Resource().GroupResource().String()
+		served[k] = k.Resource().Group == "" || have[name]
+		if !served[k] && slices.Contains(Required(), k) {
+			missing = append(missing, name)
 		}
 	}
 	if len(missing) > 0 {
@@ -170,9 +168,9 @@ func (c *Client) Connect(ctx context.Context) (Served, error) {
 		}
 	}
 	c.mu.Lock()
-	c.have = have
+	c.Served = served
 	c.mu.Unlock()
-	return have, nil
+	return served, nil
 }
 
 // resourcesOf are the names of what is served under a group's version, none
@@ -194,11 +192,9 @@ func (c *Client) resourcesOf(ctx context.Context, groupVersion string) ([]string
 			Err: errors.New("what answers there is no Kubernetes API server"), Next: "check --kubeconfig and --context",
 		}
 	}
-	var names []string
+	names := make([]string, 0, len(list.APIResources))
 	for _, r := range list.APIResources {
-		if !slices.Contains(names, r.Name) {
-			names = append(names, r.Name)
-		}
+		names = append(names, r.Name)
 	}
 	return names, nil
 }

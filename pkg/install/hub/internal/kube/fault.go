@@ -108,7 +108,7 @@ var undeclaredField = regexp.MustCompile(`(\.\S+): field not declared in schema`
 // unknownFieldFault makes f the fault of a field that the hub's definition has not.
 func unknownFieldFault(f *install.Fault, a Attempt, field string) {
 	f.Code, f.Permanent = install.CodeInput, true
-	f.Err = fmt.Errorf("the hub's CustomResourceDefinition of %s has no field %s", a.Kind.Name, strings.TrimPrefix(field, "."))
+	f.Err = fmt.Errorf("the hub's CustomResourceDefinition of %s has no field %s", string(a.Kind), strings.TrimPrefix(field, "."))
 	f.Next = "leave what needs it out of the file, or have the operator that brings that definition updated"
 }
 
@@ -134,7 +134,7 @@ var forbiddenVerb = regexp.MustCompile(`cannot (\w+) resource "`)
 // setForbidden names the verb and the resource that are not allowed, and where.
 func (c *Client) setForbidden(f *install.Fault, a Attempt) {
 	f.Code, f.Permanent = install.CodeAuth, true
-	resource := a.Kind.GroupResource().String()
+	resource := a.Kind.Resource().GroupResource().String()
 	if resource == "" || a.Verb == "" {
 		f.Next = "use credentials of somebody who may do this"
 		return

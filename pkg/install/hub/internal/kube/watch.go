@@ -23,20 +23,25 @@ import (
 // Namespace is a namespace that is watched.
 type Namespace struct {
 	Name   string
-	Stores map[string]*Store // by kind
+	Stores map[Kind]*Store // by kind
 
 	mu   sync.Mutex
 	news chan struct{} // closed, and made anew, when something changes
 }
 
-func newNamespace(name string) *Namespace {
-	return &Namespace{Name: name, Stores: map[string]*Store{}, news: make(chan struct{})}
+// NewNamespace is a namespace with empty stores for kinds.
+func NewNamespace(name string, kinds ...Kind) *Namespace {
+	at := &Namespace{Name: name, Stores: map[Kind]*Store{}, news: make(chan struct{})}
+	for _, k := range kinds {
+		at.Stores[k] = newStore(k, at.changed)
+	}
+	return at
 }
 
 // Watch is a namespace whose objects are all there; the first call for it begins
 // to watch. Where the watches cannot be begun, why.
 func (c *Client) Watch(ctx context.Context, namespace string) (*Namespace, error) {
-	have, err := c.Connect(ctx)
+	served, err := c.Connect(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -47,19 +52,19 @@ func (c *Client) Watch(ctx context.Context, namespace string) (*Namespace, error
 	c.mu.Lock()
 	at, known := c.Namespaces[namespace]
 	if !known {
-		at = newNamespace(namespace)
+		at = NewNamespace(namespace, slices.DeleteFunc(Watched(), func(k Kind) bool { return !served[k] })...)
 		c.Namespaces[namespace] = at
-		for _, k := range Watched() {
-			if k.Group != "" && !have.Has(k) {
-				continue
-			}
-			s := newStore(k, at.changed)
-			at.Stores[k.Name] = s
+		for _, s := range at.Stores {
 			go c.runReflector(life, namespace, s)
 		}
 	}
 	c.mu.Unlock()
-	return at, c.waitSynced(ctx, at)
+	return at, at.waitSynced(ctx, func(k Kind, err error) error {
+		if k == "" {
+			return c.Fault(Attempt{Op: "watch namespace", Namespace: namespace}, err)
+		}
+		return c.Fault(Attempt{Op: "watch " + k.Resource().Resource + " in", Verb: "list", Kind: k, Namespace: namespace}, err)
+	})
 }
 
 // Watching is a namespace that is watched already, nil where it is not.
@@ -69,8 +74,9 @@ func (c *Client) Watching(namespace string) *Namespace {
 	return c.Namespaces[namespace]
 }
 
-// waitSynced waits until all is there, or something does not come.
-func (c *Client) waitSynced(ctx context.Context, at *Namespace) error {
+// waitSynced waits until all is there, or a kind does not come; fault makes the error,
+// for no kind where it is the end of ctx.
+func (at *Namespace) waitSynced(ctx context.Context, fault func(Kind, error) error) error {
 	ctx, cancel := WithTimeout(ctx)
 	defer cancel()
 	for {
@@ -78,13 +84,10 @@ func (c *Client) waitSynced(ctx context.Context, at *Namespace) error {
 		missing := false
 		for _, s := range Sorted(at.Stores) {
 			synced, failing := s.health()
-			if synced {
-				continue
+			if !synced && failing != nil {
+				return fault(s.Kind, failing)
 			}
-			missing = true
-			if failing != nil {
-				return c.Fault(Attempt{Op: "watch " + s.Kind.Resource + " in", Verb: "list", Kind: s.Kind, Namespace: at.Name}, failing)
-			}
+			missing = missing || !synced
 		}
 		if !missing {
 			return nil
@@ -92,14 +95,14 @@ func (c *Client) waitSynced(ctx context.Context, at *Namespace) error {
 		select {
 		case <-news:
 		case <-ctx.Done():
-			return c.Fault(Attempt{Op: "watch namespace", Namespace: at.Name}, context.Cause(ctx))
+			return fault("", context.Cause(ctx))
 		}
 	}
 }
 
 // Store is that of a kind; an empty one where the hub has no such kind.
 func (at *Namespace) Store(k Kind) *Store {
-	if s, there := at.Stores[k.Name]; there {
+	if s, there := at.Stores[k]; there {
 		return s
 	}
 	return newStore(k, func() {})
@@ -109,7 +112,7 @@ func (at *Namespace) Store(k Kind) *Store {
 func (c *Client) Failing(at *Namespace) error {
 	for _, s := range Sorted(at.Stores) {
 		if _, err := s.health(); err != nil {
-			return c.Fault(Attempt{Op: "watch " + s.Kind.Resource + " in", Verb: "watch", Kind: s.Kind, Namespace: at.Name}, err)
+			return c.Fault(Attempt{Op: "watch " + s.Kind.Resource().Resource + " in", Verb: "watch", Kind: s.Kind, Namespace: at.Name}, err)
 		}
 	}
 	return nil
@@ -132,28 +135,28 @@ func (at *Namespace) Wait() <-chan struct{} {
 // runReflector keeps a store up to date until life ends. The reflector lists, watches,
 // and begins again by itself where a watch ends or its version is too old.
 func (c *Client) runReflector(life context.Context, namespace string, s *Store) {
-	client := c.Dynamic.Resource(s.Kind.GroupVersionResource).Namespace(namespace)
+	client := c.Dynamic.Resource(s.Kind.Resource()).Namespace(namespace)
 	source := &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-			options.LabelSelector = s.Kind.Selector
+			options.LabelSelector = s.Kind.Selector()
 			list, err := client.List(ctx, options)
-			s.Heard(err)
+			s.SetFailing(err)
 			return list, err
 		},
 		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-			options.LabelSelector = s.Kind.Selector
+			options.LabelSelector = s.Kind.Selector()
 			events, err := client.Watch(ctx, options)
 			// A server that cannot list by watching refuses, and is asked in the old
 			// way next. One that has forgotten the version is listed anew.
 			if streamed := options.SendInitialEvents != nil; err == nil || !streamed && !apierrors.IsResourceExpired(err) && !apierrors.IsGone(err) {
-				s.Heard(err)
+				s.SetFailing(err)
 			}
 			return events, err
 		},
 	}
 	logger := logr.Discard()
 	reflector := cache.NewReflectorWithOptions(cache.ToListWatcherWithWatchListSemantics(source, c.Dynamic), &unstructured.Unstructured{}, s, cache.ReflectorOptions{
-		Name: s.Kind.Resource + " in " + namespace, TypeDescription: s.Kind.Name, Logger: &logger,
+		Name: s.Kind.Resource().Resource + " in " + namespace, TypeDescription: string(s.Kind), Logger: &logger,
 		Backoff: &wait.Backoff{Duration: 300 * time.Millisecond, Cap: 10 * time.Second, Steps: 8, Factor: 2, Jitter: 0.5},
 	})
 	reflector.RunWithContext(life)
@@ -247,7 +250,7 @@ func (s *Store) Resync() error { return nil }
 func (s *Store) own(object any) (*unstructured.Unstructured, error) {
 	u, ok := object.(*unstructured.Unstructured)
 	if !ok {
-		return nil, fmt.Errorf("a watch of %s brought a %T", s.Kind.Resource, object)
+		return nil, fmt.Errorf("a watch of %s brought a %T", s.Kind.Resource().Resource, object)
 	}
 	return u, nil
 }
@@ -257,7 +260,7 @@ func (s *Store) keep(u *unstructured.Unstructured) {
 	s.mu.Lock()
 	name := s.nameOf(u)
 	there := s.objects[name]
-	if _, labelled := u.GetLabels()[s.Kind.Selector]; s.Kind.Selector != "" && !labelled {
+	if _, labelled := u.GetLabels()[s.Kind.Selector()]; s.Kind.Selector() != "" && !labelled {
 		delete(s.objects, name) // none of those that are watched any more
 	} else if there == nil || there.GetUID() != u.GetUID() || newer(u.GetResourceVersion(), there.GetResourceVersion()) {
 		s.objects[name] = u
@@ -266,8 +269,8 @@ func (s *Store) keep(u *unstructured.Unstructured) {
 	s.changed()
 }
 
-// Heard notes how the last call for the store went.
-func (s *Store) Heard(err error) {
+// SetFailing notes how the last call for the store went.
+func (s *Store) SetFailing(err error) {
 	s.mu.Lock()
 	same := err == nil && s.failing == nil
 	s.failing = err

@@ -4,15 +4,13 @@ package teardown
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/hive"
@@ -55,11 +53,11 @@ func (w *Deleter) DeleteCluster(ctx context.Context, deployment *unstructured.Un
 			return err
 		}
 	}
-	machines := w.Ours(kube.BareMetalHosts())
+	machines := w.OfCluster(kube.BareMetalHosts)
 	if err := w.detach(ctx, deployment, machines); err != nil {
 		return err
 	}
-	if err := w.deleteAll(ctx, kube.BareMetalHosts(), machines); err != nil {
+	if err := w.deleteAll(ctx, kube.BareMetalHosts, machines); err != nil {
 		return err
 	}
 	if deployment != nil {
@@ -68,16 +66,16 @@ func (w *Deleter) DeleteCluster(ctx context.Context, deployment *unstructured.Un
 		}
 	}
 	// Of a run that was broken off there may be one without its ClusterDeployment.
-	if err := w.deleteAll(ctx, kube.AgentClusterInstalls(), w.Ours(kube.AgentClusterInstalls())); err != nil {
+	if err := w.deleteAll(ctx, kube.AgentClusterInstalls, w.OfCluster(kube.AgentClusterInstalls)); err != nil {
 		return err
 	}
-	for _, env := range w.Ours(kube.InfraEnvs()) {
+	for _, env := range w.OfCluster(kube.InfraEnvs) {
 		if err := w.DeleteInfraEnv(ctx, env); err != nil {
 			return err
 		}
 	}
-	for _, k := range []kube.Kind{kube.AgentClassifications(), kube.NMStateConfigs(), kube.ConfigMaps()} {
-		if err := w.deleteAll(ctx, k, w.Ours(k)); err != nil {
+	for _, k := range []kube.Kind{kube.AgentClassifications, kube.NMStateConfigs, kube.ConfigMaps} {
+		if err := w.deleteAll(ctx, k, w.OfCluster(k)); err != nil {
 			return err
 		}
 	}
@@ -101,39 +99,39 @@ func (w *Deleter) deleteAll(ctx context.Context, k kube.Kind, objects []*unstruc
 func (w *Deleter) deleteDeployment(ctx context.Context, deployment *unstructured.Unstructured) error {
 	made := w.Namespace.InstallOf(deployment)
 	if deployment.GetDeletionTimestamp() == nil {
-		if err := w.Delete(ctx, kube.ClusterDeployments(), deployment); err != nil {
+		if err := w.Delete(ctx, kube.ClusterDeployments, deployment); err != nil {
 			return err
 		}
 	}
-	waited := []awaited{{kube.ClusterDeployments(), deployment}}
+	waited := []awaited{{kube.ClusterDeployments, deployment}}
 	if made != nil {
 		// Where no controller looks after the ClusterDeployment, its dependent goes
 		// by the garbage collector only if it has an owner reference yet.
 		if made.GetDeletionTimestamp() == nil && len(made.GetOwnerReferences()) == 0 {
-			if err := w.Delete(ctx, kube.AgentClusterInstalls(), made); err != nil {
+			if err := w.Delete(ctx, kube.AgentClusterInstalls, made); err != nil {
 				return err
 			}
 		}
-		waited = append(waited, awaited{kube.AgentClusterInstalls(), made})
+		waited = append(waited, awaited{kube.AgentClusterInstalls, made})
 	}
 	return w.allGone(ctx, waited)
 }
 
 // DeleteInfraEnv deletes an InfraEnv; its Agents go with it.
 func (w *Deleter) DeleteInfraEnv(ctx context.Context, u *unstructured.Unstructured) error {
-	if err := w.deleteAll(ctx, kube.InfraEnvs(), []*unstructured.Unstructured{u}); err != nil {
+	if err := w.deleteAll(ctx, kube.InfraEnvs, []*unstructured.Unstructured{u}); err != nil {
 		return err
 	}
-	own := slices.DeleteFunc(w.Namespace.Store(kube.Agents()).All(), func(agent *unstructured.Unstructured) bool {
+	own := slices.DeleteFunc(w.Namespace.Store(kube.Agents).All(), func(agent *unstructured.Unstructured) bool {
 		return agent.GetLabels()[hubapi.LabelAgentInfraEnv] != u.GetName()
 	})
-	return w.gone(ctx, kube.Agents(), own...)
+	return w.gone(ctx, kube.Agents, own...)
 }
 
 // DeleteHost deletes an Agent. Its node runs on, unless removeNode has the service take
 // it out of its cluster.
 func (w *Deleter) DeleteHost(ctx context.Context, name string, removeNode bool) error {
-	u := w.Namespace.Store(kube.Agents()).Get(name)
+	u := w.Namespace.Store(kube.Agents).Get(name)
 	if u == nil {
 		return kube.NotFound("host", name, "oaictl get hosts")
 	}
@@ -145,14 +143,14 @@ func (w *Deleter) DeleteHost(ctx context.Context, name string, removeNode bool) 
 		if removeNode {
 			annotations[hubapi.AnnotationAgentSkipCleanup] = nil
 		}
-		if err := w.patch(ctx, kube.Agents(), u, map[string]any{"metadata": map[string]any{"annotations": annotations}}); err != nil {
+		if err := w.patch(ctx, kube.Agents, u, map[string]any{"metadata": map[string]any{"annotations": annotations}}); err != nil {
 			return err
 		}
 	}
-	if err := w.Delete(ctx, kube.Agents(), u); err != nil {
+	if err := w.Delete(ctx, kube.Agents, u); err != nil {
 		return err
 	}
-	return w.gone(ctx, kube.Agents(), u)
+	return w.gone(ctx, kube.Agents, u)
 }
 
 // preserve has the service only forget the machines of a cluster whose installation
@@ -170,7 +168,7 @@ func (w *Deleter) preserve(ctx context.Context, deployment *unstructured.Unstruc
 // returnToPool has the service give machines back to their pool whatever runs on them. It
 // is refused where that pool goes with the cluster.
 func (w *Deleter) returnToPool(ctx context.Context, deployment *unstructured.Unstructured) error {
-	if made := w.Ours(kube.InfraEnvs()); len(made) > 0 {
+	if made := w.OfCluster(kube.InfraEnvs); len(made) > 0 {
 		return &install.Fault{
 			Code: install.CodeUsage, Op: "return the machines of cluster", On: kube.ID(deployment.GetNamespace(), deployment.GetName()), Permanent: true,
 			Err:  fmt.Errorf("the InfraEnv %s, which they booted, was made for the cluster and goes with it: there is no pool", made[0].GetName()),
@@ -204,7 +202,7 @@ func (w *Deleter) state(ctx context.Context, deployment *unstructured.Unstructur
 	if made == nil {
 		return "", kube.Installed(cd), nil
 	}
-	now, err := w.reread(ctx, kube.AgentClusterInstalls(), made)
+	now, err := w.reread(ctx, kube.AgentClusterInstalls, made)
 	if err != nil || now == nil {
 		return "", err == nil && kube.Installed(cd), err
 	}
@@ -218,15 +216,13 @@ func (w *Deleter) state(ctx context.Context, deployment *unstructured.Unstructur
 // reread is an object as the hub has it this moment, nil if it is gone. It takes the right
 // to list, which whoever watches has.
 func (w *Deleter) reread(ctx context.Context, k kube.Kind, u *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	ctx, cancel := kube.WithTimeout(ctx)
-	defer cancel()
-	list, err := w.Resource(k, u.GetNamespace()).List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + u.GetName()})
+	found, err := w.Select(ctx, k, u.GetNamespace(), metav1.ListOptions{FieldSelector: "metadata.name=" + u.GetName()})
 	if err != nil {
-		return nil, w.Fault(kube.Attempt{Op: "read " + k.Name, Verb: "list", Kind: k, Namespace: u.GetNamespace(), Name: u.GetName()}, err)
+		return nil, w.Fault(kube.Attempt{Op: "read " + string(k), Verb: "list", Kind: k, Namespace: u.GetNamespace(), Name: u.GetName()}, err)
 	}
-	for i := range list.Items {
-		if list.Items[i].GetUID() == u.GetUID() {
-			return &list.Items[i], nil
+	for i := range found {
+		if found[i].GetUID() == u.GetUID() {
+			return &found[i], nil
 		}
 	}
 	return nil, nil
@@ -242,10 +238,10 @@ func (w *Deleter) setPreserve(ctx context.Context, deployment *unstructured.Unst
 	if preserves(deployment) == wanted {
 		return nil
 	}
-	if err := w.patch(ctx, kube.ClusterDeployments(), deployment, map[string]any{"spec": map[string]any{"preserveOnDelete": wanted}}); err != nil {
+	if err := w.patch(ctx, kube.ClusterDeployments, deployment, map[string]any{"spec": map[string]any{"preserveOnDelete": wanted}}); err != nil {
 		return err
 	}
-	now, err := w.reread(ctx, kube.ClusterDeployments(), deployment)
+	now, err := w.reread(ctx, kube.ClusterDeployments, deployment)
 	if err != nil || now == nil || preserves(now) == wanted {
 		return err
 	}
@@ -258,17 +254,17 @@ func (w *Deleter) setPreserve(ctx context.Context, deployment *unstructured.Unst
 
 // patch patches an object that is about to be deleted; one that is gone is none.
 func (w *Deleter) patch(ctx context.Context, k kube.Kind, u *unstructured.Unstructured, fields map[string]any) error {
-	data, err := json.Marshal(fields)
-	if err != nil {
-		return err
+	_, err := w.MergePatch(ctx, "patch", hubapi.FieldManager, k, u, fields)
+	if hasStatus(err, http.StatusNotFound) {
+		return nil
 	}
-	ctx, cancel := kube.WithTimeout(ctx)
-	defer cancel()
-	_, err = w.Resource(k, u.GetNamespace()).Patch(ctx, u.GetName(), types.MergePatchType, data, metav1.PatchOptions{FieldManager: hubapi.FieldManager})
-	if err != nil && !apierrors.IsNotFound(err) {
-		return w.Fault(kube.Attempt{Op: "patch " + k.Name, Verb: "patch", Kind: k, Namespace: u.GetNamespace(), Name: u.GetName()}, err)
-	}
-	return nil
+	return err
+}
+
+// hasStatus says whether the hub refused with an HTTP status.
+func hasStatus(err error, status int) bool {
+	var fault *install.Fault
+	return errors.As(err, &fault) && fault.Status == status
 }
 
 // detach takes the machines of an installed cluster from the bare metal operator as
@@ -296,7 +292,7 @@ func (w *Deleter) detach(ctx context.Context, deployment *unstructured.Unstructu
 		if !detached {
 			change[hubapi.AnnotationBMHDetached] = hubapi.FieldManager
 		}
-		if err := w.patch(ctx, kube.BareMetalHosts(), u, map[string]any{"metadata": map[string]any{"annotations": change}}); err != nil {
+		if err := w.patch(ctx, kube.BareMetalHosts, u, map[string]any{"metadata": map[string]any{"annotations": change}}); err != nil {
 			return err
 		}
 	}

@@ -27,7 +27,7 @@ func (w *Deleter) leftovers(ctx context.Context) error {
 		return err
 	}
 	for i := range secrets {
-		if err := w.Remove(ctx, kube.Secrets(), &secrets[i]); err != nil {
+		if err := w.Remove(ctx, kube.Secrets, &secrets[i]); err != nil {
 			return err
 		}
 	}
@@ -42,24 +42,21 @@ func (w *Deleter) leftovers(ctx context.Context) error {
 
 // secrets are the Secrets that carry the cluster's label, which are not watched.
 func (w *Deleter) secrets(ctx context.Context) ([]unstructured.Unstructured, error) {
-	ctx, cancel := kube.WithTimeout(ctx)
-	defer cancel()
-	selector := metav1.ListOptions{LabelSelector: hubapi.LabelCluster + "=" + w.Cluster}
-	list, err := w.Resource(kube.Secrets(), w.Namespace.Name).List(ctx, selector)
+	found, err := w.Select(ctx, kube.Secrets, w.Namespace.Name, metav1.ListOptions{LabelSelector: hubapi.LabelCluster + "=" + w.Cluster})
 	if err != nil {
-		return nil, w.Fault(kube.Attempt{Op: "list Secrets in", Verb: "list", Kind: kube.Secrets(), Namespace: w.Namespace.Name}, err)
+		return nil, w.Fault(kube.Attempt{Op: "list Secrets in", Verb: "list", Kind: kube.Secrets, Namespace: w.Namespace.Name}, err)
 	}
-	return list.Items, nil
+	return found, nil
 }
 
 // unlabelled are objects of others that belong to the cluster, or have its name.
 func (w *Deleter) unlabelled() []string {
 	own := kube.ID(w.Namespace.Name, w.Cluster)
 	var names []string
-	for _, k := range []kube.Kind{kube.AgentClusterInstalls(), kube.InfraEnvs(), kube.NMStateConfigs(), kube.AgentClassifications()} {
+	for _, k := range []kube.Kind{kube.AgentClusterInstalls, kube.InfraEnvs, kube.NMStateConfigs, kube.AgentClassifications} {
 		for _, u := range w.Namespace.Store(k).All() {
 			if u.GetLabels()[hubapi.LabelCluster] == "" && (u.GetName() == w.Cluster || kube.BoundTo(u) == own) {
-				names = append(names, k.Name+" "+u.GetName())
+				names = append(names, string(k)+" "+u.GetName())
 			}
 		}
 	}
@@ -69,9 +66,9 @@ func (w *Deleter) unlabelled() []string {
 // removeImageSet deletes the ClusterImageSet that was made of the file's release.
 func (w *Deleter) removeImageSet(ctx context.Context) error {
 	name := w.Cluster + "-release"
-	u, err := w.Get(ctx, kube.ClusterImageSets(), "", name)
+	u, err := w.Get(ctx, kube.ClusterImageSets, "", name)
 	if err == nil && u != nil && u.GetLabels()[hubapi.LabelCluster] == w.Cluster && u.GetDeletionTimestamp() == nil {
-		err = w.Remove(ctx, kube.ClusterImageSets(), u)
+		err = w.Remove(ctx, kube.ClusterImageSets, u)
 	}
 	if kube.NotAllowed(err) {
 		w.note(fmt.Sprintf("the ClusterImageSet %s stays if it is there: %v", name, err))
@@ -86,7 +83,7 @@ func (w *Deleter) removeNamespace(ctx context.Context) error {
 	stays := func(why string) {
 		w.note(fmt.Sprintf("the namespace %s stays: %s", w.Namespace.Name, why))
 	}
-	u, err := w.Get(ctx, kube.Namespaces(), "", w.Namespace.Name)
+	u, err := w.Get(ctx, kube.Namespaces, "", w.Namespace.Name)
 	switch {
 	case kube.NotAllowed(err):
 		stays("these credentials may not look at it")
@@ -106,7 +103,7 @@ func (w *Deleter) removeNamespace(ctx context.Context) error {
 		stays(why)
 		return nil
 	}
-	if err = w.Remove(ctx, kube.Namespaces(), u); kube.NotAllowed(err) {
+	if err = w.Remove(ctx, kube.Namespaces, u); kube.NotAllowed(err) {
 		stays("these credentials may not delete it")
 		return nil
 	}
@@ -119,7 +116,7 @@ func (w *Deleter) removeNamespace(ctx context.Context) error {
 func (w *Deleter) namespaceContent(ctx context.Context) string {
 	for _, s := range kube.Sorted(w.Namespace.Stores) {
 		if all := s.All(); len(all) > 0 {
-			return "it holds " + s.Kind.Name + " " + all[0].GetName()
+			return "it holds " + string(s.Kind) + " " + all[0].GetName()
 		}
 	}
 	kinds, err := w.deletable(ctx)
