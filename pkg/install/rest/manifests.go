@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/openshift/assisted-service/client/manifests"
+	"github.com/openshift/assisted-service/models"
 
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -22,16 +22,19 @@ import (
 // Manifests lists a cluster's manifests; system adds those that the service
 // makes itself.
 func (p *Plane) Manifests(ctx context.Context, clusterID string, system bool) ([]install.Manifest, error) {
-	params := manifests.NewV2ListClusterManifestsParams().WithClusterID(uuid(clusterID))
-	if system {
-		params = params.WithIncludeSystemGenerated(&system)
+	r := transport.Request{
+		Op: "list manifests of cluster", On: clusterID, Method: http.MethodGet, Path: "/v2/clusters/{cluster_id}/manifests",
+		In: map[string]string{"cluster_id": clusterID},
 	}
-	answer, err := p.conn.Labelled("list manifests of cluster", clusterID).Manifests().V2ListClusterManifests(ctx, params)
-	if err != nil {
+	if system {
+		r.Query = map[string][]string{"include_system_generated": {"true"}}
+	}
+	var answer models.ListManifests
+	if err := p.conn.Do(ctx, r, &answer); err != nil {
 		return nil, err
 	}
 	var out []install.Manifest
-	for _, m := range answer.Payload {
+	for _, m := range answer {
 		if m != nil {
 			out = append(out, install.Manifest{Folder: m.Folder, Name: m.FileName, Source: m.ManifestSource})
 		}
@@ -41,10 +44,10 @@ func (p *Plane) Manifests(ctx context.Context, clusterID string, system bool) ([
 
 // DownloadManifest writes a manifest's content to out.
 func (p *Plane) DownloadManifest(ctx context.Context, clusterID, folder, name string, out io.Writer) error {
-	params := manifests.NewV2DownloadClusterManifestParams().WithClusterID(uuid(clusterID)).WithFolder(&folder).WithFileName(name)
-	conn, out := p.conn.Downloading("download manifest", folder+"/"+name, out, largestFile)
-	_, err := conn.Manifests().V2DownloadClusterManifest(ctx, params, out)
-	return err
+	return p.conn.Download(ctx, transport.Request{
+		Op: "download manifest", On: folder + "/" + name, Path: "/v2/clusters/{cluster_id}/manifests/files",
+		In: map[string]string{"cluster_id": clusterID}, Query: map[string][]string{"folder": {folder}, "file_name": {name}},
+	}, out, largestFile)
 }
 
 // readManifests lists the user's manifests. Contents are read only if asked

@@ -16,8 +16,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-openapi/runtime"
-
 	"github.com/oaictl/oaictl/internal/redact"
 	"github.com/oaictl/oaictl/pkg/install"
 )
@@ -122,13 +120,13 @@ func passing(status int) bool {
 }
 
 // fault makes the error that callers see of what went wrong with a request.
-func (c *Connection) fault(call calling, operation *runtime.ClientOperation, try *attempt, err error) *install.Fault {
-	method := operation.Method
+func (c *Connection) fault(r *Request, try *attempt, err error) *install.Fault {
+	method := r.Method
 	var made *install.Fault
 	if errors.As(err, &made) {
 		return made // by whoever read the answer
 	}
-	f := &install.Fault{Code: install.CodeFailure, Op: call.op, On: call.on}
+	f := &install.Fault{Code: install.CodeFailure, Op: r.Op, On: r.On}
 	var answer *answerError
 	if !errors.As(err, &answer) {
 		c.noAnswer(f, method, try, err)
@@ -136,7 +134,7 @@ func (c *Connection) fault(call calling, operation *runtime.ClientOperation, try
 	}
 	f.Status, f.Err, f.RetryAfter = answer.status, answer, answer.retryAfter
 	switch {
-	case isElsewhere(operation, answer):
+	case isElsewhere(r, answer):
 		f.Ambiguous, f.Permanent = method == http.MethodPost && answer.kind == notAnAnswer, answer.kind != notAnAnswer
 		f.Err = fmt.Errorf("there is no assisted-service at %s: %w", c.URL(), answer)
 		f.Next = "check --service-url"
@@ -147,15 +145,15 @@ func (c *Connection) fault(call calling, operation *runtime.ClientOperation, try
 		f.Ambiguous = method == http.MethodPost && answer.status >= 500 && answer.kind != serviceShape
 		f.Next = "run the same command again in a while"
 	default:
-		c.refused(f, answer, call.file && method != http.MethodGet && method != http.MethodDelete)
+		c.refused(f, answer, c.call.file && method != http.MethodGet && method != http.MethodDelete)
 	}
 	return f
 }
 
 // isElsewhere says whether an answer shows that something else is at the
 // service's address: every service has its collections, and sends no web pages.
-func isElsewhere(operation *runtime.ClientOperation, answer *answerError) bool {
-	if strings.Contains(operation.PathPattern, "{") {
+func isElsewhere(r *Request, answer *answerError) bool {
+	if strings.Contains(r.Path, "{") {
 		return false
 	}
 	return answer.kind == notAnAnswer && answer.page || answer.kind == shapeless && answer.status == http.StatusNotFound

@@ -19,11 +19,11 @@ import (
 // a tenth of a list. To a write the service answers with the whole object, all that its
 // hosts ever said included, of which nothing is kept.
 const (
-	largestThing   = 16 << 20
+	largestElement = 16 << 20
 	largestList    = 64 << 20
 	largestDropped = 512 << 20
-	// mostThings is how many a list may have.
-	mostThings = 20000
+	// mostElements is how many a list may have.
+	mostElements = 20000
 )
 
 // Exchange is one request and its answer, for a debug log. It holds no secret:
@@ -40,7 +40,7 @@ type Exchange struct {
 // attempt is what is known of one try of a request.
 type attempt struct {
 	number int
-	most   int         // bytes that an answer in JSON may have; 0: largestThing
+	most   int         // bytes that an answer in JSON may have
 	sent   atomic.Bool // the request's head has left: the service may have acted
 	value  string      // the authorisation that was sent
 	date   time.Time   // the answer's Date
@@ -195,9 +195,6 @@ func check(req *http.Request, resp *http.Response, now time.Time, hide func(stri
 	}
 	resp.Header.Set("Content-Type", "application/json")
 	most := attemptOf(req.Context()).most
-	if most == 0 {
-		most = largestThing
-	}
 	resp.Body = &bounded{next: body, body: resp.Body, left: most, most: most, refuse: bad}
 	return resp, nil
 }
