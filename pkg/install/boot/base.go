@@ -34,7 +34,6 @@ type BaseError struct {
 	Err       error
 }
 
-// severalArchs is about one live image for machines of several architectures.
 func severalArchs(count int) error {
 	return &BaseError{Archs: count, Err: fmt.Errorf("a live image is of one CPU architecture, and the hosts are of %d", count)}
 }
@@ -70,7 +69,6 @@ func CheckBase(ctx context.Context, cluster *spec.Cluster, location string, advi
 	return carried, nil
 }
 
-// unusable is the fault that a given live image cannot be booted.
 func unusable(location string, err error, advice func(*BaseError) string) error {
 	var fault *install.Fault
 	if errors.As(err, &fault) && fault.Code == install.CodeInput || errors.Is(err, context.Canceled) {
@@ -79,8 +77,7 @@ func unusable(location string, err error, advice func(*BaseError) string) error 
 	return unbootable(location, &BaseError{Err: err}, advice)
 }
 
-// serviceUnit is in the Ignition of every image that the service makes: it starts
-// its agent.
+// serviceUnit, the agent, is in the Ignition of every image that the service makes.
 const serviceUnit = `"agent.service"`
 
 // carriedBy names what a live image carries and no host gets: theirs is the service's.
@@ -127,7 +124,6 @@ type baseImage struct {
 	far [2]int64 // done, of all
 }
 
-// liveImage is a live image, and what it lies in.
 type liveImage struct {
 	*iso.Base
 	file io.Closer
@@ -207,7 +203,6 @@ func farText(done, total int64) string {
 	return fmt.Sprintf("%d%% of %s", done*10/total*10, bytesize.Text(total))
 }
 
-// path is where the base lies on this machine, "" as long as it does not.
 func (b *baseImage) path() string {
 	image, here := b.image.here()
 	if !here {

@@ -36,7 +36,6 @@ type Service interface {
 	DownloadISOURL(ctx context.Context, infraEnvID string) (url string, expires time.Time, err error)
 }
 
-// discovery is what the service says that the machines of a file are to boot.
 type discovery struct {
 	service Service
 	desired *install.Desired
@@ -52,7 +51,6 @@ func (d *discovery) see(observed *install.Observed) {
 	d.observed = observed
 }
 
-// envOf is the InfraEnv whose image a host of the file boots.
 func (d *discovery) envOf(ctx context.Context, host string) (install.InfraEnv, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -90,7 +88,6 @@ func (d *discovery) present(ctx context.Context) (*spec.Cluster, error) {
 	return d.desired.At(observed).Spec, nil
 }
 
-// look asks the service.
 func (d *discovery) look(ctx context.Context) (*install.Observed, error) {
 	c := d.desired.Spec
 	return d.service.Observe(ctx, install.Query{
@@ -98,7 +95,6 @@ func (d *discovery) look(ctx context.Context) (*install.Observed, error) {
 	}, nil)
 }
 
-// ignition is the discovery Ignition of a host, as the service has it now.
 func (d *discovery) ignition(ctx context.Context, host string) ([]byte, error) {
 	env, err := d.envOf(ctx, host)
 	if err != nil {
@@ -111,7 +107,6 @@ func (d *discovery) ignition(ctx context.Context, host string) ([]byte, error) {
 	return config.Bytes(), nil
 }
 
-// networks are the static networks that the service has for a host's InfraEnv.
 func (d *discovery) networks(ctx context.Context, host string) ([]setting.StaticNetwork, error) {
 	env, err := d.envOf(ctx, host)
 	if err != nil {
@@ -124,7 +119,6 @@ func (d *discovery) networks(ctx context.Context, host string) ([]setting.Static
 	return networks, err
 }
 
-// renew takes an InfraEnv that was read again.
 func (d *discovery) renew(env install.InfraEnv) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -141,7 +135,6 @@ func (d *discovery) renew(env install.InfraEnv) {
 	d.observed = &now
 }
 
-// image is where a host's image is found at the service.
 func (d *discovery) image(ctx context.Context, host string) (fetch.Source, error) {
 	env, err := d.envOf(ctx, host)
 	if err != nil {

@@ -158,7 +158,6 @@ type sharedImage struct {
 	image lazy[*liveImage]
 }
 
-// open is the image. What failed is tried again by the next call.
 func (s *sharedImage) open(ctx context.Context) (*iso.Base, error) {
 	image, err := s.image.begin(func() (*liveImage, error) {
 		base, file, err := s.bring(s.ctx)
@@ -182,8 +181,6 @@ func everyHost(c *spec.Cluster) []*spec.Host {
 	return hosts
 }
 
-// hostsByArch are those hosts of a file that pick names, by the architecture of what
-// they boot.
 func hostsByArch(c *spec.Cluster, pick func(*spec.Cluster) []*spec.Host) map[spec.Arch][]spec.Host {
 	groups := map[spec.Arch][]spec.Host{}
 	for _, host := range pick(c) {
@@ -193,7 +190,6 @@ func hostsByArch(c *spec.Cluster, pick func(*spec.Cluster) []*spec.Host) map[spe
 	return groups
 }
 
-// archOf is the architecture of what a host boots.
 func archOf(c *spec.Cluster, host *spec.Host) spec.Arch {
 	if arch := c.Spec.OpenShift.Arch; arch != spec.Multi {
 		return cmp.Or(arch, spec.X86)
@@ -201,7 +197,6 @@ func archOf(c *spec.Cluster, host *spec.Host) spec.Arch {
 	return cmp.Or(host.Arch, spec.X86)
 }
 
-// liveArch is an architecture as live images call it.
 func liveArch(arch spec.Arch) string {
 	if arch == spec.ARM {
 		return "aarch64"

@@ -160,7 +160,7 @@ func (m *Machines) Carried() (names []string, known bool) {
 	return nil, false
 }
 
-// aMoment is how long a look waits for a base that may be here already.
+// aMoment is how long an observation waits for a base that may be here already.
 const aMoment = 500 * time.Millisecond
 
 // Observe looks at machines, and keeps what the service has of them. It fails where the
@@ -210,7 +210,6 @@ func (m *Machines) Act(ctx context.Context, desired *install.Desired, observed *
 	return &install.Fault{Err: err, Next: m.config.Advice(&BaseError{Unreached: true, Err: err})}
 }
 
-// refused is what is wrong for good with the live image of the configuration.
 func (m *Machines) refused() error {
 	if m.config.Base == "" {
 		return nil
@@ -261,7 +260,6 @@ func (m *Machines) servedElsewhere(key []byte, made bool) (machine.Media, error)
 	return elsewhere{server}, nil
 }
 
-// serve serves the machines' images until the end.
 func (m *Machines) serve(ctx context.Context, key []byte, hosts []*spec.Host) (machine.Media, error) {
 	if m.config.URL == "" {
 		at, err := netip.ParseAddrPort(m.config.Listener.Addr().String())
@@ -303,7 +301,6 @@ func (m *Machines) serve(ctx context.Context, key []byte, hosts []*spec.Host) (m
 	return media, nil
 }
 
-// images makes the hosts' images: those of one architecture of one base.
 func (m *Machines) images(ctx context.Context, server *serve.Server) (machine.Media, error) {
 	whole := ToBoot(m.config.Desired)
 	media := mediaOf{}
@@ -343,11 +340,9 @@ type downloading struct {
 	failed string // why nothing came, as it was told
 }
 
-// tellEvery is how many bytes of a download whose size nobody knows are worth a
-// line.
+// tellEvery is how many bytes of a download of unknown size are worth a line.
 const tellEvery = 100_000_000
 
-// show tells of a download that takes longer than a moment.
 func (d *downloading) show(done, total int64) {
 	now := d.config.Network.Now()
 	if d.began.IsZero() {

@@ -17,7 +17,6 @@ import (
 	"github.com/oaictl/oaictl/pkg/iso/serve"
 )
 
-// mediaOf are the media of hosts by their names.
 type mediaOf map[string]*machine.Images
 
 var errNoMedia = errors.New("the file has no such host that boots through a BMC")

@@ -20,8 +20,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// startInstall takes the hold back, and with it says how many hosts there are:
-// the service waits for exactly so many.
+// startInstall takes the hold back, and says for exactly how many hosts the service waits.
 func (a *actor) startInstall(ctx context.Context) error {
 	if err := a.removeStaleManifests(ctx); err != nil {
 		return err
@@ -46,7 +45,6 @@ func (a *actor) startInstall(ctx context.Context) error {
 	return err
 }
 
-// nudge touches the cluster, so that the service looks at it again.
 func (a *actor) nudge(ctx context.Context) error {
 	_, live, err := a.current()
 	if err != nil {
@@ -103,8 +101,6 @@ func (a *actor) allowAddHosts(ctx context.Context) error {
 	return a.record(ctx)
 }
 
-// withdrawCluster deletes this run's own cluster after making sure that it is
-// empty.
 func (a *actor) withdrawCluster(ctx context.Context) error {
 	deployment, _, err := a.current()
 	if err != nil {
@@ -208,7 +204,6 @@ func (a *actor) removeStaleManifests(ctx context.Context) error {
 	return nil
 }
 
-// fileNames says whether the file has a manifest, by its folder and name.
 func (a *actor) fileNames(folderAndName string) bool {
 	return slices.ContainsFunc(a.desired.Spec.ManifestFiles(), func(m spec.Manifest) bool {
 		return string(m.Folder)+"/"+m.Name == folderAndName

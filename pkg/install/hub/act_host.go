@@ -24,7 +24,6 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// agent is the Agent that the action is about.
 func (a *actor) agent(ctx context.Context) (*unstructured.Unstructured, error) {
 	namespace, _ := kube.SplitID(a.action.InfraEnv, a.Namespace.Name)
 	at, err := a.Watch(ctx, namespace)
@@ -78,7 +77,6 @@ func (a *actor) host() *spec.Host {
 	return a.desired.Spec.Host(name)
 }
 
-// hostSecrets applies the Secrets that the host's settings refer to.
 func (a *actor) hostSecrets(ctx context.Context, agent *unstructured.Unstructured) error {
 	_, fencing := a.action.Settings[setting.Fencing]
 	_, token := a.action.Settings[setting.EndpointToken]
@@ -127,8 +125,6 @@ func besideAgent(secret, agent *unstructured.Unstructured) {
 	}})
 }
 
-// agentFields are the fields of an Agent's spec that the action's settings come
-// to (agent-install.openshift.io/v1beta1).
 func (a *actor) agentFields(live *unstructured.Unstructured) (map[string]any, error) {
 	table := hubobjects.AgentTable(hubobjects.SecretsOf(a.desired.Spec, a.host(), a.Namespace.Name))
 	for key := range a.action.Settings {
@@ -157,8 +153,7 @@ func notSupported(key install.Setting) error {
 	}
 }
 
-// withoutOthers takes away the labels of an Agent that its node shall not have any
-// more, but for what it inherits.
+// withoutOthers has labels that the node shall lose be taken away, but for inherited ones.
 func withoutOthers(labels map[string]any, agent *unstructured.Unstructured) {
 	have, _, _ := unstructured.NestedStringMap(agent.Object, "spec", "nodeLabels")
 	inherited := inheritedLabels(agent)
@@ -226,7 +221,6 @@ func (a *actor) agentOnly(ctx context.Context, agent *unstructured.Unstructured)
 	return a.Patch(ctx, kube.Agents, agent, map[string]any{"spec": own})
 }
 
-// machineFields is the patch of a BareMetalHost that the action's settings come to.
 func (a *actor) machineFields(machine *unstructured.Unstructured) (map[string]any, error) {
 	host, fields := a.host(), map[string]any{}
 	if err := hubobjects.MachineTable(hubobjects.SecretsOf(a.desired.Spec, host, a.Namespace.Name)).Write(fields, a.action.Settings); err != nil {
@@ -254,7 +248,6 @@ func (a *actor) machineFields(machine *unstructured.Unstructured) (map[string]an
 	return fields, nil
 }
 
-// bindHost has a host of a pool belong to the cluster.
 func (a *actor) bindHost(ctx context.Context) error {
 	live, err := a.agent(ctx)
 	if err != nil {
@@ -351,7 +344,6 @@ func (a *actor) registerHost(ctx context.Context) error {
 	return errors.New("the file does not have the hub boot it: spec.boot.method is not metal3, or the host has no bmc")
 }
 
-// bootedFrom is the InfraEnv whose image the host boots.
 func (a *actor) bootedFrom() (install.InfraEnv, error) {
 	_, name := kube.SplitID(a.action.InfraEnv, a.Namespace.Name)
 	live := a.Namespace.Store(kube.InfraEnvs).Get(name)
@@ -364,7 +356,6 @@ func (a *actor) bootedFrom() (install.InfraEnv, error) {
 	return infraEnvOf(live, nil, a.Cluster)
 }
 
-// enrolledMachines are the machines that the hub was given to boot.
 func enrolledMachines(at *kube.Namespace, cluster string) ([]install.Enrolled, error) {
 	all := []install.Enrolled{}
 	for _, u := range at.Store(kube.BareMetalHosts).All() {

@@ -62,8 +62,6 @@ func (a *actor) infraEnv(ctx context.Context, want *unstructured.Unstructured) (
 	return a.ApplyObject(ctx, want)
 }
 
-// infraEnvObjects are the InfraEnv that the action is about and what goes with
-// it.
 func (a *actor) infraEnvObjects() (*render.Objects, error) {
 	plan, err := a.plan()
 	if err != nil {
@@ -114,8 +112,6 @@ func (a *actor) plan() (install.InfraEnvPlan, error) {
 	return own, nil
 }
 
-// updateInfraEnv brings an InfraEnv, and the networks that it selects, to what
-// the file says.
 func (a *actor) updateInfraEnv(ctx context.Context) error {
 	made, err := a.infraEnvObjects()
 	if err != nil {
@@ -188,7 +184,6 @@ func (a *actor) propagateLabels(ctx context.Context, live, want *unstructured.Un
 	}})
 }
 
-// networks has the InfraEnv select just the networks of its hosts.
 func (a *actor) networks(ctx context.Context, want render.InfraEnv) error {
 	if err := a.ApplyAll(ctx, want.NMStateConfigs); err != nil {
 		return err
@@ -207,8 +202,7 @@ func (a *actor) networks(ctx context.Context, want render.InfraEnv) error {
 	return nil
 }
 
-// renewImage has the service look at the InfraEnv again, which renews a URL that
-// is about to end.
+// renewImage has the service reconcile the InfraEnv, which renews a URL that is about to end.
 func (a *actor) renewImage(ctx context.Context) error {
 	namespace, name := kube.SplitID(a.action.Target, a.Namespace.Name)
 	at, err := a.Watch(ctx, namespace)

@@ -59,7 +59,6 @@ func (p *Plane) get(ctx context.Context, op, on, address string, header http.Hea
 	return fail(response.StatusCode, fmt.Errorf("%s (%d)", kube.Shorten(redact.Text(cmp.Or(shape.Reason, shape.Message, http.StatusText(response.StatusCode)))), response.StatusCode))
 }
 
-// hostOfURL is the host in a URL, which is no secret.
 func hostOfURL(address string) string {
 	parsed, err := url.Parse(address)
 	if err != nil {
@@ -112,7 +111,6 @@ func (p *Plane) Logs(ctx context.Context, clusterID, hostID string, out io.Write
 	return p.download(ctx, "download logs of", on, address, out, math.MaxInt64)
 }
 
-// agentOf is an Agent by its name, in a namespace.
 func (p *Plane) agentOf(ctx context.Context, namespace, name string) (*agentinstall.Agent, error) {
 	at, err := p.api.Watch(ctx, namespace)
 	if err != nil {
@@ -165,7 +163,6 @@ func (p *Plane) DownloadInfraEnvFile(ctx context.Context, infraEnvID, file strin
 	return p.download(ctx, "download "+file+" of InfraEnv", infraEnvID, address, out, largestFile)
 }
 
-// infraEnv is an InfraEnv by its id.
 func (p *Plane) infraEnv(ctx context.Context, infraEnvID string) (*agentinstall.InfraEnv, error) {
 	namespace, name := kube.SplitID(infraEnvID, p.api.NamespaceOf(infraEnvID))
 	at, err := p.api.Watch(ctx, namespace)
@@ -241,7 +238,6 @@ func (errIdle) Error() string {
 	return fmt.Sprintf("the server sent nothing for %s", kube.RequestTimeout)
 }
 
-// idleError is the error of a request, in plain words where it was given up.
 func idleError(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); errors.Is(cause, errIdle{}) {
 		return cause
@@ -327,7 +323,6 @@ func (p *Plane) Credential(ctx context.Context, clusterID, name string) ([]byte,
 	return data, nil
 }
 
-// pair is a cluster's ClusterDeployment and AgentClusterInstall.
 func (p *Plane) pair(ctx context.Context, clusterID string) (*hive.ClusterDeployment, *hive.AgentClusterInstall, error) {
 	namespace, name := kube.SplitID(clusterID, p.api.NamespaceOf(clusterID))
 	at, err := p.api.Watch(ctx, namespace)

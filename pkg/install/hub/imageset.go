@@ -21,7 +21,6 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// imageSetRecord is what a ClusterImageSet says.
 type imageSetRecord struct {
 	name    string
 	release string    // pull spec of the release image
@@ -51,7 +50,6 @@ func recordOf(u *unstructured.Unstructured) imageSetRecord {
 	return record
 }
 
-// archIn is the architecture that stands in a release's tag or name, "" for none.
 func archIn(text string) spec.Arch {
 	for word, arch := range map[string]spec.Arch{
 		"-x86_64": spec.X86, "-x86-64": spec.X86, "-aarch64": spec.ARM, "-arm64": spec.ARM, "-ppc64le": spec.Power, "-s390x": spec.Z, "-multi": spec.Multi,
@@ -151,7 +149,6 @@ func (p *Plane) chooseImageSet(ctx context.Context, c *spec.Cluster) (string, er
 	return "", noImageSet(o, names)
 }
 
-// noImageSet says which there are instead.
 func noImageSet(o spec.OpenShift, names []string) *install.Fault {
 	there := "the hub has none"
 	if len(names) > 0 {
@@ -177,8 +174,6 @@ func noImageSet(o spec.OpenShift, names []string) *install.Fault {
 	return f
 }
 
-// satisfies says whether a version is the one that is asked for, or one of its
-// releases.
 func satisfies(have, want string) bool {
 	want = strings.TrimSuffix(want, "-multi")
 	return have != "" && want != "" && (have == want || strings.HasPrefix(have, want+"."))

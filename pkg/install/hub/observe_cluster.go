@@ -25,8 +25,6 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// clusterOf is a cluster as its ClusterDeployment and AgentClusterInstall say
-// it; the hosts and InfraEnvs of the observation are known already.
 func (p *Plane) clusterOf(ctx context.Context, at *kube.Namespace, deployment, made *unstructured.Unstructured, memory *clusterMemory, observed *install.Observed) (*install.Cluster, error) {
 	cd, err := kube.Read[hive.ClusterDeployment](deployment)
 	if err != nil {
@@ -99,7 +97,6 @@ func addSpecValidation(cluster *install.Cluster, conditions []hubapi.Condition, 
 	}
 }
 
-// setInstallTimes says when the install began and ended, and what it has left.
 func setInstallTimes(cluster *install.Cluster, cd *hive.ClusterDeployment, aci *hive.AgentClusterInstall) {
 	conditions := aci.Status.Conditions
 	if c := find(conditions, hubapi.ConditionRequirementsMet); c.Reason == hubapi.ReasonClusterInstalling && !find(conditions, hubapi.ConditionCompleted).isTrue() {
@@ -124,7 +121,6 @@ func setInstallTimes(cluster *install.Cluster, cd *hive.ClusterDeployment, aci *
 }
 
 // manifestsOf are the manifests in our ConfigMaps that the service is told of.
-// ConfigMaps of others are theirs.
 func manifestsOf(at *kube.Namespace, aci *hive.AgentClusterInstall) map[string]string {
 	out := map[string]string{}
 	refs := aci.Spec.ManifestsConfigMapRefs
@@ -158,7 +154,6 @@ func holdOwner(deployment, made *unstructured.Unstructured, held bool) string {
 	return kube.OtherOwner(made, "spec", "holdInstallation")
 }
 
-// unholdAdvice is what to do about the hold that holderOf names.
 func unholdAdvice(deployment, made *unstructured.Unstructured) string {
 	if deployment.GetAnnotations()[hubapi.AnnotationReconcilePause] == "true" {
 		return fmt.Sprintf("have them take the annotation %s off ClusterDeployment %s, or: kubectl annotate clusterdeployment -n %s %s %[1]s-",
@@ -236,7 +231,6 @@ func (p *Plane) endpointCA(ctx context.Context, namespace string, aci *hive.Agen
 	return string(data), nil
 }
 
-// secret is the value of a key of a Secret.
 func (p *Plane) secret(ctx context.Context, namespace, name, key string) ([]byte, error) {
 	u, err := p.api.Object(ctx, kube.Secrets, namespace, name)
 	if err != nil {
@@ -245,8 +239,7 @@ func (p *Plane) secret(ctx context.Context, namespace, name, key string) ([]byte
 	return kube.SecretValue(u, key)
 }
 
-// singleNodeStages are the stages of the only node of a cluster, which is its own
-// bootstrap.
+// singleNodeStages are the stages of the only node of a cluster, its own bootstrap.
 func singleNodeStages() []string {
 	return []string{
 		"Starting installation", "Installing", "Waiting for bootkube", "Writing image to disk", "Copying registry data to disk",
@@ -286,7 +279,6 @@ func (p *Plane) clusterSettings(ctx context.Context, live *unstructured.Unstruct
 	return s, nil
 }
 
-// classified are the labels that the AgentClassifications of a cluster give.
 func classified(at *kube.Namespace, cluster string) (setting.Value, error) {
 	out := []spec.Classification{}
 	for _, u := range at.Store(kube.AgentClassifications).All() {

@@ -25,7 +25,6 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// hostOf is an Agent as a neutral host.
 func hostOf(u *unstructured.Unstructured, now time.Time) (install.Host, error) {
 	wire, err := kube.Read[agentinstall.Agent](u)
 	if err != nil {
@@ -79,7 +78,6 @@ func inheritedLabels(agent *unstructured.Unstructured) map[string]string {
 	return labels
 }
 
-// hostSettings are what an Agent holds, but for the labels that it inherits.
 func hostSettings(agent *unstructured.Unstructured, inherited map[string]string) install.Settings {
 	s := hubobjects.AgentTable(hubobjects.HostSecrets{}).Settings(agent.Object)
 	var labels map[string]string
@@ -96,7 +94,6 @@ func text(s install.Settings, key install.Setting, value string) {
 	}
 }
 
-// validationsOf are the checks of an object, by category and id.
 func validationsOf(wire hubapi.Validations) []install.Validation {
 	var out []install.Validation
 	for _, category := range slices.Sorted(maps.Keys(wire)) {
@@ -209,7 +206,6 @@ func staticNetworks(configs []*unstructured.Unstructured) ([]setting.StaticNetwo
 	return networks, nil
 }
 
-// selected are the objects that labels select; no labels select none.
 func selected(objects []*unstructured.Unstructured, labels map[string]string) []*unstructured.Unstructured {
 	if len(labels) == 0 {
 		return nil
@@ -228,7 +224,6 @@ func selected(objects []*unstructured.Unstructured, labels map[string]string) []
 	return out
 }
 
-// imageOf is the discovery image of an InfraEnv.
 func imageOf(wire *agentinstall.InfraEnv) install.Image {
 	c := find(wire.Status.Conditions, hubapi.ConditionImageCreated)
 	image := install.Image{State: model.ImagePending, URL: wire.Status.ISODownloadURL, Type: wire.Spec.ImageType, Expires: expiry(wire.Status.ISODownloadURL)}
@@ -245,8 +240,7 @@ func imageOf(wire *agentinstall.InfraEnv) install.Image {
 	return image
 }
 
-// expiry is when an image's URL ends, from the token in it (RFC 7519, exp);
-// zero where it has none or never ends.
+// expiry is when an image's URL ends, from its token (RFC 7519, exp); zero where it never does.
 func expiry(address string) time.Time {
 	parsed, err := url.Parse(address)
 	if err != nil {

@@ -18,8 +18,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 )
 
-// grace is how long a fault of the input may be one of order only: what it
-// refers to may be about to be made.
+// grace is how long an input error may be one of order: what it refers to may be made yet.
 const grace = 15 * time.Second
 
 // stateOf is the neutral word for an AgentClusterInstall: how an install ends is
@@ -68,7 +67,6 @@ func refused(conditions []hubapi.Condition, now time.Time) (text string, standin
 	return text, c.Reason == hubapi.ReasonInputError && !now.Before(c.since().Add(grace))
 }
 
-// latest is when the last of some conditions changed.
 func latest(conditions []hubapi.Condition, kinds ...string) time.Time {
 	var at time.Time
 	for _, kind := range kinds {
@@ -79,7 +77,6 @@ func latest(conditions []hubapi.Condition, kinds ...string) time.Time {
 	return at
 }
 
-// preparationOf is how the last preparation of an install ended.
 func preparationOf(conditions []hubapi.Condition) install.Preparation {
 	c := find(conditions, hubapi.ConditionPreparationFailed)
 	switch {
@@ -97,7 +94,6 @@ func preparationOf(conditions []hubapi.Condition) install.Preparation {
 	return install.Preparation{Status: "success"}
 }
 
-// moment is a time of an object, zero where there is none.
 func moment(at *metav1.Time) time.Time {
 	if at == nil {
 		return time.Time{}
@@ -121,8 +117,7 @@ func (c condition) isTrue() bool     { return c.Status == metav1.ConditionTrue }
 func (c condition) isFalse() bool    { return c.Status == metav1.ConditionFalse }
 func (c condition) since() time.Time { return c.LastTransitionTime.Time }
 
-// metadataComplete says whether all is there that Hive asks for before it takes
-// a cluster for installed.
+// metadataComplete says whether all is there by which Hive takes a cluster for installed.
 func metadataComplete(m *hive.ClusterMetadata) bool {
 	return hasPassword(m) && m.ClusterID != "" && m.InfraID != "" && m.AdminKubeconfigSecretRef.Name != ""
 }
@@ -131,8 +126,7 @@ func hasPassword(m *hive.ClusterMetadata) bool {
 	return m != nil && m.AdminPasswordSecretRef != nil && m.AdminPasswordSecretRef.Name != ""
 }
 
-// clusterMemory is what is remembered of one cluster between observations. Losing it
-// costs a repeated look at most.
+// clusterMemory is what is remembered of a cluster. Losing it costs a repeated read at most.
 type clusterMemory struct {
 	mu      sync.Mutex
 	state   install.ClusterState
@@ -155,7 +149,6 @@ func newClusterMemory() *clusterMemory {
 	}
 }
 
-// memoryOf is the memory of a cluster.
 func (p *Plane) memoryOf(id string) *clusterMemory {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -180,8 +173,7 @@ func beforeInstall(state install.ClusterState) bool {
 	return false
 }
 
-// update learns from an observation what the objects themselves do not keep, and
-// adds what was learned before.
+// update learns from an observation what the objects do not keep, and adds what was learned.
 func (c *clusterMemory) update(o *install.Observed) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

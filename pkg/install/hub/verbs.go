@@ -26,7 +26,6 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/internal/plane"
 )
 
-// notOnHub is the fault for what a REST service can do and a hub cannot.
 func notOnHub(op, on, why, next string) *install.Fault {
 	return &install.Fault{Code: install.CodeUsage, Op: op, On: on, Permanent: true, Err: errors.New(why), Next: next}
 }
@@ -112,7 +111,6 @@ func (p *Plane) Events(ctx context.Context, filter install.EventFilter, offset i
 	return readEvents(response, on)
 }
 
-// eventsURL is where the events of what a filter names are, and what that is.
 func (p *Plane) eventsURL(ctx context.Context, filter install.EventFilter) (address, on string, err error) {
 	switch {
 	case filter.HostID != "":
@@ -144,7 +142,6 @@ func (p *Plane) eventsURL(ctx context.Context, filter install.EventFilter) (addr
 	return "", "", notOnHub("read", "events", "a hub has the events of a cluster, an InfraEnv or a host, and no list of all", "name one of them")
 }
 
-// infraEnvOfHost is the InfraEnv of an Agent, wherever that stands.
 func (p *Plane) infraEnvOfHost(ctx context.Context, hostID string) (string, error) {
 	namespaces, err := p.api.List(ctx, kube.Agents)
 	if err != nil {
@@ -158,7 +155,6 @@ func (p *Plane) infraEnvOfHost(ctx context.Context, hostID string) (string, erro
 	return "", kube.NotFound("host", hostID, "oaictl get hosts")
 }
 
-// largestPage bounds a page of events.
 const largestPage = 32 << 20
 
 func readEvents(response *http.Response, on string) (install.EventPage, error) {
@@ -255,7 +251,6 @@ func (p *Plane) ListInfraEnvs(ctx context.Context, clusterID string) ([]install.
 	return infraEnvsAt(namespaces, clusterID)
 }
 
-// infraEnvsAt are the InfraEnvs of namespaces, or those of one cluster, by name and age.
 func infraEnvsAt(namespaces map[string]*kube.Namespace, clusterID string) ([]install.InfraEnv, error) {
 	var out []install.InfraEnv
 	for _, at := range kube.Sorted(namespaces) {

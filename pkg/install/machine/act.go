@@ -84,7 +84,6 @@ func (s *seen) insert(full bool) error {
 	return s.refused(first)
 }
 
-// body is what is sent to have a URL inserted.
 func (i insertBody) body(image string, patch bool) map[string]any {
 	body := map[string]any{"Image": image}
 	if i.state || patch {
@@ -148,7 +147,6 @@ func (s *seen) bootOnce(already bool) error {
 	})
 }
 
-// restore takes back what bootOnce set, as far as it still stands.
 func (s *seen) restore() error {
 	if set, known := s.drive.nextReset(); known && set {
 		if err := s.nextReset(false); err != nil {
@@ -218,7 +216,6 @@ func (s *seen) reset(ways ...redfish.ResetType) error {
 	return s.explain(err)
 }
 
-// seen is a machine as one look at it found it: all that an action needs.
 type seen struct {
 	*connection
 	system *system
@@ -226,8 +223,7 @@ type seen struct {
 	ours   string // URL of our image
 }
 
-// open connects to a host's BMC and reads machine and drive. The caller closes
-// what it returns.
+// open connects to a host's BMC and reads machine and drive. The caller closes it.
 func (p *Plane) open(ctx context.Context, t target) (*seen, error) {
 	at, err := parseAddress(t.bmc.Address)
 	if err != nil {
@@ -258,7 +254,6 @@ func (s *seen) find(at address, t target) (err error) {
 	return err
 }
 
-// state is what the decision needs to know of it.
 func (s *seen) state() install.MachineState {
 	once, known := s.drive.nextReset()
 	state := install.MachineState{

@@ -11,7 +11,6 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// address is where a BMC answers, and which of its systems is meant.
 type address struct {
 	endpoint string // "https://10.0.0.1:8443"
 	system   string // path of the system, "" where the address does not say

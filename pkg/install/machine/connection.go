@@ -31,10 +31,8 @@ const (
 	mostOfAnswer   = 8 << 20 // bytes; Redfish resources are a few KiB
 )
 
-// systems are the machines of a BMC.
 const systems = "/redfish/v1/Systems"
 
-// connection is one conversation with a BMC.
 type connection struct {
 	*gofish.APIClient
 	http     *http.Client
@@ -179,7 +177,6 @@ func (c *connection) close(ctx context.Context) {
 	c.session = ""
 }
 
-// read decodes a resource of the BMC.
 func (c *connection) read(path string, into any) error {
 	response, err := c.Get(path)
 	if err != nil {
@@ -239,10 +236,8 @@ type users struct {
 	of map[account]*user
 }
 
-// account is a user of a BMC, with the password that is said to be right.
 type account struct{ endpoint, name, password string }
 
-// user is what is known of an account.
 type user struct {
 	turn    chan struct{} // holds one while somebody logs in
 	refused error
@@ -336,7 +331,6 @@ func (b *bounded) Close() error {
 	return b.body.Close()
 }
 
-// originOf is scheme, host and port of a URL.
 func originOf(u *url.URL) string {
 	port := u.Port()
 	if port == "" {

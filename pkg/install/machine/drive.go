@@ -133,7 +133,6 @@ func better(s *system, a, b *drive) bool {
 	) < 0
 }
 
-// driveCollections are the paths under which a machine's drives may be.
 func (c *connection) driveCollections(s *system) ([]string, error) {
 	var paths []string
 	if s.media != "" {
@@ -179,7 +178,6 @@ type isoConfig struct {
 	}
 }
 
-// findISOConfig makes a drive of it, nil where there is none.
 func (c *connection) findISOConfig(s *system) (*drive, error) {
 	for _, manager := range s.manager {
 		config := &isoConfig{path: manager + "/VM1/CfgCD"}
@@ -216,7 +214,6 @@ func (c *connection) mountISO(config *isoConfig, image string) error {
 	return nil
 }
 
-// unmountISO takes the image out and forgets where it was.
 func (c *connection) unmountISO(config *isoConfig) error {
 	if err := c.write(http.MethodPost, config.Actions.UnMount.Target, map[string]any{}); err != nil {
 		return err

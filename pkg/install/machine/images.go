@@ -284,8 +284,7 @@ func agrees(known []setting.StaticNetwork, macs map[string]string, files []iso.K
 	return nil
 }
 
-// keyfilesOf are what NetworkManager is told by a network of the service's; none
-// where it cannot be read here.
+// keyfilesOf are what NetworkManager is told by a network, none where it cannot be read.
 func keyfilesOf(n *setting.StaticNetwork) []iso.Keyfile {
 	macs := map[string]string{}
 	for _, m := range n.MACs {

@@ -38,7 +38,6 @@ func (i *insertion) ended() bool {
 	}
 }
 
-// inserting says whether an image is on its way into a host's drive.
 func (p *Plane) inserting(host string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

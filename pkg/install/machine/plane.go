@@ -72,14 +72,12 @@ type Plane struct {
 
 var _ install.Machines = (*Plane)(nil)
 
-// look is what was seen of a machine, and until when it is good.
 type look struct {
 	state install.MachineState
 	until time.Time
 	drive string // path of its virtual drive, "" where it has to be found each time
 }
 
-// target is a host's BMC and the image that belongs into its drive.
 type target struct {
 	host  string
 	bmc   *spec.BMC
@@ -184,8 +182,7 @@ func (p *Plane) look(ctx context.Context, desired *install.Desired, host, drive 
 	return now
 }
 
-// awaits says whether a machine does not show yet how it was switched: then it is
-// looked at each time.
+// awaits says whether a machine does not show yet how it was switched.
 func (p *Plane) awaits(host string, shown install.Power) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -217,7 +214,6 @@ func troubled(err error) install.MachineState {
 	return install.MachineState{Trouble: err.Error(), TroubleKind: kindOther}
 }
 
-// within is with, and takes no longer than a time.
 func (p *Plane) within(ctx context.Context, longest time.Duration, desired *install.Desired, host, drive string, do func(*seen) error) error {
 	ctx, cancel := context.WithTimeout(ctx, longest)
 	defer cancel()

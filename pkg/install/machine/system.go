@@ -11,7 +11,6 @@ import (
 	"github.com/stmcginnis/gofish/redfish"
 )
 
-// system is the machine itself, as its BMC shows it.
 type system struct {
 	*redfish.ComputerSystem
 	path   string
@@ -33,8 +32,6 @@ type systemParts struct {
 	}
 }
 
-// findSystem reads the system that an address or bmc.system means: without
-// either, the only one.
 func (c *connection) findSystem(at address, id string) (*system, error) {
 	where := at.system
 	if where == "" || id != "" {
@@ -80,7 +77,6 @@ func (c *connection) systemPath(id string) (string, error) {
 	return "", &trouble{kind: kindOther, text: fmt.Sprintf("its BMC has no system %q, but %s", id, strings.Join(names, ", "))}
 }
 
-// bootTarget is the BMC's word for its virtual CD drive.
 func (s *system) bootTarget() string {
 	for _, target := range s.vendor.targets {
 		if slices.Contains(s.targets, target) {
@@ -158,7 +154,6 @@ func standard() vendor {
 	return vendor{name: "standard", drives: []string{"Cd", "CD", "DVD"}, targets: []string{"Cd", "UsbCd"}, bodies: []insertBody{stated, protocol, plain}}
 }
 
-// vendorOf finds the maker in what a BMC says of itself.
 func vendorOf(said ...string) vendor {
 	text := strings.ToLower(strings.Join(said, " "))
 	for _, v := range vendors() {

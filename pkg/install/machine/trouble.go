@@ -76,7 +76,6 @@ func (c *connection) explain(err error) error {
 	return t
 }
 
-// explainStatus reads an HTTP answer that is no success.
 func (c *connection) explainStatus(status *common.Error) error {
 	said := c.safe(saidBy(status))
 	lower := strings.ToLower(status.Error())
@@ -96,7 +95,6 @@ func (c *connection) explainStatus(status *common.Error) error {
 	}
 }
 
-// saidBy is what a BMC says is wrong, in one line.
 func saidBy(status *common.Error) string {
 	var texts, ids []string
 	for _, info := range status.ExtendedInfos {

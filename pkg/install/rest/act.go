@@ -39,7 +39,6 @@ func (p *Plane) Act(ctx context.Context, desired *install.Desired, action instal
 
 type actFunc func(context.Context, *install.Desired, install.Action) error
 
-// actOf is how an action of a kind is carried out.
 func (p *Plane) actOf(kind install.Kind) actFunc {
 	switch kind {
 	case model.RegisterCluster:
@@ -80,7 +79,6 @@ func (p *Plane) actOf(kind install.Kind) actFunc {
 	return nil
 }
 
-// touched says to the watches what an action made stale.
 func (p *Plane) touched(desired *install.Desired, action install.Action) {
 	p.stale(desired.Spec.Metadata.Name, desired.Spec.Spec.BaseDomain, action.Target, func(n *needs) {
 		switch action.Kind {
@@ -151,8 +149,7 @@ func fullName(c *spec.Cluster) string {
 	return c.Metadata.Name + "." + c.Spec.BaseDomain
 }
 
-// withdrawCluster deletes the cluster after making sure, as late as can be,
-// that it is empty and this run's.
+// withdrawCluster deletes the cluster if, as late as can be, it is empty and this run's.
 func (p *Plane) withdrawCluster(ctx context.Context, desired *install.Desired, action install.Action) error {
 	wire, err := p.getCluster(ctx, action.Target)
 	if transport.Gone(err) {
@@ -189,7 +186,6 @@ func (p *Plane) updateCluster(ctx context.Context, desired *install.Desired, act
 	return p.patch(ctx, "update cluster", action.Name, "/v2/clusters/{cluster_id}", map[string]string{"cluster_id": action.Target}, fields)
 }
 
-// without is settings without some of them.
 func without(settings install.Settings, drop ...install.Setting) install.Settings {
 	out := maps.Clone(settings)
 	for _, key := range drop {
@@ -216,7 +212,6 @@ func (p *Plane) setOverrides(ctx context.Context, _ *install.Desired, action ins
 		map[string]string{"cluster_id": action.Target}, document)
 }
 
-// clusterAction is an action of the cluster as a whole, without parameters.
 func (p *Plane) clusterAction(verb string) actFunc {
 	return func(ctx context.Context, _ *install.Desired, action install.Action) error {
 		return p.clusterVerb(ctx, verb, action.Target)
@@ -267,8 +262,7 @@ func (p *Plane) registerInfraEnv(ctx context.Context, desired *install.Desired, 
 	return nil
 }
 
-// withdrawInfraEnv deletes an InfraEnv of ours. The service refuses where hosts
-// belong to it by now.
+// withdrawInfraEnv deletes an InfraEnv of ours; the service refuses while hosts belong to it.
 func (p *Plane) withdrawInfraEnv(ctx context.Context, _ *install.Desired, action install.Action) error {
 	err := p.DeleteInfraEnv(ctx, action.Target, install.DeleteOptions{})
 	if transport.Gone(err) {

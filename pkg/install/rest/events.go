@@ -17,7 +17,6 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/rest/internal/transport"
 )
 
-// eventCount is the header that says how many events there are in all.
 const eventCount = "Event-Count"
 
 // Events reads one page of the service's event log, from the offset on.
@@ -25,7 +24,6 @@ func (p *Plane) Events(ctx context.Context, filter install.EventFilter, offset i
 	return p.eventPage(ctx, filter, offset, map[string][]string{})
 }
 
-// eventPage does so with further parameters.
 func (p *Plane) eventPage(ctx context.Context, filter install.EventFilter, offset int, query map[string][]string) (install.EventPage, error) {
 	query["order"], query["limit"] = []string{"ascending"}, []string{"500"}
 	set := func(name, value string) {
@@ -66,7 +64,6 @@ func (p *Plane) eventPage(ctx context.Context, filter install.EventFilter, offse
 	return page, nil
 }
 
-// eventLog is how much of a cluster's event log has been seen.
 type eventLog struct {
 	begun  bool
 	silent bool // the service does not say how many events there are
@@ -86,8 +83,7 @@ type eventLog struct {
 	clusterProbed time.Time
 }
 
-// seedEvents is how many of the latest events are read at the beginning, for
-// those among them that tell of preparations.
+// seedEvents is how many of the latest events are read first, for those of preparations.
 const seedEvents = 50
 
 // newEvents is how many events a probe reads at once, and probePages how many
@@ -97,8 +93,7 @@ const (
 	probePages = 5
 )
 
-// probe asks the event log whether anything happened, and says to the watch
-// what it concerns.
+// probe asks the event log whether anything happened, and marks what it concerns.
 func (p *Plane) probe(ctx context.Context, w *watch) error {
 	w.log.probed = w.now()
 	if !w.log.begun {
@@ -147,8 +142,6 @@ func (p *Plane) probePools(ctx context.Context, w *watch, asked func(*install.In
 	return nil
 }
 
-// probeCluster asks for the events of the cluster and its hosts since the last
-// time.
 func (p *Plane) probeCluster(ctx context.Context, w *watch) error {
 	for range probePages {
 		page, err := p.Events(ctx, install.EventFilter{ClusterID: w.id, Limit: newEvents}, w.log.seen)
@@ -176,8 +169,6 @@ func (p *Plane) probeCluster(ctx context.Context, w *watch) error {
 	return nil
 }
 
-// beginEvents learns how many events there are, and how preparations went of
-// late.
 func (p *Plane) beginEvents(ctx context.Context, w *watch) error {
 	page, err := p.Events(ctx, install.EventFilter{ClusterID: w.id, Newest: true, Limit: seedEvents}, 0)
 	if err != nil {
@@ -295,7 +286,6 @@ func preparationsOf(events []install.ServiceEvent) attempts {
 	return a
 }
 
-// moved follows the cluster into a state.
 func (a *attempts) moved(status string, at time.Time) {
 	switch {
 	case status == statusPreparing:
@@ -319,7 +309,6 @@ func (a *attempts) notFailed() {
 	a.preparing, a.counted = false, false
 }
 
-// unprepared keeps what the service says of a host that could not prepare.
 func (a *attempts) unprepared(e install.ServiceEvent) {
 	_, why, _ := strings.Cut(e.Message, textHostUnprepared)
 	if a.hosts == nil {
@@ -328,7 +317,6 @@ func (a *attempts) unprepared(e install.ServiceEvent) {
 	a.hosts[e.HostID] = strings.TrimSuffix(strings.TrimPrefix(why, "("), ")")
 }
 
-// tellPreparations adds to a cluster what the events say of its preparations.
 func (w *watch) tellPreparations(c *install.Cluster) {
 	a := preparationsOf(w.log.preparations)
 	c.Preparation.FailedAt, c.Preparation.Hosts = a.failed, a.hosts
@@ -359,8 +347,7 @@ func (p *Plane) recall(ctx context.Context, w *watch) error {
 	return nil
 }
 
-// attempted says whether a cluster that could be installed now may have been
-// prepared before, or is just being.
+// attempted says whether a cluster that can be installed was, or is being, prepared.
 func attempted(c *install.Cluster) bool {
 	switch c.State {
 	case model.ClusterDraft, model.ClusterDiscovering, model.ClusterBlocked, model.ClusterReady, model.ClusterPreparing:

@@ -83,7 +83,6 @@ func (p *Plane) isOrphan(ctx context.Context, env *install.InfraEnv) (bool, erro
 	return err == nil && len(hosts) == 0, err
 }
 
-// ofCluster says whether an InfraEnv's name is <cluster> or <cluster>-<n>.
 func ofCluster(name, cluster string) bool {
 	if name == cluster {
 		return true
@@ -110,7 +109,6 @@ const (
 	imageUpdatedText = "Updated image information"
 )
 
-// imageDate is when an InfraEnv's image became what it is.
 type imageDate struct {
 	updated time.Time // the InfraEnv's updated_at that this was found out for
 	made    time.Time // zero: the service does not say
@@ -147,8 +145,6 @@ func (p *Plane) dateImages(ctx context.Context, w *watch) error {
 	return nil
 }
 
-// questionable says whether a host registered before its InfraEnv was last
-// touched.
 func (w *watch) questionable(env *install.InfraEnv) bool {
 	if !env.Owned {
 		return false // somebody else sees to it
@@ -161,7 +157,6 @@ func (w *watch) questionable(env *install.InfraEnv) bool {
 	return false
 }
 
-// datedInfraEnvs are the InfraEnvs with what was found out of their images.
 func (w *watch) datedInfraEnvs() []install.InfraEnv {
 	out := slices.Clone(w.infraEnvs)
 	for i := range out {

@@ -84,8 +84,7 @@ func (p *Plane) readManifests(ctx context.Context, w *watch, content bool) error
 	return nil
 }
 
-// uploadManifest sends a manifest of the file. The service overwrites one of
-// the same name.
+// uploadManifest sends a manifest; the service overwrites one of the same name.
 func (p *Plane) uploadManifest(ctx context.Context, desired *install.Desired, action install.Action) error {
 	all := desired.Spec.ManifestFiles()
 	i := slices.IndexFunc(all, func(m spec.Manifest) bool { return string(m.Folder)+"/"+m.Name == action.Name })
@@ -102,7 +101,6 @@ func (p *Plane) uploadManifest(ctx context.Context, desired *install.Desired, ac
 	return nil
 }
 
-// removeManifest takes a manifest away. One that is gone already is no error.
 func (p *Plane) removeManifest(ctx context.Context, _ *install.Desired, action install.Action) error {
 	folder, name, _ := strings.Cut(action.Name, "/")
 	err := p.conn.Do(ctx, transport.Request{
@@ -116,7 +114,6 @@ func (p *Plane) removeManifest(ctx context.Context, _ *install.Desired, action i
 	return err
 }
 
-// uploaded remembers what a manifest's content is.
 func (p *Plane) uploaded(c *spec.Cluster, id, name, sum string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

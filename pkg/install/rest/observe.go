@@ -76,7 +76,6 @@ func (p *Plane) Observe(ctx context.Context, query install.Query, _ *install.Obs
 	return observed, nil
 }
 
-// look brings the observation up to date, as far as needed and affordable.
 func (p *Plane) look(ctx context.Context, w *watch, query install.Query) error {
 	if query.Detail {
 		w.need(func(n *needs) {
@@ -169,7 +168,6 @@ func (w *watch) affordable(last time.Time, space time.Duration) bool {
 // has said it.
 func (w *watch) may(n int, now time.Time) bool { return w.polled || w.budget.Has(n, now) }
 
-// running says whether an install is under way.
 func (w *watch) running() bool {
 	if w.cluster == nil {
 		return false
@@ -181,7 +179,6 @@ func (w *watch) running() bool {
 	return false
 }
 
-// probeDue says whether the event log is to be asked now.
 func (w *watch) probeDue() bool {
 	now := w.now()
 	since := now.Sub(w.log.probed)
@@ -201,15 +198,13 @@ func (w *watch) probeDue() bool {
 	return since >= every && w.may(1, now)
 }
 
-// clusterProbeDue says whether the cluster's events are to be asked for beside those
-// of pools.
+// clusterProbeDue says whether the cluster's events are due beside those of pools.
 func (w *watch) clusterProbeDue() bool {
 	now := w.now()
 	return !w.hasPool() || w.polled || w.log.due || now.Sub(w.changed) < soonTime || now.Sub(w.log.clusterProbed) >= besidePools
 }
 
-// refreshDue has cluster and hosts read that were not for long: not everything
-// comes with an event.
+// refreshDue has cluster and hosts read from time to time: not all comes with an event.
 func (w *watch) refreshDue() {
 	now := w.now()
 	every := restingRefresh
@@ -234,8 +229,7 @@ func (w *watch) refreshDue() {
 	})
 }
 
-// hasPool says whether hosts may come from an InfraEnv that is bound to no
-// cluster.
+// hasPool says whether hosts may come from an InfraEnv that is bound to no cluster.
 func (w *watch) hasPool() bool {
 	for i := range w.infraEnvs {
 		if w.infraEnvs[i].ClusterID == "" {
@@ -271,7 +265,6 @@ func (p *Plane) readIgnored(ctx context.Context, w *watch) error {
 	return nil
 }
 
-// ignoreValidations replaces both lists.
 func (p *Plane) ignoreValidations(ctx context.Context, _ *install.Desired, action install.Action) error {
 	var ignored spec.IgnoreValidations
 	if err := action.Settings[setting.Ignored].Decode(&ignored); err != nil {

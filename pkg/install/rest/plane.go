@@ -61,7 +61,6 @@ type Plane struct {
 	conn *transport.Connection // for this part of the work
 }
 
-// shared is what a plane is for all its work.
 type shared struct {
 	tables objects.Tables
 	// perMinute and burst are Config's PollsPerMinute and PollBurst.

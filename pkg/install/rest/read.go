@@ -40,7 +40,6 @@ func (p *Plane) find(ctx context.Context, w *watch, query install.Query) error {
 	return p.choose(ctx, w, query, found)
 }
 
-// choose takes the cluster that is meant from those that the service has.
 func (p *Plane) choose(ctx context.Context, w *watch, query install.Query, found []objects.Cluster) error {
 	var same []install.ClusterRef
 	w.names = make(map[string]string, len(found))
@@ -116,7 +115,6 @@ func (p *Plane) unmarked(ctx context.Context, openShiftID string, same []install
 	return -1, nil
 }
 
-// isEmpty says whether a cluster has neither hosts nor InfraEnvs.
 func (p *Plane) isEmpty(ctx context.Context, id string) (bool, error) {
 	envs, err := p.listInfraEnvs(ctx, id)
 	if err != nil || len(envs) > 0 {
@@ -137,7 +135,6 @@ func wholeCluster(wire *objects.Cluster) (objects.Cluster, bool) {
 	return *wire, wire.ID != nil && wire.Status != nil
 }
 
-// readCluster reads the cluster's own record.
 func (p *Plane) readCluster(ctx context.Context, w *watch) error {
 	wire, err := p.getCluster(ctx, w.id)
 	if err != nil {
@@ -245,8 +242,7 @@ func (p *Plane) readStages(ctx context.Context, w *watch) error {
 	return nil
 }
 
-// withoutStages are the hosts that are being installed and whose stages were not
-// read yet, and the InfraEnvs that they are of.
+// withoutStages are hosts that are being installed without known stages, and their InfraEnvs.
 func (w *watch) withoutStages() (hosts []install.Host, envs []string) {
 	for _, h := range w.hosts {
 		switch h.State {
@@ -267,7 +263,6 @@ func (w *watch) withoutStages() (hosts []install.Host, envs []string) {
 	return hosts, envs
 }
 
-// takeChanged are the hosts that events named since the last time.
 func (w *watch) takeChanged() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -279,8 +274,7 @@ func (w *watch) takeChanged() []string {
 	return out
 }
 
-// readInventories reads the inventories that are missing or may have changed:
-// a few one by one, many at once.
+// readInventories reads missing or changed inventories: a few one by one, many at once.
 func (p *Plane) readInventories(ctx context.Context, w *watch) error {
 	const few = 2
 	var ids []string
@@ -311,7 +305,6 @@ func (p *Plane) readInventories(ctx context.Context, w *watch) error {
 	return nil
 }
 
-// readHost reads one host with its inventory.
 func (p *Plane) readHost(ctx context.Context, w *watch, infraEnvID, id string) error {
 	host, err := p.getHost(ctx, infraEnvID, id)
 	if err != nil {
@@ -336,7 +329,6 @@ func (p *Plane) getHost(ctx context.Context, infraEnvID, id string) (install.Hos
 	return p.tables.HostOf(&wire), nil
 }
 
-// listHosts are the hosts of a cluster.
 func (p *Plane) listHosts(ctx context.Context, clusterID string, inventory bool) ([]install.Host, error) {
 	return p.hostsOf(ctx, transport.Request{
 		Op: "list hosts of cluster", On: clusterID, Method: http.MethodGet, Path: "/v2/clusters/{cluster_id}/hosts",
@@ -345,7 +337,6 @@ func (p *Plane) listHosts(ctx context.Context, clusterID string, inventory bool)
 	})
 }
 
-// listPool are the hosts of an InfraEnv.
 func (p *Plane) listPool(ctx context.Context, infraEnvID string) ([]install.Host, error) {
 	return p.hostsOf(ctx, transport.Request{
 		Op: "list hosts of InfraEnv", On: infraEnvID, Method: http.MethodGet, Path: "/v2/infra-envs/{infra_env_id}/hosts",
@@ -353,7 +344,6 @@ func (p *Plane) listPool(ctx context.Context, infraEnvID string) ([]install.Host
 	})
 }
 
-// hostsOf reads a list of hosts, of which only ours are kept.
 func (p *Plane) hostsOf(ctx context.Context, r transport.Request) ([]install.Host, error) {
 	return transport.ListOf(ctx, p.conn, r, func(wire *objects.Host) (install.Host, bool) {
 		return p.tables.HostOf(wire), wire.ID != nil

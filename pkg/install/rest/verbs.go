@@ -96,7 +96,6 @@ func (p *Plane) InfraEnvByNameOrID(ctx context.Context, text string) (install.In
 	return plane.Only("InfraEnv", text, notFound("InfraEnv", text, "oaictl get infraenvs"), same, func(e install.InfraEnv) string { return e.ID })
 }
 
-// notFound is the fault that there is none of a kind.
 func notFound(kind, on, next string) *install.Fault {
 	return &install.Fault{
 		Code: install.CodeNotFound, Op: "find " + kind, On: on, Permanent: true, Err: errors.New("the service has none of that name or id"), Next: next,
@@ -143,7 +142,6 @@ func (p *Plane) ReleaseCluster(_ context.Context, clusterID string) error {
 	return notHere("let go of cluster", clusterID, "a REST service keeps a cluster, or forgets it")
 }
 
-// notHere is the fault for what a hub can do and a REST service cannot.
 func notHere(op, on, why string) error {
 	return &install.Fault{Code: install.CodeUsage, Op: op, On: on, Permanent: true, Err: errors.New(why), Next: "give --backend hub, for a cluster of a hub"}
 }
@@ -215,8 +213,6 @@ func (p *Plane) Credential(ctx context.Context, clusterID, name string) ([]byte,
 	return content, nil
 }
 
-// notCredential says what is wrong with a downloaded credential, "" if nothing
-// is.
 func notCredential(content []byte) string {
 	trimmed := bytes.TrimSpace(content)
 	switch {

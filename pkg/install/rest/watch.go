@@ -16,7 +16,6 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/rest/internal/transport"
 )
 
-// urgency is how much a part of the observation wants to be read.
 type urgency int
 
 const (
@@ -25,7 +24,6 @@ const (
 	overdue         // it was written, never read, or asked for: read it now
 )
 
-// needs are the parts of the observation and how much each wants to be read.
 type needs struct {
 	lookup, cluster, hosts, infraEnvs, manifests, ignored urgency
 	changed                                               map[string]bool // ids of the hosts that events name
@@ -97,7 +95,6 @@ func watchKey(name, domain, id string) string {
 	return id
 }
 
-// forgetAfter is how long a watch that nobody asks for is kept.
 const forgetAfter = time.Hour
 
 // watchOf is the watch for a query, and drops those that nobody asks for.
@@ -118,7 +115,6 @@ func (p *Plane) watchOf(query install.Query) *watch {
 	return w
 }
 
-// idle says whether nobody has asked for the watch for long.
 func (w *watch) idle(now time.Time) bool {
 	select {
 	case w.slot <- struct{}{}:
@@ -162,14 +158,12 @@ func (w *watch) hold(ctx context.Context) error {
 
 func (w *watch) release() { <-w.slot }
 
-// need raises the urgency of parts.
 func (w *watch) need(mark func(*needs)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	mark(&w.needs)
 }
 
-// current is a copy of the needs.
 func (w *watch) current() needs {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -178,10 +172,8 @@ func (w *watch) current() needs {
 	return n
 }
 
-// raise makes a need at least so urgent.
 func raise(n *urgency, to urgency) { *n = max(*n, to) }
 
-// forget drops everything about a cluster that is gone.
 func (w *watch) forget() {
 	w.id, w.cluster, w.infraEnvs, w.orphans, w.manifests, w.ignored = "", nil, nil, nil, nil, ""
 	w.hosts, w.inventory, w.staged = map[string]install.Host{}, map[string]bool{}, map[string]bool{}
@@ -189,7 +181,6 @@ func (w *watch) forget() {
 	w.need(func(n *needs) { *n = needs{lookup: overdue} })
 }
 
-// adopt begins the watch of a cluster.
 func (w *watch) adopt(id string) {
 	if w.id == id {
 		return
@@ -310,7 +301,6 @@ func nameByMachine(h install.Host) install.Host {
 	return h
 }
 
-// keepElsewhere remembers which of a pool's hosts other clusters have.
 func (w *watch) keepElsewhere(infraEnvID string, pool []install.Host) {
 	if w.elsewhere == nil {
 		w.elsewhere = map[string][]install.Host{}

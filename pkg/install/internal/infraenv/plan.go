@@ -98,8 +98,7 @@ func archesOf(c *spec.Cluster) (arches []spec.Arch, byArch map[spec.Arch][]seat)
 	return arches, byArch
 }
 
-// staticNetworkOf is the network of a host, nil where its network says itself
-// what it is.
+// staticNetworkOf is the network of a host, nil for DHCP.
 func staticNetworkOf(c *spec.Cluster, host *spec.Host) *setting.StaticNetwork {
 	yaml, macs, ok := c.StaticNetwork(host)
 	if !ok {
@@ -112,8 +111,7 @@ func staticNetworkOf(c *spec.Cluster, host *spec.Host) *setting.StaticNetwork {
 	return network
 }
 
-// imageArch is the architecture of the image that a host boots: its own in a
-// cluster of several, otherwise the cluster's.
+// imageArch is the architecture of a host's image: its own in a cluster of several.
 func imageArch(c *spec.Cluster, host spec.Arch) spec.Arch {
 	arch := c.Spec.OpenShift.Arch
 	if arch == spec.Multi {
@@ -167,8 +165,7 @@ const (
 	step = 48 << 10
 )
 
-// networkRoom is how many bytes the static networks of one InfraEnv may take,
-// compressed.
+// networkRoom is how many compressed bytes the static networks of one InfraEnv may take.
 func networkRoom(settings model.Settings) int {
 	p := &ignitionsize.Packing{}
 	p.Add(settings[setting.DiscIgnition].Text())
@@ -199,7 +196,6 @@ func newOwnEnvs(cluster string, have []model.InfraEnv) ownEnvs {
 	return own
 }
 
-// envNumber is the number of a cluster's InfraEnv, 0 for another name.
 func envNumber(cluster, name string) int {
 	if name == cluster {
 		return 1
@@ -330,7 +326,6 @@ func (o owners) of(n *setting.StaticNetwork) (number int, known bool) {
 	return 0, false
 }
 
-// networksOf are the networks of hosts, sorted by their first MAC addresses.
 func networksOf(seats []seat) []setting.StaticNetwork {
 	var networks []setting.StaticNetwork
 	for _, h := range seats {

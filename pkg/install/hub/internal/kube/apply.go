@@ -68,8 +68,7 @@ func (w *Writer) ApplyObject(ctx context.Context, want *unstructured.Unstructure
 	return nil, err
 }
 
-// wholeOver applies all that an object says to it as it is, nil where there is
-// none.
+// wholeOver applies all that an object says to live, nil where there is none.
 func (w *Writer) wholeOver(ctx context.Context, k Kind, live, want *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	fields := map[string]any{}
 	if live != nil {
@@ -280,7 +279,6 @@ func (w *Writer) Keep(k Kind, written *unstructured.Unstructured) {
 	}
 }
 
-// storeOf is the store of an object, nil where it is not watched.
 func (w *Writer) storeOf(k Kind, u *unstructured.Unstructured) *Store {
 	if at := w.Watching(u.GetNamespace()); at != nil {
 		return at.Stores[k]

@@ -173,8 +173,7 @@ func (c *Client) Connect(ctx context.Context) (served map[Kind]bool, err error) 
 	return served, nil
 }
 
-// resourcesOf are the names of what is served under a group's version, none
-// where the API server does not know it.
+// resourcesOf are the resources of a group's version, none where the hub does not know it.
 func (c *Client) resourcesOf(ctx context.Context, groupVersion string) ([]string, error) {
 	ctx, cancel := WithTimeout(ctx)
 	defer cancel()
@@ -249,8 +248,7 @@ type ServerTime struct {
 	offset time.Duration
 }
 
-// minimumOffset is the difference of clocks that a Date, which has whole seconds, and
-// the way of an answer explain.
+// minimumOffset is what the whole seconds of a Date, and the way of an answer, explain.
 const minimumOffset = 3 * time.Second
 
 // observe learns from the first answer how far the server's clock is from ours.

@@ -69,7 +69,6 @@ func (c *Client) ListFault(k Kind, namespace string, err error) error {
 	return f
 }
 
-// addObject puts an object where it belongs.
 func addObject(namespaces map[string]*Namespace, k Kind, u *unstructured.Unstructured) {
 	at := namespaces[u.GetNamespace()]
 	if at == nil {
@@ -110,7 +109,6 @@ func (c *Client) Follows() bool {
 	return c.views != nil
 }
 
-// watchesAll says whether kinds are watched in all namespaces already.
 func (c *Client) watchesAll(kinds []Kind) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -141,7 +139,6 @@ func (c *Client) listWatched(ctx context.Context, scope, namespace string, kinds
 	return namespaces, nil
 }
 
-// watchView is a kind as a watch brings it, with all that there is.
 func (c *Client) watchView(ctx context.Context, scope string, k Kind) (*Namespace, error) {
 	life, err := c.lifetime(ctx)
 	if err != nil {

@@ -174,8 +174,7 @@ func KindOf(name string) (Kind, error) {
 // ClusterWide says whether objects of the kind stand in no namespace.
 func (k Kind) ClusterWide() bool { return k == Namespaces || k == ClusterImageSets }
 
-// adoptable says whether an object of the kind, under the name that the
-// cluster's own would have, goes with a cluster that is taken over.
+// adoptable says whether objects of the kind go with a cluster that is taken over.
 func (k Kind) adoptable() bool {
 	return slices.Contains([]Kind{ClusterDeployments, AgentClusterInstalls, ConfigMaps, Secrets}, k)
 }
@@ -196,8 +195,7 @@ func DeletingFault(u *unstructured.Unstructured) *install.Fault {
 	}
 }
 
-// holders says what holds an object that is being deleted: its finalizers, or
-// what a namespace says of those of its content.
+// holders says what holds an object that is being deleted; a namespace tells of its content.
 func holders(u *unstructured.Unstructured) string {
 	if u.GetKind() != hubapi.KindNamespace {
 		return HeldBy(u, " (of %s)")
@@ -240,7 +238,6 @@ func HeldBy(u *unstructured.Unstructured, whose string) string {
 	return text + cleanupMessage(u)
 }
 
-// cleanupMessage is why the service can't take the node of an Agent out of its cluster.
 func cleanupMessage(u *unstructured.Unstructured) string {
 	if u.GetKind() != hubapi.KindAgent {
 		return ""

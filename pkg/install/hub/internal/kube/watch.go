@@ -182,7 +182,6 @@ func newStore(k Kind, changed func()) *Store {
 	return &Store{Kind: k, changed: changed, objects: map[string]*unstructured.Unstructured{}}
 }
 
-// nameOf is the name under which an object stands in the store.
 func (s *Store) nameOf(u *unstructured.Unstructured) string {
 	if s.wide {
 		return u.GetNamespace() + "/" + u.GetName()

@@ -26,7 +26,6 @@ type Deleter struct {
 	Tell func(text string)
 }
 
-// note tells who wants to be told.
 func (w *Deleter) note(text string) {
 	if w.Tell != nil {
 		w.Tell(text)
@@ -82,7 +81,6 @@ func (w *Deleter) DeleteCluster(ctx context.Context, deployment *unstructured.Un
 	return w.leftovers(ctx)
 }
 
-// deleteAll deletes objects and waits until they are gone.
 func (w *Deleter) deleteAll(ctx context.Context, k kube.Kind, objects []*unstructured.Unstructured) error {
 	for _, u := range objects {
 		if u.GetDeletionTimestamp() == nil {
@@ -178,8 +176,7 @@ func (w *Deleter) returnToPool(ctx context.Context, deployment *unstructured.Uns
 	return w.setPreserve(ctx, deployment, false)
 }
 
-// installStarted says whether the installation of a cluster has begun to write disks, or
-// had before it was imported.
+// installStarted says whether an installation has begun to write disks, here or elsewhere.
 func (w *Deleter) installStarted(ctx context.Context, deployment *unstructured.Unstructured) (bool, error) {
 	state, installed, err := w.state(ctx, deployment)
 	switch state {
@@ -228,8 +225,7 @@ func (w *Deleter) reread(ctx context.Context, k kube.Kind, u *unstructured.Unstr
 	return nil, nil
 }
 
-// setPreserve writes preserveOnDelete of a ClusterDeployment, where it differs, and
-// makes sure that the hub has it.
+// setPreserve writes preserveOnDelete where it differs, and makes sure that the hub has it.
 func (w *Deleter) setPreserve(ctx context.Context, deployment *unstructured.Unstructured, wanted bool) error {
 	preserves := func(u *unstructured.Unstructured) bool {
 		is, _, _ := unstructured.NestedBool(u.Object, "spec", "preserveOnDelete")
@@ -261,7 +257,6 @@ func (w *Deleter) patch(ctx context.Context, k kube.Kind, u *unstructured.Unstru
 	return err
 }
 
-// hasStatus says whether the hub refused with an HTTP status.
 func hasStatus(err error, status int) bool {
 	var fault *install.Fault
 	return errors.As(err, &fault) && fault.Status == status

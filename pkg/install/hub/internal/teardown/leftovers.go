@@ -40,7 +40,6 @@ func (w *Deleter) leftovers(ctx context.Context) error {
 	return w.removeNamespace(ctx)
 }
 
-// secrets are the Secrets that carry the cluster's label, which are not watched.
 func (w *Deleter) secrets(ctx context.Context) ([]unstructured.Unstructured, error) {
 	found, err := w.Select(ctx, kube.Secrets, w.Namespace.Name, metav1.ListOptions{LabelSelector: hubapi.LabelCluster + "=" + w.Cluster})
 	if err != nil {
@@ -49,7 +48,6 @@ func (w *Deleter) secrets(ctx context.Context) ([]unstructured.Unstructured, err
 	return found, nil
 }
 
-// unlabelled are objects of others that belong to the cluster, or have its name.
 func (w *Deleter) unlabelled() []string {
 	own := kube.ID(w.Namespace.Name, w.Cluster)
 	var names []string
@@ -63,7 +61,6 @@ func (w *Deleter) unlabelled() []string {
 	return names
 }
 
-// removeImageSet deletes the ClusterImageSet that was made of the file's release.
 func (w *Deleter) removeImageSet(ctx context.Context) error {
 	name := w.Cluster + "-release"
 	u, err := w.Get(ctx, kube.ClusterImageSets, "", name)

@@ -193,7 +193,6 @@ func readEncryption(c *Cluster) (spec.DiskEncryption, bool) {
 	return spec.DiskEncryption{On: setting.RolesOf(value(e.EnableOn)), Mode: setting.EncryptionModeOf(value(e.Mode)), Tang: tang}, true
 }
 
-// writeEndpoint sends the certificate in base64, as ignition-endpoint wants it.
 func writeEndpoint(e spec.IgnitionEndpoint) body {
 	fields := body{"url": e.URL}
 	if ca := e.CA.Text(); ca != "" {
@@ -238,7 +237,6 @@ func readOperators(c *Cluster) ([]setting.OperatorChoice, bool) {
 	return out, true
 }
 
-// writeBundles sends the optional operators of a bundle that are wanted with it.
 func writeBundles(choices []spec.Bundle) body {
 	bundles := make([]body, 0, len(choices))
 	for _, choice := range choices {

@@ -64,7 +64,6 @@ func SkipFormatting(ids []string, skip bool) []body {
 	return out
 }
 
-// writeHeaders are what the host sends to the Ignition endpoint.
 func writeHeaders(headers map[string]string) body {
 	out := make([]body, 0, len(headers))
 	for _, key := range slices.Sorted(maps.Keys(headers)) {

@@ -124,8 +124,7 @@ func NewTables() Tables {
 	return Tables{Cluster: clusterTable(), InfraEnv: infraEnvTable(), Host: hostTable()}
 }
 
-// text is a row for a plain text field. An empty text in an answer is one that
-// the service does not say.
+// text is a row for a text field. An empty one in an answer is not said.
 func text[W any](key install.Setting, field string, read func(*W) string) entry[W] {
 	return row(key, func(v string) body { return body{field: v} }, func(w *W) (string, bool) {
 		value := read(w)

@@ -46,7 +46,6 @@ type InfraEnv struct {
 	NetworkDelay int  `json:"network_discovery_delay_seconds"`
 }
 
-// skipped is a field of an answer that is not read.
 type skipped struct{}
 
 // UnmarshalJSON takes no notice.
@@ -74,7 +73,6 @@ func (l *list) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// splitList reads a text with commas, or an array in a text.
 func splitList(text string) list {
 	var array []string
 	if json.Unmarshal([]byte(text), &array) == nil {

@@ -132,7 +132,6 @@ func (c *Connection) OpenImage(ctx context.Context, address string, offset int64
 	return fail(resp.StatusCode, fmt.Errorf("%s (%d)", short(redact.Text(reason)), resp.StatusCode))
 }
 
-// totalOf is the size of the whole of a partial answer.
 func totalOf(resp *http.Response, offset int64) int64 {
 	if resp.ContentLength < 0 {
 		return -1

@@ -44,7 +44,6 @@ type Connection struct {
 	call calling // what the requests of this part of the work have in common
 }
 
-// service is what a connection is for all its requests.
 type service struct {
 	base    *url.URL
 	runtime *oapi.Runtime
@@ -146,7 +145,6 @@ func HTTPClient(caFile string, insecure bool) (*http.Client, error) {
 	return &http.Client{Transport: transport, CheckRedirect: forDownloads}, nil
 }
 
-// trust is the system's certificates and those of a file.
 func trust(caFile string) (*x509.CertPool, error) {
 	pem, err := os.ReadFile(caFile)
 	if err != nil {
@@ -162,7 +160,6 @@ func trust(caFile string) (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// redirectError is a redirect that is not followed.
 type redirectError struct{ why string }
 
 func (e *redirectError) Error() string { return e.why }

@@ -61,7 +61,6 @@ func errorShape(body []byte) (answerKind, string) {
 	return shapeless, Title(body)
 }
 
-// pageTitle is what stands between the title tags of a web page.
 func pageTitle(body []byte) string {
 	lower := bytes.ToLower(body)
 	from := bytes.Index(lower, []byte("<title>"))
@@ -119,7 +118,6 @@ func passing(status int) bool {
 	return status >= 500
 }
 
-// fault makes the error that callers see of what went wrong with a request.
 func (c *Connection) fault(r *Request, try *attempt, err error) *install.Fault {
 	method := r.Method
 	var made *install.Fault
@@ -173,8 +171,7 @@ func speaksTLS(answer *answerError) bool {
 	return false
 }
 
-// refused fills in a fault for a 4xx; ofFile says whether the request was made
-// from the user's file.
+// refused fills in a fault for a 4xx; ofFile says whether the request came from the file.
 func (c *Connection) refused(f *install.Fault, answer *answerError, ofFile bool) {
 	f.Permanent = true
 	switch answer.status {
@@ -207,8 +204,7 @@ func (c *Connection) refused(f *install.Fault, answer *answerError, ofFile bool)
 	}
 }
 
-// unknownField is the field that a service does not know, from the text of
-// Go's JSON decoder that it passes on.
+// unknownField is the field that a service does not know, as Go's JSON decoder names it.
 func unknownField(reason string) string {
 	match := regexp.MustCompile(`unknown field "([^"]+)"`).FindStringSubmatch(reason)
 	if match == nil {
@@ -217,7 +213,6 @@ func unknownField(reason string) string {
 	return match[1]
 }
 
-// noAnswer fills in a fault for a request that was not answered.
 func (c *Connection) noAnswer(f *install.Fault, method string, try *attempt, err error) {
 	f.Ambiguous = method == http.MethodPost && try.sent.Load()
 	f.Err = errors.New(short(hiding(try.value)(redact.Error(err))))
@@ -295,7 +290,6 @@ func Conflict(err error) bool {
 	return errors.As(err, &fault) && fault.Status == http.StatusConflict
 }
 
-// short keeps a text of the service to a length that fits a message.
 func short(text string) string {
 	const longest = 2000
 	text = strings.TrimSpace(text)

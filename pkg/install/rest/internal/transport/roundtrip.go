@@ -37,7 +37,6 @@ type Exchange struct {
 	Error    string
 }
 
-// attempt is what is known of one try of a request.
 type attempt struct {
 	number int
 	most   int         // bytes that an answer in JSON may have
@@ -56,8 +55,7 @@ func attemptOf(ctx context.Context) *attempt {
 	return &attempt{number: 1}
 }
 
-// answerError is an answer that is not a success, or none at all in the sense
-// of the API.
+// answerError is an answer that is not a success, or none in the sense of the API.
 type answerError struct {
 	status     int
 	header     http.Header
@@ -67,7 +65,6 @@ type answerError struct {
 	retryAfter time.Duration
 }
 
-// answerKind is how an answer says that it is an error.
 type answerKind int
 
 const (

@@ -32,7 +32,6 @@ const (
 	patience = 30 * time.Second
 )
 
-// calling is what the requests of a part of the work have in common.
 type calling struct {
 	file   bool   // what they write is the user's file
 	tries  int    // how often one may be tried if it may be repeated; 0: tries
@@ -41,7 +40,6 @@ type calling struct {
 	answered func(date, got time.Time)
 }
 
-// with is the connection for a part of the work.
 func (c *Connection) with(change func(*calling)) *Connection {
 	out := *c
 	change(&out.call)
@@ -216,7 +214,6 @@ func (c *Connection) once(ctx context.Context, r *Request, try *attempt) error {
 	return err
 }
 
-// movingBody tells that something came.
 type movingBody struct {
 	io.Reader
 	moved func()
