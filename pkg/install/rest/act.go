@@ -79,27 +79,24 @@ func (p *Plane) actOf(kind install.Kind) actFunc {
 	return nil
 }
 
+// touched has the watches read what an action made stale.
 func (p *Plane) touched(desired *install.Desired, action install.Action) {
-	p.stale(desired.Spec.Metadata.Name, desired.Spec.Spec.BaseDomain, action.Target, func(n *needs) {
-		switch action.Kind {
-		case model.RegisterCluster, model.ImportCluster, model.WithdrawCluster:
-			raise(&n.lookup, overdue)
-		case model.RegisterInfraEnv, model.UpdateInfraEnv, model.WithdrawInfraEnv, model.RenewImage:
-			raise(&n.infraEnvs, overdue)
-		case model.IgnoreValidations:
-			raise(&n.ignored, overdue)
-			raise(&n.cluster, overdue) // which may be ready now
-		case model.UploadManifest, model.RemoveManifest:
-			raise(&n.manifests, overdue)
-		case model.UpdateHost, model.BindHost, model.InstallHost:
-			raise(&n.hosts, overdue)
-		case model.StartInstall, model.AllowAddHosts:
-			raise(&n.cluster, overdue)
-			raise(&n.hosts, overdue)
-		default:
-			raise(&n.cluster, overdue)
-		}
-	})
+	parts := []part{clusterRecord}
+	switch action.Kind {
+	case model.RegisterCluster, model.ImportCluster, model.WithdrawCluster:
+		parts = []part{clusterList}
+	case model.RegisterInfraEnv, model.UpdateInfraEnv, model.WithdrawInfraEnv, model.RenewImage:
+		parts = []part{infraEnvList}
+	case model.IgnoreValidations:
+		parts = []part{ignoredChecks, clusterRecord} // which may be ready now
+	case model.UploadManifest, model.RemoveManifest:
+		parts = []part{manifestList}
+	case model.UpdateHost, model.BindHost, model.InstallHost:
+		parts = []part{hostList}
+	case model.StartInstall, model.AllowAddHosts:
+		parts = []part{clusterRecord, hostList}
+	}
+	p.stale(desired.Spec.Metadata.Name, desired.Spec.Spec.BaseDomain, action.Target, parts...)
 }
 
 func (p *Plane) registerCluster(ctx context.Context, desired *install.Desired, action install.Action) error {

@@ -101,7 +101,7 @@ func (p *Plane) probe(ctx context.Context, w *watch) error {
 	}
 	if w.log.silent {
 		w.log.due = false
-		w.need(func(n *needs) { raise(&n.cluster, wanted); raise(&n.hosts, wanted) })
+		w.request(wanted, clusterRecord, hostList)
 		return nil
 	}
 	if w.clusterProbeDue() {
@@ -124,7 +124,7 @@ func (p *Plane) probePools(ctx context.Context, w *watch, asked func(*install.In
 		}
 		page, err := p.Events(ctx, install.EventFilter{InfraEnvID: env.ID, Newest: true, Limit: 1}, 0)
 		if transport.Gone(err) {
-			w.need(func(n *needs) { raise(&n.infraEnvs, wanted) })
+			w.request(wanted, infraEnvList)
 			continue
 		} else if err != nil {
 			return p.withoutEvents(w, err)
@@ -136,7 +136,7 @@ func (p *Plane) probePools(ctx context.Context, w *watch, asked func(*install.In
 		w.log.pools[env.ID] = page.Total
 		if known && seen != page.Total {
 			w.changed = w.now()
-			w.need(func(n *needs) { raise(&n.hosts, wanted) })
+			w.request(wanted, hostList)
 		}
 	}
 	return nil
@@ -195,23 +195,22 @@ func (w *watch) happened(e install.ServiceEvent) {
 	if e.Name != "host_install_progress_updated" || !strings.Contains(e.Message, "%") {
 		w.changed = w.now()
 	}
-	w.need(func(n *needs) {
-		switch {
-		case strings.Contains(e.Name, "image") || strings.Contains(e.Name, "infra_env"):
-			raise(&n.infraEnvs, wanted)
-		case e.HostID != "":
-			raise(&n.hosts, wanted)
-			if n.changed == nil {
-				n.changed = map[string]bool{}
-			}
-			n.changed[e.HostID] = true
-		default:
-			raise(&n.cluster, wanted)
-			if strings.Contains(e.Name, "reset") || strings.Contains(e.Name, "cancel") || e.Name == "" {
-				raise(&n.hosts, wanted)
-			}
+	switch {
+	case strings.Contains(e.Name, "image") || strings.Contains(e.Name, "infra_env"):
+		w.request(wanted, infraEnvList)
+	case e.HostID != "":
+		w.request(wanted, hostList)
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if w.changes == nil {
+			w.changes = map[string]bool{}
 		}
-	})
+		w.changes[e.HostID] = true
+	case strings.Contains(e.Name, "reset") || strings.Contains(e.Name, "cancel") || e.Name == "":
+		w.request(wanted, clusterRecord, hostList)
+	default:
+		w.request(wanted, clusterRecord)
+	}
 }
 
 // The events that tell how preparations of an install went, and the beginnings of

@@ -56,7 +56,7 @@ func (p *Plane) readInfraEnvs(ctx context.Context, w *watch) error {
 		return cmp.Or(strings.Compare(a.Name, b.Name), a.Created.Compare(b.Created), strings.Compare(a.ID, b.ID))
 	})
 	if w.hasPool() != slices.ContainsFunc(bound, func(e install.InfraEnv) bool { return e.ClusterID == "" }) {
-		w.need(func(n *needs) { raise(&n.hosts, overdue) })
+		w.request(overdue, hostList)
 	}
 	w.infraEnvs = bound
 	// Before the pools' hosts are read: what happens from now on shows in the count.

@@ -95,9 +95,7 @@ func (p *Plane) uploadManifest(ctx context.Context, desired *install.Desired, ac
 	if err := p.UploadManifest(ctx, action.Target, string(m.Folder), m.Name, []byte(m.Content)); err != nil {
 		return err
 	}
-	c := desired.Spec
-	p.stale(c.Metadata.Name, c.Spec.BaseDomain, action.Target, func(*needs) {}) // the hash below is for the next reading
-	p.uploaded(c, action.Target, action.Name, setting.Digest([]byte(m.Content)))
+	p.uploaded(desired.Spec, action.Target, action.Name, setting.Digest([]byte(m.Content)))
 	return nil
 }
 

@@ -3,6 +3,7 @@ package rest
 import (
 	"context"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/oaictl/oaictl/internal/model"
@@ -78,9 +79,7 @@ func (p *Plane) Observe(ctx context.Context, query install.Query, _ *install.Obs
 
 func (p *Plane) look(ctx context.Context, w *watch, query install.Query) error {
 	if query.Detail {
-		w.need(func(n *needs) {
-			*n = needs{lookup: overdue, cluster: overdue, hosts: overdue, infraEnvs: overdue, manifests: overdue, ignored: n.ignored, changed: n.changed}
-		})
+		w.request(overdue, clusterList, clusterRecord, hostList, infraEnvList, manifestList)
 		w.inventory = map[string]bool{}
 		for id := range w.hosts {
 			w.inventory[id] = true
@@ -119,32 +118,25 @@ func (p *Plane) look(ctx context.Context, w *watch, query install.Query) error {
 // reads reads the parts that are at least so urgent; those that are not
 // overdue only within the budget.
 func (p *Plane) reads(ctx context.Context, w *watch, least urgency, content bool) error {
-	parts := []struct {
-		need  func(*needs) *urgency
+	for _, r := range []struct {
+		part  part
 		last  time.Time
 		space time.Duration // at least between two reads for events
 		read  func(context.Context, *watch) error
 	}{
-		{func(n *needs) *urgency { return &n.cluster }, w.read.cluster, 0, p.readCluster},
-		{func(n *needs) *urgency { return &n.infraEnvs }, time.Time{}, 0, p.readInfraEnvs},
-		{func(n *needs) *urgency { return &n.hosts }, w.read.hosts, time.Duration(len(w.hosts)) * perHost, p.readHosts},
-		{func(n *needs) *urgency { return &n.manifests }, time.Time{}, 0, func(ctx context.Context, w *watch) error {
-			return p.readManifests(ctx, w, content)
-		}},
-		{func(n *needs) *urgency { return &n.ignored }, time.Time{}, 0, p.readIgnored},
-	}
-	for _, part := range parts {
-		n := w.current()
-		is := *part.need(&n)
-		if is < least || is == fresh {
+		{clusterRecord, w.read.cluster, 0, p.readCluster},
+		{infraEnvList, time.Time{}, 0, p.readInfraEnvs},
+		{hostList, w.read.hosts, time.Duration(len(w.hosts)) * perHost, p.readHosts},
+		{manifestList, time.Time{}, 0, func(ctx context.Context, w *watch) error { return p.readManifests(ctx, w, content) }},
+		{ignoredChecks, time.Time{}, 0, p.readIgnored},
+	} {
+		is := w.urgencyOf(r.part)
+		if is < least || is == fresh || is == wanted && !w.affordable(r.last, r.space) {
 			continue
 		}
-		if is == wanted && !w.affordable(part.last, part.space) {
-			continue
-		}
-		w.need(func(n *needs) { *part.need(n) = fresh })
-		if err := part.read(ctx, w); err != nil {
-			w.need(func(n *needs) { raise(part.need(n), is) })
+		is = w.take(r.part)
+		if err := r.read(ctx, w); err != nil {
+			w.request(is, r.part)
 			return err
 		}
 	}
@@ -214,29 +206,20 @@ func (w *watch) refreshDue() {
 	case w.running():
 		every = runningRefresh
 	}
-	w.need(func(n *needs) {
-		if now.Sub(w.read.cluster) >= every {
-			raise(&n.cluster, wanted)
-		}
-		if now.Sub(w.read.hosts) >= every {
-			raise(&n.hosts, wanted)
-		}
-		for i := range w.infraEnvs {
-			if w.infraEnvs[i].Image.State == model.ImagePending {
-				raise(&n.infraEnvs, wanted)
-			}
-		}
-	})
+	if now.Sub(w.read.cluster) >= every {
+		w.request(wanted, clusterRecord)
+	}
+	if now.Sub(w.read.hosts) >= every {
+		w.request(wanted, hostList)
+	}
+	if slices.ContainsFunc(w.infraEnvs, func(e install.InfraEnv) bool { return e.Image.State == model.ImagePending }) {
+		w.request(wanted, infraEnvList)
+	}
 }
 
 // hasPool says whether hosts may come from an InfraEnv that is bound to no cluster.
 func (w *watch) hasPool() bool {
-	for i := range w.infraEnvs {
-		if w.infraEnvs[i].ClusterID == "" {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(w.infraEnvs, func(e install.InfraEnv) bool { return e.ClusterID == "" })
 }
 
 const ignoredPath = "/v2/clusters/{cluster_id}/ignored-validations"
@@ -244,7 +227,7 @@ const ignoredPath = "/v2/clusters/{cluster_id}/ignored-validations"
 // askIgnored says whether the look that begins wants to know which may fail.
 func (w *watch) askIgnored(asks bool) {
 	if asks && !w.asksIgnored {
-		w.need(func(n *needs) { raise(&n.ignored, overdue) })
+		w.request(overdue, ignoredChecks)
 	}
 	w.asksIgnored = asks
 }

@@ -3,6 +3,7 @@ package rest
 import (
 	"cmp"
 	"context"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -21,19 +22,18 @@ func (p *Plane) find(ctx context.Context, w *watch, query install.Query) error {
 		w.adopt(query.ID)
 	}
 	now := w.now()
-	n := w.current()
 	switch {
 	case query.Name == "":
 		return nil
-	case n.lookup == overdue:
+	case w.urgencyOf(clusterList) == overdue:
 	case w.id == "" && (w.polled || now.Sub(w.listed) >= hotProbe) && w.may(1, now):
 	default:
 		return nil
 	}
-	w.need(func(n *needs) { n.lookup = fresh })
+	w.take(clusterList)
 	found, err := p.listClusters(ctx, "find cluster", query.Name)
 	if err != nil {
-		w.need(func(n *needs) { n.lookup = overdue })
+		w.request(overdue, clusterList)
 		return err
 	}
 	w.listed = w.now()
@@ -81,7 +81,7 @@ func (p *Plane) choose(ctx context.Context, w *watch, query install.Query, found
 	if meant < 0 {
 		if w.id != "" {
 			w.forget()
-			w.need(func(n *needs) { n.lookup = fresh })
+			w.take(clusterList)
 		}
 		return nil
 	}
@@ -149,7 +149,7 @@ func (p *Plane) readCluster(ctx context.Context, w *watch) error {
 		// Whether it may be installed again depends on the hosts as they are now,
 		// and on why it was not installed before.
 		w.log.due = w.log.begun
-		w.need(func(n *needs) { raise(&n.hosts, overdue) })
+		w.request(overdue, hostList)
 	}
 	cluster.Unmarked = w.unmarked == w.id && !cluster.Owned
 	w.cluster = cluster
@@ -266,11 +266,8 @@ func (w *watch) withoutStages() (hosts []install.Host, envs []string) {
 func (w *watch) takeChanged() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	var out []string
-	for id := range w.needs.changed {
-		out = append(out, id)
-	}
-	w.needs.changed = nil
+	out := slices.Collect(maps.Keys(w.changes))
+	w.changes = nil
 	return out
 }
 
