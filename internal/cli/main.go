@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/streams"
 	"github.com/oaictl/oaictl/internal/escape"
@@ -47,7 +48,7 @@ func exit(ctx context.Context, a *base.App, command *cobra.Command, err error) i
 		return 0
 	}
 	if by := base.InterruptOf(ctx); by != nil && base.CodeOf(err) != by.Code {
-		err = &install.Fault{Code: by.Code, Err: by, Next: a.CommandLine()}
+		err = &install.Fault{Code: by.Code, Err: by, Next: install.Advice(a.CommandLine())}
 	}
 	code := base.CodeOf(err)
 	fmt.Fprintf(a.IO.Err, "%s: %s\n", a.Identity.Name, shownError(err))
@@ -65,7 +66,7 @@ func exit(ctx context.Context, a *base.App, command *cobra.Command, err error) i
 
 // nextOf is what to type next: what the error advises, or the explanation of
 // the first field that a file has wrong.
-func nextOf(err error) string {
+func nextOf(err error) install.Advice {
 	var problems *spec.Problems
 	if next := install.NextOf(err); next != "" || !errors.As(err, &problems) {
 		return next
@@ -75,7 +76,7 @@ func nextOf(err error) string {
 			continue
 		}
 		if doc, err := schema.Explain(p.Field); err == nil {
-			return "oaictl explain " + doc.Path
+			return advice.Command("explain", doc.Path)
 		}
 	}
 	return ""

@@ -133,7 +133,7 @@ var ErrIsFolder = errors.New("it is a folder")
 
 // PlaceNext is what to do about a file or folder that cannot be written: which flag
 // names it, the verb's usage tells.
-func PlaceNext(err error) string {
+func PlaceNext(err error) install.Advice {
 	switch {
 	case errors.Is(err, ErrIsFolder), errors.Is(err, syscall.EISDIR):
 		return "name a file in that folder"

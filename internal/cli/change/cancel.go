@@ -44,7 +44,7 @@ func (o *changeOptions) confirm(question string) error {
 	if !o.IO.InTTY || !o.IO.ErrTTY {
 		return &install.Fault{
 			Code: install.CodeUsage, Permanent: true, Err: fmt.Errorf("%s needs --yes where nobody can be asked", strings.TrimSuffix(question, "?")),
-			Next: o.CommandLine() + " --yes",
+			Next: install.Advice(o.CommandLine() + " --yes"),
 		}
 	}
 	escape.Fprintf(o.IO.Err, "%s [y/N] ", question)
@@ -102,8 +102,8 @@ still in the machines' virtual drives are taken out: create cluster inserts them
 anew.`,
 		Example: `  oaictl reset lab --yes
   oaictl reset -f cluster.yaml --yes`,
-		RunE: o.endInstall(ending{"reset", "reset", (*install.Client).ResetInstall, (*install.Client).Reset, func(*install.Client, context.Context, *install.Found) string {
-			return "boot the hosts from the discovery image, then oaictl create cluster -f FILE"
+		RunE: o.endInstall(ending{"reset", "reset", (*install.Client).ResetInstall, (*install.Client).Reset, func(*install.Client, context.Context, *install.Found) install.Advice {
+			return "boot the hosts from the discovery image, then {create cluster -f FILE}"
 		}}),
 	}
 	o.flags(command)
@@ -115,7 +115,7 @@ type ending struct {
 	verb, done string
 	onHub      func(*install.Client, context.Context, string) error // says why not, and nobody is asked before
 	end        func(*install.Client, context.Context, *install.Found) error
-	next       func(*install.Client, context.Context, *install.Found) string
+	next       func(*install.Client, context.Context, *install.Found) install.Advice
 }
 
 // endInstall is what such a verb does.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -83,7 +84,7 @@ func (o *changeOptions) ejectIfIdle(ctx context.Context, seen *install.Found, re
 	}
 	if _, err := o.eject(ctx, seen); err != nil {
 		o.Warn("%v", err)
-		o.Say("Next: %s", install.NextOf(err))
+		o.Say("Next: %s", o.Hint(install.NextOf(err)))
 	}
 	return refused
 }
@@ -97,7 +98,7 @@ func (o *changeOptions) notEjected(seen *install.Found, err error) *install.Faul
 	}
 	return &install.Fault{
 		Code: install.CodeFailure, Op: "clear the virtual drives of", On: seen.FullName(), Err: errors.New(strings.ReplaceAll(err.Error(), "\n", "; ")),
-		Next: suspect + ", and see to the BMCs that are named",
+		Next: install.Advice(suspect + ", and see to the BMCs that are named"),
 	}
 }
 
@@ -111,7 +112,7 @@ func (o *changeOptions) ejectBeforeDelete(ctx context.Context, seen *install.Fou
 	}
 	kept := *fault
 	kept.Err = fmt.Errorf("%w; nothing was deleted", fault.Err)
-	kept.Next += "; to delete it all the same, and leave the BMCs as they are, run oaictl delete cluster " + seen.Ref.Name
+	kept.Next += "; to delete it all the same, and leave the BMCs as they are, run " + advice.Command("delete cluster", seen.Ref.Name)
 	return &kept
 }
 

@@ -71,7 +71,3 @@ func (o *addNodeOptions) run(ctx context.Context) error {
 		return service, func() {}, err
 	})
 }
-
-// addNodeHint is how the library speaks of this command: it knows neither the
-// file nor where the results are.
-const addNodeHint = "oaictl add-node -f FILE"

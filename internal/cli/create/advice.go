@@ -14,16 +14,18 @@ import (
 // completed with them.
 type location struct{ file, dir string }
 
-// complete puts them into what to type next for a cluster.
-func (p location) complete(next string) string {
+// complete puts them into the commands to type next for a cluster.
+func (p location) complete(next install.Advice) install.Advice {
 	if p.file == "" {
 		return next
 	}
-	addNode := "oaictl add-node -f " + names.Quoted(p.file)
-	if p.dir != "." {
-		addNode += " --dir " + names.Quoted(p.dir)
-	}
-	return strings.ReplaceAll(strings.ReplaceAll(next, addNodeHint, addNode), " -f FILE", " -f "+names.Quoted(p.file))
+	return next.Map(func(command string) string {
+		file := " -f " + names.Quoted(p.file)
+		if rest, is := strings.CutPrefix(command, "add-node -f FILE"); is && p.dir != "." {
+			return "add-node" + file + " --dir " + names.Quoted(p.dir) + rest
+		}
+		return strings.Replace(command, " -f FILE", file, 1)
+	})
 }
 
 // lookingWith is a client that also looks at the results of a cluster, and at the machines
@@ -41,7 +43,7 @@ func lookingWith(a *base.App, service *install.Client, at location, cluster stri
 }
 
 // completeAdvice completes what a run advises.
-func (o *runOptions) completeAdvice(next string) string {
+func (o *runOptions) completeAdvice(next install.Advice) install.Advice {
 	return location{o.File, o.Dir}.complete(next)
 }
 

@@ -2,9 +2,10 @@ package create
 
 import (
 	"context"
-	"fmt"
 
+	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/boot"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 	"github.com/oaictl/oaictl/pkg/iso/fetch"
@@ -22,9 +23,9 @@ func (o *runOptions) checkBase(ctx context.Context, cluster *spec.Cluster) error
 }
 
 // adviseBase says what to do about a base that machines cannot boot.
-func (o *runOptions) adviseBase(problem *boot.BaseError) string {
+func (o *runOptions) adviseBase(problem *boot.BaseError) install.Advice {
 	if problem.Unreached {
-		return fmt.Sprintf("see to it that %s can be fetched from here, or give another --base", fetch.Redact(o.boot.Base))
+		return advice.Sprintf("see to it that %s can be fetched from here, or give another --base", fetch.Redact(o.boot.Base))
 	}
 	return base.ImageAdvice(problem)
 }

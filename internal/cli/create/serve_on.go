@@ -4,6 +4,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -40,11 +41,10 @@ func (o *runOptions) serveLine(machines *bootedMachines) string {
 	if o.Detach && strings.HasPrefix(machines.URL(), "https:") {
 		words = append(words, "--tls-cert", "tls.crt", "--tls-key", "tls.key")
 	}
-	line := o.Identity.Name
-	for _, word := range words {
-		line += " " + names.Quoted(word)
+	for i, word := range words {
+		words[i] = names.Quoted(word)
 	}
-	return o.Hint(line)
+	return o.Hint(advice.Command(words...))
 }
 
 // listenFor is the address at which iso serve listens for what the BMCs were told: this

@@ -85,7 +85,7 @@ type Step struct {
 // OfPlan is the form of a plan and of what follows on it.
 func OfPlan(plan install.Plan, then []install.Step) Plan {
 	out := Plan{
-		Verdict: plan.Verdict, Message: plan.Message, Next: plan.Next,
+		Verdict: plan.Verdict, Message: plan.Message, Next: plan.Next.String(),
 		Actions: []Action{}, Waits: []Wait{}, Warnings: []Warning{}, Wipes: []Wipe{},
 		Blockers: Blockers(plan.Blockers), Missing: orEmpty(plan.Missing), Added: plan.Added,
 	}
@@ -100,7 +100,7 @@ func OfPlan(plan install.Plan, then []install.Step) Plan {
 		out.Waits = append(out.Waits, Wait{Scope: w.Scope, For: w.For, Since: moment(w.Since), Who: w.Who})
 	}
 	for _, w := range plan.Warnings {
-		out.Warnings = append(out.Warnings, Warning{Scope: w.Scope, Reason: w.Reason, Message: w.Message, Next: w.Next})
+		out.Warnings = append(out.Warnings, Warning{Scope: w.Scope, Reason: w.Reason, Message: w.Message, Next: w.Next.String()})
 	}
 	for _, s := range then {
 		out.Then = append(out.Then, Step(s))
@@ -116,7 +116,7 @@ func Blockers(blockers []install.Blocker) []Blocker {
 	out := []Blocker{}
 	for _, b := range blockers {
 		out = append(out, Blocker{
-			Scope: b.Scope, Reason: b.Reason, Message: b.Message, Field: b.Field, Remedy: b.Remedy, Since: moment(b.Since),
+			Scope: b.Scope, Reason: b.Reason, Message: b.Message, Field: b.Field, Remedy: b.Remedy.String(), Since: moment(b.Since),
 			Validations: orEmpty(b.Validations), Hosts: orEmpty(b.Hosts),
 		})
 	}

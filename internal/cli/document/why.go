@@ -24,7 +24,7 @@ func OfWhy(cluster, state string, plan install.Plan) Why {
 		why.Waits = append(why.Waits, Wait{Scope: w.Scope, For: w.For, Since: moment(w.Since), Who: w.Who})
 	}
 	for _, w := range slices.Concat(plan.Checks, plan.Warnings) {
-		why.Warnings = append(why.Warnings, Warning{Scope: w.Scope, Reason: w.Reason, Message: w.Message, Next: w.Next})
+		why.Warnings = append(why.Warnings, Warning{Scope: w.Scope, Reason: w.Reason, Message: w.Message, Next: w.Next.String()})
 	}
 	return why
 }

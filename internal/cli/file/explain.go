@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/catalogue"
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/document"
@@ -99,7 +100,7 @@ func (o *explainOptions) run() error {
 func (o *explainOptions) field() error {
 	doc, err := schema.Explain(o.Name)
 	if err != nil {
-		return &install.Fault{Code: install.CodeNotFound, Err: err, Next: "oaictl explain spec"}
+		return &install.Fault{Code: install.CodeNotFound, Err: err, Next: "{explain spec}"}
 	}
 	return o.Print(printer.Result{Data: doc, Names: base.NamesOf(doc.Fields, func(f schema.Doc) string { return f.Path }), Text: func() string { return fieldText(doc) }})
 }
@@ -163,7 +164,7 @@ func (o *explainOptions) word() error {
 		if near := catalogue.Suggest(kind, o.Name); len(near) > 0 {
 			reason = fmt.Errorf("it is not known; did you mean %s?", strings.Join(near, ", "))
 		}
-		return &install.Fault{Code: install.CodeNotFound, Op: "explain " + o.Kind, On: o.Name, Err: reason, Next: "oaictl explain " + o.Kind}
+		return &install.Fault{Code: install.CodeNotFound, Op: "explain " + o.Kind, On: o.Name, Err: reason, Next: advice.Command("explain", o.Kind)}
 	}
 	var names, texts []string
 	details := make([]any, 0, len(found))

@@ -38,7 +38,7 @@ func detailOf(entry catalogue.Entry) (detail any, facts []fact) {
 		}
 	case catalogue.KindEvent:
 		if e, ok := catalogue.Event(entry.Name); ok {
-			return e, []fact{{"SEVERITY", string(e.Severity)}, {"WATCH", e.Watch}}
+			return e, []fact{{"SEVERITY", string(e.Severity)}, {"WATCH", e.Watch.String()}}
 		}
 	}
 	return entry, nil
@@ -115,7 +115,7 @@ func entryText(entry catalogue.Entry, facts []fact) string {
 	if entry.Field != "" {
 		fmt.Fprintf(&text, "  %-16s %s\n", "FIELD:", entry.Field)
 	}
-	for _, part := range []fact{{"", entry.Meaning}, {"Usual cause", entry.Cause}, {"Check", entry.Check}, {"Do", entry.Remedy}} {
+	for _, part := range []fact{{"", entry.Meaning}, {"Usual cause", entry.Cause}, {"Check", entry.Check.String()}, {"Do", entry.Remedy.String()}} {
 		switch {
 		case part[1] == "":
 		case part[0] == "":

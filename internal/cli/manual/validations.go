@@ -29,7 +29,7 @@ func Validations(w io.Writer) error {
 			if entry.Field != "" {
 				field = "`" + entry.Field + "`"
 			}
-			out.print("| `", entry.Name, "` | ", cell(line(entry.Title)), " | ", blocks, " | ", cell(line(entry.Remedy)), " | ", cell(field), " |\n")
+			out.print("| `", entry.Name, "` | ", cell(line(entry.Title)), " | ", blocks, " | ", cell(line(entry.Remedy.String())), " | ", cell(field), " |\n")
 		}
 	}
 	return out.err

@@ -15,6 +15,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
 	"github.com/oaictl/oaictl/internal/hubapi/hive"
@@ -30,7 +31,7 @@ func (p *Plane) get(ctx context.Context, op, on, address string, header http.Hea
 	fail := func(status int, err error) (*http.Response, error) {
 		return nil, &install.Fault{
 			Code: install.CodeFailure, Op: op, On: on, Status: status, Err: err,
-			Permanent: status >= 400 && !kube.Temporary(int32(status)), Next: "check that " + hostOfURL(address) + " can be reached from here, and run the same command again",
+			Permanent: status >= 400 && !kube.Temporary(int32(status)), Next: advice.Sprintf("check that %s can be reached from here, and run the same command again", hostOfURL(address)),
 		}
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
@@ -118,7 +119,7 @@ func (p *Plane) agentOf(ctx context.Context, namespace, name string) (*agentinst
 	}
 	u := at.Store(kube.Agents).Get(name)
 	if u == nil {
-		return nil, kube.NotFound("host", name, "oaictl get hosts")
+		return nil, kube.NotFound("host", name, "{get hosts}")
 	}
 	return kube.Read[agentinstall.Agent](u)
 }
@@ -171,7 +172,7 @@ func (p *Plane) infraEnv(ctx context.Context, infraEnvID string) (*agentinstall.
 	}
 	u := at.Store(kube.InfraEnvs).Get(name)
 	if u == nil {
-		return nil, kube.NotFound("InfraEnv", infraEnvID, "oaictl get infraenvs")
+		return nil, kube.NotFound("InfraEnv", infraEnvID, "{get infraenvs}")
 	}
 	return kube.Read[agentinstall.InfraEnv](u)
 }
@@ -331,11 +332,11 @@ func (p *Plane) pair(ctx context.Context, clusterID string) (*hive.ClusterDeploy
 	}
 	u := at.Store(kube.ClusterDeployments).Get(name)
 	if u == nil {
-		return nil, nil, kube.NotFound("cluster", clusterID, "oaictl get clusters")
+		return nil, nil, kube.NotFound("cluster", clusterID, "{get clusters}")
 	}
 	made := at.InstallOf(u)
 	if made == nil {
-		return nil, nil, kube.NotFound("AgentClusterInstall of cluster", clusterID, "kubectl get agentclusterinstalls -n "+namespace)
+		return nil, nil, kube.NotFound("AgentClusterInstall of cluster", clusterID, advice.Sprintf("kubectl get agentclusterinstalls -n %s", namespace))
 	}
 	deployment, err := kube.Read[hive.ClusterDeployment](u)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
 	"github.com/oaictl/oaictl/internal/hubapi/hive"
@@ -181,12 +182,12 @@ func (k Kind) adoptable() bool {
 
 // DeletingFault is the fault for an object that is on its way out.
 func DeletingFault(u *unstructured.Unstructured) *install.Fault {
-	what, next := "its "+u.GetKind(), "wait until it is gone, then run the same command again; a finalizer that stays is that of a controller that is down"
+	what, next := "its "+u.GetKind(), install.Advice("wait until it is gone, then run the same command again; a finalizer that stays is that of a controller that is down")
 	switch u.GetKind() {
 	case hubapi.KindNamespace:
 		what = "it"
 	case hubapi.KindClusterDeployment:
-		next = fmt.Sprintf("oaictl delete cluster %s, which goes on with it, and tells what it waits for", ID(u.GetNamespace(), u.GetName()))
+		next = advice.Command("delete cluster", ID(u.GetNamespace(), u.GetName())) + ", which goes on with it, and tells what it waits for"
 	}
 	return &install.Fault{
 		Code: install.CodeFailure, Op: "observe cluster", On: ID(u.GetNamespace(), u.GetName()),

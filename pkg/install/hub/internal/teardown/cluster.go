@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/hive"
 	"github.com/oaictl/oaictl/internal/model"
@@ -41,7 +42,7 @@ func (w *Deleter) DeleteCluster(ctx context.Context, deployment *unstructured.Un
 			return &install.Fault{
 				Code: install.CodeNotFound, Op: "delete cluster", On: clusterID, Permanent: true,
 				Err:  errors.New("somebody has protected it by the annotation " + hubapi.AnnotationProtectedDelete),
-				Next: fmt.Sprintf("kubectl annotate clusterdeployment -n %s %s %s-, if it is to go nevertheless", w.Namespace.Name, deployment.GetName(), hubapi.AnnotationProtectedDelete),
+				Next: advice.Sprintf("kubectl annotate clusterdeployment -n %s %s %s-, if it is to go nevertheless", w.Namespace.Name, deployment.GetName(), hubapi.AnnotationProtectedDelete),
 			}
 		}
 		settle := w.preserve
@@ -131,7 +132,7 @@ func (w *Deleter) DeleteInfraEnv(ctx context.Context, u *unstructured.Unstructur
 func (w *Deleter) DeleteHost(ctx context.Context, name string, removeNode bool) error {
 	u := w.Namespace.Store(kube.Agents).Get(name)
 	if u == nil {
-		return kube.NotFound("host", name, "oaictl get hosts")
+		return kube.NotFound("host", name, "{get hosts}")
 	}
 	// The service goes by the annotation alone, whatever its value. What the Agent says
 	// of its host may be late, so that it is written to each.
@@ -244,7 +245,7 @@ func (w *Deleter) setPreserve(ctx context.Context, deployment *unstructured.Unst
 	return &install.Fault{
 		Code: install.CodeFailure, Op: "delete cluster", On: kube.ID(deployment.GetNamespace(), deployment.GetName()),
 		Err:  errors.New("what becomes of its machines can't be settled: the hub took spec.preserveOnDelete and has another value"),
-		Next: fmt.Sprintf("kubectl get clusterdeployment -n %s %s -o yaml --show-managed-fields, for who else writes it; nothing was deleted", deployment.GetNamespace(), deployment.GetName()),
+		Next: advice.Sprintf("kubectl get clusterdeployment -n %s %s -o yaml --show-managed-fields, for who else writes it; nothing was deleted", deployment.GetNamespace(), deployment.GetName()),
 	}
 }
 
