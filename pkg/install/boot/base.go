@@ -113,6 +113,9 @@ type baseImage struct {
 	advice func(*BaseError) install.Advice
 	// where says what to open or download, each time it is tried.
 	where func(ctx context.Context) (fetch.Source, error)
+	// opener brings it, where that is not up to the cache in dir; the architecture is not
+	// looked at then.
+	opener func(context.Context, fetch.Source) (*iso.Base, io.Closer, error)
 	// progress is told how far a download is; nil tells nobody.
 	progress fetch.Progress
 	// again is told why an attempt failed that is made again; nil tells nobody.
@@ -145,6 +148,13 @@ func (b *baseImage) bring() (*liveImage, error) {
 	source, err := b.where(b.ctx)
 	if err != nil {
 		return nil, err
+	}
+	if b.opener != nil {
+		base, file, err := b.opener(b.ctx, source)
+		if err != nil {
+			return nil, err
+		}
+		return &liveImage{Base: base, file: file}, nil
 	}
 	file, err := fetch.New(fetch.Config{Dir: b.dir, Cap: CacheLimit, Client: b.client, Again: b.again}).Get(b.ctx, source, b.note)
 	if err != nil {
@@ -204,11 +214,16 @@ func farText(done, total int64) string {
 }
 
 func (b *baseImage) path() string {
-	image, here := b.image.here()
+	image, here, _ := b.image.result()
 	if !here {
 		return ""
 	}
 	return image.path
+}
+
+func (b *baseImage) failed() error {
+	_, _, err := b.image.result()
+	return err
 }
 
 // close gives the base back. It waits for a download, which ends with its ctx.
@@ -263,18 +278,18 @@ func (r *attempt[T]) wait(ctx context.Context) (T, error) {
 	}
 }
 
-// here is what has come, if it has.
-func (b *lazy[T]) here() (got T, ok bool) {
+// result is what the last attempt brought, or why it failed; neither where it is not over.
+func (b *lazy[T]) result() (got T, here bool, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.run == nil {
-		return got, false
+		return got, false, nil
 	}
 	select {
 	case <-b.run.done:
-		return b.run.got, b.run.err == nil
+		return b.run.got, b.run.err == nil, b.run.err
 	default:
-		return got, false
+		return got, false, nil
 	}
 }
 
@@ -292,19 +307,4 @@ func (b *lazy[T]) close(give func(T) error) error {
 		return give(run.got)
 	}
 	return nil
-}
-
-// failed is why the last attempt failed, nil where it did not, or is not over.
-func (b *lazy[T]) failed() error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.run == nil {
-		return nil
-	}
-	select {
-	case <-b.run.done:
-		return b.run.err
-	default:
-		return nil
-	}
 }

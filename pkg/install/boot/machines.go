@@ -153,7 +153,7 @@ func (m *Machines) BasePath() string {
 // that image is here.
 func (m *Machines) Carried() (names []string, known bool) {
 	for _, base := range m.bases {
-		if image, here := base.image.here(); here {
+		if image, here, _ := base.image.result(); here {
 			return carriedBy(image.Base), true
 		}
 	}
@@ -204,7 +204,7 @@ func (m *Machines) Act(ctx context.Context, desired *install.Desired, observed *
 	m.discovery.see(observed)
 	err := m.plane.Act(ctx, desired, observed, action)
 	base := m.baseOf[action.Name]
-	if err == nil || m.config.Base == "" || m.config.Advice == nil || action.Kind != model.InsertMedia || base == nil || base.image.failed() == nil || install.NextOf(err) != "" {
+	if err == nil || m.config.Base == "" || m.config.Advice == nil || action.Kind != model.InsertMedia || base == nil || base.failed() == nil || install.NextOf(err) != "" {
 		return err
 	}
 	return &install.Fault{Err: err, Next: m.config.Advice(&BaseError{Unreached: true, Err: err})}
@@ -216,7 +216,7 @@ func (m *Machines) refused() error {
 	}
 	for _, base := range m.bases {
 		var fault *install.Fault
-		if errors.As(base.image.failed(), &fault) && fault.Permanent {
+		if errors.As(base.failed(), &fault) && fault.Permanent {
 			return fault
 		}
 	}

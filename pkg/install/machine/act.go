@@ -119,7 +119,7 @@ func (s *seen) refused(err error) error {
 	if u, err := url.Parse(s.ours); err == nil {
 		from = u.Scheme + "://" + u.Host
 	}
-	return &trouble{kind: kindRefused, text: fmt.Sprintf("its BMC refuses the image from %s: %s", from, s.safe(saidBy(status)))}
+	return &trouble{kind: model.TroubleMediaRefused, text: fmt.Sprintf("its BMC refuses the image from %s: %s", from, s.safe(saidBy(status)))}
 }
 
 func (s *seen) eject() error {
@@ -203,7 +203,7 @@ func (s *seen) reset(ways ...redfish.ResetType) error {
 	if known := s.system.SupportedResetTypes; len(known) > 0 {
 		i := slices.IndexFunc(ways, func(w redfish.ResetType) bool { return slices.Contains(known, w) })
 		if i < 0 {
-			return &trouble{kind: kindOther, text: fmt.Sprintf("its BMC does not know how to: it has no reset of the type %s", ways[0])}
+			return &trouble{kind: model.TroubleOther, text: fmt.Sprintf("its BMC does not know how to: it has no reset of the type %s", ways[0])}
 		}
 		way = ways[i]
 	}
@@ -227,7 +227,7 @@ type seen struct {
 func (p *Plane) open(ctx context.Context, t target) (*seen, error) {
 	at, err := parseAddress(t.bmc.Address)
 	if err != nil {
-		return nil, &trouble{kind: kindOther, text: err.Error()}
+		return nil, &trouble{kind: model.TroubleOther, text: err.Error()}
 	}
 	c, err := connect(ctx, t.bmc, at.endpoint, p.proxy, &p.users)
 	if err != nil {

@@ -20,6 +20,7 @@ import (
 	"github.com/stmcginnis/gofish"
 	"github.com/stmcginnis/gofish/common"
 
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -50,7 +51,7 @@ type connection struct {
 func connect(ctx context.Context, bmc *spec.BMC, endpoint string, proxy *url.URL, users *users) (*connection, error) {
 	user, password, ok := bmc.Credentials.Login()
 	if !ok {
-		return nil, &trouble{kind: kindCredentials, text: "its credentials are not known"}
+		return nil, &trouble{kind: model.TroubleCredentials, text: "its credentials are not known"}
 	}
 	c := &connection{endpoint: endpoint, user: user, password: password.Reveal()}
 	if err := c.prepare(bmc, proxy); err != nil {
@@ -133,7 +134,7 @@ func (c *connection) login(ctx context.Context, sessions string) error {
 	case err != nil:
 		return err
 	case full && (status == http.StatusUnauthorized || status == http.StatusForbidden):
-		return &trouble{kind: kindBusy, text: "all its sessions are taken, and it takes no password without one"}
+		return &trouble{kind: model.TroubleBusy, text: "all its sessions are taken, and it takes no password without one"}
 	case status == http.StatusUnauthorized:
 		return &refusedUser{common.ConstructError(status, answer)}
 	}
@@ -214,7 +215,7 @@ func (c *connection) prepare(bmc *spec.BMC, proxy *url.URL) error {
 			pool = x509.NewCertPool()
 		}
 		if !pool.AppendCertsFromPEM([]byte(pem)) {
-			return &trouble{kind: kindOther, text: "bmc.ca holds no certificate"}
+			return &trouble{kind: model.TroubleOther, text: "bmc.ca holds no certificate"}
 		}
 		settings.RootCAs = pool
 	}
@@ -270,7 +271,7 @@ func (u *user) login(ctx context.Context, try func() error) error {
 	}
 	err := try()
 	if refused := new(refusedUser); errors.As(err, &refused) {
-		u.refused = &trouble{kind: kindCredentials, text: "its BMC refuses user and password"}
+		u.refused = &trouble{kind: model.TroubleCredentials, text: "its BMC refuses user and password"}
 		return u.refused
 	}
 	return err
@@ -293,7 +294,7 @@ type wire struct {
 func (w wire) RoundTrip(request *http.Request) (*http.Response, error) {
 	c := w.connection
 	if origin := originOf(request.URL); origin != originOfText(c.endpoint) {
-		return nil, &trouble{kind: kindOther, text: "its BMC sends to " + origin + ", where its user and password do not belong: give that as bmc.address if it is the BMC"}
+		return nil, &trouble{kind: model.TroubleOther, text: "its BMC sends to " + origin + ", where its user and password do not belong: give that as bmc.address if it is the BMC"}
 	}
 	ctx, cancel := request.Context(), context.CancelFunc(func() {})
 	if !c.patient {

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/stmcginnis/gofish/common"
+
+	"github.com/oaictl/oaictl/internal/model"
 )
 
 // drive is a virtual drive. It is read by hand and not through gofish: whether
@@ -111,7 +113,7 @@ func (c *connection) findDrive(s *system, ours string) (*drive, error) {
 		}
 	}
 	if best == nil {
-		return nil, &trouble{kind: kindNoMedia, text: "its BMC has no virtual CD drive"}
+		return nil, &trouble{kind: model.TroubleNoVirtualMedia, text: "its BMC has no virtual CD drive"}
 	}
 	return best, nil
 }

@@ -162,39 +162,26 @@ func (i *Images) Netboot(ctx context.Context, host string) (*iso.Netboot, error)
 
 // open brings the base, once. Who waits for another's attempt may give up.
 func (i *Images) open(ctx context.Context) (*iso.Base, error) {
+	return i.once(ctx, &i.base, func() (*iso.Base, error) { return i.config.Base(ctx) })
+}
+
+func (i *Images) once(ctx context.Context, have **iso.Base, bring func() (*iso.Base, error)) (base *iso.Base, err error) {
 	select {
 	case i.opening <- struct{}{}:
 		defer func() { <-i.opening }()
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
-	if i.base == nil {
-		base, err := i.config.Base(ctx)
-		if err != nil {
-			return nil, err
-		}
-		i.base = base
+	if *have == nil {
+		*have, err = bring()
 	}
-	return i.base, nil
+	return *have, err
 }
 
 // asBuilt is the base before anything was put in. A service gives out images that hold
 // an Ignition config, and a minimal image can be made of none of them.
 func (i *Images) asBuilt(ctx context.Context, base *iso.Base) (*iso.Base, error) {
-	select {
-	case i.opening <- struct{}{}:
-		defer func() { <-i.opening }()
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	}
-	if i.built == nil {
-		built, err := base.AsBuilt()
-		if err != nil {
-			return nil, err
-		}
-		i.built = built
-	}
-	return i.built, nil
+	return i.once(ctx, &i.built, base.AsBuilt)
 }
 
 // rootfs serves the base's root file system and says where.

@@ -9,6 +9,8 @@ import (
 
 	"github.com/stmcginnis/gofish/common"
 	"github.com/stmcginnis/gofish/redfish"
+
+	"github.com/oaictl/oaictl/internal/model"
 )
 
 type system struct {
@@ -70,11 +72,11 @@ func (c *connection) systemPath(id string) (string, error) {
 	case id == "" && len(names) == 1:
 		return all.ItemLinks[0], nil
 	case len(names) == 0:
-		return "", &trouble{kind: kindOther, text: "its BMC has no system"}
+		return "", &trouble{kind: model.TroubleOther, text: "its BMC has no system"}
 	case id == "":
-		return "", &trouble{kind: kindOther, text: "its BMC has several systems, and bmc.system does not say which: " + strings.Join(names, ", ")}
+		return "", &trouble{kind: model.TroubleOther, text: "its BMC has several systems, and bmc.system does not say which: " + strings.Join(names, ", ")}
 	}
-	return "", &trouble{kind: kindOther, text: fmt.Sprintf("its BMC has no system %q, but %s", id, strings.Join(names, ", "))}
+	return "", &trouble{kind: model.TroubleOther, text: fmt.Sprintf("its BMC has no system %q, but %s", id, strings.Join(names, ", "))}
 }
 
 func (s *system) bootTarget() string {
