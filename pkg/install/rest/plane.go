@@ -1,3 +1,20 @@
+// Package rest is the service plane over the assisted-service REST API, v2: the
+// hosted service, one that runs on premises, or the one inside agent-based
+// installation media.
+//
+// A [Plane] is an [install.Backend]. It sends no field that nobody asked for, since
+// services reject fields that they do not know, and reads answers with fields that
+// it does not know itself.
+//
+// Requests go through the transport of the service's generated client, and answers are
+// read into its models. internal/transport deals, for all of them alike, with
+// authorisation, retries, the two shapes of error that the service has, and answers that
+// are none.
+// internal/objects says which fields of the service hold which setting.
+//
+// Polling is cheap: an observation asks the service's event log whether
+// anything happened and reads again only what an event or an own write
+// concerns, under a budget of requests per minute of the service's time.
 package rest
 
 import (
@@ -44,7 +61,6 @@ type Plane struct {
 	conn *transport.Connection // for this part of the work
 }
 
-// shared is what a plane is for all its work.
 type shared struct {
 	tables objects.Tables
 	// perMinute and burst are Config's PollsPerMinute and PollBurst.
@@ -78,3 +94,36 @@ func (p *Plane) over(conn *transport.Connection) *Plane { return &Plane{shared: 
 
 // URL is the service's address, without what may be secret in it.
 func (p *Plane) URL() string { return p.conn.URL() }
+
+// Exchange is one request and its answer, for a debug log: Method, URL, Status (0:
+// there was no answer), Duration, Attempt (1 for the first) and Error. It holds no
+// secret: no body, no header, and the URL without tokens.
+type Exchange = transport.Exchange
+
+// TokenSource gives requests their authorisation. Header is the header that
+// authorises a request, Refused is told that the service answered 401 to it, and Next
+// is what a person can do about a refusal.
+type TokenSource = transport.TokenSource
+
+// Credentials are what a user has to identify with: at most one of Token,
+// OfflineToken, and ClientID with ClientSecret. SSOURL is where tokens are exchanged;
+// Red Hat's if empty.
+type Credentials = transport.Credentials
+
+// Exchanger is what exchanging tokens needs: a Client that verifies certificates, a
+// Clock, and the CAFile that Client was told to trust, for errors.
+type Exchanger = transport.Exchanger
+
+// Authorise makes a token source of what the user gave. The clock and the
+// client of exchange are used where tokens have to be exchanged.
+func Authorise(c Credentials, exchange Exchanger) (TokenSource, error) {
+	return transport.Authorise(c, exchange)
+}
+
+// HTTPClient is a client that trusts the system's certificates and those of
+// caFile (PEM, "" for none), or every certificate if insecure. It follows redirects
+// to wherever content may lie, but for those from https to http. A file that cannot
+// be read or holds no certificate is an error with CodeUsage.
+func HTTPClient(caFile string, insecure bool) (*http.Client, error) {
+	return transport.HTTPClient(caFile, insecure)
+}
