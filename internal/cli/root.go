@@ -1,6 +1,17 @@
+// Package cli is the command line: the tree of commands, put together from groups
+// that are a package each. Nothing imports it but cmd/oaictl and what writes the
+// commands down.
+//
+// A command has one shape. Its options hold what it needs and what its flags
+// say; New<Verb> declares the flags and fills the options; the run method does the
+// work and reads top to bottom. Nothing is opened, dialled or read before a run
+// method asks for it, so that help and version cost nothing.
 package cli
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -14,7 +25,13 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/iso"
 	"github.com/oaictl/oaictl/internal/cli/look"
 	"github.com/oaictl/oaictl/internal/cli/media"
+	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/internal/cli/simulator"
+	"github.com/oaictl/oaictl/internal/cli/streams"
+	"github.com/oaictl/oaictl/internal/escape"
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+	"github.com/oaictl/oaictl/pkg/install/spec/schema"
 )
 
 // The groups of commands in the help text.
@@ -106,4 +123,118 @@ func isoCommand(a *base.App) *cobra.Command {
 	command := iso.NewCommand(a)
 	command.AddCommand(media.NewServe(a))
 	return command
+}
+
+// Main runs the command line argv (with the program's name first) and returns
+// the exit code. It changes nothing outside the streams, the environment's
+// folders and what the command is asked to change, so that tests can run it in
+// process.
+func Main(ctx context.Context, argv []string, io streams.Streams, environ []string) int {
+	return execute(ctx, base.New(base.Identify(argv), io, streams.EnvOf(environ)))
+}
+
+func execute(ctx context.Context, a *base.App) int {
+	a.IO.In = base.UntilDone(ctx, a.IO.In)
+	root := rootCommand(a)
+	root.SetArgs(a.Identity.Args)
+	root.SetIn(a.IO.In)
+	help := &base.Sink{Path: "standard output", W: a.IO.Out} // cobra tells nobody that it could not be written
+	root.SetOut(help)
+	root.SetErr(a.IO.Err)
+	command, err := root.ExecuteContextC(ctx)
+	if err == nil {
+		err = help.Failed
+	}
+	a.Close()
+	return exit(ctx, a, command, err)
+}
+
+// exit tells a person what went wrong, once, and returns the exit code. An
+// interrupt outranks the error that it caused.
+func exit(ctx context.Context, a *base.App, command *cobra.Command, err error) int {
+	if err == nil {
+		return 0
+	}
+	if by := base.InterruptOf(ctx); by != nil && base.CodeOf(err) != by.Code {
+		err = &install.Fault{Code: by.Code, Err: by, Next: a.CommandLine()}
+	}
+	code := base.CodeOf(err)
+	fmt.Fprintf(a.IO.Err, "%s: %s\n", a.Identity.Name, shownError(err))
+	var usage *base.UsageError
+	next := a.Hint(nextOf(err))
+	if errors.As(err, &usage) {
+		fmt.Fprintf(a.IO.Err, "Usage: %s\n", useLine(command))
+		next = command.CommandPath() + " --help"
+	}
+	if next != "" {
+		escape.Fprintf(a.IO.Err, "Next: %s\n", next)
+	}
+	return int(code)
+}
+
+// nextOf is what to type next: what the error advises, or the explanation of
+// the first field that a file has wrong.
+func nextOf(err error) string {
+	var problems *spec.Problems
+	if next := install.NextOf(err); next != "" || !errors.As(err, &problems) {
+		return next
+	}
+	for _, p := range problems.List {
+		if p.Field == "" {
+			continue
+		}
+		if doc, err := schema.Explain(p.Field); err == nil {
+			return "oaictl explain " + doc.Path
+		}
+	}
+	return ""
+}
+
+// useLine is the first line of a command's usage.
+func useLine(command *cobra.Command) string {
+	switch {
+	case !command.HasAvailableSubCommands():
+	case command.HasParent():
+		return command.CommandPath() + " " + strings.Join(base.SubcommandNames(command), "|")
+	default:
+		return command.CommandPath() + " COMMAND"
+	}
+	return command.UseLine()
+}
+
+// shownError is an error for a terminal. Those of one's own file have a line each,
+// and what joins several has theirs; a fault, which may repeat what a service or a
+// machine said, has one.
+func shownError(err error) string {
+	var problems *spec.Problems
+	var fault *install.Fault
+	var listed interface{ MultiLine() }
+	if errors.As(err, &fault) && !errors.As(err, &problems) && !errors.As(err, &listed) {
+		return escape.Word(base.PlainError(err))
+	}
+	return escape.Lines(base.PlainError(err))
+}
+
+// Tree is the tree of commands, for what writes it down: the reference, man
+// pages, completion scripts. It is not for running.
+func Tree() *cobra.Command {
+	return rootCommand(base.New(base.Identify([]string{"oaictl"}), streams.Streams{}, streams.Env{}))
+}
+
+func versionCommand(a *base.App) *cobra.Command {
+	return &cobra.Command{
+		Use:         "version",
+		Short:       "Print the version of oaictl",
+		Example:     "  oaictl version\n  oaictl version -o json",
+		Args:        base.NoArguments,
+		Annotations: map[string]string{base.NoConfig: "true"},
+		RunE: func(*cobra.Command, []string) error {
+			info := base.ReadBuildInfo()
+			return a.Print(printer.Result{
+				Data:  info,
+				Names: []string{info.Version},
+				Text:  func() string { return fmt.Sprintln(info) },
+			})
+		},
+	}
 }

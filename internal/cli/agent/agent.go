@@ -4,9 +4,11 @@ package agent
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"os/exec"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,6 +16,8 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/document"
+	"github.com/oaictl/oaictl/internal/cli/printer"
+	"github.com/oaictl/oaictl/internal/escape"
 	"github.com/oaictl/oaictl/internal/inmedia"
 	"github.com/oaictl/oaictl/pkg/install/release"
 	"github.com/oaictl/oaictl/pkg/install/rest"
@@ -221,4 +225,153 @@ func machineMACs() ([]string, error) {
 		}
 	}
 	return macs, nil
+}
+
+// agentStepEntry ties a step to its text.
+type agentStepEntry struct {
+	agentText
+	step agentStep
+}
+
+// agentSteps are the steps in the order in which the units run them.
+func agentSteps() []agentStepEntry {
+	return []agentStepEntry{
+		{agentText{
+			use: "register-cluster", short: "Register the cluster of the medium",
+			long: `Register the cluster that the manifests of the medium describe, if the service has
+none, set its install-config overrides and upload its extra manifests. A manifest
+that the cluster has with another content is not written over.
+
+The version and the architectures of the release come from its image: from the
+mirrors that registries.conf names, else from its own registry, else from oc, where
+there is one.`,
+			example: `  oaictl agent register-cluster --service-url http://127.0.0.1:8090
+  oaictl agent register-cluster --service-url http://127.0.0.1:8090 --registry-ca-file mirror-ca.pem`,
+		}, (*inmedia.Client).RegisterCluster},
+		{agentText{
+			use: "register-infraenv", short: "Register the InfraEnv of the medium",
+			long: `Register the InfraEnv that the manifests of the medium describe, if the service has
+none. It belongs to the service's cluster, or to none while there is none. The labels
+of each NMStateConfig have to be those that the InfraEnv selects by.`,
+			example: `  oaictl agent register-infraenv --service-url http://127.0.0.1:8090
+  oaictl agent register-infraenv --service-url http://127.0.0.1:8090 -o name`,
+		}, (*inmedia.Client).RegisterInfraEnv},
+		{agentText{
+			use: "configure-hosts", short: "Give hosts their roles, disks and fencing credentials",
+			long: `Give the hosts the roles, installation disks and fencing credentials that the folder
+HOST_CONFIG_DIR has for them, until all of them have registered and are as it says.
+Hosts that cannot be configured stand in a file, a line each, for as long as they
+cannot. The folder is read again in each round. With WORKFLOW_TYPE=addnodes only the
+configuration of this machine counts.`,
+			example: `  oaictl agent configure-hosts --service-url http://127.0.0.1:8090 --timeout 30m
+  oaictl agent configure-hosts --service-url http://127.0.0.1:8090 --failures-file failures.txt`,
+		}, (*inmedia.Client).Configure},
+		{agentText{
+			use: "import-cluster", short: "Import the installed cluster that nodes are added to",
+			long: `Make a record of the installed cluster that CLUSTER_ID, CLUSTER_NAME and
+CLUSTER_API_VIP_DNS_NAME name, and configure it as the folder CLUSTER_CONFIG_DIR
+says. A record that is there already is found by the cluster's id, and completed.`,
+			example: `  oaictl agent import-cluster --service-url http://127.0.0.1:8090
+  oaictl agent import-cluster --service-url http://127.0.0.1:8090 -o json`,
+		}, (*inmedia.Client).ImportCluster},
+		{agentText{
+			use: "start-install", short: "Start the installation once all required hosts are ready",
+			long: `Wait for the cluster, and until exactly as many hosts are ready as are required,
+and start the installation. Hosts whose InfraEnv was registered before the cluster are
+bound to it. The number of hosts is that of REQUIRED_MASTER_NODES, REQUIRED_ARBITER_NODES
+and REQUIRED_WORKER_NODES, else that of the AgentClusterInstall. While hosts cannot be
+configured, nothing is started. A preparation that fails is tried again three times.
+The command ends once the installation runs.`,
+			example: `  oaictl agent start-install --service-url http://127.0.0.1:8090
+  oaictl agent start-install --service-url http://127.0.0.1:8090 --timeout 2h`,
+		}, (*inmedia.Client).StartInstall},
+		{agentText{
+			use: "add-node", short: "Install this machine into the imported cluster",
+			long: `Wait until the service knows this machine, by the MAC addresses of its interfaces,
+and install it into the cluster that was imported. The command ends once the service
+has begun to.`,
+			example: `  oaictl agent add-node --service-url http://127.0.0.1:8090
+  oaictl agent add-node --service-url http://127.0.0.1:8090 --mac 52:54:00:00:00:01`,
+		}, (*inmedia.Client).AddNode},
+	}
+}
+
+// mediaStatus is what `agent status` prints.
+type mediaStatus struct {
+	Cluster  *document.Cluster  `json:"cluster,omitempty"`
+	InfraEnv *document.InfraEnv `json:"infraEnv,omitempty"`
+	Hosts    []document.Host    `json:"hosts"`
+	Failures []string           `json:"failures"` // "<host>: <text>"
+}
+
+func (o *agentOptions) statusCommand() *cobra.Command {
+	command := &cobra.Command{
+		Use:   "status",
+		Short: "Show where things stand on the medium",
+		Long: `Show the cluster, the InfraEnv and the hosts of the medium's service, and what keeps
+hosts from being configured. It ends with 7 where the installation has failed, and
+with 6 while it cannot proceed.`,
+		Example: `  oaictl agent status --service-url http://127.0.0.1:8090
+  oaictl agent status --service-url http://127.0.0.1:8090 -o jsonpath={.cluster.state}`,
+		Args: base.NoArguments,
+		RunE: func(command *cobra.Command, _ []string) error {
+			client, err := o.client()
+			if err != nil {
+				return err
+			}
+			status, err := client.Status(command.Context())
+			if err != nil {
+				return err
+			}
+			if err := o.showStatus(status); err != nil {
+				return err
+			}
+			return status.Trouble()
+		},
+	}
+	o.declareFailures(command.Flags())
+	return command
+}
+
+func (o *agentOptions) showStatus(s inmedia.Status) error {
+	shown := mediaStatus{Hosts: []document.Host{}, Failures: append([]string{}, s.Failures...)}
+	var names []string
+	if s.Cluster != nil {
+		cluster := document.OfCluster(*s.Cluster)
+		shown.Cluster = &cluster
+		names = append(names, "cluster/"+cluster.Name)
+	}
+	if s.InfraEnv != nil {
+		env := document.OfInfraEnv(*s.InfraEnv)
+		shown.InfraEnv = &env
+		names = append(names, "infraenv/"+env.Name)
+	}
+	for _, host := range s.Hosts {
+		item := document.OfHost(host, "")
+		shown.Hosts = append(shown.Hosts, item)
+		names = append(names, "host/"+item.Name)
+	}
+	return o.Print(printer.Result{Data: shown, Names: names, Text: func() string { return o.statusText(shown) }})
+}
+
+func (o *agentOptions) statusText(s mediaStatus) string {
+	cluster, env := "none", "none"
+	if c := s.Cluster; c != nil {
+		cluster = fmt.Sprintf("%s %s (%s)", c.Name, c.State, c.Status)
+	}
+	if e := s.InfraEnv; e != nil {
+		env = e.Name
+	}
+	var text strings.Builder
+	escape.Fprintf(&text, "Cluster:  %s\nInfraEnv: %s\n", cluster, env)
+	for _, line := range s.Failures {
+		escape.Fprintf(&text, "Failure:  %s\n", line)
+	}
+	if len(s.Hosts) == 0 {
+		return text.String() + "Hosts:    none\n"
+	}
+	text.WriteByte('\n')
+	hosts := printer.Result{Table: func() printer.Table { return o.HostTable(s.Hosts, false) }}
+	_ = o.Globals.Format.Print(&text, hosts) // into memory, which takes everything
+	return text.String()
 }

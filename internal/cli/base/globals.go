@@ -1,13 +1,23 @@
 package base
 
 import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/oaictl/oaictl/internal/cli/printer"
+	"github.com/oaictl/oaictl/internal/cli/streams"
+	"github.com/oaictl/oaictl/pkg/install"
 )
 
 // The backends that --backend names.
@@ -116,4 +126,128 @@ func (a *App) Prepare(command *cobra.Command) error {
 	}
 	a.Globals.Kube.readEnvironment(a.Env)
 	return a.Globals.check()
+}
+
+// Kube is how a hub's API server is reached: the flags that kubectl has, with the
+// same meaning, and what kubectl takes from the environment.
+type Kube struct {
+	Kubeconfig    string
+	Context       string
+	Namespace     string
+	AllNamespaces bool
+
+	files []string // where KUBECONFIG or the home folder has the kubeconfig
+}
+
+func (k *Kube) declare(flags *pflag.FlagSet) {
+	flags.StringVar(&k.Kubeconfig, "kubeconfig", "", "`FILE` by which a hub is reached (default: KUBECONFIG, else ~/.kube/config)")
+	flags.StringVar(&k.Context, "context", "", "`NAME` of the context of the kubeconfig (default: its current one)")
+	flags.StringVarP(&k.Namespace, "namespace", "n", "", "`NAMESPACE` on a hub (default: the one named after the cluster; for lists, all)")
+	flags.BoolVarP(&k.AllNamespaces, "all-namespaces", "A", false, "all namespaces of a hub, whatever --namespace is set to")
+}
+
+// kubeFlags are the flags that say something of a hub alone.
+var kubeFlags = [...]string{"kubeconfig", "context", "namespace", "all-namespaces"}
+
+// HideHubFlags leaves the flags of a hub out of the help of a program that speaks to none.
+func HideHubFlags(flags *pflag.FlagSet) {
+	for _, name := range append([]string{"backend"}, kubeFlags[:]...) {
+		flags.Lookup(name).Hidden = true
+	}
+}
+
+// restFlags are the flags that say something of a REST service alone. That of
+// certificates and --insecure hold for what a hub's service hands out by URL, too.
+var restFlags = [...]string{"service-url", "token-file", "offline-token-file", "sso-url", "client-id", "client-secret-file"}
+
+// readEnvironment notes where the kubeconfig is, as kubectl looks for it.
+func (k *Kube) readEnvironment(env streams.Env) {
+	k.files = nil
+	for _, file := range filepath.SplitList(env.Get("KUBECONFIG")) {
+		if file != "" {
+			k.files = append(k.files, file)
+		}
+	}
+	if home := firstSet(env, "HOME", "USERPROFILE"); len(k.files) == 0 && home != "" {
+		k.files = []string{filepath.Join(home, clientcmd.RecommendedHomeDir, clientcmd.RecommendedFileName)}
+	}
+}
+
+// loader reads the kubeconfig that the flags and the environment name.
+func (k *Kube) loader() clientcmd.ClientConfig {
+	rules := &clientcmd.ClientConfigLoadingRules{ExplicitPath: k.Kubeconfig, Precedence: k.files, Warner: func(error) {}}
+	return clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: k.Context})
+}
+
+// Config is the connection to the hub's API server. Nothing is sent yet.
+func (k *Kube) Config() (*rest.Config, error) {
+	loader := k.loader()
+	config, err := loader.ClientConfig()
+	if err == nil {
+		config.UserAgent = "oaictl/" + ReadBuildInfo().Version
+		return config, nil
+	}
+	fault := &install.Fault{
+		Code: install.CodeUsage, Op: "read kubeconfig", On: cmp.Or(k.Kubeconfig, strings.Join(k.files, string(filepath.ListSeparator))), Permanent: true, Err: err,
+		Next: "give --kubeconfig FILE, or set KUBECONFIG",
+	}
+	raw, unread := loader.RawConfig()
+	contexts := slices.Sorted(maps.Keys(raw.Contexts))
+	var missing *fs.PathError
+	switch {
+	case unread != nil && errors.As(unread, &missing):
+		fault.Err = missing.Err
+	case unread != nil:
+		// What a file holds may be a secret, and so may what is said of its lines.
+		fault.Err = errors.New("it is not a kubeconfig")
+	case len(contexts) == 0:
+		fault.Op, fault.On, fault.Err = "reach the hub", "", errors.New("no kubeconfig names one")
+	case k.Context != "" && !slices.Contains(contexts, k.Context):
+		fault.Err = fmt.Errorf("it has no context %q; it has %s", k.Context, strings.Join(contexts, ", "))
+		fault.Next = "give --context one of them"
+	case k.Context == "" && raw.CurrentContext == "":
+		fault.Err = fmt.Errorf("it has no current context; it has %s", strings.Join(contexts, ", "))
+		fault.Next = "give --context one of them"
+	}
+	return nil, fault
+}
+
+// Scope is the namespace that is asked for, "" for no particular one.
+func (k *Kube) Scope() string {
+	if k.AllNamespaces {
+		return ""
+	}
+	return k.Namespace
+}
+
+// Contexts are the names of the kubeconfig's contexts, none where there is no
+// kubeconfig.
+func (k *Kube) Contexts() []string {
+	raw, err := k.loader().RawConfig()
+	if err != nil {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(raw.Contexts))
+}
+
+// CheckFlags refuses flags that were typed and that the backend has no use for: whoever
+// typed them means the other one.
+func (g *Globals) CheckFlags(backend string) error {
+	foreign, other := restFlags[:], BackendREST
+	if backend == BackendREST {
+		foreign, other = kubeFlags[:], BackendHub
+	}
+	for _, flag := range foreign {
+		if slices.Contains(g.Given, flag) {
+			return Usagef("--%s goes with --backend %s, and this is for --backend %s", flag, other, backend)
+		}
+	}
+	return nil
+}
+
+// typedFlags are the names of the flags on this command line.
+func typedFlags(command interface{ Flags() *pflag.FlagSet }) []string {
+	var names []string
+	command.Flags().Visit(func(flag *pflag.Flag) { names = append(names, flag.Name) })
+	return names
 }

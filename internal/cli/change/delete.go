@@ -166,3 +166,140 @@ func (o *changeOptions) deleteInfraEnv(ctx context.Context) error {
 	o.ForgetImages(ctx, []install.InfraEnv{env})
 	return o.Changed(document.Changed{Kind: "infraenv", Name: env.Name, ID: env.ID, Done: "deleted"})
 }
+
+func newDeleteHost(a *base.App) *cobra.Command {
+	o := &changeOptions{App: a}
+	command := &cobra.Command{
+		Use:     "host NAME|ID",
+		Aliases: []string{"hosts"},
+		Short:   "Delete a host's record; power the machine off first, or it comes back",
+		Long: `Delete a host's record from the service. A machine whose discovery image still runs
+comes back: power it off first.
+
+The node of an installed host runs on; only the service forgets it. On a hub,
+--remove-node has the service take the node out of its cluster first, of the control
+plane, too. What stands in its way is named.`,
+		Example: `  oaictl delete host worker-3 --yes
+  oaictl delete host 6f1c7d2e-0d8b-4c3b-9d53-5d1d6a3d2f10 --yes
+  oaictl delete host worker-3 --backend hub --remove-node --yes`,
+		Args: base.OneArgument("the NAME or ID of a host"),
+		RunE: func(command *cobra.Command, given []string) error {
+			if err := o.Target.Read(command, given, "host"); err != nil {
+				return err
+			}
+			if o.RemoveNode && o.Globals.Backend != base.BackendHub {
+				return base.Usagef("--remove-node goes with --backend %s: a REST service does not speak to clusters", base.BackendHub)
+			}
+			return o.deleteHost(command.Context())
+		},
+	}
+	command.Flags().BoolVar(&o.Yes, "yes", false, "do not ask")
+	command.Flags().BoolVar(&o.RemoveNode, "remove-node", false, "have a hub take the node out of its cluster, too")
+	o.Target.Declare(command.Flags())
+	o.DeclareOfHost(command.Flags())
+	return command
+}
+
+func (o *changeOptions) deleteHost(ctx context.Context) error {
+	service, host, err := base.DialFor(ctx, o.App, o.Target, o.FindHost)
+	if err != nil {
+		return err
+	}
+	name := host.DisplayName()
+	if text := o.fateOfNode(host, name); text != "" {
+		o.Say("%s", text)
+	}
+	if err := o.confirm(fmt.Sprintf("delete host %s (%s, %s)?", name, host.ID, host.State)); err != nil {
+		return err
+	}
+	if err := service.DeleteHost(ctx, host.InfraEnvID, host.ID, o.deletion()); err != nil {
+		return err
+	}
+	return o.Changed(document.Changed{Kind: "host", Name: name, ID: host.ID, Done: "deleted"})
+}
+
+// orphanCluster lets go of a cluster's objects.
+func (o *changeOptions) orphanCluster(ctx context.Context) error {
+	service, seen, err := base.DialFor(ctx, o.App, o.Target, o.FindCluster)
+	if err != nil {
+		return err
+	}
+	if err := o.confirm(fmt.Sprintf("let go of the objects of cluster %s (%s, %s)?", seen.FullName(), seen.Ref.ID, seen.Ref.Status)); err != nil {
+		return err
+	}
+	if err := service.ReleaseCluster(ctx, seen.Ref.ID); err != nil {
+		return err
+	}
+	return o.Changed(document.Changed{Kind: "cluster", Name: seen.Ref.Name, ID: seen.Ref.ID, Done: "let go"})
+}
+
+// deleteGone sees to what is left of a file's cluster that is not there any more:
+// images in drives, and on a hub objects that an earlier deletion did not get to.
+func (o *changeOptions) deleteGone(ctx context.Context, service *install.Client, gone error) error {
+	if o.Globals.Backend != base.BackendHub {
+		return o.ejectOfGone(ctx, gone)
+	}
+	cluster, err := o.Load(ctx, o.File)
+	if err != nil {
+		return err
+	}
+	id := o.IDOnHub(cluster)
+	if err := o.confirm(fmt.Sprintf("the hub has no cluster %s any more; delete what may be left of its objects?", id)); err != nil {
+		return err
+	}
+	if err := service.DeleteCluster(ctx, id, o.telling(id)); err != nil {
+		return err
+	}
+	if err := o.ejectOfGone(ctx, gone); err != nil && !errors.Is(err, gone) {
+		return err
+	}
+	return o.Changed(document.Changed{Kind: "cluster", Name: cluster.Metadata.Name, ID: id, Done: "gone, with what was left of it"})
+}
+
+// deletion is what else is done about what is deleted, and told of it.
+func (o *changeOptions) deletion() install.DeleteOptions {
+	return install.DeleteOptions{ReturnToPool: o.ReturnToPool, RemoveNode: o.RemoveNode, Tell: func(text string) { o.Say("%s", text) }}
+}
+
+// telling is deletion of a cluster, whose objects a hub lets go of one by one.
+func (o *changeOptions) telling(id string) install.DeleteOptions {
+	if o.Globals.Backend == base.BackendHub {
+		o.Say("Waiting for the hub's controllers to let go of the objects of %s.", id)
+	}
+	return o.deletion()
+}
+
+// fateOfNodes says what becomes of the machines of a cluster that is deleted.
+func (o *changeOptions) fateOfNodes(seen *install.Found) string {
+	state := model.ClusterStateOf(seen.Ref.Status)
+	switch {
+	case o.ReturnToPool:
+		return fmt.Sprintf("The nodes of %s are booted into the discovery image, for the pool that they came from: nothing of it runs on.", seen.FullName())
+	case state.Installed():
+		return fmt.Sprintf("The nodes of %s keep running; only the %s forgets them.", seen.FullName(), o.keeper())
+	case state.Running():
+		return fmt.Sprintf("The install of %s ends with it; its machines are left as far as they are.", seen.FullName())
+	}
+	return ""
+}
+
+// fateOfNode says what becomes of the node of a host that is deleted.
+func (o *changeOptions) fateOfNode(host install.Host, name string) string {
+	switch {
+	case o.RemoveNode && host.Role == model.RoleControlPlane:
+		return fmt.Sprintf("The node %s, of the control plane, is taken out of its cluster first.", name)
+	case o.RemoveNode:
+		return fmt.Sprintf("The node %s is taken out of its cluster first, if it is part of one.", name)
+	case host.State == model.HostInstalled, host.State == model.HostAdded:
+		return fmt.Sprintf("The node %s keeps running; only the %s forgets it.", name, o.keeper())
+	}
+	return ""
+}
+
+// keeper is who keeps the records that are deleted.
+func (o *changeOptions) keeper() string {
+	if o.Globals.Backend == base.BackendHub {
+		return "hub"
+	}
+	return "service"
+}

@@ -3,16 +3,23 @@ package create
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/netip"
+	"net/url"
 	"os"
+	"strings"
+
+	"github.com/spf13/pflag"
 
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/runlog"
+	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/boot"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 	"github.com/oaictl/oaictl/pkg/install/spec"
+	"github.com/oaictl/oaictl/pkg/iso/fetch"
 	"github.com/oaictl/oaictl/pkg/iso/serve"
 )
 
@@ -129,4 +136,167 @@ func adviseRoute(err error) error {
 		return base.Usagef("%w: say with --media-url where BMCs reach this machine", unclear)
 	}
 	return base.Usagef("%w: say which with --media-url", unclear)
+}
+
+// bootOptions are what the flags say of machines that boot through their BMCs.
+type bootOptions struct {
+	Base          string
+	MediaListen   string
+	MediaURL      string
+	BMCProxy      string
+	RebootRunning bool
+
+	flags *pflag.FlagSet
+}
+
+func (o *bootOptions) declare(flags *pflag.FlagSet) {
+	o.flags = flags
+	flags.StringVar(&o.Base, "base", "", "`FILE` or URL of the live image that machines with a bmc boot (default: the service's)")
+	flags.StringVar(&o.MediaListen, "media-listen", base.MediaListen, "`ADDRESS` at which BMCs read their machines' images")
+	flags.StringVar(&o.MediaURL, "media-url", "", "`URL` that BMCs are told for it (default: derived from the way to them)")
+	flags.BoolVar(&o.RebootRunning, "reboot-running", false, "permit to reboot machines that are on and have not registered")
+	base.DeclareBMCProxy(flags, &o.BMCProxy)
+}
+
+// check refuses values that mean nothing, and combinations of them.
+func (o *bootOptions) check(detach bool) error {
+	if _, err := base.ProxyURL(o.BMCProxy); err != nil {
+		return err
+	}
+	if o.given("media-listen") {
+		if err := base.CheckListen("--media-listen", o.MediaListen); err != nil {
+			return err
+		}
+	}
+	if o.Base != "" {
+		if err := base.CheckSource(o.Base, ""); err != nil {
+			return err
+		}
+	}
+	if o.MediaURL != "" {
+		if u, err := url.Parse(o.MediaURL); err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Scheme != "http" && u.Scheme != "https" {
+			return base.Usagef("--media-url is not the beginning of an http or https URL, without user, password and query")
+		}
+	}
+	if detach && o.given("media-listen") {
+		return base.Usagef("--detach and --media-listen exclude each other: nothing is served once this command has left; use oaictl iso serve, and --media-url")
+	}
+	return nil
+}
+
+func (o *bootOptions) given(flag string) bool { return o.flags != nil && o.flags.Changed(flag) }
+
+// checkHosts refuses flags for BMCs where the file has none, and a run that would
+// leave machines without what they boot.
+func (o *bootOptions) checkHosts(file string, hosts []*spec.Host, detach bool) error {
+	if len(hosts) == 0 {
+		for _, flag := range []string{"base", "media-listen", "media-url", "bmc-proxy", "reboot-running"} {
+			if o.given(flag) {
+				return base.Usagef("--%s: no host of %s is booted through a BMC: that takes bmc.address, bmc.credentials and boot.method redfish", flag, file)
+			}
+		}
+		return nil
+	}
+	if detach && o.MediaURL == "" {
+		return base.Usagef("--detach needs --media-url where machines boot through their BMCs: they read their images after this command has left, from oaictl iso serve")
+	}
+	return nil
+}
+
+// stillReading are the hosts that end with the media server of a run.
+func stillReading(desired *install.Desired, result install.Result) []string {
+	if result.Observed == nil {
+		return nil
+	}
+	return install.NewSnapshot(desired, result.Observed).Reading()
+}
+
+// checkBase opens a base that lies on this machine before anything is registered:
+// what is wrong with it no machine and no service can cure.
+func (o *runOptions) checkBase(ctx context.Context, cluster *spec.Cluster) error {
+	if o.boot.Base == "" || base.IsURL(o.boot.Base) {
+		return nil
+	}
+	carried, err := boot.CheckBase(ctx, cluster, o.boot.Base, o.adviseBase)
+	o.WarnCarried(carried, o.boot.Base)
+	return err
+}
+
+// adviseBase says what to do about a base that machines cannot boot.
+func (o *runOptions) adviseBase(problem *boot.BaseError) string {
+	if problem.Unreached {
+		return fmt.Sprintf("see to it that %s can be fetched from here, or give another --base", fetch.Redact(o.boot.Base))
+	}
+	return base.ImageAdvice(problem)
+}
+
+// warnReading names the hosts that lose their images with this run, and what
+// keeps them alive.
+func (o *runOptions) warnReading(result install.Result, desired *install.Desired, machines *bootedMachines, failed error) {
+	if machines == nil || failed == nil || o.Globals.Simulated || o.Detach {
+		return
+	}
+	names := stillReading(desired, result)
+	if len(names) == 0 {
+		return
+	}
+	which := "These machines still read"
+	if len(names) == 1 {
+		which = "This machine still reads"
+	}
+	o.Warn("%s from this command, which ends: %s. Serve them on, with:\n  %s", which, strings.Join(names, ", "), o.serveLine(machines))
+}
+
+// serveLine is the command that serves the images of a run at the addresses that
+// the BMCs were told.
+func (o *runOptions) serveLine(machines *bootedMachines) string {
+	words := []string{"iso", "serve", "-f", o.File}
+	if o.Dir != "." {
+		words = append(words, "--dir", o.Dir)
+	}
+	if base := machines.BasePath(); base != "" {
+		words = append(words, "--base", base)
+	}
+	words = append(words, "--listen", o.listenFor(machines), "--url", machines.URL())
+	if o.Detach && strings.HasPrefix(machines.URL(), "https:") {
+		words = append(words, "--tls-cert", "tls.crt", "--tls-key", "tls.key")
+	}
+	line := o.Identity.Name
+	for _, word := range words {
+		line += " " + names.Quoted(word)
+	}
+	return o.Hint(line)
+}
+
+// listenFor is the address at which iso serve listens for what the BMCs were told: this
+// run's own, or the port that --media-url names.
+func (o *runOptions) listenFor(machines *bootedMachines) string {
+	if !o.Detach {
+		return o.boot.MediaListen
+	}
+	told, err := url.Parse(machines.URL())
+	if err != nil {
+		return base.MediaListen
+	}
+	port := told.Port()
+	switch {
+	case port != "":
+	case told.Scheme == "https":
+		port = "443"
+	default:
+		port = "80"
+	}
+	return ":" + port
+}
+
+// nextDetached is what a run that leaves says to type next. While machines boot from
+// their images, that is what serves them, and the same command once more beside it.
+func (o *runOptions) nextDetached(result install.Result, desired *install.Desired, machines *bootedMachines) string {
+	switch {
+	case machines == nil:
+		return o.CommandLineWithout("--detach")
+	case !machines.Needed(result.Observed): // without --detach it would serve, too
+		return o.CommandLine()
+	}
+	return o.serveLine(machines) + "\n  It serves the machines' images until they have rebooted from their disks. While it runs, give this command again:\n  " + o.CommandLine()
 }

@@ -4,14 +4,19 @@ package create
 
 import (
 	"context"
+	"path/filepath"
+	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/runlog"
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/boot"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -133,4 +138,225 @@ func (o *createOptions) service(ctx context.Context, cluster *spec.Cluster, log 
 			log.Printf("the simulator: %v", err)
 		}
 	}, err
+}
+
+// addNodeOptions are what `add-node` needs and what its flags say.
+type addNodeOptions struct {
+	runOptions
+	AcceptControlPlane bool
+}
+
+// NewAddNode is `add-node`.
+func NewAddNode(a *base.App) *cobra.Command {
+	o := &addNodeOptions{runOptions: runOptions{App: a}}
+	command := &cobra.Command{
+		Use:     "add-node -f FILE",
+		Aliases: []string{"add-nodes"},
+		Short:   "Add the hosts of a file to its installed cluster that it does not have yet",
+		Long: `Add the hosts of a file to its cluster, which is installed, that it does not have
+yet: workers that did not come to the install or were lost in it, and hosts that
+were written into the file since.
+
+The service is told that the cluster takes more hosts. They boot the discovery image
+that the cluster was installed with; where that cannot serve (deleted, full, of another
+architecture or version, or a host was lost in the install) one is made for them. Each
+host is installed as soon as it is ready, and waits for no other. A machine that the
+file does not name is left alone, and so is every node that runs. A cluster that something else installed (spec.import)
+is made known to the service first. Where the service has lost records of the control
+plane, its machines are not installed again without --accept-control-plane: that would
+wipe members of the cluster. The same command goes on where things stand, and
+does nothing at all once every host was added.
+
+The service's knowledge ends with the reboot of a host. Whether it has joined as a
+node, the cluster knows: its certificate requests may have to be approved there.`,
+		Example: `  oaictl add-node -f cluster.yaml --service-url https://assisted.example.com
+  oaictl add-node -f cluster.yaml --service-url https://assisted.example.com --dry-run
+  oaictl add-node -f cluster.yaml --service-url https://assisted.example.com --detach`,
+		Args: base.NoArguments,
+		RunE: func(command *cobra.Command, _ []string) error {
+			o.explicit = command.Flags().Changed("output")
+			if err := o.check("add-node"); err != nil {
+				return err
+			}
+			return o.run(command.Context())
+		},
+	}
+	o.declare(command.Flags())
+	command.Flags().BoolVar(&o.AcceptControlPlane, "accept-control-plane", false, "permit to install control plane machines that the cluster may have already")
+	return command
+}
+
+func (o *addNodeOptions) run(ctx context.Context) error {
+	cluster, err := o.LoadToInstall(ctx, o.File, o.foreign)
+	if err != nil {
+		return err
+	}
+	desired := &install.Desired{Spec: cluster, Options: install.Options{
+		Reimage: o.Reimage, Adopt: o.Adopt, AddNodes: true, AcceptControlPlane: o.AcceptControlPlane, RebootRunning: o.boot.RebootRunning,
+	}}
+	o.Say("Nodes that are part of %s are left alone; only the machines that it lacks are installed.", cluster.Metadata.Name)
+	return o.carryOut(ctx, desired, func(ctx context.Context, log *runlog.Log) (*install.Client, func(), error) {
+		service, err := o.DialWith(ctx, base.ClientConfig{Connection: o.Globals.Connection, Clock: o.Clock, Trace: o.Tracer(log.Exchange)})
+		o.clusterClock = o.Clock
+		return service, func() {}, err
+	})
+}
+
+// addNodeHint is how the library speaks of this command: it knows neither the
+// file nor where the results are.
+const addNodeHint = "oaictl add-node -f FILE"
+
+// runOptions are what commands need that work on a cluster until it is as a
+// file says, and what their flags say.
+type runOptions struct {
+	*base.App
+	File         string
+	Dir          string
+	Detach       bool
+	DryRun       bool
+	Timeout      time.Duration
+	UserTimeout  time.Duration
+	PollInterval time.Duration
+	Reimage      bool
+	Adopt        string
+	foreign      base.Foreign
+	boot         bootOptions
+
+	clusterClock clock.Clock // what the cluster lives by
+	explicit     bool        // -o was given on the command line
+}
+
+func (o *runOptions) declare(flags *pflag.FlagSet) {
+	flags.StringVarP(&o.File, "file", "f", "", "`FILE` with the cluster, - for standard input")
+	flags.StringVar(&o.Dir, "dir", ".", "`DIR` below which results are written, as DIR/CLUSTER")
+	flags.BoolVar(&o.Detach, "detach", false, "do what needs no waiting, say what is waited for, and leave")
+	flags.BoolVar(&o.DryRun, "dry-run", false, "only show what would be done, as plan does")
+	flags.DurationVar(&o.Timeout, "timeout", 4*time.Hour, "give up watching after this `TIME`; the install goes on")
+	flags.DurationVar(&o.UserTimeout, "user-timeout", time.Hour, "give up watching when a person has been needed for this `TIME`")
+	flags.DurationVar(&o.PollInterval, "poll-interval", 0, "`TIME` between looks (default: adaptive, 1s to 10s)")
+	flags.BoolVar(&o.Reimage, "reimage", false, "permit changes that make a new image, which hosts have to boot again")
+	flags.StringVar(&o.Adopt, "adopt", "", "`ID` of a cluster that something else made, to take over")
+	o.foreign.Declare(flags)
+	o.boot.declare(flags)
+}
+
+// check refuses what means nothing to the command of a name.
+func (o *runOptions) check(name string) error {
+	switch {
+	case o.File == "":
+		return base.Usagef("%s needs -f FILE", name)
+	case o.Timeout < 0 || o.UserTimeout < 0 || o.PollInterval < 0:
+		return base.Usagef("a time is never negative")
+	case o.Detach && o.DryRun:
+		return base.Usagef("--detach and --dry-run exclude each other")
+	case o.explicit && o.Globals.Progress == base.ProgressJSON:
+		return base.Usagef("-o and --progress json exclude each other: the last event carries the result")
+	}
+	return o.boot.check(o.Detach)
+}
+
+// carryOut shows what would be done to a cluster, or does it and tells how it
+// ended. service reaches the service, with a log where there is one.
+func (o *runOptions) carryOut(ctx context.Context, desired *install.Desired, service func(context.Context, *runlog.Log) (*install.Client, func(), error)) error {
+	cluster := desired.Spec
+	if err := o.CheckBackend(cluster); err != nil {
+		return err
+	}
+	if err := o.boot.checkHosts(o.File, install.BootedByBMC(boot.ToBoot(desired)), o.Detach); err != nil {
+		return err
+	}
+	if err := o.checkBase(ctx, cluster); err != nil {
+		return err
+	}
+	if o.DryRun {
+		to, stop, err := service(ctx, nil)
+		if err != nil {
+			return err
+		}
+		defer stop()
+		return (&planOptions{App: o.App, File: o.File, Dir: o.Dir, BMCProxy: o.boot.BMCProxy, MediaURL: o.boot.MediaURL, MediaListen: o.boot.MediaListen}).show(ctx, to, desired)
+	}
+	log, err := o.openLog(ctx, cluster)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = log.Close() }()
+	log.Printf("%s, %s", base.ReadBuildInfo(), o.CommandLine())
+
+	to, stop, err := service(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	machines, err := o.bootMachines(ctx, to, desired, log)
+	if err != nil {
+		return err
+	}
+	result, err := o.install(ctx, to, desired, machines, log)
+	o.warnReading(result, desired, machines, err)
+	if machines != nil {
+		if err := machines.close(); err != nil {
+			o.Warn("%v", err)
+		}
+	}
+	return o.report(result, log.Path(), desired, machines, err)
+}
+
+// openLog opens the log. A folder that takes no files would not take the
+// kubeconfig either, and ends the run before it begins; a log alone that cannot
+// be written is no reason to install nothing: it is told once.
+func (o *runOptions) openLog(ctx context.Context, cluster *spec.Cluster) (*runlog.Log, error) {
+	dir, err := base.Folder(o.clusterDir(cluster))
+	if err != nil {
+		return nil, err
+	}
+	failed := func(err error) {
+		o.Warn("the log of this run cannot be written: %v", err)
+	}
+	log, err := runlog.Open(ctx, dir, o.Clock.Now, secretsOf(cluster)...)
+	if err != nil {
+		if err := base.TakesFiles(dir); err != nil {
+			return nil, err
+		}
+		failed(err)
+		return nil, nil
+	}
+	log.OnFailure(failed)
+	return log, nil
+}
+
+// install runs the loop and shows it.
+func (o *runOptions) install(ctx context.Context, service *install.Client, desired *install.Desired, machines *bootedMachines, log *runlog.Log) (install.Result, error) {
+	shown := newProgress(ctx, o.App, o.clusterClock)
+	defer shown.Close()
+	var telling sync.Mutex
+	tell := func(e install.Event) {
+		telling.Lock()
+		defer telling.Unlock()
+		log.Event(e)
+		shown.Event(e)
+	}
+	options := []install.Option{
+		install.WithFiles(install.NewFiles(o.Dir)),
+		install.WithClock(o.clusterClock),
+		install.WithPollInterval(o.PollInterval),
+		install.WithTimeouts(o.Timeout, o.UserTimeout),
+		install.WithEvents(func(e install.Event) {
+			e.Next = o.completeAdvice(e.Next)
+			tell(e)
+		}),
+	}
+	if machines != nil {
+		machines.tell = tell
+		options = append(options, install.WithMachines(machines))
+	}
+	installer := service.With(options...)
+	if o.Detach {
+		return installer.Detach(ctx, desired)
+	}
+	return installer.Run(ctx, desired)
+}
+
+func (o *runOptions) clusterDir(c *spec.Cluster) string {
+	return filepath.Join(o.Dir, c.Metadata.Name)
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -14,6 +15,7 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/internal/escape"
 	"github.com/oaictl/oaictl/internal/model"
+	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/boot"
 	"github.com/oaictl/oaictl/pkg/install/machine"
@@ -246,4 +248,54 @@ func blockerText(c *spec.Cluster, b install.Blocker) string {
 		text += escape.Sprintf("    Next: %s\n", b.Remedy)
 	}
 	return text
+}
+
+// location is where a cluster's file and its results are: what the library advises is
+// completed with them.
+type location struct{ file, dir string }
+
+// complete puts them into what to type next for a cluster.
+func (p location) complete(next string) string {
+	if p.file == "" {
+		return next
+	}
+	addNode := "oaictl add-node -f " + names.Quoted(p.file)
+	if p.dir != "." {
+		addNode += " --dir " + names.Quoted(p.dir)
+	}
+	return strings.ReplaceAll(strings.ReplaceAll(next, addNodeHint, addNode), " -f FILE", " -f "+names.Quoted(p.file))
+}
+
+// lookingWith is a client that also looks at the results of a cluster, and at the machines
+// of its file that boot through their BMCs.
+func lookingWith(a *base.App, service *install.Client, at location, cluster string, booted []*spec.Host, proxy string) (*install.Client, error) {
+	options := []install.Option{install.WithFiles(install.NewFiles(at.dir))}
+	if len(booted) > 0 {
+		machines, err := a.WatchMachines(filepath.Join(at.dir, cluster), proxy)
+		if err != nil {
+			return nil, err
+		}
+		options = append(options, install.WithMachines(machines))
+	}
+	return service.With(options...), nil
+}
+
+// completeAdvice completes what a run advises.
+func (o *runOptions) completeAdvice(next string) string {
+	return location{o.File, o.Dir}.complete(next)
+}
+
+// completePlan completes what a plan advises.
+func (p location) completePlan(plan install.Plan) install.Plan {
+	plan.Next = p.complete(plan.Next)
+	for i := range plan.Blockers {
+		plan.Blockers[i].Remedy = p.complete(plan.Blockers[i].Remedy)
+	}
+	for i := range plan.Warnings {
+		plan.Warnings[i].Next = p.complete(plan.Warnings[i].Next)
+	}
+	for i := range plan.Waits {
+		plan.Waits[i].Next = p.complete(plan.Waits[i].Next)
+	}
+	return plan
 }

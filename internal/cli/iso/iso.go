@@ -2,9 +2,19 @@
 package iso
 
 import (
+	"fmt"
+	"maps"
+	"net"
+	"net/url"
+	"slices"
+	"strings"
+
 	"github.com/spf13/cobra"
 
 	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/names"
+	"github.com/oaictl/oaictl/pkg/iso"
+	"github.com/oaictl/oaictl/pkg/iso/nmstate"
 )
 
 // NewCommand is `iso`, without what serves images.
@@ -24,4 +34,72 @@ func oneImage(name string) cobra.PositionalArgs {
 		}
 		return nil
 	}
+}
+
+func checkHostname(name string) error {
+	if name != "" && iso.CheckHostname(name) != nil {
+		return base.Usagef("--hostname %q is not a name of RFC 1123: letters, digits and dashes, with dots in between", name)
+	}
+	return nil
+}
+
+// checkRootfsURL refuses what the live system cannot fetch from.
+func checkRootfsURL(text string) error {
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" || !slices.Contains([]string{"http", "https", "tftp"}, u.Scheme) {
+		return base.Usagef("--rootfs-url is not the http, https or tftp URL of a file")
+	}
+	return nil
+}
+
+// macFlags takes the values of --mac apart: MAC addresses by the interfaces' names.
+func macFlags(given []string) (map[string]string, error) {
+	macs := map[string]string{}
+	for _, text := range given {
+		name, mac, ok := strings.Cut(text, "=")
+		if !ok || name == "" || mac == "" {
+			return nil, base.Usagef("--mac %q is not NAME=MAC", text)
+		}
+		if _, twice := macs[name]; twice {
+			return nil, base.Usagef("--mac names %s twice", name)
+		}
+		const ofGroup = 1
+		address, err := net.ParseMAC(mac)
+		if err != nil || len(address) != 6 || address[0]&ofGroup != 0 || slices.Max(address) == 0 {
+			return nil, base.Usagef("--mac %s: %q is not the MAC address of a device, such as 52:54:00:00:00:01", name, mac)
+		}
+		macs[name] = mac
+	}
+	return macs, nil
+}
+
+// knownMACs refuses a --mac of an interface that the document does not have.
+func knownMACs(document string, state *nmstate.State, macs map[string]string) error {
+	physical := state.Physical()
+	for _, name := range slices.Sorted(maps.Keys(macs)) {
+		if _, there := physical[name]; !there {
+			return base.Usagef("--mac %s: %s has no physical interface of that name%s", name, document, before("; it lacks ", lackedMACs(state, macs)))
+		}
+	}
+	return nil
+}
+
+// lackedMACs are the flags that say the MAC addresses which nothing says, "" for none.
+func lackedMACs(state *nmstate.State, macs map[string]string) string {
+	physical := state.Physical()
+	var flags []string
+	for _, name := range slices.Sorted(maps.Keys(physical)) {
+		if physical[name] == "" && macs[name] == "" {
+			flags = append(flags, fmt.Sprintf("--mac %s=MAC", names.Quoted(name)))
+		}
+	}
+	return strings.Join(flags, " ")
+}
+
+// before puts words before a text that is one.
+func before(words, text string) string {
+	if text == "" {
+		return ""
+	}
+	return words + text
 }

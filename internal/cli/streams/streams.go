@@ -10,6 +10,8 @@ package streams
 import (
 	"io"
 	"os"
+	"strings"
+	"sync"
 
 	"golang.org/x/term"
 )
@@ -58,4 +60,42 @@ func (s Streams) Live(env Env) bool {
 // the empty one, forbids it (https://no-color.org).
 func (s Streams) Color(env Env) bool {
 	return s.ErrTTY && env.Get("NO_COLOR") == "" && env.Get("TERM") != "dumb"
+}
+
+// Env is the environment of a run, by name.
+type Env map[string]string
+
+// EnvOf reads the NAME=VALUE form of os.Environ. A later entry wins.
+func EnvOf(environ []string) Env {
+	env := make(Env, len(environ))
+	for _, entry := range environ {
+		if name, value, ok := strings.Cut(entry, "="); ok && name != "" {
+			env[name] = value
+		}
+	}
+	return env
+}
+
+// Lookup is the value of a variable, and whether it is set.
+func (e Env) Lookup(name string) (string, bool) {
+	value, ok := e[name]
+	return value, ok
+}
+
+// Get is the value of a variable, "" if it is not set.
+func (e Env) Get(name string) string { return e[name] }
+
+// Locked is a writer that several parts of a program may write to at the same
+// time: one text is written after another, each of them whole.
+func Locked(w io.Writer) io.Writer { return &locked{w: w} }
+
+type locked struct {
+	mu sync.Mutex
+	w  io.Writer
+}
+
+func (t *locked) Write(text []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.w.Write(text)
 }
