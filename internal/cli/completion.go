@@ -20,15 +20,8 @@ import (
 
 func completionCommand(a *base.App) *cobra.Command {
 	return &cobra.Command{
-		Use:   "completion bash|zsh|fish|powershell",
-		Short: "Print a completion script for a shell",
-		Long: `Print a completion script for a shell, for example
-
-  source <(oaictl completion bash)
-
-As a kubectl plugin, put a link named kubectl_complete-oai to the binary on the
-PATH; kubectl then completes "kubectl oai" by itself.`,
-		Example:     "  oaictl completion bash\n  oaictl completion zsh",
+		Use:         "completion bash|zsh|fish|powershell",
+		Short:       "Print a completion script for a shell",
 		Args:        base.OneArgument("bash, zsh, fish or powershell"),
 		ValidArgs:   []string{"bash", "zsh", "fish", "powershell"},
 		Annotations: map[string]string{base.NoConfig: "true"},

@@ -10,6 +10,7 @@ package cli
 
 import (
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"strings"
@@ -48,13 +49,8 @@ func rootCommand(a *base.App) *cobra.Command {
 		return agent.NewMediaCommand(a)
 	}
 	root := &cobra.Command{
-		Use:   strings.ReplaceAll(a.Identity.Name, " ", "-"),
-		Short: "Install OpenShift on bare metal through the Assisted Installer",
-		Long: `Install OpenShift on bare metal through the Assisted Installer.
-
-oaictl reads a cluster.yaml, looks at what the service and the machines have
-done already, and does what is still missing. It can be stopped at any time
-and continues where things stand, from any machine.`,
+		Use:               strings.ReplaceAll(a.Identity.Name, " ", "-"),
+		Short:             "Install OpenShift on bare metal through the Assisted Installer",
 		Annotations:       map[string]string{cobra.CommandDisplayNameAnnotation: a.Identity.Name},
 		Args:              cobra.ArbitraryArgs,
 		RunE:              base.UnknownSubcommand,
@@ -70,7 +66,7 @@ and continues where things stand, from any machine.`,
 		},
 	}
 	root.SetFlagErrorFunc(a.BadFlag)
-	root.SetUsageTemplate(usageTemplate)
+	root.SetUsageTemplate(strings.TrimSuffix(usageTemplate, "\n"))
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetHelpCommand(helpCommand(a))
 	a.Globals.Declare(root.PersistentFlags(), a.Identity.Backend)
@@ -87,6 +83,7 @@ and continues where things stand, from any machine.`,
 	for _, topic := range helpTopics() {
 		root.AddCommand(topic)
 	}
+	base.Describe(root)
 	a.Identity.InOwnWords(root)
 	registerCompletions(a, root)
 	return root
@@ -225,7 +222,6 @@ func versionCommand(a *base.App) *cobra.Command {
 	return &cobra.Command{
 		Use:         "version",
 		Short:       "Print the version of oaictl",
-		Example:     "  oaictl version\n  oaictl version -o json",
 		Args:        base.NoArguments,
 		Annotations: map[string]string{base.NoConfig: "true"},
 		RunE: func(*cobra.Command, []string) error {
@@ -236,5 +232,36 @@ func versionCommand(a *base.App) *cobra.Command {
 				Text:  func() string { return fmt.Sprintln(info) },
 			})
 		},
+	}
+}
+
+// usageTemplate is cobra's, with the global flags folded into one line below
+// the root: they are the same everywhere.
+//
+//go:embed usage.tmpl
+var usageTemplate string
+
+// helpCommand is `help [COMMAND|TOPIC]`.
+func helpCommand(a *base.App) *cobra.Command {
+	return &cobra.Command{
+		Use:         "help [COMMAND|TOPIC]",
+		Short:       "Help about a command or a topic",
+		Annotations: map[string]string{base.NoConfig: "true"},
+		RunE: func(command *cobra.Command, args []string) error {
+			target, rest, err := command.Root().Find(args)
+			if err != nil || len(rest) > 0 {
+				return base.Usagef("no help about %q", strings.Join(args, " "))
+			}
+			target.InitDefaultHelpFlag()
+			return target.Help()
+		},
+	}
+}
+
+// helpTopics are pages of help that belong to no command.
+func helpTopics() []*cobra.Command {
+	return []*cobra.Command{
+		{Use: "environment", Short: "Variables and the configuration file", Args: cobra.NoArgs},
+		{Use: "exit-codes", Short: "What each exit code means", Args: cobra.NoArgs},
 	}
 }

@@ -43,25 +43,17 @@ type agentOptions struct {
 }
 
 // agentStep is one step.
-type agentStep func(*inmedia.Client, context.Context) (inmedia.Result, error)
-
-// agentText is how a step is called and explained.
-type agentText struct{ use, short, long, example string }
+type agentStep struct {
+	use, short string
+	run        func(*inmedia.Client, context.Context) (inmedia.Result, error)
+}
 
 // NewCommand is `agent`.
 func NewCommand(a *base.App) *cobra.Command {
 	o := &agentOptions{App: a}
 	command := base.Group("agent", "Carry out the steps of agent-based installation media")
-	command.Long = `Carry out the steps of agent-based installation media: what the systemd units on
-them run, against the assisted-service that the media bring along.
-
-Each step takes its input from the variables and files that the units have, looks
-at what is there, and does what is missing; so it can be run again at any time. The
-service is the one that --service-url or SERVICE_BASE_URL names; the token in
-USER_AUTH_TOKEN is sent as it is. Called as agent-installer-client, this program has
-the steps registerCluster, registerInfraEnv, configure and importCluster.`
 	for _, s := range agentSteps() {
-		command.AddCommand(o.command(s.agentText, s.step))
+		command.AddCommand(o.command(s))
 	}
 	command.AddCommand(o.statusCommand())
 	return command
@@ -86,9 +78,9 @@ func NewMediaCommand(a *base.App) *cobra.Command {
 	base.HideHubFlags(root.PersistentFlags()) // no step speaks to a hub
 	for _, s := range agentSteps() {
 		if name := base.MediaStep(s.use); name != "" {
-			text := s.agentText
-			text.use, text.example = name, ""
-			root.AddCommand(o.command(text, s.step))
+			command := o.command(s)
+			command.Use, command.Long = name, base.LongHelp("agent "+s.use)
+			root.AddCommand(command)
 		}
 	}
 	return root
@@ -103,15 +95,15 @@ func unknownStep(command *cobra.Command, given []string) error {
 	return base.UnknownSubcommand(command, given)
 }
 
-func (o *agentOptions) command(text agentText, step agentStep) *cobra.Command {
+func (o *agentOptions) command(s agentStep) *cobra.Command {
 	command := &cobra.Command{
-		Use: text.use, Short: text.short, Long: text.long, Example: text.example, Args: base.NoArguments,
+		Use: s.use, Short: s.short, Args: base.NoArguments,
 		RunE: func(command *cobra.Command, _ []string) error {
 			client, err := o.client()
 			if err != nil {
 				return err
 			}
-			result, err := step(client, command.Context())
+			result, err := s.run(client, command.Context())
 			if err != nil {
 				return err
 			}
@@ -227,72 +219,15 @@ func machineMACs() ([]string, error) {
 	return macs, nil
 }
 
-// agentStepEntry ties a step to its text.
-type agentStepEntry struct {
-	agentText
-	step agentStep
-}
-
 // agentSteps are the steps in the order in which the units run them.
-func agentSteps() []agentStepEntry {
-	return []agentStepEntry{
-		{agentText{
-			use: "register-cluster", short: "Register the cluster of the medium",
-			long: `Register the cluster that the manifests of the medium describe, if the service has
-none, set its install-config overrides and upload its extra manifests. A manifest
-that the cluster has with another content is not written over.
-
-The version and the architectures of the release come from its image: from the
-mirrors that registries.conf names, else from its own registry, else from oc, where
-there is one.`,
-			example: `  oaictl agent register-cluster --service-url http://127.0.0.1:8090
-  oaictl agent register-cluster --service-url http://127.0.0.1:8090 --registry-ca-file mirror-ca.pem`,
-		}, (*inmedia.Client).RegisterCluster},
-		{agentText{
-			use: "register-infraenv", short: "Register the InfraEnv of the medium",
-			long: `Register the InfraEnv that the manifests of the medium describe, if the service has
-none. It belongs to the service's cluster, or to none while there is none. The labels
-of each NMStateConfig have to be those that the InfraEnv selects by.`,
-			example: `  oaictl agent register-infraenv --service-url http://127.0.0.1:8090
-  oaictl agent register-infraenv --service-url http://127.0.0.1:8090 -o name`,
-		}, (*inmedia.Client).RegisterInfraEnv},
-		{agentText{
-			use: "configure-hosts", short: "Give hosts their roles, disks and fencing credentials",
-			long: `Give the hosts the roles, installation disks and fencing credentials that the folder
-HOST_CONFIG_DIR has for them, until all of them have registered and are as it says.
-Hosts that cannot be configured stand in a file, a line each, for as long as they
-cannot. The folder is read again in each round. With WORKFLOW_TYPE=addnodes only the
-configuration of this machine counts.`,
-			example: `  oaictl agent configure-hosts --service-url http://127.0.0.1:8090 --timeout 30m
-  oaictl agent configure-hosts --service-url http://127.0.0.1:8090 --failures-file failures.txt`,
-		}, (*inmedia.Client).Configure},
-		{agentText{
-			use: "import-cluster", short: "Import the installed cluster that nodes are added to",
-			long: `Make a record of the installed cluster that CLUSTER_ID, CLUSTER_NAME and
-CLUSTER_API_VIP_DNS_NAME name, and configure it as the folder CLUSTER_CONFIG_DIR
-says. A record that is there already is found by the cluster's id, and completed.`,
-			example: `  oaictl agent import-cluster --service-url http://127.0.0.1:8090
-  oaictl agent import-cluster --service-url http://127.0.0.1:8090 -o json`,
-		}, (*inmedia.Client).ImportCluster},
-		{agentText{
-			use: "start-install", short: "Start the installation once all required hosts are ready",
-			long: `Wait for the cluster, and until exactly as many hosts are ready as are required,
-and start the installation. Hosts whose InfraEnv was registered before the cluster are
-bound to it. The number of hosts is that of REQUIRED_MASTER_NODES, REQUIRED_ARBITER_NODES
-and REQUIRED_WORKER_NODES, else that of the AgentClusterInstall. While hosts cannot be
-configured, nothing is started. A preparation that fails is tried again three times.
-The command ends once the installation runs.`,
-			example: `  oaictl agent start-install --service-url http://127.0.0.1:8090
-  oaictl agent start-install --service-url http://127.0.0.1:8090 --timeout 2h`,
-		}, (*inmedia.Client).StartInstall},
-		{agentText{
-			use: "add-node", short: "Install this machine into the imported cluster",
-			long: `Wait until the service knows this machine, by the MAC addresses of its interfaces,
-and install it into the cluster that was imported. The command ends once the service
-has begun to.`,
-			example: `  oaictl agent add-node --service-url http://127.0.0.1:8090
-  oaictl agent add-node --service-url http://127.0.0.1:8090 --mac 52:54:00:00:00:01`,
-		}, (*inmedia.Client).AddNode},
+func agentSteps() []agentStep {
+	return []agentStep{
+		{"register-cluster", "Register the cluster of the medium", (*inmedia.Client).RegisterCluster},
+		{"register-infraenv", "Register the InfraEnv of the medium", (*inmedia.Client).RegisterInfraEnv},
+		{"configure-hosts", "Give hosts their roles, disks and fencing credentials", (*inmedia.Client).Configure},
+		{"import-cluster", "Import the installed cluster that nodes are added to", (*inmedia.Client).ImportCluster},
+		{"start-install", "Start the installation once all required hosts are ready", (*inmedia.Client).StartInstall},
+		{"add-node", "Install this machine into the imported cluster", (*inmedia.Client).AddNode},
 	}
 }
 
@@ -308,12 +243,7 @@ func (o *agentOptions) statusCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "status",
 		Short: "Show where things stand on the medium",
-		Long: `Show the cluster, the InfraEnv and the hosts of the medium's service, and what keeps
-hosts from being configured. It ends with 7 where the installation has failed, and
-with 6 while it cannot proceed.`,
-		Example: `  oaictl agent status --service-url http://127.0.0.1:8090
-  oaictl agent status --service-url http://127.0.0.1:8090 -o jsonpath={.cluster.state}`,
-		Args: base.NoArguments,
+		Args:  base.NoArguments,
 		RunE: func(command *cobra.Command, _ []string) error {
 			client, err := o.client()
 			if err != nil {

@@ -81,17 +81,7 @@ func NewCancel(a *base.App) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "cancel [cluster] NAME|ID|-f FILE",
 		Short: "Stop an install; the machines stay as they are",
-		Long: `Stop an install. The machines stay as they are, but for this: with -f FILE, the
-discovery images that create cluster put into their virtual drives are taken out,
-and their boot order is put back; also where the install has not begun, or has
-ended, and the service has nothing to cancel.
-
-An install that is still being prepared has written nothing: its cluster is ready
-again, a create cluster that runs ends with exit code 7, and the next one installs
-it. Any other cluster is cancelled, and needs a reset.`,
-		Example: `  oaictl cancel lab --yes
-  oaictl cancel -f cluster.yaml --yes`,
-		RunE: o.endInstall(ending{"cancel", "cancelled", (*install.Client).CancelInstall, (*install.Client).Cancel, (*install.Client).AfterCancel}),
+		RunE:  o.endInstall(ending{"cancel", "cancelled", (*install.Client).CancelInstall, (*install.Client).Cancel, (*install.Client).AfterCancel}),
 	}
 	o.flags(command)
 	return command
@@ -103,12 +93,6 @@ func NewReset(a *base.App) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "reset [cluster] NAME|ID|-f FILE",
 		Short: "Take a failed or cancelled install back to its beginning",
-		Long: `Take a failed or cancelled install back to its beginning. The hosts have to boot
-the discovery image again; what they know stays. With -f FILE, images that are
-still in the machines' virtual drives are taken out: create cluster inserts them
-anew.`,
-		Example: `  oaictl reset lab --yes
-  oaictl reset -f cluster.yaml --yes`,
 		RunE: o.endInstall(ending{"reset", "reset", (*install.Client).ResetInstall, (*install.Client).Reset, func(*install.Client, context.Context, *install.Found) string {
 			return "boot the hosts from the discovery image, then oaictl create cluster -f FILE"
 		}}),

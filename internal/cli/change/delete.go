@@ -27,28 +27,6 @@ func newDeleteCluster(a *base.App) *cobra.Command {
 		Use:     "cluster NAME|ID|-f FILE",
 		Aliases: []string{"clusters"},
 		Short:   "Delete a cluster, with the InfraEnvs that oaictl made for it",
-		Long: `Delete a cluster's record from the service, with its hosts' records and the
-InfraEnvs that oaictl made for it. Nodes that run go on running; only the service
-forgets them. The cluster's images in oaictl's cache, which hold the pull secret, are
-removed. With -f FILE, discovery images that are still in the
-machines' virtual drives are taken out first, also where the cluster is gone
-already; if that fails, nothing is deleted. With a name, BMCs are left alone.
-
-On a hub, machines that came from a pool go back to it as long as the install has
-not begun to write their disks. From then on they are left alone, unless
---return-to-pool says that the cluster has served its time: the hub then boots its
-nodes into the discovery image, and nothing of the cluster runs on.
-
-There the cluster's objects are deleted in the order in which the hub's
-controllers can let go of them, also while an install runs, which ends it. What
-they do not let go of is named after some seconds, with who holds it; the same
-command goes on with a deletion that was broken off. A cluster that oaictl did not
-make, or has let go of, is left. --orphan deletes nothing: the objects only stop
-being oaictl's, for whoever takes them over.`,
-		Example: `  oaictl delete cluster lab --yes
-  oaictl delete cluster -f cluster.yaml --yes
-  oaictl delete cluster lab --backend hub --return-to-pool --yes
-  oaictl delete cluster lab --backend hub --orphan --yes`,
 		RunE: func(command *cobra.Command, given []string) error {
 			if err := o.read(command, given, "cluster"); err != nil {
 				return err
@@ -137,7 +115,6 @@ func newDeleteInfraEnv(a *base.App) *cobra.Command {
 		Use:     "infraenv NAME|ID",
 		Aliases: []string{"infraenvs", "infra-env", "infra-envs"},
 		Short:   "Delete an InfraEnv that has no hosts",
-		Example: "  oaictl delete infraenv pool --yes\n  oaictl delete infraenv 6f1c7d2e-0d8b-4c3b-9d53-5d1d6a3d2f10 --yes",
 		Args:    base.OneArgument("the NAME or ID of an InfraEnv"),
 		RunE: func(command *cobra.Command, given []string) error {
 			o.Name = given[0]
@@ -173,16 +150,7 @@ func newDeleteHost(a *base.App) *cobra.Command {
 		Use:     "host NAME|ID",
 		Aliases: []string{"hosts"},
 		Short:   "Delete a host's record; power the machine off first, or it comes back",
-		Long: `Delete a host's record from the service. A machine whose discovery image still runs
-comes back: power it off first.
-
-The node of an installed host runs on; only the service forgets it. On a hub,
---remove-node has the service take the node out of its cluster first, of the control
-plane, too. What stands in its way is named.`,
-		Example: `  oaictl delete host worker-3 --yes
-  oaictl delete host 6f1c7d2e-0d8b-4c3b-9d53-5d1d6a3d2f10 --yes
-  oaictl delete host worker-3 --backend hub --remove-node --yes`,
-		Args: base.OneArgument("the NAME or ID of a host"),
+		Args:    base.OneArgument("the NAME or ID of a host"),
 		RunE: func(command *cobra.Command, given []string) error {
 			if err := o.Target.Read(command, given, "host"); err != nil {
 				return err

@@ -37,20 +37,7 @@ func NewCluster(a *base.App) *cobra.Command {
 		Use:     "cluster -f FILE",
 		Aliases: []string{"clusters"},
 		Short:   "Install the cluster that a file describes, or go on where things stand",
-		Long: `Install the cluster that a file describes, or go on where things stand.
-
-What is there already is found and used; what is missing is done; then oaictl
-waits until the cluster is installed and its kubeconfig is in DIR/CLUSTER/auth.
-It can be stopped at any time. The same command goes on from there, on this
-machine or another, and does nothing at all once everything is done.
-
---simulate installs on a service and machines inside this process, 300 times as
-fast as in life: nothing outside is touched, and nothing is left but the files.`,
-		Example: `  oaictl create cluster -f cluster.yaml --service-url https://assisted.example.com
-  oaictl create cluster -f cluster.yaml --backend hub
-  oaictl create cluster -f cluster.yaml --simulate
-  oaictl create cluster -f cluster.yaml --dry-run --service-url https://assisted.example.com`,
-		Args: base.NoArguments,
+		Args:    base.NoArguments,
 		RunE: func(command *cobra.Command, _ []string) error {
 			o.explicit = command.Flags().Changed("output")
 			if err := o.check(command); err != nil {
@@ -153,26 +140,7 @@ func NewAddNode(a *base.App) *cobra.Command {
 		Use:     "add-node -f FILE",
 		Aliases: []string{"add-nodes"},
 		Short:   "Add the hosts of a file to its installed cluster that it does not have yet",
-		Long: `Add the hosts of a file to its cluster, which is installed, that it does not have
-yet: workers that did not come to the install or were lost in it, and hosts that
-were written into the file since.
-
-The service is told that the cluster takes more hosts. They boot the discovery image
-that the cluster was installed with; where that cannot serve (deleted, full, of another
-architecture or version, or a host was lost in the install) one is made for them. Each
-host is installed as soon as it is ready, and waits for no other. A machine that the
-file does not name is left alone, and so is every node that runs. A cluster that something else installed (spec.import)
-is made known to the service first. Where the service has lost records of the control
-plane, its machines are not installed again without --accept-control-plane: that would
-wipe members of the cluster. The same command goes on where things stand, and
-does nothing at all once every host was added.
-
-The service's knowledge ends with the reboot of a host. Whether it has joined as a
-node, the cluster knows: its certificate requests may have to be approved there.`,
-		Example: `  oaictl add-node -f cluster.yaml --service-url https://assisted.example.com
-  oaictl add-node -f cluster.yaml --service-url https://assisted.example.com --dry-run
-  oaictl add-node -f cluster.yaml --service-url https://assisted.example.com --detach`,
-		Args: base.NoArguments,
+		Args:    base.NoArguments,
 		RunE: func(command *cobra.Command, _ []string) error {
 			o.explicit = command.Flags().Changed("output")
 			if err := o.check("add-node"); err != nil {

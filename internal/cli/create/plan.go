@@ -43,13 +43,7 @@ func NewPlan(a *base.App) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "plan -f FILE",
 		Short: "Show what create cluster would do, and do nothing",
-		Long: `Show what create cluster would do next, what it would wait for, what stands in
-its way, and what follows until the cluster is installed. Machines with a bmc are
-looked at. Nothing is written, neither to the service nor to disk, and the exit code is 0 whether or not there
-is something to do.`,
-		Example: `  oaictl plan -f cluster.yaml --service-url https://assisted.example.com
-  oaictl plan -f cluster.yaml --service-url https://assisted.example.com -o jsonpath={.verdict}`,
-		Args: base.NoArguments,
+		Args:  base.NoArguments,
 		RunE: func(command *cobra.Command, _ []string) error {
 			if o.File == "" {
 				return base.Usagef("plan needs -f FILE")

@@ -34,13 +34,6 @@ func NewWait(a *base.App) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "wait [cluster] NAME|ID|-f FILE --for installed|ready|hosts=N",
 		Short: "Wait until a cluster is installed, ready, or has enough hosts",
-		Long: `Wait until a cluster is installed, until it is ready to be installed (or further),
-or until at least N hosts have registered and are connected. Nothing is written.
-A cluster that can no longer get there ends the wait, with the same exit codes as
-create cluster.`,
-		Example: `  oaictl wait lab --for installed
-  oaictl wait lab --for hosts=3 --timeout 30m
-  oaictl wait -f cluster.yaml --for ready`,
 		RunE: func(command *cobra.Command, given []string) error {
 			if err := o.Read(command, given, "cluster"); err != nil {
 				return err

@@ -28,14 +28,6 @@ func NewWhy(a *base.App) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "why [cluster|host] NAME|ID|-f FILE",
 		Short: "Say what stands in the way, by its root causes, and what to do",
-		Long: `Say what stands in the way of a cluster or a host. Failing checks are grouped by
-their cause over all hosts; what only follows from another failure is left out,
-and each cause has its remedy. With -f the field of the file that it belongs to
-is named with its place, what the file itself forbids is told as well, and the
-machines with a bmc are looked at.`,
-		Example: `  oaictl why lab
-  oaictl why -f cluster.yaml
-  oaictl why host cp-0 -o json`,
 		RunE: func(command *cobra.Command, given []string) error {
 			if err := o.Read(command, given, "cluster", "host"); err != nil {
 				return err

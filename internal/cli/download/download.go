@@ -44,8 +44,6 @@ func newKubeconfig(a *base.App) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "kubeconfig NAME|ID|-f FILE",
 		Short: "Download the kubeconfig of a cluster",
-		Example: `  oaictl download kubeconfig lab
-  oaictl download kubeconfig lab --to - > kubeconfig`,
 		RunE: func(command *cobra.Command, given []string) error {
 			if err := o.Read(command, given, "cluster"); err != nil {
 				return err
@@ -109,9 +107,6 @@ func newIgnition(a *base.App) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "ignition NAME|ID|-f FILE",
 		Short: "Download the Ignition of a cluster's roles, of a host, or of the discovery image",
-		Example: `  oaictl download ignition lab
-  oaictl download ignition --host cp-0 --to -
-  oaictl download ignition --discovery lab`,
 		RunE: func(command *cobra.Command, given []string) error {
 			switch {
 			case host != "" && discovery != "", (host != "" || discovery != "") && (len(given) > 0 || o.File != ""):
@@ -210,8 +205,6 @@ func newManifests(a *base.App) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "manifests NAME|ID|-f FILE",
 		Short: "Download the manifests that the install adds",
-		Example: `  oaictl download manifests lab
-  oaictl download manifests lab --system --dir /tmp`,
 		RunE: func(command *cobra.Command, given []string) error {
 			if err := o.Read(command, given, "cluster"); err != nil {
 				return err
@@ -272,13 +265,6 @@ func NewLogs(a *base.App) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "logs [cluster|host] NAME|ID|-f FILE",
 		Short: "Download the logs of an install, or of one host",
-		Long: `Download the logs that the service has of a cluster and its hosts, or of one
-host, as a tar archive. They hold the events even before an install, and the
-hosts' own logs once an install has failed or ended.`,
-		Example: `  oaictl logs lab
-  oaictl logs host cp-0 --to cp-0.tar
-  oaictl logs host cp-0 --cluster lab
-  oaictl logs lab --to - | tar t`,
 		RunE: func(command *cobra.Command, given []string) error {
 			if err := o.Read(command, given, "cluster", "host"); err != nil {
 				return err

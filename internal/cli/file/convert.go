@@ -41,24 +41,8 @@ func NewConvert(a *base.App) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "convert -f FILE|DIR",
 		Short: "Turn other formats into cluster.yaml, or cluster.yaml into them",
-		Long: `Turn what describes a cluster elsewhere into cluster.yaml, or into one another:
-install-config.yaml with agent-config.yaml (agent), the agent-based installer's
-ZTP manifests or a hub's objects (ztp), SiteConfig's ClusterInstance
-(clusterinstance), aicli's parameters (aicli) and Cluster API objects of the
-assisted providers (capi).
-
-Each value is carried over, or named on standard error with the reason why not;
---report writes that as JSON: a list of {path, value, why}, in which those with
-"idle" say nothing of the cluster. create cluster and other commands take each
-of the formats as -f without being asked to, and stop where something is lost.
-
-A cluster.yaml refers to secrets, and does not hold them: -o writes it with the
-files that it refers to.`,
-		Example: `  oaictl convert -f install-config.yaml --openshift-version 4.20 -o converted
-  oaictl convert -f cluster.yaml --to ztp -o manifests
-  oaictl convert -f cluster.yaml --to clusterinstance --report losses.json`,
-		Args: base.NoArguments,
-		RunE: base.Run(o.run),
+		Args:  base.NoArguments,
+		RunE:  base.Run(o.run),
 	}
 	flags := command.Flags()
 	flags.StringVarP(&o.File, "file", "f", "", "`FILE` or folder to convert, - for standard input")

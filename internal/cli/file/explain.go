@@ -32,16 +32,7 @@ func NewExplain(a *base.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "explain FIELD | validation|state|stage|event [NAME]",
 		Short: "Explain a field of cluster.yaml, or a word of the service",
-		Long: `Explain a field of cluster.yaml, or a word that the service uses: a validation, a
-state of a cluster or host, a stage of the installation, or an event. Everything
-is built in; no service is asked. Without a NAME, all names of the kind are
-listed.`,
-		Example: `  oaictl explain spec.hosts.disk
-  oaictl explain validation ntp-synced
-  oaictl explain state insufficient
-  oaictl explain stage "Writing image to disk"
-  oaictl explain event`,
-		Args: somethingToExplain,
+		Args:  somethingToExplain,
 		ValidArgsFunction: func(_ *cobra.Command, given []string, _ string) ([]string, cobra.ShellCompDirective) {
 			return explainable(given), cobra.ShellCompDirectiveNoFileComp
 		},

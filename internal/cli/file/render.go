@@ -33,23 +33,8 @@ func NewRender(a *base.App) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "render -f FILE",
 		Short: "Print the objects that describe a cluster to a hub, for GitOps",
-		Long: `Print the objects that describe a cluster to a hub, in the order to apply them:
-what create cluster --backend hub applies, with the start of the install as the
-file has it (spec.hold). The same file makes the same bytes.
-
-Secrets are referred to and left out, unless --with-secrets is given: what has to
-be there besides is said on standard error. Agents are made by the hub when
-machines register, and are not among the objects: who applies them by hand has to
-approve the machines, and to set their roles and disks, or to let create cluster
---backend hub do it.
-
-With -o DIR each object is a file of its own. A cluster's files keep their names
-when hosts come and go, and an earlier rendering is written over.`,
-		Example: `  oaictl render -f cluster.yaml
-  oaictl render -f cluster.yaml -n clusters --image-set openshift-v4.20.3
-  oaictl render -f cluster.yaml -o rendered --with-secrets`,
-		Args: base.NoArguments,
-		RunE: base.Run(o.run),
+		Args:  base.NoArguments,
+		RunE:  base.Run(o.run),
 	}
 	flags := command.Flags()
 	flags.StringVarP(&o.File, "file", "f", "", "`FILE` with the cluster, - for standard input")

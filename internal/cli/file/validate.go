@@ -47,14 +47,8 @@ func NewValidate(a *base.App) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "validate -f FILE",
 		Short: "Check a cluster.yaml, all of it at once, without a service",
-		Long: `Check a cluster.yaml and everything that it refers to: keys, pull secret,
-manifests, network configuration. All problems are told at once, each with its
-place in the file. Nothing is sent or written.`,
-		Example: `  oaictl validate -f cluster.yaml
-  oaictl validate -f - < cluster.yaml
-  oaictl validate -f cluster.yaml -o json`,
-		Args: base.NoArguments,
-		RunE: base.Run(o.run),
+		Args:  base.NoArguments,
+		RunE:  base.Run(o.run),
 	}
 	command.Flags().StringVarP(&o.File, "file", "f", "", "`FILE` with the cluster, - for standard input")
 	o.foreign.Declare(command.Flags())
@@ -165,13 +159,7 @@ func NewSchema(a *base.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "schema",
 		Short: "Print the JSON schema of cluster.yaml",
-		Long: `Print the JSON schema (draft 2020-12) of cluster.yaml, for editors that complete
-and check as you type. With the YAML language server, write as the first line:
-
-  # yaml-language-server: $schema=cluster.schema.json`,
-		Example: `  oaictl schema > cluster.schema.json
-  oaictl schema -o yaml`,
-		Args: base.NoArguments,
+		Args:  base.NoArguments,
 		RunE: func(*cobra.Command, []string) error {
 			var data any
 			if a.Globals.Format.Machine() {

@@ -45,21 +45,7 @@ func newCustomize(a *base.App) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "customize BASE -o OUT",
 		Short: "Make an image of a machine's own: Ignition, kernel arguments, network",
-		Long: `Make an image of a machine's own out of a live image of CoreOS, a path or a URL.
-BASE is never modified, and the image still boots in every way that BASE does.
-
-Several Ignition configs become one, in their order: of two that speak of the same
-file, unit or user, the later one wins. --nmstate describes the machine's network
-as nmstate does; its interfaces are found by their MAC addresses: mac-address in
-the document, or --mac.
-
-A BASE that carries something already is refused, unless --merge keeps that or
---replace drops it. OUT, a file or a disk, is not overwritten without --force.`,
-		Example: `  oaictl iso customize rhcos-live.iso -o cp-1.iso --ignition cp-1.ign
-  oaictl iso customize rhcos-live.iso -o cp-2.iso --ignition base.ign --ignition cp-2.ign --append-karg console=ttyS0,115200n8
-  oaictl iso customize rhcos-live.iso -o cp-3.iso --nmstate cp-3.yaml --mac eno1=52:54:00:00:00:03 --hostname cp-3
-  oaictl iso customize cp-0.iso -o - --replace --reset-kargs > pristine.iso`,
-		Args: oneImage("BASE"),
+		Args:  oneImage("BASE"),
 		RunE: func(command *cobra.Command, given []string) error {
 			// The environment speaks of -o FORMAT, which this verb does not have.
 			if !command.Flags().Changed("output") {

@@ -31,11 +31,7 @@ func newExtractIgnition(a *base.App) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "ignition IMAGE",
 		Short: "Print the Ignition config that an image carries",
-		Long: `Print the Ignition config that an image carries, byte for byte as it does. It may
-hold secrets, such as a pull secret.`,
-		Example: `  oaictl iso extract ignition cp-0.iso
-  oaictl iso extract ignition cp-0.iso > config.ign`,
-		Args: oneImage("IMAGE"),
+		Args:  oneImage("IMAGE"),
 		RunE: func(command *cobra.Command, given []string) error {
 			return reading(command.Context(), o, given[0], func(live *image.Live) error {
 				config, err := live.Ignition()
@@ -72,9 +68,7 @@ func newExtractKargs(a *base.App) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "kargs IMAGE",
 		Short: "Print the kernel arguments of an image",
-		Example: `  oaictl iso extract kargs cp-0.iso
-  oaictl iso extract kargs https://mirror.example.com/rhcos-live.iso`,
-		Args: oneImage("IMAGE"),
+		Args:  oneImage("IMAGE"),
 		RunE: func(command *cobra.Command, given []string) error {
 			return reading(command.Context(), o, given[0], func(live *image.Live) error {
 				if live.Info().KargsLimit == 0 {
@@ -114,11 +108,7 @@ func newExtractNetwork(a *base.App) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "network IMAGE -d DIR",
 		Short: "Write the network profiles that an image carries",
-		Long: `Write the network profiles of NetworkManager that an image carries for its live
-system, each as a file that its owner alone may read.`,
-		Example: `  oaictl iso extract network cp-0.iso -d network
-  oaictl iso extract network cp-0.iso -d network --force`,
-		Args: oneImage("IMAGE"),
+		Args:  oneImage("IMAGE"),
 		RunE: func(command *cobra.Command, given []string) error {
 			if err := o.check(command); err != nil {
 				return err
@@ -156,13 +146,7 @@ func newExtractPXE(a *base.App) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "pxe IMAGE -d DIR",
 		Short: "Write the files with which machines boot an image over the network",
-		Long: `Write the files with which machines boot an image over the network: DIR/kernel,
-DIR/initrd, DIR/rootfs.img and DIR/ipxe, a script for iPXE. What the image carries
-is in the initrd. The script finds the others beside it, or, with --url, there.
-For s390x there are initrd.addrsize, generic.ins and generic.prm too.`,
-		Example: `  oaictl iso extract pxe cp-0.iso -d pxe
-  oaictl iso extract pxe cp-0.iso -d pxe --force --url http://192.0.2.1/pxe`,
-		Args: oneImage("IMAGE"),
+		Args:  oneImage("IMAGE"),
 		RunE: func(command *cobra.Command, given []string) error {
 			if err := o.check(command); err != nil {
 				return err
@@ -210,13 +194,7 @@ func newExtractMinimal(a *base.App) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "minimal IMAGE -o OUT --rootfs-url URL",
 		Short: "Write the minimal image, which fetches its root filesystem when it boots",
-		Long: `Write the minimal image that a live image was built with. It has about a tenth of
-its size, boots in the same ways, and fetches its root filesystem from --rootfs-url
-when it does; "iso extract pxe" writes that as rootfs.img. IMAGE has to be as it was
-built; OUT can be customised like any other.`,
-		Example: `  oaictl iso extract minimal rhcos-live.iso -o minimal.iso --rootfs-url http://192.0.2.1/rootfs.img
-  oaictl iso extract minimal rhcos-live.iso -o - --rootfs-url http://192.0.2.1/rootfs.img > minimal.iso`,
-		Args: oneImage("IMAGE"),
+		Args:  oneImage("IMAGE"),
 		RunE: func(command *cobra.Command, given []string) error {
 			if !command.Flags().Changed("output") {
 				o.Out.Path = ""

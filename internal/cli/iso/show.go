@@ -27,13 +27,7 @@ func newShow(a *base.App) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "show IMAGE",
 		Short: "Show what an image is, and all that was put into it",
-		Long: `Show what an image is, and all that was put into it, whichever tool did: its
-Ignition, kernel arguments and network, where the secrets are, and in which ways a
-machine can boot from it. Secrets are named by their place and never shown.`,
-		Example: `  oaictl iso show cp-0.iso
-  oaictl iso show cp-0.iso -o json
-  oaictl iso show cp-0.iso -o jsonpath={.kargs.current}`,
-		Args: oneImage("IMAGE"),
+		Args:  oneImage("IMAGE"),
 		RunE: func(command *cobra.Command, given []string) error {
 			report, err := inspect(command.Context(), o, given[0])
 			if err != nil {
@@ -230,16 +224,7 @@ func newVerify(a *base.App) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "verify IMAGE",
 		Short: "Check an image for damage",
-		Long: `Check an image for damage: its directories and partition table, what was embedded,
-and the root filesystem, piece by piece against the hashes that its initrd holds.
-What an image has no checksum for cannot be checked. An image that another tool
-rebuilt is no damaged one; that it was rebuilt is said.
-
-It ends with 0 for an image that is sound, with 1 where something is damaged, which
-it lists, and with 3 for what is no live image, or no file that can be read.`,
-		Example: `  oaictl iso verify cp-0.iso
-  oaictl iso verify cp-0.iso -o json`,
-		Args: oneImage("IMAGE"),
+		Args:  oneImage("IMAGE"),
 		RunE: func(command *cobra.Command, given []string) error {
 			found, err := verify(command.Context(), o, given[0])
 			if err != nil {

@@ -21,11 +21,6 @@ func NewDescribe(a *base.App) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "describe [cluster|host] NAME|ID|-f FILE",
 		Short: "Show all there is to know of a cluster or a host",
-		Long: `Show a cluster with its hosts, images, operators and failing checks, or a host with
-its hardware, stages and failing checks.`,
-		Example: `  oaictl describe lab
-  oaictl describe -f cluster.yaml -o yaml
-  oaictl describe host cp-0 --cluster lab`,
 		RunE: func(command *cobra.Command, given []string) error {
 			if err := t.Read(command, given, "cluster", "host"); err != nil {
 				return err

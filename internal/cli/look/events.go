@@ -30,9 +30,6 @@ func newGetEvents(a *base.App) *cobra.Command {
 		Use:     "events [CLUSTER|ID|-f FILE]",
 		Aliases: []string{"event"},
 		Short:   "List the service's own events, oldest first, or follow them",
-		Example: `  oaictl get events lab
-  oaictl get events lab --severity warning --severity error -w
-  oaictl get events --host cp-0 -o json`,
 		RunE: func(command *cobra.Command, given []string) error {
 			if o.Host+o.InfraEnv+o.File == "" && len(given) == 0 {
 				return base.Usagef("get events needs a cluster (NAME, ID or -f FILE), --host or --infra-env")

@@ -27,9 +27,6 @@ func newGetClusters(a *base.App) *cobra.Command {
 		Use:     "clusters [NAME|ID|-f FILE]",
 		Aliases: []string{"cluster"},
 		Short:   "List clusters, or show one",
-		Example: `  oaictl get clusters
-  oaictl get cluster lab -o jsonpath={.state}
-  oaictl get clusters -w`,
 		RunE: func(command *cobra.Command, given []string) error {
 			if err := t.Optional(command, given); err != nil {
 				return err
@@ -106,12 +103,6 @@ func newGetHosts(a *base.App) *cobra.Command {
 		Use:     "hosts [CLUSTER|ID|-f FILE]",
 		Aliases: []string{"host"},
 		Short:   "List hosts: all, or those of a cluster or an InfraEnv",
-		Long: `List hosts: all, or those of a cluster or an InfraEnv. With -f hosts have the
-names of the file, and those of the file that have not come are Absent.`,
-		Example: `  oaictl get hosts
-  oaictl get hosts lab -o wide
-  oaictl get hosts lab -w
-  oaictl get hosts --infra-env pool -o name`,
 		RunE: func(command *cobra.Command, given []string) error {
 			if err := t.Optional(command, given); err != nil {
 				return err
@@ -183,9 +174,7 @@ func newGetInfraEnvs(a *base.App) *cobra.Command {
 		Use:     "infraenvs [NAME|ID]",
 		Aliases: []string{"infraenv", "infra-envs", "infra-env"},
 		Short:   "List InfraEnvs and their discovery images",
-		Example: `  oaictl get infraenvs
-  oaictl get infraenvs --cluster lab -o wide`,
-		Args: base.OneArgumentAtMost,
+		Args:    base.OneArgumentAtMost,
 		RunE: func(command *cobra.Command, given []string) error {
 			name := ""
 			if len(given) == 1 {
@@ -270,9 +259,6 @@ func newGetValidations(a *base.App) *cobra.Command {
 		Use:     "validations CLUSTER|ID|-f FILE",
 		Aliases: []string{"validation"},
 		Short:   "List the service's checks of a cluster and its hosts that do not pass",
-		Example: `  oaictl get validations lab
-  oaictl get validations -f cluster.yaml --all -o wide
-  oaictl get validations lab -w`,
 		RunE: func(command *cobra.Command, given []string) error {
 			if err := t.Read(command, given, "cluster"); err != nil {
 				return err

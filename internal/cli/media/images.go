@@ -38,18 +38,8 @@ func NewCreateImages(a *base.App) *cobra.Command {
 		Use:     "images -f FILE",
 		Aliases: []string{"image"},
 		Short:   "Write every host's own discovery image",
-		Long: `Write a discovery image for every host of a file, as DIR/HOST.iso, out of one live
-image. What a host does once it has booted comes from the service, as it is now: the
-cluster has to be registered there. Images of before are overwritten.
-
---netboot writes what machines boot over the network instead: DIR/HOST/kernel,
-DIR/HOST/initrd, DIR/HOST/ipxe, a script for iPXE, and DIR/rootfs.img for all. The
-script finds the others by its own address, or below --url.`,
-		Example: `  oaictl create images -f cluster.yaml
-  oaictl create images -f cluster.yaml --base rhcos-live.iso -d images
-  oaictl create images -f cluster.yaml --base rhcos-live.iso -d /srv/http/lab --netboot --url http://192.0.2.1/lab`,
-		Args: base.NoArguments,
-		RunE: base.Run(o.run),
+		Args:    base.NoArguments,
+		RunE:    base.Run(o.run),
 	}
 	flags := command.Flags()
 	o.declare(flags)

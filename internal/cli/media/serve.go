@@ -47,21 +47,8 @@ func NewServe(a *base.App) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "serve -f FILE",
 		Short: "Serve every host's own discovery image, until stopped",
-		Long: `Serve the discovery image of every host of a file, and what it needs to boot over
-the network, until stopped. What a host does once it has booted comes from the
-service: the cluster has to be registered there. Where its Ignition changes, images
-that no machine has begun to read follow within a minute; the others stay as they
-are until this command is started again.
-
-The URLs cannot be guessed, and are the same each time: the key that they are made
-with is kept in DIR/CLUSTER/media.key, beside the results of create cluster. Who has
-fetched what, and how far, is told on standard error; /metrics has numbers, with the
-hosts' names. What no machine asks for in --expire is not served any more.`,
-		Example: `  oaictl iso serve -f cluster.yaml
-  oaictl iso serve -f cluster.yaml --base rhcos-live.iso --listen 192.0.2.1:8880
-  oaictl iso serve -f cluster.yaml --base rhcos-live.iso --listen :8443 --tls-cert tls.crt --tls-key tls.key --url https://media.example.com:8443`,
-		Args: base.NoArguments,
-		RunE: base.Run(o.run),
+		Args:  base.NoArguments,
+		RunE:  base.Run(o.run),
 	}
 	flags := command.Flags()
 	o.declare(flags)
