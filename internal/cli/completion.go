@@ -43,9 +43,7 @@ func completionCommand(a *base.App) *cobra.Command {
 	}
 }
 
-// registerCompletions completes values of flags and names of things, all over
-// the tree. A command that takes no argument completes none: no shell is to
-// offer files for it.
+// registerCompletions also keeps shells from offering files where no argument is taken.
 func registerCompletions(a *base.App, root *cobra.Command) {
 	flags := flagCompletions(a)
 	arguments := argumentCompletions(a)
@@ -78,8 +76,7 @@ func registerCompletions(a *base.App, root *cobra.Command) {
 	visit(root)
 }
 
-// flagCompletions complete flags by their names, which mean the same with every
-// command.
+// flagCompletions go by the flags' names, which mean the same with every command.
 func flagCompletions(a *base.App) map[string]cobra.CompletionFunc {
 	words := func(list ...string) cobra.CompletionFunc {
 		return func(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
@@ -127,7 +124,6 @@ func flagCompletions(a *base.App) map[string]cobra.CompletionFunc {
 	}
 }
 
-// argumentCompletions complete the names that commands take.
 func argumentCompletions(a *base.App) map[string]cobra.CompletionFunc {
 	complete := map[string]cobra.CompletionFunc{
 		"get infraenvs": argument(a, infraEnvNames), "delete infraenv": argument(a, infraEnvNames), "delete host": argument(a, hostNames),
@@ -148,28 +144,23 @@ func argumentCompletions(a *base.App) map[string]cobra.CompletionFunc {
 	return complete
 }
 
-// imageFiles completes the names of live images.
 func imageFiles() cobra.CompletionFunc {
 	return cobra.FixedCompletions([]string{"iso"}, cobra.ShellCompDirectiveFilterFileExt)
 }
 
-// beginning are the words that begin so.
 func beginning(words []string, begun string) []string {
 	return slices.DeleteFunc(slices.Clone(words), func(word string) bool { return !strings.HasPrefix(word, begun) })
 }
 
-// namesWithin is how long a shell waits for names after a TAB: in real time,
-// since a person waits.
+// namesWithin is how long a person waits for names after a TAB, in real time.
 const namesWithin = 2 * time.Second
 
-// candidate is a thing that may be meant.
 type candidate struct {
 	name, id string
 	note     string // what tells it from others: its state
 }
 
-// naming lists what there is of one kind. What it could read before it failed
-// is better than nothing.
+// naming lists things of one kind. What it read before it failed is better than nothing.
 type naming func(context.Context, *install.Client) []candidate
 
 func clusterNames(ctx context.Context, service *install.Client) []candidate {
@@ -181,8 +172,7 @@ func clusterNames(ctx context.Context, service *install.Client) []candidate {
 	return all
 }
 
-// namespaceNames are the namespaces that clusters stand in: few may list all that a
-// hub has, and fewer still want the others.
+// namespaceNames are those of clusters: few may list all that a hub has.
 func namespaceNames(ctx context.Context, service *install.Client) []candidate {
 	clusters, _ := service.ListClusters(ctx)
 	var all []candidate
@@ -194,8 +184,6 @@ func namespaceNames(ctx context.Context, service *install.Client) []candidate {
 	return all
 }
 
-// contextNames completes the contexts of the kubeconfig, which nobody has to be
-// asked for.
 func contextNames(a *base.App) cobra.CompletionFunc {
 	return func(command *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
 		if err := a.Prepare(command); err != nil {
@@ -213,7 +201,6 @@ func formatOrFile(command *cobra.Command, _ []string, begun string) ([]string, c
 	return beginning(file.FormatsWritten(), begun), cobra.ShellCompDirectiveNoFileComp
 }
 
-// inAnyNamespace completes the value of --namespace, whatever it is set to.
 func inAnyNamespace(a *base.App) cobra.CompletionFunc {
 	return func(command *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
 		a.Globals.AllNamespaces = true
@@ -289,8 +276,7 @@ func flagValue(a *base.App, list naming) cobra.CompletionFunc {
 	}
 }
 
-// offer asks the service what there is and offers what begins so. A TAB is no
-// command: whatever fails, it is silent and offers nothing.
+// offer is silent about whatever fails: a TAB is no command.
 func offer(a *base.App, command *cobra.Command, list naming, begun string) []string {
 	if err := a.Prepare(command); err != nil {
 		return nil
@@ -308,9 +294,8 @@ func offer(a *base.App, command *cobra.Command, list naming, begun string) []str
 	return choices(list(ctx, install.New(service)), begun)
 }
 
-// choices are what may be typed for the candidates: their names or, where a
-// name is missing, not alone or not for a shell, their ids; and ids as well for
-// who has begun one.
+// choices are names or, where a name is missing, not alone or not for a shell, ids; and
+// ids as well for who has begun one.
 func choices(all []candidate, begun string) []string {
 	times := map[string]int{}
 	for _, c := range all {

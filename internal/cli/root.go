@@ -35,7 +35,6 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec/schema"
 )
 
-// The groups of commands in the help text.
 const (
 	groupMain    = "main"
 	groupLook    = "look"
@@ -43,7 +42,6 @@ const (
 	groupOffline = "offline"
 )
 
-// rootCommand is the whole tree.
 func rootCommand(a *base.App) *cobra.Command {
 	if a.Identity.Name == base.MediaName {
 		return agent.NewMediaCommand(a)
@@ -89,7 +87,6 @@ func rootCommand(a *base.App) *cobra.Command {
 	return root
 }
 
-// commands is every verb, in groups.
 func commands(a *base.App) []*cobra.Command {
 	groups := []struct {
 		id       string
@@ -122,10 +119,8 @@ func isoCommand(a *base.App) *cobra.Command {
 	return command
 }
 
-// Main runs the command line argv (with the program's name first) and returns
-// the exit code. It changes nothing outside the streams, the environment's
-// folders and what the command is asked to change, so that tests can run it in
-// process.
+// Main runs the command line argv, program's name first, and returns the exit code. It
+// changes nothing but what it is given, so that tests can run it in process.
 func Main(ctx context.Context, argv []string, io streams.Streams, environ []string) int {
 	return execute(ctx, base.New(base.Identify(argv), io, streams.EnvOf(environ)))
 }
@@ -146,8 +141,7 @@ func execute(ctx context.Context, a *base.App) int {
 	return exit(ctx, a, command, err)
 }
 
-// exit tells a person what went wrong, once, and returns the exit code. An
-// interrupt outranks the error that it caused.
+// exit prints the error once. An interrupt outranks the error that it caused.
 func exit(ctx context.Context, a *base.App, command *cobra.Command, err error) int {
 	if err == nil {
 		return 0
@@ -169,8 +163,7 @@ func exit(ctx context.Context, a *base.App, command *cobra.Command, err error) i
 	return int(code)
 }
 
-// nextOf is what to type next: what the error advises, or the explanation of
-// the first field that a file has wrong.
+// nextOf is the error's advice, or the explanation of the first field that is wrong.
 func nextOf(err error) string {
 	var problems *spec.Problems
 	if next := install.NextOf(err); next != "" || !errors.As(err, &problems) {
@@ -187,7 +180,6 @@ func nextOf(err error) string {
 	return ""
 }
 
-// useLine is the first line of a command's usage.
 func useLine(command *cobra.Command) string {
 	switch {
 	case !command.HasAvailableSubCommands():
@@ -199,9 +191,8 @@ func useLine(command *cobra.Command) string {
 	return command.UseLine()
 }
 
-// shownError is an error for a terminal. Those of one's own file have a line each,
-// and what joins several has theirs; a fault, which may repeat what a service or a
-// machine said, has one.
+// shownError has a line for each problem of one's own file, and one for a fault, which may
+// repeat what a service or a machine said.
 func shownError(err error) string {
 	var problems *spec.Problems
 	var fault *install.Fault
@@ -212,8 +203,7 @@ func shownError(err error) string {
 	return escape.Lines(base.PlainError(err))
 }
 
-// Tree is the tree of commands, for what writes it down: the reference, man
-// pages, completion scripts. It is not for running.
+// Tree is the tree of commands for what writes it down. It is not for running.
 func Tree() *cobra.Command {
 	return rootCommand(base.New(base.Identify([]string{"oaictl"}), streams.Streams{}, streams.Env{}))
 }
@@ -235,8 +225,7 @@ func versionCommand(a *base.App) *cobra.Command {
 	}
 }
 
-// usageTemplate is cobra's, with the global flags folded into one line below
-// the root: they are the same everywhere.
+// usageTemplate is cobra's, with the global flags folded into one line below the root.
 //
 //go:embed usage.tmpl
 var usageTemplate string
@@ -258,7 +247,6 @@ func helpCommand(a *base.App) *cobra.Command {
 	}
 }
 
-// helpTopics are pages of help that belong to no command.
 func helpTopics() []*cobra.Command {
 	return []*cobra.Command{
 		{Use: "environment", Short: "Variables and the configuration file", Args: cobra.NoArgs},

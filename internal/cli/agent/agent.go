@@ -24,14 +24,11 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// The variables by which the units of agent-based media name their service.
 const (
 	mediaServiceVariable = "SERVICE_BASE_URL"
 	mediaTokenVariable   = "USER_AUTH_TOKEN"
 )
 
-// agentOptions are what the steps of agent-based media need beside the variables
-// of their units.
 type agentOptions struct {
 	*base.App
 	ClientConfig string
@@ -42,7 +39,6 @@ type agentOptions struct {
 	PollInterval time.Duration
 }
 
-// agentStep is one step.
 type agentStep struct {
 	use, short string
 	run        func(*inmedia.Client, context.Context) (inmedia.Result, error)
@@ -59,8 +55,7 @@ func NewCommand(a *base.App) *cobra.Command {
 	return command
 }
 
-// NewMediaCommand is the whole tree where the program is called as the client that
-// the units know.
+// NewMediaCommand is the whole tree of the client that the units know.
 func NewMediaCommand(a *base.App) *cobra.Command {
 	o := &agentOptions{App: a}
 	root := &cobra.Command{
@@ -86,8 +81,7 @@ func NewMediaCommand(a *base.App) *cobra.Command {
 	return root
 }
 
-// unknownStep answers a call that names no step: units that do are mistaken, so
-// it is an error even without a word.
+// unknownStep is an error even without a word: units that name no step are mistaken.
 func unknownStep(command *cobra.Command, given []string) error {
 	if len(given) == 0 {
 		return base.Usagef("no step is named")
@@ -128,7 +122,6 @@ func (o *agentOptions) declareFailures(flags *pflag.FlagSet) {
 	flags.StringVar(&o.Failures, "failures-file", inmedia.DefaultFiles().Failures, "`FILE` in which hosts stand that cannot be configured")
 }
 
-// client is what carries out the steps.
 func (o *agentOptions) client() (*inmedia.Client, error) {
 	env, err := inmedia.ReadEnvironment(o.Env.Lookup)
 	if err != nil {
@@ -159,8 +152,7 @@ func (o *agentOptions) client() (*inmedia.Client, error) {
 	return client, nil
 }
 
-// service reaches the service of the medium. Its token goes out as it is: these
-// services know no other way.
+// The token goes out as it is: services of media know no other way.
 func (o *agentOptions) service() (*rest.Plane, error) {
 	to := o.Globals.Connection
 	if to.Backend != base.BackendREST {
@@ -191,7 +183,7 @@ func (o *agentOptions) service() (*rest.Plane, error) {
 	return base.ClientConfig{Connection: to, Clock: o.Clock, Trace: o.Tracer(nil)}.Service(raw)
 }
 
-// readMACs are the addresses that were given, in the form in which hosts report theirs.
+// readMACs gives MAC addresses the form in which hosts report theirs.
 func readMACs(given []string) ([]string, error) {
 	var macs []string
 	for _, text := range given {
@@ -204,7 +196,6 @@ func readMACs(given []string) ([]string, error) {
 	return macs, nil
 }
 
-// machineMACs are the addresses of this machine's interfaces.
 func machineMACs() ([]string, error) {
 	interfaces, err := net.Interfaces()
 	if err != nil {
@@ -231,7 +222,6 @@ func agentSteps() []agentStep {
 	}
 }
 
-// mediaStatus is what `agent status` prints.
 type mediaStatus struct {
 	Cluster  *document.Cluster  `json:"cluster,omitempty"`
 	InfraEnv *document.InfraEnv `json:"infraEnv,omitempty"`

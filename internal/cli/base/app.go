@@ -37,15 +37,10 @@ type App struct {
 	Globals  Globals
 	Clock    clock.Clock
 
-	// connect reaches the service or the hub that the flags name.
-	Connect func(ctx context.Context, to ClientConfig) (install.Backend, error)
-	// warnedPlain says that a token without encryption was told of.
-	warnedPlain bool
-	// toldLosses are files in other formats of whose losses was told.
-	toldLosses []string
-	// closers is what ends connections, once the command is done.
-	closers []func()
-	// simulate starts a service and hosts inside this process.
+	Connect        func(ctx context.Context, to ClientConfig) (install.Backend, error)
+	warnedPlain    bool
+	toldLosses     []string
+	closers        []func()
 	StartSimulator func(context.Context, simulator.Config) (Simulated, error)
 }
 
@@ -55,8 +50,6 @@ func New(id identity, io streams.Streams, env streams.Env) *App {
 	return &App{IO: io, Env: env, Identity: id, Clock: clock.Real(), Connect: connect, StartSimulator: startSimulator}
 }
 
-// specEnv is how cluster.yaml reaches the files and variables that it refers
-// to.
 func (a *App) specEnv() spec.Env {
 	env := spec.OSEnv()
 	env.LookupEnv = a.Env.Lookup
@@ -70,8 +63,7 @@ const programName = "oaictl"
 // MediaName is what the units of agent-based media call their client.
 const MediaName = "agent-installer-client"
 
-// mediaSteps are the names of the steps of agent-based media: as commands below agent,
-// and as the units of media call them.
+// mediaSteps are the steps of agent-based media: as commands, and as units call them.
 var mediaSteps = [...][2]string{
 	{"register-cluster", "registerCluster"}, {"register-infraenv", "registerInfraEnv"}, {"configure-hosts", "configure"}, {"import-cluster", "importCluster"},
 }
@@ -156,7 +148,6 @@ func (a *App) CommandLineWithout(flag string) string {
 	return strings.Join(words, " ")
 }
 
-// buildInfo is what `version` says. It is the JSON form too.
 type buildInfo struct {
 	Version  string `json:"version"`
 	Commit   string `json:"commit,omitempty"`
@@ -166,8 +157,7 @@ type buildInfo struct {
 	Platform string `json:"platform"`
 }
 
-// ReadBuildInfo reads what the linker noted: the module's version and the
-// commit that it was built from.
+// ReadBuildInfo reads the version and the commit that the linker noted.
 func ReadBuildInfo() buildInfo {
 	info := buildInfo{Version: "unknown", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	build, ok := debug.ReadBuildInfo()
@@ -247,10 +237,7 @@ func InterruptOf(ctx context.Context) *install.Interrupt {
 	return by
 }
 
-// UntilDone is r, whose reads end when ctx does: a person at a prompt, or a pipe
-// that nobody writes to, must not hold up an interrupt. The read that was cut
-// short stays behind and gets what would have come; the process is about to
-// end.
+// UntilDone ends reads when ctx ends: a prompt or a pipe must not hold up an interrupt.
 func UntilDone(ctx context.Context, r io.Reader) io.Reader {
 	if r == nil {
 		return nil
@@ -285,8 +272,7 @@ func (r *endingReader) Read(into []byte) (int, error) {
 	}
 }
 
-// Stopped is the end of something that plays until it is stopped: by whom, if
-// by a signal, with nothing that would have to be taken up again.
+// Stopped is the end of what runs until it is stopped: nothing has to be taken up again.
 func Stopped(ctx context.Context, op string, err error) error {
 	if by := InterruptOf(ctx); by != nil {
 		return &install.Fault{Code: by.Code, Op: op, Err: by}

@@ -86,7 +86,6 @@ func (g *Globals) Declare(flags *pflag.FlagSet, backend string) {
 	flags.CountVarP(&g.Verbose, "verbose", "v", "say more; twice: every request")
 }
 
-// check refuses values that mean nothing, before anything is done.
 func (g *Globals) check() error {
 	format, err := printer.Parse(g.Output)
 	if err != nil {
@@ -113,8 +112,7 @@ func OneOf(flag, value string, allowed ...string) error {
 	return Usagef("%s %q is not one of %s", flag, value, strings.Join(allowed, ", "))
 }
 
-// Prepare is what every command does between its flags and its work: fill in
-// what the environment and the configuration file say, and check.
+// Prepare completes the flags from environment and configuration, and checks them.
 func (a *App) Prepare(command *cobra.Command) error {
 	if err := a.applySettings(command); err != nil {
 		return err
@@ -128,8 +126,7 @@ func (a *App) Prepare(command *cobra.Command) error {
 	return a.Globals.check()
 }
 
-// Kube is how a hub's API server is reached: the flags that kubectl has, with the
-// same meaning, and what kubectl takes from the environment.
+// Kube is how a hub's API server is reached: as kubectl does.
 type Kube struct {
 	Kubeconfig    string
 	Context       string
@@ -146,7 +143,6 @@ func (k *Kube) declare(flags *pflag.FlagSet) {
 	flags.BoolVarP(&k.AllNamespaces, "all-namespaces", "A", false, "all namespaces of a hub, whatever --namespace is set to")
 }
 
-// kubeFlags are the flags that say something of a hub alone.
 var kubeFlags = [...]string{"kubeconfig", "context", "namespace", "all-namespaces"}
 
 // HideHubFlags leaves the flags of a hub out of the help of a program that speaks to none.
@@ -156,11 +152,9 @@ func HideHubFlags(flags *pflag.FlagSet) {
 	}
 }
 
-// restFlags are the flags that say something of a REST service alone. That of
-// certificates and --insecure hold for what a hub's service hands out by URL, too.
+// restFlags leave out --ca-file and --insecure, which hold for a hub's URLs, too.
 var restFlags = [...]string{"service-url", "token-file", "offline-token-file", "sso-url", "client-id", "client-secret-file"}
 
-// readEnvironment notes where the kubeconfig is, as kubectl looks for it.
 func (k *Kube) readEnvironment(env streams.Env) {
 	k.files = nil
 	for _, file := range filepath.SplitList(env.Get("KUBECONFIG")) {
@@ -173,7 +167,6 @@ func (k *Kube) readEnvironment(env streams.Env) {
 	}
 }
 
-// loader reads the kubeconfig that the flags and the environment name.
 func (k *Kube) loader() clientcmd.ClientConfig {
 	rules := &clientcmd.ClientConfigLoadingRules{ExplicitPath: k.Kubeconfig, Precedence: k.files, Warner: func(error) {}}
 	return clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: k.Context})
@@ -220,8 +213,7 @@ func (k *Kube) Scope() string {
 	return k.Namespace
 }
 
-// Contexts are the names of the kubeconfig's contexts, none where there is no
-// kubeconfig.
+// Contexts are the names of the kubeconfig's contexts.
 func (k *Kube) Contexts() []string {
 	raw, err := k.loader().RawConfig()
 	if err != nil {
@@ -230,8 +222,7 @@ func (k *Kube) Contexts() []string {
 	return slices.Sorted(maps.Keys(raw.Contexts))
 }
 
-// CheckFlags refuses flags that were typed and that the backend has no use for: whoever
-// typed them means the other one.
+// CheckFlags refuses typed flags of the other backend: whoever typed them means that one.
 func (g *Globals) CheckFlags(backend string) error {
 	foreign, other := restFlags[:], BackendREST
 	if backend == BackendREST {
@@ -245,7 +236,6 @@ func (g *Globals) CheckFlags(backend string) error {
 	return nil
 }
 
-// typedFlags are the names of the flags on this command line.
 func typedFlags(command interface{ Flags() *pflag.FlagSet }) []string {
 	var names []string
 	command.Flags().Visit(func(flag *pflag.Flag) { names = append(names, flag.Name) })

@@ -8,8 +8,7 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// helpArchive has the long help of the commands and topics under their paths, and the
-// examples of each beside it.
+// helpArchive has the long help of commands under their paths, and the examples beside it.
 //
 //go:embed help.txtar
 var helpArchive []byte

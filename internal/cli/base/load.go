@@ -21,8 +21,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// lossRule says what becomes of a file in another format than cluster.yaml that
-// says something which cluster.yaml has no place for.
+// lossRule says what becomes of values that cluster.yaml has no place for.
 type lossRule int
 
 const (
@@ -59,8 +58,7 @@ func (f *Foreign) Options() convert.Options {
 	return convert.Options{Version: f.Version, Name: f.Name, PullSecret: f.PullSecret, AcceptUnknownHosts: f.AcceptUnknownHosts}
 }
 
-// LoadToInstall reads the cluster that a file describes, of which something is to
-// be made: what the file says is not left behind unasked.
+// LoadToInstall reads a cluster to make something of it: nothing is lost unasked.
 func (a *App) LoadToInstall(ctx context.Context, file string, how Foreign) (*spec.Cluster, error) {
 	rule := lossRefused
 	if how.AcceptLoss {
@@ -82,7 +80,6 @@ func (a *App) Load(ctx context.Context, file string) (*spec.Cluster, error) {
 	return cluster, err
 }
 
-// loadBy reads a cluster.yaml, or another format that is converted on the way.
 func (a *App) loadBy(ctx context.Context, file string, rule lossRule, how convert.Options) (*spec.Cluster, error) {
 	source, err := a.Open(ctx, file, how)
 	if err != nil {
@@ -108,7 +105,6 @@ func (a *App) loadBy(ctx context.Context, file string, rule lossRule, how conver
 	return source.Cluster, nil
 }
 
-// lossError is what a format says and cluster.yaml has no place for.
 type lossError struct{ losses []convert.Loss }
 
 // MultiLine says that its lines are meant.
@@ -137,8 +133,7 @@ type Source struct {
 	Converted *convert.Converted // nil for a cluster.yaml
 }
 
-// Open reads a file or a folder in any format that is known. What no other format
-// claims is taken for a cluster.yaml, whose reader says what is wrong with it.
+// Open reads any known format. What none claims is read as a cluster.yaml, which explains.
 func (a *App) Open(ctx context.Context, file string, how convert.Options) (*Source, error) {
 	env := a.specEnv()
 	how.Env = env
@@ -191,12 +186,10 @@ type Unconvertible struct{ Err error }
 func (e *Unconvertible) Error() string { return e.Err.Error() }
 func (e *Unconvertible) Unwrap() error { return e.Err }
 
-// largestInput bounds what is read from standard input, in bytes: more than any
-// format's reader takes.
+// largestInput bounds standard input, in bytes: more than any format's reader takes.
 const largestInput = 256 << 20
 
-// CheckBackend refuses a file that says what the backend has no place for, all of it
-// at once and before anything is asked of the backend.
+// CheckBackend refuses what the backend cannot do, before anything is asked of it.
 func (a *App) CheckBackend(c *spec.Cluster) error {
 	if a.Globals.Backend == BackendHub {
 		_, err := render.Hub(c, render.Options{Namespace: a.Globals.Kube.Scope(), Later: true})
@@ -205,8 +198,6 @@ func (a *App) CheckBackend(c *spec.Cluster) error {
 	return checkREST(c)
 }
 
-// checkImportREST refuses of an installed cluster what a REST service does not take,
-// and asks for what it needs.
 func checkImportREST(c *spec.Cluster, report func(field, message, remedy string)) {
 	if !c.Imported() {
 		return
@@ -219,8 +210,6 @@ func checkImportREST(c *spec.Cluster, report func(field, message, remedy string)
 	}
 }
 
-// checkREST refuses what only a hub can do: it has objects and controllers of its
-// own.
 func checkREST(c *spec.Cluster) error {
 	problems := &spec.Problems{}
 	report := func(field, message, remedy string) {

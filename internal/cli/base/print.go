@@ -30,8 +30,7 @@ func (a *App) Changed(done ...document.Changed) error {
 	}})
 }
 
-// Print writes a result to standard output as -o says. That there is nothing in
-// a table is for people, and not for a pipe to count as a line.
+// Print writes a result as -o says. That a table is empty is for people, not for a pipe.
 func (a *App) Print(result printer.Result) error {
 	if !a.Globals.Format.Machine() && result.Text == nil {
 		if table := result.Table(); len(table.Rows) == 0 && table.Empty != "" {
@@ -141,8 +140,7 @@ func CodeOf(err error) install.Code {
 	return install.CodeOf(err)
 }
 
-// PlainError is the text of an error without the last full stop and the empty
-// lines that other people's errors end with.
+// PlainError is the text of an error without blank lines at its end.
 func PlainError(err error) string {
 	if problems, is := errors.AsType[*spec.Problems](err); is && len(problems.List) > 1 {
 		return fmt.Sprintf("%d problems:\n%s", len(problems.List), problems.Error())
@@ -178,8 +176,7 @@ func PercentText(percent int) string {
 // ListText is a list for a cell of a table.
 func ListText(list []string) string { return strings.Join(list, ",") }
 
-// Facts writes names and values under each other, those without a value left
-// out.
+// Facts writes names and values under each other, without those that have none.
 func Facts(text *strings.Builder, indent string, list [][2]string) {
 	longest := 0
 	for _, f := range list {

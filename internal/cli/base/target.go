@@ -17,8 +17,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// Target is what a verb is about: a thing by NAME or ID, or the cluster of a
-// file.
+// Target is what a verb is about: a thing by NAME or ID, or the cluster of a file.
 type Target struct {
 	Kind string // "cluster", or what else the verb takes
 	Name string
@@ -37,8 +36,7 @@ func (t *Target) DeclareOfHost(flags *pflag.FlagSet) {
 	flags.StringVar(&t.Cluster, "cluster", "", "look for the host in the cluster `NAME` or ID, where several have one of its name")
 }
 
-// Read takes the target from the arguments: [KIND] NAME, or nothing beside -f.
-// The first of the kinds is the one that may be left out.
+// Read takes [KIND] NAME, or nothing beside -f. The first of the kinds may be left out.
 func (t *Target) Read(command *cobra.Command, given []string, kinds ...string) error {
 	t.Kind = kinds[0]
 	if len(given) > 0 && slices.Contains(kinds, KindOf(given[0])) {
@@ -76,8 +74,7 @@ func (t *Target) Optional(command *cobra.Command, given []string) error {
 // KindOf is what a person called a kind, in the singular.
 func KindOf(word string) string { return strings.TrimSuffix(strings.ToLower(word), "s") }
 
-// HostsSeen are the cluster's hosts. With a file they have its names, and those of
-// it that have not come stand among them.
+// HostsSeen are the cluster's hosts; with a file in its words, and with those missing.
 func HostsSeen(seen *install.Found) []document.Host {
 	matched := install.NewSnapshot(seen.Desired(), seen.Observed).Hosts()
 	items := make([]document.Host, 0, len(matched))
@@ -128,8 +125,7 @@ func (a *App) ObserveCluster(ctx context.Context, service *install.Client, t Tar
 	return service.Look(ctx, meant)
 }
 
-// OfHost is the cluster that a target looks for a host in: that of its file, or the one that
-// --cluster names.
+// OfHost is the cluster that a target's host is looked for in.
 func (a *App) OfHost(ctx context.Context, t Target) (install.Target, error) {
 	return a.Meant(ctx, Target{Name: t.Cluster, File: t.File})
 }

@@ -23,7 +23,6 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// changeOptions are what the verbs that undo something have in common.
 type changeOptions struct {
 	*base.App
 	base.Target
@@ -34,8 +33,6 @@ type changeOptions struct {
 	ReturnToPool, RemoveNode bool
 }
 
-// read takes the target from the arguments, and refuses what a flag says before
-// anything is done.
 func (o *changeOptions) read(command *cobra.Command, given []string, kinds ...string) error {
 	if _, err := base.ProxyURL(o.ejecting.BMCProxy); err != nil {
 		return err
@@ -43,7 +40,6 @@ func (o *changeOptions) read(command *cobra.Command, given []string, kinds ...st
 	return o.Target.Read(command, given, kinds...)
 }
 
-// confirm asks a person, and refuses where there is none to ask.
 func (o *changeOptions) confirm(question string) error {
 	if o.Yes {
 		return nil
@@ -109,7 +105,6 @@ type ending struct {
 	next       func(*install.Client, context.Context, *install.Found) string
 }
 
-// endInstall is what such a verb does.
 func (o *changeOptions) endInstall(e ending) func(*cobra.Command, []string) error {
 	return func(command *cobra.Command, given []string) error {
 		if err := o.read(command, given, "cluster"); err != nil {
@@ -138,8 +133,6 @@ func (o *changeOptions) end(ctx context.Context, e ending) error {
 	return errors.Join(o.Changed(document.Changed{Kind: "cluster", Name: seen.Ref.Name, ID: seen.Ref.ID, Done: e.done}), ejected)
 }
 
-// ejectOptions are what the verbs that end an install need, to take its images
-// out of the machines' virtual drives.
 type ejectOptions struct {
 	Dir      string
 	BMCProxy string
@@ -150,10 +143,8 @@ func (o *ejectOptions) declare(flags *pflag.FlagSet) {
 	base.DeclareBMCProxy(flags, &o.BMCProxy)
 }
 
-// eject takes the discovery images of an install that is over out of the drives,
-// puts the boot order back, and says which images those were. Looked says whether
-// there was a drive to look at and a way to tell whose image it holds. What is
-// left as it was is named in its error; the service knows nothing of it.
+// eject takes discovery images out of drives and puts the boot order back. looked says
+// whether there was a drive to look at and a way to tell whose image it holds.
 func (o *changeOptions) eject(ctx context.Context, seen *install.Found) (looked bool, err error) {
 	keyFile := base.MediaKeyFile(filepath.Join(o.ejecting.Dir, seen.Ref.Name))
 	_, err = os.Stat(keyFile)
@@ -190,9 +181,8 @@ func (o *changeOptions) eject(ctx context.Context, seen *install.Found) (looked 
 	return true, nil
 }
 
-// ejectIfIdle takes the images out of the drives although the service refused to
-// end the install, where that is because none runs: whoever asked wants the
-// machines left alone. While one runs, they need their images.
+// ejectIfIdle ejects although the service refused to end the install, if that is because
+// none runs. While one runs, the machines need their images.
 func (o *changeOptions) ejectIfIdle(ctx context.Context, seen *install.Found, refused error) error {
 	var fault *install.Fault
 	if !errors.As(refused, &fault) || fault.Status != http.StatusConflict {
@@ -208,8 +198,7 @@ func (o *changeOptions) ejectIfIdle(ctx context.Context, seen *install.Found, re
 	return refused
 }
 
-// notEjected is the fault that images may still be in drives. A BMC that does
-// not answer is most often one behind a proxy.
+// notEjected suspects a proxy first: behind one a BMC that works does not answer.
 func (o *changeOptions) notEjected(seen *install.Found, err error) *install.Fault {
 	suspect := "give --bmc-proxy if the BMCs are behind a proxy"
 	if o.ejecting.BMCProxy != "" {
@@ -221,8 +210,7 @@ func (o *changeOptions) notEjected(seen *install.Found, err error) *install.Faul
 	}
 }
 
-// ejectBeforeDelete keeps a cluster whose images could not be ejected: as long as
-// it is there, the same command line can be given again.
+// ejectBeforeDelete keeps a cluster on failure: the same command can be given again.
 func (o *changeOptions) ejectBeforeDelete(ctx context.Context, seen *install.Found) error {
 	_, err := o.eject(ctx, seen)
 	var fault *install.Fault
@@ -235,9 +223,8 @@ func (o *changeOptions) ejectBeforeDelete(ctx context.Context, seen *install.Fou
 	return &kept
 }
 
-// ejectOfGone takes the images of a cluster that the service has no more out of
-// the drives. Where there is no drive that could be looked at, that the cluster
-// is not there is all there is to say.
+// ejectOfGone ejects for a cluster that the service has no more. Without a drive to look
+// at, that the cluster is not there is all there is to say.
 func (o *changeOptions) ejectOfGone(ctx context.Context, gone error) error {
 	cluster, err := o.Load(ctx, o.File)
 	if err != nil {

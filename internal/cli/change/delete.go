@@ -186,7 +186,6 @@ func (o *changeOptions) deleteHost(ctx context.Context) error {
 	return o.Changed(document.Changed{Kind: "host", Name: name, ID: host.ID, Done: "deleted"})
 }
 
-// orphanCluster lets go of a cluster's objects.
 func (o *changeOptions) orphanCluster(ctx context.Context) error {
 	service, seen, err := base.DialFor(ctx, o.App, o.Target, o.FindCluster)
 	if err != nil {
@@ -201,8 +200,7 @@ func (o *changeOptions) orphanCluster(ctx context.Context) error {
 	return o.Changed(document.Changed{Kind: "cluster", Name: seen.Ref.Name, ID: seen.Ref.ID, Done: "let go"})
 }
 
-// deleteGone sees to what is left of a file's cluster that is not there any more:
-// images in drives, and on a hub objects that an earlier deletion did not get to.
+// deleteGone cleans up after a cluster that is gone: images in drives, objects on a hub.
 func (o *changeOptions) deleteGone(ctx context.Context, service *install.Client, gone error) error {
 	if o.Globals.Backend != base.BackendHub {
 		return o.ejectOfGone(ctx, gone)
@@ -237,7 +235,6 @@ func (o *changeOptions) telling(id string) install.DeleteOptions {
 	return o.deletion()
 }
 
-// fateOfNodes says what becomes of the machines of a cluster that is deleted.
 func (o *changeOptions) fateOfNodes(seen *install.Found) string {
 	state := model.ClusterStateOf(seen.Ref.Status)
 	switch {
@@ -251,7 +248,6 @@ func (o *changeOptions) fateOfNodes(seen *install.Found) string {
 	return ""
 }
 
-// fateOfNode says what becomes of the node of a host that is deleted.
 func (o *changeOptions) fateOfNode(host install.Host, name string) string {
 	switch {
 	case o.RemoveNode && host.Role == model.RoleControlPlane:
@@ -264,7 +260,6 @@ func (o *changeOptions) fateOfNode(host install.Host, name string) string {
 	return ""
 }
 
-// keeper is who keeps the records that are deleted.
 func (o *changeOptions) keeper() string {
 	if o.Globals.Backend == base.BackendHub {
 		return "hub"

@@ -23,7 +23,6 @@ import (
 	"github.com/oaictl/oaictl/pkg/iso/serve"
 )
 
-// bootedMachines are the machines that a run boots, with what a person is told of them.
 type bootedMachines struct {
 	*boot.Machines
 	tell   func(install.Event)
@@ -49,8 +48,7 @@ func (h *bootedMachines) Observe(ctx context.Context, desired *install.Desired, 
 
 func (h *bootedMachines) close() error { return errors.Join(h.Close(), h.forget()) }
 
-// bootMachines starts what boots the machines of the file that have BMCs; it is
-// nil where none has.
+// bootMachines is nil where no machine of the file has a BMC.
 func (o *runOptions) bootMachines(ctx context.Context, service *install.Client, desired *install.Desired, log *runlog.Log) (*bootedMachines, error) {
 	if len(install.BootedByBMC(boot.ToBoot(desired))) == 0 {
 		return nil, nil
@@ -103,8 +101,7 @@ func (o *runOptions) listenForBMCs() (net.Listener, error) {
 	return listener, nil
 }
 
-// imageDir is where base images are kept: for a simulated service, whose images
-// are nobody's, only until forget is called.
+// imageDir is where base images are kept; those of a simulation go with it.
 func (o *runOptions) imageDir() (dir string, forget func() error, err error) {
 	if !o.Globals.Simulated {
 		dir, err = o.ImageCacheDir()
@@ -114,8 +111,6 @@ func (o *runOptions) imageDir() (dir string, forget func() error, err error) {
 	return dir, func() error { return os.RemoveAll(dir) }, err
 }
 
-// mediaURL is where BMCs find a server that listens at an address: as the user
-// says; else as the way to them says.
 func (o *bootOptions) mediaURL(ctx context.Context, listen netip.AddrPort, hosts []*spec.Host, route func(context.Context, *spec.BMC) (netip.Addr, error)) (string, error) {
 	if o.MediaURL != "" {
 		return o.MediaURL, nil
@@ -138,7 +133,6 @@ func adviseRoute(err error) error {
 	return base.Usagef("%w: say which with --media-url", unclear)
 }
 
-// bootOptions are what the flags say of machines that boot through their BMCs.
 type bootOptions struct {
 	Base          string
 	MediaListen   string
@@ -158,7 +152,6 @@ func (o *bootOptions) declare(flags *pflag.FlagSet) {
 	base.DeclareBMCProxy(flags, &o.BMCProxy)
 }
 
-// check refuses values that mean nothing, and combinations of them.
 func (o *bootOptions) check(detach bool) error {
 	if _, err := base.ProxyURL(o.BMCProxy); err != nil {
 		return err
@@ -186,8 +179,6 @@ func (o *bootOptions) check(detach bool) error {
 
 func (o *bootOptions) given(flag string) bool { return o.flags != nil && o.flags.Changed(flag) }
 
-// checkHosts refuses flags for BMCs where the file has none, and a run that would
-// leave machines without what they boot.
 func (o *bootOptions) checkHosts(file string, hosts []*spec.Host, detach bool) error {
 	if len(hosts) == 0 {
 		for _, flag := range []string{"base", "media-listen", "media-url", "bmc-proxy", "reboot-running"} {
@@ -203,7 +194,6 @@ func (o *bootOptions) checkHosts(file string, hosts []*spec.Host, detach bool) e
 	return nil
 }
 
-// stillReading are the hosts that end with the media server of a run.
 func stillReading(desired *install.Desired, result install.Result) []string {
 	if result.Observed == nil {
 		return nil
@@ -211,8 +201,7 @@ func stillReading(desired *install.Desired, result install.Result) []string {
 	return install.NewSnapshot(desired, result.Observed).Reading()
 }
 
-// checkBase opens a base that lies on this machine before anything is registered:
-// what is wrong with it no machine and no service can cure.
+// checkBase opens a local base before anything is registered: no service can cure it.
 func (o *runOptions) checkBase(ctx context.Context, cluster *spec.Cluster) error {
 	if o.boot.Base == "" || base.IsURL(o.boot.Base) {
 		return nil
@@ -230,8 +219,6 @@ func (o *runOptions) adviseBase(problem *boot.BaseError) string {
 	return base.ImageAdvice(problem)
 }
 
-// warnReading names the hosts that lose their images with this run, and what
-// keeps them alive.
 func (o *runOptions) warnReading(result install.Result, desired *install.Desired, machines *bootedMachines, failed error) {
 	if machines == nil || failed == nil || o.Globals.Simulated || o.Detach {
 		return
@@ -247,8 +234,7 @@ func (o *runOptions) warnReading(result install.Result, desired *install.Desired
 	o.Warn("%s from this command, which ends: %s. Serve them on, with:\n  %s", which, strings.Join(names, ", "), o.serveLine(machines))
 }
 
-// serveLine is the command that serves the images of a run at the addresses that
-// the BMCs were told.
+// serveLine is the command that serves the images at the addresses that BMCs were given.
 func (o *runOptions) serveLine(machines *bootedMachines) string {
 	words := []string{"iso", "serve", "-f", o.File}
 	if o.Dir != "." {
@@ -268,8 +254,7 @@ func (o *runOptions) serveLine(machines *bootedMachines) string {
 	return o.Hint(line)
 }
 
-// listenFor is the address at which iso serve listens for what the BMCs were told: this
-// run's own, or the port that --media-url names.
+// listenFor is this run's own address, or the port that --media-url names.
 func (o *runOptions) listenFor(machines *bootedMachines) string {
 	if !o.Detach {
 		return o.boot.MediaListen
@@ -289,8 +274,7 @@ func (o *runOptions) listenFor(machines *bootedMachines) string {
 	return ":" + port
 }
 
-// nextDetached is what a run that leaves says to type next. While machines boot from
-// their images, that is what serves them, and the same command once more beside it.
+// nextDetached has the images served first, and the same command given once more beside.
 func (o *runOptions) nextDetached(result install.Result, desired *install.Desired, machines *bootedMachines) string {
 	switch {
 	case machines == nil:

@@ -20,7 +20,6 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// createOptions are what `create cluster` needs and what its flags say.
 type createOptions struct {
 	runOptions
 	Simulate      bool
@@ -56,7 +55,6 @@ func NewCluster(a *base.App) *cobra.Command {
 	return command
 }
 
-// check refuses combinations of flags that mean nothing.
 func (o *createOptions) check(command *cobra.Command) error {
 	if err := o.runOptions.check("create cluster"); err != nil {
 		return err
@@ -94,7 +92,6 @@ func (o *createOptions) run(ctx context.Context) error {
 	})
 }
 
-// service is the one that the flags name, or a simulated one.
 func (o *createOptions) service(ctx context.Context, cluster *spec.Cluster, log *runlog.Log) (*install.Client, func(), error) {
 	to := base.ClientConfig{Connection: o.Globals.Connection, Clock: o.Clock, Trace: o.Tracer(log.Exchange)}
 	o.clusterClock = o.Clock
@@ -127,7 +124,6 @@ func (o *createOptions) service(ctx context.Context, cluster *spec.Cluster, log 
 	}, err
 }
 
-// addNodeOptions are what `add-node` needs and what its flags say.
 type addNodeOptions struct {
 	runOptions
 	AcceptControlPlane bool
@@ -170,12 +166,10 @@ func (o *addNodeOptions) run(ctx context.Context) error {
 	})
 }
 
-// addNodeHint is how the library speaks of this command: it knows neither the
-// file nor where the results are.
+// addNodeHint is how the library speaks of this command, without file and results.
 const addNodeHint = "oaictl add-node -f FILE"
 
-// runOptions are what commands need that work on a cluster until it is as a
-// file says, and what their flags say.
+// runOptions are of the commands that work on a cluster until it is as a file says.
 type runOptions struct {
 	*base.App
 	File         string
@@ -208,7 +202,6 @@ func (o *runOptions) declare(flags *pflag.FlagSet) {
 	o.boot.declare(flags)
 }
 
-// check refuses what means nothing to the command of a name.
 func (o *runOptions) check(name string) error {
 	switch {
 	case o.File == "":
@@ -223,8 +216,7 @@ func (o *runOptions) check(name string) error {
 	return o.boot.check(o.Detach)
 }
 
-// carryOut shows what would be done to a cluster, or does it and tells how it
-// ended. service reaches the service, with a log where there is one.
+// carryOut is a dry run, or a run. service reaches the service, with a log if there is one.
 func (o *runOptions) carryOut(ctx context.Context, desired *install.Desired, service func(context.Context, *runlog.Log) (*install.Client, func(), error)) error {
 	cluster := desired.Spec
 	if err := o.CheckBackend(cluster); err != nil {
@@ -270,9 +262,8 @@ func (o *runOptions) carryOut(ctx context.Context, desired *install.Desired, ser
 	return o.report(result, log.Path(), desired, machines, err)
 }
 
-// openLog opens the log. A folder that takes no files would not take the
-// kubeconfig either, and ends the run before it begins; a log alone that cannot
-// be written is no reason to install nothing: it is told once.
+// openLog fails where a folder takes no files, and so no kubeconfig either. A log alone
+// that cannot be written ends no install.
 func (o *runOptions) openLog(ctx context.Context, cluster *spec.Cluster) (*runlog.Log, error) {
 	dir, err := base.Folder(o.clusterDir(cluster))
 	if err != nil {
@@ -293,7 +284,6 @@ func (o *runOptions) openLog(ctx context.Context, cluster *spec.Cluster) (*runlo
 	return log, nil
 }
 
-// install runs the loop and shows it.
 func (o *runOptions) install(ctx context.Context, service *install.Client, desired *install.Desired, machines *bootedMachines, log *runlog.Log) (install.Result, error) {
 	shown := newProgress(ctx, o.App, o.clusterClock)
 	defer shown.Close()

@@ -22,7 +22,6 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// planOptions are what `plan` needs and what its flags say.
 type planOptions struct {
 	*base.App
 	File          string
@@ -84,7 +83,6 @@ func (o *planOptions) run(ctx context.Context) error {
 	}})
 }
 
-// show decides once and prints the decision.
 func (o *planOptions) show(ctx context.Context, service *install.Client, desired *install.Desired) error {
 	booted := install.BootedByBMC(boot.ToBoot(desired))
 	installer, err := lookingWith(o.App, service, location{o.File, o.Dir}, desired.Spec.Metadata.Name, booted, o.BMCProxy)
@@ -108,8 +106,7 @@ func (o *planOptions) show(ctx context.Context, service *install.Client, desired
 	})
 }
 
-// unserved warns of what would keep create cluster from beginning: that it cannot
-// tell where BMCs are to read their machines' images.
+// unserved warns that create cluster would not know where BMCs find their images.
 func (o *planOptions) unserved(ctx context.Context, booted []*spec.Host) *install.Warning {
 	if len(booted) == 0 {
 		return nil
@@ -129,7 +126,6 @@ func (o *planOptions) unserved(ctx context.Context, booted []*spec.Host) *instal
 	}
 }
 
-// planText is a plan for a person to read.
 func planText(desired *install.Desired, plan install.Plan, then []install.Step, wide bool) string {
 	var text strings.Builder
 	name := desired.Spec.Metadata.Name + "." + desired.Spec.Spec.BaseDomain
@@ -164,8 +160,7 @@ func planText(desired *install.Desired, plan install.Plan, then []install.Step, 
 	return text.String()
 }
 
-// stepText is something that follows: with a point what is done, with dots what
-// is waited for.
+// stepText has a point before what is done, and dots before what is waited for.
 func stepText(s install.Step) string {
 	if s.Kind == "" {
 		return escape.Sprintf("  … %s\n", s.Message)
@@ -173,8 +168,7 @@ func stepText(s install.Step) string {
 	return escape.Sprintf("  · %s\n", s.Message)
 }
 
-// actionText is an action and the fields that it changes. What is set for the
-// first time has a plus, what changes a tilde, what is cleared a minus.
+// actionText has a plus for what is new, a tilde for a change, a minus for what is cleared.
 func actionText(a install.Action, wide bool) string {
 	sign := "+"
 	switch {
@@ -224,7 +218,6 @@ func wipeText(w install.Wipe) string {
 	return escape.Sprintf("  ! %s: %s, %s, will be %s\n", w.Host, w.Disk, base.SizeText(w.Size), what)
 }
 
-// positionOf is a field of the file, with its place where it stands in it.
 func positionOf(c *spec.Cluster, field string) string {
 	if file, line, column := c.Position(field); line > 0 {
 		return fmt.Sprintf("%s:%d:%d: %s", file, line, column, field)
@@ -232,7 +225,6 @@ func positionOf(c *spec.Cluster, field string) string {
 	return field
 }
 
-// blockerText is a blocker, where it comes from in the file, and what to do.
 func blockerText(c *spec.Cluster, b install.Blocker) string {
 	text := escape.Sprintf("  ! %s\n", b.Message)
 	if b.Field != "" {
@@ -244,11 +236,9 @@ func blockerText(c *spec.Cluster, b install.Blocker) string {
 	return text
 }
 
-// location is where a cluster's file and its results are: what the library advises is
-// completed with them.
+// location completes what the library advises: it knows neither file nor results.
 type location struct{ file, dir string }
 
-// complete puts them into what to type next for a cluster.
 func (p location) complete(next string) string {
 	if p.file == "" {
 		return next
@@ -260,8 +250,7 @@ func (p location) complete(next string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(next, addNodeHint, addNode), " -f FILE", " -f "+names.Quoted(p.file))
 }
 
-// lookingWith is a client that also looks at the results of a cluster, and at the machines
-// of its file that boot through their BMCs.
+// lookingWith is a client that also reads a cluster's results and its machines' BMCs.
 func lookingWith(a *base.App, service *install.Client, at location, cluster string, booted []*spec.Host, proxy string) (*install.Client, error) {
 	options := []install.Option{install.WithFiles(install.NewFiles(at.dir))}
 	if len(booted) > 0 {
@@ -274,12 +263,10 @@ func lookingWith(a *base.App, service *install.Client, at location, cluster stri
 	return service.With(options...), nil
 }
 
-// completeAdvice completes what a run advises.
 func (o *runOptions) completeAdvice(next string) string {
 	return location{o.File, o.Dir}.complete(next)
 }
 
-// completePlan completes what a plan advises.
 func (p location) completePlan(plan install.Plan) install.Plan {
 	plan.Next = p.complete(plan.Next)
 	for i := range plan.Blockers {

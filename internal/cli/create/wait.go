@@ -15,7 +15,6 @@ import (
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
-// waitOptions are what `wait` needs and what its flags say.
 type waitOptions struct {
 	*base.App
 	base.Target
@@ -54,7 +53,6 @@ func NewWait(a *base.App) *cobra.Command {
 	return command
 }
 
-// parseCondition reads what is to be waited for: text is what the cluster is waited to do.
 func parseCondition(word string) (until install.Condition, text string, err error) {
 	switch word {
 	case "":
@@ -83,7 +81,6 @@ func readyOrFurther(o *install.Observed) bool {
 	return false
 }
 
-// connected counts the hosts that the service hears of.
 func connected(hosts []install.Host) int {
 	n := 0
 	for _, h := range hosts {
@@ -125,7 +122,6 @@ func (o *waitOptions) run(ctx context.Context) error {
 	return failed
 }
 
-// result is what is printed at the end.
 func (o *waitOptions) result(seen *install.Found, result install.Result, failed error) document.Result {
 	observed := seen.Observed
 	if result.Observed != nil && result.Observed.Cluster != nil {

@@ -37,7 +37,6 @@ func moment(t time.Time) *time.Time {
 	return &t
 }
 
-// orEmpty keeps a list from being null.
 func orEmpty[T any](list []T) []T {
 	if list == nil {
 		return []T{}
@@ -117,8 +116,7 @@ func OfValidations(host string, list []install.Validation) []Validation {
 	return out
 }
 
-// InfraEnv is an item of `get infraenvs`. The image's URL is left out, since
-// it may carry a token.
+// InfraEnv is an item of `get infraenvs`, without the image's URL, which may hold a token.
 type InfraEnv struct {
 	ID           string             `json:"id"`
 	Name         string             `json:"name"`
@@ -206,8 +204,7 @@ type Disk struct {
 	Formatted bool     `json:"formatted"`
 }
 
-// OfHost is the form of a host. name is its name in cluster.yaml, "" to call
-// it what it calls itself.
+// OfHost is the form of a host; name is the one of cluster.yaml, if any.
 func OfHost(h install.Host, name string) Host {
 	name = cmp.Or(name, h.DisplayName())
 	out := Host{
@@ -224,7 +221,6 @@ func OfHost(h install.Host, name string) Host {
 	return out
 }
 
-// roleOf is the role that a host has, or would be given.
 func roleOf(h install.Host) install.Role {
 	if (h.Role == "" || h.Role == model.RoleAuto) && h.Suggested != "" {
 		return h.Suggested

@@ -22,7 +22,6 @@ func NewDownload(a *base.App) *cobra.Command {
 		newISO(a), newKubeconfig(a), newIgnition(a), newManifests(a))
 }
 
-// downloadOptions are what the downloads have in common.
 type downloadOptions struct {
 	*base.App
 	base.Target
@@ -30,7 +29,6 @@ type downloadOptions struct {
 	To  string
 }
 
-// clusterDir is where the results of a cluster go, as create cluster has it.
 func (o *downloadOptions) clusterDir(name string, parts ...string) (string, error) {
 	if strings.ContainsAny(name, `/\`) || name == "." || name == ".." || name == "" {
 		return "", base.NotFound("save files of cluster", name, "its name cannot be a folder's", "give --to")
@@ -81,8 +79,7 @@ func (o *downloadOptions) kubeconfig(ctx context.Context, noIngress bool) error 
 	})
 }
 
-// keepResult writes a result where create cluster has it. Another cluster's are
-// put aside, as they are there.
+// keepResult writes where create cluster does, which puts another cluster's aside.
 func (o *downloadOptions) keepResult(ctx context.Context, service *install.Client, cluster install.ClusterRef, name string, content []byte) error {
 	dir, err := o.clusterDir(cluster.Name)
 	if err != nil {
@@ -163,7 +160,6 @@ func (o *downloadOptions) clusterIgnition(ctx context.Context) error {
 	return o.Saved(files, nil)
 }
 
-// errNoSuchRole is that a cluster has no hosts of a role, and so no file for them.
 var errNoSuchRole = errors.New("the cluster has no hosts of the role")
 
 func (o *downloadOptions) hostIgnition(ctx context.Context, name string) error {
@@ -252,7 +248,6 @@ func (o *downloadOptions) manifest(ctx context.Context, service *install.Client,
 	})
 }
 
-// logsOptions are what `logs` needs and what its flags say.
 type logsOptions struct {
 	*base.App
 	base.Target

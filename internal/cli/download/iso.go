@@ -14,7 +14,6 @@ import (
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
-// isoOptions are what `download iso` needs and what its flags say.
 type isoOptions struct {
 	downloadOptions
 	InfraEnv string
@@ -102,7 +101,6 @@ func (o *isoOptions) infraEnvs(ctx context.Context, service *install.Client) ([]
 	return service.ListInfraEnvs(ctx, seen.Ref.ID)
 }
 
-// imageURL is `download iso --url -o json`.
 type imageURL struct {
 	InfraEnv string     `json:"infraEnv"`
 	URL      string     `json:"url"`

@@ -23,7 +23,6 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// convertOptions are what `convert` needs and what its flags say.
 type convertOptions struct {
 	*base.App
 	File        string
@@ -124,8 +123,7 @@ func (o *convertOptions) run(ctx context.Context) error {
 	return o.report(account)
 }
 
-// unnamed adds what to type where all that is missing is the names of the machines:
-// several formats have no place for them, and in a cluster.yaml they can be written.
+// unnamed advises where only the machines' names are missing: cluster.yaml can have them.
 func (o *convertOptions) unnamed(ctx context.Context, how convert.Options, err error) error {
 	failed, is := errors.AsType[*base.Unconvertible](err)
 	if !is || how.AcceptUnknownHosts || o.File == "-" {
@@ -142,7 +140,6 @@ func (o *convertOptions) unnamed(ctx context.Context, how convert.Options, err e
 	}
 }
 
-// writeCluster writes a cluster.yaml and, into a folder, what it refers to.
 func (o *convertOptions) writeCluster(from *base.Source) error {
 	c := from.Converted
 	if c == nil {
@@ -168,8 +165,7 @@ func (o *convertOptions) writeCluster(from *base.Source) error {
 	return o.writeFiles(files)
 }
 
-// foreignWords says whether a cluster has documents in other formats in it, of
-// which nobody knows what they hold.
+// foreignWords says whether a cluster embeds other formats, which may hold anything.
 func foreignWords(c *spec.Cluster) bool {
 	inline := func(d *spec.Document) bool { return d != nil && d.Inline != nil }
 	s := &c.Spec
@@ -177,8 +173,6 @@ func foreignWords(c *spec.Cluster) bool {
 		slices.ContainsFunc(s.Hosts, func(h spec.Host) bool { return inline(h.Ignition) })
 }
 
-// writeOther writes another format than cluster.yaml, and says what that has no
-// place for.
 func (o *convertOptions) writeOther(cluster *spec.Cluster) ([]convert.Loss, error) {
 	files, lost, err := convert.Write(cluster, convert.Format(o.To), convert.WriteOptions{Secrets: o.WithSecrets})
 	if err != nil {
@@ -193,7 +187,6 @@ func (o *convertOptions) writeOther(cluster *spec.Cluster) ([]convert.Loss, erro
 	return lost, o.writeFiles(files)
 }
 
-// writeFiles writes into a folder that is empty or new, and says what.
 func (o *convertOptions) writeFiles(files []convert.File) error {
 	if err := convert.WriteFiles(o.Dir, files); err != nil {
 		return &install.Fault{Code: install.CodeFailure, Err: err, Permanent: true, Next: "give -o another folder, one that is new or empty"}
@@ -208,11 +201,9 @@ func (o *convertOptions) writeFiles(files []convert.File) error {
 	return o.Saved(written, nil)
 }
 
-// reported is an entry of --report.
 type reported struct {
 	convert.Loss
-	// Idle says that nothing is lost with it: the format has to have it, repeats it,
-	// or it says nothing of the cluster.
+	// Idle: nothing is lost with it, since the format has to have it or repeats it.
 	Idle bool `json:"idle,omitempty"`
 }
 
@@ -227,8 +218,6 @@ func reportOf(losses, idle []convert.Loss) []reported {
 	return account
 }
 
-// report tells what was left behind: a person on standard error, and a program in
-// the file of --report.
 func (o *convertOptions) report(account []reported) error {
 	var lost []convert.Loss
 	for _, entry := range account {

@@ -16,14 +16,12 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec/schema"
 )
 
-// explainOptions are what `explain` is asked about.
 type explainOptions struct {
 	*base.App
 	Kind string // "field" or one of the catalogue's
 	Name string // "" for a list of the kind
 }
 
-// kindField is what the file's own fields are called here.
 const kindField = "field"
 
 // NewExplain is `explain`.
@@ -48,7 +46,6 @@ func NewExplain(a *base.App) *cobra.Command {
 	}
 }
 
-// somethingToExplain asks for a field or a kind.
 func somethingToExplain(_ *cobra.Command, given []string) error {
 	if len(given) == 0 {
 		return base.Usagef("explain what? a field of cluster.yaml such as spec.hosts, or one of %s", kindList())
@@ -64,7 +61,6 @@ func kindList() string {
 	return strings.Join(names, ", ")
 }
 
-// explainable is what may follow on the command line.
 func explainable(given []string) []string {
 	if len(given) == 0 {
 		names := []string{"spec", "metadata"}
@@ -133,7 +129,6 @@ func fieldText(doc schema.Doc) string {
 	return text.String()
 }
 
-// list is all names of a kind.
 func (o *explainOptions) list() error {
 	entries := catalogue.All(catalogue.Kind(o.Kind))
 	var names []string
@@ -167,11 +162,9 @@ func (o *explainOptions) word() error {
 	return o.Print(printer.Result{Data: document.List(details), Names: names, Text: func() string { return strings.Join(texts, "\n") }})
 }
 
-// fact is a line of an explanation: its name and its value.
 type fact = [2]string
 
-// detailOf is all that the catalogue knows of an entry beside its explanation:
-// as data, and in words.
+// detailOf is the catalogue's data of an entry, and in words what no explanation has.
 func detailOf(entry catalogue.Entry) (detail any, facts []fact) {
 	switch entry.Kind {
 	case catalogue.KindValidation:
@@ -261,7 +254,6 @@ func stageFacts(s catalogue.StageEntry) []fact {
 	return facts
 }
 
-// entryText is an explanation for a person.
 func entryText(entry catalogue.Entry, facts []fact) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "%s %s %s: %s\n", entry.Subject, entry.Kind, entry.Name, entry.Title)

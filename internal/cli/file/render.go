@@ -17,7 +17,6 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/render"
 )
 
-// renderOptions are what `render` needs and what its flags say.
 type renderOptions struct {
 	*base.App
 	File        string
@@ -71,7 +70,6 @@ func (o *renderOptions) run(ctx context.Context) error {
 	return nil
 }
 
-// write writes each object to a file of its own.
 func (o *renderOptions) write(objects []*unstructured.Unstructured) error {
 	dir, err := base.Folder(o.To)
 	if err != nil {
@@ -105,20 +103,17 @@ func (o *renderOptions) write(objects []*unstructured.Unstructured) error {
 	return o.Saved(written, nil)
 }
 
-// applied says whether a file is one that is applied with its folder.
 func applied(name string) bool {
 	return slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(name)) && !strings.HasPrefix(name, "kustomization.")
 }
 
-// applyOrder is the order in which kinds have to be there: each refers only to
-// those before it.
+// applyOrder has kinds refer only to those before them.
 var applyOrder = [...]string{
 	"Namespace", "ClusterImageSet", "Secret", "ConfigMap", "ClusterDeployment", "AgentClusterInstall", "NMStateConfig", "InfraEnv", "BareMetalHost",
 }
 
-// objectFile is the name of an object's file. It begins with the place of its kind,
-// since folders are applied in the order of their files' names; and it does not
-// depend on which other objects there are.
+// objectFile begins with the place of the kind: folders are applied in the order of names.
+// It does not depend on which other objects there are.
 func objectFile(object *unstructured.Unstructured) string {
 	place := slices.Index(applyOrder[:], object.GetKind())
 	if place < 0 {

@@ -17,14 +17,12 @@ import (
 	"github.com/oaictl/oaictl/pkg/iso/nmstate"
 )
 
-// validateOptions are what `validate` needs and what its flags say.
 type validateOptions struct {
 	*base.App
 	File    string
 	foreign base.Foreign
 }
 
-// validation is `validate -o json`.
 type validation struct {
 	Valid    bool      `json:"valid"`
 	File     string    `json:"file"`
@@ -92,9 +90,8 @@ func (o *validateOptions) run(ctx context.Context) error {
 	return nil
 }
 
-// checkNetworks refuses networks in nmstate's words that no image with them can be made
-// of: a minimal one, or what is booted over the network. It tells what is ignored in
-// them.
+// checkNetworks refuses what no minimal image and no network boot can be made of, and
+// warns of what is ignored.
 func checkNetworks(a *base.App, c *spec.Cluster) error {
 	problems := &spec.Problems{}
 	for i := range c.Spec.Hosts {
@@ -127,8 +124,7 @@ func checkNetworks(a *base.App, c *spec.Cluster) error {
 	return problems
 }
 
-// placedIn is a problem of a host's network with its place in the cluster's file, or in
-// the file that has the network.
+// placedIn is a problem with its position in the cluster's file, or the network's own.
 func placedIn(c *spec.Cluster, host int, p nmstate.Problem) spec.Problem {
 	field := fmt.Sprintf("spec.hosts[%d].net.nmstate", host)
 	out := spec.Problem{
@@ -145,7 +141,6 @@ func placedIn(c *spec.Cluster, host int, p nmstate.Problem) spec.Problem {
 	return out
 }
 
-// ignoredText is a part of a network that nothing is made of, in one line.
 func ignoredText(p spec.Problem) string {
 	place := ""
 	if p.File != "" {

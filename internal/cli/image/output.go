@@ -19,8 +19,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/iso/extent"
 )
 
-// streamStep is how many bytes are written to a stream between two looks at
-// whether somebody wants it to end.
+// streamStep is how many bytes are written between two looks at ctx.
 const streamStep = 4 << 20
 
 // Output says where an image goes, and how.
@@ -30,8 +29,7 @@ type Output struct {
 	Sync  bool
 }
 
-// WriteImage writes an image to a file, whole or not at all, or into a stream. It
-// returns what there is to say of the file, nothing for a stream.
+// WriteImage writes a file whole or not at all, or a stream, of which it returns nothing.
 func WriteImage(ctx context.Context, a *base.App, image *extent.Image, to Output) ([]document.Download, error) {
 	if to.Path == base.StdoutName {
 		shown := NewMeter(a, "writing to standard output")
@@ -71,8 +69,7 @@ func CheckOutput(a *base.App, flag string, to Output) error {
 	return checkPath(to.Path, to.Force)
 }
 
-// checkPath refuses a place that has something, unless that is to be overwritten. What
-// a link leads to is the place, and a link that leads nowhere is none.
+// checkPath refuses what exists, unless it is to be overwritten; links are followed.
 func checkPath(path string, force bool) error {
 	info, err := os.Stat(path) // whether it can be made is found when it is
 	if err != nil {
@@ -101,7 +98,6 @@ func checkThere(path string, mode fs.FileMode, force bool) error {
 	return nil
 }
 
-// errLinkNowhere is why nothing is written by the name of a link.
 var errLinkNowhere = errors.New("it is a link to something that is not there")
 
 func existsFault(path string) error {
@@ -111,7 +107,6 @@ func existsFault(path string) error {
 	}
 }
 
-// outputFault says why a file was not written.
 func outputFault(ctx context.Context, path string, err error) error {
 	switch {
 	case ctx.Err() != nil:
@@ -131,7 +126,6 @@ func outputFault(ctx context.Context, path string, err error) error {
 	return fault
 }
 
-// writeDevice writes into a device or a pipe.
 func writeDevice(ctx context.Context, image *extent.Image, path string, shown *Meter) error {
 	file, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {
@@ -176,8 +170,7 @@ func (f File) bytes() *extent.Image {
 	return extent.Bytes(f.Content)
 }
 
-// WriteFiles writes files into a folder, which it makes; all of them, or, where
-// one cannot be written, none of those that were not there before.
+// WriteFiles writes all files into a folder or, where one fails, none that is new.
 func WriteFiles(ctx context.Context, a *base.App, dir string, force bool, files []File) (written []document.Download, err error) {
 	if !force {
 		for _, f := range files {
@@ -204,7 +197,6 @@ func WriteFiles(ctx context.Context, a *base.App, dir string, force bool, files 
 	return written, nil
 }
 
-// What the files of a network boot are called in a folder.
 const (
 	kernelName = "kernel"
 	initrdName = "initrd"
@@ -231,8 +223,7 @@ func FolderURL(text string) (string, error) {
 	return strings.TrimRight(text, "/"), nil
 }
 
-// Beside is the URL of a file in a folder: of one whose URL is not known, as iPXE
-// finds it.
+// Beside is the URL of a file in a folder; without the folder's, as iPXE finds it.
 func Beside(folder, name string) string {
 	if folder == "" {
 		return ScriptFolder + name
@@ -240,8 +231,7 @@ func Beside(folder, name string) string {
 	return folder + "/" + name
 }
 
-// NetbootFiles are the files of one machine, all but the root filesystem. where is
-// the URL of their folder, rootfs that of the root filesystem.
+// NetbootFiles are all but the root filesystem. where and rootfs are URLs.
 func NetbootFiles(n *iso.Netboot, where, rootfs string) ([]File, error) {
 	files := []File{
 		{Name: kernelName, Image: n.Kernel},
@@ -262,8 +252,7 @@ func NetbootFiles(n *iso.Netboot, where, rootfs string) ([]File, error) {
 	), nil
 }
 
-// ParameterFile is s390x's generic.prm, whose kernel arguments name the whole URL of
-// the root filesystem, "" where it is none of its own.
+// ParameterFile is s390x's generic.prm, which names the whole URL of the root filesystem.
 func ParameterFile(n *iso.Netboot, rootfs string) []byte {
 	parameters := n.Kargs
 	if rootfs != "" {

@@ -22,7 +22,6 @@ import (
 // largestConfig bounds a file that goes into an image, in bytes.
 const largestConfig = 64 << 20
 
-// customizeOptions are what `iso customize` needs and what its flags say.
 type customizeOptions struct {
 	image.Options
 	Out         image.Output
@@ -141,7 +140,6 @@ func (o *customizeOptions) check(location string) error {
 	return image.CheckOutput(o.App, "-o", o.Out)
 }
 
-// customization reads all files that go into the image.
 func (o *customizeOptions) customization() (iso.Customization, []string, error) {
 	c := iso.Customization{NoGrow: o.NoGrow, Kargs: iso.KargEdit{Append: o.AppendKargs, Delete: o.DeleteKargs, Reset: o.ResetKargs}}
 	switch {
@@ -162,8 +160,8 @@ func (o *customizeOptions) customization() (iso.Customization, []string, error) 
 	return c, warnings, err
 }
 
-// replacement takes OLD=NEW apart, in which both may be KEY=VALUE: OLD is what the
-// image has. Where that leaves a value alone as NEW, it is one of the same key.
+// replacement takes OLD=NEW apart, in which both may be KEY=VALUE: OLD is what the image
+// has. A NEW that is a value alone is one of the same key.
 func replacement(text string, current []string) (iso.Replacement, error) {
 	old, fresh, found := strings.Cut(text, "=")
 	for i := len(text) - 1; i > 0; i-- {
@@ -211,8 +209,7 @@ func (o *customizeOptions) ignitionConfig() ([]byte, []string, error) {
 	return merged, warnings, nil
 }
 
-// nextConfig is what to do about a config that is none: what people write is often
-// Butane, which is YAML.
+// nextConfig knows that people often write Butane, which is YAML.
 func nextConfig(data []byte) string {
 	if text := bytes.TrimSpace(data); len(text) == 0 || text[0] == '{' {
 		return ""
@@ -231,7 +228,6 @@ func withoutIgnition(warnings []string) []string {
 	return kept
 }
 
-// networkFiles are the keyfiles as they were given, and those of --nmstate.
 func (o *customizeOptions) networkFiles() ([]iso.Keyfile, error) {
 	var keyfiles []iso.Keyfile
 	from := map[string]string{}
@@ -298,7 +294,6 @@ func (o *customizeOptions) fromNMState() ([]iso.Keyfile, error) {
 	return made, nil
 }
 
-// input reads a file that goes into an image, - from standard input.
 func (o *customizeOptions) input(op, path string) ([]byte, error) {
 	var (
 		data []byte
@@ -318,8 +313,6 @@ func (o *customizeOptions) input(op, path string) ([]byte, error) {
 	return data, nil
 }
 
-// unreadable is a file for an image that cannot be read: bad input, as one with wrong
-// content is.
 func unreadable(op, path string, err error) error {
 	return &install.Fault{Code: install.CodeInput, Op: op, On: path, Permanent: true, Err: base.WithoutPath(err), Next: "name a file that can be read"}
 }

@@ -16,7 +16,6 @@ import (
 	"github.com/oaictl/oaictl/pkg/iso"
 )
 
-// reading opens an image for as long as use lasts.
 func reading(ctx context.Context, o *image.Options, location string, use func(*image.Live) error) error {
 	live, err := o.OpenImage(ctx, location)
 	if err != nil {
@@ -49,7 +48,6 @@ func newExtractIgnition(a *base.App) *cobra.Command {
 	return command
 }
 
-// jsonText is a JSON text as the printer takes it; one that is none, as a string.
 func jsonText(data []byte) any {
 	var decoded any
 	if err := json.Unmarshal(data, &decoded); err != nil {
@@ -58,7 +56,6 @@ func jsonText(data []byte) any {
 	return decoded
 }
 
-// kargsText is `iso extract kargs -o json`.
 type kargsText struct {
 	Current string `json:"current"`
 }
@@ -82,7 +79,6 @@ func newExtractKargs(a *base.App) *cobra.Command {
 	return command
 }
 
-// extractOptions are what the verbs need that write files out of an image.
 type extractOptions struct {
 	image.Options
 	Dir   string
@@ -182,7 +178,6 @@ func (o *extractOptions) pxe(ctx context.Context, live *image.Live, where string
 	return o.Saved(image.WriteFiles(ctx, o.App, o.Dir, o.Force, files))
 }
 
-// minimalOptions are what `iso extract minimal` needs and what its flags say.
 type minimalOptions struct {
 	image.Options
 	Out       image.Output

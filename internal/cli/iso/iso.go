@@ -26,7 +26,6 @@ func NewCommand(a *base.App) *cobra.Command {
 			newExtractPXE(a), newExtractMinimal(a)))
 }
 
-// oneImage takes the single argument of a verb on an image.
 func oneImage(name string) cobra.PositionalArgs {
 	return func(command *cobra.Command, given []string) error {
 		if len(given) != 1 {
@@ -43,7 +42,6 @@ func checkHostname(name string) error {
 	return nil
 }
 
-// checkRootfsURL refuses what the live system cannot fetch from.
 func checkRootfsURL(text string) error {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" || !slices.Contains([]string{"http", "https", "tftp"}, u.Scheme) {
@@ -52,7 +50,6 @@ func checkRootfsURL(text string) error {
 	return nil
 }
 
-// macFlags takes the values of --mac apart: MAC addresses by the interfaces' names.
 func macFlags(given []string) (map[string]string, error) {
 	macs := map[string]string{}
 	for _, text := range given {
@@ -73,7 +70,6 @@ func macFlags(given []string) (map[string]string, error) {
 	return macs, nil
 }
 
-// knownMACs refuses a --mac of an interface that the document does not have.
 func knownMACs(document string, state *nmstate.State, macs map[string]string) error {
 	physical := state.Physical()
 	for _, name := range slices.Sorted(maps.Keys(macs)) {
@@ -84,7 +80,6 @@ func knownMACs(document string, state *nmstate.State, macs map[string]string) er
 	return nil
 }
 
-// lackedMACs are the flags that say the MAC addresses which nothing says, "" for none.
 func lackedMACs(state *nmstate.State, macs map[string]string) string {
 	physical := state.Physical()
 	var flags []string
@@ -96,7 +91,6 @@ func lackedMACs(state *nmstate.State, macs map[string]string) string {
 	return strings.Join(flags, " ")
 }
 
-// before puts words before a text that is one.
 func before(words, text string) string {
 	if text == "" {
 		return ""

@@ -59,7 +59,6 @@ func inspect(ctx context.Context, o *image.Options, location string) (*iso.Repor
 	return report, nil
 }
 
-// meteredImage is a live image whose reading is shown.
 type meteredImage struct {
 	*iso.Base
 	file  *os.File
@@ -71,7 +70,6 @@ func (m *meteredImage) close() error {
 	return m.file.Close()
 }
 
-// metered reads a live image, and shows how much of it was read.
 func metered(o *image.Options, doing, location, path string) (*meteredImage, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -106,7 +104,6 @@ func (r *countedReader) ReadAt(into []byte, off int64) (int, error) {
 	return n, err
 }
 
-// reportText is a report in words.
 func reportText(r *iso.Report) string {
 	var text strings.Builder
 	row := func(name, format string, args ...any) {
@@ -184,8 +181,6 @@ func bootText(b iso.Boot) string {
 	return strings.Join(ways, ", ")
 }
 
-// featuresText names what the live system can do; features with a list of their own
-// are only named.
 func featuresText(features map[string]any) string {
 	var names []string
 	for name, value := range features {
@@ -211,7 +206,6 @@ func liveText(l iso.LiveReport) string {
 	}
 }
 
-// verified is `iso verify -o json`.
 type verified struct {
 	Image   string       `json:"image"`
 	Sound   bool         `json:"sound"`

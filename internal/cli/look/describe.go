@@ -45,7 +45,6 @@ func describeCluster(ctx context.Context, a *base.App, t base.Target) error {
 	return a.Print(printer.Result{Data: doc, Names: []string{"cluster/" + doc.Name}, Text: func() string { return clusterText(a, doc) }})
 }
 
-// describedCluster is the form of a cluster with everything in it.
 func describedCluster(seen *install.Found) document.Cluster {
 	doc := document.OfCluster(*seen.Observed.Cluster)
 	doc.Hosts = len(seen.Observed.Hosts)
@@ -140,7 +139,6 @@ func hostText(a *base.App, doc document.Host) string {
 	return text.String()
 }
 
-// diskText is a disk and what becomes of it.
 func diskText(d document.Disk) string {
 	line := strings.Join(strings.Fields(fmt.Sprintf("%s %s %s %s %s", d.Path, base.SizeText(d.SizeBytes), d.Type, d.Vendor, d.Model)), " ")
 	var notes []string

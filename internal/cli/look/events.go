@@ -12,7 +12,6 @@ import (
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
-// eventsOptions are what `get events` needs and what its flags say.
 type eventsOptions struct {
 	*base.App
 	base.Target
@@ -110,8 +109,7 @@ func (o *eventsOptions) run(ctx context.Context) error {
 	}
 }
 
-// watchEnded is how a watch that has no end of its own ends: by the signal
-// that somebody stopped it with.
+// watchEnded names the signal that stopped a watch, which has no other end.
 func watchEnded(ctx context.Context, err error) error {
 	if by := base.InterruptOf(ctx); by != nil {
 		return &install.Fault{Code: by.Code, Op: "watch", Err: by}

@@ -55,7 +55,6 @@ func getClusters(ctx context.Context, a *base.App, t base.Target, w watchOptions
 	})
 }
 
-// clustersOf are the target's cluster, or all.
 func clustersOf(ctx context.Context, a *base.App, service *install.Client, t base.Target, one *subject) ([]document.Cluster, error) {
 	var found []install.Cluster
 	if t.Name != "" || t.File != "" {
@@ -137,7 +136,6 @@ func getHosts(ctx context.Context, a *base.App, t base.Target, infraEnv string, 
 	})
 }
 
-// hostsOf are the hosts of a cluster, of an InfraEnv, or all.
 func hostsOf(ctx context.Context, a *base.App, service *install.Client, t base.Target, infraEnv string, of *subject) ([]document.Host, error) {
 	var hosts []install.Host
 	var err error
@@ -210,8 +208,6 @@ func getInfraEnvs(ctx context.Context, a *base.App, name, cluster string, w watc
 	})
 }
 
-// infraEnvsOf are the one of a name, those of a cluster, or all. by is the one or the
-// cluster.
 func infraEnvsOf(ctx context.Context, service *install.Client, name, cluster string, by *subject) ([]document.InfraEnv, error) {
 	var found []install.InfraEnv
 	switch {
@@ -288,7 +284,6 @@ func getValidations(ctx context.Context, a *base.App, t base.Target, all bool, w
 	})
 }
 
-// validationsOf are the checks of a cluster, and behind them those of its hosts.
 func validationsOf(ctx context.Context, a *base.App, service *install.Client, t base.Target, of *subject) ([]document.Validation, error) {
 	seen, err := lookAgain(ctx, a, service, t, of)
 	if err != nil || seen == nil {
@@ -303,7 +298,6 @@ func validationsOf(ctx context.Context, a *base.App, service *install.Client, t 
 	return items, nil
 }
 
-// fails says whether a check stands in the way, or may.
 func fails(v document.Validation) bool {
 	return !strings.HasPrefix(v.Status, "success") && v.Status != "disabled"
 }

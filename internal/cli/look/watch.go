@@ -19,7 +19,6 @@ import (
 // deleted is the state of what was there at the last look and is not any more.
 const deleted = "Deleted"
 
-// watchOptions is whether a list is followed, and how often it is looked at.
 type watchOptions struct {
 	Watch bool
 	Every time.Duration
@@ -30,8 +29,7 @@ func (w *watchOptions) declare(flags *pflag.FlagSet) {
 	flags.DurationVar(&w.Every, "poll-interval", 5*time.Second, "`TIME` between looks, with -w")
 }
 
-// dialToList reaches the service that is asked for lists: where they are watched,
-// and the service itself tells what changes, it is not asked again and again.
+// dialToList has a service that tells what changes do so, instead of being asked.
 func dialToList(ctx context.Context, a *base.App, w watchOptions) (*install.Client, error) {
 	service, err := a.Dial(ctx)
 	if err == nil && w.Watch {
@@ -48,14 +46,12 @@ type listing[T any] struct {
 	name  func(T) string
 	table func([]T) printer.Table
 	gone  func(T) T
-	// standsFor says whether an item only stood for another that was to come; nil
-	// where none does.
+	// standsFor says whether an item only announced another; nil where none does.
 	standsFor func(before, now T) bool
 	shown     func(T) bool // nil for all
 	plain     func(T) T    // without what changes all the time; nil for as it is
 }
 
-// show prints a list, and with -w whatever changes in it.
 func show[T any](ctx context.Context, a *base.App, w watchOptions, l listing[T]) error {
 	if w.Watch {
 		return (&follower[T]{App: a, watchOptions: w, listing: l}).run(ctx)
@@ -78,7 +74,6 @@ func (l *listing[T]) result(items []T) printer.Result {
 	return printer.Result{Data: document.List(items), Names: base.NamesOf(items, l.name), Table: func() printer.Table { return l.table(items) }}
 }
 
-// follower prints a list as it changes.
 type follower[T any] struct {
 	*base.App
 	watchOptions
@@ -136,7 +131,6 @@ func (f *follower[T]) changed(items []T) []T {
 	return out
 }
 
-// came says whether something that only stood for what was to come has come.
 func (f *follower[T]) came(before T, items []T) bool {
 	return f.standsFor != nil && slices.ContainsFunc(items, func(now T) bool { return f.standsFor(before, now) })
 }
@@ -175,14 +169,12 @@ func (f *follower[T]) print(items []T) error {
 // patience is how long a watch goes on while the service does not answer.
 const patience = 5 * time.Minute
 
-// silence lets a watch go on where a look fails.
 type silence struct {
 	silent time.Time // since when the service has not answered
 }
 
-// tolerate is nil for a failed look that a watch goes on after: at what is being deleted,
-// however long that takes, and at a service that is silent, for a while. It tells of
-// either once.
+// tolerate is nil where a watch goes on: while something is being deleted, and for a while
+// with a silent service. It warns once.
 func (o *silence) tolerate(ctx context.Context, a *base.App, err error) error {
 	var fault *install.Fault
 	switch {
@@ -207,9 +199,8 @@ func (o *silence) tolerate(ctx context.Context, a *base.App, err error) error {
 	return nil
 }
 
-// subject is by what something is looked for, look after look: by its name until there
-// is one, and then by its id. So another of the same name is neither taken for it,
-// nor in its way. Once it is gone, the name counts again.
+// subject is found by its name once and then by its id, so that another of the same name
+// is neither taken for it nor in its way. Once it is gone, the name counts again.
 type subject struct {
 	name, id string
 	seen     bool
@@ -229,8 +220,7 @@ func (p *subject) saw(id string, err error) (gone bool, _ error) {
 	return false, err
 }
 
-// lookAgain is look for one whose looks repeat: nil, without an error, where what was
-// seen before is gone.
+// lookAgain is nil without an error where what was seen before is gone.
 func lookAgain(ctx context.Context, a *base.App, service *install.Client, t base.Target, p *subject) (*install.Found, error) {
 	if t.File == "" {
 		t.Name = p.text()

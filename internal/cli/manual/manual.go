@@ -66,13 +66,10 @@ func (p *Page) All() []*Page {
 	return pages
 }
 
-// name is the page's file name without an extension, with a separator in place
-// of spaces.
 func (p *Page) name(separator string) string {
 	return strings.ReplaceAll(p.Path, " ", separator)
 }
 
-// root is the page of the program itself.
 func (p *Page) root() *Page {
 	for p.Parent != nil {
 		p = p.Parent
@@ -80,7 +77,6 @@ func (p *Page) root() *Page {
 	return p
 }
 
-// flags are the visible flags in the order in which help shows them.
 func (p *Page) flags() []*pflag.Flag {
 	var flags []*pflag.Flag
 	p.Flags.VisitAll(func(flag *pflag.Flag) {
@@ -91,7 +87,6 @@ func (p *Page) flags() []*pflag.Flag {
 	return flags
 }
 
-// flagName is a flag as it is typed, with the word that stands for its value.
 func flagName(flag *pflag.Flag) (name, value, usage string) {
 	value, usage = pflag.UnquoteUsage(flag)
 	name = "--" + flag.Name
@@ -101,7 +96,6 @@ func flagName(flag *pflag.Flag) (name, value, usage string) {
 	return name, value, usage
 }
 
-// defaultOf is a default that is worth telling.
 func defaultOf(flag *pflag.Flag) string {
 	switch flag.DefValue {
 	case "", "0", "false", "[]", "0s":
@@ -110,7 +104,6 @@ func defaultOf(flag *pflag.Flag) string {
 	return flag.DefValue
 }
 
-// printer writes until the first error, and remembers that one.
 type printer struct {
 	w   io.Writer
 	err error
@@ -190,12 +183,10 @@ func (p *Page) markdownLinks(out *printer) {
 
 func fence(text string) string { return "```\n" + text + "\n```\n" }
 
-// cell is text that may stand in a table.
 func cell(text string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(text, "|", `\|`), "\n", " ")
 }
 
-// outdent takes away the indentation that help gives to examples.
 func outdent(text string) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
@@ -244,8 +235,7 @@ func lowerFirst(text string) string {
 	return text
 }
 
-// Validations writes a page about every validation of the service, from the
-// catalogue that `oaictl explain` and `oaictl why` read.
+// Validations writes a page about every validation of the service, from the catalogue.
 func Validations(w io.Writer) error {
 	out := &printer{w: w}
 	out.print("<!-- Generated from internal/catalogue by `go generate ./...`; edit that. -->\n\n# Validations\n\n" +
@@ -272,8 +262,7 @@ func Validations(w io.Writer) error {
 	return out.err
 }
 
-// line is text without its line breaks, and without what Markdown would take
-// for emphasis.
+// line is text without line breaks and without Markdown's emphasis.
 func line(text string) string {
 	return strings.ReplaceAll(strings.Join(strings.Fields(text), " "), "*", `\*`)
 }

@@ -8,8 +8,7 @@ import (
 // ManName is the name of the page's file in section 1.
 func (p *Page) ManName() string { return p.name("-") + ".1" }
 
-// Man writes the page in the language of man(7). It holds no date, so that the
-// same commands give the same bytes.
+// Man writes the page for man(7), without a date: the same commands give the same bytes.
 func (p *Page) Man(w io.Writer) error {
 	out := &printer{w: w}
 	out.print(`.TH "`, strings.ToUpper(p.name("-")), `" "1" "" "oaictl" "oaictl manual"`, "\n")
@@ -71,8 +70,7 @@ func (p *Page) manLinks(out *printer) {
 	}
 }
 
-// escape keeps text from being read as a request: backslashes, hyphens that
-// are to be typed, and the characters that start a line of control.
+// escape keeps text from being read as a request.
 func escape(text string) string {
 	text = strings.NewReplacer(`\`, `\e`, "-", `\-`).Replace(text)
 	if strings.HasPrefix(text, ".") || strings.HasPrefix(text, "'") {
@@ -81,7 +79,6 @@ func escape(text string) string {
 	return text
 }
 
-// verbatim is text whose lines stay as they are.
 func verbatim(text string) string {
 	var out strings.Builder
 	out.WriteString(".nf\n")
@@ -91,7 +88,6 @@ func verbatim(text string) string {
 	return out.String() + ".fi\n"
 }
 
-// paragraphs are prose that is filled, with indented blocks as they are.
 func paragraphs(text string) string {
 	var out strings.Builder
 	for block := range strings.SplitSeq(text, "\n\n") {

@@ -22,7 +22,6 @@ import (
 	"github.com/oaictl/oaictl/pkg/iso/serve"
 )
 
-// createImagesOptions are what `create images` needs and what its flags say.
 type createImagesOptions struct {
 	hostMediaOptions
 	Dir     string
@@ -112,7 +111,6 @@ func (o *createImagesOptions) writeISO(ctx context.Context, dir string, media *b
 	return image.WriteImage(ctx, o.App, made, image.Output{Path: filepath.Join(dir, base.FileName(host.Name)+".iso"), Force: true, Sync: o.Sync})
 }
 
-// note says what only somebody wants to know who asked with -v.
 func (o *createImagesOptions) note(format string, args ...any) {
 	if o.Globals.Verbose > 0 {
 		o.Say(format, args...)
@@ -139,7 +137,6 @@ func (o *createImagesOptions) writeNetboot(ctx context.Context, dir, where strin
 	return image.WriteFiles(ctx, o.App, filepath.Join(dir, name), true, files)
 }
 
-// writeRootfs writes the root filesystem that all hosts of an architecture share.
 func (o *createImagesOptions) writeRootfs(ctx context.Context, dir string, media *boot.Images) ([]document.Download, error) {
 	var written []document.Download
 	for _, part := range media.Groups {
@@ -159,8 +156,7 @@ func (o *createImagesOptions) writeRootfs(ctx context.Context, dir string, media
 	return written, nil
 }
 
-// rootfsOf is the name of the root filesystem that a host boots: with its
-// architecture, where there are several.
+// rootfsOf has the architecture in its name where there are several.
 func rootfsOf(media *boot.Images, host string) string {
 	if len(media.Groups) < 2 {
 		return image.RootfsName
@@ -168,8 +164,6 @@ func rootfsOf(media *boot.Images, host string) string {
 	return "rootfs-" + string(media.Of(host).Arch) + ".img"
 }
 
-// hostMediaOptions are what it takes to make the discovery media of the hosts of a
-// file.
 type hostMediaOptions struct {
 	image.Options
 	File string
@@ -196,7 +190,6 @@ func (o *hostMediaOptions) check(name string) error {
 	return nil
 }
 
-// cluster reads the file.
 func (o *hostMediaOptions) cluster(ctx context.Context) (*spec.Cluster, error) {
 	cluster, err := o.Load(ctx, o.File)
 	if err != nil {
@@ -208,8 +201,7 @@ func (o *hostMediaOptions) cluster(ctx context.Context) (*spec.Cluster, error) {
 	return cluster, nil
 }
 
-// images promises the images of every host that the cluster takes now. server hands them
-// out, nil where they go into files. It fails where a host has no InfraEnv yet.
+// images fails where a host has no InfraEnv yet. server is nil where they go into files.
 func (o *hostMediaOptions) images(ctx context.Context, cluster *spec.Cluster, server *serve.Server) (*boot.Images, error) {
 	var err error
 	if o.service, err = o.Dial(ctx); err != nil {
@@ -229,8 +221,6 @@ func (o *hostMediaOptions) images(ctx context.Context, cluster *spec.Cluster, se
 	return images, base.SeveralArchs(o.notRegistered(err))
 }
 
-// notRegistered says how a cluster comes into being that has no InfraEnv yet, and how
-// hosts are added to one that is installed.
 func (o *hostMediaOptions) notRegistered(err error) error {
 	fault, is := errors.AsType[*install.Fault](err)
 	if !is || !errors.Is(err, boot.ErrInstalled) && !errors.Is(err, boot.ErrNotRegistered) {
@@ -245,8 +235,6 @@ func (o *hostMediaOptions) notRegistered(err error) error {
 	return &told
 }
 
-// openBases reads the bases, and holds them against the hosts that are to boot
-// them.
 func (o *hostMediaOptions) openBases(ctx context.Context, images *boot.Images) error {
 	carried, err := images.Open(ctx)
 	o.WarnCarried(carried, o.Base)

@@ -30,7 +30,6 @@ import (
 	"github.com/oaictl/oaictl/pkg/iso/serve"
 )
 
-// isoServeOptions are what `iso serve` needs and what its flags say.
 type isoServeOptions struct {
 	hostMediaOptions
 	Dir    string
@@ -104,8 +103,8 @@ func (o *isoServeOptions) run(ctx context.Context) error {
 	return o.serve(ctx, cluster, key, certificate, listener)
 }
 
-// derivedURL is where machines reach a listener: at its address, or, where it
-// listens on all, where the way to the BMCs, or else to the service, begins.
+// derivedURL is the listener's address or, where it listens on all, the one from which the
+// way to the BMCs, or else to the service, begins.
 func (o *isoServeOptions) derivedURL(ctx context.Context, listens net.Addr, cluster *spec.Cluster) (string, error) {
 	scheme := "http://"
 	if o.Cert != "" {
@@ -138,7 +137,6 @@ func (o *isoServeOptions) derivedURL(ctx context.Context, listens net.Addr, clus
 	return "", nil
 }
 
-// serve makes the images and serves them until ctx ends.
 func (o *isoServeOptions) serve(ctx context.Context, cluster *spec.Cluster, key []byte, certificate *tls.Certificate, listener net.Listener) error {
 	log := &fetchLog{App: o.App}
 	server, err := serve.New(serve.Config{
@@ -182,8 +180,7 @@ func (o *isoServeOptions) serve(ctx context.Context, cluster *spec.Cluster, key 
 	return base.Stopped(ctx, "iso serve", ctx.Err())
 }
 
-// prepare makes everything that is served, and says where it is found. A host whose
-// image cannot be made is told of, and made when its machine asks.
+// prepare warns of a host whose image cannot be made; it is made when its machine asks.
 func (o *isoServeOptions) prepare(ctx context.Context, media *boot.Images, server *serve.Server) error {
 	if err := o.openBases(ctx, media); err != nil {
 		return err
@@ -210,8 +207,6 @@ func (o *isoServeOptions) prepare(ctx context.Context, media *boot.Images, serve
 	return o.Print(mediaResult(items))
 }
 
-// tellBootURL names, where the scripts are shown too, the URL that all machines may be
-// given.
 func (o *isoServeOptions) tellBootURL(items []document.Media, url string) {
 	netboots := slices.ContainsFunc(items, func(m document.Media) bool { return m.IPXE != "" })
 	if netboots && (o.Globals.Output == "wide" || o.Globals.Verbose > 0) {
@@ -249,9 +244,8 @@ func (o *isoServeOptions) prepareHost(ctx context.Context, media *boot.Images, s
 	return item, server.SetMACs(host.Name, macsOf(media.Cluster, host)...)
 }
 
-// tellNoNetboot tells why a host has nothing to boot over the network. An image of long
-// ago may have what a CD boots, and not what a network does: that cannot be mended, and
-// only who asked with -v wants to know it.
+// tellNoNetboot is quiet about images of long ago that have only what a CD boots: nobody
+// can mend that.
 func (o *isoServeOptions) tellNoNetboot(ctx context.Context, host string, err error) error {
 	switch {
 	case ctx.Err() != nil:
@@ -264,9 +258,8 @@ func (o *isoServeOptions) tellNoNetboot(ctx context.Context, host string, err er
 	return nil
 }
 
-// netbootMedia are the files of a network boot. rootfs is where the root filesystem
-// is served, if there is one. What tells firmware of the others is a script for iPXE;
-// s390x has no iPXE, but a list of files and their places in memory.
+// netbootMedia has a script for iPXE; s390x has no iPXE, but a list of files and their
+// places in memory.
 func netbootMedia(n *iso.Netboot, live, rootfs string) []serve.File {
 	files := []serve.File{{Kind: serve.Kernel, Image: n.Kernel, Base: live}, {Kind: serve.Initrd, Image: n.Initrd, Base: live}}
 	if n.Rootfs == nil {
@@ -284,7 +277,6 @@ func netbootMedia(n *iso.Netboot, live, rootfs string) []serve.File {
 	)
 }
 
-// macsOf are the MAC addresses that the file knows a host by.
 func macsOf(c *spec.Cluster, host *spec.Host) []string {
 	var macs []string
 	seen := map[string]bool{}
@@ -312,7 +304,6 @@ func mediaResult(items []document.Media) printer.Result {
 	return printer.Result{Data: document.List(items), Names: names, Table: func() printer.Table { return table }}
 }
 
-// cutOff names who still read when the server ended, and what serves them on.
 func (o *isoServeOptions) cutOff(cut *serve.CutOffError) string {
 	var names []string
 	for _, reader := range cut.Readers {
@@ -321,14 +312,12 @@ func (o *isoServeOptions) cutOff(cut *serve.CutOffError) string {
 	return fmt.Sprintf("cut off while they read: %s. The same command serves them on", strings.Join(names, ", "))
 }
 
-// mediaExpire is how long iso serve serves media that nobody asks for, as long as a run does.
 const mediaExpire = 24 * time.Hour
 
 // fetchStep is how many percent a host fetches between two lines about it: a BMC
 // reads an image in thousands of pieces.
 const fetchStep = 10
 
-// fetchLog tells which host has fetched what, and how far.
 type fetchLog struct {
 	*base.App
 	server *serve.Server
@@ -337,7 +326,6 @@ type fetchLog struct {
 	told map[string]int64 // percent of each host, as last told
 }
 
-// access is told of every request when it is over.
 func (l *fetchLog) access(a serve.Access) {
 	if l.Globals.Verbose > 0 {
 		l.Say("%s", base.AccessText(a))
@@ -360,7 +348,6 @@ func (l *fetchLog) access(a serve.Access) {
 	l.Say("%s has fetched %s of %s, %d%% (%s)", a.Host, base.SizeText(f.Bytes), base.SizeText(f.Size), f.Bytes*100/f.Size, a.Client)
 }
 
-// further says whether a host has come so much further that it is worth a line.
 func (l *fetchLog) further(host string, percent int64) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

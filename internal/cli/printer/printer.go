@@ -34,7 +34,6 @@ type Format struct {
 
 // Result is what a verb found.
 type Result struct {
-	// Data is encoded for json and yaml, and searched for jsonpath.
 	Data any
 	// Table draws the data for a person; wide adds its Wide columns.
 	Table func() Table
@@ -61,15 +60,13 @@ func Parse(value string) (Format, error) {
 	}
 }
 
-// parseTemplate reads a JSONPath template. As with kubectl, the braces around
-// a single expression may be left out.
+// parseTemplate lets the braces around a single expression be left out, as kubectl does.
 func parseTemplate(text string) (Format, error) {
 	if !strings.Contains(text, "{") {
 		text = "{." + strings.TrimPrefix(strings.TrimPrefix(text, "$"), ".") + "}"
 	}
 	given := text
-	// The parser takes a lone dot for a field without a name; the document as a
-	// whole is the current object.
+	// The parser takes a lone dot for a field without a name.
 	text = wholeDocument().ReplaceAllString(text, "{@}")
 	if err := jsonpath.New("output").Parse(text); err != nil {
 		return Format{}, fmt.Errorf("read jsonpath template %q: %w", given, err)
@@ -77,14 +74,12 @@ func parseTemplate(text string) (Format, error) {
 	return Format{kind: "jsonpath", template: text, text: given}, nil
 }
 
-// wholeDocument finds {.} in a template.
 var wholeDocument = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\{\s*\.\s*\}`) })
 
 // Machine says whether the output is for a program rather than for a person.
 func (f Format) Machine() bool { return f.kind != "table" && f.kind != "wide" }
 
-// Is says whether the format is the named one: json, yaml, name, jsonpath,
-// table or wide.
+// Is says whether the format is the named one.
 func (f Format) Is(kind string) bool { return f.kind == kind }
 
 // Print writes the result.
@@ -106,8 +101,7 @@ func (f Format) Print(w io.Writer, result Result) error {
 	return result.Table().write(w, f.kind == "wide")
 }
 
-// PrintLine writes one result of several that come one after the other: JSON
-// on one line, and a table without its headings after the first.
+// PrintLine writes one result of several: JSON on a line, headings before the first only.
 func (f Format) PrintLine(w io.Writer, result Result, first bool) error {
 	switch f.kind {
 	case "json":
@@ -190,12 +184,10 @@ func printYAML(w io.Writer, data any) error {
 	return err
 }
 
-// literals finds the strings of a JSON document.
 var literals = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`"(?:[^"\\]|\\.)*"`) })
 
-// setAside puts a name in the place of each string in which something steers a
-// terminal, and returns what puts the string there again, in quotes and with
-// escapes: the YAML encoder refuses some of them and writes others as they are.
+// setAside replaces strings that steer a terminal by names, and returns what puts them back
+// in quotes: the YAML encoder refuses some of them and writes others as they are.
 func setAside(document []byte) ([]byte, *strings.Replacer, error) {
 	prefix := "word"
 	for bytes.Contains(document, []byte(prefix)) {

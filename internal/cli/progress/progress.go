@@ -19,8 +19,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
-// Sink shows events. Its methods are not called side by side. Nothing is shown
-// after Close.
+// Sink shows events, which come one after the other, and none after Close.
 type Sink interface {
 	Event(install.Event)
 	// Close leaves the output in a state in which others may write to it.
@@ -59,21 +58,18 @@ func (j *jsonLines) Event(e install.Event) {
 
 func (j *jsonLines) Close() {}
 
-// step is how many percent the whole moves on between two lines about it.
 const step = 10
 
-// Plain writes a line a change, with the time of day in zone, and below it what
-// to do, where there is something. Percentages are told every now and then, or
-// every one of them.
+// Plain writes a line a change, with the time of day and the advice. Percentages are shown
+// now and then, or every one of them.
 func Plain(w io.Writer, zone *time.Location, every bool) Sink {
 	return &plain{w: w, zone: zone, every: every, said: -step, quarters: map[string]string{}}
 }
 
 type plain struct {
-	mu   sync.Mutex
-	w    io.Writer
-	zone *time.Location
-	// every says that each step of a percentage is told.
+	mu    sync.Mutex
+	w     io.Writer
+	zone  *time.Location
 	every bool
 	said  int    // percent
 	last  string // the last line: the same again says nothing
@@ -105,8 +101,7 @@ func (p *plain) Event(e install.Event) {
 	_, _ = io.WriteString(p.w, line)
 }
 
-// stage says whether a step of a stage is worth a line: its beginning, and each
-// quarter of one that counts in percent.
+// stage is true at the beginning of a stage, and at each quarter of one with a percentage.
 func (p *plain) stage(e install.Event) bool {
 	at := e.Stage
 	if done, err := strconv.Atoi(strings.TrimSuffix(e.Message, "%")); err == nil {
@@ -119,7 +114,6 @@ func (p *plain) stage(e install.Event) bool {
 	return changed
 }
 
-// percent is a line about the whole, every now and then.
 func (p *plain) percent(e install.Event) string {
 	if e.Percent == nil || *e.Percent <= 0 {
 		return ""
@@ -141,7 +135,6 @@ func (p *plain) percent(e install.Event) string {
 
 func (p *plain) Close() {}
 
-// left is a span of time that is only guessed.
 func left(d time.Duration) string {
 	minutes := int(d.Round(time.Minute).Minutes())
 	switch {
@@ -154,9 +147,8 @@ func left(d time.Duration) string {
 	}
 }
 
-// Once keeps back from a person what ends the run, since the command's own last
-// words say it: what was refused for good, and what nobody is waited for. Should
-// those words be others, as after an interrupt, it is shown before them.
+// Once holds back errors that the command's own last words say again. Should those be
+// others, as after an interrupt, they are shown before them.
 func Once(sink Sink) Sink { return &once{Sink: sink} }
 
 type once struct {

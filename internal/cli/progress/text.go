@@ -11,16 +11,13 @@ import (
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
-// checking is what is said of what the service calls insufficient: it is so in every
-// install, for a moment. Checks that stand are told as blockers.
+// checking stands for insufficient, which every install is for a moment.
 const checking = "Checking"
 
-// absent is the state of a cluster or host that is not there.
 const absent = "Absent"
 
-// sentence is an event in words, without its time and its advice. It is "" for
-// an event that has nothing to say to a person: a step in percent, and the last
-// event of a run, whose place is the result.
+// sentence is an event in words, without time and advice; "" where a person learns nothing,
+// as of the last event of a run, which the result tells.
 func sentence(e install.Event) string {
 	text := firstLine(e.Message)
 	switch e.Type {
@@ -62,8 +59,7 @@ func sentence(e install.Event) string {
 	}
 }
 
-// withoutHosts is a message without the list of hosts that it begins with, for
-// where the host is named already: "cp-0, cp-1: no NTP" is "no NTP".
+// withoutHosts cuts off hosts that are named already: "cp-0, cp-1: no NTP" is "no NTP".
 func withoutHosts(message string, names map[string]bool) string {
 	list, rest, found := strings.Cut(message, ": ")
 	if !found {
@@ -80,8 +76,7 @@ func withoutHosts(message string, names map[string]bool) string {
 	return rest
 }
 
-// withFewHosts is a blocker's message with the first of many hosts alone, for where
-// there is room for one line: the cause is what counts.
+// withFewHosts names the first of many hosts: on one line the cause is what counts.
 func withFewHosts(b install.Blocker) string {
 	list, rest, found := strings.Cut(b.Message, ": ")
 	if !found || len(b.Hosts) < 3 || !strings.HasPrefix(list, b.Hosts[0]+", ") {
@@ -90,8 +85,7 @@ func withFewHosts(b install.Blocker) string {
 	return fmt.Sprintf("%s and %d more: %s", b.Hosts[0], len(b.Hosts)-1, rest)
 }
 
-// subject is the host that an event is about, "" for the cluster. A message
-// that names the host needs no second one.
+// subject is the host of an event, unless the message names it.
 func subject(e install.Event) string {
 	if e.Host != "" && slices.ContainsFunc(strings.Fields(e.Message), func(word string) bool { return strings.Trim(word, ",:;.") == e.Host }) {
 		return ""
@@ -109,11 +103,8 @@ func joined(by string, parts ...string) string {
 	return strings.Join(kept, by)
 }
 
-// firstLine keeps a message of the service on one line.
 func firstLine(text string) string { return escape.Word(strings.TrimSpace(text)) }
 
-// mark is what a line begins with, so that trouble can be found by eye and by
-// grep.
 func mark(severity install.Severity) string {
 	switch severity {
 	case model.SeverityError:
@@ -124,8 +115,7 @@ func mark(severity install.Severity) string {
 	return ""
 }
 
-// width is how many cells a text takes on a terminal: two for East Asian wide
-// characters, none for marks that combine with the one before.
+// width counts terminal cells: two for East Asian wide characters, none for combining marks.
 func width(text string) int {
 	cells := 0
 	for _, r := range text {
@@ -149,8 +139,7 @@ func cellsOf(r rune) int {
 	}
 }
 
-// fit cuts a text to a number of cells, with an ellipsis where something is
-// missing, and fills it up with blanks.
+// fit makes a text exactly so many cells wide, with an ellipsis where it is cut.
 func fit(text string, cells int) string {
 	if cells <= 0 {
 		return ""
@@ -170,8 +159,7 @@ func fit(text string, cells int) string {
 	return kept.String() + "…" + strings.Repeat(" ", room)
 }
 
-// wrap breaks a text between its words into lines of at most so many cells. A
-// word that is longer stays whole: it may be something to copy.
+// wrap breaks between words. A longer word stays whole: it may be something to copy.
 func wrap(text string, cells int) []string {
 	var lines []string
 	line := ""

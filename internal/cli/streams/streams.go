@@ -46,8 +46,7 @@ func OS() Streams {
 	}
 }
 
-// Live says whether a picture that is drawn anew in place can be shown on Err:
-// on a terminal that understands it, outside of a CI system.
+// Live says whether Err is a terminal, outside of CI, that can be drawn on in place.
 func (s Streams) Live(env Env) bool {
 	if !s.ErrTTY || env.Get("TERM") == "dumb" {
 		return false
@@ -56,8 +55,7 @@ func (s Streams) Live(env Env) bool {
 	return !set || ci == "" || ci == "false" || ci == "0"
 }
 
-// Color says whether text on Err may be coloured. NO_COLOR, with any value but
-// the empty one, forbids it (https://no-color.org).
+// Color heeds NO_COLOR with any value but the empty one (https://no-color.org).
 func (s Streams) Color(env Env) bool {
 	return s.ErrTTY && env.Get("NO_COLOR") == "" && env.Get("TERM") != "dumb"
 }
@@ -85,8 +83,7 @@ func (e Env) Lookup(name string) (string, bool) {
 // Get is the value of a variable, "" if it is not set.
 func (e Env) Get(name string) string { return e[name] }
 
-// Locked is a writer that several parts of a program may write to at the same
-// time: one text is written after another, each of them whole.
+// Locked lets several goroutines write, one text after another, each of them whole.
 func Locked(w io.Writer) io.Writer { return &locked{w: w} }
 
 type locked struct {

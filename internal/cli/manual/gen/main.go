@@ -62,8 +62,7 @@ func generate(root *cobra.Command, markdown, man, completions string) error {
 	return nil
 }
 
-// fill writes files into a folder, and removes those matching old that are
-// not among them.
+// fill removes files matching old that are not among those it writes.
 func fill(folder, old string, files map[string]func(io.Writer) error) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
