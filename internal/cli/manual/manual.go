@@ -3,9 +3,13 @@
 // every word comes from the commands.
 package manual
 
+//go:generate go run ./gen --markdown ../../../docs/reference --validations ../../../docs/validations.md
+
 import (
+	"embed"
 	"io"
 	"strings"
+	"text/template"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -66,9 +70,50 @@ func (p *Page) All() []*Page {
 	return pages
 }
 
-func (p *Page) name(separator string) string {
-	return strings.ReplaceAll(p.Path, " ", separator)
+// MarkdownName is the name of the page's Markdown file.
+func (p *Page) MarkdownName() string { return p.name("_") + ".md" }
+
+// ManName is the name of the page's file in section 1.
+func (p *Page) ManName() string { return p.name("-") + ".1" }
+
+// Markdown writes the page for docs/reference.
+func (p *Page) Markdown(w io.Writer) error { return write(w, "page.md.tmpl", p) }
+
+// Man writes the page for man(7), without a date: the same commands give the same bytes.
+func (p *Page) Man(w io.Writer) error { return write(w, "page.man.tmpl", p) }
+
+// Validations writes a page about every validation of the service, from the catalogue.
+func Validations(w io.Writer) error {
+	return write(w, "validations.md.tmpl", []catalogue.Subject{catalogue.SubjectHost, catalogue.SubjectCluster})
 }
+
+func validationsOf(subject catalogue.Subject) []catalogue.ValidationEntry {
+	var validations []catalogue.ValidationEntry
+	for _, entry := range catalogue.All(catalogue.KindValidation) {
+		if validation, known := catalogue.Validation(subject, entry.Name); known && entry.Subject == subject {
+			validations = append(validations, validation)
+		}
+	}
+	return validations
+}
+
+//go:embed *.tmpl
+var templates embed.FS
+
+func write(w io.Writer, name string, data any) error {
+	page, err := template.New(name).Funcs(template.FuncMap{
+		"name": (*Page).name, "root": (*Page).root, "flags": (*Page).flags, "also": (*Page).also, "children": (*Page).children,
+		"fence": fence, "cell": cell, "outdent": outdent, "prose": prose, "line": line, "lowerFirst": lowerFirst,
+		"escape": escape, "verbatim": verbatim, "paragraphs": paragraphs, "upper": strings.ToUpper,
+		"validations": validationsOf,
+	}).ParseFS(templates, name)
+	if err != nil {
+		return err
+	}
+	return page.Execute(w, data)
+}
+
+func (p *Page) name(separator string) string { return strings.ReplaceAll(p.Path, " ", separator) }
 
 func (p *Page) root() *Page {
 	for p.Parent != nil {
@@ -77,122 +122,76 @@ func (p *Page) root() *Page {
 	return p
 }
 
-func (p *Page) flags() []*pflag.Flag {
-	var flags []*pflag.Flag
-	p.Flags.VisitAll(func(flag *pflag.Flag) {
-		if !flag.Hidden && flag.Name != "help" {
-			flags = append(flags, flag)
+// children are the commands below the page, or its topics.
+func (p *Page) children(topics bool) []*Page {
+	var pages []*Page
+	for _, child := range p.Children {
+		if child.Topic == topics {
+			pages = append(pages, child)
 		}
+	}
+	return pages
+}
+
+// also are the pages around this one.
+func (p *Page) also() []*Page {
+	var pages []*Page
+	if p.Parent != nil {
+		pages = append(pages, p.Parent)
+		if root := p.root(); root != p.Parent {
+			pages = append(pages, root)
+		}
+	}
+	return append(pages, p.Children...)
+}
+
+// flagText is a flag as it is typed, the word that stands for its value, what it does,
+// and a default that is worth telling.
+type flagText struct{ Name, Value, Usage, Default string }
+
+// ManDefault is the default as a man page has it.
+func (f flagText) ManDefault() string {
+	if f.Default == "" {
+		return ""
+	}
+	return " (default " + f.Default + ")"
+}
+
+func (p *Page) flags() []flagText {
+	var flags []flagText
+	p.Flags.VisitAll(func(flag *pflag.Flag) {
+		if flag.Hidden || flag.Name == "help" {
+			return
+		}
+		text := flagText{Name: "--" + flag.Name, Default: flag.DefValue}
+		text.Value, text.Usage = pflag.UnquoteUsage(flag)
+		text.Usage = strings.ReplaceAll(text.Usage, "\n", " ")
+		if flag.Shorthand != "" {
+			text.Name = "-" + flag.Shorthand + ", " + text.Name
+		}
+		switch flag.DefValue {
+		case "0", "false", "[]", "0s":
+			text.Default = ""
+		}
+		flags = append(flags, text)
 	})
 	return flags
 }
 
-func flagName(flag *pflag.Flag) (name, value, usage string) {
-	value, usage = pflag.UnquoteUsage(flag)
-	name = "--" + flag.Name
-	if flag.Shorthand != "" {
-		name = "-" + flag.Shorthand + ", " + name
-	}
-	return name, value, usage
-}
-
-func defaultOf(flag *pflag.Flag) string {
-	switch flag.DefValue {
-	case "", "0", "false", "[]", "0s":
-		return ""
-	}
-	return flag.DefValue
-}
-
-type printer struct {
-	w   io.Writer
-	err error
-}
-
-func (p *printer) print(parts ...string) {
-	for _, part := range parts {
-		if p.err == nil {
-			_, p.err = io.WriteString(p.w, part)
-		}
-	}
-}
-
-// MarkdownName is the name of the page's Markdown file.
-func (p *Page) MarkdownName() string { return p.name("_") + ".md" }
-
-// Markdown writes the page for docs/reference.
-func (p *Page) Markdown(w io.Writer) error {
-	out := &printer{w: w}
-	out.print("<!-- Generated from the commands by `go generate ./...`; edit those. -->\n\n# ", p.Path, "\n\n", p.Short, ".\n")
-	if p.Synopsis != "" {
-		out.print("\n", fence(p.Synopsis))
-	}
-	for _, also := range p.Also {
-		out.print("\nAlso called `", also, "`.\n")
-	}
-	if p.Long != "" {
-		out.print("\n", prose(p.Long), "\n")
-	}
-	if p.Examples != "" {
-		out.print("\n## Examples\n\n", fence(outdent(p.Examples)))
-	}
-	p.markdownFlags(out)
-	p.markdownLinks(out)
-	return out.err
-}
-
-func (p *Page) markdownFlags(out *printer) {
-	if len(p.flags()) > 0 {
-		heading := "Flags"
-		if p.Parent == nil {
-			heading = "Flags of every command"
-		}
-		out.print("\n## ", heading, "\n\n| flag | meaning |\n| --- | --- |\n")
-	}
-	for _, flag := range p.flags() {
-		name, value, usage := flagName(flag)
-		if value != "" {
-			name += " " + value
-		}
-		if text := defaultOf(flag); text != "" {
-			usage += " (default `" + text + "`)"
-		}
-		out.print("| `", cell(name), "` | ", cell(usage), " |\n")
-	}
-	if p.Parent != nil && !p.Topic {
-		root := p.root()
-		out.print("\nBesides these, the [flags of every command](", root.MarkdownName(), "#flags-of-every-command).\n")
-	}
-}
-
-func (p *Page) markdownLinks(out *printer) {
-	heading := map[bool]string{false: "\n## Commands\n\n", true: "\n## Topics\n\n"}
-	for _, topic := range []bool{false, true} {
-		for _, child := range p.Children {
-			if child.Topic != topic {
-				continue
-			}
-			out.print(heading[topic], "- [", child.Path, "](", child.MarkdownName(), "): ", lowerFirst(child.Short), "\n")
-			heading[topic] = ""
-		}
-	}
-	if p.Parent != nil {
-		out.print("\nUp: [", p.Parent.Path, "](", p.Parent.MarkdownName(), ")\n")
-	}
-}
-
 func fence(text string) string { return "```\n" + text + "\n```\n" }
 
+// cell is text for a table of Markdown.
 func cell(text string) string {
-	return strings.ReplaceAll(strings.ReplaceAll(text, "|", `\|`), "\n", " ")
+	return strings.NewReplacer("|", `\|`, "\n", " ").Replace(text)
+}
+
+// line is text without line breaks and without Markdown's emphasis.
+func line(text string) string {
+	return strings.ReplaceAll(strings.Join(strings.Fields(text), " "), "*", `\*`)
 }
 
 func outdent(text string) string {
-	lines := strings.Split(text, "\n")
-	for i, line := range lines {
-		lines[i] = strings.TrimPrefix(line, "  ")
-	}
-	return strings.Join(lines, "\n")
+	return strings.ReplaceAll(strings.TrimPrefix(text, "  "), "\n  ", "\n")
 }
 
 // prose turns the help's indented blocks into code, and leaves paragraphs be.
@@ -235,34 +234,36 @@ func lowerFirst(text string) string {
 	return text
 }
 
-// Validations writes a page about every validation of the service, from the catalogue.
-func Validations(w io.Writer) error {
-	out := &printer{w: w}
-	out.print("<!-- Generated from internal/catalogue by `go generate ./...`; edit that. -->\n\n# Validations\n\n" +
-		"What the service checks before it installs, and what to do where a check fails.\n" +
-		"`oaictl why` shows those that fail, by their causes; `oaictl explain validation ID`\n" +
-		"says more about one.\n")
-	for _, subject := range []catalogue.Subject{catalogue.SubjectHost, catalogue.SubjectCluster} {
-		out.print("\n## Of a ", string(subject), "\n\n| id | passes when | failing blocks | remedy | field |\n| --- | --- | --- | --- | --- |\n")
-		for _, entry := range catalogue.All(catalogue.KindValidation) {
-			if entry.Subject != subject {
-				continue
-			}
-			validation, _ := catalogue.Validation(subject, entry.Name)
-			blocks, field := "no", ""
-			if validation.Blocking {
-				blocks = "yes"
-			}
-			if entry.Field != "" {
-				field = "`" + entry.Field + "`"
-			}
-			out.print("| `", entry.Name, "` | ", cell(line(entry.Title)), " | ", blocks, " | ", cell(line(entry.Remedy)), " | ", cell(field), " |\n")
-		}
+// escape keeps text from being read as a request.
+func escape(text string) string {
+	text = strings.NewReplacer(`\`, `\e`, "-", `\-`).Replace(text)
+	if strings.HasPrefix(text, ".") || strings.HasPrefix(text, "'") {
+		return `\&` + text
 	}
-	return out.err
+	return text
 }
 
-// line is text without line breaks and without Markdown's emphasis.
-func line(text string) string {
-	return strings.ReplaceAll(strings.Join(strings.Fields(text), " "), "*", `\*`)
+func verbatim(text string) string {
+	var out strings.Builder
+	out.WriteString(".nf\n")
+	for line := range strings.SplitSeq(text, "\n") {
+		out.WriteString(escape(line) + "\n")
+	}
+	return out.String() + ".fi\n"
+}
+
+func paragraphs(text string) string {
+	var out strings.Builder
+	for block := range strings.SplitSeq(text, "\n\n") {
+		block = strings.Trim(block, "\n")
+		out.WriteString(".PP\n")
+		if strings.HasPrefix(block, "  ") || strings.Contains(block, "\n  ") {
+			out.WriteString(verbatim(block))
+			continue
+		}
+		for line := range strings.SplitSeq(block, "\n") {
+			out.WriteString(escape(line) + "\n")
+		}
+	}
+	return out.String()
 }
