@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/escape"
 	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -97,7 +98,7 @@ func (a *App) loadBy(ctx context.Context, file string, rule lossRule, how conver
 			Next: "oaictl convert -f " + names.Quoted(file) + " and see to what it names, or give --accept-loss",
 		}
 	case rule == lossAccepted:
-		a.Say("%s of %s left behind, as --accept-loss says: %s", Counted(len(losses), "value"), file, strings.Join(NamesOf(losses, func(l convert.Loss) string { return l.Path }), ", "))
+		a.Say("%s of %s left behind, as --accept-loss says: %s", Counted(len(losses), "value"), file, strings.Join(document.Each(losses, func(l convert.Loss) string { return l.Path }), ", "))
 	case !slices.Contains(a.toldLosses, file): // which is read again with each look
 		a.toldLosses = append(a.toldLosses, file)
 		a.Say("%s of %s without a place in cluster.yaml: oaictl convert -f %s", Counted(len(losses), "value"), file, names.Quoted(file))

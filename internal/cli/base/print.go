@@ -20,7 +20,7 @@ import (
 
 // Changed prints what was done.
 func (a *App) Changed(done ...document.Changed) error {
-	names := NamesOf(done, func(d document.Changed) string { return d.Kind + "/" + d.Name })
+	names := document.Each(done, func(d document.Changed) string { return d.Kind + "/" + d.Name })
 	return a.Print(printer.Result{Data: document.List(done), Names: names, Text: func() string {
 		text := ""
 		for _, d := range done {
@@ -64,15 +64,6 @@ func (a *App) Say(format string, args ...any) {
 // Warn writes a line for a person to standard error, --quiet or not.
 func (a *App) Warn(format string, args ...any) {
 	escape.Fprintf(a.IO.Err, "warning: "+format+"\n", args...)
-}
-
-// NamesOf are the names of things, never nil.
-func NamesOf[T any](things []T, name func(T) string) []string {
-	names := make([]string, 0, len(things))
-	for _, thing := range things {
-		names = append(names, name(thing))
-	}
-	return names
 }
 
 // Lines is a text of so many lines, "" for none.

@@ -166,7 +166,7 @@ func (o *changeOptions) eject(ctx context.Context, seen *install.Found) (looked 
 		o.Say("No discovery image was taken out of a virtual drive: %s is missing, which says which are ours; --dir says where create cluster left it.", keyFile)
 		return false, nil
 	}
-	names := base.NamesOf(hosts, func(host *spec.Host) string { return host.Name })
+	names := document.Each(hosts, func(host *spec.Host) string { return host.Name })
 	plane, err := o.WatchMachines(filepath.Dir(keyFile), o.ejecting.BMCProxy)
 	if err != nil {
 		return false, err

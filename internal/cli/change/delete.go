@@ -106,7 +106,7 @@ func (o *changeOptions) deleteCluster(ctx context.Context) error {
 }
 
 func infraEnvList(list []install.InfraEnv) string {
-	return "InfraEnv " + strings.Join(base.NamesOf(list, func(env install.InfraEnv) string { return env.Name }), ", ")
+	return "InfraEnv " + strings.Join(document.Each(list, func(env install.InfraEnv) string { return env.Name }), ", ")
 }
 
 func newDeleteInfraEnv(a *base.App) *cobra.Command {

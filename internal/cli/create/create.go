@@ -37,13 +37,7 @@ func NewCluster(a *base.App) *cobra.Command {
 		Aliases: []string{"clusters"},
 		Short:   "Install the cluster that a file describes, or go on where things stand",
 		Args:    base.NoArguments,
-		RunE: func(command *cobra.Command, _ []string) error {
-			o.explicit = command.Flags().Changed("output")
-			if err := o.check(command); err != nil {
-				return err
-			}
-			return o.run(command.Context())
-		},
+		RunE:    base.Run(o.run),
 	}
 	flags := command.Flags()
 	o.declare(flags)
@@ -55,24 +49,24 @@ func NewCluster(a *base.App) *cobra.Command {
 	return command
 }
 
-func (o *createOptions) check(command *cobra.Command) error {
+func (o *createOptions) check() error {
 	if err := o.runOptions.check("create cluster"); err != nil {
 		return err
 	}
 	switch {
 	case o.Simulate && o.Detach:
 		return base.Usagef("--simulate and --detach exclude each other: the simulated service ends with this command")
-	case o.Simulate && command.Flags().Changed("service-url"):
+	case o.Simulate && o.boot.given("service-url"):
 		return base.Usagef("--simulate and --service-url exclude each other")
 	case o.Simulate && o.Globals.Backend == base.BackendHub:
 		return base.Usagef("--simulate plays a REST service, and no hub: a hub needs an API server; play one on yours with `oaictl simulator hub --kubeconfig FILE -f FILE`, or give --backend rest")
-	case o.Simulate && command.Flags().Changed("bmc-proxy"):
+	case o.Simulate && o.boot.given("bmc-proxy"):
 		return base.Usagef("--simulate and --bmc-proxy exclude each other: the BMCs are simulated too")
 	case o.Simulate && o.Speed <= 0:
 		return base.Usagef("--speed has to be above zero")
 	}
 	for _, flag := range []string{"speed", "seed", "scenario"} {
-		if !o.Simulate && command.Flags().Changed(flag) {
+		if !o.Simulate && o.boot.given(flag) {
 			return base.Usagef("--%s goes with --simulate", flag)
 		}
 	}
@@ -80,6 +74,9 @@ func (o *createOptions) check(command *cobra.Command) error {
 }
 
 func (o *createOptions) run(ctx context.Context) error {
+	if err := o.check(); err != nil {
+		return err
+	}
 	cluster, err := o.LoadToInstall(ctx, o.File, o.foreign)
 	if err != nil {
 		return err
@@ -87,19 +84,17 @@ func (o *createOptions) run(ctx context.Context) error {
 	desired := &install.Desired{Spec: cluster, Options: install.Options{
 		Reimage: o.Reimage, Adopt: o.Adopt, ResendSecrets: o.ResendSecrets, RebootRunning: o.boot.RebootRunning, Run: newRunID(),
 	}}
+	if !o.Simulate {
+		return o.carryOut(ctx, desired, o.dial)
+	}
 	return o.carryOut(ctx, desired, func(ctx context.Context, log *runlog.Log) (*install.Client, func(), error) {
-		return o.service(ctx, cluster, log)
+		return o.simulate(ctx, cluster, log)
 	})
 }
 
-func (o *createOptions) service(ctx context.Context, cluster *spec.Cluster, log *runlog.Log) (*install.Client, func(), error) {
-	to := base.ClientConfig{Connection: o.Globals.Connection, Clock: o.Clock, Trace: o.Tracer(log.Exchange)}
-	o.clusterClock = o.Clock
-	o.Globals.Simulated = o.Simulate
-	if !o.Simulate {
-		service, err := o.DialWith(ctx, to)
-		return service, func() {}, err
-	}
+// simulate starts a service that ends with the run.
+func (o *createOptions) simulate(ctx context.Context, cluster *spec.Cluster, log *runlog.Log) (*install.Client, func(), error) {
+	o.Globals.Simulated = true
 	trouble, err := base.LoadScenario(o.Scenario)
 	if err != nil {
 		return nil, nil, err
@@ -113,9 +108,8 @@ func (o *createOptions) service(ctx context.Context, cluster *spec.Cluster, log 
 	if !o.boot.given("media-listen") {
 		o.boot.MediaListen = base.SimulatedMedia
 	}
-	to.Connection = base.Connection{Backend: base.BackendREST, ServiceURL: running.URL}
-	to.Clock = o.clusterClock
-	service, err := o.DialWith(ctx, to)
+	to := base.Connection{Backend: base.BackendREST, ServiceURL: running.URL}
+	service, err := o.DialWith(ctx, base.ClientConfig{Connection: to, Clock: o.clusterClock, Trace: o.Tracer(log.Exchange)})
 	return service, func() {
 		if err := running.Stop(); err != nil {
 			o.Warn("the simulator: %v", err)
@@ -137,13 +131,7 @@ func NewAddNode(a *base.App) *cobra.Command {
 		Aliases: []string{"add-nodes"},
 		Short:   "Add the hosts of a file to its installed cluster that it does not have yet",
 		Args:    base.NoArguments,
-		RunE: func(command *cobra.Command, _ []string) error {
-			o.explicit = command.Flags().Changed("output")
-			if err := o.check("add-node"); err != nil {
-				return err
-			}
-			return o.run(command.Context())
-		},
+		RunE:    base.Run(o.run),
 	}
 	o.declare(command.Flags())
 	command.Flags().BoolVar(&o.AcceptControlPlane, "accept-control-plane", false, "permit to install control plane machines that the cluster may have already")
@@ -151,6 +139,9 @@ func NewAddNode(a *base.App) *cobra.Command {
 }
 
 func (o *addNodeOptions) run(ctx context.Context) error {
+	if err := o.check("add-node"); err != nil {
+		return err
+	}
 	cluster, err := o.LoadToInstall(ctx, o.File, o.foreign)
 	if err != nil {
 		return err
@@ -159,11 +150,7 @@ func (o *addNodeOptions) run(ctx context.Context) error {
 		Reimage: o.Reimage, Adopt: o.Adopt, AddNodes: true, AcceptControlPlane: o.AcceptControlPlane, RebootRunning: o.boot.RebootRunning,
 	}}
 	o.Say("Nodes that are part of %s are left alone; only the machines that it lacks are installed.", cluster.Metadata.Name)
-	return o.carryOut(ctx, desired, func(ctx context.Context, log *runlog.Log) (*install.Client, func(), error) {
-		service, err := o.DialWith(ctx, base.ClientConfig{Connection: o.Globals.Connection, Clock: o.Clock, Trace: o.Tracer(log.Exchange)})
-		o.clusterClock = o.Clock
-		return service, func() {}, err
-	})
+	return o.carryOut(ctx, desired, o.dial)
 }
 
 // addNodeHint is how the library speaks of this command, without file and results.
@@ -185,7 +172,6 @@ type runOptions struct {
 	boot         bootOptions
 
 	clusterClock clock.Clock // what the cluster lives by
-	explicit     bool        // -o was given on the command line
 }
 
 func (o *runOptions) declare(flags *pflag.FlagSet) {
@@ -210,10 +196,16 @@ func (o *runOptions) check(name string) error {
 		return base.Usagef("a time is never negative")
 	case o.Detach && o.DryRun:
 		return base.Usagef("--detach and --dry-run exclude each other")
-	case o.explicit && o.Globals.Progress == base.ProgressJSON:
+	case o.boot.given("output") && o.Globals.Progress == base.ProgressJSON:
 		return base.Usagef("-o and --progress json exclude each other: the last event carries the result")
 	}
 	return o.boot.check(o.Detach)
+}
+
+func (o *runOptions) dial(ctx context.Context, log *runlog.Log) (*install.Client, func(), error) {
+	o.clusterClock = o.Clock
+	service, err := o.DialWith(ctx, base.ClientConfig{Connection: o.Globals.Connection, Clock: o.Clock, Trace: o.Tracer(log.Exchange)})
+	return service, func() {}, err
 }
 
 // carryOut is a dry run, or a run. service reaches the service, with a log if there is one.
@@ -234,7 +226,7 @@ func (o *runOptions) carryOut(ctx context.Context, desired *install.Desired, ser
 			return err
 		}
 		defer stop()
-		return (&planOptions{App: o.App, File: o.File, Dir: o.Dir, BMCProxy: o.boot.BMCProxy, MediaURL: o.boot.MediaURL, MediaListen: o.boot.MediaListen}).show(ctx, to, desired)
+		return o.show(ctx, to, desired)
 	}
 	log, err := o.openLog(ctx, cluster)
 	if err != nil {

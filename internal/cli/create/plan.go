@@ -23,35 +23,18 @@ import (
 )
 
 type planOptions struct {
-	*base.App
-	File          string
-	Dir           string
-	Reimage       bool
-	Adopt         string
+	runOptions
 	ResendSecrets bool
-	RebootRunning bool
-	BMCProxy      string
-	MediaURL      string
-	MediaListen   string
-	foreign       base.Foreign
 }
 
 // NewPlan is `plan`.
 func NewPlan(a *base.App) *cobra.Command {
-	o := &planOptions{App: a}
+	o := &planOptions{runOptions: runOptions{App: a}}
 	command := &cobra.Command{
 		Use:   "plan -f FILE",
 		Short: "Show what create cluster would do, and do nothing",
 		Args:  base.NoArguments,
-		RunE: func(command *cobra.Command, _ []string) error {
-			if o.File == "" {
-				return base.Usagef("plan needs -f FILE")
-			}
-			if err := (&bootOptions{BMCProxy: o.BMCProxy, MediaURL: o.MediaURL}).check(false); err != nil {
-				return err
-			}
-			return o.run(command.Context())
-		},
+		RunE:  base.Run(o.run),
 	}
 	flags := command.Flags()
 	flags.StringVarP(&o.File, "file", "f", "", "`FILE` with the cluster, - for standard input")
@@ -59,14 +42,20 @@ func NewPlan(a *base.App) *cobra.Command {
 	flags.BoolVar(&o.Reimage, "reimage", false, "plan with changes that make a new image")
 	flags.StringVar(&o.Adopt, "adopt", "", "plan with taking over the cluster `ID`")
 	flags.BoolVar(&o.ResendSecrets, "resend-secrets", false, "plan with sending the secrets again")
-	flags.BoolVar(&o.RebootRunning, "reboot-running", false, "plan with rebooting machines that are on and have not registered")
-	flags.StringVar(&o.MediaURL, "media-url", "", "plan with telling BMCs this `URL` for their machines' images")
+	flags.BoolVar(&o.boot.RebootRunning, "reboot-running", false, "plan with rebooting machines that are on and have not registered")
+	flags.StringVar(&o.boot.MediaURL, "media-url", "", "plan with telling BMCs this `URL` for their machines' images")
 	o.foreign.Declare(flags)
-	base.DeclareBMCProxy(flags, &o.BMCProxy)
+	base.DeclareBMCProxy(flags, &o.boot.BMCProxy)
 	return command
 }
 
 func (o *planOptions) run(ctx context.Context) error {
+	if o.File == "" {
+		return base.Usagef("plan needs -f FILE")
+	}
+	if err := o.boot.check(false); err != nil {
+		return err
+	}
 	cluster, err := o.LoadToInstall(ctx, o.File, o.foreign)
 	if err != nil {
 		return err
@@ -79,13 +68,13 @@ func (o *planOptions) run(ctx context.Context) error {
 		return err
 	}
 	return o.show(ctx, service, &install.Desired{Spec: cluster, Options: install.Options{
-		Reimage: o.Reimage, Adopt: o.Adopt, ResendSecrets: o.ResendSecrets, RebootRunning: o.RebootRunning,
+		Reimage: o.Reimage, Adopt: o.Adopt, ResendSecrets: o.ResendSecrets, RebootRunning: o.boot.RebootRunning,
 	}})
 }
 
-func (o *planOptions) show(ctx context.Context, service *install.Client, desired *install.Desired) error {
+func (o *runOptions) show(ctx context.Context, service *install.Client, desired *install.Desired) error {
 	booted := install.BootedByBMC(boot.ToBoot(desired))
-	installer, err := lookingWith(o.App, service, location{o.File, o.Dir}, desired.Spec.Metadata.Name, booted, o.BMCProxy)
+	installer, err := lookingWith(o.App, service, location{o.File, o.Dir}, desired.Spec.Metadata.Name, booted, o.boot.BMCProxy)
 	if err != nil {
 		return err
 	}
@@ -98,7 +87,7 @@ func (o *planOptions) show(ctx context.Context, service *install.Client, desired
 		plan.Warnings = append(plan.Warnings, *warning)
 	}
 	plan = o.Hinted(location{o.File, o.Dir}.completePlan(plan))
-	names := base.NamesOf(plan.Actions, func(action install.Action) string { return action.Key })
+	names := document.Each(plan.Actions, func(action install.Action) string { return action.Key })
 	return o.Print(printer.Result{
 		Data:  document.OfPlan(plan, then),
 		Names: names,
@@ -107,17 +96,16 @@ func (o *planOptions) show(ctx context.Context, service *install.Client, desired
 }
 
 // unserved warns that create cluster would not know where BMCs find their images.
-func (o *planOptions) unserved(ctx context.Context, booted []*spec.Host) *install.Warning {
+func (o *runOptions) unserved(ctx context.Context, booted []*spec.Host) *install.Warning {
 	if len(booted) == 0 {
 		return nil
 	}
 	// A name or a missing host stands for any address, as with net.Listen.
-	at, err := netip.ParseAddrPort(cmp.Or(o.MediaListen, base.MediaListen))
+	at, err := netip.ParseAddrPort(cmp.Or(o.boot.MediaListen, base.MediaListen))
 	if err != nil {
 		at = netip.AddrPortFrom(netip.IPv6Unspecified(), 0)
 	}
-	machines := bootOptions{MediaURL: o.MediaURL, BMCProxy: o.BMCProxy}
-	if _, err = machines.mediaURL(ctx, at, booted, machine.Route); err == nil {
+	if _, err = o.boot.mediaURL(ctx, at, booted, machine.Route); err == nil {
 		return nil
 	}
 	return &install.Warning{

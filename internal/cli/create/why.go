@@ -31,7 +31,7 @@ func NewWhy(a *base.App) *cobra.Command {
 			if err := o.Read(command, given, "cluster", "host"); err != nil {
 				return err
 			}
-			if err := (&bootOptions{BMCProxy: o.BMCProxy}).check(false); err != nil {
+			if _, err := base.ProxyURL(o.BMCProxy); err != nil {
 				return err
 			}
 			if o.Kind == "host" {
@@ -104,7 +104,7 @@ func (o *whyOptions) explain(ctx context.Context, service *install.Client, seen 
 
 func (o *whyOptions) show(seen *install.Found, plan install.Plan, name, state string) error {
 	doc := document.OfWhy(name, state, plan)
-	names := base.NamesOf(doc.Blockers, func(blocker document.Blocker) string { return blocker.Reason })
+	names := document.Each(doc.Blockers, func(blocker document.Blocker) string { return blocker.Reason })
 	return o.Print(printer.Result{Data: doc, Names: names, Text: func() string { return whyText(seen, doc, plan) }})
 }
 

@@ -8,6 +8,7 @@ package document
 import (
 	"cmp"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/oaictl/oaictl/internal/model"
@@ -22,10 +23,16 @@ type Items[T any] struct {
 
 // List wraps a list, which is empty rather than null.
 func List[T any](items []T) Items[T] {
-	if items == nil {
-		items = []T{}
+	return Items[T]{orEmpty(items)}
+}
+
+// Each is what form makes of each of a list, never nil.
+func Each[T, U any](list []T, form func(T) U) []U {
+	out := make([]U, 0, len(list))
+	for _, item := range list {
+		out = append(out, form(item))
 	}
-	return Items[T]{items}
+	return out
 }
 
 // moment is a time as a pointer, nil for none.
@@ -91,11 +98,9 @@ func OfCluster(c install.Cluster) Cluster {
 
 // OfOperators is the form of a cluster's operators.
 func OfOperators(operators []install.Operator) []Operator {
-	out := []Operator{}
-	for _, o := range operators {
-		out = append(out, Operator{Name: o.Name, Status: o.Status, Info: o.Info, Version: o.Version})
-	}
-	return out
+	return Each(operators, func(o install.Operator) Operator {
+		return Operator{Name: o.Name, Status: o.Status, Info: o.Info, Version: o.Version}
+	})
 }
 
 // Validation is an item of `get validations`.
@@ -109,11 +114,9 @@ type Validation struct {
 
 // OfValidations is the form of validations of one host, or of the cluster.
 func OfValidations(host string, list []install.Validation) []Validation {
-	out := []Validation{}
-	for _, v := range list {
-		out = append(out, Validation{Host: host, ID: v.ID, Category: v.Category, Status: v.Status, Message: v.Message})
-	}
-	return out
+	return Each(list, func(v install.Validation) Validation {
+		return Validation{Host: host, ID: v.ID, Category: v.Category, Status: v.Status, Message: v.Message}
+	})
 }
 
 // InfraEnv is an item of `get infraenvs`, without the image's URL, which may hold a token.
@@ -231,24 +234,20 @@ func roleOf(h install.Host) install.Role {
 // OfHostDetail is all there is to know of a host.
 func OfHostDetail(h install.Host, name string) Host {
 	out := OfHost(h, name)
-	detail := &HostDetail{
+	out.Detail = &HostDetail{
 		Manufacturer: h.Inventory.Manufacturer, Product: h.Inventory.Product, Arch: h.Inventory.Arch,
-		Interfaces: []Interface{}, Disks: []Disk{}, Validations: OfValidations("", h.Validations), Stages: orEmpty(h.Progress.Stages),
+		Validations: OfValidations("", h.Validations), Stages: orEmpty(h.Progress.Stages),
+		Interfaces: Each(h.Inventory.Interfaces, func(i install.Interface) Interface {
+			return Interface{Name: i.Name, MAC: i.MAC, Addresses: orEmpty(i.Addresses), Up: i.Up}
+		}),
+		Disks: Each(h.Inventory.Disks, func(d install.Disk) Disk {
+			return Disk{
+				ID: d.ID, Path: d.Path, ByID: d.ByID, ByPath: d.ByPath, HCTL: d.HCTL, Model: d.Model, Vendor: d.Vendor, Serial: d.Serial, WWN: d.WWN,
+				Type: d.Type, SizeBytes: d.SizeBytes, Eligible: d.Eligible, Reasons: d.Reasons,
+				Install: d.ID == h.Disk && h.Disk != "", Formatted: slices.Contains(h.Formatted, d.ID),
+			}
+		}),
 	}
-	for _, i := range h.Inventory.Interfaces {
-		detail.Interfaces = append(detail.Interfaces, Interface{Name: i.Name, MAC: i.MAC, Addresses: orEmpty(i.Addresses), Up: i.Up})
-	}
-	formatted := map[string]bool{}
-	for _, id := range h.Formatted {
-		formatted[id] = true
-	}
-	for _, d := range h.Inventory.Disks {
-		detail.Disks = append(detail.Disks, Disk{
-			ID: d.ID, Path: d.Path, ByID: d.ByID, ByPath: d.ByPath, HCTL: d.HCTL, Model: d.Model, Vendor: d.Vendor, Serial: d.Serial, WWN: d.WWN,
-			Type: d.Type, SizeBytes: d.SizeBytes, Eligible: d.Eligible, Reasons: d.Reasons, Install: d.ID == h.Disk && h.Disk != "", Formatted: formatted[d.ID],
-		})
-	}
-	out.Detail = detail
 	return out
 }
 

@@ -88,7 +88,7 @@ func (o *explainOptions) field() error {
 	if err != nil {
 		return &install.Fault{Code: install.CodeNotFound, Err: err, Next: "oaictl explain spec"}
 	}
-	return o.Print(printer.Result{Data: doc, Names: base.NamesOf(doc.Fields, func(f schema.Doc) string { return f.Path }), Text: func() string { return fieldText(doc) }})
+	return o.Print(printer.Result{Data: doc, Names: document.Each(doc.Fields, func(f schema.Doc) string { return f.Path }), Text: func() string { return fieldText(doc) }})
 }
 
 func fieldText(doc schema.Doc) string {

@@ -3,6 +3,7 @@ package look
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -48,18 +49,12 @@ func describeCluster(ctx context.Context, a *base.App, t base.Target) error {
 func describedCluster(seen *install.Found) document.Cluster {
 	doc := document.OfCluster(*seen.Observed.Cluster)
 	doc.Hosts = len(seen.Observed.Hosts)
-	detail := &document.ClusterDetail{
-		InfraEnvs: []document.InfraEnv{}, Hosts: base.HostsSeen(seen), Operators: document.OfOperators(seen.Observed.Cluster.Operators),
-		Validations: document.OfValidations("", seen.Observed.Cluster.Validations), Manifests: []string{},
+	doc.Detail = &document.ClusterDetail{
+		InfraEnvs: document.Each(seen.Observed.InfraEnvs, document.OfInfraEnv), Hosts: base.HostsSeen(seen), Operators: document.OfOperators(seen.Observed.Cluster.Operators),
+		Validations: document.OfValidations("", seen.Observed.Cluster.Validations),
+		Manifests:   slices.AppendSeq([]string{}, maps.Keys(seen.Observed.Cluster.Manifests)),
 	}
-	for _, env := range seen.Observed.InfraEnvs {
-		detail.InfraEnvs = append(detail.InfraEnvs, document.OfInfraEnv(env))
-	}
-	for name := range seen.Observed.Cluster.Manifests {
-		detail.Manifests = append(detail.Manifests, name)
-	}
-	slices.Sort(detail.Manifests)
-	doc.Detail = detail
+	slices.Sort(doc.Detail.Manifests)
 	return doc
 }
 
@@ -85,13 +80,7 @@ func clusterText(a *base.App, doc document.Cluster) string {
 }
 
 func failing(list []document.Validation) []document.Validation {
-	var out []document.Validation
-	for _, v := range list {
-		if fails(v) {
-			out = append(out, v)
-		}
-	}
-	return out
+	return slices.DeleteFunc(slices.Clone(list), func(v document.Validation) bool { return !fails(v) })
 }
 
 func validationText(v document.Validation) string {

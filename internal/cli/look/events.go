@@ -104,17 +104,9 @@ func (o *eventsOptions) run(ctx context.Context) error {
 			return o.Print(o.result(all, document.List(all)))
 		}
 		if err := o.Clock.Sleep(ctx, max(o.Every, time.Second)); err != nil {
-			return watchEnded(ctx, err)
+			return base.Stopped(ctx, "watch", err)
 		}
 	}
-}
-
-// watchEnded names the signal that stopped a watch, which has no other end.
-func watchEnded(ctx context.Context, err error) error {
-	if by := base.InterruptOf(ctx); by != nil {
-		return &install.Fault{Code: by.Code, Op: "watch", Err: by}
-	}
-	return err
 }
 
 func (o *eventsOptions) filter(ctx context.Context, service *install.Client) (install.EventFilter, error) {
@@ -138,18 +130,16 @@ func (o *eventsOptions) filter(ctx context.Context, service *install.Client) (in
 }
 
 func (o *eventsOptions) result(items []document.Event, data any) printer.Result {
-	names := base.NamesOf(items, func(item document.Event) string { return "event/" + item.Name })
+	names := document.Each(items, func(item document.Event) string { return "event/" + item.Name })
 	return printer.Result{Data: data, Names: names, Table: func() printer.Table {
-		table := printer.Table{Empty: "no events", Columns: []printer.Column{
+		return printer.Table{Empty: "no events", Columns: []printer.Column{
 			{Name: "TIME                ", Wide: false}, {Name: "SEVERITY"}, {Name: "NAME", Wide: true}, {Name: "HOST", Wide: true}, {Name: "MESSAGE"},
-		}}
-		for _, e := range items {
+		}, Rows: document.Each(items, func(e document.Event) []string {
 			at := ""
 			if e.Time != nil {
 				at = e.Time.Format(time.RFC3339)
 			}
-			table.Rows = append(table.Rows, []string{at, e.Severity, e.Name, e.HostID, e.Message})
-		}
-		return table
+			return []string{at, e.Severity, e.Name, e.HostID, e.Message}
+		})}
 	}}
 }

@@ -40,14 +40,12 @@ func newGetClusters(a *base.App) *cobra.Command {
 }
 
 func getClusters(ctx context.Context, a *base.App, t base.Target, w watchOptions) error {
-	service, err := dialToList(ctx, a, w)
-	if err != nil {
-		return err
-	}
 	one := &subject{name: t.Name}
 	return show(ctx, a, w, listing[document.Cluster]{
 		named: t.Name != "" || t.File != "",
-		read:  func(ctx context.Context) ([]document.Cluster, error) { return clustersOf(ctx, a, service, t, one) },
+		read: func(ctx context.Context, service *install.Client) ([]document.Cluster, error) {
+			return clustersOf(ctx, a, service, t, one)
+		},
 		key:   func(c document.Cluster) string { return c.ID },
 		name:  func(c document.Cluster) string { return "cluster/" + c.Name },
 		table: func(items []document.Cluster) printer.Table { return clusterTable(a, items) },
@@ -71,28 +69,22 @@ func clustersOf(ctx context.Context, a *base.App, service *install.Client, t bas
 			return nil, err
 		}
 	}
-	items := make([]document.Cluster, 0, len(found))
-	for _, cluster := range found {
-		items = append(items, document.OfCluster(cluster))
-	}
-	return items, nil
+	return document.Each(found, document.OfCluster), nil
 }
 
 func clusterTable(a *base.App, items []document.Cluster) printer.Table {
-	table := printer.Table{Empty: "no clusters", Columns: []printer.Column{
+	return printer.Table{Empty: "no clusters", Columns: []printer.Column{
 		{Name: "NAME"}, {Name: "DOMAIN"}, {Name: "STATE"}, {Name: "%", Right: true}, {Name: "HOSTS", Right: true}, {Name: "VERSION"}, {Name: "CREATED"}, {Name: "ID"},
 		{Name: "OURS", Wide: true}, {Name: "STATUS", Wide: true}, {Name: "INFO", Wide: true},
-	}}
-	for _, c := range items {
+	}, Rows: document.Each(items, func(c document.Cluster) []string {
 		ours := "no"
 		if c.Owned {
 			ours = "yes"
 		}
-		table.Rows = append(table.Rows, []string{
+		return []string{
 			c.Name, c.BaseDomain, string(c.State), base.PercentText(c.Percent), strconv.Itoa(c.Hosts), c.Version, a.When(c.Created), c.ID, ours, c.Status, c.StatusInfo,
-		})
-	}
-	return table
+		}
+	})}
 }
 
 func newGetHosts(a *base.App) *cobra.Command {
@@ -119,13 +111,11 @@ func newGetHosts(a *base.App) *cobra.Command {
 }
 
 func getHosts(ctx context.Context, a *base.App, t base.Target, infraEnv string, w watchOptions) error {
-	service, err := dialToList(ctx, a, w)
-	if err != nil {
-		return err
-	}
 	of, one := &subject{name: cmp.Or(infraEnv, t.Name)}, t.Name != "" || t.File != ""
 	return show(ctx, a, w, listing[document.Host]{
-		read:  func(ctx context.Context) ([]document.Host, error) { return hostsOf(ctx, a, service, t, infraEnv, of) },
+		read: func(ctx context.Context, service *install.Client) ([]document.Host, error) {
+			return hostsOf(ctx, a, service, t, infraEnv, of)
+		},
 		key:   func(h document.Host) string { return cmp.Or(h.ID, h.Name) },
 		name:  func(h document.Host) string { return "host/" + h.Name },
 		table: func(items []document.Host) printer.Table { return a.HostTable(items, !one) },
@@ -158,10 +148,7 @@ func hostsOf(ctx context.Context, a *base.App, service *install.Client, t base.T
 	if err != nil {
 		return nil, err
 	}
-	items := make([]document.Host, 0, len(hosts))
-	for _, host := range hosts {
-		items = append(items, document.OfHost(host, ""))
-	}
+	items := document.Each(hosts, func(host install.Host) document.Host { return document.OfHost(host, "") })
 	base.ByName(items)
 	return items, nil
 }
@@ -190,14 +177,10 @@ func newGetInfraEnvs(a *base.App) *cobra.Command {
 }
 
 func getInfraEnvs(ctx context.Context, a *base.App, name, cluster string, w watchOptions) error {
-	service, err := dialToList(ctx, a, w)
-	if err != nil {
-		return err
-	}
 	by := &subject{name: cmp.Or(name, cluster)}
 	return show(ctx, a, w, listing[document.InfraEnv]{
 		named: name != "",
-		read: func(ctx context.Context) ([]document.InfraEnv, error) {
+		read: func(ctx context.Context, service *install.Client) ([]document.InfraEnv, error) {
 			return infraEnvsOf(ctx, service, name, cluster, by)
 		},
 		key:   func(e document.InfraEnv) string { return e.ID },
@@ -231,21 +214,15 @@ func infraEnvsOf(ctx context.Context, service *install.Client, name, cluster str
 			return nil, err
 		}
 	}
-	items := make([]document.InfraEnv, 0, len(found))
-	for _, env := range found {
-		items = append(items, document.OfInfraEnv(env))
-	}
-	return items, nil
+	return document.Each(found, document.OfInfraEnv), nil
 }
 
 func infraEnvTable(a *base.App, items []document.InfraEnv) printer.Table {
-	table := printer.Table{Empty: "no InfraEnvs", Columns: []printer.Column{
+	return printer.Table{Empty: "no InfraEnvs", Columns: []printer.Column{
 		{Name: "NAME"}, {Name: "ARCH"}, {Name: "IMAGE"}, {Name: "TYPE"}, {Name: "MADE"}, {Name: "EXPIRES"}, {Name: "CLUSTER"}, {Name: "ID", Wide: !a.Globals.AllNamespaces},
-	}}
-	for _, e := range items {
-		table.Rows = append(table.Rows, []string{e.Name, e.Arch, string(e.Image), e.ImageType, a.When(e.ImageCreated), a.When(e.ImageExpires), e.ClusterID, e.ID})
-	}
-	return table
+	}, Rows: document.Each(items, func(e document.InfraEnv) []string {
+		return []string{e.Name, e.Arch, string(e.Image), e.ImageType, a.When(e.ImageCreated), a.When(e.ImageExpires), e.ClusterID, e.ID}
+	})}
 }
 
 func newGetValidations(a *base.App) *cobra.Command {
@@ -269,13 +246,12 @@ func newGetValidations(a *base.App) *cobra.Command {
 }
 
 func getValidations(ctx context.Context, a *base.App, t base.Target, all bool, w watchOptions) error {
-	service, err := a.Dial(ctx)
-	if err != nil {
-		return err
-	}
 	of := &subject{name: t.Name}
 	return show(ctx, a, w, listing[document.Validation]{
-		read:  func(ctx context.Context) ([]document.Validation, error) { return validationsOf(ctx, a, service, t, of) },
+		asked: true,
+		read: func(ctx context.Context, service *install.Client) ([]document.Validation, error) {
+			return validationsOf(ctx, a, service, t, of)
+		},
 		key:   func(v document.Validation) string { return v.Host + "/" + v.ID },
 		name:  func(v document.Validation) string { return "validation/" + v.ID },
 		shown: func(v document.Validation) bool { return all || fails(v) },
@@ -303,11 +279,9 @@ func fails(v document.Validation) bool {
 }
 
 func validationTable(items []document.Validation) printer.Table {
-	table := printer.Table{Empty: "every check passes", Columns: []printer.Column{
+	return printer.Table{Empty: "every check passes", Columns: []printer.Column{
 		{Name: "OF"}, {Name: "VALIDATION"}, {Name: "STATUS"}, {Name: "CATEGORY", Wide: true}, {Name: "MESSAGE"},
-	}}
-	for _, v := range items {
-		table.Rows = append(table.Rows, []string{cmp.Or(v.Host, "cluster"), v.ID, v.Status, v.Category, strings.Join(strings.Fields(v.Message), " ")})
-	}
-	return table
+	}, Rows: document.Each(items, func(v document.Validation) []string {
+		return []string{cmp.Or(v.Host, "cluster"), v.ID, v.Status, v.Category, strings.Join(strings.Fields(v.Message), " ")}
+	})}
 }

@@ -29,19 +29,11 @@ func (w *watchOptions) declare(flags *pflag.FlagSet) {
 	flags.DurationVar(&w.Every, "poll-interval", 5*time.Second, "`TIME` between looks, with -w")
 }
 
-// dialToList has a service that tells what changes do so, instead of being asked.
-func dialToList(ctx context.Context, a *base.App, w watchOptions) (*install.Client, error) {
-	service, err := a.Dial(ctx)
-	if err == nil && w.Watch {
-		service.Follow()
-	}
-	return service, err
-}
-
 // listing is a list of a kind: how it is read, and how it is printed.
 type listing[T any] struct {
 	named bool // one was asked for by its name
-	read  func(context.Context) ([]T, error)
+	asked bool // anew with each look, although the service could tell what changes
+	read  func(context.Context, *install.Client) ([]T, error)
 	key   func(T) string
 	name  func(T) string
 	table func([]T) printer.Table
@@ -53,10 +45,17 @@ type listing[T any] struct {
 }
 
 func show[T any](ctx context.Context, a *base.App, w watchOptions, l listing[T]) error {
-	if w.Watch {
-		return (&follower[T]{App: a, watchOptions: w, listing: l}).run(ctx)
+	service, err := a.Dial(ctx)
+	if err != nil {
+		return err
 	}
-	items, err := l.read(ctx)
+	if w.Watch {
+		if !l.asked {
+			service.Follow()
+		}
+		return (&follower[T]{App: a, watchOptions: w, listing: l}).run(ctx, service)
+	}
+	items, err := l.read(ctx, service)
 	if err != nil {
 		return err
 	}
@@ -71,7 +70,7 @@ func show[T any](ctx context.Context, a *base.App, w watchOptions, l listing[T])
 func (l *listing[T]) shows(item T) bool { return l.shown == nil || l.shown(item) }
 
 func (l *listing[T]) result(items []T) printer.Result {
-	return printer.Result{Data: document.List(items), Names: base.NamesOf(items, l.name), Table: func() printer.Table { return l.table(items) }}
+	return printer.Result{Data: document.List(items), Names: document.Each(items, l.name), Table: func() printer.Table { return l.table(items) }}
 }
 
 type follower[T any] struct {
@@ -85,9 +84,9 @@ type follower[T any] struct {
 	widths []int
 }
 
-func (f *follower[T]) run(ctx context.Context) error {
+func (f *follower[T]) run(ctx context.Context, service *install.Client) error {
 	for first := true; ; first = false {
-		items, err := f.read(ctx)
+		items, err := f.read(ctx, service)
 		if err = f.tolerate(ctx, f.App, err); err != nil {
 			return err
 		}
@@ -101,7 +100,7 @@ func (f *follower[T]) run(ctx context.Context) error {
 			f.before = items
 		}
 		if err := f.Clock.Sleep(ctx, max(f.Every, 100*time.Millisecond)); err != nil {
-			return watchEnded(ctx, err)
+			return base.Stopped(ctx, "watch", err)
 		}
 	}
 }
@@ -182,7 +181,7 @@ func (o *silence) tolerate(ctx context.Context, a *base.App, err error) error {
 		o.silent = time.Time{}
 		return nil
 	case ctx.Err() != nil:
-		return watchEnded(ctx, err)
+		return base.Stopped(ctx, "watch", err)
 	case !errors.As(err, &fault), fault.Permanent, fault.Code == install.CodeAuth:
 		return err
 	case errors.Is(err, install.ErrDeleting):
