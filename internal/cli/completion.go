@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/file"
 	"github.com/oaictl/oaictl/internal/escape"
 	"github.com/oaictl/oaictl/internal/simulator/auth"
@@ -80,17 +81,11 @@ func registerCompletions(a *base.App, root *cobra.Command) {
 func flagCompletions(a *base.App) map[string]cobra.CompletionFunc {
 	words := func(list ...string) cobra.CompletionFunc {
 		return func(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
-			return beginning(list, begun), cobra.ShellCompDirectiveNoFileComp
-		}
-	}
-	// A value that ends with = goes on.
-	open := func(list ...string) cobra.CompletionFunc {
-		return func(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
-			fits := beginning(list, begun)
-			if len(fits) == 1 && strings.HasSuffix(fits[0], "=") {
-				return fits, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+			found := beginning(list, begun)
+			if len(found) == 1 && strings.HasSuffix(found[0], "=") { // a value goes on there
+				return found, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 			}
-			return fits, cobra.ShellCompDirectiveNoFileComp
+			return found, cobra.ShellCompDirectiveNoFileComp
 		}
 	}
 	yaml := cobra.FixedCompletions([]string{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt)
@@ -99,8 +94,8 @@ func flagCompletions(a *base.App) map[string]cobra.CompletionFunc {
 	return map[string]cobra.CompletionFunc{
 		"backend":   words(base.BackendREST, base.BackendHub),
 		"progress":  words(base.ProgressAuto, base.ProgressTTY, base.ProgressPlain, base.ProgressJSON),
-		"output":    open("table", "wide", "json", "yaml", "name", "jsonpath="),
-		"for":       open("installed", "ready", "hosts="),
+		"output":    words("table", "wide", "json", "yaml", "name", "jsonpath="),
+		"for":       words("installed", "ready", "hosts="),
 		"severity":  words("info", "warning", "error", "critical"),
 		"auth":      words(auth.Modes()...),
 		"boot":      words(string(host.Day1), string(host.Day2)),
@@ -165,11 +160,9 @@ type naming func(context.Context, *install.Client) []candidate
 
 func clusterNames(ctx context.Context, service *install.Client) []candidate {
 	clusters, _ := service.ListClusters(ctx)
-	all := make([]candidate, 0, len(clusters))
-	for _, c := range clusters {
-		all = append(all, candidate{name: c.Name, id: c.ID, note: string(c.State)})
-	}
-	return all
+	return document.Each(clusters, func(c install.Cluster) candidate {
+		return candidate{name: c.Name, id: c.ID, note: string(c.State)}
+	})
 }
 
 // namespaceNames are those of clusters: few may list all that a hub has.
@@ -222,11 +215,9 @@ func foreignClusters(ctx context.Context, service *install.Client) []candidate {
 
 func infraEnvNames(ctx context.Context, service *install.Client) []candidate {
 	infraEnvs, _ := service.ListInfraEnvs(ctx, "")
-	all := make([]candidate, 0, len(infraEnvs))
-	for _, e := range infraEnvs {
-		all = append(all, candidate{name: e.Name, id: e.ID, note: "image " + string(e.Image.State)})
-	}
-	return all
+	return document.Each(infraEnvs, func(e install.InfraEnv) candidate {
+		return candidate{name: e.Name, id: e.ID, note: "image " + string(e.Image.State)}
+	})
 }
 
 func hostNames(ctx context.Context, service *install.Client) []candidate {

@@ -151,9 +151,8 @@ func exit(ctx context.Context, a *base.App, command *cobra.Command, err error) i
 	}
 	code := base.CodeOf(err)
 	fmt.Fprintf(a.IO.Err, "%s: %s\n", a.Identity.Name, shownError(err))
-	var usage *base.UsageError
 	next := a.Hint(nextOf(err))
-	if errors.As(err, &usage) {
+	if base.Is[*base.UsageError](err) {
 		fmt.Fprintf(a.IO.Err, "Usage: %s\n", useLine(command))
 		next = command.CommandPath() + " --help"
 	}
@@ -165,8 +164,8 @@ func exit(ctx context.Context, a *base.App, command *cobra.Command, err error) i
 
 // nextOf is the error's advice, or the explanation of the first field that is wrong.
 func nextOf(err error) string {
-	var problems *spec.Problems
-	if next := install.NextOf(err); next != "" || !errors.As(err, &problems) {
+	problems, is := errors.AsType[*spec.Problems](err)
+	if next := install.NextOf(err); next != "" || !is {
 		return next
 	}
 	for _, p := range problems.List {
@@ -194,10 +193,11 @@ func useLine(command *cobra.Command) string {
 // shownError has a line for each problem of one's own file, and one for a fault, which may
 // repeat what a service or a machine said.
 func shownError(err error) string {
-	var problems *spec.Problems
-	var fault *install.Fault
-	var listed interface{ MultiLine() }
-	if errors.As(err, &fault) && !errors.As(err, &problems) && !errors.As(err, &listed) {
+	type listed interface {
+		error
+		MultiLine()
+	}
+	if base.Is[*install.Fault](err) && !base.Is[*spec.Problems](err) && !base.Is[listed](err) {
 		return escape.Word(base.PlainError(err))
 	}
 	return escape.Lines(base.PlainError(err))

@@ -160,7 +160,7 @@ func (o *agentOptions) service() (*rest.Plane, error) {
 	}
 	typed := slices.Contains(o.Globals.Given, "service-url")
 	if to.ServiceURL == "" || o.Identity.Name == base.MediaName && !typed {
-		if url := o.Env.Get(mediaServiceVariable); url != "" {
+		if url := o.Env[mediaServiceVariable]; url != "" {
 			to.ServiceURL, o.Globals.MediaURL = url, url
 		}
 	}
@@ -175,7 +175,7 @@ func (o *agentOptions) service() (*rest.Plane, error) {
 		if given != (rest.Credentials{ClientID: to.ClientID, SSOURL: to.SSOURL}) {
 			return nil
 		}
-		if token := o.Env.Get(mediaTokenVariable); token != "" {
+		if token := o.Env[mediaTokenVariable]; token != "" {
 			return inmedia.RawToken(spec.NewSecret(token))
 		}
 		return inmedia.NoToken()

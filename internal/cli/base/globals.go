@@ -157,7 +157,7 @@ var restFlags = [...]string{"service-url", "token-file", "offline-token-file", "
 
 func (k *Kube) readEnvironment(env streams.Env) {
 	k.files = nil
-	for _, file := range filepath.SplitList(env.Get("KUBECONFIG")) {
+	for _, file := range filepath.SplitList(env["KUBECONFIG"]) {
 		if file != "" {
 			k.files = append(k.files, file)
 		}
@@ -186,10 +186,9 @@ func (k *Kube) Config() (*rest.Config, error) {
 	}
 	raw, unread := loader.RawConfig()
 	contexts := slices.Sorted(maps.Keys(raw.Contexts))
-	var missing *fs.PathError
 	switch {
-	case unread != nil && errors.As(unread, &missing):
-		fault.Err = missing.Err
+	case Is[*fs.PathError](unread):
+		fault.Err = WithoutPath(unread)
 	case unread != nil:
 		// What a file holds may be a secret, and so may what is said of its lines.
 		fault.Err = errors.New("it is not a kubeconfig")

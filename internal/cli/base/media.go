@@ -93,7 +93,7 @@ func AccessText(a serve.Access) string {
 
 // ImageCacheDir is where live images are kept between runs.
 func (a *App) ImageCacheDir() (string, error) {
-	if dir := a.Env.Get("XDG_CACHE_HOME"); filepath.IsAbs(dir) {
+	if dir := a.Env["XDG_CACHE_HOME"]; filepath.IsAbs(dir) {
 		return filepath.Join(dir, "oaictl", "images"), nil
 	}
 	dir, err := os.UserCacheDir()

@@ -69,6 +69,14 @@ func (a *App) Warn(format string, args ...any) {
 // Lines is a text of so many lines, "" for none.
 func Lines(list []string) string { return strings.Join(append(slices.Clip(list), ""), "\n") }
 
+// Content writes what is in memory already.
+func Content[T []byte | string](content T) func(io.Writer) error {
+	return func(w io.Writer) error {
+		_, err := io.WriteString(w, string(content))
+		return err
+	}
+}
+
 // SaveOne writes a download to a file, and prints which.
 func (a *App) SaveOne(path string, write func(io.Writer) error) error {
 	file, err := a.SaveTo(path, write)
@@ -192,22 +200,24 @@ func (a *App) When(at *time.Time) string {
 
 // HostTable says whose a host is only where those of several clusters are listed.
 func (a *App) HostTable(items []document.Host, several bool) printer.Table {
-	table := printer.Table{Empty: "no hosts", Columns: []printer.Column{
+	return printer.Table{Empty: "no hosts", Columns: []printer.Column{
 		{Name: "NAME"}, {Name: "ROLE"}, {Name: "STATE"}, {Name: "STAGE"}, {Name: "%", Right: true}, {Name: "SINCE"},
 		{Name: "CLUSTER", Wide: !several}, {Name: "INFRAENV", Wide: !a.Globals.AllNamespaces},
 		{Name: "ADDRESSES", Wide: true}, {Name: "MACS", Wide: true}, {Name: "SERIAL", Wide: true}, {Name: "BMC", Wide: true}, {Name: "ID", Wide: true}, {Name: "INFO", Wide: true},
-	}}
-	for _, h := range items {
-		role := string(h.Role)
-		if h.Bootstrap {
-			role += " (bootstrap)"
-		}
-		table.Rows = append(table.Rows, []string{
-			h.Name, role, string(h.State), StageText(h), PercentText(h.Percent), a.When(h.Since), h.ClusterID, h.InfraEnvID,
+	}, Rows: document.Each(items, func(h document.Host) []string {
+		return []string{
+			h.Name, RoleText(h), string(h.State), StageText(h), PercentText(h.Percent), a.When(h.Since), h.ClusterID, h.InfraEnvID,
 			ListText(h.Addresses), ListText(h.MACs), h.Serial, h.BMC, h.ID, h.StatusInfo,
-		})
+		}
+	})}
+}
+
+// RoleText is the role of a host.
+func RoleText(h document.Host) string {
+	if h.Bootstrap {
+		return string(h.Role) + " (bootstrap)"
 	}
-	return table
+	return string(h.Role)
 }
 
 // StageText is the stage of a host, and how far it is in it.

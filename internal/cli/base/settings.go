@@ -20,9 +20,6 @@ const NoConfig = "bare"
 // consent lists the flags that permit something: only the command line gives them.
 var consent = [...]string{"accept-control-plane", "accept-loss", "accept-unknown-hosts", "adopt", "all", "dry-run", "file", "for", "force", "help", "merge", "orphan", "reboot-running", "reimage", "replace", "resend-secrets", "simulate", "with-secrets", "yes"}
 
-// legacyVariables are the names that users of aicli have set already.
-var legacyVariables = [...][2]string{{"service-url", "AI_URL"}}
-
 // applySettings fills in the flags that were not given: a variable beats the file.
 func (a *App) applySettings(command *cobra.Command) error {
 	a.Globals.Token = firstSet(a.Env, "OAICTL_TOKEN", "AI_TOKEN")
@@ -56,10 +53,8 @@ func (a *App) applySettings(command *cobra.Command) error {
 // setting is the value of a flag that was not given; from is "" where there is none.
 func (a *App) setting(flag string, file *viper.Viper, path string) (value, from string) {
 	names := []string{variableOf(flag)}
-	for _, legacy := range legacyVariables {
-		if legacy[0] == flag {
-			names = append(names, legacy[1])
-		}
+	if flag == "service-url" {
+		names = append(names, "AI_URL") // which users of aicli have set already
 	}
 	for _, name := range names {
 		if value, ok := a.Env.Lookup(name); ok && value != "" {
@@ -87,10 +82,10 @@ func firstSet(env map[string]string, names ...string) string {
 
 // configPath is "" where there is no home; named says that the file has to be there.
 func (a *App) configPath() (path string, named bool) {
-	if path := a.Env.Get("OAICTL_CONFIG"); path != "" {
+	if path := a.Env["OAICTL_CONFIG"]; path != "" {
 		return path, true
 	}
-	base := a.Env.Get("XDG_CONFIG_HOME")
+	base := a.Env["XDG_CONFIG_HOME"]
 	if base == "" {
 		home := firstSet(a.Env, "HOME", "USERPROFILE")
 		if home == "" {

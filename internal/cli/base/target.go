@@ -109,44 +109,39 @@ func (a *App) Meant(ctx context.Context, t Target) (install.Target, error) {
 
 // FindCluster says which cluster the target is.
 func (a *App) FindCluster(ctx context.Context, service *install.Client, t Target) (*install.Found, error) {
-	meant, err := a.Meant(ctx, t)
-	if err != nil {
-		return nil, err
-	}
-	return service.Find(ctx, meant)
+	return findMeant(ctx, a, t, service.Find)
 }
 
 // ObserveCluster finds the target's cluster and reads all of it.
 func (a *App) ObserveCluster(ctx context.Context, service *install.Client, t Target) (*install.Found, error) {
+	return findMeant(ctx, a, t, service.Look)
+}
+
+func findMeant[T any](ctx context.Context, a *App, t Target, find func(context.Context, install.Target) (T, error)) (found T, err error) {
 	meant, err := a.Meant(ctx, t)
 	if err != nil {
-		return nil, err
+		return found, err
 	}
-	return service.Look(ctx, meant)
+	return find(ctx, meant)
 }
 
 // OfHost is the cluster that a target's host is looked for in.
-func (a *App) OfHost(ctx context.Context, t Target) (install.Target, error) {
-	return a.Meant(ctx, Target{Name: t.Cluster, File: t.File})
-}
+func (t Target) OfHost() Target { return Target{Name: t.Cluster, File: t.File} }
 
 // FindHost finds the host that a target names.
 func (a *App) FindHost(ctx context.Context, service *install.Client, t Target) (install.Host, error) {
-	in, err := a.OfHost(ctx, t)
-	if err != nil {
-		return install.Host{}, err
-	}
-	return service.FindHost(ctx, in, t.Name)
+	return findMeant(ctx, a, t.OfHost(), func(ctx context.Context, in install.Target) (install.Host, error) {
+		return service.FindHost(ctx, in, t.Name)
+	})
 }
 
 // DialFor connects, and finds what a command is about.
-func DialFor[T any](ctx context.Context, a *App, t Target, find func(context.Context, *install.Client, Target) (T, error)) (*install.Client, T, error) {
-	service, err := a.Dial(ctx)
+func DialFor[T any](ctx context.Context, a *App, t Target, find func(context.Context, *install.Client, Target) (T, error)) (service *install.Client, found T, err error) {
+	service, err = a.Dial(ctx)
 	if err != nil {
-		var none T
-		return nil, none, err
+		return nil, found, err
 	}
-	found, err := find(ctx, service, t)
+	found, err = find(ctx, service, t)
 	return service, found, err
 }
 

@@ -184,8 +184,7 @@ func (o *changeOptions) eject(ctx context.Context, seen *install.Found) (looked 
 // ejectIfIdle ejects although the service refused to end the install, if that is because
 // none runs. While one runs, the machines need their images.
 func (o *changeOptions) ejectIfIdle(ctx context.Context, seen *install.Found, refused error) error {
-	var fault *install.Fault
-	if !errors.As(refused, &fault) || fault.Status != http.StatusConflict {
+	if fault, is := errors.AsType[*install.Fault](refused); !is || fault.Status != http.StatusConflict {
 		return refused
 	}
 	if state := model.ClusterStateOf(seen.Ref.Status); !state.BeforeInstall() && !state.Stopped() {
@@ -213,8 +212,8 @@ func (o *changeOptions) notEjected(seen *install.Found, err error) *install.Faul
 // ejectBeforeDelete keeps a cluster on failure: the same command can be given again.
 func (o *changeOptions) ejectBeforeDelete(ctx context.Context, seen *install.Found) error {
 	_, err := o.eject(ctx, seen)
-	var fault *install.Fault
-	if !errors.As(err, &fault) {
+	fault, is := errors.AsType[*install.Fault](err)
+	if !is {
 		return err
 	}
 	kept := *fault

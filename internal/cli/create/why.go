@@ -67,7 +67,7 @@ func (o *whyOptions) host(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	in, err := o.OfHost(ctx, o.Target)
+	in, err := o.Meant(ctx, o.OfHost())
 	if err != nil {
 		return err
 	}

@@ -73,10 +73,7 @@ func (o *downloadOptions) kubeconfig(ctx context.Context, noIngress bool) error 
 	if o.To == "" {
 		return o.keepResult(ctx, service, seen.Ref, name, content)
 	}
-	return o.SaveOne(o.To, func(w io.Writer) error {
-		_, err := w.Write(content)
-		return err
-	})
+	return o.SaveOne(o.To, base.Content(content))
 }
 
 // keepResult writes where create cluster does, which puts another cluster's aside.
@@ -175,10 +172,7 @@ func (o *downloadOptions) hostIgnition(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	return o.SaveOne(cmp.Or(o.To, base.FileName(host.DisplayName())+".ign"), func(w io.Writer) error {
-		_, err := io.WriteString(w, text)
-		return err
-	})
+	return o.SaveOne(cmp.Or(o.To, base.FileName(host.DisplayName())+".ign"), base.Content(text))
 }
 
 func (o *downloadOptions) discoveryIgnition(ctx context.Context, name string) error {

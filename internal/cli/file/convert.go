@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -56,11 +55,7 @@ func NewConvert(a *base.App) *cobra.Command {
 
 // FormatsRead are the values of --from.
 func FormatsRead() []string {
-	var names []string
-	for _, format := range convert.Formats() {
-		names = append(names, string(format))
-	}
-	return append(names, string(convert.FormatCluster))
+	return document.Each(append(convert.Formats(), convert.FormatCluster), func(f convert.Format) string { return string(f) })
 }
 
 // FormatsWritten are the values of --to.
@@ -191,14 +186,12 @@ func (o *convertOptions) writeFiles(files []convert.File) error {
 	if err := convert.WriteFiles(o.Dir, files); err != nil {
 		return &install.Fault{Code: install.CodeFailure, Err: err, Permanent: true, Next: "give -o another folder, one that is new or empty"}
 	}
-	written := make([]document.Download, 0, len(files))
-	for _, file := range files {
-		written = append(written, document.Download{File: filepath.Join(o.Dir, filepath.FromSlash(file.Path)), Bytes: int64(len(file.Content))})
-	}
 	if o.Report == base.StdoutName {
 		return nil
 	}
-	return o.Saved(written, nil)
+	return o.Saved(document.Each(files, func(f convert.File) document.Download {
+		return document.Download{File: filepath.Join(o.Dir, filepath.FromSlash(f.Path)), Bytes: int64(len(f.Content))}
+	}), nil)
 }
 
 type reported struct {
@@ -208,14 +201,8 @@ type reported struct {
 }
 
 func reportOf(losses, idle []convert.Loss) []reported {
-	var account []reported
-	for _, loss := range losses {
-		account = append(account, reported{Loss: loss})
-	}
-	for _, loss := range idle {
-		account = append(account, reported{Loss: loss, Idle: true})
-	}
-	return account
+	lost := document.Each(losses, func(l convert.Loss) reported { return reported{Loss: l} })
+	return append(lost, document.Each(idle, func(l convert.Loss) reported { return reported{Loss: l, Idle: true} })...)
 }
 
 func (o *convertOptions) report(account []reported) error {
@@ -235,9 +222,6 @@ func (o *convertOptions) report(account []reported) error {
 	if err != nil {
 		return fmt.Errorf("encode the report: %w", err)
 	}
-	_, err = o.SaveTo(o.Report, func(w io.Writer) error {
-		_, err := w.Write(append(text, '\n'))
-		return err
-	})
+	_, err = o.SaveTo(o.Report, base.Content(append(text, '\n')))
 	return err
 }

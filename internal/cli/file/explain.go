@@ -12,6 +12,7 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/printer"
+	"github.com/oaictl/oaictl/internal/cli/progress"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec/schema"
 )
@@ -53,21 +54,17 @@ func somethingToExplain(_ *cobra.Command, given []string) error {
 	return nil
 }
 
+func kindNames() []string {
+	return document.Each(catalogue.Kinds(), func(kind catalogue.Kind) string { return string(kind) })
+}
+
 func kindList() string {
-	var names []string
-	for _, kind := range catalogue.Kinds() {
-		names = append(names, string(kind))
-	}
-	return strings.Join(names, ", ")
+	return strings.Join(kindNames(), ", ")
 }
 
 func explainable(given []string) []string {
 	if len(given) == 0 {
-		names := []string{"spec", "metadata"}
-		for _, kind := range catalogue.Kinds() {
-			names = append(names, string(kind))
-		}
-		return names
+		return append([]string{"spec", "metadata"}, kindNames()...)
 	}
 	return catalogue.NamesOf(catalogue.Kind(given[0]))
 }
@@ -131,12 +128,10 @@ func fieldText(doc schema.Doc) string {
 
 func (o *explainOptions) list() error {
 	entries := catalogue.All(catalogue.Kind(o.Kind))
-	var names []string
-	table := printer.Table{Columns: []printer.Column{{Name: "NAME"}, {Name: "OF"}, {Name: "MEANS"}}}
-	for _, entry := range entries {
-		names = append(names, entry.Name)
-		table.Rows = append(table.Rows, []string{entry.Name, string(entry.Subject), entry.Title})
-	}
+	names := document.Each(entries, func(e catalogue.Entry) string { return e.Name })
+	table := printer.Table{Columns: []printer.Column{{Name: "NAME"}, {Name: "OF"}, {Name: "MEANS"}}, Rows: document.Each(entries, func(e catalogue.Entry) []string {
+		return []string{e.Name, string(e.Subject), e.Title}
+	})}
 	return o.Print(printer.Result{Data: document.List(entries), Names: names, Table: func() printer.Table { return table }})
 }
 
@@ -233,11 +228,8 @@ func stateFacts(s catalogue.StateEntry) []fact {
 }
 
 func stageFacts(s catalogue.StageEntry) []fact {
-	paths := make([]string, 0, len(s.Paths))
-	for _, path := range s.Paths {
-		paths = append(paths, string(path))
-	}
-	facts := []fact{{"PATHS", strings.Join(paths, ", ")}}
+	paths := strings.Join(document.Each(s.Paths, func(path catalogue.Path) string { return string(path) }), ", ")
+	facts := []fact{{"PATHS", paths}}
 	if s.Usual > 0 {
 		facts = append(facts, fact{"USUALLY TAKES", printer.Age(s.Usual)})
 	}
@@ -279,19 +271,5 @@ func entryText(entry catalogue.Entry, facts []fact) string {
 
 // wrapped breaks a text into lines of at most 78 characters, each indented.
 func wrapped(text, indent string) string {
-	const widest = 78
-	var lines []string
-	line := indent
-	for _, word := range strings.Fields(text) {
-		switch {
-		case line == indent:
-			line += word
-		case len([]rune(line))+1+len([]rune(word)) > widest:
-			lines = append(lines, line)
-			line = indent + word
-		default:
-			line += " " + word
-		}
-	}
-	return strings.Join(append(lines, line), "\n")
+	return indent + strings.Join(progress.Wrap(text, 78-len(indent)), "\n"+indent)
 }

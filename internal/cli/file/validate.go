@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -64,8 +65,8 @@ func (o *validateOptions) run(ctx context.Context) error {
 	if err == nil && o.Globals.Backend == base.BackendHub {
 		err = o.CheckBackend(cluster)
 	}
-	var problems *spec.Problems
-	if err != nil && (!errors.As(err, &problems) || !o.Globals.Format.Machine()) {
+	problems, is := errors.AsType[*spec.Problems](err)
+	if err != nil && (!is || !o.Globals.Format.Machine()) {
 		return err
 	}
 	doc := validation{Valid: err == nil, File: o.File, Problems: []problem{}}
@@ -74,9 +75,7 @@ func (o *validateOptions) run(ctx context.Context) error {
 		doc.Cluster = cluster.Metadata.Name + "." + cluster.Spec.BaseDomain
 		names = append(names, "cluster/"+cluster.Metadata.Name)
 	} else {
-		for _, p := range problems.List {
-			doc.Problems = append(doc.Problems, problem(p))
-		}
+		doc.Problems = document.Each(problems.List, func(p spec.Problem) problem { return problem(p) })
 	}
 	printed := o.Print(printer.Result{Data: doc, Names: names, Text: func() string {
 		return fmt.Sprintf("%s is valid: cluster %s, %s\n", o.File, doc.Cluster, base.Counted(len(cluster.Spec.Hosts), "host"))

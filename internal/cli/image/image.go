@@ -61,7 +61,11 @@ func (o *Options) FetchImage(ctx context.Context, location string) (*fetch.File,
 	if err := base.CheckSource(location, o.SHA256); err != nil {
 		return nil, err
 	}
-	return o.fetchSource(ctx, fetch.Source{Location: location, SHA256: o.SHA256})
+	return o.fetchSource(ctx, o.source(location))
+}
+
+func (o *Options) source(location string) fetch.Source {
+	return fetch.Source{Location: location, SHA256: o.SHA256}
 }
 
 // fetchSource uses a path as it is, and a URL through the cache.
@@ -139,7 +143,7 @@ func (o *Options) OpenImage(ctx context.Context, location string) (*Live, error)
 	if err := base.CheckSource(location, o.SHA256); err != nil {
 		return nil, err
 	}
-	return o.OpenSource(ctx, fetch.Source{Location: location, SHA256: o.SHA256})
+	return o.OpenSource(ctx, o.source(location))
 }
 
 // OpenSource reads a live image whose digest is given with it.

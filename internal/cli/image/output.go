@@ -1,6 +1,8 @@
 package image
 
 import (
+	"github.com/spf13/pflag"
+
 	"context"
 	"errors"
 	"fmt"
@@ -27,6 +29,13 @@ type Output struct {
 	Path  string // - for standard output
 	Force bool
 	Sync  bool
+}
+
+// Declare declares the flags of an image that is written.
+func (o *Output) Declare(flags *pflag.FlagSet) {
+	flags.StringVarP(&o.Path, "output", "o", "", "`OUT`, the image to write, - for standard output")
+	flags.BoolVar(&o.Sync, "fsync", false, "wait until the image is on the disk")
+	flags.BoolVar(&o.Force, "force", false, "overwrite OUT")
 }
 
 // WriteImage writes a file whole or not at all, or a stream, of which it returns nothing.

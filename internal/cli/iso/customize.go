@@ -55,7 +55,7 @@ func newCustomize(a *base.App) *cobra.Command {
 	}
 	flags := command.Flags()
 	o.Declare(flags)
-	flags.StringVarP(&o.Out.Path, "output", "o", "", "`OUT`, the image to write, - for standard output")
+	o.Out.Declare(flags)
 	flags.StringArrayVar(&o.Ignition, "ignition", nil, "`FILE` with an Ignition config, - for standard input; may be repeated")
 	flags.StringArrayVar(&o.AppendKargs, "append-karg", nil, "append the kernel `ARGUMENT`; may be repeated")
 	flags.StringArrayVar(&o.DeleteKargs, "delete-karg", nil, "delete the kernel `ARGUMENT`; may be repeated")
@@ -66,10 +66,8 @@ func newCustomize(a *base.App) *cobra.Command {
 	flags.StringArrayVar(&o.MACs, "mac", nil, "`NAME=MAC` of an interface of --nmstate; may be repeated")
 	flags.StringVar(&o.Hostname, "hostname", "", "`NAME` of the machine while it runs from the image")
 	flags.BoolVar(&o.NoGrow, "no-grow", false, "fail rather than make the image larger for a config that does not fit")
-	flags.BoolVar(&o.Out.Sync, "fsync", false, "wait until the image is on the disk")
 	flags.BoolVar(&o.Merge, "merge", false, "keep what BASE carries already")
 	flags.BoolVar(&o.Replace, "replace", false, "drop what BASE carries already")
-	flags.BoolVar(&o.Out.Force, "force", false, "overwrite OUT")
 	return command
 }
 
@@ -219,13 +217,7 @@ func nextConfig(data []byte) string {
 
 // withoutIgnition drops what was said of the configs already, by file and line.
 func withoutIgnition(warnings []string) []string {
-	var kept []string
-	for _, w := range warnings {
-		if !strings.HasPrefix(w, "the Ignition config:") {
-			kept = append(kept, w)
-		}
-	}
-	return kept
+	return slices.DeleteFunc(warnings, func(w string) bool { return strings.HasPrefix(w, "the Ignition config:") })
 }
 
 func (o *customizeOptions) networkFiles() ([]iso.Keyfile, error) {
@@ -295,10 +287,8 @@ func (o *customizeOptions) fromNMState() ([]iso.Keyfile, error) {
 }
 
 func (o *customizeOptions) input(op, path string) ([]byte, error) {
-	var (
-		data []byte
-		err  error
-	)
+	var data []byte
+	var err error
 	if path == base.StdoutName {
 		data, err = io.ReadAll(io.LimitReader(o.IO.In, largestConfig+1))
 	} else {

@@ -27,25 +27,18 @@ func reading(ctx context.Context, o *image.Options, location string, use func(*i
 
 func newExtractIgnition(a *base.App) *cobra.Command {
 	o := &image.Options{App: a}
-	command := &cobra.Command{
-		Use:   "ignition IMAGE",
-		Short: "Print the Ignition config that an image carries",
-		Args:  oneImage("IMAGE"),
-		RunE: func(command *cobra.Command, given []string) error {
-			return reading(command.Context(), o, given[0], func(live *image.Live) error {
-				config, err := live.Ignition()
-				switch {
-				case err != nil:
-					return live.Fault(err)
-				case config == nil:
-					return live.Lacks("Ignition config")
-				}
-				return a.Print(printer.Result{Data: jsonText(config), Names: []string{"config.ign"}, Text: func() string { return string(config) }})
-			})
-		},
-	}
-	o.Declare(command.Flags())
-	return command
+	return reader(o, "ignition IMAGE", "Print the Ignition config that an image carries", func(ctx context.Context, location string) error {
+		return reading(ctx, o, location, func(live *image.Live) error {
+			config, err := live.Ignition()
+			switch {
+			case err != nil:
+				return live.Fault(err)
+			case config == nil:
+				return live.Lacks("Ignition config")
+			}
+			return a.Print(printer.Result{Data: jsonText(config), Names: []string{"config.ign"}, Text: func() string { return string(config) }})
+		})
+	})
 }
 
 func jsonText(data []byte) any {
@@ -62,21 +55,14 @@ type kargsText struct {
 
 func newExtractKargs(a *base.App) *cobra.Command {
 	o := &image.Options{App: a}
-	command := &cobra.Command{
-		Use:   "kargs IMAGE",
-		Short: "Print the kernel arguments of an image",
-		Args:  oneImage("IMAGE"),
-		RunE: func(command *cobra.Command, given []string) error {
-			return reading(command.Context(), o, given[0], func(live *image.Live) error {
-				if live.Info().KargsLimit == 0 {
-					return live.Lacks("kernel arguments that can be changed")
-				}
-				return a.Print(printer.Result{Data: kargsText{live.Kargs()}, Names: []string{live.Kargs()}, Text: func() string { return fmt.Sprintln(live.Kargs()) }})
-			})
-		},
-	}
-	o.Declare(command.Flags())
-	return command
+	return reader(o, "kargs IMAGE", "Print the kernel arguments of an image", func(ctx context.Context, location string) error {
+		return reading(ctx, o, location, func(live *image.Live) error {
+			if live.Info().KargsLimit == 0 {
+				return live.Lacks("kernel arguments that can be changed")
+			}
+			return a.Print(printer.Result{Data: kargsText{live.Kargs()}, Names: []string{live.Kargs()}, Text: func() string { return fmt.Sprintln(live.Kargs()) }})
+		})
+	})
 }
 
 type extractOptions struct {
@@ -208,10 +194,8 @@ func newExtractMinimal(a *base.App) *cobra.Command {
 	}
 	flags := command.Flags()
 	o.Declare(flags)
-	flags.StringVarP(&o.Out.Path, "output", "o", "", "`OUT`, the image to write, - for standard output")
+	o.Out.Declare(flags)
 	flags.StringVar(&o.RootfsURL, "rootfs-url", "", "`URL` of rootfs.img: http, https or tftp")
-	flags.BoolVar(&o.Out.Sync, "fsync", false, "wait until the image is on the disk")
-	flags.BoolVar(&o.Out.Force, "force", false, "overwrite OUT")
 	return command
 }
 

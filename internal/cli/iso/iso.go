@@ -2,6 +2,7 @@
 package iso
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"net"
@@ -12,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/image"
 	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/pkg/iso"
 	"github.com/oaictl/oaictl/pkg/iso/nmstate"
@@ -24,6 +26,16 @@ func NewCommand(a *base.App) *cobra.Command {
 		base.Group("extract", "Take something out of an image",
 			newExtractIgnition(a), newExtractKargs(a), newExtractNetwork(a),
 			newExtractPXE(a), newExtractMinimal(a)))
+}
+
+// reader is a verb that reads one image.
+func reader(o *image.Options, use, short string, run func(ctx context.Context, location string) error) *cobra.Command {
+	command := &cobra.Command{
+		Use: use, Short: short, Args: oneImage("IMAGE"),
+		RunE: func(command *cobra.Command, given []string) error { return run(command.Context(), given[0]) },
+	}
+	o.Declare(command.Flags())
+	return command
 }
 
 func oneImage(name string) cobra.PositionalArgs {

@@ -1,6 +1,7 @@
 package iso
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/image"
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/internal/escape"
@@ -24,20 +26,13 @@ import (
 
 func newShow(a *base.App) *cobra.Command {
 	o := &image.Options{App: a}
-	command := &cobra.Command{
-		Use:   "show IMAGE",
-		Short: "Show what an image is, and all that was put into it",
-		Args:  oneImage("IMAGE"),
-		RunE: func(command *cobra.Command, given []string) error {
-			report, err := inspect(command.Context(), o, given[0])
-			if err != nil {
-				return err
-			}
-			return a.Print(printer.Result{Data: report, Names: []string{report.VolumeID}, Text: func() string { return reportText(report) }})
-		},
-	}
-	o.Declare(command.Flags())
-	return command
+	return reader(o, "show IMAGE", "Show what an image is, and all that was put into it", func(ctx context.Context, location string) error {
+		report, err := inspect(ctx, o, location)
+		if err != nil {
+			return err
+		}
+		return a.Print(printer.Result{Data: report, Names: []string{report.VolumeID}, Text: func() string { return reportText(report) }})
+	})
 }
 
 func inspect(ctx context.Context, o *image.Options, location string) (*iso.Report, error) {
@@ -158,12 +153,7 @@ func onlyFirst(i int, name string) string {
 	return name
 }
 
-func orUnknown(text string) string {
-	if text == "" {
-		return "unknown"
-	}
-	return text
-}
+func orUnknown(text string) string { return cmp.Or(text, "unknown") }
 
 func bootText(b iso.Boot) string {
 	var ways []string
@@ -215,20 +205,13 @@ type verified struct {
 
 func newVerify(a *base.App) *cobra.Command {
 	o := &image.Options{App: a}
-	command := &cobra.Command{
-		Use:   "verify IMAGE",
-		Short: "Check an image for damage",
-		Args:  oneImage("IMAGE"),
-		RunE: func(command *cobra.Command, given []string) error {
-			found, err := verify(command.Context(), o, given[0])
-			if err != nil {
-				return err
-			}
-			return tellVerified(o, found)
-		},
-	}
-	o.Declare(command.Flags())
-	return command
+	return reader(o, "verify IMAGE", "Check an image for damage", func(ctx context.Context, location string) error {
+		found, err := verify(ctx, o, location)
+		if err != nil {
+			return err
+		}
+		return printVerified(o, found)
+	})
 }
 
 func verify(ctx context.Context, o *image.Options, location string) (verified, error) {
@@ -258,7 +241,7 @@ func verify(ctx context.Context, o *image.Options, location string) (verified, e
 	return found, nil
 }
 
-func tellVerified(o *image.Options, found verified) error {
+func printVerified(o *image.Options, found verified) error {
 	err := o.Print(printer.Result{Data: found, Names: []string{found.Image}, Text: found.text})
 	if err != nil || found.Sound {
 		return err
@@ -267,10 +250,7 @@ func tellVerified(o *image.Options, found verified) error {
 }
 
 func (v verified) text() string {
-	var lines []string
-	for _, d := range v.Damage {
-		lines = append(lines, d.String())
-	}
+	lines := document.Each(v.Damage, iso.Damage.String)
 	switch {
 	case v.Sound && v.Rebuilt:
 		lines = append(lines, v.Image+" is sound; "+iso.ErrRebuilt.Error())

@@ -98,10 +98,6 @@ func describeHost(ctx context.Context, a *base.App, t base.Target) error {
 
 func hostText(a *base.App, doc document.Host) string {
 	var text strings.Builder
-	role := string(doc.Role)
-	if doc.Bootstrap {
-		role += " (bootstrap)"
-	}
 	memory := ""
 	if doc.Memory > 0 {
 		memory = fmt.Sprintf("%.0f GiB", float64(doc.Memory)/(1<<30))
@@ -111,7 +107,7 @@ func hostText(a *base.App, doc document.Host) string {
 		cpus = fmt.Sprintf("%d %s", doc.CPUs, doc.Detail.Arch)
 	}
 	base.Facts(&text, "", [][2]string{
-		{"Name", doc.Name}, {"ID", doc.ID}, {"Role", role}, {"State", fmt.Sprintf("%s (%s)", doc.State, doc.Status)}, {"Info", doc.StatusInfo},
+		{"Name", doc.Name}, {"ID", doc.ID}, {"Role", base.RoleText(doc)}, {"State", fmt.Sprintf("%s (%s)", doc.State, doc.Status)}, {"Info", doc.StatusInfo},
 		{"Stage", base.StageText(doc)}, {"Done", base.PercentText(doc.Percent)}, {"Since", a.When(doc.Since)}, {"Last heard of", a.When(doc.CheckedIn)},
 		{"Registered", a.When(doc.Registered)}, {"Cluster", doc.ClusterID}, {"InfraEnv", doc.InfraEnvID},
 		{"Machine", strings.TrimSpace(doc.Detail.Manufacturer + " " + doc.Detail.Product)}, {"Serial", doc.Serial}, {"BMC", doc.BMC}, {"CPUs", cpus}, {"Memory", memory},

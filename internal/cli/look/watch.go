@@ -175,14 +175,14 @@ type silence struct {
 // tolerate is nil where a watch goes on: while something is being deleted, and for a while
 // with a silent service. It warns once.
 func (o *silence) tolerate(ctx context.Context, a *base.App, err error) error {
-	var fault *install.Fault
+	fault, is := errors.AsType[*install.Fault](err)
 	switch {
 	case err == nil:
 		o.silent = time.Time{}
 		return nil
 	case ctx.Err() != nil:
 		return base.Stopped(ctx, "watch", err)
-	case !errors.As(err, &fault), fault.Permanent, fault.Code == install.CodeAuth:
+	case !is, fault.Permanent, fault.Code == install.CodeAuth:
 		return err
 	case errors.Is(err, install.ErrDeleting):
 		if o.silent.IsZero() {

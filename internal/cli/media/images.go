@@ -238,9 +238,8 @@ func (o *hostMediaOptions) notRegistered(err error) error {
 func (o *hostMediaOptions) openBases(ctx context.Context, images *boot.Images) error {
 	carried, err := images.Open(ctx)
 	o.WarnCarried(carried, o.Base)
-	var fault *install.Fault
-	var problem *boot.BaseError
-	if errors.As(err, &fault) && errors.As(err, &problem) {
+	fault, is := errors.AsType[*install.Fault](err)
+	if problem, wrong := errors.AsType[*boot.BaseError](err); is && wrong {
 		advised := *fault
 		advised.Next = base.ImageAdvice(problem)
 		return &advised

@@ -295,20 +295,17 @@ func macsOf(c *spec.Cluster, host *spec.Host) []string {
 }
 
 func mediaResult(items []document.Media) printer.Result {
-	names := make([]string, 0, len(items))
-	table := printer.Table{Columns: []printer.Column{{Name: "HOST"}, {Name: "ISO"}, {Name: "NETBOOT", Wide: true}}}
-	for _, item := range items {
-		names = append(names, item.ISO)
-		table.Rows = append(table.Rows, []string{item.Host, item.ISO, cmp.Or(item.IPXE, item.Ins)})
-	}
+	names := document.Each(items, func(m document.Media) string { return m.ISO })
+	table := printer.Table{Columns: []printer.Column{{Name: "HOST"}, {Name: "ISO"}, {Name: "NETBOOT", Wide: true}}, Rows: document.Each(items, func(m document.Media) []string {
+		return []string{m.Host, m.ISO, cmp.Or(m.IPXE, m.Ins)}
+	})}
 	return printer.Result{Data: document.List(items), Names: names, Table: func() printer.Table { return table }}
 }
 
 func (o *isoServeOptions) cutOff(cut *serve.CutOffError) string {
-	var names []string
-	for _, reader := range cut.Readers {
-		names = append(names, fmt.Sprintf("%s (%s of %s)", reader.Host, base.SizeText(reader.Bytes), base.SizeText(reader.Size)))
-	}
+	names := document.Each(cut.Readers, func(r serve.Reader) string {
+		return fmt.Sprintf("%s (%s of %s)", r.Host, base.SizeText(r.Bytes), base.SizeText(r.Size))
+	})
 	return fmt.Sprintf("cut off while they read: %s. The same command serves them on", strings.Join(names, ", "))
 }
 

@@ -105,7 +105,7 @@ func (f Format) Print(w io.Writer, result Result) error {
 func (f Format) PrintLine(w io.Writer, result Result, first bool) error {
 	switch f.kind {
 	case "json":
-		line, err := encode(result.Data, "")
+		line, err := Encode(result.Data, "")
 		if err != nil {
 			return err
 		}
@@ -138,7 +138,7 @@ func (f Format) PrintLine(w io.Writer, result Result, first bool) error {
 }
 
 func printJSON(w io.Writer, data any) error {
-	text, err := encode(data, "  ")
+	text, err := Encode(data, "  ")
 	if err != nil {
 		return err
 	}
@@ -146,8 +146,8 @@ func printJSON(w io.Writer, data any) error {
 	return err
 }
 
-// encode is data as JSON with a line end, and with <, > and & as they are.
-func encode(data any, indent string) ([]byte, error) {
+// Encode is data as JSON with a line end, and with <, > and & as they are.
+func Encode(data any, indent string) ([]byte, error) {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false)
@@ -168,7 +168,7 @@ func printNames(w io.Writer, names []string) error {
 }
 
 func printYAML(w io.Writer, data any) error {
-	document, err := encode(data, "")
+	document, err := Encode(data, "")
 	if err != nil {
 		return err
 	}

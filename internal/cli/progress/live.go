@@ -3,6 +3,7 @@ package progress
 import (
 	"context"
 	"io"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -111,14 +112,14 @@ func (l *live) above(e install.Event, text string) {
 	out.WriteString(clearBelow)
 	l.drawn = nil
 	cells, _ := l.size()
-	for i, line := range wrap(mark(e.Severity)+text, cells-1-hanging) {
+	for i, line := range Wrap(mark(e.Severity)+text, cells-1-hanging) {
 		begin := strings.Repeat(" ", hanging)
 		if i == 0 {
 			begin = paint.text(styleFaint, e.Time.In(l.screen.Zone).Format(time.TimeOnly)) + " "
 		}
 		out.WriteString(begin + paint.text(style, line) + "\n")
 	}
-	for _, line := range wrap("Next: "+firstLine(e.Next), cells-1-hanging) {
+	for _, line := range Wrap("Next: "+firstLine(e.Next), cells-1-hanging) {
 		if e.Next != "" {
 			out.WriteString(strings.Repeat(" ", hanging) + paint.text(styleStrong, line) + "\n")
 		}
@@ -140,6 +141,10 @@ func (l *live) tick() {
 		return
 	}
 	l.turn++
+	l.redraw()
+}
+
+func (l *live) redraw() {
 	var out strings.Builder
 	l.home(&out)
 	l.draw(&out)
@@ -225,10 +230,7 @@ func (l *live) Close() {
 		return
 	}
 	l.turn = -1
-	var out strings.Builder
-	l.home(&out)
-	l.draw(&out)
-	l.write(&out)
+	l.redraw()
 	l.closed, l.drawn = true, nil
 }
 
@@ -239,14 +241,6 @@ func spinner(turn int) string {
 	return string([]rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")[turn%10])
 }
 
-func bareText(line string) string {
-	var text strings.Builder
-	for {
-		before, after, found := strings.Cut(line, "\x1b[")
-		text.WriteString(before)
-		if !found {
-			return text.String()
-		}
-		_, line, _ = strings.Cut(after, "m")
-	}
-}
+var colours = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("\x1b\\[[0-9]*m") })
+
+func bareText(line string) string { return colours().ReplaceAllString(line, "") }

@@ -4,8 +4,6 @@
 package progress
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -14,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/escape"
+	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 )
@@ -47,12 +45,9 @@ type jsonLines struct {
 func (j *jsonLines) Event(e install.Event) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	var line bytes.Buffer
-	encoder := json.NewEncoder(&line)
-	encoder.SetEscapeHTML(false)
-	if encoder.Encode(e) == nil {
+	if line, err := printer.Encode(e, ""); err == nil {
 		// A reader that went away must not end the install.
-		_, _ = j.w.Write(escape.JSON(line.Bytes()))
+		_, _ = j.w.Write(line)
 	}
 }
 

@@ -233,7 +233,7 @@ func TestWidths(t *testing.T) {
 			t.Errorf("fit(%q, %d) = %q, want %q", tt.text, tt.cells, got, tt.want)
 		}
 	}
-	if diff := cmp.Diff([]string{"one two", "three", "a-very-long-word", "x"}, wrap("one two three a-very-long-word x", 8)); diff != "" {
+	if diff := cmp.Diff([]string{"one two", "three", "a-very-long-word", "x"}, Wrap("one two three a-very-long-word x", 8)); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -159,8 +159,8 @@ func fit(text string, cells int) string {
 	return kept.String() + "…" + strings.Repeat(" ", room)
 }
 
-// wrap breaks between words. A longer word stays whole: it may be something to copy.
-func wrap(text string, cells int) []string {
+// Wrap breaks a text into lines of at most so many cells, between words. A longer word stays whole: it may be something to copy.
+func Wrap(text string, cells int) []string {
 	var lines []string
 	line := ""
 	for word := range strings.FieldsSeq(text) {

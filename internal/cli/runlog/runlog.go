@@ -166,14 +166,11 @@ func (l *Log) write(at time.Time, level slog.Level, message string, attrs ...slo
 
 // redactor sees whole lines: slog writes one at a time, so that no secret is cut in two.
 type redactor struct {
-	mu      sync.Mutex
 	w       io.Writer
 	replace *strings.Replacer
 }
 
 func (r *redactor) Write(line []byte) (int, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	text := redact.Text(r.replace.Replace(string(line)))
 	if _, err := io.WriteString(r.w, text); err != nil {
 		return 0, err

@@ -48,7 +48,7 @@ func OS() Streams {
 
 // Live says whether Err is a terminal, outside of CI, that can be drawn on in place.
 func (s Streams) Live(env Env) bool {
-	if !s.ErrTTY || env.Get("TERM") == "dumb" {
+	if !s.ErrTTY || env["TERM"] == "dumb" {
 		return false
 	}
 	ci, set := env.Lookup("CI")
@@ -57,7 +57,7 @@ func (s Streams) Live(env Env) bool {
 
 // Color heeds NO_COLOR with any value but the empty one (https://no-color.org).
 func (s Streams) Color(env Env) bool {
-	return s.ErrTTY && env.Get("NO_COLOR") == "" && env.Get("TERM") != "dumb"
+	return s.ErrTTY && env["NO_COLOR"] == "" && env["TERM"] != "dumb"
 }
 
 // Env is the environment of a run, by name.
@@ -79,9 +79,6 @@ func (e Env) Lookup(name string) (string, bool) {
 	value, ok := e[name]
 	return value, ok
 }
-
-// Get is the value of a variable, "" if it is not set.
-func (e Env) Get(name string) string { return e[name] }
 
 // Locked lets several goroutines write, one text after another, each of them whole.
 func Locked(w io.Writer) io.Writer { return &locked{w: w} }
