@@ -59,7 +59,7 @@ func TestEntriesExplain(t *testing.T) {
 				t.Errorf("%s has kind %q", id, e.Kind)
 			}
 			for name, text := range map[string]string{
-				"title": e.Title, "meaning": e.Meaning, "cause": e.Cause, "check": e.Check, "remedy": e.Remedy,
+				"title": e.Title, "meaning": e.Meaning, "cause": e.Cause, "check": e.Check.String(), "remedy": e.Remedy.String(),
 			} {
 				if name == "title" || name == "meaning" {
 					if text == "" {
@@ -89,7 +89,7 @@ func checkProse(t *testing.T, id, name, text string) {
 func TestValidations(t *testing.T) {
 	for _, v := range allValidations(t) {
 		id := catalogue.Ref{Subject: v.Subject, ID: v.Name}.String()
-		for name, text := range map[string]string{"cause": v.Cause, "check": v.Check, "remedy": v.Remedy} {
+		for name, text := range map[string]string{"cause": v.Cause, "check": v.Check.String(), "remedy": v.Remedy.String()} {
 			if text == "" {
 				t.Errorf("%s has no %s", id, name)
 			}
@@ -319,10 +319,29 @@ func TestEvents(t *testing.T) {
 		if !ok || e.Watch == "" {
 			t.Errorf("%s: does not say what it means for a watcher", entry.Name)
 		}
-		checkProse(t, e.Name, "watch", e.Watch)
+		checkProse(t, e.Name, "watch", e.Watch.String())
 		serious := e.Severity == catalogue.SeverityError || e.Severity == catalogue.SeverityCritical
 		if serious && e.Remedy == "" && e.Name != "cancel_installation_failed" {
 			t.Errorf("%s is %s and has no remedy", e.Name, e.Severity)
 		}
+	}
+}
+
+// TestAdviceFitsAHub: a cluster is not reset there.
+func TestAdviceFitsAHub(t *testing.T) {
+	resets := 0
+	for _, kind := range catalogue.Kinds() {
+		for _, entry := range catalogue.All(kind) {
+			if !strings.Contains(string(entry.Remedy), "{reset NAME}") {
+				continue
+			}
+			resets++
+			if !strings.Contains(string(entry.Remedy), "on a hub") || !strings.Contains(string(entry.Remedy), "{delete cluster NAME}") {
+				t.Errorf("%s %s: %s", kind, entry.Name, entry.Remedy)
+			}
+		}
+	}
+	if resets == 0 {
+		t.Error("no entry advises to reset a cluster")
 	}
 }

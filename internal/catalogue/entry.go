@@ -1,6 +1,10 @@
 package catalogue
 
-import "time"
+import (
+	"time"
+
+	"github.com/oaictl/oaictl/internal/advice"
+)
 
 // Kind is the sort of thing that an entry explains.
 type Kind string
@@ -40,9 +44,9 @@ type Entry struct {
 	// Cause is what usually leads to it, "" where there is nothing to blame.
 	Cause string `json:"cause,omitempty"`
 	// Check is what to run or look at to be sure.
-	Check string `json:"check,omitempty"`
+	Check advice.Text `json:"check,omitempty"`
 	// Remedy is what to do, "" where nothing is to be done.
-	Remedy string `json:"remedy,omitempty"`
+	Remedy advice.Text `json:"remedy,omitempty"`
 	// Field is the path in cluster.yaml that it belongs to, such as
 	// "spec.network.vips.api" or "spec.hosts[].disk", "" for none.
 	Field string `json:"field,omitempty"`
@@ -153,5 +157,5 @@ type EventEntry struct {
 	// change) carry another one, by what they report.
 	Severity Severity `json:"severity"`
 	// Watch is what it means for somebody who watches an installation.
-	Watch string `json:"watch"`
+	Watch advice.Text `json:"watch"`
 }

@@ -3,6 +3,8 @@ package catalogue
 import (
 	"slices"
 	"strings"
+
+	"github.com/oaictl/oaictl/internal/advice"
 )
 
 // explained is an entry of any kind.
@@ -15,8 +17,8 @@ func (f *fields) entry(kind Kind, ref Ref) Entry {
 	f.require("title", "meaning")
 	return Entry{
 		Kind: kind, Subject: ref.Subject, Name: ref.ID,
-		Title: f.text("title"), Meaning: f.text("meaning"), Cause: f.text("cause"), Check: f.text("check"),
-		Remedy: f.text("remedy"), Field: f.text("field"),
+		Title: f.text("title"), Meaning: f.text("meaning"), Cause: f.text("cause"), Check: advice.Text(f.text("check")),
+		Remedy: advice.Text(f.text("remedy")), Field: f.text("field"),
 	}
 }
 
@@ -72,6 +74,6 @@ func (f *fields) event(ref Ref) explained {
 		Entry: f.entry(KindEvent, ref),
 		Severity: Severity(f.oneOf("severity",
 			string(SeverityInfo), string(SeverityWarning), string(SeverityError), string(SeverityCritical))),
-		Watch: f.text("watch"),
+		Watch: advice.Text(f.text("watch")),
 	}
 }

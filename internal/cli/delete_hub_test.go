@@ -107,7 +107,7 @@ func (l *leaving) MayDelete(ref install.ClusterRef) error {
 func (l *leaving) ClusterLeft(_ context.Context, text string) (install.ClusterRef, error) {
 	ref, found := l.left[text]
 	if !found {
-		return ref, base.NotFound("find cluster", text, "the hub has none", "oaictl get clusters")
+		return ref, base.NotFound("find cluster", text, "the hub has none", "{get clusters}")
 	}
 	return ref, nil
 }

@@ -115,7 +115,7 @@ func (f *fake) ClusterByNameOrID(_ context.Context, text string) (install.Cluste
 			return c.ClusterRef, nil
 		}
 	}
-	return install.ClusterRef{}, base.NotFound("find cluster", text, "the service has none of that name or id", "oaictl get clusters")
+	return install.ClusterRef{}, base.NotFound("find cluster", text, "the service has none of that name or id", "{get clusters}")
 }
 
 func (f *fake) InfraEnvByNameOrID(_ context.Context, text string) (install.InfraEnv, error) {
@@ -170,7 +170,7 @@ func (f *fake) DeleteCluster(_ context.Context, id string, options install.Delet
 func (f *fake) MayDelete(install.ClusterRef) error { return nil }
 
 func (f *fake) ClusterLeft(ctx context.Context, text string) (install.ClusterRef, error) {
-	return install.ClusterRef{}, base.NotFound("find cluster", text, "the service has none of that name or id", "oaictl get clusters")
+	return install.ClusterRef{}, base.NotFound("find cluster", text, "the service has none of that name or id", "{get clusters}")
 }
 
 func (f *fake) CheckRelease(context.Context, *spec.Cluster) error { return nil }

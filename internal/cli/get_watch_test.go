@@ -275,13 +275,17 @@ func TestWatchOutlastsADeletion(t *testing.T) {
 
 // TestHintsAreInTheProgramsWords follows what is to be typed next to a plugin.
 func TestHintsAreInTheProgramsWords(t *testing.T) {
-	tests := []struct{ called, line, hint, want string }{
-		{"kubectl-oai", "", "oaictl why lab", "kubectl oai why lab"},
-		{"kubectl-oai", "-n clusters --context hub", "oaictl logs lab, then oaictl delete cluster lab", "kubectl oai --context hub --namespace clusters logs lab, then kubectl oai --context hub --namespace clusters delete cluster lab"},
-		{"kubectl-oai", "", "cure it; oaictl explain validation x, or oaictl get hosts", "cure it; kubectl oai explain validation x, or kubectl oai get hosts"},
+	tests := []struct {
+		called, line string
+		hint         install.Advice
+		want         string
+	}{
+		{"kubectl-oai", "", "{why lab}", "kubectl oai why lab"},
+		{"kubectl-oai", "-n clusters --context hub", "{logs lab}, then {delete cluster lab}", "kubectl oai --context hub --namespace clusters logs lab, then kubectl oai --context hub --namespace clusters delete cluster lab"},
+		{"kubectl-oai", "", "cure it; {explain validation x}, or {get hosts}", "cure it; kubectl oai explain validation x, or kubectl oai get hosts"},
 		{"kubectl-oai", "", "see what oaictl made", "see what oaictl made"},
-		{"oaictl", "--backend hub -A", "oaictl get hosts", "oaictl --backend hub --all-namespaces get hosts"},
-		{"clusterctl-oai", "", "`oaictl simulator serve`", "`clusterctl oai simulator serve`"},
+		{"oaictl", "--backend hub -A", "{get hosts}", "oaictl --backend hub --all-namespaces get hosts"},
+		{"clusterctl-oai", "", "`{simulator serve}`", "`clusterctl oai simulator serve`"},
 	}
 	for _, tt := range tests {
 		words := append([]string{tt.called, "get", "clusters"}, strings.Fields(tt.line)...)

@@ -16,19 +16,23 @@ import (
 
 func TestHint(t *testing.T) {
 	const flags = "--service-url http://x --token-file 'my token' --offline-token-file o --ca-file ca.pem --insecure"
-	tests := []struct{ name, line, hint, want string }{
-		{"typed", flags, "oaictl logs lab", "oaictl " + flags + " logs lab"},
-		{"two commands", "--service-url http://x", "oaictl logs lab, then oaictl reset cluster lab", "oaictl --service-url http://x logs lab, then oaictl --service-url http://x reset cluster lab"},
-		{"quoted in a sentence", "--insecure", "power it off and `oaictl delete host 1 --yes`", "power it off and `oaictl --insecure delete host 1 --yes`"},
-		{"after a sentence", "--insecure", "boot cp-0: oaictl download iso lab", "boot cp-0: oaictl --insecure download iso lab"},
-		{"in brackets", "--insecure", "oaictl reset lab (on a hub: oaictl delete cluster lab)", "oaictl --insecure reset lab (on a hub: oaictl --insecure delete cluster lab)"},
-		{"a second sentence", "--insecure", "On the host: chronyc sources. oaictl describe host cp-0 lists them", "On the host: chronyc sources. oaictl --insecure describe host cp-0 lists them"},
-		{"a dollar", "--ca-file $1", "oaictl get hosts", "oaictl --ca-file '$1' get hosts"},
-		{"a step of media", "--service-url http://x", "oaictl agent status", "oaictl --service-url http://x agent status"},
-		{"no service needed", flags, "oaictl explain validation ntp-synced", "oaictl explain validation ntp-synced"},
-		{"another of those", flags, "oaictl validate -f FILE", "oaictl validate -f FILE"},
+	tests := []struct {
+		name, line string
+		hint       install.Advice
+		want       string
+	}{
+		{"typed", flags, "{logs lab}", "oaictl " + flags + " logs lab"},
+		{"two commands", "--service-url http://x", "{logs lab}, then {reset cluster lab}", "oaictl --service-url http://x logs lab, then oaictl --service-url http://x reset cluster lab"},
+		{"quoted in a sentence", "--insecure", "power it off and `{delete host 1 --yes}`", "power it off and `oaictl --insecure delete host 1 --yes`"},
+		{"after a sentence", "--insecure", "boot cp-0: {download iso lab}", "boot cp-0: oaictl --insecure download iso lab"},
+		{"in brackets", "--insecure", "{reset lab} (on a hub: {delete cluster lab})", "oaictl --insecure reset lab (on a hub: oaictl --insecure delete cluster lab)"},
+		{"a second sentence", "--insecure", "On the host: chronyc sources. {describe host cp-0} lists them", "On the host: chronyc sources. oaictl --insecure describe host cp-0 lists them"},
+		{"a dollar", "--ca-file $1", "{get hosts}", "oaictl --ca-file '$1' get hosts"},
+		{"a step of media", "--service-url http://x", "{agent status}", "oaictl --service-url http://x agent status"},
+		{"no service needed", flags, "{explain validation ntp-synced}", "oaictl explain validation ntp-synced"},
+		{"another of those", flags, "{validate -f FILE}", "oaictl validate -f FILE"},
 		{"prose", flags, "cure what oaictl why lists", "cure what oaictl why lists"},
-		{"nothing typed", "", "oaictl logs lab", "oaictl logs lab"},
+		{"nothing typed", "", "{logs lab}", "oaictl logs lab"},
 		{"this very line", "--insecure", "oaictl get clusters --insecure", "oaictl get clusters --insecure"},
 		{"no hint", flags, "", ""},
 	}
@@ -116,10 +120,10 @@ func TestSimulatedHintsNeedNoService(t *testing.T) {
 	if err := json.Unmarshal([]byte(out.String()), &result); err != nil {
 		t.Fatal(err)
 	}
-	if strings.Count(problems.String(), base.LookAround) != 1 {
+	if strings.Count(problems.String(), base.LookAround.String()) != 1 {
 		t.Errorf("it is not said once how to look around:\n%s", problems.String())
 	}
-	if result.Next != base.LookAround || !strings.Contains(problems.String(), "Next: "+base.LookAround+"\n") || strings.Contains(problems.String(), "oaictl logs") {
+	if result.Next != base.LookAround.String() || !strings.Contains(problems.String(), "Next: "+base.LookAround.String()+"\n") || strings.Contains(problems.String(), "oaictl logs") {
 		t.Errorf("next %q\n%s", result.Next, problems.String())
 	}
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/cli/agent"
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/change"
@@ -147,7 +148,7 @@ func exit(ctx context.Context, a *base.App, command *cobra.Command, err error) i
 		return 0
 	}
 	if by := base.InterruptOf(ctx); by != nil && base.CodeOf(err) != by.Code {
-		err = &install.Fault{Code: by.Code, Err: by, Next: a.CommandLine()}
+		err = &install.Fault{Code: by.Code, Err: by, Next: install.Advice(a.CommandLine())}
 	}
 	code := base.CodeOf(err)
 	fmt.Fprintf(a.IO.Err, "%s: %s\n", a.Identity.Name, shownError(err))
@@ -163,7 +164,7 @@ func exit(ctx context.Context, a *base.App, command *cobra.Command, err error) i
 }
 
 // nextOf is the error's advice, or the explanation of the first field that is wrong.
-func nextOf(err error) string {
+func nextOf(err error) install.Advice {
 	problems, is := errors.AsType[*spec.Problems](err)
 	if next := install.NextOf(err); next != "" || !is {
 		return next
@@ -173,7 +174,7 @@ func nextOf(err error) string {
 			continue
 		}
 		if doc, err := schema.Explain(p.Field); err == nil {
-			return "oaictl explain " + doc.Path
+			return advice.Command("explain", doc.Path)
 		}
 	}
 	return ""

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/catalogue"
 )
 
@@ -97,7 +98,8 @@ type Cause struct {
 	Holds []Message
 	// Title, Meaning, Usual, Check, Remedy and Field explain it, as in the
 	// catalogue; Meaning and Remedy have the numbers where they are known.
-	Title, Meaning, Usual, Check, Remedy, Field string
+	Title, Meaning, Usual, Field string
+	Check, Remedy                advice.Text
 	// Cure is who can make it pass, "" for a check that is not in the
 	// catalogue.
 	Cure catalogue.Cure
@@ -229,8 +231,8 @@ func explainNoHosts(cause *Cause, in Input) {
 		cause.Meaning = fmt.Sprintf("None of the %d hosts has registered yet, and most checks need one.", in.Expected)
 	}
 	cause.Usual = "The machines are off, do not boot the discovery image, or do not reach the service."
-	cause.Check = "The machine's console shows whether the discovery image runs; oaictl get hosts shows who has registered."
-	cause.Remedy = "Boot the machines into the discovery image: oaictl download iso NAME."
+	cause.Check = "The machine's console shows whether the discovery image runs; {get hosts} shows who has registered."
+	cause.Remedy = "Boot the machines into the discovery image: {download iso NAME}."
 	cause.Cure = catalogue.CureMachine
 	cause.Messages = nil // what the service says of the single checks
 }

@@ -303,7 +303,7 @@ func TestMastersCount(t *testing.T) {
 				t.Fatalf("report (-want +got):\n%s", diff)
 			}
 			cause := append(report.Causes, report.Waits...)[0]
-			if !strings.Contains(cause.Meaning, c.meaning) || !strings.Contains(cause.Remedy, c.remedy) {
+			if !strings.Contains(cause.Meaning, c.meaning) || !strings.Contains(cause.Remedy.String(), c.remedy) {
 				t.Errorf("meaning %q, remedy %q", cause.Meaning, cause.Remedy)
 			}
 		})

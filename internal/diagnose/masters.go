@@ -3,16 +3,18 @@ package diagnose
 import (
 	"fmt"
 
+	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/catalogue"
 )
 
 // masters says with numbers what is wrong with the number of control plane
 // hosts. The service only says that it is.
 type masters struct {
-	pass            Pass // why it is a wait, "" if it is none
-	cure            catalogue.Cure
-	field           string // "" for the catalogue's
-	meaning, remedy string // "" for the catalogue's
+	pass    Pass // why it is a wait, "" if it is none
+	cure    catalogue.Cure
+	field   string // "" for the catalogue's
+	meaning string // "" for the catalogue's
+	remedy  advice.Text
 }
 
 func mastersOf(in Input) masters {
@@ -26,7 +28,7 @@ func mastersOf(in Input) masters {
 		return masters{
 			cure: catalogue.CureFile, field: "spec.hosts[].role",
 			meaning: fmt.Sprintf("%s the role control-plane, and the cluster takes exactly %d.", have(r.ControlPlane), r.Wanted),
-			remedy: fmt.Sprintf("Give %s another role in spec.hosts[].role, or correct spec.topology.controlPlane.",
+			remedy: advice.Sprintf("Give %s another role in spec.hosts[].role, or correct spec.topology.controlPlane.",
 				of(r.ControlPlane-r.Wanted)),
 		}
 	case missing > 0:
@@ -35,7 +37,7 @@ func mastersOf(in Input) masters {
 		return masters{
 			cure:    catalogue.CureFile,
 			meaning: fmt.Sprintf("A single-node cluster takes exactly one host, and %d have registered (%s).", in.Registered, r),
-			remedy:  "Power off the hosts that do not belong to it and delete them with oaictl delete host NAME, or correct spec.topology.",
+			remedy:  "Power off the hosts that do not belong to it and delete them with {delete host NAME}, or correct spec.topology.",
 		}
 	case r.Wanted == 2 && r.Arbiter == 0 && able < 3:
 		m := masters{
@@ -64,14 +66,14 @@ func tooFew(in Input, able, missing int) masters {
 			cure: catalogue.CureFile, field: "spec.hosts[].role",
 			meaning: fmt.Sprintf("All %d hosts have registered (%s), and %d of them can become control plane hosts; the cluster needs %d.",
 				in.Registered, r, able, r.Wanted),
-			remedy: fmt.Sprintf("Give %d more the role control-plane in spec.hosts[].role, add hosts, or correct spec.topology.controlPlane.",
+			remedy: advice.Sprintf("Give %d more the role control-plane in spec.hosts[].role, add hosts, or correct spec.topology.controlPlane.",
 				missing),
 		}
 	}
 	m := masters{
 		cure:    catalogue.CureMachine,
 		meaning: fmt.Sprintf("%d of the %d control plane hosts have registered (%s).", able, r.Wanted, r),
-		remedy:  fmt.Sprintf("Boot %d more into the discovery image.", missing),
+		remedy:  advice.Sprintf("Boot %d more into the discovery image.", missing),
 	}
 	if in.Expected > in.Registered {
 		m.pass = PassHosts

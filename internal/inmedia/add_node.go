@@ -108,7 +108,7 @@ func addStep(host *install.Host, tries int) (step, wait, error) {
 		}
 		return stepStart, wait{}, nil
 	case model.HostBlocked:
-		return stepWait, wait{what: "the checks of the service: " + host.StatusInfo, code: install.CodeBlocked, next: "oaictl agent status"}, nil
+		return stepWait, wait{what: "the checks of the service: " + host.StatusInfo, code: install.CodeBlocked, next: "{agent status}"}, nil
 	}
 	return stepWait, wait{what: "this machine to be ready: it is " + host.Status, code: install.CodeTimeout}, nil
 }

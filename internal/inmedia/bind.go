@@ -52,7 +52,7 @@ func (c *Client) bindHosts(ctx context.Context, cluster *install.Cluster, otherw
 	on := wait{what: fmt.Sprintf("%s without a cluster to be bound to %s", count(len(waiting), "host"), cluster.Name), code: install.CodeTimeout}
 	if i := slices.IndexFunc(waiting, func(h install.Host) bool { return h.Status != boundable && h.Inventory.Known }); i >= 0 {
 		on.what += fmt.Sprintf("; %s is %s: %s", waiting[i].Hostname, waiting[i].Status, waiting[i].StatusInfo)
-		on.code, on.next = install.CodeBlocked, "oaictl agent status"
+		on.code, on.next = install.CodeBlocked, "{agent status}"
 	}
 	return on, nil
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/release"
@@ -101,7 +102,7 @@ func (c *Client) cluster(ctx context.Context) (*install.Cluster, error) {
 func (c *Client) awaitCluster(ctx context.Context, until *deadline, pause time.Duration) (*install.Cluster, error) {
 	for {
 		found, err := c.cluster(ctx)
-		on := wait{what: "a cluster to be registered", code: install.CodeTimeout, next: "oaictl agent register-cluster"}
+		on := wait{what: "a cluster to be registered", code: install.CodeTimeout, next: "{agent register-cluster}"}
 		switch {
 		case err != nil:
 			if on, err = waitOut(ctx, err); err != nil {
@@ -132,7 +133,7 @@ func only[T any](kind string, found []T, err error, name func(*T) string) (*T, e
 	return nil, &install.Fault{
 		Code: install.CodeNotFound, Op: "find " + kind, Permanent: true,
 		Err:  fmt.Errorf("found multiple %ss, where the service of a medium has one: %s", kind, strings.Join(names, ", ")),
-		Next: "delete those that are not meant: oaictl delete " + kind + " ID",
+		Next: "delete those that are not meant: " + advice.Command("delete", kind, "ID"),
 	}
 }
 
@@ -149,7 +150,7 @@ func (c *Client) infraEnvID() (string, error) {
 	}
 	if noted[variable] == "" {
 		return "", &install.Fault{
-			Code: install.CodeNotFound, Op: "find InfraEnv", Next: "oaictl agent register-infraenv", // it may be noted yet
+			Code: install.CodeNotFound, Op: "find InfraEnv", Next: "{agent register-infraenv}", // it may be noted yet
 			Err: fmt.Errorf("%s is not set, and %s does not say it", variable, c.Env.ClientConfig),
 		}
 	}
@@ -162,7 +163,7 @@ func byID() *install.Desired { return &install.Desired{Spec: &spec.Cluster{}} }
 type wait struct {
 	what string
 	code install.Code // if it is waited for too long
-	next string
+	next install.Advice
 }
 
 // deadline ends what waits too long.

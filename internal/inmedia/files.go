@@ -78,7 +78,7 @@ func (f *Files) elsewhere(errs ...error) error {
 	}
 	return &install.Fault{
 		Code: install.CodeOf(all), Permanent: true, Err: all,
-		Next: "if they are elsewhere, say where in " + strings.Join(variables, ", "),
+		Next: install.Advice("if they are elsewhere, say where in " + strings.Join(variables, ", ")),
 	}
 }
 

@@ -76,7 +76,7 @@ func (c *Client) importVariables() error {
 	}
 	return &install.Fault{
 		Code: install.CodeUsage, Op: "import cluster", Permanent: true, Err: fmt.Errorf("not set: %s", strings.Join(absent, ", ")),
-		Next: "set " + strings.Join(absent, ", ") + " in the environment",
+		Next: install.Advice("set " + strings.Join(absent, ", ") + " in the environment"),
 	}
 }
 

@@ -170,7 +170,7 @@ func TestNextNamesVariables(t *testing.T) {
 		{noEnv, (*Client).RegisterInfraEnv, install.CodeInput, "say where in INFRA_ENV_FILE"},
 	} {
 		_, err := test.step(test.client, t.Context())
-		if install.CodeOf(err) != test.code || !strings.HasSuffix(install.NextOf(err), test.next) {
+		if install.CodeOf(err) != test.code || !strings.HasSuffix(install.NextOf(err).String(), test.next) {
 			t.Errorf("code %d: %v\nNext: %s", install.CodeOf(err), err, install.NextOf(err))
 		}
 	}
@@ -236,7 +236,7 @@ func TestOverridesThatAreRefused(t *testing.T) {
 	for range 2 { // the second finds the cluster there
 		_, err := m.client().RegisterCluster(t.Context())
 		if install.CodeOf(err) != install.CodeInput || !strings.HasPrefix(err.Error(), "read "+m.env.AgentClusterInstall+": the service refuses the annotation agent-install.openshift.io/install-config-overrides: ") ||
-			!strings.Contains(err.Error(), "fipsx") || strings.Contains(install.NextOf(err), "too old") {
+			!strings.Contains(err.Error(), "fipsx") || strings.Contains(install.NextOf(err).String(), "too old") {
 			t.Errorf("code %d: %v\nNext: %s", install.CodeOf(err), err, install.NextOf(err))
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
@@ -54,7 +55,7 @@ func (c *Client) RegisterCluster(ctx context.Context) (Result, error) {
 		return Result{}, &install.Fault{
 			Code: install.CodeNotFound, Op: "register cluster", On: m.name(), Permanent: true,
 			Err:  fmt.Errorf("the service has a cluster of another name already: %s (%s)", cluster.Name, cluster.ID),
-			Next: "delete it if it is not meant: oaictl delete cluster " + cluster.ID,
+			Next: "delete it if it is not meant: " + advice.Command("delete cluster", cluster.ID),
 		}
 	}
 	changed, err := c.setOverrides(ctx, m, cluster, overrides)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/hive"
 	"github.com/oaictl/oaictl/internal/model"
@@ -110,7 +111,7 @@ func (c *Client) startStep(o *install.Observed, required, tries int) (step, wait
 	case model.ClusterFailed, model.ClusterCancelled:
 		return stepWait, wait{}, &install.Fault{
 			Code: install.CodeFailed, Op: "start the installation", On: cluster.Name, Permanent: true,
-			Err: fmt.Errorf("it has ended as %s: %s", cluster.Status, cluster.StatusInfo), Next: "oaictl why cluster " + cluster.Name,
+			Err: fmt.Errorf("it has ended as %s: %s", cluster.Status, cluster.StatusInfo), Next: advice.Command("why cluster", cluster.Name),
 		}
 	case model.ClusterUnknown:
 		return stepWait, wait{}, &install.Fault{
@@ -124,7 +125,7 @@ func (c *Client) startStep(o *install.Observed, required, tries int) (step, wait
 	}
 	if len(failures) > 0 {
 		return stepWait, wait{
-			what: "hosts to be configured: " + failures[0], code: install.CodeBlocked, next: "oaictl agent status",
+			what: "hosts to be configured: " + failures[0], code: install.CodeBlocked, next: "{agent status}",
 		}, nil
 	}
 	known := 0
@@ -147,13 +148,13 @@ func (c *Client) startStep(o *install.Observed, required, tries int) (step, wait
 	case known < required || cluster.State != model.ClusterReady:
 		return stepWait, wait{
 			what: fmt.Sprintf("the checks of the service: %d of %d hosts are ready; %s", known, required, cluster.StatusInfo), code: install.CodeBlocked,
-			next: "oaictl why cluster " + cluster.Name,
+			next: advice.Command("why cluster", cluster.Name),
 		}, nil
 	case tries >= startTries:
 		return stepWait, wait{}, &install.Fault{
 			Code: install.CodeFailed, Op: "start the installation", On: cluster.Name,
 			Err:  fmt.Errorf("the service failed %d times to prepare it: %s", tries, preparationReason(cluster)),
-			Next: "oaictl why cluster " + cluster.Name + ", cure that, and run the same command again",
+			Next: advice.Command("why cluster", cluster.Name) + ", cure that, and run the same command again",
 		}
 	}
 	return stepStart, wait{}, nil

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 )
@@ -42,13 +43,13 @@ func (s Status) Trouble() error {
 	case s.Cluster != nil && slices.Contains([]install.ClusterState{model.ClusterFailed, model.ClusterCancelled}, s.Cluster.State):
 		return &install.Fault{
 			Code: install.CodeFailed, Op: "install cluster", On: s.Cluster.Name,
-			Err: fmt.Errorf("it has ended as %s: %s", s.Cluster.Status, s.Cluster.StatusInfo), Next: "oaictl why cluster " + s.Cluster.Name,
+			Err: fmt.Errorf("it has ended as %s: %s", s.Cluster.Status, s.Cluster.StatusInfo), Next: advice.Command("why cluster", s.Cluster.Name),
 		}
 	case s.Cluster != nil && len(unbound(s.Hosts)) > 0:
 		return &install.Fault{
 			Code: install.CodeBlocked,
 			Err:  fmt.Errorf("installation cannot proceed: %s without a cluster; their InfraEnv was registered before cluster %s", count(len(unbound(s.Hosts)), "host"), s.Cluster.Name),
-			Next: "oaictl agent start-install", // which binds them
+			Next: "{agent start-install}", // which binds them
 		}
 	case len(s.Failures) > 0:
 		return &install.Fault{

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"time"
+
+	"github.com/oaictl/oaictl/internal/advice"
 )
 
 // ClusterRef names a cluster of the service.
@@ -60,7 +62,8 @@ type Cluster struct {
 	LogsAvailable bool
 	// Hold names who holds the start of the install besides oaictl itself, ""
 	// for nobody, and Unhold is what to do or type so that it is held no more.
-	Hold, Unhold string
+	Hold   string
+	Unhold Advice
 	// MarkedAnytime says that the service takes oaictl's mark whatever the state of the
 	// cluster. Others take it before the install and while hosts can be added.
 	MarkedAnytime bool
@@ -85,11 +88,11 @@ type Cluster struct {
 
 // StartOver is the command by which an install of the cluster that failed or was cancelled
 // begins again.
-func (c *Cluster) StartOver() string {
+func (c *Cluster) StartOver() Advice {
 	if c.NoReset {
-		return "oaictl delete cluster " + c.ID + ", then oaictl create cluster -f FILE, whose new discovery image its machines have to boot"
+		return advice.Command("delete cluster", c.ID) + ", then {create cluster -f FILE}, whose new discovery image its machines have to boot"
 	}
-	return "oaictl reset cluster " + cmp.Or(c.Name, c.ID)
+	return advice.Command("reset cluster", cmp.Or(c.Name, c.ID))
 }
 
 // Preparation is how the service got on with preparing installations of a cluster.

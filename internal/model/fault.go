@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -27,13 +28,16 @@ const (
 	CodeTerminated  Code = 143
 )
 
+// Advice is what to do next.
+type Advice = advice.Text
+
 // Fault is an error that says what was being done, to what, why it failed,
 // and what to do next.
 type Fault struct {
 	Code Code
 	Op   string // "register cluster"
 	On   string // "lab.example.com"
-	Next string // what to type or do next
+	Next Advice // what to type or do next
 	// Permanent says that the same request will be refused again: a 4xx other
 	// than 408, 423, 425 and 429, a webhook, a schema.
 	Permanent bool
@@ -73,7 +77,7 @@ func CodeOf(err error) Code {
 }
 
 // NextOf is what the first Fault in err's chain advises.
-func NextOf(err error) string {
+func NextOf(err error) Advice {
 	var f *Fault
 	if errors.As(err, &f) {
 		return f.Next

@@ -64,7 +64,7 @@ type Memory struct {
 type Refusal struct {
 	Inputs    string    `json:"inputs"` // fingerprint of what was to be written
 	Error     string    `json:"error"`
-	Next      string    `json:"next,omitempty"`
+	Next      string    `json:"next,omitempty"` // the advice with its marks
 	Code      Code      `json:"code,omitempty"`      // 0: the error has none
 	Permanent bool      `json:"permanent,omitempty"` // with the same inputs it would be refused again
 	Attempts  int       `json:"attempts"`
@@ -240,7 +240,7 @@ func (m *Memory) refused(a Action, err error, now time.Time) {
 	var fault *Fault
 	r.Error, r.Next, r.Code, r.Permanent = err.Error(), "", 0, ForGood(err)
 	if errors.As(err, &fault) {
-		r.Next, r.Code, wait = fault.Next, fault.Code, max(wait, fault.RetryAfter)
+		r.Next, r.Code, wait = string(fault.Next), fault.Code, max(wait, fault.RetryAfter)
 	}
 	r.Last, r.Until = now, now.Add(wait)
 	m.Refused = with(m.Refused, a.Key, r)

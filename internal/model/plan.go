@@ -77,7 +77,7 @@ type Wait struct {
 	Since time.Time // zero: unknown
 	Who   Who
 	Until time.Time // when it is given up, without harm; zero: never
-	Next  string    // the command that helps, "" if none
+	Next  Advice    // the command that helps, "" if none
 }
 
 // Blocker is something that stands in the way and does not pass by itself.
@@ -87,7 +87,7 @@ type Blocker struct {
 	Reason  string // CamelCase, stable: "UnknownHost"
 	Message string
 	Field   string // path in cluster.yaml, "" if none
-	Remedy  string // what to do or type next
+	Remedy  Advice // what to do or type next
 	Cure    Cure
 	Since   time.Time // zero: unknown
 	// Validations are the failing checks behind it, Hosts those concerned.
@@ -95,9 +95,10 @@ type Blocker struct {
 	Hosts       []string
 	// Of a failing check: what the service says beyond Message, what mostly lies behind
 	// it, how to be sure, and the checks that fail because of it.
-	Says         []string
-	Usual, Check string
-	Follows      []string
+	Says    []string
+	Usual   string
+	Check   Advice
+	Follows []string
 }
 
 // Verdict is where the install stands, in one word.
@@ -119,7 +120,7 @@ const (
 type Plan struct {
 	Verdict  Verdict
 	Message  string // one sentence for a person
-	Next     string // the command to type next, "" if none
+	Next     Advice // the command to type next, "" if none
 	Actions  []Action
 	Waits    []Wait
 	Blockers []Blocker
@@ -165,7 +166,7 @@ type Warning struct {
 	Scope   Scope
 	Reason  string // CamelCase, stable: "Drift"
 	Message string
-	Next    string
+	Next    Advice
 }
 
 // Wipe is a disk that the install will write over.

@@ -98,7 +98,7 @@ func TestControlPlaneIsNotInstalledAgain(t *testing.T) {
 				w.pass()
 			}
 			for _, b := range plan.Blockers {
-				if b.Reason != "ControlPlaneUnaccounted" || b.Cure != test.cure || !strings.Contains(b.Remedy, "--accept-control-plane") {
+				if b.Reason != "ControlPlaneUnaccounted" || b.Cure != test.cure || !strings.Contains(b.Remedy.String(), "--accept-control-plane") {
 					t.Errorf("blocker %+v", b)
 				}
 				alone = append(alone, b.Hosts...)

@@ -51,7 +51,7 @@ func TestWithoutAddNodes(t *testing.T) {
 	w := addingWorld(t)
 	w.desired.Options.AddNodes = false
 	plan := w.decide()
-	if len(plan.Actions) > 0 || plan.Verdict != install.VerdictInstalled || !strings.Contains(plan.Message, "worker-1") || plan.Next != "oaictl add-node -f FILE" {
+	if len(plan.Actions) > 0 || plan.Verdict != install.VerdictInstalled || !strings.Contains(plan.Message, "worker-1") || plan.Next != "{add-node -f FILE}" {
 		t.Errorf("plan %+v", plan)
 	}
 }

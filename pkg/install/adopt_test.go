@@ -70,7 +70,7 @@ func TestForeignClusterIsNamed(t *testing.T) {
 	} {
 		w := newWorld(&install.Desired{Spec: sample(3, 0)})
 		w.observed.Others = others
-		if plan := w.decide(); !strings.HasPrefix(plan.Next, next) {
+		if plan := w.decide(); !strings.HasPrefix(plan.Next.String(), next) {
 			t.Errorf("%q, want %q", plan.Next, next)
 		}
 	}

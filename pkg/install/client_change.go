@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/model"
 )
 
@@ -18,7 +19,10 @@ const (
 )
 
 // suits is why a verb does not suit a cluster's state, and what does.
-type suits struct{ why, next string }
+type suits struct {
+	why  string
+	next Advice
+}
 
 // outOfTurn makes what a service says to a verb that comes at the wrong time, 409, into the
 // state that the cluster is in and what suits it, by the kinds of states. Errors of other
@@ -40,7 +44,7 @@ func (f *Found) outOfTurn(err error, op string, before, during, stopped, after s
 		by = after
 	}
 	out := *refused
-	out.Op, out.On, out.Next = op, f.FullName(), "oaictl describe cluster "+f.Ref.Name
+	out.Op, out.On, out.Next = op, f.FullName(), advice.Command("describe cluster", f.Ref.Name)
 	out.Err = fmt.Errorf("it is %s: %w", f.Ref.Status, refused.Err)
 	if by.why != "" {
 		out.Err, out.Next = fmt.Errorf("%s (the service calls it %s)", by.why, f.Ref.Status), by.next
@@ -49,8 +53,8 @@ func (f *Found) outOfTurn(err error, op string, before, during, stopped, after s
 }
 
 // goOnOrGiveUp is what can be done with a cluster whose install has not begun.
-func (f *Found) goOnOrGiveUp() string {
-	return "to go on, run oaictl create cluster -f FILE; to give it up, run oaictl delete cluster " + f.Ref.Name
+func (f *Found) goOnOrGiveUp() Advice {
+	return "to go on, run {create cluster -f FILE}; to give it up, run " + advice.Command("delete cluster", f.Ref.Name)
 }
 
 // Cancel stops an install. Where there is none, the error says why, and what suits the
@@ -61,19 +65,19 @@ func (client *Client) Cancel(ctx context.Context, found *Found) error {
 
 // AfterCancel is what can be done with a cluster whose install was cancelled: one that was
 // still being prepared is ready again, and there is nothing to reset.
-func (client *Client) AfterCancel(ctx context.Context, found *Found) (next string) {
+func (client *Client) AfterCancel(ctx context.Context, found *Found) (next Advice) {
 	if now, err := client.ClusterByNameOrID(ctx, found.Ref.ID); err == nil && model.ClusterStateOf(now.Status).BeforeInstall() {
 		return found.goOnOrGiveUp()
 	}
-	return "oaictl reset " + found.Ref.Name
+	return advice.Command("reset", found.Ref.Name)
 }
 
 func (f *Found) cancelRefused(err error) error {
 	return f.outOfTurn(err, "cancel the install of",
 		suits{"its install has not begun, so there is nothing to cancel", f.goOnOrGiveUp()},
 		suits{},
-		suits{"the install has ended, so there is nothing to cancel", "oaictl reset " + f.Ref.Name},
-		suits{"the install is done, so there is nothing to cancel", "oaictl download kubeconfig " + f.Ref.Name})
+		suits{"the install has ended, so there is nothing to cancel", advice.Command("reset", f.Ref.Name)},
+		suits{"the install is done, so there is nothing to cancel", advice.Command("download kubeconfig", f.Ref.Name)})
 }
 
 // Reset takes a failed or cancelled install back to its beginning. Where there is none, the
@@ -85,9 +89,9 @@ func (client *Client) Reset(ctx context.Context, found *Found) error {
 func (f *Found) resetRefused(err error) error {
 	return f.outOfTurn(err, "reset the install of",
 		suits{"its install has not begun, so there is nothing to reset", f.goOnOrGiveUp()},
-		suits{"the install runs", "oaictl cancel " + f.Ref.Name},
+		suits{"the install runs", advice.Command("cancel", f.Ref.Name)},
 		suits{},
-		suits{"an installed cluster cannot be reset", "oaictl describe cluster " + f.Ref.Name})
+		suits{"an installed cluster cannot be reset", advice.Command("describe cluster", f.Ref.Name)})
 }
 
 // LookToDelete is Look for a cluster that is to be deleted: on a hub that is also one whose
@@ -126,7 +130,7 @@ func (client *Client) Delete(ctx context.Context, found *Found, options DeleteOp
 }
 
 func (f *Found) deleteRefused(err error) error {
-	keeps := suits{"the service keeps a cluster while it is being installed", "oaictl cancel " + f.Ref.Name}
+	keeps := suits{"the service keeps a cluster while it is being installed", advice.Command("cancel", f.Ref.Name)}
 	return f.outOfTurn(err, "delete cluster", suits{}, keeps, suits{}, suits{})
 }
 
@@ -142,12 +146,12 @@ func (client *Client) RemoveInfraEnv(ctx context.Context, env InfraEnv, options 
 	}
 	names, commands := make([]string, 0, len(hosts)), make([]string, 0, len(hosts))
 	for _, host := range hosts {
-		names, commands = append(names, host.DisplayName()), append(commands, "oaictl delete host "+host.DisplayName())
+		names, commands = append(names, host.DisplayName()), append(commands, string(advice.Command("delete host", host.DisplayName())))
 	}
 	return &Fault{
 		Code: model.CodeFailure, Op: "delete InfraEnv", On: env.Name, Status: statusBadRequest, Permanent: true,
 		Err:  fmt.Errorf("it still has %s: %s", hostCount(len(hosts)), strings.Join(names, ", ")),
-		Next: strings.Join(commands, "; "),
+		Next: Advice(strings.Join(commands, "; ")),
 	}
 }
 

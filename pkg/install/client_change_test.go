@@ -27,7 +27,7 @@ func TestOutOfTurnByState(t *testing.T) {
 	} {
 		seen := &Found{Ref: ClusterRef{ID: "c1", Name: "lab", BaseDomain: "example.com", Status: tt.status}}
 		err := tt.refuse(seen, conflict)
-		if !strings.Contains(err.Error(), tt.says) || !strings.Contains(model.NextOf(err), tt.next) || strings.Contains(err.Error(), "c1") {
+		if !strings.Contains(err.Error(), tt.says) || !strings.Contains(model.NextOf(err).String(), tt.next) || strings.Contains(err.Error(), "c1") {
 			t.Errorf("%s: %v\nnext %s", tt.status, err, model.NextOf(err))
 		}
 		if other := errors.New("other"); !errors.Is(tt.refuse(seen, other), other) {

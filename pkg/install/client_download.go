@@ -7,6 +7,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/model"
 )
 
@@ -58,15 +59,15 @@ func (client *Client) RoleIgnition(ctx context.Context, found *Found, file strin
 
 // notMadeYet is for the files that an install makes.
 func (f *Found) notMadeYet(err error, file string) error {
-	wait := "oaictl wait cluster " + f.Ref.Name + " --for installed"
+	wait := advice.Command("wait cluster", f.Ref.Name, "--for installed")
 	during := wait
 	if file == model.KubeconfigFile {
-		during += ", or take the one without the ingress certificate: oaictl download kubeconfig " + f.Ref.Name + " --no-ingress"
+		during += ", or take the one without the ingress certificate: " + advice.Command("download kubeconfig", f.Ref.Name, "--no-ingress")
 	}
 	return f.outOfTurn(err, "download "+file+" of",
 		suits{"the install, which makes it, has not begun", wait},
 		suits{"the install has not made it yet", during},
-		suits{"the install ended before it was made", "oaictl why " + f.Ref.Name},
+		suits{"the install ended before it was made", advice.Command("why", f.Ref.Name)},
 		suits{})
 }
 
@@ -75,7 +76,7 @@ func (client *Client) IgnitionOf(ctx context.Context, host Host) (string, error)
 	text, err := client.HostIgnition(ctx, host.InfraEnvID, host.ID)
 	if refused, is := errors.AsType[*Fault](err); is && refused.Status == statusConflict {
 		out := *refused
-		out.On, out.Next = host.DisplayName(), "oaictl get hosts"
+		out.On, out.Next = host.DisplayName(), "{get hosts}"
 		out.Err = fmt.Errorf("it is %s, and its Ignition is made once its cluster's install runs", host.Status)
 		return "", &out
 	}

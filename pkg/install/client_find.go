@@ -103,7 +103,7 @@ var ErrNoCluster = errors.New("the service has none that oaictl made")
 // notOurs is the fault that a file's cluster is not there, or only one that oaictl did not
 // make.
 func notOurs(name string, others []ClusterRef) error {
-	fault := &Fault{Code: model.CodeNotFound, Op: "find cluster", On: name, Permanent: true, Err: ErrNoCluster, Next: "oaictl get clusters"}
+	fault := &Fault{Code: model.CodeNotFound, Op: "find cluster", On: name, Permanent: true, Err: ErrNoCluster, Next: "{get clusters}"}
 	if len(others) > 0 {
 		ids := make([]string, 0, len(others))
 		for _, other := range others {
@@ -190,7 +190,7 @@ func pickHost(hosts []Host, name string) (Host, error) {
 			found = append(found, host)
 		}
 	}
-	fault := &Fault{Code: model.CodeNotFound, Op: "find host", On: name, Permanent: true, Next: "oaictl get hosts"}
+	fault := &Fault{Code: model.CodeNotFound, Op: "find host", On: name, Permanent: true, Next: "{get hosts}"}
 	switch len(found) {
 	case 0:
 		fault.Err = errors.New("the service has none of that name, id or MAC address")

@@ -108,7 +108,7 @@ func TestClientDeletes(t *testing.T) {
 	if len(gone) != 1 || gone[0].ID != "e3" || !slices.Equal(service.deleted, []string{"c1", "e3"}) {
 		t.Errorf("gone %v, deleted %v", gone, service.deleted)
 	}
-	if err == nil || err.Error() != "delete InfraEnv pool: it still has 2 hosts: node-1, twin" || install.NextOf(err) != "oaictl delete host node-1; oaictl delete host twin" {
+	if err == nil || err.Error() != "delete InfraEnv pool: it still has 2 hosts: node-1, twin" || install.NextOf(err) != "{delete host node-1}; {delete host twin}" {
 		t.Errorf("%v, next %s", err, install.NextOf(err))
 	}
 }
@@ -168,7 +168,7 @@ func TestNextNamesTheFolderOfResults(t *testing.T) {
 		}
 		want := "oc --kubeconfig '" + filepath.Join(dir, p.desired.Spec.Metadata.Name, "auth", "kubeconfig") + "' get nodes"
 		again, _, err := client.Plan(t.Context(), p.desired)
-		if err != nil || result.Plan.Next != want || again.Next != want {
+		if err != nil || result.Plan.Next.String() != want || again.Next.String() != want {
 			t.Errorf("next %q, and in a plan %q, %v; want %q", result.Plan.Next, again.Next, err, want)
 		}
 	})

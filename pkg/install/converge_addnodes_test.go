@@ -130,7 +130,7 @@ func TestAddingANode(t *testing.T) {
 		c := sample(3, 2)
 		c.Spec.InfraEnv.Bind = bind
 		w := installedWithout(t, c, false)
-		if plan := w.decide(); !slices.Equal(plan.Missing, []string{"worker-1"}) || plan.Next != "oaictl add-node -f FILE" {
+		if plan := w.decide(); !slices.Equal(plan.Missing, []string{"worker-1"}) || plan.Next != "{add-node -f FILE}" {
 			t.Errorf("%s, before: %+v", bind, plan)
 		}
 		w.absent, w.desired.Options.AddNodes = "", true

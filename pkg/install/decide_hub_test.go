@@ -35,7 +35,7 @@ func TestAdviceAfterTheEnd(t *testing.T) {
 			w := readyWorld(t, sample(1, 0))
 			w.observed.Cluster.State, w.observed.Cluster.NoReset = state, none
 			plan := install.Decide(w.desired, &w.observed, install.Memory{}, w.observed.At)
-			if !strings.Contains(plan.Next, want) || strings.Contains(plan.Next, "reset cluster") == none {
+			if !strings.Contains(plan.Next.String(), want) || strings.Contains(plan.Next.String(), "reset cluster") == none {
 				t.Errorf("%s, no reset %v: %s", state, none, plan.Next)
 			}
 		}

@@ -194,7 +194,7 @@ func TestRivalThatIsKept(t *testing.T) {
 			if hasReason(plan, "RivalKept") != test.told || writes == test.told {
 				t.Errorf("%s after %s, %s: actions %v, blockers %+v", key, rival, name, keys(plan.Actions), plan.Blockers)
 			}
-			if test.told && !strings.Contains(plan.Next, "oaictl delete cluster lab") {
+			if test.told && !strings.Contains(plan.Next.String(), "oaictl delete cluster lab") {
 				t.Errorf("%s after %s: next %q", key, rival, plan.Next)
 			}
 		}
@@ -216,10 +216,10 @@ func TestLastingSettingsOfWhatIsInstalled(t *testing.T) {
 		plan := w.decide()
 		var next []string
 		for _, x := range plan.Warnings {
-			next = append(next, x.Next)
+			next = append(next, x.Next.String())
 		}
 		for _, x := range plan.Blockers {
-			next = append(next, x.Remedy)
+			next = append(next, x.Remedy.String())
 		}
 		if all := strings.Join(next, "\n"); strings.Count(all, "undo the change") != len(next) || strings.Contains(all, "delete cluster") {
 			t.Errorf("%s: %q", name, all)

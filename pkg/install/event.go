@@ -18,7 +18,7 @@ type Event struct {
 	Severity Severity  `json:"severity,omitempty"`
 	Reason   string    `json:"reason,omitempty"`
 	Message  string    `json:"message,omitempty"`
-	Next     string    `json:"next,omitempty"`
+	Next     Advice    `json:"next,omitempty"`
 	ExitCode *int      `json:"exitCode,omitempty"`
 	// View is what a live display draws from; it is not part of the line.
 	View *View `json:"-"`

@@ -58,7 +58,7 @@ func TestSingleNodeIsInstalledWithoutItsWorkers(t *testing.T) {
 		}
 	}
 	plan := w.decide()
-	if plan.Verdict != install.VerdictInstalled || !slices.Equal(plan.Missing, []string{"worker-1", "worker-0"}) || plan.Next != "oaictl add-node -f FILE" {
+	if plan.Verdict != install.VerdictInstalled || !slices.Equal(plan.Missing, []string{"worker-1", "worker-0"}) || plan.Next != "{add-node -f FILE}" {
 		t.Errorf("%s, missing %v, next %q: %s", plan.Verdict, plan.Missing, plan.Next, plan.Message)
 	}
 	if len(plan.Warnings) > 0 {
@@ -90,7 +90,7 @@ func TestWorkerBeforeItsSingleNode(t *testing.T) {
 			if len(plan.Blockers) != 1 || len(plan.Actions) > 0 {
 				t.Fatalf("actions %v, blockers %+v", keys(plan.Actions), plan.Blockers)
 			}
-			if b := plan.Blockers[0]; !strings.Contains(b.Message, tt.says) || !strings.Contains(b.Remedy, "oaictl delete host host-early --yes") {
+			if b := plan.Blockers[0]; !strings.Contains(b.Message, tt.says) || !strings.Contains(b.Remedy.String(), "oaictl delete host host-early --yes") {
 				t.Errorf("%s\n%s", b.Message, b.Remedy)
 			}
 		})

@@ -50,7 +50,7 @@ type cause struct {
 func causes(plan install.Plan) []cause {
 	var out []cause
 	for _, b := range plan.Blockers {
-		out = append(out, cause{b.Key, b.Reason, b.Field, b.Remedy, b.Scope, b.Cure, b.Hosts, b.Validations})
+		out = append(out, cause{b.Key, b.Reason, b.Field, b.Remedy.String(), b.Scope, b.Cure, b.Hosts, b.Validations})
 	}
 	return out
 }

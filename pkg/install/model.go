@@ -146,6 +146,11 @@ type Wipe = model.Wipe
 // write. It is not safe for concurrent use.
 type Memory = model.Memory
 
+// Advice is what to do next: sentences in which each command of oaictl stands in braces,
+// without the program's name: "see to that, then {reset cluster lab}". Render writes them for a
+// program of another name; as a string, and in JSON, they are oaictl's own.
+type Advice = model.Advice
+
 // Refusal is an action that failed, as Memory keeps it: how often, with which error, and until
 // when it is not to be tried again.
 type Refusal = model.Refusal
@@ -187,7 +192,7 @@ const (
 func CodeOf(err error) Code { return model.CodeOf(err) }
 
 // NextOf is what the first Fault in err's chain advises.
-func NextOf(err error) string { return model.NextOf(err) }
+func NextOf(err error) Advice { return model.NextOf(err) }
 
 // BootedByBMC are the hosts of a file that are booted through their BMCs: those that have one
 // with credentials, where boot.method is redfish.

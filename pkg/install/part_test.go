@@ -114,10 +114,10 @@ func TestMachineThatAnotherClusterHas(t *testing.T) {
 			t.Errorf("%s: blockers %+v", name, plan.Blockers)
 		}
 		said := slices.ContainsFunc(plan.Waits, func(x install.Wait) bool {
-			return strings.Contains(x.For, test.text) && strings.Contains(x.Next, "host-other")
+			return strings.Contains(x.For, test.text) && strings.Contains(x.Next.String(), "host-other")
 		})
 		if test.blocks {
-			said = strings.Contains(plan.Blockers[0].Message, test.text) && strings.Contains(plan.Blockers[0].Remedy, "host-other")
+			said = strings.Contains(plan.Blockers[0].Message, test.text) && strings.Contains(plan.Blockers[0].Remedy.String(), "host-other")
 		}
 		if !said {
 			t.Errorf("%s: not said; blockers %+v, waits %+v", name, plan.Blockers, plan.Waits)
@@ -214,7 +214,7 @@ func TestMoreMachinesThanTheFileCounts(t *testing.T) {
 			continue
 		}
 		b := plan.Blockers[0]
-		if len(plan.Blockers) != 1 || b.Cure != model.CurePerson || len(b.Hosts) != test.came || !strings.Contains(b.Remedy, "oaictl delete host") {
+		if len(plan.Blockers) != 1 || b.Cure != model.CurePerson || len(b.Hosts) != test.came || !strings.Contains(b.Remedy.String(), "oaictl delete host") {
 			t.Errorf("%s: blockers %+v", name, plan.Blockers)
 		}
 	}

@@ -25,7 +25,7 @@ func (r *run) detached(plan Plan) (done bool, err error) {
 	}
 	return true, &Fault{
 		Code: cmp.Or(retry.Code, model.CodeFailure), Op: decide.Op(r.desired), On: r.desired.FullName(), Err: errors.New(retry.Error),
-		Next: cmp.Or(retry.Next, "run the same command again in a while"),
+		Next: Advice(cmp.Or(retry.Next, "run the same command again in a while")),
 	}
 }
 

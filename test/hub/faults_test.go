@@ -170,7 +170,7 @@ func TestCredentialsExpire(t *testing.T) {
 			ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 			defer stop()
 			a := x.runIn(ctx, t, x.through(t, w), &install.Desired{Spec: x.cluster, Options: install.Options{Run: "run-1"}}, dir)
-			if a.trace.Code != int(install.CodeAuth) || !strings.Contains(a.says(), "expired") || !strings.Contains(install.NextOf(a.err), "log in") {
+			if a.trace.Code != int(install.CodeAuth) || !strings.Contains(a.says(), "expired") || !strings.Contains(install.NextOf(a.err).String(), "log in") {
 				t.Fatalf("ends with code %d: %s\n%s", a.trace.Code, a.says(), a.story())
 			}
 			x.installs(t, &wire{})

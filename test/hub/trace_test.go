@@ -46,7 +46,7 @@ func (a *attempt) says() string {
 	if a.err == nil {
 		return ""
 	}
-	return a.err.Error() + "\n" + install.NextOf(a.err)
+	return a.err.Error() + "\n" + install.NextOf(a.err).String()
 }
 
 // run installs as `oaictl create cluster` does, with a plane of its own, and

@@ -23,7 +23,7 @@ func (a *attempt) says() string {
 	if a.err == nil {
 		return string(a.result.Verdict) + "\n" + trace.Story(a.events)
 	}
-	return a.err.Error() + "\nnext: " + install.NextOf(a.err) + "\n" + trace.Story(a.events)
+	return a.err.Error() + "\nnext: " + install.NextOf(a.err).String() + "\n" + trace.Story(a.events)
 }
 
 // runs is how a cluster is brought to where it is wanted, by a process after the other.

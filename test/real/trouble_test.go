@@ -55,7 +55,7 @@ func TestTrouble(t *testing.T) {
 				if name == "unknown-host-appears" {
 					x.leftAlone(t, "52:54:00:ba:dd:01")
 				}
-				if advised := strings.Contains(install.NextOf(a.err), "oaictl delete cluster "); test.code == install.CodeFailed && advised != x.hub {
+				if advised := strings.Contains(install.NextOf(a.err).String(), "oaictl delete cluster "); test.code == install.CodeFailed && advised != x.hub {
 					t.Errorf("what is to be typed next: %s", install.NextOf(a.err)) // a hub resets nothing
 				}
 				if name == "image-pull-failure" {
@@ -139,7 +139,7 @@ func TestCancel(t *testing.T) {
 			r := x.start(t, false)
 			r.hear = append(r.hear, x.cancelAt(t, phase))
 			a := r.once(t.Context(), t)
-			if a.trace.Code != int(install.CodeFailed) || !strings.Contains(a.err.Error(), "cancel") || !strings.Contains(install.NextOf(a.err), test.next) {
+			if a.trace.Code != int(install.CodeFailed) || !strings.Contains(a.err.Error(), "cancel") || !strings.Contains(install.NextOf(a.err).String(), test.next) {
 				t.Fatalf("ends with code %d, not %d, cancelled, with a next command to %s: %s", a.trace.Code, install.CodeFailed, test.next, a.says())
 			}
 			if phase == model.ClusterInstalling {

@@ -47,7 +47,7 @@ func (a *App) DialWith(ctx context.Context, to ClientConfig) (*install.Client, e
 		return nil, &install.Fault{
 			Code: install.CodeUsage, Permanent: true,
 			Err:  errors.New("no service is named: give --service-url, or set OAICTL_SERVICE_URL or AI_URL; for a hub give --backend hub"),
-			Next: "oaictl help environment says how to name one for good; oaictl simulator serve plays one",
+			Next: "{help environment} says how to name one for good; {simulator serve} plays one",
 		}
 	case to.Insecure:
 		a.WarnInsecure(to.ServiceURL)
@@ -240,7 +240,7 @@ func ReadSecret(flag, path string) (spec.Secret, error) {
 	}
 	return spec.Secret{}, &install.Fault{
 		Code: install.CodeUsage, Op: "use " + strings.TrimPrefix(flag, "--"), On: path, Permanent: true, Err: WithoutPath(err),
-		Next: "give " + flag + " a file with one line that is the secret",
+		Next: install.Advice("give " + flag + " a file with one line that is the secret"),
 	}
 }
 

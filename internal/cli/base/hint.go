@@ -2,6 +2,7 @@ package base
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -32,128 +33,100 @@ func typedConnection(command *cobra.Command) []string {
 	return words
 }
 
-// serviceCommands finds the commands in a hint that speak to a service: at its
-// beginning, quoted, or after the words that lead to what is to be typed. What
-// stands elsewhere is prose about a command.
-var serviceCommands = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile("(^|`|\\(|[:;.,] |\\bthen |\\brun |\\bor )(oaictl)( (?:agent|create|add-node|plan|wait|why|get|describe|logs|download|cancel|reset|delete|iso)\\b)")
-})
+// asksService says whether a command of a piece of advice speaks to a service.
+func asksService(command string) bool {
+	verb, _, _ := strings.Cut(command, " ")
+	return slices.Contains([]string{"agent", "create", "add-node", "plan", "wait", "why", "get", "describe", "logs", "download", "cancel", "reset", "delete", "iso"}, verb)
+}
 
 // LookAround is what to type where the service that a hint is about was
 // simulated, and is gone.
-const LookAround = "simulate it with `oaictl simulator serve` and `oaictl simulator hosts` to look around"
+const LookAround install.Advice = "simulate it with `{simulator serve}` and `{simulator hosts}` to look around"
 
-// commands finds whatever is to be typed in a hint, with or without a service.
-var commands = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile("(^|`|[:;] |\\bthen |\\brun |, or |\n  )oaictl( [a-z-])")
-})
+// Hint is what to type next, so that it works as it stands: by the name that the program was
+// called by, which says what it speaks to; with the connection that was typed, and without a
+// service that has ended.
+func (a *App) Hint(next install.Advice) string {
+	if a.Globals.Simulated {
+		next = withoutService(next)
+	}
+	return next.Render(a.completed)
+}
 
-// Hint completes what to type next, so that it works as it stands: by the name that
-// the program was called by, which says what it speaks to; with the connection that
-// was typed, and without a service that has ended.
-func (a *App) Hint(text string) string {
+// completed is a command of a piece of advice as it is to be typed here.
+func (a *App) completed(command string) string {
 	if a.Globals.file != "" {
-		text = strings.ReplaceAll(text, " -f FILE", " -f "+names.Quoted(a.Globals.file))
+		command = strings.Replace(command, " -f FILE", " -f "+names.Quoted(a.Globals.file), 1)
 	}
-	text = a.connected(text)
-	switch a.Identity.Name {
-	case programName:
-		return text
-	case MediaName:
-		return a.inMediaWords(text)
+	step, inMedia := strings.CutPrefix(command, "agent ")
+	name := a.Identity.Name
+	if name == MediaName {
+		name = programName // which alone has the other commands
+		for _, known := range mediaSteps {
+			if inMedia && step == known[0] {
+				name, command = MediaName, known[1]
+			}
+		}
 	}
-	return commands().ReplaceAllString(text, "${1}"+a.Identity.Name+"${2}")
-}
-
-// inMediaWords calls the steps what the units of media call them. Whatever else is
-// to be typed only the program itself has, under its own name.
-func (a *App) inMediaWords(text string) string {
-	typed := strings.Join(append([]string{""}, a.Globals.typed...), " ")
-	for _, step := range mediaSteps {
-		text = strings.ReplaceAll(text, programName+typed+" agent "+step[0], MediaName+typed+" "+step[1])
-	}
-	return text
-}
-
-func (a *App) connected(text string) string {
-	switch {
-	case a.Globals.typed == nil && a.Globals.MediaURL == "" && !a.Globals.Simulated, strings.HasPrefix(text, a.CommandLine()):
-		return text // this very command line has its flags
-	case !serviceCommands().MatchString(text):
-		return text
-	case a.Globals.Simulated:
-		return withoutService(text)
-	}
-	return serviceCommands().ReplaceAllStringFunc(text, func(command string) string {
-		words := append([]string{programName}, a.Globals.typed...)
-		if a.Globals.MediaURL != "" && !strings.HasSuffix(command, " agent") {
+	words := []string{name}
+	if inMedia || asksService(command) {
+		words = append(words, a.Globals.typed...)
+		if a.Globals.MediaURL != "" && !inMedia {
 			words = append(words, "--service-url", names.Quoted(a.Globals.MediaURL))
 		}
-		return strings.Replace(command, programName, strings.Join(words, " "), 1)
-	})
+	}
+	return strings.Join(append(words, command), " ")
 }
 
-// asides finds the commands that a hint names by the way.
-var asides = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(` \(oaictl [^)]*\)`) })
+// asides finds the commands that a piece of advice names by the way.
+var asides = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(` \(\{[^)]*\)`) })
 
-// withoutService keeps the parts of a hint that need no service.
-func withoutService(text string) string {
-	const or = ", or "
-	if text = asides().ReplaceAllString(text, ""); !serviceCommands().MatchString(text) {
-		return text
+// withoutService keeps the parts of a piece of advice that need no service.
+func withoutService(next install.Advice) install.Advice {
+	needs := func(part string) bool { return slices.ContainsFunc(install.Advice(part).Commands(), asksService) }
+	if !needs(string(next)) {
+		return next
 	}
-	var kept []string
-	for _, part := range strings.Split(strings.ReplaceAll(text, or, "; "), "; ") {
-		if !serviceCommands().MatchString(part) {
-			kept = append(kept, part)
-		}
+	text := asides().ReplaceAllString(string(next), "")
+	if !needs(text) {
+		return install.Advice(text)
 	}
-	return strings.Join(append(kept, LookAround), "; ")
+	parts := slices.DeleteFunc(strings.Split(strings.ReplaceAll(text, ", or ", "; "), "; "), needs)
+	return install.Advice(strings.Join(append(parts, string(LookAround)), "; "))
 }
 
 // Hinted completes the hints of a plan.
 func (a *App) Hinted(plan install.Plan) install.Plan {
-	plan.Next = a.Hint(plan.Next)
-	plan.Blockers = a.remedies(plan.Blockers)
-	plan.Warnings, plan.Checks = a.advice(plan.Warnings), a.advice(plan.Checks)
-	waits := make([]install.Wait, 0, len(plan.Waits))
-	for _, w := range plan.Waits {
-		w.Next = a.Hint(w.Next)
-		waits = append(waits, w)
+	hint := func(next install.Advice) install.Advice { return install.Advice(a.Hint(next)) }
+	plan.Next = hint(plan.Next)
+	plan.Blockers, plan.Warnings, plan.Checks, plan.Waits = slices.Clone(plan.Blockers), slices.Clone(plan.Warnings), slices.Clone(plan.Checks), slices.Clone(plan.Waits)
+	for i, b := range plan.Blockers {
+		plan.Blockers[i].Remedy, plan.Blockers[i].Check = hint(b.Remedy), hint(b.Check)
 	}
-	plan.Waits = waits
+	for _, list := range [][]install.Warning{plan.Warnings, plan.Checks} {
+		for i, w := range list {
+			list[i].Next = hint(w.Next)
+		}
+	}
+	for i, w := range plan.Waits {
+		plan.Waits[i].Next = hint(w.Next)
+	}
 	return plan
-}
-
-func (a *App) advice(warnings []install.Warning) []install.Warning {
-	out := make([]install.Warning, 0, len(warnings))
-	for _, w := range warnings {
-		w.Next = a.Hint(w.Next)
-		out = append(out, w)
-	}
-	return out
-}
-
-func (a *App) remedies(blockers []install.Blocker) []install.Blocker {
-	out := make([]install.Blocker, 0, len(blockers))
-	for _, b := range blockers {
-		b.Remedy, b.Check = a.Hint(b.Remedy), a.Hint(b.Check)
-		out = append(out, b)
-	}
-	return out
 }
 
 // HintedSink completes the hints of what is shown. How to look around later is
 // said once, at the end, and not at each step of a simulation.
 type HintedSink struct {
 	progress.Sink
-	Hint func(string) string
+	Hint func(install.Advice) string
 }
 
 // Event completes the hint of an event.
 func (s HintedSink) Event(e install.Event) {
-	if e.Next = s.Hint(e.Next); e.ExitCode == nil {
-		e.Next = strings.TrimSuffix(strings.TrimSuffix(e.Next, LookAround), "; ")
+	next := s.Hint(e.Next)
+	if e.ExitCode == nil {
+		next = strings.TrimSuffix(strings.TrimSuffix(next, s.Hint(LookAround)), "; ")
 	}
+	e.Next = install.Advice(next)
 	s.Sink.Event(e)
 }

@@ -1,12 +1,16 @@
 package base
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/oaictl/oaictl/pkg/install"
+)
 
 func TestWithoutService(t *testing.T) {
-	for hint, want := range map[string]string{
-		"oaictl logs lab, then oaictl reset cluster lab":                                  LookAround,
-		"see to that, and run the same command again; the image: oaictl download iso lab": "see to that, and run the same command again; " + LookAround,
-		"power it off and `oaictl delete host 1 --yes`, or add it to spec.hosts":          "add it to spec.hosts; " + LookAround,
+	for hint, want := range map[install.Advice]install.Advice{
+		"{logs lab}, then {reset cluster lab}":                                       LookAround,
+		"see to that, and run the same command again; the image: {download iso lab}": "see to that, and run the same command again; " + LookAround,
+		"power it off and `{delete host 1 --yes}`, or add it to spec.hosts":          "add it to spec.hosts; " + LookAround,
 	} {
 		if got := withoutService(hint); got != want {
 			t.Errorf("withoutService(%q) = %q, want %q", hint, got, want)

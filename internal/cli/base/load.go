@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/escape"
 	"github.com/oaictl/oaictl/internal/names"
@@ -75,7 +76,7 @@ func (a *App) Load(ctx context.Context, file string) (*spec.Cluster, error) {
 	if failed, is := errors.AsType[*Unconvertible](err); is {
 		return nil, &install.Fault{
 			Code: install.CodeInput, Permanent: true, Err: failed.Err,
-			Next: "oaictl convert -f " + names.Quoted(file) + " -o DIR, beside what is missing, and give -f DIR/cluster.yaml",
+			Next: advice.Command("convert -f", names.Quoted(file), "-o DIR") + ", beside what is missing, and give -f DIR/cluster.yaml",
 		}
 	}
 	return cluster, err
@@ -95,7 +96,7 @@ func (a *App) loadBy(ctx context.Context, file string, rule lossRule, how conver
 	case rule == lossRefused:
 		return nil, &install.Fault{
 			Code: install.CodeInput, Op: "take", On: file, Permanent: true, Err: lossError{losses},
-			Next: "oaictl convert -f " + names.Quoted(file) + " and see to what it names, or give --accept-loss",
+			Next: advice.Command("convert -f", names.Quoted(file)) + " and see to what it names, or give --accept-loss",
 		}
 	case rule == lossAccepted:
 		a.Say("%s of %s left behind, as --accept-loss says: %s", Counted(len(losses), "value"), file, strings.Join(document.Each(losses, func(l convert.Loss) string { return l.Path }), ", "))
@@ -157,7 +158,7 @@ func (a *App) Open(ctx context.Context, file string, how convert.Options) (*Sour
 		case format == convert.FormatCluster: // as convert writes it
 			return nil, &install.Fault{
 				Code: install.CodeInput, Op: "read", On: file, Permanent: true, Err: errors.New("is a folder with a cluster.yaml in it"),
-				Next: "give -f " + names.Quoted(filepath.Join(file, "cluster.yaml")),
+				Next: advice.Sprintf("give -f %s", names.Quoted(filepath.Join(file, "cluster.yaml"))),
 			}
 		}
 		if err != nil || format == convert.FormatCluster {

@@ -47,9 +47,9 @@ func ProxyURL(text string) (*url.URL, error) {
 func MediaKeyFile(clusterDir string) string { return filepath.Join(clusterDir, "media.key") }
 
 // ImageAdvice is what to do about a base that no machine can ever boot.
-func ImageAdvice(problem *boot.BaseError) string {
+func ImageAdvice(problem *boot.BaseError) install.Advice {
 	if problem.Arch != "" {
-		return "give --base an image for " + problem.Arch
+		return install.Advice("give --base an image for " + problem.Arch)
 	}
 	return "give --base a live image that can be read, or leave it out, and the service's is used"
 }
@@ -151,18 +151,18 @@ func CheckListen(flag, address string) error {
 }
 
 // ListenAdvice is what helps where listening fails. free is how to end another listener.
-func ListenAdvice(err error, flag, free string) string {
+func ListenAdvice(err error, flag, free string) install.Advice {
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		return free + "give another address with " + flag
+		return install.Advice(free + "give another address with " + flag)
 	case errors.Is(err, syscall.EADDRNOTAVAIL):
-		return "give " + flag + " an address that this machine has, or only :PORT, which is all of them"
+		return install.Advice("give " + flag + " an address that this machine has, or only :PORT, which is all of them")
 	case errors.Is(err, fs.ErrPermission):
-		return "give " + flag + " a port from 1024 on: those below are the system's"
+		return install.Advice("give " + flag + " a port from 1024 on: those below are the system's")
 	case Is[*net.DNSError](err):
-		return "give " + flag + " an IP address of this machine, or only :PORT, which is all of them"
+		return install.Advice("give " + flag + " an IP address of this machine, or only :PORT, which is all of them")
 	}
-	return "give another address with " + flag
+	return install.Advice("give another address with " + flag)
 }
 
 // LoadCertificate reads what --tls-cert and --tls-key name, nil where they are not given.

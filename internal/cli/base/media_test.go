@@ -30,7 +30,7 @@ func TestNextListen(t *testing.T) {
 		"give --listen an IP address of this machine":    &net.OpError{Op: "listen", Err: &net.DNSError{Err: "no such host", Name: "nowhere"}},
 		"give another address with --listen":             errors.New("whatever"),
 	} {
-		if got := ListenAdvice(err, "--listen", "end it, or "); !strings.HasPrefix(got, want) {
+		if got := ListenAdvice(err, "--listen", "end it, or "); !strings.HasPrefix(got.String(), want) {
 			t.Errorf("%v: %q, not %q", err, got, want)
 		}
 	}

@@ -127,7 +127,7 @@ func (s *Sink) Write(data []byte) (int, error) {
 var ErrIsFolder = errors.New("it is a folder")
 
 // PlaceNext is what to do about a file or folder that cannot be written.
-func PlaceNext(err error) string {
+func PlaceNext(err error) install.Advice {
 	switch {
 	case errors.Is(err, ErrIsFolder), errors.Is(err, syscall.EISDIR):
 		return "name a file in that folder"

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/escape"
@@ -47,7 +48,7 @@ func (o *changeOptions) confirm(question string) error {
 	if !o.IO.InTTY || !o.IO.ErrTTY {
 		return &install.Fault{
 			Code: install.CodeUsage, Permanent: true, Err: fmt.Errorf("%s needs --yes where nobody can be asked", strings.TrimSuffix(question, "?")),
-			Next: o.CommandLine() + " --yes",
+			Next: install.Advice(o.CommandLine() + " --yes"),
 		}
 	}
 	escape.Fprintf(o.IO.Err, "%s [y/N] ", question)
@@ -89,8 +90,8 @@ func NewReset(a *base.App) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "reset [cluster] NAME|ID|-f FILE",
 		Short: "Take a failed or cancelled install back to its beginning",
-		RunE: o.endInstall(ending{"reset", "reset", (*install.Client).ResetInstall, (*install.Client).Reset, func(*install.Client, context.Context, *install.Found) string {
-			return "boot the hosts from the discovery image, then oaictl create cluster -f FILE"
+		RunE: o.endInstall(ending{"reset", "reset", (*install.Client).ResetInstall, (*install.Client).Reset, func(*install.Client, context.Context, *install.Found) install.Advice {
+			return "boot the hosts from the discovery image, then {create cluster -f FILE}"
 		}}),
 	}
 	o.flags(command)
@@ -102,7 +103,7 @@ type ending struct {
 	verb, done string
 	onHub      func(*install.Client, context.Context, string) error // says why not, and nobody is asked before
 	end        func(*install.Client, context.Context, *install.Found) error
-	next       func(*install.Client, context.Context, *install.Found) string
+	next       func(*install.Client, context.Context, *install.Found) install.Advice
 }
 
 func (o *changeOptions) endInstall(e ending) func(*cobra.Command, []string) error {
@@ -192,7 +193,7 @@ func (o *changeOptions) ejectIfIdle(ctx context.Context, seen *install.Found, re
 	}
 	if _, err := o.eject(ctx, seen); err != nil {
 		o.Warn("%v", err)
-		o.Say("Next: %s", install.NextOf(err))
+		o.Say("Next: %s", o.Hint(install.NextOf(err)))
 	}
 	return refused
 }
@@ -205,7 +206,7 @@ func (o *changeOptions) notEjected(seen *install.Found, err error) *install.Faul
 	}
 	return &install.Fault{
 		Code: install.CodeFailure, Op: "clear the virtual drives of", On: seen.FullName(), Err: errors.New(strings.ReplaceAll(err.Error(), "\n", "; ")),
-		Next: suspect + ", and see to the BMCs that are named",
+		Next: install.Advice(suspect + ", and see to the BMCs that are named"),
 	}
 }
 
@@ -218,7 +219,7 @@ func (o *changeOptions) ejectBeforeDelete(ctx context.Context, seen *install.Fou
 	}
 	kept := *fault
 	kept.Err = fmt.Errorf("%w; nothing was deleted", fault.Err)
-	kept.Next += "; to delete it all the same, and leave the BMCs as they are, run oaictl delete cluster " + seen.Ref.Name
+	kept.Next += "; to delete it all the same, and leave the BMCs as they are, run " + advice.Command("delete cluster", seen.Ref.Name)
 	return &kept
 }
 

@@ -3,7 +3,7 @@ package create
 import (
 	"context"
 	"errors"
-	"fmt"
+
 	"net"
 	"net/netip"
 	"net/url"
@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/runlog"
 	"github.com/oaictl/oaictl/internal/names"
@@ -212,9 +213,9 @@ func (o *runOptions) checkBase(ctx context.Context, cluster *spec.Cluster) error
 }
 
 // adviseBase says what to do about a base that machines cannot boot.
-func (o *runOptions) adviseBase(problem *boot.BaseError) string {
+func (o *runOptions) adviseBase(problem *boot.BaseError) install.Advice {
 	if problem.Unreached {
-		return fmt.Sprintf("see to it that %s can be fetched from here, or give another --base", fetch.Redact(o.boot.Base))
+		return advice.Sprintf("see to it that %s can be fetched from here, or give another --base", fetch.Redact(o.boot.Base))
 	}
 	return base.ImageAdvice(problem)
 }
@@ -247,11 +248,10 @@ func (o *runOptions) serveLine(machines *bootedMachines) string {
 	if o.Detach && strings.HasPrefix(machines.URL(), "https:") {
 		words = append(words, "--tls-cert", "tls.crt", "--tls-key", "tls.key")
 	}
-	line := o.Identity.Name
-	for _, word := range words {
-		line += " " + names.Quoted(word)
+	for i, word := range words {
+		words[i] = names.Quoted(word)
 	}
-	return o.Hint(line)
+	return o.Hint(advice.Command(words...))
 }
 
 // listenFor is this run's own address, or the port that --media-url names.

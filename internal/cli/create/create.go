@@ -153,9 +153,6 @@ func (o *addNodeOptions) run(ctx context.Context) error {
 	return o.carryOut(ctx, desired, o.dial)
 }
 
-// addNodeHint is how the library speaks of this command, without file and results.
-const addNodeHint = "oaictl add-node -f FILE"
-
 // runOptions are of the commands that work on a cluster until it is as a file says.
 type runOptions struct {
 	*base.App

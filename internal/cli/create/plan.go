@@ -227,15 +227,17 @@ func blockerText(c *spec.Cluster, b install.Blocker) string {
 // location completes what the library advises: it knows neither file nor results.
 type location struct{ file, dir string }
 
-func (p location) complete(next string) string {
+func (p location) complete(next install.Advice) install.Advice {
 	if p.file == "" {
 		return next
 	}
-	addNode := "oaictl add-node -f " + names.Quoted(p.file)
-	if p.dir != "." {
-		addNode += " --dir " + names.Quoted(p.dir)
-	}
-	return strings.ReplaceAll(strings.ReplaceAll(next, addNodeHint, addNode), " -f FILE", " -f "+names.Quoted(p.file))
+	return next.Map(func(command string) string {
+		file := " -f " + names.Quoted(p.file)
+		if rest, is := strings.CutPrefix(command, "add-node -f FILE"); is && p.dir != "." {
+			return "add-node" + file + " --dir " + names.Quoted(p.dir) + rest
+		}
+		return strings.Replace(command, " -f FILE", file, 1)
+	})
 }
 
 // lookingWith is a client that also reads a cluster's results and its machines' BMCs.
@@ -251,7 +253,7 @@ func lookingWith(a *base.App, service *install.Client, at location, cluster stri
 	return service.With(options...), nil
 }
 
-func (o *runOptions) completeAdvice(next string) string {
+func (o *runOptions) completeAdvice(next install.Advice) install.Advice {
 	return location{o.File, o.Dir}.complete(next)
 }
 

@@ -116,10 +116,11 @@ wait for approval in the cluster, two for each node, one after the other.`, stri
 func (o *runOptions) result(result install.Result, log string, cluster *spec.Cluster, failed error) document.Result {
 	doc := document.Result{
 		Cluster: cluster.Metadata.Name, State: string(model.ClusterUnknown), ExitCode: int(base.CodeOf(failed)),
-		Message: result.Plan.Message, Next: result.Plan.Next, Log: log,
+		Message: result.Plan.Message, Log: log,
 	}
+	next := result.Plan.Next
 	if failed != nil {
-		doc.Message, doc.Next = base.PlainError(failed), install.NextOf(failed)
+		doc.Message, next = base.PlainError(failed), install.NextOf(failed)
 	}
 	if result.Observed != nil {
 		doc.State = string(model.HostAbsent)
@@ -139,7 +140,7 @@ func (o *runOptions) result(result install.Result, log string, cluster *spec.Clu
 			doc.Password = filepath.Join(auth, "kubeadmin-password")
 		}
 	}
-	doc.Next = o.Hint(o.completeAdvice(doc.Next))
+	doc.Next = o.Hint(o.completeAdvice(next))
 	return doc
 }
 
@@ -165,7 +166,7 @@ func (o *runOptions) resumable(failed error) error {
 	advised := *fault
 	switch fault.Code {
 	case install.CodeInterrupted, install.CodeTerminated, install.CodeTimeout:
-		advised.Next = o.CommandLine()
+		advised.Next = install.Advice(o.CommandLine())
 		if o.Globals.Simulated {
 			advised.Next += " (the simulated service ended with this command; it begins anew)"
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/model"
@@ -108,9 +109,9 @@ func (o *waitOptions) run(ctx context.Context) error {
 		ended.Op, ended.On = "wait for", seen.FullName()+" "+o.text
 		switch {
 		case result.Verdict == install.VerdictFailed:
-			ended.Next = "oaictl why " + seen.Ref.Name
+			ended.Next = advice.Command("why", seen.Ref.Name)
 		case ended.Code == install.CodeTimeout:
-			ended.Next = o.CommandLine()
+			ended.Next = install.Advice(o.CommandLine())
 		}
 		failed = &ended
 	}

@@ -129,7 +129,7 @@ func whyText(seen *install.Found, doc document.Why, plan install.Plan) string {
 			field = positionOf(seen.Spec, field)
 		}
 		for _, line := range [][2]string{
-			{"Usually", b.Usual}, {"Check", b.Check}, {"Follows from it", strings.Join(b.Follows, ", ")}, {"Field", field}, {"Next", b.Remedy},
+			{"Usually", b.Usual}, {"Check", b.Check.String()}, {"Follows from it", strings.Join(b.Follows, ", ")}, {"Field", field}, {"Next", b.Remedy.String()},
 		} {
 			if line[1] != "" {
 				escape.Fprintf(&text, "   %s: %s\n", line[0], line[1])

@@ -86,7 +86,7 @@ type Step struct {
 // OfPlan is the form of a plan and of what follows on it.
 func OfPlan(plan install.Plan, then []install.Step) Plan {
 	return Plan{
-		Verdict: plan.Verdict, Message: plan.Message, Next: plan.Next,
+		Verdict: plan.Verdict, Message: plan.Message, Next: plan.Next.String(),
 		Waits: Each(plan.Waits, ofWait), Blockers: Each(plan.Blockers, ofBlocker), Warnings: Each(plan.Warnings, ofWarning),
 		Missing: orEmpty(plan.Missing), Added: plan.Added, Then: Each(then, func(s install.Step) Step { return Step(s) }),
 		Actions: Each(plan.Actions, func(a install.Action) Action {
@@ -101,7 +101,7 @@ func OfPlan(plan install.Plan, then []install.Step) Plan {
 
 func ofBlocker(b install.Blocker) Blocker {
 	return Blocker{
-		Scope: b.Scope, Reason: b.Reason, Message: b.Message, Field: b.Field, Remedy: b.Remedy, Since: moment(b.Since),
+		Scope: b.Scope, Reason: b.Reason, Message: b.Message, Field: b.Field, Remedy: b.Remedy.String(), Since: moment(b.Since),
 		Validations: orEmpty(b.Validations), Hosts: orEmpty(b.Hosts),
 	}
 }
@@ -111,7 +111,7 @@ func ofWait(w install.Wait) Wait {
 }
 
 func ofWarning(w install.Warning) Warning {
-	return Warning{Scope: w.Scope, Reason: w.Reason, Message: w.Message, Next: w.Next}
+	return Warning{Scope: w.Scope, Reason: w.Reason, Message: w.Message, Next: w.Next.String()}
 }
 
 // Why is `why -o json`.

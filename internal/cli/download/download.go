@@ -280,7 +280,7 @@ func (o *logsOptions) run(ctx context.Context) error {
 		}
 		cluster, host, name = found.ClusterID, found.ID, document.OfHost(found, "").Name
 		if cluster == "" {
-			return base.NotFound("download logs of host", name, "it belongs to no cluster", "oaictl get hosts")
+			return base.NotFound("download logs of host", name, "it belongs to no cluster", "{get hosts}")
 		}
 	} else {
 		seen, err := o.FindCluster(ctx, service, o.Target)

@@ -57,7 +57,7 @@ func (o *isoOptions) run(ctx context.Context) error {
 	}
 	switch {
 	case len(infraEnvs) == 0:
-		return base.NotFound("download image of", o.Name+o.File, "the cluster has no InfraEnv", "oaictl get infraenvs")
+		return base.NotFound("download image of", o.Name+o.File, "the cluster has no InfraEnv", "{get infraenvs}")
 	case o.To != "" && len(infraEnvs) > 1:
 		return base.Usagef("--to takes one image, and the cluster has %d InfraEnvs; use --infra-env or --dir", len(infraEnvs))
 	case o.URL:

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/escape"
@@ -130,7 +131,7 @@ func (o *convertOptions) unnamed(ctx context.Context, how convert.Options, err e
 	}
 	return &install.Fault{
 		Code: install.CodeInput, Permanent: true, Err: failed.Err,
-		Next: "oaictl convert -f " + names.Quoted(o.File) + " --accept-unknown-hosts -o DIR, then write the machines into DIR/cluster.yaml (spec.hosts) " +
+		Next: advice.Command("convert -f", names.Quoted(o.File), "--accept-unknown-hosts -o DIR") + ", then write the machines into DIR/cluster.yaml (spec.hosts) " +
 			"in place of acceptUnknownHosts",
 	}
 }
@@ -140,7 +141,7 @@ func (o *convertOptions) writeCluster(from *base.Source) error {
 	if c == nil {
 		return &install.Fault{
 			Code: install.CodeUsage, Op: "convert", On: o.File, Permanent: true, Err: convert.ErrIsCluster,
-			Next: "give --to " + strings.Join(FormatsWritten()[1:], ", --to "),
+			Next: install.Advice("give --to " + strings.Join(FormatsWritten()[1:], ", --to ")),
 		}
 	}
 	if o.Dir == "" {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/catalogue"
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/document"
@@ -83,7 +84,7 @@ func (o *explainOptions) run() error {
 func (o *explainOptions) field() error {
 	doc, err := schema.Explain(o.Name)
 	if err != nil {
-		return &install.Fault{Code: install.CodeNotFound, Err: err, Next: "oaictl explain spec"}
+		return &install.Fault{Code: install.CodeNotFound, Err: err, Next: "{explain spec}"}
 	}
 	return o.Print(printer.Result{Data: doc, Names: document.Each(doc.Fields, func(f schema.Doc) string { return f.Path }), Text: func() string { return fieldText(doc) }})
 }
@@ -144,7 +145,7 @@ func (o *explainOptions) word() error {
 		if near := catalogue.Suggest(kind, o.Name); len(near) > 0 {
 			reason = fmt.Errorf("it is not known; did you mean %s?", strings.Join(near, ", "))
 		}
-		return &install.Fault{Code: install.CodeNotFound, Op: "explain " + o.Kind, On: o.Name, Err: reason, Next: "oaictl explain " + o.Kind}
+		return &install.Fault{Code: install.CodeNotFound, Op: "explain " + o.Kind, On: o.Name, Err: reason, Next: advice.Command("explain", o.Kind)}
 	}
 	var names, texts []string
 	details := make([]any, 0, len(found))
@@ -184,7 +185,7 @@ func detailOf(entry catalogue.Entry) (detail any, facts []fact) {
 		}
 	case catalogue.KindEvent:
 		if e, ok := catalogue.Event(entry.Name); ok {
-			return e, []fact{{"SEVERITY", string(e.Severity)}, {"WATCH", e.Watch}}
+			return e, []fact{{"SEVERITY", string(e.Severity)}, {"WATCH", e.Watch.String()}}
 		}
 	}
 	return entry, nil
@@ -257,7 +258,7 @@ func entryText(entry catalogue.Entry, facts []fact) string {
 	if entry.Field != "" {
 		fmt.Fprintf(&text, "  %-16s %s\n", "FIELD:", entry.Field)
 	}
-	for _, part := range []fact{{"", entry.Meaning}, {"Usual cause", entry.Cause}, {"Check", entry.Check}, {"Do", entry.Remedy}} {
+	for _, part := range []fact{{"", entry.Meaning}, {"Usual cause", entry.Cause}, {"Check", entry.Check.String()}, {"Do", entry.Remedy.String()}} {
 		switch {
 		case part[1] == "":
 		case part[0] == "":

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -52,7 +53,7 @@ func (i *Live) Lacks(what string) error {
 	name := fetch.Redact(i.location)
 	return &install.Fault{
 		Code: install.CodeNotFound, Op: "extract from", On: name, Permanent: true, Err: errors.New("it carries no " + what),
-		Next: "oaictl iso show " + names.Quoted(name),
+		Next: advice.Command("iso show", names.Quoted(name)),
 	}
 }
 
@@ -99,7 +100,7 @@ func (o *Options) fetchSource(ctx context.Context, source fetch.Source) (*fetch.
 }
 
 func fetchFault(location string, err error) error {
-	var next string
+	var next install.Advice
 	switch {
 	case base.Is[*net.OpError](err):
 		next = "see that the server answers and run the same command again, or give the path of an image"
@@ -124,7 +125,7 @@ func SourceFault(location string, err error) error {
 	case base.IsURL(location):
 		fault.Next = "name another image, or see that the server has a sound one"
 	default:
-		fault.Next = "oaictl iso verify " + names.Quoted(location) + " lists what is damaged; get or make the image anew"
+		fault.Next = advice.Command("iso verify", names.Quoted(location)) + " lists what is damaged; get or make the image anew"
 	}
 	return told
 }

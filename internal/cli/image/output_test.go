@@ -32,7 +32,7 @@ func TestPlaceOfAnImage(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		var fault *install.Fault
-		if strings.HasPrefix(c.reason, "it is a disk") && (!errors.As(err, &fault) || fault.Code != install.CodeUsage || !strings.Contains(fault.Next, "--force")) {
+		if strings.HasPrefix(c.reason, "it is a disk") && (!errors.As(err, &fault) || fault.Code != install.CodeUsage || !strings.Contains(fault.Next.String(), "--force")) {
 			t.Errorf("%s: %#v", name, err)
 		}
 	}

@@ -192,7 +192,7 @@ func (o *customizeOptions) ignitionConfig() ([]byte, []string, error) {
 		}
 		report, err := ignition.Validate(inputName(path), data)
 		if err != nil {
-			return nil, nil, &install.Fault{Code: install.CodeInput, Permanent: true, Err: err, Next: nextConfig(data)}
+			return nil, nil, &install.Fault{Code: install.CodeInput, Permanent: true, Err: err, Next: install.Advice(nextConfig(data))}
 		}
 		warnings = append(warnings, report.Warnings()...)
 		configs = append(configs, data)
@@ -276,7 +276,7 @@ func (o *customizeOptions) fromNMState() ([]iso.Keyfile, error) {
 	}
 	made, err := state.Keyfiles(macs)
 	if err != nil {
-		return nil, &install.Fault{Code: install.CodeInput, Permanent: true, Err: err, Next: before("give ", lackedMACs(state, macs))}
+		return nil, &install.Fault{Code: install.CodeInput, Permanent: true, Err: err, Next: install.Advice(before("give ", lackedMACs(state, macs)))}
 	}
 	if machine := (nmstate.Machine{Name: inputName(o.NMState), State: state, MACs: macs}); len(made) > 0 {
 		for _, err := range nmstate.Conflicts([]nmstate.Machine{machine}) {

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/image"
@@ -196,7 +197,7 @@ func (o *hostMediaOptions) cluster(ctx context.Context) (*spec.Cluster, error) {
 		return nil, err
 	}
 	if len(cluster.Spec.Hosts) == 0 {
-		return nil, &install.Fault{Code: install.CodeInput, Op: "make images of", On: o.File, Permanent: true, Err: errors.New("it names no hosts"), Next: "oaictl download iso -f " + names.Quoted(o.File)}
+		return nil, &install.Fault{Code: install.CodeInput, Op: "make images of", On: o.File, Permanent: true, Err: errors.New("it names no hosts"), Next: advice.Command("download iso -f", names.Quoted(o.File))}
 	}
 	return cluster, nil
 }
@@ -227,10 +228,10 @@ func (o *hostMediaOptions) notRegistered(err error) error {
 		return err
 	}
 	told := *fault
-	told.Next = "oaictl create cluster -f " + names.Quoted(o.File) + " --detach"
+	told.Next = advice.Command("create cluster -f", names.Quoted(o.File), "--detach")
 	if errors.Is(err, boot.ErrInstalled) {
 		told.Err = errors.New("the cluster is installed, and hosts are added to it with oaictl add-node")
-		told.Next = "oaictl add-node -f " + names.Quoted(o.File)
+		told.Next = advice.Command("add-node -f", names.Quoted(o.File))
 	}
 	return &told
 }

@@ -25,7 +25,7 @@ func TestHostOfAnInstalledCluster(t *testing.T) {
 		service := seenService{observed: &install.Observed{Cluster: &install.Cluster{State: state}}}
 		_, err := boot.NewImages(t.Context(), boot.ImagesConfig{Service: service, Spec: cluster})
 		err = (&hostMediaOptions{File: "lab.yaml"}).notRegistered(err)
-		if install.NextOf(err) != want || base.CodeOf(err) != install.CodeNotFound {
+		if install.NextOf(err).String() != want || base.CodeOf(err) != install.CodeNotFound {
 			t.Errorf("%s: %v, next %q", state, err, install.NextOf(err))
 		}
 		if installed := strings.Contains(want, "add-node"); installed != strings.Contains(err.Error(), "the cluster is installed") {

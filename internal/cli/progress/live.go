@@ -119,7 +119,7 @@ func (l *live) above(e install.Event, text string) {
 		}
 		out.WriteString(begin + paint.text(style, line) + "\n")
 	}
-	for _, line := range Wrap("Next: "+firstLine(e.Next), cells-1-hanging) {
+	for _, line := range Wrap("Next: "+firstLine(e.Next.String()), cells-1-hanging) {
 		if e.Next != "" {
 			out.WriteString(strings.Repeat(" ", hanging) + paint.text(styleStrong, line) + "\n")
 		}

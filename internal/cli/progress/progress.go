@@ -88,10 +88,11 @@ func (p *plain) Event(e install.Event) {
 	}
 	p.last = text
 	line := fmt.Sprintf("%s %s%s\n", e.Time.In(p.zone).Format(time.TimeOnly), mark(e.Severity), text)
-	if e.Next != "" && e.Next != p.next {
-		line += "         Next: " + firstLine(e.Next) + "\n"
+	next := e.Next.String()
+	if next != "" && next != p.next {
+		line += "         Next: " + firstLine(next) + "\n"
 	}
-	p.next = e.Next
+	p.next = next
 	// A reader that went away must not end the install.
 	_, _ = io.WriteString(p.w, line)
 }

@@ -101,7 +101,7 @@ func (l *Log) Close() error {
 func (l *Log) Event(e install.Event) {
 	attrs := []slog.Attr{slog.String("type", string(e.Type))}
 	for _, text := range [...]struct{ name, value string }{
-		{"host", e.Host}, {"key", e.Key}, {"state", e.State}, {"stage", e.Stage}, {"reason", e.Reason}, {"next", e.Next},
+		{"host", e.Host}, {"key", e.Key}, {"state", e.State}, {"stage", e.Stage}, {"reason", e.Reason}, {"next", e.Next.String()},
 	} {
 		if text.value != "" {
 			attrs = append(attrs, slog.String(text.name, text.value))

@@ -43,7 +43,7 @@ func (e *BaseError) Error() string { return e.Err.Error() }
 func (e *BaseError) Unwrap() error { return e.Err }
 
 // unbootable is the fault that a live image cannot be booted, by the place that it was given as.
-func unbootable(location string, problem *BaseError, advice func(*BaseError) string) error {
+func unbootable(location string, problem *BaseError, advice func(*BaseError) install.Advice) error {
 	fault := &install.Fault{Code: install.CodeInput, Op: "boot machines with", On: fetch.Redact(location), Permanent: true, Err: problem}
 	if advice != nil {
 		fault.Next = advice(problem)
@@ -54,7 +54,7 @@ func unbootable(location string, problem *BaseError, advice func(*BaseError) str
 // CheckBase opens a live image that lies on this machine and that all machines of a
 // cluster with BMCs are to boot, before anything is registered: what is wrong with it no
 // machine and no service can cure. Carried is what Machines.Carried names.
-func CheckBase(ctx context.Context, cluster *spec.Cluster, location string, advice func(*BaseError) string) (carried []string, err error) {
+func CheckBase(ctx context.Context, cluster *spec.Cluster, location string, advice func(*BaseError) install.Advice) (carried []string, err error) {
 	for arch := range hostsByArch(cluster, install.BootedByBMC) {
 		base := &baseImage{ctx: ctx, arch: arch, advice: advice, where: func(context.Context) (fetch.Source, error) {
 			return fetch.Source{Location: location}, nil
@@ -71,7 +71,7 @@ func CheckBase(ctx context.Context, cluster *spec.Cluster, location string, advi
 }
 
 // unusable is the fault that a given live image cannot be booted.
-func unusable(location string, err error, advice func(*BaseError) string) error {
+func unusable(location string, err error, advice func(*BaseError) install.Advice) error {
 	var fault *install.Fault
 	if errors.As(err, &fault) && fault.Code == install.CodeInput || errors.Is(err, context.Canceled) {
 		return err
@@ -113,7 +113,7 @@ type baseImage struct {
 	// arch is that of the machines.
 	arch   spec.Arch
 	client *http.Client
-	advice func(*BaseError) string
+	advice func(*BaseError) install.Advice
 	// where says what to open or download, each time it is tried.
 	where func(ctx context.Context) (fetch.Source, error)
 	// progress is told how far a download is; nil tells nobody.

@@ -45,7 +45,7 @@ type Config struct {
 	// Base is the path or URL of the live image that machines boot; empty is the service's.
 	Base string
 	// Advice is asked about a live image that cannot be booted.
-	Advice func(*BaseError) string
+	Advice func(*BaseError) install.Advice
 	// Cache is a folder that keeps live images between runs.
 	Cache string
 	// Client downloads them; nil is one that trusts the system's certificates.

@@ -195,7 +195,7 @@ func (a *actor) current() (deployment, made *unstructured.Unstructured, err erro
 	if made == nil {
 		return nil, nil, &install.Fault{
 			Code: install.CodeNotFound, Op: "find cluster", On: kube.ID(a.Namespace.Name, a.Cluster), Permanent: true,
-			Err: errors.New("the hub has no ClusterDeployment of that name with an AgentClusterInstall"), Next: "oaictl get clusters",
+			Err: errors.New("the hub has no ClusterDeployment of that name with an AgentClusterInstall"), Next: "{get clusters}",
 		}
 	}
 	return deployment, made, nil

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
 	"github.com/oaictl/oaictl/internal/hubobjects"
@@ -33,7 +34,7 @@ func (a *actor) agent(ctx context.Context) (*unstructured.Unstructured, error) {
 	if live == nil {
 		return nil, &install.Fault{
 			Code: install.CodeNotFound, Op: "find Agent", On: kube.ID(namespace, a.action.Target), Permanent: true,
-			Err: errors.New("the hub has none of that name any more"), Next: "oaictl get hosts",
+			Err: errors.New("the hub has none of that name any more"), Next: "{get hosts}",
 		}
 	}
 	return live, nil
@@ -180,7 +181,7 @@ func (a *actor) updateMachine(ctx context.Context, agent *unstructured.Unstructu
 	if machine == nil {
 		return &install.Fault{
 			Code: install.CodeFailure, Op: "configure the host", On: a.action.Name,
-			Err: fmt.Errorf("its Agent belongs to the BareMetalHost %s, which is not there", name), Next: "kubectl get baremetalhosts -n " + agent.GetNamespace(),
+			Err: fmt.Errorf("its Agent belongs to the BareMetalHost %s, which is not there", name), Next: advice.Sprintf("kubectl get baremetalhosts -n %s", agent.GetNamespace()),
 		}
 	}
 	fields, err := a.machineFields(machine)

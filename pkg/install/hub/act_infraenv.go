@@ -124,7 +124,7 @@ func (a *actor) updateInfraEnv(ctx context.Context) error {
 	want := made.InfraEnvs[0]
 	live := a.Namespace.Store(kube.InfraEnvs()).Get(want.Name)
 	if live == nil {
-		return &install.Fault{Code: install.CodeNotFound, Op: "update InfraEnv", On: kube.ID(a.Namespace.Name, want.Name), Permanent: true, Err: errors.New("the hub has none of that name"), Next: "oaictl get infraenvs"}
+		return &install.Fault{Code: install.CodeNotFound, Op: "update InfraEnv", On: kube.ID(a.Namespace.Name, want.Name), Permanent: true, Err: errors.New("the hub has none of that name"), Next: "{get infraenvs}"}
 	}
 	if err := a.CheckOwner(kube.InfraEnvs(), live); err != nil {
 		return err

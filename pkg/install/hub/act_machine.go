@@ -60,7 +60,7 @@ func (a *actor) bootedFrom() (install.InfraEnv, error) {
 	if live == nil {
 		return install.InfraEnv{}, &install.Fault{
 			Code: install.CodeNotFound, Op: "find InfraEnv", On: kube.ID(a.Namespace.Name, name), Permanent: true,
-			Err: errors.New("the hub has none of that name any more"), Next: "oaictl get infraenvs",
+			Err: errors.New("the hub has none of that name any more"), Next: "{get infraenvs}",
 		}
 	}
 	return infraEnvOf(live, nil, a.Cluster)

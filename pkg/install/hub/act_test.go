@@ -311,12 +311,12 @@ func TestHold(t *testing.T) {
 	s.another(kube.AgentClusterInstalls(), `{"spec":{"holdInstallation":false}}`)
 	s.another(kube.AgentClusterInstalls(), `{"spec":{"holdInstallation":true}}`)
 	s.until("held by argocd", func(o *install.Observed) bool { return o.Cluster.Hold == "argocd" })
-	if o, want := s.observe(), "kubectl patch agentclusterinstall -n "+s.namespace+" "+s.namespace+" "; !strings.Contains(o.Cluster.Unhold, want) {
+	if o, want := s.observe(), "kubectl patch agentclusterinstall -n "+s.namespace+" "+s.namespace+" "; !strings.Contains(o.Cluster.Unhold.String(), want) {
 		t.Errorf("does not say how to let it start: %q", o.Cluster.Unhold)
 	}
 	s.another(kube.ClusterDeployments(), `{"metadata":{"annotations":{"hive.openshift.io/reconcile-pause":"true"}}}`)
 	s.until("paused", func(o *install.Observed) bool { return strings.Contains(o.Cluster.Hold, "reconcile-pause") })
-	if o, want := s.observe(), "kubectl annotate clusterdeployment -n "+s.namespace+" "+s.namespace+" hive.openshift.io/reconcile-pause-"; !strings.HasSuffix(o.Cluster.Unhold, want) {
+	if o, want := s.observe(), "kubectl annotate clusterdeployment -n "+s.namespace+" "+s.namespace+" hive.openshift.io/reconcile-pause-"; !strings.HasSuffix(o.Cluster.Unhold.String(), want) {
 		t.Errorf("does not say how to end the pause: %q", o.Cluster.Unhold)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/hive"
 	"github.com/oaictl/oaictl/internal/model"
@@ -78,11 +79,11 @@ func (p *Plane) pair(ctx context.Context, clusterID string) (*hive.ClusterDeploy
 	}
 	u := at.Store(kube.ClusterDeployments()).Get(name)
 	if u == nil {
-		return nil, nil, kube.NotFound("cluster", clusterID, "oaictl get clusters")
+		return nil, nil, kube.NotFound("cluster", clusterID, "{get clusters}")
 	}
 	made := at.InstallOf(u)
 	if made == nil {
-		return nil, nil, kube.NotFound("AgentClusterInstall of cluster", clusterID, "kubectl get agentclusterinstalls -n "+namespace)
+		return nil, nil, kube.NotFound("AgentClusterInstall of cluster", clusterID, advice.Sprintf("kubectl get agentclusterinstalls -n %s", namespace))
 	}
 	deployment, err := kube.Read[hive.ClusterDeployment](u)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
@@ -64,7 +65,7 @@ func (p *Plane) MayDelete(ref install.ClusterRef) error {
 	return &install.Fault{
 		Code: install.CodeNotFound, Op: "delete cluster", On: ref.ID, Permanent: true,
 		Err: errors.New("oaictl did not make it, or has let go of it: its ClusterDeployment has no label " + hubapi.LabelCluster),
-		Next: fmt.Sprintf("if it is to go, kubectl delete clusterdeployment -n %s %s, and what else belongs to it; or take it over first: oaictl create cluster -f FILE --adopt %s",
+		Next: advice.Sprintf("if it is to go, kubectl delete clusterdeployment -n %s %s, and what else belongs to it; or take it over first: {create cluster -f FILE --adopt %s}",
 			namespace, name, ref.ID),
 	}
 }
@@ -101,7 +102,7 @@ func (p *Plane) ClusterLeft(ctx context.Context, text string) (install.ClusterRe
 		same = append(same, install.ClusterRef{ID: kube.ID(at, name), Name: name, Owned: true, Status: "left: " + strings.Join(kinds, ", ")})
 	}
 	slices.SortFunc(same, func(a, b install.ClusterRef) int { return strings.Compare(a.ID, b.ID) })
-	return plane.Only("cluster", text, kube.NotFound("cluster", text, "oaictl get clusters"), same, func(c install.ClusterRef) string { return fmt.Sprintf("%s (%s)", c.ID, c.Status) })
+	return plane.Only("cluster", text, kube.NotFound("cluster", text, "{get clusters}"), same, func(c install.ClusterRef) string { return fmt.Sprintf("%s (%s)", c.ID, c.Status) })
 }
 
 // labelled notes the namespaces in which objects of a kind carry a cluster's label.
@@ -146,13 +147,13 @@ func (p *Plane) DeleteInfraEnv(ctx context.Context, infraEnvID string, options i
 	}
 	u := d.Namespace.Store(kube.InfraEnvs()).Get(name)
 	if u == nil {
-		return kube.NotFound("InfraEnv", infraEnvID, "oaictl get infraenvs")
+		return kube.NotFound("InfraEnv", infraEnvID, "{get infraenvs}")
 	}
 	for _, agent := range d.Namespace.Store(kube.Agents()).All() {
 		if agent.GetLabels()[hubapi.LabelAgentInfraEnv] == name {
 			return &install.Fault{
 				Code: install.CodeFailure, Op: "delete InfraEnv", On: infraEnvID, Permanent: true,
-				Err: fmt.Errorf("its hosts would go with it, and there are some: %s", agent.GetName()), Next: "oaictl delete host " + agent.GetName(),
+				Err: fmt.Errorf("its hosts would go with it, and there are some: %s", agent.GetName()), Next: advice.Command("delete host", agent.GetName()),
 			}
 		}
 	}
@@ -168,7 +169,7 @@ func (p *Plane) ReleaseCluster(ctx context.Context, clusterID string) error {
 	}
 	deployment := d.Namespace.Store(kube.ClusterDeployments()).Get(name)
 	if deployment == nil {
-		return kube.NotFound("cluster", clusterID, "oaictl get clusters")
+		return kube.NotFound("cluster", clusterID, "{get clusters}")
 	}
 	return d.Release(ctx, deployment)
 }

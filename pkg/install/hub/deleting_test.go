@@ -87,7 +87,7 @@ func TestClusterThatIsBeingDeleted(t *testing.T) {
 
 	// What a later process sees.
 	s.plane = s.newPlane(Config{Kube: server.Start(t).Config, Namespace: s.namespace})
-	if _, err := s.plane.Observe(t.Context(), s.query(), nil); !errors.Is(err, install.ErrDeleting) || !strings.Contains(err.Error(), deprovision) || !strings.Contains(install.NextOf(err), "oaictl delete cluster "+own) {
+	if _, err := s.plane.Observe(t.Context(), s.query(), nil); !errors.Is(err, install.ErrDeleting) || !strings.Contains(err.Error(), deprovision) || !strings.Contains(install.NextOf(err).String(), "oaictl delete cluster "+own) {
 		t.Errorf("observed: %v (next: %s)", err, install.NextOf(err))
 	}
 	list, err := s.plane.ListClusters(t.Context())
@@ -182,7 +182,7 @@ func TestDeleteOfWhatIsNotOurs(t *testing.T) {
 	}
 	s.calls.take()
 	err := s.plane.DeleteCluster(t.Context(), own, install.DeleteOptions{})
-	if install.CodeOf(err) != install.CodeNotFound || !strings.Contains(install.NextOf(err), "--adopt "+own) || !strings.Contains(install.NextOf(err), "kubectl delete clusterdeployment -n "+s.namespace) {
+	if install.CodeOf(err) != install.CodeNotFound || !strings.Contains(install.NextOf(err).String(), "--adopt "+own) || !strings.Contains(install.NextOf(err).String(), "kubectl delete clusterdeployment -n "+s.namespace) {
 		t.Errorf("got %v (next: %s)", err, install.NextOf(err))
 	}
 	if writes, _ := s.calls.take(); len(writes) > 0 {

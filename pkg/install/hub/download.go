@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
 	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/redact"
@@ -25,7 +26,7 @@ func (p *Plane) get(ctx context.Context, op, on, address string, header http.Hea
 	fail := func(status int, err error) (*http.Response, error) {
 		return nil, &install.Fault{
 			Code: install.CodeFailure, Op: op, On: on, Status: status, Err: err,
-			Permanent: status >= 400 && !kube.Temporary(int32(status)), Next: "check that " + hostOfURL(address) + " can be reached from here, and run the same command again",
+			Permanent: status >= 400 && !kube.Temporary(int32(status)), Next: advice.Sprintf("check that %s can be reached from here, and run the same command again", hostOfURL(address)),
 		}
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
@@ -115,7 +116,7 @@ func (p *Plane) agentOf(ctx context.Context, namespace, name string) (*agentinst
 	}
 	u := at.Store(kube.Agents()).Get(name)
 	if u == nil {
-		return nil, kube.NotFound("host", name, "oaictl get hosts")
+		return nil, kube.NotFound("host", name, "{get hosts}")
 	}
 	return kube.Read[agentinstall.Agent](u)
 }
@@ -169,7 +170,7 @@ func (p *Plane) infraEnv(ctx context.Context, infraEnvID string) (*agentinstall.
 	}
 	u := at.Store(kube.InfraEnvs()).Get(name)
 	if u == nil {
-		return nil, kube.NotFound("InfraEnv", infraEnvID, "oaictl get infraenvs")
+		return nil, kube.NotFound("InfraEnv", infraEnvID, "{get infraenvs}")
 	}
 	return kube.Read[agentinstall.InfraEnv](u)
 }

@@ -66,7 +66,7 @@ func TestArchitectureOfReleases(t *testing.T) {
 func TestNoImageSet(t *testing.T) {
 	for there, want := range map[string]bool{"": false, "img4.19.1": true} {
 		f := noImageSet(spec.OpenShift{Version: "4.20", Arch: spec.ARM}, strings.Fields(there))
-		if strings.Contains(f.Next, "one of them") != want || !strings.Contains(f.Next, "spec.openshift.releaseImage") {
+		if strings.Contains(f.Next.String(), "one of them") != want || !strings.Contains(f.Next.String(), "spec.openshift.releaseImage") {
 			t.Errorf("%q: %s", there, f.Next)
 		}
 		if !strings.Contains(f.Err.Error(), "of version 4.20 for arm64: ") {

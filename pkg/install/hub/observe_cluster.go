@@ -3,7 +3,6 @@ package hub
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -12,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/catalogue"
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/hive"
@@ -157,12 +157,12 @@ func holdOwner(deployment, made *unstructured.Unstructured, held bool) string {
 }
 
 // unholdAdvice is what to do about the hold that holderOf names.
-func unholdAdvice(deployment, made *unstructured.Unstructured) string {
+func unholdAdvice(deployment, made *unstructured.Unstructured) install.Advice {
 	if deployment.GetAnnotations()[hubapi.AnnotationReconcilePause] == "true" {
-		return fmt.Sprintf("have them take the annotation %s off ClusterDeployment %s, or: kubectl annotate clusterdeployment -n %s %s %[1]s-",
+		return advice.Sprintf("have them take the annotation %s off ClusterDeployment %s, or: kubectl annotate clusterdeployment -n %s %s %[1]s-",
 			hubapi.AnnotationReconcilePause, kube.ID(deployment.GetNamespace(), deployment.GetName()), deployment.GetNamespace(), deployment.GetName())
 	}
-	return fmt.Sprintf("have them set spec.holdInstallation of AgentClusterInstall %s to false, or: kubectl patch agentclusterinstall -n %s %s --type merge -p '{\"spec\":{\"holdInstallation\":false}}'",
+	return advice.Sprintf("have them set spec.holdInstallation of AgentClusterInstall %s to false, or: kubectl patch agentclusterinstall -n %s %s --type merge -p '{\"spec\":{\"holdInstallation\":false}}'",
 		kube.ID(made.GetNamespace(), made.GetName()), made.GetNamespace(), made.GetName())
 }
 

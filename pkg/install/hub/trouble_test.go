@@ -65,7 +65,7 @@ func TestPermissions(t *testing.T) {
 			switch {
 			case test.want == "" && err != nil:
 				t.Errorf("%v (next: %s)", err, install.NextOf(err))
-			case test.want != "" && (err == nil || install.CodeOf(err) != install.CodeAuth || !strings.Contains(err.Error(), test.want) || !strings.Contains(install.NextOf(err), "kubectl auth can-i "+test.verb)):
+			case test.want != "" && (err == nil || install.CodeOf(err) != install.CodeAuth || !strings.Contains(err.Error(), test.want) || !strings.Contains(install.NextOf(err).String(), "kubectl auth can-i "+test.verb)):
 				t.Errorf("got %v (next: %s), want %q", err, install.NextOf(err), test.want)
 			}
 		})
@@ -149,7 +149,7 @@ func TestBadConnections(t *testing.T) {
 		t.Cleanup(p.Close)
 		_, err = p.Observe(t.Context(), install.Query{Name: "x", BaseDomain: "example.com"}, nil)
 		var fault *install.Fault
-		if !errors.As(err, &fault) || fault.Code != test.code || fault.Permanent != test.permanent || !strings.Contains(fault.Next, test.next) {
+		if !errors.As(err, &fault) || fault.Code != test.code || fault.Permanent != test.permanent || !strings.Contains(fault.Next.String(), test.next) {
 			t.Errorf("%s: got %v, %+v", name, err, fault)
 		}
 		if strings.Contains(err.Error(), "expired\"") {

@@ -14,6 +14,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/redact"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -21,18 +22,18 @@ import (
 )
 
 // notOnHub is the fault for what a REST service can do and a hub cannot.
-func notOnHub(op, on, why, next string) *install.Fault {
+func notOnHub(op, on, why string, next install.Advice) *install.Fault {
 	return &install.Fault{Code: install.CodeUsage, Op: op, On: on, Permanent: true, Err: errors.New(why), Next: next}
 }
 
 // CancelInstall is refused: a hub has no word for it.
 func (p *Plane) CancelInstall(_ context.Context, clusterID string) error {
-	return notOnHub("cancel installation of", clusterID, "on a hub an installation that runs ends only with the cluster's objects", "oaictl delete cluster "+clusterID)
+	return notOnHub("cancel installation of", clusterID, "on a hub an installation that runs ends only with the cluster's objects", advice.Command("delete cluster", clusterID))
 }
 
 // ResetInstall is refused: a hub has no word for it.
 func (p *Plane) ResetInstall(_ context.Context, clusterID string) error {
-	return notOnHub("reset cluster", clusterID, "on a hub a cluster is not taken back to before its installation, but made anew", "oaictl delete cluster "+clusterID+", boot its hosts from the new discovery image, and create it again")
+	return notOnHub("reset cluster", clusterID, "on a hub a cluster is not taken back to before its installation, but made anew", advice.Command("delete cluster", clusterID)+", boot its hosts from the new discovery image, and create it again")
 }
 
 // DownloadIgnition is refused: a hub hands out no files of the installation.
@@ -61,7 +62,7 @@ func (p *Plane) DownloadManifest(ctx context.Context, clusterID, folder, name st
 			return err
 		}
 	}
-	return kube.NotFound("manifest", folder+"/"+name, "oaictl download manifests "+clusterID)
+	return kube.NotFound("manifest", folder+"/"+name, advice.Command("download manifests", clusterID))
 }
 
 // Events reads one page of the service's event log, from the offset on, through
@@ -149,7 +150,7 @@ func (p *Plane) infraEnvOfHost(ctx context.Context, hostID string) (string, erro
 			return kube.ID(at.Name, u.GetLabels()[hubapi.LabelAgentInfraEnv]), nil
 		}
 	}
-	return "", kube.NotFound("host", hostID, "oaictl get hosts")
+	return "", kube.NotFound("host", hostID, "{get hosts}")
 }
 
 // largestPage bounds a page of events.

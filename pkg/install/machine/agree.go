@@ -22,7 +22,7 @@ func agrees(known []setting.StaticNetwork, macs map[string]string, files []iso.K
 			theirs = &known[n]
 		}
 	}
-	const next = "`oaictl plan -f FILE` shows the difference, create cluster --reimage sends it"
+	const next = "`{plan -f FILE}` shows the difference, create cluster --reimage sends it"
 	if theirs == nil {
 		return fmt.Errorf("the service knows no static network for %s, which the file has: %s", macsText(macs), next)
 	}

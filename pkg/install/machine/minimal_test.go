@@ -48,7 +48,7 @@ func TestMinimalOfWhatHasNoRecipe(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = images.Prepare(t.Context(), "a")
-	if err == nil || !strings.Contains(err.Error(), "no recipe") || !strings.Contains(install.NextOf(err), "spec.boot.image") {
+	if err == nil || !strings.Contains(err.Error(), "no recipe") || !strings.Contains(install.NextOf(err).String(), "spec.boot.image") {
 		t.Errorf("%v\nnext: %s", err, install.NextOf(err))
 	}
 }

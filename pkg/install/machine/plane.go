@@ -280,7 +280,7 @@ func (p *Plane) Act(ctx context.Context, desired *install.Desired, _ *install.Ob
 	p.mu.Unlock()
 	var known *trouble
 	if errors.As(err, &known) && known.kind == kindRefused {
-		return &install.Fault{Err: err, Next: "check that the BMC of " + host + " reaches that address, or give another one with --media-url"}
+		return &install.Fault{Err: err, Next: install.Advice("check that the BMC of " + host + " reaches that address, or give another one with --media-url")}
 	}
 	return err
 }

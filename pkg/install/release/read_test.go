@@ -235,7 +235,7 @@ func TestUnknownCertificate(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "certificate signed by unknown authority") || strings.Contains(err.Error(), "without TLS") {
 		t.Errorf("got %v", err)
 	}
-	if next := install.NextOf(err); !strings.Contains(next, "--registry-ca-file") {
+	if next := install.NextOf(err); !strings.Contains(next.String(), "--registry-ca-file") {
 		t.Errorf("next is %q", next)
 	}
 }

@@ -157,7 +157,7 @@ func TestOfflineToken(t *testing.T) {
 	good = "none"
 	f.took()
 	fault := faultOf(t, listAll(p))
-	if fault.Code != install.CodeAuth || len(f.took()) != 2 || !strings.Contains(fault.Next, "https://console.redhat.com/openshift/token") {
+	if fault.Code != install.CodeAuth || len(f.took()) != 2 || !strings.Contains(fault.Next.String(), "https://console.redhat.com/openshift/token") {
 		t.Errorf("when no token is good: %v, next %q", fault, fault.Next)
 	}
 }
@@ -239,7 +239,7 @@ func TestTokenServiceAddress(t *testing.T) {
 			t.Fatal(err)
 		}
 		fault := faultOf(t, listAll(f.plane(t, func(c *Config) { c.Auth = source })))
-		if fault.Code != test.code || !strings.Contains(fault.Next, test.next) {
+		if fault.Code != test.code || !strings.Contains(fault.Next.String(), test.next) {
 			t.Errorf("%s: code %d, %v, next %q", name, fault.Code, fault, fault.Next)
 		}
 	}

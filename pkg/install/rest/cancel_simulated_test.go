@@ -87,7 +87,7 @@ func TestCancelledPreparation(t *testing.T) {
 			if install.CodeOf(err) != install.CodeFailed || result.Verdict != install.VerdictCancelled || wire.installs != 1 {
 				t.Fatalf("code %d, verdict %s, %d install calls: %v", install.CodeOf(err), result.Verdict, wire.installs, err)
 			}
-			if next := install.NextOf(err); !strings.Contains(next, "run the same command again") || !strings.Contains(err.Error(), "cancelled while it was being prepared") {
+			if next := install.NextOf(err); !strings.Contains(next.String(), "run the same command again") || !strings.Contains(err.Error(), "cancelled while it was being prepared") {
 				t.Errorf("the end says %v; next %s", err, next)
 			}
 			if result.Observed.Cluster.State != model.ClusterReady {

@@ -94,7 +94,7 @@ func TestFaults(t *testing.T) {
 			if !strings.Contains(err.Error(), test.want.text) || !strings.HasPrefix(err.Error(), "register cluster lab.example.com: ") {
 				t.Errorf("text %q does not hold %q", err, test.want.text)
 			}
-			if !strings.Contains(fault.Next, test.want.next) {
+			if !strings.Contains(fault.Next.String(), test.want.next) {
 				t.Errorf("next %q does not hold %q", fault.Next, test.want.next)
 			}
 			if calls := f.took(); len(calls) != 1 {
@@ -154,7 +154,7 @@ func TestRefusalOfWhatIsNotInTheFile(t *testing.T) {
 		p.DeleteInfraEnv(t.Context(), infraEnvID, install.DeleteOptions{}),
 		p.Act(t.Context(), desired(t), install.Action{Kind: model.StartInstall, Target: clusterID}),
 	} {
-		if fault := faultOf(t, err); fault.Code != install.CodeFailure || !fault.Permanent || strings.Contains(fault.Next, "file") {
+		if fault := faultOf(t, err); fault.Code != install.CodeFailure || !fault.Permanent || strings.Contains(fault.Next.String(), "file") {
 			t.Errorf("got %+v", fault)
 		}
 	}
@@ -242,7 +242,7 @@ func TestRefusedConnection(t *testing.T) {
 	p := f.plane(t)
 	f.Close()
 	fault := faultOf(t, p.Act(t.Context(), desired(t), install.Action{Kind: model.RegisterCluster}))
-	if fault.Ambiguous || fault.Permanent || !strings.Contains(fault.Next, "check that the service runs") {
+	if fault.Ambiguous || fault.Permanent || !strings.Contains(fault.Next.String(), "check that the service runs") {
 		t.Errorf("got %+v", fault)
 	}
 	if len(f.clock.slept) != mostTries-1 {
@@ -291,7 +291,7 @@ func TestTLS(t *testing.T) {
 				}
 				return
 			}
-			if fault := faultOf(t, err); !strings.Contains(fault.Next, test.next) || !fault.Permanent || !strings.Contains(err.Error(), test.text) {
+			if fault := faultOf(t, err); !strings.Contains(fault.Next.String(), test.next) || !fault.Permanent || !strings.Contains(err.Error(), test.text) {
 				t.Errorf("got %v, next %q", fault, fault.Next)
 			}
 		})
@@ -301,7 +301,7 @@ func TestTLS(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if fault := faultOf(t, listAll(p)); !strings.Contains(fault.Next, "does not speak TLS") {
+	if fault := faultOf(t, listAll(p)); !strings.Contains(fault.Next.String(), "does not speak TLS") {
 		t.Errorf("got %v, next %q", fault, fault.Next)
 	}
 }

@@ -64,7 +64,7 @@ func TestLargeAnswers(t *testing.T) {
 			runtime.ReadMemStats(&after)
 			fault := faultOf(t, err)
 			said := map[string]string{"one word": "larger than 16 MiB", "many things": "more than 20000 things", "blanks": "not JSON"}[name]
-			if !strings.Contains(err.Error(), said) || !strings.Contains(fault.Next, "--service-url "+f.URL) || fault.Permanent != (name != "blanks") {
+			if !strings.Contains(err.Error(), said) || !strings.Contains(fault.Next.String(), "--service-url "+f.URL) || fault.Permanent != (name != "blanks") {
 				t.Errorf("%v; Next: %s", err, fault.Next)
 			}
 			if took := (after.TotalAlloc - before.TotalAlloc) >> 20; took > 160 {
@@ -88,7 +88,7 @@ func TestAnswersOfNoService(t *testing.T) {
 		_, one := p.getCluster(t.Context(), clusterID)
 		made := p.Act(t.Context(), desired(t), install.Action{Kind: model.RegisterCluster, Name: "lab"})
 		for _, err := range []error{lists, envs, one, made} {
-			if fault := faultOf(t, err); !strings.Contains(fault.Next, "--service-url "+f.URL) && !strings.Contains(err.Error(), "is not what the service sends") {
+			if fault := faultOf(t, err); !strings.Contains(fault.Next.String(), "--service-url "+f.URL) && !strings.Contains(err.Error(), "is not what the service sends") {
 				t.Errorf("%s: %v; Next: %s", answer, err, fault.Next)
 			}
 		}

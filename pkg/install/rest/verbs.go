@@ -69,7 +69,7 @@ func (p *Plane) ClusterByNameOrID(ctx context.Context, text string) (install.Clu
 			same = append(same, ref)
 		}
 	}
-	return plane.Only("cluster", text, notFound("cluster", text, "oaictl get clusters"), same, func(c install.ClusterRef) string {
+	return plane.Only("cluster", text, notFound("cluster", text, "{get clusters}"), same, func(c install.ClusterRef) string {
 		return fmt.Sprintf("%s (%s.%s, %s)", c.ID, c.Name, c.BaseDomain, c.Status)
 	})
 }
@@ -90,11 +90,11 @@ func (p *Plane) InfraEnvByNameOrID(ctx context.Context, text string) (install.In
 			same = append(same, env)
 		}
 	}
-	return plane.Only("InfraEnv", text, notFound("InfraEnv", text, "oaictl get infraenvs"), same, func(e install.InfraEnv) string { return e.ID })
+	return plane.Only("InfraEnv", text, notFound("InfraEnv", text, "{get infraenvs}"), same, func(e install.InfraEnv) string { return e.ID })
 }
 
 // notFound is the fault that there is none of a kind.
-func notFound(kind, on, next string) *install.Fault {
+func notFound(kind, on string, next install.Advice) *install.Fault {
 	return &install.Fault{
 		Code: install.CodeNotFound, Op: "find " + kind, On: on, Permanent: true, Err: errors.New("the service has none of that name or id"), Next: next,
 	}
@@ -150,7 +150,7 @@ func (p *Plane) MayDelete(install.ClusterRef) error { return nil }
 
 // ClusterLeft finds nothing: a service deletes a cluster at once, or not.
 func (p *Plane) ClusterLeft(_ context.Context, text string) (install.ClusterRef, error) {
-	return install.ClusterRef{}, notFound("cluster", text, "oaictl get clusters")
+	return install.ClusterRef{}, notFound("cluster", text, "{get clusters}")
 }
 
 // CheckRelease leaves it to the service, which says so when it registers the cluster.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -16,7 +17,7 @@ import (
 func (p *planner) notInstalled() {
 	b := model.Blocker{
 		Key: "cluster/add-nodes", Scope: model.ScopeCluster, Reason: "ClusterNotInstalled", Cure: model.CureNone,
-		Message: "nodes can be added to an installed cluster only", Remedy: "oaictl create cluster -f FILE",
+		Message: "nodes can be added to an installed cluster only", Remedy: "{create cluster -f FILE}",
 	}
 	if p.cluster == nil {
 		b.Cure, b.Message = model.CureOwner, fmt.Sprintf("the service has no cluster %s to add nodes to", p.full())
@@ -95,7 +96,7 @@ func (p *planner) awaitBoot(want *spec.Host, have *model.Host) {
 	wait := model.Wait{
 		Key: "host/" + want.Name + "/register", Scope: model.HostScope(want.Name), Who: model.WhoUser, Since: env.Created,
 		For:  fmt.Sprintf("%s to boot the discovery image %s and register%s", want.Name, env.Name, again),
-		Next: "oaictl download iso --infra-env " + env.Name,
+		Next: advice.Command("download iso --infra-env", env.Name),
 	}
 	if have == nil {
 		p.awaitMachine(want, wait)
@@ -130,8 +131,8 @@ func (p *planner) notAdded(failed []*model.Host) {
 	}
 	if len(failed) > 0 && p.idle() && p.unhindered() && len(p.plan.Waits) == 0 {
 		p.plan.Missing = names
-		p.end(model.VerdictFailed, "not added: "+strings.Join(reasons, "; "), fmt.Sprintf(
-			"oaictl logs host %s, then `oaictl delete host %s --yes`, boot it from the discovery image and run the same command again", names[0], failed[0].ID))
+		p.end(model.VerdictFailed, "not added: "+strings.Join(reasons, "; "), advice.Sprintf(
+			"{logs host %s}, then `{delete host %s --yes}`, boot it from the discovery image and run the same command again", names[0], failed[0].ID))
 		return
 	}
 	p.otherwise("the service to check the hosts that are to be added")
@@ -142,7 +143,7 @@ func (p *planner) notAdded(failed []*model.Host) {
 func (p *planner) allAdded() {
 	p.plan.Missing = nil
 	for _, b := range p.degradations() {
-		p.warn(model.Warning{Key: b.Key, Scope: model.ScopeCluster, Reason: "Degraded", Message: "the cluster was installed, but " + b.Message, Next: "oaictl why cluster " + p.name()})
+		p.warn(model.Warning{Key: b.Key, Scope: model.ScopeCluster, Reason: "Degraded", Message: "the cluster was installed, but " + b.Message, Next: advice.Command("why cluster", p.name())})
 	}
 	for _, h := range p.matches.Part {
 		if h.Day2 && membershipOf(h) == member {
@@ -153,11 +154,11 @@ func (p *planner) allAdded() {
 	case p.spec.Imported() && len(p.plan.Added) > 0:
 		p.end(model.VerdictInstalled, addedText(p.plan.Added), "oc get csr, with the cluster's own kubeconfig, and for each that is Pending: oc adm certificate approve NAME")
 	case len(p.plan.Added) == 0:
-		p.end(model.VerdictInstalled, "installed, with every host of the file", "oc "+p.kubeconfigFlag()+" get nodes")
+		p.end(model.VerdictInstalled, "installed, with every host of the file", advice.Text("oc "+p.kubeconfigFlag()+" get nodes"))
 	case !p.observed.Results.Kubeconfig:
-		p.end(model.VerdictInstalled, addedText(p.plan.Added), "oaictl download kubeconfig "+p.name())
+		p.end(model.VerdictInstalled, addedText(p.plan.Added), advice.Command("download kubeconfig", p.name()))
 	default:
-		p.end(model.VerdictInstalled, addedText(p.plan.Added), fmt.Sprintf(
+		p.end(model.VerdictInstalled, addedText(p.plan.Added), advice.Sprintf(
 			"oc %[1]s get csr, and for each that is Pending: oc %[1]s adm certificate approve NAME", p.kubeconfigFlag()))
 	}
 }

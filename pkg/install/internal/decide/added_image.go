@@ -21,7 +21,7 @@ func (p *planner) lateImages(unnamed bool) {
 	intended, err := p.infraEnvPlans()
 	if err != nil {
 		p.block(model.Blocker{
-			Key: "infraenv/input", Scope: model.ScopeCluster, Reason: "BadInfraEnv", Cure: model.CureNow, Message: err.Error(), Remedy: "oaictl validate -f FILE",
+			Key: "infraenv/input", Scope: model.ScopeCluster, Reason: "BadInfraEnv", Cure: model.CureNow, Message: err.Error(), Remedy: "{validate -f FILE}",
 		})
 		return
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/model"
 )
 
@@ -66,7 +67,7 @@ func (p *planner) addUnnamed(u unnamedNodes) (failed []*model.Host) {
 		p.wait(model.Wait{
 			Key: "hosts/register", Scope: model.ScopeCluster, Who: model.WhoUser, Since: env.Created,
 			For:  fmt.Sprintf("%d more hosts to boot the discovery image %s and register", missing, env.Name),
-			Next: "oaictl download iso --infra-env " + env.Name,
+			Next: advice.Command("download iso --infra-env", env.Name),
 		})
 	}
 	return failed
@@ -86,7 +87,7 @@ func (p *planner) strangers(u unnamedNodes) {
 		p.warn(model.Warning{
 			Key: "host/" + h.ID + "/unknown", Scope: model.HostScope(h.ID), Reason: "UnknownHost",
 			Message: h.Label() + " registered, but the file does not name it; it is left alone",
-			Next:    fmt.Sprintf("power it off and `oaictl delete host %s --yes`, or add it to spec.hosts", h.ID),
+			Next:    advice.Sprintf("power it off and `{delete host %s --yes}`, or add it to spec.hosts", h.ID),
 		})
 	}
 }

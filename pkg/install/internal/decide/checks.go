@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/catalogue"
 	"github.com/oaictl/oaictl/internal/diagnose"
 	"github.com/oaictl/oaictl/internal/model"
@@ -141,7 +142,7 @@ func (p *planner) causeBlocker(cause diagnose.Cause) model.Blocker {
 		Key: causeKey(cause), Scope: causeScope(cause), Reason: ReasonValidation,
 		Message: causeText(cause), Field: cause.Field, Hosts: cause.Hosts, Cure: model.CurePerson,
 		Validations: []string{cause.ID}, Usual: cause.Usual, Check: p.advice(cause.Check, cause.Hosts),
-		Remedy: p.advice(cmp.Or(cause.Remedy, "oaictl explain validation "+cause.ID), cause.Hosts),
+		Remedy: p.advice(cmp.Or(cause.Remedy, advice.Command("explain validation", cause.ID)), cause.Hosts),
 	}
 	if cause.Cure == catalogue.CureFile {
 		b.Cure = model.CureFile
@@ -160,8 +161,8 @@ func (p *planner) causeBlocker(cause diagnose.Cause) model.Blocker {
 }
 
 // advice is a text of the catalogue with the names of what it is about.
-func (p *planner) advice(text string, hosts []string) string {
-	return catalogue.Fill(text, catalogue.Names{Cluster: p.name(), Hosts: hosts})
+func (p *planner) advice(text model.Advice, hosts []string) model.Advice {
+	return text.Fill(advice.Names{Cluster: p.name(), Hosts: hosts})
 }
 
 func causeKey(cause diagnose.Cause) string {

@@ -46,7 +46,7 @@ func (p *planner) overrides() {
 	if err != nil {
 		p.block(model.Blocker{
 			Key: "cluster/overrides", Scope: model.ScopeCluster, Reason: "BadOverrides", Cure: model.CureNow, Field: string(setting.InstallConfig),
-			Message: fmt.Sprintf("make the install-config overrides: %v", err), Remedy: "oaictl validate -f FILE",
+			Message: fmt.Sprintf("make the install-config overrides: %v", err), Remedy: "{validate -f FILE}",
 		})
 		return
 	}

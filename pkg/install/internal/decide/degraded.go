@@ -6,16 +6,17 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // whyDegraded is what to type where an installed cluster is not what it should
 // be: what looks into it, and what adds the hosts that it lacks.
-func (p *planner) whyDegraded() string {
-	next := "oaictl why cluster " + p.name()
+func (p *planner) whyDegraded() model.Advice {
+	next := advice.Command("why cluster", p.name())
 	if len(p.plan.Missing) > 0 {
-		next += ", then oaictl add-node -f FILE"
+		next += ", then {add-node -f FILE}"
 	}
 	return next
 }
@@ -25,10 +26,10 @@ func (p *planner) whyDegraded() string {
 // wrong.
 func (p *planner) degradations() []model.Blocker {
 	var out []model.Blocker
-	wrong := func(key, reason string, scope model.Scope, message, remedy string) {
+	wrong := func(key, reason string, scope model.Scope, message string, remedy model.Advice) {
 		out = append(out, model.Blocker{Key: "cluster/degraded/" + key, Scope: scope, Reason: reason, Cure: model.CurePerson, Message: message, Remedy: remedy})
 	}
-	look := "look at the cluster: oc " + p.kubeconfigFlag() + " get clusteroperators,csv -A"
+	look := advice.Sprintf("look at the cluster: oc %s get clusteroperators,csv -A", p.kubeconfigFlag())
 	said := ""
 	if strings.Contains(p.cluster.StatusInfo, "degraded") {
 		said = p.cluster.StatusInfo
@@ -40,7 +41,7 @@ func (p *planner) degradations() []model.Blocker {
 		}
 	}
 	var lost []string
-	workers, add := 0, "add it: oaictl add-node -f FILE"
+	workers, add := 0, model.Advice("add it: {add-node -f FILE}")
 	for _, h := range p.matches.Part {
 		name := p.hostName(h)
 		why := fmt.Sprintf("%s failed: %s", name, cmp.Or(h.StatusInfo, h.Status))
@@ -50,7 +51,7 @@ func (p *planner) degradations() []model.Blocker {
 			lost = append(lost, why)
 			p.plan.Missing = append(p.plan.Missing, name)
 		case h.State == model.HostFailed:
-			wrong("host/"+p.hostID(h), reasonHostFailed, model.HostScope(p.hostID(h)), why, "oaictl logs host "+name+", then "+add)
+			wrong("host/"+p.hostID(h), reasonHostFailed, model.HostScope(p.hostID(h)), why, advice.Command("logs host", name)+", then "+add)
 		case h.Role == model.RoleWorker:
 			workers++
 		}
@@ -62,7 +63,7 @@ func (p *planner) degradations() []model.Blocker {
 	}
 	if short := p.counts().requiredWorkers - workers; short > 0 {
 		missing := slices.Concat(lost, p.plan.Missing[:len(p.plan.Missing)-len(lost)])
-		wrong("workers", "WorkersMissing", model.ScopeCluster, fmt.Sprintf("%d of the required workers are missing: %s", short, strings.Join(missing, "; ")), "oaictl add-node -f FILE")
+		wrong("workers", "WorkersMissing", model.ScopeCluster, fmt.Sprintf("%d of the required workers are missing: %s", short, strings.Join(missing, "; ")), "{add-node -f FILE}")
 	}
 	return out
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -50,7 +51,7 @@ func (p *planner) enrolled(want *spec.Host, e *model.Enrolled, wait model.Wait) 
 	if e.State != "" {
 		wait.For += fmt.Sprintf("; the service, which boots it, says that it is %s", e.State)
 	}
-	remedy := fmt.Sprintf("kubectl describe baremetalhost %s; correct its BMC's address or credentials there", e.Name)
+	remedy := advice.Sprintf("kubectl describe baremetalhost %s; correct its BMC's address or credentials there", e.Name)
 	switch {
 	case e.Trouble == "":
 		p.wait(wait)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/model"
 )
 
@@ -28,7 +29,7 @@ func (p *planner) failed() {
 		reasons = append(reasons, reason)
 		causes = append(causes, model.Blocker{
 			Key: "host/" + p.hostID(h) + "/failed", Scope: model.HostScope(p.hostID(h)), Reason: reasonHostFailed, Cure: model.CureNone, Since: h.Since, Hosts: []string{name},
-			Message: reason, Remedy: "oaictl logs host " + name + ", " + again,
+			Message: reason, Remedy: advice.Command("logs host", name) + ", " + again,
 		})
 	}
 	slices.Sort(reasons[1:])
@@ -36,11 +37,11 @@ func (p *planner) failed() {
 	if len(causes) == 0 {
 		causes = append(causes, model.Blocker{
 			Key: "cluster/failed", Scope: model.ScopeCluster, Reason: "ClusterFailed", Cure: model.CureNone, Since: p.cluster.StatusSince,
-			Message: cmp.Or(reasons[0], "the installation failed"), Remedy: "oaictl logs " + p.name() + ", " + again,
+			Message: cmp.Or(reasons[0], "the installation failed"), Remedy: advice.Command("logs", p.name()) + ", " + again,
 		})
 	}
 	p.plan.Blockers = append(p.plan.Blockers, causes...)
-	p.end(model.VerdictFailed, "the installation failed: "+strings.Join(reasons, "; "), "oaictl logs "+p.name()+", then "+p.cluster.StartOver())
+	p.end(model.VerdictFailed, "the installation failed: "+strings.Join(reasons, "; "), advice.Command("logs", p.name())+", then "+p.cluster.StartOver())
 }
 
 // finalized tells whether an install that failed had come to where only operators are

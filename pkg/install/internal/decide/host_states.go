@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/model"
 )
 
@@ -67,7 +68,7 @@ func (p *planner) binding(h *model.Host) {
 	p.block(model.Blocker{
 		Key: "host/" + p.hostID(h) + "/binding", Scope: model.HostScope(p.hostID(h)), Reason: "BindingTakesLong", Cure: model.CurePerson, Since: h.Since, Hosts: []string{name},
 		Message: fmt.Sprintf("%s should have registered anew for this cluster since %s", h.Label(), h.Since.UTC().Format(time.RFC3339)),
-		Remedy:  "boot " + name + " from the discovery image again",
+		Remedy:  advice.Text("boot " + name + " from the discovery image again"),
 	})
 }
 
@@ -92,7 +93,7 @@ func (p *planner) bootAgain(h *model.Host) {
 	p.block(model.Blocker{
 		Key: "host/" + p.hostID(h) + "/reset", Scope: model.HostScope(p.hostID(h)), Reason: "BootDiscoveryImage", Cure: model.CurePerson, Since: h.Since, Hosts: []string{name},
 		Message: h.Label() + " was reset or released and has to boot the discovery image again",
-		Remedy:  "boot " + name + " from the discovery image: oaictl download iso " + p.name(),
+		Remedy:  advice.Text("boot "+name+" from the discovery image: ") + advice.Command("download iso", p.name()),
 	})
 }
 
@@ -101,7 +102,7 @@ func (p *planner) bootOrder(h *model.Host) {
 	p.block(model.Blocker{
 		Key: "host/" + p.hostID(h) + "/boot-order", Scope: model.HostScope(p.hostID(h)), Reason: "BootedDiscoveryImage", Cure: model.CurePerson, Since: h.Since, Hosts: []string{name},
 		Message: fmt.Sprintf("%s should boot from its disk: %s", name, cmp.Or(h.StatusInfo, "it booted the discovery image again")),
-		Remedy:  "make " + name + " boot from its installation disk, without the discovery image; the installation then goes on by itself",
+		Remedy:  advice.Text("make " + name + " boot from its installation disk, without the discovery image; the installation then goes on by itself"),
 	})
 }
 
@@ -112,6 +113,6 @@ func (p *planner) leftOver(h *model.Host) {
 	p.block(model.Blocker{
 		Key: "host/" + p.hostID(h) + "/left-over", Scope: model.HostScope(p.hostID(h)), Reason: "LeftFromEarlierInstall", Cure: model.CurePerson, Since: h.Since, Hosts: []string{name},
 		Message: fmt.Sprintf("%s is %s from an earlier install: %s", h.Label(), strings.ToLower(string(h.State)), cmp.Or(h.StatusInfo, h.Status)),
-		Remedy:  fmt.Sprintf("`oaictl delete host %s --yes`, and boot %s from the discovery image again", h.ID, name),
+		Remedy:  advice.Sprintf("`{delete host %s --yes}`, and boot %s from the discovery image again", h.ID, name),
 	})
 }

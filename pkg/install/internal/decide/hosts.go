@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -44,7 +45,7 @@ func (p *planner) ambiguous(want *spec.Host, have *model.Host) bool {
 		p.block(model.Blocker{
 			Key: "host/" + want.Name + "/double/" + double.ID, Scope: model.HostScope(want.Name), Reason: "AmbiguousHost", Cure: model.CurePerson,
 			Message: fmt.Sprintf("two machines fit %s: %s and %s", want.Name, have.Label(), double.Label()),
-			Remedy:  "give spec.hosts[].match a second field, or power one off and `oaictl delete host " + double.ID + "`",
+			Remedy:  "give spec.hosts[].match a second field, or power one off and `" + advice.Command("delete host", double.ID) + "`",
 			Hosts:   []string{want.Name},
 		})
 	}
@@ -66,7 +67,7 @@ func (p *planner) absent(want *spec.Host) {
 	}
 	wait := model.Wait{
 		Key: "host/" + want.Name + "/register", Scope: model.HostScope(want.Name), Who: model.WhoUser, Since: p.imageSince(),
-		For: want.Name + " to boot the discovery image and register", Next: "oaictl download iso " + p.name(),
+		For: want.Name + " to boot the discovery image and register", Next: advice.Command("download iso", p.name()),
 	}
 	if want.Role == spec.Worker && p.presentWorkers() >= p.counts().requiredWorkers {
 		wait.Until = p.optionalEnds()
@@ -105,7 +106,7 @@ func (p *planner) unnamedAbsent() {
 	}
 	wait := model.Wait{
 		Key: "hosts/register", Scope: model.ScopeCluster, Who: model.WhoUser, Since: p.imageSince(),
-		For: fmt.Sprintf("%d more hosts to boot the discovery image and register", missing), Next: "oaictl download iso " + p.name(),
+		For: fmt.Sprintf("%d more hosts to boot the discovery image and register", missing), Next: advice.Command("download iso", p.name()),
 	}
 	if len(p.matches.Part) >= p.counts().required() {
 		wait.Until = p.optionalEnds()
@@ -124,7 +125,7 @@ func (p *planner) configureHost(want *spec.Host, have *model.Host) {
 	if err != nil {
 		p.block(model.Blocker{
 			Key: "host/" + want.Name + "/disk", Scope: model.HostScope(want.Name), Reason: "DiskHints", Cure: model.CureFile, Field: field + "disk.hints", Hosts: []string{want.Name},
-			Message: fmt.Sprintf("%s: %v", want.Name, err), Remedy: "change disk.hints of " + want.Name + " so that one disk fits",
+			Message: fmt.Sprintf("%s: %v", want.Name, err), Remedy: advice.Text("change disk.hints of " + want.Name + " so that one disk fits"),
 		})
 		return
 	}
@@ -132,7 +133,7 @@ func (p *planner) configureHost(want *spec.Host, have *model.Host) {
 	if err != nil {
 		p.block(model.Blocker{
 			Key: "host/" + want.Name + "/keep", Scope: model.HostScope(want.Name), Reason: "DiskToKeep", Cure: model.CureFile, Field: field + "disk.keep", Hosts: []string{want.Name},
-			Message: fmt.Sprintf("%s: %v", want.Name, err), Remedy: "change disk.keep of " + want.Name,
+			Message: fmt.Sprintf("%s: %v", want.Name, err), Remedy: advice.Text("change disk.keep of " + want.Name),
 		})
 		return
 	}
@@ -211,7 +212,7 @@ func (p *planner) elsewhere(want *spec.Host, wait *model.Wait) bool {
 		cluster = fmt.Sprintf("%s (%s)", have.ClusterName, have.ClusterID)
 	}
 	bound := fmt.Sprintf("%s is bound to the cluster %s", have.Label(), cluster)
-	remedy := fmt.Sprintf("if that cluster can do without it, `oaictl delete host %s --yes` and boot it from the discovery image; otherwise name another machine", have.ID)
+	remedy := advice.Sprintf("if that cluster can do without it, `{delete host %s --yes}` and boot it from the discovery image; otherwise name another machine", have.ID)
 	if !wait.Until.IsZero() {
 		wait.For, wait.Next = fmt.Sprintf("%s to become free: %s", want.Name, bound), remedy
 		return false

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/internal/setting"
@@ -28,7 +29,7 @@ func (p *planner) images() {
 	if err != nil {
 		p.block(model.Blocker{
 			Key: "infraenv/input", Scope: model.ScopeCluster, Reason: "BadInfraEnv", Cure: model.CureNow,
-			Message: err.Error(), Remedy: "oaictl validate -f FILE",
+			Message: err.Error(), Remedy: "{validate -f FILE}",
 		})
 		return
 	}
@@ -87,7 +88,7 @@ func (p *planner) poolOf(ref string) {
 	}
 	p.block(model.Blocker{
 		Key: "infraenv/ref", Scope: model.InfraEnvScope(ref), Reason: "InfraEnvNotFound", Cure: model.CureOwner, Field: "spec.infraEnv.ref",
-		Message: fmt.Sprintf("there is no InfraEnv %s", ref), Remedy: "oaictl get infraenvs",
+		Message: fmt.Sprintf("there is no InfraEnv %s", ref), Remedy: "{get infraenvs}",
 	})
 }
 
@@ -162,11 +163,11 @@ func (p *planner) lasts(scope model.Scope, d setting.Difference) {
 
 // anew is the advice for a service that goes on with a setting: to make the cluster anew,
 // or to undo the change where the cluster is installed.
-func (p *planner) anew() string {
+func (p *planner) anew() model.Advice {
 	if p.cluster.State.Installed() {
 		return "undo the change: the service gives up what it has with the cluster only"
 	}
-	return "oaictl delete cluster " + p.name() + ", and then the same command again, which makes it anew"
+	return advice.Command("delete cluster", p.name()) + ", and then the same command again, which makes it anew"
 }
 
 // barred says whether a setting is excluded by what the service goes on with: from such a
@@ -237,7 +238,7 @@ func (p *planner) bootNewImage(h *model.Host) {
 	p.wait(model.Wait{
 		Key: "host/" + id + "/new-image", Scope: model.HostScope(id), Who: model.WhoUser, Since: p.observed.InfraEnvs[i].Image.Created,
 		For:  name + ", which still runs the old discovery image, to be rebooted into the new one",
-		Next: "reboot " + name + " into the new image: oaictl download iso " + p.name(),
+		Next: advice.Text("reboot "+name+" into the new image: ") + advice.Command("download iso", p.name()),
 	})
 }
 
@@ -256,7 +257,7 @@ func (p *planner) newImage(update model.Action) {
 		p.act(update)
 	case p.desired.Options.Reimage:
 		p.act(update)
-		p.warn(model.Warning{Key: "infraenv/" + update.Name + "/reboot", Scope: update.Scope, Reason: "BootNewImage", Message: what, Next: "boot them from the new image: oaictl download iso " + p.name()})
+		p.warn(model.Warning{Key: "infraenv/" + update.Name + "/reboot", Scope: update.Scope, Reason: "BootNewImage", Message: what, Next: "boot them from the new image: " + advice.Command("download iso", p.name())})
 	default:
 		p.block(model.Blocker{
 			Key: "infraenv/" + update.Name + "/reimage", Scope: update.Scope, Reason: "NewImageNeeded", Cure: model.CureNow, Field: fields[0], Hosts: booted,

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/model"
 )
 
@@ -40,9 +41,9 @@ func (p *planner) saveCredentials() {
 
 // endInstalled ends the run with what the cluster has become.
 func (p *planner) endInstalled() {
-	next := "oaictl download kubeconfig " + p.name()
+	next := advice.Command("download kubeconfig", p.name())
 	if p.observed.Results.Kubeconfig {
-		next = "oc " + p.kubeconfigFlag() + " get nodes"
+		next = advice.Text("oc " + p.kubeconfigFlag() + " get nodes")
 	}
 	trouble := p.degradations()
 	if len(trouble) > 0 {
@@ -57,7 +58,7 @@ func (p *planner) endInstalled() {
 	message := "installed"
 	if len(p.plan.Missing) > 0 {
 		message = "installed, without workers that are not required: " + strings.Join(p.plan.Missing, ", ") + "; oaictl add-node adds them"
-		next = "oaictl add-node -f FILE"
+		next = "{add-node -f FILE}"
 	}
 	p.end(model.VerdictInstalled, message, next)
 }

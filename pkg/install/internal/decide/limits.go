@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -101,7 +102,7 @@ func (p *planner) reached(limit time.Time) bool {
 	return false
 }
 
-func (p *planner) fault(code model.Code, message, next string) *model.Fault {
+func (p *planner) fault(code model.Code, message string, next model.Advice) *model.Fault {
 	return &model.Fault{Code: code, Op: Op(p.desired), On: p.full(), Err: errors.New(message), Next: next}
 }
 
@@ -166,11 +167,11 @@ func besides(b *model.Blocker, all []model.Blocker) string {
 }
 
 // seeTo is the advice to whoever a wait is for.
-func seeTo(w *model.Wait, cluster string) string {
+func seeTo(w *model.Wait, cluster string) model.Advice {
 	if strings.HasPrefix(w.Key, model.KeyHold) {
 		return cmp.Or(w.Next, "see to that, and run the same command again")
 	}
-	return "see to that, and run the same command again; the discovery image: " + cmp.Or(w.Next, "oaictl download iso "+cluster)
+	return "see to that, and run the same command again; the discovery image: " + cmp.Or(w.Next, advice.Command("download iso", cluster))
 }
 
 // OutOfTime is the end of a loop that has no more time. It names what was waited for

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/bytesize"
 	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -119,7 +120,7 @@ func (p *planner) bootByBMC(want *spec.Host, wait model.Wait) bool {
 	case model.PowerGoingOn, model.PowerGoingOff:
 		b.wait("to be switched " + strings.ToLower(strings.TrimPrefix(string(state.Power), "Powering")))
 	default:
-		b.block(ReasonBMC, "its BMC does not say whether it is on", "look at the BMC of "+want.Name+"; a reset of the BMC may help")
+		b.block(ReasonBMC, "its BMC does not say whether it is on", advice.Text("look at the BMC of "+want.Name+"; a reset of the BMC may help"))
 	}
 	return true
 }
@@ -156,7 +157,7 @@ func (b *booting) wait(what string) {
 
 // block says what stands in a machine's way: where the install can do without
 // the machine, as the wait for it.
-func (b *booting) block(reason, message, remedy string) {
+func (b *booting) block(reason, message string, remedy model.Advice) {
 	if !b.waiting.Until.IsZero() {
 		b.waiting.Next = remedy
 		b.wait("to be booted: " + message)
@@ -181,19 +182,19 @@ func (b *booting) trouble() {
 	}
 }
 
-func troubleRemedy(host string, kind model.TroubleKind) string {
+func troubleRemedy(host string, kind model.TroubleKind) model.Advice {
 	field := "spec.hosts[" + host + "].bmc"
 	switch kind {
 	case model.TroubleUnreachable:
-		return "check " + field + ".address, and the way from here to the BMC"
+		return advice.Text("check " + field + ".address, and the way from here to the BMC")
 	case model.TroubleCredentials:
-		return "correct " + field + ".credentials, or the user on the BMC, or wait if the BMC is still starting, and run the same command again: a refused password is not tried twice, as accounts lock"
+		return advice.Text("correct " + field + ".credentials, or the user on the BMC, or wait if the BMC is still starting, and run the same command again: a refused password is not tried twice, as accounts lock")
 	case model.TroubleNoVirtualMedia:
-		return "boot " + host + " from the discovery image by hand (oaictl create images), or give its BMC a licence with virtual media"
+		return advice.Text("boot " + host + " from the discovery image by hand ({create images}), or give its BMC a licence with virtual media")
 	case model.TroubleMediaRefused:
-		return "check that the BMC of " + host + " can reach and takes the media URL: --media-url"
+		return advice.Text("check that the BMC of " + host + " can reach and takes the media URL: --media-url")
 	}
-	return "look at the BMC of " + host
+	return advice.Text("look at the BMC of " + host)
 }
 
 // off is a machine that is off: image, then one boot from it, then power.
@@ -250,13 +251,13 @@ func (b *booting) boots() {
 	switch {
 	case fetch.Requests == 0 && !fetch.Unknown && (long || on >= fetchWithin):
 		b.block(reasonNotFetched, fmt.Sprintf("its BMC has not fetched the image%s: is %s reachable from the BMC?", within, origin(b.state.Media)),
-			"check the way from the BMC to that address, or give another one with --media-url; to try again, switch "+b.want.Name+" off")
+			advice.Text("check the way from the BMC to that address, or give another one with --media-url; to try again, switch "+b.want.Name+" off"))
 	case fetch.Bytes == 0 && fetch.Requests > 0 && !reads && (long || on >= fetchWithin):
 		b.block(reasonNotFetched, "its BMC has found the image, but the machine has read nothing of it"+within,
-			"look at the console of "+b.want.Name+": does it boot from its virtual drive? To try again, switch it off")
+			advice.Text("look at the console of "+b.want.Name+": does it boot from its virtual drive? To try again, switch it off"))
 	case !reads && (long || on >= registerWithin):
 		b.block(reasonNotBooted, fmt.Sprintf("%s, %s, but its agent has not called the service", ago, FetchText(fetch)),
-			"look at the console of "+b.want.Name+": does it boot the image, has it an address, does it reach the service? To try again, switch it off")
+			advice.Text("look at the console of "+b.want.Name+": does it boot the image, has it an address, does it reach the service? To try again, switch it off"))
 	default:
 		b.waiting.Since = cmp.Or(boot.Boots, b.waiting.Since)
 		b.wait("to register: BMC reached, image inserted, " + FetchText(fetch) + ", agent not called yet")
@@ -343,7 +344,7 @@ func lyingBMC(a model.Action, s model.Success) model.Blocker {
 	}
 	if model.TraitsOf(a.Kind).Switches {
 		b.Message = fmt.Sprintf("the BMC of %s accepted to %s %s ago, and says that nothing has changed", a.Name, a.Task(), minutes(switchWithin))
-		b.Remedy = model.TraitsOf(a.Kind).Phrase + " " + a.Name + " by hand, or look at its BMC, which may have to be reset"
+		b.Remedy = advice.Text(model.TraitsOf(a.Kind).Phrase + " " + a.Name + " by hand, or look at its BMC, which may have to be reset")
 	}
 	return b
 }

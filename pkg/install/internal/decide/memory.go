@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/model"
 )
 
@@ -88,7 +89,7 @@ func notKept(a model.Action, s model.Success) model.Blocker {
 	b := model.Blocker{
 		Key: a.Key + "/not-kept", Scope: a.Scope, Reason: "NotKept", Cure: model.CureNone, Since: s.First,
 		Message: fmt.Sprintf("the service accepted %d times to %s, and still is as it was: %s", s.Times, a.Task(), changesText(a.Changes)),
-		Remedy:  "leave these fields out of the file, or look at what changes them back: oaictl get events",
+		Remedy:  "leave these fields out of the file, or look at what changes them back: {get events}",
 	}
 	if len(a.Changes) == 1 {
 		b.Field = a.Changes[0].Field
@@ -118,11 +119,11 @@ func changesText(changes []model.Change) string {
 // code of its own, the run ends with that.
 func refusedBlocker(r model.Refusal, a model.Action) model.Blocker {
 	b := model.Blocker{
-		Key: a.Key + "/refused", Scope: a.Scope, Reason: "Refused", Cure: model.CureNow, Since: r.First, Remedy: r.Next,
+		Key: a.Key + "/refused", Scope: a.Scope, Reason: "Refused", Cure: model.CureNow, Since: r.First, Remedy: model.Advice(r.Next),
 		Message: fmt.Sprintf("could not %s: %s", a.Task(), r.Error),
 	}
 	if model.TraitsOf(a.Kind).ByBMC { // a person sees to that machine, and the others go on
-		b.Cure, b.Hosts, b.Remedy = model.CurePerson, []string{a.Name}, cmp.Or(b.Remedy, "look at the BMC of "+a.Name)
+		b.Cure, b.Hosts, b.Remedy = model.CurePerson, []string{a.Name}, cmp.Or(b.Remedy, advice.Text("look at the BMC of "+a.Name))
 		return b
 	}
 	switch r.Code {
@@ -165,7 +166,7 @@ func (p *planner) deleted() {
 		Remedy:  "run the same command again to make it anew; its machines then have to boot the new discovery image",
 	}
 	if p.desired.Options.AddNodes && !p.spec.Imported() || p.desired.Options.Adopt != "" {
-		b.Remedy = "oaictl get clusters"
+		b.Remedy = "{get clusters}"
 	}
 	p.block(b)
 }

@@ -44,7 +44,7 @@ func (p *planner) idle() bool            { return len(p.plan.Actions) == 0 }
 func (p *planner) unhindered() bool      { return len(p.plan.Blockers) == 0 }
 func (p *planner) full() string          { return p.name() + "." + p.spec.Spec.BaseDomain }
 
-func (p *planner) end(v model.Verdict, message, next string) {
+func (p *planner) end(v model.Verdict, message string, next model.Advice) {
 	p.plan.Verdict, p.plan.Message, p.plan.Next = v, message, next
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
 )
@@ -26,7 +27,7 @@ func (p *planner) others() {
 			p.warn(model.Warning{
 				Key: "cluster/duplicate/" + other.ID, Scope: model.ScopeCluster, Reason: "DuplicateCluster",
 				Message: fmt.Sprintf("there is a second cluster %s made by oaictl: %s (%s)", p.full(), other.ID, other.Status),
-				Next:    "oaictl delete cluster " + other.ID,
+				Next:    advice.Command("delete cluster", other.ID),
 			})
 		}
 	}
@@ -38,7 +39,7 @@ func (p *planner) others() {
 		p.block(model.Blocker{
 			Key: "cluster/adopt", Scope: model.ScopeCluster, Reason: "AdoptNotFound", Cure: model.CureOwner,
 			Message: fmt.Sprintf("there is no cluster %s with the id %s to adopt", p.full(), p.desired.Options.Adopt),
-			Remedy:  "oaictl get clusters",
+			Remedy:  "{get clusters}",
 		})
 	case p.cluster == nil && len(foreign) > 0:
 		p.foreign(foreign)
@@ -100,7 +101,7 @@ func (p *planner) foreign(clusters []model.ClusterRef) {
 	p.block(model.Blocker{
 		Key: "cluster/foreign", Scope: model.ScopeCluster, Reason: "ForeignCluster", Cure: model.CureOwner,
 		Message: fmt.Sprintf("the service has a cluster %s that oaictl did not make: %s", p.full(), strings.Join(labels, ", ")),
-		Remedy:  fmt.Sprintf("oaictl %s -f %s --adopt %s, or another metadata.name", verb, cmp.Or(file, "FILE"), id),
+		Remedy:  advice.Command(verb, "-f", cmp.Or(file, "FILE"), "--adopt", id) + ", or another metadata.name",
 	})
 }
 
@@ -111,7 +112,7 @@ func (p *planner) importCluster() {
 	case !p.desired.Options.AddNodes:
 		p.block(model.Blocker{
 			Key: "cluster/import", Scope: model.ScopeCluster, Reason: "InstalledElsewhere", Cure: model.CureNow, Field: "spec.import",
-			Message: "the file says that " + p.full() + " is installed already, so there is nothing to install", Remedy: "oaictl add-node -f FILE",
+			Message: "the file says that " + p.full() + " is installed already, so there is nothing to install", Remedy: "{add-node -f FILE}",
 		})
 	case p.cluster == nil:
 		settings := setting.OfCluster(p.spec)

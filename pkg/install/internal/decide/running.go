@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/catalogue"
 	"github.com/oaictl/oaictl/internal/model"
 )
@@ -90,7 +91,7 @@ func (p *planner) runningHost(h *model.Host) {
 	case model.HostFailed:
 		p.warn(model.Warning{
 			Key: "host/" + p.hostID(h) + "/failed", Scope: model.HostScope(p.hostID(h)), Reason: reasonHostFailed,
-			Message: fmt.Sprintf("%s failed: %s", name, cmp.Or(h.StatusInfo, h.Status)), Next: "oaictl logs host " + name,
+			Message: fmt.Sprintf("%s failed: %s", name, cmp.Or(h.StatusInfo, h.Status)), Next: advice.Command("logs host", name),
 		})
 	case model.HostInstalled, model.HostAdded, model.HostCancelled:
 	default:
@@ -137,11 +138,11 @@ func (p *planner) stuck(h *model.Host) (since time.Time, stuck bool) {
 	return end, p.now.After(end)
 }
 
-func (p *planner) stageRemedy(stage, name string) string {
+func (p *planner) stageRemedy(stage, name string) model.Advice {
 	if entry, ok := catalogue.Stage(stage); ok && entry.Remedy != "" {
-		return catalogue.Fill(entry.Remedy, catalogue.Names{Cluster: p.name(), Hosts: []string{name}, Stage: stage})
+		return entry.Remedy.Fill(advice.Names{Cluster: p.name(), Hosts: []string{name}, Stage: stage})
 	}
-	return "look at the console of " + name
+	return advice.Text("look at the console of " + name)
 }
 
 func (p *planner) saveNoIngress() {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
 )
@@ -37,7 +38,7 @@ func (p *planner) start() {
 	if p.desired.Options.ReadOnly {
 		p.wait(model.Wait{
 			Key: "cluster/install", Scope: model.ScopeCluster, For: "the installation to be started; everything is ready",
-			Since: p.cluster.StatusSince, Who: model.WhoService, Next: "oaictl create cluster -f FILE",
+			Since: p.cluster.StatusSince, Who: model.WhoService, Next: "{create cluster -f FILE}",
 		})
 		return
 	}
@@ -91,7 +92,7 @@ func (p *planner) preparationFailed() bool {
 	p.block(model.Blocker{
 		Key: model.KeyPreparation, Scope: model.ScopeCluster, Reason: ReasonPreparation, Cure: model.CureNone,
 		Message: fmt.Sprintf("the service failed %d times to prepare the installation: %s", failures, cmp.Or(p.cluster.Preparation.Reason, p.cluster.StatusInfo)),
-		Remedy:  "oaictl why cluster " + p.name() + ", cure that, and run the same command again",
+		Remedy:  advice.Command("why cluster", p.name()) + ", cure that, and run the same command again",
 	})
 	return true
 }
@@ -149,7 +150,7 @@ func (p *planner) unprepared() (b model.Blocker, found bool) {
 	slices.Sort(said)
 	b.Key, b.Scope, b.Reason, b.Cure = model.KeyPreparation, model.ScopeCluster, ReasonPreparation, model.CurePerson
 	b.Message = "the service cannot prepare the installation: " + strings.Join(said, "; ")
-	b.Remedy = "see that these hosts can pull the images of the release: oaictl explain validation container-images-available"
+	b.Remedy = "see that these hosts can pull the images of the release: {explain validation} container-images-available"
 	return b, len(said) > 0
 }
 
@@ -159,7 +160,7 @@ func (p *planner) onHold() bool {
 	if p.spec.Spec.Hold {
 		p.wait(model.Wait{
 			Key: model.KeyHold, Scope: model.ScopeCluster, Who: model.WhoUser, For: "spec.hold of the file to be taken back; everything else is ready",
-			Next: "oaictl create cluster -f FILE, with spec.hold false or left out",
+			Next: "{create cluster -f FILE}, with spec.hold false or left out",
 		})
 	}
 	held, is := p.cluster.Held()

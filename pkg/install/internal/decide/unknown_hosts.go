@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -33,7 +34,7 @@ func (p *planner) unknownHosts() {
 		p.block(model.Blocker{
 			Key: "host/" + host.ID + "/unknown", Scope: model.HostScope(host.ID), Reason: "UnknownHost", Cure: model.CurePerson, Since: host.Registered, Field: "spec.hosts",
 			Message: fmt.Sprintf("%s registered, but the file does not name it; installing would wipe it", host.Label()),
-			Remedy:  fmt.Sprintf("power it off and `oaictl delete host %s --yes`, or add it to spec.hosts", host.ID),
+			Remedy:  advice.Sprintf("power it off and `{delete host %s --yes}`, or add it to spec.hosts", host.ID),
 			Hosts:   []string{cmp.Or(host.Hostname, host.ID)},
 		})
 	}
@@ -93,7 +94,7 @@ func (p *planner) surplus(unnamed []*model.Host) bool {
 		Key: "hosts/surplus", Scope: model.ScopeCluster, Reason: "SurplusHosts", Cure: model.CurePerson, Field: "spec.topology",
 		Message: fmt.Sprintf("%d machines came that the file does not name, and it counts %d of them; installing would wipe them all: %s",
 			len(candidates), room, strings.Join(labels, "; ")),
-		Remedy: "power off those that are not meant and `oaictl delete host ID --yes` each, or name those that are in spec.hosts",
+		Remedy: "power off those that are not meant and `{delete host ID --yes}` each, or name those that are in spec.hosts",
 		Hosts:  names,
 	})
 	return true
@@ -115,7 +116,7 @@ func (p *planner) tooEarly(h *model.Host) bool {
 	p.block(model.Blocker{
 		Key: "host/" + h.ID + "/early", Scope: model.HostScope(h.ID), Reason: "TooEarly", Cure: model.CurePerson, Since: h.Registered,
 		Message: fmt.Sprintf("%s came too early: a single node has room for no worker until it is installed", cmp.Or(name, h.Label())),
-		Remedy:  fmt.Sprintf("switch it off and `oaictl delete host %s --yes`; once the cluster is installed, `oaictl add-node -f FILE` adds it", h.ID),
+		Remedy:  advice.Sprintf("switch it off and `{delete host %s --yes}`; once the cluster is installed, `{add-node -f FILE}` adds it", h.ID),
 		Hosts:   []string{cmp.Or(name, h.Hostname, h.ID)},
 	})
 	return true

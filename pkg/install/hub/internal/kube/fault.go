@@ -16,6 +16,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/redact"
 	"github.com/oaictl/oaictl/pkg/install"
 )
@@ -67,7 +68,7 @@ func (c *Client) Fault(a Attempt, err error) *install.Fault {
 		f.Next = "log in to the hub again (oc login, or whatever made the kubeconfig), or give another --kubeconfig"
 	case hasCause(status, "NamespaceTerminating"):
 		f.Err = fmt.Errorf("the namespace %s is being deleted", a.Namespace)
-		f.Next = "wait until it is gone; `kubectl get namespace " + a.Namespace + " -o yaml` says what holds it"
+		f.Next = install.Advice("wait until it is gone; `kubectl get namespace " + a.Namespace + " -o yaml` says what holds it")
 	case apierrors.IsForbidden(err):
 		if match := forbiddenVerb.FindStringSubmatch(status.Message); match != nil {
 			a.Verb = match[1] // an apply needs patch and, for a new object, create
@@ -81,10 +82,10 @@ func (c *Client) Fault(a Attempt, err error) *install.Fault {
 		c.setRefused(f, a, status)
 	case apierrors.IsNotFound(err):
 		f.Code, f.Permanent = install.CodeNotFound, true
-		f.Next = "oaictl get clusters"
+		f.Next = "{get clusters}"
 		if a.Name != "" && strings.Contains(status.Message, "namespaces") {
 			f.Err = fmt.Errorf("there is no namespace %s", a.Namespace)
-			f.Next = "kubectl create namespace " + a.Namespace + ", or have somebody do it who may"
+			f.Next = install.Advice("kubectl create namespace " + a.Namespace + ", or have somebody do it who may")
 		}
 	case apierrors.IsAlreadyExists(err):
 		f.Code, f.Permanent = install.CodeNotFound, true
@@ -144,7 +145,7 @@ func (c *Client) setForbidden(f *install.Fault, a Attempt) {
 		where, flag = "in namespace "+a.Namespace, " -n "+a.Namespace
 	}
 	f.Err = fmt.Errorf("these credentials may not %s %s %s", a.Verb, resource, where)
-	f.Next = fmt.Sprintf("have somebody allow it (the smallest role is in docs/hub-role.yaml), and check with: kubectl auth can-i %s %s%s", a.Verb, resource, flag)
+	f.Next = advice.Sprintf("have somebody allow it (the smallest role is in docs/hub-role.yaml), and check with: kubectl auth can-i %s %s%s", a.Verb, resource, flag)
 }
 
 // setRefused fills in a fault for what an admission webhook or the schema does not
@@ -250,16 +251,16 @@ func (c *Client) setNoAnswer(f *install.Fault, a Attempt, err error) {
 		f.Next = "the client certificate of the kubeconfig is not taken, it may have expired: get a new kubeconfig"
 	case errors.As(err, &unknown), errors.As(err, &name), errors.As(err, &invalid):
 		f.Permanent = true
-		f.Next = "the certificate of " + c.Host + " is not the one that the kubeconfig trusts: check its server and certificate-authority"
+		f.Next = install.Advice("the certificate of " + c.Host + " is not the one that the kubeconfig trusts: check its server and certificate-authority")
 	case errors.As(err, &dns):
 		f.Err = fmt.Errorf("the name %s of the hub cannot be resolved: %w", dns.Name, f.Err)
 		f.Next = "check the server in the kubeconfig, and DNS"
 	case errors.Is(err, context.DeadlineExceeded):
 		f.Err = errors.New("the hub's API server did not answer in time")
-		f.Next = "check that " + c.Host + " can be reached"
+		f.Next = install.Advice("check that " + c.Host + " can be reached")
 	case errors.As(err, &operation) && operation.Op == "dial":
 		f.Err = fmt.Errorf("the hub's API server cannot be reached: %w", f.Err)
-		f.Next = "check that " + c.Host + " runs and can be reached"
+		f.Next = install.Advice("check that " + c.Host + " runs and can be reached")
 	default:
 		f.Next = "run the same command again in a while"
 	}
@@ -272,7 +273,7 @@ func NotAllowed(err error) bool {
 }
 
 // NotFound is the fault for what a hub does not have.
-func NotFound(kind, on, next string) *install.Fault {
+func NotFound(kind, on string, next install.Advice) *install.Fault {
 	return &install.Fault{
 		Code: install.CodeNotFound, Op: "find " + kind, On: on, Permanent: true, Status: http.StatusNotFound,
 		Err: errors.New("the hub has none of that name or id"), Next: next,

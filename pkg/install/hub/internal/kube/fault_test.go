@@ -66,7 +66,7 @@ func TestFaults(t *testing.T) {
 	} {
 		p := &Client{Host: "https://hub"}
 		f := p.Fault(Attempt{Op: "apply Agent", Verb: "patch", Kind: Agents(), Namespace: "lab", Name: "x", FromFile: test.ofFile}, test.err)
-		if f.Code != test.code || f.Permanent != test.permanent || !strings.Contains(f.Error(), test.says) || !strings.Contains(f.Next, test.next) {
+		if f.Code != test.code || f.Permanent != test.permanent || !strings.Contains(f.Error(), test.says) || !strings.Contains(f.Next.String(), test.next) {
 			t.Errorf("%s: got %v (code %d, permanent %v, next %q)", name, f, f.Code, f.Permanent, f.Next)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
 	"github.com/oaictl/oaictl/internal/redact"
@@ -15,12 +16,12 @@ import (
 
 // DeletingFault is the fault for an object that is on its way out.
 func DeletingFault(u *unstructured.Unstructured) *install.Fault {
-	what, next := "its "+u.GetKind(), "wait until it is gone, then run the same command again; a finalizer that stays is that of a controller that is down"
+	what, next := "its "+u.GetKind(), install.Advice("wait until it is gone, then run the same command again; a finalizer that stays is that of a controller that is down")
 	switch u.GetKind() {
 	case hubapi.KindNamespace:
 		what = "it"
 	case hubapi.KindClusterDeployment:
-		next = fmt.Sprintf("oaictl delete cluster %s, which goes on with it, and tells what it waits for", ID(u.GetNamespace(), u.GetName()))
+		next = advice.Command("delete cluster", ID(u.GetNamespace(), u.GetName())) + ", which goes on with it, and tells what it waits for"
 	}
 	return &install.Fault{
 		Code: install.CodeFailure, Op: "observe cluster", On: ID(u.GetNamespace(), u.GetName()),

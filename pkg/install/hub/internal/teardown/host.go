@@ -12,7 +12,7 @@ import (
 func (w *Deleter) DeleteHost(ctx context.Context, name string, removeNode bool) error {
 	u := w.Namespace.Store(kube.Agents()).Get(name)
 	if u == nil {
-		return kube.NotFound("host", name, "oaictl get hosts")
+		return kube.NotFound("host", name, "{get hosts}")
 	}
 	// The service goes by the annotation alone, whatever its value. What the Agent says
 	// of its host may be late, so that it is written to each.

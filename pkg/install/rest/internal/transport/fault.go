@@ -18,6 +18,7 @@ import (
 
 	"github.com/go-openapi/runtime"
 
+	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/redact"
 	"github.com/oaictl/oaictl/pkg/install"
 )
@@ -142,7 +143,7 @@ func (c *Connection) fault(call calling, operation *runtime.ClientOperation, try
 		f.Next = "check --service-url"
 	case answer.kind >= notAnAnswer:
 		f.Ambiguous, f.Permanent = method == http.MethodPost, answer.kind == tooLarge
-		f.Next = fmt.Sprintf("check that --service-url %s is an assisted-service and not a web page or login in front of it", c.URL())
+		f.Next = advice.Sprintf("check that --service-url %s is an assisted-service and not a web page or login in front of it", c.URL())
 	case passing(answer.status):
 		f.Ambiguous = method == http.MethodPost && answer.status >= 500 && answer.kind != serviceShape
 		f.Next = "run the same command again in a while"
@@ -181,11 +182,11 @@ func (c *Connection) refused(f *install.Fault, answer *answerError, ofFile bool)
 	f.Permanent = true
 	switch answer.status {
 	case http.StatusUnauthorized:
-		f.Code, f.Next = install.CodeAuth, c.auth.Next()
+		f.Code, f.Next = install.CodeAuth, install.Advice(c.auth.Next())
 	case http.StatusForbidden:
 		f.Code, f.Next = install.CodeAuth, "use a token of a user who may do this"
 	case http.StatusNotFound:
-		f.Code, f.Next = install.CodeNotFound, "oaictl get clusters"
+		f.Code, f.Next = install.CodeNotFound, "{get clusters}"
 	case http.StatusConflict:
 		// The object is in another state than the last observation said; the
 		// next one decides. Only what the request itself asked for stays wrong.
@@ -198,9 +199,9 @@ func (c *Connection) refused(f *install.Fault, answer *answerError, ofFile bool)
 		case speaksTLS(answer):
 			f.Next = "use https:// in --service-url"
 		case field != "" && answer.kind == serviceShape: // of a document within the request
-			f.Code, f.Next = install.CodeInput, fmt.Sprintf("leave %s out of the file: the service has no such key there", field)
+			f.Code, f.Next = install.CodeInput, advice.Sprintf("leave %s out of the file: the service has no such key there", field)
 		case field != "":
-			f.Next = fmt.Sprintf("the service is too old to know %s: leave out what needs it, or use a newer service", field)
+			f.Next = advice.Sprintf("the service is too old to know %s: leave out what needs it, or use a newer service", field)
 		case ofFile:
 			f.Code, f.Next = install.CodeInput, "change the file and run the same command again"
 		default:
@@ -225,7 +226,7 @@ func (c *Connection) noAnswer(f *install.Fault, method string, try *attempt, err
 	f.Err = errors.New(short(hiding(try.value)(redact.Error(err))))
 	host := c.base.Host
 	if text, next := distrust(err, host, c.caFile); next != "" {
-		f.Permanent, f.Next, f.Err = true, next, fmt.Errorf("%s: %w", text, f.Err)
+		f.Permanent, f.Next, f.Err = true, install.Advice(next), fmt.Errorf("%s: %w", text, f.Err)
 		return
 	}
 	var (
@@ -243,15 +244,15 @@ func (c *Connection) noAnswer(f *install.Fault, method string, try *attempt, err
 		f.Next = "check --service-url and DNS"
 	case errors.As(err, &shape):
 		f.Err = fmt.Errorf("the answer is not what the service sends: %w", f.Err)
-		f.Next = fmt.Sprintf("check that --service-url %s is an assisted-service", c.URL())
+		f.Next = advice.Sprintf("check that --service-url %s is an assisted-service", c.URL())
 	case errors.As(err, &syntax), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
 		f.Err = fmt.Errorf("the answer broke off or is not what the service sends: %w", f.Err)
 		f.Next = "run the same command again in a while"
 	case errors.Is(err, context.DeadlineExceeded):
 		f.Err = errors.New("the service did not answer in time")
-		f.Next = "check that " + host + " can be reached"
+		f.Next = install.Advice("check that " + host + " can be reached")
 	case errors.As(err, &operation) && operation.Op == "dial":
-		f.Next = "check that the service runs and that " + host + " can be reached"
+		f.Next = install.Advice("check that the service runs and that " + host + " can be reached")
 	default:
 		f.Next = "run the same command again in a while"
 	}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 
+	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -76,6 +77,6 @@ func (p *parted) Read(data []byte) (int, error) {
 func (c *Connection) Incomplete(op, on string) *install.Fault {
 	return &install.Fault{
 		Code: install.CodeFailure, Op: op, On: on, Err: errors.New("the answer is not what the service sends: it has no id or status"),
-		Next: fmt.Sprintf("check that --service-url %s is an assisted-service", c.URL()),
+		Next: advice.Sprintf("check that --service-url %s is an assisted-service", c.URL()),
 	}
 }

@@ -168,11 +168,11 @@ func (e *exchanged) exchange(ctx context.Context) (token string, life time.Durat
 		f := &install.Fault{Code: code, Op: "exchange token at", On: hostOf(e.url), Status: status, Permanent: permanent, Err: err}
 		switch {
 		case code == install.CodeAuth:
-			f.Next = e.next
+			f.Next = install.Advice(e.next)
 		case permanent:
 			f.Next = "check --sso-url"
 		case status == 0:
-			f.Next = "check that " + hostOf(e.url) + " can be reached, and --sso-url"
+			f.Next = install.Advice("check that " + hostOf(e.url) + " can be reached, and --sso-url")
 		default:
 			f.Next = "run the same command again in a while, or check --sso-url"
 		}
@@ -195,7 +195,7 @@ func (e *exchanged) exchange(ctx context.Context) (token string, life time.Durat
 		reason := errors.New(short(redact.Error(err)))
 		if text, next := distrust(err, hostOf(e.url), e.CAFile); next != "" {
 			_, _, fault := fail(true, install.CodeFailure, 0, fmt.Errorf("%s: %w", text, reason))
-			fault.Next = next
+			fault.Next = install.Advice(next)
 			return "", 0, fault
 		}
 		return fail(false, install.CodeFailure, 0, reason)

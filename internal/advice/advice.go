@@ -1,0 +1,100 @@
+// Package advice is what to do next, as data: sentences, and in them the commands of
+// oaictl that are to be typed. Who shows them says how oaictl is called there.
+package advice
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"sync"
+)
+
+// Text is advice. Each command of oaictl in it stands in braces and without the name of
+// the program: "see to that, then {reset cluster lab}". FILE in a command stands for the
+// cluster.yaml. As a string, and in JSON, it is as it is typed in a terminal.
+type Text string
+
+// commands finds the commands in advice. Braces around anything else, as in what other
+// programs are to be told, are part of the text.
+var commands = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\{[a-z][^{}]*\}`) })
+
+// Command is the advice to type one command. Braces in its words, as a file name may have
+// them, are kept apart from its own.
+func Command(words ...string) Text {
+	return Text("{" + strings.NewReplacer("{", "\x01", "}", "\x02").Replace(strings.Join(words, " ")) + "}")
+}
+
+// Render is the advice for a person, with each command as show writes it.
+func (t Text) Render(show func(command string) string) string {
+	return commands().ReplaceAllStringFunc(string(t), func(command string) string {
+		return show(strings.NewReplacer("{", "", "}", "", "\x01", "{", "\x02", "}").Replace(command))
+	})
+}
+
+// Map is the advice with each command as change makes it.
+func (t Text) Map(change func(command string) string) Text {
+	return Text(t.Render(func(command string) string { return string(Command(change(command))) }))
+}
+
+// Commands are the commands in the advice.
+func (t Text) Commands() []string {
+	var all []string
+	t.Render(func(command string) string {
+		all = append(all, command)
+		return ""
+	})
+	return all
+}
+
+// String is the advice as it is typed in a terminal.
+func (t Text) String() string {
+	return t.Render(func(command string) string { return "oaictl " + command })
+}
+
+// MarshalText is String.
+func (t Text) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
+
+// Sprintf is fmt.Sprintf for advice.
+func Sprintf(format string, args ...any) Text { return Text(fmt.Sprintf(format, args...)) }
+
+// Names are what the placeholders of advice stand for. What is empty stays a
+// placeholder.
+type Names struct {
+	Cluster string
+	Hosts   []string // those that the advice is about
+	Stage   string
+}
+
+// placeholders are the commands in advice that leave a name open.
+var placeholders = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\{((?:[a-z]+\s)+)NAME\b([^}]*)\}`)
+})
+
+// Fill puts names into the commands of a piece of advice, such as an entry's Remedy,
+// so that they can be typed as they stand. Of several hosts that are to be looked at
+// the first is named.
+func (t Text) Fill(names Names) Text {
+	return Text(placeholders().ReplaceAllStringFunc(string(t), func(text string) string {
+		parts := placeholders().FindStringSubmatch(text)
+		command, name, others := parts[1], names.Cluster, ""
+		switch fields := strings.Fields(command); {
+		case fields[len(fields)-1] == "stage":
+			name = ""
+			if names.Stage != "" {
+				name = `"` + names.Stage + `"`
+			}
+		case fields[len(fields)-1] != "host":
+		case len(names.Hosts) == 0:
+			name = ""
+		default:
+			name = names.Hosts[0]
+			if len(names.Hosts) > 1 && fields[0] == "delete" {
+				others = " (or another of them)"
+			}
+		}
+		if name == "" {
+			return text
+		}
+		return "{" + command + name + parts[2] + "}" + others
+	}))
+}

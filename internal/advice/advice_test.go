@@ -1,0 +1,46 @@
+package advice_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/oaictl/oaictl/internal/advice"
+)
+
+func TestFill(t *testing.T) {
+	all := advice.Names{Cluster: "lab", Hosts: []string{"cp-0", "cp-1"}, Stage: "Rebooting"}
+	one := advice.Names{Cluster: "lab", Hosts: []string{"cp-0"}}
+	for _, tt := range []struct {
+		advice advice.Text
+		names  advice.Names
+		want   string
+	}{
+		{"Cure the cause, then {reset NAME} (on a hub: {delete cluster NAME}) and boot.", all, "Cure the cause, then oaictl reset lab (on a hub: oaictl delete cluster lab) and boot."},
+		{"{describe host NAME}, or nproc on the host.", all, "oaictl describe host cp-0, or nproc on the host."},
+		{"power it off and run {delete host NAME}.", all, "power it off and run oaictl delete host cp-0 (or another of them)."},
+		{"power it off and run {delete host NAME}.", one, "power it off and run oaictl delete host cp-0."},
+		{"{explain stage NAME} says what a stage does.", all, `oaictl explain stage "Rebooting" says what a stage does.`},
+		{"{explain stage NAME} says what a stage does.", one, "oaictl explain stage NAME says what a stage does."},
+		{"oc get csr, then oc adm certificate approve NAME, twice", all, "oc get csr, then oc adm certificate approve NAME, twice"},
+		{"{wait cluster NAME --for installed}", advice.Names{}, "oaictl wait cluster NAME --for installed"},
+	} {
+		if got := tt.advice.Fill(tt.names).String(); got != tt.want {
+			t.Errorf("%q became %q, want %q", tt.advice, got, tt.want)
+		}
+	}
+}
+
+// TestCommand keeps the braces of a name, and those that other programs are told.
+func TestCommand(t *testing.T) {
+	text := "look, then " + advice.Command("iso show", "'a {b}.iso'") + ", or kubectl patch -p '{\"spec\":{}}'"
+	if got, want := text.String(), "look, then oaictl iso show 'a {b}.iso', or kubectl patch -p '{\"spec\":{}}'"; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	if got := text.Map(strings.ToUpper).Commands(); len(got) != 0 {
+		t.Errorf("%q are no commands", got)
+	}
+	if got := text.Commands(); !slices.Equal(got, []string{"iso show 'a {b}.iso'"}) {
+		t.Errorf("commands %q", got)
+	}
+}
