@@ -1,19 +1,28 @@
+// Package media has the commands that make and serve the images of the hosts of a file.
 package media
 
 import (
 	"context"
+	"errors"
+	"io"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
+	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/image"
+	"github.com/oaictl/oaictl/internal/names"
+	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/boot"
 	"github.com/oaictl/oaictl/pkg/install/spec"
+	"github.com/oaictl/oaictl/pkg/iso"
+	"github.com/oaictl/oaictl/pkg/iso/fetch"
+	"github.com/oaictl/oaictl/pkg/iso/serve"
 )
 
-// createImagesOptions are what `create images` needs and what its flags say.
 type createImagesOptions struct {
 	hostMediaOptions
 	Dir     string
@@ -29,18 +38,8 @@ func NewCreateImages(a *base.App) *cobra.Command {
 		Use:     "images -f FILE",
 		Aliases: []string{"image"},
 		Short:   "Write every host's own discovery image",
-		Long: `Write a discovery image for every host of a file, as DIR/HOST.iso, out of one live
-image. What a host does once it has booted comes from the service, as it is now: the
-cluster has to be registered there. Images of before are overwritten.
-
---netboot writes what machines boot over the network instead: DIR/HOST/kernel,
-DIR/HOST/initrd, DIR/HOST/ipxe, a script for iPXE, and DIR/rootfs.img for all. The
-script finds the others by its own address, or below --url.`,
-		Example: `  oaictl create images -f cluster.yaml
-  oaictl create images -f cluster.yaml --base rhcos-live.iso -d images
-  oaictl create images -f cluster.yaml --base rhcos-live.iso -d /srv/http/lab --netboot --url http://192.0.2.1/lab`,
-		Args: base.NoArguments,
-		RunE: base.Run(o.run),
+		Args:    base.NoArguments,
+		RunE:    base.Run(o.run),
 	}
 	flags := command.Flags()
 	o.declare(flags)
@@ -113,7 +112,6 @@ func (o *createImagesOptions) writeISO(ctx context.Context, dir string, media *b
 	return image.WriteImage(ctx, o.App, made, image.Output{Path: filepath.Join(dir, base.FileName(host.Name)+".iso"), Force: true, Sync: o.Sync})
 }
 
-// note says what only somebody wants to know who asked with -v.
 func (o *createImagesOptions) note(format string, args ...any) {
 	if o.Globals.Verbose > 0 {
 		o.Say(format, args...)
@@ -140,7 +138,6 @@ func (o *createImagesOptions) writeNetboot(ctx context.Context, dir, where strin
 	return image.WriteFiles(ctx, o.App, filepath.Join(dir, name), true, files)
 }
 
-// writeRootfs writes the root filesystem that all hosts of an architecture share.
 func (o *createImagesOptions) writeRootfs(ctx context.Context, dir string, media *boot.Images) ([]document.Download, error) {
 	var written []document.Download
 	for _, part := range media.Groups {
@@ -160,11 +157,93 @@ func (o *createImagesOptions) writeRootfs(ctx context.Context, dir string, media
 	return written, nil
 }
 
-// rootfsOf is the name of the root filesystem that a host boots: with its
-// architecture, where there are several.
+// rootfsOf has the architecture in its name where there are several.
 func rootfsOf(media *boot.Images, host string) string {
 	if len(media.Groups) < 2 {
 		return image.RootfsName
 	}
 	return "rootfs-" + string(media.Of(host).Arch) + ".img"
+}
+
+type hostMediaOptions struct {
+	image.Options
+	File string
+	Base string
+
+	service *install.Client // once it was reached
+}
+
+func (o *hostMediaOptions) declare(flags *pflag.FlagSet) {
+	o.Options.Declare(flags)
+	flags.StringVarP(&o.File, "file", "f", "", "`FILE` with the cluster, - for standard input")
+	flags.StringVar(&o.Base, "base", "", "`FILE` or URL of the live image that all are made of (default: the service's)")
+}
+
+func (o *hostMediaOptions) check(name string) error {
+	switch {
+	case o.File == "":
+		return base.Usagef("%s needs -f FILE", name)
+	case o.SHA256 != "" && o.Base == "":
+		return base.Usagef("--sha256 goes with --base")
+	case o.Base != "":
+		return base.CheckSource(o.Base, o.SHA256)
+	}
+	return nil
+}
+
+func (o *hostMediaOptions) cluster(ctx context.Context) (*spec.Cluster, error) {
+	cluster, err := o.Load(ctx, o.File)
+	if err != nil {
+		return nil, err
+	}
+	if len(cluster.Spec.Hosts) == 0 {
+		return nil, &install.Fault{Code: install.CodeInput, Op: "make images of", On: o.File, Permanent: true, Err: errors.New("it names no hosts"), Next: advice.Command("download iso -f", names.Quoted(o.File))}
+	}
+	return cluster, nil
+}
+
+// images fails where a host has no InfraEnv yet. server is nil where they go into files.
+func (o *hostMediaOptions) images(ctx context.Context, cluster *spec.Cluster, server *serve.Server) (*boot.Images, error) {
+	var err error
+	if o.service, err = o.Dial(ctx); err != nil {
+		return nil, err
+	}
+	config := boot.ImagesConfig{Service: o.service.Backend, Spec: cluster, Server: server, Open: func(ctx context.Context, source fetch.Source) (*iso.Base, io.Closer, error) {
+		made, err := o.OpenSource(ctx, source)
+		if err != nil {
+			return nil, nil, err
+		}
+		return made.Base, made.File, nil
+	}}
+	if o.Base != "" {
+		config.Base = fetch.Source{Location: o.Base, SHA256: o.SHA256}
+	}
+	images, err := boot.NewImages(ctx, config)
+	return images, base.SeveralArchs(o.notRegistered(err))
+}
+
+func (o *hostMediaOptions) notRegistered(err error) error {
+	fault, is := errors.AsType[*install.Fault](err)
+	if !is || !errors.Is(err, boot.ErrInstalled) && !errors.Is(err, boot.ErrNotRegistered) {
+		return err
+	}
+	told := *fault
+	told.Next = advice.Command("create cluster -f", names.Quoted(o.File), "--detach")
+	if errors.Is(err, boot.ErrInstalled) {
+		told.Err = errors.New("the cluster is installed, and hosts are added to it with oaictl add-node")
+		told.Next = advice.Command("add-node -f", names.Quoted(o.File))
+	}
+	return &told
+}
+
+func (o *hostMediaOptions) openBases(ctx context.Context, images *boot.Images) error {
+	carried, err := images.Open(ctx)
+	o.WarnCarried(carried, o.Base)
+	fault, is := errors.AsType[*install.Fault](err)
+	if problem, wrong := errors.AsType[*boot.BaseError](err); is && wrong {
+		advised := *fault
+		advised.Next = base.ImageAdvice(problem)
+		return &advised
+	}
+	return err
 }
