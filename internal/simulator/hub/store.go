@@ -16,8 +16,9 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 )
@@ -58,11 +59,7 @@ func openStore(ctx context.Context, config *rest.Config, namespace string, h *hu
 	}
 	var seen []cache.InformerSynced
 	for _, k := range kinds {
-		within := namespace
-		if k.ClusterScoped() {
-			within = ""
-		}
-		informer := dynamicinformer.NewFilteredDynamicInformer(client, k.Resource(), within, 0, cache.Indexers{}, nil).Informer()
+		informer := cache.NewSharedIndexInformer(listWatch(client, k, namespace), &objects.Object{}, 0, cache.Indexers{})
 		if err := s.follow(k, informer, h); err != nil {
 			return nil, fmt.Errorf("watch %s: %w", k, err)
 		}
@@ -79,6 +76,19 @@ func of(client dynamic.Interface, k objects.Kind, namespace string) dynamic.Reso
 		return client.Resource(k.Resource())
 	}
 	return client.Resource(k.Resource()).Namespace(namespace)
+}
+
+// listWatch is written out: dynamicinformer brings the clients of all of Kubernetes' own kinds along.
+func listWatch(client dynamic.Interface, k objects.Kind, namespace string) cache.ListerWatcher {
+	resource := of(client, k, namespace)
+	return cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+			return resource.List(ctx, o)
+		},
+		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+			return resource.Watch(ctx, o)
+		},
+	}, client)
 }
 
 // awaitKinds are the watched kinds that the server has; it waits for those that are needed.
