@@ -123,7 +123,7 @@ func (a evidenceArea) behaviours(t *testing.T, read sources) []string {
 		}
 		for _, path := range paths {
 			switch {
-			case strings.HasSuffix(path, ".yaml"):
+			case a.find == nil:
 				all = append(all, habits(t, path)...)
 			case !strings.HasSuffix(path, "_test.go"):
 				all = append(all, a.find(read.file(t, path))...)
