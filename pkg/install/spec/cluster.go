@@ -260,9 +260,9 @@ type IgnitionEndpoint struct {
 // IgnoreValidations names checks of the service that may fail.
 type IgnoreValidations struct {
 	// Ids of cluster validations, or all.
-	Cluster []string `yaml:"cluster,omitempty" json:"cluster,omitempty"`
+	Cluster []string `yaml:"cluster,omitempty" json:"cluster,omitzero"`
 	// Ids of host validations, or all.
-	Hosts []string `yaml:"hosts,omitempty" json:"hosts,omitempty"`
+	Hosts []string `yaml:"hosts,omitempty" json:"hosts,omitzero"`
 }
 
 // Overrides are passed on as they are.

@@ -75,25 +75,25 @@ type Disk struct {
 // DiskHints are the root device hints of metal3.
 type DiskHints struct {
 	// Path of the device, for example /dev/sda or /dev/disk/by-path/pci-0000:01:00.0-nvme-1.
-	DeviceName string `yaml:"deviceName,omitempty"`
+	DeviceName string `yaml:"deviceName,omitempty" json:"deviceName,omitempty"`
 	// SCSI address, host:channel:target:lun.
-	HCTL string `yaml:"hctl,omitempty"`
+	HCTL string `yaml:"hctl,omitempty" json:"hctl,omitempty"`
 	// Part of the model.
-	Model string `yaml:"model,omitempty"`
+	Model string `yaml:"model,omitempty" json:"model,omitempty"`
 	// Part of the vendor.
-	Vendor string `yaml:"vendor,omitempty"`
+	Vendor string `yaml:"vendor,omitempty" json:"vendor,omitempty"`
 	// Serial number.
-	SerialNumber string `yaml:"serialNumber,omitempty"`
+	SerialNumber string `yaml:"serialNumber,omitempty" json:"serialNumber,omitempty"`
 	// Smallest size, in GiB.
-	MinSizeGigabytes int `yaml:"minSizeGigabytes,omitempty"`
+	MinSizeGigabytes int `yaml:"minSizeGigabytes,omitempty" json:"minSizeGigabytes,omitempty"`
 	// World-wide name.
-	WWN string `yaml:"wwn,omitempty"`
+	WWN string `yaml:"wwn,omitempty" json:"wwn,omitempty"`
 	// World-wide name with the vendor's extension.
-	WWNWithExtension string `yaml:"wwnWithExtension,omitempty"`
+	WWNWithExtension string `yaml:"wwnWithExtension,omitempty" json:"wwnWithExtension,omitempty"`
 	// The vendor's extension of the world-wide name.
-	WWNVendorExtension string `yaml:"wwnVendorExtension,omitempty"`
+	WWNVendorExtension string `yaml:"wwnVendorExtension,omitempty" json:"wwnVendorExtension,omitempty"`
 	// Whether the disk rotates.
-	Rotational *bool `yaml:"rotational,omitempty"`
+	Rotational *bool `yaml:"rotational,omitempty" json:"rotational,omitempty"`
 }
 
 // Fencing is how a machine is powered off by its peer.
