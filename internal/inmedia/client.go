@@ -84,8 +84,7 @@ const unchanged = "unchanged"
 // answered counts by what it left, so that nothing is made twice.
 func create[T any](ctx context.Context, send func() error, find func() (*T, error)) (*T, error) {
 	sent := send()
-	var fault *install.Fault
-	if sent != nil && (!errors.As(sent, &fault) || !fault.Ambiguous || context.Cause(ctx) != nil) {
+	if fault, is := errors.AsType[*install.Fault](sent); sent != nil && (!is || !fault.Ambiguous || context.Cause(ctx) != nil) {
 		return nil, sent
 	}
 	found, err := find()
@@ -225,8 +224,8 @@ func waitOut(ctx context.Context, err error) (wait, error) {
 }
 
 func passing(err error) bool {
-	var fault *install.Fault
-	return errors.As(err, &fault) && !fault.Permanent && fault.Code == install.CodeFailure
+	fault, is := errors.AsType[*install.Fault](err)
+	return is && !fault.Permanent && fault.Code == install.CodeFailure
 }
 
 // rawToken is sent as it is, of whatever kind, unless it is empty.

@@ -259,8 +259,8 @@ func (c *hostConfig) desired() *install.Desired {
 // refusal is the text for a configuration that the service refuses as things stand,
 // such as a disk that is not there.
 func refusal(err error, host *install.Host, settings install.Settings) (text string, conflict bool) {
-	var fault *install.Fault
-	if !errors.As(err, &fault) || fault.Status != http.StatusConflict {
+	fault, is := errors.AsType[*install.Fault](err)
+	if !is || fault.Status != http.StatusConflict {
 		return "", false
 	}
 	reason := strings.TrimSuffix(fault.Err.Error(), fmt.Sprintf(" (%d)", http.StatusConflict))

@@ -47,11 +47,15 @@ func readFile(path string) ([]byte, error) {
 			return data, nil
 		}
 	}
-	var cause *fs.PathError
-	if errors.As(err, &cause) {
-		err = cause.Err
+	return nil, badFile(path, withoutPath(err))
+}
+
+// withoutPath is an error of a file without its name.
+func withoutPath(err error) error {
+	if cause, is := errors.AsType[*fs.PathError](err); is {
+		return cause.Err
 	}
-	return nil, badFile(path, err)
+	return err
 }
 
 // readOptional is readFile for a file that may be missing.
@@ -117,8 +121,7 @@ func (d document) into(value any) (unknown []string, err error) {
 	strict, err := kjson.UnmarshalStrict(data, value)
 	if err != nil {
 		// The strict reader keeps the field to itself; the value is lost anyway.
-		var wrong *json.UnmarshalTypeError
-		if errors.As(json.Unmarshal(data, value), &wrong) {
+		if wrong, is := errors.AsType[*json.UnmarshalTypeError](json.Unmarshal(data, value)); is {
 			return nil, badFile(d.path, fmt.Errorf("%s%s is %s where it should be %s", d.place(wrong.Field), cmp.Or(wrong.Field, "the document"), aKind(wrong.Value), goKind(wrong.Type)))
 		}
 		return nil, badFile(d.path, errors.New(strings.TrimPrefix(err.Error(), "json: ")))

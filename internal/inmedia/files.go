@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -169,11 +168,7 @@ func writeWhole(path string, content []byte) error {
 		return nil
 	}
 	fail := func(err error) error {
-		var cause *fs.PathError
-		if errors.As(err, &cause) {
-			err = cause.Err
-		}
-		return &install.Fault{Code: install.CodeFailure, Op: "write", On: path, Err: err}
+		return &install.Fault{Code: install.CodeFailure, Op: "write", On: path, Err: withoutPath(err)}
 	}
 	folder := filepath.Dir(path)
 	if err := os.MkdirAll(folder, 0o755); err != nil {

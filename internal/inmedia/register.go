@@ -134,8 +134,7 @@ func (c *Client) setOverrides(ctx context.Context, m *clusterManifests, cluster 
 		Kind: model.SetOverrides, Scope: model.ScopeCluster, Target: cluster.ID, Name: cluster.Name,
 		Settings: install.Settings{setting.InstallConfig: setting.ValueOf(overrides)},
 	})
-	var fault *install.Fault
-	if errors.As(err, &fault) && (fault.Status == http.StatusBadRequest || fault.Status == http.StatusUnprocessableEntity) {
+	if fault, is := errors.AsType[*install.Fault](err); is && (fault.Status == http.StatusBadRequest || fault.Status == http.StatusUnprocessableEntity) {
 		// The keys are those of install-config.yaml, and an unknown one is more likely
 		// mistyped than too new for the service.
 		err = badFile(m.files.AgentClusterInstall, fmt.Errorf("the service refuses the annotation %s: %w", hubapi.AnnotationInstallConfigOverrides, fault.Err))

@@ -72,8 +72,7 @@ func These(secrets ...string) func(text string) string {
 
 // Error is what an error of a call says, without method, URL and secrets.
 func Error(err error) string {
-	var wrapped *url.Error
-	if errors.As(err, &wrapped) {
+	if wrapped, is := errors.AsType[*url.Error](err); is {
 		err = wrapped.Err
 	}
 	return Text(err.Error())

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -14,7 +13,6 @@ import (
 	"strings"
 	"time"
 
-	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
 	"github.com/google/go-containerregistry/pkg/v1/types"
 
@@ -91,8 +89,7 @@ func (c *client) once(ctx context.Context, at place) (Info, error) {
 }
 
 func passing(err error) bool {
-	var answer *transport.Error
-	if errors.As(err, &answer) {
+	if answer, is := errors.AsType[*transport.Error](err); is {
 		return answer.StatusCode >= 500 || answer.StatusCode == http.StatusTooManyRequests
 	}
 	var certificate *tls.CertificateVerificationError
@@ -128,7 +125,7 @@ func (b *bounded) RoundTrip(request *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	limit := int64(largestAnswer)
-	if strings.Contains(request.URL.Path, "/blobs/") || request.Response != nil { // or where a redirect sends for one
+	if strings.Contains(request.URL.Path, blobs) || request.Response != nil { // or where a redirect sends for one
 		limit = largestBlob
 	}
 	if response.ContentLength > limit {
@@ -180,55 +177,41 @@ func (c *client) open(ctx context.Context, at place) (*repository, error) {
 	return &repository{base: fmt.Sprintf("%s://%s/v2/%s", in.Scheme(), in.RegistryStr(), in.RepositoryStr()), client: &http.Client{Transport: signed}}, nil
 }
 
-type manifest struct {
+// content is a manifest or a part of an image.
+type content struct {
 	data   []byte
 	kind   types.MediaType
 	digest string
 }
 
-// manifest reads a manifest or a list of them, by tag or digest.
-func (r *repository) manifest(ctx context.Context, identifier string) (manifest, error) {
-	kinds := []string{string(types.OCIImageIndex), string(types.DockerManifestList), string(types.OCIManifestSchema1), string(types.DockerManifestSchema2)}
-	data, header, err := r.get(ctx, "/manifests/"+identifier, strings.Join(kinds, ","))
+// The paths of what a repository has.
+const (
+	manifests = "/manifests/"
+	blobs     = "/blobs/"
+)
+
+// get reads what a tag or a digest names at one of the paths.
+func (r *repository) get(ctx context.Context, path, identifier string) (content, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, r.base+path+identifier, nil)
 	if err != nil {
-		return manifest{}, err
+		return content{}, err
 	}
-	m := manifest{data: data, kind: types.MediaType(header.Get("Content-Type")), digest: digest(data)}
-	if strings.HasPrefix(identifier, "sha256:") && m.digest != identifier {
-		return manifest{}, fmt.Errorf("the registry answers with %s when asked for %s", m.digest, identifier)
-	}
-	return m, nil
-}
-
-func (r *repository) blob(ctx context.Context, part v1.Descriptor) ([]byte, error) {
-	data, _, err := r.get(ctx, "/blobs/"+part.Digest.String(), "")
-	if err == nil && digest(data) != part.Digest.String() {
-		err = fmt.Errorf("the registry answers with %s when asked for %s", digest(data), part.Digest)
-	}
-	return data, err
-}
-
-func digest(data []byte) string {
-	sum := sha256.Sum256(data)
-	return "sha256:" + hex.EncodeToString(sum[:])
-}
-
-func (r *repository) get(ctx context.Context, path, accept string) ([]byte, http.Header, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, r.base+path, nil)
-	if err != nil {
-		return nil, nil, err
-	}
-	if accept != "" {
-		request.Header.Set("Accept", accept)
+	if path == manifests {
+		kinds := []string{string(types.OCIImageIndex), string(types.DockerManifestList), string(types.OCIManifestSchema1), string(types.DockerManifestSchema2)}
+		request.Header.Set("Accept", strings.Join(kinds, ","))
 	}
 	response, err := r.client.Do(request)
 	if err != nil {
-		return nil, nil, err
+		return content{}, err
 	}
 	defer response.Body.Close()
 	if err := transport.CheckError(response, http.StatusOK); err != nil {
-		return nil, nil, err
+		return content{}, err
 	}
 	data, err := io.ReadAll(response.Body)
-	return data, response.Header, err
+	digest := fmt.Sprintf("sha256:%x", sha256.Sum256(data))
+	if err == nil && strings.Contains(identifier, ":") && digest != identifier {
+		err = fmt.Errorf("the registry answers with %s when asked for %s", digest, identifier)
+	}
+	return content{data: data, kind: types.MediaType(response.Header.Get("Content-Type")), digest: digest}, err
 }

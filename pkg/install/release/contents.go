@@ -30,7 +30,7 @@ const (
 )
 
 func (r *repository) describe(ctx context.Context, identifier string) (Info, error) {
-	found, err := r.manifest(ctx, identifier)
+	found, err := r.get(ctx, manifests, identifier)
 	if err != nil {
 		return Info{}, err
 	}
@@ -40,7 +40,7 @@ func (r *repository) describe(ctx context.Context, identifier string) (Info, err
 		if one, info.Arch, err = oneOf(found.data); err != nil {
 			return Info{}, err
 		}
-		if found, err = r.manifest(ctx, one); err != nil {
+		if found, err = r.get(ctx, manifests, one); err != nil {
 			return Info{}, err
 		}
 	}
@@ -105,11 +105,11 @@ func (r *repository) configOf(ctx context.Context, image *v1.Manifest) (*v1.Conf
 	if image.Config.Size > largestConfig {
 		return nil, fmt.Errorf("%w: its configuration has %d bytes", errTooLarge, image.Config.Size)
 	}
-	data, err := r.blob(ctx, image.Config)
+	found, err := r.get(ctx, blobs, image.Config.Digest.String())
 	if err != nil {
 		return nil, err
 	}
-	config, err := v1.ParseConfigFile(bytes.NewReader(data))
+	config, err := v1.ParseConfigFile(bytes.NewReader(found.data))
 	if err != nil {
 		return nil, fmt.Errorf("read its configuration: %w", err)
 	}
@@ -125,11 +125,11 @@ func (r *repository) versionInLayers(ctx context.Context, image *v1.Manifest) (s
 		if layer.Size > largestLayer {
 			continue // the release's own layers are small
 		}
-		data, err := r.blob(ctx, layer)
+		found, err := r.get(ctx, blobs, layer.Digest.String())
 		if err != nil {
 			return "", err
 		}
-		version, err := versionInLayer(data)
+		version, err := versionInLayer(found.data)
 		if err != nil || version != "" {
 			return version, err
 		}

@@ -119,11 +119,7 @@ func parse(ref string) (name.Reference, error) {
 	if !hasPath || !strings.ContainsAny(host, ".:") && host != "localhost" {
 		return nil, errors.New("it names no registry; write REGISTRY/REPOSITORY:TAG or REGISTRY/REPOSITORY@sha256:…")
 	}
-	image, err := name.ParseReference(ref, name.WithDefaultTag("latest"))
-	if err != nil {
-		return nil, err
-	}
-	return image, nil
+	return name.ParseReference(ref, name.WithDefaultTag("latest"))
 }
 
 func refused(ref string, err error) error {
@@ -146,8 +142,7 @@ func unreadable(ref string, failures []error) error {
 		case status != http.StatusNotFound:
 			missing = false
 		}
-		var certificate *tls.CertificateVerificationError
-		if errors.As(failure, &certificate) && fault.Next == "" {
+		if _, is := errors.AsType[*tls.CertificateVerificationError](failure); is && fault.Next == "" {
 			fault.Next = "check the certificate of the registry, and give the one that signed it with --registry-ca-file"
 		}
 	}
@@ -162,17 +157,15 @@ func unreadable(ref string, failures []error) error {
 // distrust is the error of the certificate, if there is one: the library goes on to ask
 // without TLS, and what comes of that explains nothing.
 func distrust(err error) error {
-	var certificate *tls.CertificateVerificationError
-	var asked *url.Error
-	if errors.As(err, &certificate) && errors.As(err, &asked) {
+	_, distrusted := errors.AsType[*tls.CertificateVerificationError](err)
+	if asked, is := errors.AsType[*url.Error](err); distrusted && is {
 		return asked // the first: with TLS
 	}
 	return err
 }
 
 func statusOf(err error) int {
-	var answer *transport.Error
-	if errors.As(err, &answer) {
+	if answer, is := errors.AsType[*transport.Error](err); is {
 		return answer.StatusCode
 	}
 	return 0
@@ -181,11 +174,10 @@ func statusOf(err error) int {
 // plain is a failure in one line, without the query of the address, which may hold a
 // token, and without a page of text for an answer.
 func plain(err error) string {
-	var answer *transport.Error
-	if !errors.As(err, &answer) {
+	answer, is := errors.AsType[*transport.Error](err)
+	if !is {
 		text := err.Error()
-		var asked *url.Error
-		if errors.As(err, &asked) {
+		if asked, is := errors.AsType[*url.Error](err); is {
 			address, _, _ := strings.Cut(asked.URL, "?")
 			text = strings.ReplaceAll(text, asked.URL, address)
 		}
@@ -218,34 +210,28 @@ func readLogins(secret spec.Secret) (logins, error) {
 		return nil, nil
 	}
 	var file struct {
-		Auths map[string]struct {
-			Auth          string `json:"auth"`
-			Username      string `json:"username"`
-			Password      string `json:"password"`
-			IdentityToken string `json:"identitytoken"`
-			RegistryToken string `json:"registrytoken"`
-		} `json:"auths"`
+		Auths map[string]json.RawMessage `json:"auths"`
 	}
-	if err := json.Unmarshal([]byte(secret.Reveal()), &file); err != nil {
-		return nil, errors.New("the pull secret is not JSON of the form {\"auths\": {…}}") // the cause could quote it
-	}
+	err := json.Unmarshal([]byte(secret.Reveal()), &file)
 	all := logins{}
 	for at, entry := range file.Auths {
-		login := authn.AuthConfig{
-			Username: entry.Username, Password: entry.Password, IdentityToken: entry.IdentityToken, RegistryToken: entry.RegistryToken,
-		}
-		if entry.Auth != "" {
-			plain, err := base64.StdEncoding.DecodeString(entry.Auth)
-			if err != nil {
-				return nil, fmt.Errorf("the pull secret's entry for %s is not base64", at)
-			}
-			user, password, found := strings.Cut(strings.TrimRight(string(plain), "\x00"), ":")
-			if !found {
-				return nil, fmt.Errorf("the pull secret's entry for %s is not USER:PASSWORD in base64", at)
-			}
-			login.Username, login.Password = user, password
+		var login authn.AuthConfig
+		wrong := json.Unmarshal(entry, &login)
+		_, otherKind := errors.AsType[*json.UnmarshalTypeError](wrong)
+		_, damaged := errors.AsType[base64.CorruptInputError](wrong)
+		switch {
+		case wrong == nil:
+		case otherKind:
+			err = wrong
+		case damaged:
+			return nil, fmt.Errorf("the pull secret's entry for %s is not base64", at)
+		default:
+			return nil, fmt.Errorf("the pull secret's entry for %s is not USER:PASSWORD in base64", at)
 		}
 		all[registryKey(at)] = login
+	}
+	if err != nil {
+		return nil, errors.New("the pull secret is not JSON of the form {\"auths\": {…}}") // the cause could quote it
 	}
 	return all, nil
 }

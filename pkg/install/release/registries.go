@@ -39,8 +39,7 @@ func ParseRegistries(data []byte) ([]Registry, error) {
 		Registries []Registry `toml:"registry"`
 	}
 	if err := unmarshal(data, &file); err != nil {
-		var at *toml.DecodeError
-		if errors.As(err, &at) {
+		if at, is := errors.AsType[*toml.DecodeError](err); is {
 			line, column := at.Position()
 			return nil, fmt.Errorf("line %d, column %d: %s", line, column, strings.TrimPrefix(at.Error(), "toml: "))
 		}

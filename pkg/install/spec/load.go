@@ -127,8 +127,7 @@ func fileProblem(name, message string) error {
 
 // reason is why a file could not be read, without its name.
 func reason(err error) string {
-	var path *fs.PathError
-	if errors.As(err, &path) {
+	if path, is := errors.AsType[*fs.PathError](err); is {
 		return path.Err.Error()
 	}
 	return err.Error()
