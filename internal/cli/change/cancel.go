@@ -156,7 +156,7 @@ func (o *changeOptions) eject(ctx context.Context, seen *install.Found) (looked 
 		}
 		return false, nil
 	}
-	hosts := install.BootedByBMC(seen.Spec)
+	hosts := model.BootedByBMC(seen.Spec)
 	if len(hosts) == 0 {
 		return false, nil
 	}
@@ -232,7 +232,7 @@ func (o *changeOptions) ejectOfGone(ctx context.Context, gone error) error {
 	}
 	o.ForgetImagesOf(cluster)
 	seen := &install.Found{Ref: install.ClusterRef{Name: cluster.Metadata.Name, BaseDomain: cluster.Spec.BaseDomain}, Spec: cluster}
-	if len(install.BootedByBMC(cluster)) == 0 {
+	if len(model.BootedByBMC(cluster)) == 0 {
 		return gone
 	}
 	if err := o.confirm(fmt.Sprintf("eject the discovery images of cluster %s, which the service does not have?", seen.FullName())); err != nil {

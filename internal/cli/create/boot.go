@@ -15,6 +15,7 @@ import (
 	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/runlog"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/boot"
@@ -51,7 +52,7 @@ func (h *bootedMachines) close() error { return errors.Join(h.Close(), h.forget(
 
 // bootMachines is nil where no machine of the file has a BMC.
 func (o *runOptions) bootMachines(ctx context.Context, service *install.Client, desired *install.Desired, log *runlog.Log) (*bootedMachines, error) {
-	if len(install.BootedByBMC(boot.ToBoot(desired))) == 0 {
+	if len(model.BootedByBMC(boot.ToBoot(desired))) == 0 {
 		return nil, nil
 	}
 	proxy, err := base.ProxyURL(o.boot.BMCProxy)

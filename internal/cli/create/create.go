@@ -14,6 +14,7 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/runlog"
 	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/boot"
@@ -211,7 +212,7 @@ func (o *runOptions) carryOut(ctx context.Context, desired *install.Desired, ser
 	if err := o.CheckBackend(cluster); err != nil {
 		return err
 	}
-	if err := o.boot.checkHosts(o.File, install.BootedByBMC(boot.ToBoot(desired)), o.Detach); err != nil {
+	if err := o.boot.checkHosts(o.File, model.BootedByBMC(boot.ToBoot(desired)), o.Detach); err != nil {
 		return err
 	}
 	if err := o.checkBase(ctx, cluster); err != nil {

@@ -73,7 +73,7 @@ func (o *planOptions) run(ctx context.Context) error {
 }
 
 func (o *runOptions) show(ctx context.Context, service *install.Client, desired *install.Desired) error {
-	booted := install.BootedByBMC(boot.ToBoot(desired))
+	booted := model.BootedByBMC(boot.ToBoot(desired))
 	installer, err := lookingWith(o.App, service, location{o.File, o.Dir}, desired.Spec.Metadata.Name, booted, o.boot.BMCProxy)
 	if err != nil {
 		return err

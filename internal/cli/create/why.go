@@ -85,7 +85,7 @@ func (o *whyOptions) host(ctx context.Context) error {
 func (o *whyOptions) explain(ctx context.Context, service *install.Client, seen *install.Found, host string) (install.Plan, error) {
 	var booted []*spec.Host
 	if seen.Spec != nil {
-		booted = install.BootedByBMC(seen.Spec)
+		booted = model.BootedByBMC(seen.Spec)
 	}
 	looking, err := lookingWith(o.App, service, location{o.File, "."}, seen.Ref.Name, booted, o.BMCProxy)
 	if err != nil {

@@ -21,6 +21,7 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/image"
 	"github.com/oaictl/oaictl/internal/cli/printer"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/boot"
 	"github.com/oaictl/oaictl/pkg/install/machine"
@@ -118,7 +119,7 @@ func (o *isoServeOptions) derivedURL(ctx context.Context, listens net.Addr, clus
 		return scheme + netip.AddrPortFrom(addr, at.Port()).String(), nil
 	}
 	ways := map[netip.Addr]bool{}
-	for _, host := range install.BootedByBMC(cluster) {
+	for _, host := range model.BootedByBMC(cluster) {
 		if way, err := machine.Route(ctx, host.BMC); err == nil {
 			ways[way] = true
 		}
