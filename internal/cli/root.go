@@ -36,13 +36,6 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec/schema"
 )
 
-const (
-	groupMain    = "main"
-	groupLook    = "look"
-	groupChange  = "change"
-	groupOffline = "offline"
-)
-
 func rootCommand(a *base.App) *cobra.Command {
 	if a.Identity.Name == base.MediaName {
 		return agent.NewMediaCommand(a)
@@ -70,44 +63,37 @@ func rootCommand(a *base.App) *cobra.Command {
 	root.SetHelpCommand(helpCommand(a))
 	a.Globals.Declare(root.PersistentFlags(), a.Identity.Backend)
 	root.Flags().Bool("version", false, "print the version of oaictl")
-	root.AddGroup(
-		&cobra.Group{ID: groupMain, Title: "Install:"},
-		&cobra.Group{ID: groupLook, Title: "Look:"},
-		&cobra.Group{ID: groupChange, Title: "Change:"},
-		&cobra.Group{ID: groupOffline, Title: "Without a service:"},
+	for _, group := range commands(a) {
+		root.AddGroup(&cobra.Group{ID: group.title, Title: group.title})
+		for _, command := range group.commands {
+			command.GroupID = group.title
+			root.AddCommand(command)
+		}
+	}
+	root.AddCommand(
+		&cobra.Command{Use: "environment", Short: "Variables and the configuration file", Args: cobra.NoArgs},
+		&cobra.Command{Use: "exit-codes", Short: "What each exit code means", Args: cobra.NoArgs},
 	)
-	for _, add := range commands(a) {
-		root.AddCommand(add)
-	}
-	for _, topic := range helpTopics() {
-		root.AddCommand(topic)
-	}
 	base.Describe(root)
 	a.Identity.InOwnWords(root)
 	registerCompletions(a, root)
 	return root
 }
 
-func commands(a *base.App) []*cobra.Command {
-	groups := []struct {
-		id       string
-		commands []*cobra.Command
-	}{
-		{groupMain, []*cobra.Command{createCommand(a), create.NewAddNode(a), agent.NewCommand(a), create.NewPlan(a), create.NewWait(a)}},
-		{groupLook, []*cobra.Command{create.NewWhy(a), look.NewGet(a), look.NewDescribe(a), download.NewLogs(a), download.NewDownload(a)}},
-		{groupChange, []*cobra.Command{change.NewCancel(a), change.NewReset(a), change.NewDelete(a)}},
-		{groupOffline, []*cobra.Command{
+type commandGroup struct {
+	title    string
+	commands []*cobra.Command
+}
+
+func commands(a *base.App) []commandGroup {
+	return []commandGroup{
+		{"Install:", []*cobra.Command{createCommand(a), create.NewAddNode(a), agent.NewCommand(a), create.NewPlan(a), create.NewWait(a)}},
+		{"Look:", []*cobra.Command{create.NewWhy(a), look.NewGet(a), look.NewDescribe(a), download.NewLogs(a), download.NewDownload(a)}},
+		{"Change:", []*cobra.Command{change.NewCancel(a), change.NewReset(a), change.NewDelete(a)}},
+		{"Without a service:", []*cobra.Command{
 			file.NewValidate(a), file.NewRender(a), file.NewConvert(a), file.NewSchema(a), file.NewExplain(a), isoCommand(a), simulator.NewCommand(a), versionCommand(a), completionCommand(a),
 		}},
 	}
-	var all []*cobra.Command
-	for _, group := range groups {
-		for _, command := range group.commands {
-			command.GroupID = group.id
-			all = append(all, command)
-		}
-	}
-	return all
 }
 
 func createCommand(a *base.App) *cobra.Command {
@@ -245,12 +231,5 @@ func helpCommand(a *base.App) *cobra.Command {
 			target.InitDefaultHelpFlag()
 			return target.Help()
 		},
-	}
-}
-
-func helpTopics() []*cobra.Command {
-	return []*cobra.Command{
-		{Use: "environment", Short: "Variables and the configuration file", Args: cobra.NoArgs},
-		{Use: "exit-codes", Short: "What each exit code means", Args: cobra.NoArgs},
 	}
 }

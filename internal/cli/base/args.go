@@ -2,6 +2,7 @@ package base
 
 import (
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -41,35 +42,9 @@ func takesClusterName(command *cobra.Command) bool {
 }
 
 // otherWords are what people who come from other programs type for a command.
-func otherWords() []struct {
-	command string
-	words   []string
-} {
-	return []struct {
-		command string
-		words   []string
-	}{
-		{"create cluster", []string{"install", "deploy", "apply", "provision", "up"}},
-		{"create images", []string{"iso", "media"}},
-		{"add-node", []string{"add-nodes", "add", "join", "scale"}},
-		{"plan", []string{"diff", "preview"}},
-		{"wait", []string{"wait-for"}},
-		{"why", []string{"diagnose", "debug"}},
-		{"get clusters", []string{"clusters", "list", "ls"}},
-		{"get hosts", []string{"hosts", "nodes", "machines", "agents", "servers"}},
-		{"get events", []string{"events"}},
-		{"get infraenvs", []string{"infraenvs"}},
-		{"get validations", []string{"validations", "checks"}},
-		{"describe", []string{"status", "show", "info", "inspect"}},
-		{"logs", []string{"gather", "must-gather"}},
-		{"download kubeconfig", []string{"kubeconfig", "credentials"}},
-		{"cancel", []string{"abort", "stop"}},
-		{"delete", []string{"destroy", "remove", "rm", "uninstall"}},
-		{"validate", []string{"check", "lint"}},
-		{"clusters", []string{"installs"}}, {"hosts", []string{"nodes", "machines", "agents", "servers"}},
-		{"cluster", []string{"install"}}, {"host", []string{"node", "machine", "agent"}}, {"images", []string{"isos", "media"}},
-	}
-}
+//
+//go:embed otherwords.txt
+var otherWords string
 
 // meant is the command that word was probably meant for, nil if none is near.
 func meant(group *cobra.Command, word string) *cobra.Command {
@@ -87,9 +62,10 @@ func meant(group *cobra.Command, word string) *cobra.Command {
 			call(sub, append([]string{sub.Name()}, sub.Aliases...)...)
 		}
 	}
-	for _, other := range otherWords() {
-		if found, rest, err := group.Find(strings.Fields(other.command)); err == nil && len(rest) == 0 && found != group {
-			call(found, other.words...)
+	for line := range strings.Lines(otherWords) {
+		path, others, _ := strings.Cut(line, ":")
+		if found, rest, err := group.Find(strings.Fields(path)); err == nil && len(rest) == 0 && found != group {
+			call(found, strings.Fields(others)...)
 		}
 	}
 	return called[closest(strings.ToLower(word), words)]

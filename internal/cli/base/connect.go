@@ -112,7 +112,7 @@ func connect(ctx context.Context, to ClientConfig) (install.Backend, error) {
 	if to.Backend == BackendHub {
 		return connectHub(ctx, to)
 	}
-	return connectREST(ctx, to)
+	return to.Service(func(rest.Credentials) rest.TokenSource { return nil })
 }
 
 // HostOf is the part of a URL that a person knows the service by.
@@ -155,10 +155,6 @@ func describeExchange(e rest.Exchange) string {
 		text += ": " + e.Error
 	}
 	return text
-}
-
-func connectREST(_ context.Context, to ClientConfig) (install.Backend, error) {
-	return to.Service(func(rest.Credentials) rest.TokenSource { return nil })
 }
 
 // Service is the REST service. other may give a token source in place of the usual one.

@@ -200,18 +200,6 @@ func (a *App) CheckBackend(c *spec.Cluster) error {
 	return checkREST(c)
 }
 
-func checkImportREST(c *spec.Cluster, report func(field, message, remedy string)) {
-	if !c.Imported() {
-		return
-	}
-	if c.Spec.Import.ClusterID == "" {
-		report("spec.import.clusterID", "is missing: a REST service knows an installed cluster by it", "write what the cluster says: oc get clusterversion version -o jsonpath='{.spec.clusterID}'; or give --backend hub")
-	}
-	if c.Spec.Import.Kubeconfig.SecretRef != nil {
-		report("spec.import.kubeconfig.secretRef", "names a Secret on a hub, which a REST service does not know", "leave the kubeconfig out: a REST service takes none; or give --backend hub")
-	}
-}
-
 func checkREST(c *spec.Cluster) error {
 	problems := &spec.Problems{}
 	report := func(field, message, remedy string) {
@@ -232,7 +220,12 @@ func checkREST(c *spec.Cluster) error {
 			report(name, "is a matter of a hub, and a REST service has nothing of the kind", "leave it out, or give --backend hub")
 		}
 	}
-	checkImportREST(c, report)
+	if c.Imported() && c.Spec.Import.ClusterID == "" {
+		report("spec.import.clusterID", "is missing: a REST service knows an installed cluster by it", "write what the cluster says: oc get clusterversion version -o jsonpath='{.spec.clusterID}'; or give --backend hub")
+	}
+	if c.Imported() && c.Spec.Import.Kubeconfig.SecretRef != nil {
+		report("spec.import.kubeconfig.secretRef", "names a Secret on a hub, which a REST service does not know", "leave the kubeconfig out: a REST service takes none; or give --backend hub")
+	}
 	if len(problems.List) == 0 {
 		return nil
 	}

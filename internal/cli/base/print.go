@@ -172,9 +172,6 @@ func PercentText(percent int) string {
 	return strconv.Itoa(percent) + "%"
 }
 
-// ListText is a list for a cell of a table.
-func ListText(list []string) string { return strings.Join(list, ",") }
-
 // Facts writes names and values under each other, without those that have none.
 func Facts(text *strings.Builder, indent string, list [][2]string) {
 	longest := 0
@@ -207,7 +204,7 @@ func (a *App) HostTable(items []document.Host, several bool) printer.Table {
 	}, Rows: document.Each(items, func(h document.Host) []string {
 		return []string{
 			h.Name, RoleText(h), string(h.State), StageText(h), PercentText(h.Percent), a.When(h.Since), h.ClusterID, h.InfraEnvID,
-			ListText(h.Addresses), ListText(h.MACs), h.Serial, h.BMC, h.ID, h.StatusInfo,
+			strings.Join(h.Addresses, ","), strings.Join(h.MACs, ","), h.Serial, h.BMC, h.ID, h.StatusInfo,
 		}
 	})}
 }

@@ -298,13 +298,11 @@ func (o *customizeOptions) input(op, path string) ([]byte, error) {
 		err = fmt.Errorf("it has more than %s", base.SizeText(largestConfig))
 	}
 	if err != nil {
-		return nil, unreadable(op, inputName(path), err)
+		return nil, &install.Fault{
+			Code: install.CodeInput, Op: op, On: inputName(path), Permanent: true, Err: base.WithoutPath(err), Next: "name a file that can be read",
+		}
 	}
 	return data, nil
-}
-
-func unreadable(op, path string, err error) error {
-	return &install.Fault{Code: install.CodeInput, Op: op, On: path, Permanent: true, Err: base.WithoutPath(err), Next: "name a file that can be read"}
 }
 
 func inputName(path string) string {

@@ -117,7 +117,7 @@ func hostText(a *base.App, doc document.Host) string {
 		if !i.Up {
 			link = "down"
 		}
-		return escape.Sprintf("  %s  %s  %s  %s\n", i.Name, i.MAC, link, base.ListText(i.Addresses))
+		return escape.Sprintf("  %s  %s  %s  %s\n", i.Name, i.MAC, link, strings.Join(i.Addresses, ","))
 	})
 	base.Section(&text, "Disks", doc.Detail.Disks, diskText)
 	base.Section(&text, "Checks that do not pass", failing(doc.Detail.Validations), validationText)

@@ -107,15 +107,11 @@ func (o *createImagesOptions) writeISO(ctx context.Context, dir string, media *b
 		return nil, image.ContentFault(err)
 	}
 	for _, w := range result.Warnings {
-		o.note("%s: %s", host.Name, w)
+		if o.Globals.Verbose > 0 {
+			o.Say("%s: %s", host.Name, w)
+		}
 	}
 	return image.WriteImage(ctx, o.App, made, image.Output{Path: filepath.Join(dir, base.FileName(host.Name)+".iso"), Force: true, Sync: o.Sync})
-}
-
-func (o *createImagesOptions) note(format string, args ...any) {
-	if o.Globals.Verbose > 0 {
-		o.Say(format, args...)
-	}
 }
 
 func (o *createImagesOptions) writeNetboot(ctx context.Context, dir, where string, media *boot.Images, host *spec.Host) ([]document.Download, error) {

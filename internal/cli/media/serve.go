@@ -139,7 +139,7 @@ func (o *isoServeOptions) derivedURL(ctx context.Context, listens net.Addr, clus
 }
 
 func (o *isoServeOptions) serve(ctx context.Context, cluster *spec.Cluster, key []byte, certificate *tls.Certificate, listener net.Listener) error {
-	log := &fetchLog{App: o.App}
+	log := &fetchLog{App: o.App, told: map[string]int64{}}
 	server, err := serve.New(serve.Config{
 		Key: key, URL: o.URL, Clock: o.Clock, TLS: certificate, Expire: o.Expire, HostMetrics: true, Access: log.access,
 	})
@@ -280,17 +280,11 @@ func netbootMedia(n *iso.Netboot, live, rootfs string) []serve.File {
 
 func macsOf(c *spec.Cluster, host *spec.Host) []string {
 	var macs []string
-	seen := map[string]bool{}
-	add := func(mac string) {
-		if key := strings.ToLower(mac); mac != "" && !seen[key] {
-			seen[key] = true
+	_, named, _ := c.StaticNetwork(host)
+	for _, mac := range append([]string{host.Match.MAC}, document.Each(named, func(m spec.NIC) string { return m.MAC })...) {
+		if mac != "" && !slices.ContainsFunc(macs, func(known string) bool { return strings.EqualFold(known, mac) }) {
 			macs = append(macs, mac)
 		}
-	}
-	add(host.Match.MAC)
-	_, named, _ := c.StaticNetwork(host)
-	for _, m := range named {
-		add(m.MAC)
 	}
 	return macs
 }
@@ -349,9 +343,6 @@ func (l *fetchLog) access(a serve.Access) {
 func (l *fetchLog) further(host string, percent int64) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.told == nil {
-		l.told = map[string]int64{}
-	}
 	last, known := l.told[host]
 	if known && percent < last+fetchStep && (percent < 100 || last >= 100) {
 		return false

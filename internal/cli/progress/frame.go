@@ -41,7 +41,7 @@ func (f frame) lines() []string {
 }
 
 func (f frame) title() string {
-	name, state := "", absent
+	name, state := "", string(model.HostAbsent)
 	if d := f.view.Desired; d != nil && d.Spec != nil {
 		name = d.Spec.Metadata.Name + "." + d.Spec.Spec.BaseDomain
 	}

@@ -14,8 +14,6 @@ import (
 // checking stands for insufficient, which every install is for a moment.
 const checking = "Checking"
 
-const absent = "Absent"
-
 // sentence is an event in words, without time and advice; "" where a person learns nothing,
 // as of the last event of a run, which the result tells.
 func sentence(e install.Event) string {
@@ -25,7 +23,7 @@ func sentence(e install.Event) string {
 		if e.ExitCode != nil {
 			return ""
 		}
-		if e.State == absent {
+		if e.State == string(model.HostAbsent) {
 			return "the service has no such cluster yet"
 		}
 		if e.State == string(model.ClusterBlocked) && e.Severity == model.SeverityInfo {
@@ -36,7 +34,7 @@ func sentence(e install.Event) string {
 		}
 		return joined(": ", "cluster is "+escape.Word(e.State), text)
 	case model.EventHost:
-		if e.State == absent { // what is not there is in no state: the message says what is known of it
+		if e.State == string(model.HostAbsent) { // what is not there is in no state: the message says what is known of it
 			return joined(": ", subject(e), text)
 		}
 		if e.State == string(model.HostBlocked) && e.Severity == model.SeverityInfo {
