@@ -44,6 +44,7 @@ func TestReadRefusals(t *testing.T) {
 		{"huge", memory{"in/a.yaml": []byte("a: " + strings.Repeat("x", 17<<20))}, []string{"more than 16 MiB"}},
 		{"several clusters", memory{"in/a.yaml": []byte(fmt.Sprintf(deployment, "a", "a") + "---\n" + fmt.Sprintf(deployment, "b", "b") + "---\n" + install)}, []string{"in/a.yaml:6:1", "the ClusterDeployment b is of a second cluster: the first is a"}},
 		{"two ways at once", memory{"in/install-config.yaml": []byte(installConfig), "in/cluster-manifests/a.yaml": []byte(install)}, []string{"stands beside an install-config"}},
+		{"two Secrets without a name", memory{"in/a.yaml": []byte(install + "---\napiVersion: v1\nkind: Secret\n---\napiVersion: v1\nkind: Secret\n")}, []string{"there are two objects Secret "}},
 		{"half of it", memory{"in/agent-config.yaml": []byte(agentConfig)}, []string{"install-config.yaml is missing beside agent-config.yaml"}},
 		{"wrong types", memory{"in/install-config.yaml": []byte(strings.NewReplacer("baseDomain: example.com", "baseDomain: 7", "machineNetwork: [{cidr: 10.0.0.0/24}]", "machineNetwork: 3").Replace(installConfig)), "in/agent-config.yaml": []byte(agentConfig)},
 			[]string{"in/install-config.yaml:3:13: baseDomain: has to be text, but is a number; put it in quotes", "networking.machineNetwork: has to be a list, but is a number"}},

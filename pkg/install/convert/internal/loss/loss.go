@@ -72,7 +72,7 @@ func (l *Collector) walk(v reflect.Value, path, name string, why map[string]stri
 	case reflect.Struct:
 		for i := range v.NumField() {
 			if key := FieldName(v.Type().Field(i)); key != "" {
-				l.walk(v.Field(i), dotted(path, key), dotted(name, key), why)
+				l.walk(v.Field(i), strings.TrimPrefix(path+"."+key, "."), strings.TrimPrefix(name+"."+key, "."), why)
 			}
 		}
 	case reflect.Slice:
@@ -90,13 +90,6 @@ func (l *Collector) walk(v reflect.Value, path, name string, why map[string]stri
 // made in Go and not resolved all that is not zero is said.
 func (l *Collector) Said(path string) bool {
 	return l.Cluster.Present(path) || !l.Cluster.Present("metadata.name")
-}
-
-func dotted(path, name string) string {
-	if path == "" {
-		return name
-	}
-	return path + "." + name
 }
 
 // FieldName is the key of a field of cluster.yaml, "" for one that is not written.

@@ -2,6 +2,7 @@ package settings
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/source"
@@ -97,26 +98,15 @@ func (r *Reader) Host(i int) *spec.Host { return &r.Cluster.Spec.Hosts[i] }
 
 // HostWithMAC is the host that has one of the addresses, -1 for none.
 func (r *Reader) HostWithMAC(macs ...string) int {
-	for i := range r.Cluster.Spec.Hosts {
-		h := r.Host(i)
-		for _, mac := range macs {
-			if mac == "" {
-				continue
-			}
-			if SameMAC(h.Match.MAC, mac) {
-				return i
-			}
-			if h.Net == nil {
-				continue
-			}
-			for _, nic := range h.Net.Interfaces {
-				if SameMAC(nic.MAC, mac) {
-					return i
-				}
-			}
-		}
-	}
-	return -1
+	return slices.IndexFunc(r.Cluster.Spec.Hosts, func(h spec.Host) bool {
+		return slices.ContainsFunc(macs, func(mac string) bool { return HasMAC(&h, mac) })
+	})
+}
+
+// HasMAC says whether a host is known to have an address.
+func HasMAC(h *spec.Host, mac string) bool {
+	return SameMAC(h.Match.MAC, mac) ||
+		h.Net != nil && slices.ContainsFunc(h.Net.Interfaces, func(nic spec.NIC) bool { return SameMAC(nic.MAC, mac) })
 }
 
 // SameMAC compares two addresses however they are written.
@@ -124,12 +114,9 @@ func SameMAC(a, b string) bool { return a != "" && setting.MAC(a) == setting.MAC
 
 // HostNamed is the host of that name or hostname, -1 for none.
 func (r *Reader) HostNamed(name string) int {
-	for i := range r.Cluster.Spec.Hosts {
-		if h := r.Host(i); name != "" && (h.Name == name || h.Hostname == name) {
-			return i
-		}
-	}
-	return -1
+	return slices.IndexFunc(r.Cluster.Spec.Hosts, func(h spec.Host) bool {
+		return name != "" && (h.Name == name || h.Hostname == name)
+	})
 }
 
 // NameHost gives a host without a name one, and the machine keeps its own.

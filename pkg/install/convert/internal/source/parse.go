@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
+	"regexp"
 	"strings"
+
+	"github.com/pelletier/go-toml/v2/unstable"
 
 	"github.com/oaictl/oaictl/internal/yamltree"
 )
@@ -204,39 +206,54 @@ func (j *jsonReader) fill(n *Node, depth int) error {
 }
 
 // ParseTOML reads the part of TOML that containers-registries.conf(5) is written
-// in: tables, lists of tables, texts, booleans and lists of texts. nil where
-// there is more.
+// in: lists of tables, texts, booleans and lists of texts. nil where there is more.
 func (r *Account) ParseTOML(at *Node, text string) *Node {
 	root := &Node{In: at.In, Kind: MapNode, Line: at.Line, Col: at.Col}
-	table := root
-	for number := 1; text != ""; {
-		line, rest, _ := strings.Cut(text, "\n")
-		whole := text
-		switch line = strings.TrimSpace(line); {
-		case line == "" || strings.HasPrefix(line, "#"):
-		case strings.HasPrefix(line, "[["):
-			name, _, _ := strings.Cut(strings.TrimPrefix(line, "[["), "]]")
-			table = root.tomlTable(strings.TrimSpace(name), number)
-		default:
-			key, _, found := strings.Cut(line, "=")
-			_, value, _ := strings.Cut(text, "=")
-			var child *Node
-			if child, rest = tomlValue(value); !found || child == nil || table == nil {
-				r.Wrong(at, fmt.Sprintf("line %d of it is nothing that is known of registries.conf", number), "write [[registry]] with location and [[registry.mirror]]")
-				return nil
-			}
-			child.Key = strings.Trim(strings.TrimSpace(key), `"`)
-			if table.Child(child.Key) != nil {
-				r.Wrong(at, fmt.Sprintf("line %d of it says %s a second time", number, child.Key), "")
-				return nil
-			}
-			table.add(child, number)
+	unknown := func(line int) *Node {
+		r.Wrong(at, fmt.Sprintf("line %d of it is nothing that is known of registries.conf", line), "write [[registry]] with location and [[registry.mirror]]")
+		return nil
+	}
+	table, parser := root, unstable.Parser{}
+	parser.Reset([]byte(text))
+	for parser.NextExpression() {
+		e := parser.Expression()
+		var keys []string
+		line := 0
+		for key := e.Key(); key.Next(); {
+			keys = append(keys, string(key.Node().Data))
+			line = parser.Shape(key.Node().Raw).Start.Line
 		}
-		text = rest
-		number += strings.Count(whole[:len(whole)-len(rest)], "\n")
+		if e.Kind == unstable.ArrayTable {
+			table = root.tomlTable(keys, line)
+			continue
+		}
+		if e.Kind != unstable.KeyValue || len(keys) != 1 || table == nil {
+			return unknown(line)
+		}
+		child := tomlValue(e.Value())
+		if child == nil {
+			return unknown(line)
+		}
+		if child.Key = keys[0]; table.Child(child.Key) != nil {
+			r.Wrong(at, fmt.Sprintf("line %d of it says %s a second time", line, child.Key), "")
+			return nil
+		}
+		table.add(child, line)
+	}
+	var wrong *unstable.ParserError
+	if errors.As(parser.Error(), &wrong) {
+		before := text[:min(len(text), int(parser.Range(wrong.Highlight).Offset+1))]
+		begun := tomlKey.FindAllStringIndex(before, -1)
+		if len(begun) > 0 {
+			before = before[:begun[len(begun)-1][1]]
+		}
+		return unknown(1 + strings.Count(before, "\n"))
 	}
 	return root
 }
+
+// tomlKey matches the beginning of what may go on over several lines.
+var tomlKey = regexp.MustCompile(`(?m)^[ \t]*[\w"'.-]+[ \t]*=`)
 
 func (n *Node) add(child *Node, line int) {
 	child.Parent, child.index = n, len(n.Children)
@@ -250,21 +267,19 @@ func (n *Node) add(child *Node, line int) {
 }
 
 // tomlTable begins another table of a list; nil for one below a table that is not there.
-func (n *Node) tomlTable(name string, line int) *Node {
-	parent := n
-	parts := strings.Split(name, ".")
-	for _, part := range parts[:len(parts)-1] {
-		list := parent.Child(strings.TrimSpace(part))
+func (n *Node) tomlTable(keys []string, line int) *Node {
+	last := len(keys) - 1
+	for _, key := range keys[:last] {
+		list := n.Child(key)
 		if list == nil || len(list.Children) == 0 {
 			return nil
 		}
-		parent = list.Children[len(list.Children)-1]
+		n = list.Children[len(list.Children)-1]
 	}
-	key := strings.TrimSpace(parts[len(parts)-1])
-	list := parent.Child(key)
+	list := n.Child(keys[last])
 	if list == nil {
-		list = &Node{Kind: ListNode, Key: key}
-		parent.add(list, line)
+		list = &Node{Kind: ListNode, Key: keys[last]}
+		n.add(list, line)
 	}
 	if list.Kind != ListNode {
 		return nil
@@ -274,69 +289,24 @@ func (n *Node) tomlTable(name string, line int) *Node {
 	return table
 }
 
-// tomlValue reads the first value of a text; nil for one that is not known.
-func tomlValue(text string) (value *Node, rest string) {
-	text = strings.TrimLeft(text, " \t")
-	if list, open := strings.CutPrefix(text, "["); open {
-		value, rest = tomlList(list)
-	} else {
-		value, rest = tomlScalar(text)
-	}
-	after, rest, _ := strings.Cut(rest, "\n")
-	if after = strings.TrimSpace(after); after != "" && !strings.HasPrefix(after, "#") {
-		return nil, ""
-	}
-	return value, rest
-}
-
-// tomlList reads the rest of a list, which may go on over several lines.
-func tomlList(text string) (list *Node, rest string) {
-	list = &Node{Kind: ListNode}
-	for {
-		switch text = strings.TrimLeft(text, " \t\r\n,"); {
-		case text == "":
-			return nil, ""
-		case text[0] == ']':
-			return list, text[1:]
-		case text[0] == '#':
-			_, text, _ = strings.Cut(text, "\n")
-		default:
-			var item *Node
-			if item, text = tomlScalar(text); item == nil {
-				return nil, ""
+// tomlValue is a text, a boolean, or a list of texts; nil for anything else.
+func tomlValue(from *unstable.Node) *Node {
+	switch from.Kind {
+	case unstable.String:
+		return &Node{Kind: TextNode, Text: string(from.Data)}
+	case unstable.Bool:
+		return &Node{Kind: BoolNode, Text: string(from.Data)}
+	case unstable.Array:
+		list := &Node{Kind: ListNode}
+		for item := from.Children(); item.Next(); {
+			value := tomlValue(item.Node())
+			if value == nil || value.Kind == ListNode {
+				return nil
 			}
-			item.Parent, item.index = list, len(list.Children)
-			list.Children = append(list.Children, item)
+			value.Parent, value.index = list, len(list.Children)
+			list.Children = append(list.Children, value)
 		}
+		return list
 	}
-}
-
-func tomlScalar(text string) (value *Node, rest string) {
-	for _, word := range []string{"true", "false"} {
-		if rest, is := strings.CutPrefix(text, word); is {
-			return &Node{Kind: BoolNode, Text: word}, rest
-		}
-	}
-	if text == "" || text[0] != '"' && text[0] != '\'' {
-		return nil, ""
-	}
-	end := 1
-	for end < len(text) && text[end] != text[0] && text[end] != '\n' {
-		if text[end] == '\\' && text[0] == '"' {
-			end++
-		}
-		end++
-	}
-	if end >= len(text) || text[end] != text[0] {
-		return nil, ""
-	}
-	inner, rest := text[1:end], text[end+1:]
-	if text[0] == '"' {
-		unquoted, err := strconv.Unquote(text[:end+1])
-		if err != nil {
-			return nil, ""
-		}
-		inner = unquoted
-	}
-	return &Node{Kind: TextNode, Text: inner}, rest
+	return nil
 }

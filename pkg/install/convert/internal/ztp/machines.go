@@ -196,16 +196,7 @@ func (r *Hub) folderHost(in *source.Input, name string) {
 
 func (r *Hub) furtherMACs(i int, macs []string, at *source.Node) {
 	h := r.Host(i)
-	var unsaid []string
-	for _, mac := range macs {
-		known := settings.SameMAC(h.Match.MAC, mac)
-		if h.Net != nil {
-			known = known || slices.ContainsFunc(h.Net.Interfaces, func(nic spec.NIC) bool { return settings.SameMAC(nic.MAC, mac) })
-		}
-		if !known {
-			unsaid = append(unsaid, mac)
-		}
-	}
+	unsaid := slices.DeleteFunc(slices.Clone(macs), func(mac string) bool { return settings.HasMAC(h, mac) })
 	if len(unsaid) > 0 {
 		r.LoseAs(at, strings.Join(unsaid, " "), "a machine is recognised by one MAC address, "+h.Match.MAC)
 	}

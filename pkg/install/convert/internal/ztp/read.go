@@ -3,6 +3,7 @@
 package ztp
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -234,7 +235,7 @@ func (r *Hub) Object(h *Objects, n *source.Node) {
 		r.Header(n)
 	case named != nil:
 		if named[NameOf(n)] != nil {
-			r.Wrong(n.Get("metadata", "name"), fmt.Sprintf("there are two objects %s %s", kind, NameOf(n)), "keep one of them")
+			r.Wrong(cmp.Or(n.Get("metadata", "name"), n), fmt.Sprintf("there are two objects %s %s", kind, NameOf(n)), "keep one of them")
 		}
 		named[NameOf(n)] = n
 		r.Header(n)
