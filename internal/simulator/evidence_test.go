@@ -105,7 +105,7 @@ func evidenceAreas() []evidenceArea {
 		{"Moves of clusters and hosts", service("*.go"), moves},
 		{"Events of the service", service("*.go"), both(called(1, "note", "noteHost", "noteInfraEnv"), called(3, "note", "noteHost", "noteInfraEnv"))},
 		{"Refusals of the service", service("*.go"), both(refusals("badRequest", "conflict", "notFound", "malformed"), refusals("refuse"))},
-		{"Checks and their texts", []string{"service/validate/cluster*.go", "service/validate/host*.go", "service/validate/operators.go"}, literals(regexp.MustCompile(`^[a-z][a-z0-9]+(-[a-z0-9]+)+$|[A-Za-z]+ [A-Za-z%]+`))},
+		{"Checks and their texts", []string{"service/validate/cluster*.go", "service/validate/host*.go", "service/validate/operators.go", "service/validate/rules.yaml"}, literals(regexp.MustCompile(`^[a-z][a-z0-9]+(-[a-z0-9]+)+$|[A-Za-z]+ [A-Za-z%]+`))},
 		{"Conditions on a hub", []string{"hub/condition/*.go"}, literals(regexp.MustCompile(`^[A-Z][A-Za-z]{3,}$|[A-Za-z]+ [A-Za-z%]+`))},
 		{"Webhooks on a hub", []string{"hub/admission*.go", "hub/webhook/*.go"}, literals(regexp.MustCompile(`[A-Za-z]+ [A-Za-z%]+`))},
 		{"Habits of BMCs", []string{"bmc/flavours.yaml"}, nil},
@@ -146,10 +146,43 @@ type sources map[string]*sourceFile
 // file is a parsed file. The others of its folder are parsed with it.
 func (s sources) file(t *testing.T, path string) *sourceFile {
 	t.Helper()
-	if s[path] == nil {
+	switch {
+	case s[path] != nil:
+	case filepath.Ext(path) == ".yaml":
+		s[path] = rules(t, path)
+	default:
 		s.parse(t, filepath.Dir(path))
 	}
 	return s[path]
+}
+
+// rules is a table of validations as a file whose literals are their ids and texts.
+func rules(t *testing.T, path string) *sourceFile {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var table map[string][]struct {
+		ID       string
+		Verdicts []struct{ Says string }
+	}
+	if err := yaml.Unmarshal(text, &table); err != nil {
+		t.Fatal(err)
+	}
+	all := &ast.ValueSpec{}
+	add := func(text string) {
+		all.Values = append(all.Values, &ast.BasicLit{Kind: token.STRING, Value: strconv.Quote(text)})
+	}
+	for _, list := range table {
+		for _, r := range list {
+			add(r.ID)
+			for _, v := range r.Verdicts {
+				add(v.Says)
+			}
+		}
+	}
+	return &sourceFile{File: &ast.File{Name: ast.NewIdent("rules"), Decls: []ast.Decl{&ast.GenDecl{Tok: token.VAR, Specs: []ast.Spec{all}}}}}
 }
 
 func (s sources) parse(t *testing.T, folder string) {
