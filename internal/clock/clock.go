@@ -145,7 +145,7 @@ func wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// duties are when something is due, the first first: the end of a sleep, or of work that has begun.
+// duties are the times at which something is due, earliest first: a sleep ends, or work has begun.
 type duties []*time.Time
 
 // holdBack is how much of a step a clock may advance that shows now.

@@ -90,7 +90,7 @@ func readEvidence(text string) (table map[string]map[string]string, problems []s
 }
 
 // evidenceArea is a section of EVIDENCE.md and how its behaviours are found in
-// the source files that match the patterns; those of a YAML file are its keys.
+// the files that match the patterns; without find they are the keys of a YAML file.
 type evidenceArea struct {
 	title string
 	files []string

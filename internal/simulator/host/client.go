@@ -222,7 +222,7 @@ func (l *lookout) infraEnvAt(ctx context.Context, id string, age time.Duration) 
 	return read[infraEnvView](ctx, l, infraEnvPath(id), age)
 }
 
-// The parts of the service's objects that machines need, which a service of any release has.
+// What machines read of the service's objects: as much as a service of any release has.
 
 type hostView struct {
 	ID                string             `json:"id"`

@@ -69,9 +69,9 @@ type Fleet struct {
 	start time.Time
 	lives []*life
 	looks *lookout
-	// nodes are those that run their installed system, by host: each a node.
+	// nodes are the machines that run their installed system: a node by the host's id.
 	nodes sync.Map
-	// controllers are of the clusters in the making, which are in installing, by id.
+	// controllers run inside the new clusters, whose ids are the keys of installing.
 	controllers sync.WaitGroup
 	installing  sync.Map
 	// objectsAhead is how far the times in the service's objects are ahead of its Date header, in nanoseconds.

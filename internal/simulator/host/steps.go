@@ -33,7 +33,7 @@ type replied struct {
 // replyLife is how long an agent keeps itself from repeating a reply.
 const replyLife = time.Hour
 
-// answered is the reply to a step whose argument do answers.
+// answered reads the argument of a step, and replies with what do makes of it.
 func answered[Asked any](s *models.Step, do func(Asked) (any, error)) models.StepReply {
 	var asked Asked
 	if err := argument(s, &asked); err != nil {
