@@ -73,13 +73,8 @@ func (p *profile) addGroup(r *reader, at yamltree.Place, text string) (string, m
 
 // groupName is the short of a title's two names.
 func groupName(title string) string {
-	switch title {
-	case "802-3-ethernet":
-		return "ethernet"
-	case "802-11-wireless":
-		return "wifi"
-	}
-	return title
+	short := map[string]string{"802-3-ethernet": "ethernet", "802-11-wireless": "wifi"}
+	return cmp.Or(short[title], title)
 }
 
 // key adds a key. Values are never part of a message: they may be secrets.

@@ -26,17 +26,21 @@ const maxWindow = 128 << 20
 const maxSegments = 256
 
 // magics are the first bytes by which the kernel tells compressions apart
-// (lib/decompress.c), and the archives that need none.
-var magics = []struct{ bytes, name string }{
-	{"0707", None},
-	{"\x1f\x8b", Gzip},
-	{"\x1f\x9e", Gzip},
-	{"\xfd7zXZ\x00", XZ},
-	{"\x28\xb5\x2f\xfd", Zstd},
-	{"BZh", "bzip2"},
-	{"\x5d\x00\x00", "lzma"},
-	{"\x89LZO", "lzo"},
-	{"\x02\x21\x4c\x18", "lz4"},
+// (lib/decompress.c), and the archives that need none; read is nil where they are not
+// read here.
+var magics = []struct {
+	bytes, name string
+	read        func(w *walk, at int64) (end int64, err error)
+}{
+	{"0707", None, (*walk).plain},
+	{"\x1f\x8b", Gzip, (*walk).gzip},
+	{"\x1f\x9e", Gzip, (*walk).gzip},
+	{"\xfd7zXZ\x00", XZ, (*walk).xz},
+	{"\x28\xb5\x2f\xfd", Zstd, (*walk).zstd},
+	{"BZh", "bzip2", nil},
+	{"\x5d\x00\x00", "lzma", nil},
+	{"\x89LZO", "lzo", nil},
+	{"\x02\x21\x4c\x18", "lz4", nil},
 }
 
 // ErrTooMuch says that unpacking was broken off because more came out than was
@@ -83,37 +87,26 @@ func (w *walk) segment(at int64) (end int64, err error) {
 	if err != nil && !errors.Is(err, io.EOF) {
 		return 0, fmt.Errorf("read at byte %d: %w", at, err)
 	}
-	compression := ""
 	for _, m := range magics {
-		if strings.HasPrefix(string(head[:n]), m.bytes) {
-			compression = m.name
-			break
+		if !strings.HasPrefix(string(head[:n]), m.bytes) {
+			continue
 		}
+		if m.read == nil {
+			return 0, fmt.Errorf("at byte %d: archives compressed with %s are not read", at, m.name)
+		}
+		end, err := m.read(w, at)
+		if w.failed != nil {
+			return 0, w.failed
+		}
+		if err != nil {
+			return 0, fmt.Errorf("the %s archive at byte %d: %w", m.name, at, err)
+		}
+		if !slices.Contains(w.seen, m.name) {
+			w.seen = append(w.seen, m.name)
+		}
+		return end, nil
 	}
-	switch compression {
-	case None:
-		end, err = w.plain(at)
-	case Gzip:
-		end, err = w.gzip(at)
-	case XZ:
-		end, err = w.xz(at)
-	case Zstd:
-		end, err = w.zstd(at)
-	case "":
-		return 0, fmt.Errorf("at byte %d is no archive, and nothing that holds one", at)
-	default:
-		return 0, fmt.Errorf("at byte %d: archives compressed with %s are not read", at, compression)
-	}
-	if w.failed != nil {
-		return 0, w.failed
-	}
-	if err != nil {
-		return 0, fmt.Errorf("the %s archive at byte %d: %w", compression, at, err)
-	}
-	if !slices.Contains(w.seen, compression) {
-		w.seen = append(w.seen, compression)
-	}
-	return end, nil
+	return 0, fmt.Errorf("at byte %d is no archive, and nothing that holds one", at)
 }
 
 // plain reads archives that are not compressed; the kernel wants them aligned.
