@@ -16,9 +16,8 @@ import (
 	"github.com/oaictl/oaictl/pkg/iso/internal/cpio"
 )
 
-// maxWindow is the largest window of a zstd frame and dictionary of an xz block
-// that is decoded, in bytes: the kernel's own limit for zstd, and twice what
-// xz -9 uses.
+// maxWindow bounds the window of a zstd frame and the dictionary of an xz block, in
+// bytes: the kernel's own limit for zstd, and twice what xz -9 uses.
 const maxWindow = 128 << 20
 
 // maxSegments bounds how often compression may begin anew: a decoder costs much
@@ -43,12 +42,10 @@ var magics = []struct {
 	{"\x02\x21\x4c\x18", "lz4", nil},
 }
 
-// ErrTooMuch says that unpacking was broken off because more came out than was
-// asked for.
+// ErrTooMuch says that more would be unpacked than was asked for.
 var ErrTooMuch = errors.New("it unpacks to more than is taken")
 
-// Visit is told of every member in the order of the archives. The content can be
-// read until it returns.
+// Visit is told of every member, whose content can be read until it returns.
 type Visit func(h cpio.Header, content io.Reader) error
 
 // Walk reads all archives within the first size bytes of r, each with a
@@ -166,8 +163,7 @@ func (w *walk) zstd(at int64) (end int64, err error) {
 	return end, w.whole(z)
 }
 
-// whole reads a decompressed stream, which must hold archives and nothing else, to
-// its end, so that its checksum is checked.
+// whole reads a stream that holds only archives to its end, which checks its checksum.
 func (w *walk) whole(stream io.Reader) error {
 	r, err := w.members(bufio.NewReader(stream))
 	if err != nil {
@@ -235,8 +231,7 @@ func (m *meter) Read(p []byte) (int, error) {
 // it. These functions find the end by the sizes that stand in front of every piece,
 // and decode nothing.
 
-// pieces reads single fields of a stream at a moving offset, and remembers the
-// first failure.
+// pieces reads fields of a stream one by one, and remembers the first failure.
 type pieces struct {
 	r    io.ReaderAt
 	at   int64
@@ -286,8 +281,8 @@ func (p *pieces) variable() uint64 {
 	return 0
 }
 
-// xzEnd finds the end of the xz stream that begins at start (the .xz file format,
-// version 1.2.1: stream header, blocks, index, footer).
+// xzEnd finds the end of an xz stream (the .xz file format, version 1.2.1: stream
+// header, blocks, index, footer).
 func xzEnd(r io.ReaderAt, start, size int64) (int64, error) {
 	p := &pieces{r: r, at: start, size: size}
 	header := p.take(12)
