@@ -8,7 +8,10 @@
 // published agent-install types know less than today's service.
 package hubapi
 
-import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
 
 // LocalReference names an object of the same namespace.
 type LocalReference struct {
@@ -36,7 +39,6 @@ type Condition struct {
 	Status  metav1.ConditionStatus `json:"status"`
 	Reason  string                 `json:"reason,omitempty"`
 	Message string                 `json:"message,omitempty"`
-	// LastTransitionTime is when Status changed last.
 	// +optional
 	LastTransitionTime metav1.Time `json:"lastTransitionTime,omitzero"`
 	// LastProbeTime is when it was looked at last: Hive's kinds alone have it.
@@ -59,8 +61,7 @@ func FindCondition(conditions []Condition, kind string) *Condition {
 
 // Validation is one check that the service made of a cluster or a host.
 type Validation struct {
-	ID string `json:"id"`
-	// Status is success, failure, pending, error or disabled.
+	ID      string `json:"id"`
 	Status  string `json:"status"`
 	Message string `json:"message"`
 }
@@ -72,26 +73,151 @@ type Validations map[string][]Validation
 type Proxy struct {
 	HTTPProxy  string `json:"httpProxy,omitempty"`
 	HTTPSProxy string `json:"httpsProxy,omitempty"`
-	// NoProxy are hosts and networks that are reached without it, with commas
-	// between them.
-	NoProxy string `json:"noProxy,omitempty"`
+	NoProxy    string `json:"noProxy,omitempty"`
 }
 
 // Keys in the Secrets and ConfigMaps of a hub.
 const (
-	KeyPullSecret = ".dockerconfigjson"
-	// KeyKubeconfig is in the Secret <ClusterDeployment>-admin-kubeconfig.
-	KeyKubeconfig = "kubeconfig"
-	// KeyUsername and KeyPassword are in the Secret
-	// <ClusterDeployment>-admin-password, and in BMC and fencing Secrets.
-	KeyUsername = "username"
-	KeyPassword = "password"
-	// KeyFencingAddress and KeyFencingVerify are in a fencing Secret.
+	KeyPullSecret     = ".dockerconfigjson"
+	KeyKubeconfig     = "kubeconfig"
+	KeyUsername       = "username"
+	KeyPassword       = "password"
 	KeyFencingAddress = "address"
 	KeyFencingVerify  = "certificateVerification"
 	KeyIgnitionToken  = "ignition-token"
-	// KeyIgnitionCA is in the Secret of an Ignition endpoint's CA.
-	KeyIgnitionCA = "tls.crt"
-	// KeyRegistriesConf is in the ConfigMap of a mirror.
+	KeyIgnitionCA     = "tls.crt"
 	KeyRegistriesConf = "registries.conf"
 )
+
+// The API groups of a hub, and the version of each that oaictl speaks.
+const (
+	GroupHive          = "hive.openshift.io"
+	VersionHive        = "v1"
+	GroupHiveExtension = "extensions.hive.openshift.io"
+	// VersionHiveExtension is that of AgentClusterInstall, and stands in
+	// ClusterDeployment.spec.clusterInstallRef.version, too.
+	VersionHiveExtension = "v1beta1"
+	GroupAgentInstall    = "agent-install.openshift.io"
+	VersionAgentInstall  = "v1beta1"
+	GroupMetal3          = "metal3.io"
+	VersionMetal3        = "v1alpha1"
+)
+
+// The kinds of a hub.
+const (
+	KindClusterDeployment    = "ClusterDeployment"
+	KindClusterImageSet      = "ClusterImageSet"
+	KindAgentClusterInstall  = "AgentClusterInstall"
+	KindInfraEnv             = "InfraEnv"
+	KindNMStateConfig        = "NMStateConfig"
+	KindAgent                = "Agent"
+	KindAgentClassification  = "AgentClassification"
+	KindAgentServiceConfig   = "AgentServiceConfig"
+	KindBareMetalHost        = "BareMetalHost"
+	KindPreprovisioningImage = "PreprovisioningImage"
+	KindSecret               = "Secret"
+	KindConfigMap            = "ConfigMap"
+	KindNamespace            = "Namespace"
+	KindEvent                = "Event"
+	KindCustomResource       = "CustomResourceDefinition"
+)
+
+// Kind is a kind of object, by all the names that it has.
+type Kind struct {
+	schema.GroupVersionKind
+	Resource   string
+	Namespaced bool
+}
+
+// GroupVersionResource is what a dynamic client is asked by.
+func (k Kind) GroupVersionResource() schema.GroupVersionResource {
+	return k.GroupVersion().WithResource(k.Resource)
+}
+
+// Kinds are all kinds of a hub that oaictl works on, Kubernetes' own included.
+func Kinds() []Kind {
+	hive := schema.GroupVersion{Group: GroupHive, Version: VersionHive}
+	extension := schema.GroupVersion{Group: GroupHiveExtension, Version: VersionHiveExtension}
+	agent := schema.GroupVersion{Group: GroupAgentInstall, Version: VersionAgentInstall}
+	metal3 := schema.GroupVersion{Group: GroupMetal3, Version: VersionMetal3}
+	core := schema.GroupVersion{Version: "v1"}
+	crd := schema.GroupVersion{Group: "apiextensions.k8s.io", Version: "v1"}
+	return []Kind{
+		{hive.WithKind(KindClusterDeployment), "clusterdeployments", true},
+		{hive.WithKind(KindClusterImageSet), "clusterimagesets", false},
+		{extension.WithKind(KindAgentClusterInstall), "agentclusterinstalls", true},
+		{agent.WithKind(KindInfraEnv), "infraenvs", true},
+		{agent.WithKind(KindNMStateConfig), "nmstateconfigs", true},
+		{agent.WithKind(KindAgent), "agents", true},
+		{agent.WithKind(KindAgentClassification), "agentclassifications", true},
+		{agent.WithKind(KindAgentServiceConfig), "agentserviceconfigs", false},
+		{metal3.WithKind(KindBareMetalHost), "baremetalhosts", true},
+		{metal3.WithKind(KindPreprovisioningImage), "preprovisioningimages", true},
+		{core.WithKind(KindSecret), "secrets", true},
+		{core.WithKind(KindConfigMap), "configmaps", true},
+		{core.WithKind(KindNamespace), "namespaces", false},
+		{core.WithKind(KindEvent), "events", true},
+		{crd.WithKind(KindCustomResource), "customresourcedefinitions", false},
+	}
+}
+
+// GroupVersionKind is one of Kinds by its name, and for any other the name alone.
+func GroupVersionKind(kind string) schema.GroupVersionKind { return named(kind).GroupVersionKind }
+
+func named(kind string) Kind {
+	for _, known := range Kinds() {
+		if known.Kind == kind {
+			return known
+		}
+	}
+	return Kind{GroupVersionKind: schema.GroupVersionKind{Kind: kind}}
+}
+
+// KindOf is the kind of an object by its group and kind, of whatever version.
+func KindOf(object schema.GroupKind) (Kind, bool) {
+	for _, kind := range Kinds() {
+		if kind.GroupKind() == object {
+			return kind, true
+		}
+	}
+	return Kind{}, false
+}
+
+// ClusterDeployments are Hive's clusters.
+func ClusterDeployments() schema.GroupVersionResource { return Resource(KindClusterDeployment) }
+
+// ClusterImageSets are the releases that a hub offers.
+func ClusterImageSets() schema.GroupVersionResource { return Resource(KindClusterImageSet) }
+
+// AgentClusterInstalls say how clusters are installed.
+func AgentClusterInstalls() schema.GroupVersionResource { return Resource(KindAgentClusterInstall) }
+
+// InfraEnvs are discovery images.
+func InfraEnvs() schema.GroupVersionResource { return Resource(KindInfraEnv) }
+
+// NMStateConfigs are the static networks of hosts.
+func NMStateConfigs() schema.GroupVersionResource { return Resource(KindNMStateConfig) }
+
+// Agents are the hosts that registered; the service makes them.
+func Agents() schema.GroupVersionResource { return Resource(KindAgent) }
+
+// AgentClassifications label hosts by their inventory.
+func AgentClassifications() schema.GroupVersionResource { return Resource(KindAgentClassification) }
+
+// AgentServiceConfigs describe the service itself; there is one, named agent.
+func AgentServiceConfigs() schema.GroupVersionResource { return Resource(KindAgentServiceConfig) }
+
+// BareMetalHosts are machines with their BMCs.
+func BareMetalHosts() schema.GroupVersionResource { return Resource(KindBareMetalHost) }
+
+// Secrets are Kubernetes' own.
+func Secrets() schema.GroupVersionResource { return Resource(KindSecret) }
+
+// ConfigMaps are Kubernetes' own.
+func ConfigMaps() schema.GroupVersionResource { return Resource(KindConfigMap) }
+
+// Namespaces are Kubernetes' own.
+func Namespaces() schema.GroupVersionResource { return Resource(KindNamespace) }
+
+// Resource is one of Kinds as the API server serves it, by its name.
+func Resource(kind string) schema.GroupVersionResource { return named(kind).GroupVersionResource() }

@@ -36,44 +36,28 @@ type Agent struct {
 // AgentSpec is what a host shall become. Most of it is taken only before the
 // installation.
 type AgentSpec struct {
-	// ClusterDeploymentName binds the host; nil is a host of a pool.
-	ClusterDeploymentName *hubapi.Reference `json:"clusterDeploymentName,omitempty"`
-	// Approved has to be true before the host is installed.
-	Approved bool `json:"approved"`
-	// Role is master, worker, arbiter or auto-assign, "" until the service wrote it.
-	Role     string `json:"role"`
-	Hostname string `json:"hostname,omitempty"`
-	// MachineConfigPool is the pool that the node joins.
-	MachineConfigPool string `json:"machineConfigPool,omitempty"`
-	// InstallationDiskID is the id of a disk of the inventory.
-	InstallationDiskID string `json:"installation_disk_id,omitempty"`
+	ClusterDeploymentName *hubapi.Reference `json:"clusterDeploymentName,omitempty"` // nil is a host of a pool
+	Approved              bool              `json:"approved"`
+	Role                  string            `json:"role"` // "" until the service wrote it
+	Hostname              string            `json:"hostname,omitempty"`
+	MachineConfigPool     string            `json:"machineConfigPool,omitempty"`
+	InstallationDiskID    string            `json:"installation_disk_id,omitempty"`
 	// InstallationDiskPath names the disk by its path instead. Only one of the two
 	// may be given.
-	InstallationDiskPath string `json:"installation_disk_path,omitempty"`
-	// InstallerArgs is a JSON list of arguments to coreos-installer.
-	InstallerArgs string `json:"installerArgs,omitempty"`
-	// IgnitionConfigOverrides is JSON, merged into the Ignition of the installed
-	// host.
-	IgnitionConfigOverrides string `json:"ignitionConfigOverrides,omitempty"`
-	// IgnitionEndpointTokenReference names the Secret with the key ignition-token.
+	InstallationDiskPath           string                `json:"installation_disk_path,omitempty"`
+	InstallerArgs                  string                `json:"installerArgs,omitempty"` // a JSON list
+	IgnitionConfigOverrides        string                `json:"ignitionConfigOverrides,omitempty"`
 	IgnitionEndpointTokenReference *hubapi.FullReference `json:"ignitionEndpointTokenReference,omitempty"`
-	// IgnitionEndpointHTTPHeaders are sent when the Ignition is fetched.
-	IgnitionEndpointHTTPHeaders map[string]string `json:"ignitionEndpointHTTPHeaders,omitempty"`
-	// NodeLabels are put on the host's Node.
-	NodeLabels map[string]string `json:"nodeLabels,omitempty"`
-	// FencingCredentialsSecretRef is the name of the Secret by which the host is powered off
-	// by its peer.
-	FencingCredentialsSecretRef string `json:"fencingCredentialsSecretRef,omitempty"`
+	IgnitionEndpointHTTPHeaders    map[string]string     `json:"ignitionEndpointHTTPHeaders,omitempty"`
+	NodeLabels                     map[string]string     `json:"nodeLabels,omitempty"`
+	FencingCredentialsSecretRef    string                `json:"fencingCredentialsSecretRef,omitempty"`
 }
 
 // AgentStatus is what a host is, and how far it got.
 type AgentStatus struct {
-	// Bootstrap is the control plane host that the others start from.
 	Bootstrap bool `json:"bootstrap,omitempty"`
 	// +optional
 	Role string `json:"role"`
-	// Kind is Host, or AddToExistingClusterHost for one that is added to an
-	// installed cluster.
 	Kind string `json:"kind,omitempty"`
 	// +optional
 	Inventory HostInventory `json:"inventory,omitzero"`
@@ -82,14 +66,11 @@ type AgentStatus struct {
 	NTPSources []HostNTPSource    `json:"ntpSources,omitempty"`
 	Conditions []hubapi.Condition `json:"conditions,omitempty"`
 	// +optional
-	DebugInfo       DebugInfo          `json:"debugInfo,omitzero"`
-	ValidationsInfo hubapi.Validations `json:"validationsInfo,omitempty"`
-	// InstallationDiskID is the disk that the service will write to.
-	InstallationDiskID string `json:"installation_disk_id,omitempty"`
-	// DeprovisionInfo remembers the cluster that the host was last bound to.
-	DeprovisionInfo *DeprovisionInfo `json:"deprovision_info,omitempty"`
-	// CSRStatus are the certificate requests that the service approved.
-	CSRStatus *CSRStatus `json:"csrStatus,omitempty"`
+	DebugInfo          DebugInfo          `json:"debugInfo,omitzero"`
+	ValidationsInfo    hubapi.Validations `json:"validationsInfo,omitempty"`
+	InstallationDiskID string             `json:"installation_disk_id,omitempty"`
+	DeprovisionInfo    *DeprovisionInfo   `json:"deprovision_info,omitempty"`
+	CSRStatus          *CSRStatus         `json:"csrStatus,omitempty"`
 }
 
 // Values of AgentStatus.Kind.
@@ -100,11 +81,9 @@ const (
 
 // HostProgress is how far the installation of a host got.
 type HostProgress struct {
-	CurrentStage string `json:"currentStage,omitempty"`
-	// ProgressStages are all stages of the host in their order.
-	ProgressStages []string `json:"progressStages,omitempty"`
-	ProgressInfo   string   `json:"progressInfo,omitempty"`
-	// InstallationPercentage is 0 to 100.
+	CurrentStage           string       `json:"currentStage,omitempty"`
+	ProgressStages         []string     `json:"progressStages,omitempty"`
+	ProgressInfo           string       `json:"progressInfo,omitempty"`
 	InstallationPercentage int64        `json:"installationPercentage,omitempty"`
 	StageStartTime         *metav1.Time `json:"stageStartTime,omitempty"`
 	StageUpdateTime        *metav1.Time `json:"stageUpdateTime,omitempty"`
@@ -112,8 +91,7 @@ type HostProgress struct {
 
 // HostNTPSource is a time server as the host sees it.
 type HostNTPSource struct {
-	SourceName string `json:"sourceName,omitempty"`
-	// SourceState is synced, combined, not_combined, error, variable or unreachable.
+	SourceName  string `json:"sourceName,omitempty"`
 	SourceState string `json:"sourceState,omitempty"`
 }
 
@@ -121,7 +99,6 @@ type HostNTPSource struct {
 type DebugInfo struct {
 	EventsURL string `json:"eventsURL,omitempty"`
 	LogsURL   string `json:"logsURL,omitempty"`
-	// State is the service's word, such as known.
 	State     string `json:"state,omitempty"`
 	StateInfo string `json:"stateInfo,omitempty"`
 }
@@ -142,8 +119,7 @@ type CSRStatus struct {
 
 // ApprovedCSR is a certificate request that was approved.
 type ApprovedCSR struct {
-	Name string `json:"name"`
-	// Type is client or serving.
+	Name       string      `json:"name"`
 	Type       string      `json:"type"`
 	ApprovedAt metav1.Time `json:"approvedAt"`
 }
@@ -167,17 +143,126 @@ type AgentClassification struct {
 type AgentClassificationSpec struct {
 	// LabelKey follows agentclassification.agent-install.openshift.io/. It can't be
 	// changed.
-	LabelKey string `json:"labelKey"`
-	// LabelValue can't be changed, and does not begin with QUERYERROR.
-	LabelValue string `json:"labelValue"`
-	// Query is a jq expression over Agent.status.inventory that gives one boolean.
-	Query string `json:"query"`
+	LabelKey   string `json:"labelKey"`
+	LabelValue string `json:"labelValue"` // can't be changed
+	Query      string `json:"query"`      // jq over Agent.status.inventory that gives one boolean
 }
 
 // AgentClassificationStatus counts what the query did.
 type AgentClassificationStatus struct {
-	MatchedCount int `json:"matchedCount,omitempty"`
-	ErrorCount   int `json:"errorCount,omitempty"`
-	// Conditions hold QueryErrors.
-	Conditions []hubapi.Condition `json:"conditions,omitempty"`
+	MatchedCount int                `json:"matchedCount,omitempty"`
+	ErrorCount   int                `json:"errorCount,omitempty"`
+	Conditions   []hubapi.Condition `json:"conditions,omitempty"`
+}
+
+// HostInventory is what the agent found in a machine.
+type HostInventory struct {
+	ReportTime *metav1.Time `json:"reportTime,omitempty"`
+	Hostname   string       `json:"hostname,omitempty"`
+	// BMCAddress is 0.0.0.0 where there is none.
+	BMCAddress string `json:"bmcAddress,omitempty"`
+	// BMCV6Address is ::/0 where there is none.
+	BMCV6Address string `json:"bmcV6Address,omitempty"`
+	// +optional
+	Memory HostMemory `json:"memory,omitzero"`
+	// +optional
+	CPU        HostCPU         `json:"cpu,omitzero"`
+	Interfaces []HostInterface `json:"interfaces,omitempty"`
+	Disks      []HostDisk      `json:"disks,omitempty"`
+	// +optional
+	Boot HostBoot `json:"boot,omitzero"`
+	// +optional
+	SystemVendor HostSystemVendor `json:"systemVendor,omitzero"`
+	GPUs         []HostGPU        `json:"gpus,omitempty"`
+}
+
+// HostMemory is in bytes.
+type HostMemory struct {
+	PhysicalBytes int64 `json:"physicalBytes,omitempty"`
+	UsableBytes   int64 `json:"usableBytes,omitempty"`
+}
+
+// HostCPU is a machine's processor.
+type HostCPU struct {
+	Count          int64    `json:"count,omitempty"`
+	ClockMegahertz int64    `json:"clockMegahertz,omitempty"`
+	Flags          []string `json:"flags,omitempty"`
+	ModelName      string   `json:"modelName,omitempty"`
+	Architecture   string   `json:"architecture,omitempty"`
+}
+
+// HostInterface is a NIC. Addresses are written with their prefix length.
+type HostInterface struct {
+	// +required
+	IPV4Addresses []string `json:"ipV4Addresses,omitzero"`
+	// +required
+	IPV6Addresses []string `json:"ipV6Addresses,omitzero"`
+	// +required
+	Flags       []string `json:"flags,omitzero"`
+	Name        string   `json:"name,omitempty"`
+	MACAddress  string   `json:"macAddress,omitempty"`
+	HasCarrier  bool     `json:"hasCarrier,omitempty"`
+	MTU         int64    `json:"mtu,omitempty"`
+	SpeedMbps   int64    `json:"speedMbps,omitempty"`
+	Vendor      string   `json:"vendor,omitempty"`
+	Product     string   `json:"product,omitempty"`
+	BIOSDevName string   `json:"biosDevName,omitempty"`
+	ClientID    string   `json:"clientID,omitempty"`
+}
+
+// HostDisk is a disk.
+type HostDisk struct {
+	// ID is what AgentSpec.InstallationDiskID takes.
+	ID                      string           `json:"id"`
+	Name                    string           `json:"name,omitempty"`
+	Path                    string           `json:"path,omitempty"`
+	ByPath                  string           `json:"byPath,omitempty"`
+	ByID                    string           `json:"byID,omitempty"`
+	DriveType               string           `json:"driveType,omitempty"`
+	Vendor                  string           `json:"vendor,omitempty"`
+	Model                   string           `json:"model,omitempty"`
+	Serial                  string           `json:"serial,omitempty"`
+	WWN                     string           `json:"wwn,omitempty"`
+	HCTL                    string           `json:"hctl,omitempty"`
+	SizeBytes               int64            `json:"sizeBytes,omitempty"`
+	Bootable                bool             `json:"bootable,omitempty"`
+	SMART                   string           `json:"smart,omitempty"`
+	InstallationEligibility *DiskEligibility `json:"installationEligibility,omitempty"`
+	IOPerf                  *DiskPerformance `json:"ioPerf,omitempty"`
+}
+
+// DiskEligibility says whether a disk can be installed on, and why not.
+type DiskEligibility struct {
+	Eligible bool `json:"eligible,omitempty"`
+	// +required
+	NotEligibleReasons []string `json:"notEligibleReasons,omitzero"`
+}
+
+// DiskPerformance is how fast a disk is.
+type DiskPerformance struct {
+	SyncDurationMilliseconds int64 `json:"syncDurationMilliseconds,omitempty"`
+}
+
+// HostBoot is how the live system was booted.
+type HostBoot struct {
+	CurrentBootMode string `json:"currentBootMode,omitempty"`
+	PXEInterface    string `json:"pxeInterface,omitempty"`
+	DeviceType      string `json:"deviceType,omitempty"`
+}
+
+// HostSystemVendor says who made the machine.
+type HostSystemVendor struct {
+	Manufacturer string `json:"manufacturer,omitempty"`
+	ProductName  string `json:"productName,omitempty"`
+	SerialNumber string `json:"serialNumber,omitempty"`
+	Virtual      bool   `json:"virtual,omitempty"`
+}
+
+// HostGPU is a graphics processor.
+type HostGPU struct {
+	Address  string `json:"address,omitempty"`
+	DeviceID string `json:"deviceID,omitempty"`
+	Name     string `json:"name,omitempty"`
+	Vendor   string `json:"vendor,omitempty"`
+	VendorID string `json:"vendorID,omitempty"`
 }

@@ -20,18 +20,13 @@ type BareMetalHost struct {
 // bare-metal-agent controller has seen it, online, image, customDeploy and
 // automatedCleaningMode are that controller's.
 type BareMetalHostSpec struct {
-	BMC BMC `json:"bmc,omitzero"`
-	// BootMACAddress is that of any NIC by which the machine's Agent is told.
-	BootMACAddress string `json:"bootMACAddress,omitempty"`
-	// BootMode is UEFI, UEFISecureBoot or legacy.
-	BootMode string `json:"bootMode,omitempty"`
-	Online   bool   `json:"online"`
-	// AutomatedCleaningMode is metadata or disabled.
-	AutomatedCleaningMode string           `json:"automatedCleaningMode,omitempty"`
-	Architecture          string           `json:"architecture,omitempty"`
-	RootDeviceHints       *RootDeviceHints `json:"rootDeviceHints,omitempty"`
-	// PreprovisioningNetworkDataName names the Secret with the network of the image
-	// that the machine boots.
+	BMC                            BMC              `json:"bmc,omitzero"`
+	BootMACAddress                 string           `json:"bootMACAddress,omitempty"`
+	BootMode                       string           `json:"bootMode,omitempty"`
+	Online                         bool             `json:"online"`
+	AutomatedCleaningMode          string           `json:"automatedCleaningMode,omitempty"`
+	Architecture                   string           `json:"architecture,omitempty"`
+	RootDeviceHints                *RootDeviceHints `json:"rootDeviceHints,omitempty"`
 	PreprovisioningNetworkDataName string           `json:"preprovisioningNetworkDataName,omitempty"`
 	Description                    string           `json:"description,omitempty"`
 	Image                          *Image           `json:"image,omitempty"`
@@ -42,10 +37,7 @@ type BareMetalHostSpec struct {
 
 // BMC is how a machine's BMC is reached.
 type BMC struct {
-	// Address is a URL whose scheme names the protocol, such as
-	// redfish-virtualmedia+https.
-	Address string `json:"address"`
-	// CredentialsName names the Secret with the keys username and password.
+	Address                        string `json:"address"`
 	CredentialsName                string `json:"credentialsName"`
 	DisableCertificateVerification bool   `json:"disableCertificateVerification,omitempty"`
 }
@@ -66,14 +58,12 @@ type RootDeviceHints struct {
 
 // Image is what a machine boots.
 type Image struct {
-	URL string `json:"url"`
-	// Format is live-iso for a discovery image.
+	URL    string `json:"url"`
 	Format string `json:"format,omitempty"`
 }
 
 // CustomDeploy is a step of Ironic's agent that installs the machine.
 type CustomDeploy struct {
-	// Method is start_assisted_install in the converged flow.
 	Method string `json:"method"`
 }
 
@@ -87,21 +77,17 @@ type ObjectReference struct {
 
 // BareMetalHostStatus is what the Bare Metal Operator makes of a machine.
 type BareMetalHostStatus struct {
-	Provisioning ProvisionStatus `json:"provisioning"`
-	// OperationalStatus is OK, discovered, error, delayed or detached.
-	OperationalStatus string `json:"operationalStatus"`
-	// ErrorType is "" where nothing is wrong.
-	ErrorType    string       `json:"errorType,omitempty"`
-	ErrorMessage string       `json:"errorMessage"`
-	ErrorCount   int          `json:"errorCount"`
-	PoweredOn    bool         `json:"poweredOn"`
-	LastUpdated  *metav1.Time `json:"lastUpdated,omitempty"`
+	Provisioning      ProvisionStatus `json:"provisioning"`
+	OperationalStatus string          `json:"operationalStatus"`
+	ErrorType         string          `json:"errorType,omitempty"`
+	ErrorMessage      string          `json:"errorMessage"`
+	ErrorCount        int             `json:"errorCount"`
+	PoweredOn         bool            `json:"poweredOn"`
+	LastUpdated       *metav1.Time    `json:"lastUpdated,omitempty"`
 }
 
 // ProvisionStatus is how far a machine got.
 type ProvisionStatus struct {
-	// State is registering, inspecting, available, provisioning, provisioned and
-	// others.
 	State string `json:"state"`
 	ID    string `json:"ID"`
 	Image *Image `json:"image,omitempty"`

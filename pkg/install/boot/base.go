@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/bytesize"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 	"github.com/oaictl/oaictl/pkg/iso"
@@ -34,7 +35,6 @@ type BaseError struct {
 	Err       error
 }
 
-// severalArchs is about one live image for machines of several architectures.
 func severalArchs(count int) error {
 	return &BaseError{Archs: count, Err: fmt.Errorf("a live image is of one CPU architecture, and the hosts are of %d", count)}
 }
@@ -55,7 +55,7 @@ func unbootable(location string, problem *BaseError, advice func(*BaseError) ins
 // cluster with BMCs are to boot, before anything is registered: what is wrong with it no
 // machine and no service can cure. Carried is what Machines.Carried names.
 func CheckBase(ctx context.Context, cluster *spec.Cluster, location string, advice func(*BaseError) install.Advice) (carried []string, err error) {
-	for arch := range hostsByArch(cluster, install.BootedByBMC) {
+	for arch := range hostsByArch(cluster, model.BootedByBMC) {
 		base := &baseImage{ctx: ctx, arch: arch, advice: advice, where: func(context.Context) (fetch.Source, error) {
 			return fetch.Source{Location: location}, nil
 		}}
@@ -70,7 +70,6 @@ func CheckBase(ctx context.Context, cluster *spec.Cluster, location string, advi
 	return carried, nil
 }
 
-// unusable is the fault that a given live image cannot be booted.
 func unusable(location string, err error, advice func(*BaseError) install.Advice) error {
 	var fault *install.Fault
 	if errors.As(err, &fault) && fault.Code == install.CodeInput || errors.Is(err, context.Canceled) {
@@ -79,8 +78,7 @@ func unusable(location string, err error, advice func(*BaseError) install.Advice
 	return unbootable(location, &BaseError{Err: err}, advice)
 }
 
-// serviceUnit is in the Ignition of every image that the service makes: it starts
-// its agent.
+// serviceUnit, the agent, is in the Ignition of every image that the service makes.
 const serviceUnit = `"agent.service"`
 
 // carriedBy names what a live image carries and no host gets: theirs is the service's.
@@ -116,6 +114,9 @@ type baseImage struct {
 	advice func(*BaseError) install.Advice
 	// where says what to open or download, each time it is tried.
 	where func(ctx context.Context) (fetch.Source, error)
+	// opener brings it, where that is not up to the cache in dir; the architecture is not
+	// looked at then.
+	opener func(context.Context, fetch.Source) (*iso.Base, io.Closer, error)
 	// progress is told how far a download is; nil tells nobody.
 	progress fetch.Progress
 	// again is told why an attempt failed that is made again; nil tells nobody.
@@ -127,7 +128,6 @@ type baseImage struct {
 	far [2]int64 // done, of all
 }
 
-// liveImage is a live image, and what it lies in.
 type liveImage struct {
 	*iso.Base
 	file io.Closer
@@ -149,6 +149,13 @@ func (b *baseImage) bring() (*liveImage, error) {
 	source, err := b.where(b.ctx)
 	if err != nil {
 		return nil, err
+	}
+	if b.opener != nil {
+		base, file, err := b.opener(b.ctx, source)
+		if err != nil {
+			return nil, err
+		}
+		return &liveImage{Base: base, file: file}, nil
 	}
 	file, err := fetch.New(fetch.Config{Dir: b.dir, Cap: CacheLimit, Client: b.client, Again: b.again}).Get(b.ctx, source, b.note)
 	if err != nil {
@@ -207,14 +214,98 @@ func farText(done, total int64) string {
 	return fmt.Sprintf("%d%% of %s", done*10/total*10, bytesize.Text(total))
 }
 
-// path is where the base lies on this machine, "" as long as it does not.
 func (b *baseImage) path() string {
-	image, here := b.image.here()
+	image, here, _ := b.image.result()
 	if !here {
 		return ""
 	}
 	return image.path
 }
 
+func (b *baseImage) failed() error {
+	_, _, err := b.image.result()
+	return err
+}
+
 // close gives the base back. It waits for a download, which ends with its ctx.
 func (b *baseImage) close() error { return b.image.close((*liveImage).close) }
+
+// lazy is something that takes its time to come here, and is brought once, when
+// it is first wanted. What failed is tried again by the next who wants it.
+type lazy[T any] struct {
+	mu  sync.Mutex
+	run *attempt[T] // the last attempt; nil before the first
+}
+
+// attempt is one attempt, which any number may wait for.
+type attempt[T any] struct {
+	done chan struct{}
+	got  T // as err once done is closed
+	err  error
+}
+
+// begin brings it, unless it is here, or on its way. Nobody who waits ends the
+// attempt by going away.
+func (b *lazy[T]) begin(bring func() (T, error)) *attempt[T] {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.run != nil {
+		select {
+		case <-b.run.done:
+			if b.run.err == nil {
+				return b.run
+			}
+		default:
+			return b.run
+		}
+	}
+	run := &attempt[T]{done: make(chan struct{})}
+	b.run = run
+	go func() {
+		defer close(run.done)
+		run.got, run.err = bring()
+	}()
+	return run
+}
+
+// wait is what came, as long as ctx lasts.
+func (r *attempt[T]) wait(ctx context.Context) (T, error) {
+	select {
+	case <-r.done:
+		return r.got, r.err
+	case <-ctx.Done():
+		var nothing T
+		return nothing, context.Cause(ctx)
+	}
+}
+
+// result is what the last attempt brought, or why it failed; neither where it is not over.
+func (b *lazy[T]) result() (got T, here bool, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.run == nil {
+		return got, false, nil
+	}
+	select {
+	case <-b.run.done:
+		return b.run.got, b.run.err == nil, b.run.err
+	default:
+		return got, false, nil
+	}
+}
+
+// close gives it back. It waits for an attempt that is under way.
+func (b *lazy[T]) close(give func(T) error) error {
+	b.mu.Lock()
+	run := b.run
+	b.run = nil
+	b.mu.Unlock()
+	if run == nil {
+		return nil
+	}
+	<-run.done
+	if came := run.err == nil; came {
+		return give(run.got)
+	}
+	return nil
+}

@@ -3,10 +3,14 @@ package boot
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -32,7 +36,6 @@ type Service interface {
 	DownloadISOURL(ctx context.Context, infraEnvID string) (url string, expires time.Time, err error)
 }
 
-// discovery is what the service says that the machines of a file are to boot.
 type discovery struct {
 	service Service
 	desired *install.Desired
@@ -48,7 +51,6 @@ func (d *discovery) see(observed *install.Observed) {
 	d.observed = observed
 }
 
-// envOf is the InfraEnv whose image a host of the file boots.
 func (d *discovery) envOf(ctx context.Context, host string) (install.InfraEnv, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -86,7 +88,6 @@ func (d *discovery) present(ctx context.Context) (*spec.Cluster, error) {
 	return d.desired.At(observed).Spec, nil
 }
 
-// look asks the service.
 func (d *discovery) look(ctx context.Context) (*install.Observed, error) {
 	c := d.desired.Spec
 	return d.service.Observe(ctx, install.Query{
@@ -94,7 +95,6 @@ func (d *discovery) look(ctx context.Context) (*install.Observed, error) {
 	}, nil)
 }
 
-// ignition is the discovery Ignition of a host, as the service has it now.
 func (d *discovery) ignition(ctx context.Context, host string) ([]byte, error) {
 	env, err := d.envOf(ctx, host)
 	if err != nil {
@@ -107,7 +107,6 @@ func (d *discovery) ignition(ctx context.Context, host string) ([]byte, error) {
 	return config.Bytes(), nil
 }
 
-// networks are the static networks that the service has for a host's InfraEnv.
 func (d *discovery) networks(ctx context.Context, host string) ([]setting.StaticNetwork, error) {
 	env, err := d.envOf(ctx, host)
 	if err != nil {
@@ -120,7 +119,6 @@ func (d *discovery) networks(ctx context.Context, host string) ([]setting.Static
 	return networks, err
 }
 
-// renew takes an InfraEnv that was read again.
 func (d *discovery) renew(env install.InfraEnv) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -137,11 +135,70 @@ func (d *discovery) renew(env install.InfraEnv) {
 	d.observed = &now
 }
 
-// image is where a host's image is found at the service.
 func (d *discovery) image(ctx context.Context, host string) (fetch.Source, error) {
 	env, err := d.envOf(ctx, host)
 	if err != nil {
 		return fetch.Source{}, err
 	}
 	return serviceImage(ctx, d.service, env, imageOwner(d.desired.Spec))
+}
+
+// serviceImage is the full image that the service has for an InfraEnv: of what
+// it holds, only the live system is used.
+func serviceImage(ctx context.Context, service Service, env install.InfraEnv, owner string) (fetch.Source, error) {
+	address, _, err := service.DownloadISOURL(ctx, env.ID)
+	if err != nil {
+		return fetch.Source{}, err
+	}
+	source := cachedImage(env)
+	source.Location = fullImage(address)
+	source.Version, source.Owner = madeOf(source.Location, env), owner
+	return source, nil
+}
+
+// imageOwner is what the cache calls the cluster that images are kept for.
+func imageOwner(c *spec.Cluster) string { return c.Metadata.Name + "." + c.Spec.BaseDomain }
+
+// madeOf names what went into an InfraEnv's image: the live system that its address
+// names, and the InfraEnv's settings. When the InfraEnv was changed says nothing: asking
+// for the address changes it.
+func madeOf(address string, env install.InfraEnv) string {
+	settings, err := json.Marshal(env.Settings)
+	if err != nil {
+		return "" // and the server is asked
+	}
+	sum := sha256.Sum256(settings)
+	return fetch.Redact(address) + " " + hex.EncodeToString(sum[:])
+}
+
+// cachedImage is what the cache calls the full image of an InfraEnv. Its address holds
+// a token that changes, the name must not.
+func cachedImage(env install.InfraEnv) fetch.Source {
+	return fetch.Source{Location: "https://service/full.iso", Name: "the full image of InfraEnv " + env.ID}
+}
+
+// ForgetImage removes the image of an InfraEnv that is gone from a cache: it holds the
+// pull secret of its cluster.
+func ForgetImage(ctx context.Context, cache string, env install.InfraEnv) error {
+	_, err := fetch.New(fetch.Config{Dir: cache}).Forget(ctx, cachedImage(env))
+	return err
+}
+
+// ForgetImages does so with all images of a cluster that the service does not have any
+// more, nor its InfraEnvs.
+func ForgetImages(cache string, cluster *spec.Cluster) error {
+	return fetch.New(fetch.Config{Dir: cache}).ForgetOf(imageOwner(cluster))
+}
+
+// fullImage is the address of an InfraEnv's full image, where that of its
+// minimal one is given: the image service has both.
+func fullImage(address string) string {
+	path, query, asked := strings.Cut(address, "?")
+	if before, ok := strings.CutSuffix(path, "/minimal.iso"); ok {
+		path = before + "/full.iso"
+	}
+	if !asked {
+		return path
+	}
+	return path + "?" + strings.ReplaceAll(query, "type=minimal-iso", "type=full-iso")
 }

@@ -48,7 +48,7 @@ type Group struct {
 	Arch  spec.Arch
 	Hosts []spec.Host
 
-	base *sharedImage
+	base *baseImage
 }
 
 // NewImages promises the image of every host that the cluster takes now. It fails where a
@@ -71,15 +71,11 @@ func NewImages(ctx context.Context, config ImagesConfig) (*Images, error) {
 	ctx, all.stop = context.WithCancel(ctx)
 	for _, arch := range slices.Sorted(maps.Keys(groups)) {
 		group := Group{Arch: arch, Hosts: groups[arch]}
-		group.base = &sharedImage{ctx: ctx, bring: func(ctx context.Context) (*iso.Base, io.Closer, error) {
-			source := config.Base
-			if source.Location == "" {
-				var err error
-				if source, err = all.discovery.image(ctx, group.Hosts[0].Name); err != nil {
-					return nil, nil, err
-				}
+		group.base = &baseImage{ctx: ctx, opener: config.Open, where: func(ctx context.Context) (fetch.Source, error) {
+			if config.Base.Location != "" {
+				return config.Base, nil
 			}
-			return config.Open(ctx, source)
+			return all.discovery.image(ctx, group.Hosts[0].Name)
 		}}
 		whole := *all.Cluster
 		whole.Spec.Hosts = group.Hosts
@@ -142,36 +138,13 @@ func (i *Images) Close() error {
 	i.stop()
 	var errs []error
 	for n := range i.Groups {
-		errs = append(errs, i.Groups[n].base.image.close((*liveImage).close))
+		errs = append(errs, i.Groups[n].base.close())
 	}
 	return errors.Join(errs...)
 }
 
 // Base is the live image that the group's images are made of.
 func (g *Group) Base(ctx context.Context) (*iso.Base, error) { return g.base.open(ctx) }
-
-// sharedImage is a live image that is read once, when it is first wanted.
-type sharedImage struct {
-	// ctx ends a download that nobody waits for any more.
-	ctx   context.Context
-	bring func(context.Context) (*iso.Base, io.Closer, error)
-	image lazy[*liveImage]
-}
-
-// open is the image. What failed is tried again by the next call.
-func (s *sharedImage) open(ctx context.Context) (*iso.Base, error) {
-	image, err := s.image.begin(func() (*liveImage, error) {
-		base, file, err := s.bring(s.ctx)
-		if err != nil {
-			return nil, err
-		}
-		return &liveImage{Base: base, file: file}, nil
-	}).wait(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return image.Base, nil
-}
 
 // everyHost is what a person boots: every host of a file.
 func everyHost(c *spec.Cluster) []*spec.Host {
@@ -180,4 +153,27 @@ func everyHost(c *spec.Cluster) []*spec.Host {
 		hosts = append(hosts, &c.Spec.Hosts[n])
 	}
 	return hosts
+}
+
+func hostsByArch(c *spec.Cluster, pick func(*spec.Cluster) []*spec.Host) map[spec.Arch][]spec.Host {
+	groups := map[spec.Arch][]spec.Host{}
+	for _, host := range pick(c) {
+		arch := archOf(c, host)
+		groups[arch] = append(groups[arch], *host)
+	}
+	return groups
+}
+
+func archOf(c *spec.Cluster, host *spec.Host) spec.Arch {
+	if arch := c.Spec.OpenShift.Arch; arch != spec.Multi {
+		return cmp.Or(arch, spec.X86)
+	}
+	return cmp.Or(host.Arch, spec.X86)
+}
+
+func liveArch(arch spec.Arch) string {
+	if arch == spec.ARM {
+		return "aarch64"
+	}
+	return string(arch)
 }

@@ -15,7 +15,7 @@ func TestLazyOnce(t *testing.T) {
 		tries++
 		return "it", <-slow
 	}
-	if _, here := b.here(); here {
+	if _, here, _ := b.result(); here {
 		t.Error("it is here before it was wanted")
 	}
 	first := b.begin(bring)
@@ -25,7 +25,7 @@ func TestLazyOnce(t *testing.T) {
 	if _, err := b.begin(bring).wait(impatient); !errors.Is(err, left) {
 		t.Errorf("who gives up has %v", err)
 	}
-	if _, here := b.here(); here {
+	if _, here, _ := b.result(); here {
 		t.Error("it is here while it is on its way")
 	}
 	refused := errors.New("refused")
@@ -41,7 +41,7 @@ func TestLazyOnce(t *testing.T) {
 		}
 		again = b.begin(bring)
 	}
-	if got, here := b.here(); !here || got != "it" || tries != 2 {
+	if got, here, _ := b.result(); !here || got != "it" || tries != 2 {
 		t.Errorf("%q after %d tries", got, tries)
 	}
 	for range 2 {

@@ -1,3 +1,10 @@
+// Package boot makes the discovery image of each host of a cluster.yaml, serves it, and
+// boots the host from it through its BMC.
+//
+// [Start] serves the images of all hosts that have a BMC, and its [Machines] are the plane
+// of machines of an install.Client. [NewImages] makes images for machines that somebody
+// else boots. Each image is made of a live image, which is the service's unless another is
+// given, and of what the service has for the host at that moment.
 package boot
 
 import (
@@ -11,6 +18,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/bytesize"
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -87,7 +95,7 @@ func Start(ctx context.Context, config Config) (*Machines, error) {
 }
 
 func start(ctx context.Context, config Config) (*Machines, error) {
-	hosts := install.BootedByBMC(ToBoot(config.Desired))
+	hosts := model.BootedByBMC(ToBoot(config.Desired))
 	if len(hosts) == 0 {
 		return nil, nil
 	}
@@ -145,14 +153,14 @@ func (m *Machines) BasePath() string {
 // that image is here.
 func (m *Machines) Carried() (names []string, known bool) {
 	for _, base := range m.bases {
-		if image, here := base.image.here(); here {
+		if image, here, _ := base.image.result(); here {
 			return carriedBy(image.Base), true
 		}
 	}
 	return nil, false
 }
 
-// aMoment is how long a look waits for a base that may be here already.
+// aMoment is how long an observation waits for a base that may be here already.
 const aMoment = 500 * time.Millisecond
 
 // Observe looks at machines, and keeps what the service has of them. It fails where the
@@ -196,20 +204,19 @@ func (m *Machines) Act(ctx context.Context, desired *install.Desired, observed *
 	m.discovery.see(observed)
 	err := m.plane.Act(ctx, desired, observed, action)
 	base := m.baseOf[action.Name]
-	if err == nil || m.config.Base == "" || m.config.Advice == nil || action.Kind != model.InsertMedia || base == nil || base.image.failed() == nil || install.NextOf(err) != "" {
+	if err == nil || m.config.Base == "" || m.config.Advice == nil || action.Kind != model.InsertMedia || base == nil || base.failed() == nil || install.NextOf(err) != "" {
 		return err
 	}
 	return &install.Fault{Err: err, Next: m.config.Advice(&BaseError{Unreached: true, Err: err})}
 }
 
-// refused is what is wrong for good with the live image of the configuration.
 func (m *Machines) refused() error {
 	if m.config.Base == "" {
 		return nil
 	}
 	for _, base := range m.bases {
 		var fault *install.Fault
-		if errors.As(base.image.failed(), &fault) && fault.Permanent {
+		if errors.As(base.failed(), &fault) && fault.Permanent {
 			return fault
 		}
 	}
@@ -222,7 +229,7 @@ func (m *Machines) Needed(observed *install.Observed) bool {
 		return false
 	}
 	snapshot := install.NewSnapshot(m.config.Desired, observed)
-	for _, host := range install.BootedByBMC(ToBoot(m.config.Desired)) {
+	for _, host := range model.BootedByBMC(ToBoot(m.config.Desired)) {
 		state := observed.Machines[host.Name]
 		if state.OurMedia || state.Inserting || snapshot.HasToBoot(host.Name) {
 			return true
@@ -253,7 +260,6 @@ func (m *Machines) servedElsewhere(key []byte, made bool) (machine.Media, error)
 	return elsewhere{server}, nil
 }
 
-// serve serves the machines' images until the end.
 func (m *Machines) serve(ctx context.Context, key []byte, hosts []*spec.Host) (machine.Media, error) {
 	if m.config.URL == "" {
 		at, err := netip.ParseAddrPort(m.config.Listener.Addr().String())
@@ -295,12 +301,11 @@ func (m *Machines) serve(ctx context.Context, key []byte, hosts []*spec.Host) (m
 	return media, nil
 }
 
-// images makes the hosts' images: those of one architecture of one base.
 func (m *Machines) images(ctx context.Context, server *serve.Server) (machine.Media, error) {
 	whole := ToBoot(m.config.Desired)
 	media := mediaOf{}
 	m.baseOf = map[string]*baseImage{}
-	for arch, hosts := range hostsByArch(whole, install.BootedByBMC) {
+	for arch, hosts := range hostsByArch(whole, model.BootedByBMC) {
 		part := *whole
 		part.Spec.Hosts = hosts
 		shown := &downloading{Machines: m}
@@ -323,4 +328,47 @@ func (m *Machines) images(ctx context.Context, server *serve.Server) (machine.Me
 		return nil, severalArchs(len(m.bases))
 	}
 	return media, nil
+}
+
+// downloading tells of the download of a live image, as events of the run that boots it.
+// It is told of one thing at a time.
+type downloading struct {
+	*Machines
+
+	began  time.Time
+	last   string // what was told of how far it is
+	failed string // why nothing came, as it was told
+}
+
+// tellEvery is how many bytes of a download of unknown size are worth a line.
+const tellEvery = 100_000_000
+
+func (d *downloading) show(done, total int64) {
+	now := d.config.Network.Now()
+	if d.began.IsZero() {
+		d.began = now
+	}
+	text := farText(done, total)
+	if total <= 0 {
+		text = bytesize.Text(done / tellEvery * tellEvery)
+	}
+	if now.Sub(d.began) < time.Second || text == d.last {
+		return
+	}
+	d.last, d.failed = text, ""
+	d.tell(install.Event{Type: model.EventHint, Severity: model.SeverityInfo, Reason: "Downloading", Message: "the live image that machines boot is downloaded: " + text})
+}
+
+// again tells why nothing comes, where that is tried again; the same reason once.
+func (d *downloading) again(err error, _ time.Duration) {
+	if err.Error() == d.failed {
+		return
+	}
+	d.failed = err.Error()
+	d.tell(install.Event{Type: model.EventWarning, Severity: model.SeverityWarning, Reason: "DownloadRetried", Message: fmt.Sprintf("the live image that machines boot does not come: %v; it is tried again", err)})
+}
+
+func (d *downloading) tell(e install.Event) {
+	e.V, e.Time, e.Cluster, e.Key = 1, d.config.Clock.Now(), d.config.Desired.Spec.Metadata.Name, "images/base"
+	d.config.Events(e)
 }

@@ -57,7 +57,6 @@ func (p *Plane) Act(ctx context.Context, desired *install.Desired, action instal
 	return nil
 }
 
-// actor carries out one action.
 type actor struct {
 	kube.Writer
 	plane   *Plane
@@ -67,7 +66,6 @@ type actor struct {
 
 type actFunc func(*actor, context.Context) error
 
-// actions are how the action of each kind is carried out.
 func actions() map[install.Kind]actFunc {
 	return map[install.Kind]actFunc{
 		model.RegisterCluster:   (*actor).registerCluster,
@@ -91,7 +89,6 @@ func actions() map[install.Kind]actFunc {
 	}
 }
 
-// aboutCluster says whether the target of an action of a kind is a cluster.
 func aboutCluster(kind install.Kind) bool {
 	switch kind {
 	case model.UpdateInfraEnv, model.RenewImage, model.RegisterHost, model.UpdateHost, model.InstallHost, model.BindHost:
@@ -100,8 +97,7 @@ func aboutCluster(kind install.Kind) bool {
 	return true
 }
 
-// objects are those of the file. What it says and a hub has no place for is the
-// file's fault.
+// objects are those of the file. What a hub has no field for is the file's fault.
 func (a *actor) objects(o render.Options) (*render.Objects, error) {
 	o.Namespace, o.Secrets, o.Later = a.Namespace.Name, true, true // what is desired are the hosts of now
 	made, err := render.Hub(a.desired.Spec, o)
@@ -137,13 +133,13 @@ func (a *actor) registerCluster(ctx context.Context) error {
 			return err
 		}
 	}
+	a.plane.memoryOf(kube.ID(a.Namespace.Name, a.Cluster)).forgetCertificates()
 	return a.ApplyAll(ctx, made.Cluster)
 }
 
-// ensureNamespace makes the namespace where there is none. Whoever may not look
-// at namespaces has been given one.
+// ensureNamespace makes the namespace. Whoever may not read namespaces has been given one.
 func (a *actor) ensureNamespace(ctx context.Context, want *unstructured.Unstructured) error {
-	live, err := a.Get(ctx, kube.Namespaces(), "", want.GetName())
+	live, err := a.Get(ctx, kube.Namespaces, "", want.GetName())
 	var fault *install.Fault
 	switch {
 	case errors.As(err, &fault) && fault.Code == install.CodeAuth && fault.Status == 403:
@@ -153,7 +149,7 @@ func (a *actor) ensureNamespace(ctx context.Context, want *unstructured.Unstruct
 	case live == nil:
 		made := kube.Configuration(want, kube.Merge(map[string]any{}, want.Object))
 		made.SetLabels(map[string]string{hubapi.LabelCluster: a.Cluster}) // whatever its name: it goes with the last that is in it
-		_, err = a.Apply(ctx, kube.Namespaces(), nil, made)
+		_, err = a.Apply(ctx, kube.Namespaces, nil, made)
 		return err
 	case live.GetDeletionTimestamp() != nil:
 		f := kube.DeletingFault(live)
@@ -167,7 +163,7 @@ func (a *actor) ensureNamespace(ctx context.Context, want *unstructured.Unstruct
 // ensureImageSet makes the ClusterImageSet of the file's release image. One of
 // the same name for the same image will do, whoever made it.
 func (a *actor) ensureImageSet(ctx context.Context, want *unstructured.Unstructured) error {
-	live, err := a.Get(ctx, kube.ClusterImageSets(), "", want.GetName())
+	live, err := a.Get(ctx, kube.ClusterImageSets, "", want.GetName())
 	if err != nil {
 		return err
 	}
@@ -181,14 +177,13 @@ func (a *actor) ensureImageSet(ctx context.Context, want *unstructured.Unstructu
 	return err
 }
 
-// current is the cluster's AgentClusterInstall.
 func (a *actor) current() (deployment, made *unstructured.Unstructured, err error) {
 	target := a.desired.Options.Adopt
 	if target == "" && aboutCluster(a.action.Kind) && strings.Contains(a.action.Target, "/") {
 		target = a.action.Target
 	}
 	_, name := kube.SplitID(target, a.Namespace.Name)
-	deployment = a.Namespace.Store(kube.ClusterDeployments()).Get(cmp.Or(name, a.Cluster))
+	deployment = a.Namespace.Store(kube.ClusterDeployments).Get(cmp.Or(name, a.Cluster))
 	if deployment != nil {
 		made = a.Namespace.InstallOf(deployment)
 	}
@@ -201,8 +196,6 @@ func (a *actor) current() (deployment, made *unstructured.Unstructured, err erro
 	return deployment, made, nil
 }
 
-// updateCluster brings fields of the AgentClusterInstall to what the file says,
-// and with them what they refer to.
 func (a *actor) updateCluster(ctx context.Context) error {
 	deployment, live, err := a.current()
 	if err != nil {
@@ -214,6 +207,9 @@ func (a *actor) updateCluster(ctx context.Context) error {
 	}
 	if err := a.applyNeeded(ctx, made.Cluster); err != nil {
 		return err
+	}
+	if _, replaced := a.action.Settings[setting.IgnEndpoint]; replaced {
+		a.plane.memoryOf(kube.ID(deployment.GetNamespace(), deployment.GetName())).forgetCertificates()
 	}
 	if err := a.unclassify(ctx, made.Cluster); err != nil {
 		return err
@@ -241,26 +237,23 @@ func (a *actor) write(ctx context.Context, live, made *unstructured.Unstructured
 	return a.ApplyFields(ctx, live, want, paths)
 }
 
-// unclassify deletes the AgentClassifications of the cluster that the file does not
-// have any more.
 func (a *actor) unclassify(ctx context.Context, wanted []*unstructured.Unstructured) error {
 	if _, said := a.action.Settings[setting.Classified]; !said {
 		return nil
 	}
-	for _, u := range a.Ours(kube.AgentClassifications()) {
+	for _, u := range a.OfCluster(kube.AgentClassifications) {
 		if slices.ContainsFunc(wanted, func(w *unstructured.Unstructured) bool {
 			return w.GetKind() == u.GetKind() && w.GetName() == u.GetName()
 		}) {
 			continue
 		}
-		if err := a.Remove(ctx, kube.AgentClassifications(), u); err != nil {
+		if err := a.Remove(ctx, kube.AgentClassifications, u); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// applyNeeded applies those objects of the file that the settings that change need.
 func (a *actor) applyNeeded(ctx context.Context, objects []*unstructured.Unstructured) error {
 	for _, want := range objects {
 		if !a.needs(want) {
@@ -273,8 +266,6 @@ func (a *actor) applyNeeded(ctx context.Context, objects []*unstructured.Unstruc
 	return nil
 }
 
-// needs says whether an object of the file has to be applied for the settings
-// that change.
 func (a *actor) needs(want *unstructured.Unstructured) bool {
 	has := func(settings ...install.Setting) bool {
 		return slices.ContainsFunc(settings, func(s install.Setting) bool { _, there := a.action.Settings[s]; return there })
@@ -297,7 +288,6 @@ func currentImageSet(made *unstructured.Unstructured) string {
 	return name
 }
 
-// objectOf is the object of a kind, which is among them once.
 func objectOf(objects []*unstructured.Unstructured, kind string) *unstructured.Unstructured {
 	for _, u := range objects {
 		if u.GetKind() == kind {

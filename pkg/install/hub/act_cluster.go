@@ -3,6 +3,8 @@ package hub
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -15,10 +17,10 @@ import (
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 	"github.com/oaictl/oaictl/pkg/install/render"
+	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// startInstall takes the hold back, and with it says how many hosts there are:
-// the service waits for exactly so many.
+// startInstall takes the hold back, and says for exactly how many hosts the service waits.
 func (a *actor) startInstall(ctx context.Context) error {
 	if err := a.removeStaleManifests(ctx); err != nil {
 		return err
@@ -43,13 +45,12 @@ func (a *actor) startInstall(ctx context.Context) error {
 	return err
 }
 
-// nudge touches the cluster, so that the service looks at it again.
 func (a *actor) nudge(ctx context.Context) error {
 	_, live, err := a.current()
 	if err != nil {
 		return err
 	}
-	return a.Touch(ctx, kube.AgentClusterInstalls(), live)
+	return a.Touch(ctx, kube.AgentClusterInstalls, live)
 }
 
 // record does what Hive's operator would: it writes down that the cluster is
@@ -73,7 +74,7 @@ func (a *actor) record(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return a.Patch(ctx, kube.ClusterDeployments(), deployment, map[string]any{
+	return a.Patch(ctx, kube.ClusterDeployments, deployment, map[string]any{
 		"spec": map[string]any{"installed": true, "clusterMetadata": runtime.DeepCopyJSON(metadata)},
 	})
 }
@@ -100,23 +101,21 @@ func (a *actor) allowAddHosts(ctx context.Context) error {
 	return a.record(ctx)
 }
 
-// withdrawCluster deletes this run's own cluster after making sure that it is
-// empty.
 func (a *actor) withdrawCluster(ctx context.Context) error {
 	deployment, _, err := a.current()
 	if err != nil {
 		return err
 	}
-	if err := a.CheckOwner(kube.ClusterDeployments(), deployment); err != nil {
+	if err := a.CheckOwner(kube.ClusterDeployments, deployment); err != nil {
 		return err
 	}
 	own := kube.ID(deployment.GetNamespace(), deployment.GetName())
-	for _, u := range a.Namespace.Store(kube.Agents()).All() {
+	for _, u := range a.Namespace.Store(kube.Agents).All() {
 		if host, err := hostOf(u, a.Now()); err != nil || host.ClusterID == own {
 			return errors.New("it is not empty any more")
 		}
 	}
-	return a.Remove(ctx, kube.ClusterDeployments(), deployment)
+	return a.Remove(ctx, kube.ClusterDeployments, deployment)
 }
 
 // checkForeignObjects refuses before anything is written where an object of somebody else
@@ -138,10 +137,10 @@ func (a *actor) checkForeignObjects(ctx context.Context, made *render.Objects) e
 			}
 		}
 	}
-	a.Asked = map[string]*unstructured.Unstructured{}
+	a.Unwatched = map[string]*unstructured.Unstructured{}
 	for _, want := range made.Cluster {
 		k, _ := kube.KindOf(want.GetKind())
-		if _, watched := a.Namespace.Stores[k.Name]; watched && k.Selector == "" {
+		if _, watched := a.Namespace.Stores[k]; watched && k.Selector() == "" {
 			continue
 		}
 		live, err := a.Get(ctx, k, want.GetNamespace(), want.GetName())
@@ -154,7 +153,7 @@ func (a *actor) checkForeignObjects(ctx context.Context, made *render.Objects) e
 			}
 		}
 		if live == nil || a.Namespace.Store(k).Get(want.GetName()) == nil {
-			a.Asked[k.Name+" "+kube.ID(want.GetNamespace(), want.GetName())] = live
+			a.Unwatched[string(k)+" "+kube.ID(want.GetNamespace(), want.GetName())] = live
 		}
 	}
 	return nil
@@ -172,4 +171,98 @@ func (a *actor) usedAsIs(want, live *unstructured.Unstructured) bool {
 		return mac != "" && strings.EqualFold(mac, wanted)
 	}
 	return false
+}
+
+// uploadManifest puts a manifest of the file into its ConfigMap, and has the
+// service look there. The others go along: the service refuses a name that stands
+// twice, as it does where a manifest has moved and is left behind.
+func (a *actor) uploadManifest(ctx context.Context) error {
+	if !a.fileNames(a.action.Name) {
+		return fmt.Errorf("the file has no manifest %s", a.action.Name)
+	}
+	return a.manifests(ctx)
+}
+
+// removeStaleManifests takes what the file does not name any more out of our ConfigMaps
+// before the install reads them. A file that says nothing of manifests at all
+// leaves them alone.
+func (a *actor) removeStaleManifests(ctx context.Context) error {
+	if !a.desired.Spec.Present("spec.manifests") {
+		return nil
+	}
+	for _, u := range a.OfCluster(kube.ConfigMaps) {
+		if !kube.HoldsManifests(u) {
+			continue
+		}
+		data, _, _ := unstructured.NestedStringMap(u.Object, "data")
+		for name := range data {
+			if !a.fileNames(kube.FolderOf(u) + "/" + name) {
+				return a.manifests(ctx)
+			}
+		}
+	}
+	return nil
+}
+
+func (a *actor) fileNames(folderAndName string) bool {
+	return slices.ContainsFunc(a.desired.Spec.ManifestFiles(), func(m spec.Manifest) bool {
+		return string(m.Folder)+"/"+m.Name == folderAndName
+	})
+}
+
+// manifests brings our ConfigMaps to just the manifests of the file, and has the
+// service look into those.
+func (a *actor) manifests(ctx context.Context) error {
+	_, live, err := a.current()
+	if err != nil {
+		return err
+	}
+	made, err := a.objects(render.Options{ImageSet: currentImageSet(live)})
+	if err != nil {
+		return err
+	}
+	var refs []any
+	wanted := map[string]bool{}
+	for _, want := range made.Cluster {
+		if !kube.HoldsManifests(want) {
+			continue
+		}
+		if _, err := a.ApplyObject(ctx, want); err != nil {
+			return err
+		}
+		refs, wanted[want.GetName()] = append(refs, map[string]any{"name": want.GetName()}), true
+	}
+	var empty []*unstructured.Unstructured
+	for _, u := range a.OfCluster(kube.ConfigMaps) {
+		if !kube.HoldsManifests(u) || wanted[u.GetName()] {
+			continue
+		}
+		fields, err := kube.AppliedFields(u)
+		if err != nil {
+			return err
+		}
+		delete(fields, "data") // which is what oaictl put there
+		rest, err := a.Apply(ctx, kube.ConfigMaps, u, kube.Configuration(u, fields))
+		if err != nil {
+			return err
+		}
+		if data, _, _ := unstructured.NestedMap(rest.Object, "data"); len(data) > 0 { // others use it
+			refs = append(refs, map[string]any{"name": u.GetName()})
+			continue
+		}
+		empty = append(empty, rest)
+	}
+	want := map[string]any{}
+	if len(refs) > 0 {
+		want["spec"] = map[string]any{"manifestsConfigMapRefs": refs}
+	}
+	if _, err := a.ApplyFields(ctx, live, &unstructured.Unstructured{Object: want}, []hubobjects.Path{{"spec", "manifestsConfigMapRefs"}}); err != nil {
+		return err
+	}
+	for _, u := range empty {
+		if err := a.Remove(ctx, kube.ConfigMaps, u); err != nil {
+			return err
+		}
+	}
+	return nil
 }

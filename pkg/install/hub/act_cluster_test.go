@@ -26,20 +26,20 @@ func TestNothingIsWrittenBesideOthers(t *testing.T) {
 		metal bool
 		ok    bool
 	}{
-		"BareMetalHost": {kind: kube.BareMetalHosts(), metal: true, make: func(s *stage) *unstructured.Unstructured {
+		"BareMetalHost": {kind: kube.BareMetalHosts, metal: true, make: func(s *stage) *unstructured.Unstructured {
 			return object("metal3.io/v1alpha1", "BareMetalHost", s.namespace, "cp-1", map[string]any{"spec": map[string]any{"online": true, "bootMACAddress": "52:54:00:77:77:77"}})
 		}},
-		"BareMetalHost of the machine": {kind: kube.BareMetalHosts(), metal: true, ok: true, make: func(s *stage) *unstructured.Unstructured {
+		"BareMetalHost of the machine": {kind: kube.BareMetalHosts, metal: true, ok: true, make: func(s *stage) *unstructured.Unstructured {
 			return object("metal3.io/v1alpha1", "BareMetalHost", s.namespace, "cp-1", map[string]any{"spec": map[string]any{"online": true, "bootMACAddress": "52:54:00:00:00:01"}})
 		}},
-		"InfraEnv": {kind: kube.InfraEnvs(), make: func(s *stage) *unstructured.Unstructured { return infraEnv(s, map[string]any{}) }},
-		"InfraEnv of the cluster": {kind: kube.InfraEnvs(), ok: true, make: func(s *stage) *unstructured.Unstructured {
+		"InfraEnv": {kind: kube.InfraEnvs, make: func(s *stage) *unstructured.Unstructured { return infraEnv(s, map[string]any{}) }},
+		"InfraEnv of the cluster": {kind: kube.InfraEnvs, ok: true, make: func(s *stage) *unstructured.Unstructured {
 			return infraEnv(s, map[string]any{"clusterRef": map[string]any{"name": s.namespace, "namespace": s.namespace}})
 		}},
-		"Secret": {kind: kube.Secrets(), make: func(s *stage) *unstructured.Unstructured {
+		"Secret": {kind: kube.Secrets, make: func(s *stage) *unstructured.Unstructured {
 			return object("v1", "Secret", s.namespace, s.namespace+"-pull-secret", map[string]any{})
 		}},
-		"ConfigMap": {kind: kube.ConfigMaps(), make: func(s *stage) *unstructured.Unstructured {
+		"ConfigMap": {kind: kube.ConfigMaps, make: func(s *stage) *unstructured.Unstructured {
 			return object("v1", "ConfigMap", s.namespace, s.namespace+"-manifests", map[string]any{})
 		}},
 	} {
@@ -53,7 +53,7 @@ func TestNothingIsWrittenBesideOthers(t *testing.T) {
 			if _, err := s.client(test.kind).Create(t.Context(), theirs, metav1.CreateOptions{}); err != nil {
 				t.Fatal(err)
 			}
-			if _, watched := s.plane.api.Watching(s.namespace).Stores[test.kind.Name]; watched && test.kind.Selector == "" {
+			if _, watched := s.plane.api.Watching(s.namespace).Stores[test.kind]; watched && test.kind.Selector() == "" {
 				s.eventually("the object", func() bool {
 					return s.plane.api.Watching(s.namespace).Store(test.kind).Get(theirs.GetName()) != nil
 				})
@@ -71,7 +71,7 @@ func TestNothingIsWrittenBesideOthers(t *testing.T) {
 				}
 				return
 			}
-			if install.CodeOf(err) != install.CodeNotFound || !strings.Contains(err.Error(), test.kind.Name) || !strings.Contains(err.Error(), hubapi.LabelCluster) {
+			if install.CodeOf(err) != install.CodeNotFound || !strings.Contains(err.Error(), string(test.kind)) || !strings.Contains(err.Error(), hubapi.LabelCluster) {
 				t.Errorf("ends with %v", err)
 			}
 			if len(writes) > 0 {

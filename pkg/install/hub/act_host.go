@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
+	"github.com/oaictl/oaictl/internal/hubapi/metal3"
 	"github.com/oaictl/oaictl/internal/hubobjects"
 	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
@@ -23,14 +25,13 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// agent is the Agent that the action is about.
 func (a *actor) agent(ctx context.Context) (*unstructured.Unstructured, error) {
 	namespace, _ := kube.SplitID(a.action.InfraEnv, a.Namespace.Name)
 	at, err := a.Watch(ctx, namespace)
 	if err != nil {
 		return nil, err
 	}
-	live := at.Store(kube.Agents()).Get(a.action.Target)
+	live := at.Store(kube.Agents).Get(a.action.Target)
 	if live == nil {
 		return nil, &install.Fault{
 			Code: install.CodeNotFound, Op: "find Agent", On: kube.ID(namespace, a.action.Target), Permanent: true,
@@ -64,7 +65,7 @@ func (a *actor) updateHost(ctx context.Context) error {
 	if err := checkFieldOwners(live, fields); err != nil {
 		return err
 	}
-	return a.Patch(ctx, kube.Agents(), live, map[string]any{"spec": fields})
+	return a.Patch(ctx, kube.Agents, live, map[string]any{"spec": fields})
 }
 
 // host is the host of the file that the action is about, nil where the file does
@@ -77,7 +78,6 @@ func (a *actor) host() *spec.Host {
 	return a.desired.Spec.Host(name)
 }
 
-// hostSecrets applies the Secrets that the host's settings refer to.
 func (a *actor) hostSecrets(ctx context.Context, agent *unstructured.Unstructured) error {
 	_, fencing := a.action.Settings[setting.Fencing]
 	_, token := a.action.Settings[setting.EndpointToken]
@@ -126,8 +126,6 @@ func besideAgent(secret, agent *unstructured.Unstructured) {
 	}})
 }
 
-// agentFields are the fields of an Agent's spec that the action's settings come
-// to (agent-install.openshift.io/v1beta1).
 func (a *actor) agentFields(live *unstructured.Unstructured) (map[string]any, error) {
 	table := hubobjects.AgentTable(hubobjects.SecretsOf(a.desired.Spec, a.host(), a.Namespace.Name))
 	for key := range a.action.Settings {
@@ -156,8 +154,7 @@ func notSupported(key install.Setting) error {
 	}
 }
 
-// withoutOthers takes away the labels of an Agent that its node shall not have any
-// more, but for what it inherits.
+// withoutOthers has labels that the node shall lose be taken away, but for inherited ones.
 func withoutOthers(labels map[string]any, agent *unstructured.Unstructured) {
 	have, _, _ := unstructured.NestedStringMap(agent.Object, "spec", "nodeLabels")
 	inherited := inheritedLabels(agent)
@@ -177,7 +174,7 @@ func (a *actor) updateMachine(ctx context.Context, agent *unstructured.Unstructu
 	if err != nil {
 		return err
 	}
-	machine := at.Store(kube.BareMetalHosts()).Get(name)
+	machine := at.Store(kube.BareMetalHosts).Get(name)
 	if machine == nil {
 		return &install.Fault{
 			Code: install.CodeFailure, Op: "configure the host", On: a.action.Name,
@@ -189,7 +186,7 @@ func (a *actor) updateMachine(ctx context.Context, agent *unstructured.Unstructu
 		return err
 	}
 	if len(fields) > 0 {
-		if err := a.Patch(ctx, kube.BareMetalHosts(), machine, fields); err != nil {
+		if err := a.Patch(ctx, kube.BareMetalHosts, machine, fields); err != nil {
 			return err
 		}
 	}
@@ -222,10 +219,9 @@ func (a *actor) agentOnly(ctx context.Context, agent *unstructured.Unstructured)
 	if len(own) == 0 {
 		return nil
 	}
-	return a.Patch(ctx, kube.Agents(), agent, map[string]any{"spec": own})
+	return a.Patch(ctx, kube.Agents, agent, map[string]any{"spec": own})
 }
 
-// machineFields is the patch of a BareMetalHost that the action's settings come to.
 func (a *actor) machineFields(machine *unstructured.Unstructured) (map[string]any, error) {
 	host, fields := a.host(), map[string]any{}
 	if err := hubobjects.MachineTable(hubobjects.SecretsOf(a.desired.Spec, host, a.Namespace.Name)).Write(fields, a.action.Settings); err != nil {
@@ -253,7 +249,6 @@ func (a *actor) machineFields(machine *unstructured.Unstructured) (map[string]an
 	return fields, nil
 }
 
-// bindHost has a host of a pool belong to the cluster.
 func (a *actor) bindHost(ctx context.Context) error {
 	live, err := a.agent(ctx)
 	if err != nil {
@@ -278,13 +273,13 @@ func (a *actor) bindHost(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if machine := at.Store(kube.BareMetalHosts()).Get(owner); machine != nil {
-			return a.Patch(ctx, kube.BareMetalHosts(), machine, map[string]any{"metadata": map[string]any{"annotations": map[string]any{
+		if machine := at.Store(kube.BareMetalHosts).Get(owner); machine != nil {
+			return a.Patch(ctx, kube.BareMetalHosts, machine, map[string]any{"metadata": map[string]any{"annotations": map[string]any{
 				hubapi.AnnotationBMACClusterReference: kube.ID(deployment.GetNamespace(), deployment.GetName()),
 			}}})
 		}
 	}
-	return a.Patch(ctx, kube.Agents(), live, map[string]any{"spec": map[string]any{
+	return a.Patch(ctx, kube.Agents, live, map[string]any{"spec": map[string]any{
 		"clusterDeploymentName": map[string]any{"name": deployment.GetName(), "namespace": deployment.GetNamespace()},
 	}})
 }
@@ -310,4 +305,76 @@ func checkFieldOwners(live *unstructured.Unstructured, spec map[string]any) erro
 	f := &install.Fault{Op: "change Agent", On: kube.ID(live.GetNamespace(), live.GetName())}
 	kube.SetOwnedByOthers(f, strings.Join(theirs, ", "))
 	return f
+}
+
+// registerHost makes the BareMetalHost by which the hub boots a machine of the
+// file, and the Secrets that it refers to. One that is there is the operator's:
+// applying it anew would provision the machine again.
+func (a *actor) registerHost(ctx context.Context) error {
+	host := a.host()
+	if host == nil {
+		return errors.New("the file has no such host")
+	}
+	if live := a.Namespace.Store(kube.BareMetalHosts).Get(host.Name); live != nil {
+		return a.CheckOwner(kube.BareMetalHosts, live)
+	}
+	env, err := a.bootedFrom()
+	if err != nil {
+		return err
+	}
+	boots := install.InfraEnvPlan{Name: env.Name, Arch: spec.Arch(env.Settings[setting.Arch].Text()), Hosts: []string{host.Name}}
+	options := render.Options{InfraEnvs: []install.InfraEnvPlan{boots}}
+	if deployment, live, err := a.current(); err == nil {
+		options.ImageSet = currentImageSet(live)
+		options.Bound = env.ClusterID == kube.ID(deployment.GetNamespace(), deployment.GetName())
+	}
+	made, err := a.objects(options)
+	if err != nil {
+		return err
+	}
+	for _, objects := range made.Hosts {
+		if objects.Name != host.Name || objects.BareMetalHost == nil {
+			continue
+		}
+		if err := a.ApplyAll(ctx, objects.Secrets); err != nil {
+			return err
+		}
+		_, err := a.ApplyObject(ctx, objects.BareMetalHost)
+		return err
+	}
+	return errors.New("the file does not have the hub boot it: spec.boot.method is not metal3, or the host has no bmc")
+}
+
+func (a *actor) bootedFrom() (install.InfraEnv, error) {
+	_, name := kube.SplitID(a.action.InfraEnv, a.Namespace.Name)
+	live := a.Namespace.Store(kube.InfraEnvs).Get(name)
+	if live == nil {
+		return install.InfraEnv{}, &install.Fault{
+			Code: install.CodeNotFound, Op: "find InfraEnv", On: kube.ID(a.Namespace.Name, name), Permanent: true,
+			Err: errors.New("the hub has none of that name any more"), Next: "{get infraenvs}",
+		}
+	}
+	return infraEnvOf(live, nil, a.Cluster)
+}
+
+func enrolledMachines(at *kube.Namespace, cluster string) ([]install.Enrolled, error) {
+	all := []install.Enrolled{}
+	for _, u := range at.Store(kube.BareMetalHosts).All() {
+		if u.GetDeletionTimestamp() != nil {
+			continue
+		}
+		wire, err := kube.Read[metal3.BareMetalHost](u)
+		if err != nil {
+			return nil, err
+		}
+		e := install.Enrolled{
+			Name: u.GetName(), MAC: wire.Spec.BootMACAddress, State: wire.Status.Provisioning.State,
+			Owned: cluster != "" && u.GetLabels()[hubapi.LabelCluster] == cluster,
+		}
+		if wire.Status.ErrorType != "" {
+			e.Trouble = cmp.Or(wire.Status.ErrorMessage, fmt.Sprintf("the Bare Metal Operator says %q", wire.Status.ErrorType))
+		}
+		all = append(all, e)
+	}
+	return all, nil
 }

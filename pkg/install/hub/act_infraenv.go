@@ -27,8 +27,8 @@ func (a *actor) registerInfraEnv(ctx context.Context) error {
 		return err
 	}
 	env := made.InfraEnvs[0]
-	if live := a.Namespace.Store(kube.InfraEnvs()).Get(env.Name); live != nil {
-		if err := a.CheckOwner(kube.InfraEnvs(), live); err != nil {
+	if live := a.Namespace.Store(kube.InfraEnvs).Get(env.Name); live != nil {
+		if err := a.CheckOwner(kube.InfraEnvs, live); err != nil {
 			return err
 		}
 	}
@@ -52,7 +52,7 @@ func (a *actor) registerInfraEnv(ctx context.Context) error {
 func (a *actor) infraEnv(ctx context.Context, want *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	version, _, _ := unstructured.NestedString(want.Object, "spec", "osImageVersion")
 	_, bound, _ := unstructured.NestedMap(want.Object, "spec", "clusterRef")
-	if version != "" && bound && a.Namespace.Store(kube.InfraEnvs()).Get(want.GetName()) == nil {
+	if version != "" && bound && a.Namespace.Store(kube.InfraEnvs).Get(want.GetName()) == nil {
 		first := want.DeepCopy()
 		unstructured.RemoveNestedField(first.Object, "spec", "osImageVersion")
 		if _, err := a.ApplyObject(ctx, first); err != nil {
@@ -62,8 +62,6 @@ func (a *actor) infraEnv(ctx context.Context, want *unstructured.Unstructured) (
 	return a.ApplyObject(ctx, want)
 }
 
-// infraEnvObjects are the InfraEnv that the action is about and what goes with
-// it.
 func (a *actor) infraEnvObjects() (*render.Objects, error) {
 	plan, err := a.plan()
 	if err != nil {
@@ -87,8 +85,8 @@ func (a *actor) infraEnvObjects() (*render.Objects, error) {
 func (a *actor) plan() (install.InfraEnvPlan, error) {
 	deployment := kube.ID(a.Namespace.Name, a.Cluster)
 	var have []install.InfraEnv
-	configs := a.Namespace.Store(kube.NMStateConfigs()).All()
-	for _, u := range a.Namespace.Store(kube.InfraEnvs()).All() {
+	configs := a.Namespace.Store(kube.NMStateConfigs).All()
+	for _, u := range a.Namespace.Store(kube.InfraEnvs).All() {
 		env, err := infraEnvOf(u, configs, a.Cluster)
 		if err != nil {
 			return install.InfraEnvPlan{}, err
@@ -114,19 +112,17 @@ func (a *actor) plan() (install.InfraEnvPlan, error) {
 	return own, nil
 }
 
-// updateInfraEnv brings an InfraEnv, and the networks that it selects, to what
-// the file says.
 func (a *actor) updateInfraEnv(ctx context.Context) error {
 	made, err := a.infraEnvObjects()
 	if err != nil {
 		return err
 	}
 	want := made.InfraEnvs[0]
-	live := a.Namespace.Store(kube.InfraEnvs()).Get(want.Name)
+	live := a.Namespace.Store(kube.InfraEnvs).Get(want.Name)
 	if live == nil {
 		return &install.Fault{Code: install.CodeNotFound, Op: "update InfraEnv", On: kube.ID(a.Namespace.Name, want.Name), Permanent: true, Err: errors.New("the hub has none of that name"), Next: "{get infraenvs}"}
 	}
-	if err := a.CheckOwner(kube.InfraEnvs(), live); err != nil {
+	if err := a.CheckOwner(kube.InfraEnvs, live); err != nil {
 		return err
 	}
 	if err := a.applyNeeded(ctx, made.Cluster); err != nil {
@@ -183,41 +179,39 @@ func (a *actor) propagateLabels(ctx context.Context, live, want *unstructured.Un
 		kube.SetOwnedByOthers(f, strings.Join(theirs, ", "))
 		return f
 	}
-	return a.Patch(ctx, kube.InfraEnvs(), live, map[string]any{"metadata": map[string]any{
+	return a.Patch(ctx, kube.InfraEnvs, live, map[string]any{"metadata": map[string]any{
 		"labels": labels, "annotations": notes, "resourceVersion": live.GetResourceVersion(),
 	}})
 }
 
-// networks has the InfraEnv select just the networks of its hosts.
 func (a *actor) networks(ctx context.Context, want render.InfraEnv) error {
 	if err := a.ApplyAll(ctx, want.NMStateConfigs); err != nil {
 		return err
 	}
-	for _, u := range a.Namespace.Store(kube.NMStateConfigs()).All() {
+	for _, u := range a.Namespace.Store(kube.NMStateConfigs).All() {
 		labels := u.GetLabels()
 		ours := labels[hubapi.LabelCluster] == a.Cluster && labels[hubapi.LabelInfraEnv] == want.Name
 		wanted := slices.ContainsFunc(want.NMStateConfigs, func(c *unstructured.Unstructured) bool { return c.GetName() == u.GetName() })
 		if !ours || wanted {
 			continue
 		}
-		if err := a.Remove(ctx, kube.NMStateConfigs(), u); err != nil {
+		if err := a.Remove(ctx, kube.NMStateConfigs, u); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// renewImage has the service look at the InfraEnv again, which renews a URL that
-// is about to end.
+// renewImage has the service reconcile the InfraEnv, which renews a URL that is about to end.
 func (a *actor) renewImage(ctx context.Context) error {
 	namespace, name := kube.SplitID(a.action.Target, a.Namespace.Name)
 	at, err := a.Watch(ctx, namespace)
 	if err != nil {
 		return err
 	}
-	live := at.Store(kube.InfraEnvs()).Get(name)
+	live := at.Store(kube.InfraEnvs).Get(name)
 	if live == nil {
 		return errors.New("the hub has no such InfraEnv")
 	}
-	return a.Touch(ctx, kube.InfraEnvs(), live)
+	return a.Touch(ctx, kube.InfraEnvs, live)
 }

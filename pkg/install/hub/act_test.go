@@ -30,7 +30,7 @@ func TestRegisterOnce(t *testing.T) {
 	s.wantWrites(
 		"secrets/C-pull-secret", "configmaps/C-manifests", "configmaps/C-openshift", "clusterdeployments/C", "agentclusterinstalls/C", "infraenvs/C",
 	)
-	made := s.get(kube.AgentClusterInstalls(), s.namespace)
+	made := s.get(kube.AgentClusterInstalls, s.namespace)
 	if hold, _, _ := unstructured.NestedBool(made.Object, "spec", "holdInstallation"); !hold {
 		t.Error("the start is not held")
 	}
@@ -72,7 +72,7 @@ func TestInstall(t *testing.T) {
 		t.Errorf("done %v", done)
 	}
 	s.wantWrites("agents/"+names[0], "agents/"+names[1], "agents/"+names[2], "agents/"+names[3])
-	agent := s.get(kube.Agents(), names[0])
+	agent := s.get(kube.Agents, names[0])
 	got, _, _ := unstructured.NestedMap(agent.Object, "spec")
 	for field, want := range map[string]any{"approved": true, "role": "master", "hostname": "cp-0"} {
 		if got[field] != want {
@@ -101,7 +101,7 @@ func TestInstall(t *testing.T) {
 	if done := s.settle(); !slices.Contains(done, "RecordInstalled") {
 		t.Errorf("done %v", done)
 	}
-	deployment := s.get(kube.ClusterDeployments(), s.namespace)
+	deployment := s.get(kube.ClusterDeployments, s.namespace)
 	if installed, _, _ := unstructured.NestedBool(deployment.Object, "spec", "installed"); !installed {
 		t.Error("not recorded")
 	}
@@ -114,12 +114,12 @@ func (s *stage) finish() {
 		"-admin-kubeconfig": {"kubeconfig": "final"}, "-admin-password": {"username": "kubeadmin", "password": "secret"},
 	} {
 		u := object("v1", "Secret", s.namespace, s.namespace+name, map[string]any{"stringData": data})
-		if _, err := s.client(kube.Secrets()).Create(s.Context(), u, metav1.CreateOptions{}); err != nil {
+		if _, err := s.client(kube.Secrets).Create(s.Context(), u, metav1.CreateOptions{}); err != nil {
 			s.Fatal(err)
 		}
 	}
 	patch := `{"spec":{"clusterMetadata":{"clusterID":"a","infraID":"b","adminKubeconfigSecretRef":{"name":"` + s.namespace + `-admin-kubeconfig"},"adminPasswordSecretRef":{"name":"` + s.namespace + `-admin-password"}}}}`
-	if _, err := s.client(kube.AgentClusterInstalls()).Patch(s.Context(), s.namespace, types.MergePatchType, []byte(patch), metav1.PatchOptions{FieldManager: "assisted-service"}); err != nil {
+	if _, err := s.client(kube.AgentClusterInstalls).Patch(s.Context(), s.namespace, types.MergePatchType, []byte(patch), metav1.PatchOptions{FieldManager: "assisted-service"}); err != nil {
 		s.Fatal(err)
 	}
 	s.says("installed", conditionOf("SpecSynced", "True", "SyncOK"), conditionOf("Completed", "True", "InstallationCompleted"),
@@ -131,7 +131,7 @@ func (s *stage) finish() {
 func TestUpdate(t *testing.T) {
 	s := newStage(t)
 	s.settle()
-	if _, err := s.client(kube.AgentClusterInstalls()).Patch(t.Context(), s.namespace, types.MergePatchType, []byte(`{"spec":{"networking":{"userManagedNetworking":false}}}`), metav1.PatchOptions{FieldManager: "webhook"}); err != nil {
+	if _, err := s.client(kube.AgentClusterInstalls).Patch(t.Context(), s.namespace, types.MergePatchType, []byte(`{"spec":{"networking":{"userManagedNetworking":false}}}`), metav1.PatchOptions{FieldManager: "webhook"}); err != nil {
 		t.Fatal(err)
 	}
 	s.until("the webhook's field", func(o *install.Observed) bool { return o.Cluster.Settings[setting.UserManaged] == "false" })
@@ -142,12 +142,31 @@ func TestUpdate(t *testing.T) {
 		t.Errorf("done %v", done)
 	}
 	s.wantWrites("agentclusterinstalls/C")
-	fields := s.get(kube.AgentClusterInstalls(), s.namespace).Object["spec"].(map[string]any)
+	fields := s.get(kube.AgentClusterInstalls, s.namespace).Object["spec"].(map[string]any)
 	if vips := fields["apiVIPs"].([]any); vips[0] != "192.168.127.200" {
 		t.Errorf("VIPs %v", vips)
 	}
 	if fields["sshPublicKey"] == nil || fields["networking"].(map[string]any)["userManagedNetworking"] != false || fields["holdInstallation"] != true {
 		t.Errorf("fields were lost: %v", fields)
+	}
+}
+
+// TestUpdateEndpointCertificate replaces the certificate of an Ignition endpoint once: what
+// was remembered of the Secret from before is read anew.
+func TestUpdateEndpointCertificate(t *testing.T) {
+	s := newStage(t)
+	endpoint := &spec.IgnitionEndpoint{URL: "https://api-int.example.com:22623/config", CA: &spec.PublicSource{Inline: "old"}}
+	s.desired.Spec.Spec.IgnitionEndpoint = endpoint
+	s.settle()
+	for _, certificate := range []string{"new", "newer"} {
+		endpoint.CA.Inline = certificate
+		if done := s.settle(); !slices.Equal(done, []string{"UpdateCluster"}) {
+			t.Errorf("%s: done %v", certificate, done)
+		}
+		var shown spec.IgnitionEndpoint
+		if err := s.observe().Cluster.Settings[setting.IgnEndpoint].Decode(&shown); err != nil || shown.CA.Text() != certificate {
+			t.Errorf("%s: shown %+v, %v", certificate, shown, err)
+		}
 	}
 }
 
@@ -165,10 +184,10 @@ func TestUpdateWithoutAProxy(t *testing.T) {
 	if done := s.settle(); !slices.Contains(done, "UpdateCluster") || !slices.Contains(done, "UpdateInfraEnv") {
 		t.Errorf("done %v", done)
 	}
-	for _, k := range []kube.Kind{kube.AgentClusterInstalls(), kube.InfraEnvs()} {
+	for _, k := range []kube.Kind{kube.AgentClusterInstalls, kube.InfraEnvs} {
 		proxy, _, _ := unstructured.NestedMap(s.get(k, s.namespace).Object, "spec", "proxy")
 		if diff := cmp.Diff(map[string]any{"noProxy": ""}, proxy); diff != "" {
-			t.Errorf("%s: %s", k.Name, diff)
+			t.Errorf("%s: %s", string(k), diff)
 		}
 	}
 }
@@ -200,7 +219,7 @@ func TestTimeServersOfAHub(t *testing.T) {
 // one piece: the service has no cluster with only the one changed.
 func TestCountsThatChange(t *testing.T) {
 	text, requirements := "", func(s *stage) map[string]any {
-		got, _, _ := unstructured.NestedMap(s.get(kube.AgentClusterInstalls(), s.namespace).Object, "spec", "provisionRequirements")
+		got, _, _ := unstructured.NestedMap(s.get(kube.AgentClusterInstalls, s.namespace).Object, "spec", "provisionRequirements")
 		return got
 	}
 	s := newStage(t)
@@ -257,21 +276,21 @@ func TestConflictNamesTheOther(t *testing.T) {
 		says  string
 	}{
 		"a field": {
-			kube.AgentClusterInstalls(), `{"spec":{"apiVIPs":["192.168.127.7"]}}`,
+			kube.AgentClusterInstalls, `{"spec":{"apiVIPs":["192.168.127.7"]}}`,
 			func(o *install.Observed) bool {
 				return strings.Contains(string(o.Cluster.Settings[setting.APIVIPs]), "127.7")
 			},
 			"spec.apiVIPs is owned by argocd",
 		},
 		"a label of nodes": {
-			kube.InfraEnvs(), `{"metadata":{"labels":{"example.com/site":"south"}}}`,
+			kube.InfraEnvs, `{"metadata":{"labels":{"example.com/site":"south"}}}`,
 			func(o *install.Observed) bool {
 				return strings.Contains(string(o.InfraEnvs[0].Settings[setting.NodeLabels]), "south")
 			},
 			"metadata.labels.example.com/site is owned by argocd",
 		},
 		"which labels nodes get": {
-			kube.InfraEnvs(), `{"metadata":{"annotations":{"infraenv.agent-install.openshift.io/propagate-node-labels":"example.com/row"}}}`,
+			kube.InfraEnvs, `{"metadata":{"annotations":{"infraenv.agent-install.openshift.io/propagate-node-labels":"example.com/row"}}}`,
 			func(o *install.Observed) bool {
 				return strings.Contains(string(o.InfraEnvs[0].Settings[setting.NodeLabels]), "row")
 			},
@@ -308,13 +327,13 @@ func TestHold(t *testing.T) {
 	if o := s.observe(); o.Cluster.Hold != "" {
 		t.Errorf("our own hold is somebody else's: %q", o.Cluster.Hold)
 	}
-	s.another(kube.AgentClusterInstalls(), `{"spec":{"holdInstallation":false}}`)
-	s.another(kube.AgentClusterInstalls(), `{"spec":{"holdInstallation":true}}`)
+	s.another(kube.AgentClusterInstalls, `{"spec":{"holdInstallation":false}}`)
+	s.another(kube.AgentClusterInstalls, `{"spec":{"holdInstallation":true}}`)
 	s.until("held by argocd", func(o *install.Observed) bool { return o.Cluster.Hold == "argocd" })
 	if o, want := s.observe(), "kubectl patch agentclusterinstall -n "+s.namespace+" "+s.namespace+" "; !strings.Contains(o.Cluster.Unhold.String(), want) {
 		t.Errorf("does not say how to let it start: %q", o.Cluster.Unhold)
 	}
-	s.another(kube.ClusterDeployments(), `{"metadata":{"annotations":{"hive.openshift.io/reconcile-pause":"true"}}}`)
+	s.another(kube.ClusterDeployments, `{"metadata":{"annotations":{"hive.openshift.io/reconcile-pause":"true"}}}`)
 	s.until("paused", func(o *install.Observed) bool { return strings.Contains(o.Cluster.Hold, "reconcile-pause") })
 	if o, want := s.observe(), "kubectl annotate clusterdeployment -n "+s.namespace+" "+s.namespace+" hive.openshift.io/reconcile-pause-"; !strings.HasSuffix(o.Cluster.Unhold.String(), want) {
 		t.Errorf("does not say how to end the pause: %q", o.Cluster.Unhold)
@@ -344,7 +363,7 @@ func TestForeignObjects(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s.until("the other's object", func(o *install.Observed) bool { return k.Name != "ClusterDeployment" || len(o.Others) == 1 })
+			s.until("the other's object", func(o *install.Observed) bool { return string(k) != "ClusterDeployment" || len(o.Others) == 1 })
 			err = s.plane.Act(t.Context(), s.desired, install.Action{Key: "cluster/register", Kind: model.RegisterCluster, Name: s.namespace})
 			if install.CodeOf(err) != install.CodeNotFound || !strings.Contains(err.Error(), "oaictl did not make") {
 				t.Errorf("got %v", err)
@@ -388,7 +407,7 @@ func TestUserManagedFollowsThePlatform(t *testing.T) {
 	s.desired.Spec = parseCluster(t, strings.Replace(without, "  fips: true", "  fips: true\n  platform: none", 1))
 	s.settle()
 	userManaged := func() (is, said bool) {
-		is, said, _ = unstructured.NestedBool(s.get(kube.AgentClusterInstalls(), s.namespace).Object, "spec", "networking", "userManagedNetworking")
+		is, said, _ = unstructured.NestedBool(s.get(kube.AgentClusterInstalls, s.namespace).Object, "spec", "networking", "userManagedNetworking")
 		return is, said
 	}
 	if is, _ := userManaged(); !is {

@@ -36,7 +36,7 @@ func (p *Plane) DeleteCluster(ctx context.Context, clusterID string, options ins
 	if err != nil {
 		return err
 	}
-	deployment := d.Namespace.Store(kube.ClusterDeployments()).Get(name)
+	deployment := d.Namespace.Store(kube.ClusterDeployments).Get(name)
 	if deployment != nil {
 		if err := p.MayDelete(refOf(d.Namespace, deployment)); err != nil {
 			return err
@@ -85,12 +85,12 @@ func (p *Plane) ClusterLeft(ctx context.Context, text string) (install.ClusterRe
 		return ref, err
 	}
 	found := map[string][]string{} // kinds by namespace
-	have, err := p.api.Connect(ctx)
+	served, err := p.api.Connect(ctx)
 	if err != nil {
 		return install.ClusterRef{}, err
 	}
-	for _, k := range append(kube.Watched()[1:], kube.Secrets()) {
-		if k.Group != "" && !have.Has(k) {
+	for _, k := range append(kube.Watched()[1:], kube.Secrets) {
+		if !served[k] {
 			continue
 		}
 		if err := p.labelled(ctx, k, namespace, name, found); err != nil {
@@ -105,22 +105,19 @@ func (p *Plane) ClusterLeft(ctx context.Context, text string) (install.ClusterRe
 	return plane.Only("cluster", text, kube.NotFound("cluster", text, "{get clusters}"), same, func(c install.ClusterRef) string { return fmt.Sprintf("%s (%s)", c.ID, c.Status) })
 }
 
-// labelled notes the namespaces in which objects of a kind carry a cluster's label.
-// Of what the user may not list nothing is found.
+// labelled finds the namespaces in which a kind may be listed and carries a cluster's label.
 func (p *Plane) labelled(ctx context.Context, k kube.Kind, namespace, cluster string, found map[string][]string) error {
-	ctx, cancel := kube.WithTimeout(ctx)
-	defer cancel()
-	list, err := p.api.Dynamic.Resource(k.GroupVersionResource).Namespace(namespace).List(ctx, metav1.ListOptions{LabelSelector: hubapi.LabelCluster + "=" + cluster})
+	objects, err := p.api.Select(ctx, k, namespace, metav1.ListOptions{LabelSelector: hubapi.LabelCluster + "=" + cluster})
 	if err != nil {
 		if fault := p.api.ListFault(k, namespace, err); !kube.NotAllowed(fault) {
 			return fault
 		}
 		return nil
 	}
-	for i := range list.Items {
-		at := list.Items[i].GetNamespace()
-		if !slices.Contains(found[at], k.Name) {
-			found[at] = append(found[at], k.Name)
+	for i := range objects {
+		at := objects[i].GetNamespace()
+		if !slices.Contains(found[at], string(k)) {
+			found[at] = append(found[at], string(k))
 		}
 	}
 	return nil
@@ -145,11 +142,11 @@ func (p *Plane) DeleteInfraEnv(ctx context.Context, infraEnvID string, options i
 	if err != nil {
 		return err
 	}
-	u := d.Namespace.Store(kube.InfraEnvs()).Get(name)
+	u := d.Namespace.Store(kube.InfraEnvs).Get(name)
 	if u == nil {
 		return kube.NotFound("InfraEnv", infraEnvID, "{get infraenvs}")
 	}
-	for _, agent := range d.Namespace.Store(kube.Agents()).All() {
+	for _, agent := range d.Namespace.Store(kube.Agents).All() {
 		if agent.GetLabels()[hubapi.LabelAgentInfraEnv] == name {
 			return &install.Fault{
 				Code: install.CodeFailure, Op: "delete InfraEnv", On: infraEnvID, Permanent: true,
@@ -167,7 +164,7 @@ func (p *Plane) ReleaseCluster(ctx context.Context, clusterID string) error {
 	if err != nil {
 		return err
 	}
-	deployment := d.Namespace.Store(kube.ClusterDeployments()).Get(name)
+	deployment := d.Namespace.Store(kube.ClusterDeployments).Get(name)
 	if deployment == nil {
 		return kube.NotFound("cluster", clusterID, "{get clusters}")
 	}

@@ -22,14 +22,14 @@ import (
 func TestDeleteGoesOn(t *testing.T) {
 	s := newStage(t)
 	s.settle()
-	if err := s.client(kube.ClusterDeployments()).Delete(t.Context(), s.namespace, metav1.DeleteOptions{}); err != nil {
+	if err := s.client(kube.ClusterDeployments).Delete(t.Context(), s.namespace, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	s.until("without a ClusterDeployment", func(o *install.Observed) bool { return o.Cluster == nil })
 	if err := s.plane.DeleteCluster(t.Context(), s.namespace+"/"+s.namespace, install.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if list, err := s.client(kube.AgentClusterInstalls()).List(t.Context(), metav1.ListOptions{}); err != nil || len(list.Items) > 0 {
+	if list, err := s.client(kube.AgentClusterInstalls).List(t.Context(), metav1.ListOptions{}); err != nil || len(list.Items) > 0 {
 		t.Errorf("%d are left, %v", len(list.Items), err)
 	}
 }
@@ -78,33 +78,33 @@ func TestDeleteLeavesMachinesOn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newStage(t)
 			s.settle()
-			if _, err := s.client(kube.ClusterDeployments()).Patch(t.Context(), s.namespace, types.MergePatchType, fmt.Appendf(nil, `{"spec":{"installed":%t}}`, installed), metav1.PatchOptions{}); err != nil {
+			if _, err := s.client(kube.ClusterDeployments).Patch(t.Context(), s.namespace, types.MergePatchType, fmt.Appendf(nil, `{"spec":{"installed":%t}}`, installed), metav1.PatchOptions{}); err != nil {
 				t.Fatal(err)
 			}
 			machine := object("metal3.io/v1alpha1", "BareMetalHost", s.namespace, "metal", map[string]any{"spec": map[string]any{"online": true}})
 			machine.SetLabels(map[string]string{hubapi.LabelCluster: s.namespace})
 			machine.SetFinalizers([]string{"metal3.io/test"})
-			if _, err := s.client(kube.BareMetalHosts()).Create(t.Context(), machine, metav1.CreateOptions{}); err != nil {
+			if _, err := s.client(kube.BareMetalHosts).Create(t.Context(), machine, metav1.CreateOptions{}); err != nil {
 				t.Fatal(err)
 			}
 			s.until("the machine", func(*install.Observed) bool {
 				at := s.plane.api.Watching(s.namespace)
-				deployment := at.Store(kube.ClusterDeployments()).Get(s.namespace)
+				deployment := at.Store(kube.ClusterDeployments).Get(s.namespace)
 				is, found, _ := unstructured.NestedBool(deployment.Object, "spec", "installed")
-				return found && is == installed && at.Store(kube.BareMetalHosts()).Get("metal") != nil
+				return found && is == installed && at.Store(kube.BareMetalHosts).Get("metal") != nil
 			})
 			deleted := make(chan error, 1)
 			go func() {
 				deleted <- s.plane.DeleteCluster(t.Context(), s.namespace+"/"+s.namespace, install.DeleteOptions{})
 			}()
 			s.until("its deletion", func(*install.Observed) bool {
-				u := s.plane.api.Watching(s.namespace).Store(kube.BareMetalHosts()).Get("metal")
+				u := s.plane.api.Watching(s.namespace).Store(kube.BareMetalHosts).Get("metal")
 				return u.GetDeletionTimestamp() != nil
 			})
-			if detached := s.get(kube.BareMetalHosts(), "metal").GetAnnotations()[hubapi.AnnotationBMHDetached] != ""; detached != installed {
+			if detached := s.get(kube.BareMetalHosts, "metal").GetAnnotations()[hubapi.AnnotationBMHDetached] != ""; detached != installed {
 				t.Errorf("detached: %v", detached)
 			}
-			if _, err := s.client(kube.BareMetalHosts()).Patch(t.Context(), "metal", types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{}); err != nil {
+			if _, err := s.client(kube.BareMetalHosts).Patch(t.Context(), "metal", types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{}); err != nil {
 				t.Fatal(err)
 			}
 			if err := <-deleted; err != nil {
@@ -118,15 +118,15 @@ func TestDeleteLeavesMachinesOn(t *testing.T) {
 func TestLetGoOfWhatChanges(t *testing.T) {
 	s := newStage(t)
 	s.settle()
-	before := s.get(kube.InfraEnvs(), s.namespace)
-	if _, err := s.client(kube.InfraEnvs()).Patch(t.Context(), s.namespace, types.MergePatchType, []byte(`{"metadata":{"annotations":{"the":"service"}}}`), metav1.PatchOptions{FieldManager: "service"}); err != nil {
+	before := s.get(kube.InfraEnvs, s.namespace)
+	if _, err := s.client(kube.InfraEnvs).Patch(t.Context(), s.namespace, types.MergePatchType, []byte(`{"metadata":{"annotations":{"the":"service"}}}`), metav1.PatchOptions{FieldManager: "service"}); err != nil {
 		t.Fatal(err)
 	}
 	w := &teardown.Deleter{Writer: kube.Writer{Client: s.plane.api, Namespace: s.plane.api.Watching(s.namespace), Cluster: s.namespace}}
-	if err := w.LetGo(t.Context(), kube.InfraEnvs(), before); err != nil {
+	if err := w.ReleaseObject(t.Context(), kube.InfraEnvs, before); err != nil {
 		t.Fatal(err)
 	}
-	after := s.get(kube.InfraEnvs(), s.namespace)
+	after := s.get(kube.InfraEnvs, s.namespace)
 	if kube.AppliedEntry(after) >= 0 || after.GetLabels()[hubapi.LabelCluster] != "" || after.GetAnnotations()["the"] != "service" {
 		t.Errorf("left: %v, %v, %+v", after.GetLabels(), after.GetAnnotations(), after.GetManagedFields())
 	}

@@ -61,7 +61,7 @@ func TestClusterThatIsBeingDeleted(t *testing.T) {
 	s := newStage(t)
 	s.settle()
 	own := s.namespace + "/" + s.namespace
-	s.finalizers(kube.ClusterDeployments(), `"`+deprovision+`"`)
+	s.finalizers(kube.ClusterDeployments, `"`+deprovision+`"`)
 	s.plane.api.Clock = clock.Scaled(60)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
@@ -69,13 +69,13 @@ func TestClusterThatIsBeingDeleted(t *testing.T) {
 	go func() {
 		told.await(t, "waiting for", "ClusterDeployment "+s.namespace, deprovision)
 		s.eventually("the end of the AgentClusterInstall", func() bool {
-			list, err := s.client(kube.AgentClusterInstalls()).List(ctx, metav1.ListOptions{})
+			list, err := s.client(kube.AgentClusterInstalls).List(ctx, metav1.ListOptions{})
 			return err == nil && len(list.Items) == 0
 		})
 		stop()
 	}()
 	// Where there is no garbage collector, nobody else does.
-	if err := s.client(kube.AgentClusterInstalls()).Delete(t.Context(), s.namespace, metav1.DeleteOptions{}); err != nil {
+	if err := s.client(kube.AgentClusterInstalls).Delete(t.Context(), s.namespace, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.plane.DeleteCluster(ctx, own, install.DeleteOptions{Tell: told.note}); !errors.Is(err, context.Canceled) {
@@ -98,7 +98,7 @@ func TestClusterThatIsBeingDeleted(t *testing.T) {
 	if err != nil || ref.ID != own || ref.Status != "Deleting" || !ref.Owned {
 		t.Errorf("found: %+v, %v", ref, err)
 	}
-	s.finalizers(kube.ClusterDeployments(), "")
+	s.finalizers(kube.ClusterDeployments, "")
 	if err := s.plane.DeleteCluster(t.Context(), ref.ID, install.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -121,9 +121,9 @@ func (s *stage) eventually(what string, so func() bool) {
 // empty checks that nothing carries the cluster's label.
 func (s *stage) empty() {
 	s.Helper()
-	for _, k := range append(kube.Watched(), kube.Secrets()) {
+	for _, k := range append(kube.Watched(), kube.Secrets) {
 		if list, err := s.client(k).List(s.Context(), metav1.ListOptions{LabelSelector: hubapi.LabelCluster}); err != nil || len(list.Items) > 0 {
-			s.Errorf("%s: %d are left, %v", k.Resource, len(list.Items), err)
+			s.Errorf("%s: %d are left, %v", k.Resource().Resource, len(list.Items), err)
 		}
 	}
 }
@@ -133,7 +133,7 @@ func (s *stage) empty() {
 func TestLeftWithoutClusterDeployment(t *testing.T) {
 	s := newStage(t)
 	s.settle()
-	if err := s.client(kube.ClusterDeployments()).Delete(t.Context(), s.namespace, metav1.DeleteOptions{}); err != nil {
+	if err := s.client(kube.ClusterDeployments).Delete(t.Context(), s.namespace, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	s.until("without a ClusterDeployment", func(o *install.Observed) bool { return o.Cluster == nil })
@@ -200,16 +200,16 @@ func TestNotesOfWhatStays(t *testing.T) {
 		"a namespace with something else": {func(s *stage) {
 			s.labelNamespace()
 			put := object("v1", "ConfigMap", s.namespace, "notes", map[string]any{})
-			if _, err := s.client(kube.ConfigMaps()).Create(s.Context(), put, metav1.CreateOptions{}); err != nil {
+			if _, err := s.client(kube.ConfigMaps).Create(s.Context(), put, metav1.CreateOptions{}); err != nil {
 				s.Fatal(err)
 			}
 		}, []string{"stays", "ConfigMap notes"}},
 		"an InfraEnv without the label": {func(s *stage) {
-			if _, err := s.client(kube.InfraEnvs()).Patch(s.Context(), s.namespace, types.MergePatchType, []byte(`{"metadata":{"labels":{"`+hubapi.LabelCluster+`":null}}}`), metav1.PatchOptions{}); err != nil {
+			if _, err := s.client(kube.InfraEnvs).Patch(s.Context(), s.namespace, types.MergePatchType, []byte(`{"metadata":{"labels":{"`+hubapi.LabelCluster+`":null}}}`), metav1.PatchOptions{}); err != nil {
 				s.Fatal(err)
 			}
 			s.eventually("no label", func() bool {
-				return s.plane.api.Watching(s.namespace).Store(kube.InfraEnvs()).Get(s.namespace).GetLabels()[hubapi.LabelCluster] == ""
+				return s.plane.api.Watching(s.namespace).Store(kube.InfraEnvs).Get(s.namespace).GetLabels()[hubapi.LabelCluster] == ""
 			})
 		}, []string{"did not make", "InfraEnv "}},
 	} {

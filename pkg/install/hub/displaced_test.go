@@ -34,7 +34,7 @@ func TestAppliesToWhatItLookedAt(t *testing.T) {
 			send := func(live *unstructured.Unstructured, value string) (*unstructured.Unstructured, error) {
 				next := want.DeepCopy()
 				next.Object["data"] = map[string]any{"a": value}
-				return w.Apply(t.Context(), kube.ConfigMaps(), live, next)
+				return w.Apply(t.Context(), kube.ConfigMaps, live, next)
 			}
 			var live *unstructured.Unstructured
 			var err error
@@ -42,13 +42,13 @@ func TestAppliesToWhatItLookedAt(t *testing.T) {
 				if live, err = send(nil, "before"); err != nil {
 					t.Fatal(err)
 				}
-				if err := s.client(kube.ConfigMaps()).Delete(t.Context(), "settings", metav1.DeleteOptions{}); err != nil {
+				if err := s.client(kube.ConfigMaps).Delete(t.Context(), "settings", metav1.DeleteOptions{}); err != nil {
 					t.Fatal(err)
 				}
 			}
 			if test.theirs {
 				u := object("v1", "ConfigMap", s.namespace, "settings", map[string]any{"data": map[string]any{"b": "theirs"}})
-				if _, err := s.client(kube.ConfigMaps()).Create(t.Context(), u, metav1.CreateOptions{}); err != nil {
+				if _, err := s.client(kube.ConfigMaps).Create(t.Context(), u, metav1.CreateOptions{}); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -61,7 +61,7 @@ func TestAppliesToWhatItLookedAt(t *testing.T) {
 			if install.CodeOf(err) != test.code || !strings.Contains(err.Error(), test.says) {
 				t.Errorf("got %v", err)
 			}
-			left, err := s.client(kube.ConfigMaps()).Get(t.Context(), "settings", metav1.GetOptions{})
+			left, err := s.client(kube.ConfigMaps).Get(t.Context(), "settings", metav1.GetOptions{})
 			if !test.theirs && !test.again {
 				if err == nil {
 					t.Errorf("made anew: %v", left.Object)

@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -12,8 +13,12 @@ import (
 	"net/url"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
 	"github.com/oaictl/oaictl/internal/advice"
+	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
+	"github.com/oaictl/oaictl/internal/hubapi/hive"
 	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/redact"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -55,7 +60,6 @@ func (p *Plane) get(ctx context.Context, op, on, address string, header http.Hea
 	return fail(response.StatusCode, fmt.Errorf("%s (%d)", kube.Shorten(redact.Text(cmp.Or(shape.Reason, shape.Message, http.StatusText(response.StatusCode)))), response.StatusCode))
 }
 
-// hostOfURL is the host in a URL, which is no secret.
 func hostOfURL(address string) string {
 	parsed, err := url.Parse(address)
 	if err != nil {
@@ -108,13 +112,12 @@ func (p *Plane) Logs(ctx context.Context, clusterID, hostID string, out io.Write
 	return p.download(ctx, "download logs of", on, address, out, math.MaxInt64)
 }
 
-// agentOf is an Agent by its name, in a namespace.
 func (p *Plane) agentOf(ctx context.Context, namespace, name string) (*agentinstall.Agent, error) {
 	at, err := p.api.Watch(ctx, namespace)
 	if err != nil {
 		return nil, err
 	}
-	u := at.Store(kube.Agents()).Get(name)
+	u := at.Store(kube.Agents).Get(name)
 	if u == nil {
 		return nil, kube.NotFound("host", name, "{get hosts}")
 	}
@@ -161,14 +164,13 @@ func (p *Plane) DownloadInfraEnvFile(ctx context.Context, infraEnvID, file strin
 	return p.download(ctx, "download "+file+" of InfraEnv", infraEnvID, address, out, largestFile)
 }
 
-// infraEnv is an InfraEnv by its id.
 func (p *Plane) infraEnv(ctx context.Context, infraEnvID string) (*agentinstall.InfraEnv, error) {
 	namespace, name := kube.SplitID(infraEnvID, p.api.NamespaceOf(infraEnvID))
 	at, err := p.api.Watch(ctx, namespace)
 	if err != nil {
 		return nil, err
 	}
-	u := at.Store(kube.InfraEnvs()).Get(name)
+	u := at.Store(kube.InfraEnvs).Get(name)
 	if u == nil {
 		return nil, kube.NotFound("InfraEnv", infraEnvID, "{get infraenvs}")
 	}
@@ -237,7 +239,6 @@ func (errIdle) Error() string {
 	return fmt.Sprintf("the server sent nothing for %s", kube.RequestTimeout)
 }
 
-// idleError is the error of a request, in plain words where it was given up.
 func idleError(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); errors.Is(cause, errIdle{}) {
 		return cause
@@ -268,4 +269,79 @@ func (m *streamBody) Close() error {
 	m.timer.Stop()
 	m.cancel(nil)
 	return m.ReadCloser.Close()
+}
+
+// Credential reads kubeconfig, kubeconfig-noingress or kubeadmin-password from
+// the Secret that the service writes. One that does not exist yet is a fault
+// with status 404. The Secret of the kubeconfig holds the first one until the
+// cluster is installed, and the final one from then on.
+func (p *Plane) Credential(ctx context.Context, clusterID, name string) ([]byte, error) {
+	deployment, made, err := p.pair(ctx, clusterID)
+	if err != nil {
+		return nil, err
+	}
+	notYet := func(why string) ([]byte, error) {
+		return nil, &install.Fault{
+			Code: install.CodeNotFound, Op: "read " + name + " of cluster", On: clusterID, Status: http.StatusNotFound,
+			Err: errors.New(why), Next: "run the same command again in a while",
+		}
+	}
+	state := stateOf(made, kube.Installed(deployment))
+	done := state == model.ClusterInstalled || state == model.ClusterAddingHosts
+	metadata := made.Spec.ClusterMetadata
+	secret, key := "", ""
+	switch name {
+	case "kubeconfig":
+		if !done {
+			return notYet("the cluster is not installed yet; until then there is kubeconfig-noingress")
+		}
+		secret, key = deployment.Name+"-admin-kubeconfig", hubapi.KeyKubeconfig
+	case "kubeconfig-noingress":
+		if done {
+			return notYet("the hub keeps the first kubeconfig only until the cluster is installed; there is kubeconfig now")
+		}
+		secret, key = deployment.Name+"-admin-kubeconfig", hubapi.KeyKubeconfig
+	case "kubeadmin-password":
+		secret, key = deployment.Name+"-admin-password", hubapi.KeyPassword
+		if hasPassword(metadata) {
+			secret = metadata.AdminPasswordSecretRef.Name
+		}
+	default:
+		return nil, &install.Fault{Code: install.CodeUsage, Op: "read credential", On: name, Permanent: true, Err: errors.New("there is none of that name"), Next: "use kubeconfig, kubeconfig-noingress or kubeadmin-password"}
+	}
+	if key == hubapi.KeyKubeconfig && metadata != nil && metadata.AdminKubeconfigSecretRef.Name != "" {
+		secret = metadata.AdminKubeconfigSecretRef.Name
+	}
+	data, err := p.secret(ctx, deployment.Namespace, secret, key)
+	switch {
+	case apierrors.IsNotFound(err):
+		return notYet(fmt.Sprintf("the service has not written the Secret %s yet", secret))
+	case err != nil:
+		return nil, p.api.Fault(kube.Attempt{Op: "read Secret", Verb: "get", Kind: kube.Secrets, Namespace: deployment.Namespace, Name: secret}, err)
+	case len(bytes.TrimSpace(data)) == 0:
+		return notYet(fmt.Sprintf("the Secret %s is empty", secret))
+	}
+	return data, nil
+}
+
+func (p *Plane) pair(ctx context.Context, clusterID string) (*hive.ClusterDeployment, *hive.AgentClusterInstall, error) {
+	namespace, name := kube.SplitID(clusterID, p.api.NamespaceOf(clusterID))
+	at, err := p.api.Watch(ctx, namespace)
+	if err != nil {
+		return nil, nil, err
+	}
+	u := at.Store(kube.ClusterDeployments).Get(name)
+	if u == nil {
+		return nil, nil, kube.NotFound("cluster", clusterID, "{get clusters}")
+	}
+	made := at.InstallOf(u)
+	if made == nil {
+		return nil, nil, kube.NotFound("AgentClusterInstall of cluster", clusterID, advice.Sprintf("kubectl get agentclusterinstalls -n %s", namespace))
+	}
+	deployment, err := kube.Read[hive.ClusterDeployment](u)
+	if err != nil {
+		return nil, nil, err
+	}
+	aci, err := kube.Read[hive.AgentClusterInstall](made)
+	return deployment, aci, err
 }

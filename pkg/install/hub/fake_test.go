@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic/fake"
+	"k8s.io/client-go/rest"
 
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 )
@@ -15,24 +16,38 @@ import (
 // finds nothing but what is given.
 func filledPlane(t *testing.T, namespace string, others ...runtime.Object) (*Plane, *kube.Namespace) {
 	t.Helper()
-	lists := map[schema.GroupVersionResource]string{}
+	lists, served := map[schema.GroupVersionResource]string{}, map[kube.Kind]bool{}
 	for _, k := range kube.Known() {
-		lists[k.GroupVersionResource] = k.Name + "List"
+		lists[k.Resource()], served[k] = string(k)+"List", true
 	}
-	p := &Plane{
-		api:      kube.NewFake(fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), lists, others...)),
-		memories: map[string]*clusterMemory{}, imageSets: map[string]imageSetRecord{},
+	client, err := kube.New(&rest.Config{Host: "https://hub.example.com:6443"}, "", nil, nil)
+	if err != nil {
+		t.Fatal(err)
 	}
-	at := p.api.FakeNamespace(namespace)
-	t.Cleanup(p.Close)
-	return p, at
+	client.Served, client.Dynamic = served, fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), lists, others...)
+	t.Cleanup(client.Close)
+	p := &Plane{api: client, memories: map[string]*clusterMemory{}, imageSets: map[string]imageSetRecord{}}
+	return p, watchedNamespace(t, client, namespace)
+}
+
+// watchedNamespace has a namespace count as watched, with stores that the test fills.
+func watchedNamespace(t *testing.T, client *kube.Client, name string) *kube.Namespace {
+	t.Helper()
+	at := kube.NewNamespace(name, kube.Watched()...)
+	for _, s := range at.Stores {
+		if err := s.Replace(nil, ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	client.Namespaces[name] = at
+	return at
 }
 
 // put has a watch bring objects.
 func put(t *testing.T, at *kube.Namespace, objects ...*unstructured.Unstructured) {
 	t.Helper()
 	for _, u := range objects {
-		if s, watched := at.Stores[u.GetKind()]; watched {
+		if s, watched := at.Stores[kube.Kind(u.GetKind())]; watched {
 			if err := s.Update(u); err != nil {
 				t.Fatal(err)
 			}

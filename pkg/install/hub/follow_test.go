@@ -13,7 +13,7 @@ import (
 
 func infraEnvIn(namespace, name string) *unstructured.Unstructured {
 	u := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{}}}
-	u.SetGroupVersionKind(kube.InfraEnvs().GroupVersionResource.GroupVersion().WithKind(kube.InfraEnvs().Name))
+	u.SetGroupVersionKind(kube.InfraEnvs.Resource().GroupVersion().WithKind(string(kube.InfraEnvs)))
 	u.SetNamespace(namespace)
 	u.SetName(name)
 	return u
@@ -56,7 +56,7 @@ func TestFollowedListsAskNothing(t *testing.T) {
 			}
 		}
 	}
-	in := client.Resource(kube.InfraEnvs().GroupVersionResource).Namespace("b")
+	in := client.Resource(kube.InfraEnvs.Resource()).Namespace("b")
 	if _, err := in.Create(t.Context(), infraEnvIn("b", "more"), metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}

@@ -42,7 +42,7 @@ func TestSecretsStandWhereTheAgentLooks(t *testing.T) {
 			}
 			s.desired.Spec = parseCluster(t, strings.NewReplacer("NAME", s.namespace, "POOL", home).Replace(fencedText))
 			agent := object("agent-install.openshift.io/v1beta1", "Agent", home, "00000000-0000-0000-0000-00000000000a", map[string]any{"spec": map[string]any{"approved": false, "role": "auto-assign"}})
-			agent, err := s.admin.Resource(kube.Agents().GroupVersionResource).Namespace(home).Create(t.Context(), agent, metav1.CreateOptions{})
+			agent, err := s.admin.Resource(kube.Agents.Resource()).Namespace(home).Create(t.Context(), agent, metav1.CreateOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -60,7 +60,7 @@ func TestSecretsStandWhereTheAgentLooks(t *testing.T) {
 			if writes, _ := s.calls.take(); len(writes) > 0 {
 				t.Errorf("said again, it writes %v", writes)
 			}
-			secret, err := s.admin.Resource(kube.Secrets().GroupVersionResource).Namespace(home).Get(t.Context(), s.namespace+"-cp-0-fencing", metav1.GetOptions{})
+			secret, err := s.admin.Resource(kube.Secrets.Resource()).Namespace(home).Get(t.Context(), s.namespace+"-cp-0-fencing", metav1.GetOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -68,14 +68,14 @@ func TestSecretsStandWhereTheAgentLooks(t *testing.T) {
 			if goes := len(owners) == 1 && owners[0].UID == agent.GetUID(); goes != pooled || len(owners) > 1 {
 				t.Errorf("owners %+v", owners)
 			}
-			if agent, err = s.admin.Resource(kube.Agents().GroupVersionResource).Namespace(home).Get(t.Context(), agent.GetName(), metav1.GetOptions{}); err != nil {
+			if agent, err = s.admin.Resource(kube.Agents.Resource()).Namespace(home).Get(t.Context(), agent.GetName(), metav1.GetOptions{}); err != nil {
 				t.Fatal(err)
 			}
 			if ref, _, _ := unstructured.NestedString(agent.Object, "spec", "fencingCredentialsSecretRef"); ref != secret.GetName() {
 				t.Errorf("the Agent names %q", ref)
 			}
 			token, _, _ := unstructured.NestedStringMap(agent.Object, "spec", "ignitionEndpointTokenReference")
-			if _, err := s.admin.Resource(kube.Secrets().GroupVersionResource).Namespace(token["namespace"]).Get(t.Context(), token["name"], metav1.GetOptions{}); err != nil {
+			if _, err := s.admin.Resource(kube.Secrets.Resource()).Namespace(token["namespace"]).Get(t.Context(), token["name"], metav1.GetOptions{}); err != nil {
 				t.Errorf("the token: %v", err)
 			}
 		})

@@ -21,7 +21,6 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// imageSetRecord is what a ClusterImageSet says.
 type imageSetRecord struct {
 	name    string
 	release string    // pull spec of the release image
@@ -51,7 +50,6 @@ func recordOf(u *unstructured.Unstructured) imageSetRecord {
 	return record
 }
 
-// archIn is the architecture that stands in a release's tag or name, "" for none.
 func archIn(text string) spec.Arch {
 	for word, arch := range map[string]spec.Arch{
 		"-x86_64": spec.X86, "-x86-64": spec.X86, "-aarch64": spec.ARM, "-arm64": spec.ARM, "-ppc64le": spec.Power, "-s390x": spec.Z, "-multi": spec.Multi,
@@ -90,9 +88,7 @@ func (p *Plane) imageSet(ctx context.Context, name string) (imageSetRecord, erro
 	if known && (record.missing.IsZero() || p.api.Clock.Now().Sub(record.missing) < missingFor) || name == "" {
 		return record, nil
 	}
-	ctx, cancel := kube.WithTimeout(ctx)
-	defer cancel()
-	u, err := p.api.Dynamic.Resource(kube.ClusterImageSets().GroupVersionResource).Get(ctx, name, metav1.GetOptions{})
+	u, err := p.api.Object(ctx, kube.ClusterImageSets, "", name)
 	switch {
 	case err == nil:
 		record = recordOf(u)
@@ -101,7 +97,7 @@ func (p *Plane) imageSet(ctx context.Context, name string) (imageSetRecord, erro
 	case apierrors.IsNotFound(err):
 		record = imageSetRecord{name: name, missing: p.api.Clock.Now()} // may be made yet
 	default:
-		return record, p.api.Fault(kube.Attempt{Op: "read ClusterImageSet", Verb: "get", Kind: kube.ClusterImageSets(), Name: name}, err)
+		return record, p.api.Fault(kube.Attempt{Op: "read ClusterImageSet", Verb: "get", Kind: kube.ClusterImageSets, Name: name}, err)
 	}
 	p.mu.Lock()
 	p.imageSets[name] = record
@@ -125,24 +121,22 @@ func (p *Plane) chooseImageSet(ctx context.Context, c *spec.Cluster) (string, er
 	if o.ImageSet == "" && o.ReleaseImage != "" {
 		return "", nil
 	}
-	ctx, cancel := kube.WithTimeout(ctx)
-	defer cancel()
-	found, err := p.api.Dynamic.Resource(kube.ClusterImageSets().GroupVersionResource).List(ctx, metav1.ListOptions{})
+	found, err := p.api.Select(ctx, kube.ClusterImageSets, "", metav1.ListOptions{})
 	if err != nil {
 		if o.ImageSet != "" && apierrors.IsForbidden(err) {
 			return o.ImageSet, nil // the service says so if there is none
 		}
-		return "", p.api.Fault(kube.Attempt{Op: "list ClusterImageSets", Verb: "list", Kind: kube.ClusterImageSets()}, err)
+		return "", p.api.Fault(kube.Attempt{Op: "list ClusterImageSets", Verb: "list", Kind: kube.ClusterImageSets}, err)
 	}
 	var fitting []imageSetRecord
 	var names []string
-	for i := range found.Items {
-		record := recordOf(&found.Items[i])
+	for i := range found {
+		record := recordOf(&found[i])
 		names = append(names, record.name)
 		switch {
 		case o.ImageSet != "" && record.name == o.ImageSet:
 			return o.ImageSet, nil
-		case o.ImageSet == "" && found.Items[i].GetLabels()[hubapi.LabelCluster] == "" && satisfies(record.version, o.Version) && record.suits(o) > 0:
+		case o.ImageSet == "" && found[i].GetLabels()[hubapi.LabelCluster] == "" && satisfies(record.version, o.Version) && record.suits(o) > 0:
 			fitting = append(fitting, record)
 		}
 	}
@@ -155,7 +149,6 @@ func (p *Plane) chooseImageSet(ctx context.Context, c *spec.Cluster) (string, er
 	return "", noImageSet(o, names)
 }
 
-// noImageSet says which there are instead.
 func noImageSet(o spec.OpenShift, names []string) *install.Fault {
 	there := "the hub has none"
 	if len(names) > 0 {
@@ -181,8 +174,6 @@ func noImageSet(o spec.OpenShift, names []string) *install.Fault {
 	return f
 }
 
-// satisfies says whether a version is the one that is asked for, or one of its
-// releases.
 func satisfies(have, want string) bool {
 	want = strings.TrimSuffix(want, "-multi")
 	return have != "" && want != "" && (have == want || strings.HasPrefix(have, want+"."))

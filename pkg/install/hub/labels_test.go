@@ -33,7 +33,7 @@ func TestNodeLabels(t *testing.T) {
 	s.says("insufficient")
 	o := s.until("hosts", func(o *install.Observed) bool { return len(o.Hosts) == 4 && o.Cluster.Status == "insufficient" })
 	s.settle()
-	s.another(kube.InfraEnvs(), `{"metadata":{"labels":{"example.com/hall":"b"}}}`)
+	s.another(kube.InfraEnvs, `{"metadata":{"labels":{"example.com/hall":"b"}}}`)
 	s.until("the other's label", func(o *install.Observed) bool {
 		return strings.Contains(string(o.InfraEnvs[0].Settings[setting.NodeLabels]), `"b"`)
 	})
@@ -41,7 +41,7 @@ func TestNodeLabels(t *testing.T) {
 	s.eventually("the next second: times on a hub have no parts of it", func() bool { return time.Now().Unix() > last.Registered.Unix() })
 	labels := func(want, keys string) {
 		t.Helper()
-		live := s.get(kube.InfraEnvs(), s.namespace)
+		live := s.get(kube.InfraEnvs, s.namespace)
 		var got []string
 		for key, value := range live.GetLabels() {
 			if name, is := strings.CutPrefix(key, "example.com/"); is {
@@ -94,7 +94,7 @@ func TestInheritedNodeLabels(t *testing.T) {
 	s.until("the host", func(o *install.Observed) bool { return len(o.Hosts) == 1 && o.Cluster.Status == "insufficient" })
 	s.settle()
 	inherits := `{"metadata":{"annotations":{"agent.agent-install.openshift.io/inherited-node-labels":"example.com/row,example.com/site"}},"spec":{"nodeLabels":{"example.com/site":"north","example.com/row":"1"}}}`
-	if _, err := s.client(kube.Agents()).Patch(t.Context(), name, types.MergePatchType, []byte(inherits), metav1.PatchOptions{FieldManager: "assisted-service"}); err != nil {
+	if _, err := s.client(kube.Agents).Patch(t.Context(), name, types.MergePatchType, []byte(inherits), metav1.PatchOptions{FieldManager: "assisted-service"}); err != nil {
 		t.Fatal(err)
 	}
 	s.until("its labels", func(o *install.Observed) bool { return o.Hosts[0].Inherited["example.com/site"] == "north" })
@@ -114,7 +114,7 @@ func TestInheritedNodeLabels(t *testing.T) {
 		if writes, _ := s.calls.take(); len(writes) != test.writes {
 			t.Errorf("for %v it writes %v", test.labels, writes)
 		}
-		got, _, _ := unstructured.NestedStringMap(s.get(kube.Agents(), name).Object, "spec", "nodeLabels")
+		got, _, _ := unstructured.NestedStringMap(s.get(kube.Agents, name).Object, "spec", "nodeLabels")
 		if diff := cmp.Diff(test.want, got); diff != "" {
 			t.Errorf("for %v (-want +got):\n%s", test.labels, diff)
 		}
@@ -132,10 +132,10 @@ func TestContestedAgent(t *testing.T) {
 	s.says("insufficient")
 	s.until("the host", func(o *install.Observed) bool { return len(o.Hosts) == 1 && o.Cluster.Status == "insufficient" })
 	s.settle()
-	if hostname, _, _ := unstructured.NestedString(s.get(kube.Agents(), name).Object, "spec", "hostname"); hostname != "cp-0" {
+	if hostname, _, _ := unstructured.NestedString(s.get(kube.Agents, name).Object, "spec", "hostname"); hostname != "cp-0" {
 		t.Fatalf("the host is named %q", hostname)
 	}
-	if _, err := s.client(kube.Agents()).Patch(t.Context(), name, types.MergePatchType, []byte(`{"spec":{"hostname":"theirs"}}`), metav1.PatchOptions{FieldManager: "kubectl-edit"}); err != nil {
+	if _, err := s.client(kube.Agents).Patch(t.Context(), name, types.MergePatchType, []byte(`{"spec":{"hostname":"theirs"}}`), metav1.PatchOptions{FieldManager: "kubectl-edit"}); err != nil {
 		t.Fatal(err)
 	}
 	o := s.until("their name", func(o *install.Observed) bool { return o.Hosts[0].Settings[setting.Hostname].Text() == "theirs" })
@@ -148,10 +148,10 @@ func TestContestedAgent(t *testing.T) {
 	if install.CodeOf(refused) != install.CodeNotFound || !strings.Contains(refused.Error(), `spec.hostname (theirs) is owned by kubectl-edit`) {
 		t.Errorf("their name: %v", refused)
 	}
-	if hostname, _, _ := unstructured.NestedString(s.get(kube.Agents(), name).Object, "spec", "hostname"); hostname != "theirs" {
+	if hostname, _, _ := unstructured.NestedString(s.get(kube.Agents, name).Object, "spec", "hostname"); hostname != "theirs" {
 		t.Errorf("their name was overwritten with %q", hostname)
 	}
-	if err := checkFieldOwners(s.get(kube.Agents(), name), map[string]any{"role": "worker", "approved": true}); err != nil {
+	if err := checkFieldOwners(s.get(kube.Agents, name), map[string]any{"role": "worker", "approved": true}); err != nil {
 		t.Errorf("our own fields: %v", err)
 	}
 }

@@ -25,19 +25,19 @@ func TestAgentOfABareMetalHost(t *testing.T) {
 	machine := object("metal3.io/v1alpha1", "BareMetalHost", s.namespace, "metal", map[string]any{"spec": map[string]any{
 		"online": true, "bootMACAddress": "52:54:00:00:00:00", "bmc": map[string]any{"address": "redfish://10.0.0.1", "credentialsName": "x"},
 	}})
-	if _, err := s.client(kube.BareMetalHosts()).Create(t.Context(), machine, metav1.CreateOptions{FieldManager: "somebody"}); err != nil {
+	if _, err := s.client(kube.BareMetalHosts).Create(t.Context(), machine, metav1.CreateOptions{FieldManager: "somebody"}); err != nil {
 		t.Fatal(err)
 	}
 	name := s.boots(0)
-	agent := s.get(kube.Agents(), name)
+	agent := s.get(kube.Agents, name)
 	agent.SetLabels(map[string]string{"infraenvs.agent-install.openshift.io": s.namespace, "agent-install.openshift.io/bmh": "metal"})
-	if _, err := s.client(kube.Agents()).Update(t.Context(), agent, metav1.UpdateOptions{FieldManager: "bmac"}); err != nil {
+	if _, err := s.client(kube.Agents).Update(t.Context(), agent, metav1.UpdateOptions{FieldManager: "bmac"}); err != nil {
 		t.Fatal(err)
 	}
 	s.until("the machine", func(o *install.Observed) bool {
 		at := s.plane.api.Watching(s.namespace)
-		u := at.Store(kube.Agents()).Get(name)
-		return len(o.Hosts) == 1 && at.Store(kube.BareMetalHosts()).Get("metal") != nil && u.GetLabels()["agent-install.openshift.io/bmh"] != ""
+		u := at.Store(kube.Agents).Get(name)
+		return len(o.Hosts) == 1 && at.Store(kube.BareMetalHosts).Get("metal") != nil && u.GetLabels()["agent-install.openshift.io/bmh"] != ""
 	})
 	s.calls.take()
 	action := install.Action{
@@ -53,7 +53,7 @@ func TestAgentOfABareMetalHost(t *testing.T) {
 		}
 	}
 	s.wantWrites("baremetalhosts/metal")
-	notes := s.get(kube.BareMetalHosts(), "metal").GetAnnotations()
+	notes := s.get(kube.BareMetalHosts, "metal").GetAnnotations()
 	for key, want := range map[string]string{
 		"bmac.agent-install.openshift.io/role": "master", "bmac.agent-install.openshift.io/hostname": "cp-0",
 		"bmac.agent-install.openshift.io.node-label.rack": "a", "bmac.agent-install.openshift.io/installer-args": `["--append-karg","x=y"]`,
@@ -64,7 +64,7 @@ func TestAgentOfABareMetalHost(t *testing.T) {
 	}
 	// The controller adds labels, and never takes one away.
 	patch := `{"metadata":{"annotations":{"agent.agent-install.openshift.io/inherited-node-labels":"site"}},"spec":{"nodeLabels":{"rack":"a","site":"north"}}}`
-	if _, err := s.client(kube.Agents()).Patch(t.Context(), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{FieldManager: "bmac"}); err != nil {
+	if _, err := s.client(kube.Agents).Patch(t.Context(), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{FieldManager: "bmac"}); err != nil {
 		t.Fatal(err)
 	}
 	s.until("the labels", func(o *install.Observed) bool {
@@ -77,11 +77,11 @@ func TestAgentOfABareMetalHost(t *testing.T) {
 		}
 	}
 	s.wantWrites("baremetalhosts/metal", "agents/"+name)
-	notes = s.get(kube.BareMetalHosts(), "metal").GetAnnotations()
+	notes = s.get(kube.BareMetalHosts, "metal").GetAnnotations()
 	if _, there := notes["bmac.agent-install.openshift.io.node-label.rack"]; there || notes["bmac.agent-install.openshift.io.node-label.row"] != "1" {
 		t.Errorf("annotations %v", notes)
 	}
-	if left, _, _ := unstructured.NestedStringMap(s.get(kube.Agents(), name).Object, "spec", "nodeLabels"); left["site"] != "north" || len(left) != 1 {
+	if left, _, _ := unstructured.NestedStringMap(s.get(kube.Agents, name).Object, "spec", "nodeLabels"); left["site"] != "north" || len(left) != 1 {
 		t.Errorf("labels that are left: %v", left)
 	}
 }
@@ -121,7 +121,7 @@ func TestMachinesThatTheHubBoots(t *testing.T) {
 	s.wantWrites(
 		"secrets/C-cp-0-bmc", "secrets/C-cp-1-bmc", "secrets/C-cp-2-bmc", "baremetalhosts/cp-0", "baremetalhosts/cp-1", "baremetalhosts/cp-2",
 	)
-	if env := s.get(kube.BareMetalHosts(), "cp-1").GetLabels()["infraenvs.agent-install.openshift.io"]; env != s.namespace {
+	if env := s.get(kube.BareMetalHosts, "cp-1").GetLabels()["infraenvs.agent-install.openshift.io"]; env != s.namespace {
 		t.Errorf("it boots the InfraEnv %q", env)
 	}
 	s.desired.Spec.Spec.Hosts = all
@@ -133,7 +133,7 @@ func TestMachinesThatTheHubBoots(t *testing.T) {
 	if done := s.settle(); len(done) > 0 {
 		t.Errorf("a second run does %v", done)
 	}
-	s.status(kube.BareMetalHosts(), "cp-2", map[string]any{
+	s.status(kube.BareMetalHosts, "cp-2", map[string]any{
 		"provisioning": map[string]any{"state": "registering", "ID": ""}, "operationalStatus": "error", "errorType": "registration error",
 		"errorMessage": "no route to the BMC", "errorCount": int64(1), "poweredOn": false,
 	})
@@ -155,7 +155,7 @@ func TestMachinesOfOthers(t *testing.T) {
 		u := object("metal3.io/v1alpha1", "BareMetalHost", s.namespace, name, map[string]any{"spec": map[string]any{
 			"online": true, "bootMACAddress": mac, "bmc": map[string]any{"address": "redfish://10.0.0.1", "credentialsName": "x"},
 		}})
-		if _, err := s.client(kube.BareMetalHosts()).Create(t.Context(), u, metav1.CreateOptions{FieldManager: "somebody"}); err != nil {
+		if _, err := s.client(kube.BareMetalHosts).Create(t.Context(), u, metav1.CreateOptions{FieldManager: "somebody"}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -189,7 +189,7 @@ func TestPool(t *testing.T) {
 	s.desired.Spec.Spec.InfraEnv.Ref = other + "/pool"
 	own := s.namespace
 	pool := object("agent-install.openshift.io/v1beta1", "InfraEnv", other, "pool", map[string]any{"spec": map[string]any{"pullSecretRef": map[string]any{"name": "x"}}})
-	if _, err := s.admin.Resource(kube.InfraEnvs().GroupVersionResource).Namespace(other).Create(t.Context(), pool, metav1.CreateOptions{}); err != nil {
+	if _, err := s.admin.Resource(kube.InfraEnvs.Resource()).Namespace(other).Create(t.Context(), pool, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.plane.Act(t.Context(), s.desired, install.Action{Key: "cluster/register", Kind: model.RegisterCluster, Name: own}); err == nil || !strings.Contains(err.Error(), "spec.discovery.kernelArgs") {
@@ -206,7 +206,7 @@ func TestPool(t *testing.T) {
 		}
 		u.SetName([]string{"00000000-0000-0000-0000-00000000000a", "00000000-0000-0000-0000-00000000000b"}[number])
 		u.SetLabels(map[string]string{"infraenvs.agent-install.openshift.io": "pool"})
-		if _, err := s.admin.Resource(kube.Agents().GroupVersionResource).Namespace(other).Create(t.Context(), u, metav1.CreateOptions{}); err != nil {
+		if _, err := s.admin.Resource(kube.Agents.Resource()).Namespace(other).Create(t.Context(), u, metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -229,7 +229,7 @@ func TestPool(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	u, err := s.admin.Resource(kube.Agents().GroupVersionResource).Namespace(other).Get(t.Context(), o.Hosts[0].ID, metav1.GetOptions{})
+	u, err := s.admin.Resource(kube.Agents.Resource()).Namespace(other).Get(t.Context(), o.Hosts[0].ID, metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -265,7 +265,7 @@ func TestStaticNetworks(t *testing.T) {
 	if done := s.settle(); !slices.Equal(done, []string{"UpdateInfraEnv"}) {
 		t.Errorf("done %v", done)
 	}
-	if list, err := s.client(kube.NMStateConfigs()).List(t.Context(), metav1.ListOptions{}); err != nil || len(list.Items) != 1 {
+	if list, err := s.client(kube.NMStateConfigs).List(t.Context(), metav1.ListOptions{}); err != nil || len(list.Items) != 1 {
 		t.Errorf("%d networks, %v", len(list.Items), err)
 	}
 }

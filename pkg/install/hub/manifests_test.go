@@ -46,7 +46,7 @@ func TestManifestsThatTheFileDropped(t *testing.T) {
 			s := newStage(t)
 			s.settle()
 			theirs := []byte(`{"data":{"theirs.yaml":"e: f\n"}}`)
-			if _, err := s.client(kube.ConfigMaps()).Patch(t.Context(), s.namespace+"-manifests", types.MergePatchType, theirs, metav1.PatchOptions{FieldManager: "argocd"}); err != nil {
+			if _, err := s.client(kube.ConfigMaps).Patch(t.Context(), s.namespace+"-manifests", types.MergePatchType, theirs, metav1.PatchOptions{FieldManager: "argocd"}); err != nil {
 				t.Fatal(err)
 			}
 			s.until("the other's manifest", func(o *install.Observed) bool { return o.Cluster.Manifests["manifests/theirs.yaml"] != "" })
@@ -70,7 +70,7 @@ func TestManifestsThatTheFileDropped(t *testing.T) {
 // them.
 func (s *stage) wantManifests(want map[string][]string) {
 	s.Helper()
-	list, err := s.client(kube.ConfigMaps()).List(s.Context(), metav1.ListOptions{})
+	list, err := s.client(kube.ConfigMaps).List(s.Context(), metav1.ListOptions{})
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func (s *stage) wantManifests(want map[string][]string) {
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		s.Errorf("there is %v, want %v", got, want)
 	}
-	refs, _, _ := unstructured.NestedSlice(s.get(kube.AgentClusterInstalls(), s.namespace).Object, "spec", "manifestsConfigMapRefs")
+	refs, _, _ := unstructured.NestedSlice(s.get(kube.AgentClusterInstalls, s.namespace).Object, "spec", "manifestsConfigMapRefs")
 	for _, ref := range refs {
 		name, _ := ref.(map[string]any)["name"].(string)
 		if want[strings.TrimPrefix(name, s.namespace+"-")] == nil {

@@ -47,7 +47,6 @@ func (p *Plane) Observe(ctx context.Context, query install.Query, _ *install.Obs
 	return observed, nil
 }
 
-// target is the namespace and the name that a query is about.
 func (p *Plane) target(query install.Query) (namespace, name string) {
 	if text := cmp.Or(query.ID, query.Adopt); text != "" {
 		return kube.SplitID(text, p.api.NamespaceOf(text))
@@ -55,11 +54,10 @@ func (p *Plane) target(query install.Query) (namespace, name string) {
 	return p.api.NamespaceOf(query.Name), query.Name
 }
 
-// choose takes the ClusterDeployment that is meant; those of the same name that
-// are not meant go to the others.
+// choose takes the ClusterDeployment that is meant; others of the same name are noted.
 func (p *Plane) choose(at *kube.Namespace, query install.Query, name string, observed *install.Observed) *unstructured.Unstructured {
 	var meant *unstructured.Unstructured
-	for _, u := range at.Store(kube.ClusterDeployments()).All() {
+	for _, u := range at.Store(kube.ClusterDeployments).All() {
 		ref := refOf(at, u)
 		same := u.GetName() == name || ref.Name == query.Name && (query.BaseDomain == "" || ref.BaseDomain == query.BaseDomain)
 		wanted := u.GetName() == name && (ref.Owned || query.ID == ref.ID || query.Adopt == ref.ID)
@@ -76,7 +74,6 @@ func (p *Plane) choose(at *kube.Namespace, query install.Query, name string, obs
 	return meant
 }
 
-// refOf names a ClusterDeployment.
 func refOf(at *kube.Namespace, u *unstructured.Unstructured) install.ClusterRef {
 	wire, err := kube.Read[hive.ClusterDeployment](u)
 	if err != nil {
@@ -97,7 +94,6 @@ func refOf(at *kube.Namespace, u *unstructured.Unstructured) install.ClusterRef 
 	return ref
 }
 
-// observeCluster fills in all that is known of a cluster.
 func (p *Plane) observeCluster(ctx context.Context, at *kube.Namespace, deployment *unstructured.Unstructured, query install.Query, observed *install.Observed) error {
 	made := at.InstallOf(deployment)
 	for _, u := range []*unstructured.Unstructured{deployment, made} {
@@ -158,8 +154,8 @@ func (p *Plane) infraEnvsOf(ctx context.Context, at *kube.Namespace, ref install
 	)
 	_, wantedName := kube.SplitID(wanted, "")
 	for _, namespace := range namespaces {
-		configs := namespace.Store(kube.NMStateConfigs()).All()
-		for _, u := range namespace.Store(kube.InfraEnvs()).All() {
+		configs := namespace.Store(kube.NMStateConfigs).All()
+		for _, u := range namespace.Store(kube.InfraEnvs).All() {
 			if u.GetDeletionTimestamp() != nil {
 				continue
 			}
@@ -180,7 +176,6 @@ func (p *Plane) infraEnvsOf(ctx context.Context, at *kube.Namespace, ref install
 	return envs, pools, nil
 }
 
-// infraEnvAt is an InfraEnv and the namespace that it stands in.
 type infraEnvAt struct {
 	at  *kube.Namespace
 	env install.InfraEnv
@@ -191,7 +186,7 @@ type infraEnvAt struct {
 func (p *Plane) hostsOf(pools []infraEnvAt, clusterID string, observed *install.Observed) error {
 	seen := map[string]bool{}
 	for _, pool := range pools {
-		for _, u := range pool.at.Store(kube.Agents()).All() {
+		for _, u := range pool.at.Store(kube.Agents).All() {
 			host, err := hostOf(u, observed.At)
 			if err != nil {
 				return err

@@ -8,23 +8,23 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/catalogue"
 	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
 	"github.com/oaictl/oaictl/internal/hubapi/hive"
+	"github.com/oaictl/oaictl/internal/hubobjects"
 	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/redact"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 	"github.com/oaictl/oaictl/pkg/install/internal/plane"
+	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// clusterOf is a cluster as its ClusterDeployment and AgentClusterInstall say
-// it; the hosts and InfraEnvs of the observation are known already.
 func (p *Plane) clusterOf(ctx context.Context, at *kube.Namespace, deployment, made *unstructured.Unstructured, memory *clusterMemory, observed *install.Observed) (*install.Cluster, error) {
 	cd, err := kube.Read[hive.ClusterDeployment](deployment)
 	if err != nil {
@@ -97,7 +97,6 @@ func addSpecValidation(cluster *install.Cluster, conditions []hubapi.Condition, 
 	}
 }
 
-// setInstallTimes says when the install began and ended, and what it has left.
 func setInstallTimes(cluster *install.Cluster, cd *hive.ClusterDeployment, aci *hive.AgentClusterInstall) {
 	conditions := aci.Status.Conditions
 	if c := find(conditions, hubapi.ConditionRequirementsMet); c.Reason == hubapi.ReasonClusterInstalling && !find(conditions, hubapi.ConditionCompleted).isTrue() {
@@ -122,7 +121,6 @@ func setInstallTimes(cluster *install.Cluster, cd *hive.ClusterDeployment, aci *
 }
 
 // manifestsOf are the manifests in our ConfigMaps that the service is told of.
-// ConfigMaps of others are theirs.
 func manifestsOf(at *kube.Namespace, aci *hive.AgentClusterInstall) map[string]string {
 	out := map[string]string{}
 	refs := aci.Spec.ManifestsConfigMapRefs
@@ -130,7 +128,7 @@ func manifestsOf(at *kube.Namespace, aci *hive.AgentClusterInstall) map[string]s
 		refs = []hive.ManifestsConfigMapRef{{Name: one.Name}}
 	}
 	for _, ref := range refs {
-		u := at.Store(kube.ConfigMaps()).Get(ref.Name)
+		u := at.Store(kube.ConfigMaps).Get(ref.Name)
 		if u == nil {
 			continue
 		}
@@ -156,7 +154,6 @@ func holdOwner(deployment, made *unstructured.Unstructured, held bool) string {
 	return kube.OtherOwner(made, "spec", "holdInstallation")
 }
 
-// unholdAdvice is what to do about the hold that holderOf names.
 func unholdAdvice(deployment, made *unstructured.Unstructured) install.Advice {
 	if deployment.GetAnnotations()[hubapi.AnnotationReconcilePause] == "true" {
 		return advice.Sprintf("have them take the annotation %s off ClusterDeployment %s, or: kubectl annotate clusterdeployment -n %s %s %[1]s-",
@@ -226,7 +223,7 @@ func (p *Plane) endpointCA(ctx context.Context, namespace string, aci *hive.Agen
 	}
 	data, err := p.secret(ctx, cmp.Or(ref.Namespace, namespace), ref.Name, hubapi.KeyIgnitionCA)
 	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err) {
-		return "", p.api.Fault(kube.Attempt{Op: "read Secret", Verb: "get", Kind: kube.Secrets(), Namespace: namespace, Name: ref.Name}, err)
+		return "", p.api.Fault(kube.Attempt{Op: "read Secret", Verb: "get", Kind: kube.Secrets, Namespace: namespace, Name: ref.Name}, err)
 	}
 	memory.mu.Lock()
 	defer memory.mu.Unlock()
@@ -234,19 +231,15 @@ func (p *Plane) endpointCA(ctx context.Context, namespace string, aci *hive.Agen
 	return string(data), nil
 }
 
-// secret is the value of a key of a Secret.
 func (p *Plane) secret(ctx context.Context, namespace, name, key string) ([]byte, error) {
-	ctx, cancel := kube.WithTimeout(ctx)
-	defer cancel()
-	u, err := p.api.Dynamic.Resource(kube.Secrets().GroupVersionResource).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
+	u, err := p.api.Object(ctx, kube.Secrets, namespace, name)
 	if err != nil {
 		return nil, err
 	}
 	return kube.SecretValue(u, key)
 }
 
-// singleNodeStages are the stages of the only node of a cluster, which is its own
-// bootstrap.
+// singleNodeStages are the stages of the only node of a cluster, its own bootstrap.
 func singleNodeStages() []string {
 	return []string{
 		"Starting installation", "Installing", "Waiting for bootkube", "Writing image to disk", "Copying registry data to disk",
@@ -266,4 +259,37 @@ func setSingleNodeStages(made *hive.AgentClusterInstall, hosts []install.Host) {
 			progress.Stages = singleNodeStages()
 		}
 	}
+}
+
+// clusterSettings are what an AgentClusterInstall and what it refers to hold. Whatever a
+// webhook or a controller fills in is among them too: only what the file says is compared.
+func (p *Plane) clusterSettings(ctx context.Context, live *unstructured.Unstructured, wire *hive.AgentClusterInstall, image imageSetRecord, memory *clusterMemory) (install.Settings, error) {
+	s := hubobjects.InstallTable().Settings(live.Object)
+	text(s, setting.Version, image.version)
+	text(s, setting.ReleaseImage, image.release)
+	ca, err := p.endpointCA(ctx, live.GetNamespace(), wire, memory)
+	if err != nil || ca == "" {
+		return s, err
+	}
+	var endpoint spec.IgnitionEndpoint
+	if s[setting.IgnEndpoint].Decode(&endpoint) == nil {
+		endpoint.CA = &spec.PublicSource{Inline: ca}
+		s[setting.IgnEndpoint] = setting.ValueOf(endpoint)
+	}
+	return s, nil
+}
+
+func classified(at *kube.Namespace, cluster string) (setting.Value, error) {
+	out := []spec.Classification{}
+	for _, u := range at.Store(kube.AgentClassifications).All() {
+		if u.GetLabels()[hubapi.LabelCluster] != cluster || u.GetDeletionTimestamp() != nil {
+			continue
+		}
+		wire, err := kube.Read[agentinstall.AgentClassification](u)
+		if err != nil {
+			return "", err
+		}
+		out = append(out, spec.Classification{Label: wire.Spec.LabelKey, Value: wire.Spec.LabelValue, Query: wire.Spec.Query})
+	}
+	return setting.ValueOf(setting.SortedClassifications(out)), nil
 }

@@ -142,7 +142,7 @@ func (s *stage) newPlane(config Config) *Plane {
 func (s *stage) imageSet(name, release string) {
 	s.Helper()
 	u := object("hive.openshift.io/v1", "ClusterImageSet", "", name, map[string]any{"spec": map[string]any{"releaseImage": release}})
-	_, err := s.admin.Resource(kube.ClusterImageSets().GroupVersionResource).Apply(s.Context(), name, u, metav1.ApplyOptions{FieldManager: "test", Force: true})
+	_, err := s.admin.Resource(kube.ClusterImageSets.Resource()).Apply(s.Context(), name, u, metav1.ApplyOptions{FieldManager: "test", Force: true})
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -227,9 +227,9 @@ func (s *stage) get(k kube.Kind, name string) *unstructured.Unstructured {
 
 func (s *stage) client(k kube.Kind) dynamic.ResourceInterface {
 	if k.ClusterWide() {
-		return s.admin.Resource(k.GroupVersionResource)
+		return s.admin.Resource(k.Resource())
 	}
-	return s.admin.Resource(k.GroupVersionResource).Namespace(s.namespace)
+	return s.admin.Resource(k.Resource()).Namespace(s.namespace)
 }
 
 // status has the service write the status of an object.
@@ -253,7 +253,7 @@ func (s *stage) says(state string, conditions ...any) {
 	if len(conditions) == 0 {
 		conditions = []any{conditionOf("SpecSynced", "True", "SyncOK"), conditionOf("Completed", "False", "InstallationNotStarted")}
 	}
-	s.status(kube.AgentClusterInstalls(), s.namespace, map[string]any{
+	s.status(kube.AgentClusterInstalls, s.namespace, map[string]any{
 		"conditions": conditions,
 		"debugInfo":  map[string]any{"state": state, "stateInfo": state, "eventsURL": "", "logsURL": ""},
 		"validationsInfo": map[string]any{"network": []any{
@@ -265,7 +265,7 @@ func (s *stage) says(state string, conditions ...any) {
 // imageReady has the service make the image.
 func (s *stage) imageReady() {
 	s.Helper()
-	s.status(kube.InfraEnvs(), s.namespace, map[string]any{
+	s.status(kube.InfraEnvs, s.namespace, map[string]any{
 		"isoDownloadURL": "http://images.example.com/x.iso", "createdTime": time.Now().UTC().Format(time.RFC3339),
 		"conditions": []any{conditionOf("ImageCreated", "True", "InfraEnvAvailable")},
 	})
@@ -279,7 +279,7 @@ func (s *stage) boots(number int) string {
 		"spec": map[string]any{"approved": false, "role": "auto-assign", "clusterDeploymentName": map[string]any{"name": s.namespace, "namespace": s.namespace}},
 	})
 	u.SetLabels(map[string]string{"infraenvs.agent-install.openshift.io": s.namespace})
-	if _, err := s.client(kube.Agents()).Create(s.Context(), u, metav1.CreateOptions{FieldManager: "assisted-service"}); err != nil {
+	if _, err := s.client(kube.Agents).Create(s.Context(), u, metav1.CreateOptions{FieldManager: "assisted-service"}); err != nil {
 		s.Fatal(err)
 	}
 	s.agent(name, number, "known", conditionOf("SpecSynced", "True", "SyncOK"))
@@ -289,7 +289,7 @@ func (s *stage) boots(number int) string {
 // agent has the service say a state of a host.
 func (s *stage) agent(name string, number int, state string, conditions ...any) {
 	s.Helper()
-	s.status(kube.Agents(), name, map[string]any{
+	s.status(kube.Agents, name, map[string]any{
 		"role": "auto-assign", "kind": "Host", "conditions": conditions,
 		"debugInfo": map[string]any{"state": state, "stateInfo": state},
 		"inventory": map[string]any{

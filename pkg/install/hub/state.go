@@ -2,7 +2,10 @@ package hub
 
 import (
 	"cmp"
+	"maps"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -15,8 +18,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 )
 
-// grace is how long a fault of the input may be one of order only: what it
-// refers to may be about to be made.
+// grace is how long an input error may be one of order: what it refers to may be made yet.
 const grace = 15 * time.Second
 
 // stateOf is the neutral word for an AgentClusterInstall: how an install ends is
@@ -65,7 +67,6 @@ func refused(conditions []hubapi.Condition, now time.Time) (text string, standin
 	return text, c.Reason == hubapi.ReasonInputError && !now.Before(c.since().Add(grace))
 }
 
-// latest is when the last of some conditions changed.
 func latest(conditions []hubapi.Condition, kinds ...string) time.Time {
 	var at time.Time
 	for _, kind := range kinds {
@@ -76,7 +77,6 @@ func latest(conditions []hubapi.Condition, kinds ...string) time.Time {
 	return at
 }
 
-// preparationOf is how the last preparation of an install ended.
 func preparationOf(conditions []hubapi.Condition) install.Preparation {
 	c := find(conditions, hubapi.ConditionPreparationFailed)
 	switch {
@@ -94,7 +94,6 @@ func preparationOf(conditions []hubapi.Condition) install.Preparation {
 	return install.Preparation{Status: "success"}
 }
 
-// moment is a time of an object, zero where there is none.
 func moment(at *metav1.Time) time.Time {
 	if at == nil {
 		return time.Time{}
@@ -118,12 +117,108 @@ func (c condition) isTrue() bool     { return c.Status == metav1.ConditionTrue }
 func (c condition) isFalse() bool    { return c.Status == metav1.ConditionFalse }
 func (c condition) since() time.Time { return c.LastTransitionTime.Time }
 
-// metadataComplete says whether all is there that Hive asks for before it takes
-// a cluster for installed.
+// metadataComplete says whether all is there by which Hive takes a cluster for installed.
 func metadataComplete(m *hive.ClusterMetadata) bool {
 	return hasPassword(m) && m.ClusterID != "" && m.InfraID != "" && m.AdminKubeconfigSecretRef.Name != ""
 }
 
 func hasPassword(m *hive.ClusterMetadata) bool {
 	return m != nil && m.AdminPasswordSecretRef != nil && m.AdminPasswordSecretRef.Name != ""
+}
+
+// clusterMemory is what is remembered of a cluster. Losing it costs a repeated read at most.
+type clusterMemory struct {
+	mu      sync.Mutex
+	state   install.ClusterState
+	started time.Time   // of the install
+	failed  []time.Time // preparations that failed, oldest first
+	// unprepared are the hosts that could not prepare the last time, with what the
+	// service says of each: their Agents say so for some seconds.
+	unprepared map[string]string
+	// booted is when a machine was last seen to begin anew: its Agent stays the
+	// same object.
+	booted map[string]time.Time
+	before map[string]install.HostState
+	ca     map[string]string // certificates by the id of their Secret
+}
+
+func newClusterMemory() *clusterMemory {
+	return &clusterMemory{
+		unprepared: map[string]string{}, booted: map[string]time.Time{}, before: map[string]install.HostState{},
+		ca: map[string]string{},
+	}
+}
+
+func (p *Plane) memoryOf(id string) *clusterMemory {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.memories[id] == nil {
+		p.memories[id] = newClusterMemory()
+	}
+	return p.memories[id]
+}
+
+// forgetCertificates has certificates read anew: their Secrets are not watched.
+func (c *clusterMemory) forgetCertificates() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	clear(c.ca)
+}
+
+func beforeInstall(state install.ClusterState) bool {
+	switch state {
+	case model.ClusterDraft, model.ClusterDiscovering, model.ClusterBlocked, model.ClusterReady:
+		return true
+	}
+	return false
+}
+
+// update learns from an observation what the objects do not keep, and adds what was learned.
+func (c *clusterMemory) update(o *install.Observed) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := o.Cluster
+	if now.Preparation.Status == "failed" {
+		for _, at := range now.Preparation.FailedAt {
+			if !slices.ContainsFunc(c.failed, at.Equal) {
+				c.failed = append(c.failed, at)
+			}
+		}
+	}
+	if c.state == model.ClusterPreparing && beforeInstall(now.State) && !slices.ContainsFunc(now.Preparation.FailedAt, func(at time.Time) bool { return o.At.Sub(at) < time.Minute }) {
+		c.failed = append(c.failed, o.At) // the condition is about files, and does not tell of hosts
+	}
+	for i := range o.Hosts {
+		switch h := &o.Hosts[i]; h.Status {
+		case "preparing-failed":
+			c.unprepared[h.ID] = h.StatusInfo
+		case "preparing-successful":
+			delete(c.unprepared, h.ID)
+		}
+	}
+	if now.State == model.ClusterInstalling {
+		c.failed = nil // what was prepared then was no failure
+		clear(c.unprepared)
+	}
+	now.Preparation.FailedAt, now.Preparation.Hosts = slices.Clone(c.failed), maps.Clone(c.unprepared)
+	switch {
+	case beforeInstall(now.State):
+		c.started = time.Time{}
+	case c.started.IsZero():
+		c.started = now.InstallStarted
+	}
+	if now.InstallStarted.IsZero() || !c.started.IsZero() && c.started.Before(now.InstallStarted) {
+		now.InstallStarted = c.started
+	}
+	c.state = now.State
+	for i := range o.Hosts {
+		h := &o.Hosts[i]
+		if was, known := c.before[h.ID]; known && was != h.State && h.State == model.HostDiscovering {
+			c.booted[h.ID] = h.Since
+		}
+		c.before[h.ID] = h.State
+		if at := c.booted[h.ID]; at.After(h.Registered) {
+			h.Registered = at
+		}
+	}
 }

@@ -213,11 +213,11 @@ func TestStall(t *testing.T) {
 	}
 	s.settle()
 	o := s.until("stalled", func(o *install.Observed) bool { return !o.Cluster.Stalled.IsZero() })
-	before := s.get(kube.AgentClusterInstalls(), s.namespace)
+	before := s.get(kube.AgentClusterInstalls, s.namespace)
 	if err := s.plane.Act(t.Context(), s.desired, install.Action{Key: "cluster/nudge", Kind: model.NudgeCluster, Target: o.Cluster.ID, Name: s.namespace}); err != nil {
 		t.Fatal(err)
 	}
-	after := s.get(kube.AgentClusterInstalls(), s.namespace)
+	after := s.get(kube.AgentClusterInstalls, s.namespace)
 	if after.GetResourceVersion() == before.GetResourceVersion() || after.GetGeneration() != before.GetGeneration() {
 		t.Error("it was not touched, or changed")
 	}
@@ -242,7 +242,7 @@ func TestStallOfAPool(t *testing.T) {
 		"none of its own":                 {spare: synced},
 	} {
 		p, at := filledPlane(t, "lab")
-		pool := p.api.FakeNamespace("racks")
+		pool := watchedNamespace(t, p.api, "racks")
 		for _, u := range made(t, p, at, parseCluster(t, singleNode())).Cluster {
 			if u.GetKind() != "AgentClusterInstall" {
 				continue
@@ -288,14 +288,14 @@ func TestTerminatingNamespace(t *testing.T) {
 	s := newStage(t)
 	holds := object("v1", "ConfigMap", s.namespace, "holds", map[string]any{})
 	holds.SetFinalizers([]string{"example.com/hold"})
-	if _, err := s.client(kube.ConfigMaps()).Create(t.Context(), holds, metav1.CreateOptions{}); err != nil {
+	if _, err := s.client(kube.ConfigMaps).Create(t.Context(), holds, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.admin.Resource(kube.Namespaces().GroupVersionResource).Delete(t.Context(), s.namespace, metav1.DeleteOptions{}); err != nil {
+	if err := s.admin.Resource(kube.Namespaces.Resource()).Delete(t.Context(), s.namespace, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_, _ = s.client(kube.ConfigMaps()).Patch(context.WithoutCancel(t.Context()), "holds", types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+		_, _ = s.client(kube.ConfigMaps).Patch(context.WithoutCancel(t.Context()), "holds", types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
 	})
 	s.observe()
 	err := s.plane.Act(t.Context(), s.desired, install.Action{Key: "cluster/register", Kind: model.RegisterCluster, Name: s.namespace})
@@ -310,18 +310,18 @@ func TestDelete(t *testing.T) {
 	s := newStage(t)
 	s.settle()
 	theirs := object("v1", "Secret", s.namespace, "theirs", map[string]any{})
-	if _, err := s.client(kube.Secrets()).Create(t.Context(), theirs, metav1.CreateOptions{}); err != nil {
+	if _, err := s.client(kube.Secrets).Create(t.Context(), theirs, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.plane.DeleteCluster(t.Context(), s.namespace+"/"+s.namespace, install.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	for _, k := range []kube.Kind{kube.ClusterDeployments(), kube.AgentClusterInstalls(), kube.InfraEnvs(), kube.NMStateConfigs()} {
+	for _, k := range []kube.Kind{kube.ClusterDeployments, kube.AgentClusterInstalls, kube.InfraEnvs, kube.NMStateConfigs} {
 		if list, err := s.client(k).List(t.Context(), metav1.ListOptions{}); err != nil || len(list.Items) > 0 {
-			t.Errorf("%s: %d are left, %v", k.Resource, len(list.Items), err)
+			t.Errorf("%s: %d are left, %v", k.Resource().Resource, len(list.Items), err)
 		}
 	}
-	list, err := s.client(kube.Secrets()).List(t.Context(), metav1.ListOptions{})
+	list, err := s.client(kube.Secrets).List(t.Context(), metav1.ListOptions{})
 	if err != nil || len(list.Items) != 1 || list.Items[0].GetName() != "theirs" {
 		t.Errorf("Secrets: %+v, %v", list, err)
 	}
@@ -335,14 +335,14 @@ func TestDeleteThatHangs(t *testing.T) {
 	s := newStage(t)
 	s.plane.api.Clock = clock.Scaled(1200)
 	s.settle()
-	if _, err := s.client(kube.AgentClusterInstalls()).Patch(t.Context(), s.namespace, types.MergePatchType, []byte(`{"metadata":{"finalizers":["agentclusterinstall.agent-install.openshift.io/ai-deprovision"]}}`), metav1.PatchOptions{}); err != nil {
+	if _, err := s.client(kube.AgentClusterInstalls).Patch(t.Context(), s.namespace, types.MergePatchType, []byte(`{"metadata":{"finalizers":["agentclusterinstall.agent-install.openshift.io/ai-deprovision"]}}`), metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	err := s.plane.DeleteCluster(t.Context(), s.namespace+"/"+s.namespace, install.DeleteOptions{})
 	if install.CodeOf(err) != install.CodeTimeout || !strings.Contains(err.Error(), "the assisted-service is down") {
 		t.Errorf("got %v", err)
 	}
-	if _, err := s.client(kube.AgentClusterInstalls()).Patch(t.Context(), s.namespace, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{}); err != nil {
+	if _, err := s.client(kube.AgentClusterInstalls).Patch(t.Context(), s.namespace, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -351,20 +351,20 @@ func TestDeleteThatHangs(t *testing.T) {
 func TestRelease(t *testing.T) {
 	s := newStage(t)
 	s.settle()
-	before := s.get(kube.AgentClusterInstalls(), s.namespace).Object["spec"]
+	before := s.get(kube.AgentClusterInstalls, s.namespace).Object["spec"]
 	if err := s.plane.ReleaseCluster(t.Context(), s.namespace+"/"+s.namespace); err != nil {
 		t.Fatal(err)
 	}
-	for _, k := range []kube.Kind{kube.ClusterDeployments(), kube.AgentClusterInstalls(), kube.InfraEnvs()} {
+	for _, k := range []kube.Kind{kube.ClusterDeployments, kube.AgentClusterInstalls, kube.InfraEnvs} {
 		u := s.get(k, s.namespace)
 		if u.GetLabels()["oaictl.io/cluster"] != "" {
-			t.Errorf("%s has its label", k.Name)
+			t.Errorf("%s has its label", string(k))
 		}
 		if kube.AppliedEntry(u) >= 0 {
-			t.Errorf("%s is owned: %+v", k.Name, u.GetManagedFields())
+			t.Errorf("%s is owned: %+v", string(k), u.GetManagedFields())
 		}
 	}
-	if after := s.get(kube.AgentClusterInstalls(), s.namespace).Object["spec"]; !kube.Within(before, after) || !kube.Within(after, before) {
+	if after := s.get(kube.AgentClusterInstalls, s.namespace).Object["spec"]; !kube.Within(before, after) || !kube.Within(after, before) {
 		t.Errorf("changed: %v, %v", before, after)
 	}
 	s.until("foreign", func(o *install.Observed) bool { return o.Cluster == nil && len(o.Others) == 1 && !o.Others[0].Owned })

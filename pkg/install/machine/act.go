@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -83,7 +84,6 @@ func (s *seen) insert(full bool) error {
 	return s.refused(first)
 }
 
-// body is what is sent to have a URL inserted.
 func (i insertBody) body(image string, patch bool) map[string]any {
 	body := map[string]any{"Image": image}
 	if i.state || patch {
@@ -119,7 +119,7 @@ func (s *seen) refused(err error) error {
 	if u, err := url.Parse(s.ours); err == nil {
 		from = u.Scheme + "://" + u.Host
 	}
-	return &trouble{kind: kindRefused, text: fmt.Sprintf("its BMC refuses the image from %s: %s", from, s.safe(saidBy(status)))}
+	return &trouble{kind: model.TroubleMediaRefused, text: fmt.Sprintf("its BMC refuses the image from %s: %s", from, s.safe(saidBy(status)))}
 }
 
 func (s *seen) eject() error {
@@ -147,7 +147,6 @@ func (s *seen) bootOnce(already bool) error {
 	})
 }
 
-// restore takes back what bootOnce set, as far as it still stands.
 func (s *seen) restore() error {
 	if set, known := s.drive.nextReset(); known && set {
 		if err := s.nextReset(false); err != nil {
@@ -204,7 +203,7 @@ func (s *seen) reset(ways ...redfish.ResetType) error {
 	if known := s.system.SupportedResetTypes; len(known) > 0 {
 		i := slices.IndexFunc(ways, func(w redfish.ResetType) bool { return slices.Contains(known, w) })
 		if i < 0 {
-			return &trouble{kind: kindOther, text: fmt.Sprintf("its BMC does not know how to: it has no reset of the type %s", ways[0])}
+			return &trouble{kind: model.TroubleOther, text: fmt.Sprintf("its BMC does not know how to: it has no reset of the type %s", ways[0])}
 		}
 		way = ways[i]
 	}
@@ -215,4 +214,66 @@ func (s *seen) reset(ways ...redfish.ResetType) error {
 		return nil // it may have been done: what is shown next tells, and a second time may undo it
 	}
 	return s.explain(err)
+}
+
+type seen struct {
+	*connection
+	system *system
+	drive  *drive
+	ours   string // URL of our image
+}
+
+// open connects to a host's BMC and reads machine and drive. The caller closes it.
+func (p *Plane) open(ctx context.Context, t target) (*seen, error) {
+	at, err := parseAddress(t.bmc.Address)
+	if err != nil {
+		return nil, &trouble{kind: model.TroubleOther, text: err.Error()}
+	}
+	c, err := connect(ctx, t.bmc, at.endpoint, p.proxy, &p.users)
+	if err != nil {
+		return nil, err
+	}
+	s := &seen{connection: c, ours: t.ours}
+	if err := s.find(at, t); err != nil {
+		c.close(ctx)
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *seen) find(at address, t target) (err error) {
+	if s.system, err = s.findSystem(at, t.bmc.System); err != nil {
+		return err
+	}
+	if t.drive != "" { // where it was the last time; if it moved, it is looked for
+		if s.drive, err = s.readDrive(t.drive); err == nil {
+			return nil
+		}
+	}
+	s.drive, err = s.findDrive(s.system, t.ours)
+	return err
+}
+
+func (s *seen) state() install.MachineState {
+	once, known := s.drive.nextReset()
+	state := install.MachineState{
+		Power: powerOf(s.system.PowerState), Media: s.drive.holds(),
+		BootOnce: known && once || s.system.bootsOnce(), BootStays: s.system.bootStays(),
+	}
+	state.OurMedia = isOurs(state.Media, s.ours)
+	return state
+}
+
+func powerOf(state redfish.PowerState) install.Power {
+	switch state {
+	case redfish.OnPowerState:
+		return model.PowerIsOn
+	case redfish.OffPowerState:
+		return model.PowerIsOff
+	case redfish.PoweringOnPowerState:
+		return model.PowerGoingOn
+	case redfish.PoweringOffPowerState:
+		return model.PowerGoingOff
+	}
+	return model.PowerUnknown
 }

@@ -1,14 +1,16 @@
 package machine
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"net/netip"
 	"net/url"
 	"strings"
+
+	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// address is where a BMC answers, and which of its systems is meant.
 type address struct {
 	endpoint string // "https://10.0.0.1:8443"
 	system   string // path of the system, "" where the address does not say
@@ -43,4 +45,33 @@ func parseAddress(text string) (address, error) {
 		a.system = "" // the root of the service, or of its web pages
 	}
 	return a, nil
+}
+
+// Route is the local address from which the way to a BMC begins: where a BMC
+// that is reached without an address translation in between can reach this
+// machine. Nothing is sent but, where the address is a name, what resolves it.
+func Route(ctx context.Context, bmc *spec.BMC) (netip.Addr, error) {
+	at, err := parseAddress(bmc.Address)
+	if err != nil {
+		return netip.Addr{}, err
+	}
+	u, err := url.Parse(at.endpoint)
+	if err != nil {
+		return netip.Addr{}, err
+	}
+	port := u.Port()
+	if port == "" {
+		port = "443"
+	}
+	var dialer net.Dialer
+	way, err := dialer.DialContext(ctx, "udp", net.JoinHostPort(u.Hostname(), port))
+	if err != nil {
+		return netip.Addr{}, fmt.Errorf("find the way to the BMC at %s: %w", u.Hostname(), err)
+	}
+	defer way.Close()
+	local, ok := way.LocalAddr().(*net.UDPAddr)
+	if !ok {
+		return netip.Addr{}, fmt.Errorf("find the way to the BMC at %s: it begins at %s", u.Hostname(), way.LocalAddr())
+	}
+	return local.AddrPort().Addr().Unmap().WithZone(""), nil
 }

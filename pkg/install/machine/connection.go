@@ -7,17 +7,20 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/stmcginnis/gofish"
 	"github.com/stmcginnis/gofish/common"
 
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -29,10 +32,8 @@ const (
 	mostOfAnswer   = 8 << 20 // bytes; Redfish resources are a few KiB
 )
 
-// systems are the machines of a BMC.
 const systems = "/redfish/v1/Systems"
 
-// connection is one conversation with a BMC.
 type connection struct {
 	*gofish.APIClient
 	http     *http.Client
@@ -50,7 +51,7 @@ type connection struct {
 func connect(ctx context.Context, bmc *spec.BMC, endpoint string, proxy *url.URL, users *users) (*connection, error) {
 	user, password, ok := bmc.Credentials.Login()
 	if !ok {
-		return nil, &trouble{kind: kindCredentials, text: "its credentials are not known"}
+		return nil, &trouble{kind: model.TroubleCredentials, text: "its credentials are not known"}
 	}
 	c := &connection{endpoint: endpoint, user: user, password: password.Reveal()}
 	if err := c.prepare(bmc, proxy); err != nil {
@@ -133,7 +134,7 @@ func (c *connection) login(ctx context.Context, sessions string) error {
 	case err != nil:
 		return err
 	case full && (status == http.StatusUnauthorized || status == http.StatusForbidden):
-		return &trouble{kind: kindBusy, text: "all its sessions are taken, and it takes no password without one"}
+		return &trouble{kind: model.TroubleBusy, text: "all its sessions are taken, and it takes no password without one"}
 	case status == http.StatusUnauthorized:
 		return &refusedUser{common.ConstructError(status, answer)}
 	}
@@ -177,7 +178,6 @@ func (c *connection) close(ctx context.Context) {
 	c.session = ""
 }
 
-// read decodes a resource of the BMC.
 func (c *connection) read(path string, into any) error {
 	response, err := c.Get(path)
 	if err != nil {
@@ -215,7 +215,7 @@ func (c *connection) prepare(bmc *spec.BMC, proxy *url.URL) error {
 			pool = x509.NewCertPool()
 		}
 		if !pool.AppendCertsFromPEM([]byte(pem)) {
-			return &trouble{kind: kindOther, text: "bmc.ca holds no certificate"}
+			return &trouble{kind: model.TroubleOther, text: "bmc.ca holds no certificate"}
 		}
 		settings.RootCAs = pool
 	}
@@ -228,4 +228,122 @@ func (c *connection) prepare(bmc *spec.BMC, proxy *url.URL) error {
 	}
 	c.http = &http.Client{Transport: wire{connection: c, transport: transport}}
 	return nil
+}
+
+// users are those who log in to BMCs. A user and password that a BMC has refused are
+// not tried again: accounts lock.
+type users struct {
+	mu sync.Mutex
+	of map[account]*user
+}
+
+type account struct{ endpoint, name, password string }
+
+type user struct {
+	turn    chan struct{} // holds one while somebody logs in
+	refused error
+}
+
+func (u *users) at(endpoint, name, password string) *user {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	key := account{endpoint, name, password}
+	if u.of == nil {
+		u.of = map[account]*user{}
+	}
+	if u.of[key] == nil {
+		u.of[key] = &user{turn: make(chan struct{}, 1)}
+	}
+	return u.of[key]
+}
+
+// login logs in as a user, unless that was refused before. Machines that share a BMC
+// do so one after the other.
+func (u *user) login(ctx context.Context, try func() error) error {
+	select {
+	case u.turn <- struct{}{}:
+		defer func() { <-u.turn }()
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	if u.refused != nil {
+		return u.refused
+	}
+	err := try()
+	if refused := new(refusedUser); errors.As(err, &refused) {
+		u.refused = &trouble{kind: model.TroubleCredentials, text: "its BMC refuses user and password"}
+		return u.refused
+	}
+	return err
+}
+
+// refusedUser is the answer of a BMC that takes a user and password in no way.
+type refusedUser struct{ error }
+
+// wire is what each request to a BMC goes through. It alone knows who we are, and
+// says it to the BMC of the file and to nobody else: a link or a redirect that leads
+// to another host, scheme or port is not followed.
+type wire struct {
+	connection *connection
+	transport  *http.Transport
+}
+
+// RoundTrip implements http.RoundTripper. It keeps a TCP connection open from one
+// request to the next, which gofish does not with a client of ours, and bounds how
+// long a BMC may take, and what it may answer.
+func (w wire) RoundTrip(request *http.Request) (*http.Response, error) {
+	c := w.connection
+	if origin := originOf(request.URL); origin != originOfText(c.endpoint) {
+		return nil, &trouble{kind: model.TroubleOther, text: "its BMC sends to " + origin + ", where its user and password do not belong: give that as bmc.address if it is the BMC"}
+	}
+	ctx, cancel := request.Context(), context.CancelFunc(func() {})
+	if !c.patient {
+		ctx, cancel = context.WithTimeout(ctx, requestTimeout)
+	}
+	own := request.Clone(ctx)
+	own.Close = false
+	switch {
+	case c.token != "":
+		own.Header.Set("X-Auth-Token", c.token)
+	case c.basic:
+		own.SetBasicAuth(c.user, c.password)
+	}
+	response, err := w.transport.RoundTrip(own)
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	response.Body = &bounded{Reader: io.LimitReader(response.Body, mostOfAnswer), body: response.Body, cancel: cancel}
+	return response, nil
+}
+
+// CloseIdleConnections has http.Client close those of the transport.
+func (w wire) CloseIdleConnections() { w.transport.CloseIdleConnections() }
+
+// bounded is the beginning of a body, within the time of its request.
+type bounded struct {
+	io.Reader
+	body   io.Closer
+	cancel context.CancelFunc
+}
+
+func (b *bounded) Close() error {
+	defer b.cancel()
+	return b.body.Close()
+}
+
+func originOf(u *url.URL) string {
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	}
+	return strings.ToLower(u.Scheme + "://" + u.Hostname() + ":" + port)
+}
+
+func originOfText(text string) string {
+	u, err := url.Parse(text)
+	if err != nil {
+		return ""
+	}
+	return originOf(u)
 }

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/stmcginnis/gofish/common"
+
+	"github.com/oaictl/oaictl/internal/model"
 )
 
 // drive is a virtual drive. It is read by hand and not through gofish: whether
@@ -111,7 +113,7 @@ func (c *connection) findDrive(s *system, ours string) (*drive, error) {
 		}
 	}
 	if best == nil {
-		return nil, &trouble{kind: kindNoMedia, text: "its BMC has no virtual CD drive"}
+		return nil, &trouble{kind: model.TroubleNoVirtualMedia, text: "its BMC has no virtual CD drive"}
 	}
 	return best, nil
 }
@@ -133,7 +135,6 @@ func better(s *system, a, b *drive) bool {
 	) < 0
 }
 
-// driveCollections are the paths under which a machine's drives may be.
 func (c *connection) driveCollections(s *system) ([]string, error) {
 	var paths []string
 	if s.media != "" {
@@ -164,4 +165,60 @@ func (c *connection) readDrive(at string) (*drive, error) {
 func missing(err error) bool {
 	var status *common.Error
 	return errors.As(err, &status) && (status.HTTPReturnedStatusCode == http.StatusNotFound || status.HTTPReturnedStatusCode == http.StatusMethodNotAllowed)
+}
+
+// isoConfig is the virtual CD drive of Supermicro's boards of the X10 and X11
+// generations, which have none in Redfish's sense: server and path are set, then
+// mounted.
+type isoConfig struct {
+	path    string
+	Host    string
+	Path    string
+	Actions struct {
+		Mount   common.ActionTarget `json:"#IsoConfig.Mount"`
+		UnMount common.ActionTarget `json:"#IsoConfig.UnMount"`
+	}
+}
+
+func (c *connection) findISOConfig(s *system) (*drive, error) {
+	for _, manager := range s.manager {
+		config := &isoConfig{path: manager + "/VM1/CfgCD"}
+		err := c.read(config.path, config)
+		switch {
+		case err == nil && config.Actions.Mount.Target != "":
+			d := &drive{Path: config.path, ID: "CfgCD", iso: config}
+			if config.Path != "" {
+				d.Image = config.Host + config.Path
+			}
+			return d, nil
+		case err != nil && !missing(err):
+			return nil, c.explain(err)
+		}
+	}
+	return nil, nil
+}
+
+// mountISO has the board read an image. What is set stays set where the mount is
+// refused, and is taken back then: it is all that the next look sees.
+func (c *connection) mountISO(config *isoConfig, image string) error {
+	u, err := url.Parse(image)
+	if err != nil {
+		return err
+	}
+	set := map[string]string{"Host": u.Scheme + "://" + u.Host, "Path": u.RequestURI()}
+	if err := c.write(http.MethodPatch, config.path, set); err != nil {
+		return err
+	}
+	if err := c.write(http.MethodPost, config.Actions.Mount.Target, map[string]any{}); err != nil {
+		_ = c.write(http.MethodPatch, config.path, map[string]string{"Host": "", "Path": ""}) // the refusal is the error
+		return err
+	}
+	return nil
+}
+
+func (c *connection) unmountISO(config *isoConfig) error {
+	if err := c.write(http.MethodPost, config.Actions.UnMount.Target, map[string]any{}); err != nil {
+		return err
+	}
+	return c.write(http.MethodPatch, config.path, map[string]string{"Host": "", "Path": ""})
 }

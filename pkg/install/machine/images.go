@@ -1,10 +1,12 @@
 package machine
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -160,39 +162,26 @@ func (i *Images) Netboot(ctx context.Context, host string) (*iso.Netboot, error)
 
 // open brings the base, once. Who waits for another's attempt may give up.
 func (i *Images) open(ctx context.Context) (*iso.Base, error) {
+	return i.once(ctx, &i.base, func() (*iso.Base, error) { return i.config.Base(ctx) })
+}
+
+func (i *Images) once(ctx context.Context, have **iso.Base, bring func() (*iso.Base, error)) (base *iso.Base, err error) {
 	select {
 	case i.opening <- struct{}{}:
 		defer func() { <-i.opening }()
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
-	if i.base == nil {
-		base, err := i.config.Base(ctx)
-		if err != nil {
-			return nil, err
-		}
-		i.base = base
+	if *have == nil {
+		*have, err = bring()
 	}
-	return i.base, nil
+	return *have, err
 }
 
 // asBuilt is the base before anything was put in. A service gives out images that hold
 // an Ignition config, and a minimal image can be made of none of them.
 func (i *Images) asBuilt(ctx context.Context, base *iso.Base) (*iso.Base, error) {
-	select {
-	case i.opening <- struct{}{}:
-		defer func() { <-i.opening }()
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	}
-	if i.built == nil {
-		built, err := base.AsBuilt()
-		if err != nil {
-			return nil, err
-		}
-		i.built = built
-	}
-	return i.built, nil
+	return i.once(ctx, &i.built, base.AsBuilt)
 }
 
 // rootfs serves the base's root file system and says where.
@@ -260,4 +249,64 @@ func (i *Images) keyfiles(ctx context.Context, host string) ([]iso.Keyfile, erro
 		return nil, err
 	}
 	return files, agrees(known, macs, files)
+}
+
+// agrees holds the static networks that the service has against the one of the file
+// that goes into a host's initrd: a machine must not come up with one network there
+// and another one after. They are the same if NetworkManager is told the same.
+func agrees(known []setting.StaticNetwork, macs map[string]string, files []iso.Keyfile) error {
+	var theirs *setting.StaticNetwork
+	for n := range known {
+		if slices.ContainsFunc(known[n].MACs, func(m spec.NIC) bool { return hasMAC(macs, m.MAC) }) {
+			theirs = &known[n]
+		}
+	}
+	const next = "`{plan -f FILE}` shows the difference, create cluster --reimage sends it"
+	if theirs == nil {
+		return fmt.Errorf("the service knows no static network for %s, which the file has: %s", macsText(macs), next)
+	}
+	if !sameKeyfiles(keyfilesOf(theirs), files) {
+		return fmt.Errorf("the service has another static network for %s than the file: %s", macsText(macs), next)
+	}
+	return nil
+}
+
+// keyfilesOf are what NetworkManager is told by a network, none where it cannot be read.
+func keyfilesOf(n *setting.StaticNetwork) []iso.Keyfile {
+	macs := map[string]string{}
+	for _, m := range n.MACs {
+		macs[m.Name] = m.MAC
+	}
+	state, err := nmstate.Parse("", []byte(n.YAML))
+	if err != nil {
+		return nil
+	}
+	files, err := state.Keyfiles(macs)
+	if err != nil {
+		return nil
+	}
+	return files
+}
+
+func sameKeyfiles(a, b []iso.Keyfile) bool {
+	return slices.EqualFunc(a, b, func(a, b iso.Keyfile) bool { return a.Name == b.Name && bytes.Equal(a.Content, b.Content) })
+}
+
+func hasMAC(macs map[string]string, mac string) bool {
+	for _, own := range macs {
+		if strings.EqualFold(own, mac) {
+			return true
+		}
+	}
+	return false
+}
+
+// macsText names the interfaces of a host, as in "eth0 (52:54:00:00:00:01)".
+func macsText(macs map[string]string) string {
+	var list []string
+	for name, mac := range macs {
+		list = append(list, name+" ("+strings.ToLower(mac)+")")
+	}
+	slices.Sort(list)
+	return strings.Join(list, ", ")
 }

@@ -24,6 +24,7 @@ var errClosed = errors.New("nobody waits for the insertion any more")
 // insertion is an image on its way into a drive. There is never more than one for a
 // host: a second would have the BMC read twice, and change what a machine boots from.
 type insertion struct {
+	ctx  context.Context
 	stop context.CancelCauseFunc
 	done chan struct{} // closed in the end
 	err  error         // then
@@ -38,7 +39,6 @@ func (i *insertion) ended() bool {
 	}
 }
 
-// inserting says whether an image is on its way into a host's drive.
 func (p *Plane) inserting(host string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -58,7 +58,7 @@ func (p *Plane) insert(ctx context.Context, desired *install.Desired, host strin
 	}
 	go func() {
 		defer close(begun.done)
-		begun.err = p.carryOut(begun.ctx, begun.stop, desired, host)
+		begun.err = p.carryOut(begun, desired, host)
 	}()
 	moment, left := context.WithCancel(ctx)
 	defer left()
@@ -71,20 +71,14 @@ func (p *Plane) insert(ctx context.Context, desired *install.Desired, host strin
 	case <-passed:
 		return nil
 	case <-begun.done:
-		p.forget(host, begun.insertion)
+		p.forget(host, begun)
 		return begun.err
 	}
 }
 
-// fresh is an insertion that is to be carried out.
-type fresh struct {
-	*insertion
-	ctx context.Context
-}
-
 // begin notes an insertion, unless there is an earlier one: one that is under way, or
 // one that failed and of which nobody has heard yet.
-func (p *Plane) begin(ctx context.Context, host string) (begun *fresh, earlier *insertion) {
+func (p *Plane) begin(ctx context.Context, host string) (begun, earlier *insertion) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if earlier = p.insertions[host]; earlier != nil {
@@ -97,8 +91,8 @@ func (p *Plane) begin(ctx context.Context, host string) (begun *fresh, earlier *
 		}
 	}
 	own, stop := context.WithCancelCause(context.WithoutCancel(ctx))
-	begun = &fresh{&insertion{stop: stop, done: make(chan struct{})}, own}
-	p.insertions[host] = begun.insertion
+	begun = &insertion{ctx: own, stop: stop, done: make(chan struct{})}
+	p.insertions[host] = begun
 	return begun, nil
 }
 
@@ -121,12 +115,13 @@ func (p *Plane) settle(host string) {
 }
 
 // carryOut inserts a host's image: what is in the drive by now is looked at first.
-func (p *Plane) carryOut(ctx context.Context, stop context.CancelCauseFunc, desired *install.Desired, host string) error {
-	defer stop(nil)
+func (p *Plane) carryOut(i *insertion, desired *install.Desired, host string) error {
+	ctx := i.ctx
+	defer i.stop(nil)
 	if err := p.media.Prepare(ctx, host); err != nil {
 		return err
 	}
-	go p.lose(ctx, stop, host)
+	go p.lose(ctx, i.stop, host)
 	err := p.with(ctx, desired, host, "", func(s *seen) error { return s.act(model.InsertMedia) })
 	var late *trouble
 	if err != nil && errors.As(context.Cause(ctx), &late) {
@@ -146,9 +141,9 @@ func (p *Plane) lose(ctx context.Context, stop context.CancelCauseFunc, host str
 		}
 		switch {
 		case fetched && now.Sub(sent) >= sentWithin:
-			stop(&trouble{kind: kindOther, text: fmt.Sprintf("its BMC has not answered to the insertion, and read nothing for %s", sentWithin)})
+			stop(&trouble{kind: model.TroubleOther, text: fmt.Sprintf("its BMC has not answered to the insertion, and read nothing for %s", sentWithin)})
 		case !fetched && now.Sub(began) >= insertWithin:
-			stop(&trouble{kind: kindOther, text: fmt.Sprintf("its BMC has not answered to the insertion for %s", insertWithin)})
+			stop(&trouble{kind: model.TroubleOther, text: fmt.Sprintf("its BMC has not answered to the insertion for %s", insertWithin)})
 		}
 	}
 }

@@ -1,3 +1,9 @@
+// Package machine is the plane of machines: it looks at their management
+// controllers (BMCs) over Redfish, puts the discovery image into their virtual
+// drives, has them boot from it once, and switches them on.
+//
+// What is asked of a BMC is asked once and not waited for: the next observation shows
+// what came of it.
 package machine
 
 import (
@@ -66,16 +72,13 @@ type Plane struct {
 
 var _ install.Machines = (*Plane)(nil)
 
-// look is what was seen of a machine, and until when it is good.
 type look struct {
 	state install.MachineState
 	until time.Time
 	drive string // path of its virtual drive, "" where it has to be found each time
 }
 
-// target is a host's BMC and the image that belongs into its drive.
 type target struct {
-	host  string
 	bmc   *spec.BMC
 	ours  string
 	drive string // where its virtual drive was seen, "" to look for it
@@ -162,7 +165,7 @@ func (p *Plane) observe(ctx context.Context, desired *install.Desired, host stri
 
 func (p *Plane) look(ctx context.Context, desired *install.Desired, host, drive string) look {
 	var now look
-	err := p.within(ctx, longestLook, desired, host, drive, func(s *seen) error {
+	err := p.within(ctx, desired, host, drive, func(s *seen) error {
 		now = look{state: p.accepted(host, s), until: p.clock.Now().Add(freshFor)}
 		if s.drive.iso == nil {
 			now.drive = s.drive.Path
@@ -178,8 +181,7 @@ func (p *Plane) look(ctx context.Context, desired *install.Desired, host, drive 
 	return now
 }
 
-// awaits says whether a machine does not show yet how it was switched: then it is
-// looked at each time.
+// awaits says whether a machine does not show yet how it was switched.
 func (p *Plane) awaits(host string, shown install.Power) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -208,12 +210,12 @@ func troubled(err error) install.MachineState {
 	if errors.As(err, &known) {
 		return install.MachineState{Trouble: known.text, TroubleKind: known.kind}
 	}
-	return install.MachineState{Trouble: err.Error(), TroubleKind: kindOther}
+	return install.MachineState{Trouble: err.Error(), TroubleKind: model.TroubleOther}
 }
 
-// within is with, and takes no longer than a time.
-func (p *Plane) within(ctx context.Context, longest time.Duration, desired *install.Desired, host, drive string, do func(*seen) error) error {
-	ctx, cancel := context.WithTimeout(ctx, longest)
+// within is with, for longestLook at most.
+func (p *Plane) within(ctx context.Context, desired *install.Desired, host, drive string, do func(*seen) error) error {
+	ctx, cancel := context.WithTimeout(ctx, longestLook)
 	defer cancel()
 	return p.with(ctx, desired, host, drive, do)
 }
@@ -245,9 +247,9 @@ func (p *Plane) target(desired *install.Desired, host string) (target, error) {
 		}
 		ours, err := p.media.URL(host)
 		if err != nil {
-			return target{}, &trouble{kind: kindOther, text: "its image has no address: " + err.Error(), err: err}
+			return target{}, &trouble{kind: model.TroubleOther, text: "its image has no address: " + err.Error(), err: err}
 		}
-		return target{host: host, bmc: h.BMC, ours: ours}, nil
+		return target{bmc: h.BMC, ours: ours}, nil
 	}
 	return target{}, fmt.Errorf("the file has no host %s", host)
 }
@@ -264,7 +266,7 @@ func (p *Plane) Act(ctx context.Context, desired *install.Desired, _ *install.Ob
 	if action.Kind == model.InsertMedia {
 		err = p.insert(ctx, desired, host)
 	} else {
-		err = p.within(ctx, longestLook, desired, host, "", func(s *seen) error { return s.act(action.Kind) })
+		err = p.within(ctx, desired, host, "", func(s *seen) error { return s.act(action.Kind) })
 	}
 	p.mu.Lock()
 	switch {
@@ -279,7 +281,7 @@ func (p *Plane) Act(ctx context.Context, desired *install.Desired, _ *install.Ob
 	}
 	p.mu.Unlock()
 	var known *trouble
-	if errors.As(err, &known) && known.kind == kindRefused {
+	if errors.As(err, &known) && known.kind == model.TroubleMediaRefused {
 		return &install.Fault{Err: err, Next: install.Advice("check that the BMC of " + host + " reaches that address, or give another one with --media-url")}
 	}
 	return err
@@ -304,7 +306,7 @@ func (p *Plane) Eject(ctx context.Context, desired *install.Desired, hosts ...st
 			p.mu.Lock()
 			delete(p.last, host)
 			p.mu.Unlock()
-			err := p.within(ctx, longestLook, desired, host, "", func(s *seen) error {
+			err := p.within(ctx, desired, host, "", func(s *seen) error {
 				held := s.state().OurMedia
 				left := s.act(model.EjectMedia)
 				ours[i] = held && left == nil

@@ -9,9 +9,10 @@ import (
 
 	"github.com/stmcginnis/gofish/common"
 	"github.com/stmcginnis/gofish/redfish"
+
+	"github.com/oaictl/oaictl/internal/model"
 )
 
-// system is the machine itself, as its BMC shows it.
 type system struct {
 	*redfish.ComputerSystem
 	path   string
@@ -33,8 +34,6 @@ type systemParts struct {
 	}
 }
 
-// findSystem reads the system that an address or bmc.system means: without
-// either, the only one.
 func (c *connection) findSystem(at address, id string) (*system, error) {
 	where := at.system
 	if where == "" || id != "" {
@@ -73,14 +72,13 @@ func (c *connection) systemPath(id string) (string, error) {
 	case id == "" && len(names) == 1:
 		return all.ItemLinks[0], nil
 	case len(names) == 0:
-		return "", &trouble{kind: kindOther, text: "its BMC has no system"}
+		return "", &trouble{kind: model.TroubleOther, text: "its BMC has no system"}
 	case id == "":
-		return "", &trouble{kind: kindOther, text: "its BMC has several systems, and bmc.system does not say which: " + strings.Join(names, ", ")}
+		return "", &trouble{kind: model.TroubleOther, text: "its BMC has several systems, and bmc.system does not say which: " + strings.Join(names, ", ")}
 	}
-	return "", &trouble{kind: kindOther, text: fmt.Sprintf("its BMC has no system %q, but %s", id, strings.Join(names, ", "))}
+	return "", &trouble{kind: model.TroubleOther, text: fmt.Sprintf("its BMC has no system %q, but %s", id, strings.Join(names, ", "))}
 }
 
-// bootTarget is the BMC's word for its virtual CD drive.
 func (s *system) bootTarget() string {
 	for _, target := range s.vendor.targets {
 		if slices.Contains(s.targets, target) {
@@ -104,4 +102,83 @@ func (s *system) bootsOnce() bool {
 // There are BMCs that know nothing else.
 func (s *system) bootStays() bool {
 	return s.targetsDrive() && s.Boot.BootSourceOverrideEnabled == redfish.ContinuousBootSourceOverrideEnabled
+}
+
+// vendor is what a maker of BMCs does differently from the others. All that a
+// BMC says of itself (which boot targets it knows, which actions it has) goes
+// before it.
+type vendor struct {
+	name string
+	// marks are words of which one stands in what the BMC says of its maker.
+	marks []string
+	// drives are the beginnings of the ids of virtual drives that take an image
+	// from a URL, best first. Others come after them.
+	drives []string
+	// never are the beginnings of ids of drives that do not: they hold files that
+	// were uploaded.
+	never []string
+	// targets are the names for a boot from the virtual CD drive, best first.
+	targets []string
+	// bodies are what InsertMedia wants beside the image, the likeliest first.
+	// Another is tried where the BMC says that it does not understand one.
+	bodies []insertBody
+	// isoConfig: older boards have Supermicro's own drive and none of Redfish's.
+	isoConfig bool
+}
+
+// insertBody says which fields of VirtualMedia.InsertMedia are sent.
+type insertBody struct {
+	state    bool // Inserted and WriteProtected
+	protocol bool // TransferProtocolType
+	method   bool // TransferMethod
+}
+
+var ( // the bodies, by what is in them
+	plain    = insertBody{}
+	stated   = insertBody{state: true}
+	protocol = insertBody{state: true, protocol: true, method: true}
+	bare     = insertBody{protocol: true} // for those that know neither Inserted nor WriteProtected
+)
+
+// vendors is the table. What is in it comes from the makers' Redfish guides and
+// from what OpenStack's sushy and Ironic had to learn of them.
+func vendors() []vendor {
+	return []vendor{
+		{name: "iDRAC", marks: []string{"dell"}, drives: []string{"CD", "1"}, targets: []string{"Cd", "VCD-DVD"}, bodies: []insertBody{stated, plain, protocol}},
+		{name: "iLO", marks: []string{"hpe", "hewlett"}, drives: []string{"2"}, targets: []string{"Cd"}, bodies: []insertBody{plain, stated}},
+		{name: "XCC", marks: []string{"lenovo"}, drives: []string{"EXT"}, never: []string{"RDOC", "Remote"}, targets: []string{"Cd"}, bodies: []insertBody{stated, protocol, plain}},
+		{name: "Supermicro", marks: []string{"supermicro", "super micro"}, drives: []string{"CD"}, targets: []string{"UsbCd", "Cd"}, bodies: []insertBody{protocol, stated, plain, bare}, isoConfig: true},
+	}
+}
+
+// standard is everybody else, sushy-style emulators among them.
+func standard() vendor {
+	return vendor{name: "standard", drives: []string{"Cd", "CD", "DVD"}, targets: []string{"Cd", "UsbCd"}, bodies: []insertBody{stated, protocol, plain}}
+}
+
+func vendorOf(said ...string) vendor {
+	text := strings.ToLower(strings.Join(said, " "))
+	for _, v := range vendors() {
+		for _, mark := range v.marks {
+			if strings.Contains(text, mark) {
+				return v
+			}
+		}
+	}
+	return standard()
+}
+
+// rank says how good a drive is by its id: smaller is better, below zero never.
+func (v *vendor) rank(id string) int {
+	for _, no := range v.never {
+		if strings.HasPrefix(id, no) {
+			return -1
+		}
+	}
+	for i, yes := range v.drives {
+		if strings.HasPrefix(id, yes) {
+			return i
+		}
+	}
+	return len(v.drives)
 }

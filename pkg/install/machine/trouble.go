@@ -19,16 +19,6 @@ import (
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
-// The kinds of trouble, under short names.
-const (
-	kindUnreachable = model.TroubleUnreachable
-	kindCredentials = model.TroubleCredentials
-	kindNoMedia     = model.TroubleNoVirtualMedia
-	kindRefused     = model.TroubleMediaRefused
-	kindBusy        = model.TroubleBusy
-	kindOther       = model.TroubleOther
-)
-
 // trouble is what is wrong with one BMC, in words that hold no secret.
 type trouble struct {
 	kind install.TroubleKind
@@ -60,10 +50,10 @@ func (c *connection) explain(err error) error {
 		record    tls.RecordHeaderError
 		network   net.Error
 	)
-	t := &trouble{kind: kindUnreachable}
+	t := &trouble{kind: model.TroubleUnreachable}
 	switch {
 	case errors.As(err, &authority), errors.As(err, &name), errors.As(err, &invalid):
-		t.kind, t.text = kindOther, "the certificate of its BMC is not trusted (bmc.ca or bmc.insecure): "+c.safe(innermost(err))
+		t.kind, t.text = model.TroubleOther, "the certificate of its BMC is not trusted (bmc.ca or bmc.insecure): "+c.safe(innermost(err))
 	case errors.As(err, &record):
 		t.text = "its BMC does not speak TLS at this address"
 	case errors.As(err, &network) && network.Timeout():
@@ -71,32 +61,30 @@ func (c *connection) explain(err error) error {
 	case errors.As(err, new(*url.Error)), errors.As(err, new(*net.OpError)):
 		t.text = "its BMC cannot be reached: " + c.safe(innermost(err))
 	default:
-		t.kind, t.text = kindOther, "its BMC does not answer as Redfish says: "+c.safe(innermost(err))
+		t.kind, t.text = model.TroubleOther, "its BMC does not answer as Redfish says: "+c.safe(innermost(err))
 	}
 	return t
 }
 
-// explainStatus reads an HTTP answer that is no success.
 func (c *connection) explainStatus(status *common.Error) error {
 	said := c.safe(saidBy(status))
 	lower := strings.ToLower(status.Error())
 	switch code := status.HTTPReturnedStatusCode; {
 	case strings.Contains(lower, "sessionlimit"):
-		return &trouble{kind: kindBusy, text: "all sessions of its BMC are taken"}
+		return &trouble{kind: model.TroubleBusy, text: "all sessions of its BMC are taken"}
 	case code == http.StatusUnauthorized:
-		return &trouble{kind: kindCredentials, text: "its BMC refuses user and password"}
+		return &trouble{kind: model.TroubleCredentials, text: "its BMC refuses user and password"}
 	case code == http.StatusForbidden:
-		return &trouble{kind: kindCredentials, text: "the BMC's user may not do this: " + said}
+		return &trouble{kind: model.TroubleCredentials, text: "the BMC's user may not do this: " + said}
 	case code == http.StatusBadGateway, code == http.StatusGatewayTimeout:
-		return &trouble{kind: kindUnreachable, text: "its BMC cannot be reached: " + said}
+		return &trouble{kind: model.TroubleUnreachable, text: "its BMC cannot be reached: " + said}
 	case code == http.StatusServiceUnavailable, code == http.StatusConflict, code == http.StatusLocked, code == http.StatusTooManyRequests:
-		return &trouble{kind: kindBusy, text: "its BMC is busy: " + said}
+		return &trouble{kind: model.TroubleBusy, text: "its BMC is busy: " + said}
 	default:
-		return &trouble{kind: kindOther, text: "its BMC refuses: " + said}
+		return &trouble{kind: model.TroubleOther, text: "its BMC refuses: " + said}
 	}
 }
 
-// saidBy is what a BMC says is wrong, in one line.
 func saidBy(status *common.Error) string {
 	var texts, ids []string
 	for _, info := range status.ExtendedInfos {

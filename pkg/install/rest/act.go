@@ -39,7 +39,6 @@ func (p *Plane) Act(ctx context.Context, desired *install.Desired, action instal
 
 type actFunc func(context.Context, *install.Desired, install.Action) error
 
-// actOf is how an action of a kind is carried out.
 func (p *Plane) actOf(kind install.Kind) actFunc {
 	switch kind {
 	case model.RegisterCluster:
@@ -80,28 +79,24 @@ func (p *Plane) actOf(kind install.Kind) actFunc {
 	return nil
 }
 
-// touched says to the watches what an action made stale.
+// touched has the watches read what an action made stale.
 func (p *Plane) touched(desired *install.Desired, action install.Action) {
-	p.stale(desired.Spec.Metadata.Name, desired.Spec.Spec.BaseDomain, action.Target, func(n *needs) {
-		switch action.Kind {
-		case model.RegisterCluster, model.ImportCluster, model.WithdrawCluster:
-			raise(&n.lookup, overdue)
-		case model.RegisterInfraEnv, model.UpdateInfraEnv, model.WithdrawInfraEnv, model.RenewImage:
-			raise(&n.infraEnvs, overdue)
-		case model.IgnoreValidations:
-			raise(&n.ignored, overdue)
-			raise(&n.cluster, overdue) // which may be ready now
-		case model.UploadManifest, model.RemoveManifest:
-			raise(&n.manifests, overdue)
-		case model.UpdateHost, model.BindHost, model.InstallHost:
-			raise(&n.hosts, overdue)
-		case model.StartInstall, model.AllowAddHosts:
-			raise(&n.cluster, overdue)
-			raise(&n.hosts, overdue)
-		default:
-			raise(&n.cluster, overdue)
-		}
-	})
+	parts := []part{clusterRecord}
+	switch action.Kind {
+	case model.RegisterCluster, model.ImportCluster, model.WithdrawCluster:
+		parts = []part{clusterList}
+	case model.RegisterInfraEnv, model.UpdateInfraEnv, model.WithdrawInfraEnv, model.RenewImage:
+		parts = []part{infraEnvList}
+	case model.IgnoreValidations:
+		parts = []part{ignoredChecks, clusterRecord} // which may be ready now
+	case model.UploadManifest, model.RemoveManifest:
+		parts = []part{manifestList}
+	case model.UpdateHost, model.BindHost, model.InstallHost:
+		parts = []part{hostList}
+	case model.StartInstall, model.AllowAddHosts:
+		parts = []part{clusterRecord, hostList}
+	}
+	p.stale(desired.Spec.Metadata.Name, desired.Spec.Spec.BaseDomain, action.Target, parts...)
 }
 
 func (p *Plane) registerCluster(ctx context.Context, desired *install.Desired, action install.Action) error {
@@ -151,8 +146,7 @@ func fullName(c *spec.Cluster) string {
 	return c.Metadata.Name + "." + c.Spec.BaseDomain
 }
 
-// withdrawCluster deletes the cluster after making sure, as late as can be,
-// that it is empty and this run's.
+// withdrawCluster deletes the cluster if, as late as can be, it is empty and this run's.
 func (p *Plane) withdrawCluster(ctx context.Context, desired *install.Desired, action install.Action) error {
 	wire, err := p.getCluster(ctx, action.Target)
 	if transport.Gone(err) {
@@ -189,7 +183,6 @@ func (p *Plane) updateCluster(ctx context.Context, desired *install.Desired, act
 	return p.patch(ctx, "update cluster", action.Name, "/v2/clusters/{cluster_id}", map[string]string{"cluster_id": action.Target}, fields)
 }
 
-// without is settings without some of them.
 func without(settings install.Settings, drop ...install.Setting) install.Settings {
 	out := maps.Clone(settings)
 	for _, key := range drop {
@@ -216,7 +209,6 @@ func (p *Plane) setOverrides(ctx context.Context, _ *install.Desired, action ins
 		map[string]string{"cluster_id": action.Target}, document)
 }
 
-// clusterAction is an action of the cluster as a whole, without parameters.
 func (p *Plane) clusterAction(verb string) actFunc {
 	return func(ctx context.Context, _ *install.Desired, action install.Action) error {
 		return p.clusterVerb(ctx, verb, action.Target)
@@ -267,8 +259,7 @@ func (p *Plane) registerInfraEnv(ctx context.Context, desired *install.Desired, 
 	return nil
 }
 
-// withdrawInfraEnv deletes an InfraEnv of ours. The service refuses where hosts
-// belong to it by now.
+// withdrawInfraEnv deletes an InfraEnv of ours; the service refuses while hosts belong to it.
 func (p *Plane) withdrawInfraEnv(ctx context.Context, _ *install.Desired, action install.Action) error {
 	err := p.DeleteInfraEnv(ctx, action.Target, install.DeleteOptions{})
 	if transport.Gone(err) {

@@ -50,7 +50,6 @@ func (p *Plane) updateHost(ctx context.Context, desired *install.Desired, action
 	return nil
 }
 
-// hostFields are the fields of host-update-params.
 func (p *Plane) hostFields(ctx context.Context, desired *install.Desired, action install.Action) (map[string]any, error) {
 	fields, err := p.tables.Host.Fields(without(action.Settings, setting.Args, setting.Ignition, setting.Fencing, setting.EndpointToken, setting.HostExtra))
 	if err != nil {
@@ -99,8 +98,7 @@ func (p *Plane) hostFields(ctx context.Context, desired *install.Desired, action
 	return fields, nil
 }
 
-// keptNoMore are the disks that the service keeps but shall not: the request
-// has to say so of each.
+// keptNoMore are disks that are kept and shall not be: the request has to say so of each.
 func (p *Plane) keptNoMore(ctx context.Context, desired *install.Desired, hostID string, keep []string) ([]string, error) {
 	_, kept, err := p.observed(ctx, desired)
 	return slices.DeleteFunc(slices.Clone(kept[hostID]), func(id string) bool { return slices.Contains(keep, id) }), err
@@ -118,7 +116,6 @@ func (p *Plane) observed(ctx context.Context, desired *install.Desired) (id stri
 	return id, kept, err
 }
 
-// bindHost binds a host of a pool to the cluster.
 func (p *Plane) bindHost(ctx context.Context, desired *install.Desired, action install.Action) error {
 	id, _, err := p.observed(ctx, desired)
 	switch {
@@ -133,7 +130,6 @@ func (p *Plane) bindHost(ctx context.Context, desired *install.Desired, action i
 	}, nil)
 }
 
-// installHost installs a host that joins a cluster that is already installed.
 func (p *Plane) installHost(ctx context.Context, _ *install.Desired, action install.Action) error {
 	return p.conn.Do(ctx, transport.Request{
 		Op: "install host", On: action.Name, Method: http.MethodPost, Path: hostPath + "/actions/install", In: hostIn(action),

@@ -4,19 +4,19 @@ import (
 	"cmp"
 	"context"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/go-openapi/strfmt"
 	"github.com/openshift/assisted-service/models"
 
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/rest/internal/objects"
 	"github.com/oaictl/oaictl/pkg/install/rest/internal/transport"
 )
 
-// eventCount is the header that says how many events there are in all.
 const eventCount = "Event-Count"
 
 // Events reads one page of the service's event log, from the offset on.
@@ -24,7 +24,6 @@ func (p *Plane) Events(ctx context.Context, filter install.EventFilter, offset i
 	return p.eventPage(ctx, filter, offset, map[string][]string{})
 }
 
-// eventPage does so with further parameters.
 func (p *Plane) eventPage(ctx context.Context, filter install.EventFilter, offset int, query map[string][]string) (install.EventPage, error) {
 	query["order"], query["limit"] = []string{"ascending"}, []string{"500"}
 	set := func(name, value string) {
@@ -65,7 +64,6 @@ func (p *Plane) eventPage(ctx context.Context, filter install.EventFilter, offse
 	return page, nil
 }
 
-// eventLog is how much of a cluster's event log has been seen.
 type eventLog struct {
 	begun  bool
 	silent bool // the service does not say how many events there are
@@ -85,8 +83,7 @@ type eventLog struct {
 	clusterProbed time.Time
 }
 
-// seedEvents is how many of the latest events are read at the beginning, for
-// those among them that tell of preparations.
+// seedEvents is how many of the latest events are read first, for those of preparations.
 const seedEvents = 50
 
 // newEvents is how many events a probe reads at once, and probePages how many
@@ -96,8 +93,7 @@ const (
 	probePages = 5
 )
 
-// probe asks the event log whether anything happened, and says to the watch
-// what it concerns.
+// probe asks the event log whether anything happened, and marks what it concerns.
 func (p *Plane) probe(ctx context.Context, w *watch) error {
 	w.log.probed = w.now()
 	if !w.log.begun {
@@ -105,7 +101,7 @@ func (p *Plane) probe(ctx context.Context, w *watch) error {
 	}
 	if w.log.silent {
 		w.log.due = false
-		w.need(func(n *needs) { raise(&n.cluster, wanted); raise(&n.hosts, wanted) })
+		w.request(wanted, clusterRecord, hostList)
 		return nil
 	}
 	if w.clusterProbeDue() {
@@ -128,7 +124,7 @@ func (p *Plane) probePools(ctx context.Context, w *watch, asked func(*install.In
 		}
 		page, err := p.Events(ctx, install.EventFilter{InfraEnvID: env.ID, Newest: true, Limit: 1}, 0)
 		if transport.Gone(err) {
-			w.need(func(n *needs) { raise(&n.infraEnvs, wanted) })
+			w.request(wanted, infraEnvList)
 			continue
 		} else if err != nil {
 			return p.withoutEvents(w, err)
@@ -140,14 +136,12 @@ func (p *Plane) probePools(ctx context.Context, w *watch, asked func(*install.In
 		w.log.pools[env.ID] = page.Total
 		if known && seen != page.Total {
 			w.changed = w.now()
-			w.need(func(n *needs) { raise(&n.hosts, wanted) })
+			w.request(wanted, hostList)
 		}
 	}
 	return nil
 }
 
-// probeCluster asks for the events of the cluster and its hosts since the last
-// time.
 func (p *Plane) probeCluster(ctx context.Context, w *watch) error {
 	for range probePages {
 		page, err := p.Events(ctx, install.EventFilter{ClusterID: w.id, Limit: newEvents}, w.log.seen)
@@ -175,8 +169,6 @@ func (p *Plane) probeCluster(ctx context.Context, w *watch) error {
 	return nil
 }
 
-// beginEvents learns how many events there are, and how preparations went of
-// late.
 func (p *Plane) beginEvents(ctx context.Context, w *watch) error {
 	page, err := p.Events(ctx, install.EventFilter{ClusterID: w.id, Newest: true, Limit: seedEvents}, 0)
 	if err != nil {
@@ -203,24 +195,168 @@ func (w *watch) happened(e install.ServiceEvent) {
 	if e.Name != "host_install_progress_updated" || !strings.Contains(e.Message, "%") {
 		w.changed = w.now()
 	}
-	w.need(func(n *needs) {
-		switch {
-		case strings.Contains(e.Name, "image") || strings.Contains(e.Name, "infra_env"):
-			raise(&n.infraEnvs, wanted)
-		case e.HostID != "":
-			raise(&n.hosts, wanted)
-			if n.changed == nil {
-				n.changed = map[string]bool{}
-			}
-			n.changed[e.HostID] = true
-		default:
-			raise(&n.cluster, wanted)
-			if strings.Contains(e.Name, "reset") || strings.Contains(e.Name, "cancel") || e.Name == "" {
-				raise(&n.hosts, wanted)
-			}
+	switch {
+	case strings.Contains(e.Name, "image") || strings.Contains(e.Name, "infra_env"):
+		w.request(wanted, infraEnvList)
+	case e.HostID != "":
+		w.request(wanted, hostList)
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if w.changes == nil {
+			w.changes = map[string]bool{}
 		}
-	})
+		w.changes[e.HostID] = true
+	case strings.Contains(e.Name, "reset") || strings.Contains(e.Name, "cancel") || e.Name == "":
+		w.request(wanted, clusterRecord, hostList)
+	default:
+		w.request(wanted, clusterRecord)
+	}
 }
 
-// uuid is an id for a parameter of the generated client.
-func uuid(id string) strfmt.UUID { return strfmt.UUID(id) }
+// The events that tell how preparations of an install went, and the beginnings of
+// the texts of those that have a state in them.
+const (
+	eventClusterStatus     = "cluster_status_updated"
+	eventHostStatus        = "host_status_updated"
+	eventPreparationFailed = "prepare_installation_failed"
+	eventCancelled         = "cluster_installation_canceled"
+	eventReset             = "cluster_installation_reset"
+
+	textClusterStatus   = "Updated status of the cluster to "
+	textHostUnprepared  = " to preparing-failed "
+	statusPreparing     = "preparing-for-installation"
+	mostPreparationNews = 200
+)
+
+// tellsOfPreparation says whether an event belongs to the story of the preparations.
+func tellsOfPreparation(e *install.ServiceEvent) bool {
+	switch e.Name {
+	case eventPreparationFailed, eventCancelled, eventReset:
+		return true
+	case eventClusterStatus:
+		return strings.HasPrefix(e.Message, textClusterStatus)
+	case eventHostStatus:
+		return strings.Contains(e.Message, textHostUnprepared)
+	}
+	return false
+}
+
+// remember keeps the events that tell of preparations, each once, in their order.
+func (l *eventLog) remember(events ...install.ServiceEvent) {
+	for _, e := range events {
+		same := func(old install.ServiceEvent) bool { return old.Time.Equal(e.Time) && old.Message == e.Message }
+		if tellsOfPreparation(&e) && !slices.ContainsFunc(l.preparations, same) {
+			l.preparations = append(l.preparations, e)
+		}
+	}
+	slices.SortStableFunc(l.preparations, func(a, b install.ServiceEvent) int { return a.Time.Compare(b.Time) })
+	l.preparations = l.preparations[max(0, len(l.preparations)-mostPreparationNews):]
+}
+
+// attempts is the story of the preparations, as far as it has been read.
+type attempts struct {
+	failed    []time.Time
+	cancelled time.Time
+	hosts     map[string]string
+	preparing bool
+	counted   bool // the latest one is among the failed
+}
+
+// preparationsOf reads the story out of events in their order. A preparation has
+// failed when the cluster is back from it and nobody has cancelled it: of most
+// failures the service says no more than that.
+func preparationsOf(events []install.ServiceEvent) attempts {
+	var a attempts
+	for _, e := range events {
+		switch status := strings.TrimPrefix(e.Message, textClusterStatus); e.Name {
+		case eventPreparationFailed:
+			a.fail(e.Time)
+		case eventCancelled:
+			a.notFailed()
+			a.cancelled = e.Time
+		case eventReset:
+			a = attempts{}
+		case eventHostStatus:
+			a.unprepared(e)
+		default:
+			a.moved(status, e.Time)
+		}
+	}
+	return a
+}
+
+func (a *attempts) moved(status string, at time.Time) {
+	switch {
+	case status == statusPreparing:
+		*a = attempts{failed: a.failed, preparing: true}
+	case model.ClusterStateOf(status) == model.ClusterInstalling:
+		*a = attempts{}
+	case a.preparing:
+		a.fail(at)
+	}
+}
+
+func (a *attempts) fail(at time.Time) {
+	a.failed, a.preparing, a.counted = append(a.failed, at), false, true
+}
+
+// notFailed takes back that the latest one failed.
+func (a *attempts) notFailed() {
+	if a.counted {
+		a.failed = a.failed[:len(a.failed)-1]
+	}
+	a.preparing, a.counted = false, false
+}
+
+func (a *attempts) unprepared(e install.ServiceEvent) {
+	_, why, _ := strings.Cut(e.Message, textHostUnprepared)
+	if a.hosts == nil {
+		a.hosts = map[string]string{}
+	}
+	a.hosts[e.HostID] = strings.TrimSuffix(strings.TrimPrefix(why, "("), ")")
+}
+
+func (w *watch) tellPreparations(c *install.Cluster) {
+	a := preparationsOf(w.log.preparations)
+	c.Preparation.FailedAt, c.Preparation.Hosts = a.failed, a.hosts
+	if !c.InstallStarted.After(a.cancelled) {
+		c.Preparation.Cancelled = a.cancelled
+	}
+}
+
+// recall looks, once, for the preparations of earlier runs: hosts may have filled
+// the log since. The hosts' part of it is asked for only where one has failed.
+func (p *Plane) recall(ctx context.Context, w *watch) error {
+	const latest = 100
+	if w.log.recalled || w.log.silent || w.cluster == nil || !attempted(w.cluster) {
+		return nil
+	}
+	page, err := p.eventPage(ctx, install.EventFilter{ClusterID: w.id, Newest: true, Limit: latest}, 0, map[string][]string{"cluster_level": {"true"}})
+	if err == nil {
+		w.log.remember(inOrder(page.Events)...)
+		if len(preparationsOf(w.log.preparations).failed) > 0 {
+			page, err = p.Events(ctx, install.EventFilter{ClusterID: w.id, Message: textHostUnprepared, Newest: true, Limit: latest}, 0)
+			w.log.remember(inOrder(page.Events)...)
+		}
+	}
+	if err != nil && (install.CodeOf(err) == install.CodeAuth || !transport.Permanent(err)) {
+		return err
+	}
+	w.log.recalled = true
+	return nil
+}
+
+// attempted says whether a cluster that can be installed was, or is being, prepared.
+func attempted(c *install.Cluster) bool {
+	switch c.State {
+	case model.ClusterDraft, model.ClusterDiscovering, model.ClusterBlocked, model.ClusterReady, model.ClusterPreparing:
+		return !c.InstallStarted.IsZero()
+	}
+	return false
+}
+
+// inOrder are events that were read newest first.
+func inOrder(events []install.ServiceEvent) []install.ServiceEvent {
+	slices.Reverse(events)
+	return events
+}

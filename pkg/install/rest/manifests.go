@@ -2,13 +2,15 @@ package rest
 
 import (
 	"context"
+	"encoding/base64"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"slices"
 	"strings"
 
-	"github.com/openshift/assisted-service/client/manifests"
+	"github.com/openshift/assisted-service/models"
 
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -20,16 +22,19 @@ import (
 // Manifests lists a cluster's manifests; system adds those that the service
 // makes itself.
 func (p *Plane) Manifests(ctx context.Context, clusterID string, system bool) ([]install.Manifest, error) {
-	params := manifests.NewV2ListClusterManifestsParams().WithClusterID(uuid(clusterID))
-	if system {
-		params = params.WithIncludeSystemGenerated(&system)
+	r := transport.Request{
+		Op: "list manifests of cluster", On: clusterID, Method: http.MethodGet, Path: "/v2/clusters/{cluster_id}/manifests",
+		In: map[string]string{"cluster_id": clusterID},
 	}
-	answer, err := p.conn.Labelled("list manifests of cluster", clusterID).Manifests().V2ListClusterManifests(ctx, params)
-	if err != nil {
+	if system {
+		r.Query = map[string][]string{"include_system_generated": {"true"}}
+	}
+	var answer models.ListManifests
+	if err := p.conn.Do(ctx, r, &answer); err != nil {
 		return nil, err
 	}
 	var out []install.Manifest
-	for _, m := range answer.Payload {
+	for _, m := range answer {
 		if m != nil {
 			out = append(out, install.Manifest{Folder: m.Folder, Name: m.FileName, Source: m.ManifestSource})
 		}
@@ -39,10 +44,10 @@ func (p *Plane) Manifests(ctx context.Context, clusterID string, system bool) ([
 
 // DownloadManifest writes a manifest's content to out.
 func (p *Plane) DownloadManifest(ctx context.Context, clusterID, folder, name string, out io.Writer) error {
-	params := manifests.NewV2DownloadClusterManifestParams().WithClusterID(uuid(clusterID)).WithFolder(&folder).WithFileName(name)
-	conn, out := p.conn.Downloading("download manifest", folder+"/"+name, out, largestFile)
-	_, err := conn.Manifests().V2DownloadClusterManifest(ctx, params, out)
-	return err
+	return p.conn.Download(ctx, transport.Request{
+		Op: "download manifest", On: folder + "/" + name, Path: "/v2/clusters/{cluster_id}/manifests/files",
+		In: map[string]string{"cluster_id": clusterID}, Query: map[string][]string{"folder": {folder}, "file_name": {name}},
+	}, out, largestFile)
 }
 
 // readManifests lists the user's manifests. Contents are read only if asked
@@ -79,8 +84,7 @@ func (p *Plane) readManifests(ctx context.Context, w *watch, content bool) error
 	return nil
 }
 
-// uploadManifest sends a manifest of the file. The service overwrites one of
-// the same name.
+// uploadManifest sends a manifest; the service overwrites one of the same name.
 func (p *Plane) uploadManifest(ctx context.Context, desired *install.Desired, action install.Action) error {
 	all := desired.Spec.ManifestFiles()
 	i := slices.IndexFunc(all, func(m spec.Manifest) bool { return string(m.Folder)+"/"+m.Name == action.Name })
@@ -91,13 +95,10 @@ func (p *Plane) uploadManifest(ctx context.Context, desired *install.Desired, ac
 	if err := p.UploadManifest(ctx, action.Target, string(m.Folder), m.Name, []byte(m.Content)); err != nil {
 		return err
 	}
-	c := desired.Spec
-	p.stale(c.Metadata.Name, c.Spec.BaseDomain, action.Target, func(*needs) {}) // the hash below is for the next reading
-	p.uploaded(c, action.Target, action.Name, setting.Digest([]byte(m.Content)))
+	p.uploaded(desired.Spec, action.Target, action.Name, setting.Digest([]byte(m.Content)))
 	return nil
 }
 
-// removeManifest takes a manifest away. One that is gone already is no error.
 func (p *Plane) removeManifest(ctx context.Context, _ *install.Desired, action install.Action) error {
 	folder, name, _ := strings.Cut(action.Name, "/")
 	err := p.conn.Do(ctx, transport.Request{
@@ -111,7 +112,6 @@ func (p *Plane) removeManifest(ctx context.Context, _ *install.Desired, action i
 	return err
 }
 
-// uploaded remembers what a manifest's content is.
 func (p *Plane) uploaded(c *spec.Cluster, id, name, sum string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -122,4 +122,65 @@ func (p *Plane) uploaded(c *spec.Cluster, id, name, sum string) {
 			w.mu.Unlock()
 		}
 	}
+}
+
+// Import names a cluster that was installed elsewhere, so that hosts can be
+// added to it: import-cluster-params.
+type Import struct {
+	// Name of the record. The service takes the name and base domain that APIName
+	// tells over it, where that looks like api.NAME.DOMAIN.
+	Name string
+	// APIName is the DNS name or address of the cluster's API.
+	APIName string
+	// OpenShiftID is what the cluster calls itself: ClusterVersion
+	// spec.clusterID, a UUID.
+	OpenShiftID string
+}
+
+// ImportCluster makes a record of a cluster that was installed elsewhere. The
+// service makes another one each time: see ImportedClusters.
+func (p *Plane) ImportCluster(ctx context.Context, i Import) error {
+	_, err := p.register(ctx, transport.Request{
+		Op: "import cluster", On: i.Name, Method: http.MethodPost, Path: "/v2/clusters/import",
+		Body: map[string]any{"name": i.Name, "api_vip_dnsname": i.APIName, "openshift_cluster_id": i.OpenShiftID},
+	})
+	return err
+}
+
+// importCluster makes a record of the installed cluster of the file. What goes with
+// it is sent once the record is there: the request takes no more.
+func (p *Plane) importCluster(ctx context.Context, desired *install.Desired, action install.Action) error {
+	c := desired.Spec
+	if c.Spec.Import == nil || c.Spec.Import.ClusterID == "" {
+		return plane.Refusal(action, errors.New("the file does not say what the installed cluster calls itself: spec.import.clusterID"))
+	}
+	return p.ImportCluster(ctx, Import{Name: c.Metadata.Name, APIName: "api." + fullName(c), OpenShiftID: c.Spec.Import.ClusterID})
+}
+
+// ImportedClusters are the records of the cluster that calls itself so.
+func (p *Plane) ImportedClusters(ctx context.Context, openShiftID string) ([]install.Cluster, error) {
+	found, err := transport.ListOf(ctx, p.conn, transport.Request{
+		Op: "find imported cluster", On: openShiftID, Method: http.MethodGet, Path: "/v2/clusters",
+		Query: map[string][]string{"with_hosts": {"false"}, "openshift_cluster_id": {openShiftID}},
+	}, wholeCluster)
+	if err != nil {
+		return nil, err
+	}
+	var out []install.Cluster
+	for i := range found {
+		if found[i].IsInstalled(openShiftID) {
+			out = append(out, *p.tables.ClusterOf(&found[i], ""))
+		}
+	}
+	return out, nil
+}
+
+// UploadManifest sends a manifest. The service overwrites one of the same name
+// and folder.
+func (p *Plane) UploadManifest(ctx context.Context, clusterID, folder, name string, content []byte) error {
+	return p.conn.Do(ctx, transport.Request{
+		Op: "upload manifest", On: folder + "/" + name, Method: http.MethodPost, Path: "/v2/clusters/{cluster_id}/manifests",
+		In:   map[string]string{"cluster_id": clusterID},
+		Body: map[string]any{"folder": folder, "file_name": name, "content": base64.StdEncoding.EncodeToString(content)},
+	}, nil)
 }

@@ -2,11 +2,17 @@ package rest
 
 import (
 	"context"
+	"net/http"
+	"slices"
 	"time"
 
 	"github.com/oaictl/oaictl/internal/model"
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/internal/plane"
+	"github.com/oaictl/oaictl/pkg/install/rest/internal/objects"
 	"github.com/oaictl/oaictl/pkg/install/rest/internal/transport"
+	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // How often is looked, in the service's time. Probes, and the reads that need
@@ -71,12 +77,9 @@ func (p *Plane) Observe(ctx context.Context, query install.Query, _ *install.Obs
 	return observed, nil
 }
 
-// look brings the observation up to date, as far as needed and affordable.
 func (p *Plane) look(ctx context.Context, w *watch, query install.Query) error {
 	if query.Detail {
-		w.need(func(n *needs) {
-			*n = needs{lookup: overdue, cluster: overdue, hosts: overdue, infraEnvs: overdue, manifests: overdue, ignored: n.ignored, changed: n.changed}
-		})
+		w.request(overdue, clusterList, clusterRecord, hostList, infraEnvList, manifestList)
 		w.inventory = map[string]bool{}
 		for id := range w.hosts {
 			w.inventory[id] = true
@@ -115,32 +118,25 @@ func (p *Plane) look(ctx context.Context, w *watch, query install.Query) error {
 // reads reads the parts that are at least so urgent; those that are not
 // overdue only within the budget.
 func (p *Plane) reads(ctx context.Context, w *watch, least urgency, content bool) error {
-	parts := []struct {
-		need  func(*needs) *urgency
+	for _, r := range []struct {
+		part  part
 		last  time.Time
 		space time.Duration // at least between two reads for events
 		read  func(context.Context, *watch) error
 	}{
-		{func(n *needs) *urgency { return &n.cluster }, w.read.cluster, 0, p.readCluster},
-		{func(n *needs) *urgency { return &n.infraEnvs }, time.Time{}, 0, p.readInfraEnvs},
-		{func(n *needs) *urgency { return &n.hosts }, w.read.hosts, time.Duration(len(w.hosts)) * perHost, p.readHosts},
-		{func(n *needs) *urgency { return &n.manifests }, time.Time{}, 0, func(ctx context.Context, w *watch) error {
-			return p.readManifests(ctx, w, content)
-		}},
-		{func(n *needs) *urgency { return &n.ignored }, time.Time{}, 0, p.readIgnored},
-	}
-	for _, part := range parts {
-		n := w.current()
-		is := *part.need(&n)
-		if is < least || is == fresh {
+		{clusterRecord, w.read.cluster, 0, p.readCluster},
+		{infraEnvList, time.Time{}, 0, p.readInfraEnvs},
+		{hostList, w.read.hosts, time.Duration(len(w.hosts)) * perHost, p.readHosts},
+		{manifestList, time.Time{}, 0, func(ctx context.Context, w *watch) error { return p.readManifests(ctx, w, content) }},
+		{ignoredChecks, time.Time{}, 0, p.readIgnored},
+	} {
+		is := w.urgencyOf(r.part)
+		if is < least || is == fresh || is == wanted && !w.affordable(r.last, r.space) {
 			continue
 		}
-		if is == wanted && !w.affordable(part.last, part.space) {
-			continue
-		}
-		w.need(func(n *needs) { *part.need(n) = fresh })
-		if err := part.read(ctx, w); err != nil {
-			w.need(func(n *needs) { raise(part.need(n), is) })
+		is = w.take(r.part)
+		if err := r.read(ctx, w); err != nil {
+			w.request(is, r.part)
 			return err
 		}
 	}
@@ -164,7 +160,6 @@ func (w *watch) affordable(last time.Time, space time.Duration) bool {
 // has said it.
 func (w *watch) may(n int, now time.Time) bool { return w.polled || w.budget.Has(n, now) }
 
-// running says whether an install is under way.
 func (w *watch) running() bool {
 	if w.cluster == nil {
 		return false
@@ -176,7 +171,6 @@ func (w *watch) running() bool {
 	return false
 }
 
-// probeDue says whether the event log is to be asked now.
 func (w *watch) probeDue() bool {
 	now := w.now()
 	since := now.Sub(w.log.probed)
@@ -196,15 +190,13 @@ func (w *watch) probeDue() bool {
 	return since >= every && w.may(1, now)
 }
 
-// clusterProbeDue says whether the cluster's events are to be asked for beside those
-// of pools.
+// clusterProbeDue says whether the cluster's events are due beside those of pools.
 func (w *watch) clusterProbeDue() bool {
 	now := w.now()
 	return !w.hasPool() || w.polled || w.log.due || now.Sub(w.changed) < soonTime || now.Sub(w.log.clusterProbed) >= besidePools
 }
 
-// refreshDue has cluster and hosts read that were not for long: not everything
-// comes with an event.
+// refreshDue has cluster and hosts read from time to time: not all comes with an event.
 func (w *watch) refreshDue() {
 	now := w.now()
 	every := restingRefresh
@@ -214,28 +206,55 @@ func (w *watch) refreshDue() {
 	case w.running():
 		every = runningRefresh
 	}
-	w.need(func(n *needs) {
-		if now.Sub(w.read.cluster) >= every {
-			raise(&n.cluster, wanted)
-		}
-		if now.Sub(w.read.hosts) >= every {
-			raise(&n.hosts, wanted)
-		}
-		for i := range w.infraEnvs {
-			if w.infraEnvs[i].Image.State == model.ImagePending {
-				raise(&n.infraEnvs, wanted)
-			}
-		}
-	})
+	if now.Sub(w.read.cluster) >= every {
+		w.request(wanted, clusterRecord)
+	}
+	if now.Sub(w.read.hosts) >= every {
+		w.request(wanted, hostList)
+	}
+	if slices.ContainsFunc(w.infraEnvs, func(e install.InfraEnv) bool { return e.Image.State == model.ImagePending }) {
+		w.request(wanted, infraEnvList)
+	}
 }
 
-// hasPool says whether hosts may come from an InfraEnv that is bound to no
-// cluster.
+// hasPool says whether hosts may come from an InfraEnv that is bound to no cluster.
 func (w *watch) hasPool() bool {
-	for i := range w.infraEnvs {
-		if w.infraEnvs[i].ClusterID == "" {
-			return true
-		}
+	return slices.ContainsFunc(w.infraEnvs, func(e install.InfraEnv) bool { return e.ClusterID == "" })
+}
+
+const ignoredPath = "/v2/clusters/{cluster_id}/ignored-validations"
+
+// askIgnored says whether the look that begins wants to know which may fail.
+func (w *watch) askIgnored(asks bool) {
+	if asks && !w.asksIgnored {
+		w.request(overdue, ignoredChecks)
 	}
-	return false
+	w.asksIgnored = asks
+}
+
+// readIgnored reads which validations may fail, where somebody asks for it: the
+// cluster does not show it. Who may not read it may not set it either.
+func (p *Plane) readIgnored(ctx context.Context, w *watch) error {
+	if !w.asksIgnored {
+		return nil
+	}
+	var wire objects.Ignored
+	if err := p.conn.Do(ctx, transport.Request{
+		Op: "read ignored validations of", On: w.id, Method: http.MethodGet, Path: ignoredPath, In: map[string]string{"cluster_id": w.id},
+	}, &wire); err != nil {
+		return err
+	}
+	w.ignored = setting.ValueOf(wire.Validations())
+	return nil
+}
+
+func (p *Plane) ignoreValidations(ctx context.Context, _ *install.Desired, action install.Action) error {
+	var ignored spec.IgnoreValidations
+	if err := action.Settings[setting.Ignored].Decode(&ignored); err != nil {
+		return plane.Refusal(action, err)
+	}
+	return p.conn.Do(ctx, transport.Request{
+		Op: "set ignored validations of", On: action.Name, Method: http.MethodPut, Path: ignoredPath,
+		In: map[string]string{"cluster_id": action.Target}, Body: objects.IgnoredOf(ignored),
+	}, nil)
 }

@@ -3,6 +3,7 @@ package rest
 import (
 	"cmp"
 	"context"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -21,26 +22,24 @@ func (p *Plane) find(ctx context.Context, w *watch, query install.Query) error {
 		w.adopt(query.ID)
 	}
 	now := w.now()
-	n := w.current()
 	switch {
 	case query.Name == "":
 		return nil
-	case n.lookup == overdue:
+	case w.urgencyOf(clusterList) == overdue:
 	case w.id == "" && (w.polled || now.Sub(w.listed) >= hotProbe) && w.may(1, now):
 	default:
 		return nil
 	}
-	w.need(func(n *needs) { n.lookup = fresh })
+	w.take(clusterList)
 	found, err := p.listClusters(ctx, "find cluster", query.Name)
 	if err != nil {
-		w.need(func(n *needs) { n.lookup = overdue })
+		w.request(overdue, clusterList)
 		return err
 	}
 	w.listed = w.now()
 	return p.choose(ctx, w, query, found)
 }
 
-// choose takes the cluster that is meant from those that the service has.
 func (p *Plane) choose(ctx context.Context, w *watch, query install.Query, found []objects.Cluster) error {
 	var same []install.ClusterRef
 	w.names = make(map[string]string, len(found))
@@ -82,7 +81,7 @@ func (p *Plane) choose(ctx context.Context, w *watch, query install.Query, found
 	if meant < 0 {
 		if w.id != "" {
 			w.forget()
-			w.need(func(n *needs) { n.lookup = fresh })
+			w.take(clusterList)
 		}
 		return nil
 	}
@@ -116,7 +115,6 @@ func (p *Plane) unmarked(ctx context.Context, openShiftID string, same []install
 	return -1, nil
 }
 
-// isEmpty says whether a cluster has neither hosts nor InfraEnvs.
 func (p *Plane) isEmpty(ctx context.Context, id string) (bool, error) {
 	envs, err := p.listInfraEnvs(ctx, id)
 	if err != nil || len(envs) > 0 {
@@ -137,7 +135,6 @@ func wholeCluster(wire *objects.Cluster) (objects.Cluster, bool) {
 	return *wire, wire.ID != nil && wire.Status != nil
 }
 
-// readCluster reads the cluster's own record.
 func (p *Plane) readCluster(ctx context.Context, w *watch) error {
 	wire, err := p.getCluster(ctx, w.id)
 	if err != nil {
@@ -152,7 +149,7 @@ func (p *Plane) readCluster(ctx context.Context, w *watch) error {
 		// Whether it may be installed again depends on the hosts as they are now,
 		// and on why it was not installed before.
 		w.log.due = w.log.begun
-		w.need(func(n *needs) { raise(&n.hosts, overdue) })
+		w.request(overdue, hostList)
 	}
 	cluster.Unmarked = w.unmarked == w.id && !cluster.Owned
 	w.cluster = cluster
@@ -245,8 +242,7 @@ func (p *Plane) readStages(ctx context.Context, w *watch) error {
 	return nil
 }
 
-// withoutStages are the hosts that are being installed and whose stages were not
-// read yet, and the InfraEnvs that they are of.
+// withoutStages are hosts that are being installed without known stages, and their InfraEnvs.
 func (w *watch) withoutStages() (hosts []install.Host, envs []string) {
 	for _, h := range w.hosts {
 		switch h.State {
@@ -267,20 +263,15 @@ func (w *watch) withoutStages() (hosts []install.Host, envs []string) {
 	return hosts, envs
 }
 
-// takeChanged are the hosts that events named since the last time.
 func (w *watch) takeChanged() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	var out []string
-	for id := range w.needs.changed {
-		out = append(out, id)
-	}
-	w.needs.changed = nil
+	out := slices.Collect(maps.Keys(w.changes))
+	w.changes = nil
 	return out
 }
 
-// readInventories reads the inventories that are missing or may have changed:
-// a few one by one, many at once.
+// readInventories reads missing or changed inventories: a few one by one, many at once.
 func (p *Plane) readInventories(ctx context.Context, w *watch) error {
 	const few = 2
 	var ids []string
@@ -311,7 +302,6 @@ func (p *Plane) readInventories(ctx context.Context, w *watch) error {
 	return nil
 }
 
-// readHost reads one host with its inventory.
 func (p *Plane) readHost(ctx context.Context, w *watch, infraEnvID, id string) error {
 	host, err := p.getHost(ctx, infraEnvID, id)
 	if err != nil {
@@ -336,7 +326,6 @@ func (p *Plane) getHost(ctx context.Context, infraEnvID, id string) (install.Hos
 	return p.tables.HostOf(&wire), nil
 }
 
-// listHosts are the hosts of a cluster.
 func (p *Plane) listHosts(ctx context.Context, clusterID string, inventory bool) ([]install.Host, error) {
 	return p.hostsOf(ctx, transport.Request{
 		Op: "list hosts of cluster", On: clusterID, Method: http.MethodGet, Path: "/v2/clusters/{cluster_id}/hosts",
@@ -345,7 +334,6 @@ func (p *Plane) listHosts(ctx context.Context, clusterID string, inventory bool)
 	})
 }
 
-// listPool are the hosts of an InfraEnv.
 func (p *Plane) listPool(ctx context.Context, infraEnvID string) ([]install.Host, error) {
 	return p.hostsOf(ctx, transport.Request{
 		Op: "list hosts of InfraEnv", On: infraEnvID, Method: http.MethodGet, Path: "/v2/infra-envs/{infra_env_id}/hosts",
@@ -353,7 +341,6 @@ func (p *Plane) listPool(ctx context.Context, infraEnvID string) ([]install.Host
 	})
 }
 
-// hostsOf reads a list of hosts, of which only ours are kept.
 func (p *Plane) hostsOf(ctx context.Context, r transport.Request) ([]install.Host, error) {
 	return transport.ListOf(ctx, p.conn, r, func(wire *objects.Host) (install.Host, bool) {
 		return p.tables.HostOf(wire), wire.ID != nil

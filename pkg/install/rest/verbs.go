@@ -1,15 +1,18 @@
 package rest
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
-	"github.com/openshift/assisted-service/client/installer"
+	"github.com/openshift/assisted-service/models"
 
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/internal/plane"
@@ -93,7 +96,6 @@ func (p *Plane) InfraEnvByNameOrID(ctx context.Context, text string) (install.In
 	return plane.Only("InfraEnv", text, notFound("InfraEnv", text, "{get infraenvs}"), same, func(e install.InfraEnv) string { return e.ID })
 }
 
-// notFound is the fault that there is none of a kind.
 func notFound(kind, on string, next install.Advice) *install.Fault {
 	return &install.Fault{
 		Code: install.CodeNotFound, Op: "find " + kind, On: on, Permanent: true, Err: errors.New("the service has none of that name or id"), Next: next,
@@ -140,7 +142,6 @@ func (p *Plane) ReleaseCluster(_ context.Context, clusterID string) error {
 	return notHere("let go of cluster", clusterID, "a REST service keeps a cluster, or forgets it")
 }
 
-// notHere is the fault for what a hub can do and a REST service cannot.
 func notHere(op, on, why string) error {
 	return &install.Fault{Code: install.CodeUsage, Op: op, On: on, Permanent: true, Err: errors.New(why), Next: "give --backend hub, for a cluster of a hub"}
 }
@@ -165,25 +166,125 @@ func (p *Plane) Close() {}
 // BindHost gives a host of an InfraEnv that is bound to no cluster to one. The
 // service takes hosts that are known-unbound; their agents start anew.
 func (p *Plane) BindHost(ctx context.Context, infraEnvID, hostID, clusterID string) error {
-	touched := func() { p.stale("", "", clusterID, func(n *needs) { raise(&n.hosts, overdue) }) }
-	defer touched() // once more: an observation may have run meanwhile
-	touched()
+	defer p.stale("", "", clusterID, hostList) // once more: an observation may have run meanwhile
+	p.stale("", "", clusterID, hostList)
 	return p.conn.Do(ctx, transport.Request{
 		Op: "bind host", On: hostID, Method: http.MethodPost, Path: hostPath + "/actions/bind",
 		In: map[string]string{"infra_env_id": infraEnvID, "host_id": hostID}, Body: map[string]any{"cluster_id": clusterID},
 	}, nil)
 }
 
-// HostIgnition writes the Ignition that a host boots with to out; it exists
-// once the install runs.
+// HostIgnition is the Ignition that a host boots with; it exists once the install runs.
 func (p *Plane) HostIgnition(ctx context.Context, infraEnvID, hostID string) (string, error) {
-	answer, err := p.conn.Labelled("read Ignition of host", hostID).Installer().V2GetHostIgnition(ctx,
-		installer.NewV2GetHostIgnitionParams().WithInfraEnvID(uuid(infraEnvID)).WithHostID(uuid(hostID)))
+	var answer models.HostIgnitionParams
+	err := p.conn.Do(ctx, transport.Request{
+		Op: "read Ignition of host", On: hostID, Method: http.MethodGet, Path: hostPath + "/ignition",
+		In: map[string]string{"infra_env_id": infraEnvID, "host_id": hostID},
+	}, &answer)
+	return answer.Config, err
+}
+
+// What a kubeconfig or password may have, and what another file may that is made of the
+// settings, in bytes.
+const (
+	largestCredential = 4 << 20
+	largestFile       = 16 << 20
+)
+
+// Credential reads kubeconfig, kubeconfig-noingress or kubeadmin-password. A
+// credential that does not exist yet is a fault with status 404 or 409.
+func (p *Plane) Credential(ctx context.Context, clusterID, name string) ([]byte, error) {
+	var data bytes.Buffer
+	err := p.conn.Download(ctx, transport.Request{
+		Op: "download " + name + " of cluster", On: clusterID, Path: "/v2/clusters/{cluster_id}/downloads/credentials",
+		In: map[string]string{"cluster_id": clusterID}, Query: map[string][]string{"file_name": {name}},
+	}, &data, largestCredential)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	if answer.Payload == nil {
-		return "", p.conn.Incomplete("read Ignition of host", hostID)
+	content := data.Bytes()
+	if reason := notCredential(content); reason != "" {
+		return nil, &install.Fault{
+			Code: install.CodeFailure, Op: "download " + name + " of cluster", On: clusterID,
+			Err: errors.New(reason), Next: "run the same command again in a while",
+		}
 	}
-	return answer.Payload.Config, nil
+	return content, nil
+}
+
+func notCredential(content []byte) string {
+	trimmed := bytes.TrimSpace(content)
+	switch {
+	case len(trimmed) == 0:
+		return "the answer is empty"
+	case trimmed[0] == '<':
+		return "the answer is a web page: " + transport.Title(trimmed)
+	}
+	return ""
+}
+
+// Logs writes the logs of a cluster, or of one of its hosts, to out: a tar of
+// compressed archives.
+func (p *Plane) Logs(ctx context.Context, clusterID, hostID string, out io.Writer) error {
+	query := map[string][]string{"logs_type": {"all"}}
+	if hostID != "" {
+		query = map[string][]string{"logs_type": {"host"}, "host_id": {hostID}}
+	}
+	return p.conn.Download(ctx, transport.Request{
+		Op: "download logs of cluster", On: clusterID, Path: "/v2/clusters/{cluster_id}/logs",
+		In: map[string]string{"cluster_id": clusterID}, Query: query,
+	}, out, 0)
+}
+
+// DownloadIgnition writes a file of the cluster to out: bootstrap.ign,
+// master.ign, worker.ign, arbiter.ign, metadata.json or install-config.yaml.
+// They exist once the install is prepared.
+func (p *Plane) DownloadIgnition(ctx context.Context, clusterID, file string, out io.Writer) error {
+	return p.conn.Download(ctx, transport.Request{
+		Op: "download " + file + " of cluster", On: clusterID, Path: "/v2/clusters/{cluster_id}/downloads/files",
+		In: map[string]string{"cluster_id": clusterID}, Query: map[string][]string{"file_name": {file}},
+	}, out, largestFile)
+}
+
+// fullISO is the type of image whose discovery Ignition has everything in it. For a
+// minimal one the service leaves the static networks out, since it puts them into the
+// initrd of the image that it makes itself.
+const fullISO = "full-iso"
+
+// DownloadInfraEnvFile writes a file of an InfraEnv to out: discovery.ign, with the
+// static networks whatever the InfraEnv's own image is, ipxe-script or
+// static-network-config.
+func (p *Plane) DownloadInfraEnvFile(ctx context.Context, infraEnvID, file string, out io.Writer) error {
+	query := map[string][]string{"file_name": {file}}
+	if file == "discovery.ign" {
+		query["discovery_iso_type"] = []string{fullISO}
+	}
+	return p.conn.Download(ctx, transport.Request{
+		Op: "download " + file + " of InfraEnv", On: infraEnvID, Path: "/v2/infra-envs/{infra_env_id}/downloads/files",
+		In: map[string]string{"infra_env_id": infraEnvID}, Query: query,
+	}, out, largestFile)
+}
+
+// DownloadISOURL is a fresh URL of an InfraEnv's discovery image, and when it
+// ends (zero: never). It may carry a token: it is not to be logged.
+func (p *Plane) DownloadISOURL(ctx context.Context, infraEnvID string) (url string, expires time.Time, err error) {
+	const op = "get image URL of InfraEnv"
+	var answer models.PresignedURL
+	if err := p.conn.Do(ctx, transport.Request{
+		Op: op, On: infraEnvID, Method: http.MethodGet, Path: "/v2/infra-envs/{infra_env_id}/downloads/image-url",
+		In: map[string]string{"infra_env_id": infraEnvID},
+	}, &answer); err != nil {
+		return "", time.Time{}, err
+	}
+	if answer.URL == nil || *answer.URL == "" {
+		return "", time.Time{}, p.conn.Incomplete(op, infraEnvID)
+	}
+	return *answer.URL, objects.Time(answer.ExpiresAt), nil
+}
+
+// OpenISO opens a discovery image by its URL, from DownloadISOURL, at an
+// offset. The caller closes the body. size is that of the whole image, -1 if
+// unknown. No token of the service is sent along: the URL has its own.
+func (p *Plane) OpenISO(ctx context.Context, address string, offset int64) (image io.ReadCloser, size int64, err error) {
+	return p.conn.OpenImage(ctx, address, offset)
 }

@@ -16,7 +16,20 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/rest/internal/transport"
 )
 
-// urgency is how much a part of the observation wants to be read.
+// part is a part of an observation that is read by itself.
+type part int
+
+const (
+	clusterList part = iota // by which a cluster is found
+	clusterRecord
+	hostList
+	infraEnvList
+	manifestList
+	ignoredChecks
+	allParts
+)
+
+// urgency is how urgently a part is to be read.
 type urgency int
 
 const (
@@ -24,12 +37,6 @@ const (
 	wanted          // something happened to it: read it when the budget allows
 	overdue         // it was written, never read, or asked for: read it now
 )
-
-// needs are the parts of the observation and how much each wants to be read.
-type needs struct {
-	lookup, cluster, hosts, infraEnvs, manifests, ignored urgency
-	changed                                               map[string]bool // ids of the hosts that events name
-}
 
 // watch is what is known of one cluster. Observations of it come one after
 // the other; writes only say what they made stale.
@@ -65,7 +72,8 @@ type watch struct {
 	changed     time.Time // when something last happened
 
 	mu      sync.Mutex
-	needs   needs
+	due     [allParts]urgency
+	changes map[string]bool     // ids of the hosts that events name
 	uploads map[string]string   // manifests that this process uploaded, and their hashes
 	bound   string              // id of the observed cluster, for actions
 	kept    map[string][]string // disks that the service does not format, by host
@@ -84,7 +92,7 @@ func (p *Plane) newWatch() *watch {
 		hosts: map[string]install.Host{}, inventory: map[string]bool{}, staged: map[string]bool{}, uploads: map[string]string{},
 	}
 	w.budget = transport.NewBudget(p.perMinute, p.burst, p.conn.Clock().Now())
-	w.needs = needs{lookup: overdue}
+	w.due[clusterList] = overdue
 	return w
 }
 
@@ -97,7 +105,6 @@ func watchKey(name, domain, id string) string {
 	return id
 }
 
-// forgetAfter is how long a watch that nobody asks for is kept.
 const forgetAfter = time.Hour
 
 // watchOf is the watch for a query, and drops those that nobody asks for.
@@ -118,7 +125,6 @@ func (p *Plane) watchOf(query install.Query) *watch {
 	return w
 }
 
-// idle says whether nobody has asked for the watch for long.
 func (w *watch) idle(now time.Time) bool {
 	select {
 	case w.slot <- struct{}{}:
@@ -130,8 +136,8 @@ func (w *watch) idle(now time.Time) bool {
 	return !got.IsZero() && now.Sub(got) > forgetAfter
 }
 
-// stale says to the watches of a cluster, by name or id, what a write touched.
-func (p *Plane) stale(name, domain, id string, mark func(*needs)) {
+// stale has the watches of a cluster, by name or id, read what a write touched.
+func (p *Plane) stale(name, domain, id string, parts ...part) {
 	p.mu.Lock()
 	var found []*watch
 	for _, key := range []string{watchKey(name, domain, id), id} {
@@ -141,9 +147,7 @@ func (p *Plane) stale(name, domain, id string, mark func(*needs)) {
 	}
 	p.mu.Unlock()
 	for _, w := range found {
-		w.mu.Lock()
-		mark(&w.needs)
-		w.mu.Unlock()
+		w.request(overdue, parts...)
 	}
 }
 
@@ -162,43 +166,52 @@ func (w *watch) hold(ctx context.Context) error {
 
 func (w *watch) release() { <-w.slot }
 
-// need raises the urgency of parts.
-func (w *watch) need(mark func(*needs)) {
+// request makes parts at least so urgent.
+func (w *watch) request(at urgency, parts ...part) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	mark(&w.needs)
+	for _, part := range parts {
+		w.due[part] = max(w.due[part], at)
+	}
 }
 
-// current is a copy of the needs.
-func (w *watch) current() needs {
+// take is how urgent a part is, which counts as read from now on.
+func (w *watch) take(part part) urgency {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	n := w.needs
-	n.changed = maps.Clone(w.needs.changed)
-	return n
+	is := w.due[part]
+	w.due[part] = fresh
+	return is
 }
 
-// raise makes a need at least so urgent.
-func raise(n *urgency, to urgency) { *n = max(*n, to) }
+func (w *watch) urgencyOf(part part) urgency {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.due[part]
+}
 
-// forget drops everything about a cluster that is gone.
+// restart has just these parts read.
+func (w *watch) restart(parts ...part) {
+	w.mu.Lock()
+	w.due, w.changes = [allParts]urgency{}, nil
+	w.mu.Unlock()
+	w.request(overdue, parts...)
+}
+
 func (w *watch) forget() {
 	w.id, w.cluster, w.infraEnvs, w.orphans, w.manifests, w.ignored = "", nil, nil, nil, nil, ""
 	w.hosts, w.inventory, w.staged = map[string]install.Host{}, map[string]bool{}, map[string]bool{}
 	w.log, w.images, w.elsewhere = eventLog{}, nil, nil
-	w.need(func(n *needs) { *n = needs{lookup: overdue} })
+	w.restart(clusterList)
 }
 
-// adopt begins the watch of a cluster.
 func (w *watch) adopt(id string) {
 	if w.id == id {
 		return
 	}
 	w.forget()
 	w.id = id
-	w.need(func(n *needs) {
-		*n = needs{cluster: overdue, hosts: overdue, infraEnvs: overdue, manifests: overdue, ignored: overdue}
-	})
+	w.restart(clusterRecord, hostList, infraEnvList, manifestList, ignoredChecks)
 }
 
 // now keeps time on the service's clock from going back.
@@ -310,7 +323,6 @@ func nameByMachine(h install.Host) install.Host {
 	return h
 }
 
-// keepElsewhere remembers which of a pool's hosts other clusters have.
 func (w *watch) keepElsewhere(infraEnvID string, pool []install.Host) {
 	if w.elsewhere == nil {
 		w.elsewhere = map[string][]install.Host{}

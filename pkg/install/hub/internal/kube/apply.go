@@ -30,9 +30,9 @@ type Writer struct {
 	// have no label.
 	Adopts   string
 	FromFile bool
-	// Asked are objects that are not watched, as the hub had them before the first
+	// Unwatched are objects that are not watched, as the hub had them before the first
 	// write, nil where it had none; each is taken for that once.
-	Asked map[string]*unstructured.Unstructured
+	Unwatched map[string]*unstructured.Unstructured
 }
 
 // ApplyAll brings objects to what they shall be, in their order.
@@ -68,8 +68,7 @@ func (w *Writer) ApplyObject(ctx context.Context, want *unstructured.Unstructure
 	return nil, err
 }
 
-// wholeOver applies all that an object says to it as it is, nil where there is
-// none.
+// wholeOver applies all that an object says to live, nil where there is none.
 func (w *Writer) wholeOver(ctx context.Context, k Kind, live, want *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	fields := map[string]any{}
 	if live != nil {
@@ -117,7 +116,7 @@ func (w *Writer) CheckOwner(k Kind, live *unstructured.Unstructured) error {
 		return nil
 	}
 	f := &install.Fault{
-		Code: install.CodeNotFound, Op: "apply " + k.Name, On: Attempt{Namespace: live.GetNamespace(), Name: live.GetName()}.on(), Permanent: true,
+		Code: install.CodeNotFound, Op: "apply " + string(k), On: Attempt{Namespace: live.GetNamespace(), Name: live.GetName()}.on(), Permanent: true,
 		Err:  fmt.Errorf("there is one already that oaictl did not make for this cluster: it has no label %s: %s", hubapi.LabelCluster, w.Cluster),
 		Next: "use another metadata.name or --namespace, or delete that object if it is not needed",
 	}
@@ -131,24 +130,22 @@ func (w *Writer) CheckOwner(k Kind, live *unstructured.Unstructured) error {
 // the rest is asked for.
 func (w *Writer) Get(ctx context.Context, k Kind, namespace, name string) (*unstructured.Unstructured, error) {
 	if namespace == w.Namespace.Name {
-		if s, watched := w.Namespace.Stores[k.Name]; watched {
-			if u := s.Get(name); u != nil || k.Selector == "" {
+		if s, watched := w.Namespace.Stores[k]; watched {
+			if u := s.Get(name); u != nil || k.Selector() == "" {
 				return u, nil
 			}
 		}
 	}
-	if u, known := w.Asked[k.Name+" "+ID(namespace, name)]; known {
-		delete(w.Asked, k.Name+" "+ID(namespace, name))
+	if u, known := w.Unwatched[string(k)+" "+ID(namespace, name)]; known {
+		delete(w.Unwatched, string(k)+" "+ID(namespace, name))
 		return u, nil
 	}
-	ctx, cancel := WithTimeout(ctx)
-	defer cancel()
-	u, err := w.Resource(k, namespace).Get(ctx, name, metav1.GetOptions{})
+	u, err := w.Object(ctx, k, namespace, name)
 	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, w.Fault(Attempt{Op: "read " + k.Name, Verb: "get", Kind: k, Namespace: namespace, Name: name}, err)
+		return nil, w.Fault(Attempt{Op: "read " + string(k), Verb: "get", Kind: k, Namespace: namespace, Name: name}, err)
 	}
 	return u, nil
 }
@@ -156,9 +153,27 @@ func (w *Writer) Get(ctx context.Context, k Kind, namespace, name string) (*unst
 // Resource is the client of a kind in a namespace.
 func (c *Client) Resource(k Kind, namespace string) dynamic.ResourceInterface {
 	if k.ClusterWide() {
-		return c.Dynamic.Resource(k.GroupVersionResource)
+		return c.Dynamic.Resource(k.Resource())
 	}
-	return c.Dynamic.Resource(k.GroupVersionResource).Namespace(namespace)
+	return c.Dynamic.Resource(k.Resource()).Namespace(namespace)
+}
+
+// Object is an object as the hub has it this moment.
+func (c *Client) Object(ctx context.Context, k Kind, namespace, name string) (*unstructured.Unstructured, error) {
+	ctx, cancel := WithTimeout(ctx)
+	defer cancel()
+	return c.Resource(k, namespace).Get(ctx, name, metav1.GetOptions{})
+}
+
+// Select lists the objects that labels or fields select, as the hub has them this moment.
+func (c *Client) Select(ctx context.Context, k Kind, namespace string, selector metav1.ListOptions) ([]unstructured.Unstructured, error) {
+	ctx, cancel := WithTimeout(ctx)
+	defer cancel()
+	list, err := c.Resource(k, namespace).List(ctx, selector)
+	if err != nil {
+		return nil, err
+	}
+	return list.Items, nil
 }
 
 // Apply sends a configuration, unless nothing would change. What was not there
@@ -181,9 +196,9 @@ func (w *Writer) Apply(ctx context.Context, k Kind, live, config *unstructured.U
 		return nil, w.displaced(ctx, k, config, err)
 	}
 	if err != nil {
-		return nil, w.Fault(Attempt{Op: "apply " + k.Name, Verb: "patch", Kind: k, Namespace: config.GetNamespace(), Name: config.GetName(), FromFile: w.FromFile}, err)
+		return nil, w.Fault(Attempt{Op: "apply " + string(k), Verb: "patch", Kind: k, Namespace: config.GetNamespace(), Name: config.GetName(), FromFile: w.FromFile}, err)
 	}
-	w.Kept(k, written)
+	w.Keep(k, written)
 	return written, nil
 }
 
@@ -214,17 +229,15 @@ func isOtherObject(err error) bool {
 // displaced is the fault for an object that is another one than was looked at. If
 // it is ours all the same, as another run makes it, the next look goes on from it.
 func (w *Writer) displaced(ctx context.Context, k Kind, config *unstructured.Unstructured, refusal error) error {
-	ctx, cancel := WithTimeout(ctx)
-	defer cancel()
-	now, err := w.Resource(k, config.GetNamespace()).Get(ctx, config.GetName(), metav1.GetOptions{})
+	now, err := w.Object(ctx, k, config.GetNamespace(), config.GetName())
 	if err == nil {
 		if err := w.CheckOwner(k, now); err != nil {
 			return err
 		}
-		w.Kept(k, now)
+		w.Keep(k, now)
 	}
 	return &install.Fault{
-		Code: install.CodeFailure, Op: "apply " + k.Name, On: Attempt{Namespace: config.GetNamespace(), Name: config.GetName()}.on(), Status: http.StatusConflict,
+		Code: install.CodeFailure, Op: "apply " + string(k), On: Attempt{Namespace: config.GetNamespace(), Name: config.GetName()}.on(), Status: http.StatusConflict,
 		Err: fmt.Errorf("it was made or deleted by somebody else just now: %s", Shorten(redact.Text(refusal.Error()))), Next: "run the same command again",
 	}
 }
@@ -235,32 +248,40 @@ func (w *Writer) Patch(ctx context.Context, k Kind, live *unstructured.Unstructu
 	if Within(fields, live.Object) {
 		return nil
 	}
-	data, err := json.Marshal(fields)
+	written, err := w.MergePatch(ctx, "change", hubapi.FieldManager, k, live, fields)
 	if err != nil {
-		return fmt.Errorf("write a patch of %s %s: %w", k.Name, live.GetName(), err)
+		return err
 	}
-	ctx, cancel := WithTimeout(ctx)
-	defer cancel()
-	written, err := w.Resource(k, live.GetNamespace()).Patch(ctx, live.GetName(), types.MergePatchType, data, metav1.PatchOptions{FieldManager: hubapi.FieldManager})
-	if err != nil {
-		return w.Fault(Attempt{Op: "change " + k.Name, Verb: "patch", Kind: k, Namespace: live.GetNamespace(), Name: live.GetName(), FromFile: w.FromFile}, err)
-	}
-	w.Kept(k, written)
+	w.Keep(k, written)
 	return nil
 }
 
-// Kept puts what was just written into its store, so that the next observation
+// MergePatch sends a JSON merge patch under a field manager; op is what it does.
+func (w *Writer) MergePatch(ctx context.Context, op, manager string, k Kind, live *unstructured.Unstructured, fields map[string]any) (*unstructured.Unstructured, error) {
+	data, err := json.Marshal(fields)
+	if err != nil {
+		return nil, fmt.Errorf("write a patch of %s %s: %w", k, live.GetName(), err)
+	}
+	ctx, cancel := WithTimeout(ctx)
+	defer cancel()
+	written, err := w.Resource(k, live.GetNamespace()).Patch(ctx, live.GetName(), types.MergePatchType, data, metav1.PatchOptions{FieldManager: manager})
+	if err != nil {
+		return nil, w.Fault(Attempt{Op: op + " " + string(k), Verb: "patch", Kind: k, Namespace: live.GetNamespace(), Name: live.GetName(), FromFile: w.FromFile}, err)
+	}
+	return written, nil
+}
+
+// Keep puts what was just written into its store, so that the next observation
 // shows it.
-func (w *Writer) Kept(k Kind, written *unstructured.Unstructured) {
+func (w *Writer) Keep(k Kind, written *unstructured.Unstructured) {
 	if s := w.storeOf(k, written); s != nil {
 		s.keep(written)
 	}
 }
 
-// storeOf is the store of an object, nil where it is not watched.
 func (w *Writer) storeOf(k Kind, u *unstructured.Unstructured) *Store {
 	if at := w.Watching(u.GetNamespace()); at != nil {
-		return at.Stores[k.Name]
+		return at.Stores[k]
 	}
 	return nil
 }
@@ -296,10 +317,10 @@ func (w *Writer) Delete(ctx context.Context, k Kind, live *unstructured.Unstruct
 	if err == nil || apierrors.IsNotFound(err) {
 		return nil
 	}
-	return w.Fault(Attempt{Op: "delete " + k.Name, Verb: "delete", Kind: k, Namespace: live.GetNamespace(), Name: live.GetName()}, err)
+	return w.Fault(Attempt{Op: "delete " + string(k), Verb: "delete", Kind: k, Namespace: live.GetNamespace(), Name: live.GetName()}, err)
 }
 
-// Ours are the objects of a kind that carry the cluster's label.
-func (w *Writer) Ours(k Kind) []*unstructured.Unstructured {
+// OfCluster are the objects of a kind that carry the cluster's label.
+func (w *Writer) OfCluster(k Kind) []*unstructured.Unstructured {
 	return slices.DeleteFunc(w.Namespace.Store(k).All(), func(u *unstructured.Unstructured) bool { return u.GetLabels()[hubapi.LabelCluster] != w.Cluster })
 }

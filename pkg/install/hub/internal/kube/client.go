@@ -1,18 +1,31 @@
+// Package kube speaks to the API server of a hub. It knows the kinds of objects that
+// an install consists of and who owns their fields, and nothing of what is decided.
 package kube
 
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/go-logr/logr"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
 
 	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/redact"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -30,7 +43,8 @@ type Client struct {
 	closed     bool
 	stop       context.CancelFunc // ends all watches; nil before the first
 	life       context.Context    // of the watches
-	have       Served
+	// Served are the kinds that the hub has; nil before it was asked.
+	Served     map[Kind]bool
 	Namespaces map[string]*Namespace // that are watched, by name
 	views      map[string]*Namespace // what lists are read from where they are followed, by scope; nil where they are not
 }
@@ -111,3 +125,198 @@ func (c *Client) NamespaceOf(cluster string) string {
 
 // Now is the present moment on the API server's clock.
 func (c *Client) Now() time.Time { return c.time.Now() }
+
+// Connect asks, once, what the hub serves. A hub that lacks what an install
+// needs is a fault that names it.
+func (c *Client) Connect(ctx context.Context) (served map[Kind]bool, err error) {
+	c.connecting.Lock()
+	defer c.connecting.Unlock()
+	c.mu.Lock()
+	served = c.Served
+	c.mu.Unlock()
+	if served != nil {
+		return served, nil
+	}
+	have := map[string]bool{}
+	for _, version := range []string{
+		hubapi.GroupHive + "/" + hubapi.VersionHive, hubapi.GroupHiveExtension + "/" + hubapi.VersionHiveExtension,
+		hubapi.GroupAgentInstall + "/" + hubapi.VersionAgentInstall, hubapi.GroupMetal3 + "/" + hubapi.VersionMetal3,
+	} {
+		names, err := c.resourcesOf(ctx, version)
+		if err != nil {
+			return nil, err
+		}
+		group, _, _ := strings.Cut(version, "/")
+		for _, name := range names {
+			have[name+"."+group] = true
+		}
+	}
+	var missing []string
+	served = map[Kind]bool{}
+	for _, k := range Known() {
+		name := k.Resource().GroupResource().String()
+		served[k] = k.Resource().Group == "" || have[name]
+		if !served[k] && slices.Contains(Required(), k) {
+			missing = append(missing, name)
+		}
+	}
+	if len(missing) > 0 {
+		return nil, &install.Fault{
+			Code: install.CodeFailure, Op: "use the hub", On: c.Host, Permanent: true,
+			Err:  fmt.Errorf("it does not serve %s: either this is another cluster, or the assisted-service's operator is not installed", strings.Join(missing, ", ")),
+			Next: "check --kubeconfig and --context; on a hub, install the multicluster engine (or the infrastructure operator) and create an AgentServiceConfig",
+		}
+	}
+	c.mu.Lock()
+	c.Served = served
+	c.mu.Unlock()
+	return served, nil
+}
+
+// resourcesOf are the resources of a group's version, none where the hub does not know it.
+func (c *Client) resourcesOf(ctx context.Context, groupVersion string) ([]string, error) {
+	ctx, cancel := WithTimeout(ctx)
+	defer cancel()
+	data, err := c.Raw.Get().AbsPath("/apis/" + groupVersion).Do(ctx).Raw()
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, c.Fault(Attempt{Op: "ask the hub for " + groupVersion}, err)
+	}
+	var list metav1.APIResourceList
+	if err := json.Unmarshal(data, &list); err != nil {
+		return nil, &install.Fault{
+			Code: install.CodeFailure, Op: "use the hub", On: c.Host, Permanent: true,
+			Err: errors.New("what answers there is no Kubernetes API server"), Next: "check --kubeconfig and --context",
+		}
+	}
+	names := make([]string, 0, len(list.APIResources))
+	for _, r := range list.APIResources {
+		names = append(names, r.Name)
+	}
+	return names, nil
+}
+
+// Call is one call of the API server, for a debug log. It holds no secret: no
+// body, no header, no query beside whether it is a watch.
+type Call struct {
+	Method   string // PATCH; WATCH for a GET that goes on
+	Path     string
+	Status   int // 0: there was no answer
+	Duration time.Duration
+	Error    string
+}
+
+// Writes says whether the call was to change something.
+func (c Call) Writes() bool { return c.Method != http.MethodGet && c.Method != "WATCH" }
+
+// loggingTransport passes calls on, tells of them, and learns the server's time from them.
+type loggingTransport struct {
+	next  http.RoundTripper
+	clock install.Clock
+	log   func(Call)
+	time  *ServerTime
+}
+
+// RoundTrip is of http.RoundTripper.
+func (c *loggingTransport) RoundTrip(request *http.Request) (*http.Response, error) {
+	began := c.clock.Now()
+	response, err := c.next.RoundTrip(request)
+	call := Call{Method: request.Method, Path: request.URL.Path, Duration: c.clock.Now().Sub(began)}
+	if request.URL.Query().Get("watch") != "" {
+		call.Method = "WATCH"
+	}
+	switch {
+	case err != nil:
+		call.Error = redact.Text(err.Error())
+	default:
+		call.Status = response.StatusCode
+		c.time.observe(response.Header.Get("Date"))
+	}
+	if c.log != nil {
+		c.log(call)
+	}
+	return response, err
+}
+
+// ServerTime is the API server's clock, as far as its answers tell.
+type ServerTime struct {
+	clock  install.Clock
+	mu     sync.Mutex
+	known  bool
+	offset time.Duration
+}
+
+// minimumOffset is what the whole seconds of a Date, and the way of an answer, explain.
+const minimumOffset = 3 * time.Second
+
+// observe learns from the first answer how far the server's clock is from ours.
+func (s *ServerTime) observe(date string) {
+	at, err := http.ParseTime(date)
+	if err != nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.known {
+		return
+	}
+	s.known = true
+	if offset := at.Sub(s.clock.Now()); offset.Abs() > minimumOffset {
+		s.offset = offset
+	}
+}
+
+// Now is the present moment on the server's clock.
+func (s *ServerTime) Now() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.clock.Now().Add(s.offset)
+}
+
+// WithTimeout gives a call its deadline, and has client-go tell nobody else of it.
+func WithTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(withoutLogging(ctx), RequestTimeout)
+}
+
+// withoutLogging keeps what client-go would write to the standard error to itself: what
+// goes wrong is reported by the plane.
+func withoutLogging(ctx context.Context) context.Context { return klog.NewContext(ctx, logr.Discard()) }
+
+// rawConfig is for calls whose answers are read as they are.
+func rawConfig(kube *rest.Config) *rest.Config {
+	raw := rest.CopyConfig(kube)
+	raw.NegotiatedSerializer = serializer.NewCodecFactory(runtime.NewScheme()).WithoutConversion()
+	raw.APIPath = "/apis"
+	return raw
+}
+
+// retryTransport sends a call that was not authorised once more: by then client-go has
+// had the credential plug-in make new ones.
+type retryTransport struct{ next http.RoundTripper }
+
+// renewsCredentials says whether the credentials of a connection are made anew once they are
+// refused. Those that stand in a kubeconfig would be the same again.
+func renewsCredentials(kube *rest.Config) bool {
+	return kube.ExecProvider != nil || kube.AuthProvider != nil
+}
+
+// RoundTrip is of http.RoundTripper.
+func (r *retryTransport) RoundTrip(request *http.Request) (*http.Response, error) {
+	response, err := r.next.RoundTrip(request)
+	if err != nil || response.StatusCode != http.StatusUnauthorized {
+		return response, err
+	}
+	again := request.Clone(request.Context())
+	if request.Body != nil && request.Body != http.NoBody {
+		if request.GetBody == nil {
+			return response, nil
+		}
+		if again.Body, err = request.GetBody(); err != nil {
+			return response, nil //nolint:nilerr // the answer that there is says more
+		}
+	}
+	_ = response.Body.Close()
+	return r.next.RoundTrip(again)
+}

@@ -106,10 +106,9 @@ func (c *Client) Fault(a Attempt, err error) *install.Fault {
 // applied, with a status as if the server itself were broken.
 var undeclaredField = regexp.MustCompile(`(\.\S+): field not declared in schema`)
 
-// unknownFieldFault makes f the fault of a field that the hub's definition has not.
 func unknownFieldFault(f *install.Fault, a Attempt, field string) {
 	f.Code, f.Permanent = install.CodeInput, true
-	f.Err = fmt.Errorf("the hub's CustomResourceDefinition of %s has no field %s", a.Kind.Name, strings.TrimPrefix(field, "."))
+	f.Err = fmt.Errorf("the hub's CustomResourceDefinition of %s has no field %s", string(a.Kind), strings.TrimPrefix(field, "."))
 	f.Next = "leave what needs it out of the file, or have the operator that brings that definition updated"
 }
 
@@ -132,10 +131,9 @@ func Temporary(code int32) bool {
 // forbiddenVerb is how the API server names what is not allowed.
 var forbiddenVerb = regexp.MustCompile(`cannot (\w+) resource "`)
 
-// setForbidden names the verb and the resource that are not allowed, and where.
 func (c *Client) setForbidden(f *install.Fault, a Attempt) {
 	f.Code, f.Permanent = install.CodeAuth, true
-	resource := a.Kind.GroupResource().String()
+	resource := a.Kind.Resource().GroupResource().String()
 	if resource == "" || a.Verb == "" {
 		f.Next = "use credentials of somebody who may do this"
 		return
@@ -148,8 +146,6 @@ func (c *Client) setForbidden(f *install.Fault, a Attempt) {
 	f.Next = advice.Sprintf("have somebody allow it (the smallest role is in docs/hub-role.yaml), and check with: kubectl auth can-i %s %s%s", a.Verb, resource, flag)
 }
 
-// setRefused fills in a fault for what an admission webhook or the schema does not
-// take.
 func (c *Client) setRefused(f *install.Fault, a Attempt, status metav1.Status) {
 	f.Permanent = true
 	text := cmp.Or(webhookMessage(status), status.Message)
@@ -198,7 +194,6 @@ func hasCause(status metav1.Status, kind string) bool {
 	return status.Details != nil && slices.ContainsFunc(status.Details.Causes, func(c metav1.StatusCause) bool { return string(c.Type) == kind })
 }
 
-// fieldCauses are the fields that were refused and why.
 func fieldCauses(status metav1.Status) string {
 	if status.Details == nil {
 		return ""
@@ -215,7 +210,6 @@ func fieldCauses(status metav1.Status) string {
 // conflictText is how the API server names who owns a field.
 var conflictText = regexp.MustCompile(`conflict with "([^"]+)"`)
 
-// fieldConflicts names the fields that others own, and the others.
 func fieldConflicts(status metav1.Status) string {
 	var texts []string
 	for _, c := range status.Details.Causes {
@@ -231,7 +225,6 @@ func fieldConflicts(status metav1.Status) string {
 	return strings.Join(texts, ", ")
 }
 
-// setNoAnswer fills in a fault for a call that was not answered.
 func (c *Client) setNoAnswer(f *install.Fault, a Attempt, err error) {
 	f.Ambiguous = a.Verb != "" && a.Verb != "get" && a.Verb != "list" && a.Verb != "watch"
 	f.Err = errors.New(Shorten(redact.Error(err)))

@@ -65,7 +65,7 @@ func TestFaults(t *testing.T) {
 		"a credential plug-in":  {err: errors.New(`Get "https://hub": getting credentials: exec: executable oc failed`), code: install.CodeAuth, permanent: true, says: "getting credentials", next: "log in"},
 	} {
 		p := &Client{Host: "https://hub"}
-		f := p.Fault(Attempt{Op: "apply Agent", Verb: "patch", Kind: Agents(), Namespace: "lab", Name: "x", FromFile: test.ofFile}, test.err)
+		f := p.Fault(Attempt{Op: "apply Agent", Verb: "patch", Kind: Agents, Namespace: "lab", Name: "x", FromFile: test.ofFile}, test.err)
 		if f.Code != test.code || f.Permanent != test.permanent || !strings.Contains(f.Error(), test.says) || !strings.Contains(f.Next.String(), test.next) {
 			t.Errorf("%s: got %v (code %d, permanent %v, next %q)", name, f, f.Code, f.Permanent, f.Next)
 		}
@@ -105,7 +105,7 @@ func TestHubsThatLackSomething(t *testing.T) {
 		}
 		have, err := p.Connect(t.Context())
 		switch {
-		case test.says == "" && (err != nil || have.Has(BareMetalHosts()) || !have.Has(Agents())):
+		case test.says == "" && (err != nil || have[BareMetalHosts] || !have[Agents]):
 			t.Errorf("%s: %v, %v", name, have, err)
 		case test.says != "" && (err == nil || !strings.Contains(err.Error(), test.says) || install.NextOf(err) == ""):
 			t.Errorf("%s: got %v", name, err)
@@ -119,7 +119,7 @@ func FuzzConditionsOfFaults(f *testing.F) {
 	f.Add(`cannot list resource "x"`)
 	f.Fuzz(func(t *testing.T, text string) {
 		p := &Client{Host: "h"}
-		if p.Fault(Attempt{Op: "x", Verb: "list", Kind: Agents()}, statusError(403, metav1.StatusReasonForbidden, text)).Err == nil {
+		if p.Fault(Attempt{Op: "x", Verb: "list", Kind: Agents}, statusError(403, metav1.StatusReasonForbidden, text)).Err == nil {
 			t.Error("no error")
 		}
 	})

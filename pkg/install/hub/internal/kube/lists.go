@@ -33,13 +33,12 @@ func (c *Client) ListIn(ctx context.Context, namespace string, kinds ...Kind) (m
 	defer cancel()
 	namespaces := map[string]*Namespace{}
 	for _, k := range kinds {
-		client := c.Dynamic.Resource(k.GroupVersionResource)
-		list, err := client.Namespace(namespace).List(ctx, metav1.ListOptions{LabelSelector: k.Selector})
+		found, err := c.Select(ctx, k, namespace, metav1.ListOptions{LabelSelector: k.Selector()})
 		if err != nil {
 			return nil, c.ListFault(k, namespace, err)
 		}
-		for i := range list.Items {
-			addObject(namespaces, k, &list.Items[i])
+		for i := range found {
+			addObject(namespaces, k, &found[i])
 		}
 	}
 	return namespaces, nil
@@ -63,29 +62,28 @@ func (c *Client) ListFor(ctx context.Context, text string, kinds ...Kind) (map[s
 
 // ListFault is the fault that objects cannot be listed.
 func (c *Client) ListFault(k Kind, namespace string, err error) error {
-	f := c.Fault(Attempt{Op: "list " + k.Resource, Verb: "list", Kind: k, Namespace: namespace}, err)
+	f := c.Fault(Attempt{Op: "list " + k.Resource().Resource, Verb: "list", Kind: k, Namespace: namespace}, err)
 	if f.Code == install.CodeAuth && namespace == "" && f.Status == 403 {
 		f.Next = "give --namespace for one that you may look into"
 	}
 	return f
 }
 
-// addObject puts an object where it belongs.
 func addObject(namespaces map[string]*Namespace, k Kind, u *unstructured.Unstructured) {
 	at := namespaces[u.GetNamespace()]
 	if at == nil {
-		at = newNamespace(u.GetNamespace())
+		at = NewNamespace(u.GetNamespace())
 		namespaces[u.GetNamespace()] = at
 	}
-	if at.Stores[k.Name] == nil {
-		at.Stores[k.Name] = newStore(k, func() {})
+	if at.Stores[k] == nil {
+		at.Stores[k] = newStore(k, at.changed)
 	}
-	at.Stores[k.Name].keep(u)
+	at.Stores[k].keep(u)
 }
 
 // Sorted are stores by kind, or namespaces by name: of several faults the same one is
 // always reported.
-func Sorted[T any](named map[string]T) []T {
+func Sorted[K ~string, T any](named map[K]T) []T {
 	out := make([]T, 0, len(named))
 	for _, name := range slices.Sorted(maps.Keys(named)) {
 		out = append(out, named[name])
@@ -111,7 +109,6 @@ func (c *Client) Follows() bool {
 	return c.views != nil
 }
 
-// watchesAll says whether kinds are watched in all namespaces already.
 func (c *Client) watchesAll(kinds []Kind) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -123,7 +120,7 @@ func (c *Client) watchesAll(kinds []Kind) bool {
 	return true
 }
 
-func viewName(scope string, k Kind) string { return scope + "/" + k.Name }
+func viewName(scope string, k Kind) string { return scope + "/" + string(k) }
 
 // listWatched is ListIn from watches of a scope: of the namespace, or "" for all.
 func (c *Client) listWatched(ctx context.Context, scope, namespace string, kinds ...Kind) (map[string]*Namespace, error) {
@@ -142,7 +139,6 @@ func (c *Client) listWatched(ctx context.Context, scope, namespace string, kinds
 	return namespaces, nil
 }
 
-// watchView is a kind as a watch brings it, with all that there is.
 func (c *Client) watchView(ctx context.Context, scope string, k Kind) (*Namespace, error) {
 	life, err := c.lifetime(ctx)
 	if err != nil {
@@ -152,29 +148,17 @@ func (c *Client) watchView(ctx context.Context, scope string, k Kind) (*Namespac
 	c.mu.Lock()
 	view, begun := c.views[name]
 	if !begun {
-		view = newNamespace(scope)
-		s := newStore(k, view.changed)
-		s.wide = true
-		view.Stores[k.Name] = s
+		view = NewNamespace(scope, k)
+		view.Stores[k].wide = true
 		c.views[name] = view
-		go c.runReflector(life, scope, s)
+		go c.runReflector(life, scope, view.Stores[k])
 	}
 	c.mu.Unlock()
-	ctx, cancel := WithTimeout(ctx)
-	defer cancel()
-	for {
-		news := view.Wait()
-		synced, failing := view.Store(k).health()
-		switch {
-		case failing != nil:
-			return nil, c.ListFault(k, scope, failing)
-		case synced:
-			return view, nil
-		}
-		select {
-		case <-news:
-		case <-ctx.Done():
-			return nil, c.ListFault(k, scope, context.Cause(ctx))
-		}
+	if err := view.waitSynced(ctx, func(_ Kind, err error) error { return c.ListFault(k, scope, err) }); err != nil {
+		return nil, err
 	}
+	if _, failing := view.Store(k).health(); failing != nil {
+		return nil, c.ListFault(k, scope, failing)
+	}
+	return view, nil
 }

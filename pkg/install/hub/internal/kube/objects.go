@@ -4,13 +4,20 @@ import (
 	"cmp"
 	"encoding/base64"
 	"fmt"
+	"slices"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
 	"github.com/oaictl/oaictl/internal/hubapi/hive"
+	"github.com/oaictl/oaictl/internal/redact"
+	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -83,7 +90,7 @@ func (at *Namespace) InstallOf(deployment *unstructured.Unstructured) *unstructu
 	if name == "" || group != hubapi.GroupHiveExtension {
 		return nil
 	}
-	return at.Store(AgentClusterInstalls()).Get(name)
+	return at.Store(AgentClusterInstalls).Get(name)
 }
 
 // DebugOf is what the service says of a cluster in its own words; empty before
@@ -108,4 +115,158 @@ func BoundTo(u *unstructured.Unstructured) string {
 		return ""
 	}
 	return ID(cmp.Or(namespace, u.GetNamespace()), name)
+}
+
+// Kind is a kind of object that is read or written, by its name in an object.
+type Kind string
+
+// The kinds of a hub. ConfigMaps are those of oaictl only: a namespace has others that
+// are nobody's business here.
+const (
+	Namespaces           Kind = hubapi.KindNamespace
+	Secrets              Kind = hubapi.KindSecret
+	ConfigMaps           Kind = hubapi.KindConfigMap
+	ClusterDeployments   Kind = hubapi.KindClusterDeployment
+	ClusterImageSets     Kind = hubapi.KindClusterImageSet
+	AgentClusterInstalls Kind = hubapi.KindAgentClusterInstall
+	InfraEnvs            Kind = hubapi.KindInfraEnv
+	NMStateConfigs       Kind = hubapi.KindNMStateConfig
+	Agents               Kind = hubapi.KindAgent
+	AgentClassifications Kind = hubapi.KindAgentClassification
+	BareMetalHosts       Kind = hubapi.KindBareMetalHost
+)
+
+// Resource is the kind as the API server serves it.
+func (k Kind) Resource() schema.GroupVersionResource { return hubapi.Resource(string(k)) }
+
+// Selector is what of a cluster's namespace is watched: a label selector, "" for all
+// objects of the kind.
+func (k Kind) Selector() string {
+	if k == ConfigMaps {
+		return hubapi.LabelCluster
+	}
+	return ""
+}
+
+// Required are the kinds without which a hub installs nothing.
+func Required() []Kind {
+	return []Kind{ClusterDeployments, ClusterImageSets, AgentClusterInstalls, InfraEnvs, NMStateConfigs, Agents}
+}
+
+// Watched are the kinds that are watched in a cluster's namespace, where the hub
+// has them.
+func Watched() []Kind {
+	return []Kind{ClusterDeployments, AgentClusterInstalls, InfraEnvs, NMStateConfigs, Agents, ConfigMaps, BareMetalHosts, AgentClassifications}
+}
+
+// Known are all kinds that are read or written.
+func Known() []Kind {
+	return append(Required(), Namespaces, Secrets, ConfigMaps, BareMetalHosts, AgentClassifications)
+}
+
+// KindOf finds the kind of an object that is to be written.
+func KindOf(name string) (Kind, error) {
+	if !slices.Contains(Known(), Kind(name)) {
+		return "", fmt.Errorf("no %s is ever written", name)
+	}
+	return Kind(name), nil
+}
+
+// ClusterWide says whether objects of the kind stand in no namespace.
+func (k Kind) ClusterWide() bool { return k == Namespaces || k == ClusterImageSets }
+
+// adoptable says whether objects of the kind go with a cluster that is taken over.
+func (k Kind) adoptable() bool {
+	return slices.Contains([]Kind{ClusterDeployments, AgentClusterInstalls, ConfigMaps, Secrets}, k)
+}
+
+// DeletingFault is the fault for an object that is on its way out.
+func DeletingFault(u *unstructured.Unstructured) *install.Fault {
+	what, next := "its "+u.GetKind(), install.Advice("wait until it is gone, then run the same command again; a finalizer that stays is that of a controller that is down")
+	switch u.GetKind() {
+	case hubapi.KindNamespace:
+		what = "it"
+	case hubapi.KindClusterDeployment:
+		next = advice.Command("delete cluster", ID(u.GetNamespace(), u.GetName())) + ", which goes on with it, and tells what it waits for"
+	}
+	return &install.Fault{
+		Code: install.CodeFailure, Op: "observe cluster", On: ID(u.GetNamespace(), u.GetName()),
+		Err:  fmt.Errorf("%s %w since %s%s", what, install.ErrDeleting, u.GetDeletionTimestamp().UTC().Format("15:04:05"), holders(u)),
+		Next: next,
+	}
+}
+
+// holders says what holds an object that is being deleted; a namespace tells of its content.
+func holders(u *unstructured.Unstructured) string {
+	if u.GetKind() != hubapi.KindNamespace {
+		return HeldBy(u, " (of %s)")
+	}
+	var texts []string
+	conditions, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
+	for _, c := range conditions {
+		fields, _ := c.(map[string]any)
+		if fields["status"] != string(metav1.ConditionTrue) {
+			continue
+		}
+		if message, _ := fields["message"].(string); message != "" {
+			texts = append(texts, strings.TrimSuffix(message, "."))
+		}
+	}
+	finalizers, _, _ := unstructured.NestedStringSlice(u.Object, "spec", "finalizers")
+	for _, finalizer := range append(finalizers, u.GetFinalizers()...) {
+		if finalizer != "kubernetes" { // that of the namespace controller, which goes by the content
+			texts = append(texts, "the finalizer "+finalizer)
+		}
+	}
+	if len(texts) == 0 {
+		return "; its content is not gone yet"
+	}
+	return ": " + strings.Join(texts, "; ")
+}
+
+// HeldBy says what holds an object that is to go.
+func HeldBy(u *unstructured.Unstructured, whose string) string {
+	if u.GetDeletionTimestamp() == nil && len(u.GetOwnerReferences()) > 0 {
+		return ", which goes with what owns it"
+	}
+	text := ""
+	for _, finalizer := range u.GetFinalizers() {
+		text += ", held by the finalizer " + finalizer + fmt.Sprintf(whose, finalizerOwner(finalizer))
+	}
+	if text == "" {
+		return ", held by nothing: the garbage collector of the hub is behind"
+	}
+	return text + cleanupMessage(u)
+}
+
+func cleanupMessage(u *unstructured.Unstructured) string {
+	if u.GetKind() != hubapi.KindAgent {
+		return ""
+	}
+	agent, err := Read[agentinstall.Agent](u)
+	if err != nil {
+		return ""
+	}
+	c := hubapi.FindCondition(agent.Status.Conditions, hubapi.ConditionCleanup)
+	if c != nil && c.Status == metav1.ConditionFalse && c.Message != "" {
+		return ", whose node can't be taken out of its cluster: " + Shorten(redact.Text(c.Message))
+	}
+	return ""
+}
+
+// finalizerOwner is whose a finalizer is, and so what is down where it stays.
+func finalizerOwner(finalizer string) string {
+	switch {
+	case finalizer == hubapi.FinalizerBMAC:
+		return "the bare-metal-agent controller of the assisted-service, or the bare metal operator that it waits for,"
+	case strings.HasPrefix(finalizer, hubapi.GroupHive+"/"):
+		return "Hive's operator"
+	case strings.Contains(finalizer, hubapi.GroupAgentInstall):
+		return "the assisted-service"
+	case strings.Contains(finalizer, hubapi.GroupMetal3):
+		return "the bare metal operator"
+	case finalizer == metav1.FinalizerDeleteDependents, finalizer == metav1.FinalizerOrphanDependents:
+		return "the garbage collector of the hub"
+	}
+	return "whoever set it"
 }

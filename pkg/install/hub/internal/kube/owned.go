@@ -94,8 +94,7 @@ func Merge(under, over map[string]any) map[string]any {
 	return under
 }
 
-// copyFields sets fields of an object to what they are in another one, and takes out
-// those that it has not.
+// copyFields sets fields as in another object, and takes out those that it has not.
 func copyFields(into, from map[string]any, paths []hubobjects.Path) error {
 	for _, p := range paths {
 		value, found, err := unstructured.NestedFieldCopy(from, p...)
@@ -150,7 +149,6 @@ func Within(want, have any) bool {
 	return reflect.DeepEqual(normalized(want), normalized(have))
 }
 
-// hasFields says whether every field of an object stands in another one.
 func hasFields(of, in map[string]any) bool {
 	for key, value := range of {
 		other, there := in[key]
@@ -185,8 +183,7 @@ func isEmpty(value any) bool {
 	return false
 }
 
-// normalized is a value as JSON has it, so that numbers of different Go types are
-// the same.
+// normalized is a value as JSON has it: numbers of different Go types are the same.
 func normalized(value any) any {
 	data, err := json.Marshal(value)
 	if err != nil {

@@ -1,14 +1,21 @@
+// Package teardown deletes the objects of a cluster from a hub, or lets go of them: in
+// the order in which their controllers can, and with what holds them named.
 package teardown
 
 import (
 	"context"
 	"errors"
+	"fmt"
+	"net/http"
 	"slices"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/hubapi/hive"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 )
@@ -20,7 +27,6 @@ type Deleter struct {
 	Tell func(text string)
 }
 
-// note tells who wants to be told.
 func (w *Deleter) note(text string) {
 	if w.Tell != nil {
 		w.Tell(text)
@@ -47,11 +53,11 @@ func (w *Deleter) DeleteCluster(ctx context.Context, deployment *unstructured.Un
 			return err
 		}
 	}
-	machines := w.Ours(kube.BareMetalHosts())
+	machines := w.OfCluster(kube.BareMetalHosts)
 	if err := w.detach(ctx, deployment, machines); err != nil {
 		return err
 	}
-	if err := w.deleteAll(ctx, kube.BareMetalHosts(), machines); err != nil {
+	if err := w.deleteAll(ctx, kube.BareMetalHosts, machines); err != nil {
 		return err
 	}
 	if deployment != nil {
@@ -60,23 +66,22 @@ func (w *Deleter) DeleteCluster(ctx context.Context, deployment *unstructured.Un
 		}
 	}
 	// Of a run that was broken off there may be one without its ClusterDeployment.
-	if err := w.deleteAll(ctx, kube.AgentClusterInstalls(), w.Ours(kube.AgentClusterInstalls())); err != nil {
+	if err := w.deleteAll(ctx, kube.AgentClusterInstalls, w.OfCluster(kube.AgentClusterInstalls)); err != nil {
 		return err
 	}
-	for _, env := range w.Ours(kube.InfraEnvs()) {
+	for _, env := range w.OfCluster(kube.InfraEnvs) {
 		if err := w.DeleteInfraEnv(ctx, env); err != nil {
 			return err
 		}
 	}
-	for _, k := range []kube.Kind{kube.AgentClassifications(), kube.NMStateConfigs(), kube.ConfigMaps()} {
-		if err := w.deleteAll(ctx, k, w.Ours(k)); err != nil {
+	for _, k := range []kube.Kind{kube.AgentClassifications, kube.NMStateConfigs, kube.ConfigMaps} {
+		if err := w.deleteAll(ctx, k, w.OfCluster(k)); err != nil {
 			return err
 		}
 	}
 	return w.leftovers(ctx)
 }
 
-// deleteAll deletes objects and waits until they are gone.
 func (w *Deleter) deleteAll(ctx context.Context, k kube.Kind, objects []*unstructured.Unstructured) error {
 	for _, u := range objects {
 		if u.GetDeletionTimestamp() == nil {
@@ -93,31 +98,199 @@ func (w *Deleter) deleteAll(ctx context.Context, k kube.Kind, objects []*unstruc
 func (w *Deleter) deleteDeployment(ctx context.Context, deployment *unstructured.Unstructured) error {
 	made := w.Namespace.InstallOf(deployment)
 	if deployment.GetDeletionTimestamp() == nil {
-		if err := w.Delete(ctx, kube.ClusterDeployments(), deployment); err != nil {
+		if err := w.Delete(ctx, kube.ClusterDeployments, deployment); err != nil {
 			return err
 		}
 	}
-	waited := []awaited{{kube.ClusterDeployments(), deployment}}
+	waited := []awaited{{kube.ClusterDeployments, deployment}}
 	if made != nil {
 		// Where no controller looks after the ClusterDeployment, its dependent goes
 		// by the garbage collector only if it has an owner reference yet.
 		if made.GetDeletionTimestamp() == nil && len(made.GetOwnerReferences()) == 0 {
-			if err := w.Delete(ctx, kube.AgentClusterInstalls(), made); err != nil {
+			if err := w.Delete(ctx, kube.AgentClusterInstalls, made); err != nil {
 				return err
 			}
 		}
-		waited = append(waited, awaited{kube.AgentClusterInstalls(), made})
+		waited = append(waited, awaited{kube.AgentClusterInstalls, made})
 	}
 	return w.allGone(ctx, waited)
 }
 
 // DeleteInfraEnv deletes an InfraEnv; its Agents go with it.
 func (w *Deleter) DeleteInfraEnv(ctx context.Context, u *unstructured.Unstructured) error {
-	if err := w.deleteAll(ctx, kube.InfraEnvs(), []*unstructured.Unstructured{u}); err != nil {
+	if err := w.deleteAll(ctx, kube.InfraEnvs, []*unstructured.Unstructured{u}); err != nil {
 		return err
 	}
-	own := slices.DeleteFunc(w.Namespace.Store(kube.Agents()).All(), func(agent *unstructured.Unstructured) bool {
+	own := slices.DeleteFunc(w.Namespace.Store(kube.Agents).All(), func(agent *unstructured.Unstructured) bool {
 		return agent.GetLabels()[hubapi.LabelAgentInfraEnv] != u.GetName()
 	})
-	return w.gone(ctx, kube.Agents(), own...)
+	return w.gone(ctx, kube.Agents, own...)
+}
+
+// DeleteHost deletes an Agent. Its node runs on, unless removeNode has the service take
+// it out of its cluster.
+func (w *Deleter) DeleteHost(ctx context.Context, name string, removeNode bool) error {
+	u := w.Namespace.Store(kube.Agents).Get(name)
+	if u == nil {
+		return kube.NotFound("host", name, "{get hosts}")
+	}
+	// The service goes by the annotation alone, whatever its value. What the Agent says
+	// of its host may be late, so that it is written to each.
+	_, skips := u.GetAnnotations()[hubapi.AnnotationAgentSkipCleanup]
+	if skips == removeNode {
+		annotations := map[string]any{hubapi.AnnotationAgentSkipCleanup: "true"}
+		if removeNode {
+			annotations[hubapi.AnnotationAgentSkipCleanup] = nil
+		}
+		if err := w.patch(ctx, kube.Agents, u, map[string]any{"metadata": map[string]any{"annotations": annotations}}); err != nil {
+			return err
+		}
+	}
+	if err := w.Delete(ctx, kube.Agents, u); err != nil {
+		return err
+	}
+	return w.gone(ctx, kube.Agents, u)
+}
+
+// preserve has the service only forget the machines of a cluster whose installation
+// has begun to write disks. Otherwise it gives those that came from a pool back to it,
+// and boots the nodes of a cluster that runs into the discovery image for that. Before
+// that they go back: nothing of them is lost.
+func (w *Deleter) preserve(ctx context.Context, deployment *unstructured.Unstructured) error {
+	begun, err := w.installStarted(ctx, deployment)
+	if err != nil || !begun {
+		return err
+	}
+	return w.setPreserve(ctx, deployment, true)
+}
+
+// returnToPool has the service give machines back to their pool whatever runs on them. It
+// is refused where that pool goes with the cluster.
+func (w *Deleter) returnToPool(ctx context.Context, deployment *unstructured.Unstructured) error {
+	if made := w.OfCluster(kube.InfraEnvs); len(made) > 0 {
+		return &install.Fault{
+			Code: install.CodeUsage, Op: "return the machines of cluster", On: kube.ID(deployment.GetNamespace(), deployment.GetName()), Permanent: true,
+			Err:  fmt.Errorf("the InfraEnv %s, which they booted, was made for the cluster and goes with it: there is no pool", made[0].GetName()),
+			Next: "leave --return-to-pool out",
+		}
+	}
+	return w.setPreserve(ctx, deployment, false)
+}
+
+// installStarted says whether an installation has begun to write disks, here or elsewhere.
+func (w *Deleter) installStarted(ctx context.Context, deployment *unstructured.Unstructured) (bool, error) {
+	state, installed, err := w.state(ctx, deployment)
+	switch state {
+	case model.ClusterInstalling, model.ClusterNeedsUser, model.ClusterFinalizing, model.ClusterInstalled,
+		model.ClusterAddingHosts, model.ClusterFailed, model.ClusterCancelled:
+		return true, nil
+	}
+	return installed, err
+}
+
+// state is how far the service has a cluster, "" without an AgentClusterInstall, and
+// whether its ClusterDeployment says that it is installed: as the hub has them this
+// moment, since what is watched may be late.
+func (w *Deleter) state(ctx context.Context, deployment *unstructured.Unstructured) (state install.ClusterState, installed bool, err error) {
+	cd, err := kube.Read[hive.ClusterDeployment](deployment)
+	if err != nil {
+		return "", false, err
+	}
+	made := w.Namespace.InstallOf(deployment)
+	if made == nil {
+		return "", kube.Installed(cd), nil
+	}
+	now, err := w.reread(ctx, kube.AgentClusterInstalls, made)
+	if err != nil || now == nil {
+		return "", err == nil && kube.Installed(cd), err
+	}
+	aci, err := kube.Read[hive.AgentClusterInstall](now)
+	if err != nil {
+		return "", false, err
+	}
+	return model.ClusterStateOf(kube.DebugOf(aci).State), kube.Installed(cd), nil
+}
+
+// reread is an object as the hub has it this moment, nil if it is gone. It takes the right
+// to list, which whoever watches has.
+func (w *Deleter) reread(ctx context.Context, k kube.Kind, u *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	found, err := w.Select(ctx, k, u.GetNamespace(), metav1.ListOptions{FieldSelector: "metadata.name=" + u.GetName()})
+	if err != nil {
+		return nil, w.Fault(kube.Attempt{Op: "read " + string(k), Verb: "list", Kind: k, Namespace: u.GetNamespace(), Name: u.GetName()}, err)
+	}
+	for i := range found {
+		if found[i].GetUID() == u.GetUID() {
+			return &found[i], nil
+		}
+	}
+	return nil, nil
+}
+
+// setPreserve writes preserveOnDelete where it differs, and makes sure that the hub has it.
+func (w *Deleter) setPreserve(ctx context.Context, deployment *unstructured.Unstructured, wanted bool) error {
+	preserves := func(u *unstructured.Unstructured) bool {
+		is, _, _ := unstructured.NestedBool(u.Object, "spec", "preserveOnDelete")
+		return is
+	}
+	if preserves(deployment) == wanted {
+		return nil
+	}
+	if err := w.patch(ctx, kube.ClusterDeployments, deployment, map[string]any{"spec": map[string]any{"preserveOnDelete": wanted}}); err != nil {
+		return err
+	}
+	now, err := w.reread(ctx, kube.ClusterDeployments, deployment)
+	if err != nil || now == nil || preserves(now) == wanted {
+		return err
+	}
+	return &install.Fault{
+		Code: install.CodeFailure, Op: "delete cluster", On: kube.ID(deployment.GetNamespace(), deployment.GetName()),
+		Err:  errors.New("what becomes of its machines can't be settled: the hub took spec.preserveOnDelete and has another value"),
+		Next: advice.Sprintf("kubectl get clusterdeployment -n %s %s -o yaml --show-managed-fields, for who else writes it; nothing was deleted", deployment.GetNamespace(), deployment.GetName()),
+	}
+}
+
+// patch patches an object that is about to be deleted; one that is gone is none.
+func (w *Deleter) patch(ctx context.Context, k kube.Kind, u *unstructured.Unstructured, fields map[string]any) error {
+	_, err := w.MergePatch(ctx, "patch", hubapi.FieldManager, k, u, fields)
+	if hasStatus(err, http.StatusNotFound) {
+		return nil
+	}
+	return err
+}
+
+func hasStatus(err error, status int) bool {
+	var fault *install.Fault
+	return errors.As(err, &fault) && fault.Status == status
+}
+
+// detach takes the machines of an installed cluster from the bare metal operator as
+// they are: it deletes a detached BareMetalHost without switching its machine off, and
+// without the annotation that would have Agent and node go with it.
+// The service does so by itself once a machine boots from its disk, unless it is told
+// to leave it to the operator (bmac.agent-install.openshift.io/allow-provisioned-host-management).
+func (w *Deleter) detach(ctx context.Context, deployment *unstructured.Unstructured, machines []*unstructured.Unstructured) error {
+	if deployment == nil || len(machines) == 0 {
+		return nil
+	}
+	// Without Hive only the service says that a cluster is installed.
+	state, installed, err := w.state(ctx, deployment)
+	if err != nil || !installed && state != model.ClusterInstalled && state != model.ClusterAddingHosts {
+		return err
+	}
+	for _, u := range machines {
+		notes := u.GetAnnotations()
+		_, removes := notes[hubapi.AnnotationBMACRemoveOnDelete]
+		detached := notes[hubapi.AnnotationBMHDetached] != ""
+		if u.GetDeletionTimestamp() != nil || detached && !removes {
+			continue
+		}
+		change := map[string]any{hubapi.AnnotationBMACRemoveOnDelete: nil}
+		if !detached {
+			change[hubapi.AnnotationBMHDetached] = hubapi.FieldManager
+		}
+		if err := w.patch(ctx, kube.BareMetalHosts, u, map[string]any{"metadata": map[string]any{"annotations": change}}); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -2,13 +2,18 @@ package teardown
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/redact"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 )
 
@@ -22,7 +27,7 @@ func (w *Deleter) leftovers(ctx context.Context) error {
 		return err
 	}
 	for i := range secrets {
-		if err := w.Remove(ctx, kube.Secrets(), &secrets[i]); err != nil {
+		if err := w.Remove(ctx, kube.Secrets, &secrets[i]); err != nil {
 			return err
 		}
 	}
@@ -35,38 +40,32 @@ func (w *Deleter) leftovers(ctx context.Context) error {
 	return w.removeNamespace(ctx)
 }
 
-// secrets are the Secrets that carry the cluster's label, which are not watched.
 func (w *Deleter) secrets(ctx context.Context) ([]unstructured.Unstructured, error) {
-	ctx, cancel := kube.WithTimeout(ctx)
-	defer cancel()
-	selector := metav1.ListOptions{LabelSelector: hubapi.LabelCluster + "=" + w.Cluster}
-	list, err := w.Resource(kube.Secrets(), w.Namespace.Name).List(ctx, selector)
+	found, err := w.Select(ctx, kube.Secrets, w.Namespace.Name, metav1.ListOptions{LabelSelector: hubapi.LabelCluster + "=" + w.Cluster})
 	if err != nil {
-		return nil, w.Fault(kube.Attempt{Op: "list Secrets in", Verb: "list", Kind: kube.Secrets(), Namespace: w.Namespace.Name}, err)
+		return nil, w.Fault(kube.Attempt{Op: "list Secrets in", Verb: "list", Kind: kube.Secrets, Namespace: w.Namespace.Name}, err)
 	}
-	return list.Items, nil
+	return found, nil
 }
 
-// unlabelled are objects of others that belong to the cluster, or have its name.
 func (w *Deleter) unlabelled() []string {
 	own := kube.ID(w.Namespace.Name, w.Cluster)
 	var names []string
-	for _, k := range []kube.Kind{kube.AgentClusterInstalls(), kube.InfraEnvs(), kube.NMStateConfigs(), kube.AgentClassifications()} {
+	for _, k := range []kube.Kind{kube.AgentClusterInstalls, kube.InfraEnvs, kube.NMStateConfigs, kube.AgentClassifications} {
 		for _, u := range w.Namespace.Store(k).All() {
 			if u.GetLabels()[hubapi.LabelCluster] == "" && (u.GetName() == w.Cluster || kube.BoundTo(u) == own) {
-				names = append(names, k.Name+" "+u.GetName())
+				names = append(names, string(k)+" "+u.GetName())
 			}
 		}
 	}
 	return names
 }
 
-// removeImageSet deletes the ClusterImageSet that was made of the file's release.
 func (w *Deleter) removeImageSet(ctx context.Context) error {
 	name := w.Cluster + "-release"
-	u, err := w.Get(ctx, kube.ClusterImageSets(), "", name)
+	u, err := w.Get(ctx, kube.ClusterImageSets, "", name)
 	if err == nil && u != nil && u.GetLabels()[hubapi.LabelCluster] == w.Cluster && u.GetDeletionTimestamp() == nil {
-		err = w.Remove(ctx, kube.ClusterImageSets(), u)
+		err = w.Remove(ctx, kube.ClusterImageSets, u)
 	}
 	if kube.NotAllowed(err) {
 		w.note(fmt.Sprintf("the ClusterImageSet %s stays if it is there: %v", name, err))
@@ -81,7 +80,7 @@ func (w *Deleter) removeNamespace(ctx context.Context) error {
 	stays := func(why string) {
 		w.note(fmt.Sprintf("the namespace %s stays: %s", w.Namespace.Name, why))
 	}
-	u, err := w.Get(ctx, kube.Namespaces(), "", w.Namespace.Name)
+	u, err := w.Get(ctx, kube.Namespaces, "", w.Namespace.Name)
 	switch {
 	case kube.NotAllowed(err):
 		stays("these credentials may not look at it")
@@ -101,9 +100,111 @@ func (w *Deleter) removeNamespace(ctx context.Context) error {
 		stays(why)
 		return nil
 	}
-	if err = w.Remove(ctx, kube.Namespaces(), u); kube.NotAllowed(err) {
+	if err = w.Remove(ctx, kube.Namespaces, u); kube.NotAllowed(err) {
 		stays("these credentials may not delete it")
 		return nil
 	}
 	return err
+}
+
+// namespaceContent says what a namespace holds that is not the cluster's, or why it may hold
+// something, "" if it does not: all that is in a namespace goes with it, whatever kind
+// it is of. Who may not list a kind cannot know.
+func (w *Deleter) namespaceContent(ctx context.Context) string {
+	for _, s := range kube.Sorted(w.Namespace.Stores) {
+		if all := s.All(); len(all) > 0 {
+			return "it holds " + string(s.Kind) + " " + all[0].GetName()
+		}
+	}
+	kinds, err := w.deletable(ctx)
+	if err != nil {
+		return "the hub does not say what there may be in it: " + kube.Shorten(redact.Text(err.Error()))
+	}
+	for _, k := range kinds {
+		if why := w.othersOf(ctx, k); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+// othersOf is shared for one kind.
+func (w *Deleter) othersOf(ctx context.Context, k schema.GroupVersionResource) string {
+	for page := ""; ; {
+		list, err := w.Dynamic.Resource(k).Namespace(w.Namespace.Name).List(ctx, metav1.ListOptions{Limit: 100, Continue: page})
+		switch {
+		case apierrors.IsNotFound(err), apierrors.IsMethodNotSupported(err):
+			return ""
+		case apierrors.IsForbidden(err):
+			return "these credentials may not see whether others have " + k.GroupResource().String() + " in it"
+		case err != nil:
+			return "the hub does not say whether others have " + k.GroupResource().String() + " in it: " + kube.Shorten(redact.Text(err.Error()))
+		}
+		for i := range list.Items {
+			if u := &list.Items[i]; !ofEveryNamespace(u) && u.GetLabels()[hubapi.LabelCluster] != w.Cluster {
+				return "others have something in it: " + u.GetKind() + " " + u.GetName()
+			}
+		}
+		if page = list.GetContinue(); page == "" {
+			return ""
+		}
+	}
+}
+
+// deletable are the kinds that can stand in a namespace and be deleted there, but
+// for events, which belong to what they tell of.
+func (w *Deleter) deletable(ctx context.Context) ([]schema.GroupVersionResource, error) {
+	data, err := w.Raw.Get().AbsPath("/apis").Do(ctx).Raw()
+	if err != nil {
+		return nil, err
+	}
+	var groups metav1.APIGroupList
+	if err := json.Unmarshal(data, &groups); err != nil {
+		return nil, err
+	}
+	paths := []string{"/api/v1"}
+	for _, group := range groups.Groups {
+		paths = append(paths, "/apis/"+group.PreferredVersion.GroupVersion)
+	}
+	var found []schema.GroupVersionResource
+	for _, path := range paths {
+		data, err := w.Raw.Get().AbsPath(path).Do(ctx).Raw()
+		if err != nil {
+			return nil, err
+		}
+		var list metav1.APIResourceList
+		if err := json.Unmarshal(data, &list); err != nil {
+			return nil, err
+		}
+		version, err := schema.ParseGroupVersion(list.GroupVersion)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range list.APIResources {
+			if r.Namespaced && r.Kind != "Event" && !strings.Contains(r.Name, "/") && slices.Contains(r.Verbs, "list") && slices.Contains(r.Verbs, "delete") {
+				found = append(found, version.WithResource(r.Name))
+			}
+		}
+	}
+	return found, nil
+}
+
+// ofEveryNamespace says whether an object is one that Kubernetes, OpenShift or its
+// operators put into each namespace, or that the service made for the cluster.
+func ofEveryNamespace(u *unstructured.Unstructured) bool {
+	kind, _, _ := unstructured.NestedString(u.Object, "type")
+	name, labels := u.GetName(), u.GetLabels()
+	switch {
+	case u.GetKind() == "ServiceAccount" && (name == "default" || name == "builder" || name == "deployer"):
+		return true
+	case u.GetKind() == "RoleBinding" && (name == "system:deployers" || name == "system:image-builders" || name == "system:image-pullers"):
+		return true
+	case u.GetKind() == "ClusterServiceVersion" && labels["olm.copiedFrom"] != "": // a copy of an operator that is for all namespaces
+		return true
+	case name == "kube-root-ca.crt", name == "openshift-service-ca.crt":
+		return true
+	case kind == "kubernetes.io/service-account-token", kind == "kubernetes.io/dockercfg":
+		return true
+	}
+	return labels[hubapi.LabelHiveClusterDeployment] != ""
 }

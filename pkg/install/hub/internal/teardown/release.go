@@ -2,16 +2,12 @@ package teardown
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
+	"net/http"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
-	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 )
 
@@ -23,9 +19,9 @@ func (w *Deleter) Release(ctx context.Context, deployment *unstructured.Unstruct
 	}
 	w.Cluster = owner
 	// The ClusterDeployment last: as long as it is ours the rest is found again.
-	for _, k := range []kube.Kind{kube.BareMetalHosts(), kube.AgentClassifications(), kube.NMStateConfigs(), kube.InfraEnvs(), kube.ConfigMaps(), kube.AgentClusterInstalls()} {
-		for _, u := range w.Ours(k) {
-			if err := w.LetGo(ctx, k, u); err != nil {
+	for _, k := range []kube.Kind{kube.BareMetalHosts, kube.AgentClassifications, kube.NMStateConfigs, kube.InfraEnvs, kube.ConfigMaps, kube.AgentClusterInstalls} {
+		for _, u := range w.OfCluster(k) {
+			if err := w.ReleaseObject(ctx, k, u); err != nil {
 				return err
 			}
 		}
@@ -35,20 +31,20 @@ func (w *Deleter) Release(ctx context.Context, deployment *unstructured.Unstruct
 		return err
 	}
 	for i := range secrets {
-		if err := w.LetGo(ctx, kube.Secrets(), &secrets[i]); err != nil {
+		if err := w.ReleaseObject(ctx, kube.Secrets, &secrets[i]); err != nil {
 			return err
 		}
 	}
-	for _, k := range []kube.Kind{kube.ClusterImageSets(), kube.Namespaces()} {
+	for _, k := range []kube.Kind{kube.ClusterImageSets, kube.Namespaces} {
 		own := owner + "-release"
-		if k.Name == hubapi.KindNamespace {
+		if string(k) == hubapi.KindNamespace {
 			own = w.Namespace.Name
 		}
 		if err := w.releaseIfOurs(ctx, k, own); err != nil {
 			return err
 		}
 	}
-	return w.LetGo(ctx, kube.ClusterDeployments(), deployment)
+	return w.ReleaseObject(ctx, kube.ClusterDeployments, deployment)
 }
 
 // releaseIfOurs lets go of an object of the hub as a whole; whoever may not look
@@ -56,7 +52,7 @@ func (w *Deleter) Release(ctx context.Context, deployment *unstructured.Unstruct
 func (w *Deleter) releaseIfOurs(ctx context.Context, k kube.Kind, name string) error {
 	u, err := w.Get(ctx, k, "", name)
 	if err == nil && u != nil && u.GetLabels()[hubapi.LabelCluster] == w.Cluster {
-		err = w.LetGo(ctx, k, u)
+		err = w.ReleaseObject(ctx, k, u)
 	}
 	if kube.NotAllowed(err) {
 		return nil
@@ -64,13 +60,12 @@ func (w *Deleter) releaseIfOurs(ctx context.Context, k kube.Kind, name string) e
 	return err
 }
 
-// LetGo takes the label and the ownership of fields off an object. The service
+// ReleaseObject takes the label and the ownership of fields off an object. The service
 // writes to the objects, too: one that has changed since it was read is read anew.
-func (w *Deleter) LetGo(ctx context.Context, k kube.Kind, u *unstructured.Unstructured) error {
+func (w *Deleter) ReleaseObject(ctx context.Context, k kube.Kind, u *unstructured.Unstructured) error {
 	for try := 1; ; try++ {
 		err := w.releaseOnce(ctx, k, u)
-		var fault *install.Fault
-		if !errors.As(err, &fault) || fault.Status != 409 || try == mostTries {
+		if !hasStatus(err, http.StatusConflict) || try == mostTries {
 			return err
 		}
 		if err := w.Clock.Sleep(ctx, time.Second/4); err != nil { // the watch tells of it in a moment
@@ -99,18 +94,12 @@ func (w *Deleter) releaseOnce(ctx context.Context, k kube.Kind, u *unstructured.
 	if len(entries) == 0 {
 		entries = append(entries, map[string]any{}) // what the API server takes for none
 	}
-	data, err := json.Marshal(map[string]any{"metadata": map[string]any{
+	written, err := w.MergePatch(ctx, "let go of", hubapi.FieldManager+"-release", k, u, map[string]any{"metadata": map[string]any{
 		"resourceVersion": u.GetResourceVersion(), "managedFields": entries, "labels": map[string]any{hubapi.LabelCluster: nil},
 	}})
 	if err != nil {
 		return err
 	}
-	short, cancel := kube.WithTimeout(ctx)
-	defer cancel()
-	written, err := w.Resource(k, u.GetNamespace()).Patch(short, u.GetName(), types.MergePatchType, data, metav1.PatchOptions{FieldManager: hubapi.FieldManager + "-release"})
-	if err != nil {
-		return w.Fault(kube.Attempt{Op: "let go of " + k.Name, Verb: "patch", Kind: k, Namespace: u.GetNamespace(), Name: u.GetName()}, err)
-	}
-	w.Kept(k, written)
+	w.Keep(k, written)
 	return nil
 }

@@ -22,13 +22,11 @@ const (
 	noteInterval = 10 * time.Second
 )
 
-// awaited is an object that is waited for to be gone.
 type awaited struct {
 	kind   kube.Kind
 	object *unstructured.Unstructured
 }
 
-// gone waits until objects of a kind are no more.
 func (w *Deleter) gone(ctx context.Context, k kube.Kind, objects ...*unstructured.Unstructured) error {
 	all := make([]awaited, 0, len(objects))
 	for _, u := range objects {
@@ -72,7 +70,6 @@ func (w *Deleter) allGone(ctx context.Context, all []awaited) error {
 	}
 }
 
-// left are those of the awaited that are still there, as they are now.
 func (w *Deleter) left(all []awaited) []*unstructured.Unstructured {
 	var left []*unstructured.Unstructured
 	for _, a := range all {
@@ -83,7 +80,6 @@ func (w *Deleter) left(all []awaited) []*unstructured.Unstructured {
 	return left
 }
 
-// stuckFault is the fault for objects that do not go.
 func stuckFault(left []*unstructured.Unstructured) *install.Fault {
 	return &install.Fault{
 		Code: install.CodeTimeout, Op: "delete", On: left[0].GetNamespace() + "/" + left[0].GetName(),

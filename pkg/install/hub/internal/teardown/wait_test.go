@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic/fake"
+	"k8s.io/client-go/rest"
 
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/hubapi"
@@ -27,13 +28,23 @@ const hiveFinalizer = "hive.openshift.io/deprovision"
 // watched is a deleter of the cluster lab on a client whose stores the test fills.
 func watched(t *testing.T) (*Deleter, *kube.Namespace) {
 	t.Helper()
-	lists := map[schema.GroupVersionResource]string{}
+	lists, served := map[schema.GroupVersionResource]string{}, map[kube.Kind]bool{}
 	for _, k := range kube.Known() {
-		lists[k.GroupVersionResource] = k.Name + "List"
+		lists[k.Resource()], served[k] = string(k)+"List", true
 	}
-	client := kube.NewFake(fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), lists))
+	client, err := kube.New(&rest.Config{Host: "https://hub.example.com:6443"}, "", nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client.Served, client.Dynamic = served, fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), lists)
 	t.Cleanup(client.Close)
-	at := client.FakeNamespace("lab")
+	at := kube.NewNamespace("lab", kube.Watched()...)
+	for _, s := range at.Stores {
+		if err := s.Replace(nil, ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	client.Namespaces["lab"] = at
 	return &Deleter{Writer: kube.Writer{Client: client, Namespace: at, Cluster: "lab"}}, at
 }
 
@@ -41,7 +52,7 @@ func watched(t *testing.T) (*Deleter, *kube.Namespace) {
 func put(t *testing.T, at *kube.Namespace, objects ...*unstructured.Unstructured) {
 	t.Helper()
 	for _, u := range objects {
-		if err := at.Stores[u.GetKind()].Update(u); err != nil {
+		if err := at.Stores[kube.Kind(u.GetKind())].Update(u); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -94,10 +105,10 @@ func TestGoneByIdentity(t *testing.T) {
 	before.SetUID(types.UID("first"))
 	again.SetUID(types.UID("second"))
 	put(t, at, again)
-	if err := w.gone(t.Context(), kube.Agents(), before); err != nil {
+	if err := w.gone(t.Context(), kube.Agents, before); err != nil {
 		t.Errorf("the one before: %v", err)
 	}
-	if err := w.gone(t.Context(), kube.Agents(), again); install.CodeOf(err) != install.CodeTimeout {
+	if err := w.gone(t.Context(), kube.Agents, again); install.CodeOf(err) != install.CodeTimeout {
 		t.Errorf("the one that is there: %v", err)
 	}
 }
@@ -117,8 +128,8 @@ func TestGoneUnheard(t *testing.T) {
 		w.Clock = clock.Scaled(6000)
 		u := agent()
 		put(t, at, u)
-		at.Store(kube.Agents()).Heard(test.failing)
-		err := w.gone(t.Context(), kube.Agents(), u)
+		at.Store(kube.Agents).SetFailing(test.failing)
+		err := w.gone(t.Context(), kube.Agents, u)
 		if install.CodeOf(err) != test.code || !strings.Contains(err.Error(), test.says) {
 			t.Errorf("%s: got %v", name, err)
 		}
@@ -144,7 +155,7 @@ func TestNotesOfAWait(t *testing.T) {
 	w.Tell = told.note
 	done := make(chan error, 1)
 	go func() {
-		done <- w.allGone(t.Context(), []awaited{{kube.ClusterDeployments(), first}, {kube.InfraEnvs(), second}})
+		done <- w.allGone(t.Context(), []awaited{{kube.ClusterDeployments, first}, {kube.InfraEnvs, second}})
 	}()
 	told.await(t, "ClusterDeployment lab, held by the finalizer "+hiveFinalizer+" (of Hive's operator)", "InfraEnv lab", "(of the assisted-service)")
 	began := w.Clock.Now()
@@ -156,14 +167,14 @@ func TestNotesOfAWait(t *testing.T) {
 	if len(told.with("waiting for")) != 1 {
 		t.Errorf("while nothing changes: %q", told.all)
 	}
-	if err := at.Store(kube.InfraEnvs()).Delete(second); err != nil {
+	if err := at.Store(kube.InfraEnvs).Delete(second); err != nil {
 		t.Fatal(err)
 	}
 	told.await(t, "waiting for ClusterDeployment lab, held by the finalizer "+hiveFinalizer)
 	if len(told.with("InfraEnv")) != 1 {
 		t.Errorf("in all: %q", told.all)
 	}
-	if err := at.Store(kube.ClusterDeployments()).Delete(first); err != nil {
+	if err := at.Store(kube.ClusterDeployments).Delete(first); err != nil {
 		t.Fatal(err)
 	}
 	if err := <-done; err != nil {

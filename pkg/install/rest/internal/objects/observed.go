@@ -3,6 +3,7 @@ package objects
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/redact"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/internal/plane"
 )
 
 // RefOf is what names a cluster.
@@ -163,4 +165,38 @@ func readValidations(text string) []install.Validation {
 		return cmp.Or(strings.Compare(a.Category, b.Category), strings.Compare(a.ID, b.ID))
 	})
 	return out
+}
+
+// readInventory reads the inventory that a host carries in a text. hostID is
+// the machine's UUID: the agent takes it as the host's id. A field of another
+// type than expected is left out; a text that is no JSON object is no inventory.
+func readInventory(text, hostID string) install.Inventory {
+	if !strings.HasPrefix(strings.TrimSpace(text), "{") {
+		return install.Inventory{}
+	}
+	var wire models.Inventory
+	err := json.Unmarshal([]byte(text), &wire)
+	var shape *json.UnmarshalTypeError
+	if err != nil && (!errors.As(err, &shape) || shape.Field == "") {
+		return install.Inventory{}
+	}
+	cpu, memory, vendor := value(wire.CPU), value(wire.Memory), value(wire.SystemVendor)
+	return install.Inventory{
+		Known: true, Hostname: wire.Hostname, UUID: hostID,
+		Serial: vendor.SerialNumber, Manufacturer: vendor.Manufacturer, Product: vendor.ProductName,
+		BMC: plane.BMCAddress(wire.BmcAddress, wire.BmcV6address), CPUs: int(cpu.Count), Arch: plane.Architecture(cpu.Architecture), MemoryBytes: memory.PhysicalBytes,
+		Interfaces: collect(wire.Interfaces, func(nic *models.Interface) install.Interface {
+			return install.Interface{
+				Name: nic.Name, MAC: strings.ToLower(nic.MacAddress), Up: nic.HasCarrier,
+				Addresses: append(append([]string{}, nic.IPV4Addresses...), nic.IPV6Addresses...),
+			}
+		}),
+		Disks: collect(wire.Disks, func(d *models.Disk) install.Disk {
+			return install.Disk{
+				ID: d.ID, Path: d.Path, ByID: d.ByID, ByPath: d.ByPath, HCTL: d.Hctl, Name: d.Name, Model: d.Model, Vendor: d.Vendor,
+				Serial: d.Serial, WWN: d.Wwn, Type: string(d.DriveType), SizeBytes: d.SizeBytes, Removable: d.Removable, Media: d.IsInstallationMedia,
+				Eligible: d.InstallationEligibility.Eligible, Reasons: d.InstallationEligibility.NotEligibleReasons,
+			}
+		}),
+	}
 }

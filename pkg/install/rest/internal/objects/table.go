@@ -1,7 +1,7 @@
 // Package objects reads and writes the JSON of the service's objects: what it
 // takes for each setting of a cluster, an InfraEnv or a host, and how it shows it.
-// A new setting is a row in settings_cluster.go, settings_infraenv.go or
-// settings_host.go. Nothing is sent here.
+// A new setting is a row in settings_cluster.go or, for InfraEnvs and hosts, in
+// settings_hosts.go. Nothing is sent here.
 package objects
 
 import (
@@ -124,8 +124,7 @@ func NewTables() Tables {
 	return Tables{Cluster: clusterTable(), InfraEnv: infraEnvTable(), Host: hostTable()}
 }
 
-// text is a row for a plain text field. An empty text in an answer is one that
-// the service does not say.
+// text is a row for a text field. An empty one in an answer is not said.
 func text[W any](key install.Setting, field string, read func(*W) string) entry[W] {
 	return row(key, func(v string) body { return body{field: v} }, func(w *W) (string, bool) {
 		value := read(w)

@@ -80,7 +80,6 @@ func Authorise(c Credentials, exchange Exchanger) (TokenSource, error) {
 	return noAuth{}, nil
 }
 
-// kind is how a token is used.
 type kind int
 
 const (
@@ -91,7 +90,6 @@ const (
 	kindExchange             // offline or refresh token
 )
 
-// claims are what tells the kinds of token apart.
 type claims struct {
 	Typ        string `json:"typ"`
 	AuthScheme string `json:"auth_scheme"`
@@ -100,7 +98,6 @@ type claims struct {
 	Cluster    string `json:"cluster_id"`
 }
 
-// client is the OAuth client that a token was issued to.
 func (c claims) client() string {
 	if c.AZP != "" {
 		return c.AZP

@@ -44,7 +44,6 @@ type Connection struct {
 	call calling // what the requests of this part of the work have in common
 }
 
-// service is what a connection is for all its requests.
 type service struct {
 	base    *url.URL
 	runtime *oapi.Runtime
@@ -146,7 +145,6 @@ func HTTPClient(caFile string, insecure bool) (*http.Client, error) {
 	return &http.Client{Transport: transport, CheckRedirect: forDownloads}, nil
 }
 
-// trust is the system's certificates and those of a file.
 func trust(caFile string) (*x509.CertPool, error) {
 	pem, err := os.ReadFile(caFile)
 	if err != nil {
@@ -160,4 +158,36 @@ func trust(caFile string) (*x509.CertPool, error) {
 		return nil, errors.New("it holds no PEM certificate")
 	}
 	return pool, nil
+}
+
+type redirectError struct{ why string }
+
+func (e *redirectError) Error() string { return e.why }
+
+const mostRedirects = 10
+
+// toSameOrigin follows redirects to the same scheme, host and port: what a request
+// carries is for nobody else.
+func toSameOrigin(to *http.Request, via []*http.Request) error {
+	from := via[0].URL
+	switch {
+	case len(via) >= mostRedirects:
+		return &redirectError{"it redirects in circles"}
+	case to.URL.Scheme != from.Scheme || to.URL.Host != from.Host:
+		return &redirectError{"it redirects to " + redact.URL(to.URL) + ", where nothing is sent that is meant for " + from.Scheme + "://" + from.Host}
+	}
+	return nil
+}
+
+// forDownloads follows redirects, but not from https to http, and tells no server
+// where it was sent from: the URL may hold a token.
+func forDownloads(to *http.Request, via []*http.Request) error {
+	switch {
+	case len(via) >= mostRedirects:
+		return &redirectError{"it redirects in circles"}
+	case via[len(via)-1].URL.Scheme == "https" && to.URL.Scheme != "https":
+		return &redirectError{"it redirects from https to " + redact.URL(to.URL)}
+	}
+	to.Header.Del("Referer")
+	return nil
 }

@@ -16,8 +16,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-openapi/runtime"
-
 	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/redact"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -64,7 +62,6 @@ func errorShape(body []byte) (answerKind, string) {
 	return shapeless, Title(body)
 }
 
-// pageTitle is what stands between the title tags of a web page.
 func pageTitle(body []byte) string {
 	lower := bytes.ToLower(body)
 	from := bytes.Index(lower, []byte("<title>"))
@@ -122,14 +119,13 @@ func passing(status int) bool {
 	return status >= 500
 }
 
-// fault makes the error that callers see of what went wrong with a request.
-func (c *Connection) fault(call calling, operation *runtime.ClientOperation, try *attempt, err error) *install.Fault {
-	method := operation.Method
+func (c *Connection) fault(r *Request, try *attempt, err error) *install.Fault {
+	method := r.Method
 	var made *install.Fault
 	if errors.As(err, &made) {
 		return made // by whoever read the answer
 	}
-	f := &install.Fault{Code: install.CodeFailure, Op: call.op, On: call.on}
+	f := &install.Fault{Code: install.CodeFailure, Op: r.Op, On: r.On}
 	var answer *answerError
 	if !errors.As(err, &answer) {
 		c.noAnswer(f, method, try, err)
@@ -137,7 +133,7 @@ func (c *Connection) fault(call calling, operation *runtime.ClientOperation, try
 	}
 	f.Status, f.Err, f.RetryAfter = answer.status, answer, answer.retryAfter
 	switch {
-	case isElsewhere(operation, answer):
+	case isElsewhere(r, answer):
 		f.Ambiguous, f.Permanent = method == http.MethodPost && answer.kind == notAnAnswer, answer.kind != notAnAnswer
 		f.Err = fmt.Errorf("there is no assisted-service at %s: %w", c.URL(), answer)
 		f.Next = "check --service-url"
@@ -148,15 +144,15 @@ func (c *Connection) fault(call calling, operation *runtime.ClientOperation, try
 		f.Ambiguous = method == http.MethodPost && answer.status >= 500 && answer.kind != serviceShape
 		f.Next = "run the same command again in a while"
 	default:
-		c.refused(f, answer, call.file && method != http.MethodGet && method != http.MethodDelete)
+		c.refused(f, answer, c.call.file && method != http.MethodGet && method != http.MethodDelete)
 	}
 	return f
 }
 
 // isElsewhere says whether an answer shows that something else is at the
 // service's address: every service has its collections, and sends no web pages.
-func isElsewhere(operation *runtime.ClientOperation, answer *answerError) bool {
-	if strings.Contains(operation.PathPattern, "{") {
+func isElsewhere(r *Request, answer *answerError) bool {
+	if strings.Contains(r.Path, "{") {
 		return false
 	}
 	return answer.kind == notAnAnswer && answer.page || answer.kind == shapeless && answer.status == http.StatusNotFound
@@ -176,8 +172,7 @@ func speaksTLS(answer *answerError) bool {
 	return false
 }
 
-// refused fills in a fault for a 4xx; ofFile says whether the request was made
-// from the user's file.
+// refused fills in a fault for a 4xx; ofFile says whether the request came from the file.
 func (c *Connection) refused(f *install.Fault, answer *answerError, ofFile bool) {
 	f.Permanent = true
 	switch answer.status {
@@ -210,8 +205,7 @@ func (c *Connection) refused(f *install.Fault, answer *answerError, ofFile bool)
 	}
 }
 
-// unknownField is the field that a service does not know, from the text of
-// Go's JSON decoder that it passes on.
+// unknownField is the field that a service does not know, as Go's JSON decoder names it.
 func unknownField(reason string) string {
 	match := regexp.MustCompile(`unknown field "([^"]+)"`).FindStringSubmatch(reason)
 	if match == nil {
@@ -220,7 +214,6 @@ func unknownField(reason string) string {
 	return match[1]
 }
 
-// noAnswer fills in a fault for a request that was not answered.
 func (c *Connection) noAnswer(f *install.Fault, method string, try *attempt, err error) {
 	f.Ambiguous = method == http.MethodPost && try.sent.Load()
 	f.Err = errors.New(short(hiding(try.value)(redact.Error(err))))
@@ -298,7 +291,6 @@ func Conflict(err error) bool {
 	return errors.As(err, &fault) && fault.Status == http.StatusConflict
 }
 
-// short keeps a text of the service to a length that fits a message.
 func short(text string) string {
 	const longest = 2000
 	text = strings.TrimSpace(text)

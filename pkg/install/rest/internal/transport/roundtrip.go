@@ -19,11 +19,11 @@ import (
 // a tenth of a list. To a write the service answers with the whole object, all that its
 // hosts ever said included, of which nothing is kept.
 const (
-	largestThing   = 16 << 20
+	largestElement = 16 << 20
 	largestList    = 64 << 20
 	largestDropped = 512 << 20
-	// mostThings is how many a list may have.
-	mostThings = 20000
+	// mostElements is how many a list may have.
+	mostElements = 20000
 )
 
 // Exchange is one request and its answer, for a debug log. It holds no secret:
@@ -37,10 +37,9 @@ type Exchange struct {
 	Error    string
 }
 
-// attempt is what is known of one try of a request.
 type attempt struct {
 	number int
-	most   int         // bytes that an answer in JSON may have; 0: largestThing
+	most   int         // bytes that an answer in JSON may have
 	sent   atomic.Bool // the request's head has left: the service may have acted
 	value  string      // the authorisation that was sent
 	date   time.Time   // the answer's Date
@@ -56,8 +55,7 @@ func attemptOf(ctx context.Context) *attempt {
 	return &attempt{number: 1}
 }
 
-// answerError is an answer that is not a success, or none at all in the sense
-// of the API.
+// answerError is an answer that is not a success, or none in the sense of the API.
 type answerError struct {
 	status     int
 	header     http.Header
@@ -67,7 +65,6 @@ type answerError struct {
 	retryAfter time.Duration
 }
 
-// answerKind is how an answer says that it is an error.
 type answerKind int
 
 const (
@@ -195,9 +192,6 @@ func check(req *http.Request, resp *http.Response, now time.Time, hide func(stri
 	}
 	resp.Header.Set("Content-Type", "application/json")
 	most := attemptOf(req.Context()).most
-	if most == 0 {
-		most = largestThing
-	}
 	resp.Body = &bounded{next: body, body: resp.Body, left: most, most: most, refuse: bad}
 	return resp, nil
 }

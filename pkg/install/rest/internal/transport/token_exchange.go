@@ -86,7 +86,6 @@ func tokenURL(address string) string {
 	return u.String()
 }
 
-// offline exchanges an offline or refresh token.
 func (e Exchanger) offline(address, token, client string) *exchanged {
 	secret := spec.NewSecret(token)
 	return e.source(address, token, func() url.Values {
@@ -94,7 +93,6 @@ func (e Exchanger) offline(address, token, client string) *exchanged {
 	}, "get a new offline token at "+offlinePage+" and give it with --offline-token-file")
 }
 
-// account exchanges the id and secret of a service account.
 func (e Exchanger) account(address, id, text string) *exchanged {
 	secret := spec.NewSecret(text)
 	return e.source(address, text, func() url.Values {
@@ -162,7 +160,6 @@ func (e *exchanged) renew(ctx context.Context) error {
 	}
 }
 
-// exchange asks for an access token once.
 func (e *exchanged) exchange(ctx context.Context) (token string, life time.Duration, fault *install.Fault) {
 	fail := func(permanent bool, code install.Code, status int, err error) (string, time.Duration, *install.Fault) {
 		f := &install.Fault{Code: code, Op: "exchange token at", On: hostOf(e.url), Status: status, Permanent: permanent, Err: err}

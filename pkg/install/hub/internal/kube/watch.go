@@ -1,0 +1,313 @@
+package kube
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
+)
+
+// Namespace is a namespace that is watched.
+type Namespace struct {
+	Name   string
+	Stores map[Kind]*Store // by kind
+
+	mu   sync.Mutex
+	news chan struct{} // closed, and made anew, when something changes
+}
+
+// NewNamespace is a namespace with empty stores for kinds.
+func NewNamespace(name string, kinds ...Kind) *Namespace {
+	at := &Namespace{Name: name, Stores: map[Kind]*Store{}, news: make(chan struct{})}
+	for _, k := range kinds {
+		at.Stores[k] = newStore(k, at.changed)
+	}
+	return at
+}
+
+// Watch is a namespace whose objects are all there; the first call for it begins
+// to watch. Where the watches cannot be begun, why.
+func (c *Client) Watch(ctx context.Context, namespace string) (*Namespace, error) {
+	served, err := c.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	life, err := c.lifetime(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	at, known := c.Namespaces[namespace]
+	if !known {
+		at = NewNamespace(namespace, slices.DeleteFunc(Watched(), func(k Kind) bool { return !served[k] })...)
+		c.Namespaces[namespace] = at
+		for _, s := range at.Stores {
+			go c.runReflector(life, namespace, s)
+		}
+	}
+	c.mu.Unlock()
+	return at, at.waitSynced(ctx, func(k Kind, err error) error {
+		if k == "" {
+			return c.Fault(Attempt{Op: "watch namespace", Namespace: namespace}, err)
+		}
+		return c.Fault(Attempt{Op: "watch " + k.Resource().Resource + " in", Verb: "list", Kind: k, Namespace: namespace}, err)
+	})
+}
+
+// Watching is a namespace that is watched already, nil where it is not.
+func (c *Client) Watching(namespace string) *Namespace {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.Namespaces[namespace]
+}
+
+// waitSynced waits until all is there, or a kind does not come; fault makes the error,
+// for no kind where it is the end of ctx.
+func (at *Namespace) waitSynced(ctx context.Context, fault func(Kind, error) error) error {
+	ctx, cancel := WithTimeout(ctx)
+	defer cancel()
+	for {
+		news := at.Wait()
+		missing := false
+		for _, s := range Sorted(at.Stores) {
+			synced, failing := s.health()
+			if !synced && failing != nil {
+				return fault(s.Kind, failing)
+			}
+			missing = missing || !synced
+		}
+		if !missing {
+			return nil
+		}
+		select {
+		case <-news:
+		case <-ctx.Done():
+			return fault("", context.Cause(ctx))
+		}
+	}
+}
+
+// Store is that of a kind; an empty one where the hub has no such kind.
+func (at *Namespace) Store(k Kind) *Store {
+	if s, there := at.Stores[k]; there {
+		return s
+	}
+	return newStore(k, func() {})
+}
+
+// Failing is why a watch brings nothing at present, nil while all do.
+func (c *Client) Failing(at *Namespace) error {
+	for _, s := range Sorted(at.Stores) {
+		if _, err := s.health(); err != nil {
+			return c.Fault(Attempt{Op: "watch " + s.Kind.Resource().Resource + " in", Verb: "watch", Kind: s.Kind, Namespace: at.Name}, err)
+		}
+	}
+	return nil
+}
+
+func (at *Namespace) changed() {
+	at.mu.Lock()
+	defer at.mu.Unlock()
+	close(at.news)
+	at.news = make(chan struct{})
+}
+
+// Wait is closed at the next change.
+func (at *Namespace) Wait() <-chan struct{} {
+	at.mu.Lock()
+	defer at.mu.Unlock()
+	return at.news
+}
+
+// runReflector keeps a store up to date until life ends. The reflector lists, watches,
+// and begins again by itself where a watch ends or its version is too old.
+func (c *Client) runReflector(life context.Context, namespace string, s *Store) {
+	client := c.Dynamic.Resource(s.Kind.Resource()).Namespace(namespace)
+	source := &cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+			options.LabelSelector = s.Kind.Selector()
+			list, err := client.List(ctx, options)
+			s.SetFailing(err)
+			return list, err
+		},
+		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+			options.LabelSelector = s.Kind.Selector()
+			events, err := client.Watch(ctx, options)
+			// A server that cannot list by watching refuses, and is asked in the old
+			// way next. One that has forgotten the version is listed anew.
+			if streamed := options.SendInitialEvents != nil; err == nil || !streamed && !apierrors.IsResourceExpired(err) && !apierrors.IsGone(err) {
+				s.SetFailing(err)
+			}
+			return events, err
+		},
+	}
+	logger := logr.Discard()
+	reflector := cache.NewReflectorWithOptions(cache.ToListWatcherWithWatchListSemantics(source, c.Dynamic), &unstructured.Unstructured{}, s, cache.ReflectorOptions{
+		Name: s.Kind.Resource().Resource + " in " + namespace, TypeDescription: string(s.Kind), Logger: &logger,
+		Backoff: &wait.Backoff{Duration: 300 * time.Millisecond, Cap: 10 * time.Second, Steps: 8, Factor: 2, Jitter: 0.5},
+	})
+	reflector.RunWithContext(life)
+}
+
+// Store holds the objects of one kind in one namespace as a watch brings them,
+// and as our own writes return them, whichever is newer. Its objects are not to
+// be changed.
+type Store struct {
+	Kind    Kind
+	changed func() // is called after every change of the store
+	wide    bool   // it has the objects of several namespaces
+
+	mu      sync.Mutex
+	objects map[string]*unstructured.Unstructured // by name, with the namespace before it where it is wide
+	synced  bool                                  // all that there was at first is here
+	failing error                                 // why nothing comes at present
+}
+
+var _ cache.ReflectorStore = (*Store)(nil)
+
+func newStore(k Kind, changed func()) *Store {
+	return &Store{Kind: k, changed: changed, objects: map[string]*unstructured.Unstructured{}}
+}
+
+func (s *Store) nameOf(u *unstructured.Unstructured) string {
+	if s.wide {
+		return u.GetNamespace() + "/" + u.GetName()
+	}
+	return u.GetName()
+}
+
+// Add is of cache.ReflectorStore.
+func (s *Store) Add(object any) error { return s.Update(object) }
+
+// Update is of cache.ReflectorStore.
+func (s *Store) Update(object any) error {
+	u, err := s.own(object)
+	if err != nil {
+		return err
+	}
+	s.keep(u)
+	return nil
+}
+
+// Delete is of cache.ReflectorStore.
+func (s *Store) Delete(object any) error {
+	if gone, ok := object.(cache.DeletedFinalStateUnknown); ok {
+		object = gone.Obj
+	}
+	u, err := s.own(object)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	if there := s.objects[s.nameOf(u)]; there != nil && there.GetUID() == u.GetUID() {
+		delete(s.objects, s.nameOf(u))
+	}
+	s.mu.Unlock()
+	s.changed()
+	return nil
+}
+
+// Replace is of cache.ReflectorStore. What we wrote after the list was made
+// stays.
+func (s *Store) Replace(list []any, version string) error {
+	objects := make(map[string]*unstructured.Unstructured, len(list))
+	for _, item := range list {
+		u, err := s.own(item)
+		if err != nil {
+			return err
+		}
+		objects[s.nameOf(u)] = u
+	}
+	s.mu.Lock()
+	for name, there := range s.objects {
+		if newer(there.GetResourceVersion(), version) {
+			objects[name] = there
+		}
+	}
+	s.objects, s.synced = objects, true
+	s.mu.Unlock()
+	s.changed()
+	return nil
+}
+
+// Resync is of cache.ReflectorStore.
+func (s *Store) Resync() error { return nil }
+
+func (s *Store) own(object any) (*unstructured.Unstructured, error) {
+	u, ok := object.(*unstructured.Unstructured)
+	if !ok {
+		return nil, fmt.Errorf("a watch of %s brought a %T", s.Kind.Resource().Resource, object)
+	}
+	return u, nil
+}
+
+// keep puts an object into the store unless a newer one is there.
+func (s *Store) keep(u *unstructured.Unstructured) {
+	s.mu.Lock()
+	name := s.nameOf(u)
+	there := s.objects[name]
+	if _, labelled := u.GetLabels()[s.Kind.Selector()]; s.Kind.Selector() != "" && !labelled {
+		delete(s.objects, name) // none of those that are watched any more
+	} else if there == nil || there.GetUID() != u.GetUID() || newer(u.GetResourceVersion(), there.GetResourceVersion()) {
+		s.objects[name] = u
+	}
+	s.mu.Unlock()
+	s.changed()
+}
+
+// SetFailing notes how the last call for the store went.
+func (s *Store) SetFailing(err error) {
+	s.mu.Lock()
+	same := err == nil && s.failing == nil
+	s.failing = err
+	s.mu.Unlock()
+	if !same {
+		s.changed()
+	}
+}
+
+// health is whether the store has been filled, and why nothing comes now.
+func (s *Store) health() (synced bool, failing error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.synced, s.failing
+}
+
+// Get is the object of that name, or nil.
+func (s *Store) Get(name string) *unstructured.Unstructured {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.objects[name]
+}
+
+// All are the objects by name.
+func (s *Store) All() []*unstructured.Unstructured {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.SortedFunc(maps.Values(s.objects), func(a, b *unstructured.Unstructured) int { return strings.Compare(a.GetName(), b.GetName()) })
+}
+
+// newer says whether one resource version is later than another. They are
+// numbers that grow (KEP-5504); where they are not, the one that comes last is
+// taken for the later.
+func newer(a, b string) bool {
+	x, err := strconv.ParseUint(a, 10, 64)
+	y, other := strconv.ParseUint(b, 10, 64)
+	if err != nil || other != nil {
+		return true
+	}
+	return x > y
+}

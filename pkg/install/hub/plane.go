@@ -1,0 +1,74 @@
+// Package hub is the service plane over a hub: a Kubernetes cluster on which the
+// assisted-service runs as an operator and is spoken to through objects.
+//
+// It reads from watches. The first observation of a cluster starts them, and
+// later ones send nothing: they only put together what the watches have
+// brought. It writes by server-side apply under one field manager and never by
+// force, so that what others have set stays theirs, and it sends nothing where
+// an object is already as it shall be.
+package hub
+
+import (
+	"net/http"
+	"sync"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
+)
+
+// Call is one call of the API server, for a debug log. It holds no secret: no
+// body, no header, no query beside whether it is a watch.
+type Call = kube.Call
+
+// Config says which hub to talk to and how.
+type Config struct {
+	// Kube is the connection to the hub's API server.
+	Kube *rest.Config
+	// Namespace that the objects of a cluster stand in; "" for the one that is
+	// named after the cluster.
+	Namespace string
+	// Clock is the machine's own if nil.
+	Clock install.Clock
+	// Log is told of every call of the API server; what it is told holds no
+	// secret. It may be called from several goroutines at once.
+	Log func(Call)
+	// HTTPClient reads what the service itself hands out by URL: logs, events,
+	// images. Nil for one that trusts the system's certificates.
+	HTTPClient *http.Client
+}
+
+// Plane is the service plane. Its methods are safe for concurrent use.
+type Plane struct {
+	api  *kube.Client
+	http *http.Client
+
+	mu        sync.Mutex
+	memories  map[string]*clusterMemory // by id
+	imageSets map[string]imageSetRecord // by name
+}
+
+var _ install.Backend = (*Plane)(nil)
+
+// New makes the plane; it does not talk to the hub yet. A connection that cannot
+// be used is an error with CodeUsage.
+func New(config Config) (*Plane, error) {
+	api, err := kube.New(config.Kube, config.Namespace, config.Clock, config.Log)
+	if err != nil {
+		return nil, err
+	}
+	p := &Plane{api: api, http: config.HTTPClient, memories: map[string]*clusterMemory{}, imageSets: map[string]imageSetRecord{}}
+	if p.http == nil {
+		p.http = &http.Client{}
+	}
+	return p, nil
+}
+
+// Close ends all watches. Nothing is asked of the plane after it.
+func (p *Plane) Close() { p.api.Close() }
+
+// Follow has lists read what watches bring, from the next list on: for who lists
+// again and again. The first list of a kind begins to watch it, and waits until
+// all of it is there; no later one asks the API server for anything.
+func (p *Plane) Follow() { p.api.Follow() }

@@ -1,0 +1,272 @@
+package hub
+
+import (
+	"cmp"
+	"encoding/base64"
+	"encoding/json"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/oaictl/oaictl/internal/catalogue"
+	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
+	"github.com/oaictl/oaictl/internal/hubobjects"
+	"github.com/oaictl/oaictl/internal/model"
+	"github.com/oaictl/oaictl/internal/redact"
+	"github.com/oaictl/oaictl/internal/setting"
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
+	"github.com/oaictl/oaictl/pkg/install/internal/plane"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+func hostOf(u *unstructured.Unstructured, now time.Time) (install.Host, error) {
+	wire, err := kube.Read[agentinstall.Agent](u)
+	if err != nil {
+		return install.Host{}, err
+	}
+	status := &wire.Status
+	host := install.Host{
+		ID: u.GetName(), InfraEnvID: kube.ID(u.GetNamespace(), u.GetLabels()[hubapi.LabelAgentInfraEnv]), Day2: status.Kind == agentinstall.AgentKindAdded,
+		State: model.HostStateOf(status.DebugInfo.State), Status: cmp.Or(status.DebugInfo.State, "discovering"), StatusInfo: redact.Text(status.DebugInfo.StateInfo),
+		Since: latest(status.Conditions, hubapi.ConditionRequirementsMet, hubapi.ConditionInstalled, hubapi.ConditionBound, hubapi.ConditionConnected, hubapi.ConditionValidated),
+		Role:  model.RoleOf(wire.Spec.Role), Suggested: model.RoleOf(status.Role), Bootstrap: status.Bootstrap,
+		Registered: u.GetCreationTimestamp().Time, Validations: validationsOf(status.ValidationsInfo),
+		Disk: cmp.Or(wire.Spec.InstallationDiskID, status.InstallationDiskID),
+		Progress: install.HostProgress{
+			Stage: status.Progress.CurrentStage, Info: status.Progress.ProgressInfo, Percent: int(status.Progress.InstallationPercentage), Stages: status.Progress.ProgressStages,
+			Since: moment(status.Progress.StageStartTime), Updated: moment(status.Progress.StageUpdateTime),
+		},
+	}
+	if ref := wire.Spec.ClusterDeploymentName; ref != nil && ref.Name != "" {
+		host.ClusterID = kube.ID(cmp.Or(ref.Namespace, u.GetNamespace()), ref.Name)
+		if host.State == model.HostUnbound {
+			host.State = model.HostBinding // it was asked for, and the service is still to see to it
+		}
+	}
+	if c := find(status.Conditions, hubapi.ConditionConnected); c.isFalse() {
+		host.CheckedIn = c.since()
+	}
+	host.Inventory = inventoryOf(&status.Inventory, u.GetName())
+	if host.State == model.HostDiscovering {
+		host.Inventory.Known = false // of the boot before, if any
+	}
+	host.Hostname = cmp.Or(wire.Spec.Hostname, status.Inventory.Hostname)
+	host.Inherited = inheritedLabels(u)
+	host.Settings = hostSettings(u, host.Inherited)
+	if text, standing := refused(status.Conditions, now); text != "" {
+		host.Validations = append(host.Validations, specValidation(text, standing))
+		if standing && host.State == model.HostReady { // for the service, with what it was told before
+			host.State, host.StatusInfo = model.HostBlocked, text
+		}
+	}
+	return host, nil
+}
+
+// inheritedLabels are the labels of a node that its Agent was given by the service,
+// since its InfraEnv passes them on. Which they are stands in an annotation; taken
+// away, they would come back.
+func inheritedLabels(agent *unstructured.Unstructured) map[string]string {
+	labels, _, _ := unstructured.NestedStringMap(agent.Object, "spec", "nodeLabels")
+	inherited := setting.Commas(agent.GetAnnotations()[hubapi.AnnotationInheritedNodeLabels])
+	maps.DeleteFunc(labels, func(key, _ string) bool { return !slices.Contains(inherited, key) })
+	return labels
+}
+
+func hostSettings(agent *unstructured.Unstructured, inherited map[string]string) install.Settings {
+	s := hubobjects.AgentTable(hubobjects.HostSecrets{}).Settings(agent.Object)
+	var labels map[string]string
+	if len(inherited) > 0 && s[setting.Labels].Decode(&labels) == nil {
+		maps.DeleteFunc(labels, func(key, _ string) bool { _, is := inherited[key]; return is })
+		s[setting.Labels] = setting.ValueOf(labels)
+	}
+	return s
+}
+
+func text(s install.Settings, key install.Setting, value string) {
+	if value != "" {
+		s[key] = setting.ValueOf(value)
+	}
+}
+
+func validationsOf(wire hubapi.Validations) []install.Validation {
+	var out []install.Validation
+	for _, category := range slices.Sorted(maps.Keys(wire)) {
+		for _, v := range wire[category] {
+			out = append(out, install.Validation{ID: v.ID, Category: category, Status: v.Status, Message: redact.Text(v.Message)})
+		}
+	}
+	return out
+}
+
+// specValidation is what the service does not take of an object, as a check: it
+// stands in the way as one does. Only one that has stood for a while fails.
+func specValidation(text string, standing bool) install.Validation {
+	check := install.Validation{ID: catalogue.SpecSynced, Category: catalogue.CategoryKubeAPI, Status: "pending", Message: text}
+	if standing {
+		check.Status = checkFails
+	}
+	return check
+}
+
+// checkFails is the status of a check that fails, in the service's word.
+const checkFails = "failure"
+
+// inventoryOf is what an Agent's machine says of itself. An Agent is named by
+// the machine's UUID. Zero before the first report.
+func inventoryOf(wire *agentinstall.HostInventory, uuid string) install.Inventory {
+	if wire.Hostname == "" && len(wire.Interfaces) == 0 && len(wire.Disks) == 0 {
+		return install.Inventory{}
+	}
+	out := install.Inventory{
+		Known: true, Hostname: wire.Hostname, UUID: uuid,
+		Serial: wire.SystemVendor.SerialNumber, Manufacturer: wire.SystemVendor.Manufacturer, Product: wire.SystemVendor.ProductName,
+		BMC: plane.BMCAddress(wire.BMCAddress, wire.BMCV6Address), CPUs: int(wire.CPU.Count), Arch: plane.Architecture(wire.CPU.Architecture), MemoryBytes: wire.Memory.PhysicalBytes,
+		Interfaces: make([]install.Interface, 0, len(wire.Interfaces)),
+		Disks:      make([]install.Disk, 0, len(wire.Disks)),
+	}
+	for _, nic := range wire.Interfaces {
+		out.Interfaces = append(out.Interfaces, install.Interface{
+			Name: nic.Name, MAC: strings.ToLower(nic.MACAddress), Up: nic.HasCarrier,
+			Addresses: append(append([]string{}, nic.IPV4Addresses...), nic.IPV6Addresses...),
+		})
+	}
+	for _, d := range wire.Disks {
+		disk := install.Disk{
+			ID: d.ID, Path: d.Path, ByID: d.ByID, ByPath: d.ByPath, HCTL: d.HCTL, Name: d.Name, Model: d.Model, Vendor: d.Vendor,
+			Serial: d.Serial, WWN: d.WWN, Type: d.DriveType, SizeBytes: d.SizeBytes,
+		}
+		if e := d.InstallationEligibility; e != nil {
+			disk.Eligible, disk.Reasons = e.Eligible, e.NotEligibleReasons
+		}
+		out.Disks = append(out.Disks, disk)
+	}
+	return out
+}
+
+// infraEnvOf is an InfraEnv as a neutral one. configs are the NMStateConfigs of
+// its namespace, of which it selects its own. Its version is that of the cluster
+// that it is bound to, which no field of it says.
+func infraEnvOf(u *unstructured.Unstructured, configs []*unstructured.Unstructured, cluster string) (install.InfraEnv, error) {
+	wire, err := kube.Read[agentinstall.InfraEnv](u)
+	if err != nil {
+		return install.InfraEnv{}, err
+	}
+	env := install.InfraEnv{
+		ID: kube.ID(u.GetNamespace(), u.GetName()), Name: u.GetName(), Created: u.GetCreationTimestamp().Time,
+		Owned: cluster != "" && u.GetLabels()[hubapi.LabelCluster] == cluster,
+		Image: imageOf(wire),
+	}
+	if ref := wire.Spec.ClusterRef; ref != nil && ref.Name != "" {
+		env.ClusterID = kube.ID(cmp.Or(ref.Namespace, u.GetNamespace()), ref.Name)
+	}
+	if selector := wire.Spec.NMStateConfigLabelSelector; selector != nil {
+		configs = selected(configs, selector.MatchLabels)
+	} else {
+		configs = nil
+	}
+	env.Image.Created = kube.SpecChanged(u)
+	for _, config := range configs {
+		if at := kube.SpecChanged(config); at.After(env.Image.Created) {
+			env.Image.Created = at
+		}
+	}
+	env.Settings = hubobjects.InfraEnvTable().Settings(u.Object)
+	networks, err := staticNetworks(configs)
+	if err == nil && len(networks) > 0 {
+		env.Settings[setting.StaticNetworks] = setting.ValueOf(networks)
+	}
+	return env, err
+}
+
+// staticNetworks are NMStateConfigs as networks of machines, by first MAC.
+func staticNetworks(configs []*unstructured.Unstructured) ([]setting.StaticNetwork, error) {
+	networks := make([]setting.StaticNetwork, 0, len(configs))
+	for _, u := range configs {
+		wire, err := kube.Read[agentinstall.NMStateConfig](u)
+		if err != nil {
+			return nil, err
+		}
+		document, err := json.Marshal(wire.Spec.Config) // which is YAML too, and quicker to write and to compare
+		if err != nil {
+			return nil, err
+		}
+		network := setting.StaticNetwork{YAML: string(document), MACs: []spec.NIC{}}
+		for _, i := range wire.Spec.Interfaces {
+			network.MACs = append(network.MACs, spec.NIC{MAC: strings.ToLower(i.MACAddress), Name: i.Name})
+		}
+		networks = append(networks, network)
+	}
+	plane.SortNetworks(networks)
+	return networks, nil
+}
+
+func selected(objects []*unstructured.Unstructured, labels map[string]string) []*unstructured.Unstructured {
+	if len(labels) == 0 {
+		return nil
+	}
+	var out []*unstructured.Unstructured
+	for _, u := range objects {
+		has := u.GetLabels()
+		fits := true
+		for key, value := range labels {
+			fits = fits && has[key] == value
+		}
+		if fits {
+			out = append(out, u)
+		}
+	}
+	return out
+}
+
+func imageOf(wire *agentinstall.InfraEnv) install.Image {
+	c := find(wire.Status.Conditions, hubapi.ConditionImageCreated)
+	image := install.Image{State: model.ImagePending, URL: wire.Status.ISODownloadURL, Type: wire.Spec.ImageType, Expires: expiry(wire.Status.ISODownloadURL)}
+	switch {
+	case c.isTrue() && wire.Status.ISODownloadURL != "":
+		image.State = model.ImageReady
+	case c.isTrue() && c.Reason == hubapi.ReasonInfraEnvAvailable:
+		image.Info = "the hub makes none: its AgentServiceConfig switches the image service off, by " + hubapi.AnnotationEnableImageService
+	case c.isFalse() && c.Reason == hubapi.ReasonImageCreationError:
+		image.State, image.Info = model.ImageFailed, c.Message
+	case !c.isTrue():
+		image.Info = c.Message
+	}
+	return image
+}
+
+// expiry is when an image's URL ends, from its token (RFC 7519, exp); zero where it never does.
+func expiry(address string) time.Time {
+	parsed, err := url.Parse(address)
+	if err != nil {
+		return time.Time{}
+	}
+	candidates := []string{parsed.Query().Get("image_token"), parsed.Query().Get("api_key")}
+	for i, part := range strings.Split(parsed.Path, "/") {
+		if i > 0 && strings.Count(part, ".") == 2 {
+			candidates = append(candidates, part)
+		}
+	}
+	for _, token := range candidates {
+		fields := strings.Split(token, ".")
+		if len(fields) != 3 {
+			continue
+		}
+		data, err := base64.RawURLEncoding.DecodeString(fields[1])
+		if err != nil {
+			continue
+		}
+		var claims struct {
+			Ends int64 `json:"exp"`
+		}
+		if json.Unmarshal(data, &claims) == nil && claims.Ends > 0 {
+			return time.Unix(claims.Ends, 0).UTC()
+		}
+	}
+	return time.Time{}
+}

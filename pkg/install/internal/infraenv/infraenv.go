@@ -1,0 +1,338 @@
+// Package infraenv says which InfraEnvs a cluster.yaml asks for, and which of them each host
+// boots: by the architectures of the hosts, and by how many static networks one image holds.
+package infraenv
+
+import (
+	"cmp"
+	"encoding/base64"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/oaictl/oaictl/internal/ignitionsize"
+	"github.com/oaictl/oaictl/internal/model"
+	"github.com/oaictl/oaictl/internal/setting"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// Plan is an InfraEnv that the file asks for.
+type Plan struct {
+	// Name is the cluster's for the first, and the cluster's with a number, from
+	// 2, for further ones.
+	Name string
+	// Arch is the CPU architecture of its machines, "" for the service's own.
+	Arch spec.Arch
+	// Hosts are the names of the hosts that boot its image.
+	Hosts []string
+	// Settings are what the InfraEnv shall hold, the static networks of those
+	// hosts among them.
+	Settings model.Settings
+}
+
+// Plans are the InfraEnvs of a cluster: one, or one for each CPU
+// architecture where the cluster's is multi, and further ones where the static
+// networks of the hosts do not fit into the discovery Ignition of one. have are
+// those that the service has already: a host whose network is in one of them
+// stays there. The same file and the same InfraEnvs always give the same plans,
+// and a plan that is carried out in part is gone on with.
+func Plans(c *spec.Cluster, have []model.InfraEnv) ([]Plan, error) {
+	arches, byArch := archesOf(c)
+	own, taken := newOwnEnvs(c.Metadata.Name, have), map[int]bool{}
+	var plans []Plan
+	for place, arch := range arches {
+		settings, err := setting.OfInfraEnv(c, arch)
+		if err != nil {
+			return nil, err
+		}
+		s := &split{own: own, taken: taken, seats: map[int][]seat{}, room: sync.OnceValue(func() int { return networkRoom(settings) })}
+		s.fits = func(number int) bool {
+			if len(arches) == 1 {
+				return true
+			}
+			if reported := own[number].Settings[setting.Arch].Text(); reported != "" {
+				return reported == string(arch)
+			}
+			return number == place+1
+		}
+		s.distribute(byArch[arch])
+		for _, number := range slices.Sorted(maps.Keys(s.seats)) {
+			taken[number] = true
+			plan := Plan{Name: NameOf(c.Metadata.Name, number), Arch: arch, Settings: maps.Clone(settings)}
+			for _, h := range s.seats[number] {
+				plan.Hosts = append(plan.Hosts, h.name)
+			}
+			if networks := networksOf(s.seats[number]); len(networks) > 0 {
+				plan.Settings[setting.StaticNetworks] = setting.ValueOf(networks)
+			}
+			plans = append(plans, plan)
+		}
+	}
+	return plans, nil
+}
+
+// archesOf are the architectures of the machines, x86_64 first whatever else
+// there is, and their hosts in the order of the file.
+func archesOf(c *spec.Cluster) (arches []spec.Arch, byArch map[spec.Arch][]seat) {
+	byArch = map[spec.Arch][]seat{}
+	for i := range c.Spec.Hosts {
+		host := &c.Spec.Hosts[i]
+		arch := imageArch(c, host.Arch)
+		byArch[arch] = append(byArch[arch], seat{place: i, name: host.Name, network: staticNetworkOf(c, host)})
+	}
+	if len(byArch) == 0 {
+		byArch[imageArch(c, "")] = nil
+	}
+	arches = slices.SortedFunc(maps.Keys(byArch), func(a, b spec.Arch) int {
+		switch { // the most common one first
+		case a == b:
+			return 0
+		case a == spec.X86:
+			return -1
+		case b == spec.X86:
+			return 1
+		}
+		return cmp.Compare(a, b)
+	})
+	return arches, byArch
+}
+
+// staticNetworkOf is the network of a host, nil for DHCP.
+func staticNetworkOf(c *spec.Cluster, host *spec.Host) *setting.StaticNetwork {
+	yaml, macs, ok := c.StaticNetwork(host)
+	if !ok {
+		return nil
+	}
+	network := &setting.StaticNetwork{YAML: yaml}
+	for _, mac := range macs {
+		network.MACs = append(network.MACs, spec.NIC{MAC: setting.MAC(mac.MAC), Name: mac.Name})
+	}
+	return network
+}
+
+// imageArch is the architecture of a host's image: its own in a cluster of several.
+func imageArch(c *spec.Cluster, host spec.Arch) spec.Arch {
+	arch := c.Spec.OpenShift.Arch
+	if arch == spec.Multi {
+		return cmp.Or(host, spec.X86)
+	}
+	return arch
+}
+
+// Serves says whether an InfraEnv's image runs on the machines of an intended one.
+func (i *Plan) Serves(env *model.InfraEnv) bool {
+	arch := env.Settings[setting.Arch].Text()
+	return i.Arch == "" || arch == "" || arch == string(i.Arch)
+}
+
+// HeldBy says whether an InfraEnv is for the hosts of a plan, where several are
+// for machines of one architecture: it holds their networks.
+func (i *Plan) HeldBy(env *model.InfraEnv, intended []Plan) bool {
+	alike := 0
+	for _, other := range intended {
+		if other.Arch == i.Arch {
+			alike++
+		}
+	}
+	if alike == 1 {
+		return true
+	}
+	var have, want []setting.StaticNetwork
+	_ = env.Settings[setting.StaticNetworks].Decode(&have) // none where the service says none
+	_ = i.Settings[setting.StaticNetworks].Decode(&want)
+	held := map[string]bool{}
+	for _, n := range have {
+		held[setting.MAC(setting.FirstMAC(n))] = true
+	}
+	return len(want) == 0 && len(have) == 0 || slices.ContainsFunc(want, func(n setting.StaticNetwork) bool { return held[setting.MAC(setting.FirstMAC(n))] })
+}
+
+const (
+	// margin is what is left free of a discovery image's room, in percent.
+	margin = 10
+	// othersRoom is what the service's own discovery Ignition takes, compressed:
+	// its units and scripts, and the pull secret.
+	othersRoom = 32 << 10
+	// leastRoom is what networks are given however much else there is: the
+	// service tells whoever gives too much.
+	leastRoom = 64 << 10
+	// laterRoom is how much of the room, in percent, the hosts of an InfraEnv that
+	// is there may take so that others are still added to it. It is less than what
+	// a new one is filled to, so that one that was filled stays as it is.
+	laterRoom = 80
+	// step is how much text goes from one InfraEnv to the next at once.
+	step = 48 << 10
+)
+
+// networkRoom is how many compressed bytes the static networks of one InfraEnv may take.
+func networkRoom(settings model.Settings) int {
+	p := &ignitionsize.Packing{}
+	p.Add(settings[setting.DiscIgnition].Text())
+	p.Add(base64.StdEncoding.EncodeToString([]byte(settings[setting.TrustBundle].Text())))
+	p.Add(settings[setting.SSHKeys].Text())
+	p.Add(string(settings[setting.Proxy]))
+	return max(leastRoom, ignitionsize.EmbedArea*(100-margin)/100-othersRoom-p.Compressed())
+}
+
+// seat is a place in an InfraEnv for a host.
+type seat struct {
+	place   int // in the file
+	name    string
+	network *setting.StaticNetwork // nil: the host's network says itself what it is
+}
+
+// ownEnvs are the InfraEnvs of a cluster by their numbers: 1 is the one that is
+// called like the cluster. Of several of one name, the first counts.
+type ownEnvs map[int]*model.InfraEnv
+
+func newOwnEnvs(cluster string, have []model.InfraEnv) ownEnvs {
+	own := ownEnvs{}
+	for i := range have {
+		if number := envNumber(cluster, have[i].Name); number > 0 && own[number] == nil {
+			own[number] = &have[i]
+		}
+	}
+	return own
+}
+
+func envNumber(cluster, name string) int {
+	if name == cluster {
+		return 1
+	}
+	text, numbered := strings.CutPrefix(name, cluster+"-")
+	number, err := strconv.Atoi(text)
+	if !numbered || err != nil || number < 2 || text != strconv.Itoa(number) {
+		return 0
+	}
+	return number
+}
+
+// NameOf is the name of a cluster's InfraEnv by its number, from 1.
+func NameOf(cluster string, number int) string {
+	if number == 1 {
+		return cluster
+	}
+	return cluster + "-" + strconv.Itoa(number)
+}
+
+// split is the distribution of the hosts of one architecture over InfraEnvs.
+type split struct {
+	own   ownEnvs
+	taken map[int]bool   // numbers that other architectures have
+	fits  func(int) bool // an InfraEnv that is there is of this architecture
+	room  func() int     // bytes for networks in each
+	seats map[int][]seat // by number
+}
+
+// distribute gives every host an InfraEnv. One whose network is in an InfraEnv
+// stays there, whatever becomes of the others; the rest fills up what is there
+// and then new ones, in the order of the file.
+func (s *split) distribute(hosts []seat) {
+	var later []seat
+	first := s.next(1)
+	owners := s.owners()
+	for _, h := range hosts {
+		switch number, known := owners.of(h.network); {
+		case h.network == nil:
+			s.seats[first] = append(s.seats[first], h)
+		case known:
+			s.seats[number] = append(s.seats[number], h)
+		default:
+			later = append(later, h)
+		}
+	}
+	for number := first; len(later) > 0; number = s.next(number + 1) {
+		later = s.fill(number, later)
+	}
+	if len(s.seats) == 0 {
+		s.seats[first] = nil // for machines that the file does not name
+	}
+	for _, seats := range s.seats {
+		slices.SortFunc(seats, func(a, b seat) int { return cmp.Compare(a.place, b.place) })
+	}
+}
+
+// next is the first InfraEnv, from a number on, that may take hosts of this
+// architecture: one that is there, or one to be made.
+func (s *split) next(number int) int {
+	for s.taken[number] || s.own[number] != nil && !s.fits(number) {
+		number++
+	}
+	return number
+}
+
+// fill adds hosts to an InfraEnv as long as they fit, and returns the rest. A new
+// one takes one host at least.
+func (s *split) fill(number int, hosts []seat) []seat {
+	limit, isNew := s.room(), s.own[number] == nil
+	if !isNew {
+		limit = limit * laterRoom / 100
+	}
+	p := &ignitionsize.Packing{}
+	for _, h := range s.seats[number] {
+		if h.network != nil {
+			p.Add(ignitionsize.Profiles(p.Pending(), h.network))
+		}
+	}
+	for place := 0; len(hosts) > 0; {
+		n := 0
+		for begun := p.Raw; n < len(hosts) && p.Raw-begun < step; n++ {
+			p.Add(ignitionsize.Profiles(place+n, hosts[n].network))
+		}
+		if !p.Within(limit) && (place > 0 || !isNew) {
+			break
+		}
+		s.seats[number] = append(s.seats[number], hosts[:n]...)
+		hosts, place = hosts[n:], place+n
+	}
+	return hosts
+}
+
+// owners says, by MAC address, which InfraEnv holds the network of a machine.
+type owners map[string]int
+
+func (s *split) owners() owners {
+	found := owners{}
+	for number, env := range s.own {
+		if !s.fits(number) {
+			continue
+		}
+		var networks []setting.StaticNetwork
+		if env.Settings[setting.StaticNetworks].Decode(&networks) != nil {
+			continue // it holds none
+		}
+		for i := range networks {
+			for _, m := range networks[i].MACs {
+				mac := setting.MAC(m.MAC)
+				if other, known := found[mac]; !known || number < other {
+					found[mac] = number
+				}
+			}
+		}
+	}
+	return found
+}
+
+func (o owners) of(n *setting.StaticNetwork) (number int, known bool) {
+	if n == nil {
+		return 0, false
+	}
+	for _, m := range n.MACs {
+		if number, known = o[setting.MAC(m.MAC)]; known {
+			return number, true
+		}
+	}
+	return 0, false
+}
+
+func networksOf(seats []seat) []setting.StaticNetwork {
+	var networks []setting.StaticNetwork
+	for _, h := range seats {
+		if h.network != nil {
+			networks = append(networks, *h.network)
+		}
+	}
+	slices.SortFunc(networks, func(a, b setting.StaticNetwork) int { return cmp.Compare(setting.FirstMAC(a), setting.FirstMAC(b)) })
+	return networks
+}

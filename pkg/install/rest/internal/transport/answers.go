@@ -1,0 +1,141 @@
+package transport
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+
+	"github.com/oaictl/oaictl/internal/advice"
+	"github.com/oaictl/oaictl/internal/redact"
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+// elements is a list that is read element by element: what hundreds of hosts say of
+// themselves is megabytes, and little of it is kept.
+type elements interface{ read(body io.Reader) error }
+
+// ListOf reads a list. keep makes ours of an element, and says whether it has what every
+// such element has.
+func ListOf[Wire, Kept any](ctx context.Context, c *Connection, r Request, keep func(*Wire) (Kept, bool)) ([]Kept, error) {
+	list := &listed[Wire, Kept]{incomplete: c.Incomplete(r.Op, r.On), keep: keep}
+	err := c.Do(ctx, r, list)
+	return list.kept, err
+}
+
+type listed[Wire, Kept any] struct {
+	incomplete error
+	keep       func(*Wire) (Kept, bool)
+	kept       []Kept
+}
+
+func (l *listed[Wire, Kept]) read(body io.Reader) error {
+	l.kept = nil // of an answer that broke off
+	parts := &parted{next: body, left: largestElement}
+	decoder := json.NewDecoder(parts)
+	if token, err := decoder.Token(); err != nil {
+		return err
+	} else if token != json.Delim('[') {
+		return l.incomplete
+	}
+	for decoder.More() {
+		var wire Wire
+		parts.left = largestElement
+		if err := decoder.Decode(&wire); err != nil {
+			return err
+		}
+		element, whole := l.keep(&wire)
+		switch {
+		case !whole:
+			return l.incomplete
+		case len(l.kept) == mostElements:
+			return &answerError{status: http.StatusOK, kind: tooLarge, reason: fmt.Sprintf("the answer lists more than %d things", mostElements)}
+		}
+		l.kept = append(l.kept, element)
+	}
+	_, err := decoder.Token()
+	return err
+}
+
+// parted is the body of a list none of whose elements may be endless.
+type parted struct {
+	next io.Reader
+	left int
+}
+
+func (p *parted) Read(data []byte) (int, error) {
+	if p.left <= 0 {
+		return 0, &answerError{status: http.StatusOK, kind: tooLarge, reason: tooLargeText(largestElement)}
+	}
+	n, err := p.next.Read(data[:min(len(data), p.left)])
+	p.left -= n
+	return n, err
+}
+
+// Incomplete is the error for an answer that lacks what every such answer has.
+func (c *Connection) Incomplete(op, on string) *install.Fault {
+	return &install.Fault{
+		Code: install.CodeFailure, Op: op, On: on, Err: errors.New("the answer is not what the service sends: it has no id or status"),
+		Next: advice.Sprintf("check that --service-url %s is an assisted-service", c.URL()),
+	}
+}
+
+// file is where a download is passed on to.
+type file struct {
+	to          io.Writer
+	most, wrote int // bytes that it may have, 0 for any number, and that it has
+}
+
+func (f *file) Write(data []byte) (int, error) {
+	if f.most > 0 && f.wrote+len(data) > f.most {
+		return 0, fmt.Errorf("the answer is larger than %d MiB", f.most>>20)
+	}
+	n, err := f.to.Write(data)
+	f.wrote += n
+	return n, err
+}
+
+// OpenImage opens a discovery image by its URL at an offset. The caller closes
+// the body. size is that of the whole image, -1 if unknown. No token of the service is
+// sent along: the URL has its own.
+func (c *Connection) OpenImage(ctx context.Context, address string, offset int64) (image io.ReadCloser, size int64, err error) {
+	fail := func(status int, err error) (io.ReadCloser, int64, error) {
+		return nil, 0, &install.Fault{
+			Code: install.CodeFailure, Op: "download image from", On: hostOf(address), Status: status, Err: err,
+			Permanent: status >= 400 && !passing(status), Next: "run the same command again, which gets a fresh URL",
+		}
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return fail(0, errors.New("its URL cannot be used"))
+	}
+	if c.agent != "" {
+		req.Header.Set("User-Agent", c.agent)
+	}
+	if offset > 0 {
+		req.Header.Set("Range", fmt.Sprintf("bytes=%d-", offset))
+	}
+	resp, err := c.images.Do(req)
+	if err != nil {
+		return fail(0, errors.New(short(redact.Error(err))))
+	}
+	switch {
+	case resp.StatusCode == http.StatusPartialContent && offset > 0:
+		return resp.Body, totalOf(resp, offset), nil
+	case resp.StatusCode == http.StatusOK && offset == 0:
+		return resp.Body, resp.ContentLength, nil
+	}
+	defer resp.Body.Close()
+	text, _ := io.ReadAll(io.LimitReader(resp.Body, 4096)) // what was read of an error is enough
+	_, reason := errorShape(text)
+	return fail(resp.StatusCode, fmt.Errorf("%s (%d)", short(redact.Text(reason)), resp.StatusCode))
+}
+
+func totalOf(resp *http.Response, offset int64) int64 {
+	if resp.ContentLength < 0 {
+		return -1
+	}
+	return offset + resp.ContentLength
+}

@@ -1,0 +1,129 @@
+// Package rest is the service plane over the assisted-service REST API, v2: the
+// hosted service, one that runs on premises, or the one inside agent-based
+// installation media.
+//
+// A [Plane] is an [install.Backend]. It sends no field that nobody asked for, since
+// services reject fields that they do not know, and reads answers with fields that
+// it does not know itself.
+//
+// Requests go through the transport of the service's generated client, and answers are
+// read into its models. internal/transport deals, for all of them alike, with
+// authorisation, retries, the two shapes of error that the service has, and answers that
+// are none.
+// internal/objects says which fields of the service hold which setting.
+//
+// Polling is cheap: an observation asks the service's event log whether
+// anything happened and reads again only what an event or an own write
+// concerns, under a budget of requests per minute of the service's time.
+package rest
+
+import (
+	"net/http"
+	"sync"
+
+	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/rest/internal/objects"
+	"github.com/oaictl/oaictl/pkg/install/rest/internal/transport"
+)
+
+// Config says which service to talk to and how.
+type Config struct {
+	// URL of the service, with or without /api/assisted-install.
+	URL string
+	// HTTPClient, if given, is used instead of one made from CAFile and
+	// Insecure. Its redirect policy is replaced: a token follows no redirect.
+	HTTPClient *http.Client
+	// CAFile holds certificates (PEM) to trust beside the system's. Where
+	// HTTPClient is given, it is only named in errors.
+	CAFile string
+	// Insecure switches the verification of the service's certificate off.
+	Insecure bool
+	// Auth gives requests their authorisation; nil sends none.
+	Auth TokenSource
+	// Clock is what retries, budgets and token lifetimes are measured by; the machine's own
+	// if nil. Its Wall is how much real time a duration takes: what network deadlines are
+	// made of.
+	Clock clock.Clock
+	// UserAgent is sent with every request.
+	UserAgent string
+	// Trace is told of every exchange; what it is told holds no secret.
+	Trace func(Exchange)
+	// PollsPerMinute and PollBurst bound what observing costs: so many
+	// requests a minute of the service's time, and so many more while things
+	// happen. Zero: 12 and 100.
+	PollsPerMinute, PollBurst int
+}
+
+// Plane is the service plane. Its methods are safe for concurrent use.
+type Plane struct {
+	*shared
+	conn *transport.Connection // for this part of the work
+}
+
+type shared struct {
+	tables objects.Tables
+	// perMinute and burst are Config's PollsPerMinute and PollBurst.
+	perMinute, burst int
+
+	mu      sync.Mutex
+	watches map[string]*watch
+	made    map[string]bool // ids of the InfraEnvs that this run registered
+}
+
+var _ install.Backend = (*Plane)(nil)
+
+// New makes the plane; it does not talk to the service yet. An unusable URL or
+// CA file is an error with CodeUsage.
+func New(config Config) (*Plane, error) {
+	conn, err := transport.Connect(transport.Options{
+		URL: config.URL, Client: config.HTTPClient, CAFile: config.CAFile, Insecure: config.Insecure,
+		Auth: config.Auth, Clock: config.Clock, UserAgent: config.UserAgent, Trace: config.Trace,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &Plane{conn: conn, shared: &shared{
+		tables: objects.NewTables(), perMinute: config.PollsPerMinute, burst: config.PollBurst,
+		watches: map[string]*watch{}, made: map[string]bool{},
+	}}, nil
+}
+
+// over is the plane for a part of the work that goes over another connection.
+func (p *Plane) over(conn *transport.Connection) *Plane { return &Plane{shared: p.shared, conn: conn} }
+
+// URL is the service's address, without what may be secret in it.
+func (p *Plane) URL() string { return p.conn.URL() }
+
+// Exchange is one request and its answer, for a debug log: Method, URL, Status (0:
+// there was no answer), Duration, Attempt (1 for the first) and Error. It holds no
+// secret: no body, no header, and the URL without tokens.
+type Exchange = transport.Exchange
+
+// TokenSource gives requests their authorisation. Header is the header that
+// authorises a request, Refused is told that the service answered 401 to it, and Next
+// is what a person can do about a refusal.
+type TokenSource = transport.TokenSource
+
+// Credentials are what a user has to identify with: at most one of Token,
+// OfflineToken, and ClientID with ClientSecret. SSOURL is where tokens are exchanged;
+// Red Hat's if empty.
+type Credentials = transport.Credentials
+
+// Exchanger is what exchanging tokens needs: a Client that verifies certificates, a
+// Clock, and the CAFile that Client was told to trust, for errors.
+type Exchanger = transport.Exchanger
+
+// Authorise makes a token source of what the user gave. The clock and the
+// client of exchange are used where tokens have to be exchanged.
+func Authorise(c Credentials, exchange Exchanger) (TokenSource, error) {
+	return transport.Authorise(c, exchange)
+}
+
+// HTTPClient is a client that trusts the system's certificates and those of
+// caFile (PEM, "" for none), or every certificate if insecure. It follows redirects
+// to wherever content may lie, but for those from https to http. A file that cannot
+// be read or holds no certificate is an error with CodeUsage.
+func HTTPClient(caFile string, insecure bool) (*http.Client, error) {
+	return transport.HTTPClient(caFile, insecure)
+}
