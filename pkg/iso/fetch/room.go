@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/oaictl/oaictl/internal/clock"
@@ -225,17 +224,12 @@ type File struct {
 	// Warning says why the content may be out of date; empty if all is well.
 	Warning string
 
-	use   *os.File
-	close sync.Once
+	use *os.File // locked; nil for a file of this machine
 }
 
 // Close gives the file back: from now on the cache may drop it to make room.
 func (f *File) Close() error {
-	f.close.Do(func() {
-		if f.use != nil {
-			f.use.Close()
-		}
-	})
+	f.use.Close() // fails where there is none, and a second time
 	return nil
 }
 

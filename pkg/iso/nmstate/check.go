@@ -5,9 +5,8 @@ import (
 	"slices"
 )
 
-// check looks at what parts of a document say about each other. Ports and bases
-// without an entry of their own may still be known by their MAC addresses, so
-// they are looked for when the keyfiles are made.
+// check compares what parts of a document say about each other. Ports and bases without
+// an entry may still be known by their MAC addresses: Keyfiles looks for them.
 func (r *reader) check(s *State) {
 	names := map[string]*iface{}
 	for _, i := range s.interfaces {
@@ -147,9 +146,8 @@ func (r *reader) checkPort(s *State, c *iface, p port) {
 	}
 }
 
-// checkWaitIP holds interfaces that count as up only with addresses of a family to having
-// that family: its profile would have nothing to say of it, and of a port neither. Whatever
-// comes first ("any") is there without addresses, too.
+// checkWaitIP wants the families without whose addresses an interface does not count as
+// up. Whatever comes first ("any") is there without addresses, too.
 func (r *reader) checkWaitIP(s *State) {
 	ports := map[string]*iface{}
 	for _, c := range s.interfaces {

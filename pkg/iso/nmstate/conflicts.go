@@ -73,13 +73,8 @@ func (p *profile) addGroup(r *reader, at yamltree.Place, text string) (string, m
 
 // groupName is the short of a title's two names.
 func groupName(title string) string {
-	switch title {
-	case "802-3-ethernet":
-		return "ethernet"
-	case "802-11-wireless":
-		return "wifi"
-	}
-	return title
+	short := map[string]string{"802-3-ethernet": "ethernet", "802-11-wireless": "wifi"}
+	return cmp.Or(short[title], title)
 }
 
 // key adds a key. Values are never part of a message: they may be secrets.
@@ -286,8 +281,7 @@ type conflicts struct {
 	found     []error
 }
 
-// report adds what was not said yet: an address that is given for an interface
-// stands in its profile, too.
+// report adds what was not said yet: an interface's address stands in its profile, too.
 func (c *conflicts) report(format string, args ...any) {
 	err := fmt.Errorf(format, args...)
 	if !slices.ContainsFunc(c.found, func(said error) bool { return said.Error() == err.Error() }) {
@@ -372,9 +366,8 @@ func (p *profile) label() string {
 	return cmp.Or(p.first("connection", "id", "interface-name").text, p.name)
 }
 
-// references looks for what profiles refer to: controllers and bases by their
-// UUIDs or device names. A device name alone may be that of a physical
-// interface, so that only a missing controller counts then.
+// references looks for the controllers and bases of profiles by UUID or device name. A
+// base by its device name may be a physical interface, and may be missing.
 func (c *conflicts) references(m Machine, profiles []*profile) {
 	known, controllers := map[string]string{}, map[string]bool{}
 	for _, p := range profiles {

@@ -50,13 +50,7 @@ const keyfileSuffix = ".nmconnection"
 // profileFile is the name of an interface's profile. Those of Open vSwitch may have
 // the names of others.
 func (i *iface) profileFile() string {
-	switch i.kind {
-	case ovsBridgeKind:
-		return i.name + "-br"
-	case ovsPortKind:
-		return i.name + "-port"
-	}
-	return i.name
+	return i.name + map[kind]string{ovsBridgeKind: "-br", ovsPortKind: "-port"}[i.kind]
 }
 
 type writer struct {

@@ -117,8 +117,7 @@ func (w *writer) routes(list *settings, i *iface, f *family) {
 // NetworkManager: a profile asks the servers that it has, as long as it is up.
 
 // serverFamily is the family of an interface whose profile gets a server: the one that a
-// link-local address names, else the one that the world is behind. It is nil
-// where none has addresses of the server's family.
+// link-local address names, else the best; nil where none has addresses of its family.
 func (s *State) serverFamily(server server) *family {
 	if server.zone == "" {
 		return s.bestFamily(func(i *iface) []*family { return []*family{i.of(server.Addr)} })

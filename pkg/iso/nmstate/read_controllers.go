@@ -97,10 +97,9 @@ func (o *object) bond(i *iface) {
 // primaryModes are those in which one port is used before the others.
 var primaryModes = []string{"active-backup", "balance-tlb", "balance-alb"}
 
-// prefer gives the port that is used before the others a priority above theirs, if there
-// is one of that name. The kernel's own option names a device, and device names are not
-// known before the machine boots; the port with the highest priority is chosen in the
-// same way.
+// prefer gives a port, if there is one of that name, a priority above the others, which
+// has the kernel choose it. The kernel's own option names a device, and device names are
+// not known before the machine boots.
 func (i *iface) prefer(name string) bool {
 	n := slices.IndexFunc(i.ports, func(p port) bool { return p.text == name })
 	if n < 0 {
@@ -124,8 +123,7 @@ func (o *object) bondMode() string {
 	return w.text
 }
 
-// check gives the value as NetworkManager takes it, or says what is wrong with
-// it.
+// check gives the value as NetworkManager takes it, or says what is wrong with it.
 func (b bondOption) check(text, mode string) (value, problem string) {
 	if len(b.modes) > 0 && !slices.Contains(b.modes, mode) {
 		return "", fmt.Sprintf("means nothing in mode %s", mode)
@@ -163,8 +161,7 @@ func (b bondOption) check(text, mode string) (value, problem string) {
 	return text, ""
 }
 
-// checkMonitors holds a bond to one way of watching its ports: the kernel takes
-// no two at once.
+// checkMonitors holds a bond to one way of watching its ports, as the kernel does.
 func (o *object) checkMonitors(options settings) {
 	value := map[string]string{}
 	for _, s := range options {

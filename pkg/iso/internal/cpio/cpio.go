@@ -211,9 +211,8 @@ func (r *Reader) short(what string) error {
 	return fmt.Errorf("%w: it breaks off in a %s near byte %d: %w", ErrFormat, what, r.offset, io.ErrUnexpectedEOF)
 }
 
-// The sizes of the form: a header is six characters of magic and thirteen
-// fields of eight hexadecimal digits; the name and the content after it are each
-// padded to a multiple of four, counted from the start of the archive.
+// A header is six characters of magic and thirteen fields of eight hexadecimal digits;
+// name and content are each padded to a multiple of four from the archive's start.
 const (
 	magicPlain = "070701"
 	magicSum   = "070702" // with a checksum, which the kernel ignores
@@ -222,8 +221,7 @@ const (
 	trailer    = "TRAILER!!!"
 )
 
-// MaxName is the length of the longest name that the kernel takes, without its
-// closing zero: PATH_MAX counts that zero.
+// MaxName is the length of the longest name that the kernel takes: PATH_MAX and no zero.
 const MaxName = 4095
 
 // The kinds of members, which are bits of a mode, as stat(2) has them.
@@ -240,8 +238,7 @@ type Header struct {
 	Name string
 	// Mode holds kind and permissions, as stat(2) has them.
 	Mode uint32
-	// Size is the length of the content in bytes; of a symbolic link, that of its
-	// target.
+	// Size is the length of the content, or of a symbolic link's target, in bytes.
 	Size int64
 	// Links counts the names of the same file. Where it is above 1, the file's
 	// content may stand with the last member of the same Inode, Device and Archive.
@@ -272,8 +269,7 @@ type Writer struct {
 	closed bool
 }
 
-// NewWriter writes an archive to out, which needs no alignment of its own as long
-// as the archive is compressed as a whole.
+// NewWriter writes an archive to out, unaligned: it is to be compressed as a whole.
 func NewWriter(out io.Writer) *Writer {
 	return &Writer{out: out, names: map[string]uint32{}}
 }
@@ -384,8 +380,7 @@ func (w *Writer) write(p []byte) error {
 	return nil
 }
 
-// CheckName says why a name cannot stand in an archive that is unpacked below a
-// root: it must be a clean relative path.
+// CheckName says why a name is no clean path below the root of an archive.
 func CheckName(name string) error {
 	switch {
 	case name == "":

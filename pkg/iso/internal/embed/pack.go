@@ -35,8 +35,8 @@ const maxTried = 2
 
 var errHopeless = errors.New("far more than fits")
 
-// Packer packs archives and keeps the memory of its compressors for the next one.
-// The zero value is ready; it may be used by several goroutines at once.
+// Packer packs archives, and keeps the memory of its compressors for the next one. The
+// zero value is ready; several goroutines may use it.
 type Packer struct {
 	gzips sync.Pool
 }
@@ -94,8 +94,8 @@ func (p *Packer) gzip(members []Member, guess int64) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// compressXZ uses CRC32, the only check that the kernel's decoder knows. It gives
-// up with errHopeless beyond most bytes.
+// compressXZ uses CRC32, the only check that the kernel's decoder knows. Beyond most
+// bytes it gives up with errHopeless.
 func compressXZ(members []Member, size, most int64) ([]byte, error) {
 	dictionary := minDictionary
 	if size > minDictionary {
@@ -116,8 +116,8 @@ func compressXZ(members []Member, size, most int64) ([]byte, error) {
 	return out.buffer.Bytes(), nil
 }
 
-// capped takes no more than most bytes. It remembers that it refused some, since
-// the xz writer does not hand on every error of what it writes to.
+// capped takes no more than most bytes, and remembers that it refused some: the xz
+// writer does not hand on every error.
 type capped struct {
 	buffer bytes.Buffer
 	most   int64
@@ -203,15 +203,14 @@ func Unpack(area []byte) (members []Member, compression string, err error) {
 	return c.withoutMadeDirectories(), strings.Join(seen, "+"), nil
 }
 
-// link tells files of one archive apart that have several names.
+// link tells apart files of one archive that have several names.
 type link struct {
 	archive int
 	inode   uint32
 	device  [2]uint32
 }
 
-// shared is what is known of a file with several names: its content, or the
-// names that still wait for it.
+// shared is a file with several names: its content, or the names that wait for it.
 type shared struct {
 	data    []byte
 	waiting []string

@@ -16,9 +16,8 @@ import (
 	"github.com/oaictl/oaictl/pkg/iso/internal/cpio"
 )
 
-// maxWindow is the largest window of a zstd frame and dictionary of an xz block
-// that is decoded, in bytes: the kernel's own limit for zstd, and twice what
-// xz -9 uses.
+// maxWindow bounds the window of a zstd frame and the dictionary of an xz block, in
+// bytes: the kernel's own limit for zstd, and twice what xz -9 uses.
 const maxWindow = 128 << 20
 
 // maxSegments bounds how often compression may begin anew: a decoder costs much
@@ -26,25 +25,27 @@ const maxWindow = 128 << 20
 const maxSegments = 256
 
 // magics are the first bytes by which the kernel tells compressions apart
-// (lib/decompress.c), and the archives that need none.
-var magics = []struct{ bytes, name string }{
-	{"0707", None},
-	{"\x1f\x8b", Gzip},
-	{"\x1f\x9e", Gzip},
-	{"\xfd7zXZ\x00", XZ},
-	{"\x28\xb5\x2f\xfd", Zstd},
-	{"BZh", "bzip2"},
-	{"\x5d\x00\x00", "lzma"},
-	{"\x89LZO", "lzo"},
-	{"\x02\x21\x4c\x18", "lz4"},
+// (lib/decompress.c), and the archives that need none; read is nil where they are not
+// read here.
+var magics = []struct {
+	bytes, name string
+	read        func(w *walk, at int64) (end int64, err error)
+}{
+	{"0707", None, (*walk).plain},
+	{"\x1f\x8b", Gzip, (*walk).gzip},
+	{"\x1f\x9e", Gzip, (*walk).gzip},
+	{"\xfd7zXZ\x00", XZ, (*walk).xz},
+	{"\x28\xb5\x2f\xfd", Zstd, (*walk).zstd},
+	{"BZh", "bzip2", nil},
+	{"\x5d\x00\x00", "lzma", nil},
+	{"\x89LZO", "lzo", nil},
+	{"\x02\x21\x4c\x18", "lz4", nil},
 }
 
-// ErrTooMuch says that unpacking was broken off because more came out than was
-// asked for.
+// ErrTooMuch says that more would be unpacked than was asked for.
 var ErrTooMuch = errors.New("it unpacks to more than is taken")
 
-// Visit is told of every member in the order of the archives. The content can be
-// read until it returns.
+// Visit is told of every member, whose content can be read until it returns.
 type Visit func(h cpio.Header, content io.Reader) error
 
 // Walk reads all archives within the first size bytes of r, each with a
@@ -83,37 +84,26 @@ func (w *walk) segment(at int64) (end int64, err error) {
 	if err != nil && !errors.Is(err, io.EOF) {
 		return 0, fmt.Errorf("read at byte %d: %w", at, err)
 	}
-	compression := ""
 	for _, m := range magics {
-		if strings.HasPrefix(string(head[:n]), m.bytes) {
-			compression = m.name
-			break
+		if !strings.HasPrefix(string(head[:n]), m.bytes) {
+			continue
 		}
+		if m.read == nil {
+			return 0, fmt.Errorf("at byte %d: archives compressed with %s are not read", at, m.name)
+		}
+		end, err := m.read(w, at)
+		if w.failed != nil {
+			return 0, w.failed
+		}
+		if err != nil {
+			return 0, fmt.Errorf("the %s archive at byte %d: %w", m.name, at, err)
+		}
+		if !slices.Contains(w.seen, m.name) {
+			w.seen = append(w.seen, m.name)
+		}
+		return end, nil
 	}
-	switch compression {
-	case None:
-		end, err = w.plain(at)
-	case Gzip:
-		end, err = w.gzip(at)
-	case XZ:
-		end, err = w.xz(at)
-	case Zstd:
-		end, err = w.zstd(at)
-	case "":
-		return 0, fmt.Errorf("at byte %d is no archive, and nothing that holds one", at)
-	default:
-		return 0, fmt.Errorf("at byte %d: archives compressed with %s are not read", at, compression)
-	}
-	if w.failed != nil {
-		return 0, w.failed
-	}
-	if err != nil {
-		return 0, fmt.Errorf("the %s archive at byte %d: %w", compression, at, err)
-	}
-	if !slices.Contains(w.seen, compression) {
-		w.seen = append(w.seen, compression)
-	}
-	return end, nil
+	return 0, fmt.Errorf("at byte %d is no archive, and nothing that holds one", at)
 }
 
 // plain reads archives that are not compressed; the kernel wants them aligned.
@@ -173,8 +163,7 @@ func (w *walk) zstd(at int64) (end int64, err error) {
 	return end, w.whole(z)
 }
 
-// whole reads a decompressed stream, which must hold archives and nothing else, to
-// its end, so that its checksum is checked.
+// whole reads a stream that holds only archives to its end, which checks its checksum.
 func (w *walk) whole(stream io.Reader) error {
 	r, err := w.members(bufio.NewReader(stream))
 	if err != nil {
@@ -242,8 +231,7 @@ func (m *meter) Read(p []byte) (int, error) {
 // it. These functions find the end by the sizes that stand in front of every piece,
 // and decode nothing.
 
-// pieces reads single fields of a stream at a moving offset, and remembers the
-// first failure.
+// pieces reads fields of a stream one by one, and remembers the first failure.
 type pieces struct {
 	r    io.ReaderAt
 	at   int64
@@ -293,8 +281,8 @@ func (p *pieces) variable() uint64 {
 	return 0
 }
 
-// xzEnd finds the end of the xz stream that begins at start (the .xz file format,
-// version 1.2.1: stream header, blocks, index, footer).
+// xzEnd finds the end of an xz stream (the .xz file format, version 1.2.1: stream
+// header, blocks, index, footer).
 func xzEnd(r io.ReaderAt, start, size int64) (int64, error) {
 	p := &pieces{r: r, at: start, size: size}
 	header := p.take(12)

@@ -41,7 +41,7 @@ type image struct {
 func build(l Layout, files []file) (*image, error) {
 	v := isowriter.Volume{
 		ID: l.VolumeID, Application: "ISOTEST", RockRidge: l.RockRidge, Joliet: l.Joliet,
-		Boot: bootFiles(l.Arch), Catalog: catalogPath(l),
+		Boot: l.machine().boot, Catalog: l.machine().catalog,
 	}
 	for _, f := range files {
 		data := isowriter.Zeros(f.size)
@@ -67,28 +67,24 @@ func build(l Layout, files []file) (*image, error) {
 	return im, nil
 }
 
-func bootFiles(arch string) []isowriter.BootFile {
-	switch arch {
-	case "x86_64":
-		return []isowriter.BootFile{
-			{Path: isolinuxPath, Platform: isowriter.PlatformBIOS, Load: 4}, {Path: efibootPath, Platform: isowriter.PlatformUEFI},
-		}
-	case "aarch64":
-		return []isowriter.BootFile{{Path: efibootPath, Platform: isowriter.PlatformUEFI}}
-	case "s390x":
-		return []isowriter.BootFile{{Path: cdbootPath, Platform: isowriter.PlatformBIOS}}
-	}
-	return nil
+// machine is what the images of an architecture have in common: boot menus with an area for kernel arguments, boot
+// files, and the boot catalog.
+type machine struct {
+	menus   []string
+	boot    []isowriter.BootFile
+	catalog string
 }
 
-func catalogPath(l Layout) string {
-	switch l.Arch {
-	case "x86_64":
-		return "isolinux/boot.cat"
-	case "ppc64le":
-		return ""
-	}
-	return "boot.cat"
+func (l Layout) machine() machine {
+	uefi := isowriter.BootFile{Path: efibootPath, Platform: isowriter.PlatformUEFI}
+	bios := isowriter.BootFile{Path: isolinuxPath, Platform: isowriter.PlatformBIOS, Load: 4}
+	zseries := isowriter.BootFile{Path: cdbootPath, Platform: isowriter.PlatformBIOS}
+	return map[string]machine{
+		"x86_64":  {[]string{"EFI/redhat/grub.cfg", "isolinux/isolinux.cfg"}, []isowriter.BootFile{bios, uefi}, "isolinux/boot.cat"},
+		"aarch64": {[]string{"EFI/redhat/grub.cfg"}, []isowriter.BootFile{uefi}, "boot.cat"},
+		"ppc64le": {[]string{"boot/grub/grub.cfg"}, nil, ""},
+		"s390x":   {nil, []isowriter.BootFile{zseries}, "boot.cat"},
+	}[l.Arch]
 }
 
 // fillBootInfo writes the boot-info-table that isolinux wants inside itself.

@@ -151,7 +151,7 @@ func Paths(l Layout) []string {
 	for _, f := range contents(l) {
 		paths = append(paths, f.path)
 	}
-	if path := catalogPath(l); path != "" {
+	if path := l.machine().catalog; path != "" {
 		paths = append(paths, path)
 	}
 	slices.Sort(paths)

@@ -36,23 +36,10 @@ type kargsInfo struct {
 	Size    int         `json:"size"`
 }
 
-// menuPaths are the boot menus of an architecture with an area for kernel arguments.
-func menuPaths(arch string) []string {
-	switch arch {
-	case "x86_64":
-		return []string{"EFI/redhat/grub.cfg", "isolinux/isolinux.cfg"}
-	case "aarch64":
-		return []string{"EFI/redhat/grub.cfg"}
-	case "ppc64le":
-		return []string{"boot/grub/grub.cfg"}
-	}
-	return nil
-}
-
 func menuFiles(l Layout) []file {
 	var files []file
 	info := kargsInfo{Default: l.DefaultKargs()}
-	for _, path := range menuPaths(l.Arch) {
+	for _, path := range l.machine().menus {
 		data := menu(l, path)
 		files = append(files, file{path: path, data: data})
 		if !l.hasKargs() {
@@ -111,7 +98,7 @@ func (im *image) legacyHeaders() []byte {
 	h := make([]byte, 72+24)
 	ignition := im.Place(ignitionPath)
 	for _, f := range contents(im.layout) {
-		switch i := slices.Index(menuPaths(im.layout.Arch), f.path); {
+		switch i := slices.Index(im.layout.machine().menus, f.path); {
 		case f.path == defaultKargsPath:
 			copy(h, "coreKarg")
 			binary.LittleEndian.PutUint64(h[8:], uint64(len(f.data)))
@@ -244,7 +231,7 @@ func contents(l Layout) []file {
 	if l.Payload > 0 {
 		files = append(files, file{path: "data/registry.tar", size: l.Payload})
 	}
-	for _, b := range bootFiles(l.Arch) {
+	for _, b := range l.machine().boot {
 		switch b.Path {
 		case isolinuxPath:
 			files = append(files, file{path: b.Path, data: isolinux(), placed: true})

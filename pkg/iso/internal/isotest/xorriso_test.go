@@ -28,7 +28,7 @@ func xorriso(t *testing.T, path string, args ...string) string {
 func wantFiles(l Layout) []string {
 	var want []string
 	for _, path := range Paths(l) {
-		if path == catalogPath(l) {
+		if path == l.machine().catalog {
 			continue
 		}
 		if !l.RockRidge && !l.Joliet {
