@@ -23,8 +23,7 @@ import (
 // Deleter deletes or releases what belongs to a cluster.
 type Deleter struct {
 	kube.Writer
-	// Tell is told what a deletion waits for and what it leaves; nil for nobody.
-	Tell func(text string)
+	Tell func(text string) // told what a deletion waits for and what it leaves; nil for nobody
 }
 
 func (w *Deleter) note(text string) {
@@ -127,8 +126,7 @@ func (w *Deleter) DeleteInfraEnv(ctx context.Context, u *unstructured.Unstructur
 	return w.gone(ctx, kube.Agents, own...)
 }
 
-// DeleteHost deletes an Agent. Its node runs on, unless removeNode has the service take
-// it out of its cluster.
+// DeleteHost deletes an Agent. With removeNode the service takes its node out, too.
 func (w *Deleter) DeleteHost(ctx context.Context, name string, removeNode bool) error {
 	u := w.Namespace.Store(kube.Agents).Get(name)
 	if u == nil {

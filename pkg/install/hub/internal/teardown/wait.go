@@ -15,11 +15,8 @@ import (
 )
 
 const (
-	// Timeout is how long the controllers of a hub may take to let go of objects that
-	// are deleted.
-	Timeout = 10 * time.Minute
-	// noteInterval is how long such a wait says nothing, at first and after each note.
-	noteInterval = 10 * time.Second
+	Timeout      = 10 * time.Minute // how long the controllers of a hub may take to let go of deleted objects
+	noteInterval = 10 * time.Second // how long such a wait says nothing, at first and after each note
 )
 
 type awaited struct {

@@ -36,11 +36,9 @@ const (
 type Credentials struct {
 	// Token is sent as it is, in the way that its kind asks for; an offline or
 	// refresh token is exchanged first.
-	Token spec.Secret
-	// OfflineToken is exchanged for access tokens at SSOURL.
-	OfflineToken spec.Secret
-	// ClientID and ClientSecret are those of a service account.
-	ClientID     string
+	Token        spec.Secret
+	OfflineToken spec.Secret // exchanged for access tokens at SSOURL
+	ClientID     string      // with ClientSecret, of a service account
 	ClientSecret spec.Secret
 	// SSOURL is where tokens are exchanged; Red Hat's if empty. Without a path,
 	// it is the server of Red Hat's realm.

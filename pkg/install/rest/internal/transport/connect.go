@@ -25,8 +25,7 @@ const basePath = "/api/assisted-install" // where the API lives under the URL
 
 // Options say which service to talk to and how.
 type Options struct {
-	// URL of the service, with or without /api/assisted-install.
-	URL string
+	URL string // of the service, with or without /api/assisted-install
 	// Client, if given, is used instead of one made from CAFile and Insecure. Its
 	// redirect policy is replaced: a token follows no redirect.
 	Client    *http.Client
