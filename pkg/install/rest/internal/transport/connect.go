@@ -25,12 +25,10 @@ const basePath = "/api/assisted-install" // where the API lives under the URL
 
 // Options say which service to talk to and how.
 type Options struct {
-	URL string // of the service, with or without /api/assisted-install
-	// Client, if given, is used instead of one made from CAFile and Insecure. Its
-	// redirect policy is replaced: a token follows no redirect.
-	Client    *http.Client
-	CAFile    string // certificates (PEM) to trust beside the system's
-	Insecure  bool   // the service's certificate is not verified
+	URL       string       // of the service, with or without /api/assisted-install
+	Client    *http.Client // in place of one made from CAFile and Insecure; nil for none
+	CAFile    string       // certificates (PEM) to trust beside the system's
+	Insecure  bool         // the service's certificate is not verified
 	Auth      TokenSource
 	Clock     clock.Clock
 	UserAgent string // sent with every request
