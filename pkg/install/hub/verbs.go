@@ -79,7 +79,7 @@ func (p *Plane) Events(ctx context.Context, filter install.EventFilter, offset i
 	}
 	parsed, err := url.Parse(address)
 	if address == "" || err != nil {
-		return install.EventPage{}, &install.Fault{Code: install.CodeNotFound, Op: "read events of", On: on, Status: http.StatusNotFound, Err: errors.New("the service names no address for them yet"), Next: "run the same command again in a while"}
+		return install.EventPage{}, notYet("read events of", on, "the service names no address for them yet")
 	}
 	query := parsed.Query()
 	set := func(name, value string) {

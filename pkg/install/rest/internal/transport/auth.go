@@ -13,9 +13,8 @@ import (
 
 // TokenSource gives requests their authorisation.
 type TokenSource interface {
-	// Header is the header that authorises a request; an empty name: none is
-	// needed. An error is an *install.Fault, with CodeAuth if the credentials
-	// are at fault.
+	// Header is the header that authorises a request; an empty name: none is needed. An
+	// error is an *install.Fault, with CodeAuth if the credentials are at fault.
 	Header(ctx context.Context) (name, value string, err error)
 	// Refused is told that the service answered 401 to a value of Header. It
 	// says whether the request is worth repeating with a new one.

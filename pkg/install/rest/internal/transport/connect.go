@@ -121,9 +121,8 @@ func serviceURL(text string) (*url.URL, error) {
 	return &url.URL{Scheme: u.Scheme, Host: u.Host, Path: path + basePath}, nil
 }
 
-// HTTPClient is a client that trusts the system's certificates and those of
-// caFile (PEM, "" for none), or every certificate if insecure. It follows redirects
-// to wherever content may lie, but for those from https to http. A file that cannot be read or holds no certificate is an error with CodeUsage.
+// HTTPClient is a client that trusts the system's certificates and those of caFile, if
+// any, or every certificate if insecure, and follows redirects but from https to http.
 func HTTPClient(caFile string, insecure bool) (*http.Client, error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConnsPerHost = 10
