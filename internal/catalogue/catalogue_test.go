@@ -345,3 +345,15 @@ func TestAdviceFitsAHub(t *testing.T) {
 		t.Error("no entry advises to reset a cluster")
 	}
 }
+
+func BenchmarkLookup(b *testing.B) {
+	for b.Loop() {
+		catalogue.Validation(catalogue.SubjectHost, "ntp-synced")
+	}
+}
+
+func BenchmarkSuggest(b *testing.B) {
+	for b.Loop() {
+		catalogue.Suggest(catalogue.KindEvent, "host_status_update")
+	}
+}

@@ -1,9 +1,23 @@
+// Package catalogue explains, offline, what an assisted-service says: every
+// validation of hosts and clusters, every status, install stage, finalizing
+// stage and event that it is known to send.
+//
+// The names are the service's own (its REST API, as of August 2026). The texts
+// are written for the person who has to do something about it. They stand in
+// the YAML files of this folder, which README.md describes, and are embedded.
+// The files are indexed at the first look-up, and an entry is read when it is
+// asked for.
 package catalogue
 
 import (
+	"cmp"
+	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/oaictl/oaictl/internal/spelling"
 )
 
 // indexes are those of what is embedded, each made when it is first asked for. What is
@@ -126,4 +140,150 @@ func Event(name string) (EventEntry, bool) {
 		}
 	}
 	return EventEntry{}, false
+}
+
+// suggestions is the most that Suggest returns.
+const suggestions = 5
+
+// Suggest returns the names of that kind that an unknown name may have been
+// meant to be, the likeliest first: names within a few letters of it, then
+// names that contain it. At most five, none for the empty name.
+func Suggest(kind Kind, name string) []string {
+	if _, rest, qualified := strings.Cut(name, "/"); qualified {
+		name = rest
+	}
+	wanted := plain(name)
+	if wanted == "" {
+		return nil
+	}
+	type candidate struct {
+		name     string
+		distance int
+	}
+	var candidates []candidate
+	limit := max(2, len(wanted)/3)
+	for _, r := range of(kind).all {
+		distance := spelling.Distance(wanted, plain(r.ref.ID))
+		if distance > limit {
+			if len(wanted) < 3 || !strings.Contains(plain(r.ref.ID), wanted) {
+				continue
+			}
+			distance += limit // a part of a name is a worse guess than a slip of the finger
+		}
+		if len(candidates) > 0 && candidates[len(candidates)-1].name == r.ref.ID {
+			continue // of host and cluster
+		}
+		candidates = append(candidates, candidate{r.ref.ID, distance})
+	}
+	slices.SortFunc(candidates, func(a, b candidate) int {
+		return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(a.name, b.name))
+	})
+	var names []string
+	for _, c := range candidates[:min(len(candidates), suggestions)] {
+		names = append(names, c.name)
+	}
+	return names
+}
+
+// Path is a way through an installation: the stages that a host goes through
+// depend on its part in it.
+type Path string
+
+// The paths of hosts; paths.yaml has their stages. The bootstrap host is the
+// control plane host that the others start from.
+const (
+	PathBootstrap    Path = "bootstrap"
+	PathControlPlane Path = "control-plane" // and arbiters
+	PathWorker       Path = "worker"
+	PathSingleNode   Path = "single-node"
+	PathAdded        Path = "added" // to a running cluster, as far as the REST service follows it
+)
+
+// Stages are the stages of a path in their order. Copying registry data to
+// disk is on most paths and is passed over at once where there is no registry
+// on the discovery image.
+func Stages(path Path) []StageEntry {
+	stages, err := of(KindStage).readPaths(texts)
+	if err != nil {
+		panic("catalogue: " + err.Error())
+	}
+	var found []StageEntry
+	for _, name := range stages[path] {
+		if s, ok := Stage(name); ok {
+			found = append(found, s)
+		}
+	}
+	return found
+}
+
+// paths are all paths.
+func paths() []Path {
+	return []Path{PathBootstrap, PathControlPlane, PathWorker, PathSingleNode, PathAdded}
+}
+
+// readPaths reads the stages of each path.
+func (x *index) readPaths(files fs.FS) (map[Path][]string, error) {
+	const file = "paths.yaml"
+	parts, err := partsOf(files, file)
+	if err != nil {
+		return nil, err
+	}
+	if len(parts) != 1 {
+		return nil, fmt.Errorf("%s: has %d keys where one, paths, should stand", file, len(parts))
+	}
+	f, err := parts[0].fields()
+	if err != nil {
+		return nil, err
+	}
+	found := map[Path][]string{}
+	for _, path := range paths() {
+		f.require(string(path))
+		found[path] = f.list(string(path))
+		for _, name := range found[path] {
+			if x.byRef[Ref{SubjectHost, name}] == nil {
+				f.wrong = append(f.wrong, fmt.Errorf("%s: %s names the stage %q, which there is not", file, path, name))
+			}
+		}
+	}
+	return found, f.done()
+}
+
+// operatorChecks are the two checks of each operator.
+func operatorChecks(files fs.FS) ([]part, error) {
+	operators, err := partsOf(files, "operators/operators.yaml")
+	if err != nil {
+		return nil, err
+	}
+	checks, err := partsOf(files, "operators/checks.yaml")
+	if err != nil {
+		return nil, err
+	}
+	var all []part
+	for _, operator := range operators {
+		words := sync.OnceValues(func() (*strings.Replacer, error) { return wordsOf(operator) })
+		for _, check := range checks {
+			check.key = strings.ReplaceAll(check.key, "<name>", operator.key)
+			check.words = words
+			all = append(all, check)
+		}
+	}
+	return all, nil
+}
+
+// wordsOf are what an operator fills the texts of its two checks with.
+func wordsOf(operator part) (*strings.Replacer, error) {
+	f, err := operator.fields()
+	if err != nil {
+		return nil, err
+	}
+	f.require("product", "host", "cluster", "remedy", "cure")
+	listed := f.text("listed")
+	if listed == "" {
+		listed = operator.key
+	}
+	words := []string{"<name>", operator.key, "<listed>", listed}
+	for _, key := range []string{"product", "host", "cluster", "remedy", "cure"} {
+		words = append(words, "<"+key+">", f.text(key))
+	}
+	return strings.NewReplacer(words...), f.done()
 }

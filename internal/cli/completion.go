@@ -1,29 +1,28 @@
 package cli
 
 import (
+	"context"
 	"slices"
 	"strings"
+	"time"
+	"unicode"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/file"
+	"github.com/oaictl/oaictl/internal/escape"
 	"github.com/oaictl/oaictl/internal/simulator/auth"
 	"github.com/oaictl/oaictl/internal/simulator/host"
+	"github.com/oaictl/oaictl/pkg/install"
 )
 
 func completionCommand(a *base.App) *cobra.Command {
 	return &cobra.Command{
-		Use:   "completion bash|zsh|fish|powershell",
-		Short: "Print a completion script for a shell",
-		Long: `Print a completion script for a shell, for example
-
-  source <(oaictl completion bash)
-
-As a kubectl plugin, put a link named kubectl_complete-oai to the binary on the
-PATH; kubectl then completes "kubectl oai" by itself.`,
-		Example:     "  oaictl completion bash\n  oaictl completion zsh",
+		Use:         "completion bash|zsh|fish|powershell",
+		Short:       "Print a completion script for a shell",
 		Args:        base.OneArgument("bash, zsh, fish or powershell"),
 		ValidArgs:   []string{"bash", "zsh", "fish", "powershell"},
 		Annotations: map[string]string{base.NoConfig: "true"},
@@ -45,9 +44,7 @@ PATH; kubectl then completes "kubectl oai" by itself.`,
 	}
 }
 
-// registerCompletions completes values of flags and names of things, all over
-// the tree. A command that takes no argument completes none: no shell is to
-// offer files for it.
+// registerCompletions also keeps shells from offering files where no argument is taken.
 func registerCompletions(a *base.App, root *cobra.Command) {
 	flags := flagCompletions(a)
 	arguments := argumentCompletions(a)
@@ -80,22 +77,15 @@ func registerCompletions(a *base.App, root *cobra.Command) {
 	visit(root)
 }
 
-// flagCompletions complete flags by their names, which mean the same with every
-// command.
+// flagCompletions go by the flags' names, which mean the same with every command.
 func flagCompletions(a *base.App) map[string]cobra.CompletionFunc {
 	words := func(list ...string) cobra.CompletionFunc {
 		return func(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
-			return beginning(list, begun), cobra.ShellCompDirectiveNoFileComp
-		}
-	}
-	// A value that ends with = goes on.
-	open := func(list ...string) cobra.CompletionFunc {
-		return func(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
-			fits := beginning(list, begun)
-			if len(fits) == 1 && strings.HasSuffix(fits[0], "=") {
-				return fits, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+			found := beginning(list, begun)
+			if len(found) == 1 && strings.HasSuffix(found[0], "=") { // a value goes on there
+				return found, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 			}
-			return fits, cobra.ShellCompDirectiveNoFileComp
+			return found, cobra.ShellCompDirectiveNoFileComp
 		}
 	}
 	yaml := cobra.FixedCompletions([]string{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt)
@@ -104,8 +94,8 @@ func flagCompletions(a *base.App) map[string]cobra.CompletionFunc {
 	return map[string]cobra.CompletionFunc{
 		"backend":   words(base.BackendREST, base.BackendHub),
 		"progress":  words(base.ProgressAuto, base.ProgressTTY, base.ProgressPlain, base.ProgressJSON),
-		"output":    open("table", "wide", "json", "yaml", "name", "jsonpath="),
-		"for":       open("installed", "ready", "hosts="),
+		"output":    words("table", "wide", "json", "yaml", "name", "jsonpath="),
+		"for":       words("installed", "ready", "hosts="),
 		"severity":  words("info", "warning", "error", "critical"),
 		"auth":      words(auth.Modes()...),
 		"boot":      words(string(host.Day1), string(host.Day2)),
@@ -129,7 +119,6 @@ func flagCompletions(a *base.App) map[string]cobra.CompletionFunc {
 	}
 }
 
-// argumentCompletions complete the names that commands take.
 func argumentCompletions(a *base.App) map[string]cobra.CompletionFunc {
 	complete := map[string]cobra.CompletionFunc{
 		"get infraenvs": argument(a, infraEnvNames), "delete infraenv": argument(a, infraEnvNames), "delete host": argument(a, hostNames),
@@ -150,12 +139,179 @@ func argumentCompletions(a *base.App) map[string]cobra.CompletionFunc {
 	return complete
 }
 
-// imageFiles completes the names of live images.
 func imageFiles() cobra.CompletionFunc {
 	return cobra.FixedCompletions([]string{"iso"}, cobra.ShellCompDirectiveFilterFileExt)
 }
 
-// beginning are the words that begin so.
 func beginning(words []string, begun string) []string {
 	return slices.DeleteFunc(slices.Clone(words), func(word string) bool { return !strings.HasPrefix(word, begun) })
+}
+
+// namesWithin is how long a person waits for names after a TAB, in real time.
+const namesWithin = 2 * time.Second
+
+type candidate struct {
+	name, id string
+	note     string // what tells it from others: its state
+}
+
+// naming lists things of one kind. What it read before it failed is better than nothing.
+type naming func(context.Context, *install.Client) []candidate
+
+func clusterNames(ctx context.Context, service *install.Client) []candidate {
+	clusters, _ := service.ListClusters(ctx)
+	return document.Each(clusters, func(c install.Cluster) candidate {
+		return candidate{name: c.Name, id: c.ID, note: string(c.State)}
+	})
+}
+
+// namespaceNames are those of clusters: few may list all that a hub has.
+func namespaceNames(ctx context.Context, service *install.Client) []candidate {
+	clusters, _ := service.ListClusters(ctx)
+	var all []candidate
+	for _, c := range clusters {
+		if namespace, _, found := strings.Cut(c.ID, "/"); found && !slices.ContainsFunc(all, func(have candidate) bool { return have.name == namespace }) {
+			all = append(all, candidate{name: namespace, id: namespace})
+		}
+	}
+	return all
+}
+
+func contextNames(a *base.App) cobra.CompletionFunc {
+	return func(command *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
+		if err := a.Prepare(command); err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return beginning(a.Globals.Kube.Contexts(), begun), cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// formatOrFile completes --to, which is a format of convert and a file elsewhere.
+func formatOrFile(command *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
+	if command.Name() != "convert" {
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+	return beginning(file.FormatsWritten(), begun), cobra.ShellCompDirectiveNoFileComp
+}
+
+func inAnyNamespace(a *base.App) cobra.CompletionFunc {
+	return func(command *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
+		a.Globals.AllNamespaces = true
+		return offer(a, command, namespaceNames, begun), cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// foreignClusters are those that --adopt takes, by their ids alone.
+func foreignClusters(ctx context.Context, service *install.Client) []candidate {
+	clusters, _ := service.ListClusters(ctx)
+	var all []candidate
+	for _, c := range clusters {
+		if !c.Owned {
+			all = append(all, candidate{id: c.ID, note: strings.TrimSuffix(c.Name+"."+c.BaseDomain, ".")})
+		}
+	}
+	return all
+}
+
+func infraEnvNames(ctx context.Context, service *install.Client) []candidate {
+	infraEnvs, _ := service.ListInfraEnvs(ctx, "")
+	return document.Each(infraEnvs, func(e install.InfraEnv) candidate {
+		return candidate{name: e.Name, id: e.ID, note: "image " + string(e.Image.State)}
+	})
+}
+
+func hostNames(ctx context.Context, service *install.Client) []candidate {
+	infraEnvs, _ := service.ListInfraEnvs(ctx, "")
+	var all []candidate
+	for _, env := range infraEnvs {
+		hosts, err := service.ListHosts(ctx, env.ID)
+		if err != nil {
+			break
+		}
+		for _, h := range hosts {
+			all = append(all, candidate{name: h.Hostname, id: h.ID, note: string(h.State)})
+		}
+	}
+	return all
+}
+
+// argument completes the one name that a command takes, unless -f stands for it.
+func argument(a *base.App, list naming) cobra.CompletionFunc {
+	return func(command *cobra.Command, given []string, begun string) ([]string, cobra.ShellCompDirective) {
+		if len(given) > 0 || command.Flags().Changed("file") {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return offer(a, command, list, begun), cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// kindAndArgument completes [KIND] NAME, where the first kind may be left out.
+func kindAndArgument(a *base.App, kinds ...string) cobra.CompletionFunc {
+	lists := map[string]naming{"cluster": clusterNames, "host": hostNames}
+	return func(command *cobra.Command, given []string, begun string) ([]string, cobra.ShellCompDirective) {
+		if len(given) == 1 && slices.Contains(kinds, base.KindOf(given[0])) {
+			return argument(a, lists[base.KindOf(given[0])])(command, nil, begun)
+		}
+		names, directive := argument(a, lists[kinds[0]])(command, given, begun)
+		if len(given) == 0 {
+			names = append(names, beginning(kinds, begun)...)
+		}
+		return names, directive
+	}
+}
+
+// flagValue completes the value of a flag that names something.
+func flagValue(a *base.App, list naming) cobra.CompletionFunc {
+	return func(command *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
+		return offer(a, command, list, begun), cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// offer is silent about whatever fails: a TAB is no command.
+func offer(a *base.App, command *cobra.Command, list naming, begun string) []string {
+	if err := a.Prepare(command); err != nil {
+		return nil
+	}
+	to := base.ClientConfig{Connection: a.Globals.Connection, Clock: a.Clock}
+	if a.Globals.CheckFlags(to.Backend) != nil || to.Backend == base.BackendREST && to.ServiceURL == "" {
+		return nil
+	}
+	ctx, stop := context.WithTimeout(command.Context(), namesWithin)
+	defer stop()
+	service, err := a.Reach(ctx, to)
+	if err != nil {
+		return nil
+	}
+	return choices(list(ctx, install.New(service)), begun)
+}
+
+// choices are names or, where a name is missing, not alone or not for a shell, ids; and
+// ids as well for who has begun one.
+func choices(all []candidate, begun string) []string {
+	times := map[string]int{}
+	for _, c := range all {
+		times[c.name]++
+	}
+	var out []string
+	for _, c := range all {
+		c.id, c.note = escape.Word(c.id), escape.Word(c.note)
+		switch {
+		case times[c.name] == 1 && typeable(c.name) && strings.HasPrefix(c.name, begun):
+			out = append(out, cobra.CompletionWithDesc(c.name, c.note))
+		case strings.HasPrefix(c.id, begun):
+			note := c.note
+			if typeable(c.name) {
+				note = c.name + ", " + note
+			}
+			out = append(out, cobra.CompletionWithDesc(c.id, note))
+		}
+	}
+	return out
+}
+
+// typeable says whether a shell takes a name as one word, and as nothing else.
+func typeable(name string) bool {
+	return name != "" && !strings.ContainsFunc(name, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_.:", r)
+	})
 }

@@ -67,7 +67,7 @@ func TestDetachInserts(t *testing.T) {
 // bmcProxy is the address through which the BMCs of a file are reached.
 func bmcProxy(t *testing.T, cluster *spec.Cluster) string {
 	t.Helper()
-	bmcs, err := simulator.NewBMCs(simulator.BMCConfig{Clock: clock.Scaled(100), Cluster: cluster})
+	bmcs, err := simulator.NewBMCs(simulator.BootConfig{Clock: clock.Scaled(100), Cluster: cluster})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,10 +1,23 @@
+// Package cli is the command line: the tree of commands, put together from groups
+// that are a package each. Nothing imports it but cmd/oaictl and what writes the
+// commands down.
+//
+// A command has one shape. Its options hold what it needs and what its flags
+// say; New<Verb> declares the flags and fills the options; the run method does the
+// work and reads top to bottom. Nothing is opened, dialled or read before a run
+// method asks for it, so that help and version cost nothing.
 package cli
 
 import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/cli/agent"
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/change"
@@ -14,10 +27,15 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/iso"
 	"github.com/oaictl/oaictl/internal/cli/look"
 	"github.com/oaictl/oaictl/internal/cli/media"
+	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/internal/cli/simulator"
+	"github.com/oaictl/oaictl/internal/cli/streams"
+	"github.com/oaictl/oaictl/internal/escape"
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+	"github.com/oaictl/oaictl/pkg/install/spec/schema"
 )
 
-// The groups of commands in the help text.
 const (
 	groupMain    = "main"
 	groupLook    = "look"
@@ -25,19 +43,13 @@ const (
 	groupOffline = "offline"
 )
 
-// rootCommand is the whole tree.
 func rootCommand(a *base.App) *cobra.Command {
 	if a.Identity.Name == base.MediaName {
 		return agent.NewMediaCommand(a)
 	}
 	root := &cobra.Command{
-		Use:   strings.ReplaceAll(a.Identity.Name, " ", "-"),
-		Short: "Install OpenShift on bare metal through the Assisted Installer",
-		Long: `Install OpenShift on bare metal through the Assisted Installer.
-
-oaictl reads a cluster.yaml, looks at what the service and the machines have
-done already, and does what is still missing. It can be stopped at any time
-and continues where things stand, from any machine.`,
+		Use:               strings.ReplaceAll(a.Identity.Name, " ", "-"),
+		Short:             "Install OpenShift on bare metal through the Assisted Installer",
 		Annotations:       map[string]string{cobra.CommandDisplayNameAnnotation: a.Identity.Name},
 		Args:              cobra.ArbitraryArgs,
 		RunE:              base.UnknownSubcommand,
@@ -53,7 +65,7 @@ and continues where things stand, from any machine.`,
 		},
 	}
 	root.SetFlagErrorFunc(a.BadFlag)
-	root.SetUsageTemplate(usageTemplate)
+	root.SetUsageTemplate(strings.TrimSuffix(usageTemplate, "\n"))
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetHelpCommand(helpCommand(a))
 	a.Globals.Declare(root.PersistentFlags(), a.Identity.Backend)
@@ -70,12 +82,12 @@ and continues where things stand, from any machine.`,
 	for _, topic := range helpTopics() {
 		root.AddCommand(topic)
 	}
+	base.Describe(root)
 	a.Identity.InOwnWords(root)
 	registerCompletions(a, root)
 	return root
 }
 
-// commands is every verb, in groups.
 func commands(a *base.App) []*cobra.Command {
 	groups := []struct {
 		id       string
@@ -106,4 +118,139 @@ func isoCommand(a *base.App) *cobra.Command {
 	command := iso.NewCommand(a)
 	command.AddCommand(media.NewServe(a))
 	return command
+}
+
+// Main runs the command line argv, program's name first, and returns the exit code. It
+// changes nothing but what it is given, so that tests can run it in process.
+func Main(ctx context.Context, argv []string, io streams.Streams, environ []string) int {
+	return execute(ctx, base.New(base.Identify(argv), io, streams.EnvOf(environ)))
+}
+
+func execute(ctx context.Context, a *base.App) int {
+	a.IO.In = base.UntilDone(ctx, a.IO.In)
+	root := rootCommand(a)
+	root.SetArgs(a.Identity.Args)
+	root.SetIn(a.IO.In)
+	help := &base.Sink{Path: "standard output", W: a.IO.Out} // cobra tells nobody that it could not be written
+	root.SetOut(help)
+	root.SetErr(a.IO.Err)
+	command, err := root.ExecuteContextC(ctx)
+	if err == nil {
+		err = help.Failed
+	}
+	a.Close()
+	return exit(ctx, a, command, err)
+}
+
+// exit prints the error once. An interrupt outranks the error that it caused.
+func exit(ctx context.Context, a *base.App, command *cobra.Command, err error) int {
+	if err == nil {
+		return 0
+	}
+	if by := base.InterruptOf(ctx); by != nil && base.CodeOf(err) != by.Code {
+		err = &install.Fault{Code: by.Code, Err: by, Next: install.Advice(a.CommandLine())}
+	}
+	code := base.CodeOf(err)
+	fmt.Fprintf(a.IO.Err, "%s: %s\n", a.Identity.Name, shownError(err))
+	next := a.Hint(nextOf(err))
+	if base.Is[*base.UsageError](err) {
+		fmt.Fprintf(a.IO.Err, "Usage: %s\n", useLine(command))
+		next = command.CommandPath() + " --help"
+	}
+	if next != "" {
+		escape.Fprintf(a.IO.Err, "Next: %s\n", next)
+	}
+	return int(code)
+}
+
+// nextOf is the error's advice, or the explanation of the first field that is wrong.
+func nextOf(err error) install.Advice {
+	problems, is := errors.AsType[*spec.Problems](err)
+	if next := install.NextOf(err); next != "" || !is {
+		return next
+	}
+	for _, p := range problems.List {
+		if p.Field == "" {
+			continue
+		}
+		if doc, err := schema.Explain(p.Field); err == nil {
+			return advice.Command("explain", doc.Path)
+		}
+	}
+	return ""
+}
+
+func useLine(command *cobra.Command) string {
+	switch {
+	case !command.HasAvailableSubCommands():
+	case command.HasParent():
+		return command.CommandPath() + " " + strings.Join(base.SubcommandNames(command), "|")
+	default:
+		return command.CommandPath() + " COMMAND"
+	}
+	return command.UseLine()
+}
+
+// shownError has a line for each problem of one's own file, and one for a fault, which may
+// repeat what a service or a machine said.
+func shownError(err error) string {
+	type listed interface {
+		error
+		MultiLine()
+	}
+	if base.Is[*install.Fault](err) && !base.Is[*spec.Problems](err) && !base.Is[listed](err) {
+		return escape.Word(base.PlainError(err))
+	}
+	return escape.Lines(base.PlainError(err))
+}
+
+// Tree is the tree of commands for what writes it down. It is not for running.
+func Tree() *cobra.Command {
+	return rootCommand(base.New(base.Identify([]string{"oaictl"}), streams.Streams{}, streams.Env{}))
+}
+
+func versionCommand(a *base.App) *cobra.Command {
+	return &cobra.Command{
+		Use:         "version",
+		Short:       "Print the version of oaictl",
+		Args:        base.NoArguments,
+		Annotations: map[string]string{base.NoConfig: "true"},
+		RunE: func(*cobra.Command, []string) error {
+			info := base.ReadBuildInfo()
+			return a.Print(printer.Result{
+				Data:  info,
+				Names: []string{info.Version},
+				Text:  func() string { return fmt.Sprintln(info) },
+			})
+		},
+	}
+}
+
+// usageTemplate is cobra's, with the global flags folded into one line below the root.
+//
+//go:embed usage.tmpl
+var usageTemplate string
+
+// helpCommand is `help [COMMAND|TOPIC]`.
+func helpCommand(a *base.App) *cobra.Command {
+	return &cobra.Command{
+		Use:         "help [COMMAND|TOPIC]",
+		Short:       "Help about a command or a topic",
+		Annotations: map[string]string{base.NoConfig: "true"},
+		RunE: func(command *cobra.Command, args []string) error {
+			target, rest, err := command.Root().Find(args)
+			if err != nil || len(rest) > 0 {
+				return base.Usagef("no help about %q", strings.Join(args, " "))
+			}
+			target.InitDefaultHelpFlag()
+			return target.Help()
+		},
+	}
+}
+
+func helpTopics() []*cobra.Command {
+	return []*cobra.Command{
+		{Use: "environment", Short: "Variables and the configuration file", Args: cobra.NoArgs},
+		{Use: "exit-codes", Short: "What each exit code means", Args: cobra.NoArgs},
+	}
 }

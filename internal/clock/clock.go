@@ -4,8 +4,8 @@
 package clock
 
 import (
-	"container/heap"
 	"context"
+	"slices"
 	"sync"
 	"time"
 )
@@ -93,14 +93,15 @@ func Working(c Clock) (done func()) {
 
 // expect holds the clock back from at on, until done is called.
 func (c *scaled) expect(at time.Time) (done func()) {
-	d := &duty{at: at}
 	c.mu.Lock()
-	heap.Push(&c.due, d)
+	i, _ := slices.BinarySearchFunc(c.due, at, func(d *time.Time, at time.Time) int { return d.Compare(at) })
+	c.due = slices.Insert(c.due, i, &at)
 	c.mu.Unlock()
 	return func() {
 		c.Now() // what has passed was held back
 		c.mu.Lock()
-		heap.Remove(&c.due, d.index)
+		i := slices.Index(c.due, &at)
+		c.due = slices.Delete(c.due, i, i+1)
 		c.mu.Unlock()
 	}
 }
@@ -144,44 +145,15 @@ func wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// duty is something that is due at a time: the end of a sleep, or work that has begun.
-type duty struct {
-	at    time.Time
-	index int
-}
-
-// duties are a heap, with what is due first at its top.
-type duties []*duty
-
-func (d duties) Len() int           { return len(d) }
-func (d duties) Less(i, j int) bool { return d[i].at.Before(d[j].at) }
-
-func (d duties) Swap(i, j int) {
-	d[i], d[j] = d[j], d[i]
-	d[i].index, d[j].index = i, j
-}
-
-// Push is for [heap.Push].
-func (d *duties) Push(x any) {
-	one, _ := x.(*duty)
-	one.index = len(*d)
-	*d = append(*d, one)
-}
-
-// Pop is for [heap.Remove].
-func (d *duties) Pop() any {
-	last := len(*d) - 1
-	one := (*d)[last]
-	*d = (*d)[:last]
-	return one
-}
+// duties are when something is due, the first first: the end of a sleep, or of work that has begun.
+type duties []*time.Time
 
 // holdBack is how much of a step a clock may advance that shows now.
 func (d duties) holdBack(now time.Time, step time.Duration) time.Duration {
 	if len(d) == 0 {
 		return step
 	}
-	free := max(0, d[0].at.Add(patience).Sub(now))
+	free := max(0, d[0].Add(patience).Sub(now))
 	if step <= free {
 		return step
 	}

@@ -13,9 +13,8 @@ import (
 	"unicode/utf8"
 )
 
-// steers says whether a character is a control character (C0, C1, DEL), one that
-// formats and is not seen (bidirectional controls, zero width), a separator of
-// lines, or none at all, which YAML refuses.
+// steers says whether a character is a control (C0, C1, DEL), formats unseen
+// (bidirectional, zero width), separates lines, or is none, which YAML refuses.
 func steers(r rune) bool {
 	switch {
 	case r >= ' ' && r < 0x7f:
@@ -27,8 +26,7 @@ func steers(r rune) bool {
 	}
 }
 
-// Needed says whether there is something in a text that steers a terminal, line ends
-// among it.
+// Needed says whether something in a text steers a terminal, or ends a line.
 func Needed(text string) bool { return needs(text, false) }
 
 // Word is a text on one line, with escapes as Go and JSON write them.
@@ -81,8 +79,8 @@ func escape(r rune) string {
 // Text is a text of our own whose lines are meant, for Sprintf.
 type Text string
 
-// Sprintf is fmt.Sprintf with every text and error among its arguments as a word:
-// what it writes has the lines of its format and no more.
+// Sprintf is fmt.Sprintf with texts and errors among its arguments as words: it writes
+// the lines of its format only.
 func Sprintf(format string, args ...any) string {
 	words := make([]any, len(args))
 	for i, arg := range args {
@@ -126,8 +124,7 @@ func (w writer) Write(data []byte) (int, error) {
 	return len(data), nil
 }
 
-// JSON is a JSON document with the same content in which nothing steers a
-// terminal: in JSON an escape is the character.
+// JSON is the same JSON with escapes for what steers a terminal.
 func JSON(document []byte) []byte {
 	text := string(document)
 	if !needs(text, true) {

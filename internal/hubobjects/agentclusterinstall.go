@@ -20,23 +20,23 @@ func InstallTable() Table {
 	ignored := []Path{annotation(hubapi.AnnotationIgnoredClusterValidations), annotation(hubapi.AnnotationIgnoredHostValidations)}
 	pools := []Path{inSpec("controlPlane"), inSpec("compute"), inSpec("arbiter")}
 	return Table{
-		field(setting.ControlPlane, count(), inSpec("provisionRequirements", "controlPlaneAgents")...).with(userManaged),
-		field(setting.Workers, count(), inSpec("provisionRequirements", "workerAgents")...).meaning(0),
-		field(setting.Arbiters, positive(), inSpec("provisionRequirements", "arbiterAgents")...).meaning(0),
+		field(setting.ControlPlane, plain[int](), inSpec("provisionRequirements", "controlPlaneAgents")...).with(userManaged),
+		field(setting.Workers, plain[int](), inSpec("provisionRequirements", "workerAgents")...).meaning(0),
+		field(setting.Arbiters, orAbsent(plain[int]()), inSpec("provisionRequirements", "arbiterAgents")...).meaning(0),
 		field(setting.SSHKeys, text[string](), inSpec("sshPublicKey")...),
 		field(setting.NetworkType, text[string](), inSpec("networking", "networkType")...),
 		field(setting.MachineNet, under("cidr"), inSpec("networking", "machineNetwork")...).meaning([]string{}),
-		field(setting.ClusterNet, asJSON[[]spec.ClusterNetwork](), inSpec("networking", "clusterNetwork")...).meaning([]string{}),
+		field(setting.ClusterNet, plain[[]spec.ClusterNetwork](), inSpec("networking", "clusterNetwork")...).meaning([]string{}),
 		field(setting.ServiceNet, texts(), inSpec("networking", "serviceNetwork")...).meaning([]string{}),
 		addresses(setting.APIVIPs, "apiVIPs", "apiVIP"),
 		addresses(setting.IngressVIPs, "ingressVIPs", "ingressVIP"),
 		field(setting.LoadBalancer, balancer(), inSpec("loadBalancer", "type")...).owning(inSpec("loadBalancer")).meaning(spec.ClusterManaged),
-		field(setting.UserManaged, boolean(), userManaged...).orElse(field(setting.UserManaged, boolean(), "status", "userManagedNetworking")),
+		field(setting.UserManaged, plain[bool](), userManaged...).orElse(field(setting.UserManaged, plain[bool](), "status", "userManagedNetworking")),
 		row(setting.Platform, []Path{inSpec("platformType"), inSpec("external")}, writePlatform, readPlatform).with(userManaged),
 		field(setting.Proxy, proxies(), inSpec("proxy")...).meaning(spec.Proxy{}),
 		field(setting.NTP, texts(), inSpec("ntpSources")...),
 		row(setting.Hyperthreads, pools, writePools, readPools).meaning(spec.RoleSet{spec.AllRoles}),
-		field(setting.SchedulableCP, boolean(), inSpec("mastersSchedulable")...).meaning(false),
+		field(setting.SchedulableCP, plain[bool](), inSpec("mastersSchedulable")...).meaning(false),
 		field(setting.DiskEncrypt, encryption(), inSpec("diskEncryption")...),
 		row(setting.IgnEndpoint, []Path{inSpec("ignitionEndpoint")}, writeEndpoint, readEndpoint),
 		field(setting.InstallConfig, text[string](), annotation(hubapi.AnnotationInstallConfigOverrides)...).with(mirrors),
@@ -45,52 +45,59 @@ func InstallTable() Table {
 	}
 }
 
-// AgentClusterInstall is how the cluster is installed. manifests are the
-// ConfigMaps of extra manifests, endpointCA the Secret that the Ignition
-// endpoint is trusted by.
+// AgentClusterInstall is how the cluster is installed, with ConfigMaps of manifests.
 func (h *Maker) AgentClusterInstall(manifests []*unstructured.Unstructured, endpointCA string) *unstructured.Unstructured {
 	if h.Cluster.Imported() {
 		return h.importedInstall(endpointCA)
 	}
-	c, set := h.Cluster, h.Cluster.Spec
-	object := h.Object(hubapi.KindAgentClusterInstall, c.Metadata.Name)
-	object.Object["spec"] = Fields{
-		"clusterDeploymentRef": Fields{"name": c.Metadata.Name},
+	object, s := h.install(h.installSettings(), endpointCA)
+	if len(manifests) > 0 {
+		s["manifestsConfigMapRefs"] = NamesOf(manifests)
+	}
+	switch hold := h.Cluster.Spec.Hold; {
+	case h.Hold != nil:
+		s["holdInstallation"] = *h.Hold
+	case h.Cluster.Present("spec.hold") || hold:
+		s["holdInstallation"] = hold
+	}
+	return object
+}
+
+// install is an AgentClusterInstall with settings, and its spec.
+func (h *Maker) install(settings setting.Settings, endpointCA string) (object *unstructured.Unstructured, s Fields) {
+	name := h.Cluster.Metadata.Name
+	object = h.Object(hubapi.KindAgentClusterInstall, name)
+	s = Fields{
+		"clusterDeploymentRef": Fields{"name": name},
 		"imageSetRef":          Fields{"name": h.Set},
 		"networking":           Fields{},
 	}
-	s := object.Object["spec"].(Fields)
-	if err := InstallTable().Write(object.Object, h.installSettings()); err != nil {
+	object.Object["spec"] = s
+	if err := InstallTable().Write(object.Object, settings); err != nil {
 		h.Refuse("spec", err.Error(), "")
 	}
-	if impliesUserManaged(c) {
-		// What the webhook would fill in; a hub without it needs it said.
-		s["networking"].(Fields)["userManagedNetworking"] = true
+	if endpoint, is := s["ignitionEndpoint"].(Fields); is && endpointCA != "" {
+		endpoint["caCertificateReference"] = Fields{"name": endpointCA, "namespace": h.Namespace}
 	}
-	if len(manifests) > 0 {
-		var refs []any
-		for _, m := range manifests {
-			refs = append(refs, Fields{"name": m.GetName()})
-		}
-		s["manifestsConfigMapRefs"] = refs
-	}
-	switch {
-	case h.Hold != nil:
-		s["holdInstallation"] = *h.Hold
-	case c.Present("spec.hold") || set.Hold:
-		s["holdInstallation"] = set.Hold
-	}
-	h.endpointCA(s, endpointCA)
 	if ref := h.mirrorRef(); ref != nil {
 		s["mirrorRegistryRef"] = ref
 	}
-	return object
+	return object, s
+}
+
+// NamesOf are references to objects by their names.
+func NamesOf(objects []*unstructured.Unstructured) []any {
+	refs := make([]any, len(objects))
+	for i, object := range objects {
+		refs[i] = Fields{"name": object.GetName()}
+	}
+	return refs
 }
 
 // installSettings is what the file says of the installation. The platform that the
 // service comes to by itself, bare metal, is left out where the file does not name it.
 func (h *Maker) installSettings() setting.Settings {
-	c, settings := h.Cluster, setting.OfCluster(h.Cluster)
+	c, settings := h.Cluster, networked(h.Cluster)
 	if p := c.Spec.Platform; p.Type != "" && (p.Type != spec.BareMetal || c.Present("spec.platform")) {
 		settings[setting.Platform] = setting.ValueOf(p)
 	} else {
@@ -111,7 +118,6 @@ func (h *Maker) InstallAnnotations() map[string]string {
 	return object.GetAnnotations()
 }
 
-// annotated is what the file says that stands in annotations.
 func (h *Maker) annotated() setting.Settings {
 	settings := maps.Clone(setting.IgnoredOf(h.Cluster))
 	if settings == nil {
@@ -127,35 +133,27 @@ func (h *Maker) annotated() setting.Settings {
 	return settings
 }
 
-// endpointCA refers to the Secret that the Ignition endpoint is trusted by.
-func (h *Maker) endpointCA(s Fields, name string) {
-	if endpoint, is := s["ignitionEndpoint"].(Fields); is && name != "" {
-		endpoint["caCertificateReference"] = Fields{"name": name, "namespace": h.Namespace}
-	}
-}
-
 // Networking is the networks of a cluster.
 func Networking(c *spec.Cluster) Fields {
 	object := Fields{"spec": Fields{"networking": Fields{}}}
-	settings := setting.OfCluster(c)
+	settings := networked(c)
 	maps.DeleteFunc(settings, func(name setting.Name, _ setting.Value) bool {
 		row, known := InstallTable().Row(name)
 		return !known || row.Paths[0][1] != "networking"
 	})
 	_ = InstallTable().Write(object, settings) // settings of a file always fit
-	networking := object["spec"].(Fields)["networking"].(Fields)
-	if impliesUserManaged(c) {
-		// What the webhook would fill in; a hub without it needs it said.
-		networking["userManagedNetworking"] = true
-	}
+	networking, _ := object["spec"].(Fields)["networking"].(Fields)
 	return networking
 }
 
-// impliesUserManaged says whether the file does not say who manages the network, and the
-// platform does.
-func impliesUserManaged(c *spec.Cluster) bool {
-	platform := c.Spec.Platform.Type
-	return c.Spec.Network.UserManaged == nil && (c.SingleNode() || platform == spec.NoneType || platform == spec.External)
+// networked is what the file says, and who manages the network where the platform says it
+// and the file does not: what the webhook would fill in, and a hub without it needs said.
+func networked(c *spec.Cluster) setting.Settings {
+	settings, platform := setting.OfCluster(c), c.Spec.Platform.Type
+	if c.Spec.Network.UserManaged == nil && (c.SingleNode() || platform == spec.NoneType || platform == spec.External) {
+		settings[setting.UserManaged] = setting.ValueOf(true)
+	}
+	return settings
 }
 
 // addresses is a list of virtual addresses, which has an older field for a single one.
@@ -179,7 +177,6 @@ func addresses(name setting.Name, list, single string) Row {
 	}).meaning([]string{})
 }
 
-// balancer is who balances the load.
 func balancer() form[spec.LoadBalancer] {
 	return word(spelling[spec.LoadBalancer]{spec.ClusterManaged, "ClusterManaged"}, spelling[spec.LoadBalancer]{spec.UserManaged, "UserManaged"})
 }
@@ -187,7 +184,6 @@ func balancer() form[spec.LoadBalancer] {
 // BalancerWord is who balances the load, in the service's word.
 func BalancerWord(value spec.LoadBalancer) string { return wordOf(balancer(), value) }
 
-// platformType is the kind of a platform.
 func platformType() form[spec.PlatformType] {
 	return word(
 		spelling[spec.PlatformType]{spec.BareMetal, "BareMetal"}, spelling[spec.PlatformType]{spec.NoneType, "None"},
@@ -338,7 +334,6 @@ func readIgnored(object Fields) (spec.IgnoreValidations, bool, error) {
 	}, true, nil
 }
 
-// writeTag sets the label that holds the cluster's tag, of which there is one.
 func writeTag(object Fields, tags []string) error {
 	if len(tags) != 1 {
 		return nil

@@ -2,15 +2,20 @@ package hubobjects
 
 import (
 	"cmp"
+	"encoding/base64"
+	"fmt"
+	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/setting"
+	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// ImageSet chooses the ClusterImageSet, and makes it where the file names a
-// release image and no set; nil where it does not.
+// ImageSet chooses the ClusterImageSet, and makes it where only a release image is named.
 func (h *Maker) ImageSet() (object *unstructured.Unstructured) {
 	o := h.Cluster.Spec.OpenShift
 	name := cmp.Or(h.Set, o.ImageSet)
@@ -58,8 +63,7 @@ func (h *Maker) ClusterDeployment() *unstructured.Unstructured {
 	return object
 }
 
-// importedMetadata says which cluster it is that is installed already. What the
-// service calls it is not known yet, and stays empty.
+// importedMetadata leaves out what the service calls the cluster, which is not known yet.
 func (h *Maker) importedMetadata() Fields {
 	return Fields{
 		"clusterID": h.Cluster.Spec.Import.ClusterID, "infraID": "",
@@ -72,14 +76,6 @@ func (h *Maker) importedMetadata() Fields {
 // API server wants there.
 func (h *Maker) importedInstall(endpointCA string) *unstructured.Unstructured {
 	c := h.Cluster
-	object := h.Object(hubapi.KindAgentClusterInstall, c.Metadata.Name)
-	s := Fields{
-		"clusterDeploymentRef":  Fields{"name": c.Metadata.Name},
-		"imageSetRef":           Fields{"name": h.Set},
-		"networking":            Fields{"userManagedNetworking": true},
-		"provisionRequirements": Fields{"controlPlaneAgents": int64(1)},
-	}
-	object.Object["spec"] = s
 	settings := setting.OfCluster(c)
 	if key := c.SSHKey(); key != "" {
 		settings[setting.SSHKeys] = setting.ValueOf(key)
@@ -87,15 +83,244 @@ func (h *Maker) importedInstall(endpointCA string) *unstructured.Unstructured {
 	if proxy := c.Spec.Proxy; ProxyFields(proxy) != nil {
 		settings[setting.Proxy] = setting.ValueOf(proxy)
 	}
-	if err := InstallTable().Write(object.Object, settings); err != nil {
-		h.Refuse("spec", err.Error(), "")
-	}
-	h.endpointCA(s, endpointCA)
+	settings[setting.UserManaged], settings[setting.ControlPlane] = setting.ValueOf(true), setting.ValueOf(1)
+	object, s := h.install(settings, endpointCA)
 	if c.Spec.Import.ClusterID != "" {
 		s["clusterMetadata"] = h.importedMetadata()
 	}
-	if ref := h.mirrorRef(); ref != nil {
-		s["mirrorRegistryRef"] = ref
-	}
 	return object
+}
+
+func (h *Maker) configMap(name string, data Fields) *unstructured.Unstructured {
+	object := h.Object(hubapi.KindConfigMap, name)
+	mark(object.Object, "labels", map[string]string{hubapi.LabelWatch: "true"})
+	object.Object["data"] = data
+	return object
+}
+
+// maxConfigMap is how much a ConfigMap holds, in bytes (core/v1: MaxSecretSize).
+const maxConfigMap = 1 << 20
+
+// ManifestMaps are the extra manifests as ConfigMaps: <cluster>-manifests and
+// <cluster>-openshift by their folder, with a number behind them from the second
+// where they are too much for one. The service puts all of them into the folder
+// openshift, so that no name may stand in both.
+func (h *Maker) ManifestMaps() []*unstructured.Unstructured {
+	seen := map[string]spec.ManifestFolder{}
+	byFolder := map[spec.ManifestFolder][]spec.Manifest{}
+	for _, m := range h.Cluster.ManifestFiles() {
+		switch other, twice := seen[m.Name]; {
+		case twice:
+			h.Refuse(m.Field, fmt.Sprintf("the manifest %s stands in the folder %s, too; a hub has one folder for both", m.Name, other), "give one of them another name")
+		case len(validation.IsConfigMapKey(m.Name)) > 0:
+			h.Refuse(m.Field, fmt.Sprintf("a ConfigMap takes no manifest of the name %s", m.Name), "use letters, digits, dashes, dots and underscores")
+		case strings.HasPrefix(m.Name, "."):
+			h.Refuse(m.Field, fmt.Sprintf("the name of the manifest %s begins with a dot, which a hub does not take", m.Name), "")
+		case len(m.Name)+len(m.Content) > maxConfigMap:
+			h.Refuse(m.Field, fmt.Sprintf("the manifest %s has %d bytes, and a ConfigMap holds %d", m.Name, len(m.Content), maxConfigMap-len(m.Name)), "split it")
+		}
+		seen[m.Name] = m.Folder
+		byFolder[m.Folder] = append(byFolder[m.Folder], m)
+	}
+	if len(byFolder[spec.FolderManifests]) > 0 {
+		h.note("a hub puts extra manifests into the folder openshift, those of the folder manifests as well")
+	}
+	var objects []*unstructured.Unstructured
+	for _, folder := range []spec.ManifestFolder{spec.FolderManifests, spec.FolderOpenShift} {
+		objects = append(objects, h.folderMaps(folder, byFolder[folder])...)
+	}
+	return objects
+}
+
+// folderMaps fills as many ConfigMaps as one folder's manifests need, by their names.
+func (h *Maker) folderMaps(folder spec.ManifestFolder, manifests []spec.Manifest) []*unstructured.Unstructured {
+	slices.SortFunc(manifests, func(a, b spec.Manifest) int { return cmp.Compare(a.Name, b.Name) })
+	var objects []*unstructured.Unstructured
+	data, size := Fields{}, 0
+	flush := func() {
+		name := fmt.Sprintf("%s-%s", h.Cluster.Metadata.Name, folder)
+		if len(objects) > 0 {
+			name = fmt.Sprintf("%s-%d", name, len(objects)+1)
+		}
+		objects = append(objects, h.configMap(name, data))
+		data, size = Fields{}, 0
+	}
+	for _, m := range manifests {
+		grows := len(m.Name) + len(m.Content)
+		if size+grows > maxConfigMap && len(data) > 0 {
+			flush()
+		}
+		data[m.Name] = m.Content
+		size += grows
+	}
+	if len(data) > 0 {
+		flush()
+	}
+	return objects
+}
+
+// MirrorMap is the ConfigMap with mirrors and certificates; none without mirrors.
+func (h *Maker) MirrorMap() []*unstructured.Unstructured {
+	if len(h.Cluster.Spec.Registry.Mirrors) == 0 {
+		return nil
+	}
+	data := Fields{"registries.conf": h.Cluster.RegistriesConf()}
+	Put(data, "ca-bundle.crt", h.Cluster.TrustBundle())
+	return []*unstructured.Unstructured{h.configMap(h.mirrorsName(), data)}
+}
+
+func (h *Maker) mirrorsName() string { return h.Cluster.Metadata.Name + "-mirrors" }
+
+func (h *Maker) mirrorRef() Fields {
+	if len(h.Cluster.Spec.Registry.Mirrors) == 0 {
+		return nil
+	}
+	return Fields{"name": h.mirrorsName(), "namespace": h.Namespace}
+}
+
+// KeyPullSecret is the only key that the service reads a pull secret from.
+const KeyPullSecret = ".dockerconfigjson"
+
+// PullSecret is the Secret with the pull secret; none where it is only referred to.
+func (h *Maker) PullSecret() []*unstructured.Unstructured {
+	source := h.Cluster.Spec.PullSecret
+	if ref := source.SecretRef; ref != nil {
+		if ref.Key != "" && ref.Key != KeyPullSecret {
+			h.Refuse("spec.pullSecret.secretRef.key", "a hub reads a pull secret from the key "+KeyPullSecret+" only", "leave the key out, and keep the pull secret under "+KeyPullSecret)
+		}
+		return nil
+	}
+	if !h.Secrets {
+		h.note("the Secret %s of type kubernetes.io/dockerconfigjson has to hold the pull secret under %s", PullSecretName(h.Cluster), KeyPullSecret)
+		return nil
+	}
+	return h.Secret(PullSecretName(h.Cluster), "kubernetes.io/dockerconfigjson", map[string]string{KeyPullSecret: h.Cluster.PullSecret().Reveal()})
+}
+
+// Secret is a Secret, alone in its list.
+func (h *Maker) Secret(name, kind string, texts map[string]string) []*unstructured.Unstructured {
+	secret := h.Object(hubapi.KindSecret, name)
+	mark(secret.Object, "labels", map[string]string{hubapi.LabelWatch: "true"})
+	data := Fields{}
+	for key, text := range texts {
+		data[key] = base64.StdEncoding.EncodeToString([]byte(text))
+	}
+	secret.Object["type"] = kind
+	secret.Object["data"] = data
+	return []*unstructured.Unstructured{secret}
+}
+
+// EndpointCA makes the Secret that the Ignition endpoint is trusted by. It holds
+// a certificate, which is public, and so is made in any case. It is called name,
+// "" for none.
+func (h *Maker) EndpointCA() (name string, secret []*unstructured.Unstructured) {
+	endpoint := h.Cluster.Spec.IgnitionEndpoint
+	if endpoint == nil || endpoint.CA.Text() == "" {
+		return "", nil
+	}
+	name = h.Cluster.Metadata.Name + "-ignition-ca"
+	return name, h.Secret(name, "Opaque", map[string]string{"tls.crt": endpoint.CA.Text()})
+}
+
+// keyToken is where the service reads a host's token for the Ignition endpoint.
+const keyToken = "ignition-token"
+
+// BMCSecret is the credentials of a BMC; none where they are only referred to.
+func (h *Maker) BMCSecret(host *spec.Host) []*unstructured.Unstructured {
+	name := BMCSecretName(h.Cluster, host)
+	if host.BMC.Credentials.SecretRef != nil {
+		return nil
+	}
+	user, password, ok := host.BMC.Credentials.Login()
+	switch {
+	case !h.Secrets:
+		h.note("the Secret %s has to hold the username and password of the BMC of %s", name, host.Name)
+	case !ok || password.IsZero():
+		h.RefuseHost(host, "bmc.credentials", "the password stands in a Secret on the hub without the user", "write credentials: {secretRef: {name: NAME}} for a Secret with the keys username and password")
+	default:
+		return h.Secret(name, "Opaque", map[string]string{"username": user, "password": password.Reveal()})
+	}
+	return nil
+}
+
+// FencingSecret is the credentials by which a host is powered off by its peer.
+func (h *Maker) FencingSecret(host *spec.Host) []*unstructured.Unstructured {
+	f, name := host.FencedBy(), FencingSecretName(h.Cluster, host)
+	if f == nil {
+		return nil
+	}
+	if f.Credentials.SecretRef != nil {
+		h.note("the Secret %s has to hold address and certificateVerification beside username and password: with it %s is powered off by its peer", name, host.Name)
+		return nil
+	}
+	user, password, ok := f.Credentials.Login()
+	switch {
+	case !h.Secrets:
+		h.note("the Secret %s has to hold address, username, password and certificateVerification: with it %s is powered off by its peer", name, host.Name)
+	case !ok || password.IsZero():
+		h.RefuseHost(host, "fencing.credentials", "the password stands in a Secret on the hub without the user", "write credentials: {secretRef: {name: NAME}} for a Secret with the keys address, username, password and certificateVerification")
+	default:
+		return h.Secret(name, "Opaque", map[string]string{
+			"address": f.Address, "username": user, "password": password.Reveal(), "certificateVerification": FencingVerification(f),
+		})
+	}
+	return nil
+}
+
+// FencingVerification says in the service's words whether the certificate is verified.
+func FencingVerification(f *spec.Fencing) string {
+	if f.Insecure != nil && *f.Insecure {
+		return "Disabled"
+	}
+	return "Enabled"
+}
+
+// TokenSecret is the token for the Ignition endpoint; none where it is only referred to.
+func (h *Maker) TokenSecret(host *spec.Host) []*unstructured.Unstructured {
+	name := TokenSecretName(h.Cluster, host)
+	if name == "" {
+		return nil
+	}
+	token := host.IgnitionEndpoint.Token
+	switch {
+	case token.SecretRef != nil:
+		if token.SecretRef.Key != "" && token.SecretRef.Key != keyToken {
+			h.RefuseHost(host, "ignitionEndpoint.token.secretRef.key", "a hub reads the token from the key "+keyToken+" only", "leave the key out, and keep the token under "+keyToken)
+		}
+	case !h.Secrets:
+		h.note("the Secret %s has to hold the token of %s for the Ignition endpoint under %s", name, host.Name, keyToken)
+	default:
+		return h.Secret(name, "Opaque", map[string]string{keyToken: token.Secret().Reveal()})
+	}
+	return nil
+}
+
+// adminKubeconfigName is the name of the Secret with the kubeconfig of a cluster
+// that is installed already: the one that the file refers to, else the one that
+// the service looks for by itself.
+func adminKubeconfigName(c *spec.Cluster) string {
+	return named(c.Spec.Import.Kubeconfig.SecretRef, c.Metadata.Name+"-admin-kubeconfig")
+}
+
+// AdminKubeconfig is the Secret by which the service reaches a cluster that is installed.
+func (h *Maker) AdminKubeconfig() []*unstructured.Unstructured {
+	i := h.Cluster.Spec.Import
+	if i == nil {
+		return nil
+	}
+	const field = "spec.import.kubeconfig"
+	name := adminKubeconfigName(h.Cluster)
+	switch ref := i.Kubeconfig.SecretRef; {
+	case ref != nil:
+		if ref.Key != "" && ref.Key != hubapi.KeyKubeconfig {
+			h.Refuse(field+".secretRef.key", "a hub reads a kubeconfig from the key "+hubapi.KeyKubeconfig+" only", "leave the key out, and keep the kubeconfig under "+hubapi.KeyKubeconfig)
+		}
+	case i.Kubeconfig.IsZero():
+		h.Refuse(field, "is missing: a hub reaches the installed cluster by it", "write import: {kubeconfig: {file: PATH}}")
+	case !h.Secrets:
+		h.note("the Secret %s has to hold the kubeconfig of the installed cluster under %s", name, hubapi.KeyKubeconfig)
+	default:
+		return h.Secret(name, "Opaque", map[string]string{hubapi.KeyKubeconfig: i.Kubeconfig.Secret().Reveal()})
+	}
+	return nil
 }

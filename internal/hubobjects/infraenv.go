@@ -32,7 +32,7 @@ func InfraEnvTable() Table {
 		field(setting.DiscIgnition, text[string](), inSpec("ignitionConfigOverride")...).with(mirrors),
 		field(setting.ImageType, imageType(), inSpec("imageType")...),
 		field(setting.KernelArgs, kernelArguments(), inSpec("kernelArguments")...).meaning([]string{}),
-		field(setting.NetworkDelay, positive(), inSpec("networkDiscoveryDelaySeconds")...),
+		field(setting.NetworkDelay, orAbsent(plain[int]()), inSpec("networkDiscoveryDelaySeconds")...),
 		field(setting.OSVersion, text[string](), inSpec("osImageVersion")...),
 		row(setting.AgentLabels, []Path{inSpec("agentLabels")}, writeAgentLabels, readAgentLabels).meaning(map[string]string{}),
 		row(setting.NodeLabels, nil, writeNodeLabels, readNodeLabels).meaning(map[string]string{}),
@@ -84,7 +84,6 @@ func architecture() form[string] {
 	}}
 }
 
-// imageType is which discovery image there is.
 func imageType() form[string] {
 	return form[string]{
 		write: func(v string) any { return v + "-iso" },
@@ -142,9 +141,8 @@ func writeNodeLabels(object Fields, labels map[string]string) error {
 	if len(labels) == 0 {
 		return nil
 	}
-	u := &unstructured.Unstructured{Object: object}
-	addLabels(u, labels)
-	addAnnotations(u, map[string]string{hubapi.AnnotationPropagateNodeLabels: joined(slices.Sorted(maps.Keys(labels)))})
+	mark(object, "labels", labels)
+	mark(object, "annotations", map[string]string{hubapi.AnnotationPropagateNodeLabels: joined(slices.Sorted(maps.Keys(labels)))})
 	return nil
 }
 
@@ -172,7 +170,7 @@ func writeIronic(object Fields, ironic spec.Ironic) error {
 		slices.Sort(families) // the hub takes v4,v6 in this order only
 		notes[hubapi.AnnotationIPFamily] = joined(families)
 	}
-	addAnnotations(&unstructured.Unstructured{Object: object}, notes)
+	mark(object, "annotations", notes)
 	return nil
 }
 
@@ -189,8 +187,7 @@ func readIronic(object Fields) (spec.Ironic, bool, error) {
 	return out, true, nil
 }
 
-// NMStateConfig is the static network of a host, found by the InfraEnv by its
-// label; nil for a host that uses DHCP.
+// NMStateConfig is the static network of a host; nil for a host that uses DHCP.
 func (h *Maker) NMStateConfig(infraEnv string, host *spec.Host) *unstructured.Unstructured {
 	config, macs, ok, err := NMStateOf(h.Cluster, host)
 	if err != nil {
@@ -201,13 +198,12 @@ func (h *Maker) NMStateConfig(infraEnv string, host *spec.Host) *unstructured.Un
 		return nil
 	}
 	object := h.Object(hubapi.KindNMStateConfig, NMStateConfigName(h.Cluster, host.Name))
-	addLabels(object, map[string]string{hubapi.LabelInfraEnv: infraEnv})
+	mark(object.Object, "labels", map[string]string{hubapi.LabelInfraEnv: infraEnv})
 	object.Object["spec"] = Fields{"config": config, "interfaces": InterfaceFields(macs)}
 	return object
 }
 
-// InterfaceFields are the names of interfaces and their MAC addresses as both
-// NMStateConfig and the agent-based installer have them.
+// InterfaceFields are interfaces as NMStateConfig and the agent-based installer have them.
 func InterfaceFields(macs []spec.NIC) []any {
 	list := make([]any, len(macs))
 	for i, mac := range macs {
@@ -216,8 +212,7 @@ func InterfaceFields(macs []spec.NIC) []any {
 	return list
 }
 
-// NMStateOf is the static network of a host as an nmstate document. ok is false
-// for a host that uses DHCP.
+// NMStateOf is the static network of a host in nmstate; ok is false with DHCP.
 func NMStateOf(c *spec.Cluster, host *spec.Host) (config Fields, macs []spec.NIC, ok bool, err error) {
 	text, macs, ok := c.StaticNetwork(host)
 	if !ok {
@@ -240,8 +235,7 @@ func NMStateOf(c *spec.Cluster, host *spec.Host) (config Fields, macs []spec.NIC
 	return config, macs, true, nil
 }
 
-// Classifications are the labels that Agents get for what their machine is, in
-// the order of the objects' names.
+// Classifications are the labels that Agents get, by the names of the objects.
 func (h *Maker) Classifications() []*unstructured.Unstructured {
 	var objects []*unstructured.Unstructured
 	for _, one := range h.Cluster.Spec.Hub.Classifications {
@@ -253,16 +247,14 @@ func (h *Maker) Classifications() []*unstructured.Unstructured {
 	return objects
 }
 
-// HubFields sets the fields, labels and annotations of an InfraEnv by which a hub treats
-// the machines that boot it.
+// HubFields sets what a hub alone acts on: labels, annotations, fields of an InfraEnv.
 func (h *Maker) HubFields(object *unstructured.Unstructured) {
 	settings, _ := setting.OfInfraEnv(h.Cluster, "") // what is wrong is told where the InfraEnv is made
 	maps.DeleteFunc(settings, func(name setting.Name, _ setting.Value) bool { return !strings.HasPrefix(string(name), "spec.hub.") })
 	_ = InfraEnvTable().Write(object.Object, settings)
 }
 
-// Metal3Fields are how metal3 treats a machine: fields of its BareMetalHost, and
-// annotations.
+// Metal3Fields are how metal3 treats a machine: fields and annotations.
 func Metal3Fields(m *spec.Metal3, s Fields, notes map[string]string) {
 	if m == nil {
 		return

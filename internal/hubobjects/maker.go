@@ -6,10 +6,12 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -43,8 +45,7 @@ func (h *Maker) NamespaceObject() *unstructured.Unstructured {
 	return namespace
 }
 
-// Refusals collects what a format has no place for, each with its place in the
-// file.
+// Refusals collects what a format has no field for, each with its line in the file.
 type Refusals struct {
 	Cluster *spec.Cluster
 	List    []spec.Problem
@@ -71,3 +72,160 @@ func (r *Refusals) Err() error {
 	})
 	return &spec.Problems{List: slices.Compact(r.List)}
 }
+
+// NamespaceOf is the namespace that a cluster's objects stand in where none is
+// asked for: the cluster's name, with dashes for dots, which a namespace cannot
+// have (RFC 1123 label).
+func NamespaceOf(c *spec.Cluster) string { return strings.ReplaceAll(c.Metadata.Name, ".", "-") }
+
+// PullSecretName is the Secret with the pull secret: the one referred to, else ours.
+func PullSecretName(c *spec.Cluster) string {
+	return named(c.Spec.PullSecret.SecretRef, c.Metadata.Name+"-pull-secret")
+}
+
+func named(ref *spec.SecretRef, own string) string {
+	if ref != nil {
+		return ref.Name
+	}
+	return own
+}
+
+// NMStateConfigName is the name of the NMStateConfig of a host.
+func NMStateConfigName(c *spec.Cluster, host string) string { return c.Metadata.Name + "-" + host }
+
+// BMCSecretName is the Secret with a BMC's credentials: the one referred to, else ours.
+func BMCSecretName(c *spec.Cluster, h *spec.Host) string {
+	return named(h.BMC.Credentials.SecretRef, c.Metadata.Name+"-"+h.Name+"-bmc")
+}
+
+// FencingSecretName is the name of the Secret by which a host is powered off by
+// its peer, for Agent.spec.fencingCredentialsSecretRef; "" for a host without
+// fencing. It has the keys address, username, password and
+// certificateVerification.
+func FencingSecretName(c *spec.Cluster, h *spec.Host) string {
+	if h.Fencing == nil {
+		return ""
+	}
+	return named(h.Fencing.Credentials.SecretRef, c.Metadata.Name+"-"+h.Name+"-fencing")
+}
+
+// TokenSecretName is the name of the Secret with the token that a host shows to
+// the Ignition endpoint, for Agent.spec.ignitionEndpointTokenReference; "" for a
+// host without one. It has the key ignition-token.
+func TokenSecretName(c *spec.Cluster, h *spec.Host) string {
+	if h.IgnitionEndpoint == nil || h.IgnitionEndpoint.Token.IsZero() {
+		return ""
+	}
+	return named(h.IgnitionEndpoint.Token.SecretRef, c.Metadata.Name+"-"+h.Name+"-ignition-token")
+}
+
+// Fields are the fields of an object: maps, lists ([]any), texts, int64, bools.
+type Fields = map[string]any
+
+// NewObject is an object of ours; namespace is "" for one that is in none.
+func NewObject(kind string, c *spec.Cluster, namespace, name string) *unstructured.Unstructured {
+	object := &unstructured.Unstructured{Object: Fields{}}
+	object.SetGroupVersionKind(hubapi.GroupVersionKind(kind))
+	object.SetName(name)
+	if namespace != "" {
+		object.SetNamespace(namespace)
+	}
+	mark(object.Object, "labels", map[string]string{hubapi.LabelCluster: c.Metadata.Name})
+	return object
+}
+
+// mark sets labels or annotations, beside those that are there.
+func mark(object Fields, kind string, texts map[string]string) {
+	for name, text := range texts {
+		_ = unstructured.SetNestedField(object, text, "metadata", kind, name) // both are maps
+	}
+}
+
+// Put sets a field that is said.
+func Put[T ~string](in Fields, name string, value T) {
+	if value != "" {
+		in[name] = string(value)
+	}
+}
+
+// PutAll sets a list that is said; an empty one clears what was there.
+func PutAll(in Fields, name string, list []string) {
+	if list != nil {
+		in[name] = AnyList(list)
+	}
+}
+
+// AnyList is texts as a field of an object holds them.
+func AnyList(list []string) []any {
+	out := make([]any, len(list))
+	for i, text := range list {
+		out[i] = text
+	}
+	return out
+}
+
+// AnyMap is texts by their keys as a field of an object holds them.
+func AnyMap(texts map[string]string) Fields {
+	out := make(Fields, len(texts))
+	for key, text := range texts {
+		out[key] = text
+	}
+	return out
+}
+
+// ListOf are one-field objects, such as [{cidr: 10.0.0.0/16}].
+func ListOf(name string, values []string) []any {
+	out := make([]any, len(values))
+	for i, value := range values {
+		out[i] = Fields{name: value}
+	}
+	return out
+}
+
+// ProxyFields is a proxy in the fields of a hub; nil where the file says nothing of one.
+func ProxyFields(proxy spec.Proxy) Fields {
+	if proxy.HTTP == "" && proxy.HTTPS == "" && proxy.No == nil {
+		return nil
+	}
+	out := Fields{}
+	Put(out, "httpProxy", proxy.HTTP.Reveal())
+	Put(out, "httpsProxy", proxy.HTTPS.Reveal())
+	Put(out, "noProxy", joined(proxy.No))
+	if len(out) == 0 {
+		// Of an object that loses all its fields an API server makes null, and refuses that.
+		out["noProxy"] = ""
+	}
+	return out
+}
+
+// proxies is a proxy, of which an empty one is said too.
+func proxies() form[spec.Proxy] {
+	return form[spec.Proxy]{
+		write: func(proxy spec.Proxy) any {
+			if proxy.No == nil {
+				proxy.No = []string{}
+			}
+			return ProxyFields(proxy)
+		},
+		read: func(content any) (spec.Proxy, error) {
+			fields, err := as[Fields](content)
+			return spec.Proxy{
+				HTTP: spec.ProxyURL(textAt(fields, "httpProxy")), HTTPS: spec.ProxyURL(textAt(fields, "httpsProxy")), No: setting.Commas(textAt(fields, "noProxy")),
+			}, err
+		},
+	}
+}
+
+func byName(a, b *unstructured.Unstructured) int { return cmp.Compare(a.GetName(), b.GetName()) }
+
+// SortedHosts are the hosts of the file in the order of their names.
+func SortedHosts(c *spec.Cluster) []*spec.Host {
+	hosts := make([]*spec.Host, len(c.Spec.Hosts))
+	for i := range c.Spec.Hosts {
+		hosts[i] = &c.Spec.Hosts[i]
+	}
+	slices.SortFunc(hosts, func(a, b *spec.Host) int { return cmp.Compare(a.Name, b.Name) })
+	return hosts
+}
+
+func joined(list []string) string { return strings.Join(list, ",") }

@@ -132,7 +132,6 @@ type form[T any] struct {
 	read  func(any) (T, error)
 }
 
-// field is a row of one field.
 func field[T any](name setting.Name, f form[T], path ...string) Row {
 	return row(name, []Path{path}, func(object Fields, value T) error {
 		content := f.write(value)
@@ -176,8 +175,7 @@ func (r Row) with(paths ...Path) Row {
 	return r
 }
 
-// owning is the row with other fields than that which holds the value: those that go with
-// it when it is taken away.
+// owning is the row with the fields that are taken away with its value.
 func (r Row) owning(paths ...Path) Row {
 	r.Paths = paths
 	return r
@@ -213,22 +211,17 @@ func at(object Fields, path ...string) (any, bool) {
 	return content, found
 }
 
-// textAt is a text in an object, "" for none.
 func textAt(object Fields, path ...string) string {
 	value, _, _ := unstructured.NestedString(object, path...)
 	return value
 }
 
-// inSpec is the way to a field of an object's spec.
 func inSpec(steps ...string) Path { return append(Path{"spec"}, steps...) }
 
-// annotation is the way to an annotation.
 func annotation(name string) Path { return Path{"metadata", "annotations", name} }
 
-// label is the way to a label.
 func label(name string) Path { return Path{"metadata", "labels", name} }
 
-// setAll sets fields of an object's spec.
 func setAll(object, fields Fields) error {
 	for name, content := range fields {
 		if err := unstructured.SetNestedField(object, content, inSpec(name)...); err != nil {
@@ -238,53 +231,43 @@ func setAll(object, fields Fields) error {
 	return nil
 }
 
-// text is a text; an empty one is left out.
-func text[T ~string]() form[T] {
+// plain is a value that stands in a field as it is in JSON.
+func plain[T any]() form[T] {
 	return form[T]{
 		write: func(v T) any {
-			if v == "" {
-				return nil
-			}
-			return string(v)
+			var content any
+			_ = json.Unmarshal([]byte(setting.ValueOf(v)), &content) // what was encoded can be decoded
+			return content
 		},
 		read: func(content any) (T, error) {
-			value, err := as[string](content)
-			return T(value), err
+			var value T
+			if setting.ValueOf(content).Decode(&value) != nil {
+				return value, fmt.Errorf("has to be a %T, and is a %T", value, content)
+			}
+			return value, nil
 		},
 	}
 }
 
-// boolean is true or false, both of which are said.
-func boolean() form[bool] {
-	return form[bool]{write: func(v bool) any { return v }, read: as[bool]}
-}
-
-// count is a number, of which 0 is said too.
-func count() form[int] {
-	return form[int]{write: func(v int) any { return int64(v) }, read: func(content any) (int, error) {
-		n, err := as[int64](content)
-		return int(n), err
-	}}
-}
-
-// positive is a number that is left out where it is 0.
-func positive() form[int] {
-	f := count()
-	f.write = func(v int) any {
-		if v == 0 {
+// orAbsent is a form with no field for a value that says nothing.
+func orAbsent[T comparable](f form[T]) form[T] {
+	write := f.write
+	f.write = func(v T) any {
+		var none T
+		if v == none {
 			return nil
 		}
-		return int64(v)
+		return write(v)
 	}
 	return f
 }
 
-// texts is a list of texts; an empty one clears the field.
+func text[T ~string]() form[T] { return orAbsent(plain[T]()) }
+
 func texts() form[[]string] {
 	return form[[]string]{write: func(v []string) any { return AnyList(v) }, read: readTexts}
 }
 
-// under is a list of objects with one field each.
 func under(name string) form[[]string] {
 	return form[[]string]{
 		write: func(v []string) any { return ListOf(name, v) },
@@ -323,44 +306,11 @@ func word[T ~string](words ...spelling[T]) form[T] {
 	}
 }
 
-// wordOf is how objects spell a word, "" for one that they do not know.
 func wordOf[T ~string](f form[T], value T) string {
 	spelt, _ := f.write(value).(string)
 	return spelt
 }
 
-// keyed are texts by their keys.
-func keyed() form[map[string]string] {
-	return form[map[string]string]{
-		write: func(v map[string]string) any { return AnyMap(v) },
-		read: func(content any) (map[string]string, error) {
-			object, err := as[Fields](content)
-			out := map[string]string{}
-			for key := range object {
-				out[key] = textAt(object, key)
-			}
-			return out, err
-		},
-	}
-}
-
-// asJSON is a value of which the field has the JSON.
-func asJSON[T any]() form[T] {
-	return form[T]{
-		write: func(v T) any {
-			var content any
-			_ = json.Unmarshal([]byte(setting.ValueOf(v)), &content) // what was encoded can be decoded
-			return content
-		},
-		read: func(content any) (T, error) {
-			var value T
-			err := setting.ValueOf(content).Decode(&value)
-			return value, err
-		},
-	}
-}
-
-// inJSON is a value as JSON in a text.
 func inJSON[T any](what string) form[T] {
 	return form[T]{
 		write: func(v T) any { return string(setting.ValueOf(v)) },
@@ -394,7 +344,6 @@ func readTexts(content any) ([]string, error) {
 	return out, err
 }
 
-// each reads a list of objects.
 func each[T any](content any, read func(Fields) T) ([]T, error) {
 	list, err := as[[]any](content)
 	out := make([]T, 0, len(list))

@@ -15,14 +15,12 @@ import (
 )
 
 // EmbedArea is how many bytes of compressed Ignition a live image has room for:
-// /images/ignition.img of RHCOS, and IgnitionImageSizePadding of
-// assisted-service.
+// /images/ignition.img of RHCOS, IgnitionImageSizePadding of assisted-service.
 const EmbedArea = 256 << 10
 
-// OfNetworks is how many bytes the networks of one InfraEnv will take,
-// compressed, of its discovery Ignition. It is an estimate from above: the
-// service makes a NetworkManager profile for every interface, or from OpenShift
-// 4.18 on a policy for every machine, which takes less.
+// OfNetworks is how many bytes the networks of an InfraEnv take, compressed, of its
+// Ignition at most: there is a NetworkManager profile for every interface, or from
+// OpenShift 4.18 on a policy for every machine, which takes less.
 func OfNetworks(networks []setting.StaticNetwork) int {
 	p := &Packing{}
 	for i := range networks {
@@ -43,7 +41,6 @@ type Packing struct {
 	zip     *gzip.Writer
 }
 
-// counter is a writer that keeps nothing but the number of bytes.
 type counter int
 
 func (c *counter) Write(data []byte) (int, error) {
@@ -76,10 +73,9 @@ func (p *Packing) Compressed() int {
 	return int(p.out)
 }
 
-// Profiles is what the service writes into the discovery Ignition for the
-// machine at a place of its InfraEnv: which MAC address stands for which name,
-// and a profile of NetworkManager for every interface. It is not what
-// NetworkManager could read; it is as long, and as hard to compress.
+// Profiles is what the service writes into the discovery Ignition for the machine at a
+// place of its InfraEnv, as long and as hard to compress: MAC addresses by name, and a
+// NetworkManager profile for every interface.
 func Profiles(place int, n *setting.StaticNetwork) string {
 	var out, pairs strings.Builder
 	file := func(name, content string) {
@@ -97,15 +93,13 @@ func Profiles(place int, n *setting.StaticNetwork) string {
 	return out.String()
 }
 
-// profile is the text of one interface.
 type profile struct {
 	name string
 	text bytes.Buffer
 }
 
-// profilesOf divides what an nmstate document says among the interfaces that it
-// names. It reads pairs and words and does not mind how they are nested, nor
-// whether they are YAML or JSON.
+// profilesOf divides the words of an nmstate document, YAML or JSON, among its
+// interfaces.
 func profilesOf(n *setting.StaticNetwork) []*profile {
 	words := splitWords(n.YAML)
 	joined := slices.ContainsFunc(words, func(w word) bool {
@@ -152,7 +146,6 @@ func profilesOf(n *setting.StaticNetwork) []*profile {
 // word is a pair, or a value alone, of a document.
 type word struct{ key, value string }
 
-// splitWords finds the pairs and words of a document that say something.
 func splitWords(document string) []word {
 	var words []word
 	for text := range strings.FieldsFuncSeq(document, func(r rune) bool { return strings.ContainsRune("\n,{}[]", r) }) {

@@ -1,23 +1,36 @@
+// Package inmedia is what runs inside agent-based installation media, next to their
+// assisted-service: it turns the manifests on the medium into a cluster and an
+// InfraEnv, gives hosts their roles and disks, starts the installation, and adds nodes
+// to an installed cluster.
+//
+// Systemd units run each step as a program of its own, again when it fails. So each
+// step does what is missing, tells apart why it failed, and waits for a bounded time
+// only.
+//
+// It uses [github.com/oaictl/oaictl/pkg/install/rest], but not Decide: that goes by the
+// names of hosts, these media by their number.
 package inmedia
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/release"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// Service is what the steps ask of the service on the medium; a *rest.Plane has
-// all of it.
+// Service is what the steps ask of a *rest.Plane.
 type Service interface {
 	Observe(ctx context.Context, query install.Query, prior *install.Observed) (*install.Observed, error)
 	Act(ctx context.Context, desired *install.Desired, action install.Action) error
@@ -43,18 +56,17 @@ type Client struct {
 	// system's; OC is the program oc. "" for none of either.
 	RegistryCA string
 	OC         string
-	// NoteOptional has a CLUSTER_ID that cannot be noted warned of only, as the client
-	// that existing units know ignores it: no step reads it.
+	// NoteOptional only warns of a CLUSTER_ID that cannot be noted, like the client
+	// that existing units know: no step reads it.
 	NoteOptional bool
 	// MACs are the addresses of this machine's interfaces.
 	MACs func() ([]string, error)
 	// Timeout is how long a step waits for hosts and service, on the clock.
 	Timeout time.Duration
-	// Poll is the time between two looks at the service; zero is what the step
-	// finds right. How long Configure pauses, it says itself.
+	// Poll is the time between two requests; zero is the step's own. Configure always
+	// has its own.
 	Poll time.Duration
-	// Say is told, in a line for a person, what happens; Warn what should be
-	// looked at.
+	// Say reports, in a line, what happens; Warn what should be corrected.
 	Say, Warn func(format string, arguments ...any)
 }
 
@@ -66,12 +78,10 @@ type Result struct {
 	Done string // "registered", "unchanged": what was done, in the past tense
 }
 
-// unchanged is Result.Done where there was nothing to do.
 const unchanged = "unchanged"
 
-// create sends what makes an object, and finds the object. A request that may
-// have been carried out although it was not answered counts by what it left; so
-// nothing is made twice.
+// create sends what makes an object, and finds the object. A request that was not
+// answered counts by what it left, so that nothing is made twice.
 func create[T any](ctx context.Context, send func() error, find func() (*T, error)) (*T, error) {
 	sent := send()
 	var fault *install.Fault
@@ -90,35 +100,28 @@ func create[T any](ctx context.Context, send func() error, find func() (*T, erro
 	return found, nil
 }
 
-// cluster is the one cluster of the service on a medium, nil while there is none.
+// cluster is the one cluster of the service, nil while there is none.
 func (c *Client) cluster(ctx context.Context) (*install.Cluster, error) {
 	found, err := c.Service.ListClusters(ctx)
 	if err == nil {
 		found, err = c.withoutDuplicates(ctx, found)
 	}
-	return only("cluster", found, err, func(c *install.Cluster) string { return fmt.Sprintf("%s (%s, %s)", c.ID, c.Name, c.Status) })
+	return only("cluster", found, err, clusterLabel)
 }
 
-func (c *Client) awaitCluster(ctx context.Context, until *deadline, pause time.Duration) (*install.Cluster, error) {
-	for {
-		found, err := c.cluster(ctx)
-		on := wait{what: "a cluster to be registered", code: install.CodeTimeout, next: "{agent register-cluster}"}
-		switch {
-		case err != nil:
-			if on, err = waitOut(ctx, err); err != nil {
-				return nil, err
-			}
-		case found != nil:
-			return found, nil
-		}
-		if err := until.pause(ctx, on, pause); err != nil {
-			return nil, err
-		}
-	}
+func (c *Client) awaitCluster(ctx context.Context, until *deadline) (found *install.Cluster, err error) {
+	err = until.await(ctx, func() (bool, wait, error) {
+		found, err = c.cluster(ctx)
+		return found != nil, wait{what: "a cluster to be registered", code: install.CodeTimeout, next: "{agent register-cluster}"}, err
+	})
+	return found, err
 }
 
-// only is the one object of a kind, nil for none. Several are nobody's to choose
-// from.
+func clusterLabel(c *install.Cluster) string {
+	return fmt.Sprintf("%s (%s, %s)", c.ID, c.Name, c.Status)
+}
+
+// only is the one object of a kind, nil for none; several are an error.
 func only[T any](kind string, found []T, err error, name func(*T) string) (*T, error) {
 	if err != nil || len(found) == 0 {
 		return nil, err
@@ -137,8 +140,7 @@ func only[T any](kind string, found []T, err error, name func(*T) string) (*T, e
 	}
 }
 
-// infraEnvID is the InfraEnv that the units name, else the one that
-// register-infraenv noted.
+// infraEnvID is the InfraEnv that the units name, else the one that was noted.
 func (c *Client) infraEnvID() (string, error) {
 	const variable = "INFRA_ENV_ID"
 	if id := c.Env.InfraEnvID; id != "" {
@@ -157,13 +159,15 @@ func (c *Client) infraEnvID() (string, error) {
 	return noted[variable], nil
 }
 
-// byID is a desired cluster that says nothing, for actions that need none.
+// byID is for actions that need nothing of a desired cluster.
 func byID() *install.Desired { return &install.Desired{Spec: &spec.Cluster{}} }
 
+// wait is what a step waits for.
 type wait struct {
-	what string
-	code install.Code // if it is waited for too long
-	next install.Advice
+	what  string
+	code  install.Code // if it is waited for too long
+	next  install.Advice
+	pause time.Duration // until it is looked at again; 0 for the step's own
 }
 
 // deadline ends what waits too long.
@@ -171,20 +175,39 @@ type deadline struct {
 	client *Client
 	op     string
 	until  time.Time
+	pause  time.Duration
 	told   string
 }
 
-func (c *Client) deadline(op string) *deadline {
-	return &deadline{client: c, op: op, until: c.Clock.Now().Add(c.Timeout)}
+func (c *Client) deadline(op string, pause time.Duration) *deadline {
+	return &deadline{client: c, op: op, until: c.Clock.Now().Add(c.Timeout), pause: cmp.Or(c.Poll, pause)}
 }
 
-// pause waits for a while, and says what for when that is another thing than
-// before. It is an error once the step has waited for as long as it may.
-func (d *deadline) pause(ctx context.Context, on wait, length time.Duration) error {
+// await tries until a try is done, and gives its error. That of one that is not done is
+// waited for if it may be gone a little later.
+func (d *deadline) await(ctx context.Context, try func() (done bool, on wait, err error)) error {
+	for {
+		done, on, err := try()
+		if err != nil && !done {
+			on, err = waitOut(ctx, err)
+		}
+		if done || err != nil {
+			return err
+		}
+		if err := d.sleep(ctx, on); err != nil {
+			return err
+		}
+	}
+}
+
+// sleep says what it waits for when that is new. It is an error once the step has
+// waited for as long as it may.
+func (d *deadline) sleep(ctx context.Context, on wait) error {
 	if on.what != d.told {
 		d.client.Say("waiting for %s", on.what)
 		d.told = on.what
 	}
+	length := cmp.Or(on.pause, d.pause)
 	if !d.client.Clock.Now().Add(length).Before(d.until) {
 		return &install.Fault{
 			Code: on.code, Op: d.op, Next: on.next, Err: fmt.Errorf("waited for %s for %s", d.client.Timeout, on.what),
@@ -193,8 +216,7 @@ func (d *deadline) pause(ctx context.Context, on wait, length time.Duration) err
 	return d.client.Clock.Sleep(ctx, length)
 }
 
-// waitOut has an error waited for that may be gone a little later; others it hands
-// back.
+// waitOut makes a wait of an error that may be gone a little later.
 func waitOut(ctx context.Context, err error) (wait, error) {
 	if !passing(err) || context.Cause(ctx) != nil {
 		return wait{}, err
@@ -207,30 +229,87 @@ func passing(err error) bool {
 	return errors.As(err, &fault) && !fault.Permanent && fault.Code == install.CodeFailure
 }
 
-// noToken sends none, and says where a medium has one.
-type noToken struct{}
-
-// NoToken sends no token, which is for services that want none.
-func NoToken() rest.TokenSource { return noToken{} }
-
-func (noToken) Header(context.Context) (name, value string, err error) { return "", "", nil }
-
-func (noToken) Refused(string) bool { return false }
-
-func (noToken) Next() string { return rawToken{}.Next() }
-
-// rawToken is sent as it is, whatever kind of token it looks like.
+// rawToken is sent as it is, of whatever kind, unless it is empty.
 type rawToken struct{ secret spec.Secret }
 
-// RawToken sends a token in the Authorization header without a word in front of
-// it, as the units of agent-based media have it in USER_AUTH_TOKEN.
+// NoToken sends no token, and says in errors where a medium has one.
+func NoToken() rest.TokenSource { return rawToken{} }
+
+// RawToken sends a token as the Authorization header has it in USER_AUTH_TOKEN of the
+// units, without a word in front of it.
 func RawToken(secret spec.Secret) rest.TokenSource { return rawToken{secret} }
 
 func (t rawToken) Header(context.Context) (name, value string, err error) {
+	if t.secret.IsZero() {
+		return "", "", nil
+	}
 	return "Authorization", strings.TrimSpace(t.secret.Reveal()), nil
 }
 
 func (rawToken) Refused(string) bool { return false }
 func (rawToken) Next() string {
 	return "set USER_AUTH_TOKEN to the token that the medium was made with"
+}
+
+// Status is where things stand on a medium.
+type Status struct {
+	Cluster  *install.Cluster  // nil while there is none
+	InfraEnv *install.InfraEnv // nil while there is none
+	Hosts    []install.Host
+	// Failures are the lines of the file of failures: "<host>: <text>".
+	Failures []string
+}
+
+// Status looks, and changes nothing.
+func (c *Client) Status(ctx context.Context) (Status, error) {
+	var s Status
+	var err error
+	if s.Failures, err = readFailures(c.Env.Failures); err != nil {
+		return s, err
+	}
+	if s.Cluster, err = c.cluster(ctx); err != nil {
+		return s, err
+	}
+	if s.InfraEnv, err = c.infraEnv(ctx); err != nil || s.InfraEnv == nil {
+		return s, err
+	}
+	s.Hosts, err = c.Service.ListHosts(ctx, s.InfraEnv.ID)
+	return s, err
+}
+
+// Trouble is the error that the status is, nil where nothing is in the way.
+func (s Status) Trouble() error {
+	switch {
+	case s.Cluster != nil && slices.Contains([]install.ClusterState{model.ClusterFailed, model.ClusterCancelled}, s.Cluster.State):
+		return &install.Fault{
+			Code: install.CodeFailed, Op: "install cluster", On: s.Cluster.Name,
+			Err: fmt.Errorf("it has ended as %s: %s", s.Cluster.Status, s.Cluster.StatusInfo), Next: advice.Command("why cluster", s.Cluster.Name),
+		}
+	case s.Cluster != nil && len(unbound(s.Hosts)) > 0:
+		return &install.Fault{
+			Code: install.CodeBlocked,
+			Err:  fmt.Errorf("installation cannot proceed: %s without a cluster; their InfraEnv was registered before cluster %s", count(len(unbound(s.Hosts)), "host"), s.Cluster.Name),
+			Next: "{agent start-install}", // which binds them
+		}
+	case len(s.Failures) > 0:
+		return &install.Fault{
+			Code: install.CodeBlocked, Err: fmt.Errorf("installation cannot proceed: %s", strings.Join(s.Failures, "; ")),
+			Next: "correct the configuration of the hosts; configure-hosts reads it again",
+		}
+	}
+	return nil
+}
+
+func readFailures(path string) ([]string, error) {
+	data, err := readOptional(path)
+	if err != nil {
+		return nil, err
+	}
+	var lines []string
+	for line := range strings.Lines(string(data)) {
+		if line = strings.TrimSpace(line); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return lines, nil
 }

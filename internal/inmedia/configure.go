@@ -15,8 +15,8 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// noSuchDisk is a disk that no host has. The service's refusal of it is how a
-// host is kept from being installed on a disk that the hints do not mean.
+// noSuchDisk is a disk that no host has: the service's refusal of it keeps a host from
+// being installed on a disk that the hints do not mean.
 const noSuchDisk = "/dev/not-found-by-hints"
 
 // notRegistered is what is noted of a host that the service has not heard of.
@@ -28,8 +28,8 @@ const (
 	lastPause  = 32 * time.Second
 )
 
-// tooEarly is what is noted of a host that takes no settings while its installation is
-// prepared; it does again if that fails, and start-install leaves it alone meanwhile.
+// tooEarly is noted of a host that takes no settings while its installation is
+// prepared. It does again if that fails, and start-install leaves it alone meanwhile.
 const tooEarly = "Its installation is being prepared with another configuration"
 
 type failure struct{ host, text string }
@@ -37,24 +37,23 @@ type failure struct{ host, text string }
 // round is what going over all hosts once came to.
 type round struct {
 	failures []failure
-	// settled are hosts that are not as the medium says, and what of them, and whose
-	// installation has begun.
+	// settled are hosts whose installation has begun with other settings, and which.
 	settled []string
 	changed bool
 }
 
-// Configure gives the hosts their roles, installation disks and fencing
-// credentials, again and again until all of them have what the medium says. What
-// is in the way stands in the file of failures for as long as it is. The folder is
-// read anew in each round, so that somebody at the machine can correct it.
+// Configure gives the hosts their roles, installation disks and fencing credentials,
+// again and again until all have them. Meanwhile what is in the way stands in the file
+// of failures. The folder is read anew in each round, so that it can be corrected at
+// the machine.
 func (c *Client) Configure(ctx context.Context) (Result, error) {
 	id, err := c.infraEnvID()
 	if err != nil {
 		return Result{}, err
 	}
 	result := Result{Kind: "infraenv", Name: id, ID: id, Done: unchanged}
-	deadline := c.deadline("configure hosts")
-	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+	pause := firstPause / 2
+	err = c.deadline("configure hosts", 0).await(ctx, func() (bool, wait, error) {
 		came, err := c.configureOnce(ctx, id)
 		if came.changed {
 			result.Done = "configured"
@@ -63,25 +62,23 @@ func (c *Client) Configure(ctx context.Context) (Result, error) {
 		switch {
 		case err != nil:
 			if on, err = waitOut(ctx, err); err != nil {
-				return Result{}, err
+				return true, on, err
 			}
 		case len(came.failures) == 0:
-			return result, errors.Join(tooLate(came.settled), removeFile(c.Env.Failures))
+			return true, on, errors.Join(tooLate(came.settled), removeFile(c.Env.Failures))
 		default:
 			if err := writeWhole(c.Env.Failures, failuresText(came.failures)); err != nil {
-				return Result{}, err
+				return true, on, err
 			}
 		}
-		if err := tooLate(came.settled); err != nil {
-			return Result{}, err
-		}
-		if err := deadline.pause(ctx, on, pause); err != nil {
-			return Result{}, err
-		}
-	}
+		pause = min(2*pause, lastPause)
+		on.pause = pause
+		err = tooLate(came.settled)
+		return err != nil, on, err
+	})
+	return result, err
 }
 
-// tooLate is the error for hosts that cannot be changed any more, nil for none.
 func tooLate(settled []string) error {
 	if len(settled) == 0 {
 		return nil
@@ -101,8 +98,7 @@ func failuresText(failures []failure) []byte {
 	return []byte(text.String())
 }
 
-// waitFor says what failures wait for: machines that may come, or somebody who
-// changes what the medium says of a host.
+// waitFor says what failures wait for: machines, or a correction on the medium.
 func waitFor(failures []failure) wait {
 	on := wait{code: install.CodeTimeout, next: "boot the machines from the medium, and run the same command again"}
 	var texts []string
@@ -127,7 +123,7 @@ func (c *Client) configureOnce(ctx context.Context, infraEnvID string) (came rou
 	}
 	for i := range configs {
 		config := &configs[i]
-		host := config.machine(hosts)
+		host := hostWith(hosts, config.has)
 		if host == nil {
 			came.failures = append(came.failures, failure{config.name, notRegistered})
 			continue
@@ -159,8 +155,7 @@ func (c *Client) configureOnce(ctx context.Context, infraEnvID string) (came rou
 	return came, nil
 }
 
-// begun says whether a host's installation has begun, so that the service takes no
-// settings for it.
+// begun says whether the service takes no more settings for a host.
 func begun(state install.HostState) bool {
 	switch state {
 	case model.HostInstalling, model.HostNeedsUser, model.HostInstalled, model.HostAdded, model.HostFailed, model.HostCancelled:
@@ -182,8 +177,8 @@ func differences(settings install.Settings) string {
 	return strings.Join(names, ", ")
 }
 
-// ownConfigs are the configurations that count: all of them, or, where each node
-// adds itself, the one with an address of this machine.
+// ownConfigs are all configurations, or that of this machine where each node adds
+// itself.
 func (c *Client) ownConfigs() ([]hostConfig, error) {
 	configs, err := readHostConfigs(c.Env.HostConfig)
 	if err != nil || c.Env.Workflow != AddNodes {
@@ -224,8 +219,7 @@ func (c *hostConfig) wanted(host *install.Host) install.Settings {
 	return settings
 }
 
-// disk is the disk to install on: the one that the host has if it will do, else
-// the first that does.
+// disk is the host's own disk to install on if it fits, else the first that does.
 func (c *hostConfig) disk(host *install.Host) string {
 	if c.hints == nil {
 		return host.Disk
@@ -262,8 +256,8 @@ func (c *hostConfig) desired() *install.Desired {
 	return desired
 }
 
-// refusal is the text for a host whose configuration the service refuses for as
-// long as things stand as they do, such as a disk that is not there.
+// refusal is the text for a configuration that the service refuses as things stand,
+// such as a disk that is not there.
 func refusal(err error, host *install.Host, settings install.Settings) (text string, conflict bool) {
 	var fault *install.Fault
 	if !errors.As(err, &fault) || fault.Status != http.StatusConflict {

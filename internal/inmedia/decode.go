@@ -21,8 +21,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// largestFile bounds a file of the medium, in bytes: the networks of hundreds of
-// hosts take some hundred kB.
+// largestFile is in bytes: the networks of hundreds of hosts take some hundred kB.
 const largestFile = 8 << 20
 
 type document struct {
@@ -55,7 +54,7 @@ func readFile(path string) ([]byte, error) {
 	return nil, badFile(path, err)
 }
 
-// readOptional is readFile for a file that may be missing, and then says nothing.
+// readOptional is readFile for a file that may be missing.
 func readOptional(path string) ([]byte, error) {
 	data, err := readFile(path)
 	if missing(err) {
@@ -85,8 +84,7 @@ func documents(path string, data []byte) ([]document, error) {
 	return docs, nil
 }
 
-// invalid is what is wrong with the YAML, without a word of the file, which may be a
-// password.
+// invalid is what is wrong with the YAML, without a word of it: it may be a password.
 func invalid(p yamltree.Problem) error {
 	message := strings.TrimPrefix(p.Discreet(), "is not valid YAML: ")
 	if p.Remedy != "" {
@@ -109,9 +107,8 @@ func placeOf(at yamltree.Place) string {
 	return fmt.Sprintf("line %d, column %d: ", at.Line, at.Column)
 }
 
-// into reads the document into a value. Fields that it has no place for are
-// unknown, each with its place; names of fields count in the case in which they
-// are written.
+// into reads the document into a value; unknown fields are named with their places. The
+// case of names counts.
 func (d document) into(value any) (unknown []string, err error) {
 	data, err := json.Marshal(d.body.Plain())
 	if err != nil {
@@ -140,15 +137,7 @@ func (d document) into(value any) (unknown []string, err error) {
 // aKind is JSON's word for a kind of value, with an article.
 func aKind(kind string) string {
 	kind, _, _ = strings.Cut(kind, " ") // "number 12": values are not shown
-	switch kind {
-	case "array":
-		return "a list"
-	case "object":
-		return "a map"
-	case "bool":
-		return "true or false"
-	}
-	return "a " + kind
+	return cmp.Or(map[string]string{"array": "a list", "object": "a map", "bool": "true or false"}[kind], "a "+kind)
 }
 
 // goKind is a Go type in the same words.
@@ -170,7 +159,7 @@ func (d document) strict(value any) error {
 	return d.known(d.into(value))
 }
 
-// known is the error for unknown fields, where there is no other.
+// known is the error for unknown fields, if there is no other.
 func (d document) known(unknown []string, err error) error {
 	if err == nil && len(unknown) > 0 {
 		err = badFile(d.path, errors.New(strings.Join(unknown, "; ")))
@@ -178,8 +167,8 @@ func (d document) known(unknown []string, err error) error {
 	return err
 }
 
-// place is where a field such as spec.networking.clusterNetwork[0].cidr stands,
-// or what is left of it in the document.
+// place is where a field such as spec.networking.clusterNetwork[0].cidr stands, or the
+// nearest one around it.
 func (d document) place(field string) string {
 	at, found := d.body, d.body.At
 	for _, step := range strings.FieldsFunc(strings.ReplaceAll(field, "[", ".["), func(r rune) bool { return r == '.' }) {
@@ -216,8 +205,8 @@ func object[T any](path, kind string) (*T, error) {
 	return value, document{path: path}.known(unknown, err)
 }
 
-// looseObject is object for kinds that have more fields than oaictl knows: it
-// hands those back that are unknown.
+// looseObject is object for kinds with more fields than oaictl knows: they are handed
+// back.
 func looseObject[T any](path, kind string) (value *T, unknown []string, err error) {
 	data, err := readFile(path)
 	if err != nil {
@@ -252,7 +241,6 @@ func (d document) object(kind string, value any) (unknown []string, err error) {
 	return d.into(value)
 }
 
-// one is a kind with its article, as it is spoken: an NMStateConfig.
 func one(kind string) string {
 	if strings.ContainsAny(kind[:1], "AEIOaeio") || strings.HasPrefix(kind, "NMState") {
 		return "an " + kind
@@ -260,8 +248,7 @@ func one(kind string) string {
 	return "a " + kind
 }
 
-// readPullSecret reads the pull secret from either of the places where a Secret
-// may have it: stringData, which wins as it does for Kubernetes, or data.
+// readPullSecret reads stringData, which wins as it does for Kubernetes, or data.
 func readPullSecret(path string) (spec.Secret, error) {
 	s, err := object[secret](path, hubapi.KindSecret)
 	if err != nil {

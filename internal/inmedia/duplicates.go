@@ -12,13 +12,11 @@ import (
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
-// newRun is the mark of the cluster that one run registers: by it the run knows what
-// it may take back.
+// newRun marks the cluster that a run registers, so that it may take it back.
 func newRun() string { return rand.Text() }
 
-// withdraw takes back the cluster that this run has registered, if another was there
-// first: two runs at once both find none. Whether ours is still empty, the service
-// plane makes sure of.
+// withdraw takes this run's cluster back if another was there first, since of two runs
+// at once both find none. The service plane makes sure that ours is still empty.
 func (c *Client) withdraw(ctx context.Context, desired *install.Desired) error {
 	found, err := c.Service.ListClusters(ctx)
 	if err != nil {
@@ -34,9 +32,8 @@ func (c *Client) withdraw(ctx context.Context, desired *install.Desired) error {
 	})
 }
 
-// withoutDuplicates is the eldest of several clusters, where the others are nothing
-// but what requests left whose runs did not live to hear of them: made by oaictl, of
-// the same name, and empty. Else it is all of them.
+// withoutDuplicates is the eldest cluster, where the others were left by broken runs:
+// made by oaictl, of the same name, and empty. Else it is all of them.
 func (c *Client) withoutDuplicates(ctx context.Context, found []install.Cluster) ([]install.Cluster, error) {
 	if len(found) < 2 {
 		return found, nil
@@ -57,9 +54,8 @@ func (c *Client) withoutDuplicates(ctx context.Context, found []install.Cluster)
 	return []install.Cluster{*eldest}, nil
 }
 
-// withoutEmpty is the one of several InfraEnvs of the same name that machines have
-// registered with, the eldest as long as none have. Where they have with more than
-// one, it is all of them.
+// withoutEmpty is the InfraEnv, of several of a name, that has hosts, or else the
+// eldest. Where more than one has hosts, it is all of them.
 func (c *Client) withoutEmpty(ctx context.Context, found []install.InfraEnv) ([]install.InfraEnv, error) {
 	if len(found) < 2 {
 		return found, nil
@@ -93,8 +89,7 @@ func eldestCluster(found []install.Cluster) *install.Cluster {
 	return eldestOf(found, func(c *install.Cluster) (time.Time, string) { return c.Created, c.ID })
 }
 
-// eldestOf orders what was made in the same moment by id, so that every run comes to
-// the same.
+// eldestOf goes by id for what was made in the same moment, so that all runs agree.
 func eldestOf[T any](found []T, born func(*T) (time.Time, string)) *T {
 	eldest := &found[0]
 	for i := range found {

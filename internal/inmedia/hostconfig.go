@@ -1,8 +1,6 @@
 package inmedia
 
 import (
-	"bufio"
-	"bytes"
 	"errors"
 	"fmt"
 	"net"
@@ -43,8 +41,7 @@ type fencing struct {
 	Verification string `json:"certificateVerification,omitempty"`
 }
 
-// readHostConfigs reads the folder of host configurations; one that is not there
-// says nothing of any host.
+// readHostConfigs reads the folder of host configurations, which may be missing.
 func readHostConfigs(folder string) ([]hostConfig, error) {
 	entries, err := os.ReadDir(folder)
 	if missing(err) {
@@ -87,9 +84,8 @@ func readHostConfig(folder string) (hostConfig, error) {
 	if err != nil {
 		return config, err
 	}
-	for lines := bufio.NewScanner(bytes.NewReader(data)); lines.Scan(); {
-		text := strings.TrimSpace(lines.Text())
-		if text == "" {
+	for text := range strings.Lines(string(data)) {
+		if text = strings.TrimSpace(text); text == "" {
 			continue
 		}
 		mac, err := net.ParseMAC(text)
@@ -116,12 +112,11 @@ func readRole(path string) (install.Role, error) {
 	switch word := strings.TrimSpace(string(data)); word {
 	case "":
 		return "", nil
+	case "control-plane":
+		return model.RoleControlPlane, nil
 	case "auto-assign":
 		return model.RoleAuto, nil
-	case "master", "control-plane", "worker", "arbiter":
-		if word == "control-plane" {
-			return model.RoleControlPlane, nil
-		}
+	case "master", "worker", "arbiter":
 		return model.RoleOf(word), nil
 	default:
 		return "", badFile(path, fmt.Errorf("%q is no role: master, worker, arbiter or auto-assign", word))
@@ -178,8 +173,7 @@ func readFencing(path string) ([]fencing, error) {
 	return file.Credentials, nil
 }
 
-// fencingOf is the entry of a host, by the exact name of its folder or by an
-// address of it.
+// fencingOf is the entry of a host, by the name of its folder or by an address.
 func fencingOf(all []fencing, config hostConfig, path string) (*fencing, error) {
 	var found *fencing
 	for i := range all {
@@ -196,10 +190,4 @@ func fencingOf(all []fencing, config hostConfig, path string) (*fencing, error) 
 
 func (c *hostConfig) has(mac string) bool {
 	return slices.ContainsFunc(c.macs, func(own string) bool { return strings.EqualFold(own, mac) })
-}
-
-// machine is the host that is meant, nil while none that has reported its
-// interfaces is.
-func (c *hostConfig) machine(hosts []install.Host) *install.Host {
-	return hostWith(hosts, c.has)
 }

@@ -1,10 +1,10 @@
 package inmedia
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/oaictl/oaictl/internal/advice"
@@ -16,69 +16,58 @@ import (
 
 const (
 	pollInterval = 5 * time.Second
-	// startTries is how often an installation is started whose preparation fails,
-	// and startPause how long after each failure.
+	// startTries is for preparations that fail, and startPause what is waited after
+	// each.
 	startTries = 4
 	startPause = 30 * time.Second
 )
 
-// StartInstall waits for the cluster, and until exactly the required number of hosts
-// is ready, and starts the installation. Hosts that belong to no cluster it binds
-// before. A preparation that fails is tried again a few times. It returns once the
-// installation runs.
+// StartInstall waits until exactly the required number of the cluster's hosts is ready,
+// and starts the installation. It binds hosts without a cluster, and tries again a few
+// times if the preparation fails.
 func (c *Client) StartInstall(ctx context.Context) (Result, error) {
 	required, err := c.required()
 	if err != nil {
 		return Result{}, err
 	}
-	deadline := c.deadline("start the installation")
-	cluster, err := c.awaitCluster(ctx, deadline, cmp.Or(c.Poll, pollInterval))
+	deadline := c.deadline("start the installation", pollInterval)
+	cluster, err := c.awaitCluster(ctx, deadline)
 	if err != nil {
 		return Result{}, err
 	}
 	result := Result{Kind: "cluster", Name: cluster.Name, ID: cluster.ID, Done: unchanged}
-	for tries, rested := 0, 0; ; {
-		pause := cmp.Or(c.Poll, pollInterval)
+	tries, rested := 0, 0
+	err = deadline.await(ctx, func() (bool, wait, error) {
 		observed, err := c.Service.Observe(ctx, install.Query{ID: cluster.ID}, nil)
-		var on wait
 		switch {
 		case err != nil:
-			if on, err = waitOut(ctx, err); err != nil {
-				return Result{}, err
-			}
+			return false, wait{}, err
 		case observed.Cluster == nil:
-			return Result{}, &install.Fault{Code: install.CodeNotFound, Op: "start the installation", On: cluster.Name, Permanent: true, Err: errors.New("the cluster is gone")}
+			return true, wait{}, &install.Fault{Code: install.CodeNotFound, Op: "start the installation", On: cluster.Name, Permanent: true, Err: errors.New("the cluster is gone")}
 		case observed.Stale != "":
-			on = wait{what: "the service: " + observed.Stale, code: install.CodeTimeout}
-		default:
-			var next step
-			if next, on, err = c.startStep(observed, required, tries); err != nil || next == stepDone {
-				return result, err
-			}
-			switch {
-			case next == stepWait && registered(observed) < required:
-				if on, err = c.bindHosts(ctx, observed.Cluster, on); err != nil {
-					on, err = waitOut(ctx, err)
-				}
-				if err != nil {
-					return Result{}, err
-				}
-			case next == stepWait:
-			case rested < tries: // hosts that could not prepare need time, too; what is started then is looked at again before
-				rested, pause = tries, startPause
-				on = wait{what: "another attempt: the service failed to prepare the installation: " + preparationReason(observed.Cluster), code: install.CodeFailed}
-			default:
-				if on, err = c.start(ctx, observed.Cluster); err != nil {
-					return Result{}, err
-				}
-				result.Done = "started"
-				tries++
-			}
+			return false, wait{what: "the service: " + observed.Stale, code: install.CodeTimeout}, nil
 		}
-		if err := deadline.pause(ctx, on, pause); err != nil {
-			return Result{}, err
+		next, on, err := c.startStep(observed, required, tries)
+		switch {
+		case err != nil || next == stepDone:
+			return true, on, err
+		case next == stepWait && registered(observed) < required:
+			on, err = c.bindHosts(ctx, observed.Cluster, on)
+			return false, on, err
+		case next == stepWait:
+			return false, on, nil
+		case rested < tries: // hosts that could not prepare need time, too; what is started then is looked at again before
+			rested = tries
+			what := "another attempt: the service failed to prepare the installation: " + preparationReason(observed.Cluster)
+			return false, wait{what: what, code: install.CodeFailed, pause: startPause}, nil
 		}
-	}
+		if on, err = c.start(ctx, observed.Cluster); err == nil {
+			result.Done = "started"
+			tries++
+		}
+		return err != nil, on, err
+	})
+	return result, err
 }
 
 func (c *Client) start(ctx context.Context, cluster *install.Cluster) (wait, error) {
@@ -100,7 +89,7 @@ const (
 	stepDone
 )
 
-// startStep decides. tries is how often this run has started it already.
+// startStep decides. tries is how often this run has started.
 func (c *Client) startStep(o *install.Observed, required, tries int) (step, wait, error) {
 	cluster := o.Cluster
 	switch cluster.State {
@@ -160,8 +149,7 @@ func (c *Client) startStep(o *install.Observed, required, tries int) (step, wait
 	return stepStart, wait{}, nil
 }
 
-// registered is how many hosts the cluster has, without those of its pool that belong
-// to no cluster yet.
+// registered is how many hosts the cluster has, without unbound ones of its InfraEnv.
 func registered(o *install.Observed) int { return len(o.Hosts) - len(unbound(o.Hosts)) }
 
 func preparationReason(cluster *install.Cluster) string {
@@ -171,8 +159,7 @@ func preparationReason(cluster *install.Cluster) string {
 	return cluster.StatusInfo
 }
 
-// required is the number of hosts to be installed: what the units say, else what
-// the AgentClusterInstall does.
+// required is the number of hosts: what the units say, else the AgentClusterInstall.
 func (c *Client) required() (int, error) {
 	controlPlane, arbiters, workers := c.Env.ControlPlane, c.Env.Arbiters, c.Env.Workers
 	if controlPlane < 0 || workers < 0 || arbiters < 0 {
@@ -204,4 +191,57 @@ func (c *Client) required() (int, error) {
 		return 0, &install.Fault{Code: install.CodeInput, Op: "count the hosts to be installed", Permanent: true, Err: errors.New("the medium asks for none")}
 	}
 	return total, nil
+}
+
+// boundable is the one state in which the service binds a host.
+const boundable = "known-unbound"
+
+// unbound are hosts whose InfraEnv was registered before the cluster was.
+func unbound(hosts []install.Host) []install.Host {
+	var found []install.Host
+	for _, host := range hosts {
+		if host.State == model.HostUnbound {
+			found = append(found, host)
+		}
+	}
+	return found
+}
+
+// bindHosts binds hosts without a cluster, each as soon as the service takes it, and
+// gives what of that is waited for, or otherwise.
+func (c *Client) bindHosts(ctx context.Context, cluster *install.Cluster, otherwise wait) (wait, error) {
+	infraEnv, err := c.infraEnv(ctx)
+	if err != nil || infraEnv == nil || infraEnv.ClusterID != "" {
+		return otherwise, err
+	}
+	hosts, err := c.Service.ListHosts(ctx, infraEnv.ID)
+	if err != nil {
+		return otherwise, err
+	}
+	waiting := unbound(hosts)
+	if len(waiting) == 0 {
+		return otherwise, nil
+	}
+	for _, host := range waiting {
+		if host.Status != boundable {
+			continue
+		}
+		c.Say("binding host %s to cluster %s", host.Hostname, cluster.Name)
+		if err := c.Service.BindHost(ctx, infraEnv.ID, host.ID, cluster.ID); err != nil {
+			return otherwise, err
+		}
+	}
+	on := wait{what: fmt.Sprintf("%s without a cluster to be bound to %s", count(len(waiting), "host"), cluster.Name), code: install.CodeTimeout}
+	if i := slices.IndexFunc(waiting, func(h install.Host) bool { return h.Status != boundable && h.Inventory.Known }); i >= 0 {
+		on.what += fmt.Sprintf("; %s is %s: %s", waiting[i].Hostname, waiting[i].Status, waiting[i].StatusInfo)
+		on.code, on.next = install.CodeBlocked, "{agent status}"
+	}
+	return on, nil
+}
+
+func count(n int, word string) string {
+	if n != 1 {
+		word += "s"
+	}
+	return fmt.Sprintf("%d %s", n, word)
 }

@@ -16,8 +16,7 @@ import (
 	"time"
 )
 
-// ErrUnavailable is what Build's error wraps where the programs' modules, or Go
-// itself, cannot be had.
+// ErrUnavailable is wrapped where Go, or the modules of the programs, cannot be had.
 var ErrUnavailable = errors.New("the Kubernetes programs cannot be built here")
 
 // program is one to build, and its package in test/tools/kubernetes.
@@ -32,15 +31,14 @@ func programs() []program {
 	}
 }
 
-// Build builds etcd, kube-apiserver, kube-controller-manager and kubectl, unless
-// they are there, and gives the folder that they are in. Processes that ask at the
-// same time build once. What it does goes to log. Cut off by ctx, it goes on from
-// there the next time.
+// Build builds the programs that are not there yet, and gives their folder. Processes
+// that ask at the same time build once. Cut off by ctx, it goes on from there the next
+// time. What it does goes to log.
 func Build(ctx context.Context, log io.Writer) (string, error) {
 	if runtime.GOOS == "windows" {
 		return "", fmt.Errorf("%w: the API server does not run on Windows", ErrUnavailable)
 	}
-	tree, err := root()
+	tree, err := root(ctx)
 	if err != nil {
 		return "", err
 	}

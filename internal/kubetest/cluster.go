@@ -45,8 +45,7 @@ type Cluster struct {
 
 const apiServer = "kube-apiserver"
 
-// startTimeout is how long one program may take until it answers, on a machine
-// that is busy with other tests.
+// startTimeout is how long one program may take until it answers, on a machine with other work.
 const startTimeout = 2 * time.Minute
 
 // Start starts a hub of the test's own, which is stopped after the test. Where its
@@ -58,18 +57,17 @@ func Start(t testing.TB) *Cluster {
 		giveUp(t, err)
 	}
 	t.Cleanup(func() {
-		if err := c.stop(); err != nil {
+		if err := c.Close(); err != nil {
 			t.Errorf("stopping the hub: %v", err)
 		}
 	})
 	return c
 }
 
-// errShort is why there is no hub in a run with -short: such as one with the race
-// detector, which would see nothing of the hub's processes.
+// errShort is why there is no hub with -short, as with the race detector, which sees nothing of its processes.
 var errShort = errors.New("a hub takes too long for go test -short")
 
-// giveUp ends a test that has no hub: there is a reason to skip it, or to fail.
+// giveUp skips or fails a test that has no hub.
 func giveUp(t testing.TB, err error) {
 	t.Helper()
 	switch {
@@ -96,8 +94,7 @@ func start(t testing.TB) (*Cluster, error) {
 	return run(t.Context(), programs)
 }
 
-// Open builds the programs, unless they are there, and starts a hub for whoever is no
-// test: to try things out on. What is built goes to log.
+// Open starts a hub outside tests, to try things out on. What is built for it goes to log.
 func Open(ctx context.Context, log io.Writer) (*Cluster, error) {
 	programs, err := Build(ctx, log)
 	if err != nil {
@@ -106,9 +103,6 @@ func Open(ctx context.Context, log io.Writer) (*Cluster, error) {
 	return run(ctx, programs)
 }
 
-// Close ends a hub that Open started, and removes what it wrote.
-func (c *Cluster) Close() error { return c.stop() }
-
 func run(ctx context.Context, programs string) (*Cluster, error) {
 	scratch, err := newScratch(os.TempDir())
 	if err != nil {
@@ -116,13 +110,12 @@ func run(ctx context.Context, programs string) (*Cluster, error) {
 	}
 	c := &Cluster{programs: programs, scratch: scratch}
 	if err := c.start(ctx); err != nil {
-		return nil, errors.Join(err, c.stop())
+		return nil, errors.Join(err, c.Close())
 	}
 	return c, nil
 }
 
-// beforeDeadline leaves the other tests of a package time to run: a third of what is
-// left of it, or three minutes.
+// beforeDeadline leaves the other tests of a package a third of the time that is left, or three minutes.
 func beforeDeadline(t testing.TB) (context.Context, context.CancelFunc) {
 	if timed, ok := t.(interface{ Deadline() (time.Time, bool) }); ok {
 		if deadline, ok := timed.Deadline(); ok {
@@ -134,7 +127,7 @@ func beforeDeadline(t testing.TB) (context.Context, context.CancelFunc) {
 }
 
 func (c *Cluster) start(ctx context.Context) error {
-	tree, err := root()
+	tree, err := root(ctx)
 	if err != nil {
 		return err
 	}
@@ -193,15 +186,8 @@ func (c *Cluster) environment(ctx context.Context, crds string) (*envtest.Enviro
 // Kubectl is the path of kubectl.
 func (c *Cluster) Kubectl() string { return filepath.Join(c.programs, "kubectl") }
 
-// Restart kills the API server and starts it again, on the same address and with
-// the same data and users. Watches break; what asks meanwhile is refused.
-func (c *Cluster) Restart(t testing.TB) {
-	t.Helper()
-	c.Down(t)
-	c.Up(t)
-}
-
-// Down kills the API server, until Up.
+// Down kills the API server, until Up starts it again on the same address and with the
+// same data and users. Watches break; what asks meanwhile is refused.
 func (c *Cluster) Down(t testing.TB) {
 	t.Helper()
 	if err := c.kill(apiServer); err != nil {
@@ -228,7 +214,8 @@ func (c *Cluster) Up(t testing.TB) {
 	}
 }
 
-func (c *Cluster) stop() error {
+// Close ends a hub that Open started, and removes what it wrote.
+func (c *Cluster) Close() error {
 	var problems []error
 	if c.controllers != nil {
 		problems = append(problems, c.controllers.stop())
@@ -264,8 +251,7 @@ type Shared struct {
 	err     error
 }
 
-// Start is the hub. Where there is none, each test is skipped or fails with the
-// same reason.
+// Start is the hub. Without one each test is skipped, or fails, with the same reason.
 func (s *Shared) Start(t testing.TB) *Cluster {
 	t.Helper()
 	s.mu.Lock()
@@ -279,13 +265,12 @@ func (s *Shared) Start(t testing.TB) *Cluster {
 	return s.cluster
 }
 
-// Run runs the tests of a package, stops the hub if one was started, and gives the
-// code to exit with.
+// Run runs the tests of a package, stops the hub, and gives the code to exit with.
 func (s *Shared) Run(m *testing.M) int {
 	code := m.Run()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.cluster != nil && s.cluster.stop() != nil && code == 0 {
+	if s.cluster != nil && s.cluster.Close() != nil && code == 0 {
 		code = 1
 	}
 	return code

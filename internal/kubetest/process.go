@@ -2,6 +2,9 @@ package kubetest
 
 import (
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
@@ -11,7 +14,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/clock"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/util/cert"
+	"k8s.io/client-go/util/keyutil"
+
 	"github.com/oaictl/oaictl/internal/filelock"
 )
 
@@ -53,24 +61,17 @@ func (c *Cluster) kill(name string) error {
 	return os.Remove(file)
 }
 
-// root is the folder of oaictl's go.mod, at or above the working folder, which for
-// a test is that of its package.
-func root() (string, error) {
-	folder, err := os.Getwd()
+// root is the folder of oaictl's go.mod, at or above the working folder.
+func root(ctx context.Context) (string, error) {
+	out, err := exec.CommandContext(ctx, "go", "env", "GOMOD").Output()
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("%w: go env GOMOD: %w", ErrUnavailable, err)
 	}
-	for {
-		content, err := os.ReadFile(filepath.Join(folder, "go.mod"))
-		if err == nil && strings.HasPrefix(string(content), "module github.com/oaictl/oaictl\n") {
-			return folder, nil
-		}
-		above := filepath.Dir(folder)
-		if above == folder {
-			return "", errors.New("not inside of oaictl's source tree")
-		}
-		folder = above
+	file := strings.TrimSpace(string(out))
+	if filepath.Base(file) != "go.mod" {
+		return "", errors.New("not inside of oaictl's source tree")
 	}
+	return filepath.Dir(file), nil
 }
 
 // scratch is the folder of a hub's data, certificates and logs: some hundred
@@ -86,8 +87,7 @@ const (
 	ownerName   = "owner"
 )
 
-// newScratch makes a folder within another, and removes those there that were left
-// behind.
+// newScratch makes a folder within another, and removes those that were left behind there.
 func newScratch(within string) (*scratch, error) {
 	abandoned, err := filepath.Glob(filepath.Join(within, scratchName+"*", ownerName))
 	if err != nil {
@@ -109,8 +109,7 @@ func newScratch(within string) (*scratch, error) {
 	return s, nil
 }
 
-// own locks the folder. The lock has its name only when it is held, for whoever
-// looks for those that are not.
+// own locks the folder. The lock has its name only once it is held: others look for those that are not.
 func (s *scratch) own() error {
 	var err error
 	if s.owner, err = os.CreateTemp(s.folder, ownerName+"-"); err != nil {
@@ -130,8 +129,7 @@ func (s *scratch) remove() error {
 	return err
 }
 
-// removeAbandoned removes a folder that nobody has locked. Another user's, and one
-// that somebody else is just removing, are left alone.
+// removeAbandoned removes a folder that nobody has locked, unless it is another user's or is being removed.
 func removeAbandoned(owner string) error {
 	file, err := os.Open(owner)
 	if errors.Is(err, os.ErrNotExist) || errors.Is(err, os.ErrPermission) {
@@ -147,25 +145,101 @@ func removeAbandoned(owner string) error {
 	return os.RemoveAll(filepath.Dir(owner))
 }
 
-// lock waits until no other process holds the lock of that name. It is let go when
-// a process ends, however it ends.
+// lock waits for the lock of a file, which the kernel takes back when a process ends, however it ends.
 func lock(ctx context.Context, name string) (func(), error) {
 	file, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
 		return nil, err
 	}
-	for {
-		got, err := filelock.Try(file, true)
-		if got {
-			return func() { file.Close() }, nil
-		}
-		if err != nil {
-			file.Close()
-			return nil, err
-		}
-		if err := clock.Real().Sleep(ctx, 200*time.Millisecond); err != nil {
-			file.Close()
-			return nil, err
-		}
+	const pause = 200 * time.Millisecond
+	if err := wait.PollUntilContextCancel(ctx, pause, true, func(context.Context) (bool, error) { return filelock.Try(file, true) }); err != nil {
+		return nil, errors.Join(err, file.Close())
 	}
+	return func() { file.Close() }, nil
+}
+
+type controllers struct {
+	command *exec.Cmd
+	log     string        // file
+	ended   chan struct{} // closed when the process has
+}
+
+func startControllers(ctx context.Context, c *Cluster) (*controllers, error) {
+	kubeconfig := filepath.Join(c.scratch.folder, "controllers.kubeconfig")
+	if err := writeKubeconfig(kubeconfig, c.Config); err != nil {
+		return nil, err
+	}
+	certificate, key, err := writeCA(c.scratch.folder)
+	if err != nil {
+		return nil, err
+	}
+	program, err := c.program(ctx, "kube-controller-manager")
+	if err != nil {
+		return nil, err
+	}
+	k := &controllers{log: filepath.Join(c.scratch.folder, "controllers.log"), ended: make(chan struct{})}
+	log, err := os.Create(k.log)
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close()
+	k.command = exec.Command(program, //nolint:noctx // it outlives the test that starts it; stop ends it
+		"--kubeconfig="+kubeconfig, "--bind-address=127.0.0.1", "--secure-port=0", "--leader-elect=false",
+		"--cluster-signing-cert-file="+certificate, "--cluster-signing-key-file="+key,
+		"--controllers="+strings.Join([]string{
+			"garbage-collector-controller", "namespace-controller", "serviceaccount-controller",
+			"root-ca-certificate-publisher-controller", "certificatesigningrequest-signing-controller",
+			"certificatesigningrequest-approving-controller", "certificatesigningrequest-cleaner-controller",
+		}, ","))
+	k.command.Stdout, k.command.Stderr = log, log
+	if err := k.command.Start(); err != nil {
+		return nil, err
+	}
+	go func() {
+		_ = k.command.Wait()
+		close(k.ended)
+	}()
+	return k, nil
+}
+
+// ready waits for the first thing that the controllers do.
+func (k *controllers) ready(ctx context.Context, client kubernetes.Interface) error {
+	return poll(ctx, "the controllers", func(ctx context.Context) error {
+		select {
+		case <-k.ended:
+			said, _ := os.ReadFile(k.log)
+			return fmt.Errorf("kube-controller-manager ended: %s", said[max(0, len(said)-2000):])
+		default:
+		}
+		_, err := client.CoreV1().ServiceAccounts("default").Get(ctx, "default", metav1.GetOptions{})
+		return err
+	})
+}
+
+// stop ends the controllers at once: they keep nothing that they would have to write.
+func (k *controllers) stop() error {
+	err := k.command.Process.Kill()
+	<-k.ended
+	if errors.Is(err, os.ErrProcessDone) {
+		return nil
+	}
+	return err
+}
+
+func writeCA(folder string) (certificate, key string, err error) {
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return "", "", err
+	}
+	ca, err := cert.NewSelfSignedCACert(cert.Config{CommonName: "kubetest"}, private)
+	if err != nil {
+		return "", "", err
+	}
+	encoded, err := keyutil.MarshalPrivateKeyToPEM(private)
+	if err != nil {
+		return "", "", err
+	}
+	certificate, key = filepath.Join(folder, "signing.crt"), filepath.Join(folder, "signing.key")
+	chain, err := cert.EncodeCertificates(ca)
+	return certificate, key, errors.Join(err, cert.WriteCert(certificate, chain), keyutil.WriteKey(key, encoded))
 }

@@ -36,20 +36,7 @@ func (c *Cluster) Namespace(t testing.TB) string {
 	return made.Name
 }
 
-// afterwards undoes something at the test's end. It is no fault of the test if that
-// does not work: the hub itself is gone soon.
-func (c *Cluster) afterwards(t testing.TB, undo func(context.Context) error) {
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), startTimeout)
-		defer cancel()
-		if err := undo(ctx); err != nil {
-			t.Logf("cleaning up: %v", err)
-		}
-	})
-}
-
-// Kubeconfig is the path of an administrator's kubeconfig, readable by its owner
-// alone.
+// Kubeconfig is the path of an administrator's kubeconfig, readable by its owner alone.
 func (c *Cluster) Kubeconfig(t testing.TB) string {
 	t.Helper()
 	return c.KubeconfigOf(t, c.Config)
@@ -74,8 +61,7 @@ func (c *Cluster) WriteKubeconfig(name string) error {
 	return writeKubeconfig(name, c.Config)
 }
 
-// ours is an error where there is a file which is no kubeconfig of a hub of this
-// package.
+// ours is an error where there is a file that is no kubeconfig of a hub of this package.
 func ours(name string) error {
 	there, err := clientcmd.LoadFromFile(name)
 	switch {
@@ -117,9 +103,8 @@ func (c *Cluster) User(t testing.TB, name string, rules ...rbacv1.PolicyRule) *r
 	return user.Config()
 }
 
-// Grant lets a user do more until the test's end: in one namespace, or in all and
-// outside of them where namespace is "". It returns when the API server has taken
-// notice.
+// Grant lets a user do more until the test's end: in one namespace, or with "" in all and
+// outside of them. It returns once the API server knows.
 func (c *Cluster) Grant(t testing.TB, config *rest.Config, user, namespace string, rules ...rbacv1.PolicyRule) {
 	t.Helper()
 	if err := c.bind(t, user, namespace, rules); err != nil {
@@ -155,8 +140,13 @@ func (c *Cluster) bind(t testing.TB, user, namespace string, rules []rbacv1.Poli
 		binding := &rbacv1.RoleBinding{ObjectMeta: meta, Subjects: subjects, RoleRef: ref}
 		_, err = rbac.RoleBindings(namespace).Create(t.Context(), binding, metav1.CreateOptions{})
 	}
-	c.afterwards(t, func(ctx context.Context) error {
-		return errors.Join(unbind(ctx, role.Name, metav1.DeleteOptions{}), rbac.ClusterRoles().Delete(ctx, role.Name, metav1.DeleteOptions{}))
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), startTimeout)
+		defer cancel()
+		undone := errors.Join(unbind(ctx, role.Name, metav1.DeleteOptions{}), rbac.ClusterRoles().Delete(ctx, role.Name, metav1.DeleteOptions{}))
+		if undone != nil { // no fault of the test: the hub itself is gone soon
+			t.Logf("cleaning up: %v", undone)
+		}
 	})
 	return err
 }
@@ -192,7 +182,7 @@ func allowed(ctx context.Context, client kubernetes.Interface, namespace string,
 // by its Roles, and in the hub as a whole by its ClusterRoles.
 func DocumentedRole(t testing.TB, file string) (within, wide []rbacv1.PolicyRule) {
 	t.Helper()
-	tree, err := root()
+	tree, err := root(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,14 @@
 package model
 
-import "time"
+import (
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/oaictl/oaictl/internal/setting"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
 
 // Observed is all that is known about one cluster at one moment. It is what a
 // service plane reads; Decide compares it with the desired cluster.
@@ -86,4 +94,212 @@ func (o *Observed) HostByID(id string) *Host {
 		}
 	}
 	return nil
+}
+
+// Query is how a service is asked for the cluster that is desired.
+func (d *Desired) Query() Query {
+	query := Query{
+		Name: d.Spec.Metadata.Name, BaseDomain: d.Spec.Spec.BaseDomain, Adopt: d.Options.Adopt, Run: d.Options.Run,
+		InfraEnv: d.Spec.Spec.InfraEnv.Ref, Ignored: setting.IgnoredOf(d.Spec) != nil,
+		Overridden: slices.Sorted(maps.Keys(d.Spec.Spec.Overrides.InfraEnv)),
+	}
+	if from := d.Spec.Spec.Import; from != nil {
+		query.Imported = from.ClusterID
+	}
+	return query
+}
+
+// Query says which cluster to observe: by ID if that is known, else by name
+// and base domain.
+type Query struct {
+	ID         string
+	Name       string
+	BaseDomain string
+	Adopt      string // an id that may be taken over although it is not tagged
+	Imported   string // what an installed cluster calls itself that is to be imported (spec.import.clusterID)
+	Run        string // this run's mark
+	InfraEnv   string // name or id of an InfraEnv that is not the cluster's own (spec.infraEnv.ref)
+	// Ignored asks which validations may fail, of a service that shows that apart:
+	// the file says it.
+	Ignored bool
+	// Overridden are the service's own names of fields of InfraEnvs that the file
+	// gives in its words (spec.overrides.infraEnv).
+	Overridden []string
+	// Detail asks for everything to be read anew: inventories, manifests,
+	// images. Otherwise the plane reads what may have changed.
+	Detail bool
+	// Poll is how often somebody wants to know what has changed, who has said so:
+	// each observation asks then. Zero: as often as seems worth it.
+	Poll time.Duration
+}
+
+// SavedResult is a result as it lies on disk.
+type SavedResult struct {
+	Digest  string // of the content, as Digest has it
+	Private bool   // has the mode that Save gives it
+	Path    string // where a person finds it
+}
+
+// KnownResults remembers of a run what the service's results are, so that each is
+// read once to be compared, and which of them the run has saved.
+type KnownResults struct {
+	mu      sync.Mutex
+	digests map[string]string // "" where the service did not give it
+	saved   map[string]bool
+}
+
+// NewKnownResults knows nothing yet.
+func NewKnownResults() *KnownResults {
+	return &KnownResults{digests: map[string]string{}, saved: map[string]bool{}}
+}
+
+// Save remembers what was written. Its mode is as good as that file system has it.
+func (c *KnownResults) Save(name string, data []byte) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.digests[name], c.saved[name] = setting.Digest(data), true
+}
+
+// Agrees says whether a file is what the service has. Where the service gives
+// nothing to compare it with, the cluster's id beside the file is proof enough.
+func (c *KnownResults) Agrees(name string, file SavedResult, offered bool, read func(string) ([]byte, error)) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case !file.Private && !c.saved[name]:
+		return false
+	case !offered:
+		return true
+	}
+	if _, asked := c.digests[name]; !asked {
+		c.digests[name] = ""
+		if data, err := read(name); err == nil {
+			c.digests[name] = setting.Digest(data)
+		}
+	}
+	return c.digests[name] == "" || c.digests[name] == file.Digest
+}
+
+// The results of a cluster, by the names of their files.
+const (
+	NoIngressFile  = "kubeconfig-noingress"
+	KubeconfigFile = "kubeconfig"
+	PasswordFile   = "kubeadmin-password"
+)
+
+// Results are the files that an install leaves: which are on disk now, with the
+// content that the service has and the mode that they need.
+type Results struct {
+	NoIngress  bool // auth/kubeconfig-noingress
+	Kubeconfig bool // auth/kubeconfig
+	Password   bool // auth/kubeadmin-password
+	// KubeconfigPath is where a kubeconfig of the cluster lies; "" where none is known.
+	KubeconfigPath string
+}
+
+// TroubleKind is what is wrong with a BMC.
+type TroubleKind string
+
+// The kinds of trouble with a BMC.
+const (
+	TroubleUnreachable    TroubleKind = "unreachable"
+	TroubleCredentials    TroubleKind = "credentials"
+	TroubleNoVirtualMedia TroubleKind = "no-virtual-media"
+	TroubleMediaRefused   TroubleKind = "media-refused"
+	TroubleBusy           TroubleKind = "busy"     // passes by itself: too many sessions, a BMC that restarts
+	TroubleNoImage        TroubleKind = "no-image" // passes by itself: what the image is made of is still on its way
+	TroubleOther          TroubleKind = "other"
+)
+
+// Power is whether a machine is switched on.
+type Power string
+
+// The power states of Redfish.
+const (
+	PowerUnknown  Power = "Unknown"
+	PowerIsOn     Power = "On"
+	PowerIsOff    Power = "Off"
+	PowerGoingOn  Power = "PoweringOn"
+	PowerGoingOff Power = "PoweringOff"
+)
+
+// MachineState is what is known of one machine through its BMC.
+type MachineState struct {
+	// Trouble says why the rest is not known, or not to be relied on; "" for
+	// nothing. TroubleKind classes it.
+	Trouble     string
+	TroubleKind TroubleKind
+	Power       Power
+	// Media is the URL of what is in the virtual drive, "" for nothing. It may
+	// hold what nobody else is to know: never shown whole.
+	Media string
+	// OurMedia says that it is the image that this cluster serves for the host.
+	OurMedia bool
+	// BootOnce says that the next boot is from the virtual drive, as far as the BMC
+	// can say: what proves it is that the host registers.
+	BootOnce bool
+	// BootStays says that no boot uses the override up: it stands until it is taken
+	// back, as on a BMC that only knows Continuous.
+	BootStays bool
+	// Inserting says that our image is on its way into the virtual drive. Of the rest
+	// nothing is to be relied on then.
+	Inserting bool
+	// Fetch is how much of the image has been read by the BMC.
+	Fetch Fetched
+
+	// Phase is where the host was in its install when this was seen.
+	Phase Phase `json:"-"`
+}
+
+// Phase is how far a host is on its way from the discovery image to its disk.
+type Phase int
+
+// The phases of a host that boots through its BMC.
+const (
+	PhaseUnknown    Phase = iota // nothing is known of it yet, and nothing to boot
+	PhaseToBoot                  // it has still to boot the image
+	PhaseRunsImage               // it has, and runs it
+	PhaseLeavesDisc              // it must not boot it again
+)
+
+// Fetched is how far an image has been read over HTTP.
+type Fetched struct {
+	Requests int
+	Active   int   // of them, those that are under way now
+	Bytes    int64 // distinct ones: a part that is read twice counts once
+	Size     int64 // of the whole image, 0 while unknown
+	Last     time.Time
+	// Unknown says that another process serves the image, which knows.
+	Unknown bool
+}
+
+// switched says whether a machine is seen to be as an action of power wants it.
+func (s MachineState) switched(kind Kind) bool {
+	return s.Trouble == "" && (kind == PowerOn && s.Power == PowerIsOn || kind == PowerOff && s.Power == PowerIsOff)
+}
+
+// IsBootedByBMC says whether a host of the file is booted through its BMC.
+func IsBootedByBMC(c *spec.Cluster, h *spec.Host) bool {
+	if h.BMC == nil || h.BMC.Credentials.IsZero() {
+		return false
+	}
+	switch c.Spec.Boot.Method {
+	case spec.BootRedfish:
+		return true
+	case "": // not defaulted: redfish where every host has a BMC
+		return !slices.ContainsFunc(c.Spec.Hosts, func(h spec.Host) bool { return h.BMC == nil })
+	}
+	return false
+}
+
+// BootedByBMC are the hosts of a file that are booted through their BMCs: those
+// that have one with credentials, where boot.method is redfish.
+func BootedByBMC(c *spec.Cluster) []*spec.Host {
+	var hosts []*spec.Host
+	for i := range c.Spec.Hosts {
+		if host := &c.Spec.Hosts[i]; IsBootedByBMC(c, host) {
+			hosts = append(hosts, host)
+		}
+	}
+	return hosts
 }

@@ -185,3 +185,148 @@ func HostOf(s Scope) string {
 	}
 	return name
 }
+
+// KindTraits is what there is to know of a kind.
+type KindTraits struct {
+	Phrase string // as a person says it
+	named  bool   // it makes no sense without the object's name
+	// ByBMC is for the machines plane to carry out, Boots brings the machine closer to
+	// booting the image, which the install waits for, and Switches is one of power.
+	ByBMC, Boots, Switches bool
+	// Counts says that its repetitions are counted where it is decided on.
+	Counts bool
+}
+
+// kinds is what there is to know of each kind.
+var kinds = map[Kind]KindTraits{
+	RegisterCluster:   {Phrase: "register the cluster"},
+	ImportCluster:     {Phrase: "import the installed cluster"},
+	WithdrawCluster:   {Phrase: "withdraw this run's duplicate"},
+	UpdateCluster:     {Phrase: "update the cluster"},
+	SetOverrides:      {Phrase: "set the install-config overrides"},
+	UploadManifest:    {Phrase: "upload the manifest", named: true},
+	RemoveManifest:    {Phrase: "remove the manifest", named: true},
+	IgnoreValidations: {Phrase: "set the ignored validations"},
+	RegisterInfraEnv:  {Phrase: "register the InfraEnv", named: true},
+	UpdateInfraEnv:    {Phrase: "update the InfraEnv", named: true},
+	WithdrawInfraEnv:  {Phrase: "withdraw the InfraEnv", named: true},
+	RenewImage:        {Phrase: "renew the discovery image's URL", Counts: true},
+	RegisterHost:      {Phrase: "have the service boot the host", named: true},
+	UpdateHost:        {Phrase: "configure the host", named: true},
+	BindHost:          {Phrase: "bind the host", named: true},
+	StartInstall:      {Phrase: "start the installation", Counts: true},
+	AllowAddHosts:     {Phrase: "let hosts be added"},
+	InstallHost:       {Phrase: "install the host", named: true},
+	NudgeCluster:      {Phrase: "touch the cluster, so that the service looks at it again", Counts: true},
+	RecordInstalled:   {Phrase: "record that the cluster is installed"},
+	SaveNoIngress:     {Phrase: "save the kubeconfig"},
+	SaveKubeconfig:    {Phrase: "save the kubeconfig"},
+	SavePassword:      {Phrase: "save the kubeadmin password"},
+	InsertMedia:       {Phrase: "insert the discovery image into the virtual drive of", ByBMC: true, Boots: true},
+	SetBootOnce:       {Phrase: "set one boot from the virtual drive of", ByBMC: true, Boots: true},
+	PowerOn:           {Phrase: "switch on", ByBMC: true, Boots: true, Switches: true},
+	PowerOff:          {Phrase: "switch off", ByBMC: true, Boots: true, Switches: true},
+	EjectMedia:        {Phrase: "eject the discovery image from the virtual drive of", ByBMC: true},
+	RestoreBoot:       {Phrase: "restore the boot order of", ByBMC: true},
+}
+
+// TraitsOf is what there is to know of a kind.
+func TraitsOf(kind Kind) KindTraits { return kinds[kind] }
+
+// Task is the action as a person says it: what is done to a machine makes no
+// sense without the machine's name.
+func (a Action) Task() string {
+	if TraitsOf(a.Kind).ByBMC {
+		return TraitsOf(a.Kind).Phrase + " " + a.Name
+	}
+	return TraitsOf(a.Kind).Phrase
+}
+
+// Describe is the action as it is told of once it is done.
+func (a Action) Describe() string {
+	switch {
+	case TraitsOf(a.Kind).named:
+		return TraitsOf(a.Kind).Phrase + " " + a.Name
+	case a.Kind == StartInstall, a.Kind == NudgeCluster:
+		return a.Task() + ": " + a.Reason
+	}
+	return a.Task()
+}
+
+// Who is waited for after an action.
+func (a Action) Who() Who {
+	if TraitsOf(a.Kind).ByBMC {
+		return WhoMachine
+	}
+	return WhoService
+}
+
+// ShownBy is what shows that an action was carried out.
+func (a Action) ShownBy() string {
+	if TraitsOf(a.Kind).ByBMC {
+		return "the BMC of " + a.Name
+	}
+	return "the service"
+}
+
+// Kind is what an action does.
+type Kind string
+
+// The kinds of action. Each starts something and never waits for it.
+const (
+	RegisterCluster   Kind = "RegisterCluster"
+	ImportCluster     Kind = "ImportCluster"   // one that something else installed, to add hosts to
+	WithdrawCluster   Kind = "WithdrawCluster" // delete this run's own empty duplicate
+	UpdateCluster     Kind = "UpdateCluster"
+	SetOverrides      Kind = "SetInstallConfigOverrides"
+	UploadManifest    Kind = "UploadManifest"
+	RemoveManifest    Kind = "RemoveManifest"
+	IgnoreValidations Kind = "IgnoreValidations"
+	RegisterInfraEnv  Kind = "RegisterInfraEnv"
+	UpdateInfraEnv    Kind = "UpdateInfraEnv"
+	WithdrawInfraEnv  Kind = "WithdrawInfraEnv" // delete one of ours that no host can come from
+	RenewImage        Kind = "RenewImage"       // ask for a fresh image URL
+	RegisterHost      Kind = "RegisterHost"     // give a machine to a service that boots machines itself
+	UpdateHost        Kind = "UpdateHost"
+	BindHost          Kind = "BindHost"
+	StartInstall      Kind = "StartInstall"
+	AllowAddHosts     Kind = "AllowAddHosts"
+	InstallHost       Kind = "InstallHost"     // day 2; carries the approval where the service asks for one
+	NudgeCluster      Kind = "NudgeCluster"    // touch a cluster that the service has lost sight of
+	RecordInstalled   Kind = "RecordInstalled" // write down that the install is complete, in the absence of who usually does
+	SaveNoIngress     Kind = "SaveKubeconfigNoIngress"
+	SaveKubeconfig    Kind = "SaveKubeconfig"
+	SavePassword      Kind = "SaveKubeadminPassword"
+	InsertMedia       Kind = "InsertMedia" // the discovery image, into the virtual drive of a BMC
+	SetBootOnce       Kind = "SetBootOnce" // from the virtual drive, at the next boot only
+	PowerOn           Kind = "PowerOn"
+	PowerOff          Kind = "PowerOff"
+	EjectMedia        Kind = "EjectMedia"
+	RestoreBoot       Kind = "RestoreBoot" // the next boot is in the usual order again
+)
+
+// EventType is what an event is about.
+type EventType string
+
+// The types of event. The last event of a run has type EventRun, with State
+// and ExitCode.
+const (
+	EventRun        EventType = "run"
+	EventAction     EventType = "action"
+	EventHost       EventType = "host"
+	EventStage      EventType = "stage"
+	EventValidation EventType = "validation"
+	EventProgress   EventType = "progress"
+	EventWarning    EventType = "warning"
+	EventHint       EventType = "hint"
+)
+
+// Severity grades an event.
+type Severity string
+
+// The severities.
+const (
+	SeverityInfo    Severity = "info"
+	SeverityWarning Severity = "warning"
+	SeverityError   Severity = "error"
+)

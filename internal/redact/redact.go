@@ -14,17 +14,15 @@ import (
 
 // shape is one in which a secret may turn up.
 type shape struct {
-	// hints are what stands in every text that has it. They are looked for first:
-	// thousands of texts of the service have none.
+	// hints stand in every text that has it, and are looked for first, for speed.
 	hints []string
 	of    *regexp.Regexp
 	by    string // what is put in its place
 }
 
-// shapes are query parameters of presigned URLs, tokens in the paths of image
-// URLs, JSON web tokens and those of OpenShift anywhere, authorisation headers, the
-// auths of a pull secret, and users of URLs, such as that of a proxy. They are
-// compiled when first needed: most commands have none to look for.
+// shapes are query parameters of presigned URLs, tokens in paths of image URLs, JSON
+// web tokens and OpenShift's, authorisation headers, auths of pull secrets, and users
+// of URLs.
 var shapes = sync.OnceValue(func() []shape {
 	return []shape{
 		{
@@ -50,12 +48,10 @@ func Text(text string) string {
 	return text
 }
 
-// shortest is the length below which a secret is not looked for: replacing every
-// "a" would hide the text, not the secret.
+// shortest is the least length of a secret: replacing every "a" would hide the text.
 const shortest = 6
 
-// These takes secrets out of texts that have no shape to be known by, as they are, as
-// a URL has them and as JSON has them.
+// These takes secrets out of texts: as they are, and as URLs and JSON have them.
 func These(secrets ...string) func(text string) string {
 	var pairs []string
 	for _, secret := range secrets {
@@ -74,8 +70,7 @@ func These(secrets ...string) func(text string) string {
 	return strings.NewReplacer(pairs...).Replace
 }
 
-// Error is what an error of a call says, without the method and the URL that net/http
-// puts before it, and without what looks like a secret.
+// Error is what an error of a call says, without method, URL and secrets.
 func Error(err error) string {
 	var wrapped *url.Error
 	if errors.As(err, &wrapped) {

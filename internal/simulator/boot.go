@@ -1,6 +1,7 @@
 package simulator
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -114,14 +115,10 @@ func (c *BootConfig) names() func(string) []netip.Addr {
 	}
 	api, ingress := addresses(c.Cluster.Spec.Network.VIPs.API), addresses(c.Cluster.Spec.Network.VIPs.Ingress)
 	return func(name string) []netip.Addr {
-		switch name = strings.ToLower(name); {
-		case strings.HasPrefix(name, "validatenowildcarddns"):
-			return nil
-		case strings.Contains(name, ".apps."):
+		if strings.Contains(strings.ToLower(name), ".apps.") {
 			return ingress
-		default:
-			return api
 		}
+		return api
 	}
 }
 
@@ -310,11 +307,7 @@ func (c *BootConfig) get(ctx context.Context, path, op, token string, into any) 
 }
 
 func (c *BootConfig) fetch(request *http.Request, op string, into any) error {
-	client := c.HTTPClient
-	if client == nil {
-		client = http.DefaultClient
-	}
-	response, err := client.Do(request)
+	response, err := cmp.Or(c.HTTPClient, http.DefaultClient).Do(request)
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"sigs.k8s.io/yaml"
 )
 
 // TestEvidence holds EVIDENCE.md against the simulator's own source: whatever the
@@ -88,7 +90,7 @@ func readEvidence(text string) (table map[string]map[string]string, problems []s
 }
 
 // evidenceArea is a section of EVIDENCE.md and how its behaviours are found in
-// the source files that match the patterns.
+// the source files that match the patterns; those of a YAML file are its keys.
 type evidenceArea struct {
 	title string
 	files []string
@@ -103,10 +105,10 @@ func evidenceAreas() []evidenceArea {
 		{"Moves of clusters and hosts", service("*.go"), moves},
 		{"Events of the service", service("*.go"), both(called(1, "note", "noteHost", "noteInfraEnv"), called(3, "note", "noteHost", "noteInfraEnv"))},
 		{"Refusals of the service", service("*.go"), both(refusals("badRequest", "conflict", "notFound", "malformed"), refusals("refuse"))},
-		{"Checks and their texts", []string{"service/validate/cluster*.go", "service/validate/host*.go", "service/validate/operators.go"}, literals(regexp.MustCompile(`^[a-z][a-z0-9]+(-[a-z0-9]+)+$|[A-Za-z]+ [A-Za-z%]+`))},
+		{"Checks and their texts", []string{"service/validate/cluster*.go", "service/validate/host*.go", "service/validate/operators.go", "service/validate/rules.yaml"}, literals(regexp.MustCompile(`^[a-z][a-z0-9]+(-[a-z0-9]+)+$|[A-Za-z]+ [A-Za-z%]+`))},
 		{"Conditions on a hub", []string{"hub/condition/*.go"}, literals(regexp.MustCompile(`^[A-Z][A-Za-z]{3,}$|[A-Za-z]+ [A-Za-z%]+`))},
 		{"Webhooks on a hub", []string{"hub/admission*.go", "hub/webhook/*.go"}, literals(regexp.MustCompile(`[A-Za-z]+ [A-Za-z%]+`))},
-		{"Habits of BMCs", []string{"bmc/flavour.go"}, habits},
+		{"Habits of BMCs", []string{"bmc/flavours.yaml"}, nil},
 	}
 }
 
@@ -120,7 +122,10 @@ func (a evidenceArea) behaviours(t *testing.T, read sources) []string {
 			t.Fatal(err)
 		}
 		for _, path := range paths {
-			if !strings.HasSuffix(path, "_test.go") {
+			switch {
+			case strings.HasSuffix(path, ".yaml"):
+				all = append(all, habits(t, path)...)
+			case !strings.HasSuffix(path, "_test.go"):
 				all = append(all, a.find(read.file(t, path))...)
 			}
 		}
@@ -141,10 +146,43 @@ type sources map[string]*sourceFile
 // file is a parsed file. The others of its folder are parsed with it.
 func (s sources) file(t *testing.T, path string) *sourceFile {
 	t.Helper()
-	if s[path] == nil {
+	switch {
+	case s[path] != nil:
+	case filepath.Ext(path) == ".yaml":
+		s[path] = rules(t, path)
+	default:
 		s.parse(t, filepath.Dir(path))
 	}
 	return s[path]
+}
+
+// rules is a table of validations as a file whose literals are their ids and texts.
+func rules(t *testing.T, path string) *sourceFile {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var table map[string][]struct {
+		ID       string
+		Verdicts []struct{ Says string }
+	}
+	if err := yaml.Unmarshal(text, &table); err != nil {
+		t.Fatal(err)
+	}
+	all := &ast.ValueSpec{}
+	add := func(text string) {
+		all.Values = append(all.Values, &ast.BasicLit{Kind: token.STRING, Value: strconv.Quote(text)})
+	}
+	for _, list := range table {
+		for _, r := range list {
+			add(r.ID)
+			for _, v := range r.Verdicts {
+				add(v.Says)
+			}
+		}
+	}
+	return &sourceFile{File: &ast.File{Name: ast.NewIdent("rules"), Decls: []ast.Decl{&ast.GenDecl{Tok: token.VAR, Specs: []ast.Spec{all}}}}}
 }
 
 func (s sources) parse(t *testing.T, folder string) {
@@ -391,34 +429,21 @@ func literals(pattern *regexp.Regexp) func(*sourceFile) []string {
 }
 
 // habits are the fields of each BMC's dialect that are set.
-func habits(s *sourceFile) []string {
+func habits(t *testing.T, path string) []string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var flavours map[string]map[string]any
+	if err := yaml.UnmarshalStrict(text, &flavours); err != nil {
+		t.Fatal(err)
+	}
 	var found []string
-	ast.Inspect(s.File, func(n ast.Node) bool {
-		clause, ok := n.(*ast.CaseClause)
-		if !ok {
-			return true
+	for flavour, dialect := range flavours {
+		for field := range dialect {
+			found = append(found, flavour+": "+field)
 		}
-		flavour := "sushy"
-		if len(clause.List) > 0 {
-			id, ok := clause.List[0].(*ast.Ident)
-			if !ok {
-				return true
-			}
-			flavour = strings.ToLower(id.Name)
-		}
-		ast.Inspect(clause, func(n ast.Node) bool {
-			l, ok := n.(*ast.CompositeLit)
-			if !ok || fmt.Sprint(l.Type) != "dialect" {
-				return true
-			}
-			for _, e := range l.Elts {
-				if kv, ok := e.(*ast.KeyValueExpr); ok {
-					found = append(found, flavour+": "+fmt.Sprint(kv.Key))
-				}
-			}
-			return false
-		})
-		return false
-	})
+	}
 	return found
 }

@@ -5,8 +5,12 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strings"
+	"sync"
 
+	"github.com/oaictl/oaictl/internal/simulator/bmc"
 	"github.com/oaictl/oaictl/internal/simulator/host"
+	"github.com/oaictl/oaictl/internal/simulator/scenario"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -60,7 +64,7 @@ func wantsOf(c *spec.Cluster) ([]host.Want, error) {
 		h := &c.Spec.Hosts[i]
 		want := host.Want{
 			Name: h.Name, MAC: h.Match.MAC, Serial: h.Match.Serial, UUID: h.Match.UUID, Hostname: h.Match.Hostname, BMC: h.Match.BMC,
-			Role: string(h.Role), CPUArch: string(h.Arch), Disk: hintsOf(h.Disk.Hints),
+			Role: string(h.Role), CPUArch: string(h.Arch), Disk: h.Disk.Hints,
 		}
 		if want.BMC == "" && h.BMC != nil {
 			want.BMC = h.BMC.Address
@@ -77,13 +81,6 @@ func wantsOf(c *spec.Cluster) ([]host.Want, error) {
 		wants = append(wants, want)
 	}
 	return wants, nil
-}
-
-func hintsOf(h spec.DiskHints) host.DiskHints {
-	return host.DiskHints{
-		DeviceName: h.DeviceName, WWN: cmp.Or(h.WWNWithExtension, h.WWN), Serial: h.SerialNumber, Model: h.Model, Vendor: h.Vendor,
-		HCTL: h.HCTL, MinSizeGB: h.MinSizeGigabytes, Rotational: h.Rotational,
-	}
 }
 
 // addresses are a host's static ones.
@@ -146,4 +143,156 @@ func networkOf(c *spec.Cluster) (host.Network, error) {
 		network.V4 = host.NetworkFor(len(c.Spec.Hosts)).V4
 	}
 	return network, nil
+}
+
+// NewBMCs makes the controllers of the machines that a file has booted through
+// them: with an address and credentials, where the method of booting is redfish.
+// Without any such machine it returns nil.
+func NewBMCs(config BootConfig) (*bmc.Server, error) {
+	if config.Cluster == nil {
+		return nil, nil
+	}
+	machines, err := machinesOf(config.Cluster, uint64(config.Seed))
+	if err != nil {
+		return nil, err
+	}
+	var controlled []bmc.Machine
+	roles := map[string]int{}
+	for i := range config.Cluster.Spec.Hosts {
+		h, m := &config.Cluster.Spec.Hosts[i], &machines[i]
+		role := scenario.NormalRole(string(h.Role))
+		if bootsByBMC(config.Cluster, h) {
+			user, password, _ := h.BMC.Credentials.Login()
+			controlled = append(controlled, bmc.Machine{
+				Name: m.Name, Role: m.Role, Index: i, RoleIndex: roles[role], MACs: m.MACs(), UUID: m.UUID, Serial: m.Serial,
+				Address: h.BMC.Address, SystemID: h.BMC.System, User: user, Password: password.Reveal(),
+			})
+		}
+		roles[role]++
+	}
+	if len(controlled) == 0 {
+		return nil, nil
+	}
+	return bmc.New(bmc.Config{Clock: config.Clock, Machines: controlled, Scenario: config.Scenario, Logf: config.Logf})
+}
+
+// bootsByBMC says whether a host is booted through its controller, by the words that the library goes by.
+func bootsByBMC(c *spec.Cluster, h *spec.Host) bool {
+	method := cmp.Or(c.Spec.Boot.Method, spec.BootRedfish)
+	return h.BMC != nil && !h.BMC.Credentials.IsZero() && method == spec.BootRedfish
+}
+
+// controlled gives the machines their controllers' hold on them.
+func controlled(machines []host.Machine, bmcs *bmc.Server) {
+	for i := range machines {
+		if s := bmcs.System(machines[i].Name); s != nil {
+			machines[i].Chassis = s
+		}
+	}
+}
+
+// findsImage says whether a machine finds its image in its virtual drive, when it
+// is told to. On day 2 all wait until there is one, since it tells who is part of
+// the cluster already.
+func (c *BootConfig) findsImage(m *host.Machine) bool { return m.Chassis != nil && c.Day != host.Day2 }
+
+// runOn marks those that do not boot, since they run what they were installed with, as switched on.
+func runOn(machines, boot []host.Machine) {
+	for _, m := range machines {
+		stays := !slices.ContainsFunc(boot, func(b host.Machine) bool { return b.UUID == m.UUID })
+		if m.Chassis != nil && stays {
+			m.Chassis.SetPower(true)
+		}
+	}
+}
+
+// mostEndings is how many machines are told of one by one.
+const mostEndings = 20
+
+// stages tells somebody who looks on how far the machines have come.
+type stages struct {
+	tell func(format string, args ...any) // nil drops what is told
+
+	mu                      sync.Mutex
+	all, registered, silent int // of the silent ones nothing will come any more
+	ended                   int
+	known                   map[string]bool
+}
+
+func newStages(tell func(format string, args ...any), machines []host.Machine) *stages {
+	if tell == nil {
+		tell = func(string, ...any) {}
+	}
+	return &stages{tell: tell, all: len(machines), known: map[string]bool{}}
+}
+
+func (s *stages) found(list []infraEnv, machines []host.Machine) {
+	var names []infraEnv
+	booting := 0
+	for i := range machines {
+		if machines[i].Chassis != nil {
+			continue
+		}
+		booting++
+		at := slices.IndexFunc(list, func(env infraEnv) bool { return env.ID == machines[i].InfraEnvID })
+		if at >= 0 && !slices.Contains(names, list[at]) {
+			names = append(names, list[at])
+		}
+	}
+	if told := len(machines) - booting; told > 0 {
+		s.tell("%s when a BMC says so", machinesDo(told, "boots", "boot"))
+	}
+	switch {
+	case len(machines) == 0:
+		s.tell("No machine boots: the cluster has all of them")
+	case booting > 0:
+		s.tell("Found the InfraEnv %s: %s its image", strings.ReplaceAll(named(names), ", ", " and "), machinesDo(booting, "boots", "boot"))
+	}
+}
+
+func (s *stages) register(machine string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.known[machine] = true
+	s.registered++
+	s.tellRegistered()
+}
+
+// tellRegistered tells of them once all have come that will; mu is held.
+func (s *stages) tellRegistered() {
+	switch {
+	case s.registered == 0 || s.registered+s.silent != s.all:
+	case s.silent == 0:
+		s.tell("%s registered", machinesDo(s.all, "is", "are"))
+	default:
+		s.tell("%s registered, of %d", machinesDo(s.registered, "is", "are"), s.all)
+	}
+}
+
+func (s *stages) end(machine, why string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended++; s.ended <= mostEndings {
+		s.tell("%s %s", machine, why)
+	}
+	if !s.known[machine] {
+		s.silent++
+		s.tellRegistered()
+	}
+}
+
+func (s *stages) over() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if more := s.ended - mostEndings; more > 0 {
+		s.tell("%s, too", machinesDo(more, "has come to its end", "have come to their end"))
+	}
+}
+
+// machinesDo is what so many of them do, in the words for one and for more.
+func machinesDo(n int, one, more string) string {
+	if n == 1 {
+		return "1 machine " + one
+	}
+	return fmt.Sprintf("%d machines %s", n, more)
 }

@@ -6,12 +6,16 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
+	"net/url"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/simulator"
+	"github.com/oaictl/oaictl/internal/simulator/auth"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -101,4 +105,111 @@ func callAs(t *testing.T, authorization, method, url string, body any) map[strin
 		}
 	}
 	return out
+}
+
+const pullSecret = `{"auths":{"cloud.openshift.com":{"auth":"dXNlcjpwYXNz"},"quay.io":{"auth":"dXNlcjpwYXNz"}}}`
+
+// serve runs the service half behind one address.
+func serve(t *testing.T, mode auth.Mode) (*simulator.Service, string) {
+	t.Helper()
+	var address string
+	s, err := simulator.NewService(simulator.ServiceConfig{Clock: clock.Real(), Seed: 1, Auth: mode, PublicURL: func() string { return address }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(s)
+	t.Cleanup(server.Close)
+	address = server.URL
+	return s, address
+}
+
+func TestImageOfAnInfraEnv(t *testing.T) {
+	_, address := serve(t, auth.None)
+	made := call(t, http.MethodPost, address+"/api/assisted-install/v2/infra-envs", map[string]any{"name": "lab", "openshift_version": "4.20", "pull_secret": pullSecret})
+	response, err := http.Get(made["download_url"].(string))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	image, err := io.ReadAll(response.Body)
+	const volumeDescriptor = 16 * 2048
+	if err != nil || response.StatusCode != http.StatusOK || len(image) < volumeDescriptor+6 || string(image[volumeDescriptor+1:volumeDescriptor+6]) != "CD001" {
+		t.Errorf("%s: %s, %d bytes (%v); want an ISO 9660 image", made["download_url"], response.Status, len(image), err)
+	}
+}
+
+func TestTokensOpenTheService(t *testing.T) {
+	s, address := serve(t, auth.RHSSO)
+	get := func(token string) int {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address+"/api/assisted-install/v2/clusters", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header.Set("Authorization", "Bearer "+token)
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = response.Body.Close()
+		return response.StatusCode
+	}
+	response, err := http.PostForm(address+auth.TokenPath, url.Values{
+		"grant_type": {"refresh_token"}, "client_id": {"cloud-services"}, "refresh_token": {s.Callers().OfflineToken()},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(body), `"access_token":"`)
+	token, _, found := strings.Cut(rest, `"`)
+	if !found || get(token) != http.StatusOK || get("nonsense") != http.StatusUnauthorized {
+		t.Errorf("the access token (found: %v) gets %d, nonsense %d", found, get(token), get("nonsense"))
+	}
+}
+
+// TestAddressesOfFilesOpenThem tries the address that is given for an InfraEnv's files: it
+// opens them without a header, and for four hours where tokens end.
+func TestAddressesOfFilesOpenThem(t *testing.T) {
+	for mode, want := range map[auth.Mode]struct {
+		key  string
+		ends bool
+	}{auth.None: {}, auth.RHSSO: {"image_token", true}, auth.AgentInstallerLocal: {"api_key", false}} {
+		t.Run(string(mode), func(t *testing.T) {
+			s, address := serve(t, mode)
+			token := ""
+			if mode != auth.None {
+				var err error
+				if token, err = s.Callers().Mint(auth.Grant{Scheme: auth.UserAuth}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if mode == auth.RHSSO {
+				token = "Bearer " + token
+			}
+			base := address + "/api/assisted-install/v2/"
+			env := callAs(t, token, http.MethodPost, base+"infra-envs", map[string]any{"name": "lab", "openshift_version": "4.20", "pull_secret": pullSecret})
+			given := callAs(t, token, http.MethodGet, base+"infra-envs/"+env["id"].(string)+"/downloads/files-presigned?file_name=discovery.ign", nil)
+			link, err := url.Parse(given["url"].(string))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := link.Query().Get("file_name"); got != "discovery.ign" || want.key != "" && link.Query().Get(want.key) == "" {
+				t.Errorf("the address is %s", link)
+			}
+			if ends := !strings.HasPrefix(given["expires_at"].(string), "0001-"); ends != want.ends {
+				t.Errorf("it ends at %s", given["expires_at"])
+			}
+			if config := call(t, http.MethodGet, link.String(), nil); config["ignition"] == nil {
+				t.Errorf("the address leads to %v", config)
+			}
+			cluster := callAs(t, token, http.MethodPost, base+"clusters", map[string]any{"name": "lab", "base_dns_domain": "example.com", "openshift_version": "4.20", "pull_secret": pullSecret})
+			if subscription := cluster["ams_subscription_id"]; (subscription != nil) != (mode == auth.RHSSO) {
+				t.Errorf("the cluster's subscription is %v", subscription)
+			}
+		})
+	}
 }

@@ -69,8 +69,7 @@ func (b *builder) build(from ast.Node, depth int) *Node {
 	return n
 }
 
-// grow counts a child, up to a number that is refused anyway: aliases of
-// aliases grow without bound.
+// grow counts a child, up to what is refused: aliases of aliases grow without bound.
 func (n *Node) grow(child *Node) {
 	n.size = min(n.size+child.size, maxNodes+1)
 }
@@ -97,8 +96,7 @@ func (b *builder) alias(from *ast.AliasNode, n *Node) *Node {
 	return target
 }
 
-// tagged honours the tag that makes text of anything; the others say what YAML
-// finds out by itself.
+// tagged honours !!str; the others say what YAML finds out by itself.
 func (b *builder) tagged(from *ast.TagNode, depth int) *Node {
 	n := b.build(from.Value, depth+1)
 	tag := ""
@@ -160,7 +158,6 @@ func (b *builder) merge(n, from *Node, seen map[string]Place) {
 	}
 }
 
-// mergeSources is the maps that a merge key brings in: one, or a list of them.
 func (b *builder) mergeSources(from *Node, at Place) []*Node {
 	sources := []*Node{from}
 	if from.Kind == List {
@@ -175,8 +172,7 @@ func (b *builder) mergeSources(from *Node, at Place) []*Node {
 	return sources
 }
 
-// keyText is a key as text. A key that is no plain scalar cannot be one of
-// ours.
+// keyText is a key as text, which it has to be.
 func (b *builder) keyText(key ast.MapKeyNode) string {
 	scalar, ok := ast.Node(key).(ast.ScalarNode)
 	if wrapped, is := ast.Node(key).(*ast.MappingKeyNode); is {
@@ -222,7 +218,7 @@ func (b *builder) fillScalar(n *Node, from ast.Node) {
 	}
 }
 
-// isPlain says whether a scalar is written without quotes, and not as a block of text.
+// isPlain says whether a scalar has neither quotes nor a block.
 func isPlain(from ast.Node) bool {
 	switch from.(type) {
 	case *ast.NullNode, *ast.BoolNode, *ast.IntegerNode, *ast.FloatNode, *ast.InfinityNode, *ast.NanNode:
@@ -234,7 +230,7 @@ func isPlain(from ast.Node) bool {
 	return false
 }
 
-// plain11 is what a plain scalar means in YAML 1.1. What no JSON has, such as .inf, is
+// plain11 is a plain scalar of YAML 1.1. What JSON does not have, such as .inf, is
 // text.
 func plain11(text string) (Kind, any) {
 	switch {
@@ -251,8 +247,8 @@ func plain11(text string) (Kind, any) {
 	return Text, text
 }
 
-// isWord says whether text is one of some words, in small letters, in capitals, or with
-// a capital at its beginning.
+// isWord says whether text is a word in lower case, in capitals, or with a first
+// capital.
 func isWord(text string, words ...string) bool {
 	return slices.ContainsFunc(words, func(word string) bool {
 		return text == word || text == strings.ToUpper(word) || text == strings.ToUpper(word[:1])+word[1:]
@@ -263,8 +259,7 @@ var floats = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$`)
 })
 
-// number11 is a number, nil for what is none. A zero at its beginning makes it octal,
-// save where a digit is none of those: 08 is eight.
+// number11 is a number, nil for none. A leading zero makes it octal; but 08 is eight.
 func number11(text string) (Kind, any) {
 	if !strings.ContainsRune("+-.0123456789", rune(text[0])) {
 		return Text, nil

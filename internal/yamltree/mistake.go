@@ -29,10 +29,10 @@ func notText(data string) (Problem, bool) {
 	return Problem{}, false
 }
 
-// mistaken is a document that the YAML library did not take, and where and why.
-// People are told what they have probably done: the library names what it met at
-// last, which is often lines below and never what was meant. Of the text no more is
-// repeated than the name of a field, for values may be secret.
+// mistaken is a document that the YAML library did not take, and where and why. What
+// the library meets last is often lines below the mistake, so people are told what they
+// have probably done. No more of the text than a field's name is repeated: values may
+// be secret.
 type mistaken struct {
 	lines []string
 	at    Place
@@ -40,9 +40,42 @@ type mistaken struct {
 }
 
 func (m mistaken) problem() Problem {
+	const field = `^\s*(?:- +)*(?P<name>[A-Za-z_][\w./-]*): +`
 	for _, find := range []func(mistaken) (Problem, bool){
-		mistaken.conflict, mistaken.blank, mistaken.template, mistaken.wideColon, mistaken.unclosed, mistaken.reserved, mistaken.escape,
-		mistaken.block, mistaken.dash, mistaken.tightColon, mistaken.indented, mistaken.filled, mistaken.colonInValue, mistaken.noColon,
+		slip{
+			lines: mistaken.all, match: `^(?P<at>)(<<<<<<< |>>>>>>> )`,
+			message: "a conflict of a merge has been left here", remedy: "decide which side is right, and take the lines with <<<<<<<, ======= and >>>>>>> out",
+		}.find,
+		mistaken.blank,
+		slip{said: []string{"found character '\t'"}, message: "a tab stands here", remedy: "write blanks instead"}.find,
+		slip{
+			lines: mistaken.around, match: `^\s*([^#\s].*?)??(?P<at>{{|{%)`,
+			message: "this looks like a template that has not been filled in", remedy: "render it first, or put a value that begins with $at in quotes",
+		}.find,
+		slip{lines: mistaken.around, match: `^[^:：﹕]*(?P<at>[：﹕])`, message: "this colon is not the one of YAML", remedy: "write : and a blank"}.find,
+		slip{said: []string{"end token '}'", "could not find flow map"}, message: "what { opens here is never closed", remedy: "close it with }"}.find,
+		slip{said: []string{"end token ']'"}, message: "what [ opens here is never closed", remedy: "close it with ]"}.find,
+		mistaken.unclosed,
+		mistaken.reserved,
+		slip{lines: mistaken.around, match: field + `(?P<at>[&*!%])`, message: "a value that begins with $at means something else to YAML", remedy: "put it in quotes"}.find,
+		slip{
+			said:    []string{"escape character", "escape sequence"},
+			message: `in "…" a backslash begins an escape, and there is none of this letter`, remedy: `write \\ for a backslash, or put the value in '…'`,
+		}.find,
+		slip{said: []string{"invalid header option"}, message: "text stands on the line of | or >", remedy: "begin it on the next line, indented, or put it in quotes"}.find,
+		mistaken.block,
+		slip{lines: mistaken.around, match: `^ *(?P<at>-)[A-Za-z].*:`, message: "a blank is missing behind the dash", remedy: "write - and a blank before each entry of a list"}.find,
+		slip{ // A URL touches the colon, too, and so does a MAC address.
+			lines: mistaken.around, match: `^\s*(?:- +)*(?P<name>[A-Za-z_][\w.-]{2,})(?P<at>:)[^\s:/][^:]*$`,
+			message: "a blank is missing behind the colon of $name", remedy: "write $name: and then the value",
+		}.find,
+		mistaken.indented,
+		mistaken.filled,
+		slip{
+			said: []string{"mapping value is not allowed"}, lines: mistaken.here, match: field + `.*?(?P<at>: )`,
+			message: "a second colon stands in the value of $name", remedy: "put the value in quotes",
+		}.find,
+		mistaken.noColon,
 	} {
 		if p, found := find(m); found {
 			p.Message = "is not valid YAML: " + p.Message
@@ -52,6 +85,45 @@ func (m mistaken) problem() Problem {
 	return Problem{At: m.at, Message: "is not valid YAML: " + m.said}
 }
 
+// slip is known by what the library says of it, or by a line that matches.
+type slip struct {
+	said    []string             // one of these; any if there are none
+	lines   func(mistaken) []int // that may match; nil if what the library says is enough
+	match   string               // the problem is at its group at
+	message string               // may name groups of match
+	remedy  string
+}
+
+func (s slip) find(m mistaken) (Problem, bool) {
+	if len(s.said) > 0 && !m.says(s.said...) {
+		return Problem{}, false
+	}
+	if s.lines == nil {
+		return Problem{At: m.at, Message: s.message, Remedy: s.remedy}, true
+	}
+	match := regexp.MustCompile(s.match)
+	for _, n := range s.lines(m) {
+		line := m.line(n)
+		found := match.FindStringSubmatchIndex(line)
+		if found == nil {
+			continue
+		}
+		expand := func(text string) string { return string(match.ExpandString(nil, text, line, found)) }
+		return Problem{At: place(n, line, found[2*match.SubexpIndex("at")]), Message: expand(s.message), Remedy: expand(s.remedy)}, true
+	}
+	return Problem{}, false
+}
+
+func (m mistaken) here() []int { return []int{m.at.Line} }
+
+func (m mistaken) all() []int {
+	all := make([]int, len(m.lines))
+	for i := range all {
+		all[i] = i + 1
+	}
+	return all
+}
+
 func (m mistaken) line(number int) string {
 	if number < 1 || number > len(m.lines) {
 		return ""
@@ -59,8 +131,8 @@ func (m mistaken) line(number int) string {
 	return strings.TrimSuffix(m.lines[number-1], "\r")
 }
 
-// around are the numbers of the line that the library names, and of the last one
-// above it that has content, where a mistake that shows below is often made.
+// around are the line that the library names, and the last above it with content, where
+// such mistakes are often made.
 func (m mistaken) around() []int {
 	for n := m.at.Line - 1; n > 0; n-- {
 		if meant(m.line(n)) {
@@ -70,7 +142,6 @@ func (m mistaken) around() []int {
 	return []int{m.at.Line}
 }
 
-// meant says whether a line is neither empty nor a comment.
 func meant(line string) bool {
 	line = strings.TrimSpace(line)
 	return line != "" && line[0] != '#'
@@ -80,68 +151,25 @@ func (m mistaken) says(texts ...string) bool {
 	return slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(m.said, text) })
 }
 
-func (m mistaken) conflict() (Problem, bool) {
-	for n := range m.lines {
-		line := m.line(n + 1)
-		for _, mark := range []string{"<<<<<<< ", ">>>>>>> "} {
-			if strings.HasPrefix(line, mark) {
-				return Problem{At: Place{n + 1, 1}, Message: "a conflict of a merge has been left here", Remedy: "decide which side is right, and take the lines with <<<<<<<, ======= and >>>>>>> out"}, true
-			}
-		}
-	}
-	return Problem{}, false
-}
-
 // blank finds what looks like blanks and is none in the indentation.
 func (m mistaken) blank() (Problem, bool) {
 	for _, n := range m.around() {
-		for column, r := range []rune(m.line(n)) {
-			at := Place{n, column + 1}
-			switch {
-			case r == ' ':
-				continue
-			case r == '\t':
-				return Problem{At: at, Message: "a tab stands in the indentation", Remedy: "write blanks instead"}, true
-			case unicode.IsSpace(r), unicode.Is(unicode.Cf, r):
-				return Problem{At: at, Message: fmt.Sprintf("the character U+%04X stands in the indentation, which looks like a blank and is none", r), Remedy: "write blanks instead"}, true
-			}
-			break
+		at := indentOf(m.line(n))
+		r, size := utf8.DecodeRuneInString(m.line(n)[at:])
+		p := Problem{At: Place{n, at + 1}, Message: "a tab stands in the indentation", Remedy: "write blanks instead"}
+		if r != '\t' {
+			p.Message = fmt.Sprintf("the character U+%04X stands in the indentation, which looks like a blank and is none", r)
 		}
-	}
-	if m.says("found character '\t'") {
-		return Problem{At: m.at, Message: "a tab stands here", Remedy: "write blanks instead"}, true
-	}
-	return Problem{}, false
-}
-
-func (m mistaken) template() (Problem, bool) {
-	for _, n := range m.around() {
-		line := m.line(n)
-		for _, mark := range []string{"{{", "{%"} {
-			if at := strings.Index(line, mark); at >= 0 && meant(line) {
-				return Problem{At: place(n, line, at), Message: "this looks like a template that has not been filled in", Remedy: "render it first, or put a value that begins with " + mark + " in quotes"}, true
-			}
+		if size > 0 && (unicode.IsSpace(r) || unicode.Is(unicode.Cf, r)) {
+			return p, true
 		}
 	}
 	return Problem{}, false
 }
 
-func (m mistaken) wideColon() (Problem, bool) {
-	for _, n := range m.around() {
-		line := m.line(n)
-		if at := strings.IndexAny(line, "：﹕"); at >= 0 && !strings.Contains(line[:at], ":") {
-			return Problem{At: place(n, line, at), Message: "this colon is not the one of YAML", Remedy: "write : and a blank"}, true
-		}
-	}
-	return Problem{}, false
-}
-
+// unclosed finds a bracket or a quotation mark that is not closed.
 func (m mistaken) unclosed() (Problem, bool) {
 	switch {
-	case m.says("end token '}'", "could not find flow map"):
-		return Problem{At: m.at, Message: "what { opens here is never closed", Remedy: "close it with }"}, true
-	case m.says("end token ']'"):
-		return Problem{At: m.at, Message: "what [ opens here is never closed", Remedy: "close it with ]"}, true
 	case m.says("'}' must be specified"):
 		return m.opened("{", "}")
 	case m.says("']' must be specified"):
@@ -187,32 +215,15 @@ var fields = sync.OnceValue(func() *regexp.Regexp {
 })
 
 func (m mistaken) reserved() (Problem, bool) {
-	if m.says("is a reserved character") {
-		return Problem{At: m.at, Message: "a value must not begin with " + string([]rune(m.line(m.at.Line) + " ")[min(m.at.Column-1, utf8.RuneCountInString(m.line(m.at.Line)))]), Remedy: "put it in quotes"}, true
-	}
-	for _, n := range m.around() {
-		line := m.line(n)
-		found := fields().FindStringIndex(line)
-		if found == nil || found[1] == len(line) || !strings.ContainsRune("&*!%", rune(line[found[1]])) {
-			continue
-		}
-		return Problem{At: place(n, line, found[1]), Message: "a value that begins with " + line[found[1]:found[1]+1] + " means something else to YAML", Remedy: "put it in quotes"}, true
-	}
-	return Problem{}, false
-}
-
-func (m mistaken) escape() (Problem, bool) {
-	if !m.says("escape character", "escape sequence") {
+	if !m.says("is a reserved character") {
 		return Problem{}, false
 	}
-	return Problem{At: m.at, Message: `in "…" a backslash begins an escape, and there is none of this letter`, Remedy: `write \\ for a backslash, or put the value in '…'`}, true
+	line := []rune(m.line(m.at.Line) + " ")
+	return Problem{At: m.at, Message: "a value must not begin with " + string(line[min(m.at.Column, len(line))-1]), Remedy: "put it in quotes"}, true
 }
 
 // block finds text that belongs to | or > and does not stand below it.
 func (m mistaken) block() (Problem, bool) {
-	if m.says("invalid header option") {
-		return Problem{At: m.at, Message: "text stands on the line of | or >", Remedy: "begin it on the next line, indented, or put it in quotes"}, true
-	}
 	around := m.around()
 	above := m.line(around[len(around)-1])
 	if len(around) < 2 || !blocks().MatchString(above) || indentOf(m.line(m.at.Line)) > indentOf(above) {
@@ -222,36 +233,6 @@ func (m mistaken) block() (Problem, bool) {
 }
 
 var blocks = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`: +[|>][+-]?\d*\s*$`) })
-
-func (m mistaken) dash() (Problem, bool) {
-	for _, n := range m.around() {
-		line := m.line(n)
-		at := indentOf(line)
-		if text := line[at:]; len(text) > 2 && text[0] == '-' && isLetter(text[1]) && strings.Contains(text, ":") {
-			return Problem{At: Place{n, at + 1}, Message: "a blank is missing behind the dash", Remedy: "write - and a blank before each entry of a list"}, true
-		}
-	}
-	return Problem{}, false
-}
-
-func isLetter(b byte) bool { return b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' }
-
-func (m mistaken) tightColon() (Problem, bool) {
-	for _, n := range m.around() {
-		found := tight().FindStringSubmatchIndex(m.line(n))
-		if found == nil {
-			continue
-		}
-		name := m.line(n)[found[2]:found[3]]
-		return Problem{At: place(n, m.line(n), found[3]), Message: "a blank is missing behind the colon of " + name, Remedy: "write " + name + ": and then the value"}, true
-	}
-	return Problem{}, false
-}
-
-// tight finds a field whose value touches the colon. A URL does too, and a MAC address.
-var tight = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^\s*(?:- +)*([A-Za-z_][\w.-]{2,}):[^\s:/][^:]*$`)
-})
 
 // indented finds a line that begins where nothing above it does.
 func (m mistaken) indented() (Problem, bool) {
@@ -287,8 +268,8 @@ func (m mistaken) indented() (Problem, bool) {
 	}, true
 }
 
-// begins are the columns, counted from 0, at which a line begins something: behind
-// each dash of a list, too. The innermost comes first.
+// begins are the columns, from 0, where a line begins something: behind dashes, too.
+// The innermost comes first.
 func begins(line string) []int {
 	at := indentOf(line)
 	out := []int{at}
@@ -327,21 +308,8 @@ func (m mistaken) filled() (Problem, bool) {
 	return Problem{}, false
 }
 
-func (m mistaken) colonInValue() (Problem, bool) {
-	line := m.line(m.at.Line)
-	found := fields().FindStringSubmatchIndex(line)
-	if found == nil || !m.says("mapping value is not allowed") {
-		return Problem{}, false
-	}
-	at := strings.Index(line[found[1]:], ": ")
-	if at < 0 {
-		return Problem{}, false
-	}
-	return Problem{At: place(m.at.Line, line, found[1]+at), Message: "a second colon stands in the value of " + line[found[2]:found[3]], Remedy: "put the value in quotes"}, true
-}
-
-// noColon finds a field without its colon. It names the field only where a value
-// follows, and among others that have a colon: what stands alone may be a password.
+// noColon finds a field without its colon. What stands alone, or among no other fields,
+// is not named: it may be a password.
 func (m mistaken) noColon() (Problem, bool) {
 	if !m.says("non-map value is specified", "unexpected key name", "could not find expected ':'") {
 		return Problem{}, false
@@ -364,7 +332,6 @@ var names = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\
 
 func indentOf(line string) int { return len(line) - len(strings.TrimLeft(line, " ")) }
 
-// place is the place of a byte of a line.
 func place(number int, line string, at int) Place {
 	return Place{number, utf8.RuneCountInString(line[:at]) + 1}
 }

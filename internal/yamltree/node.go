@@ -1,7 +1,6 @@
-// Package yamltree reads YAML that people write into a tree in which everything
-// knows its place, so that whoever understands the tree can say of every mistake
-// where it stands. It is bounded: no input makes it panic, recurse without end or
-// grow beyond measure.
+// Package yamltree reads YAML that people write into a tree in which everything knows
+// its place, for messages. It is bounded: no input makes it panic, recurse without end
+// or grow beyond measure.
 package yamltree
 
 import (
@@ -11,8 +10,7 @@ import (
 	"strings"
 )
 
-// Limits of an input. They are far above what a cluster of hundreds of hosts
-// needs, and far below what would hurt.
+// Limits, far above what a cluster of hundreds of hosts needs.
 const (
 	// MaxSize is how many bytes are read where no other limit is set.
 	MaxSize  = 1 << 20
@@ -28,8 +26,7 @@ type Place struct {
 // Kind is what a node is.
 type Kind int
 
-// The kinds of nodes. A broken one has been reported, and counts as there
-// whatever it was to be.
+// The kinds of nodes. A broken one has been reported, and counts as there.
 const (
 	Null Kind = iota
 	Bool
@@ -46,8 +43,8 @@ func (k Kind) String() string {
 	return [...]string{"empty", "true or false", "a number", "a number with a fraction", "text", "a map", "a list", "broken"}[k]
 }
 
-// Node is a YAML value with anchors, aliases, tags and merge keys worked in.
-// Aliases share nodes.
+// Node is a YAML value with anchors, aliases, which share nodes, tags and merge keys
+// worked in.
 type Node struct {
 	Kind Kind
 	// At is where it stands: a map at its first key.
@@ -90,8 +87,7 @@ func (n *Node) Scalar() bool {
 	return false
 }
 
-// TooLarge says whether aliases make more of the node than should be walked
-// through. The root of such a document has been reported.
+// TooLarge says whether aliases make too much of the node, which has been reported.
 func (n *Node) TooLarge() bool { return n.size > maxNodes }
 
 // Problem is what is wrong with the YAML itself.
@@ -126,9 +122,8 @@ func (n *Node) Append(item any) { n.Items = append(n.Items, Of(item)) }
 // Pair makes an entry of a map, of a tree or of what [Of] takes.
 func Pair(key string, value any) Entry { return Entry{Key: key, Value: Of(value)} }
 
-// Of makes a tree of what encoding/json would decode to, with the keys of maps in
-// alphabetical order. A tree is itself; a text stays one, be it one that looks like
-// something else.
+// Of makes a tree of what encoding/json decodes to, with keys in alphabetical order, or
+// takes one as it is. A text stays text, whatever it looks like.
 func Of(value any) *Node {
 	switch value := value.(type) {
 	case *Node:
@@ -158,8 +153,8 @@ func Of(value any) *Node {
 	}
 }
 
-// Plain is the tree as Go values, as encoding/json would decode it, with whole numbers
-// kept whole: int64, or uint64 where that is too small.
+// Plain is the tree as encoding/json decodes it, but for whole numbers: they are int64,
+// or uint64 where that is too small.
 func (n *Node) Plain() any {
 	switch n.Kind {
 	case Map:

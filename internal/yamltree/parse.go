@@ -1,9 +1,13 @@
 package yamltree
 
 import (
+	"bytes"
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
+	"strconv"
 	"strings"
 
 	"github.com/goccy/go-yaml/ast"
@@ -18,18 +22,16 @@ const byteOrderMark = "\ufeff"
 type Options struct {
 	// MaxSize is how many bytes are read at most; 0 is the constant of this name.
 	MaxSize int
-	// Version11 takes plain scalars for what they are in YAML 1.1, which most tools
-	// of Kubernetes read: yes, no, on and off are true and false, a number may begin
-	// with 0 or be written with _.
+	// Version11 reads plain scalars as YAML 1.1, as most tools of Kubernetes do: yes
+	// and on are true, and a number may begin with 0 or have _ in it.
 	Version11 bool
 }
 
 // Parse reads YAML 1.2 of at most [MaxSize] bytes.
 func Parse(data []byte) (docs []*Node, problems []Problem) { return Options{}.Parse(data) }
 
-// Parse reads YAML documents; empty ones are left out. What is wrong with
-// them comes back as errors, never as a panic: the YAML library is kept behind
-// a recover, for its input may be anything.
+// Parse reads YAML documents without empty ones. It never panics: the YAML library is
+// kept behind a recover.
 func (o Options) Parse(data []byte) (docs []*Node, problems []Problem) {
 	defer func() {
 		if recover() != nil {
@@ -99,7 +101,7 @@ func withoutEmpty(tokens token.Tokens) token.Tokens {
 }
 
 // tooDeep is the first token below the deepest allowed level, counted without
-// recursion: the parser itself recurses and must not be let near such input.
+// recursion: the parser itself recurses.
 func tooDeep(tokens token.Tokens) *token.Token {
 	flow, line, onLine := 0, 0, 0
 	for _, tk := range tokens {
@@ -139,4 +141,133 @@ func syntaxError(text string, err error) Problem {
 		return Problem{At: Place{1, 1}, Message: "cannot be read as YAML"}
 	}
 	return mistaken{lines: strings.Split(text, "\n"), at: placeOf(at.GetToken()), said: at.GetMessage()}.problem()
+}
+
+// quoteScalar writes text so that every YAML reader takes it for text.
+func quoteScalar(text string) string {
+	plain, unescaped := plainText(text)
+	switch {
+	case plain && !otherThanText(text):
+		return text
+	case unescaped:
+		return `"` + text + `"`
+	}
+	var quoted bytes.Buffer
+	encoder := json.NewEncoder(&quoted)
+	encoder.SetEscapeHTML(false)
+	// A string always encodes.
+	_ = encoder.Encode(text)
+	return strings.TrimSpace(quoted.String())
+}
+
+// plainText says whether text needs no quotes in YAML 1.1 and 1.2, or no escapes in
+// them.
+func plainText(text string) (plain, unescaped bool) {
+	plain = text != ""
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c == '_', c == '/':
+		case c >= '0' && c <= '9', c == '.', c == '-':
+			plain = plain && i > 0
+		case c < ' ' || c > '~' || c == '"' || c == '\\':
+			return false, false
+		default:
+			plain = false
+		}
+	}
+	return plain, true
+}
+
+func otherThanText(word string) bool {
+	const longest = len("false")
+	if len(word) > longest {
+		return false
+	}
+	switch strings.ToLower(word) {
+	case "true", "false", "yes", "no", "on", "off", "y", "n", "null", "nan", "inf":
+		return true
+	}
+	return false
+}
+
+// YAML is the tree as YAML, with its keys in their order.
+func (n *Node) YAML() string {
+	var out strings.Builder
+	emit(&out, n, 0, false)
+	return out.String()
+}
+
+// emit writes n at an indent, inline behind "- ", where the first line has none.
+func emit(out *strings.Builder, n *Node, indent int, inline bool) {
+	pad := strings.Repeat(" ", indent)
+	switch {
+	case n.Kind == Map && len(n.Entries) > 0:
+		for i, e := range n.Entries {
+			if i > 0 || !inline {
+				out.WriteString(pad)
+			}
+			out.WriteString(quoteScalar(e.Key) + ":")
+			emitValue(out, e.Value, indent)
+		}
+	case n.Kind == List && len(n.Items) > 0:
+		for i, item := range n.Items {
+			if i > 0 || !inline {
+				out.WriteString(pad)
+			}
+			out.WriteString("- ")
+			emit(out, item, indent+2, true)
+		}
+	default:
+		if !inline {
+			out.WriteString(pad)
+		}
+		out.WriteString(scalarText(n) + "\n")
+	}
+}
+
+func emitValue(out *strings.Builder, n *Node, indent int) {
+	switch {
+	case n.Kind == Map && len(n.Entries) > 0:
+		out.WriteString("\n")
+		emit(out, n, indent+2, false)
+	case n.Kind == List && len(n.Items) > 0:
+		out.WriteString("\n")
+		emit(out, n, indent, false)
+	default:
+		out.WriteString(" " + scalarText(n) + "\n")
+	}
+}
+
+func scalarText(n *Node) string {
+	switch n.Kind {
+	case Map:
+		return "{}"
+	case List:
+		return "[]"
+	case Null, Broken:
+		return "null"
+	case Text:
+		return quoteScalar(n.Text)
+	}
+	switch value := n.Value.(type) {
+	case bool:
+		return strconv.FormatBool(value)
+	case float64:
+		return floatText(value)
+	default:
+		return fmt.Sprint(value)
+	}
+}
+
+// floatText writes a whole number without a fraction, as encoding/json does.
+func floatText(value float64) string {
+	switch {
+	case math.IsNaN(value):
+		return ".nan"
+	case math.IsInf(value, 1):
+		return ".inf"
+	case math.IsInf(value, -1):
+		return "-.inf"
+	}
+	return strconv.FormatFloat(value, 'g', -1, 64)
 }

@@ -134,3 +134,85 @@ type Manifest struct {
 
 // ErrDeleting is in the error of an observation that finds the cluster being deleted.
 var ErrDeleting = errors.New("is being deleted")
+
+// Service is what the loop needs of a backend: an assisted-service over REST, or a hub's
+// CRDs. Its methods are safe for concurrent use.
+type Service interface {
+	// Observe reads what the last plan needs, as cheaply as it can; it may
+	// return what has not changed from memory. A cluster that does not exist
+	// is not an error: Observed.Cluster is nil. prior is the last observation,
+	// nil at first.
+	Observe(ctx context.Context, query Query, prior *Observed) (*Observed, error)
+	// Act sends the one request that the action stands for and does not wait
+	// for what it starts. The desired cluster gives what an action does not
+	// carry, secrets and the contents of files: it is what is desired of the
+	// cluster as it was observed (Desired.At).
+	Act(ctx context.Context, desired *Desired, action Action) error
+	// Credential reads a result of the install: "kubeconfig",
+	// "kubeconfig-noingress" or "kubeadmin-password".
+	Credential(ctx context.Context, clusterID, name string) ([]byte, error)
+}
+
+// Files is the plane of results on disk. They are kept by the cluster's name and
+// belong to the cluster of one id.
+type Files interface {
+	// Observe reads which results are on disk, by their names, of those that
+	// belong to the cluster.
+	Observe(ctx context.Context, cluster ClusterRef) (map[string]SavedResult, error)
+	// Claim makes what is kept by the cluster's name the cluster's own. Results
+	// that belong to no cluster, or to another, are the cluster's where they equal
+	// what read gives, which is nil where the service has none; else they are put
+	// aside and never overwritten, and Claim returns where they are now. Without
+	// an id, of a cluster that is not registered yet, nothing is marked.
+	Claim(ctx context.Context, cluster ClusterRef, read func(name string) ([]byte, error)) (aside string, err error)
+	// Save writes a result with mode 0600, whole or not at all, and leaves an
+	// equal file as it is. What differs is put aside, and Save returns where it
+	// is now.
+	Save(ctx context.Context, cluster ClusterRef, name string, data []byte) (aside string, err error)
+}
+
+// Event is the library's only output. Its JSON form is version 1 of the event
+// line and is described by docs/event.schema.json.
+type Event struct {
+	V        int       `json:"v"`    // 1
+	Time     time.Time `json:"time"` // on the service's clock
+	Type     EventType `json:"type"`
+	Cluster  string    `json:"cluster,omitempty"`
+	Host     string    `json:"host,omitempty"`
+	Key      string    `json:"key,omitempty"`
+	State    string    `json:"state,omitempty"`
+	Stage    string    `json:"stage,omitempty"`
+	Percent  *int      `json:"percent,omitempty"`
+	ETA      *int      `json:"eta,omitempty"` // seconds until the whole is done
+	Severity Severity  `json:"severity,omitempty"`
+	Reason   string    `json:"reason,omitempty"`
+	Message  string    `json:"message,omitempty"`
+	Next     Advice    `json:"next,omitempty"`
+	ExitCode *int      `json:"exitCode,omitempty"`
+	// View is what a live display draws from; it is not part of the line.
+	View *View `json:"-"`
+}
+
+// View is the whole state after an observation, for displays that draw it
+// anew each time.
+type View struct {
+	Desired  *Desired
+	Observed *Observed
+	Plan     Plan
+	Percent  int           // of the whole; never less than before
+	ETA      time.Duration // zero: unknown
+	Hosts    []HostView
+}
+
+// HostView is one line of a live display.
+type HostView struct {
+	Name    string // in the file, or else the service's
+	ID      string // the service's, "" while the host is absent
+	Role    Role   // as set, or as the service suggests
+	State   HostState
+	Stage   string // with the part of it that is done: "Writing image to disk 45%"
+	Percent int
+	Since   time.Time // when the stage, or else the state, began
+	Waiting string    // the one thing it waits for
+	Trouble bool      // Waiting is a blocker
+}

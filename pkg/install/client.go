@@ -2,9 +2,15 @@ package install
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"time"
 
 	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/model"
+	"github.com/oaictl/oaictl/internal/setting"
+	"github.com/oaictl/oaictl/pkg/install/internal/decide"
+	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // Client is all of oaictl but the terminal, over one service: the loop, and every verb. It
@@ -73,4 +79,146 @@ func (client *Client) With(options ...Option) *Client {
 		option(&own)
 	}
 	return &own
+}
+
+// Observe looks once at service, results and machines, as a loop of one's own does. prior
+// is the last observation, nil at first: with it, only what may have changed is read.
+func (client *Client) Observe(ctx context.Context, desired *Desired, prior *Observed) (*Observed, error) {
+	began := client.clock.Now()
+	query := desired.Query()
+	query.Detail, query.Poll = prior == nil || began.Sub(prior.Detailed) >= detailInterval, client.poll
+	if prior != nil && prior.Cluster != nil {
+		query.ID = prior.Cluster.ID
+	}
+	observed, err := client.Backend.Observe(ctx, query, prior)
+	if err != nil {
+		return nil, err
+	}
+	observed.Detailed, observed.Known = began, model.NewKnownResults()
+	if prior != nil && prior.Known != nil {
+		observed.Known = prior.Known
+	}
+	if !query.Detail {
+		observed.Detailed = prior.Detailed
+	}
+	if err := client.observeFiles(ctx, desired, observed); err != nil {
+		return nil, err
+	}
+	if err := client.observeMachines(ctx, desired, prior, observed); err != nil {
+		return nil, err
+	}
+	return observed, nil
+}
+
+// Act carries out one action of a plan that was decided on an observation, and does not
+// wait for what it starts.
+func (client *Client) Act(ctx context.Context, desired *Desired, observed *Observed, action Action) error {
+	return client.act(ctx, desired, observed, action, func(e Event) {
+		e.V, e.Cluster, e.Time, e.Severity = 1, desired.Spec.Metadata.Name, observed.At, model.SeverityInfo
+		client.emit(e)
+	})
+}
+
+func (client *Client) act(ctx context.Context, desired *Desired, observed *Observed, a Action, tell func(Event)) error {
+	present := desired.At(observed)
+	switch a.Kind {
+	case model.SaveNoIngress, model.SaveKubeconfig, model.SavePassword:
+		return client.saveResult(ctx, desired, observed, a, tell)
+	case model.RegisterCluster:
+		if err := client.claim(ctx, desired, "", tell); err != nil {
+			return err
+		}
+	}
+	if model.TraitsOf(a.Kind).ByBMC {
+		return client.machines.Act(ctx, present, observed, a)
+	}
+	return client.Backend.Act(ctx, present, a)
+}
+
+// Plan observes once and decides, and writes nothing. Where a cluster would be registered, it
+// asks for what that would end with, too. What it returns beside the plan is what it decided on.
+func (client *Client) Plan(ctx context.Context, desired *Desired) (Plan, *Observed, error) {
+	observed, err := client.Observe(ctx, desired, nil)
+	if err != nil {
+		return Plan{}, nil, err
+	}
+	plan := decide.Decide(client.limited(desired), observed, Memory{Started: observed.At}, observed.At)
+	if slices.ContainsFunc(plan.Actions, func(a Action) bool { return a.Kind == model.RegisterCluster }) {
+		err = client.unreleased(ctx, desired.Spec, &plan)
+	}
+	return plan, observed, err
+}
+
+// unreleased adds to a plan that there is no release to register the cluster with.
+func (client *Client) unreleased(ctx context.Context, c *spec.Cluster, plan *Plan) error {
+	err := client.CheckRelease(ctx, c)
+	fault, is := errors.AsType[*Fault](err)
+	if !is || fault.Code != model.CodeInput {
+		return err
+	}
+	field := "spec.openshift.version"
+	if c.Spec.OpenShift.ImageSet != "" {
+		field = "spec.openshift.imageSet"
+	}
+	plan.Blockers = append(plan.Blockers, Blocker{
+		Key: "cluster/release", Scope: model.ScopeCluster, Reason: "NoClusterImageSet", Cure: model.CureNow,
+		Message: fault.Err.Error(), Field: field, Remedy: fault.Next,
+	})
+	return nil
+}
+
+// Explain decides on an observation without anything remembered, to say what stands in
+// the way now, of one host alone where host is its id: machines are looked at where
+// desired names their BMCs, whose the cluster is does not matter, nor which results are
+// on disk. What it returns beside the plan is what it decided on.
+func (client *Client) Explain(ctx context.Context, desired *Desired, observed *Observed, host string) (Plan, *Observed, error) {
+	now, own := taken(observed), *desired
+	own.Options.AddNodes = own.Options.AddNodes || decide.AddingHosts(now)
+	if err := client.observeMachines(ctx, &own, nil, now); err != nil {
+		return Plan{}, nil, err
+	}
+	if client.files != nil && now.Cluster != nil {
+		kept, err := client.files.Observe(ctx, resultsOf(desired, now.Cluster.ID))
+		if err != nil {
+			return Plan{}, nil, err
+		}
+		now.Results.KubeconfigPath = kubeconfigPath(kept)
+	}
+	return decide.Explain(&own, now, host), now, nil
+}
+
+// taken is the observation without the question whose the cluster is, and what of its
+// results is on disk.
+func taken(o *Observed) *Observed {
+	now := *o
+	now.Others, now.Results = nil, Results{NoIngress: true, Kubeconfig: true, Password: true}
+	if now.Cluster != nil {
+		cluster := *now.Cluster
+		cluster.Owned, now.Cluster = true, &cluster
+	}
+	return &now
+}
+
+// asObserved is what is desired of a cluster where no file says it: that it becomes, with
+// the hosts that it has and those of its control plane that it lacks, what the service was
+// told.
+func asObserved(observed *Observed) *Desired {
+	c := observed.Cluster
+	out := &spec.Cluster{Metadata: spec.Metadata{Name: c.Name}, Spec: spec.ClusterSpec{BaseDomain: c.BaseDomain, AcceptUnknownHosts: true}}
+	var hosts, arbiters, controlPlane int
+	for i := range observed.Hosts {
+		switch h := &observed.Hosts[i]; {
+		case h.Day2 || h.Unbound():
+			continue
+		case h.Role == model.RoleArbiter:
+			arbiters++
+		}
+		hosts++
+	}
+	if value, said := c.Settings[setting.ControlPlane]; said && value.Decode(&controlPlane) == nil {
+		out.Spec.Topology.ControlPlane = &controlPlane
+	}
+	workers, none := max(0, hosts-controlPlane-arbiters), 0
+	out.Spec.Topology.Workers, out.Spec.Topology.Arbiters, out.Spec.Topology.Required.Workers = &workers, &arbiters, &none
+	return &Desired{Spec: out, Options: Options{Adopt: c.ID, ReadOnly: true}}
 }

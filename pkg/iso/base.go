@@ -3,9 +3,8 @@
 // network. It also tells what is inside of an image that any tool made.
 //
 // A [Base] is an image that was read once. What is made of it is an [extent.Image]: the few bytes
-// that differ, in memory, and extents of the base for all the rest. Nothing is rebuilt and nothing
-// is copied, so every way to boot that the base has (BIOS and UEFI, as a CD and as a disk) is left
-// as it was, and making one image takes milliseconds.
+// that differ, in memory, and extents of the base for all the rest. Nothing is rebuilt or copied, so
+// the base boots in every way that it did before, and making one image takes milliseconds.
 //
 //	base, err := iso.Open("rhcos-live.iso")
 //	image, result, err := base.Customize(iso.Customization{Ignition: config})
@@ -13,13 +12,19 @@
 package iso
 
 import (
+	"bytes"
+	"compress/gzip"
+	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
+	"unicode"
 
 	"github.com/oaictl/oaictl/pkg/iso/extent"
 	"github.com/oaictl/oaictl/pkg/iso/ignition"
@@ -28,18 +33,16 @@ import (
 	"github.com/oaictl/oaictl/pkg/iso/internal/kargs"
 )
 
-// IsNotLive says whether an error is that of what is no live image at all, as against one that is
-// damaged.
+// IsNotLive says whether an error is of what is no live image at all, and not of a damaged one.
 func IsNotLive(err error) bool {
 	return errors.Is(err, iso9660.ErrNotISO) || errors.Is(err, ErrNoArea)
 }
 
-// maxDescription bounds the small JSON files that describe an image, in bytes. Real ones have less
-// than one KiB.
+// maxDescription bounds the JSON files that describe an image. Real ones have less than one KiB.
 const maxDescription = 64 << 10
 
-// Base is a live image that was read and understood, and that customised images are made of. It is
-// never written to. All its methods are safe for concurrent use.
+// Base is a live image that was read, and that customised images are made of. It is never written
+// to. All its methods are safe for concurrent use.
 type Base struct {
 	name     string // in errors: the path, or what OpenReader was told
 	identity string
@@ -104,9 +107,9 @@ func openFile(path string, file *os.File) (*Base, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening the image: %w", err)
 	}
-	size, err := sizeOf(file, about.Mode(), about.Size())
+	size, err := SizeOf(file)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, err
 	}
 	base, err := read(path, extent.New(file, size))
 	if err != nil {
@@ -117,8 +120,7 @@ func openFile(path string, file *os.File) (*Base, error) {
 	return base, nil
 }
 
-// SizeOf is the size of what an image may lie on: a file, or a disk that it was written
-// to.
+// SizeOf is the size of what an image may lie on: a file, or a disk that it was written to.
 func SizeOf(file *os.File) (int64, error) {
 	about, err := file.Stat()
 	if err != nil {
@@ -142,13 +144,13 @@ func sizeOf(file io.Seeker, mode fs.FileMode, size int64) (int64, error) {
 	return 0, fmt.Errorf("%w: neither a file nor a disk", iso9660.ErrNotISO)
 }
 
-// OpenReader reads a live image of size bytes from r; name is what errors call it. What is made of
-// the base reads from r for as long as it is used.
+// OpenReader reads a live image of size bytes from r, which is needed for as long as what is made of
+// the base is used. name is what errors call it.
 func OpenReader(name string, r io.ReaderAt, size int64) (*Base, error) {
 	return read(name, extent.New(r, size))
 }
 
-// identityOf names the content of a file well enough to tell two of them apart without reading them.
+// identityOf tells files apart without reading them.
 func identityOf(path string, about fs.FileInfo) string {
 	if absolute, err := filepath.Abs(path); err == nil {
 		path = absolute
@@ -176,6 +178,13 @@ func read(name string, image *extent.Image) (*Base, error) {
 	return b, nil
 }
 
+// named puts the base's name before an error.
+func (b *Base) named(err *error) {
+	if *err != nil {
+		*err = fmt.Errorf("%s: %w", b.name, *err)
+	}
+}
+
 // Close gives the file back. Images made of the base can not be read any more.
 func (b *Base) Close() error { return b.close() }
 
@@ -185,7 +194,7 @@ func (b *Base) Name() string { return b.name }
 // Info says what the image is.
 func (b *Base) Info() Info { return b.info }
 
-// Identity names the content of the base, for [extent.Image.Tag]: another content has another one.
+// Identity names the content of the base, for [extent.Image.Tag].
 func (b *Base) Identity() string { return b.identity }
 
 // Image is the base itself, unchanged. It must not be changed; Clone makes a copy that may be.
@@ -197,24 +206,18 @@ func (b *Base) readKargs() error {
 	if err != nil {
 		return err
 	}
-	found, err := kargs.Read(b.image, b.locate, description)
+	found, err := kargs.Read(b.image, func(path string) (off, size int64, err error) {
+		f, err := b.volume.Find(path)
+		return f.Offset, f.Size, err
+	}, description)
 	if errors.Is(err, kargs.ErrNone) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	b.kargs = found
-	b.info.KargsLimit = found.Limit
+	b.kargs, b.info.KargsLimit = found, found.Limit
 	return nil
-}
-
-func (b *Base) locate(path string) (off, size int64, err error) {
-	f, err := b.volume.Find(path)
-	if err != nil {
-		return 0, 0, err
-	}
-	return f.Offset, f.Size, nil
 }
 
 // optional reads a small file that not every generation of images has; nil where there is none.
@@ -230,3 +233,148 @@ func (b *Base) has(path string) bool {
 	_, err := b.volume.Find(path)
 	return err == nil
 }
+
+const (
+	x86     = "x86_64"
+	arm     = "aarch64"
+	power   = "ppc64le"
+	zseries = "s390x"
+)
+
+func (b *Base) readInfo() error {
+	b.info = Info{VolumeID: b.volume.ID, Size: b.image.Size(), Boot: Boot(b.volume.Boot), Minimal: b.has(minisoPath)}
+	b.info.OS, b.info.Version = splitLabel(b.volume.ID)
+	var err error
+	if b.info.Arch, err = b.architecture(); err != nil {
+		return err
+	}
+	features, err := b.optional(featuresPath)
+	if err != nil || features == nil {
+		return err
+	}
+	if err := json.Unmarshal(features, &b.info.Features); err != nil {
+		return fmt.Errorf("%s: %w", featuresPath, err)
+	}
+	return nil
+}
+
+// gzipMagic is what a gzip stream begins with.
+var gzipMagic = []byte{0x1f, 0x8b}
+
+// splitLabel divides "fedora-coreos-42.20250803.3.0" at the first dash before a digit. A label has at
+// most 32 bytes, so that the version may lack its end.
+func splitLabel(label string) (os, version string) {
+	for i := 1; i < len(label)-1; i++ {
+		if label[i] == '-' && unicode.IsDigit(rune(label[i+1])) {
+			return label[:i], label[i+1:]
+		}
+	}
+	return label, ""
+}
+
+// architecture asks the kernel what it is made for, and the boot files where it does not say.
+func (b *Base) architecture() (string, error) {
+	if b.has(cdbootPath) || b.has(kernelPathZ) {
+		return zseries, nil
+	}
+	f, err := b.volume.Find(kernelPath)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return "", err
+	default:
+		if arch := kernelArch(b.head(f)); arch != "" {
+			return arch, nil
+		}
+	}
+	switch {
+	case b.has("isolinux/isolinux.bin"):
+		return x86, nil
+	case b.has("boot/grub/grub.cfg"):
+		return power, nil
+	}
+	return "", nil
+}
+
+// head returns the first bytes of a kernel, unpacked where it is a gzip stream. A short kernel is an
+// unknown one.
+func (b *Base) head(f iso9660.File) []byte {
+	content := b.slice(f)
+	head := make([]byte, 4096)
+	n, _ := io.ReadFull(content.Reader(), head)
+	if bytes.HasPrefix(head, gzipMagic) {
+		zipped, err := gzip.NewReader(content.Reader())
+		if err != nil {
+			return nil
+		}
+		n, _ = io.ReadFull(zipped, head)
+	}
+	return head[:n]
+}
+
+// kernelArch tells the architecture by the magic of the boot protocols: x86's setup header, arm64's
+// Image header, ELF, and the machine field of the PE header that EFI stubs have.
+func kernelArch(head []byte) string {
+	at := func(offset int, magic string) bool {
+		return offset >= 0 && offset+len(magic) <= len(head) && string(head[offset:offset+len(magic)]) == magic
+	}
+	switch {
+	case at(0x202, "HdrS"):
+		return x86
+	case at(56, "ARM\x64"):
+		return arm
+	case at(0, "\x7fELF\x02"):
+		return elfArch(head)
+	case at(0, "MZ") && len(head) >= 0x40:
+		pe := int(int32(binary.LittleEndian.Uint32(head[0x3c:])))
+		switch {
+		case at(pe, "PE\x00\x00\x64\x86"):
+			return x86
+		case at(pe, "PE\x00\x00\x64\xaa"):
+			return arm
+		}
+	}
+	return ""
+}
+
+// elfArch reads e_machine. A stand-in may end before it; 64-bit ELF kernels are POWER's either way.
+func elfArch(head []byte) string {
+	if len(head) >= 20 && binary.LittleEndian.Uint16(head[18:]) == 62 {
+		return x86
+	}
+	return power
+}
+
+// liveArgument is the kernel argument by which the live system finds its medium.
+const liveArgument = "coreos.liveiso"
+
+func isLive(argument string) bool {
+	key, _, _ := strings.Cut(argument, "=")
+	return key == liveArgument || strings.HasPrefix(key, liveArgument+".")
+}
+
+// Where the files of a live image stand, since 2020 in all generations that have them.
+const (
+	igninfoPath  = "coreos/igninfo.json"
+	kargsPath    = "coreos/kargs.json"
+	featuresPath = "coreos/features.json"
+	minisoPath   = "coreos/miniso.dat"
+
+	ignitionPath  = "images/ignition.img"
+	initrdPath    = "images/pxeboot/initrd.img"
+	rootfsPath    = "images/pxeboot/rootfs.img"
+	kernelPath    = "images/pxeboot/vmlinuz"
+	kernelPathZ   = "images/pxeboot/kernel.img" // s390x
+	cdbootPath    = "images/cdboot.img"         // s390x: kernel, arguments, initrd and Ignition area in one
+	customPath    = "images/assisted_installer_custom.img"
+	nmstatectlImg = "images/nmstate.img"
+)
+
+// Where the live system looks in the archives that the kernel unpacked.
+const (
+	configMember   = "config.ign"
+	keyfileDir     = "etc/coreos-firstboot-network/"
+	initrdIDMember = "etc/coreos-live-initramfs"
+	rootfsIDMember = "etc/coreos-live-rootfs"
+	rootfsHashes   = "etc/coreos-live-want-rootfs"
+)

@@ -1,8 +1,12 @@
 package iso
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"net"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -26,8 +30,7 @@ const (
 	Replace
 )
 
-// ErrCustomized is returned by Customize for a base that carries something, unless told what to do
-// with it.
+// ErrCustomized is of a base that carries something, where nothing says what becomes of that.
 var ErrCustomized = errors.New("the image is customised already")
 
 // Customization is what makes a base a machine's own.
@@ -36,8 +39,8 @@ type Customization struct {
 	Ignition []byte
 	// Keyfiles are the network profiles for the live system, already in its initrd.
 	Keyfiles []Keyfile
-	// Hostname gives the live system its name by the MAC address of one of its network interfaces.
-	// With the address "" it is the name of every machine that boots the image.
+	// Hostname gives the live system its name by the MAC address of one of its network interfaces, or
+	// by "" for every machine that boots the image.
 	Hostname map[string]string
 	// Kargs changes the kernel arguments.
 	Kargs KargEdit
@@ -47,21 +50,12 @@ type Customization struct {
 	Existing Existing
 }
 
-// KargEdit changes kernel arguments, in this order: reset, delete, replace, append. What is deleted
-// or replaced must be there.
-type KargEdit struct {
-	Append  []string
-	Delete  []string
-	Replace []Replacement
-	Reset   bool // begin with the arguments that the image was built with
-}
+// KargEdit changes kernel arguments, in this order: reset (to those that the image was built with),
+// delete, replace, append. What is deleted or replaced must be there.
+type KargEdit = kargs.Edit
 
 // Replacement is a whole argument, Old, and what takes its place, New.
 type Replacement = kargs.Replacement
-
-func (e KargEdit) isZero() bool {
-	return len(e.Append) == 0 && len(e.Delete) == 0 && len(e.Replace) == 0 && !e.Reset
-}
 
 // Result tells how a customisation went.
 type Result struct {
@@ -75,24 +69,16 @@ type Result struct {
 	Warnings []string
 }
 
-// Customize makes an image of the base. The base stays as it is; the image reads from it. It is an
-// ErrCustomized where the base carries something and c does not say what becomes of that, and a
-// TooLargeError where the config does not fit.
-func (b *Base) Customize(c Customization) (*extent.Image, Result, error) {
-	image, result, err := b.customize(c)
-	if err != nil {
-		return nil, Result{}, fmt.Errorf("%s: %w", b.name, err)
-	}
-	return image, result, nil
-}
-
-func (b *Base) customize(c Customization) (*extent.Image, Result, error) {
+// Customize makes an image that reads from the base. It is an ErrCustomized where the base carries
+// something and c does not say what becomes of that, and a TooLargeError where the config does not fit.
+func (b *Base) Customize(c Customization) (image *extent.Image, result Result, err error) {
+	defer b.named(&err)
 	held, err := b.held(c.Existing)
 	if err != nil {
 		return nil, Result{}, err
 	}
-	result := Result{Compression: held.compression, IgnitionBytes: held.used, AreaBytes: b.area.length}
-	image := b.image.Clone()
+	result = Result{Compression: held.compression, IgnitionBytes: held.used, AreaBytes: b.area.length}
+	image = b.image.Clone()
 	if err := b.editKargs(image, c.Kargs, &result); err != nil {
 		return nil, Result{}, err
 	}
@@ -140,7 +126,7 @@ func (b *Base) members(held contents, c Customization, result *Result) ([]embed.
 	if config != nil {
 		added = append(added, embed.Member{Name: configMember, Mode: 0o600, Data: config})
 	}
-	if len(c.Keyfiles) > 0 && !b.takesKeyfiles() {
+	if takes, _ := b.info.Features["live-initrd-network"].(bool); !takes && len(c.Keyfiles) > 0 {
 		return nil, fmt.Errorf("this version of the live system takes no network profiles from the image: %s does not say live-initrd-network", featuresPath)
 	}
 	for _, k := range c.Keyfiles {
@@ -156,12 +142,6 @@ func (b *Base) members(held contents, c Customization, result *Result) ([]embed.
 	return append(members, added...), nil
 }
 
-// takesKeyfiles asks the image whether its initrd looks for network profiles.
-func (b *Base) takesKeyfiles() bool {
-	can, _ := b.info.Features["live-initrd-network"].(bool)
-	return can
-}
-
 // keyfileMember checks a profile. NetworkManager refuses one that others than root may read.
 func keyfileMember(k Keyfile) (embed.Member, error) {
 	if k.Name == "" || strings.ContainsAny(k.Name, "/\x00") || strings.HasPrefix(k.Name, ".") {
@@ -175,7 +155,7 @@ func keyfileMember(k Keyfile) (embed.Member, error) {
 
 func (b *Base) config(held contents, c Customization, result *Result) ([]byte, error) {
 	var configs [][]byte
-	if old, there := held.find(configMember); there {
+	if old := held.config(); old != nil {
 		configs = append(configs, old)
 	}
 	if len(c.Ignition) > 0 {
@@ -207,19 +187,88 @@ func (b *Base) config(held contents, c Customization, result *Result) ([]byte, e
 }
 
 func (b *Base) editKargs(image *extent.Image, wanted KargEdit, result *Result) error {
-	if wanted.isZero() {
+	if wanted.IsZero() {
 		return nil
 	}
 	if b.kargs == nil {
 		return kargs.ErrNone
 	}
-	_, patches, warned, err := b.kargs.Apply(kargs.Edit(wanted))
+	_, patches, warned, err := b.kargs.Apply(wanted)
 	if err != nil {
 		return err
 	}
-	for _, p := range patches {
-		image.Overlay(p.Offset, p.Data)
-	}
+	overlay(image, patches)
 	result.Warnings = append(result.Warnings, warned...)
+	return nil
+}
+
+// hostnameSpec is the oldest version of Ignition configs; merged with a later one it gives that.
+const hostnameSpec = "3.0.0"
+
+const hostnameDir = "/etc/oaictl/hostnames/"
+
+// hostnameUnit names a machine that has an interface whose address is the name of a file in
+// hostnameDir. It runs before anything that tells the name to others.
+const hostnameUnit = `[Unit]
+Description=Set the hostname that belongs to a MAC address of this machine
+Wants=systemd-udev-settle.service
+After=systemd-udev-settle.service
+Before=NetworkManager.service agent.service
+
+[Service]
+Type=oneshot
+RemainAfterExit=yes
+ExecStart=/usr/bin/bash -c 'for a in /sys/class/net/*/address; do read -r mac <"$$a" || continue; f=` + hostnameDir + `$$mac; if [ -f "$$f" ]; then read -r name <"$$f"; echo "$$name" >/etc/hostname; echo "$$name" >/proc/sys/kernel/hostname; exit 0; fi; done'
+
+[Install]
+WantedBy=multi-user.target
+`
+
+// hostnamePattern is a name of RFC 1123: labels of letters, digits and inner dashes.
+var hostnamePattern = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$`)
+
+// hostnameConfig is the Ignition config that gives machines their names. CoreOS has no other way to
+// name a live system than its files.
+func hostnameConfig(names map[string]string) ([]byte, error) {
+	if name, all := names[""]; all {
+		if len(names) > 1 {
+			return nil, errors.New("a hostname for every machine, and others by MAC address, contradict each other")
+		}
+		file, err := hostnameFile("/etc/hostname", name)
+		return fmt.Appendf(nil, `{"ignition":{"version":%q},"storage":{"files":[%s]}}`, hostnameSpec, file), err
+	}
+	var files []string
+	seen := map[string]bool{}
+	for _, address := range slices.Sorted(maps.Keys(names)) {
+		mac, err := net.ParseMAC(address)
+		if err != nil {
+			return nil, fmt.Errorf("hostname %q: %q is not a MAC address", names[address], address)
+		}
+		file, err := hostnameFile(hostnameDir+mac.String(), names[address])
+		if err != nil {
+			return nil, err
+		}
+		if seen[mac.String()] {
+			return nil, fmt.Errorf("hostname %q: the MAC address %s has a name already", names[address], mac)
+		}
+		seen[mac.String()] = true
+		files = append(files, file)
+	}
+	unit, err := json.Marshal(hostnameUnit)
+	return fmt.Appendf(nil, `{"ignition":{"version":%q},"storage":{"files":[%s]},"systemd":{"units":[{"name":"oaictl-hostname.service","enabled":true,"contents":%s}]}}`,
+		hostnameSpec, strings.Join(files, ","), unit), err
+}
+
+// hostnameFile is a file of a config with a hostname, which neither JSON nor a URL has to escape.
+func hostnameFile(path, hostname string) (string, error) {
+	const mode = 0o644
+	return fmt.Sprintf(`{"path":%q,"mode":%d,"overwrite":true,"contents":{"source":"data:,%s%%0A"}}`, path, mode, hostname), CheckHostname(hostname)
+}
+
+// CheckHostname refuses what is not a name of RFC 1123 (section 2.1), as every machine's is.
+func CheckHostname(name string) error {
+	if len(name) > 253 || !hostnamePattern.MatchString(strings.ToLower(name)) {
+		return fmt.Errorf("hostname %q is not a name of RFC 1123", name)
+	}
 	return nil
 }

@@ -16,12 +16,12 @@ import (
 // sector is the unit of files' sizes and places on the medium, in bytes.
 const sector = 2048
 
-// maxXZGain is how many times the room a gzip archive may take for xz to be tried: xz needs a second
-// for a megabyte, and does not make a half of what gzip left.
+// maxXZGain is how many times the room a gzip archive may take for xz to be tried, which needs a
+// second for a megabyte and does not make a half of it.
 const maxXZGain = 2
 
 // embed puts the members into the image's Ignition area, which is moved to the end of the image and
-// made as large as it needs to be where they do not fit.
+// made larger where they do not fit.
 func (b *Base) embed(image *extent.Image, members []embed.Member, noGrow bool, result *Result) error {
 	archive, compression, err := b.pack(members, noGrow)
 	if err != nil {
@@ -38,8 +38,7 @@ func (b *Base) embed(image *extent.Image, members []embed.Member, noGrow bool, r
 	return nil
 }
 
-// pack makes the archive: with gzip where that fits, with xz where only that does, and else with gzip
-// again, for an area that is to grow.
+// pack makes the archive: with xz where only that fits, and else with gzip, for an area to grow.
 func (b *Base) pack(members []embed.Member, noGrow bool) (archive []byte, compression string, err error) {
 	archive, compression, err = b.packer.Pack(members, 0)
 	if err != nil {
@@ -76,8 +75,7 @@ func (b *Base) clear(image *extent.Image) error {
 	return err
 }
 
-// grow appends a larger area behind all else and makes the filesystem's records of the file point
-// there. The old area stays where it was, empty.
+// grow moves the area behind all else and makes it larger. The old area stays where it was, empty.
 func (b *Base) grow(image *extent.Image, archive []byte, result *Result) error {
 	if err := b.clear(image); err != nil {
 		return err
@@ -94,8 +92,7 @@ func (b *Base) grow(image *extent.Image, archive []byte, result *Result) error {
 	return nil
 }
 
-// move puts a file of the given length at the end of an image and makes the filesystem's
-// records of it point there.
+// move puts a file at the end of an image and makes the filesystem's records of it point there.
 func (b *Base) move(image *extent.Image, f iso9660.File, content []byte, length int64) (offset int64, err error) {
 	offset, size := b.volume.RoomFor(length)
 	patches, err := b.volume.Relocate(f, offset, length, size)
@@ -104,10 +101,14 @@ func (b *Base) move(image *extent.Image, f iso9660.File, content []byte, length 
 	}
 	image.Truncate(size)
 	image.Overlay(offset, content)
+	overlay(image, patches)
+	return offset, nil
+}
+
+func overlay(image *extent.Image, patches []iso9660.Patch) {
 	for _, p := range patches {
 		image.Overlay(p.Offset, p.Data)
 	}
-	return offset, nil
 }
 
 func alignUp(n, to int64) int64 { return (n + to - 1) / to * to }
@@ -181,19 +182,18 @@ func configWeights(config []byte) []Weight {
 			} `json:"units"`
 		} `json:"systemd"`
 	}
-	if err := json.Unmarshal(config, &parsed); err != nil {
-		return []Weight{{configMember, int64(len(config))}}
-	}
 	var weights []Weight
-	for _, f := range parsed.Storage.Files {
-		size := len(f.Contents.Source)
-		for _, a := range f.Append {
-			size += len(a.Source)
+	if json.Unmarshal(config, &parsed) == nil {
+		for _, f := range parsed.Storage.Files {
+			size := len(f.Contents.Source)
+			for _, a := range f.Append {
+				size += len(a.Source)
+			}
+			weights = append(weights, Weight{f.Path, int64(size)})
 		}
-		weights = append(weights, Weight{f.Path, int64(size)})
-	}
-	for _, u := range parsed.Systemd.Units {
-		weights = append(weights, Weight{u.Name, int64(len(u.Contents))})
+		for _, u := range parsed.Systemd.Units {
+			weights = append(weights, Weight{u.Name, int64(len(u.Contents))})
+		}
 	}
 	if len(weights) == 0 {
 		return []Weight{{configMember, int64(len(config))}}

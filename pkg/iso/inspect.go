@@ -1,6 +1,7 @@
 package iso
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,18 +9,19 @@ import (
 	"io"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/oaictl/oaictl/pkg/iso/ignition"
 	"github.com/oaictl/oaictl/pkg/iso/internal/cpio"
 	"github.com/oaictl/oaictl/pkg/iso/internal/embed"
+	"github.com/oaictl/oaictl/pkg/iso/nmstate"
 )
 
 const maxListed = 10_000
 
-// Inspect reports all that is embedded in the base, whichever tool made it: coreos-installer, the
-// Assisted Installer, the agent-based installer, or this package. It reads the whole initrd. What can
-// not be read is among the report's Problems.
+// Inspect reports all that any tool embedded in the base: coreos-installer, the Assisted Installer, the
+// agent-based installer, or this package. What can not be read is among the report's Problems.
 func (b *Base) Inspect(ctx context.Context) (*Report, error) {
 	i := inspection{base: b, report: &Report{
 		VolumeID: b.info.VolumeID, Size: b.info.Size, Arch: b.info.Arch, OS: b.info.OS, Version: b.info.Version,
@@ -107,9 +109,8 @@ func (i *inspection) kargs() {
 	}
 }
 
-// ramdisk looks into an archive that the Assisted Installer adds to images.
 func (i *inspection) ramdisk(ctx context.Context, name string) {
-	f, err := i.base.volume.Find(name)
+	archive, err := i.base.file(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return
 	}
@@ -118,7 +119,7 @@ func (i *inspection) ramdisk(ctx context.Context, name string) {
 		return
 	}
 	found := Ramdisk{Path: name, Members: []Member{}}
-	seen, err := embed.Walk(i.base.image.Slice(f.Offset, f.Size), f.Size, maxInitrd, func(h cpio.Header, content io.Reader) error {
+	seen, err := embed.Walk(archive, archive.Size(), maxInitrd, func(h cpio.Header, content io.Reader) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -153,7 +154,6 @@ func memberOf(name string, size int64, mode uint32) Member {
 	return Member{Name: name, Bytes: size, Mode: fmt.Sprintf("%04o", mode&0o7777)}
 }
 
-// live compares the ids of initrd and root filesystem, and lists what was put into the initrd.
 func (i *inspection) live(ctx context.Context) {
 	ramdisk := Ramdisk{Path: initrdPath}
 	found, err := i.base.readInitrd(ctx, func(h cpio.Header, content io.Reader) error { return i.member(&ramdisk, h, content) })
@@ -185,8 +185,7 @@ type Report struct {
 	Boot     Boot           `json:"boot"`
 	Live     LiveReport     `json:"live"`
 	Secrets  []Secret       `json:"secrets"`
-	// Problems are what could not be read, each with its place, and whether another tool rebuilt the
-	// image (ErrRebuilt). The rest of the report stands.
+	// Problems are what could not be read, and ErrRebuilt. The rest of the report stands.
 	Problems []string `json:"problems,omitempty"`
 }
 
@@ -226,16 +225,15 @@ type Ramdisk struct {
 	Members     []Member `json:"members"`
 }
 
-// LiveReport says whether initrd and root filesystem belong together. Both carry the id of their
-// build; the live system refuses to boot where these differ.
+// LiveReport says whether initrd and root filesystem belong together: the live system refuses to boot
+// where the ids of their builds differ.
 type LiveReport struct {
 	InitrdID string `json:"initrdId"`
 	RootfsID string `json:"rootfsId"` // empty in a minimal ISO
 	Match    bool   `json:"match"`
 }
 
-// MarshalJSON leaves out the root filesystem that a minimal ISO does not have: whether it
-// matches cannot be said.
+// MarshalJSON leaves out the root filesystem that a minimal ISO does not have.
 func (l LiveReport) MarshalJSON() ([]byte, error) {
 	if l.RootfsID == "" {
 		return json.Marshal(map[string]string{"initrdId": l.InitrdID})
@@ -249,4 +247,79 @@ type Secret struct {
 	In   string `json:"in"`   // the file of the image
 	Path string `json:"path"` // the place in it
 	Kind string `json:"kind"` // as package ignition names it
+}
+
+// Keyfile is a NetworkManager connection profile.
+type Keyfile = nmstate.Keyfile
+
+type contents struct {
+	members     []embed.Member
+	compression string
+	used        int64 // bytes of the area up to the last that is not zero
+}
+
+func (c contents) config() []byte {
+	i := slices.IndexFunc(c.members, func(m embed.Member) bool { return m.Name == configMember })
+	if i < 0 {
+		return nil
+	}
+	return c.members[i].Data
+}
+
+// names lists the members for people, at most four.
+func (c contents) names() string {
+	var names []string
+	for _, m := range c.members {
+		names = append(names, m.Name)
+	}
+	if len(names) > 4 {
+		names = append(names[:4], fmt.Sprintf("and %d more", len(names)-4))
+	}
+	return strings.Join(names, ", ")
+}
+
+func (b *Base) readContents() (contents, error) {
+	data := make([]byte, b.area.length)
+	if _, err := b.image.ReadAt(data, b.area.offset); err != nil {
+		return contents{}, fmt.Errorf("%s: %w", b.area.place(), err)
+	}
+	used := len(bytes.TrimRight(data, "\x00"))
+	if used == 0 {
+		return contents{}, nil
+	}
+	held := contents{used: int64(used)}
+	var err error
+	// An uncompressed archive is padded with zeros that belong to it.
+	held.members, held.compression, err = embed.Unpack(data[:min(used+512, len(data))])
+	if err != nil {
+		err = fmt.Errorf("%s: %w", b.area.place(), err)
+	}
+	return held, err
+}
+
+// Ignition returns the config that the image carries, nil where it carries none.
+func (b *Base) Ignition() (config []byte, err error) {
+	defer b.named(&err)
+	held, err := b.contents()
+	return held.config(), err
+}
+
+// Keyfiles returns the network profiles that the live system finds in the image.
+func (b *Base) Keyfiles() (keyfiles []Keyfile, err error) {
+	defer b.named(&err)
+	held, err := b.contents()
+	for _, m := range held.members {
+		if strings.HasPrefix(m.Name, keyfileDir) {
+			keyfiles = append(keyfiles, Keyfile{Name: path.Base(m.Name), Content: m.Data})
+		}
+	}
+	return keyfiles, err
+}
+
+// Kargs returns the kernel arguments in one line. It is empty where the image has no areas for them.
+func (b *Base) Kargs() string {
+	if b.kargs == nil {
+		return ""
+	}
+	return strings.Join(b.kargs.Current, " ")
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -258,6 +259,31 @@ func TestVerifyFindsDamage(t *testing.T) {
 				t.Errorf("damage %v, want %q", damage, c.want)
 			}
 		})
+	}
+}
+
+// TestEmptyFilesLieNowhere has the records of files say a place far beyond the image, with no bytes.
+func TestEmptyFilesLieNowhere(t *testing.T) {
+	base := open(t, layout(t, "x86_64-2023-07"))
+	image, whole := base.Image().Clone(), content(t, base.Image())
+	for _, path := range []string{"images/pxeboot/initrd.img", "images/pxeboot/rootfs.img"} {
+		n := uint32(len(isotest.Content(t, layout(t, "x86_64-2023-07"), path)))
+		size := binary.BigEndian.AppendUint32(binary.LittleEndian.AppendUint32(nil, n), n)
+		for at := 0; ; at++ {
+			next := bytes.Index(whole[at:], size)
+			if next < 0 {
+				break
+			}
+			at += next
+			image.Overlay(int64(at)-8, []byte("\x00\x00\xff\x00\x00\xff\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"))
+		}
+	}
+	damaged := reopen(t, image)
+	if problems := inspect(t, damaged).Problems; len(problems) == 0 {
+		t.Error("an image without an initrd has no problem")
+	}
+	if damage, err := damaged.Verify(t.Context()); err != nil || len(damage) == 0 {
+		t.Errorf("damage %v, error %v", damage, err)
 	}
 }
 

@@ -21,8 +21,7 @@ import (
 // rootfsArgument tells the live system of a minimal ISO where its root filesystem is.
 const rootfsArgument = "coreos.live.rootfs_url"
 
-// minimal keeps the minimal image of a base once its digest was verified, which takes reading all
-// of it.
+// minimal keeps the minimal image of a base once its digest was verified, which reads all of it.
 type minimal struct {
 	mu    sync.Mutex
 	image *extent.Image // nil until then
@@ -30,12 +29,12 @@ type minimal struct {
 
 // Minimal returns the minimal ISO that the base was built with, as a base of its own that reads from
 // b: a few hundred KiB in memory, nothing on disk. It boots in all ways that b does, and fetches its
-// root filesystem from rootfsURL (http or https; tftp works as well). An empty URL leaves that to
-// whoever adds the kernel argument coreos.live.rootfs_url.
+// root filesystem from rootfsURL (http, https or tftp). An empty URL leaves that to whoever adds the
+// kernel argument coreos.live.rootfs_url.
 //
-// The first call for a base reads about 100 MB to verify the digest; what it found is remembered.
-// A base that was customised has no minimal ISO: the recipe is for the one as it was built, which
-// AsBuilt gives. Where another tool rebuilt it the error is ErrRebuilt.
+// The first call for a base reads about 100 MB to verify the digest. A base that was customised has no
+// minimal ISO: the recipe is for the one as it was built, which AsBuilt gives. Where another tool
+// rebuilt it the error is ErrRebuilt.
 func (b *Base) Minimal(ctx context.Context, rootfsURL string) (*Base, error) {
 	made, err := b.makeMinimal(ctx, rootfsURL)
 	if err != nil {
@@ -45,8 +44,8 @@ func (b *Base) Minimal(ctx context.Context, rootfsURL string) (*Base, error) {
 }
 
 // AsBuilt returns the base without what it carries and with the kernel arguments that it was built
-// with, as a base of its own that reads from b. What another tool changed elsewhere stays, and what
-// was made larger stays so: whether Minimal takes it, the digest tells.
+// with, as a base of its own that reads from b. Other changes stay: the digest tells whether Minimal
+// takes it.
 func (b *Base) AsBuilt() (*Base, error) {
 	image, _, err := b.Customize(Customization{Existing: Replace, Kargs: KargEdit{Reset: b.kargs != nil}})
 	if err != nil {
@@ -126,16 +125,9 @@ func (b *Base) builtMinimal(ctx context.Context) (*extent.Image, error) {
 
 // assembleMinimal follows the recipe in miniso.dat.
 func (b *Base) assembleMinimal() (*extent.Image, *miniso.Recipe, error) {
-	data, err := b.volume.ReadFile(minisoPath, miniso.MaxSize)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, fmt.Errorf("%s: %w", minisoPath, miniso.ErrEmpty)
-	}
+	recipe, err := b.recipe()
 	if err != nil {
 		return nil, nil, err
-	}
-	recipe, err := miniso.Parse(data)
-	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", minisoPath, err)
 	}
 	pieces, err := recipe.Pieces(b.image.Size())
 	if err != nil {
@@ -186,14 +178,11 @@ func (b *Base) retargeted(built *extent.Image, rootfsURL string) (*extent.Image,
 		return nil, err
 	}
 	image := built.Clone()
-	for _, p := range patches {
-		image.Overlay(p.Offset, p.Data)
-	}
+	overlay(image, patches)
 	return image, mini.setDefaultKargs(image, args)
 }
 
-// setDefaultKargs rewrites kargs.json. Where the new text does not fit into the file's place, the
-// file moves to the end of the image.
+// setDefaultKargs rewrites kargs.json, at the end of the image where its place is too small.
 func (b *Base) setDefaultKargs(image *extent.Image, args string) error {
 	f, err := b.volume.Find(kargsPath)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -237,23 +226,20 @@ func (b *Base) describeKargs(args string) ([]byte, error) {
 }
 
 // ErrRebuilt says that another tool took the image apart and put it together again, as the Assisted
-// Installer and the agent-based installer do. That is no damage, but what describes the image as it
-// was built fits no more: there is no minimal ISO of it.
+// Installer and the agent-based installer do. That is no damage, but there is no minimal ISO of it.
 var ErrRebuilt = errors.New("another tool rebuilt the image: its files are not where they were built")
 
-// Rebuilt says whether another tool rebuilt the image, as ErrRebuilt has it. An image without the
-// recipe of a minimal ISO does not tell, and is taken for one as it was built.
+// Rebuilt says whether another tool rebuilt the image, as far as it has the recipe of a minimal ISO.
 func (b *Base) Rebuilt() bool { return errors.Is(b.checkRebuilt(), ErrRebuilt) }
 
-// checkRebuilt is an ErrRebuilt where the image's files are not where the recipe of its minimal ISO
-// has them. An image without a recipe does not tell.
+// checkRebuilt holds the image's files against the places that the recipe of its minimal ISO has.
 func (b *Base) checkRebuilt() error {
-	recipe := b.recipe()
-	if recipe == nil {
-		return nil
+	recipe, err := b.recipe()
+	if err != nil {
+		return nil // whoever needs it says why
 	}
 	sizes := map[int64]int64{} // by where a file begins, in whole sectors
-	err := b.volume.Walk(func(f iso9660.File) error {
+	err = b.volume.Walk(func(f iso9660.File) error {
 		sizes[f.Offset] = alignUp(f.Size, sector)
 		return nil
 	})
@@ -277,15 +263,15 @@ func (b *Base) checkRebuilt() error {
 	return nil
 }
 
-// recipe is that of the minimal ISO, nil where it can not be read: whoever needs it says why.
-func (b *Base) recipe() *miniso.Recipe {
+// recipe is that of the minimal ISO, in miniso.dat.
+func (b *Base) recipe() (*miniso.Recipe, error) {
 	data, err := b.volume.ReadFile(minisoPath, miniso.MaxSize)
-	if err != nil {
-		return nil
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
 	}
-	recipe, err := miniso.Parse(data)
+	recipe, err := miniso.Parse(data) // nothing is an ErrEmpty
 	if err != nil {
-		return nil
+		return nil, fmt.Errorf("%s: %w", minisoPath, err)
 	}
-	return recipe
+	return recipe, nil
 }

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/oaictl/oaictl/pkg/iso/extent"
+	"github.com/oaictl/oaictl/pkg/iso/internal/iso9660"
 	"github.com/oaictl/oaictl/pkg/iso/internal/kargs"
 )
 
@@ -38,16 +39,15 @@ type Netboot struct {
 	Kargs string
 	// AddrSize is s390x's initrd.addrsize: where the initrd goes and how large it is. Nil elsewhere.
 	AddrSize []byte
-	// Ins is s390x's generic.ins, which tells firmware to load kernel, initrd, generic.prm (a file
-	// with Kargs) and initrd.addrsize from beside it. Empty elsewhere.
+	// Ins is s390x's generic.ins, which has firmware load kernel, initrd, generic.prm (a file with
+	// Kargs) and initrd.addrsize from beside it. Empty elsewhere.
 	Ins string
 	// Result tells how the archive was made.
 	Result Result
 }
 
-// Netboot makes the files by which a machine boots from the network. There is no area that could be
-// too small, so NoGrow means nothing here. Except on s390x, which has no iPXE, a kernel argument in
-// which iPXE would expand one of its settings is an error.
+// Netboot makes the files by which a machine boots from the network. NoGrow means nothing here. Except
+// on s390x, a kernel argument in which iPXE would expand one of its settings is an error.
 func (b *Base) Netboot(c Customization) (*Netboot, error) {
 	n, err := b.netboot(c)
 	if err != nil {
@@ -108,7 +108,7 @@ func (b *Base) netbootKargs(edit KargEdit, result *Result) (string, error) {
 		}
 		return strings.Join(append([]string{plainKargs}, edit.Append...), " "), nil
 	}
-	args, _, warned, err := b.kargs.Apply(kargs.Edit(edit))
+	args, _, warned, err := b.kargs.Apply(edit)
 	if err != nil {
 		return "", err
 	}
@@ -124,11 +124,19 @@ func (b *Base) file(path string) (*extent.Image, error) {
 	if err != nil {
 		return nil, err
 	}
-	return b.image.Slice(f.Offset, f.Size), nil
+	return b.slice(f), nil
 }
 
-// bootKernel returns the kernel as firmware and boot loaders of the network want it. On aarch64 the
-// medium has it as a gzip stream, which only GRUB unpacks.
+// slice is a file's content. A damaged image may have an empty file lie beyond its end.
+func (b *Base) slice(f iso9660.File) *extent.Image {
+	if f.Size == 0 {
+		return extent.Bytes(nil)
+	}
+	return b.image.Slice(f.Offset, f.Size)
+}
+
+// bootKernel returns the kernel as network boot wants it. On aarch64 the medium has it as a gzip
+// stream, which only GRUB unpacks.
 func (b *Base) bootKernel() (*extent.Image, error) {
 	image, err := b.file(kernelPath)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -137,8 +145,8 @@ func (b *Base) bootKernel() (*extent.Image, error) {
 	if err != nil || b.info.Arch != arm {
 		return image, err
 	}
-	magic := make([]byte, 2)
-	if n, _ := image.ReadAt(magic, 0); n < len(magic) || !bytes.Equal(magic, []byte{0x1f, 0x8b}) {
+	magic := make([]byte, len(gzipMagic))
+	if n, _ := image.ReadAt(magic, 0); n < len(magic) || !bytes.Equal(magic, gzipMagic) {
 		return image, nil // whatever it is, it is no gzip stream
 	}
 	zipped, err := gzip.NewReader(image.Reader())
@@ -189,8 +197,8 @@ func (n *Netboot) Script(kernelURL, initrdURL, rootfsURL string) string {
 		"boot\n"
 }
 
-// ipxeWord writes a word so that iPXE hands it on: alone, these end a command, a "#" begins a comment,
-// and a backslash at the end of the line joins it to the next one. iPXE has no quotes. It looks at
+// ipxeWord writes a word so that iPXE, which has no quotes, hands it on: alone, these end a command, a
+// "#" begins a comment, and a backslash at the end of the line joins it to the next one. It looks at
 // words before it puts in settings (core/exec.c, image/script.c).
 func ipxeWord(word string) string {
 	if word == "&&" || word == "||" || word == ";" || strings.HasPrefix(word, "#") {
@@ -202,9 +210,8 @@ func ipxeWord(word string) string {
 	return word
 }
 
-// checkIPXE refuses arguments in which iPXE would put a setting of its own. It looks again at what it
-// has put in, so that no way of writing them keeps it from that. Only the name is told: the value may
-// be a secret.
+// checkIPXE refuses arguments in which iPXE would put a setting of its own: it looks again at what it
+// has put in, and cannot be kept from it. Only the name is told: the value may be a secret.
 func checkIPXE(args string) error {
 	for word := range strings.FieldsSeq(args) {
 		if _, rest, found := strings.Cut(word, "${"); found && strings.Contains(rest, "}") {

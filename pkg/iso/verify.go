@@ -1,13 +1,22 @@
 package iso
 
 import (
+	"bufio"
+	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/oaictl/oaictl/pkg/iso/ignition"
+	"github.com/oaictl/oaictl/pkg/iso/internal/cpio"
+	"github.com/oaictl/oaictl/pkg/iso/internal/embed"
 	"github.com/oaictl/oaictl/pkg/iso/internal/miniso"
 	"github.com/oaictl/oaictl/pkg/iso/nmstate"
 )
@@ -25,9 +34,8 @@ func (d Damage) String() string {
 	return d.Place + ": " + d.Problem
 }
 
-// Verify lists what is damaged in the base; none is a sound image. What an image has no checksum for
-// can not be verified. That another tool rebuilt an image is no damage: Rebuilt says so, and Inspect
-// has it among the report's Problems.
+// Verify lists what is damaged in the base, as far as it has checksums; none is a sound image. That
+// another tool rebuilt an image is no damage: Rebuilt says so, and Inspect's report.
 func (b *Base) Verify(ctx context.Context) ([]Damage, error) {
 	v := verification{base: b}
 	v.structures()
@@ -56,8 +64,8 @@ func (v *verification) err(place string, err error) {
 	v.add(place, strings.TrimPrefix(text, place+": "))
 }
 
-// structures checks the partition table and the header of old images. The directories were all read
-// when the base was.
+// structures checks the partition table and the header of old images. The directories were read when
+// the base was.
 func (v *verification) structures() {
 	if gpt := v.base.volume.GPT; gpt != nil {
 		for _, trouble := range gpt.Trouble {
@@ -101,8 +109,7 @@ func (v *verification) kargs() {
 	if v.base.kargs == nil {
 		return
 	}
-	// Who rebuilds an image may leave the description of the areas behind, for menus that it no longer
-	// fits; Inspect still tells of that.
+	// Who rebuilds an image may leave a description of areas that no longer fits; Inspect tells of that.
 	if v.base.checkRebuilt() == nil {
 		for _, damage := range v.base.kargs.Damage {
 			v.add("kernel arguments", damage)
@@ -142,8 +149,8 @@ func (v *verification) live(ctx context.Context) {
 	}
 }
 
-// minimal checks nearly all other files by the digest of the minimal image, which has them too. That
-// takes an image as it was built; one that another tool rebuilt is changed and not damaged.
+// minimal checks nearly all other files by the digest of the minimal image, which has them too, for an
+// image as it was built; one that another tool rebuilt is changed and not damaged.
 func (v *verification) minimal(ctx context.Context) {
 	if !v.base.info.Minimal || v.base.checkPristine() != nil {
 		return
@@ -152,4 +159,126 @@ func (v *verification) minimal(ctx context.Context) {
 	if err != nil && !errors.Is(err, miniso.ErrEmpty) && !errors.Is(err, ErrRebuilt) {
 		v.err(minisoPath, err)
 	}
+}
+
+const (
+	// maxInitrd bounds what an initrd unpacks to, in bytes. Those of RHCOS have about 250 MB.
+	maxInitrd = 2 << 30
+	// maxMember bounds what is kept of one file in it.
+	maxMember = 4 << 20
+	// maxRootfsMembers is how many members of rootfs.img are looked at for its id, which is the second.
+	maxRootfsMembers = 8
+	// maxChunk bounds the pieces by which the live system verifies the root filesystem.
+	maxChunk = 64 << 20
+)
+
+type initrd struct {
+	id          string
+	hashes      []byte // of the root filesystem, as the live system checks them
+	compression string
+}
+
+// readInitrd goes through all archives of the initrd. Where added is not nil it is told of every file
+// that a tool put there.
+func (b *Base) readInitrd(ctx context.Context, added embed.Visit) (initrd, error) {
+	var found initrd
+	content, err := b.file(initrdPath)
+	if err != nil {
+		return found, err
+	}
+	seen, err := embed.Walk(content, content.Size(), maxInitrd, func(h cpio.Header, content io.Reader) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		var err error
+		switch name := strings.TrimPrefix(h.Name, "./"); {
+		case name == initrdIDMember:
+			found.id, err = readID(content)
+		case name == rootfsHashes:
+			found.hashes, err = io.ReadAll(io.LimitReader(content, maxMember))
+		case added != nil && addedByTools(name):
+			err = added(h, content)
+		}
+		return err
+	})
+	found.compression = strings.Join(seen, "+")
+	if err != nil {
+		return found, fmt.Errorf("%s: %w", initrdPath, err)
+	}
+	return found, nil
+}
+
+// addedByTools tells what tools put into initrds from what was built into them.
+func addedByTools(name string) bool {
+	added := []string{keyfileDir, "agent-files/", "etc/assisted/"}
+	return name == configMember || slices.ContainsFunc(added, func(dir string) bool { return strings.HasPrefix(name, dir) })
+}
+
+// rootfsID reads the id of the root filesystem, which follows the one large member of its archive;
+// that one is stepped over unread. It is empty where the image has no root filesystem.
+func (b *Base) rootfsID() (string, error) {
+	image, err := b.file(rootfsPath)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	at, size := int64(0), image.Size()
+	for range maxRootfsMembers {
+		r := cpio.NewReader(io.NewSectionReader(image, at, size-at))
+		h, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return "", nil
+		}
+		if err != nil {
+			return "", fmt.Errorf("%s: member at byte %d: %w", rootfsPath, at, err)
+		}
+		if strings.TrimPrefix(h.Name, "./") == rootfsIDMember {
+			return readID(r)
+		}
+		at += alignUp(110+int64(len(h.Name))+1, 4) + alignUp(h.Size, 4) // header, name and content of newc
+		if at >= size {
+			return "", fmt.Errorf("%s: a member ends at byte %d of %d", rootfsPath, at, size)
+		}
+	}
+	return "", nil
+}
+
+func readID(content io.Reader) (string, error) {
+	id, err := io.ReadAll(io.LimitReader(content, maxDescription))
+	return strings.TrimSpace(string(id)), err
+}
+
+// checkRootfs reads all of the root filesystem and compares it with the hashes that the initrd
+// holds: "stream-hash sha256 SIZE" and one hash for every SIZE bytes.
+func (b *Base) checkRootfs(ctx context.Context, hashes []byte) error {
+	content, err := b.file(rootfsPath)
+	if err != nil {
+		return err
+	}
+	lines := bufio.NewScanner(bytes.NewReader(hashes))
+	lines.Scan()
+	header := strings.Fields(lines.Text())
+	if len(header) != 3 || header[0] != "stream-hash" || header[1] != "sha256" {
+		return nil // another way of checking than is known here
+	}
+	size, err := strconv.ParseInt(header[2], 10, 64)
+	if err != nil || size <= 0 || size > maxChunk {
+		return fmt.Errorf("%s: %s: pieces of %q bytes", initrdPath, rootfsHashes, header[2])
+	}
+	for at := int64(0); at < content.Size(); at += size {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		digest := sha256.New()
+		end := min(at+size, content.Size())
+		if _, err := content.WriteRange(digest, at, end-at); err != nil {
+			return err
+		}
+		if !lines.Scan() || strings.TrimSpace(lines.Text()) != hex.EncodeToString(digest.Sum(nil)) {
+			return fmt.Errorf("%s: bytes %d to %d are not what the initrd expects", rootfsPath, at, end)
+		}
+	}
+	return nil
 }

@@ -8,6 +8,7 @@
 package main
 
 import (
+	_ "embed" // additions.yaml
 	"fmt"
 	"os"
 	"os/exec"
@@ -94,10 +95,14 @@ func write(scratch, folder, name string) error {
 	if err := yaml.Unmarshal(content, &crd); err != nil {
 		return err
 	}
-	for _, a := range additions() {
-		if a.crd == name {
+	var additions []addition
+	if err := yaml.UnmarshalStrict(additionsFile, &additions); err != nil {
+		return err
+	}
+	for _, a := range additions {
+		if a.CRD == name {
 			if err := add(crd, a); err != nil {
-				return fmt.Errorf("adding %s: %w", a.field, err)
+				return fmt.Errorf("adding %s: %w", a.Field, err)
 			}
 		}
 	}
@@ -112,27 +117,23 @@ func write(scratch, folder, name string) error {
 // add puts a field into every version of a definition. One that is there already,
 // as it is meant to be, has no business in the table any more.
 func add(crd map[string]any, a addition) error {
-	var schema any
-	if err := yaml.Unmarshal([]byte(a.yaml), &schema); err != nil {
-		return err
-	}
 	spec, _ := crd["spec"].(map[string]any)
 	versions, _ := spec["versions"].([]any)
 	for _, each := range versions {
 		version, _ := each.(map[string]any)
 		at, _ := version["schema"].(map[string]any)
 		at, _ = at["openAPIV3Schema"].(map[string]any)
-		path := strings.Split(a.field, ".")
+		path := strings.Split(a.Field, ".")
 		for i, name := range path {
 			properties, ok := at["properties"].(map[string]any)
 			if !ok {
 				return fmt.Errorf("%s has no properties", strings.Join(path[:i], "."))
 			}
 			if i == len(path)-1 {
-				if reflect.DeepEqual(properties[name], schema) {
+				if reflect.DeepEqual(properties[name], a.Schema) {
 					return fmt.Errorf("the types have it: remove it from the table")
 				}
-				properties[name] = schema
+				properties[name] = a.Schema
 				break
 			}
 			if at, ok = properties[name].(map[string]any); !ok {
@@ -149,37 +150,11 @@ func add(crd map[string]any, a addition) error {
 // addition is a field that the service knows and that the types, which are those
 // of April 2025, do not.
 type addition struct {
-	crd   string
-	field string // from the object's root: spec.networking.networkType
-	yaml  string // its schema
-	why   string
+	CRD    string `json:"crd"`
+	Field  string `json:"field"` // from the object's root: spec.networking.networkType
+	Schema any    `json:"schema"`
+	Why    string `json:"why"`
 }
 
-func additions() []addition {
-	const clusterInstall = "agentclusterinstalls.extensions.hive.openshift.io"
-	return []addition{
-		{
-			clusterInstall, "spec.provisionRequirements.arbiterAgents", `{type: integer, minimum: 0}`,
-			"two control plane nodes and an arbiter",
-		},
-		{
-			clusterInstall, "spec.arbiter",
-			`{type: object, required: [name], properties: {name: {type: string}, hyperthreading: {type: string, default: Enabled, enum: ["", Enabled, Disabled]}}}`,
-			"the machine pool of the arbiter, as the control plane's",
-		},
-		{
-			clusterInstall, "spec.ntpSources", `{type: array, items: {type: string}}`,
-			"time servers that replace those of the live system",
-		},
-		{
-			clusterInstall, "spec.networking.networkType",
-			`{type: string, enum: [OpenShiftSDN, OVNKubernetes, CiscoACI, Cilium, Calico, None]}`,
-			"networks of other makers",
-		},
-		{
-			clusterInstall, "spec.diskEncryption.enableOn",
-			`{type: string, default: none, enum: [none, all, masters, workers, arbiters, "masters,workers", "masters,arbiters", "arbiters,workers", "masters,arbiters,workers"]}`,
-			"arbiters have disks, too",
-		},
-	}
-}
+//go:embed additions.yaml
+var additionsFile []byte

@@ -95,7 +95,7 @@ func clean(t *testing.T, file, bmcs string) {
 	}
 	plane := machine.New(machine.Config{Media: nobodys{}, Proxy: proxy})
 	names := []string{}
-	for _, host := range install.BootedByBMC(cluster) {
+	for _, host := range model.BootedByBMC(cluster) {
 		names = append(names, host.Name)
 	}
 	states, err := plane.Observe(t.Context(), &install.Desired{Spec: cluster}, nil, names)

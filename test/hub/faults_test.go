@@ -200,7 +200,8 @@ func TestServerRestarts(t *testing.T) {
 	killed := 0
 	for state := range reached {
 		if slices.Contains(restarts, state) {
-			own.Restart(t)
+			own.Down(t)
+			own.Up(t)
 			killed++
 		}
 	}

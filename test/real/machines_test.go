@@ -110,7 +110,7 @@ func (x *site) late(t testing.TB) (after <-chan struct{}, hear func(install.Even
 // reaches them; none for others.
 func (x *site) controllers(t testing.TB, plane remote) (*bmc.Server, []install.Option) {
 	t.Helper()
-	bmcs, err := simulator.NewBMCs(simulator.BMCConfig{Clock: x.machines, Seed: x.seed, Scenario: x.scenario, Cluster: x.cluster})
+	bmcs, err := simulator.NewBMCs(simulator.BootConfig{Clock: x.machines, Seed: x.seed, Scenario: x.scenario, Cluster: x.cluster})
 	if err != nil {
 		t.Fatal(err)
 	}

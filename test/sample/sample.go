@@ -42,8 +42,7 @@ func Example(t *testing.T, name string) *spec.Cluster {
 // Fields are the paths of everything that cluster.yaml may say.
 func Fields() []string { return fieldsOf(reflect.TypeFor[spec.Cluster](), "") }
 
-// fieldsOf are the paths of everything that the file may say; what is read from
-// somewhere is one field.
+// fieldsOf are the paths below a field; what is read from a file or variable is one field.
 func fieldsOf(of reflect.Type, path string) []string {
 	for of.Kind() == reflect.Pointer || of.Kind() == reflect.Slice {
 		of = of.Elem()
@@ -154,8 +153,7 @@ func EveryField() string { return everyField }
 //go:embed clusters/every-other-field.yaml
 var EveryOtherField string
 
-// External is a cluster on a platform of its own, with machines of an image that
-// exists.
+// External is a cluster on a platform of its own, with machines of an image that exists.
 //
 //go:embed clusters/external.yaml
 var External string

@@ -48,8 +48,7 @@ func (t *Trace) Take(e install.Event) {
 	case e.Key == "cluster/state":
 		state := e.State
 		if state == string(model.ClusterAddingHosts) {
-			// A hub's operator goes on to it by itself. It is an installed cluster
-			// (docs/architecture.md).
+			// A hub's operator goes on to it by itself; it is an installed cluster (docs/architecture.md).
 			state = string(model.ClusterInstalled)
 		}
 		if n := len(t.Cluster); n == 0 || t.Cluster[n-1] != state {
@@ -90,27 +89,16 @@ func Kinds(events []install.Event, cluster *spec.Cluster) []string {
 	return slices.Compact(out)
 }
 
-// particular are the kinds of actions that not every backend asks for
-// (docs/architecture.md).
+// particular are the kinds of actions that not every backend asks for (docs/architecture.md).
 func particular(cluster *spec.Cluster) []install.Kind {
 	kinds := []install.Kind{
 		model.WithdrawCluster, model.WithdrawInfraEnv, model.SetOverrides, model.UploadManifest, model.RemoveManifest, model.AllowAddHosts, // REST
 		model.NudgeCluster, model.RecordInstalled, model.RegisterHost, // hub
 	}
-	if singleNode(cluster) {
+	if cluster.ControlPlaneCount() == 1 {
 		kinds = append(kinds, model.UpdateHost) // hub: there is nothing to say of its hosts but that they are approved
 	}
 	return kinds
-}
-
-func singleNode(cluster *spec.Cluster) bool {
-	count := 0
-	for i := range cluster.Spec.Hosts {
-		if cluster.Spec.Hosts[i].Role == spec.ControlPlane {
-			count++
-		}
-	}
-	return count == 1
 }
 
 // Story is what a run told, for a test that failed.
@@ -124,8 +112,7 @@ func Story(events []install.Event) string {
 	return strings.Join(lines, "\n")
 }
 
-// Saved are the names of the credentials that runs have left in a folder. One that is
-// empty, or that others may read, is an error.
+// Saved names the credentials that runs have left in a folder. An empty one, or one that others may read, is an error.
 func Saved(dir string) ([]string, error) {
 	matches, err := filepath.Glob(filepath.Join(dir, "*", "auth", "*"))
 	if err != nil {
@@ -178,11 +165,9 @@ func stopped(hosts, others map[string]Host) map[string]Host {
 	return out
 }
 
-// seenInBoth leaves out Draft, and Blocked before Ready, where another list of states has
-// them not: they last for a pass of the service's monitor, and a look may miss them. It
-// leaves out Blocked that comes back for a moment to a cluster that was ready, and
-// Discovering that comes back to one that was not yet, while its machines register one
-// after the other.
+// seenInBoth leaves out Draft, and Blocked before Ready, where another list of states lacks
+// them: they last for one pass of the service's monitor. It leaves out Blocked that comes back
+// after Ready, and Discovering that comes back before it, while machines register one by one.
 func seenInBoth(states, others []string) []string {
 	const draft, blocked, ready = string(model.ClusterDraft), string(model.ClusterBlocked), string(model.ClusterReady)
 	const discovering = string(model.ClusterDiscovering)
@@ -202,8 +187,7 @@ func seenInBoth(states, others []string) []string {
 	return slices.Compact(out)
 }
 
-// bootstrap is the host that waits for the others of the control plane, "" if
-// none does.
+// bootstrap is the host that waits for the others of the control plane, "" if none does.
 func (t Trace) bootstrap() string {
 	for name, host := range t.Hosts {
 		if slices.Contains(host.Stages, "Waiting for controller") {
@@ -213,8 +197,7 @@ func (t Trace) bootstrap() string {
 	return ""
 }
 
-// Same runs something in several ways at once, and compares what it was like with what
-// it is in the first.
+// Same runs something in several ways at once, and compares each with the first.
 func Same(t *testing.T, ways []string, run func(t *testing.T, way int) Trace) {
 	t.Helper()
 	made := make([]*Trace, len(ways))

@@ -4,9 +4,11 @@ package agent
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"os/exec"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,20 +16,19 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/document"
+	"github.com/oaictl/oaictl/internal/cli/printer"
+	"github.com/oaictl/oaictl/internal/escape"
 	"github.com/oaictl/oaictl/internal/inmedia"
 	"github.com/oaictl/oaictl/pkg/install/release"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// The variables by which the units of agent-based media name their service.
 const (
 	mediaServiceVariable = "SERVICE_BASE_URL"
 	mediaTokenVariable   = "USER_AUTH_TOKEN"
 )
 
-// agentOptions are what the steps of agent-based media need beside the variables
-// of their units.
 type agentOptions struct {
 	*base.App
 	ClientConfig string
@@ -38,33 +39,23 @@ type agentOptions struct {
 	PollInterval time.Duration
 }
 
-// agentStep is one step.
-type agentStep func(*inmedia.Client, context.Context) (inmedia.Result, error)
-
-// agentText is how a step is called and explained.
-type agentText struct{ use, short, long, example string }
+type agentStep struct {
+	use, short string
+	run        func(*inmedia.Client, context.Context) (inmedia.Result, error)
+}
 
 // NewCommand is `agent`.
 func NewCommand(a *base.App) *cobra.Command {
 	o := &agentOptions{App: a}
 	command := base.Group("agent", "Carry out the steps of agent-based installation media")
-	command.Long = `Carry out the steps of agent-based installation media: what the systemd units on
-them run, against the assisted-service that the media bring along.
-
-Each step takes its input from the variables and files that the units have, looks
-at what is there, and does what is missing; so it can be run again at any time. The
-service is the one that --service-url or SERVICE_BASE_URL names; the token in
-USER_AUTH_TOKEN is sent as it is. Called as agent-installer-client, this program has
-the steps registerCluster, registerInfraEnv, configure and importCluster.`
 	for _, s := range agentSteps() {
-		command.AddCommand(o.command(s.agentText, s.step))
+		command.AddCommand(o.command(s))
 	}
 	command.AddCommand(o.statusCommand())
 	return command
 }
 
-// NewMediaCommand is the whole tree where the program is called as the client that
-// the units know.
+// NewMediaCommand is the whole tree of the client that the units know.
 func NewMediaCommand(a *base.App) *cobra.Command {
 	o := &agentOptions{App: a}
 	root := &cobra.Command{
@@ -82,16 +73,15 @@ func NewMediaCommand(a *base.App) *cobra.Command {
 	base.HideHubFlags(root.PersistentFlags()) // no step speaks to a hub
 	for _, s := range agentSteps() {
 		if name := base.MediaStep(s.use); name != "" {
-			text := s.agentText
-			text.use, text.example = name, ""
-			root.AddCommand(o.command(text, s.step))
+			command := o.command(s)
+			command.Use, command.Long = name, base.LongHelp("agent "+s.use)
+			root.AddCommand(command)
 		}
 	}
 	return root
 }
 
-// unknownStep answers a call that names no step: units that do are mistaken, so
-// it is an error even without a word.
+// unknownStep is an error even without a word: units that name no step are mistaken.
 func unknownStep(command *cobra.Command, given []string) error {
 	if len(given) == 0 {
 		return base.Usagef("no step is named")
@@ -99,15 +89,15 @@ func unknownStep(command *cobra.Command, given []string) error {
 	return base.UnknownSubcommand(command, given)
 }
 
-func (o *agentOptions) command(text agentText, step agentStep) *cobra.Command {
+func (o *agentOptions) command(s agentStep) *cobra.Command {
 	command := &cobra.Command{
-		Use: text.use, Short: text.short, Long: text.long, Example: text.example, Args: base.NoArguments,
+		Use: s.use, Short: s.short, Args: base.NoArguments,
 		RunE: func(command *cobra.Command, _ []string) error {
 			client, err := o.client()
 			if err != nil {
 				return err
 			}
-			result, err := step(client, command.Context())
+			result, err := s.run(client, command.Context())
 			if err != nil {
 				return err
 			}
@@ -132,7 +122,6 @@ func (o *agentOptions) declareFailures(flags *pflag.FlagSet) {
 	flags.StringVar(&o.Failures, "failures-file", inmedia.DefaultFiles().Failures, "`FILE` in which hosts stand that cannot be configured")
 }
 
-// client is what carries out the steps.
 func (o *agentOptions) client() (*inmedia.Client, error) {
 	env, err := inmedia.ReadEnvironment(o.Env.Lookup)
 	if err != nil {
@@ -163,8 +152,7 @@ func (o *agentOptions) client() (*inmedia.Client, error) {
 	return client, nil
 }
 
-// service reaches the service of the medium. Its token goes out as it is: these
-// services know no other way.
+// The token goes out as it is: services of media know no other way.
 func (o *agentOptions) service() (*rest.Plane, error) {
 	to := o.Globals.Connection
 	if to.Backend != base.BackendREST {
@@ -172,7 +160,7 @@ func (o *agentOptions) service() (*rest.Plane, error) {
 	}
 	typed := slices.Contains(o.Globals.Given, "service-url")
 	if to.ServiceURL == "" || o.Identity.Name == base.MediaName && !typed {
-		if url := o.Env.Get(mediaServiceVariable); url != "" {
+		if url := o.Env[mediaServiceVariable]; url != "" {
 			to.ServiceURL, o.Globals.MediaURL = url, url
 		}
 	}
@@ -187,7 +175,7 @@ func (o *agentOptions) service() (*rest.Plane, error) {
 		if given != (rest.Credentials{ClientID: to.ClientID, SSOURL: to.SSOURL}) {
 			return nil
 		}
-		if token := o.Env.Get(mediaTokenVariable); token != "" {
+		if token := o.Env[mediaTokenVariable]; token != "" {
 			return inmedia.RawToken(spec.NewSecret(token))
 		}
 		return inmedia.NoToken()
@@ -195,7 +183,7 @@ func (o *agentOptions) service() (*rest.Plane, error) {
 	return base.ClientConfig{Connection: to, Clock: o.Clock, Trace: o.Tracer(nil)}.Service(raw)
 }
 
-// readMACs are the addresses that were given, in the form in which hosts report theirs.
+// readMACs gives MAC addresses the form in which hosts report theirs.
 func readMACs(given []string) ([]string, error) {
 	var macs []string
 	for _, text := range given {
@@ -208,7 +196,6 @@ func readMACs(given []string) ([]string, error) {
 	return macs, nil
 }
 
-// machineMACs are the addresses of this machine's interfaces.
 func machineMACs() ([]string, error) {
 	interfaces, err := net.Interfaces()
 	if err != nil {
@@ -221,4 +208,90 @@ func machineMACs() ([]string, error) {
 		}
 	}
 	return macs, nil
+}
+
+// agentSteps are the steps in the order in which the units run them.
+func agentSteps() []agentStep {
+	return []agentStep{
+		{"register-cluster", "Register the cluster of the medium", (*inmedia.Client).RegisterCluster},
+		{"register-infraenv", "Register the InfraEnv of the medium", (*inmedia.Client).RegisterInfraEnv},
+		{"configure-hosts", "Give hosts their roles, disks and fencing credentials", (*inmedia.Client).Configure},
+		{"import-cluster", "Import the installed cluster that nodes are added to", (*inmedia.Client).ImportCluster},
+		{"start-install", "Start the installation once all required hosts are ready", (*inmedia.Client).StartInstall},
+		{"add-node", "Install this machine into the imported cluster", (*inmedia.Client).AddNode},
+	}
+}
+
+type mediaStatus struct {
+	Cluster  *document.Cluster  `json:"cluster,omitempty"`
+	InfraEnv *document.InfraEnv `json:"infraEnv,omitempty"`
+	Hosts    []document.Host    `json:"hosts"`
+	Failures []string           `json:"failures"` // "<host>: <text>"
+}
+
+func (o *agentOptions) statusCommand() *cobra.Command {
+	command := &cobra.Command{
+		Use:   "status",
+		Short: "Show where things stand on the medium",
+		Args:  base.NoArguments,
+		RunE: func(command *cobra.Command, _ []string) error {
+			client, err := o.client()
+			if err != nil {
+				return err
+			}
+			status, err := client.Status(command.Context())
+			if err != nil {
+				return err
+			}
+			if err := o.showStatus(status); err != nil {
+				return err
+			}
+			return status.Trouble()
+		},
+	}
+	o.declareFailures(command.Flags())
+	return command
+}
+
+func (o *agentOptions) showStatus(s inmedia.Status) error {
+	shown := mediaStatus{Hosts: []document.Host{}, Failures: append([]string{}, s.Failures...)}
+	var names []string
+	if s.Cluster != nil {
+		cluster := document.OfCluster(*s.Cluster)
+		shown.Cluster = &cluster
+		names = append(names, "cluster/"+cluster.Name)
+	}
+	if s.InfraEnv != nil {
+		env := document.OfInfraEnv(*s.InfraEnv)
+		shown.InfraEnv = &env
+		names = append(names, "infraenv/"+env.Name)
+	}
+	for _, host := range s.Hosts {
+		item := document.OfHost(host, "")
+		shown.Hosts = append(shown.Hosts, item)
+		names = append(names, "host/"+item.Name)
+	}
+	return o.Print(printer.Result{Data: shown, Names: names, Text: func() string { return o.statusText(shown) }})
+}
+
+func (o *agentOptions) statusText(s mediaStatus) string {
+	cluster, env := "none", "none"
+	if c := s.Cluster; c != nil {
+		cluster = fmt.Sprintf("%s %s (%s)", c.Name, c.State, c.Status)
+	}
+	if e := s.InfraEnv; e != nil {
+		env = e.Name
+	}
+	var text strings.Builder
+	escape.Fprintf(&text, "Cluster:  %s\nInfraEnv: %s\n", cluster, env)
+	for _, line := range s.Failures {
+		escape.Fprintf(&text, "Failure:  %s\n", line)
+	}
+	if len(s.Hosts) == 0 {
+		return text.String() + "Hosts:    none\n"
+	}
+	text.WriteByte('\n')
+	hosts := printer.Result{Table: func() printer.Table { return o.HostTable(s.Hosts, false) }}
+	_ = o.Globals.Format.Print(&text, hosts) // into memory, which takes everything
+	return text.String()
 }

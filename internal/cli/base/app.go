@@ -5,9 +5,24 @@ package base
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+
+	"github.com/spf13/cobra"
 
 	"github.com/oaictl/oaictl/internal/cli/streams"
 	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -22,15 +37,10 @@ type App struct {
 	Globals  Globals
 	Clock    clock.Clock
 
-	// connect reaches the service or the hub that the flags name.
-	Connect func(ctx context.Context, to ClientConfig) (install.Backend, error)
-	// warnedPlain says that a token without encryption was told of.
-	warnedPlain bool
-	// toldLosses are files in other formats of whose losses was told.
-	toldLosses []string
-	// closers is what ends connections, once the command is done.
-	closers []func()
-	// simulate starts a service and hosts inside this process.
+	Connect        func(ctx context.Context, to ClientConfig) (install.Backend, error)
+	warnedPlain    bool
+	toldLosses     []string
+	closers        []func()
 	StartSimulator func(context.Context, simulator.Config) (Simulated, error)
 }
 
@@ -40,11 +50,232 @@ func New(id identity, io streams.Streams, env streams.Env) *App {
 	return &App{IO: io, Env: env, Identity: id, Clock: clock.Real(), Connect: connect, StartSimulator: startSimulator}
 }
 
-// specEnv is how cluster.yaml reaches the files and variables that it refers
-// to.
 func (a *App) specEnv() spec.Env {
 	env := spec.OSEnv()
 	env.LookupEnv = a.Env.Lookup
 	env.Stdin = a.IO.In
 	return env
+}
+
+// programName is what the program is called where it is no plugin.
+const programName = "oaictl"
+
+// MediaName is what the units of agent-based media call their client.
+const MediaName = "agent-installer-client"
+
+// mediaSteps are the steps of agent-based media: as commands, and as units call them.
+var mediaSteps = [...][2]string{
+	{"register-cluster", "registerCluster"}, {"register-infraenv", "registerInfraEnv"}, {"configure-hosts", "configure"}, {"import-cluster", "importCluster"},
+}
+
+// MediaStep is what the units of media call a step, "" where they do not have it.
+func MediaStep(use string) string {
+	for _, step := range mediaSteps {
+		if step[0] == use {
+			return step[1]
+		}
+	}
+	return ""
+}
+
+// identity is what the program was called as. The one binary answers to five
+// names: as a plugin of kubectl it speaks to a hub unless told otherwise, as
+// kubectl's completion helper it completes, as a plugin of clusterctl it is the
+// same tree, and as the client of agent-based media it has their steps only.
+type identity struct {
+	Name    string   // how a person calls it: "kubectl oai"
+	Backend string   // the default of --backend
+	Args    []string // the arguments, without the name
+}
+
+// Identify says what the program was called as.
+func Identify(argv []string) identity {
+	if len(argv) == 0 {
+		return identity{Name: programName, Backend: BackendREST}
+	}
+	called := strings.TrimSuffix(strings.ToLower(filepath.Base(argv[0])), ".exe")
+	id := identity{Name: programName, Backend: BackendREST, Args: argv[1:]}
+	switch called {
+	case "kubectl-oai":
+		id.Name, id.Backend = "kubectl oai", BackendHub
+	case "kubectl_complete-oai":
+		id.Name, id.Backend = "kubectl oai", BackendHub
+		id.Args = append([]string{"__complete"}, id.Args...)
+	case "clusterctl-oai":
+		id.Name = "clusterctl oai"
+	case MediaName:
+		id.Name = MediaName
+	}
+	return id
+}
+
+// InOwnWords has the examples of command, and of those below it, speak as the
+// program was called. A plugin of kubectl reaches a hub, and no service by URL.
+func (id identity) InOwnWords(command *cobra.Command) {
+	if id.Name == programName {
+		return
+	}
+	var lines []string
+	for line := range strings.Lines(command.Example) {
+		line = strings.Replace(strings.TrimRight(line, "\n"), "  "+programName+" ", "  "+id.Name+" ", 1)
+		if id.Backend == BackendHub && strings.Contains(line, " --simulate") {
+			continue // which is a service, and no hub
+		}
+		if id.Backend == BackendHub {
+			line = strings.NewReplacer(" --service-url https://assisted.example.com", "", " --backend hub", "").Replace(line)
+		}
+		if !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
+	}
+	command.Example = strings.Join(lines, "\n")
+	for _, sub := range command.Commands() {
+		id.InOwnWords(sub)
+	}
+}
+
+// CommandLine is how this command was called, for a shell.
+func (a *App) CommandLine() string { return a.CommandLineWithout("") }
+
+// CommandLineWithout is this command without one of its flags.
+func (a *App) CommandLineWithout(flag string) string {
+	words := []string{a.Identity.Name}
+	for _, arg := range a.Identity.Args {
+		if arg != flag {
+			words = append(words, names.Quoted(arg))
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+type buildInfo struct {
+	Version  string `json:"version"`
+	Commit   string `json:"commit,omitempty"`
+	Date     string `json:"date,omitempty"`
+	Modified bool   `json:"modified,omitempty"`
+	Go       string `json:"go"`
+	Platform string `json:"platform"`
+}
+
+// ReadBuildInfo reads the version and the commit that the linker noted.
+func ReadBuildInfo() buildInfo {
+	info := buildInfo{Version: "unknown", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	build, ok := debug.ReadBuildInfo()
+	if !ok {
+		return info
+	}
+	info.Version = build.Main.Version
+	for _, setting := range build.Settings {
+		switch setting.Key {
+		case "vcs.revision":
+			info.Commit = setting.Value
+		case "vcs.time":
+			info.Date = setting.Value
+		case "vcs.modified":
+			info.Modified = setting.Value == "true"
+		}
+	}
+	return info
+}
+
+func (b buildInfo) String() string {
+	text := "oaictl " + b.Version
+	if b.Commit != "" {
+		text += fmt.Sprintf(" (%.12s", b.Commit)
+		if b.Date != "" {
+			text += ", " + b.Date
+		}
+		text += ")"
+	}
+	return text + fmt.Sprintf(" %s %s", b.Go, b.Platform)
+}
+
+// WithSignals is ctx, ended by the first SIGINT or SIGTERM. A second one
+// leaves the process at once through exit. stop gives the signals back.
+func WithSignals(ctx context.Context, exit func(code int)) (signals context.Context, stop func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	arrived := make(chan os.Signal, 2)
+	done := make(chan struct{})
+	signal.Notify(arrived, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		for again := false; ; again = true {
+			select {
+			case sig := <-arrived:
+				by := interruptBy(sig)
+				if again {
+					exit(int(by.Code))
+				}
+				cancel(by)
+			case <-done:
+				return
+			}
+		}
+	}()
+	var once sync.Once
+	return ctx, func() {
+		once.Do(func() {
+			signal.Stop(arrived)
+			close(done)
+			cancel(nil)
+		})
+	}
+}
+
+func interruptBy(sig os.Signal) *install.Interrupt {
+	if sig == syscall.SIGTERM {
+		return &install.Interrupt{Signal: "terminated", Code: install.CodeTerminated}
+	}
+	return &install.Interrupt{Signal: "interrupt", Code: install.CodeInterrupted}
+}
+
+// InterruptOf is the signal by which ctx ended, nil if it did not end by one.
+func InterruptOf(ctx context.Context) *install.Interrupt {
+	if ctx.Err() == nil {
+		return nil
+	}
+	by, _ := errors.AsType[*install.Interrupt](context.Cause(ctx))
+	return by
+}
+
+// UntilDone ends reads when ctx ends: a prompt or a pipe must not hold up an interrupt.
+func UntilDone(ctx context.Context, r io.Reader) io.Reader {
+	if r == nil {
+		return nil
+	}
+	return &endingReader{ctx: ctx, from: r}
+}
+
+type endingReader struct {
+	ctx  context.Context
+	from io.Reader
+}
+
+func (r *endingReader) Read(into []byte) (int, error) {
+	if r.ctx.Err() != nil {
+		return 0, context.Cause(r.ctx)
+	}
+	type result struct {
+		data []byte
+		err  error
+	}
+	arrived := make(chan result, 1)
+	own := make([]byte, len(into)) // into is the caller's again once Read returns
+	go func() {
+		n, err := r.from.Read(own)
+		arrived <- result{own[:n], err}
+	}()
+	select {
+	case got := <-arrived:
+		return copy(into, got.data), got.err
+	case <-r.ctx.Done():
+		return 0, context.Cause(r.ctx)
+	}
+}
+
+// Stopped is the end of what runs until it is stopped: nothing has to be taken up again.
+func Stopped(ctx context.Context, op string, err error) error {
+	if by := InterruptOf(ctx); by != nil {
+		return &install.Fault{Code: by.Code, Op: op, Err: by}
+	}
+	return err
 }

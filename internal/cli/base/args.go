@@ -15,8 +15,7 @@ import (
 	"github.com/oaictl/oaictl/internal/spelling"
 )
 
-// UnknownSubcommand answers a group that was called without one of its
-// commands: help for none, an error that names what there is for another.
+// UnknownSubcommand answers a group that was called without one of its commands.
 func UnknownSubcommand(command *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		if !command.HasParent() {
@@ -35,16 +34,13 @@ func UnknownSubcommand(command *cobra.Command, args []string) error {
 
 func didYouMean(line string) string { return fmt.Sprintf("; did you mean `%s`?", line) }
 
-// takesClusterName says whether command has one for clusters that are named on
-// the command line.
 func takesClusterName(command *cobra.Command) bool {
 	return slices.ContainsFunc(command.Commands(), func(sub *cobra.Command) bool {
 		return sub.Name() == "cluster" && strings.Contains(sub.Use, "NAME")
 	})
 }
 
-// otherWords are what people who come from other programs type for a command, whose
-// path is looked for below the root and below each group.
+// otherWords are what people who come from other programs type for a command.
 func otherWords() []struct {
 	command string
 	words   []string
@@ -75,8 +71,7 @@ func otherWords() []struct {
 	}
 }
 
-// meant is the command that word was probably meant for: one of group's own, or one
-// below it that other programs call so. It is nil if none is near.
+// meant is the command that word was probably meant for, nil if none is near.
 func meant(group *cobra.Command, word string) *cobra.Command {
 	called := map[string]*cobra.Command{}
 	var words []string
@@ -134,7 +129,6 @@ func (a *App) BadFlag(command *cobra.Command, err error) error {
 	return Usagef("%w", err)
 }
 
-// wordsAfter is what was typed after the words of a command, without flags.
 func (a *App) wordsAfter(command *cobra.Command) []string {
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
 	flags.ParseErrorsAllowlist.UnknownFlags = true
@@ -167,7 +161,6 @@ func unknownFlag(command *cobra.Command, name string) error {
 	return Usagef("unknown flag --%s%s", name, hint)
 }
 
-// written is a flag as a person writes it.
 func written(flag *pflag.Flag) string {
 	if flag.Shorthand != "" {
 		return "-" + flag.Shorthand + ", --" + flag.Name
@@ -175,7 +168,6 @@ func written(flag *pflag.Flag) string {
 	return "--" + flag.Name
 }
 
-// valueOf is what the help calls a flag's value.
 func valueOf(flag *pflag.Flag) string {
 	value, _ := pflag.UnquoteUsage(flag)
 	switch flag.Value.Type() {
@@ -189,7 +181,6 @@ func valueOf(flag *pflag.Flag) string {
 	return value
 }
 
-// article puts a or an before what is one thing.
 func article(value string) string {
 	switch {
 	case value == "" || strings.ContainsAny(value, "| "+"=") && value != "whole number":
@@ -253,8 +244,7 @@ func quotedAll(words []string) string {
 	return strings.Join(all, " ")
 }
 
-// looksLikeFile says whether a name is rather the path of a file that describes a
-// cluster. No cluster and no host is called so.
+// looksLikeFile tells a path from a name: no cluster and no host has one of these endings.
 func looksLikeFile(name string) bool {
 	switch strings.ToLower(filepath.Ext(name)) {
 	case ".yaml", ".yml", ".json":
@@ -275,8 +265,7 @@ func Group(use, short string, commands ...*cobra.Command) *cobra.Command {
 	return command
 }
 
-// closest is the candidate that was most likely meant by text: at most a third
-// of its letters away. It is "" if none is near.
+// closest is the candidate within a third of text's letters, "" if none is near.
 func closest(text string, candidates []string) string {
 	best, at := "", max(1, len(text)/3)+1
 	for _, candidate := range candidates {

@@ -14,6 +14,8 @@ import (
 
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/escape"
+	"github.com/oaictl/oaictl/internal/simulator"
+	"github.com/oaictl/oaictl/internal/simulator/scenario"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub"
 	"github.com/oaictl/oaictl/pkg/install/rest"
@@ -27,14 +29,12 @@ type ClientConfig struct {
 	Trace func(rest.Exchange)
 }
 
-// Dial reaches the service that the flags, the environment and the
-// configuration name.
+// Dial reaches the service or the hub that flags, environment and configuration name.
 func (a *App) Dial(ctx context.Context) (*install.Client, error) {
 	return a.DialWith(ctx, ClientConfig{Connection: a.Globals.Connection, Clock: a.Clock, Trace: a.Tracer(nil)})
 }
 
-// DialWith refuses flags that do not suit the backend, warns of what they give away, and
-// connects.
+// DialWith refuses flags that do not suit the backend, warns, and connects.
 func (a *App) DialWith(ctx context.Context, to ClientConfig) (*install.Client, error) {
 	if err := a.Globals.CheckFlags(to.Backend); err != nil {
 		return nil, err
@@ -75,7 +75,6 @@ func (a *App) WarnPlain(to Connection) {
 	}
 }
 
-// isPlain says whether a URL leads over a network without encryption.
 func isPlain(address string) bool {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "http" {
@@ -108,7 +107,7 @@ func (a *App) Close() {
 	a.closers = nil
 }
 
-// connect reaches the backend that the line is for. Nothing is sent yet.
+// connect sends nothing yet.
 func connect(ctx context.Context, to ClientConfig) (install.Backend, error) {
 	if to.Backend == BackendHub {
 		return connectHub(ctx, to)
@@ -158,14 +157,11 @@ func describeExchange(e rest.Exchange) string {
 	return text
 }
 
-// connectREST reaches an assisted-service over its REST API. Nothing is sent
-// yet.
 func connectREST(_ context.Context, to ClientConfig) (install.Backend, error) {
 	return to.Service(func(rest.Credentials) rest.TokenSource { return nil })
 }
 
-// Service is the service that the line is for. It is told who asks by what other
-// gives for the credentials that were given, and where that is nil by these.
+// Service is the REST service. other may give a token source in place of the usual one.
 func (to ClientConfig) Service(other func(given rest.Credentials) rest.TokenSource) (*rest.Plane, error) {
 	client, err := rest.HTTPClient(to.CAFile, to.Insecure)
 	if err != nil {
@@ -193,8 +189,7 @@ func (to ClientConfig) Service(other func(given rest.Credentials) rest.TokenSour
 	})
 }
 
-// Credentials reads what the service is to know the user by. Flags name files,
-// and beat variables; two kinds at once are refused rather than guessed at.
+// Credentials reads what the flags name, which beats variables.
 func (c Connection) Credentials() (rest.Credentials, error) {
 	out := rest.Credentials{ClientID: c.ClientID, SSOURL: c.SSOURL}
 	files := []struct {
@@ -263,7 +258,6 @@ func ReadBounded(path string, limit int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(file, limit+1))
 }
 
-// connectHub reaches a hub through its API server. Nothing is sent yet.
 func connectHub(_ context.Context, to ClientConfig) (install.Backend, error) {
 	config, err := to.Kube.Config()
 	if err != nil {
@@ -276,8 +270,7 @@ func connectHub(_ context.Context, to ClientConfig) (install.Backend, error) {
 	return hub.New(hub.Config{Kube: config, Namespace: to.Kube.Scope(), Clock: to.Clock, HTTPClient: client, Log: callsAs(to.Trace)})
 }
 
-// callsAs tells calls of an API server as requests of a service are told. Nil for
-// nobody who listens.
+// callsAs reports calls of an API server as requests of a service are.
 func callsAs(trace func(rest.Exchange)) func(hub.Call) {
 	if trace == nil {
 		return nil
@@ -286,3 +279,43 @@ func callsAs(trace func(rest.Exchange)) func(hub.Call) {
 		trace(rest.Exchange{Method: c.Method, URL: c.Path, Status: c.Status, Duration: c.Duration, Error: c.Error})
 	}
 }
+
+// SimulateSpeed is how much faster than in life a simulated install goes.
+const SimulateSpeed = 300
+
+// SimulatedMedia is where simulated BMCs read images: they are in this process.
+const SimulatedMedia = "127.0.0.1:0"
+
+// Simulated is a service with machines. Stop returns what went wrong in it.
+type Simulated struct {
+	URL      string
+	BMCProxy string // through which the machines' BMCs are reached
+	Stop     func() error
+}
+
+func startSimulator(ctx context.Context, config simulator.Config) (Simulated, error) {
+	// It is stopped by Stop alone: what ends ctx ends the watching first.
+	running, err := simulator.Start(context.WithoutCancel(ctx), config)
+	if err != nil {
+		return Simulated{}, err
+	}
+	return Simulated{running.URL(), running.BMCProxy(), running.Close}, nil
+}
+
+// LoadScenario reads the file of --scenario, nil where there is none.
+func LoadScenario(path string) (*scenario.Scenario, error) {
+	if path == "" {
+		return nil, nil
+	}
+	trouble, err := scenario.Load(path)
+	if err != nil {
+		return nil, &install.Fault{Code: install.CodeInput, Op: "read scenario", On: path, Err: scenarioError{WithoutPath(err)}}
+	}
+	return trouble, nil
+}
+
+type scenarioError struct{ error }
+
+func (scenarioError) MultiLine() {}
+
+func (e scenarioError) Unwrap() error { return e.error }

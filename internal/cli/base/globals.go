@@ -1,13 +1,23 @@
 package base
 
 import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/oaictl/oaictl/internal/cli/printer"
+	"github.com/oaictl/oaictl/internal/cli/streams"
+	"github.com/oaictl/oaictl/pkg/install"
 )
 
 // The backends that --backend names.
@@ -76,7 +86,6 @@ func (g *Globals) Declare(flags *pflag.FlagSet, backend string) {
 	flags.CountVarP(&g.Verbose, "verbose", "v", "say more; twice: every request")
 }
 
-// check refuses values that mean nothing, before anything is done.
 func (g *Globals) check() error {
 	format, err := printer.Parse(g.Output)
 	if err != nil {
@@ -103,8 +112,7 @@ func OneOf(flag, value string, allowed ...string) error {
 	return Usagef("%s %q is not one of %s", flag, value, strings.Join(allowed, ", "))
 }
 
-// Prepare is what every command does between its flags and its work: fill in
-// what the environment and the configuration file say, and check.
+// Prepare completes the flags from environment and configuration, and checks them.
 func (a *App) Prepare(command *cobra.Command) error {
 	if err := a.applySettings(command); err != nil {
 		return err
@@ -116,4 +124,119 @@ func (a *App) Prepare(command *cobra.Command) error {
 	}
 	a.Globals.Kube.readEnvironment(a.Env)
 	return a.Globals.check()
+}
+
+// Kube is how a hub's API server is reached: as kubectl does.
+type Kube struct {
+	Kubeconfig    string
+	Context       string
+	Namespace     string
+	AllNamespaces bool
+
+	files []string // where KUBECONFIG or the home folder has the kubeconfig
+}
+
+func (k *Kube) declare(flags *pflag.FlagSet) {
+	flags.StringVar(&k.Kubeconfig, "kubeconfig", "", "`FILE` by which a hub is reached (default: KUBECONFIG, else ~/.kube/config)")
+	flags.StringVar(&k.Context, "context", "", "`NAME` of the context of the kubeconfig (default: its current one)")
+	flags.StringVarP(&k.Namespace, "namespace", "n", "", "`NAMESPACE` on a hub (default: the one named after the cluster; for lists, all)")
+	flags.BoolVarP(&k.AllNamespaces, "all-namespaces", "A", false, "all namespaces of a hub, whatever --namespace is set to")
+}
+
+var kubeFlags = [...]string{"kubeconfig", "context", "namespace", "all-namespaces"}
+
+// HideHubFlags leaves the flags of a hub out of the help of a program that speaks to none.
+func HideHubFlags(flags *pflag.FlagSet) {
+	for _, name := range append([]string{"backend"}, kubeFlags[:]...) {
+		flags.Lookup(name).Hidden = true
+	}
+}
+
+// restFlags leave out --ca-file and --insecure, which hold for a hub's URLs, too.
+var restFlags = [...]string{"service-url", "token-file", "offline-token-file", "sso-url", "client-id", "client-secret-file"}
+
+func (k *Kube) readEnvironment(env streams.Env) {
+	k.files = nil
+	for _, file := range filepath.SplitList(env["KUBECONFIG"]) {
+		if file != "" {
+			k.files = append(k.files, file)
+		}
+	}
+	if home := firstSet(env, "HOME", "USERPROFILE"); len(k.files) == 0 && home != "" {
+		k.files = []string{filepath.Join(home, clientcmd.RecommendedHomeDir, clientcmd.RecommendedFileName)}
+	}
+}
+
+func (k *Kube) loader() clientcmd.ClientConfig {
+	rules := &clientcmd.ClientConfigLoadingRules{ExplicitPath: k.Kubeconfig, Precedence: k.files, Warner: func(error) {}}
+	return clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: k.Context})
+}
+
+// Config is the connection to the hub's API server. Nothing is sent yet.
+func (k *Kube) Config() (*rest.Config, error) {
+	loader := k.loader()
+	config, err := loader.ClientConfig()
+	if err == nil {
+		config.UserAgent = "oaictl/" + ReadBuildInfo().Version
+		return config, nil
+	}
+	fault := &install.Fault{
+		Code: install.CodeUsage, Op: "read kubeconfig", On: cmp.Or(k.Kubeconfig, strings.Join(k.files, string(filepath.ListSeparator))), Permanent: true, Err: err,
+		Next: "give --kubeconfig FILE, or set KUBECONFIG",
+	}
+	raw, unread := loader.RawConfig()
+	contexts := slices.Sorted(maps.Keys(raw.Contexts))
+	switch {
+	case Is[*fs.PathError](unread):
+		fault.Err = WithoutPath(unread)
+	case unread != nil:
+		// What a file holds may be a secret, and so may what is said of its lines.
+		fault.Err = errors.New("it is not a kubeconfig")
+	case len(contexts) == 0:
+		fault.Op, fault.On, fault.Err = "reach the hub", "", errors.New("no kubeconfig names one")
+	case k.Context != "" && !slices.Contains(contexts, k.Context):
+		fault.Err = fmt.Errorf("it has no context %q; it has %s", k.Context, strings.Join(contexts, ", "))
+		fault.Next = "give --context one of them"
+	case k.Context == "" && raw.CurrentContext == "":
+		fault.Err = fmt.Errorf("it has no current context; it has %s", strings.Join(contexts, ", "))
+		fault.Next = "give --context one of them"
+	}
+	return nil, fault
+}
+
+// Scope is the namespace that is asked for, "" for no particular one.
+func (k *Kube) Scope() string {
+	if k.AllNamespaces {
+		return ""
+	}
+	return k.Namespace
+}
+
+// Contexts are the names of the kubeconfig's contexts.
+func (k *Kube) Contexts() []string {
+	raw, err := k.loader().RawConfig()
+	if err != nil {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(raw.Contexts))
+}
+
+// CheckFlags refuses typed flags of the other backend: whoever typed them means that one.
+func (g *Globals) CheckFlags(backend string) error {
+	foreign, other := restFlags[:], BackendREST
+	if backend == BackendREST {
+		foreign, other = kubeFlags[:], BackendHub
+	}
+	for _, flag := range foreign {
+		if slices.Contains(g.Given, flag) {
+			return Usagef("--%s goes with --backend %s, and this is for --backend %s", flag, other, backend)
+		}
+	}
+	return nil
+}
+
+func typedFlags(command interface{ Flags() *pflag.FlagSet }) []string {
+	var names []string
+	command.Flags().Visit(func(flag *pflag.Flag) { names = append(names, flag.Name) })
+	return names
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"path/filepath"
 	"slices"
@@ -13,15 +14,16 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/oaictl/oaictl/internal/advice"
+	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/escape"
 	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/convert"
+	"github.com/oaictl/oaictl/pkg/install/render"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// lossRule says what becomes of a file in another format than cluster.yaml that
-// says something which cluster.yaml has no place for.
+// lossRule says what becomes of values that cluster.yaml has no place for.
 type lossRule int
 
 const (
@@ -58,8 +60,7 @@ func (f *Foreign) Options() convert.Options {
 	return convert.Options{Version: f.Version, Name: f.Name, PullSecret: f.PullSecret, AcceptUnknownHosts: f.AcceptUnknownHosts}
 }
 
-// LoadToInstall reads the cluster that a file describes, of which something is to
-// be made: what the file says is not left behind unasked.
+// LoadToInstall reads a cluster to make something of it: nothing is lost unasked.
 func (a *App) LoadToInstall(ctx context.Context, file string, how Foreign) (*spec.Cluster, error) {
 	rule := lossRefused
 	if how.AcceptLoss {
@@ -81,7 +82,6 @@ func (a *App) Load(ctx context.Context, file string) (*spec.Cluster, error) {
 	return cluster, err
 }
 
-// loadBy reads a cluster.yaml, or another format that is converted on the way.
 func (a *App) loadBy(ctx context.Context, file string, rule lossRule, how convert.Options) (*spec.Cluster, error) {
 	source, err := a.Open(ctx, file, how)
 	if err != nil {
@@ -99,7 +99,7 @@ func (a *App) loadBy(ctx context.Context, file string, rule lossRule, how conver
 			Next: advice.Command("convert -f", names.Quoted(file)) + " and see to what it names, or give --accept-loss",
 		}
 	case rule == lossAccepted:
-		a.Say("%s of %s left behind, as --accept-loss says: %s", Counted(len(losses), "value"), file, strings.Join(NamesOf(losses, func(l convert.Loss) string { return l.Path }), ", "))
+		a.Say("%s of %s left behind, as --accept-loss says: %s", Counted(len(losses), "value"), file, strings.Join(document.Each(losses, func(l convert.Loss) string { return l.Path }), ", "))
 	case !slices.Contains(a.toldLosses, file): // which is read again with each look
 		a.toldLosses = append(a.toldLosses, file)
 		a.Say("%s of %s without a place in cluster.yaml: oaictl convert -f %s", Counted(len(losses), "value"), file, names.Quoted(file))
@@ -107,7 +107,6 @@ func (a *App) loadBy(ctx context.Context, file string, rule lossRule, how conver
 	return source.Cluster, nil
 }
 
-// lossError is what a format says and cluster.yaml has no place for.
 type lossError struct{ losses []convert.Loss }
 
 // MultiLine says that its lines are meant.
@@ -136,8 +135,7 @@ type Source struct {
 	Converted *convert.Converted // nil for a cluster.yaml
 }
 
-// Open reads a file or a folder in any format that is known. What no other format
-// claims is taken for a cluster.yaml, whose reader says what is wrong with it.
+// Open reads any known format. What none claims is read as a cluster.yaml, which explains.
 func (a *App) Open(ctx context.Context, file string, how convert.Options) (*Source, error) {
 	env := a.specEnv()
 	how.Env = env
@@ -190,6 +188,53 @@ type Unconvertible struct{ Err error }
 func (e *Unconvertible) Error() string { return e.Err.Error() }
 func (e *Unconvertible) Unwrap() error { return e.Err }
 
-// largestInput bounds what is read from standard input, in bytes: more than any
-// format's reader takes.
+// largestInput bounds standard input, in bytes: more than any format's reader takes.
 const largestInput = 256 << 20
+
+// CheckBackend refuses what the backend cannot do, before anything is asked of it.
+func (a *App) CheckBackend(c *spec.Cluster) error {
+	if a.Globals.Backend == BackendHub {
+		_, err := render.Hub(c, render.Options{Namespace: a.Globals.Kube.Scope(), Later: true})
+		return err
+	}
+	return checkREST(c)
+}
+
+func checkImportREST(c *spec.Cluster, report func(field, message, remedy string)) {
+	if !c.Imported() {
+		return
+	}
+	if c.Spec.Import.ClusterID == "" {
+		report("spec.import.clusterID", "is missing: a REST service knows an installed cluster by it", "write what the cluster says: oc get clusterversion version -o jsonpath='{.spec.clusterID}'; or give --backend hub")
+	}
+	if c.Spec.Import.Kubeconfig.SecretRef != nil {
+		report("spec.import.kubeconfig.secretRef", "names a Secret on a hub, which a REST service does not know", "leave the kubeconfig out: a REST service takes none; or give --backend hub")
+	}
+}
+
+func checkREST(c *spec.Cluster) error {
+	problems := &spec.Problems{}
+	report := func(field, message, remedy string) {
+		file, line, column := c.Position(field)
+		problems.List = append(problems.List, spec.Problem{File: file, Line: line, Column: column, Field: field, Message: message, Remedy: remedy})
+	}
+	if o := c.Spec.OpenShift; o.ImageSet != "" && o.Version == "" {
+		report("spec.openshift.imageSet", "names an object of a hub, which a REST service does not know", `write the version as well: version: "4.20"; or give --backend hub`)
+	}
+	if c.Spec.PullSecret.SecretRef != nil {
+		report("spec.pullSecret.secretRef", "names a Secret on a hub, which a REST service does not know", "name a file, a variable or a program that has it; or give --backend hub")
+	}
+	if c.Spec.Boot.Method == spec.BootMetal3 {
+		report("spec.boot.method", fmt.Sprintf("is %s: a hub boots the machines then, and a REST service does not", spec.BootMetal3), "write redfish, and oaictl boots them; or give --backend hub")
+	}
+	for _, field := range []string{"agentLabels", "nodeLabels", "classifications", "ironic", "ipxe"} {
+		if name := "spec.hub." + field; c.Present(name) {
+			report(name, "is a matter of a hub, and a REST service has nothing of the kind", "leave it out, or give --backend hub")
+		}
+	}
+	checkImportREST(c, report)
+	if len(problems.List) == 0 {
+		return nil
+	}
+	return problems
+}

@@ -23,8 +23,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/iso/serve"
 )
 
-// MediaListen is where the media server of a run listens: always the same, since
-// a BMC goes on reading at the address that it was told once.
+// MediaListen never changes: a BMC goes on reading at the address that it was given once.
 const MediaListen = ":8880"
 
 // DeclareBMCProxy declares the flag of the way to BMCs.
@@ -62,8 +61,7 @@ func (a *App) WarnCarried(names []string, location string) {
 	}
 }
 
-// SeveralArchs says what to do where one base is to be booted by hosts of several CPU
-// architectures.
+// SeveralArchs says what to do where the hosts of one base have several architectures.
 func SeveralArchs(err error) error {
 	if problem, is := errors.AsType[*boot.BaseError](err); is && problem.Archs > 0 {
 		return Usagef("--base is of one CPU architecture, and the hosts are of %d: leave it out, and the service's images are used", problem.Archs)
@@ -71,8 +69,7 @@ func SeveralArchs(err error) error {
 	return err
 }
 
-// WatchMachines is a plane of machines that serves nothing: which image is a
-// cluster's own follows from the key in its folder.
+// WatchMachines serves nothing; the key in the cluster's folder tells its own images.
 func (a *App) WatchMachines(clusterDir, proxy string) (*machine.Plane, error) {
 	through, err := ProxyURL(proxy)
 	if err != nil {
@@ -81,8 +78,7 @@ func (a *App) WatchMachines(clusterDir, proxy string) (*machine.Plane, error) {
 	return boot.Watch(MediaKeyFile(clusterDir), through, a.Clock)
 }
 
-// AccessText is a request for an image as the log has it: without the URL, which
-// nobody else is to know.
+// AccessText is a request for an image without its URL, which nobody else is to know.
 func AccessText(a serve.Access) string {
 	host := a.Host
 	if host == "" {
@@ -97,7 +93,7 @@ func AccessText(a serve.Access) string {
 
 // ImageCacheDir is where live images are kept between runs.
 func (a *App) ImageCacheDir() (string, error) {
-	if dir := a.Env.Get("XDG_CACHE_HOME"); filepath.IsAbs(dir) {
+	if dir := a.Env["XDG_CACHE_HOME"]; filepath.IsAbs(dir) {
 		return filepath.Join(dir, "oaictl", "images"), nil
 	}
 	dir, err := os.UserCacheDir()
@@ -107,8 +103,7 @@ func (a *App) ImageCacheDir() (string, error) {
 	return filepath.Join(dir, "oaictl", "images"), nil
 }
 
-// ForgetImages removes the cached images of InfraEnvs that are gone: each holds the pull
-// secret of its cluster. One that cannot be removed is told of, and ends nothing.
+// ForgetImages removes the cached images of InfraEnvs, which hold a pull secret.
 func (a *App) ForgetImages(ctx context.Context, envs []install.InfraEnv) {
 	dir, err := a.ImageCacheDir()
 	if err != nil {
@@ -121,8 +116,7 @@ func (a *App) ForgetImages(ctx context.Context, envs []install.InfraEnv) {
 	}
 }
 
-// ForgetImagesOf does so for a cluster that the service does not have any more, nor its
-// InfraEnvs.
+// ForgetImagesOf does so for a cluster that the service does not have any more.
 func (a *App) ForgetImagesOf(c *spec.Cluster) {
 	dir, err := a.ImageCacheDir()
 	if err != nil {
@@ -144,8 +138,7 @@ func CheckSource(location, digest string) error {
 	return nil
 }
 
-// CheckListen refuses what is no address to listen on, so that it is not taken for
-// one that is in use.
+// CheckListen refuses what is no address, so that it is not taken for one in use.
 func CheckListen(flag, address string) error {
 	_, port, err := net.SplitHostPort(address)
 	if err == nil {
@@ -157,8 +150,7 @@ func CheckListen(flag, address string) error {
 	return nil
 }
 
-// ListenAdvice is what helps where an address cannot be listened on that a flag gives. free
-// is what to do, beside choosing another one, if somebody else listens there.
+// ListenAdvice is what helps where listening fails. free is how to end another listener.
 func ListenAdvice(err error, flag, free string) install.Advice {
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):

@@ -2,19 +2,25 @@ package base
 
 import (
 	"errors"
+	"fmt"
 	"io"
+	"io/fs"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
+	"github.com/oaictl/oaictl/internal/bytesize"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/internal/escape"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // Changed prints what was done.
 func (a *App) Changed(done ...document.Changed) error {
-	names := NamesOf(done, func(d document.Changed) string { return d.Kind + "/" + d.Name })
+	names := document.Each(done, func(d document.Changed) string { return d.Kind + "/" + d.Name })
 	return a.Print(printer.Result{Data: document.List(done), Names: names, Text: func() string {
 		text := ""
 		for _, d := range done {
@@ -24,8 +30,7 @@ func (a *App) Changed(done ...document.Changed) error {
 	}})
 }
 
-// Print writes a result to standard output as -o says. That there is nothing in
-// a table is for people, and not for a pipe to count as a line.
+// Print writes a result as -o says. That a table is empty is for people, not for a pipe.
 func (a *App) Print(result printer.Result) error {
 	if !a.Globals.Format.Machine() && result.Text == nil {
 		if table := result.Table(); len(table.Rows) == 0 && table.Empty != "" {
@@ -61,17 +66,16 @@ func (a *App) Warn(format string, args ...any) {
 	escape.Fprintf(a.IO.Err, "warning: "+format+"\n", args...)
 }
 
-// NamesOf are the names of things, never nil.
-func NamesOf[T any](things []T, name func(T) string) []string {
-	names := make([]string, 0, len(things))
-	for _, thing := range things {
-		names = append(names, name(thing))
-	}
-	return names
-}
-
 // Lines is a text of so many lines, "" for none.
 func Lines(list []string) string { return strings.Join(append(slices.Clip(list), ""), "\n") }
+
+// Content writes what is in memory already.
+func Content[T []byte | string](content T) func(io.Writer) error {
+	return func(w io.Writer) error {
+		_, err := io.WriteString(w, string(content))
+		return err
+	}
+}
 
 // SaveOne writes a download to a file, and prints which.
 func (a *App) SaveOne(path string, write func(io.Writer) error) error {
@@ -96,4 +100,170 @@ func (a *App) Saved(files []document.Download, err error) error {
 		return nil
 	}
 	return a.Print(printer.Result{Data: document.List(kept), Names: names, Text: func() string { return Lines(names) }})
+}
+
+// UsageError is a command line that cannot be understood. It ends with exit
+// code 2 and a hint at the usage of the command.
+type UsageError struct{ err error }
+
+func (e *UsageError) Error() string { return e.err.Error() }
+func (e *UsageError) Unwrap() error { return e.err }
+
+// Usagef is a UsageError with a text.
+func Usagef(format string, args ...any) error {
+	return &UsageError{fmt.Errorf(format, args...)}
+}
+
+// Is says whether an error is of a type, or has one of it in it.
+func Is[E error](err error) bool {
+	_, is := errors.AsType[E](err)
+	return is
+}
+
+// WithoutPath is an error of a file without its name, which is told beside it.
+func WithoutPath(err error) error {
+	if cause, is := errors.AsType[*fs.PathError](err); is {
+		return cause.Err
+	}
+	return err
+}
+
+// CodeOf is the exit code of an error.
+func CodeOf(err error) install.Code {
+	switch {
+	case err == nil:
+		return 0
+	case Is[*UsageError](err):
+		return install.CodeUsage
+	}
+	return install.CodeOf(err)
+}
+
+// PlainError is the text of an error without blank lines at its end.
+func PlainError(err error) string {
+	if problems, is := errors.AsType[*spec.Problems](err); is && len(problems.List) > 1 {
+		return fmt.Sprintf("%d problems:\n%s", len(problems.List), problems.Error())
+	}
+	text := strings.TrimSpace(err.Error())
+	if text == "" {
+		return "failed without saying why"
+	}
+	return text
+}
+
+// FileFault is a file of the user's that cannot be read or written.
+func FileFault(op, path string, err error) error {
+	return &install.Fault{Code: install.CodeFailure, Op: op, On: path, Err: WithoutPath(err)}
+}
+
+// ErrNotConfirmed is the answer no.
+var ErrNotConfirmed = errors.New("not confirmed; nothing was done")
+
+// NotFound is a fault about a thing that is not there.
+func NotFound(op, on, why string, next install.Advice) error {
+	return &install.Fault{Code: install.CodeNotFound, Op: op, On: on, Permanent: true, Err: errors.New(why), Next: next}
+}
+
+// PercentText is a percentage for a table, "" before there is any.
+func PercentText(percent int) string {
+	if percent == 0 {
+		return ""
+	}
+	return strconv.Itoa(percent) + "%"
+}
+
+// ListText is a list for a cell of a table.
+func ListText(list []string) string { return strings.Join(list, ",") }
+
+// Facts writes names and values under each other, without those that have none.
+func Facts(text *strings.Builder, indent string, list [][2]string) {
+	longest := 0
+	for _, f := range list {
+		if f[1] != "" {
+			longest = max(longest, len(f[0]))
+		}
+	}
+	for _, f := range list {
+		if f[1] != "" {
+			escape.Fprintf(text, "%s%-*s  %s\n", indent, longest+1, f[0]+":", f[1])
+		}
+	}
+}
+
+// When is a time for the table: how long ago on a terminal.
+func (a *App) When(at *time.Time) string {
+	if at == nil {
+		return ""
+	}
+	return printer.Moment(*at, a.Clock.Now(), a.IO.OutTTY)
+}
+
+// HostTable says whose a host is only where those of several clusters are listed.
+func (a *App) HostTable(items []document.Host, several bool) printer.Table {
+	return printer.Table{Empty: "no hosts", Columns: []printer.Column{
+		{Name: "NAME"}, {Name: "ROLE"}, {Name: "STATE"}, {Name: "STAGE"}, {Name: "%", Right: true}, {Name: "SINCE"},
+		{Name: "CLUSTER", Wide: !several}, {Name: "INFRAENV", Wide: !a.Globals.AllNamespaces},
+		{Name: "ADDRESSES", Wide: true}, {Name: "MACS", Wide: true}, {Name: "SERIAL", Wide: true}, {Name: "BMC", Wide: true}, {Name: "ID", Wide: true}, {Name: "INFO", Wide: true},
+	}, Rows: document.Each(items, func(h document.Host) []string {
+		return []string{
+			h.Name, RoleText(h), string(h.State), StageText(h), PercentText(h.Percent), a.When(h.Since), h.ClusterID, h.InfraEnvID,
+			ListText(h.Addresses), ListText(h.MACs), h.Serial, h.BMC, h.ID, h.StatusInfo,
+		}
+	})}
+}
+
+// RoleText is the role of a host.
+func RoleText(h document.Host) string {
+	if h.Bootstrap {
+		return string(h.Role) + " (bootstrap)"
+	}
+	return string(h.Role)
+}
+
+// StageText is the stage of a host, and how far it is in it.
+func StageText(h document.Host) string {
+	text := h.Stage
+	switch {
+	case h.StageInfo == "", h.StageInfo == h.Stage:
+	case strings.HasSuffix(h.StageInfo, "%"):
+		text += " " + h.StageInfo
+	default:
+		text += ", " + h.StageInfo
+	}
+	if h.TimedOut {
+		text += " (too long)"
+	}
+	return text
+}
+
+// Section writes a heading and the things below it, nothing for none.
+func Section[T any](text *strings.Builder, heading string, things []T, write func(T) string) {
+	if len(things) == 0 {
+		return
+	}
+	fmt.Fprintf(text, "\n%s:\n", heading)
+	for _, thing := range things {
+		text.WriteString(write(thing))
+	}
+}
+
+// Shortened keeps a value on a line; -o wide shows all of it.
+func Shortened(value string, wide bool) string {
+	const longest = 60
+	value = strings.Join(strings.Fields(value), " ")
+	if runes := []rune(value); !wide && len(runes) > longest {
+		return string(runes[:longest-1]) + "…"
+	}
+	return value
+}
+
+// SizeText is a size as disks are sold.
+func SizeText(bytes int64) string { return bytesize.Text(bytes) }
+
+// Counted is a number of things in words: 1 host, 2 hosts.
+func Counted(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
 }

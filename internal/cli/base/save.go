@@ -45,8 +45,7 @@ func (a *App) SaveTo(path string, write func(io.Writer) error) (document.Downloa
 	return document.Download{File: path, Bytes: size}, nil
 }
 
-// resolveLinks is the regular file that path leads to, whether or not it exists
-// yet.
+// resolveLinks is the regular file that path leads to, which need not exist yet.
 func resolveLinks(path string) (string, error) {
 	const most = 40 // as Linux has it
 	for range most {
@@ -62,8 +61,7 @@ func resolveLinks(path string) (string, error) {
 	return "", errors.New("too many links lead to one another")
 }
 
-// writeInto writes into a device or a pipe. It is opened by the name that the
-// user gave: what stands behind /dev/stdout need not have one of its own.
+// writeInto opens by the given name: what is behind /dev/stdout need not have its own.
 func writeInto(path string, write func(io.Writer) error) error {
 	file, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {
@@ -76,8 +74,7 @@ func writeInto(path string, write func(io.Writer) error) error {
 	return failed
 }
 
-// replace writes a file beside target and gives it target's name once it is
-// whole. path is what the user calls it.
+// replace gives a file target's name once it is whole. path is what the user calls it.
 func replace(path, target string, write func(io.Writer) error) (size int64, err error) {
 	file, err := os.CreateTemp(filepath.Dir(target), "."+filepath.Base(target)+".*")
 	if err != nil {
@@ -98,8 +95,7 @@ func replace(path, target string, write func(io.Writer) error) (size int64, err 
 	return size, nil
 }
 
-// filling lets write write to w. Where w was what failed, that is the error,
-// whatever write made of it.
+// filling prefers the error of w to whatever write made of it.
 func filling(path string, w io.Writer, write func(io.Writer) error) error {
 	disk := &Sink{Path: path, W: w}
 	if err := write(disk); disk.Failed == nil {
@@ -108,8 +104,7 @@ func filling(path string, w io.Writer, write func(io.Writer) error) error {
 	return disk.Failed
 }
 
-// Sink tells its own failures from those of the service, so that a full disk
-// is not taken for a broken connection and tried again.
+// Sink keeps its own failures: a full disk is no broken connection to try again.
 type Sink struct {
 	Path   string
 	W      io.Writer
@@ -131,8 +126,7 @@ func (s *Sink) Write(data []byte) (int, error) {
 // ErrIsFolder is what a file to be written is, and must not be.
 var ErrIsFolder = errors.New("it is a folder")
 
-// PlaceNext is what to do about a file or folder that cannot be written: which flag
-// names it, the verb's usage tells.
+// PlaceNext is what to do about a file or folder that cannot be written.
 func PlaceNext(err error) install.Advice {
 	switch {
 	case errors.Is(err, ErrIsFolder), errors.Is(err, syscall.EISDIR):
@@ -178,8 +172,7 @@ func Folder(parts ...string) (string, error) {
 	return dir, nil
 }
 
-// FileName makes a name that a service gave into the name of one file: it must
-// not lead out of its folder.
+// FileName makes a service's name one of a file, which does not lead out of its folder.
 func FileName(name string) string {
 	name = strings.Map(func(r rune) rune {
 		if escape.Needed(string(r)) || strings.ContainsRune(`/\:`, r) {

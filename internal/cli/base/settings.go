@@ -14,20 +14,13 @@ import (
 	"github.com/spf13/viper"
 )
 
-// NoConfig marks a command that reads no configuration: it must answer even where
-// the configuration is broken, and at once.
+// NoConfig marks a command that answers even where the configuration is broken.
 const NoConfig = "bare"
 
-// consent lists the flags that permit something. They are given each time, on
-// the command line, and never by a file or a variable that stays behind.
+// consent lists the flags that permit something: only the command line gives them.
 var consent = [...]string{"accept-control-plane", "accept-loss", "accept-unknown-hosts", "adopt", "all", "dry-run", "file", "for", "force", "help", "merge", "orphan", "reboot-running", "reimage", "replace", "resend-secrets", "simulate", "with-secrets", "yes"}
 
-// legacyVariables are the names that users of aicli have set already.
-var legacyVariables = [...][2]string{{"service-url", "AI_URL"}}
-
-// applySettings fills in the flags that were not given: from the environment,
-// else from the configuration file. A flag beats a variable, a variable beats
-// the file, and the file beats the default.
+// applySettings fills in the flags that were not given: a variable beats the file.
 func (a *App) applySettings(command *cobra.Command) error {
 	a.Globals.Token = firstSet(a.Env, "OAICTL_TOKEN", "AI_TOKEN")
 	a.Globals.OfflineToken = firstSet(a.Env, "OAICTL_OFFLINE_TOKEN", "AI_OFFLINETOKEN")
@@ -57,14 +50,11 @@ func (a *App) applySettings(command *cobra.Command) error {
 	return failed
 }
 
-// setting is the value of a flag that was not given, and where it comes from;
-// from is "" if it comes from nowhere.
+// setting is the value of a flag that was not given; from is "" where there is none.
 func (a *App) setting(flag string, file *viper.Viper, path string) (value, from string) {
 	names := []string{variableOf(flag)}
-	for _, legacy := range legacyVariables {
-		if legacy[0] == flag {
-			names = append(names, legacy[1])
-		}
+	if flag == "service-url" {
+		names = append(names, "AI_URL") // which users of aicli have set already
 	}
 	for _, name := range names {
 		if value, ok := a.Env.Lookup(name); ok && value != "" {
@@ -77,7 +67,6 @@ func (a *App) setting(flag string, file *viper.Viper, path string) (value, from 
 	return "", ""
 }
 
-// variableOf is the variable that stands for a flag.
 func variableOf(flag string) string {
 	return "OAICTL_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
@@ -91,13 +80,12 @@ func firstSet(env map[string]string, names ...string) string {
 	return ""
 }
 
-// configPath is where the configuration file would be, "" where there is no
-// home to look in, and whether the user named it, so that it has to be there.
+// configPath is "" where there is no home; named says that the file has to be there.
 func (a *App) configPath() (path string, named bool) {
-	if path := a.Env.Get("OAICTL_CONFIG"); path != "" {
+	if path := a.Env["OAICTL_CONFIG"]; path != "" {
 		return path, true
 	}
-	base := a.Env.Get("XDG_CONFIG_HOME")
+	base := a.Env["XDG_CONFIG_HOME"]
 	if base == "" {
 		home := firstSet(a.Env, "HOME", "USERPROFILE")
 		if home == "" {
@@ -108,9 +96,7 @@ func (a *App) configPath() (path string, named bool) {
 	return filepath.Join(base, "oaictl", "config.yaml"), false
 }
 
-// readConfig reads the configuration file, if there is one. Its keys are the
-// names of flags; one that is none is refused, for a setting that is silently
-// not applied is worse than an error.
+// readConfig refuses unknown keys: a setting silently not applied is worse than an error.
 func readConfig(file *viper.Viper, path string, named bool, root *cobra.Command) error {
 	if path == "" {
 		return nil
@@ -140,7 +126,6 @@ func readConfig(file *viper.Viper, path string, named bool, root *cobra.Command)
 	return nil
 }
 
-// flagNames is every flag of every command below root.
 func flagNames(root *cobra.Command) []string {
 	var names []string
 	add := func(flag *pflag.Flag) {

@@ -17,8 +17,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// Target is what a verb is about: a thing by NAME or ID, or the cluster of a
-// file.
+// Target is what a verb is about: a thing by NAME or ID, or the cluster of a file.
 type Target struct {
 	Kind string // "cluster", or what else the verb takes
 	Name string
@@ -37,8 +36,7 @@ func (t *Target) DeclareOfHost(flags *pflag.FlagSet) {
 	flags.StringVar(&t.Cluster, "cluster", "", "look for the host in the cluster `NAME` or ID, where several have one of its name")
 }
 
-// Read takes the target from the arguments: [KIND] NAME, or nothing beside -f.
-// The first of the kinds is the one that may be left out.
+// Read takes [KIND] NAME, or nothing beside -f. The first of the kinds may be left out.
 func (t *Target) Read(command *cobra.Command, given []string, kinds ...string) error {
 	t.Kind = kinds[0]
 	if len(given) > 0 && slices.Contains(kinds, KindOf(given[0])) {
@@ -76,8 +74,7 @@ func (t *Target) Optional(command *cobra.Command, given []string) error {
 // KindOf is what a person called a kind, in the singular.
 func KindOf(word string) string { return strings.TrimSuffix(strings.ToLower(word), "s") }
 
-// HostsSeen are the cluster's hosts. With a file they have its names, and those of
-// it that have not come stand among them.
+// HostsSeen are the cluster's hosts; with a file in its words, and with those missing.
 func HostsSeen(seen *install.Found) []document.Host {
 	matched := install.NewSnapshot(seen.Desired(), seen.Observed).Hosts()
 	items := make([]document.Host, 0, len(matched))
@@ -112,45 +109,39 @@ func (a *App) Meant(ctx context.Context, t Target) (install.Target, error) {
 
 // FindCluster says which cluster the target is.
 func (a *App) FindCluster(ctx context.Context, service *install.Client, t Target) (*install.Found, error) {
-	meant, err := a.Meant(ctx, t)
-	if err != nil {
-		return nil, err
-	}
-	return service.Find(ctx, meant)
+	return findMeant(ctx, a, t, service.Find)
 }
 
 // ObserveCluster finds the target's cluster and reads all of it.
 func (a *App) ObserveCluster(ctx context.Context, service *install.Client, t Target) (*install.Found, error) {
-	meant, err := a.Meant(ctx, t)
-	if err != nil {
-		return nil, err
-	}
-	return service.Look(ctx, meant)
+	return findMeant(ctx, a, t, service.Look)
 }
 
-// OfHost is the cluster that a target looks for a host in: that of its file, or the one that
-// --cluster names.
-func (a *App) OfHost(ctx context.Context, t Target) (install.Target, error) {
-	return a.Meant(ctx, Target{Name: t.Cluster, File: t.File})
+func findMeant[T any](ctx context.Context, a *App, t Target, find func(context.Context, install.Target) (T, error)) (found T, err error) {
+	meant, err := a.Meant(ctx, t)
+	if err != nil {
+		return found, err
+	}
+	return find(ctx, meant)
 }
+
+// OfHost is the cluster that a target's host is looked for in.
+func (t Target) OfHost() Target { return Target{Name: t.Cluster, File: t.File} }
 
 // FindHost finds the host that a target names.
 func (a *App) FindHost(ctx context.Context, service *install.Client, t Target) (install.Host, error) {
-	in, err := a.OfHost(ctx, t)
-	if err != nil {
-		return install.Host{}, err
-	}
-	return service.FindHost(ctx, in, t.Name)
+	return findMeant(ctx, a, t.OfHost(), func(ctx context.Context, in install.Target) (install.Host, error) {
+		return service.FindHost(ctx, in, t.Name)
+	})
 }
 
 // DialFor connects, and finds what a command is about.
-func DialFor[T any](ctx context.Context, a *App, t Target, find func(context.Context, *install.Client, Target) (T, error)) (*install.Client, T, error) {
-	service, err := a.Dial(ctx)
+func DialFor[T any](ctx context.Context, a *App, t Target, find func(context.Context, *install.Client, Target) (T, error)) (service *install.Client, found T, err error) {
+	service, err = a.Dial(ctx)
 	if err != nil {
-		var none T
-		return nil, none, err
+		return nil, found, err
 	}
-	found, err := find(ctx, service, t)
+	found, err = find(ctx, service, t)
 	return service, found, err
 }
 

@@ -6,17 +6,24 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
+	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/escape"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// changeOptions are what the verbs that undo something have in common.
 type changeOptions struct {
 	*base.App
 	base.Target
@@ -27,8 +34,6 @@ type changeOptions struct {
 	ReturnToPool, RemoveNode bool
 }
 
-// read takes the target from the arguments, and refuses what a flag says before
-// anything is done.
 func (o *changeOptions) read(command *cobra.Command, given []string, kinds ...string) error {
 	if _, err := base.ProxyURL(o.ejecting.BMCProxy); err != nil {
 		return err
@@ -36,7 +41,6 @@ func (o *changeOptions) read(command *cobra.Command, given []string, kinds ...st
 	return o.Target.Read(command, given, kinds...)
 }
 
-// confirm asks a person, and refuses where there is none to ask.
 func (o *changeOptions) confirm(question string) error {
 	if o.Yes {
 		return nil
@@ -74,17 +78,7 @@ func NewCancel(a *base.App) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "cancel [cluster] NAME|ID|-f FILE",
 		Short: "Stop an install; the machines stay as they are",
-		Long: `Stop an install. The machines stay as they are, but for this: with -f FILE, the
-discovery images that create cluster put into their virtual drives are taken out,
-and their boot order is put back; also where the install has not begun, or has
-ended, and the service has nothing to cancel.
-
-An install that is still being prepared has written nothing: its cluster is ready
-again, a create cluster that runs ends with exit code 7, and the next one installs
-it. Any other cluster is cancelled, and needs a reset.`,
-		Example: `  oaictl cancel lab --yes
-  oaictl cancel -f cluster.yaml --yes`,
-		RunE: o.endInstall(ending{"cancel", "cancelled", (*install.Client).CancelInstall, (*install.Client).Cancel, (*install.Client).AfterCancel}),
+		RunE:  o.endInstall(ending{"cancel", "cancelled", (*install.Client).CancelInstall, (*install.Client).Cancel, (*install.Client).AfterCancel}),
 	}
 	o.flags(command)
 	return command
@@ -96,12 +90,6 @@ func NewReset(a *base.App) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "reset [cluster] NAME|ID|-f FILE",
 		Short: "Take a failed or cancelled install back to its beginning",
-		Long: `Take a failed or cancelled install back to its beginning. The hosts have to boot
-the discovery image again; what they know stays. With -f FILE, images that are
-still in the machines' virtual drives are taken out: create cluster inserts them
-anew.`,
-		Example: `  oaictl reset lab --yes
-  oaictl reset -f cluster.yaml --yes`,
 		RunE: o.endInstall(ending{"reset", "reset", (*install.Client).ResetInstall, (*install.Client).Reset, func(*install.Client, context.Context, *install.Found) install.Advice {
 			return "boot the hosts from the discovery image, then {create cluster -f FILE}"
 		}}),
@@ -118,7 +106,6 @@ type ending struct {
 	next       func(*install.Client, context.Context, *install.Found) install.Advice
 }
 
-// endInstall is what such a verb does.
 func (o *changeOptions) endInstall(e ending) func(*cobra.Command, []string) error {
 	return func(command *cobra.Command, given []string) error {
 		if err := o.read(command, given, "cluster"); err != nil {
@@ -145,4 +132,119 @@ func (o *changeOptions) end(ctx context.Context, e ending) error {
 	_, ejected := o.eject(ctx, seen)
 	o.Say("Next: %s", o.Hint(e.next(service, ctx, seen)))
 	return errors.Join(o.Changed(document.Changed{Kind: "cluster", Name: seen.Ref.Name, ID: seen.Ref.ID, Done: e.done}), ejected)
+}
+
+type ejectOptions struct {
+	Dir      string
+	BMCProxy string
+}
+
+func (o *ejectOptions) declare(flags *pflag.FlagSet) {
+	flags.StringVar(&o.Dir, "dir", ".", "`DIR` with the results of create cluster, as DIR/CLUSTER: it knows which images are its own")
+	base.DeclareBMCProxy(flags, &o.BMCProxy)
+}
+
+// eject takes discovery images out of drives and puts the boot order back. looked says
+// whether there was a drive to look at and a way to tell whose image it holds.
+func (o *changeOptions) eject(ctx context.Context, seen *install.Found) (looked bool, err error) {
+	keyFile := base.MediaKeyFile(filepath.Join(o.ejecting.Dir, seen.Ref.Name))
+	_, err = os.Stat(keyFile)
+	booted := err == nil
+	if seen.Spec == nil {
+		if booted {
+			o.Say("The machines' virtual drives may still hold discovery images: only -f FILE says how their BMCs are reached.")
+		}
+		return false, nil
+	}
+	hosts := model.BootedByBMC(seen.Spec)
+	if len(hosts) == 0 {
+		return false, nil
+	}
+	if !booted {
+		if !errors.Is(err, fs.ErrNotExist) {
+			return false, err
+		}
+		o.Say("No discovery image was taken out of a virtual drive: %s is missing, which says which are ours; --dir says where create cluster left it.", keyFile)
+		return false, nil
+	}
+	names := document.Each(hosts, func(host *spec.Host) string { return host.Name })
+	plane, err := o.WatchMachines(filepath.Dir(keyFile), o.ejecting.BMCProxy)
+	if err != nil {
+		return false, err
+	}
+	ejected, err := plane.Eject(ctx, seen.Desired(), names...)
+	if len(ejected) > 0 {
+		o.Say("ejected the discovery image of %s", strings.Join(ejected, ", "))
+	}
+	if err != nil {
+		return true, o.notEjected(seen, err)
+	}
+	return true, nil
+}
+
+// ejectIfIdle ejects although the service refused to end the install, if that is because
+// none runs. While one runs, the machines need their images.
+func (o *changeOptions) ejectIfIdle(ctx context.Context, seen *install.Found, refused error) error {
+	if fault, is := errors.AsType[*install.Fault](refused); !is || fault.Status != http.StatusConflict {
+		return refused
+	}
+	if state := model.ClusterStateOf(seen.Ref.Status); !state.BeforeInstall() && !state.Stopped() {
+		return refused
+	}
+	if _, err := o.eject(ctx, seen); err != nil {
+		o.Warn("%v", err)
+		o.Say("Next: %s", o.Hint(install.NextOf(err)))
+	}
+	return refused
+}
+
+// notEjected suspects a proxy first: behind one a BMC that works does not answer.
+func (o *changeOptions) notEjected(seen *install.Found, err error) *install.Fault {
+	suspect := "give --bmc-proxy if the BMCs are behind a proxy"
+	if o.ejecting.BMCProxy != "" {
+		suspect = "check --bmc-proxy"
+	}
+	return &install.Fault{
+		Code: install.CodeFailure, Op: "clear the virtual drives of", On: seen.FullName(), Err: errors.New(strings.ReplaceAll(err.Error(), "\n", "; ")),
+		Next: install.Advice(suspect + ", and see to the BMCs that are named"),
+	}
+}
+
+// ejectBeforeDelete keeps a cluster on failure: the same command can be given again.
+func (o *changeOptions) ejectBeforeDelete(ctx context.Context, seen *install.Found) error {
+	_, err := o.eject(ctx, seen)
+	fault, is := errors.AsType[*install.Fault](err)
+	if !is {
+		return err
+	}
+	kept := *fault
+	kept.Err = fmt.Errorf("%w; nothing was deleted", fault.Err)
+	kept.Next += "; to delete it all the same, and leave the BMCs as they are, run " + advice.Command("delete cluster", seen.Ref.Name)
+	return &kept
+}
+
+// ejectOfGone ejects for a cluster that the service has no more. Without a drive to look
+// at, that the cluster is not there is all there is to say.
+func (o *changeOptions) ejectOfGone(ctx context.Context, gone error) error {
+	cluster, err := o.Load(ctx, o.File)
+	if err != nil {
+		return err
+	}
+	o.ForgetImagesOf(cluster)
+	seen := &install.Found{Ref: install.ClusterRef{Name: cluster.Metadata.Name, BaseDomain: cluster.Spec.BaseDomain}, Spec: cluster}
+	if len(model.BootedByBMC(cluster)) == 0 {
+		return gone
+	}
+	if err := o.confirm(fmt.Sprintf("eject the discovery images of cluster %s, which the service does not have?", seen.FullName())); err != nil {
+		return err
+	}
+	looked, err := o.eject(ctx, seen)
+	switch {
+	case err != nil:
+		return err
+	case !looked:
+		return gone
+	}
+	o.Say("The service has no cluster %s that oaictl made: there is nothing else to delete.", seen.FullName())
+	return o.Changed()
 }

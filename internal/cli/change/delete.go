@@ -27,28 +27,6 @@ func newDeleteCluster(a *base.App) *cobra.Command {
 		Use:     "cluster NAME|ID|-f FILE",
 		Aliases: []string{"clusters"},
 		Short:   "Delete a cluster, with the InfraEnvs that oaictl made for it",
-		Long: `Delete a cluster's record from the service, with its hosts' records and the
-InfraEnvs that oaictl made for it. Nodes that run go on running; only the service
-forgets them. The cluster's images in oaictl's cache, which hold the pull secret, are
-removed. With -f FILE, discovery images that are still in the
-machines' virtual drives are taken out first, also where the cluster is gone
-already; if that fails, nothing is deleted. With a name, BMCs are left alone.
-
-On a hub, machines that came from a pool go back to it as long as the install has
-not begun to write their disks. From then on they are left alone, unless
---return-to-pool says that the cluster has served its time: the hub then boots its
-nodes into the discovery image, and nothing of the cluster runs on.
-
-There the cluster's objects are deleted in the order in which the hub's
-controllers can let go of them, also while an install runs, which ends it. What
-they do not let go of is named after some seconds, with who holds it; the same
-command goes on with a deletion that was broken off. A cluster that oaictl did not
-make, or has let go of, is left. --orphan deletes nothing: the objects only stop
-being oaictl's, for whoever takes them over.`,
-		Example: `  oaictl delete cluster lab --yes
-  oaictl delete cluster -f cluster.yaml --yes
-  oaictl delete cluster lab --backend hub --return-to-pool --yes
-  oaictl delete cluster lab --backend hub --orphan --yes`,
 		RunE: func(command *cobra.Command, given []string) error {
 			if err := o.read(command, given, "cluster"); err != nil {
 				return err
@@ -128,7 +106,7 @@ func (o *changeOptions) deleteCluster(ctx context.Context) error {
 }
 
 func infraEnvList(list []install.InfraEnv) string {
-	return "InfraEnv " + strings.Join(base.NamesOf(list, func(env install.InfraEnv) string { return env.Name }), ", ")
+	return "InfraEnv " + strings.Join(document.Each(list, func(env install.InfraEnv) string { return env.Name }), ", ")
 }
 
 func newDeleteInfraEnv(a *base.App) *cobra.Command {
@@ -137,7 +115,6 @@ func newDeleteInfraEnv(a *base.App) *cobra.Command {
 		Use:     "infraenv NAME|ID",
 		Aliases: []string{"infraenvs", "infra-env", "infra-envs"},
 		Short:   "Delete an InfraEnv that has no hosts",
-		Example: "  oaictl delete infraenv pool --yes\n  oaictl delete infraenv 6f1c7d2e-0d8b-4c3b-9d53-5d1d6a3d2f10 --yes",
 		Args:    base.OneArgument("the NAME or ID of an InfraEnv"),
 		RunE: func(command *cobra.Command, given []string) error {
 			o.Name = given[0]
@@ -165,4 +142,127 @@ func (o *changeOptions) deleteInfraEnv(ctx context.Context) error {
 	}
 	o.ForgetImages(ctx, []install.InfraEnv{env})
 	return o.Changed(document.Changed{Kind: "infraenv", Name: env.Name, ID: env.ID, Done: "deleted"})
+}
+
+func newDeleteHost(a *base.App) *cobra.Command {
+	o := &changeOptions{App: a}
+	command := &cobra.Command{
+		Use:     "host NAME|ID",
+		Aliases: []string{"hosts"},
+		Short:   "Delete a host's record; power the machine off first, or it comes back",
+		Args:    base.OneArgument("the NAME or ID of a host"),
+		RunE: func(command *cobra.Command, given []string) error {
+			if err := o.Target.Read(command, given, "host"); err != nil {
+				return err
+			}
+			if o.RemoveNode && o.Globals.Backend != base.BackendHub {
+				return base.Usagef("--remove-node goes with --backend %s: a REST service does not speak to clusters", base.BackendHub)
+			}
+			return o.deleteHost(command.Context())
+		},
+	}
+	command.Flags().BoolVar(&o.Yes, "yes", false, "do not ask")
+	command.Flags().BoolVar(&o.RemoveNode, "remove-node", false, "have a hub take the node out of its cluster, too")
+	o.Target.Declare(command.Flags())
+	o.DeclareOfHost(command.Flags())
+	return command
+}
+
+func (o *changeOptions) deleteHost(ctx context.Context) error {
+	service, host, err := base.DialFor(ctx, o.App, o.Target, o.FindHost)
+	if err != nil {
+		return err
+	}
+	name := host.DisplayName()
+	if text := o.fateOfNode(host, name); text != "" {
+		o.Say("%s", text)
+	}
+	if err := o.confirm(fmt.Sprintf("delete host %s (%s, %s)?", name, host.ID, host.State)); err != nil {
+		return err
+	}
+	if err := service.DeleteHost(ctx, host.InfraEnvID, host.ID, o.deletion()); err != nil {
+		return err
+	}
+	return o.Changed(document.Changed{Kind: "host", Name: name, ID: host.ID, Done: "deleted"})
+}
+
+func (o *changeOptions) orphanCluster(ctx context.Context) error {
+	service, seen, err := base.DialFor(ctx, o.App, o.Target, o.FindCluster)
+	if err != nil {
+		return err
+	}
+	if err := o.confirm(fmt.Sprintf("let go of the objects of cluster %s (%s, %s)?", seen.FullName(), seen.Ref.ID, seen.Ref.Status)); err != nil {
+		return err
+	}
+	if err := service.ReleaseCluster(ctx, seen.Ref.ID); err != nil {
+		return err
+	}
+	return o.Changed(document.Changed{Kind: "cluster", Name: seen.Ref.Name, ID: seen.Ref.ID, Done: "let go"})
+}
+
+// deleteGone cleans up after a cluster that is gone: images in drives, objects on a hub.
+func (o *changeOptions) deleteGone(ctx context.Context, service *install.Client, gone error) error {
+	if o.Globals.Backend != base.BackendHub {
+		return o.ejectOfGone(ctx, gone)
+	}
+	cluster, err := o.Load(ctx, o.File)
+	if err != nil {
+		return err
+	}
+	id := o.IDOnHub(cluster)
+	if err := o.confirm(fmt.Sprintf("the hub has no cluster %s any more; delete what may be left of its objects?", id)); err != nil {
+		return err
+	}
+	if err := service.DeleteCluster(ctx, id, o.telling(id)); err != nil {
+		return err
+	}
+	if err := o.ejectOfGone(ctx, gone); err != nil && !errors.Is(err, gone) {
+		return err
+	}
+	return o.Changed(document.Changed{Kind: "cluster", Name: cluster.Metadata.Name, ID: id, Done: "gone, with what was left of it"})
+}
+
+// deletion is what else is done about what is deleted, and told of it.
+func (o *changeOptions) deletion() install.DeleteOptions {
+	return install.DeleteOptions{ReturnToPool: o.ReturnToPool, RemoveNode: o.RemoveNode, Tell: func(text string) { o.Say("%s", text) }}
+}
+
+// telling is deletion of a cluster, whose objects a hub lets go of one by one.
+func (o *changeOptions) telling(id string) install.DeleteOptions {
+	if o.Globals.Backend == base.BackendHub {
+		o.Say("Waiting for the hub's controllers to let go of the objects of %s.", id)
+	}
+	return o.deletion()
+}
+
+func (o *changeOptions) fateOfNodes(seen *install.Found) string {
+	state := model.ClusterStateOf(seen.Ref.Status)
+	switch {
+	case o.ReturnToPool:
+		return fmt.Sprintf("The nodes of %s are booted into the discovery image, for the pool that they came from: nothing of it runs on.", seen.FullName())
+	case state.Installed():
+		return fmt.Sprintf("The nodes of %s keep running; only the %s forgets them.", seen.FullName(), o.keeper())
+	case state.Running():
+		return fmt.Sprintf("The install of %s ends with it; its machines are left as far as they are.", seen.FullName())
+	}
+	return ""
+}
+
+func (o *changeOptions) fateOfNode(host install.Host, name string) string {
+	switch {
+	case o.RemoveNode && host.Role == model.RoleControlPlane:
+		return fmt.Sprintf("The node %s, of the control plane, is taken out of its cluster first.", name)
+	case o.RemoveNode:
+		return fmt.Sprintf("The node %s is taken out of its cluster first, if it is part of one.", name)
+	case host.State == model.HostInstalled, host.State == model.HostAdded:
+		return fmt.Sprintf("The node %s keeps running; only the %s forgets it.", name, o.keeper())
+	}
+	return ""
+}
+
+func (o *changeOptions) keeper() string {
+	if o.Globals.Backend == base.BackendHub {
+		return "hub"
+	}
+	return "service"
 }

@@ -3,20 +3,28 @@ package create
 import (
 	"context"
 	"errors"
+
 	"net"
 	"net/netip"
+	"net/url"
 	"os"
+	"strings"
 
+	"github.com/spf13/pflag"
+
+	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/runlog"
+	"github.com/oaictl/oaictl/internal/model"
+	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/boot"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 	"github.com/oaictl/oaictl/pkg/install/spec"
+	"github.com/oaictl/oaictl/pkg/iso/fetch"
 	"github.com/oaictl/oaictl/pkg/iso/serve"
 )
 
-// bootedMachines are the machines that a run boots, with what a person is told of them.
 type bootedMachines struct {
 	*boot.Machines
 	tell   func(install.Event)
@@ -42,10 +50,9 @@ func (h *bootedMachines) Observe(ctx context.Context, desired *install.Desired, 
 
 func (h *bootedMachines) close() error { return errors.Join(h.Close(), h.forget()) }
 
-// bootMachines starts what boots the machines of the file that have BMCs; it is
-// nil where none has.
+// bootMachines is nil where no machine of the file has a BMC.
 func (o *runOptions) bootMachines(ctx context.Context, service *install.Client, desired *install.Desired, log *runlog.Log) (*bootedMachines, error) {
-	if len(install.BootedByBMC(boot.ToBoot(desired))) == 0 {
+	if len(model.BootedByBMC(boot.ToBoot(desired))) == 0 {
 		return nil, nil
 	}
 	proxy, err := base.ProxyURL(o.boot.BMCProxy)
@@ -96,8 +103,7 @@ func (o *runOptions) listenForBMCs() (net.Listener, error) {
 	return listener, nil
 }
 
-// imageDir is where base images are kept: for a simulated service, whose images
-// are nobody's, only until forget is called.
+// imageDir is where base images are kept; those of a simulation go with it.
 func (o *runOptions) imageDir() (dir string, forget func() error, err error) {
 	if !o.Globals.Simulated {
 		dir, err = o.ImageCacheDir()
@@ -107,8 +113,6 @@ func (o *runOptions) imageDir() (dir string, forget func() error, err error) {
 	return dir, func() error { return os.RemoveAll(dir) }, err
 }
 
-// mediaURL is where BMCs find a server that listens at an address: as the user
-// says; else as the way to them says.
 func (o *bootOptions) mediaURL(ctx context.Context, listen netip.AddrPort, hosts []*spec.Host, route func(context.Context, *spec.BMC) (netip.Addr, error)) (string, error) {
 	if o.MediaURL != "" {
 		return o.MediaURL, nil
@@ -129,4 +133,155 @@ func adviseRoute(err error) error {
 		return base.Usagef("%w: say with --media-url where BMCs reach this machine", unclear)
 	}
 	return base.Usagef("%w: say which with --media-url", unclear)
+}
+
+type bootOptions struct {
+	Base          string
+	MediaListen   string
+	MediaURL      string
+	BMCProxy      string
+	RebootRunning bool
+
+	flags *pflag.FlagSet
+}
+
+func (o *bootOptions) declare(flags *pflag.FlagSet) {
+	o.flags = flags
+	flags.StringVar(&o.Base, "base", "", "`FILE` or URL of the live image that machines with a bmc boot (default: the service's)")
+	flags.StringVar(&o.MediaListen, "media-listen", base.MediaListen, "`ADDRESS` at which BMCs read their machines' images")
+	flags.StringVar(&o.MediaURL, "media-url", "", "`URL` that BMCs are told for it (default: derived from the way to them)")
+	flags.BoolVar(&o.RebootRunning, "reboot-running", false, "permit to reboot machines that are on and have not registered")
+	base.DeclareBMCProxy(flags, &o.BMCProxy)
+}
+
+func (o *bootOptions) check(detach bool) error {
+	if _, err := base.ProxyURL(o.BMCProxy); err != nil {
+		return err
+	}
+	if o.given("media-listen") {
+		if err := base.CheckListen("--media-listen", o.MediaListen); err != nil {
+			return err
+		}
+	}
+	if o.Base != "" {
+		if err := base.CheckSource(o.Base, ""); err != nil {
+			return err
+		}
+	}
+	if o.MediaURL != "" {
+		if u, err := url.Parse(o.MediaURL); err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Scheme != "http" && u.Scheme != "https" {
+			return base.Usagef("--media-url is not the beginning of an http or https URL, without user, password and query")
+		}
+	}
+	if detach && o.given("media-listen") {
+		return base.Usagef("--detach and --media-listen exclude each other: nothing is served once this command has left; use oaictl iso serve, and --media-url")
+	}
+	return nil
+}
+
+func (o *bootOptions) given(flag string) bool { return o.flags != nil && o.flags.Changed(flag) }
+
+func (o *bootOptions) checkHosts(file string, hosts []*spec.Host, detach bool) error {
+	if len(hosts) == 0 {
+		for _, flag := range []string{"base", "media-listen", "media-url", "bmc-proxy", "reboot-running"} {
+			if o.given(flag) {
+				return base.Usagef("--%s: no host of %s is booted through a BMC: that takes bmc.address, bmc.credentials and boot.method redfish", flag, file)
+			}
+		}
+		return nil
+	}
+	if detach && o.MediaURL == "" {
+		return base.Usagef("--detach needs --media-url where machines boot through their BMCs: they read their images after this command has left, from oaictl iso serve")
+	}
+	return nil
+}
+
+func stillReading(desired *install.Desired, result install.Result) []string {
+	if result.Observed == nil {
+		return nil
+	}
+	return install.NewSnapshot(desired, result.Observed).Reading()
+}
+
+// checkBase opens a local base before anything is registered: no service can cure it.
+func (o *runOptions) checkBase(ctx context.Context, cluster *spec.Cluster) error {
+	if o.boot.Base == "" || base.IsURL(o.boot.Base) {
+		return nil
+	}
+	carried, err := boot.CheckBase(ctx, cluster, o.boot.Base, o.adviseBase)
+	o.WarnCarried(carried, o.boot.Base)
+	return err
+}
+
+// adviseBase says what to do about a base that machines cannot boot.
+func (o *runOptions) adviseBase(problem *boot.BaseError) install.Advice {
+	if problem.Unreached {
+		return advice.Sprintf("see to it that %s can be fetched from here, or give another --base", fetch.Redact(o.boot.Base))
+	}
+	return base.ImageAdvice(problem)
+}
+
+func (o *runOptions) warnReading(result install.Result, desired *install.Desired, machines *bootedMachines, failed error) {
+	if machines == nil || failed == nil || o.Globals.Simulated || o.Detach {
+		return
+	}
+	names := stillReading(desired, result)
+	if len(names) == 0 {
+		return
+	}
+	which := "These machines still read"
+	if len(names) == 1 {
+		which = "This machine still reads"
+	}
+	o.Warn("%s from this command, which ends: %s. Serve them on, with:\n  %s", which, strings.Join(names, ", "), o.serveLine(machines))
+}
+
+// serveLine is the command that serves the images at the addresses that BMCs were given.
+func (o *runOptions) serveLine(machines *bootedMachines) string {
+	words := []string{"iso", "serve", "-f", o.File}
+	if o.Dir != "." {
+		words = append(words, "--dir", o.Dir)
+	}
+	if base := machines.BasePath(); base != "" {
+		words = append(words, "--base", base)
+	}
+	words = append(words, "--listen", o.listenFor(machines), "--url", machines.URL())
+	if o.Detach && strings.HasPrefix(machines.URL(), "https:") {
+		words = append(words, "--tls-cert", "tls.crt", "--tls-key", "tls.key")
+	}
+	for i, word := range words {
+		words[i] = names.Quoted(word)
+	}
+	return o.Hint(advice.Command(words...))
+}
+
+// listenFor is this run's own address, or the port that --media-url names.
+func (o *runOptions) listenFor(machines *bootedMachines) string {
+	if !o.Detach {
+		return o.boot.MediaListen
+	}
+	told, err := url.Parse(machines.URL())
+	if err != nil {
+		return base.MediaListen
+	}
+	port := told.Port()
+	switch {
+	case port != "":
+	case told.Scheme == "https":
+		port = "443"
+	default:
+		port = "80"
+	}
+	return ":" + port
+}
+
+// nextDetached has the images served first, and the same command given once more beside.
+func (o *runOptions) nextDetached(result install.Result, desired *install.Desired, machines *bootedMachines) string {
+	switch {
+	case machines == nil:
+		return o.CommandLineWithout("--detach")
+	case !machines.Needed(result.Observed): // without --detach it would serve, too
+		return o.CommandLine()
+	}
+	return o.serveLine(machines) + "\n  It serves the machines' images until they have rebooted from their disks. While it runs, give this command again:\n  " + o.CommandLine()
 }

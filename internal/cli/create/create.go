@@ -4,18 +4,23 @@ package create
 
 import (
 	"context"
+	"path/filepath"
+	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/runlog"
 	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/boot"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// createOptions are what `create cluster` needs and what its flags say.
 type createOptions struct {
 	runOptions
 	Simulate      bool
@@ -32,27 +37,8 @@ func NewCluster(a *base.App) *cobra.Command {
 		Use:     "cluster -f FILE",
 		Aliases: []string{"clusters"},
 		Short:   "Install the cluster that a file describes, or go on where things stand",
-		Long: `Install the cluster that a file describes, or go on where things stand.
-
-What is there already is found and used; what is missing is done; then oaictl
-waits until the cluster is installed and its kubeconfig is in DIR/CLUSTER/auth.
-It can be stopped at any time. The same command goes on from there, on this
-machine or another, and does nothing at all once everything is done.
-
---simulate installs on a service and machines inside this process, 300 times as
-fast as in life: nothing outside is touched, and nothing is left but the files.`,
-		Example: `  oaictl create cluster -f cluster.yaml --service-url https://assisted.example.com
-  oaictl create cluster -f cluster.yaml --backend hub
-  oaictl create cluster -f cluster.yaml --simulate
-  oaictl create cluster -f cluster.yaml --dry-run --service-url https://assisted.example.com`,
-		Args: base.NoArguments,
-		RunE: func(command *cobra.Command, _ []string) error {
-			o.explicit = command.Flags().Changed("output")
-			if err := o.check(command); err != nil {
-				return err
-			}
-			return o.run(command.Context())
-		},
+		Args:    base.NoArguments,
+		RunE:    base.Run(o.run),
 	}
 	flags := command.Flags()
 	o.declare(flags)
@@ -64,25 +50,24 @@ fast as in life: nothing outside is touched, and nothing is left but the files.`
 	return command
 }
 
-// check refuses combinations of flags that mean nothing.
-func (o *createOptions) check(command *cobra.Command) error {
+func (o *createOptions) check() error {
 	if err := o.runOptions.check("create cluster"); err != nil {
 		return err
 	}
 	switch {
 	case o.Simulate && o.Detach:
 		return base.Usagef("--simulate and --detach exclude each other: the simulated service ends with this command")
-	case o.Simulate && command.Flags().Changed("service-url"):
+	case o.Simulate && o.boot.given("service-url"):
 		return base.Usagef("--simulate and --service-url exclude each other")
 	case o.Simulate && o.Globals.Backend == base.BackendHub:
 		return base.Usagef("--simulate plays a REST service, and no hub: a hub needs an API server; play one on yours with `oaictl simulator hub --kubeconfig FILE -f FILE`, or give --backend rest")
-	case o.Simulate && command.Flags().Changed("bmc-proxy"):
+	case o.Simulate && o.boot.given("bmc-proxy"):
 		return base.Usagef("--simulate and --bmc-proxy exclude each other: the BMCs are simulated too")
 	case o.Simulate && o.Speed <= 0:
 		return base.Usagef("--speed has to be above zero")
 	}
 	for _, flag := range []string{"speed", "seed", "scenario"} {
-		if !o.Simulate && command.Flags().Changed(flag) {
+		if !o.Simulate && o.boot.given(flag) {
 			return base.Usagef("--%s goes with --simulate", flag)
 		}
 	}
@@ -90,6 +75,9 @@ func (o *createOptions) check(command *cobra.Command) error {
 }
 
 func (o *createOptions) run(ctx context.Context) error {
+	if err := o.check(); err != nil {
+		return err
+	}
 	cluster, err := o.LoadToInstall(ctx, o.File, o.foreign)
 	if err != nil {
 		return err
@@ -97,20 +85,17 @@ func (o *createOptions) run(ctx context.Context) error {
 	desired := &install.Desired{Spec: cluster, Options: install.Options{
 		Reimage: o.Reimage, Adopt: o.Adopt, ResendSecrets: o.ResendSecrets, RebootRunning: o.boot.RebootRunning, Run: newRunID(),
 	}}
+	if !o.Simulate {
+		return o.carryOut(ctx, desired, o.dial)
+	}
 	return o.carryOut(ctx, desired, func(ctx context.Context, log *runlog.Log) (*install.Client, func(), error) {
-		return o.service(ctx, cluster, log)
+		return o.simulate(ctx, cluster, log)
 	})
 }
 
-// service is the one that the flags name, or a simulated one.
-func (o *createOptions) service(ctx context.Context, cluster *spec.Cluster, log *runlog.Log) (*install.Client, func(), error) {
-	to := base.ClientConfig{Connection: o.Globals.Connection, Clock: o.Clock, Trace: o.Tracer(log.Exchange)}
-	o.clusterClock = o.Clock
-	o.Globals.Simulated = o.Simulate
-	if !o.Simulate {
-		service, err := o.DialWith(ctx, to)
-		return service, func() {}, err
-	}
+// simulate starts a service that ends with the run.
+func (o *createOptions) simulate(ctx context.Context, cluster *spec.Cluster, log *runlog.Log) (*install.Client, func(), error) {
+	o.Globals.Simulated = true
 	trouble, err := base.LoadScenario(o.Scenario)
 	if err != nil {
 		return nil, nil, err
@@ -124,13 +109,202 @@ func (o *createOptions) service(ctx context.Context, cluster *spec.Cluster, log 
 	if !o.boot.given("media-listen") {
 		o.boot.MediaListen = base.SimulatedMedia
 	}
-	to.Connection = base.Connection{Backend: base.BackendREST, ServiceURL: running.URL}
-	to.Clock = o.clusterClock
-	service, err := o.DialWith(ctx, to)
+	to := base.Connection{Backend: base.BackendREST, ServiceURL: running.URL}
+	service, err := o.DialWith(ctx, base.ClientConfig{Connection: to, Clock: o.clusterClock, Trace: o.Tracer(log.Exchange)})
 	return service, func() {
 		if err := running.Stop(); err != nil {
 			o.Warn("the simulator: %v", err)
 			log.Printf("the simulator: %v", err)
 		}
 	}, err
+}
+
+type addNodeOptions struct {
+	runOptions
+	AcceptControlPlane bool
+}
+
+// NewAddNode is `add-node`.
+func NewAddNode(a *base.App) *cobra.Command {
+	o := &addNodeOptions{runOptions: runOptions{App: a}}
+	command := &cobra.Command{
+		Use:     "add-node -f FILE",
+		Aliases: []string{"add-nodes"},
+		Short:   "Add the hosts of a file to its installed cluster that it does not have yet",
+		Args:    base.NoArguments,
+		RunE:    base.Run(o.run),
+	}
+	o.declare(command.Flags())
+	command.Flags().BoolVar(&o.AcceptControlPlane, "accept-control-plane", false, "permit to install control plane machines that the cluster may have already")
+	return command
+}
+
+func (o *addNodeOptions) run(ctx context.Context) error {
+	if err := o.check("add-node"); err != nil {
+		return err
+	}
+	cluster, err := o.LoadToInstall(ctx, o.File, o.foreign)
+	if err != nil {
+		return err
+	}
+	desired := &install.Desired{Spec: cluster, Options: install.Options{
+		Reimage: o.Reimage, Adopt: o.Adopt, AddNodes: true, AcceptControlPlane: o.AcceptControlPlane, RebootRunning: o.boot.RebootRunning,
+	}}
+	o.Say("Nodes that are part of %s are left alone; only the machines that it lacks are installed.", cluster.Metadata.Name)
+	return o.carryOut(ctx, desired, o.dial)
+}
+
+// runOptions are of the commands that work on a cluster until it is as a file says.
+type runOptions struct {
+	*base.App
+	File         string
+	Dir          string
+	Detach       bool
+	DryRun       bool
+	Timeout      time.Duration
+	UserTimeout  time.Duration
+	PollInterval time.Duration
+	Reimage      bool
+	Adopt        string
+	foreign      base.Foreign
+	boot         bootOptions
+
+	clusterClock clock.Clock // what the cluster lives by
+}
+
+func (o *runOptions) declare(flags *pflag.FlagSet) {
+	flags.StringVarP(&o.File, "file", "f", "", "`FILE` with the cluster, - for standard input")
+	flags.StringVar(&o.Dir, "dir", ".", "`DIR` below which results are written, as DIR/CLUSTER")
+	flags.BoolVar(&o.Detach, "detach", false, "do what needs no waiting, say what is waited for, and leave")
+	flags.BoolVar(&o.DryRun, "dry-run", false, "only show what would be done, as plan does")
+	flags.DurationVar(&o.Timeout, "timeout", 4*time.Hour, "give up watching after this `TIME`; the install goes on")
+	flags.DurationVar(&o.UserTimeout, "user-timeout", time.Hour, "give up watching when a person has been needed for this `TIME`")
+	flags.DurationVar(&o.PollInterval, "poll-interval", 0, "`TIME` between looks (default: adaptive, 1s to 10s)")
+	flags.BoolVar(&o.Reimage, "reimage", false, "permit changes that make a new image, which hosts have to boot again")
+	flags.StringVar(&o.Adopt, "adopt", "", "`ID` of a cluster that something else made, to take over")
+	o.foreign.Declare(flags)
+	o.boot.declare(flags)
+}
+
+func (o *runOptions) check(name string) error {
+	switch {
+	case o.File == "":
+		return base.Usagef("%s needs -f FILE", name)
+	case o.Timeout < 0 || o.UserTimeout < 0 || o.PollInterval < 0:
+		return base.Usagef("a time is never negative")
+	case o.Detach && o.DryRun:
+		return base.Usagef("--detach and --dry-run exclude each other")
+	case o.boot.given("output") && o.Globals.Progress == base.ProgressJSON:
+		return base.Usagef("-o and --progress json exclude each other: the last event carries the result")
+	}
+	return o.boot.check(o.Detach)
+}
+
+func (o *runOptions) dial(ctx context.Context, log *runlog.Log) (*install.Client, func(), error) {
+	o.clusterClock = o.Clock
+	service, err := o.DialWith(ctx, base.ClientConfig{Connection: o.Globals.Connection, Clock: o.Clock, Trace: o.Tracer(log.Exchange)})
+	return service, func() {}, err
+}
+
+// carryOut is a dry run, or a run. service reaches the service, with a log if there is one.
+func (o *runOptions) carryOut(ctx context.Context, desired *install.Desired, service func(context.Context, *runlog.Log) (*install.Client, func(), error)) error {
+	cluster := desired.Spec
+	if err := o.CheckBackend(cluster); err != nil {
+		return err
+	}
+	if err := o.boot.checkHosts(o.File, model.BootedByBMC(boot.ToBoot(desired)), o.Detach); err != nil {
+		return err
+	}
+	if err := o.checkBase(ctx, cluster); err != nil {
+		return err
+	}
+	if o.DryRun {
+		to, stop, err := service(ctx, nil)
+		if err != nil {
+			return err
+		}
+		defer stop()
+		return o.show(ctx, to, desired)
+	}
+	log, err := o.openLog(ctx, cluster)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = log.Close() }()
+	log.Printf("%s, %s", base.ReadBuildInfo(), o.CommandLine())
+
+	to, stop, err := service(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	machines, err := o.bootMachines(ctx, to, desired, log)
+	if err != nil {
+		return err
+	}
+	result, err := o.install(ctx, to, desired, machines, log)
+	o.warnReading(result, desired, machines, err)
+	if machines != nil {
+		if err := machines.close(); err != nil {
+			o.Warn("%v", err)
+		}
+	}
+	return o.report(result, log.Path(), desired, machines, err)
+}
+
+// openLog fails where a folder takes no files, and so no kubeconfig either. A log alone
+// that cannot be written ends no install.
+func (o *runOptions) openLog(ctx context.Context, cluster *spec.Cluster) (*runlog.Log, error) {
+	dir, err := base.Folder(o.clusterDir(cluster))
+	if err != nil {
+		return nil, err
+	}
+	failed := func(err error) {
+		o.Warn("the log of this run cannot be written: %v", err)
+	}
+	log, err := runlog.Open(ctx, dir, o.Clock.Now, secretsOf(cluster)...)
+	if err != nil {
+		if err := base.TakesFiles(dir); err != nil {
+			return nil, err
+		}
+		failed(err)
+		return nil, nil
+	}
+	log.OnFailure(failed)
+	return log, nil
+}
+
+func (o *runOptions) install(ctx context.Context, service *install.Client, desired *install.Desired, machines *bootedMachines, log *runlog.Log) (install.Result, error) {
+	shown := newProgress(ctx, o.App, o.clusterClock)
+	defer shown.Close()
+	var telling sync.Mutex
+	tell := func(e install.Event) {
+		telling.Lock()
+		defer telling.Unlock()
+		log.Event(e)
+		shown.Event(e)
+	}
+	options := []install.Option{
+		install.WithFiles(install.NewFiles(o.Dir)),
+		install.WithClock(o.clusterClock),
+		install.WithPollInterval(o.PollInterval),
+		install.WithTimeouts(o.Timeout, o.UserTimeout),
+		install.WithEvents(func(e install.Event) {
+			e.Next = o.completeAdvice(e.Next)
+			tell(e)
+		}),
+	}
+	if machines != nil {
+		machines.tell = tell
+		options = append(options, install.WithMachines(machines))
+	}
+	installer := service.With(options...)
+	if o.Detach {
+		return installer.Detach(ctx, desired)
+	}
+	return installer.Run(ctx, desired)
+}
+
+func (o *runOptions) clusterDir(c *spec.Cluster) string {
+	return filepath.Join(o.Dir, c.Metadata.Name)
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -14,49 +15,26 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/internal/escape"
 	"github.com/oaictl/oaictl/internal/model"
+	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/boot"
 	"github.com/oaictl/oaictl/pkg/install/machine"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// planOptions are what `plan` needs and what its flags say.
 type planOptions struct {
-	*base.App
-	File          string
-	Dir           string
-	Reimage       bool
-	Adopt         string
+	runOptions
 	ResendSecrets bool
-	RebootRunning bool
-	BMCProxy      string
-	MediaURL      string
-	MediaListen   string
-	foreign       base.Foreign
 }
 
 // NewPlan is `plan`.
 func NewPlan(a *base.App) *cobra.Command {
-	o := &planOptions{App: a}
+	o := &planOptions{runOptions: runOptions{App: a}}
 	command := &cobra.Command{
 		Use:   "plan -f FILE",
 		Short: "Show what create cluster would do, and do nothing",
-		Long: `Show what create cluster would do next, what it would wait for, what stands in
-its way, and what follows until the cluster is installed. Machines with a bmc are
-looked at. Nothing is written, neither to the service nor to disk, and the exit code is 0 whether or not there
-is something to do.`,
-		Example: `  oaictl plan -f cluster.yaml --service-url https://assisted.example.com
-  oaictl plan -f cluster.yaml --service-url https://assisted.example.com -o jsonpath={.verdict}`,
-		Args: base.NoArguments,
-		RunE: func(command *cobra.Command, _ []string) error {
-			if o.File == "" {
-				return base.Usagef("plan needs -f FILE")
-			}
-			if err := (&bootOptions{BMCProxy: o.BMCProxy, MediaURL: o.MediaURL}).check(false); err != nil {
-				return err
-			}
-			return o.run(command.Context())
-		},
+		Args:  base.NoArguments,
+		RunE:  base.Run(o.run),
 	}
 	flags := command.Flags()
 	flags.StringVarP(&o.File, "file", "f", "", "`FILE` with the cluster, - for standard input")
@@ -64,14 +42,20 @@ is something to do.`,
 	flags.BoolVar(&o.Reimage, "reimage", false, "plan with changes that make a new image")
 	flags.StringVar(&o.Adopt, "adopt", "", "plan with taking over the cluster `ID`")
 	flags.BoolVar(&o.ResendSecrets, "resend-secrets", false, "plan with sending the secrets again")
-	flags.BoolVar(&o.RebootRunning, "reboot-running", false, "plan with rebooting machines that are on and have not registered")
-	flags.StringVar(&o.MediaURL, "media-url", "", "plan with telling BMCs this `URL` for their machines' images")
+	flags.BoolVar(&o.boot.RebootRunning, "reboot-running", false, "plan with rebooting machines that are on and have not registered")
+	flags.StringVar(&o.boot.MediaURL, "media-url", "", "plan with telling BMCs this `URL` for their machines' images")
 	o.foreign.Declare(flags)
-	base.DeclareBMCProxy(flags, &o.BMCProxy)
+	base.DeclareBMCProxy(flags, &o.boot.BMCProxy)
 	return command
 }
 
 func (o *planOptions) run(ctx context.Context) error {
+	if o.File == "" {
+		return base.Usagef("plan needs -f FILE")
+	}
+	if err := o.boot.check(false); err != nil {
+		return err
+	}
 	cluster, err := o.LoadToInstall(ctx, o.File, o.foreign)
 	if err != nil {
 		return err
@@ -84,14 +68,13 @@ func (o *planOptions) run(ctx context.Context) error {
 		return err
 	}
 	return o.show(ctx, service, &install.Desired{Spec: cluster, Options: install.Options{
-		Reimage: o.Reimage, Adopt: o.Adopt, ResendSecrets: o.ResendSecrets, RebootRunning: o.RebootRunning,
+		Reimage: o.Reimage, Adopt: o.Adopt, ResendSecrets: o.ResendSecrets, RebootRunning: o.boot.RebootRunning,
 	}})
 }
 
-// show decides once and prints the decision.
-func (o *planOptions) show(ctx context.Context, service *install.Client, desired *install.Desired) error {
-	booted := install.BootedByBMC(boot.ToBoot(desired))
-	installer, err := lookingWith(o.App, service, location{o.File, o.Dir}, desired.Spec.Metadata.Name, booted, o.BMCProxy)
+func (o *runOptions) show(ctx context.Context, service *install.Client, desired *install.Desired) error {
+	booted := model.BootedByBMC(boot.ToBoot(desired))
+	installer, err := lookingWith(o.App, service, location{o.File, o.Dir}, desired.Spec.Metadata.Name, booted, o.boot.BMCProxy)
 	if err != nil {
 		return err
 	}
@@ -104,7 +87,7 @@ func (o *planOptions) show(ctx context.Context, service *install.Client, desired
 		plan.Warnings = append(plan.Warnings, *warning)
 	}
 	plan = o.Hinted(location{o.File, o.Dir}.completePlan(plan))
-	names := base.NamesOf(plan.Actions, func(action install.Action) string { return action.Key })
+	names := document.Each(plan.Actions, func(action install.Action) string { return action.Key })
 	return o.Print(printer.Result{
 		Data:  document.OfPlan(plan, then),
 		Names: names,
@@ -112,19 +95,17 @@ func (o *planOptions) show(ctx context.Context, service *install.Client, desired
 	})
 }
 
-// unserved warns of what would keep create cluster from beginning: that it cannot
-// tell where BMCs are to read their machines' images.
-func (o *planOptions) unserved(ctx context.Context, booted []*spec.Host) *install.Warning {
+// unserved warns that create cluster would not know where BMCs find their images.
+func (o *runOptions) unserved(ctx context.Context, booted []*spec.Host) *install.Warning {
 	if len(booted) == 0 {
 		return nil
 	}
 	// A name or a missing host stands for any address, as with net.Listen.
-	at, err := netip.ParseAddrPort(cmp.Or(o.MediaListen, base.MediaListen))
+	at, err := netip.ParseAddrPort(cmp.Or(o.boot.MediaListen, base.MediaListen))
 	if err != nil {
 		at = netip.AddrPortFrom(netip.IPv6Unspecified(), 0)
 	}
-	machines := bootOptions{MediaURL: o.MediaURL, BMCProxy: o.BMCProxy}
-	if _, err = machines.mediaURL(ctx, at, booted, machine.Route); err == nil {
+	if _, err = o.boot.mediaURL(ctx, at, booted, machine.Route); err == nil {
 		return nil
 	}
 	return &install.Warning{
@@ -133,7 +114,6 @@ func (o *planOptions) unserved(ctx context.Context, booted []*spec.Host) *instal
 	}
 }
 
-// planText is a plan for a person to read.
 func planText(desired *install.Desired, plan install.Plan, then []install.Step, wide bool) string {
 	var text strings.Builder
 	name := desired.Spec.Metadata.Name + "." + desired.Spec.Spec.BaseDomain
@@ -168,8 +148,7 @@ func planText(desired *install.Desired, plan install.Plan, then []install.Step, 
 	return text.String()
 }
 
-// stepText is something that follows: with a point what is done, with dots what
-// is waited for.
+// stepText has a point before what is done, and dots before what is waited for.
 func stepText(s install.Step) string {
 	if s.Kind == "" {
 		return escape.Sprintf("  … %s\n", s.Message)
@@ -177,8 +156,7 @@ func stepText(s install.Step) string {
 	return escape.Sprintf("  · %s\n", s.Message)
 }
 
-// actionText is an action and the fields that it changes. What is set for the
-// first time has a plus, what changes a tilde, what is cleared a minus.
+// actionText has a plus for what is new, a tilde for a change, a minus for what is cleared.
 func actionText(a install.Action, wide bool) string {
 	sign := "+"
 	switch {
@@ -228,7 +206,6 @@ func wipeText(w install.Wipe) string {
 	return escape.Sprintf("  ! %s: %s, %s, will be %s\n", w.Host, w.Disk, base.SizeText(w.Size), what)
 }
 
-// positionOf is a field of the file, with its place where it stands in it.
 func positionOf(c *spec.Cluster, field string) string {
 	if file, line, column := c.Position(field); line > 0 {
 		return fmt.Sprintf("%s:%d:%d: %s", file, line, column, field)
@@ -236,7 +213,6 @@ func positionOf(c *spec.Cluster, field string) string {
 	return field
 }
 
-// blockerText is a blocker, where it comes from in the file, and what to do.
 func blockerText(c *spec.Cluster, b install.Blocker) string {
 	text := escape.Sprintf("  ! %s\n", b.Message)
 	if b.Field != "" {
@@ -246,4 +222,51 @@ func blockerText(c *spec.Cluster, b install.Blocker) string {
 		text += escape.Sprintf("    Next: %s\n", b.Remedy)
 	}
 	return text
+}
+
+// location completes what the library advises: it knows neither file nor results.
+type location struct{ file, dir string }
+
+func (p location) complete(next install.Advice) install.Advice {
+	if p.file == "" {
+		return next
+	}
+	return next.Map(func(command string) string {
+		file := " -f " + names.Quoted(p.file)
+		if rest, is := strings.CutPrefix(command, "add-node -f FILE"); is && p.dir != "." {
+			return "add-node" + file + " --dir " + names.Quoted(p.dir) + rest
+		}
+		return strings.Replace(command, " -f FILE", file, 1)
+	})
+}
+
+// lookingWith is a client that also reads a cluster's results and its machines' BMCs.
+func lookingWith(a *base.App, service *install.Client, at location, cluster string, booted []*spec.Host, proxy string) (*install.Client, error) {
+	options := []install.Option{install.WithFiles(install.NewFiles(at.dir))}
+	if len(booted) > 0 {
+		machines, err := a.WatchMachines(filepath.Join(at.dir, cluster), proxy)
+		if err != nil {
+			return nil, err
+		}
+		options = append(options, install.WithMachines(machines))
+	}
+	return service.With(options...), nil
+}
+
+func (o *runOptions) completeAdvice(next install.Advice) install.Advice {
+	return location{o.File, o.Dir}.complete(next)
+}
+
+func (p location) completePlan(plan install.Plan) install.Plan {
+	plan.Next = p.complete(plan.Next)
+	for i := range plan.Blockers {
+		plan.Blockers[i].Remedy = p.complete(plan.Blockers[i].Remedy)
+	}
+	for i := range plan.Warnings {
+		plan.Warnings[i].Next = p.complete(plan.Warnings[i].Next)
+	}
+	for i := range plan.Waits {
+		plan.Waits[i].Next = p.complete(plan.Waits[i].Next)
+	}
+	return plan
 }

@@ -20,7 +20,6 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// newProgress is how the run is shown, as --progress and --quiet say.
 func newProgress(ctx context.Context, a *base.App, of clock.Clock) progress.Sink {
 	return base.HintedSink{Sink: sink(ctx, a, of), Hint: a.Hint}
 }
@@ -47,8 +46,7 @@ func sink(ctx context.Context, a *base.App, of clock.Clock) progress.Sink {
 	}
 }
 
-// report says how an install ended, on standard output as -o says and in words
-// on standard error. The error goes on to main, which prints it.
+// report prints the result and the last words. The error goes on to main, which prints it.
 func (o *runOptions) report(result install.Result, log string, desired *install.Desired, machines *bootedMachines, failed error) error {
 	cluster := desired.Spec
 	doc := o.result(result, log, cluster, failed)
@@ -84,7 +82,6 @@ func (o *runOptions) report(result install.Result, log string, desired *install.
 	return nil
 }
 
-// sayWays says how an installed cluster is reached.
 func (o *runOptions) sayWays(cluster *spec.Cluster, observed *install.Observed, doc document.Result) {
 	name, login, took := cluster.Metadata.Name+"."+cluster.Spec.BaseDomain, "", ""
 	if doc.Password != "" {
@@ -102,8 +99,7 @@ func (o *runOptions) sayWays(cluster *spec.Cluster, observed *install.Observed, 
 	o.Say("%s", escape.Text(strings.TrimSuffix(text.String(), "\n")))
 }
 
-// installedText is the good end of a run. What the service cannot see of nodes
-// that were added is not said to be so.
+// installedText does not claim of added nodes what the service cannot see.
 func installedText(desired *install.Desired, plan install.Plan) string {
 	name := desired.Spec.Metadata.Name + "." + desired.Spec.Spec.BaseDomain
 	switch {
@@ -161,8 +157,7 @@ func resultOf(doc document.Result) printer.Result {
 	}
 }
 
-// resumable puts the very command that goes on from here where the library can
-// only speak of "the same command".
+// resumable names the very command where the library speaks of "the same command".
 func (o *runOptions) resumable(failed error) error {
 	fault, is := errors.AsType[*install.Fault](failed)
 	if !is {
@@ -190,7 +185,6 @@ func newRunID() string {
 	return hex.EncodeToString(id[:])
 }
 
-// secretsOf is every secret that a cluster holds, to be kept out of its log.
 func secretsOf(c *spec.Cluster) []spec.Secret {
 	secrets := []spec.Secret{c.Spec.PullSecret.Secret()}
 	for i := range c.Spec.Hosts {

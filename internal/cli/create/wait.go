@@ -16,7 +16,6 @@ import (
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
-// waitOptions are what `wait` needs and what its flags say.
 type waitOptions struct {
 	*base.App
 	base.Target
@@ -35,13 +34,6 @@ func NewWait(a *base.App) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "wait [cluster] NAME|ID|-f FILE --for installed|ready|hosts=N",
 		Short: "Wait until a cluster is installed, ready, or has enough hosts",
-		Long: `Wait until a cluster is installed, until it is ready to be installed (or further),
-or until at least N hosts have registered and are connected. Nothing is written.
-A cluster that can no longer get there ends the wait, with the same exit codes as
-create cluster.`,
-		Example: `  oaictl wait lab --for installed
-  oaictl wait lab --for hosts=3 --timeout 30m
-  oaictl wait -f cluster.yaml --for ready`,
 		RunE: func(command *cobra.Command, given []string) error {
 			if err := o.Read(command, given, "cluster"); err != nil {
 				return err
@@ -62,7 +54,6 @@ create cluster.`,
 	return command
 }
 
-// parseCondition reads what is to be waited for: text is what the cluster is waited to do.
 func parseCondition(word string) (until install.Condition, text string, err error) {
 	switch word {
 	case "":
@@ -91,7 +82,6 @@ func readyOrFurther(o *install.Observed) bool {
 	return false
 }
 
-// connected counts the hosts that the service hears of.
 func connected(hosts []install.Host) int {
 	n := 0
 	for _, h := range hosts {
@@ -133,7 +123,6 @@ func (o *waitOptions) run(ctx context.Context) error {
 	return failed
 }
 
-// result is what is printed at the end.
 func (o *waitOptions) result(seen *install.Found, result install.Result, failed error) document.Result {
 	observed := seen.Observed
 	if result.Observed != nil && result.Observed.Cluster != nil {

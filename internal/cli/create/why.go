@@ -15,7 +15,6 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// whyOptions are what `why` needs and what its flags say.
 type whyOptions struct {
 	*base.App
 	base.Target
@@ -28,19 +27,11 @@ func NewWhy(a *base.App) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "why [cluster|host] NAME|ID|-f FILE",
 		Short: "Say what stands in the way, by its root causes, and what to do",
-		Long: `Say what stands in the way of a cluster or a host. Failing checks are grouped by
-their cause over all hosts; what only follows from another failure is left out,
-and each cause has its remedy. With -f the field of the file that it belongs to
-is named with its place, what the file itself forbids is told as well, and the
-machines with a bmc are looked at.`,
-		Example: `  oaictl why lab
-  oaictl why -f cluster.yaml
-  oaictl why host cp-0 -o json`,
 		RunE: func(command *cobra.Command, given []string) error {
 			if err := o.Read(command, given, "cluster", "host"); err != nil {
 				return err
 			}
-			if err := (&bootOptions{BMCProxy: o.BMCProxy}).check(false); err != nil {
+			if _, err := base.ProxyURL(o.BMCProxy); err != nil {
 				return err
 			}
 			if o.Kind == "host" {
@@ -67,8 +58,7 @@ func (o *whyOptions) cluster(ctx context.Context) error {
 	return o.show(seen, plan, seen.FullName(), string(seen.Observed.Cluster.State))
 }
 
-// host tells of one host alone: what stands in its way is what concerns it of what stands
-// in its cluster's.
+// host shows what concerns one host of what blocks its cluster.
 func (o *whyOptions) host(ctx context.Context) error {
 	if o.Name == "" {
 		return base.Usagef("why host needs a NAME or ID")
@@ -77,7 +67,7 @@ func (o *whyOptions) host(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	in, err := o.OfHost(ctx, o.Target)
+	in, err := o.Meant(ctx, o.OfHost())
 	if err != nil {
 		return err
 	}
@@ -92,11 +82,10 @@ func (o *whyOptions) host(ctx context.Context) error {
 	return o.show(seen, plan, host.DisplayName(), string(host.State))
 }
 
-// explain decides on what was seen, as a single look does, about one host or all.
 func (o *whyOptions) explain(ctx context.Context, service *install.Client, seen *install.Found, host string) (install.Plan, error) {
 	var booted []*spec.Host
 	if seen.Spec != nil {
-		booted = install.BootedByBMC(seen.Spec)
+		booted = model.BootedByBMC(seen.Spec)
 	}
 	looking, err := lookingWith(o.App, service, location{o.File, "."}, seen.Ref.Name, booted, o.BMCProxy)
 	if err != nil {
@@ -113,15 +102,12 @@ func (o *whyOptions) explain(ctx context.Context, service *install.Client, seen 
 	return o.Hinted(plan), nil
 }
 
-// show prints what stands in the way.
 func (o *whyOptions) show(seen *install.Found, plan install.Plan, name, state string) error {
 	doc := document.OfWhy(name, state, plan)
-	names := base.NamesOf(doc.Blockers, func(blocker document.Blocker) string { return blocker.Reason })
+	names := document.Each(doc.Blockers, func(blocker document.Blocker) string { return blocker.Reason })
 	return o.Print(printer.Result{Data: doc, Names: names, Text: func() string { return whyText(seen, doc, plan) }})
 }
 
-// whyText tells each cause with the hosts that it concerns, what the service
-// says of them, how to be sure, and what to do.
 func whyText(seen *install.Found, doc document.Why, plan install.Plan) string {
 	var text strings.Builder
 	escape.Fprintf(&text, "%s is %s: ", doc.Cluster, doc.State)
@@ -157,7 +143,6 @@ func whyText(seen *install.Found, doc document.Why, plan install.Plan) string {
 	return text.String()
 }
 
-// waitText is something that is waited for, and what helps where somebody has to act.
 func waitText(w install.Wait, who string) string {
 	text := escape.Sprintf("  … %s%s\n", w.For, who)
 	if w.Who == model.WhoUser && w.Next != "" {

@@ -1,6 +1,7 @@
 package document
 
 import (
+	"slices"
 	"time"
 
 	"github.com/oaictl/oaictl/pkg/install"
@@ -84,41 +85,50 @@ type Step struct {
 
 // OfPlan is the form of a plan and of what follows on it.
 func OfPlan(plan install.Plan, then []install.Step) Plan {
-	out := Plan{
+	return Plan{
 		Verdict: plan.Verdict, Message: plan.Message, Next: plan.Next.String(),
-		Actions: []Action{}, Waits: []Wait{}, Warnings: []Warning{}, Wipes: []Wipe{},
-		Blockers: Blockers(plan.Blockers), Missing: orEmpty(plan.Missing), Added: plan.Added,
+		Waits: Each(plan.Waits, ofWait), Blockers: Each(plan.Blockers, ofBlocker), Warnings: Each(plan.Warnings, ofWarning),
+		Missing: orEmpty(plan.Missing), Added: plan.Added, Then: Each(then, func(s install.Step) Step { return Step(s) }),
+		Actions: Each(plan.Actions, func(a install.Action) Action {
+			changes := Each(a.Changes, func(c install.Change) Change { return Change(c) })
+			return Action{Key: a.Key, Scope: a.Scope, Kind: a.Kind, Reason: a.Reason, Destructive: a.Destructive, Changes: changes}
+		}),
+		Wipes: Each(plan.Wipes, func(w install.Wipe) Wipe {
+			return Wipe{Host: w.Host, Disk: w.Disk, SizeBytes: w.Size, Install: w.Install}
+		}),
 	}
-	for _, a := range plan.Actions {
-		action := Action{Key: a.Key, Scope: a.Scope, Kind: a.Kind, Reason: a.Reason, Destructive: a.Destructive, Changes: []Change{}}
-		for _, c := range a.Changes {
-			action.Changes = append(action.Changes, Change(c))
-		}
-		out.Actions = append(out.Actions, action)
-	}
-	for _, w := range plan.Waits {
-		out.Waits = append(out.Waits, Wait{Scope: w.Scope, For: w.For, Since: moment(w.Since), Who: w.Who})
-	}
-	for _, w := range plan.Warnings {
-		out.Warnings = append(out.Warnings, Warning{Scope: w.Scope, Reason: w.Reason, Message: w.Message, Next: w.Next.String()})
-	}
-	for _, s := range then {
-		out.Then = append(out.Then, Step(s))
-	}
-	for _, w := range plan.Wipes {
-		out.Wipes = append(out.Wipes, Wipe{Host: w.Host, Disk: w.Disk, SizeBytes: w.Size, Install: w.Install})
-	}
-	return out
 }
 
-// Blockers is the form of a plan's blockers.
-func Blockers(blockers []install.Blocker) []Blocker {
-	out := []Blocker{}
-	for _, b := range blockers {
-		out = append(out, Blocker{
-			Scope: b.Scope, Reason: b.Reason, Message: b.Message, Field: b.Field, Remedy: b.Remedy.String(), Since: moment(b.Since),
-			Validations: orEmpty(b.Validations), Hosts: orEmpty(b.Hosts),
-		})
+func ofBlocker(b install.Blocker) Blocker {
+	return Blocker{
+		Scope: b.Scope, Reason: b.Reason, Message: b.Message, Field: b.Field, Remedy: b.Remedy.String(), Since: moment(b.Since),
+		Validations: orEmpty(b.Validations), Hosts: orEmpty(b.Hosts),
 	}
-	return out
+}
+
+func ofWait(w install.Wait) Wait {
+	return Wait{Scope: w.Scope, For: w.For, Since: moment(w.Since), Who: w.Who}
+}
+
+func ofWarning(w install.Warning) Warning {
+	return Warning{Scope: w.Scope, Reason: w.Reason, Message: w.Message, Next: w.Next.String()}
+}
+
+// Why is `why -o json`.
+type Why struct {
+	Cluster  string    `json:"cluster"`
+	State    string    `json:"state"`
+	Blockers []Blocker `json:"blockers"`
+	// Waits are what is expected to pass by itself.
+	Waits []Wait `json:"waits"`
+	// Warnings are checks that fail and hold nothing up.
+	Warnings []Warning `json:"warnings"`
+}
+
+// OfWhy is the form of what stands in the way of a cluster.
+func OfWhy(cluster, state string, plan install.Plan) Why {
+	return Why{
+		Cluster: cluster, State: state, Blockers: Each(plan.Blockers, ofBlocker), Waits: Each(plan.Waits, ofWait),
+		Warnings: Each(slices.Concat(plan.Checks, plan.Warnings), ofWarning),
+	}
 }

@@ -22,7 +22,6 @@ func NewDownload(a *base.App) *cobra.Command {
 		newISO(a), newKubeconfig(a), newIgnition(a), newManifests(a))
 }
 
-// downloadOptions are what the downloads have in common.
 type downloadOptions struct {
 	*base.App
 	base.Target
@@ -30,7 +29,6 @@ type downloadOptions struct {
 	To  string
 }
 
-// clusterDir is where the results of a cluster go, as create cluster has it.
 func (o *downloadOptions) clusterDir(name string, parts ...string) (string, error) {
 	if strings.ContainsAny(name, `/\`) || name == "." || name == ".." || name == "" {
 		return "", base.NotFound("save files of cluster", name, "its name cannot be a folder's", "give --to")
@@ -44,8 +42,6 @@ func newKubeconfig(a *base.App) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "kubeconfig NAME|ID|-f FILE",
 		Short: "Download the kubeconfig of a cluster",
-		Example: `  oaictl download kubeconfig lab
-  oaictl download kubeconfig lab --to - > kubeconfig`,
 		RunE: func(command *cobra.Command, given []string) error {
 			if err := o.Read(command, given, "cluster"); err != nil {
 				return err
@@ -77,14 +73,10 @@ func (o *downloadOptions) kubeconfig(ctx context.Context, noIngress bool) error 
 	if o.To == "" {
 		return o.keepResult(ctx, service, seen.Ref, name, content)
 	}
-	return o.SaveOne(o.To, func(w io.Writer) error {
-		_, err := w.Write(content)
-		return err
-	})
+	return o.SaveOne(o.To, base.Content(content))
 }
 
-// keepResult writes a result where create cluster has it. Another cluster's are
-// put aside, as they are there.
+// keepResult writes where create cluster does, which puts another cluster's aside.
 func (o *downloadOptions) keepResult(ctx context.Context, service *install.Client, cluster install.ClusterRef, name string, content []byte) error {
 	dir, err := o.clusterDir(cluster.Name)
 	if err != nil {
@@ -109,9 +101,6 @@ func newIgnition(a *base.App) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "ignition NAME|ID|-f FILE",
 		Short: "Download the Ignition of a cluster's roles, of a host, or of the discovery image",
-		Example: `  oaictl download ignition lab
-  oaictl download ignition --host cp-0 --to -
-  oaictl download ignition --discovery lab`,
 		RunE: func(command *cobra.Command, given []string) error {
 			switch {
 			case host != "" && discovery != "", (host != "" || discovery != "") && (len(given) > 0 || o.File != ""):
@@ -168,7 +157,6 @@ func (o *downloadOptions) clusterIgnition(ctx context.Context) error {
 	return o.Saved(files, nil)
 }
 
-// errNoSuchRole is that a cluster has no hosts of a role, and so no file for them.
 var errNoSuchRole = errors.New("the cluster has no hosts of the role")
 
 func (o *downloadOptions) hostIgnition(ctx context.Context, name string) error {
@@ -184,10 +172,7 @@ func (o *downloadOptions) hostIgnition(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	return o.SaveOne(cmp.Or(o.To, base.FileName(host.DisplayName())+".ign"), func(w io.Writer) error {
-		_, err := io.WriteString(w, text)
-		return err
-	})
+	return o.SaveOne(cmp.Or(o.To, base.FileName(host.DisplayName())+".ign"), base.Content(text))
 }
 
 func (o *downloadOptions) discoveryIgnition(ctx context.Context, name string) error {
@@ -210,8 +195,6 @@ func newManifests(a *base.App) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "manifests NAME|ID|-f FILE",
 		Short: "Download the manifests that the install adds",
-		Example: `  oaictl download manifests lab
-  oaictl download manifests lab --system --dir /tmp`,
 		RunE: func(command *cobra.Command, given []string) error {
 			if err := o.Read(command, given, "cluster"); err != nil {
 				return err
@@ -257,4 +240,58 @@ func (o *downloadOptions) manifest(ctx context.Context, service *install.Client,
 	return o.SaveTo(filepath.Join(dir, base.FileName(m.Name)), func(w io.Writer) error {
 		return service.DownloadManifest(ctx, cluster.ID, m.Folder, m.Name, w)
 	})
+}
+
+type logsOptions struct {
+	*base.App
+	base.Target
+	To string
+}
+
+// NewLogs is `logs`.
+func NewLogs(a *base.App) *cobra.Command {
+	o := &logsOptions{App: a}
+	command := &cobra.Command{
+		Use:   "logs [cluster|host] NAME|ID|-f FILE",
+		Short: "Download the logs of an install, or of one host",
+		RunE: func(command *cobra.Command, given []string) error {
+			if err := o.Read(command, given, "cluster", "host"); err != nil {
+				return err
+			}
+			return o.run(command.Context())
+		},
+	}
+	o.Declare(command.Flags())
+	o.DeclareOfHost(command.Flags())
+	command.Flags().StringVar(&o.To, "to", "", "`FILE` to write to, - for standard output (default: NAME-logs.tar)")
+	return command
+}
+
+func (o *logsOptions) run(ctx context.Context) error {
+	service, err := o.Dial(ctx)
+	if err != nil {
+		return err
+	}
+	cluster, host, name := "", "", ""
+	if o.Kind == "host" {
+		found, err := o.FindHost(ctx, service, o.Target)
+		if err != nil {
+			return err
+		}
+		cluster, host, name = found.ClusterID, found.ID, document.OfHost(found, "").Name
+		if cluster == "" {
+			return base.NotFound("download logs of host", name, "it belongs to no cluster", "{get hosts}")
+		}
+	} else {
+		seen, err := o.FindCluster(ctx, service, o.Target)
+		if err != nil {
+			return err
+		}
+		cluster, name = seen.Ref.ID, seen.Ref.Name
+	}
+	to := o.To
+	if to == "" {
+		to = base.FileName(name) + "-logs.tar"
+	}
+	return o.SaveOne(to, func(w io.Writer) error { return service.Logs(ctx, cluster, host, w) })
 }

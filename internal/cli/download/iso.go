@@ -14,7 +14,6 @@ import (
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
-// isoOptions are what `download iso` needs and what its flags say.
 type isoOptions struct {
 	downloadOptions
 	InfraEnv string
@@ -26,12 +25,6 @@ func newISO(a *base.App) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "iso NAME|ID|-f FILE",
 		Short: "Download the discovery image that machines boot",
-		Long: `Download the discovery image of a cluster, one for each of its InfraEnvs, or of
-one InfraEnv. A broken download goes on where it stopped. --url prints a fresh
-address instead, which may hold a token.`,
-		Example: `  oaictl download iso lab
-  oaictl download iso --infra-env pool --to pool.iso
-  oaictl download iso lab --url`,
 		RunE: func(command *cobra.Command, given []string) error {
 			if o.InfraEnv != "" && (len(given) > 0 || o.File != "") {
 				return base.Usagef("--infra-env and a cluster exclude each other")
@@ -108,7 +101,6 @@ func (o *isoOptions) infraEnvs(ctx context.Context, service *install.Client) ([]
 	return service.ListInfraEnvs(ctx, seen.Ref.ID)
 }
 
-// imageURL is `download iso --url -o json`.
 type imageURL struct {
 	InfraEnv string     `json:"infraEnv"`
 	URL      string     `json:"url"`

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -24,7 +23,6 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// convertOptions are what `convert` needs and what its flags say.
 type convertOptions struct {
 	*base.App
 	File        string
@@ -42,24 +40,8 @@ func NewConvert(a *base.App) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "convert -f FILE|DIR",
 		Short: "Turn other formats into cluster.yaml, or cluster.yaml into them",
-		Long: `Turn what describes a cluster elsewhere into cluster.yaml, or into one another:
-install-config.yaml with agent-config.yaml (agent), the agent-based installer's
-ZTP manifests or a hub's objects (ztp), SiteConfig's ClusterInstance
-(clusterinstance), aicli's parameters (aicli) and Cluster API objects of the
-assisted providers (capi).
-
-Each value is carried over, or named on standard error with the reason why not;
---report writes that as JSON: a list of {path, value, why}, in which those with
-"idle" say nothing of the cluster. create cluster and other commands take each
-of the formats as -f without being asked to, and stop where something is lost.
-
-A cluster.yaml refers to secrets, and does not hold them: -o writes it with the
-files that it refers to.`,
-		Example: `  oaictl convert -f install-config.yaml --openshift-version 4.20 -o converted
-  oaictl convert -f cluster.yaml --to ztp -o manifests
-  oaictl convert -f cluster.yaml --to clusterinstance --report losses.json`,
-		Args: base.NoArguments,
-		RunE: base.Run(o.run),
+		Args:  base.NoArguments,
+		RunE:  base.Run(o.run),
 	}
 	flags := command.Flags()
 	flags.StringVarP(&o.File, "file", "f", "", "`FILE` or folder to convert, - for standard input")
@@ -74,11 +56,7 @@ files that it refers to.`,
 
 // FormatsRead are the values of --from.
 func FormatsRead() []string {
-	var names []string
-	for _, format := range convert.Formats() {
-		names = append(names, string(format))
-	}
-	return append(names, string(convert.FormatCluster))
+	return document.Each(append(convert.Formats(), convert.FormatCluster), func(f convert.Format) string { return string(f) })
 }
 
 // FormatsWritten are the values of --to.
@@ -141,8 +119,7 @@ func (o *convertOptions) run(ctx context.Context) error {
 	return o.report(account)
 }
 
-// unnamed adds what to type where all that is missing is the names of the machines:
-// several formats have no place for them, and in a cluster.yaml they can be written.
+// unnamed advises where only the machines' names are missing: cluster.yaml can have them.
 func (o *convertOptions) unnamed(ctx context.Context, how convert.Options, err error) error {
 	failed, is := errors.AsType[*base.Unconvertible](err)
 	if !is || how.AcceptUnknownHosts || o.File == "-" {
@@ -159,7 +136,6 @@ func (o *convertOptions) unnamed(ctx context.Context, how convert.Options, err e
 	}
 }
 
-// writeCluster writes a cluster.yaml and, into a folder, what it refers to.
 func (o *convertOptions) writeCluster(from *base.Source) error {
 	c := from.Converted
 	if c == nil {
@@ -185,8 +161,7 @@ func (o *convertOptions) writeCluster(from *base.Source) error {
 	return o.writeFiles(files)
 }
 
-// foreignWords says whether a cluster has documents in other formats in it, of
-// which nobody knows what they hold.
+// foreignWords says whether a cluster embeds other formats, which may hold anything.
 func foreignWords(c *spec.Cluster) bool {
 	inline := func(d *spec.Document) bool { return d != nil && d.Inline != nil }
 	s := &c.Spec
@@ -194,8 +169,6 @@ func foreignWords(c *spec.Cluster) bool {
 		slices.ContainsFunc(s.Hosts, func(h spec.Host) bool { return inline(h.Ignition) })
 }
 
-// writeOther writes another format than cluster.yaml, and says what that has no
-// place for.
 func (o *convertOptions) writeOther(cluster *spec.Cluster) ([]convert.Loss, error) {
 	files, lost, err := convert.Write(cluster, convert.Format(o.To), convert.WriteOptions{Secrets: o.WithSecrets})
 	if err != nil {
@@ -210,42 +183,29 @@ func (o *convertOptions) writeOther(cluster *spec.Cluster) ([]convert.Loss, erro
 	return lost, o.writeFiles(files)
 }
 
-// writeFiles writes into a folder that is empty or new, and says what.
 func (o *convertOptions) writeFiles(files []convert.File) error {
 	if err := convert.WriteFiles(o.Dir, files); err != nil {
 		return &install.Fault{Code: install.CodeFailure, Err: err, Permanent: true, Next: "give -o another folder, one that is new or empty"}
 	}
-	written := make([]document.Download, 0, len(files))
-	for _, file := range files {
-		written = append(written, document.Download{File: filepath.Join(o.Dir, filepath.FromSlash(file.Path)), Bytes: int64(len(file.Content))})
-	}
 	if o.Report == base.StdoutName {
 		return nil
 	}
-	return o.Saved(written, nil)
+	return o.Saved(document.Each(files, func(f convert.File) document.Download {
+		return document.Download{File: filepath.Join(o.Dir, filepath.FromSlash(f.Path)), Bytes: int64(len(f.Content))}
+	}), nil)
 }
 
-// reported is an entry of --report.
 type reported struct {
 	convert.Loss
-	// Idle says that nothing is lost with it: the format has to have it, repeats it,
-	// or it says nothing of the cluster.
+	// Idle: nothing is lost with it, since the format has to have it or repeats it.
 	Idle bool `json:"idle,omitempty"`
 }
 
 func reportOf(losses, idle []convert.Loss) []reported {
-	var account []reported
-	for _, loss := range losses {
-		account = append(account, reported{Loss: loss})
-	}
-	for _, loss := range idle {
-		account = append(account, reported{Loss: loss, Idle: true})
-	}
-	return account
+	lost := document.Each(losses, func(l convert.Loss) reported { return reported{Loss: l} })
+	return append(lost, document.Each(idle, func(l convert.Loss) reported { return reported{Loss: l, Idle: true} })...)
 }
 
-// report tells what was left behind: a person on standard error, and a program in
-// the file of --report.
 func (o *convertOptions) report(account []reported) error {
 	var lost []convert.Loss
 	for _, entry := range account {
@@ -263,9 +223,6 @@ func (o *convertOptions) report(account []reported) error {
 	if err != nil {
 		return fmt.Errorf("encode the report: %w", err)
 	}
-	_, err = o.SaveTo(o.Report, func(w io.Writer) error {
-		_, err := w.Write(append(text, '\n'))
-		return err
-	})
+	_, err = o.SaveTo(o.Report, base.Content(append(text, '\n')))
 	return err
 }

@@ -13,18 +13,17 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/printer"
+	"github.com/oaictl/oaictl/internal/cli/progress"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec/schema"
 )
 
-// explainOptions are what `explain` is asked about.
 type explainOptions struct {
 	*base.App
 	Kind string // "field" or one of the catalogue's
 	Name string // "" for a list of the kind
 }
 
-// kindField is what the file's own fields are called here.
 const kindField = "field"
 
 // NewExplain is `explain`.
@@ -33,16 +32,7 @@ func NewExplain(a *base.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "explain FIELD | validation|state|stage|event [NAME]",
 		Short: "Explain a field of cluster.yaml, or a word of the service",
-		Long: `Explain a field of cluster.yaml, or a word that the service uses: a validation, a
-state of a cluster or host, a stage of the installation, or an event. Everything
-is built in; no service is asked. Without a NAME, all names of the kind are
-listed.`,
-		Example: `  oaictl explain spec.hosts.disk
-  oaictl explain validation ntp-synced
-  oaictl explain state insufficient
-  oaictl explain stage "Writing image to disk"
-  oaictl explain event`,
-		Args: somethingToExplain,
+		Args:  somethingToExplain,
 		ValidArgsFunction: func(_ *cobra.Command, given []string, _ string) ([]string, cobra.ShellCompDirective) {
 			return explainable(given), cobra.ShellCompDirectiveNoFileComp
 		},
@@ -58,7 +48,6 @@ listed.`,
 	}
 }
 
-// somethingToExplain asks for a field or a kind.
 func somethingToExplain(_ *cobra.Command, given []string) error {
 	if len(given) == 0 {
 		return base.Usagef("explain what? a field of cluster.yaml such as spec.hosts, or one of %s", kindList())
@@ -66,22 +55,17 @@ func somethingToExplain(_ *cobra.Command, given []string) error {
 	return nil
 }
 
-func kindList() string {
-	var names []string
-	for _, kind := range catalogue.Kinds() {
-		names = append(names, string(kind))
-	}
-	return strings.Join(names, ", ")
+func kindNames() []string {
+	return document.Each(catalogue.Kinds(), func(kind catalogue.Kind) string { return string(kind) })
 }
 
-// explainable is what may follow on the command line.
+func kindList() string {
+	return strings.Join(kindNames(), ", ")
+}
+
 func explainable(given []string) []string {
 	if len(given) == 0 {
-		names := []string{"spec", "metadata"}
-		for _, kind := range catalogue.Kinds() {
-			names = append(names, string(kind))
-		}
-		return names
+		return append([]string{"spec", "metadata"}, kindNames()...)
 	}
 	return catalogue.NamesOf(catalogue.Kind(given[0]))
 }
@@ -102,7 +86,7 @@ func (o *explainOptions) field() error {
 	if err != nil {
 		return &install.Fault{Code: install.CodeNotFound, Err: err, Next: "{explain spec}"}
 	}
-	return o.Print(printer.Result{Data: doc, Names: base.NamesOf(doc.Fields, func(f schema.Doc) string { return f.Path }), Text: func() string { return fieldText(doc) }})
+	return o.Print(printer.Result{Data: doc, Names: document.Each(doc.Fields, func(f schema.Doc) string { return f.Path }), Text: func() string { return fieldText(doc) }})
 }
 
 func fieldText(doc schema.Doc) string {
@@ -143,15 +127,12 @@ func fieldText(doc schema.Doc) string {
 	return text.String()
 }
 
-// list is all names of a kind.
 func (o *explainOptions) list() error {
 	entries := catalogue.All(catalogue.Kind(o.Kind))
-	var names []string
-	table := printer.Table{Columns: []printer.Column{{Name: "NAME"}, {Name: "OF"}, {Name: "MEANS"}}}
-	for _, entry := range entries {
-		names = append(names, entry.Name)
-		table.Rows = append(table.Rows, []string{entry.Name, string(entry.Subject), entry.Title})
-	}
+	names := document.Each(entries, func(e catalogue.Entry) string { return e.Name })
+	table := printer.Table{Columns: []printer.Column{{Name: "NAME"}, {Name: "OF"}, {Name: "MEANS"}}, Rows: document.Each(entries, func(e catalogue.Entry) []string {
+		return []string{e.Name, string(e.Subject), e.Title}
+	})}
 	return o.Print(printer.Result{Data: document.List(entries), Names: names, Table: func() printer.Table { return table }})
 }
 
@@ -175,4 +156,121 @@ func (o *explainOptions) word() error {
 		texts = append(texts, entryText(entry, facts))
 	}
 	return o.Print(printer.Result{Data: document.List(details), Names: names, Text: func() string { return strings.Join(texts, "\n") }})
+}
+
+type fact = [2]string
+
+// detailOf is the catalogue's data of an entry, and in words what no explanation has.
+func detailOf(entry catalogue.Entry) (detail any, facts []fact) {
+	switch entry.Kind {
+	case catalogue.KindValidation:
+		if v, ok := catalogue.Validation(entry.Subject, entry.Name); ok {
+			return v, validationFacts(v)
+		}
+	case catalogue.KindState:
+		find := catalogue.HostState
+		if entry.Subject == catalogue.SubjectCluster {
+			find = catalogue.ClusterState
+		}
+		if s, ok := find(entry.Name); ok {
+			return s, stateFacts(s)
+		}
+	case catalogue.KindStage:
+		find := catalogue.Stage
+		if entry.Subject == catalogue.SubjectCluster {
+			find = catalogue.FinalizingStage
+		}
+		if s, ok := find(entry.Name); ok {
+			return s, stageFacts(s)
+		}
+	case catalogue.KindEvent:
+		if e, ok := catalogue.Event(entry.Name); ok {
+			return e, []fact{{"SEVERITY", string(e.Severity)}, {"WATCH", e.Watch.String()}}
+		}
+	}
+	return entry, nil
+}
+
+func validationFacts(v catalogue.ValidationEntry) []fact {
+	blocks := "no, it only warns"
+	if v.Blocking {
+		blocks = "yes"
+	}
+	ignore := "no"
+	if v.Ignorable {
+		ignore = "yes, with spec.ignoreValidations"
+	}
+	cure := map[catalogue.Cure]string{
+		catalogue.CureFile:    "a changed cluster.yaml",
+		catalogue.CureMachine: "work at the machine, its network or the services around it",
+		catalogue.CureWait:    "time: it passes by itself",
+	}[v.Cure]
+	var after []string
+	for _, ref := range v.ConsequenceOf {
+		if name := ref.String(); !slices.Contains(after, name) && ref.ID != catalogue.AnyBlocking {
+			after = append(after, name)
+		}
+	}
+	return []fact{
+		{"CATEGORY", v.Category}, {"BLOCKS", blocks}, {"CAN BE IGNORED", ignore}, {"CURED BY", cure},
+		{"FOLLOWS FROM", strings.Join(after, ", ")},
+	}
+}
+
+func stateFacts(s catalogue.StateEntry) []fact {
+	facts := []fact{{"NEUTRAL WORD", s.Neutral}}
+	if s.Terminal {
+		facts = append(facts, fact{"FINAL", "yes, nothing follows unless asked for"})
+	}
+	if s.NeedsUser {
+		facts = append(facts, fact{"NEEDS YOU", "yes, somebody has to act at a machine"})
+	}
+	return facts
+}
+
+func stageFacts(s catalogue.StageEntry) []fact {
+	paths := strings.Join(document.Each(s.Paths, func(path catalogue.Path) string { return string(path) }), ", ")
+	facts := []fact{{"PATHS", paths}}
+	if s.Usual > 0 {
+		facts = append(facts, fact{"USUALLY TAKES", printer.Age(s.Usual)})
+	}
+	if s.Budget > 0 {
+		text := printer.Age(s.Budget)
+		if s.SingleNodeBudget > 0 {
+			text += " (single node: " + printer.Age(s.SingleNodeBudget) + ")"
+		}
+		facts = append(facts, fact{"TIMES OUT AFTER", text})
+	}
+	if s.Hard > 0 {
+		facts = append(facts, fact{"GIVEN UP AFTER", printer.Age(s.Hard)})
+	}
+	return facts
+}
+
+func entryText(entry catalogue.Entry, facts []fact) string {
+	var text strings.Builder
+	fmt.Fprintf(&text, "%s %s %s: %s\n", entry.Subject, entry.Kind, entry.Name, entry.Title)
+	for _, f := range facts {
+		if f[1] != "" {
+			fmt.Fprintf(&text, "  %-16s %s\n", f[0]+":", f[1])
+		}
+	}
+	if entry.Field != "" {
+		fmt.Fprintf(&text, "  %-16s %s\n", "FIELD:", entry.Field)
+	}
+	for _, part := range []fact{{"", entry.Meaning}, {"Usual cause", entry.Cause}, {"Check", entry.Check.String()}, {"Do", entry.Remedy.String()}} {
+		switch {
+		case part[1] == "":
+		case part[0] == "":
+			text.WriteString("\n" + wrapped(part[1], "  ") + "\n")
+		default:
+			text.WriteString("\n  " + part[0] + ":\n" + wrapped(part[1], "    ") + "\n")
+		}
+	}
+	return text.String()
+}
+
+// wrapped breaks a text into lines of at most 78 characters, each indented.
+func wrapped(text, indent string) string {
+	return indent + strings.Join(progress.Wrap(text, 78-len(indent)), "\n"+indent)
 }

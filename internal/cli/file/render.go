@@ -17,7 +17,6 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/render"
 )
 
-// renderOptions are what `render` needs and what its flags say.
 type renderOptions struct {
 	*base.App
 	File        string
@@ -33,23 +32,8 @@ func NewRender(a *base.App) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "render -f FILE",
 		Short: "Print the objects that describe a cluster to a hub, for GitOps",
-		Long: `Print the objects that describe a cluster to a hub, in the order to apply them:
-what create cluster --backend hub applies, with the start of the install as the
-file has it (spec.hold). The same file makes the same bytes.
-
-Secrets are referred to and left out, unless --with-secrets is given: what has to
-be there besides is said on standard error. Agents are made by the hub when
-machines register, and are not among the objects: who applies them by hand has to
-approve the machines, and to set their roles and disks, or to let create cluster
---backend hub do it.
-
-With -o DIR each object is a file of its own. A cluster's files keep their names
-when hosts come and go, and an earlier rendering is written over.`,
-		Example: `  oaictl render -f cluster.yaml
-  oaictl render -f cluster.yaml -n clusters --image-set openshift-v4.20.3
-  oaictl render -f cluster.yaml -o rendered --with-secrets`,
-		Args: base.NoArguments,
-		RunE: base.Run(o.run),
+		Args:  base.NoArguments,
+		RunE:  base.Run(o.run),
 	}
 	flags := command.Flags()
 	flags.StringVarP(&o.File, "file", "f", "", "`FILE` with the cluster, - for standard input")
@@ -86,7 +70,6 @@ func (o *renderOptions) run(ctx context.Context) error {
 	return nil
 }
 
-// write writes each object to a file of its own.
 func (o *renderOptions) write(objects []*unstructured.Unstructured) error {
 	dir, err := base.Folder(o.To)
 	if err != nil {
@@ -120,20 +103,17 @@ func (o *renderOptions) write(objects []*unstructured.Unstructured) error {
 	return o.Saved(written, nil)
 }
 
-// applied says whether a file is one that is applied with its folder.
 func applied(name string) bool {
 	return slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(name)) && !strings.HasPrefix(name, "kustomization.")
 }
 
-// applyOrder is the order in which kinds have to be there: each refers only to
-// those before it.
+// applyOrder has kinds refer only to those before them.
 var applyOrder = [...]string{
 	"Namespace", "ClusterImageSet", "Secret", "ConfigMap", "ClusterDeployment", "AgentClusterInstall", "NMStateConfig", "InfraEnv", "BareMetalHost",
 }
 
-// objectFile is the name of an object's file. It begins with the place of its kind,
-// since folders are applied in the order of their files' names; and it does not
-// depend on which other objects there are.
+// objectFile begins with the place of the kind: folders are applied in the order of names.
+// It does not depend on which other objects there are.
 func objectFile(object *unstructured.Unstructured) string {
 	place := slices.Index(applyOrder[:], object.GetKind())
 	if place < 0 {

@@ -3,25 +3,27 @@ package file
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
+	"github.com/oaictl/oaictl/pkg/install/spec/schema"
+	"github.com/oaictl/oaictl/pkg/iso/nmstate"
 )
 
-// validateOptions are what `validate` needs and what its flags say.
 type validateOptions struct {
 	*base.App
 	File    string
 	foreign base.Foreign
 }
 
-// validation is `validate -o json`.
 type validation struct {
 	Valid    bool      `json:"valid"`
 	File     string    `json:"file"`
@@ -44,14 +46,8 @@ func NewValidate(a *base.App) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "validate -f FILE",
 		Short: "Check a cluster.yaml, all of it at once, without a service",
-		Long: `Check a cluster.yaml and everything that it refers to: keys, pull secret,
-manifests, network configuration. All problems are told at once, each with its
-place in the file. Nothing is sent or written.`,
-		Example: `  oaictl validate -f cluster.yaml
-  oaictl validate -f - < cluster.yaml
-  oaictl validate -f cluster.yaml -o json`,
-		Args: base.NoArguments,
-		RunE: base.Run(o.run),
+		Args:  base.NoArguments,
+		RunE:  base.Run(o.run),
 	}
 	command.Flags().StringVarP(&o.File, "file", "f", "", "`FILE` with the cluster, - for standard input")
 	o.foreign.Declare(command.Flags())
@@ -69,8 +65,8 @@ func (o *validateOptions) run(ctx context.Context) error {
 	if err == nil && o.Globals.Backend == base.BackendHub {
 		err = o.CheckBackend(cluster)
 	}
-	var problems *spec.Problems
-	if err != nil && (!errors.As(err, &problems) || !o.Globals.Format.Machine()) {
+	problems, is := errors.AsType[*spec.Problems](err)
+	if err != nil && (!is || !o.Globals.Format.Machine()) {
 		return err
 	}
 	doc := validation{Valid: err == nil, File: o.File, Problems: []problem{}}
@@ -79,9 +75,7 @@ func (o *validateOptions) run(ctx context.Context) error {
 		doc.Cluster = cluster.Metadata.Name + "." + cluster.Spec.BaseDomain
 		names = append(names, "cluster/"+cluster.Metadata.Name)
 	} else {
-		for _, p := range problems.List {
-			doc.Problems = append(doc.Problems, problem(p))
-		}
+		doc.Problems = document.Each(problems.List, func(p spec.Problem) problem { return problem(p) })
 	}
 	printed := o.Print(printer.Result{Data: doc, Names: names, Text: func() string {
 		return fmt.Sprintf("%s is valid: cluster %s, %s\n", o.File, doc.Cluster, base.Counted(len(cluster.Spec.Hosts), "host"))
@@ -93,4 +87,81 @@ func (o *validateOptions) run(ctx context.Context) error {
 		return &install.Fault{Code: install.CodeInput, Op: "validate", On: o.File, Err: fmt.Errorf("%s found", base.Counted(len(doc.Problems), "problem"))}
 	}
 	return nil
+}
+
+// checkNetworks refuses what no minimal image and no network boot can be made of, and
+// warns of what is ignored.
+func checkNetworks(a *base.App, c *spec.Cluster) error {
+	problems := &spec.Problems{}
+	for i := range c.Spec.Hosts {
+		host := &c.Spec.Hosts[i]
+		if host.Net == nil || host.Net.NMState == nil {
+			continue // the short form becomes nothing else
+		}
+		text, named, _ := c.StaticNetwork(host)
+		placed := func(p nmstate.Problem) spec.Problem { return placedIn(c, i, p) }
+		state, err := nmstate.Parse("", []byte(text))
+		if err == nil {
+			for _, p := range state.Ignored() {
+				a.Warn("%s", ignoredText(placed(p)))
+			}
+			macs := map[string]string{}
+			for _, m := range named {
+				macs[m.Name] = m.MAC
+			}
+			_, err = state.Keyfiles(macs)
+		}
+		if found, is := errors.AsType[nmstate.Problems](err); is {
+			for _, p := range found {
+				problems.List = append(problems.List, placed(p))
+			}
+		}
+	}
+	if len(problems.List) == 0 {
+		return nil
+	}
+	return problems
+}
+
+// placedIn is a problem with its position in the cluster's file, or the network's own.
+func placedIn(c *spec.Cluster, host int, p nmstate.Problem) spec.Problem {
+	field := fmt.Sprintf("spec.hosts[%d].net.nmstate", host)
+	out := spec.Problem{
+		Field: field, Message: p.Message,
+		Remedy: "change it: oaictl can put it into no minimal image and no network boot. A full image may have it, and create cluster asks the service",
+	}
+	if p.Field != "" {
+		out.Field += "." + p.Field
+	}
+	out.File, out.Line, out.Column = c.Position(out.Field)
+	if file := c.Spec.Hosts[host].Net.NMState.File; file != "" {
+		out.File, out.Line, out.Column = file, p.Line, p.Column
+	}
+	return out
+}
+
+func ignoredText(p spec.Problem) string {
+	place := ""
+	if p.File != "" {
+		place = fmt.Sprintf("%s:%d:%d: ", p.File, p.Line, p.Column)
+	}
+	return fmt.Sprintf("%s%s is ignored: %s", place, p.Field, p.Message)
+}
+
+// NewSchema is `schema`.
+func NewSchema(a *base.App) *cobra.Command {
+	return &cobra.Command{
+		Use:   "schema",
+		Short: "Print the JSON schema of cluster.yaml",
+		Args:  base.NoArguments,
+		RunE: func(*cobra.Command, []string) error {
+			var data any
+			if a.Globals.Format.Machine() {
+				if err := json.Unmarshal(schema.JSON(), &data); err != nil {
+					return err
+				}
+			}
+			return a.Print(printer.Result{Data: data, Names: []string{"cluster"}, Text: func() string { return string(schema.JSON()) }})
+		},
+	}
 }

@@ -35,8 +35,7 @@ func (o *Options) Declare(flags *pflag.FlagSet) {
 	flags.StringVar(&o.SHA256, "sha256", "", "`DIGEST` that the image must have, in hexadecimal")
 }
 
-// Live is a live image that was read, where the user has it from, and the file that
-// it lies in.
+// Live is a live image, and where it comes from.
 type Live struct {
 	*iso.Base
 	location string
@@ -46,7 +45,7 @@ type Live struct {
 // Close ends the reading.
 func (i *Live) Close() error { return errors.Join(i.Base.Close(), i.File.Close()) }
 
-// Fault gives an error about the image its exit code.
+// Fault is bad input where an image is wrong: no machine has failed.
 func (i *Live) Fault(err error) error { return Fault(Named(i.location, i.File.Path, err)) }
 
 // Lacks is the fault that the image does not have what is asked of it.
@@ -63,11 +62,14 @@ func (o *Options) FetchImage(ctx context.Context, location string) (*fetch.File,
 	if err := base.CheckSource(location, o.SHA256); err != nil {
 		return nil, err
 	}
-	return o.fetchSource(ctx, fetch.Source{Location: location, SHA256: o.SHA256})
+	return o.fetchSource(ctx, o.source(location))
 }
 
-// fetchSource brings an image to this machine: a path is used where it lies, a URL goes
-// through the cache.
+func (o *Options) source(location string) fetch.Source {
+	return fetch.Source{Location: location, SHA256: o.SHA256}
+}
+
+// fetchSource uses a path as it is, and a URL through the cache.
 func (o *Options) fetchSource(ctx context.Context, source fetch.Source) (*fetch.File, error) {
 	dir, location := "", source.Location
 	if base.IsURL(location) { // a path needs no cache, and may be all that there is
@@ -97,7 +99,6 @@ func (o *Options) fetchSource(ctx context.Context, source fetch.Source) (*fetch.
 	return file, nil
 }
 
-// fetchFault says what to do about an image that did not come.
 func fetchFault(location string, err error) error {
 	var next install.Advice
 	switch {
@@ -129,8 +130,7 @@ func SourceFault(location string, err error) error {
 	return told
 }
 
-// MissingFault gives an error about an image of this machine its exit code: a file that is not
-// there, or that nobody may read, is bad input as one with wrong content is.
+// MissingFault is bad input where a local image is missing or may not be read.
 func MissingFault(location string, err error) error {
 	wrong := func(cause error) bool { return errors.Is(err, cause) }
 	if base.IsURL(location) || !slices.ContainsFunc([]error{fs.ErrNotExist, fs.ErrPermission, syscall.EISDIR, syscall.ENOTDIR}, wrong) {
@@ -144,7 +144,7 @@ func (o *Options) OpenImage(ctx context.Context, location string) (*Live, error)
 	if err := base.CheckSource(location, o.SHA256); err != nil {
 		return nil, err
 	}
-	return o.OpenSource(ctx, fetch.Source{Location: location, SHA256: o.SHA256})
+	return o.OpenSource(ctx, o.source(location))
 }
 
 // OpenSource reads a live image whose digest is given with it.
@@ -160,8 +160,7 @@ func (o *Options) OpenSource(ctx context.Context, source fetch.Source) (*Live, e
 	return &Live{live, source.Location, file}, nil
 }
 
-// Named calls what came from a URL by it, and not by its place in the cache, in what is
-// wrong with it.
+// Named calls a cached image by its URL in what is wrong with it.
 func Named(location, path string, err error) error {
 	if !base.IsURL(location) {
 		return err
@@ -169,7 +168,6 @@ func Named(location, path string, err error) error {
 	return &cachedError{url: fetch.Redact(location), path: path, err: err}
 }
 
-// cachedError is an error about a file of the cache at path.
 type cachedError struct {
 	url, path string
 	err       error
@@ -192,8 +190,7 @@ func Fault(err error) error {
 	return &install.Fault{Code: install.CodeInput, Permanent: true, Err: err}
 }
 
-// ContentFault gives an error about what is to go into an image its exit code. Of
-// others it knows nothing.
+// ContentFault gives an error about what goes into an image its exit code.
 func ContentFault(err error) error {
 	switch {
 	case err == nil, base.Is[*install.Fault](err):

@@ -15,19 +15,16 @@ import (
 )
 
 const (
-	// meterPatience is how long a piece of work may take before anything is said
-	// of it.
+	// meterPatience is how long work may take before anything is said of it.
 	meterPatience = time.Second
-	// meterLive and meterPlain are the time between two pictures on a terminal, and
-	// between two lines elsewhere.
+	// meterLive is between two pictures on a terminal, meterPlain between two lines elsewhere.
 	meterLive  = 200 * time.Millisecond
 	meterPlain = 5 * time.Second
 	// meterBar is the width of a bar, in characters.
 	meterBar = 24
 )
 
-// Meter tells on standard error how far a piece of work on bytes has come, once it
-// has taken longer than a second.
+// Meter shows how far work on bytes has come, once it takes longer than a second.
 type Meter struct {
 	*base.App
 	what string
@@ -71,7 +68,6 @@ func (m *Meter) Show(done, total int64) {
 	progress.JSON(m.IO.Err).Event(event)
 }
 
-// line writes a text over the one before it, or below that where this is no terminal.
 func (m *Meter) line(text string) {
 	if !m.live {
 		fmt.Fprintln(m.IO.Err, text)
@@ -81,9 +77,7 @@ func (m *Meter) line(text string) {
 	fmt.Fprint(m.IO.Err, "\r\x1b[K"+m.fit(text))
 }
 
-// wait tells that nothing has come yet, once, where that goes on for longer than a
-// second: a server that cannot be reached is asked several times. The function that
-// it returns ends the waiting.
+// wait says once that nothing has come: an unreachable server is asked several times.
 func (m *Meter) wait(ctx context.Context) (stop func()) {
 	waiting, cancel := context.WithCancel(ctx)
 	var ended sync.WaitGroup
@@ -107,7 +101,6 @@ func (m *Meter) idle() {
 	m.line(m.what + ": nothing has come yet")
 }
 
-// again tells, once, why nothing comes, where that is tried again.
 func (m *Meter) again(err error, _ time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -118,8 +111,7 @@ func (m *Meter) again(err error, _ time.Duration) {
 	m.line(escape.Sprintf("%s: %v; it is tried again", m.what, err))
 }
 
-// fit cuts a line to the width of the terminal: one that wraps would not be
-// overwritten.
+// fit cuts a line to the terminal: one that wraps would not be overwritten.
 func (m *Meter) fit(line string) string {
 	width := 80
 	if m.IO.Size != nil {

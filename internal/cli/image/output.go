@@ -1,23 +1,27 @@
 package image
 
 import (
+	"github.com/spf13/pflag"
+
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/iso"
 	"github.com/oaictl/oaictl/pkg/iso/extent"
 )
 
-// streamStep is how many bytes are written to a stream between two looks at
-// whether somebody wants it to end.
+// streamStep is how many bytes are written between two looks at ctx.
 const streamStep = 4 << 20
 
 // Output says where an image goes, and how.
@@ -27,8 +31,14 @@ type Output struct {
 	Sync  bool
 }
 
-// WriteImage writes an image to a file, whole or not at all, or into a stream. It
-// returns what there is to say of the file, nothing for a stream.
+// Declare declares the flags of an image that is written.
+func (o *Output) Declare(flags *pflag.FlagSet) {
+	flags.StringVarP(&o.Path, "output", "o", "", "`OUT`, the image to write, - for standard output")
+	flags.BoolVar(&o.Sync, "fsync", false, "wait until the image is on the disk")
+	flags.BoolVar(&o.Force, "force", false, "overwrite OUT")
+}
+
+// WriteImage writes a file whole or not at all, or a stream, of which it returns nothing.
 func WriteImage(ctx context.Context, a *base.App, image *extent.Image, to Output) ([]document.Download, error) {
 	if to.Path == base.StdoutName {
 		shown := NewMeter(a, "writing to standard output")
@@ -68,8 +78,7 @@ func CheckOutput(a *base.App, flag string, to Output) error {
 	return checkPath(to.Path, to.Force)
 }
 
-// checkPath refuses a place that has something, unless that is to be overwritten. What
-// a link leads to is the place, and a link that leads nowhere is none.
+// checkPath refuses what exists, unless it is to be overwritten; links are followed.
 func checkPath(path string, force bool) error {
 	info, err := os.Stat(path) // whether it can be made is found when it is
 	if err != nil {
@@ -98,7 +107,6 @@ func checkThere(path string, mode fs.FileMode, force bool) error {
 	return nil
 }
 
-// errLinkNowhere is why nothing is written by the name of a link.
 var errLinkNowhere = errors.New("it is a link to something that is not there")
 
 func existsFault(path string) error {
@@ -108,7 +116,6 @@ func existsFault(path string) error {
 	}
 }
 
-// outputFault says why a file was not written.
 func outputFault(ctx context.Context, path string, err error) error {
 	switch {
 	case ctx.Err() != nil:
@@ -128,7 +135,6 @@ func outputFault(ctx context.Context, path string, err error) error {
 	return fault
 }
 
-// writeDevice writes into a device or a pipe.
 func writeDevice(ctx context.Context, image *extent.Image, path string, shown *Meter) error {
 	file, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {
@@ -173,8 +179,7 @@ func (f File) bytes() *extent.Image {
 	return extent.Bytes(f.Content)
 }
 
-// WriteFiles writes files into a folder, which it makes; all of them, or, where
-// one cannot be written, none of those that were not there before.
+// WriteFiles writes all files into a folder or, where one fails, none that is new.
 func WriteFiles(ctx context.Context, a *base.App, dir string, force bool, files []File) (written []document.Download, err error) {
 	if !force {
 		for _, f := range files {
@@ -199,4 +204,68 @@ func WriteFiles(ctx context.Context, a *base.App, dir string, force bool, files 
 		written = append(written, file...)
 	}
 	return written, nil
+}
+
+const (
+	kernelName = "kernel"
+	initrdName = "initrd"
+	scriptName = "ipxe"
+	RootfsName = "rootfs.img"
+	// s390x knows the others by these.
+	addrSizeName  = "initrd.addrsize"
+	insName       = "generic.ins"
+	parameterName = "generic.prm"
+)
+
+// ScriptFolder is the folder that an iPXE script was fetched from, as iPXE has it.
+const ScriptFolder = "${cwduri}"
+
+// FolderURL is the URL of a folder without its last slash, "" for none.
+func FolderURL(text string) (string, error) {
+	if text == "" {
+		return "", nil
+	}
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" || u.RawQuery != "" || u.Fragment != "" || u.Scheme != "http" && u.Scheme != "https" {
+		return "", base.Usagef("--url is not the http or https URL of a folder")
+	}
+	return strings.TrimRight(text, "/"), nil
+}
+
+// Beside is the URL of a file in a folder; without the folder's, as iPXE finds it.
+func Beside(folder, name string) string {
+	if folder == "" {
+		return ScriptFolder + name
+	}
+	return folder + "/" + name
+}
+
+// NetbootFiles are all but the root filesystem. where and rootfs are URLs.
+func NetbootFiles(n *iso.Netboot, where, rootfs string) ([]File, error) {
+	files := []File{
+		{Name: kernelName, Image: n.Kernel},
+		{Name: initrdName, Image: n.Initrd},
+	}
+	if n.Ins == "" {
+		script := n.Script(Beside(where, kernelName), Beside(where, initrdName), rootfs)
+		return append(files, File{Name: scriptName, Content: []byte(script)}), nil
+	}
+	// No iPXE there that could tell where it is.
+	if where == "" {
+		return nil, base.Usagef("s390x needs --url: its parameters name the root filesystem's whole URL")
+	}
+	return append(files,
+		File{Name: addrSizeName, Content: n.AddrSize},
+		File{Name: insName, Content: []byte(n.Ins)},
+		File{Name: parameterName, Content: ParameterFile(n, rootfs)},
+	), nil
+}
+
+// ParameterFile is s390x's generic.prm, which names the whole URL of the root filesystem.
+func ParameterFile(n *iso.Netboot, rootfs string) []byte {
+	parameters := n.Kargs
+	if rootfs != "" {
+		parameters = "coreos.live.rootfs_url=" + rootfs + " " + parameters
+	}
+	return []byte(parameters + "\n")
 }

@@ -22,7 +22,6 @@ import (
 // largestConfig bounds a file that goes into an image, in bytes.
 const largestConfig = 64 << 20
 
-// customizeOptions are what `iso customize` needs and what its flags say.
 type customizeOptions struct {
 	image.Options
 	Out         image.Output
@@ -45,21 +44,7 @@ func newCustomize(a *base.App) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "customize BASE -o OUT",
 		Short: "Make an image of a machine's own: Ignition, kernel arguments, network",
-		Long: `Make an image of a machine's own out of a live image of CoreOS, a path or a URL.
-BASE is never modified, and the image still boots in every way that BASE does.
-
-Several Ignition configs become one, in their order: of two that speak of the same
-file, unit or user, the later one wins. --nmstate describes the machine's network
-as nmstate does; its interfaces are found by their MAC addresses: mac-address in
-the document, or --mac.
-
-A BASE that carries something already is refused, unless --merge keeps that or
---replace drops it. OUT, a file or a disk, is not overwritten without --force.`,
-		Example: `  oaictl iso customize rhcos-live.iso -o cp-1.iso --ignition cp-1.ign
-  oaictl iso customize rhcos-live.iso -o cp-2.iso --ignition base.ign --ignition cp-2.ign --append-karg console=ttyS0,115200n8
-  oaictl iso customize rhcos-live.iso -o cp-3.iso --nmstate cp-3.yaml --mac eno1=52:54:00:00:00:03 --hostname cp-3
-  oaictl iso customize cp-0.iso -o - --replace --reset-kargs > pristine.iso`,
-		Args: oneImage("BASE"),
+		Args:  oneImage("BASE"),
 		RunE: func(command *cobra.Command, given []string) error {
 			// The environment speaks of -o FORMAT, which this verb does not have.
 			if !command.Flags().Changed("output") {
@@ -70,7 +55,7 @@ A BASE that carries something already is refused, unless --merge keeps that or
 	}
 	flags := command.Flags()
 	o.Declare(flags)
-	flags.StringVarP(&o.Out.Path, "output", "o", "", "`OUT`, the image to write, - for standard output")
+	o.Out.Declare(flags)
 	flags.StringArrayVar(&o.Ignition, "ignition", nil, "`FILE` with an Ignition config, - for standard input; may be repeated")
 	flags.StringArrayVar(&o.AppendKargs, "append-karg", nil, "append the kernel `ARGUMENT`; may be repeated")
 	flags.StringArrayVar(&o.DeleteKargs, "delete-karg", nil, "delete the kernel `ARGUMENT`; may be repeated")
@@ -81,10 +66,8 @@ A BASE that carries something already is refused, unless --merge keeps that or
 	flags.StringArrayVar(&o.MACs, "mac", nil, "`NAME=MAC` of an interface of --nmstate; may be repeated")
 	flags.StringVar(&o.Hostname, "hostname", "", "`NAME` of the machine while it runs from the image")
 	flags.BoolVar(&o.NoGrow, "no-grow", false, "fail rather than make the image larger for a config that does not fit")
-	flags.BoolVar(&o.Out.Sync, "fsync", false, "wait until the image is on the disk")
 	flags.BoolVar(&o.Merge, "merge", false, "keep what BASE carries already")
 	flags.BoolVar(&o.Replace, "replace", false, "drop what BASE carries already")
-	flags.BoolVar(&o.Out.Force, "force", false, "overwrite OUT")
 	return command
 }
 
@@ -155,7 +138,6 @@ func (o *customizeOptions) check(location string) error {
 	return image.CheckOutput(o.App, "-o", o.Out)
 }
 
-// customization reads all files that go into the image.
 func (o *customizeOptions) customization() (iso.Customization, []string, error) {
 	c := iso.Customization{NoGrow: o.NoGrow, Kargs: iso.KargEdit{Append: o.AppendKargs, Delete: o.DeleteKargs, Reset: o.ResetKargs}}
 	switch {
@@ -176,8 +158,8 @@ func (o *customizeOptions) customization() (iso.Customization, []string, error) 
 	return c, warnings, err
 }
 
-// replacement takes OLD=NEW apart, in which both may be KEY=VALUE: OLD is what the
-// image has. Where that leaves a value alone as NEW, it is one of the same key.
+// replacement takes OLD=NEW apart, in which both may be KEY=VALUE: OLD is what the image
+// has. A NEW that is a value alone is one of the same key.
 func replacement(text string, current []string) (iso.Replacement, error) {
 	old, fresh, found := strings.Cut(text, "=")
 	for i := len(text) - 1; i > 0; i-- {
@@ -225,8 +207,7 @@ func (o *customizeOptions) ignitionConfig() ([]byte, []string, error) {
 	return merged, warnings, nil
 }
 
-// nextConfig is what to do about a config that is none: what people write is often
-// Butane, which is YAML.
+// nextConfig knows that people often write Butane, which is YAML.
 func nextConfig(data []byte) string {
 	if text := bytes.TrimSpace(data); len(text) == 0 || text[0] == '{' {
 		return ""
@@ -236,16 +217,9 @@ func nextConfig(data []byte) string {
 
 // withoutIgnition drops what was said of the configs already, by file and line.
 func withoutIgnition(warnings []string) []string {
-	var kept []string
-	for _, w := range warnings {
-		if !strings.HasPrefix(w, "the Ignition config:") {
-			kept = append(kept, w)
-		}
-	}
-	return kept
+	return slices.DeleteFunc(warnings, func(w string) bool { return strings.HasPrefix(w, "the Ignition config:") })
 }
 
-// networkFiles are the keyfiles as they were given, and those of --nmstate.
 func (o *customizeOptions) networkFiles() ([]iso.Keyfile, error) {
 	var keyfiles []iso.Keyfile
 	from := map[string]string{}
@@ -312,12 +286,9 @@ func (o *customizeOptions) fromNMState() ([]iso.Keyfile, error) {
 	return made, nil
 }
 
-// input reads a file that goes into an image, - from standard input.
 func (o *customizeOptions) input(op, path string) ([]byte, error) {
-	var (
-		data []byte
-		err  error
-	)
+	var data []byte
+	var err error
 	if path == base.StdoutName {
 		data, err = io.ReadAll(io.LimitReader(o.IO.In, largestConfig+1))
 	} else {
@@ -332,8 +303,6 @@ func (o *customizeOptions) input(op, path string) ([]byte, error) {
 	return data, nil
 }
 
-// unreadable is a file for an image that cannot be read: bad input, as one with wrong
-// content is.
 func unreadable(op, path string, err error) error {
 	return &install.Fault{Code: install.CodeInput, Op: op, On: path, Permanent: true, Err: base.WithoutPath(err), Next: "name a file that can be read"}
 }

@@ -3,6 +3,7 @@ package iso
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path"
 
@@ -11,9 +12,10 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/image"
 	"github.com/oaictl/oaictl/internal/cli/printer"
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/iso"
 )
 
-// reading opens an image for as long as use lasts.
 func reading(ctx context.Context, o *image.Options, location string, use func(*image.Live) error) error {
 	live, err := o.OpenImage(ctx, location)
 	if err != nil {
@@ -25,32 +27,20 @@ func reading(ctx context.Context, o *image.Options, location string, use func(*i
 
 func newExtractIgnition(a *base.App) *cobra.Command {
 	o := &image.Options{App: a}
-	command := &cobra.Command{
-		Use:   "ignition IMAGE",
-		Short: "Print the Ignition config that an image carries",
-		Long: `Print the Ignition config that an image carries, byte for byte as it does. It may
-hold secrets, such as a pull secret.`,
-		Example: `  oaictl iso extract ignition cp-0.iso
-  oaictl iso extract ignition cp-0.iso > config.ign`,
-		Args: oneImage("IMAGE"),
-		RunE: func(command *cobra.Command, given []string) error {
-			return reading(command.Context(), o, given[0], func(live *image.Live) error {
-				config, err := live.Ignition()
-				switch {
-				case err != nil:
-					return live.Fault(err)
-				case config == nil:
-					return live.Lacks("Ignition config")
-				}
-				return a.Print(printer.Result{Data: jsonText(config), Names: []string{"config.ign"}, Text: func() string { return string(config) }})
-			})
-		},
-	}
-	o.Declare(command.Flags())
-	return command
+	return reader(o, "ignition IMAGE", "Print the Ignition config that an image carries", func(ctx context.Context, location string) error {
+		return reading(ctx, o, location, func(live *image.Live) error {
+			config, err := live.Ignition()
+			switch {
+			case err != nil:
+				return live.Fault(err)
+			case config == nil:
+				return live.Lacks("Ignition config")
+			}
+			return a.Print(printer.Result{Data: jsonText(config), Names: []string{"config.ign"}, Text: func() string { return string(config) }})
+		})
+	})
 }
 
-// jsonText is a JSON text as the printer takes it; one that is none, as a string.
 func jsonText(data []byte) any {
 	var decoded any
 	if err := json.Unmarshal(data, &decoded); err != nil {
@@ -59,33 +49,22 @@ func jsonText(data []byte) any {
 	return decoded
 }
 
-// kargsText is `iso extract kargs -o json`.
 type kargsText struct {
 	Current string `json:"current"`
 }
 
 func newExtractKargs(a *base.App) *cobra.Command {
 	o := &image.Options{App: a}
-	command := &cobra.Command{
-		Use:   "kargs IMAGE",
-		Short: "Print the kernel arguments of an image",
-		Example: `  oaictl iso extract kargs cp-0.iso
-  oaictl iso extract kargs https://mirror.example.com/rhcos-live.iso`,
-		Args: oneImage("IMAGE"),
-		RunE: func(command *cobra.Command, given []string) error {
-			return reading(command.Context(), o, given[0], func(live *image.Live) error {
-				if live.Info().KargsLimit == 0 {
-					return live.Lacks("kernel arguments that can be changed")
-				}
-				return a.Print(printer.Result{Data: kargsText{live.Kargs()}, Names: []string{live.Kargs()}, Text: func() string { return fmt.Sprintln(live.Kargs()) }})
-			})
-		},
-	}
-	o.Declare(command.Flags())
-	return command
+	return reader(o, "kargs IMAGE", "Print the kernel arguments of an image", func(ctx context.Context, location string) error {
+		return reading(ctx, o, location, func(live *image.Live) error {
+			if live.Info().KargsLimit == 0 {
+				return live.Lacks("kernel arguments that can be changed")
+			}
+			return a.Print(printer.Result{Data: kargsText{live.Kargs()}, Names: []string{live.Kargs()}, Text: func() string { return fmt.Sprintln(live.Kargs()) }})
+		})
+	})
 }
 
-// extractOptions are what the verbs need that write files out of an image.
 type extractOptions struct {
 	image.Options
 	Dir   string
@@ -111,11 +90,7 @@ func newExtractNetwork(a *base.App) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "network IMAGE -d DIR",
 		Short: "Write the network profiles that an image carries",
-		Long: `Write the network profiles of NetworkManager that an image carries for its live
-system, each as a file that its owner alone may read.`,
-		Example: `  oaictl iso extract network cp-0.iso -d network
-  oaictl iso extract network cp-0.iso -d network --force`,
-		Args: oneImage("IMAGE"),
+		Args:  oneImage("IMAGE"),
 		RunE: func(command *cobra.Command, given []string) error {
 			if err := o.check(command); err != nil {
 				return err
@@ -145,4 +120,94 @@ func (o *extractOptions) network(ctx context.Context, live *image.Live) error {
 		files = append(files, image.File{Name: name, Content: k.Content})
 	}
 	return o.Saved(image.WriteFiles(ctx, o.App, o.Dir, o.Force, files))
+}
+
+func newExtractPXE(a *base.App) *cobra.Command {
+	o := &extractOptions{Options: image.Options{App: a}}
+	location := ""
+	command := &cobra.Command{
+		Use:   "pxe IMAGE -d DIR",
+		Short: "Write the files with which machines boot an image over the network",
+		Args:  oneImage("IMAGE"),
+		RunE: func(command *cobra.Command, given []string) error {
+			if err := o.check(command); err != nil {
+				return err
+			}
+			where, err := image.FolderURL(location)
+			if err != nil {
+				return err
+			}
+			return reading(command.Context(), &o.Options, given[0], func(live *image.Live) error { return o.pxe(command.Context(), live, where) })
+		},
+	}
+	o.declare(command, "the files")
+	command.Flags().StringVar(&location, "url", "", "`URL` at which machines find DIR")
+	return command
+}
+
+func (o *extractOptions) pxe(ctx context.Context, live *image.Live, where string) error {
+	n, err := live.Netboot(iso.Customization{Existing: iso.Merge})
+	if err != nil {
+		return live.Fault(err)
+	}
+	rootfs := ""
+	if n.Rootfs != nil {
+		rootfs = image.Beside(where, image.RootfsName)
+	}
+	files, err := image.NetbootFiles(n, where, rootfs)
+	if err != nil {
+		return err
+	}
+	if n.Rootfs != nil {
+		files = append(files, image.File{Name: image.RootfsName, Image: n.Rootfs})
+	}
+	return o.Saved(image.WriteFiles(ctx, o.App, o.Dir, o.Force, files))
+}
+
+type minimalOptions struct {
+	image.Options
+	Out       image.Output
+	RootfsURL string
+}
+
+func newExtractMinimal(a *base.App) *cobra.Command {
+	o := &minimalOptions{Options: image.Options{App: a}}
+	command := &cobra.Command{
+		Use:   "minimal IMAGE -o OUT --rootfs-url URL",
+		Short: "Write the minimal image, which fetches its root filesystem when it boots",
+		Args:  oneImage("IMAGE"),
+		RunE: func(command *cobra.Command, given []string) error {
+			if !command.Flags().Changed("output") {
+				o.Out.Path = ""
+			}
+			if o.RootfsURL == "" {
+				return base.Usagef("%s needs --rootfs-url, where the root filesystem is fetched from", base.VerbOf(command))
+			}
+			if err := checkRootfsURL(o.RootfsURL); err != nil {
+				return err
+			}
+			if err := image.CheckOutput(o.App, "-o", o.Out); err != nil {
+				return err
+			}
+			return o.run(command.Context(), given[0])
+		},
+	}
+	flags := command.Flags()
+	o.Declare(flags)
+	o.Out.Declare(flags)
+	flags.StringVar(&o.RootfsURL, "rootfs-url", "", "`URL` of rootfs.img: http, https or tftp")
+	return command
+}
+
+func (o *minimalOptions) run(ctx context.Context, location string) error {
+	return reading(ctx, &o.Options, location, func(live *image.Live) error {
+		minimal, err := live.Minimal(ctx, o.RootfsURL)
+		switch {
+		case errors.Is(err, iso.ErrCustomized):
+			return &install.Fault{Code: install.CodeInput, Permanent: true, Err: image.Named(location, live.File.Path, err), Next: "make the minimal image first, and customise that"}
+		case err != nil:
+			return live.Fault(err)
+		}
+		return o.Saved(image.WriteImage(ctx, o.App, minimal.Image(), o.Out))
+	})
 }

@@ -1,10 +1,12 @@
 package iso
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -13,35 +15,24 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/image"
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/internal/escape"
+	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/iso"
 	"github.com/oaictl/oaictl/pkg/iso/fetch"
 )
 
 func newShow(a *base.App) *cobra.Command {
 	o := &image.Options{App: a}
-	command := &cobra.Command{
-		Use:   "show IMAGE",
-		Short: "Show what an image is, and all that was put into it",
-		Long: `Show what an image is, and all that was put into it, whichever tool did: its
-Ignition, kernel arguments and network, where the secrets are, and in which ways a
-machine can boot from it. Secrets are named by their place and never shown.`,
-		Example: `  oaictl iso show cp-0.iso
-  oaictl iso show cp-0.iso -o json
-  oaictl iso show cp-0.iso -o jsonpath={.kargs.current}`,
-		Args: oneImage("IMAGE"),
-		RunE: func(command *cobra.Command, given []string) error {
-			report, err := inspect(command.Context(), o, given[0])
-			if err != nil {
-				return err
-			}
-			return a.Print(printer.Result{Data: report, Names: []string{report.VolumeID}, Text: func() string { return reportText(report) }})
-		},
-	}
-	o.Declare(command.Flags())
-	return command
+	return reader(o, "show IMAGE", "Show what an image is, and all that was put into it", func(ctx context.Context, location string) error {
+		report, err := inspect(ctx, o, location)
+		if err != nil {
+			return err
+		}
+		return a.Print(printer.Result{Data: report, Names: []string{report.VolumeID}, Text: func() string { return reportText(report) }})
+	})
 }
 
 func inspect(ctx context.Context, o *image.Options, location string) (*iso.Report, error) {
@@ -63,7 +54,6 @@ func inspect(ctx context.Context, o *image.Options, location string) (*iso.Repor
 	return report, nil
 }
 
-// meteredImage is a live image whose reading is shown.
 type meteredImage struct {
 	*iso.Base
 	file  *os.File
@@ -75,7 +65,6 @@ func (m *meteredImage) close() error {
 	return m.file.Close()
 }
 
-// metered reads a live image, and shows how much of it was read.
 func metered(o *image.Options, doing, location, path string) (*meteredImage, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -110,7 +99,6 @@ func (r *countedReader) ReadAt(into []byte, off int64) (int, error) {
 	return n, err
 }
 
-// reportText is a report in words.
 func reportText(r *iso.Report) string {
 	var text strings.Builder
 	row := func(name, format string, args ...any) {
@@ -165,12 +153,7 @@ func onlyFirst(i int, name string) string {
 	return name
 }
 
-func orUnknown(text string) string {
-	if text == "" {
-		return "unknown"
-	}
-	return text
-}
+func orUnknown(text string) string { return cmp.Or(text, "unknown") }
 
 func bootText(b iso.Boot) string {
 	var ways []string
@@ -188,8 +171,6 @@ func bootText(b iso.Boot) string {
 	return strings.Join(ways, ", ")
 }
 
-// featuresText names what the live system can do; features with a list of their own
-// are only named.
 func featuresText(features map[string]any) string {
 	var names []string
 	for name, value := range features {
@@ -213,4 +194,77 @@ func liveText(l iso.LiveReport) string {
 	default:
 		return fmt.Sprintf("initrd (%s) and root filesystem (%s) are of different builds: it does not boot", orUnknown(l.InitrdID), l.RootfsID)
 	}
+}
+
+type verified struct {
+	Image   string       `json:"image"`
+	Sound   bool         `json:"sound"`
+	Rebuilt bool         `json:"rebuilt"` // by another tool, which is no damage
+	Damage  []iso.Damage `json:"damage"`
+}
+
+func newVerify(a *base.App) *cobra.Command {
+	o := &image.Options{App: a}
+	return reader(o, "verify IMAGE", "Check an image for damage", func(ctx context.Context, location string) error {
+		found, err := verify(ctx, o, location)
+		if err != nil {
+			return err
+		}
+		return printVerified(o, found)
+	})
+}
+
+func verify(ctx context.Context, o *image.Options, location string) (verified, error) {
+	file, err := o.FetchImage(ctx, location)
+	if err != nil {
+		return verified{}, err
+	}
+	defer func() { _ = file.Close() }() // it was only read from
+	found := verified{Image: location, Damage: []iso.Damage{}}
+	live, err := metered(o, "checking", location, file.Path)
+	switch {
+	case base.Is[*fs.PathError](err), base.Is[*install.Fault](err):
+		return verified{}, err
+	case iso.IsNotLive(err):
+		return verified{}, image.SourceFault(location, err)
+	case err != nil:
+		problem := strings.TrimPrefix(strings.TrimPrefix(err.Error(), file.Path+": "), fetch.Redact(location)+": ")
+		found.Damage = append(found.Damage, iso.Damage{Problem: problem})
+		return found, nil
+	}
+	defer func() { _ = live.close() }()
+	damage, err := live.Verify(ctx)
+	if err != nil {
+		return verified{}, err
+	}
+	found.Sound, found.Rebuilt, found.Damage = len(damage) == 0, live.Rebuilt(), append(found.Damage, damage...)
+	return found, nil
+}
+
+func printVerified(o *image.Options, found verified) error {
+	err := o.Print(printer.Result{Data: found, Names: []string{found.Image}, Text: found.text})
+	if err != nil || found.Sound {
+		return err
+	}
+	return &install.Fault{Code: install.CodeFailure, Op: "verify", On: found.Image, Permanent: true, Err: errors.New(plural(len(found.Damage), "damaged place", "damaged places")), Next: "get or make the image anew"}
+}
+
+func (v verified) text() string {
+	lines := document.Each(v.Damage, iso.Damage.String)
+	switch {
+	case v.Sound && v.Rebuilt:
+		lines = append(lines, v.Image+" is sound; "+iso.ErrRebuilt.Error())
+	case v.Sound:
+		lines = append(lines, v.Image+" is sound")
+	case v.Rebuilt:
+		lines = append(lines, iso.ErrRebuilt.Error())
+	}
+	return strings.Join(lines, "\n") + "\n"
+}
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return "one " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
 }

@@ -3,6 +3,7 @@ package look
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -21,11 +22,6 @@ func NewDescribe(a *base.App) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "describe [cluster|host] NAME|ID|-f FILE",
 		Short: "Show all there is to know of a cluster or a host",
-		Long: `Show a cluster with its hosts, images, operators and failing checks, or a host with
-its hardware, stages and failing checks.`,
-		Example: `  oaictl describe lab
-  oaictl describe -f cluster.yaml -o yaml
-  oaictl describe host cp-0 --cluster lab`,
 		RunE: func(command *cobra.Command, given []string) error {
 			if err := t.Read(command, given, "cluster", "host"); err != nil {
 				return err
@@ -50,22 +46,15 @@ func describeCluster(ctx context.Context, a *base.App, t base.Target) error {
 	return a.Print(printer.Result{Data: doc, Names: []string{"cluster/" + doc.Name}, Text: func() string { return clusterText(a, doc) }})
 }
 
-// describedCluster is the form of a cluster with everything in it.
 func describedCluster(seen *install.Found) document.Cluster {
 	doc := document.OfCluster(*seen.Observed.Cluster)
 	doc.Hosts = len(seen.Observed.Hosts)
-	detail := &document.ClusterDetail{
-		InfraEnvs: []document.InfraEnv{}, Hosts: base.HostsSeen(seen), Operators: document.OfOperators(seen.Observed.Cluster.Operators),
-		Validations: document.OfValidations("", seen.Observed.Cluster.Validations), Manifests: []string{},
+	doc.Detail = &document.ClusterDetail{
+		InfraEnvs: document.Each(seen.Observed.InfraEnvs, document.OfInfraEnv), Hosts: base.HostsSeen(seen), Operators: document.OfOperators(seen.Observed.Cluster.Operators),
+		Validations: document.OfValidations("", seen.Observed.Cluster.Validations),
+		Manifests:   slices.AppendSeq([]string{}, maps.Keys(seen.Observed.Cluster.Manifests)),
 	}
-	for _, env := range seen.Observed.InfraEnvs {
-		detail.InfraEnvs = append(detail.InfraEnvs, document.OfInfraEnv(env))
-	}
-	for name := range seen.Observed.Cluster.Manifests {
-		detail.Manifests = append(detail.Manifests, name)
-	}
-	slices.Sort(detail.Manifests)
-	doc.Detail = detail
+	slices.Sort(doc.Detail.Manifests)
 	return doc
 }
 
@@ -91,13 +80,7 @@ func clusterText(a *base.App, doc document.Cluster) string {
 }
 
 func failing(list []document.Validation) []document.Validation {
-	var out []document.Validation
-	for _, v := range list {
-		if fails(v) {
-			out = append(out, v)
-		}
-	}
-	return out
+	return slices.DeleteFunc(slices.Clone(list), func(v document.Validation) bool { return !fails(v) })
 }
 
 func validationText(v document.Validation) string {
@@ -115,10 +98,6 @@ func describeHost(ctx context.Context, a *base.App, t base.Target) error {
 
 func hostText(a *base.App, doc document.Host) string {
 	var text strings.Builder
-	role := string(doc.Role)
-	if doc.Bootstrap {
-		role += " (bootstrap)"
-	}
 	memory := ""
 	if doc.Memory > 0 {
 		memory = fmt.Sprintf("%.0f GiB", float64(doc.Memory)/(1<<30))
@@ -128,7 +107,7 @@ func hostText(a *base.App, doc document.Host) string {
 		cpus = fmt.Sprintf("%d %s", doc.CPUs, doc.Detail.Arch)
 	}
 	base.Facts(&text, "", [][2]string{
-		{"Name", doc.Name}, {"ID", doc.ID}, {"Role", role}, {"State", fmt.Sprintf("%s (%s)", doc.State, doc.Status)}, {"Info", doc.StatusInfo},
+		{"Name", doc.Name}, {"ID", doc.ID}, {"Role", base.RoleText(doc)}, {"State", fmt.Sprintf("%s (%s)", doc.State, doc.Status)}, {"Info", doc.StatusInfo},
 		{"Stage", base.StageText(doc)}, {"Done", base.PercentText(doc.Percent)}, {"Since", a.When(doc.Since)}, {"Last heard of", a.When(doc.CheckedIn)},
 		{"Registered", a.When(doc.Registered)}, {"Cluster", doc.ClusterID}, {"InfraEnv", doc.InfraEnvID},
 		{"Machine", strings.TrimSpace(doc.Detail.Manufacturer + " " + doc.Detail.Product)}, {"Serial", doc.Serial}, {"BMC", doc.BMC}, {"CPUs", cpus}, {"Memory", memory},
@@ -145,7 +124,6 @@ func hostText(a *base.App, doc document.Host) string {
 	return text.String()
 }
 
-// diskText is a disk and what becomes of it.
 func diskText(d document.Disk) string {
 	line := strings.Join(strings.Fields(fmt.Sprintf("%s %s %s %s %s", d.Path, base.SizeText(d.SizeBytes), d.Type, d.Vendor, d.Model)), " ")
 	var notes []string

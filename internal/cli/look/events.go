@@ -12,7 +12,6 @@ import (
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
-// eventsOptions are what `get events` needs and what its flags say.
 type eventsOptions struct {
 	*base.App
 	base.Target
@@ -30,9 +29,6 @@ func newGetEvents(a *base.App) *cobra.Command {
 		Use:     "events [CLUSTER|ID|-f FILE]",
 		Aliases: []string{"event"},
 		Short:   "List the service's own events, oldest first, or follow them",
-		Example: `  oaictl get events lab
-  oaictl get events lab --severity warning --severity error -w
-  oaictl get events --host cp-0 -o json`,
 		RunE: func(command *cobra.Command, given []string) error {
 			if o.Host+o.InfraEnv+o.File == "" && len(given) == 0 {
 				return base.Usagef("get events needs a cluster (NAME, ID or -f FILE), --host or --infra-env")
@@ -108,18 +104,9 @@ func (o *eventsOptions) run(ctx context.Context) error {
 			return o.Print(o.result(all, document.List(all)))
 		}
 		if err := o.Clock.Sleep(ctx, max(o.Every, time.Second)); err != nil {
-			return watchEnded(ctx, err)
+			return base.Stopped(ctx, "watch", err)
 		}
 	}
-}
-
-// watchEnded is how a watch that has no end of its own ends: by the signal
-// that somebody stopped it with.
-func watchEnded(ctx context.Context, err error) error {
-	if by := base.InterruptOf(ctx); by != nil {
-		return &install.Fault{Code: by.Code, Op: "watch", Err: by}
-	}
-	return err
 }
 
 func (o *eventsOptions) filter(ctx context.Context, service *install.Client) (install.EventFilter, error) {
@@ -143,18 +130,16 @@ func (o *eventsOptions) filter(ctx context.Context, service *install.Client) (in
 }
 
 func (o *eventsOptions) result(items []document.Event, data any) printer.Result {
-	names := base.NamesOf(items, func(item document.Event) string { return "event/" + item.Name })
+	names := document.Each(items, func(item document.Event) string { return "event/" + item.Name })
 	return printer.Result{Data: data, Names: names, Table: func() printer.Table {
-		table := printer.Table{Empty: "no events", Columns: []printer.Column{
+		return printer.Table{Empty: "no events", Columns: []printer.Column{
 			{Name: "TIME                ", Wide: false}, {Name: "SEVERITY"}, {Name: "NAME", Wide: true}, {Name: "HOST", Wide: true}, {Name: "MESSAGE"},
-		}}
-		for _, e := range items {
+		}, Rows: document.Each(items, func(e document.Event) []string {
 			at := ""
 			if e.Time != nil {
 				at = e.Time.Format(time.RFC3339)
 			}
-			table.Rows = append(table.Rows, []string{at, e.Severity, e.Name, e.HostID, e.Message})
-		}
-		return table
+			return []string{at, e.Severity, e.Name, e.HostID, e.Message}
+		})}
 	}}
 }

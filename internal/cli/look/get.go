@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -26,9 +27,6 @@ func newGetClusters(a *base.App) *cobra.Command {
 		Use:     "clusters [NAME|ID|-f FILE]",
 		Aliases: []string{"cluster"},
 		Short:   "List clusters, or show one",
-		Example: `  oaictl get clusters
-  oaictl get cluster lab -o jsonpath={.state}
-  oaictl get clusters -w`,
 		RunE: func(command *cobra.Command, given []string) error {
 			if err := t.Optional(command, given); err != nil {
 				return err
@@ -42,14 +40,12 @@ func newGetClusters(a *base.App) *cobra.Command {
 }
 
 func getClusters(ctx context.Context, a *base.App, t base.Target, w watchOptions) error {
-	service, err := dialToList(ctx, a, w)
-	if err != nil {
-		return err
-	}
 	one := &subject{name: t.Name}
 	return show(ctx, a, w, listing[document.Cluster]{
 		named: t.Name != "" || t.File != "",
-		read:  func(ctx context.Context) ([]document.Cluster, error) { return clustersOf(ctx, a, service, t, one) },
+		read: func(ctx context.Context, service *install.Client) ([]document.Cluster, error) {
+			return clustersOf(ctx, a, service, t, one)
+		},
 		key:   func(c document.Cluster) string { return c.ID },
 		name:  func(c document.Cluster) string { return "cluster/" + c.Name },
 		table: func(items []document.Cluster) printer.Table { return clusterTable(a, items) },
@@ -57,7 +53,6 @@ func getClusters(ctx context.Context, a *base.App, t base.Target, w watchOptions
 	})
 }
 
-// clustersOf are the target's cluster, or all.
 func clustersOf(ctx context.Context, a *base.App, service *install.Client, t base.Target, one *subject) ([]document.Cluster, error) {
 	var found []install.Cluster
 	if t.Name != "" || t.File != "" {
@@ -74,28 +69,22 @@ func clustersOf(ctx context.Context, a *base.App, service *install.Client, t bas
 			return nil, err
 		}
 	}
-	items := make([]document.Cluster, 0, len(found))
-	for _, cluster := range found {
-		items = append(items, document.OfCluster(cluster))
-	}
-	return items, nil
+	return document.Each(found, document.OfCluster), nil
 }
 
 func clusterTable(a *base.App, items []document.Cluster) printer.Table {
-	table := printer.Table{Empty: "no clusters", Columns: []printer.Column{
+	return printer.Table{Empty: "no clusters", Columns: []printer.Column{
 		{Name: "NAME"}, {Name: "DOMAIN"}, {Name: "STATE"}, {Name: "%", Right: true}, {Name: "HOSTS", Right: true}, {Name: "VERSION"}, {Name: "CREATED"}, {Name: "ID"},
 		{Name: "OURS", Wide: true}, {Name: "STATUS", Wide: true}, {Name: "INFO", Wide: true},
-	}}
-	for _, c := range items {
+	}, Rows: document.Each(items, func(c document.Cluster) []string {
 		ours := "no"
 		if c.Owned {
 			ours = "yes"
 		}
-		table.Rows = append(table.Rows, []string{
+		return []string{
 			c.Name, c.BaseDomain, string(c.State), base.PercentText(c.Percent), strconv.Itoa(c.Hosts), c.Version, a.When(c.Created), c.ID, ours, c.Status, c.StatusInfo,
-		})
-	}
-	return table
+		}
+	})}
 }
 
 func newGetHosts(a *base.App) *cobra.Command {
@@ -105,12 +94,6 @@ func newGetHosts(a *base.App) *cobra.Command {
 		Use:     "hosts [CLUSTER|ID|-f FILE]",
 		Aliases: []string{"host"},
 		Short:   "List hosts: all, or those of a cluster or an InfraEnv",
-		Long: `List hosts: all, or those of a cluster or an InfraEnv. With -f hosts have the
-names of the file, and those of the file that have not come are Absent.`,
-		Example: `  oaictl get hosts
-  oaictl get hosts lab -o wide
-  oaictl get hosts lab -w
-  oaictl get hosts --infra-env pool -o name`,
 		RunE: func(command *cobra.Command, given []string) error {
 			if err := t.Optional(command, given); err != nil {
 				return err
@@ -128,13 +111,11 @@ names of the file, and those of the file that have not come are Absent.`,
 }
 
 func getHosts(ctx context.Context, a *base.App, t base.Target, infraEnv string, w watchOptions) error {
-	service, err := dialToList(ctx, a, w)
-	if err != nil {
-		return err
-	}
 	of, one := &subject{name: cmp.Or(infraEnv, t.Name)}, t.Name != "" || t.File != ""
 	return show(ctx, a, w, listing[document.Host]{
-		read:  func(ctx context.Context) ([]document.Host, error) { return hostsOf(ctx, a, service, t, infraEnv, of) },
+		read: func(ctx context.Context, service *install.Client) ([]document.Host, error) {
+			return hostsOf(ctx, a, service, t, infraEnv, of)
+		},
 		key:   func(h document.Host) string { return cmp.Or(h.ID, h.Name) },
 		name:  func(h document.Host) string { return "host/" + h.Name },
 		table: func(items []document.Host) printer.Table { return a.HostTable(items, !one) },
@@ -145,7 +126,6 @@ func getHosts(ctx context.Context, a *base.App, t base.Target, infraEnv string, 
 	})
 }
 
-// hostsOf are the hosts of a cluster, of an InfraEnv, or all.
 func hostsOf(ctx context.Context, a *base.App, service *install.Client, t base.Target, infraEnv string, of *subject) ([]document.Host, error) {
 	var hosts []install.Host
 	var err error
@@ -168,10 +148,7 @@ func hostsOf(ctx context.Context, a *base.App, service *install.Client, t base.T
 	if err != nil {
 		return nil, err
 	}
-	items := make([]document.Host, 0, len(hosts))
-	for _, host := range hosts {
-		items = append(items, document.OfHost(host, ""))
-	}
+	items := document.Each(hosts, func(host install.Host) document.Host { return document.OfHost(host, "") })
 	base.ByName(items)
 	return items, nil
 }
@@ -182,9 +159,7 @@ func newGetInfraEnvs(a *base.App) *cobra.Command {
 		Use:     "infraenvs [NAME|ID]",
 		Aliases: []string{"infraenv", "infra-envs", "infra-env"},
 		Short:   "List InfraEnvs and their discovery images",
-		Example: `  oaictl get infraenvs
-  oaictl get infraenvs --cluster lab -o wide`,
-		Args: base.OneArgumentAtMost,
+		Args:    base.OneArgumentAtMost,
 		RunE: func(command *cobra.Command, given []string) error {
 			name := ""
 			if len(given) == 1 {
@@ -202,14 +177,10 @@ func newGetInfraEnvs(a *base.App) *cobra.Command {
 }
 
 func getInfraEnvs(ctx context.Context, a *base.App, name, cluster string, w watchOptions) error {
-	service, err := dialToList(ctx, a, w)
-	if err != nil {
-		return err
-	}
 	by := &subject{name: cmp.Or(name, cluster)}
 	return show(ctx, a, w, listing[document.InfraEnv]{
 		named: name != "",
-		read: func(ctx context.Context) ([]document.InfraEnv, error) {
+		read: func(ctx context.Context, service *install.Client) ([]document.InfraEnv, error) {
 			return infraEnvsOf(ctx, service, name, cluster, by)
 		},
 		key:   func(e document.InfraEnv) string { return e.ID },
@@ -220,8 +191,6 @@ func getInfraEnvs(ctx context.Context, a *base.App, name, cluster string, w watc
 	})
 }
 
-// infraEnvsOf are the one of a name, those of a cluster, or all. by is the one or the
-// cluster.
 func infraEnvsOf(ctx context.Context, service *install.Client, name, cluster string, by *subject) ([]document.InfraEnv, error) {
 	var found []install.InfraEnv
 	switch {
@@ -245,19 +214,74 @@ func infraEnvsOf(ctx context.Context, service *install.Client, name, cluster str
 			return nil, err
 		}
 	}
-	items := make([]document.InfraEnv, 0, len(found))
-	for _, env := range found {
-		items = append(items, document.OfInfraEnv(env))
+	return document.Each(found, document.OfInfraEnv), nil
+}
+
+func infraEnvTable(a *base.App, items []document.InfraEnv) printer.Table {
+	return printer.Table{Empty: "no InfraEnvs", Columns: []printer.Column{
+		{Name: "NAME"}, {Name: "ARCH"}, {Name: "IMAGE"}, {Name: "TYPE"}, {Name: "MADE"}, {Name: "EXPIRES"}, {Name: "CLUSTER"}, {Name: "ID", Wide: !a.Globals.AllNamespaces},
+	}, Rows: document.Each(items, func(e document.InfraEnv) []string {
+		return []string{e.Name, e.Arch, string(e.Image), e.ImageType, a.When(e.ImageCreated), a.When(e.ImageExpires), e.ClusterID, e.ID}
+	})}
+}
+
+func newGetValidations(a *base.App) *cobra.Command {
+	t, w := &base.Target{}, &watchOptions{}
+	all := false
+	command := &cobra.Command{
+		Use:     "validations CLUSTER|ID|-f FILE",
+		Aliases: []string{"validation"},
+		Short:   "List the service's checks of a cluster and its hosts that do not pass",
+		RunE: func(command *cobra.Command, given []string) error {
+			if err := t.Read(command, given, "cluster"); err != nil {
+				return err
+			}
+			return getValidations(command.Context(), a, *t, all, *w)
+		},
+	}
+	t.Declare(command.Flags())
+	w.declare(command.Flags())
+	command.Flags().BoolVar(&all, "all", false, "those that pass, too")
+	return command
+}
+
+func getValidations(ctx context.Context, a *base.App, t base.Target, all bool, w watchOptions) error {
+	of := &subject{name: t.Name}
+	return show(ctx, a, w, listing[document.Validation]{
+		asked: true,
+		read: func(ctx context.Context, service *install.Client) ([]document.Validation, error) {
+			return validationsOf(ctx, a, service, t, of)
+		},
+		key:   func(v document.Validation) string { return v.Host + "/" + v.ID },
+		name:  func(v document.Validation) string { return "validation/" + v.ID },
+		shown: func(v document.Validation) bool { return all || fails(v) },
+		table: validationTable,
+		gone:  func(v document.Validation) document.Validation { v.Status = deleted; return v },
+	})
+}
+
+func validationsOf(ctx context.Context, a *base.App, service *install.Client, t base.Target, of *subject) ([]document.Validation, error) {
+	seen, err := lookAgain(ctx, a, service, t, of)
+	if err != nil || seen == nil {
+		return nil, err
+	}
+	items := document.OfValidations("", seen.Observed.Cluster.Validations)
+	for _, m := range install.NewSnapshot(seen.Desired(), seen.Observed).Hosts() {
+		if m.Host != nil {
+			items = append(items, document.OfValidations(document.OfHost(*m.Host, m.Name).Name, m.Host.Validations)...)
+		}
 	}
 	return items, nil
 }
 
-func infraEnvTable(a *base.App, items []document.InfraEnv) printer.Table {
-	table := printer.Table{Empty: "no InfraEnvs", Columns: []printer.Column{
-		{Name: "NAME"}, {Name: "ARCH"}, {Name: "IMAGE"}, {Name: "TYPE"}, {Name: "MADE"}, {Name: "EXPIRES"}, {Name: "CLUSTER"}, {Name: "ID", Wide: !a.Globals.AllNamespaces},
-	}}
-	for _, e := range items {
-		table.Rows = append(table.Rows, []string{e.Name, e.Arch, string(e.Image), e.ImageType, a.When(e.ImageCreated), a.When(e.ImageExpires), e.ClusterID, e.ID})
-	}
-	return table
+func fails(v document.Validation) bool {
+	return !strings.HasPrefix(v.Status, "success") && v.Status != "disabled"
+}
+
+func validationTable(items []document.Validation) printer.Table {
+	return printer.Table{Empty: "every check passes", Columns: []printer.Column{
+		{Name: "OF"}, {Name: "VALIDATION"}, {Name: "STATUS"}, {Name: "CATEGORY", Wide: true}, {Name: "MESSAGE"},
+	}, Rows: document.Each(items, func(v document.Validation) []string {
+		return []string{cmp.Or(v.Host, "cluster"), v.ID, v.Status, v.Category, strings.Join(strings.Fields(v.Message), " ")}
+	})}
 }

@@ -1,7 +1,9 @@
 package look
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"reflect"
 	"slices"
 	"time"
@@ -17,7 +19,6 @@ import (
 // deleted is the state of what was there at the last look and is not any more.
 const deleted = "Deleted"
 
-// watchOptions is whether a list is followed, and how often it is looked at.
 type watchOptions struct {
 	Watch bool
 	Every time.Duration
@@ -28,37 +29,33 @@ func (w *watchOptions) declare(flags *pflag.FlagSet) {
 	flags.DurationVar(&w.Every, "poll-interval", 5*time.Second, "`TIME` between looks, with -w")
 }
 
-// dialToList reaches the service that is asked for lists: where they are watched,
-// and the service itself tells what changes, it is not asked again and again.
-func dialToList(ctx context.Context, a *base.App, w watchOptions) (*install.Client, error) {
-	service, err := a.Dial(ctx)
-	if err == nil && w.Watch {
-		service.Follow()
-	}
-	return service, err
-}
-
 // listing is a list of a kind: how it is read, and how it is printed.
 type listing[T any] struct {
 	named bool // one was asked for by its name
-	read  func(context.Context) ([]T, error)
+	asked bool // anew with each look, although the service could tell what changes
+	read  func(context.Context, *install.Client) ([]T, error)
 	key   func(T) string
 	name  func(T) string
 	table func([]T) printer.Table
 	gone  func(T) T
-	// standsFor says whether an item only stood for another that was to come; nil
-	// where none does.
+	// standsFor says whether an item only announced another; nil where none does.
 	standsFor func(before, now T) bool
 	shown     func(T) bool // nil for all
 	plain     func(T) T    // without what changes all the time; nil for as it is
 }
 
-// show prints a list, and with -w whatever changes in it.
 func show[T any](ctx context.Context, a *base.App, w watchOptions, l listing[T]) error {
-	if w.Watch {
-		return (&follower[T]{App: a, watchOptions: w, listing: l}).run(ctx)
+	service, err := a.Dial(ctx)
+	if err != nil {
+		return err
 	}
-	items, err := l.read(ctx)
+	if w.Watch {
+		if !l.asked {
+			service.Follow()
+		}
+		return (&follower[T]{App: a, watchOptions: w, listing: l}).run(ctx, service)
+	}
+	items, err := l.read(ctx, service)
 	if err != nil {
 		return err
 	}
@@ -73,10 +70,9 @@ func show[T any](ctx context.Context, a *base.App, w watchOptions, l listing[T])
 func (l *listing[T]) shows(item T) bool { return l.shown == nil || l.shown(item) }
 
 func (l *listing[T]) result(items []T) printer.Result {
-	return printer.Result{Data: document.List(items), Names: base.NamesOf(items, l.name), Table: func() printer.Table { return l.table(items) }}
+	return printer.Result{Data: document.List(items), Names: document.Each(items, l.name), Table: func() printer.Table { return l.table(items) }}
 }
 
-// follower prints a list as it changes.
 type follower[T any] struct {
 	*base.App
 	watchOptions
@@ -88,9 +84,9 @@ type follower[T any] struct {
 	widths []int
 }
 
-func (f *follower[T]) run(ctx context.Context) error {
+func (f *follower[T]) run(ctx context.Context, service *install.Client) error {
 	for first := true; ; first = false {
-		items, err := f.read(ctx)
+		items, err := f.read(ctx, service)
 		if err = f.tolerate(ctx, f.App, err); err != nil {
 			return err
 		}
@@ -104,7 +100,7 @@ func (f *follower[T]) run(ctx context.Context) error {
 			f.before = items
 		}
 		if err := f.Clock.Sleep(ctx, max(f.Every, 100*time.Millisecond)); err != nil {
-			return watchEnded(ctx, err)
+			return base.Stopped(ctx, "watch", err)
 		}
 	}
 }
@@ -134,7 +130,6 @@ func (f *follower[T]) changed(items []T) []T {
 	return out
 }
 
-// came says whether something that only stood for what was to come has come.
 func (f *follower[T]) came(before T, items []T) bool {
 	return f.standsFor != nil && slices.ContainsFunc(items, func(now T) bool { return f.standsFor(before, now) })
 }
@@ -168,4 +163,72 @@ func (f *follower[T]) print(items []T) error {
 		f.begun = true
 	}
 	return nil
+}
+
+// patience is how long a watch goes on while the service does not answer.
+const patience = 5 * time.Minute
+
+type silence struct {
+	silent time.Time // since when the service has not answered
+}
+
+// tolerate is nil where a watch goes on: while something is being deleted, and for a while
+// with a silent service. It warns once.
+func (o *silence) tolerate(ctx context.Context, a *base.App, err error) error {
+	fault, is := errors.AsType[*install.Fault](err)
+	switch {
+	case err == nil:
+		o.silent = time.Time{}
+		return nil
+	case ctx.Err() != nil:
+		return base.Stopped(ctx, "watch", err)
+	case !is, fault.Permanent, fault.Code == install.CodeAuth:
+		return err
+	case errors.Is(err, install.ErrDeleting):
+		if o.silent.IsZero() {
+			a.Say("%v", err)
+		}
+		o.silent = a.Clock.Now()
+	case o.silent.IsZero():
+		o.silent = a.Clock.Now()
+		a.Warn("the service does not answer: %v", err)
+	case a.Clock.Now().Sub(o.silent) >= patience:
+		return err
+	}
+	return nil
+}
+
+// subject is found by its name once and then by its id, so that another of the same name
+// is neither taken for it nor in its way. Once it is gone, the name counts again.
+type subject struct {
+	name, id string
+	seen     bool
+}
+
+func (p *subject) text() string { return cmp.Or(p.id, p.name) }
+
+// saw takes what a look came to. That there is none is an error only of the first.
+func (p *subject) saw(id string, err error) (gone bool, _ error) {
+	switch {
+	case err == nil:
+		p.id, p.seen = id, true
+	case p.seen && install.CodeOf(err) == install.CodeNotFound:
+		p.id = ""
+		return true, nil
+	}
+	return false, err
+}
+
+// lookAgain is nil without an error where what was seen before is gone.
+func lookAgain(ctx context.Context, a *base.App, service *install.Client, t base.Target, p *subject) (*install.Found, error) {
+	if t.File == "" {
+		t.Name = p.text()
+	}
+	seen, err := a.ObserveCluster(ctx, service, t)
+	if err != nil {
+		_, err = p.saw("", err)
+		return nil, err
+	}
+	_, err = p.saw(seen.Ref.ID, nil)
+	return seen, err
 }

@@ -6,11 +6,15 @@ package manual
 //go:generate go run ./gen --markdown ../../../docs/reference --validations ../../../docs/validations.md
 
 import (
+	"embed"
 	"io"
 	"strings"
+	"text/template"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/oaictl/oaictl/internal/catalogue"
 )
 
 // Page is what there is to say about one command or help topic.
@@ -66,13 +70,51 @@ func (p *Page) All() []*Page {
 	return pages
 }
 
-// name is the page's file name without an extension, with a separator in place
-// of spaces.
-func (p *Page) name(separator string) string {
-	return strings.ReplaceAll(p.Path, " ", separator)
+// MarkdownName is the name of the page's Markdown file.
+func (p *Page) MarkdownName() string { return p.name("_") + ".md" }
+
+// ManName is the name of the page's file in section 1.
+func (p *Page) ManName() string { return p.name("-") + ".1" }
+
+// Markdown writes the page for docs/reference.
+func (p *Page) Markdown(w io.Writer) error { return write(w, "page.md.tmpl", p) }
+
+// Man writes the page for man(7), without a date: the same commands give the same bytes.
+func (p *Page) Man(w io.Writer) error { return write(w, "page.man.tmpl", p) }
+
+// Validations writes a page about every validation of the service, from the catalogue.
+func Validations(w io.Writer) error {
+	return write(w, "validations.md.tmpl", []catalogue.Subject{catalogue.SubjectHost, catalogue.SubjectCluster})
 }
 
-// root is the page of the program itself.
+func validationsOf(subject catalogue.Subject) []catalogue.ValidationEntry {
+	var validations []catalogue.ValidationEntry
+	for _, entry := range catalogue.All(catalogue.KindValidation) {
+		if validation, known := catalogue.Validation(subject, entry.Name); known && entry.Subject == subject {
+			validations = append(validations, validation)
+		}
+	}
+	return validations
+}
+
+//go:embed *.tmpl
+var templates embed.FS
+
+func write(w io.Writer, name string, data any) error {
+	page, err := template.New(name).Funcs(template.FuncMap{
+		"name": (*Page).name, "root": (*Page).root, "flags": (*Page).flags, "also": (*Page).also, "children": (*Page).children,
+		"fence": fence, "cell": cell, "outdent": outdent, "prose": prose, "line": line, "lowerFirst": lowerFirst,
+		"escape": escape, "verbatim": verbatim, "paragraphs": paragraphs, "upper": strings.ToUpper,
+		"validations": validationsOf,
+	}).ParseFS(templates, name)
+	if err != nil {
+		return err
+	}
+	return page.Execute(w, data)
+}
+
+func (p *Page) name(separator string) string { return strings.ReplaceAll(p.Path, " ", separator) }
+
 func (p *Page) root() *Page {
 	for p.Parent != nil {
 		p = p.Parent
@@ -80,46 +122,148 @@ func (p *Page) root() *Page {
 	return p
 }
 
-// flags are the visible flags in the order in which help shows them.
-func (p *Page) flags() []*pflag.Flag {
-	var flags []*pflag.Flag
-	p.Flags.VisitAll(func(flag *pflag.Flag) {
-		if !flag.Hidden && flag.Name != "help" {
-			flags = append(flags, flag)
+// children are the commands below the page, or its topics.
+func (p *Page) children(topics bool) []*Page {
+	var pages []*Page
+	for _, child := range p.Children {
+		if child.Topic == topics {
+			pages = append(pages, child)
 		}
+	}
+	return pages
+}
+
+// also are the pages around this one.
+func (p *Page) also() []*Page {
+	var pages []*Page
+	if p.Parent != nil {
+		pages = append(pages, p.Parent)
+		if root := p.root(); root != p.Parent {
+			pages = append(pages, root)
+		}
+	}
+	return append(pages, p.Children...)
+}
+
+// flagText is a flag as it is typed, the word that stands for its value, what it does,
+// and a default that is worth telling.
+type flagText struct{ Name, Value, Usage, Default string }
+
+// ManDefault is the default as a man page has it.
+func (f flagText) ManDefault() string {
+	if f.Default == "" {
+		return ""
+	}
+	return " (default " + f.Default + ")"
+}
+
+func (p *Page) flags() []flagText {
+	var flags []flagText
+	p.Flags.VisitAll(func(flag *pflag.Flag) {
+		if flag.Hidden || flag.Name == "help" {
+			return
+		}
+		text := flagText{Name: "--" + flag.Name, Default: flag.DefValue}
+		text.Value, text.Usage = pflag.UnquoteUsage(flag)
+		text.Usage = strings.ReplaceAll(text.Usage, "\n", " ")
+		if flag.Shorthand != "" {
+			text.Name = "-" + flag.Shorthand + ", " + text.Name
+		}
+		switch flag.DefValue {
+		case "0", "false", "[]", "0s":
+			text.Default = ""
+		}
+		flags = append(flags, text)
 	})
 	return flags
 }
 
-// flagName is a flag as it is typed, with the word that stands for its value.
-func flagName(flag *pflag.Flag) (name, value, usage string) {
-	value, usage = pflag.UnquoteUsage(flag)
-	name = "--" + flag.Name
-	if flag.Shorthand != "" {
-		name = "-" + flag.Shorthand + ", " + name
+func fence(text string) string { return "```\n" + text + "\n```\n" }
+
+// cell is text for a table of Markdown.
+func cell(text string) string {
+	return strings.NewReplacer("|", `\|`, "\n", " ").Replace(text)
+}
+
+// line is text without line breaks and without Markdown's emphasis.
+func line(text string) string {
+	return strings.ReplaceAll(strings.Join(strings.Fields(text), " "), "*", `\*`)
+}
+
+func outdent(text string) string {
+	return strings.ReplaceAll(strings.TrimPrefix(text, "  "), "\n  ", "\n")
+}
+
+// prose turns the help's indented blocks into code, and leaves paragraphs be.
+func prose(text string) string {
+	var out []string
+	code := false
+	for line := range strings.SplitSeq(text, "\n") {
+		switch indented := strings.HasPrefix(line, "  "); {
+		case indented && !code:
+			out, code = append(out, "```"), true
+		case !indented && code && line != "":
+			out, code = closeFence(out), false
+		}
+		if code {
+			line = strings.TrimPrefix(line, "  ")
+		}
+		out = append(out, line)
 	}
-	return name, value, usage
-}
-
-// defaultOf is a default that is worth telling.
-func defaultOf(flag *pflag.Flag) string {
-	switch flag.DefValue {
-	case "", "0", "false", "[]", "0s":
-		return ""
+	if code {
+		out = closeFence(out)
 	}
-	return flag.DefValue
+	return strings.Join(out, "\n")
 }
 
-// printer writes until the first error, and remembers that one.
-type printer struct {
-	w   io.Writer
-	err error
+// closeFence ends a block of code before the blank lines that follow it.
+func closeFence(lines []string) []string {
+	blank := 0
+	for blank < len(lines) && lines[len(lines)-1-blank] == "" {
+		blank++
+	}
+	end := len(lines) - blank
+	closed := append(append([]string{}, lines[:end]...), "```")
+	return append(closed, lines[end:]...)
 }
 
-func (p *printer) print(parts ...string) {
-	for _, part := range parts {
-		if p.err == nil {
-			_, p.err = io.WriteString(p.w, part)
+func lowerFirst(text string) string {
+	if len(text) > 1 && text[1] >= 'a' && text[1] <= 'z' {
+		return strings.ToLower(text[:1]) + text[1:]
+	}
+	return text
+}
+
+// escape keeps text from being read as a request.
+func escape(text string) string {
+	text = strings.NewReplacer(`\`, `\e`, "-", `\-`).Replace(text)
+	if strings.HasPrefix(text, ".") || strings.HasPrefix(text, "'") {
+		return `\&` + text
+	}
+	return text
+}
+
+func verbatim(text string) string {
+	var out strings.Builder
+	out.WriteString(".nf\n")
+	for line := range strings.SplitSeq(text, "\n") {
+		out.WriteString(escape(line) + "\n")
+	}
+	return out.String() + ".fi\n"
+}
+
+func paragraphs(text string) string {
+	var out strings.Builder
+	for block := range strings.SplitSeq(text, "\n\n") {
+		block = strings.Trim(block, "\n")
+		out.WriteString(".PP\n")
+		if strings.HasPrefix(block, "  ") || strings.Contains(block, "\n  ") {
+			out.WriteString(verbatim(block))
+			continue
+		}
+		for line := range strings.SplitSeq(block, "\n") {
+			out.WriteString(escape(line) + "\n")
 		}
 	}
+	return out.String()
 }

@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -20,6 +21,7 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/image"
 	"github.com/oaictl/oaictl/internal/cli/printer"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/boot"
 	"github.com/oaictl/oaictl/pkg/install/machine"
@@ -29,7 +31,6 @@ import (
 	"github.com/oaictl/oaictl/pkg/iso/serve"
 )
 
-// isoServeOptions are what `iso serve` needs and what its flags say.
 type isoServeOptions struct {
 	hostMediaOptions
 	Dir    string
@@ -46,21 +47,8 @@ func NewServe(a *base.App) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "serve -f FILE",
 		Short: "Serve every host's own discovery image, until stopped",
-		Long: `Serve the discovery image of every host of a file, and what it needs to boot over
-the network, until stopped. What a host does once it has booted comes from the
-service: the cluster has to be registered there. Where its Ignition changes, images
-that no machine has begun to read follow within a minute; the others stay as they
-are until this command is started again.
-
-The URLs cannot be guessed, and are the same each time: the key that they are made
-with is kept in DIR/CLUSTER/media.key, beside the results of create cluster. Who has
-fetched what, and how far, is told on standard error; /metrics has numbers, with the
-hosts' names. What no machine asks for in --expire is not served any more.`,
-		Example: `  oaictl iso serve -f cluster.yaml
-  oaictl iso serve -f cluster.yaml --base rhcos-live.iso --listen 192.0.2.1:8880
-  oaictl iso serve -f cluster.yaml --base rhcos-live.iso --listen :8443 --tls-cert tls.crt --tls-key tls.key --url https://media.example.com:8443`,
-		Args: base.NoArguments,
-		RunE: base.Run(o.run),
+		Args:  base.NoArguments,
+		RunE:  base.Run(o.run),
 	}
 	flags := command.Flags()
 	o.declare(flags)
@@ -116,8 +104,8 @@ func (o *isoServeOptions) run(ctx context.Context) error {
 	return o.serve(ctx, cluster, key, certificate, listener)
 }
 
-// derivedURL is where machines reach a listener: at its address, or, where it
-// listens on all, where the way to the BMCs, or else to the service, begins.
+// derivedURL is the listener's address or, where it listens on all, the one from which the
+// way to the BMCs, or else to the service, begins.
 func (o *isoServeOptions) derivedURL(ctx context.Context, listens net.Addr, cluster *spec.Cluster) (string, error) {
 	scheme := "http://"
 	if o.Cert != "" {
@@ -131,7 +119,7 @@ func (o *isoServeOptions) derivedURL(ctx context.Context, listens net.Addr, clus
 		return scheme + netip.AddrPortFrom(addr, at.Port()).String(), nil
 	}
 	ways := map[netip.Addr]bool{}
-	for _, host := range install.BootedByBMC(cluster) {
+	for _, host := range model.BootedByBMC(cluster) {
 		if way, err := machine.Route(ctx, host.BMC); err == nil {
 			ways[way] = true
 		}
@@ -150,7 +138,6 @@ func (o *isoServeOptions) derivedURL(ctx context.Context, listens net.Addr, clus
 	return "", nil
 }
 
-// serve makes the images and serves them until ctx ends.
 func (o *isoServeOptions) serve(ctx context.Context, cluster *spec.Cluster, key []byte, certificate *tls.Certificate, listener net.Listener) error {
 	log := &fetchLog{App: o.App}
 	server, err := serve.New(serve.Config{
@@ -194,8 +181,7 @@ func (o *isoServeOptions) serve(ctx context.Context, cluster *spec.Cluster, key 
 	return base.Stopped(ctx, "iso serve", ctx.Err())
 }
 
-// prepare makes everything that is served, and says where it is found. A host whose
-// image cannot be made is told of, and made when its machine asks.
+// prepare warns of a host whose image cannot be made; it is made when its machine asks.
 func (o *isoServeOptions) prepare(ctx context.Context, media *boot.Images, server *serve.Server) error {
 	if err := o.openBases(ctx, media); err != nil {
 		return err
@@ -222,8 +208,6 @@ func (o *isoServeOptions) prepare(ctx context.Context, media *boot.Images, serve
 	return o.Print(mediaResult(items))
 }
 
-// tellBootURL names, where the scripts are shown too, the URL that all machines may be
-// given.
 func (o *isoServeOptions) tellBootURL(items []document.Media, url string) {
 	netboots := slices.ContainsFunc(items, func(m document.Media) bool { return m.IPXE != "" })
 	if netboots && (o.Globals.Output == "wide" || o.Globals.Verbose > 0) {
@@ -261,9 +245,8 @@ func (o *isoServeOptions) prepareHost(ctx context.Context, media *boot.Images, s
 	return item, server.SetMACs(host.Name, macsOf(media.Cluster, host)...)
 }
 
-// tellNoNetboot tells why a host has nothing to boot over the network. An image of long
-// ago may have what a CD boots, and not what a network does: that cannot be mended, and
-// only who asked with -v wants to know it.
+// tellNoNetboot is quiet about images of long ago that have only what a CD boots: nobody
+// can mend that.
 func (o *isoServeOptions) tellNoNetboot(ctx context.Context, host string, err error) error {
 	switch {
 	case ctx.Err() != nil:
@@ -276,9 +259,8 @@ func (o *isoServeOptions) tellNoNetboot(ctx context.Context, host string, err er
 	return nil
 }
 
-// netbootMedia are the files of a network boot. rootfs is where the root filesystem
-// is served, if there is one. What tells firmware of the others is a script for iPXE;
-// s390x has no iPXE, but a list of files and their places in memory.
+// netbootMedia has a script for iPXE; s390x has no iPXE, but a list of files and their
+// places in memory.
 func netbootMedia(n *iso.Netboot, live, rootfs string) []serve.File {
 	files := []serve.File{{Kind: serve.Kernel, Image: n.Kernel, Base: live}, {Kind: serve.Initrd, Image: n.Initrd, Base: live}}
 	if n.Rootfs == nil {
@@ -296,7 +278,6 @@ func netbootMedia(n *iso.Netboot, live, rootfs string) []serve.File {
 	)
 }
 
-// macsOf are the MAC addresses that the file knows a host by.
 func macsOf(c *spec.Cluster, host *spec.Host) []string {
 	var macs []string
 	seen := map[string]bool{}
@@ -315,23 +296,66 @@ func macsOf(c *spec.Cluster, host *spec.Host) []string {
 }
 
 func mediaResult(items []document.Media) printer.Result {
-	names := make([]string, 0, len(items))
-	table := printer.Table{Columns: []printer.Column{{Name: "HOST"}, {Name: "ISO"}, {Name: "NETBOOT", Wide: true}}}
-	for _, item := range items {
-		names = append(names, item.ISO)
-		table.Rows = append(table.Rows, []string{item.Host, item.ISO, cmp.Or(item.IPXE, item.Ins)})
-	}
+	names := document.Each(items, func(m document.Media) string { return m.ISO })
+	table := printer.Table{Columns: []printer.Column{{Name: "HOST"}, {Name: "ISO"}, {Name: "NETBOOT", Wide: true}}, Rows: document.Each(items, func(m document.Media) []string {
+		return []string{m.Host, m.ISO, cmp.Or(m.IPXE, m.Ins)}
+	})}
 	return printer.Result{Data: document.List(items), Names: names, Table: func() printer.Table { return table }}
 }
 
-// cutOff names who still read when the server ended, and what serves them on.
 func (o *isoServeOptions) cutOff(cut *serve.CutOffError) string {
-	var names []string
-	for _, reader := range cut.Readers {
-		names = append(names, fmt.Sprintf("%s (%s of %s)", reader.Host, base.SizeText(reader.Bytes), base.SizeText(reader.Size)))
-	}
+	names := document.Each(cut.Readers, func(r serve.Reader) string {
+		return fmt.Sprintf("%s (%s of %s)", r.Host, base.SizeText(r.Bytes), base.SizeText(r.Size))
+	})
 	return fmt.Sprintf("cut off while they read: %s. The same command serves them on", strings.Join(names, ", "))
 }
 
-// mediaExpire is how long iso serve serves media that nobody asks for, as long as a run does.
 const mediaExpire = 24 * time.Hour
+
+// fetchStep is how many percent a host fetches between two lines about it: a BMC
+// reads an image in thousands of pieces.
+const fetchStep = 10
+
+type fetchLog struct {
+	*base.App
+	server *serve.Server
+
+	mu   sync.Mutex
+	told map[string]int64 // percent of each host, as last told
+}
+
+func (l *fetchLog) access(a serve.Access) {
+	if l.Globals.Verbose > 0 {
+		l.Say("%s", base.AccessText(a))
+		return
+	}
+	if a.Host == "" || a.Status >= 400 {
+		if a.Err != nil {
+			l.Say("%s", base.AccessText(a))
+		}
+		return
+	}
+	if a.Kind != serve.ISO && a.Kind != serve.Initrd && a.Kind != serve.Rootfs {
+		l.Say("%s fetched %s (%s)", a.Host, a.Kind, a.Client)
+		return
+	}
+	f := l.server.Fetched(a.Host)
+	if f.Size <= 0 || !l.further(a.Host, f.Bytes*100/f.Size) {
+		return
+	}
+	l.Say("%s has fetched %s of %s, %d%% (%s)", a.Host, base.SizeText(f.Bytes), base.SizeText(f.Size), f.Bytes*100/f.Size, a.Client)
+}
+
+func (l *fetchLog) further(host string, percent int64) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.told == nil {
+		l.told = map[string]int64{}
+	}
+	last, known := l.told[host]
+	if known && percent < last+fetchStep && (percent < 100 || last >= 100) {
+		return false
+	}
+	l.told[host] = percent
+	return true
+}

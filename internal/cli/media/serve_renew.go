@@ -12,7 +12,6 @@ import (
 	"github.com/oaictl/oaictl/pkg/iso/serve"
 )
 
-// renewEvery is how often the service is asked whether its Ignition has changed.
 const renewEvery = time.Minute
 
 // servedConfig is what the service had of an InfraEnv when media were made of it.
@@ -30,7 +29,6 @@ type renewal struct {
 	served map[string]servedConfig // by InfraEnv
 }
 
-// loop looks now and then, until ctx ends.
 func (r *renewal) loop(ctx context.Context) {
 	for r.Clock.Sleep(ctx, renewEvery) == nil {
 		for env, hosts := range r.changed(ctx) {
@@ -39,8 +37,7 @@ func (r *renewal) loop(ctx context.Context) {
 	}
 }
 
-// changed are the hosts of those InfraEnvs whose Ignition is another one than when
-// it was looked at last. A service that does not answer is asked again next time.
+// changed are the hosts whose Ignition is new. A silent service is asked again next time.
 func (r *renewal) changed(ctx context.Context) map[string][]string {
 	hosts := map[string][]string{}
 	clusters := map[string]string{} // that the InfraEnvs are of
@@ -68,8 +65,7 @@ func (r *renewal) changed(ctx context.Context) map[string][]string {
 	return hosts
 }
 
-// look says whether the Ignition of an InfraEnv is another one than before, and
-// remembers it. It is fetched only where the InfraEnv was touched.
+// look fetches Ignition only where the InfraEnv was touched.
 func (r *renewal) look(ctx context.Context, id, host string, listed []install.InfraEnv) bool {
 	for _, env := range listed {
 		before, known := r.served[id]
@@ -88,8 +84,7 @@ func (r *renewal) look(ctx context.Context, id, host string, listed []install.In
 	return false
 }
 
-// renew makes the media of hosts anew whose machines have not begun to read: one
-// that has must not find another image halfway.
+// renew skips machines that have begun to read: they must not find another image halfway.
 func (r *renewal) renew(ctx context.Context, env string, hosts []string) {
 	config := r.served[env]
 	again := config.failed // who is told of then was told already

@@ -13,10 +13,8 @@ import (
 	"k8s.io/client-go/util/jsonpath"
 )
 
-// printTemplate searches the data as a program would see it: with the names that
-// its JSON form has. What a name of the data's type has nothing for is empty, as
-// with kubectl; a name that the type does not have is an error. Of a template that
-// fails nothing is written, rather than its first half.
+// printTemplate takes the names of the JSON form. As with kubectl, an absent value is empty;
+// a name that the data's type does not have is an error, and nothing is written then.
 func (f Format) printTemplate(w io.Writer, data any) error {
 	encoded, err := json.Marshal(data)
 	if err != nil {
@@ -45,8 +43,7 @@ func (f Format) search(encoded []byte, data any) ([]byte, error) {
 	return found, nil
 }
 
-// execute fills the template in with the data, completed to what the type has if
-// one is given. It is parsed each time, since executing one changes it.
+// execute completes the data to what t has, if given. Executing a template changes it.
 func (f Format) execute(encoded []byte, t reflect.Type, allowMissing bool) ([]byte, error) {
 	var generic any
 	// This decoder keeps whole numbers whole: others make 1.7e+10 of 16 GiB.
@@ -65,10 +62,8 @@ func (f Format) execute(encoded []byte, t reflect.Type, allowMissing bool) ([]by
 	return found.Bytes(), err
 }
 
-// complete adds to the JSON form of a value all that its type has and that was left
-// out of it because it is empty. So a template that names any of it fits. An empty
-// list gets an element, for a template to go into. within are the types around one
-// that is made up, for those that hold themselves end there.
+// complete adds all that the type of a value has and that its JSON form leaves out as empty.
+// An empty list gets an element. within are the made-up types around one: recursion ends.
 func complete(value any, t reflect.Type, within ...reflect.Type) any {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -119,7 +114,6 @@ func completeObject(value any, t reflect.Type, within []reflect.Type) any {
 	return object
 }
 
-// formsItself says whether a type has a JSON form of its own, as times have.
 func formsItself(t reflect.Type) bool {
 	pointer := reflect.PointerTo(t)
 	return pointer.Implements(reflect.TypeFor[json.Marshaler]()) || pointer.Implements(reflect.TypeFor[encoding.TextMarshaler]())

@@ -10,10 +10,12 @@ import (
 	"io"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
 	"k8s.io/client-go/util/jsonpath"
+	"sigs.k8s.io/yaml"
 
 	"github.com/oaictl/oaictl/internal/escape"
 )
@@ -32,7 +34,6 @@ type Format struct {
 
 // Result is what a verb found.
 type Result struct {
-	// Data is encoded for json and yaml, and searched for jsonpath.
 	Data any
 	// Table draws the data for a person; wide adds its Wide columns.
 	Table func() Table
@@ -59,15 +60,13 @@ func Parse(value string) (Format, error) {
 	}
 }
 
-// parseTemplate reads a JSONPath template. As with kubectl, the braces around
-// a single expression may be left out.
+// parseTemplate lets the braces around a single expression be left out, as kubectl does.
 func parseTemplate(text string) (Format, error) {
 	if !strings.Contains(text, "{") {
 		text = "{." + strings.TrimPrefix(strings.TrimPrefix(text, "$"), ".") + "}"
 	}
 	given := text
-	// The parser takes a lone dot for a field without a name; the document as a
-	// whole is the current object.
+	// The parser takes a lone dot for a field without a name.
 	text = wholeDocument().ReplaceAllString(text, "{@}")
 	if err := jsonpath.New("output").Parse(text); err != nil {
 		return Format{}, fmt.Errorf("read jsonpath template %q: %w", given, err)
@@ -75,14 +74,12 @@ func parseTemplate(text string) (Format, error) {
 	return Format{kind: "jsonpath", template: text, text: given}, nil
 }
 
-// wholeDocument finds {.} in a template.
 var wholeDocument = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\{\s*\.\s*\}`) })
 
 // Machine says whether the output is for a program rather than for a person.
 func (f Format) Machine() bool { return f.kind != "table" && f.kind != "wide" }
 
-// Is says whether the format is the named one: json, yaml, name, jsonpath,
-// table or wide.
+// Is says whether the format is the named one.
 func (f Format) Is(kind string) bool { return f.kind == kind }
 
 // Print writes the result.
@@ -104,12 +101,11 @@ func (f Format) Print(w io.Writer, result Result) error {
 	return result.Table().write(w, f.kind == "wide")
 }
 
-// PrintLine writes one result of several that come one after the other: JSON
-// on one line, and a table without its headings after the first.
+// PrintLine writes one result of several: JSON on a line, headings before the first only.
 func (f Format) PrintLine(w io.Writer, result Result, first bool) error {
 	switch f.kind {
 	case "json":
-		line, err := encode(result.Data, "")
+		line, err := Encode(result.Data, "")
 		if err != nil {
 			return err
 		}
@@ -142,7 +138,7 @@ func (f Format) PrintLine(w io.Writer, result Result, first bool) error {
 }
 
 func printJSON(w io.Writer, data any) error {
-	text, err := encode(data, "  ")
+	text, err := Encode(data, "  ")
 	if err != nil {
 		return err
 	}
@@ -150,8 +146,8 @@ func printJSON(w io.Writer, data any) error {
 	return err
 }
 
-// encode is data as JSON with a line end, and with <, > and & as they are.
-func encode(data any, indent string) ([]byte, error) {
+// Encode is data as JSON with a line end, and with <, > and & as they are.
+func Encode(data any, indent string) ([]byte, error) {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false)
@@ -169,4 +165,47 @@ func printNames(w io.Writer, names []string) error {
 		}
 	}
 	return nil
+}
+
+func printYAML(w io.Writer, data any) error {
+	document, err := Encode(data, "")
+	if err != nil {
+		return err
+	}
+	document, quoted, err := setAside(document)
+	if err != nil {
+		return fmt.Errorf("encode output: %w", err)
+	}
+	text, err := yaml.JSONToYAML(document)
+	if err != nil {
+		return fmt.Errorf("encode output: %w", err)
+	}
+	_, err = io.WriteString(w, quoted.Replace(string(text)))
+	return err
+}
+
+var literals = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`"(?:[^"\\]|\\.)*"`) })
+
+// setAside replaces strings that steer a terminal by names, and returns what puts them back
+// in quotes: the YAML encoder refuses some of them and writes others as they are.
+func setAside(document []byte) ([]byte, *strings.Replacer, error) {
+	prefix := "word"
+	for bytes.Contains(document, []byte(prefix)) {
+		prefix += "-word"
+	}
+	var back []string
+	var failed error
+	out := literals().ReplaceAllFunc(document, func(literal []byte) []byte {
+		var text string
+		if err := json.Unmarshal(literal, &text); err != nil {
+			failed = err
+		}
+		if !escape.Needed(strings.ReplaceAll(text, "\n", "")) {
+			return literal
+		}
+		name := fmt.Sprintf("%s-%d-set-aside", prefix, len(back))
+		back = append(back, name, strconv.Quote(text))
+		return []byte(strconv.Quote(name))
+	})
+	return out, strings.NewReplacer(back...), failed
 }

@@ -1,8 +1,10 @@
 package printer
 
 import (
+	"fmt"
 	"io"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/oaictl/oaictl/internal/escape"
@@ -20,17 +22,14 @@ type Table struct {
 	Columns    []Column
 	Rows       [][]string
 	NoHeadings bool
-	// Empty is written instead of the headings of a table without rows.
-	Empty string
-	// Least is how wide columns are at least, so that rows which come later stay
-	// under those of before; nil for no more than they need.
+	Empty      string // what is said in place of a table without rows
+	// Least keeps rows that come later under those of before.
 	Least []int
 }
 
 // Widths is how wide each column is written.
 func (t Table) Widths() []int { return t.widths(t.Rows) }
 
-// gap separates two columns.
 const gap = "   "
 
 func (t Table) write(w io.Writer, wide bool) error {
@@ -57,8 +56,7 @@ func (t Table) write(w io.Writer, wide bool) error {
 	return err
 }
 
-// widths is how wide each column has to be. Without headings it is no less
-// than its name, so that rows which come one by one stay under each other.
+// widths are no less than the headings', also where these are not shown.
 func (t Table) widths(lines [][]string) []int {
 	widths := make([]int, len(t.Columns))
 	for i, column := range t.Columns {
@@ -95,4 +93,34 @@ func (t Table) line(cells []string, widths []int, wide bool) string {
 		}
 	}
 	return strings.TrimRight(text.String(), " ")
+}
+
+// Age is a span of time in the coarsest unit that says something: 42s, 7m, 3h20m, 2d4h.
+func Age(d time.Duration) string {
+	d = max(0, d)
+	minutes, hours := int(d.Minutes()), int(d.Hours())
+	switch {
+	case d < 2*time.Minute:
+		return fmt.Sprintf("%ds", int(d.Seconds()))
+	case hours < 2:
+		return fmt.Sprintf("%dm", minutes)
+	case hours < 48:
+		return fmt.Sprintf("%dh%02dm", hours, minutes%60)
+	default:
+		return fmt.Sprintf("%dd%dh", hours/24, hours%24)
+	}
+}
+
+// Moment is how long ago on a terminal, RFC 3339 elsewhere, "" for none.
+func Moment(at, now time.Time, terminal bool) string {
+	switch {
+	case at.IsZero():
+		return ""
+	case !terminal:
+		return at.UTC().Format(time.RFC3339)
+	case at.After(now):
+		return "in " + Age(at.Sub(now))
+	default:
+		return Age(now.Sub(at)) + " ago"
+	}
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
-// frame is one picture of the live table.
 type frame struct {
 	view          *install.View
 	now           time.Time // on the service's clock
@@ -25,12 +24,10 @@ type frame struct {
 	end           string // the command's own last words, once they are known
 }
 
-// widest is how much of a broad terminal is used: lines that are longer are
-// hard to follow.
+// widest is how much of a broad terminal is used: longer lines are hard to follow.
 const widest = 160
 
-// lines are the frame's lines, none wider than the terminal and no more than
-// it has.
+// lines are no wider and no more than the terminal has.
 func (f frame) lines() []string {
 	f.width = min(f.width, widest)
 	lines := []string{f.title()}
@@ -43,7 +40,6 @@ func (f frame) lines() []string {
 	return append(lines, f.foot())
 }
 
-// title says how the whole is doing.
 func (f frame) title() string {
 	name, state := "", absent
 	if d := f.view.Desired; d != nil && d.Spec != nil {
@@ -89,8 +85,7 @@ func (f frame) title() string {
 	return f.paint.text(styleStrong, f.spin+" "+name) + "  " + f.paint.text(style, state) + progress + gap + f.paint.text(styleFaint, right)
 }
 
-// eta is how long the install will still take: less with each moment since it was
-// worked out, but never nothing.
+// eta shrinks with each moment since it was worked out, but never to nothing.
 func (f frame) eta() time.Duration {
 	eta := f.view.ETA
 	if o := f.view.Observed; eta > 0 && o != nil && !o.At.IsZero() {
@@ -106,7 +101,6 @@ func bar(percent, cells int) string {
 
 func clamp(n, low, high int) int { return max(low, min(n, high)) }
 
-// foot says the one thing that stands in the way or is waited for.
 func (f frame) foot() string {
 	plan := f.view.Plan
 	switch {
@@ -123,8 +117,7 @@ func (f frame) foot() string {
 	}
 }
 
-// waits is what the cluster as a whole waits for; what single hosts wait for
-// stands in their lines.
+// waits leaves out what single hosts wait for, which is in their lines.
 func (f frame) waits() string {
 	for _, wait := range f.view.Plan.Waits {
 		if wait.Scope == model.ScopeCluster {
@@ -134,10 +127,8 @@ func (f frame) waits() string {
 	return firstLine(f.view.Plan.Message)
 }
 
-// cut is text in at most so many cells.
 func cut(text string, cells int) string { return strings.TrimRight(fit(text, cells), " ") }
 
-// hosts are the heading and a line for each host, as many as fit.
 func (f frame) hosts(room int) []string {
 	all := f.cleanHosts()
 	hosts := slices.Clone(all)
@@ -168,7 +159,6 @@ func (f frame) hosts(room int) []string {
 	return lines
 }
 
-// cleanHosts are the hosts with words that are fit for a terminal.
 func (f frame) cleanHosts() []install.HostView {
 	hosts := slices.Clone(f.view.Hosts)
 	for i := range hosts {
@@ -193,7 +183,6 @@ func hurry(h install.HostView) int {
 	}
 }
 
-// summary counts hosts by what they do.
 func summary(hosts []install.HostView) string {
 	counts := map[string]int{}
 	var order []string
@@ -212,7 +201,6 @@ func summary(hosts []install.HostView) string {
 	return fmt.Sprintf("%d more: %s", len(hosts), strings.Join(parts, ", "))
 }
 
-// doing is a host's stage, or its state where it has none.
 func doing(h install.HostView) string {
 	if h.Stage == "" || h.State == model.HostFailed || h.State == model.HostNeedsUser {
 		return string(h.State)
@@ -223,9 +211,8 @@ func doing(h install.HostView) string {
 // columns are the widths of the table's columns; one without a width is left out.
 type columns struct{ host, role, stage, percent, age, waits int }
 
-// columns divides the terminal's width: what a host waits for gets what the
-// others leave. On a narrow terminal the role is cut first; on one that is
-// narrower still, columns are left out from the right, the role among them.
+// columns gives what a host waits for the rest of the width. On a narrow terminal the role
+// is cut first; on a narrower one columns are left out from the right, the role among them.
 func (f frame) columns(hosts []install.HostView) columns {
 	c := columns{host: 4, role: 4, stage: 5, percent: 4, age: 5, waits: least}
 	for _, h := range hosts {
@@ -253,12 +240,10 @@ func (f frame) columns(hosts []install.HostView) columns {
 	return c
 }
 
-// least is how much of what a host waits for is worth a column, narrowStage how
-// much of a stage.
+// least is how much of what a host waits for is worth a column.
 const least, narrowStage = 16, 20
 
-// over is by how much the columns are wider than the terminal, negative where
-// there is room left.
+// over is negative where there is room left.
 func (c columns) over(terminal int) int {
 	wide := 0
 	for _, column := range []int{c.host, c.role, c.stage, c.percent, c.age, c.waits} {
@@ -269,11 +254,9 @@ func (c columns) over(terminal int) int {
 	return wide - terminal
 }
 
-// narrowRole is how much of a role a narrow terminal shows: control, worker,
-// arbiter.
+// narrowRole shows of roles: control, worker, arbiter.
 const narrowRole = 7
 
-// roleOf is a role in at most so many cells. Its beginning says enough.
 func roleOf(role install.Role, cells int) string {
 	text := escape.Word(string(role))
 	if width(text) > cells {
@@ -301,7 +284,6 @@ func (c columns) row(host, role, stage, percent, age, waits string) string {
 	return row.String()
 }
 
-// stageOf is the stage of a host, or its state where there is no stage yet.
 func stageOf(h install.HostView) string {
 	switch h.State {
 	case model.HostFailed, model.HostNeedsUser, model.HostDisconnected, model.HostCancelled:
@@ -340,4 +322,26 @@ func hostStyle(h install.HostView) style {
 		return styleFaint
 	}
 	return stylePlain
+}
+
+type style string
+
+// The styles are SGR parameters (ECMA-48) of the sixteen colours that themes set.
+const (
+	stylePlain  style = ""
+	styleStrong style = "1"
+	styleFaint  style = "2"
+	styleBad    style = "31"
+	styleGood   style = "32"
+	styleWarn   style = "33"
+	styleActive style = "36"
+)
+
+type paint bool
+
+func (p paint) text(s style, text string) string {
+	if !p || s == stylePlain || text == "" {
+		return text
+	}
+	return "\x1b[" + string(s) + "m" + text + "\x1b[0m"
 }

@@ -3,6 +3,7 @@ package progress
 import (
 	"context"
 	"io"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -27,16 +28,13 @@ type Screen struct {
 }
 
 const (
-	// refresh is how often the table is drawn: often enough for a percentage
-	// to seem to move, rarely enough for a slow line.
-	refresh = 200 * time.Millisecond
-	// plainWidth and plainHeight are taken where the terminal does not tell.
+	// refresh is often enough for a percentage to seem to move, and slow enough for slow lines.
+	refresh                 = 200 * time.Millisecond
 	plainWidth, plainHeight = 80, 24
 )
 
-// Live draws a table of the hosts in place, with what is worth keeping written
-// above it. The cursor is left alone, so that a process that is killed leaves
-// no terminal behind that has to be mended.
+// Live draws a table in place, and above it what stays. It leaves the cursor alone, so that
+// a process that is killed leaves no terminal to be mended.
 func Live(ctx context.Context, screen Screen) Sink {
 	ctx, stop := context.WithCancel(ctx)
 	l := &live{screen: screen, stop: stop, started: screen.Clock.Now()}
@@ -87,8 +85,7 @@ func (l *live) Event(e install.Event) {
 	l.above(e, text)
 }
 
-// keep says whether an event is worth a line that stays. Stages and the states
-// of hosts are in the table; trouble, actions and what the cluster does stay.
+// keep says whether an event gets a line of its own: stages and states are in the table.
 func keep(e install.Event) bool {
 	switch e.Type {
 	case model.EventStage, model.EventProgress:
@@ -101,7 +98,6 @@ func keep(e install.Event) bool {
 	return true
 }
 
-// above writes a line over the table, which moves down.
 func (l *live) above(e install.Event, text string) {
 	paint := paint(l.screen.Color)
 	style := stylePlain
@@ -116,14 +112,14 @@ func (l *live) above(e install.Event, text string) {
 	out.WriteString(clearBelow)
 	l.drawn = nil
 	cells, _ := l.size()
-	for i, line := range wrap(mark(e.Severity)+text, cells-1-hanging) {
+	for i, line := range Wrap(mark(e.Severity)+text, cells-1-hanging) {
 		begin := strings.Repeat(" ", hanging)
 		if i == 0 {
 			begin = paint.text(styleFaint, e.Time.In(l.screen.Zone).Format(time.TimeOnly)) + " "
 		}
 		out.WriteString(begin + paint.text(style, line) + "\n")
 	}
-	for _, line := range wrap("Next: "+firstLine(e.Next.String()), cells-1-hanging) {
+	for _, line := range Wrap("Next: "+firstLine(e.Next.String()), cells-1-hanging) {
 		if e.Next != "" {
 			out.WriteString(strings.Repeat(" ", hanging) + paint.text(styleStrong, line) + "\n")
 		}
@@ -145,14 +141,17 @@ func (l *live) tick() {
 		return
 	}
 	l.turn++
+	l.redraw()
+}
+
+func (l *live) redraw() {
 	var out strings.Builder
 	l.home(&out)
 	l.draw(&out)
 	l.write(&out)
 }
 
-// home puts the cursor where the table began. A terminal that was made narrower
-// has wrapped the table's lines, so they are counted as they stand now.
+// home counts lines as a terminal that was made narrower has wrapped them.
 func (l *live) home(out *strings.Builder) {
 	if len(l.drawn) == 0 {
 		return
@@ -169,15 +168,13 @@ func (l *live) home(out *strings.Builder) {
 	}
 }
 
-// clearBelow clears everything from the cursor on, clearLine the rest of a
-// line. They are written where something is to be cleared and nowhere else:
-// cleared cells count as text when a terminal wraps its lines anew.
+// clearBelow and clearLine are written only where something is to be cleared: cleared cells
+// count as text when a terminal wraps its lines anew.
 const (
 	clearBelow = "\x1b[J"
 	clearLine  = "\x1b[K"
 )
 
-// hanging is how far lines are indented below the time of day.
 const hanging = len("15:04:05 ")
 
 func (l *live) draw(out *strings.Builder) {
@@ -224,7 +221,6 @@ func (l *live) size() (cells, rows int) {
 	return max(cells, 20), max(rows, 6)
 }
 
-// Close draws the last table and leaves it there.
 func (l *live) Close() {
 	l.stop()
 	l.done.Wait()
@@ -234,15 +230,10 @@ func (l *live) Close() {
 		return
 	}
 	l.turn = -1
-	var out strings.Builder
-	l.home(&out)
-	l.draw(&out)
-	l.write(&out)
+	l.redraw()
 	l.closed, l.drawn = true, nil
 }
 
-// spinner shows that somebody is still looking. A closed table has a full
-// stop.
 func spinner(turn int) string {
 	if turn < 0 {
 		return "●"
@@ -250,15 +241,6 @@ func spinner(turn int) string {
 	return string([]rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")[turn%10])
 }
 
-// bareText is a line without its colours.
-func bareText(line string) string {
-	var text strings.Builder
-	for {
-		before, after, found := strings.Cut(line, "\x1b[")
-		text.WriteString(before)
-		if !found {
-			return text.String()
-		}
-		_, line, _ = strings.Cut(after, "m")
-	}
-}
+var colours = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("\x1b\\[[0-9]*m") })
+
+func bareText(line string) string { return colours().ReplaceAllString(line, "") }

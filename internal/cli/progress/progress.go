@@ -4,17 +4,20 @@
 package progress
 
 import (
-	"bytes"
-	"encoding/json"
+	"fmt"
 	"io"
+	"slices"
+	"strconv"
+	"strings"
 	"sync"
+	"time"
 
-	"github.com/oaictl/oaictl/internal/escape"
+	"github.com/oaictl/oaictl/internal/cli/printer"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
-// Sink shows events. Its methods are not called side by side. Nothing is shown
-// after Close.
+// Sink shows events, which come one after the other, and none after Close.
 type Sink interface {
 	Event(install.Event)
 	// Close leaves the output in a state in which others may write to it.
@@ -42,13 +45,135 @@ type jsonLines struct {
 func (j *jsonLines) Event(e install.Event) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	var line bytes.Buffer
-	encoder := json.NewEncoder(&line)
-	encoder.SetEscapeHTML(false)
-	if encoder.Encode(e) == nil {
+	if line, err := printer.Encode(e, ""); err == nil {
 		// A reader that went away must not end the install.
-		_, _ = j.w.Write(escape.JSON(line.Bytes()))
+		_, _ = j.w.Write(line)
 	}
 }
 
 func (j *jsonLines) Close() {}
+
+const step = 10
+
+// Plain writes a line a change, with the time of day and the advice. Percentages are shown
+// now and then, or every one of them.
+func Plain(w io.Writer, zone *time.Location, every bool) Sink {
+	return &plain{w: w, zone: zone, every: every, said: -step, quarters: map[string]string{}}
+}
+
+type plain struct {
+	mu    sync.Mutex
+	w     io.Writer
+	zone  *time.Location
+	every bool
+	said  int    // percent
+	last  string // the last line: the same again says nothing
+	next  string // its advice, which is not repeated below each line that has it
+	// quarters is how far the stage of each host had come when it was last told.
+	quarters map[string]string
+}
+
+func (p *plain) Event(e install.Event) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	text := sentence(e)
+	switch {
+	case e.Type == model.EventProgress:
+		text = p.percent(e)
+	case e.Type == model.EventStage && !p.stage(e) && !p.every:
+		return
+	}
+	if text == "" || text == p.last {
+		return
+	}
+	p.last = text
+	line := fmt.Sprintf("%s %s%s\n", e.Time.In(p.zone).Format(time.TimeOnly), mark(e.Severity), text)
+	next := e.Next.String()
+	if next != "" && next != p.next {
+		line += "         Next: " + firstLine(next) + "\n"
+	}
+	p.next = next
+	// A reader that went away must not end the install.
+	_, _ = io.WriteString(p.w, line)
+}
+
+// stage is true at the beginning of a stage, and at each quarter of one with a percentage.
+func (p *plain) stage(e install.Event) bool {
+	at := e.Stage
+	if done, err := strconv.Atoi(strings.TrimSuffix(e.Message, "%")); err == nil {
+		at += " " + strconv.Itoa(done/25)
+	} else {
+		at += " " + e.Message
+	}
+	changed := p.quarters[e.Host] != at
+	p.quarters[e.Host] = at
+	return changed
+}
+
+func (p *plain) percent(e install.Event) string {
+	if e.Percent == nil || *e.Percent <= 0 {
+		return ""
+	}
+	// A run that went back (a reset) counts anew.
+	if *e.Percent < p.said {
+		p.said = -step
+	}
+	if *e.Percent-p.said < step && !p.every {
+		return ""
+	}
+	p.said = *e.Percent - *e.Percent%step
+	text := fmt.Sprintf("%d%% done", *e.Percent)
+	if e.ETA != nil {
+		text += ", about " + left(time.Duration(*e.ETA)*time.Second) + " left"
+	}
+	return text
+}
+
+func (p *plain) Close() {}
+
+func left(d time.Duration) string {
+	minutes := int(d.Round(time.Minute).Minutes())
+	switch {
+	case minutes < 1:
+		return "a minute"
+	case minutes < 120:
+		return fmt.Sprintf("%dm", minutes)
+	default:
+		return fmt.Sprintf("%dh%02dm", minutes/60, minutes%60)
+	}
+}
+
+// Once holds back errors that the command's own last words say again. Should those be
+// others, as after an interrupt, they are shown before them.
+func Once(sink Sink) Sink { return &once{Sink: sink} }
+
+type once struct {
+	Sink
+	held []install.Event
+}
+
+func (o *once) Event(e install.Event) {
+	switch {
+	case e.ExitCode != nil:
+		o.held = slices.DeleteFunc(o.held, func(kept install.Event) bool { return strings.Contains(e.Message, kept.Message) })
+		o.release()
+	case e.Severity == model.SeverityError && (e.Type == model.EventAction || e.Type == model.EventWarning):
+		o.held = append(o.held, e)
+		return
+	case e.State == "cured":
+		o.release()
+	}
+	o.Sink.Event(e)
+}
+
+func (o *once) release() {
+	for _, kept := range o.held {
+		o.Sink.Event(kept)
+	}
+	o.held = nil
+}
+
+func (o *once) Close() {
+	o.release()
+	o.Sink.Close()
+}

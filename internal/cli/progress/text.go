@@ -4,22 +4,20 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/oaictl/oaictl/internal/escape"
 	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
-// checking is what is said of what the service calls insufficient: it is so in every
-// install, for a moment. Checks that stand are told as blockers.
+// checking stands for insufficient, which every install is for a moment.
 const checking = "Checking"
 
-// absent is the state of a cluster or host that is not there.
 const absent = "Absent"
 
-// sentence is an event in words, without its time and its advice. It is "" for
-// an event that has nothing to say to a person: a step in percent, and the last
-// event of a run, whose place is the result.
+// sentence is an event in words, without time and advice; "" where a person learns nothing,
+// as of the last event of a run, which the result tells.
 func sentence(e install.Event) string {
 	text := firstLine(e.Message)
 	switch e.Type {
@@ -61,8 +59,7 @@ func sentence(e install.Event) string {
 	}
 }
 
-// withoutHosts is a message without the list of hosts that it begins with, for
-// where the host is named already: "cp-0, cp-1: no NTP" is "no NTP".
+// withoutHosts cuts off hosts that are named already: "cp-0, cp-1: no NTP" is "no NTP".
 func withoutHosts(message string, names map[string]bool) string {
 	list, rest, found := strings.Cut(message, ": ")
 	if !found {
@@ -79,8 +76,7 @@ func withoutHosts(message string, names map[string]bool) string {
 	return rest
 }
 
-// withFewHosts is a blocker's message with the first of many hosts alone, for where
-// there is room for one line: the cause is what counts.
+// withFewHosts names the first of many hosts: on one line the cause is what counts.
 func withFewHosts(b install.Blocker) string {
 	list, rest, found := strings.Cut(b.Message, ": ")
 	if !found || len(b.Hosts) < 3 || !strings.HasPrefix(list, b.Hosts[0]+", ") {
@@ -89,8 +85,7 @@ func withFewHosts(b install.Blocker) string {
 	return fmt.Sprintf("%s and %d more: %s", b.Hosts[0], len(b.Hosts)-1, rest)
 }
 
-// subject is the host that an event is about, "" for the cluster. A message
-// that names the host needs no second one.
+// subject is the host of an event, unless the message names it.
 func subject(e install.Event) string {
 	if e.Host != "" && slices.ContainsFunc(strings.Fields(e.Message), func(word string) bool { return strings.Trim(word, ",:;.") == e.Host }) {
 		return ""
@@ -108,11 +103,8 @@ func joined(by string, parts ...string) string {
 	return strings.Join(kept, by)
 }
 
-// firstLine keeps a message of the service on one line.
 func firstLine(text string) string { return escape.Word(strings.TrimSpace(text)) }
 
-// mark is what a line begins with, so that trouble can be found by eye and by
-// grep.
 func mark(severity install.Severity) string {
 	switch severity {
 	case model.SeverityError:
@@ -121,4 +113,65 @@ func mark(severity install.Severity) string {
 		return "warning: "
 	}
 	return ""
+}
+
+// width counts terminal cells: two for East Asian wide characters, none for combining marks.
+func width(text string) int {
+	cells := 0
+	for _, r := range text {
+		cells += cellsOf(r)
+	}
+	return cells
+}
+
+func cellsOf(r rune) int {
+	switch {
+	case r < 0x300:
+		return 1
+	case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf):
+		return 0
+	case r >= 0x1100 && r <= 0x115f, r >= 0x2e80 && r <= 0xa4cf && r != 0x303f, r >= 0xac00 && r <= 0xd7a3,
+		r >= 0xf900 && r <= 0xfaff, r >= 0xfe30 && r <= 0xfe6f, r >= 0xff00 && r <= 0xff60, r >= 0xffe0 && r <= 0xffe6,
+		r >= 0x1f300 && r <= 0x1faff, r >= 0x20000 && r <= 0x3fffd:
+		return 2
+	default:
+		return 1
+	}
+}
+
+// fit makes a text exactly so many cells wide, with an ellipsis where it is cut.
+func fit(text string, cells int) string {
+	if cells <= 0 {
+		return ""
+	}
+	if have := width(text); have <= cells {
+		return text + strings.Repeat(" ", cells-have)
+	}
+	var kept strings.Builder
+	room := cells - 1
+	for _, r := range text {
+		if cellsOf(r) > room {
+			break
+		}
+		room -= cellsOf(r)
+		kept.WriteRune(r)
+	}
+	return kept.String() + "…" + strings.Repeat(" ", room)
+}
+
+// Wrap breaks a text into lines of at most so many cells, between words. A longer word stays whole: it may be something to copy.
+func Wrap(text string, cells int) []string {
+	var lines []string
+	line := ""
+	for word := range strings.FieldsSeq(text) {
+		switch {
+		case line == "":
+			line = word
+		case width(line)+1+width(word) > cells:
+			lines, line = append(lines, line), word
+		default:
+			line += " " + word
+		}
+	}
+	return append(lines, line)
 }

@@ -28,8 +28,7 @@ import (
 // Name is the file's name in the cluster's folder.
 const Name = "oaictl.log"
 
-// Log is an open oaictl.log. It is safe for concurrent use. A nil Log notes
-// nothing.
+// Log is an open oaictl.log, safe for concurrent use. A nil Log notes nothing.
 type Log struct {
 	path    string
 	file    *os.File
@@ -43,9 +42,8 @@ type Log struct {
 	failed  func(error) // hears of the first line that cannot be written
 }
 
-// Open opens DIR/oaictl.log and makes the folder if need be. now is the time
-// of lines that have none of their own. The secrets are taken out of whatever
-// is written, beside what looks like one.
+// Open opens DIR/oaictl.log, and keeps the secrets, and what looks like one, out of it.
+// now is the time of lines that have none of their own.
 func Open(ctx context.Context, dir string, now func() time.Time, secrets ...spec.Secret) (*Log, error) {
 	path := filepath.Join(dir, Name)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -66,11 +64,9 @@ func Open(ctx context.Context, dir string, now func() time.Time, secrets ...spec
 	return &Log{path: path, file: file, now: now, ctx: context.WithoutCancel(ctx), handler: slog.NewTextHandler(out, &slog.HandlerOptions{Level: slog.LevelDebug})}, nil
 }
 
-// errLink is a log that would be written, and closed to others, somewhere else.
 var errLink = errors.New("it is a symbolic link, which is not followed")
 
-// closeToOthers makes a file that was there already readable by its owner alone.
-// A device or a pipe is not ours to close.
+// closeToOthers leaves devices and pipes alone, which are not ours to close.
 func closeToOthers(file *os.File) error {
 	info, err := file.Stat()
 	if err != nil || !info.Mode().IsRegular() {
@@ -79,8 +75,7 @@ func closeToOthers(file *os.File) error {
 	return file.Chmod(0o600)
 }
 
-// OnFailure has the first line that cannot be written told to failed. It is
-// called before the log is used.
+// OnFailure reports the first line that cannot be written. It is called before all others.
 func (l *Log) OnFailure(failed func(error)) { l.failed = failed }
 
 // Path is where the file is, "" for a nil Log.
@@ -91,8 +86,7 @@ func (l *Log) Path() string {
 	return l.path
 }
 
-// Close closes the file. What is noted after that is dropped: watches of a service may
-// end a moment later than the run.
+// Close drops what is noted later: watches of a service may end after the run.
 func (l *Log) Close() error {
 	if l == nil {
 		return nil
@@ -170,17 +164,13 @@ func (l *Log) write(at time.Time, level slog.Level, message string, attrs ...slo
 	}
 }
 
-// redactor takes secrets out of what is written through it. slog writes a line
-// at a time, so that none is cut in two.
+// redactor sees whole lines: slog writes one at a time, so that no secret is cut in two.
 type redactor struct {
-	mu      sync.Mutex
 	w       io.Writer
 	replace *strings.Replacer
 }
 
 func (r *redactor) Write(line []byte) (int, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	text := redact.Text(r.replace.Replace(string(line)))
 	if _, err := io.WriteString(r.w, text); err != nil {
 		return 0, err
@@ -188,13 +178,11 @@ func (r *redactor) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// shortest is the length below which a secret is not looked for: replacing
-// every "a" would hide the log, not the secret.
+// shortest keeps short secrets from being looked for: replacing every "a" hides the log.
 const shortest = 6
 
-// pairs are the secrets, and the lines of those that have several, each with
-// what stands in for it. A text handler quotes what it writes, so the quoted
-// form is looked for too.
+// pairs are the secrets and their lines, each with its stand-in; and as the text handler
+// quotes them.
 func pairs(secrets []spec.Secret) []string {
 	var out []string
 	for _, secret := range secrets {
@@ -210,8 +198,7 @@ func pairs(secrets []spec.Secret) []string {
 	return out
 }
 
-// credentials are what a pull secret consists of: the auth of each registry,
-// and the password in it.
+// credentials are what a pull secret consists of: each registry's auth and its password.
 func credentials(text string) []string {
 	var document struct {
 		Auths map[string]struct {

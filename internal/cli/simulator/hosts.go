@@ -18,7 +18,6 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/rest"
 )
 
-// hostsOptions are what `simulator hosts` needs and what its flags say.
 type hostsOptions struct {
 	simulatorOptions
 	File          string
@@ -115,9 +114,7 @@ func (o *hostsOptions) run(ctx context.Context) error {
 // bootByBMC has the machines' BMCs answer for as long as the machines run.
 func (o *hostsOptions) bootByBMC(ctx context.Context, config simulator.BootConfig) error {
 	var err error
-	config.BMCs, err = simulator.NewBMCs(simulator.BMCConfig{
-		Clock: config.Clock, Seed: config.Seed, Scenario: config.Scenario, Cluster: config.Cluster, Logf: config.Logf,
-	})
+	config.BMCs, err = simulator.NewBMCs(config)
 	switch {
 	case err != nil:
 		return &install.Fault{Code: install.CodeInput, Op: "make the BMCs of", On: o.File, Err: err}

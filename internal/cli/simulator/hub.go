@@ -18,7 +18,6 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// hubOptions are what `simulator hub` needs and what its flags say.
 type hubOptions struct {
 	simulatorOptions
 	File     string
@@ -108,7 +107,6 @@ func (o *hubOptions) run(ctx context.Context) error {
 	return errors.Join(err, running.Close())
 }
 
-// plays is what is simulated, in a line.
 func (o *hubOptions) plays(kube *rest.Config, c *spec.Cluster) string {
 	where, machines := "in all namespaces", "no machines: give -f FILE for some"
 	if namespace := o.Globals.Kube.Scope(); namespace != "" {
@@ -132,7 +130,6 @@ func (o *hubOptions) plays(kube *rest.Config, c *spec.Cluster) string {
 	return fmt.Sprintf("Playing %s on %s, %s, and %s. Stop it with Ctrl-C.", operators, strings.TrimSuffix(kube.Host, "/"), where, machines)
 }
 
-// mostNamed is how many machines fit a line.
 const mostNamed = 10
 
 // playable refuses an API server on which a hub cannot, or must not, be played.

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -15,6 +17,7 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/escape"
+	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/internal/simulator/auth"
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
@@ -42,7 +45,6 @@ func (o *simulatorOptions) declare(command *cobra.Command) {
 	flags.StringVar(&o.Scenario, "scenario", "", "`FILE` with trouble to make")
 }
 
-// trouble reads the scenario, nil if there is none.
 func (o *simulatorOptions) trouble() (*scenario.Scenario, error) {
 	if o.Speed <= 0 {
 		return nil, base.Usagef("--speed has to be above zero")
@@ -57,7 +59,6 @@ func (o *simulatorOptions) note(format string, args ...any) {
 	}
 }
 
-// serveOptions are what `simulator serve` needs and what its flags say.
 type serveOptions struct {
 	simulatorOptions
 	Listen   string
@@ -157,4 +158,82 @@ func (o *serveOptions) serve(ctx context.Context, listener net.Listener, service
 		return base.Stopped(ctx, "simulator serve", cause)
 	}
 	return &install.Fault{Code: install.CodeFailure, Op: "serve on", On: o.Listen, Err: cause}
+}
+
+type tokenFile struct{ name, text, what string }
+
+// writeTokens writes what a caller needs to be let in: a token for each kind of
+// caller that the mode has, and what is exchanged for tokens. It says which
+// files those are, and how one is used.
+func (o *serveOptions) writeTokens(mode auth.Mode, callers *auth.Service, address string) error {
+	if mode == auth.None {
+		return nil
+	}
+	dir, err := base.Folder(o.TokenDir)
+	if err != nil {
+		return err
+	}
+	files, err := tokenFiles(mode, callers)
+	if err != nil {
+		return err
+	}
+	for _, file := range files {
+		path := filepath.Join(dir, file.name)
+		if err := os.WriteFile(path, []byte(file.text+"\n"), 0o600); err != nil {
+			return base.FileFault("write", path, err)
+		}
+		o.Say("%s: %s", path, file.what)
+	}
+	o.Say("Next: %s", o.letIn(mode, dir, address))
+	return nil
+}
+
+// tokenFiles are what is written for a mode. Only the access token of RHSSO
+// ends, as there.
+func tokenFiles(mode auth.Mode, callers *auth.Service) ([]tokenFile, error) {
+	var files []tokenFile
+	mint := func(name string, scheme auth.Scheme, what string) error {
+		token, err := callers.Mint(auth.Grant{Scheme: scheme})
+		files = append(files, tokenFile{name, token, what})
+		return err
+	}
+	if mode == auth.AgentInstallerLocal {
+		for _, kind := range []struct {
+			name   string
+			scheme auth.Scheme
+			what   string
+		}{
+			{"token", auth.UserAuth, "a user's token (--token-file), without end"},
+			{"agent-token", auth.AgentAuth, "what machines send (simulator hosts --host-token-file), without end"},
+			{"watcher-token", auth.WatcherAuth, "a token that may only look (--token-file), without end"},
+		} {
+			if err := mint(kind.name, kind.scheme, kind.what); err != nil {
+				return nil, err
+			}
+		}
+		return files, nil
+	}
+	id, secret := callers.ServiceAccount()
+	files = append(files,
+		tokenFile{"offline-token", callers.OfflineToken(), "the offline token (--offline-token-file), without end"},
+		tokenFile{"client-id", id, "the service account's id (--client-id)"},
+		tokenFile{"client-secret", secret, "the service account's secret (--client-secret-file)"})
+	err := mint("token", auth.UserAuth, "an access token (--token-file), which ends after "+auth.AccessTokenLifetime.String()+" of the service's time")
+	return files, err
+}
+
+func (o *serveOptions) letIn(mode auth.Mode, dir, address string) string {
+	words := []string{o.Identity.Name, "get", "clusters", "--service-url", address}
+	if mode == auth.RHSSO {
+		words = append(words, "--offline-token-file", filepath.Join(dir, "offline-token"), "--sso-url", address)
+	} else {
+		words = append(words, "--token-file", filepath.Join(dir, "token"))
+	}
+	if o.Cert != "" {
+		words = append(words, "--ca-file", o.Cert)
+	}
+	for i, word := range words[1:] {
+		words[i+1] = names.Quoted(word)
+	}
+	return strings.Join(words, " ")
 }

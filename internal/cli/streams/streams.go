@@ -10,6 +10,8 @@ package streams
 import (
 	"io"
 	"os"
+	"strings"
+	"sync"
 
 	"golang.org/x/term"
 )
@@ -44,18 +46,50 @@ func OS() Streams {
 	}
 }
 
-// Live says whether a picture that is drawn anew in place can be shown on Err:
-// on a terminal that understands it, outside of a CI system.
+// Live says whether Err is a terminal, outside of CI, that can be drawn on in place.
 func (s Streams) Live(env Env) bool {
-	if !s.ErrTTY || env.Get("TERM") == "dumb" {
+	if !s.ErrTTY || env["TERM"] == "dumb" {
 		return false
 	}
 	ci, set := env.Lookup("CI")
 	return !set || ci == "" || ci == "false" || ci == "0"
 }
 
-// Color says whether text on Err may be coloured. NO_COLOR, with any value but
-// the empty one, forbids it (https://no-color.org).
+// Color heeds NO_COLOR with any value but the empty one (https://no-color.org).
 func (s Streams) Color(env Env) bool {
-	return s.ErrTTY && env.Get("NO_COLOR") == "" && env.Get("TERM") != "dumb"
+	return s.ErrTTY && env["NO_COLOR"] == "" && env["TERM"] != "dumb"
+}
+
+// Env is the environment of a run, by name.
+type Env map[string]string
+
+// EnvOf reads the NAME=VALUE form of os.Environ. A later entry wins.
+func EnvOf(environ []string) Env {
+	env := make(Env, len(environ))
+	for _, entry := range environ {
+		if name, value, ok := strings.Cut(entry, "="); ok && name != "" {
+			env[name] = value
+		}
+	}
+	return env
+}
+
+// Lookup is the value of a variable, and whether it is set.
+func (e Env) Lookup(name string) (string, bool) {
+	value, ok := e[name]
+	return value, ok
+}
+
+// Locked lets several goroutines write, one text after another, each of them whole.
+func Locked(w io.Writer) io.Writer { return &locked{w: w} }
+
+type locked struct {
+	mu sync.Mutex
+	w  io.Writer
+}
+
+func (t *locked) Write(text []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.w.Write(text)
 }

@@ -1,17 +1,21 @@
 package bmc
 
 import (
+	"cmp"
+	"crypto/rand"
+	"crypto/subtle"
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
 )
 
-// root is where Redfish stands.
 const root = "/redfish/v1"
 
 // controller is one BMC: an address with one system behind it, or several.
@@ -27,7 +31,7 @@ type controller struct {
 
 func newController(e endpoint, m Machine, t *troubles) *controller {
 	c := &controller{endpoint: e, dialect: dialectOf(e.flavour), user: m.User, password: m.Password, trouble: t, mux: http.NewServeMux()}
-	c.sessions = newSessions(c.dialect.sessions)
+	c.sessions = &sessions{most: c.dialect.Sessions}
 	c.routes()
 	return c
 }
@@ -35,14 +39,9 @@ func newController(e endpoint, m Machine, t *troubles) *controller {
 func (c *controller) add(s *System, id string) error {
 	s.dialect = &c.dialect
 	s.boot = c.dialect.noOverride()
-	s.id, s.manager = id, c.dialect.manager
-	if s.id == "" {
-		s.id = c.dialect.system
-	}
-	if s.id == "" {
-		s.id = s.machine.UUID
-	}
-	if s.manager == "" || len(c.systems) > 0 {
+	s.id = cmp.Or(id, c.dialect.System, s.machine.UUID)
+	s.manager = cmp.Or(c.dialect.Manager, s.id)
+	if len(c.systems) > 0 {
 		s.manager = s.id
 	}
 	if other := c.system(s.id); other != nil {
@@ -68,7 +67,7 @@ func (c *controller) first(fits func(*System) bool) *System {
 }
 
 // troubled is the trouble of a kind that any of the controller's machines has.
-func (c *controller) troubled(do string) *standing {
+func (c *controller) troubled(do string) *scenario.Rule {
 	for _, s := range c.systems {
 		if t := c.trouble.of(s.machine, do); t != nil {
 			return t
@@ -79,7 +78,7 @@ func (c *controller) troubled(do string) *standing {
 
 func (c *controller) routes() {
 	c.mux.HandleFunc("GET "+root, func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, c.serviceRoot()) })
-	if c.dialect.sessions > 0 {
+	if c.dialect.Sessions > 0 {
 		c.mux.HandleFunc("POST "+sessionsPath, c.openSession)
 		c.mux.HandleFunc("GET "+sessionServicePath, c.known(c.sessionService))
 		c.mux.HandleFunc("GET "+sessionsPath, c.known(c.listSessions))
@@ -101,7 +100,7 @@ func (c *controller) routes() {
 	c.mux.HandleFunc("GET "+root+"/Systems/{id}", of(c.system, c.showSystem))
 	c.mux.HandleFunc("GET "+root+"/Managers/{id}", of(c.managed, c.showManager))
 	owner, find := root+"/Managers/{id}/VirtualMedia", c.managed
-	if c.dialect.mediaInSystem {
+	if c.dialect.MediaInSystem {
 		owner, find = root+"/Systems/{id}/VirtualMedia", c.system
 	}
 	media := func(handle func(http.ResponseWriter, *http.Request, *System)) http.HandlerFunc {
@@ -116,7 +115,7 @@ func (c *controller) routes() {
 	}
 	c.mux.HandleFunc("GET "+owner, media(c.listMedia))
 	c.mux.HandleFunc("GET "+owner+"/{slot}", media(c.showMedia))
-	if c.dialect.emulator {
+	if c.dialect.Emulator {
 		c.emulatorRoutes(func(handle func(http.ResponseWriter, *http.Request, *System)) http.HandlerFunc {
 			return of(c.system, handle)
 		}, media)
@@ -128,7 +127,7 @@ func (c *controller) routes() {
 	c.mux.HandleFunc("PATCH "+root+"/Systems/{id}", of(c.system, c.setSystem))
 	c.mux.HandleFunc("POST "+root+"/Systems/{id}/Actions/ComputerSystem.Reset", of(c.system, c.resetSystem))
 	c.mux.HandleFunc("PATCH "+owner+"/{slot}", media(c.setMedia))
-	if !c.dialect.patchMedia {
+	if !c.dialect.PatchMedia {
 		c.mux.HandleFunc("POST "+owner+"/{slot}/Actions/VirtualMedia.InsertMedia", media(c.insertMedia))
 		c.mux.HandleFunc("POST "+owner+"/{slot}/Actions/VirtualMedia.EjectMedia", media(c.ejectMedia))
 	}
@@ -145,7 +144,7 @@ func (c *controller) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		r = r.Clone(r.Context())
 		r.URL = &address
 	}
-	if c.dialect.emulator {
+	if c.dialect.Emulator {
 		w.Header().Set(contentType, "application/json")
 	}
 	c.mux.ServeHTTP(w, r)
@@ -157,8 +156,6 @@ type troubles struct {
 	start time.Time
 	rules []scenario.Rule
 }
-
-type standing struct{ args scenario.Args }
 
 func newTroubles(c clock.Clock, s *scenario.Scenario) (*troubles, error) {
 	t := &troubles{clock: c, start: c.Now()}
@@ -175,14 +172,179 @@ func newTroubles(c clock.Clock, s *scenario.Scenario) (*troubles, error) {
 }
 
 // of is the first trouble of a kind that a machine's controller has now, or nil.
-func (t *troubles) of(m Machine, do string) *standing {
+func (t *troubles) of(m Machine, do string) *scenario.Rule {
 	passed := t.clock.Now().Sub(t.start)
 	who := scenario.Host{Name: m.Name, Role: m.Role, Index: m.Index, RoleIndex: m.RoleIndex, MACs: m.MACs}
 	for _, rule := range t.rules {
 		over := rule.For() > 0 && passed >= rule.At.After+rule.For()
 		if rule.Do == do && rule.Match.Host(who) && passed >= rule.At.After && !over {
-			return &standing{rule.Args}
+			return &rule
 		}
 	}
 	return nil
+}
+
+const (
+	sessionServicePath = root + "/SessionService"
+	sessionsPath       = sessionServicePath + "/Sessions"
+)
+
+type sessions struct {
+	most int
+
+	mu   sync.Mutex
+	next int
+	open []session
+}
+
+type session struct{ id, token string }
+
+// start opens a session; false if there are as many as may be.
+func (s *sessions) start() (session, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.open) >= s.most {
+		return session{}, false
+	}
+	s.next++
+	fresh := session{strconv.Itoa(s.next), rand.Text()}
+	s.open = append(s.open, fresh)
+	return fresh, true
+}
+
+func (s *sessions) end(id string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before := len(s.open)
+	s.open = slices.DeleteFunc(s.open, func(o session) bool { return o.id == id })
+	return len(s.open) < before
+}
+
+func (s *sessions) list() []session {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.open)
+}
+
+// known lets those through who say who they are, by a session's token or by user and password.
+func (c *controller) known(then http.HandlerFunc) http.HandlerFunc {
+	if c.open() {
+		return then
+	}
+	return func(w http.ResponseWriter, r *http.Request) {
+		if token := r.Header.Get("X-Auth-Token"); token != "" && !c.dialect.Emulator {
+			if c.troubled(scenario.DoBMCWrongCredentials) != nil || !slices.ContainsFunc(c.sessions.list(), func(s session) bool { return same(s.token, token) }) {
+				c.unknown(w, r)
+				return
+			}
+			then(w, r)
+			return
+		}
+		user, password, said := r.BasicAuth()
+		if c.dialect.Emulator && !said && strings.HasPrefix(r.Header.Get("Authorization"), "Basic ") {
+			w.Header().Set(contentType, "text/html; charset=utf-8")
+			say(w, http.StatusInternalServerError, "<title>500 Internal Server Error</title>")
+			return
+		}
+		if !c.opens(user, password) {
+			c.unknown(w, r)
+			return
+		}
+		if c.troubled(scenario.DoBMCSessionLimit) != nil && c.dialect.Sessions > 0 {
+			c.full(w) // a session of a single request is one too
+			return
+		}
+		then(w, r)
+	}
+}
+
+func (c *controller) opens(user, password string) bool {
+	return same(user, c.user) && same(password, c.password) && c.troubled(scenario.DoBMCWrongCredentials) == nil
+}
+
+func same(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
+
+func (c *controller) unknown(w http.ResponseWriter, r *http.Request) {
+	status := http.StatusUnauthorized
+	if t := c.troubled(scenario.DoBMCWrongCredentials); t != nil {
+		status = t.Args.Int("status", status)
+	}
+	if status == http.StatusUnauthorized {
+		realm := `Basic realm="Redfish"`
+		if c.dialect.Emulator {
+			realm = emulatorRealm
+		}
+		w.Header().Set("WWW-Authenticate", realm)
+	}
+	if c.dialect.Emulator {
+		said := "Authorization required"
+		if r.Header.Get("Authorization") != "" {
+			said = "Incorrect username or password"
+		}
+		fault(w, status, "%s", said)
+		return
+	}
+	refuse(w, status, "NoValidSession", "There is no valid session established with the implementation.")
+}
+
+func (c *controller) full(w http.ResponseWriter) {
+	w.Header().Set("Retry-After", "30")
+	refuse(w, http.StatusServiceUnavailable, "SessionLimitExceeded", "The session establishment failed due to the number of simultaneous sessions exceeding the limit of the implementation.")
+}
+
+func (c *controller) openSession(w http.ResponseWriter, r *http.Request) {
+	var asked struct{ UserName, Password string }
+	if !c.body(w, r, &asked) {
+		return
+	}
+	if !c.opens(asked.UserName, asked.Password) {
+		c.unknown(w, r)
+		return
+	}
+	if c.troubled(scenario.DoBMCSessionLimit) != nil {
+		c.full(w)
+		return
+	}
+	fresh, ok := c.sessions.start()
+	if !ok {
+		c.full(w)
+		return
+	}
+	w.Header().Set("X-Auth-Token", fresh.token)
+	w.Header().Set("Location", sessionsPath+"/"+fresh.id)
+	answer(w, http.StatusCreated, c.sessionObject(fresh.id))
+}
+
+func (c *controller) sessionObject(id string) object {
+	return object{
+		"@odata.type": "#Session.v1_4_0.Session", "@odata.id": sessionsPath + "/" + id, "Id": id, "Name": "User Session", "UserName": c.user,
+	}
+}
+
+func (c *controller) sessionService(w http.ResponseWriter, _ *http.Request) {
+	answer(w, http.StatusOK, object{
+		"@odata.type": "#SessionService.v1_1_8.SessionService", "@odata.id": sessionServicePath, "Id": "SessionService", "Name": "Session Service",
+		"ServiceEnabled": true, "SessionTimeout": 1800, "Sessions": ref(sessionsPath),
+	})
+}
+
+func (c *controller) listSessions(w http.ResponseWriter, _ *http.Request) {
+	answer(w, http.StatusOK, collection("Session", sessionsPath, "Sessions", c.sessions.list(), func(s session) string { return sessionsPath + "/" + s.id }))
+}
+
+func (c *controller) showSession(w http.ResponseWriter, r *http.Request) {
+	id := r.PathValue("session")
+	if !slices.ContainsFunc(c.sessions.list(), func(s session) bool { return s.id == id }) {
+		notFound(w, r)
+		return
+	}
+	answer(w, http.StatusOK, c.sessionObject(id))
+}
+
+func (c *controller) closeSession(w http.ResponseWriter, r *http.Request) {
+	if !c.sessions.end(r.PathValue("session")) {
+		notFound(w, r)
+		return
+	}
+	c.done(w)
 }

@@ -31,7 +31,6 @@ const (
 	reconnectWithin = 30 * time.Minute
 )
 
-// mediaReader is the HTTP client inside a controller.
 type mediaReader struct {
 	client *http.Client
 	clock  clock.Clock

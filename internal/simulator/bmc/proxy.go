@@ -2,13 +2,24 @@ package bmc
 
 import (
 	"bufio"
+	"cmp"
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
 	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
 	"errors"
+	"fmt"
 	"io"
 	"log"
+	"math/big"
 	"net"
 	"net/http"
+	"sync"
+	"time"
 
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
 )
@@ -29,8 +40,8 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		p.connect(w, r)
 		return
 	}
-	if target := targetOf(r.Context()); target != "" {
-		p.reach(w, r, p.server.at(target), target)
+	if end, tunnelled := r.Context().Value(http.LocalAddrContextKey).(tunnelEnd); tunnelled {
+		p.reach(w, r, p.server.at(string(end)), string(end))
 		return
 	}
 	if r.URL.IsAbs() {
@@ -75,7 +86,7 @@ func (p *proxy) connect(w http.ResponseWriter, r *http.Request) {
 		_ = connection.Close()
 		return
 	}
-	p.doors.enter(connection, r.Host)
+	p.doors.enter(connection, tunnelEnd(r.Host))
 }
 
 // tlsHandshake is the first byte of a TLS connection (RFC 8446, 5.1). No HTTP method begins with it.
@@ -103,14 +114,14 @@ func (d *doors) accept() {
 			d.failed <- err
 			return
 		}
-		go d.enter(connection, "")
+		go d.enter(connection, connection.LocalAddr())
 	}
 }
 
-// enter looks at a connection's first byte and lets it in. The target is a tunnel's, else empty.
-func (d *doors) enter(connection net.Conn, target string) {
+// enter looks at a connection's first byte and lets it in.
+func (d *doors) enter(connection net.Conn, reached net.Addr) {
 	defer context.AfterFunc(d.open, func() { _ = connection.Close() })() // it may never say a byte
-	peeked := &entered{Conn: connection, ahead: bufio.NewReader(connection), target: target}
+	peeked := &entered{Conn: connection, ahead: bufio.NewReader(connection), reached: reached}
 	first, err := peeked.ahead.Peek(1)
 	if err != nil {
 		_ = connection.Close()
@@ -121,7 +132,7 @@ func (d *doors) enter(connection net.Conn, target string) {
 		in = tls.Server(peeked, &tls.Config{
 			MinVersion: tls.VersionTLS12,
 			GetCertificate: func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
-				return d.certificates.forName(nameIn(hello, target, connection))
+				return d.certificates.forName(nameIn(hello))
 			},
 		})
 	}
@@ -133,17 +144,12 @@ func (d *doors) enter(connection net.Conn, target string) {
 }
 
 // nameIn is what a certificate has to be for: the name that the client asks for, or the address it reached.
-func nameIn(hello *tls.ClientHelloInfo, target string, connection net.Conn) string {
-	if hello.ServerName != "" {
-		return hello.ServerName
+func nameIn(hello *tls.ClientHelloInfo) string {
+	reached := hello.Conn.LocalAddr().String()
+	if host, _, err := net.SplitHostPort(reached); err == nil {
+		reached = host
 	}
-	if target == "" {
-		target = connection.LocalAddr().String()
-	}
-	if host, _, err := net.SplitHostPort(target); err == nil {
-		return host
-	}
-	return target
+	return cmp.Or(hello.ServerName, reached)
 }
 
 func (d *doors) Accept() (net.Conn, error) {
@@ -170,26 +176,78 @@ func (d *doors) Addr() net.Addr { return d.listener.Addr() }
 // entered is a connection whose first bytes have been read ahead.
 type entered struct {
 	net.Conn
-	ahead  *bufio.Reader
-	target string
+	ahead   *bufio.Reader
+	reached net.Addr
 }
 
 func (e *entered) Read(p []byte) (int, error) { return e.ahead.Read(p) }
 
-type targetKey struct{}
+// LocalAddr is what the client has reached: in a tunnel, where that leads to.
+func (e *entered) LocalAddr() net.Addr { return e.reached }
 
-// withTarget notes with a connection where its tunnel leads to.
-func withTarget(ctx context.Context, connection net.Conn) context.Context {
-	if secured, ok := connection.(*tls.Conn); ok {
-		connection = secured.NetConn()
-	}
-	if e, ok := connection.(*entered); ok && e.target != "" {
-		return context.WithValue(ctx, targetKey{}, e.target)
-	}
-	return ctx
+// tunnelEnd is where a tunnel leads to, as the client has written it.
+type tunnelEnd string
+
+func (tunnelEnd) Network() string  { return "tcp" }
+func (e tunnelEnd) String() string { return string(e) }
+
+// certificates are the controllers' own, made when first asked for and signed by an authority that nobody knows.
+type certificates struct {
+	from time.Time
+	root *x509.Certificate
+	key  *ecdsa.PrivateKey
+
+	mu   sync.Mutex
+	made map[string]*tls.Certificate
 }
 
-func targetOf(ctx context.Context) string {
-	target, _ := ctx.Value(targetKey{}).(string)
-	return target
+const validFor = 10 * 365 * 24 * time.Hour
+
+func newCertificates(now time.Time) (*certificates, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, fmt.Errorf("make the key of the BMCs' authority: %w", err)
+	}
+	from := now.Add(-24 * time.Hour) // a fast clock may be ahead of the client's
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "simulated BMCs"}, NotBefore: from, NotAfter: from.Add(validFor),
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		return nil, fmt.Errorf("make the certificate of the BMCs' authority: %w", err)
+	}
+	root, err := x509.ParseCertificate(der)
+	if err != nil {
+		return nil, fmt.Errorf("read the certificate of the BMCs' authority: %w", err)
+	}
+	return &certificates{from: from, root: root, key: key, made: map[string]*tls.Certificate{}}, nil
+}
+
+func (c *certificates) authority() []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.root.Raw})
+}
+
+func (c *certificates) forName(name string) (*tls.Certificate, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if made, ok := c.made[name]; ok {
+		return made, nil
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(int64(len(c.made) + 2)), Subject: pkix.Name{CommonName: name}, NotBefore: c.from, NotAfter: c.from.Add(validFor),
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	}
+	if ip := net.ParseIP(name); ip != nil {
+		template.IPAddresses = []net.IP{ip}
+	} else {
+		template.DNSNames = []string{name}
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, c.root, c.key.Public(), c.key)
+	if err != nil {
+		return nil, fmt.Errorf("make the certificate of the BMC at %s: %w", name, err)
+	}
+	made := &tls.Certificate{Certificate: [][]byte{der, c.root.Raw}, PrivateKey: c.key}
+	c.made[name] = made
+	return made, nil
 }

@@ -25,16 +25,16 @@ func TestFlavoursBootMedia(t *testing.T) {
 			manager := at + seen.find("Links", "ManagedBy", 0, "@odata.id").(string)
 			drives, ok := b.want(200, "GET", manager, nil).find("VirtualMedia", "@odata.id").(string)
 			d := dialectOf(f)
-			if d.mediaInSystem == ok && !d.emulator {
+			if d.MediaInSystem == ok && !d.Emulator {
 				t.Errorf("virtual media below the manager: %v", ok)
 			}
-			if d.mediaInSystem {
+			if d.MediaInSystem {
 				drives = seen.find("VirtualMedia", "@odata.id").(string)
 			}
 			target := b.driveIn(at + drives)
 			image := b.media.URL + "/i/1.iso"
 			insert := object{"Image": image, "TransferProtocolType": "HTTP"}
-			if !d.imageOnly {
+			if !d.ImageOnly {
 				insert["Inserted"], insert["WriteProtected"] = true, true
 			}
 			b.drives(target, "InsertMedia", insert)
@@ -42,9 +42,9 @@ func TestFlavoursBootMedia(t *testing.T) {
 			if got := b.want(200, "GET", drive, nil); got.find("Image") != image || got.find("Inserted") != true {
 				t.Errorf("the drive shows %v", got.body)
 			}
-			b.want(d.changed(), "PATCH", system, object{"Boot": object{"BootSourceOverrideTarget": d.mediaTarget, "BootSourceOverrideEnabled": "Once"}}, "If-Match", seen.header.Get("ETag"))
+			b.want(d.changed(), "PATCH", system, object{"Boot": object{"BootSourceOverrideTarget": d.MediaTarget, "BootSourceOverrideEnabled": "Once"}}, "If-Match", seen.header.Get("ETag"))
 			_, starts, changed := b.server.System("m-0").Switched()
-			b.want(d.done, "POST", system+"/Actions/ComputerSystem.Reset", object{"ResetType": "On"})
+			b.want(d.Done, "POST", system+"/Actions/ComputerSystem.Reset", object{"ResetType": "On"})
 			select {
 			case <-changed:
 			default:
@@ -75,10 +75,10 @@ func (b *bench) drives(target answered, action string, body object) {
 	b.t.Helper()
 	d := b.server.System("m-0").dialect
 	if to, ok := target.find("Actions", "#VirtualMedia."+action, "target").(string); ok {
-		b.want(d.done, "POST", at+to, body)
+		b.want(d.Done, "POST", at+to, body)
 		return
 	}
-	if !d.patchMedia {
+	if !d.PatchMedia {
 		b.t.Errorf("the drive has no %s", action)
 	}
 	path := target.find("@odata.id").(string)
@@ -94,7 +94,7 @@ func (b *bench) driveIn(drives string) answered {
 		drive := b.want(200, "GET", at+list.find("Members", i, "@odata.id").(string), nil)
 		types, _ := drive.find("MediaTypes").([]any)
 		slot, _ := b.server.System("m-0").dialect.slotOf(drive.find("Id").(string))
-		if !slot.fixed && types[0] == "CD" {
+		if !slot.Fixed && types[0] == "CD" {
 			return drive
 		}
 	}
@@ -241,7 +241,7 @@ func TestSessions(t *testing.T) {
 	b.want(401, "POST", at+sessionsPath, object{"UserName": "admin", "Password": "wrong"})
 	b.want(401, "GET", at+"/redfish/v1/Systems", nil, "Authorization", "Basic eDp5")
 	b.want(200, "GET", at+"/redfish/v1/", nil, "Authorization", "")
-	for range dialectOf(IDRAC).sessions - 1 {
+	for range dialectOf(IDRAC).Sessions - 1 {
 		b.want(201, "POST", at+sessionsPath, login)
 	}
 	full := b.want(http.StatusServiceUnavailable, "POST", at+sessionsPath, login)

@@ -11,13 +11,18 @@ package bmc
 import (
 	"cmp"
 	"context"
+	_ "embed"
 	"fmt"
 	"net"
 	"net/http"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
+	"sync"
 	"time"
+
+	"sigs.k8s.io/yaml"
 
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
@@ -56,14 +61,17 @@ func New(config Config) (*Server, error) {
 	}
 	for _, m := range config.Machines {
 		if kind := trouble.of(m, scenario.DoBMCKind); kind != nil {
-			m.Flavour = Flavour(kind.args.String("kind", string(m.Flavour)))
+			m.Flavour = Flavour(kind.Args.String("kind", string(m.Flavour)))
 		}
 		e, err := m.endpoint()
 		if err != nil {
 			return nil, err
 		}
-		c := s.exactly(e)
-		if c == nil {
+		var c *controller
+		same := func(c *controller) bool { return c.endpoint.host == e.host && c.endpoint.port == e.port }
+		if i := slices.IndexFunc(s.controllers, same); i >= 0 {
+			c = s.controllers[i]
+		} else {
 			c = newController(e, m, trouble)
 			s.controllers = append(s.controllers, c)
 		}
@@ -90,15 +98,6 @@ func (s *Server) System(machine string) *System {
 // Certificate is the authority (PEM) that has signed what the controllers show.
 func (s *Server) Certificate() []byte { return s.certificates.authority() }
 
-func (s *Server) exactly(e endpoint) *controller {
-	for _, c := range s.controllers {
-		if c.endpoint.host == e.host && c.endpoint.port == e.port {
-			return c
-		}
-	}
-	return nil
-}
-
 // at is the controller at host:port, or nil. One whose address has no port answers on the two of Redfish.
 func (s *Server) at(address string) *controller {
 	host, port, err := net.SplitHostPort(address)
@@ -123,7 +122,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	server := &http.Server{
 		Handler: &proxy{server: s, doors: doors}, ReadHeaderTimeout: time.Minute,
 		BaseContext: func(net.Listener) context.Context { return context.WithValue(ctx, serverEnds{}, ctx) },
-		ConnContext: withTarget, ErrorLog: quiet(),
+		ErrorLog:    quiet(),
 	}
 	go func() {
 		<-ctx.Done()
@@ -146,8 +145,7 @@ type Machine struct {
 	Name, Role       string
 	Index, RoleIndex int
 	MACs             []string
-	// UUID and Serial are the system's.
-	UUID, Serial string
+	UUID, Serial     string
 	// Address is the controller's as in a cluster.yaml: an IP address or a name, with a port or not, or a URL.
 	Address string
 	// SystemID picks one of several systems behind an address; empty takes it from the address's path.
@@ -185,4 +183,95 @@ func (m *Machine) endpoint() (endpoint, error) {
 		e.system = id
 	}
 	return e, nil
+}
+
+// Flavour is whose Redfish a controller speaks.
+type Flavour string
+
+// The flavours: the emulator of sushy-tools, and Dell, HPE, Lenovo, Supermicro.
+const (
+	Sushy      Flavour = "sushy"
+	IDRAC      Flavour = "idrac"
+	ILO        Flavour = "ilo"
+	XCC        Flavour = "xcc"
+	Supermicro Flavour = "supermicro"
+)
+
+// Flavours is every one of them.
+func Flavours() []Flavour { return []Flavour{Sushy, IDRAC, ILO, XCC, Supermicro} }
+
+// flavourOf guesses from an address: from metal3's scheme for a maker, or from the id of an iDRAC's system.
+func flavourOf(scheme, path string) Flavour {
+	switch {
+	case strings.HasPrefix(scheme, "idrac"), strings.Contains(path, "System.Embedded"):
+		return IDRAC
+	case strings.HasPrefix(scheme, "ilo"):
+		return ILO
+	}
+	return Sushy
+}
+
+// slot is a virtual drive. A fixed one is one that no URL can be inserted into.
+type slot struct {
+	ID, Name string
+	Types    []string
+	Fixed    bool
+}
+
+// dialect is what a flavour has of its own, as flavours.yaml says.
+type dialect struct {
+	Vendor, Product, Manufacturer, Model string
+	// System and Manager are the ids; an empty System is the machine's UUID, an empty Manager the system's id.
+	System, Manager string
+	// MediaInSystem has VirtualMedia below Systems and not below Managers.
+	MediaInSystem bool
+	Slots         []slot
+	// MediaTarget is the boot target that stands for the virtual CD.
+	MediaTarget string
+	Targets     []string
+	Resets      []string
+	// Sessions is how many may be open at once; zero has no session service, and wants basic authentication.
+	Sessions int
+	// Done is the status of actions that succeed, Patched that of changed settings; zero is Done too.
+	Done, Patched int
+	// Strict refuses to switch on what is on, and to insert over media that are inserted.
+	Strict bool
+	// LongestURL is how many characters of an image's address fit; zero is any.
+	LongestURL int
+	// PatchMedia takes a PATCH of the drive for an insertion, and has no actions.
+	PatchMedia bool
+	// WantsProtocol refuses an insertion that does not name TransferProtocolType.
+	WantsProtocol bool
+	// ImageOnly refuses an insertion that names Inserted or WriteProtected.
+	ImageOnly bool
+	// Emulator answers as sushy-tools does where that is not Redfish (sushy.go).
+	Emulator bool
+}
+
+//go:embed flavours.yaml
+var flavours []byte
+
+var dialects = sync.OnceValue(func() (all map[Flavour]dialect) {
+	if err := yaml.UnmarshalStrict(flavours, &all); err != nil {
+		panic(err) // the file is part of the program, and every test of the package reads it
+	}
+	return all
+})
+
+func dialectOf(f Flavour) dialect {
+	if d, known := dialects()[f]; known {
+		return d
+	}
+	return dialects()[Sushy]
+}
+
+func (d *dialect) changed() int { return cmp.Or(d.Patched, d.Done) }
+
+func (d *dialect) slotOf(id string) (slot, bool) {
+	for _, s := range d.Slots {
+		if s.ID == id {
+			return s, true
+		}
+	}
+	return slot{}, false
 }

@@ -25,7 +25,7 @@ const emulatorRealm = `Basic realm="Baremetal API"`
 const ownDisk = "Hdd"
 
 // open says whether anybody may ask a controller: an emulator without an auth file.
-func (c *controller) open() bool { return c.dialect.emulator && c.user == "" && c.password == "" }
+func (c *controller) open() bool { return c.dialect.Emulator && c.user == "" && c.password == "" }
 
 // fault is an error in the emulator's words.
 func fault(w http.ResponseWriter, status int, format string, args ...any) {
@@ -76,7 +76,7 @@ func bare(w http.ResponseWriter, r *http.Request) {
 }
 
 func (c *controller) missing(w http.ResponseWriter, r *http.Request) {
-	if !c.dialect.emulator {
+	if !c.dialect.Emulator {
 		notFound(w, r)
 		return
 	}
@@ -87,7 +87,7 @@ func (c *controller) missing(w http.ResponseWriter, r *http.Request) {
 func (c *controller) nobody(w http.ResponseWriter, r *http.Request) {
 	said := "Fake system %s was not found"
 	switch {
-	case !c.dialect.emulator:
+	case !c.dialect.Emulator:
 		notFound(w, r)
 		return
 	case strings.HasPrefix(r.URL.Path, root+"/Managers/"):
@@ -99,7 +99,7 @@ func (c *controller) nobody(w http.ResponseWriter, r *http.Request) {
 // named sends on who addresses a system by its name.
 func (c *controller) named(w http.ResponseWriter, r *http.Request) (found bool) {
 	for _, s := range c.systems {
-		if c.dialect.emulator && s.machine.Name == r.PathValue("id") && s.machine.Name != s.id {
+		if c.dialect.Emulator && s.machine.Name == r.PathValue("id") && s.machine.Name != s.id {
 			http.Redirect(w, r, strings.Replace(r.URL.Path, "/Systems/"+s.machine.Name, "/Systems/"+s.id, 1), http.StatusTemporaryRedirect)
 			return true
 		}
@@ -171,7 +171,7 @@ func (s *System) resetLater(kind string) bool {
 
 // showsOn is the power that the controller says; mu is held.
 func (s *System) showsOn() bool {
-	if s.dialect.emulator && s.clock.Now().Before(s.settles) {
+	if s.dialect.Emulator && s.clock.Now().Before(s.settles) {
 		return s.shown
 	}
 	return s.on
@@ -207,7 +207,7 @@ func (c *controller) download(w http.ResponseWriter, r *http.Request, s *System)
 		image = *asked.Image
 	}
 	if trouble := c.trouble.of(s.machine, scenario.DoBMCMediaRefused); trouble != nil {
-		fault(w, trouble.args.Int("status", http.StatusInternalServerError), "Failed fetching image from URL %s", image)
+		fault(w, trouble.Args.Int("status", http.StatusInternalServerError), "Failed fetching image from URL %s", image)
 		return
 	}
 	ctx, stop := untilServerEnds(r.Context())

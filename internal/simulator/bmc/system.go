@@ -34,7 +34,7 @@ const (
 )
 
 func (d *dialect) noOverride() override {
-	if d.emulator {
+	if d.Emulator {
 		return override{Target: ownDisk, Enabled: continuous, Mode: "UEFI"}
 	}
 	return override{Target: "None", Enabled: disabled, Mode: "UEFI"}
@@ -117,7 +117,7 @@ func (s *System) takeBoot(ctx context.Context) (_ context.Context, url string, c
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.reading.end(errSwitched)
-	if s.boot.Enabled != disabled && s.boot.Target == s.dialect.mediaTarget {
+	if s.boot.Enabled != disabled && s.boot.Target == s.dialect.MediaTarget {
 		for _, slot := range slices.Sorted(maps.Keys(s.media)) {
 			if url = s.media[slot]; url != "" {
 				s.reading.slot, copied = slot, s.copies[slot]
@@ -150,7 +150,7 @@ func (s *System) powerLocked() string {
 	if s.showsOn() {
 		state, moving = "On", "PoweringOn"
 	}
-	if !s.dialect.emulator && s.clock.Now().Before(s.settles) {
+	if !s.dialect.Emulator && s.clock.Now().Before(s.settles) {
 		return moving
 	}
 	return state

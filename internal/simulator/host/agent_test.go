@@ -92,7 +92,7 @@ func TestAgentAnswersEveryStep(t *testing.T) {
 		stepType models.StepType
 		arg      string
 		want     string // part of the output
-		exitCode int
+		exitCode int64
 	}{
 		{models.StepTypeInventory, list[0].UUID, `"hostname":"host-0"`, 0},
 		{models.StepTypeConnectivityCheck, `[{"host_id":"x","nics":[{"name":"eth0","mac":"` + other.MAC + `","ip_addresses":["` + other.Addresses[0].Addr().String() + `"]}]}]`,
@@ -123,14 +123,14 @@ func TestAgentAnswersEveryStep(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := f.lives[0].answer(step{Type: tc.stepType, Args: []string{tc.arg}})
-		if got.exitCode != tc.exitCode || !strings.Contains(got.output, tc.want) {
-			t.Errorf("%s %s: exit code %d, output %s %s", tc.stepType, tc.arg, got.exitCode, got.output, got.errText)
+		got := f.lives[0].answer(&models.Step{StepType: tc.stepType, Args: []string{tc.arg}})
+		if got.ExitCode != tc.exitCode || !strings.Contains(got.Output, tc.want) {
+			t.Errorf("%s %s: exit code %d, output %s %s", tc.stepType, tc.arg, got.ExitCode, got.Output, got.Error)
 		}
-		if tc.exitCode == 0 && got.output != "" && !json.Valid([]byte(got.output)) {
-			t.Errorf("%s: output is no JSON: %s", tc.stepType, got.output)
+		if tc.exitCode == 0 && got.Output != "" && !json.Valid([]byte(got.Output)) {
+			t.Errorf("%s: output is no JSON: %s", tc.stepType, got.Output)
 		}
-		if tc.exitCode != 0 && got.errText == "" {
+		if tc.exitCode != 0 && got.Error == "" {
 			t.Errorf("%s: fails without saying why", tc.stepType)
 		}
 	}
@@ -143,7 +143,7 @@ func TestUpgradedAgentRegistersWithItsNewVersion(t *testing.T) {
 		if h := fake.hosts[list[0].UUID]; h != nil {
 			h.extra = nil
 			if h.registrations == 1 && h.polls == 2 {
-				h.extra = []step{{Type: models.StepTypeUpgradeAgent, ID: "u", Args: []string{`{"agent_image":"quay.io/x/agent:2"}`}}}
+				h.extra = []*models.Step{{StepType: models.StepTypeUpgradeAgent, StepID: "u", Args: []string{`{"agent_image":"quay.io/x/agent:2"}`}}}
 			}
 		}
 		return 0
@@ -174,7 +174,7 @@ func TestDay2MachinesWaitForTheirCluster(t *testing.T) {
 	if h == nil || h.status != "added-to-existing-cluster" || out.err != nil {
 		t.Fatalf("host %+v, ended with %v", h, out.err)
 	}
-	want := []string{stageStarting, stageInstalling, stageWritingImage, stageRebooting}
+	want := []models.HostStage{models.HostStageStartingInstallation, models.HostStageInstalling, models.HostStageWritingImageToDisk, models.HostStageRebooting}
 	if diff := cmp.Diff(want, h.stages); diff != "" {
 		t.Errorf("stages (-want +got):\n%s", diff)
 	}

@@ -7,7 +7,6 @@ import (
 	"net/http"
 
 	"github.com/oaictl/oaictl/internal/simulator/live"
-	"github.com/oaictl/oaictl/internal/simulator/scenario"
 )
 
 // Chassis is the part of a machine that its management controller has in hand.
@@ -26,24 +25,10 @@ type liveImage struct {
 	infraEnv string
 }
 
-func (l *life) infraEnv() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.image.infraEnv
-}
+func (l *life) infraEnv() string { return l.image.Load().infraEnv }
 
 // agentAPI is how the machine's agent and installer speak to the service.
-func (l *life) agentAPI() *client {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.image.api
-}
-
-func (l *life) setImage(i liveImage) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.image = i
-}
+func (l *life) agentAPI() *client { return l.image.Load().api }
 
 // borrowImage lets a machine that nobody asked for boot the image of another; false while there is none.
 func (l *life) borrowImage() bool {
@@ -52,7 +37,7 @@ func (l *life) borrowImage() bool {
 			break
 		}
 		if id := other.infraEnv(); id != "" {
-			l.setImage(liveImage{api: l.fleet.api, infraEnv: id})
+			l.image.Store(&liveImage{api: l.fleet.api, infraEnv: id})
 		}
 	}
 	return l.infraEnv() != ""
@@ -67,11 +52,11 @@ func (l *life) follow() (switched <-chan struct{}) {
 	switch {
 	case on && starts != l.starts:
 		l.reset()
-		l.fleet.nodes.forget(l.spec.UUID)
+		l.fleet.nodes.Delete(l.spec.UUID)
 		l.after(l.jitter.of(firmwareTime), l.start)
 	case !on && l.on:
 		l.reset()
-		l.fleet.nodes.forget(l.spec.UUID)
+		l.fleet.nodes.Delete(l.spec.UUID)
 	}
 	l.on, l.starts = on, starts
 	return switched
@@ -113,13 +98,7 @@ func until(ctx context.Context, switched <-chan struct{}) (context.Context, cont
 // start is the firmware looking for something to boot: the controller's image, if it says so, else the disk.
 func (l *life) start(ctx context.Context) {
 	l.notice()
-	if dark := l.trouble(scenario.DoNeverBoot); dark != nil {
-		left, ends := dark.left(l.fleet.now())
-		if !ends {
-			l.end("never boots")
-			return
-		}
-		l.after(left, l.start)
+	if l.staysDark(l.start) {
 		return
 	}
 	_, _, switched := l.spec.Chassis.Switched()
@@ -161,7 +140,7 @@ func (l *life) readMedia(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	l.setImage(liveImage{api: api, infraEnv: agent.InfraEnvID})
+	l.image.Store(&liveImage{api: api, infraEnv: agent.InfraEnvID})
 	return true, nil
 }
 

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/openshift/assisted-service/models"
 )
 
 const apiPath = "/api/assisted-install"
@@ -24,11 +25,10 @@ const agentAuthHeader = "X-Secret-Key"
 
 // client is the machines' side of the REST API. When to try again is the caller's to decide.
 type client struct {
-	base   string
-	http   *http.Client
-	header string
-	token  *atomic.Value // a string
-	clock  clock.Clock
+	base  string
+	http  *http.Client
+	token *atomic.Value // a string
+	clock clock.Clock
 	// deadline is how long a request may take, in real time.
 	deadline time.Duration
 	// dateOffset is how far the service's Date was ahead at the last answer, in nanoseconds; one for a fleet.
@@ -66,15 +66,12 @@ func newClient(cfg Config) (*client, error) {
 	if !strings.HasSuffix(base, apiPath) {
 		base += apiPath
 	}
-	c := &client{base: base, http: cfg.HTTPClient, header: cfg.AuthHeader, token: &atomic.Value{}, clock: cfg.Clock, dateOffset: &atomic.Int64{}, answered: &atomic.Int64{}}
+	c := &client{base: base, http: cfg.HTTPClient, token: &atomic.Value{}, clock: cfg.Clock, dateOffset: &atomic.Int64{}, answered: &atomic.Int64{}}
 	if c.http == nil {
 		c.http = &http.Client{Transport: &http.Transport{
 			Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true,
 			MaxIdleConns: 512, MaxIdleConnsPerHost: 512, IdleConnTimeout: 90 * time.Second,
 		}}
-	}
-	if c.header == "" {
-		c.header = agentAuthHeader
 	}
 	c.token.Store(cfg.Token)
 	c.deadline = max(cfg.Clock.Wall(time.Minute), 5*time.Second)
@@ -129,7 +126,7 @@ func (c *client) do(ctx context.Context, method, path, contentType string, body 
 		req.Header.Set("discovery_agent_version", defaultAgentVersion)
 	}
 	if token := c.token.Load().(string); token != "" {
-		req.Header.Set(c.header, token)
+		req.Header.Set(agentAuthHeader, token)
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {
@@ -179,12 +176,9 @@ func hostPath(infraEnv, host string) string { return infraEnvPath(infraEnv) + "/
 type lookout struct {
 	api   *client
 	clock clock.Clock
-
-	mu   sync.Mutex
-	seen map[string]any // a *look by path
+	seen  sync.Map // a *look by path
 }
 
-// look is a resource as it was last read.
 type look[T any] struct {
 	mu    sync.Mutex
 	at    time.Time
@@ -192,19 +186,10 @@ type look[T any] struct {
 	err   error
 }
 
-func newLookout(api *client, c clock.Clock) *lookout {
-	return &lookout{api: api, clock: c, seen: map[string]any{}}
-}
-
 // read is the resource at path, at most age old.
 func read[T any](ctx context.Context, l *lookout, path string, age time.Duration) (T, error) {
-	l.mu.Lock()
-	k, _ := l.seen[path].(*look[T])
-	if k == nil {
-		k = &look[T]{}
-		l.seen[path] = k
-	}
-	l.mu.Unlock()
+	found, _ := l.seen.LoadOrStore(path, &look[T]{})
+	k := found.(*look[T])
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.at.IsZero() || l.clock.Now().Sub(k.at) > age {
@@ -235,4 +220,57 @@ func (l *lookout) host(ctx context.Context, infraEnv, id string, age time.Durati
 
 func (l *lookout) infraEnvAt(ctx context.Context, id string, age time.Duration) (infraEnvView, error) {
 	return read[infraEnvView](ctx, l, infraEnvPath(id), age)
+}
+
+// The parts of the service's objects that machines need, which a service of any release has.
+
+type hostView struct {
+	ID                string             `json:"id"`
+	InfraEnvID        string             `json:"infra_env_id"`
+	ClusterID         string             `json:"cluster_id"`
+	Status            string             `json:"status"`
+	Role              string             `json:"role"`
+	Bootstrap         bool               `json:"bootstrap"`
+	RequestedHostname string             `json:"requested_hostname"`
+	CheckedInAt       time.Time          `json:"checked_in_at"`
+	Progress          hostProgress       `json:"progress"`
+	ProgressStages    []models.HostStage `json:"progress_stages"`
+}
+
+type hostProgress struct {
+	CurrentStage models.HostStage `json:"current_stage"`
+}
+
+type clusterView struct {
+	ID     string     `json:"id"`
+	Kind   string     `json:"kind"`
+	Status string     `json:"status"`
+	Hosts  []hostView `json:"hosts"`
+}
+
+type infraEnvView struct {
+	ClusterID string `json:"cluster_id"`
+}
+
+type registration struct {
+	HostID       string `json:"host_id"`
+	AgentVersion string `json:"discovery_agent_version"`
+}
+
+// installArgs is what the machines need of the install step's argument (models.InstallCmdRequest).
+type installArgs struct {
+	ClusterID         string `json:"cluster_id"`
+	HostID            string `json:"host_id"`
+	InfraEnvID        string `json:"infra_env_id"`
+	Role              string `json:"role"`
+	ControlPlaneCount int    `json:"control_plane_count"`
+	HighAvailability  string `json:"high_availability_mode"` // of services that do not count: None | Full
+	BootDevice        string `json:"boot_device"`
+	OpenshiftVersion  string `json:"openshift_version"`
+}
+
+type completion struct {
+	Success   bool                                      `json:"is_success"`
+	ErrorInfo string                                    `json:"error_info"`
+	Data      map[string][]models.OperatorMonitorReport `json:"data,omitempty"`
 }

@@ -14,37 +14,11 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
+	"github.com/openshift/assisted-service/models"
 )
-
-// spokes is the clusters in the making whose controller runs in this fleet.
-type spokes struct {
-	mu      sync.Mutex
-	running map[string]bool
-	group   sync.WaitGroup
-}
-
-func newSpokes() *spokes { return &spokes{running: map[string]bool{}} }
-
-func (s *spokes) start(cluster string, run func()) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.running[cluster] {
-		return
-	}
-	s.running[cluster] = true
-	s.group.Go(func() {
-		run()
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		delete(s.running, cluster)
-	})
-}
-
-func (s *spokes) wait() { s.group.Wait() }
 
 // controller is the assisted-installer-controller of one new cluster, which runs inside it.
 type controller struct {
@@ -60,17 +34,24 @@ type controller struct {
 	since     time.Time
 	place     int
 	rest      bool
-	operators map[string]operatorReport
+	operators map[string]models.OperatorMonitorReport
 	olm       bool
 }
 
+// startController runs the controller of a cluster, unless it runs.
 func (f *Fleet) startController(ctx context.Context, args installArgs) {
+	if _, running := f.installing.LoadOrStore(args.ClusterID, true); running {
+		return
+	}
 	c := &controller{
 		fleet: f, cluster: args.ClusterID, version: args.OpenshiftVersion,
-		operators: map[string]operatorReport{},
+		operators: map[string]models.OperatorMonitorReport{},
 		takes:     newJitter(f.cfg.Seed, len(f.lives)).of(operatorsTime),
 	}
-	f.spokes.start(args.ClusterID, func() { c.run(ctx) })
+	f.controllers.Go(func() {
+		defer f.installing.Delete(args.ClusterID)
+		c.run(ctx)
+	})
 }
 
 func (c *controller) logf(format string, args ...any) { c.fleet.logf("controller: "+format, args...) }
@@ -93,7 +74,9 @@ func (c *controller) run(ctx context.Context) {
 			}
 			return
 		default:
-			c.advanceNodes(ctx, cluster)
+			for _, h := range cluster.Hosts {
+				c.fleet.advance(ctx, h, models.HostStageDone)
+			}
 			if cluster.Status == "finalizing" {
 				c.finalize(ctx)
 			}
@@ -104,22 +87,6 @@ func (c *controller) run(ctx context.Context) {
 	}
 }
 
-func (c *controller) advanceNodes(ctx context.Context, cluster clusterView) {
-	for _, h := range cluster.Hosts {
-		c.fleet.advance(ctx, h, stageDone)
-	}
-}
-
-// The finalizing stages (models.FinalizingStage) that a controller reports.
-const (
-	finalOperators   = "Waiting for cluster operators"
-	finalRouterCA    = "Adding router ca"
-	finalOLMInit     = "Waiting for olm operators csv initialization"
-	finalOLMManifest = "Applying olm manifests"
-	finalOLM         = "Waiting for olm operators csv"
-	finalDone        = "Done"
-)
-
 // chapter is a part of finalizing: it returns true once it is over.
 type chapter func(ctx context.Context) (bool, error)
 
@@ -129,10 +96,10 @@ func (c *controller) finalize(ctx context.Context) {
 		c.since = c.fleet.now()
 	}
 	chapters := []chapter{
-		c.announce(finalOperators), c.awaitOperators("builtin", c.takes),
-		c.announce(finalRouterCA), c.uploadIngressCert,
-		c.announce(finalOLMInit), c.awaitOLM, c.uploadLogs,
-		c.announce(finalDone), c.complete(completion{Success: true}),
+		c.announce(models.FinalizingStageWaitingForClusterOperators), c.awaitOperators(models.OperatorTypeBuiltin, c.takes),
+		c.announce(models.FinalizingStageAddingRouterCa), c.uploadIngressCert,
+		c.announce(models.FinalizingStageWaitingForOlmOperatorsCsvInitialization), c.awaitOLM, c.uploadLogs,
+		c.announce(models.FinalizingStageDone), c.complete(completion{Success: true}),
 	}
 	for c.place < len(chapters) {
 		over, err := chapters[c.place](ctx)
@@ -150,9 +117,9 @@ func (c *controller) finalize(ctx context.Context) {
 	}
 }
 
-func (c *controller) announce(stage string) chapter {
+func (c *controller) announce(stage models.FinalizingStage) chapter {
 	return func(ctx context.Context) (bool, error) {
-		err := c.fleet.api.send(ctx, http.MethodPut, clusterPath(c.cluster)+"/progress", finalizingReport{Stage: stage}, nil)
+		err := c.fleet.api.send(ctx, http.MethodPut, clusterPath(c.cluster)+"/progress", models.ClusterFinalizingProgress{FinalizingStage: stage}, nil)
 		if err != nil && !refused(err) {
 			return false, err
 		}
@@ -163,14 +130,14 @@ func (c *controller) announce(stage string) chapter {
 }
 
 // awaitOperators reports the operators of a kind as they come up, over the time since finalizing began.
-func (c *controller) awaitOperators(kind string, takes time.Duration) chapter {
+func (c *controller) awaitOperators(kind models.OperatorType, takes time.Duration) chapter {
 	return func(ctx context.Context) (bool, error) {
-		var all []operatorView
+		var all []*models.MonitoredOperator
 		path := clusterPath(c.cluster) + "/monitored-operators"
 		if err := c.fleet.api.get(ctx, path, &all); err != nil {
 			return false, err
 		}
-		all = slices.DeleteFunc(all, func(o operatorView) bool { return o.Type != kind })
+		all = slices.DeleteFunc(all, func(o *models.MonitoredOperator) bool { return o.OperatorType != kind })
 		spent := c.fleet.now().Sub(c.since)
 		waiting := 0
 		for i, o := range all {
@@ -179,7 +146,7 @@ func (c *controller) awaitOperators(kind string, takes time.Duration) chapter {
 			if err := c.reportOperator(ctx, o, state, text); err != nil {
 				return false, err
 			}
-			if state != "available" && (kind == "builtin" || state != "failed") {
+			if state != models.OperatorStatusAvailable && (kind == models.OperatorTypeBuiltin || state != models.OperatorStatusFailed) {
 				waiting++
 			}
 		}
@@ -187,17 +154,17 @@ func (c *controller) awaitOperators(kind string, takes time.Duration) chapter {
 	}
 }
 
-func (c *controller) operatorState(o operatorView, spent, due time.Duration) (state, text string) {
+func (c *controller) operatorState(o *models.MonitoredOperator, spent, due time.Duration) (state models.OperatorStatus, text string) {
 	if trouble, says := c.fleet.operatorTrouble(o.Name, spent); trouble {
-		if o.Type != "builtin" && spent >= olmOperatorsTime*5 {
-			return "failed", "ClusterServiceVersion did not succeed in time"
+		if o.OperatorType != models.OperatorTypeBuiltin && spent >= olmOperatorsTime*5 {
+			return models.OperatorStatusFailed, "ClusterServiceVersion did not succeed in time"
 		}
-		return "progressing", says
+		return models.OperatorStatusProgressing, says
 	}
 	if spent < due {
-		return "progressing", "working towards " + c.version
+		return models.OperatorStatusProgressing, "working towards " + c.version
 	}
-	return "available", "all is well"
+	return models.OperatorStatusAvailable, "all is well"
 }
 
 // operatorTrouble tells whether the scenario keeps an operator down, and what the operator says of it.
@@ -217,11 +184,11 @@ func (f *Fleet) operatorTrouble(name string, spent time.Duration) (trouble bool,
 	return false, ""
 }
 
-func (c *controller) reportOperator(ctx context.Context, o operatorView, state, text string) error {
+func (c *controller) reportOperator(ctx context.Context, o *models.MonitoredOperator, state models.OperatorStatus, text string) error {
 	if c.operators[o.Name].Status == state {
 		return nil
 	}
-	report := operatorReport{Name: o.Name, Status: state, StatusInfo: text, Version: c.version}
+	report := models.OperatorMonitorReport{Name: o.Name, Status: state, StatusInfo: text, Version: c.version}
 	if err := c.fleet.api.send(ctx, http.MethodPut, clusterPath(c.cluster)+"/monitored-operators", report, nil); err != nil {
 		return fmt.Errorf("reporting operator %s: %w", o.Name, err)
 	}
@@ -231,9 +198,10 @@ func (c *controller) reportOperator(ctx context.Context, o operatorView, state, 
 
 // cutShort is the end of a controller whose cluster ends: its logs, and how far it was, which is only noted.
 func (c *controller) cutShort(ctx context.Context) {
+	byName := func(a, b models.OperatorMonitorReport) int { return strings.Compare(a.Name, b.Name) }
 	verdict := completion{
 		ErrorInfo: "Stopped waiting for cluster operators to be available: context canceled",
-		Data:      map[string][]operatorReport{"CLUSTER_OPERATORS_REPORT": slices.SortedFunc(maps.Values(c.operators), byName)},
+		Data:      map[string][]models.OperatorMonitorReport{"CLUSTER_OPERATORS_REPORT": slices.SortedFunc(maps.Values(c.operators), byName)},
 	}
 	for _, do := range []chapter{c.uploadLogs, c.complete(verdict)} {
 		if _, err := do(ctx); err != nil {
@@ -242,18 +210,16 @@ func (c *controller) cutShort(ctx context.Context) {
 	}
 }
 
-func byName(a, b operatorReport) int { return strings.Compare(a.Name, b.Name) }
-
 func (c *controller) awaitOLM(ctx context.Context) (bool, error) {
 	if !c.olm {
-		var all []operatorView
+		var all []*models.MonitoredOperator
 		if err := c.fleet.api.get(ctx, clusterPath(c.cluster)+"/monitored-operators", &all); err != nil {
 			return false, err
 		}
-		if !slices.ContainsFunc(all, func(o operatorView) bool { return o.Type == "olm" }) {
+		if !slices.ContainsFunc(all, func(o *models.MonitoredOperator) bool { return o.OperatorType == models.OperatorTypeOlm }) {
 			return true, nil
 		}
-		for _, stage := range []string{finalOLMManifest, finalOLM} {
+		for _, stage := range []models.FinalizingStage{models.FinalizingStageApplyingOlmManifests, models.FinalizingStageWaitingForOlmOperatorsCsv} {
 			if _, err := c.announce(stage)(ctx); err != nil {
 				return false, err
 			}
@@ -261,7 +227,7 @@ func (c *controller) awaitOLM(ctx context.Context) (bool, error) {
 		c.olm = true
 		c.since = c.fleet.now()
 	}
-	return c.awaitOperators("olm", olmOperatorsTime)(ctx)
+	return c.awaitOperators(models.OperatorTypeOlm, olmOperatorsTime)(ctx)
 }
 
 func (c *controller) complete(verdict completion) chapter {

@@ -33,8 +33,8 @@ type fakeService struct {
 	since       time.Time // when it began to finalize
 	hosts       map[string]*fakeHost
 	order       []string
-	finalizing  []string
-	operators   map[string]string
+	finalizing  []models.FinalizingStage
+	operators   map[string]models.OperatorStatus
 	calls       map[string]int
 	completion  *completion
 	ingressCert string
@@ -45,36 +45,37 @@ type fakeService struct {
 }
 
 type fakeHost struct {
-	id, role, status, stage string
-	bootstrap               bool
-	stages                  []string // as reported, once each
-	percents                int
-	replies                 map[models.StepType][]stepReply
-	registrations, polls    int
-	failure                 string
-	logs                    int
+	id, role, status     string
+	stage                models.HostStage
+	bootstrap            bool
+	stages               []models.HostStage // as reported, once each
+	percents             int
+	replies              map[models.StepType][]models.StepReply
+	registrations, polls int
+	failure              string
+	logs                 int
 	// extra are steps that the test adds to the next polls.
-	extra  []step
+	extra  []*models.Step
 	action string
 }
 
 func newFake(t *testing.T, controlPlanes, hosts int) *fakeService {
 	return &fakeService{
 		t: t, count: controlPlanes, expect: hosts, kind: "Cluster", status: "insufficient",
-		hosts: map[string]*fakeHost{}, operators: map[string]string{"console": ""}, calls: map[string]int{},
+		hosts: map[string]*fakeHost{}, operators: map[string]models.OperatorStatus{"console": ""}, calls: map[string]int{},
 	}
 }
 
-func fakeStages(role string, controlPlanes int) []string {
+func fakeStages(role string, controlPlanes int) []models.HostStage {
 	switch {
 	case controlPlanes == 1 && role != "worker":
-		return []string{stageStarting, stageInstalling, stageWaitBootkube, stageWritingImage, "Copying registry data to disk", stageRebooting, stageJoined, stageDone}
+		return []models.HostStage{models.HostStageStartingInstallation, models.HostStageInstalling, models.HostStageWaitingForBootkube, models.HostStageWritingImageToDisk, "Copying registry data to disk", models.HostStageRebooting, models.HostStageJoined, models.HostStageDone}
 	case role == "bootstrap":
-		return []string{stageStarting, stageInstalling, stageWritingImage, "Copying registry data to disk", stageWaitControlPlane, stageWaitBootkube, stageWaitController, stageRebooting, stageConfiguring, stageJoined, stageDone}
+		return []models.HostStage{models.HostStageStartingInstallation, models.HostStageInstalling, models.HostStageWritingImageToDisk, "Copying registry data to disk", models.HostStageWaitingForControlPlane, models.HostStageWaitingForBootkube, models.HostStageWaitingForController, models.HostStageRebooting, models.HostStageConfiguring, models.HostStageJoined, models.HostStageDone}
 	case role == "worker":
-		return []string{stageStarting, stageInstalling, stageWritingImage, stageWaitControlPlane, stageRebooting, stageWaitIgnition, stageConfiguring, stageJoined, stageDone}
+		return []models.HostStage{models.HostStageStartingInstallation, models.HostStageInstalling, models.HostStageWritingImageToDisk, models.HostStageWaitingForControlPlane, models.HostStageRebooting, models.HostStageWaitingForIgnition, models.HostStageConfiguring, models.HostStageJoined, models.HostStageDone}
 	}
-	return []string{stageStarting, stageInstalling, stageWritingImage, "Copying registry data to disk", stageRebooting, stageConfiguring, stageJoined, stageDone}
+	return []models.HostStage{models.HostStageStartingInstallation, models.HostStageInstalling, models.HostStageWritingImageToDisk, "Copying registry data to disk", models.HostStageRebooting, models.HostStageConfiguring, models.HostStageJoined, models.HostStageDone}
 }
 
 func (f *fakeService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -130,7 +131,7 @@ func (f *fakeService) route(w http.ResponseWriter, r *http.Request, call string,
 	case "GET infra-envs/IE/hosts/H/instructions":
 		f.instruct(w, h)
 	case "POST infra-envs/IE/hosts/H/instructions":
-		var reply stepReply
+		var reply models.StepReply
 		f.decode(body, &reply)
 		h.replies[reply.StepType] = append(h.replies[reply.StepType], reply)
 		if reply.StepType == models.StepTypeInventory && f.status == "preparing-for-installation" {
@@ -153,22 +154,22 @@ func (f *fakeService) route(w http.ResponseWriter, r *http.Request, call string,
 	case "GET infra-env/IE/hosts/H/downloads/ignition", "GET clusters/C/downloads/files", "GET clusters/C/downloads/credentials":
 		answerJSON(w, 200, map[string]any{})
 	case "PUT clusters/C/progress":
-		var p finalizingReport
+		var p models.ClusterFinalizingProgress
 		f.decode(body, &p)
-		f.finalizing = append(f.finalizing, p.Stage)
+		f.finalizing = append(f.finalizing, p.FinalizingStage)
 		w.WriteHeader(200)
 	case "GET clusters/C/monitored-operators":
-		var all []operatorView
+		var all []models.MonitoredOperator
 		for name := range f.operators {
-			kind := "olm"
+			kind := models.OperatorTypeOlm
 			if name == "console" {
-				kind = "builtin"
+				kind = models.OperatorTypeBuiltin
 			}
-			all = append(all, operatorView{Name: name, Type: kind})
+			all = append(all, models.MonitoredOperator{Name: name, OperatorType: kind})
 		}
 		answerJSON(w, 200, all)
 	case "PUT clusters/C/monitored-operators":
-		var o operatorReport
+		var o models.OperatorMonitorReport
 		f.decode(body, &o)
 		f.operators[o.Name] = o.Status
 		w.WriteHeader(200)
@@ -195,7 +196,7 @@ func (f *fakeService) register(w http.ResponseWriter, body []byte) {
 	f.decode(body, &reg)
 	h := f.hosts[reg.HostID]
 	if h == nil {
-		h = &fakeHost{id: reg.HostID, status: "discovering", replies: map[models.StepType][]stepReply{}}
+		h = &fakeHost{id: reg.HostID, status: "discovering", replies: map[models.StepType][]models.StepReply{}}
 		h.role = "worker"
 		if len(f.hosts) < f.count {
 			h.role, h.bootstrap = "master", len(f.hosts) == 0
@@ -204,7 +205,7 @@ func (f *fakeService) register(w http.ResponseWriter, body []byte) {
 		f.order = append(f.order, reg.HostID)
 	}
 	switch {
-	case h.status == "installing-in-progress" && h.stage == stageRebooting:
+	case h.status == "installing-in-progress" && h.stage == models.HostStageRebooting:
 		h.status = "installing-pending-user-action"
 	case h.status == "installing-in-progress":
 		h.status = "error"
@@ -268,7 +269,7 @@ func (f *fakeService) tick() {
 				return
 			}
 		}
-		if all(func(h *fakeHost) bool { return h.role != "master" || h.stage == stageDone }) {
+		if all(func(h *fakeHost) bool { return h.role != "master" || h.stage == models.HostStageDone }) {
 			f.status, f.since = "finalizing", time.Now()
 		}
 	case "finalizing":
@@ -284,9 +285,9 @@ func (f *fakeService) tick() {
 
 func (f *fakeService) instruct(w http.ResponseWriter, h *fakeHost) {
 	h.polls++
-	next := instructions{NextSeconds: 60, PostStepAction: "continue"}
+	next := models.Steps{NextInstructionSeconds: 60, PostStepAction: new("continue")}
 	add := func(kind models.StepType, arg string) {
-		next.Steps = append(next.Steps, step{Type: kind, ID: fmt.Sprintf("%s-%d", kind, h.polls), Args: []string{arg}})
+		next.Instructions = append(next.Instructions, &models.Step{StepType: kind, StepID: fmt.Sprintf("%s-%d", kind, h.polls), Args: []string{arg}})
 	}
 	role := h.role
 	if h.bootstrap {
@@ -299,9 +300,9 @@ func (f *fakeService) instruct(w http.ResponseWriter, h *fakeHost) {
 	case f.day2 && h.stage == "":
 		add(models.StepTypeInventory, h.id)
 	case h.action != "":
-		next.PostStepAction, h.action = h.action, ""
+		next.PostStepAction, h.action = new(h.action), ""
 	case f.status == "cancelled" || h.status == "error":
-		next.NextSeconds = 120
+		next.NextInstructionSeconds = 120
 		add(models.StepTypeLogsGather, fmt.Sprintf(`{"cluster_id":%q,"host_id":%q,"infra_env_id":%q}`, fakeCluster, h.id, fakeInfraEnv))
 		add(models.StepTypeStopInstallation, "")
 	case strings.HasPrefix(h.status, "installing-"):
@@ -327,15 +328,15 @@ func (f *fakeService) instruct(w http.ResponseWriter, h *fakeHost) {
 		add(models.StepTypeInstall, fmt.Sprintf(`{"role":%q,"cluster_id":%q,"host_id":%q,"infra_env_id":%q,"control_plane_count":%d}`,
 			role, fakeCluster, h.id, fakeInfraEnv, f.count))
 	}
-	next.Steps = append(next.Steps, h.extra...)
+	next.Instructions = append(next.Instructions, h.extra...)
 	answerJSON(w, 200, next)
 }
 
 func (f *fakeService) progress(w http.ResponseWriter, h *fakeHost, body []byte) {
-	var p progressReport
+	var p models.HostProgress
 	f.decode(body, &p)
-	if p.Stage == stageFailed {
-		h.status, h.failure = "error", p.Info
+	if p.CurrentStage == models.HostStageFailed {
+		h.status, h.failure = "error", p.ProgressInfo
 		w.WriteHeader(200)
 		return
 	}
@@ -344,24 +345,24 @@ func (f *fakeService) progress(w http.ResponseWriter, h *fakeHost, body []byte) 
 		role = "bootstrap"
 	}
 	stages := fakeStages(role, f.count)
-	now, next := slices.Index(stages, h.stage), slices.Index(stages, p.Stage)
+	now, next := slices.Index(stages, h.stage), slices.Index(stages, p.CurrentStage)
 	if next < 0 || next < now {
-		f.t.Errorf("host %s (%s) reports %q after %q", h.id, role, p.Stage, h.stage)
+		f.t.Errorf("host %s (%s) reports %q after %q", h.id, role, p.CurrentStage, h.stage)
 		answerJSON(w, 409, map[string]any{"code": "409", "reason": "Can't assign lower stage"})
 		return
 	}
 	h.status = "installing-in-progress"
-	if p.Stage == stageWritingImage && p.Info != "" {
+	if p.CurrentStage == models.HostStageWritingImageToDisk && p.ProgressInfo != "" {
 		h.percents++
 	}
-	if h.stage != p.Stage {
-		h.stages = append(h.stages, p.Stage)
+	if h.stage != p.CurrentStage {
+		h.stages = append(h.stages, p.CurrentStage)
 	}
-	h.stage = p.Stage
-	if f.day2 && p.Stage == stageRebooting {
+	h.stage = p.CurrentStage
+	if f.day2 && p.CurrentStage == models.HostStageRebooting {
 		h.status = "added-to-existing-cluster"
 	}
-	if p.Stage == stageDone {
+	if p.CurrentStage == models.HostStageDone {
 		h.status = "installed"
 	}
 	w.WriteHeader(200)

@@ -5,17 +5,20 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/netip"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
+	"github.com/openshift/assisted-service/models"
 )
 
 // BootDay says for which part of a cluster's life machines are powered on.
@@ -42,8 +45,8 @@ type Config struct {
 	Seed uint64
 	// Scenario is the trouble to make; nil is none.
 	Scenario *scenario.Scenario
-	// Token authenticates the machines; empty sends none. AuthHeader is where it goes; empty is X-Secret-Key.
-	Token, AuthHeader string
+	// Token authenticates the machines; empty sends none.
+	Token string
 	// Boot is Day1 if empty.
 	Boot BootDay
 	// DNS resolves a name for every machine; nil resolves api, api-int and all
@@ -61,13 +64,16 @@ type Config struct {
 
 // Fleet is machines that share a network, one HTTP client, and the clusters that they turn into.
 type Fleet struct {
-	cfg    Config
-	api    *client
-	start  time.Time
-	lives  []*life
-	looks  *lookout
-	nodes  *nodes
-	spokes *spokes
+	cfg   Config
+	api   *client
+	start time.Time
+	lives []*life
+	looks *lookout
+	// nodes are those that run their installed system, by host: each a node.
+	nodes sync.Map
+	// controllers are of the clusters in the making, which are in installing, by id.
+	controllers sync.WaitGroup
+	installing  sync.Map
 	// objectsAhead is how far the times in the service's objects are ahead of its Date header, in nanoseconds.
 	objectsAhead atomic.Int64
 	quiet        atomic.Bool
@@ -78,9 +84,7 @@ func New(cfg Config) (*Fleet, error) {
 	if cfg.Clock == nil {
 		return nil, errors.New("preparing machines: no clock")
 	}
-	if cfg.Boot == "" {
-		cfg.Boot = Day1
-	}
+	cfg.Boot = cmp.Or(cfg.Boot, Day1)
 	if cfg.Boot != Day1 && cfg.Boot != Day2 {
 		return nil, fmt.Errorf("preparing machines: boot is %q; it must be %s or %s", cfg.Boot, Day1, Day2)
 	}
@@ -97,13 +101,9 @@ func New(cfg Config) (*Fleet, error) {
 	if err != nil {
 		return nil, fmt.Errorf("preparing machines: %w", err)
 	}
-	f := &Fleet{cfg: cfg, api: api, nodes: newNodes()}
-	f.looks = newLookout(api, cfg.Clock)
-	f.spokes = newSpokes()
+	f := &Fleet{cfg: cfg, api: api, looks: &lookout{api: api, clock: cfg.Clock}}
 	for i, m := range cfg.Machines {
-		if m.InfraEnvID == "" {
-			m.InfraEnvID = cfg.InfraEnvID
-		}
+		m.InfraEnvID = cmp.Or(m.InfraEnvID, cfg.InfraEnvID)
 		f.lives = append(f.lives, newLife(f, i, m))
 	}
 	strangers, err := f.strangers()
@@ -143,7 +143,7 @@ func (f *Fleet) Run(ctx context.Context) error {
 		group.Go(func() { l.run(all) })
 	}
 	expected.Wait()
-	f.spokes.wait()
+	f.controllers.Wait()
 	stop()
 	rest.Wait()
 	return context.Cause(ctx)
@@ -196,4 +196,95 @@ func (f *Fleet) noteRegistration(at time.Time) {
 		ahead = 0
 	}
 	f.objectsAhead.Store(int64(ahead))
+}
+
+// node is when a machine that runs its installed system reaches each stage of
+// becoming a ready node of its cluster.
+type node map[models.HostStage]time.Time
+
+// newNode is a machine that leaves the installer for its disk.
+func newNode(at time.Time, vary func(time.Duration) time.Duration) node {
+	x := node{}
+	for _, part := range []struct {
+		stage models.HostStage
+		takes time.Duration
+	}{
+		{models.HostStageWaitingForIgnition, diskBootTime},
+		{models.HostStageConfiguring, ignitionTime},
+		{models.HostStageJoined, joinTime},
+		{models.HostStageDone, readyTime},
+	} {
+		at = at.Add(vary(part.takes))
+		x[part.stage] = at
+	}
+	return x
+}
+
+func (x node) reached(stage models.HostStage, at time.Time) bool {
+	due, known := x[stage]
+	return known && !due.After(at)
+}
+
+// advance reports the stages of a host that runs its installed system, as the
+// cluster sees it coming, no further than upTo. It returns the stage that the
+// host is in then.
+func (f *Fleet) advance(ctx context.Context, h hostView, upTo models.HostStage) models.HostStage {
+	stage := h.Progress.CurrentStage
+	if h.Status == "error" || h.Status == "cancelled" {
+		return stage
+	}
+	place := slices.Index(h.ProgressStages, stage)
+	if place < 0 || place < slices.Index(h.ProgressStages, models.HostStageRebooting) {
+		return stage
+	}
+	found, known := f.nodes.Load(h.ID)
+	l := f.lifeOf(h.ID)
+	switch {
+	case !known && l != nil:
+		return stage // in the firmware, in the ISO, or without power
+	case !known:
+		// A machine that some other process simulates, or a real one: nobody
+		// here knows more than that it has rebooted.
+		f.nodes.Store(h.ID, newNode(f.now(), func(d time.Duration) time.Duration { return d }))
+		return stage
+	}
+	x := found.(node)
+	for _, next := range h.ProgressStages[place+1:] {
+		if !x.reached(next, f.now()) || l != nil && l.lost(ctx) {
+			break
+		}
+		if err := putProgress(ctx, f.api, h.InfraEnvID, h.ID, next, ""); err != nil {
+			f.logf("controller: cannot report %s of %s: %v", next, h.RequestedHostname, err)
+			break
+		}
+		stage = next
+		if l != nil {
+			l.logf("stage %s", next)
+			l.enter(next)
+		}
+		if next == upTo {
+			break
+		}
+	}
+	return stage
+}
+
+// lost tells whether a trouble keeps a node from going on, and carries out one that makes it fail.
+func (l *life) lost(ctx context.Context) bool {
+	if t := l.trouble(scenario.DoFail); t != nil {
+		if l.report(ctx, models.HostStageFailed, t.rule.Args.String("reason", "node did not come up")) == nil {
+			l.finish(t)
+		}
+		return true
+	}
+	return l.trouble(scenario.DoStall, scenario.DoPowerOff) != nil
+}
+
+func (f *Fleet) lifeOf(host string) *life {
+	for _, l := range f.lives {
+		if l.spec.UUID == host {
+			return l
+		}
+	}
+	return nil
 }

@@ -86,7 +86,7 @@ func TestSingleNodeInstalls(t *testing.T) {
 	out := play(t, newFake(t, 1, 1), machines(t, 1), "", 5*time.Hour)
 	out.wantInstalled(t, 40*time.Minute, 65*time.Minute)
 	h := out.fake.hosts[out.fake.order[0]]
-	want := []string{stageStarting, stageInstalling, stageWaitBootkube, stageWritingImage, stageRebooting, stageJoined, stageDone}
+	want := []models.HostStage{models.HostStageStartingInstallation, models.HostStageInstalling, models.HostStageWaitingForBootkube, models.HostStageWritingImageToDisk, models.HostStageRebooting, models.HostStageJoined, models.HostStageDone}
 	if diff := cmp.Diff(want, h.stages); diff != "" {
 		t.Errorf("stages (-want +got):\n%s", diff)
 	}
@@ -97,9 +97,9 @@ func TestCompactClusterInstalls(t *testing.T) {
 	out.wantInstalled(t, 45*time.Minute, 65*time.Minute)
 	for i, id := range out.fake.order {
 		h := out.fake.hosts[id]
-		want := []string{stageStarting, stageInstalling, stageWritingImage, stageRebooting, stageConfiguring, stageJoined, stageDone}
+		want := []models.HostStage{models.HostStageStartingInstallation, models.HostStageInstalling, models.HostStageWritingImageToDisk, models.HostStageRebooting, models.HostStageConfiguring, models.HostStageJoined, models.HostStageDone}
 		if i == 0 {
-			want = slices.Insert(want, 3, stageWaitControlPlane, stageWaitBootkube, stageWaitController)
+			want = slices.Insert(want, 3, models.HostStageWaitingForControlPlane, models.HostStageWaitingForBootkube, models.HostStageWaitingForController)
 		}
 		if diff := cmp.Diff(want, h.stages); diff != "" {
 			t.Errorf("stages of host %d (-want +got):\n%s", i, diff)
@@ -119,12 +119,12 @@ func TestWorkersInstallAfterTheControlPlane(t *testing.T) {
 	out := play(t, fake, machines(t, 5), "", 5*time.Hour)
 	out.wantInstalled(t, 45*time.Minute, 80*time.Minute)
 	for _, id := range fake.order[3:] {
-		want := []string{stageStarting, stageInstalling, stageWritingImage, stageWaitControlPlane, stageRebooting, stageWaitIgnition, stageConfiguring, stageJoined, stageDone}
+		want := []models.HostStage{models.HostStageStartingInstallation, models.HostStageInstalling, models.HostStageWritingImageToDisk, models.HostStageWaitingForControlPlane, models.HostStageRebooting, models.HostStageWaitingForIgnition, models.HostStageConfiguring, models.HostStageJoined, models.HostStageDone}
 		if diff := cmp.Diff(want, fake.hosts[id].stages); diff != "" {
 			t.Errorf("stages of a worker (-want +got):\n%s", diff)
 		}
 	}
-	want := []string{finalOperators, finalRouterCA, finalOLMInit, finalOLMManifest, finalOLM, finalDone}
+	want := []models.FinalizingStage{models.FinalizingStageWaitingForClusterOperators, models.FinalizingStageAddingRouterCa, models.FinalizingStageWaitingForOlmOperatorsCsvInitialization, models.FinalizingStageApplyingOlmManifests, models.FinalizingStageWaitingForOlmOperatorsCsv, models.FinalizingStageDone}
 	if diff := cmp.Diff(want, fake.finalizing); diff != "" {
 		t.Errorf("finalizing stages (-want +got):\n%s", diff)
 	}

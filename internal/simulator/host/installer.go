@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
+	"github.com/openshift/assisted-service/models"
 )
 
 // op is one part of an installation. It returns done when the next one may
@@ -19,7 +21,7 @@ type op func(ctx context.Context) (wait time.Duration, done bool)
 const parked = -1
 
 type installation struct {
-	step  step
+	step  *models.Step
 	args  installArgs
 	todo  []op
 	place int
@@ -42,7 +44,7 @@ func (a *installArgs) controlPlanes() int {
 }
 
 // startInstall runs the installer, unless it runs: the step is repeated at every poll until there is progress.
-func (l *life) startInstall(s step) {
+func (l *life) startInstall(s *models.Step) {
 	if l.install != nil {
 		return
 	}
@@ -51,12 +53,8 @@ func (l *life) startInstall(s step) {
 		l.after(0, func(ctx context.Context) { l.reply(ctx, s, failed(err)) })
 		return
 	}
-	if inst.args.HostID == "" {
-		inst.args.HostID = l.spec.UUID
-	}
-	if inst.args.InfraEnvID == "" {
-		inst.args.InfraEnvID = l.infraEnv()
-	}
+	inst.args.HostID = cmp.Or(inst.args.HostID, l.spec.UUID)
+	inst.args.InfraEnvID = cmp.Or(inst.args.InfraEnvID, l.infraEnv())
 	l.mu.Lock()
 	l.role = inst.args.Role
 	l.mu.Unlock()
@@ -85,15 +83,15 @@ func (l *life) proceed(inst *installation) func(context.Context) {
 func (l *life) plan(inst *installation) []op {
 	role := inst.args.Role
 	begin := []op{
-		l.stageOp(inst, stageStarting, role, l.jitter.of(startingTime)),
-		l.stageOp(inst, stageInstalling, role, l.jitter.of(preparingDisk)),
+		l.stageOp(inst, models.HostStageStartingInstallation, role, l.jitter.of(startingTime)),
+		l.stageOp(inst, models.HostStageInstalling, role, l.jitter.of(preparingDisk)),
 	}
 	write := append(l.writeImage(inst), l.pause(l.jitter.of(bootloader)))
 	finish := []op{l.sendLogs(inst), l.rebootOp(inst)}
 	var middle []op
 	switch {
 	case inst.singleNode():
-		middle = append(l.fetchBootstrap(inst), l.stageOp(inst, stageWaitBootkube, "", l.jitter.of(bootkubeInPlace)))
+		middle = append(l.fetchBootstrap(inst), l.stageOp(inst, models.HostStageWaitingForBootkube, "", l.jitter.of(bootkubeInPlace)))
 		middle = append(middle, write...)
 	case role == "bootstrap":
 		middle = append(l.fetchBootstrap(inst), l.fetchIgnition(inst))
@@ -112,7 +110,7 @@ func (l *life) pause(d time.Duration) op {
 }
 
 // stageOp reports a stage and stays in it for hold, and longer or for good if a trouble says so.
-func (l *life) stageOp(inst *installation, stage, info string, hold time.Duration) op {
+func (l *life) stageOp(inst *installation, stage models.HostStage, info string, hold time.Duration) op {
 	reported := false
 	return func(ctx context.Context) (time.Duration, bool) {
 		if !reported {
@@ -154,17 +152,17 @@ func (l *life) fail(ctx context.Context, inst *installation, t *trouble) (time.D
 }
 
 func (l *life) failWith(ctx context.Context, inst *installation, reason string, then func()) (time.Duration, bool) {
-	if err := l.report(ctx, stageFailed, reason); err != nil && !refused(err) {
+	if err := l.report(ctx, models.HostStageFailed, reason); err != nil && !refused(err) {
 		return progressRetry, true
 	}
 	l.logf("fails: %s", reason)
-	l.reply(ctx, inst.step, answer{exitCode: 1, errText: reason})
+	l.reply(ctx, inst.step, models.StepReply{ExitCode: 1, Error: reason})
 	l.install = nil
 	then()
 	return parked, true
 }
 
-func (l *life) report(ctx context.Context, stage, info string) error {
+func (l *life) report(ctx context.Context, stage models.HostStage, info string) error {
 	err := putProgress(ctx, l.agentAPI(), l.infraEnv(), l.spec.UUID, stage, info)
 	if err != nil {
 		l.logf("cannot report stage %s: %v", stage, err)
@@ -172,21 +170,21 @@ func (l *life) report(ctx context.Context, stage, info string) error {
 	return err
 }
 
-func putProgress(ctx context.Context, api *client, infraEnv, host, stage, info string) error {
+func putProgress(ctx context.Context, api *client, infraEnv, host string, stage models.HostStage, info string) error {
 	return api.send(ctx, http.MethodPut, hostPath(infraEnv, host)+"/progress",
-		progressReport{Stage: stage, Info: info}, nil)
+		models.HostProgress{CurrentStage: stage, ProgressInfo: info}, nil)
 }
 
 func (l *life) writeImage(inst *installation) []op {
 	pace := l.jitter.of(writingTime) * percentStep / 100
-	ops := []op{l.stageOp(inst, stageWritingImage, "", pace)}
+	ops := []op{l.stageOp(inst, models.HostStageWritingImageToDisk, "", pace)}
 	for percent := percentStep; percent <= 100; percent += percentStep {
 		ops = append(ops, func(ctx context.Context) (time.Duration, bool) {
 			if wait, held := l.held(ctx, inst); held {
 				return wait, false
 			}
 			// A percentage that gets lost is made good by the next one.
-			_ = l.report(ctx, stageWritingImage, strconv.Itoa(percent)+"%")
+			_ = l.report(ctx, models.HostStageWritingImageToDisk, strconv.Itoa(percent)+"%")
 			return pace, true
 		})
 	}
@@ -227,7 +225,7 @@ func (l *life) fetchBootstrap(inst *installation) []op {
 // waitForControlPlane holds a worker until two control plane nodes are done, but for one added on day 2.
 func (l *life) waitForControlPlane(inst *installation) op {
 	const enough = 2
-	enter := l.stageOp(inst, stageWaitControlPlane, "", 0)
+	enter := l.stageOp(inst, models.HostStageWaitingForControlPlane, "", 0)
 	return func(ctx context.Context) (time.Duration, bool) {
 		c, err := l.fleet.looks.clusterAt(ctx, inst.args.ClusterID, statusAge)
 		if err != nil {
@@ -241,7 +239,7 @@ func (l *life) waitForControlPlane(inst *installation) op {
 		}
 		done := 0
 		for _, h := range c.Hosts {
-			if controlPlane(h.Role) && h.Progress.CurrentStage == stageDone {
+			if controlPlane(h.Role) && h.Progress.CurrentStage == models.HostStageDone {
 				done++
 			}
 		}
@@ -262,13 +260,13 @@ func (l *life) sendLogs(inst *installation) op {
 }
 
 func (l *life) rebootOp(inst *installation) op {
-	enter := l.stageOp(inst, stageRebooting, "", 0)
+	enter := l.stageOp(inst, models.HostStageRebooting, "", 0)
 	shutdown := l.jitter.of(shutdownTime)
 	return func(ctx context.Context) (time.Duration, bool) {
 		if wait, done := enter(ctx); !done {
 			return wait, false
 		}
-		l.reply(ctx, inst.step, answer{})
+		l.reply(ctx, inst.step, models.StepReply{})
 		l.after(shutdown, func(ctx context.Context) { l.reboot(ctx, inst) })
 		return parked, true
 	}
@@ -301,10 +299,10 @@ func (l *life) reboot(ctx context.Context, inst *installation) {
 func (l *life) bootDisk(ctx context.Context) {
 	args := *l.written
 	l.reset()
-	l.setStage(stageRebooting)
+	l.setStage(models.HostStageRebooting)
 	l.logf("boots from its disk")
 	l.watch()
-	l.fleet.nodes.boot(l.spec.UUID, l.fleet.now(), l.jitter.of)
+	l.fleet.nodes.Store(l.spec.UUID, newNode(l.fleet.now(), l.jitter.of))
 	if args.Role == "bootstrap" && args.controlPlanes() == 1 {
 		l.fleet.startController(ctx, args)
 	}
@@ -313,11 +311,11 @@ func (l *life) bootDisk(ctx context.Context) {
 // bootstrapTail hosts the first control plane, after the bootstrap's own disk, until others carry it.
 func (l *life) bootstrapTail(inst *installation) []op {
 	return []op{
-		l.stageOp(inst, stageWaitControlPlane, "waiting for bootstrap to prepare", l.jitter.of(bootstrapPreparing)),
-		l.stageOp(inst, stageWaitControlPlane, "waiting for masters to join bootstrap control plane", 0),
+		l.stageOp(inst, models.HostStageWaitingForControlPlane, "waiting for bootstrap to prepare", l.jitter.of(bootstrapPreparing)),
+		l.stageOp(inst, models.HostStageWaitingForControlPlane, "waiting for masters to join bootstrap control plane", 0),
 		l.waitForMasters(inst),
-		l.stageOp(inst, stageWaitBootkube, "", l.jitter.of(bootkubeTime)),
-		l.stageOp(inst, stageWaitController, "waiting for controller pod ready event", l.jitter.of(controllerTime)),
+		l.stageOp(inst, models.HostStageWaitingForBootkube, "", l.jitter.of(bootkubeTime)),
+		l.stageOp(inst, models.HostStageWaitingForController, "waiting for controller pod ready event", l.jitter.of(controllerTime)),
 		func(ctx context.Context) (time.Duration, bool) {
 			l.fleet.startController(ctx, inst.args)
 			return peerPoll, true
@@ -341,8 +339,8 @@ func (l *life) waitForMasters(inst *installation) op {
 			if !controlPlane(h.Role) || h.ID == l.spec.UUID {
 				continue
 			}
-			stage := l.fleet.advance(ctx, h, stageJoined)
-			there := stage == stageJoined || stage == stageDone
+			stage := l.fleet.advance(ctx, h, models.HostStageJoined)
+			there := stage == models.HostStageJoined || stage == models.HostStageDone
 			switch {
 			case h.Role == "arbiter":
 				arbiters++

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/oaictl/oaictl/internal/clock"
@@ -39,16 +40,16 @@ type life struct {
 	install      *installation
 	// written is what was last installed on the disk; nil is an empty disk.
 	written *installArgs
+	image   atomic.Pointer[liveImage]
 	// on and starts are how the machine's controller had it switched when it was last looked at.
 	on     bool
 	starts int
 
 	mu       sync.Mutex
-	image    liveImage
-	role     string   // of the service, once known
-	status   string   // of the service, as last seen
-	stage    string   // as last reported
-	answered []string // types of instructions, each once
+	role     string           // of the service, once known
+	status   string           // of the service, as last seen
+	stage    models.HostStage // as last reported
+	answered []string         // types of instructions, each once
 	troubles []*trouble
 }
 
@@ -59,10 +60,10 @@ func newLife(f *Fleet, index int, spec Machine) *life {
 		agentVersion: defaultAgentVersion,
 		replied:      map[models.StepType]replied{},
 		inFlight:     map[models.StepType]bool{},
-		image:        liveImage{api: f.api, infraEnv: spec.InfraEnvID},
 	}
+	l.image.Store(&liveImage{api: f.api, infraEnv: spec.InfraEnvID})
 	for _, rule := range f.cfg.Scenario.HostRules() {
-		if hitsMachines(rule.Do) {
+		if rule.Do != scenario.DoAppear && rule.Do != scenario.DoOperatorsTimeout { // which hit no single machine that is there
 			l.troubles = append(l.troubles, &trouble{rule: rule})
 		}
 	}
@@ -150,13 +151,7 @@ func (l *life) powerOn(ctx context.Context) {
 		l.after(waitForDayTwo/2, l.powerOn)
 		return
 	}
-	if dark := l.trouble(scenario.DoNeverBoot); dark != nil {
-		left, ends := dark.left(l.fleet.now())
-		if !ends {
-			l.end("never boots")
-			return
-		}
-		l.after(left, l.powerOn)
+	if l.staysDark(l.powerOn) {
 		return
 	}
 	if !l.dayHasCome(ctx) {
@@ -164,6 +159,20 @@ func (l *life) powerOn(ctx context.Context) {
 		return
 	}
 	l.bootISO()
+}
+
+// staysDark says whether a trouble keeps a machine from booting, and has it try again once that ends.
+func (l *life) staysDark(again func(context.Context)) bool {
+	dark := l.trouble(scenario.DoNeverBoot)
+	if dark == nil {
+		return false
+	}
+	if left, ends := dark.left(l.fleet.now()); ends {
+		l.after(left, again)
+	} else {
+		l.end("never boots")
+	}
+	return true
 }
 
 // dayHasCome tells a day-2 machine whether its cluster takes further hosts.
@@ -181,7 +190,7 @@ func (l *life) dayHasCome(ctx context.Context) bool {
 
 func (l *life) bootISO() {
 	l.reset()
-	l.fleet.nodes.forget(l.spec.UUID)
+	l.fleet.nodes.Delete(l.spec.UUID)
 	l.setStage("")
 	l.logf("boots the discovery image")
 	l.after(l.jitter.of(bootTime), l.register)
@@ -246,7 +255,7 @@ func (l *life) poll(ctx context.Context) {
 		}
 		return
 	}
-	var todo instructions
+	var todo models.Steps
 	err := l.agentAPI().get(ctx, l.instructionsPath(true), &todo)
 	if status(err) == http.StatusNotFound {
 		l.freeze(err)
@@ -257,10 +266,10 @@ func (l *life) poll(ctx context.Context) {
 		l.after(retryTime, l.poll)
 		return
 	}
-	for _, s := range todo.Steps {
+	for _, s := range todo.Instructions {
 		l.perform(ctx, s)
 	}
-	if todo.PostStepAction == "exit" {
+	if todo.PostStepAction != nil && *todo.PostStepAction == models.StepsPostStepActionExit {
 		l.logf("leaves and registers again")
 		l.session++
 		l.watched = false
@@ -268,7 +277,7 @@ func (l *life) poll(ctx context.Context) {
 		l.after(agentRestartTime, l.register)
 		return
 	}
-	next := time.Duration(todo.NextSeconds) * time.Second
+	next := time.Duration(todo.NextInstructionSeconds) * time.Second
 	if next <= 0 {
 		next = retryTime
 	}
@@ -347,7 +356,11 @@ func (l *life) know(h hostView) {
 
 // refreshStatus reads the host's status if a trouble waits for one.
 func (l *life) refreshStatus(ctx context.Context) {
-	if !l.waitsForStatus() {
+	waits := func(t *trouble) bool { return t.begun.IsZero() && t.rule.At.State != "" }
+	l.mu.Lock()
+	wanted := slices.ContainsFunc(l.troubles, waits)
+	l.mu.Unlock()
+	if !wanted {
 		return
 	}
 	if h, err := l.fleet.looks.host(ctx, l.infraEnv(), l.spec.UUID, statusAge); err == nil {
@@ -355,7 +368,7 @@ func (l *life) refreshStatus(ctx context.Context) {
 	}
 }
 
-func (l *life) setStage(stage string) {
+func (l *life) setStage(stage models.HostStage) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.stage = stage

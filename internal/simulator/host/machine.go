@@ -1,13 +1,20 @@
 package host
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"net"
 	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
 
 	"github.com/google/uuid"
+
+	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // Machine is one computer as its hardware and its network make it. It is what
@@ -32,8 +39,7 @@ type Machine struct {
 	// CPUArch is x86_64, arm64, ppc64le or s390x.
 	CPUArch string
 	// CPUs counts threads.
-	CPUs int
-	// MemoryBytes is the memory that is built in.
+	CPUs        int
 	MemoryBytes int64
 	Disks       []Disk
 	NICs        []NIC
@@ -49,6 +55,15 @@ type Machine struct {
 	// when that says so, and what that finds. Nil is a machine that somebody
 	// boots from the discovery image as soon as there is one.
 	Chassis Chassis
+}
+
+// MACs are those of the machine's network cards.
+func (m *Machine) MACs() []string {
+	var macs []string
+	for _, n := range m.NICs {
+		macs = append(macs, n.MAC)
+	}
+	return macs
 }
 
 // NIC is a network card.
@@ -241,3 +256,138 @@ func (h hardwareID) uuid() string {
 
 // mac is in the range that QEMU uses, which belongs to no maker of hardware.
 func (h hardwareID) mac() string { return fmt.Sprintf("52:54:00:%02x:%02x:%02x", h[0], h[1], h[2]) }
+
+// Want is what a file says about a machine; what is left empty is made up.
+type Want struct {
+	Name string
+	// MAC, Serial, UUID, Hostname and BMC (an IP address or a URL with one) identify it.
+	MAC, Serial, UUID, Hostname, BMC string
+	// Addresses are static ones, at most one of each IP version.
+	Addresses []netip.Prefix
+	// Gateway is the default route that goes with them.
+	Gateway netip.Addr
+	Disk    spec.DiskHints
+	// Role is control-plane, worker, arbiter or empty.
+	Role string
+	// CPUArch is the architecture; empty is x86_64.
+	CPUArch string
+	// InfraEnvID is the discovery image that it boots; empty is the fleet's.
+	InfraEnvID string
+}
+
+// Machines makes one machine for each want, in order, and reports all that is wrong with them at once.
+func Machines(seed uint64, network Network, wants []Want) ([]Machine, error) {
+	network = network.orDefault()
+	network.Avoid = slices.Clone(network.Avoid)
+	for _, w := range wants {
+		for _, a := range w.Addresses {
+			network.Avoid = append(network.Avoid, a.Addr())
+		}
+		network.Avoid = append(network.Avoid, w.Gateway)
+	}
+	machines := make([]Machine, 0, len(wants))
+	var problems []error
+	for i, w := range wants {
+		m, err := w.machine(seed, i, network)
+		if err != nil {
+			problems = append(problems, fmt.Errorf("making machine %q: %w", w.Name, err))
+			continue
+		}
+		machines = append(machines, m)
+	}
+	return machines, errors.Join(problems...)
+}
+
+func (w Want) machine(seed uint64, index int, network Network) (Machine, error) {
+	if w.MAC != "" {
+		if _, err := net.ParseMAC(w.MAC); err != nil {
+			return Machine{}, err
+		}
+	}
+	if w.UUID != "" {
+		if err := uuid.Validate(w.UUID); err != nil {
+			return Machine{}, fmt.Errorf("UUID %q: %w", w.UUID, err)
+		}
+	}
+	m, err := NewMachine(seed, index, network)
+	if err != nil {
+		return Machine{}, err
+	}
+	m.Name = cmp.Or(w.Name, m.Name)
+	m.Hostname = cmp.Or(w.Hostname, strings.ToLower(w.Name), m.Hostname)
+	m.Serial = cmp.Or(w.Serial, m.Serial)
+	m.UUID = cmp.Or(strings.ToLower(w.UUID), m.UUID)
+	m.NICs[0].MAC = cmp.Or(strings.ToLower(w.MAC), m.NICs[0].MAC)
+	m.CPUArch = cmp.Or(w.CPUArch, m.CPUArch)
+	m.Role, m.InfraEnvID = w.Role, w.InfraEnvID
+	if w.BMC != "" {
+		m.BMC = bmcAddress(w.BMC)
+	}
+	w.settle(&m)
+	m.Disks = hintedDisks(w.Disk, identity(seed, index))
+	return m, nil
+}
+
+func (w Want) settle(m *Machine) {
+	for _, address := range w.Addresses {
+		is4 := address.Addr().Is4()
+		nic := &m.NICs[0]
+		nic.Addresses = slices.DeleteFunc(nic.Addresses, func(a netip.Prefix) bool { return a.Addr().Is4() == is4 })
+		nic.Addresses = append(nic.Addresses, address)
+		m.Gateways = slices.DeleteFunc(m.Gateways, func(g netip.Addr) bool { return g.Is4() == is4 })
+		gateway := address.Masked().Addr().Next()
+		if w.Gateway.IsValid() && w.Gateway.Is4() == is4 {
+			gateway = w.Gateway
+		}
+		m.Gateways = append(m.Gateways, gateway)
+	}
+}
+
+// bmcAddress is the IP address within a BMC's address; zero if a name is there.
+func bmcAddress(text string) netip.Addr {
+	if u, err := url.Parse(text); err == nil && u.Host != "" {
+		text = u.Hostname()
+	}
+	a, _ := netip.ParseAddr(strings.Trim(text, "[]"))
+	return a
+}
+
+const gib = 1 << 30
+
+// hintedDisks is the disk that the hints describe, behind one more where they pick by what only one disk has.
+func hintedDisks(h spec.DiskHints, id hardwareID) []Disk {
+	target := newDisk(id, 0, "sda")
+	name := strings.TrimPrefix(h.DeviceName, "/dev/")
+	switch link, byPath := strings.CutPrefix(name, "disk/by-path/"); {
+	case byPath:
+		target.ByPath = link
+	case strings.HasPrefix(name, "disk/by-id/wwn-"):
+		target.WWN = strings.TrimPrefix(name, "disk/by-id/wwn-")
+	case name != "" && !strings.Contains(name, "/"):
+		target.Name = name
+	}
+	target.WWN = cmp.Or(h.WWNWithExtension, h.WWN, target.WWN)
+	target.Serial = cmp.Or(h.SerialNumber, target.Serial)
+	target.Model = cmp.Or(h.Model, target.Model)
+	target.Vendor = cmp.Or(h.Vendor, target.Vendor)
+	target.HCTL = cmp.Or(h.HCTL, target.HCTL)
+	target.SizeBytes = max(target.SizeBytes, int64(h.MinSizeGigabytes)*gib)
+	if h.Rotational != nil && *h.Rotational {
+		target.DriveType = "HDD"
+	}
+	if h.DeviceName+h.WWN+h.WWNWithExtension+h.SerialNumber+h.HCTL == "" {
+		return []Disk{target}
+	}
+	other := newDisk(id, 1, "sdb")
+	if target.Name == "sdb" {
+		other.Name = "sda"
+	}
+	if h.HCTL == other.HCTL {
+		other.HCTL = "0:0:2:0"
+	}
+	other.DriveType, other.SizeBytes = "HDD", 960_000_000_000
+	if other.Name < target.Name {
+		return []Disk{other, target}
+	}
+	return []Disk{target, other}
+}

@@ -1,11 +1,14 @@
 package host
 
 import (
+	"encoding/json"
 	"net/netip"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 func TestMachinesAreDistinctAndTheSameForASeed(t *testing.T) {
@@ -87,11 +90,11 @@ func TestMachinesSatisfyWhatIsWanted(t *testing.T) {
 			Hostname: "control-0.example.com", BMC: "redfish-virtualmedia+https://10.3.0.5:8000/redfish/v1/Systems/1",
 			Addresses: []netip.Prefix{netip.MustParsePrefix("192.168.127.10/24"), netip.MustParsePrefix("fd00::5/64")},
 			Gateway:   netip.MustParseAddr("192.168.127.254"), Role: "control-plane", CPUArch: "arm64", InfraEnvID: "ie-2",
-			Disk: DiskHints{DeviceName: "/dev/nvme0n1", MinSizeGB: 500, Rotational: &yes, Vendor: "ACME", Model: "FAST"},
+			Disk: spec.DiskHints{DeviceName: "/dev/nvme0n1", MinSizeGigabytes: 500, Rotational: &yes, Vendor: "ACME", Model: "FAST"},
 		},
-		{Name: "Worker-0", BMC: "bmc.example.com", Disk: DiskHints{WWN: "0x5002538e00000001"}},
-		{Name: "worker-1", BMC: "ipmi://[fd00::b]", Disk: DiskHints{DeviceName: "/dev/disk/by-path/pci-0000:01:00.0"}},
-		{Name: "worker-2", Disk: DiskHints{DeviceName: "/dev/sdb", HCTL: "0:0:1:0", Serial: "D2"}},
+		{Name: "Worker-0", BMC: "bmc.example.com", Disk: spec.DiskHints{WWN: "0x5002538e00000001"}},
+		{Name: "worker-1", BMC: "ipmi://[fd00::b]", Disk: spec.DiskHints{DeviceName: "/dev/disk/by-path/pci-0000:01:00.0"}},
+		{Name: "worker-2", Disk: spec.DiskHints{DeviceName: "/dev/sdb", HCTL: "0:0:1:0", SerialNumber: "D2"}},
 	}
 	got, err := Machines(1, Network{}, wants)
 	if err != nil {
@@ -139,12 +142,24 @@ func TestMachinesRefuseWhatIsNoIdentity(t *testing.T) {
 	}
 }
 
-func TestMergePatch(t *testing.T) {
-	got := mergePatch(
-		map[string]any{"a": 1, "b": map[string]any{"c": 1, "d": 2}, "e": 1},
-		map[string]any{"a": nil, "b": map[string]any{"c": 3}, "e": map[string]any{"f": 1}},
-	)
-	want := map[string]any{"b": map[string]any{"c": 3, "d": 2}, "e": map[string]any{"f": 1}}
+func TestInventoryIsPatched(t *testing.T) {
+	inv := machines(t, 1)[0].inventory(time.Unix(1, 0))
+	read := func(patch map[string]any) map[string]any {
+		text, err := inv.encode(patch)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fields := map[string]any{}
+		if err := json.Unmarshal([]byte(text), &fields); err != nil {
+			t.Fatal(err)
+		}
+		return fields
+	}
+	want := read(nil)
+	delete(want, "boot")
+	want["cpu"].(map[string]any)["count"] = 3.0
+	want["hostname"] = map[string]any{"f": 1.0}
+	got := read(map[string]any{"boot": nil, "cpu": map[string]any{"count": 3}, "hostname": map[string]any{"f": 1}})
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

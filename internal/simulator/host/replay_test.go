@@ -62,31 +62,31 @@ func recordings(t *testing.T) map[string][]exchange {
 // real service has asked for, and holds their replies against those that it took.
 func TestRecordedStepsGetRepliesOfTheSameShape(t *testing.T) {
 	for name, exchanges := range recordings(t) {
-		steps := map[string]step{}
+		steps := map[string]*models.Step{}
 		seen := map[models.StepType]int{}
 		for _, e := range exchanges {
 			if !strings.Contains(e.Path, "/instructions") {
 				continue
 			}
 			if e.Method == "GET" {
-				var todo instructions
+				var todo models.Steps
 				if err := json.Unmarshal(e.Response, &todo); err != nil {
 					t.Fatalf("%s: instructions: %v", name, err)
 				}
-				for _, s := range todo.Steps {
-					steps[s.ID] = s
+				for _, s := range todo.Instructions {
+					steps[s.StepID] = s
 				}
 				continue
 			}
-			var recorded stepReply
+			var recorded models.StepReply
 			if err := json.Unmarshal(e.Request, &recorded); err != nil {
 				t.Fatalf("%s: reply: %v", name, err)
 			}
 			s, ok := steps[recorded.StepID]
-			if !ok || s.Type == models.StepTypeInstall || s.Type == models.StepTypeLogsGather {
+			if !ok || s.StepType == models.StepTypeInstall || s.StepType == models.StepTypeLogsGather {
 				continue
 			}
-			seen[s.Type]++
+			seen[s.StepType]++
 			compareReply(t, name, s, recorded)
 		}
 		if len(seen) < 6 {
@@ -95,19 +95,19 @@ func TestRecordedStepsGetRepliesOfTheSameShape(t *testing.T) {
 	}
 }
 
-func compareReply(t *testing.T, name string, s step, recorded stepReply) {
+func compareReply(t *testing.T, name string, s *models.Step, recorded models.StepReply) {
 	t.Helper()
 	f, err := New(Config{ServiceURL: "http://s.example.com", Clock: testClock(), InfraEnvID: fakeInfraEnv, Machines: machines(t, 1), Seed: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
 	ours := f.lives[0].answer(s)
-	if ours.exitCode != recorded.ExitCode {
-		t.Errorf("%s: %s: exit code %d, recorded %d", name, s.Type, ours.exitCode, recorded.ExitCode)
+	if ours.ExitCode != recorded.ExitCode {
+		t.Errorf("%s: %s: exit code %d, recorded %d", name, s.StepType, ours.ExitCode, recorded.ExitCode)
 	}
 	if recorded.Output == "" {
-		if ours.output != "" {
-			t.Errorf("%s: %s: output %q, recorded none", name, s.Type, ours.output)
+		if ours.Output != "" {
+			t.Errorf("%s: %s: output %q, recorded none", name, s.StepType, ours.Output)
 		}
 		return
 	}
@@ -115,17 +115,17 @@ func compareReply(t *testing.T, name string, s step, recorded stepReply) {
 	for _, x := range []struct {
 		text string
 		into map[string]string
-	}{{recorded.Output, want}, {ours.output, got}} {
+	}{{recorded.Output, want}, {ours.Output, got}} {
 		var v any
 		if err := json.Unmarshal([]byte(x.text), &v); err != nil {
-			t.Fatalf("%s: %s: %q: %v", name, s.Type, x.text, err)
+			t.Fatalf("%s: %s: %q: %v", name, s.StepType, x.text, err)
 		}
 		shape("", v, x.into)
 	}
 	for path, kind := range want {
 		// io_perf was sent empty, so that there is nothing to be like.
 		if got[path] != kind && !strings.HasSuffix(path, "io_perf") {
-			t.Errorf("%s: %s: %s is %q, recorded as %q", name, s.Type, path, got[path], kind)
+			t.Errorf("%s: %s: %s is %q, recorded as %q", name, s.StepType, path, got[path], kind)
 		}
 	}
 }
@@ -155,21 +155,21 @@ func TestRecordedStagesAreOurs(t *testing.T) {
 		file                 string
 		controlPlanes, hosts int
 	}{{"sno.jsonl", 1, 1}, {"workers.jsonl", 3, 5}} {
-		roles, stages := map[string]string{}, map[string][]string{}
+		roles, stages := map[string]string{}, map[string][]models.HostStage{}
 		for _, e := range all[tc.file] {
 			m := progress.FindStringSubmatch(e.Path)
 			if m == nil || e.Status != 200 {
 				continue
 			}
-			var p progressReport
+			var p models.HostProgress
 			if err := json.Unmarshal(e.Request, &p); err != nil {
 				t.Fatal(err)
 			}
-			if p.Stage == stageStarting {
-				roles[m[1]] = p.Info
+			if p.CurrentStage == models.HostStageStartingInstallation {
+				roles[m[1]] = p.ProgressInfo
 			}
-			if s := stages[m[1]]; len(s) == 0 || s[len(s)-1] != p.Stage {
-				stages[m[1]] = append(s, p.Stage)
+			if s := stages[m[1]]; len(s) == 0 || s[len(s)-1] != p.CurrentStage {
+				stages[m[1]] = append(s, p.CurrentStage)
 			}
 		}
 		if len(stages) != tc.hosts {

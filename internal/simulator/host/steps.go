@@ -1,19 +1,27 @@
 package host
 
 import (
+	"archive/tar"
+	"bytes"
+	"cmp"
+	"compress/gzip"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"hash/fnv"
+	"io"
 	"net/http"
+	"net/url"
 	"path"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/simulator/scenario"
 	"github.com/openshift/assisted-service/models"
+
+	"github.com/oaictl/oaictl/internal/simulator/scenario"
 )
 
 type replied struct {
@@ -25,13 +33,16 @@ type replied struct {
 // replyLife is how long an agent keeps itself from repeating a reply.
 const replyLife = time.Hour
 
-type answer struct {
-	exitCode int
-	output   string
-	errText  string
+// answered is the reply to a step whose argument do answers.
+func answered[Asked any](s *models.Step, do func(Asked) (any, error)) models.StepReply {
+	var asked Asked
+	if err := argument(s, &asked); err != nil {
+		return failed(err)
+	}
+	return said(do(asked))
 }
 
-func said(v any, err error) answer {
+func said(v any, err error) models.StepReply {
 	if err != nil {
 		return failed(err)
 	}
@@ -39,10 +50,10 @@ func said(v any, err error) answer {
 	if err != nil {
 		return failed(err)
 	}
-	return answer{output: string(raw)}
+	return models.StepReply{Output: string(raw)}
 }
 
-func failed(err error) answer { return answer{exitCode: 1, errText: err.Error()} }
+func failed(err error) models.StepReply { return models.StepReply{ExitCode: 1, Error: err.Error()} }
 
 func (l *life) instructionsPath(poll bool) string {
 	p := hostPath(l.infraEnv(), l.spec.UUID) + "/instructions"
@@ -61,8 +72,8 @@ func (l *life) clock() time.Time {
 }
 
 // perform starts a step. Its reply comes after the time that the step takes.
-func (l *life) perform(ctx context.Context, s step) {
-	switch s.Type {
+func (l *life) perform(ctx context.Context, s *models.Step) {
+	switch s.StepType {
 	case models.StepTypeInstall:
 		l.startInstall(s)
 		return
@@ -78,12 +89,12 @@ func (l *life) perform(ctx context.Context, s step) {
 		l.logsGathered = true
 		l.gatherLogs(ctx, s)
 	}
-	if l.inFlight[s.Type] || l.hasReplied(s) {
+	if l.inFlight[s.StepType] || l.hasReplied(s) {
 		return
 	}
-	l.inFlight[s.Type] = true
-	l.after(l.jitter.of(stepTime(s.Type)), func(ctx context.Context) {
-		delete(l.inFlight, s.Type)
+	l.inFlight[s.StepType] = true
+	l.after(l.jitter.of(stepTime(s.StepType)), func(ctx context.Context) {
+		delete(l.inFlight, s.StepType)
 		l.reply(ctx, s, l.answer(s))
 		l.afterReply(s)
 	})
@@ -105,39 +116,34 @@ func stepTime(stepType models.StepType) time.Duration {
 // hasReplied tells whether the service already has the reply to a step. What an
 // agent answers depends on the arguments and on the troubles of the moment only;
 // speeds and times of measurements differ each time.
-func (l *life) hasReplied(s step) bool {
-	switch s.Type {
+func (l *life) hasReplied(s *models.Step) bool {
+	switch s.StepType {
 	case models.StepTypeContainerImageAvailability, models.StepTypeInstallationDiskSpeedCheck, models.StepTypeUpgradeAgent, models.StepTypeRebootForReclaim:
 		return false
 	}
-	last, ok := l.replied[s.Type]
+	last, ok := l.replied[s.StepType]
 	return ok && last.to == l.fingerprint(s) && l.fleet.now().Sub(last.at) < replyLife
 }
 
-func (l *life) fingerprint(s step) uint64 {
+func (l *life) fingerprint(s *models.Step) uint64 {
 	h := fnv.New64a()
-	for _, arg := range s.Args {
-		_, _ = h.Write([]byte(arg))
-		_, _ = h.Write([]byte{0})
-	}
-	_, _ = h.Write([]byte(l.standing()))
+	fmt.Fprintf(h, "%q %s", s.Args, l.standing())
 	return h.Sum64()
 }
 
 // reply posts an answer. One that is refused is given again at the next poll that asks for it.
-func (l *life) reply(ctx context.Context, s step, a answer) {
-	err := l.agentAPI().send(ctx, http.MethodPost, l.instructionsPath(false), stepReply{
-		StepID: s.ID, StepType: s.Type, ExitCode: a.exitCode, Output: a.output, Error: a.errText,
-	}, nil)
+func (l *life) reply(ctx context.Context, s *models.Step, reply models.StepReply) {
+	reply.StepID, reply.StepType = s.StepID, s.StepType
+	err := l.agentAPI().send(ctx, http.MethodPost, l.instructionsPath(false), reply, nil)
 	if err != nil {
-		l.logf("cannot reply to %s: %v", s.Type, err)
+		l.logf("cannot reply to %s: %v", s.StepType, err)
 		return
 	}
-	if a.exitCode == 0 {
-		l.replied[s.Type] = replied{to: l.fingerprint(s), at: l.fleet.now()}
+	if reply.ExitCode == 0 {
+		l.replied[s.StepType] = replied{to: l.fingerprint(s), at: l.fleet.now()}
 	}
 	l.mu.Lock()
-	if did := string(s.Type); !slices.Contains(l.answered, did) {
+	if did := string(s.StepType); !slices.Contains(l.answered, did) {
 		l.answered = append(l.answered, did)
 	}
 	l.mu.Unlock()
@@ -145,14 +151,12 @@ func (l *life) reply(ctx context.Context, s step, a answer) {
 }
 
 // afterReply is what some steps do to the agent itself.
-func (l *life) afterReply(s step) {
-	switch s.Type {
+func (l *life) afterReply(s *models.Step) {
+	switch s.StepType {
 	case models.StepTypeUpgradeAgent:
-		var want struct {
-			Image string `json:"agent_image"`
-		}
-		if argument(s, &want) == nil && want.Image != "" {
-			l.agentVersion = want.Image
+		var asked models.UpgradeAgentRequest
+		if argument(s, &asked) == nil && asked.AgentImage != "" {
+			l.agentVersion = asked.AgentImage
 		}
 		l.session++
 		l.watched = false
@@ -162,81 +166,69 @@ func (l *life) afterReply(s step) {
 	}
 }
 
-func argument(s step, into any) error {
+func argument(s *models.Step, into any) error {
 	if len(s.Args) == 0 {
-		return fmt.Errorf("step %s has no argument", s.Type)
+		return fmt.Errorf("step %s has no argument", s.StepType)
 	}
 	if err := json.Unmarshal([]byte(s.Args[0]), into); err != nil {
-		return fmt.Errorf("argument of step %s: %w", s.Type, err)
+		return fmt.Errorf("argument of step %s: %w", s.StepType, err)
 	}
 	return nil
 }
 
-func (l *life) answer(s step) answer {
-	switch s.Type {
+func (l *life) answer(s *models.Step) models.StepReply {
+	switch s.StepType {
 	case models.StepTypeInventory:
 		m, patch := l.present()
 		text, err := m.inventory(l.clock()).encode(patch)
 		if err != nil {
 			return failed(err)
 		}
-		return answer{output: text}
+		return models.StepReply{Output: text}
 	case models.StepTypeConnectivityCheck:
-		return said(l.checkConnectivity(s))
+		return answered(s, l.checkConnectivity)
 	case models.StepTypeFreeNetworkAddresses:
-		return said(l.findFreeAddresses(s))
+		return answered(s, l.findFreeAddresses)
 	case models.StepTypeNtpSynchronizer:
-		return said(l.synchronize(s))
+		return answered(s, l.synchronize)
 	case models.StepTypeDomainResolution:
-		return said(l.resolveDomains(s))
+		return answered(s, l.resolveDomains)
 	case models.StepTypeVerifyVips:
-		return said(l.verifyVIPs(s))
+		return answered(s, l.verifyVIPs)
 	case models.StepTypeDhcpLeaseAllocate:
 		return said(l.leaseVIPs())
 	case models.StepTypeInstallationDiskSpeedCheck:
-		return said(l.measureDisk(s))
+		return answered(s, l.measureDisk)
 	case models.StepTypeContainerImageAvailability:
-		return said(l.pullImages(s))
+		return answered(s, l.pullImages)
 	case models.StepTypeAPIVipConnectivityCheck:
-		return said(l.fetchPointerIgnition(s))
+		return answered(s, fetchPointerIgnition)
 	case models.StepTypeTangConnectivityCheck:
-		return said(reachTang(s))
+		return answered(s, reachTang)
 	case models.StepTypeUpgradeAgent:
-		var want map[string]any
-		err := argument(s, &want)
-		return said(map[string]any{"agent_image": want["agent_image"], "result": "success"}, err)
+		return answered(s, func(asked models.UpgradeAgentRequest) (any, error) {
+			return models.UpgradeAgentResponse{AgentImage: asked.AgentImage, Result: models.UpgradeAgentResultSuccess}, nil
+		})
 	}
 	// These answer by their exit code alone.
-	return answer{}
+	return models.StepReply{}
 }
 
-func (l *life) measureDisk(s step) (any, error) {
-	var want struct {
-		Path string `json:"path"`
-	}
-	if err := argument(s, &want); err != nil {
-		return nil, err
-	}
+func (l *life) measureDisk(asked struct{ Path string }) (any, error) {
 	sync := l.jitter.of(5 * time.Millisecond)
 	if t := l.trouble(scenario.DoSlowDisk); t != nil {
 		if t.rule.Args.Bool("fails", false) {
-			return nil, fmt.Errorf("measuring the speed of %s: fio: input/output error", want.Path)
+			return nil, fmt.Errorf("measuring the speed of %s: fio: input/output error", asked.Path)
 		}
 		sync = t.rule.Args.Duration("sync", 40*time.Millisecond)
 	}
-	return map[string]any{"path": want.Path, "io_sync_duration": sync.Milliseconds()}, nil
+	return map[string]any{"path": asked.Path, "io_sync_duration": sync.Milliseconds()}, nil
 }
 
-func (l *life) pullImages(s step) (any, error) {
-	var want struct {
-		Images []string `json:"images"`
-	}
-	if err := argument(s, &want); err != nil {
-		return nil, err
-	}
+func (l *life) pullImages(asked models.ContainerImageAvailabilityRequest) (any, error) {
 	failure := l.trouble(scenario.DoImagePullFailure)
-	results := make([]models.ContainerImageAvailability, 0, len(want.Images))
-	for _, name := range want.Images {
+	results := make([]models.ContainerImageAvailability, 0, len(asked.Images))
+	for _, name := range asked.Images {
 		if failure != nil && matchImage(failure.rule.Args.String("image", ""), name) {
 			results = append(results, models.ContainerImageAvailability{Name: name, Result: models.ContainerImageAvailabilityResultFailure})
 			continue
@@ -256,4 +248,68 @@ func matchImage(glob, name string) bool {
 		return true
 	}
 	return strings.Contains(name, glob)
+}
+
+func (l *life) gatherLogs(ctx context.Context, s *models.Step) {
+	var want struct {
+		ClusterID  string `json:"cluster_id"`
+		InfraEnvID string `json:"infra_env_id"`
+	}
+	if err := argument(s, &want); err != nil {
+		l.logf("cannot gather logs: %v", err)
+		return
+	}
+	l.uploadLogs(ctx, want.ClusterID, cmp.Or(want.InfraEnvID, l.infraEnv()))
+}
+
+func (l *life) uploadLogs(ctx context.Context, cluster, infraEnv string) {
+	progress := hostPath(infraEnv, l.spec.UUID) + "/logs-progress"
+	query := url.Values{"logs_type": {"host"}, "infra_env_id": {infraEnv}, "host_id": {l.spec.UUID}}
+	lines := fmt.Sprintf("%s: installer of %s\n", l.fleet.serviceTime().UTC().Format(time.RFC3339), l.spec.Hostname)
+	err := l.fleet.sendLogs(ctx, l.agentAPI(), progress, clusterPath(cluster)+"/logs?"+query.Encode(), l.spec.Hostname, map[string]string{
+		"installer.logs": lines, "agent.logs": lines,
+	})
+	if err != nil {
+		l.logf("cannot upload logs: %v", err)
+	}
+}
+
+func (c *controller) uploadLogs(ctx context.Context) (bool, error) {
+	err := c.fleet.sendLogs(ctx, c.fleet.api, clusterPath(c.cluster)+"/logs-progress", clusterPath(c.cluster)+"/logs?logs_type=controller",
+		"controller", map[string]string{"assisted-installer-controller.logs": "controller of " + c.cluster + "\n"})
+	if err != nil && !refused(err) {
+		return false, err
+	}
+	return true, nil
+}
+
+// sendLogs reports that logs are coming, sends them, and reports that they came.
+func (f *Fleet) sendLogs(ctx context.Context, api *client, progress, upload, name string, files map[string]string) error {
+	if err := api.send(ctx, http.MethodPut, progress, models.LogsProgressParams{LogsState: models.LogsStateRequested.Pointer()}, nil); err != nil {
+		return err
+	}
+	archive, err := pack(files, f.serviceTime())
+	if err != nil {
+		return fmt.Errorf("packing the logs of %s: %w", name, err)
+	}
+	if err := api.upload(ctx, upload, name+".tar.gz", archive); err != nil {
+		return err
+	}
+	return api.send(ctx, http.MethodPut, progress, models.LogsProgressParams{LogsState: models.LogsStateCompleted.Pointer()}, nil)
+}
+
+func pack(files map[string]string, at time.Time) ([]byte, error) {
+	var out bytes.Buffer
+	zip := gzip.NewWriter(&out)
+	archive := tar.NewWriter(zip)
+	var failed error
+	for name, content := range files {
+		err := archive.WriteHeader(&tar.Header{Name: name, Mode: 0o644, Size: int64(len(content)), ModTime: at})
+		if err == nil {
+			_, err = io.WriteString(archive, content)
+		}
+		failed = errors.Join(failed, err)
+	}
+	failed = errors.Join(failed, archive.Close(), zip.Close())
+	return out.Bytes(), failed
 }

@@ -8,12 +8,8 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
+	"github.com/openshift/assisted-service/models"
 )
-
-// hitsMachines tells troubles of single machines from those of the cluster or of machines still to come.
-func hitsMachines(do string) bool {
-	return do != scenario.DoAppear && do != scenario.DoOperatorsTimeout
-}
 
 // trouble is a rule as it stands for one machine.
 type trouble struct {
@@ -48,11 +44,8 @@ func (l *life) notice() {
 	roleIndex := l.fleet.roleIndex(l)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	moment := scenario.Moment{State: l.status, Stage: l.stage, Answered: l.answered, Elapsed: now.Sub(l.fleet.start)}
-	who := scenario.Host{Name: l.spec.Name, Role: l.knownRole(), Index: l.index, RoleIndex: roleIndex}
-	for _, n := range l.spec.NICs {
-		who.MACs = append(who.MACs, n.MAC)
-	}
+	moment := scenario.Moment{State: l.status, Stage: string(l.stage), Answered: l.answered, Elapsed: now.Sub(l.fleet.start)}
+	who := scenario.Host{Name: l.spec.Name, Role: l.knownRole(), Index: l.index, RoleIndex: roleIndex, MACs: l.spec.MACs()}
 	for _, t := range l.troubles {
 		if t.begun.IsZero() && t.rule.Match.Host(who) && t.rule.At.Reached(moment) {
 			t.begun = now
@@ -80,7 +73,7 @@ func (l *life) trouble(do ...string) *trouble {
 	return nil
 }
 
-func (l *life) enter(stage string) {
+func (l *life) enter(stage models.HostStage) {
 	l.setStage(stage)
 	l.notice()
 }
@@ -105,14 +98,6 @@ func (l *life) settleTroubles() {
 	}
 }
 
-func (l *life) waitsForStatus() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return slices.ContainsFunc(l.troubles, func(t *trouble) bool {
-		return t.begun.IsZero() && t.rule.At.State != ""
-	})
-}
-
 // standing is a word for the set of troubles that stand, to tell two moments with different ones apart.
 func (l *life) standing() string {
 	now := l.fleet.now()
@@ -120,11 +105,7 @@ func (l *life) standing() string {
 	defer l.mu.Unlock()
 	var word strings.Builder
 	for _, t := range l.troubles {
-		if t.standing(now) {
-			word.WriteByte('1')
-		} else {
-			word.WriteByte('0')
-		}
+		fmt.Fprint(&word, t.standing(now))
 	}
 	return word.String()
 }

@@ -106,7 +106,7 @@ func TestFailedInstallerEndsTheHost(t *testing.T) {
 	fake := newFake(t, 3, 3)
 	out := play(t, fake, list, "  - {match: {index: 1}, at: {stage: Writing image to disk}, do: fail, args: {reason: the disk died}}\n", 3*time.Hour)
 	h := fake.hosts[list[1].UUID]
-	if h.failure != "the disk died" || h.stage != stageWritingImage {
+	if h.failure != "the disk died" || h.stage != models.HostStageWritingImageToDisk {
 		t.Errorf("failed with %q at %q", h.failure, h.stage)
 	}
 	if fake.status != "error" {
@@ -133,7 +133,7 @@ func TestResetMachineIsBootedFromTheISOAgain(t *testing.T) {
 			if polls++; polls == 3 {
 				fake.status = "insufficient"
 				h := fake.hosts[list[0].UUID]
-				h.status, h.replies = "resetting-pending-user-action", map[models.StepType][]stepReply{}
+				h.status, h.replies = "resetting-pending-user-action", map[models.StepType][]models.StepReply{}
 			}
 		}
 		return 0
@@ -150,7 +150,7 @@ func TestStallHoldsAStage(t *testing.T) {
 	fake := newFake(t, 1, 1)
 	play(t, fake, list, "  - {at: {stage: Waiting for bootkube}, do: stall}\n", 6*time.Hour)
 	h := fake.hosts[list[0].UUID]
-	if h.stage != stageWaitBootkube || h.polls < 300 {
+	if h.stage != models.HostStageWaitingForBootkube || h.polls < 300 {
 		t.Errorf("is at %q after %d polls", h.stage, h.polls)
 	}
 	out := play(t, newFake(t, 1, 1), list, "  - {at: {stage: Waiting for bootkube}, do: stall, args: {for: 40m}}\n", 6*time.Hour)
@@ -161,7 +161,7 @@ func TestStallOfANodeThatJoins(t *testing.T) {
 	list := machines(t, 3)
 	fake := newFake(t, 3, 3)
 	play(t, fake, list, "  - {match: {index: 2}, at: {stage: Configuring}, do: stall}\n", 3*time.Hour)
-	if h := fake.hosts[list[2].UUID]; h.stage != stageConfiguring {
+	if h := fake.hosts[list[2].UUID]; h.stage != models.HostStageConfiguring {
 		t.Errorf("is at %q", h.stage)
 	}
 	if fake.status != "installing" {

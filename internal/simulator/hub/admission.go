@@ -2,24 +2,17 @@ package hub
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
+	"encoding/base64"
 	"encoding/json"
-	"encoding/pem"
 	"errors"
 	"fmt"
-	"io"
-	"math/big"
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
 	"github.com/oaictl/oaictl/internal/simulator/hub/webhook"
@@ -27,8 +20,8 @@ import (
 	registration "k8s.io/api/admissionregistration/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/util/cert"
 )
 
 type admitter struct {
@@ -45,22 +38,22 @@ func (a *admitter) judge(k objects.Kind, operation, name string, old, now *objec
 		}
 	}
 	switch {
-	case k == objects.KindCluster && operation == string(admission.Delete):
+	case k == hubapi.KindClusterDeployment && operation == string(admission.Delete):
 		if a.hive && old != nil {
 			return webhook.ValidateDeletion(old)
 		}
 	case now == nil || now.GetDeletionTimestamp() != nil: // nobody is kept from letting go
-	case k == objects.KindCluster:
+	case k == hubapi.KindClusterDeployment:
 		if a.hive {
 			return webhook.ValidateDeployment(old, now)
 		}
-	case k == objects.KindInstall:
+	case k == hubapi.KindAgentClusterInstall:
 		return webhook.ValidateInstall(old, now)
-	case k == objects.KindInfraEnv:
+	case k == hubapi.KindInfraEnv:
 		return webhook.ValidateInfraEnv(old, now, a.installed)
-	case k == objects.KindAgent && old != nil:
+	case k == hubapi.KindAgent && old != nil:
 		return webhook.ValidateAgent(old, now)
-	case k == objects.KindClassification:
+	case k == hubapi.KindAgentClassification:
 		return webhook.ValidateClassification(old, now)
 	}
 	return nil
@@ -74,12 +67,8 @@ const (
 
 func (a *admitter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	const most = 16 << 20
-	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, most))
 	var review admission.AdmissionReview
-	if err == nil {
-		err = json.Unmarshal(data, &review)
-	}
-	if err != nil || review.Request == nil {
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, most)).Decode(&review); err != nil || review.Request == nil {
 		http.Error(w, "no AdmissionReview", http.StatusBadRequest)
 		return
 	}
@@ -142,32 +131,35 @@ func rawObject(data []byte) (*objects.Object, error) {
 
 // serveAdmission serves and registers the webhooks until ctx ends; what it returns unregisters, and waits.
 func (h *hub) serveAdmission(ctx context.Context) (func(), error) {
+	chain, key, err := cert.GenerateSelfSignedCertKey("127.0.0.1", nil, nil)
+	if err != nil {
+		return nil, fmt.Errorf("make a certificate for webhooks: %w", err)
+	}
+	pair, err := tls.X509KeyPair(chain, key)
+	if err != nil {
+		return nil, fmt.Errorf("read the certificate for webhooks: %w", err)
+	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, fmt.Errorf("open a port for webhooks: %w", err)
-	}
-	pair, ca, err := selfSigned(clock.Real().Now())
-	if err != nil {
-		return nil, errors.Join(err, listener.Close())
 	}
 	server := &http.Server{
 		ReadHeaderTimeout: time.Minute, BaseContext: func(net.Listener) context.Context { return ctx },
 		TLSConfig: &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12},
 		Handler:   &admitter{deny: h.config.Trouble.Deny, hive: h.config.Hive, installed: h.installed},
 	}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
+	var serving sync.WaitGroup
+	serving.Go(func() {
 		if err := server.ServeTLS(listener, "", ""); !errors.Is(err, http.ErrServerClosed) {
 			h.logf("serve webhooks: %v", err)
 		}
-	}()
+	})
 	closing := func() {
 		h.withdraw(ctx)
 		_ = server.Close()
-		<-done
+		serving.Wait()
 	}
-	if err := h.register(ctx, "https://"+listener.Addr().String(), ca); err != nil {
+	if err := h.register(ctx, "https://"+listener.Addr().String(), chain); err != nil {
 		closing()
 		return nil, err
 	}
@@ -176,7 +168,7 @@ func (h *hub) serveAdmission(ctx context.Context) (func(), error) {
 
 func (h *hub) installed(ref *hubapi.Reference) bool {
 	k := referred(ref)
-	cd := h.store.get(objects.KindCluster, k.space, k.id)
+	cd := h.store.get(hubapi.KindClusterDeployment, k.space, k.id)
 	if cd == nil {
 		return false
 	}
@@ -184,89 +176,60 @@ func (h *hub) installed(ref *hubapi.Reference) bool {
 	return err == nil && spec.IsInstalled()
 }
 
-type hook struct {
-	kind       objects.Kind
-	name       string
-	operations []registration.OperationType
-}
-
-// The groups in whose name the webhooks speak.
-const (
-	serviceHooks = ".admission.agentinstall.openshift.io"
-	hiveHooks    = ".admission.hive.openshift.io"
-)
-
-func validators() []hook {
-	made, changed, gone := registration.Create, registration.Update, registration.Delete
-	both := []registration.OperationType{made, changed}
-	return []hook{
-		{objects.KindInstall, "agentclusterinstallvalidators" + serviceHooks, both},
-		{objects.KindInfraEnv, "infraenvvalidators" + serviceHooks, both},
-		{objects.KindAgent, "agentvalidators" + serviceHooks, []registration.OperationType{changed}},
-		{objects.KindClassification, "agentclassificationvalidators" + serviceHooks, both},
-		{objects.KindCluster, "clusterdeploymentvalidators" + hiveHooks, []registration.OperationType{made, changed, gone}},
-	}
-}
-
 // hookName names the registration. Each run has one for what it looks after.
 func (h *hub) hookName() string {
 	return strings.TrimSuffix("oaictl-simulator-hub-"+h.config.Namespace, "-")
 }
 
-func validatingHooks() schema.GroupVersionResource {
-	return registration.SchemeGroupVersion.WithResource("validatingwebhookconfigurations")
+// The registrations of webhooks, by their kinds.
+const (
+	validating = "ValidatingWebhookConfiguration"
+	mutating   = "MutatingWebhookConfiguration"
+)
+
+// registrations is where those of a kind are served.
+func registrations(kind string) schema.GroupVersionResource {
+	return registration.SchemeGroupVersion.WithResource(strings.ToLower(kind) + "s")
 }
 
-func mutatingHooks() schema.GroupVersionResource {
-	return registration.SchemeGroupVersion.WithResource("mutatingwebhookconfigurations")
-}
-
-func (h *hub) register(ctx context.Context, url string, ca []byte) error {
-	fail, none, exact := registration.Fail, registration.SideEffectClassNone, registration.Equivalent
-	spaces := &metav1.LabelSelector{}
+// register has the API server ask the webhooks at an address, whose certificates an authority has signed.
+func (h *hub) register(ctx context.Context, address string, authority []byte) error {
+	const service, hive = ".admission.agentinstall.openshift.io", ".admission.hive.openshift.io"
+	spaces := map[string]any{}
 	if h.config.Namespace != "" {
-		spaces.MatchLabels = map[string]string{"kubernetes.io/metadata.name": h.config.Namespace}
+		spaces["matchLabels"] = map[string]any{"kubernetes.io/metadata.name": h.config.Namespace}
 	}
-	rules := func(k objects.Kind, operations ...registration.OperationType) []registration.RuleWithOperations {
+	hook := func(name, path string, k objects.Kind, operations ...any) any {
 		at := k.Resource()
-		return []registration.RuleWithOperations{{Operations: operations, Rule: registration.Rule{
-			APIGroups: []string{at.Group}, APIVersions: []string{at.Version}, Resources: []string{at.Resource}}}}
+		return map[string]any{
+			"name": name, "admissionReviewVersions": []any{"v1"}, "failurePolicy": "Fail", "sideEffects": "None", "matchPolicy": "Equivalent",
+			"clientConfig":      map[string]any{"url": address + path + strings.ToLower(string(k)), "caBundle": base64.StdEncoding.EncodeToString(authority)},
+			"namespaceSelector": spaces,
+			"rules": []any{map[string]any{
+				"operations": operations, "apiGroups": []any{at.Group}, "apiVersions": []any{at.Version}, "resources": []any{at.Resource},
+			}},
+		}
 	}
-	client := func(path string, k objects.Kind) registration.WebhookClientConfig {
-		address := url + path + strings.ToLower(string(k))
-		return registration.WebhookClientConfig{URL: &address, CABundle: ca}
-	}
-	validating := &registration.ValidatingWebhookConfiguration{TypeMeta: metav1.TypeMeta{APIVersion: "admissionregistration.k8s.io/v1", Kind: "ValidatingWebhookConfiguration"}}
-	for _, v := range validators() {
-		validating.Webhooks = append(validating.Webhooks, registration.ValidatingWebhook{
-			Name: v.name, ClientConfig: client(validatePath, v.kind), Rules: rules(v.kind, v.operations...), FailurePolicy: &fail,
-			SideEffects: &none, MatchPolicy: &exact, NamespaceSelector: spaces, AdmissionReviewVersions: []string{"v1"},
-		})
-	}
-	mutating := &registration.MutatingWebhookConfiguration{TypeMeta: metav1.TypeMeta{APIVersion: "admissionregistration.k8s.io/v1", Kind: "MutatingWebhookConfiguration"}}
-	mutating.Webhooks = []registration.MutatingWebhook{{
-		Name: "agentclusterinstallmutators" + serviceHooks, ClientConfig: client(mutatePath, objects.KindInstall), FailurePolicy: &fail,
-		Rules: rules(objects.KindInstall, registration.Create, registration.Update), SideEffects: &none, MatchPolicy: &exact,
-		NamespaceSelector: spaces, AdmissionReviewVersions: []string{"v1"},
-	}}
-	if err := h.put(ctx, validatingHooks(), validating); err != nil {
+	err := h.put(ctx, validating,
+		hook("agentclusterinstallvalidators"+service, validatePath, hubapi.KindAgentClusterInstall, "CREATE", "UPDATE"),
+		hook("infraenvvalidators"+service, validatePath, hubapi.KindInfraEnv, "CREATE", "UPDATE"),
+		hook("agentvalidators"+service, validatePath, hubapi.KindAgent, "UPDATE"),
+		hook("agentclassificationvalidators"+service, validatePath, hubapi.KindAgentClassification, "CREATE", "UPDATE"),
+		hook("clusterdeploymentvalidators"+hive, validatePath, hubapi.KindClusterDeployment, "CREATE", "UPDATE", "DELETE"))
+	if err != nil {
 		return err
 	}
-	return h.put(ctx, mutatingHooks(), mutating)
+	return h.put(ctx, mutating, hook("agentclusterinstallmutators"+service, mutatePath, hubapi.KindAgentClusterInstall, "CREATE", "UPDATE"))
 }
 
 // put makes a registration, in place of one that a former run has left.
-func (h *hub) put(ctx context.Context, at schema.GroupVersionResource, typed any) error {
-	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(typed)
-	if err != nil {
-		return fmt.Errorf("write the registration of webhooks: %w", err)
-	}
-	o := &objects.Object{Object: fields}
+func (h *hub) put(ctx context.Context, kind string, hooks ...any) error {
+	o := &objects.Object{Object: map[string]any{"apiVersion": registration.SchemeGroupVersion.String(), "kind": kind, "webhooks": hooks}}
 	o.SetName(h.hookName())
-	if err := h.store.client.Resource(at).Delete(ctx, o.GetName(), metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+	if err := h.store.client.Resource(registrations(kind)).Delete(ctx, o.GetName(), metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("remove an old registration of webhooks: %w", err)
 	}
-	if _, err := h.store.client.Resource(at).Create(ctx, o, metav1.CreateOptions{FieldManager: manager}); err != nil {
+	if _, err := h.store.client.Resource(registrations(kind)).Create(ctx, o, metav1.CreateOptions{FieldManager: manager}); err != nil {
 		return fmt.Errorf("register webhooks: %w", err)
 	}
 	return nil
@@ -279,41 +242,10 @@ const withdrawTime = 10 * time.Second
 func (h *hub) withdraw(ctx context.Context) {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), withdrawTime)
 	defer stop()
-	for _, at := range []schema.GroupVersionResource{validatingHooks(), mutatingHooks()} {
-		err := h.store.client.Resource(at).Delete(ctx, h.hookName(), metav1.DeleteOptions{})
+	for _, kind := range []string{validating, mutating} {
+		err := h.store.client.Resource(registrations(kind)).Delete(ctx, h.hookName(), metav1.DeleteOptions{})
 		if err != nil && !apierrors.IsNotFound(err) {
 			h.logf("withdraw the registration of webhooks: %v", err)
 		}
 	}
-}
-
-// selfSigned makes a certificate for loopback and the authority that it is trusted by.
-func selfSigned(now time.Time) (tls.Certificate, []byte, error) {
-	var none tls.Certificate
-	caKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return none, nil, fmt.Errorf("make the key of an authority for webhooks: %w", err)
-	}
-	authority := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "simulated hub"}, IsCA: true, BasicConstraintsValid: true,
-		NotBefore: now.Add(-time.Hour), NotAfter: now.AddDate(1, 0, 0), KeyUsage: x509.KeyUsageCertSign,
-	}
-	caDER, err := x509.CreateCertificate(rand.Reader, authority, authority, &caKey.PublicKey, caKey)
-	if err != nil {
-		return none, nil, fmt.Errorf("sign an authority for webhooks: %w", err)
-	}
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return none, nil, fmt.Errorf("make a key for webhooks: %w", err)
-	}
-	leaf := &x509.Certificate{
-		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "127.0.0.1"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-		NotBefore: now.Add(-time.Hour), NotAfter: now.AddDate(1, 0, 0), KeyUsage: x509.KeyUsageDigitalSignature,
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
-	}
-	der, err := x509.CreateCertificate(rand.Reader, leaf, authority, &key.PublicKey, caKey)
-	if err != nil {
-		return none, nil, fmt.Errorf("sign a certificate for webhooks: %w", err)
-	}
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: caDER}), nil
 }

@@ -84,7 +84,7 @@ func TestInstallRules(t *testing.T) {
 		"counts when it is installed": {"spec: {provisionRequirements: {controlPlaneAgents: 3}}\nstatus: {conditions: [{type: Completed, status: 'True', reason: InstallationCompleted}]}",
 			"spec: {provisionRequirements: {controlPlaneAgents: 3, workerAgents: 1}}", ok},
 	} {
-		row.check(t, name, webhook.ValidateInstall(parse(t, objects.KindInstall, row.old), parse(t, objects.KindInstall, row.now)))
+		row.check(t, name, webhook.ValidateInstall(parse(t, hubapi.KindAgentClusterInstall, row.old), parse(t, hubapi.KindAgentClusterInstall, row.now)))
 	}
 }
 
@@ -102,7 +102,7 @@ func TestDefaultUserManaged(t *testing.T) {
 		"said":             {"spec: {networking: {userManagedNetworking: true}, provisionRequirements: {controlPlaneAgents: 3}}", true},
 		"begun, left open": {"spec: {networking: {}, provisionRequirements: {controlPlaneAgents: 3}}\nstatus: {conditions: [{type: Completed, status: 'False', reason: InstallationInProgress}]}", nil},
 	} {
-		o := parse(t, objects.KindInstall, row.now)
+		o := parse(t, hubapi.KindAgentClusterInstall, row.now)
 		if _, err := webhook.DefaultInstall(o); err != nil {
 			t.Fatal(err)
 		}
@@ -123,42 +123,42 @@ func TestOtherRules(t *testing.T) {
 		old, now  string
 		verdict
 	}{
-		"InfraEnv with both": {objects.KindInfraEnv, "CREATE", "", "spec: {clusterRef: {name: a, namespace: b}, osImageVersion: '4.20'}", verdict{400, "not both"}},
-		"two kinds of NTP":   {objects.KindInfraEnv, "CREATE", "", "spec: {ntpSources: [a], additionalNTPSources: [b]}", ok},
-		"cluster added":      {objects.KindInfraEnv, "UPDATE", "spec: {}", "spec: {clusterRef: {name: a, namespace: b}}", verdict{400, "ClusterRef"}},
-		"cluster removed":    {objects.KindInfraEnv, "UPDATE", "spec: {clusterRef: {name: a, namespace: b}}", "spec: {}", verdict{400, "ClusterRef"}},
-		"key changed":        {objects.KindInfraEnv, "UPDATE", "spec: {clusterRef: {name: a, namespace: b}}", "spec: {clusterRef: {name: a, namespace: b}, sshAuthorizedKey: k}", ok},
-		"other architecture": {objects.KindInfraEnv, "UPDATE", "spec: {cpuArchitecture: x86_64}", "spec: {cpuArchitecture: arm64}", verdict{400, "CpuArchitecture"}},
-		"image too early":    {objects.KindInfraEnv, "UPDATE", "spec: {clusterRef: {name: a, namespace: b}}", "spec: {clusterRef: {name: a, namespace: b}, osImageVersion: '4.20'}", verdict{400, "installed"}},
-		"image for day 2":    {objects.KindInfraEnv, "UPDATE", "spec: {clusterRef: {name: done, namespace: b}}", "spec: {clusterRef: {name: done, namespace: b}, osImageVersion: '4.20'}", ok},
+		"InfraEnv with both": {hubapi.KindInfraEnv, "CREATE", "", "spec: {clusterRef: {name: a, namespace: b}, osImageVersion: '4.20'}", verdict{400, "not both"}},
+		"two kinds of NTP":   {hubapi.KindInfraEnv, "CREATE", "", "spec: {ntpSources: [a], additionalNTPSources: [b]}", ok},
+		"cluster added":      {hubapi.KindInfraEnv, "UPDATE", "spec: {}", "spec: {clusterRef: {name: a, namespace: b}}", verdict{400, "ClusterRef"}},
+		"cluster removed":    {hubapi.KindInfraEnv, "UPDATE", "spec: {clusterRef: {name: a, namespace: b}}", "spec: {}", verdict{400, "ClusterRef"}},
+		"key changed":        {hubapi.KindInfraEnv, "UPDATE", "spec: {clusterRef: {name: a, namespace: b}}", "spec: {clusterRef: {name: a, namespace: b}, sshAuthorizedKey: k}", ok},
+		"other architecture": {hubapi.KindInfraEnv, "UPDATE", "spec: {cpuArchitecture: x86_64}", "spec: {cpuArchitecture: arm64}", verdict{400, "CpuArchitecture"}},
+		"image too early":    {hubapi.KindInfraEnv, "UPDATE", "spec: {clusterRef: {name: a, namespace: b}}", "spec: {clusterRef: {name: a, namespace: b}, osImageVersion: '4.20'}", verdict{400, "installed"}},
+		"image for day 2":    {hubapi.KindInfraEnv, "UPDATE", "spec: {clusterRef: {name: done, namespace: b}}", "spec: {clusterRef: {name: done, namespace: b}, osImageVersion: '4.20'}", ok},
 
-		"disk twice":          {objects.KindAgent, "UPDATE", "spec: {}", "spec: {installation_disk_id: a, installation_disk_path: b}", verdict{400, "not both"}},
-		"bound while known":   {objects.KindAgent, "UPDATE", "status: {debugInfo: {state: known-unbound}}", "spec: {clusterDeploymentName: {name: a, namespace: b}}", ok},
-		"unbound while busy":  {objects.KindAgent, "UPDATE", "spec: {clusterDeploymentName: {name: a, namespace: b}}\nstatus: {debugInfo: {state: installing-in-progress}}", "spec: {}", verdict{400, "ClusterDeploymentName"}},
-		"day 2 given up":      {objects.KindAgent, "UPDATE", "spec: {clusterDeploymentName: {name: a, namespace: b}}\nstatus: {kind: AddToExistingClusterHost, debugInfo: {state: installing}}", "spec: {}", ok},
-		"denied by a trouble": {objects.KindAgent, "UPDATE", "metadata: {name: bad}", "metadata: {name: bad}", verdict{403, "not this one"}},
+		"disk twice":          {hubapi.KindAgent, "UPDATE", "spec: {}", "spec: {installation_disk_id: a, installation_disk_path: b}", verdict{400, "not both"}},
+		"bound while known":   {hubapi.KindAgent, "UPDATE", "status: {debugInfo: {state: known-unbound}}", "spec: {clusterDeploymentName: {name: a, namespace: b}}", ok},
+		"unbound while busy":  {hubapi.KindAgent, "UPDATE", "spec: {clusterDeploymentName: {name: a, namespace: b}}\nstatus: {debugInfo: {state: installing-in-progress}}", "spec: {}", verdict{400, "ClusterDeploymentName"}},
+		"day 2 given up":      {hubapi.KindAgent, "UPDATE", "spec: {clusterDeploymentName: {name: a, namespace: b}}\nstatus: {kind: AddToExistingClusterHost, debugInfo: {state: installing}}", "spec: {}", ok},
+		"denied by a trouble": {hubapi.KindAgent, "UPDATE", "metadata: {name: bad}", "metadata: {name: bad}", verdict{403, "not this one"}},
 
-		"reserved label":   {objects.KindClassification, "CREATE", "", "spec: {labelKey: a, labelValue: QUERYERROR-x, query: .cpu}", verdict{400, "QUERYERROR"}},
-		"no label":         {objects.KindClassification, "CREATE", "", "spec: {labelKey: a, labelValue: '-', query: .cpu}", verdict{400, "spec: Invalid value: \"-\""}},
-		"no query":         {objects.KindClassification, "CREATE", "", "spec: {labelKey: a, labelValue: b, query: '.cpu |'}", verdict{400, "spec: Invalid value: \".cpu |\": unexpected EOF"}},
-		"unknown function": {objects.KindClassification, "CREATE", "", "spec: {labelKey: a, labelValue: b, query: nonsense(.cpu)}", ok},
-		"label changed":    {objects.KindClassification, "UPDATE", "spec: {labelKey: a, labelValue: b, query: .}", "spec: {labelKey: a, labelValue: c, query: .}", verdict{400, "Label modified"}},
-		"a classification": {objects.KindClassification, "CREATE", "", "spec: {labelKey: size, labelValue: big, query: '.cpu.count > 8'}", ok},
+		"reserved label":   {hubapi.KindAgentClassification, "CREATE", "", "spec: {labelKey: a, labelValue: QUERYERROR-x, query: .cpu}", verdict{400, "QUERYERROR"}},
+		"no label":         {hubapi.KindAgentClassification, "CREATE", "", "spec: {labelKey: a, labelValue: '-', query: .cpu}", verdict{400, "spec: Invalid value: \"-\""}},
+		"no query":         {hubapi.KindAgentClassification, "CREATE", "", "spec: {labelKey: a, labelValue: b, query: '.cpu |'}", verdict{400, "spec: Invalid value: \".cpu |\": unexpected EOF"}},
+		"unknown function": {hubapi.KindAgentClassification, "CREATE", "", "spec: {labelKey: a, labelValue: b, query: nonsense(.cpu)}", ok},
+		"label changed":    {hubapi.KindAgentClassification, "UPDATE", "spec: {labelKey: a, labelValue: b, query: .}", "spec: {labelKey: a, labelValue: c, query: .}", verdict{400, "Label modified"}},
+		"a classification": {hubapi.KindAgentClassification, "CREATE", "", "spec: {labelKey: size, labelValue: big, query: '.cpu.count > 8'}", ok},
 
-		"cluster without pull secret": {objects.KindCluster, "CREATE", "", "spec: {clusterInstallRef: {group: extensions.hive.openshift.io, kind: AgentClusterInstall}}", ok},
-		"a cluster":                   {objects.KindCluster, "CREATE", "", "spec: {pullSecretRef: {name: p}, clusterInstallRef: {group: extensions.hive.openshift.io, kind: AgentClusterInstall}}", ok},
-		"other contract":              {objects.KindCluster, "CREATE", "", "spec: {pullSecretRef: {name: p}, clusterInstallRef: {group: x, kind: other}}", verdict{422, `spec.clusterInstallRef.kind: Unsupported value: "other": supported values: "extensions.hive.openshift.io/v1beta1, Kind=AgentClusterInstall"`}},
-		"too long a name":             {objects.KindCluster, "CREATE", "", "spec: {clusterName: " + strings.Repeat("a", 64) + ", pullSecretRef: {name: p}}", verdict{400, "Invalid cluster name (.spec.clusterName): must be no more than 63 characters"}},
-		"two ways":                    {objects.KindCluster, "CREATE", "", "spec: {pullSecretRef: {name: p}, provisioning: {}, clusterInstallRef: {group: extensions.hive.openshift.io, kind: AgentClusterInstall}}", verdict{422, "spec.provisioning: Forbidden: provisioning and clusterInstallRef cannot be set at the same time"}},
-		"installed without metadata":  {objects.KindCluster, "UPDATE", "spec: {}", "spec: {installed: true}", verdict{422, "spec.clusterMetadata: Required value: installed cluster must have cluster metadata"}},
-		"no way to install":           {objects.KindCluster, "CREATE", "", "spec: {}", verdict{422, "spec.provisioning: Required value: provisioning is required if not installed"}},
-		"domain changed":              {objects.KindCluster, "UPDATE", "spec: {baseDomain: a}", "spec: {baseDomain: b}", verdict{400, "baseDomain"}},
-		"selector changed":            {objects.KindCluster, "UPDATE", "spec: {platform: {agentBareMetal: {agentSelector: {}}}}", "spec: {platform: {agentBareMetal: {agentSelector: {matchLabels: {a: b}}}}}", ok},
-		"installed":                   {objects.KindCluster, "UPDATE", "spec: {installed: false}", "spec: {installed: true, clusterMetadata: {clusterID: a, infraID: b, adminKubeconfigSecretRef: {name: c}}}", ok},
-		"uninstalled":                 {objects.KindCluster, "UPDATE", "spec: {installed: true, clusterMetadata: {clusterID: a, infraID: b, adminKubeconfigSecretRef: {name: c}}}", "spec: {installed: false}", verdict{422, "spec.installed: Invalid value: false: cannot make uninstalled once installed"}},
-		"metadata changed":            {objects.KindCluster, "UPDATE", "spec: {installed: true, clusterMetadata: {clusterID: a, infraID: b, adminKubeconfigSecretRef: {name: c}}}", "spec: {installed: true, clusterMetadata: {clusterID: x, infraID: b, adminKubeconfigSecretRef: {name: c}}}", verdict{422, "field is immutable"}},
-		"protected":                   {objects.KindCluster, "DELETE", "metadata: {annotations: {hive.openshift.io/protected-delete: 'true'}}", "", verdict{422, `metadata.annotations.hive.openshift.io/protected-delete: Invalid value: "true": cannot delete while annotation is present`}},
-		"not protected":               {objects.KindCluster, "DELETE", "metadata: {annotations: {hive.openshift.io/protected-delete: 'false'}}", "", ok},
+		"cluster without pull secret": {hubapi.KindClusterDeployment, "CREATE", "", "spec: {clusterInstallRef: {group: extensions.hive.openshift.io, kind: AgentClusterInstall}}", ok},
+		"a cluster":                   {hubapi.KindClusterDeployment, "CREATE", "", "spec: {pullSecretRef: {name: p}, clusterInstallRef: {group: extensions.hive.openshift.io, kind: AgentClusterInstall}}", ok},
+		"other contract":              {hubapi.KindClusterDeployment, "CREATE", "", "spec: {pullSecretRef: {name: p}, clusterInstallRef: {group: x, kind: other}}", verdict{422, `spec.clusterInstallRef.kind: Unsupported value: "other": supported values: "extensions.hive.openshift.io/v1beta1, Kind=AgentClusterInstall"`}},
+		"too long a name":             {hubapi.KindClusterDeployment, "CREATE", "", "spec: {clusterName: " + strings.Repeat("a", 64) + ", pullSecretRef: {name: p}}", verdict{400, "Invalid cluster name (.spec.clusterName): must be no more than 63 characters"}},
+		"two ways":                    {hubapi.KindClusterDeployment, "CREATE", "", "spec: {pullSecretRef: {name: p}, provisioning: {}, clusterInstallRef: {group: extensions.hive.openshift.io, kind: AgentClusterInstall}}", verdict{422, "spec.provisioning: Forbidden: provisioning and clusterInstallRef cannot be set at the same time"}},
+		"installed without metadata":  {hubapi.KindClusterDeployment, "UPDATE", "spec: {}", "spec: {installed: true}", verdict{422, "spec.clusterMetadata: Required value: installed cluster must have cluster metadata"}},
+		"no way to install":           {hubapi.KindClusterDeployment, "CREATE", "", "spec: {}", verdict{422, "spec.provisioning: Required value: provisioning is required if not installed"}},
+		"domain changed":              {hubapi.KindClusterDeployment, "UPDATE", "spec: {baseDomain: a}", "spec: {baseDomain: b}", verdict{400, "baseDomain"}},
+		"selector changed":            {hubapi.KindClusterDeployment, "UPDATE", "spec: {platform: {agentBareMetal: {agentSelector: {}}}}", "spec: {platform: {agentBareMetal: {agentSelector: {matchLabels: {a: b}}}}}", ok},
+		"installed":                   {hubapi.KindClusterDeployment, "UPDATE", "spec: {installed: false}", "spec: {installed: true, clusterMetadata: {clusterID: a, infraID: b, adminKubeconfigSecretRef: {name: c}}}", ok},
+		"uninstalled":                 {hubapi.KindClusterDeployment, "UPDATE", "spec: {installed: true, clusterMetadata: {clusterID: a, infraID: b, adminKubeconfigSecretRef: {name: c}}}", "spec: {installed: false}", verdict{422, "spec.installed: Invalid value: false: cannot make uninstalled once installed"}},
+		"metadata changed":            {hubapi.KindClusterDeployment, "UPDATE", "spec: {installed: true, clusterMetadata: {clusterID: a, infraID: b, adminKubeconfigSecretRef: {name: c}}}", "spec: {installed: true, clusterMetadata: {clusterID: x, infraID: b, adminKubeconfigSecretRef: {name: c}}}", verdict{422, "field is immutable"}},
+		"protected":                   {hubapi.KindClusterDeployment, "DELETE", "metadata: {annotations: {hive.openshift.io/protected-delete: 'true'}}", "", verdict{422, `metadata.annotations.hive.openshift.io/protected-delete: Invalid value: "true": cannot delete while annotation is present`}},
+		"not protected":               {hubapi.KindClusterDeployment, "DELETE", "metadata: {annotations: {hive.openshift.io/protected-delete: 'false'}}", "", ok},
 	} {
 		old, now := parse(t, row.kind, row.old), parse(t, row.kind, row.now)
 		id := ""

@@ -1,24 +1,32 @@
 package hub
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
-	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/openshift/assisted-service/models"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
 	"github.com/oaictl/oaictl/internal/simulator/hub/assisted"
 	"github.com/oaictl/oaictl/internal/simulator/hub/condition"
 	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
-	"github.com/openshift/assisted-service/models"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 func path(h *assisted.Host) string { return "/v2/infra-envs/" + h.InfraEnvID + "/hosts/" + h.ID }
 
 func (h *hub) agentOf(host *assisted.Host) *objects.Object {
 	k, _ := h.infraEnvBehind(host.InfraEnvID)
-	return h.store.get(objects.KindAgent, k.space, host.ID)
+	return h.store.get(hubapi.KindAgent, k.space, host.ID)
 }
 
 func (h *hub) infraEnvBehind(id string) (key, bool) {
@@ -34,7 +42,7 @@ func (h *hub) infraEnvBehind(id string) (key, bool) {
 // is made when the host registers, what its spec says is sent, and what the
 // service says of the host becomes its status.
 func (h *hub) reconcileAgent(ctx context.Context, k key) error {
-	agent, host := h.store.get(objects.KindAgent, k.space, k.id), h.hosts[k.id]
+	agent, host := h.store.get(hubapi.KindAgent, k.space, k.id), h.hosts[k.id]
 	h.spread(k)
 	switch {
 	case agent == nil && host == nil:
@@ -49,7 +57,7 @@ func (h *hub) reconcileAgent(ctx context.Context, k key) error {
 			return nil
 		}
 		h.logf("%s has no host any more", k)
-		return h.store.delete(ctx, objects.KindAgent, k.space, k.id)
+		return h.store.delete(ctx, hubapi.KindAgent, k.space, k.id)
 	}
 	if objects.AddFinalizer(agent, hubapi.FinalizerAgent) {
 		if err := h.store.update(ctx, agent); err != nil {
@@ -59,7 +67,7 @@ func (h *hub) reconcileAgent(ctx context.Context, k key) error {
 	if err := h.inherit(ctx, agent); err != nil {
 		return err
 	}
-	spec, err := objects.Spec[objects.AgentSpec](agent)
+	spec, err := objects.Spec[agentinstall.AgentSpec](agent)
 	if err != nil {
 		return err
 	}
@@ -97,7 +105,7 @@ func (h *hub) reconcileAgent(ctx context.Context, k key) error {
 // lookedAt tells whether the hosts of an Agent's InfraEnv are known: one not among them is gone.
 func (h *hub) lookedAt(agent *objects.Object) bool {
 	name := agent.GetLabels()[hubapi.LabelAgentInfraEnv]
-	m := h.infraEnvs[key{objects.KindInfraEnv, agent.GetNamespace(), name}]
+	m := h.infraEnvs[key{hubapi.KindInfraEnv, agent.GetNamespace(), name}]
 	return m != nil && m.id != "" && m.hosts != ""
 }
 
@@ -106,11 +114,11 @@ func (h *hub) createAgent(ctx context.Context, host *assisted.Host) error {
 	if !found {
 		return nil
 	}
-	env := h.store.get(objects.KindInfraEnv, at.space, at.id)
+	env := h.store.get(hubapi.KindInfraEnv, at.space, at.id)
 	if env == nil || env.GetDeletionTimestamp() != nil {
 		return nil
 	}
-	envSpec, err := objects.Spec[objects.InfraEnvSpec](env)
+	envSpec, err := objects.Spec[agentinstall.InfraEnvSpec](env)
 	if err != nil {
 		return err
 	}
@@ -119,50 +127,34 @@ func (h *hub) createAgent(ctx context.Context, host *assisted.Host) error {
 		spec["clusterDeploymentName"] = map[string]any{"name": ref.Name, "namespace": ref.Namespace}
 	}
 	agent := &objects.Object{Object: map[string]any{"apiVersion": hubapi.GroupAgentInstall + "/" + hubapi.VersionAgentInstall,
-		"kind": string(objects.KindAgent), "spec": spec}}
+		"kind": hubapi.KindAgent, "spec": spec}}
 	agent.SetName(host.ID)
 	agent.SetNamespace(at.space)
-	labels := maps.Clone(envSpec.AgentLabels)
-	if labels == nil {
-		labels = map[string]string{}
-	}
-	labels[hubapi.LabelAgentInfraEnv] = at.id
-	agent.SetLabels(labels)
-	agent.SetOwnerReferences(append(agent.GetOwnerReferences(), ownerOf(env, false)))
+	agent.SetLabels(labels.Merge(envSpec.AgentLabels, labels.Set{hubapi.LabelAgentInfraEnv: at.id}))
+	agent.SetOwnerReferences([]metav1.OwnerReference{ownerOf(env, false)})
 	err = h.store.create(ctx, agent)
 	if err == nil {
 		h.logf("host %s has an Agent", host.ID)
-		h.queue.add(key{objects.KindAgent, at.space, host.ID})
+		h.queue.add(key{hubapi.KindAgent, at.space, host.ID})
 	}
 	return err
 }
 
 // annotate keeps a copy of the host's state in the Agent, from which the service could make the host anew.
 func (h *hub) annotate(ctx context.Context, agent *objects.Object, host *assisted.Host) error {
-	notes := agent.GetAnnotations()
-	changed := false
-	for _, note := range []struct{ name, text string }{
-		{hubapi.AnnotationAgentState, host.Status}, {hubapi.AnnotationAgentRole, host.Role},
-		{hubapi.AnnotationAgentInventory, host.Inventory}, {hubapi.AnnotationAgentValidations, host.ValidationsInfo},
-		{hubapi.AnnotationAgentStage, host.Stage()},
-	} {
-		var moved bool
-		notes, moved = objects.SetMark(notes, note.name, note.text)
-		changed = changed || moved
-	}
-	if !changed {
-		return nil
-	}
-	agent.SetAnnotations(notes)
-	return h.store.update(ctx, agent)
+	return h.store.change(ctx, agent, func() {
+		agent.SetAnnotations(labels.Merge(agent.GetAnnotations(), labels.Set{
+			hubapi.AnnotationAgentState: host.Status, hubapi.AnnotationAgentRole: host.Role, hubapi.AnnotationAgentStage: host.Stage(),
+			hubapi.AnnotationAgentInventory: host.Inventory, hubapi.AnnotationAgentValidations: host.ValidationsInfo,
+		}))
+	})
 }
 
-func (h *hub) reportAgent(ctx context.Context, agent *objects.Object, host *assisted.Host, spec *objects.AgentSpec, fault error) error {
+func (h *hub) reportAgent(ctx context.Context, agent *objects.Object, host *assisted.Host, spec *agentinstall.AgentSpec, fault error) error {
 	status := statusOf(agent)
-	conditions, _, _ := unstructured.NestedSlice(agent.Object, "status", "conditions")
 	view := condition.AgentView{State: host.Status, Info: host.StatusInfo, Checks: assisted.ChecksOf(host.ValidationsInfo), Approved: spec.Approved}
-	all := append([]condition.Condition{condition.SpecSynced(fault, "The Spec has been successfully applied")}, view.Conditions()...)
-	status["conditions"] = condition.Set(conditions, all, h.clock.Now(), false)
+	synced := condition.SpecSynced(fault, "The Spec has been successfully applied")
+	h.setConditions(status, false, append([]condition.Condition{synced}, view.Conditions()...)...)
 	status["role"], status["kind"] = host.EffectiveRole(), agentKind(host)
 	delete(status, "bootstrap")
 	if host.Bootstrap {
@@ -218,4 +210,123 @@ func setSources(status map[string]any, text string) {
 		list = append(list, map[string]any{"sourceName": s.SourceName, "sourceState": string(s.SourceState)})
 	}
 	setList(status, "ntpSources", list)
+}
+
+func readInventory(text string) (*models.Inventory, error) {
+	if text == "" {
+		return nil, nil
+	}
+	inv := &models.Inventory{}
+	err := json.Unmarshal([]byte(text), inv)
+	inv.Boot, inv.CPU = cmp.Or(inv.Boot, &models.Boot{}), cmp.Or(inv.CPU, &models.CPU{})
+	inv.Memory, inv.SystemVendor = cmp.Or(inv.Memory, &models.Memory{}), cmp.Or(inv.SystemVendor, &models.SystemVendor{})
+	return inv, err
+}
+
+func printedInventory(inv *models.Inventory) agentinstall.HostInventory {
+	out := agentinstall.HostInventory{Hostname: inv.Hostname, BMCAddress: inv.BmcAddress, BMCV6Address: inv.BmcV6address}
+	out.CPU = agentinstall.HostCPU{
+		Count: inv.CPU.Count, ClockMegahertz: int64(inv.CPU.Frequency), Flags: inv.CPU.Flags, ModelName: inv.CPU.ModelName, Architecture: inv.CPU.Architecture,
+	}
+	out.Memory = agentinstall.HostMemory{PhysicalBytes: inv.Memory.PhysicalBytes, UsableBytes: inv.Memory.UsableBytes}
+	out.Boot = agentinstall.HostBoot{CurrentBootMode: inv.Boot.CurrentBootMode, PXEInterface: inv.Boot.PxeInterface, DeviceType: inv.Boot.DeviceType}
+	out.SystemVendor = agentinstall.HostSystemVendor(*inv.SystemVendor)
+	for _, nic := range inv.Interfaces {
+		out.Interfaces = append(out.Interfaces, agentinstall.HostInterface{
+			Name: nic.Name, MACAddress: nic.MacAddress, HasCarrier: nic.HasCarrier, MTU: nic.Mtu, SpeedMbps: nic.SpeedMbps, Vendor: nic.Vendor,
+			Product: nic.Product, BIOSDevName: nic.Biosdevname, ClientID: nic.ClientID,
+			IPV4Addresses: some(nic.IPV4Addresses), IPV6Addresses: some(nic.IPV6Addresses), Flags: some(nic.Flags),
+		})
+	}
+	for _, d := range inv.Disks {
+		disk := agentinstall.HostDisk{
+			ID: d.ID, Name: d.Name, Path: d.Path, ByPath: d.ByPath, ByID: d.ByID, DriveType: string(d.DriveType), Vendor: d.Vendor, Model: d.Model,
+			Serial: d.Serial, WWN: d.Wwn, HCTL: d.Hctl, SizeBytes: d.SizeBytes, Bootable: d.Bootable, SMART: d.Smart,
+			InstallationEligibility: &agentinstall.DiskEligibility{Eligible: d.InstallationEligibility.Eligible, NotEligibleReasons: some(d.InstallationEligibility.NotEligibleReasons)},
+			IOPerf:                  &agentinstall.DiskPerformance{},
+		}
+		if d.IoPerf != nil {
+			disk.IOPerf.SyncDurationMilliseconds = d.IoPerf.SyncDuration
+		}
+		out.Disks = append(out.Disks, disk)
+	}
+	for _, gpu := range inv.Gpus {
+		out.GPUs = append(out.GPUs, agentinstall.HostGPU(*gpu))
+	}
+	return out
+}
+
+// some is a list that prints as an empty one rather than not at all.
+func some(list []string) []string {
+	if list == nil {
+		return []string{}
+	}
+	return list
+}
+
+func setInventory(status map[string]any, text string) error {
+	inv, err := readInventory(text)
+	if err != nil || inv == nil {
+		delete(status, "inventory")
+		return err
+	}
+	out := printedInventory(inv)
+	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&out)
+	if err != nil {
+		return err
+	}
+	status["inventory"] = fields
+	return nil
+}
+
+// labelAgent puts what is known of the machine into labels, by which Agents can be chosen.
+func (h *hub) labelAgent(ctx context.Context, k key, host *assisted.Host, spec *agentinstall.AgentSpec) error {
+	inv, err := readInventory(host.Inventory)
+	if err != nil || inv == nil {
+		return err
+	}
+	agent := h.store.get(hubapi.KindAgent, k.space, k.id)
+	if agent == nil {
+		return nil
+	}
+	want := inventoryLabels(inv)
+	if ref := spec.ClusterDeploymentName; ref != nil {
+		want[hubapi.LabelAgentClusterNamespace] = ref.Namespace
+	}
+	return h.store.change(ctx, agent, func() {
+		agent.SetAnnotations(labels.Merge(agent.GetAnnotations(), labels.Set{hubapi.AnnotationInventoryVersion: "0.1"}))
+		agent.SetLabels(labels.Merge(agent.GetLabels(), want))
+	})
+}
+
+func inventoryLabels(inv *models.Inventory) map[string]string {
+	solid := slices.ContainsFunc(inv.Disks, func(d *models.Disk) bool { return d.DriveType == models.DriveTypeSSD })
+	virt := slices.Contains(inv.CPU.Flags, "vmx") || slices.Contains(inv.CPU.Flags, "svm")
+	all := map[string]string{
+		hubapi.InventoryHasNonRotationalDisk: strconv.FormatBool(solid),
+		hubapi.InventoryCPUArchitecture:      inv.CPU.Architecture,
+		hubapi.InventoryCPUVirtEnabled:       strconv.FormatBool(virt),
+		hubapi.InventoryHostProductName:      labelText(inv.SystemVendor.ProductName),
+		hubapi.InventoryHostIsVirtual:        strconv.FormatBool(inv.SystemVendor.Virtual),
+	}
+	if maker := labelText(inv.SystemVendor.Manufacturer); maker != "" {
+		all[hubapi.InventoryHostManufacturer] = maker
+	}
+	return all
+}
+
+// labelText makes a text one that a label may have: blanks go, and what is still none is left out.
+func labelText(text string) string {
+	text = strings.ReplaceAll(text, " ", "")
+	if len(text) > 63 || !regexp.MustCompile(`^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$`).MatchString(text) {
+		return ""
+	}
+	return text
+}
+
+func rfc3339(at time.Time) string {
+	if at.Unix() <= 0 {
+		return ""
+	}
+	return at.UTC().Format(time.RFC3339)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 )
 
 func changeable(state string) bool {
@@ -24,7 +25,7 @@ func changeable(state string) bool {
 }
 
 // syncAgent makes the service's host say what its Agent says. The error is what SpecSynced tells.
-func (h *hub) syncAgent(ctx context.Context, host *assisted.Host, agent *objects.Object, spec *objects.AgentSpec) error {
+func (h *hub) syncAgent(ctx context.Context, host *assisted.Host, agent *objects.Object, spec *agentinstall.AgentSpec) error {
 	if h.failing > 0 {
 		h.failing--
 		return errors.New("the database of the service does not answer")
@@ -88,7 +89,7 @@ func (h *hub) readHost(ctx context.Context, host *assisted.Host) error {
 }
 
 // hostChange is where a host differs from what its Agent asks for. What is left open is the service's.
-func hostChange(host *assisted.Host, spec *objects.AgentSpec) (map[string]any, error) {
+func hostChange(host *assisted.Host, spec *agentinstall.AgentSpec) (map[string]any, error) {
 	change := map[string]any{}
 	if spec.Role != "" && spec.Role != host.Role {
 		change["host_role"] = spec.Role
@@ -111,16 +112,21 @@ func hostChange(host *assisted.Host, spec *objects.AgentSpec) (map[string]any, e
 		_ = json.Unmarshal([]byte(host.NodeLabels), &have) // the service's own text
 	}
 	if !maps.Equal(have, spec.NodeLabels) {
-		labels := []any{}
-		for _, name := range slices.Sorted(maps.Keys(spec.NodeLabels)) {
-			labels = append(labels, map[string]any{"key": name, "value": spec.NodeLabels[name]})
-		}
-		change["node_labels"] = labels
+		change["node_labels"] = keyed(spec.NodeLabels)
 	}
 	return change, nil
 }
 
-func diskOf(host *assisted.Host, spec *objects.AgentSpec) (string, error) {
+// keyed is a map as the service takes it: a list, by name.
+func keyed(values map[string]string) []any {
+	list := []any{}
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		list = append(list, map[string]any{"key": name, "value": values[name]})
+	}
+	return list
+}
+
+func diskOf(host *assisted.Host, spec *agentinstall.AgentSpec) (string, error) {
 	if spec.InstallationDiskID == "" && spec.InstallationDiskPath == "" {
 		return "", nil
 	}
@@ -138,16 +144,16 @@ func diskOf(host *assisted.Host, spec *objects.AgentSpec) (string, error) {
 	return "", assisted.InputFault("Requested installation disk is not part of the host's valid disks")
 }
 
-func (h *hub) addFencing(ctx context.Context, host *assisted.Host, spec *objects.AgentSpec, change map[string]any) error {
+func (h *hub) addFencing(ctx context.Context, host *assisted.Host, spec *agentinstall.AgentSpec, change map[string]any) error {
 	secret := spec.FencingCredentialsSecretRef
 	if secret == "" {
 		return nil
 	}
 	k, _ := h.infraEnvBehind(host.InfraEnvID)
-	data, err := h.secret(ctx, k.space, secret)
-	if apierrors.IsNotFound(err) {
+	if _, err := h.store.read(ctx, hubapi.KindSecret, k.space, secret); apierrors.IsNotFound(err) {
 		return fmt.Errorf("failed to get secret %s/%s from API: secrets %q not found", k.space, secret, secret)
 	}
+	data, err := h.content(ctx, hubapi.KindSecret, k.space, secret)
 	if err != nil {
 		return err
 	}
@@ -159,29 +165,25 @@ func (h *hub) addFencing(ctx context.Context, host *assisted.Host, spec *objects
 }
 
 // fencingOf are the credentials in a Secret. Nothing of them is examined.
-func fencingOf(secret map[string][]byte) map[string]any {
+func fencingOf(secret map[string]string) map[string]any {
 	credentials := map[string]any{
-		"address": string(secret[hubapi.KeyFencingAddress]), "username": string(secret[hubapi.KeyUsername]), "password": string(secret[hubapi.KeyPassword]),
+		"address": secret[hubapi.KeyFencingAddress], "username": secret[hubapi.KeyUsername], "password": secret[hubapi.KeyPassword],
 	}
-	set(credentials, "certificate_verification", string(secret[hubapi.KeyFencingVerify]))
+	set(credentials, "certificate_verification", secret[hubapi.KeyFencingVerify])
 	return credentials
 }
 
 // addEndpoint adds what a host needs to fetch its Ignition from an endpoint of the user's.
-func (h *hub) addEndpoint(ctx context.Context, host *assisted.Host, spec *objects.AgentSpec, change map[string]any) error {
+func (h *hub) addEndpoint(ctx context.Context, host *assisted.Host, spec *agentinstall.AgentSpec, change map[string]any) error {
 	if ref := spec.IgnitionEndpointTokenReference; ref != nil && !host.EndpointTokenSet {
 		k, _ := h.infraEnvBehind(host.InfraEnvID)
-		token, err := h.secretText(ctx, cmp.Or(ref.Namespace, k.space), ref.Name, hubapi.KeyIgnitionToken)
+		token, err := h.field(ctx, hubapi.KindSecret, cmp.Or(ref.Namespace, k.space), ref.Name, hubapi.KeyIgnitionToken)
 		if err != nil {
 			return err
 		}
 		change["ignition_endpoint_token"] = token
 		if len(spec.IgnitionEndpointHTTPHeaders) > 0 {
-			headers := []any{}
-			for _, name := range slices.Sorted(maps.Keys(spec.IgnitionEndpointHTTPHeaders)) {
-				headers = append(headers, map[string]any{"key": name, "value": spec.IgnitionEndpointHTTPHeaders[name]})
-			}
-			change["ignition_endpoint_http_headers"] = headers
+			change["ignition_endpoint_http_headers"] = keyed(spec.IgnitionEndpointHTTPHeaders)
 		}
 	}
 	return nil
@@ -196,7 +198,7 @@ func (h *hub) sendArgs(ctx context.Context, host *assisted.Host, text string) er
 }
 
 // bind gives a host to its Agent's cluster, or back to the pool, and tells whether it was on its way.
-func (h *hub) bind(ctx context.Context, host *assisted.Host, agent *objects.Object, spec *objects.AgentSpec) (bool, error) {
+func (h *hub) bind(ctx context.Context, host *assisted.Host, agent *objects.Object, spec *agentinstall.AgentSpec) (bool, error) {
 	want := ""
 	if ref := spec.ClusterDeploymentName; ref != nil && ref.Name != "" {
 		m := h.clusters[referred(ref)]
@@ -244,7 +246,7 @@ func (h *hub) deploymentBehind(id string) key {
 }
 
 // installAdded installs a day-2 host once it is known and approved: nobody waits for others then.
-func (h *hub) installAdded(ctx context.Context, host *assisted.Host, spec *objects.AgentSpec) error {
+func (h *hub) installAdded(ctx context.Context, host *assisted.Host, spec *agentinstall.AgentSpec) error {
 	host = h.hosts[host.ID]
 	if host == nil || agentKind(host) != agentinstall.AgentKindAdded || host.Status != "known" || !spec.Approved {
 		return nil
@@ -261,7 +263,7 @@ func (h *hub) installAdded(ctx context.Context, host *assisted.Host, spec *objec
 // away those that it passed on before. Which they are is remembered in an
 // annotation, so that the Agent's own stay.
 func (h *hub) inherit(ctx context.Context, agent *objects.Object) error {
-	env := h.store.get(objects.KindInfraEnv, agent.GetNamespace(), agent.GetLabels()[hubapi.LabelAgentInfraEnv])
+	env := h.store.get(hubapi.KindInfraEnv, agent.GetNamespace(), agent.GetLabels()[hubapi.LabelAgentInfraEnv])
 	if env == nil {
 		return nil
 	}
@@ -271,29 +273,26 @@ func (h *hub) inherit(ctx context.Context, agent *objects.Object) error {
 			given[name] = text
 		}
 	}
-	labels, _, _ := unstructured.NestedStringMap(agent.Object, "spec", "nodeLabels")
-	before, notes := maps.Clone(labels), agent.GetAnnotations()
-	for _, name := range words(notes[hubapi.AnnotationInheritedNodeLabels]) {
-		delete(labels, name)
+	nodes, _, _ := unstructured.NestedStringMap(agent.Object, "spec", "nodeLabels")
+	notes, want := agent.GetAnnotations(), maps.Clone(nodes)
+	was, passed := notes[hubapi.AnnotationInheritedNodeLabels]
+	for _, name := range words(was) {
+		delete(want, name)
 	}
-	for name, text := range given {
-		labels, _ = objects.SetMark(labels, name, text)
+	want = labels.Merge(want, given)
+	if passed || len(given) > 0 {
+		notes = labels.Merge(notes, labels.Set{hubapi.AnnotationInheritedNodeLabels: strings.Join(slices.Sorted(maps.Keys(given)), ",")})
 	}
-	noted := false
-	if _, was := notes[hubapi.AnnotationInheritedNodeLabels]; was || len(given) > 0 {
-		notes, noted = objects.SetMark(notes, hubapi.AnnotationInheritedNodeLabels, strings.Join(slices.Sorted(maps.Keys(given)), ","))
-	}
-	if !noted && maps.Equal(labels, before) {
-		return nil
-	}
-	agent.SetAnnotations(notes)
-	unstructured.RemoveNestedField(agent.Object, "spec", "nodeLabels")
-	if len(labels) > 0 {
-		if err := unstructured.SetNestedStringMap(agent.Object, labels, "spec", "nodeLabels"); err != nil {
-			return err
+	return h.store.change(ctx, agent, func() {
+		agent.SetAnnotations(notes)
+		if maps.Equal(nodes, want) {
+			return
 		}
-	}
-	return h.store.update(ctx, agent)
+		unstructured.RemoveNestedField(agent.Object, "spec", "nodeLabels")
+		if len(want) > 0 {
+			_ = unstructured.SetNestedStringMap(agent.Object, want, "spec", "nodeLabels") // the spec is a map
+		}
+	})
 }
 
 func words(list string) []string {

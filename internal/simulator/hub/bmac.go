@@ -13,6 +13,8 @@ import (
 	"github.com/oaictl/oaictl/internal/hubapi/metal3"
 	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
 )
 
 // cooling is an image's age before machines boot it: until then an NMStateConfig may still change it.
@@ -23,17 +25,14 @@ const cooling = time.Minute
 // passes what its annotations say on to its Agent, and lets go of its power once
 // the machine boots from its own disk.
 func (h *hub) reconcileBareMetal(ctx context.Context, k key) error {
-	host := h.store.get(objects.KindBareMetal, k.space, k.id)
+	host := h.store.get(hubapi.KindBareMetalHost, k.space, k.id)
 	if host == nil {
 		return nil
 	}
 	if host.GetDeletionTimestamp() != nil {
-		if !objects.DropFinalizer(host, hubapi.FinalizerBMAC) {
-			return nil
-		}
-		return h.store.update(ctx, host)
+		return h.store.change(ctx, host, func() { objects.DropFinalizer(host, hubapi.FinalizerBMAC) })
 	}
-	env := h.store.get(objects.KindInfraEnv, k.space, host.GetLabels()[hubapi.LabelAgentInfraEnv])
+	env := h.store.get(hubapi.KindInfraEnv, k.space, host.GetLabels()[hubapi.LabelAgentInfraEnv])
 	if env == nil {
 		return nil // without the label it takes no part
 	}
@@ -58,7 +57,7 @@ func (h *hub) reconcileBareMetal(ctx context.Context, k key) error {
 // agentWith finds the Agent with a network card; of several, the newest.
 func (h *hub) agentWith(space, mac string) *objects.Object {
 	var found []*objects.Object
-	for _, agent := range h.store.list(objects.KindAgent, space) {
+	for _, agent := range h.store.list(hubapi.KindAgent, space) {
 		nics, _, _ := unstructured.NestedSlice(agent.Object, "status", "inventory", "interfaces")
 		if mac != "" && agent.GetDeletionTimestamp() == nil && slices.ContainsFunc(nics, func(n any) bool {
 			nic, _ := n.(map[string]any)
@@ -78,25 +77,22 @@ func (h *hub) agentWith(space, mac string) *objects.Object {
 
 // boot has a host booted from the image, or detached once its machine boots from its own disk.
 func (h *hub) boot(ctx context.Context, host, env, agent *objects.Object) error {
-	before := objects.ToJSON(host.Object)
-	objects.AddFinalizer(host, hubapi.FinalizerBMAC)
-	notes, _ := objects.SetMark(host.GetAnnotations(), hubapi.AnnotationBMHInspect, "disabled")
-	spec, _, _ := unstructured.NestedMap(host.Object, "spec")
-	spec["automatedCleaningMode"] = "disabled"
-	if agent != nil && leaves(objects.Nested(agent, "status", "progress", "currentStage")) {
-		if notes[hubapi.AnnotationBMACManageProvisioned] != yesText {
-			notes, _ = objects.SetMark(notes, hubapi.AnnotationBMHDetached, "assisted-service-controller")
+	return h.store.change(ctx, host, func() {
+		objects.AddFinalizer(host, hubapi.FinalizerBMAC)
+		notes := labels.Merge(host.GetAnnotations(), labels.Set{hubapi.AnnotationBMHInspect: "disabled"})
+		spec, _, _ := unstructured.NestedMap(host.Object, "spec")
+		spec["automatedCleaningMode"] = "disabled"
+		if agent != nil && leaves(objects.Nested(agent, "status", "progress", "currentStage")) {
+			if notes[hubapi.AnnotationBMACManageProvisioned] != yesText {
+				notes[hubapi.AnnotationBMHDetached] = "assisted-service-controller"
+			}
+		} else if url := objects.Nested(env, "status", "isoDownloadURL"); url != "" && h.cool(env, host) {
+			spec["online"] = true
+			spec["image"] = map[string]any{"url": url, "format": "live-iso"}
 		}
-	} else if url := objects.Nested(env, "status", "isoDownloadURL"); url != "" && h.cool(env, host) {
-		spec["online"] = true
-		spec["image"] = map[string]any{"url": url, "format": "live-iso"}
-	}
-	host.SetAnnotations(notes)
-	host.Object["spec"] = spec
-	if objects.ToJSON(host.Object) == before {
-		return nil
-	}
-	return h.store.update(ctx, host)
+		host.SetAnnotations(notes)
+		host.Object["spec"] = spec
+	})
 }
 
 func leaves(stage string) bool {
@@ -110,7 +106,7 @@ func (h *hub) cool(env, host *objects.Object) bool {
 		return false
 	}
 	if rest := cooling - h.clock.Now().Sub(made); rest > 0 {
-		h.later(keyOf(objects.KindBareMetal, host), rest)
+		h.later(keyOf(hubapi.KindBareMetalHost, host), rest)
 		return false
 	}
 	return true
@@ -118,7 +114,6 @@ func (h *hub) cool(env, host *objects.Object) bool {
 
 // instruct approves an Agent and has it say, at every look, what the annotations of its host say.
 func (h *hub) instruct(ctx context.Context, host, agent *objects.Object, spec *metal3.BareMetalHostSpec) error {
-	before := objects.ToJSON(agent.Object)
 	notes := host.GetAnnotations()
 	fields, _, _ := unstructured.NestedMap(agent.Object, "spec")
 	fields["approved"] = true
@@ -142,27 +137,24 @@ func (h *hub) instruct(ctx context.Context, host, agent *objects.Object, spec *m
 	if disk := hintedDisk(agent, spec.RootDeviceHints); disk != "" {
 		fields["installation_disk_id"] = disk
 	}
-	labels, _ := objects.SetMark(agent.GetLabels(), hubapi.LabelAgentBMH, host.GetName())
-	nodes, _, _ := unstructured.NestedStringMap(fields, "nodeLabels")
+	marks := labels.Merge(agent.GetLabels(), labels.Set{hubapi.LabelAgentBMH: host.GetName()})
+	nodes, _, _ := unstructured.NestedMap(fields, "nodeLabels")
 	for note, text := range notes {
 		if name, ok := strings.CutPrefix(note, hubapi.AnnotationBMACAgentLabelPrefix); ok {
-			labels, _ = objects.SetMark(labels, name, text)
+			marks[name] = text
 		}
 		if name, ok := strings.CutPrefix(note, hubapi.AnnotationBMACNodeLabelPrefix); ok {
-			nodes, _ = objects.SetMark(nodes, name, text)
+			if nodes == nil {
+				nodes = map[string]any{}
+			}
+			nodes[name] = text
+			fields["nodeLabels"] = nodes
 		}
 	}
-	if len(nodes) > 0 {
-		if err := unstructured.SetNestedStringMap(fields, nodes, "nodeLabels"); err != nil {
-			return err
-		}
-	}
-	agent.SetLabels(labels)
-	agent.Object["spec"] = fields
-	if objects.ToJSON(agent.Object) == before {
-		return nil
-	}
-	return h.store.update(ctx, agent)
+	return h.store.change(ctx, agent, func() {
+		agent.SetLabels(marks)
+		agent.Object["spec"] = fields
+	})
 }
 
 // noDisk is what an Agent is told where no disk fits the hints; it then says that there is no such disk.
@@ -175,7 +167,7 @@ func hintedDisk(agent *objects.Object, hints *metal3.RootDeviceHints) string {
 	}
 	var inv agentinstall.HostInventory
 	fields, found, _ := unstructured.NestedMap(agent.Object, "status", "inventory")
-	if !found || convertMap(fields, &inv) != nil {
+	if !found || runtime.DefaultUnstructuredConverter.FromUnstructured(fields, &inv) != nil {
 		return ""
 	}
 	for _, d := range inv.Disks {

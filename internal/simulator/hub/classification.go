@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 
 	"github.com/itchyny/gojq"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
@@ -19,7 +21,7 @@ import (
 
 // reconcileClassification labels and counts the Agents whose inventory a query matches.
 func (h *hub) reconcileClassification(ctx context.Context, k key) error {
-	class := h.store.get(objects.KindClassification, k.space, k.id)
+	class := h.store.get(hubapi.KindAgentClassification, k.space, k.id)
 	if class == nil {
 		return nil
 	}
@@ -33,7 +35,7 @@ func (h *hub) reconcileClassification(ctx context.Context, k key) error {
 			return err
 		}
 	}
-	agents := h.store.list(objects.KindAgent, k.space)
+	agents := h.store.list(hubapi.KindAgent, k.space)
 	for _, agent := range agents {
 		if !classify(ctx, agent, &spec, deleting) {
 			continue
@@ -43,10 +45,7 @@ func (h *hub) reconcileClassification(ctx context.Context, k key) error {
 		}
 	}
 	if deleting {
-		if !objects.DropFinalizer(class, hubapi.FinalizerAgentClassification) {
-			return nil
-		}
-		return h.store.update(ctx, class)
+		return h.store.change(ctx, class, func() { objects.DropFinalizer(class, hubapi.FinalizerAgentClassification) })
 	}
 	status := statusOf(class)
 	delete(status, "matchedCount")
@@ -62,8 +61,7 @@ func (h *hub) reconcileClassification(ctx context.Context, k key) error {
 		problem = condition.Condition{Type: hubapi.ConditionQueryErrors, Status: condition.True, Reason: "HasQueryErrors",
 			Message: fmt.Sprintf("%d Agents failed to apply the classification", failed)}
 	}
-	have, _, _ := unstructured.NestedSlice(class.Object, "status", "conditions")
-	status["conditions"] = condition.Set(have, []condition.Condition{problem}, h.clock.Now(), false)
+	h.setConditions(status, false, problem)
 	return h.writeStatus(ctx, class, status)
 }
 
@@ -75,18 +73,18 @@ func classify(ctx context.Context, agent *objects.Object, spec *agentinstall.Age
 		inventory, _, _ := unstructured.NestedMap(agent.Object, "status", "inventory")
 		matches, err = queryMatches(ctx, spec.Query, inventory)
 	}
-	labels, changed := agent.GetLabels(), false
-	switch have, there := labels[name]; {
+	before := agent.GetLabels()
+	after := maps.Clone(before)
+	switch have, there := before[name]; {
 	case err != nil:
-		labels, changed = objects.SetMark(labels, name, failed)
+		after = labels.Merge(before, labels.Set{name: failed})
 	case matches:
-		labels, changed = objects.SetMark(labels, name, spec.LabelValue)
+		after = labels.Merge(before, labels.Set{name: spec.LabelValue})
 	case there && (have == spec.LabelValue || have == failed):
-		delete(labels, name)
-		changed = true
+		delete(after, name)
 	}
-	agent.SetLabels(labels)
-	return changed
+	agent.SetLabels(after)
+	return !maps.Equal(before, after)
 }
 
 // queryMatches tells whether a query answers with true, which has to be its only value.

@@ -4,13 +4,18 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"reflect"
 	"slices"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/simulator/hub/assisted"
+	"github.com/oaictl/oaictl/internal/simulator/hub/condition"
 	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
 // clusterMemory is what is known of the cluster behind a ClusterDeployment.
@@ -18,18 +23,17 @@ type clusterMemory struct {
 	id        string // of the service's cluster; "" until there is one
 	raw       string // as the service last printed it
 	rest      *assisted.Cluster
-	manifests string    // fingerprint of the manifests that were sent
+	manifests string    // those that were sent
 	tried     time.Time // when the installation was last asked for
 	stall     stall
 }
 
-func (h *hub) cluster(k key) *clusterMemory {
-	m := h.clusters[k]
-	if m == nil {
-		m = &clusterMemory{}
-		h.clusters[k] = m
+// remembered is what is known of an object, which may be nothing yet.
+func remembered[T any](all map[key]*T, k key) *T {
+	if all[k] == nil {
+		all[k] = new(T)
 	}
-	return m
+	return all[k]
 }
 
 type pair struct {
@@ -41,7 +45,7 @@ type pair struct {
 
 // pairOf is what belongs to a ClusterDeployment; nil where it is not ours, or has no AgentClusterInstall.
 func (h *hub) pairOf(k key) (*pair, error) {
-	cd := h.store.get(objects.KindCluster, k.space, k.id)
+	cd := h.store.get(hubapi.KindClusterDeployment, k.space, k.id)
 	if cd == nil {
 		return nil, nil
 	}
@@ -50,10 +54,10 @@ func (h *hub) pairOf(k key) (*pair, error) {
 		return nil, err
 	}
 	ref := deploy.ClusterInstallRef
-	if ref == nil || ref.Group != hubapi.GroupHiveExtension || ref.Kind != string(objects.KindInstall) {
+	if ref == nil || ref.Group != hubapi.GroupHiveExtension || ref.Kind != hubapi.KindAgentClusterInstall {
 		return nil, nil
 	}
-	aci := h.store.get(objects.KindInstall, k.space, ref.Name)
+	aci := h.store.get(hubapi.KindAgentClusterInstall, k.space, ref.Name)
 	if aci == nil {
 		return nil, nil
 	}
@@ -66,7 +70,7 @@ func (h *hub) pairOf(k key) (*pair, error) {
 
 // reconcileCluster makes, drives and reports on the cluster of a ClusterDeployment and AgentClusterInstall.
 func (h *hub) reconcileCluster(ctx context.Context, k key) error {
-	cd := h.store.get(objects.KindCluster, k.space, k.id)
+	cd := h.store.get(hubapi.KindClusterDeployment, k.space, k.id)
 	if cd == nil {
 		delete(h.clusters, k)
 		return nil
@@ -81,7 +85,7 @@ func (h *hub) reconcileCluster(ctx context.Context, k key) error {
 	if err := h.claim(ctx, p); err != nil {
 		return err
 	}
-	m := h.cluster(k)
+	m := remembered(h.clusters, k)
 	fault := h.syncCluster(ctx, m, p)
 	if fault != nil && !assisted.IsInput(fault) {
 		h.later(k, retryAfter)
@@ -131,7 +135,7 @@ func (h *hub) own(ctx context.Context, p *pair) error {
 
 // reconcileInstall reports on an AgentClusterInstall without a cluster, and lets go of a deleted one.
 func (h *hub) reconcileInstall(ctx context.Context, k key) error {
-	aci := h.store.get(objects.KindInstall, k.space, k.id)
+	aci := h.store.get(hubapi.KindAgentClusterInstall, k.space, k.id)
 	if aci == nil {
 		return nil
 	}
@@ -139,11 +143,11 @@ func (h *hub) reconcileInstall(ctx context.Context, k key) error {
 	if err != nil {
 		return err
 	}
-	owner := key{objects.KindCluster, k.space, spec.ClusterDeploymentRef.Name}
+	owner := key{hubapi.KindClusterDeployment, k.space, spec.ClusterDeploymentRef.Name}
 	if aci.GetDeletionTimestamp() != nil {
 		return h.releaseInstall(ctx, owner, aci)
 	}
-	if h.store.get(objects.KindCluster, owner.space, owner.id) != nil {
+	if h.store.get(hubapi.KindClusterDeployment, owner.space, owner.id) != nil {
 		h.queue.add(owner)
 		return nil
 	}
@@ -153,7 +157,7 @@ func (h *hub) reconcileInstall(ctx context.Context, k key) error {
 		}
 	}
 	missing := assisted.InputFault("ClusterDeployment with name '%s' in namespace '%s' not found", owner.id, owner.space)
-	return h.reportMissing(ctx, aci, missing)
+	return h.reportCluster(ctx, &clusterMemory{}, &pair{aci: aci}, missing)
 }
 
 // syncCluster makes the service's cluster say what the objects say. The error is what SpecSynced tells.
@@ -251,3 +255,126 @@ func (h *hub) updateCluster(ctx context.Context, m *clusterMemory, in *clusterIn
 }
 
 func isConflict(err error) bool { return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) }
+
+// specSyncedText is SpecSynced of an AgentClusterInstall in order: no sentence, unlike an Agent's.
+const specSyncedText = "SyncOK"
+
+func (h *hub) reportCluster(ctx context.Context, m *clusterMemory, p *pair, fault error) error {
+	status := statusOf(p.aci)
+	all := condition.NoCluster()
+	if m.rest == nil {
+		status["debugInfo"] = map[string]any{"eventsURL": "", "logsURL": ""}
+		if status["progress"] == nil {
+			status["progress"] = map[string]any{"totalPercentage": int64(0)}
+		}
+	} else {
+		view := h.view(m, p)
+		all = view.Conditions()
+		h.describeCluster(status, m, view)
+	}
+	h.setConditions(status, true, append([]condition.Condition{condition.SpecSynced(fault, specSyncedText)}, all...)...)
+	return h.writeStatus(ctx, p.aci, status)
+}
+
+func (h *hub) describeCluster(status map[string]any, m *clusterMemory, view *condition.ClusterView) {
+	c := m.rest
+	debug := map[string]any{
+		"eventsURL": h.openCluster(h.backend.Url+assisted.RestBase+"/v2/events?cluster_id="+c.ID, c.ID), "logsURL": "", "state": c.Status, "stateInfo": view.Info,
+	}
+	if h.hasLogs(c) {
+		debug["logsURL"] = h.openCluster(h.backend.Url+assisted.RestBase+"/v2/clusters/"+c.ID+"/logs", c.ID)
+	}
+	status["debugInfo"] = debug
+	total := int64(0)
+	if c.Progress != nil {
+		total = c.Progress.Total
+	}
+	status["progress"] = map[string]any{"totalPercentage": total}
+	status["userManagedNetworking"] = c.UserManaged
+	set(status, "connectivityMajorityGroups", c.ConnectivityGroups)
+	if c.Platform != nil {
+		set(status, "platformType", objects.PlatformWord(c.Platform.Type))
+	}
+	setAddresses(status, "apiVIP", c.APIVIPs)
+	setAddresses(status, "ingressVIP", c.IngressVIPs)
+	networks := []any{}
+	for _, n := range c.MachineNetworks {
+		networks = append(networks, map[string]any{"cidr": n.CIDR})
+	}
+	setList(status, "machineNetwork", networks)
+	setChecks(status, c.ValidationsInfo)
+}
+
+func (h *hub) hasLogs(c *assisted.Cluster) bool {
+	if c.ControllerLogsAt.Unix() > 0 {
+		return true
+	}
+	for _, host := range h.hosts {
+		if host.ClusterID == c.ID && hasLogs(host) {
+			return true
+		}
+	}
+	return false
+}
+
+func hasLogs(h *assisted.Host) bool { return h.LogsAt.Unix() > 0 }
+
+func set(status map[string]any, name, text string) {
+	delete(status, name)
+	if text != "" {
+		status[name] = text
+	}
+}
+
+func setList(status map[string]any, name string, list []any) {
+	delete(status, name)
+	if len(list) > 0 {
+		status[name] = list
+	}
+}
+
+// setAddresses writes addresses as the list and, the first of them, by itself.
+func setAddresses(status map[string]any, name string, list []assisted.Address) {
+	delete(status, name)
+	all := []any{}
+	for _, a := range list {
+		all = append(all, a.IP)
+	}
+	if len(all) > 0 {
+		status[name] = all[0]
+	}
+	setList(status, name+"s", all)
+}
+
+func setChecks(status map[string]any, text string) {
+	delete(status, "validationsInfo")
+	var checks map[string]any
+	if text == "" || json.Unmarshal([]byte(text), &checks) != nil || len(checks) == 0 {
+		return
+	}
+	status["validationsInfo"] = checks
+}
+
+func statusOf(o *objects.Object) map[string]any {
+	status, _, _ := unstructured.NestedMap(o.Object, "status")
+	if status == nil {
+		status = map[string]any{}
+	}
+	return status
+}
+
+// setConditions puts conditions among those of a status; with heartbeat they have lastProbeTime, too.
+func (h *hub) setConditions(status map[string]any, heartbeat bool, want ...condition.Condition) {
+	have, _ := status["conditions"].([]any)
+	status["conditions"] = condition.Set(have, want, h.clock.Now(), heartbeat)
+}
+
+func (h *hub) writeStatus(ctx context.Context, o *objects.Object, status map[string]any) error {
+	old, _, _ := unstructured.NestedMap(o.Object, "status")
+	if reflect.DeepEqual(plain(old), plain(status)) {
+		return nil
+	}
+	o = o.DeepCopy()
+	o.Object["status"] = runtime.DeepCopyJSONValue(status)
+	return h.store.updateStatus(ctx, o)
+}

@@ -30,7 +30,7 @@ func (h *hub) drive(ctx context.Context, m *clusterMemory, p *pair, fault error)
 		if err := h.publish(ctx, m, p, true); err != nil {
 			return err
 		}
-		if p.deploy.IsInstalled() || condition.ReasonOf(p.aci, "Completed") == "InstallationCompleted" {
+		if p.deploy.IsInstalled() || condition.Of(p.aci, "Completed").Reason == "InstallationCompleted" {
 			return h.takeHosts(ctx, m, p)
 		}
 		h.queue.add(p.key) // as soon as the status says that it is installed
@@ -60,9 +60,8 @@ func (h *hub) view(m *clusterMemory, p *pair) *condition.ClusterView {
 	return v
 }
 
-// count adds a host to what is there. One without an Agent yet is registered, and not
-// approved. Only an Agent that says that its spec was not taken is unsynced, and not one of
-// which nothing is said yet.
+// count adds a host. One without an Agent is registered, and not approved. Unsynced is only
+// an Agent whose condition says so, and not one without that condition.
 func (h *hub) count(v *condition.ClusterView, host *assisted.Host) {
 	switch host.EffectiveRole() {
 	case "master":
@@ -79,7 +78,7 @@ func (h *hub) count(v *condition.ClusterView, host *assisted.Host) {
 	if approved, _, _ := unstructured.NestedBool(agent.Object, "spec", "approved"); approved {
 		v.Approved++
 	}
-	if statusOfCondition(agent, "SpecSynced") == condition.False {
+	if condition.Of(agent, "SpecSynced").Status == condition.False {
 		v.Unsynced++
 	}
 }
@@ -128,9 +127,8 @@ func (h *hub) start(ctx context.Context, m *clusterMemory, p *pair) error {
 	return h.readCluster(ctx, m)
 }
 
-// behind tells whether some Agents of a cluster say what the service was not told yet.
-// The controllers of a service pass that on within moments; here the clock may run so fast
-// that moments are minutes.
+// behind tells whether the service does not know yet what some Agents of a cluster say. Real
+// controllers pass that on within moments, which are minutes where the clock runs fast.
 func (h *hub) behind(ctx context.Context, m *clusterMemory) (bool, error) {
 	found := false
 	for _, host := range h.hosts {
@@ -138,7 +136,7 @@ func (h *hub) behind(ctx context.Context, m *clusterMemory) (bool, error) {
 		if host.ClusterID != m.id || seen == nil {
 			continue
 		}
-		agent, err := h.store.live(ctx, objects.KindAgent, seen.GetNamespace(), seen.GetName())
+		agent, err := h.store.live(ctx, hubapi.KindAgent, seen.GetNamespace(), seen.GetName())
 		if err != nil {
 			return false, err
 		}
@@ -186,7 +184,7 @@ func (h *hub) publish(ctx context.Context, m *clusterMemory, p *pair, done bool)
 }
 
 func (h *hub) publishPassword(ctx context.Context, m *clusterMemory, p *pair, name string) error {
-	if h.store.get(objects.KindSecret, p.key.space, name) != nil {
+	if h.store.get(hubapi.KindSecret, p.key.space, name) != nil {
 		return nil
 	}
 	var said struct{ Username, Password string }
@@ -197,7 +195,7 @@ func (h *hub) publishPassword(ctx context.Context, m *clusterMemory, p *pair, na
 }
 
 func (h *hub) publishConfig(ctx context.Context, m *clusterMemory, p *pair, name string, done bool) error {
-	secret := h.store.get(objects.KindSecret, p.key.space, name)
+	secret := h.store.get(hubapi.KindSecret, p.key.space, name)
 	if secret != nil && !done {
 		return nil
 	}
@@ -229,7 +227,7 @@ func secretOf(p *pair, name, kind string, data map[string]string) *objects.Objec
 	for field, text := range data {
 		encoded[field] = base64.StdEncoding.EncodeToString([]byte(text))
 	}
-	secret := &objects.Object{Object: map[string]any{"apiVersion": "v1", "kind": string(objects.KindSecret), "type": "Opaque", "data": encoded}}
+	secret := &objects.Object{Object: map[string]any{"apiVersion": "v1", "kind": hubapi.KindSecret, "type": "Opaque", "data": encoded}}
 	secret.SetName(name)
 	secret.SetNamespace(p.key.space)
 	secret.SetLabels(map[string]string{hubapi.LabelHiveClusterDeployment: p.key.id, hubapi.LabelHiveSecretType: kind})
@@ -242,7 +240,8 @@ func secretOf(p *pair, name, kind string, data map[string]string) *objects.Objec
 // its conditions and, in the end, its metadata into the ClusterDeployment, and
 // records the cluster as installed. It then stops looking.
 func (h *hub) record(ctx context.Context, p *pair) error {
-	cd, aci := h.store.get(objects.KindCluster, p.key.space, p.key.id), h.store.get(objects.KindInstall, p.aci.GetNamespace(), p.aci.GetName())
+	cd := h.store.get(hubapi.KindClusterDeployment, p.key.space, p.key.id)
+	aci := h.store.get(hubapi.KindAgentClusterInstall, p.aci.GetNamespace(), p.aci.GetName())
 	if cd == nil || aci == nil {
 		return nil
 	}
@@ -252,14 +251,14 @@ func (h *hub) record(ctx context.Context, p *pair) error {
 	if err := h.copyConditions(ctx, cd, aci); err != nil {
 		return err
 	}
-	if statusOfCondition(aci, hubapi.ConditionCompleted) != condition.True || statusOfCondition(aci, hubapi.ConditionStopped) != condition.True {
+	if !isTrue(aci, hubapi.ConditionCompleted) || !isTrue(aci, hubapi.ConditionStopped) {
 		return nil
 	}
 	meta, _, _ := unstructured.NestedMap(aci.Object, "spec", "clusterMetadata")
 	if meta["infraID"] == nil || meta["clusterID"] == nil || meta["adminKubeconfigSecretRef"] == nil || meta["adminPasswordSecretRef"] == nil {
 		return nil
 	}
-	cd = h.store.get(objects.KindCluster, p.key.space, p.key.id)
+	cd = h.store.get(hubapi.KindClusterDeployment, p.key.space, p.key.id)
 	if cd == nil {
 		return nil
 	}
@@ -273,9 +272,8 @@ func (h *hub) record(ctx context.Context, p *pair) error {
 	return nil
 }
 
-func statusOfCondition(o *objects.Object, kind string) string {
-	status, _ := condition.Of(o, kind)["status"].(string)
-	return status
+func isTrue(o *objects.Object, kind string) bool {
+	return condition.Of(o, kind).Status == condition.True
 }
 
 func (h *hub) copyConditions(ctx context.Context, cd, aci *objects.Object) error {
@@ -285,38 +283,26 @@ func (h *hub) copyConditions(ctx context.Context, cd, aci *objects.Object) error
 		{hubapi.ConditionStopped, hubapi.ConditionHiveInstallStopped}, {hubapi.ConditionRequirementsMet, hubapi.ConditionHiveRequirementsMet},
 		{hubapi.ConditionFailed, hubapi.ConditionHiveProvisionFailed},
 	} {
-		if c, found := copied(aci, pair.from); found {
+		if c := condition.Of(aci, pair.from); c.Type != "" {
 			c.Type = pair.to
 			all = append(all, c)
 		}
 	}
 	all = append(all, provisioned(aci)...)
 	status := statusOf(cd)
-	have, _, _ := unstructured.NestedSlice(cd.Object, "status", "conditions")
-	now := h.clock.Now()
-	status["conditions"] = condition.Set(have, all, now, true)
-	if statusOfCondition(aci, hubapi.ConditionRequirementsMet) == condition.True && status["installStartedTimestamp"] == nil {
-		status["installStartedTimestamp"] = condition.Of(aci, hubapi.ConditionRequirementsMet)["lastTransitionTime"]
+	h.setConditions(status, true, all...)
+	if isTrue(aci, hubapi.ConditionRequirementsMet) && status["installStartedTimestamp"] == nil {
+		status["installStartedTimestamp"] = condition.Since(aci, hubapi.ConditionRequirementsMet)
 	}
-	if statusOfCondition(aci, hubapi.ConditionCompleted) == condition.True && status["installedTimestamp"] == nil {
-		status["installedTimestamp"] = now.UTC().Format(time.RFC3339)
+	if isTrue(aci, hubapi.ConditionCompleted) && status["installedTimestamp"] == nil {
+		status["installedTimestamp"] = h.clock.Now().UTC().Format(time.RFC3339)
 	}
 	return h.writeStatus(ctx, cd, status)
 }
 
-func copied(aci *objects.Object, kind string) (condition.Condition, bool) {
-	c := condition.Of(aci, kind)
-	if c == nil {
-		return condition.Condition{}, false
-	}
-	text := func(name string) string { s, _ := c[name].(string); return s }
-	return condition.Condition{Type: kind, Status: text("status"), Reason: text("reason"), Message: text("message")}, true
-}
-
 // provisioned are the conditions that Hive makes up itself.
 func provisioned(aci *objects.Object) []condition.Condition {
-	is := func(kind string) bool { return statusOfCondition(aci, kind) == condition.True }
-	stopped, failed, completed := is(hubapi.ConditionStopped), is(hubapi.ConditionFailed), is(hubapi.ConditionCompleted)
+	stopped, failed, completed := isTrue(aci, hubapi.ConditionStopped), isTrue(aci, hubapi.ConditionFailed), isTrue(aci, hubapi.ConditionCompleted)
 	halt := condition.Condition{Type: hubapi.ConditionHiveProvisionStopped, Status: condition.False,
 		Reason: "ProvisionNotStopped", Message: "Provision is not stopped"}
 	state := condition.Condition{Type: hubapi.ConditionHiveProvisioned, Status: condition.False, Reason: "Provisioning", Message: "Provisioning in progress"}

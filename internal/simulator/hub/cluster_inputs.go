@@ -3,10 +3,8 @@ package hub
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"encoding/base64"
-	"encoding/hex"
-	"encoding/json"
+	"fmt"
 	"maps"
 	"net/url"
 	"slices"
@@ -18,9 +16,10 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/hub/assisted"
 	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
 	"github.com/oaictl/oaictl/internal/simulator/versions"
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 )
 
 func (h *hub) gather(ctx context.Context, p *pair) (*clusterInputs, error) {
@@ -29,96 +28,70 @@ func (h *hub) gather(ctx context.Context, p *pair) (*clusterInputs, error) {
 	if p.deploy.PullSecretRef == nil || p.deploy.PullSecretRef.Name == "" {
 		return nil, assisted.InputFault("missing pull secret: ClusterDeployment %s/%s names none", p.key.space, p.key.id)
 	}
-	if in.pullSecret, err = h.pullSecret(ctx, p.key.space, p.deploy.PullSecretRef.Name); err != nil {
+	if in.pullSecret, err = h.field(ctx, hubapi.KindSecret, p.key.space, p.deploy.PullSecretRef.Name, hubapi.KeyPullSecret); err != nil {
 		return nil, err
 	}
 	if in.release, err = h.release(p); err != nil {
 		return nil, err
 	}
 	if ref := p.install.MirrorRegistryRef; ref != nil {
-		if _, err := h.configMap(ctx, cmp.Or(ref.Namespace, p.key.space), ref.Name, hubapi.KeyRegistriesConf); err != nil {
+		if _, err := h.field(ctx, hubapi.KindConfigMap, cmp.Or(ref.Namespace, p.key.space), ref.Name, hubapi.KeyRegistriesConf); err != nil {
 			return nil, err
 		}
 	}
 	if e := p.install.IgnitionEndpoint; e != nil && e.CACertificateReference != nil {
-		if in.endpointCA, err = h.secretText(ctx, cmp.Or(e.CACertificateReference.Namespace, p.key.space), e.CACertificateReference.Name, hubapi.KeyIgnitionCA); err != nil {
+		if in.endpointCA, err = h.field(ctx, hubapi.KindSecret, cmp.Or(e.CACertificateReference.Namespace, p.key.space), e.CACertificateReference.Name, hubapi.KeyIgnitionCA); err != nil {
 			return nil, err
 		}
 	}
 	return in, nil
 }
 
-// pullSecret reads a pull secret, which it marks as one that is watched.
-func (h *hub) pullSecret(ctx context.Context, space, name string) (string, error) {
-	return h.secretText(ctx, space, name, hubapi.KeyPullSecret)
+// content reads a Secret or a ConfigMap, which it marks as one that is watched.
+func (h *hub) content(ctx context.Context, k objects.Kind, space, name string) (map[string]string, error) {
+	o, err := h.store.read(ctx, k, space, name)
+	if apierrors.IsNotFound(err) {
+		what := strings.ToLower(string(k))
+		return nil, assisted.InputFault("Failed to find %s %s: %ss %q not found", what, name, what, name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	content := map[string]string{}
+	data, _, _ := unstructured.NestedStringMap(o.Object, "data")
+	encoded, _, _ := unstructured.NestedStringMap(o.Object, "binaryData")
+	if k == hubapi.KindSecret {
+		data, encoded = nil, data
+	}
+	maps.Copy(content, data)
+	for field, text := range encoded {
+		decoded, err := base64.StdEncoding.DecodeString(text)
+		if err != nil {
+			return nil, fmt.Errorf("read %s of %s %s/%s: %w", field, k, space, name, err)
+		}
+		content[field] = string(decoded)
+	}
+	return content, h.stamp(ctx, o)
 }
 
-func (h *hub) secretText(ctx context.Context, space, name, field string) (string, error) {
-	all, err := h.secret(ctx, space, name)
-	if apierrors.IsNotFound(err) {
-		return "", assisted.InputFault("Failed to find secret %s: secrets %q not found", name, name)
-	}
+// field reads one key of a Secret or a ConfigMap.
+func (h *hub) field(ctx context.Context, k objects.Kind, space, name, field string) (string, error) {
+	all, err := h.content(ctx, k, space, name)
 	if err != nil {
 		return "", err
 	}
-	data, ok := all[field]
+	text, ok := all[field]
 	if !ok {
-		return "", assisted.InputFault("secret %s did not contain key %s", name, field)
+		return "", assisted.InputFault("%s %s did not contain key %s", strings.ToLower(string(k)), name, field)
 	}
-	return string(data), nil
-}
-
-func (h *hub) secret(ctx context.Context, space, name string) (map[string][]byte, error) {
-	o, err := h.store.read(ctx, objects.KindSecret, space, name)
-	if err != nil {
-		return nil, err
-	}
-	var secret corev1.Secret
-	if err := convert(o, &secret); err != nil {
-		return nil, err
-	}
-	return secret.Data, h.stamp(ctx, o)
-}
-
-// configMap reads a key of a ConfigMap; without a key, it reads all of them.
-func (h *hub) configMap(ctx context.Context, space, name, field string) (map[string]string, error) {
-	o, err := h.store.read(ctx, objects.KindConfigMap, space, name)
-	if apierrors.IsNotFound(err) {
-		return nil, assisted.InputFault("Failed to find configmap %s: configmaps %q not found", name, name)
-	}
-	if err != nil {
-		return nil, err
-	}
-	var config corev1.ConfigMap
-	if err := convert(o, &config); err != nil {
-		return nil, err
-	}
-	if err := h.stamp(ctx, o); err != nil {
-		return nil, err
-	}
-	if field != "" {
-		if _, ok := config.Data[field]; !ok {
-			return nil, assisted.InputFault("configmap %s did not contain key %s", name, field)
-		}
-	}
-	for k, v := range config.BinaryData {
-		if config.Data == nil {
-			config.Data = map[string]string{}
-		}
-		config.Data[k] = string(v)
-	}
-	return config.Data, nil
+	return text, nil
 }
 
 // stamp marks an object for backup and for watching, in two writes as the service does.
 func (h *hub) stamp(ctx context.Context, o *objects.Object) error {
 	for _, label := range []string{hubapi.LabelBackup, hubapi.LabelWatch} {
-		labels, changed := objects.SetMark(o.GetLabels(), label, yesText)
-		if !changed {
-			continue
-		}
-		o.SetLabels(labels)
-		if err := h.store.update(ctx, o); err != nil {
+		stamped := labels.Merge(o.GetLabels(), labels.Set{label: yesText})
+		if err := h.store.change(ctx, o, func() { o.SetLabels(stamped) }); err != nil {
 			return err
 		}
 	}
@@ -132,40 +105,16 @@ func (h *hub) release(p *pair) (versions.Release, error) {
 	if ref == nil || ref.Name == "" {
 		return versions.Release{}, assisted.InputFault("missing ImageSetRef for cluster that is not installed")
 	}
-	set := h.store.get(objects.KindImageSet, "", ref.Name)
+	set := h.store.get(hubapi.KindClusterImageSet, "", ref.Name)
 	if set == nil {
 		return versions.Release{}, assisted.InputFault("failed to get cluster image set %s: ClusterImageSet.hive.openshift.io %q not found", ref.Name, ref.Name)
 	}
 	image := objects.Nested(set, "spec", "releaseImage")
-	release, ok := releaseOf(image)
+	release, ok := versions.ReleaseByTag(image)
 	if !ok {
 		return versions.Release{}, assisted.InputFault("failed to add release image %q. Please ensure the releaseImage field in ClusterImageSet '%s' is valid, (error: unable to read image %s)", image, ref.Name, image)
 	}
 	return release, nil
-}
-
-// releaseOf tells a release by its image, and one in somebody's own registry by the tag.
-func releaseOf(image string) (versions.Release, bool) {
-	if release, ok := versions.ReleaseByURL(image); ok {
-		return release, true
-	}
-	image, _, _ = strings.Cut(image, "@")
-	at := strings.LastIndexByte(image, ':')
-	if at < 0 || strings.ContainsRune(image[at:], '/') {
-		return versions.Release{}, false
-	}
-	tag := image[at+1:]
-	cut := strings.LastIndexByte(tag, '-')
-	if cut < 0 {
-		release, err := versions.Resolve(tag, "")
-		return release, err == nil
-	}
-	arch := tag[cut+1:]
-	if arch == "aarch64" {
-		arch = versions.ARM
-	}
-	release, err := versions.Resolve(tag[:cut], arch)
-	return release, err == nil
 }
 
 // updateByAnnotation sends the changes of the install-config and the ignored validations.
@@ -209,11 +158,7 @@ func ignoredList(notes map[string]string, name string) string {
 			ids = append(ids, id)
 		}
 	}
-	data, err := json.Marshal(ids)
-	if err != nil {
-		return ""
-	}
-	return string(data)
+	return objects.ToJSON(ids)
 }
 
 func sameList(a, b string) bool { return a == b || (a == "" || a == "[]") && (b == "" || b == "[]") }
@@ -237,7 +182,7 @@ func ownerOf(o *objects.Object, block bool) metav1.OwnerReference {
 // importCluster imports an installed cluster into the service, so that hosts can be added.
 func (h *hub) importCluster(ctx context.Context, m *clusterMemory, p *pair) error {
 	if p.deploy.PullSecretRef != nil && p.deploy.PullSecretRef.Name != "" {
-		if _, err := h.pullSecret(ctx, p.key.space, p.deploy.PullSecretRef.Name); err != nil {
+		if _, err := h.field(ctx, hubapi.KindSecret, p.key.space, p.deploy.PullSecretRef.Name, hubapi.KeyPullSecret); err != nil {
 			return err
 		}
 	}
@@ -284,7 +229,7 @@ func (h *hub) sendManifests(ctx context.Context, m *clusterMemory, p *pair) erro
 		}
 		return err
 	}
-	print := fingerprint(files)
+	print := fmt.Sprintf("%q", files) // in the order of their names
 	if print == m.manifests || m.manifests == "" && len(files) == 0 {
 		return nil
 	}
@@ -318,7 +263,7 @@ func (h *hub) sendManifests(ctx context.Context, m *clusterMemory, p *pair) erro
 func (h *hub) readManifests(ctx context.Context, p *pair) (map[string]string, error) {
 	files := map[string]string{}
 	for _, name := range p.install.Manifests() {
-		data, err := h.configMap(ctx, p.key.space, name, "")
+		data, err := h.content(ctx, hubapi.KindConfigMap, p.key.space, name)
 		if err != nil {
 			return nil, err
 		}
@@ -330,12 +275,4 @@ func (h *hub) readManifests(ctx context.Context, p *pair) (map[string]string, er
 		}
 	}
 	return files, nil
-}
-
-func fingerprint(files map[string]string) string {
-	sum := sha256.New()
-	for _, name := range slices.Sorted(maps.Keys(files)) {
-		sum.Write([]byte(name + "\x00" + files[name] + "\x00"))
-	}
-	return hex.EncodeToString(sum.Sum(nil))
 }

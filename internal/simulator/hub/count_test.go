@@ -22,13 +22,13 @@ func TestUnsyncedAgents(t *testing.T) {
 		"taken":           {[]any{map[string]any{"type": "SpecSynced", "status": "True"}}, 0, 1},
 		"not taken":       {[]any{map[string]any{"type": "SpecSynced", "status": "False"}}, 1, 1},
 	} {
-		env := key{objects.KindInfraEnv, "lab", "lab"}
+		env := key{hubapi.KindInfraEnv, "lab", "lab"}
 		h := &hub{infraEnvs: map[key]*infraEnvMemory{env: {id: "e"}}, store: &store{written: map[key]*objects.Object{}}}
 		if row.conditions != nil {
 			agent := &objects.Object{Object: map[string]any{"spec": map[string]any{"approved": true}, "status": map[string]any{"conditions": row.conditions}}}
 			agent.SetAPIVersion(hubapi.GroupAgentInstall + "/" + hubapi.VersionAgentInstall)
 			agent.SetResourceVersion("1")
-			h.store.written[key{objects.KindAgent, "lab", "h"}] = agent
+			h.store.written[key{hubapi.KindAgent, "lab", "h"}] = agent
 		}
 		v := &condition.ClusterView{}
 		h.count(v, &assisted.Host{ID: "h", InfraEnvID: "e", Role: "master"})

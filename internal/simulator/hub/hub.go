@@ -21,11 +21,13 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/client-go/rest"
+
 	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/simulator/auth"
 	"github.com/oaictl/oaictl/internal/simulator/hub/assisted"
 	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
-	"k8s.io/client-go/rest"
 )
 
 // Config says what hub is simulated.
@@ -211,18 +213,18 @@ func (h *hub) again(k key, err error) {
 
 func (h *hub) reconcile(ctx context.Context, k key) error {
 	switch k.kind {
-	case objects.KindCluster:
+	case hubapi.KindClusterDeployment:
 		return h.reconcileCluster(ctx, k)
-	case objects.KindInstall:
+	case hubapi.KindAgentClusterInstall:
 		return h.reconcileInstall(ctx, k)
-	case objects.KindInfraEnv:
+	case hubapi.KindInfraEnv:
 		h.spread(k)
 		return h.reconcileInfraEnv(ctx, k)
-	case objects.KindAgent:
+	case hubapi.KindAgent:
 		return h.reconcileAgent(ctx, k)
-	case objects.KindClassification:
+	case hubapi.KindAgentClassification:
 		return h.reconcileClassification(ctx, k)
-	case objects.KindBareMetal:
+	case hubapi.KindBareMetalHost:
 		return h.reconcileBareMetal(ctx, k)
 	}
 	h.spread(k)
@@ -231,3 +233,165 @@ func (h *hub) reconcile(ctx context.Context, k key) error {
 
 // later has an object reconciled again after some time of the simulation.
 func (h *hub) later(k key, d time.Duration) { h.queue.after(k, h.clock.Now().Add(d)) }
+
+// queue holds the objects to reconcile, each once, in order, some not before their time.
+type queue struct {
+	mu    sync.Mutex
+	order []key
+	in    map[key]bool
+	later map[key]time.Time
+	wake  chan struct{}
+}
+
+func newQueue() *queue {
+	return &queue{in: map[key]bool{}, later: map[key]time.Time{}, wake: make(chan struct{}, 1)}
+}
+
+func (q *queue) add(k key) {
+	q.mu.Lock()
+	if !q.in[k] {
+		q.in[k] = true
+		q.order = append(q.order, k)
+	}
+	q.mu.Unlock()
+	select {
+	case q.wake <- struct{}{}:
+	default:
+	}
+}
+
+// after names an object that is to be reconciled at a time, at the latest.
+func (q *queue) after(k key, at time.Time) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if old, waits := q.later[k]; !waits || at.Before(old) {
+		q.later[k] = at
+	}
+}
+
+// take gives all objects whose turn it is, and forgets them.
+func (q *queue) take(now time.Time) []key {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for k, at := range q.later {
+		if now.Before(at) {
+			continue
+		}
+		delete(q.later, k)
+		if !q.in[k] {
+			q.in[k] = true
+			q.order = append(q.order, k)
+		}
+	}
+	taken := q.order
+	q.order = nil
+	clear(q.in)
+	return taken
+}
+
+// spread has everything looked at that depends on an object, as the service's watches do.
+func (h *hub) spread(k key) {
+	switch k.kind {
+	case hubapi.KindAgent:
+		h.spreadAgent(k)
+	case hubapi.KindInfraEnv:
+		h.addAll(hubapi.KindBareMetalHost, k.space)
+		h.addAll(hubapi.KindAgent, k.space)
+	case hubapi.KindNMStateConfig:
+		h.addAll(hubapi.KindInfraEnv, k.space)
+	case hubapi.KindClusterImageSet:
+		h.addAll(hubapi.KindClusterDeployment, "")
+	case hubapi.KindSecret, hubapi.KindConfigMap:
+		h.addAll(hubapi.KindClusterDeployment, k.space)
+		h.addAll(hubapi.KindInfraEnv, k.space)
+	}
+}
+
+func (h *hub) spreadAgent(k key) {
+	h.addAll(hubapi.KindAgentClassification, k.space)
+	h.addAll(hubapi.KindBareMetalHost, k.space)
+	agent := h.store.get(hubapi.KindAgent, k.space, k.id)
+	if agent == nil {
+		return
+	}
+	if owner := boundTo(agent); owner.id != "" {
+		h.queue.add(owner)
+	}
+}
+
+func (h *hub) addAll(k objects.Kind, space string) {
+	for at := range h.store.newest(k, space) {
+		h.queue.add(at)
+	}
+}
+
+// look reads what happened in the service since the last time, and has what it concerns looked at.
+func (h *hub) look(ctx context.Context) {
+	if h.config.Trouble.ServiceDown {
+		return
+	}
+	now := h.clock.Now()
+	all := now.Sub(h.looked) >= max(h.atLeast(refreshEvery, refreshSoon), h.pause)
+	if all {
+		h.looked = now
+		defer func() { h.pause = refreshShare * h.clock.Now().Sub(now) }()
+	}
+	named, err := h.readLog(ctx)
+	if err != nil {
+		if ctx.Err() == nil {
+			h.logf("read the events of the service: %v", err)
+		}
+		return
+	}
+	for k, m := range h.infraEnvs {
+		if m.id == "" || !all && !named[m.id] {
+			continue
+		}
+		if err := h.readHosts(ctx, k, m); err != nil && ctx.Err() == nil {
+			h.logf("%s: %v", k, err)
+		}
+	}
+	for k, m := range h.clusters {
+		if m.id == "" || !all && !named[m.id] {
+			continue
+		}
+		h.lookAtCluster(ctx, k, m)
+	}
+}
+
+func (h *hub) lookAtCluster(ctx context.Context, k key, m *clusterMemory) {
+	before := m.raw
+	err := h.readCluster(ctx, m)
+	if assisted.IsGone(err) {
+		*m = clusterMemory{}
+	} else if err != nil {
+		if ctx.Err() == nil {
+			h.logf("%s: %v", k, err)
+		}
+		return
+	}
+	if m.raw != before {
+		h.queue.add(k)
+	}
+}
+
+func (h *hub) readLog(ctx context.Context) (map[string]bool, error) {
+	const most = 500
+	named := map[string]bool{}
+	for {
+		var events []struct {
+			ClusterID  string `json:"cluster_id"`
+			InfraEnvID string `json:"infra_env_id"`
+		}
+		if err := h.backend.Do(ctx, "GET", fmt.Sprintf("/v2/events?offset=%d&limit=%d", h.seen, most), nil, &events); err != nil {
+			return nil, err
+		}
+		for _, e := range events {
+			named[e.ClusterID], named[e.InfraEnvID] = true, true
+		}
+		h.seen += len(events)
+		if len(events) < most {
+			return named, nil
+		}
+	}
+}

@@ -14,30 +14,20 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/hub/assisted"
 	"github.com/oaictl/oaictl/internal/simulator/hub/condition"
 	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 type infraEnvMemory struct {
 	id    string // of the service's infra-env; "" until there is one
-	sent  string // fingerprint of what was last sent
+	sent  string // what was last sent
 	rest  *assisted.InfraEnv
 	made  time.Time // when the present image was made
 	hosts string    // as the service last printed them
 }
 
-func (h *hub) infraEnv(k key) *infraEnvMemory {
-	m := h.infraEnvs[k]
-	if m == nil {
-		m = &infraEnvMemory{}
-		h.infraEnvs[k] = m
-	}
-	return m
-}
-
 func (h *hub) wakeInfraEnvs(owner key) {
-	for _, env := range h.store.list(objects.KindInfraEnv, "") {
-		if objects.Nested(env, "spec", "clusterRef", "name") == owner.id && objects.Nested(env, "spec", "clusterRef", "namespace") == owner.space {
-			h.queue.add(keyOf(objects.KindInfraEnv, env))
+	for _, env := range h.store.list(hubapi.KindInfraEnv, "") {
+		if clusterOf(env, "clusterRef") == owner {
+			h.queue.add(keyOf(hubapi.KindInfraEnv, env))
 		}
 	}
 }
@@ -49,7 +39,7 @@ func (e *errNoCluster) Error() string { return e.text }
 
 // reconcileInfraEnv makes an infra-env of the service out of an InfraEnv, and reports on its image.
 func (h *hub) reconcileInfraEnv(ctx context.Context, k key) error {
-	env := h.store.get(objects.KindInfraEnv, k.space, k.id)
+	env := h.store.get(hubapi.KindInfraEnv, k.space, k.id)
 	if env == nil {
 		delete(h.infraEnvs, k)
 		return nil
@@ -62,11 +52,11 @@ func (h *hub) reconcileInfraEnv(ctx context.Context, k key) error {
 			return err
 		}
 	}
-	spec, err := objects.Spec[objects.InfraEnvSpec](env)
+	spec, err := objects.Spec[agentinstall.InfraEnvSpec](env)
 	if err != nil {
 		return err
 	}
-	m := h.infraEnv(k)
+	m := remembered(h.infraEnvs, k)
 	fault := h.syncInfraEnv(ctx, m, env, &spec)
 	var waits *errNoCluster
 	if fault != nil && !assisted.IsInput(fault) && !errors.As(fault, &waits) {
@@ -75,8 +65,8 @@ func (h *hub) reconcileInfraEnv(ctx context.Context, k key) error {
 	return h.reportInfraEnv(ctx, m, env, &spec, fault)
 }
 
-func (h *hub) syncInfraEnv(ctx context.Context, m *infraEnvMemory, env *objects.Object, spec *objects.InfraEnvSpec) error {
-	k := keyOf(objects.KindInfraEnv, env)
+func (h *hub) syncInfraEnv(ctx context.Context, m *infraEnvMemory, env *objects.Object, spec *agentinstall.InfraEnvSpec) error {
+	k := keyOf(hubapi.KindInfraEnv, env)
 	if err := h.adoptInfraEnv(ctx, m, env); err != nil {
 		return err
 	}
@@ -93,11 +83,11 @@ func (h *hub) syncInfraEnv(ctx context.Context, m *infraEnvMemory, env *objects.
 	if err := h.gatherInfraEnv(ctx, k, in); err != nil {
 		return err
 	}
-	print, err := in.print()
-	if err != nil || print == m.sent {
-		return err
-	}
 	method, path, body := "PATCH", "/v2/infra-envs/"+m.id, in.params()
+	print := objects.ToJSON(body)
+	if print == m.sent {
+		return nil
+	}
 	switch {
 	case m.id == "":
 		method, path, body = "POST", "/v2/infra-envs", in.create()
@@ -118,7 +108,7 @@ func (h *hub) syncInfraEnv(ctx context.Context, m *infraEnvMemory, env *objects.
 
 func (h *hub) clusterBehind(ref *hubapi.Reference) (string, error) {
 	owner := referred(ref)
-	cd := h.store.get(objects.KindCluster, owner.space, owner.id)
+	cd := h.store.get(hubapi.KindClusterDeployment, owner.space, owner.id)
 	if cd == nil {
 		return "", &errNoCluster{"ClusterDeployment is missing: failed to get clusterDeployment with name " + ref.Name + " in namespace " + ref.Namespace +
 			": ClusterDeployment.hive.openshift.io \"" + ref.Name + "\" not found"}
@@ -138,14 +128,14 @@ func (h *hub) gatherInfraEnv(ctx context.Context, k key, in *infraEnvInputs) err
 		return assisted.InputFault("missing pull secret: InfraEnv %s/%s names none", k.space, k.id)
 	}
 	var err error
-	if in.pullSecret, err = h.pullSecret(ctx, k.space, s.PullSecretRef.Name); err != nil {
+	if in.pullSecret, err = h.field(ctx, hubapi.KindSecret, k.space, s.PullSecretRef.Name, hubapi.KeyPullSecret); err != nil {
 		return err
 	}
 	if len(s.NTPSources) > 0 && len(s.AdditionalNTPSources) > 0 {
 		return assisted.InputFault("ntp_sources and additional_ntp_sources are mutually exclusive")
 	}
 	if ref := s.MirrorRegistryRef; ref != nil {
-		if _, err := h.configMap(ctx, cmp.Or(ref.Namespace, k.space), ref.Name, hubapi.KeyRegistriesConf); err != nil {
+		if _, err := h.field(ctx, hubapi.KindConfigMap, cmp.Or(ref.Namespace, k.space), ref.Name, hubapi.KeyRegistriesConf); err != nil {
 			return err
 		}
 	}
@@ -179,9 +169,8 @@ func (h *hub) adoptInfraEnv(ctx context.Context, m *infraEnvMemory, env *objects
 	return nil
 }
 
-func (h *hub) reportInfraEnv(ctx context.Context, m *infraEnvMemory, env *objects.Object, spec *objects.InfraEnvSpec, fault error) error {
+func (h *hub) reportInfraEnv(ctx context.Context, m *infraEnvMemory, env *objects.Object, spec *agentinstall.InfraEnvSpec, fault error) error {
 	status := statusOf(env)
-	conditions, _, _ := unstructured.NestedSlice(env.Object, "status", "conditions")
 	image := condition.Condition{Type: "ImageCreated", Status: condition.True, Reason: "InfraEnvAvailable",
 		Message: "InfraEnv is available: Image has been created"}
 	var waits *errNoCluster
@@ -195,7 +184,7 @@ func (h *hub) reportInfraEnv(ctx context.Context, m *infraEnvMemory, env *object
 	default:
 		status["isoDownloadURL"], status["createdTime"] = m.rest.URL, m.made.UTC().Format(time.RFC3339)
 	}
-	status["conditions"] = condition.Set(conditions, []condition.Condition{image}, h.clock.Now(), false)
+	h.setConditions(status, false, image)
 	status["agentLabelSelector"] = map[string]any{"matchLabels": map[string]any{hubapi.LabelAgentInfraEnv: env.GetName()}}
 	if fault == nil {
 		status["bootArtifacts"] = h.artifacts(m, spec)
@@ -207,7 +196,7 @@ func (h *hub) reportInfraEnv(ctx context.Context, m *infraEnvMemory, env *object
 	return h.writeStatus(ctx, env, status)
 }
 
-func (h *hub) debugOf(m *infraEnvMemory, spec *objects.InfraEnvSpec) map[string]any {
+func (h *hub) debugOf(m *infraEnvMemory, spec *agentinstall.InfraEnvSpec) map[string]any {
 	debug := map[string]any{"eventsURL": h.openInfraEnv(h.backend.Url+assisted.RestBase+"/v2/events?infra_env_id="+m.id, m.id)}
 	if selects(spec.NMStateConfigLabelSelector) {
 		debug["staticNetworkDownloadURL"] = h.fileURL(m.id, "static-network-config", nil)
@@ -223,7 +212,7 @@ func (h *hub) fileURL(id, name string, more url.Values) string {
 	return h.openInfraEnv(h.backend.Url+assisted.RestBase+"/v2/infra-envs/"+id+"/downloads/files?"+query.Encode(), id)
 }
 
-func (h *hub) artifacts(m *infraEnvMemory, spec *objects.InfraEnvSpec) map[string]any {
+func (h *hub) artifacts(m *infraEnvMemory, spec *agentinstall.InfraEnvSpec) map[string]any {
 	query := "?arch=" + url.QueryEscape(m.rest.Arch) + "&version=" + url.QueryEscape(m.rest.Version)
 	boot := h.backend.Url + "/boot-artifacts/"
 	var script url.Values
@@ -263,13 +252,13 @@ func (h *hub) readHosts(ctx context.Context, k key, m *infraEnvMemory) error {
 		there[host.ID] = true
 		if old := h.hosts[host.ID]; old == nil || old.Raw != host.Raw {
 			h.hosts[host.ID] = host
-			h.queue.add(key{objects.KindAgent, k.space, host.ID})
+			h.queue.add(key{hubapi.KindAgent, k.space, host.ID})
 		}
 	}
 	for id, host := range h.hosts {
 		if host.InfraEnvID == m.id && !there[id] {
 			delete(h.hosts, id)
-			h.queue.add(key{objects.KindAgent, k.space, id})
+			h.queue.add(key{hubapi.KindAgent, k.space, id})
 		}
 	}
 	return nil

@@ -5,13 +5,14 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
 	"github.com/oaictl/oaictl/internal/simulator/versions"
 )
 
 func inputsOf(t *testing.T, text string) *clusterInputs {
 	t.Helper()
-	spec, err := objects.Spec[objects.InstallSpec](parse(t, objects.KindInstall, text))
+	spec, err := objects.Spec[objects.InstallSpec](parse(t, hubapi.KindAgentClusterInstall, text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,10 +70,10 @@ func TestAsPrinted(t *testing.T) {
 		kind        objects.Kind
 		given, want string
 	}{
-		"AgentClusterInstall": {objects.KindInstall, "spec: {holdInstallation: false, networking: {userManagedNetworking: false}, provisionRequirements: {controlPlaneAgents: 3, workerAgents: 0}, compute: []}",
+		"AgentClusterInstall": {hubapi.KindAgentClusterInstall, "spec: {holdInstallation: false, networking: {userManagedNetworking: false}, provisionRequirements: {controlPlaneAgents: 3, workerAgents: 0}, compute: []}",
 			`{"networking":{"userManagedNetworking":false},"provisionRequirements":{"controlPlaneAgents":3}}`},
-		"ClusterDeployment": {objects.KindCluster, "spec: {baseDomain: a}", `{"baseDomain":"a","controlPlaneConfig":{"servingCertificates":{}},"installed":false}`},
-		"InfraEnv":          {objects.KindInfraEnv, "spec: {sshAuthorizedKey: ''}", `{"nmStateConfigLabelSelector":{}}`},
+		"ClusterDeployment": {hubapi.KindClusterDeployment, "spec: {baseDomain: a}", `{"baseDomain":"a","controlPlaneConfig":{"servingCertificates":{}},"installed":false}`},
+		"InfraEnv":          {hubapi.KindInfraEnv, "spec: {sshAuthorizedKey: ''}", `{"nmStateConfigLabelSelector":{}}`},
 	} {
 		if diff := cmp.Diff(row.want, objects.ToJSON(objects.AsPrinted(row.kind, parse(t, row.kind, row.given)).Object["spec"])); diff != "" {
 			t.Errorf("%s: -want +have\n%s", name, diff)
@@ -80,22 +81,13 @@ func TestAsPrinted(t *testing.T) {
 	}
 }
 
-func TestReleaseOf(t *testing.T) {
-	for image, want := range map[string]string{
-		"quay.io/openshift-release-dev/ocp-release:4.21.28-x86_64":                            "4.21.28 x86_64",
-		"quay.io/openshift-release-dev/ocp-release:4.20.3-multi":                              "4.20.3-multi multi",
-		"registry.example.com:5000/ocp/release:4.19.19-aarch64":                               "4.19.19 arm64",
-		"registry.example.com:5000/ocp/release:4.21.28-x86_64@sha256:" + "00":                 "4.21.28 x86_64",
-		"registry.example.com:5000/ocp/release":                                               "",
-		"quay.io/openshift-release-dev/ocp-release:4.99.0-x86_64":                             "",
-		"quay.io/openshift-release-dev/ocp-release@sha256:0123456789012345678901234567890123": "",
-	} {
-		have := ""
-		if release, ok := releaseOf(image); ok {
-			have = release.Version + " " + release.CPUArchitecture
-		}
-		if have != want {
-			t.Errorf("%s: have %q, not %q", image, have, want)
-		}
+// TestInventoryWithNulls reads one in which a part is null as one without it.
+func TestInventoryWithNulls(t *testing.T) {
+	status := map[string]any{}
+	if err := setInventory(status, `{"hostname":"a","boot":null,"cpu":null,"memory":null,"system_vendor":null}`); err != nil {
+		t.Fatal(err)
+	}
+	if inventory, _ := status["inventory"].(map[string]any); inventory["hostname"] != "a" {
+		t.Errorf("have %v", status)
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
 	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
 )
 
@@ -177,7 +179,7 @@ func TestRecordedInfraEnvs(t *testing.T) {
 		`{"proxy":{"httpProxy":"http://proxy.example.com:3128","noProxy":"x"}}`: `{"proxy":{"http_proxy":"http://proxy.example.com:3128","no_proxy":"x"}}`,
 		`{"proxy":{"noProxy":""}}`:                                              `{"proxy":{}}`,
 	} {
-		read, err := objects.Spec[objects.InfraEnvSpec](parse(t, objects.KindInfraEnv, `{"spec":`+spec+`}`))
+		read, err := objects.Spec[agentinstall.InfraEnvSpec](parse(t, hubapi.KindInfraEnv, `{"spec":`+spec+`}`))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -206,11 +208,7 @@ func TestRecordedFencing(t *testing.T) {
 		"no password":       {map[string]string{"address": address, "username": "u"}, `{"address":"` + address + `","password":"","username":"u"}`},
 		"no address at all": {map[string]string{"address": "nonsense", "username": "u", "password": "p"}, `{"address":"nonsense","password":"p","username":"u"}`},
 	} {
-		data := map[string][]byte{}
-		for key, text := range row.secret {
-			data[key] = []byte(text)
-		}
-		if diff := cmp.Diff(row.want, objects.ToJSON(fencingOf(data))); diff != "" {
+		if diff := cmp.Diff(row.want, objects.ToJSON(fencingOf(row.secret))); diff != "" {
 			t.Errorf("%s (-want +have):\n%s", name, diff)
 		}
 	}

@@ -18,18 +18,18 @@ const waitForOthers = 10 * time.Second
 
 // releaseDeployment deletes a deleted ClusterDeployment's AgentClusterInstall, and lets go once that is gone.
 func (h *hub) releaseDeployment(ctx context.Context, cd *objects.Object) error {
-	k := keyOf(objects.KindCluster, cd)
+	k := keyOf(hubapi.KindClusterDeployment, cd)
 	deploy, err := objects.Spec[objects.DeploymentSpec](cd)
 	if err != nil {
 		return err
 	}
 	if ref := deploy.ClusterInstallRef; ref != nil {
-		if aci := h.store.get(objects.KindInstall, k.space, ref.Name); aci != nil {
+		if aci := h.store.get(hubapi.KindAgentClusterInstall, k.space, ref.Name); aci != nil {
 			h.later(k, waitForOthers)
 			if aci.GetDeletionTimestamp() != nil {
 				return nil
 			}
-			return h.store.delete(ctx, objects.KindInstall, k.space, ref.Name)
+			return h.store.delete(ctx, hubapi.KindAgentClusterInstall, k.space, ref.Name)
 		}
 	}
 	dropped := objects.DropFinalizer(cd, hubapi.FinalizerClusterDeployment)
@@ -50,7 +50,7 @@ func (h *hub) releaseInstall(ctx context.Context, owner key, aci *objects.Object
 	if !hasFinalizer(aci, hubapi.FinalizerAgentClusterInstall) {
 		return nil
 	}
-	m := h.cluster(owner)
+	m := remembered(h.clusters, owner)
 	if err := h.adopt(ctx, m, &pair{key: owner, aci: aci}); err != nil {
 		return err
 	}
@@ -59,7 +59,7 @@ func (h *hub) releaseInstall(ctx context.Context, owner key, aci *objects.Object
 			return err
 		}
 	}
-	if aci = h.store.get(objects.KindInstall, aci.GetNamespace(), aci.GetName()); aci == nil {
+	if aci = h.store.get(hubapi.KindAgentClusterInstall, aci.GetNamespace(), aci.GetName()); aci == nil {
 		return nil
 	}
 	objects.DropFinalizer(aci, hubapi.FinalizerAgentClusterInstall)
@@ -105,12 +105,12 @@ func (h *hub) dissolve(ctx context.Context, m *clusterMemory, owner key, aci *ob
 // All others go back to their pool.
 func (h *hub) releaseAgents(ctx context.Context, owner key) error {
 	preserve := false
-	if cd := h.store.get(objects.KindCluster, owner.space, owner.id); cd != nil {
+	if cd := h.store.get(hubapi.KindClusterDeployment, owner.space, owner.id); cd != nil {
 		preserve, _, _ = unstructured.NestedBool(cd.Object, "spec", "preserveOnDelete")
 	}
 	for _, agent := range h.agentsOf(owner) {
 		if h.goesWith(agent, owner, preserve) {
-			if err := h.store.delete(ctx, objects.KindAgent, agent.GetNamespace(), agent.GetName()); err != nil {
+			if err := h.store.delete(ctx, hubapi.KindAgent, agent.GetNamespace(), agent.GetName()); err != nil {
 				return err
 			}
 			continue
@@ -130,12 +130,12 @@ func (h *hub) releaseAgents(ctx context.Context, owner key) error {
 }
 
 func (h *hub) goesWith(agent *objects.Object, owner key, preserve bool) bool {
-	env := h.store.get(objects.KindInfraEnv, agent.GetNamespace(), agent.GetLabels()[hubapi.LabelAgentInfraEnv])
+	env := h.store.get(hubapi.KindInfraEnv, agent.GetNamespace(), agent.GetLabels()[hubapi.LabelAgentInfraEnv])
 	if env == nil {
 		return false
 	}
-	name, space := objects.Nested(env, "spec", "clusterRef", "name"), objects.Nested(env, "spec", "clusterRef", "namespace")
-	return name == owner.id && space == owner.space || name == "" && preserve
+	of := clusterOf(env, "clusterRef")
+	return of == owner || of == key{} && preserve
 }
 
 // unbind gives a host back to its pool. The node of one that is installed is booted into
@@ -144,7 +144,7 @@ func (h *hub) goesWith(agent *objects.Object, owner key, preserve bool) bool {
 func (h *hub) unbind(ctx context.Context, host *assisted.Host, agent *objects.Object, owner key) error {
 	h.left[host.ID] = h.farewell(host)
 	path := path(host) + "/actions/unbind"
-	if agent.GetLabels()[hubapi.LabelAgentBMH] == "" && h.store.get(objects.KindCluster, owner.space, owner.id) != nil && h.kubeconfigOf(ctx, owner) == nil {
+	if agent.GetLabels()[hubapi.LabelAgentBMH] == "" && h.store.get(hubapi.KindClusterDeployment, owner.space, owner.id) != nil && h.kubeconfigOf(ctx, owner) == nil {
 		path += "?reclaim=true"
 	}
 	err := h.backend.Do(ctx, "POST", path, nil, nil)
@@ -156,13 +156,13 @@ func (h *hub) unbind(ctx context.Context, host *assisted.Host, agent *objects.Ob
 
 // kubeconfigOf says why the service can't speak to a cluster that it installed, nil if it can.
 func (h *hub) kubeconfigOf(ctx context.Context, owner key) error {
-	_, err := h.secretText(ctx, owner.space, owner.id+"-admin-kubeconfig", hubapi.KeyKubeconfig)
+	_, err := h.field(ctx, hubapi.KindSecret, owner.space, owner.id+"-admin-kubeconfig", hubapi.KeyKubeconfig)
 	return err
 }
 
 func (h *hub) agentsOf(owner key) []*objects.Object {
 	var bound []*objects.Object
-	for _, agent := range h.store.list(objects.KindAgent, "") {
+	for _, agent := range h.store.list(hubapi.KindAgent, "") {
 		if boundTo(agent) == owner {
 			bound = append(bound, agent)
 		}
@@ -171,21 +171,24 @@ func (h *hub) agentsOf(owner key) []*objects.Object {
 }
 
 // boundTo names the ClusterDeployment of an Agent; an empty key for none.
-func boundTo(agent *objects.Object) key {
-	name := objects.Nested(agent, "spec", "clusterDeploymentName", "name")
+func boundTo(agent *objects.Object) key { return clusterOf(agent, "clusterDeploymentName") }
+
+// clusterOf names the ClusterDeployment that a field of a spec refers to; an empty key for none.
+func clusterOf(o *objects.Object, field string) key {
+	name := objects.Nested(o, "spec", field, "name")
 	if name == "" {
 		return key{}
 	}
-	return key{objects.KindCluster, objects.Nested(agent, "spec", "clusterDeploymentName", "namespace"), name}
+	return key{hubapi.KindClusterDeployment, objects.Nested(o, "spec", field, "namespace"), name}
 }
 
 // releaseInfraEnv deletes the service's infra-env with its hosts, and lets go. Agents follow their owner.
 func (h *hub) releaseInfraEnv(ctx context.Context, env *objects.Object) error {
-	k := keyOf(objects.KindInfraEnv, env)
+	k := keyOf(hubapi.KindInfraEnv, env)
 	if !hasFinalizer(env, hubapi.FinalizerInfraEnv) {
 		return nil
 	}
-	m := h.infraEnv(k)
+	m := remembered(h.infraEnvs, k)
 	if err := h.adoptInfraEnv(ctx, m, env); err != nil {
 		return err
 	}
@@ -257,32 +260,29 @@ func (h *hub) releaseAgent(ctx context.Context, agent *objects.Object) error {
 	return err
 }
 
-// removesNode says whether the node of an Agent that is being deleted is taken out of its
-// cluster: unless it is told not to, or the cluster goes, too.
+// removesNode says whether a deleted Agent's node is taken out of its cluster: not where the
+// Agent says so, or the cluster is deleted, too.
 func (h *hub) removesNode(agent *objects.Object, owner key) bool {
 	_, skips := agent.GetAnnotations()[hubapi.AnnotationAgentSkipCleanup]
 	return !skips && owner.id != "" && objects.Nested(agent, "status", "progress", "currentStage") == "Done" && h.lives(agent, owner)
 }
 
-// reachNode looks whether the cluster of a node can be reached. What is in the way is a
-// condition of the Agent.
+// reachNode is an error, and a condition of the Agent, where its cluster cannot be reached.
 func (h *hub) reachNode(ctx context.Context, agent *objects.Object, owner key) error {
 	err := h.kubeconfigOf(ctx, owner)
 	if err == nil {
 		return nil
 	}
 	status := statusOf(agent)
-	have, _, _ := unstructured.NestedSlice(agent.Object, "status", "conditions")
-	status["conditions"] = condition.Set(have, []condition.Condition{{Type: hubapi.ConditionCleanup, Status: condition.False,
-		Reason: "CleanupFailed", Message: err.Error()}}, h.clock.Now(), false)
-	h.later(keyOf(objects.KindAgent, agent), retryAfter)
+	h.setConditions(status, false, condition.Condition{Type: hubapi.ConditionCleanup, Status: condition.False, Reason: "CleanupFailed", Message: err.Error()})
+	h.later(keyOf(hubapi.KindAgent, agent), retryAfter)
 	return errors.Join(err, h.writeStatus(ctx, agent, status))
 }
 
 // lives tells whether neither the cluster nor the InfraEnv of an Agent is being deleted.
 func (h *hub) lives(agent *objects.Object, owner key) bool {
 	stays := func(o *objects.Object) bool { return o != nil && o.GetDeletionTimestamp() == nil }
-	cd := h.store.get(objects.KindCluster, owner.space, owner.id)
-	return stays(cd) && stays(h.store.get(objects.KindInstall, owner.space, objects.Nested(cd, "spec", "clusterInstallRef", "name"))) &&
-		stays(h.store.get(objects.KindInfraEnv, agent.GetNamespace(), agent.GetLabels()[hubapi.LabelAgentInfraEnv]))
+	cd := h.store.get(hubapi.KindClusterDeployment, owner.space, owner.id)
+	return stays(cd) && stays(h.store.get(hubapi.KindAgentClusterInstall, owner.space, objects.Nested(cd, "spec", "clusterInstallRef", "name"))) &&
+		stays(h.store.get(hubapi.KindInfraEnv, agent.GetNamespace(), agent.GetLabels()[hubapi.LabelAgentInfraEnv]))
 }

@@ -20,17 +20,12 @@ func Missing(ctx context.Context, config *rest.Config) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make a client for the hub: %w", err)
 	}
-	var missing []string
-	for _, k := range objects.Watched() {
-		_, err := client.Resource(k.Resource()).List(ctx, metav1.ListOptions{Limit: 1})
-		switch {
-		case apierrors.IsNotFound(err) && !k.Optional():
-			missing = append(missing, k.Resource().GroupResource().String())
-		case err != nil && !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err):
-			return nil, fmt.Errorf("ask the hub which kinds it has: %w", err)
-		}
+	_, missing, err := kindsOf(ctx, client, "", true)
+	var names []string
+	for _, k := range missing {
+		names = append(names, k.Resource().GroupResource().String())
 	}
-	return missing, nil
+	return names, err
 }
 
 // AddImageSets makes a ClusterImageSet for the newest release of each minor version

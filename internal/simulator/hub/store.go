@@ -3,7 +3,9 @@ package hub
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strconv"
 	"sync"
@@ -14,9 +16,8 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 )
@@ -35,18 +36,14 @@ func (k key) String() string { return fmt.Sprintf("%s %s/%s", k.kind, k.space, k
 
 // store is the API server as the controllers see it: watched copies, in which own writes show at once.
 type store struct {
-	client  dynamic.Interface
-	changed func(key)
-	stores  map[objects.Kind]cache.Store
+	client dynamic.Interface
+	stores map[objects.Kind]cache.Store
 
 	mu      sync.Mutex
 	written map[key]*objects.Object // newer than what the watches have brought
 }
 
-// openStore starts the watches, which run among the hub's own, and waits until they
-// have seen everything.
-// Kinds that the server does not serve are left out where they are optional,
-// and waited for otherwise.
+// openStore starts the watches, which h waits for in the end, and returns when they have seen everything.
 func openStore(ctx context.Context, config *rest.Config, namespace string, h *hub) (*store, error) {
 	config = rest.CopyConfig(config)
 	config.QPS, config.Burst = 500, 1000
@@ -54,16 +51,20 @@ func openStore(ctx context.Context, config *rest.Config, namespace string, h *hu
 	if err != nil {
 		return nil, fmt.Errorf("make a client for the hub: %w", err)
 	}
-	s := &store{client: client, changed: h.noticed, stores: map[objects.Kind]cache.Store{}, written: map[key]*objects.Object{}}
-	kinds, err := servedKinds(ctx, client, namespace, h.logf)
+	s := &store{client: client, stores: map[objects.Kind]cache.Store{}, written: map[key]*objects.Object{}}
+	kinds, err := awaitKinds(ctx, client, namespace, h.logf)
 	if err != nil {
 		return nil, err
 	}
 	var seen []cache.InformerSynced
 	for _, k := range kinds {
-		informer := cache.NewSharedIndexInformer(s.listWatch(k, namespace), &objects.Object{}, 0, cache.Indexers{})
-		if err := s.follow(k, informer, h.logf); err != nil {
-			return nil, err
+		within := namespace
+		if k.ClusterScoped() {
+			within = ""
+		}
+		informer := dynamicinformer.NewFilteredDynamicInformer(client, k.Resource(), within, 0, cache.Indexers{}, nil).Informer()
+		if err := s.follow(k, informer, h); err != nil {
+			return nil, fmt.Errorf("watch %s: %w", k, err)
 		}
 		h.running.Go(func() { informer.RunWithContext(ctx) })
 		seen = append(seen, informer.HasSynced)
@@ -74,45 +75,21 @@ func openStore(ctx context.Context, config *rest.Config, namespace string, h *hu
 
 // of is the client for a kind, within the namespace where it has one.
 func of(client dynamic.Interface, k objects.Kind, namespace string) dynamic.ResourceInterface {
-	if k.ClusterScoped() || namespace == "" {
+	if k.ClusterScoped() {
 		return client.Resource(k.Resource())
 	}
 	return client.Resource(k.Resource()).Namespace(namespace)
 }
 
-func (s *store) listWatch(k objects.Kind, namespace string) cache.ListerWatcher {
-	client := of(s.client, k, namespace)
-	return cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{
-		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-			return client.List(ctx, o)
-		},
-		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-			return client.Watch(ctx, o)
-		},
-	}, s.client)
-}
-
-// servedKinds are the watched kinds that the server has; it waits for those that are needed.
-func servedKinds(ctx context.Context, client dynamic.Interface, namespace string, logf func(string, ...any)) ([]objects.Kind, error) {
+// awaitKinds are the watched kinds that the server has; it waits for those that are needed.
+func awaitKinds(ctx context.Context, client dynamic.Interface, namespace string, logf func(string, ...any)) ([]objects.Kind, error) {
 	for told := false; ; told = true {
-		var have []objects.Kind
-		var missing objects.Kind
-		for _, k := range objects.Watched() {
-			_, err := of(client, k, namespace).List(ctx, metav1.ListOptions{Limit: 1})
-			switch {
-			case err == nil:
-				have = append(have, k)
-			case !apierrors.IsNotFound(err):
-				return nil, fmt.Errorf("ask the hub which kinds it has: %w", err)
-			case !k.Optional():
-				missing = k
-			}
-		}
-		if missing == "" {
-			return have, nil
+		served, missing, err := kindsOf(ctx, client, namespace, false)
+		if err != nil || len(missing) == 0 {
+			return served, err
 		}
 		if !told {
-			logf("waiting for the definition of %s on the hub", missing)
+			logf("waiting for the definition of %s on the hub", missing[len(missing)-1])
 		}
 		if err := clock.Real().Sleep(ctx, definitionPause); err != nil {
 			return nil, err
@@ -120,41 +97,52 @@ func servedKinds(ctx context.Context, client dynamic.Interface, namespace string
 	}
 }
 
+// kindsOf are the watched kinds that a server has, and the needed ones that it has not. One that it
+// refuses to list is an error, unless it may.
+func kindsOf(ctx context.Context, client dynamic.Interface, namespace string, mayRefuse bool) (served, missing []objects.Kind, err error) {
+	for _, k := range objects.Watched() {
+		_, err := of(client, k, namespace).List(ctx, metav1.ListOptions{Limit: 1})
+		switch {
+		case err == nil, mayRefuse && apierrors.IsForbidden(err):
+			served = append(served, k)
+		case !apierrors.IsNotFound(err):
+			return nil, nil, fmt.Errorf("ask the hub which kinds it has: %w", err)
+		case !k.Optional():
+			missing = append(missing, k)
+		}
+	}
+	return served, missing, nil
+}
+
 // definitionPause is the wait before asking again for definitions, in the API server's time.
 const definitionPause = time.Second
 
-func (s *store) follow(k objects.Kind, informer cache.SharedIndexInformer, logf func(string, ...any)) error {
-	err := informer.SetWatchErrorHandler(func(_ *cache.Reflector, err error) { logf("watch %s: %v", k, err) })
-	if err != nil {
-		return fmt.Errorf("watch %s: %w", k, err)
+func (s *store) follow(k objects.Kind, informer cache.SharedIndexInformer, h *hub) error {
+	tell := func(o any, gone bool) {
+		if last, ok := o.(cache.DeletedFinalStateUnknown); ok {
+			o = last.Obj
+		}
+		if seen, ok := o.(*objects.Object); ok {
+			s.forget(keyOf(k, seen), seen, gone)
+			h.queue.add(keyOf(k, seen))
+		}
 	}
-	_, err = informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(o any) { s.tell(k, o, false) },
-		UpdateFunc: func(_, o any) { s.tell(k, o, false) },
-		DeleteFunc: func(o any) { s.tell(k, o, true) },
+	_, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc:    func(o any) { tell(o, false) },
+		UpdateFunc: func(_, o any) { tell(o, false) },
+		DeleteFunc: func(o any) { tell(o, true) },
 	})
-	if err != nil {
-		return fmt.Errorf("watch %s: %w", k, err)
-	}
 	s.stores[k] = informer.GetStore()
-	return nil
+	return errors.Join(err, informer.SetWatchErrorHandler(func(_ *cache.Reflector, err error) { h.logf("watch %s: %v", k, err) }))
 }
 
-func (s *store) tell(k objects.Kind, o any, gone bool) {
-	if last, ok := o.(cache.DeletedFinalStateUnknown); ok {
-		o = last.Obj
-	}
-	seen, ok := o.(*objects.Object)
-	if !ok {
-		return
-	}
-	at := keyOf(k, seen)
+// forget drops a version that was written, once a watch has brought it, a newer one, or its end.
+func (s *store) forget(at key, seen *objects.Object, gone bool) {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	if mine := s.written[at]; mine != nil && (gone && mine.GetUID() == seen.GetUID() || !older(seen, mine)) {
 		delete(s.written, at)
 	}
-	s.mu.Unlock()
-	s.changed(at)
 }
 
 // older tells whether a is an earlier version of an object than b.
@@ -166,34 +154,22 @@ func older(a, b *objects.Object) bool {
 
 // get gives the newest known version of an object, to be changed at will; nil where there is none.
 func (s *store) get(k objects.Kind, space, id string) *objects.Object {
-	path := id
-	if space != "" {
-		path = space + "/" + id
-	}
-	var seen *objects.Object
+	var newest *objects.Object
 	if from := s.stores[k]; from != nil {
-		if o, found, _ := from.GetByKey(path); found {
-			seen, _ = o.(*objects.Object)
+		if o, found, _ := from.GetByKey(cache.NewObjectName(space, id).String()); found {
+			newest, _ = o.(*objects.Object)
 		}
 	}
-	return s.newest(key{k, space, id}, seen)
-}
-
-func (s *store) newest(at key, seen *objects.Object) *objects.Object {
 	s.mu.Lock()
-	mine := s.written[at]
-	s.mu.Unlock()
-	if mine != nil && (seen == nil || older(seen, mine)) {
-		seen = mine
+	defer s.mu.Unlock()
+	if mine := s.written[key{k, space, id}]; mine != nil && (newest == nil || older(newest, mine)) {
+		newest = mine
 	}
-	if seen == nil {
-		return nil
-	}
-	return seen.DeepCopy()
+	return newest.DeepCopy() // nil of nil
 }
 
-// list gives the objects of a kind in a namespace ("" for all), by name.
-func (s *store) list(k objects.Kind, space string) []*objects.Object {
+// newest are the objects of a kind in a namespace ("" for all), not to be changed.
+func (s *store) newest(k objects.Kind, space string) map[key]*objects.Object {
 	found := map[key]*objects.Object{}
 	if from := s.stores[k]; from != nil {
 		for _, o := range from.List() {
@@ -203,35 +179,24 @@ func (s *store) list(k objects.Kind, space string) []*objects.Object {
 		}
 	}
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	for at, mine := range s.written {
 		if at.kind == k && (space == "" || at.space == space) && (found[at] == nil || older(found[at], mine)) {
 			found[at] = mine
 		}
 	}
-	s.mu.Unlock()
-	all := make([]*objects.Object, 0, len(found))
-	for _, o := range found {
+	return found
+}
+
+// list gives the objects of a kind in a namespace ("" for all), by name, to be changed at will.
+func (s *store) list(k objects.Kind, space string) []*objects.Object {
+	var all []*objects.Object
+	for _, o := range s.newest(k, space) {
 		all = append(all, o.DeepCopy())
 	}
 	slices.SortFunc(all, func(a, b *objects.Object) int {
 		return cmp.Or(cmp.Compare(a.GetNamespace(), b.GetNamespace()), cmp.Compare(a.GetName(), b.GetName()))
 	})
-	return all
-}
-
-// keys names the objects of a kind in a namespace ("" for all).
-func (s *store) keys(k objects.Kind, space string) []key {
-	var all []key
-	from := s.stores[k]
-	if from == nil {
-		return nil
-	}
-	for _, path := range from.ListKeys() {
-		namespace, name, err := cache.SplitMetaNamespaceKey(path)
-		if err == nil && (space == "" || namespace == space) {
-			all = append(all, key{k, namespace, name})
-		}
-	}
 	return all
 }
 
@@ -259,20 +224,13 @@ func (s *store) keep(o, made *objects.Object, err error) error {
 	return nil
 }
 
-func (s *store) at(k objects.Kind, space string) dynamic.ResourceInterface {
-	if k.ClusterScoped() {
-		return s.client.Resource(k.Resource())
-	}
-	return s.client.Resource(k.Resource()).Namespace(space)
-}
-
 // live asks the server for an object, for kinds of which other copies may be old.
 func (s *store) live(ctx context.Context, k objects.Kind, space, id string) (*objects.Object, error) {
-	return s.at(k, space).Get(ctx, id, metav1.GetOptions{})
+	return of(s.client, k, space).Get(ctx, id, metav1.GetOptions{})
 }
 
 func (s *store) resource(o *objects.Object) dynamic.ResourceInterface {
-	return s.at(objects.Kind(o.GetKind()), o.GetNamespace())
+	return of(s.client, objects.Kind(o.GetKind()), o.GetNamespace())
 }
 
 func (s *store) create(ctx context.Context, o *objects.Object) error {
@@ -284,6 +242,15 @@ func (s *store) create(ctx context.Context, o *objects.Object) error {
 func (s *store) update(ctx context.Context, o *objects.Object) error {
 	made, err := s.resource(o).Update(ctx, o, metav1.UpdateOptions{FieldManager: manager})
 	return s.keep(o, made, err)
+}
+
+// change writes what edit does to an object, if it does anything.
+func (s *store) change(ctx context.Context, o *objects.Object, edit func()) error {
+	before := o.DeepCopy()
+	if edit(); reflect.DeepEqual(before, o) {
+		return nil
+	}
+	return s.update(ctx, o)
 }
 
 // updatePrinted is update in the form in which the service writes an object.
@@ -303,7 +270,7 @@ func (s *store) updateStatus(ctx context.Context, o *objects.Object) error {
 
 // delete asks for the removal of an object. One that is not there is no error.
 func (s *store) delete(ctx context.Context, k objects.Kind, space, id string) error {
-	err := s.at(k, space).Delete(ctx, id, metav1.DeleteOptions{})
+	err := of(s.client, k, space).Delete(ctx, id, metav1.DeleteOptions{})
 	s.mu.Lock()
 	delete(s.written, key{k, space, id})
 	s.mu.Unlock()
@@ -313,4 +280,6 @@ func (s *store) delete(ctx context.Context, k objects.Kind, space, id string) er
 	return err
 }
 
-func referred(ref *hubapi.Reference) key { return key{objects.KindCluster, ref.Namespace, ref.Name} }
+func referred(ref *hubapi.Reference) key {
+	return key{hubapi.KindClusterDeployment, ref.Namespace, ref.Name}
+}

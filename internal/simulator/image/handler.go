@@ -84,7 +84,7 @@ func (s *Service) sendISO(w http.ResponseWriter, r *http.Request, id string, sou
 	if made.instructions != nil && len(source.KernelArguments) > 0 {
 		return &httpError{http.StatusBadRequest, "kernel arguments cannot be written into an s390x image"}
 	}
-	rootfs, err := ArtifactURL(Link{Base: s.base(r), Version: wanted.version, Arch: wanted.arch}, "rootfs")
+	rootfs, err := ArtifactURL(Link{Base: base(r), Version: wanted.version, Arch: wanted.arch}, "rootfs")
 	if err != nil {
 		return fmt.Errorf("making the address of the root file system: %w", err)
 	}
@@ -97,10 +97,7 @@ func (s *Service) sendISO(w http.ResponseWriter, r *http.Request, id string, sou
 	return nil
 }
 
-func (s *Service) base(r *http.Request) string {
-	if s.config.BaseURL != "" {
-		return s.config.BaseURL
-	}
+func base(r *http.Request) string {
 	scheme := "http"
 	if r.TLS != nil {
 		scheme = "https"

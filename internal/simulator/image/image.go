@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -36,8 +37,7 @@ type Source struct {
 	StaticNetwork []byte
 	// SigningKey is the infra-env's own secret: links made with another one are refused. It may be empty.
 	SigningKey []byte
-	// Updated is when any of this last changed.
-	Updated time.Time
+	Updated    time.Time
 }
 
 // Config is what a Service is made of. Clock and Lookup are required.
@@ -49,15 +49,12 @@ type Config struct {
 	Access Access
 	// APIKey signs and checks ByAPIKey links; required for them.
 	APIKey jwt.Key
-	// Secret is mixed into every ByToken link's key. Nil makes one.
-	Secret []byte
-	// BaseURL is the service's, without a trailing slash, for minimal images. Empty is the request's host.
-	BaseURL string
 }
 
 // Service answers for the media. It is safe for concurrent use.
 type Service struct {
 	config  Config
+	secret  string       // is mixed into every ByToken link's key
 	revoked atomic.Int64 // links of a lower generation are expired
 
 	mu    sync.Mutex
@@ -81,10 +78,7 @@ func New(config Config) (*Service, error) {
 	case config.Access == ByAPIKey && config.APIKey.IsZero():
 		return nil, errors.New("making the image service: links by API key need its key")
 	}
-	if config.Secret == nil {
-		config.Secret = []byte(rand.Text())
-	}
-	return &Service{config: config, lives: map[liveKey]*live{}}, nil
+	return &Service{config: config, secret: rand.Text(), lives: map[liveKey]*live{}}, nil
 }
 
 // ExpireAll makes every ByToken link that was handed out so far expired. Other links never expire.
@@ -124,7 +118,6 @@ type httpError struct {
 
 func (e *httpError) Error() string { return e.message }
 
-// personal is an image with a source written into it.
 func (l *live) personal(source Source, rootfsURL string) (*isowriter.Sparse, error) {
 	config := source.Ignition
 	if l.minimal {
@@ -184,4 +177,134 @@ func (l *live) netboot(source Source) io.ReadSeeker {
 		initrd.Append(source.StaticNetwork)
 	}
 	return initrd.Reader()
+}
+
+// Access is how a link proves that its bearer may have an infra-env's media.
+type Access string
+
+const (
+	// ByID links name the infra-env and nothing else (authentication none).
+	ByID Access = "byid"
+	// ByToken links carry an HS256 token that ends after LinkLifetime (rhsso).
+	ByToken Access = "bytoken"
+	// ByAPIKey links carry an ES256 token without an end (local authentication).
+	ByAPIKey Access = "byapikey"
+)
+
+// LinkLifetime is how long a ByToken link opens (IMAGE_EXPIRATION_TIME).
+const LinkLifetime = 4 * time.Hour
+
+// Link says what a URL is to lead to.
+type Link struct {
+	// Base is where the image service is reached, such as "http://127.0.0.1:8090".
+	Base       string
+	InfraEnvID string
+	// Version is the infra-env's openshift_version, "4.21".
+	Version string
+	// Arch is x86_64, arm64, ppc64le or s390x.
+	Arch string
+	// Type is full-iso, minimal-iso or disconnected-iso.
+	Type string
+	// SigningKey is the infra-env's Source.SigningKey.
+	SigningKey []byte
+}
+
+type claims struct {
+	Subject    string `json:"sub,omitempty"`
+	InfraEnvID string `json:"infra_env_id,omitempty"`
+	Expires    int64  `json:"exp,omitempty"` // seconds since 1970
+	Generation int64  `json:"gen,omitempty"`
+}
+
+// URL makes a link to an infra-env's ISO (download_url) and tells when it ends; the zero time is never.
+func (s *Service) URL(link Link) (string, time.Time, error) {
+	file, ok := strings.CutSuffix(link.Type, "-iso")
+	if !ok || !isoTypes(file) {
+		return "", time.Time{}, fmt.Errorf("making an image link: no image is of type %q", link.Type)
+	}
+	proof, expires, err := s.proof(link)
+	if err != nil {
+		return "", time.Time{}, err
+	}
+	address, err := url.JoinPath(link.Base, string(s.config.Access), proof, link.Version, link.Arch, file+".iso")
+	return address, expires, err
+}
+
+// ArtifactURL makes a link to a boot artefact, which anyone may have: kernel, rootfs or ins-file.
+func ArtifactURL(link Link, artifact string) (string, error) {
+	address, err := url.JoinPath(link.Base, "boot-artifacts", artifact)
+	return address + "?" + url.Values{"arch": {link.Arch}, "version": {link.Version}}.Encode(), err
+}
+
+// proof is the part of a link that opens the infra-env.
+func (s *Service) proof(link Link) (string, time.Time, error) {
+	var (
+		token   string
+		expires time.Time
+		err     error
+	)
+	switch s.config.Access {
+	case ByToken:
+		expires = s.config.Clock.Now().Add(LinkLifetime).Truncate(time.Second)
+		token, err = jwt.Sign(s.tokenKey(link.InfraEnvID, link.SigningKey), "", claims{
+			Subject: link.InfraEnvID, Expires: expires.Unix(), Generation: s.revoked.Load(),
+		})
+	case ByAPIKey:
+		token, err = jwt.Sign(s.config.APIKey, "", claims{InfraEnvID: link.InfraEnvID})
+	default:
+		return link.InfraEnvID, time.Time{}, nil
+	}
+	if err != nil {
+		return "", time.Time{}, fmt.Errorf("making an image link: %w", err)
+	}
+	return token, expires, nil
+}
+
+func (s *Service) tokenKey(infraEnvID string, signingKey []byte) jwt.Key {
+	secret := fmt.Sprintf("%s %s %x", s.secret, infraEnvID, signingKey)
+	return jwt.HS256([]byte(secret))
+}
+
+func isoTypes(file string) bool { return file == "full" || file == "minimal" || file == "disconnected" }
+
+func (s *Service) open(r *http.Request, access Access, proof string) (string, Source, error) {
+	if access != s.config.Access {
+		return "", Source{}, &httpError{http.StatusUnauthorized, "this image service does not open links " + string(access)}
+	}
+	id, key := proof, s.config.APIKey
+	var unverified claims
+	if access != ByID {
+		if err := jwt.Unverified(proof, &unverified); err != nil {
+			return "", Source{}, &httpError{http.StatusUnauthorized, err.Error()}
+		}
+		id = unverified.Subject + unverified.InfraEnvID
+	}
+	source, ok := s.config.Lookup(r.Context(), id)
+	if !ok {
+		return "", Source{}, &httpError{http.StatusNotFound, "infra-env was not found"}
+	}
+	switch access {
+	case ByID:
+		return id, source, nil
+	case ByToken:
+		key = s.tokenKey(id, source.SigningKey)
+	}
+	if err := s.checkToken(proof, key); err != nil {
+		return "", Source{}, &httpError{http.StatusUnauthorized, err.Error()}
+	}
+	return id, source, nil
+}
+
+func (s *Service) checkToken(token string, key jwt.Key) error {
+	var c claims
+	if err := jwt.Verify(token, key, &c); err != nil {
+		return err
+	}
+	if c.Expires == 0 { // made to last
+		return nil
+	}
+	if s.config.Clock.Now().Unix() >= c.Expires || c.Generation < s.revoked.Load() {
+		return errors.New("token is expired")
+	}
+	return nil
 }

@@ -200,7 +200,7 @@ func TestMainframeImage(t *testing.T) {
 	if answer := f.get(t, "GET", address); answer.Code != 400 {
 		t.Errorf("kernel arguments on s390x: %d", answer.Code)
 	}
-	initrd, _, _ := f.InitrdURL(f.link)
+	initrd, _, _ := f.initrdURL(f.link)
 	addressed := f.get(t, "GET", strings.Replace(initrd, "pxe-initrd", "s390x-initrd-addrsize", 1)).Body.Bytes()
 	whole := f.get(t, "GET", initrd).Body.Len()
 	if len(addressed) != 16 || int(addressed[12])<<24|int(addressed[13])<<16|int(addressed[14])<<8|int(addressed[15]) != whole {
@@ -214,7 +214,7 @@ func TestMainframeImage(t *testing.T) {
 func TestNetboot(t *testing.T) {
 	f := newFixture(t, ByID)
 	f.source.StaticNetwork = isowriter.Gzip(isowriter.Archive(isowriter.Member{Name: "etc/assisted/x", Mode: isowriter.ModeFile | 0o600, Data: isowriter.BytesOf([]byte("n"))}).Bytes())
-	address, _, err := f.InitrdURL(f.link)
+	address, _, err := f.initrdURL(f.link)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,8 +33,7 @@ const (
 	// extraSize is the length of a minimal image's area for a further initrd.
 	extraSize = 1 << 20
 	// kargsRoom is how many # follow the kernel arguments in a boot menu.
-	kargsRoom = 1024
-	// rootfsSize is the length of the stand-in for the operating system.
+	kargsRoom  = 1024
 	rootfsSize = 2 << 20
 )
 
@@ -59,7 +58,6 @@ type live struct {
 	instructions, initrdAddressLength []byte // only of s390x
 }
 
-// kargsFile is one entry of coreos/kargs.json.
 type kargsFile struct {
 	Path   string `json:"path"`
 	Offset int64  `json:"offset"`

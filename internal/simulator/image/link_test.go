@@ -25,7 +25,7 @@ func TestLinks(t *testing.T) {
 			if limited := access == ByToken; limited && !expires.Equal(f.clock.now.Add(4*time.Hour)) || !limited && !expires.IsZero() {
 				t.Errorf("the link ends %v", expires)
 			}
-			initrd, _, err := f.InitrdURL(f.link)
+			initrd, _, err := f.initrdURL(f.link)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -154,4 +154,21 @@ func FuzzPath(f *testing.F) {
 			}
 		}
 	})
+}
+
+// initrdURL is the link to an infra-env's netboot initrd, which its iPXE script names.
+func (s *Service) initrdURL(link Link) (string, time.Time, error) {
+	proof, expires, err := s.proof(link)
+	if err != nil {
+		return "", time.Time{}, err
+	}
+	address, err := url.JoinPath(link.Base, "images", link.InfraEnvID, "pxe-initrd")
+	query := url.Values{"arch": {link.Arch}, "version": {link.Version}}
+	switch s.config.Access {
+	case ByToken:
+		query.Set("image_token", proof)
+	case ByAPIKey:
+		query.Set("api_key", proof)
+	}
+	return address + "?" + query.Encode(), expires, err
 }

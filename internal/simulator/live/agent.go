@@ -1,12 +1,18 @@
 package live
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"maps"
+	"slices"
 	"strings"
 
+	"github.com/coreos/ignition/v2/config/util"
+	"github.com/coreos/ignition/v2/config/v3_4/types"
 	"github.com/vincent-petithory/dataurl"
 )
 
@@ -53,39 +59,19 @@ func AgentIn(configs ...[]byte) (Agent, error) {
 	return agent, nil
 }
 
-// ignitionConfig is the part of a config that starts an agent.
-type ignitionConfig struct {
-	Ignition struct {
-		Config struct {
-			Merge   []struct{ Source string }
-			Replace struct{ Source string }
-		}
-	}
-	Systemd struct {
-		Units []struct {
-			Name, Contents string
-			Enabled, Mask  *bool
-		}
-	}
-}
-
 // findUnit is the text of the agent's unit in a config or those merged into it; empty where none starts.
 func findUnit(config []byte, depth int) (string, error) {
 	const deepest = 4
-	var parsed ignitionConfig
+	var parsed types.Config
 	if err := json.Unmarshal(config, &parsed); err != nil {
 		return "", err
 	}
 	text := ""
-	sources := parsed.Ignition.Config.Merge
-	if parsed.Ignition.Config.Replace.Source != "" {
-		sources = append(sources, parsed.Ignition.Config.Replace)
-	}
-	for _, source := range sources {
-		if !strings.HasPrefix(source.Source, "data:") || depth == deepest {
+	for _, source := range append(parsed.Ignition.Config.Merge, parsed.Ignition.Config.Replace) {
+		if source.Source == nil || !strings.HasPrefix(*source.Source, "data:") || depth == deepest {
 			continue // there is nobody to fetch it from before the network is up
 		}
-		data, err := dataurl.DecodeString(source.Source)
+		data, err := dataurl.DecodeString(*source.Source)
 		if err != nil {
 			return "", fmt.Errorf("decode a config that is merged: %w", err)
 		}
@@ -98,9 +84,9 @@ func findUnit(config []byte, depth int) (string, error) {
 		}
 	}
 	for _, unit := range parsed.Systemd.Units {
-		started := unit.Enabled != nil && *unit.Enabled && (unit.Mask == nil || !*unit.Mask)
-		if unit.Name == agentUnit && started && unit.Contents != "" {
-			text = unit.Contents
+		started := util.IsTrue(unit.Enabled) && !util.IsTrue(unit.Mask)
+		if unit.Name == agentUnit && started && util.NotEmpty(unit.Contents) {
+			text = *unit.Contents
 		}
 	}
 	return text, nil
@@ -134,4 +120,63 @@ func argument(words []string, flag string) string {
 		}
 	}
 	return ""
+}
+
+const (
+	legacyArea = "images/ignition.img"
+	configName = "config.ign"
+	baseConfig = "usr/lib/ignition/base.d/"
+	mostArea   = 64 << 20
+)
+
+// ErrNoIgnition is an image that boots, and then does nothing.
+var ErrNoIgnition = errors.New("it carries no Ignition config")
+
+// Ignition is an image's config as the live system finds it: the system's first, the user's last.
+func Ignition(image io.ReaderAt, size int64) ([][]byte, error) {
+	at, err := area(image, size)
+	if err != nil {
+		return nil, err
+	}
+	content := make([]byte, at.size)
+	if _, err := image.ReadAt(content, at.offset); err != nil {
+		return nil, fmt.Errorf("read the Ignition area at %d: %w", at.offset, err)
+	}
+	files, err := unpack(content)
+	if err != nil {
+		return nil, fmt.Errorf("unpack the Ignition area at %d: %w", at.offset, err)
+	}
+	var configs [][]byte
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		if strings.HasPrefix(name, baseConfig) && strings.HasSuffix(name, ".ign") {
+			configs = append(configs, files[name])
+		}
+	}
+	if config, ok := files[configName]; ok {
+		configs = append(configs, config)
+	}
+	if len(configs) == 0 {
+		return nil, ErrNoIgnition
+	}
+	return configs, nil
+}
+
+// area is where coreos/igninfo.json says that Ignition stands; older images have a file of a fixed name.
+func area(image io.ReaderAt, size int64) (place, error) {
+	info := struct {
+		File           string
+		Offset, Length int64
+	}{File: legacyArea}
+	if err := readJSON(image, size, "coreos/igninfo.json", &info); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return place{}, err
+	}
+	file, err := find(image, size, info.File)
+	if err != nil {
+		return place{}, err
+	}
+	info.Length = cmp.Or(info.Length, file.size-info.Offset)
+	if info.Offset < 0 || info.Length < 0 || info.Length > mostArea || info.Offset+info.Length > file.size {
+		return place{}, fmt.Errorf("the Ignition area, %d bytes at %d of %s, is not in that file of %d bytes", info.Length, info.Offset, info.File, file.size)
+	}
+	return place{offset: file.offset + info.Offset, size: info.Length}, nil
 }

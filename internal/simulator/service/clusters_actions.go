@@ -2,7 +2,9 @@ package service
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -47,11 +49,10 @@ func (s *Service) installCluster(_ *wire.Call, cl *model.Cluster) (wire.Reply, e
 	return wire.Accepted(s.stale(cl))
 }
 
-func notPrepared() model.LastPreparation {
-	return model.LastPreparation{Status: preparationNotBegun, Reason: "Installation preparation not performed"}
+func notPrepared() models.LastInstallationPreparation {
+	return models.LastInstallationPreparation{Status: preparationNotBegun, Reason: "Installation preparation not performed"}
 }
 
-// settleRoles makes suggestions final, and tells whether some role was left to the service.
 func (s *Service) settleRoles(c *model.Cluster) (chosen bool) {
 	if slices.ContainsFunc(c.Hosts, func(h *model.Host) bool { return h.Inv == nil }) {
 		return false
@@ -166,7 +167,7 @@ func (s *Service) resetCluster(_ *wire.Call, cl *model.Cluster) (wire.Reply, err
 		before.PrintedHosts[i].Status = new(model.HostResettingPending)
 	}
 	cl.OpenshiftClusterID = ""
-	cl.Progress = &model.ClusterProgress{}
+	cl.Progress = &models.ClusterProgressInfo{}
 	cl.LogsInfo, cl.ControllerLogsStartedAt, cl.ControllerLogsCollectedAt = "", model.Millis{}, model.Millis{}
 	cl.LastPreparation = notPrepared()
 	cl.PreparedAt = time.Time{}
@@ -201,12 +202,12 @@ func (s *Service) allowAddHosts(_ *wire.Call, cl *model.Cluster) (wire.Reply, er
 }
 
 type finalizingReport struct {
-	FinalizingStage string `json:"finalizing_stage"`
+	FinalizingStage models.FinalizingStage `json:"finalizing_stage"`
 }
 
 func (s *Service) reportFinalizing(c *wire.Call) (wire.Reply, error) {
 	p := wire.Taken[finalizingReport](c)
-	at := model.FinalizingIndex(p.FinalizingStage)
+	at := model.FinalizingIndex(string(p.FinalizingStage))
 	if at < 0 {
 		return wire.Reply{}, wire.BadRequest("invalid finaling stage '%s'", p.FinalizingStage)
 	}
@@ -255,4 +256,95 @@ func failedOperators(report any) ([]string, error) {
 		}
 	}
 	return failed, nil
+}
+
+// neverIgnoredHost and neverIgnoredCluster are validations without which an installation makes no sense.
+func neverIgnoredHost() []string {
+	return []string{"connected", "has-inventory", "inventory-not-fully-truncated", "machine-cidr-defined", "hostname-unique", "hostname-valid"}
+}
+
+func neverIgnoredCluster() []string {
+	return []string{"api-vips-defined", "ingress-vips-defined", "all-hosts-are-ready-to-install", "sufficient-masters-count", "pull-secret-set"}
+}
+
+func ignores(list, id string, never []string) bool {
+	if list == "" || list == "[]" || slices.Contains(never, id) {
+		return false
+	}
+	ids := model.StringList(list)
+	return slices.Contains(ids, id) || slices.Contains(ids, "all")
+}
+
+func ignoresHost(c *model.Cluster, id string) bool {
+	return c != nil && ignores(c.IgnoredHostValidations, id, neverIgnoredHost())
+}
+
+func ignoresCluster(c *model.Cluster, id string) bool {
+	return ignores(c.IgnoredClusterValidations, id, neverIgnoredCluster())
+}
+
+func (s *Service) readIgnored(_ *wire.Call, cl *model.Cluster) (wire.Reply, error) {
+	return wire.OK(ignoredValidations(cl))
+}
+
+func ignoredValidations(c *model.Cluster) models.IgnoredValidations {
+	return models.IgnoredValidations{ClusterValidationIds: c.IgnoredClusterValidations, HostValidationIds: c.IgnoredHostValidations}
+}
+
+func (s *Service) setIgnored(c *wire.Call) (wire.Reply, error) {
+	p, id := wire.Taken[models.IgnoredValidations](c), c.PathValue("cluster_id")
+	cl := s.clusters[id]
+	if cl == nil {
+		return wire.Reply{}, wire.Refuse(http.StatusInternalServerError, "failed to fetch cluster %s to apply ignored validations: record not found", id)
+	}
+	if !clusterUpdatable(cl) {
+		return wire.Reply{}, wire.BadRequest("%s", notUpdatable(cl))
+	}
+	problems := append(
+		ignoredProblems("cluster", p.ClusterValidationIds, isClusterValidation, neverIgnoredCluster()),
+		ignoredProblems("host", p.HostValidationIds, isHostValidation, neverIgnoredHost())...)
+	if len(problems) > 0 {
+		return wire.Reply{}, wire.BadRequest("cannot proceed due to the following errors: %s", strings.Join(problems, "\n"))
+	}
+	cl.IgnoredHostValidations, cl.IgnoredClusterValidations = p.HostValidationIds, p.ClusterValidationIds
+	return wire.Created(ignoredValidations(cl))
+}
+
+func ignoredProblems(kind, text string, known func(id string) bool, never []string) []string {
+	if text == "" {
+		return nil
+	}
+	var ids []string
+	if json.Unmarshal([]byte(text), &ids) != nil {
+		return []string{fmt.Sprintf("error during unmarshal of json for ignored %s validations", kind)}
+	}
+	var problems, refused []string
+	for _, id := range ids {
+		switch {
+		case strings.EqualFold(id, "all"):
+		case slices.Contains(never, id):
+			refused = append(refused, id)
+		case !known(id):
+			problems = append(problems, fmt.Sprintf("Validation ID '%s' is not a known %s validation", id, kind))
+		}
+	}
+	if len(refused) > 0 {
+		problems = append(problems, fmt.Sprintf("unable to ignore the following %s validations (%s)", kind, strings.Join(refused, ",")))
+	}
+	return problems
+}
+
+// isHostValidation and isClusterValidation know the description's validations, and those that it does not list.
+func isHostValidation(id string) bool {
+	return models.HostValidationID(id).Validate(nil) == nil || isOperatorValidation(id) ||
+		id == "inventory-not-partially-truncated" || id == "inventory-not-fully-truncated"
+}
+
+func isClusterValidation(id string) bool {
+	return models.ClusterValidationID(id).Validate(nil) == nil || isOperatorValidation(id) ||
+		id == "custom-manifests-requirements-satisfied" || id == "openshift-ai-gpu-requirements-satisfied"
+}
+
+func isOperatorValidation(id string) bool {
+	return slices.ContainsFunc(validate.Operators(), func(o validate.OperatorCheck) bool { return o.ID == id })
 }

@@ -8,13 +8,14 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/openshift/assisted-service/models"
 )
 
 // usage lists the names in the cluster's feature_usage, without those that every
 // cluster has, and tells their data.
 func (b *bench) usage() map[string]any {
 	b.t.Helper()
-	var uses map[string]model.FeatureUse
+	var uses map[string]models.Usage
 	if err := json.Unmarshal([]byte(b.get()["feature_usage"].(string)), &uses); err != nil {
 		b.t.Fatal(err)
 	}

@@ -242,5 +242,4 @@ func (s *Service) setHost(h *model.Host, state, info string) {
 	s.noteHost(h, "host_status_updated", severity, "Host %s: updated status from %s to %s (%s)", h.Name(), old, state, info)
 }
 
-// since is the time that has passed since a state was entered.
 func (s *Service) since(at model.Millis) time.Duration { return s.now().Sub(time.Time(at)) }

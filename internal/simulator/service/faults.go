@@ -11,13 +11,11 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 )
 
-// faults keeps count of the scenario's rules about the service.
 type faults struct {
 	mu    sync.Mutex
 	rules []*fault
 }
 
-// fault is one rule and what became of it.
 type fault struct {
 	scenario.Rule
 	calls int       // calls that the rule is about

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-openapi/strfmt"
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
 	"github.com/oaictl/oaictl/internal/simulator/service/steps"
@@ -181,26 +182,26 @@ func (m *machine) poll() {
 		return
 	}
 	for _, s := range next.Instructions {
-		if s.Type == steps.StepInstall {
+		if s.StepType == steps.StepInstall {
 			m.installs++
 		}
-		if s.Type == steps.StepDiskSpeed && m.badDisk {
-			m.b.call("POST", m.path()+"/instructions", fields{"step_id": s.ID, "step_type": s.Type, "exit_code": 1, "error": "input/output error"})
+		if s.StepType == steps.StepDiskSpeed && m.badDisk {
+			m.b.call("POST", m.path()+"/instructions", fields{"step_id": s.StepID, "step_type": s.StepType, "exit_code": 1, "error": "input/output error"})
 			continue
 		}
 		output := m.output(s)
 		if output == "" {
 			continue
 		}
-		m.b.call("POST", m.path()+"/instructions", fields{"step_id": s.ID, "step_type": s.Type, "exit_code": 0, "output": output})
+		m.b.call("POST", m.path()+"/instructions", fields{"step_id": s.StepID, "step_type": s.StepType, "exit_code": 0, "output": output})
 	}
 	if next.PostAction == "exit" {
 		m.register()
 	}
 }
 
-func (m *machine) output(s steps.Step) string {
-	switch s.Type {
+func (m *machine) output(s models.Step) string {
+	switch s.StepType {
 	case steps.StepInventory:
 		return m.inventory()
 	case steps.StepNTP:
@@ -209,15 +210,13 @@ func (m *machine) output(s steps.Step) string {
 		}
 		return `{"ntp_sources":[{"source_name":"clock","source_state":"synced"}]}`
 	case steps.StepDomains:
-		var asked struct{ Domains []steps.DomainName }
+		var asked models.DomainResolutionRequest
 		_ = json.Unmarshal([]byte(s.Args[0]), &asked) // the service's own encoding
-		r := struct {
-			Resolutions []model.Resolution `json:"resolutions"`
-		}{}
+		var r models.DomainResolutionResponse
 		for _, d := range asked.Domains {
-			one := model.Resolution{DomainName: d.Name}
-			if !strings.HasPrefix(d.Name, "validateNoWildcardDNS") {
-				one.IPv4 = []string{"10.0.0.100"}
+			one := &models.DomainResolutionResponseDomain{DomainName: d.DomainName}
+			if !strings.HasPrefix(*d.DomainName, "validateNoWildcardDNS") {
+				one.IPV4Addresses = []strfmt.IPv4{"10.0.0.100"}
 			}
 			r.Resolutions = append(r.Resolutions, one)
 		}
@@ -232,19 +231,19 @@ func (m *machine) output(s steps.Step) string {
 	return m.measured(s)
 }
 
-func (m *machine) measured(s steps.Step) string {
-	switch s.Type {
+func (m *machine) measured(s models.Step) string {
+	switch s.StepType {
 	case steps.StepConnectivity:
-		var peers []steps.Peer
+		var peers models.ConnectivityCheckParams
 		_ = json.Unmarshal([]byte(s.Args[0]), &peers) // the service's own encoding
-		var r model.ConnectivityReport
+		var r models.ConnectivityReport
 		for _, p := range peers {
-			remote := model.RemoteHost{HostID: p.HostID}
-			for _, n := range p.NICs {
+			remote := &models.ConnectivityRemoteHost{HostID: p.HostID}
+			for _, n := range p.Nics {
 				for _, ip := range n.IPAddresses {
-					remote.L2 = append(remote.L2, model.L2Result{OutgoingIP: m.address(), OutgoingNIC: "eth0", RemoteIP: ip, RemoteMAC: n.MAC, Successful: true})
-					remote.L3 = append(remote.L3, model.L3Result{AverageRTT: 0.3, OutgoingNIC: "eth0", RemoteIP: ip, Successful: true})
-					remote.MTU = append(remote.MTU, model.MTUResult{Successful: true, OutgoingNIC: "eth0", RemoteIP: ip})
+					remote.L2Connectivity = append(remote.L2Connectivity, &models.L2Connectivity{OutgoingIPAddress: m.address(), OutgoingNic: "eth0", RemoteIPAddress: ip, RemoteMac: n.Mac.String(), Successful: true})
+					remote.L3Connectivity = append(remote.L3Connectivity, &models.L3Connectivity{AverageRTTMs: 0.3, OutgoingNic: "eth0", RemoteIPAddress: ip, Successful: true})
+					remote.MtuReport = append(remote.MtuReport, &models.MtuReport{MtuSuccessful: true, OutgoingNic: "eth0", RemoteIPAddress: ip})
 				}
 			}
 			r.RemoteHosts = append(r.RemoteHosts, remote)

@@ -19,9 +19,8 @@ func (s *Service) bindHost(c *wire.Call, h *model.Host) (wire.Reply, error) {
 	if cl == nil {
 		return wire.Reply{}, wire.BadRequest("Failed to find cluster %s", p.ClusterID)
 	}
-	if !model.OneOf(cl.Status, model.ClusterInsufficient, model.ClusterReady, model.ClusterPendingInput, model.ClusterAddingHosts) {
-		return wire.Reply{}, s.bindFailed(h, cl.ID, "Cluster %s is in %s state, host can be bound only in one of [%s %s %s %s]",
-			cl.ID, cl.Status, model.ClusterInsufficient, model.ClusterReady, model.ClusterPendingInput, model.ClusterAddingHosts)
+	if !clusterUpdatable(cl) {
+		return wire.Reply{}, s.bindFailed(h, cl.ID, "Cluster %s is in %s state, host can be bound only in one of %v", cl.ID, cl.Status, updatableStates())
 	}
 	if a := h.InfraEnv.CPUArchitecture; cl.CPUArchitecture != "" && cl.CPUArchitecture != "multi" && a != cl.CPUArchitecture {
 		return wire.Reply{}, wire.BadRequest("InfraEnv's CPU architecture (%s) doesn't match the cluster (%s)", a, cl.CPUArchitecture)
@@ -53,18 +52,12 @@ func (s *Service) printMoved(h *model.Host, before *model.PrintedHost) model.Pri
 // rebind finishes what bind or unbind began, now that the agent has started anew.
 func (s *Service) rebind(h *model.Host) {
 	h.Forget()
-	if h.State == model.HostBinding {
-		cl := h.Cluster
-		switch {
-		case cl.IsDay2():
-			h.Kind, h.Role, h.SuggestedRole, h.MachineConfigPool = model.KindAddedHost, model.RoleWorker, model.RoleWorker, "worker"
-		case cl.IsSingle():
-			h.Role, h.SuggestedRole, h.Bootstrap = model.RoleMaster, model.RoleMaster, true
-		}
-		s.setHost(h, model.HostDiscovering, model.InfoDiscovering)
+	if h.State != model.HostBinding {
+		s.setHost(h, model.HostDiscoveringUnbound, model.InfoDiscovering)
 		return
 	}
-	s.setHost(h, model.HostDiscoveringUnbound, model.InfoDiscovering)
+	h.TakeOn(h.Cluster)
+	s.setHost(h, model.HostDiscovering, model.InfoDiscovering)
 }
 
 func (s *Service) unbindHost(c *wire.Call, h *model.Host) (wire.Reply, error) {
@@ -148,7 +141,6 @@ func (s *Service) installHost(_ *wire.Call, h *model.Host) (wire.Reply, error) {
 	return wire.Accepted(before)
 }
 
-// resetHost puts a host to be added back to where it can be booted again.
 func (s *Service) resetHost(_ *wire.Call, h *model.Host) (wire.Reply, error) {
 	if h.Kind != model.KindAddedHost {
 		return wire.Reply{}, wire.Conflict("method only allowed when adding hosts to an existing cluster")
@@ -201,4 +193,70 @@ func (s *Service) forgetHost(h *model.Host) {
 			s.events[i].hostGone = true
 		}
 	}
+}
+
+type detail struct {
+	// plain is the host as stored: without what the service works out on the way out.
+	plain bool
+	// roleOnly takes the stages from the role alone, as the list of an infra-env's hosts does.
+	roleOnly bool
+	// keepAddresses prints the list of free addresses.
+	keepAddresses bool
+}
+
+func (s *Service) printHost(h *model.Host, d detail) model.PrintedHost {
+	w := h.PrintedHost
+	w.Status, w.StatusInfo = new(h.State), new(h.Info)
+	w.ValidationsInfo = h.Checks.Text
+	w.RequestedHostname = h.Hostname
+	if h.Progress != nil {
+		w.Progress = new(*h.Progress)
+	}
+	if d.plain {
+		w.ProgressStages = nil
+		return w
+	}
+	w.RequestedHostname = h.Name()
+	w.ProgressStages = s.stagesOf(h, !d.roleOnly && h.Cluster != nil && h.Cluster.IsSingle())
+	if !d.keepAddresses {
+		w.FreeAddresses = ""
+	}
+	return w
+}
+
+func (s *Service) readHost(_ *wire.Call, h *model.Host) (wire.Reply, error) {
+	return wire.OK(s.printHost(h, detail{}))
+}
+
+func (s *Service) listHosts(_ *wire.Call, e *model.InfraEnv) (wire.Reply, error) {
+	list := []model.PrintedHost{}
+	for _, h := range s.hostsOfInfraEnv(e.ID) {
+		list = append(list, s.printHost(h, detail{roleOnly: true}))
+	}
+	return wire.OK(list)
+}
+
+func (s *Service) listClusterHosts(c *wire.Call) (wire.Reply, error) {
+	cl := s.clusters[c.PathValue("cluster_id")]
+	if cl == nil {
+		return wire.OK([]model.PrintedHost{})
+	}
+	q := c.URL.Query()
+	role, status := q.Get("role"), q.Get("status")
+	list := []model.PrintedHost{}
+	for _, h := range cl.Hosts {
+		if role != "" && h.Role != role || status != "" && h.State != status {
+			continue
+		}
+		w := s.printHost(h, detail{plain: true})
+		w.FreeAddresses = ""
+		if q.Get("with-inventory") != "true" {
+			w.Inventory = ""
+		}
+		if q.Get("with-connectivity") != "true" {
+			w.Connectivity = ""
+		}
+		list = append(list, w)
+	}
+	return wire.OK(list)
 }

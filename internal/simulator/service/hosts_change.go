@@ -44,9 +44,8 @@ func (s *Service) mayJoin(e *model.InfraEnv, cl *model.Cluster) error {
 	if cl.Status == model.ClusterInstalled {
 		return wire.Conflict("Cannot add hosts to an existing cluster using the original Discovery ISO.")
 	}
-	if !model.OneOf(cl.Status, model.ClusterInsufficient, model.ClusterReady, model.ClusterPendingInput, model.ClusterAddingHosts) {
-		return wire.Conflict("Host can register only in one of the following states: %v",
-			[]string{model.ClusterInsufficient, model.ClusterReady, model.ClusterPendingInput, model.ClusterAddingHosts})
+	if !clusterUpdatable(cl) {
+		return wire.Conflict("Host can register only in one of the following states: %v", updatableStates())
 	}
 	return nil
 }
@@ -68,21 +67,13 @@ func (s *Service) newHost(e *model.InfraEnv, cl *model.Cluster, id, agent string
 	h.Role, h.SuggestedRole, h.AgentVersion = model.RoleAuto, model.RoleAuto, agent
 	h.CreatedAt, h.UpdatedAt = model.Micros(now), model.Micros(now)
 	h.CheckedInAt, h.RegisteredAt, h.StatusUpdatedAt = model.Millis(now), model.Millis(now), model.Millis(now)
-	h.Progress = &model.HostProgress{}
-	switch {
-	case cl == nil:
-		h.State = model.HostDiscoveringUnbound
-	case cl.IsDay2():
-		h.Kind, h.Role, h.SuggestedRole, h.MachineConfigPool = model.KindAddedHost, model.RoleWorker, model.RoleWorker, "worker"
-		h.Join(cl)
-	case cl.IsSingle():
-		h.Role, h.SuggestedRole, h.Bootstrap = model.RoleMaster, model.RoleMaster, true
-		h.Join(cl)
-	default:
-		h.Join(cl)
-	}
+	h.Progress = &models.HostProgressInfo{}
 	key := e.ID + "/" + id
-	if cl != nil {
+	if cl == nil {
+		h.State = model.HostDiscoveringUnbound
+	} else {
+		h.TakeOn(cl)
+		h.Join(cl)
 		delete(cl.Deleted, key)
 	}
 	s.hosts[key] = h
@@ -90,12 +81,11 @@ func (s *Service) newHost(e *model.InfraEnv, cl *model.Cluster, id, agent string
 	return h
 }
 
-func runner(h *model.Host) *model.RunnerCommand {
-	return &model.RunnerCommand{Args: []string{model.InString(map[string]string{
+func runner(h *model.Host) *models.HostRegistrationResponseAO1NextStepRunnerCommand {
+	return &models.HostRegistrationResponseAO1NextStepRunnerCommand{Args: []string{model.InString(map[string]string{
 		"agent_version": h.AgentVersion, "host_id": h.ID, "infra_env_id": h.InfraEnvID})}}
 }
 
-// registerAgain answers a known machine, by how far it was.
 func (s *Service) registerAgain(h *model.Host, agent string) (wire.Reply, error) {
 	now := s.now()
 	h.CheckedInAt, h.AgentVersion = model.Millis(now), agent
@@ -114,9 +104,7 @@ func (s *Service) registerAgain(h *model.Host, agent string) (wire.Reply, error)
 		h.Forget()
 		s.setHost(h, model.HostDiscovering, model.InfoDiscovering)
 	case model.HostError, model.HostCancelled:
-	case model.HostBinding, model.HostUnbinding:
-		s.rebind(h)
-	case model.HostUnbindingPending, model.HostReclaiming:
+	case model.HostBinding, model.HostUnbinding, model.HostUnbindingPending, model.HostReclaiming:
 		s.rebind(h)
 	default:
 		h.Forget()
@@ -150,27 +138,18 @@ func (s *Service) registrationOf(h *model.Host, now time.Time) model.PrintedHost
 	return w
 }
 
-// wrongBoot says which disk the machine should have booted from.
 func wrongBoot(h *model.Host) string {
-	words := []string{model.InfoWrongBoot}
-	if h.Inv == nil {
-		return model.InfoWrongBoot
-	}
-	d := h.Inv.FindDisk(h.InstallationDiskID)
+	d := h.InstallationDisk()
 	if d == nil {
 		return model.InfoWrongBoot
 	}
-	for _, w := range []string{d.Model, d.Serial} {
-		if w != "" {
-			words = append(words, w)
-		}
-	}
-	return strings.Join(append(words, "("+d.Name+", "+model.DiskID(d)+")"), " ")
+	words := []string{model.InfoWrongBoot, d.Model, d.Serial, "(" + d.Name + ", " + model.DiskID(d) + ")"}
+	return strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), " ")
 }
 
 // updateHost changes what a user may choose about a host: all of it or nothing.
 func (s *Service) updateHost(c *wire.Call, h *model.Host) (wire.Reply, error) {
-	p := wire.Taken[request.HostUpdate](c)
+	p := wire.Taken[request.HostUpdateParams](c)
 	changed := *h // work on a copy, so that a refusal leaves everything as it was
 	if err := request.ChangeHost(&changed, &p); err != nil {
 		return wire.Reply{}, err
@@ -218,7 +197,6 @@ func (s *Service) updateInstallerArgs(c *wire.Call, h *model.Host) (wire.Reply, 
 	return wire.Created(s.printHost(h, detail{}))
 }
 
-// updateHostIgnition sets or clears the override of the host's pointer ignition.
 func (s *Service) updateHostIgnition(c *wire.Call, h *model.Host) (wire.Reply, error) {
 	p := wire.Taken[models.HostIgnitionParams](c)
 	if p.Config != "" {

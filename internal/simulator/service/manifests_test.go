@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/openshift/assisted-service/models"
 )
 
 // TestSystemManifests stand beside the user's once an installation was prepared, and go
@@ -45,7 +47,7 @@ func TestSystemManifests(t *testing.T) {
 			b.must("POST", path+"/manifests", fields{"folder": "manifests", "file_name": "mine.yaml", "content": base64.StdEncoding.EncodeToString([]byte("a: b\n"))})
 			list := func(query string) (names []string) {
 				t.Helper()
-				var all []wireManifest
+				var all []models.Manifest
 				if err := json.Unmarshal([]byte(b.must("GET", path+"/manifests"+query, nil).text), &all); err != nil {
 					t.Fatal(err)
 				}
@@ -54,7 +56,7 @@ func TestSystemManifests(t *testing.T) {
 					if m.FileName == "mine.yaml" {
 						source, folder = "user", "manifests"
 					}
-					if m.Source != source || m.Folder != folder {
+					if m.ManifestSource != source || m.Folder != folder {
 						t.Errorf("%+v", m)
 					}
 					names = append(names, m.FileName)

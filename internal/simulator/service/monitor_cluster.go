@@ -8,11 +8,11 @@ import (
 
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
 	"github.com/oaictl/oaictl/internal/simulator/service/validate"
+	"github.com/openshift/assisted-service/models"
 )
 
-// tick evaluates every cluster and host once. What a tick decides about hosts
-// rests on the clusters as the tick found them, as in the real service, where
-// the two are watched apart.
+// tick evaluates every cluster and host once. What it decides about hosts rests on the
+// clusters as it found them: the real service watches the two apart.
 func (s *Service) tick() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -137,20 +137,16 @@ func inputChecks() []string {
 
 // moveIdle decides the state of a cluster that nobody has told to install.
 func (s *Service) moveIdle(c *model.Cluster) {
-	for _, id := range inputChecks() {
-		if !model.Good(c.Checks.Status(id)) && !ignoresCluster(c, id) {
-			s.setCluster(c, model.ClusterPendingInput, model.InfoInputRequired)
-			return
-		}
-	}
-	hindered := slices.ContainsFunc(c.Checks.List, func(o model.Check) bool {
-		return !model.Good(o.Status) && !ignoresCluster(c, o.ID)
-	})
-	if hindered {
+	hinders := func(o model.Check) bool { return !model.Good(o.Status) && !ignoresCluster(c, o.ID) }
+	awaitsInput := func(o model.Check) bool { return hinders(o) && slices.Contains(inputChecks(), o.ID) }
+	switch {
+	case slices.ContainsFunc(c.Checks.List, awaitsInput):
+		s.setCluster(c, model.ClusterPendingInput, model.InfoInputRequired)
+	case slices.ContainsFunc(c.Checks.List, hinders):
 		s.setCluster(c, model.ClusterInsufficient, model.InfoNotReady)
-		return
+	default:
+		s.setCluster(c, model.ClusterReady, model.InfoReady)
 	}
-	s.setCluster(c, model.ClusterReady, model.InfoReady)
 }
 
 // generation is how long making the files of an installation takes.
@@ -175,7 +171,7 @@ func (s *Service) movePreparation(c *model.Cluster) {
 	known := count[model.HostPreparing] + count[model.HostPrepared] + count[model.HostPreparationFailed] + count[model.HostKnown]
 	switch {
 	case s.since(c.StatusUpdatedAt) > s.steps.Patience.Cluster() && count[model.HostPreparationFailed] == 0:
-		c.LastPreparation = model.LastPreparation{Status: preparationFailed, Reason: "Installation failed. Try again, and contact support if the issue persists."}
+		c.LastPreparation = models.LastInstallationPreparation{Status: preparationFailed, Reason: "Installation failed. Try again, and contact support if the issue persists."}
 		s.note(c, "installation_preparing_timed_out", severityWarning, "Preparing for installation was timed out for the cluster")
 		s.setCluster(c, model.ClusterReady, model.InfoPrepareTimedOut)
 	case count[model.HostPrepared] == len(c.Hosts) && c.LastPreparation.Status == preparationDone:
@@ -196,13 +192,13 @@ const (
 )
 
 func (s *Service) filesFailed(c *model.Cluster, reason string) {
-	c.LastPreparation = model.LastPreparation{Status: preparationFailed, Reason: reason}
+	c.LastPreparation = models.LastInstallationPreparation{Status: preparationFailed, Reason: reason}
 	s.note(c, "prepare_installation_failed", severityWarning, "Failed to prepare the installation due to an unexpected error: %s. Please retry later", reason)
 }
 
 // startInstalling turns a prepared cluster into one that is being installed.
 func startInstalling(c *model.Cluster) {
-	c.Progress.PreparingPercentage = 100
+	c.Progress.PreparingForInstallationStagePercentage = 100
 	measureTotal(c)
 	if c.IsSingle() { // the node itself is where the API will be
 		if address := validate.NodeAddress(c); address != "" {
@@ -212,37 +208,30 @@ func startInstalling(c *model.Cluster) {
 	}
 }
 
-// outcome counts the hosts of a running installation by what became of them.
-type outcome struct {
-	masters, arbiters, workers          int
-	mastersIn, arbitersIn, workersIn    int // installed
-	mastersUp, arbitersUp, workersAlive int // installed or still on their way
-}
+// outcome counts the hosts of a running installation by role and by what became of them.
+type outcome struct{ masters, arbiters, workers headcount }
 
-func outcomeOf(c *model.Cluster, installed func(*model.Host) bool) outcome {
+// headcount counts hosts of a role: all, the installed ones, and those that are or may yet be.
+type headcount struct{ all, in, alive int }
+
+func outcomeOf(c *model.Cluster) outcome {
 	var o outcome
 	for _, h := range c.Hosts {
 		if h.Kind != model.KindHost {
 			continue
 		}
-		in := installed(h)
-		alive := in || !model.OneOf(h.State, model.HostError, model.HostCancelled)
+		t := &o.workers
 		switch h.Role {
 		case model.RoleMaster:
-			o.masters++
-			o.mastersIn += one(in)
-			o.mastersUp += one(alive)
+			t = &o.masters
 		case model.RoleArbiter:
-			o.arbiters++
-			o.arbitersIn += one(in)
-			o.arbitersUp += one(alive)
-		default:
-			o.workers++
-			o.workersIn += one(in)
-			o.workersAlive += one(alive)
+			t = &o.arbiters
 		}
+		t.all++
+		t.in += one(h.State == model.HostInstalled)
+		t.alive += one(!model.OneOf(h.State, model.HostError, model.HostCancelled))
 	}
-	o.masters = max(o.masters, int(c.ControlPlaneCount)) // one that was deleted is missing
+	o.masters.all = max(o.masters.all, int(c.ControlPlaneCount)) // one that was deleted is missing
 	return o
 }
 
@@ -254,32 +243,33 @@ func one(b bool) int {
 }
 
 // enough tells whether control plane, an arbiter if any, and two workers if two were asked for stand.
-func enough(o outcome, masters, arbiters, workers int) bool {
-	return masters >= o.masters && (o.arbiters == 0 || arbiters >= 1) && (o.workers < 2 || workers >= 2)
+func (o outcome) enough(count func(headcount) int) bool {
+	return count(o.masters) >= o.masters.all && (o.arbiters.all == 0 || count(o.arbiters) >= 1) &&
+		(o.workers.all < 2 || count(o.workers) >= 2)
 }
+
+func (o outcome) installed() bool { return o.enough(func(t headcount) int { return t.in }) }
+
+// hopeful tells whether as many nodes as a cluster needs stand or are on their way.
+func (o outcome) hopeful() bool { return o.enough(func(t headcount) int { return t.alive }) }
 
 // userLimit is how long an installation may have taken while somebody has still to fix a boot order.
 const userLimit = 24 * time.Hour
 
 func (s *Service) moveInstallation(c *model.Cluster) {
-	o := outcomeOf(c, func(h *model.Host) bool { return h.State == model.HostInstalled })
+	o := outcomeOf(c)
 	switch {
-	case !hopeful(c, o):
+	case !o.hopeful():
 		s.failInstallation(c, model.InfoHostsInError)
 	case c.Status == model.ClusterPendingUser && s.since(c.InstallStartedAt) > userLimit:
 		s.failInstallation(c, model.InfoUserTimeout)
 	case awaitsUser(c):
 		s.setCluster(c, model.ClusterPendingUser, model.InfoPendingUser)
-	case enough(o, o.mastersIn, o.arbitersIn, o.workersIn):
+	case o.installed():
 		s.startFinalizing(c)
 	default:
 		s.setCluster(c, model.ClusterInstalling, model.InfoInstalling)
 	}
-}
-
-// hopeful tells whether as many nodes as a cluster needs stand or are on their way.
-func hopeful(c *model.Cluster, o outcome) bool {
-	return enough(o, o.mastersUp, o.arbitersUp, o.workersAlive)
 }
 
 // awaitsUser tells whether a host has booted the wrong disk.
@@ -315,7 +305,7 @@ func (s *Service) moveFinalizing(c *model.Cluster) {
 		s.failInstallation(c, fmt.Sprintf(model.InfoStageTimeout, stage.Name, int(limit.Minutes())))
 	case overdue && !c.Progress.FinalizingStageTimedOut:
 		s.markStage(c, stage, limit)
-	case awaitsUser(c) && hopeful(c, outcomeOf(c, func(h *model.Host) bool { return h.State == model.HostInstalled })):
+	case awaitsUser(c) && outcomeOf(c).hopeful():
 		s.setCluster(c, model.ClusterPendingUser, model.InfoPendingUser)
 	default:
 		s.finishIfDone(c)
@@ -323,42 +313,36 @@ func (s *Service) moveFinalizing(c *model.Cluster) {
 }
 
 func (s *Service) finishIfDone(c *model.Cluster) {
-	for _, h := range c.Hosts {
-		if !model.OneOf(h.State, model.HostInstalled, model.HostError) {
-			return
-		}
+	underway := func(h *model.Host) bool { return !model.OneOf(h.State, model.HostInstalled, model.HostError) }
+	if c.IngressCert == "" || slices.ContainsFunc(c.Hosts, underway) {
+		return
 	}
 	var broken []string
 	for _, o := range c.MonitoredOperators {
 		switch {
-		case o.OperatorType == "builtin" && o.Status != "available":
-			return
-		case o.Status == "failed":
+		case o.Status == "failed" && o.OperatorType != models.OperatorTypeBuiltin:
 			broken = append(broken, o.Name)
 		case o.Status != "available":
 			return
 		}
-	}
-	if c.IngressCert == "" {
-		return
 	}
 	s.finish(c, broken)
 }
 
 func (s *Service) finish(c *model.Cluster, broken []string) {
 	info := model.InfoInstalled
-	o := outcomeOf(c, func(h *model.Host) bool { return h.State == model.HostInstalled })
+	o := outcomeOf(c)
 	switch {
 	case len(broken) > 0:
 		failed := ". Failed OLM operators: " + strings.Join(broken, ", ")
 		info = model.InfoDegraded + failed
 		s.note(c, "cluster_degraded_OLM_operators_failed", severityWarning, "Cluster is installed but degraded due to failed OLM operators %s", failed)
-	case o.workersIn < o.workers:
+	case o.workers.in < o.workers.all:
 		info = model.InfoWorkersMissing
 	}
 	c.InstallCompletedAt = model.Millis(s.now())
 	s.setCluster(c, model.ClusterInstalled, info)
-	c.Progress.FinalizingPercentage = 100
+	c.Progress.FinalizingStagePercentage = 100
 	measureTotal(c)
 	s.note(c, "cluster_installation_completed", severityInfo, "Successfully completed installing cluster")
 }

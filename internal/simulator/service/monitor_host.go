@@ -2,12 +2,14 @@ package service
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
 	"github.com/oaictl/oaictl/internal/simulator/service/validate"
+	"github.com/openshift/assisted-service/models"
 )
 
 func (s *Service) tickHost(h *model.Host, names map[string]int) {
@@ -95,42 +97,33 @@ func failingChecks(h *model.Host) string { return strings.Join(h.Checks.Failures
 
 // moveHost decides the state of a host that is not being installed.
 func (s *Service) moveHost(h *model.Host) {
-	if h.MediaStatus == "disconnected" {
+	lacks := func(id string) bool { return !model.Good(h.Checks.Status(id)) && !ignoresHost(h.Cluster, id) }
+	switch {
+	case h.MediaStatus == "disconnected":
 		s.setHost(h, model.HostDisconnected, model.InfoMediaDisconnected)
-		return
-	}
-	if s.checkSilence(h) {
-		return
-	}
-	if h.Inv == nil {
+	case s.checkSilence(h):
+	case h.Inv == nil:
 		s.setHost(h, model.HostDiscovering, model.InfoDiscovering)
-		return
-	}
-	for _, id := range []string{"has-min-cpu-cores", "has-min-memory", "has-min-valid-disks", "compatible-with-cluster-platform", "disk-encryption-requirements-satisfied"} {
-		if !model.Good(h.Checks.Status(id)) && !ignoresHost(h.Cluster, id) {
-			s.setHost(h, model.HostInsufficient, model.InfoMinimumHardware+failingChecks(h))
-			return
-		}
-	}
-	if !model.Good(h.Checks.Status("machine-cidr-defined")) {
+	case slices.ContainsFunc(hardwareChecks(), lacks):
+		s.setHost(h, model.HostInsufficient, model.InfoMinimumHardware+failingChecks(h))
+	case !model.Good(h.Checks.Status("machine-cidr-defined")):
 		s.setHost(h, model.HostPendingInput, model.InfoWaitingForInput+failingChecks(h))
-		return
-	}
-	if hindered(h) {
+	case hindered(h):
 		s.setHost(h, model.HostInsufficient, model.InfoNotInstallable+failingChecks(h))
-		return
-	}
-	if h.State == model.HostPreparationFailed && h.Cluster.Before.State == model.ClusterPreparing {
-		return // the reason stands until the cluster has seen it
-	}
-	if h.State == model.HostKnown && h.Cluster.Before.State == model.ClusterPreparing && h.Kind == model.KindHost {
+	case h.State == model.HostPreparationFailed && h.Cluster.Before.State == model.ClusterPreparing:
+		// The reason stands until the cluster has seen it.
+	case h.State == model.HostKnown && h.Cluster.Before.State == model.ClusterPreparing && h.Kind == model.KindHost:
 		if imagesFailed(h) { // what could not be pulled is tried again
 			h.ImageResults, h.ImagesStatus = nil, ""
 		}
 		s.setHost(h, model.HostPreparing, model.InfoPrepared)
-		return
+	default:
+		s.setHost(h, model.HostKnown, model.InfoKnown)
 	}
-	s.setHost(h, model.HostKnown, model.InfoKnown)
+}
+
+func hardwareChecks() []string {
+	return []string{"has-min-cpu-cores", "has-min-memory", "has-min-valid-disks", "compatible-with-cluster-platform", "disk-encryption-requirements-satisfied"}
 }
 
 // movePoolHost is the same for a host that belongs to no cluster.
@@ -205,12 +198,8 @@ func (s *Service) movePreparing(h *model.Host) {
 }
 
 func imagesFailed(h *model.Host) bool {
-	for _, r := range h.ImageResults {
-		if r.Result != "success" {
-			return true
-		}
-	}
-	return false
+	results := slices.Collect(maps.Values(h.ImageResults))
+	return slices.ContainsFunc(results, func(r models.ContainerImageAvailability) bool { return r.Result != "success" })
 }
 
 // startLimit is how long a host may take to begin once it is told to.
@@ -260,18 +249,15 @@ const bootLimit = time.Hour
 
 // watchBoot gives up a host that nobody gets to boot from its disk, where the cluster has enough others.
 func (s *Service) watchBoot(h *model.Host) {
-	o := outcomeOf(h.Cluster, func(h *model.Host) bool { return h.State == model.HostInstalled })
-	spared := enough(o, o.mastersIn, o.arbitersIn, o.workersIn) && !model.OneOf(h.Cluster.Status, model.ClusterInstalled, model.ClusterAddingHosts)
+	spared := outcomeOf(h.Cluster).installed() && !model.OneOf(h.Cluster.Status, model.ClusterInstalled, model.ClusterAddingHosts)
 	if spared && s.since(h.StatusUpdatedAt) > bootLimit {
 		s.setHost(h, model.HostError, model.InfoNotBooted)
 	}
 }
 
 func diskName(h *model.Host) string {
-	if h.Inv != nil {
-		if d := h.Inv.FindDisk(h.InstallationDiskID); d != nil {
-			return d.Name
-		}
+	if d := h.InstallationDisk(); d != nil {
+		return d.Name
 	}
 	return h.InstallationDiskPath
 }

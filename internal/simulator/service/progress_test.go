@@ -166,9 +166,9 @@ func TestSlowAnswersOfPreparation(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, s := range next.Instructions {
-			if s.Type == steps.StepImages {
+			if s.StepType == steps.StepImages {
 				again++
-				b.must("POST", m.path()+"/instructions", fields{"step_id": s.ID, "step_type": s.Type, "exit_code": 1, "error": "no podman"})
+				b.must("POST", m.path()+"/instructions", fields{"step_id": s.StepID, "step_type": s.StepType, "exit_code": 1, "error": "no podman"})
 			}
 		}
 	}

@@ -37,13 +37,13 @@ func (s *Service) routes() http.Handler {
 func empty(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) }
 
 func (s *Service) clusterRoutes(r *router) {
-	r.on("POST /v2/clusters", s.registerCluster, wire.Body[request.ClusterCreate]("new-cluster-params"))
+	r.on("POST /v2/clusters", s.registerCluster, wire.Body[request.ClusterCreateParams]("new-cluster-params"))
 	r.on("GET /v2/clusters", s.listClusters, wire.QueryID("openshift_cluster_id"))
 	r.on("POST /v2/clusters/import", s.importCluster, wire.Body[models.ImportClusterParams]("new-import-cluster-params"))
 	r.on("POST /v2/clusters/disconnected", s.registerDisconnected, wire.Body[disconnectedCreate]("new-cluster-params"))
 	r.on("GET /v2/clusters/default-config", s.defaultConfig)
 	r.on("GET /v2/clusters/{cluster_id}", s.readCluster)
-	r.on("PATCH /v2/clusters/{cluster_id}", s.ofCluster(s.updateCluster), wire.Body[request.ClusterUpdate]("cluster-update-params"))
+	r.on("PATCH /v2/clusters/{cluster_id}", s.ofCluster(s.updateCluster), wire.Body[request.V2ClusterUpdateParams]("cluster-update-params"))
 	r.on("DELETE /v2/clusters/{cluster_id}", s.ofCluster(s.deleteCluster))
 	r.on("POST /v2/clusters/{cluster_id}/actions/install", s.ofCluster(s.installCluster))
 	r.on("POST /v2/clusters/{cluster_id}/actions/cancel", s.ofCluster(s.cancelCluster))
@@ -54,7 +54,7 @@ func (s *Service) clusterRoutes(r *router) {
 	r.on("GET /v2/clusters/{cluster_id}/install-config", s.ofCluster(s.readInstallConfig))
 	r.on("PATCH /v2/clusters/{cluster_id}/install-config", s.ofCluster(s.updateInstallConfig), wire.Body[string]("install-config-params"))
 	r.on("GET /v2/clusters/{cluster_id}/ignored-validations", s.ofCluster(s.readIgnored))
-	r.on("PUT /v2/clusters/{cluster_id}/ignored-validations", s.setIgnored, wire.Body[wireIgnored]("ignored-validations"))
+	r.on("PUT /v2/clusters/{cluster_id}/ignored-validations", s.setIgnored, wire.Body[models.IgnoredValidations]("ignored-validations"))
 	r.on("GET /v2/clusters/{cluster_id}/preflight-requirements", s.ofStored("record not found", s.preflight))
 	r.on("GET /v2/clusters/{cluster_id}/supported-platforms", s.ofStored("error getting cluster, error: record not found", s.supportedPlatforms))
 	r.on("GET /v2/clusters/{cluster_id}/hosts", s.listClusterHosts, wire.Choice("role", model.RoleMaster, model.RoleArbiter, model.RoleWorker, model.RoleAuto))
@@ -89,10 +89,10 @@ func (s *Service) clusterFileRoutes(r *router) {
 
 func (s *Service) infraEnvRoutes(r *router) {
 	script := wire.Choice("ipxe_script_type", "discovery-image-always", "boot-order-control")
-	r.on("POST /v2/infra-envs", s.registerInfraEnv, wire.Body[request.InfraEnvCreate]("infraenv-create-params"))
+	r.on("POST /v2/infra-envs", s.registerInfraEnv, wire.Body[request.InfraEnvCreateParams]("infraenv-create-params"))
 	r.on("GET /v2/infra-envs", s.listInfraEnvs, wire.QueryID("cluster_id"))
 	r.on("GET /v2/infra-envs/{infra_env_id}", s.ofInfraEnv(s.readInfraEnv))
-	r.on("PATCH /v2/infra-envs/{infra_env_id}", s.ofInfraEnv(s.updateInfraEnv), wire.Body[request.InfraEnvUpdate]("infra-env-update-params"))
+	r.on("PATCH /v2/infra-envs/{infra_env_id}", s.ofInfraEnv(s.updateInfraEnv), wire.Body[request.InfraEnvUpdateParams]("infra-env-update-params"))
 	r.on("DELETE /v2/infra-envs/{infra_env_id}", s.ofInfraEnv(s.deleteInfraEnv))
 	r.on("GET /v2/infra-envs/{infra_env_id}/downloads/image-url", s.ofInfraEnv(s.imageURL))
 	r.on("GET /v2/infra-envs/{infra_env_id}/downloads/files", s.ofInfraEnv(s.infraEnvFile), wire.Required("file_name", "discovery.ign", "ipxe-script", "static-network-config"), script, wire.Choice("discovery_iso_type", discovery.FullISO, discovery.MinimalISO, discovery.DisconnectedISO))
@@ -106,7 +106,7 @@ func (s *Service) hostRoutes(r *router) {
 	r.on("POST /v2/infra-envs/{infra_env_id}/hosts", s.ofInfraEnv(s.registerHost), wire.Body[models.HostCreateParams]("new-host-params"))
 	r.on("GET /v2/infra-envs/{infra_env_id}/hosts", s.ofInfraEnv(s.listHosts))
 	r.on("GET "+one, s.ofHost(s.readHost))
-	r.on("PATCH "+one, s.ofHost(s.updateHost), wire.Body[request.HostUpdate]("host-update-params"))
+	r.on("PATCH "+one, s.ofHost(s.updateHost), wire.Body[request.HostUpdateParams]("host-update-params"))
 	r.on("DELETE "+one, s.deleteHost)
 	r.on("POST "+one+"/actions/bind", s.ofHost(s.bindHost), wire.Body[models.BindHostParams]("bind-host-params"))
 	r.on("POST "+one+"/actions/unbind", s.ofHost(s.unbindHost))

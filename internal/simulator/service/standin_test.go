@@ -60,11 +60,11 @@ func (m *standIn) act() {
 		return
 	}
 	for _, s := range todo.Instructions {
-		if m.answers[s.Type] || s.Type == steps.StepDiskSpeed && m.r.clock.at.Before(m.spoke) {
+		if m.answers[string(s.StepType)] || s.StepType == steps.StepDiskSpeed && m.r.clock.at.Before(m.spoke) {
 			continue // its answer is in the recording, or came after another that is
 		}
 		if output := m.answer(s); output != "" {
-			m.call("POST", m.path()+"/instructions", fields{"step_id": s.ID, "step_type": s.Type, "exit_code": 0, "output": output})
+			m.call("POST", m.path()+"/instructions", fields{"step_id": s.StepID, "step_type": s.StepType, "exit_code": 0, "output": output})
 		}
 	}
 	if todo.PostAction == "exit" {
@@ -93,8 +93,8 @@ func (m *standIn) known(field string) string {
 }
 
 // answer is what the recorded host must have answered to a step.
-func (m *standIn) answer(s steps.Step) string {
-	switch s.Type {
+func (m *standIn) answer(s models.Step) string {
+	switch s.StepType {
 	case steps.StepInventory:
 		return m.inventory()
 	case steps.StepConnectivity:
@@ -137,7 +137,7 @@ func (m *standIn) diskSpeed() string {
 	return model.InString(fields{"path": m.known("installation_disk_id"), "io_sync_duration": 5})
 }
 
-func (m *standIn) images(s steps.Step) string {
+func (m *standIn) images(s models.Step) string {
 	var asked struct{ Images []string }
 	if json.Unmarshal([]byte(s.Args[0]), &asked) != nil {
 		return ""

@@ -87,9 +87,10 @@ func DetailedFeatures(q Query) DetailedSupport {
 // needs lists the features of the operators that a feature's operator depends on.
 func (f feature) needs() []string {
 	ids := []string{}
-	for _, name := range Dependencies(f.Operator, true) {
-		i := slices.IndexFunc(known().features, func(other feature) bool { return other.Operator == name })
-		ids = append(ids, known().features[i].ID)
+	operator, _ := FindOperator(f.Operator)
+	for _, name := range operator.Needed(true) {
+		needed, _ := find(known().features, func(other feature) bool { return other.Operator == name })
+		ids = append(ids, needed.ID)
 	}
 	return ids
 }
@@ -113,12 +114,8 @@ func ArchitectureLevels(openshiftVersion string) map[string]string {
 // for a feature which its version or architecture does not have; it is empty
 // where the feature can be used.
 func FeatureUnavailable(id string, q Query) string {
-	i := slices.IndexFunc(known().features, func(f feature) bool { return f.ID == id })
-	if i < 0 {
-		return ""
-	}
-	f := known().features[i]
-	if level, _ := f.support(q); level != Unavailable {
+	f, ok := find(known().features, func(f feature) bool { return f.ID == id })
+	if level, _ := f.support(q); !ok || level != Unavailable {
 		return ""
 	}
 	return fmt.Sprintf("cannot use %s because it's not compatible with the %s architecture on version %s of OpenShift",
@@ -175,8 +172,8 @@ func (f feature) support(q Query) (level, reason string) {
 		platform != "" && f.OnlyPlatforms != nil && !slices.Contains(f.OnlyPlatforms, platform):
 		return Unavailable, ReasonPlatform
 	}
-	if i := slices.IndexFunc(f.Overrides, func(o override) bool { return o.fits(q) }); i >= 0 {
-		return f.Overrides[i].Level, f.Overrides[i].Reason
+	if o, ok := find(f.Overrides, func(o override) bool { return o.fits(q) }); ok {
+		return o.Level, o.Reason
 	}
 	if f.Preview != "" && (f.Supported == "" || !AtLeast(q.OpenshiftVersion, f.Supported)) {
 		return f.Preview, ""

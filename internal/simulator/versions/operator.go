@@ -2,7 +2,6 @@ package versions
 
 import (
 	"slices"
-	"time"
 
 	"github.com/openshift/assisted-service/models"
 )
@@ -10,36 +9,28 @@ import (
 // Operator is one OLM operator that the service can install.
 type Operator struct {
 	// Name is what olm_operators[].name says, such as "lvm".
-	Name string
+	Name string `json:"name"`
 	// Namespace and Subscription are where OLM puts it.
-	Namespace, Subscription string
-	// Timeout is how long the controller waits for it (timeout_seconds).
-	Timeout time.Duration
+	Namespace    string `json:"namespace"`
+	Subscription string `json:"subscription"`
+	// TimeoutSeconds is how long the controller waits for it (timeout_seconds).
+	TimeoutSeconds int64    `json:"timeout"`
+	Dependencies   []string `json:"dependencies"`
+	OnSingleNode   []string `json:"dependenciesOnSingleNode"`
+	Master         Hardware `json:"master"`
+	Worker         Hardware `json:"worker"`
+	SingleNode     Hardware `json:"singleNode"`
+	// Requirements are what it asks of a role's machines, in words; none says "nothing".
+	Requirements map[string][]string `json:"requirements"`
+	// Manifests are the files that the service puts among a cluster's manifests.
+	Manifests []string `json:"manifests"`
 	// DependencyOnly marks one that nobody asked for by name.
-	DependencyOnly bool
+	DependencyOnly bool `json:"-"`
 }
 
-type operator struct {
-	Name         string              `json:"name"`
-	Namespace    string              `json:"namespace"`
-	Subscription string              `json:"subscription"`
-	Timeout      int64               `json:"timeout"`
-	Dependencies []string            `json:"dependencies"`
-	OnSingleNode []string            `json:"dependenciesOnSingleNode"`
-	Master       Hardware            `json:"master"`
-	Worker       Hardware            `json:"worker"`
-	SingleNode   Hardware            `json:"singleNode"`
-	Requirements map[string][]string `json:"requirements"` // by role
-	Manifests    []string            `json:"manifests"`
-}
-
-func findOperator(name string) (operator, bool) {
-	for _, o := range known().operators {
-		if o.Name == name {
-			return o, true
-		}
-	}
-	return operator{}, false
+// FindOperator finds one by its name.
+func FindOperator(name string) (Operator, bool) {
+	return find(known().operators, func(o Operator) bool { return o.Name == name })
 }
 
 // Operators answers GET /v2/supported-operators: the names, in order.
@@ -53,7 +44,7 @@ func Operators() []string {
 
 // OperatorProperties answers GET /v2/supported-operators/{name}: none for all; unknown ones are not ok.
 func OperatorProperties(name string) (models.OperatorProperties, bool) {
-	_, ok := findOperator(name)
+	_, ok := FindOperator(name)
 	return models.OperatorProperties{}, ok
 }
 
@@ -67,7 +58,7 @@ func UnsupportedOperator(name string) string { return "operator " + name + " isn
 func WithDependencies(names []string, single bool) (all []Operator, missing string) {
 	queue, chosen := []string{}, 0
 	for _, name := range names {
-		if _, ok := findOperator(name); !ok {
+		if _, ok := FindOperator(name); !ok {
 			return nil, name
 		}
 		if !slices.Contains(queue, name) {
@@ -75,12 +66,10 @@ func WithDependencies(names []string, single bool) (all []Operator, missing stri
 		}
 	}
 	for i := 0; i < len(queue); i++ {
-		o, _ := findOperator(queue[i])
-		all = append(all, Operator{
-			Name: o.Name, Namespace: o.Namespace, Subscription: o.Subscription,
-			Timeout: time.Duration(o.Timeout) * time.Second, DependencyOnly: i >= chosen,
-		})
-		for _, dependency := range o.needed(single) {
+		o, _ := FindOperator(queue[i])
+		o.DependencyOnly = i >= chosen
+		all = append(all, o)
+		for _, dependency := range o.Needed(single) {
 			if !slices.Contains(queue, dependency) {
 				queue = append(queue, dependency)
 			}
@@ -89,29 +78,12 @@ func WithDependencies(names []string, single bool) (all []Operator, missing stri
 	return all, ""
 }
 
-// Dependencies are the operators that one brings along.
-func Dependencies(name string, single bool) []string {
-	o, _ := findOperator(name)
-	return o.needed(single)
-}
-
-func (o operator) needed(single bool) []string {
+// Needed are the operators that one brings along.
+func (o Operator) Needed(single bool) []string {
 	if single {
 		return slices.Concat(o.Dependencies, o.OnSingleNode)
 	}
 	return o.Dependencies
-}
-
-// OperatorManifests are the files that the service puts among a cluster's manifests.
-func OperatorManifests(name string) []string {
-	o, _ := findOperator(name)
-	return o.Manifests
-}
-
-// OperatorNeeds are what an operator asks of a role's machines, in words; empty says "nothing".
-func OperatorNeeds(name, role string) []string {
-	o, _ := findOperator(name)
-	return o.Requirements[role]
 }
 
 // Bundle is a named set of operators.
@@ -143,12 +115,7 @@ func Bundles(q Query) []Bundle {
 
 // BundleByID answers GET /v2/operators/bundles/{id}.
 func BundleByID(id string) (Bundle, bool) {
-	for _, bundle := range known().bundles {
-		if bundle.ID == id {
-			return bundle, true
-		}
-	}
-	return Bundle{}, false
+	return find(known().bundles, func(b Bundle) bool { return b.ID == id })
 }
 
 // Hardware is what a host must have. Zero means that nothing is asked.
@@ -189,19 +156,17 @@ type roleHardware struct {
 
 // RoleHardware is what a role needs before any operator.
 func RoleHardware(openshiftVersion, role string) Hardware {
-	for _, r := range known().hardware {
-		if (r.Role == role || r.Role == "") && (r.Before == "" || !AtLeast(openshiftVersion, r.Before)) {
-			return r.Hardware
-		}
-	}
-	return Hardware{}
+	row, _ := find(known().hardware, func(r roleHardware) bool {
+		return (r.Role == role || r.Role == "") && (r.Before == "" || !AtLeast(openshiftVersion, r.Before))
+	})
+	return row.Hardware
 }
 
 // HostHardware is what a host of a role needs, with the operators of its cluster, each by name.
 func HostHardware(openshiftVersion, role string, operatorNames []string) Hardware {
 	total := RoleHardware(openshiftVersion, role)
 	for _, name := range operatorNames {
-		o, _ := findOperator(name) // an unknown one needs nothing
+		o, _ := FindOperator(name) // an unknown one needs nothing
 		switch role {
 		case Master:
 			total = total.plus(o.Master)

@@ -42,15 +42,8 @@ type minor struct {
 const defaultMinor = "4.21"
 
 func findMinor(version string) (minor, bool) {
-	i := slices.IndexFunc(known().minors, func(m minor) bool { return m.Version == version })
-	if i < 0 {
-		return minor{}, false
-	}
-	return known().minors[i], true
+	return find(known().minors, func(m minor) bool { return m.Version == version })
 }
-
-// has says whether the minor release ever had patch level z.
-func (m minor) has(z int, pre string) bool { return z >= 0 && z <= m.Newest && pre == m.PreRelease }
 
 // number is the version number with patch level z.
 func (m minor) number(z int) Number {
@@ -116,7 +109,7 @@ func Resolve(version, arch string) (Release, error) {
 	if n.Patch < 0 {
 		n.Patch, n.Pre = m.Newest, m.PreRelease
 	}
-	if !m.has(n.Patch, n.Pre) {
+	if n.Patch > m.Newest || n.Pre != m.PreRelease { // there never was one
 		return Release{}, unsupported
 	}
 	if n.Multi || arch == Multi {
@@ -150,26 +143,29 @@ func (m minor) release(z int, arch string) Release {
 
 // ReleaseByURL finds a release by its image; the service knows only those in its list.
 func ReleaseByURL(url string) (Release, bool) {
-	tag, ok := strings.CutPrefix(url, releaseRepository+":")
-	if !ok {
+	release, ok := ReleaseByTag(url)
+	if !ok || release.URL != url {
 		return Release{}, false
 	}
-	cut := strings.LastIndexByte(tag, '-')
-	if cut < 0 {
+	return release, true
+}
+
+// ReleaseByTag finds a release by the tag of its image, in whosever registry that is.
+func ReleaseByTag(image string) (Release, bool) {
+	image, _, _ = strings.Cut(image, "@")
+	at := strings.LastIndexByte(image, ':')
+	if at < 0 || strings.ContainsRune(image[at:], '/') {
 		return Release{}, false
 	}
-	version, arch := tag[:cut], tag[cut+1:]
-	if arch == ARM {
-		return Release{}, false
+	version, arch := image[at+1:], ""
+	if cut := strings.LastIndexByte(version, '-'); cut >= 0 {
+		version, arch = version[:cut], version[cut+1:]
 	}
 	if arch == aarch64 {
 		arch = ARM
 	}
 	release, err := Resolve(version, arch)
-	if err != nil || release.URL != url {
-		return Release{}, false
-	}
-	return release, true
+	return release, err == nil
 }
 
 // UnknownReleaseImage is the reason of the service's 400 for an image that ReleaseByURL does not find.
@@ -251,21 +247,15 @@ type Number struct {
 
 // ParseNumber reads "4.21", "4.21.28", "4.22.0-rc.4" and each of them with a "-multi" suffix.
 func ParseNumber(text string) (Number, error) {
+	n := Number{Patch: -1}
 	rest, multi := strings.CutSuffix(text, "-multi")
-	rest, pre, hasPre := strings.Cut(rest, "-")
-	parts := strings.Split(rest, ".")
-	if len(parts) != 2 && len(parts) != 3 || hasPre && (pre == "" || len(parts) == 2) {
+	rest, n.Pre, _ = strings.Cut(rest, "-")
+	n.Multi = multi
+	_, _ = fmt.Sscanf(rest, "%d.%d.%d", &n.Major, &n.Minor, &n.Patch) // as much as there is
+	if n.String() != text || n.Pre != "" && n.Patch < 0 {
 		return Number{}, fmt.Errorf("reading version %q: want MAJOR.MINOR or MAJOR.MINOR.PATCH", text)
 	}
-	fields := [3]int{0, 0, -1}
-	for i, part := range parts {
-		n, err := strconv.ParseUint(part, 10, 16)
-		if err != nil || len(part) > 1 && part[0] == '0' {
-			return Number{}, fmt.Errorf("reading version %q: %q is not a number", text, part)
-		}
-		fields[i] = int(n)
-	}
-	return Number{Major: fields[0], Minor: fields[1], Patch: fields[2], Pre: pre, Multi: multi}, nil
+	return n, nil
 }
 
 // Line is the version's minor release, such as "4.21".

@@ -69,6 +69,26 @@ func TestReleaseByURLKnowsOnlyItsOwn(t *testing.T) {
 	}
 }
 
+func TestReleaseByTag(t *testing.T) {
+	for image, want := range map[string]string{
+		"quay.io/openshift-release-dev/ocp-release:4.21.28-x86_64":                            "4.21.28 x86_64",
+		"quay.io/openshift-release-dev/ocp-release:4.20.3-multi":                              "4.20.3-multi multi",
+		"registry.example.com:5000/ocp/release:4.19.19-aarch64":                               "4.19.19 arm64",
+		"registry.example.com:5000/ocp/release:4.21.28-x86_64@sha256:" + "00":                 "4.21.28 x86_64",
+		"registry.example.com:5000/ocp/release":                                               "",
+		"quay.io/openshift-release-dev/ocp-release:4.99.0-x86_64":                             "",
+		"quay.io/openshift-release-dev/ocp-release@sha256:0123456789012345678901234567890123": "",
+	} {
+		have := ""
+		if release, ok := versions.ReleaseByTag(image); ok {
+			have = release.Version + " " + release.CPUArchitecture
+		}
+		if have != want {
+			t.Errorf("%s: have %q, not %q", image, have, want)
+		}
+	}
+}
+
 func TestOpenshiftVersions(t *testing.T) {
 	latest := versions.OpenshiftVersions("", true)
 	if len(latest) != 18 {

@@ -143,7 +143,7 @@ func TestWithDependencies(t *testing.T) {
 			} else {
 				chosen = append(chosen, o.Name)
 			}
-			if o.Namespace == "" || o.Subscription == "" || o.Timeout <= 0 {
+			if o.Namespace == "" || o.Subscription == "" || o.TimeoutSeconds <= 0 {
 				t.Errorf("operator %+v is incomplete", o)
 			}
 		}

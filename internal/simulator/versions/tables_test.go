@@ -19,7 +19,7 @@ func TestTables(t *testing.T) {
 			t.Errorf("feature %q has no name, or stands behind %q", f.ID, last)
 		}
 		last = f.ID
-		if _, found := findOperator(f.Operator); f.Operator != "" && !found {
+		if _, found := FindOperator(f.Operator); f.Operator != "" && !found {
 			t.Errorf("feature %s is of an unknown operator %q", f.ID, f.Operator)
 		}
 	}

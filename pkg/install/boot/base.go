@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/bytesize"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 	"github.com/oaictl/oaictl/pkg/iso"
@@ -52,7 +53,7 @@ func unbootable(location string, problem *BaseError, advice func(*BaseError) ins
 // cluster with BMCs are to boot, before anything is registered: what is wrong with it no
 // machine and no service can cure. Carried is what Machines.Carried names.
 func CheckBase(ctx context.Context, cluster *spec.Cluster, location string, advice func(*BaseError) install.Advice) (carried []string, err error) {
-	for arch := range hostsByArch(cluster, install.BootedByBMC) {
+	for arch := range hostsByArch(cluster, model.BootedByBMC) {
 		base := &baseImage{ctx: ctx, arch: arch, advice: advice, where: func(context.Context) (fetch.Source, error) {
 			return fetch.Source{Location: location}, nil
 		}}

@@ -90,7 +90,7 @@ func Start(ctx context.Context, config Config) (*Machines, error) {
 }
 
 func start(ctx context.Context, config Config) (*Machines, error) {
-	hosts := install.BootedByBMC(ToBoot(config.Desired))
+	hosts := model.BootedByBMC(ToBoot(config.Desired))
 	if len(hosts) == 0 {
 		return nil, nil
 	}
@@ -224,7 +224,7 @@ func (m *Machines) Needed(observed *install.Observed) bool {
 		return false
 	}
 	snapshot := install.NewSnapshot(m.config.Desired, observed)
-	for _, host := range install.BootedByBMC(ToBoot(m.config.Desired)) {
+	for _, host := range model.BootedByBMC(ToBoot(m.config.Desired)) {
 		state := observed.Machines[host.Name]
 		if state.OurMedia || state.Inserting || snapshot.HasToBoot(host.Name) {
 			return true
@@ -300,7 +300,7 @@ func (m *Machines) images(ctx context.Context, server *serve.Server) (machine.Me
 	whole := ToBoot(m.config.Desired)
 	media := mediaOf{}
 	m.baseOf = map[string]*baseImage{}
-	for arch, hosts := range hostsByArch(whole, install.BootedByBMC) {
+	for arch, hosts := range hostsByArch(whole, model.BootedByBMC) {
 		part := *whole
 		part.Spec.Hosts = hosts
 		shown := &downloading{Machines: m}

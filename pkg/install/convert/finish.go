@@ -5,6 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/source"
@@ -15,8 +21,7 @@ import (
 // stand in files of their own, in bytes: spec.Load takes 1 MiB.
 const maxInline = 640 << 10
 
-// moveDocuments moves what is in other words than cluster.yaml's into files: what
-// holds a secret, and the networks of the hosts where there are many.
+// moveDocuments moves documents with secrets, and the networks of many hosts, into files.
 func (r *conversion) moveDocuments() {
 	s := &r.Cluster.Spec
 	r.moveSecret(&s.Discovery.Ignition, "ignition/discovery.yaml")
@@ -42,8 +47,7 @@ func (r *conversion) moveDocuments() {
 
 func networkFile(h *spec.Host) string { return "nmstate/" + source.FileName(h.Name) + ".yaml" }
 
-// moveSecret moves a document into a file where it holds a secret, which never
-// stands in cluster.yaml itself.
+// moveSecret moves a document with a secret, which never stands in cluster.yaml itself.
 func (r *conversion) moveSecret(d **spec.Document, name string) {
 	if n := r.Written[*d]; n != nil && source.HoldsSecret(n) {
 		r.move(d, name)
@@ -54,8 +58,7 @@ func (r *conversion) move(d **spec.Document, name string) {
 	*d = &spec.Document{File: r.File(name, []byte(r.TextOf(*d)))}
 }
 
-// finish accounts for every key, writes the document, and has it checked as
-// spec.Load will check it.
+// finish accounts for every key, writes the document, and checks it as spec.Load does.
 func (r *conversion) finish(ctx context.Context, format Format, in *source.Input) (*Converted, error) {
 	out := &Converted{Format: format, Files: r.Files, Notes: r.Notes}
 	if len(r.Problems) == 0 {
@@ -78,8 +81,6 @@ func (r *conversion) finish(ctx context.Context, format Format, in *source.Input
 	return out, nil
 }
 
-// complete fills in what the options say and what the input means by saying
-// nothing.
 func (r *conversion) complete(out *Converted, in *source.Input) {
 	s := &r.Cluster.Spec
 	r.wantedVersion()
@@ -122,8 +123,7 @@ func (r *conversion) wantedVersion() {
 	o.Version = wanted
 }
 
-// missingHosts has any machine taken for those that the input does not name, if
-// that is asked for.
+// missingHosts allows any machine for those that the input does not name, if asked.
 func (r *conversion) missingHosts(out *Converted, in *source.Input, hosts, wanted int) {
 	if !r.options.AcceptUnknownHosts {
 		message := fmt.Sprintf("names %s, but the cluster has %s: any machine that boots the image would be taken for the others, and its disk wiped", counted(hosts, "host"), counted(wanted, "machine"))
@@ -144,8 +144,7 @@ func counted(n int, noun string) string {
 	return fmt.Sprintf("%d %s", n, noun)
 }
 
-// check has the cluster checked as spec.Load does, and tells what is wrong where
-// it stands in the input.
+// check has the cluster checked, and tells what is wrong by its line in the input.
 func (r *conversion) check(ctx context.Context, out *Converted, in *source.Input) error {
 	err := r.Cluster.Resolve(ctx, ".", out.Env("cluster.yaml", r.Env))
 	var wrong *spec.Problems
@@ -166,8 +165,7 @@ func (r *conversion) check(ctx context.Context, out *Converted, in *source.Input
 	return r.Err()
 }
 
-// neededToInstall says whether a problem is that the input does not say what only
-// an install needs.
+// neededToInstall says whether all that is wrong is that an install needs more.
 func (r *conversion) neededToInstall(p spec.Problem) bool {
 	return p.Field == "spec.openshift.version" && r.Cluster.Spec.OpenShift.Version == "" || p.Field == "spec.pullSecret" && r.Cluster.Spec.PullSecret.IsZero()
 }
@@ -185,7 +183,6 @@ func (r *conversion) origin(field string) *source.Node {
 	}
 }
 
-// explained says what to do about a field that the input has no place for.
 func (r *conversion) explained(p spec.Problem) spec.Problem {
 	if p.Line > 0 {
 		return p
@@ -200,3 +197,98 @@ func (r *conversion) explained(p spec.Problem) spec.Problem {
 	}
 	return p
 }
+
+// WriteFiles writes files below dir, which is made if need be. Each file is
+// there whole or not at all; one with secrets can be read by its owner alone. A
+// dir that holds anything is refused, for a file that was left there would be
+// taken for a part of the whole. Where one cannot be written, none of them is left.
+func WriteFiles(dir string, files []File) error {
+	entries, err := os.ReadDir(dir)
+	switch {
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("look into the folder %s: %w", dir, err)
+	case len(entries) > 0:
+		return fmt.Errorf("the folder %s is not empty: name another one, or empty it", dir)
+	}
+	for i, file := range files {
+		if err := writeFile(filepath.Join(dir, filepath.FromSlash(file.Path)), file); err != nil {
+			for _, written := range files[:i] { // a part would be taken for the whole
+				_ = os.Remove(filepath.Join(dir, filepath.FromSlash(written.Path)))
+			}
+			return fmt.Errorf("write %s: %w", filepath.Join(dir, file.Path), err)
+		}
+	}
+	return nil
+}
+
+// writeFile writes a temporary file, and renames it when it is whole.
+func writeFile(path string, file File) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	temporary, err := os.CreateTemp(filepath.Dir(path), ".new-*")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.Remove(temporary.Name()) }()
+	_, err = temporary.Write(file.Content)
+	if err == nil && !file.Secret { // made with 0600
+		err = temporary.Chmod(0o644)
+	}
+	if err == nil {
+		err = temporary.Sync()
+	}
+	if closed := temporary.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		return err
+	}
+	return os.Rename(temporary.Name(), path)
+}
+
+// Env is base with the files of c as if they stood beside the document, which is
+// called name. With it spec.Parse takes the document before anything is written.
+func (c *Converted) Env(name string, base spec.Env) spec.Env {
+	overlay := base
+	dir := filepath.Dir(name)
+	overlay.ReadFile = func(file string) ([]byte, error) {
+		if data, ok := c.Files[source.Relative(dir, file)]; ok {
+			return data, nil
+		}
+		if base.ReadFile == nil {
+			return nil, &fs.PathError{Op: "open", Path: file, Err: fs.ErrNotExist}
+		}
+		return base.ReadFile(file)
+	}
+	overlay.ReadDir = func(folder string) ([]fs.DirEntry, error) {
+		if entries := listed(c.Files, source.Relative(dir, folder)); len(entries) > 0 {
+			return entries, nil
+		}
+		if base.ReadDir == nil {
+			return nil, &fs.PathError{Op: "open", Path: folder, Err: fs.ErrNotExist}
+		}
+		return base.ReadDir(folder)
+	}
+	return overlay
+}
+
+func listed(files map[string][]byte, folder string) []fs.DirEntry {
+	var entries []fs.DirEntry
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		if path.Dir(name) == folder {
+			entries = append(entries, listedFile{path.Base(name)})
+		}
+	}
+	return entries
+}
+
+type listedFile struct{ name string }
+
+func (f listedFile) Name() string { return f.name }
+
+func (f listedFile) IsDir() bool { return false }
+
+func (f listedFile) Type() fs.FileMode { return 0 }
+
+func (f listedFile) Info() (fs.FileInfo, error) { return nil, errors.ErrUnsupported }

@@ -13,9 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/oaictl/oaictl/pkg/install/convert"
-	"github.com/oaictl/oaictl/pkg/install/convert/internal/agent"
-	"github.com/oaictl/oaictl/pkg/install/convert/internal/clusterinstance"
-	"github.com/oaictl/oaictl/pkg/install/convert/internal/ztp"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/loss"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 	"github.com/oaictl/oaictl/test/sample"
 )
@@ -107,14 +105,10 @@ func TestFormatsKeepSecrets(t *testing.T) {
 
 // lostBy is what a format has no place for.
 func lostBy(format string) map[string]string {
-	switch format {
-	case "ztp":
-		return ztp.LostBy()
-	case "agent":
-		return agent.LostBy()
-	default:
-		return clusterinstance.LostBy()
+	if format == "clusterinstance" {
+		return loss.Reasons("writers", format)
 	}
+	return loss.Reasons("writers", "agent-based", format)
 }
 
 // carried are the fields that each format has a place for.

@@ -2,8 +2,10 @@ package release
 
 import (
 	"context"
+	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -12,7 +14,9 @@ import (
 	"strings"
 	"time"
 
+	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
+	"github.com/google/go-containerregistry/pkg/v1/types"
 
 	"github.com/oaictl/oaictl/internal/clock"
 )
@@ -20,18 +24,15 @@ import (
 const (
 	attempts     = 3 // at one place
 	firstBackoff = time.Second
-	// answerTime is how long one place may take to say what the image is, in the
-	// clock's time; leastAnswerTime is the same in real time, for clocks that run
-	// fast.
+	// answerTime is how long one registry may take, in the clock's time;
+	// leastAnswerTime is the least in real time, for clocks that run fast.
 	answerTime      = 2 * time.Minute
 	leastAnswerTime = 10 * time.Second
 
-	// largestAnswer and largestBlob bound, in bytes, what is read of one answer.
 	largestAnswer = 16 << 20
 	largestBlob   = 64 << 20
 )
 
-// client reaches registries.
 type client struct {
 	clock    clock.Clock
 	logins   logins
@@ -65,7 +66,6 @@ func (c *client) close() {
 	c.careless.CloseIdleConnections()
 }
 
-// read asks one place, again where that may help.
 func (c *client) read(ctx context.Context, at place) (Info, error) {
 	backoff := firstBackoff
 	for number := 1; ; number++ {
@@ -90,7 +90,6 @@ func (c *client) once(ctx context.Context, at place) (Info, error) {
 	return from.describe(ctx, at.ref.Identifier())
 }
 
-// passing says whether the same request may succeed a little later.
 func passing(err error) bool {
 	var answer *transport.Error
 	if errors.As(err, &answer) {
@@ -108,15 +107,12 @@ func passing(err error) bool {
 	return errors.As(err, &network) && network.Timeout()
 }
 
-// errPlain is a request that would go out without TLS.
 var errPlain = errors.New("it is only reached without TLS, and registries.conf does not say insecure = true for it")
 
-// errTooLarge is an answer beyond what a release needs.
 var errTooLarge = errors.New("the registry's answer is larger than a release needs")
 
-// bounded cuts answers off that are larger than any that a release needs, and
-// lets nothing go out without TLS unless plain says so: the library would try
-// that at private addresses, with the credentials.
+// bounded cuts off answers that are too large, and lets nothing go out without TLS
+// unless plain says so: the library would, to private addresses, with the credentials.
 type bounded struct {
 	next  http.RoundTripper
 	plain bool
@@ -158,4 +154,81 @@ func (b *boundedBody) Read(data []byte) (int, error) {
 	n, err := b.ReadCloser.Read(data)
 	b.left -= int64(n)
 	return n, err
+}
+
+// repository reads from a registry. The library's own reader brings much along that
+// makes images.
+type repository struct {
+	base   string // https://registry/v2/name
+	client *http.Client
+}
+
+func (c *client) open(ctx context.Context, at place) (*repository, error) {
+	base := c.verified
+	if at.insecure {
+		base = c.careless
+	}
+	in := at.ref.Context()
+	login, err := c.logins.Resolve(in)
+	if err != nil {
+		return nil, err
+	}
+	signed, err := transport.NewWithContext(ctx, in.Registry, login, &bounded{next: base, plain: at.insecure}, []string{in.Scope(transport.PullScope)})
+	if err != nil {
+		return nil, distrust(err)
+	}
+	return &repository{base: fmt.Sprintf("%s://%s/v2/%s", in.Scheme(), in.RegistryStr(), in.RepositoryStr()), client: &http.Client{Transport: signed}}, nil
+}
+
+type manifest struct {
+	data   []byte
+	kind   types.MediaType
+	digest string
+}
+
+// manifest reads a manifest or a list of them, by tag or digest.
+func (r *repository) manifest(ctx context.Context, identifier string) (manifest, error) {
+	kinds := []string{string(types.OCIImageIndex), string(types.DockerManifestList), string(types.OCIManifestSchema1), string(types.DockerManifestSchema2)}
+	data, header, err := r.get(ctx, "/manifests/"+identifier, strings.Join(kinds, ","))
+	if err != nil {
+		return manifest{}, err
+	}
+	m := manifest{data: data, kind: types.MediaType(header.Get("Content-Type")), digest: digest(data)}
+	if strings.HasPrefix(identifier, "sha256:") && m.digest != identifier {
+		return manifest{}, fmt.Errorf("the registry answers with %s when asked for %s", m.digest, identifier)
+	}
+	return m, nil
+}
+
+func (r *repository) blob(ctx context.Context, part v1.Descriptor) ([]byte, error) {
+	data, _, err := r.get(ctx, "/blobs/"+part.Digest.String(), "")
+	if err == nil && digest(data) != part.Digest.String() {
+		err = fmt.Errorf("the registry answers with %s when asked for %s", digest(data), part.Digest)
+	}
+	return data, err
+}
+
+func digest(data []byte) string {
+	sum := sha256.Sum256(data)
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+func (r *repository) get(ctx context.Context, path, accept string) ([]byte, http.Header, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, r.base+path, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	if accept != "" {
+		request.Header.Set("Accept", accept)
+	}
+	response, err := r.client.Do(request)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer response.Body.Close()
+	if err := transport.CheckError(response, http.StatusOK); err != nil {
+		return nil, nil, err
+	}
+	data, err := io.ReadAll(response.Body)
+	return data, response.Header, err
 }

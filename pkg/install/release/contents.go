@@ -29,7 +29,6 @@ const (
 	largestWindow   = 128 << 20 // what unpacking zstd may keep in memory; its highest level takes as much
 )
 
-// describe reads what a manifest or a list of them says of the release.
 func (r *repository) describe(ctx context.Context, identifier string) (Info, error) {
 	found, err := r.manifest(ctx, identifier)
 	if err != nil {
@@ -65,9 +64,9 @@ func (r *repository) describe(ctx context.Context, identifier string) (Info, err
 	return info, err
 }
 
-// oneOf is the digest of an image of a manifest list, any of which says the
-// version, and the architectures of all. Attestations and other things that stand
-// in such lists have no platform of a machine.
+// oneOf is an image of a manifest list, any of which says the version, and the
+// architectures of all. Entries without a machine's platform are attestations and the
+// like.
 func oneOf(list []byte) (one string, arch []string, err error) {
 	index, err := v1.ParseIndexManifest(bytes.NewReader(list))
 	if err != nil {
@@ -120,8 +119,7 @@ func (r *repository) configOf(ctx context.Context, image *v1.Manifest) (*v1.Conf
 	return config, nil
 }
 
-// versionInLayers looks for the release's description, in the last layer that
-// has it: that is the one that counts.
+// versionInLayers looks in the last layer that has the release's description.
 func (r *repository) versionInLayers(ctx context.Context, image *v1.Manifest) (string, error) {
 	for _, layer := range slices.Backward(image.Layers) {
 		if layer.Size > largestLayer {

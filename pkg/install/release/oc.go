@@ -15,15 +15,13 @@ import (
 	"time"
 )
 
-// largestOutput bounds, in bytes, what is read of oc's answer; the description
-// of a release with all of its images has some 400 kB.
+// largestOutput is in bytes; a release with all of its images takes some 400 kB.
 const largestOutput = 16 << 20
 
-// outliveTime is how long, in real time, oc's output is still waited for once it has
-// ended, where it has started something that goes on.
+// outliveTime is how long, in real time, a process that oc has left may hold its
+// output.
 const outliveTime = time.Second
 
-// ocCall is how oc is run.
 type ocCall struct {
 	program string
 	login   string // file with the pull secret, "" for none
@@ -31,9 +29,8 @@ type ocCall struct {
 	wait    time.Duration
 }
 
-// askOC has oc read the release, from the first place that it can. The pull
-// secret goes through a file that only the user can read, and never through the
-// arguments, which everybody on the machine can.
+// askOC has oc read the release, from the first place that it can. The pull secret goes
+// through a private file: everybody on the machine can read arguments.
 func askOC(ctx context.Context, o Options, places []place) (Info, error) {
 	folder, err := os.MkdirTemp("", "oaictl-release-")
 	if err != nil {
@@ -64,7 +61,6 @@ func askOC(ctx context.Context, o Options, places []place) (Info, error) {
 	return Info{}, errors.Join(failures...)
 }
 
-// describe is what oc says of a release.
 func (c *ocCall) describe(ctx context.Context, at place) (Info, error) {
 	var answer struct {
 		Digest     string `json:"digest"`
@@ -100,7 +96,6 @@ func (c *ocCall) describe(ctx context.Context, at place) (Info, error) {
 	return info, nil
 }
 
-// architectures are those of the list that an image is in.
 func (c *ocCall) architectures(ctx context.Context, at place) ([]string, error) {
 	var images []struct {
 		Config struct {
@@ -123,7 +118,6 @@ func (c *ocCall) architectures(ctx context.Context, at place) ([]string, error) 
 	return arch, nil
 }
 
-// json runs oc for an image and reads the JSON that it prints.
 func (c *ocCall) json(ctx context.Context, at place, into any, verb ...string) error {
 	arguments := append(verb, "-o", "json")
 	if c.login != "" {
@@ -154,12 +148,10 @@ func (c *ocCall) json(ctx context.Context, at place, into any, verb ...string) e
 	return nil
 }
 
-// certificateFolders are where Go's programs look for certificates to trust on the
-// systems that media boot (crypto/x509).
+// certificateFolders are where Go looks for certificates on media (crypto/x509).
 const certificateFolders = "/etc/ssl/certs:/etc/pki/tls/certs"
 
-// environment is oc's: ours, with one more folder of certificates to trust. oc has
-// no flag for those of registries.
+// environment has one more folder of certificates: oc has no flag for registries'.
 func (c *ocCall) environment(own []string) []string {
 	const variable = "SSL_CERT_DIR"
 	if c.trusted == "" {
@@ -174,7 +166,6 @@ func (c *ocCall) environment(own []string) []string {
 	return append(slices.Clone(own), variable+"="+c.trusted+string(filepath.ListSeparator)+folders)
 }
 
-// limited drops what goes beyond its limit.
 type limited struct {
 	to   io.Writer
 	left int

@@ -1,12 +1,29 @@
+// Package release reads the version and the architectures of an OpenShift release image
+// from its registry.
+//
+// The version is in the label io.openshift.release of its configuration or in the file
+// release-manifests/release-metadata of its layers; the architectures are in its
+// manifest list or its configuration.
+//
+// [Read] asks the mirrors of a registries.conf before the registry, with the
+// credentials of a pull secret, and what it reads is bounded. Where no registry answers
+// it can ask the program oc, whose host may have other ways.
 package release
 
 import (
 	"context"
+	"crypto/tls"
+	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/url"
 	"strings"
 
+	"github.com/google/go-containerregistry/pkg/authn"
 	"github.com/google/go-containerregistry/pkg/name"
+	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
 
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -17,8 +34,8 @@ import (
 type Info struct {
 	// Version of OpenShift: "4.20.33".
 	Version string
-	// Arch are the architectures that it is for, in the service's words: x86_64,
-	// arm64, ppc64le, s390x. Sorted; never empty.
+	// Arch are its architectures as the service calls them: x86_64, arm64, ppc64le,
+	// s390x. Sorted; never empty.
 	Arch []string
 	// Digest is what the reference resolves to, "sha256:…": the digest of the
 	// manifest list where it is one.
@@ -40,24 +57,20 @@ type Options struct {
 	PullSecret spec.Secret
 	// Registries are what a registries.conf says, see ParseRegistries.
 	Registries []Registry
-	// Mirror is a reference that is tried before all others: what
-	// OPENSHIFT_INSTALL_RELEASE_IMAGE_MIRROR holds. One without tag and digest
-	// takes those of the release image.
+	// Mirror is tried before all others: OPENSHIFT_INSTALL_RELEASE_IMAGE_MIRROR.
+	// Without tag and digest it takes those of the release image.
 	Mirror string
 	// CA holds certificates (PEM) to trust beside the system's.
 	CA []byte
-	// OC is the path of the program oc, which is asked where no registry answers
-	// with the release; "" for none.
+	// OC is the path of the program oc, asked where no registry answers; "" for none.
 	OC string
 	// Clock is what is waited by between attempts.
 	Clock clock.Clock
 }
 
-// Read reads a release image's version and architectures. Errors are
-// *install.Fault: CodeInput for a reference, pull secret or certificate that
-// cannot be read, CodeAuth where a registry refuses the credentials, CodeNotFound
-// where no registry has the image. They name each place that was tried and why it
-// failed, and hold no secret.
+// Read reads a release image. Errors are *install.Fault: CodeInput for an unreadable
+// reference, pull secret or certificate, CodeAuth for refused credentials, CodeNotFound
+// where no registry has the image. They name what was tried, and hold no secret.
 func Read(ctx context.Context, ref string, o Options) (Info, error) {
 	image, err := parse(ref)
 	if err != nil {
@@ -96,8 +109,7 @@ func Read(ctx context.Context, ref string, o Options) (Info, error) {
 	return Info{}, unreadable(ref, failures)
 }
 
-// parse reads a reference. One without a registry is refused: it would be looked
-// for at a registry that has no OpenShift.
+// parse refuses a reference without a registry: the default one has no OpenShift.
 func parse(ref string) (name.Reference, error) {
 	ref = strings.TrimSpace(ref)
 	if ref == "" {
@@ -116,4 +128,149 @@ func parse(ref string) (name.Reference, error) {
 
 func refused(ref string, err error) error {
 	return &install.Fault{Code: install.CodeInput, Op: "read release image", On: ref, Permanent: true, Err: err}
+}
+
+// unreadable is the error for a release that no place gave. A refusal of credentials
+// counts most: registries answer so for images that they have.
+func unreadable(ref string, failures []error) error {
+	fault := &install.Fault{Code: install.CodeFailure, Op: "read release image", On: ref}
+	texts := make([]string, 0, len(failures))
+	missing := len(failures) > 0
+	for _, failure := range failures {
+		texts = append(texts, plain(failure))
+		switch status := statusOf(failure); {
+		case status == http.StatusUnauthorized, status == http.StatusForbidden:
+			fault.Code = install.CodeAuth
+			fault.Next = "check that the pull secret has an entry for the registry"
+			missing = false
+		case status != http.StatusNotFound:
+			missing = false
+		}
+		var certificate *tls.CertificateVerificationError
+		if errors.As(failure, &certificate) && fault.Next == "" {
+			fault.Next = "check the certificate of the registry, and give the one that signed it with --registry-ca-file"
+		}
+	}
+	if missing {
+		fault.Code, fault.Permanent = install.CodeNotFound, true
+		fault.Next = "check the release image and its mirrors in registries.conf"
+	}
+	fault.Err = errors.New(strings.Join(texts, "; "))
+	return fault
+}
+
+// distrust is the error of the certificate, if there is one: the library goes on to ask
+// without TLS, and what comes of that explains nothing.
+func distrust(err error) error {
+	var certificate *tls.CertificateVerificationError
+	var asked *url.Error
+	if errors.As(err, &certificate) && errors.As(err, &asked) {
+		return asked // the first: with TLS
+	}
+	return err
+}
+
+func statusOf(err error) int {
+	var answer *transport.Error
+	if errors.As(err, &answer) {
+		return answer.StatusCode
+	}
+	return 0
+}
+
+// plain is a failure in one line, without the query of the address, which may hold a
+// token, and without a page of text for an answer.
+func plain(err error) string {
+	var answer *transport.Error
+	if !errors.As(err, &answer) {
+		text := err.Error()
+		var asked *url.Error
+		if errors.As(err, &asked) {
+			address, _, _ := strings.Cut(asked.URL, "?")
+			text = strings.ReplaceAll(text, asked.URL, address)
+		}
+		return oneLine(text)
+	}
+	where, _, _ := strings.Cut(err.Error(), ": ")
+	text := where + ": " + http.StatusText(answer.StatusCode)
+	for _, detail := range answer.Errors {
+		if detail.Message != "" {
+			text += " (" + oneLine(detail.Message) + ")"
+		}
+	}
+	return text
+}
+
+func oneLine(text string) string {
+	const longest = 300
+	text = strings.Join(strings.Fields(text), " ")
+	if len(text) > longest {
+		text = strings.ToValidUTF8(text[:longest], "") + "…"
+	}
+	return text
+}
+
+type logins map[string]authn.AuthConfig
+
+// readLogins reads a .dockerconfigjson. Errors hold nothing of its entries.
+func readLogins(secret spec.Secret) (logins, error) {
+	if strings.TrimSpace(secret.Reveal()) == "" {
+		return nil, nil
+	}
+	var file struct {
+		Auths map[string]struct {
+			Auth          string `json:"auth"`
+			Username      string `json:"username"`
+			Password      string `json:"password"`
+			IdentityToken string `json:"identitytoken"`
+			RegistryToken string `json:"registrytoken"`
+		} `json:"auths"`
+	}
+	if err := json.Unmarshal([]byte(secret.Reveal()), &file); err != nil {
+		return nil, errors.New("the pull secret is not JSON of the form {\"auths\": {…}}") // the cause could quote it
+	}
+	all := logins{}
+	for at, entry := range file.Auths {
+		login := authn.AuthConfig{
+			Username: entry.Username, Password: entry.Password, IdentityToken: entry.IdentityToken, RegistryToken: entry.RegistryToken,
+		}
+		if entry.Auth != "" {
+			plain, err := base64.StdEncoding.DecodeString(entry.Auth)
+			if err != nil {
+				return nil, fmt.Errorf("the pull secret's entry for %s is not base64", at)
+			}
+			user, password, found := strings.Cut(strings.TrimRight(string(plain), "\x00"), ":")
+			if !found {
+				return nil, fmt.Errorf("the pull secret's entry for %s is not USER:PASSWORD in base64", at)
+			}
+			login.Username, login.Password = user, password
+		}
+		all[registryKey(at)] = login
+	}
+	return all, nil
+}
+
+// registryKey is the registry of an entry: "https://index.docker.io/v1/" is
+// index.docker.io.
+func registryKey(at string) string {
+	at = strings.TrimPrefix(strings.TrimPrefix(at, "https://"), "http://")
+	at = strings.TrimSuffix(at, "/")
+	for _, version := range []string{"/v1", "/v2"} {
+		at = strings.TrimSuffix(at, version)
+	}
+	return at
+}
+
+// Resolve implements authn.Keychain: the entry with the longest path that fits.
+func (l logins) Resolve(target authn.Resource) (authn.Authenticator, error) {
+	for key := target.String(); ; {
+		if login, found := l[key]; found {
+			return authn.FromConfig(login), nil
+		}
+		cut := strings.LastIndex(key, "/")
+		if cut < 0 {
+			return authn.Anonymous, nil
+		}
+		key = key[:cut]
+	}
 }

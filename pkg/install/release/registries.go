@@ -9,11 +9,10 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// Registry is one [[registry]] of a registries.conf, version 2
-// (containers-registries.conf(5)).
+// Registry is one [[registry]] of a registries.conf, version 2.
 type Registry struct {
-	// Prefix of the references that it is about: "quay.io/openshift-release-dev",
-	// or "*.example.com" for any name below. Location if empty.
+	// Prefix of references: "quay.io/openshift-release-dev", or "*.example.com".
+	// Location if empty.
 	Prefix string `toml:"prefix"`
 	// Location replaces the prefix of what is pulled from the source itself.
 	Location string `toml:"location"`
@@ -33,8 +32,8 @@ type Mirror struct {
 	From string `toml:"pull-from-mirror"`
 }
 
-// ParseRegistries reads a registries.conf. What it says of other things than
-// registries and mirrors is passed over. Errors name the line.
+// ParseRegistries reads a registries.conf (containers-registries.conf(5)). Other things
+// in it are passed over.
 func ParseRegistries(data []byte) ([]Registry, error) {
 	var file struct {
 		Registries []Registry `toml:"registry"`
@@ -55,8 +54,7 @@ func ParseRegistries(data []byte) ([]Registry, error) {
 	return file.Registries, nil
 }
 
-// unmarshal reads TOML. The decoder panics at some tables whose names go on below a list,
-// such as [[registry.0]] before any [[registry]].
+// unmarshal recovers: the decoder panics at [[registry.0]] before any [[registry]].
 func unmarshal(data []byte, into any) (err error) {
 	defer func() {
 		if trouble := recover(); trouble != nil {
@@ -86,8 +84,8 @@ func (r *Registry) check() error {
 	return nil
 }
 
-// covers says whether a reference falls under the registry's prefix, and how
-// much of it the prefix takes.
+// covers says whether a reference falls under the prefix, and how much of it that
+// takes.
 func (r *Registry) covers(ref string) (length int, ok bool) {
 	prefix := r.Prefix
 	if below, wild := strings.CutPrefix(prefix, "*"); wild {
@@ -101,16 +99,14 @@ func (r *Registry) covers(ref string) (length int, ok bool) {
 	return len(prefix), rest == "" || strings.ContainsRune("/:@", rune(rest[0]))
 }
 
-// place is where an image may be pulled from.
 type place struct {
 	image    string
 	insecure bool
 	ref      name.Reference
 }
 
-// placesOf are the places of an image in the order in which they are tried:
-// the mirror that was named, the mirrors of the registry with the longest prefix,
-// and the source.
+// placesOf are where an image is tried, in order: the mirror that was named, those of
+// the registry with the longest prefix, and the source.
 func placesOf(image name.Reference, o Options) ([]place, error) {
 	var places []place
 	add := func(ref string, insecure bool) error {
@@ -162,14 +158,12 @@ func placesOf(image name.Reference, o Options) ([]place, error) {
 	return places, add(source, registry.Insecure)
 }
 
-// hasVersion says whether a reference names a tag or a digest.
 func hasVersion(ref string) bool {
 	last := ref[strings.LastIndex(ref, "/")+1:]
 	return strings.ContainsAny(last, ":@")
 }
 
-// longest is the registry whose prefix takes most of a reference, nil if none
-// does.
+// longest is the registry whose prefix takes most of a reference, or nil.
 func longest(registries []Registry, ref string) (registry *Registry, taken int) {
 	most := -1
 	for i := range registries {
@@ -189,8 +183,7 @@ func longest(registries []Registry, ref string) (registry *Registry, taken int) 
 	return registry, taken
 }
 
-// insecureAt says whether registries.conf has a mirror or registry, that a
-// reference falls under, marked as insecure.
+// insecureAt says whether registries.conf calls a mirror or registry of ref insecure.
 func insecureAt(registries []Registry, ref string) bool {
 	for _, r := range registries {
 		for _, m := range r.Mirrors {

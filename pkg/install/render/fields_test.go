@@ -230,3 +230,13 @@ func TestHubOfEveryField(t *testing.T) {
 		sample.Golden(t, *update, "hub/"+name+".yaml", rendered(t, sample.Parse(t, text), render.Options{Secrets: true}))
 	}
 }
+
+// TestEmptyListsOfIgnoredValidations take away what is ignored, and are no silence.
+func TestEmptyListsOfIgnoredValidations(t *testing.T) {
+	text := rendered(t, sample.Parse(t, sample.External+"  ignoreValidations: {cluster: [], hosts: []}\n"), render.Options{})
+	for _, want := range []string{"ignored-cluster-validations: \"\"", "ignored-host-validations: \"\""} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%s is missing:\n%s", want, text)
+		}
+	}
+}

@@ -4,15 +4,14 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 
-	"github.com/oaictl/oaictl/pkg/install/spec/internal/decode"
-	"github.com/oaictl/oaictl/pkg/install/spec/internal/suggest"
+	"github.com/oaictl/oaictl/internal/spelling"
 	"github.com/oaictl/oaictl/pkg/install/spec/internal/values"
 )
 
-// checker collects everything that is wrong with a cluster.
 type checker struct {
 	*values.Checker
 	cluster  *Cluster
@@ -30,8 +29,7 @@ func newChecker(c *Cluster, problems *Problems, failed map[string]bool) *checker
 
 func hostField(i int, name string) string { return fmt.Sprintf("spec.hosts[%d].%s", i, name) }
 
-// all runs every check. Each reports what it finds and lets the others look
-// too.
+// all runs every check, whatever the others find.
 func (k *checker) all() {
 	k.words()
 	k.identity()
@@ -57,23 +55,234 @@ func (k *checker) all() {
 }
 
 func (k *checker) words() {
-	decode.Walk(reflect.ValueOf(k.cluster).Elem(), "", func(v reflect.Value, field string) bool {
-		if w, is := v.Interface().(word); is && v.Kind() == reflect.String && v.String() != "" {
-			k.word(w, v.String(), field)
+	walk(reflect.ValueOf(k.cluster).Elem(), "", func(v reflect.Value, field string) bool {
+		values, spellings := wordsOf(v.Interface())
+		if _, known := canonical(v.Interface(), v.String()); known || values == nil || v.String() == "" {
+			return true
 		}
+		remedy := "it is one of " + strings.Join(values, ", ")
+		if best := spelling.Nearest(v.String(), append(slices.Sorted(maps.Keys(spellings)), values...)); best != "" {
+			best, _ = canonical(v.Interface(), best)
+			remedy = fmt.Sprintf("did you mean %q?", best)
+		}
+		k.Report(field, fmt.Sprintf("%q is not known here", v.String()), remedy)
 		return true
 	})
 }
 
-func (k *checker) word(w word, text, field string) {
-	if _, known := canonical(w, text); known {
+// contents checks what was read. No message repeats any of it.
+func (k *checker) contents() {
+	k.pullSecret()
+	k.sshKeys()
+	s := k.cluster.Spec
+	k.certificates("spec.registry.trustBundle", s.Registry.TrustBundle)
+	if s.IgnitionEndpoint != nil {
+		k.certificates("spec.ignitionEndpoint.ca", s.IgnitionEndpoint.CA)
+	}
+	k.ignition("spec.discovery.ignition", s.Discovery.Ignition)
+	for i := range s.Hosts {
+		k.ignition(hostField(i, "ignition"), s.Hosts[i].Ignition)
+		if s.Hosts[i].BMC != nil {
+			k.certificates(hostField(i, "bmc.ca"), s.Hosts[i].BMC.CA)
+		}
+	}
+}
+
+func (k *checker) pullSecret() {
+	const field = "spec.pullSecret"
+	source := &k.cluster.Spec.PullSecret
+	if source.IsZero() && !k.cluster.Present(field) {
+		k.Report(field, "is missing", "get one from https://console.redhat.com/openshift/install/pull-secret and write pullSecret: {file: PATH}")
 		return
 	}
-	remedy := "it is one of " + strings.Join(w.Values(), ", ")
-	spellings := slices.Sorted(maps.Keys(otherSpellings(w)))
-	if best := suggest.Nearest(text, append(spellings, w.Values()...)); best != "" {
-		best, _ = canonical(w, best)
-		remedy = fmt.Sprintf("did you mean %q?", best)
+	if source.Secret().IsZero() {
+		return // a secretRef, or reported already
 	}
-	k.Report(field, fmt.Sprintf("%q is not known here", text), remedy)
+	if err := values.PullSecretError(source.Secret().Reveal()); err != nil {
+		k.Report(field, "is not a pull secret: "+err.Error(), `it is JSON of the form {"auths": {REGISTRY: {"auth": …}}}, as console.redhat.com gives it out`)
+	}
+}
+
+func (k *checker) sshKeys() {
+	for i := range k.cluster.Spec.SSHKeys {
+		field := fmt.Sprintf("spec.sshKeys[%d]", i)
+		source := &k.cluster.Spec.SSHKeys[i]
+		text := source.Text()
+		if text == "" {
+			continue
+		}
+		if strings.Contains(text, "PRIVATE KEY") {
+			k.Report(field, "is a private key", "give the public one; its file ends in .pub")
+			continue
+		}
+		lines := values.KeyLines(text)
+		k.ReportIf(len(lines) == 0, field, "holds no key", "")
+		for _, line := range lines {
+			if err := values.KeyError(line); err != nil {
+				k.Report(field, err.Error(), "give a public key as ssh-keygen makes it: ssh-ed25519 AAAA…")
+				break
+			}
+		}
+	}
+}
+
+func (k *checker) certificates(field string, source *PublicSource) {
+	text := strings.TrimSpace(source.Text())
+	if text == "" {
+		return
+	}
+	if err := values.CertificatesError(text); err != nil {
+		k.Report(field, err.Error(), "give certificates in PEM form: -----BEGIN CERTIFICATE-----")
+	}
+}
+
+func (k *checker) ignition(field string, d *Document) {
+	if d.Text() == "" {
+		return
+	}
+	object, err := d.object()
+	if err != nil {
+		k.Report(field, err.Error(), "")
+		return
+	}
+	header, _ := object["ignition"].(map[string]any)
+	version, _ := header["version"].(string)
+	switch {
+	case !strings.HasPrefix(version, "3."):
+		k.Report(field, "is not Ignition of version 3", `write ignition: {version: "3.1.0"} in it; Butane has to be translated first`)
+	case version != "3.1.0" && version != "3.2.0":
+		k.Report(field, "is Ignition of version "+version+", of which the service takes 3.1.0 and 3.2.0 only",
+			`write ignition: {version: "3.2.0"} in it, and leave out what only later versions know`)
+	}
+}
+
+var (
+	manifestName = regexp.MustCompile(`^[^/\s]*\.(json|ya?ml(\.patch_?[A-Za-z0-9_]*)?)$`)
+	thumbprint   = regexp.MustCompile(`^[A-Za-z0-9_-]{20,}$`)
+	// kernelArgument is text without spaces, save in double quotes.
+	kernelArgument = regexp.MustCompile(`^([^\s"]|"[^"\n\r]*")+$`)
+)
+
+// maxManifestSize is what the service takes, in bytes.
+const maxManifestSize = 1 << 20
+
+func (k *checker) registry() {
+	mirrors := k.cluster.Spec.Registry.Mirrors
+	for i, mirror := range mirrors {
+		field := fmt.Sprintf("spec.registry.mirrors[%d]", i)
+		if k.Required(field+".source", mirror.Source, "write what is mirrored, such as quay.io/openshift-release-dev/ocp-release") {
+			k.Repository(field+".source", mirror.Source)
+		}
+		k.ReportIf(len(mirror.Mirrors) == 0, field+".mirrors", "is missing", "list where to pull from instead")
+		for j, target := range mirror.Mirrors {
+			k.Repository(fmt.Sprintf("%s.mirrors[%d]", field, j), target)
+		}
+		for _, other := range mirrors[:i] {
+			if other.Source == mirror.Source && mirror.Source != "" {
+				k.Report(field+".source", fmt.Sprintf("%s stands here twice", mirror.Source), "write one entry with all its mirrors")
+			}
+		}
+	}
+}
+
+func (k *checker) manifests() {
+	seen := map[string]bool{}
+	for _, m := range k.cluster.ManifestFiles() {
+		id := string(m.Folder) + "/" + m.Name
+		switch {
+		case !manifestName.MatchString(m.Name):
+			k.Report(m.Field, fmt.Sprintf("%q cannot be the name of a manifest", m.Name), "it ends in .yaml, .yml or .json, and has no spaces")
+		case seen[id]:
+			k.Report(m.Field, fmt.Sprintf("there is another manifest %s", id), "the second would replace the first; give it another name")
+		case len(m.Content) > maxManifestSize:
+			k.Report(m.Field, fmt.Sprintf("the manifest %s is larger than 1 MiB", m.Name), "")
+		default:
+			if message := values.ManifestError(m.Name, m.Content); message != "" {
+				k.Report(m.Field, fmt.Sprintf("the manifest %s %s", m.Name, message), "")
+			}
+		}
+		seen[id] = true
+	}
+}
+
+func (k *checker) extras() {
+	s := k.cluster.Spec
+	k.proxies(s.Proxy)
+	k.encryption(s.DiskEncryption)
+	k.roles("spec.hyperthreading", s.Hyperthreading)
+	k.operators()
+	k.EachValid("spec.discovery.kernelArgs", s.Discovery.KernelArgs, kernelArgument.MatchString, "%q is not one kernel argument", "write each argument as an entry of its own, such as console=ttyS0; spaces stand in double quotes")
+	k.Ignored("spec.ignoreValidations.cluster", s.IgnoreValidations.Cluster, []string{"api-vips-defined", "ingress-vips-defined", "all-hosts-are-ready-to-install", "sufficient-masters-count", "pull-secret-set"})
+	k.Ignored("spec.ignoreValidations.hosts", s.IgnoreValidations.Hosts, []string{"connected", "has-inventory", "inventory-not-fully-truncated", "machine-cidr-defined", "hostname-unique", "hostname-valid"})
+	k.Overrides("spec.overrides.installConfig", s.Overrides.InstallConfig, "pullSecret")
+	k.Overrides("spec.overrides.infraEnv", s.Overrides.InfraEnv, "pull_secret")
+	k.Overrides("spec.overrides.host", s.Overrides.Host, "fencing_credentials", "ignition_endpoint_token")
+	if s.Boot.Method == BootRedfish && len(s.Hosts) == 0 {
+		k.Report("spec.boot.method", "is redfish, but no hosts are listed", "list the hosts with their BMCs")
+	}
+	if s.Boot.Method == BootMetal3 && !slices.ContainsFunc(s.Hosts, func(h Host) bool { return h.BMC != nil }) {
+		k.Report("spec.boot.method", "is metal3, but no host has a bmc", "write the BMCs of the hosts that the hub is to boot")
+	}
+	if e := s.IgnitionEndpoint; e != nil {
+		k.Required("spec.ignitionEndpoint.url", e.URL, "write the address of the machine config server")
+		k.URL("spec.ignitionEndpoint.url", e.URL, "http", "https")
+	}
+}
+
+func (k *checker) proxies(p Proxy) {
+	k.URL("spec.proxy.http", p.HTTP.Reveal(), "http")
+	k.URL("spec.proxy.https", p.HTTPS.Reveal(), "http", "https")
+	k.EachValid("spec.proxy.no", p.No, values.IsNoProxy, "%q is neither a host, a .domain, an address nor a network", "")
+}
+
+func (k *checker) encryption(e *DiskEncryption) {
+	if e == nil {
+		return
+	}
+	const field = "spec.diskEncryption"
+	k.Required(field+".mode", string(e.Mode), "write tpm, or tang")
+	k.roles(field+".on", e.On)
+	switch {
+	case e.Mode == Tang && len(e.Tang) == 0:
+		k.Report(field+".tang", "is missing", "list the Tang servers")
+	case e.Mode == TPM && len(e.Tang) > 0:
+		k.Report(field+".tang", "goes with mode tang, but the mode is tpm", "")
+	}
+	for i, server := range e.Tang {
+		at := fmt.Sprintf("%s.tang[%d]", field, i)
+		k.Required(at+".url", server.URL, "write the address of the Tang server")
+		k.URL(at+".url", server.URL, "http", "https")
+		k.Required(at+".thumbprint", server.Thumbprint, "write the thumbprint as tang-show-keys prints it")
+		k.Valid(at+".thumbprint", server.Thumbprint, thumbprint.MatchString, "%q is not a thumbprint", "write it as tang-show-keys prints it")
+	}
+}
+
+func (k *checker) roles(field string, set RoleSet) {
+	if _, unknown := set.normalise(); len(unknown) > 0 {
+		k.Report(field, fmt.Sprintf("%q is not a role", unknown[0]), "use all, none, or some of control-plane, worker and arbiter")
+		return
+	}
+	k.ReportIf(len(set) > 1 && (slices.Contains(set, AllRoles) || slices.Contains(set, NoRoles)), field, "all and none stand alone", "")
+}
+
+func (k *checker) operators() {
+	var names, ids []string
+	for i, operator := range k.cluster.Spec.Operators {
+		field := fmt.Sprintf("spec.operators[%d]", i)
+		if k.Required(field+".name", operator.Name, "name the operator") {
+			k.Listed(field+".name", "an operator", operator.Name, names)
+			names = append(names, operator.Name)
+		}
+		k.Overrides(field+".properties", operator.Properties)
+	}
+	for i, bundle := range k.cluster.Spec.Bundles {
+		field := fmt.Sprintf("spec.bundles[%d]", i)
+		if k.Required(field+".id", bundle.ID, "name the bundle") {
+			k.Listed(field+".id", "a bundle", bundle.ID, ids)
+			ids = append(ids, bundle.ID)
+		}
+		for j, name := range bundle.Optional {
+			k.Listed(fmt.Sprintf("%s.optional[%d]", field, j), "an operator", name, bundle.Optional[:j])
+		}
+	}
 }

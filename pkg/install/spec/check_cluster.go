@@ -17,7 +17,7 @@ var (
 	imageReference = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]*(:[0-9]+)?(/[a-z0-9._-]+)+(:[\w][\w.-]*)?(@sha256:[0-9a-f]{64})?$`)
 )
 
-// maxNameLength is the longest name that the service gives a cluster.
+// maxNameLength is the service's.
 const maxNameLength = 54
 
 func (k *checker) identity() {
@@ -26,11 +26,7 @@ func (k *checker) identity() {
 	k.Required("kind", c.Kind, "write kind: "+Kind)
 	k.clusterName()
 	k.baseDomain()
-	for i, tag := range c.Metadata.Tags {
-		if !tagWords.MatchString(tag) {
-			k.Report(fmt.Sprintf("metadata.tags[%d]", i), fmt.Sprintf("%q cannot be a tag", tag), "use letters, digits, underscores and single spaces")
-		}
-	}
+	k.EachValid("metadata.tags", c.Metadata.Tags, tagWords.MatchString, "%q cannot be a tag", "use letters, digits, underscores and single spaces")
 }
 
 func (k *checker) clusterName() {
@@ -62,8 +58,7 @@ func (k *checker) baseDomain() {
 	}
 }
 
-// version is the major and minor version to install. known is false where it
-// is not given or not right.
+// version is what to install. known is false where it is not given or not right.
 func (c *Cluster) version() (major, minor int, known bool) {
 	parts := releaseVersion.FindStringSubmatch(c.Spec.OpenShift.Version)
 	if parts == nil {
@@ -74,16 +69,15 @@ func (c *Cluster) version() (major, minor int, known bool) {
 	return major, minor, errMajor == nil && errMinor == nil
 }
 
-// olderThan says whether the version is known to be older than 4.minor.
+// olderThan says whether it is known to be older than 4.minor.
 func (c *Cluster) olderThan(minor int) bool {
 	major, is, known := c.version()
 	return known && major == 4 && is < minor
 }
 
-// The versions that there can be. 4.8 is the oldest that the Assisted Installer
-// ever installed; 4 goes on a little beside 5, which begins with 5.0. Which of
-// them a service has, only the service knows: what is refused here is a slip of
-// the finger, with room for the releases of several years.
+// Which versions a service has, only it knows: what is refused is a slip of the finger,
+// with room for the releases of several years. The Assisted Installer began with 4.8;
+// 5.0 comes while 4 goes on.
 const (
 	oldestMinor     = 8
 	newestMinor     = 29
@@ -91,7 +85,6 @@ const (
 	possibleVersion = `write a version that the service has, such as "4.22"`
 )
 
-// impossible says whether there never was, and will not soon be, such a version.
 func impossible(major, minor int) bool {
 	switch major {
 	case 4:
@@ -109,9 +102,7 @@ func (k *checker) openshift() {
 	major, minor, known := k.cluster.version()
 	switch {
 	case o.Version == "":
-		if o.ImageSet == "" {
-			k.Report(field, "is missing", `write the version in quotes: version: "4.20"`)
-		}
+		k.ReportIf(o.ImageSet == "", field, "is missing", `write the version in quotes: version: "4.20"`)
 	case releaseVersion.MatchString(strings.TrimPrefix(o.Version, "v")) && strings.HasPrefix(o.Version, "v"):
 		k.Report(field, fmt.Sprintf("%q begins with a v", o.Version), fmt.Sprintf("write %q", o.Version[1:]))
 	case !known:
@@ -121,15 +112,17 @@ func (k *checker) openshift() {
 	case impossible(major, minor):
 		k.Report(field, fmt.Sprintf("there is no OpenShift %s", o.Version), possibleVersion)
 	}
-	if o.ReleaseImage != "" && !imageReference.MatchString(o.ReleaseImage) {
-		k.Report("spec.openshift.releaseImage", "is not the reference of an image", "write registry/repository:tag or registry/repository@sha256:digest, without a scheme")
-	}
+	k.image("spec.openshift.releaseImage", o.ReleaseImage)
 	if strings.HasSuffix(o.Version, "-multi") && o.Arch != "" && o.Arch != Multi {
 		k.Report("spec.openshift.arch", fmt.Sprintf("is %s, but the version %s is for several architectures", o.Arch, o.Version), "write arch: multi")
 	}
 	for i := range k.cluster.Spec.Hosts {
 		k.hostArch(i)
 	}
+}
+
+func (k *checker) image(field, reference string) {
+	k.Valid(field, reference, imageReference.MatchString, "is not the reference of an image", "write registry/repository:tag or registry/repository@sha256:digest, without a scheme")
 }
 
 func (k *checker) hostArch(i int) {
@@ -170,4 +163,136 @@ func (k *checker) platform() {
 	if (arch == Power || arch == Z) && (p.Type == BareMetal || p.Type == VSphere || p.Type == Nutanix) {
 		k.Report(field, fmt.Sprintf("%s machines cannot have platform %s", arch, p.Type), "write platform: none")
 	}
+}
+
+// First minor versions of OpenShift 4 with these shapes.
+const (
+	minorLargeControlPlane = 18
+	minorArbiter           = 19
+	minorFencing           = 20
+	minorArbiterNone       = 22 // arbiter with platform none
+)
+
+func (k *checker) topology() {
+	k.controlPlaneCount()
+	k.twoNodes()
+	k.workerCounts()
+	k.hostCounts()
+	if len(k.cluster.Spec.Hosts) == 0 && !k.cluster.Spec.AcceptUnknownHosts {
+		k.Report("spec.hosts", "is missing, so any machine that boots the image would be installed and wiped", "list the hosts, or write acceptUnknownHosts: true")
+	}
+}
+
+func (k *checker) controlPlaneCount() {
+	c, t := k.cluster, k.cluster.Spec.Topology
+	const field = "spec.topology.controlPlane"
+	n := c.ControlPlaneCount()
+	switch {
+	case n < 1 || n > 5:
+		k.Report(field, fmt.Sprintf("%d control plane machines make no cluster", n), "use 1, 2 with an arbiter or fencing, 3, 4 or 5")
+	case n > 3 && c.olderThan(minorLargeControlPlane):
+		k.tooOld(field, fmt.Sprintf("%d control plane machines", n), minorLargeControlPlane)
+	case n == 1 && (c.ArbiterCount() > 0 || t.Fencing):
+		k.Report(field, "a single node has no arbiter or fencing", "use 2 control plane machines")
+	case n == 1 && c.WorkerCount() > 0 && c.RequiredWorkers() > 0:
+		k.Report(field, "a single node has no workers when it is installed", "write topology.required: {workers: 0} and add them with `oaictl add-node` once it is installed, or use 3 control plane machines")
+	case n == 1 && c.WorkerCount() > 0:
+		k.laterWorkers()
+	case n != 2 && c.ArbiterCount() > 0:
+		k.Report("spec.topology.arbiters", fmt.Sprintf("an arbiter goes with 2 control plane machines, but there are %d", n), "")
+	case n != 2 && t.Fencing:
+		k.Report("spec.topology.fencing", fmt.Sprintf("fencing goes with 2 control plane machines, but there are %d", n), "")
+	}
+}
+
+// laterWorkers reports hosts that may be the single node or one that is added to it.
+func (k *checker) laterWorkers() {
+	first := k.cluster.AtInstall()
+	if len(first.Spec.Hosts) < 2 {
+		return
+	}
+	for i := range first.Spec.Hosts {
+		if h := &first.Spec.Hosts[i]; h.Role == Auto {
+			k.Report(first.HostField(h, "role"), "is open, so that it cannot be told which host is the single node and which are added to it later", "write role: worker for those that are added")
+		}
+	}
+}
+
+func (k *checker) tooOld(field, what string, minor int) {
+	k.Report(field, fmt.Sprintf("%s need OpenShift 4.%d, but the version is %s", what, minor, k.cluster.Spec.OpenShift.Version), "")
+}
+
+func (k *checker) twoNodes() {
+	c, t := k.cluster, k.cluster.Spec.Topology
+	if c.ControlPlaneCount() != 2 {
+		return
+	}
+	switch arbiters := c.ArbiterCount(); {
+	case arbiters > 0 && t.Fencing:
+		k.Report("spec.topology", "two control plane machines have an arbiter or fencing, not both", "")
+	case arbiters == 0 && !t.Fencing:
+		k.Report("spec.topology.controlPlane", "two control plane machines need a third vote", "write arbiters: 1, or fencing: true with fencing credentials for both hosts")
+	case arbiters > 0 && c.olderThan(minorArbiter):
+		k.tooOld("spec.topology.arbiters", "arbiters", minorArbiter)
+	case arbiters > 0 && c.olderThan(minorArbiterNone) && c.Spec.Platform.Type == NoneType:
+		k.tooOld("spec.platform.type", "arbiters with platform none", minorArbiterNone)
+	case arbiters > 0 && c.Spec.Platform.Type != BareMetal && c.Spec.Platform.Type != NoneType:
+		k.Report("spec.platform.type", fmt.Sprintf("an arbiter goes with platform baremetal, not %s", c.Spec.Platform.Type), "")
+	case t.Fencing && c.olderThan(minorFencing):
+		k.tooOld("spec.topology.fencing", "two nodes with fencing", minorFencing)
+	case t.Fencing && c.Spec.Platform.Type != BareMetal && c.Spec.Platform.Type != NoneType:
+		k.Report("spec.platform.type", fmt.Sprintf("fencing goes with platform baremetal or none, not %s", c.Spec.Platform.Type), "")
+	}
+}
+
+func (k *checker) workerCounts() {
+	t := k.cluster.Spec.Topology
+	k.ReportIf(k.cluster.WorkerCount() < 0, "spec.topology.workers", "is negative", "")
+	k.ReportIf(k.cluster.ArbiterCount() < 0, "spec.topology.arbiters", "is negative", "")
+	if required := t.Required.Workers; required != nil && (*required < 0 || *required > k.cluster.WorkerCount()) {
+		k.Report("spec.topology.required.workers", fmt.Sprintf("%d of %d workers cannot be required", *required, k.cluster.WorkerCount()), "")
+	}
+	if t.Required.Within != 0 && t.Required.Workers == nil {
+		k.Report("spec.topology.required.within", "says how long to wait for optional workers, but all are required", "write required.workers too")
+	}
+}
+
+// hostCounts compares the hosts with the numbers asked for. Where other hosts are
+// welcome, there may be fewer hosts than machines.
+func (k *checker) hostCounts() {
+	c := k.cluster
+	roles := c.rolesOfHosts()
+	known := roles[ControlPlane] + roles[Worker] + roles[Arbiter] + roles[Auto]
+	if len(c.Spec.Hosts) == 0 || known != len(c.Spec.Hosts) || k.IsFailed("spec.topology") {
+		return
+	}
+	missing := 0
+	for _, shape := range []struct {
+		role  Role
+		field string
+		want  int
+	}{
+		{ControlPlane, "spec.topology.controlPlane", c.ControlPlaneCount()},
+		{Arbiter, "spec.topology.arbiters", c.ArbiterCount()},
+		{Worker, "spec.topology.workers", c.WorkerCount()},
+	} {
+		if roles[shape.role] > shape.want {
+			k.Report(shape.field, fmt.Sprintf("there are to be %d, but %s the role %s", shape.want, hostsHave(roles[shape.role]), shape.role), "make the number and the roles of the hosts agree")
+			return
+		}
+		missing += shape.want - roles[shape.role]
+	}
+	switch free := roles[Auto]; {
+	case free > missing:
+		k.Report("spec.hosts", fmt.Sprintf("there are %d hosts, but the topology has %d machines", len(c.Spec.Hosts), len(c.Spec.Hosts)-free+missing), "make the topology and the list of hosts agree")
+	case free < missing && !c.Spec.AcceptUnknownHosts:
+		k.Report("spec.hosts", fmt.Sprintf("there are %d hosts, but the topology has %d machines", len(c.Spec.Hosts), len(c.Spec.Hosts)-free+missing), "add the missing hosts, or write acceptUnknownHosts: true")
+	}
+}
+
+func hostsHave(n int) string {
+	if n == 1 {
+		return "1 host has"
+	}
+	return fmt.Sprintf("%d hosts have", n)
 }

@@ -15,8 +15,7 @@ var (
 	scsiAddress = regexp.MustCompile(`^\d+:\d+:\d+:\d+$`)
 )
 
-// forbiddenHostnames are refused by the service: a machine that nobody named
-// calls itself so.
+// forbiddenHostnames are those of machines that nobody named; the service refuses them.
 var forbiddenHostnames = []string{"localhost", "localhost.localdomain", "localhost4", "localhost4.localdomain4", "localhost6", "localhost6.localdomain6"}
 
 func (k *checker) hosts() {
@@ -65,20 +64,12 @@ func (k *checker) match(i int, m Match) {
 		k.Report(field, "is missing, so no machine can be recognised as this host", "write match: {mac: ADDRESS}; serial, uuid, hostname and bmc do as well")
 		return
 	}
-	if m.MAC != "" {
-		k.MAC(field+".mac", m.MAC)
+	k.MAC(field+".mac", m.MAC)
+	k.Valid(field+".uuid", m.UUID, systemUUID.MatchString, "%q is not a UUID", "")
+	if _, err := netip.ParseAddr(m.BMC); err != nil && m.BMC != "" {
+		k.Report(field+".bmc", fmt.Sprintf("%q is not an IP address", m.BMC), "machines tell the IP address of their BMC, not its name")
 	}
-	if m.UUID != "" && !systemUUID.MatchString(m.UUID) {
-		k.Report(field+".uuid", fmt.Sprintf("%q is not a UUID", m.UUID), "")
-	}
-	if m.BMC != "" {
-		if _, err := netip.ParseAddr(m.BMC); err != nil {
-			k.Report(field+".bmc", fmt.Sprintf("%q is not an IP address", m.BMC), "machines tell the IP address of their BMC, not its name")
-		}
-	}
-	if strings.TrimSpace(m.Serial) != m.Serial {
-		k.Report(field+".serial", "begins or ends with a space", "")
-	}
+	k.ReportIf(strings.TrimSpace(m.Serial) != m.Serial, field+".serial", "begins or ends with a space", "")
 }
 
 func (k *checker) bmc(i int, h *Host) {
@@ -106,9 +97,7 @@ func (k *checker) disk(i int, d Disk) {
 	if d.Hints.DeviceName != "" && !strings.HasPrefix(d.Hints.DeviceName, "/dev/") {
 		k.Report(hints+".deviceName", fmt.Sprintf("%q is not the path of a device", d.Hints.DeviceName), fmt.Sprintf("write %q", "/dev/"+strings.TrimPrefix(d.Hints.DeviceName, "/")))
 	}
-	if d.Hints.HCTL != "" && !scsiAddress.MatchString(d.Hints.HCTL) {
-		k.Report(hints+".hctl", fmt.Sprintf("%q is not a SCSI address", d.Hints.HCTL), `write host:channel:target:lun, such as "0:0:0:0"`)
-	}
+	k.Valid(hints+".hctl", d.Hints.HCTL, scsiAddress.MatchString, "%q is not a SCSI address", `write host:channel:target:lun, such as "0:0:0:0"`)
 	if d.Hints.MinSizeGigabytes < 0 || d.Hints.MinSizeGigabytes > 1<<20 {
 		k.Report(hints+".minSizeGigabytes", fmt.Sprintf("%d GiB cannot be the size of a disk", d.Hints.MinSizeGigabytes), "")
 	}
@@ -143,8 +132,91 @@ func (k *checker) fencing(i int, h *Host) {
 		if k.Required(field+".address", h.Fencing.Address, "write the Redfish address of the machine's BMC") {
 			k.BMCAddress(field+".address", h.Fencing.Address)
 		}
-		if h.Fencing.Credentials.IsZero() {
-			k.Report(field+".credentials", "is missing", "write where user:password is read from")
+		k.ReportIf(h.Fencing.Credentials.IsZero(), field+".credentials", "is missing", "write where user:password is read from")
+	}
+}
+
+func (k *checker) hostLabel(i int) string {
+	if name := k.cluster.Spec.Hosts[i].Name; name != "" {
+		return "host " + name
+	}
+	return fmt.Sprintf("spec.hosts[%d]", i)
+}
+
+// ownerLabel is what to call a host that has what another has too, be it the name.
+func (k *checker) ownerLabel(owner, other int) string {
+	if label := k.hostLabel(owner); label != k.hostLabel(other) {
+		return label
+	}
+	return fmt.Sprintf("spec.hosts[%d]", owner)
+}
+
+// duplicates reports what two hosts cannot share. The service would take most of it.
+func (k *checker) duplicates() {
+	whats := map[string]string{
+		"name": "the name", "hostname": "the hostname", "mac": "the MAC address", "serial": "the serial number", "uuid": "the UUID",
+		"own hostname": "the hostname", "bmc": "the BMC", "disk": "the disk",
+	}
+	owners := map[string]int{} // by kind and value
+	for i := range k.cluster.Spec.Hosts {
+		take := func(kind, value, name string) {
+			first, taken := owners[kind+" "+value]
+			switch {
+			case value == "":
+			case !taken:
+				owners[kind+" "+value] = i
+			case first != i:
+				k.Report(hostField(i, name), fmt.Sprintf("%s %s belongs to %s already", whats[kind], value, k.ownerLabel(first, i)), "")
+			}
 		}
+		h := &k.cluster.Spec.Hosts[i]
+		take("name", strings.ToLower(h.Name), "name")
+		if h.Hostname != h.Name {
+			take("hostname", strings.ToLower(h.Hostname), "hostname")
+		} else if owner, taken := owners["name "+h.Name]; taken && owner == i {
+			take("hostname", strings.ToLower(h.Hostname), "name")
+		}
+		take("mac", h.Match.MAC, "match.mac")
+		take("serial", strings.ToLower(h.Match.Serial), "match.serial")
+		take("uuid", h.Match.UUID, "match.uuid")
+		take("own hostname", strings.ToLower(h.Match.Hostname), "match.hostname")
+		take("bmc", h.Match.BMC, "match.bmc")
+		take("disk", strings.ToLower(h.Disk.Hints.WWN), "disk.hints.wwn")
+		if h.Net != nil {
+			take("mac", h.Net.MAC, "net.mac")
+			for j, nic := range h.Net.Interfaces {
+				take("mac", nic.MAC, fmt.Sprintf("net.interfaces[%d].mac", j))
+			}
+		}
+	}
+	k.sharedBMCs()
+}
+
+// sharedBMCs reports hosts that are, or may be, one machine: two at one BMC both have
+// to name their system.
+func (k *checker) sharedBMCs() {
+	type owned struct {
+		values.Controller
+		host int
+	}
+	var before []owned
+	for i := range k.cluster.Spec.Hosts {
+		h := &k.cluster.Spec.Hosts[i]
+		if h.BMC == nil || h.BMC.Address == "" {
+			continue
+		}
+		mine := owned{values.ControllerOf(h.BMC.Address, h.BMC.System), i}
+		for _, other := range before {
+			if other.Endpoint != mine.Endpoint || other.System != mine.System && other.System != "" && mine.System != "" {
+				continue
+			}
+			hint := ""
+			if mine.System == "" || other.System == "" {
+				hint = "write each machine's own address, or, where one BMC has several systems, bmc.system for each"
+			}
+			k.Report(hostField(i, "bmc.address"), fmt.Sprintf("the BMC %s belongs to %s already", values.BMCHost(h.BMC.Address), k.ownerLabel(other.host, i)), hint)
+			break
+		}
+		before = append(before, mine)
 	}
 }

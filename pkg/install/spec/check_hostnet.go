@@ -1,18 +1,17 @@
 package spec
 
 import (
-	"cmp"
 	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
 
+	"github.com/oaictl/oaictl/internal/yamltree"
 	"github.com/oaictl/oaictl/pkg/install/spec/internal/values"
 )
 
 const lastVLAN = 4094
 
-// hostNetworks checks every host's network, and that no address is used twice.
 func (k *checker) hostNetworks() {
 	used := map[netip.Addr]string{}
 	v := k.cluster.Spec.Network.VIPs
@@ -56,15 +55,11 @@ func (k *checker) interfaces(i int, n *HostNet) {
 	var names []string
 	for j, nic := range n.Interfaces {
 		field := fmt.Sprintf("%s[%d]", hostField(i, "net.interfaces"), j)
-		if k.Required(field+".name", nic.Name, "name the interface") {
-			k.InterfaceName(field+".name", nic.Name)
-		}
-		if k.Required(field+".mac", nic.MAC, "write the MAC address of the interface") {
-			k.MAC(field+".mac", nic.MAC)
-		}
-		if slices.Contains(names, nic.Name) {
-			k.Report(field+".name", fmt.Sprintf("%q stands here twice", nic.Name), "")
-		}
+		k.Required(field+".name", nic.Name, "name the interface")
+		k.InterfaceName(field+".name", nic.Name)
+		k.Required(field+".mac", nic.MAC, "write the MAC address of the interface")
+		k.MAC(field+".mac", nic.MAC)
+		k.ReportIf(slices.Contains(names, nic.Name), field+".name", fmt.Sprintf("%q stands here twice", nic.Name), "")
 		names = append(names, nic.Name)
 		for _, other := range n.Interfaces[:j] {
 			if nic.MAC != "" && other.MAC == nic.MAC {
@@ -109,18 +104,14 @@ func (k *checker) shortForm(i int, h *Host) []addressAt {
 	n, at := h.Net, func(name string) string { return hostField(i, "net."+name) }
 	ip4 := k.hostAddress(at("ip"), n.IP, wordDHCP, n.IP6 == "")
 	ip6 := k.hostAddress(at("ip6"), n.IP6, wordAuto, true)
-	if ip6.IsValid() && ip6.Addr().Is4() {
-		k.Report(at("ip6"), fmt.Sprintf("%s is IPv4", ip6), "write it as ip")
-	}
+	k.ReportIf(ip6.IsValid() && ip6.Addr().Is4(), at("ip6"), fmt.Sprintf("%s is IPv4", ip6), "write it as ip")
 	k.OptionalAddress(at("gateway"), n.Gateway)
 	k.OptionalAddress(at("gateway6"), n.Gateway6)
 	k.Addresses(at("dns"), n.DNS)
 	k.Domains(at("search"), n.Search)
 	k.mtu(at("mtu"), n.MTU)
 	k.InterfaceName(at("interface"), n.Interface)
-	if n.MAC != "" {
-		k.MAC(at("mac"), n.MAC)
-	}
+	k.MAC(at("mac"), n.MAC)
 	if n.VLAN != 0 || k.cluster.Spec.Network.Defaults.VLAN == 0 {
 		k.vlan(at("vlan"), n.VLAN)
 	}
@@ -141,8 +132,7 @@ func (k *checker) shortForm(i int, h *Host) []addressAt {
 	return list
 }
 
-// hostAddress reads a static address. The zero prefix stands for none, or for
-// one that is not right.
+// hostAddress reads a static address: the zero prefix for none, or a wrong one.
 func (k *checker) hostAddress(field, text, word string, either bool) netip.Prefix {
 	if text == "" || text == word || k.IsFailed(field) {
 		return netip.Prefix{}
@@ -198,9 +188,7 @@ func (k *checker) ports(i int, h *Host, plan netPlan) {
 
 func (k *checker) bond(field string, b *Bond) {
 	k.InterfaceName(field+".name", b.Name)
-	if len(b.Ports) == 0 {
-		k.Report(field+".ports", "is missing", "list the interfaces of the bond")
-	}
+	k.ReportIf(len(b.Ports) == 0, field+".ports", "is missing", "list the interfaces of the bond")
 	for j, port := range b.Ports {
 		if slices.Contains(b.Ports[:j], port) {
 			k.Report(fmt.Sprintf("%s.ports[%d]", field, j), fmt.Sprintf("%s stands here twice", port), "")
@@ -214,22 +202,15 @@ func (k *checker) vlan(field string, id int) {
 	}
 }
 
-// way checks that static addresses come with a way out: a gateway in their
-// subnet, and DNS.
+// way checks that static addresses have a gateway in their subnet, and DNS.
 func (k *checker) way(i int, plan netPlan) {
 	for _, family := range []struct {
-		ip          netip.Prefix
-		gateway, at string
-		name        string
-		everything  string
-	}{
-		{plan.ip4, plan.gateway4, plan.gateway4At, "gateway", "0.0.0.0/0"},
-		{plan.ip6, plan.gateway6, plan.gate6At, "gateway6", "::/0"},
-	} {
+		familyPlan
+		name, everything string
+	}{{plan.v4, "gateway", "0.0.0.0/0"}, {plan.v6, "gateway6", "::/0"}} {
 		if !family.ip.IsValid() {
 			continue
 		}
-		field := hostField(i, "net."+family.name)
 		gateway, err := netip.ParseAddr(family.gateway)
 		switch {
 		case family.gateway == "":
@@ -238,33 +219,25 @@ func (k *checker) way(i int, plan netPlan) {
 			}
 		case err != nil:
 		case gateway == family.ip.Addr():
-			k.Report(field, fmt.Sprintf("%s is the host's own address", gateway), "")
+			k.Report(hostField(i, "net."+family.name), fmt.Sprintf("%s is the host's own address", gateway), "")
 		case !family.ip.Contains(gateway) && !gateway.IsLinkLocalUnicast():
-			k.gatewayAstray(i, k.gatewayField(i, family.at, field), fmt.Sprintf("the gateway %s is not in the subnet %s of %s", gateway, family.ip.Masked(), k.hostLabel(i)))
+			at := family.gatewayAt
+			if name, ofHost := strings.CutPrefix(at, "host."); ofHost {
+				at = hostField(i, "net."+name)
+			}
+			k.gatewayAstray(i, at, fmt.Sprintf("the gateway %s is not in the subnet %s of %s", gateway, family.ip.Masked(), k.hostLabel(i)))
 		}
 	}
-	if (plan.ip4.IsValid() || plan.ip6.IsValid()) && !plan.dhcp4 && !plan.auto6 && len(plan.dns) == 0 {
+	if (plan.v4.ip.IsValid() || plan.v6.ip.IsValid()) && !plan.v4.automatic && !plan.v6.automatic && len(plan.dns) == 0 {
 		k.defaultMissing(i, "dns", "DNS servers")
 	}
 }
 
-// gatewayElsewhere says whether a host without a gateway reaches the world all
-// the same: by a route to everything, or through its other family.
+// gatewayElsewhere says whether a route to everything, or the other family, does for a
+// gateway.
 func (k *checker) gatewayElsewhere(plan netPlan, everything string) bool {
-	for _, route := range plan.routes {
-		if route.Destination == everything {
-			return true
-		}
-	}
-	return plan.ip4.IsValid() && plan.ip6.IsValid() && (plan.gateway4 != "" || plan.gateway6 != "") || plan.dhcp4 || plan.auto6
-}
-
-// gatewayField is where the gateway stands: in the host, or in the defaults.
-func (k *checker) gatewayField(i int, at, own string) string {
-	if name, ofHost := strings.CutPrefix(at, "host."); ofHost {
-		return hostField(i, "net."+name)
-	}
-	return cmp.Or(at, own)
+	return slices.ContainsFunc(plan.routes, func(route Route) bool { return route.Destination == everything }) ||
+		plan.v4.ip.IsValid() && plan.v6.ip.IsValid() && (plan.v4.gateway != "" || plan.v6.gateway != "") || plan.v4.automatic || plan.v6.automatic
 }
 
 func (k *checker) routes(i int, routes []Route, plan netPlan) {
@@ -275,7 +248,7 @@ func (k *checker) routes(i int, routes []Route, plan netPlan) {
 			k.Report(field+".destination", fmt.Sprintf("%q is not a network", route.Destination), "write it as CIDR, such as 10.0.0.0/8")
 		}
 		gateway, ok := k.Address(field+".gateway", route.Gateway)
-		subnets := []netip.Prefix{plan.ip4, plan.ip6}
+		subnets := []netip.Prefix{plan.v4.ip, plan.v6.ip}
 		subnets = slices.DeleteFunc(subnets, func(p netip.Prefix) bool { return !p.IsValid() || p.Addr().Is4() != gateway.Is4() })
 		if ok && len(subnets) > 0 && !values.Inside(gateway, subnets) && !gateway.IsLinkLocalUnicast() {
 			k.Report(field+".gateway", fmt.Sprintf("%s is not in the subnet %s of %s", gateway, subnets[0].Masked(), k.hostLabel(i)), "")
@@ -283,8 +256,87 @@ func (k *checker) routes(i int, routes []Route, plan netPlan) {
 		if ok && err == nil && gateway.Is4() != destination.Addr().Is4() {
 			k.Report(field, "destination and gateway are of different families", "")
 		}
-		if route.Metric < 0 {
-			k.Report(field+".metric", "is negative", "")
+		k.ReportIf(route.Metric < 0, field+".metric", "is negative", "")
+	}
+}
+
+// readNMState finds which interfaces an nmstate document, or net.interfaces, ties to
+// MAC addresses, and which neither does. Virtual ones need none.
+func readNMState(n *HostNet) (doc *nmstateDoc, macs []NIC, err error) {
+	root, problems := parseTree([]byte(n.NMState.Text()))
+	if len(problems) > 0 {
+		return nil, nil, fmt.Errorf("line %d %s", problems[0].At.Line, problems[0].Message)
+	}
+	if root.Kind != yamltree.Map {
+		return nil, nil, fmt.Errorf("has to be a map, but is %s", root.Kind)
+	}
+	doc = &nmstateDoc{}
+	doc.read(root)
+	for _, nic := range doc.nics {
+		if known, ok := nicNamed(n.Interfaces, nic.Name); ok {
+			nic.MAC = known.MAC
+		}
+		if nic.MAC == "" {
+			doc.unnamed = append(doc.unnamed, nic.Name)
+			continue
+		}
+		macs = append(macs, NIC{Name: nic.Name, MAC: values.CanonicalMAC(nic.MAC)})
+	}
+	// A document may name a port only in its bond, its bridge or its VLAN: it is
+	// tied to the machine all the same.
+	for _, nic := range n.Interfaces {
+		tied := slices.ContainsFunc(macs, func(m NIC) bool { return m.Name == nic.Name })
+		if nic.Name != "" && nic.MAC != "" && !tied {
+			macs = append(macs, NIC{Name: nic.Name, MAC: values.CanonicalMAC(nic.MAC)})
 		}
 	}
+	return doc, macs, nil
+}
+
+// nmstateDoc is what the rest of the cluster is checked against.
+type nmstateDoc struct {
+	nics      []NIC // of ethernet interfaces
+	unnamed   []string
+	addresses []netip.Prefix
+}
+
+func (doc *nmstateDoc) read(root *yamltree.Node) {
+	interfaces, _ := root.Get("interfaces")
+	if interfaces == nil {
+		return
+	}
+	for _, item := range interfaces.Items {
+		name, kind, mac := textOf(item, "name"), textOf(item, "type"), textOf(item, "mac-address")
+		if name != "" && (kind == "ethernet" || kind == "" || kind == "infiniband") {
+			doc.nics = append(doc.nics, NIC{Name: name, MAC: mac})
+		}
+		for _, family := range []string{"ipv4", "ipv6"} {
+			doc.addressesOf(item, family)
+		}
+	}
+}
+
+func (doc *nmstateDoc) addressesOf(item *yamltree.Node, family string) {
+	settings, ok := item.Get(family)
+	if !ok {
+		return
+	}
+	list, ok := settings.Get("address")
+	if !ok {
+		return
+	}
+	for _, address := range list.Items {
+		if prefix, err := netip.ParsePrefix(textOf(address, "ip") + "/" + textOf(address, "prefix-length")); err == nil && !everyMachines(prefix.Addr()) {
+			doc.addresses = append(doc.addresses, prefix)
+		}
+	}
+}
+
+func everyMachines(ip netip.Addr) bool { return ip.IsLoopback() || ip.IsLinkLocalUnicast() }
+
+func textOf(n *yamltree.Node, key string) string {
+	if value, ok := n.Get(key); ok {
+		return value.Text
+	}
+	return ""
 }

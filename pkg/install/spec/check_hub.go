@@ -10,7 +10,6 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec/internal/values"
 )
 
-// clusterUUID matches what a cluster calls itself.
 var clusterUUID = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
 
 // queryError begins the values that the hub itself gives where a query fails.
@@ -21,9 +20,7 @@ func (k *checker) hub() {
 	k.AgentLabels("spec.hub.agentLabels", h.AgentLabels)
 	k.AgentLabels("spec.hub.nodeLabels", h.NodeLabels)
 	k.classifications(h.Classifications)
-	if image := h.Ironic.Image; image != "" && !imageReference.MatchString(image) {
-		k.Report("spec.hub.ironic.image", "is not the reference of an image", "write registry/repository:tag or registry/repository@sha256:digest, without a scheme")
-	}
+	k.image("spec.hub.ironic.image", h.Ironic.Image)
 	for i, family := range h.Ironic.IPFamilies {
 		if slices.Contains(h.Ironic.IPFamilies[:i], family) {
 			k.Report(fmt.Sprintf("spec.hub.ironic.ipFamilies[%d]", i), fmt.Sprintf("%s stands here twice", family), "")
@@ -67,8 +64,7 @@ func (k *checker) classifications(list []Classification) {
 	}
 }
 
-// Name is what distinguishes a classification in the name of its
-// object, which has lower-case letters, digits and dashes only.
+// Name distinguishes a classification in the name of its object.
 func (c Classification) Name() string {
 	return strings.Trim(strings.Map(func(r rune) rune {
 		switch {
@@ -112,13 +108,11 @@ func (k *checker) discoveryImage() {
 	}
 }
 
-// imported checks a cluster that is installed already: what only says how one is
-// installed has no meaning then, and would be taken for something that is done.
+// imported refuses what says how a cluster is installed: this one is already, and it
+// would be taken for done.
 func (k *checker) imported() {
 	c := k.cluster
-	if id := c.Spec.Import.ClusterID; id != "" && !clusterUUID.MatchString(id) {
-		k.Report("spec.import.clusterID", fmt.Sprintf("%q is not a UUID", id), "write what the cluster says: oc get clusterversion version -o jsonpath='{.spec.clusterID}'")
-	}
+	k.Valid("spec.import.clusterID", c.Spec.Import.ClusterID, clusterUUID.MatchString, "%q is not a UUID", "write what the cluster says: oc get clusterversion version -o jsonpath='{.spec.clusterID}'")
 	for _, field := range []string{
 		"spec.topology.controlPlane", "spec.topology.arbiters", "spec.topology.fencing", "spec.topology.required",
 		"spec.network.type", "spec.network.machine", "spec.network.cluster", "spec.network.service", "spec.network.vips", "spec.network.loadBalancer", "spec.network.userManaged", "spec.network.mtu",
@@ -132,7 +126,5 @@ func (k *checker) imported() {
 	if len(c.Spec.Hosts) == 0 && !c.Spec.AcceptUnknownHosts {
 		k.Report("spec.hosts", "is missing, so there is nothing to add to the cluster", "list the hosts that are to be added")
 	}
-	if c.WorkerCount() < 0 {
-		k.Report("spec.topology.workers", "is negative", "")
-	}
+	k.ReportIf(c.WorkerCount() < 0, "spec.topology.workers", "is negative", "")
 }

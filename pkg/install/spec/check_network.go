@@ -3,6 +3,7 @@ package spec
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 
 	"github.com/oaictl/oaictl/pkg/install/spec/internal/values"
@@ -38,8 +39,7 @@ func (k *checker) networks() {
 
 func (k *checker) clusterNetworks() []values.NamedNetwork {
 	var list []values.NamedNetwork
-	if given := len(k.cluster.Spec.Network.Cluster); given > values.MaxNetworks {
-		k.Report("spec.network.cluster", fmt.Sprintf("there are %d networks", given), fmt.Sprintf("use at most %d", values.MaxNetworks))
+	if k.TooMany("spec.network.cluster", len(k.cluster.Spec.Network.Cluster)) {
 		return nil
 	}
 	for i, network := range k.cluster.Spec.Network.Cluster {
@@ -93,8 +93,8 @@ func (k *checker) overlaps(machine, cluster, service []values.NamedNetwork) {
 	}
 }
 
-// families checks dual stack: where it is asked for, machine, cluster and
-// service networks all have it.
+// families checks that machine, cluster and service networks are all dual stack or
+// none.
 func (k *checker) families(machine, cluster, service []values.NamedNetwork) {
 	dual := values.IsDual(machine) || values.IsDual(cluster) || values.IsDual(service) || len(k.cluster.Spec.Network.VIPs.API) == 2
 	lists := []struct {
@@ -130,7 +130,7 @@ func (k *checker) networkKind() {
 	if n.Type == openShiftSDN && !k.cluster.olderThan(lastSDNMinor+1) {
 		k.Report("spec.network.type", fmt.Sprintf("OpenShiftSDN ended with 4.%d", lastSDNMinor), "use OVNKubernetes")
 	}
-	if isTrue(n.UserManaged) && p != NoneType && p != External {
+	if valueOf(n.UserManaged) && p != NoneType && p != External {
 		k.Report("spec.network.userManaged", fmt.Sprintf("a user-managed network goes with platform none or external, not %s", p), "for a load balancer of your own write loadBalancer: user-managed")
 	}
 	if n.UserManaged != nil && !*n.UserManaged && p == NoneType {
@@ -150,8 +150,8 @@ func (k *checker) networkKind() {
 	}
 }
 
-// podMTU is for the network that OpenShift brings along: others are configured in
-// their own way.
+// podMTU is OVN-Kubernetes' and OpenShiftSDN's; others have a configuration of their
+// own.
 func (k *checker) podMTU(n Network) {
 	k.mtu(fieldMTU, n.MTU)
 	if n.MTU == 0 || k.IsFailed(fieldMTU) {
@@ -222,19 +222,17 @@ func (k *checker) vips() {
 	}
 }
 
-// vipsFit says whether virtual addresses go with the platform; they are looked
-// at only then.
+// vipsFit says whether virtual addresses go with the platform, so that they are
+// checked.
 func (k *checker) vipsFit(v VIPs) bool {
 	c := k.cluster
 	given := len(v.API)+len(v.Ingress) > 0
 	const field = "spec.network.vips"
 	switch {
 	case c.SingleNode():
-		if given {
-			k.Report(field, "a single node has no virtual addresses: its own address is the cluster's", "leave them out")
-		}
+		k.ReportIf(given, field, "a single node has no virtual addresses: its own address is the cluster's", "leave them out")
 		return false
-	case c.Spec.Platform.Type == NoneType || c.Spec.Platform.Type == External || isTrue(c.Spec.Network.UserManaged):
+	case c.Spec.Platform.Type == NoneType || c.Spec.Platform.Type == External || valueOf(c.Spec.Network.UserManaged):
 		if given {
 			k.Report(field, fmt.Sprintf("with platform %s the cluster has no virtual addresses: a load balancer outside has them", c.Spec.Platform.Type), "leave them out, and point DNS at the load balancer")
 		}
@@ -287,4 +285,70 @@ func (k *checker) vipPlace(address vip, machine []netip.Prefix) {
 	if values.SameAddress(d.Gateway, address.ip) || values.SameAddress(d.Gateway6, address.ip) {
 		k.Report(address.field, fmt.Sprintf("%s is the gateway's address", address.ip), "use an unused address of the machine network")
 	}
+}
+
+// astray is a default that does not do for a host. It is one problem, of the default,
+// however many hosts there are.
+type astray struct {
+	field, key string // the default; what of it, where several things can be wrong
+	of         int    // the first host
+	own        string // the field of the host that the problem is about if it is the only one; "" if it is the default's
+	message    string
+	remedy     string
+	more       int // hosts for which it does not do either
+}
+
+const defaultsField = "spec.network.defaults"
+
+func (k *checker) defaultAstray(wrong astray) {
+	for i := range k.astray {
+		if k.astray[i].field == wrong.field && k.astray[i].key == wrong.key {
+			if k.astray[i].of != wrong.of {
+				k.astray[i].more++
+			}
+			return
+		}
+	}
+	k.astray = append(k.astray, wrong)
+}
+
+// defaultMissing reports what neither a host nor the defaults have. A default that is
+// no address is reported already.
+func (k *checker) defaultMissing(host int, name, need string) {
+	field := defaultsField + "." + name
+	if k.IsFailed(field) || slices.ContainsFunc(k.problems.List, func(p Problem) bool { return p.Field == field }) {
+		return
+	}
+	k.defaultAstray(astray{
+		field: field, of: host, own: hostField(host, "net."+name),
+		message: fmt.Sprintf("is missing: %s has a static address and needs %s", k.hostLabel(host), need),
+		remedy:  fmt.Sprintf("write %s here, or in the net of each host", name),
+	})
+}
+
+func (k *checker) gatewayAstray(host int, field, message string) {
+	if !strings.HasPrefix(field, defaultsField) {
+		k.Report(field, message, "")
+		return
+	}
+	k.defaultAstray(astray{field: field, of: host, message: message, remedy: "correct it, or write the gateway of those hosts in their net"})
+}
+
+func (k *checker) defaultsAstray() {
+	for _, wrong := range k.astray {
+		if wrong.more == 0 && wrong.own != "" {
+			wrong.field = wrong.own
+		}
+		if wrong.more > 0 {
+			wrong.message += fmt.Sprintf("; %s", moreHosts(wrong.more))
+		}
+		k.Report(wrong.field, wrong.message, wrong.remedy)
+	}
+}
+
+func moreHosts(n int) string {
+	if n == 1 {
+		return "one more host has the same problem"
+	}
+	return fmt.Sprintf("%d more hosts have the same problem", n)
 }

@@ -76,7 +76,7 @@ func TestTwoNodesWithFencing(t *testing.T) {
 	}
 	f := c.Spec.Hosts[0].Fencing
 	user, _, ok := f.Credentials.Login()
-	if !c.Spec.Topology.Fencing || f.Address != "10.0.0.2" || !ok || user != "admin" || !isTrue(f.Insecure) {
+	if !c.Spec.Topology.Fencing || f.Address != "10.0.0.2" || !ok || user != "admin" || !valueOf(f.Insecure) {
 		t.Errorf("got %+v", f)
 	}
 }

@@ -3,6 +3,8 @@ package spec
 import (
 	"encoding/base64"
 	"fmt"
+	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -12,8 +14,7 @@ import (
 // PullSecret is the pull secret's JSON.
 func (c *Cluster) PullSecret() Secret { return c.Spec.PullSecret.Secret() }
 
-// SSHKey is the public keys, one a line, as the service takes them; empty if
-// there are none.
+// SSHKey is the public keys, one a line; empty if there are none.
 func (c *Cluster) SSHKey() string {
 	var keys []string
 	for i := range c.Spec.SSHKeys {
@@ -22,8 +23,7 @@ func (c *Cluster) SSHKey() string {
 	return strings.Join(keys, "\n")
 }
 
-// TrustBundle is the certificates (PEM) to trust besides the well-known ones;
-// empty if there are none.
+// TrustBundle is the certificates (PEM) to trust besides the system's; empty for none.
 func (c *Cluster) TrustBundle() string { return pem(c.Spec.Registry.TrustBundle) }
 
 func pem(source *PublicSource) string {
@@ -33,8 +33,7 @@ func pem(source *PublicSource) string {
 	return ""
 }
 
-// File is what the cluster was read from, for messages; empty for a cluster
-// that was made in Go.
+// File is what the cluster was read from; empty for one that was made in Go.
 func (c *Cluster) File() string {
 	if c.source == nil {
 		return ""
@@ -52,9 +51,9 @@ func (c *Cluster) Host(name string) *Host {
 	return nil
 }
 
-// HostField is the path of a field of a host, such as spec.hosts[2].disk.hints
-// for the name disk.hints, or of the host itself for no name. It is empty for a
-// host that is not one of the cluster's own.
+// HostField is the path of a field of a host, such as spec.hosts[2].disk.hints for
+// disk.hints, or of the host itself for no name. It is empty for a host that is not the
+// cluster's.
 func (c *Cluster) HostField(h *Host, name string) string {
 	for i := range c.Spec.Hosts {
 		if &c.Spec.Hosts[i] == h {
@@ -64,14 +63,13 @@ func (c *Cluster) HostField(h *Host, name string) string {
 	return ""
 }
 
-// lastContentSourcesMinor is the last version whose install-config has
-// imageContentSources; then came imageDigestSources.
+// lastContentSourcesMinor is the last with imageContentSources, before
+// imageDigestSources.
 const lastContentSourcesMinor = 13
 
-// InstallConfigOverrides is what the cluster wants of install-config.yaml that
-// the service has no field for, as JSON: mirrors,
-// FIPS, and overrides.installConfig on top of these. It is empty where there is
-// nothing.
+// InstallConfigOverrides is what of install-config.yaml the service has no field for,
+// as JSON: mirrors, FIPS, and overrides.installConfig on top. It is empty where there
+// is nothing.
 func (c *Cluster) InstallConfigOverrides() (string, error) {
 	own := map[string]any{}
 	if mirrors := c.mirrorSources(); len(mirrors) > 0 {
@@ -98,11 +96,7 @@ func (c *Cluster) InstallConfigOverrides() (string, error) {
 func (c *Cluster) mirrorSources() []any {
 	var list []any
 	for _, mirror := range c.Spec.Registry.Mirrors {
-		targets := make([]any, len(mirror.Mirrors))
-		for i, target := range mirror.Mirrors {
-			targets[i] = target
-		}
-		list = append(list, map[string]any{"source": mirror.Source, "mirrors": targets})
+		list = append(list, map[string]any{"source": mirror.Source, "mirrors": append([]string{}, mirror.Mirrors...)})
 	}
 	return list
 }
@@ -116,10 +110,9 @@ const (
 	discoveryIgnitionVersion = "3.1.0"
 )
 
-// DiscoveryIgnition is the Ignition to merge into the discovery image's own, as
-// JSON: registries.conf and the trust bundle where there are mirrors, and
-// discovery.ignition on top. A file that both have is the document's. It is
-// empty where there is nothing.
+// DiscoveryIgnition is merged into the discovery image's own, as JSON: registries.conf
+// and the trust bundle where there are mirrors, and discovery.ignition, whose files
+// win. It is empty where there is nothing.
 func (c *Cluster) DiscoveryIgnition() (string, error) {
 	config, err := c.discoveryConfig()
 	if err != nil {
@@ -150,13 +143,8 @@ func (c *Cluster) discoveryConfig() (map[string]any, error) {
 	config := values.Merge(map[string]any{"ignition": map[string]any{"version": discoveryIgnitionVersion}}, wanted)
 	storage, _ := config["storage"].(map[string]any)
 	theirs, _ := storage["files"].([]any)
-	all := theirs
-	for i := len(files) - 1; i >= 0; i-- {
-		if !hasFile(theirs, files[i]) {
-			all = append([]any{files[i]}, all...)
-		}
-	}
-	config["storage"] = values.Merge(storage, map[string]any{"files": all})
+	files = slices.DeleteFunc(files, func(own any) bool { return hasFile(theirs, own) })
+	config["storage"] = values.Merge(storage, map[string]any{"files": append(files, theirs...)})
 	return config, nil
 }
 
@@ -177,9 +165,8 @@ func ignitionFile(path, content string) map[string]any {
 	}
 }
 
-// RegistriesConf is the mirrors as containers-registries.conf(5), version 2. In
-// discovery images are pulled by tag too, so mirrors are not held to digests.
-// It is empty where there are no mirrors.
+// RegistriesConf is the mirrors as containers-registries.conf(5), version 2; empty for
+// none. Discovery pulls by tag too, so they are not for digests only.
 func (c *Cluster) RegistriesConf() string {
 	if len(c.Spec.Registry.Mirrors) == 0 {
 		return ""
@@ -196,4 +183,122 @@ func (c *Cluster) RegistriesConf() string {
 		}
 	}
 	return out.String()
+}
+
+// Manifest is an extra manifest, read.
+type Manifest struct {
+	// Folder on the installation side.
+	Folder ManifestFolder
+	// Name of the file there.
+	Name string
+	// Content of the file.
+	Content string
+	// Field is the one that named the manifest, for messages.
+	Field string
+}
+
+// ManifestFiles is the extra manifests, in the order of the document and of the names
+// in folders, and the one that sets the MTU of the pod network.
+func (c *Cluster) ManifestFiles() []Manifest {
+	var all []Manifest
+	if c.source != nil {
+		all = c.source.manifests
+	}
+	if c.Spec.Network.MTU != 0 {
+		all = append(slices.Clone(all), c.mtuManifest())
+	}
+	return all
+}
+
+const fieldMTU = "spec.network.mtu"
+
+// mtuManifest configures the cluster network operator: the service's install-configs do
+// not know clusterNetworkMTU.
+func (c *Cluster) mtuManifest() Manifest {
+	plugin := "ovnKubernetesConfig"
+	if c.Spec.Network.Type == openShiftSDN {
+		plugin = "openshiftSDNConfig"
+	}
+	return Manifest{
+		Folder: FolderManifests, Name: "cluster-network-03-config.yml", Field: fieldMTU,
+		Content: fmt.Sprintf(`apiVersion: operator.openshift.io/v1
+kind: Network
+metadata:
+  name: cluster
+spec:
+  defaultNetwork:
+    %s:
+      mtu: %d
+`, plugin, c.Spec.Network.MTU),
+	}
+}
+
+func (r *sourceReader) manifests() {
+	var all []Manifest
+	for i, m := range r.check.cluster.Spec.Manifests {
+		field := fmt.Sprintf("spec.manifests[%d]", i)
+		switch {
+		case r.check.IsFailed(field):
+		case m.Path != "" && (m.Content != "" || m.Name != ""):
+			r.check.Report(field, "has a path, and stands inline too", "keep path, or name and content")
+		case m.Path != "":
+			all = append(all, r.manifestPath(m, field)...)
+		case m.Name != "" && m.Content != "":
+			all = append(all, Manifest{Folder: folderOf(m.Folder, ""), Name: m.Name, Content: m.Content, Field: field})
+		default:
+			r.check.Report(field, "names no manifest", "write path, or name and content")
+		}
+	}
+	r.check.cluster.source.manifests = all
+}
+
+func (r *sourceReader) manifestPath(m ManifestSource, field string) []Manifest {
+	full, err := r.path(m.Path)
+	if err != nil {
+		r.check.Report(field, err.Error(), "")
+		return nil
+	}
+	if r.env.ReadDir != nil {
+		if entries, err := r.env.ReadDir(full); err == nil {
+			var names []string
+			for _, entry := range entries {
+				if !entry.IsDir() && isManifestName(entry.Name()) {
+					names = append(names, entry.Name())
+				}
+			}
+			if len(names) == 0 {
+				r.check.Report(field, fmt.Sprintf("the folder %s holds no manifests", full), "manifests end in .yaml, .yml or .json")
+			}
+			return r.manifestFiles(m, full, names, field)
+		}
+	}
+	return r.manifestFiles(m, filepath.Dir(full), []string{filepath.Base(full)}, field)
+}
+
+func (r *sourceReader) manifestFiles(m ManifestSource, dir string, names []string, field string) []Manifest {
+	var all []Manifest
+	for _, name := range names {
+		full := filepath.Join(dir, name)
+		if text, ok := r.once(full, field, "", func() ([]byte, error) { return r.openFile(full) }); ok {
+			all = append(all, Manifest{Folder: folderOf(m.Folder, dir), Name: name, Content: text + "\n", Field: field})
+		}
+	}
+	return all
+}
+
+// folderOf is the folder that is asked for, else the one that the manifests' own is
+// called after.
+func folderOf(asked ManifestFolder, dir string) ManifestFolder {
+	switch {
+	case asked != "":
+		return asked
+	case path.Base(filepath.ToSlash(dir)) == string(FolderOpenShift):
+		return FolderOpenShift
+	default:
+		return FolderManifests
+	}
+}
+
+func isManifestName(name string) bool {
+	return slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(name))
 }

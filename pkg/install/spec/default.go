@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/oaictl/oaictl/pkg/install/spec/internal/decode"
 	"github.com/oaictl/oaictl/pkg/install/spec/internal/values"
 )
 
@@ -38,7 +37,7 @@ func (c *Cluster) Default() {
 	s := &c.Spec
 	if s.Platform.Type == "" {
 		s.Platform.Type = BareMetal
-		if c.SingleNode() || s.OpenShift.Arch == Power || s.OpenShift.Arch == Z || isTrue(s.Network.UserManaged) {
+		if c.SingleNode() || s.OpenShift.Arch == Power || s.OpenShift.Arch == Z || valueOf(s.Network.UserManaged) {
 			s.Platform.Type = NoneType
 		}
 		if s.Platform.External != nil {
@@ -51,26 +50,17 @@ func (c *Cluster) Default() {
 	if s.DiskEncryption != nil && len(s.DiskEncryption.On) == 0 {
 		s.DiskEncryption.On = RoleSet{AllRoles}
 	}
-	if s.InfraEnv.Bind == "" {
-		s.InfraEnv.Bind = BindEarly
+	s.InfraEnv.Bind = cmp.Or(s.InfraEnv.Bind, BindEarly)
+	method := BootRedfish
+	if len(s.Hosts) == 0 || slices.ContainsFunc(s.Hosts, func(h Host) bool { return h.BMC == nil }) {
+		method = BootISO
 	}
-	if s.Boot.Method == "" {
-		s.Boot.Method = BootISO
-		if c.allHaveBMC() {
-			s.Boot.Method = BootRedfish
-		}
-	}
-}
-
-func (c *Cluster) allHaveBMC() bool {
-	return len(c.Spec.Hosts) > 0 && !slices.ContainsFunc(c.Spec.Hosts, func(h Host) bool { return h.BMC == nil })
+	s.Boot.Method = cmp.Or(s.Boot.Method, method)
 }
 
 func (c *Cluster) defaultHost(i int) {
 	h := &c.Spec.Hosts[i]
-	if h.Role == "" {
-		h.Role = Auto
-	}
+	h.Role = cmp.Or(h.Role, Auto)
 	if h.Hostname == "" && !c.Present(hostField(i, "hostname")) {
 		h.Hostname = h.Name
 	}
@@ -88,8 +78,8 @@ func (c *Cluster) defaultHost(i int) {
 	h.Fencing = h.FencedBy()
 }
 
-// defaultBMCs gives hosts' BMCs what network.defaults says of all of them. It comes
-// when that has been read, so that it is read, and wrong, once.
+// defaultBMCs gives hosts' BMCs the shared values, once these have been read, so that a
+// wrong one is reported once.
 func (c *Cluster) defaultBMCs() {
 	shared := c.Spec.Network.Defaults.BMC
 	for i := range c.Spec.Hosts {
@@ -121,8 +111,8 @@ func impliedMatch(h *Host) Match {
 	return Match{}
 }
 
-// FencedBy is how the host is powered off by its peer, nil without fencing: what its
-// fencing leaves out is its BMC's.
+// FencedBy is the host's fencing, with what it leaves out taken from its BMC; nil for
+// none.
 func (h *Host) FencedBy() *Fencing {
 	if h.Fencing == nil || h.BMC == nil {
 		return h.Fencing
@@ -138,45 +128,28 @@ func (h *Host) FencedBy() *Fencing {
 	return &f
 }
 
+// defaultTopology counts the hosts: of an imported cluster those that are added, where
+// one of any role becomes a worker.
 func (c *Cluster) defaultTopology() {
-	t := &c.Spec.Topology
-	roles := c.rolesOfHosts()
-	auto := roles[Auto]
-	if c.Imported() {
-		c.defaultAdded(roles)
-		return
+	t, roles, added := &c.Spec.Topology, c.rolesOfHosts(), c.Imported()
+	arbiters, controlPlane := roles[Arbiter], controlPlaneFor(roles, len(c.Spec.Hosts))
+	if added {
+		controlPlane = roles[ControlPlane]
 	}
-	if t.Arbiters == nil {
-		t.Arbiters = new(roles[Arbiter])
+	t.Arbiters, t.ControlPlane = cmp.Or(t.Arbiters, &arbiters), cmp.Or(t.ControlPlane, &controlPlane)
+	workers := max(roles[Worker], len(c.Spec.Hosts)-*t.ControlPlane-*t.Arbiters, 0)
+	if added {
+		workers = roles[Worker] + roles[Auto]
 	}
-	if t.ControlPlane == nil {
-		t.ControlPlane = new(controlPlaneFor(roles, len(c.Spec.Hosts)))
-	}
-	if t.Workers == nil {
-		t.Workers = new(max(roles[Worker], len(c.Spec.Hosts)-*t.ControlPlane-*t.Arbiters, 0))
-	}
-	if *t.ControlPlane == 2 && *t.Arbiters == 0 && auto == 0 && !c.Present("spec.topology.fencing") {
-		t.Fencing = c.fencedHosts() == 2
+	t.Workers = cmp.Or(t.Workers, &workers)
+	if !added && *t.ControlPlane == 2 && *t.Arbiters == 0 && roles[Auto] == 0 && !c.Present("spec.topology.fencing") {
+		fenced := slices.DeleteFunc(slices.Clone(c.Spec.Hosts), func(h Host) bool { return h.Fencing == nil })
+		t.Fencing = len(fenced) == 2
 	}
 }
 
-// defaultAdded counts the hosts that are added to an imported cluster. One that
-// may be anything becomes a worker.
-func (c *Cluster) defaultAdded(roles map[Role]int) {
-	t := &c.Spec.Topology
-	if t.Arbiters == nil {
-		t.Arbiters = new(roles[Arbiter])
-	}
-	if t.ControlPlane == nil {
-		t.ControlPlane = new(roles[ControlPlane])
-	}
-	if t.Workers == nil {
-		t.Workers = new(roles[Worker] + roles[Auto])
-	}
-}
-
-// controlPlaneFor is how many control plane machines hosts of these roles make
-// up: those that say so, joined by those that may be anything, up to three.
+// controlPlaneFor is how many control plane machines there are: hosts of that role,
+// joined by those of any, up to three.
 func controlPlaneFor(roles map[Role]int, hosts int) int {
 	switch {
 	case hosts == 0:
@@ -198,16 +171,6 @@ func (c *Cluster) rolesOfHosts() map[Role]int {
 	return roles
 }
 
-func (c *Cluster) fencedHosts() int {
-	n := 0
-	for i := range c.Spec.Hosts {
-		if c.Spec.Hosts[i].Fencing != nil {
-			n++
-		}
-	}
-	return n
-}
-
 // ControlPlaneCount is the number of control plane machines.
 func (c *Cluster) ControlPlaneCount() int { return valueOf(c.Spec.Topology.ControlPlane) }
 
@@ -217,51 +180,39 @@ func (c *Cluster) WorkerCount() int { return valueOf(c.Spec.Topology.Workers) }
 // ArbiterCount is the number of arbiters.
 func (c *Cluster) ArbiterCount() int { return valueOf(c.Spec.Topology.Arbiters) }
 
-// RequiredWorkers is the number of workers without which the installation is
-// not complete: topology.required.workers, by default all of them.
+// RequiredWorkers is how many workers have to be installed; by default all of them.
 func (c *Cluster) RequiredWorkers() int {
-	if required := c.Spec.Topology.Required.Workers; required != nil {
-		return *required
-	}
-	return c.WorkerCount()
+	return valueOf(cmp.Or(c.Spec.Topology.Required.Workers, c.Spec.Topology.Workers))
 }
 
 // SingleNode says whether the cluster is one machine when it is installed.
 func (c *Cluster) SingleNode() bool { return c.ControlPlaneCount() == 1 && !c.Imported() }
 
-func isTrue(is *bool) bool { return is != nil && *is }
-
-func valueOf(n *int) int {
-	if n == nil {
-		return 0
+// valueOf is what a pointer leads to, and the zero value for nil.
+func valueOf[T any](p *T) (value T) {
+	if p != nil {
+		value = *p
 	}
-	return *n
+	return value
 }
 
-// canonicalWords brings every word to the spelling that oaictl uses.
-// Words that are not known stay, to be reported.
+// canonicalWords spells every known word as oaictl does.
 func canonicalWords(c *Cluster) {
-	decode.Walk(reflect.ValueOf(c).Elem(), "", func(v reflect.Value, _ string) bool {
-		switch own := v.Interface().(type) {
-		case RoleSet:
-			if set, unknown := own.normalise(); len(unknown) == 0 && own != nil {
+	walk(reflect.ValueOf(c).Elem(), "", func(v reflect.Value, _ string) bool {
+		field := v.Interface()
+		if roles, is := field.(RoleSet); is && roles != nil {
+			if set, unknown := roles.normalise(); len(unknown) == 0 {
 				v.Set(reflect.ValueOf(append(RoleSet{}, set...)))
 			}
-		case word:
-			if v.Kind() != reflect.String {
-				break // a pointer to one
-			}
-			if value, known := canonical(own, v.String()); known {
-				v.SetString(value)
-			}
+		} else if value, known := canonical(field, v.String()); known {
+			v.SetString(value)
 		}
 		return true
 	})
 }
 
-// AtInstall is the cluster as it is installed: without the workers of a single
-// node, which are none of it until it is installed and are added then. Where there
-// are none to leave out it is the cluster itself.
+// AtInstall is the cluster without the workers that are added to a single node once it
+// is installed. Without any it is the cluster itself.
 func (c *Cluster) AtInstall() *Cluster {
 	if !c.SingleNode() || c.WorkerCount() == 0 || c.RequiredWorkers() != 0 {
 		return c

@@ -9,8 +9,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/oaictl/oaictl/internal/yamltree"
-
-	"github.com/oaictl/oaictl/pkg/install/spec/internal/decode"
 )
 
 // Whatever stands in a file, Load ends with a cluster or with problems that
@@ -61,7 +59,7 @@ func FuzzStaticNetwork(f *testing.F) {
 		if !ok || text != again {
 			t.Fatalf("not the same twice:\n%s\n%s", text, again)
 		}
-		root, problems := decode.ParseTree([]byte(text))
+		root, problems := parseTree([]byte(text))
 		if len(problems) > 0 {
 			t.Fatalf("cannot be read back: %v\n%s", problems, text)
 		}

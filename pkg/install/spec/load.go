@@ -1,6 +1,18 @@
+// Package spec is cluster.yaml: its types, and the strict reader that turns a
+// file into a Cluster or into the complete list of what is wrong with it.
+//
+// The reader knows where every field stands (file, line, column), reads every
+// file, variable and command that the document refers to exactly once, and
+// hands out what it read through methods. Secrets come out as [Secret], which
+// prints as "[redacted]" everywhere.
+//
+// The package imports the standard library and a YAML reader, nothing else. It
+// decides nothing about a service: what of a Cluster is sent, and in which
+// words, is the business of the service planes.
 package spec
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,15 +20,16 @@ import (
 	"io/fs"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/oaictl/oaictl/internal/yamltree"
-	"github.com/oaictl/oaictl/pkg/install/spec/internal/decode"
+	"github.com/oaictl/oaictl/pkg/install/spec/internal/values"
 )
 
-// Load reads the cluster in the file at path; "-" is standard input. Whatever
-// the file refers to is read too. The error is a *Problems with everything that
-// is wrong, or says that ctx was done.
+// Load reads the cluster in the file at path, or standard input for "-", and what it
+// refers to. The error is a *Problems with everything that is wrong, or says that ctx
+// was done.
 func Load(ctx context.Context, path string, env Env) (*Cluster, error) {
 	read := env.ReadFile
 	if path == "-" {
@@ -35,11 +48,11 @@ func Load(ctx context.Context, path string, env Env) (*Cluster, error) {
 	return Parse(ctx, path, data, env)
 }
 
-// Parse reads the cluster in data. name is what messages call it, and what relative
-// paths are relative to; "-" stands for standard input and the current folder.
+// Parse reads the cluster in data. Messages call it name, to which paths are relative;
+// "-" stands for standard input and the current folder.
 func Parse(ctx context.Context, name string, data []byte, env Env) (*Cluster, error) {
 	problems := &Problems{}
-	root, syntax := decode.ParseTree(data)
+	root, syntax := parseTree(data)
 	for _, p := range syntax {
 		problems.List = append(problems.List, Problem{File: name, Line: p.At.Line, Column: p.At.Column, Message: p.Message, Remedy: p.Remedy})
 	}
@@ -47,12 +60,12 @@ func Parse(ctx context.Context, name string, data []byte, env Env) (*Cluster, er
 		return nil, problems.sorted()
 	}
 	c := &Cluster{source: &source{file: name, dir: filepath.Dir(name), stdin: name == "-", places: map[string]yamltree.Place{}}}
-	d := &decode.Decoder{Places: c.source.places, Failed: map[string]bool{}, Format: &clusterFormat{file: name, problems: problems}}
-	d.Value(root, root.At, "", reflect.ValueOf(c).Elem())
-	if root.Kind != yamltree.Map || !ours(c, problems) || d.Format.Full() {
+	d := &decoder{file: name, places: c.source.places, failed: map[string]bool{}, problems: problems}
+	d.value(root, root.At, "", reflect.ValueOf(c).Elem())
+	if root.Kind != yamltree.Map || !ours(c, problems) || d.full() {
 		return nil, problems.sorted()
 	}
-	if err := c.resolve(ctx, env, problems, d.Failed); err != nil {
+	if err := c.resolve(ctx, env, problems, d.failed); err != nil {
 		return nil, err
 	}
 	if err := problems.sorted(); err != nil {
@@ -61,8 +74,8 @@ func Parse(ctx context.Context, name string, data []byte, env Env) (*Cluster, er
 	return c, nil
 }
 
-// ours says whether the document is one of ours at all. If it is not, every
-// other problem is a consequence, and the only one told.
+// ours says whether the document is one of ours at all. Otherwise this is the only
+// problem told.
 func ours(c *Cluster, problems *Problems) bool {
 	message := ""
 	switch {
@@ -82,13 +95,12 @@ func ours(c *Cluster, problems *Problems) bool {
 	return false
 }
 
-// Resolve finishes a cluster that was made in Go: it fills in what can be
-// derived, reads what the cluster refers to, relative to dir, and checks
-// everything. A cluster from Load is finished already.
+// Resolve fills in, reads, relative to dir, and checks a cluster that was made in Go. A
+// cluster from Load is finished already.
 func (c *Cluster) Resolve(ctx context.Context, dir string, env Env) error {
 	if c.source == nil {
 		c.source = &source{dir: dir, places: map[string]yamltree.Place{}}
-		decode.NotePresent(c.source.places, reflect.ValueOf(c).Elem())
+		notePresent(c.source.places, reflect.ValueOf(c).Elem())
 	}
 	problems := &Problems{}
 	if err := c.resolve(ctx, env, problems, map[string]bool{}); err != nil {
@@ -113,8 +125,7 @@ func fileProblem(name, message string) error {
 	return &Problems{List: []Problem{{File: name, Message: message}}}
 }
 
-// reason is why a file could not be read, without its name, which the message
-// already gives.
+// reason is why a file could not be read, without its name.
 func reason(err error) string {
 	var path *fs.PathError
 	if errors.As(err, &path) {
@@ -123,63 +134,63 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// clusterFormat is what a decoder needs to know of cluster.yaml.
-type clusterFormat struct {
-	file     string
-	problems *Problems
-}
-
-// maxProblems is where the decoder gives up: such a file is no cluster.yaml.
-const maxProblems = 500
-
-// Full says whether enough problems were found.
-func (f *clusterFormat) Full() bool { return len(f.problems.List) >= maxProblems }
-
-// Tell notes a problem.
-func (f *clusterFormat) Tell(at yamltree.Place, field, message, remedy string) {
-	f.problems.List = append(f.problems.List, Problem{File: f.file, Line: at.Line, Column: at.Column, Field: field, Message: message, Remedy: remedy})
-}
-
-type textual interface {
-	fromText(text string) error
-}
-
-// Special decodes sources of secrets, documents, and what may be written as text.
-func (f *clusterFormat) Special(d *decode.Decoder, n *yamltree.Node, at yamltree.Place, field string, target any) bool {
+// special decodes what may be written as text, documents, and sources of secrets.
+func (d *decoder) special(n *yamltree.Node, at yamltree.Place, field string, target any) bool {
+	var text *string
+	var err error
 	switch to := target.(type) {
 	case *Document:
-		decodeDocument(d, n, at, field, to)
+		d.document(n, at, field, to)
 		return true
 	case *Source, *Credentials:
 		if n.Kind == yamltree.Map && !isPullSecret(n) {
 			return false
 		}
-		d.Report(at, field, "a secret never stands in the file itself", "write where it is read from: {file: PATH}, {env: NAME}, {exec: [PROGRAM, ARGUMENT]} or {stdin: true}")
+		d.report(at, field, "a secret never stands in the file itself", "write where it is read from: {file: PATH}, {env: NAME}, {exec: [PROGRAM, ARGUMENT]} or {stdin: true}")
 		return true
-	case textual:
-		kind := reflect.TypeOf(target).Elem().Kind()
-		if n.Kind == yamltree.Map && kind == reflect.Struct || n.Kind == yamltree.List && kind == reflect.Slice {
-			return false
-		}
-		if !d.Want(n, yamltree.Text, at, field) {
-			return true
-		}
-		if err := to.fromText(n.Text); err != nil {
-			d.Report(at, field, err.Error(), "")
+	case *RoleSet:
+		return n.Kind != yamltree.List && d.textList(n, at, field, (*[]string)(to))
+	case *StringList:
+		return n.Kind != yamltree.List && d.textList(n, at, field, (*[]string)(to))
+	case *Duration:
+		if d.want(n, yamltree.Text, at, field) {
+			if *to, err = parseDuration(n.Text); err != nil {
+				d.report(at, field, err.Error(), "")
+			}
 		}
 		return true
+	case *Platform:
+		text = (*string)(&to.Type)
+	case *Bundle:
+		text = &to.ID
+	case *ManifestSource:
+		text = &to.Path
+	case *PublicSource:
+		text = &to.Inline
 	}
-	return false
+	if text == nil || n.Kind == yamltree.Map {
+		return false
+	}
+	if d.want(n, yamltree.Text, at, field) {
+		*text = n.Text
+	}
+	return true
 }
 
-// isPullSecret says whether a map is a pull secret itself, and not where to read one.
+func (d *decoder) textList(n *yamltree.Node, at yamltree.Place, field string, to *[]string) bool {
+	if d.want(n, yamltree.Text, at, field) {
+		*to = splitList(n.Text)
+	}
+	return true
+}
+
 func isPullSecret(n *yamltree.Node) bool {
 	_, has := n.Get("auths")
 	return has
 }
 
-// Mistake is a version without quotes, and a number in place of the hosts.
-func (f *clusterFormat) Mistake(n *yamltree.Node, want yamltree.Kind, field string) (message, remedy string) {
+// mistake is a known one: a version without quotes, or a number in place of the hosts.
+func mistake(n *yamltree.Node, want yamltree.Kind, field string) (message, remedy string) {
 	switch {
 	case want == yamltree.Text && field == "spec.openshift.version" && (n.Kind == yamltree.Int || n.Kind == yamltree.Float || n.Kind == yamltree.Bool):
 		return fmt.Sprintf("%s without quotes is a number, and as a number 4.20 is 4.2", n.Text), fmt.Sprintf("put the version in quotes: version: %q", n.Text)
@@ -189,9 +200,9 @@ func (f *clusterFormat) Mistake(n *yamltree.Node, want yamltree.Kind, field stri
 	return "", ""
 }
 
-// Elsewhere is the path of a field that has this name in another part of the
-// document; a part of the same host if the key stood in a host.
-func (f *clusterFormat) Elsewhere(key, field string) string {
+// elsewhere is the path of a field of this name in another part of the document, of the
+// same host if in one.
+func elsewhere(key, field string) string {
 	var found string
 	var walk func(t reflect.Type, path string, depth int)
 	walk = func(t reflect.Type, path string, depth int) {
@@ -201,16 +212,16 @@ func (f *clusterFormat) Elsewhere(key, field string) string {
 		if t.Kind() != reflect.Struct || depth > 6 {
 			return
 		}
-		for i := range t.NumField() {
-			name := decode.Name(t.Field(i))
+		for field := range t.Fields() {
+			name := fieldKey(field)
 			if name == "" {
 				continue
 			}
-			child := decode.Join(path, name)
+			child := values.Join(path, name)
 			if strings.EqualFold(name, key) && (found == "" || strings.Count(child, ".") < strings.Count(found, ".")) {
 				found = child
 			}
-			walk(t.Field(i).Type, child, depth+1)
+			walk(field.Type, child, depth+1)
 		}
 	}
 	if host, _, ok := strings.Cut(field, "]"); ok && strings.HasPrefix(host, "spec.hosts[") {
@@ -222,17 +233,123 @@ func (f *clusterFormat) Elsewhere(key, field string) string {
 	return found
 }
 
-// decodeDocument takes {file: PATH}, or the document itself. Text is taken for the
-// document too, for Ignition is often at hand as JSON.
-func decodeDocument(d *decode.Decoder, n *yamltree.Node, at yamltree.Place, field string, to *Document) {
+// document takes {file: PATH}, or the document itself, which may not be written as
+// text.
+func (d *decoder) document(n *yamltree.Node, at yamltree.Place, field string, to *Document) {
 	if n.Kind != yamltree.Map {
-		d.Report(at, field, fmt.Sprintf("has to be a map, but is %s", n.Kind), "write the document itself, or {file: PATH}")
+		d.report(at, field, fmt.Sprintf("has to be a map, but is %s", n.Kind), "write the document itself, or {file: PATH}")
 		return
 	}
 	if file, ok := n.Get("file"); ok && len(n.Entries) == 1 {
-		d.Value(file, decode.ValuePlace(n.Entries[0]), decode.Join(field, "file"), reflect.ValueOf(&to.File).Elem())
+		d.value(file, valuePlace(n.Entries[0]), values.Join(field, "file"), reflect.ValueOf(&to.File).Elem())
 		return
 	}
-	to.Inline = d.PlainMap(n, field)
+	to.Inline = d.plainMap(n, field)
 	to.order = []byte(n.YAML())
+}
+
+//go:generate go run ./internal/schemagen -docs ../../../docs/cluster.schema.json -out schema/schema.json
+
+// Problem is one thing that is wrong with a document.
+type Problem struct {
+	// File that the problem stands in; "-" is standard input.
+	File string
+	// Line and Column, counted from 1; 0 for a cluster that was made in Go.
+	Line, Column int
+	// Field is the path of the field, such as spec.hosts[2].disk.hints.
+	Field string
+	// Message says what is wrong.
+	Message string
+	// Remedy says what to do about it; empty where the message says it.
+	Remedy string
+}
+
+// String is the problem in one line: cluster.yaml:12:7: spec.network.machine[0]: text; remedy.
+func (p Problem) String() string {
+	var text strings.Builder
+	if p.Line > 0 {
+		fmt.Fprintf(&text, "%s:%d:%d: ", p.File, p.Line, p.Column)
+	} else if p.File != "" {
+		fmt.Fprintf(&text, "%s: ", p.File)
+	}
+	if p.Field != "" {
+		text.WriteString(p.Field + ": ")
+	}
+	text.WriteString(p.Message)
+	if p.Remedy != "" {
+		text.WriteString("; " + p.Remedy)
+	}
+	return text.String()
+}
+
+// Problems is everything that is wrong with a document, in its order: the error of
+// Load.
+type Problems struct {
+	List []Problem
+}
+
+// Error is the problems, one a line.
+func (p *Problems) Error() string {
+	lines := make([]string, len(p.List))
+	for i, problem := range p.List {
+		lines[i] = problem.String()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// sorted is the problems by their places, each of them once, or nil for none.
+func (p *Problems) sorted() error {
+	if len(p.List) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(p.List, func(a, b Problem) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
+	seen := map[Problem]bool{}
+	p.List = slices.DeleteFunc(p.List, func(problem Problem) bool {
+		again := seen[problem]
+		seen[problem] = true
+		return again
+	})
+	return p
+}
+
+// source is where a cluster came from.
+type source struct {
+	file   string                    // name for messages; "-" is standard input
+	dir    string                    // what relative paths are relative to
+	stdin  bool                      // whether the document itself came from standard input
+	places map[string]yamltree.Place // of every field that is there
+
+	manifests []Manifest // read
+}
+
+// Position is where a field, such as spec.hosts[2].disk.hints, or else the nearest one
+// around it, stands in the file: a scalar at its value, anything else at its key. A
+// cluster that was made in Go has no positions: file is empty and line 0.
+func (c *Cluster) Position(field string) (file string, line, col int) {
+	if c.source == nil || c.source.file == "" {
+		return "", 0, 0
+	}
+	for {
+		if at, ok := c.source.places[field]; ok {
+			return c.source.file, at.Line, at.Column
+		}
+		cut := strings.LastIndexAny(field, ".[")
+		if cut < 0 {
+			return c.source.file, 1, 1
+		}
+		field = field[:cut]
+	}
+}
+
+// Present says whether a field is written in the file, be it with an empty value: not
+// what [Cluster.Default] filled in. Of a cluster that was made in Go it is the fields
+// that were not zero when it was resolved.
+func (c *Cluster) Present(field string) bool {
+	if c.source == nil {
+		return false
+	}
+	_, ok := c.source.places[field]
+	return ok
 }

@@ -33,20 +33,23 @@ func (c *Cluster) StaticNetwork(h *Host) (nmstate string, macs []NIC, ok bool) {
 	return plan.nmstate().YAML(), plan.macs(), true
 }
 
-// netPlan is the short form with every default filled in.
 type netPlan struct {
-	nics                []NIC // one, or the ports of the bond
-	bond                *Bond
-	bondName            string
-	vlan, mtu           int
-	ip4, ip6            netip.Prefix // zero if not static
-	dhcp4, auto6        bool
-	gateway4, gateway6  string
-	dns, search         []string
-	routes              []Route
-	unnamed             []string // ports without a MAC address
-	gateway4At, gate6At string   // where the gateways stand, below spec
-	sharesBond          bool     // whether the bond is that of the defaults
+	nics        []NIC // one, or the ports of the bond
+	bond        *Bond
+	bondName    string
+	vlan, mtu   int
+	v4, v6      familyPlan
+	dns, search []string
+	routes      []Route
+	unnamed     []string // ports without a MAC address
+	sharesBond  bool     // whether the bond is that of the defaults
+}
+
+type familyPlan struct {
+	ip        netip.Prefix // zero if not static
+	automatic bool         // from the network
+	gateway   string
+	gatewayAt string // the field of the gateway: "host." and its name in the host's net, or that of the defaults
 }
 
 func (c *Cluster) planNetwork(h *Host) netPlan {
@@ -62,12 +65,12 @@ func (c *Cluster) planNetwork(h *Host) netPlan {
 		switch prefix, err := netip.ParsePrefix(text); {
 		case err != nil:
 		case prefix.Addr().Is4() && text == n.IP:
-			p.ip4 = prefix
+			p.v4.ip = prefix
 		case prefix.Addr().Is6() && (text == n.IP6 || n.IP6 == ""):
-			p.ip6 = prefix
+			p.v6.ip = prefix
 		}
 	}
-	static := p.ip4.IsValid() || p.ip6.IsValid()
+	static := p.v4.ip.IsValid() || p.v6.ip.IsValid()
 	if static && p.dns == nil {
 		p.dns = d.DNS
 	}
@@ -75,8 +78,8 @@ func (c *Cluster) planNetwork(h *Host) netPlan {
 		p.search = d.Search
 	}
 	none := !static && n.IP == "" && n.IP6 == ""
-	p.dhcp4 = n.IP == wordDHCP || none
-	p.auto6 = n.IP6 == wordAuto || none
+	p.v4.automatic = n.IP == wordDHCP || none
+	p.v6.automatic = n.IP6 == wordAuto || none
 	p.gateways(n, d)
 	p.ports(h)
 	return p
@@ -88,20 +91,20 @@ const (
 	wordAuto = "auto"
 )
 
-// gateways takes the gateway of each family that has a static address, from the
-// host or the defaults; gateway is the IPv6 one where it is an IPv6 address.
+// gateways takes the gateway of each family with a static address, from the host or
+// else the defaults; gateway may be an IPv6 address.
 func (p *netPlan) gateways(n *HostNet, d NetworkDefaults) {
 	for _, candidate := range []struct{ text, at string }{
 		{n.Gateway, "host.gateway"}, {n.Gateway6, "host.gateway6"},
 		{d.Gateway, "spec.network.defaults.gateway"}, {d.Gateway6, "spec.network.defaults.gateway6"},
 	} {
 		ip, err := netip.ParseAddr(candidate.text)
-		switch {
-		case err != nil:
-		case ip.Is4() && p.ip4.IsValid() && p.gateway4 == "":
-			p.gateway4, p.gateway4At = candidate.text, candidate.at
-		case ip.Is6() && p.ip6.IsValid() && p.gateway6 == "":
-			p.gateway6, p.gate6At = candidate.text, candidate.at
+		family := &p.v4
+		if ip.Is6() {
+			family = &p.v6
+		}
+		if err == nil && family.ip.IsValid() && family.gateway == "" {
+			family.gateway, family.gatewayAt = candidate.text, candidate.at
 		}
 	}
 }
@@ -142,14 +145,12 @@ func nicNamed(nics []NIC, name string) (NIC, bool) {
 	return NIC{}, false
 }
 
-// nicWithMAC is the interface with a MAC address. If it has no name it gets one
-// that no other has, from its number.
+// nicWithMAC is the interface with a MAC address; without a name it gets one by its
+// number.
 func nicWithMAC(nics []NIC, mac string, i int) NIC {
 	name := "nic" + strconv.Itoa(i)
-	for _, nic := range nics {
-		if nic.MAC == mac {
-			return nic
-		}
+	if known := slices.IndexFunc(nics, func(nic NIC) bool { return nic.MAC == mac }); known >= 0 {
+		return nics[known]
 	}
 	for {
 		if _, taken := nicNamed(nics, name); !taken {
@@ -167,15 +168,19 @@ func (p *netPlan) macs() []NIC {
 	return list
 }
 
+// top is the name of the interface that has the addresses.
 func (p *netPlan) top() string {
-	name := p.bondName
+	if p.vlan == 0 {
+		return p.base()
+	}
+	return p.base() + "." + strconv.Itoa(p.vlan)
+}
+
+func (p *netPlan) base() string {
 	if p.bond == nil {
-		name = p.nics[0].Name
+		return p.nics[0].Name
 	}
-	if p.vlan != 0 {
-		name += "." + strconv.Itoa(p.vlan)
-	}
-	return name
+	return p.bondName
 }
 
 // nmstate is the whole document. See nmstate.io for its words.
@@ -214,11 +219,7 @@ func (p *netPlan) interfaces() *yamltree.Node {
 		list.Append(p.layer(p.bondName, "bond", p.vlan == 0, yamltree.Pair("link-aggregation", p.aggregation())))
 	}
 	if p.vlan != 0 {
-		base := p.bondName
-		if p.bond == nil {
-			base = p.nics[0].Name
-		}
-		list.Append(p.layer(p.top(), "vlan", true, yamltree.Pair("vlan", yamltree.NewMap(yamltree.Pair("base-iface", base), yamltree.Pair("id", p.vlan)))))
+		list.Append(p.layer(p.top(), "vlan", true, yamltree.Pair("vlan", yamltree.NewMap(yamltree.Pair("base-iface", p.base()), yamltree.Pair("id", p.vlan)))))
 	}
 	return list
 }
@@ -230,57 +231,38 @@ func (p *netPlan) layer(name, kind string, top bool, details ...yamltree.Entry) 
 	if p.mtu != 0 {
 		n.Add("mtu", p.mtu)
 	}
-	ipv4, ipv6 := yamltree.NewMap(yamltree.Pair("enabled", false)), yamltree.NewMap(yamltree.Pair("enabled", false))
+	var v4, v6 familyPlan
 	if top {
-		ipv4, ipv6 = p.family4(), p.family6()
+		v4, v6 = p.v4, p.v6
 	}
-	n.Add("ipv4", ipv4)
-	n.Add("ipv6", ipv6)
+	n.Add("ipv4", v4.node(p.dns, "dhcp"))
+	n.Add("ipv6", v6.node(p.dns, "dhcp", "autoconf"))
 	return n
 }
 
-func (p *netPlan) family4() *yamltree.Node {
-	switch {
-	case p.ip4.IsValid():
-		return yamltree.NewMap(yamltree.Pair("enabled", true), yamltree.Pair("dhcp", false), yamltree.Pair("address", addressList(p.ip4)))
-	case p.dhcp4:
-		return p.automatic(yamltree.Pair("dhcp", true))
-	default:
-		return yamltree.NewMap(yamltree.Pair("enabled", false))
+// node is the family in nmstate. The keys of how say that the address comes from the
+// network; DNS servers that are named replace those that come with it.
+func (f familyPlan) node(dns []string, how ...string) *yamltree.Node {
+	static := f.ip.IsValid()
+	n := yamltree.NewMap(yamltree.Pair("enabled", static || f.automatic))
+	if !static && !f.automatic {
+		return n
 	}
-}
-
-func (p *netPlan) family6() *yamltree.Node {
-	switch {
-	case p.ip6.IsValid():
-		return yamltree.NewMap(yamltree.Pair("enabled", true), yamltree.Pair("dhcp", false), yamltree.Pair("autoconf", false), yamltree.Pair("address", addressList(p.ip6)))
-	case p.auto6:
-		return p.automatic(yamltree.Pair("dhcp", true), yamltree.Pair("autoconf", true))
-	default:
-		return yamltree.NewMap(yamltree.Pair("enabled", false))
+	for _, way := range how {
+		n.Add(way, !static)
 	}
-}
-
-// automatic is a family whose address comes from the network. DNS servers that
-// are named here replace those that come with it.
-func (p *netPlan) automatic(how ...yamltree.Entry) *yamltree.Node {
-	n := yamltree.NewMap(append([]yamltree.Entry{yamltree.Pair("enabled", true)}, how...)...)
-	if len(p.dns) > 0 {
+	switch {
+	case static:
+		n.Add("address", yamltree.NewList(yamltree.NewMap(yamltree.Pair("ip", f.ip.Addr().String()), yamltree.Pair("prefix-length", f.ip.Bits()))))
+	case len(dns) > 0:
 		n.Add("auto-dns", false)
 	}
 	return n
 }
 
-func addressList(ip netip.Prefix) *yamltree.Node {
-	return yamltree.NewList(yamltree.NewMap(yamltree.Pair("ip", ip.Addr().String()), yamltree.Pair("prefix-length", ip.Bits())))
-}
-
 func (p *netPlan) aggregation() *yamltree.Node {
-	mode := p.bond.Mode
-	switch mode {
-	case "":
-		mode = "active-backup"
-	case "lacp":
+	mode := cmp.Or(p.bond.Mode, "active-backup")
+	if mode == "lacp" {
 		mode = "802.3ad"
 	}
 	options := map[string]string{"miimon": "100"}
@@ -312,11 +294,11 @@ func (p *netPlan) routeList() *yamltree.Node {
 		}
 		list.Append(route)
 	}
-	if p.gateway4 != "" {
-		add("0.0.0.0/0", p.gateway4, 0)
+	if p.v4.gateway != "" {
+		add("0.0.0.0/0", p.v4.gateway, 0)
 	}
-	if p.gateway6 != "" {
-		add("::/0", p.gateway6, 0)
+	if p.v6.gateway != "" {
+		add("::/0", p.v6.gateway, 0)
 	}
 	for _, route := range p.routes {
 		add(route.Destination, route.Gateway, route.Metric)

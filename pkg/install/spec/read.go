@@ -12,21 +12,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/oaictl/oaictl/internal/yamltree"
-	"github.com/oaictl/oaictl/pkg/install/spec/internal/decode"
 )
 
-// origin is one way to get at a text; exactly one of its fields is set.
-type origin struct {
-	file  string // as the cluster names it
-	env   string
-	exec  []string
-	stdin bool
-	path  string // a file, found already
-
-	environment []string // names of the variables that exec gets
-}
-
-// sourceReader reads what a cluster refers to, each thing once.
 type sourceReader struct {
 	ctx   context.Context
 	env   Env
@@ -40,20 +27,18 @@ type read struct {
 	err  error
 }
 
-// readSources fills in the content of every source, document and manifest of a
-// cluster.
+// readSources reads every source, document and manifest of a cluster.
 func readSources(ctx context.Context, env Env, check *checker) {
 	r := &sourceReader{ctx: ctx, env: env, check: check, seen: map[string]read{}}
 	if check.cluster.source.stdin {
 		r.stdin = "the file itself"
 	}
-	decode.Walk(reflect.ValueOf(check.cluster).Elem(), "", func(v reflect.Value, field string) bool {
+	walk(reflect.ValueOf(check.cluster).Elem(), "", func(v reflect.Value, field string) bool {
 		return !v.CanAddr() || !r.readInto(v.Addr().Interface(), field)
 	})
 	r.manifests()
 }
 
-// readInto reads a source of any type. It says false for anything else.
 func (r *sourceReader) readInto(target any, field string) bool {
 	switch to := target.(type) {
 	case *Source:
@@ -74,33 +59,17 @@ func (r *sourceReader) source(s *Source, field string) {
 	if s.given || (s.IsZero() && !r.check.cluster.Present(field)) {
 		return
 	}
-	if !r.one(s.kinds(), field, "file, env, exec, stdin or secretRef") {
-		return
-	}
-	if s.SecretRef != nil {
-		r.secretRef(s.SecretRef, field)
-		return
-	}
-	if text, ok := r.read(origin{file: s.File, env: s.Env, exec: s.Exec, environment: s.Environment, stdin: s.Stdin}, field); ok {
+	if text, ok := r.one(*s, s.kinds(), field, "file, env, exec, stdin or secretRef"); ok {
 		s.content = NewSecret(text)
 	}
 }
 
-func (r *sourceReader) secretRef(ref *SecretRef, field string) {
-	if ref.Name == "" {
-		r.check.Report(field+".secretRef.name", "is missing", "")
-	}
-}
-
 func (r *sourceReader) public(p *PublicSource, field string) {
-	if !r.one(p.kinds(), field, "inline, file, env, exec or stdin") {
-		return
-	}
-	if p.Inline != "" {
+	if p.Inline != "" && p.kinds() == 1 {
 		p.content = p.Inline
 		return
 	}
-	if text, ok := r.read(origin{file: p.File, env: p.Env, exec: p.Exec, environment: p.Environment, stdin: p.Stdin}, field); ok {
+	if text, ok := r.one(p.source(), p.kinds(), field, "inline, file, env, exec or stdin"); ok {
 		p.content = text
 	}
 }
@@ -113,15 +82,8 @@ func (r *sourceReader) credentials(c *Credentials, field string) {
 		r.userAndPassword(c, field)
 		return
 	}
-	if !r.one(c.kinds(), field, "file, env, exec, stdin or secretRef, or username and password") {
-		return
-	}
 	whole := c.whole()
-	if whole.SecretRef != nil {
-		r.secretRef(whole.SecretRef, field)
-		return
-	}
-	text, ok := r.read(origin{file: whole.File, env: whole.Env, exec: whole.Exec, environment: whole.Environment, stdin: whole.Stdin}, field)
+	text, ok := r.one(whole, whole.kinds(), field, "file, env, exec, stdin or secretRef, or username and password")
 	if !ok {
 		return
 	}
@@ -134,8 +96,8 @@ func (r *sourceReader) credentials(c *Credentials, field string) {
 }
 
 func (r *sourceReader) userAndPassword(c *Credentials, field string) {
-	switch {
-	case c.kinds() > 0:
+	switch whole := c.whole(); {
+	case !whole.IsZero():
 		r.check.Report(field, "username and password stand beside another source", "keep one of them")
 	case c.Username == "":
 		r.check.Report(field, "username is missing beside password", "")
@@ -159,62 +121,69 @@ func (r *sourceReader) document(d *Document, field string) {
 		r.check.Report(field, "is empty", "write the document itself, or {file: PATH}")
 		return
 	}
-	if text, ok := r.read(origin{file: d.File}, field); ok {
+	if text, ok := r.read(Source{File: d.File}, field); ok {
 		d.content = text
 	}
 }
 
-// one reports a source that names nothing, or more than one thing.
-func (r *sourceReader) one(kinds int, field, choice string) bool {
-	if kinds == 1 || r.check.IsFailed(field) {
-		return kinds == 1
-	}
-	if kinds == 0 {
+func (r *sourceReader) one(s Source, kinds int, field, choice string) (string, bool) {
+	switch {
+	case kinds != 1 && r.check.IsFailed(field):
+		return "", false
+	case kinds == 0:
 		r.check.Report(field, "says not where it is read from", "write one of "+choice)
-	} else {
+		return "", false
+	case kinds > 1:
 		r.check.Report(field, "says more than one place where it is read from", "keep one of "+choice)
+		return "", false
+	case s.SecretRef == nil:
+		return r.read(s, field)
+	case s.SecretRef.Name == "":
+		r.check.Report(field+".secretRef.name", "is missing", "")
 	}
-	return false
+	return "", false
 }
 
-// read gets at the text of an origin, without the line's end. It reports
-// failures at the field, and never repeats a value that may be the secret
-// itself, put into the wrong place.
-func (r *sourceReader) read(from origin, field string) (string, bool) {
-	if !r.environment(from, field+".environment") {
+// read gets at the text of a source, without the line's end. Failures never repeat a
+// value that may be the secret itself, put into the wrong place.
+func (r *sourceReader) read(s Source, field string) (string, bool) {
+	if !r.environment(s, field+".environment") {
 		return "", false
 	}
-	if from.stdin {
+	if s.Stdin {
 		if r.stdin != "" {
 			r.check.Report(field, "standard input is read already, by "+r.stdin, "")
 			return "", false
 		}
 		r.stdin = field
 	}
-	key := fmt.Sprintf("%q %q %q %q %q %v", from.file, from.path, from.env, from.exec, from.environment, from.stdin)
+	remedy := ""
+	if len(s.Exec) > 0 {
+		remedy = "run it by hand; of the environment it gets PATH, HOME and what environment names"
+	}
+	key := fmt.Sprintf("%q %q %q %q %v", s.File, s.Env, s.Exec, s.Environment, s.Stdin)
+	return r.once(key, field, remedy, func() ([]byte, error) { return r.bytes(s) })
+}
+
+func (r *sourceReader) once(key, field, remedy string, bytes func() ([]byte, error)) (string, bool) {
 	result, known := r.seen[key]
 	if !known {
-		result.text, result.err = r.readNow(from)
+		result.text, result.err = contentOf(bytes())
 		r.seen[key] = result
 	}
 	if result.err != nil {
-		remedy := ""
-		if len(from.exec) > 0 {
-			remedy = "run it by hand; of the environment it gets PATH, HOME and what environment names"
-		}
 		r.check.Report(field, result.err.Error(), remedy)
-		return "", false
 	}
-	return result.text, true
+	return result.text, result.err == nil
 }
 
 // environment reports what are no names of variables, or are for no program.
-func (r *sourceReader) environment(from origin, field string) bool {
-	if len(from.environment) > 0 && len(from.exec) == 0 {
+func (r *sourceReader) environment(s Source, field string) bool {
+	if len(s.Environment) > 0 && len(s.Exec) == 0 {
 		r.check.Report(field, "goes with exec, which is not there", "")
 		return false
 	}
-	for i, name := range from.environment {
+	for i, name := range s.Environment {
 		if !variableName.MatchString(name) {
 			r.check.Report(fmt.Sprintf("%s[%d]", field, i), "is not the name of an environment variable", "")
 			return false
@@ -223,8 +192,7 @@ func (r *sourceReader) environment(from origin, field string) bool {
 	return true
 }
 
-func (r *sourceReader) readNow(from origin) (string, error) {
-	data, err := r.bytes(from)
+func contentOf(data []byte, err error) (string, error) {
 	switch {
 	case err != nil:
 		return "", err
@@ -238,16 +206,14 @@ func (r *sourceReader) readNow(from origin) (string, error) {
 	return strings.TrimRight(string(data), "\r\n"), nil
 }
 
-func (r *sourceReader) bytes(from origin) ([]byte, error) {
+func (r *sourceReader) bytes(s Source) ([]byte, error) {
 	switch {
-	case from.path != "":
-		return r.openFile(from.path)
-	case from.file != "":
-		return r.file(from.file)
-	case from.env != "":
-		return r.variable(from.env)
-	case len(from.exec) > 0:
-		return r.program(from.exec, from.environment)
+	case s.File != "":
+		return r.file(s.File)
+	case s.Env != "":
+		return r.variable(s.Env)
+	case len(s.Exec) > 0:
+		return r.program(s.Exec, s.Environment)
 	default:
 		if r.env.Stdin == nil {
 			return nil, errors.New("there is no standard input")
@@ -282,7 +248,6 @@ func (r *sourceReader) openFile(path string) ([]byte, error) {
 	return data, nil
 }
 
-// path is where a file that the cluster names is found.
 func (r *sourceReader) path(name string) (string, error) {
 	if name == "~" || strings.HasPrefix(name, "~/") || strings.HasPrefix(name, `~\`) {
 		home, err := r.env.home()
@@ -297,7 +262,6 @@ func (r *sourceReader) path(name string) (string, error) {
 	return filepath.Join(r.check.cluster.source.dir, name), nil
 }
 
-// variableName matches names of environment variables.
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 func (r *sourceReader) variable(name string) ([]byte, error) {

@@ -1,16 +1,24 @@
 package spec
 
 import (
+	"context"
+	"crypto/subtle"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
 
 	"github.com/oaictl/oaictl/internal/yamltree"
-	"github.com/oaictl/oaictl/pkg/install/spec/internal/decode"
 	"github.com/oaictl/oaictl/pkg/install/spec/internal/values"
 )
 
-// Source says where a secret is read from: exactly one of its fields. The
-// secret itself never stands in the document.
+// Source says where a secret is read from: exactly one of its fields. The secret itself
+// never stands in the document.
 type Source struct {
 	// File that holds it. A relative path is relative to this file; ~ is the home directory.
 	File string `yaml:"file,omitempty"`
@@ -37,12 +45,10 @@ type SecretRef struct {
 	Key string `yaml:"key,omitempty"`
 }
 
-// SourceOf is a source for a secret that the program already has, for clusters
-// that are made in Go rather than read from a file.
+// SourceOf is a source for a secret that a program already has.
 func SourceOf(secret Secret) Source { return Source{content: secret, given: true} }
 
-// Secret is what was read. It is empty before the cluster is loaded or
-// resolved, and for a secretRef.
+// Secret is what was read: nothing before the cluster is loaded, and for a secretRef.
 func (s *Source) Secret() Secret {
 	if s == nil {
 		return Secret{}
@@ -78,8 +84,7 @@ type PublicSource struct {
 	content string
 }
 
-// Text is what was read. It is empty before the cluster is loaded or resolved,
-// save for inline text.
+// Text is what was read: before the cluster is loaded, inline text only.
 func (p *PublicSource) Text() string {
 	switch {
 	case p == nil:
@@ -92,12 +97,12 @@ func (p *PublicSource) Text() string {
 }
 
 func (p *PublicSource) kinds() int {
-	return count(p.Inline != "", p.File != "", p.Env != "", len(p.Exec) > 0, p.Stdin)
+	source := p.source()
+	return source.kinds() + count(p.Inline != "")
 }
 
-func (p *PublicSource) fromText(text string) error {
-	p.Inline = text
-	return nil
+func (p *PublicSource) source() Source {
+	return Source{File: p.File, Env: p.Env, Exec: p.Exec, Environment: p.Environment, Stdin: p.Stdin}
 }
 
 // Credentials are a user and a password: either a source that holds both, as
@@ -124,15 +129,13 @@ type Credentials struct {
 	password Secret
 }
 
-// CredentialsOf are credentials that the program already has, for clusters
-// that are made in Go rather than read from a file.
+// CredentialsOf are credentials that a program already has.
 func CredentialsOf(user string, password Secret) Credentials {
 	source := SourceOf(password)
 	return Credentials{Username: user, Password: &source, user: user, password: password}
 }
 
-// Login is the user and the password that were read. ok is false where there
-// are none.
+// Login is what was read; ok is false where there is nothing.
 func (c *Credentials) Login() (user string, password Secret, ok bool) {
 	if c == nil || (c.user == "" && c.password.IsZero()) {
 		return "", Secret{}, false
@@ -142,14 +145,13 @@ func (c *Credentials) Login() (user string, password Secret, ok bool) {
 
 // IsZero says whether the credentials name nothing.
 func (c *Credentials) IsZero() bool {
-	return c == nil || (c.kinds() == 0 && c.Username == "" && c.Password == nil)
+	if c == nil {
+		return true
+	}
+	whole := c.whole()
+	return whole.IsZero() && c.Username == "" && c.Password == nil
 }
 
-func (c *Credentials) kinds() int {
-	return count(c.File != "", c.Env != "", len(c.Exec) > 0, c.Stdin, c.SecretRef != nil)
-}
-
-// whole is the source of user:password.
 func (c *Credentials) whole() Source {
 	return Source{File: c.File, Env: c.Env, Exec: c.Exec, Environment: c.Environment, Stdin: c.Stdin, SecretRef: c.SecretRef}
 }
@@ -166,9 +168,8 @@ type Document struct {
 	content string
 }
 
-// Text is the document as it was read from its file, or as YAML with its
-// fields in the order in which they were written. It is empty before the
-// cluster is loaded or resolved.
+// Text is the document as its file has it, or as YAML in the order in which it was
+// written. It is empty before the cluster is loaded.
 func (d *Document) Text() string {
 	if d == nil {
 		return ""
@@ -186,8 +187,7 @@ func count(conditions ...bool) int {
 	return n
 }
 
-// JSON is the document as JSON, whether it was written as YAML or as JSON. It
-// is empty for no document.
+// JSON is the document as JSON; empty for none.
 func (d *Document) JSON() (string, error) {
 	if d.Text() == "" {
 		return "", nil
@@ -201,7 +201,7 @@ func (d *Document) JSON() (string, error) {
 
 // object is the document as encoding/json would decode it. JSON is YAML too.
 func (d *Document) object() (map[string]any, error) {
-	root, problems := decode.ParseTree([]byte(d.Text()))
+	root, problems := parseTree([]byte(d.Text()))
 	switch {
 	case len(problems) > 0:
 		return nil, fmt.Errorf("the document cannot be read: line %d %s", problems[0].At.Line, problems[0].Message)
@@ -210,5 +210,146 @@ func (d *Document) object() (map[string]any, error) {
 	case root.TooLarge():
 		return nil, errors.New("the document is too large")
 	}
-	return (&decode.Decoder{Places: map[string]yamltree.Place{}}).PlainMap(root, ""), nil
+	return root.Plain().(map[string]any), nil
+}
+
+const redacted = "[redacted]"
+
+// Secret is a text that reads "[redacted]" however it is printed, logged or marshalled;
+// only Reveal gives it away. It is behind a pointer: printing a struct with a Secret in
+// an unexported field shows an address only.
+type Secret struct {
+	text *string
+}
+
+// NewSecret keeps text as a secret.
+func NewSecret(text string) Secret { return Secret{text: &text} }
+
+// Reveal is the secret's text; empty for the zero Secret.
+func (s Secret) Reveal() string {
+	if s.text == nil {
+		return ""
+	}
+	return *s.text
+}
+
+// IsZero says whether there is no secret, or an empty one.
+func (s Secret) IsZero() bool { return s.Reveal() == "" }
+
+// Equal compares two secrets in constant time.
+func (s Secret) Equal(other Secret) bool {
+	return subtle.ConstantTimeCompare([]byte(s.Reveal()), []byte(other.Reveal())) == 1
+}
+
+// String is "[redacted]".
+func (s Secret) String() string { return redacted }
+
+// GoString is "[redacted]", for %#v.
+func (s Secret) GoString() string { return redacted }
+
+// Format writes "[redacted]" for every verb.
+func (s Secret) Format(state fmt.State, _ rune) { _, _ = io.WriteString(state, redacted) }
+
+// MarshalText is "[redacted]".
+func (s Secret) MarshalText() ([]byte, error) { return []byte(redacted), nil }
+
+// MarshalJSON is "[redacted]", quoted.
+func (s Secret) MarshalJSON() ([]byte, error) { return []byte(`"` + redacted + `"`), nil }
+
+// MarshalYAML is "[redacted]".
+func (s Secret) MarshalYAML() (any, error) { return redacted, nil }
+
+// LogValue is "[redacted]".
+func (s Secret) LogValue() slog.Value { return slog.StringValue(redacted) }
+
+// execTimeout leaves time to touch a hardware key.
+const execTimeout = time.Minute
+
+// maxSourceSize is in bytes. The service takes no manifest above 1 MiB, and nothing
+// else comes near.
+const maxSourceSize = 4 << 20
+
+// Env is how the outside world is reached. A document that needs a field that is nil is
+// refused.
+type Env struct {
+	// LookupEnv is an environment variable, and whether it is set.
+	LookupEnv func(name string) (string, bool)
+	// ReadFile is the content of a file.
+	ReadFile func(name string) ([]byte, error)
+	// ReadDir lists a folder by names; of a file it is an error.
+	ReadDir func(name string) ([]fs.DirEntry, error)
+	// Exec runs a program with the named variables of the environment and what every
+	// program needs, and gives back its standard output.
+	Exec func(ctx context.Context, argv, environment []string) ([]byte, error)
+	// Stdin is standard input.
+	Stdin io.Reader
+}
+
+// OSEnv is the process's own environment, files, programs and standard input.
+func OSEnv() Env {
+	return Env{
+		LookupEnv: os.LookupEnv,
+		ReadFile:  readLimited,
+		ReadDir:   os.ReadDir,
+		Exec:      run,
+		Stdin:     os.Stdin,
+	}
+}
+
+// readLimited reads a file up to the limit: a device such as /dev/zero has no end.
+func readLimited(name string) ([]byte, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return io.ReadAll(io.LimitReader(file, maxSourceSize+1))
+}
+
+// run starts argv without a shell. Standard error is thrown away, for it could hold the
+// secret; a program asks for a pass phrase on /dev/tty. Of its failure only the exit
+// status is told. Of the environment, which may hold tokens, it gets what is named, and
+// what programs and the user's files are found by.
+func run(ctx context.Context, argv, environment []string) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd.Env = []string{} // nil would be everything
+	for _, name := range append([]string{"PATH", "PATHEXT", "HOME", "USERPROFILE"}, environment...) {
+		if value, is := os.LookupEnv(name); is {
+			cmd.Env = append(cmd.Env, name+"="+value)
+		}
+	}
+	var out strings.Builder
+	cmd.Stdout = &limitedWriter{to: &out, left: maxSourceSize + 1}
+	cmd.WaitDelay = time.Second
+	if err := cmd.Run(); err != nil {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		return nil, err
+	}
+	return []byte(out.String()), nil
+}
+
+type limitedWriter struct {
+	to   io.Writer
+	left int
+}
+
+func (w *limitedWriter) Write(p []byte) (int, error) {
+	if len(p) > w.left {
+		return 0, errors.New("more output than a secret can be")
+	}
+	w.left -= len(p)
+	return w.to.Write(p)
+}
+
+func (e Env) home() (string, error) {
+	if e.LookupEnv != nil {
+		for _, name := range []string{"HOME", "USERPROFILE"} {
+			if dir, ok := e.LookupEnv(name); ok && dir != "" {
+				return dir, nil
+			}
+		}
+	}
+	return "", fmt.Errorf("the home directory is not known: neither HOME nor USERPROFILE is set")
 }

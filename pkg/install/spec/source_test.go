@@ -1,9 +1,17 @@
 package spec
 
 import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/goccy/go-yaml"
 )
 
 // A pull secret is read from everywhere that a source can name.
@@ -112,5 +120,98 @@ func TestManifestFiles(t *testing.T) {
 	}
 	if content := c.ManifestFiles()[0].Content; content != "a: 1\n---\nb: 2\n" {
 		t.Errorf("got %q", content)
+	}
+}
+
+// Nothing that prints a cluster shows what was read into it.
+func TestSecretsNeverPrint(t *testing.T) {
+	text := edit{
+		"pullSecret: {file: pull-secret.json}", "pullSecret: {file: pull-secret.json}\n  proxy: {http: \"http://me:hunter2@proxy:3128\"}",
+		more, "    bmc: {address: 10.0.0.1, credentials: {env: BMC}}\n",
+	}.apply(t, good)
+	c, err := parse(t, text, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	user, password, ok := c.Spec.Hosts[2].BMC.Credentials.Login()
+	if !ok || user != "admin" || password.Reveal() != "hunter2" || c.PullSecret().Reveal() != goodPullSecret {
+		t.Fatalf("got %s and %d bytes, want the credentials that were read", user, len(password.Reveal()))
+	}
+	if c.Spec.Proxy.HTTP.Reveal() != "http://me:hunter2@proxy:3128" {
+		t.Errorf("the proxy is not the one that was written")
+	}
+	var out bytes.Buffer
+	holder := struct{ hidden Secret }{password}
+	bmc := c.Spec.Hosts[2].BMC
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {
+		for _, value := range []any{*c, c, c.Spec, password, &password, holder, []Secret{password}, bmc, *bmc, c.Spec.PullSecret, c.Spec.Proxy} {
+			fmt.Fprintf(&out, verb+"\n", value)
+		}
+	}
+	slog.New(slog.NewJSONHandler(&out, nil)).Info("x", "cluster", c, "password", password, "proxy", c.Spec.Proxy)
+	slog.New(slog.NewTextHandler(&out, nil)).Info("x", "cluster", c, "password", password)
+	for _, value := range []any{c, password, c.Spec.Proxy} {
+		asJSON, err := json.Marshal(value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		asYAML, err := yaml.Marshal(value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out.Write(asJSON)
+		out.Write(asYAML)
+	}
+	printed := strings.ToLower(out.String())
+	for _, secret := range []string{"hunter2", fmt.Sprintf("%x", "hunter2"), "dxnlcjpwyxnzd29yza"} {
+		if strings.Contains(printed, secret) {
+			t.Errorf("the output holds %s", secret)
+		}
+	}
+	if !strings.Contains(printed, redacted) {
+		t.Error("nothing was printed as redacted")
+	}
+}
+
+func TestSecretEqual(t *testing.T) {
+	if !NewSecret("a").Equal(NewSecret("a")) || NewSecret("a").Equal(NewSecret("b")) || !(Secret{}).IsZero() {
+		t.Error("secrets compare wrongly")
+	}
+}
+
+// A file that is no document may be a secret that was given by mistake.
+func TestWhatIsNoDocumentIsNotRepeated(t *testing.T) {
+	for _, text := range []string{"geheim", "*geheim", "!geheim x", "- geheim", "\"geheim", "a: b: geheim", "geheim: [", "&geheim x", "12\tgeheim"} {
+		_, err := Parse(t.Context(), "x", []byte(text), Env{})
+		if err == nil || strings.Contains(err.Error(), "geheim") {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+// What a program prints beside its result may hold the secret: it reaches
+// neither the terminal nor the error, which tells the exit status.
+func TestProgramsStandardErrorIsNotShown(t *testing.T) {
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	terminal := os.Stderr
+	os.Stderr = write
+	out, failed := run(t.Context(), []string{"sh", "-c", "echo geheim >&2; echo result"}, nil)
+	_, status := run(t.Context(), []string{"sh", "-c", "echo geheim >&2; echo geheim; exit 7"}, nil)
+	os.Stderr = terminal
+	if err := write.Close(); err != nil {
+		t.Fatal(err)
+	}
+	shown, err := io.ReadAll(read)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(shown) != 0 || failed != nil || string(out) != "result\n" {
+		t.Errorf("shown %q, result %q, error %v", shown, out, failed)
+	}
+	if status == nil || !strings.Contains(status.Error(), "exit status 7") || strings.Contains(status.Error(), "geheim") {
+		t.Errorf("error %v", status)
 	}
 }

@@ -10,10 +10,47 @@ import (
 	"time"
 )
 
-// A word is a field that takes one of a few values, which it lists in the order
-// in which they are shown.
-type word interface {
-	Values() []string
+// Words are the values that a field of one of these types may have, in the order in
+// which they are shown; nil for any other type.
+func Words(field any) []string {
+	values, _ := wordsOf(field)
+	return values
+}
+
+func wordsOf(field any) (values []string, spellings map[string]string) {
+	switch field.(type) {
+	case Role:
+		return list(ControlPlane, Worker, Arbiter, Auto), map[string]string{"master": "control-plane", "controlplane": "control-plane", "auto-assign": "auto"}
+	case Arch:
+		return list(X86, ARM, Power, Z, Multi), map[string]string{"aarch64": "arm64", "amd64": "x86_64", "x86-64": "x86_64"}
+	case PlatformType:
+		return list(BareMetal, NoneType, VSphere, Nutanix, External), nil
+	case NetworkType: // those that the service accepts; OpenShiftSDN ended with 4.14
+		return []string{"OVNKubernetes", "Calico", "Cilium", "CiscoACI", openShiftSDN, "None"}, nil
+	case LoadBalancer:
+		return list(ClusterManaged, UserManaged), nil
+	case EncryptionMode:
+		return list(TPM, Tang), map[string]string{"tpmv2": "tpm"}
+	case BootMethod:
+		return list(BootRedfish, BootMetal3, "ipxe", BootISO, "none"), nil
+	case ImageType:
+		return list(ImageMinimal, ImageFull, ImageDisconnected), map[string]string{"minimal-iso": "minimal", "full-iso": "full", "disconnected-iso": "disconnected"}
+	case BindMode:
+		return list(BindEarly, BindLate), nil
+	case ManifestFolder:
+		return list(FolderManifests, FolderOpenShift), nil
+	case BondMode:
+		return []string{"active-backup", "lacp", "balance-rr", "balance-xor", "broadcast", "balance-tlb", "balance-alb"}, map[string]string{"802.3ad": "lacp"}
+	case IPXEScript:
+		return list(IPXEAlways, IPXEBootOrder), nil
+	case IPFamily:
+		return []string{"v4", "v6"}, nil
+	case FirmwareMode: // in metal3's words
+		return []string{"UEFI", "UEFISecureBoot", "legacy"}, nil
+	case CleaningMode: // in metal3's words
+		return []string{"disabled", "metadata"}, nil
+	}
+	return nil, nil
 }
 
 func list[T ~string](words ...T) []string {
@@ -22,6 +59,16 @@ func list[T ~string](words ...T) []string {
 		texts[i] = string(word)
 	}
 	return texts
+}
+
+// canonical is the word that text stands for, in any spelling.
+func canonical(field any, text string) (value string, ok bool) {
+	values, spellings := wordsOf(field)
+	if slices.Contains(values, text) {
+		return text, true
+	}
+	value, ok = spellings[text]
+	return value, ok
 }
 
 // Role is what a machine becomes.
@@ -36,9 +83,6 @@ const (
 	Auto         Role = "auto"
 )
 
-// Values lists the roles.
-func (Role) Values() []string { return list(ControlPlane, Worker, Arbiter, Auto) }
-
 // Arch is a CPU architecture, spelled as the service spells it.
 type Arch string
 
@@ -50,9 +94,6 @@ const (
 	Z     Arch = "s390x"
 	Multi Arch = "multi"
 )
-
-// Values lists the architectures.
-func (Arch) Values() []string { return list(X86, ARM, Power, Z, Multi) }
 
 // PlatformType is an infrastructure that a cluster integrates with.
 type PlatformType string
@@ -66,16 +107,8 @@ const (
 	External  PlatformType = "external"
 )
 
-// Values lists the platforms.
-func (PlatformType) Values() []string { return list(BareMetal, NoneType, VSphere, Nutanix, External) }
-
 // NetworkType is a cluster network plug-in.
 type NetworkType string
-
-// Values lists the plug-ins that the service accepts. OpenShiftSDN ended with 4.14.
-func (NetworkType) Values() []string {
-	return []string{"OVNKubernetes", "Calico", "Cilium", "CiscoACI", openShiftSDN, "None"}
-}
 
 const openShiftSDN = "OpenShiftSDN"
 
@@ -88,9 +121,6 @@ const (
 	UserManaged    LoadBalancer = "user-managed"
 )
 
-// Values lists the kinds of load balancer.
-func (LoadBalancer) Values() []string { return list(ClusterManaged, UserManaged) }
-
 // EncryptionMode is where a disk's key is kept.
 type EncryptionMode string
 
@@ -100,10 +130,10 @@ const (
 	Tang EncryptionMode = "tang"
 )
 
-// Values lists the modes.
-func (EncryptionMode) Values() []string { return list(TPM, Tang) }
-
-// BootMethod is how the discovery image gets to the machines.
+// BootMethod is how the discovery image gets to the machines. With redfish oaictl
+// boots them through their BMCs, with metal3 the hub does, from BareMetalHosts. With
+// iso and ipxe a person, or something else, boots them; none says that they are booted
+// already.
 type BootMethod string
 
 // The ways to boot that something depends on.
@@ -112,12 +142,6 @@ const (
 	BootMetal3  BootMethod = "metal3"
 	BootISO     BootMethod = "iso"
 )
-
-// Values lists the ways to boot. With redfish oaictl boots the machines through
-// their BMCs, with metal3 the hub does, from BareMetalHosts. With iso and ipxe a
-// person, or something else, boots the machines; none says that they are booted
-// already.
-func (BootMethod) Values() []string { return list(BootRedfish, BootMetal3, "ipxe", BootISO, "none") }
 
 // ImageType is a kind of discovery image.
 type ImageType string
@@ -129,9 +153,6 @@ const (
 	ImageDisconnected ImageType = "disconnected"
 )
 
-// Values lists the kinds of image.
-func (ImageType) Values() []string { return list(ImageMinimal, ImageFull, ImageDisconnected) }
-
 // BindMode says when hosts are bound to the cluster.
 type BindMode string
 
@@ -140,9 +161,6 @@ const (
 	BindEarly BindMode = "early"
 	BindLate  BindMode = "late"
 )
-
-// Values lists the ways to bind.
-func (BindMode) Values() []string { return list(BindEarly, BindLate) }
 
 // ManifestFolder is a folder of manifests on the installation side.
 type ManifestFolder string
@@ -154,45 +172,9 @@ const (
 	FolderOpenShift ManifestFolder = "openshift"
 )
 
-// Values lists the folders.
-func (ManifestFolder) Values() []string { return list(FolderManifests, FolderOpenShift) }
-
 // BondMode is how the ports of a bond share the work, in the words of the
 // kernel's bonding driver, with lacp for 802.3ad.
 type BondMode string
-
-// Values lists the bonding modes.
-func (BondMode) Values() []string {
-	return []string{"active-backup", "lacp", "balance-rr", "balance-xor", "broadcast", "balance-tlb", "balance-alb"}
-}
-
-// otherSpellings maps what people write to the word that oaictl uses.
-func otherSpellings(w word) map[string]string {
-	switch w.(type) {
-	case Role:
-		return map[string]string{"master": "control-plane", "controlplane": "control-plane", "auto-assign": "auto"}
-	case Arch:
-		return map[string]string{"aarch64": "arm64", "amd64": "x86_64", "x86-64": "x86_64"}
-	case EncryptionMode:
-		return map[string]string{"tpmv2": "tpm"}
-	case BondMode:
-		return map[string]string{"802.3ad": "lacp"}
-	case ImageType:
-		return map[string]string{"minimal-iso": "minimal", "full-iso": "full", "disconnected-iso": "disconnected"}
-	default:
-		return nil
-	}
-}
-
-// canonical is the word that text stands for. ok is false for a text that is
-// none of w's values, in any spelling.
-func canonical(w word, text string) (value string, ok bool) {
-	if slices.Contains(w.Values(), text) {
-		return text, true
-	}
-	value, ok = otherSpellings(w)[text]
-	return value, ok
-}
 
 // RoleSet is a set of roles: all, none, or some of control-plane, worker and
 // arbiter. Text with commas and the service's words (masters, workers,
@@ -205,66 +187,52 @@ const (
 	NoRoles  = "none"
 )
 
-func (r *RoleSet) fromText(text string) error {
-	*r = splitList(text)
-	return nil
+// setWords are the members of sets of roles in order, with the service's words for
+// them.
+func setWords() [][]string {
+	return [][]string{{AllRoles}, {NoRoles}, {string(ControlPlane), "masters", "master"}, {string(Arbiter), "arbiters"}, {string(Worker), "workers"}}
 }
 
-// normalise brings every member to its canonical spelling and the set into a
-// fixed order. A member that is no role stays as it is; unknown lists those.
+// normalise brings the members to one spelling and order; unknown are those that are no
+// role.
 func (r RoleSet) normalise() (set RoleSet, unknown []string) {
 	have := map[string]bool{}
 	for _, member := range r {
-		switch strings.ToLower(member) {
-		case "masters", "master", string(ControlPlane):
-			have[string(ControlPlane)] = true
-		case "workers", string(Worker):
-			have[string(Worker)] = true
-		case "arbiters", string(Arbiter):
-			have[string(Arbiter)] = true
-		case AllRoles, NoRoles:
-			have[strings.ToLower(member)] = true
-		default:
+		i := slices.IndexFunc(setWords(), func(words []string) bool { return slices.Contains(words, strings.ToLower(member)) })
+		if i < 0 {
 			unknown = append(unknown, member)
+			continue
 		}
+		have[setWords()[i][0]] = true
 	}
-	for _, member := range []string{AllRoles, NoRoles, string(ControlPlane), string(Arbiter), string(Worker)} {
-		if have[member] {
-			set = append(set, member)
+	for _, words := range setWords() {
+		if have[words[0]] {
+			set = append(set, words[0])
 		}
 	}
 	return set, unknown
 }
 
-// ServiceWords is the set as the service writes it: "all", "none", or
-// "masters", "arbiters" and "workers" joined by commas, in that order. An
-// empty set is the empty text.
+// ServiceWords is the set as the service writes it: "all", "none", or some of
+// "masters", "arbiters" and "workers", in that order with commas. An empty set is
+// empty.
 func (r RoleSet) ServiceWords() string {
 	set, _ := r.normalise()
-	words := make([]string, 0, len(set))
-	for _, member := range set {
-		switch member {
-		case string(ControlPlane):
-			words = append(words, "masters")
-		case string(Arbiter):
-			words = append(words, "arbiters")
-		case string(Worker):
-			words = append(words, "workers")
-		default:
-			return member
+	var texts []string
+	for _, words := range setWords() {
+		if !slices.Contains(set, words[0]) {
+			continue
 		}
+		if len(words) == 1 {
+			return words[0]
+		}
+		texts = append(texts, words[1])
 	}
-	return strings.Join(words, ",")
+	return strings.Join(texts, ",")
 }
 
-// StringList is a list of texts that may also be written as one text with
-// commas.
+// StringList is a list of texts, or one text with commas.
 type StringList []string
-
-func (l *StringList) fromText(text string) error {
-	*l = splitList(text)
-	return nil
-}
 
 func splitList(text string) []string {
 	list := []string{}
@@ -276,21 +244,6 @@ func splitList(text string) []string {
 	return list
 }
 
-func (p *Platform) fromText(text string) error {
-	p.Type = PlatformType(text)
-	return nil
-}
-
-func (b *Bundle) fromText(text string) error {
-	b.ID = text
-	return nil
-}
-
-func (m *ManifestSource) fromText(text string) error {
-	m.Path = text
-	return nil
-}
-
 // Duration is a length of time, written as in Go: 90s, 60m, 1h30m.
 type Duration time.Duration
 
@@ -300,27 +253,25 @@ func (d Duration) String() string { return time.Duration(d).String() }
 // MarshalText writes the duration as it is written in cluster.yaml.
 func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
 
-func (d *Duration) fromText(text string) error {
+func parseDuration(text string) (Duration, error) {
 	parsed, err := time.ParseDuration(text)
-	if err != nil {
-		return fmt.Errorf("%q is not a length of time", text)
+	switch {
+	case err != nil:
+		err = fmt.Errorf("%q is not a length of time", text)
+	case parsed < 0:
+		err = fmt.Errorf("%q is negative", text)
 	}
-	if parsed < 0 {
-		return fmt.Errorf("%q is negative", text)
-	}
-	*d = Duration(parsed)
-	return nil
+	return Duration(parsed), err
 }
 
-// ProxyURL is the address of a proxy. It may hold a password, so it prints
-// without one; Reveal gives all of it.
+// ProxyURL is the address of a proxy, which prints without its password.
 type ProxyURL string
 
 // Reveal is the address with user and password.
 func (p ProxyURL) Reveal() string { return string(p) }
 
-// String is the address with the password, or all that stands before the last
-// @ where it cannot be read, replaced by xxxxx.
+// String is the address with the password replaced by xxxxx: all before the last @
+// where it cannot be parsed.
 func (p ProxyURL) String() string {
 	parsed, err := url.Parse(string(p))
 	if err == nil && parsed.Host != "" {

@@ -17,7 +17,7 @@ const (
 
 func (m *Image) fill(ctx context.Context, out *os.File, progress func(done, total int64)) (Method, error) {
 	f := filler{ctx: ctx, out: out, total: m.size, progress: progress, method: CopyFileRange, zeros: make([]byte, holeSize)}
-	defer f.close()
+	defer f.holes.close()
 	if donor := m.donor(); donor != nil && clone(out, donor.file) == nil {
 		info, err := out.Stat()
 		if err != nil {
@@ -41,9 +41,8 @@ func (m *Image) fill(ctx context.Context, out *os.File, progress func(done, tota
 	return f.method, nil
 }
 
-// donor is the file whose blocks the image had best share: the one that most of
-// the image's bytes lie in at the same place. It is nil where that is less than
-// half of the image.
+// donor is the file whose blocks the image had best share: the one in which more
+// than half of the image's bytes lie at the same place. It is nil where none is.
 func (m *Image) donor() *source {
 	inPlace := map[*source]int64{}
 	for _, p := range m.pieces {
@@ -73,8 +72,6 @@ type filler struct {
 	zeros      []byte // holeSize of them
 }
 
-func (f *filler) close() { f.holes.close() }
-
 // advance tells of n more bytes that are done, and stops once the context is.
 func (f *filler) advance(n int64) error {
 	f.done += n
@@ -90,20 +87,16 @@ func (f *filler) piece(p piece) error {
 	case p.kind == Zero:
 		return f.zero(p)
 	case p.kind == Memory:
-		return f.memory(p)
+		if err := f.write(p.mem, p.off); err != nil {
+			return err
+		}
+		return f.advance(p.n)
 	case p.src == f.cloned && p.off == p.srcOff && p.end() <= f.clonedSize:
 		return f.advance(p.n)
 	case p.src.file != nil:
 		return f.file(p)
 	}
 	return f.copy(p)
-}
-
-func (f *filler) memory(p piece) error {
-	if err := f.write(p.mem, p.off); err != nil {
-		return err
-	}
-	return f.advance(p.n)
 }
 
 // zero makes a piece zeros. A file that shares no blocks has them already.
@@ -119,7 +112,7 @@ func (f *filler) zero(p piece) error {
 		if err := f.advance(part.n); err != nil {
 			return err
 		}
-		p.off, p.n = part.end(), p.n-part.n
+		p = p.cut(part.end(), p.end())
 	}
 	return nil
 }
@@ -132,13 +125,13 @@ func (f *filler) file(p piece) error {
 			if err := f.zero(piece{off: p.off, n: hole}); err != nil {
 				return err
 			}
-			p.off, p.srcOff, p.n = p.off+hole, p.srcOff+hole, p.n-hole
+			p = p.cut(p.off+hole, p.end())
 		}
 		if data > 0 {
 			if err := f.data(p.cut(p.off, p.off+data)); err != nil {
 				return err
 			}
-			p.off, p.srcOff, p.n = p.off+data, p.srcOff+data, p.n-data
+			p = p.cut(p.off+data, p.end())
 		}
 	}
 	return nil
@@ -156,7 +149,7 @@ func (f *filler) data(p piece) error {
 		if err := f.advance(n); err != nil {
 			return err
 		}
-		p.off, p.srcOff, p.n = p.off+n, p.srcOff+n, p.n-n
+		p = p.cut(p.off+n, p.end())
 	}
 	return f.copy(p)
 }
@@ -180,11 +173,10 @@ func (f *filler) copy(p piece) error {
 		if err := f.write(b, p.off); err != nil {
 			return err
 		}
-		n := int64(len(b))
-		if err := f.advance(n); err != nil {
+		if err := f.advance(int64(len(b))); err != nil {
 			return err
 		}
-		p.off, p.srcOff, p.n = p.off+n, p.srcOff+n, p.n-n
+		p = p.cut(p.off+int64(len(b)), p.end())
 	}
 	return nil
 }
@@ -207,8 +199,7 @@ func (f *filler) write(b []byte, off int64) error {
 	return nil
 }
 
-// holeFinder knows where the holes of files are. It keeps the last file open
-// at a position of its own.
+// holeFinder knows where the holes of files are. It keeps the last file open.
 type holeFinder struct {
 	src  *source
 	file *os.File // nil where src cannot be looked at
@@ -238,9 +229,8 @@ func (h *holeFinder) next(src *source, off, n int64) (hole, data int64) {
 	return hole, min(to-from, n-hole)
 }
 
-// tail splits the n bytes at off, where no data follows any more: up to the
-// file's end they are a hole. What is asked for beyond is data, so that reading
-// it says what is wrong.
+// tail splits the n bytes at off behind the last data: up to the file's end they
+// are a hole; beyond it they count as data, so that reading says what is wrong.
 func (h *holeFinder) tail(off, n int64) (hole, data int64) {
 	info, err := h.file.Stat()
 	if err != nil {

@@ -9,6 +9,7 @@
 package extent
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -29,15 +30,8 @@ const (
 )
 
 func (k Kind) String() string {
-	switch k {
-	case Base:
-		return "base"
-	case Memory:
-		return "memory"
-	case Zero:
-		return "zero"
-	}
-	return fmt.Sprintf("kind %d", uint8(k))
+	names := map[Kind]string{Base: "base", Memory: "memory", Zero: "zero"}
+	return cmp.Or(names[k], fmt.Sprintf("kind %d", uint8(k)))
 }
 
 // Extent is one piece of an image, as Extents tells of it.
@@ -45,25 +39,22 @@ type Extent struct {
 	Offset int64 // where it starts in the image, in bytes
 	Length int64 // how long it is, in bytes; never zero
 	Kind   Kind
-	// SourceOffset is where a Base extent starts in its source. It is zero for
-	// the other kinds.
+	// SourceOffset is where a Base extent starts in its source, zero for others.
 	SourceOffset int64
 }
 
 // Image is content in extents, which follow each other without gaps and cover
 // all of it. Any number of goroutines may read an image at once. Changing it is
 // for one goroutine alone, before it is handed to others; Clone makes a copy
-// that can be changed again, for the price of the list.
+// that can be changed again.
 //
-// The methods that change an image panic when they are asked for what no slice
-// could do either: negative offsets or lengths, a range that ends beyond 2^63-1,
-// and, where a method says so, a range beyond the end.
+// The methods that change an image panic where a slice would: negative offsets
+// or lengths, a range that ends beyond 2^63-1, and, where a method says so, a
+// range beyond the end.
 type Image struct {
 	size   int64
 	pieces []piece
-	// base is the source that Tag's caller knows by name: the first one that
-	// the image was made from. It is nil as long as there is none.
-	base *source
+	base   *source // the first that the image was made from, which Tag's caller names; nil until then
 }
 
 type piece struct {
@@ -89,10 +80,10 @@ func (p piece) cut(from, to int64) piece {
 	return p
 }
 
-// New returns an image of the first size bytes of base. It reads nothing yet:
-// a base that turns out to be shorter is an io.ErrUnexpectedEOF where it is
-// read. An *os.File is sent and copied by the kernel; an *Image lends its
-// extents. The base stays the caller's to close, after the last use of the image.
+// New returns an image of the first size bytes of base. It reads nothing yet: a
+// shorter base is an io.ErrUnexpectedEOF where it is read. An *os.File is sent
+// and copied by the kernel; an *Image lends its extents. The caller closes the
+// base, after the last use of the image.
 func New(base io.ReaderAt, size int64) *Image {
 	m := &Image{}
 	m.OverlayFrom(0, base, 0, size)
@@ -118,8 +109,7 @@ func (m *Image) Extents() []Extent {
 	return list
 }
 
-// Clone returns an image of the same content that can be changed on its own.
-// The two share their bytes.
+// Clone returns an image of the same bytes that can be changed on its own.
 func (m *Image) Clone() *Image {
 	return &Image{size: m.size, pieces: append([]piece(nil), m.pieces...), base: m.base}
 }
@@ -129,8 +119,8 @@ func (m *Image) at(off int64) int {
 	return sort.Search(len(m.pieces), func(i int) bool { return m.pieces[i].end() > off })
 }
 
-// within calls do for each part of the image in [off, off+n), in order, until
-// one of them fails. The range must lie in the image.
+// within calls do for each part of [off, off+n), which must lie in the image,
+// until one fails.
 func (m *Image) within(off, n int64, do func(piece) error) error {
 	for i := m.at(off); n > 0; i++ {
 		p := m.pieces[i]
@@ -166,26 +156,17 @@ func (m *Image) OverlayFrom(off int64, src io.ReaderAt, srcOff, n int64) {
 	mustBeRange("overlay", off, n)
 	mustBeRange("source range", srcOff, n)
 	if from, ok := src.(*Image); ok {
-		m.overlayImage(off, from, srcOff, n)
+		part := from.Slice(srcOff, n)
+		for i := range part.pieces {
+			part.pieces[i].off += off
+		}
+		m.put(off, n, part.pieces)
+		m.base = cmp.Or(m.base, from.base)
 		return
 	}
 	s := m.source(src)
-	if m.base == nil {
-		m.base = s
-	}
+	m.base = cmp.Or(m.base, s)
 	m.put(off, n, []piece{{off: off, n: n, kind: Base, src: s, srcOff: srcOff}})
-}
-
-// overlayImage replaces the n bytes at off by the extents of from at srcOff.
-func (m *Image) overlayImage(off int64, from *Image, srcOff, n int64) {
-	part := from.Slice(srcOff, n)
-	for i := range part.pieces {
-		part.pieces[i].off += off
-	}
-	m.put(off, n, part.pieces)
-	if m.base == nil {
-		m.base = from.base
-	}
 }
 
 // source returns what the image knows r as, so that pieces of one file stay

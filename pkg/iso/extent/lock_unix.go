@@ -1,4 +1,4 @@
-//go:build unix && !aix && !solaris
+//go:build unix
 
 package extent
 
@@ -8,13 +8,14 @@ import (
 	"io/fs"
 	"os"
 	"syscall"
+
+	"github.com/oaictl/oaictl/internal/filelock"
 )
 
 // lock makes the file this process's own for as long as it is open. On a
 // filesystem without locks it does nothing, and removeAbandoned removes nothing.
 func lock(file *os.File) error {
-	err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-	if errors.Is(err, syscall.EWOULDBLOCK) {
+	if mine, err := filelock.Try(file, true); err == nil && !mine {
 		return ErrBusy
 	}
 	return nil
@@ -31,12 +32,12 @@ func removeAbandoned(private string) error {
 		return fmt.Errorf("looking at what an earlier run left: %w", err)
 	}
 	defer file.Close()
-	err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-	if errors.Is(err, syscall.EWOULDBLOCK) {
-		return ErrBusy
-	}
+	locked, err := filelock.Try(file, true)
 	if err != nil {
 		return fmt.Errorf("%s is in the way, and the filesystem cannot say whether it is in use: %w", private, err)
+	}
+	if !locked {
+		return ErrBusy
 	}
 	// Between opening and locking, another process may have done the same and
 	// gone on to a new file of this name.

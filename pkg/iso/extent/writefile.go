@@ -1,6 +1,7 @@
 package extent
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -25,15 +26,8 @@ const (
 )
 
 func (m Method) String() string {
-	switch m {
-	case Reflink:
-		return "reflink"
-	case CopyFileRange:
-		return "copy_file_range"
-	case Copy:
-		return "copy"
-	}
-	return fmt.Sprintf("method %d", uint8(m))
+	names := map[Method]string{Reflink: "reflink", CopyFileRange: "copy_file_range", Copy: "copy"}
+	return cmp.Or(names[m], fmt.Sprintf("method %d", uint8(m)))
 }
 
 // WriteOptions are the choices of WriteFile.
@@ -44,8 +38,7 @@ type WriteOptions struct {
 	// Sync waits until the file and its name are on the disk. Without it a
 	// crash of the machine may lose them, as it does with cp.
 	Sync bool
-	// Mode is the permissions of the file, before the umask. Zero is 0600:
-	// machine images hold secrets.
+	// Mode is the file's, before the umask. Zero is 0600: images hold secrets.
 	Mode fs.FileMode
 	// Progress is told now and then how many of the image's bytes are done.
 	Progress func(done, total int64)
@@ -61,21 +54,16 @@ var ErrBusy = errors.New("another process is writing this file")
 // the whole image or, after any failure, for what it stood for before: the
 // bytes go to a file without a name where the filesystem knows such, else to a
 // hidden one beside it, which goes when the write fails, or when the same name is
-// written again after a kill. A symbolic link is followed; what it leads to, and
-// what is replaced, must be a regular file, and none that the image is made of
-// (ErrSameFile). Zeros, and holes of the base, become holes.
-func (m *Image) WriteFile(ctx context.Context, path string, o WriteOptions) (Method, error) {
-	method, err := m.writeFile(ctx, path, o)
-	if err != nil {
-		return method, fmt.Errorf("writing %s: %w", path, err)
-	}
-	return method, nil
-}
-
-func (m *Image) writeFile(ctx context.Context, path string, o WriteOptions) (Method, error) {
-	if o.Mode == 0 {
-		o.Mode = 0o600
-	}
+// written again after a kill. A symbolic link is followed; what is replaced must
+// be a regular file, and none that the image is made of (ErrSameFile). Zeros, and
+// holes of the base, become holes.
+func (m *Image) WriteFile(ctx context.Context, path string, o WriteOptions) (method Method, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("writing %s: %w", path, err)
+		}
+	}()
+	o.Mode = cmp.Or(o.Mode, 0o600)
 	if o.Progress == nil {
 		o.Progress = func(int64, int64) {}
 	}
@@ -88,8 +76,7 @@ func (m *Image) writeFile(ctx context.Context, path string, o WriteOptions) (Met
 		return Copy, err
 	}
 	defer out.discard()
-	method, err := m.fill(ctx, out.File, o.Progress)
-	if err != nil {
+	if method, err = m.fill(ctx, out.File, o.Progress); err != nil {
 		return method, err
 	}
 	if o.Sync {
@@ -181,9 +168,8 @@ func stageNamed(target, private string, mode fs.FileMode) (*staged, error) {
 	return hold(&staged{File: file, target: target, private: private, named: true})
 }
 
-// privateName is where a file is kept that shall become target. It is the same
-// each time, so that the next run finds what was left, and short enough for any
-// folder.
+// privateName is where a file is kept that shall become target: the same name each
+// time, so that the next run finds what was left, and short enough for any folder.
 func privateName(target string) string {
 	sum := sha256.Sum256([]byte(filepath.Base(target)))
 	return filepath.Join(filepath.Dir(target), ".oaictl-"+hex.EncodeToString(sum[:8])+".partial")
@@ -205,10 +191,11 @@ func (s *staged) publish(overwrite bool) error {
 			return err
 		}
 		// A link replaces nothing, a rename does, and needs a name to rename.
-		if err := linkUnnamed(s.File, s.private); err != nil {
-			if errors.Is(err, fs.ErrExist) {
-				err = ErrBusy
-			}
+		err = linkUnnamed(s.File, s.private)
+		if errors.Is(err, fs.ErrExist) {
+			err = ErrBusy
+		}
+		if err != nil {
 			return err
 		}
 		s.named = true

@@ -16,6 +16,7 @@
 package fetch
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"crypto/tls"
@@ -26,8 +27,11 @@ import (
 	"io"
 	"io/fs"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strings"
 	"syscall"
 	"time"
 
@@ -38,24 +42,21 @@ import (
 type Config struct {
 	// Dir holds the cache; it is made, for its owner alone, when first needed.
 	Dir string
-	// Cap is how many bytes the cache may hold, downloads that were begun
-	// included; 0 means as many as the disk does.
+	// Cap is how many bytes the cache may hold, with downloads that were begun; 0
+	// means as many as the disk does.
 	Cap int64
-	// Client makes the requests; nil means one with deadlines for connecting
-	// and for the answer's beginning. It must have no Timeout of its own: an
-	// image takes as long as it takes. Its redirect policy is replaced: none is
-	// followed from https to http.
+	// Client makes the requests; nil means one with deadlines for connecting and for
+	// the answer's beginning. It must have no Timeout: an image takes as long as it
+	// takes. Its redirect policy is replaced: none is followed from https to http.
 	Client *http.Client
-	// TLS is whom the cache's own client trusts, as a mirror's certificate; nil
-	// means the system's authorities. It has no effect on a Client that is given.
+	// TLS is whom the cache's own client trusts; nil means the system's authorities.
 	TLS *tls.Config
 	// Clock times repetitions and uses; nil means the machine's.
 	Clock clock.Clock
-	// Stall is how long a server may send nothing before the connection is given
-	// up and the download resumed by another; 0 means a minute.
+	// Stall is how long a server may send nothing before the download is resumed by
+	// another connection; 0 means a minute.
 	Stall time.Duration
-	// Again is told why an attempt failed that is made again after a wait; nil tells
-	// nobody.
+	// Again, if any, is told why an attempt failed that is made again after a wait.
 	Again func(err error, wait time.Duration)
 }
 
@@ -63,8 +64,7 @@ type Config struct {
 // server does not say. It is called from one goroutine at a time, often.
 type Progress func(done, total int64)
 
-// Cache keeps base images on disk. Any number of goroutines and processes may
-// use one directory at the same time.
+// Cache keeps base images on disk. Goroutines and processes may share a directory.
 type Cache struct{ config Config }
 
 // New returns the cache of a directory. It touches nothing.
@@ -87,10 +87,9 @@ func New(c Config) *Cache {
 	return &Cache{c}
 }
 
-// Get returns the content of a source as a file, downloaded if need be. What
-// the cache holds is not downloaded again while the server says that it is
-// still the same. The caller closes the file when it is done with it: until
-// then, the cache does not give it up.
+// Get returns the content of a source as a file, downloaded unless the cache holds it
+// and the server says that it is still the same. Until the caller closes the file,
+// the cache does not give it up.
 func (c *Cache) Get(ctx context.Context, src Source, progress Progress) (*File, error) {
 	from, err := src.parse()
 	if err != nil {
@@ -139,7 +138,6 @@ func (c *Cache) get(ctx context.Context, from origin, progress Progress) (*File,
 	return d.run(ctx)
 }
 
-// watch tells how far another process has come.
 func (c *Cache) watch(from origin, progress Progress) {
 	var b begun
 	info, err := os.Stat(c.path(from.key, ".part"))
@@ -150,8 +148,7 @@ func (c *Cache) watch(from origin, progress Progress) {
 
 func (c *Cache) path(name, suffix string) string { return filepath.Join(c.config.Dir, name+suffix) }
 
-// notOpened says why an image of this machine cannot be read: the path once, and not
-// which system call it was.
+// notOpened says why an image cannot be read: the path once, and no system call.
 func notOpened(path string, err error) error {
 	var cause *fs.PathError
 	if errors.As(err, &cause) {
@@ -160,14 +157,13 @@ func notOpened(path string, err error) error {
 	return &fs.PathError{Op: "open the image", Path: path, Err: err}
 }
 
-// openLocal is for an image that lies on this machine: it is used in place.
 func openLocal(ctx context.Context, from origin, progress Progress) (*File, error) {
 	info, err := os.Stat(from.path)
+	if err == nil && info.IsDir() {
+		err = syscall.EISDIR
+	}
 	if err != nil {
 		return nil, notOpened(from.path, err)
-	}
-	if info.IsDir() {
-		return nil, notOpened(from.path, syscall.EISDIR)
 	}
 	file := &File{Path: from.path, Size: info.Size(), SHA256: from.digest}
 	if from.digest == "" {
@@ -213,4 +209,102 @@ func digest(ctx context.Context, sum hash.Hash, r io.Reader, total int64, progre
 			return done, err
 		}
 	}
+}
+
+// Source says where an image is to be had.
+type Source struct {
+	// Location is a path, a file:// URL, or an http:// or https:// URL.
+	Location string
+	// SHA256 is the digest that the content must have, in hexadecimal; empty if it
+	// is not known. With it the cache needs to ask no server.
+	SHA256 string
+	// Name tells one content from another where the URL does not, as where its
+	// query holds a token that changes; empty means the URL itself.
+	Name string
+	// Version names what the content is made of, where that is known: what the cache
+	// has of the same Name and Version is used without asking a server, and what it
+	// has of an older Version is dropped once the new one is there.
+	Version string
+	// Owner is what the content is kept for: [Cache.ForgetOf] removes all of an owner.
+	Owner string
+}
+
+// origin is a Source that was understood: exactly one of path and url is set.
+type origin struct {
+	path    string
+	url     *url.URL
+	digest  string // lower case, "" if not known
+	key     string // names the URL's files in the cache
+	version string
+	owner   string
+}
+
+// Check says what about a source cannot be understood, before anything is read.
+func (s Source) Check() error {
+	_, err := s.parse()
+	return err
+}
+
+func (s Source) parse() (origin, error) {
+	digest := strings.ToLower(s.SHA256)
+	if raw, err := hex.DecodeString(digest); digest != "" && (err != nil || len(raw) != sha256.Size) {
+		return origin{}, fmt.Errorf("read the checksum of %s: %q is not a SHA-256 of 64 hexadecimal digits", Redact(s.Location), s.SHA256)
+	}
+	if s.Location == "" {
+		return origin{}, fmt.Errorf("find the base image: neither a path nor a URL is given")
+	}
+	if !strings.Contains(s.Location, "://") {
+		return origin{path: s.Location, digest: digest}, nil
+	}
+	u, err := url.Parse(s.Location)
+	if err != nil {
+		// What url.Parse complains about may be part of a secret.
+		return origin{}, fmt.Errorf("read the URL %s: it is not a URL", Redact(s.Location))
+	}
+	switch u.Scheme {
+	case "file":
+		if u.Host != "" && u.Host != "localhost" {
+			return origin{}, fmt.Errorf("read the URL %s: a file on another host (%s) can't be opened", Redact(s.Location), u.Host)
+		}
+		if u.Path == "" {
+			return origin{}, fmt.Errorf("read the URL %s: it names no file", Redact(s.Location))
+		}
+		return origin{path: filepath.FromSlash(u.Path), digest: digest}, nil
+	case "http", "https":
+		if u.Host == "" {
+			return origin{}, fmt.Errorf("read the URL %s: it names no host", Redact(s.Location))
+		}
+	default:
+		return origin{}, fmt.Errorf("read the URL %s: its scheme %q is none of http, https and file", Redact(s.Location), u.Scheme)
+	}
+	sum := sha256.Sum256([]byte(cmp.Or(s.Name, s.Location)))
+	return origin{url: u, digest: digest, key: hex.EncodeToString(sum[:16]), version: s.Version, owner: s.Owner}, nil
+}
+
+// token matches what grants access inside a path: a JSON web token, as in
+// the image service's /byapikey/TOKEN/….
+var token = regexp.MustCompile(`[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}`)
+
+// Redact is a location without what may grant access to it: user and password,
+// query, fragment, and tokens in the path. A path of this machine is returned
+// as it is.
+func Redact(location string) string {
+	scheme, rest, isURL := strings.Cut(location, "://")
+	if !isURL {
+		return location
+	}
+	rest, _, _ = strings.Cut(rest, "#")
+	rest, _, hasQuery := strings.Cut(rest, "?")
+	host, path, hasPath := strings.Cut(rest, "/")
+	if at := strings.LastIndexByte(host, '@'); at >= 0 {
+		host = host[at+1:]
+	}
+	out := scheme + "://" + host
+	if hasPath {
+		out += "/" + token.ReplaceAllString(path, "…")
+	}
+	if hasQuery {
+		out += "?…"
+	}
+	return out
 }

@@ -4,11 +4,15 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"hash"
 	"io"
+	"io/fs"
+	"net/http"
 	"os"
+	"strings"
 	"time"
 )
 
@@ -19,12 +23,10 @@ const (
 	firstWait = time.Second
 )
 
-// unknownStep is how much room is made at a time for content whose size the
-// server does not say.
+// unknownStep is how much room is made at a time for content of unknown size.
 const unknownStep = 64 << 20
 
-// download is one content on its way into the cache. Its process holds the
-// lock of its key.
+// download is one content on its way into the cache, under the lock of its key.
 type download struct {
 	cache    *Cache
 	from     origin
@@ -53,8 +55,7 @@ func (c *Cache) begin(ctx context.Context, from origin, progress Progress) (*dow
 	return d, nil
 }
 
-// recall looks at what the cache has: a part of the content, or all of what
-// the URL gave before.
+// recall finds what the cache has: a part of the content, or what the URL gave before.
 func (d *download) recall(ctx context.Context) error {
 	c, key := d.cache, d.from.key
 	var err error
@@ -63,8 +64,7 @@ func (d *download) recall(ctx context.Context) error {
 			return err
 		}
 		if d.stale != nil && d.stale.Size != d.old.Size { // damaged
-			d.stale.Close()
-			d.stale = nil
+			d.dropStale()
 			c.drop(kept{name: d.old.SHA256})
 		}
 	}
@@ -78,8 +78,8 @@ func (d *download) recall(ctx context.Context) error {
 	return err
 }
 
-// resumable says whether bytes that come later are sure to belong to those in
-// part: by the server's word, or because the whole will be checked.
+// resumable says whether later bytes are sure to belong to those in part: by the
+// server's word, or because the whole will be checked.
 func (d *download) resumable() bool { return d.said.ifRange() != "" || d.from.digest != "" }
 
 func (d *download) restart() error {
@@ -101,13 +101,10 @@ func (d *download) close() {
 	if d.done == 0 {
 		_ = remove(d.part.Name(), d.cache.path(d.from.key, ".part.json")) // empty files do no harm
 	}
-	if d.stale != nil {
-		d.stale.Close()
-	}
+	d.dropStale()
 }
 
-// errSame ends a download before it begins: the URL still gives what the
-// cache has.
+// errSame ends a download before it begins: the URL gives what the cache has.
 var errSame = errors.New("not modified")
 
 func (d *download) run(ctx context.Context) (*File, error) {
@@ -153,8 +150,7 @@ func (d *download) takeStale(warning string) *File {
 	return file
 }
 
-// repeat asks for the rest of the content until it is complete, as long as
-// that gets anywhere.
+// repeat asks for the rest of the content as long as that gets anywhere.
 func (d *download) repeat(ctx context.Context) error {
 	wait := firstWait
 	for failed := 0; ; {
@@ -180,7 +176,6 @@ func (d *download) repeat(ctx context.Context) error {
 	}
 }
 
-// finish checks the whole and gives it its name.
 func (d *download) finish(ctx context.Context) (*File, error) {
 	c, got := d.cache, hex.EncodeToString(d.sum.Sum(nil))
 	if d.from.digest != "" && got != d.from.digest {
@@ -210,20 +205,24 @@ func (d *download) finish(ctx context.Context) (*File, error) {
 	return file, err
 }
 
-// dropOld drops what the content of a version replaces: nobody asks for it again.
+// dropOld drops what a new version replaces: nobody asks for it again.
 func (d *download) dropOld(got string) {
 	if d.from.version == "" || d.old.SHA256 == "" || d.old.SHA256 == got {
 		return
 	}
+	d.dropStale()
+	d.cache.drop(kept{name: d.old.SHA256}) // whoever still reads it keeps it, until there is no room
+}
+
+func (d *download) dropStale() {
 	if d.stale != nil {
 		d.stale.Close()
 		d.stale = nil
 	}
-	d.cache.drop(kept{name: d.old.SHA256}) // whoever still reads it keeps it, until there is no room
 }
 
-// name lets the part appear as content. Where another URL has brought the same
-// content that file stays, since somebody may be reading it.
+// name lets the part appear as content, unless another URL has brought the same:
+// somebody may be reading that file.
 func (d *download) name(path string) error {
 	if info, err := os.Stat(path); err == nil && info.Size() == d.done {
 		return nil
@@ -233,4 +232,74 @@ func (d *download) name(path string) error {
 		return err
 	}
 	return os.Rename(d.part.Name(), path)
+}
+
+// validators are what a server says about a version of a content (RFC 9110, 8.8).
+type validators struct {
+	ETag         string `json:"etag,omitempty"`
+	LastModified string `json:"lastModified,omitempty"`
+}
+
+func (v validators) condition(h http.Header) {
+	if v.ETag != "" {
+		h.Set("If-None-Match", v.ETag)
+	} else if v.LastModified != "" {
+		h.Set("If-Modified-Since", v.LastModified)
+	}
+}
+
+// ifRange is what makes a range safe to ask for, "" if nothing does: a weak
+// ETag does not tell that bytes are the same.
+func (v validators) ifRange() string {
+	if v.ETag != "" && !strings.HasPrefix(v.ETag, "W/") {
+		return v.ETag
+	}
+	return v.LastModified
+}
+
+// record is what a URL gave last.
+type record struct {
+	validators
+	URL    string `json:"url"` // redacted; for people who look into the directory
+	Size   int64  `json:"size"`
+	SHA256 string `json:"sha256"`
+	// Version and Owner are the Source's, where that had them.
+	Version string `json:"version,omitempty"`
+	Owner   string `json:"owner,omitempty"`
+}
+
+// begun is what the server said about a download that is not complete.
+type begun struct {
+	validators
+	URL   string `json:"url"`
+	Total int64  `json:"total"` // bytes, -1 if not known
+	Owner string `json:"owner,omitempty"`
+}
+
+// readJSON reads a small file of the cache's own. A damaged one counts as absent:
+// the cache can do without it.
+func readJSON(path string, into any) bool {
+	data, err := os.ReadFile(path)
+	return err == nil && json.Unmarshal(data, into) == nil
+}
+
+func writeJSON(path string, from any) error {
+	data, err := json.Marshal(from)
+	if err == nil {
+		err = os.WriteFile(path+".new", append(data, '\n'), 0o600)
+	}
+	if err != nil {
+		return err
+	}
+	return os.Rename(path+".new", path)
+}
+
+func remove(paths ...string) error {
+	var failed error
+	for _, path := range paths {
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			failed = errors.Join(failed, err)
+		}
+	}
+	return failed
 }

@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -38,20 +39,14 @@ func (d *download) exchange(ctx context.Context) error {
 			return nil // all of it was there
 		}
 		if d.done > 0 {
-			if err := d.restart(); err != nil {
-				return err
-			}
-			return &brokenError{errors.New("the server has less than was downloaded before")}
+			return cmp.Or(d.restart(), broken(errors.New("the server has less than was downloaded before")))
 		}
 	case http.StatusPartialContent:
 		if d.done == 0 {
 			break // nobody asked for a part
 		}
 		if err := d.continues(resp.Header); err != nil {
-			if err := d.restart(); err != nil {
-				return err
-			}
-			return &brokenError{err}
+			return cmp.Or(d.restart(), broken(err))
 		}
 		return d.store(ctx, cancel, resp.Body)
 	case http.StatusOK:
@@ -66,8 +61,7 @@ func (d *download) exchange(ctx context.Context) error {
 	return &StatusError{Code: resp.StatusCode, Status: resp.Status}
 }
 
-// ask requests the rest of a download, or all of the content if it is another
-// than before.
+// ask requests the rest of a download, or all of the content if it has changed.
 func (d *download) ask(ctx context.Context) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, d.from.url.String(), nil)
 	if err != nil {
@@ -107,8 +101,8 @@ func (d *download) continues(h http.Header) error {
 	return nil
 }
 
-// parseContentRange reads a Content-Range field (RFC 9110, 14.4): the first
-// byte, and the number of all bytes or -1 where it is not said.
+// parseContentRange reads a Content-Range field (RFC 9110, 14.4): the first byte,
+// and the number of all bytes, -1 where it is not said.
 func parseContentRange(said string) (first, total int64, ok bool) {
 	rest, isBytes := strings.CutPrefix(said, "bytes ")
 	span, all, hasAll := strings.Cut(rest, "/")
@@ -132,7 +126,10 @@ func (d *download) starts(ctx context.Context, resp *http.Response) error {
 	if err := d.restart(); err != nil {
 		return err
 	}
-	d.said = begun{validators: validatorsOf(resp.Header), URL: Redact(d.from.url.String()), Total: resp.ContentLength, Owner: d.from.owner}
+	d.said = begun{
+		validators: validators{ETag: resp.Header.Get("ETag"), LastModified: resp.Header.Get("Last-Modified")},
+		URL:        Redact(d.from.url.String()), Total: resp.ContentLength, Owner: d.from.owner,
+	}
 	if d.said.Total > 0 {
 		if err := d.cache.makeRoom(ctx, d.from.key, d.said.Total); err != nil {
 			return err
@@ -145,8 +142,7 @@ func (d *download) starts(ctx context.Context, resp *http.Response) error {
 	return writeJSON(d.cache.path(d.from.key, ".part.json"), d.said)
 }
 
-// store appends what a server sends to the part. It gives up a connection that
-// brings nothing for too long.
+// store appends what a server sends to the part, until nothing comes for too long.
 func (d *download) store(ctx context.Context, cancel context.CancelCauseFunc, body io.Reader) error {
 	stall := d.cache.config.Stall
 	stalled := fmt.Errorf("the server sent nothing for %s", stall)
@@ -213,9 +209,9 @@ func newClient(trust *tls.Config) *http.Client {
 	}
 }
 
-// noDowngrade follows redirects, but not from https to http: what boots a
-// machine would come from whoever is in between. No server is told where it was sent
-// from: that URL may hold a token.
+// noDowngrade follows redirects, but not from https to http: what boots a machine
+// would come from whoever is in between. No server is told the URL that redirected:
+// it may hold a token.
 func noDowngrade(req *http.Request, via []*http.Request) error {
 	if len(via) >= 10 {
 		return &redirectError{"it redirects more than 10 times"}
@@ -257,8 +253,8 @@ type brokenError struct{ err error }
 func (e *brokenError) Error() string { return e.err.Error() }
 func (e *brokenError) Unwrap() error { return e.err }
 
-// broken wraps what went wrong on the way. An *url.Error would repeat the URL
-// with all that is secret in it.
+// broken wraps what went wrong on the way, without an *url.Error, which would repeat
+// the URL with all that is secret in it.
 func broken(err error) error {
 	var redirect *redirectError
 	if errors.As(err, &redirect) {

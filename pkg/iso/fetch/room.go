@@ -9,7 +9,11 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
+
+	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/filelock"
 )
 
 type kept struct {
@@ -19,8 +23,8 @@ type kept struct {
 	used    time.Time
 }
 
-// makeRoom drops what was not used for longest, until size more bytes fit for
-// the download of a key. What is in use stays.
+// makeRoom drops what was not used for longest and is not in use, until size more
+// bytes fit for the download of a key.
 func (c *Cache) makeRoom(ctx context.Context, key string, size int64) error {
 	if c.config.Cap <= 0 {
 		return nil
@@ -64,7 +68,8 @@ func (c *Cache) list(except string) ([]kept, error) {
 	}
 	var all []kept
 	for _, entry := range entries {
-		name, suffix := strings.TrimSuffix(entry.Name(), filepath.Ext(entry.Name())), filepath.Ext(entry.Name())
+		suffix := filepath.Ext(entry.Name())
+		name := strings.TrimSuffix(entry.Name(), suffix)
 		if suffix != ".iso" && suffix != ".part" || name == except {
 			continue
 		}
@@ -86,8 +91,8 @@ func (c *Cache) list(except string) ([]kept, error) {
 	return all, nil
 }
 
-// Forget removes what the cache has of a source, also what was only begun. It says
-// whether there was anything, and fails where somebody uses it.
+// Forget removes what the cache has of a source, also what was only begun, and says
+// whether there was anything. It fails where somebody uses it.
 func (c *Cache) Forget(ctx context.Context, src Source) (bool, error) {
 	from, err := src.parse()
 	if err != nil || from.url == nil {
@@ -135,7 +140,6 @@ func (c *Cache) forget(key, name string) (bool, error) {
 	return true, remove(c.path(key, ".json"))
 }
 
-// drop removes something from the cache, unless it is in use.
 func (c *Cache) drop(k kept) bool {
 	guard, files := c.path(k.name, ".use"), []string{c.path(k.name, ".iso")}
 	if k.partial {
@@ -151,4 +155,123 @@ func (c *Cache) drop(k kept) bool {
 	}
 	_ = remove(guard) // Windows keeps files that are open; an empty one does no harm
 	return true
+}
+
+// lockPoll is how often a held lock is tried again: the kernel's own waiting
+// can't be broken off.
+const lockPoll = 200 * time.Millisecond
+
+// lock locks a file, which it makes where it is missing; nil where another holds it.
+func lock(path string, exclusive bool) (*os.File, error) {
+	for {
+		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+		if err != nil {
+			return nil, err
+		}
+		locked, err := claim(f, path, exclusive)
+		if locked {
+			return f, nil
+		}
+		f.Close()
+		switch {
+		case err == nil:
+			return nil, nil
+		case !errors.Is(err, errRemoved):
+			return nil, fmt.Errorf("lock %s: %w", path, err)
+		}
+	}
+}
+
+var errRemoved = errors.New("who held it has removed it: the name means another file now")
+
+// claim tries to lock a file that was opened under a name.
+func claim(f *os.File, path string, exclusive bool) (locked bool, err error) {
+	locked, err = filelock.Try(f, exclusive)
+	if locked && !isStill(f, path) {
+		return false, errRemoved
+	}
+	return locked, err
+}
+
+func isStill(f *os.File, path string) bool {
+	opened, err := f.Stat()
+	named, err2 := os.Stat(path)
+	return err == nil && err2 == nil && os.SameFile(opened, named)
+}
+
+// waitLock locks a file however long another holds it, and calls waiting meanwhile.
+func waitLock(ctx context.Context, clk clock.Clock, path string, exclusive bool, waiting func()) (*os.File, error) {
+	for {
+		f, err := lock(path, exclusive)
+		if err != nil || f != nil {
+			return f, err
+		}
+		waiting()
+		if err := clk.Sleep(ctx, lockPoll); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// File is an image on this machine.
+type File struct {
+	// Path is where it lies. It must not be written to.
+	Path string
+	// Size is in bytes.
+	Size int64
+	// SHA256 is the content's digest in hexadecimal; empty for a file of this
+	// machine that no checksum was given for.
+	SHA256 string
+	// Warning says why the content may be out of date; empty if all is well.
+	Warning string
+
+	use   *os.File
+	close sync.Once
+}
+
+// Close gives the file back: from now on the cache may drop it to make room.
+func (f *File) Close() error {
+	f.close.Do(func() {
+		if f.use != nil {
+			f.use.Close()
+		}
+	})
+	return nil
+}
+
+// hold takes content out of the cache, in a way that keeps it there; nil where the
+// cache does not have it.
+func (c *Cache) hold(digest string) (*File, error) {
+	if digest == "" {
+		return nil, nil
+	}
+	path := c.path(digest, ".iso")
+	if _, there, err := sizeOf(path); err != nil || !there {
+		return nil, err
+	}
+	use, err := lock(c.path(digest, ".use"), false)
+	if err != nil || use == nil { // nil: it is being dropped at this moment
+		return nil, err
+	}
+	size, there, err := sizeOf(path)
+	if there { // else it was dropped at this moment
+		now := c.config.Clock.Now()
+		err = os.Chtimes(use.Name(), now, now)
+	}
+	if err != nil || !there {
+		use.Close()
+		return nil, err
+	}
+	return &File{Path: path, Size: size, SHA256: digest, use: use}, nil
+}
+
+func sizeOf(path string) (size int64, there bool, err error) {
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, false, nil
+	}
+	if err != nil {
+		return 0, false, err
+	}
+	return info.Size(), true, nil
 }

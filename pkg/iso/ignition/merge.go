@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 
 	"github.com/coreos/go-semver/semver"
 	ignitionerrors "github.com/coreos/ignition/v2/config/shared/errors"
@@ -17,17 +18,15 @@ import (
 	"github.com/coreos/ignition/v2/config/v3_5"
 	"github.com/coreos/ignition/v2/config/v3_6"
 	"github.com/coreos/ignition/v2/config/v3_6/types"
+	"github.com/coreos/vcontext/path"
 	"github.com/coreos/vcontext/report"
 )
 
 // Merge makes one config of several by the rules of the specification: of two
 // that speak of the same file, unit or user, the later one wins, field by field.
-// The result follows the newest specification among the configs, not a newer one: an
-// image reads it if it reads each of them. The same configs give the same bytes; a
-// single one comes back as it is.
-//
-// A config with Errors is an *Invalid, in which configs are called "config 1" and
-// so on. Warnings are not told: Validate has them.
+// The result follows the newest specification among the configs: an image reads it
+// if it reads each of them. The same configs give the same bytes; a single one comes
+// back as it is. A config with Errors is an *Invalid, called "config 1" and so on.
 func Merge(configs ...[]byte) ([]byte, error) { return merge(valid, configs) }
 
 // merge merges configs that check finds valid, each under the name that it is
@@ -63,8 +62,7 @@ func merge(check func(name string, data []byte) (semver.Version, error), configs
 	return merged, nil
 }
 
-// valid is Validate for who needs no report of what is in order: finding the
-// places of things is most of its work.
+// valid is Validate without places, which are most of the work, where all is in order.
 func valid(name string, data []byte) (semver.Version, error) {
 	if version, _, err := versionOf(data); err == nil {
 		s, err := specificationOf(version)
@@ -76,14 +74,9 @@ func valid(name string, data []byte) (semver.Version, error) {
 	if err != nil {
 		return semver.Version{}, err
 	}
-	version, err := semver.NewVersion(r.Version)
-	if err != nil {
-		return semver.Version{}, fmt.Errorf("%s: read its version: %w", name, err)
-	}
-	return *version, nil
+	return r.version()
 }
 
-// carriesWell tells whether what a config carries within itself is in order.
 func carriesWell(data []byte) bool {
 	var config types.Config
 	if json.Unmarshal(data, &config) != nil {
@@ -94,8 +87,8 @@ func carriesWell(data []byte) bool {
 	return !found.IsFatal()
 }
 
-// mergeAs merges in the types of one specification. The configs are valid, so that
-// one of just this specification is read without applying the rules once more.
+// mergeAs merges valid configs in the types of one specification. One of just this
+// specification is read without applying the rules once more.
 func mergeAs[Config any](
 	translate func([]byte) (Config, report.Report, error),
 	merge func(parent, child Config) Config,
@@ -133,10 +126,9 @@ func mergeAs[Config any](
 const Newest = "3.6.0"
 
 type specification struct {
-	// check applies the rules to a config of just this specification, and finds
-	// the places of what it finds.
+	// check applies the rules to a config of just this specification, judge for less:
+	// it tells only how bad what it finds is, without places.
 	check func(data []byte) (report.Report, error)
-	// judge applies the rules for less: it tells only how bad what it finds is.
 	judge func(data []byte, strict bool) verdict
 	// merge takes configs that are valid, of this and of earlier specifications.
 	merge func(configs [][]byte) ([]byte, error)
@@ -155,8 +147,7 @@ func specifications() []specification {
 	}
 }
 
-// specified brings the functions of one specification, each with config types of
-// its own, into one form.
+// specified brings the functions of one specification with its types into one form.
 func specified[Config any](
 	minor int64,
 	parse, translate func([]byte) (Config, report.Report, error),
@@ -187,4 +178,150 @@ func versionOf(data []byte) (semver.Version, report.Report, error) {
 		err = ignitionerrors.ErrInvalidVersion
 	}
 	return version, found, err
+}
+
+// The rules of the specification are methods of its types. The library applies them
+// with the place of every value in hand, which is most of the time and memory that
+// it takes; most configs have nothing wrong with them, and need no places. ruleWalk
+// applies the same rules without.
+
+// verdict is how bad the worst finding is.
+type verdict int
+
+const (
+	clean   verdict = iota // nothing at all
+	remarks                // warnings or less
+	fatal
+)
+
+// judge applies the rules of one specification. Where strict, unknown keys are remarks.
+func judge[Config any](data []byte, strict bool) verdict {
+	var config Config
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	if strict {
+		decoder.DisallowUnknownFields()
+	}
+	if err := decoder.Decode(&config); err != nil {
+		if strict {
+			return max(remarks, judge[Config](data, false))
+		}
+		return fatal
+	}
+	w := ruleWalk{ruled: map[reflect.Type]bool{}}
+	w.value(reflect.ValueOf(&config).Elem())
+	return w.worst
+}
+
+type ruled interface {
+	Validate(path.ContextPath) report.Report
+}
+
+type ruleWalk struct {
+	worst verdict
+	ruled map[reflect.Type]bool
+}
+
+func (w *ruleWalk) value(v reflect.Value) {
+	if w.isRuled(v.Type()) {
+		w.take(v.Addr().Interface().(ruled).Validate(path.ContextPath{Tag: "json"}))
+	}
+	switch v.Kind() {
+	case reflect.Struct:
+		w.duplicates(v)
+		w.fields(v)
+	case reflect.Slice:
+		for i := range v.Len() {
+			w.value(v.Index(i))
+		}
+	case reflect.Pointer:
+		if !v.IsNil() {
+			w.value(v.Elem())
+		}
+	}
+}
+
+// fields goes into a structure. Its embedder has applied the rules of an embedded one.
+func (w *ruleWalk) fields(v reflect.Value) {
+	for i := range v.NumField() {
+		if v.Type().Field(i).Anonymous {
+			w.fields(v.Field(i))
+			continue
+		}
+		w.value(v.Field(i))
+	}
+}
+
+func (w *ruleWalk) isRuled(t reflect.Type) bool {
+	is, known := w.ruled[t]
+	if !known {
+		is = t.Kind() != reflect.Pointer && t.Implements(reflect.TypeFor[ruled]())
+		w.ruled[t] = is
+	}
+	return is
+}
+
+func (w *ruleWalk) take(found report.Report) {
+	switch {
+	case found.IsFatal():
+		w.worst = fatal
+	case len(found.Entries) > 0:
+		w.worst = max(w.worst, remarks)
+	}
+}
+
+// duplicates applies the rule that no two entries of a list, or of lists that
+// share their keys as files, links and directories do, speak of the same thing.
+func (w *ruleWalk) duplicates(v reflect.Value) {
+	l := lists{seen: map[listKey]bool{}}
+	if i, ok := v.Addr().Interface().(util.IgnoresDups); ok {
+		l.ignored = i.IgnoreDuplicates()
+	}
+	if m, ok := v.Addr().Interface().(util.MergesKeys); ok {
+		l.shared = m.MergedKeys()
+	}
+	if l.repeat(v) {
+		w.worst = fatal
+	}
+}
+
+type listKey struct{ list, key string }
+
+type lists struct {
+	ignored map[string]struct{}
+	shared  map[string]string // list → name for all that share its keys
+	seen    map[listKey]bool
+}
+
+func (l *lists) repeat(v reflect.Value) bool {
+	for i := range v.NumField() {
+		field, value := v.Type().Field(i), v.Field(i)
+		if field.Anonymous {
+			if l.repeat(value) {
+				return true
+			}
+			continue
+		}
+		if _, ignored := l.ignored[field.Name]; ignored || value.Kind() != reflect.Slice {
+			continue
+		}
+		list := field.Name
+		if name, shared := l.shared[list]; shared {
+			list = name
+		}
+		for j := range value.Len() {
+			k := listKey{list, keyOf(value.Index(j))}
+			if l.seen[k] {
+				return true
+			}
+			l.seen[k] = true
+		}
+	}
+	return false
+}
+
+func keyOf(v reflect.Value) string {
+	if v.Kind() == reflect.String {
+		return v.String()
+	}
+	return v.Addr().Interface().(util.Keyed).Key()
 }

@@ -55,8 +55,8 @@ func (i *iface) key() string {
 	return string(i.kind) + " " + i.name
 }
 
-// checkRules wants an interface for every routing rule, and a name for the device that
-// one asks for.
+// checkRules wants an interface for every routing rule, and one whose name is known
+// for iif.
 func (r *reader) checkRules(s *State) {
 	for n := range s.rules {
 		rl := &s.rules[n]
@@ -75,8 +75,7 @@ func (r *reader) checkRules(s *State) {
 	}
 }
 
-// checkPorts ties ports and their bonds and bridges together: either may name
-// the other.
+// checkPorts ties ports and their controllers together: either may name the other.
 func (r *reader) checkPorts(s *State) {
 	for _, i := range s.interfaces {
 		if i.controller.text != "" {
@@ -102,8 +101,7 @@ func (r *reader) checkPorts(s *State) {
 	}
 }
 
-// checkOVSInterfaces wants a switch for every interface of Open vSwitch, without which there is
-// none.
+// checkOVSInterfaces wants a bridge for every interface of Open vSwitch.
 func (r *reader) checkOVSInterfaces(s *State) {
 	attached := map[string]bool{}
 	for _, c := range s.interfaces {
@@ -179,7 +177,6 @@ func (i *iface) waitsFor() (four, six bool) {
 	return i.wait == "ipv4" || i.wait == "ipv4+ipv6", i.wait == "ipv6" || i.wait == "ipv4+ipv6"
 }
 
-// checkMACs looks for addresses that say twice which interface is meant.
 func (r *reader) checkMACs(s *State) {
 	seen := map[string]*iface{}
 	for _, i := range s.interfaces {
@@ -241,10 +238,8 @@ func (r *reader) checkRoute(s *State, rt *route) {
 	case rt.via.IsValid() && !s.onLink(i, f, rt.via):
 		r.report(rt.at, rt.field+".next-hop-address", "the gateway %s is outside every subnet of %s", rt.via, i.name)
 	}
-	for _, a := range f.addresses {
-		if a.Addr() == rt.via {
-			r.report(rt.at, rt.field+".next-hop-address", "%s is an address of %s itself", rt.via, i.name)
-		}
+	if slices.ContainsFunc(f.addresses, func(a address) bool { return a.Addr() == rt.via }) {
+		r.report(rt.at, rt.field+".next-hop-address", "%s is an address of %s itself", rt.via, i.name)
 	}
 }
 
@@ -254,10 +249,8 @@ func (s *State) onLink(i *iface, f *family, gateway netip.Addr) bool {
 	if f.dynamic() || gateway.IsLinkLocalUnicast() {
 		return true
 	}
-	for _, a := range f.addresses {
-		if a.Masked().Contains(gateway) {
-			return true
-		}
+	if slices.ContainsFunc(f.addresses, func(a address) bool { return a.Masked().Contains(gateway) }) {
+		return true
 	}
 	return slices.ContainsFunc(s.routes, func(rt route) bool {
 		return rt.out.text == i.name && !rt.via.IsValid() && rt.destination.Contains(gateway) && !rt.isDefault()

@@ -2,6 +2,7 @@ package nmstate
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"net"
 	"net/netip"
@@ -14,11 +15,11 @@ import (
 
 type reader struct {
 	name     string
+	objects  []*object // all that were read
 	problems Problems
 	ignored  Problems // what nothing is made of, and is not wrong
 }
 
-// ignore notes what nothing is made of.
 func (r *reader) ignore(at yamltree.Place, field, format string, args ...any) {
 	r.ignored = append(r.ignored, Problem{Name: r.name, Line: at.Line, Column: at.Column, Field: field, Message: fmt.Sprintf(format, args...)})
 }
@@ -28,7 +29,7 @@ func (r *reader) report(at yamltree.Place, field, format string, args ...any) {
 }
 
 // object is a map that is being read. Every key that is asked for counts as
-// understood; end refuses those that nobody asked for.
+// understood; refuseUnread refuses the others.
 type object struct {
 	r     *reader
 	at    yamltree.Place
@@ -42,6 +43,7 @@ type object struct {
 // object reads a node as a map. A missing or empty node is an empty map.
 func (r *reader) object(n *yamltree.Node, path string) *object {
 	o := &object{r: r, path: path, left: map[string]yamltree.Entry{}}
+	r.objects = append(r.objects, o)
 	if n == nil {
 		return o
 	}
@@ -64,8 +66,7 @@ func (o *object) field(key string) string {
 	return o.path + "." + key
 }
 
-// get is the value of a key, or nil; a key with nothing behind it counts as
-// missing.
+// get is the value of a key, nil where there is no key or nothing behind it.
 func (o *object) get(key string) *yamltree.Node {
 	e, ok := o.left[key]
 	delete(o.left, key)
@@ -84,17 +85,19 @@ func (o *object) need(keys ...string) {
 	}
 }
 
-func (o *object) end() {
-	for _, key := range o.order {
-		e, ok := o.left[key]
-		if !ok {
-			continue
+func (r *reader) refuseUnread() {
+	for _, o := range r.objects {
+		for _, key := range o.order {
+			e, unread := o.left[key]
+			if !unread {
+				continue
+			}
+			message := "is not supported"
+			if hint := o.hints[key]; hint != "" {
+				message += ": " + hint
+			}
+			r.report(e.At, o.field(key), "%s", message)
 		}
-		message := "is not supported"
-		if hint := o.hints[key]; hint != "" {
-			message += ": " + hint
-		}
-		o.r.report(e.At, o.field(key), "%s", message)
 	}
 }
 
@@ -135,7 +138,6 @@ type word struct {
 	at   yamltree.Place
 }
 
-// text is the text of a key, empty if there is none.
 func (o *object) text(key string) word {
 	n := o.get(key)
 	if n == nil {
@@ -171,8 +173,7 @@ func (o *object) texts(key string) []word {
 	return list
 }
 
-// oneOf is a text that has to be one of those named; the first where there is
-// none.
+// oneOf is a text that has to be one of those named; the first where there is none.
 func (o *object) oneOf(key string, allowed ...string) string {
 	w := o.text(key)
 	if w.text == "" {
@@ -251,8 +252,8 @@ func (o *object) mac(key string) word {
 	return word{mac, w.at}
 }
 
-// canonicalMAC is an Ethernet address in lower case with colons. Zeros, as they
-// stand in many a template, and addresses of groups are no device's.
+// canonicalMAC is an Ethernet address in lower case with colons. Zeros, as templates
+// have them, and addresses of groups are no device's.
 func canonicalMAC(text string) (string, bool) {
 	mac, err := net.ParseMAC(strings.TrimSpace(text))
 	const group = 1 // the first bit on the wire, IEEE 802-2014 §8.2.2
@@ -260,4 +261,60 @@ func canonicalMAC(text string) (string, bool) {
 		return "", false
 	}
 	return mac.String(), true
+}
+
+// Problem is one thing that is wrong with a document.
+type Problem struct {
+	// Name of the document, as it was given to the reader.
+	Name string
+	// Line and Column of the problem, counted from 1; 0 where it has no place.
+	Line, Column int
+	// Field is the path of the field, such as interfaces[1].ipv4.address[0].ip.
+	Field string
+	// Message says what is wrong, and what to do about it where that is not clear.
+	Message string
+}
+
+// String is the problem in one line.
+func (p Problem) String() string {
+	var text strings.Builder
+	if p.Name != "" {
+		text.WriteString(p.Name + ":")
+	}
+	if p.Line > 0 {
+		fmt.Fprintf(&text, "%d:%d:", p.Line, p.Column)
+	}
+	if text.Len() > 0 {
+		text.WriteByte(' ')
+	}
+	if p.Field != "" {
+		text.WriteString(p.Field + ": ")
+	}
+	text.WriteString(p.Message)
+	return text.String()
+}
+
+// Problems is everything that is wrong with a document, in its order.
+type Problems []Problem
+
+// Error has a line for each problem.
+func (p Problems) Error() string {
+	lines := make([]string, len(p))
+	for i, problem := range p {
+		lines[i] = problem.String()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// err is the problems in the order of their places, each once, or nil.
+func (p Problems) err() error {
+	if len(p) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(p, byPlace)
+	return slices.Compact(p)
+}
+
+func byPlace(a, b Problem) int {
+	return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 }

@@ -28,9 +28,7 @@ type Keyfile struct {
 // where there is none. The error is Problems: interfaces without an address,
 // or with one that contradicts the document.
 func (s *State) Keyfiles(macs map[string]string) ([]Keyfile, error) {
-	w := &writer{state: s, r: &reader{name: s.name}, macs: map[string]string{}, ids: map[*iface]string{}, ports: map[string]membership{}}
-	w.interfaces = slices.Clone(s.interfaces)
-	w.addImplied()
+	w := newWriter(s)
 	w.addOVSPorts()
 	w.resolve(macs)
 	if err := w.r.problems.err(); err != nil {
@@ -79,11 +77,8 @@ type membership struct {
 // only named as ports or as what a VLAN stands on, with the MAC addresses that it has for
 // them, "" where it has none.
 func (s *State) Physical() map[string]string {
-	w := &writer{state: s, r: &reader{name: s.name}, ports: map[string]membership{}}
-	w.interfaces = slices.Clone(s.interfaces)
-	w.addImplied()
 	macs := map[string]string{}
-	for _, i := range w.interfaces {
+	for _, i := range newWriter(s).interfaces {
 		if i.kind == ethernet && !i.gone() {
 			macs[i.name] = i.mac.text
 		}
@@ -91,10 +86,14 @@ func (s *State) Physical() map[string]string {
 	return macs
 }
 
-// addImplied adds the physical interfaces that are named only by what stands on
-// them, and notes who is a port of whom.
-func (w *writer) addImplied() {
-	for _, i := range w.state.interfaces {
+// newWriter adds the physical interfaces that are named only by what stands on them,
+// and notes who is a port of whom.
+func newWriter(s *State) *writer {
+	w := &writer{
+		state: s, r: &reader{name: s.name}, interfaces: slices.Clone(s.interfaces),
+		macs: map[string]string{}, ids: map[*iface]string{}, ports: map[string]membership{},
+	}
+	for _, i := range s.interfaces {
 		if i.gone() {
 			continue
 		}
@@ -106,6 +105,7 @@ func (w *writer) addImplied() {
 			w.imply(i.base, i.baseField())
 		}
 	}
+	return w
 }
 
 // addOVSPorts adds the ports of switches of Open vSwitch, which stand between the switch
@@ -198,30 +198,29 @@ func (w *writer) resolve(macs map[string]string) {
 	}
 }
 
-// sections writes a keyfile: groups of keys, an empty line between them.
-type sections struct {
-	text strings.Builder
-}
+// sections is a keyfile: groups of keys, an empty line between them.
+type sections struct{ strings.Builder }
 
-// group writes a group, none where there are no settings. Values are escaped as
-// GLib's key files want it: control characters do not get past the reader.
+// group writes a group, none where there are no settings.
 func (s *sections) group(name string, list settings) {
 	if len(list) > 0 {
 		s.evenEmpty(name, list)
 	}
 }
 
+// evenEmpty writes a group, with values escaped as GLib's key files want it: control
+// characters do not get past the reader.
 func (s *sections) evenEmpty(name string, list settings) {
-	if s.text.Len() > 0 {
-		s.text.WriteByte('\n')
+	if s.Len() > 0 {
+		s.WriteByte('\n')
 	}
-	fmt.Fprintf(&s.text, "[%s]\n", name)
+	fmt.Fprintf(s, "[%s]\n", name)
 	for _, setting := range list {
 		value := strings.ReplaceAll(setting.value, `\`, `\\`)
 		if strings.HasPrefix(value, " ") {
 			value = `\s` + value[1:]
 		}
-		fmt.Fprintf(&s.text, "%s=%s\n", setting.key, value)
+		fmt.Fprintf(s, "%s=%s\n", setting.key, value)
 	}
 }
 
@@ -257,7 +256,7 @@ func (w *writer) profile(i *iface) []byte {
 		s.group("ipv4", w.family(i, &i.ip4))
 		s.group("ipv6", w.family(i, &i.ip6))
 	}
-	return []byte(s.text.String())
+	return []byte(s.String())
 }
 
 // ownAddresses says whether a port has addresses all the same: one of a routing table,

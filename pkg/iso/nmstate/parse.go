@@ -14,8 +14,7 @@
 //
 // Reading goes from text over a tree with places (fields.go) to a State (state.go,
 // read_*.go, check.go), and writing from the State to keyfiles (keyfile*.go).
-// profile.go judges keyfiles that somebody else wrote, and conflicts.go what
-// machines have in common and should not.
+// conflicts.go judges keyfiles that somebody else wrote, and compares machines.
 package nmstate
 
 import (
@@ -81,24 +80,21 @@ func (r *reader) state(root *yamltree.Node) *State {
 		}
 	}
 	routes.shown("running")
-	routes.end()
 	s.rules = doc.object("route-rules").rules()
 	doc.hostname()
 	doc.ignoreEmpty("ovs-db", "ovn")
-	doc.end()
+	r.refuseUnread()
 	s.ignored = r.ignored
 	slices.SortStableFunc(s.ignored, byPlace)
 	return s
 }
 
-// hostname takes the machine's name, which no profile has: it goes with the machine.
 func (o *object) hostname() {
 	name := o.object("hostname")
 	name.shown("running")
 	if w := name.text("config"); w.text != "" {
 		o.r.ignore(w.at, name.field("config"), "a host's name goes with the machine, not with its network")
 	}
-	name.end()
 }
 
 // shown takes keys that nmstate shows of a machine and nobody can set.
@@ -112,8 +108,7 @@ func (o *object) shown(keys ...string) {
 	}
 }
 
-// ignoreEmpty takes keys that say nothing: what nmstate shows of a machine has
-// them.
+// ignoreEmpty takes keys that say nothing: what nmstate shows of a machine has them.
 func (o *object) ignoreEmpty(keys ...string) {
 	for _, key := range keys {
 		if e, ok := o.left[key]; ok && saysNothing(e.Value) {
@@ -159,9 +154,7 @@ func (o *object) resolver() resolver {
 		return list
 	}
 	d.search, d.options = words("search", "a domain"), words("options", "an option of resolv.conf")
-	config.end()
 	o.shown("running")
-	o.end()
 	return d
 }
 
@@ -201,6 +194,5 @@ func (o *object) route() (route, bool) {
 		rt.table = nil
 	}
 	o.hints = map[string]string{"weight": "routes are not balanced over several gateways", "route-type": "only routes to other machines are"}
-	o.end()
 	return rt, !gone
 }

@@ -54,14 +54,12 @@ func (o *object) ethtool() settings {
 		list.flag("pause-rx", rx)
 		list.flag("pause-tx", tx)
 	}
-	pause.end()
 	feature := o.object("feature")
 	for _, key := range feature.order {
 		if name := cmp.Or(featureNames[key], key); slices.Contains(features, name) {
 			list.flag("feature-"+name, feature.flag(key))
 		}
 	}
-	feature.end()
 	coalesce := o.object("coalesce")
 	for _, key := range []string{"adaptive-rx", "adaptive-tx"} {
 		list.bit("coalesce-"+key, coalesce.flag(key))
@@ -69,14 +67,11 @@ func (o *object) ethtool() settings {
 	for _, key := range coalesceNumbers {
 		list.number("coalesce-"+key, coalesce.number(key, 0, largest32))
 	}
-	coalesce.end()
 	ring := o.object("ring")
 	ring.shown("rx-max", "rx-jumbo-max", "rx-mini-max", "tx-max")
 	for _, key := range []string{"rx", "rx-jumbo", "rx-mini", "tx"} {
 		list.number("ring-"+key, ring.number(key, 0, largest32))
 	}
-	ring.end()
-	o.end()
 	return list
 }
 
@@ -103,7 +98,6 @@ func (o *object) dot1x() settings {
 		list.add(key, o.certificate(key))
 	}
 	list.add("private-key-password", o.text("private-key-password").text)
-	o.end()
 	return list
 }
 
@@ -127,7 +121,6 @@ func (o *object) virtualFunctions() settings {
 		entry.need("id")
 		id := entry.number("id", 0, 65535)
 		text := entry.virtualFunction()
-		entry.end()
 		switch {
 		case id == nil:
 		case seen[*id]:
@@ -139,7 +132,6 @@ func (o *object) virtualFunctions() settings {
 			list = append(list, setting{"vf." + strconv.FormatInt(*id, 10), text})
 		}
 	}
-	o.end()
 	return list
 }
 

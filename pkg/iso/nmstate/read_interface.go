@@ -15,6 +15,7 @@ func (o *object) iface() *iface {
 	i := &iface{name: name.text, at: o.at, field: o.path}
 	if i.state = o.oneOf("state", up, down, absent, ignore); i.state == ignore {
 		i.kind = ethernet // whatever it is: nothing more is read of it
+		clear(o.left)
 		o.r.ignore(o.at, o.path, "%s is left alone, as state: ignore says", name.text)
 		return i
 	}
@@ -43,13 +44,11 @@ func (o *object) iface() *iface {
 	lldp := o.object("lldp")
 	i.lldp = lldp.flag("enabled")
 	lldp.shown("neighbors")
-	lldp.end()
 	i.ip4, i.ip6 = o.object("ipv4").family(true), o.object("ipv6").family(false)
 	i.ethtool = o.object("ethtool").ethtool()
 	o.details(i)
 	o.shown("permanent-mac-address", "min-mtu", "max-mtu", "driver", "pci-address")
 	o.ignoreEmpty("ovs-db", "mptcp")
-	o.end()
 	if i.kind == loopback {
 		i.state = ignore
 		if !i.onlyItself() {
@@ -85,7 +84,6 @@ func (o *object) details(i *iface) {
 		vrf := section("vrf", "route-table-id")
 		i.own.number("table", vrf.number("route-table-id", 1, largest32))
 		i.ports = vrf.ports("port")
-		vrf.end()
 	case vxlanKind:
 		section("vxlan", "id").vxlan(i)
 	case ovsBridgeKind:
@@ -93,7 +91,6 @@ func (o *object) details(i *iface) {
 	case ovsInterfaceKind:
 		patch := o.object("patch")
 		i.peer = patch.text("peer").text
-		patch.end()
 		i.own = settings{{"type", "internal"}}
 		if i.peer != "" {
 			i.own = settings{{"type", "patch"}}
@@ -113,7 +110,6 @@ func (o *object) checkName(name word, kind kind) {
 	}
 }
 
-// profileName is the name of the profile, which is shown and nothing else.
 func (o *object) profileName() string {
 	w := o.text("profile-name")
 	if strings.ContainsRune(w.text, '/') {
@@ -133,7 +129,6 @@ func (o *object) link(list *settings) {
 	list.flag("auto-negotiate", negotiate)
 	list.number("speed", speed) // Mb/s
 	list.add("duplex", duplex)
-	o.end()
 }
 
 // The bits of NetworkManager's vlan.flags.
@@ -165,7 +160,6 @@ func (o *object) vlan(i *iface) {
 	if protocol := o.oneOf("protocol", "", "802.1q", "802.1ad"); protocol == "802.1ad" {
 		i.own.add("protocol", protocol)
 	}
-	o.end()
 }
 
 // vxlan reads a network in UDP. One without a base is found by its addresses.
@@ -180,7 +174,6 @@ func (o *object) vxlan(i *iface) {
 	i.own.flag("learning", o.flag("learning"))
 	i.base = o.text("base-iface")
 	i.own.add("parent", i.base.text)
-	o.end()
 }
 
 // bridge reads the settings of a Linux bridge. Times are in seconds.
@@ -192,12 +185,10 @@ func (o *object) bridge(i *iface) {
 	i.own.number("hello-time", stp.number("hello-time", 1, 10))
 	i.own.number("max-age", stp.number("max-age", 6, 40))
 	i.own.number("priority", stp.number("priority", 0, 65535))
-	stp.end()
 	i.own.number("ageing-time", options.number("mac-ageing-time", 0, 1000000))
 	i.own.number("group-forward-mask", options.number("group-forward-mask", 0, 65535))
 	i.own.flag("multicast-snooping", options.flag("multicast-snooping"))
 	options.shown("gc-timer", "hello-timer", "group-addr")
-	options.end()
 	for _, entry := range o.objects("port") {
 		p := entry.port()
 		p.settings.flag("hairpin-mode", entry.flag("stp-hairpin-mode"))
@@ -205,12 +196,10 @@ func (o *object) bridge(i *iface) {
 		p.settings.number("priority", entry.number("stp-priority", 0, 63))
 		entry.ignoreEmpty("vlan")
 		entry.hints = map[string]string{"vlan": "bridges do not filter VLANs here; make a VLAN interface a port"}
-		entry.end()
 		if p.text != "" {
 			i.ports = append(i.ports, p)
 		}
 	}
-	o.end()
 }
 
 func (o *object) ports(key string) []port {
@@ -221,7 +210,7 @@ func (o *object) ports(key string) []port {
 	return list
 }
 
-// portKey is the key of the ports of a bond, which had another name once.
+// portKey is the key of the ports of a bond, which nmstate once called slaves.
 func (o *object) portKey() string {
 	if _, old := o.left["slaves"]; old {
 		return "slaves"
@@ -229,7 +218,6 @@ func (o *object) portKey() string {
 	return "port"
 }
 
-// port is the port that an entry of a list is for, without its settings.
 func (o *object) port() port {
 	o.need("name")
 	return port{word: o.text("name"), field: o.path}

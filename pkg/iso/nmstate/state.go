@@ -20,9 +20,9 @@ type State struct {
 	ignored    Problems
 }
 
-// Ignored are the parts of the document that nothing was made of, each with its
-// place: what nmstate shows of a machine and nobody can set, interfaces that are to
-// be left alone, and the machine's name, which goes with the machine.
+// Ignored are the parts of the document that nothing was made of: what nmstate shows
+// of a machine and nobody can set, interfaces that are to be left alone, and the
+// machine's name, which goes with the machine.
 func (s *State) Ignored() Problems { return s.ignored }
 
 type kind string
@@ -82,7 +82,6 @@ type iface struct {
 	ethernet, own, ethtool, dot1x, sriov settings
 }
 
-// gone says whether no profile is made of the interface.
 func (i *iface) gone() bool { return i.state == absent || i.state == ignore }
 
 func (i *iface) baseField() string { return i.field + "." + string(i.kind) + ".base-iface" }
@@ -105,7 +104,6 @@ type settings []setting
 
 type setting struct{ key, value string }
 
-// add adds a key, unless there is no value.
 func (s *settings) add(key, value string) {
 	if value != "" {
 		*s = append(*s, setting{key, value})
@@ -148,15 +146,9 @@ type family struct {
 	settings       settings // for leases and addresses that the machine makes
 }
 
-// dynamic says whether the network gives addresses.
-func (f *family) dynamic() bool {
-	return f.enabled && (f.dhcp || f.autoconf)
-}
-
-// static says whether there are addresses that the document gives.
-func (f *family) static() bool {
-	return f.enabled && len(f.addresses) > 0
-}
+// dynamic says whether the network gives addresses, static whether the document does.
+func (f *family) dynamic() bool { return f.enabled && (f.dhcp || f.autoconf) }
+func (f *family) static() bool  { return f.enabled && len(f.addresses) > 0 }
 
 type address struct {
 	netip.Prefix
@@ -175,9 +167,7 @@ type route struct {
 	field       string
 }
 
-func (r *route) isDefault() bool {
-	return r.destination.Bits() == 0
-}
+func (r *route) isDefault() bool { return r.destination.Bits() == 0 }
 
 type resolver struct {
 	servers []server
@@ -200,7 +190,6 @@ func (i *iface) of(ip netip.Addr) *family {
 	return &i.ip6
 }
 
-// find is the device with a name, or nil.
 func (s *State) find(name string) *iface {
 	return s.first(func(i *iface) bool { return i.name == name && i.kind.device() })
 }
@@ -217,7 +206,6 @@ func (s *State) first(is func(*iface) bool) *iface {
 	return nil
 }
 
-// controls says whether an interface may have ports.
 func (i *iface) controls() bool {
 	return slices.Contains([]kind{bondKind, linuxBridge, vrfKind, ovsBridgeKind}, i.kind)
 }

@@ -1,9 +1,13 @@
 package serve
 
 import (
+	"fmt"
+	"io"
+	"net/http"
 	"slices"
 	"sort"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -13,11 +17,10 @@ type Fetch struct {
 	Requests int
 	// Active is how many are under way now.
 	Active int
-	// Bytes is how many different bytes were sent, of Size. A BMC reads an image
-	// in pieces, some twice and some never: it need not reach Size.
+	// Bytes is how many different bytes were sent, of Size, which it need not
+	// reach: a BMC reads an image in pieces, some twice and some never.
 	Bytes, Size int64
-	// First and Last are when the first request came, and when bytes were last
-	// sent; zero while nothing was asked for.
+	// First and Last are when the first request came, and bytes were last sent.
 	First, Last time.Time
 }
 
@@ -70,8 +73,8 @@ func (s *Server) Fetched(host string) Fetch {
 	return iso.plus(net)
 }
 
-// sum is what was fetched of files of some kinds; e.mu is held. A file that
-// was not asked for yet counts by its size, as far as that is known.
+// sum is what was fetched of files of some kinds, with the sizes of those that
+// nobody asked for yet; e.mu is held.
 func (e *entry) sum(kinds ...Kind) Fetch {
 	var all Fetch
 	for _, kind := range kinds {
@@ -100,9 +103,8 @@ type Reader struct {
 	Fetch
 }
 
-// Readers are the hosts that have a request under way, or were sent something
-// less than within ago: a BMC reads an image piece by piece, with pauses. They
-// are in order of their names.
+// Readers are the hosts, by name, that have a request under way, or were sent
+// something less than within ago: a BMC reads piece by piece, with pauses.
 func (s *Server) Readers(within time.Duration) []Reader {
 	since := s.clock.Now().Add(-within)
 	var readers []Reader
@@ -136,8 +138,8 @@ const maxSpans = 8192
 type span struct{ from, to int64 }
 
 // coverage is which bytes of a file were sent at least once. Where it would
-// need too many spans it forgets gaps: the bytes in them are then never
-// counted, so that it may say less than was sent, and never more.
+// need too many spans it forgets gaps, and never counts the bytes in them: it
+// may say less than was sent, never more.
 type coverage struct {
 	spans []span // sorted, apart from each other
 	bytes int64  // sent, without forgotten gaps
@@ -175,4 +177,98 @@ func (c *coverage) forgetGaps() {
 		kept = append(kept, joined)
 	}
 	c.spans = kept
+}
+
+type counters struct {
+	byStatus [600]atomic.Int64
+	failed   atomic.Int64
+	sent     atomic.Int64
+	active   atomic.Int64
+}
+
+func (c *counters) request(a Access) {
+	if a.Status > 0 && a.Status < len(c.byStatus) {
+		c.byStatus[a.Status].Add(1)
+	}
+	if a.Err != nil {
+		c.failed.Add(1)
+	}
+}
+
+// writeMetrics writes all counters in the text format of Prometheus, version 0.0.4.
+func (s *Server) writeMetrics(w http.ResponseWriter) {
+	var out strings.Builder
+	header(&out, "oaictl_media_requests_total", "counter", "Requests that are over, by status.")
+	for status := range s.count.byStatus {
+		if n := s.count.byStatus[status].Load(); n > 0 {
+			fmt.Fprintf(&out, "oaictl_media_requests_total{code=\"%d\"} %d\n", status, n)
+		}
+	}
+	single := func(name, kind, help string, value int64) {
+		header(&out, name, kind, help)
+		fmt.Fprintf(&out, "%s %d\n", name, value)
+	}
+	conns := s.conns.counts()
+	single("oaictl_media_failed_requests_total", "counter", "Requests that ended early or could not be served.", s.count.failed.Load())
+	single("oaictl_media_sent_bytes_total", "counter", "Bytes of images sent.", s.count.sent.Load())
+	single("oaictl_media_requests_in_flight", "gauge", "Requests under way.", s.count.active.Load())
+	single("oaictl_media_connections", "gauge", "Connections that are open.", int64(conns.open))
+	single("oaictl_media_connections_idle", "gauge", "Connections that wait for their next request.", int64(conns.idle))
+	single("oaictl_media_connections_refused_total", "counter", "Connections refused because there were too many.", conns.refused)
+	single("oaictl_media_connections_dropped_total", "counter", "Idle connections ended to make room.", conns.dropped)
+	single("oaictl_media_hosts", "gauge", "Hosts that something is served to.", int64(s.served()))
+	if s.config.HostMetrics {
+		s.writeHostMetrics(&out)
+	}
+	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+	_, _ = io.WriteString(w, out.String()) // who left needs no metrics
+}
+
+func (s *Server) writeHostMetrics(out io.Writer) {
+	series := []struct {
+		name, kind, help string
+		value            func(Fetch) int64
+	}{
+		{"oaictl_media_host_requests", "gauge", "Requests of a host for its present media.", func(f Fetch) int64 { return int64(f.Requests) }},
+		{"oaictl_media_host_fetched_bytes", "gauge", "Different bytes of its present media that were sent to a host.", func(f Fetch) int64 { return f.Bytes }},
+		{"oaictl_media_host_size_bytes", "gauge", "Size of a host's present media.", func(f Fetch) int64 { return f.Size }},
+		{"oaictl_media_host_last_sent_timestamp_seconds", "gauge", "When something was last sent to a host.", func(f Fetch) int64 {
+			if f.Last.IsZero() {
+				return 0
+			}
+			return f.Last.Unix()
+		}},
+	}
+	hosts := s.hosts()
+	for _, of := range series {
+		header(out, of.name, of.kind, of.help)
+		for _, host := range hosts {
+			fmt.Fprintf(out, "%s{host=\"%s\"} %d\n", of.name, escapeLabel(host), of.value(s.Fetched(host)))
+		}
+	}
+}
+
+func header(out io.Writer, name, kind, help string) {
+	fmt.Fprintf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, kind)
+}
+
+func escapeLabel(value string) string {
+	return strings.NewReplacer(`\`, `\\`, "\n", `\n`, `"`, `\"`).Replace(value)
+}
+
+func (s *Server) served() int {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.countHosts()
+}
+
+// countHosts counts the hosts that something is served to; s.mu is held.
+func (s *Server) countHosts() int {
+	n := 0
+	for _, e := range s.byID {
+		if e.key.class == hostClass {
+			n++
+		}
+	}
+	return n
 }

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/singleflight"
+
 	"github.com/oaictl/oaictl/pkg/iso/extent"
 )
 
@@ -37,25 +39,20 @@ type File struct {
 	// Image is the content. It must not be changed any more.
 	Image *extent.Image
 	// Open makes the content when it is first asked for, as where the base has to
-	// be downloaded; it is called again only after an error. It is not ended by
-	// the request that asked first.
+	// be downloaded; it is called again only after an error. The request that
+	// asked first does not end it.
 	Open func(ctx context.Context) (*extent.Image, error)
 	// Script makes an iPXE script from the URLs of the host's other files.
 	Script func(kernelURL, initrdURL, rootfsURL string) string
-	// Base names the base image for the ETag: the same bytes patched in the same
-	// way have one ETag, before and after a restart.
+	// Base names the base image for the ETag, which survives a restart.
 	Base string
 	// ModTime is sent as Last-Modified, unless it is zero.
 	ModTime time.Time
 }
 
 func (f File) check() error {
-	contents := 0
-	for _, has := range []bool{f.Image != nil, f.Open != nil, f.Script != nil} {
-		if has {
-			contents++
-		}
-	}
+	given := []bool{f.Image != nil, f.Open != nil, f.Script != nil}
+	contents := len(slices.DeleteFunc(given, func(has bool) bool { return !has }))
 	switch {
 	case !f.Kind.known():
 		return fmt.Errorf("there is no kind of file %q", f.Kind)
@@ -77,16 +74,9 @@ type content struct {
 type file struct {
 	File
 
-	mu    sync.Mutex
-	ready content // its image is nil until it was opened
-	run   *opening
-}
-
-// opening is one call of Open that any number of requests wait for.
-type opening struct {
-	done  chan struct{}
-	ready content
-	err   error
+	mu      sync.Mutex
+	ready   content            // its image is nil until it was opened
+	opening singleflight.Group // of one call of Open that any number of requests wait for
 }
 
 func newFile(f File) *file {
@@ -97,56 +87,50 @@ func newFile(f File) *file {
 	return opened
 }
 
-// tag is the content's ETag, "" while it is not known.
-func (f *file) tag() string {
+// content is what is there; its image is nil and its ETag "" until it was opened.
+func (f *file) content() content {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.ready.etag
+	return f.ready
 }
 
 // open waits for the content, as long as ctx allows.
 func (f *file) open(ctx context.Context) (content, error) {
-	f.mu.Lock()
-	if f.ready.image != nil {
-		defer f.mu.Unlock()
-		return f.ready, nil
+	if c := f.content(); c.image != nil {
+		return c, nil
 	}
-	if f.run == nil {
-		f.run = &opening{done: make(chan struct{})}
-		go f.make(context.WithoutCancel(ctx), f.run)
-	}
-	run := f.run
-	f.mu.Unlock()
-
+	made := f.opening.DoChan("", func() (any, error) { return nil, f.make(context.WithoutCancel(ctx)) })
 	select {
-	case <-run.done:
-		return run.ready, run.err
 	case <-ctx.Done():
 		return content{}, context.Cause(ctx)
+	case result := <-made:
+		return f.content(), result.Err
 	}
 }
 
-func (f *file) make(ctx context.Context, run *opening) {
+func (f *file) make(ctx context.Context) error {
+	if f.content().image != nil { // another request was first
+		return nil
+	}
 	image, err := f.Open(ctx)
 	if err == nil && image == nil {
 		err = fmt.Errorf("the %s has no content", f.Kind)
 	}
-	if run.err = err; err == nil {
-		run.ready = content{image, image.Tag(f.Base)}
+	if err != nil {
+		return err
 	}
+	ready := content{image, image.Tag(f.Base)}
 	f.mu.Lock()
-	f.ready, f.run = run.ready, nil
-	f.mu.Unlock()
-	close(run.done)
+	defer f.mu.Unlock()
+	f.ready = ready
+	return nil
 }
 
-// textContent is a short text that was made for one response.
 func textContent(text string) content {
 	sum := sha256.Sum256([]byte(text))
 	return content{extent.Bytes([]byte(text)), `"` + hex.EncodeToString(sum[:16]) + `"`}
 }
 
-// class tells names of hosts from names of what hosts share.
 type class string
 
 const (
@@ -160,8 +144,8 @@ type entryKey struct {
 	name  string
 }
 
-// entry is all that is served under one id. Its place in the server's tables is
-// the server's; files and macs are replaced as a whole, under the server's lock.
+// entry is all that is served under one id. Files and macs are replaced as a whole,
+// under the server's lock.
 type entry struct {
 	key   entryKey
 	id    string
@@ -173,7 +157,6 @@ type entry struct {
 	used    time.Time // when it was last set, or asked for something
 }
 
-// note changes the tally of a file that is being asked for.
 func (e *entry) note(kind Kind, now time.Time, change func(*tally)) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -191,8 +174,7 @@ func (e *entry) tally(kind Kind) *tally {
 	return t
 }
 
-// renew drops the tallies of content that is no longer served, and counts as
-// a use.
+// renew drops the tallies of content that is no longer served, and counts as a use.
 func (e *entry) renew(files map[Kind]*file, now time.Time) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -204,8 +186,8 @@ func (e *entry) renew(files map[Kind]*file, now time.Time) {
 	}
 	for kind, f := range files {
 		t := e.tally(kind)
-		if tag := f.tag(); tag != "" && tag != t.tag {
-			*t = tally{tag: tag, Fetch: Fetch{Active: t.Active, Size: f.ready.image.Size()}}
+		if c := f.content(); c.etag != "" && c.etag != t.tag {
+			*t = tally{tag: c.etag, Fetch: Fetch{Active: t.Active, Size: c.image.Size()}}
 		}
 	}
 }

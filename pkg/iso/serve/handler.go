@@ -1,11 +1,17 @@
 package serve
 
 import (
+	"cmp"
 	"context"
+	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
+	"strings"
 	"time"
 
 	"github.com/oaictl/oaictl/internal/clock"
@@ -27,7 +33,6 @@ type Access struct {
 	Err    error // why it ended early, or could not be served; nil if all is well
 }
 
-// answer is one request and what becomes of it.
 type answer struct {
 	server *Server
 	w      *recorder
@@ -62,20 +67,13 @@ func (a *answer) finish() {
 
 func (a *answer) dispatch() {
 	s, r := a.server, a.r
-	if r.Method != http.MethodGet && r.Method != http.MethodHead {
-		a.refuse(http.StatusMethodNotAllowed)
-		return
-	}
-	if r.ContentLength != 0 { // nothing here takes a body, and one may be sent slowly for ever
-		a.refuse(http.StatusBadRequest)
-		return
-	}
-	// Only the one spelling that the server itself uses is understood.
-	if r.URL.RawPath != "" {
-		a.refuse(http.StatusNotFound)
-		return
-	}
 	switch {
+	case r.Method != http.MethodGet && r.Method != http.MethodHead:
+		a.refuse(http.StatusMethodNotAllowed)
+	case r.ContentLength != 0: // nothing here takes a body, and one may be sent slowly for ever
+		a.refuse(http.StatusBadRequest)
+	case r.URL.RawPath != "": // another spelling than the one that the server itself uses
+		a.refuse(http.StatusNotFound)
 	case r.URL.Path == "/metrics":
 		s.writeMetrics(a.w)
 	case sameID(r.URL.Path, s.bootPath()):
@@ -85,13 +83,14 @@ func (a *answer) dispatch() {
 	}
 }
 
-// byMAC answers a machine that knows its MAC address, or asks it to say it.
 func (a *answer) byMAC() {
-	if !a.r.URL.Query().Has("mac") {
-		a.send(a.server.chain(a.r), extent.Meta{ContentType: scriptType})
+	s, query := a.server, a.r.URL.Query()
+	if !query.Has("mac") {
+		script := fmt.Sprintf(chainScript, s.reachedAt(a.r)+s.bootPath())
+		a.send(textContent(script), extent.Meta{ContentType: scriptType})
 		return
 	}
-	a.file(a.server.lookupMAC(a.access.Client, a.r.URL.Query()))
+	a.file(s.lookupMAC(a.access.Client, query))
 }
 
 func (a *answer) file(e *entry, f *file) {
@@ -138,7 +137,8 @@ const scriptType = "text/plain; charset=utf-8"
 
 func (a *answer) open(e *entry, f *file) (content, error) {
 	if f.Script != nil {
-		return a.server.script(e, f, a.r), nil
+		at := a.server.reachedAt(a.r)
+		return textContent(f.Script(at+path(Kernel, e.id), at+path(Initrd, e.id), at+path(Rootfs, e.id))), nil
 	}
 	ctx, cancel := context.WithTimeoutCause(a.r.Context(), a.server.config.OpenTimeout, errNotReady)
 	defer cancel()
@@ -179,6 +179,7 @@ func (a *answer) refuse(status int) {
 	http.Error(a.w, http.StatusText(status), status)
 }
 
+// recorder notes the status of a response.
 type recorder struct {
 	http.ResponseWriter
 	status int
@@ -187,27 +188,128 @@ type recorder struct {
 // Unwrap is what http.ResponseController looks for.
 func (w *recorder) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// WriteHeader notes the status.
 func (w *recorder) WriteHeader(status int) {
-	if w.status == 0 {
-		w.status = status
-	}
+	w.status = cmp.Or(w.status, status)
 	w.ResponseWriter.WriteHeader(status)
 }
 
-// Write notes that nothing was wrong.
 func (w *recorder) Write(p []byte) (int, error) {
-	if w.status == 0 {
-		w.status = http.StatusOK
-	}
+	w.status = cmp.Or(w.status, http.StatusOK)
 	return w.ResponseWriter.Write(p)
 }
 
-// ReadFrom lets a file reach the connection as a file: io.Copy finds the
-// ReadFrom of the response below.
+// ReadFrom lets a file reach the connection as a file, by the response's ReadFrom.
 func (w *recorder) ReadFrom(src io.Reader) (int64, error) {
-	if w.status == 0 {
-		w.status = http.StatusOK
-	}
+	w.status = cmp.Or(w.status, http.StatusOK)
 	return io.Copy(w.ResponseWriter, src)
+}
+
+func path(kind Kind, id string) string {
+	if kind == ISO {
+		return "/i/" + id + ".iso"
+	}
+	return "/n/" + id + "/" + string(kind)
+}
+
+func rootfsPath(id string) string { return "/rootfs/" + id + ".img" }
+
+// bootPath is where machines ask for their scripts by MAC address. Its id is
+// nobody's: MAC addresses are no secret, and a script names the media.
+func (s *Server) bootPath() string { return "/ipxe/" + s.namer.id(bootClass, "") }
+
+type route struct {
+	class class
+	id    string
+	kind  Kind
+}
+
+// parsePath understands just what path and rootfsPath make.
+func parsePath(p string) (route, bool) {
+	switch parts := strings.Split(p, "/"); {
+	case parts[0] != "":
+	case len(parts) == 3 && parts[1] == "i":
+		id, ok := strings.CutSuffix(parts[2], ".iso")
+		return route{hostClass, id, ISO}, ok
+	case len(parts) == 3 && parts[1] == "rootfs":
+		id, ok := strings.CutSuffix(parts[2], ".img")
+		return route{sharedClass, id, Rootfs}, ok
+	case len(parts) == 4 && parts[1] == "n":
+		kind := Kind(parts[3])
+		return route{hostClass, parts[2], kind}, kind != ISO && kind.known()
+	}
+	return route{}, false
+}
+
+// lookup finds what a path asks for; nil where it is not there, or out of use.
+func (s *Server) lookup(p string) (*entry, *file) {
+	r, ok := parsePath(p)
+	if !ok {
+		return nil, nil
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	e := s.byID[s.namer.sealed(r.id)]
+	if e == nil || !sameID(e.id, r.id) || e.key.class != r.class {
+		return nil, nil
+	}
+	return s.pick(e, r.kind)
+}
+
+// lookupMAC finds the script of the host with a MAC address. MAC addresses can
+// be guessed: a client that asks for many in vain is not answered for a while.
+func (s *Server) lookupMAC(client netip.Addr, query url.Values) (*entry, *file) {
+	now := s.clock.Now()
+	if s.misses.tooMany(client, now) {
+		return nil, nil
+	}
+	if mac, err := normalMAC(query.Get("mac")); err == nil {
+		s.mu.RLock()
+		defer s.mu.RUnlock()
+		if e, f := s.pick(s.byMAC[mac], IPXE); f != nil {
+			return e, f
+		}
+	}
+	s.misses.add(client, now)
+	return nil, nil
+}
+
+// pick finds a file of an entry; s.mu is held.
+func (s *Server) pick(e *entry, kind Kind) (*entry, *file) {
+	if e == nil || e.files[kind] == nil {
+		return nil, nil
+	}
+	if s.config.Expire > 0 && e.key.class == hostClass && e.expired(s.clock.Now().Add(-s.config.Expire)) {
+		return nil, nil
+	}
+	return e, e.files[kind]
+}
+
+// chainScript asks again with the address of the interface that the machine
+// booted from (iPXE's netX is the one that was opened last).
+const chainScript = "#!ipxe\n" +
+	"chain --replace %s?mac=${netX/mac:hexhyp}\n"
+
+// normalMAC is a MAC address as aa:bb:cc:dd:ee:ff, whatever separates its digits:
+// iPXE's hexhyp format writes hyphens, others colons, dots or nothing.
+func normalMAC(mac string) (string, error) {
+	bare := strings.NewReplacer(":", "", "-", "", ".", "").Replace(mac)
+	raw, err := hex.DecodeString(bare)
+	if err != nil || len(raw) != 6 || len(mac) > len("aa:bb:cc:dd:ee:ff") {
+		return "", fmt.Errorf("%q is not a MAC address", mac)
+	}
+	return net.HardwareAddr(raw).String(), nil
+}
+
+// reachedAt is the server's URL: that of the configuration, else what the request
+// named, without what is no name and could bring commands into a script.
+func (s *Server) reachedAt(r *http.Request) string {
+	switch {
+	case s.config.URL != "":
+		return s.config.URL
+	case strings.Trim(r.Host, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_:[]") != "":
+		return ""
+	case r.TLS != nil:
+		return "https://" + r.Host
+	}
+	return "http://" + r.Host
 }

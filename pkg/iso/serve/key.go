@@ -22,9 +22,8 @@ const (
 	minKey   = 16
 )
 
-// LoadKey reads the key of a cluster's URLs from a file, which it makes with a
-// new key if it is missing. The file is its owner's alone: a key that others
-// can read is refused, since whoever has it knows every URL.
+// LoadKey reads the key of a cluster's URLs from a file, which it makes if it is
+// missing. A file that others can read is refused: the key tells every URL.
 func LoadKey(path string) ([]byte, error) {
 	key, err := readKey(path)
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -63,8 +62,7 @@ func readPrivate(path string) ([]byte, error) {
 	return os.ReadFile(path)
 }
 
-// writeOnce makes a private file with all of its content at once, unless it is
-// there already.
+// writeOnce makes a private file with its content at once, unless it is there.
 func writeOnce(path string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
@@ -78,17 +76,16 @@ func writeOnce(path string, data []byte) error {
 	if err = errors.Join(err, tmp.Sync(), tmp.Close()); err != nil {
 		return err
 	}
-	if err := os.Link(tmp.Name(), path); err != nil && !errors.Is(err, fs.ErrExist) {
-		return err
+	if err = os.Link(tmp.Name(), path); errors.Is(err, fs.ErrExist) {
+		return nil
 	}
-	return nil
+	return err
 }
 
 // idBytes is how much of the HMAC an id shows: 80 bits, 16 characters.
 const idBytes = 10
 
-// namer makes ids, and finds them again in a time that tells nothing of those
-// it knows.
+// namer makes ids, and finds them in a time that tells nothing of those it knows.
 type namer struct {
 	key  []byte
 	seal []byte // of this process alone
@@ -97,19 +94,18 @@ type namer struct {
 func newNamer(key []byte) namer {
 	seal := make([]byte, sha256.Size)
 	rand.Read(seal) // never fails: crypto/rand ends the program instead
-	return namer{key: key, seal: seal}
+	return namer{key, seal}
 }
 
-// id is what a name is called in URLs. Names of different classes never share
-// an id.
+// id is what a name is called in URLs, another one in each class.
 func (n namer) id(class class, name string) string {
 	mac := hmac.New(sha256.New, n.key)
 	mac.Write([]byte("oaictl media " + string(class) + "\x00" + name))
 	return strings.ToLower(base32.StdEncoding.EncodeToString(mac.Sum(nil)[:idBytes]))
 }
 
-// sealed is what an id is looked up by: how long a look-up takes says something
-// about this digest, which nobody can compute, and nothing about the id.
+// sealed is what an id is looked up by: how long that takes says something about
+// this digest, which nobody can compute, and nothing about the id.
 func (n namer) sealed(id string) [sha256.Size]byte {
 	mac := hmac.New(sha256.New, n.seal)
 	mac.Write([]byte(id))

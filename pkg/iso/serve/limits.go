@@ -9,9 +9,8 @@ import (
 	"time"
 )
 
-// connections bounds how many there are. Where a new one is one too many, the
-// one that has been idle for longest makes room; where none is idle, the new
-// one is refused.
+// connections bounds how many there are. Where a new one is one too many, the one
+// that has been idle for longest is closed, or else the new one.
 type connections struct {
 	most, maxOfOne int
 
@@ -28,30 +27,21 @@ type connection struct {
 	idle   uint64 // its turn among the idle ones; 0 while it is busy
 }
 
-func newConnections(most, maxOfOne int) *connections {
-	return &connections{
-		most: most, maxOfOne: maxOfOne,
-		open: map[net.Conn]*connection{}, byClient: map[netip.Addr]int{},
-	}
-}
-
 // changed follows a connection's life: it is an http.Server's ConnState.
 func (c *connections) changed(conn net.Conn, state http.ConnState) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	switch state {
-	case http.StateNew:
+	known := c.open[conn]
+	switch {
+	case state == http.StateNew:
 		c.admit(conn)
-	case http.StateActive:
-		if known := c.open[conn]; known != nil {
-			known.idle = 0
-		}
-	case http.StateIdle:
-		if known := c.open[conn]; known != nil {
-			c.order++
-			known.idle = c.order
-		}
-	case http.StateClosed, http.StateHijacked:
+	case known == nil:
+	case state == http.StateActive:
+		known.idle = 0
+	case state == http.StateIdle:
+		c.order++
+		known.idle = c.order
+	default: // closed, or hijacked
 		c.forget(conn)
 	}
 }
@@ -88,15 +78,12 @@ func (c *connections) makeRoom(may func(*connection) bool) bool {
 	return true
 }
 
-// forget takes a connection out of the count; c.mu is held.
+// forget takes a known connection out of the count; c.mu is held.
 func (c *connections) forget(conn net.Conn) {
-	known := c.open[conn]
-	if known == nil {
-		return
-	}
+	client := c.open[conn].client
 	delete(c.open, conn)
-	if c.byClient[known.client]--; c.byClient[known.client] <= 0 {
-		delete(c.byClient, known.client)
+	if c.byClient[client]--; c.byClient[client] <= 0 {
+		delete(c.byClient, client)
 	}
 }
 
@@ -125,8 +112,8 @@ func (c *connections) counts() connectionCounts {
 	return counts
 }
 
-// How many MAC addresses a client may ask for in vain, in how long, and how
-// many clients are told apart.
+// How many MAC addresses a client may ask for in vain, in how long, and how many
+// clients are told apart.
 const (
 	missesAllowed = 30
 	missesWithin  = time.Minute
@@ -140,7 +127,6 @@ type misses struct {
 	swept    time.Time // when old ones were last looked for
 }
 
-// miss is how often a client has missed since a moment.
 type miss struct {
 	count int
 	since time.Time
@@ -175,9 +161,8 @@ func (m *misses) add(client netip.Addr, now time.Time) {
 	m.byClient[bucket] = of
 }
 
-// bucket is whom a client is counted with: by itself, an IPv6 client with all
-// of its /64. Where there are too many, new ones are counted as one, the zero
-// prefix; m.mu is held.
+// bucket is whom a client is counted with: by itself, an IPv6 client with all of
+// its /64, and new ones where there are too many as the zero prefix; m.mu is held.
 func (m *misses) bucket(client netip.Addr) netip.Prefix {
 	bits := 64
 	if client = client.Unmap(); client.Is4() {

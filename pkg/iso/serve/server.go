@@ -9,9 +9,8 @@
 //	/ipxe/ID?mac=MAC              the script of the host with that MAC; without one, a script that asks for it
 //	/metrics                      counters for Prometheus
 //
-// An ID is an HMAC of the host's name: short, because some BMCs refuse long
-// URLs, the same after a restart under the same key, and not to be guessed.
-// Whatever is not found, the answer is the same 404.
+// An ID is an HMAC of the host's name: short, because some BMCs refuse long URLs,
+// the same after a restart under the same key, and not to be guessed.
 //
 // Images are extents over a base file: a server of fifty hosts holds one base
 // on disk and some kilobytes a host in memory.
@@ -21,7 +20,13 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/netip"
 	"net/url"
 	"strings"
 	"sync"
@@ -36,24 +41,22 @@ type Clock interface {
 	Sleep(ctx context.Context, d time.Duration) error
 }
 
-// Config says how a Server works. Durations of the network are the machine's
-// own time, whatever Clock says.
+// Config says how a Server works. Network timeouts are the machine's own time,
+// whatever Clock says.
 type Config struct {
 	// Key makes the ids in URLs; at least 16 random bytes (LoadKey).
 	Key []byte
-	// URL is how machines reach the server, as in "http://192.0.2.1:8080". Where it
-	// is empty, URL returns paths, and scripts use the host that a request named.
+	// URL is how machines reach the server, as in "http://192.0.2.1:8080". Without
+	// it, Server.URL returns paths, and scripts use the host that a request named.
 	URL string
-	// Clock dates what Fetched returns and decides on Expire; nil means the
-	// machine's.
+	// Clock dates what Fetched returns and decides on Expire; nil means the machine's.
 	Clock Clock
 	// Expire is how long what was neither set nor asked for is kept; 0 means for
 	// ever. What hosts share is kept for as long as there are hosts.
 	Expire time.Duration
 	// TLS is the certificate to serve HTTPS with; nil means HTTP.
 	TLS *tls.Certificate
-	// Access is told of every request when it is over; nil means nobody is. It is
-	// called from many goroutines.
+	// Access, if any, is told of every request when it is over, from many goroutines.
 	Access func(Access)
 	// HostMetrics adds how far each host has come to /metrics, by its name.
 	HostMetrics bool
@@ -61,21 +64,17 @@ type Config struct {
 	// MaxConns and MaxConnsPerClient bound the connections, of all and of one
 	// address; 0 means 4096 and 512 (BMCs may share an address behind a router).
 	MaxConns, MaxConnsPerClient int
-	// ChunkTimeout is how long a client may take for a mebibyte, however long it
-	// takes for all: a BMC reads when the machine wants something. 0 means ten
-	// minutes.
+	// ChunkTimeout is how long a client may take for a mebibyte, however long for
+	// all: a BMC reads when the machine wants something. 0 means ten minutes.
 	ChunkTimeout time.Duration
-	// HeaderTimeout is how long a request, or a TLS handshake, may take to arrive;
-	// 0 means 15 seconds.
+	// HeaderTimeout is for a request, or a TLS handshake, to arrive; 0 means 15 seconds.
 	HeaderTimeout time.Duration
-	// IdleTimeout is how long a connection may wait for its next request; 0 means
-	// five minutes.
+	// IdleTimeout is for a connection to its next request; 0 means five minutes.
 	IdleTimeout time.Duration
 	// OpenTimeout is how long a request waits for content that is being made or
 	// downloaded, before it is told to come back; 0 means 20 seconds.
 	OpenTimeout time.Duration
-	// Grace is how long Serve lets transfers under way go on once its context is
-	// done; 0 means none.
+	// Grace is how long transfers may go on once Serve's context is done; 0 means none.
 	Grace time.Duration
 }
 
@@ -114,21 +113,22 @@ func New(c Config) (*Server, error) {
 		c.Clock = clock.Real()
 	}
 	return &Server{
-		config: c, clock: c.Clock, namer: newNamer(c.Key),
-		conns: newConnections(c.MaxConns, c.MaxConnsPerClient), misses: newMisses(),
+		config: c, clock: c.Clock, namer: newNamer(c.Key), misses: newMisses(),
+		conns: &connections{
+			most: c.MaxConns, maxOfOne: c.MaxConnsPerClient,
+			open: map[net.Conn]*connection{}, byClient: map[netip.Addr]int{},
+		},
 		entries: map[entryKey]*entry{}, byID: map[[32]byte]*entry{}, byMAC: map[string]*entry{},
 	}, nil
 }
 
-// Set replaces what is served to a host. What was fetched of content that stays
-// the same is remembered. It refuses files that contradict themselves or one
-// another.
+// Set replaces what is served to a host, and remembers what was fetched of content
+// that stays the same. It refuses files that contradict themselves or one another.
 func (s *Server) Set(host string, files ...File) error {
 	return s.set(entryKey{hostClass, host}, files)
 }
 
-// SetRootfs replaces a root filesystem that several hosts share, as that of one
-// base; its URL is RootfsURL's.
+// SetRootfs replaces a root filesystem that several hosts share, at RootfsURL.
 func (s *Server) SetRootfs(name string, f File) error {
 	f.Kind = Rootfs
 	return s.set(entryKey{sharedClass, name}, []File{f})
@@ -193,7 +193,13 @@ func (s *Server) SetMACs(host string, macs ...string) error {
 // Prepare makes what a host's files promise, so that the first request need not
 // wait for it: a BMC that does would refuse the media.
 func (s *Server) Prepare(ctx context.Context, host string) error {
-	for kind, f := range s.filesOf(host) {
+	var files map[Kind]*file
+	s.mu.RLock()
+	if e := s.entries[entryKey{hostClass, host}]; e != nil {
+		files = e.files
+	}
+	s.mu.RUnlock()
+	for kind, f := range files {
 		if f.Open == nil {
 			continue
 		}
@@ -204,18 +210,8 @@ func (s *Server) Prepare(ctx context.Context, host string) error {
 	return nil
 }
 
-func (s *Server) filesOf(host string) map[Kind]*file {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	e := s.entries[entryKey{hostClass, host}]
-	if e == nil {
-		return nil
-	}
-	return e.files
-}
-
-// Withdraw ends what is served to a host: its URLs are not found any more.
-// Transfers under way end by themselves. What was fetched stays known.
+// Withdraw ends what is served to a host, but for transfers under way. What was
+// fetched stays known.
 func (s *Server) Withdraw(host string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -264,8 +260,7 @@ func (s *Server) expireAll(ctx context.Context) {
 	}
 }
 
-// URL is where a host finds a file, set or not: it follows from the key and the
-// host's name.
+// URL is where a host finds a file, set or not: key and name alone make it.
 func (s *Server) URL(host string, kind Kind) string {
 	return s.config.URL + path(kind, s.namer.id(hostClass, host))
 }
@@ -277,4 +272,75 @@ func (s *Server) BootURL() string { return s.config.URL + s.bootPath() }
 // RootfsURL is where a shared root filesystem is found.
 func (s *Server) RootfsURL(name string) string {
 	return s.config.URL + rootfsPath(s.namer.id(sharedClass, name))
+}
+
+// CutOffError says that hosts still read when the server ended.
+type CutOffError struct{ Readers []Reader }
+
+func (e *CutOffError) Error() string {
+	var names []string
+	for _, r := range e.Readers {
+		names = append(names, fmt.Sprintf("%s (%d of %d bytes)", r.Host, r.Bytes, r.Size))
+	}
+	return "the media server ended while hosts still read: " + strings.Join(names, ", ")
+}
+
+// Serve answers requests of a listener until ctx is done, and then lets transfers
+// under way go on for Config.Grace: a *CutOffError names the hosts that it cut off.
+// It closes the listener.
+func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	server := s.httpServer(ctx)
+	if s.config.TLS != nil {
+		l = tls.NewListener(l, &tls.Config{Certificates: []tls.Certificate{*s.config.TLS}, MinVersion: tls.VersionTLS12})
+	}
+	expiring, stopExpiring := context.WithCancel(ctx)
+	defer stopExpiring()
+	go s.expireAll(expiring)
+
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(l) }()
+	select {
+	case err := <-ended:
+		server.Close()
+		return fmt.Errorf("serve media on %s: %w", l.Addr(), err)
+	case <-ctx.Done():
+	}
+	return s.end(ctx, server)
+}
+
+// httpServer is set up for clients that take hours, and for those that mean ill.
+func (s *Server) httpServer(ctx context.Context) *http.Server {
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(true) // deadlines are those of a connection: one request has it for itself
+	return &http.Server{
+		Handler:           s,
+		Protocols:         protocols,
+		ReadHeaderTimeout: s.config.HeaderTimeout,
+		IdleTimeout:       s.config.IdleTimeout,
+		MaxHeaderBytes:    16 << 10,
+		ConnState:         s.conns.changed,
+		// Requests are not ended by ctx: they have their grace.
+		BaseContext:                  func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
+		ErrorLog:                     log.New(io.Discard, "", 0), // it would name what anybody on the network sends
+		DisableGeneralOptionsHandler: true,
+	}
+}
+
+// end stops listening, and waits for transfers as long as they may take.
+func (s *Server) end(ctx context.Context, server *http.Server) error {
+	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.config.Grace)
+	defer cancel()
+	err := server.Shutdown(grace)
+	if err == nil {
+		return nil
+	}
+	readers := s.Readers(0)
+	server.Close()
+	if len(readers) > 0 {
+		return &CutOffError{readers}
+	}
+	if errors.Is(err, context.DeadlineExceeded) { // only connections that no host read from
+		return nil
+	}
+	return fmt.Errorf("end the media server: %w", err)
 }

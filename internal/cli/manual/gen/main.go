@@ -3,6 +3,7 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -32,39 +33,23 @@ func main() {
 }
 
 func generate(root *cobra.Command, markdown, man, completions string) error {
-	pages := manual.Of(root).All()
-	if markdown != "" {
-		files := map[string]func(io.Writer) error{}
-		for _, page := range pages {
-			files[page.MarkdownName()] = page.Markdown
-		}
-		if err := fill(markdown, "*.md", files); err != nil {
-			return err
-		}
+	markdowns, mans := map[string]func(io.Writer) error{}, map[string]func(io.Writer) error{}
+	for _, page := range manual.Of(root).All() {
+		markdowns[page.MarkdownName()], mans[page.ManName()] = page.Markdown, page.Man
 	}
-	if man != "" {
-		files := map[string]func(io.Writer) error{}
-		for _, page := range pages {
-			files[page.ManName()] = page.Man
-		}
-		if err := fill(man, "*.1", files); err != nil {
-			return err
-		}
-	}
-	if completions != "" {
-		return fill(completions, "oaictl.*", map[string]func(io.Writer) error{
-			"oaictl.bash": func(w io.Writer) error { return root.GenBashCompletionV2(w, true) },
-			"oaictl.zsh":  root.GenZshCompletion,
-			"oaictl.fish": func(w io.Writer) error { return root.GenFishCompletion(w, true) },
-			"oaictl.ps1":  root.GenPowerShellCompletionWithDesc,
-		})
-	}
-	return nil
+	return errors.Join(fill(markdown, "*.md", markdowns), fill(man, "*.1", mans), fill(completions, "oaictl.*", map[string]func(io.Writer) error{
+		"oaictl.bash": func(w io.Writer) error { return root.GenBashCompletionV2(w, true) },
+		"oaictl.zsh":  root.GenZshCompletion,
+		"oaictl.fish": func(w io.Writer) error { return root.GenFishCompletion(w, true) },
+		"oaictl.ps1":  root.GenPowerShellCompletionWithDesc,
+	}))
 }
 
-// fill writes files into a folder, and removes those matching old that are
-// not among them.
+// fill fills a folder, if one is named, and removes files matching old that it does not write.
 func fill(folder, old string, files map[string]func(io.Writer) error) error {
+	if folder == "" {
+		return nil
+	}
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
 	}

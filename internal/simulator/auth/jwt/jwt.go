@@ -51,27 +51,25 @@ func RS256(private *rsa.PrivateKey) Key {
 	return Key{jwt.SigningMethodRS256, private, &private.PublicKey}
 }
 
+// payload has the library sign whatever encodes to a JSON object.
+type payload struct {
+	jwt.Claims
+	content any
+}
+
+func (p payload) MarshalJSON() ([]byte, error) { return json.Marshal(p.content) }
+
 // Sign makes a token of claims, which must encode to a JSON object. The key id may be empty.
 func Sign(key Key, keyID string, claims any) (string, error) {
-	head, err := json.Marshal(struct {
-		Algorithm string `json:"alg"`
-		KeyID     string `json:"kid,omitempty"`
-		Type      string `json:"typ"`
-	}{key.method.Alg(), keyID, "JWT"})
-	if err != nil {
-		return "", fmt.Errorf("encoding token header: %w", err)
+	token := jwt.NewWithClaims(key.method, payload{content: claims})
+	if keyID != "" {
+		token.Header["kid"] = keyID
 	}
-	body, err := json.Marshal(claims)
-	if err != nil {
-		return "", fmt.Errorf("encoding token claims: %w", err)
-	}
-	encode := base64.RawURLEncoding.EncodeToString
-	signed := encode(head) + "." + encode(body)
-	signature, err := key.method.Sign(signed, key.private)
+	signed, err := token.SignedString(key.private)
 	if err != nil {
 		return "", fmt.Errorf("signing token: %w", err)
 	}
-	return signed + "." + encode(signature), nil
+	return signed, nil
 }
 
 // Verify checks the token's algorithm and signature and decodes its claims. The times are the caller's to judge.

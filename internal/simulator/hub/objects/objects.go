@@ -3,30 +3,21 @@ package objects
 
 import (
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
+	"github.com/oaictl/oaictl/internal/hubapi/hive"
 )
 
-// Kind is a kind of object that the controllers watch or write.
+// Kind is a kind of object that the controllers watch or write, by its name in hubapi.
 type Kind string
-
-// The kinds.
-const (
-	KindCluster        Kind = hubapi.KindClusterDeployment
-	KindInstall        Kind = hubapi.KindAgentClusterInstall
-	KindInfraEnv       Kind = hubapi.KindInfraEnv
-	KindNMState        Kind = hubapi.KindNMStateConfig
-	KindAgent          Kind = hubapi.KindAgent
-	KindClassification Kind = hubapi.KindAgentClassification
-	KindImageSet       Kind = hubapi.KindClusterImageSet
-	KindBareMetal      Kind = hubapi.KindBareMetalHost
-	KindSecret         Kind = hubapi.KindSecret
-	KindConfigMap      Kind = hubapi.KindConfigMap
-)
 
 // Resource is where a kind is served.
 func (k Kind) Resource() schema.GroupVersionResource {
@@ -39,16 +30,20 @@ func (k Kind) Resource() schema.GroupVersionResource {
 }
 
 // ClusterScoped tells kinds that have no namespace.
-func (k Kind) ClusterScoped() bool { return k == KindImageSet }
+func (k Kind) ClusterScoped() bool { return k == hubapi.KindClusterImageSet }
 
 // Watched lists the kinds that are watched; what is optional may have no definition on the server.
 func Watched() []Kind {
-	return []Kind{KindCluster, KindInstall, KindInfraEnv, KindNMState, KindAgent, KindClassification, KindImageSet,
-		KindBareMetal, KindSecret, KindConfigMap}
+	return []Kind{
+		hubapi.KindClusterDeployment, hubapi.KindAgentClusterInstall, hubapi.KindInfraEnv, hubapi.KindNMStateConfig, hubapi.KindAgent,
+		hubapi.KindAgentClassification, hubapi.KindClusterImageSet, hubapi.KindBareMetalHost, hubapi.KindSecret, hubapi.KindConfigMap,
+	}
 }
 
 // Optional tells kinds that the API server may not serve.
-func (k Kind) Optional() bool { return k == KindBareMetal || k == KindClassification }
+func (k Kind) Optional() bool {
+	return k == hubapi.KindBareMetalHost || k == hubapi.KindAgentClassification
+}
 
 // Object is any object of the API server.
 type Object = unstructured.Unstructured
@@ -82,9 +77,9 @@ func AsPrinted(k Kind, o *Object) *Object {
 		return o
 	}
 	switch k {
-	case KindInstall:
+	case hubapi.KindAgentClusterInstall:
 		DropZero(spec)
-	case KindCluster:
+	case hubapi.KindClusterDeployment:
 		if _, said := spec["installed"]; !said {
 			spec["installed"] = false
 		}
@@ -96,7 +91,7 @@ func AsPrinted(k Kind, o *Object) *Object {
 			control["servingCertificates"] = map[string]any{}
 		}
 		spec["controlPlaneConfig"] = control
-	case KindInfraEnv:
+	case hubapi.KindInfraEnv:
 		DropZero(spec)
 		if spec["nmStateConfigLabelSelector"] == nil {
 			spec["nmStateConfigLabelSelector"] = map[string]any{}
@@ -145,24 +140,11 @@ func AddFinalizer(o *Object, name string) bool {
 // DropFinalizer tells whether it was there.
 func DropFinalizer(o *Object, name string) bool {
 	list := o.GetFinalizers()
-	at := slices.Index(list, name)
-	if at < 0 {
+	if !slices.Contains(list, name) {
 		return false
 	}
-	o.SetFinalizers(slices.Delete(slices.Clone(list), at, at+1))
+	o.SetFinalizers(slices.DeleteFunc(list, func(other string) bool { return other == name }))
 	return true
-}
-
-// SetMark puts a label or annotation into a map, and tells whether that changed it.
-func SetMark(marks map[string]string, name, value string) (map[string]string, bool) {
-	if old, there := marks[name]; there && old == value {
-		return marks, false
-	}
-	if marks == nil {
-		marks = map[string]string{}
-	}
-	marks[name] = value
-	return marks, true
 }
 
 // Nested reads a text at a path; "" where there is none.
@@ -170,3 +152,107 @@ func Nested(o *Object, path ...string) string {
 	text, _, _ := unstructured.NestedString(o.Object, path...)
 	return text
 }
+
+// DeploymentSpec is the spec of a ClusterDeployment.
+type DeploymentSpec struct {
+	hive.ClusterDeploymentSpec `json:",inline"`
+}
+
+// IsInstalled tells whether the cluster is recorded as installed.
+func (s *DeploymentSpec) IsInstalled() bool { return s.Installed != nil && *s.Installed }
+
+// InstallSpec is the spec of an AgentClusterInstall.
+type InstallSpec struct {
+	hive.AgentClusterInstallSpec `json:",inline"`
+}
+
+// Spec reads the spec of an object.
+func Spec[T any](o *Object) (T, error) {
+	var spec T
+	fields, _, err := unstructured.NestedMap(o.Object, "spec")
+	if err == nil {
+		err = runtime.DefaultUnstructuredConverter.FromUnstructured(fields, &spec)
+	}
+	if err != nil {
+		return spec, fmt.Errorf("read the spec of %s %s/%s: %w", o.GetKind(), o.GetNamespace(), o.GetName(), err)
+	}
+	return spec, nil
+}
+
+// Wanted are the hosts that are asked for.
+func (s *InstallSpec) Wanted() Counts {
+	r := s.ProvisionRequirements
+	return Counts{r.ControlPlaneAgents, r.ArbiterAgents, r.WorkerAgents}
+}
+
+// Single tells whether a single node is asked for.
+func (s *InstallSpec) Single() bool { return s.Wanted() == Counts{Masters: 1} }
+
+// Platforms are the hub's and the service's words for a platform. An empty word is left to the service.
+func Platforms() map[string]string {
+	return map[string]string{
+		hive.PlatformBareMetal: "baremetal", hive.PlatformNone: "none", hive.PlatformVSphere: "vsphere",
+		hive.PlatformNutanix: "nutanix", hive.PlatformExternal: "external",
+	}
+}
+
+// PlatformWord is the hub's word for a platform of the service.
+func PlatformWord(rest string) string {
+	for word, other := range Platforms() {
+		if other == rest {
+			return word
+		}
+	}
+	return ""
+}
+
+// Vips are the virtual addresses: those of the list, or else the single one.
+func Vips(list []string, one string) []string {
+	if len(list) == 0 && one != "" {
+		return []string{one}
+	}
+	return list
+}
+
+// Manifests are the names of the ConfigMaps with manifests.
+func (s *InstallSpec) Manifests() []string {
+	var names []string
+	for _, ref := range s.ManifestsConfigMapRefs {
+		names = append(names, ref.Name)
+	}
+	if len(names) == 0 && s.ManifestsConfigMapRef != nil {
+		names = append(names, s.ManifestsConfigMapRef.Name)
+	}
+	return names
+}
+
+// Hyperthreading is the service's word for the roles that it is switched on for. Once
+// one pool is named, those that are not have it switched off. A pool that says nothing
+// of it has it: the API server fills that in.
+func (s *InstallSpec) Hyperthreading() string {
+	worker := slices.IndexFunc(s.Compute, func(p hive.MachinePool) bool { return p.Name == "worker" })
+	if s.ControlPlane == nil && s.Arbiter == nil && worker < 0 {
+		return "all"
+	}
+	var on []string
+	add := func(pool *hive.MachinePool, word string) {
+		if pool != nil && pool.Hyperthreading != "Disabled" {
+			on = append(on, word)
+		}
+	}
+	add(s.ControlPlane, "masters")
+	add(s.Arbiter, "arbiters")
+	if worker >= 0 {
+		add(&s.Compute[worker], "workers")
+	}
+	if len(on) == 0 {
+		return "none"
+	}
+	return strings.Join(on, ",")
+}
+
+// Counts are numbers of hosts by role.
+type Counts struct{ Masters, Arbiters, Workers int }
+
+// Sum is how many hosts that are together.
+func (c Counts) Sum() int { return c.Masters + c.Arbiters + c.Workers }

@@ -1,6 +1,5 @@
-// Package discovery makes what an infra-env puts into its media: the Ignition of
-// the live system, which runs the agent, static networks, and the archives that
-// have them.
+// Package discovery makes what an infra-env puts into its media: the Ignition of the
+// live system, which runs the agent, and static networks.
 package discovery
 
 import (
@@ -22,9 +21,9 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
 	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 	"github.com/oaictl/oaictl/internal/simulator/versions"
+	"github.com/openshift/assisted-service/models"
 )
 
-// specVersion is the version of Ignition's format that the service writes.
 const specVersion = "3.1.0"
 
 type liveFile struct {
@@ -63,11 +62,11 @@ func Ignition(e *model.InfraEnv, isoType string, agent Agent) (string, error) {
 	static := cmp.Or(isoType, e.Type) == FullISO && len(e.Static) > 0
 	about := map[string]any{"version": specVersion}
 	if plain, secure, none := e.Proxy.Texts(); !e.Proxy.None() {
-		about["proxy"] = liveProxy{plain, secure, splitNames(none)}
+		about["proxy"] = liveProxy{plain, secure, parts(none, ",")}
 	}
 	text := model.InString(map[string]any{
 		"ignition": about,
-		"passwd":   map[string]any{"users": []map[string]any{{"name": "core", "sshAuthorizedKeys": splitLines(e.SSHAuthorizedKey)}}},
+		"passwd":   map[string]any{"users": []map[string]any{{"name": "core", "sshAuthorizedKeys": parts(e.SSHAuthorizedKey, "\n")}}},
 		"storage":  map[string]any{"files": liveFiles(e, static)},
 		"systemd":  map[string]any{"units": liveUnits(e, static, agent)},
 	})
@@ -123,29 +122,18 @@ func liveFiles(e *model.InfraEnv, static bool) []liveFile {
 	return files
 }
 
-func splitNames(text string) []string {
-	names := []string{}
-	for name := range strings.SplitSeq(text, ",") {
-		if name = strings.TrimSpace(name); name != "" {
-			names = append(names, name)
+func parts(text, separator string) []string {
+	list := []string{}
+	for part := range strings.SplitSeq(text, separator) {
+		if part = strings.TrimSpace(part); part != "" {
+			list = append(list, part)
 		}
 	}
-	return names
-}
-
-func splitLines(text string) []string {
-	lines := []string{}
-	for line := range strings.SplitSeq(text, "\n") {
-		if line = strings.TrimSpace(line); line != "" {
-			lines = append(lines, line)
-		}
-	}
-	return lines
+	return list
 }
 
 // mergeIgnition lays a user's config over the service's own by the rules of the
-// format: lists are merged by name and path. The result has the higher of the two
-// versions.
+// format. The result has the higher of the two versions.
 func mergeIgnition(base, over string) (string, error) {
 	// What was generated is neither checked nor translated, which takes seconds for thousands of hosts.
 	var parent types.Config
@@ -165,7 +153,6 @@ func mergeIgnition(base, over string) (string, error) {
 	return string(text), nil
 }
 
-// versionOf is a config's ignition.version.
 func versionOf(config string) string {
 	var about struct {
 		Ignition struct {
@@ -184,11 +171,7 @@ func ArchiveSize(text string) int {
 
 // CloudSecret is the cloud.openshift.com entry of a pull secret.
 func CloudSecret(text string) string {
-	var secret struct {
-		Auths map[string]struct {
-			Auth string `json:"auth"`
-		} `json:"auths"`
-	}
+	var secret model.PullSecret
 	if json.Unmarshal([]byte(text), &secret) != nil {
 		return ""
 	}
@@ -200,9 +183,7 @@ func KernelArguments(e *model.InfraEnv) []string {
 	if e.KernelArguments == nil {
 		return nil
 	}
-	var args []struct {
-		Value string `json:"value"`
-	}
+	var args models.KernelArguments
 	if json.Unmarshal([]byte(*e.KernelArguments), &args) != nil {
 		return nil
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
 	"github.com/oaictl/oaictl/internal/simulator/service/wire"
+	"github.com/openshift/assisted-service/models"
 	"sigs.k8s.io/yaml"
 )
 
@@ -50,7 +51,7 @@ func StaticProblems(hosts []model.StaticHost) []string {
 func mapProblem(h *model.StaticHost, index int) string {
 	names, macs := map[string]bool{}, map[string]bool{}
 	for _, m := range h.Map {
-		names[m.LogicalNIC], macs[m.MAC] = true, true
+		names[m.LogicalNicName], macs[m.MacAddress] = true, true
 	}
 	switch {
 	case len(h.Map) == 0:
@@ -61,7 +62,6 @@ func mapProblem(h *model.StaticHost, index int) string {
 	return ""
 }
 
-// staticState is the part of a configuration that the service looks at itself.
 type staticState struct {
 	Interfaces []struct {
 		Name            string `json:"name"`
@@ -92,7 +92,7 @@ func nameProblem(h *model.StaticHost, state staticState) string {
 		byMAC[i.Name] = i.Identifier == "mac-address"
 	}
 	found := func(name string) bool {
-		return slices.ContainsFunc(h.Map, func(m model.MACName) bool { return m.LogicalNIC == name }) || byMAC[name] || ownName.MatchString(name)
+		return slices.ContainsFunc(h.Map, func(m *models.MacInterfaceMapItems0) bool { return m.LogicalNicName == name }) || byMAC[name] || ownName.MatchString(name)
 	}
 	for _, i := range state.Interfaces {
 		missing := false
@@ -121,7 +121,6 @@ const (
 	networkUnitText = "[Unit]\nDescription=Find the network of this machine\nAfter=NetworkManager-wait-online.service\nBefore=nmstate.service\nDefaultDependencies=no\n\n[Service]\nUser=root\nType=oneshot\nTimeoutSec=60\nExecStart=/bin/bash /usr/local/bin/pre-network-manager-config.sh\nRemainAfterExit=no\n\n[Install]\nWantedBy=multi-user.target\n"
 )
 
-// networkScripts find the configuration of the machine that they run on.
 func networkScripts() []networkFile {
 	return []networkFile{
 		{"/usr/local/bin/pre-network-manager-config.sh", 0o755, "#!/bin/bash\n. /usr/local/bin/common_network_script.sh\nfor folder in /etc/assisted/network/host*; do\n\tis_mine \"$folder\" && cp \"$folder\"/*.yml /etc/nmstate/\ndone\n"},
@@ -144,7 +143,7 @@ func networkFiles(e *model.InfraEnv) []networkFile {
 func pairs(h *model.StaticHost) string {
 	lines := make([]string, 0, len(h.Map))
 	for _, m := range h.Map {
-		lines = append(lines, m.MAC+"="+m.LogicalNIC)
+		lines = append(lines, m.MacAddress+"="+m.LogicalNicName)
 	}
 	slices.Sort(lines)
 	return strings.Join(lines, "\n")
@@ -163,8 +162,8 @@ func NMPolicy(h *model.StaticHost) string {
 	var text strings.Builder
 	text.WriteString("capture:\n")
 	for i, m := range h.Map {
-		fmt.Fprintf(&text, "  iface%d: interfaces.mac-address == %q\n", i, strings.ToUpper(m.MAC))
-		captured[m.LogicalNIC] = fmt.Sprintf("{{ capture.iface%d.interfaces.0.name }}", i)
+		fmt.Fprintf(&text, "  iface%d: interfaces.mac-address == %q\n", i, strings.ToUpper(m.MacAddress))
+		captured[m.LogicalNicName] = fmt.Sprintf("{{ capture.iface%d.interfaces.0.name }}", i)
 	}
 	text.WriteString("desiredState:\n")
 	for _, line := range yamlLines(renamed(state, captured)) {
@@ -205,7 +204,6 @@ func yamlLines(value any) []string {
 	return lines
 }
 
-// plainWord is what needs no quotes to be read as text.
 var plainWord = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9._/-]*|[0-9]+(\.[0-9]+){3}(/[0-9]+)?)$`)
 
 func yamlWord(value any) string {
@@ -238,7 +236,6 @@ func sayDHCP(state map[string]any) {
 	}
 }
 
-// renamed is a document with some of its words replaced.
 func renamed(value any, names map[string]string) any {
 	switch v := value.(type) {
 	case map[string]any:

@@ -17,7 +17,7 @@ func generatedConfig(c *model.Cluster) (*installcfg.InstallerConfigBaremetal, er
 	masters, arbiters, workers, _ := validate.CountRoles(c)
 	pool := func(role string, n int) installcfg.Pool {
 		state := "Disabled"
-		if on := c.Hyperthreading; on == "all" || strings.Contains(","+on+",", ","+role+"s,") {
+		if validate.SelectsRole(c.Hyperthreading, role) {
 			state = "Enabled"
 		}
 		return installcfg.Pool{Hyperthreading: state, Name: role, Replicas: n}
@@ -70,7 +70,10 @@ func addPlatform(c *model.Cluster, ic *installcfg.InstallerConfigBaremetal) erro
 	case "nutanix":
 		ic.Platform.Nutanix = &installcfg.NutanixInstallConfigPlatform{}
 	case "external":
-		ic.Platform.External = &installcfg.ExternalInstallConfigPlatform{PlatformName: c.Platform.External.PlatformName, CloudControllerManager: c.Platform.External.CloudControllerManager}
+		ic.Platform.External = &installcfg.ExternalInstallConfigPlatform{
+			PlatformName:           model.Value(c.Platform.External.PlatformName),
+			CloudControllerManager: model.Value(c.Platform.External.CloudControllerManager),
+		}
 	default:
 		ic.Platform.None = &installcfg.PlatformNone{}
 		if len(c.MachineNetworks) == 0 {
@@ -133,21 +136,10 @@ func baremetalPlatform(c *model.Cluster) (*installcfg.BareMetalInstallConfigPlat
 
 // clockSources are the cluster's own or, if it has none, those of its infra-envs.
 func clockSources(c *model.Cluster) []string {
-	texts := []string{c.AdditionalNtpSource}
-	if c.AdditionalNtpSource == "" {
-		for _, e := range c.InfraEnvs() {
-			texts = append(texts, e.AdditionalNtpSources)
-		}
+	if c.AdditionalNtpSource != "" {
+		return model.Names(c.AdditionalNtpSource)
 	}
-	var sources []string
-	for _, text := range texts {
-		for source := range strings.SplitSeq(text, ",") {
-			if source = strings.TrimSpace(source); source != "" && !slices.Contains(sources, source) {
-				sources = append(sources, source)
-			}
-		}
-	}
-	return sources
+	return c.InfraEnvNtpSources()
 }
 
 func machineMAC(c *model.Cluster, h *model.Host) (string, error) {
@@ -155,12 +147,8 @@ func machineMAC(c *model.Cluster, h *model.Host) (string, error) {
 		return "", fmt.Errorf("Failed to find machine networks for baremetal cluster %s", c.ID) //nolint:staticcheck // the service's wording
 	}
 	if h.Inv != nil {
-		for _, n := range c.MachineNetworks {
-			if network, err := netip.ParsePrefix(n.CIDR); err == nil {
-				if a, in := h.Inv.In(network); in {
-					return h.Inv.Interfaces[a.NIC].MacAddress, nil
-				}
-			}
+		if a, in := h.Inv.InAny(c.MachineNetworks); in {
+			return h.Inv.Interfaces[a.NIC].MacAddress, nil
 		}
 	}
 	return "", fmt.Errorf("Failed to find a network interface matching machine network CIDR for host %s", h.ID) //nolint:staticcheck // the service's wording

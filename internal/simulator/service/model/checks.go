@@ -1,7 +1,6 @@
 package model
 
 import (
-	"encoding/json"
 	"slices"
 )
 
@@ -74,11 +73,7 @@ func print(list []Check) string {
 			groups[o.Category] = append(groups[o.Category], o)
 		}
 	}
-	data, err := json.Marshal(groups)
-	if err != nil {
-		return ""
-	}
-	return string(data)
+	return InString(groups)
 }
 
 // Status is the outcome of one validation; empty if it was not evaluated.

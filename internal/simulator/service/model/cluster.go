@@ -1,6 +1,5 @@
-// Package model is what the simulated service keeps of clusters, hosts and
-// infra-envs: what it prints, what it does not print, and what follows from
-// these alone. It decides nothing and writes no event.
+// Package model is what the simulated service keeps of clusters, hosts and infra-envs,
+// and what follows from that alone. It decides nothing and writes no event.
 package model
 
 import (
@@ -8,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/openshift/assisted-service/models"
 )
 
 // Cluster is what the service keeps of a cluster: what it prints, and what it does not.
@@ -32,7 +33,7 @@ type Cluster struct {
 	Checks     Checks
 	Groups     Majority
 	Collisions map[string][]string
-	Reached    Reachability // what groups and collisions were computed from
+	Reached    []string // what groups and collisions were computed from
 	// Before is the cluster as the tick that is running found it.
 	Before struct {
 		State      string
@@ -42,7 +43,7 @@ type Cluster struct {
 		Machine    []MachineNetwork
 	}
 	// Uses are the features that the cluster makes use of, OperatorUses those that are operators.
-	Uses         map[string]FeatureUse
+	Uses         map[string]models.Usage
 	OperatorUses map[string]bool
 }
 
@@ -56,13 +57,6 @@ type Manifest struct {
 type Credentials struct {
 	CA, Cert, Key []byte // PEM
 	Password      string
-}
-
-// FeatureUse is one entry of feature_usage.
-type FeatureUse struct {
-	Data map[string]any `json:"data,omitempty"`
-	ID   string         `json:"id"`
-	Name string         `json:"name"`
 }
 
 // IsSingle tells a single node.
@@ -81,12 +75,17 @@ func (c *Cluster) UserBalanced() bool {
 	return c.LoadBalancer != nil && c.LoadBalancer.Type == "user-managed"
 }
 
+// OnOracleCloud tells whether the platform is Oracle's.
+func (c *Cluster) OnOracleCloud() bool {
+	return c.Platform != nil && c.Platform.External != nil && Value(c.Platform.External.PlatformName) == "oci"
+}
+
 // PlatformType is the type of the platform; empty where none is chosen.
 func (c *Cluster) PlatformType() string {
 	if c.Platform == nil {
 		return ""
 	}
-	return c.Platform.Type
+	return string(*c.Platform.Type)
 }
 
 // AllocatesVips tells whether the virtual addresses are leased by DHCP.
@@ -104,16 +103,17 @@ func (c *Cluster) VipAt(i int) string {
 
 // CIDRs are the networks of each kind.
 func (c *Cluster) CIDRs() (machine, clusterNets, services []string) {
-	for _, n := range c.MachineNetworks {
-		machine = append(machine, n.CIDR)
-	}
 	for _, n := range c.ClusterNetworks {
 		clusterNets = append(clusterNets, n.CIDR)
 	}
-	for _, n := range c.ServiceNetworks {
-		services = append(services, n.CIDR)
+	return cidrs(c.MachineNetworks), clusterNets, cidrs(c.ServiceNetworks)
+}
+
+func cidrs(networks []MachineNetwork) (list []string) {
+	for _, n := range networks {
+		list = append(list, n.CIDR)
 	}
-	return machine, clusterNets, services
+	return list
 }
 
 // HasOperator tells whether the cluster will have an operator.
@@ -125,7 +125,7 @@ func (c *Cluster) HasOperator(name string) bool {
 func (c *Cluster) OperatorNames() []string {
 	var names []string
 	for _, o := range c.MonitoredOperators {
-		if o.OperatorType == "olm" {
+		if o.OperatorType == models.OperatorTypeOlm {
 			names = append(names, o.Name)
 		}
 	}
@@ -152,16 +152,25 @@ func (c *Cluster) InfraEnvs() []*InfraEnv {
 	return list
 }
 
+// InfraEnvNtpSources lists the additional time servers of the cluster's infra-envs.
+func (c *Cluster) InfraEnvNtpSources() []string {
+	var lists []string
+	for _, e := range c.InfraEnvs() {
+		lists = append(lists, e.AdditionalNtpSources)
+	}
+	return Names(strings.Join(lists, ","))
+}
+
 // RecordUse notes that the cluster makes use of a feature, or no longer does.
 func (c *Cluster) RecordUse(on bool, name string, data map[string]any) {
 	uses := maps.Clone(c.Uses) // what was printed may still be read
 	if uses == nil {
-		uses = map[string]FeatureUse{}
+		uses = map[string]models.Usage{}
 	}
 	delete(uses, name)
 	if on {
 		id := strings.ToUpper(strings.NewReplacer(" ", "_", ".", "").Replace(name))
-		uses[name] = FeatureUse{data, id, name}
+		uses[name] = models.Usage{Data: data, ID: id, Name: name}
 	}
 	c.Uses, c.FeatureUsage = uses, InString(uses)
 }
@@ -183,75 +192,74 @@ func (c *Cluster) ResetRoles() {
 
 // PrintedCluster is a cluster as the API prints it, with absent keys and nulls as the real service.
 type PrintedCluster struct {
-	AdditionalNtpSource       string            `json:"additional_ntp_source,omitempty"`
-	AMSSubscriptionID         string            `json:"ams_subscription_id,omitempty"`
-	APIVipDNSName             string            `json:"api_vip_dns_name,omitempty"`
-	APIVips                   []VIP             `json:"api_vips"`
-	BaseDNSDomain             string            `json:"base_dns_domain,omitempty"`
-	ClusterNetworks           []ClusterNetwork  `json:"cluster_networks"`
-	ConnectivityGroups        string            `json:"connectivity_majority_groups,omitempty"`
-	ControlPlaneCount         int64             `json:"control_plane_count,omitempty"`
-	ControllerLogsCollectedAt Millis            `json:"controller_logs_collected_at"`
-	ControllerLogsStartedAt   Millis            `json:"controller_logs_started_at"`
-	CPUArchitecture           string            `json:"cpu_architecture,omitempty"`
-	CreatedAt                 Micros            `json:"created_at"`
-	DeletedAt                 *Micros           `json:"deleted_at"`
-	DiskEncryption            *DiskEncryption   `json:"disk_encryption,omitempty"`
-	EmailDomain               string            `json:"email_domain,omitempty"`
-	EnabledHostCount          int               `json:"enabled_host_count,omitempty"`
-	FeatureUsage              string            `json:"feature_usage,omitempty"`
-	HighAvailabilityMode      string            `json:"high_availability_mode,omitempty"`
-	HostNetworks              []HostNetwork     `json:"host_networks"`
-	PrintedHosts              []PrintedHost     `json:"hosts"`
-	Href                      string            `json:"href"`
-	HTTPProxy                 string            `json:"http_proxy,omitempty"`
-	HTTPSProxy                string            `json:"https_proxy,omitempty"`
-	Hyperthreading            string            `json:"hyperthreading,omitempty"`
-	ID                        string            `json:"id"`
-	IgnitionEndpoint          *IgnitionEndpoint `json:"ignition_endpoint,omitempty"`
-	IgnoredClusterValidations string            `json:"-"` // shown by themselves only
-	IgnoredHostValidations    string            `json:"-"`
-	ImageInfo                 imageInfo         `json:"image_info"`
-	Imported                  bool              `json:"imported,omitempty"`
-	IngressVips               []VIP             `json:"ingress_vips"`
-	InstallCompletedAt        Millis            `json:"install_completed_at"`
-	InstallConfigOverrides    string            `json:"install_config_overrides,omitempty"`
-	InstallStartedAt          Millis            `json:"install_started_at"`
-	IPCollisions              string            `json:"ip_collisions,omitempty"`
-	Kind                      string            `json:"kind"`
-	LastPreparation           LastPreparation   `json:"last-installation-preparation"`
-	LoadBalancer              *LoadBalancer     `json:"load_balancer,omitempty"`
-	LogsInfo                  string            `json:"logs_info,omitempty"`
-	MachineNetworks           []MachineNetwork  `json:"machine_networks"`
-	MonitoredOperators        []Operator        `json:"monitored_operators"`
-	Name                      string            `json:"name,omitempty"`
-	NetworkType               string            `json:"network_type,omitempty"`
-	NoProxy                   string            `json:"no_proxy,omitempty"`
-	NtpSources                string            `json:"ntp_sources,omitempty"`
-	OcpReleaseImage           string            `json:"ocp_release_image,omitempty"`
-	OpenshiftClusterID        string            `json:"openshift_cluster_id,omitempty"`
-	OpenshiftVersion          string            `json:"openshift_version,omitempty"`
-	OperatorBundles           []string          `json:"operator_bundles"`
-	OrgID                     string            `json:"org_id,omitempty"`
-	OrgSoftTimeoutsEnabled    bool              `json:"org_soft_timeouts_enabled,omitempty"`
-	Platform                  *Platform         `json:"platform,omitempty"`
-	Progress                  *ClusterProgress  `json:"progress,omitempty"`
-	PullSecretSet             bool              `json:"pull_secret_set,omitempty"`
-	ReadyHostCount            int               `json:"ready_host_count,omitempty"`
-	SchedulableMasters        *bool             `json:"schedulable_masters,omitempty"`
-	SchedulableMastersForced  *bool             `json:"schedulable_masters_forced_true,omitempty"`
-	ServiceNetworks           []MachineNetwork  `json:"service_networks"`
-	SSHPublicKey              string            `json:"ssh_public_key,omitempty"`
-	Status                    string            `json:"status"`
-	StatusInfo                string            `json:"status_info"`
-	StatusUpdatedAt           Millis            `json:"status_updated_at"`
-	Tags                      string            `json:"tags,omitempty"`
-	TotalHostCount            int               `json:"total_host_count,omitempty"`
-	UpdatedAt                 Micros            `json:"updated_at"`
-	UserManagedNetworking     *bool             `json:"user_managed_networking,omitempty"`
-	UserName                  string            `json:"user_name,omitempty"`
-	ValidationsInfo           string            `json:"validations_info,omitempty"`
-	VipDHCPAllocation         *bool             `json:"vip_dhcp_allocation,omitempty"`
+	AdditionalNtpSource       string                             `json:"additional_ntp_source,omitempty"`
+	AMSSubscriptionID         string                             `json:"ams_subscription_id,omitempty"`
+	APIVipDNSName             string                             `json:"api_vip_dns_name,omitempty"`
+	APIVips                   []VIP                              `json:"api_vips"`
+	BaseDNSDomain             string                             `json:"base_dns_domain,omitempty"`
+	ClusterNetworks           []ClusterNetwork                   `json:"cluster_networks"`
+	ConnectivityGroups        string                             `json:"connectivity_majority_groups,omitempty"`
+	ControlPlaneCount         int64                              `json:"control_plane_count,omitempty"`
+	ControllerLogsCollectedAt Millis                             `json:"controller_logs_collected_at"`
+	ControllerLogsStartedAt   Millis                             `json:"controller_logs_started_at"`
+	CPUArchitecture           string                             `json:"cpu_architecture,omitempty"`
+	CreatedAt                 Micros                             `json:"created_at"`
+	DeletedAt                 *Micros                            `json:"deleted_at"`
+	DiskEncryption            *DiskEncryption                    `json:"disk_encryption,omitempty"`
+	EmailDomain               string                             `json:"email_domain,omitempty"`
+	EnabledHostCount          int                                `json:"enabled_host_count,omitempty"`
+	FeatureUsage              string                             `json:"feature_usage,omitempty"`
+	HighAvailabilityMode      string                             `json:"high_availability_mode,omitempty"`
+	HostNetworks              []*models.HostNetwork              `json:"host_networks"`
+	PrintedHosts              []PrintedHost                      `json:"hosts"`
+	Href                      string                             `json:"href"`
+	HTTPProxy                 string                             `json:"http_proxy,omitempty"`
+	HTTPSProxy                string                             `json:"https_proxy,omitempty"`
+	Hyperthreading            string                             `json:"hyperthreading,omitempty"`
+	ID                        string                             `json:"id"`
+	IgnitionEndpoint          *IgnitionEndpoint                  `json:"ignition_endpoint,omitempty"`
+	IgnoredClusterValidations string                             `json:"-"` // shown by themselves only
+	IgnoredHostValidations    string                             `json:"-"`
+	ImageInfo                 imageInfo                          `json:"image_info"`
+	Imported                  bool                               `json:"imported,omitempty"`
+	IngressVips               []VIP                              `json:"ingress_vips"`
+	InstallCompletedAt        Millis                             `json:"install_completed_at"`
+	InstallConfigOverrides    string                             `json:"install_config_overrides,omitempty"`
+	InstallStartedAt          Millis                             `json:"install_started_at"`
+	IPCollisions              string                             `json:"ip_collisions,omitempty"`
+	Kind                      string                             `json:"kind"`
+	LastPreparation           models.LastInstallationPreparation `json:"last-installation-preparation"`
+	LoadBalancer              *models.LoadBalancer               `json:"load_balancer,omitempty"`
+	LogsInfo                  string                             `json:"logs_info,omitempty"`
+	MachineNetworks           []MachineNetwork                   `json:"machine_networks"`
+	MonitoredOperators        []Operator                         `json:"monitored_operators"`
+	Name                      string                             `json:"name,omitempty"`
+	NetworkType               string                             `json:"network_type,omitempty"`
+	NoProxy                   string                             `json:"no_proxy,omitempty"`
+	NtpSources                string                             `json:"ntp_sources,omitempty"`
+	OcpReleaseImage           string                             `json:"ocp_release_image,omitempty"`
+	OpenshiftClusterID        string                             `json:"openshift_cluster_id,omitempty"`
+	OpenshiftVersion          string                             `json:"openshift_version,omitempty"`
+	OperatorBundles           []string                           `json:"operator_bundles"`
+	OrgSoftTimeoutsEnabled    bool                               `json:"org_soft_timeouts_enabled,omitempty"`
+	Platform                  *models.Platform                   `json:"platform,omitempty"`
+	Progress                  *models.ClusterProgressInfo        `json:"progress,omitempty"`
+	PullSecretSet             bool                               `json:"pull_secret_set,omitempty"`
+	ReadyHostCount            int                                `json:"ready_host_count,omitempty"`
+	SchedulableMasters        *bool                              `json:"schedulable_masters,omitempty"`
+	SchedulableMastersForced  *bool                              `json:"schedulable_masters_forced_true,omitempty"`
+	ServiceNetworks           []MachineNetwork                   `json:"service_networks"`
+	SSHPublicKey              string                             `json:"ssh_public_key,omitempty"`
+	Status                    string                             `json:"status"`
+	StatusInfo                string                             `json:"status_info"`
+	StatusUpdatedAt           Millis                             `json:"status_updated_at"`
+	Tags                      string                             `json:"tags,omitempty"`
+	TotalHostCount            int                                `json:"total_host_count,omitempty"`
+	UpdatedAt                 Micros                             `json:"updated_at"`
+	UserManagedNetworking     *bool                              `json:"user_managed_networking,omitempty"`
+	UserName                  string                             `json:"user_name,omitempty"`
+	ValidationsInfo           string                             `json:"validations_info,omitempty"`
+	VipDHCPAllocation         *bool                              `json:"vip_dhcp_allocation,omitempty"`
 }
 
 // VIP is a virtual address.
@@ -274,12 +282,6 @@ type MachineNetwork struct {
 	ClusterID string `json:"cluster_id"`
 }
 
-// HostNetwork is a network that hosts sit in.
-type HostNetwork struct {
-	CIDR    string   `json:"cidr"`
-	HostIDs []string `json:"host_ids"`
-}
-
 // DiskEncryption says which disks are encrypted, and how.
 type DiskEncryption struct {
 	EnableOn    string `json:"enable_on,omitempty"`
@@ -298,54 +300,8 @@ type imageInfo struct {
 	ExpiresAt Millis `json:"expires_at"`
 }
 
-// LastPreparation is what became of the last preparation.
-type LastPreparation struct {
-	Reason string `json:"reason,omitempty"`
-	Status string `json:"status,omitempty"`
-}
-
-// LoadBalancer says who balances the load.
-type LoadBalancer struct {
-	Type string `json:"type"`
-}
-
-// Platform is what the cluster runs on.
-type Platform struct {
-	External *ExternalPlatform `json:"external,omitempty"`
-	Type     string            `json:"type"`
-}
-
-// ExternalPlatform is a platform that OpenShift does not know.
-type ExternalPlatform struct {
-	CloudControllerManager string `json:"cloud_controller_manager,omitempty"`
-	PlatformName           string `json:"platform_name,omitempty"`
-}
-
-// ClusterProgress is how far an installation is.
-type ClusterProgress struct {
-	FinalizingStage          string `json:"finalizing_stage,omitempty"`
-	FinalizingPercentage     int    `json:"finalizing_stage_percentage,omitempty"`
-	FinalizingStageStartedAt Millis `json:"finalizing_stage_started_at"`
-	FinalizingStageTimedOut  bool   `json:"finalizing_stage_timed_out,omitempty"`
-	InstallingPercentage     int    `json:"installing_stage_percentage,omitempty"`
-	PreparingPercentage      int    `json:"preparing_for_installation_stage_percentage,omitempty"`
-	TotalPercentage          int    `json:"total_percentage,omitempty"`
-}
-
 // Operator is one entry of monitored_operators.
 type Operator struct {
-	Bundles          []string `json:"bundles"`
-	ClusterID        string   `json:"cluster_id"`
-	DependencyOnly   bool     `json:"dependency_only,omitempty"`
-	Name             string   `json:"name"`
-	Namespace        string   `json:"namespace,omitempty"`
-	OperatorType     string   `json:"operator_type"`
-	Properties       string   `json:"properties,omitempty"`
-	SourceBundles    []string `json:"source_bundles"`
-	Status           string   `json:"status,omitempty"`
-	StatusInfo       string   `json:"status_info,omitempty"`
-	StatusUpdatedAt  Millis   `json:"status_updated_at"`
-	SubscriptionName string   `json:"subscription_name,omitempty"`
-	TimeoutSeconds   int64    `json:"timeout_seconds"`
-	Version          string   `json:"version,omitempty"`
+	models.MonitoredOperator
+	SourceBundles []string `json:"source_bundles"`
 }

@@ -1,5 +1,7 @@
 package model
 
+import "github.com/openshift/assisted-service/models"
+
 // InfraEnv is what the service keeps of an infra-env.
 type InfraEnv struct {
 	PrintedInfraEnv
@@ -10,17 +12,18 @@ type InfraEnv struct {
 	ProxyAsked *string
 }
 
-// StaticHost is one machine's network configuration.
-type StaticHost struct {
-	Map         []MACName `json:"mac_interface_map"`
-	NetworkYAML string    `json:"network_yaml"`
-	Policy      string    `json:"-"` // the configuration as machines read it
+// PullSecret is what opens image registries, by their names.
+type PullSecret struct {
+	Auths map[string]struct {
+		Auth string `json:"auth"`
+	} `json:"auths"`
 }
 
-// MACName is the name that a configuration gives to a card.
-type MACName struct {
-	LogicalNIC string `json:"logical_nic_name"`
-	MAC        string `json:"mac_address"`
+// StaticHost is one machine's network configuration.
+type StaticHost struct {
+	Map         models.MacInterfaceMap `json:"mac_interface_map"`
+	NetworkYAML string                 `json:"network_yaml"`
+	Policy      string                 `json:"-"` // the configuration as machines read it
 }
 
 // PrintedInfraEnv is an infra-env as the API prints it.
@@ -53,11 +56,7 @@ type PrintedInfraEnv struct {
 }
 
 // Proxy prints a field that was emptied as empty.
-type Proxy struct {
-	HTTPProxy  *string `json:"http_proxy,omitempty"`
-	HTTPSProxy *string `json:"https_proxy,omitempty"`
-	NoProxy    *string `json:"no_proxy,omitempty"`
-}
+type Proxy models.Proxy
 
 // Texts are the proxy's fields.
 func (p *Proxy) Texts() (plain, secure, none string) {

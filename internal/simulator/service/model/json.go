@@ -3,7 +3,10 @@ package model
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 	"time"
+
+	"github.com/go-openapi/strfmt"
 )
 
 // InString encodes v as the JSON that the API carries inside strings.
@@ -27,13 +30,19 @@ func StringList(text string) []string {
 	return slices.Clip(list)
 }
 
-// Millis is a time as the API's date-time fields print it: milliseconds, UTC, and year 1 for "never".
-type Millis time.Time
-
-// MarshalJSON implements json.Marshaler.
-func (t Millis) MarshalJSON() ([]byte, error) {
-	return time.Time(t).UTC().AppendFormat(nil, `"2006-01-02T15:04:05.000Z"`), nil
+// Names are the different names in lists that commas separate, in the order in which they come.
+func Names(list string) []string {
+	var names []string
+	for name := range strings.SplitSeq(list, ",") {
+		if name = strings.TrimSpace(name); name != "" && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
 }
+
+// Millis is a time as the API's date-time fields print it: milliseconds, and year 1 for "never".
+type Millis = strfmt.DateTime
 
 // Micros is a time as database fields print it: microseconds, without trailing zeros.
 type Micros time.Time

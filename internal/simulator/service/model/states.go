@@ -3,6 +3,8 @@ package model
 import (
 	"slices"
 	"time"
+
+	"github.com/openshift/assisted-service/models"
 )
 
 // The states of a cluster.
@@ -169,47 +171,28 @@ func AllStages() []string {
 		StageCopying, StageRebooting, StageIgnition, StageConfiguring, StageJoined, StageDone, StageFailed}
 }
 
-func bootstrapStages() []string {
-	return []string{StageStarting, StageInstalling, StageWriting, StageCopying, StageControlPlane, StageBootkube,
-		StageController, StageRebooting, StageConfiguring, StageJoined, StageDone}
-}
-
-func masterStages() []string {
-	return []string{StageStarting, StageInstalling, StageWriting, StageCopying, StageRebooting, StageConfiguring,
-		StageJoined, StageDone}
-}
-
-func workerStages() []string {
-	return []string{StageStarting, StageInstalling, StageWriting, StageControlPlane, StageRebooting, StageIgnition,
-		StageConfiguring, StageJoined, StageDone}
-}
-
-func singleNodeStages() []string {
-	return []string{StageStarting, StageInstalling, StageBootkube, StageWriting, StageCopying, StageRebooting,
-		StageJoined, StageDone}
-}
-
-// untilReboot is how far a host that is added to an installed cluster reports.
-func untilReboot(stages []string) []string { return stages[:slices.Index(stages, StageRebooting)+1] }
-
-// RoleStages is the ordered list of a host's stages; empty while its role is open.
+// RoleStages is the ordered list of a host's stages; empty while its role is open. A host that
+// is added to an installed cluster reports until it reboots.
 func RoleStages(h *Host, single bool) []string {
-	added := h.Kind == KindAddedHost
-	switch {
-	case added && OneOf(h.Role, RoleMaster, RoleArbiter):
-		return untilReboot(masterStages())
-	case added && h.Role == RoleWorker:
-		return untilReboot(workerStages())
-	case h.Bootstrap && single:
-		return singleNodeStages()
-	case h.Bootstrap:
-		return bootstrapStages()
-	case h.Role == RoleMaster || h.Role == RoleArbiter:
-		return masterStages()
+	stages := []string{}
+	switch added := h.Kind == KindAddedHost; {
+	case !added && h.Bootstrap && single:
+		stages = []string{StageStarting, StageInstalling, StageBootkube, StageWriting, StageCopying, StageRebooting,
+			StageJoined, StageDone}
+	case !added && h.Bootstrap:
+		stages = []string{StageStarting, StageInstalling, StageWriting, StageCopying, StageControlPlane, StageBootkube,
+			StageController, StageRebooting, StageConfiguring, StageJoined, StageDone}
+	case OneOf(h.Role, RoleMaster, RoleArbiter):
+		stages = []string{StageStarting, StageInstalling, StageWriting, StageCopying, StageRebooting, StageConfiguring,
+			StageJoined, StageDone}
 	case h.Role == RoleWorker:
-		return workerStages()
+		stages = []string{StageStarting, StageInstalling, StageWriting, StageControlPlane, StageRebooting, StageIgnition,
+			StageConfiguring, StageJoined, StageDone}
 	}
-	return []string{}
+	if h.Kind == KindAddedHost {
+		return stages[:slices.Index(stages, StageRebooting)+1]
+	}
+	return stages
 }
 
 // StageTimeout is how long the service gives a host for a stage.
@@ -253,14 +236,14 @@ func finalizingStages() []FinalizingStage {
 
 // FinalizingStage is the stage that the controller has reported, and its time.
 func (c *Cluster) FinalizingStage() (stage FinalizingStage, limit time.Duration) {
-	at := FinalizingIndex(c.Progress.FinalizingStage)
+	at := FinalizingIndex(string(c.Progress.FinalizingStage))
 	if at < 0 {
 		return FinalizingStage{}, 0
 	}
 	stage = finalizingStages()[at]
 	limit = stage.limit
 	for _, o := range c.MonitoredOperators {
-		if stage.olm && o.OperatorType == "olm" {
+		if stage.olm && o.OperatorType == models.OperatorTypeOlm {
 			limit = max(limit, time.Duration(o.TimeoutSeconds)*time.Second)
 		}
 	}

@@ -10,11 +10,15 @@ import (
 	"fmt"
 	"maps"
 	"net"
+	"net/http"
 	"net/netip"
 	"net/url"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/goccy/go-yaml"
 
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
 	"github.com/oaictl/oaictl/internal/simulator/service/validate"
@@ -46,11 +50,7 @@ func checkName(name, platform string) error {
 
 // CheckPullSecret refuses a pull secret that cannot be used.
 func CheckPullSecret(text string) error {
-	var secret struct {
-		Auths map[string]struct {
-			Auth string `json:"auth"`
-		} `json:"auths"`
-	}
+	var secret model.PullSecret
 	if err := json.Unmarshal([]byte(text), &secret); err != nil {
 		return errors.New("pull secret must be a well-formed JSON")
 	}
@@ -90,7 +90,6 @@ func CheckDomain(name string) error {
 	return nil
 }
 
-// checkAnyDomain is CheckDomain for a domain that may be left out.
 func checkAnyDomain(name string) error {
 	if name == "" {
 		return nil
@@ -159,7 +158,6 @@ func problem(format string, args ...any) error {
 	return wire.BadRequest("%s", wire.Problems(fmt.Sprintf(format, args...)))
 }
 
-// checkVips refuses virtual addresses that do not fit the cluster or each other.
 func checkVips(c *model.Cluster, api, ingress []model.VIP) error {
 	if len(api)+len(ingress) == 0 {
 		return nil
@@ -230,4 +228,65 @@ func arbiterAllowed(c *model.Cluster) error {
 		return wire.BadRequest("cannot use TNA Clusters because it's not compatible with the %s architecture on version %s of OpenShift", c.CPUArchitecture, c.OpenshiftVersion)
 	}
 	return nil
+}
+
+var manifestShape = regexp.MustCompile(`^[^/]*\.(json|ya?ml(\.patch_?[a-zA-Z0-9_]*)?)$`)
+
+const manifestPattern = `^[^\/]*\.(json|ya?ml(\.patch_?[a-zA-Z0-9_]*)?)$`
+
+const maxManifest = 1 << 20
+
+// CheckManifestName refuses what a manifest may not be called.
+func CheckManifestName(field, name string) error {
+	if !manifestShape.MatchString(name) {
+		return wire.Malformed("%s in body should match '%s'", field, manifestPattern)
+	}
+	return nil
+}
+
+// ManifestContent decodes and checks a manifest.
+func ManifestContent(c *model.Cluster, folder, name, encoded string) ([]byte, error) {
+	if strings.ContainsRune(name, ' ') {
+		return nil, wire.Refuse(http.StatusUnprocessableEntity, "Cluster manifest %s for cluster %s should not include a space in its name.", name, c.ID)
+	}
+	content, err := base64.StdEncoding.DecodeString(encoded)
+	if err != nil {
+		return nil, wire.BadRequest("failed to base64-decode cluster manifest content for cluster %s", c.ID)
+	}
+	if len(content) > maxManifest {
+		return nil, wire.BadRequest("Manifest content of file %s/%s for cluster ID %s exceeds the maximum file size of 1MiB", folder, name, c.ID)
+	}
+	where := folder + "/" + name
+	switch {
+	case strings.Contains(path.Ext(name), ".patch"):
+		return content, checkPatch(c, where, content)
+	case path.Ext(name) == ".json":
+		if !json.Valid(content) {
+			return nil, wire.BadRequest("Manifest content of file %s for cluster ID %s has an illegal JSON format", where, c.ID)
+		}
+	default:
+		if err := yaml.Unmarshal(content, new(any)); err != nil {
+			return nil, wire.BadRequest("Manifest content of file %s for cluster ID %s has an invalid YAML format: yaml: %s", where, c.ID, yamlProblem(err))
+		}
+	}
+	return content, nil
+}
+
+func checkPatch(c *model.Cluster, where string, content []byte) error {
+	var patch any
+	if err := yaml.Unmarshal(content, &patch); err != nil {
+		return wire.BadRequest("Patch content of file %s for cluster ID %s is invalid: yaml: %s", where, c.ID, yamlProblem(err))
+	}
+	if list, ok := patch.([]any); !ok || len(list) == 0 {
+		return wire.BadRequest("Patch content of file %s for cluster ID %s is invalid: yaml: unmarshal errors:\n  line 1: cannot unmarshal !!map into yamlpatch.Patch", where, c.ID)
+	}
+	return nil
+}
+
+// yamlProblem puts a parser's complaint into the words of the usual YAML library.
+func yamlProblem(err error) string {
+	if strings.Contains(err.Error(), "map") {
+		return "mapping values are not allowed in this context"
+	}
+	return wire.FirstLine(err.Error())
 }

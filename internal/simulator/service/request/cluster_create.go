@@ -4,22 +4,26 @@ import (
 	"cmp"
 	"encoding/json"
 	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/go-openapi/strfmt"
+	"github.com/openshift/assisted-service/models"
 
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
 	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 	"github.com/oaictl/oaictl/internal/simulator/versions"
-	"github.com/openshift/assisted-service/models"
 )
 
-// ClusterCreate is what POST clusters takes: the known parameters and the newer ones.
-type ClusterCreate struct {
+// ClusterCreateParams is what POST clusters takes: the known parameters and the newer ones.
+type ClusterCreateParams struct {
 	models.ClusterCreateParams
 	// These have more values than the generated models know, and stand in for the models' own.
-	NetworkType     *string           `json:"network_type,omitempty"`
-	Hyperthreading  *string           `json:"hyperthreading,omitempty"`
-	DiskEncryption  *encryptionChoice `json:"disk_encryption,omitempty"`
-	NtpSources      *string           `json:"ntp_sources,omitempty"`
-	OperatorBundles []bundleChoice    `json:"operator_bundles"`
+	NetworkType     *string                `json:"network_type,omitempty"`
+	Hyperthreading  *string                `json:"hyperthreading,omitempty"`
+	DiskEncryption  *models.DiskEncryption `json:"disk_encryption,omitempty"`
+	NtpSources      *string                `json:"ntp_sources,omitempty"`
+	OperatorBundles []bundleChoice         `json:"operator_bundles"`
 }
 
 type bundleChoice struct {
@@ -27,14 +31,8 @@ type bundleChoice struct {
 	Operators []string `json:"operators,omitempty"`
 }
 
-type encryptionChoice struct {
-	EnableOn    *string `json:"enable_on,omitempty"`
-	Mode        *string `json:"mode,omitempty"`
-	TangServers string  `json:"tang_servers,omitempty"`
-}
-
 // CheckChoices makes the framework's checks that the generated models do not make.
-func CheckChoices(network, hyperthreading *string, d *encryptionChoice) error {
+func CheckChoices(network, hyperthreading *string, d *models.DiskEncryption) error {
 	check := func(name string, value *string, allowed ...string) error {
 		if value == nil {
 			return nil
@@ -43,7 +41,7 @@ func CheckChoices(network, hyperthreading *string, d *encryptionChoice) error {
 	}
 	roles := []string{"none", "all", "masters", "arbiters", "workers", "masters,arbiters", "masters,workers", "arbiters,workers", "masters,arbiters,workers"}
 	if d == nil {
-		d = &encryptionChoice{}
+		d = &models.DiskEncryption{}
 	}
 	return cmp.Or(
 		check("network_type", network, "OpenShiftSDN", "OVNKubernetes", "Calico", "Cilium", "CiscoACI", "None"),
@@ -53,8 +51,8 @@ func CheckChoices(network, hyperthreading *string, d *encryptionChoice) error {
 }
 
 // FillCluster checks the parameters in the service's order and writes them into the cluster.
-func FillCluster(c *model.Cluster, p *ClusterCreate) error {
-	for _, part := range []func(*model.Cluster, *ClusterCreate) error{
+func FillCluster(c *model.Cluster, p *ClusterCreateParams) error {
+	for _, part := range []func(*model.Cluster, *ClusterCreateParams) error{
 		fillVersion, fillTopology, fillPlatform, fillIdentity, fillNetworks, fillProxy, fillOptions, fillOperators,
 	} {
 		if err := part(c, p); err != nil {
@@ -65,37 +63,30 @@ func FillCluster(c *model.Cluster, p *ClusterCreate) error {
 	return nil
 }
 
-func fillVersion(c *model.Cluster, p *ClusterCreate) error {
-	arch := p.CPUArchitecture
-	if p.OcpReleaseImage != "" {
-		release, found := versions.ReleaseByURL(p.OcpReleaseImage)
-		if !found {
-			return wire.BadRequest("%s", versions.UnknownReleaseImage(p.OcpReleaseImage))
+func fillVersion(c *model.Cluster, p *ClusterCreateParams) error {
+	release, found := versions.ReleaseByURL(p.OcpReleaseImage)
+	switch {
+	case p.OcpReleaseImage == "":
+		var err error
+		if release, err = versions.Resolve(*p.OpenshiftVersion, p.CPUArchitecture); err != nil {
+			return wire.BadRequest("%s", err)
 		}
-		c.OpenshiftVersion, c.OcpReleaseImage, c.CPUArchitecture = release.Version, release.URL, release.CPUArchitecture
-		return nil
-	}
-	release, err := versions.Resolve(*p.OpenshiftVersion, arch)
-	if err != nil {
-		return wire.BadRequest("%s", err)
+	case !found:
+		return wire.BadRequest("%s", versions.UnknownReleaseImage(p.OcpReleaseImage))
 	}
 	c.OpenshiftVersion, c.OcpReleaseImage, c.CPUArchitecture = release.Version, release.URL, release.CPUArchitecture
 	return nil
 }
 
-func fillTopology(c *model.Cluster, p *ClusterCreate) error {
+func fillTopology(c *model.Cluster, p *ClusterCreateParams) error {
 	ha, count := model.Value(p.HighAvailabilityMode), int64(3)
-	switch {
-	case p.ControlPlaneCount != nil:
-		count = *p.ControlPlaneCount
-		if ha == "" {
-			ha = "Full"
-			if count == 1 {
-				ha = "None"
-			}
-		}
-	case ha == "None":
+	if ha == "None" {
 		count = 1
+	}
+	count = *cmp.Or(p.ControlPlaneCount, &count)
+	switch {
+	case ha == "" && count == 1:
+		ha = "None"
 	case ha == "":
 		ha = "Full"
 	}
@@ -106,30 +97,24 @@ func fillTopology(c *model.Cluster, p *ClusterCreate) error {
 	return nil
 }
 
-// checkTopology refuses a number of control plane nodes that the version cannot have.
 func checkTopology(count int64, ha, version string) error {
-	if ha == "None" {
-		if count != 1 {
-			return wire.BadRequest("single-node clusters must have a single control plane node")
-		}
-		return nil
-	}
+	newest, newer := versions.AtLeast(version, "4.19"), versions.AtLeast(version, "4.18")
 	switch {
-	case versions.AtLeast(version, "4.19"):
-		if count < 2 || count > 5 {
-			return wire.BadRequest("there should be 2-5 dedicated control plane nodes for high availability mode Full in openshift version 4.19 or newer")
-		}
-	case versions.AtLeast(version, "4.18"):
-		if count < 3 || count > 5 {
-			return wire.BadRequest("there should be 3-5 dedicated control plane nodes for high availability mode Full in openshift version 4.18 or newer")
-		}
-	case count != 3:
+	case ha == "None" && count != 1:
+		return wire.BadRequest("single-node clusters must have a single control plane node")
+	case ha == "None":
+		return nil
+	case newest && (count < 2 || count > 5):
+		return wire.BadRequest("there should be 2-5 dedicated control plane nodes for high availability mode Full in openshift version 4.19 or newer")
+	case newer && !newest && (count < 3 || count > 5):
+		return wire.BadRequest("there should be 3-5 dedicated control plane nodes for high availability mode Full in openshift version 4.18 or newer")
+	case !newer && count != 3:
 		return wire.BadRequest("there should be exactly 3 dedicated control plane nodes for high availability mode Full in openshift version older than 4.18")
 	}
 	return nil
 }
 
-func fillIdentity(c *model.Cluster, p *ClusterCreate) error {
+func fillIdentity(c *model.Cluster, p *ClusterCreateParams) error {
 	secret := CheckPullSecret(*p.PullSecret)
 	if secret != nil {
 		secret = wire.BadRequest("pull secret for new cluster is invalid: %s", secret)
@@ -142,7 +127,7 @@ func fillIdentity(c *model.Cluster, p *ClusterCreate) error {
 	return nil
 }
 
-func fillNetworks(c *model.Cluster, p *ClusterCreate) error {
+func fillNetworks(c *model.Cluster, p *ClusterCreateParams) error {
 	c.NetworkType = cmp.Or(model.Value(p.NetworkType), "OVNKubernetes")
 	if err := checkNetworkType(c.NetworkType, c.OpenshiftVersion); err != nil {
 		return err
@@ -159,9 +144,7 @@ func fillNetworks(c *model.Cluster, p *ClusterCreate) error {
 	}
 	c.MachineNetworks = machineNetworksFrom(p.MachineNetworks, c.ID)
 	c.VipDHCPAllocation = new(model.Value(p.VipDhcpAllocation))
-	if p.LoadBalancer != nil && p.LoadBalancer.Type != "" {
-		c.LoadBalancer = &model.LoadBalancer{Type: p.LoadBalancer.Type}
-	}
+	chooseLoadBalancer(c, p.LoadBalancer)
 	api, ingress := apiVipsFrom(p.APIVips, c.ID), ingressVipsFrom(p.IngressVips, c.ID)
 	if c.IsSingle() {
 		api, ingress = []model.VIP{}, []model.VIP{} // a single node is its own load balancer
@@ -173,7 +156,7 @@ func fillNetworks(c *model.Cluster, p *ClusterCreate) error {
 	return nil
 }
 
-func fillProxy(c *model.Cluster, p *ClusterCreate) error {
+func fillProxy(c *model.Cluster, p *ClusterCreateParams) error {
 	if err := checkProxies(p.HTTPProxy, p.HTTPSProxy, p.NoProxy, c.OpenshiftVersion); err != nil {
 		return err
 	}
@@ -192,23 +175,21 @@ func fillProxy(c *model.Cluster, p *ClusterCreate) error {
 	return nil
 }
 
-func fillOptions(c *model.Cluster, p *ClusterCreate) error {
+func fillOptions(c *model.Cluster, p *ClusterCreateParams) error {
 	c.Hyperthreading = cmp.Or(model.Value(p.Hyperthreading), "all")
 	c.SchedulableMasters = new(model.Value(p.SchedulableMasters))
 	c.SchedulableMastersForced = new(true)
 	c.OrgSoftTimeoutsEnabled = true
 	c.IgnitionEndpoint = &model.IgnitionEndpoint{}
-	if p.IgnitionEndpoint != nil {
-		c.IgnitionEndpoint = &model.IgnitionEndpoint{URL: model.Value(p.IgnitionEndpoint.URL), CACertificate: model.Value(p.IgnitionEndpoint.CaCertificate)}
-	}
+	chooseIgnitionEndpoint(c, p.IgnitionEndpoint)
 	var err error
 	c.DiskEncryption, err = encryptionFrom(p.DiskEncryption)
 	return err
 }
 
-func encryptionFrom(p *encryptionChoice) (*model.DiskEncryption, error) {
+func encryptionFrom(p *models.DiskEncryption) (*model.DiskEncryption, error) {
 	if p == nil {
-		p = &encryptionChoice{}
+		p = &models.DiskEncryption{}
 	}
 	d := &model.DiskEncryption{EnableOn: *cmp.Or(p.EnableOn, new("none")), Mode: *cmp.Or(p.Mode, new("tpmv2")), TangServers: p.TangServers}
 	switch {
@@ -233,4 +214,148 @@ func encryptionFrom(p *encryptionChoice) (*model.DiskEncryption, error) {
 		}
 	}
 	return d, nil
+}
+
+// each converts a list, which may be empty but is never missing.
+func each[T, U any](list []T, convert func(T) U) []U {
+	out := make([]U, 0, len(list))
+	for _, item := range list {
+		out = append(out, convert(item))
+	}
+	return out
+}
+
+func clusterNetworksFrom(list []*models.ClusterNetwork, id string) []model.ClusterNetwork {
+	return each(list, func(n *models.ClusterNetwork) model.ClusterNetwork {
+		return model.ClusterNetwork{CIDR: string(n.Cidr), ClusterID: id, HostPrefix: n.HostPrefix}
+	})
+}
+
+func machineNetworksFrom(list []*models.MachineNetwork, id string) []model.MachineNetwork {
+	return each(list, func(n *models.MachineNetwork) model.MachineNetwork {
+		return model.MachineNetwork{CIDR: string(n.Cidr), ClusterID: id}
+	})
+}
+
+func serviceNetworksFrom(list []*models.ServiceNetwork, id string) []model.MachineNetwork {
+	return each(list, func(n *models.ServiceNetwork) model.MachineNetwork {
+		return model.MachineNetwork{CIDR: string(n.Cidr), ClusterID: id}
+	})
+}
+
+func apiVipsFrom(list []*models.APIVip, id string) []model.VIP {
+	return each(list, func(v *models.APIVip) model.VIP { return model.VIP{ClusterID: id, IP: strings.TrimSpace(string(v.IP))} })
+}
+
+func ingressVipsFrom(list []*models.IngressVip, id string) []model.VIP {
+	return each(list, func(v *models.IngressVip) model.VIP {
+		return model.VIP{ClusterID: id, IP: strings.TrimSpace(string(v.IP))}
+	})
+}
+
+func fillOperators(c *model.Cluster, p *ClusterCreateParams) error {
+	console := models.MonitoredOperator{ClusterID: strfmt.UUID(c.ID), Name: "console", OperatorType: models.OperatorTypeBuiltin, TimeoutSeconds: 3600}
+	c.MonitoredOperators = []model.Operator{{MonitoredOperator: console}}
+	return chooseOperators(c, p.OlmOperators, p.OperatorBundles)
+}
+
+// chooseOperators replaces the OLM operators: asked for, bundles', and what they depend on.
+func chooseOperators(c *model.Cluster, asked []*models.OperatorCreateParams, bundles []bundleChoice) error {
+	list := slices.DeleteFunc(slices.Clone(c.MonitoredOperators), func(o model.Operator) bool { return o.OperatorType == "olm" })
+	var names []string
+	properties := map[string]string{}
+	sources := map[string][]string{}
+	chosen := []string{}
+	for _, choice := range bundles {
+		b, found := versions.BundleByID(choice.ID)
+		if !found {
+			return wire.Refuse(500, "bundle '%s' is not supported", choice.ID)
+		}
+		chosen = append(chosen, b.ID)
+		for _, name := range append(slices.Clone(b.Operators), choice.Operators...) {
+			names = append(names, name)
+			sources[name] = append(sources[name], b.ID)
+		}
+	}
+	for _, o := range asked {
+		names = append(names, o.Name)
+		properties[o.Name] = o.Properties
+	}
+	all, missing := versions.WithDependencies(names, c.IsSingle())
+	if missing != "" {
+		return wire.BadRequest("%s", versions.UnsupportedOperator(missing))
+	}
+	for _, o := range all {
+		list = append(list, model.Operator{SourceBundles: sources[o.Name], MonitoredOperator: models.MonitoredOperator{
+			Bundles: sources[o.Name], ClusterID: strfmt.UUID(c.ID), DependencyOnly: o.DependencyOnly, Name: o.Name, Namespace: o.Namespace,
+			OperatorType: models.OperatorTypeOlm, Properties: properties[o.Name],
+			SubscriptionName: o.Subscription, TimeoutSeconds: o.TimeoutSeconds,
+		}})
+	}
+	c.MonitoredOperators, c.OperatorBundles = list, chosen
+	return nil
+}
+
+func fillPlatform(c *model.Cluster, p *ClusterCreateParams) error {
+	want, err := platformFrom(p.Platform)
+	if err != nil {
+		return err
+	}
+	return choosePlatform(c, want, p.UserManagedNetworking)
+}
+
+func platformFrom(p *models.Platform) (*models.Platform, error) {
+	if p == nil || p.Type == nil {
+		return nil, nil
+	}
+	external := model.Value(p.External)
+	if *p.Type == models.PlatformTypeExternal && model.Value(external.PlatformName) == "" {
+		return nil, wire.BadRequest("External setting must be set when using platform type external")
+	}
+	return &models.Platform{Type: p.Type, External: &external}, nil
+}
+
+func chooseLoadBalancer(c *model.Cluster, asked *models.LoadBalancer) {
+	if asked != nil && asked.Type != "" {
+		c.LoadBalancer = asked
+	}
+}
+
+func chooseIgnitionEndpoint(c *model.Cluster, asked *models.IgnitionEndpoint) {
+	if asked != nil {
+		c.IgnitionEndpoint = &model.IgnitionEndpoint{URL: model.Value(asked.URL), CACertificate: model.Value(asked.CaCertificate)}
+	}
+}
+
+// choosePlatform settles the platform and who manages the network: each may follow from the other.
+func choosePlatform(c *model.Cluster, want *models.Platform, umn *bool) error {
+	single := c.IsSingle()
+	if want == nil {
+		want = &models.Platform{Type: new(models.PlatformTypeBaremetal), External: &models.PlatformExternal{}}
+		if single || model.Value(umn) {
+			want.Type = new(models.PlatformTypeNone)
+		}
+	}
+	switch *want.Type {
+	case models.PlatformTypeBaremetal:
+		if single {
+			return wire.BadRequest("Can't set baremetal platform on single node OpenShift")
+		}
+		if model.Value(umn) {
+			return wire.BadRequest("Can't set baremetal platform with user-managed-networking enabled")
+		}
+		c.UserManagedNetworking = new(false)
+	case models.PlatformTypeNone, models.PlatformTypeExternal:
+		if umn != nil && !*umn && !single {
+			return wire.BadRequest("Can't set %s platform with user-managed-networking disabled", *want.Type)
+		}
+		c.UserManagedNetworking = new(true)
+	default:
+		if single {
+			return wire.BadRequest("Can't set %s platform on single node OpenShift", *want.Type)
+		}
+		c.UserManagedNetworking = umn
+	}
+	c.Platform = want
+	return nil
 }

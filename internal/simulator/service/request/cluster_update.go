@@ -10,42 +10,39 @@ import (
 	"github.com/openshift/assisted-service/models"
 )
 
-// ClusterUpdate is what PATCH cluster takes: the known parameters and the newer ones.
-type ClusterUpdate struct {
+// V2ClusterUpdateParams is what PATCH cluster takes: the known parameters and the newer ones.
+type V2ClusterUpdateParams struct {
 	models.V2ClusterUpdateParams
 	// These have more values than the generated models know, and stand in for the models' own.
-	NetworkType     *string           `json:"network_type,omitempty"`
-	Hyperthreading  *string           `json:"hyperthreading,omitempty"`
-	DiskEncryption  *encryptionChoice `json:"disk_encryption,omitempty"`
-	NtpSources      *string           `json:"ntp_sources,omitempty"`
-	OperatorBundles []bundleChoice    `json:"operator_bundles"`
+	NetworkType     *string                `json:"network_type,omitempty"`
+	Hyperthreading  *string                `json:"hyperthreading,omitempty"`
+	DiskEncryption  *models.DiskEncryption `json:"disk_encryption,omitempty"`
+	NtpSources      *string                `json:"ntp_sources,omitempty"`
+	OperatorBundles []bundleChoice         `json:"operator_bundles"`
+}
+
+// clusterChange is an update on its way into a cluster.
+type clusterChange struct {
+	c *model.Cluster
+	p *V2ClusterUpdateParams
+	// byOperator says that a hub's operator asks, which may change the networks at any time.
+	byOperator bool
+	// proxied tells that the proxy was changed, even where something that comes after it is refused.
+	proxied bool
 }
 
 // ChangeCluster checks what is asked for in the order in which the service does, and
-// writes it into the cluster. byOperator says that a hub's operator asks, which may
-// change the networks at any time. proxied tells that the proxy was changed, even
-// where something that comes after it is refused.
-func ChangeCluster(c *model.Cluster, p *ClusterUpdate, byOperator bool) (proxied bool, err error) {
-	for _, change := range []func(*model.Cluster, *ClusterUpdate) error{changeIdentity, changeTopology, changePlatform} {
-		if err := change(c, p); err != nil {
-			return false, err
+// writes it into the cluster. It tells whether the proxy was changed.
+func ChangeCluster(c *model.Cluster, p *V2ClusterUpdateParams, byOperator bool) (proxied bool, err error) {
+	u := &clusterChange{c: c, p: p, byOperator: byOperator}
+	for _, change := range []func() error{
+		u.identity, u.topology, u.platform, u.networks, u.machineNetworks, u.vips, u.proxy, u.clocks, u.options, u.operators,
+	} {
+		if err := change(); err != nil {
+			return u.proxied, err
 		}
 	}
-	if err := changeClusterNetworks(c, p, byOperator); err != nil {
-		return false, err
-	}
-	if err := changeVips(c, p, byOperator); err != nil {
-		return false, err
-	}
-	if proxied, err = changeProxy(c, p); err != nil {
-		return proxied, err
-	}
-	for _, change := range []func(*model.Cluster, *ClusterUpdate) error{changeClocks, changeOptions, changeOperators} {
-		if err := change(c, p); err != nil {
-			return proxied, err
-		}
-	}
-	return proxied, nil
+	return u.proxied, nil
 }
 
 // take writes what a request asks for, if it asks for it and a check passes.
@@ -60,7 +57,8 @@ func take(into, asked *string, check func(string) error) error {
 	return nil
 }
 
-func changeIdentity(c *model.Cluster, p *ClusterUpdate) error {
+func (u *clusterChange) identity() error {
+	c, p := u.c, u.p
 	secret := func(text string) error {
 		if err := CheckPullSecret(text); err != nil {
 			return wire.BadRequest("%s", err)
@@ -86,7 +84,8 @@ func changeIdentity(c *model.Cluster, p *ClusterUpdate) error {
 	return nil
 }
 
-func changeTopology(c *model.Cluster, p *ClusterUpdate) error {
+func (u *clusterChange) topology() error {
+	c, p := u.c, u.p
 	if p.ControlPlaneCount == nil {
 		return nil
 	}
@@ -97,8 +96,9 @@ func changeTopology(c *model.Cluster, p *ClusterUpdate) error {
 	return nil
 }
 
-// changePlatform switches the platform and who manages the network: old addresses are dropped.
-func changePlatform(c *model.Cluster, p *ClusterUpdate) error {
+// platform switches the platform and who manages the network: old addresses are dropped.
+func (u *clusterChange) platform() error {
+	c, p := u.c, u.p
 	if p.Platform == nil && p.UserManagedNetworking == nil {
 		return nil
 	}
@@ -123,7 +123,8 @@ func changePlatform(c *model.Cluster, p *ClusterUpdate) error {
 	return nil
 }
 
-func changeClusterNetworks(c *model.Cluster, p *ClusterUpdate, byOperator bool) error {
+func (u *clusterChange) networks() error {
+	c, p := u.c, u.p
 	if p.NetworkType != nil {
 		if err := checkNetworkType(*p.NetworkType, c.OpenshiftVersion); err != nil {
 			return err
@@ -136,21 +137,19 @@ func changeClusterNetworks(c *model.Cluster, p *ClusterUpdate, byOperator bool) 
 	if p.ServiceNetworks != nil {
 		c.ServiceNetworks = serviceNetworksFrom(p.ServiceNetworks, c.ID)
 	}
-	if p.LoadBalancer != nil && p.LoadBalancer.Type != "" {
-		c.LoadBalancer = &model.LoadBalancer{Type: p.LoadBalancer.Type}
-	}
+	chooseLoadBalancer(c, p.LoadBalancer)
 	if p.VipDhcpAllocation != nil {
-		if *p.VipDhcpAllocation {
-			if reason := versions.FeatureUnavailable("VIP_AUTO_ALLOC", versions.Query{OpenshiftVersion: c.OpenshiftVersion, CPUArchitecture: c.CPUArchitecture, PlatformType: c.PlatformType()}); reason != "" {
-				return wire.BadRequest("%s", reason)
-			}
+		q := versions.Query{OpenshiftVersion: c.OpenshiftVersion, CPUArchitecture: c.CPUArchitecture, PlatformType: c.PlatformType()}
+		if reason := versions.FeatureUnavailable("VIP_AUTO_ALLOC", q); *p.VipDhcpAllocation && reason != "" {
+			return wire.BadRequest("%s", reason)
 		}
 		c.VipDHCPAllocation = p.VipDhcpAllocation
 	}
-	return changeMachineNetworks(c, p, byOperator)
+	return nil
 }
 
-func changeMachineNetworks(c *model.Cluster, p *ClusterUpdate, byOperator bool) error {
+func (u *clusterChange) machineNetworks() error {
+	c, p := u.c, u.p
 	list := machineNetworksFrom(p.MachineNetworks, c.ID)
 	if p.MachineNetworkCidr != nil && *p.MachineNetworkCidr != "" {
 		list = []model.MachineNetwork{{CIDR: *p.MachineNetworkCidr, ClusterID: c.ID}}
@@ -164,14 +163,14 @@ func changeMachineNetworks(c *model.Cluster, p *ClusterUpdate, byOperator bool) 
 	if err := checkVips(&changed, api, ingress); err != nil {
 		return err
 	}
-	if len(list) > 0 && validate.CalculatesNetworks(&changed) && !byOperator { // whose operator may
+	if len(list) > 0 && validate.CalculatesNetworks(&changed) && !u.byOperator { // whose operator may
 		return wire.BadRequest("Setting the Machine Network CIDR is forbidden when the cluster is neither in VIP DHCP allocation mode nor using a user-managed load balancer")
 	}
 	c.MachineNetworks = list
 	return nil
 }
 
-func vipsWanted(c *model.Cluster, p *ClusterUpdate) (api, ingress []model.VIP) {
+func vipsWanted(c *model.Cluster, p *V2ClusterUpdateParams) (api, ingress []model.VIP) {
 	api, ingress = c.APIVips, c.IngressVips
 	if p.APIVips != nil {
 		api = keepVerdicts(apiVipsFrom(p.APIVips, c.ID), c.APIVips)
@@ -182,15 +181,16 @@ func vipsWanted(c *model.Cluster, p *ClusterUpdate) (api, ingress []model.VIP) {
 	return api, ingress
 }
 
-// changeVips replaces the virtual addresses; some host has to have a worked out machine network.
-func changeVips(c *model.Cluster, p *ClusterUpdate, byOperator bool) error {
+// vips replaces the virtual addresses; some host has to have a worked out machine network.
+func (u *clusterChange) vips() error {
+	c, p := u.c, u.p
 	if p.APIVips == nil && p.IngressVips == nil {
 		return nil
 	}
 	api, ingress := vipsWanted(c, p)
 	changed := *c
 	changed.APIVips, changed.IngressVips = api, ingress
-	if first := changed.VipAt(0); first != "" && validate.CalculatesNetworks(c) && !byOperator {
+	if first := changed.VipAt(0); first != "" && validate.CalculatesNetworks(c) && !u.byOperator {
 		changed.MachineNetworks = nil // those of before do not count
 		if err := checkVips(&changed, api, ingress); err != nil {
 			return err
@@ -204,7 +204,7 @@ func changeVips(c *model.Cluster, p *ClusterUpdate, byOperator bool) error {
 	if err := checkVips(&changed, api, ingress); err != nil {
 		return err
 	}
-	if err := checkVipsAreFree(&changed, byOperator); err != nil {
+	if err := checkVipsAreFree(&changed, u.byOperator); err != nil {
 		return err
 	}
 	c.APIVips, c.IngressVips, c.MachineNetworks = api, ingress, changed.MachineNetworks
@@ -229,7 +229,6 @@ func checkVipsAreFree(c *model.Cluster, byOperator bool) error {
 	return nil
 }
 
-// keepVerdicts keeps what is known of addresses that stay.
 func keepVerdicts(list, old []model.VIP) []model.VIP {
 	for i := range list {
 		for _, o := range old {
@@ -241,19 +240,21 @@ func keepVerdicts(list, old []model.VIP) []model.VIP {
 	return list
 }
 
-// changeProxy tells whether the request speaks of the proxy.
-func changeProxy(c *model.Cluster, p *ClusterUpdate) (bool, error) {
+func (u *clusterChange) proxy() error {
+	c, p := u.c, u.p
 	if p.HTTPProxy == nil && p.HTTPSProxy == nil && p.NoProxy == nil {
-		return false, nil
+		return nil
 	}
 	if err := checkProxies(p.HTTPProxy, p.HTTPSProxy, p.NoProxy, c.OpenshiftVersion); err != nil {
-		return false, err
+		return err
 	}
 	c.HTTPProxy, c.HTTPSProxy, c.NoProxy = *cmp.Or(p.HTTPProxy, &c.HTTPProxy), *cmp.Or(p.HTTPSProxy, &c.HTTPSProxy), *cmp.Or(p.NoProxy, &c.NoProxy)
-	return true, nil
+	u.proxied = true
+	return nil
 }
 
-func changeClocks(c *model.Cluster, p *ClusterUpdate) error {
+func (u *clusterChange) clocks() error {
+	c, p := u.c, u.p
 	besides, only := cmp.Or(p.AdditionalNtpSource, &c.AdditionalNtpSource), cmp.Or(p.NtpSources, &c.NtpSources)
 	if *besides != "" && *only != "" {
 		return wire.BadRequest("ntp_sources and additional_ntp_source are mutually exclusive")
@@ -261,23 +262,23 @@ func changeClocks(c *model.Cluster, p *ClusterUpdate) error {
 	return cmp.Or(take(&c.AdditionalNtpSource, p.AdditionalNtpSource, checkNtpSources), take(&c.NtpSources, p.NtpSources, checkNtpSources))
 }
 
-func changeOptions(c *model.Cluster, p *ClusterUpdate) error {
+func (u *clusterChange) options() error {
+	c, p := u.c, u.p
 	c.Hyperthreading = *cmp.Or(p.Hyperthreading, &c.Hyperthreading)
 	c.SchedulableMasters = cmp.Or(p.SchedulableMasters, c.SchedulableMasters)
-	if p.IgnitionEndpoint != nil {
-		c.IgnitionEndpoint = &model.IgnitionEndpoint{URL: model.Value(p.IgnitionEndpoint.URL), CACertificate: model.Value(p.IgnitionEndpoint.CaCertificate)}
+	chooseIgnitionEndpoint(c, p.IgnitionEndpoint)
+	if p.DiskEncryption == nil {
+		return nil
 	}
-	if p.DiskEncryption != nil {
-		d, err := encryptionFrom(p.DiskEncryption)
-		if err != nil {
-			return err
-		}
+	d, err := encryptionFrom(p.DiskEncryption)
+	if err == nil {
 		c.DiskEncryption = d
 	}
-	return nil
+	return err
 }
 
-func changeOperators(c *model.Cluster, p *ClusterUpdate) error {
+func (u *clusterChange) operators() error {
+	c, p := u.c, u.p
 	if p.OlmOperators == nil && p.OperatorBundles == nil {
 		return nil
 	}

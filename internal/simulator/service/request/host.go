@@ -14,8 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// HostUpdate is what PATCH host takes: the known parameters and the newer ones.
-type HostUpdate struct {
+// HostUpdateParams is what PATCH host takes: the known parameters and the newer ones.
+type HostUpdateParams struct {
 	models.HostUpdateParams
 	FencingCredentials *fencing `json:"fencing_credentials,omitempty"`
 }
@@ -28,7 +28,7 @@ type fencing struct {
 	MACAddress              string  `json:"mac_address,omitempty"`
 }
 
-func (p *HostUpdate) check() error {
+func (p *HostUpdateParams) check() error {
 	f := p.FencingCredentials
 	if f == nil {
 		return nil
@@ -45,11 +45,11 @@ func (p *HostUpdate) check() error {
 }
 
 // ChangeHost checks what is asked for in the order in which the service does, and writes it into the host.
-func ChangeHost(h *model.Host, p *HostUpdate) error {
+func ChangeHost(h *model.Host, p *HostUpdateParams) error {
 	if err := p.check(); err != nil {
 		return err
 	}
-	for _, change := range []func(*model.Host, *HostUpdate) error{
+	for _, change := range []func(*model.Host, *HostUpdateParams) error{
 		changeRole, changeHostname, changeDisk, changeSkipped, changePool, changeLabels, changeEndpoint, changeFencing,
 	} {
 		if err := change(h, p); err != nil {
@@ -59,7 +59,7 @@ func ChangeHost(h *model.Host, p *HostUpdate) error {
 	return nil
 }
 
-func changeRole(h *model.Host, p *HostUpdate) error {
+func changeRole(h *model.Host, p *HostUpdateParams) error {
 	if p.HostRole == nil {
 		return nil
 	}
@@ -79,7 +79,7 @@ func changeRole(h *model.Host, p *HostUpdate) error {
 	return nil
 }
 
-func changeHostname(h *model.Host, p *HostUpdate) error {
+func changeHostname(h *model.Host, p *HostUpdateParams) error {
 	if p.HostName == nil {
 		return nil
 	}
@@ -90,7 +90,7 @@ func changeHostname(h *model.Host, p *HostUpdate) error {
 	return checkSettable(h, "host name", http.StatusConflict)
 }
 
-func changeDisk(h *model.Host, p *HostUpdate) error {
+func changeDisk(h *model.Host, p *HostUpdateParams) error {
 	if p.DisksSelectedConfig == nil {
 		return nil
 	}
@@ -124,7 +124,7 @@ func changeDisk(h *model.Host, p *HostUpdate) error {
 	return nil
 }
 
-func changeSkipped(h *model.Host, p *HostUpdate) error {
+func changeSkipped(h *model.Host, p *HostUpdateParams) error {
 	if len(p.DisksSkipFormatting) == 0 {
 		return nil
 	}
@@ -149,7 +149,7 @@ func changeSkipped(h *model.Host, p *HostUpdate) error {
 	return checkSettable(h, "skip disk formatting", http.StatusInternalServerError)
 }
 
-func changePool(h *model.Host, p *HostUpdate) error {
+func changePool(h *model.Host, p *HostUpdateParams) error {
 	if p.MachineConfigPoolName == nil {
 		return nil
 	}
@@ -157,7 +157,7 @@ func changePool(h *model.Host, p *HostUpdate) error {
 	return checkSettable(h, "host machine config pool", http.StatusConflict)
 }
 
-func changeLabels(h *model.Host, p *HostUpdate) error {
+func changeLabels(h *model.Host, p *HostUpdateParams) error {
 	if p.NodeLabels == nil {
 		return nil
 	}
@@ -178,7 +178,7 @@ func changeLabels(h *model.Host, p *HostUpdate) error {
 	return checkSettable(h, "labels", http.StatusInternalServerError)
 }
 
-func changeEndpoint(h *model.Host, p *HostUpdate) error {
+func changeEndpoint(h *model.Host, p *HostUpdateParams) error {
 	if p.IgnitionEndpointToken != nil {
 		h.Token = *p.IgnitionEndpointToken
 		h.EndpointTokenSet = h.Token != ""
@@ -193,7 +193,7 @@ func changeEndpoint(h *model.Host, p *HostUpdate) error {
 	return checkSettable(h, "ignition endpoint HTTP headers", http.StatusInternalServerError)
 }
 
-func changeFencing(h *model.Host, p *HostUpdate) error {
+func changeFencing(h *model.Host, p *HostUpdateParams) error {
 	if p.FencingCredentials == nil {
 		return nil
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/openshift/assisted-service/models"
 )
 
-// InfraEnvCreate is what POST infra-envs takes: the known parameters and the newer ones.
-type InfraEnvCreate struct {
+// InfraEnvCreateParams is what POST infra-envs takes: the known parameters and the newer ones.
+type InfraEnvCreateParams struct {
 	models.InfraEnvCreateParams
 	ImageType             string  `json:"image_type,omitempty"`
 	NtpSources            *string `json:"ntp_sources,omitempty"`
@@ -23,8 +23,8 @@ type InfraEnvCreate struct {
 	RendezvousIP          *string `json:"rendezvous_ip,omitempty"`
 }
 
-// InfraEnvUpdate is the same for PATCH.
-type InfraEnvUpdate struct {
+// InfraEnvUpdateParams is the same for PATCH.
+type InfraEnvUpdateParams struct {
 	models.InfraEnvUpdateParams
 	ImageType             string  `json:"image_type,omitempty"`
 	NtpSources            *string `json:"ntp_sources,omitempty"`
@@ -41,7 +41,7 @@ func CheckImageType(kind string) error {
 }
 
 // ChangeInfraEnv writes what an update may change, after checking it.
-func ChangeInfraEnv(e *model.InfraEnv, p *InfraEnvUpdate) error {
+func ChangeInfraEnv(e *model.InfraEnv, p *InfraEnvUpdateParams) error {
 	if model.Value(p.SSHAuthorizedKey) != "" { // once set, it cannot be taken away
 		if checkSSHKeys(*p.SSHAuthorizedKey) != nil {
 			return wire.BadRequest("SSH key is not valid")
@@ -127,12 +127,11 @@ func changeKernelArguments(e *model.InfraEnv, args models.KernelArguments) error
 func changeStatic(e *model.InfraEnv, list []*models.HostStaticNetworkConfig) error {
 	hosts := make([]model.StaticHost, 0, len(list))
 	for i, l := range list {
-		h := model.StaticHost{NetworkYAML: l.NetworkYaml}
+		h := model.StaticHost{NetworkYAML: l.NetworkYaml, Map: l.MacInterfaceMap}
 		for j, m := range l.MacInterfaceMap {
 			if !discovery.MACPattern.MatchString(m.MacAddress) {
 				return wire.Malformed("static_network_config.%d.mac_interface_map.%d.mac_address in body should match '%s'", i, j, discovery.MACPattern)
 			}
-			h.Map = append(h.Map, model.MACName{LogicalNIC: m.LogicalNicName, MAC: m.MacAddress})
 		}
 		hosts = append(hosts, h)
 	}

@@ -19,7 +19,7 @@ func recordFirstUses(c *model.Cluster) {
 }
 
 // RecordChangedUses notes the uses after a change. Of the proxy only the change itself counts.
-func RecordChangedUses(c *model.Cluster, p *ClusterUpdate) {
+func RecordChangedUses(c *model.Cluster, p *V2ClusterUpdateParams) {
 	useProxy(c, model.Value(p.HTTPProxy), model.Value(p.HTTPSProxy), model.Value(p.NoProxy))
 	if p.Tags != nil {
 		useTags(c)
@@ -81,7 +81,6 @@ func useOperators(c *model.Cluster) {
 	c.OperatorUses = asked
 }
 
-// useVirtualMachines notes the virtual machines of a cluster that manages its own network.
 func useVirtualMachines(c *model.Cluster) {
 	var virtual []string
 	for _, h := range c.Hosts {

@@ -7,7 +7,10 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"sync"
 	"time"
+
+	"github.com/go-openapi/strfmt"
 
 	"github.com/oaictl/oaictl/internal/simulator/service/installcfg"
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
@@ -15,77 +18,104 @@ import (
 )
 
 type clusterCheck struct {
-	report
 	c *model.Cluster
 	// machine is the cluster's machine networks as the tick found them.
 	machine []model.MachineNetwork
-	found   bool // some host has an inventory
 }
 
 // Cluster judges a cluster.
 func Cluster(c *model.Cluster) []model.Check {
 	e := &clusterCheck{c: c, machine: c.MachineNetworks}
-	e.found = slices.ContainsFunc(c.Hosts, func(h *model.Host) bool { return h.Inv != nil })
-	e.list = make([]model.Check, 0, 48)
-	e.configuration()
-	e.hostsData()
-	e.network()
-	e.operators()
-	return e.list
+	return append(clusterSubject().judge(e, rules().Cluster), e.operators()...)
 }
 
-func (e *clusterCheck) configuration() {
-	e.in(catConfiguration)("platform-requirements-satisfied")(e.platform())
-	if e.c.PullSecretSet {
-		e.add(catConfiguration, "pull-secret-set", model.Passed, "The pull secret is set.")
-		return
+var clusterSubject = sync.OnceValue(func() subject[*clusterCheck] {
+	return subject[*clusterCheck]{facts: clusterFacts(), values: clusterValues(), computed: map[string]func(*clusterCheck) (string, string){
+		"api-vips-valid":     func(e *clusterCheck) (string, string) { return e.vipsValid("API", e.c.APIVips) },
+		"ingress-vips-valid": func(e *clusterCheck) (string, string) { return e.vipsValid("Ingress", e.c.IngressVips) },
+	}}
+})
+
+func clusterFacts() map[string]func(*clusterCheck) bool {
+	return map[string]func(*clusterCheck) bool{
+		"oracleCloud": func(e *clusterCheck) bool {
+			return e.c.PlatformType() == "external" && e.c.OnOracleCloud()
+		},
+		"customManifest": func(e *clusterCheck) bool { return e.c.MakesUseOf("Custom manifest") },
+		"pullSecret":     func(e *clusterCheck) bool { return e.c.PullSecretSet },
+		"hostsReady": func(e *clusterCheck) bool {
+			return !slices.ContainsFunc(e.c.Hosts, func(h *model.Host) bool {
+				return !model.OneOf(h.State, model.HostKnown, model.HostPreparing, model.HostPrepared)
+			})
+		},
+		"discovered": (*clusterCheck).discovered,
+		"single":     func(e *clusterCheck) bool { return e.c.IsSingle() },
+		"soleMaster": func(e *clusterCheck) bool {
+			masters, _, workers := castRoles(e.c)
+			return masters == 1 && workers == 0
+		},
+		"mastersCount": func(e *clusterCheck) bool {
+			masters, _, _ := castRoles(e.c)
+			return masters == int(e.c.ControlPlaneCount)
+		},
+		"userManaged":          func(e *clusterCheck) bool { return e.c.UserManaged() },
+		"userBalanced":         func(e *clusterCheck) bool { return e.c.UserBalanced() },
+		"vipsByDHCP":           func(e *clusterCheck) bool { return e.c.AllocatesVips() },
+		"apiVips":              func(e *clusterCheck) bool { return len(e.c.APIVips) > 0 },
+		"ingressVips":          func(e *clusterCheck) bool { return len(e.c.IngressVips) > 0 },
+		"clusterNetworks":      func(e *clusterCheck) bool { return len(e.c.ClusterNetworks) > 0 },
+		"serviceNetworks":      func(e *clusterCheck) bool { return len(e.c.ServiceNetworks) > 0 },
+		"machineNetworks":      func(e *clusterCheck) bool { return len(e.machine) > 0 },
+		"machineNetworkNeeded": (*clusterCheck).machineNetworkNeeded,
+		"networksMissing": func(e *clusterCheck) bool {
+			return len(e.c.ClusterNetworks) == 0 || len(e.c.ServiceNetworks) == 0 || e.machineNetworkNeeded() && len(e.machine) == 0
+		},
+		"sameFamilies": func(e *clusterCheck) bool {
+			_, clusterNets, services := e.c.CIDRs()
+			return slices.Equal(families(services), families(clusterNets))
+		},
+		"sameMachineFamilies": func(e *clusterCheck) bool {
+			machine, _, services := e.c.CIDRs()
+			return slices.Equal(families(services), families(machine))
+		},
+		"asManyServiceNetworks": func(e *clusterCheck) bool { return len(e.c.ClusterNetworks) == len(e.c.ServiceNetworks) },
+		"clocksApart":           (*clusterCheck).clocksApart,
 	}
-	e.add(catConfiguration, "pull-secret-set", model.Failed, "The pull secret is not set.")
 }
 
-func (e *clusterCheck) hostsData() {
-	ready := model.Passed
+func clusterValues() map[string]func(*clusterCheck) any {
+	return map[string]func(*clusterCheck) any{
+		"baseDomain":          func(e *clusterCheck) any { return e.c.BaseDNSDomain },
+		"controlPlane":        func(e *clusterCheck) any { return e.c.ControlPlaneCount },
+		"fencingNeed":         (*clusterCheck).fencingNeed,
+		"vipless":             func(e *clusterCheck) any { return e.vipless() },
+		"foreignNetwork":      (*clusterCheck).foreignNetwork,
+		"calculationProblems": (*clusterCheck).calculationProblems,
+		"prefixProblem":       (*clusterCheck).prefixProblem,
+		"overlap":             (*clusterCheck).overlap,
+		"clockTolerance":      func(*clusterCheck) any { return int(clockTolerance.Minutes()) },
+	}
+}
+
+func (e *clusterCheck) discovered() bool {
+	return slices.ContainsFunc(e.c.Hosts, func(h *model.Host) bool { return h.Inv != nil })
+}
+
+// machineNetworkNeeded says that the machine network counts: a user's own network is none of
+// the service's business, but for that of a single node.
+func (e *clusterCheck) machineNetworkNeeded() bool { return !e.c.UserManaged() || e.c.IsSingle() }
+
+// fencingNeed is what two control plane nodes lack that have no arbiter.
+func (e *clusterCheck) fencingNeed() any {
+	_, arbiters, _ := castRoles(e.c)
+	fenced := 0
 	for _, h := range e.c.Hosts {
-		if !model.OneOf(h.State, model.HostKnown, model.HostPreparing, model.HostPrepared) {
-			ready = model.Failed
-		}
+		fenced += min(1, len(h.FencingCredentials))
 	}
-	if ready == model.Passed {
-		e.add(catHostsData, "all-hosts-are-ready-to-install", model.Passed, "All hosts in the cluster are ready to install.")
-	} else {
-		e.add(catHostsData, "all-hosts-are-ready-to-install", model.Failed, "The cluster has hosts that are not ready to install.")
+	if e.c.ControlPlaneCount == 2 && arbiters == 0 && fenced < 2 {
+		return " and at least 1 arbiter node or the control plane nodes must have fencing credentials"
 	}
-	status, message := e.masters()
-	e.add(catHostsData, "sufficient-masters-count", status, message)
-}
-
-// masters compares the hosts' roles with what the control plane needs. Hosts without a role fill it up.
-func (e *clusterCheck) masters() (string, string) {
-	const exact = "The cluster has the exact amount of dedicated control plane nodes."
-	masters, arbiters, workers := castRoles(e.c)
-	want := int(e.c.ControlPlaneCount)
-	if e.c.IsSingle() {
-		if masters == 1 && workers == 0 {
-			return model.Passed, exact
-		}
-		return model.Failed, "Single-node clusters must have a single control plane node and no workers."
-	}
-	suffix := ""
-	if want == 2 && arbiters == 0 {
-		fenced := 0
-		for _, h := range e.c.Hosts {
-			if h.FencingCredentials != "" {
-				fenced++
-			}
-		}
-		if fenced < 2 {
-			suffix = " and at least 1 arbiter node or the control plane nodes must have fencing credentials"
-		}
-	}
-	if masters != want || suffix != "" {
-		return model.Failed, fmt.Sprintf("The cluster must have exactly %d dedicated control plane nodes%s. Add or remove hosts, or change their roles configurations to meet the requirement.", want, suffix)
-	}
-	return model.Passed, exact
+	return ""
 }
 
 // castRoles counts the hosts by role, where open ones fill up the control plane, then an
@@ -123,83 +153,21 @@ func CountRoles(c *model.Cluster) (masters, arbiters, workers, open int) {
 	return masters, arbiters, workers, open
 }
 
-func (e *clusterCheck) network() {
-	add := e.in(catNetwork)
-	add("api-vips-defined")(e.vipsDefined("API", e.c.APIVips))
-	add("api-vips-valid")(e.vipsValid("API", e.c.APIVips))
-	add("cluster-cidr-defined")(definedOr(len(e.c.ClusterNetworks) > 0, "The Cluster Network CIDR is defined.", "The Cluster Network CIDR is undefined."))
-	add("custom-manifests-requirements-satisfied")(e.manifests())
-	add("dns-domain-defined")(definedOr(e.c.BaseDNSDomain != "", "The base domain is defined.", "The base domain is undefined and must be provided."))
-	add("ingress-vips-defined")(e.vipsDefined("Ingress", e.c.IngressVips))
-	add("ingress-vips-valid")(e.vipsValid("Ingress", e.c.IngressVips))
-	add("machine-cidr-defined")(e.machineDefined())
-	add("machine-cidr-equals-to-calculated-cidr")(e.machineCalculated())
-	add("network-prefix-valid")(e.prefixValid())
-	add("network-type-valid")(model.Passed, "The cluster has a valid network type")
-	add("networks-same-address-families")(e.sameFamilies())
-	add("no-cidrs-overlapping")(e.noOverlap())
-	add("ntp-server-configured")(e.clocks())
-	add("service-cidr-defined")(definedOr(len(e.c.ServiceNetworks) > 0, "The Service Network CIDR is defined.", "The Service Network CIDR is undefined."))
-}
-
-func definedOr(ok bool, good, bad string) (string, string) {
-	if ok {
-		return model.Passed, good
-	}
-	return model.Failed, bad
-}
-
-// platform asks for the manifests that one platform cannot do without.
-func (e *clusterCheck) platform() (string, string) {
-	if p := e.c.Platform; p != nil && p.Type == "external" && p.External != nil && p.External.PlatformName == "oci" && !e.c.MakesUseOf("Custom manifest") {
-		return model.Failed, "The custom manifest required for Oracle Cloud Infrastructure platform integration has not been added. Add a custom manifest to continue."
-	}
-	return model.Passed, "Platform requirements satisfied"
-}
-
-// manifests asks for those of a network that OpenShift does not bring.
-func (e *clusterCheck) manifests() (string, string) {
+// foreignNetwork is the type of a network that OpenShift does not bring.
+func (e *clusterCheck) foreignNetwork() any {
 	kind := e.c.NetworkType
 	var overrides installcfg.InstallerConfigBaremetal
 	if e.c.InstallConfigOverrides != "" && json.NewDecoder(strings.NewReader(e.c.InstallConfigOverrides)).Decode(&overrides) == nil {
 		kind = cmp.Or(overrides.Networking.NetworkType, kind)
 	}
-	switch {
-	case !model.OneOf(kind, "Cilium", "Calico", "CiscoACI", "None"):
-		return model.Passed, "No custom manifests are required"
-	case e.c.MakesUseOf("Custom manifest"):
-		return model.Passed, "Custom manifests are uploaded"
+	if !model.OneOf(kind, "Cilium", "Calico", "CiscoACI", "None") {
+		return ""
 	}
-	return model.Failed, fmt.Sprintf("Custom manifests are required for: %s network type. Please upload manifests via the custom manifests API.", kind)
+	return kind
 }
 
-func (e *clusterCheck) machineDefined() (string, string) {
-	switch {
-	case e.c.UserManaged() && !e.c.IsSingle():
-		return model.Passed, "No Machine Network CIDR needed: User Managed Networking"
-	case len(e.machine) > 0:
-		return model.Passed, "The Machine Network CIDR is defined."
-	case !e.found:
-		return model.Pending, "Hosts have not been discovered yet"
-	case e.c.VipDHCPAllocation != nil && *e.c.VipDHCPAllocation:
-		return model.Failed, "The Machine Network CIDR is undefined; setting the Machine Network CIDR initiates the VIPs DHCP lease allocation."
-	case e.c.IsSingle():
-		return model.Failed, "The Machine Network CIDR is undefined; Setting Machine Network CIDR is required for single node cluster"
-	}
-	return model.Failed, "The Machine Network CIDR is undefined; the Machine Network CIDR can be defined by setting either the API or Ingress virtual IPs."
-}
-
-func (e *clusterCheck) machineCalculated() (string, string) {
-	switch {
-	case e.c.UserManaged():
-		return model.Passed, "The Cluster Machine CIDR is not required: User Managed Networking"
-	case e.c.UserBalanced():
-		return model.Passed, "Calculating machine network CIDR is not enabled: User Managed Load Balancer"
-	case len(e.c.APIVips) == 0 && len(e.c.IngressVips) == 0:
-		return model.Pending, "The Machine Network CIDR, API virtual IPs, or Ingress virtual IPs are undefined."
-	case !e.found:
-		return model.Pending, "Hosts have not been discovered yet"
-	}
+// calculationProblems says where the machine networks are not those of the virtual addresses.
+func (e *clusterCheck) calculationProblems() any {
 	var problems []string
 	for i, v := range e.c.APIVips {
 		calculated := NetworkOfVip(e.c, v.IP)
@@ -210,19 +178,16 @@ func (e *clusterCheck) machineCalculated() (string, string) {
 			problems = append(problems, fmt.Sprintf("The Cluster Machine CIDR %s is different than the calculated CIDR %s.", e.machine[i].CIDR, calculated))
 		}
 	}
-	if len(problems) > 0 {
-		return model.Failed, wire.Problems(problems...)
+	if len(problems) == 0 {
+		return ""
 	}
-	return model.Passed, "The Cluster Machine CIDR is equivalent to the calculated CIDR."
+	return wire.Problems(problems...)
 }
 
-func (e *clusterCheck) prefixValid() (string, string) {
-	if len(e.c.ClusterNetworks) == 0 {
-		return model.Pending, "The Cluster Network CIDR is undefined."
-	}
+func (e *clusterCheck) prefixProblem() any {
 	for _, n := range e.c.ClusterNetworks {
 		if n.HostPrefix <= 0 {
-			return model.Failed, fmt.Sprintf("Invalid Cluster Network prefix: Host prefix, now %d, must be a positive integer.", n.HostPrefix)
+			return fmt.Sprintf("Invalid Cluster Network prefix: Host prefix, now %d, must be a positive integer.", n.HostPrefix)
 		}
 		network, err := netip.ParsePrefix(n.CIDR)
 		if err != nil {
@@ -230,26 +195,14 @@ func (e *clusterCheck) prefixValid() (string, string) {
 		}
 		width := network.Addr().BitLen()
 		if int(n.HostPrefix) > width-7 {
-			return model.Failed, fmt.Sprintf("Host prefix, now %d, must be less than or equal to %d to allow at least 128 addresses", n.HostPrefix, width-7)
+			return fmt.Sprintf("Host prefix, now %d, must be less than or equal to %d to allow at least 128 addresses", n.HostPrefix, width-7)
 		}
 		if room := int(n.HostPrefix) - network.Bits(); room < 0 || room < 31 && 1<<room < max(4, len(e.c.Hosts)) {
-			return model.Failed, fmt.Sprintf("Cluster network CIDR prefix %d does not contain enough addresses for %d hosts each one with %d prefix (%d addresses)",
+			return fmt.Sprintf("Cluster network CIDR prefix %d does not contain enough addresses for %d hosts each one with %d prefix (%d addresses)",
 				network.Bits(), max(4, len(e.c.Hosts)), n.HostPrefix, 1<<min(62, width-int(n.HostPrefix)))
 		}
 	}
-	return model.Passed, "The Cluster Network prefix is valid."
-}
-
-// undefinedNetworks is the pending answer while a network is missing.
-func (e *clusterCheck) undefinedNetworks() (string, bool) {
-	machineNeeded := !e.c.UserManaged() || e.c.IsSingle()
-	if len(e.c.ClusterNetworks) > 0 && len(e.c.ServiceNetworks) > 0 && (!machineNeeded || len(e.machine) > 0) {
-		return "", false
-	}
-	if machineNeeded {
-		return "At least one of the CIDRs (Machine Network, Cluster Network, Service Network) is undefined.", true
-	}
-	return "At least one of the CIDRs (Cluster Network, Service Network) is undefined.", true
+	return ""
 }
 
 func families(cidrs []string) []bool {
@@ -262,30 +215,7 @@ func families(cidrs []string) []bool {
 	return list
 }
 
-func (e *clusterCheck) sameFamilies() (string, string) {
-	if text, missing := e.undefinedNetworks(); missing {
-		return model.Pending, text
-	}
-	machine, clusterNets, services := e.c.CIDRs()
-	if !slices.Equal(families(services), families(clusterNets)) {
-		return model.Failed, "Address families of networks (ServiceNetworks, ClusterNetworks) are not the same."
-	}
-	if (!e.c.UserManaged() || e.c.IsSingle()) && !slices.Equal(families(services), families(machine)) {
-		return model.Failed, "Address families of networks (MachineNetworks, ServiceNetworks, ClusterNetworks) are not the same."
-	}
-	return model.Passed, "Same address families for all networks."
-}
-
-func (e *clusterCheck) noOverlap() (string, string) {
-	if text, missing := e.undefinedNetworks(); missing {
-		if e.c.UserManaged() {
-			text = "At least one of the CIDRs (Cluster Network, Service Network) is undefined."
-		}
-		return model.Pending, text
-	}
-	if len(e.c.ClusterNetworks) != len(e.c.ServiceNetworks) {
-		return model.Errored, "A mismatch between the number of Cluster and Service networks"
-	}
+func (e *clusterCheck) overlap() any {
 	machine, clusterNets, services := e.c.CIDRs()
 	own := "" // the last one goes with all families that come after it
 	for i := range clusterNets {
@@ -303,32 +233,119 @@ func (e *clusterCheck) noOverlap() (string, string) {
 			x, err := netip.ParsePrefix(pair.a)
 			y, err2 := netip.ParsePrefix(pair.b)
 			if err == nil && err2 == nil && x.Overlaps(y) {
-				return model.Failed, fmt.Sprintf("CIDRS Overlapping: %s: CIDRS %s and %s overlap.", pair.names, pair.a, pair.b)
+				return fmt.Sprintf("CIDRS Overlapping: %s: CIDRS %s and %s overlap.", pair.names, pair.a, pair.b)
 			}
 		}
 	}
-	return model.Passed, "No CIDRS are overlapping."
+	return ""
 }
 
-// timeLimit is how far apart the clocks of two hosts may be.
-const timeLimit = 4 * time.Minute
+// clockTolerance is how far apart the clocks of two hosts may be.
+const clockTolerance = 4 * time.Minute
 
-// clocks compares the hosts' clocks with each other.
-func (e *clusterCheck) clocks() (string, string) {
-	var least, most time.Duration
-	first := true
+func (e *clusterCheck) clocksApart() bool {
+	var ahead []time.Duration
 	for _, h := range e.c.Hosts {
-		if h.Timestamp == 0 || !model.OneOf(h.State, model.HostDiscovering, model.HostPendingInput, model.HostInsufficient, model.HostKnown) {
-			continue
+		if h.Timestamp != 0 && model.OneOf(h.State, model.HostDiscovering, model.HostPendingInput, model.HostInsufficient, model.HostKnown) {
+			ahead = append(ahead, time.Unix(h.Timestamp, 0).Sub(time.Time(h.CheckedInAt)))
 		}
-		ahead := time.Unix(h.Timestamp, 0).Sub(time.Time(h.CheckedInAt))
-		if first {
-			least, most, first = ahead, ahead, false
+	}
+	return len(ahead) > 0 && slices.Max(ahead)-slices.Min(ahead) > clockTolerance
+}
+
+func (e *clusterCheck) vipless() string {
+	switch {
+	case e.c.UserManaged():
+		return "User Managed Networking"
+	case e.c.IsSingle():
+		return "SNO"
+	}
+	return ""
+}
+
+func (e *clusterCheck) vipsValid(name string, list []model.VIP) (string, string) {
+	if e.c.UserBalanced() {
+		label, first := strings.ToLower(name)+" vip", list[0].IP
+		if !InAny(first, e.machine) {
+			return model.Failed, Elsewhere(label, first, e.machine)
 		}
-		least, most = min(least, ahead), max(most, ahead)
+		return model.Passed, fmt.Sprintf("%s %s is valid", label, first)
 	}
-	if most-least > timeLimit {
-		return model.Failed, fmt.Sprintf("Hosts' clocks are not synchronized (there's more than a %d minutes gap between clocks), please configure an NTP server via DHCP or set clocks manually.", int(timeLimit.Minutes()))
+	label := strings.ToLower(name) + " vips"
+	var texts, problems []string
+	for _, v := range list {
+		texts = append(texts, v.IP)
+		network := networkWith(v.IP, e.machine)
+		switch verdict := vipVerdict(e.c, v, network); {
+		case network == "":
+			problems = append(problems, fmt.Sprintf("%s <%s> does not belong to machine-network-cidr <%s>", label, v.IP, e.machine[0].CIDR))
+		case verdict == VipInUse:
+			problems = append(problems, VipInUseAs(e.c, label, v.IP, network))
+		case verdict != vipFree:
+			problems = append(problems, fmt.Sprintf("%s <%s> are not verified yet.", label, v.IP))
+		}
 	}
-	return model.Passed, "No ntp problems found"
+	if len(problems) > 0 {
+		return model.Failed, strings.Join(problems, ";")
+	}
+	return model.Passed, fmt.Sprintf("%s %s belongs to the Machine CIDR and is not in use.", label, strings.Join(texts, ", "))
+}
+
+// What is known of a virtual address, beside nothing.
+const (
+	vipFree  = "succeeded"
+	VipInUse = "failed"
+)
+
+// vipVerdict is what hosts found out about an address: free, in use, or nothing yet.
+func vipVerdict(c *model.Cluster, v model.VIP, network string) string {
+	if v.Verification == vipFree || v.Verification == VipInUse {
+		return v.Verification
+	}
+	return ListedAsFree(c, v.IP, network)
+}
+
+// ListedAsFree tells whether an address is free or in use: it has to be in all the hosts'
+// lists of free addresses. Where these have none in common they prove nothing.
+func ListedAsFree(c *model.Cluster, ip, network string) string {
+	var lists [][]strfmt.IPv4
+	for _, h := range c.Hosts {
+		if list, ok := h.FreeNetworks[network]; ok {
+			lists = append(lists, list)
+		}
+	}
+	inAll := func(a strfmt.IPv4) bool {
+		return !slices.ContainsFunc(lists, func(list []strfmt.IPv4) bool { return !slices.Contains(list, a) })
+	}
+	switch {
+	case len(lists) == 0:
+		return ""
+	case inAll(strfmt.IPv4(ip)):
+		return vipFree
+	case slices.ContainsFunc(lists[0], inAll):
+		return VipInUse
+	}
+	return ""
+}
+
+// VipInUseAs says that an address is not free, and whether its network is too small at all.
+func VipInUseAs(c *model.Cluster, name, ip, network string) string {
+	text := fmt.Sprintf("%s <%s> is already in use in cidr %s", name, ip, network)
+	if !fits(c, network) {
+		text += ". The machine network range is too small for the cluster. Please redefine the network."
+	}
+	return text
+}
+
+// fits tells whether a network holds the hosts, two virtual addresses and its own two.
+func fits(c *model.Cluster, network string) bool {
+	p, err := netip.ParsePrefix(network)
+	if err != nil {
+		return true
+	}
+	bits := p.Addr().BitLen() - p.Bits()
+	if len(c.Hosts) == 1 {
+		return bits >= 1
+	}
+	return bits >= 32 || 1<<bits >= len(c.Hosts)+4
 }

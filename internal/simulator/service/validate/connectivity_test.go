@@ -4,7 +4,9 @@ import (
 	"net/netip"
 	"testing"
 
+	"github.com/go-openapi/strfmt"
 	"github.com/google/go-cmp/cmp"
+	"github.com/openshift/assisted-service/models"
 
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
 )
@@ -15,7 +17,7 @@ func meeting(n int) *model.Cluster {
 	c := &model.Cluster{PrintedCluster: model.PrintedCluster{ControlPlaneCount: 3}}
 	for i := range n {
 		id := string(rune('a' + i))
-		h := &model.Host{PrintedHost: model.PrintedHost{ID: id}, Peers: map[string]model.RemoteHost{}, Inv: &model.Inventory{}}
+		h := &model.Host{PrintedHost: model.PrintedHost{ID: id}, Peers: map[string]models.ConnectivityRemoteHost{}, Inv: &model.Inventory{}}
 		for _, text := range []string{"10.0.0.1" + id2(i) + "/24", "2001:db8::1" + id2(i) + "/64"} {
 			h.Inv.Addresses = append(h.Inv.Addresses, model.Address{Prefix: netip.MustParsePrefix(text)})
 		}
@@ -33,10 +35,10 @@ func pings(c *model.Cluster, n int, answers func(netip.Addr) bool) {
 			if a == b {
 				continue
 			}
-			seen := model.RemoteHost{HostID: b.ID}
+			seen := models.ConnectivityRemoteHost{HostID: strfmt.UUID(b.ID)}
 			for _, own := range b.Inv.Addresses {
 				addr := own.Prefix.Addr()
-				seen.L3 = append(seen.L3, model.L3Result{RemoteIP: addr.String(), Successful: answers(addr)})
+				seen.L3Connectivity = append(seen.L3Connectivity, &models.L3Connectivity{RemoteIPAddress: addr.String(), Successful: answers(addr)})
 			}
 			a.Peers[b.ID] = seen
 		}
@@ -77,16 +79,16 @@ func TestMajorityGroups(t *testing.T) {
 
 // TestCollisions are those that a single host sees behind one of its network cards.
 func TestCollisions(t *testing.T) {
-	sees := func(id string, answers ...model.L2Result) *model.Host {
-		h := &model.Host{Peers: map[string]model.RemoteHost{}}
+	sees := func(id string, answers ...*models.L2Connectivity) *model.Host {
+		h := &model.Host{Peers: map[string]models.ConnectivityRemoteHost{}}
 		h.ID, h.Connectivity = id, "reported"
 		for i, a := range answers {
-			h.Peers[string(rune('x'+i))] = model.RemoteHost{L2: []model.L2Result{a}}
+			h.Peers[string(rune('x'+i))] = models.ConnectivityRemoteHost{L2Connectivity: []*models.L2Connectivity{a}}
 		}
 		return h
 	}
-	answer := func(nic, mac string) model.L2Result {
-		return model.L2Result{OutgoingNIC: nic, RemoteIP: "10.0.0.1", RemoteMAC: mac}
+	answer := func(nic, mac string) *models.L2Connectivity {
+		return &models.L2Connectivity{OutgoingNic: nic, RemoteIPAddress: "10.0.0.1", RemoteMac: mac}
 	}
 	collision := map[string][]string{"10.0.0.1": {"m1", "m2"}}
 	for name, tc := range map[string]struct {

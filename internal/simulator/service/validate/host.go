@@ -2,168 +2,30 @@ package validate
 
 import (
 	"fmt"
+	"maps"
+	"net/netip"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
+
+	"github.com/openshift/assisted-service/models"
 
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
 	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 	"github.com/oaictl/oaictl/internal/simulator/versions"
 )
 
-// hostnamePattern is what the service takes as a host name.
 const hostnamePattern = "^[a-z0-9][a-z0-9-]{0,62}(?:[.][a-z0-9-]{1,63})*$"
+
+// hostnameShape is compiled once: it is asked for every host on every tick.
+var hostnameShape = regexp.MustCompile(hostnamePattern)
 
 // ForbiddenHostnames are names that no host may have.
 func ForbiddenHostnames() []string {
 	return []string{"localhost", "localhost.localdomain", "localhost4", "localhost4.localdomain4", "localhost6", "localhost6.localdomain6"}
 }
-
-type hostCheck struct {
-	report
-	h     *model.Host
-	c     *model.Cluster // nil for a host of the pool
-	need  versions.Hardware
-	names map[string]int // how many hosts of the cluster have a name
-	now   time.Time
-	// live says that the agent still runs: the machine has not been rebooted.
-	live bool
-	// early says that the installation has not begun.
-	early bool
-}
-
-// Host judges a host. names counts the host names of its cluster.
-func Host(h *model.Host, names map[string]int, now time.Time) []model.Check {
-	e := &hostCheck{h: h, c: h.Cluster, need: Requirements(h.Cluster, h.EffectiveRole()), names: names, now: now}
-	e.live = !model.OneOf(h.Stage(), model.StageRebooting, model.StageIgnition, model.StageConfiguring, model.StageJoined, model.StageDone)
-	e.early = !model.OneOf(h.State, model.HostInProgress, model.HostInstalled, model.HostAdded, model.HostPendingUser, model.HostError, model.HostCancelled)
-	e.list = make([]model.Check, 0, 72)
-	e.hardware()
-	e.network()
-	if e.c != nil {
-		for _, o := range Operators() {
-			status, message := e.operator(o)
-			e.add(catOperators, o.ID, status, message)
-		}
-	}
-	return e.list
-}
-
-func (e *hostCheck) hardware() {
-	add := e.in(catHardware)
-	inv := e.h.Inv
-	if inv == nil {
-		add("has-inventory")(model.Failed, "Inventory has not been received for the host")
-	} else {
-		add("has-inventory")(model.Passed, "Valid inventory exists for the host")
-	}
-	add("inventory-not-partially-truncated")(ifInventory(inv, "Inventory is not truncated"))
-	add("inventory-not-fully-truncated")(ifInventory(inv, "Inventory is not truncated"))
-	e.minimumHardware(add)
-	add("has-cpu-cores-for-role")(e.cpuForRole())
-	add("has-memory-for-role")(e.memoryForRole())
-	add("hostname-unique")(e.hostnameUnique())
-	add("hostname-valid")(e.hostnameValid())
-	add("sufficient-installation-disk-speed")(e.diskSpeed())
-	add("compatible-with-cluster-platform")(e.platform())
-	add("vsphere-disk-uuid-enabled")(e.vsphereDisks())
-	add("disk-encryption-requirements-satisfied")(e.encryption())
-	if e.early {
-		add("compatible-agent")(model.Passed, "Host agent is compatible with the service")
-	}
-	e.skippedDisks(add)
-}
-
-func ifInventory(inv *model.Inventory, message string) (string, string) {
-	if inv == nil {
-		return model.Pending, "Missing inventory"
-	}
-	return model.Passed, message
-}
-
-func (e *hostCheck) minimumHardware(add adder) {
-	inv, least := e.h.Inv, minimumHardware()
-	if inv == nil || inv.CPU == nil || inv.Memory == nil {
-		add("has-min-cpu-cores")(model.Pending, "Missing inventory")
-		add("has-min-memory")(model.Pending, "Missing inventory")
-		add("has-min-valid-disks")(model.Pending, "Missing inventory")
-		return
-	}
-	if inv.CPU.Count >= least.CPUCores {
-		add("has-min-cpu-cores")(model.Passed, "Sufficient CPU cores")
-	} else {
-		add("has-min-cpu-cores")(model.Failed, fmt.Sprintf("The host is not eligible to participate in Openshift Cluster because the minimum required CPU cores for any role is %d, found only %d",
-			least.CPUCores, inv.CPU.Count))
-	}
-	if inv.Memory.PhysicalBytes >= (least.RAMMiB-memoryTolerance)<<20 {
-		add("has-min-memory")(model.Passed, "Sufficient minimum RAM")
-	} else {
-		add("has-min-memory")(model.Failed, fmt.Sprintf("The host is not eligible to participate in Openshift Cluster because the minimum required RAM for any role is %s, found only %s",
-			model.BinaryBytes(least.RAMMiB<<20), model.BinaryBytes(inv.Memory.PhysicalBytes)))
-	}
-	if len(inv.EligibleDisks()) > 0 {
-		add("has-min-valid-disks")(model.Passed, "Sufficient disk capacity")
-	} else {
-		add("has-min-valid-disks")(model.Failed, "No eligible disks were found, please check specific disks to see why they are not eligible")
-	}
-}
-
-func (e *hostCheck) cpuForRole() (string, string) {
-	switch {
-	case e.c == nil:
-		return model.Hidden, ""
-	case e.h.Inv == nil || e.h.Inv.CPU == nil:
-		return model.Pending, "Missing inventory or role"
-	case e.h.Inv.CPU.Count < e.need.CPUCores:
-		return model.Failed, fmt.Sprintf("Require at least %d CPU cores for %s role, found only %d", e.need.CPUCores, e.h.EffectiveRole(), e.h.Inv.CPU.Count)
-	}
-	return model.Passed, "Sufficient CPU cores for role " + e.h.EffectiveRole()
-}
-
-// memoryTolerance is how much less memory than asked for will do, in MiB.
-const memoryTolerance = 100
-
-func (e *hostCheck) memoryForRole() (string, string) {
-	switch {
-	case e.c == nil:
-		return model.Hidden, ""
-	case e.h.Inv == nil || e.h.Inv.Memory == nil:
-		return model.Pending, "Missing inventory or role"
-	case e.h.Inv.Memory.PhysicalBytes < (e.need.RAMMiB-memoryTolerance)<<20:
-		return model.Failed, fmt.Sprintf("Require at least %s RAM for role %s, found only %s",
-			model.BinaryBytes(e.need.RAMMiB<<20), e.h.EffectiveRole(), model.BinaryBytes(e.h.Inv.Memory.PhysicalBytes))
-	}
-	return model.Passed, "Sufficient RAM for role " + e.h.EffectiveRole()
-}
-
-func (e *hostCheck) hostnameUnique() (string, string) {
-	switch {
-	case e.c == nil:
-		return model.Hidden, ""
-	case e.h.Inv == nil:
-		return model.Pending, "Missing inventory"
-	case e.names[e.h.Name()] > 1:
-		return model.Failed, fmt.Sprintf("Hostname %s is not unique in cluster", e.h.Name())
-	}
-	return model.Passed, fmt.Sprintf("Hostname %s is unique in cluster", e.h.Name())
-}
-
-func (e *hostCheck) hostnameValid() (string, string) {
-	if e.h.Inv == nil {
-		return model.Failed, "Missing inventory"
-	}
-	if err := CheckHostname(e.h.Name()); err != nil {
-		if slices.Contains(ForbiddenHostnames(), e.h.Name()) {
-			return model.Failed, err.Error()
-		}
-		return model.Failed, fmt.Sprintf("Hostname %s is forbidden, hostname should match pattern %s", e.h.Name(), hostnamePattern)
-	}
-	return model.Passed, fmt.Sprintf("Hostname %s is allowed", e.h.Name())
-}
-
-// hostnameShape is compiled once: it is asked for every host on every tick.
-var hostnameShape = regexp.MustCompile(hostnamePattern)
 
 // CheckHostname refuses a name in the words of PATCH host.
 func CheckHostname(name string) error {
@@ -176,114 +38,26 @@ func CheckHostname(name string) error {
 	return nil
 }
 
-func (e *hostCheck) diskSpeed() (string, string) {
-	switch {
-	case e.c == nil:
-		return model.Hidden, ""
-	case !e.h.DiskTested:
-		return model.Passed, "Speed of installation disk has not yet been measured"
-	case e.h.DiskFailed:
-		return model.Failed, "While preparing the previous installation the installation disk speed measurement failed or was found to be insufficient"
-	}
-	return model.Passed, "Speed of installation disk is sufficient"
+type hostCheck struct {
+	h     *model.Host
+	c     *model.Cluster // nil for a host of the pool
+	need  versions.Hardware
+	names map[string]int // how many hosts of the cluster have a name
+	now   time.Time
 }
 
-func (e *hostCheck) platform() (string, string) {
+// Host judges a host. names counts the host names of its cluster.
+func Host(h *model.Host, names map[string]int, now time.Time) []model.Check {
+	e := &hostCheck{h: h, c: h.Cluster, need: Requirements(h.Cluster, h.EffectiveRole()), names: names, now: now}
+	list := hostSubject().judge(e, rules().Host)
 	if e.c == nil {
-		return model.Hidden, ""
+		return list
 	}
-	kind := e.c.PlatformType()
-	if e.h.Inv == nil || kind == "" {
-		return model.Pending, "Missing inventory or platform isn't set"
+	for _, o := range Operators() {
+		status, message := e.operator(o)
+		list = append(list, model.Check{Category: catOperators, ID: o.ID, Status: status, Message: message})
 	}
-	vendor := e.h.Inv.SystemVendor
-	fits := true
-	switch kind {
-	case "vsphere":
-		fits = e.h.Inv.OfVMware()
-	case "nutanix":
-		fits = vendor != nil && vendor.Manufacturer == "Nutanix"
-	}
-	if !fits {
-		return model.Failed, fmt.Sprintf("Host is not compatible with cluster platform %s; either disable this host or discover a new compatible host.", kind)
-	}
-	return model.Passed, "Host is compatible with cluster platform " + kind
-}
-
-func (e *hostCheck) vsphereDisks() (string, string) {
-	if e.c == nil || e.h.Inv == nil || !e.h.Inv.OfVMware() {
-		return model.Hidden, ""
-	}
-	for _, d := range e.h.Inv.EligibleDisks() {
-		if !d.HasUUID {
-			return model.Failed, "VSphere disk.EnableUUID isn't enabled for this virtual machine, it's necessary for disks to be mounted properly"
-		}
-	}
-	return model.Passed, "VSphere disk.EnableUUID is enabled for this virtual machine"
-}
-
-// EncryptsRole tells whether disk encryption is on for a role.
-func EncryptsRole(enableOn, role string) bool {
-	if enableOn == "" || enableOn == "none" || role == model.RoleAuto {
-		return false
-	}
-	return enableOn == "all" || strings.Contains(","+enableOn+",", ","+role+"s,")
-}
-
-// NeedsTPM tells whether machines of a role keep the key of their disk in a TPM.
-func NeedsTPM(c *model.Cluster, role string) bool {
-	e := c.DiskEncryption
-	return e != nil && e.Mode == "tpmv2" && EncryptsRole(e.EnableOn, role)
-}
-
-func (e *hostCheck) encryption() (string, string) {
-	if e.c == nil || e.c.DiskEncryption == nil || model.OneOf(e.c.DiskEncryption.EnableOn, "", "none") {
-		return model.Hidden, ""
-	}
-	if e.h.Inv == nil {
-		return model.Pending, "Missing host inventory"
-	}
-	if e.h.EffectiveRole() == model.RoleAuto {
-		return model.Pending, "Missing role assignment"
-	}
-	if !EncryptsRole(e.c.DiskEncryption.EnableOn, e.h.EffectiveRole()) {
-		return model.Hidden, ""
-	}
-	if e.c.DiskEncryption.Mode == "tang" {
-		switch {
-		case e.h.Tang == nil:
-			return model.Pending, "Disk encryption check was not performed yet"
-		case !e.h.Tang.IsSuccess:
-			return model.Failed, fmt.Sprintf("Could not validate that all Tang servers are reachable and working: %s", e.h.TangConnectivity)
-		}
-		return model.Passed, "Installation disk can be encrypted using tang"
-	}
-	switch e.h.Inv.TpmVersion {
-	case "2.0":
-		return model.Passed, "Installation disk can be encrypted using tpmv2"
-	case "none":
-		return model.Failed, "TPM version could not be found, make sure TPM is enabled in host's BIOS"
-	}
-	return model.Failed, fmt.Sprintf("The host's TPM version is not supported, expected-version: 2.0, actual-version: %s", e.h.Inv.TpmVersion)
-}
-
-func (e *hostCheck) skippedDisks(add adder) {
-	if slices.Contains(e.h.SkipDisks, e.h.InstallationDiskID) && e.h.InstallationDiskID != "" {
-		add("no-skip-installation-disk")(model.Failed, "Requesting to skip the formatting of the installation disk is not allowed. The installation disk must be formatted. Please either change this host's installation disk or do not skip the formatting of the installation disk")
-	} else {
-		add("no-skip-installation-disk")(model.Passed, "No request to skip formatting of the installation disk")
-	}
-	if e.h.Inv == nil {
-		add("no-skip-missing-disk")(model.Pending, "Host inventory not available yet")
-		return
-	}
-	for _, id := range e.h.SkipDisks {
-		if e.h.Inv.FindDisk(id) == nil {
-			add("no-skip-missing-disk")(model.Failed, "One or more of the disks that you have requested to skip the formatting of are no longer present on this host. To ensure they haven't just changed their identity, please remove your request to skip their formatting and then if needed add them back using the new ID")
-			return
-		}
-	}
-	add("no-skip-missing-disk")(model.Passed, "All disks that have skipped formatting are present in the host inventory")
+	return list
 }
 
 // How far a host's clock may be from the service's.
@@ -292,18 +66,334 @@ const (
 	mostAhead  = 60 * time.Minute
 )
 
-func (e *hostCheck) timeSynced() (string, string) {
-	if e.h.Timestamp == 0 {
-		return model.Pending, "Missing host time, can't determine synchronization between host and service"
+// memoryTolerance is how much less memory than asked for will do, in MiB.
+const memoryTolerance = 100
+
+var hostSubject = sync.OnceValue(func() subject[*hostCheck] {
+	return subject[*hostCheck]{facts: hostFacts(), values: hostValues(), computed: map[string]func(*hostCheck) (string, string){
+		"api-domain-name-resolved-correctly": func(e *hostCheck) (string, string) { return e.resolves("api.", "api.", "API load balancer") },
+		"api-int-domain-name-resolved-correctly": func(e *hostCheck) (string, string) {
+			return e.resolves("api-int.", "api-int.", "internal API load balancer")
+		},
+		"apps-domain-name-resolved-correctly": func(e *hostCheck) (string, string) {
+			return e.resolves("console-openshift-console.apps.", "*.apps.", "application ingress")
+		},
+		"dns-wildcard-not-configured": (*hostCheck).wildcard,
+	}}
+})
+
+func hostFacts() map[string]func(*hostCheck) bool {
+	return map[string]func(*hostCheck) bool{
+		"cluster": func(e *hostCheck) bool { return e.c != nil },
+		// live says that the agent still runs: the machine has not been rebooted.
+		"live": func(e *hostCheck) bool {
+			return !model.OneOf(e.h.Stage(), model.StageRebooting, model.StageIgnition, model.StageConfiguring, model.StageJoined, model.StageDone)
+		},
+		// early says that the installation has not begun.
+		"early": func(e *hostCheck) bool {
+			return !model.OneOf(e.h.State, model.HostInProgress, model.HostInstalled, model.HostAdded, model.HostPendingUser, model.HostError, model.HostCancelled)
+		},
+		"inventory":   func(e *hostCheck) bool { return e.h.Inv != nil },
+		"cpu":         func(e *hostCheck) bool { return e.h.Inv != nil && e.h.Inv.CPU != nil },
+		"memory":      func(e *hostCheck) bool { return e.h.Inv != nil && e.h.Inv.Memory != nil },
+		"measured":    func(e *hostCheck) bool { return e.h.Inv != nil && e.h.Inv.CPU != nil && e.h.Inv.Memory != nil },
+		"vendor":      func(e *hostCheck) bool { return e.h.Inv != nil && e.h.Inv.SystemVendor != nil },
+		"vmware":      func(e *hostCheck) bool { return e.h.Inv != nil && e.h.Inv.OfVMware() },
+		"enoughCores": func(e *hostCheck) bool { return e.h.Inv.CPU.Count >= minimumHardware().CPUCores },
+		"enoughMemory": func(e *hostCheck) bool {
+			return e.h.Inv.Memory.PhysicalBytes >= (minimumHardware().RAMMiB-memoryTolerance)<<20
+		},
+		"eligibleDisks":      func(e *hostCheck) bool { return len(e.h.Inv.EligibleDisks()) > 0 },
+		"enoughCoresForRole": func(e *hostCheck) bool { return e.h.Inv.CPU.Count >= e.need.CPUCores },
+		"enoughMemoryForRole": func(e *hostCheck) bool {
+			return e.h.Inv.Memory.PhysicalBytes >= (e.need.RAMMiB-memoryTolerance)<<20
+		},
+		"soleName":      func(e *hostCheck) bool { return e.names[e.h.Name()] <= 1 },
+		"forbiddenName": func(e *hostCheck) bool { return slices.Contains(ForbiddenHostnames(), e.h.Name()) },
+		"validName":     func(e *hostCheck) bool { return hostnameShape.MatchString(e.h.Name()) },
+		"diskTested":    func(e *hostCheck) bool { return e.h.DiskTested },
+		"diskFailed":    func(e *hostCheck) bool { return e.h.DiskFailed },
+		"platformFits":  (*hostCheck).platformFits,
+		"disksHaveUUIDs": func(e *hostCheck) bool {
+			return !slices.ContainsFunc(e.h.Inv.EligibleDisks(), func(d *models.Disk) bool { return !d.HasUUID })
+		},
+		"encryption": func(e *hostCheck) bool {
+			return e.c.DiskEncryption != nil && !model.OneOf(e.c.DiskEncryption.EnableOn, "", "none")
+		},
+		"roleKnown":    func(e *hostCheck) bool { return e.h.EffectiveRole() != model.RoleAuto },
+		"roleEncrypts": func(e *hostCheck) bool { return SelectsRole(e.c.DiskEncryption.EnableOn, e.h.EffectiveRole()) },
+		"tang":         func(e *hostCheck) bool { return e.c.DiskEncryption.Mode == "tang" },
+		"tangTested":   func(e *hostCheck) bool { return e.h.Tang != nil },
+		"tangReached":  func(e *hostCheck) bool { return e.h.Tang.IsSuccess },
+		"tpm2":         func(e *hostCheck) bool { return e.h.Inv.TpmVersion == "2.0" },
+		"noTPM":        func(e *hostCheck) bool { return e.h.Inv.TpmVersion == "none" },
+		"skipsInstallationDisk": func(e *hostCheck) bool {
+			return slices.Contains(e.h.SkipDisks, e.h.InstallationDiskID) && e.h.InstallationDiskID != ""
+		},
+		"skipsMissingDisk": func(e *hostCheck) bool {
+			return slices.ContainsFunc(e.h.SkipDisks, func(id string) bool { return e.h.Inv.FindDisk(id) == nil })
+		},
+		"connected":       func(e *hostCheck) bool { return e.h.Connected(e.now) },
+		"day2":            func(e *hostCheck) bool { return e.c.IsDay2() },
+		"added":           func(e *hostCheck) bool { return e.h.Kind == model.KindAddedHost },
+		"unbound":         func(e *hostCheck) bool { return model.HostUnbound(e.h.State) },
+		"single":          func(e *hostCheck) bool { return e.c.IsSingle() },
+		"userManaged":     func(e *hostCheck) bool { return e.c.UserManaged() },
+		"userBalanced":    func(e *hostCheck) bool { return e.c.UserBalanced() },
+		"vipsByDHCP":      func(e *hostCheck) bool { return e.c.AllocatesVips() },
+		"machineNetworks": func(e *hostCheck) bool { return len(e.c.Before.Machine) > 0 },
+		"inSomeNetwork":   func(e *hostCheck) bool { return slices.ContainsFunc(e.c.Before.Machine, e.isIn) },
+		"inAllNetworks": func(e *hostCheck) bool {
+			return !slices.ContainsFunc(e.c.Before.Machine, func(n model.MachineNetwork) bool { return !e.isIn(n) })
+		},
+		"apiTested":      func(e *hostCheck) bool { return e.h.APICheck != nil },
+		"apiReached":     func(e *hostCheck) bool { return e.h.APICheck.IsSuccess },
+		"inMajority":     (*hostCheck).inMajority,
+		"tooFewHosts":    func(e *hostCheck) bool { return len(e.c.Hosts) < leastGroup(e.c) },
+		"resolutions":    func(e *hostCheck) bool { return e.h.Resolutions != nil },
+		"ntpSynced":      (*hostCheck).ntpSynced,
+		"ntpSources":     func(e *hostCheck) bool { return len(e.h.NTP) > 0 },
+		"clock":          func(e *hostCheck) bool { return e.h.Timestamp != 0 },
+		"clockBehind":    func(e *hostCheck) bool { return e.now.Sub(time.Unix(e.h.Timestamp, 0)) > mostBehind },
+		"clockAhead":     func(e *hostCheck) bool { return time.Unix(e.h.Timestamp, 0).Sub(e.now) > mostAhead },
+		"alone":          (*hostCheck).alone,
+		"latencyLimited": func(e *hostCheck) bool { return e.need.LatencyMs != nil },
+		"lossLimited":    func(e *hostCheck) bool { return e.need.PacketLoss != nil },
+		"defaultRoute":   func(e *hostCheck) bool { return e.h.Inv.DefaultRoute() != nil },
+		// collisionsSearched says that the cluster has looked for addresses that two cards answer at.
+		"collisionsSearched": func(e *hostCheck) bool { return e.c.Before.Searched },
 	}
-	const advice = "please configure an NTP server via DHCP. Service time: %s"
-	now := e.now
-	behind := now.Sub(time.Unix(e.h.Timestamp, 0))
-	switch {
-	case behind > mostBehind:
-		return model.Failed, fmt.Sprintf("Host clock is not synchronized, service time is ahead of host's at least for %.1f minutes, "+advice, mostBehind.Minutes(), now)
-	case -behind > mostAhead:
-		return model.Failed, fmt.Sprintf("Host clock is not synchronized, host time is ahead of service at least for %.1f minutes, "+advice, mostAhead.Minutes(), now)
+}
+
+func hostValues() map[string]func(*hostCheck) any {
+	return map[string]func(*hostCheck) any{
+		"id":           func(e *hostCheck) any { return e.h.ID },
+		"name":         func(e *hostCheck) any { return e.h.Name() },
+		"namePattern":  func(*hostCheck) any { return hostnamePattern },
+		"role":         func(e *hostCheck) any { return e.h.EffectiveRole() },
+		"cores":        func(e *hostCheck) any { return e.h.Inv.CPU.Count },
+		"leastCores":   func(*hostCheck) any { return minimumHardware().CPUCores },
+		"neededCores":  func(e *hostCheck) any { return e.need.CPUCores },
+		"memory":       func(e *hostCheck) any { return model.BinaryBytes(e.h.Inv.Memory.PhysicalBytes) },
+		"leastMemory":  func(*hostCheck) any { return model.BinaryBytes(minimumHardware().RAMMiB << 20) },
+		"neededMemory": func(e *hostCheck) any { return model.BinaryBytes(e.need.RAMMiB << 20) },
+		"platform":     func(e *hostCheck) any { return e.c.PlatformType() },
+		"product":      func(e *hostCheck) any { return e.h.Inv.SystemVendor.ProductName },
+		"tangAnswer":   func(e *hostCheck) any { return e.h.TangConnectivity },
+		"tpm":          func(e *hostCheck) any { return e.h.Inv.TpmVersion },
+		"mediaDisconnected": func(e *hostCheck) any {
+			if e.h.MediaStatus == "disconnected" {
+				return model.InfoMediaDisconnected
+			}
+			return ""
+		},
+		"apiURL":       func(e *hostCheck) any { return e.h.APICheck.URL },
+		"apiProblem":   func(e *hostCheck) any { return e.h.APICheck.DownloadError },
+		"groups":       func(e *hostCheck) any { return e.c.Before.Groups.Text },
+		"connectivity": func(e *hostCheck) any { return e.h.Connectivity },
+		"brokenMTU":    (*hostCheck).brokenMTU,
+		"mostBehind":   func(*hostCheck) any { return mostBehind.Minutes() },
+		"mostAhead":    func(*hostCheck) any { return mostAhead.Minutes() },
+		"serviceTime":  func(e *hostCheck) any { return e.now },
+		"failedImages": (*hostCheck).failedImages,
+		"latencyLimit": func(e *hostCheck) any { return *e.need.LatencyMs },
+		"lossLimit":    func(e *hostCheck) any { return *e.need.PacketLoss },
+		"slowHosts": func(e *hostCheck) any {
+			return e.beyond(func(l *models.L3Connectivity) float64 { return l.AverageRTTMs }, *e.need.LatencyMs, " ms")
+		},
+		"lossyHosts": func(e *hostCheck) any {
+			return e.beyond(func(l *models.L3Connectivity) float64 { return l.PacketLossPercentage }, *e.need.PacketLoss, "%")
+		},
+		"overlap":    (*hostCheck).overlap,
+		"collisions": (*hostCheck).collisions,
 	}
-	return model.Passed, "Host clock is synchronized with service"
+}
+
+func (e *hostCheck) platformFits() bool {
+	switch e.c.PlatformType() {
+	case "vsphere":
+		return e.h.Inv.OfVMware()
+	case "nutanix":
+		return e.h.Inv.SystemVendor != nil && e.h.Inv.SystemVendor.Manufacturer == "Nutanix"
+	}
+	return true
+}
+
+// SelectsRole tells whether an option such as disk encryption, which is on for some roles, is so for one.
+func SelectsRole(roles, role string) bool {
+	if roles == "" || roles == "none" || role == model.RoleAuto {
+		return false
+	}
+	return roles == "all" || strings.Contains(","+roles+",", ","+role+"s,")
+}
+
+// NeedsTPM tells whether machines of a role keep the key of their disk in a TPM.
+func NeedsTPM(c *model.Cluster, role string) bool {
+	e := c.DiskEncryption
+	return e != nil && e.Mode == "tpmv2" && SelectsRole(e.EnableOn, role)
+}
+
+func (e *hostCheck) isIn(n model.MachineNetwork) bool {
+	_, in := e.h.Inv.InAny([]model.MachineNetwork{n})
+	return in
+}
+
+// inMajority tells whether the host reaches most of the others: by its machine networks, or
+// by pings where the cluster's networks are the user's.
+func (e *hostCheck) inMajority() bool {
+	groups := e.c.Before.Groups
+	if e.c.UserManaged() || e.c.UserBalanced() {
+		return e.isPinged(groups.L3[e.h.ID])
+	}
+	return !slices.ContainsFunc(e.c.Before.Machine, func(n model.MachineNetwork) bool {
+		return !slices.Contains(groups.Networks[n.CIDR], e.h.ID)
+	})
+}
+
+// isPinged tells whether all others reach the host in each family of the cluster's networks.
+func (e *hostCheck) isPinged(reached []string) bool {
+	machine, clusterNets, services := e.c.CIDRs()
+	wanted := families(slices.Concat(machine, clusterNets, services))
+	return len(wanted) > 0 && !slices.ContainsFunc(wanted, func(four bool) bool {
+		return !slices.ContainsFunc(reached, func(address string) bool { return strings.Contains(address, ".") == four })
+	})
+}
+
+// brokenMTU names a card whose full packets did not arrive.
+func (e *hostCheck) brokenMTU() any {
+	for _, remote := range e.h.Peers {
+		for _, m := range remote.MtuReport {
+			if !m.MtuSuccessful && (e.c.UserManaged() || InAny(m.RemoteIPAddress, e.c.Before.Machine)) {
+				return fmt.Sprintf("MTU is broken. Interface: %s, remote IP address: %s", m.OutgoingNic, m.RemoteIPAddress)
+			}
+		}
+	}
+	return ""
+}
+
+func (e *hostCheck) ntpSynced() bool {
+	return slices.ContainsFunc(e.h.NTP, func(s models.NtpSource) bool { return s.SourceState == models.SourceStateSynced })
+}
+
+func (e *hostCheck) failedImages() any {
+	var broken []string
+	for name, r := range e.h.ImageResults {
+		if r.Result != "success" {
+			broken = append(broken, name)
+		}
+	}
+	slices.Sort(broken)
+	return strings.Join(broken, ",")
+}
+
+func (e *hostCheck) alone() bool {
+	return len(e.c.Hosts) == 1 || e.h.EffectiveRole() == model.RoleAuto || e.h.Kind == model.KindAddedHost
+}
+
+// beyond names the hosts of the same role that a measurement is too high for.
+func (e *hostCheck) beyond(measure func(*models.L3Connectivity) float64, limit float64, unit string) string {
+	var names []string
+	for _, other := range e.c.Hosts {
+		remote, known := e.h.Peers[other.ID]
+		if !known || other == e.h || other.EffectiveRole() != e.h.EffectiveRole() || len(names) > 2 {
+			continue
+		}
+		for _, l := range remote.L3Connectivity {
+			if v := measure(l); v > limit {
+				names = append(names, fmt.Sprintf("%s (%.2f%s)", other.Name(), v, unit))
+				break
+			}
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+func (e *hostCheck) overlap() any {
+	list := e.h.Inv.Addresses
+	for i, a := range list {
+		for _, b := range list[i+1:] {
+			if a.NIC == b.NIC || a.Prefix.Addr().IsLinkLocalUnicast() || !a.Prefix.Overlaps(b.Prefix) {
+				continue
+			}
+			x, y := e.h.Inv.Interfaces[a.NIC].Name, e.h.Inv.Interfaces[b.NIC].Name
+			if a.Prefix.Masked() == b.Prefix.Masked() {
+				return fmt.Sprintf("Address networks are overlapping: Address network %s appears on multiple interfaces [%s, %s]", a.Prefix.Masked(), x, y)
+			}
+			return fmt.Sprintf("Address networks are overlapping: Address networks %s in interface %s and %s in interface %s overlap", a.Prefix.Masked(), x, b.Prefix.Masked(), y)
+		}
+	}
+	return ""
+}
+
+// collisions are the host's addresses that several cards answer at, one a line.
+func (e *hostCheck) collisions() any {
+	var lines strings.Builder
+	for _, ip := range slices.Sorted(maps.Keys(e.c.Before.Collisions)) {
+		addr, err := netip.ParseAddr(ip)
+		if err != nil || !slices.ContainsFunc(e.h.Inv.Addresses, func(a model.Address) bool { return a.Prefix.Addr() == addr }) {
+			continue
+		}
+		fmt.Fprintf(&lines, "Collisions detected for host ID %s, IP address: %s Mac addresses: %s\n", e.h.ID, ip, strings.Join(e.c.Before.Collisions[ip], ","))
+	}
+	return lines.String()
+}
+
+// resolves judges whether the host finds a name of the cluster; shown is the name as people know it.
+func (e *hostCheck) resolves(lookup, shown, target string) (status, message string) {
+	base := e.c.Name + "." + e.c.BaseDNSDomain
+	lookup, shown = lookup+base, shown+base
+	fine := fmt.Sprintf("Domain name resolution for the %s domain was successful or not required", shown)
+	if e.c.Imported {
+		if !slices.ContainsFunc(e.c.Hosts, func(h *model.Host) bool { return h.APICheck != nil && h.APICheck.IsSuccess }) {
+			return model.Pending, fmt.Sprintf("DNS validation for the %s domain cannot be completed at the moment. This could be due to other validations", shown)
+		}
+	} else if !e.c.UserManaged() && !e.c.UserBalanced() {
+		return model.Passed, fine
+	}
+	if e.c.IsSingle() && !e.c.IsDay2() {
+		return model.Passed, fine // the node brings its own name server
+	}
+	if e.c.BaseDNSDomain == "" {
+		return model.Errored, fmt.Sprintf("DNS validation for the %s domain cannot be completed because the cluster does not have base_dns_domain set. Please update the cluster with the correct base_dns_domain", target)
+	}
+	if e.h.Resolutions == nil {
+		return model.Errored, "Error while evaluating DNS resolution on this host"
+	}
+	if all, _ := e.resolved(lookup); len(all) == 0 {
+		return model.Failed, fmt.Sprintf("Couldn't resolve domain name %s on the host. To continue installation, create the necessary DNS entries to resolve this domain name to your cluster's %s IP address", shown, target)
+	}
+	return model.Passed, fine
+}
+
+// resolved are the addresses that a host found for a name; false if it was not asked.
+func (e *hostCheck) resolved(name string) ([]string, bool) {
+	for _, r := range e.h.Resolutions {
+		if model.Value(r.DomainName) != name {
+			continue
+		}
+		var all []string
+		for _, a := range r.IPV4Addresses {
+			all = append(all, a.String())
+		}
+		for _, a := range r.IPV6Addresses {
+			all = append(all, a.String())
+		}
+		return all, true
+	}
+	return nil, false
+}
+
+func (e *hostCheck) wildcard() (status, message string) {
+	base := "validateNoWildcardDNS." + e.c.Name + "." + e.c.BaseDNSDomain
+	for _, name := range []string{base, base + "."} {
+		all, found := e.resolved(name)
+		if !found {
+			return model.Errored, "Internal error - DNS wildcard check cannot be performed because the DNS validation result doesn't contain the wildcard domain"
+		}
+		if len(all) > 0 {
+			return model.Failed, fmt.Sprintf("DNS wildcard configuration was detected for domain *.%s.%s - the installation will not be able to complete while this record exists. Please remove it to proceed. The domain resolves to addresses %s",
+				e.c.Name, e.c.BaseDNSDomain, strings.Join(all, ", "))
+		}
+	}
+	return model.Passed, "DNS wildcard check was successful"
 }

@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
@@ -13,7 +14,9 @@ func TestMemoryIsMeasuredWithPatience(t *testing.T) {
 	judge := func(mib int64) (string, string) {
 		e := &hostCheck{c: &model.Cluster{}, h: &model.Host{PrintedHost: model.PrintedHost{Role: model.RoleMaster}, Inv: &model.Inventory{Inventory: models.Inventory{Memory: &models.Memory{PhysicalBytes: mib << 20}}}}}
 		e.need.RAMMiB = 16 << 10
-		return e.memoryForRole()
+		rules := rules().Host
+		i := slices.IndexFunc(rules, func(r rule) bool { return r.ID == "has-memory-for-role" })
+		return hostSubject().outcome(e, rules[i])
 	}
 	if status, message := judge(16<<10 - 100); status != model.Passed {
 		t.Errorf("%s: %s", status, message)

@@ -5,9 +5,12 @@ import (
 	"maps"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/go-openapi/strfmt"
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/openshift/assisted-service/models"
 )
 
 // NetworkOfVip is the network of the hosts in which an address lies; empty if none has it.
@@ -44,10 +47,9 @@ func DualStack(c *model.Cluster) bool {
 	return len(families(machine)) > 1 || len(families(services)) > 1 || len(families(clusterNets)) > 1
 }
 
-// AssignMachineNetworks is what each look of the monitor does to the machine
-// networks of a cluster that is not ready yet: out of the virtual addresses and
-// the hosts' networks come those that it has now, none where no host has such a
-// network. A single node keeps what it has, as does who balances the load itself.
+// AssignMachineNetworks works out the machine networks of a cluster that is not ready yet,
+// by the virtual addresses and the hosts' networks: none where no host has such a network.
+// A single node keeps what it has, as does who balances the load itself.
 func AssignMachineNetworks(c *model.Cluster) {
 	if !model.OneOf(c.Status, model.ClusterInsufficient, model.ClusterPendingInput) {
 		return
@@ -119,12 +121,8 @@ func NodeAddress(c *model.Cluster) string {
 		if h.Inv == nil {
 			continue
 		}
-		for _, n := range c.MachineNetworks {
-			if network, err := netip.ParsePrefix(n.CIDR); err == nil {
-				if a, in := h.Inv.In(network); in {
-					return a.Prefix.Addr().String()
-				}
-			}
+		if a, in := h.Inv.InAny(c.MachineNetworks); in {
+			return a.Prefix.Addr().String()
 		}
 	}
 	return ""
@@ -140,23 +138,19 @@ func Elsewhere(name, ip string, networks []model.MachineNetwork) string {
 }
 
 // InAny tells whether an address lies in one of the networks.
-func InAny(ip string, networks []model.MachineNetwork) bool {
+func InAny(ip string, networks []model.MachineNetwork) bool { return networkWith(ip, networks) != "" }
+
+func networkWith(ip string, networks []model.MachineNetwork) string {
 	addr, err := netip.ParseAddr(ip)
 	if err != nil {
-		return false
+		return ""
 	}
-	return slices.ContainsFunc(networks, func(n model.MachineNetwork) bool {
-		p, err := netip.ParsePrefix(n.CIDR)
-		return err == nil && p.Contains(addr)
-	})
-}
-
-func reachabilityOf(c *model.Cluster) model.Reachability {
-	r := model.Reachability{Least: leastGroup(c)}
-	for _, h := range c.Hosts {
-		r.Hosts = append(r.Hosts, model.HostReachability{ID: h.ID, Connectivity: h.Connectivity, Inventory: h.Inventory})
+	for _, n := range networks {
+		if network, err := netip.ParsePrefix(n.CIDR); err == nil && network.Contains(addr) {
+			return n.CIDR
+		}
 	}
-	return r
+	return ""
 }
 
 // UpdateGroupsAndCollisions computes both before an install, if anything that they depend on has changed.
@@ -164,8 +158,11 @@ func UpdateGroupsAndCollisions(c *model.Cluster) {
 	if !model.OneOf(c.Status, model.ClusterInsufficient, model.ClusterPendingInput, model.ClusterReady) {
 		return
 	}
-	now := reachabilityOf(c)
-	if c.ConnectivityGroups != "" && now.Is(c.Reached) {
+	now := []string{strconv.Itoa(leastGroup(c))}
+	for _, h := range c.Hosts {
+		now = append(now, h.ID, h.Connectivity, h.Inventory)
+	}
+	if c.ConnectivityGroups != "" && slices.Equal(now, c.Reached) {
 		return
 	}
 	c.Reached = now
@@ -176,7 +173,7 @@ func UpdateGroupsAndCollisions(c *model.Cluster) {
 func updateGroups(c *model.Cluster) {
 	g := model.Majority{Networks: map[string][]string{}, L3: map[string][]string{}}
 	for _, n := range HostNetworks(c) {
-		g.Networks[n.CIDR] = l2Group(c, n)
+		g.Networks[n.Cidr] = l2Group(c, n.Cidr)
 	}
 	for _, h := range c.Hosts {
 		if reached := reachedAddresses(c, h); len(reached) > 0 {
@@ -194,8 +191,8 @@ func updateGroups(c *model.Cluster) {
 }
 
 // l2Group is the largest set of hosts in the network that see each other, greedily; over IPv6 by ping too.
-func l2Group(c *model.Cluster, n model.HostNetwork) []string {
-	network, err := netip.ParsePrefix(n.CIDR)
+func l2Group(c *model.Cluster, cidr string) []string {
+	network, err := netip.ParsePrefix(cidr)
 	if err != nil {
 		return []string{}
 	}
@@ -205,8 +202,8 @@ func l2Group(c *model.Cluster, n model.HostNetwork) []string {
 	}
 	return mutualGroup(c, func(a, b *model.Host) bool {
 		peer := a.Peers[b.ID]
-		return slices.ContainsFunc(peer.L2, func(l model.L2Result) bool { return l.Successful && within(l.RemoteIP) }) ||
-			network.Addr().Is6() && slices.ContainsFunc(peer.L3, func(l model.L3Result) bool { return l.Successful && within(l.RemoteIP) })
+		return slices.ContainsFunc(peer.L2Connectivity, func(l *models.L2Connectivity) bool { return l.Successful && within(l.RemoteIPAddress) }) ||
+			network.Addr().Is6() && slices.ContainsFunc(peer.L3Connectivity, func(l *models.L3Connectivity) bool { return l.Successful && within(l.RemoteIPAddress) })
 	})
 }
 
@@ -223,7 +220,7 @@ func l3Group(c *model.Cluster, family func(netip.Addr) bool) []string {
 				continue
 			}
 			some = true
-			if !slices.ContainsFunc(a.Peers[b.ID].L3, func(l model.L3Result) bool { return l.Successful && l.RemoteIP == addr.String() }) {
+			if !slices.ContainsFunc(a.Peers[b.ID].L3Connectivity, func(l *models.L3Connectivity) bool { return l.Successful && l.RemoteIPAddress == addr.String() }) {
 				return false
 			}
 		}
@@ -231,7 +228,6 @@ func l3Group(c *model.Cluster, family func(netip.Addr) bool) []string {
 	})
 }
 
-// mutualGroup finds the hosts that all see each other, whatever their roles.
 func mutualGroup(c *model.Cluster, sees func(a, b *model.Host) bool) []string {
 	hosts := slices.Clone(c.Hosts)
 	least := leastGroup(c)
@@ -289,9 +285,9 @@ func reachedAddresses(c *model.Cluster, h *model.Host) []string {
 	votes := map[string]int{}
 	for _, other := range c.Hosts {
 		answered := map[string]bool{}
-		for _, l := range other.Peers[h.ID].L3 {
+		for _, l := range other.Peers[h.ID].L3Connectivity {
 			if l.Successful && other != h {
-				answered[l.RemoteIP] = true
+				answered[l.RemoteIPAddress] = true
 			}
 		}
 		for address := range answered {
@@ -309,27 +305,26 @@ func reachedAddresses(c *model.Cluster, h *model.Host) []string {
 }
 
 // HostNetworks lists the networks that the cluster's hosts sit in, each with its hosts.
-func HostNetworks(c *model.Cluster) []model.HostNetwork {
-	list := []model.HostNetwork{}
-	index := map[netip.Prefix]int{}
+func HostNetworks(c *model.Cluster) []*models.HostNetwork {
+	list := []*models.HostNetwork{}
+	known := map[netip.Prefix]*models.HostNetwork{}
 	for _, h := range c.Hosts {
 		if h.Inv == nil {
 			continue
 		}
 		for _, a := range h.Inv.Addresses {
 			network := a.Prefix.Masked()
-			i, ok := index[network]
-			if !ok {
-				i = len(list)
-				index[network] = i
-				list = append(list, model.HostNetwork{CIDR: network.String()})
+			n := known[network]
+			if n == nil {
+				n = &models.HostNetwork{Cidr: network.String()}
+				known[network], list = n, append(list, n)
 			}
-			if !slices.Contains(list[i].HostIDs, h.ID) {
-				list[i].HostIDs = append(list[i].HostIDs, h.ID)
+			if id := strfmt.UUID(h.ID); !slices.Contains(n.HostIds, id) {
+				n.HostIds = append(n.HostIds, id)
 			}
 		}
 	}
-	slices.SortFunc(list, func(a, b model.HostNetwork) int { return strings.Compare(a.CIDR, b.CIDR) })
+	slices.SortFunc(list, func(a, b *models.HostNetwork) int { return strings.Compare(a.Cidr, b.Cidr) })
 	return list
 }
 
@@ -351,12 +346,12 @@ func collisionsOf(h *model.Host) map[string][]string {
 	type place struct{ nic, address string }
 	answered, found := map[place]string{}, map[string][]string{}
 	for _, id := range slices.Sorted(maps.Keys(h.Peers)) {
-		for _, l := range h.Peers[id].L2 {
-			at := place{l.OutgoingNIC, l.RemoteIP}
-			if before := answered[at]; before != "" && before != l.RemoteMAC {
-				found[l.RemoteIP] = []string{min(before, l.RemoteMAC), max(before, l.RemoteMAC)}
+		for _, l := range h.Peers[id].L2Connectivity {
+			at := place{l.OutgoingNic, l.RemoteIPAddress}
+			if before := answered[at]; before != "" && before != l.RemoteMac {
+				found[l.RemoteIPAddress] = []string{min(before, l.RemoteMac), max(before, l.RemoteMac)}
 			}
-			answered[at] = l.RemoteMAC
+			answered[at] = l.RemoteMac
 		}
 	}
 	return found

@@ -1,12 +1,15 @@
 package validate
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/oaictl/oaictl/internal/simulator/service/model"
 	"github.com/openshift/assisted-service/models"
+
+	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/versions"
 )
 
 // What the validations of the operators need.
@@ -17,22 +20,25 @@ const (
 	storageRolesOpen = "Auto-assigning roles for hosts with ODF is allowed only for clusters with exactly three hosts. For other scenarios, please manually assign the host role as either a control plane node or a worker."
 )
 
+// catOperators is the category of the operators' validations.
+const catOperators = "operators"
+
 // operators judges what each operator needs of the cluster. A need that is met says nothing.
-func (e *clusterCheck) operators() {
+func (e *clusterCheck) operators() (list []model.Check) {
 	for _, o := range Operators() {
-		if !e.c.HasOperator(o.Name) {
-			e.add(catOperators, o.ID, model.Passed, o.Name+" is disabled")
-			continue
-		}
 		status, message := e.operator(o.Name)
-		e.add(catOperators, o.ID, status, message)
-		if o.Name == "openshift-ai" {
-			e.add(catOperators, "openshift-ai-gpu-requirements-satisfied", model.Passed, vendorOfGPUs(e.c))
+		list = append(list, model.Check{Category: catOperators, ID: o.ID, Status: status, Message: message})
+		if o.Name == "openshift-ai" && e.c.HasOperator(o.Name) {
+			list = append(list, model.Check{Category: catOperators, ID: "openshift-ai-gpu-requirements-satisfied", Status: model.Passed, Message: vendorOfGPUs(e.c)})
 		}
 	}
+	return list
 }
 
-func (e *clusterCheck) operator(name string) (string, string) {
+func (e *clusterCheck) operator(name string) (status, message string) {
+	if !e.c.HasOperator(name) {
+		return model.Passed, name + " is disabled"
+	}
 	switch name {
 	case "odf":
 		return storageVerdict(e.c)
@@ -57,7 +63,6 @@ func vendorOfGPUs(c *model.Cluster) string {
 	return "No GPU vendor selected - OpenShift AI will be installed without GPU support"
 }
 
-// storageMode tells where OpenShift Data Foundation runs: masters, workers, or not decided.
 func storageMode(c *model.Cluster) string {
 	masters, arbiters, workers, _ := CountRoles(c)
 	plane := masters >= 3 || masters >= 2 && arbiters > 0
@@ -170,4 +175,62 @@ func (e *hostCheck) storage() (string, string) {
 		return model.Failed, fmt.Sprintf("Insufficient disks, ODF requires at least one non-installation SSD or HDD disk on each host in %s mode.", strings.ToLower(mode))
 	}
 	return model.Passed, ""
+}
+
+// minimumHardware is what any machine must have, whatever becomes of it.
+func minimumHardware() versions.Hardware {
+	return versions.Hardware{CPUCores: 2, DiskGB: 50, RAMMiB: 8192}
+}
+
+func hardwareRole(c *model.Cluster, role string) string {
+	if c != nil && c.IsSingle() && !c.IsDay2() {
+		return versions.SingleNode
+	}
+	switch role {
+	case model.RoleMaster, model.RoleBootstrap:
+		return versions.Master
+	case model.RoleArbiter:
+		return versions.Arbiter
+	}
+	return versions.Worker
+}
+
+// Requirements is what a host needs for its role in its cluster, with what the cluster's operators add.
+func Requirements(c *model.Cluster, role string) versions.Hardware {
+	if c == nil {
+		return versions.RoleHardware("", versions.Worker)
+	}
+	operators := c.OperatorNames()
+	if hardwareRole(c, role) == versions.Master && WorkersAsked(c) >= 2 { // whose volumes are on the workers
+		operators = slices.DeleteFunc(operators, func(name string) bool { return name == "lvm" })
+	}
+	return versions.HostHardware(c.OpenshiftVersion, hardwareRole(c, role), operators)
+}
+
+// OperatorHardware is what one operator needs on top of the role's own needs.
+func OperatorHardware(version, role, operator string) versions.Hardware {
+	with, without := versions.HostHardware(version, role, []string{operator}), versions.RoleHardware(version, role)
+	return versions.Hardware{CPUCores: with.CPUCores - without.CPUCores, RAMMiB: with.RAMMiB - without.RAMMiB, DiskGB: with.DiskGB - without.DiskGB}
+}
+
+// StrongEnough tells whether a host has what the role needs.
+func StrongEnough(c *model.Cluster, h *model.Host, role string) bool {
+	need := Requirements(c, role)
+	return h.Inv != nil && h.Inv.CPU != nil && h.Inv.Memory != nil && h.Inv.CPU.Count >= need.CPUCores &&
+		h.Inv.Memory.PhysicalBytes >= (need.RAMMiB-memoryTolerance)<<20
+}
+
+// WorkersAsked counts the workers, chosen or suggested.
+func WorkersAsked(c *model.Cluster) int {
+	_, _, workers, _ := CountRoles(c)
+	return workers
+}
+
+// LightestFirst orders hosts by how much they have of everything, those with graphics cards last.
+func LightestFirst(hosts []*model.Host) []*model.Host {
+	sorted := slices.Clone(hosts)
+	slices.SortStableFunc(sorted, func(a, b *model.Host) int {
+		return cmp.Or(cmp.Compare(min(1, len(a.Inv.Gpus)), min(1, len(b.Inv.Gpus))), cmp.Compare(a.Inv.Weight(), b.Inv.Weight()))
+	})
+	return sorted
 }

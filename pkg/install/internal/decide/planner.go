@@ -2,11 +2,16 @@ package decide
 
 import (
 	"cmp"
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/names"
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -95,4 +100,271 @@ func slow(b model.Blocker) bool {
 // asWarning is a blocker of something that the install does not depend on.
 func asWarning(b model.Blocker) model.Warning {
 	return model.Warning{Key: b.Key, Scope: b.Scope, Reason: b.Reason, Message: b.Message, Next: b.Remedy}
+}
+
+// changeOf is what a person is shown of a difference.
+func changeOf(d setting.Difference, prefix string) model.Change {
+	if strings.HasPrefix(string(d.Setting), "spec.") || d.Setting == setting.Approved {
+		prefix = "" // not relative to the object, or no field of the file
+	}
+	return model.Change{Field: prefix + string(d.Setting), From: d.Have.Show(d.Setting), To: d.Want.Show(d.Setting)}
+}
+
+func (p *planner) drift(scope model.Scope, d setting.Difference, why string) {
+	p.driftOf(scope, "", d, why)
+}
+
+// driftOf reports a difference that is not written. prefix is the path that the
+// setting is relative to.
+func (p *planner) driftOf(scope model.Scope, prefix string, d setting.Difference, why string) {
+	p.warn(model.Warning{
+		Key: "drift/" + string(scope) + "/" + string(d.Setting), Scope: scope, Reason: "Drift",
+		Message: fmt.Sprintf("%s%s is %s in the file and %s in the service; it %s", prefix, d.Setting, orNothing(d.Want.Show(d.Setting)), orNothing(d.Have.Show(d.Setting)), why),
+	})
+}
+
+func orNothing(text string) string { return cmp.Or(text, "nothing") }
+
+// allChanges lists the settings of a new object as changes from nothing.
+func allChanges(prefix string, settings model.Settings) []model.Change {
+	var changes []model.Change
+	for name, value := range settings {
+		changes = append(changes, changeOf(setting.Difference{Setting: name, Want: value}, prefix))
+	}
+	slices.SortFunc(changes, func(a, b model.Change) int { return cmp.Compare(a.Field, b.Field) })
+	return changes
+}
+
+// redactedChanges names settings without what they are.
+func redactedChanges(settings model.Settings) []model.Change {
+	changes := make([]model.Change, 0, len(settings))
+	for _, setting := range slices.Sorted(maps.Keys(settings)) {
+		changes = append(changes, model.Change{Field: string(setting), From: "[redacted]", To: "[redacted]"})
+	}
+	return changes
+}
+
+// imageDifferences compares what is said of an InfraEnv with it, but for what the
+// file overrides in the service's own words.
+func imageDifferences(want model.Settings, env *model.InfraEnv) []setting.Difference {
+	return slices.DeleteFunc(setting.Differences(want, env.Settings), func(d setting.Difference) bool { return slices.Contains(env.Overridden, d.Setting) })
+}
+
+// Matches says which observed host is which host of the file.
+type Matches struct {
+	ByName  map[string]*model.Host // name in the file → observed host
+	Names   map[string]string
+	Part    []*model.Host // all that take part: the hosts of the cluster and those that the file names
+	unknown []*model.Host // of the cluster, but no host of the file; their inventory is known
+	unread  []*model.Host // of the cluster, and cannot be told yet: no inventory
+	pool    []*model.Host // bound to no cluster, and not named: nobody's business until they are bound
+	doubles map[string][]*model.Host
+	several map[string][]string // id of a machine → further names in the file that fit it
+}
+
+// MatchHosts finds the machine of every host of the file. All that a host's
+// match says has to fit, and exactly: never a prefix. A machine that belongs to
+// another cluster is not even looked at.
+func MatchHosts(hosts []spec.Host, observed *model.Observed) Matches {
+	m := Matches{ByName: map[string]*model.Host{}, Names: map[string]string{}, doubles: map[string][]*model.Host{}, several: map[string][]string{}}
+	candidates := newIdentities(hosts)
+	for i := range observed.Hosts {
+		host := &observed.Hosts[i]
+		if boundToAnother(observed, host) {
+			continue
+		}
+		var fits []int
+		for _, j := range candidates.of(host) {
+			if !slices.Contains(fits, j) && identifies(&hosts[j].Match, host) {
+				fits = append(fits, j)
+			}
+		}
+		slices.Sort(fits)
+		m.add(hosts, host, fits)
+	}
+	return m
+}
+
+// add puts a machine where it belongs; fits are the places of the hosts of the
+// file that it may be.
+func (m *Matches) add(hosts []spec.Host, host *model.Host, fits []int) {
+	switch {
+	case len(fits) > 0:
+		name := hosts[fits[0]].Name
+		m.Part = append(m.Part, host)
+		for _, j := range fits[1:] {
+			m.several[host.ID] = append(m.several[host.ID], hosts[j].Name)
+		}
+		if m.ByName[name] != nil {
+			m.doubles[name] = append(m.doubles[name], host)
+			return
+		}
+		m.ByName[name] = host
+		m.Names[host.ID] = name
+	case host.Unbound():
+		m.pool = append(m.pool, host)
+	case !host.Inventory.Known:
+		m.Part = append(m.Part, host)
+		m.unread = append(m.unread, host)
+	default:
+		m.Part = append(m.Part, host)
+		m.unknown = append(m.unknown, host)
+	}
+}
+
+// Call is what people call a host: by its name in the file, or else by the one
+// that the service has for it.
+func (m *Matches) Call(h *model.Host) string { return cmp.Or(m.Names[h.ID], h.Hostname, h.ID) }
+
+// id is what keys and scopes call a host: by its name in the file, or else by
+// its id, since the service's names are neither unique nor stable.
+func (m *Matches) id(h *model.Host) string { return cmp.Or(m.Names[h.ID], h.ID) }
+
+// identities finds hosts of the file by one of the things that their match
+// says, so that hundreds of machines need not be held against hundreds of
+// hosts.
+type identities map[string][]int
+
+func newIdentities(hosts []spec.Host) identities {
+	ids := identities{}
+	for i := range hosts {
+		m := &hosts[i].Match
+		key := ""
+		switch {
+		case m.MAC != "":
+			key = "mac " + setting.MAC(m.MAC)
+		case m.Serial != "":
+			key = "serial " + m.Serial
+		case m.UUID != "":
+			key = "uuid " + strings.ToLower(m.UUID)
+		case m.Hostname != "":
+			key = "hostname " + m.Hostname
+		default:
+			key = "bmc " + normaliseAddress(m.BMC)
+		}
+		ids[key] = append(ids[key], i)
+	}
+	return ids
+}
+
+// of are the places of the hosts that a machine may be.
+func (ids identities) of(host *model.Host) []int {
+	inventory := &host.Inventory
+	keys := []string{
+		"serial " + inventory.Serial, "uuid " + strings.ToLower(host.ID), "uuid " + strings.ToLower(inventory.UUID),
+		"hostname " + inventory.Hostname, "bmc " + normaliseAddress(inventory.BMC),
+	}
+	for _, i := range inventory.Interfaces {
+		keys = append(keys, "mac "+setting.MAC(i.MAC))
+	}
+	var places []int
+	for _, key := range keys {
+		places = append(places, ids[key]...)
+	}
+	return places
+}
+
+func normaliseAddress(text string) string {
+	address, err := netip.ParseAddr(text)
+	if err != nil {
+		return text
+	}
+	return address.Unmap().String()
+}
+
+// identifies says whether a machine is the one that match describes.
+func identifies(match *spec.Match, host *model.Host) bool {
+	known, fits := 0, true
+	check := func(want string, same bool) {
+		if want != "" {
+			known++
+			fits = fits && same
+		}
+	}
+	inventory := host.Inventory
+	check(match.UUID, strings.EqualFold(match.UUID, host.ID) || (inventory.UUID != "" && strings.EqualFold(match.UUID, inventory.UUID)))
+	check(match.MAC, slices.ContainsFunc(inventory.Interfaces, func(i model.Interface) bool {
+		return setting.MAC(i.MAC) == setting.MAC(match.MAC)
+	}))
+	check(match.Serial, inventory.Serial == match.Serial)
+	check(match.Hostname, inventory.Hostname == match.Hostname)
+	check(match.BMC, match.BMC != "" && sameAddress(inventory.BMC, match.BMC))
+	return known > 0 && fits
+}
+
+func sameAddress(a, b string) bool {
+	x, errX := netip.ParseAddr(a)
+	y, errY := netip.ParseAddr(b)
+	return errX == nil && errY == nil && x.Unmap() == y.Unmap()
+}
+
+// boundToAnother says whether a machine is bound to another cluster.
+func boundToAnother(o *model.Observed, h *model.Host) bool {
+	return o.Cluster != nil && h.ClusterID != "" && h.ClusterID != o.Cluster.ID
+}
+
+func bit(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// counts are the machines that a cluster shall have.
+type counts struct {
+	controlPlane, workers, arbiters int
+	requiredWorkers                 int
+}
+
+func (c counts) total() int    { return c.controlPlane + c.workers + c.arbiters }
+func (c counts) required() int { return c.controlPlane + c.requiredWorkers + c.arbiters }
+
+func (p *planner) counts() counts {
+	return counts{
+		controlPlane: p.spec.ControlPlaneCount(), workers: p.spec.WorkerCount(), arbiters: p.spec.ArbiterCount(),
+		requiredWorkers: p.spec.RequiredWorkers(),
+	}
+}
+
+// unnamedMissing is how many machines that the file counts without naming them
+// have not come yet.
+func (p *planner) unnamedMissing() int {
+	if !p.spec.Spec.AcceptUnknownHosts {
+		return 0
+	}
+	return p.counts().total() - len(p.matches.Part) - len(p.missingHosts())
+}
+
+func (p *planner) presentWorkers() int {
+	workers := 0
+	for i := range p.spec.Spec.Hosts {
+		if host := &p.spec.Spec.Hosts[i]; host.Role == spec.Worker && p.matches.ByName[host.Name] != nil {
+			workers++
+		}
+	}
+	return workers
+}
+
+// presentCounts is how many hosts of which role are there to be installed, for
+// a service that counts before it starts. Workers that are not required and did
+// not come are not among them; machines that the file does not name are workers.
+func (p *planner) presentCounts() model.Settings {
+	c := p.counts()
+	return model.Settings{
+		setting.ControlPlane: setting.ValueOf(c.controlPlane), setting.Arbiters: setting.ValueOf(c.arbiters),
+		setting.Workers: setting.ValueOf(max(0, len(p.matches.Part)-c.controlPlane-c.arbiters)),
+	}
+}
+
+// missingHosts names the hosts of the file that the service has not seen, or
+// that came too late for the install and have not been added since.
+func (p *planner) missingHosts() []string {
+	var missing []string
+	for i := range p.spec.Spec.Hosts {
+		name := p.spec.Spec.Hosts[i].Name
+		if have := p.matches.ByName[name]; have == nil || have.Day2 && have.State != model.HostAdded {
+			missing = append(missing, name)
+		}
+	}
+	return missing
 }

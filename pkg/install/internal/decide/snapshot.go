@@ -1,6 +1,15 @@
 package decide
 
-import "github.com/oaictl/oaictl/internal/model"
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/oaictl/oaictl/internal/model"
+	"github.com/oaictl/oaictl/internal/names"
+	"github.com/oaictl/oaictl/internal/setting"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
 
 // Snapshot answers questions about an observation that no plan says, by the same rules.
 type Snapshot struct{ planner *planner }
@@ -74,4 +83,228 @@ func (s *Snapshot) Reading() []string {
 		}
 	}
 	return names
+}
+
+// Step is something that follows on a plan, as far as it can be told before.
+type Step struct {
+	Scope model.Scope
+	// Kind is what will be done, "" for what can only be waited for.
+	Kind    model.Kind
+	Message string   // for a person: "register the InfraEnv lab"
+	Hosts   []string // the hosts concerned, by their names in cluster.yaml
+}
+
+// Then says what follows on a plan until the cluster is installed: what the file
+// asks for and Decide will come to once what stands before it is done. It is
+// for a person to read; what is done is decided anew each time. A plan that is
+// an end, or that somebody else's cluster stands in the way of, is followed by
+// nothing.
+func (s *Snapshot) Then(plan model.Plan) []Step {
+	p := s.planner
+	switch plan.Verdict {
+	case model.VerdictWorking, model.VerdictWaiting, model.VerdictBlocked:
+	default:
+		return nil
+	}
+	if slices.ContainsFunc(plan.Blockers, func(b model.Blocker) bool { return b.Cure == model.CureOwner || b.Cure == model.CureAuth }) {
+		return nil
+	}
+	f := &following{planner: p, now: plan}
+	early := p.cluster == nil || p.cluster.State.BeforeInstall()
+	switch {
+	case early && p.spec.Imported():
+		f.nodes()
+	case early:
+		f.settings()
+		f.machines()
+		f.install()
+		f.results()
+	case p.cluster.State.Running():
+		f.results()
+	}
+	return f.steps
+}
+
+// following gathers what comes after a plan.
+type following struct {
+	*planner
+	now   model.Plan
+	steps []Step
+}
+
+func (f *following) add(s Step) { f.steps = append(f.steps, s) }
+
+// nodes are what follows on the import of a cluster: it is installed already, and
+// hosts are added to it.
+func (f *following) nodes() {
+	if !f.desired.Options.AddNodes {
+		return
+	}
+	f.images()
+	missing := f.missingHosts()
+	f.machines()
+	if len(missing) > 0 {
+		f.add(Step{
+			Scope: model.ScopeCluster, Kind: model.InstallHost, Hosts: missing,
+			Message: "install each of " + names.Few(missing) + " once it is ready; which disks it writes over is known when they have registered",
+		})
+	}
+}
+
+// planned says whether the plan does such a thing already.
+func (f *following) planned(kind model.Kind) bool {
+	return slices.ContainsFunc(f.now.Actions, func(a model.Action) bool { return a.Kind == kind })
+}
+
+// settings are what the service is still to be told of cluster and image: those
+// of the decisions ahead that need nothing of a machine.
+func (f *following) settings() {
+	ahead := *f.planner
+	ahead.plan = model.Plan{}
+	if ahead.cluster == nil { // as if it were registered
+		settings := setting.OfCluster(f.spec)
+		ahead.cluster = &model.Cluster{State: model.ClusterDiscovering, Settings: settings}
+		ahead.cluster.Owned = true
+		ahead.configureCluster()
+	}
+	f.actions(ahead.plan.Actions)
+	f.images()
+}
+
+// images are the discovery images that are still to be made or changed.
+func (f *following) images() {
+	ahead := *f.planner
+	ahead.plan = model.Plan{}
+	if ahead.cluster == nil { // as if it were registered
+		ahead.cluster = &model.Cluster{State: model.ClusterDiscovering}
+	}
+	ahead.images()
+	f.actions(ahead.plan.Actions)
+}
+
+// actions adds those that the plan does not have.
+func (f *following) actions(ahead []model.Action) {
+	for _, a := range ahead {
+		if !slices.ContainsFunc(f.now.Actions, func(b model.Action) bool { return b.Key == a.Key }) {
+			f.add(Step{Scope: a.Scope, Kind: a.Kind, Message: a.Describe()})
+		}
+	}
+}
+
+// machines are what hosts have to do, and what is done to them, before the
+// install can start.
+func (f *following) machines() {
+	missing := f.missingHosts()
+	awaited := slices.DeleteFunc(slices.Clone(missing), func(name string) bool {
+		return slices.ContainsFunc(f.now.Waits, func(w model.Wait) bool { return w.Scope == model.HostScope(name) })
+	})
+	if byBMC := f.bootedByOaictl(awaited); len(byBMC) > 0 {
+		f.add(Step{
+			Scope: model.ScopeCluster, Kind: model.InsertMedia, Hosts: byBMC,
+			Message: "boot " + names.Few(byBMC) + " through " + theirBMCs(len(byBMC)) + ": insert the discovery image, set one boot from it, switch on; one that is on by then is left alone unless --reboot-running",
+		})
+	}
+	if len(awaited) > 0 {
+		f.add(Step{Scope: model.ScopeCluster, Message: "wait for " + names.Few(awaited) + " to boot the discovery image and register", Hosts: awaited})
+	}
+	if more := f.unnamedMissing(); more > 0 && !slices.ContainsFunc(f.now.Waits, func(w model.Wait) bool { return w.Key == "hosts/register" }) {
+		f.add(Step{Scope: model.ScopeCluster, Message: fmt.Sprintf("wait for %d hosts that the file does not name", more)})
+	}
+	if f.reimages() {
+		var booted []string
+		for _, h := range f.matches.Part {
+			booted = append(booted, f.hostName(h))
+		}
+		if slices.Sort(booted); len(booted) > 0 {
+			f.add(Step{Scope: model.ScopeCluster, Message: "wait for " + names.Few(booted) + " to be rebooted into the new image", Hosts: booted})
+		}
+	}
+	if len(missing) == 0 {
+		return
+	}
+	if f.spec.Spec.InfraEnv.Ref != "" || f.spec.Spec.InfraEnv.Bind == spec.BindLate {
+		f.add(Step{Scope: model.ScopeCluster, Kind: model.BindHost, Message: "bind " + names.Few(missing) + " to the cluster", Hosts: missing})
+	}
+	f.add(Step{Scope: model.ScopeCluster, Kind: model.UpdateHost, Message: "configure " + names.Few(missing) + " as the file says", Hosts: missing})
+}
+
+func theirBMCs(n int) string {
+	if n == 1 {
+		return "its BMC"
+	}
+	return "their BMCs"
+}
+
+// bootedByOaictl are those of the hosts whose BMCs the plan does nothing with yet.
+func (f *following) bootedByOaictl(names []string) []string {
+	var out []string
+	for i := range f.spec.Spec.Hosts {
+		host := &f.spec.Spec.Hosts[i]
+		if f.observed.Machines == nil || !slices.Contains(names, host.Name) || !model.IsBootedByBMC(f.spec, host) {
+			continue
+		}
+		if !slices.ContainsFunc(f.now.Actions, func(a model.Action) bool { return model.TraitsOf(a.Kind).ByBMC && a.Name == host.Name }) {
+			out = append(out, host.Name)
+		}
+	}
+	return out
+}
+
+// reimages says whether the plan makes a new image.
+func (f *following) reimages() bool {
+	return f.planned(model.UpdateInfraEnv) || slices.ContainsFunc(f.steps, func(s Step) bool { return s.Kind == model.UpdateInfraEnv })
+}
+
+// install is the install call, and what is known of the disks that it will have
+// written over.
+func (f *following) install() {
+	if f.planned(model.StartInstall) {
+		return
+	}
+	missing := f.missingHosts()
+	text := "start the installation once every host is ready"
+	switch {
+	case len(f.matches.Part) == 0, f.unnamedMissing() > 0:
+		text += "; which disks it writes over is known when they have registered"
+	case len(missing) > 0:
+		text += "; which disks of " + names.Few(missing) + " it writes over is known when they have registered"
+	}
+	f.add(Step{Scope: model.ScopeCluster, Kind: model.StartInstall, Message: text})
+}
+
+// ejected are the hosts whose virtual drives hold the discovery image until they
+// have written their disks: before the install all that oaictl boots, later those
+// that still do.
+func (f *following) ejected() []string {
+	var out []string
+	for i := range f.spec.Spec.Hosts {
+		host := &f.spec.Spec.Hosts[i]
+		if f.observed.Machines == nil || !model.IsBootedByBMC(f.spec, host) {
+			continue
+		}
+		state, seen := f.observed.Machines[host.Name]
+		if early := f.cluster == nil || f.cluster.State.BeforeInstall(); early || seen && state.OurMedia {
+			out = append(out, host.Name)
+		}
+	}
+	return out
+}
+
+// results are the end: the credentials, as far as they are not on disk.
+func (f *following) results() {
+	if booted := f.ejected(); len(booted) > 0 {
+		f.add(Step{Scope: model.ScopeCluster, Kind: model.EjectMedia, Hosts: booted, Message: "eject the discovery image of " + names.Few(booted) + " once each boots from its disk, and put its boot order back"})
+	}
+	f.add(Step{Scope: model.ScopeCluster, Message: "wait for the installation to end"})
+	var names []string
+	have := f.observed.Results
+	if !have.Kubeconfig {
+		names = append(names, "the kubeconfig")
+	}
+	if !have.Password {
+		names = append(names, "the kubeadmin password")
+	}
+	if len(names) > 0 {
+		f.add(Step{Scope: model.ScopeCluster, Kind: model.SaveKubeconfig, Message: "save " + strings.Join(names, " and ")})
+	}
 }

@@ -10,8 +10,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/oaictl/oaictl/pkg/install/spec/internal/decode"
-	"github.com/oaictl/oaictl/pkg/install/spec/internal/suggest"
+	"github.com/oaictl/oaictl/internal/spelling"
+	"github.com/oaictl/oaictl/pkg/install/spec/internal/values"
 )
 
 //go:embed schema.json
@@ -39,11 +39,10 @@ type Doc struct {
 	Fields []Doc `json:"fields,omitempty"`
 }
 
-// Explain is what there is to know about the field at path, such as
-// spec.hosts.disk; numbers of list entries may be given and mean nothing. The
-// empty path is the whole document. Fields carry no fields of their own: ask
-// for them by their path. The error of a path that is not there names what was
-// probably meant.
+// Explain is what there is to know about the field at path, such as spec.hosts.disk or,
+// with numbers that mean nothing, spec.hosts[0].disk; the empty path is the whole
+// document. Fields carry no fields of their own. The error of an unknown path names
+// what was probably meant.
 func Explain(path string) (Doc, error) {
 	schema, err := readSchema()
 	if err != nil {
@@ -61,13 +60,13 @@ func Explain(path string) (Doc, error) {
 			return Doc{}, unknownField(path, doc.Path, name, object)
 		}
 		required := slices.Contains(object.Required, name)
-		doc = schema.describe(child, decode.Join(doc.Path, name), child.Description)
+		doc = schema.describe(child, values.Join(doc.Path, name), child.Description)
 		doc.Required = required
 		at = child
 	}
 	if object := schema.objectIn(at); object != nil {
 		for _, property := range object.Properties {
-			field := schema.describe(property.schema, decode.Join(doc.Path, property.name), property.schema.Description)
+			field := schema.describe(property.schema, values.Join(doc.Path, property.name), property.schema.Description)
 			field.Required = slices.Contains(object.Required, property.name)
 			doc.Fields = append(doc.Fields, field)
 		}
@@ -81,13 +80,12 @@ func unknownField(path, parent, name string, object *schemaNode) error {
 		names = append(names, property.name)
 	}
 	where := cmp.Or(parent, "cluster.yaml")
-	if best := suggest.Nearest(name, names); best != "" {
+	if best := spelling.Nearest(name, names); best != "" {
 		return fmt.Errorf("explaining %s: %s has no field %q; did you mean %q?", path, where, name, best)
 	}
 	return fmt.Errorf("explaining %s: %s has no field %q; it has %s", path, where, name, strings.Join(names, ", "))
 }
 
-// listIndex matches the number of a list entry, or the brackets alone.
 var listIndex = regexp.MustCompile(`\[[0-9]*\]`)
 
 func pathNames(path string) []string {
@@ -131,7 +129,7 @@ func (p properties) get(name string) (*schemaNode, bool) {
 	return nil, false
 }
 
-// UnmarshalJSON reads an object in its order.
+// UnmarshalJSON implements json.Unmarshaler.
 func (p *properties) UnmarshalJSON(text []byte) error {
 	decoder := json.NewDecoder(strings.NewReader(string(text)))
 	if _, err := decoder.Token(); err != nil {
@@ -166,8 +164,7 @@ func (root *schemaNode) follow(n *schemaNode) *schemaNode {
 	return n
 }
 
-// objectIn is the object that a node is, is a list of, or may be; nil for none
-// whose fields are known.
+// objectIn is the object that a node is, is a list of, or may be; nil for none.
 func (root *schemaNode) objectIn(n *schemaNode) *schemaNode {
 	n = root.follow(n)
 	if n.Items != nil {
@@ -186,8 +183,8 @@ func (root *schemaNode) objectIn(n *schemaNode) *schemaNode {
 
 var defaultSentence = regexp.MustCompile(`Default is (.+?)\.(?: |$)`)
 
-// describe is a node without its fields. The description of a field tells more
-// than that of its type.
+// describe is a node without its fields. A field's description counts before its
+// type's.
 func (root *schemaNode) describe(n *schemaNode, path, description string) Doc {
 	if description == "" {
 		description = root.follow(n).Description

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/oaictl/oaictl/pkg/iso/internal/iso9660"
 )
 
 // Edit is a wish for kernel arguments. Its parts are carried out in the order
@@ -22,14 +24,16 @@ type Edit struct {
 	Reset bool
 }
 
+// IsZero says whether nothing is wished for.
+func (e Edit) IsZero() bool {
+	return len(e.Append) == 0 && len(e.Delete) == 0 && len(e.Replace) == 0 && !e.Reset
+}
+
 // Replacement puts one whole argument in the place of another.
 type Replacement struct{ Old, New string }
 
 // Patch is bytes to be written into the image.
-type Patch struct {
-	Offset int64
-	Data   []byte
-}
+type Patch = iso9660.Patch
 
 // Apply works out the new arguments and the bytes that bring them into the image:
 // the whole area of every file, or none where nothing changes. Warnings speak of

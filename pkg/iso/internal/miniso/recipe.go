@@ -2,8 +2,7 @@
 // ISO, the one without the root filesystem.
 //
 // The recipe is a table of what the two images have in common, as extents of the full one, and an
-// xz stream with all that the table does not cover. The minimal ISO needs no file of its own: it is
-// those few bytes in memory and those extents of the full image.
+// xz stream with all that the table does not cover.
 //
 // The format is what coreos-installer's "iso minimal pack" writes with Rust's bincode: little endian,
 // integers of variable length.
@@ -11,6 +10,7 @@ package miniso
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -179,11 +179,10 @@ func (r *reader) integer() uint64 {
 	return littleEndian(r.bytes(width))
 }
 
-func littleEndian(b []byte) (n uint64) {
-	for i, digit := range b {
-		n |= uint64(digit) << (8 * i)
-	}
-	return n
+func littleEndian(b []byte) uint64 {
+	var wide [8]byte
+	copy(wide[:], b)
+	return binary.LittleEndian.Uint64(wide[:])
 }
 
 func (r *reader) integer32() uint32 {

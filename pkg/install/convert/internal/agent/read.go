@@ -59,7 +59,7 @@ func (r *reader) agentConfig(n *source.Node) {
 	for _, key := range []string{"bootArtifactsBaseURL", "ipxeBaseURL"} {
 		r.Lose(n.Get(key), "only an image that holds the service itself is put together with it: oaictl boots machines from the service's images")
 	}
-	source.SetTexts(r.Account, "spec.network.defaults.ntp", &r.Cluster.Spec.Network.Defaults.NTP, n.Get("additionalNTPSources"))
+	r.Set("spec.network.defaults.ntp", n.Get("additionalNTPSources"))
 	if minimal := n.Get("minimalISO"); source.IsTrue(r.Boolean(minimal)) {
 		r.Cluster.Spec.Boot.Image = spec.ImageMinimal
 		r.From("spec.boot.image", minimal)
@@ -78,18 +78,13 @@ func (r *reader) sameName(n *source.Node) {
 	r.Text(n)
 }
 
-// agentHost carries a machine of agent-config.yaml over, into the one that
-// install-config.yaml has already where it is the same.
+// agentHost carries over a machine, into that of install-config.yaml if it is the same.
 func (r *reader) agentHost(n *source.Node) {
 	if n = r.MapOf(n); n == nil {
 		return
 	}
-	var macs []string
-	for _, nic := range n.Get("interfaces").Items() {
-		macs = append(macs, nic.Child("macAddress").Peek())
-	}
 	hostname := n.Get("hostname")
-	i := r.HostFor(n, macs, hostname.Peek())
+	i := r.HostFor(n, n.Get("interfaces").Each("macAddress"), hostname.Peek())
 	r.HostName(i, hostname)
 	r.Role(i, n.Get("role"))
 	r.Hints(i, n.Get("rootDeviceHints"))
@@ -100,21 +95,20 @@ func (r *reader) agentHost(n *source.Node) {
 }
 
 func (r *reader) installConfig(n *source.Node) {
-	c := r.Cluster
 	if version := n.Get("apiVersion"); version != nil && r.Text(version) != "v1" {
 		r.Wrong(version, fmt.Sprintf("the version %q of the install-config is not known", version.Peek()), "write v1")
 	}
 	meta := n.Get("metadata")
-	source.SetText(r.Account, "metadata.name", &c.Metadata.Name, meta.Get("name"))
+	r.Set("metadata.name", meta.Get("name"))
 	r.Namespace(meta.Get("namespace"))
-	source.SetText(r.Account, "spec.baseDomain", &c.Spec.BaseDomain, n.Get("baseDomain"))
+	r.Set("spec.baseDomain", n.Get("baseDomain"))
 	r.PullSecret(n.Get("pullSecret"))
 	r.SSHKeys(n.Get("sshKey"))
 	r.TrustBundle(n.Get("additionalTrustBundle"))
 	r.Mirrors(n.Get("imageDigestSources"), "imageDigestSources")
 	r.Mirrors(n.Get("imageContentSources"), "imageContentSources")
 	r.Proxy(n.Get("proxy"))
-	r.SetBool("spec.fips", &c.Spec.FIPS, n.Get("fips"))
+	r.Set("spec.fips", n.Get("fips"))
 	r.Networking(n.Get("networking"))
 	r.pools(n)
 	r.installPlatform(n.Get("platform"))
@@ -129,7 +123,6 @@ func (r *reader) installConfig(n *source.Node) {
 	}
 }
 
-// installPlatform carries the platform of install-config.yaml over: exactly one.
 func (r *reader) installPlatform(n *source.Node) {
 	if n = r.MapOf(n); n == nil {
 		return
@@ -149,8 +142,8 @@ func (r *reader) installPlatform(n *source.Node) {
 			to.Type = spec.External
 			to.External = &spec.ExternalPlatform{}
 			r.From("spec.platform.external", p)
-			source.SetText(r.Account, "spec.platform.external.name", &to.External.Name, p.Get("platformName"))
-			source.SetText(r.Account, "spec.platform.external.cloudControllerManager", &to.External.CloudControllerManager, p.Get("cloudControllerManager"))
+			r.Set("spec.platform.external.name", p.Get("platformName"))
+			r.Set("spec.platform.external.cloudControllerManager", p.Get("cloudControllerManager"))
 			p.Taken = p.Taken || len(p.Children) == 0
 		case "baremetal":
 			to.Type = spec.BareMetal
@@ -180,7 +173,7 @@ func (r *reader) bareMetal(n *source.Node) {
 		r.BareMetalHost(item)
 	}
 	ntp := n.Get("additionalNTPServers")
-	source.SetTexts(r.Account, "spec.network.defaults.ntp", &r.Cluster.Spec.Network.Defaults.NTP, ntp)
+	r.Set("spec.network.defaults.ntp", ntp)
 	for _, key := range []string{"externalBridge", "provisioningBridge", "libvirtURI", "bootstrapProvisioningIP", "bootstrapExternalStaticIP", "bootstrapExternalStaticGateway", "bootstrapExternalStaticDNS", "defaultMachinePlatform"} {
 		r.Rest(n.Get(key), "the agent-based installer ignores it, and so does oaictl")
 	}
@@ -191,12 +184,9 @@ func (r *reader) bareMetal(n *source.Node) {
 	}
 }
 
-// defaultReplicas is how many machines the installer takes for a pool that does
-// not say.
+// defaultReplicas is what the installer takes for a pool that does not say.
 const defaultReplicas = 3
 
-// pools carries the pools of machines over: how many of which role, their
-// architecture, and whether they use hyperthreading.
 func (r *reader) pools(n *source.Node) {
 	t := &r.Cluster.Spec.Topology
 	compute := r.ListOf(n.Get("compute"))
@@ -246,8 +236,7 @@ func (r *reader) pool(p settings.Pool) {
 	r.Rest(p.N.Get("platform"), "the agent-based installer ignores it, and so does oaictl")
 }
 
-// poolArches carries the architecture of the pools over: that of the cluster, or
-// multi, and each host's by its role.
+// poolArches carries the architecture over: the cluster's, or multi and each host's.
 func (r *reader) poolArches(pools []settings.Pool, several bool) {
 	const field = "spec.openshift.arch"
 	to := &r.Cluster.Spec.OpenShift.Arch

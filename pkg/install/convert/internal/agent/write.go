@@ -19,31 +19,11 @@ type writer struct{ *target.Writer }
 // no place for. The error is about a document in the file that cannot be read.
 func Write(c *spec.Cluster, secrets bool) ([]target.File, []loss.Loss, error) {
 	w := &writer{target.New(c, secrets)}
-	w.LoseAll(LostBy())
+	w.LoseAll(loss.Reasons("writers", "agent-based", "agent"))
 	w.installConfig()
 	w.agentConfig()
 	w.OpenShiftFolder()
 	return w.Result()
-}
-
-// LostBy says why fields have no place in the files.
-func LostBy() map[string]string {
-	return loss.ByName(target.LostToAgents(), map[string][]string{
-		"install-config.yaml has no field for it":                                                        {"metadata.tags", "spec.bundles", "spec.hosts.bmc.ca", "spec.hosts.bmc.metal3"},
-		"install-config.yaml has no field for it; add a manifest of kind Scheduler":                      {"spec.schedulableControlPlane"},
-		"install-config.yaml has no field for it; write it as ZTP manifests":                             {"spec.operators"},
-		"install-config.yaml has no field for it: the mirror is reached with verified TLS":               {"spec.registry.mirrors.insecure"},
-		"the agent-based installer does not take it from install-config.yaml; write it as ZTP manifests": {"spec.diskEncryption"},
-		"openshift-install installs its own version: use the one of this version":                        {"spec.openshift.version"},
-		"openshift-install installs its own release: extract it from this image":                         {"spec.openshift.releaseImage"},
-		"names an object of a hub": {"spec.openshift.imageSet"},
-		"is what openshift-install is asked for: agent create image, or pxe-files": {"spec.boot.method"},
-		"the agent-based installer decides it by itself":                           {"spec.hosts.bmc.rebootRunning"},
-		"agent-config.yaml has no field for it": {
-			"spec.discovery", "spec.hosts.disk.keep", "spec.hosts.labels", "spec.hosts.machineConfigPool", "spec.hosts.installerArgs",
-			"spec.hosts.ignition", "spec.hosts.ignitionEndpoint",
-		},
-	})
 }
 
 func (w *writer) agentConfig() {
@@ -95,7 +75,6 @@ func rendezvous(c *spec.Cluster) string {
 	return ""
 }
 
-// agentHost is a machine; nil for one that could not be recognised.
 func (w *writer) agentHost(host *spec.Host) hubobjects.Fields {
 	c := w.Collector.Cluster
 	macs := target.MACsOf(c, host)
@@ -127,7 +106,6 @@ func (w *writer) agentHost(host *spec.Host) hubobjects.Fields {
 	return out
 }
 
-// nicName is what the file calls the host's interface, "" where it does not.
 func nicName(host *spec.Host) string {
 	if host.Net == nil {
 		return ""
@@ -135,8 +113,7 @@ func nicName(host *spec.Host) string {
 	return host.Net.Interface
 }
 
-// installConfig is the cluster in the installer's words: our own fields, and the
-// file's overrides on top.
+// installConfig is the cluster in the installer's words, with the file's overrides on top.
 func (w *writer) installConfig() {
 	c := w.Maker.Cluster
 	config := hubobjects.Fields{
@@ -178,8 +155,6 @@ func (w *writer) installNetworking() hubobjects.Fields {
 	return out
 }
 
-// installPlatform is the platform with what it has of virtual addresses and
-// machines.
 func (w *writer) installPlatform() hubobjects.Fields {
 	c := w.Collector.Cluster
 	p := c.Spec.Platform
@@ -206,8 +181,6 @@ func (w *writer) installPlatform() hubobjects.Fields {
 	return hubobjects.Fields{string(p.Type): own}
 }
 
-// bmcHosts are the machines with their BMCs, by which the installed cluster looks
-// after them.
 func (w *writer) bmcHosts() []any {
 	c := w.Collector.Cluster
 	var list []any
@@ -283,8 +256,7 @@ func (w *writer) fencingCredentials() []any {
 	return list
 }
 
-// poolArch is the architecture in Go's words, which the installer uses; "" for
-// the installer's own.
+// poolArch is the architecture in Go's words; "" for the installer's own.
 func (w *writer) poolArch() string {
 	switch arch := w.Collector.Cluster.Spec.OpenShift.Arch; arch {
 	case spec.X86:

@@ -48,22 +48,22 @@ func Read(s *settings.Reader, in *source.Input, name string) {
 
 func (r *reader) cluster(n *source.Node, name string) {
 	c := r.Cluster
-	source.SetText(r.Account, "metadata.name", &c.Metadata.Name, r.oneWord(n, "name", "cluster"))
+	r.Set("metadata.name", r.oneWord(n, "name", "cluster"))
 	if c.Metadata.Name == "" {
 		c.Metadata.Name = name
 	}
-	source.SetText(r.Account, "spec.baseDomain", &c.Spec.BaseDomain, r.oneWord(n, "base_dns_domain", "domain"))
+	r.Set("spec.baseDomain", r.oneWord(n, "base_dns_domain", "domain"))
 	version := r.oneWord(n, "openshift_version", "version")
 	c.Spec.OpenShift.Version = r.Scalar(version)
 	r.From("spec.openshift.version", version)
-	source.SetText(r.Account, "spec.openshift.releaseImage", &c.Spec.OpenShift.ReleaseImage, n.Get("ocp_release_image"))
+	r.Set("spec.openshift.releaseImage", n.Get("ocp_release_image"))
 	r.Arch(n.Get("cpu_architecture"))
 	r.topology(n)
 	r.platform(n.Get("platform"))
-	r.SetBool("spec.schedulableControlPlane", &c.Spec.SchedulableControlPlane, n.Get("schedulable_masters"))
+	r.Set("spec.schedulableControlPlane", n.Get("schedulable_masters"))
 	roles := n.Get("hyperthreading")
 	source.Carry(r.Account, "spec.hyperthreading", &c.Spec.Hyperthreading, roles, settings.RoleSet(roles.Peek()))
-	r.SetBool("spec.fips", &c.Spec.FIPS, n.Get("fips"))
+	r.Set("spec.fips", n.Get("fips"))
 	if tags := n.Get("tags"); tags != nil {
 		c.Metadata.Tags = r.commaList(tags)
 		r.From("metadata.tags", tags)
@@ -80,8 +80,7 @@ func (r *reader) cluster(n *source.Node, name string) {
 	}
 }
 
-// oneWord is the first of some keys that is there. The others are words for the
-// same, of which one is enough.
+// oneWord is the first of some keys; the others are words for the same.
 func (r *reader) oneWord(n *source.Node, keys ...string) *source.Node {
 	chosen := source.First(n, keys...)
 	for _, key := range keys {
@@ -141,13 +140,12 @@ func (r *reader) platform(n *source.Node) {
 	p.Type = spec.PlatformType(r.Text(n.Get("type")))
 	if external := r.MapOf(n.Get("external")); external != nil {
 		p.External = &spec.ExternalPlatform{}
-		source.SetText(r.Account, "spec.platform.external.name", &p.External.Name, external.Get("platform_name"))
-		source.SetText(r.Account, "spec.platform.external.cloudControllerManager", &p.External.CloudControllerManager, external.Get("cloud_controller_manager"))
+		r.Set("spec.platform.external.name", external.Get("platform_name"))
+		r.Set("spec.platform.external.cloudControllerManager", external.Get("cloud_controller_manager"))
 	}
 }
 
-// ignored carries over which validations are ignored: all of them, or by
-// their ids.
+// ignored carries over which validations are ignored: all, or by their ids.
 func (r *reader) ignored(n *source.Node) {
 	to := &r.Cluster.Spec.IgnoreValidations
 	switch {
@@ -181,26 +179,26 @@ func (r *reader) networks(n *source.Node) {
 	for i, item := range r.ListOf(n.Get("cluster_networks")) {
 		field := fmt.Sprintf("spec.network.cluster[%d]", i)
 		var network spec.ClusterNetwork
-		source.SetText(r.Account, field+".cidr", &network.CIDR, item.Get("cidr"))
-		r.SetNumber(field+".hostPrefix", &network.HostPrefix, item.Get("host_prefix"))
+		r.SetIn(field+".cidr", &network.CIDR, item.Get("cidr"))
+		r.SetIn(field+".hostPrefix", &network.HostPrefix, item.Get("host_prefix"))
 		net.Cluster = append(net.Cluster, network)
 	}
 	if one := n.Get("cluster_network_cidr"); one != nil && net.Cluster == nil {
 		network := spec.ClusterNetwork{CIDR: r.Text(one)}
-		r.SetNumber("spec.network.cluster[0].hostPrefix", &network.HostPrefix, n.Get("cluster_network_host_prefix"))
+		r.SetIn("spec.network.cluster[0].hostPrefix", &network.HostPrefix, n.Get("cluster_network_host_prefix"))
 		net.Cluster = []spec.ClusterNetwork{network}
 		r.From("spec.network.cluster", one)
 	}
-	source.SetText(r.Account, "spec.network.type", &net.Type, n.Get("network_type"))
-	r.SetBool("spec.network.userManaged", &net.UserManaged, n.Get("user_managed_networking"))
+	r.Set("spec.network.type", n.Get("network_type"))
+	r.Set("spec.network.userManaged", n.Get("user_managed_networking"))
 	if balancer := n.Get("load_balancer"); balancer != nil {
 		kind := balancer
 		if balancer.Kind == source.MapNode {
 			kind = balancer.Get("type")
 		}
-		source.SetText(r.Account, "spec.network.loadBalancer", &net.LoadBalancer, kind)
+		r.Set("spec.network.loadBalancer", kind)
 	}
-	r.SetNumber("spec.network.mtu", &net.MTU, n.Get("mtu"))
+	r.Set("spec.network.mtu", n.Get("mtu"))
 	if ntp := r.oneWord(n, "additional_ntp_sources", "additional_ntp_source"); ntp != nil {
 		net.Defaults.NTP = r.commaList(ntp)
 		r.From("spec.network.defaults.ntp", ntp)
@@ -211,7 +209,6 @@ func (r *reader) networks(n *source.Node) {
 	}
 }
 
-// vips carries virtual addresses over: texts, or maps with an ip.
 func (r *reader) vips(field string, to *[]string, n *source.Node, keys ...string) {
 	at := r.oneWord(n, keys...)
 	if at == nil {
@@ -231,7 +228,6 @@ func (r *reader) vips(field string, to *[]string, n *source.Node, keys ...string
 	}
 }
 
-// proxy carries a proxy over: one for all, or one for each scheme.
 func (r *reader) proxy(n *source.Node) {
 	to := &r.Cluster.Spec.Proxy
 	r.ProxyURL("spec.proxy.http", &to.HTTP, n.Get("http_proxy"))
@@ -314,11 +310,7 @@ func (r *reader) image(n *source.Node) {
 	r.NetworkDelay(n.Get("network_discovery_delay_seconds"))
 }
 
-// flow takes what tells aicli what to do, rather than what a cluster is.
 func (r *reader) flow(n *source.Node) {
-	for _, key := range []string{"bmc_user", "bmc_password", "role"} {
-		r.Lose(n.Get(key), "is for hosts that say nothing of their own, and there is none")
-	}
 	r.Means(n.Get("rendezvous_ip"), "says on which machine the service of an image runs: oaictl installs with a service that runs elsewhere")
 	if len(r.Cluster.Spec.Registry.Mirrors) > 0 {
 		for _, key := range []string{"registry_url", "disconnected_url"} {
@@ -328,26 +320,7 @@ func (r *reader) flow(n *source.Node) {
 	r.MeansIf(n.Get("infraenv"), "is the default", "true", "True")
 	r.MeansIf(n.Get("day2"), "is the default", "false", "False")
 	r.MeansIf(n.Get("password"), "is the default", "false", "False")
-	for key, why := range loss.ByName(map[string][]string{
-		"oaictl names its own images after the cluster; for one that exists write spec.infraEnv.ref":   {"infraenv"},
-		"machines are added to a cluster that is there with oaictl's own verb":                         {"day2"},
-		"sets a user with a password that everybody knows: log in with a key of spec.sshKeys":          {"password"},
-		"is a command for a shell, which is not run from a file":                                       {"download_iso_cmd"},
-		"is where an image is downloaded to: ask oaictl for the image":                                 {"download_iso_path"},
-		"is where machines boot from: oaictl asks the service":                                         {"iso_url"},
-		"is how many machines are waited for: name them in spec.hosts, or count them in spec.topology": {"hosts_number"},
-		"oaictl resets a BMC only when it is told to":                                                  {"bmc_reset"},
-		"says not what is mirrored: write spec.registry.mirrors":                                       {"registry_url", "disconnected_url"},
-		"Ignition says its version itself":                                                             {"ignition_version"},
-		"belongs to a cluster that is there":                                                           {"cluster_id"},
-		"belongs to a cluster that is installed already":                                               {"api_vip_dns_name", "api_vip_dnsname", "api_vips_dnsname"},
-		"says where the service is: tell oaictl with its own flags":                                    {"onprem_ip", "AI_URL"},
-		"says which service is started: oaictl starts none":                                            {"onprem_version"},
-		"says how the service is started: oaictl starts none":                                          {"persistent", "restart_policy", "okd"},
-		"says how the service is stopped: oaictl stops none":                                           {"keep"},
-		"is a secret of the service's: tell oaictl with its own flags":                                 {"AI_OFFLINETOKEN", "AI_TOKEN"},
-		"names files with networks: write them as spec.hosts[].net.nmstate":                            {"static_network_paths"},
-	}) {
+	for key, why := range loss.Reasons("aicli-keys") {
 		r.Lose(n.Get(key), why)
 	}
 }

@@ -1,6 +1,8 @@
 package aicli
 
 import (
+	"cmp"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,7 +20,7 @@ func (r *reader) host(all, n *source.Node) {
 	i := r.HostFor(n, []string{mac.Peek()})
 	h := r.Host(i)
 	name := source.First(n, "requested_hostname", "name")
-	source.SetText(r.Account, settings.HostField(i, "name"), &h.Name, name)
+	r.Set(settings.HostField(i, "name"), name)
 	if second := n.Get("name"); second != nil && second != name {
 		if second.Peek() == h.Name {
 			r.Means(second, "is the hostname, too")
@@ -26,8 +28,8 @@ func (r *reader) host(all, n *source.Node) {
 			r.Lose(second, "aicli finds the host by this name: write by what the machine is known into "+settings.HostField(i, "match"))
 		}
 	}
-	source.SetText(r.Account, settings.HostField(i, "match.mac"), &h.Match.MAC, mac)
-	source.SetText(r.Account, settings.HostField(i, "match.uuid"), &h.Match.UUID, id)
+	r.Set(settings.HostField(i, "match.mac"), mac)
+	r.Set(settings.HostField(i, "match.uuid"), id)
 	role := n.Get("role")
 	if role == nil {
 		role = all.Get("role")
@@ -47,7 +49,7 @@ func (r *reader) host(all, n *source.Node) {
 		r.From(settings.HostField(i, "disk.keep"), keep)
 	}
 	r.labels(i, source.First(n, "node_labels", "labels"))
-	source.SetText(r.Account, settings.HostField(i, "machineConfigPool"), &h.MachineConfigPool, source.First(n, "mcp", "machine_config_pool_name"))
+	r.Set(settings.HostField(i, "machineConfigPool"), source.First(n, "mcp", "machine_config_pool_name"))
 	r.arguments(i, n.Get("extra_args"))
 	if file := n.Get("ignition_file"); file != nil {
 		if copied := r.beside(file, "ignition/"+source.FileName(filepath.Base(file.Peek()))); copied != "" {
@@ -63,7 +65,6 @@ func (r *reader) host(all, n *source.Node) {
 	}
 }
 
-// match says by what a host is known that has neither an address nor an id.
 func (r *reader) match(i int, name *source.Node) {
 	h := r.Host(i)
 	if h.Match != (spec.Match{}) || name == nil {
@@ -126,8 +127,7 @@ func (r *reader) labels(i int, n *source.Node) {
 	}
 }
 
-// arguments carries arguments of coreos-installer over: a list, or a text
-// with blanks.
+// arguments carries over arguments of coreos-installer: a list, or words in a text.
 func (r *reader) arguments(i int, n *source.Node) {
 	if n == nil {
 		return
@@ -136,7 +136,7 @@ func (r *reader) arguments(i int, n *source.Node) {
 	r.From(field, n)
 	switch {
 	case n.Kind == source.ListNode:
-		source.SetTexts(r.Account, field, &r.Host(i).InstallerArgs, n)
+		r.Set(field, n)
 	case strings.HasPrefix(strings.TrimSpace(n.Peek()), "["):
 		r.InstallerArgs(i, n)
 	default:
@@ -144,8 +144,6 @@ func (r *reader) arguments(i int, n *source.Node) {
 	}
 }
 
-// bmc carries the BMC of a host over; user and password may stand once for
-// all hosts.
 func (r *reader) bmc(i int, all, n *source.Node) {
 	address := source.First(n, "bmc_url", "url")
 	user, password := source.First(n, "bmc_user", "user"), source.First(n, "bmc_password", "password")
@@ -162,8 +160,7 @@ func (r *reader) bmc(i int, all, n *source.Node) {
 	r.Host(i).BMC.Credentials = r.Login(settings.HostField(i, "bmc.credentials"), r.BMCFile(i), user, password)
 }
 
-// network carries a static network over: nmstate as it is, or below
-// network_yaml, or in a file.
+// network carries a static network over: nmstate, or nmstate below network_yaml.
 func (r *reader) network(n *source.Node) {
 	config := n
 	var table *source.Node
@@ -215,8 +212,8 @@ func (r *reader) anyUnaddressed() bool {
 func (r *reader) networkTable(i int, table *source.Node) {
 	for _, entry := range r.ListOf(table) {
 		var nic spec.NIC
-		source.SetText(r.Account, "", &nic.Name, entry.Get("logical_nic_name"))
-		source.SetText(r.Account, "", &nic.MAC, entry.Get("mac_address"))
+		r.SetIn("", &nic.Name, entry.Get("logical_nic_name"))
+		r.SetIn("", &nic.MAC, entry.Get("mac_address"))
 		h := r.Host(i)
 		if h.Net == nil {
 			h.Net = &spec.HostNet{}
@@ -226,14 +223,116 @@ func (r *reader) networkTable(i int, table *source.Node) {
 }
 
 func networkMACs(config, table *source.Node) []string {
-	var macs []string
-	for _, entry := range table.Items() {
-		macs = append(macs, entry.Child("mac_address").Peek())
+	if table != nil {
+		return table.Each("mac_address")
 	}
-	for _, nic := range config.Child("interfaces").Items() {
-		if mac := nic.Child("mac-address").Peek(); mac != "" && table == nil {
-			macs = append(macs, mac)
+	isNone := func(mac string) bool { return mac == "" }
+	return slices.DeleteFunc(config.Child("interfaces").Each("mac-address"), isNone)
+}
+
+func (r *reader) contents(n *source.Node) {
+	c := r.Cluster
+	if secret := n.Get("pull_secret"); secret != nil {
+		if strings.HasPrefix(strings.TrimSpace(secret.Peek()), "{") {
+			r.PullSecret(secret)
+		} else if name := r.beside(secret, "pull-secret.json"); name != "" {
+			r.PullSecretFrom(spec.Source{File: name}, secret)
 		}
 	}
-	return macs
+	for _, key := range []string{"ssh_public_key", "public_key", "ssh_authorized_key"} {
+		key := n.Get(key)
+		if key == nil || key.Kind != source.TextNode || strings.Contains(strings.TrimSpace(key.Text), " ") {
+			r.SSHKeys(key)
+		} else if name := r.beside(key, ""); name != "" && c.Spec.SSHKeys == nil {
+			c.Spec.SSHKeys = []spec.PublicSource{{File: name}}
+			r.From("spec.sshKeys", key)
+		}
+	}
+	for _, key := range []string{"additional_trust_bundle", "disconnected_ca"} {
+		bundle := n.Get(key)
+		if bundle == nil || bundle.Kind != source.TextNode || strings.Contains(bundle.Text, "-----BEGIN") {
+			r.TrustBundle(bundle)
+		} else if name := r.beside(bundle, ""); name != "" && c.Spec.Registry.TrustBundle == nil {
+			c.Spec.Registry.TrustBundle = &spec.PublicSource{File: name}
+			r.From("spec.registry.trustBundle", bundle)
+		}
+	}
+	if overrides := r.MapOf(n.Get("installconfig")); overrides != nil {
+		for _, entry := range overrides.Children {
+			r.OverrideRest(entry, entry.Key)
+		}
+	}
+	if endpoint := r.MapOf(n.Get("ignition_endpoint")); endpoint != nil {
+		c.Spec.IgnitionEndpoint = &spec.IgnitionEndpoint{}
+		r.Set("spec.ignitionEndpoint.url", endpoint.Get("url"))
+		r.Lose(endpoint.Get("ca_certificate"), "is in base64: write the certificate into spec.ignitionEndpoint.ca")
+	}
+	r.manifests(n.Get("manifests"), string(spec.FolderManifests))
+	r.manifests(n.Get("openshift_manifests"), source.DirOpenShift)
+}
+
+// manifests carries over extra manifests: a folder, or a list of names and contents.
+func (r *reader) manifests(n *source.Node, folder string) {
+	switch {
+	case n == nil:
+	case n.Kind == source.TextNode:
+		r.folder(n, folder)
+	default:
+		for _, item := range r.ListOf(n) {
+			for _, entry := range r.MapOf(item).All() {
+				r.Manifest(folder, entry)
+			}
+		}
+	}
+}
+
+func (r *reader) folder(n *source.Node, folder string) {
+	dir := r.Text(n)
+	full := dir
+	if !isElsewhere(dir) {
+		full = filepath.Join(filepath.Dir(n.In.File), dir)
+	}
+	entries, ok := r.Dir(full)
+	if !ok {
+		r.Wrong(n, "the folder cannot be read", "")
+		return
+	}
+	found := false
+	for _, entry := range entries {
+		if entry.IsDir() || !source.IsYAML(entry.Name()) {
+			continue
+		}
+		data, err := r.Env.ReadFile(filepath.Join(full, entry.Name()))
+		if err != nil {
+			r.Wrong(n, "the manifest "+entry.Name()+" cannot be read: "+source.ReasonOf(err), "")
+			return
+		}
+		r.Files[folder+"/"+entry.Name()] = data
+		found = true
+	}
+	if found {
+		r.Cluster.Spec.Manifests = append(r.Cluster.Spec.Manifests, spec.ManifestSource{Path: folder})
+		r.From(fmt.Sprintf("spec.manifests[%d]", len(r.Cluster.Spec.Manifests)-1), n)
+	}
+}
+
+// isElsewhere says whether a path means the same wherever the document stands.
+func isElsewhere(path string) bool { return filepath.IsAbs(path) || strings.HasPrefix(path, "~") }
+
+// beside takes the path of a file. One that is relative to the parameters is
+// copied, so that it stands beside the document; "" where it cannot be read.
+func (r *reader) beside(n *source.Node, name string) string {
+	file := r.Text(n)
+	if file == "" {
+		return ""
+	}
+	if isElsewhere(file) {
+		return file
+	}
+	data, err := r.Env.ReadFile(filepath.Join(filepath.Dir(n.In.File), file))
+	if err != nil {
+		r.Wrong(n, "the file that it names cannot be read: "+source.ReasonOf(err), "name a file relative to the parameters")
+		return ""
+	}
+	return r.File(cmp.Or(name, source.FileName(filepath.Base(file))), data)
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// The kinds of Cluster API that are read.
 const (
 	kindCAPICluster       = "Cluster"
 	kindControlPlane      = "OpenshiftAssistedControlPlane"
@@ -25,8 +24,7 @@ type reader struct {
 	name string // of the Cluster
 }
 
-// Read reads Cluster API objects. They name no machines: those are chosen by the
-// infrastructure provider.
+// Read reads Cluster API objects, which name no machines: a provider chooses them.
 func Read(s *settings.Reader, in *source.Input) {
 	r := &reader{Hub: &ztp.Hub{Reader: s}}
 	r.Nowhere = "cluster.yaml has no place for it"
@@ -77,7 +75,6 @@ func (r *reader) names(n *source.Node) {
 	r.MeansIf(n.Get("metadata", "labels", "cluster.x-k8s.io/cluster-name"), "joins the object with its Cluster", r.name)
 }
 
-// restOfKinds tells what is left to Cluster API.
 func (r *reader) restOfKinds(byKind map[string][]*source.Node) {
 	for kind, list := range byKind {
 		for _, n := range list {
@@ -105,28 +102,28 @@ func (r *reader) controlPlane(h *ztp.Objects, n *source.Node, clusters []*source
 	if name == nil {
 		name = n.Get("metadata", "name")
 	}
-	source.SetText(r.Account, "metadata.name", &c.Metadata.Name, name)
+	r.Set("metadata.name", name)
 	r.ObjectNamespace(n)
 	if len(clusters) > 0 {
 		r.ObjectNamespace(clusters[0])
 		r.Means(clusters[0].Get("metadata", "name"), "objects are named after the cluster")
 	}
 	r.names(n)
-	source.SetText(r.Account, "spec.openshift.version", &c.Spec.OpenShift.Version, s.Get("distributionVersion"))
+	r.Set("spec.openshift.version", s.Get("distributionVersion"))
 	if replicas := s.Get("replicas"); replicas != nil {
 		c.Spec.Topology.ControlPlane = r.Number(replicas)
 		r.From("spec.topology.controlPlane", replicas)
 	} else {
 		c.Spec.Topology.ControlPlane = new(1) // what the API server fills in for no number
 	}
-	source.SetText(r.Account, "spec.baseDomain", &c.Spec.BaseDomain, config.Get("baseDomain"))
+	r.Set("spec.baseDomain", config.Get("baseDomain"))
 	r.vips(config)
 	r.PullSecretRef(h, config.Get("pullSecretRef", "name"))
 	r.MirrorMap(h, config.Get("imageRegistryRef"))
 	r.ManifestRefs(h, r.ListOf(config.Get("manifestsConfigMapRefs")))
 	r.DiskEncryption(config.Get("diskEncryption"))
 	r.Proxy(config.Get("proxy"))
-	r.SetBool("spec.schedulableControlPlane", &c.Spec.SchedulableControlPlane, config.Get("mastersSchedulable"))
+	r.Set("spec.schedulableControlPlane", config.Get("mastersSchedulable"))
 	r.SSHKeys(config.Get("sshAuthorizedKey"))
 	notes := n.Get("metadata", "annotations")
 	r.InstallOverrides(notes.Get("controlplane.cluster.x-k8s.io/install-config-override"))
@@ -153,8 +150,6 @@ func (r *reader) vips(config *source.Node) {
 	}
 }
 
-// capabilities carries capabilities over, which the install-config has in other
-// words.
 func (r *reader) capabilities(n *source.Node) {
 	if n = r.MapOf(n); n == nil {
 		return
@@ -171,11 +166,11 @@ func (r *reader) networks(n, controlPlane *source.Node) {
 		for i, item := range r.ListOf(pods) {
 			field := fmt.Sprintf("spec.network.cluster[%d].cidr", i)
 			var network spec.ClusterNetwork
-			source.SetText(r.Account, field, &network.CIDR, item)
+			r.SetIn(field, &network.CIDR, item)
 			to.Cluster = append(to.Cluster, network)
 		}
 	}
-	source.SetTexts(r.Account, "spec.network.service", &to.Service, net.Get("services", "cidrBlocks"))
+	r.Set("spec.network.service", net.Get("services", "cidrBlocks"))
 	ref := n.Get("spec", "controlPlaneRef")
 	r.Reference(ref.Get("name"), controlPlane)
 	for _, key := range []string{"apiGroup", "apiVersion", "kind", "namespace"} {
@@ -202,8 +197,7 @@ func (r *reader) machineDeployment(n *source.Node) int {
 	return *count
 }
 
-// bootstrap carries over what the bootstrap provider says of the discovery
-// image. The service has one for the cluster.
+// bootstrap carries over the discovery image, of which the service has one for the cluster.
 func (r *reader) bootstrap(h *ztp.Objects, s *source.Node) {
 	if s = r.MapOf(s); s == nil {
 		return
@@ -217,7 +211,7 @@ func (r *reader) bootstrap(h *ztp.Objects, s *source.Node) {
 			r.PullSecretRef(h, ref)
 		}
 	}
-	source.SetTexts(r.Account, "spec.network.defaults.ntp", &c.Spec.Network.Defaults.NTP, s.Get("additionalNTPSources"))
+	r.Set("spec.network.defaults.ntp", s.Get("additionalNTPSources"))
 	r.SSHKeys(s.Get("sshAuthorizedKey"))
 	if arch := s.Get("cpuArchitecture"); arch != nil {
 		r.From("spec.openshift.arch", arch)
@@ -247,8 +241,7 @@ func (r *reader) arguments(n *source.Node) {
 	r.Lose(n, "the provider makes arguments of coreos-installer of it: write them as spec.hosts[].installerArgs, such as --append-karg")
 }
 
-// machines carries machines over that stand beside Cluster API's objects as
-// BareMetalHosts with a network.
+// machines carries over BareMetalHosts that stand beside Cluster API's objects.
 func (r *reader) machines(in *source.Input, h *ztp.Objects) {
 	for _, list := range [][]*source.Node{h.Deployments, h.Installs, h.InfraEnvs, h.ImageSets} {
 		for _, n := range list {

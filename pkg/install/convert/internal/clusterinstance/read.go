@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/loss"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/settings"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/source"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/ztp"
@@ -14,8 +15,7 @@ import (
 
 type reader struct{ *ztp.Hub }
 
-// Read reads a ClusterInstance of SiteConfig, and the Secrets and ConfigMaps beside
-// it.
+// Read reads a ClusterInstance of SiteConfig, and the Secrets and ConfigMaps beside it.
 func Read(s *settings.Reader, in *source.Input) {
 	r := &reader{&ztp.Hub{Reader: s}}
 	r.Nowhere = "cluster.yaml has no place for it"
@@ -48,16 +48,16 @@ func Read(s *settings.Reader, in *source.Input) {
 }
 
 func (r *reader) instance(h *ztp.Objects, n *source.Node) {
-	c, s := r.Cluster, r.MapOf(n.Get("spec"))
-	source.SetText(r.Account, "metadata.name", &c.Metadata.Name, s.Get("clusterName"))
+	s := r.MapOf(n.Get("spec"))
+	r.Set("metadata.name", s.Get("clusterName"))
 	r.ObjectNames(n, "")
-	source.SetText(r.Account, "spec.baseDomain", &c.Spec.BaseDomain, s.Get("baseDomain"))
+	r.Set("spec.baseDomain", s.Get("baseDomain"))
 	r.PullSecretRef(h, s.Get("pullSecretRef", "name"))
 	r.ImageSetRef(h, s.Get("clusterImageSetNameRef"))
 	r.SSHKeys(s.Get("sshPublicKey"))
 	r.VIPs(s)
 	r.Networking(s)
-	source.SetTexts(r.Account, "spec.network.defaults.ntp", &c.Spec.Network.Defaults.NTP, s.Get("additionalNTPSources"))
+	r.Set("spec.network.defaults.ntp", s.Get("additionalNTPSources"))
 	r.Hold(s.Get("holdInstallation"))
 	r.PlatformType(s.Get("platformType"), nil)
 	r.Arch(s.Get("cpuArchitecture"))
@@ -79,8 +79,7 @@ func (r *reader) instance(h *ztp.Objects, n *source.Node) {
 	r.nodesOnly(s)
 }
 
-// encryption carries disk encryption over: ClusterInstance knows it for
-// all machines alike.
+// encryption carries disk encryption over, which is the same for all machines.
 func (r *reader) encryption(n *source.Node) {
 	if n = r.MapOf(n); n == nil {
 		return
@@ -122,8 +121,7 @@ func (r *reader) liftTrustBundle(n *source.Node) {
 	r.From("spec.registry.trustBundle", n)
 }
 
-// clusterType carries over the shape of a cluster; the roles of its nodes say
-// the rest.
+// clusterType carries over the shape of a cluster, which the roles of its nodes complete.
 func (r *reader) clusterType(n *source.Node) {
 	counts := map[spec.Role]int{}
 	for i := range r.Cluster.Spec.Hosts {
@@ -157,8 +155,6 @@ func (r *reader) clusterType(n *source.Node) {
 	}
 }
 
-// extras carries over the labels and annotations of AgentClusterInstall
-// that cluster.yaml has words for.
 func (r *reader) extras(s *source.Node) {
 	c, kind := r.Cluster, hubapi.KindAgentClusterInstall
 	r.Tag(s.Get("extraLabels", kind, hubapi.LabelConsumer))
@@ -168,17 +164,8 @@ func (r *reader) extras(s *source.Node) {
 	r.Ignored("spec.ignoreValidations.hosts", &c.Spec.IgnoreValidations.Hosts, notes.Get(hubapi.AnnotationIgnoredHostValidations))
 }
 
-// nodesOnly tells what only SiteConfig acts on.
 func (r *reader) nodesOnly(s *source.Node) {
-	for key, why := range map[string]string{
-		"extraLabels":         "labels objects that SiteConfig makes",
-		"extraAnnotations":    "annotates objects that SiteConfig makes",
-		"suppressedManifests": "leaves out objects that SiteConfig makes",
-		"pruneManifests":      "deletes objects that SiteConfig has made",
-		"reinstall":           "installs once more with SiteConfig: oaictl does with its own verbs",
-		"ironicInspect":       "oaictl needs no inspection",
-		"hostRef":             "the machine is an object of the hub: write its bmc and match here",
-	} {
+	for key, why := range loss.Reasons("siteconfig-keys") {
 		at := s.Get(key)
 		r.MeansEmpty(at, "is empty")
 		r.MeansIf(at, "is the default", "")
@@ -186,8 +173,7 @@ func (r *reader) nodesOnly(s *source.Node) {
 	}
 }
 
-// templates takes the templates that SiteConfig comes with: they make the
-// objects that oaictl makes, too.
+// templates takes SiteConfig's own templates, which make the objects that oaictl makes.
 func (r *reader) templates(n *source.Node, usual string) {
 	for _, ref := range r.ListOf(n) {
 		if ref.Get("name").Peek() == usual {
@@ -197,20 +183,19 @@ func (r *reader) templates(n *source.Node, usual string) {
 	r.Rest(n, "templates make what they say, which is not looked at")
 }
 
-// node carries a node over, which a BareMetalHost boots.
 func (r *reader) node(h *ztp.Objects, n *source.Node) {
 	if n = r.MapOf(n); n == nil {
 		return
 	}
 	i := r.AddHost(n)
 	to := r.Host(i)
-	source.SetText(r.Account, settings.HostField(i, "name"), &to.Name, n.Get("hostName"))
+	r.Set(settings.HostField(i, "name"), n.Get("hostName"))
 	role := n.Get("role")
 	if role == nil {
 		to.Role = spec.ControlPlane
 	}
 	r.Role(i, role)
-	source.SetText(r.Account, settings.HostField(i, "match.mac"), &to.Match.MAC, n.Get("bootMACAddress"))
+	r.Set(settings.HostField(i, "match.mac"), n.Get("bootMACAddress"))
 	r.Hints(i, n.Get("rootDeviceHints"))
 	r.bmc(h, i, n)
 	r.Network(i, n.Get("nodeNetwork", "interfaces"), n.Get("nodeNetwork", "config"))
@@ -220,10 +205,10 @@ func (r *reader) node(h *ztp.Objects, n *source.Node) {
 	if arch := n.Get("cpuArchitecture"); arch != nil && settings.ArchOf(arch.Peek()) == r.Cluster.Spec.OpenShift.Arch {
 		r.Means(arch, "is that of the cluster")
 	} else {
-		source.SetText(r.Account, settings.HostField(i, "arch"), &to.Arch, arch)
+		r.Set(settings.HostField(i, "arch"), arch)
 		to.Arch = settings.ArchOf(string(to.Arch))
 	}
-	source.SetText(r.Account, settings.HostField(i, "machineConfigPool"), &to.MachineConfigPool, n.Get("extraAnnotations", hubapi.KindBareMetalHost, hubapi.AnnotationBMACMachineConfigPool))
+	r.Set(settings.HostField(i, "machineConfigPool"), n.Get("extraAnnotations", hubapi.KindBareMetalHost, hubapi.AnnotationBMACMachineConfigPool))
 	r.Metal3(i, n.Get("bootMode"), n.Get("automatedCleaningMode"), n.Get("ironicInspect"), n.Get("extraAnnotations", hubapi.KindBareMetalHost))
 	r.templates(n.Get("templateRefs"), "ai-node-templates-v1")
 	r.nodesOnly(n)

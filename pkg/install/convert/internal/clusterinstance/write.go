@@ -10,6 +10,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubobjects"
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/loss"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/target"
 	"github.com/oaictl/oaictl/pkg/install/render"
@@ -32,7 +33,7 @@ type writer struct{ *target.Writer }
 // or manifests that no ConfigMap takes.
 func Write(c *spec.Cluster, secrets bool) ([]target.File, []loss.Loss, error) {
 	w := &writer{target.New(c, secrets)}
-	w.LoseAll(LostBy())
+	w.LoseAll(loss.Reasons("writers", "clusterinstance"))
 	all := []*unstructured.Unstructured{w.NamespaceObject()}
 	set := w.ImageSet()
 	if set != nil {
@@ -55,26 +56,6 @@ func Write(c *spec.Cluster, secrets bool) ([]target.File, []loss.Loss, error) {
 	return w.Result()
 }
 
-// LostBy says why fields have no place in a ClusterInstance.
-func LostBy() map[string]string {
-	return loss.ByName(map[string][]string{
-		"the hub waits for every machine":                                                 {"spec.topology.required"},
-		"SiteConfig boots machines from BareMetalHosts, from the hub's own kind of image": {"spec.boot"},
-		"SiteConfig makes an InfraEnv for each node":                                      {"spec.infraEnv"},
-		"SiteConfig approves the machines of its nodes":                                   {"spec.acceptUnknownHosts"},
-		"metal3 boots a machine whatever it runs":                                         {"spec.hosts.bmc.rebootRunning"},
-		"the hub recognises machines by their MAC addresses only":                         target.Recognised(),
-		target.RESTOnly: target.Overrides(),
-		"ClusterInstance has no field for it": {
-			"spec.topology.fencing", "spec.network.loadBalancer", "spec.hyperthreading", "spec.schedulableControlPlane", "spec.operators", "spec.bundles",
-			"spec.discovery.kernelArgs", "spec.discovery.networkDelay", "spec.discovery.osVersion", "spec.hub.agentLabels", "spec.hub.ipxe", "spec.ignitionEndpoint",
-			"spec.hosts.bmc.ca", "spec.hosts.bmc.insecure", "spec.hosts.disk.keep", "spec.hosts.fencing", "spec.hosts.ignitionEndpoint",
-		},
-	})
-}
-
-// instance is the object itself, and the Secrets with the credentials of
-// its nodes.
 func (w *writer) instance(manifests []*unstructured.Unstructured) (instance *unstructured.Unstructured, credentials []*unstructured.Unstructured) {
 	c, set := w.Maker.Cluster, w.Maker.Cluster.Spec
 	object := w.Object("ClusterInstance", c.Metadata.Name)
@@ -112,11 +93,7 @@ func (w *writer) instance(manifests []*unstructured.Unstructured) (instance *uns
 	}
 	hubobjects.Put(s, "ignitionConfigOverride", ignition)
 	if len(manifests) > 0 {
-		var refs []any
-		for _, m := range manifests {
-			refs = append(refs, hubobjects.Fields{"name": m.GetName()})
-		}
-		s["extraManifestsRefs"] = refs
+		s["extraManifestsRefs"] = hubobjects.NamesOf(manifests)
 	}
 	w.extras(s)
 	w.infraEnv(s)
@@ -162,8 +139,7 @@ func (w *writer) network(s hubobjects.Fields) {
 	}
 }
 
-// encryption is disk encryption, which SiteConfig knows for all roles at
-// once.
+// encryption is disk encryption, which SiteConfig knows for all roles at once.
 func (w *writer) encryption(d *spec.DiskEncryption) hubobjects.Fields {
 	out := hubobjects.Fields{"type": "tpm2"}
 	if d.Mode == spec.Tang {
@@ -184,8 +160,7 @@ func (w *writer) encryption(d *spec.DiskEncryption) hubobjects.Fields {
 	return out
 }
 
-// overrides are the file's, with the trust bundle, for which SiteConfig
-// has no other place.
+// overrides are the file's, with the trust bundle, for which there is no field.
 func (w *writer) overrides() string {
 	c := w.Maker.Cluster
 	text, err := c.InstallConfigOverrides()
@@ -215,8 +190,6 @@ func (w *writer) overrides() string {
 	return string(out)
 }
 
-// extras are the label and the annotations of the AgentClusterInstall
-// that SiteConfig makes.
 func (w *writer) extras(s hubobjects.Fields) {
 	c := w.Maker.Cluster
 	if len(c.Metadata.Tags) == 1 {
@@ -229,15 +202,12 @@ func (w *writer) extras(s hubobjects.Fields) {
 	}
 }
 
-// classified are the labels that Agents get, for which a hub has objects of their
-// own.
+// classified are the labels that Agents get, which are objects of their own.
 func (w *writer) classified() []*unstructured.Unstructured {
 	own := hubobjects.Maker{Refusals: hubobjects.Refusals{Cluster: w.Collector.Cluster}, Namespace: w.Maker.Namespace}
 	return own.Classifications()
 }
 
-// infraEnv are the labels and annotations of the InfraEnvs that
-// SiteConfig makes, beside those of the AgentClusterInstall.
 func (w *writer) infraEnv(s hubobjects.Fields) {
 	own := hubobjects.Maker{Refusals: hubobjects.Refusals{Cluster: w.Collector.Cluster}}
 	env := &unstructured.Unstructured{Object: hubobjects.Fields{}}
@@ -257,7 +227,6 @@ func (w *writer) infraEnv(s hubobjects.Fields) {
 	extra("extraAnnotations", env.GetAnnotations())
 }
 
-// nodeMetal3 is how metal3 treats the machine.
 func nodeMetal3(out hubobjects.Fields, host *spec.Host) {
 	if host.BMC == nil {
 		return
@@ -299,8 +268,6 @@ func rolesOf(c *spec.Cluster) map[string]spec.Role {
 	return roles
 }
 
-// node is a machine, and the Secret with the credentials of its BMC, by which
-// SiteConfig boots it.
 func (w *writer) node(host *spec.Host, role spec.Role) (out hubobjects.Fields, credentials []*unstructured.Unstructured) {
 	c := w.Maker.Cluster
 	out = hubobjects.Fields{
@@ -328,14 +295,13 @@ func (w *writer) node(host *spec.Host, role spec.Role) (out hubobjects.Fields, c
 	if len(host.Labels) > 0 {
 		out["nodeLabels"] = hubobjects.AnyMap(host.Labels)
 	}
-	hubobjects.Put(out, "installerArgs", hubobjects.InstallerArgs(host))
+	hubobjects.Put(out, "installerArgs", string(setting.OfHost(host, "", nil)[setting.Args]))
 	hubobjects.Put(out, "ignitionConfigOverride", w.HostIgnition(host))
 	nodeMetal3(out, host)
 	return out, credentials
 }
 
-// nodeBMC is how the machine is booted; one that is not said is lost, for every
-// node has one.
+// nodeBMC is how the machine is booted; a node without a BMC is told.
 func (w *writer) nodeBMC(out hubobjects.Fields, host *spec.Host) []*unstructured.Unstructured {
 	if host.BMC == nil {
 		w.LoseHost(host, "bmc", nil, "is missing: SiteConfig boots every node by its BMC; add bmcAddress and bmcCredentialsName")

@@ -3,10 +3,16 @@
 package loss
 
 import (
+	_ "embed" // reasons.yaml
 	"encoding"
 	"fmt"
+	"maps"
 	"reflect"
+	"strconv"
 	"strings"
+	"sync"
+
+	"sigs.k8s.io/yaml"
 
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -99,17 +105,56 @@ func FieldName(field reflect.StructField) string {
 	return strings.TrimPrefix(name, "-")
 }
 
-// ByName is the reason of each name, from the names of each reason.
-func ByName(reasons ...map[string][]string) map[string]string {
-	why := map[string]string{}
-	for _, all := range reasons {
+// FieldAt is a field of a cluster by its path, such as spec.hosts[2].match.mac. What it
+// stands in is made where it is missing.
+func FieldAt(v reflect.Value, path string) reflect.Value {
+	for key := range strings.SplitSeq(path, ".") {
+		if v.Kind() == reflect.Pointer {
+			if v.IsNil() {
+				v.Set(reflect.New(v.Type().Elem()))
+			}
+			v = v.Elem()
+		}
+		name, index, inList := strings.Cut(strings.TrimSuffix(key, "]"), "[")
+		named, _ := v.Type().FieldByNameFunc(func(own string) bool {
+			field, _ := v.Type().FieldByName(own)
+			return FieldName(field) == name
+		})
+		v = v.FieldByIndex(named.Index)
+		if i, err := strconv.Atoi(index); inList && err == nil {
+			v = v.Index(i)
+		}
+	}
+	return v
+}
+
+//go:embed reasons.yaml
+var reasons []byte
+
+var byName = sync.OnceValue(func() map[string]map[string]string {
+	var sections map[string]map[string][]string
+	if err := yaml.UnmarshalStrict(reasons, &sections); err != nil {
+		panic(fmt.Sprintf("convert: reasons.yaml: %v", err))
+	}
+	why := map[string]map[string]string{}
+	for section, all := range sections {
+		why[section] = map[string]string{}
 		for reason, names := range all {
 			for _, name := range names {
-				why[name] = reason
+				why[section][name] = reason
 			}
 		}
 	}
 	return why
+})
+
+// Reasons are those of sections of reasons.yaml, by the names of what is left behind.
+func Reasons(sections ...string) map[string]string {
+	all := map[string]string{}
+	for _, section := range sections {
+		maps.Copy(all, byName()[section])
+	}
+	return all
 }
 
 // Redacted stands for a secret in a Loss.

@@ -53,7 +53,7 @@ func (r *Reader) Fencing(n *source.Node) {
 		field := HostField(i, "fencing")
 		r.From(field, item)
 		f := &spec.Fencing{}
-		source.SetText(r.Account, field+".address", &f.Address, item.Get("address"))
+		r.SetIn(field+".address", &f.Address, item.Get("address"))
 		f.Credentials = r.Login(field+".credentials", "fencing/"+source.FileName(r.Host(i).Name), item.Get("username"), item.Get("password"))
 		if verify := item.Get("certificateVerification"); verify != nil {
 			insecure := r.Text(verify) == "Disabled"
@@ -69,14 +69,12 @@ func (r *Reader) Fencing(n *source.Node) {
 // redfishURL matches addresses with a scheme that oaictl speaks.
 var redfishURL = regexp.MustCompile(`(?i)^(?:(?:redfish(?:-virtualmedia)?|(?:idrac|ilo4|ilo5)-virtualmedia)(?:\+https?)?|https?)://`)
 
-// isRedfish says whether oaictl can speak to a BMC. metal3 takes an address
-// without a scheme for IPMI.
+// isRedfish says whether oaictl can speak to a BMC. metal3 takes a bare address for IPMI.
 func (r *Reader) isRedfish(address string) bool {
 	return redfishURL.MatchString(address) || r.BareRedfish && !strings.Contains(address, "://")
 }
 
-// BMC carries the address of a BMC and its flag over; false where it is one that
-// oaictl cannot speak to.
+// BMC carries a BMC's address and flag over; false for one that oaictl cannot speak to.
 func (r *Reader) BMC(i int, whole, address, insecure *source.Node) bool {
 	if address == nil || address.Peek() == "" {
 		if address != nil {
@@ -94,7 +92,7 @@ func (r *Reader) BMC(i int, whole, address, insecure *source.Node) bool {
 		h.BMC = &spec.BMC{}
 	}
 	r.From(field, address)
-	source.SetText(r.Account, field+".address", &h.BMC.Address, address)
+	r.Set(field+".address", address)
 	if flag := r.Boolean(insecure); flag != nil {
 		h.BMC.Insecure = *flag
 	}

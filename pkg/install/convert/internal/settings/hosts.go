@@ -8,8 +8,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// BareMetalHost carries a machine of platform.baremetal.hosts over. One that has
-// a BMC can be booted by oaictl.
+// BareMetalHost carries over a machine of platform.baremetal.hosts.
 func (r *Reader) BareMetalHost(n *source.Node) {
 	if n = r.MapOf(n); n == nil {
 		return
@@ -17,12 +16,12 @@ func (r *Reader) BareMetalHost(n *source.Node) {
 	mac := n.Get("bootMACAddress")
 	i := r.HostFor(n, []string{mac.Peek()})
 	h := r.Host(i)
-	source.SetText(r.Account, HostField(i, "name"), &h.Name, n.Get("name"))
+	r.Set(HostField(i, "name"), n.Get("name"))
 	r.Role(i, n.Get("role"))
 	if mac != nil && SameMAC(mac.Peek(), h.Match.MAC) {
 		r.Text(mac)
 	}
-	source.SetText(r.Account, HostField(i, "match.mac"), &h.Match.MAC, mac)
+	r.Set(HostField(i, "match.mac"), mac)
 	r.Hints(i, n.Get("rootDeviceHints"))
 	r.BMCOf(i, r.MapOf(n.Get("bmc")))
 	r.Network(i, nil, n.Get("networkConfig"))
@@ -61,8 +60,7 @@ func (r *Reader) NameInterface(i int, mac *source.Node) {
 // HostField is the path of a field of a host in cluster.yaml.
 func HostField(i int, name string) string { return fmt.Sprintf("spec.hosts[%d].%s", i, name) }
 
-// HostFor is the host that has one of the addresses or one of the names, else one
-// that is added for n.
+// HostFor is the host with one of the addresses or names, else one that is added for n.
 func (r *Reader) HostFor(n *source.Node, macs []string, names ...string) int {
 	i := r.HostWithMAC(macs...)
 	for _, name := range names {
@@ -76,14 +74,13 @@ func (r *Reader) HostFor(n *source.Node, macs []string, names ...string) int {
 	return i
 }
 
-// HostName carries the hostname of a host over, which is its name unless it has
-// another one.
+// HostName carries over the hostname, which is the name unless there is another one.
 func (r *Reader) HostName(i int, n *source.Node) {
 	h := r.Host(i)
 	if h.Name == "" || h.Name == n.Peek() {
-		source.SetText(r.Account, HostField(i, "name"), &h.Name, n)
+		r.Set(HostField(i, "name"), n)
 	} else {
-		source.SetText(r.Account, HostField(i, "hostname"), &h.Hostname, n)
+		r.Set(HostField(i, "hostname"), n)
 	}
 }
 
@@ -186,23 +183,7 @@ func ArchOf(word string) spec.Arch {
 }
 
 // Hints carries root device hints over, which all formats write alike.
-func (r *Reader) Hints(i int, n *source.Node) {
-	if n = r.MapOf(n); n == nil {
-		return
-	}
-	to, field := &r.Host(i).Disk.Hints, HostField(i, "disk.hints")
-	r.From(field, n)
-	source.SetText(r.Account, field+".deviceName", &to.DeviceName, n.Get("deviceName"))
-	source.SetText(r.Account, field+".hctl", &to.HCTL, n.Get("hctl"))
-	source.SetText(r.Account, field+".model", &to.Model, n.Get("model"))
-	source.SetText(r.Account, field+".vendor", &to.Vendor, n.Get("vendor"))
-	source.SetText(r.Account, field+".serialNumber", &to.SerialNumber, n.Get("serialNumber"))
-	r.SetNumber(field+".minSizeGigabytes", &to.MinSizeGigabytes, n.Get("minSizeGigabytes"))
-	source.SetText(r.Account, field+".wwn", &to.WWN, n.Get("wwn"))
-	source.SetText(r.Account, field+".wwnWithExtension", &to.WWNWithExtension, n.Get("wwnWithExtension"))
-	source.SetText(r.Account, field+".wwnVendorExtension", &to.WWNVendorExtension, n.Get("wwnVendorExtension"))
-	r.SetBool(field+".rotational", &to.Rotational, n.Get("rotational"))
-}
+func (r *Reader) Hints(i int, n *source.Node) { r.Set(HostField(i, "disk.hints"), n) }
 
 // Network carries the static network of a host over: nmstate, and the interfaces
 // that it speaks of. Without nmstate the host uses DHCP and is only recognised by
@@ -262,8 +243,8 @@ func (r *Reader) nic(i, j int, n *source.Node) {
 	field := fmt.Sprintf("%s[%d]", HostField(i, "net.interfaces"), len(h.Net.Interfaces))
 	r.From(field, n)
 	var nic spec.NIC
-	source.SetText(r.Account, field+".name", &nic.Name, name)
-	source.SetText(r.Account, field+".mac", &nic.MAC, mac)
+	r.SetIn(field+".name", &nic.Name, name)
+	r.SetIn(field+".mac", &nic.MAC, mac)
 	h.Net.Interfaces = append(h.Net.Interfaces, nic)
 }
 
@@ -287,25 +268,14 @@ func (r *Reader) NodeLabels(i int, n *source.Node) {
 	}
 }
 
-// InstallerArgs carries arguments of coreos-installer over, a JSON list in a
-// text.
+// InstallerArgs carries over arguments of coreos-installer, a JSON list in a text.
 func (r *Reader) InstallerArgs(i int, n *source.Node) {
-	if n == nil || n.Kind == source.TextNode && n.Text == "" {
-		r.Text(n)
-		return
-	}
-	field := HostField(i, "installerArgs")
-	r.From(field, n)
-	source.SetTexts(r.Account, field, &r.Host(i).InstallerArgs, r.Embed(n))
+	r.Set(HostField(i, "installerArgs"), r.EmbedText(n))
 }
 
 // HostIgnition carries over what is merged into a host's own Ignition.
 func (r *Reader) HostIgnition(i int, n *source.Node) {
-	if n == nil || n.Kind == source.TextNode && n.Text == "" {
-		r.Text(n)
-		return
-	}
-	if n = r.Embed(n); n != nil {
+	if n = r.EmbedText(n); n != nil {
 		r.Host(i).Ignition = r.Document(HostField(i, "ignition"), n)
 	}
 }

@@ -2,6 +2,11 @@ package settings
 
 import (
 	"fmt"
+	"path"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
 
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/source"
@@ -26,18 +31,17 @@ func (r *Reader) NoProxy(n *source.Node) {
 	source.Carry(r.Account, "spec.proxy.no", &r.Cluster.Spec.Proxy.No, n, list)
 }
 
-// Networking carries the networks over. Formats differ in how they write service
-// networks: as texts, or as maps with a cidr.
+// Networking carries the networks over; a service network is a text, or a map with a cidr.
 func (r *Reader) Networking(n *source.Node) {
 	if n = r.MapOf(n); n == nil {
 		return
 	}
 	net := &r.Cluster.Spec.Network
-	source.SetText(r.Account, "spec.network.type", &net.Type, n.Get("networkType"))
+	r.Set("spec.network.type", n.Get("networkType"))
 	r.CIDRs("spec.network.machine", &net.Machine, n.Get("machineNetwork"))
 	r.CIDRs("spec.network.service", &net.Service, n.Get("serviceNetwork"))
-	r.clusterNetworks(n.Get("clusterNetwork"))
-	r.SetNumber("spec.network.mtu", &net.MTU, n.Get("clusterNetworkMTU"))
+	r.Set("spec.network.cluster", n.Get("clusterNetwork"))
+	r.Set("spec.network.mtu", n.Get("clusterNetworkMTU"))
 	r.Override(n.Get("ovnKubernetesConfig"), "networking", "ovnKubernetesConfig")
 }
 
@@ -62,31 +66,11 @@ func (r *Reader) CIDRs(field string, to *[]string, n *source.Node) {
 	r.From(field, n)
 }
 
-func (r *Reader) clusterNetworks(n *source.Node) {
-	if n == nil {
-		return
-	}
-	to := &r.Cluster.Spec.Network.Cluster
-	*to = []spec.ClusterNetwork{}
-	r.From("spec.network.cluster", n)
-	for i, item := range r.ListOf(n) {
-		if item = r.MapOf(item); item == nil {
-			continue
-		}
-		field := fmt.Sprintf("spec.network.cluster[%d]", i)
-		r.From(field, item)
-		var network spec.ClusterNetwork
-		source.SetText(r.Account, field+".cidr", &network.CIDR, item.Get("cidr"))
-		r.SetNumber(field+".hostPrefix", &network.HostPrefix, item.Get("hostPrefix"))
-		*to = append(*to, network)
-	}
-}
-
 // VIPs carries virtual addresses over, each as a list or, formerly, as one.
 func (r *Reader) VIPs(n *source.Node) {
 	to := &r.Cluster.Spec.Network.VIPs
-	source.SetTexts(r.Account, "spec.network.vips.api", &to.API, n.Get("apiVIPs"))
-	source.SetTexts(r.Account, "spec.network.vips.ingress", &to.Ingress, n.Get("ingressVIPs"))
+	r.Set("spec.network.vips.api", n.Get("apiVIPs"))
+	r.Set("spec.network.vips.ingress", n.Get("ingressVIPs"))
 	r.oneVIP("spec.network.vips.api", &to.API, n.Get("apiVIP"))
 	r.oneVIP("spec.network.vips.ingress", &to.Ingress, n.Get("ingressVIP"))
 }
@@ -122,4 +106,158 @@ func (r *Reader) Balancer(n *source.Node) {
 		r.Wrong(n, fmt.Sprintf("%q is not known here", word), "write ClusterManaged or UserManaged")
 	}
 	r.From(field, n)
+}
+
+// Override passes a value on to the install-config as it is, save for secrets.
+func (r *Reader) Override(n *source.Node, keys ...string) {
+	if n == nil || n.Taken && len(n.Children) == 0 {
+		return
+	}
+	if source.HoldsSecret(n) {
+		r.Lose(n, "holds a secret, which never stands in cluster.yaml itself")
+		return
+	}
+	all := &r.Cluster.Spec.Overrides.InstallConfig
+	if *all == nil {
+		*all = map[string]any{}
+	}
+	at := *all
+	for _, key := range keys[:len(keys)-1] {
+		below, is := at[key].(map[string]any)
+		if !is {
+			below = map[string]any{}
+			at[key] = below
+		}
+		at = below
+	}
+	last := keys[len(keys)-1]
+	field := "spec.overrides.installConfig." + strings.Join(keys, ".")
+	if have, twice := at[last]; twice && !reflect.DeepEqual(have, n.Plain()) {
+		r.Second(field, n)
+		return
+	}
+	at[last] = n.Plain()
+	r.From(field, n)
+	n.Take()
+}
+
+// RawManifests carries the folder of extra manifests over as it is.
+func (r *Reader) RawManifests(in *source.Input) {
+	var names []string
+	for name := range in.Raw {
+		if path.Dir(name) == source.DirOpenShift && source.IsYAML(name) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		r.Files[name] = in.Raw[name]
+		delete(in.Raw, name)
+	}
+	if len(names) > 0 {
+		r.Cluster.Spec.Manifests = append(r.Cluster.Spec.Manifests, spec.ManifestSource{Path: source.DirOpenShift})
+	}
+}
+
+// RestOfFiles tells which files nobody read.
+func (r *Reader) RestOfFiles(in *source.Input) {
+	for name := range in.Raw {
+		r.LoseFile(in, name, "is a file that is not read")
+	}
+}
+
+// Manifest keeps one extra manifest as a file.
+func (r *Reader) Manifest(folder string, n *source.Node) {
+	if n.Key != path.Base(n.Key) || strings.HasPrefix(n.Key, ".") || strings.Contains(n.Key, `\`) {
+		r.Wrong(n, "cannot be the name of a manifest", "")
+		return
+	}
+	name := folder + "/" + n.Key
+	if _, twice := r.Files[name]; twice {
+		r.Lose(n, "another manifest has this name")
+		return
+	}
+	text := r.Text(n)
+	if !source.IsYAML(n.Key) {
+		r.Cluster.Spec.Manifests = append(r.Cluster.Spec.Manifests, spec.ManifestSource{Path: r.File(name, []byte(text)), Folder: spec.ManifestFolder(folder)})
+		r.From(fmt.Sprintf("spec.manifests[%d]", len(r.Cluster.Spec.Manifests)-1), n)
+		return
+	}
+	r.Files[name] = []byte(text)
+	if i := slices.IndexFunc(r.Cluster.Spec.Manifests, func(m spec.ManifestSource) bool { return m.Path == folder }); i < 0 {
+		r.Cluster.Spec.Manifests = append(r.Cluster.Spec.Manifests, spec.ManifestSource{Path: folder})
+		r.From(fmt.Sprintf("spec.manifests[%d]", len(r.Cluster.Spec.Manifests)-1), n)
+	}
+}
+
+// OverrideRest passes on what nobody has taken, as deep down as it stands alone.
+func (r *Reader) OverrideRest(n *source.Node, keys ...string) {
+	switch {
+	case n.Taken && len(n.Children) == 0 || n.Kind == source.NullNode:
+		n.Taken = true
+	case source.Untouched(n):
+		r.Override(n, keys...)
+	case n.Kind == source.MapNode:
+		for _, c := range n.Children {
+			r.OverrideRest(c, append(slices.Clone(keys), c.Key)...)
+		}
+	}
+}
+
+// Operators carries operators over: names, and properties as a map or as JSON.
+func (r *Reader) Operators(n *source.Node) {
+	for _, item := range r.ListOf(n) {
+		field := fmt.Sprintf("spec.operators[%d]", len(r.Cluster.Spec.Operators))
+		var operator spec.Operator
+		if item.Kind == source.TextNode {
+			operator.Name = r.Text(item)
+			r.From(field, item)
+			r.Cluster.Spec.Operators = append(r.Cluster.Spec.Operators, operator)
+			continue
+		}
+		if item = r.MapOf(item); item == nil {
+			continue
+		}
+		r.From(field, item)
+		r.SetIn(field+".name", &operator.Name, item.Get("name"))
+		if properties := item.Get("properties"); properties != nil && !(properties.Kind == source.TextNode && properties.Text == "") {
+			if properties = r.MapOf(r.Embed(properties)); properties != nil {
+				operator.Properties, _ = properties.Plain().(map[string]any)
+				r.From(field+".properties", properties)
+				properties.Take()
+			}
+		} else {
+			r.Text(properties)
+		}
+		r.Cluster.Spec.Operators = append(r.Cluster.Spec.Operators, operator)
+	}
+}
+
+// Ignored carries ids of validations over, which stand in one text with commas.
+func (r *Reader) Ignored(field string, to *[]string, n *source.Node) {
+	if n == nil {
+		return
+	}
+	list := []string{}
+	// The service takes a JSON list too.
+	if n.Kind == source.TextNode && strings.HasPrefix(strings.TrimSpace(n.Text), "[") {
+		list = r.Texts(r.Embed(n))
+	} else {
+		list = append(list, setting.Commas(r.Text(n))...)
+	}
+	*to = list
+	r.From(field, n)
+}
+
+// tagWords is what the service takes for a tag. A label may hold more.
+var tagWords = regexp.MustCompile(`^\w+( \w+)*$`)
+
+// Tag carries the tag over that a label gives the cluster in the service.
+func (r *Reader) Tag(n *source.Node) {
+	if n == nil || n.Kind == source.TextNode && !tagWords.MatchString(n.Text) {
+		r.Lose(n, "cannot be a tag, which has letters, digits and underscores only")
+		return
+	}
+	r.Cluster.Metadata.Tags = []string{r.Text(n)}
+	r.From("metadata.tags[0]", n)
 }

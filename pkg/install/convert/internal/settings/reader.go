@@ -53,8 +53,7 @@ func (r *Reader) GiveArches() {
 	}
 }
 
-// Hyperthreading carries over which roles use it. Formats say it of each pool,
-// and a pool that does not say uses it.
+// Hyperthreading carries over which roles use it: that of a pool that does not say does.
 func (r *Reader) Hyperthreading(pools []Pool) {
 	const field = "spec.hyperthreading"
 	said, off := false, false
@@ -163,14 +162,13 @@ func (r *Reader) Tang(n *source.Node) {
 		field := fmt.Sprintf("spec.diskEncryption.tang[%d]", i)
 		r.From(field, item)
 		var server spec.TangServer
-		source.SetText(r.Account, field+".url", &server.URL, source.First(item, "url", "URL"))
-		source.SetText(r.Account, field+".thumbprint", &server.Thumbprint, item.Get("thumbprint"))
+		r.SetIn(field+".url", &server.URL, source.First(item, "url", "URL"))
+		r.SetIn(field+".thumbprint", &server.Thumbprint, item.Get("thumbprint"))
 		r.Cluster.Spec.DiskEncryption.Tang = append(r.Cluster.Spec.DiskEncryption.Tang, server)
 	}
 }
 
-// Mirrors carries mirrors over. What an entry says besides goes to the
-// install-config as it is.
+// Mirrors carries mirrors over. What else an entry says goes to the install-config.
 func (r *Reader) Mirrors(n *source.Node, key string) {
 	more := false
 	for _, item := range r.ListOf(n) {
@@ -194,8 +192,7 @@ func allTaken(n *source.Node) bool {
 	return true
 }
 
-// Mirror carries one mirrored place over; several entries of one place become
-// one.
+// Mirror carries over one mirrored source; several entries of one become one.
 func (r *Reader) Mirror(source, targets *source.Node, insecure bool) {
 	list := &r.Cluster.Spec.Registry.Mirrors
 	name, places := r.Text(source), r.Texts(targets)
@@ -218,12 +215,8 @@ func (r *Reader) Mirror(source, targets *source.Node, insecure bool) {
 
 // DiscoveryIgnition carries over what is merged into the live image's Ignition.
 func (r *Reader) DiscoveryIgnition(n *source.Node) {
-	if n == nil || n.Kind == source.TextNode && n.Text == "" {
-		r.Text(n)
-		return
-	}
 	const field = "spec.discovery.ignition"
-	if n = r.Embed(n); n == nil {
+	if n = r.EmbedText(n); n == nil {
 		return
 	}
 	d := &r.Cluster.Spec.Discovery
@@ -238,8 +231,7 @@ func (r *Reader) DiscoveryIgnition(n *source.Node) {
 	d.Ignition = r.Document(field, n)
 }
 
-// KernelArguments carries over what is appended; oaictl takes nothing away from
-// the image's own arguments.
+// KernelArguments carries over what is appended; nothing of the image's own is removed.
 func (r *Reader) KernelArguments(n *source.Node) {
 	if n == nil {
 		return

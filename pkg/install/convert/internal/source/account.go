@@ -2,9 +2,11 @@ package source
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"path"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -38,8 +40,7 @@ type lost struct {
 	loss loss.Loss
 }
 
-// New is an account of what env reads. data is the input's text where it was read
-// already.
+// New is an account of what env reads. data is the input's text where it was read already.
 func New(env spec.Env, data []byte) *Account {
 	return &Account{
 		Env:     env,
@@ -57,8 +58,7 @@ func (r *Account) Problem(file string, line, col int, field, message, remedy str
 	r.Problems = append(r.Problems, spec.Problem{File: file, Line: line, Column: col, Field: field, Message: message, Remedy: remedy})
 }
 
-// Err is every problem so far as a *spec.Problems in the order of the files, or
-// nil.
+// Err is every problem so far as a *spec.Problems in the order of the files, or nil.
 func (r *Account) Err() error {
 	if len(r.Problems) == 0 {
 		return nil
@@ -101,7 +101,6 @@ func (r *Account) Losses(in *Input) []loss.Loss { return sorted(r.losses, in.Fil
 // Idle are the values with which nothing is lost, in the order of the input.
 func (r *Account) Idle(in *Input) []loss.Loss { return sorted(r.idle, in.Files) }
 
-// sorted brings what was left behind into the order of the input.
 func sorted(list []lost, files []string) []loss.Loss {
 	rank := func(l lost) (int, int, int) {
 		if l.at == nil {
@@ -149,8 +148,7 @@ func Untouched(n *Node) bool {
 	return true
 }
 
-// Means takes a value that the format has to have and that says nothing of the
-// cluster: nothing is lost with it.
+// Means takes a value that says nothing of the cluster: nothing is lost with it.
 func (r *Account) Means(n *Node, why string) {
 	if n == nil || n.Taken {
 		return
@@ -159,8 +157,7 @@ func (r *Account) Means(n *Node, why string) {
 	r.idle = append(r.idle, lost{at: n, loss: loss.Loss{Path: n.Path(), Value: Shown(n), Why: why}})
 }
 
-// MeansIf is Means for one of the values that say nothing; another one is left
-// for whoever asks next.
+// MeansIf is Means for some values; another one is left for whoever asks next.
 func (r *Account) MeansIf(n *Node, why string, values ...string) {
 	if n != nil && len(n.Children) == 0 && slices.Contains(values, n.Text) {
 		r.Means(n, why)
@@ -174,8 +171,7 @@ func (r *Account) MeansEmpty(n *Node, why string) {
 	}
 }
 
-// File keeps a file that the document refers to; the name is made one that
-// nothing else has.
+// File keeps a file that the document refers to, under a name that nothing else has.
 func (r *Account) File(name string, content []byte) string {
 	ending := path.Ext(name)
 	stem := strings.TrimSuffix(name, ending)
@@ -206,11 +202,96 @@ func (r *Account) SameDocument(d *spec.Document, n *Node) bool {
 	return d.Inline != nil && reflect.DeepEqual(d.Inline, n.Plain())
 }
 
-// TextOf is a document as it stands in a file of its own; "" for one that does
-// already.
+// TextOf is a document as a file of its own has it; "" for one that is a file already.
 func (r *Account) TextOf(d *spec.Document) string {
 	if d.Inline == nil {
 		return ""
 	}
 	return (&emitter{written: r.Written}).document(d).document()
+}
+
+// HoldsSecret says whether something at or below n may not be shown.
+func HoldsSecret(n *Node) bool {
+	found := false
+	n.walk(func(n *Node) {
+		found = found || isSecretKey(n) && len(n.Children) == 0 || n.Kind == TextNode && privateText.MatchString(n.Text)
+	})
+	return found
+}
+
+// secretKey matches keys whose values are not shown. References to secrets have
+// other endings. Keys that are public end as private ones do, so that those are
+// named by what stands before: apiKey, tls.key, client-key-data.
+var secretKey = regexp.MustCompile(`(?i)(pass|password|passwd|pwd|passphrase|password[_-]?hash|token|secret|credential|kubeconfig|dockerconfigjson|dockercfg|auth|secretgenerator|` +
+	`(?:private|secret|api|access|client|encryption|tls)[._-]?key(?:[._-]?data)?)s?$`)
+
+// Shown is a value for a report: secrets are left out of it.
+func Shown(n *Node) any {
+	for at := n; at != nil; at = at.Parent {
+		inData := at.Parent != nil && at.Parent.Parent == nil && isSecretObject(at.Parent) && (at.Key == "data" || at.Key == "stringData")
+		if isSecretKey(at) || inData {
+			return loss.Redacted
+		}
+	}
+	return shownBelow(n)
+}
+
+func shownBelow(n *Node) any {
+	switch {
+	case isSecretKey(n):
+		return loss.Redacted
+	case n.Kind == MapNode:
+		m := make(map[string]any, len(n.Children))
+		for _, c := range n.Children {
+			m[c.Key] = shownBelow(c)
+			if isSecretObject(n) && (c.Key == "data" || c.Key == "stringData") {
+				m[c.Key] = hiddenValues(c)
+			}
+		}
+		return m
+	case n.Kind == ListNode:
+		l := make([]any, len(n.Children))
+		for i, c := range n.Children {
+			l[i] = shownBelow(c)
+		}
+		return l
+	case n.Kind == TextNode:
+		return shownText(n.Text)
+	}
+	if n.Kind == NumberNode && json.Valid([]byte(n.Text)) {
+		return json.Number(n.Text) // 4.20 is a version, and not 4.2
+	}
+	return n.Plain()
+}
+
+func hiddenValues(n *Node) any {
+	if n.Kind != MapNode {
+		return loss.Redacted
+	}
+	m := make(map[string]any, len(n.Children))
+	for _, c := range n.Children {
+		m[c.Key] = loss.Redacted
+	}
+	return m
+}
+
+// isSecretKey says whether the value is one by its key. A map below such a key
+// is shown by its own keys, for it may be a reference.
+func isSecretKey(n *Node) bool {
+	if n.Kind == BoolNode || n.Kind == NullNode || n.Key == "" {
+		return false
+	}
+	return secretKey.MatchString(n.Key) && n.Kind != MapNode
+}
+
+func isSecretObject(n *Node) bool { return n.Child("kind").Peek() == "Secret" }
+
+// privateText matches texts that hold a secret whatever their key.
+var privateText = regexp.MustCompile(`PRIVATE KEY|"auths?"\s*:|(?i)passw|://[^/\s]*:[^/\s]*@`)
+
+func shownText(text string) string {
+	if privateText.MatchString(text) {
+		return loss.Redacted
+	}
+	return text
 }

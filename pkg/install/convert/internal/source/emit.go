@@ -92,7 +92,6 @@ func plainWord(v reflect.Value) (string, bool) {
 	return "", false
 }
 
-// plain is a scalar as encoding/json would decode it.
 func plain(v reflect.Value) any {
 	switch value := v.Interface().(type) {
 	case spec.ProxyURL:
@@ -135,8 +134,7 @@ func treeOfNode(n *Node) tree {
 	return t
 }
 
-// treeOfAny is what encoding/json would decode to, with its keys in alphabetical
-// order.
+// treeOfAny has its keys in alphabetical order.
 func treeOfAny(value any) tree {
 	switch value := value.(type) {
 	case map[string]any:
@@ -202,8 +200,7 @@ func (w *writer) tree(t tree, indent int, item bool) {
 	}
 }
 
-// scalar writes a scalar behind "key:" or "-". A text of several lines stands as
-// a block where that gives it back exactly.
+// scalar writes a text of several lines as a block where that gives it back exactly.
 func (w *writer) scalar(value any, indent int) {
 	switch value := value.(type) {
 	case nil:
@@ -249,8 +246,7 @@ func isBlock(text string) bool {
 	return strings.Contains(strings.TrimSuffix(text, "\n"), "\n") && !strings.HasSuffix(text, "\n\n") && !strings.HasPrefix(text, "#") && blockText.MatchString(text)
 }
 
-// plainText matches texts that mean the same with and without quotes, in YAML
-// 1.1 and 1.2.
+// plainText matches texts that mean the same without quotes, in YAML 1.1 and 1.2.
 var plainText = regexp.MustCompile(`^([A-Za-z_/][A-Za-z0-9_./-]*|[0-9]+(\.[0-9]+){3}(/[0-9]+)?)$`)
 
 // quoted writes a text so that every YAML reader takes it for that text.

@@ -25,8 +25,7 @@ func FileName(name string) string {
 // JoinPath is a file's path by its name with slashes below a folder.
 func JoinPath(folder, name string) string { return filepath.Join(folder, filepath.FromSlash(name)) }
 
-// Relative is file as seen from dir, with slashes; file itself where it does not
-// lie below.
+// Relative is file as seen from dir, with slashes; file itself where it is not below.
 func Relative(dir, file string) string {
 	if rel, err := filepath.Rel(dir, file); err == nil {
 		return filepath.ToSlash(rel)
@@ -50,8 +49,7 @@ const (
 	fileAgentConfig   = "agent-config.yaml"
 )
 
-// folders that the agent-based installer reads beside its files, and what is in
-// them.
+// The folders that the agent-based installer reads beside its files.
 const (
 	DirManifests  = "cluster-manifests"
 	DirMirror     = "mirror"
@@ -106,8 +104,7 @@ func ReasonOf(err error) string {
 	return err.Error()
 }
 
-// walk reads a folder. below is its path as seen from the input's, "" for
-// itself.
+// walk reads a folder. below is its path in the input, "" for the input itself.
 func (in *Input) walk(below string, entries []fs.DirEntry) {
 	for _, entry := range entries {
 		name := filepath.ToSlash(filepath.Join(below, entry.Name()))
@@ -144,8 +141,7 @@ func isLinkedDir(r *Account, entry fs.DirEntry, full string) bool {
 	return ok
 }
 
-// isKnownFolder says whether a folder below the input's is one that formats
-// have.
+// isKnownFolder says whether a folder of the input is one that formats have.
 func isKnownFolder(name string) bool {
 	first, rest, nested := strings.Cut(name, "/")
 	switch first {
@@ -235,8 +231,7 @@ func (in *Input) companion() {
 	}
 }
 
-// label tells documents apart where there are several, and hands them over to be
-// accounted for.
+// label tells documents apart where there are several, and hands them over.
 func (in *Input) label() {
 	perFile := map[string]int{}
 	for _, doc := range in.Docs {
@@ -282,15 +277,13 @@ func IsInstallConfig(root *Node) bool {
 		(root.Child("metadata") != nil || root.Child("platform") != nil || root.Child("networking") != nil)
 }
 
-// IsHubObject says whether a document is one of the objects that describe a
-// cluster to a hub.
+// IsHubObject says whether a document is one of the objects of a hub.
 func IsHubObject(doc *Document) bool {
 	group, kind := KindOfDoc(doc)
 	return group == "agent-install.openshift.io" || strings.HasSuffix(group, "hive.openshift.io") || kind == "BareMetalHost"
 }
 
-// aicliKeys are keys by which aicli's parameters are known: they have neither a
-// version nor a kind.
+// aicliKeys are keys that tell aicli's parameters, which have neither version nor kind.
 func aicliKeys() []string {
 	return []string{
 		"api_ip", "api_vip", "api_vips", "base_dns_domain", "domain", "download_iso_path", "ingress_ip", "ingress_vip", "ingress_vips", "iso_url",

@@ -29,8 +29,7 @@ type Writer struct {
 	files   []File
 }
 
-// New is a writer of a cluster as it is when it is installed. secrets says whether
-// secrets are written.
+// New is a writer of a cluster as it is when it is installed.
 func New(c *spec.Cluster, secrets bool) *Writer {
 	whole := c
 	c = c.AtInstall()
@@ -47,8 +46,7 @@ func New(c *spec.Cluster, secrets bool) *Writer {
 	return w
 }
 
-// laterWorkers loses the workers of a single node, which none of the formats can
-// say are to be added once it is installed.
+// laterWorkers loses the workers of a single node, which are added once it is installed.
 func (w *Writer) laterWorkers(whole *spec.Cluster) {
 	if whole == w.Collector.Cluster {
 		return
@@ -61,32 +59,6 @@ func (w *Writer) laterWorkers(whole *spec.Cluster) {
 		if h := &whole.Spec.Hosts[i]; w.Collector.Cluster.Host(h.Name) == nil {
 			w.Lose(whole.HostField(h, ""), loss.Plain(h), why)
 		}
-	}
-}
-
-// RESTOnly is why no format has the Overrides.
-const RESTOnly = "is in the words of the REST service"
-
-// Overrides are the fields that are in the words of the REST service.
-func Overrides() []string { return []string{"spec.overrides.infraEnv", "spec.overrides.host"} }
-
-// Recognised are the fields by which only oaictl recognises machines.
-func Recognised() []string {
-	return []string{"spec.hosts.match.serial", "spec.hosts.match.uuid", "spec.hosts.match.hostname", "spec.hosts.match.bmc"}
-}
-
-// LostToAgents is what neither form of the agent-based installer's input has, by
-// the reasons.
-func LostToAgents() map[string][]string {
-	return map[string][]string{
-		"the agent-based installer waits for every machine":                   {"spec.topology.required"},
-		"the agent-based installer has one InfraEnv, its own":                 {"spec.infraEnv"},
-		"the agent-based installer takes every machine that boots the image":  {"spec.acceptUnknownHosts"},
-		"the agent-based installer starts as soon as the machines are there":  {"spec.hold"},
-		"the agent-based installer does not pass it on":                       {"spec.ignitionEndpoint", "spec.ignoreValidations"},
-		"the agent-based installer recognises machines by MAC addresses only": Recognised(),
-		"is a matter of a hub, and the agent-based installer has none":        {"spec.hub"},
-		RESTOnly: Overrides(),
 	}
 }
 
@@ -144,8 +116,7 @@ func (w *Writer) HasPassword() bool {
 	return strings.Contains(proxy.HTTP.Reveal()+proxy.HTTPS.Reveal(), "@")
 }
 
-// PullSecretKnown says whether the pull secret can be written; if not, it is
-// lost.
+// PullSecretKnown says whether the pull secret can be written; if not, it is lost.
 func (w *Writer) PullSecretKnown() bool {
 	c, why := w.Collector.Cluster, ""
 	switch {
@@ -192,8 +163,7 @@ func HostnameOf(host *spec.Host) string {
 	return host.Hostname
 }
 
-// AddressOrLoss is the BMC's address in metal3's words, or as it is where it does
-// not say enough for these.
+// AddressOrLoss is the BMC's address for metal3, or as it is where it says too little.
 func (w *Writer) AddressOrLoss(host *spec.Host) string {
 	before := len(w.Maker.List)
 	address := w.Metal3Address(host)
@@ -207,8 +177,7 @@ func (w *Writer) AddressOrLoss(host *spec.Host) string {
 	return address
 }
 
-// MACsOf are the MAC addresses by which a host is recognised: that of match
-// first, then those of its network.
+// MACsOf are the MAC addresses of a host: that of match first, then those of its network.
 func MACsOf(c *spec.Cluster, host *spec.Host) []string {
 	var macs []string
 	if host.Match.MAC != "" {

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/hubobjects"
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/settings"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/source"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -22,18 +24,19 @@ func (r *Hub) agentClusterInstall(h *Objects, n *source.Node) {
 	r.Tag(n.Get("metadata", "labels", hubapi.LabelConsumer))
 	r.VIPs(s)
 	r.Balancer(s.Get("loadBalancer", "type"))
-	r.requirements(s.Get("provisionRequirements"))
+	r.rows(n, hubobjects.InstallTable(), setting.ControlPlane, setting.Workers, setting.Arbiters, setting.NTP, setting.SchedulableCP)
+	if s.Get("provisionRequirements") != nil && c.Spec.Topology.Workers == nil {
+		c.Spec.Topology.Workers = new(0)
+	}
 	r.PlatformType(s.Get("platformType"), s.Get("external"))
 	r.Networking(s.Get("networking"))
 	r.userManaged(s.Get("networking", "userManagedNetworking"))
 	r.SSHKeys(s.Get("sshPublicKey"))
-	source.SetTexts(r.Account, "spec.network.ntp", &c.Spec.Network.NTP, s.Get("ntpSources"))
 	r.agentPools(s)
 	r.Hold(s.Get("holdInstallation"))
 	r.ignitionEndpoint(h, s.Get("ignitionEndpoint"))
 	r.DiskEncryption(s.Get("diskEncryption"))
 	r.Proxy(s.Get("proxy"))
-	r.SetBool("spec.schedulableControlPlane", &c.Spec.SchedulableControlPlane, s.Get("mastersSchedulable"))
 	r.MirrorMap(h, s.Get("mirrorRegistryRef"))
 	r.manifestMaps(h, s)
 	notes := n.Get("metadata", "annotations")
@@ -43,19 +46,11 @@ func (r *Hub) agentClusterInstall(h *Objects, n *source.Node) {
 	r.Rest(s.Get("clusterMetadata"), "is written by the service, or belongs to a cluster that is installed already")
 }
 
-func (r *Hub) requirements(n *source.Node) {
-	t := &r.Cluster.Spec.Topology
-	for _, c := range []struct {
-		key, field string
-		to         **int
-	}{{"controlPlaneAgents", "controlPlane", &t.ControlPlane}, {"workerAgents", "workers", &t.Workers}, {"arbiterAgents", "arbiters", &t.Arbiters}} {
-		if count := n.Get(c.key); count != nil {
-			*c.to = r.Number(count)
-			r.From("spec.topology."+c.field, count)
-		}
-	}
-	if n != nil && t.Workers == nil {
-		t.Workers = new(0)
+// rows carries over settings that an object holds in the words of cluster.yaml.
+func (r *Hub) rows(n *source.Node, table hubobjects.Table, names ...setting.Name) {
+	for _, name := range names {
+		row, _ := table.Row(name)
+		r.Set(string(name), n.Get(row.Paths[0]...))
 	}
 }
 
@@ -74,17 +69,16 @@ func (r *Hub) PlatformType(n, external *source.Node) {
 	if external = r.MapOf(external); external != nil {
 		to.External = &spec.ExternalPlatform{}
 		r.From("spec.platform.external", external)
-		source.SetText(r.Account, "spec.platform.external.name", &to.External.Name, external.Get("platformName"))
+		r.Set("spec.platform.external.name", external.Get("platformName"))
 		ccm := external.Get("cloudControllerManager")
 		if ccm.Peek() != "" || ccm == nil {
-			source.SetText(r.Account, "spec.platform.external.cloudControllerManager", &to.External.CloudControllerManager, ccm)
+			r.Set("spec.platform.external.cloudControllerManager", ccm)
 		}
 		r.MeansIf(ccm, "is the default", "")
 	}
 }
 
-// userManaged carries over who looks after the network, where the platform does
-// not say it already.
+// userManaged carries over who manages the network, where the platform does not say it.
 func (r *Hub) userManaged(n *source.Node) {
 	if n == nil {
 		return
@@ -96,7 +90,7 @@ func (r *Hub) userManaged(n *source.Node) {
 		r.Means(n, "follows from the platform")
 		return
 	}
-	r.SetBool("spec.network.userManaged", &r.Cluster.Spec.Network.UserManaged, n)
+	r.Set("spec.network.userManaged", n)
 }
 
 // agentPools carries over the pools of AgentClusterInstall, which say nothing but
@@ -136,7 +130,6 @@ func (r *Hub) Hold(n *source.Node) {
 	}
 }
 
-// ignitionEndpoint carries over where joining machines fetch their Ignition from.
 func (r *Hub) ignitionEndpoint(h *Objects, n *source.Node) {
 	if n = r.MapOf(n); n == nil {
 		return
@@ -144,7 +137,7 @@ func (r *Hub) ignitionEndpoint(h *Objects, n *source.Node) {
 	endpoint := &spec.IgnitionEndpoint{}
 	r.Cluster.Spec.IgnitionEndpoint = endpoint
 	r.From("spec.ignitionEndpoint", n)
-	source.SetText(r.Account, "spec.ignitionEndpoint.url", &endpoint.URL, n.Get("url"))
+	r.Set("spec.ignitionEndpoint.url", n.Get("url"))
 	ref := n.Get("caCertificateReference")
 	if ref == nil {
 		return
@@ -162,8 +155,7 @@ func (r *Hub) ignitionEndpoint(h *Objects, n *source.Node) {
 	}
 }
 
-// DiskEncryption carries disk encryption over. AgentClusterInstall encrypts no
-// disk unless it says whose.
+// DiskEncryption carries over encryption, which is of no disk unless it says whose.
 func (r *Hub) DiskEncryption(n *source.Node) {
 	if n = r.MapOf(n); n == nil || len(n.Children) == 0 {
 		return
@@ -191,8 +183,7 @@ func (r *Hub) DiskEncryption(n *source.Node) {
 	}
 }
 
-// versionInName matches the version in the name of a ClusterImageSet, or in the
-// tag of a release image.
+// versionInName matches the version in the name of a ClusterImageSet, or in a tag.
 var (
 	ourSet        = regexp.MustCompile(`^openshift-v([0-9]+\.[0-9]+(?:\.[0-9]+(?:-(?:rc|ec|fc)\.[0-9]+)?)?(?:-multi)?)$`)
 	versionInName = regexp.MustCompile(`^(?:img|openshift-v?|ocp-v?|v)?-?([0-9]+\.[0-9]+\.[0-9]+(?:-(?:rc|ec|fc)\.[0-9]+)?)(?:-(x86[-_]64|amd64|aarch64|arm64|ppc64le|s390x|multi))?(?:-appsub)?$`)
@@ -224,7 +215,7 @@ func (r *Hub) ImageSetRef(h *Objects, ref *source.Node) {
 		}
 		h.Used[set] = true
 		image := set.Get("spec", "releaseImage")
-		source.SetText(r.Account, "spec.openshift.releaseImage", &o.ReleaseImage, image)
+		r.Set("spec.openshift.releaseImage", image)
 		_, tag, _ := strings.Cut(path.Base(o.ReleaseImage), ":")
 		if parts := versionInName.FindStringSubmatch(tag); parts != nil && o.Version == "" {
 			o.Version = parts[1]

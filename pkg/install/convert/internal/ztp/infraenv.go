@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/hubobjects"
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/settings"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/source"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -20,8 +22,7 @@ type BootEnv struct {
 	Selector map[string]string
 }
 
-// Selects says whether an object with these labels belongs to the InfraEnv. An
-// empty selector selects nothing.
+// Selects says whether an object is of the InfraEnv. An empty selector selects nothing.
 func (e BootEnv) Selects(labels *source.Node) bool {
 	for key, value := range e.Selector {
 		if labels.Child(key).Peek() != value || labels.Child(key) == nil {
@@ -34,7 +35,7 @@ func (e BootEnv) Selects(labels *source.Node) bool {
 // infraEnv carries an InfraEnv over. Several of them agree, save for the
 // architecture and for whose network is whose.
 func (r *Hub) infraEnv(h *Objects, n *source.Node) {
-	c, s := r.Cluster, r.MapOf(n.Get("spec"))
+	s := r.MapOf(n.Get("spec"))
 	r.ObjectNames(n, "")
 	env := BootEnv{Name: NameOf(n)}
 	r.clusterRef(h, s.Get("clusterRef"))
@@ -45,8 +46,7 @@ func (r *Hub) infraEnv(h *Objects, n *source.Node) {
 	}
 	r.SSHKeys(s.Get("sshAuthorizedKey"))
 	r.Proxy(s.Get("proxy"))
-	source.SetTexts(r.Account, "spec.network.defaults.ntp", &c.Spec.Network.Defaults.NTP, s.Get("additionalNTPSources"))
-	source.SetTexts(r.Account, "spec.network.ntp", &c.Spec.Network.NTP, s.Get("ntpSources"))
+	r.rows(n, hubobjects.InfraEnvTable(), setting.ExtraNTP, setting.NTP)
 	for _, label := range r.MapOf(s.Get("nmStateConfigLabelSelector", "matchLabels")).All() {
 		if env.Selector == nil {
 			env.Selector = map[string]string{}
@@ -70,8 +70,7 @@ func (r *Hub) infraEnv(h *Objects, n *source.Node) {
 	r.Envs = append(r.Envs, env)
 }
 
-// clusterRef carries over whether machines belong to the cluster from their
-// first boot.
+// clusterRef carries over whether machines are bound from their first boot.
 func (r *Hub) clusterRef(h *Objects, n *source.Node) {
 	if n == nil {
 		r.Cluster.Spec.InfraEnv.Bind = spec.BindLate
@@ -88,8 +87,7 @@ func (r *Hub) clusterRef(h *Objects, n *source.Node) {
 	}
 }
 
-// envArch carries an architecture over: the cluster's, or multi where several
-// images differ.
+// envArch carries an architecture over: the cluster's, or multi where images differ.
 func (r *Hub) envArch(arch spec.Arch, n *source.Node) {
 	to := &r.Cluster.Spec.OpenShift.Arch
 	r.From("spec.openshift.arch", n)
@@ -101,8 +99,7 @@ func (r *Hub) envArch(arch spec.Arch, n *source.Node) {
 	}
 }
 
-// HubHosts carries over what single machines have: a BareMetalHost, a static
-// network, an Agent.
+// HubHosts carries over the BareMetalHosts, static networks and Agents of machines.
 func (r *Hub) HubHosts(in *source.Input, h *Objects) {
 	for _, n := range h.Machines {
 		r.hubMachine(h, n)
@@ -127,10 +124,7 @@ func (r *Hub) hubNetwork(in *source.Input, n *source.Node) {
 	}
 	s := r.MapOf(n.Get("spec"))
 	interfaces := s.Get("interfaces")
-	var macs []string
-	for _, nic := range interfaces.Items() {
-		macs = append(macs, nic.Child("macAddress").Peek())
-	}
+	macs := interfaces.Each("macAddress")
 	name := n.Get("metadata", "name")
 	short := strings.TrimPrefix(name.Peek(), r.Cluster.Metadata.Name+"-")
 	i := r.HostWithMAC(macs...)
@@ -163,20 +157,17 @@ func (r *Hub) machineNamed(names ...string) int {
 	return -1
 }
 
-// hostArch gives a host the architecture of the image that it boots, where the
-// cluster has several.
+// hostArch gives a host the architecture of its image, where the cluster has several.
 func (r *Hub) hostArch(i int, arch spec.Arch) {
 	if h := r.Host(i); r.Cluster.Spec.OpenShift.Arch == spec.Multi && h.Arch == "" {
 		h.Arch = arch
 	}
 }
 
-// byHubOnly is why the agent-based installer's folder does not carry over what
-// only a hub acts on.
+// byHubOnly is why the agent-based installer does not have what only a hub acts on.
 const byHubOnly = "only a hub acts on it, and the agent-based installer has none"
 
-// hubOnly carries over of an InfraEnv what only a hub knows. Several InfraEnvs
-// agree on it.
+// hubOnly carries over of an InfraEnv what only a hub knows.
 func (r *Hub) hubOnly(n, s *source.Node) {
 	set := &r.Cluster.Spec.Hub
 	r.MeansIf(s.Get("agentLabels", hubapi.LabelCluster), "is the label that oaictl gives all objects of the cluster", r.Cluster.Metadata.Name)
@@ -199,12 +190,11 @@ func (r *Hub) hubOnly(n, s *source.Node) {
 		set.IPXE = spec.IPXEBootOrder
 		r.From("spec.hub.ipxe", script)
 	}
-	source.SetText(r.Account, "spec.discovery.osVersion", &r.Cluster.Spec.Discovery.OSVersion, s.Get("osImageVersion"))
+	r.rows(n, hubobjects.InfraEnvTable(), setting.OSVersion)
 	r.InfraEnvNotes(n.Get("metadata", "annotations"), n.Get("metadata", "labels"))
 }
 
-// InfraEnvNotes carries annotations of an InfraEnv over, and the labels that they
-// speak of.
+// InfraEnvNotes carries annotations over, and the labels that they speak of.
 func (r *Hub) InfraEnvNotes(notes, labels *source.Node) {
 	set := &r.Cluster.Spec.Hub
 	if keys := notes.Get(hubapi.AnnotationPropagateNodeLabels); keys != nil {
@@ -219,7 +209,7 @@ func (r *Hub) InfraEnvNotes(notes, labels *source.Node) {
 		set.Ironic.Agent = true
 		r.From("spec.hub.ironic.agent", agent)
 	}
-	source.SetText(r.Account, "spec.hub.ironic.image", &set.Ironic.Image, notes.Get(hubapi.AnnotationIronicAgentImage))
+	r.Set("spec.hub.ironic.image", notes.Get(hubapi.AnnotationIronicAgentImage))
 	if families := notes.Get(hubapi.AnnotationIPFamily); families != nil {
 		var list []spec.IPFamily
 		for family := range strings.SplitSeq(families.Peek(), ",") {
@@ -229,7 +219,6 @@ func (r *Hub) InfraEnvNotes(notes, labels *source.Node) {
 	}
 }
 
-// setLabel carries one label over; another value of the same label is told.
 func (r *Hub) setLabel(to *map[string]string, field string, label *source.Node) {
 	if have, there := (*to)[label.Key]; there && have != label.Peek() {
 		r.Second(field+"."+label.Key, label)
@@ -252,9 +241,9 @@ func (r *Hub) Classifications(h *Objects) {
 		s := r.MapOf(n.Get("spec"))
 		var one spec.Classification
 		field := "spec.hub.classifications"
-		source.SetText(r.Account, field, &one.Label, s.Get("labelKey"))
-		source.SetText(r.Account, field, &one.Value, s.Get("labelValue"))
-		source.SetText(r.Account, field, &one.Query, s.Get("query"))
+		r.SetIn(field, &one.Label, s.Get("labelKey"))
+		r.SetIn(field, &one.Value, s.Get("labelValue"))
+		r.SetIn(field, &one.Query, s.Get("query"))
 		r.ObjectNames(n, "")
 		r.Cluster.Spec.Hub.Classifications = append(r.Cluster.Spec.Hub.Classifications, one)
 	}
@@ -275,11 +264,11 @@ func (r *Hub) Metal3(i int, mode, cleaning, inspect, notes *source.Node) {
 	}
 	r.MeansIf(mode, "is the default", "UEFI")
 	if mode != nil && !mode.Taken {
-		source.SetText(r.Account, field+".bootMode", &m.BootMode, mode)
+		r.SetIn(field+".bootMode", &m.BootMode, mode)
 	}
 	r.MeansIf(cleaning, "is what oaictl asks for itself", "disabled")
 	if cleaning != nil && !cleaning.Taken {
-		source.SetText(r.Account, field+".cleaning", &m.Cleaning, cleaning)
+		r.SetIn(field+".cleaning", &m.Cleaning, cleaning)
 	}
 	r.MeansIf(inspect, "is the default", "")
 	if inspect.Peek() == "disabled" {

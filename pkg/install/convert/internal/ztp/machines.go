@@ -1,6 +1,8 @@
 package ztp
 
 import (
+	"maps"
+	"path"
 	"slices"
 	"strings"
 
@@ -10,8 +12,6 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// hubMachine carries a BareMetalHost over, with what its annotations say of its
-// Agent.
 func (r *Hub) hubMachine(h *Objects, n *source.Node) {
 	s := r.MapOf(n.Get("spec"))
 	mac := s.Get("bootMACAddress")
@@ -20,7 +20,7 @@ func (r *Hub) hubMachine(h *Objects, n *source.Node) {
 	name := n.Get("metadata", "name")
 	to.Name = r.Text(name)
 	r.From(settings.HostField(i, "name"), name)
-	source.SetText(r.Account, settings.HostField(i, "match.mac"), &to.Match.MAC, mac)
+	r.Set(settings.HostField(i, "match.mac"), mac)
 	r.Hints(i, s.Get("rootDeviceHints"))
 	r.machineBMC(h, i, s.Get("bmc"))
 	r.ObjectNames(n, "")
@@ -40,8 +40,7 @@ func (r *Hub) hubMachine(h *Objects, n *source.Node) {
 	r.Rest(s, "is a matter of metal3, which oaictl leaves to its defaults")
 }
 
-// machineBMC carries the BMC of a BareMetalHost over. Machines with one are
-// booted by the hub, as they were.
+// machineBMC carries over a BMC, by which the hub goes on booting the machine.
 func (r *Hub) machineBMC(h *Objects, i int, n *source.Node) {
 	if n = r.MapOf(n); n == nil {
 		return
@@ -79,7 +78,7 @@ func (r *Hub) machineNotes(h *Objects, i int, notes *source.Node) {
 		r.Present[settings.HostField(i, "hostname")] = true
 	}
 	r.Role(i, at("role"))
-	source.SetText(r.Account, settings.HostField(i, "machineConfigPool"), &to.MachineConfigPool, at("machine-config-pool"))
+	r.Set(settings.HostField(i, "machineConfigPool"), at("machine-config-pool"))
 	r.InstallerArgs(i, at("installer-args"))
 	r.HostIgnition(i, at("ignition-config-overrides"))
 	r.fencingSecret(h, i, at("fencing-credentials-secret-name"))
@@ -97,22 +96,16 @@ func (r *Hub) machineNotes(h *Objects, i int, notes *source.Node) {
 	}
 }
 
-// hubAgent carries an Agent over, which the service has made of a machine: what
-// was set on it by hand.
+// hubAgent carries over what was set by hand on an Agent.
 func (r *Hub) hubAgent(n *source.Node) {
 	s := r.MapOf(n.Get("spec"))
-	var macs []string
-	for _, nic := range n.Child("status").Child("inventory").Child("interfaces").Items() {
-		macs = append(macs, nic.Child("macAddress").Peek())
-	}
 	hostname, name := s.Get("hostname"), n.Get("metadata", "name")
-	i := r.HostFor(n, macs, hostname.Peek())
-	to := r.Host(i)
-	source.SetText(r.Account, settings.HostField(i, "match.uuid"), &to.Match.UUID, name)
+	i := r.HostFor(n, n.Child("status").Child("inventory").Child("interfaces").Each("macAddress"), hostname.Peek())
+	r.Set(settings.HostField(i, "match.uuid"), name)
 	r.HostName(i, hostname)
 	r.Role(i, s.Get("role"))
-	source.SetText(r.Account, settings.HostField(i, "machineConfigPool"), &to.MachineConfigPool, s.Get("machineConfigPool"))
-	source.SetText(r.Account, settings.HostField(i, "disk.hints.deviceName"), &to.Disk.Hints.DeviceName, source.First(s, "installation_disk_path", "installation_disk_id"))
+	r.Set(settings.HostField(i, "machineConfigPool"), s.Get("machineConfigPool"))
+	r.Set(settings.HostField(i, "disk.hints.deviceName"), source.First(s, "installation_disk_path", "installation_disk_id"))
 	r.InstallerArgs(i, s.Get("installerArgs"))
 	r.HostIgnition(i, s.Get("ignitionConfigOverrides"))
 	r.NodeLabels(i, s.Get("nodeLabels"))
@@ -121,4 +114,113 @@ func (r *Hub) hubAgent(n *source.Node) {
 	r.ObjectNamespace(n)
 	r.Means(n.Get("metadata", "labels"), "is filled in by the service")
 	r.Means(n.Get("metadata", "annotations"), "is filled in by the service")
+}
+
+// The files of the agent-based installer's folder that are no objects.
+const (
+	fileFencing   = "fencing-credentials.yaml"
+	fileOperators = "operators.yaml"
+)
+
+// folderHosts carries over the folders of hosts that the agent-based installer has.
+func (r *Hub) folderHosts(in *source.Input) {
+	byHost := map[string]bool{}
+	for name := range in.Raw {
+		if parts := strings.Split(name, "/"); len(parts) == 3 && parts[0] == source.DirHostConfig {
+			byHost[parts[1]] = true
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(byHost)) {
+		r.folderHost(in, name)
+	}
+}
+
+// fileAddresses are the MAC addresses of a machine, below the folder of its name.
+const fileAddresses = "mac_addresses"
+
+// folderOf is the name of the machine with one of the addresses by its folder, or "".
+func folderOf(in *source.Input, macs []string) string {
+	for _, name := range slices.Sorted(maps.Keys(in.Raw)) {
+		dir, file := path.Split(name)
+		if file != fileAddresses || path.Dir(path.Clean(dir)) != source.DirHostConfig {
+			continue
+		}
+		for _, own := range strings.Fields(string(in.Raw[name])) {
+			if slices.ContainsFunc(macs, func(mac string) bool { return settings.SameMAC(mac, own) }) {
+				return path.Base(dir)
+			}
+		}
+	}
+	return ""
+}
+
+func (r *Hub) folderHost(in *source.Input, name string) {
+	folder := path.Join(source.DirHostConfig, name)
+	take := func(file string) *source.Node {
+		n := r.rawText(in, path.Join(folder, file))
+		if n != nil {
+			n.Text = strings.TrimSpace(n.Text)
+		}
+		return n
+	}
+	addresses := take(fileAddresses)
+	if addresses.Peek() == "" {
+		r.Problem(source.JoinPath(in.Path, folder), 0, 0, "", "has no "+fileAddresses+", by which the machine is known", "write its MAC addresses there, one a line")
+		return
+	}
+	macs := strings.Fields(r.Text(addresses))
+	i := r.HostFor(addresses, macs, name) // which may boot from another interface
+	h := r.Host(i)
+	if h.Name == "" || h.BMC == nil {
+		h.Name = name
+	}
+	if h.Hostname == "" {
+		r.Present[settings.HostField(i, "hostname")] = true // the files set none
+	}
+	if h.Match.MAC == "" {
+		h.Match.MAC = macs[0]
+		r.From(settings.HostField(i, "match.mac"), addresses)
+	}
+	r.furtherMACs(i, macs, addresses)
+	r.Role(i, take("role"))
+	hints := path.Join(folder, "root-device-hints.yaml")
+	if data, ok := in.Raw[hints]; ok {
+		delete(in.Raw, hints)
+		for _, doc := range r.Parse(source.JoinPath(in.Path, hints), data) {
+			doc.Label = hints + ":"
+			r.Docs = append(r.Docs, doc)
+			r.Hints(i, doc.Root)
+		}
+	}
+}
+
+func (r *Hub) furtherMACs(i int, macs []string, at *source.Node) {
+	h := r.Host(i)
+	var unsaid []string
+	for _, mac := range macs {
+		known := settings.SameMAC(h.Match.MAC, mac)
+		if h.Net != nil {
+			known = known || slices.ContainsFunc(h.Net.Interfaces, func(nic spec.NIC) bool { return settings.SameMAC(nic.MAC, mac) })
+		}
+		if !known {
+			unsaid = append(unsaid, mac)
+		}
+	}
+	if len(unsaid) > 0 {
+		r.LoseAs(at, strings.Join(unsaid, " "), "a machine is recognised by one MAC address, "+h.Match.MAC)
+	}
+}
+
+func (r *Hub) folderFiles(in *source.Input) {
+	for _, fencing := range r.laterFencing {
+		r.Fencing(fencing)
+	}
+	for _, doc := range in.Docs {
+		switch path.Base(in.Below(doc.File)) {
+		case fileFencing:
+			r.Fencing(doc.Root.Get("credentials"))
+		case fileOperators:
+			r.Operators(doc.Root)
+		}
+	}
 }

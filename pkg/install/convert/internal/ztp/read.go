@@ -4,17 +4,18 @@ package ztp
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/loss"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/settings"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/source"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// Hub carries a hub's objects over. Those of SiteConfig and of Cluster API stand
-// beside them and refer to them.
+// Hub carries a hub's objects over, also those beside SiteConfig's and Cluster API's.
 type Hub struct {
 	*settings.Reader
 	Envs         []BootEnv      // what the InfraEnvs say of their machines
@@ -22,8 +23,7 @@ type Hub struct {
 	laterFencing []*source.Node // fencing credentials, for hosts that are read later
 }
 
-// Read reads the objects of a hub: from a folder of the agent-based installer, or
-// as they are applied to a hub.
+// Read reads the objects of a hub, or of a folder of the agent-based installer.
 func Read(s *settings.Reader, in *source.Input) {
 	r := &Hub{Reader: s}
 	r.Nowhere = "cluster.yaml has no place for it"
@@ -76,10 +76,10 @@ func (r *Hub) OneOf(in *source.Input, kind string, found []*source.Node) {
 func NameOf(n *source.Node) string { return n.Child("metadata").Child("name").Peek() }
 
 func (r *Hub) clusterDeployment(h *Objects, cd, aci *source.Node) {
-	c, s := r.Cluster, r.MapOf(cd.Get("spec"))
-	source.SetText(r.Account, "metadata.name", &c.Metadata.Name, s.Get("clusterName"))
+	s := r.MapOf(cd.Get("spec"))
+	r.Set("metadata.name", s.Get("clusterName"))
 	r.ObjectNames(cd, "")
-	source.SetText(r.Account, "spec.baseDomain", &c.Spec.BaseDomain, s.Get("baseDomain"))
+	r.Set("spec.baseDomain", s.Get("baseDomain"))
 	r.PullSecretRef(h, s.Get("pullSecretRef", "name"))
 	ref := s.Get("clusterInstallRef")
 	r.Reference(ref.Get("name"), aci)
@@ -94,8 +94,7 @@ func (r *Hub) clusterDeployment(h *Objects, cd, aci *source.Node) {
 	r.Rest(s, "is a matter of Hive, which oaictl leaves to it")
 }
 
-// OwnIgnition leaves out of the discovery Ignition what oaictl puts there by
-// itself: mirrors and the certificates to trust.
+// OwnIgnition leaves out of the discovery Ignition what oaictl itself puts there.
 func (r *Hub) OwnIgnition() {
 	d := r.Cluster.Spec.Discovery.Ignition
 	if d == nil || d.Inline == nil || len(r.Cluster.Spec.Registry.Mirrors) == 0 {
@@ -144,7 +143,7 @@ func (r *Hub) importedDeployment(h *Objects, s *source.Node) {
 	r.Cluster.Spec.Import = from
 	r.Boolean(s.Get("installed"))
 	r.From("spec.import", s.Get("installed"))
-	source.SetText(r.Account, "spec.import.clusterID", &from.ClusterID, meta.Get("clusterID"))
+	r.Set("spec.import.clusterID", meta.Get("clusterID"))
 	r.Means(meta.Get("infraID"), "is empty: the service has not called the cluster anything yet")
 	name := meta.Get("adminKubeconfigSecretRef", "name")
 	if name == nil {
@@ -159,8 +158,7 @@ func (r *Hub) importedDeployment(h *Objects, s *source.Node) {
 	}
 }
 
-// importedInstall carries over what the AgentClusterInstall of a cluster that is
-// installed already says of the hosts that are added to it.
+// importedInstall carries over what is said of the hosts that are added to a cluster.
 func (r *Hub) importedInstall(h *Objects, n *source.Node) {
 	s := r.MapOf(n.Get("spec"))
 	r.ObjectNames(n, "")
@@ -172,11 +170,182 @@ func (r *Hub) importedInstall(h *Objects, n *source.Node) {
 	r.MirrorMap(h, s.Get("mirrorRegistryRef"))
 	meta := s.Get("clusterMetadata")
 	if id := meta.Get("clusterID"); id != nil {
-		source.SetText(r.Account, "spec.import.clusterID", &r.Cluster.Spec.Import.ClusterID, id)
+		r.Set("spec.import.clusterID", id)
 	}
 	r.Means(meta, "repeats what the ClusterDeployment says")
 	r.MeansIf(s.Get("networking", "userManagedNetworking"), "is written for every cluster that is installed already", "true")
 	r.Means(s.Get("provisionRequirements"), "counts no machines of a cluster that is installed already")
 	r.Rest(s, "says how a cluster is installed, but this one is installed already")
 	r.Rest(n.Get("metadata", "annotations"), "says how a cluster is installed, but this one is installed already")
+}
+
+// Objects is the objects of one cluster on a hub, by their kinds.
+type Objects struct {
+	Deployments, Installs, ImageSets, InfraEnvs []*source.Node
+	Networks, Machines, Agents, namespaces      []*source.Node
+	classes                                     []*source.Node
+	Secrets, ConfigMaps                         map[string]*source.Node // by name
+	Used                                        map[*source.Node]bool   // objects that something refers to
+}
+
+// NewObjects are none yet.
+func NewObjects() *Objects {
+	return &Objects{Secrets: map[string]*source.Node{}, ConfigMaps: map[string]*source.Node{}, Used: map[*source.Node]bool{}}
+}
+
+// objectsOf sorts objects by kind. An unknown one may be what the user means most.
+func (r *Hub) objectsOf(in *source.Input) *Objects {
+	h := NewObjects()
+	for _, doc := range in.Docs {
+		n := doc.Root
+		if base := path.Base(in.Below(doc.File)); base == fileFencing || base == fileOperators {
+			continue
+		}
+		if n.Kind != source.MapNode {
+			r.Problem(doc.File, n.Line, n.Col, "", fmt.Sprintf("has to be a map, but is %s", n.Kind), "")
+			continue
+		}
+		r.Object(h, n)
+	}
+	return h
+}
+
+// isKustomization says whether a document is kustomize's, maybe by its file alone.
+func isKustomization(doc *source.Document) bool {
+	name := strings.TrimSuffix(strings.TrimSuffix(path.Base(doc.File), ".yaml"), ".yml")
+	return name == "kustomization" && doc.Root.Kind == source.MapNode && doc.Root.Child("kind") == nil
+}
+
+// Object adds an object to those of its kind.
+func (r *Hub) Object(h *Objects, n *source.Node) {
+	_, kind := source.KindOfDoc(n.In)
+	if isKustomization(n.In) {
+		kind = "Kustomization"
+	}
+	list := map[string]*[]*source.Node{
+		"ClusterDeployment": &h.Deployments, "AgentClusterInstall": &h.Installs, "ClusterImageSet": &h.ImageSets,
+		"InfraEnv": &h.InfraEnvs, "NMStateConfig": &h.Networks, "BareMetalHost": &h.Machines, "Agent": &h.Agents, "AgentClassification": &h.classes,
+	}[kind]
+	named := map[string]map[string]*source.Node{"Secret": h.Secrets, "ConfigMap": h.ConfigMaps}[kind]
+	why, isAlien := loss.Reasons("kinds")[kind]
+	switch {
+	case list != nil:
+		*list = append(*list, n)
+		r.Header(n)
+	case named != nil:
+		if named[NameOf(n)] != nil {
+			r.Wrong(n.Get("metadata", "name"), fmt.Sprintf("there are two objects %s %s", kind, NameOf(n)), "keep one of them")
+		}
+		named[NameOf(n)] = n
+		r.Header(n)
+	case kind == "Namespace":
+		r.Header(n)
+		h.namespaces = append(h.namespaces, n)
+	case kind == "List":
+	case isAlien:
+		r.Lose(n, why)
+	default:
+		r.Problem(n.In.File, n.Line, n.Col, "kind", fmt.Sprintf("the kind %q is none that describes a cluster", kind), "take it out of what is converted")
+	}
+}
+
+// Header takes what every object has, and what an API server adds by itself.
+func (r *Hub) Header(n *source.Node) {
+	r.apiVersion(n.Get("apiVersion"))
+	r.Text(n.Get("kind"))
+	for _, key := range []string{"creationTimestamp", "generation", "resourceVersion", "uid", "managedFields", "selfLink", "finalizers", "ownerReferences"} {
+		r.Means(n.Get("metadata", key), "is filled in by the API server and its controllers")
+	}
+	r.Means(n.Get("metadata", "annotations", "kubectl.kubernetes.io/last-applied-configuration"), "is filled in by kubectl")
+	r.Means(n.Get("status"), "is what a controller found")
+	r.MeansEmpty(n.Get("metadata", "annotations"), "is empty")
+	r.MeansEmpty(n.Get("metadata", "labels"), "is empty")
+}
+
+// versions are those of each API group that are read.
+func versions() map[string][]string {
+	return map[string][]string{
+		"":                                      {"v1"},
+		hubapi.GroupHive:                        {hubapi.VersionHive},
+		hubapi.GroupHiveExtension:               {hubapi.VersionHiveExtension},
+		hubapi.GroupAgentInstall:                {hubapi.VersionAgentInstall},
+		hubapi.GroupMetal3:                      {hubapi.VersionMetal3},
+		"siteconfig.open-cluster-management.io": {"v1alpha1"},
+		"cluster.x-k8s.io":                      {"v1beta1", "v1beta2"},
+		"controlplane.cluster.x-k8s.io":         {"v1alpha2", "v1alpha3"},
+		"bootstrap.cluster.x-k8s.io":            {"v1alpha1", "v1alpha2"},
+	}
+}
+
+// apiVersion takes a known version; others may mean something else by the same words.
+func (r *Hub) apiVersion(n *source.Node) {
+	word := r.Text(n)
+	group, version, qualified := strings.Cut(word, "/")
+	if !qualified {
+		group, version = "", word
+	}
+	if known, is := versions()[group]; n != nil && is && !slices.Contains(known, version) || n != nil && !is && !strings.HasSuffix(group, ".cluster.x-k8s.io") {
+		r.Wrong(n, fmt.Sprintf("the version %q is not known", word), "")
+	}
+}
+
+// ObjectNames takes names, which are not in cluster.yaml: objects are named after it.
+func (r *Hub) ObjectNames(n *source.Node, own string) {
+	r.Means(n.Get("metadata", "name"), "objects are named after the cluster and its hosts")
+	r.ObjectNamespace(n)
+	labels := n.Get("metadata", "labels")
+	r.MeansIf(labels.Get(hubapi.LabelCluster), "is the label that oaictl gives all objects of the cluster", r.Cluster.Metadata.Name)
+	r.MeansIf(labels.Get(hubapi.LabelInfraEnv), "is the label by which oaictl joins objects", own)
+	r.MeansIf(labels.Get(hubapi.LabelWatch), "has the service read it at once", "true")
+}
+
+// ObjectNamespace tells a namespace once: that of the ClusterDeployment.
+func (r *Hub) ObjectNamespace(n *source.Node) {
+	at := n.Get("metadata", "namespace")
+	switch {
+	case at == nil:
+	case r.hubNamespace == "":
+		r.hubNamespace = at.Peek()
+		r.Namespace(at)
+	case at.Peek() == r.hubNamespace:
+		r.Means(at, "is the namespace of the cluster's other objects")
+	default:
+		r.Namespace(at)
+	}
+}
+
+// Reference takes the name by which an object refers to another, if it is that name.
+func (r *Hub) Reference(n, to *source.Node) {
+	if n == nil {
+		return
+	}
+	if to != nil && NameOf(to) != n.Peek() {
+		r.Wrong(n, fmt.Sprintf("refers to %s, but the object here is %s", n.Peek(), NameOf(to)), "make the names agree")
+		return
+	}
+	r.Means(n, "refers to an object of the same cluster")
+}
+
+// RestOfObjects tells what nothing refers to.
+func (r *Hub) RestOfObjects(h *Objects) {
+	for _, n := range h.namespaces {
+		r.ObjectNames(n, "")
+		r.Means(n.Get("metadata", "labels", "kubernetes.io/metadata.name"), "is filled in by the API server")
+		r.Means(n.Get("spec"), "is filled in by the API server")
+	}
+	for _, n := range h.ImageSets {
+		if !h.Used[n] {
+			r.Lose(n, "the cluster does not refer to it")
+		}
+	}
+	for _, objects := range []map[string]*source.Node{h.Secrets, h.ConfigMaps} {
+		for _, n := range objects {
+			if !h.Used[n] {
+				r.Lose(n, "nothing of the cluster refers to it")
+				continue
+			}
+			r.ObjectNames(n, "")
+			r.Means(n.Get("type"), "follows from what the Secret is for")
+		}
+	}
 }

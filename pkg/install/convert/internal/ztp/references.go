@@ -28,8 +28,7 @@ func (r *Hub) manifestMaps(h *Objects, s *source.Node) {
 	r.ManifestRefs(h, refs)
 }
 
-// ManifestRefs carries over the extra manifests of the ConfigMaps that are referred
-// to.
+// ManifestRefs carries over the extra manifests of the ConfigMaps that are named.
 func (r *Hub) ManifestRefs(h *Objects, refs []*source.Node) {
 	for _, ref := range refs {
 		name := ref.Get("name").Peek()
@@ -53,8 +52,7 @@ func (r *Hub) ManifestRefs(h *Objects, refs []*source.Node) {
 	}
 }
 
-// InstallOverrides carries an annotation over with fields of the install-config:
-// those that cluster.yaml has words for become these.
+// InstallOverrides carries over fields of the install-config, as own ones if possible.
 func (r *Hub) InstallOverrides(n *source.Node) {
 	if n == nil || n.Peek() == "" {
 		r.Text(n)
@@ -63,12 +61,11 @@ func (r *Hub) InstallOverrides(n *source.Node) {
 	if n = r.Embed(n); n == nil || r.MapOf(n) == nil {
 		return
 	}
-	c := r.Cluster
 	if fips := n.Get("fips"); fips != nil && fips.Kind == source.BoolNode {
-		r.SetBool("spec.fips", &c.Spec.FIPS, fips)
+		r.Set("spec.fips", fips)
 	}
 	if mtu := n.Get("networking", "clusterNetworkMTU"); mtu != nil && mtu.Kind == source.NumberNode {
-		r.SetNumber("spec.network.mtu", &c.Spec.Network.MTU, mtu)
+		r.Set("spec.network.mtu", mtu)
 	}
 	for _, key := range []string{"imageDigestSources", "imageContentSources"} {
 		r.mirrorOverrides(n.Get(key), key)
@@ -84,8 +81,7 @@ func (r *Hub) InstallOverrides(n *source.Node) {
 	}
 }
 
-// mirrorOverrides carries mirrors over. Those that a ConfigMap says too need no
-// second mention.
+// mirrorOverrides carries over mirrors, unless entries say more than that.
 func (r *Hub) mirrorOverrides(n *source.Node, key string) {
 	plain := n != nil && n.Kind == source.ListNode
 	for _, item := range n.Items() {
@@ -118,8 +114,6 @@ func (r *Hub) MirrorMap(h *Objects, ref *source.Node) {
 	r.TrustBundle(config.Get("data", "ca-bundle.crt"))
 }
 
-// mirrorFiles carries over the mirrors that the agent-based installer has in
-// files.
 func (r *Hub) mirrorFiles(in *source.Input) {
 	for _, name := range []string{"registries.conf", "ca-bundle.crt"} {
 		n := r.rawText(in, path.Join(source.DirMirror, name))
@@ -144,8 +138,7 @@ func (r *Hub) rawText(in *source.Input, file string) *source.Node {
 	return doc.Root
 }
 
-// registriesConf carries mirrors over from containers-registries.conf(5),
-// version 2, which is written in TOML.
+// registriesConf carries mirrors over from containers-registries.conf(5), version 2.
 func (r *Hub) registriesConf(n *source.Node) {
 	if n == nil {
 		return
@@ -216,8 +209,7 @@ func (r *Hub) mirrorOf(from, target *source.Node, insecure bool) {
 	target.Taken = true
 }
 
-// PullSecretRef carries a pull secret over: its content where the Secret stands
-// in the input, else the reference.
+// PullSecretRef carries a pull secret over: its content if it is there, else its name.
 func (r *Hub) PullSecretRef(h *Objects, n *source.Node) {
 	if n == nil {
 		return
@@ -230,8 +222,7 @@ func (r *Hub) PullSecretRef(h *Objects, n *source.Node) {
 	}
 }
 
-// secretContent is what stands under a key of the Secret that n names: its content,
-// or, for a Secret that is not in the input, the reference to it.
+// secretContent is what a Secret of the input has under a key, else a reference to it.
 func (r *Hub) secretContent(h *Objects, n *source.Node, key, what string) (content *source.Node, ref *spec.SecretRef) {
 	secret := h.secret(n)
 	if secret == nil {
@@ -271,8 +262,7 @@ func (r *Hub) secretKey(secret *source.Node, key string) *source.Node {
 	return n
 }
 
-// Credentials carries the credentials of a BMC over: their content where the
-// Secret stands in the input, else the reference.
+// Credentials carries a BMC's over: their content if it is there, else their name.
 func (r *Hub) Credentials(h *Objects, i int, name *source.Node) {
 	if name == nil {
 		return
@@ -288,8 +278,6 @@ func (r *Hub) Credentials(h *Objects, i int, name *source.Node) {
 	to.Credentials = r.Login(field, r.BMCFile(i), r.secretKey(secret, "username"), r.secretKey(secret, "password"))
 }
 
-// fencingSecret carries over by which Secret a machine is powered off by its
-// peer.
 func (r *Hub) fencingSecret(h *Objects, i int, n *source.Node) {
 	if n == nil {
 		return
@@ -303,7 +291,7 @@ func (r *Hub) fencingSecret(h *Objects, i int, n *source.Node) {
 		to.Fencing.Credentials = spec.Credentials{SecretRef: &spec.SecretRef{Name: n.Peek()}}
 		return
 	}
-	source.SetText(r.Account, field+".address", &to.Fencing.Address, r.secretKey(secret, "address"))
+	r.Set(field+".address", r.secretKey(secret, "address"))
 	to.Fencing.Credentials = r.Login(field+".credentials", "fencing/"+source.FileName(to.Name), r.secretKey(secret, "username"), r.secretKey(secret, "password"))
 	if verify := r.secretKey(secret, "certificateVerification"); verify != nil {
 		to.Fencing.Insecure = new(r.Text(verify) == "Disabled")

@@ -26,7 +26,7 @@ type writer struct{ *target.Writer }
 // error is about a document in the file that cannot be read.
 func Write(c *spec.Cluster, secrets bool) ([]target.File, []loss.Loss, error) {
 	w := &writer{target.New(c, secrets)}
-	w.LoseAll(LostBy())
+	w.LoseAll(loss.Reasons("writers", "agent-based", "ztp"))
 	w.clusterManifests()
 	w.mirrorFiles()
 	w.OpenShiftFolder()
@@ -36,23 +36,7 @@ func Write(c *spec.Cluster, secrets bool) ([]target.File, []loss.Loss, error) {
 	return w.Result()
 }
 
-// LostBy says why fields have no place in the files.
-func LostBy() map[string]string {
-	return loss.ByName(target.LostToAgents(), map[string][]string{
-		"names an object of a hub; write spec.openshift.releaseImage": {"spec.openshift.imageSet"},
-		"the files say nothing of how machines boot":                  {"spec.boot.method"},
-		"the agent-based installer decides it by itself":              {"spec.boot.image"},
-		"the files name operators only one by one, in spec.operators": {"spec.bundles"},
-		"the agent-based installer boots its own live system":         {"spec.discovery.osVersion"},
-		"the agent-based installer does not boot machines":            {"spec.hosts.bmc"},
-		"the agent-based installer sets nothing of the kind on a host": {
-			"spec.hosts.disk.keep", "spec.hosts.labels", "spec.hosts.machineConfigPool", "spec.hosts.installerArgs", "spec.hosts.ignition", "spec.hosts.ignitionEndpoint",
-		},
-	})
-}
-
-// clusterManifests are the objects of a hub, as far as the client in the image
-// reads them.
+// clusterManifests are the objects of a hub that the client in the image reads.
 func (w *writer) clusterManifests() {
 	const folder = "cluster-manifests/"
 	c := w.Maker.Cluster
@@ -106,8 +90,7 @@ func (w *writer) releaseFile(folder string) {
 	w.ObjectFile(folder+"cluster-image-set.yaml", false, set)
 }
 
-// infraEnvFiles are the one InfraEnv that the image has, and the networks of all
-// hosts, whose labels have to equal its selector.
+// infraEnvFiles are the one InfraEnv of the image, whose selector all networks match.
 func (w *writer) infraEnvFiles(folder string) {
 	c := w.Maker.Cluster
 	arch := w.oneArch()
@@ -151,8 +134,7 @@ func (w *writer) oneArch() spec.Arch {
 	return arch
 }
 
-// pullSecretFile is the pull secret in stringData, the only form that the client
-// in the image reads.
+// pullSecretFile is the pull secret in stringData, the only form that the client reads.
 func (w *writer) pullSecretFile(file string) {
 	c := w.Collector.Cluster
 	if !w.PullSecretKnown() {
@@ -174,8 +156,6 @@ func (w *writer) mirrorFiles() {
 	}
 }
 
-// operatorFile is the operators as the service takes them, with the properties of
-// each as JSON in a text.
 func (w *writer) operatorFile() {
 	var list []any
 	for i, o := range w.Collector.Cluster.Spec.Operators {
@@ -194,8 +174,6 @@ func (w *writer) operatorFile() {
 	}
 }
 
-// hostConfigs are a folder for each host: its MAC addresses, role and root
-// device hints.
 func (w *writer) hostConfigs() {
 	c := w.Collector.Cluster
 	for _, host := range hubobjects.SortedHosts(c) {

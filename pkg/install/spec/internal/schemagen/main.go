@@ -76,13 +76,10 @@ func generate(source string) ([]byte, error) {
 	return text.Bytes(), nil
 }
 
-type words interface{ Values() []string }
-
-// mapType is the schema of types that are not what their Go kind says.
 func mapType(t reflect.Type) *jsonschema.Schema {
-	if list, ok := reflect.Zero(t).Interface().(words); ok {
+	if words := spec.Words(reflect.Zero(t).Interface()); words != nil {
 		s := &jsonschema.Schema{Type: "string"}
-		for _, value := range list.Values() {
+		for _, value := range words {
 			s.Enum = append(s.Enum, value)
 		}
 		return s
@@ -100,8 +97,7 @@ func mapType(t reflect.Type) *jsonschema.Schema {
 	return nil
 }
 
-// constrain adds what types cannot say: constants, and objects that may be
-// written as plain text.
+// constrain adds what types cannot say: constants, and objects that may be plain text.
 func constrain(schema *jsonschema.Schema) {
 	for name, value := range map[string]string{"apiVersion": spec.APIVersion, "kind": spec.Kind} {
 		if property, ok := schema.Properties.Get(name); ok {

@@ -12,15 +12,14 @@ import (
 	"strings"
 )
 
-// Controller is which system of which management controller a host is, however
-// its address is written.
+// Controller is a system of a BMC, however its address is written.
 type Controller struct {
 	Endpoint string // scheme, host and port
 	System   string // its id, "" for the only one
 }
 
-// ControllerOf reads the address of a BMC and the system that is named beside it. What does not say otherwise is HTTPS, at the port
-// of its scheme; an address that is none is compared as it is.
+// ControllerOf reads a BMC's address, HTTPS unless it says otherwise, and the system
+// named beside it. What is no address is compared as it is.
 func ControllerOf(address, system string) Controller {
 	kind, rest, found := strings.Cut(address, "://")
 	if !found {
@@ -52,19 +51,18 @@ func ControllerOf(address, system string) Controller {
 	return c
 }
 
-// MAC checks a MAC address.
-func (k *Checker) MAC(field, text string) bool {
-	if _, ok := ParseMAC(text); !ok {
-		k.Report(field, fmt.Sprintf("%q is not a MAC address", text), `write it as "52:54:00:12:34:56"`)
-		return false
+// MAC checks a MAC address, if there is one.
+func (k *Checker) MAC(field, text string) {
+	isMAC := func(text string) bool {
+		_, ok := ParseMAC(text)
+		return ok
 	}
-	return true
+	k.Valid(field, text, isMAC, "%q is not a MAC address", `write it as "52:54:00:12:34:56"`)
 }
 
 // BMCAddress checks the address of a BMC.
 func (k *Checker) BMCAddress(field, text string) {
-	host := BMCHost(text)
-	if _, err := netip.ParseAddr(host); err != nil && !IsDomain(strings.ToLower(host)) {
+	if !isAddressOrName(BMCHost(text)) {
 		k.Report(field, "is not the address of a BMC", "write an IP address, a host name, or a URL such as https://10.0.0.1/redfish/v1/Systems/1")
 		return
 	}
@@ -78,8 +76,7 @@ func (k *Checker) BMCAddress(field, text string) {
 	}
 }
 
-// installerFlags are the flags of coreos-installer that the service passes on,
-// and whether each takes a value.
+// installerFlags are coreos-installer's that the service passes on: which take a value.
 var installerFlags = map[string]bool{
 	"--append-karg": true, "--delete-karg": true, "-n": false, "--copy-network": false, "--network-dir": true,
 	"--save-partlabel": true, "--save-partindex": true, "--image-url": true, "--image-file": true,
@@ -109,9 +106,7 @@ var InterfaceName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.:-]{0,14}$`)
 
 // InterfaceName checks the name of a network interface.
 func (k *Checker) InterfaceName(field, name string) {
-	if name != "" && !InterfaceName.MatchString(name) {
-		k.Report(field, fmt.Sprintf("%q cannot be the name of an interface", name), "use at most 15 letters, digits, dots, dashes and underscores")
-	}
+	k.Valid(field, name, InterfaceName.MatchString, "%q cannot be the name of an interface", "use at most 15 letters, digits, dots, dashes and underscores")
 }
 
 // BMCHost is the host part of a BMC's address, in any of its forms.
@@ -128,8 +123,7 @@ func BMCHost(address string) string {
 	return strings.Trim(address, "[]")
 }
 
-// CanonicalMAC is a MAC address in lower case with colons, or text as it is if
-// it is none.
+// CanonicalMAC is a MAC address in lower case with colons, or the text if it is none.
 func CanonicalMAC(text string) string {
 	if mac, ok := ParseMAC(text); ok {
 		return mac
@@ -137,12 +131,173 @@ func CanonicalMAC(text string) string {
 	return text
 }
 
-// ParseMAC reads a MAC address of 48 bits, the only kind that the service
-// takes.
+// ParseMAC reads a MAC address of 48 bits: the service takes no other.
 func ParseMAC(text string) (string, bool) {
 	mac, err := net.ParseMAC(text)
 	if err != nil || len(mac) != 6 {
 		return "", false
 	}
 	return mac.String(), true
+}
+
+// IsNoProxy says whether text names what is reached without a proxy.
+func IsNoProxy(text string) bool {
+	_, err := netip.ParsePrefix(text)
+	return text == "*" || err == nil || isAddressOrName(text) || IsDomain(strings.ToLower(strings.TrimPrefix(text, ".")))
+}
+
+// URL checks an address, if there is one, without repeating it: it may hold a password.
+func (k *Checker) URL(field, text string, schemes ...string) {
+	parsed, err := url.Parse(text)
+	switch {
+	case text == "":
+	case err != nil || parsed.Host == "" || parsed.Hostname() == "":
+		k.Report(field, "is not a URL", fmt.Sprintf("write it as %s://HOST:PORT", schemes[0]))
+	case !slices.Contains(schemes, parsed.Scheme):
+		k.Report(field, fmt.Sprintf("the scheme %q cannot be used here", parsed.Scheme), "use "+strings.Join(schemes, " or "))
+	}
+}
+
+// TooMany reports a number of networks of a kind that the service does not take.
+func (k *Checker) TooMany(field string, networks int) bool {
+	const most = 64
+	k.ReportIf(networks > most, field, fmt.Sprintf("there are %d networks", networks), fmt.Sprintf("use at most %d", most))
+	return networks > most
+}
+
+// NamedNetwork is a network, and the field that it stands in.
+type NamedNetwork struct {
+	Prefix netip.Prefix
+	Field  string
+	Kind   string
+}
+
+// Prefixes reads a list of CIDRs, without those that are not right and reported.
+func (k *Checker) Prefixes(field, kind string, texts []string) []NamedNetwork {
+	var list []NamedNetwork
+	if k.TooMany(field, len(texts)) {
+		return nil
+	}
+	for i, text := range texts {
+		at := fmt.Sprintf("%s[%d]", field, i)
+		if prefix, ok := k.Prefix(at, text); ok {
+			list = append(list, NamedNetwork{prefix, at, kind})
+		}
+	}
+	return list
+}
+
+// Prefix reads a CIDR, which is reported where it is not right.
+func (k *Checker) Prefix(field, text string) (netip.Prefix, bool) {
+	if k.IsFailed(field) {
+		return netip.Prefix{}, false
+	}
+	prefix, err := netip.ParsePrefix(text)
+	switch {
+	case err != nil:
+		k.Report(field, fmt.Sprintf("%q is not a network", text), "write it as CIDR, such as 192.168.10.0/24")
+	case prefix.Addr().Is4In6():
+		k.Report(field, fmt.Sprintf("%q is an IPv4 address written as IPv6", text), "")
+	case prefix.Bits() == 0:
+		k.Report(field, fmt.Sprintf("%q is every address there is", text), "")
+	case prefix.Masked() != prefix:
+		k.Report(field, fmt.Sprintf("%q is an address in a network, not the network", text), fmt.Sprintf("write %q", prefix.Masked()))
+	default:
+		return prefix, true
+	}
+	return netip.Prefix{}, false
+}
+
+// IsDual says whether there are networks of both families.
+func IsDual(list []NamedNetwork) bool {
+	four, six := false, false
+	for _, network := range list {
+		four = four || network.Prefix.Addr().Is4()
+		six = six || network.Prefix.Addr().Is6()
+	}
+	return four && six
+}
+
+// OptionalAddress is Address for a text that may be empty.
+func (k *Checker) OptionalAddress(field, text string) (netip.Addr, bool) {
+	if text == "" {
+		return netip.Addr{}, false
+	}
+	return k.Address(field, text)
+}
+
+// Address reads the address of a machine, which is reported where it is not right.
+func (k *Checker) Address(field, text string) (netip.Addr, bool) {
+	ip, err := netip.ParseAddr(text)
+	switch {
+	case err != nil:
+		remedy := ""
+		if prefix, err := netip.ParsePrefix(text); err == nil {
+			remedy = fmt.Sprintf("write %q, without the prefix length", prefix.Addr())
+		}
+		k.Report(field, fmt.Sprintf("%q is not an IP address", text), remedy)
+	case ip.Is4In6() || ip.IsUnspecified() || ip.IsLoopback() || ip.IsMulticast():
+		k.Report(field, fmt.Sprintf("%q cannot be used here", text), "write the address of a machine")
+	default:
+		return ip.WithZone(""), true
+	}
+	return netip.Addr{}, false
+}
+
+// Addresses checks a list of them.
+func (k *Checker) Addresses(field string, texts []string) {
+	for i, text := range texts {
+		k.Address(fmt.Sprintf("%s[%d]", field, i), text)
+	}
+}
+
+// Domains checks a list of DNS domains.
+func (k *Checker) Domains(field string, texts []string) {
+	for i, text := range texts {
+		if !IsDomain(text) {
+			k.Report(fmt.Sprintf("%s[%d]", field, i), fmt.Sprintf("%q is not a DNS domain", text), LowerRemedy(text, IsDomain))
+		}
+	}
+}
+
+func isAddressOrName(text string) bool {
+	_, err := netip.ParseAddr(text)
+	return err == nil || IsDomain(strings.ToLower(text))
+}
+
+// TimeServers checks a list of addresses and DNS names.
+func (k *Checker) TimeServers(field string, texts []string) {
+	k.EachValid(field, texts, isAddressOrName, "%q is neither an address nor a DNS name", "")
+}
+
+// Inside says whether one of the networks has an address.
+func Inside(ip netip.Addr, networks []netip.Prefix) bool {
+	return slices.ContainsFunc(networks, func(network netip.Prefix) bool { return network.Contains(ip) })
+}
+
+// IsEdge says whether ip is a network's own or broadcast address. IPv6 has no
+// broadcast, and networks of one or two addresses have no edges (RFC 3021).
+func IsEdge(ip netip.Addr, network netip.Prefix) bool {
+	if network.Addr().BitLen()-network.Bits() < 2 {
+		return false
+	}
+	if ip == network.Masked().Addr() {
+		return true
+	}
+	return ip.Is4() && !network.Contains(ip.Next())
+}
+
+// SameAddress says whether text is that address.
+func SameAddress(text string, ip netip.Addr) bool {
+	other, err := netip.ParseAddr(text)
+	return err == nil && other == ip
+}
+
+// Joined is networks as a message names them.
+func Joined(networks []netip.Prefix) string {
+	texts := make([]string, len(networks))
+	for i, network := range networks {
+		texts[i] = network.String()
+	}
+	return strings.Join(texts, " or ")
 }

@@ -1,0 +1,249 @@
+// Package media has the commands that make and serve the images of the hosts of a file.
+package media
+
+import (
+	"context"
+	"errors"
+	"io"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/oaictl/oaictl/internal/advice"
+	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/document"
+	"github.com/oaictl/oaictl/internal/cli/image"
+	"github.com/oaictl/oaictl/internal/names"
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/boot"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+	"github.com/oaictl/oaictl/pkg/iso"
+	"github.com/oaictl/oaictl/pkg/iso/fetch"
+	"github.com/oaictl/oaictl/pkg/iso/serve"
+)
+
+type createImagesOptions struct {
+	hostMediaOptions
+	Dir     string
+	Netboot bool
+	URL     string
+	Sync    bool
+}
+
+// NewCreateImages is `create images`.
+func NewCreateImages(a *base.App) *cobra.Command {
+	o := &createImagesOptions{hostMediaOptions: hostMediaOptions{Options: image.Options{App: a}}}
+	command := &cobra.Command{
+		Use:     "images -f FILE",
+		Aliases: []string{"image"},
+		Short:   "Write every host's own discovery image",
+		Args:    base.NoArguments,
+		RunE:    base.Run(o.run),
+	}
+	flags := command.Flags()
+	o.declare(flags)
+	flags.StringVarP(&o.Dir, "dir", "d", ".", "`DIR` into which they are written; it is made")
+	flags.BoolVar(&o.Netboot, "netboot", false, "write what machines boot over the network")
+	flags.StringVar(&o.URL, "url", "", "`URL` at which machines find DIR, with --netboot")
+	flags.BoolVar(&o.Sync, "fsync", false, "wait until the images are on the disk")
+	return command
+}
+
+func (o *createImagesOptions) run(ctx context.Context) error {
+	if err := o.check("create images"); err != nil {
+		return err
+	}
+	if o.URL != "" && !o.Netboot {
+		return base.Usagef("--url goes with --netboot")
+	}
+	where, err := image.FolderURL(o.URL)
+	if err != nil {
+		return err
+	}
+	cluster, err := o.cluster(ctx)
+	if err != nil {
+		return err
+	}
+	media, err := o.images(ctx, cluster, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = media.Close() }() // it was only read from
+	if err := o.openBases(ctx, media); err != nil {
+		return err
+	}
+	dir, err := base.Folder(o.Dir)
+	if err != nil {
+		return err
+	}
+	write := o.writeISO
+	if o.Netboot {
+		write = func(ctx context.Context, dir string, media *boot.Images, host *spec.Host) ([]document.Download, error) {
+			return o.writeNetboot(ctx, dir, where, media, host)
+		}
+	}
+	var written []document.Download
+	for n := range media.Cluster.Spec.Hosts {
+		files, err := write(ctx, dir, media, &media.Cluster.Spec.Hosts[n])
+		if err != nil {
+			return err
+		}
+		written = append(written, files...)
+	}
+	if o.Netboot {
+		files, err := o.writeRootfs(ctx, dir, media)
+		if err != nil {
+			return err
+		}
+		written = append(written, files...)
+	}
+	return o.Saved(written, nil)
+}
+
+func (o *createImagesOptions) writeISO(ctx context.Context, dir string, media *boot.Images, host *spec.Host) ([]document.Download, error) {
+	made, result, err := media.Of(host.Name).ISO(ctx, host.Name)
+	if err != nil {
+		return nil, image.ContentFault(err)
+	}
+	for _, w := range result.Warnings {
+		o.note("%s: %s", host.Name, w)
+	}
+	return image.WriteImage(ctx, o.App, made, image.Output{Path: filepath.Join(dir, base.FileName(host.Name)+".iso"), Force: true, Sync: o.Sync})
+}
+
+func (o *createImagesOptions) note(format string, args ...any) {
+	if o.Globals.Verbose > 0 {
+		o.Say(format, args...)
+	}
+}
+
+func (o *createImagesOptions) writeNetboot(ctx context.Context, dir, where string, media *boot.Images, host *spec.Host) ([]document.Download, error) {
+	n, err := media.Of(host.Name).Netboot(ctx, host.Name)
+	if err != nil {
+		return nil, image.ContentFault(err)
+	}
+	name, mine := base.FileName(host.Name), ""
+	rootfs := image.ScriptFolder + "../" + rootfsOf(media, host.Name)
+	if where != "" {
+		mine, rootfs = where+"/"+name, where+"/"+rootfsOf(media, host.Name)
+	}
+	if n.Rootfs == nil {
+		rootfs = ""
+	}
+	files, err := image.NetbootFiles(n, mine, rootfs)
+	if err != nil {
+		return nil, err
+	}
+	return image.WriteFiles(ctx, o.App, filepath.Join(dir, name), true, files)
+}
+
+func (o *createImagesOptions) writeRootfs(ctx context.Context, dir string, media *boot.Images) ([]document.Download, error) {
+	var written []document.Download
+	for _, part := range media.Groups {
+		n, err := part.Netboot(ctx, part.Hosts[0].Name)
+		if err != nil {
+			return nil, image.ContentFault(err)
+		}
+		if n.Rootfs == nil {
+			continue
+		}
+		files, err := image.WriteFiles(ctx, o.App, dir, true, []image.File{{Name: rootfsOf(media, part.Hosts[0].Name), Image: n.Rootfs}})
+		if err != nil {
+			return nil, err
+		}
+		written = append(written, files...)
+	}
+	return written, nil
+}
+
+// rootfsOf has the architecture in its name where there are several.
+func rootfsOf(media *boot.Images, host string) string {
+	if len(media.Groups) < 2 {
+		return image.RootfsName
+	}
+	return "rootfs-" + string(media.Of(host).Arch) + ".img"
+}
+
+type hostMediaOptions struct {
+	image.Options
+	File string
+	Base string
+
+	service *install.Client // once it was reached
+}
+
+func (o *hostMediaOptions) declare(flags *pflag.FlagSet) {
+	o.Options.Declare(flags)
+	flags.StringVarP(&o.File, "file", "f", "", "`FILE` with the cluster, - for standard input")
+	flags.StringVar(&o.Base, "base", "", "`FILE` or URL of the live image that all are made of (default: the service's)")
+}
+
+func (o *hostMediaOptions) check(name string) error {
+	switch {
+	case o.File == "":
+		return base.Usagef("%s needs -f FILE", name)
+	case o.SHA256 != "" && o.Base == "":
+		return base.Usagef("--sha256 goes with --base")
+	case o.Base != "":
+		return base.CheckSource(o.Base, o.SHA256)
+	}
+	return nil
+}
+
+func (o *hostMediaOptions) cluster(ctx context.Context) (*spec.Cluster, error) {
+	cluster, err := o.Load(ctx, o.File)
+	if err != nil {
+		return nil, err
+	}
+	if len(cluster.Spec.Hosts) == 0 {
+		return nil, &install.Fault{Code: install.CodeInput, Op: "make images of", On: o.File, Permanent: true, Err: errors.New("it names no hosts"), Next: advice.Command("download iso -f", names.Quoted(o.File))}
+	}
+	return cluster, nil
+}
+
+// images fails where a host has no InfraEnv yet. server is nil where they go into files.
+func (o *hostMediaOptions) images(ctx context.Context, cluster *spec.Cluster, server *serve.Server) (*boot.Images, error) {
+	var err error
+	if o.service, err = o.Dial(ctx); err != nil {
+		return nil, err
+	}
+	config := boot.ImagesConfig{Service: o.service.Backend, Spec: cluster, Server: server, Open: func(ctx context.Context, source fetch.Source) (*iso.Base, io.Closer, error) {
+		made, err := o.OpenSource(ctx, source)
+		if err != nil {
+			return nil, nil, err
+		}
+		return made.Base, made.File, nil
+	}}
+	if o.Base != "" {
+		config.Base = fetch.Source{Location: o.Base, SHA256: o.SHA256}
+	}
+	images, err := boot.NewImages(ctx, config)
+	return images, base.SeveralArchs(o.notRegistered(err))
+}
+
+func (o *hostMediaOptions) notRegistered(err error) error {
+	fault, is := errors.AsType[*install.Fault](err)
+	if !is || !errors.Is(err, boot.ErrInstalled) && !errors.Is(err, boot.ErrNotRegistered) {
+		return err
+	}
+	told := *fault
+	told.Next = advice.Command("create cluster -f", names.Quoted(o.File), "--detach")
+	if errors.Is(err, boot.ErrInstalled) {
+		told.Err = errors.New("the cluster is installed, and hosts are added to it with oaictl add-node")
+		told.Next = advice.Command("add-node -f", names.Quoted(o.File))
+	}
+	return &told
+}
+
+func (o *hostMediaOptions) openBases(ctx context.Context, images *boot.Images) error {
+	carried, err := images.Open(ctx)
+	o.WarnCarried(carried, o.Base)
+	fault, is := errors.AsType[*install.Fault](err)
+	if problem, wrong := errors.AsType[*boot.BaseError](err); is && wrong {
+		advised := *fault
+		advised.Next = base.ImageAdvice(problem)
+		return &advised
+	}
+	return err
+}

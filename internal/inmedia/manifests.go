@@ -1,0 +1,298 @@
+package inmedia
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/yaml"
+
+	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
+	"github.com/oaictl/oaictl/internal/hubapi/hive"
+	"github.com/oaictl/oaictl/internal/hubobjects"
+	"github.com/oaictl/oaictl/internal/setting"
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/release"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+type infraEnvManifests struct {
+	files      Files
+	infraEnv   *agentinstall.InfraEnv
+	networks   []setting.StaticNetwork
+	pullSecret spec.Secret
+	unused     []string
+}
+
+func readInfraEnvManifests(files Files) (*infraEnvManifests, error) {
+	m := &infraEnvManifests{files: files}
+	var err, other error
+	m.infraEnv, err = object[agentinstall.InfraEnv](files.InfraEnv, hubapi.KindInfraEnv)
+	m.pullSecret, other = readPullSecret(files.PullSecret)
+	if err := files.elsewhere(err, other); err != nil {
+		return nil, err
+	}
+	if m.infraEnv.Name == "" {
+		return nil, badFile(files.InfraEnv, errors.New("metadata.name is missing"))
+	}
+	s := m.infraEnv.Spec
+	m.unused = unusedIn(
+		files.InfraEnv, specField{"osImageVersion", s.OSImageVersion != ""}, specField{"imageType", s.ImageType != ""}, // a variable's
+		specField{"ipxeScriptType", s.IPXEScriptType != ""}, specField{"agentLabels", len(s.AgentLabels) > 0},
+		specField{"mirrorRegistryRef", s.MirrorRegistryRef != nil},
+	)
+	m.networks, err = readNetworks(files.NMStateConfig, m.infraEnv, files.InfraEnv)
+	return m, err
+}
+
+// specField is a field that a hub would heed and the service on a medium cannot.
+type specField struct {
+	name string
+	set  bool
+}
+
+// unusedIn warns of the fields of an object that are set.
+func unusedIn(path string, fields ...specField) (texts []string) {
+	for _, field := range fields {
+		if field.set {
+			texts = append(texts, fmt.Sprintf("%s: spec.%s has no effect in agent-based media", path, field.name))
+		}
+	}
+	return texts
+}
+
+// readNetworks reads the static networks, if any. Their labels have to be those that
+// the InfraEnv selects by: a hub would leave others out, and their hosts would boot
+// without a network.
+func readNetworks(path string, env *agentinstall.InfraEnv, envPath string) ([]setting.StaticNetwork, error) {
+	docs, err := optional(path)
+	if err != nil {
+		return nil, err
+	}
+	var networks []setting.StaticNetwork
+	for _, doc := range docs {
+		var config agentinstall.NMStateConfig
+		if err := doc.known(doc.object(hubapi.KindNMStateConfig, &config)); err != nil {
+			return nil, err
+		}
+		if err := selects(env, &config, envPath); err != nil {
+			return nil, badFile(path, fmt.Errorf("%sNMStateConfig %s: %w", doc.place("metadata.labels"), config.Name, err))
+		}
+		network, err := networkOf(&config)
+		if err != nil {
+			return nil, badFile(path, fmt.Errorf("%sNMStateConfig %s: %w", doc.place("spec"), config.Name, err))
+		}
+		networks = append(networks, network)
+	}
+	return networks, nil
+}
+
+func selects(env *agentinstall.InfraEnv, config *agentinstall.NMStateConfig, envPath string) error {
+	selector := env.Spec.NMStateConfigLabelSelector
+	switch {
+	case selector == nil || len(selector.MatchLabels) == 0:
+		return fmt.Errorf("%s has no spec.nmStateConfigLabelSelector.matchLabels to select it by", envPath)
+	case len(config.Labels) == 0:
+		return fmt.Errorf("it has no metadata.labels; %s selects by %v", envPath, selector.MatchLabels)
+	case !maps.Equal(selector.MatchLabels, config.Labels):
+		return fmt.Errorf("its metadata.labels %v are not those that %s selects by, %v", config.Labels, envPath, selector.MatchLabels)
+	}
+	return nil
+}
+
+func networkOf(config *agentinstall.NMStateConfig) (network setting.StaticNetwork, err error) {
+	text, err := yaml.Marshal(config.Spec.Config)
+	switch {
+	case len(config.Spec.Interfaces) == 0:
+		return network, errors.New("spec.interfaces is missing, so that nothing tells its host")
+	case len(config.Spec.Config) == 0:
+		return network, errors.New("spec.config is missing")
+	case err != nil:
+		return network, fmt.Errorf("write spec.config: %w", err)
+	}
+	network = setting.StaticNetwork{YAML: string(text), MACs: []spec.NIC{}}
+	for _, nic := range config.Spec.Interfaces {
+		network.MACs = append(network.MACs, spec.NIC{MAC: nic.MACAddress, Name: nic.Name})
+	}
+	return network, nil
+}
+
+// desired is what the service plane needs beside an action's settings.
+func (m *infraEnvManifests) desired() *install.Desired {
+	c := &spec.Cluster{}
+	c.Metadata.Name = m.infraEnv.Name
+	c.Spec.PullSecret = spec.SourceOf(m.pullSecret)
+	return &install.Desired{Spec: c}
+}
+
+// settings are the fields of the InfraEnv but its name and pull secret. No version is
+// sent: the service takes the live image that it has.
+func (m *infraEnvManifests) settings(imageType string) (install.Settings, error) {
+	s, err := said(hubobjects.InfraEnvTable(), m.infraEnv)
+	if err != nil {
+		return nil, badFile(m.files.InfraEnv, err)
+	}
+	for _, ofHub := range []install.Setting{setting.OSVersion, setting.ImageType, setting.AgentLabels, setting.NodeLabels, setting.Ironic, setting.IPXE} {
+		delete(s, ofHub)
+	}
+	put(s, setting.ImageType, strings.TrimSuffix(imageType, "-iso"))
+	if len(m.networks) > 0 {
+		s[setting.StaticNetworks] = setting.ValueOf(m.networks)
+	}
+	return s, nil
+}
+
+type clusterManifests struct {
+	files      Files
+	deployment *hive.ClusterDeployment
+	install    *hive.AgentClusterInstall
+	imageSet   *hive.ClusterImageSet
+	pullSecret spec.Secret
+	operators  []setting.OperatorChoice // nil: the medium says nothing of operators
+	// unused are fields that stand there and go nowhere.
+	unused []string
+}
+
+func readClusterManifests(files Files) (*clusterManifests, error) {
+	m := &clusterManifests{files: files}
+	var unknown []string
+	var errs []error
+	note := func(err error) { errs = append(errs, err) }
+	var err error
+	m.deployment, unknown, err = looseObject[hive.ClusterDeployment](files.ClusterDeployment, hubapi.KindClusterDeployment)
+	note(err)
+	m.install, err = object[hive.AgentClusterInstall](files.AgentClusterInstall, hubapi.KindAgentClusterInstall)
+	note(err)
+	m.imageSet, err = object[hive.ClusterImageSet](files.ClusterImageSet, hubapi.KindClusterImageSet)
+	note(err)
+	m.pullSecret, err = readPullSecret(files.PullSecret)
+	note(err)
+	m.operators, err = readOperators(files.Operators)
+	note(err)
+	if err := files.elsewhere(errs...); err != nil {
+		return nil, err
+	}
+	for _, field := range unknown {
+		m.unused = append(m.unused, files.ClusterDeployment+": "+field)
+	}
+	s := m.install.Spec
+	m.unused = append(m.unused, unusedIn(
+		files.AgentClusterInstall, specField{"holdInstallation", s.HoldInstallation},
+		specField{"manifestsConfigMapRefs", len(s.ManifestsConfigMapRefs) > 0 || s.ManifestsConfigMapRef != nil},
+		specField{"ignitionEndpoint", s.IgnitionEndpoint != nil}, specField{"mirrorRegistryRef", s.MirrorRegistryRef != nil},
+	)...)
+	if m.name() == "" {
+		return nil, badFile(files.ClusterDeployment, errors.New("spec.clusterName is missing"))
+	}
+	if strings.TrimSpace(m.imageSet.Spec.ReleaseImage) == "" {
+		return nil, badFile(files.ClusterImageSet, errors.New("spec.releaseImage is missing"))
+	}
+	return m, nil
+}
+
+func (m *clusterManifests) name() string { return m.deployment.Spec.ClusterName }
+
+func (m *clusterManifests) overrides() (string, error) {
+	text := strings.TrimSpace(m.install.Annotations[hubapi.AnnotationInstallConfigOverrides])
+	var object map[string]any
+	if text != "" && json.Unmarshal([]byte(text), &object) != nil {
+		return "", badFile(m.files.AgentClusterInstall, fmt.Errorf("the annotation %s is not a JSON object", hubapi.AnnotationInstallConfigOverrides))
+	}
+	return text, nil
+}
+
+// desired carries what the service plane takes from a cluster.yaml beside an
+// action's settings.
+func (m *clusterManifests) desired() *install.Desired {
+	c := &spec.Cluster{}
+	c.Metadata.Name = m.name()
+	c.Spec.BaseDomain = m.deployment.Spec.BaseDomain
+	c.Spec.PullSecret = spec.SourceOf(m.pullSecret)
+	if consumer := m.install.Labels[hubapi.LabelConsumer]; consumer != "" {
+		c.Metadata.Tags = []string{consumer}
+	}
+	return &install.Desired{Spec: c}
+}
+
+// settings are the fields of the cluster but its name, domain and pull secret.
+func (m *clusterManifests) settings(info release.Info) (install.Settings, error) {
+	m.poolsUnsaid()
+	s, err := said(hubobjects.InstallTable(), m.install)
+	if err != nil {
+		return nil, badFile(m.files.AgentClusterInstall, err)
+	}
+	for _, elsewhere := range []install.Setting{
+		setting.Workers, setting.Arbiters, setting.Tags, setting.Ignored, setting.IgnEndpoint, setting.InstallConfig,
+	} {
+		delete(s, elsewhere) // counted, noted as unused, or a request of its own
+	}
+	put(s, setting.Version, info.Version)
+	put(s, setting.Arch, info.Architecture())
+	put(s, setting.ReleaseImage, strings.TrimSpace(m.imageSet.Spec.ReleaseImage))
+	if m.operators != nil {
+		s[setting.Operators] = setting.ValueOf(m.operators)
+	}
+	return s, nil
+}
+
+// poolsUnsaid disables hyperthreading where a pool does not name it: only an API server
+// would fill in the default.
+func (m *clusterManifests) poolsUnsaid() {
+	s := &m.install.Spec
+	pools := []*hive.MachinePool{s.ControlPlane, s.Arbiter}
+	for i := range s.Compute {
+		pools = append(pools, &s.Compute[i])
+	}
+	for _, pool := range pools {
+		if pool != nil {
+			pool.Hyperthreading = cmp.Or(pool.Hyperthreading, "Disabled")
+		}
+	}
+}
+
+// said are the settings that an object names.
+func said(table hubobjects.Table, object any) (install.Settings, error) {
+	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
+	if err != nil {
+		return nil, fmt.Errorf("read the fields: %w", err)
+	}
+	s, err := table.Said(fields)
+	if keys, has := s[setting.SSHKeys]; has {
+		s[setting.SSHKeys] = setting.ValueOf(strings.TrimSpace(keys.Text()))
+	}
+	return s, err
+}
+
+func put(s install.Settings, key install.Setting, text string) {
+	if text != "" {
+		s[key] = setting.ValueOf(text)
+	}
+}
+
+// readOperators reads the operators to install; nil without a file of them.
+func readOperators(path string) ([]setting.OperatorChoice, error) {
+	docs, err := optional(path)
+	if err != nil || len(docs) == 0 {
+		return nil, err
+	}
+	var list []struct {
+		Name       string `json:"name"`
+		Properties string `json:"properties,omitempty"`
+	}
+	if err := docs[0].strict(&list); err != nil {
+		return nil, err
+	}
+	choices := []setting.OperatorChoice{}
+	for i, o := range list {
+		if o.Name == "" {
+			return nil, badFile(path, fmt.Errorf("%soperator number %d has no name", docs[0].place(fmt.Sprintf("[%d]", i)), i+1))
+		}
+		choices = append(choices, setting.OperatorChoice(o))
+	}
+	return choices, nil
+}

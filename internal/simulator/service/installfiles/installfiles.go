@@ -1,0 +1,241 @@
+// Package installfiles makes what an installation starts with: the install-config, the
+// Ignition of nodes, the service's own manifests, and the new cluster's credentials.
+package installfiles
+
+import (
+	"bytes"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	_ "embed" // kubeconfig.yaml
+	"encoding/base64"
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"math/big"
+	"strings"
+	"time"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/validate"
+	"github.com/oaictl/oaictl/internal/simulator/service/wire"
+	"github.com/oaictl/oaictl/internal/simulator/versions"
+)
+
+// MakeCredentials makes what the installer would; certificates are valid from now.
+func MakeCredentials(now time.Time, password string) (*model.Credentials, error) {
+	caKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, fmt.Errorf("making the key of the cluster's authority: %w", err)
+	}
+	authority := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{OrganizationalUnit: []string{"openshift"}, CommonName: "kube-apiserver-lb-signer"},
+		NotBefore: now.Add(-time.Hour), NotAfter: now.AddDate(10, 0, 0), IsCA: true, BasicConstraintsValid: true,
+		KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageKeyEncipherment | x509.KeyUsageDigitalSignature,
+	}
+	caDER, err := x509.CreateCertificate(rand.Reader, authority, authority, &caKey.PublicKey, caKey)
+	if err != nil {
+		return nil, fmt.Errorf("signing the cluster's authority: %w", err)
+	}
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, fmt.Errorf("making the administrator's key: %w", err)
+	}
+	admin := &x509.Certificate{
+		SerialNumber: big.NewInt(2), Subject: pkix.Name{Organization: []string{"system:masters"}, CommonName: "system:admin"},
+		NotBefore: now.Add(-time.Hour), NotAfter: now.AddDate(10, 0, 0),
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, admin, authority, &key.PublicKey, caKey)
+	if err != nil {
+		return nil, fmt.Errorf("signing the administrator's certificate: %w", err)
+	}
+	keyDER, err := x509.MarshalECPrivateKey(key)
+	if err != nil {
+		return nil, fmt.Errorf("encoding the administrator's key: %w", err)
+	}
+	return &model.Credentials{
+		CA:       pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: caDER}),
+		Cert:     pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
+		Key:      pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: keyDER}),
+		Password: password,
+	}, nil
+}
+
+//go:embed kubeconfig.yaml
+var kubeconfig string
+
+// Kubeconfig is the administrator's access; ingress is the routes' certificate, if known.
+func Kubeconfig(k *model.Credentials, name, domain, ingress string) []byte {
+	ca := bytes.Clone(k.CA)
+	if ingress != "" {
+		ca = append(ca, []byte(ingress)...)
+	}
+	b64 := base64.StdEncoding.EncodeToString
+	return fmt.Appendf(nil, kubeconfig, b64(ca), name, domain, name, name, b64(k.Cert), b64(k.Key))
+}
+
+// Add makes the files of an installation with this install-config.
+func Add(c *model.Cluster, text string) {
+	config, err := yaml.JSONToYAML([]byte(text))
+	if err != nil {
+		config = []byte(text)
+	}
+	c.Objects["install-config.yaml"] = config
+	c.Objects["metadata.json"] = []byte(model.InString(map[string]any{
+		"clusterName": c.Name, "clusterID": c.OpenshiftClusterID, "infraID": c.Name + "-" + c.ID[:5]}))
+	overrides := fmt.Sprintf("apiVersion: config.openshift.io/v1\nkind: ClusterVersion\nmetadata:\n  namespace: openshift-cluster-version\n  name: version\nspec:\n  clusterID: %s\n", c.OpenshiftClusterID)
+	c.Objects["bootstrap.ign"] = ignitionWith(ignitionFile{
+		Path:     "/opt/openshift/manifests/cvo-overrides.yaml",
+		Contents: ignitionSource{"data:text/plain;charset=utf-8;base64," + base64.StdEncoding.EncodeToString([]byte(overrides))},
+	})
+	roles := []string{model.RoleMaster, model.RoleWorker}
+	if c.ControlPlaneCount == 2 {
+		roles = append(roles, model.RoleArbiter)
+	}
+	for _, role := range roles {
+		c.Objects[role+".ign"] = PointerIgnition(ConfigServer(c, role), "")
+	}
+	addSystemManifests(c, roles)
+}
+
+// The part of an Ignition config that is needed here.
+type (
+	ignitionConfig struct {
+		Ignition ignitionHead    `json:"ignition"`
+		Storage  ignitionStorage `json:"storage"`
+		Systemd  struct{}        `json:"systemd"`
+	}
+	ignitionHead struct {
+		Version string `json:"version"`
+	}
+	ignitionStorage struct {
+		Files []ignitionFile `json:"files,omitempty"`
+	}
+	ignitionFile struct {
+		Path     string         `json:"path"`
+		Contents ignitionSource `json:"contents"`
+	}
+	ignitionSource struct {
+		Source string `json:"source"`
+	}
+)
+
+func ignitionWith(files ...ignitionFile) []byte {
+	return []byte(model.InString(ignitionConfig{Ignition: ignitionHead{Version: "3.1.0"}, Storage: ignitionStorage{files}}))
+}
+
+// PointerIgnition is what a disk gets: it fetches the rest from url, and sets a host name if given.
+func PointerIgnition(url, hostname string) []byte {
+	type none struct{}
+	type source struct {
+		Source       string `json:"source"`
+		Verification none   `json:"verification"`
+	}
+	files := []any{}
+	if hostname != "" {
+		files = append(files, map[string]any{
+			"group": none{}, "user": map[string]string{"name": "root"}, "path": "/etc/hostname", "overwrite": true, "mode": 0o644,
+			"contents": source{Source: "data:," + hostname},
+		})
+	}
+	return []byte(model.InString(map[string]any{
+		"ignition": map[string]any{
+			"config": map[string]any{"merge": []source{{Source: url}}, "replace": map[string]any{"verification": none{}}},
+			"proxy":  none{}, "security": map[string]any{"tls": none{}}, "timeouts": none{}, "version": "3.2.0",
+		},
+		"passwd": none{}, "storage": map[string]any{"files": files}, "systemd": none{},
+	}))
+}
+
+// ConfigServer is where the nodes of a new cluster fetch their configuration.
+func ConfigServer(c *model.Cluster, pool string) string {
+	if c.IgnitionEndpoint != nil && c.IgnitionEndpoint.URL != "" {
+		return c.IgnitionEndpoint.URL + "/" + pool
+	}
+	return fmt.Sprintf("https://api-int.%s.%s:22623/config/%s", c.Name, c.BaseDNSDomain, pool)
+}
+
+// MergeJSON lays one JSON object over another: objects are merged, everything else is replaced.
+func MergeJSON(base, over string) (string, error) {
+	var a, b any
+	if err := json.Unmarshal([]byte(base), &a); err != nil {
+		return "", fmt.Errorf("reading the generated text: %w", err)
+	}
+	if err := json.Unmarshal([]byte(over), &b); err != nil {
+		return "", wire.BadRequest("%s", err)
+	}
+	return model.InString(overlay(a, b)), nil
+}
+
+func overlay(a, b any) any {
+	x, isA := a.(map[string]any)
+	y, isB := b.(map[string]any)
+	if !isA || !isB {
+		return b
+	}
+	for k, v := range y {
+		x[k] = overlay(x[k], v)
+	}
+	return x
+}
+
+// addSystemManifests puts the service's own manifests, by name, beside the user's.
+func addSystemManifests(c *model.Cluster, roles []string) {
+	add := func(name, content string) {
+		c.Manifests["openshift/"+name] = model.Manifest{Content: []byte(content), System: true}
+	}
+	for _, role := range roles {
+		add("50-"+role+"s-chrony-configuration.yaml", machineConfig(role, "50-"+role+"s-chrony-configuration"))
+		add("50-"+role+"s-iscsi-nic-reapply.yaml", machineConfig(role, "50-"+role+"s-iscsi-nic-reapply"))
+		if mode := encryptionManifest(c, role); mode != "" {
+			add(fmt.Sprintf("99-openshift-%s-%s-encryption.yaml", role, mode), machineConfig(role, role+"-"+mode))
+		}
+	}
+	if model.Value(c.SchedulableMasters) || model.Value(c.SchedulableMastersForced) {
+		add("cluster-scheduler-02-config.yml.patch_ai_set_masters_schedulable", "- op: replace\n  path: /spec/mastersSchedulable\n  value: true\n")
+	}
+	if c.IsSingle() {
+		add("dnsmasq-bootstrap-in-place.yaml", machineConfig(model.RoleMaster, "50-master-dnsmasq-configuration"))
+	}
+	addOperatorManifests(c, add)
+}
+
+// controllerManifest is what the controller in the new cluster applies for an operator once that is there.
+type controllerManifest struct{ Name, Content string }
+
+func addOperatorManifests(c *model.Cluster, add func(name, content string)) {
+	var later []controllerManifest
+	for _, o := range c.MonitoredOperators {
+		if o.OperatorType != "olm" {
+			continue
+		}
+		content := "# What the service has for " + o.Name + " stands here.\n"
+		operator, _ := versions.FindOperator(o.Name)
+		for _, name := range operator.Manifests {
+			add(name, content)
+		}
+		later = append(later, controllerManifest{o.Name, base64.StdEncoding.EncodeToString([]byte(content))})
+	}
+	if len(later) == 0 {
+		return
+	}
+	c.Objects["custom_manifests.json"] = []byte(model.InString(later))
+	add("olm_operator_manifests.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: olm-operator-manifests\n  namespace: assisted-installer\n")
+}
+
+// encryptionManifest is how the disks of a role are encrypted, in the words of its manifest.
+func encryptionManifest(c *model.Cluster, role string) string {
+	if d := c.DiskEncryption; d != nil && validate.SelectsRole(d.EnableOn, role) {
+		return strings.TrimSuffix(d.Mode, "v2")
+	}
+	return ""
+}
+
+func machineConfig(role, name string) string {
+	return "apiVersion: machineconfiguration.openshift.io/v1\nkind: MachineConfig\nmetadata:\n  labels:\n    machineconfiguration.openshift.io/role: " + role + "\n  name: " + name + "\n"
+}

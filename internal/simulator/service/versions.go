@@ -1,0 +1,259 @@
+package service
+
+import (
+	"encoding/json"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/validate"
+	"github.com/oaictl/oaictl/internal/simulator/service/wire"
+	"github.com/oaictl/oaictl/internal/simulator/versions"
+)
+
+func (s *Service) knowledgeRoutes(r *router) {
+	r.on("GET /v2/openshift-versions", s.openshiftVersions)
+	r.on("GET /v2/release-sources", func(*wire.Call) (wire.Reply, error) { return wire.OK(versions.ReleaseSources()) })
+	r.on("GET /v2/component-versions", func(*wire.Call) (wire.Reply, error) { return wire.OK(versions.Components()) })
+	version := wire.Required("openshift_version")
+	arch := wire.Choice("cpu_architecture", "x86_64", "aarch64", "arm64", "ppc64le", "s390x", "multi")
+	platform := wire.Choice("platform_type", "baremetal", "none", "nutanix", "vsphere", "external")
+	r.on("GET /v2/support-levels/features", s.features, version, arch, platform)
+	r.on("GET /v2/support-levels/features/detailed", s.detailedFeatures, version, arch, platform)
+	r.on("GET /v2/support-levels/architectures", s.architectures, version)
+	r.on("GET /v2/supported-operators", s.operators)
+	r.on("GET /v2/supported-operators/{operator_name}", s.operatorProperties)
+	r.on("GET /v2/operators/bundles", s.bundles, arch, platform)
+	r.on("GET /v2/operators/bundles/{id}", s.bundle)
+}
+
+func (s *Service) openshiftVersions(c *wire.Call) (wire.Reply, error) {
+	q := c.URL.Query()
+	return wire.OK(versions.OpenshiftVersions(q.Get("version"), q.Get("only_latest") == "true"))
+}
+
+func featureQuery(c *wire.Call) versions.Query {
+	q := c.URL.Query()
+	return versions.Query{OpenshiftVersion: q.Get("openshift_version"), CPUArchitecture: q.Get("cpu_architecture"),
+		PlatformType: q.Get("platform_type"), ExternalPlatform: q.Get("external_platform_name")}
+}
+
+func (s *Service) features(c *wire.Call) (wire.Reply, error) {
+	levels := versions.FeatureLevels(featureQuery(c))
+	maps.DeleteFunc(levels, func(id, _ string) bool { return !s.cfg.Release.HasFeature(id) })
+	return wire.OK(map[string]any{"features": levels})
+}
+
+func (s *Service) detailedFeatures(c *wire.Call) (wire.Reply, error) {
+	answer := versions.DetailedFeatures(featureQuery(c))
+	answer.Features = slices.DeleteFunc(answer.Features, func(f versions.FeatureSupport) bool { return !s.cfg.Release.HasFeature(f.ID) })
+	answer.Operators = slices.DeleteFunc(answer.Operators, func(o versions.OperatorSupport) bool { return !s.cfg.Release.HasOperator(o.Name) })
+	return wire.OK(answer)
+}
+
+func (s *Service) architectures(c *wire.Call) (wire.Reply, error) {
+	return wire.OK(map[string]any{"architectures": versions.ArchitectureLevels(featureQuery(c).OpenshiftVersion)})
+}
+
+func (s *Service) operators(*wire.Call) (wire.Reply, error) {
+	return wire.OK(slices.DeleteFunc(versions.Operators(), func(name string) bool { return !s.cfg.Release.HasOperator(name) }))
+}
+
+func (s *Service) operatorProperties(c *wire.Call) (wire.Reply, error) {
+	name := c.PathValue("operator_name")
+	properties, found := versions.OperatorProperties(name)
+	if !found {
+		return wire.Reply{}, wire.NotFound("operator %s not found", name)
+	}
+	return wire.OK(properties)
+}
+
+func (s *Service) bundles(c *wire.Call) (wire.Reply, error) {
+	return wire.OK(versions.Bundles(featureQuery(c)))
+}
+
+func (s *Service) bundle(c *wire.Call) (wire.Reply, error) {
+	id := c.PathValue("id")
+	b, found := versions.BundleByID(id)
+	if !found {
+		return wire.Reply{}, wire.Refuse(http.StatusInternalServerError, "bundle '%s' is not supported", id)
+	}
+	return wire.OK(b)
+}
+
+func (s *Service) supportedPlatforms(_ *wire.Call, cl *model.Cluster) (wire.Reply, error) {
+	if cl.IsSingle() || len(cl.Hosts) == 0 {
+		return wire.OK([]string{model.PlatformNone})
+	}
+	return wire.OK([]string{model.PlatformBaremetal, model.PlatformNone, "external"})
+}
+
+// roleNeeds is what a role must have, as preflight-requirements prints it.
+type roleNeeds struct {
+	Qualitative  []string          `json:"qualitative"`
+	Quantitative versions.Hardware `json:"quantitative"`
+}
+
+type operatorNeeds struct {
+	Dependencies []string             `json:"dependencies"`
+	OperatorName string               `json:"operator_name"`
+	Requirements map[string]roleNeeds `json:"requirements"`
+}
+
+func (s *Service) preflight(_ *wire.Call, cl *model.Cluster) (wire.Reply, error) {
+	master := versions.Master
+	if cl.IsSingle() {
+		master = versions.SingleNode
+	}
+	needs := []operatorNeeds{}
+	for _, name := range versions.Operators() {
+		operator, _ := versions.FindOperator(name)
+		entry := operatorNeeds{Dependencies: append([]string{}, operator.Needed(cl.IsSingle())...), OperatorName: name, Requirements: map[string]roleNeeds{}}
+		for _, role := range []string{versions.Master, versions.Worker} {
+			asked := role
+			if role == versions.Master && name == "cnv" { // of a single node no other operator foretells more
+				asked = master
+			}
+			entry.Requirements[role] = roleNeeds{Qualitative: operator.Requirements[role],
+				Quantitative: validate.OperatorHardware(cl.OpenshiftVersion, asked, name)}
+		}
+		needs = append(needs, entry)
+	}
+	control, worker := versions.RoleHardware(cl.OpenshiftVersion, master), workerNeeds(cl.OpenshiftVersion)
+	control.TPM, worker.TPM = validate.NeedsTPM(cl, model.RoleMaster), validate.NeedsTPM(cl, model.RoleWorker)
+	return wire.OK(map[string]any{
+		"ocp":       map[string]roleNeeds{versions.Master: {Quantitative: control}, versions.Worker: {Quantitative: worker}},
+		"operators": needs,
+	})
+}
+
+// workerNeeds is a worker's hardware with the disk speed that the control plane needs, as this answer has it.
+func workerNeeds(version string) versions.Hardware {
+	h := versions.RoleHardware(version, versions.Worker)
+	h.DiskSpeedMs = versions.RoleHardware(version, versions.Master).DiskSpeedMs
+	return h
+}
+
+// operation is a request whose body, or whose whole path, not every release of the service knows.
+type operation struct {
+	since string
+	kind  string // of the object that the body is about
+	param string // the framework's name of the body
+}
+
+func operations() map[string]operation {
+	const host = "/v2/infra-envs/{infra_env_id}/hosts/{host_id}"
+	return map[string]operation{
+		"POST /v2/clusters":                        {kind: "Cluster", param: "newClusterParams"},
+		"PATCH /v2/clusters/{cluster_id}":          {kind: "Cluster", param: "clusterUpdateParams"},
+		"POST /v2/infra-envs":                      {kind: "InfraEnv", param: "infraenvCreateParams"},
+		"PATCH /v2/infra-envs/{infra_env_id}":      {kind: "InfraEnv", param: "infraEnvUpdateParams"},
+		"PATCH " + host:                            {kind: "Host", param: "hostUpdateParams"},
+		"POST /v2/clusters/disconnected":           {since: "2.15"},
+		"GET /v2/support-levels/features/detailed": {since: "2.15"},
+		"GET /v2/operators/bundles":                {since: "2.13"},
+		"GET /v2/operators/bundles/{id}":           {since: "2.13"},
+	}
+}
+
+// unknown refuses what the service's release does not know yet.
+func (s *Service) unknown(pattern string, req *http.Request, body []byte) error {
+	o, known := operations()[pattern]
+	if !known || s.cfg.Release == "" {
+		return nil
+	}
+	if !s.cfg.Release.Has(o.since) {
+		return &wire.FrameError{Status: http.StatusNotFound, Message: "path " + req.URL.Path + " was not found"}
+	}
+	var sent map[string]json.RawMessage
+	_ = json.Unmarshal(body, &sent) // who reads the body says what is wrong with it
+	for _, field := range versions.Fields() {
+		value, has := sent[field.Name]
+		if !has || field.Kind != o.kind || s.cfg.Release.Has(field.Since) {
+			continue
+		}
+		var text string
+		switch {
+		case field.Known == nil:
+			return wire.Malformed("parsing %s body from \"\" failed, because json: unknown field %q", o.param, field.Name)
+		case json.Unmarshal(value, &text) == nil && !slices.Contains(field.Known, text):
+			return wire.BodyEnum(field.Name, text, field.Known...)
+		}
+	}
+	return nil
+}
+
+// asOld takes out of an answer what the service's release does not have.
+func (s *Service) asOld(body any) any {
+	if s.cfg.Release == "" || body == nil {
+		return body
+	}
+	if _, raw := body.([]byte); raw {
+		return body
+	}
+	data, err := json.Marshal(body)
+	if err != nil {
+		return body
+	}
+	decoder := json.NewDecoder(strings.NewReader(string(data)))
+	decoder.UseNumber()
+	var tree any
+	if decoder.Decode(&tree) != nil {
+		return body
+	}
+	s.prune(tree)
+	return tree
+}
+
+func (s *Service) prune(tree any) {
+	switch node := tree.(type) {
+	case []any:
+		for _, item := range node {
+			s.prune(item)
+		}
+	case map[string]any:
+		kind, _ := node["kind"].(string)
+		for _, field := range versions.Fields() {
+			if kindOf(kind) == field.Kind && field.Known == nil && !s.cfg.Release.Has(field.Since) {
+				delete(node, field.Name)
+			}
+		}
+		for _, item := range node {
+			s.prune(item)
+		}
+	}
+}
+
+func kindOf(kind string) string {
+	switch kind {
+	case model.KindAddHosts:
+		return "Cluster"
+	case model.KindAddedHost:
+		return "Host"
+	}
+	return kind
+}
+
+// made leaves out the checks that the service's release does not make.
+func (s *Service) made(list []model.Check) []model.Check {
+	if s.cfg.Release == "" {
+		return list
+	}
+	return slices.DeleteFunc(list, func(c model.Check) bool { return s.unmade[c.ID] })
+}
+
+func unmadeChecks(release versions.ServiceRelease) map[string]bool {
+	unmade := map[string]bool{}
+	for _, id := range release.LaterValidations() {
+		unmade[id] = true
+	}
+	for _, o := range validate.Operators() {
+		unmade[o.ID] = !release.HasOperator(o.Name)
+	}
+	return unmade
+}
+
+// copiesSince is the release whose machines also copy the data of a registry.
+const copiesSince = "2.16"
