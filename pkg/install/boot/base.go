@@ -27,11 +27,9 @@ const CacheLimit = 20 << 30
 type BaseError struct {
 	// Arch is the architecture of the machines as live images call it, where the image is
 	// for another one.
-	Arch string
-	// Archs is how many architectures the machines have, where the image is for one.
-	Archs int
-	// Unreached says that it could not be fetched, and may be another time.
-	Unreached bool
+	Arch      string
+	Archs     int  // how many architectures the machines have, where the image is for one
+	Unreached bool // says that it could not be fetched, and may be another time
 	Err       error
 }
 
@@ -104,23 +102,17 @@ func carriedBy(base *iso.Base) []string {
 // baseImage is the live image that discovery images are made of, brought to this machine
 // when it is first wanted.
 type baseImage struct {
-	// ctx ends a download that nobody waits for any more.
-	ctx context.Context
-	// dir keeps what is downloaded.
-	dir string
-	// arch is that of the machines.
-	arch   spec.Arch
+	ctx    context.Context // ends a download that nobody waits for any more
+	dir    string          // keeps what is downloaded
+	arch   spec.Arch       // that of the machines
 	client *http.Client
 	advice func(*BaseError) install.Advice
-	// where says what to open or download, each time it is tried.
-	where func(ctx context.Context) (fetch.Source, error)
+	where  func(ctx context.Context) (fetch.Source, error) // says what to open or download, each time it is tried
 	// opener brings it, where that is not up to the cache in dir; the architecture is not
 	// looked at then.
-	opener func(context.Context, fetch.Source) (*iso.Base, io.Closer, error)
-	// progress is told how far a download is; nil tells nobody.
-	progress fetch.Progress
-	// again is told why an attempt failed that is made again; nil tells nobody.
-	again func(err error, wait time.Duration)
+	opener   func(context.Context, fetch.Source) (*iso.Base, io.Closer, error)
+	progress fetch.Progress                      // told how far a download is; nil tells nobody
+	again    func(err error, wait time.Duration) // told why an attempt failed that is made again; nil tells nobody
 
 	image lazy[*liveImage]
 

@@ -21,21 +21,17 @@ import (
 type ImagesConfig struct {
 	Service Service
 	Spec    *spec.Cluster
-	// Base is the live image that all are made of; one without a location is the service's.
-	Base fetch.Source
+	Base    fetch.Source // the live image that all are made of; one without a location is the service's
 	// Open brings a live image to this machine, once for each architecture. What it returns
 	// is closed with the images.
-	Open func(context.Context, fetch.Source) (*iso.Base, io.Closer, error)
-	// Server hands the images out; nil where they only go into files.
-	Server *serve.Server
+	Open   func(context.Context, fetch.Source) (*iso.Base, io.Closer, error)
+	Server *serve.Server // hands the images out; nil where they only go into files
 }
 
 // Images are the discovery images of every host that a cluster takes now.
 type Images struct {
-	// Cluster is the cluster with those hosts.
-	Cluster *spec.Cluster
-	// Groups are its hosts by CPU architecture.
-	Groups []Group
+	Cluster *spec.Cluster // the cluster with those hosts
+	Groups  []Group       // its hosts by CPU architecture
 
 	config    ImagesConfig
 	discovery *discovery

@@ -48,16 +48,11 @@ type Config struct {
 	// KeyFile keeps the key that the images' URLs are made with, which nobody can guess. It
 	// is made where it is missing.
 	KeyFile string
-	// Proxy is the HTTP proxy on the way to the BMCs, nil for none.
-	Proxy *url.URL
-	// Base is the path or URL of the live image that machines boot; empty is the service's.
-	Base string
-	// Advice is asked about a live image that cannot be booted.
-	Advice func(*BaseError) install.Advice
-	// Cache is a folder that keeps live images between runs.
-	Cache string
-	// Client downloads them; nil is one that trusts the system's certificates.
-	Client *http.Client
+	Proxy   *url.URL                        // the HTTP proxy on the way to the BMCs, nil for none
+	Base    string                          // the path or URL of the live image that machines boot; empty is the service's
+	Advice  func(*BaseError) install.Advice // asked about a live image that cannot be booted
+	Cache   string                          // a folder that keeps live images between runs
+	Client  *http.Client                    // downloads them; nil is one that trusts the system's certificates
 	// Clock is the time of the service; nil is the machine's own. Network is that of BMCs
 	// and downloads.
 	Clock, Network install.Clock

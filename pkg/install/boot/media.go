@@ -89,12 +89,9 @@ func Watch(keyFile string, proxy *url.URL, clock install.Clock) (*machine.Plane,
 
 // RouteError says that it is not clear at which address BMCs reach this machine.
 type RouteError struct {
-	// Ways say of hosts from which different addresses their BMCs are reached.
-	Ways []string
-	// Proxied says that BMCs are behind a proxy.
-	Proxied bool
-	// Err is why no way to a BMC was found.
-	Err error
+	Ways    []string // of hosts: from which different addresses their BMCs are reached
+	Proxied bool     // says that BMCs are behind a proxy
+	Err     error    // why no way to a BMC was found
 }
 
 func (e *RouteError) Error() string {

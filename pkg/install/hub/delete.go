@@ -22,11 +22,11 @@ import (
 // controllers can let go of them, and waits for each to be gone: the machines,
 // the cluster itself with its AgentClusterInstall and Agents, its images and
 // networks, and what was made for it alone. A cluster whose installation has begun to
-// write disks is preserved ; the machines of an installed one are taken
-// from the bare metal operator before, which would switch them off with their
-// BareMetalHosts. What carries another label or none is left; a
-// cluster whose ClusterDeployment does so is refused (MayDelete). One that is gone
-// already is a success, and a deletion that was broken off is gone on with.
+// write disks is preserved; the machines of an installed one are taken from the bare
+// metal operator before, which would switch them off with their BareMetalHosts. What
+// carries another label or none is left; a cluster whose ClusterDeployment does so is
+// refused (MayDelete). One that is gone already is a success, and a deletion that was
+// broken off is gone on with.
 //
 // With ReturnToPool the cluster has served its time: the service boots the machines that
 // came from a pool into the discovery image again, for other clusters. Nothing runs on

@@ -88,6 +88,13 @@ func (p *Plane) download(ctx context.Context, op, on, address string, out io.Wri
 	return nil
 }
 
+// notYet is the fault for what the service has not written or made yet.
+func notYet(op, on, why string) *install.Fault {
+	return &install.Fault{
+		Code: install.CodeNotFound, Op: op, On: on, Status: http.StatusNotFound, Err: errors.New(why), Next: "run the same command again in a while",
+	}
+}
+
 // Logs writes the logs of a cluster, or of one of its hosts, to out: a tar of
 // compressed archives. They exist once the service has collected some.
 func (p *Plane) Logs(ctx context.Context, clusterID, hostID string, out io.Writer) error {
@@ -104,10 +111,7 @@ func (p *Plane) Logs(ctx context.Context, clusterID, hostID string, out io.Write
 		address, on = agent.Status.DebugInfo.LogsURL, hostID
 	}
 	if address == "" {
-		return &install.Fault{
-			Code: install.CodeNotFound, Op: "download logs of", On: on, Status: http.StatusNotFound,
-			Err: errors.New("the service has collected none yet"), Next: "run the same command again in a while",
-		}
+		return notYet("download logs of", on, "the service has collected none yet")
 	}
 	return p.download(ctx, "download logs of", on, address, out, math.MaxInt64)
 }
@@ -186,10 +190,7 @@ func (p *Plane) DownloadISOURL(ctx context.Context, infraEnvID string) (address 
 	}
 	image := imageOf(env)
 	if image.State != model.ImageReady {
-		return "", time.Time{}, &install.Fault{
-			Code: install.CodeNotFound, Op: "get image URL of InfraEnv", On: infraEnvID, Status: http.StatusNotFound,
-			Err: fmt.Errorf("there is no image yet: %s", cmp.Or(image.Info, "the service is making it")), Next: "run the same command again in a while",
-		}
+		return "", time.Time{}, notYet("get image URL of InfraEnv", infraEnvID, "there is no image yet: "+cmp.Or(image.Info, "the service is making it"))
 	}
 	return image.URL, image.Expires, nil
 }
@@ -280,12 +281,7 @@ func (p *Plane) Credential(ctx context.Context, clusterID, name string) ([]byte,
 	if err != nil {
 		return nil, err
 	}
-	notYet := func(why string) ([]byte, error) {
-		return nil, &install.Fault{
-			Code: install.CodeNotFound, Op: "read " + name + " of cluster", On: clusterID, Status: http.StatusNotFound,
-			Err: errors.New(why), Next: "run the same command again in a while",
-		}
-	}
+	missing := func(why string) ([]byte, error) { return nil, notYet("read "+name+" of cluster", clusterID, why) }
 	state := stateOf(made, kube.Installed(deployment))
 	done := state == model.ClusterInstalled || state == model.ClusterAddingHosts
 	metadata := made.Spec.ClusterMetadata
@@ -293,12 +289,12 @@ func (p *Plane) Credential(ctx context.Context, clusterID, name string) ([]byte,
 	switch name {
 	case "kubeconfig":
 		if !done {
-			return notYet("the cluster is not installed yet; until then there is kubeconfig-noingress")
+			return missing("the cluster is not installed yet; until then there is kubeconfig-noingress")
 		}
 		secret, key = deployment.Name+"-admin-kubeconfig", hubapi.KeyKubeconfig
 	case "kubeconfig-noingress":
 		if done {
-			return notYet("the hub keeps the first kubeconfig only until the cluster is installed; there is kubeconfig now")
+			return missing("the hub keeps the first kubeconfig only until the cluster is installed; there is kubeconfig now")
 		}
 		secret, key = deployment.Name+"-admin-kubeconfig", hubapi.KeyKubeconfig
 	case "kubeadmin-password":
@@ -315,11 +311,11 @@ func (p *Plane) Credential(ctx context.Context, clusterID, name string) ([]byte,
 	data, err := p.secret(ctx, deployment.Namespace, secret, key)
 	switch {
 	case apierrors.IsNotFound(err):
-		return notYet(fmt.Sprintf("the service has not written the Secret %s yet", secret))
+		return missing(fmt.Sprintf("the service has not written the Secret %s yet", secret))
 	case err != nil:
 		return nil, p.api.Fault(kube.Attempt{Op: "read Secret", Verb: "get", Kind: kube.Secrets, Namespace: deployment.Namespace, Name: secret}, err)
 	case len(bytes.TrimSpace(data)) == 0:
-		return notYet(fmt.Sprintf("the Secret %s is empty", secret))
+		return missing(fmt.Sprintf("the Secret %s is empty", secret))
 	}
 	return data, nil
 }

@@ -24,13 +24,11 @@ type Call = kube.Call
 
 // Config says which hub to talk to and how.
 type Config struct {
-	// Kube is the connection to the hub's API server.
-	Kube *rest.Config
+	Kube *rest.Config // the connection to the hub's API server
 	// Namespace that the objects of a cluster stand in; "" for the one that is
 	// named after the cluster.
 	Namespace string
-	// Clock is the machine's own if nil.
-	Clock install.Clock
+	Clock     install.Clock // the machine's own if nil
 	// Log is told of every call of the API server; what it is told holds no
 	// secret. It may be called from several goroutines at once.
 	Log func(Call)

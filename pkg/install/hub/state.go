@@ -128,18 +128,14 @@ func hasPassword(m *hive.ClusterMetadata) bool {
 
 // clusterMemory is what is remembered of a cluster. Losing it costs a repeated read at most.
 type clusterMemory struct {
-	mu      sync.Mutex
-	state   install.ClusterState
-	started time.Time   // of the install
-	failed  []time.Time // preparations that failed, oldest first
-	// unprepared are the hosts that could not prepare the last time, with what the
-	// service says of each: their Agents say so for some seconds.
-	unprepared map[string]string
-	// booted is when a machine was last seen to begin anew: its Agent stays the
-	// same object.
-	booted map[string]time.Time
-	before map[string]install.HostState
-	ca     map[string]string // certificates by the id of their Secret
+	mu         sync.Mutex
+	state      install.ClusterState
+	started    time.Time            // of the install
+	failed     []time.Time          // preparations that failed, oldest first
+	unprepared map[string]string    // why hosts could not prepare: their Agents say so for some seconds
+	booted     map[string]time.Time // when a machine was last seen to begin anew: its Agent stays the same
+	before     map[string]install.HostState
+	ca         map[string]string // certificates by the id of their Secret
 }
 
 func newClusterMemory() *clusterMemory {

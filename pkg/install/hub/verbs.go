@@ -79,7 +79,7 @@ func (p *Plane) Events(ctx context.Context, filter install.EventFilter, offset i
 	}
 	parsed, err := url.Parse(address)
 	if address == "" || err != nil {
-		return install.EventPage{}, &install.Fault{Code: install.CodeNotFound, Op: "read events of", On: on, Status: http.StatusNotFound, Err: errors.New("the service names no address for them yet"), Next: "run the same command again in a while"}
+		return install.EventPage{}, notYet("read events of", on, "the service names no address for them yet")
 	}
 	query := parsed.Query()
 	set := func(name, value string) {
@@ -344,8 +344,7 @@ func (p *Plane) InfraEnvByNameOrID(ctx context.Context, text string) (install.In
 	return plane.Only("InfraEnv", text, kube.NotFound("InfraEnv", text, "{get infraenvs}"), same, func(e install.InfraEnv) string { return e.ID })
 }
 
-// Manifests lists the extra manifests in our ConfigMaps. A hub shows none of the
-// service's own.
+// Manifests lists the manifests in our ConfigMaps. A hub shows none of the service's own.
 func (p *Plane) Manifests(ctx context.Context, clusterID string, system bool) ([]install.Manifest, error) {
 	if system {
 		return nil, notOnHub("list the service's own manifests of", clusterID, "a hub does not show them", "leave --system out, or ask the REST service behind the hub (--backend rest --service-url URL)")

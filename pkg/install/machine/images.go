@@ -19,8 +19,7 @@ import (
 
 // ImagesConfig says what discovery media are made of.
 type ImagesConfig struct {
-	// Spec is the cluster with its hosts.
-	Spec *spec.Cluster
+	Spec *spec.Cluster // the cluster with its hosts
 	// Base brings the live image that all are made of. It is called when the
 	// first image is, and again only after an error.
 	Base func(ctx context.Context) (*iso.Base, error)
@@ -30,8 +29,7 @@ type ImagesConfig struct {
 	// Networks are the static networks of that InfraEnv, which the Ignition brings
 	// into the live system. It is asked where the initrd gets a static network, too.
 	Networks func(ctx context.Context, host string) ([]setting.StaticNetwork, error)
-	// Server hands the images out; nil where they only go into files.
-	Server *serve.Server
+	Server   *serve.Server // hands the images out; nil where they only go into files
 }
 
 // Images makes each host its own discovery media: one base, the InfraEnv's

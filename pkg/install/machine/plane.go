@@ -45,13 +45,10 @@ type Media interface {
 
 // Config is what a Plane needs.
 type Config struct {
-	Media Media
-	// Proxy is the HTTP proxy on the way to the BMCs, nil for none.
-	Proxy *url.URL
-	// Clock says how old what was seen is; nil is the machine's own.
-	Clock install.Clock
-	// Network says how long a BMC takes to answer; nil is the machine's own.
-	Network install.Clock
+	Media   Media
+	Proxy   *url.URL      // the HTTP proxy on the way to the BMCs, nil for none
+	Clock   install.Clock // says how old what was seen is; nil is the machine's own
+	Network install.Clock // says how long a BMC takes to answer; nil is the machine's own
 }
 
 // Plane looks at machines and acts on them through their BMCs. It implements

@@ -15,10 +15,9 @@ import (
 
 type system struct {
 	*redfish.ComputerSystem
-	path   string
-	vendor vendor
-	// targets are the boot targets that the BMC knows, nil where it does not say.
-	targets []string
+	path    string
+	vendor  vendor
+	targets []string // the boot targets that the BMC knows, nil where it does not say
 	media   string   // path of the collection of its own virtual drives, "" if none
 	manager []string // paths of its managers
 }
@@ -108,22 +107,19 @@ func (s *system) bootStays() bool {
 // BMC says of itself (which boot targets it knows, which actions it has) goes
 // before it.
 type vendor struct {
-	name string
-	// marks are words of which one stands in what the BMC says of its maker.
-	marks []string
+	name  string
+	marks []string // words of which one stands in what the BMC says of its maker
 	// drives are the beginnings of the ids of virtual drives that take an image
 	// from a URL, best first. Others come after them.
 	drives []string
 	// never are the beginnings of ids of drives that do not: they hold files that
 	// were uploaded.
-	never []string
-	// targets are the names for a boot from the virtual CD drive, best first.
-	targets []string
+	never   []string
+	targets []string // the names for a boot from the virtual CD drive, best first
 	// bodies are what InsertMedia wants beside the image, the likeliest first.
 	// Another is tried where the BMC says that it does not understand one.
-	bodies []insertBody
-	// isoConfig: older boards have Supermicro's own drive and none of Redfish's.
-	isoConfig bool
+	bodies    []insertBody
+	isoConfig bool // older boards have Supermicro's own drive and none of Redfish's
 }
 
 // insertBody says which fields of VirtualMedia.InsertMedia are sent.

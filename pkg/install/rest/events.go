@@ -65,22 +65,15 @@ func (p *Plane) eventPage(ctx context.Context, filter install.EventFilter, offse
 }
 
 type eventLog struct {
-	begun  bool
-	silent bool // the service does not say how many events there are
-	seen   int
-	pools  map[string]int // events seen of InfraEnvs that are bound to no cluster
-	// preparations are the events that tell how preparations of an install went,
-	// oldest first.
-	preparations []install.ServiceEvent
-	// recalled: those from before are among them, however far back in the log
-	// they stand.
-	recalled bool
-	probed   time.Time
-	// due: what the cluster has become can't be understood without the events
-	// that led there.
-	due bool
-	// clusterProbed is when the cluster's own part was asked for last.
-	clusterProbed time.Time
+	begun         bool
+	silent        bool // the service does not say how many events there are
+	seen          int
+	pools         map[string]int         // events seen of InfraEnvs that are bound to no cluster
+	preparations  []install.ServiceEvent // the events that tell how preparations went, oldest first
+	recalled      bool                   // those from before are among them, however old
+	probed        time.Time
+	due           bool      // the cluster's state can't be understood without the events before it
+	clusterProbed time.Time // when the cluster's own part was asked for last
 }
 
 // seedEvents is how many of the latest events are read first, for those of preparations.

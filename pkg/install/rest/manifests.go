@@ -19,8 +19,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// Manifests lists a cluster's manifests; system adds those that the service
-// makes itself.
+// Manifests lists a cluster's manifests; system adds those that the service makes.
 func (p *Plane) Manifests(ctx context.Context, clusterID string, system bool) ([]install.Manifest, error) {
 	r := transport.Request{
 		Op: "list manifests of cluster", On: clusterID, Method: http.MethodGet, Path: "/v2/clusters/{cluster_id}/manifests",
@@ -129,9 +128,8 @@ func (p *Plane) uploaded(c *spec.Cluster, id, name, sum string) {
 type Import struct {
 	// Name of the record. The service takes the name and base domain that APIName
 	// tells over it, where that looks like api.NAME.DOMAIN.
-	Name string
-	// APIName is the DNS name or address of the cluster's API.
-	APIName string
+	Name    string
+	APIName string // the DNS name or address of the cluster's API
 	// OpenShiftID is what the cluster calls itself: ClusterVersion
 	// spec.clusterID, a UUID.
 	OpenShiftID string

@@ -29,26 +29,21 @@ import (
 
 // Config says which service to talk to and how.
 type Config struct {
-	// URL of the service, with or without /api/assisted-install.
-	URL string
+	URL string // of the service, with or without /api/assisted-install
 	// HTTPClient, if given, is used instead of one made from CAFile and
 	// Insecure. Its redirect policy is replaced: a token follows no redirect.
 	HTTPClient *http.Client
 	// CAFile holds certificates (PEM) to trust beside the system's. Where
 	// HTTPClient is given, it is only named in errors.
-	CAFile string
-	// Insecure switches the verification of the service's certificate off.
-	Insecure bool
-	// Auth gives requests their authorisation; nil sends none.
-	Auth TokenSource
+	CAFile   string
+	Insecure bool        // switches the verification of the service's certificate off
+	Auth     TokenSource // gives requests their authorisation; nil sends none
 	// Clock is what retries, budgets and token lifetimes are measured by; the machine's own
 	// if nil. Its Wall is how much real time a duration takes: what network deadlines are
 	// made of.
-	Clock clock.Clock
-	// UserAgent is sent with every request.
-	UserAgent string
-	// Trace is told of every exchange; what it is told holds no secret.
-	Trace func(Exchange)
+	Clock     clock.Clock
+	UserAgent string         // sent with every request
+	Trace     func(Exchange) // told of every exchange; what it is told holds no secret
 	// PollsPerMinute and PollBurst bound what observing costs: so many
 	// requests a minute of the service's time, and so many more while things
 	// happen. Zero: 12 and 100.

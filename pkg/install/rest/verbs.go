@@ -122,14 +122,12 @@ func (p *Plane) DeleteCluster(ctx context.Context, clusterID string, options ins
 	return p.conn.Delete(ctx, "delete cluster", clusterID, "/v2/clusters/{cluster_id}", map[string]string{"cluster_id": clusterID})
 }
 
-// DeleteInfraEnv deletes an InfraEnv; the service refuses while hosts belong to
-// it.
+// DeleteInfraEnv deletes an InfraEnv; the service refuses while hosts belong to it.
 func (p *Plane) DeleteInfraEnv(ctx context.Context, infraEnvID string, _ install.DeleteOptions) error {
 	return p.conn.Delete(ctx, "delete InfraEnv", infraEnvID, "/v2/infra-envs/{infra_env_id}", map[string]string{"infra_env_id": infraEnvID})
 }
 
-// DeleteHost deletes a host's record. A machine whose agent still runs
-// registers again.
+// DeleteHost deletes a host's record. A machine whose agent runs registers again.
 func (p *Plane) DeleteHost(ctx context.Context, infraEnvID, hostID string, options install.DeleteOptions) error {
 	if options.RemoveNode {
 		return notHere("remove the node of host", hostID, "a REST service does not speak to clusters")

@@ -21,11 +21,9 @@ import (
 type Plan struct {
 	// Name is the cluster's for the first, and the cluster's with a number, from
 	// 2, for further ones.
-	Name string
-	// Arch is the CPU architecture of its machines, "" for the service's own.
-	Arch spec.Arch
-	// Hosts are the names of the hosts that boot its image.
-	Hosts []string
+	Name  string
+	Arch  spec.Arch // the CPU architecture of its machines, "" for the service's own
+	Hosts []string  // the names of the hosts that boot its image
 	// Settings are what the InfraEnv shall hold, the static networks of those
 	// hosts among them.
 	Settings model.Settings
@@ -149,8 +147,7 @@ func (i *Plan) HeldBy(env *model.InfraEnv, intended []Plan) bool {
 }
 
 const (
-	// margin is what is left free of a discovery image's room, in percent.
-	margin = 10
+	margin = 10 // what is left free of a discovery image's room, in percent
 	// othersRoom is what the service's own discovery Ignition takes, compressed:
 	// its units and scripts, and the pull secret.
 	othersRoom = 32 << 10
@@ -161,8 +158,7 @@ const (
 	// is there may take so that others are still added to it. It is less than what
 	// a new one is filled to, so that one that was filled stays as it is.
 	laterRoom = 80
-	// step is how much text goes from one InfraEnv to the next at once.
-	step = 48 << 10
+	step      = 48 << 10 // how much text goes from one InfraEnv to the next at once
 )
 
 // networkRoom is how many compressed bytes the static networks of one InfraEnv may take.

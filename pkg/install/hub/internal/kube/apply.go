@@ -26,12 +26,9 @@ type Writer struct {
 	*Client
 	Namespace *Namespace
 	Cluster   string // as the label has it
-	// Adopts is the id of a cluster whose objects may be written although they
-	// have no label.
-	Adopts   string
-	FromFile bool
-	// Unwatched are objects that are not watched, as the hub had them before the first
-	// write, nil where it had none; each is taken for that once.
+	Adopts    string // the id of a cluster whose objects may be written without a label
+	FromFile  bool
+	// Unwatched are objects as the hub had them before the first write; each is taken once.
 	Unwatched map[string]*unstructured.Unstructured
 }
 
@@ -86,8 +83,7 @@ func (w *Writer) wholeOver(ctx context.Context, k Kind, live, want *unstructured
 	return w.Apply(ctx, k, live, Configuration(want, Merge(fields, want.Object)))
 }
 
-// ApplyFields applies fields of an object that is there, beside what was applied
-// before; a field that want does not have is given up.
+// ApplyFields applies fields of an object beside those from before, or gives them up.
 func (w *Writer) ApplyFields(ctx context.Context, live, want *unstructured.Unstructured, paths []hubobjects.Path) (*unstructured.Unstructured, error) {
 	k, err := KindOf(live.GetKind())
 	if err != nil {
@@ -242,8 +238,7 @@ func (w *Writer) displaced(ctx context.Context, k Kind, config *unstructured.Uns
 	}
 }
 
-// Patch changes fields of an object that others own too: a JSON merge patch, unless
-// all of it is so already.
+// Patch sends a JSON merge patch of what others own too, unless all of it is so already.
 func (w *Writer) Patch(ctx context.Context, k Kind, live *unstructured.Unstructured, fields map[string]any) error {
 	if Within(fields, live.Object) {
 		return nil
@@ -271,8 +266,7 @@ func (w *Writer) MergePatch(ctx context.Context, op, manager string, k Kind, liv
 	return written, nil
 }
 
-// Keep puts what was just written into its store, so that the next observation
-// shows it.
+// Keep puts what was just written into its store, for the next observation.
 func (w *Writer) Keep(k Kind, written *unstructured.Unstructured) {
 	if s := w.storeOf(k, written); s != nil {
 		s.keep(written)
@@ -305,8 +299,7 @@ func (w *Writer) Remove(ctx context.Context, k Kind, live *unstructured.Unstruct
 	return nil
 }
 
-// Delete deletes an object, which stays in its store until the watch says
-// that it is gone: whether a finalizer holds it is only known then.
+// Delete deletes an object, which stays in its store until the watch says that it is gone.
 func (w *Writer) Delete(ctx context.Context, k Kind, live *unstructured.Unstructured) error {
 	ctx, cancel := WithTimeout(ctx)
 	defer cancel()

@@ -41,16 +41,14 @@ type Client struct {
 	connecting sync.Mutex // one at a time asks what the hub has
 	mu         sync.Mutex
 	closed     bool
-	stop       context.CancelFunc // ends all watches; nil before the first
-	life       context.Context    // of the watches
-	// Served are the kinds that the hub has; nil before it was asked.
-	Served     map[Kind]bool
+	stop       context.CancelFunc    // ends all watches; nil before the first
+	life       context.Context       // of the watches
+	Served     map[Kind]bool         // the kinds that the hub has; nil before it was asked
 	Namespaces map[string]*Namespace // that are watched, by name
 	views      map[string]*Namespace // what lists are read from where they are followed, by scope; nil where they are not
 }
 
-// RequestTimeout is how long one call of the API server may take, beside those that
-// watch.
+// RequestTimeout is how long a call of the API server may take, beside those that watch.
 const RequestTimeout = 30 * time.Second
 
 // New makes the client for a namespace, "" for all; it does not talk to the hub yet. The
@@ -198,8 +196,7 @@ func (c *Client) resourcesOf(ctx context.Context, groupVersion string) ([]string
 	return names, nil
 }
 
-// Call is one call of the API server, for a debug log. It holds no secret: no
-// body, no header, no query beside whether it is a watch.
+// Call is one call of the API server, for a debug log. It holds no secret.
 type Call struct {
 	Method   string // PATCH; WATCH for a GET that goes on
 	Path     string

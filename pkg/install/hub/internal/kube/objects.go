@@ -82,8 +82,7 @@ func FolderOf(u *unstructured.Unstructured) string {
 	return folder
 }
 
-// InstallOf is the AgentClusterInstall that a ClusterDeployment refers to, or
-// nil.
+// InstallOf is the AgentClusterInstall that a ClusterDeployment refers to, or nil.
 func (at *Namespace) InstallOf(deployment *unstructured.Unstructured) *unstructured.Unstructured {
 	group, _, _ := unstructured.NestedString(deployment.Object, "spec", "clusterInstallRef", "group")
 	name, _, _ := unstructured.NestedString(deployment.Object, "spec", "clusterInstallRef", "name")
@@ -93,8 +92,7 @@ func (at *Namespace) InstallOf(deployment *unstructured.Unstructured) *unstructu
 	return at.Store(AgentClusterInstalls).Get(name)
 }
 
-// DebugOf is what the service says of a cluster in its own words; empty before
-// it has looked at it.
+// DebugOf is what the service says of a cluster; empty before it has reconciled it.
 func DebugOf(made *hive.AgentClusterInstall) hive.DebugInfo {
 	if made.Status.DebugInfo == nil {
 		return hive.DebugInfo{}
@@ -139,8 +137,7 @@ const (
 // Resource is the kind as the API server serves it.
 func (k Kind) Resource() schema.GroupVersionResource { return hubapi.Resource(string(k)) }
 
-// Selector is what of a cluster's namespace is watched: a label selector, "" for all
-// objects of the kind.
+// Selector is the label that objects have to carry to be watched, "" for none.
 func (k Kind) Selector() string {
 	if k == ConfigMaps {
 		return hubapi.LabelCluster
@@ -153,8 +150,7 @@ func Required() []Kind {
 	return []Kind{ClusterDeployments, ClusterImageSets, AgentClusterInstalls, InfraEnvs, NMStateConfigs, Agents}
 }
 
-// Watched are the kinds that are watched in a cluster's namespace, where the hub
-// has them.
+// Watched are the kinds that are watched in a cluster's namespace, if the hub has them.
 func Watched() []Kind {
 	return []Kind{ClusterDeployments, AgentClusterInstalls, InfraEnvs, NMStateConfigs, Agents, ConfigMaps, BareMetalHosts, AgentClassifications}
 }

@@ -58,8 +58,7 @@ func fieldsOf(p fieldpath.Path) []string {
 	return way
 }
 
-// AppliedEntry is the place among an object's managed fields of what oaictl has
-// applied, -1 if it has not applied anything.
+// AppliedEntry is the index of oaictl's entry among an object's managed fields, or -1.
 func AppliedEntry(live *unstructured.Unstructured) int {
 	for i, entry := range live.GetManagedFields() {
 		if entry.Manager == hubapi.FieldManager && entry.Operation == metav1.ManagedFieldsOperationApply && entry.Subresource == "" && entry.FieldsV1 != nil {
@@ -69,8 +68,7 @@ func AppliedEntry(live *unstructured.Unstructured) int {
 	return -1
 }
 
-// Configuration is what is applied to an object: fields, under its kind and
-// name.
+// Configuration is what is applied to an object: fields, under its kind and name.
 func Configuration(named *unstructured.Unstructured, fields map[string]any) *unstructured.Unstructured {
 	out := &unstructured.Unstructured{Object: fields}
 	delete(fields, "status")
@@ -125,8 +123,7 @@ func changes(live, config *unstructured.Unstructured) (bool, error) {
 	return !hasFields(before, config.Object), nil
 }
 
-// Within says whether all that a value says is so in another one. Nothing and
-// something empty are the same.
+// Within says whether a value is so in another one. Nothing and empty are the same.
 func Within(want, have any) bool {
 	switch w := want.(type) {
 	case map[string]any:

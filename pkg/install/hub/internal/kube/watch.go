@@ -220,8 +220,7 @@ func (s *Store) Delete(object any) error {
 	return nil
 }
 
-// Replace is of cache.ReflectorStore. What we wrote after the list was made
-// stays.
+// Replace is of cache.ReflectorStore. What we wrote after the list was made stays.
 func (s *Store) Replace(list []any, version string) error {
 	objects := make(map[string]*unstructured.Unstructured, len(list))
 	for _, item := range list {

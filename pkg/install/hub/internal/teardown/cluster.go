@@ -23,8 +23,7 @@ import (
 // Deleter deletes or releases what belongs to a cluster.
 type Deleter struct {
 	kube.Writer
-	// Tell is told what a deletion waits for and what it leaves; nil for nobody.
-	Tell func(text string)
+	Tell func(text string) // told what a deletion waits for and what it leaves; nil for nobody
 }
 
 func (w *Deleter) note(text string) {
@@ -90,7 +89,7 @@ func (w *Deleter) deleteAll(ctx context.Context, k kube.Kind, objects []*unstruc
 			}
 		}
 	}
-	return w.gone(ctx, k, objects...)
+	return w.gone(ctx, objects...)
 }
 
 // deleteDeployment deletes the ClusterDeployment, whose controller deletes the
@@ -102,7 +101,7 @@ func (w *Deleter) deleteDeployment(ctx context.Context, deployment *unstructured
 			return err
 		}
 	}
-	waited := []awaited{{kube.ClusterDeployments, deployment}}
+	waited := []*unstructured.Unstructured{deployment}
 	if made != nil {
 		// Where no controller looks after the ClusterDeployment, its dependent goes
 		// by the garbage collector only if it has an owner reference yet.
@@ -111,9 +110,9 @@ func (w *Deleter) deleteDeployment(ctx context.Context, deployment *unstructured
 				return err
 			}
 		}
-		waited = append(waited, awaited{kube.AgentClusterInstalls, made})
+		waited = append(waited, made)
 	}
-	return w.allGone(ctx, waited)
+	return w.gone(ctx, waited...)
 }
 
 // DeleteInfraEnv deletes an InfraEnv; its Agents go with it.
@@ -124,11 +123,10 @@ func (w *Deleter) DeleteInfraEnv(ctx context.Context, u *unstructured.Unstructur
 	own := slices.DeleteFunc(w.Namespace.Store(kube.Agents).All(), func(agent *unstructured.Unstructured) bool {
 		return agent.GetLabels()[hubapi.LabelAgentInfraEnv] != u.GetName()
 	})
-	return w.gone(ctx, kube.Agents, own...)
+	return w.gone(ctx, own...)
 }
 
-// DeleteHost deletes an Agent. Its node runs on, unless removeNode has the service take
-// it out of its cluster.
+// DeleteHost deletes an Agent. With removeNode the service takes its node out, too.
 func (w *Deleter) DeleteHost(ctx context.Context, name string, removeNode bool) error {
 	u := w.Namespace.Store(kube.Agents).Get(name)
 	if u == nil {
@@ -149,7 +147,7 @@ func (w *Deleter) DeleteHost(ctx context.Context, name string, removeNode bool) 
 	if err := w.Delete(ctx, kube.Agents, u); err != nil {
 		return err
 	}
-	return w.gone(ctx, kube.Agents, u)
+	return w.gone(ctx, u)
 }
 
 // preserve has the service only forget the machines of a cluster whose installation

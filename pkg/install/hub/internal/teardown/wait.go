@@ -15,31 +15,15 @@ import (
 )
 
 const (
-	// Timeout is how long the controllers of a hub may take to let go of objects that
-	// are deleted.
-	Timeout = 10 * time.Minute
-	// noteInterval is how long such a wait says nothing, at first and after each note.
-	noteInterval = 10 * time.Second
+	Timeout      = 10 * time.Minute // how long the controllers of a hub may take to let go of deleted objects
+	noteInterval = 10 * time.Second // how long such a wait says nothing, at first and after each note
 )
 
-type awaited struct {
-	kind   kube.Kind
-	object *unstructured.Unstructured
-}
-
-func (w *Deleter) gone(ctx context.Context, k kube.Kind, objects ...*unstructured.Unstructured) error {
-	all := make([]awaited, 0, len(objects))
-	for _, u := range objects {
-		all = append(all, awaited{k, u})
-	}
-	return w.allGone(ctx, all)
-}
-
-// allGone waits until objects are no more; others that take their names, as an
+// gone waits until objects are no more; others that take their names, as an
 // Agent does whose machine registers again, are none of them. Those that stay
 // are noted with what holds them, as they become fewer and when ctx ends, and are
 // named in the error, unless the hub itself is not heard of.
-func (w *Deleter) allGone(ctx context.Context, all []awaited) error {
+func (w *Deleter) gone(ctx context.Context, all ...*unstructured.Unstructured) error {
 	began := w.Clock.Now()
 	last, said := began, ""
 	for {
@@ -70,10 +54,11 @@ func (w *Deleter) allGone(ctx context.Context, all []awaited) error {
 	}
 }
 
-func (w *Deleter) left(all []awaited) []*unstructured.Unstructured {
+// left are those of the objects that are still there, as they are now.
+func (w *Deleter) left(all []*unstructured.Unstructured) []*unstructured.Unstructured {
 	var left []*unstructured.Unstructured
-	for _, a := range all {
-		if now := w.Namespace.Store(a.kind).Get(a.object.GetName()); now != nil && now.GetUID() == a.object.GetUID() {
+	for _, u := range all {
+		if now := w.Namespace.Store(kube.Kind(u.GetKind())).Get(u.GetName()); now != nil && now.GetUID() == u.GetUID() {
 			left = append(left, now)
 		}
 	}

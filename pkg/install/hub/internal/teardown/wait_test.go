@@ -105,10 +105,10 @@ func TestGoneByIdentity(t *testing.T) {
 	before.SetUID(types.UID("first"))
 	again.SetUID(types.UID("second"))
 	put(t, at, again)
-	if err := w.gone(t.Context(), kube.Agents, before); err != nil {
+	if err := w.gone(t.Context(), before); err != nil {
 		t.Errorf("the one before: %v", err)
 	}
-	if err := w.gone(t.Context(), kube.Agents, again); install.CodeOf(err) != install.CodeTimeout {
+	if err := w.gone(t.Context(), again); install.CodeOf(err) != install.CodeTimeout {
 		t.Errorf("the one that is there: %v", err)
 	}
 }
@@ -129,7 +129,7 @@ func TestGoneUnheard(t *testing.T) {
 		u := agent()
 		put(t, at, u)
 		at.Store(kube.Agents).SetFailing(test.failing)
-		err := w.gone(t.Context(), kube.Agents, u)
+		err := w.gone(t.Context(), u)
 		if install.CodeOf(err) != test.code || !strings.Contains(err.Error(), test.says) {
 			t.Errorf("%s: got %v", name, err)
 		}
@@ -155,7 +155,7 @@ func TestNotesOfAWait(t *testing.T) {
 	w.Tell = told.note
 	done := make(chan error, 1)
 	go func() {
-		done <- w.allGone(t.Context(), []awaited{{kube.ClusterDeployments, first}, {kube.InfraEnvs, second}})
+		done <- w.gone(t.Context(), first, second)
 	}()
 	told.await(t, "ClusterDeployment lab, held by the finalizer "+hiveFinalizer+" (of Hive's operator)", "InfraEnv lab", "(of the assisted-service)")
 	began := w.Clock.Now()

@@ -54,8 +54,7 @@ func clusterTable() Table[Cluster] {
 	)
 }
 
-// ClusterManaged is the load balancer that clusters have unless they are told
-// otherwise.
+// ClusterManaged is the load balancer of clusters that are told nothing else.
 const ClusterManaged = models.LoadBalancerTypeClusterManaged
 
 // writeControlPlane says how many control plane machines there are in the form that

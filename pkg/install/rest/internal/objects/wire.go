@@ -15,8 +15,7 @@ import (
 // Cluster is a cluster as the service sends it.
 type Cluster struct {
 	models.Cluster
-	// Hosts are read by themselves.
-	Hosts           skipped    `json:"hosts"`
+	Hosts           skipped    `json:"hosts"` // read by themselves
 	NtpSources      list       `json:"ntp_sources"`
 	OperatorBundles bundleList `json:"operator_bundles"`
 	ConnectivityMap skipped    `json:"connectivity_majority_groups"`
@@ -167,8 +166,7 @@ func runMark(run string) string {
 	}, run), "_")
 }
 
-// WriteTags is the text that marks a cluster as ours, with the user's own tags
-// behind.
+// WriteTags is the text that marks a cluster as ours, with the user's tags behind.
 func WriteTags(run string, users []string) string {
 	tags := []string{ownTag}
 	if mark := runMark(run); mark != "" {

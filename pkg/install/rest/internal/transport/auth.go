@@ -13,9 +13,8 @@ import (
 
 // TokenSource gives requests their authorisation.
 type TokenSource interface {
-	// Header is the header that authorises a request; an empty name: none is
-	// needed. An error is an *install.Fault, with CodeAuth if the credentials
-	// are at fault.
+	// Header is the header that authorises a request; an empty name: none is needed. An
+	// error is an *install.Fault, with CodeAuth if the credentials are at fault.
 	Header(ctx context.Context) (name, value string, err error)
 	// Refused is told that the service answered 401 to a value of Header. It
 	// says whether the request is worth repeating with a new one.
@@ -36,11 +35,9 @@ const (
 type Credentials struct {
 	// Token is sent as it is, in the way that its kind asks for; an offline or
 	// refresh token is exchanged first.
-	Token spec.Secret
-	// OfflineToken is exchanged for access tokens at SSOURL.
-	OfflineToken spec.Secret
-	// ClientID and ClientSecret are those of a service account.
-	ClientID     string
+	Token        spec.Secret
+	OfflineToken spec.Secret // exchanged for access tokens at SSOURL
+	ClientID     string      // with ClientSecret, of a service account
 	ClientSecret spec.Secret
 	// SSOURL is where tokens are exchanged; Red Hat's if empty. Without a path,
 	// it is the server of Red Hat's realm.

@@ -103,8 +103,7 @@ func (k *ServiceClock) Answered(date, got time.Time) {
 	}
 }
 
-// Now is the present moment on the service's clock; on ours before the first
-// answer.
+// Now is the service's present time; ours before its first answer.
 func (k *ServiceClock) Now() time.Time {
 	k.mu.Lock()
 	defer k.mu.Unlock()

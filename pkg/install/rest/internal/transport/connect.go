@@ -25,13 +25,10 @@ const basePath = "/api/assisted-install" // where the API lives under the URL
 
 // Options say which service to talk to and how.
 type Options struct {
-	// URL of the service, with or without /api/assisted-install.
-	URL string
-	// Client, if given, is used instead of one made from CAFile and Insecure. Its
-	// redirect policy is replaced: a token follows no redirect.
-	Client    *http.Client
-	CAFile    string // certificates (PEM) to trust beside the system's
-	Insecure  bool   // the service's certificate is not verified
+	URL       string       // of the service, with or without /api/assisted-install
+	Client    *http.Client // in place of one made from CAFile and Insecure; nil for none
+	CAFile    string       // certificates (PEM) to trust beside the system's
+	Insecure  bool         // the service's certificate is not verified
 	Auth      TokenSource
 	Clock     clock.Clock
 	UserAgent string // sent with every request
@@ -124,9 +121,8 @@ func serviceURL(text string) (*url.URL, error) {
 	return &url.URL{Scheme: u.Scheme, Host: u.Host, Path: path + basePath}, nil
 }
 
-// HTTPClient is a client that trusts the system's certificates and those of
-// caFile (PEM, "" for none), or every certificate if insecure. It follows redirects
-// to wherever content may lie, but for those from https to http. A file that cannot be read or holds no certificate is an error with CodeUsage.
+// HTTPClient is a client that trusts the system's certificates and those of caFile, if
+// any, or every certificate if insecure, and follows redirects but from https to http.
 func HTTPClient(caFile string, insecure bool) (*http.Client, error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConnsPerHost = 10

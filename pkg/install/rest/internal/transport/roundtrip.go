@@ -22,12 +22,10 @@ const (
 	largestElement = 16 << 20
 	largestList    = 64 << 20
 	largestDropped = 512 << 20
-	// mostElements is how many a list may have.
-	mostElements = 20000
+	mostElements   = 20000 // how many a list may have
 )
 
-// Exchange is one request and its answer, for a debug log. It holds no secret:
-// no body, no header, and the URL without tokens.
+// Exchange is one request and its answer, for a debug log. It holds no secret.
 type Exchange struct {
 	Method   string
 	URL      string
@@ -232,8 +230,7 @@ func (b *bounded) Read(data []byte) (int, error) {
 	return n, err
 }
 
-// Close reads the little that a decoder leaves, so that the connection can be
-// used again.
+// Close reads the little that a decoder leaves, so that the connection can be reused.
 func (b *bounded) Close() error {
 	const little = 4 << 10
 	_, _ = io.CopyN(io.Discard, b.next, little)

@@ -27,17 +27,14 @@ const (
 	tries        = 4 // of a request that may be repeated
 	firstBackoff = 500 * time.Millisecond
 	lastBackoff  = 8 * time.Second
-	// patience is the longest Retry-After that is waited for here; a longer
-	// one is handed to the caller.
-	patience = 30 * time.Second
+	patience     = 30 * time.Second // the longest Retry-After that is waited for here, and not by the caller
 )
 
 type calling struct {
-	file   bool   // what they write is the user's file
-	tries  int    // how often one may be tried if it may be repeated; 0: tries
-	charge func() // told of every try
-	// answered is told of the service's time, and ours, at every answer.
-	answered func(date, got time.Time)
+	file     bool                      // what they write is the user's file
+	tries    int                       // how often one may be tried if it may be repeated; 0: tries
+	charge   func()                    // told of every try
+	answered func(date, got time.Time) // told of the service's time, and ours, at every answer
 }
 
 func (c *Connection) with(change func(*calling)) *Connection {
@@ -46,8 +43,7 @@ func (c *Connection) with(change func(*calling)) *Connection {
 	return &out
 }
 
-// SendingFile is the connection for what is made of the user's file: a refusal is
-// the file's fault.
+// SendingFile is the connection for the user's file: a refusal is the file's fault.
 func (c *Connection) SendingFile(is bool) *Connection {
 	return c.with(func(call *calling) { call.file = is })
 }
@@ -61,8 +57,7 @@ func (c *Connection) Polling(charge func(), answered func(date, got time.Time)) 
 	})
 }
 
-// Request is an operation of the service. It writes itself into a request of the
-// client's runtime.
+// Request is an operation of the service, which writes itself for the client's runtime.
 type Request struct {
 	Op, On string // what it does to what, for errors
 	Method string

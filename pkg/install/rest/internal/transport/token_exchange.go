@@ -22,16 +22,12 @@ const (
 	// ssoPath is where, under Red Hat's single sign-on, tokens are exchanged.
 	ssoPath = "/auth/realms/redhat-external/protocol/openid-connect/token"
 	// ssoURL is where console.redhat.com's offline tokens are exchanged.
-	ssoURL = "https://sso.redhat.com" + ssoPath
-	// ssoClient is the OAuth client that they are issued to.
-	ssoClient = "cloud-services"
+	ssoURL    = "https://sso.redhat.com" + ssoPath
+	ssoClient = "cloud-services" // the OAuth client that they are issued to
 	// offlinePage is where a person gets a new one.
-	offlinePage = "https://console.redhat.com/openshift/token"
-	// refreshAhead is how long before its end an access token is replaced; one
-	// that lives no longer than twice that, at half its life.
-	refreshAhead = 2 * time.Minute
-	// unsaid is the life of an access token whose answer does not say it.
-	unsaid = 5 * time.Minute
+	offlinePage  = "https://console.redhat.com/openshift/token"
+	refreshAhead = 2 * time.Minute // how long before its end a token is replaced, half its life at most
+	unsaid       = 5 * time.Minute // the life of an access token whose answer does not say it
 )
 
 // Exchanger is what exchanging tokens needs.
