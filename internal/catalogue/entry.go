@@ -72,7 +72,7 @@ type Ref struct {
 // its subject.
 const AnyBlocking = "*"
 
-// String is the form that Lookup understands, "host/connected".
+// String is the form that Find understands, "host/connected".
 func (r Ref) String() string { return string(r.Subject) + "/" + r.ID }
 
 // CategoryKubeAPI is the category of what a hub says of the objects themselves.

@@ -62,15 +62,6 @@ func Find(kind Kind, name string) []Entry {
 	return found
 }
 
-// Lookup returns the first of the entries that Find finds.
-func Lookup(kind Kind, name string) (Entry, bool) {
-	found := Find(kind, name)
-	if len(found) == 0 {
-		return Entry{}, false
-	}
-	return found[0], true
-}
-
 // All returns the entries of a kind, by name, the host's before the cluster's.
 func All(kind Kind) []Entry {
 	var all []Entry
@@ -198,23 +189,6 @@ const (
 	PathSingleNode   Path = "single-node"
 	PathAdded        Path = "added" // to a running cluster, as far as the REST service follows it
 )
-
-// Stages are the stages of a path in their order. Copying registry data to
-// disk is on most paths and is passed over at once where there is no registry
-// on the discovery image.
-func Stages(path Path) []StageEntry {
-	stages, err := of(KindStage).readPaths(texts)
-	if err != nil {
-		panic("catalogue: " + err.Error())
-	}
-	var found []StageEntry
-	for _, name := range stages[path] {
-		if s, ok := Stage(name); ok {
-			found = append(found, s)
-		}
-	}
-	return found
-}
 
 // paths are all paths.
 func paths() []Path {

@@ -64,7 +64,7 @@ type Memory struct {
 type Refusal struct {
 	Inputs    string    `json:"inputs"` // fingerprint of what was to be written
 	Error     string    `json:"error"`
-	Next      string    `json:"next,omitempty"` // the advice with its marks
+	Next      string    `json:"next,omitempty"`      // the advice with its marks
 	Code      Code      `json:"code,omitempty"`      // 0: the error has none
 	Permanent bool      `json:"permanent,omitempty"` // with the same inputs it would be refused again
 	Attempts  int       `json:"attempts"`
