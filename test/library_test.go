@@ -94,8 +94,8 @@ func TestImporterLines(t *testing.T) {
 			lines = append(lines, strings.TrimSpace(line))
 		}
 	}
-	if len(lines) != 3+4 {
-		t.Fatalf("%d lines are needed, not 7: %q", len(lines), lines)
+	if len(lines) != 3+6 {
+		t.Fatalf("%d lines are needed, not 9: %q", len(lines), lines)
 	}
 	for _, line := range lines {
 		if !strings.Contains(page, strings.TrimSpace(line)) {

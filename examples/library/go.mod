@@ -26,6 +26,7 @@ require (
 	github.com/mitchellh/mapstructure v1.5.0 // indirect
 	github.com/oklog/ulid v1.3.1 // indirect
 	github.com/openshift/assisted-service v1.0.10-0.20230830164851-6573b5d7021d // indirect
+	github.com/openshift/assisted-service/client v0.0.0-20250430094626-07e5c4388c55 // indirect
 	github.com/openshift/assisted-service/models v0.0.0-20250430094626-07e5c4388c55 // indirect
 	github.com/pkg/errors v0.9.1 // indirect
 	github.com/thoas/go-funk v0.9.2 // indirect

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-openapi/strfmt"
 	"github.com/openshift/assisted-service/models"
 
 	"github.com/oaictl/oaictl/internal/model"
@@ -205,6 +206,9 @@ func (w *watch) happened(e install.ServiceEvent) {
 		w.request(wanted, clusterRecord)
 	}
 }
+
+// uuid is an id for a parameter of the generated client.
+func uuid(id string) strfmt.UUID { return strfmt.UUID(id) }
 
 // The events that tell how preparations of an install went, and the beginnings of
 // the texts of those that have a state in them.

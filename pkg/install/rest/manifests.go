@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/openshift/assisted-service/models"
+	"github.com/openshift/assisted-service/client/manifests"
 
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -21,19 +21,16 @@ import (
 
 // Manifests lists a cluster's manifests; system adds those that the service makes.
 func (p *Plane) Manifests(ctx context.Context, clusterID string, system bool) ([]install.Manifest, error) {
-	r := transport.Request{
-		Op: "list manifests of cluster", On: clusterID, Method: http.MethodGet, Path: "/v2/clusters/{cluster_id}/manifests",
-		In: map[string]string{"cluster_id": clusterID},
-	}
+	params := manifests.NewV2ListClusterManifestsParams().WithClusterID(uuid(clusterID))
 	if system {
-		r.Query = map[string][]string{"include_system_generated": {"true"}}
+		params = params.WithIncludeSystemGenerated(&system)
 	}
-	var answer models.ListManifests
-	if err := p.conn.Do(ctx, r, &answer); err != nil {
+	answer, err := p.conn.Labelled("list manifests of cluster", clusterID).Manifests().V2ListClusterManifests(ctx, params)
+	if err != nil {
 		return nil, err
 	}
 	var out []install.Manifest
-	for _, m := range answer {
+	for _, m := range answer.Payload {
 		if m != nil {
 			out = append(out, install.Manifest{Folder: m.Folder, Name: m.FileName, Source: m.ManifestSource})
 		}
@@ -43,10 +40,10 @@ func (p *Plane) Manifests(ctx context.Context, clusterID string, system bool) ([
 
 // DownloadManifest writes a manifest's content to out.
 func (p *Plane) DownloadManifest(ctx context.Context, clusterID, folder, name string, out io.Writer) error {
-	return p.conn.Download(ctx, transport.Request{
-		Op: "download manifest", On: folder + "/" + name, Path: "/v2/clusters/{cluster_id}/manifests/files",
-		In: map[string]string{"cluster_id": clusterID}, Query: map[string][]string{"folder": {folder}, "file_name": {name}},
-	}, out, largestFile)
+	params := manifests.NewV2DownloadClusterManifestParams().WithClusterID(uuid(clusterID)).WithFolder(&folder).WithFileName(name)
+	conn, out := p.conn.Downloading("download manifest", folder+"/"+name, out, largestFile)
+	_, err := conn.Manifests().V2DownloadClusterManifest(ctx, params, out)
+	return err
 }
 
 // readManifests lists the user's manifests. Contents are read only if asked

@@ -6,10 +6,9 @@
 // services reject fields that they do not know, and reads answers with fields that
 // it does not know itself.
 //
-// Requests go through the transport of the service's generated client, and answers are
-// read into its models. internal/transport deals, for all of them alike, with
-// authorisation, retries, the two shapes of error that the service has, and answers that
-// are none.
+// Requests go through the generated client's parameters, models and transport.
+// internal/transport deals, for all of them alike, with authorisation, retries, the
+// two shapes of error that the service has, and answers that are none.
 // internal/objects says which fields of the service hold which setting.
 //
 // Polling is cheap: an observation asks the service's event log whether

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/openshift/assisted-service/models"
+	"github.com/openshift/assisted-service/client/installer"
 
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/internal/plane"
@@ -172,14 +172,18 @@ func (p *Plane) BindHost(ctx context.Context, infraEnvID, hostID, clusterID stri
 	}, nil)
 }
 
-// HostIgnition is the Ignition that a host boots with; it exists once the install runs.
+// HostIgnition writes the Ignition that a host boots with to out; it exists
+// once the install runs.
 func (p *Plane) HostIgnition(ctx context.Context, infraEnvID, hostID string) (string, error) {
-	var answer models.HostIgnitionParams
-	err := p.conn.Do(ctx, transport.Request{
-		Op: "read Ignition of host", On: hostID, Method: http.MethodGet, Path: hostPath + "/ignition",
-		In: map[string]string{"infra_env_id": infraEnvID, "host_id": hostID},
-	}, &answer)
-	return answer.Config, err
+	answer, err := p.conn.Labelled("read Ignition of host", hostID).Installer().V2GetHostIgnition(ctx,
+		installer.NewV2GetHostIgnitionParams().WithInfraEnvID(uuid(infraEnvID)).WithHostID(uuid(hostID)))
+	if err != nil {
+		return "", err
+	}
+	if answer.Payload == nil {
+		return "", p.conn.Incomplete("read Ignition of host", hostID)
+	}
+	return answer.Payload.Config, nil
 }
 
 // What a kubeconfig or password may have, and what another file may that is made of the
@@ -193,11 +197,9 @@ const (
 // credential that does not exist yet is a fault with status 404 or 409.
 func (p *Plane) Credential(ctx context.Context, clusterID, name string) ([]byte, error) {
 	var data bytes.Buffer
-	err := p.conn.Download(ctx, transport.Request{
-		Op: "download " + name + " of cluster", On: clusterID, Path: "/v2/clusters/{cluster_id}/downloads/credentials",
-		In: map[string]string{"cluster_id": clusterID}, Query: map[string][]string{"file_name": {name}},
-	}, &data, largestCredential)
-	if err != nil {
+	conn, out := p.conn.Downloading("download "+name+" of cluster", clusterID, &data, largestCredential)
+	params := installer.NewV2DownloadClusterCredentialsParams().WithClusterID(uuid(clusterID)).WithFileName(name)
+	if _, err := conn.Installer().V2DownloadClusterCredentials(ctx, params, out); err != nil {
 		return nil, err
 	}
 	content := data.Bytes()
@@ -224,24 +226,26 @@ func notCredential(content []byte) string {
 // Logs writes the logs of a cluster, or of one of its hosts, to out: a tar of
 // compressed archives.
 func (p *Plane) Logs(ctx context.Context, clusterID, hostID string, out io.Writer) error {
-	query := map[string][]string{"logs_type": {"all"}}
+	kind := "all"
+	params := installer.NewV2DownloadClusterLogsParams().WithClusterID(uuid(clusterID))
 	if hostID != "" {
-		query = map[string][]string{"logs_type": {"host"}, "host_id": {hostID}}
+		kind = "host"
+		id := uuid(hostID)
+		params = params.WithHostID(&id)
 	}
-	return p.conn.Download(ctx, transport.Request{
-		Op: "download logs of cluster", On: clusterID, Path: "/v2/clusters/{cluster_id}/logs",
-		In: map[string]string{"cluster_id": clusterID}, Query: query,
-	}, out, 0)
+	conn, out := p.conn.Downloading("download logs of cluster", clusterID, out, 0)
+	_, err := conn.Installer().V2DownloadClusterLogs(ctx, params.WithLogsType(&kind), out)
+	return err
 }
 
 // DownloadIgnition writes a file of the cluster to out: bootstrap.ign,
 // master.ign, worker.ign, arbiter.ign, metadata.json or install-config.yaml.
 // They exist once the install is prepared.
 func (p *Plane) DownloadIgnition(ctx context.Context, clusterID, file string, out io.Writer) error {
-	return p.conn.Download(ctx, transport.Request{
-		Op: "download " + file + " of cluster", On: clusterID, Path: "/v2/clusters/{cluster_id}/downloads/files",
-		In: map[string]string{"cluster_id": clusterID}, Query: map[string][]string{"file_name": {file}},
-	}, out, largestFile)
+	conn, out := p.conn.Downloading("download "+file+" of cluster", clusterID, out, largestFile)
+	params := installer.NewV2DownloadClusterFilesParams().WithClusterID(uuid(clusterID)).WithFileName(file)
+	_, err := conn.Installer().V2DownloadClusterFiles(ctx, params, out)
+	return err
 }
 
 // fullISO is the type of image whose discovery Ignition has everything in it. For a
@@ -253,31 +257,28 @@ const fullISO = "full-iso"
 // static networks whatever the InfraEnv's own image is, ipxe-script or
 // static-network-config.
 func (p *Plane) DownloadInfraEnvFile(ctx context.Context, infraEnvID, file string, out io.Writer) error {
-	query := map[string][]string{"file_name": {file}}
+	conn, out := p.conn.Downloading("download "+file+" of InfraEnv", infraEnvID, out, largestFile)
+	params := installer.NewV2DownloadInfraEnvFilesParams().WithInfraEnvID(uuid(infraEnvID)).WithFileName(file)
 	if file == "discovery.ign" {
-		query["discovery_iso_type"] = []string{fullISO}
+		whole := fullISO
+		params = params.WithDiscoveryIsoType(&whole)
 	}
-	return p.conn.Download(ctx, transport.Request{
-		Op: "download " + file + " of InfraEnv", On: infraEnvID, Path: "/v2/infra-envs/{infra_env_id}/downloads/files",
-		In: map[string]string{"infra_env_id": infraEnvID}, Query: query,
-	}, out, largestFile)
+	_, err := conn.Installer().V2DownloadInfraEnvFiles(ctx, params, out)
+	return err
 }
 
 // DownloadISOURL is a fresh URL of an InfraEnv's discovery image, and when it
 // ends (zero: never). It may carry a token: it is not to be logged.
 func (p *Plane) DownloadISOURL(ctx context.Context, infraEnvID string) (url string, expires time.Time, err error) {
-	const op = "get image URL of InfraEnv"
-	var answer models.PresignedURL
-	if err := p.conn.Do(ctx, transport.Request{
-		Op: op, On: infraEnvID, Method: http.MethodGet, Path: "/v2/infra-envs/{infra_env_id}/downloads/image-url",
-		In: map[string]string{"infra_env_id": infraEnvID},
-	}, &answer); err != nil {
+	answer, err := p.conn.Labelled("get image URL of InfraEnv", infraEnvID).Installer().GetInfraEnvDownloadURL(ctx,
+		installer.NewGetInfraEnvDownloadURLParams().WithInfraEnvID(uuid(infraEnvID)))
+	if err != nil {
 		return "", time.Time{}, err
 	}
-	if answer.URL == nil || *answer.URL == "" {
-		return "", time.Time{}, p.conn.Incomplete(op, infraEnvID)
+	if answer.Payload == nil || answer.Payload.URL == nil || *answer.Payload.URL == "" {
+		return "", time.Time{}, p.conn.Incomplete("get image URL of InfraEnv", infraEnvID)
 	}
-	return *answer.URL, objects.Time(answer.ExpiresAt), nil
+	return *answer.Payload.URL, objects.Time(answer.Payload.ExpiresAt), nil
 }
 
 // OpenISO opens a discovery image by its URL, from DownloadISOURL, at an

@@ -7,31 +7,32 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"sync/atomic"
 
 	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/redact"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
-// elements is a list that is read element by element: what hundreds of hosts say of
+// elements is a list that is read one by one: what hundreds of hosts say of
 // themselves is megabytes, and little of it is kept.
 type elements interface{ read(body io.Reader) error }
 
-// ListOf reads a list. keep makes ours of an element, and says whether it has what every
-// such element has.
-func ListOf[Wire, Kept any](ctx context.Context, c *Connection, r Request, keep func(*Wire) (Kept, bool)) ([]Kept, error) {
-	list := &listed[Wire, Kept]{incomplete: c.Incomplete(r.Op, r.On), keep: keep}
+// ListOf reads a list. keep makes ours of a thing, and says whether it has what every
+// such thing has.
+func ListOf[Wire, Thing any](ctx context.Context, c *Connection, r Request, keep func(*Wire) (Thing, bool)) ([]Thing, error) {
+	list := &listed[Wire, Thing]{incomplete: c.Incomplete(r.Op, r.On), keep: keep}
 	err := c.Do(ctx, r, list)
 	return list.kept, err
 }
 
-type listed[Wire, Kept any] struct {
+type listed[Wire, Thing any] struct {
 	incomplete error
-	keep       func(*Wire) (Kept, bool)
-	kept       []Kept
+	keep       func(*Wire) (Thing, bool)
+	kept       []Thing
 }
 
-func (l *listed[Wire, Kept]) read(body io.Reader) error {
+func (l *listed[Wire, Thing]) read(body io.Reader) error {
 	l.kept = nil // of an answer that broke off
 	parts := &parted{next: body, left: largestElement}
 	decoder := json.NewDecoder(parts)
@@ -46,14 +47,14 @@ func (l *listed[Wire, Kept]) read(body io.Reader) error {
 		if err := decoder.Decode(&wire); err != nil {
 			return err
 		}
-		element, whole := l.keep(&wire)
+		thing, whole := l.keep(&wire)
 		switch {
 		case !whole:
 			return l.incomplete
 		case len(l.kept) == mostElements:
 			return &answerError{status: http.StatusOK, kind: tooLarge, reason: fmt.Sprintf("the answer lists more than %d things", mostElements)}
 		}
-		l.kept = append(l.kept, element)
+		l.kept = append(l.kept, thing)
 	}
 	_, err := decoder.Token()
 	return err
@@ -82,24 +83,45 @@ func (c *Connection) Incomplete(op, on string) *install.Fault {
 	}
 }
 
-// file is where a download is passed on to.
-type file struct {
-	to          io.Writer
-	most, wrote int // bytes that it may have, 0 for any number, and that it has
+// counted counts what is passed on, so that a download that has begun is not
+// begun again behind what is already there.
+type counted struct {
+	to io.Writer
+	n  *atomic.Int64
 }
 
-func (f *file) Write(data []byte) (int, error) {
-	if f.most > 0 && f.wrote+len(data) > f.most {
-		return 0, fmt.Errorf("the answer is larger than %d MiB", f.most>>20)
-	}
-	n, err := f.to.Write(data)
-	f.wrote += n
+func (c counted) Write(data []byte) (int, error) {
+	n, err := c.to.Write(data)
+	c.n.Add(int64(n))
 	return n, err
 }
 
+// Downloading is the connection and the writer for a download of at most so many
+// bytes, 0 for any number.
+func (c *Connection) Downloading(op, on string, out io.Writer, most int) (*Connection, io.Writer) {
+	if most > 0 {
+		out = &limitedWriter{to: out, left: most, most: most}
+	}
+	wrote := new(atomic.Int64)
+	return c.with(func(call *calling) { call.op, call.on, call.wrote = op, on, wrote }), counted{to: out, n: wrote}
+}
+
+// limitedWriter refuses what is larger than a file can be.
+type limitedWriter struct {
+	to         io.Writer
+	left, most int
+}
+
+func (l *limitedWriter) Write(data []byte) (int, error) {
+	if len(data) > l.left {
+		return 0, fmt.Errorf("the answer is larger than %d MiB", l.most>>20)
+	}
+	l.left -= len(data)
+	return l.to.Write(data)
+}
+
 // OpenImage opens a discovery image by its URL at an offset. The caller closes
-// the body. size is that of the whole image, -1 if unknown. No token of the service is
-// sent along: the URL has its own.
+// the body. size is that of the whole image, -1 if unknown. No token of the service is sent along: the URL has its own.
 func (c *Connection) OpenImage(ctx context.Context, address string, offset int64) (image io.ReadCloser, size int64, err error) {
 	fail := func(status int, err error) (io.ReadCloser, int64, error) {
 		return nil, 0, &install.Fault{

@@ -16,7 +16,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-openapi/runtime"
 	"github.com/oaictl/oaictl/internal/advice"
+
 	"github.com/oaictl/oaictl/internal/redact"
 	"github.com/oaictl/oaictl/pkg/install"
 )
@@ -119,13 +121,14 @@ func passing(status int) bool {
 	return status >= 500
 }
 
-func (c *Connection) fault(r *Request, try *attempt, err error) *install.Fault {
-	method := r.Method
+// fault makes the error that callers see of what went wrong with a request.
+func (c *Connection) fault(call calling, operation *runtime.ClientOperation, try *attempt, err error) *install.Fault {
+	method := operation.Method
 	var made *install.Fault
 	if errors.As(err, &made) {
 		return made // by whoever read the answer
 	}
-	f := &install.Fault{Code: install.CodeFailure, Op: r.Op, On: r.On}
+	f := &install.Fault{Code: install.CodeFailure, Op: call.op, On: call.on}
 	var answer *answerError
 	if !errors.As(err, &answer) {
 		c.noAnswer(f, method, try, err)
@@ -133,7 +136,7 @@ func (c *Connection) fault(r *Request, try *attempt, err error) *install.Fault {
 	}
 	f.Status, f.Err, f.RetryAfter = answer.status, answer, answer.retryAfter
 	switch {
-	case isElsewhere(r, answer):
+	case isElsewhere(operation, answer):
 		f.Ambiguous, f.Permanent = method == http.MethodPost && answer.kind == notAnAnswer, answer.kind != notAnAnswer
 		f.Err = fmt.Errorf("there is no assisted-service at %s: %w", c.URL(), answer)
 		f.Next = "check --service-url"
@@ -144,15 +147,15 @@ func (c *Connection) fault(r *Request, try *attempt, err error) *install.Fault {
 		f.Ambiguous = method == http.MethodPost && answer.status >= 500 && answer.kind != serviceShape
 		f.Next = "run the same command again in a while"
 	default:
-		c.refused(f, answer, c.call.file && method != http.MethodGet && method != http.MethodDelete)
+		c.refused(f, answer, call.file && method != http.MethodGet && method != http.MethodDelete)
 	}
 	return f
 }
 
 // isElsewhere says whether an answer shows that something else is at the
 // service's address: every service has its collections, and sends no web pages.
-func isElsewhere(r *Request, answer *answerError) bool {
-	if strings.Contains(r.Path, "{") {
+func isElsewhere(operation *runtime.ClientOperation, answer *answerError) bool {
+	if strings.Contains(operation.PathPattern, "{") {
 		return false
 	}
 	return answer.kind == notAnAnswer && answer.page || answer.kind == shapeless && answer.status == http.StatusNotFound

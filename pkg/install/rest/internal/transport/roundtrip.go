@@ -22,7 +22,8 @@ const (
 	largestElement = 16 << 20
 	largestList    = 64 << 20
 	largestDropped = 512 << 20
-	mostElements   = 20000 // how many a list may have
+	// mostElements is how many a list may have.
+	mostElements = 20000
 )
 
 // Exchange is one request and its answer, for a debug log. It holds no secret.
@@ -37,7 +38,7 @@ type Exchange struct {
 
 type attempt struct {
 	number int
-	most   int         // bytes that an answer in JSON may have
+	most   int         // bytes that an answer in JSON may have; 0: largestElement
 	sent   atomic.Bool // the request's head has left: the service may have acted
 	value  string      // the authorisation that was sent
 	date   time.Time   // the answer's Date
@@ -190,6 +191,9 @@ func check(req *http.Request, resp *http.Response, now time.Time, hide func(stri
 	}
 	resp.Header.Set("Content-Type", "application/json")
 	most := attemptOf(req.Context()).most
+	if most == 0 {
+		most = largestElement
+	}
 	resp.Body = &bounded{next: body, body: resp.Body, left: most, most: most, refuse: bad}
 	return resp, nil
 }

@@ -1,7 +1,6 @@
 package transport
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,10 +8,13 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-openapi/runtime"
 	"github.com/go-openapi/strfmt"
+	"github.com/openshift/assisted-service/client/installer"
+	"github.com/openshift/assisted-service/client/manifests"
 
 	"github.com/oaictl/oaictl/pkg/install"
 )
@@ -30,11 +32,16 @@ const (
 	patience     = 30 * time.Second // the longest Retry-After that is waited for here, and not by the caller
 )
 
+// calling is what requests have in common, beside what they say.
 type calling struct {
-	file     bool                      // what they write is the user's file
-	tries    int                       // how often one may be tried if it may be repeated; 0: tries
-	charge   func()                    // told of every try
-	answered func(date, got time.Time) // told of the service's time, and ours, at every answer
+	op, on string // what it does to what, for errors
+	file   bool   // what it writes is the user's file
+	tries  int    // how often it may be tried if it may be repeated; 0: tries
+	charge func() // told of every try
+	// answered is told of the service's time, and ours, at every answer.
+	answered func(date, got time.Time)
+	wrote    *atomic.Int64 // bytes of a download that were passed on
+	most     int           // bytes that an answer in JSON may have; 0: largestElement
 }
 
 func (c *Connection) with(change func(*calling)) *Connection {
@@ -43,7 +50,13 @@ func (c *Connection) with(change func(*calling)) *Connection {
 	return &out
 }
 
-// SendingFile is the connection for the user's file: a refusal is the file's fault.
+// Labelled is the connection for an operation of the generated client.
+func (c *Connection) Labelled(op, on string) *Connection {
+	return c.with(func(call *calling) { call.op, call.on = op, on })
+}
+
+// SendingFile is the connection for what is made of the user's file: a refusal is
+// the file's fault.
 func (c *Connection) SendingFile(is bool) *Connection {
 	return c.with(func(call *calling) { call.file = is })
 }
@@ -57,7 +70,132 @@ func (c *Connection) Polling(charge func(), answered func(date, got time.Time)) 
 	})
 }
 
-// Request is an operation of the service, which writes itself for the client's runtime.
+// Installer and Manifests are the generated client.
+func (c *Connection) Installer() *installer.Client { return installer.New(c, strfmt.Default, nil) }
+
+// Manifests is the generated client for manifests, over this connection.
+func (c *Connection) Manifests() *manifests.Client { return manifests.New(c, strfmt.Default, nil) }
+
+// Submit sends an operation of the generated client, again where that is safe
+// and may help. It implements runtime.ClientTransport. Errors are *install.Fault,
+// save for the end of the operation's context, which comes back as its cause.
+func (c *Connection) Submit(operation *runtime.ClientOperation) (any, error) {
+	ctx := operation.Context
+	call := c.call
+	if call.tries == 0 {
+		call.tries = tries
+	}
+	refreshed := false
+	backoff := firstBackoff
+	for number := 1; ; number++ {
+		if call.charge != nil {
+			call.charge()
+		}
+		try := &attempt{number: number, most: call.most}
+		result, err := c.once(ctx, operation, try, call)
+		if call.answered != nil && !try.date.IsZero() {
+			call.answered(try.date, try.got)
+		}
+		if err == nil {
+			return result, nil
+		}
+		if cause := context.Cause(ctx); cause != nil {
+			return nil, cause
+		}
+		var unsent *unsentError
+		if errors.As(err, &unsent) {
+			return nil, unsent.error // the token source has tried for long enough
+		}
+		fault := c.fault(call, operation, try, err)
+		if fault.Status == http.StatusUnauthorized && !refreshed && c.auth.Refused(try.value) {
+			refreshed = true
+			number--
+			continue
+		}
+		if number >= call.tries || !repeatable(operation.Method, fault, try, call) {
+			return nil, fault
+		}
+		wait := max(backoff/2+rand.N(backoff), fault.RetryAfter)
+		if err := c.clock.Sleep(ctx, wait); err != nil {
+			return nil, err
+		}
+		backoff = min(2*backoff, lastBackoff)
+	}
+}
+
+// repeatable says whether the same request may be sent again and may then
+// succeed. A POST is repeated only if it did not leave, or the service said
+// that it did not look at it.
+func repeatable(method string, fault *install.Fault, try *attempt, call calling) bool {
+	if fault.Permanent || fault.RetryAfter > patience || fault.Code == install.CodeAuth {
+		return false
+	}
+	if call.wrote != nil && call.wrote.Load() > 0 {
+		return false
+	}
+	if fault.Status == http.StatusConflict {
+		return false
+	}
+	if method == http.MethodPost {
+		return !try.sent.Load() || fault.Status == http.StatusTooManyRequests
+	}
+	return fault.Status == 0 || (fault.Status >= 200 && fault.Status < 300) || passing(fault.Status)
+}
+
+// once sends an operation once, with a deadline.
+func (c *Connection) once(ctx context.Context, operation *runtime.ClientOperation, try *attempt, call calling) (any, error) {
+	limit := max(c.clock.Wall(answerTime), leastAnswerTime)
+	ctx, cancel := context.WithCancelCause(context.WithValue(ctx, attemptKey{}, try))
+	defer cancel(nil)
+	timer := time.AfterFunc(limit, func() { cancel(context.DeadlineExceeded) })
+	defer timer.Stop()
+
+	own := *operation
+	own.Context = ctx
+	if call.wrote != nil {
+		own.Reader = stallReader{next: operation.Reader, moved: func() { timer.Reset(limit) }}
+	}
+	result, err := c.runtime.Submit(&own)
+	if err != nil && errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
+		err = context.DeadlineExceeded
+	}
+	return result, err
+}
+
+// stallReader lets a download go on for as long as it moves.
+type stallReader struct {
+	next  runtime.ClientResponseReader
+	moved func()
+}
+
+func (s stallReader) ReadResponse(response runtime.ClientResponse, consumer runtime.Consumer) (any, error) {
+	return s.next.ReadResponse(movingResponse{ClientResponse: response, moved: s.moved}, consumer)
+}
+
+type movingResponse struct {
+	runtime.ClientResponse
+	moved func()
+}
+
+func (m movingResponse) Body() io.ReadCloser {
+	return movingBody{ReadCloser: m.ClientResponse.Body(), moved: m.moved}
+}
+
+type movingBody struct {
+	io.ReadCloser
+	moved func()
+}
+
+func (m movingBody) Read(data []byte) (int, error) {
+	n, err := m.ReadCloser.Read(data)
+	if n > 0 {
+		m.moved()
+	}
+	return n, err
+}
+
+// Request is an operation whose body or answer the generated client has no
+// model for. It writes itself into a request of the client's runtime.
 type Request struct {
 	Op, On string // what it does to what, for errors
 	Method string
@@ -66,10 +204,6 @@ type Request struct {
 	Query  map[string][]string
 	Body   any
 	Header func(get func(name string) string) // told of the answer's header
-
-	most int   // bytes that an answer in JSON may have
-	file *file // that a download is passed on to, nil for an answer in JSON
-	read func(body io.Reader) error
 }
 
 // WriteToRequest implements runtime.ClientRequestWriter.
@@ -96,130 +230,32 @@ func (r *Request) WriteToRequest(out runtime.ClientRequest, _ strfmt.Registry) e
 // Do sends a request and decodes a JSON answer into the given value, or a
 // list into elements; without either it is dropped.
 func (c *Connection) Do(ctx context.Context, r Request, into any) error {
-	switch into := into.(type) {
-	case nil:
-		r.most, r.read = largestDropped, func(body io.Reader) error {
-			_, err := io.Copy(io.Discard, body) // an answer that breaks off is none
-			return err
-		}
-	case elements:
-		r.most, r.read = largestList, into.read
-	default:
-		r.most, r.read = largestElement, func(body io.Reader) error { return json.NewDecoder(body).Decode(into) }
-	}
-	return c.submit(ctx, &r)
-}
-
-// Download writes a file of the service to out, of at most so many bytes, 0 for any number.
-func (c *Connection) Download(ctx context.Context, r Request, out io.Writer, most int) error {
-	r.Method, r.file = http.MethodGet, &file{to: out, most: most}
-	r.read = func(body io.Reader) error {
-		_, err := io.Copy(r.file, body)
-		return err
-	}
-	return c.submit(ctx, &r)
-}
-
-// submit sends a request, again where that is safe and may help. Errors are
-// *install.Fault, save for the end of ctx, which comes back as its cause.
-func (c *Connection) submit(ctx context.Context, r *Request) error {
-	most := cmp.Or(c.call.tries, tries)
-	refreshed := false
-	backoff := firstBackoff
-	for number := 1; ; number++ {
-		if c.call.charge != nil {
-			c.call.charge()
-		}
-		try := &attempt{number: number, most: r.most}
-		err := c.once(ctx, r, try)
-		if c.call.answered != nil && !try.date.IsZero() {
-			c.call.answered(try.date, try.got)
-		}
-		if err == nil {
-			return nil
-		}
-		if cause := context.Cause(ctx); cause != nil {
-			return cause
-		}
-		var unsent *unsentError
-		if errors.As(err, &unsent) {
-			return unsent.error // the token source has tried for long enough
-		}
-		fault := c.fault(r, try, err)
-		if fault.Status == http.StatusUnauthorized && !refreshed && c.auth.Refused(try.value) {
-			refreshed = true
-			number--
-			continue
-		}
-		if number >= most || !r.repeatable(fault, try) {
-			return fault
-		}
-		wait := max(backoff/2+rand.N(backoff), fault.RetryAfter)
-		if err := c.clock.Sleep(ctx, wait); err != nil {
-			return err
-		}
-		backoff = min(2*backoff, lastBackoff)
-	}
-}
-
-// repeatable says whether the same request may be sent again and may then
-// succeed. A POST is repeated only if it did not leave, or the service said
-// that it did not look at it.
-func (r *Request) repeatable(fault *install.Fault, try *attempt) bool {
-	switch {
-	case fault.Permanent, fault.RetryAfter > patience, fault.Code == install.CodeAuth, fault.Status == http.StatusConflict:
-		return false
-	case r.file != nil && r.file.wrote > 0: // it would stand behind what is already there
-		return false
-	case r.Method == http.MethodPost:
-		return !try.sent.Load() || fault.Status == http.StatusTooManyRequests
-	}
-	return fault.Status == 0 || (fault.Status >= 200 && fault.Status < 300) || passing(fault.Status)
-}
-
-// once sends a request once, with a deadline: a download may go on for as long as it
-// moves.
-func (c *Connection) once(ctx context.Context, r *Request, try *attempt) error {
-	limit := max(c.clock.Wall(answerTime), leastAnswerTime)
-	ctx, cancel := context.WithCancelCause(context.WithValue(ctx, attemptKey{}, try))
-	defer cancel(nil)
-	timer := time.AfterFunc(limit, func() { cancel(context.DeadlineExceeded) })
-	defer timer.Stop()
-	accept := runtime.JSONMime
-	if r.file != nil {
-		accept = runtime.DefaultMime
-	}
 	read := func(response runtime.ClientResponse, _ runtime.Consumer) (any, error) {
 		if r.Header != nil {
 			r.Header(response.GetHeader)
 		}
-		if r.file != nil {
-			return nil, r.read(movingBody{response.Body(), func() { timer.Reset(limit) }})
+		if into == nil {
+			_, err := io.Copy(io.Discard, response.Body()) // an answer that breaks off is none
+			return nil, err
 		}
-		return nil, r.read(response.Body())
+		if list, ok := into.(elements); ok {
+			return nil, list.read(response.Body())
+		}
+		return nil, json.NewDecoder(response.Body()).Decode(into)
 	}
-	_, err := c.runtime.Submit(&runtime.ClientOperation{
-		ID: r.Op, Method: r.Method, PathPattern: r.Path, Params: r,
-		ProducesMediaTypes: []string{accept}, ConsumesMediaTypes: []string{runtime.JSONMime},
+	most := largestElement
+	switch into.(type) {
+	case nil:
+		most = largestDropped
+	case elements:
+		most = largestList
+	}
+	_, err := c.with(func(call *calling) { call.op, call.on, call.most = r.Op, r.On, most }).Submit(&runtime.ClientOperation{
+		ID: r.Op, Method: r.Method, PathPattern: r.Path, Params: &r,
+		ProducesMediaTypes: []string{runtime.JSONMime}, ConsumesMediaTypes: []string{runtime.JSONMime},
 		Reader: runtime.ClientResponseReaderFunc(read), Context: ctx,
 	})
-	if err != nil && errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
-		return context.DeadlineExceeded
-	}
 	return err
-}
-
-type movingBody struct {
-	io.Reader
-	moved func()
-}
-
-func (m movingBody) Read(data []byte) (int, error) {
-	n, err := m.Reader.Read(data)
-	if n > 0 {
-		m.moved()
-	}
-	return n, err
 }
 
 // Delete deletes; what is gone after a try that may have done it was deleted.
