@@ -159,10 +159,6 @@ type Advice = model.Advice
 // when it is not to be tried again.
 type Refusal = model.Refusal
 
-// Success is an action that was carried out, as Memory keeps it. Should it be asked for again at
-// once, the service has not shown it yet, or does not keep it.
-type Success = model.Success
-
 // MachineBoot is since when a machine is on with the discovery image, and when its BMC last read
 // a part of it that it had not read before.
 type MachineBoot = model.MachineBoot
