@@ -173,51 +173,5 @@ func named(kind string) Kind {
 	return Kind{GroupVersionKind: schema.GroupVersionKind{Kind: kind}}
 }
 
-// KindOf is the kind of an object by its group and kind, of whatever version.
-func KindOf(object schema.GroupKind) (Kind, bool) {
-	for _, kind := range Kinds() {
-		if kind.GroupKind() == object {
-			return kind, true
-		}
-	}
-	return Kind{}, false
-}
-
-// ClusterDeployments are Hive's clusters.
-func ClusterDeployments() schema.GroupVersionResource { return Resource(KindClusterDeployment) }
-
-// ClusterImageSets are the releases that a hub offers.
-func ClusterImageSets() schema.GroupVersionResource { return Resource(KindClusterImageSet) }
-
-// AgentClusterInstalls say how clusters are installed.
-func AgentClusterInstalls() schema.GroupVersionResource { return Resource(KindAgentClusterInstall) }
-
-// InfraEnvs are discovery images.
-func InfraEnvs() schema.GroupVersionResource { return Resource(KindInfraEnv) }
-
-// NMStateConfigs are the static networks of hosts.
-func NMStateConfigs() schema.GroupVersionResource { return Resource(KindNMStateConfig) }
-
-// Agents are the hosts that registered; the service makes them.
-func Agents() schema.GroupVersionResource { return Resource(KindAgent) }
-
-// AgentClassifications label hosts by their inventory.
-func AgentClassifications() schema.GroupVersionResource { return Resource(KindAgentClassification) }
-
-// AgentServiceConfigs describe the service itself; there is one, named agent.
-func AgentServiceConfigs() schema.GroupVersionResource { return Resource(KindAgentServiceConfig) }
-
-// BareMetalHosts are machines with their BMCs.
-func BareMetalHosts() schema.GroupVersionResource { return Resource(KindBareMetalHost) }
-
-// Secrets are Kubernetes' own.
-func Secrets() schema.GroupVersionResource { return Resource(KindSecret) }
-
-// ConfigMaps are Kubernetes' own.
-func ConfigMaps() schema.GroupVersionResource { return Resource(KindConfigMap) }
-
-// Namespaces are Kubernetes' own.
-func Namespaces() schema.GroupVersionResource { return Resource(KindNamespace) }
-
 // Resource is one of Kinds as the API server serves it, by its name.
 func Resource(kind string) schema.GroupVersionResource { return named(kind).GroupVersionResource() }
