@@ -122,8 +122,7 @@ func (r *reader) topology(n *source.Node) {
 		r.From("spec.topology", at)
 	}
 	if single && t.ControlPlane == nil {
-		one, none := 1, 0
-		t.ControlPlane, t.Workers = &one, &none
+		t.ControlPlane, t.Workers = new(1), new(0)
 	}
 }
 
