@@ -18,15 +18,13 @@ type LocalReference struct {
 	Name string `json:"name,omitempty"`
 }
 
-// Reference names an object of any namespace. The service binds hosts to
-// clusters by it (ClusterReference).
+// Reference names an object of any namespace.
 type Reference struct {
 	Name      string `json:"name,omitempty"`
 	Namespace string `json:"namespace,omitempty"`
 }
 
-// FullReference names an object of a namespace that has to be said, such as the
-// ConfigMap of a mirror.
+// FullReference names an object of a namespace that has to be said.
 type FullReference struct {
 	Name      string `json:"name"`
 	Namespace string `json:"namespace"`
@@ -34,17 +32,14 @@ type FullReference struct {
 
 // Condition is one of an object's status.conditions.
 type Condition struct {
-	Type string `json:"type"`
-	// Status is True, False or Unknown.
+	Type    string                 `json:"type"`
 	Status  metav1.ConditionStatus `json:"status"`
 	Reason  string                 `json:"reason,omitempty"`
 	Message string                 `json:"message,omitempty"`
 	// +optional
 	LastTransitionTime metav1.Time `json:"lastTransitionTime,omitzero"`
-	// LastProbeTime is when it was looked at last: Hive's kinds alone have it.
 	// +optional
 	LastProbeTime metav1.Time `json:"lastProbeTime,omitzero"`
-	// LastHeartbeatTime is the same of older agent-install objects.
 	// +optional
 	LastHeartbeatTime metav1.Time `json:"lastHeartbeatTime,omitzero"`
 }
@@ -91,11 +86,9 @@ const (
 
 // The API groups of a hub, and the version of each that oaictl speaks.
 const (
-	GroupHive          = "hive.openshift.io"
-	VersionHive        = "v1"
-	GroupHiveExtension = "extensions.hive.openshift.io"
-	// VersionHiveExtension is that of AgentClusterInstall, and stands in
-	// ClusterDeployment.spec.clusterInstallRef.version, too.
+	GroupHive            = "hive.openshift.io"
+	VersionHive          = "v1"
+	GroupHiveExtension   = "extensions.hive.openshift.io"
 	VersionHiveExtension = "v1beta1"
 	GroupAgentInstall    = "agent-install.openshift.io"
 	VersionAgentInstall  = "v1beta1"
