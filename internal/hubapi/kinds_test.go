@@ -3,28 +3,27 @@ package hubapi_test
 import (
 	"testing"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
-
 	"github.com/oaictl/oaictl/internal/hubapi"
 )
 
-// What has a name as a resource is a kind, too, and served under the same one.
-func TestKindsAndResourcesAgree(t *testing.T) {
-	for kind, resource := range map[string]schema.GroupVersionResource{
-		hubapi.KindClusterDeployment: hubapi.ClusterDeployments(), hubapi.KindClusterImageSet: hubapi.ClusterImageSets(),
-		hubapi.KindAgentClusterInstall: hubapi.AgentClusterInstalls(), hubapi.KindInfraEnv: hubapi.InfraEnvs(),
-		hubapi.KindNMStateConfig: hubapi.NMStateConfigs(), hubapi.KindAgent: hubapi.Agents(),
-		hubapi.KindAgentClassification: hubapi.AgentClassifications(), hubapi.KindAgentServiceConfig: hubapi.AgentServiceConfigs(),
-		hubapi.KindBareMetalHost: hubapi.BareMetalHosts(), hubapi.KindSecret: hubapi.Secrets(), hubapi.KindConfigMap: hubapi.ConfigMaps(),
-		hubapi.KindNamespace: hubapi.Namespaces(),
+func TestResource(t *testing.T) {
+	for kind, want := range map[string]string{
+		hubapi.KindClusterDeployment: "hive.openshift.io/v1, Resource=clusterdeployments", hubapi.KindClusterImageSet: "hive.openshift.io/v1, Resource=clusterimagesets",
+		hubapi.KindAgentClusterInstall: "extensions.hive.openshift.io/v1beta1, Resource=agentclusterinstalls",
+		hubapi.KindInfraEnv:            "agent-install.openshift.io/v1beta1, Resource=infraenvs",
+		hubapi.KindNMStateConfig:       "agent-install.openshift.io/v1beta1, Resource=nmstateconfigs",
+		hubapi.KindAgent:               "agent-install.openshift.io/v1beta1, Resource=agents",
+		hubapi.KindAgentClassification: "agent-install.openshift.io/v1beta1, Resource=agentclassifications",
+		hubapi.KindAgentServiceConfig:  "agent-install.openshift.io/v1beta1, Resource=agentserviceconfigs",
+		hubapi.KindBareMetalHost:       "metal3.io/v1alpha1, Resource=baremetalhosts",
+		hubapi.KindSecret:              "/v1, Resource=secrets", hubapi.KindConfigMap: "/v1, Resource=configmaps", hubapi.KindNamespace: "/v1, Resource=namespaces",
 	} {
-		found, ok := hubapi.KindOf(schema.GroupKind{Group: resource.Group, Kind: kind})
-		if !ok || found.GroupVersionResource() != resource {
-			t.Errorf("%s is %v, want %s", kind, found, resource)
+		if got := hubapi.Resource(kind); got.String() != want || hubapi.GroupVersionKind(kind).Kind != kind {
+			t.Errorf("%s is %v, want %s", kind, got, want)
 		}
 	}
-	if _, ok := hubapi.KindOf(schema.GroupKind{Group: "apps", Kind: "Deployment"}); ok {
-		t.Error("a Deployment is a kind of a hub")
+	if got := hubapi.Resource("Deployment"); !got.Empty() {
+		t.Errorf("a Deployment is a kind of a hub: %s", got)
 	}
 }
 

@@ -14,19 +14,14 @@ const (
 
 // Labels of the agent-install API.
 const (
-	// LabelAgentInfraEnv names the InfraEnv, on its Agents and on a BareMetalHost that
-	// is to boot its image.
 	LabelAgentInfraEnv         = "infraenvs.agent-install.openshift.io"
 	LabelAgentBMH              = "agent-install.openshift.io/bmh" // the BareMetalHost, on its Agent
 	LabelAgentClusterNamespace = "agent-install.openshift.io/clusterdeployment-namespace"
 	LabelInventoryPrefix       = "inventory.agent-install.openshift.io/"
 	LabelClassificationPrefix  = "agentclassification.agent-install.openshift.io/"
-	// LabelConsumer of an AgentClusterInstall goes into the service's cluster tags.
-	LabelConsumer = "agentclusterinstalls.agent-install.openshift.io/consumer"
-	// LabelWatch, "true" on a Secret or ConfigMap, makes the service see changes of
-	// it at once; otherwise the service sets it when it first reads the object.
-	LabelWatch  = "agent-install.openshift.io/watch"
-	LabelBackup = "cluster.open-cluster-management.io/backup"
+	LabelConsumer              = "agentclusterinstalls.agent-install.openshift.io/consumer"
+	LabelWatch                 = "agent-install.openshift.io/watch"
+	LabelBackup                = "cluster.open-cluster-management.io/backup"
 )
 
 // The names of the labels that begin with LabelInventoryPrefix.
@@ -48,8 +43,7 @@ const (
 	AnnotationProtectedDelete  = "hive.openshift.io/protected-delete"
 )
 
-// Annotations of an AgentClusterInstall. The ignored validations are ids with commas
-// between them, or all; absent is nothing asked, and empty is none ignored.
+// Annotations of an AgentClusterInstall.
 const (
 	AnnotationInstallConfigOverrides    = "agent-install.openshift.io/install-config-overrides"
 	AnnotationIgnoredClusterValidations = "agent-install.openshift.io/ignored-cluster-validations"
@@ -58,28 +52,23 @@ const (
 
 // Annotations of an InfraEnv.
 const (
-	AnnotationEnableIronicAgent = "infraenv.agent-install.openshift.io/enable-ironic-agent"
-	AnnotationIronicAgentImage  = "infraenv.agent-install.openshift.io/ironic-agent-image-override"
-	AnnotationIPFamily          = "infraenv.agent-install.openshift.io/ip-family" // v4, v6 or v4,v6
-	// AnnotationPropagateNodeLabels are keys of the InfraEnv's labels, with commas
-	// between them, that become node labels of its Agents.
+	AnnotationEnableIronicAgent   = "infraenv.agent-install.openshift.io/enable-ironic-agent"
+	AnnotationIronicAgentImage    = "infraenv.agent-install.openshift.io/ironic-agent-image-override"
+	AnnotationIPFamily            = "infraenv.agent-install.openshift.io/ip-family" // v4, v6 or v4,v6
 	AnnotationPropagateNodeLabels = "infraenv.agent-install.openshift.io/propagate-node-labels"
 )
 
 // Annotations of an Agent. In the last five the service keeps a copy of a host's state,
 // to make its record anew after a loss of its database.
 const (
-	// AnnotationInheritedNodeLabels remembers what AnnotationPropagateNodeLabels gave.
 	AnnotationInheritedNodeLabels = "agent.agent-install.openshift.io/inherited-node-labels"
 	AnnotationInventoryVersion    = "inventory.agent-install.openshift.io/version"
-	// AnnotationAgentSkipCleanup has the service leave the node of an Agent in its
-	// cluster when the Agent is deleted or unbound, whatever its value.
-	AnnotationAgentSkipCleanup = "agent.agent-install.openshift.io/skip-spoke-cleanup"
-	AnnotationAgentState       = "agent.agent-install.openshift.io/state"
-	AnnotationAgentRole        = "agent.agent-install.openshift.io/role"
-	AnnotationAgentInventory   = "agent.agent-install.openshift.io/inventory"
-	AnnotationAgentValidations = "agent.agent-install.openshift.io/validations-info"
-	AnnotationAgentStage       = "agent.agent-install.openshift.io/current-stage"
+	AnnotationAgentSkipCleanup    = "agent.agent-install.openshift.io/skip-spoke-cleanup"
+	AnnotationAgentState          = "agent.agent-install.openshift.io/state"
+	AnnotationAgentRole           = "agent.agent-install.openshift.io/role"
+	AnnotationAgentInventory      = "agent.agent-install.openshift.io/inventory"
+	AnnotationAgentValidations    = "agent.agent-install.openshift.io/validations-info"
+	AnnotationAgentStage          = "agent.agent-install.openshift.io/current-stage"
 )
 
 // Annotations of a BareMetalHost that the bare-metal-agent controller copies to
@@ -99,20 +88,14 @@ const (
 
 // Further annotations of a BareMetalHost; the last two are the Bare Metal Operator's own.
 const (
-	// AnnotationBMACRemoveOnDelete has Agent and Node go with the BareMetalHost
-	// (converged flow only), the node drained for AnnotationBMACDrainTimeout, a Go
-	// duration.
-	AnnotationBMACRemoveOnDelete = "bmac.agent-install.openshift.io/remove-agent-and-node-on-delete"
-	AnnotationBMACDrainTimeout   = "bmac.agent-install.openshift.io/drain-timeout"
-	// AnnotationBMACManageProvisioned leaves the machine with the Bare Metal
-	// Operator after provisioning.
+	AnnotationBMACRemoveOnDelete    = "bmac.agent-install.openshift.io/remove-agent-and-node-on-delete"
+	AnnotationBMACDrainTimeout      = "bmac.agent-install.openshift.io/drain-timeout"
 	AnnotationBMACManageProvisioned = "bmac.agent-install.openshift.io/allow-provisioned-host-management"
 	AnnotationBMHDetached           = "baremetalhost.metal3.io/detached"
 	AnnotationBMHInspect            = "inspect.metal3.io"
 )
 
-// AnnotationEnableImageService of an AgentServiceConfig, "false", leaves the hub
-// without images.
+// AnnotationEnableImageService is of an AgentServiceConfig.
 const AnnotationEnableImageService = "agent-install.openshift.io/enable-image-service"
 
 // Finalizers, by the object that they hold and the controller that has to let go.
@@ -138,9 +121,7 @@ const (
 	ConditionConnected         = "Connected"
 	ConditionInstalled         = "Installed"
 	ConditionBound             = "Bound"
-	// ConditionCleanup is False where the node of an Agent that is being deleted can't be
-	// taken out of its cluster.
-	ConditionCleanup = "Cleanup"
+	ConditionCleanup           = "Cleanup"
 )
 
 // The only conditions of an InfraEnv and of an AgentClassification.
@@ -181,9 +162,7 @@ const (
 // the service has it.
 const ReasonPreparationPending = "Cluster preparation has never been performed for this cluster"
 
-// Reasons of an InfraEnv's ImageCreated. It is available also where the hub makes no
-// images, without a URL. After an error there will be none until something changes;
-// faults of the service itself it tries again.
+// Reasons of an InfraEnv's ImageCreated, which is available also without a URL.
 const (
 	ReasonInfraEnvAvailable  = "InfraEnvAvailable"
 	ReasonImageCreationError = "ImageCreationError"

@@ -18,15 +18,13 @@ type LocalReference struct {
 	Name string `json:"name,omitempty"`
 }
 
-// Reference names an object of any namespace. The service binds hosts to
-// clusters by it (ClusterReference).
+// Reference names an object of any namespace.
 type Reference struct {
 	Name      string `json:"name,omitempty"`
 	Namespace string `json:"namespace,omitempty"`
 }
 
-// FullReference names an object of a namespace that has to be said, such as the
-// ConfigMap of a mirror.
+// FullReference names an object of a namespace that has to be said.
 type FullReference struct {
 	Name      string `json:"name"`
 	Namespace string `json:"namespace"`
@@ -34,17 +32,14 @@ type FullReference struct {
 
 // Condition is one of an object's status.conditions.
 type Condition struct {
-	Type string `json:"type"`
-	// Status is True, False or Unknown.
+	Type    string                 `json:"type"`
 	Status  metav1.ConditionStatus `json:"status"`
 	Reason  string                 `json:"reason,omitempty"`
 	Message string                 `json:"message,omitempty"`
 	// +optional
 	LastTransitionTime metav1.Time `json:"lastTransitionTime,omitzero"`
-	// LastProbeTime is when it was looked at last: Hive's kinds alone have it.
 	// +optional
 	LastProbeTime metav1.Time `json:"lastProbeTime,omitzero"`
-	// LastHeartbeatTime is the same of older agent-install objects.
 	// +optional
 	LastHeartbeatTime metav1.Time `json:"lastHeartbeatTime,omitzero"`
 }
@@ -91,11 +86,9 @@ const (
 
 // The API groups of a hub, and the version of each that oaictl speaks.
 const (
-	GroupHive          = "hive.openshift.io"
-	VersionHive        = "v1"
-	GroupHiveExtension = "extensions.hive.openshift.io"
-	// VersionHiveExtension is that of AgentClusterInstall, and stands in
-	// ClusterDeployment.spec.clusterInstallRef.version, too.
+	GroupHive            = "hive.openshift.io"
+	VersionHive          = "v1"
+	GroupHiveExtension   = "extensions.hive.openshift.io"
 	VersionHiveExtension = "v1beta1"
 	GroupAgentInstall    = "agent-install.openshift.io"
 	VersionAgentInstall  = "v1beta1"
@@ -172,52 +165,6 @@ func named(kind string) Kind {
 	}
 	return Kind{GroupVersionKind: schema.GroupVersionKind{Kind: kind}}
 }
-
-// KindOf is the kind of an object by its group and kind, of whatever version.
-func KindOf(object schema.GroupKind) (Kind, bool) {
-	for _, kind := range Kinds() {
-		if kind.GroupKind() == object {
-			return kind, true
-		}
-	}
-	return Kind{}, false
-}
-
-// ClusterDeployments are Hive's clusters.
-func ClusterDeployments() schema.GroupVersionResource { return Resource(KindClusterDeployment) }
-
-// ClusterImageSets are the releases that a hub offers.
-func ClusterImageSets() schema.GroupVersionResource { return Resource(KindClusterImageSet) }
-
-// AgentClusterInstalls say how clusters are installed.
-func AgentClusterInstalls() schema.GroupVersionResource { return Resource(KindAgentClusterInstall) }
-
-// InfraEnvs are discovery images.
-func InfraEnvs() schema.GroupVersionResource { return Resource(KindInfraEnv) }
-
-// NMStateConfigs are the static networks of hosts.
-func NMStateConfigs() schema.GroupVersionResource { return Resource(KindNMStateConfig) }
-
-// Agents are the hosts that registered; the service makes them.
-func Agents() schema.GroupVersionResource { return Resource(KindAgent) }
-
-// AgentClassifications label hosts by their inventory.
-func AgentClassifications() schema.GroupVersionResource { return Resource(KindAgentClassification) }
-
-// AgentServiceConfigs describe the service itself; there is one, named agent.
-func AgentServiceConfigs() schema.GroupVersionResource { return Resource(KindAgentServiceConfig) }
-
-// BareMetalHosts are machines with their BMCs.
-func BareMetalHosts() schema.GroupVersionResource { return Resource(KindBareMetalHost) }
-
-// Secrets are Kubernetes' own.
-func Secrets() schema.GroupVersionResource { return Resource(KindSecret) }
-
-// ConfigMaps are Kubernetes' own.
-func ConfigMaps() schema.GroupVersionResource { return Resource(KindConfigMap) }
-
-// Namespaces are Kubernetes' own.
-func Namespaces() schema.GroupVersionResource { return Resource(KindNamespace) }
 
 // Resource is one of Kinds as the API server serves it, by its name.
 func Resource(kind string) schema.GroupVersionResource { return named(kind).GroupVersionResource() }

@@ -264,18 +264,16 @@ func readPools(object Fields) (spec.RoleSet, bool, error) {
 	read(s["controlPlane"], spec.ControlPlane)
 	read(s["arbiter"], spec.Arbiter)
 	compute, _ := s["compute"].([]any)
-	if i := slices.IndexFunc(compute, isWorkers); i >= 0 {
-		read(compute[i], spec.Worker)
+	for _, content := range compute {
+		if pool, _ := content.(Fields); textAt(pool, "name") == "worker" {
+			read(content, spec.Worker)
+			break
+		}
 	}
 	if len(roles) == 0 {
 		roles = spec.RoleSet{spec.NoRoles}
 	}
 	return roles, said, nil
-}
-
-func isWorkers(content any) bool {
-	pool, _ := content.(Fields)
-	return textAt(pool, "name") == "worker"
 }
 
 func encryption() form[spec.DiskEncryption] {

@@ -178,23 +178,20 @@ func (h *Maker) mirrorRef() Fields {
 	return Fields{"name": h.mirrorsName(), "namespace": h.Namespace}
 }
 
-// KeyPullSecret is the only key that the service reads a pull secret from.
-const KeyPullSecret = ".dockerconfigjson"
-
 // PullSecret is the Secret with the pull secret; none where it is only referred to.
 func (h *Maker) PullSecret() []*unstructured.Unstructured {
 	source := h.Cluster.Spec.PullSecret
 	if ref := source.SecretRef; ref != nil {
-		if ref.Key != "" && ref.Key != KeyPullSecret {
-			h.Refuse("spec.pullSecret.secretRef.key", "a hub reads a pull secret from the key "+KeyPullSecret+" only", "leave the key out, and keep the pull secret under "+KeyPullSecret)
+		if ref.Key != "" && ref.Key != hubapi.KeyPullSecret {
+			h.Refuse("spec.pullSecret.secretRef.key", "a hub reads a pull secret from the key "+hubapi.KeyPullSecret+" only", "leave the key out, and keep the pull secret under "+hubapi.KeyPullSecret)
 		}
 		return nil
 	}
 	if !h.Secrets {
-		h.note("the Secret %s of type kubernetes.io/dockerconfigjson has to hold the pull secret under %s", PullSecretName(h.Cluster), KeyPullSecret)
+		h.note("the Secret %s of type kubernetes.io/dockerconfigjson has to hold the pull secret under %s", PullSecretName(h.Cluster), hubapi.KeyPullSecret)
 		return nil
 	}
-	return h.Secret(PullSecretName(h.Cluster), "kubernetes.io/dockerconfigjson", map[string]string{KeyPullSecret: h.Cluster.PullSecret().Reveal()})
+	return h.Secret(PullSecretName(h.Cluster), "kubernetes.io/dockerconfigjson", map[string]string{hubapi.KeyPullSecret: h.Cluster.PullSecret().Reveal()})
 }
 
 // Secret is a Secret, alone in its list.
@@ -221,9 +218,6 @@ func (h *Maker) EndpointCA() (name string, secret []*unstructured.Unstructured) 
 	name = h.Cluster.Metadata.Name + "-ignition-ca"
 	return name, h.Secret(name, "Opaque", map[string]string{"tls.crt": endpoint.CA.Text()})
 }
-
-// keyToken is where the service reads a host's token for the Ignition endpoint.
-const keyToken = "ignition-token"
 
 // BMCSecret is the credentials of a BMC; none where they are only referred to.
 func (h *Maker) BMCSecret(host *spec.Host) []*unstructured.Unstructured {
@@ -284,13 +278,13 @@ func (h *Maker) TokenSecret(host *spec.Host) []*unstructured.Unstructured {
 	token := host.IgnitionEndpoint.Token
 	switch {
 	case token.SecretRef != nil:
-		if token.SecretRef.Key != "" && token.SecretRef.Key != keyToken {
-			h.RefuseHost(host, "ignitionEndpoint.token.secretRef.key", "a hub reads the token from the key "+keyToken+" only", "leave the key out, and keep the token under "+keyToken)
+		if token.SecretRef.Key != "" && token.SecretRef.Key != hubapi.KeyIgnitionToken {
+			h.RefuseHost(host, "ignitionEndpoint.token.secretRef.key", "a hub reads the token from the key "+hubapi.KeyIgnitionToken+" only", "leave the key out, and keep the token under "+hubapi.KeyIgnitionToken)
 		}
 	case !h.Secrets:
-		h.note("the Secret %s has to hold the token of %s for the Ignition endpoint under %s", name, host.Name, keyToken)
+		h.note("the Secret %s has to hold the token of %s for the Ignition endpoint under %s", name, host.Name, hubapi.KeyIgnitionToken)
 	default:
-		return h.Secret(name, "Opaque", map[string]string{keyToken: token.Secret().Reveal()})
+		return h.Secret(name, "Opaque", map[string]string{hubapi.KeyIgnitionToken: token.Secret().Reveal()})
 	}
 	return nil
 }

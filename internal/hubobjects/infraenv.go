@@ -243,7 +243,7 @@ func (h *Maker) Classifications() []*unstructured.Unstructured {
 		object.Object["spec"] = Fields{"labelKey": one.Label, "labelValue": one.Value, "query": one.Query}
 		objects = append(objects, object)
 	}
-	slices.SortFunc(objects, byName)
+	slices.SortFunc(objects, func(a, b *unstructured.Unstructured) int { return cmp.Compare(a.GetName(), b.GetName()) })
 	return objects
 }
 

@@ -122,9 +122,7 @@ func (h *Maker) BareMetalHost(host *spec.Host, boots install.InfraEnvPlan) *unst
 	Metal3Fields(host.BMC.Metal3, s, notes)
 	mark(object.Object, "annotations", notes)
 	Put(s, "bootMACAddress", host.Match.MAC)
-	if hints := HintFields(host.Disk.Hints); len(hints) > 0 {
-		s["rootDeviceHints"] = hints
-	}
+	PutHints(s, host.Disk.Hints)
 	if boots.Arch != spec.X86 { // which it is by itself; definitions that come with the service have no such field
 		Put(s, "architecture", Metal3Arch(boots.Arch))
 	}
@@ -179,6 +177,13 @@ func RoleWord(role spec.Role) string { return model.RoleWord(install.Role(role))
 func HintFields(hints spec.DiskHints) Fields {
 	out, _ := plain[spec.DiskHints]().write(hints).(Fields)
 	return out
+}
+
+// PutHints sets root device hints that are said.
+func PutHints(in Fields, hints spec.DiskHints) {
+	if fields := HintFields(hints); len(fields) > 0 {
+		in["rootDeviceHints"] = fields
+	}
 }
 
 // HintPatch is root device hints as a patch: what the file does not say is taken away.

@@ -216,8 +216,6 @@ func proxies() form[spec.Proxy] {
 	}
 }
 
-func byName(a, b *unstructured.Unstructured) int { return cmp.Compare(a.GetName(), b.GetName()) }
-
 // SortedHosts are the hosts of the file in the order of their names.
 func SortedHosts(c *spec.Cluster) []*spec.Host {
 	hosts := make([]*spec.Host, len(c.Spec.Hosts))

@@ -136,7 +136,7 @@ func TestControllersCollectGarbage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	image, err := objects.Resource(hubapi.InfraEnvs()).Namespace(namespace).Create(t.Context(), &unstructured.Unstructured{Object: map[string]any{
+	image, err := objects.Resource(hubapi.Resource(hubapi.KindInfraEnv)).Namespace(namespace).Create(t.Context(), &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "agent-install.openshift.io/v1beta1", "kind": "InfraEnv",
 		"metadata": map[string]any{"name": "lab"}, "spec": map[string]any{"pullSecretRef": map[string]any{"name": "pull"}},
 	}}, metav1.CreateOptions{})
@@ -149,7 +149,7 @@ func TestControllersCollectGarbage(t *testing.T) {
 	if _, err := c.Client.CoreV1().ConfigMaps(namespace).Create(t.Context(), owned, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := objects.Resource(hubapi.InfraEnvs()).Namespace(namespace).Delete(t.Context(), "lab", metav1.DeleteOptions{}); err != nil {
+	if err := objects.Resource(hubapi.Resource(hubapi.KindInfraEnv)).Namespace(namespace).Delete(t.Context(), "lab", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "what the InfraEnv owned is gone", func() bool {

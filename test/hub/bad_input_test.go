@@ -49,19 +49,19 @@ func badWorlds() map[string]badWorld {
 			code:     install.CodeInput, says: []string{"spec.networking.clusterNetwork is not to my liking", "change the file"},
 		},
 		"an InfraEnv of somebody else": {
-			prepare: of(hubapi.InfraEnvs(), func(x *site) *unstructured.Unstructured {
+			prepare: of(hubapi.Resource(hubapi.KindInfraEnv), func(x *site) *unstructured.Unstructured {
 				return object(agentInstall, hubapi.KindInfraEnv, x.namespace, x.cluster.Metadata.Name, map[string]any{"spec": map[string]any{"pullSecretRef": map[string]any{"name": "theirs"}}})
 			}),
 			code: install.CodeNotFound, says: []string{"InfraEnv", "oaictl did not make for this cluster", "another metadata.name"},
 		},
 		"a pull secret of somebody else": {
-			prepare: of(hubapi.Secrets(), func(x *site) *unstructured.Unstructured {
+			prepare: of(hubapi.Resource(hubapi.KindSecret), func(x *site) *unstructured.Unstructured {
 				return object("v1", hubapi.KindSecret, x.namespace, x.cluster.Metadata.Name+"-pull-secret", map[string]any{"stringData": map[string]any{"a": "b"}})
 			}),
 			code: install.CodeNotFound, says: []string{"Secret", "oaictl did not make for this cluster"},
 		},
 		"a cluster of somebody else": {
-			prepare: of(hubapi.ClusterDeployments(), func(x *site) *unstructured.Unstructured {
+			prepare: of(hubapi.Resource(hubapi.KindClusterDeployment), func(x *site) *unstructured.Unstructured {
 				return object(hubapi.GroupHive+"/"+hubapi.VersionHive, hubapi.KindClusterDeployment, x.namespace, x.cluster.Metadata.Name, map[string]any{"spec": map[string]any{
 					"clusterName": x.cluster.Metadata.Name, "baseDomain": x.cluster.Spec.BaseDomain, "pullSecretRef": map[string]any{"name": "theirs"},
 					"platform": map[string]any{"agentBareMetal": map[string]any{"agentSelector": map[string]any{}}}}})
@@ -71,11 +71,11 @@ func badWorlds() map[string]badWorld {
 		"a release that the service cannot read": {
 			prepare: func(t *testing.T, x *site) {
 				set := object(hubapi.GroupHive+"/"+hubapi.VersionHive, hubapi.KindClusterImageSet, "", "broken-"+x.namespace, map[string]any{"spec": map[string]any{"releaseImage": "registry.example.com/no/such@sha256:1111"}})
-				if _, err := x.client.Resource(hubapi.ClusterImageSets()).Create(t.Context(), set, metav1.CreateOptions{}); err != nil {
+				if _, err := x.client.Resource(hubapi.Resource(hubapi.KindClusterImageSet)).Create(t.Context(), set, metav1.CreateOptions{}); err != nil {
 					t.Fatal(err)
 				}
 				t.Cleanup(func() {
-					_ = x.client.Resource(hubapi.ClusterImageSets()).Delete(context.WithoutCancel(t.Context()), set.GetName(), metav1.DeleteOptions{})
+					_ = x.client.Resource(hubapi.Resource(hubapi.KindClusterImageSet)).Delete(context.WithoutCancel(t.Context()), set.GetName(), metav1.DeleteOptions{})
 				})
 				x.cluster.Spec.OpenShift.ImageSet, x.cluster.Spec.OpenShift.Version = set.GetName(), ""
 			},
@@ -135,7 +135,7 @@ func (x *site) awaitWebhooks(t testing.TB) {
 	probe := object(hubapi.GroupHiveExtension+"/"+hubapi.VersionHiveExtension, hubapi.KindAgentClusterInstall, x.namespace, "probe", map[string]any{"spec": map[string]any{
 		"clusterDeploymentRef": map[string]any{"name": "probe"}, "networking": map[string]any{}, "provisionRequirements": map[string]any{"controlPlaneAgents": int64(1)}}})
 	x.eventually(t, "the webhooks", func() bool {
-		_, err := x.client.Resource(hubapi.AgentClusterInstalls()).Namespace(x.namespace).Create(t.Context(), probe, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		_, err := x.client.Resource(hubapi.Resource(hubapi.KindAgentClusterInstall)).Namespace(x.namespace).Create(t.Context(), probe, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 		return err != nil && strings.Contains(err.Error(), "denied the request")
 	})
 }
@@ -161,7 +161,7 @@ func TestOwnersConflict(t *testing.T) {
 		t.Fatal(first.err)
 	}
 	name := x.cluster.Metadata.Name
-	installs := x.client.Resource(hubapi.AgentClusterInstalls()).Namespace(x.namespace)
+	installs := x.client.Resource(hubapi.Resource(hubapi.KindAgentClusterInstall)).Namespace(x.namespace)
 	if _, err := installs.Patch(t.Context(), name, types.MergePatchType, []byte(`{"spec":{"sshPublicKey":"ssh-ed25519 AAAA theirs"}}`), metav1.PatchOptions{FieldManager: "gitops"}); err != nil {
 		t.Fatal(err)
 	}
@@ -197,15 +197,15 @@ func TestTerminatingNamespace(t *testing.T) {
 	x := onHub().open(t, setup{cluster: fixture.Example(t, "compact"), speed: 2 * speed, absent: true})
 	holds := object("v1", "ConfigMap", x.namespace, "holds", nil)
 	holds.SetFinalizers([]string{"example.com/hold"})
-	if _, err := x.client.Resource(hubapi.ConfigMaps()).Namespace(x.namespace).Create(t.Context(), holds, metav1.CreateOptions{}); err != nil {
+	if _, err := x.client.Resource(hubapi.Resource(hubapi.KindConfigMap)).Namespace(x.namespace).Create(t.Context(), holds, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	spaces := x.client.Resource(hubapi.Namespaces())
+	spaces := x.client.Resource(hubapi.Resource(hubapi.KindNamespace))
 	if err := spaces.Delete(t.Context(), x.namespace, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	let := func() {
-		if _, err := x.client.Resource(hubapi.ConfigMaps()).Namespace(x.namespace).Patch(t.Context(), "holds", types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{}); err != nil {
+		if _, err := x.client.Resource(hubapi.Resource(hubapi.KindConfigMap)).Namespace(x.namespace).Patch(t.Context(), "holds", types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{}); err != nil {
 			t.Error(err)
 		}
 	}

@@ -103,13 +103,13 @@ func BenchmarkApply100Clusters(b *testing.B) {
 		b.ReportMetric(float64(calls)/clusters/hosts, "calls/host")
 		b.ReportMetric(float64(writes)/clusters/hosts, "writes/host")
 		b.StopTimer()
-		made, err := client.Resource(hubapi.NMStateConfigs()).List(b.Context(), metav1.ListOptions{LabelSelector: hubapi.LabelCluster})
+		made, err := client.Resource(hubapi.Resource(hubapi.KindNMStateConfig)).List(b.Context(), metav1.ListOptions{LabelSelector: hubapi.LabelCluster})
 		if err != nil || len(made.Items) < clusters*hosts {
 			b.Errorf("%d NMStateConfigs are there: %v", len(made.Items), err)
 		}
 		plane.Close()
 		for _, cluster := range specs { // emptied while the next ones are made; none is looked at again
-			if err := client.Resource(hubapi.Namespaces()).Delete(b.Context(), cluster.Metadata.Name, metav1.DeleteOptions{}); err != nil {
+			if err := client.Resource(hubapi.Resource(hubapi.KindNamespace)).Delete(b.Context(), cluster.Metadata.Name, metav1.DeleteOptions{}); err != nil {
 				b.Error(err)
 			}
 		}

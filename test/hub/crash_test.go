@@ -52,7 +52,7 @@ func TestKilledAtEveryWrite(t *testing.T) {
 			t.Logf("killed %d times", deaths)
 			x.once(t)
 			untouched()
-			deployment := x.ours(t, hubapi.ClusterDeployments())[0]
+			deployment := x.ours(t, hubapi.Resource(hubapi.KindClusterDeployment))[0]
 			if installed, _, _ := unstructured.NestedBool(deployment.Object, "spec", "installed"); !installed && !test.hive {
 				t.Error("nobody has recorded that it is installed")
 			}

@@ -178,11 +178,11 @@ func wantSaid(t *testing.T, told map[string]any, said map[string]string) {
 // wereBooted checks that every machine was booted by the hub, and is let go of.
 func (x *site) wereBooted(t *testing.T) {
 	t.Helper()
-	machines := x.ours(t, hubapi.BareMetalHosts())
+	machines := x.ours(t, hubapi.Resource(hubapi.KindBareMetalHost))
 	if len(machines) != len(x.cluster.Spec.Hosts) {
 		t.Errorf("%d BareMetalHosts", len(machines))
 	}
-	env, err := x.client.Resource(hubapi.InfraEnvs()).Namespace(x.namespace).Get(t.Context(), x.cluster.Metadata.Name, metav1.GetOptions{})
+	env, err := x.client.Resource(hubapi.Resource(hubapi.KindInfraEnv)).Namespace(x.namespace).Get(t.Context(), x.cluster.Metadata.Name, metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -65,7 +65,10 @@ func (x *site) nothingLeft(t testing.TB) {
 // hubKinds are the kinds of objects that a cluster is made of.
 func hubKinds() []schema.GroupVersionResource {
 	return []schema.GroupVersionResource{
-		hubapi.ClusterDeployments(), hubapi.AgentClusterInstalls(), hubapi.InfraEnvs(), hubapi.NMStateConfigs(), hubapi.Agents(), hubapi.Secrets(), hubapi.ConfigMaps(),
+		hubapi.Resource(hubapi.KindClusterDeployment), hubapi.Resource(hubapi.KindAgentClusterInstall),
+		hubapi.Resource(hubapi.KindInfraEnv), hubapi.Resource(hubapi.KindNMStateConfig),
+		hubapi.Resource(hubapi.KindAgent), hubapi.Resource(hubapi.KindSecret),
+		hubapi.Resource(hubapi.KindConfigMap),
 	}
 }
 

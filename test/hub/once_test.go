@@ -76,7 +76,7 @@ func (x *site) once(t testing.TB) {
 		t.Errorf("the installation was started %d times", starts)
 	}
 	for what, kind := range map[string]schema.GroupVersionResource{
-		"ClusterDeployment": hubapi.ClusterDeployments(), "AgentClusterInstall": hubapi.AgentClusterInstalls(), "InfraEnv": hubapi.InfraEnvs(),
+		"ClusterDeployment": hubapi.Resource(hubapi.KindClusterDeployment), "AgentClusterInstall": hubapi.Resource(hubapi.KindAgentClusterInstall), "InfraEnv": hubapi.Resource(hubapi.KindInfraEnv),
 	} {
 		if list := x.ours(t, kind); len(list) != 1 {
 			t.Errorf("%d times %s", len(list), what)
@@ -133,14 +133,14 @@ func (x *site) strangers(t testing.TB) (untouched func()) {
 	t.Helper()
 	agentInstall := hubapi.GroupAgentInstall + "/" + hubapi.VersionAgentInstall
 	made := map[*unstructured.Unstructured]schema.GroupVersionResource{
-		object("v1", "Secret", x.namespace, "theirs", map[string]any{"stringData": map[string]any{"password": "theirs"}}):                                  hubapi.Secrets(),
-		object("v1", "ConfigMap", x.namespace, "theirs", map[string]any{"data": map[string]any{"a": "b"}}):                                                 hubapi.ConfigMaps(),
-		object(agentInstall, "InfraEnv", x.namespace, "theirs", map[string]any{"spec": map[string]any{"pullSecretRef": map[string]any{"name": "theirs"}}}): hubapi.InfraEnvs(),
+		object("v1", "Secret", x.namespace, "theirs", map[string]any{"stringData": map[string]any{"password": "theirs"}}):                                  hubapi.Resource(hubapi.KindSecret),
+		object("v1", "ConfigMap", x.namespace, "theirs", map[string]any{"data": map[string]any{"a": "b"}}):                                                 hubapi.Resource(hubapi.KindConfigMap),
+		object(agentInstall, "InfraEnv", x.namespace, "theirs", map[string]any{"spec": map[string]any{"pullSecretRef": map[string]any{"name": "theirs"}}}): hubapi.Resource(hubapi.KindInfraEnv),
 		object(agentInstall, "NMStateConfig", x.namespace, "theirs", map[string]any{"spec": map[string]any{
-			"interfaces": []any{map[string]any{"name": "eth0", "macAddress": "52:54:00:99:99:99"}}, "config": map[string]any{}}}): hubapi.NMStateConfigs(),
+			"interfaces": []any{map[string]any{"name": "eth0", "macAddress": "52:54:00:99:99:99"}}, "config": map[string]any{}}}): hubapi.Resource(hubapi.KindNMStateConfig),
 		object(hubapi.GroupHive+"/"+hubapi.VersionHive, "ClusterDeployment", x.namespace, "theirs", map[string]any{"spec": map[string]any{
 			"clusterName": "theirs", "baseDomain": "example.com", "platform": map[string]any{"agentBareMetal": map[string]any{"agentSelector": map[string]any{}}},
-			"pullSecretRef": map[string]any{"name": "theirs"}}}): hubapi.ClusterDeployments(),
+			"pullSecretRef": map[string]any{"name": "theirs"}}}): hubapi.Resource(hubapi.KindClusterDeployment),
 	}
 	for u, kind := range made {
 		x.asSomebody(t, kind, u)

@@ -49,7 +49,7 @@ func (x *site) livesApart(t *testing.T, streams bool) error {
 	if a = x.detaches(t, x.through(t, w())); a.err != nil {
 		return a.err
 	}
-	if n := len(x.ours(t, hubapi.BareMetalHosts())); n != len(x.cluster.Spec.Hosts) {
+	if n := len(x.ours(t, hubapi.Resource(hubapi.KindBareMetalHost))); n != len(x.cluster.Spec.Hosts) {
 		t.Fatalf("%d BareMetalHosts\n%s", n, a.story())
 	}
 	host, env := x.registers(t), x.namespace+"/"+x.cluster.Metadata.Name
@@ -85,7 +85,7 @@ func (x *site) hasImage(t *testing.T) {
 	t.Helper()
 	status := fmt.Sprintf(`{"status":{"isoDownloadURL":"https://images.example.com/x.iso","createdTime":%q,"conditions":[{"type":"ImageCreated","status":"True","reason":"ImageCreated","message":"Image has been created","lastTransitionTime":%[1]q}]}}`,
 		time.Now().UTC().Format(time.RFC3339))
-	_, err := x.client.Resource(hubapi.InfraEnvs()).Namespace(x.namespace).Patch(t.Context(), x.cluster.Metadata.Name, types.MergePatchType, []byte(status), metav1.PatchOptions{}, "status")
+	_, err := x.client.Resource(hubapi.Resource(hubapi.KindInfraEnv)).Namespace(x.namespace).Patch(t.Context(), x.cluster.Metadata.Name, types.MergePatchType, []byte(status), metav1.PatchOptions{}, "status")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +97,7 @@ func (x *site) registers(t *testing.T) string {
 	agent := object(hubapi.GroupAgentInstall+"/"+hubapi.VersionAgentInstall, "Agent", x.namespace, "00000000-0000-0000-0000-000000000001", map[string]any{"spec": map[string]any{
 		"approved": false, "role": "auto-assign", "clusterDeploymentName": map[string]any{"name": x.cluster.Metadata.Name, "namespace": x.namespace}}})
 	agent.SetLabels(map[string]string{hubapi.LabelAgentInfraEnv: x.cluster.Metadata.Name})
-	if _, err := x.client.Resource(hubapi.Agents()).Namespace(x.namespace).Create(t.Context(), agent, metav1.CreateOptions{}); err != nil {
+	if _, err := x.client.Resource(hubapi.Resource(hubapi.KindAgent)).Namespace(x.namespace).Create(t.Context(), agent, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	return agent.GetName()

@@ -67,10 +67,10 @@ func TestNamespaceIsMade(t *testing.T) {
 				}
 				x.kube, x.heard = x.user(t, all), used.hear
 				a, notes := x.registersAndDeletes(t)
-				if a.err != nil || x.stands(t, hubapi.ClusterImageSets(), x.cluster.Metadata.Name+"-release") {
+				if a.err != nil || x.stands(t, hubapi.Resource(hubapi.KindClusterImageSet), x.cluster.Metadata.Name+"-release") {
 					t.Fatalf("%s\n%s", a.says(), notes)
 				}
-				if kept := x.stands(t, hubapi.Namespaces(), x.namespace); kept == looks || strings.Contains(notes, "may not see whether others have") == looks {
+				if kept := x.stands(t, hubapi.Resource(hubapi.KindNamespace), x.namespace); kept == looks || strings.Contains(notes, "may not see whether others have") == looks {
 					t.Errorf("the namespace stays: %v; it is said:\n%s", kept, notes)
 				}
 			})
@@ -143,7 +143,7 @@ func (x *site) registersAndDeletes(t *testing.T) (a *attempt, notes string) {
 	plane := x.plane(t)
 	a = x.detaches(t, plane)
 	if a.err == nil {
-		if len(x.ours(t, hubapi.InfraEnvs())) != 1 {
+		if len(x.ours(t, hubapi.Resource(hubapi.KindInfraEnv))) != 1 {
 			t.Fatalf("there is no InfraEnv\n%s", a.story())
 		}
 		options := install.DeleteOptions{Tell: func(text string) { notes += text + "\n" }}

@@ -79,8 +79,10 @@ func (x *site) removeFromService(ctx context.Context) (left bool, err error) {
 // they are deleted.
 func hubKinds() []schema.GroupVersionResource {
 	return []schema.GroupVersionResource{
-		hubapi.ClusterDeployments(), hubapi.AgentClusterInstalls(), hubapi.Agents(), hubapi.BareMetalHosts(), hubapi.InfraEnvs(),
-		hubapi.NMStateConfigs(), hubapi.Secrets(), hubapi.ConfigMaps(),
+		hubapi.Resource(hubapi.KindClusterDeployment), hubapi.Resource(hubapi.KindAgentClusterInstall),
+		hubapi.Resource(hubapi.KindAgent), hubapi.Resource(hubapi.KindBareMetalHost),
+		hubapi.Resource(hubapi.KindInfraEnv),
+		hubapi.Resource(hubapi.KindNMStateConfig), hubapi.Resource(hubapi.KindSecret), hubapi.Resource(hubapi.KindConfigMap),
 	}
 }
 
@@ -98,7 +100,7 @@ func (x *site) removeFromHub(ctx context.Context) (left bool, err error) {
 		}
 		for i := range list.Items {
 			item := &list.Items[i]
-			if kind == hubapi.ConfigMaps() && item.GetName() == "kube-root-ca.crt" {
+			if kind == hubapi.Resource(hubapi.KindConfigMap) && item.GetName() == "kube-root-ca.crt" {
 				continue // every namespace has it
 			}
 			left = true
@@ -109,7 +111,7 @@ func (x *site) removeFromHub(ctx context.Context) (left bool, err error) {
 				return true, err
 			}
 		}
-		if len(list.Items) > 0 && kind == hubapi.AgentClusterInstalls() {
+		if len(list.Items) > 0 && kind == hubapi.Resource(hubapi.KindAgentClusterInstall) {
 			return true, nil // what it holds on to goes after it
 		}
 	}
@@ -136,7 +138,7 @@ func (x *site) nothingLeft(t testing.TB) {
 			continue
 		}
 		for _, item := range list.Items {
-			collected := kind == hubapi.Secrets() && len(item.GetOwnerReferences()) > 0
+			collected := kind == hubapi.Resource(hubapi.KindSecret) && len(item.GetOwnerReferences()) > 0
 			if !collected && item.GetName() != "kube-root-ca.crt" {
 				t.Errorf("%s %s is left", kind.Resource, item.GetName())
 			}

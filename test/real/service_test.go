@@ -127,7 +127,7 @@ func (x *site) named(ctx context.Context, path string) ([]thing, error) {
 	if !x.hub || !errors.Is(err, errRefused) {
 		return list, err
 	}
-	kind := map[string]schema.GroupVersionResource{"/v2/clusters": hubapi.ClusterDeployments(), "/v2/infra-envs": hubapi.InfraEnvs()}[path]
+	kind := map[string]schema.GroupVersionResource{"/v2/clusters": hubapi.Resource(hubapi.KindClusterDeployment), "/v2/infra-envs": hubapi.Resource(hubapi.KindInfraEnv)}[path]
 	objects, err := x.client.Resource(kind).Namespace(x.namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, err

@@ -220,7 +220,7 @@ func (b backend) callers() auth.Mode {
 // one has none of the version that the cluster needs, the test is skipped.
 func (x *site) releases(t testing.TB) {
 	t.Helper()
-	sets := x.client.Resource(hubapi.ClusterImageSets())
+	sets := x.client.Resource(hubapi.Resource(hubapi.KindClusterImageSet))
 	if x.simulated() {
 		fixture.OfferReleases(t, x.client)
 		return

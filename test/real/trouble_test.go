@@ -79,7 +79,7 @@ func (x *site) leftAlone(t testing.TB, mac string) {
 	if !x.hub {
 		return
 	}
-	list, err := x.client.Resource(hubapi.Agents()).Namespace(x.namespace).List(t.Context(), metav1.ListOptions{})
+	list, err := x.client.Resource(hubapi.Resource(hubapi.KindAgent)).Namespace(x.namespace).List(t.Context(), metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

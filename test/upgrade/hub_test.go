@@ -139,7 +139,10 @@ func newAPIServer(t *testing.T) *apiServer {
 // kinds are those of a cluster's objects, owners before what they own.
 func kinds() []schema.GroupVersionResource {
 	return []schema.GroupVersionResource{
-		hubapi.ClusterDeployments(), hubapi.AgentClusterInstalls(), hubapi.InfraEnvs(), hubapi.NMStateConfigs(), hubapi.Agents(), hubapi.Secrets(), hubapi.ConfigMaps(),
+		hubapi.Resource(hubapi.KindClusterDeployment), hubapi.Resource(hubapi.KindAgentClusterInstall),
+		hubapi.Resource(hubapi.KindInfraEnv), hubapi.Resource(hubapi.KindNMStateConfig),
+		hubapi.Resource(hubapi.KindAgent), hubapi.Resource(hubapi.KindSecret),
+		hubapi.Resource(hubapi.KindConfigMap),
 	}
 }
 

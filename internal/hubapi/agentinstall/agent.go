@@ -33,17 +33,14 @@ type Agent struct {
 	Status AgentStatus `json:"status,omitzero"`
 }
 
-// AgentSpec is what a host shall become. Most of it is taken only before the
-// installation.
+// AgentSpec is what a host shall become.
 type AgentSpec struct {
-	ClusterDeploymentName *hubapi.Reference `json:"clusterDeploymentName,omitempty"` // nil is a host of a pool
-	Approved              bool              `json:"approved"`
-	Role                  string            `json:"role"` // "" until the service wrote it
-	Hostname              string            `json:"hostname,omitempty"`
-	MachineConfigPool     string            `json:"machineConfigPool,omitempty"`
-	InstallationDiskID    string            `json:"installation_disk_id,omitempty"`
-	// InstallationDiskPath names the disk by its path instead. Only one of the two
-	// may be given.
+	ClusterDeploymentName          *hubapi.Reference     `json:"clusterDeploymentName,omitempty"` // nil is a host of a pool
+	Approved                       bool                  `json:"approved"`
+	Role                           string                `json:"role"` // "" until the service wrote it
+	Hostname                       string                `json:"hostname,omitempty"`
+	MachineConfigPool              string                `json:"machineConfigPool,omitempty"`
+	InstallationDiskID             string                `json:"installation_disk_id,omitempty"`
 	InstallationDiskPath           string                `json:"installation_disk_path,omitempty"`
 	InstallerArgs                  string                `json:"installerArgs,omitempty"` // a JSON list
 	IgnitionConfigOverrides        string                `json:"ignitionConfigOverrides,omitempty"`
@@ -141,8 +138,6 @@ type AgentClassification struct {
 
 // AgentClassificationSpec is a label and the question that gives it.
 type AgentClassificationSpec struct {
-	// LabelKey follows agentclassification.agent-install.openshift.io/. It can't be
-	// changed.
 	LabelKey   string `json:"labelKey"`
 	LabelValue string `json:"labelValue"` // can't be changed
 	Query      string `json:"query"`      // jq over Agent.status.inventory that gives one boolean
@@ -157,12 +152,10 @@ type AgentClassificationStatus struct {
 
 // HostInventory is what the agent found in a machine.
 type HostInventory struct {
-	ReportTime *metav1.Time `json:"reportTime,omitempty"`
-	Hostname   string       `json:"hostname,omitempty"`
-	// BMCAddress is 0.0.0.0 where there is none.
-	BMCAddress string `json:"bmcAddress,omitempty"`
-	// BMCV6Address is ::/0 where there is none.
-	BMCV6Address string `json:"bmcV6Address,omitempty"`
+	ReportTime   *metav1.Time `json:"reportTime,omitempty"`
+	Hostname     string       `json:"hostname,omitempty"`
+	BMCAddress   string       `json:"bmcAddress,omitempty"`
+	BMCV6Address string       `json:"bmcV6Address,omitempty"`
 	// +optional
 	Memory HostMemory `json:"memory,omitzero"`
 	// +optional
@@ -212,7 +205,6 @@ type HostInterface struct {
 
 // HostDisk is a disk.
 type HostDisk struct {
-	// ID is what AgentSpec.InstallationDiskID takes.
 	ID                      string           `json:"id"`
 	Name                    string           `json:"name,omitempty"`
 	Path                    string           `json:"path,omitempty"`

@@ -49,8 +49,7 @@ type InfraEnvSpec struct {
 	NetworkDiscoveryDelaySeconds *int64 `json:"networkDiscoveryDelaySeconds,omitempty"`
 }
 
-// IPXEBootOrderControl, of InfraEnvSpec.IPXEScriptType, boots the disk of a host that
-// shall not be discovered.
+// IPXEBootOrderControl is a value of InfraEnvSpec.IPXEScriptType.
 const IPXEBootOrderControl = "BootOrderControl"
 
 // KernelArgument is a change of the live system's kernel command line.
@@ -67,11 +66,9 @@ type AgentApproval struct {
 	AutoApprove bool `json:"autoApprove,omitempty"`
 }
 
-// InfraEnvStatus is what became of an image.
+// InfraEnvStatus is what became of an image. ISODownloadURL holds a token.
 type InfraEnvStatus struct {
-	// ISODownloadURL holds a token.
-	ISODownloadURL string `json:"isoDownloadURL,omitempty"`
-	// CreatedTime moves whenever the image is made anew.
+	ISODownloadURL     string                `json:"isoDownloadURL,omitempty"`
 	CreatedTime        *metav1.Time          `json:"createdTime,omitempty"`
 	Conditions         []hubapi.Condition    `json:"conditions,omitempty"`
 	AgentLabelSelector *metav1.LabelSelector `json:"agentLabelSelector,omitempty"`

@@ -21,24 +21,18 @@ type ClusterDeployment struct {
 	Status            ClusterDeploymentStatus `json:"status,omitzero"`
 }
 
-// ClusterDeploymentSpec is what Hive's webhook lets change in few fields only:
-// clusterMetadata, installed, preserveOnDelete and others that an install does not
-// touch.
+// ClusterDeploymentSpec is what Hive's webhook lets change in few fields only.
 type ClusterDeploymentSpec struct {
-	ClusterName   string                 `json:"clusterName"`
-	BaseDomain    string                 `json:"baseDomain"`
-	Platform      Platform               `json:"platform"`
-	PullSecretRef *hubapi.LocalReference `json:"pullSecretRef,omitempty"`
-	// ClusterInstallRef names the AgentClusterInstall. The service ignores
-	// ClusterDeployments without it.
-	ClusterInstallRef  *ClusterInstallRef  `json:"clusterInstallRef,omitempty"`
-	ControlPlaneConfig *ControlPlaneConfig `json:"controlPlaneConfig,omitempty"`
-	// Installed is set by Hive's operator, and never goes back to false. nil is
-	// nothing said.
-	Installed        *bool            `json:"installed,omitempty"`
-	ClusterMetadata  *ClusterMetadata `json:"clusterMetadata,omitempty"`
-	PreserveOnDelete bool             `json:"preserveOnDelete,omitempty"` // late-bound Agents are deleted, not returned to their pool
-	PowerState       string           `json:"powerState,omitempty"`       // does nothing: Hive has no actuator for these machines
+	ClusterName        string                 `json:"clusterName"`
+	BaseDomain         string                 `json:"baseDomain"`
+	Platform           Platform               `json:"platform"`
+	PullSecretRef      *hubapi.LocalReference `json:"pullSecretRef,omitempty"`
+	ClusterInstallRef  *ClusterInstallRef     `json:"clusterInstallRef,omitempty"`
+	ControlPlaneConfig *ControlPlaneConfig    `json:"controlPlaneConfig,omitempty"`
+	Installed          *bool                  `json:"installed,omitempty"`
+	ClusterMetadata    *ClusterMetadata       `json:"clusterMetadata,omitempty"`
+	PreserveOnDelete   bool                   `json:"preserveOnDelete,omitempty"` // late-bound Agents are deleted, not returned to their pool
+	PowerState         string                 `json:"powerState,omitempty"`       // does nothing: Hive has no actuator for these machines
 }
 
 // Platform is where a cluster runs, as far as it concerns Hive; the platform that
@@ -115,8 +109,7 @@ type ClusterImageSetReference struct {
 	Name string `json:"name"`
 }
 
-// AgentClusterInstall says how a ClusterDeployment is installed by an
-// assisted-service.
+// AgentClusterInstall says how a ClusterDeployment is installed.
 type AgentClusterInstall struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitzero"`
@@ -124,37 +117,33 @@ type AgentClusterInstall struct {
 	Status            AgentClusterInstallStatus `json:"status,omitzero"`
 }
 
-// AgentClusterInstallSpec is frozen once the installation has started, but for
-// ClusterMetadata and IgnitionEndpoint.
+// AgentClusterInstallSpec is mostly frozen once the installation has started.
 type AgentClusterInstallSpec struct {
 	ClusterDeploymentRef   hubapi.LocalReference     `json:"clusterDeploymentRef"`
 	ImageSetRef            *ClusterImageSetReference `json:"imageSetRef,omitempty"` // can't be changed after creation
 	ClusterMetadata        *ClusterMetadata          `json:"clusterMetadata,omitempty"`
 	ManifestsConfigMapRefs []ManifestsConfigMapRef   `json:"manifestsConfigMapRefs,omitempty"`
-	// ManifestsConfigMapRef is an older form, not read where the list is given.
-	ManifestsConfigMapRef *hubapi.LocalReference `json:"manifestsConfigMapRef,omitempty"`
-	Networking            Networking             `json:"networking"`
-	SSHPublicKey          string                 `json:"sshPublicKey,omitempty"`
-	ProvisionRequirements ProvisionRequirements  `json:"provisionRequirements"`
-	ControlPlane          *MachinePool           `json:"controlPlane,omitempty"`
-	Compute               []MachinePool          `json:"compute,omitempty"`
-	Arbiter               *MachinePool           `json:"arbiter,omitempty"`
-	// APIVIPs and IngressVIPs have at most two addresses, IPv4 first. APIVIP and
-	// IngressVIP are older forms that have to be the first of them.
-	APIVIPs            []string              `json:"apiVIPs,omitempty"`
-	APIVIP             string                `json:"apiVIP,omitempty"`
-	IngressVIPs        []string              `json:"ingressVIPs,omitempty"`
-	IngressVIP         string                `json:"ingressVIP,omitempty"`
-	HoldInstallation   bool                  `json:"holdInstallation,omitempty"`
-	IgnitionEndpoint   *IgnitionEndpoint     `json:"ignitionEndpoint,omitempty"`
-	DiskEncryption     *DiskEncryption       `json:"diskEncryption,omitempty"`
-	Proxy              *hubapi.Proxy         `json:"proxy,omitempty"`
-	PlatformType       string                `json:"platformType,omitempty"` // "" lets the service choose
-	External           *ExternalPlatform     `json:"external,omitempty"`
-	MastersSchedulable bool                  `json:"mastersSchedulable,omitempty"`
-	MirrorRegistryRef  *hubapi.FullReference `json:"mirrorRegistryRef,omitempty"`
-	LoadBalancer       *LoadBalancer         `json:"loadBalancer,omitempty"`
-	NTPSources         []string              `json:"ntpSources,omitempty"` // exclude additionalNTPSources of the InfraEnv
+	ManifestsConfigMapRef  *hubapi.LocalReference    `json:"manifestsConfigMapRef,omitempty"`
+	Networking             Networking                `json:"networking"`
+	SSHPublicKey           string                    `json:"sshPublicKey,omitempty"`
+	ProvisionRequirements  ProvisionRequirements     `json:"provisionRequirements"`
+	ControlPlane           *MachinePool              `json:"controlPlane,omitempty"`
+	Compute                []MachinePool             `json:"compute,omitempty"`
+	Arbiter                *MachinePool              `json:"arbiter,omitempty"`
+	APIVIPs                []string                  `json:"apiVIPs,omitempty"`
+	APIVIP                 string                    `json:"apiVIP,omitempty"`
+	IngressVIPs            []string                  `json:"ingressVIPs,omitempty"`
+	IngressVIP             string                    `json:"ingressVIP,omitempty"`
+	HoldInstallation       bool                      `json:"holdInstallation,omitempty"`
+	IgnitionEndpoint       *IgnitionEndpoint         `json:"ignitionEndpoint,omitempty"`
+	DiskEncryption         *DiskEncryption           `json:"diskEncryption,omitempty"`
+	Proxy                  *hubapi.Proxy             `json:"proxy,omitempty"`
+	PlatformType           string                    `json:"platformType,omitempty"` // "" lets the service choose
+	External               *ExternalPlatform         `json:"external,omitempty"`
+	MastersSchedulable     bool                      `json:"mastersSchedulable,omitempty"`
+	MirrorRegistryRef      *hubapi.FullReference     `json:"mirrorRegistryRef,omitempty"`
+	LoadBalancer           *LoadBalancer             `json:"loadBalancer,omitempty"`
+	NTPSources             []string                  `json:"ntpSources,omitempty"` // exclude additionalNTPSources of the InfraEnv
 }
 
 // Values of AgentClusterInstallSpec.PlatformType.
@@ -173,14 +162,11 @@ type ManifestsConfigMapRef struct {
 
 // Networking are the networks of a cluster.
 type Networking struct {
-	// MachineNetwork has to be said for a single node and with user-managed
-	// networking; otherwise it follows from the VIPs.
-	MachineNetwork []MachineNetwork `json:"machineNetwork,omitempty"`
-	ClusterNetwork []ClusterNetwork `json:"clusterNetwork,omitempty"`
-	ServiceNetwork []string         `json:"serviceNetwork,omitempty"`
-	NetworkType    string           `json:"networkType,omitempty"`
-	// UserManagedNetworking is filled in by a webhook where it is nil.
-	UserManagedNetworking *bool `json:"userManagedNetworking,omitempty"`
+	MachineNetwork        []MachineNetwork `json:"machineNetwork,omitempty"`
+	ClusterNetwork        []ClusterNetwork `json:"clusterNetwork,omitempty"`
+	ServiceNetwork        []string         `json:"serviceNetwork,omitempty"`
+	NetworkType           string           `json:"networkType,omitempty"`
+	UserManagedNetworking *bool            `json:"userManagedNetworking,omitempty"`
 }
 
 // MachineNetwork is a network that hosts are in.
@@ -194,8 +180,7 @@ type ClusterNetwork struct {
 	HostPrefix int32  `json:"hostPrefix,omitempty"`
 }
 
-// ProvisionRequirements are the exact numbers of hosts with which the installation
-// starts.
+// ProvisionRequirements are how many hosts have to be there.
 type ProvisionRequirements struct {
 	ControlPlaneAgents int `json:"controlPlaneAgents"`
 	WorkerAgents       int `json:"workerAgents,omitempty"`
@@ -246,15 +231,14 @@ type AgentClusterInstallStatus struct {
 	WorkerAgentsReady            int                `json:"workerAgentsReady,omitempty"`
 	ConnectivityMajorityGroups   string             `json:"connectivityMajorityGroups,omitempty"`
 	MachineNetwork               []MachineNetwork   `json:"machineNetwork,omitempty"`
-	// DebugInfo is nil until the service first looked at the cluster.
-	DebugInfo             *DebugInfo         `json:"debugInfo,omitempty"`
-	APIVIP                string             `json:"apiVIP,omitempty"`
-	APIVIPs               []string           `json:"apiVIPs,omitempty"`
-	IngressVIP            string             `json:"ingressVIP,omitempty"`
-	IngressVIPs           []string           `json:"ingressVIPs,omitempty"`
-	UserManagedNetworking *bool              `json:"userManagedNetworking,omitempty"`
-	PlatformType          string             `json:"platformType,omitempty"`
-	ValidationsInfo       hubapi.Validations `json:"validationsInfo,omitempty"`
+	DebugInfo                    *DebugInfo         `json:"debugInfo,omitempty"`
+	APIVIP                       string             `json:"apiVIP,omitempty"`
+	APIVIPs                      []string           `json:"apiVIPs,omitempty"`
+	IngressVIP                   string             `json:"ingressVIP,omitempty"`
+	IngressVIPs                  []string           `json:"ingressVIPs,omitempty"`
+	UserManagedNetworking        *bool              `json:"userManagedNetworking,omitempty"`
+	PlatformType                 string             `json:"platformType,omitempty"`
+	ValidationsInfo              hubapi.Validations `json:"validationsInfo,omitempty"`
 }
 
 // Progress is 0 to 100.
@@ -265,7 +249,6 @@ type Progress struct {
 // DebugInfo is the service's own state of a cluster. The URLs hold tokens.
 type DebugInfo struct {
 	EventsURL string `json:"eventsURL"`
-	// LogsURL is "" while there are no logs.
 	LogsURL   string `json:"logsURL"`
 	State     string `json:"state,omitempty"`
 	StateInfo string `json:"stateInfo,omitempty"`

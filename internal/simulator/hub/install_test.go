@@ -33,19 +33,19 @@ import (
 func TestInstall(t *testing.T) {
 	w := newWorld(t, "compact", hub.Config{Hive: true, Webhooks: true})
 	w.apply()
-	w.waitFor("the image", hubapi.InfraEnvs(), w.name, func(o *unstructured.Unstructured) bool {
+	w.waitFor("the image", hubapi.Resource(hubapi.KindInfraEnv), w.name, func(o *unstructured.Unstructured) bool {
 		return text(o, "status", "isoDownloadURL") != ""
 	})
 	w.approve(3)
-	w.waitFor("the end of the installation", hubapi.AgentClusterInstalls(), w.name, func(o *unstructured.Unstructured) bool {
+	w.waitFor("the end of the installation", hubapi.Resource(hubapi.KindAgentClusterInstall), w.name, func(o *unstructured.Unstructured) bool {
 		return conditionIs(o, "Completed", "True", "InstallationCompleted")
 	})
-	w.waitFor("Hive", hubapi.ClusterDeployments(), w.name, func(o *unstructured.Unstructured) bool {
+	w.waitFor("Hive", hubapi.Resource(hubapi.KindClusterDeployment), w.name, func(o *unstructured.Unstructured) bool {
 		done, _, _ := unstructured.NestedBool(o.Object, "spec", "installed")
 		return done
 	})
 	for _, name := range []string{w.name + "-admin-kubeconfig", w.name + "-admin-password"} {
-		secret, err := w.client.Resource(hubapi.Secrets()).Namespace(w.space).Get(t.Context(), name, metav1.GetOptions{})
+		secret, err := w.client.Resource(hubapi.Resource(hubapi.KindSecret)).Namespace(w.space).Get(t.Context(), name, metav1.GetOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -53,7 +53,7 @@ func TestInstall(t *testing.T) {
 			t.Errorf("%s is owned by %v", name, owners)
 		}
 	}
-	w.waitFor("day 2", hubapi.AgentClusterInstalls(), w.name, func(o *unstructured.Unstructured) bool {
+	w.waitFor("day 2", hubapi.Resource(hubapi.KindAgentClusterInstall), w.name, func(o *unstructured.Unstructured) bool {
 		return text(o, "status", "debugInfo", "state") == "adding-hosts"
 	})
 	w.isFrozen()
@@ -78,12 +78,12 @@ func TestExamples(t *testing.T) {
 // isFrozen checks that admission is asked: an installed cluster's spec is frozen.
 func (w *world) isFrozen() {
 	w.t.Helper()
-	_, err := w.client.Resource(hubapi.AgentClusterInstalls()).Namespace(w.space).Patch(w.t.Context(), w.name, types.MergePatchType,
+	_, err := w.client.Resource(hubapi.Resource(hubapi.KindAgentClusterInstall)).Namespace(w.space).Patch(w.t.Context(), w.name, types.MergePatchType,
 		[]byte(`{"spec":{"apiVIPs":["192.168.127.77"]}}`), metav1.PatchOptions{})
 	if !apierrors.IsBadRequest(err) || !strings.Contains(err.Error(), "apiVIPs") {
 		w.t.Errorf("changing a VIP of an installed cluster: %v", err)
 	}
-	o, err := w.client.Resource(hubapi.AgentClusterInstalls()).Namespace(w.space).Get(w.t.Context(), w.name, metav1.GetOptions{})
+	o, err := w.client.Resource(hubapi.Resource(hubapi.KindAgentClusterInstall)).Namespace(w.space).Get(w.t.Context(), w.name, metav1.GetOptions{})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -106,7 +106,7 @@ func (w *world) addMachine() {
 	})
 	w.approve(4)
 	w.until("the added host", func() bool {
-		list, err := w.client.Resource(hubapi.Agents()).Namespace(w.space).List(w.t.Context(), metav1.ListOptions{})
+		list, err := w.client.Resource(hubapi.Resource(hubapi.KindAgent)).Namespace(w.space).List(w.t.Context(), metav1.ListOptions{})
 		if err != nil {
 			w.t.Fatal(err)
 		}
@@ -124,7 +124,7 @@ func (w *world) addMachine() {
 // the service has made.
 func (w *world) deleteAll() {
 	w.t.Helper()
-	for kind, name := range map[schema.GroupVersionResource]string{hubapi.ClusterDeployments(): w.name, hubapi.InfraEnvs(): w.name} {
+	for kind, name := range map[schema.GroupVersionResource]string{hubapi.Resource(hubapi.KindClusterDeployment): w.name, hubapi.Resource(hubapi.KindInfraEnv): w.name} {
 		if err := w.client.Resource(kind).Namespace(w.space).Delete(w.t.Context(), name, metav1.DeleteOptions{}); err != nil {
 			w.t.Fatal(err)
 		}
@@ -132,13 +132,17 @@ func (w *world) deleteAll() {
 	left := ""
 	w.until("the deletion", func() bool {
 		left = ""
-		for _, kind := range []schema.GroupVersionResource{hubapi.ClusterDeployments(), hubapi.AgentClusterInstalls(), hubapi.InfraEnvs(), hubapi.Agents(), hubapi.Secrets()} {
+		for _, kind := range []schema.GroupVersionResource{
+			hubapi.Resource(hubapi.KindClusterDeployment), hubapi.Resource(hubapi.KindAgentClusterInstall),
+			hubapi.Resource(hubapi.KindInfraEnv), hubapi.Resource(hubapi.KindAgent),
+			hubapi.Resource(hubapi.KindSecret),
+		} {
 			list, err := w.client.Resource(kind).Namespace(w.space).List(w.t.Context(), metav1.ListOptions{})
 			if err != nil {
 				w.t.Fatal(err)
 			}
 			for i := range list.Items {
-				if name := list.Items[i].GetName(); kind != hubapi.Secrets() || strings.HasPrefix(name, w.name+"-admin") {
+				if name := list.Items[i].GetName(); kind != hubapi.Resource(hubapi.KindSecret) || strings.HasPrefix(name, w.name+"-admin") {
 					left += " " + list.Items[i].GetKind() + "/" + name
 				}
 			}
@@ -258,10 +262,12 @@ func (w *world) objects() []*unstructured.Unstructured {
 
 func (w *world) applyOne(o *unstructured.Unstructured) {
 	w.t.Helper()
-	kind, ok := hubapi.KindOf(o.GroupVersionKind().GroupKind())
-	if !ok {
+	kinds := hubapi.Kinds()
+	at := slices.IndexFunc(kinds, func(kind hubapi.Kind) bool { return kind.GroupKind() == o.GroupVersionKind().GroupKind() })
+	if at < 0 {
 		w.t.Fatalf("no kind %s", o.GetKind())
 	}
+	kind := kinds[at]
 	var to dynamic.ResourceInterface = w.client.Resource(kind.GroupVersionResource())
 	if kind.Namespaced {
 		to = w.client.Resource(kind.GroupVersionResource()).Namespace(o.GetNamespace())
@@ -291,7 +297,7 @@ func (w *world) wanted(agent *unstructured.Unstructured) (name, role string) {
 // approve waits for that many Agents and approves them for what the file says.
 func (w *world) approve(count int) {
 	w.t.Helper()
-	agents := w.client.Resource(hubapi.Agents()).Namespace(w.space)
+	agents := w.client.Resource(hubapi.Resource(hubapi.KindAgent)).Namespace(w.space)
 	approved := map[string]bool{}
 	w.until("the Agents", func() bool {
 		list, err := agents.List(w.t.Context(), metav1.ListOptions{})

@@ -164,7 +164,7 @@ func TestLikeTheRecording(t *testing.T) {
 	want := recorded(t)
 	w := newWorld(t, "compact", hub.Config{})
 	kinds := map[string]schema.GroupVersionResource{
-		hubapi.KindAgentClusterInstall: hubapi.AgentClusterInstalls(), hubapi.KindInfraEnv: hubapi.InfraEnvs(), hubapi.KindAgent: hubapi.Agents(),
+		hubapi.KindAgentClusterInstall: hubapi.Resource(hubapi.KindAgentClusterInstall), hubapi.KindInfraEnv: hubapi.Resource(hubapi.KindInfraEnv), hubapi.KindAgent: hubapi.Resource(hubapi.KindAgent),
 	}
 	have := map[string]*track{}
 	for name, kind := range kinds {
@@ -178,7 +178,7 @@ func TestLikeTheRecording(t *testing.T) {
 		}
 		w.applyOne(o)
 	}
-	w.waitFor("day 2", hubapi.AgentClusterInstalls(), w.name, func(o *unstructured.Unstructured) bool {
+	w.waitFor("day 2", hubapi.Resource(hubapi.KindAgentClusterInstall), w.name, func(o *unstructured.Unstructured) bool {
 		return text(o, "status", "debugInfo", "state") == "adding-hosts"
 	})
 	last := ""

@@ -44,7 +44,7 @@ func AddImageSets(ctx context.Context, config *rest.Config) ([]string, error) {
 			return made, fmt.Errorf("find the release image of %s: %w", version, err)
 		}
 		set := imageSetOf(release)
-		_, err = client.Resource(hubapi.ClusterImageSets()).Create(ctx, set, metav1.CreateOptions{FieldManager: manager})
+		_, err = client.Resource(hubapi.Resource(hubapi.KindClusterImageSet)).Create(ctx, set, metav1.CreateOptions{FieldManager: manager})
 		switch {
 		case apierrors.IsAlreadyExists(err):
 		case err != nil:
@@ -71,7 +71,7 @@ func AgentServiceConfig(ctx context.Context, config *rest.Config) (string, error
 	if err != nil {
 		return "", fmt.Errorf("make a client for the hub: %w", err)
 	}
-	configs := hubapi.AgentServiceConfigs()
+	configs := hubapi.Resource(hubapi.KindAgentServiceConfig)
 	list, err := client.Resource(configs).List(ctx, metav1.ListOptions{Limit: 1})
 	switch {
 	case apierrors.IsNotFound(err): // the kind is not even known
@@ -91,7 +91,7 @@ func Images(config *rest.Config, namespace string) func(ctx context.Context) ([]
 		if err != nil {
 			return nil, fmt.Errorf("make a client for the hub: %w", err)
 		}
-		list, err := client.Resource(hubapi.InfraEnvs()).Namespace(namespace).List(ctx, metav1.ListOptions{})
+		list, err := client.Resource(hubapi.Resource(hubapi.KindInfraEnv)).Namespace(namespace).List(ctx, metav1.ListOptions{})
 		if err != nil {
 			return nil, err
 		}

@@ -23,7 +23,7 @@ func TestImageSets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sets := client.Resource(hubapi.ClusterImageSets())
+	sets := client.Resource(hubapi.Resource(hubapi.KindClusterImageSet))
 	t.Cleanup(func() {
 		for _, name := range made {
 			_ = sets.Delete(context.WithoutCancel(t.Context()), name, metav1.DeleteOptions{})

@@ -30,7 +30,7 @@ func (w *world) patch(kind schema.GroupVersionResource, name string, change map[
 
 func (w *world) reason(condition, status, reason string) {
 	w.t.Helper()
-	w.waitFor(condition+" "+reason, hubapi.AgentClusterInstalls(), w.name, func(o *unstructured.Unstructured) bool {
+	w.waitFor(condition+" "+reason, hubapi.Resource(hubapi.KindAgentClusterInstall), w.name, func(o *unstructured.Unstructured) bool {
 		return conditionIs(o, condition, status, reason)
 	})
 }
@@ -40,26 +40,26 @@ func (w *world) reason(condition, status, reason string) {
 // errors of the backend.
 func TestStall(t *testing.T) {
 	w := newWorld(t, "compact", hub.Config{Trouble: hub.Trouble{UnsyncedAgents: true, BackendErrors: 2}})
-	seen := w.follow(hubapi.AgentClusterInstalls())
+	seen := w.follow(hubapi.Resource(hubapi.KindAgentClusterInstall))
 	w.apply()
 	w.reason("SpecSynced", "True", "SyncOK")
 	w.until("an error of the backend to be seen", func() bool {
 		synced := seen.byType()["SpecSynced"]
 		return len(synced) == 1 && slices.Contains(synced[0], "False BackendError")
 	})
-	if err := w.patch(hubapi.AgentClusterInstalls(), w.name, map[string]any{"spec": map[string]any{"holdInstallation": true}}); err != nil {
+	if err := w.patch(hubapi.Resource(hubapi.KindAgentClusterInstall), w.name, map[string]any{"spec": map[string]any{"holdInstallation": true}}); err != nil {
 		t.Fatal(err)
 	}
 	w.approve(3)
 	w.reason("RequirementsMet", "True", "ClusterIsReady")
 	w.reason("Completed", "False", "InstallationOnHold")
-	if err := w.patch(hubapi.AgentClusterInstalls(), w.name, map[string]any{"spec": map[string]any{"holdInstallation": false}}); err != nil {
+	if err := w.patch(hubapi.Resource(hubapi.KindAgentClusterInstall), w.name, map[string]any{"spec": map[string]any{"holdInstallation": false}}); err != nil {
 		t.Fatal(err)
 	}
 	w.reason("RequirementsMet", "False", "UnsyncedAgents")
 	w.reason("Completed", "False", "InstallationNotStarted")
 	touch := map[string]any{"metadata": map[string]any{"annotations": map[string]any{"touched": "1"}}}
-	if err := w.patch(hubapi.AgentClusterInstalls(), w.name, touch); err != nil {
+	if err := w.patch(hubapi.Resource(hubapi.KindAgentClusterInstall), w.name, touch); err != nil {
 		t.Fatal(err)
 	}
 	w.reason("Completed", "False", "InstallationInProgress")
@@ -75,7 +75,7 @@ func TestRestart(t *testing.T) {
 		return text(o, "status", "isoDownloadURL") + " " + text(o, "status", "createdTime")
 	}
 	before := ""
-	w.waitFor("the image", hubapi.InfraEnvs(), w.name, func(o *unstructured.Unstructured) bool {
+	w.waitFor("the image", hubapi.Resource(hubapi.KindInfraEnv), w.name, func(o *unstructured.Unstructured) bool {
 		before = image(o)
 		return text(o, "status", "isoDownloadURL") != ""
 	})
@@ -84,23 +84,23 @@ func TestRestart(t *testing.T) {
 	down := w.config
 	down.Trouble.ServiceDown = true
 	w.run(down)
-	if err := w.patch(hubapi.InfraEnvs(), w.name, map[string]any{"metadata": map[string]any{"labels": map[string]any{"seen": "1"}}}); err != nil {
+	if err := w.patch(hubapi.Resource(hubapi.KindInfraEnv), w.name, map[string]any{"metadata": map[string]any{"labels": map[string]any{"seen": "1"}}}); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.client.Resource(hubapi.Agents()).Namespace(w.space).DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
+	if err := w.client.Resource(hubapi.Resource(hubapi.KindAgent)).Namespace(w.space).DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	w.stop()
-	list, err := w.client.Resource(hubapi.Agents()).Namespace(w.space).List(t.Context(), metav1.ListOptions{})
+	list, err := w.client.Resource(hubapi.Resource(hubapi.KindAgent)).Namespace(w.space).List(t.Context(), metav1.ListOptions{})
 	if err != nil || len(list.Items) == 0 {
 		t.Errorf("an Agent went though the service was down: %v, %v", list, err)
 	}
 	w.run(w.config)
-	if err := w.patch(hubapi.AgentClusterInstalls(), w.name, map[string]any{"spec": map[string]any{"sshPublicKey": ""}}); err != nil {
+	if err := w.patch(hubapi.Resource(hubapi.KindAgentClusterInstall), w.name, map[string]any{"spec": map[string]any{"sshPublicKey": ""}}); err != nil {
 		t.Fatal(err)
 	}
 	w.until("the change to arrive", func() bool { return !strings.Contains(w.rest("clusters"), `"ssh_public_key"`) })
-	w.waitFor("the InfraEnv", hubapi.InfraEnvs(), w.name, func(o *unstructured.Unstructured) bool {
+	w.waitFor("the InfraEnv", hubapi.Resource(hubapi.KindInfraEnv), w.name, func(o *unstructured.Unstructured) bool {
 		if now := image(o); now != before {
 			t.Errorf("the image was %s and is %s", before, now)
 		}
@@ -118,7 +118,7 @@ func TestInputErrors(t *testing.T) {
 	class := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "agent-install.openshift.io/v1beta1", "kind": "AgentClassification",
 		"metadata": map[string]any{"name": "big"}, "spec": map[string]any{"labelKey": "a", "labelValue": "b", "query": ".cpu.count > 1"}}}
 	w.until("the webhooks", func() bool {
-		_, err := w.client.Resource(hubapi.AgentClassifications()).Namespace(w.space).Create(t.Context(), class, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		_, err := w.client.Resource(hubapi.Resource(hubapi.KindAgentClassification)).Namespace(w.space).Create(t.Context(), class, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 		return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "not on this hub")
 	})
 	objects := w.objects()
@@ -129,7 +129,7 @@ func TestInputErrors(t *testing.T) {
 			secret = o
 		case "AgentClusterInstall":
 			w.applyOne(o)
-			w.waitFor("a missing ClusterDeployment", hubapi.AgentClusterInstalls(), w.name, func(o *unstructured.Unstructured) bool {
+			w.waitFor("a missing ClusterDeployment", hubapi.Resource(hubapi.KindAgentClusterInstall), w.name, func(o *unstructured.Unstructured) bool {
 				return conditionIs(o, "SpecSynced", "False", "InputError") && conditionIs(o, "Completed", "Unknown", "NotAvailable")
 			})
 		}
@@ -139,20 +139,20 @@ func TestInputErrors(t *testing.T) {
 			w.applyOne(o)
 		}
 	}
-	w.waitFor("a missing pull secret", hubapi.AgentClusterInstalls(), w.name, func(o *unstructured.Unstructured) bool {
+	w.waitFor("a missing pull secret", hubapi.Resource(hubapi.KindAgentClusterInstall), w.name, func(o *unstructured.Unstructured) bool {
 		return conditionIs(o, "SpecSynced", "False", "InputError") && strings.Contains(messageOf(o, "SpecSynced"), "secret")
 	})
-	w.waitFor("a missing cluster", hubapi.InfraEnvs(), w.name, func(o *unstructured.Unstructured) bool {
+	w.waitFor("a missing cluster", hubapi.Resource(hubapi.KindInfraEnv), w.name, func(o *unstructured.Unstructured) bool {
 		return conditionIs(o, "ImageCreated", "Unknown", "MissingClusterDeployment")
 	})
 	w.applyOne(secret)
 	w.reason("SpecSynced", "True", "SyncOK")
-	if err := w.patch(hubapi.AgentClusterInstalls(), w.name, map[string]any{"metadata": map[string]any{"annotations": map[string]any{
+	if err := w.patch(hubapi.Resource(hubapi.KindAgentClusterInstall), w.name, map[string]any{"metadata": map[string]any{"annotations": map[string]any{
 		hubapi.AnnotationInstallConfigOverrides: `{"fips"`}}}); err != nil {
 		t.Fatal(err)
 	}
 	w.reason("SpecSynced", "False", "InputError")
-	if err := w.patch(hubapi.AgentClusterInstalls(), w.name, map[string]any{"metadata": map[string]any{"annotations": map[string]any{
+	if err := w.patch(hubapi.Resource(hubapi.KindAgentClusterInstall), w.name, map[string]any{"metadata": map[string]any{"annotations": map[string]any{
 		hubapi.AnnotationInstallConfigOverrides: `{"fips":true}`}}}); err != nil {
 		t.Fatal(err)
 	}
@@ -196,7 +196,7 @@ func TestPool(t *testing.T) {
 		}})
 	}
 	var bound string
-	agents := w.client.Resource(hubapi.Agents()).Namespace(w.space)
+	agents := w.client.Resource(hubapi.Resource(hubapi.KindAgent)).Namespace(w.space)
 	w.until("the bound hosts", func() bool {
 		list, err := agents.List(t.Context(), metav1.ListOptions{LabelSelector: "rack=r0," + hubapi.LabelAgentBMH + "=" + w.cluster.Spec.Hosts[0].Name})
 		if err != nil {
@@ -210,18 +210,18 @@ func TestPool(t *testing.T) {
 		return bound != ""
 	})
 	w.passesOn(bound)
-	w.waitFor("the image on the BareMetalHost", hubapi.BareMetalHosts(), w.cluster.Spec.Hosts[0].Name, func(o *unstructured.Unstructured) bool {
+	w.waitFor("the image on the BareMetalHost", hubapi.Resource(hubapi.KindBareMetalHost), w.cluster.Spec.Hosts[0].Name, func(o *unstructured.Unstructured) bool {
 		return strings.HasSuffix(text(o, "spec", "image", "url"), ".iso") && text(o, "status", "provisioning", "state") == "provisioned"
 	})
-	if err := w.patch(hubapi.BareMetalHosts(), w.cluster.Spec.Hosts[0].Name, map[string]any{"metadata": map[string]any{"annotations": map[string]any{
+	if err := w.patch(hubapi.Resource(hubapi.KindBareMetalHost), w.cluster.Spec.Hosts[0].Name, map[string]any{"metadata": map[string]any{"annotations": map[string]any{
 		hubapi.AnnotationBMACClusterReference: ""}}}); err != nil {
 		t.Fatal(err)
 	}
-	w.waitFor("the host back in the pool", hubapi.Agents(), bound, func(o *unstructured.Unstructured) bool {
+	w.waitFor("the host back in the pool", hubapi.Resource(hubapi.KindAgent), bound, func(o *unstructured.Unstructured) bool {
 		return conditionIs(o, "Bound", "False", "Unbound")
 	})
 	for _, h := range w.cluster.Spec.Hosts[:2] {
-		if err := w.client.Resource(hubapi.BareMetalHosts()).Namespace(w.space).Delete(t.Context(), h.Name, metav1.DeleteOptions{}); err != nil {
+		if err := w.client.Resource(hubapi.Resource(hubapi.KindBareMetalHost)).Namespace(w.space).Delete(t.Context(), h.Name, metav1.DeleteOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -247,7 +247,7 @@ func TestReferenceOfABoundInfraEnv(t *testing.T) {
 	}
 	// seen says how many Agents have an inventory, and which BareMetalHosts have one.
 	seen := func() (known int, hosts []string) {
-		list, err := w.client.Resource(hubapi.Agents()).Namespace(w.space).List(t.Context(), metav1.ListOptions{})
+		list, err := w.client.Resource(hubapi.Resource(hubapi.KindAgent)).Namespace(w.space).List(t.Context(), metav1.ListOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -268,7 +268,7 @@ func TestReferenceOfABoundInfraEnv(t *testing.T) {
 	if _, hosts := seen(); slices.Contains(hosts, refused) {
 		t.Errorf("%s is looked after, although it names a cluster", refused)
 	}
-	if err := w.patch(hubapi.BareMetalHosts(), refused, map[string]any{"metadata": map[string]any{"annotations": map[string]any{
+	if err := w.patch(hubapi.Resource(hubapi.KindBareMetalHost), refused, map[string]any{"metadata": map[string]any{"annotations": map[string]any{
 		hubapi.AnnotationBMACClusterReference: nil}}}); err != nil {
 		t.Fatal(err)
 	}
@@ -286,10 +286,10 @@ func (w *world) passesOn(agent string) {
 			return maps.Equal(labels, want)
 		}
 	}
-	w.waitFor("the label of the InfraEnv", hubapi.Agents(), agent, has(map[string]string{"own": "yes", "site": "north"}))
-	if err := w.patch(hubapi.InfraEnvs(), w.name, map[string]any{"metadata": map[string]any{"annotations": map[string]any{
+	w.waitFor("the label of the InfraEnv", hubapi.Resource(hubapi.KindAgent), agent, has(map[string]string{"own": "yes", "site": "north"}))
+	if err := w.patch(hubapi.Resource(hubapi.KindInfraEnv), w.name, map[string]any{"metadata": map[string]any{"annotations": map[string]any{
 		hubapi.AnnotationPropagateNodeLabels: nil}}}); err != nil {
 		w.t.Fatal(err)
 	}
-	w.waitFor("the Agent's own labels alone", hubapi.Agents(), agent, has(map[string]string{"own": "yes"}))
+	w.waitFor("the Agent's own labels alone", hubapi.Resource(hubapi.KindAgent), agent, has(map[string]string{"own": "yes"}))
 }

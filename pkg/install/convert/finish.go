@@ -152,7 +152,9 @@ func (r *conversion) check(ctx context.Context, out *Converted, in *source.Input
 		return err
 	}
 	for _, p := range wrong.List {
-		if r.options.Look && r.neededToInstall(p) {
+		noVersion := p.Field == "spec.openshift.version" && r.Cluster.Spec.OpenShift.Version == ""
+		noSecret := p.Field == "spec.pullSecret" && r.Cluster.Spec.PullSecret.IsZero()
+		if r.options.Look && (noVersion || noSecret) { // which only an install needs
 			continue
 		}
 		p.File, p.Line, p.Column = in.Path, 0, 0
@@ -163,11 +165,6 @@ func (r *conversion) check(ctx context.Context, out *Converted, in *source.Input
 		r.Problems = append(r.Problems, r.explained(p))
 	}
 	return r.Err()
-}
-
-// neededToInstall says whether all that is wrong is that an install needs more.
-func (r *conversion) neededToInstall(p spec.Problem) bool {
-	return p.Field == "spec.openshift.version" && r.Cluster.Spec.OpenShift.Version == "" || p.Field == "spec.pullSecret" && r.Cluster.Spec.PullSecret.IsZero()
 }
 
 func (r *conversion) origin(field string) *source.Node {

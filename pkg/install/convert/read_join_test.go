@@ -104,6 +104,33 @@ func TestReadJoinsMachine(t *testing.T) {
 	}
 }
 
+// TestReadNamespaceOfSecrets has objects without a namespace, and Secrets in two: that
+// of the first Secret by its name is the namespace of the others.
+func TestReadNamespaceOfSecrets(t *testing.T) {
+	secret := func(name, namespace, content string) string {
+		return "---\napiVersion: v1\nkind: Secret\nmetadata: {name: " + name + ", namespace: " + namespace + "}\nstringData: " + content + "\n"
+	}
+	login := "{username: u, password: p}"
+	second := strings.NewReplacer("node-0", "node-1", ":01", ":03", "name: bmc", "name: bmc2", "credentialsName: bmc", "credentialsName: bmc2", "10.0.0.9", "10.0.0.8").Replace(oneMachine)
+	objects := oneNode + oneMachine + second + secret("pull", "a", `{.dockerconfigjson: '{"auths":{"a":{"auth":"YTpi"}}}'}`) + secret("bmc", "a", login) + secret("bmc2", "b", login)
+	objects = strings.Replace(objects, "controlPlaneAgents: 1", "controlPlaneAgents: 3", 1)
+	for range 8 {
+		c, err := convert.Read(t.Context(), "in", convert.Options{Env: memory{"in/a.yaml": []byte(objects)}.env(), AcceptUnknownHosts: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var lost []string
+		for _, loss := range c.Losses {
+			if strings.HasSuffix(loss.Path, "metadata.namespace") {
+				lost = append(lost, loss.Path)
+			}
+		}
+		if want := []string{"a.yaml:Secret/bmc:metadata.namespace", "a.yaml:Secret/bmc2:metadata.namespace"}; !slices.Equal(lost, want) {
+			t.Fatalf("lost %v, want %v", lost, want)
+		}
+	}
+}
+
 const aicliThree = `
 name: lab
 base_dns_domain: example.com

@@ -60,11 +60,11 @@ func TestWhatOnlyAHubKnows(t *testing.T) {
 	if _, written := s.run(t, &install.Desired{Spec: cluster}, nil); len(written) > 0 {
 		t.Errorf("a second run writes %v", written)
 	}
-	env := s.get(t, hubapi.InfraEnvs(), "edge")
+	env := s.get(t, hubapi.Resource(hubapi.KindInfraEnv), "edge")
 	if env.GetLabels()["example.com/site"] != "north" || env.GetAnnotations()[hubapi.AnnotationPropagateNodeLabels] != "example.com/site" || env.GetAnnotations()[hubapi.AnnotationIPFamily] != "v4" {
 		t.Errorf("InfraEnv %v %v", env.GetLabels(), env.GetAnnotations())
 	}
-	agents, err := s.admin.Resource(hubapi.Agents()).Namespace(s.config.Namespace).List(t.Context(), metav1.ListOptions{LabelSelector: "zone=a," + hubapi.LabelClassificationPrefix + "size=Large"})
+	agents, err := s.admin.Resource(hubapi.Resource(hubapi.KindAgent)).Namespace(s.config.Namespace).List(t.Context(), metav1.ListOptions{LabelSelector: "zone=a," + hubapi.LabelClassificationPrefix + "size=Large"})
 	if err != nil || len(agents.Items) != 1 {
 		t.Fatalf("%d Agents with the labels: %v", len(agents.Items), err)
 	}
@@ -80,7 +80,7 @@ func TestWhatOnlyAHubKnows(t *testing.T) {
 	if err := plane.DeleteCluster(t.Context(), s.config.Namespace+"/edge", install.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	left, err := s.admin.Resource(hubapi.AgentClassifications()).Namespace(s.config.Namespace).List(t.Context(), metav1.ListOptions{})
+	left, err := s.admin.Resource(hubapi.Resource(hubapi.KindAgentClassification)).Namespace(s.config.Namespace).List(t.Context(), metav1.ListOptions{})
 	if err != nil || len(left.Items) > 0 {
 		t.Errorf("%d AgentClassifications are left: %v", len(left.Items), err)
 	}
@@ -117,13 +117,13 @@ func TestAddNodesToAnImportedCluster(t *testing.T) {
 			t.Errorf("%s was written %d times", path, n)
 		}
 	}
-	deployment := s.get(t, hubapi.ClusterDeployments(), "old")
+	deployment := s.get(t, hubapi.Resource(hubapi.KindClusterDeployment), "old")
 	installed, _, _ := unstructured.NestedBool(deployment.Object, "spec", "installed")
 	secret, _, _ := unstructured.NestedString(deployment.Object, "spec", "clusterMetadata", "adminKubeconfigSecretRef", "name")
 	if !installed || secret != "old-admin-kubeconfig" {
 		t.Errorf("installed %v, kubeconfig in %q", installed, secret)
 	}
-	if version, _, _ := unstructured.NestedString(s.get(t, hubapi.InfraEnvs(), "old").Object, "spec", "osImageVersion"); version != "4.20" {
+	if version, _, _ := unstructured.NestedString(s.get(t, hubapi.Resource(hubapi.KindInfraEnv), "old").Object, "spec", "osImageVersion"); version != "4.20" {
 		t.Errorf("the live system is of %q", version)
 	}
 	if _, written := s.run(t, desired, nil); len(written) > 0 {

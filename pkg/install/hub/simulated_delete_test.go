@@ -63,9 +63,9 @@ func poolStage(t *testing.T) (*stage, *install.Desired, *told) {
 func (s *stage) create(t *testing.T, group, version, kind, name string, fields map[string]any) {
 	t.Helper()
 	u := &unstructured.Unstructured{Object: fields}
-	resource := hubapi.Secrets()
+	resource := hubapi.Resource(hubapi.KindSecret)
 	if kind == hubapi.KindInfraEnv {
-		resource = hubapi.InfraEnvs()
+		resource = hubapi.Resource(hubapi.KindInfraEnv)
 	}
 	u.SetAPIVersion(strings.TrimPrefix(group+"/"+version, "/"))
 	u.SetKind(kind)
@@ -87,7 +87,7 @@ func (s *stage) plane(t *testing.T) *hub.Plane {
 
 func (s *stage) agents(t *testing.T) []unstructured.Unstructured {
 	t.Helper()
-	list, err := s.admin.Resource(hubapi.Agents()).Namespace(s.config.Namespace).List(t.Context(), metav1.ListOptions{})
+	list, err := s.admin.Resource(hubapi.Resource(hubapi.KindAgent)).Namespace(s.config.Namespace).List(t.Context(), metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -211,7 +211,7 @@ func TestRemoveHostThatHangs(t *testing.T) {
 	// Until then the operator would put the Secret back.
 	s.waitForState(t, "adding-hosts")
 	config := cluster.Metadata.Name + "-admin-kubeconfig"
-	if err := s.admin.Resource(hubapi.Secrets()).Namespace(s.config.Namespace).Delete(t.Context(), config, metav1.DeleteOptions{}); err != nil {
+	if err := s.admin.Resource(hubapi.Resource(hubapi.KindSecret)).Namespace(s.config.Namespace).Delete(t.Context(), config, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	agent, why := s.agents(t)[0].GetName(), make(chan string, 100)
@@ -241,7 +241,7 @@ func TestRemoveHostThatHangs(t *testing.T) {
 // waitForState watches the cluster until the service's own word for its state is this.
 func (s *stage) waitForState(t *testing.T, state string) {
 	t.Helper()
-	installs, err := s.admin.Resource(hubapi.AgentClusterInstalls()).Namespace(s.config.Namespace).Watch(t.Context(), metav1.ListOptions{})
+	installs, err := s.admin.Resource(hubapi.Resource(hubapi.KindAgentClusterInstall)).Namespace(s.config.Namespace).Watch(t.Context(), metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -127,18 +127,18 @@ func TestMachinesOfABoundInfraEnv(t *testing.T) {
 	env.SetAPIVersion("agent-install.openshift.io/v1beta1")
 	env.SetKind("InfraEnv")
 	env.SetName("rack")
-	if _, err := s.admin.Resource(hubapi.InfraEnvs()).Namespace(s.config.Namespace).Create(t.Context(), env, metav1.CreateOptions{}); err != nil {
+	if _, err := s.admin.Resource(hubapi.Resource(hubapi.KindInfraEnv)).Namespace(s.config.Namespace).Create(t.Context(), env, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if result, _ := s.run(t, &install.Desired{Spec: cluster}, nil); result.Verdict != install.VerdictInstalled || s.done[model.RegisterHost] == 0 {
 		t.Fatalf("verdict %s, done %v", result.Verdict, s.done)
 	}
-	machines, err := s.admin.Resource(hubapi.BareMetalHosts()).Namespace(s.config.Namespace).List(t.Context(), metav1.ListOptions{})
+	machines, err := s.admin.Resource(hubapi.Resource(hubapi.KindBareMetalHost)).Namespace(s.config.Namespace).List(t.Context(), metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, m := range machines.Items {
-		agents, err := s.admin.Resource(hubapi.Agents()).Namespace(s.config.Namespace).List(t.Context(), metav1.ListOptions{LabelSelector: hubapi.LabelAgentBMH + "=" + m.GetName()})
+		agents, err := s.admin.Resource(hubapi.Resource(hubapi.KindAgent)).Namespace(s.config.Namespace).List(t.Context(), metav1.ListOptions{LabelSelector: hubapi.LabelAgentBMH + "=" + m.GetName()})
 		if err != nil || len(agents.Items) != 1 {
 			t.Errorf("the hub does not look after %s, annotations %v: %v", m.GetName(), m.GetAnnotations(), err)
 		}

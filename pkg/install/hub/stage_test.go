@@ -74,7 +74,7 @@ func (s *stage) imageSet(t *testing.T, version string) {
 	set.SetAPIVersion("hive.openshift.io/v1")
 	set.SetKind("ClusterImageSet")
 	set.SetName("openshift-v" + version)
-	if _, err := s.admin.Resource(hubapi.ClusterImageSets()).Apply(t.Context(), set.GetName(), set, metav1.ApplyOptions{FieldManager: "test", Force: true}); err != nil {
+	if _, err := s.admin.Resource(hubapi.Resource(hubapi.KindClusterImageSet)).Apply(t.Context(), set.GetName(), set, metav1.ApplyOptions{FieldManager: "test", Force: true}); err != nil {
 		t.Fatal(err)
 	}
 }

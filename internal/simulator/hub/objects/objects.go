@@ -20,14 +20,7 @@ import (
 type Kind string
 
 // Resource is where a kind is served.
-func (k Kind) Resource() schema.GroupVersionResource {
-	for _, known := range hubapi.Kinds() {
-		if known.Kind == string(k) {
-			return known.GroupVersionResource()
-		}
-	}
-	return schema.GroupVersionResource{}
-}
+func (k Kind) Resource() schema.GroupVersionResource { return hubapi.Resource(string(k)) }
 
 // ClusterScoped tells kinds that have no namespace.
 func (k Kind) ClusterScoped() bool { return k == hubapi.KindClusterImageSet }

@@ -88,7 +88,7 @@ func ValidateInstall(old, now *objects.Object) error {
 		}
 	}
 	if text := platformFault(&spec); text != "" {
-		return apierrors.NewConflict(hubapi.AgentClusterInstalls().GroupResource(), now.GetName(), fmt.Errorf("%s", text))
+		return apierrors.NewConflict(hubapi.Resource(hubapi.KindAgentClusterInstall).GroupResource(), now.GetName(), fmt.Errorf("%s", text))
 	}
 	return nil
 }
@@ -308,7 +308,7 @@ func invalid(name string, all field.ErrorList) error {
 	if len(all) == 0 {
 		return nil
 	}
-	return apierrors.NewInvalid(schema.GroupKind{Group: hubapi.ClusterDeployments().Group, Kind: hubapi.KindClusterDeployment}, name, all)
+	return apierrors.NewInvalid(schema.GroupKind{Group: hubapi.Resource(hubapi.KindClusterDeployment).Group, Kind: hubapi.KindClusterDeployment}, name, all)
 }
 
 // withoutSelector leaves out the selector of Agents, which may be changed within a platform that may not.

@@ -133,31 +133,24 @@ func (r *reader) installPlatform(n *source.Node) {
 	}
 	for _, p := range n.Children {
 		r.From("spec.platform", p)
+		p.Taken = p.Taken || len(p.Children) == 0
 		to := &r.Cluster.Spec.Platform
 		switch p.Key {
 		case "none":
 			to.Type = spec.NoneType
-			p.Taken = p.Taken || len(p.Children) == 0
 		case "external":
 			to.Type = spec.External
 			to.External = &spec.ExternalPlatform{}
 			r.From("spec.platform.external", p)
 			r.Set("spec.platform.external.name", p.Get("platformName"))
 			r.Set("spec.platform.external.cloudControllerManager", p.Get("cloudControllerManager"))
-			p.Taken = p.Taken || len(p.Children) == 0
 		case "baremetal":
 			to.Type = spec.BareMetal
-			p.Taken = p.Taken || len(p.Children) == 0
 			r.bareMetal(p)
 		case "vsphere", "nutanix":
 			to.Type = spec.PlatformType(p.Key)
-			p.Taken = p.Taken || len(p.Children) == 0
 			r.VIPs(p)
-			for _, c := range p.Children {
-				if !c.Taken && source.Untouched(c) {
-					r.Override(c, "platform", p.Key, c.Key)
-				}
-			}
+			r.overridePlatform(p)
 		default:
 			r.Wrong(p, "is a platform that the Assisted Installer does not install", "it is one of baremetal, none, external, vsphere and nutanix")
 		}
@@ -172,14 +165,18 @@ func (r *reader) bareMetal(n *source.Node) {
 	for _, item := range r.ListOf(n.Get("hosts")) {
 		r.BareMetalHost(item)
 	}
-	ntp := n.Get("additionalNTPServers")
-	r.Set("spec.network.defaults.ntp", ntp)
+	r.Set("spec.network.defaults.ntp", n.Get("additionalNTPServers"))
 	for _, key := range []string{"externalBridge", "provisioningBridge", "libvirtURI", "bootstrapProvisioningIP", "bootstrapExternalStaticIP", "bootstrapExternalStaticGateway", "bootstrapExternalStaticDNS", "defaultMachinePlatform"} {
 		r.Rest(n.Get(key), "the agent-based installer ignores it, and so does oaictl")
 	}
+	r.overridePlatform(n)
+}
+
+// overridePlatform passes on what nobody has taken of a platform.
+func (r *reader) overridePlatform(n *source.Node) {
 	for _, c := range n.Children {
-		if !c.Taken && source.Untouched(c) {
-			r.Override(c, "platform", "baremetal", c.Key)
+		if source.Untouched(c) {
+			r.Override(c, "platform", n.Key, c.Key)
 		}
 	}
 }
@@ -222,8 +219,6 @@ func (r *reader) pool(p settings.Pool) {
 		r.From(field, p.N.Get("replicas"))
 	case p.N == nil && !p.Must:
 		return
-	case p.Role == spec.Worker && p.N == nil:
-		replicas = defaultReplicas
 	}
 	*p.To = &replicas
 	r.From(field, p.N)

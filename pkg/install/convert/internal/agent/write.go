@@ -87,9 +87,7 @@ func (w *writer) agentHost(host *spec.Host) hubobjects.Fields {
 	if host.Role != spec.Auto {
 		out["role"] = hubobjects.RoleWord(host.Role)
 	}
-	if hints := hubobjects.HintFields(host.Disk.Hints); len(hints) > 0 {
-		out["rootDeviceHints"] = hints
-	}
+	hubobjects.PutHints(out, host.Disk.Hints)
 	config, interfaces, static, err := hubobjects.NMStateOf(c, host)
 	switch {
 	case err != nil:
@@ -101,16 +99,13 @@ func (w *writer) agentHost(host *spec.Host) hubobjects.Fields {
 			w.LoseHost(host, "match.mac", host.Match.MAC, "is of no interface that the host's network speaks of, and agent-config.yaml knows no others")
 		}
 	default: // a name that only this file uses
-		out["interfaces"] = hubobjects.InterfaceFields([]spec.NIC{{Name: cmp.Or(nicName(host), "nic0"), MAC: macs[0]}})
+		name := "nic0"
+		if host.Net != nil {
+			name = cmp.Or(host.Net.Interface, name)
+		}
+		out["interfaces"] = hubobjects.InterfaceFields([]spec.NIC{{Name: name, MAC: macs[0]}})
 	}
 	return out
-}
-
-func nicName(host *spec.Host) string {
-	if host.Net == nil {
-		return ""
-	}
-	return host.Net.Interface
 }
 
 // installConfig is the cluster in the installer's words, with the file's overrides on top.
@@ -120,9 +115,10 @@ func (w *writer) installConfig() {
 		"apiVersion": "v1",
 		"metadata":   hubobjects.Fields{"name": c.Metadata.Name},
 		"baseDomain": c.Spec.BaseDomain,
-		"networking": w.installNetworking(),
+		"networking": hubobjects.Networking(c),
 		"platform":   w.installPlatform(),
 	}
+	delete(config["networking"].(hubobjects.Fields), "userManagedNetworking") // follows from the platform
 	secret := w.PullSecretKnown()
 	if secret {
 		config["pullSecret"] = c.PullSecret().Reveal()
@@ -147,12 +143,6 @@ func (w *writer) installConfig() {
 		return
 	}
 	w.YAMLFile("install-config.yaml", secret || w.Secrets || overrides != nil, target.Over(config, overrides))
-}
-
-func (w *writer) installNetworking() hubobjects.Fields {
-	out := hubobjects.Networking(w.Maker.Cluster)
-	delete(out, "userManagedNetworking") // follows from the platform
-	return out
 }
 
 func (w *writer) installPlatform() hubobjects.Fields {
@@ -207,13 +197,11 @@ func (w *writer) bmcHosts() []any {
 		if host.BMC.Insecure {
 			bmc["disableCertificateVerification"] = true
 		}
-		entry := hubobjects.Fields{"name": target.HostnameOf(host), "bootMACAddress": host.Match.MAC, "bmc": bmc}
+		entry := hubobjects.Fields{"name": cmp.Or(host.Hostname, host.Name), "bootMACAddress": host.Match.MAC, "bmc": bmc}
 		if host.Role != spec.Auto {
 			entry["role"] = hubobjects.RoleWord(host.Role)
 		}
-		if hints := hubobjects.HintFields(host.Disk.Hints); len(hints) > 0 {
-			entry["rootDeviceHints"] = hints
-		}
+		hubobjects.PutHints(entry, host.Disk.Hints)
 		list = append(list, entry)
 	}
 	return list
@@ -249,7 +237,7 @@ func (w *writer) fencingCredentials() []any {
 	for i := range w.Collector.Cluster.Spec.Hosts {
 		host := &w.Collector.Cluster.Spec.Hosts[i]
 		if entry, ok := w.FencingEntry(host); ok {
-			entry["hostName"] = target.HostnameOf(host)
+			entry["hostName"] = cmp.Or(host.Hostname, host.Name)
 			list = append(list, entry)
 		}
 	}

@@ -64,10 +64,7 @@ func (r *reader) cluster(n *source.Node, name string) {
 	roles := n.Get("hyperthreading")
 	source.Carry(r.Account, "spec.hyperthreading", &c.Spec.Hyperthreading, roles, settings.RoleSet(roles.Peek()))
 	r.Set("spec.fips", n.Get("fips"))
-	if tags := n.Get("tags"); tags != nil {
-		c.Metadata.Tags = r.commaList(tags)
-		r.From("metadata.tags", tags)
-	}
+	r.list("metadata.tags", &c.Metadata.Tags, n.Get("tags"))
 	r.ignored(n.Get("ignore_validations"))
 	r.Operators(n.Get("olm_operators"))
 	for _, bundle := range r.ListOf(n.Get("operator_bundles")) {
@@ -96,6 +93,14 @@ func (r *reader) oneWord(n *source.Node, keys ...string) *source.Node {
 	return chosen
 }
 
+// list carries over a list, or words with commas between them.
+func (r *reader) list(field string, to *[]string, n *source.Node) {
+	if n != nil {
+		*to = r.commaList(n)
+		r.From(field, n)
+	}
+}
+
 func (r *reader) commaList(n *source.Node) []string {
 	if n == nil || n.Kind == source.ListNode {
 		return r.Texts(n)
@@ -122,8 +127,7 @@ func (r *reader) topology(n *source.Node) {
 		r.From("spec.topology", at)
 	}
 	if single && t.ControlPlane == nil {
-		one, none := 1, 0
-		t.ControlPlane, t.Workers = &one, &none
+		t.ControlPlane, t.Workers = new(1), new(0)
 	}
 }
 
@@ -199,14 +203,8 @@ func (r *reader) networks(n *source.Node) {
 		r.Set("spec.network.loadBalancer", kind)
 	}
 	r.Set("spec.network.mtu", n.Get("mtu"))
-	if ntp := r.oneWord(n, "additional_ntp_sources", "additional_ntp_source"); ntp != nil {
-		net.Defaults.NTP = r.commaList(ntp)
-		r.From("spec.network.defaults.ntp", ntp)
-	}
-	if ntp := n.Get("ntp_sources"); ntp != nil {
-		net.NTP = r.commaList(ntp)
-		r.From("spec.network.ntp", ntp)
-	}
+	r.list("spec.network.defaults.ntp", &net.Defaults.NTP, r.oneWord(n, "additional_ntp_sources", "additional_ntp_source"))
+	r.list("spec.network.ntp", &net.NTP, n.Get("ntp_sources"))
 }
 
 func (r *reader) vips(field string, to *[]string, n *source.Node, keys ...string) {

@@ -180,7 +180,8 @@ func (r *reader) network(n *source.Node) {
 	}
 	macs := networkMACs(config, table)
 	i := r.HostWithMAC(macs...)
-	if i < 0 && r.anyUnaddressed() {
+	// A host without an address may be the one: taken for another it would stand there twice.
+	if i < 0 && slices.ContainsFunc(r.Cluster.Spec.Hosts, func(h spec.Host) bool { return h.Match.MAC == "" && h.Net == nil }) {
 		r.Wrong(n, "it is not known which of the hosts this network is for", "write the MAC address of each machine into hosts[].mac")
 		return
 	}
@@ -203,12 +204,6 @@ func (r *reader) network(n *source.Node) {
 	}
 }
 
-// anyUnaddressed says whether there is a host that a network with an unknown
-// address may be for: taken for another machine it would stand there twice.
-func (r *reader) anyUnaddressed() bool {
-	return slices.ContainsFunc(r.Cluster.Spec.Hosts, func(h spec.Host) bool { return h.Match.MAC == "" && h.Net == nil })
-}
-
 func (r *reader) networkTable(i int, table *source.Node) {
 	for _, entry := range r.ListOf(table) {
 		var nic spec.NIC
@@ -226,8 +221,7 @@ func networkMACs(config, table *source.Node) []string {
 	if table != nil {
 		return table.Each("mac_address")
 	}
-	isNone := func(mac string) bool { return mac == "" }
-	return slices.DeleteFunc(config.Child("interfaces").Each("mac-address"), isNone)
+	return slices.DeleteFunc(config.Child("interfaces").Each("mac-address"), func(mac string) bool { return mac == "" })
 }
 
 func (r *reader) contents(n *source.Node) {

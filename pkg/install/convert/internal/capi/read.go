@@ -222,7 +222,9 @@ func (r *reader) bootstrap(h *ztp.Objects, s *source.Node) {
 			c.Spec.OpenShift.Arch = spec.Multi
 		}
 	}
-	r.arguments(s.Get("kernelArguments"))
+	arguments := s.Get("kernelArguments")
+	r.MeansEmpty(arguments, "is empty")
+	r.Lose(arguments, "the provider makes arguments of coreos-installer of it: write them as spec.hosts[].installerArgs, such as --append-karg")
 	r.TrustBundle(s.Get("additionalTrustBundle"))
 	for _, label := range r.MapOf(s.Get("nmStateConfigLabelSelector", "matchLabels")).All() {
 		r.Envs = append(r.Envs, ztp.BootEnv{Selector: map[string]string{label.Key: label.Peek()}})
@@ -232,13 +234,6 @@ func (r *reader) bootstrap(h *ztp.Objects, s *source.Node) {
 	for _, key := range []string{"preBootstrapCommands", "postBootstrapCommands", "bootstrapCommandSentinelDir", "postBootstrapKubeconfigPath", "nodeRegistration"} {
 		r.Rest(s.Get(key), "runs on installed machines when they boot: write it as Ignition in spec.hosts[].ignition, or as a MachineConfig in spec.manifests")
 	}
-}
-
-// arguments tells kernel arguments: the provider gives them to the installed
-// machines, not to the discovery image.
-func (r *reader) arguments(n *source.Node) {
-	r.MeansEmpty(n, "is empty")
-	r.Lose(n, "the provider makes arguments of coreos-installer of it: write them as spec.hosts[].installerArgs, such as --append-karg")
 }
 
 // machines carries over BareMetalHosts that stand beside Cluster API's objects.

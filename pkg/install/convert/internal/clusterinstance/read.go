@@ -74,7 +74,7 @@ func (r *reader) instance(h *ztp.Objects, n *source.Node) {
 	}
 	r.clusterType(s.Get("clusterType"))
 	r.extras(s)
-	r.templates(s.Get("templateRefs"), "ai-cluster-templates-v1")
+	r.templates(s.Get("templateRefs"), clusterTemplates)
 	r.Lose(s.Get("caBundleRef"), "put the certificates into spec.registry.trustBundle")
 	r.nodesOnly(s)
 }
@@ -210,7 +210,7 @@ func (r *reader) node(h *ztp.Objects, n *source.Node) {
 	}
 	r.Set(settings.HostField(i, "machineConfigPool"), n.Get("extraAnnotations", hubapi.KindBareMetalHost, hubapi.AnnotationBMACMachineConfigPool))
 	r.Metal3(i, n.Get("bootMode"), n.Get("automatedCleaningMode"), n.Get("ironicInspect"), n.Get("extraAnnotations", hubapi.KindBareMetalHost))
-	r.templates(n.Get("templateRefs"), "ai-node-templates-v1")
+	r.templates(n.Get("templateRefs"), nodeTemplates)
 	r.nodesOnly(n)
 }
 

@@ -44,7 +44,8 @@ func Write(c *spec.Cluster, secrets bool) ([]target.File, []loss.Loss, error) {
 	all = append(all, w.PullSecret()...)
 	manifests := w.ManifestMaps()
 	instance, credentials := w.instance(manifests)
-	all = append(slices.Concat(all, credentials, manifests, w.classified()), instance)
+	labels := hubobjects.Maker{Refusals: hubobjects.Refusals{Cluster: w.Collector.Cluster}, Namespace: w.Maker.Namespace}
+	all = append(slices.Concat(all, credentials, manifests, labels.Classifications()), instance)
 	if !secrets && c.Spec.PullSecret.SecretRef == nil {
 		w.Lose("spec.pullSecret", loss.Plain(c.Spec.PullSecret), "secrets were not asked for; the Secret "+hubobjects.PullSecretName(c)+" has to be there")
 	}
@@ -202,12 +203,6 @@ func (w *writer) extras(s hubobjects.Fields) {
 	}
 }
 
-// classified are the labels that Agents get, which are objects of their own.
-func (w *writer) classified() []*unstructured.Unstructured {
-	own := hubobjects.Maker{Refusals: hubobjects.Refusals{Cluster: w.Collector.Cluster}, Namespace: w.Maker.Namespace}
-	return own.Classifications()
-}
-
 func (w *writer) infraEnv(s hubobjects.Fields) {
 	own := hubobjects.Maker{Refusals: hubobjects.Refusals{Cluster: w.Collector.Cluster}}
 	env := &unstructured.Unstructured{Object: hubobjects.Fields{}}
@@ -271,7 +266,7 @@ func rolesOf(c *spec.Cluster) map[string]spec.Role {
 func (w *writer) node(host *spec.Host, role spec.Role) (out hubobjects.Fields, credentials []*unstructured.Unstructured) {
 	c := w.Maker.Cluster
 	out = hubobjects.Fields{
-		"hostName":              target.HostnameOf(host),
+		"hostName":              cmp.Or(host.Hostname, host.Name),
 		"role":                  hubobjects.RoleWord(role),
 		"automatedCleaningMode": "disabled",
 		"templateRefs":          []any{hubobjects.Fields{"name": nodeTemplates, "namespace": templateNamespace}},
@@ -282,9 +277,7 @@ func (w *writer) node(host *spec.Host, role spec.Role) (out hubobjects.Fields, c
 	credentials = w.nodeBMC(out, host)
 	hubobjects.Put(out, "bootMACAddress", cmp.Or(append(target.MACsOf(c, host), "")...))
 	hubobjects.Put(out, "cpuArchitecture", hubobjects.Metal3Arch(host.Arch))
-	if hints := hubobjects.HintFields(host.Disk.Hints); len(hints) > 0 {
-		out["rootDeviceHints"] = hints
-	}
+	hubobjects.PutHints(out, host.Disk.Hints)
 	config, interfaces, static, err := hubobjects.NMStateOf(c, host)
 	switch {
 	case err != nil:

@@ -69,11 +69,6 @@ func (r *Reader) Fencing(n *source.Node) {
 // redfishURL matches addresses with a scheme that oaictl speaks.
 var redfishURL = regexp.MustCompile(`(?i)^(?:(?:redfish(?:-virtualmedia)?|(?:idrac|ilo4|ilo5)-virtualmedia)(?:\+https?)?|https?)://`)
 
-// isRedfish says whether oaictl can speak to a BMC. metal3 takes a bare address for IPMI.
-func (r *Reader) isRedfish(address string) bool {
-	return redfishURL.MatchString(address) || r.BareRedfish && !strings.Contains(address, "://")
-}
-
 // BMC carries a BMC's address and flag over; false for one that oaictl cannot speak to.
 func (r *Reader) BMC(i int, whole, address, insecure *source.Node) bool {
 	if address == nil || address.Peek() == "" {
@@ -83,7 +78,9 @@ func (r *Reader) BMC(i int, whole, address, insecure *source.Node) bool {
 		return false
 	}
 	field := HostField(i, "bmc")
-	if !r.isRedfish(address.Peek()) {
+	// metal3 takes a bare address for IPMI.
+	bare := r.BareRedfish && !strings.Contains(address.Peek(), "://")
+	if !bare && !redfishURL.MatchString(address.Peek()) {
 		r.Lose(whole, "oaictl speaks Redfish with virtual media only: write the BMC's Redfish address in "+field+", or boot the machine by hand")
 		return false
 	}

@@ -155,14 +155,6 @@ func (w *Writer) OpenShiftFolder() {
 	}
 }
 
-// HostnameOf is the hostname, or the host's name where the machine keeps its own.
-func HostnameOf(host *spec.Host) string {
-	if host.Hostname == "" {
-		return host.Name
-	}
-	return host.Hostname
-}
-
 // AddressOrLoss is the BMC's address for metal3, or as it is where it says too little.
 func (w *Writer) AddressOrLoss(host *spec.Host) string {
 	before := len(w.Maker.List)
@@ -171,10 +163,7 @@ func (w *Writer) AddressOrLoss(host *spec.Host) string {
 		w.Lose(problem.Field, host.BMC.Address, problem.Message+"; "+problem.Remedy)
 	}
 	w.Maker.List = w.Maker.List[:before]
-	if address == "" {
-		return host.BMC.Address
-	}
-	return address
+	return cmp.Or(address, host.BMC.Address)
 }
 
 // MACsOf are the MAC addresses of a host: that of match first, then those of its network.
@@ -242,11 +231,6 @@ func Over(base, top hubobjects.Fields) hubobjects.Fields {
 	return base
 }
 
-func yamlText(content any) (string, error) {
-	text, err := yaml.Marshal(content)
-	return string(text), err
-}
-
 // ObjectFile writes objects as one file.
 func (w *Writer) ObjectFile(path string, secret bool, objects ...*unstructured.Unstructured) {
 	var text strings.Builder
@@ -259,10 +243,10 @@ func (w *Writer) ObjectFile(path string, secret bool, objects ...*unstructured.U
 
 // YAMLFile writes anything that is no object as one file.
 func (w *Writer) YAMLFile(path string, secret bool, content any) {
-	text, err := yamlText(content)
+	text, err := yaml.Marshal(content)
 	if err != nil {
 		w.Refuse("", fmt.Sprintf("write %s as YAML: %v", path, err), "")
 		return
 	}
-	w.File(path, secret, text)
+	w.File(path, secret, string(text))
 }

@@ -46,11 +46,10 @@ func (r *Hub) machineBMC(h *Objects, i int, n *source.Node) {
 		return
 	}
 	name := n.Get("credentialsName")
-	if !r.BMC(i, n, n.Get("address"), n.Get("disableCertificateVerification")) {
-		return
+	if r.BMC(i, n, n.Get("address"), n.Get("disableCertificateVerification")) {
+		r.Cluster.Spec.Boot.Method = spec.BootMetal3
+		r.Credentials(h, i, name)
 	}
-	r.Cluster.Spec.Boot.Method = spec.BootMetal3
-	r.Credentials(h, i, name)
 }
 
 func (r *Hub) bootedEnv(i int, n *source.Node) {

@@ -5,6 +5,7 @@ package ztp
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -170,9 +171,7 @@ func (r *Hub) importedInstall(h *Objects, n *source.Node) {
 	r.Proxy(s.Get("proxy"))
 	r.MirrorMap(h, s.Get("mirrorRegistryRef"))
 	meta := s.Get("clusterMetadata")
-	if id := meta.Get("clusterID"); id != nil {
-		r.Set("spec.import.clusterID", id)
-	}
+	r.Set("spec.import.clusterID", meta.Get("clusterID"))
 	r.Means(meta, "repeats what the ClusterDeployment says")
 	r.MeansIf(s.Get("networking", "userManagedNetworking"), "is written for every cluster that is installed already", "true")
 	r.Means(s.Get("provisionRequirements"), "counts no machines of a cluster that is installed already")
@@ -340,7 +339,8 @@ func (r *Hub) RestOfObjects(h *Objects) {
 		}
 	}
 	for _, objects := range []map[string]*source.Node{h.Secrets, h.ConfigMaps} {
-		for _, n := range objects {
+		for _, name := range slices.Sorted(maps.Keys(objects)) { // the first of them may say the namespace
+			n := objects[name]
 			if !h.Used[n] {
 				r.Lose(n, "nothing of the cluster refers to it")
 				continue

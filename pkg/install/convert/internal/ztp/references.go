@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/oaictl/oaictl/internal/hubobjects"
+	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/settings"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/source"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -115,14 +115,8 @@ func (r *Hub) MirrorMap(h *Objects, ref *source.Node) {
 }
 
 func (r *Hub) mirrorFiles(in *source.Input) {
-	for _, name := range []string{"registries.conf", "ca-bundle.crt"} {
-		n := r.rawText(in, path.Join(source.DirMirror, name))
-		if name == "registries.conf" {
-			r.registriesConf(n)
-		} else {
-			r.TrustBundle(n)
-		}
-	}
+	r.registriesConf(r.rawText(in, path.Join(source.DirMirror, "registries.conf")))
+	r.TrustBundle(r.rawText(in, path.Join(source.DirMirror, "ca-bundle.crt")))
 }
 
 // rawText is a file that is no YAML as one text, nil for none.
@@ -215,7 +209,7 @@ func (r *Hub) PullSecretRef(h *Objects, n *source.Node) {
 		return
 	}
 	r.Text(n)
-	if content, ref := r.secretContent(h, n, hubobjects.KeyPullSecret, "pull secret"); ref != nil {
+	if content, ref := r.secretContent(h, n, hubapi.KeyPullSecret, "pull secret"); ref != nil {
 		r.PullSecretFrom(spec.Source{SecretRef: ref}, n)
 	} else if content != nil {
 		r.PullSecret(content)

@@ -142,7 +142,7 @@ func (w *writer) pullSecretFile(file string) {
 	}
 	secret := w.Object(hubapi.KindSecret, c.Metadata.Name+"-pull-secret")
 	secret.Object["type"] = "kubernetes.io/dockerconfigjson"
-	secret.Object["stringData"] = hubobjects.Fields{hubobjects.KeyPullSecret: c.PullSecret().Reveal()}
+	secret.Object["stringData"] = hubobjects.Fields{hubapi.KeyPullSecret: c.PullSecret().Reveal()}
 	w.ObjectFile(file, true, secret)
 }
 
