@@ -128,7 +128,7 @@ func setUpMedium(t *testing.T, env *testscript.Env, manifests string, images *ht
 func startMediaService(t *testing.T, env *testscript.Env) (*mediaService, string) {
 	t.Helper()
 	m := &mediaService{clock: clock.Scaled(300)}
-	service, err := simulator.NewService(simulator.ServiceConfig{Clock: m.clock, Seed: 1, Auth: auth.AgentInstallerLocal, PublicURL: func() string { return m.url }})
+	service, err := simulator.NewService(simulator.ServiceConfig{Clock: m.clock, Seed: 1, PublicURL: func() string { return m.url }}, auth.AgentInstallerLocal)
 	if err != nil {
 		t.Fatal(err)
 	}

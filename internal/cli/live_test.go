@@ -20,7 +20,7 @@ type live struct{ *httptest.Server }
 func newLive(t *testing.T) live {
 	t.Helper()
 	var server live
-	service, err := simulator.NewService(simulator.ServiceConfig{Clock: clock.Scaled(100), Seed: 1, PublicURL: func() string { return server.URL }})
+	service, err := simulator.NewService(simulator.ServiceConfig{Clock: clock.Scaled(100), Seed: 1, PublicURL: func() string { return server.URL }}, "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -196,7 +196,7 @@ func newMedium(t *testing.T, mode auth.Mode) *medium {
 	t.Helper()
 	m := &medium{T: t, dir: t.TempDir(), clock: clock.Scaled(speed), wire: &wire{next: http.DefaultTransport}}
 	var server *httptest.Server
-	service, err := simulator.NewService(simulator.ServiceConfig{Clock: m.clock, Seed: 1, Auth: mode, PublicURL: func() string { return server.URL }})
+	service, err := simulator.NewService(simulator.ServiceConfig{Clock: m.clock, Seed: 1, PublicURL: func() string { return server.URL }}, mode)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -106,7 +106,7 @@ func evidenceAreas() []evidenceArea {
 		{"Events of the service", service("*.go"), both(called(1, "note", "noteHost", "noteInfraEnv"), called(3, "note", "noteHost", "noteInfraEnv"))},
 		{"Refusals of the service", service("*.go"), both(refusals("badRequest", "conflict", "notFound", "malformed"), refusals("refuse"))},
 		{"Checks and their texts", []string{"service/validate/cluster*.go", "service/validate/host*.go", "service/validate/operators.go", "service/validate/rules.yaml"}, literals(regexp.MustCompile(`^[a-z][a-z0-9]+(-[a-z0-9]+)+$|[A-Za-z]+ [A-Za-z%]+`))},
-		{"Conditions on a hub", []string{"hub/condition/*.go"}, literals(regexp.MustCompile(`^[A-Z][A-Za-z]{3,}$|[A-Za-z]+ [A-Za-z%]+`))},
+		{"Conditions on a hub", []string{"hub/condition/*.go", "hub/condition/conditions.yaml"}, literals(regexp.MustCompile(`^[A-Z][A-Za-z]{3,}$|[A-Za-z]+ [A-Za-z%]+`))},
 		{"Webhooks on a hub", []string{"hub/admission*.go", "hub/webhook/*.go"}, literals(regexp.MustCompile(`[A-Za-z]+ [A-Za-z%]+`))},
 		{"Habits of BMCs", []string{"bmc/flavours.yaml"}, nil},
 	}
@@ -156,32 +156,37 @@ func (s sources) file(t *testing.T, path string) *sourceFile {
 	return s[path]
 }
 
-// rules is a table of validations as a file whose literals are their ids and texts.
+// rules is a table as a file whose literals are its ids and texts.
 func rules(t *testing.T, path string) *sourceFile {
 	t.Helper()
 	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var table map[string][]struct {
-		ID       string
-		Verdicts []struct{ Says string }
-	}
+	var table any
 	if err := yaml.Unmarshal(text, &table); err != nil {
 		t.Fatal(err)
 	}
+	said := []string{"id", "says", "type", "status", "reason", "message"}
 	all := &ast.ValueSpec{}
-	add := func(text string) {
-		all.Values = append(all.Values, &ast.BasicLit{Kind: token.STRING, Value: strconv.Quote(text)})
-	}
-	for _, list := range table {
-		for _, r := range list {
-			add(r.ID)
-			for _, v := range r.Verdicts {
-				add(v.Says)
+	var walk func(field string, value any)
+	walk = func(field string, value any) {
+		switch value := value.(type) {
+		case string:
+			if slices.Contains(said, field) {
+				all.Values = append(all.Values, &ast.BasicLit{Kind: token.STRING, Value: strconv.Quote(value)})
+			}
+		case []any:
+			for _, item := range value {
+				walk("", item)
+			}
+		case map[string]any:
+			for name, inner := range value {
+				walk(name, inner)
 			}
 		}
 	}
+	walk("", table)
 	return &sourceFile{File: &ast.File{Name: ast.NewIdent("rules"), Decls: []ast.Decl{&ast.GenDecl{Tok: token.VAR, Specs: []ast.Spec{all}}}}}
 }
 

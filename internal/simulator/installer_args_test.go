@@ -53,7 +53,7 @@ func installSteps(t *testing.T, cluster *spec.Cluster) map[string][]string {
 	t.Helper()
 	time := clock.Scaled(300)
 	var address string
-	service, err := simulator.NewService(simulator.ServiceConfig{Clock: time, Seed: 1, PublicURL: func() string { return address }})
+	service, err := simulator.NewService(simulator.ServiceConfig{Clock: time, Seed: 1, PublicURL: func() string { return address }}, "")
 	if err != nil {
 		t.Fatal(err)
 	}

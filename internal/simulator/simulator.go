@@ -76,8 +76,8 @@ func Start(ctx context.Context, config Config) (*Simulator, error) {
 		return nil, errors.Join(err, listener.Close())
 	}
 	simulated, err := NewService(ServiceConfig{
-		Clock: config.Clock, Seed: config.Seed, Scenario: config.Scenario, PublicURL: func() string { return s.url }, KubeAPI: config.KubeAPI, Release: config.Release, Auth: config.Auth,
-	})
+		Clock: config.Clock, Seed: config.Seed, Scenario: config.Scenario, PublicURL: func() string { return s.url }, KubeAPI: config.KubeAPI, Release: config.Release,
+	}, config.Auth)
 	if err != nil {
 		stop()
 		if doors != nil {
@@ -144,21 +144,7 @@ func (s *Simulator) note(err error) {
 }
 
 // ServiceConfig says what kind of service is simulated.
-type ServiceConfig struct {
-	Clock    clock.Clock
-	Seed     int64
-	Scenario *scenario.Scenario
-	// PublicURL is where the service is reached, without a path.
-	PublicURL func() string
-	// Auth is how callers are known; empty is none.
-	Auth auth.Mode
-	// KubeAPI says that the service runs as the operator of a hub (package hub).
-	KubeAPI bool
-	// Release is the service's own release; empty is the newest.
-	Release versions.ServiceRelease
-	// MonitorInterval is the time between two of its looks at clusters and hosts; 10 s if zero.
-	MonitorInterval time.Duration
-}
+type ServiceConfig = service.Config
 
 // Service is the whole service half: the REST API, its authentication and the images, behind one handler.
 type Service struct {
@@ -168,44 +154,44 @@ type Service struct {
 	callers *auth.Service
 }
 
-// NewService makes the service half. It knows no clusters yet.
-func NewService(config ServiceConfig) (*Service, error) {
+// NewService makes the service half, whose callers are known in a way; empty is none. It sets
+// what of the configuration is about them and about images. It knows no clusters yet.
+func NewService(config ServiceConfig, mode auth.Mode) (*Service, error) {
 	s := &Service{}
 	var err error
 	s.callers, err = auth.New(auth.Config{
-		Mode: config.Auth, Clock: config.Clock, AgentSecret: func(secret string) bool { return s.api.KnowsAgentSecret(secret) },
+		Mode: mode, Clock: config.Clock, AgentSecret: func(secret string) bool { return s.api.KnowsAgentSecret(secret) },
 		HasHosts: func(infraEnvID string, hosts []string) bool { return s.api.HasHosts(infraEnvID, hosts) },
 	})
 	if err != nil {
 		return nil, fmt.Errorf("make the simulated service: %w", err)
 	}
 	images, err := image.New(image.Config{
-		Clock: config.Clock, Lookup: s.source, Access: accessFor(config), APIKey: s.callers.SigningKey(),
+		Clock: config.Clock, Lookup: s.source, Access: accessFor(mode, config.Scenario), APIKey: s.callers.SigningKey(),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("make the simulated service: %w", err)
 	}
-	s.api = service.New(service.Config{
-		Clock: config.Clock, Seed: config.Seed, Scenario: config.Scenario, PublicURL: config.PublicURL, Authenticate: s.callers.Wrap, KubeAPI: config.KubeAPI, Release: config.Release, MonitorInterval: config.MonitorInterval,
-		ImageURL: func(r service.ImageRequest) (string, time.Time) {
-			url, expires, err := images.URL(image.Link{
-				Base: config.PublicURL(), InfraEnvID: r.InfraEnvID, Version: r.Version, Arch: r.Arch, Type: r.Type, SigningKey: r.SigningKey,
-			})
-			if err != nil {
-				return "", time.Time{}
-			}
-			return url, expires
-		},
-		AgentToken: s.agentToken(config.Auth), FileAccess: s.fileAccess(config), Subscriptions: config.Auth == auth.RHSSO,
-		OnTrouble: func(kind string) {
-			switch kind {
-			case "expire-token":
-				s.callers.ExpireAll()
-			case "expire-image":
-				images.ExpireAll()
-			}
-		},
-	})
+	config.Authenticate, config.AgentToken, config.FileAccess = s.callers.Wrap, s.agentToken(mode), s.fileAccess(mode, config.Clock)
+	config.Subscriptions = mode == auth.RHSSO
+	config.ImageURL = func(r service.ImageRequest) (string, time.Time) {
+		url, expires, err := images.URL(image.Link{
+			Base: config.PublicURL(), InfraEnvID: r.InfraEnvID, Version: r.Version, Arch: r.Arch, Type: r.Type, SigningKey: r.SigningKey,
+		})
+		if err != nil {
+			return "", time.Time{}
+		}
+		return url, expires
+	}
+	config.OnTrouble = func(kind string) {
+		switch kind {
+		case "expire-token":
+			s.callers.ExpireAll()
+		case "expire-image":
+			images.ExpireAll()
+		}
+	}
+	s.api = service.New(config)
 	media, login := images.Handler(), s.callers.Login()
 	s.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
@@ -221,12 +207,12 @@ func NewService(config ServiceConfig) (*Service, error) {
 }
 
 // accessFor is how image links are opened. A scenario that lets links expire needs links that can.
-func accessFor(config ServiceConfig) image.Access {
-	expiring := config.Scenario != nil && slices.ContainsFunc(config.Scenario.Service, func(r scenario.Rule) bool { return r.Do == "expire-image" })
+func accessFor(mode auth.Mode, trouble *scenario.Scenario) image.Access {
+	expiring := trouble != nil && slices.ContainsFunc(trouble.Service, func(r scenario.Rule) bool { return r.Do == "expire-image" })
 	switch {
-	case config.Auth == auth.AgentInstallerLocal, config.Auth == auth.Local:
+	case mode == auth.AgentInstallerLocal, mode == auth.Local:
 		return image.ByAPIKey
-	case config.Auth == auth.RHSSO || expiring:
+	case mode == auth.RHSSO || expiring:
 		return image.ByToken
 	}
 	return image.ByID
@@ -258,9 +244,9 @@ func (s *Service) agentToken(mode auth.Mode) func(infraEnvID, cloudSecret string
 }
 
 // fileAccess is how the address of an InfraEnv's files proves that its bearer may have them.
-func (s *Service) fileAccess(config ServiceConfig) func(infraEnvID string) (url.Values, time.Time) {
+func (s *Service) fileAccess(mode auth.Mode, c clock.Clock) func(infraEnvID string) (url.Values, time.Time) {
 	grant, key := auth.Grant{Scheme: auth.URLAuth}, "api_key"
-	switch config.Auth {
+	switch mode {
 	case auth.RHSSO:
 		grant, key = auth.Grant{Scheme: auth.ImageURLAuth, Lifetime: image.LinkLifetime}, "image_token"
 	case auth.AgentInstallerLocal, auth.Local:
@@ -277,7 +263,7 @@ func (s *Service) fileAccess(config ServiceConfig) func(infraEnvID string) (url.
 		if grant.Lifetime == 0 {
 			return url.Values{key: {token}}, time.Time{}
 		}
-		return url.Values{key: {token}}, config.Clock.Now().Add(grant.Lifetime).Truncate(time.Second)
+		return url.Values{key: {token}}, c.Now().Add(grant.Lifetime).Truncate(time.Second)
 	}
 }
 

@@ -113,7 +113,7 @@ const pullSecret = `{"auths":{"cloud.openshift.com":{"auth":"dXNlcjpwYXNz"},"qua
 func serve(t *testing.T, mode auth.Mode) (*simulator.Service, string) {
 	t.Helper()
 	var address string
-	s, err := simulator.NewService(simulator.ServiceConfig{Clock: clock.Real(), Seed: 1, Auth: mode, PublicURL: func() string { return address }})
+	s, err := simulator.NewService(simulator.ServiceConfig{Clock: clock.Real(), Seed: 1, PublicURL: func() string { return address }}, mode)
 	if err != nil {
 		t.Fatal(err)
 	}

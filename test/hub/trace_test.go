@@ -8,11 +8,10 @@ import (
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 	"github.com/oaictl/oaictl/test/fixture"
-	traces "github.com/oaictl/oaictl/test/trace"
 )
 
 // trace is what an install was like.
-type trace = traces.Trace
+type trace = fixture.Trace
 
 // journal listens to a run.
 type journal struct {
@@ -26,13 +25,13 @@ func (j *journal) take(e install.Event) {
 }
 
 // actions are the keys of what was done.
-func (j *journal) actions() []string { return traces.Actions(j.events) }
+func (j *journal) actions() []string { return fixture.Actions(j.events) }
 
 // kinds are the kinds of the actions that were done, but for particular ones.
-func (j *journal) kinds(cluster *spec.Cluster) []string { return traces.Kinds(j.events, cluster) }
+func (j *journal) kinds(cluster *spec.Cluster) []string { return fixture.Kinds(j.events, cluster) }
 
 // story is what a run told, for a test that failed.
-func (j *journal) story() string { return traces.Story(j.events) }
+func (j *journal) story() string { return fixture.Story(j.events) }
 
 // attempt is one run of oaictl.
 type attempt struct {
@@ -91,7 +90,7 @@ func (x *site) detaches(t testing.TB, plane fixture.Remote) *attempt {
 // saved are the results in a folder. Nobody else may read them.
 func saved(t testing.TB, dir string) []string {
 	t.Helper()
-	names, err := traces.Saved(dir)
+	names, err := fixture.Saved(dir)
 	if err != nil {
 		t.Error(err)
 	}
@@ -105,5 +104,5 @@ func same(t *testing.T, all []backend, run func(*testing.T, backend) trace) {
 	for _, b := range all {
 		names = append(names, b.name)
 	}
-	traces.Same(t, names, func(t *testing.T, i int) trace { return run(t, all[i]) })
+	fixture.Same(t, names, func(t *testing.T, i int) trace { return run(t, all[i]) })
 }

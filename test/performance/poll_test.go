@@ -87,7 +87,7 @@ func everySecond(b *testing.B) (address string) {
 	server := httptest.NewUnstartedServer(nil)
 	service, err := simulator.NewService(simulator.ServiceConfig{
 		Clock: clock.Real(), Seed: 1, MonitorInterval: time.Second, PublicURL: func() string { return server.URL },
-	})
+	}, "")
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -1,14 +1,14 @@
 package real
 
 import (
-	"github.com/oaictl/oaictl/internal/model"
-	"github.com/oaictl/oaictl/pkg/install/spec"
-	"github.com/oaictl/oaictl/test/fixture"
-	"github.com/oaictl/oaictl/test/trace"
 	"os"
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"github.com/oaictl/oaictl/internal/model"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+	"github.com/oaictl/oaictl/test/fixture"
 )
 
 // topologies are the clusters that are installed: every example, and what else a file
@@ -40,7 +40,7 @@ func TestInstall(t *testing.T) {
 			if name == "compact" && all[0].simulated() {
 				all = append(all, bare())
 			}
-			same(t, all, func(t *testing.T, b backend) trace.Trace { return b.installs(t, name, file(t), false) })
+			same(t, all, func(t *testing.T, b backend) fixture.Trace { return b.installs(t, name, file(t), false) })
 		})
 	}
 }
@@ -63,7 +63,7 @@ func TestInstallLate(t *testing.T) {
 }
 
 // installs brings a cluster to its end, and runs once more.
-func (b backend) installs(t *testing.T, name string, cluster *spec.Cluster, late bool) trace.Trace {
+func (b backend) installs(t *testing.T, name string, cluster *spec.Cluster, late bool) fixture.Trace {
 	t.Helper()
 	b.differs(t, name)
 	if name == "redfish" && !b.simulated() && os.Getenv("OAICTL_REAL_IMAGES") == "" {

@@ -6,7 +6,6 @@ import (
 
 	"github.com/oaictl/oaictl/pkg/install/spec"
 	"github.com/oaictl/oaictl/test/fixture"
-	"github.com/oaictl/oaictl/test/trace"
 )
 
 // difference is what is known to end otherwise on some backend, and waits for a later
@@ -37,7 +36,7 @@ func (b backend) differs(t testing.TB, name string) {
 // TestKnownDifferences installs what is known to end otherwise where it does not.
 func TestKnownDifferences(t *testing.T) {
 	begins(t)
-	same(t, backends(t), func(t *testing.T, b backend) trace.Trace {
+	same(t, backends(t), func(t *testing.T, b backend) fixture.Trace {
 		return b.installs(t, "hyperthreading", hyperthreadedControlPlane(t), false)
 	})
 	names := []string{}

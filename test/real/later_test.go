@@ -12,7 +12,6 @@ import (
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 	"github.com/oaictl/oaictl/test/fixture"
-	"github.com/oaictl/oaictl/test/trace"
 )
 
 // optionalWorker is a cluster whose second worker is not required.
@@ -57,7 +56,7 @@ func addsNode(t *testing.T, worker string, file func(backend, testing.TB, string
 			if bind == "early" && all[0].simulated() {
 				all = append(all, bare())
 			}
-			same(t, all, func(t *testing.T, b backend) trace.Trace {
+			same(t, all, func(t *testing.T, b backend) fixture.Trace {
 				if b.hub && !b.simulated() {
 					t.Skip("the service behind a hub asks the cluster itself whether a node has joined, and that of these machines has no API")
 				}

@@ -7,13 +7,13 @@ import (
 	"testing"
 
 	"github.com/oaictl/oaictl/pkg/install"
-	"github.com/oaictl/oaictl/test/trace"
+	"github.com/oaictl/oaictl/test/fixture"
 )
 
 // attempt is one run of oaictl.
 type attempt struct {
 	events []install.Event
-	trace  trace.Trace
+	trace  fixture.Trace
 	result install.Result
 	err    error
 }
@@ -21,9 +21,9 @@ type attempt struct {
 // says is everything that a person is told of the end, and what happened before.
 func (a *attempt) says() string {
 	if a.err == nil {
-		return string(a.result.Verdict) + "\n" + trace.Story(a.events)
+		return string(a.result.Verdict) + "\n" + fixture.Story(a.events)
 	}
-	return a.err.Error() + "\nnext: " + install.NextOf(a.err).String() + "\n" + trace.Story(a.events)
+	return a.err.Error() + "\nnext: " + install.NextOf(a.err).String() + "\n" + fixture.Story(a.events)
 }
 
 // runs is how a cluster is brought to where it is wanted, by a process after the other.
@@ -57,11 +57,11 @@ func (r *runs) with(ctx context.Context, t testing.TB, plane remote) *attempt {
 	}, r.more...)
 	desired := &install.Desired{Spec: r.cluster, Options: install.Options{Run: r.cluster.Metadata.Name, AddNodes: r.nodes}}
 	a.result, a.err = install.New(plane, options...).Run(ctx, desired)
-	files, err := trace.Saved(r.dir)
+	files, err := fixture.Saved(r.dir)
 	if err != nil {
 		t.Error(err)
 	}
-	a.trace.Verdict, a.trace.Code, a.trace.Files, a.trace.Kinds = a.result.Verdict, a.result.ExitCode, files, trace.Kinds(a.events, r.cluster)
+	a.trace.Verdict, a.trace.Code, a.trace.Files, a.trace.Kinds = a.result.Verdict, a.result.ExitCode, files, fixture.Kinds(a.events, r.cluster)
 	return a
 }
 
@@ -100,8 +100,8 @@ func (r *runs) installs(t testing.TB) *attempt {
 func (r *runs) writesNothing(t testing.TB) {
 	t.Helper()
 	r.Forget()
-	if again := r.once(t.Context(), t); again.err != nil || len(r.Written()) > 0 || len(trace.Actions(again.events)) > 0 {
-		t.Errorf("the second run: %v; writes %v; does %v", again.err, r.Written(), trace.Actions(again.events))
+	if again := r.once(t.Context(), t); again.err != nil || len(r.Written()) > 0 || len(fixture.Actions(again.events)) > 0 {
+		t.Errorf("the second run: %v; writes %v; does %v", again.err, r.Written(), fixture.Actions(again.events))
 	}
 }
 
@@ -141,7 +141,7 @@ func (r *runs) sent(t testing.TB, minutes float64) {
 }
 
 // same runs something on backends at once, and compares what it was like.
-func same(t *testing.T, all []backend, run func(*testing.T, backend) trace.Trace) {
+func same(t *testing.T, all []backend, run func(*testing.T, backend) fixture.Trace) {
 	t.Helper()
 	names := make([]string, 0, len(all))
 	for _, b := range all {
@@ -149,7 +149,7 @@ func same(t *testing.T, all []backend, run func(*testing.T, backend) trace.Trace
 		suite.offer(t, b.name)
 	}
 	suite.runs(-1) // it does nothing but by its parts
-	trace.Same(t, names, func(t *testing.T, i int) trace.Trace {
+	fixture.Same(t, names, func(t *testing.T, i int) fixture.Trace {
 		suite.runs(1)
 		return run(t, all[i])
 	})

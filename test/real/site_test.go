@@ -172,8 +172,8 @@ func (x *site) simulate(t testing.TB) {
 	address := "http://" + listener.Addr().String()
 	x.wire = wire{base: address}
 	service, err := simulator.NewService(simulator.ServiceConfig{
-		Clock: x.time, Seed: x.seed, Scenario: x.scenario, PublicURL: func() string { return address }, KubeAPI: x.hub, Auth: x.callers(),
-	})
+		Clock: x.time, Seed: x.seed, Scenario: x.scenario, PublicURL: func() string { return address }, KubeAPI: x.hub,
+	}, x.callers())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,6 @@ import (
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 	"github.com/oaictl/oaictl/test/fixture"
-	"github.com/oaictl/oaictl/test/trace"
 )
 
 // scene reads a scenario of the examples.
@@ -46,7 +45,7 @@ func TestTrouble(t *testing.T) {
 		"worker-lost":          {"ha-workers", install.CodeFailed, "worker-1"},
 	} {
 		part(t, name, func(t *testing.T) {
-			same(t, backends(t), func(t *testing.T, b backend) trace.Trace {
+			same(t, backends(t), func(t *testing.T, b backend) fixture.Trace {
 				x := b.open(t, fixture.Example(t, test.example), scene(t, name))
 				a := x.start(t, false).once(t.Context(), t)
 				if a.trace.Code != int(test.code) || !strings.Contains(a.says(), test.says) {

@@ -28,7 +28,6 @@ import (
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub"
 	"github.com/oaictl/oaictl/test/fixture"
-	"github.com/oaictl/oaictl/test/trace"
 )
 
 // server is the API server of all tests of this package.
@@ -89,10 +88,10 @@ func (c hubCase) resumeOnHub(t *testing.T, left hubState) {
 	}
 	written, a := h.detach(t, c, dir, left.AddNodes)
 	if a.err != nil {
-		t.Fatalf("%v\n%s", a.err, trace.Story(a.events))
+		t.Fatalf("%v\n%s", a.err, fixture.Story(a.events))
 	}
 	if diff := cmp.Diff(left.Then, written); diff != "" {
-		t.Errorf("writes (-earlier build +present build):\n%s\n%s", diff, trace.Story(a.events))
+		t.Errorf("writes (-earlier build +present build):\n%s\n%s", diff, fixture.Story(a.events))
 	}
 	if left.installed() && rewritten(t, dir) {
 		t.Errorf("the results are written anew: %v", filesIn(t, dir))

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/pkg/install"
-	"github.com/oaictl/oaictl/test/trace"
+	"github.com/oaictl/oaictl/test/fixture"
 )
 
 // record writes testdata anew, with the build that the test is part of: the requests of
@@ -70,7 +70,7 @@ func (s *site) settle(t *testing.T, requests []request) state {
 func (s *site) installs(t *testing.T, dir string, addNodes bool) {
 	t.Helper()
 	if a := s.run(t, dir, addNodes, nil); a.err != nil || a.result.Verdict != install.VerdictInstalled {
-		t.Fatalf("ends as %q: %v\n%s", a.result.Verdict, a.err, trace.Story(a.events))
+		t.Fatalf("ends as %q: %v\n%s", a.result.Verdict, a.err, fixture.Story(a.events))
 	}
 }
 

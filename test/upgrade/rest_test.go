@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/oaictl/oaictl/pkg/install"
-	"github.com/oaictl/oaictl/test/trace"
+	"github.com/oaictl/oaictl/test/fixture"
 )
 
 // TestResumeOverREST goes on from every state that an earlier build left on a REST
@@ -47,11 +47,11 @@ func (c testCase) resume(t *testing.T, s *site, requests []request, left stop) {
 	s.plans(t, dir, left)
 	a := s.run(t, dir, left.AddNodes, nil)
 	if a.err != nil || a.result.ExitCode != 0 || a.result.Verdict != install.VerdictInstalled {
-		t.Fatalf("ends as %q: %v\n%s", a.result.Verdict, a.err, trace.Story(a.events))
+		t.Fatalf("ends as %q: %v\n%s", a.result.Verdict, a.err, fixture.Story(a.events))
 	}
 	written := s.written()
 	if diff := cmp.Diff(left.Then, texts(written, request.summary)); diff != "" {
-		t.Errorf("writes (-earlier build +present build):\n%s\n%s", diff, trace.Story(a.events))
+		t.Errorf("writes (-earlier build +present build):\n%s\n%s", diff, fixture.Story(a.events))
 	}
 	known := texts(requests, request.String)
 	for _, r := range written {
@@ -68,7 +68,7 @@ func (c testCase) resume(t *testing.T, s *site, requests []request, left stop) {
 		t.Errorf("results: %s", diff)
 	}
 	if again := s.run(t, dir, left.AddNodes, nil); again.err != nil || len(s.written()) > 0 || rewritten(t, dir) && left.installed() {
-		t.Errorf("a second run ends with %v and is not idle\n%s", again.err, trace.Story(again.events))
+		t.Errorf("a second run ends with %v and is not idle\n%s", again.err, fixture.Story(again.events))
 	}
 }
 

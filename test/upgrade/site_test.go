@@ -58,7 +58,7 @@ func inTime(t *testing.T, c testCase, passing clock.Clock, do func(*testing.T, *
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	s := &site{cluster: c.load(t), late: c.late, ctx: ctx, time: passing}
-	service, err := simulator.NewService(simulator.ServiceConfig{Clock: passing, Seed: 1, PublicURL: func() string { return address }})
+	service, err := simulator.NewService(simulator.ServiceConfig{Clock: passing, Seed: 1, PublicURL: func() string { return address }}, "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -125,8 +125,8 @@ func (o *serveOptions) run(ctx context.Context) error {
 	}
 	address := scheme + listener.Addr().String()
 	service, err := simulator.NewService(simulator.ServiceConfig{
-		Clock: clock.Scaled(o.Speed), Seed: o.Seed, Scenario: trouble, Auth: mode, Release: release, PublicURL: func() string { return address },
-	})
+		Clock: clock.Scaled(o.Speed), Seed: o.Seed, Scenario: trouble, Release: release, PublicURL: func() string { return address },
+	}, mode)
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}

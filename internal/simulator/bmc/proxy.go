@@ -10,7 +10,6 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
@@ -100,11 +99,6 @@ type doors struct {
 	failed       chan error
 	open         context.Context // ends when they are closed
 	shut         context.CancelFunc
-}
-
-func newDoors(ctx context.Context, l net.Listener, c *certificates) *doors {
-	open, shut := context.WithCancel(ctx)
-	return &doors{listener: l, certificates: c, came: make(chan net.Conn), failed: make(chan error, 1), open: open, shut: shut}
 }
 
 func (d *doors) accept() {
@@ -222,10 +216,6 @@ func newCertificates(now time.Time) (*certificates, error) {
 		return nil, fmt.Errorf("read the certificate of the BMCs' authority: %w", err)
 	}
 	return &certificates{from: from, root: root, key: key, made: map[string]*tls.Certificate{}}, nil
-}
-
-func (c *certificates) authority() []byte {
-	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.root.Raw})
 }
 
 func (c *certificates) forName(name string) (*tls.Certificate, error) {

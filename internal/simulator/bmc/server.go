@@ -12,6 +12,7 @@ import (
 	"cmp"
 	"context"
 	_ "embed"
+	"encoding/pem"
 	"fmt"
 	"net"
 	"net/http"
@@ -96,7 +97,9 @@ func (s *Server) System(machine string) *System {
 }
 
 // Certificate is the authority (PEM) that has signed what the controllers show.
-func (s *Server) Certificate() []byte { return s.certificates.authority() }
+func (s *Server) Certificate() []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.certificates.root.Raw})
+}
 
 // at is the controller at host:port, or nil. One whose address has no port answers on the two of Redfish.
 func (s *Server) at(address string) *controller {
@@ -118,7 +121,8 @@ func (s *Server) at(address string) *controller {
 // Serve answers on a listener until ctx ends, and then returns its cause.
 func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	ctx, stop := context.WithCancelCause(ctx)
-	doors := newDoors(ctx, listener, s.certificates)
+	open, shut := context.WithCancel(ctx)
+	doors := &doors{listener: listener, certificates: s.certificates, came: make(chan net.Conn), failed: make(chan error, 1), open: open, shut: shut}
 	server := &http.Server{
 		Handler: &proxy{server: s, doors: doors}, ReadHeaderTimeout: time.Minute,
 		BaseContext: func(net.Listener) context.Context { return context.WithValue(ctx, serverEnds{}, ctx) },

@@ -24,9 +24,6 @@ const emulatorRealm = `Basic realm="Baremetal API"`
 // ownDisk is the emulator's boot target where nobody has set one.
 const ownDisk = "Hdd"
 
-// open says whether anybody may ask a controller: an emulator without an auth file.
-func (c *controller) open() bool { return c.dialect.Emulator && c.user == "" && c.password == "" }
-
 // fault is an error in the emulator's words.
 func fault(w http.ResponseWriter, status int, format string, args ...any) {
 	answer(w, status, object{"error": object{

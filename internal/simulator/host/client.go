@@ -218,10 +218,6 @@ func (l *lookout) host(ctx context.Context, infraEnv, id string, age time.Durati
 	return hostView{}, &statusError{Status: 404, Reason: "the service no longer lists host " + id}
 }
 
-func (l *lookout) infraEnvAt(ctx context.Context, id string, age time.Duration) (infraEnvView, error) {
-	return read[infraEnvView](ctx, l, infraEnvPath(id), age)
-}
-
 // What machines read of the service's objects: as much as a service of any release has.
 
 type hostView struct {

@@ -28,9 +28,7 @@ type installation struct {
 }
 
 // singleNode tells whether the machine becomes a whole cluster by itself.
-func (i *installation) singleNode() bool {
-	return i.args.Role == "bootstrap" && i.args.controlPlanes() == 1
-}
+func (a *installArgs) singleNode() bool { return a.Role == "bootstrap" && a.controlPlanes() == 1 }
 
 // controlPlanes is the number of control plane machines. Old services know of one and of three.
 func (a *installArgs) controlPlanes() int {
@@ -90,7 +88,7 @@ func (l *life) plan(inst *installation) []op {
 	finish := []op{l.sendLogs(inst), l.rebootOp(inst)}
 	var middle []op
 	switch {
-	case inst.singleNode():
+	case inst.args.singleNode():
 		middle = append(l.fetchBootstrap(inst), l.stageOp(inst, models.HostStageWaitingForBootkube, "", l.jitter.of(bootkubeInPlace)))
 		middle = append(middle, write...)
 	case role == "bootstrap":
@@ -130,7 +128,8 @@ func (l *life) stageOp(inst *installation, stage models.HostStage, info string, 
 
 func (l *life) held(ctx context.Context, inst *installation) (time.Duration, bool) {
 	if t := l.trouble(scenario.DoFail); t != nil {
-		return l.fail(ctx, inst, t)
+		reason := t.rule.Args.String("reason", "failed after 3 attempts, last error: exit status 1")
+		return l.fail(ctx, inst, reason, func() { l.finish(t) })
 	}
 	if off := l.trouble(scenario.DoPowerOff); off != nil {
 		l.powerOff(off)
@@ -146,12 +145,7 @@ func (l *life) held(ctx context.Context, inst *installation) (time.Duration, boo
 	return 0, false
 }
 
-func (l *life) fail(ctx context.Context, inst *installation, t *trouble) (time.Duration, bool) {
-	reason := t.rule.Args.String("reason", "failed after 3 attempts, last error: exit status 1")
-	return l.failWith(ctx, inst, reason, func() { l.finish(t) })
-}
-
-func (l *life) failWith(ctx context.Context, inst *installation, reason string, then func()) (time.Duration, bool) {
+func (l *life) fail(ctx context.Context, inst *installation, reason string, then func()) (time.Duration, bool) {
 	if err := l.report(ctx, models.HostStageFailed, reason); err != nil && !refused(err) {
 		return progressRetry, true
 	}
@@ -202,7 +196,7 @@ func (l *life) fetch(inst *installation, path string) op {
 		attempt++
 		l.logf("cannot download: %v", err)
 		if refused(err) && attempt >= tries {
-			wait, _ := l.failWith(ctx, inst, fmt.Sprintf("failed to download %s: HTTP %d", path, status(err)), func() {})
+			wait, _ := l.fail(ctx, inst, fmt.Sprintf("failed to download %s: HTTP %d", path, status(err)), func() {})
 			return wait, false
 		}
 		return progressRetry, false
@@ -303,7 +297,7 @@ func (l *life) bootDisk(ctx context.Context) {
 	l.logf("boots from its disk")
 	l.watch()
 	l.fleet.nodes.Store(l.spec.UUID, newNode(l.fleet.now(), l.jitter.of))
-	if args.Role == "bootstrap" && args.controlPlanes() == 1 {
+	if args.singleNode() {
 		l.fleet.startController(ctx, args)
 	}
 }

@@ -180,7 +180,7 @@ func (l *life) dayHasCome(ctx context.Context) bool {
 	if l.fleet.cfg.Boot == Day1 {
 		return true
 	}
-	ie, err := l.fleet.looks.infraEnvAt(ctx, l.infraEnv(), statusAge)
+	ie, err := read[infraEnvView](ctx, l.fleet.looks, infraEnvPath(l.infraEnv()), statusAge)
 	if err != nil || ie.ClusterID == "" {
 		return err == nil
 	}

@@ -145,7 +145,8 @@ func NewMachine(seed uint64, index int, network Network) (Machine, error) {
 		TPM:          "2.0",
 		Disks:        []Disk{newDisk(id, 0, "sda")},
 		NICs: []NIC{{
-			Name: "eth0", MAC: id.mac(), MTU: 1500, SpeedMbps: 10000, Carrier: true,
+			Name: "eth0", MTU: 1500, SpeedMbps: 10000, Carrier: true,
+			MAC: fmt.Sprintf("52:54:00:%02x:%02x:%02x", id[0], id[1], id[2]), // QEMU's range, which belongs to no maker of hardware
 		}},
 	}
 	m.BMC = netip.AddrFrom4([4]byte{10, 46, byte(index >> 8), byte(index)}).Next()
@@ -253,9 +254,6 @@ func (h hardwareID) uuid() string {
 	id[6], id[8] = id[6]&0x0f|0x40, id[8]&0x3f|0x80
 	return id.String()
 }
-
-// mac is in the range that QEMU uses, which belongs to no maker of hardware.
-func (h hardwareID) mac() string { return fmt.Sprintf("52:54:00:%02x:%02x:%02x", h[0], h[1], h[2]) }
 
 // Want is what a file says about a machine; what is left empty is made up.
 type Want struct {

@@ -82,7 +82,8 @@ func (h *hub) boot(ctx context.Context, host, env, agent *objects.Object) error 
 		notes := labels.Merge(host.GetAnnotations(), labels.Set{hubapi.AnnotationBMHInspect: "disabled"})
 		spec, _, _ := unstructured.NestedMap(host.Object, "spec")
 		spec["automatedCleaningMode"] = "disabled"
-		if agent != nil && leaves(objects.Nested(agent, "status", "progress", "currentStage")) {
+		leaving := []string{"Rebooting", "Joined", "Done", "Failed"}
+		if agent != nil && slices.Contains(leaving, objects.Nested(agent, "status", "progress", "currentStage")) {
 			if notes[hubapi.AnnotationBMACManageProvisioned] != yesText {
 				notes[hubapi.AnnotationBMHDetached] = "assisted-service-controller"
 			}
@@ -93,10 +94,6 @@ func (h *hub) boot(ctx context.Context, host, env, agent *objects.Object) error 
 		host.SetAnnotations(notes)
 		host.Object["spec"] = spec
 	})
-}
-
-func leaves(stage string) bool {
-	return slices.Contains([]string{"Rebooting", "Joined", "Done", "Failed"}, stage)
 }
 
 // cool tells whether an image is old enough, and has the host looked at again when it is.

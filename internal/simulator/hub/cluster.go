@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -172,7 +171,7 @@ func (h *hub) syncCluster(ctx context.Context, m *clusterMemory, p *pair) error 
 	if m.id == "" && p.deploy.IsInstalled() {
 		return h.importCluster(ctx, m, p)
 	}
-	if m.rest != nil && !draft(m.rest.Status) {
+	if m.rest != nil && !slices.Contains([]string{"insufficient", "pending-for-input", "ready"}, m.rest.Status) {
 		return nil // the spec is frozen
 	}
 	in, err := h.gather(ctx, p)
@@ -193,10 +192,6 @@ func (h *hub) syncCluster(ctx context.Context, m *clusterMemory, p *pair) error 
 		return err
 	}
 	return h.sendManifests(ctx, m, p)
-}
-
-func draft(state string) bool {
-	return slices.Contains([]string{"insufficient", "pending-for-input", "ready"}, state)
 }
 
 func (h *hub) createCluster(ctx context.Context, m *clusterMemory, in *clusterInputs) error {
@@ -253,8 +248,6 @@ func (h *hub) updateCluster(ctx context.Context, m *clusterMemory, in *clusterIn
 	}
 	return h.readCluster(ctx, m)
 }
-
-func isConflict(err error) bool { return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) }
 
 // specSyncedText is SpecSynced of an AgentClusterInstall in order: no sentence, unlike an Agent's.
 const specSyncedText = "SyncOK"

@@ -21,6 +21,7 @@ import (
 	"sync"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/rest"
 
 	"github.com/oaictl/oaictl/internal/clock"
@@ -106,8 +107,9 @@ func Run(ctx context.Context, c Config) error {
 		return fmt.Errorf("start the simulated hub: %w", err)
 	}
 	h := &hub{
-		config: c, clock: c.Clock, backend: service, keys: map[auth.Grant]string{}, queue: newQueue(), logf: c.Logf,
+		config: c, clock: c.Clock, backend: service, keys: map[auth.Grant]string{}, logf: c.Logf,
 		clusters: map[key]*clusterMemory{}, infraEnvs: map[key]*infraEnvMemory{}, hosts: map[string]*assisted.Host{}, left: map[string]map[string]any{},
+		queue:   &queue{in: map[key]bool{}, later: map[key]time.Time{}, wake: make(chan struct{}, 1)},
 		passed:  map[string]int64{},
 		failing: c.Trouble.BackendErrors,
 	}
@@ -200,7 +202,7 @@ const retryAfter = 10 * time.Second
 
 // again puts an object back that could not be reconciled.
 func (h *hub) again(k key, err error) {
-	if isConflict(err) {
+	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
 		h.queue.after(k, h.clock.Now()) // the watch brings the newer version
 		return
 	}
@@ -241,10 +243,6 @@ type queue struct {
 	in    map[key]bool
 	later map[key]time.Time
 	wake  chan struct{}
-}
-
-func newQueue() *queue {
-	return &queue{in: map[key]bool{}, later: map[key]time.Time{}, wake: make(chan struct{}, 1)}
 }
 
 func (q *queue) add(k key) {

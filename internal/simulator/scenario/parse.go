@@ -21,7 +21,7 @@ func Parse(name string, data []byte) (*Scenario, error) {
 	r := &reader{name: name}
 	docs, problems := yamltree.Parse(data)
 	for _, p := range problems {
-		r.complain(p.At, "%s", strings.Join(slices.DeleteFunc([]string{p.Message, p.Remedy}, isEmpty), "; "))
+		r.complain(p.At, "%s", strings.Join(slices.DeleteFunc([]string{p.Message, p.Remedy}, func(s string) bool { return s == "" }), "; "))
 	}
 	var s *Scenario
 	if len(problems) == 0 {
@@ -32,8 +32,6 @@ func Parse(name string, data []byte) (*Scenario, error) {
 	}
 	return s, nil
 }
-
-func isEmpty(text string) bool { return text == "" }
 
 // reader walks the tree and collects what is wrong on the way.
 type reader struct {

@@ -26,7 +26,7 @@ func simulatedRuns(t *testing.T, marks ...string) []setUp {
 	fast := clock.Scaled(300)
 	server := httptest.NewUnstartedServer(nil)
 	url := "http://" + server.Listener.Addr().String()
-	service, err := simulator.NewService(simulator.ServiceConfig{Clock: fast, Seed: 1, PublicURL: func() string { return url }})
+	service, err := simulator.NewService(simulator.ServiceConfig{Clock: fast, Seed: 1, PublicURL: func() string { return url }}, "")
 	if err != nil {
 		t.Fatal(err)
 	}

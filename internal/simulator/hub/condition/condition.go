@@ -2,13 +2,18 @@
 package condition
 
 import (
+	_ "embed" // conditions.yaml
 	"fmt"
 	"maps"
+	"os"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
 
 	"github.com/oaictl/oaictl/internal/simulator/hub/assisted"
 	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
@@ -26,17 +31,42 @@ type Condition struct {
 	Type, Status, Reason, Message string
 }
 
-// outcome is how a condition is in some states, which are separated by |; without any, in all of them.
-type outcome struct{ states, status, reason, message string }
-
-// inState is a condition by the first of its outcomes that is for a state.
-func inState(kind, state string, all ...outcome) Condition {
-	i := slices.IndexFunc(all, func(o outcome) bool { return o.states == "" || slices.Contains(strings.Split(o.states, "|"), state) })
-	return Condition{kind, all[i].status, all[i].reason, all[i].message}
+// outcome is how a condition is in some states, and where a fact holds; conditions.yaml says how it is read.
+type outcome struct {
+	States  []string `json:"states"`
+	When    string   `json:"when"`
+	Status  string   `json:"status"`
+	Reason  string   `json:"reason"`
+	Message string   `json:"message"`
 }
 
-func unrecognised(state string) outcome {
-	return outcome{"", Unknown, "UnknownStatus", "The installation status is currently not recognized: " + state}
+type kind struct {
+	Type     string    `json:"type"`
+	Outcomes []outcome `json:"outcomes"`
+}
+
+//go:embed conditions.yaml
+var text []byte
+
+var kinds = sync.OnceValue(func() (all struct{ Cluster, Agent []kind }) {
+	if err := yaml.UnmarshalStrict(text, &all); err != nil {
+		panic(err) // the file is part of the program, and every test of the package reads it
+	}
+	return all
+})
+
+// in gives the conditions of an object in a state.
+func in(state string, all []kind, facts map[string]bool, words map[string]string) []Condition {
+	var out []Condition
+	for _, k := range all {
+		i := slices.IndexFunc(k.Outcomes, func(o outcome) bool {
+			return (len(o.States) == 0 || slices.Contains(o.States, state)) && (o.When == "" || facts[o.When])
+		})
+		o := k.Outcomes[i]
+		message := os.Expand(o.Message, func(name string) string { return words[name] })
+		out = append(out, Condition{k.Type, o.Status, o.Reason, message})
+	}
+	return out
 }
 
 // Set merges conditions into those of an object. What is unchanged
@@ -142,68 +172,20 @@ func (v *ClusterView) counted() bool { return v.Registered == v.Want }
 
 // Conditions are an AgentClusterInstall's, in the order in which the service writes them.
 func (v *ClusterView) Conditions() []Condition {
-	return []Condition{
-		v.requirements(), v.validated(), v.completed(),
-		inState("Failed", v.State,
-			outcome{"error", True, "InstallationFailed", "The installation failed: " + v.Info},
-			outcome{"", False, "InstallationNotFailed", "The installation has not failed"}),
-		inState("Stopped", v.State,
-			outcome{"error", True, "InstallationFailed", "The installation has stopped due to error"},
-			outcome{"cancelled", True, "InstallationCancelled", "The installation has stopped because it was cancelled"},
-			outcome{"installed|adding-hosts", True, "InstallationCompleted", "The installation has stopped because it completed successfully"},
-			outcome{"", False, "InstallationNotStopped", "The installation is waiting to start or in progress"}),
-		inState("LastInstallationPreparationFailed", v.Preparation,
-			outcome{"failed", True, "The last installation preparation failed", v.Trouble},
-			outcome{"success", False, "There is no failing prior preparation attempt", ""},
-			outcome{"", False, "Cluster preparation has never been performed for this cluster", ""}),
-	}
+	unapproved := v.Want.Sum() - v.Approved
+	return in(v.State, kinds().Cluster, map[string]bool{
+		"miscounted": !v.counted(), "unsynced": v.Unsynced > 0, "unapproved": unapproved != 0,
+		"unchecked": v.Checks == nil, "held": v.Held,
+		"prepared": v.Preparation == "success", "unprepared": v.Preparation == "failed",
+	}, map[string]string{
+		"state": v.State, "info": v.Info, "checks": complaints(v.Checks), "trouble": v.Trouble,
+		"required": agents(v.Want), "registered": agents(v.Registered),
+		"unsynced": strconv.Itoa(v.Unsynced), "unapproved": strconv.Itoa(unapproved),
+	})
 }
 
-func (v *ClusterView) requirements() Condition {
-	return inState("RequirementsMet", v.State,
-		outcome{"insufficient|pending-for-input", False, "ClusterNotReady", "The cluster is not ready to begin the installation"},
-		v.readiness(),
-		outcome{"preparing-for-installation|installing|installing-pending-user-action|finalizing|adding-hosts", True, "ClusterAlreadyInstalling", "The cluster requirements are met"},
-		outcome{"installed|error", True, "ClusterInstallationStopped", "The cluster installation stopped"},
-		unrecognised(v.State))
-}
-
-// readiness says what keeps a ready cluster from being started, first things first.
-func (v *ClusterView) readiness() outcome {
-	switch {
-	case !v.counted():
-		return outcome{"ready", False, "InsufficientAgents",
-			fmt.Sprintf("The cluster currently requires exactly %d master agents, %d arbiter agents and %d worker agents, "+
-				"but currently registered %d master agents, %d arbiter agents and %d worker agents",
-				v.Want.Masters, v.Want.Arbiters, v.Want.Workers, v.Registered.Masters, v.Registered.Arbiters, v.Registered.Workers)}
-	case v.Unsynced > 0:
-		return outcome{"ready", False, "UnsyncedAgents", fmt.Sprintf("The cluster currently has %d agents with spec error", v.Unsynced)}
-	case v.Approved != v.Want.Sum():
-		return outcome{"ready", False, "UnapprovedAgents", fmt.Sprintf("The installation is pending on the approval of %d agents", v.Want.Sum()-v.Approved)}
-	}
-	return outcome{"ready", True, "ClusterIsReady", "The cluster is ready to begin the installation"}
-}
-
-func (v *ClusterView) validated() Condition {
-	rest := outcome{"", True, "ValidationsPassing", "The cluster's validations are passing"}
-	if v.Checks == nil && v.State != "adding-hosts" {
-		rest = outcome{"", Unknown, "ValidationsUnknown", "The cluster's validations have not yet been calculated"}
-	}
-	return inState("Validated", v.State,
-		outcome{"insufficient", False, "ValidationsFailing", "The cluster's validations are failing: " + complaints(v.Checks)},
-		outcome{"pending-for-input", False, "ValidationsUserPending", "The cluster's validations are pending for user: " + complaints(v.Checks)}, rest)
-}
-
-func (v *ClusterView) completed() Condition {
-	if v.State == "ready" && v.Held {
-		return Condition{"Completed", False, "InstallationOnHold", "The installation is on hold. To unhold set holdInstallation to false"}
-	}
-	return inState("Completed", v.State,
-		outcome{"installed|adding-hosts", True, "InstallationCompleted", "The installation has completed: " + v.Info},
-		outcome{"error", False, "InstallationFailed", "The installation has failed: " + v.Info},
-		outcome{"insufficient|pending-for-input|ready", False, "InstallationNotStarted", "The installation has not yet started"},
-		outcome{"preparing-for-installation|installing|installing-pending-user-action|finalizing", False, "InstallationInProgress", "The installation is in progress: " + v.Info},
-		unrecognised(v.State))
+func agents(c objects.Counts) string {
+	return fmt.Sprintf("%d master agents, %d arbiter agents and %d worker agents", c.Masters, c.Arbiters, c.Workers)
 }
 
 // NoCluster are the conditions of an AgentClusterInstall without a cluster.
@@ -222,71 +204,10 @@ type AgentView struct {
 	Approved    bool
 }
 
-// Texts that stand in several conditions.
-const (
-	bindingText   = "The agent is currently binding to a cluster deployment"
-	unbindingText = "The agent is currently unbinding from a cluster deployment"
-	uncheckedText = "The agent's validations have not yet been calculated"
-	beingPrepared = "preparing-for-installation|preparing-successful|installing|installing-in-progress|installing-pending-user-action"
-)
-
-// outcomes are those of a host that is on its way to a cluster or back, and others.
-func outcomes(others ...outcome) []outcome {
-	return append([]outcome{
-		{"binding", False, "Binding", bindingText},
-		{"unbinding|unbinding-pending-user-action", False, "Unbinding", unbindingText},
-	}, others...)
-}
-
 // Conditions are those of an Agent, in the order in which the service writes them, but for SpecSynced.
 func (v *AgentView) Conditions() []Condition {
-	state := strings.TrimSuffix(v.State, "-unbound")
-	return []Condition{
-		inState("Connected", state,
-			outcome{"disconnected", False, "AgentIsDisconnected", "The agent has not contacted the installation service in some time, user action should be taken"},
-			outcome{"", True, "AgentIsConnected", "The agent's connection to the installation service is unimpaired"}),
-		v.requirements(state), v.validated(state),
-		inState("Installed", state, outcomes(
-			outcome{"installed|added-to-existing-cluster", True, "InstallationCompleted", "The installation has completed: " + v.Info},
-			outcome{"error", False, "InstallationFailed", "The installation has failed: " + v.Info},
-			outcome{"discovering|insufficient|disconnected|pending-for-input|known", False, "InstallationNotStarted", "The installation has not yet started"},
-			outcome{beingPrepared, False, "InstallationInProgress", "The installation is in progress: " + v.Info},
-			unrecognised(v.State))...),
-		v.bound(),
-	}
-}
-
-func (v *AgentView) requirements(state string) Condition {
-	if state == "known" && !v.Approved {
-		return Condition{"RequirementsMet", False, "AgentIsNotApproved", "The agent is not approved"}
-	}
-	return inState("RequirementsMet", state, outcomes(
-		outcome{"known", True, "AgentIsReady", "The agent is ready to begin the installation"},
-		outcome{"discovering|insufficient|disconnected|pending-for-input", False, "AgentNotReady", "The agent is not ready to begin the installation"},
-		outcome{beingPrepared, True, "AgentAlreadyInstalling", "Installation already started and is in progress"},
-		outcome{"installed|error|added-to-existing-cluster", True, "AgentInstallationStopped", "The agent installation stopped"},
-		unrecognised(v.State))...)
-}
-
-func (v *AgentView) validated(state string) Condition {
-	all := outcomes(
-		outcome{"insufficient", False, "ValidationsFailing", "The agent's validations are failing: " + complaints(v.Checks)},
-		outcome{"pending-for-input", False, "ValidationsUserPending", "The agent's validations are pending for user: " + complaints(v.Checks)},
-		outcome{"discovering", Unknown, "ValidationsUnknown", uncheckedText},
-		outcome{"", True, "ValidationsPassing", "The agent's validations are passing"})
-	if v.Checks == nil {
-		all = outcomes(outcome{"", Unknown, "ValidationsUnknown", uncheckedText})
-	}
-	return inState("Validated", state, all...)
-}
-
-func (v *AgentView) bound() Condition {
-	if strings.HasSuffix(v.State, "-unbound") {
-		return Condition{"Bound", False, "Unbound", "The agent is not bound to any cluster deployment"}
-	}
-	return inState("Bound", v.State,
-		outcome{"binding", False, "Binding", bindingText},
-		outcome{"unbinding", False, "Unbinding", unbindingText},
-		outcome{"unbinding-pending-user-action", False, "UnbindingPendingUserAction", "The agent is currently unbinding; Pending host reboot from infraenv image"},
-		outcome{"", True, "Bound", "The agent is bound to a cluster deployment"})
+	state, unbound := strings.CutSuffix(v.State, "-unbound")
+	return in(state, kinds().Agent,
+		map[string]bool{"unbound": unbound, "unapproved": !v.Approved, "unchecked": v.Checks == nil},
+		map[string]string{"state": v.State, "info": v.Info, "checks": complaints(v.Checks)})
 }

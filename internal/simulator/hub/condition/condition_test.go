@@ -1,6 +1,7 @@
 package condition
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -17,6 +18,20 @@ func outline(list []Condition) map[string]string {
 		out[c.Type] = c.Status + " " + c.Reason
 	}
 	return out
+}
+
+// TestConditionsAlways has every condition have a status, and an outcome whatever the state is.
+func TestConditionsAlways(t *testing.T) {
+	for _, k := range slices.Concat(kinds().Cluster, kinds().Agent) {
+		for _, o := range k.Outcomes {
+			if !slices.Contains([]string{True, False, Unknown}, o.Status) || o.Reason == "" {
+				t.Errorf("%s: status %q, reason %q", k.Type, o.Status, o.Reason)
+			}
+		}
+		if last := k.Outcomes[len(k.Outcomes)-1]; last.When != "" || len(last.States) > 0 {
+			t.Errorf("%s: the last outcome is not for all states: %+v", k.Type, last)
+		}
+	}
 }
 
 // TestClusterConditions has one row for each state of a cluster.

@@ -99,7 +99,7 @@ func DropZero(fields map[string]any) {
 	for name, value := range fields {
 		switch v := value.(type) {
 		case map[string]any:
-			if !hasLabels(name) {
+			if name != "agentLabels" && name != "matchLabels" { // a label without a value stays
 				DropZero(v)
 			}
 		case []any:
@@ -116,9 +116,6 @@ func DropZero(fields map[string]any) {
 		}
 	}
 }
-
-// hasLabels tells the structures that are labels: one without a value stays.
-func hasLabels(name string) bool { return name == "agentLabels" || name == "matchLabels" }
 
 // AddFinalizer tells whether it was not there yet.
 func AddFinalizer(o *Object, name string) bool {
