@@ -163,10 +163,7 @@ func rules(t *testing.T, path string) *sourceFile {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var table map[string][]struct {
-		ID       string
-		Verdicts []struct{ Says string }
-	}
+	var table any
 	if err := yaml.Unmarshal(text, &table); err != nil {
 		t.Fatal(err)
 	}
@@ -174,14 +171,23 @@ func rules(t *testing.T, path string) *sourceFile {
 	add := func(text string) {
 		all.Values = append(all.Values, &ast.BasicLit{Kind: token.STRING, Value: strconv.Quote(text)})
 	}
-	for _, list := range table {
-		for _, r := range list {
-			add(r.ID)
-			for _, v := range r.Verdicts {
-				add(v.Says)
+	var walk func(node any)
+	walk = func(node any) {
+		switch node := node.(type) {
+		case []any:
+			for _, item := range node {
+				walk(item)
+			}
+		case map[string]any:
+			for key, item := range node {
+				if text, isText := item.(string); isText && (key == "id" || key == "says") {
+					add(text)
+				}
+				walk(item)
 			}
 		}
 	}
+	walk(table)
 	return &sourceFile{File: &ast.File{Name: ast.NewIdent("rules"), Decls: []ast.Decl{&ast.GenDecl{Tok: token.VAR, Specs: []ast.Spec{all}}}}}
 }
 
