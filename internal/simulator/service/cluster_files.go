@@ -311,25 +311,19 @@ func formFile(c *wire.Call) ([]byte, error) {
 }
 
 func (s *Service) clusterLogsProgress(c *wire.Call, cl *model.Cluster) (wire.Reply, error) {
-	state := logsState(c)
-	if state == "requested" {
-		cl.ControllerLogsStartedAt = model.Millis(s.now())
-	}
-	cl.LogsInfo = state
-	return wire.NoContent()
+	return s.logsProgress(c, &cl.LogsInfo, &cl.ControllerLogsStartedAt)
 }
 
 func (s *Service) hostLogsProgress(c *wire.Call, h *model.Host) (wire.Reply, error) {
-	state := logsState(c)
-	if state == "requested" {
-		h.LogsStartedAt = model.Millis(s.now())
-	}
-	h.LogsInfo = state
-	return wire.NoContent()
+	return s.logsProgress(c, &h.LogsInfo, &h.LogsStartedAt)
 }
 
-func logsState(c *wire.Call) string {
-	return string(*wire.Taken[models.LogsProgressParams](c).LogsState)
+func (s *Service) logsProgress(c *wire.Call, info *string, startedAt *model.Millis) (wire.Reply, error) {
+	*info = string(*wire.Taken[models.LogsProgressParams](c).LogsState)
+	if *info == "requested" {
+		*startedAt = model.Millis(s.now())
+	}
+	return wire.NoContent()
 }
 
 // downloadLogs packs what there is: always the events and the cluster itself, and whatever was uploaded.

@@ -42,9 +42,7 @@ func (s *Service) printCluster(c *model.Cluster, d clusterDetail) model.PrintedC
 	if !d.noCounts && !c.Imported {
 		w.TotalHostCount, w.EnabledHostCount = len(c.Hosts), len(c.Hosts)
 		for _, h := range c.Hosts {
-			if model.OneOf(h.State, model.HostKnown) {
-				w.ReadyHostCount++
-			}
+			w.ReadyHostCount += one(h.State == model.HostKnown)
 		}
 	}
 	if d.plain {
@@ -157,8 +155,6 @@ func (s *Service) setUISettings(c *wire.Call, cl *model.Cluster) (wire.Reply, er
 	cl.UISettings = text
 	return wire.Reply{Status: http.StatusOK, Body: []byte(text), RawType: "application/json"}, nil
 }
-
-func (s *Service) listDomains(*wire.Call) (wire.Reply, error) { return wire.OK([]struct{}{}) }
 
 func (s *Service) defaultConfig(*wire.Call) (wire.Reply, error) {
 	type network struct {

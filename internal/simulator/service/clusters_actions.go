@@ -279,16 +279,8 @@ func ignoresHost(c *model.Cluster, id string) bool {
 	return c != nil && ignores(c.IgnoredHostValidations, id, neverIgnoredHost())
 }
 
-func ignoresCluster(c *model.Cluster, id string) bool {
-	return ignores(c.IgnoredClusterValidations, id, neverIgnoredCluster())
-}
-
 func (s *Service) readIgnored(_ *wire.Call, cl *model.Cluster) (wire.Reply, error) {
-	return wire.OK(ignoredValidations(cl))
-}
-
-func ignoredValidations(c *model.Cluster) models.IgnoredValidations {
-	return models.IgnoredValidations{ClusterValidationIds: c.IgnoredClusterValidations, HostValidationIds: c.IgnoredHostValidations}
+	return wire.OK(models.IgnoredValidations{ClusterValidationIds: cl.IgnoredClusterValidations, HostValidationIds: cl.IgnoredHostValidations})
 }
 
 func (s *Service) setIgnored(c *wire.Call) (wire.Reply, error) {
@@ -307,7 +299,7 @@ func (s *Service) setIgnored(c *wire.Call) (wire.Reply, error) {
 		return wire.Reply{}, wire.BadRequest("cannot proceed due to the following errors: %s", strings.Join(problems, "\n"))
 	}
 	cl.IgnoredHostValidations, cl.IgnoredClusterValidations = p.HostValidationIds, p.ClusterValidationIds
-	return wire.Created(ignoredValidations(cl))
+	return wire.Created(p)
 }
 
 func ignoredProblems(kind, text string, known func(id string) bool, never []string) []string {

@@ -117,8 +117,6 @@ func listParam(q url.Values, name string) []string {
 	return slices.DeleteFunc(strings.Split(values[len(values)-1], ","), func(part string) bool { return part == "" })
 }
 
-func (q eventQuery) scoped() bool { return q.clusterID != "" || q.infraEnvID != "" || q.hostID != "" }
-
 // scope tells whether the event is about what was asked for, before severities and paging.
 func (q eventQuery) scope(e *event) bool {
 	switch {
@@ -176,7 +174,7 @@ func (s *Service) listEvents(c *wire.Call) (wire.Reply, error) {
 		}
 	}
 	total := len(found)
-	if !q.scoped() {
+	if q.clusterID == "" && q.infraEnvID == "" && q.hostID == "" {
 		total = 0
 	}
 	if q.clusterID == "" {

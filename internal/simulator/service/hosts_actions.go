@@ -66,7 +66,10 @@ func (s *Service) unbindHost(c *wire.Call, h *model.Host) (wire.Reply, error) {
 		model.HostInstalling, model.HostInProgress, model.HostPendingUser) {
 		return wire.Reply{}, wire.Conflict("Cannot unbind Host %s while it is in the middle of installing.", h.ID) // which a hub's operator does not ask
 	}
-	if err := s.unbind(h, s.reclaims(c)); err != nil {
+	// The operator of a hub says by a parameter of its own, since the real operator and service
+	// are one process, that it has put an agent on the host's node, to boot it into the discovery image.
+	reclaim := s.cfg.KubeAPI && c.URL.Query().Get("reclaim") == "true"
+	if err := s.unbind(h, reclaim); err != nil {
 		s.noteHost(h, "host_unbind_failed", severityError, "Failed to unbind host %s to cluster: %s", h.ID, err)
 		return wire.Reply{}, err
 	}
@@ -115,13 +118,6 @@ func stateOnLeaving(h *model.Host) string {
 		return model.HostUnbindingPending
 	}
 	return ""
-}
-
-// reclaims tells whether the operator of a hub has put an agent on the node of a host that
-// is unbound, to boot it into the discovery image. It says so by a parameter of its own:
-// the real operator and service are one process.
-func (s *Service) reclaims(c *wire.Call) bool {
-	return s.cfg.KubeAPI && c.URL.Query().Get("reclaim") == "true"
 }
 
 func (s *Service) installHost(_ *wire.Call, h *model.Host) (wire.Reply, error) {

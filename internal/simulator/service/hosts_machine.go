@@ -132,8 +132,8 @@ func read[T any](kind, output string, take func(T)) error {
 
 func (s *Service) takeInventory(h *model.Host, output string) error {
 	if !model.HostEvaluated(h.State) {
-		return wire.Refuse(http.StatusInternalServerError,
-			"Host is in %s state, host can be updated only in one of %s states", h.State, model.InString(inventoryStates()))
+		states := append(model.HostChangeableStates(), model.HostPreparationFailed)
+		return wire.Refuse(http.StatusInternalServerError, "Host is in %s state, host can be updated only in one of %s states", h.State, model.InString(states))
 	}
 	inv, err := model.ParseInventory(output)
 	if err != nil {
@@ -156,10 +156,6 @@ func (s *Service) countInterfaces(h *model.Host, inv *model.Inventory) {
 	types := append([]string{}, inv.Virtual...)
 	s.measure(h, "nic.virtual_interfaces", map[string]any{"count": len(types), "types": types})
 	s.measure(h, "nic.physical_interfaces", map[string]any{"count": len(inv.Interfaces)})
-}
-
-func inventoryStates() []string {
-	return append(model.HostChangeableStates(), model.HostPreparationFailed)
 }
 
 // chooseDisk takes the user's disk, else the one before, else the best.

@@ -135,7 +135,7 @@ func imageOf(e *model.InfraEnv) ImageRequest {
 func (s *Service) listInfraEnvs(c *wire.Call) (wire.Reply, error) {
 	id, owner := c.URL.Query().Get("cluster_id"), c.URL.Query().Get("owner")
 	list := []model.PrintedInfraEnv{}
-	for _, e := range s.infraEnvsInOrder() {
+	for _, e := range inOrder(s.infraEnvOrder, s.infraEnvs) {
 		if (id == "" || e.ClusterID == id) && (owner == "" || e.UserName == owner) && c.Sees(e.UserName) {
 			list = append(list, e.PrintedInfraEnv)
 		}

@@ -129,16 +129,16 @@ func forceSchedulable(c *model.Cluster) {
 	c.SchedulableMastersForced = new(c.ControlPlaneCount != 0 && validate.WorkersAsked(c) < 2)
 }
 
-// inputChecks are the validations that only the user's input can fulfil.
-func inputChecks() []string {
-	return []string{"machine-cidr-defined", "cluster-cidr-defined", "service-cidr-defined", "api-vips-defined",
-		"ingress-vips-defined", "dns-domain-defined", "pull-secret-set"}
-}
-
 // moveIdle decides the state of a cluster that nobody has told to install.
 func (s *Service) moveIdle(c *model.Cluster) {
-	hinders := func(o model.Check) bool { return !model.Good(o.Status) && !ignoresCluster(c, o.ID) }
-	awaitsInput := func(o model.Check) bool { return hinders(o) && slices.Contains(inputChecks(), o.ID) }
+	hinders := func(o model.Check) bool {
+		return !model.Good(o.Status) && !ignores(c.IgnoredClusterValidations, o.ID, neverIgnoredCluster())
+	}
+	// Only the user's input can fulfil these.
+	awaitsInput := func(o model.Check) bool {
+		return hinders(o) && model.OneOf(o.ID, "machine-cidr-defined", "cluster-cidr-defined", "service-cidr-defined",
+			"api-vips-defined", "ingress-vips-defined", "dns-domain-defined", "pull-secret-set")
+	}
 	switch {
 	case slices.ContainsFunc(c.Checks.List, awaitsInput):
 		s.setCluster(c, model.ClusterPendingInput, model.InfoInputRequired)

@@ -14,7 +14,9 @@ import (
 
 func (s *Service) tickHost(h *model.Host, names map[string]int) {
 	if h.State == model.HostReclaiming {
-		s.checkReclaim(h)
+		if s.since(h.StatusUpdatedAt) > reclaimLimit { // it does not come back
+			s.setHost(h, model.HostUnbindingPending, model.InfoUnbinding)
+		}
 		return
 	}
 	if model.OneOf(h.State, model.HostResettingPending, model.HostUnbindingPending, model.HostBinding, model.HostUnbinding, model.HostAdded) {
@@ -37,13 +39,6 @@ func (s *Service) tickHost(h *model.Host, names map[string]int) {
 
 // reclaimLimit is how long a node may take to boot into the discovery image.
 const reclaimLimit = time.Hour
-
-// checkReclaim gives up on a node that does not come back.
-func (s *Service) checkReclaim(h *model.Host) {
-	if s.since(h.StatusUpdatedAt) > reclaimLimit {
-		s.setHost(h, model.HostUnbindingPending, model.InfoUnbinding)
-	}
-}
 
 func (s *Service) refreshHostNow(h *model.Host) {
 	if h.Cluster == nil {
@@ -80,16 +75,12 @@ func (s *Service) checkSilence(h *model.Host) bool {
 	return true
 }
 
-// advisory are the validations that warn and hinder nothing.
-func advisory(id string) bool {
-	return model.OneOf(id, "ntp-synced", "release-domain-name-resolved-correctly", "mtu-valid", "inventory-not-partially-truncated",
-		"container-images-available")
-}
-
 // hindered tells whether some outcome keeps the host from being installed.
 func hindered(h *model.Host) bool {
 	return slices.ContainsFunc(h.Checks.List, func(o model.Check) bool {
-		return !model.Good(o.Status) && !advisory(o.ID) && !(h.Cluster != nil && ignoresHost(h.Cluster, o.ID))
+		advisory := model.OneOf(o.ID, "ntp-synced", "release-domain-name-resolved-correctly", "mtu-valid",
+			"inventory-not-partially-truncated", "container-images-available")
+		return !model.Good(o.Status) && !advisory && !ignoresHost(h.Cluster, o.ID)
 	})
 }
 
@@ -98,13 +89,14 @@ func failingChecks(h *model.Host) string { return strings.Join(h.Checks.Failures
 // moveHost decides the state of a host that is not being installed.
 func (s *Service) moveHost(h *model.Host) {
 	lacks := func(id string) bool { return !model.Good(h.Checks.Status(id)) && !ignoresHost(h.Cluster, id) }
+	hardware := []string{"has-min-cpu-cores", "has-min-memory", "has-min-valid-disks", "compatible-with-cluster-platform", "disk-encryption-requirements-satisfied"}
 	switch {
 	case h.MediaStatus == "disconnected":
 		s.setHost(h, model.HostDisconnected, model.InfoMediaDisconnected)
 	case s.checkSilence(h):
 	case h.Inv == nil:
 		s.setHost(h, model.HostDiscovering, model.InfoDiscovering)
-	case slices.ContainsFunc(hardwareChecks(), lacks):
+	case slices.ContainsFunc(hardware, lacks):
 		s.setHost(h, model.HostInsufficient, model.InfoMinimumHardware+failingChecks(h))
 	case !model.Good(h.Checks.Status("machine-cidr-defined")):
 		s.setHost(h, model.HostPendingInput, model.InfoWaitingForInput+failingChecks(h))
@@ -120,10 +112,6 @@ func (s *Service) moveHost(h *model.Host) {
 	default:
 		s.setHost(h, model.HostKnown, model.InfoKnown)
 	}
-}
-
-func hardwareChecks() []string {
-	return []string{"has-min-cpu-cores", "has-min-memory", "has-min-valid-disks", "compatible-with-cluster-platform", "disk-encryption-requirements-satisfied"}
 }
 
 // movePoolHost is the same for a host that belongs to no cluster.

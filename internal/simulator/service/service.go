@@ -153,12 +153,10 @@ func (s *Service) publicOr(protected http.Handler) http.Handler {
 // ServeHTTP implements http.Handler for /api/assisted-install, /ready and /health.
 func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Date", s.date())
-	s.withFaults(http.HandlerFunc(s.answer)).ServeHTTP(w, r)
-}
-
-func (s *Service) answer(w http.ResponseWriter, r *http.Request) {
-	defer clock.Working(s.cfg.Clock)()
-	s.handler.ServeHTTP(w, r)
+	s.withFaults(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer clock.Working(s.cfg.Clock)()
+		s.handler.ServeHTTP(w, r)
+	})).ServeHTTP(w, r)
 }
 
 // Run evaluates clusters and hosts on every tick until ctx is done, and returns its cause.
@@ -186,10 +184,7 @@ func (s *Service) newID() string {
 }
 
 func (s *Service) getCluster(id string) (*model.Cluster, error) {
-	if c := s.clusters[id]; c != nil {
-		return c, nil
-	}
-	return nil, wire.NotFound("Failed to get cluster %s: record not found", id)
+	return s.storedCluster(id, "Failed to get cluster "+id+": record not found")
 }
 
 // storedCluster is getCluster for those operations that tell of the database what it is that is not there.
@@ -214,11 +209,10 @@ func (s *Service) getHost(infraEnvID, id string) (*model.Host, error) {
 	return nil, wire.NotFound("failed to get host %s in infra_env %s: record not found", id, infraEnvID)
 }
 
-// The clusters, infra-envs and hosts, in the order in which they were made.
+// The clusters and hosts, in the order in which they were made.
 
-func (s *Service) clustersInOrder() []*model.Cluster   { return inOrder(s.clusterOrder, s.clusters) }
-func (s *Service) infraEnvsInOrder() []*model.InfraEnv { return inOrder(s.infraEnvOrder, s.infraEnvs) }
-func (s *Service) hostsInOrder() []*model.Host         { return inOrder(s.hostOrder, s.hosts) }
+func (s *Service) clustersInOrder() []*model.Cluster { return inOrder(s.clusterOrder, s.clusters) }
+func (s *Service) hostsInOrder() []*model.Host       { return inOrder(s.hostOrder, s.hosts) }
 
 func inOrder[T any](keys []string, all map[string]*T) []*T {
 	list := make([]*T, 0, len(keys))

@@ -22,10 +22,12 @@ func (s *Service) knowledgeRoutes(r *router) {
 	platform := wire.Choice("platform_type", "baremetal", "none", "nutanix", "vsphere", "external")
 	r.on("GET /v2/support-levels/features", s.features, version, arch, platform)
 	r.on("GET /v2/support-levels/features/detailed", s.detailedFeatures, version, arch, platform)
-	r.on("GET /v2/support-levels/architectures", s.architectures, version)
+	r.on("GET /v2/support-levels/architectures", func(c *wire.Call) (wire.Reply, error) {
+		return wire.OK(map[string]any{"architectures": versions.ArchitectureLevels(featureQuery(c).OpenshiftVersion)})
+	}, version)
 	r.on("GET /v2/supported-operators", s.operators)
 	r.on("GET /v2/supported-operators/{operator_name}", s.operatorProperties)
-	r.on("GET /v2/operators/bundles", s.bundles, arch, platform)
+	r.on("GET /v2/operators/bundles", func(c *wire.Call) (wire.Reply, error) { return wire.OK(versions.Bundles(featureQuery(c))) }, arch, platform)
 	r.on("GET /v2/operators/bundles/{id}", s.bundle)
 }
 
@@ -53,10 +55,6 @@ func (s *Service) detailedFeatures(c *wire.Call) (wire.Reply, error) {
 	return wire.OK(answer)
 }
 
-func (s *Service) architectures(c *wire.Call) (wire.Reply, error) {
-	return wire.OK(map[string]any{"architectures": versions.ArchitectureLevels(featureQuery(c).OpenshiftVersion)})
-}
-
 func (s *Service) operators(*wire.Call) (wire.Reply, error) {
 	return wire.OK(slices.DeleteFunc(versions.Operators(), func(name string) bool { return !s.cfg.Release.HasOperator(name) }))
 }
@@ -68,10 +66,6 @@ func (s *Service) operatorProperties(c *wire.Call) (wire.Reply, error) {
 		return wire.Reply{}, wire.NotFound("operator %s not found", name)
 	}
 	return wire.OK(properties)
-}
-
-func (s *Service) bundles(c *wire.Call) (wire.Reply, error) {
-	return wire.OK(versions.Bundles(featureQuery(c)))
 }
 
 func (s *Service) bundle(c *wire.Call) (wire.Reply, error) {
@@ -121,19 +115,13 @@ func (s *Service) preflight(_ *wire.Call, cl *model.Cluster) (wire.Reply, error)
 		}
 		needs = append(needs, entry)
 	}
-	control, worker := versions.RoleHardware(cl.OpenshiftVersion, master), workerNeeds(cl.OpenshiftVersion)
+	control, worker := versions.RoleHardware(cl.OpenshiftVersion, master), versions.RoleHardware(cl.OpenshiftVersion, versions.Worker)
+	worker.DiskSpeedMs = versions.RoleHardware(cl.OpenshiftVersion, versions.Master).DiskSpeedMs // as this answer has it
 	control.TPM, worker.TPM = validate.NeedsTPM(cl, model.RoleMaster), validate.NeedsTPM(cl, model.RoleWorker)
 	return wire.OK(map[string]any{
 		"ocp":       map[string]roleNeeds{versions.Master: {Quantitative: control}, versions.Worker: {Quantitative: worker}},
 		"operators": needs,
 	})
-}
-
-// workerNeeds is a worker's hardware with the disk speed that the control plane needs, as this answer has it.
-func workerNeeds(version string) versions.Hardware {
-	h := versions.RoleHardware(version, versions.Worker)
-	h.DiskSpeedMs = versions.RoleHardware(version, versions.Master).DiskSpeedMs
-	return h
 }
 
 // operation is a request whose body, or whose whole path, not every release of the service knows.

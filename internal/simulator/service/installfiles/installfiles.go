@@ -89,10 +89,13 @@ func Add(c *model.Cluster, text string) {
 	c.Objects["metadata.json"] = []byte(model.InString(map[string]any{
 		"clusterName": c.Name, "clusterID": c.OpenshiftClusterID, "infraID": c.Name + "-" + c.ID[:5]}))
 	overrides := fmt.Sprintf("apiVersion: config.openshift.io/v1\nkind: ClusterVersion\nmetadata:\n  namespace: openshift-cluster-version\n  name: version\nspec:\n  clusterID: %s\n", c.OpenshiftClusterID)
-	c.Objects["bootstrap.ign"] = ignitionWith(ignitionFile{
-		Path:     "/opt/openshift/manifests/cvo-overrides.yaml",
-		Contents: ignitionSource{"data:text/plain;charset=utf-8;base64," + base64.StdEncoding.EncodeToString([]byte(overrides))},
-	})
+	c.Objects["bootstrap.ign"] = []byte(model.InString(ignitionConfig{
+		Ignition: ignitionHead{Version: "3.1.0"},
+		Storage: ignitionStorage{[]ignitionFile{{
+			Path:     "/opt/openshift/manifests/cvo-overrides.yaml",
+			Contents: ignitionSource{"data:text/plain;charset=utf-8;base64," + base64.StdEncoding.EncodeToString([]byte(overrides))},
+		}}},
+	}))
 	roles := []string{model.RoleMaster, model.RoleWorker}
 	if c.ControlPlaneCount == 2 {
 		roles = append(roles, model.RoleArbiter)
@@ -124,10 +127,6 @@ type (
 		Source string `json:"source"`
 	}
 )
-
-func ignitionWith(files ...ignitionFile) []byte {
-	return []byte(model.InString(ignitionConfig{Ignition: ignitionHead{Version: "3.1.0"}, Storage: ignitionStorage{files}}))
-}
 
 // PointerIgnition is what a disk gets: it fetches the rest from url, and sets a host name if given.
 func PointerIgnition(url, hostname string) []byte {

@@ -70,11 +70,6 @@ func (inv *Inventory) InAny(networks []MachineNetwork) (Address, bool) {
 	return Address{}, false
 }
 
-// serviceReasons are the starts of the service's own reasons, which are judged anew each time.
-func serviceReasons() []string {
-	return []string{"Disk is too small (disk only has", "Drive type is ", "Multipath device has path of unsupported type"}
-}
-
 func validDriveTypes(arch string) []string {
 	types := []string{"HDD", "SSD", "Multipath", "iSCSI", "RAID"}
 	if arch == "x86_64" {
@@ -92,10 +87,12 @@ func (inv *Inventory) JudgeDisks(minGB int64) {
 	if inv.CPU != nil {
 		arch = inv.CPU.Architecture
 	}
+	// Reasons that start like these are the service's own, and judged anew each time.
+	own := []string{"Disk is too small (disk only has", "Drive type is ", "Multipath device has path of unsupported type"}
 	for _, d := range inv.Disks {
 		var reasons []string
 		for _, r := range d.InstallationEligibility.NotEligibleReasons {
-			if !slices.ContainsFunc(serviceReasons(), func(own string) bool { return strings.HasPrefix(r, own) }) {
+			if !slices.ContainsFunc(own, func(start string) bool { return strings.HasPrefix(r, start) }) {
 				reasons = append(reasons, r)
 			}
 		}

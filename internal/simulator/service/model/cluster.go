@@ -66,9 +66,7 @@ func (c *Cluster) IsSingle() bool { return c.ControlPlaneCount == 1 }
 func (c *Cluster) IsDay2() bool { return c.Kind == KindAddHosts }
 
 // UserManaged says that the user brings load balancer and DNS.
-func (c *Cluster) UserManaged() bool {
-	return c.UserManagedNetworking != nil && *c.UserManagedNetworking
-}
+func (c *Cluster) UserManaged() bool { return Value(c.UserManagedNetworking) }
 
 // UserBalanced says that the user brings the load balancer alone.
 func (c *Cluster) UserBalanced() bool {

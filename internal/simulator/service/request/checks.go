@@ -165,7 +165,7 @@ func checkVips(c *model.Cluster, api, ingress []model.VIP) error {
 	if c.UserManaged() {
 		return wire.BadRequest("API VIPs cannot be set with User Managed Networking")
 	}
-	if c.VipDHCPAllocation != nil && *c.VipDHCPAllocation {
+	if c.AllocatesVips() {
 		return wire.BadRequest("Setting API VIPs is forbidden when cluster is in vip-dhcp-allocation mode")
 	}
 	if len(api) != len(ingress) {

@@ -53,11 +53,16 @@ func CheckChoices(network, hyperthreading *string, d *models.DiskEncryption) err
 // FillCluster checks the parameters in the service's order and writes them into the cluster.
 func FillCluster(c *model.Cluster, p *ClusterCreateParams) error {
 	for _, part := range []func(*model.Cluster, *ClusterCreateParams) error{
-		fillVersion, fillTopology, fillPlatform, fillIdentity, fillNetworks, fillProxy, fillOptions, fillOperators,
+		fillVersion, fillTopology, fillPlatform, fillIdentity, fillNetworks, fillProxy, fillOptions,
 	} {
 		if err := part(c, p); err != nil {
 			return err
 		}
+	}
+	console := models.MonitoredOperator{ClusterID: strfmt.UUID(c.ID), Name: "console", OperatorType: models.OperatorTypeBuiltin, TimeoutSeconds: 3600}
+	c.MonitoredOperators = []model.Operator{{MonitoredOperator: console}}
+	if err := chooseOperators(c, p.OlmOperators, p.OperatorBundles); err != nil {
+		return err
 	}
 	recordFirstUses(c)
 	return nil
@@ -251,12 +256,6 @@ func ingressVipsFrom(list []*models.IngressVip, id string) []model.VIP {
 	return each(list, func(v *models.IngressVip) model.VIP {
 		return model.VIP{ClusterID: id, IP: strings.TrimSpace(string(v.IP))}
 	})
-}
-
-func fillOperators(c *model.Cluster, p *ClusterCreateParams) error {
-	console := models.MonitoredOperator{ClusterID: strfmt.UUID(c.ID), Name: "console", OperatorType: models.OperatorTypeBuiltin, TimeoutSeconds: 3600}
-	c.MonitoredOperators = []model.Operator{{MonitoredOperator: console}}
-	return chooseOperators(c, p.OlmOperators, p.OperatorBundles)
 }
 
 // chooseOperators replaces the OLM operators: asked for, bundles', and what they depend on.

@@ -55,7 +55,8 @@ func (s Maker) For(h *model.Host) []models.Step {
 		return []models.Step{inventoryStep()}
 	case model.HostInsufficient, model.HostPendingInput, model.HostKnown, model.HostPreparationFailed:
 		if h.Kind == model.KindAddedHost {
-			return s.day2Steps(h, inventoryStep())
+			steps := append([]models.Step{inventoryStep()}, s.connectivityStep(h)...)
+			return append(steps, s.Step(StepAPIVip, model.InString(IgnitionRequest(h))), s.ntpStep(h), s.domainStep(h))
 		}
 		return s.day1Steps(h, inventoryStep())
 	case model.HostDisconnected, model.HostDisconnectedUnbound:
@@ -94,11 +95,6 @@ func (s Maker) day1Steps(h *model.Host, inv models.Step) []models.Step {
 		steps = append(steps, s.Step(StepVips, model.InString(vipQuestions(c))))
 	}
 	return steps
-}
-
-func (s Maker) day2Steps(h *model.Host, inv models.Step) []models.Step {
-	steps := append([]models.Step{inv}, s.connectivityStep(h)...)
-	return append(steps, s.Step(StepAPIVip, model.InString(IgnitionRequest(h))), s.ntpStep(h), s.domainStep(h))
 }
 
 // Step is a step of a kind, with an id of its own.

@@ -25,8 +25,8 @@ type clusterCheck struct {
 
 // Cluster judges a cluster.
 func Cluster(c *model.Cluster) []model.Check {
-	e := &clusterCheck{c: c, machine: c.MachineNetworks}
-	return append(clusterSubject().judge(e, rules().Cluster), e.operators()...)
+	e, s := &clusterCheck{c: c, machine: c.MachineNetworks}, clusterSubject()
+	return append(s.judge(e, rules().Cluster), s.operators(e, c, rules().ClusterOperators)...)
 }
 
 var clusterSubject = sync.OnceValue(func() subject[*clusterCheck] {
@@ -48,8 +48,10 @@ func clusterFacts() map[string]func(*clusterCheck) bool {
 				return !model.OneOf(h.State, model.HostKnown, model.HostPreparing, model.HostPrepared)
 			})
 		},
-		"discovered": (*clusterCheck).discovered,
-		"single":     func(e *clusterCheck) bool { return e.c.IsSingle() },
+		"discovered": func(e *clusterCheck) bool {
+			return slices.ContainsFunc(e.c.Hosts, func(h *model.Host) bool { return h.Inv != nil })
+		},
+		"single": func(e *clusterCheck) bool { return e.c.IsSingle() },
 		"soleMaster": func(e *clusterCheck) bool {
 			masters, _, workers := castRoles(e.c)
 			return masters == 1 && workers == 0
@@ -80,6 +82,18 @@ func clusterFacts() map[string]func(*clusterCheck) bool {
 		},
 		"asManyServiceNetworks": func(e *clusterCheck) bool { return len(e.c.ClusterNetworks) == len(e.c.ServiceNetworks) },
 		"clocksApart":           (*clusterCheck).clocksApart,
+		"storersUnknown": func(e *clusterCheck) bool {
+			return slices.ContainsFunc(storing(e.c), func(h *model.Host) bool { return h.Inv == nil })
+		},
+		"enoughStorers": func(e *clusterCheck) bool {
+			lacks := func(h *model.Host) bool { return spareDisks(h, storageDiskGB) == 0 }
+			return len(slices.DeleteFunc(storing(e.c), lacks)) >= storageHosts
+		},
+		"enoughAIWorkers": func(e *clusterCheck) bool { return WorkersAsked(e.c) >= minAIWorkers },
+		"gpus": func(e *clusterCheck) bool {
+			return slices.ContainsFunc(e.c.Hosts, func(h *model.Host) bool { return h.Inv != nil && len(h.Inv.Gpus) > 0 })
+		},
+		"gpuOperator": func(e *clusterCheck) bool { return e.c.HasOperator("nvidia-gpu") || e.c.HasOperator("amd-gpu") },
 	}
 }
 
@@ -93,12 +107,14 @@ func clusterValues() map[string]func(*clusterCheck) any {
 		"calculationProblems": (*clusterCheck).calculationProblems,
 		"prefixProblem":       (*clusterCheck).prefixProblem,
 		"overlap":             (*clusterCheck).overlap,
+		"storageMode":         func(e *clusterCheck) any { return storageMode(e.c) },
+		"storageModeInText":   func(e *clusterCheck) any { return strings.ToLower(storageMode(e.c)) },
+		"storageHosts":        func(*clusterCheck) any { return storageHosts },
+		"storageDisk":         func(*clusterCheck) any { return storageDiskGB },
+		"workers":             func(e *clusterCheck) any { return WorkersAsked(e.c) },
+		"leastAIWorkers":      func(*clusterCheck) any { return minAIWorkers },
 		"clockTolerance":      func(*clusterCheck) any { return int(clockTolerance.Minutes()) },
 	}
-}
-
-func (e *clusterCheck) discovered() bool {
-	return slices.ContainsFunc(e.c.Hosts, func(h *model.Host) bool { return h.Inv != nil })
 }
 
 // machineNetworkNeeded says that the machine network counts: a user's own network is none of

@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net/netip"
@@ -49,15 +50,12 @@ type hostCheck struct {
 // Host judges a host. names counts the host names of its cluster.
 func Host(h *model.Host, names map[string]int, now time.Time) []model.Check {
 	e := &hostCheck{h: h, c: h.Cluster, need: Requirements(h.Cluster, h.EffectiveRole()), names: names, now: now}
-	list := hostSubject().judge(e, rules().Host)
+	s := hostSubject()
+	list := s.judge(e, rules().Host)
 	if e.c == nil {
 		return list
 	}
-	for _, o := range Operators() {
-		status, message := e.operator(o)
-		list = append(list, model.Check{Category: catOperators, ID: o.ID, Status: status, Message: message})
-	}
-	return list
+	return append(list, s.operators(e, e.c, rules().HostOperators)...)
 }
 
 // How far a host's clock may be from the service's.
@@ -70,16 +68,7 @@ const (
 const memoryTolerance = 100
 
 var hostSubject = sync.OnceValue(func() subject[*hostCheck] {
-	return subject[*hostCheck]{facts: hostFacts(), values: hostValues(), computed: map[string]func(*hostCheck) (string, string){
-		"api-domain-name-resolved-correctly": func(e *hostCheck) (string, string) { return e.resolves("api.", "api.", "API load balancer") },
-		"api-int-domain-name-resolved-correctly": func(e *hostCheck) (string, string) {
-			return e.resolves("api-int.", "api-int.", "internal API load balancer")
-		},
-		"apps-domain-name-resolved-correctly": func(e *hostCheck) (string, string) {
-			return e.resolves("console-openshift-console.apps.", "*.apps.", "application ingress")
-		},
-		"dns-wildcard-not-configured": (*hostCheck).wildcard,
-	}}
+	return subject[*hostCheck]{facts: hostFacts(), values: hostValues()}
 })
 
 func hostFacts() map[string]func(*hostCheck) bool {
@@ -146,20 +135,46 @@ func hostFacts() map[string]func(*hostCheck) bool {
 		"inAllNetworks": func(e *hostCheck) bool {
 			return !slices.ContainsFunc(e.c.Before.Machine, func(n model.MachineNetwork) bool { return !e.isIn(n) })
 		},
-		"apiTested":      func(e *hostCheck) bool { return e.h.APICheck != nil },
-		"apiReached":     func(e *hostCheck) bool { return e.h.APICheck.IsSuccess },
-		"inMajority":     (*hostCheck).inMajority,
-		"tooFewHosts":    func(e *hostCheck) bool { return len(e.c.Hosts) < leastGroup(e.c) },
-		"resolutions":    func(e *hostCheck) bool { return e.h.Resolutions != nil },
-		"ntpSynced":      (*hostCheck).ntpSynced,
-		"ntpSources":     func(e *hostCheck) bool { return len(e.h.NTP) > 0 },
-		"clock":          func(e *hostCheck) bool { return e.h.Timestamp != 0 },
-		"clockBehind":    func(e *hostCheck) bool { return e.now.Sub(time.Unix(e.h.Timestamp, 0)) > mostBehind },
-		"clockAhead":     func(e *hostCheck) bool { return time.Unix(e.h.Timestamp, 0).Sub(e.now) > mostAhead },
-		"alone":          (*hostCheck).alone,
+		"apiTested":   func(e *hostCheck) bool { return e.h.APICheck != nil },
+		"apiReached":  func(e *hostCheck) bool { return e.h.APICheck.IsSuccess },
+		"inMajority":  (*hostCheck).inMajority,
+		"tooFewHosts": func(e *hostCheck) bool { return len(e.c.Hosts) < leastGroup(e.c) },
+		"resolutions": func(e *hostCheck) bool { return e.h.Resolutions != nil },
+		"ntpSynced": func(e *hostCheck) bool {
+			return slices.ContainsFunc(e.h.NTP, func(s models.NtpSource) bool { return s.SourceState == models.SourceStateSynced })
+		},
+		"ntpSources":  func(e *hostCheck) bool { return len(e.h.NTP) > 0 },
+		"clock":       func(e *hostCheck) bool { return e.h.Timestamp != 0 },
+		"clockBehind": func(e *hostCheck) bool { return e.now.Sub(time.Unix(e.h.Timestamp, 0)) > mostBehind },
+		"clockAhead":  func(e *hostCheck) bool { return time.Unix(e.h.Timestamp, 0).Sub(e.now) > mostAhead },
+		"alone": func(e *hostCheck) bool {
+			return len(e.c.Hosts) == 1 || e.h.EffectiveRole() == model.RoleAuto || e.h.Kind == model.KindAddedHost
+		},
 		"latencyLimited": func(e *hostCheck) bool { return e.need.LatencyMs != nil },
 		"lossLimited":    func(e *hostCheck) bool { return e.need.PacketLoss != nil },
-		"defaultRoute":   func(e *hostCheck) bool { return e.h.Inv.DefaultRoute() != nil },
+		"imported":       func(e *hostCheck) bool { return e.c.Imported },
+		"apiReachedBySome": func(e *hostCheck) bool {
+			return slices.ContainsFunc(e.c.Hosts, func(h *model.Host) bool { return h.APICheck != nil && h.APICheck.IsSuccess })
+		},
+		"resolvesAPI":           func(e *hostCheck) bool { return e.resolves("api.%s") },
+		"resolvesInternalAPI":   func(e *hostCheck) bool { return e.resolves("api-int.%s") },
+		"resolvesApps":          func(e *hostCheck) bool { return e.resolves("console-openshift-console.apps.%s") },
+		"wildcardAsked":         func(e *hostCheck) bool { return e.asked(wildcardName) },
+		"wildcardAbsoluteAsked": func(e *hostCheck) bool { return e.asked(wildcardAbsolute) },
+		"worker":                func(e *hostCheck) bool { return e.h.EffectiveRole() == model.RoleWorker },
+		"arbiter":               func(e *hostCheck) bool { return e.h.EffectiveRole() == model.RoleArbiter },
+		// schedulable says that the control plane takes ordinary workloads.
+		"schedulable":      func(e *hostCheck) bool { return e.c.IsSingle() || WorkersAsked(e.c) == 0 },
+		"spareDisk":        func(e *hostCheck) bool { return spareDisks(e.h, 0) > 0 },
+		"storageDisk":      func(e *hostCheck) bool { return spareDisks(e.h, storageDiskGB) > 0 },
+		"storesData":       func(e *hostCheck) bool { return storesData(storageMode(e.c), e.h.Role) },
+		"storageRolesOpen": func(e *hostCheck) bool { return e.h.Role == model.RoleAuto && len(e.c.Hosts) != storageHosts },
+		"virtualizes": func(e *hostCheck) bool {
+			return slices.ContainsFunc(e.h.Inv.CPU.Flags, func(flag string) bool { return flag == "vmx" || flag == "svm" })
+		},
+		"enoughCoresForVMs":  func(e *hostCheck) bool { return e.h.Inv.CPU.Count >= e.needForVMs().CPUCores },
+		"enoughMemoryForVMs": func(e *hostCheck) bool { return e.h.Inv.Memory.UsableBytes >= e.needForVMs().RAMMiB<<20 },
+		"defaultRoute":       func(e *hostCheck) bool { return e.h.Inv.DefaultRoute() != nil },
 		// collisionsSearched says that the cluster has looked for addresses that two cards answer at.
 		"collisionsSearched": func(e *hostCheck) bool { return e.c.Before.Searched },
 	}
@@ -204,9 +219,21 @@ func hostValues() map[string]func(*hostCheck) any {
 		"lossyHosts": func(e *hostCheck) any {
 			return e.beyond(func(l *models.L3Connectivity) float64 { return l.PacketLossPercentage }, *e.need.PacketLoss, "%")
 		},
-		"overlap":    (*hostCheck).overlap,
-		"collisions": (*hostCheck).collisions,
+		"baseDomain":        func(e *hostCheck) any { return e.c.BaseDNSDomain },
+		"domain":            func(e *hostCheck) any { return e.domain() },
+		"wildcard":          (*hostCheck).wildcard,
+		"coresForVMs":       func(e *hostCheck) any { return e.needForVMs().CPUCores },
+		"memoryForVMs":      func(e *hostCheck) any { return e.needForVMs().RAMMiB },
+		"usableMemory":      func(e *hostCheck) any { return e.h.Inv.Memory.UsableBytes >> 20 },
+		"storageModeInText": func(e *hostCheck) any { return strings.ToLower(storageMode(e.c)) },
+		"overlap":           (*hostCheck).overlap,
+		"collisions":        (*hostCheck).collisions,
 	}
+}
+
+// needForVMs is what OpenShift Virtualization alone needs.
+func (e *hostCheck) needForVMs() versions.Hardware {
+	return OperatorHardware(e.c.OpenshiftVersion, hardwareRole(e.c, e.h.EffectiveRole()), "cnv")
 }
 
 func (e *hostCheck) platformFits() bool {
@@ -271,10 +298,6 @@ func (e *hostCheck) brokenMTU() any {
 	return ""
 }
 
-func (e *hostCheck) ntpSynced() bool {
-	return slices.ContainsFunc(e.h.NTP, func(s models.NtpSource) bool { return s.SourceState == models.SourceStateSynced })
-}
-
 func (e *hostCheck) failedImages() any {
 	var broken []string
 	for name, r := range e.h.ImageResults {
@@ -284,10 +307,6 @@ func (e *hostCheck) failedImages() any {
 	}
 	slices.Sort(broken)
 	return strings.Join(broken, ",")
-}
-
-func (e *hostCheck) alone() bool {
-	return len(e.c.Hosts) == 1 || e.h.EffectiveRole() == model.RoleAuto || e.h.Kind == model.KindAddedHost
 }
 
 // beyond names the hosts of the same role that a measurement is too high for.
@@ -338,35 +357,9 @@ func (e *hostCheck) collisions() any {
 	return lines.String()
 }
 
-// resolves judges whether the host finds a name of the cluster; shown is the name as people know it.
-func (e *hostCheck) resolves(lookup, shown, target string) (status, message string) {
-	base := e.c.Name + "." + e.c.BaseDNSDomain
-	lookup, shown = lookup+base, shown+base
-	fine := fmt.Sprintf("Domain name resolution for the %s domain was successful or not required", shown)
-	if e.c.Imported {
-		if !slices.ContainsFunc(e.c.Hosts, func(h *model.Host) bool { return h.APICheck != nil && h.APICheck.IsSuccess }) {
-			return model.Pending, fmt.Sprintf("DNS validation for the %s domain cannot be completed at the moment. This could be due to other validations", shown)
-		}
-	} else if !e.c.UserManaged() && !e.c.UserBalanced() {
-		return model.Passed, fine
-	}
-	if e.c.IsSingle() && !e.c.IsDay2() {
-		return model.Passed, fine // the node brings its own name server
-	}
-	if e.c.BaseDNSDomain == "" {
-		return model.Errored, fmt.Sprintf("DNS validation for the %s domain cannot be completed because the cluster does not have base_dns_domain set. Please update the cluster with the correct base_dns_domain", target)
-	}
-	if e.h.Resolutions == nil {
-		return model.Errored, "Error while evaluating DNS resolution on this host"
-	}
-	if all, _ := e.resolved(lookup); len(all) == 0 {
-		return model.Failed, fmt.Sprintf("Couldn't resolve domain name %s on the host. To continue installation, create the necessary DNS entries to resolve this domain name to your cluster's %s IP address", shown, target)
-	}
-	return model.Passed, fine
-}
-
-// resolved are the addresses that a host found for a name; false if it was not asked.
-func (e *hostCheck) resolved(name string) ([]string, bool) {
+// resolved are the addresses that a host found for a name of its cluster; false if it was not asked.
+func (e *hostCheck) resolved(name string) (addresses string, asked bool) {
+	name = fmt.Sprintf(name, e.domain())
 	for _, r := range e.h.Resolutions {
 		if model.Value(r.DomainName) != name {
 			continue
@@ -378,22 +371,33 @@ func (e *hostCheck) resolved(name string) ([]string, bool) {
 		for _, a := range r.IPV6Addresses {
 			all = append(all, a.String())
 		}
-		return all, true
+		return strings.Join(all, ", "), true
 	}
-	return nil, false
+	return "", false
 }
 
-func (e *hostCheck) wildcard() (status, message string) {
-	base := "validateNoWildcardDNS." + e.c.Name + "." + e.c.BaseDNSDomain
-	for _, name := range []string{base, base + "."} {
-		all, found := e.resolved(name)
-		if !found {
-			return model.Errored, "Internal error - DNS wildcard check cannot be performed because the DNS validation result doesn't contain the wildcard domain"
-		}
-		if len(all) > 0 {
-			return model.Failed, fmt.Sprintf("DNS wildcard configuration was detected for domain *.%s.%s - the installation will not be able to complete while this record exists. Please remove it to proceed. The domain resolves to addresses %s",
-				e.c.Name, e.c.BaseDNSDomain, strings.Join(all, ", "))
-		}
-	}
-	return model.Passed, "DNS wildcard check was successful"
+func (e *hostCheck) resolves(name string) bool {
+	addresses, _ := e.resolved(name)
+	return addresses != ""
+}
+
+func (e *hostCheck) domain() string { return e.c.Name + "." + e.c.BaseDNSDomain }
+
+// The names of which a host asks whether any name of the cluster's domain resolves: with a
+// search list, and without.
+const (
+	wildcardName     = "validateNoWildcardDNS.%s"
+	wildcardAbsolute = "validateNoWildcardDNS.%s."
+)
+
+func (e *hostCheck) asked(name string) bool {
+	_, asked := e.resolved(name)
+	return asked
+}
+
+// wildcard are the addresses of the first of both names that resolves.
+func (e *hostCheck) wildcard() any {
+	relative, _ := e.resolved(wildcardName)
+	absolute, _ := e.resolved(wildcardAbsolute)
+	return cmp.Or(relative, absolute)
 }

@@ -34,9 +34,17 @@ type verdict struct {
 	With []string `json:"with"`
 }
 
+// need is what an operator needs; what is judged besides is only where the operator is asked for.
+type need struct {
+	Verdicts []verdict `json:"verdicts"`
+	Besides  []rule    `json:"besides"`
+}
+
 type ruleTable struct {
-	Cluster []rule `json:"cluster"`
-	Host    []rule `json:"host"`
+	Cluster          []rule          `json:"cluster"`
+	ClusterOperators map[string]need `json:"clusterOperators"`
+	Host             []rule          `json:"host"`
+	HostOperators    map[string]need `json:"hostOperators"`
 }
 
 var rules = sync.OnceValue(func() ruleTable {
@@ -73,7 +81,7 @@ func (s subject[E]) holds(e E, conditions []string) bool {
 }
 
 func (s subject[E]) judge(e E, list []rule) []model.Check {
-	checks := make([]model.Check, 0, 72)
+	checks := make([]model.Check, 0, len(list))
 	for _, r := range list {
 		if s.holds(e, r.When) {
 			status, message := s.outcome(e, r)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/versions"
 	"sigs.k8s.io/yaml"
 )
 
@@ -16,8 +17,19 @@ func TestRules(t *testing.T) {
 	if err := yaml.UnmarshalStrict(rulesText, &ruleTable{}); err != nil {
 		t.Fatal(err)
 	}
-	checkRules(t, rules().Cluster, clusterSubject())
-	checkRules(t, rules().Host, hostSubject())
+	checkRules(t, slices.Concat(rules().Cluster, operatorRules(t, rules().ClusterOperators)), clusterSubject())
+	checkRules(t, slices.Concat(rules().Host, operatorRules(t, rules().HostOperators)), hostSubject())
+}
+
+func operatorRules(t *testing.T, needs map[string]need) (list []rule) {
+	t.Helper()
+	for name, n := range needs {
+		if !slices.Contains(versions.Operators(), name) {
+			t.Errorf("no operator %q is known", name)
+		}
+		list = append(append(list, rule{ID: name, Verdicts: n.Verdicts}), n.Besides...)
+	}
+	return list
 }
 
 func checkRules[E any](t *testing.T, list []rule, s subject[E]) {
