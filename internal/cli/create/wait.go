@@ -23,9 +23,6 @@ type waitOptions struct {
 	Timeout     time.Duration
 	UserTimeout time.Duration
 	Every       time.Duration
-
-	until install.Condition
-	text  string // "to be installed", "to have 3 hosts"
 }
 
 // NewWait is `wait`.
@@ -34,16 +31,7 @@ func NewWait(a *base.App) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "wait [cluster] NAME|ID|-f FILE --for installed|ready|hosts=N",
 		Short: "Wait until a cluster is installed, ready, or has enough hosts",
-		RunE: func(command *cobra.Command, given []string) error {
-			if err := o.Read(command, given, "cluster"); err != nil {
-				return err
-			}
-			var err error
-			if o.until, o.text, err = parseCondition(o.For); err != nil {
-				return err
-			}
-			return o.run(command.Context())
-		},
+		RunE:  o.Then(o.run, "cluster"),
 	}
 	flags := command.Flags()
 	o.Declare(flags)
@@ -54,6 +42,7 @@ func NewWait(a *base.App) *cobra.Command {
 	return command
 }
 
+// parseCondition has the condition in words, too: "to be installed", "to have 3 hosts".
 func parseCondition(word string) (until install.Condition, text string, err error) {
 	switch word {
 	case "":
@@ -95,6 +84,10 @@ func connected(hosts []install.Host) int {
 }
 
 func (o *waitOptions) run(ctx context.Context) error {
+	until, text, err := parseCondition(o.For)
+	if err != nil {
+		return err
+	}
 	service, seen, err := base.DialFor(ctx, o.App, o.Target, o.ObserveCluster)
 	if err != nil {
 		return err
@@ -102,11 +95,11 @@ func (o *waitOptions) run(ctx context.Context) error {
 	shown := newProgress(ctx, o.App, o.Clock)
 	installer := service.With(install.WithEvents(shown.Event),
 		install.WithPollInterval(max(o.Every, 100*time.Millisecond)), install.WithTimeouts(o.Timeout, o.UserTimeout))
-	result, failed := installer.Wait(ctx, seen.Observed, o.until)
+	result, failed := installer.Wait(ctx, seen.Observed, until)
 	shown.Close()
 	if fault, is := errors.AsType[*install.Fault](failed); is {
 		ended := *fault
-		ended.Op, ended.On = "wait for", seen.FullName()+" "+o.text
+		ended.Op, ended.On = "wait for", seen.FullName()+" "+text
 		switch {
 		case result.Verdict == install.VerdictFailed:
 			ended.Next = advice.Command("why", seen.Ref.Name)
