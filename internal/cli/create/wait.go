@@ -3,6 +3,7 @@ package create
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -52,7 +53,7 @@ func parseCondition(word string) (until install.Condition, text string, err erro
 			return o.Cluster.State == model.ClusterInstalled || o.Cluster.State == model.ClusterAddingHosts
 		}}, "to be installed", nil
 	case "ready":
-		return install.Condition{Name: word, Met: readyOrFurther}, "to be ready", nil
+		return install.Condition{Name: word, Met: func(o *install.Observed) bool { return slices.Contains(readyOrFurther[:], o.Cluster.State) }}, "to be ready", nil
 	}
 	count, found := strings.CutPrefix(word, "hosts=")
 	n, err := strconv.Atoi(count)
@@ -63,12 +64,8 @@ func parseCondition(word string) (until install.Condition, text string, err erro
 	return install.Condition{Name: hosts, Met: func(o *install.Observed) bool { return connected(o.Hosts) >= n }, Regardless: true}, "to have " + hosts, nil
 }
 
-func readyOrFurther(o *install.Observed) bool {
-	switch o.Cluster.State {
-	case model.ClusterReady, model.ClusterPreparing, model.ClusterInstalling, model.ClusterFinalizing, model.ClusterInstalled, model.ClusterAddingHosts:
-		return true
-	}
-	return false
+var readyOrFurther = [...]install.ClusterState{
+	model.ClusterReady, model.ClusterPreparing, model.ClusterInstalling, model.ClusterFinalizing, model.ClusterInstalled, model.ClusterAddingHosts,
 }
 
 func connected(hosts []install.Host) int {
