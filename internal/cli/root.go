@@ -86,24 +86,17 @@ type commandGroup struct {
 }
 
 func commands(a *base.App) []commandGroup {
+	creating := base.Group("create", "Create a cluster, or the images that its machines boot", create.NewCluster(a), media.NewCreateImages(a))
+	images := iso.NewCommand(a)
+	images.AddCommand(media.NewServe(a))
 	return []commandGroup{
-		{"Install:", []*cobra.Command{createCommand(a), create.NewAddNode(a), agent.NewCommand(a), create.NewPlan(a), create.NewWait(a)}},
+		{"Install:", []*cobra.Command{creating, create.NewAddNode(a), agent.NewCommand(a), create.NewPlan(a), create.NewWait(a)}},
 		{"Look:", []*cobra.Command{create.NewWhy(a), look.NewGet(a), look.NewDescribe(a), download.NewLogs(a), download.NewDownload(a)}},
 		{"Change:", []*cobra.Command{change.NewCancel(a), change.NewReset(a), change.NewDelete(a)}},
 		{"Without a service:", []*cobra.Command{
-			file.NewValidate(a), file.NewRender(a), file.NewConvert(a), file.NewSchema(a), file.NewExplain(a), isoCommand(a), simulator.NewCommand(a), versionCommand(a), completionCommand(a),
+			file.NewValidate(a), file.NewRender(a), file.NewConvert(a), file.NewSchema(a), file.NewExplain(a), images, simulator.NewCommand(a), versionCommand(a), completionCommand(a),
 		}},
 	}
-}
-
-func createCommand(a *base.App) *cobra.Command {
-	return base.Group("create", "Create a cluster, or the images that its machines boot", create.NewCluster(a), media.NewCreateImages(a))
-}
-
-func isoCommand(a *base.App) *cobra.Command {
-	command := iso.NewCommand(a)
-	command.AddCommand(media.NewServe(a))
-	return command
 }
 
 // Main runs the command line argv, program's name first, and returns the exit code. It

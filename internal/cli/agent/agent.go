@@ -59,10 +59,15 @@ func NewCommand(a *base.App) *cobra.Command {
 func NewMediaCommand(a *base.App) *cobra.Command {
 	o := &agentOptions{App: a}
 	root := &cobra.Command{
-		Use:               base.MediaName,
-		Short:             "Carry out the steps of agent-based installation media",
-		Args:              cobra.ArbitraryArgs,
-		RunE:              unknownStep,
+		Use:   base.MediaName,
+		Short: "Carry out the steps of agent-based installation media",
+		Args:  cobra.ArbitraryArgs,
+		RunE: func(command *cobra.Command, given []string) error {
+			if len(given) == 0 { // units that name no step are mistaken
+				return base.Usagef("no step is named")
+			}
+			return base.UnknownSubcommand(command, given)
+		},
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
@@ -79,14 +84,6 @@ func NewMediaCommand(a *base.App) *cobra.Command {
 		}
 	}
 	return root
-}
-
-// unknownStep is an error even without a word: units that name no step are mistaken.
-func unknownStep(command *cobra.Command, given []string) error {
-	if len(given) == 0 {
-		return base.Usagef("no step is named")
-	}
-	return base.UnknownSubcommand(command, given)
 }
 
 func (o *agentOptions) command(s agentStep) *cobra.Command {

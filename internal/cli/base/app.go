@@ -63,20 +63,12 @@ const programName = "oaictl"
 // MediaName is what the units of agent-based media call their client.
 const MediaName = "agent-installer-client"
 
-// mediaSteps are the steps of agent-based media: as commands, and as units call them.
-var mediaSteps = [...][2]string{
-	{"register-cluster", "registerCluster"}, {"register-infraenv", "registerInfraEnv"}, {"configure-hosts", "configure"}, {"import-cluster", "importCluster"},
+var mediaSteps = map[string]string{
+	"register-cluster": "registerCluster", "register-infraenv": "registerInfraEnv", "configure-hosts": "configure", "import-cluster": "importCluster",
 }
 
 // MediaStep is what the units of media call a step, "" where they do not have it.
-func MediaStep(use string) string {
-	for _, step := range mediaSteps {
-		if step[0] == use {
-			return step[1]
-		}
-	}
-	return ""
-}
+func MediaStep(use string) string { return mediaSteps[use] }
 
 // identity is what the program was called as. The one binary answers to five
 // names: as a plugin of kubectl it speaks to a hub unless told otherwise, as

@@ -120,7 +120,8 @@ func (a *App) Prepare(command *cobra.Command) error {
 		return err
 	}
 	a.Globals.typed = typedConnection(command)
-	a.Globals.Given = typedFlags(command)
+	a.Globals.Given = nil
+	command.Flags().Visit(func(flag *pflag.Flag) { a.Globals.Given = append(a.Globals.Given, flag.Name) })
 	if file := command.Flags().Lookup("file"); file != nil && file.Value.String() != "-" {
 		a.Globals.file = file.Value.String()
 	}
@@ -237,12 +238,6 @@ func (g *Globals) CheckFlags(backend string) error {
 	return nil
 }
 
-func typedFlags(command interface{ Flags() *pflag.FlagSet }) []string {
-	var names []string
-	command.Flags().Visit(func(flag *pflag.Flag) { names = append(names, flag.Name) })
-	return names
-}
-
 // NoConfig marks a command that answers even where the configuration is broken.
 const NoConfig = "bare"
 
@@ -281,7 +276,7 @@ func (a *App) applySettings(command *cobra.Command) error {
 
 // setting is the value of a flag that was not given; from is "" where there is none.
 func (a *App) setting(flag string, file *viper.Viper, path string) (value, from string) {
-	names := []string{variableOf(flag)}
+	names := []string{"OAICTL_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))}
 	if flag == "service-url" {
 		names = append(names, "AI_URL") // which users of aicli have set already
 	}
@@ -294,10 +289,6 @@ func (a *App) setting(flag string, file *viper.Viper, path string) (value, from 
 		return file.GetString(flag), path
 	}
 	return "", ""
-}
-
-func variableOf(flag string) string {
-	return "OAICTL_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
 func firstSet(env map[string]string, names ...string) string {

@@ -62,10 +62,8 @@ func (a *App) completed(command string) string {
 	name := a.Identity.Name
 	if name == MediaName {
 		name = programName // which alone has the other commands
-		for _, known := range mediaSteps {
-			if inMedia && step == known[0] {
-				name, command = MediaName, known[1]
-			}
+		if known := MediaStep(step); inMedia && known != "" {
+			name, command = MediaName, known
 		}
 	}
 	words := []string{name}

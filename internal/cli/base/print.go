@@ -156,9 +156,6 @@ func FileFault(op, path string, err error) error {
 	return &install.Fault{Code: install.CodeFailure, Op: op, On: path, Err: WithoutPath(err)}
 }
 
-// ErrNotConfirmed is the answer no.
-var ErrNotConfirmed = errors.New("not confirmed; nothing was done")
-
 // NotFound is a fault about a thing that is not there.
 func NotFound(op, on, why string, next install.Advice) error {
 	return &install.Fault{Code: install.CodeNotFound, Op: op, On: on, Permanent: true, Err: errors.New(why), Next: next}

@@ -71,6 +71,16 @@ func (t *Target) Optional(command *cobra.Command, given []string) error {
 	return t.Read(command, given, "cluster")
 }
 
+// Then is what a command does that reads its target, and then runs.
+func (t *Target) Then(run func(context.Context) error, kinds ...string) func(*cobra.Command, []string) error {
+	return func(command *cobra.Command, given []string) error {
+		if err := t.Read(command, given, kinds...); err != nil {
+			return err
+		}
+		return run(command.Context())
+	}
+}
+
 // KindOf is what a person called a kind, in the singular.
 func KindOf(word string) string { return strings.TrimSuffix(strings.ToLower(word), "s") }
 

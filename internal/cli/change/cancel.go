@@ -13,7 +13,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/cli/base"
@@ -29,13 +28,14 @@ type changeOptions struct {
 	base.Target
 	Yes      bool
 	Orphan   bool
-	ejecting ejectOptions
+	Dir      string // with the images of the machines
+	BMCProxy string
 	// ReturnToPool and RemoveNode are what else becomes of machines that run.
 	ReturnToPool, RemoveNode bool
 }
 
 func (o *changeOptions) read(command *cobra.Command, given []string, kinds ...string) error {
-	if _, err := base.ProxyURL(o.ejecting.BMCProxy); err != nil {
+	if _, err := base.ProxyURL(o.BMCProxy); err != nil {
 		return err
 	}
 	return o.Target.Read(command, given, kinds...)
@@ -63,39 +63,28 @@ func (o *changeOptions) confirm(question string) error {
 	case "y", "yes":
 		return nil
 	}
-	return &install.Fault{Code: install.CodeFailure, Err: base.ErrNotConfirmed}
+	return &install.Fault{Code: install.CodeFailure, Err: errors.New("not confirmed; nothing was done")}
 }
 
 func (o *changeOptions) flags(command *cobra.Command) {
 	o.Declare(command.Flags())
 	command.Flags().BoolVar(&o.Yes, "yes", false, "do not ask")
-	o.ejecting.declare(command.Flags())
+	command.Flags().StringVar(&o.Dir, "dir", ".", "`DIR` with the results of create cluster, as DIR/CLUSTER: it knows which images are its own")
+	base.DeclareBMCProxy(command.Flags(), &o.BMCProxy)
 }
 
 // NewCancel is `cancel`.
 func NewCancel(a *base.App) *cobra.Command {
-	o := &changeOptions{App: a}
-	command := &cobra.Command{
-		Use:   "cancel [cluster] NAME|ID|-f FILE",
-		Short: "Stop an install; the machines stay as they are",
-		RunE:  o.endInstall(ending{"cancel", "cancelled", (*install.Client).CancelInstall, (*install.Client).Cancel, (*install.Client).AfterCancel}),
-	}
-	o.flags(command)
-	return command
+	return newEnding(a, "cancel [cluster] NAME|ID|-f FILE", "Stop an install; the machines stay as they are",
+		ending{"cancel", "cancelled", (*install.Client).CancelInstall, (*install.Client).Cancel, (*install.Client).AfterCancel})
 }
 
 // NewReset is `reset`.
 func NewReset(a *base.App) *cobra.Command {
-	o := &changeOptions{App: a}
-	command := &cobra.Command{
-		Use:   "reset [cluster] NAME|ID|-f FILE",
-		Short: "Take a failed or cancelled install back to its beginning",
-		RunE: o.endInstall(ending{"reset", "reset", (*install.Client).ResetInstall, (*install.Client).Reset, func(*install.Client, context.Context, *install.Found) install.Advice {
+	return newEnding(a, "reset [cluster] NAME|ID|-f FILE", "Take a failed or cancelled install back to its beginning",
+		ending{"reset", "reset", (*install.Client).ResetInstall, (*install.Client).Reset, func(*install.Client, context.Context, *install.Found) install.Advice {
 			return "boot the hosts from the discovery image, then {create cluster -f FILE}"
-		}}),
-	}
-	o.flags(command)
-	return command
+		}})
 }
 
 // ending is a verb that ends an install, or what is left of one.
@@ -106,13 +95,19 @@ type ending struct {
 	next       func(*install.Client, context.Context, *install.Found) install.Advice
 }
 
-func (o *changeOptions) endInstall(e ending) func(*cobra.Command, []string) error {
-	return func(command *cobra.Command, given []string) error {
-		if err := o.read(command, given, "cluster"); err != nil {
-			return err
-		}
-		return o.end(command.Context(), e)
+func newEnding(a *base.App, use, short string, e ending) *cobra.Command {
+	o := &changeOptions{App: a}
+	command := &cobra.Command{
+		Use: use, Short: short,
+		RunE: func(command *cobra.Command, given []string) error {
+			if err := o.read(command, given, "cluster"); err != nil {
+				return err
+			}
+			return o.end(command.Context(), e)
+		},
 	}
+	o.flags(command)
+	return command
 }
 
 func (o *changeOptions) end(ctx context.Context, e ending) error {
@@ -134,20 +129,10 @@ func (o *changeOptions) end(ctx context.Context, e ending) error {
 	return errors.Join(o.Changed(document.Changed{Kind: "cluster", Name: seen.Ref.Name, ID: seen.Ref.ID, Done: e.done}), ejected)
 }
 
-type ejectOptions struct {
-	Dir      string
-	BMCProxy string
-}
-
-func (o *ejectOptions) declare(flags *pflag.FlagSet) {
-	flags.StringVar(&o.Dir, "dir", ".", "`DIR` with the results of create cluster, as DIR/CLUSTER: it knows which images are its own")
-	base.DeclareBMCProxy(flags, &o.BMCProxy)
-}
-
 // eject takes discovery images out of drives and puts the boot order back. looked says
 // whether there was a drive to look at and a way to tell whose image it holds.
 func (o *changeOptions) eject(ctx context.Context, seen *install.Found) (looked bool, err error) {
-	keyFile := base.MediaKeyFile(filepath.Join(o.ejecting.Dir, seen.Ref.Name))
+	keyFile := base.MediaKeyFile(filepath.Join(o.Dir, seen.Ref.Name))
 	_, err = os.Stat(keyFile)
 	booted := err == nil
 	if seen.Spec == nil {
@@ -168,7 +153,7 @@ func (o *changeOptions) eject(ctx context.Context, seen *install.Found) (looked 
 		return false, nil
 	}
 	names := document.Each(hosts, func(host *spec.Host) string { return host.Name })
-	plane, err := o.WatchMachines(filepath.Dir(keyFile), o.ejecting.BMCProxy)
+	plane, err := o.WatchMachines(filepath.Dir(keyFile), o.BMCProxy)
 	if err != nil {
 		return false, err
 	}
@@ -201,7 +186,7 @@ func (o *changeOptions) ejectIfIdle(ctx context.Context, seen *install.Found, re
 // notEjected suspects a proxy first: behind one a BMC that works does not answer.
 func (o *changeOptions) notEjected(seen *install.Found, err error) *install.Fault {
 	suspect := "give --bmc-proxy if the BMCs are behind a proxy"
-	if o.ejecting.BMCProxy != "" {
+	if o.BMCProxy != "" {
 		suspect = "check --bmc-proxy"
 	}
 	return &install.Fault{

@@ -69,7 +69,7 @@ func (o *changeOptions) deleteCluster(ctx context.Context) error {
 	}
 	question := fmt.Sprintf("delete cluster %s (%s, %s)", seen.FullName(), seen.Ref.ID, seen.Ref.Status)
 	if ours := seen.OwnInfraEnvs(); len(ours) > 0 {
-		question += " and " + infraEnvList(ours)
+		question += " and InfraEnv " + strings.Join(document.Each(ours, func(env install.InfraEnv) string { return env.Name }), ", ")
 	}
 	if text := o.fateOfNodes(seen); text != "" {
 		o.Say("%s", text)
@@ -103,10 +103,6 @@ func (o *changeOptions) deleteCluster(ctx context.Context) error {
 		return failed
 	}
 	return errors.Join(o.Changed(done...), ejected)
-}
-
-func infraEnvList(list []install.InfraEnv) string {
-	return "InfraEnv " + strings.Join(document.Each(list, func(env install.InfraEnv) string { return env.Name }), ", ")
 }
 
 func newDeleteInfraEnv(a *base.App) *cobra.Command {

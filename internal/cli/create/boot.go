@@ -48,8 +48,6 @@ func (h *bootedMachines) Observe(ctx context.Context, desired *install.Desired, 
 	return states, nil
 }
 
-func (h *bootedMachines) close() error { return errors.Join(h.Close(), h.forget()) }
-
 // bootMachines is nil where no machine of the file has a BMC.
 func (o *runOptions) bootMachines(ctx context.Context, service *install.Client, desired *install.Desired, log *runlog.Log) (*bootedMachines, error) {
 	if len(model.BootedByBMC(boot.ToBoot(desired))) == 0 {
@@ -76,8 +74,11 @@ func (o *runOptions) bootMachines(ctx context.Context, service *install.Client, 
 		Stopped: func(err error) { o.Warn("the machines' images are not served any more: %v", err) },
 	}
 	if !o.Detach {
-		if config.Listener, err = o.listenForBMCs(); err != nil {
-			return nil, err
+		if config.Listener, err = net.Listen("tcp", o.boot.MediaListen); err != nil {
+			return nil, &install.Fault{
+				Code: install.CodeFailure, Op: "serve images at", On: o.boot.MediaListen, Err: err,
+				Next: base.ListenAdvice(err, "--media-listen", "end what listens there (if it is oaictl iso serve: this command serves the images itself), or "),
+			}
 		}
 		if config.Cache, h.forget, err = o.imageDir(); err != nil {
 			return nil, errors.Join(err, config.Listener.Close())
@@ -90,17 +91,6 @@ func (o *runOptions) bootMachines(ctx context.Context, service *install.Client, 
 		return nil, errors.Join(adviseRoute(base.SeveralArchs(err)), h.forget())
 	}
 	return h, nil
-}
-
-func (o *runOptions) listenForBMCs() (net.Listener, error) {
-	listener, err := net.Listen("tcp", o.boot.MediaListen)
-	if err != nil {
-		return nil, &install.Fault{
-			Code: install.CodeFailure, Op: "serve images at", On: o.boot.MediaListen, Err: err,
-			Next: base.ListenAdvice(err, "--media-listen", "end what listens there (if it is oaictl iso serve: this command serves the images itself), or "),
-		}
-	}
-	return listener, nil
 }
 
 // imageDir is where base images are kept; those of a simulation go with it.
@@ -196,13 +186,6 @@ func (o *bootOptions) checkHosts(file string, hosts []*spec.Host, detach bool) e
 	return nil
 }
 
-func stillReading(desired *install.Desired, result install.Result) []string {
-	if result.Observed == nil {
-		return nil
-	}
-	return install.NewSnapshot(desired, result.Observed).Reading()
-}
-
 // checkBase opens a local base before anything is registered: no service can cure it.
 func (o *runOptions) checkBase(ctx context.Context, cluster *spec.Cluster) error {
 	if o.boot.Base == "" || base.IsURL(o.boot.Base) {
@@ -222,10 +205,10 @@ func (o *runOptions) adviseBase(problem *boot.BaseError) install.Advice {
 }
 
 func (o *runOptions) warnReading(result install.Result, desired *install.Desired, machines *bootedMachines, failed error) {
-	if machines == nil || failed == nil || o.Globals.Simulated || o.Detach {
+	if machines == nil || failed == nil || result.Observed == nil || o.Globals.Simulated || o.Detach {
 		return
 	}
-	names := stillReading(desired, result)
+	names := install.NewSnapshot(desired, result.Observed).Reading()
 	if len(names) == 0 {
 		return
 	}

@@ -4,6 +4,7 @@ package create
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 	"sync"
 	"time"
@@ -245,7 +246,7 @@ func (o *runOptions) carryOut(ctx context.Context, desired *install.Desired, ser
 	result, err := o.install(ctx, to, desired, machines, log)
 	o.warnReading(result, desired, machines, err)
 	if machines != nil {
-		if err := machines.close(); err != nil {
+		if err := errors.Join(machines.Close(), machines.forget()); err != nil {
 			o.Warn("%v", err)
 		}
 	}

@@ -3,6 +3,7 @@ package create
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -23,9 +24,6 @@ type waitOptions struct {
 	Timeout     time.Duration
 	UserTimeout time.Duration
 	Every       time.Duration
-
-	until install.Condition
-	text  string // "to be installed", "to have 3 hosts"
 }
 
 // NewWait is `wait`.
@@ -34,16 +32,7 @@ func NewWait(a *base.App) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "wait [cluster] NAME|ID|-f FILE --for installed|ready|hosts=N",
 		Short: "Wait until a cluster is installed, ready, or has enough hosts",
-		RunE: func(command *cobra.Command, given []string) error {
-			if err := o.Read(command, given, "cluster"); err != nil {
-				return err
-			}
-			var err error
-			if o.until, o.text, err = parseCondition(o.For); err != nil {
-				return err
-			}
-			return o.run(command.Context())
-		},
+		RunE:  o.Then(o.run, "cluster"),
 	}
 	flags := command.Flags()
 	o.Declare(flags)
@@ -54,6 +43,7 @@ func NewWait(a *base.App) *cobra.Command {
 	return command
 }
 
+// parseCondition has the condition in words, too: "to be installed", "to have 3 hosts".
 func parseCondition(word string) (until install.Condition, text string, err error) {
 	switch word {
 	case "":
@@ -63,7 +53,7 @@ func parseCondition(word string) (until install.Condition, text string, err erro
 			return o.Cluster.State == model.ClusterInstalled || o.Cluster.State == model.ClusterAddingHosts
 		}}, "to be installed", nil
 	case "ready":
-		return install.Condition{Name: word, Met: readyOrFurther}, "to be ready", nil
+		return install.Condition{Name: word, Met: func(o *install.Observed) bool { return slices.Contains(readyOrFurther[:], o.Cluster.State) }}, "to be ready", nil
 	}
 	count, found := strings.CutPrefix(word, "hosts=")
 	n, err := strconv.Atoi(count)
@@ -74,12 +64,8 @@ func parseCondition(word string) (until install.Condition, text string, err erro
 	return install.Condition{Name: hosts, Met: func(o *install.Observed) bool { return connected(o.Hosts) >= n }, Regardless: true}, "to have " + hosts, nil
 }
 
-func readyOrFurther(o *install.Observed) bool {
-	switch o.Cluster.State {
-	case model.ClusterReady, model.ClusterPreparing, model.ClusterInstalling, model.ClusterFinalizing, model.ClusterInstalled, model.ClusterAddingHosts:
-		return true
-	}
-	return false
+var readyOrFurther = [...]install.ClusterState{
+	model.ClusterReady, model.ClusterPreparing, model.ClusterInstalling, model.ClusterFinalizing, model.ClusterInstalled, model.ClusterAddingHosts,
 }
 
 func connected(hosts []install.Host) int {
@@ -95,6 +81,10 @@ func connected(hosts []install.Host) int {
 }
 
 func (o *waitOptions) run(ctx context.Context) error {
+	until, text, err := parseCondition(o.For)
+	if err != nil {
+		return err
+	}
 	service, seen, err := base.DialFor(ctx, o.App, o.Target, o.ObserveCluster)
 	if err != nil {
 		return err
@@ -102,11 +92,11 @@ func (o *waitOptions) run(ctx context.Context) error {
 	shown := newProgress(ctx, o.App, o.Clock)
 	installer := service.With(install.WithEvents(shown.Event),
 		install.WithPollInterval(max(o.Every, 100*time.Millisecond)), install.WithTimeouts(o.Timeout, o.UserTimeout))
-	result, failed := installer.Wait(ctx, seen.Observed, o.until)
+	result, failed := installer.Wait(ctx, seen.Observed, until)
 	shown.Close()
 	if fault, is := errors.AsType[*install.Fault](failed); is {
 		ended := *fault
-		ended.Op, ended.On = "wait for", seen.FullName()+" "+o.text
+		ended.Op, ended.On = "wait for", seen.FullName()+" "+text
 		switch {
 		case result.Verdict == install.VerdictFailed:
 			ended.Next = advice.Command("why", seen.Ref.Name)

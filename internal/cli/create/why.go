@@ -27,18 +27,15 @@ func NewWhy(a *base.App) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "why [cluster|host] NAME|ID|-f FILE",
 		Short: "Say what stands in the way, by its root causes, and what to do",
-		RunE: func(command *cobra.Command, given []string) error {
-			if err := o.Read(command, given, "cluster", "host"); err != nil {
-				return err
-			}
+		RunE: o.Then(func(ctx context.Context) error {
 			if _, err := base.ProxyURL(o.BMCProxy); err != nil {
 				return err
 			}
 			if o.Kind == "host" {
-				return o.host(command.Context())
+				return o.host(ctx)
 			}
-			return o.cluster(command.Context())
-		},
+			return o.cluster(ctx)
+		}, "cluster", "host"),
 	}
 	o.Declare(command.Flags())
 	o.DeclareOfHost(command.Flags())

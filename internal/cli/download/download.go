@@ -42,12 +42,7 @@ func newKubeconfig(a *base.App) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "kubeconfig NAME|ID|-f FILE",
 		Short: "Download the kubeconfig of a cluster",
-		RunE: func(command *cobra.Command, given []string) error {
-			if err := o.Read(command, given, "cluster"); err != nil {
-				return err
-			}
-			return o.kubeconfig(command.Context(), noIngress)
-		},
+		RunE:  o.Then(func(ctx context.Context) error { return o.kubeconfig(ctx, noIngress) }, "cluster"),
 	}
 	flags := command.Flags()
 	o.Declare(flags)
@@ -195,12 +190,7 @@ func newManifests(a *base.App) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "manifests NAME|ID|-f FILE",
 		Short: "Download the manifests that the install adds",
-		RunE: func(command *cobra.Command, given []string) error {
-			if err := o.Read(command, given, "cluster"); err != nil {
-				return err
-			}
-			return o.manifests(command.Context(), system)
-		},
+		RunE:  o.Then(func(ctx context.Context) error { return o.manifests(ctx, system) }, "cluster"),
 	}
 	flags := command.Flags()
 	o.Declare(flags)
@@ -220,7 +210,13 @@ func (o *downloadOptions) manifests(ctx context.Context, system bool) error {
 	}
 	files := []document.Download{}
 	for _, manifest := range list {
-		file, err := o.manifest(ctx, service, seen.Ref, manifest)
+		dir, err := o.clusterDir(seen.Ref.Name, "manifests", base.FileName(manifest.Folder))
+		if err != nil {
+			return err
+		}
+		file, err := o.SaveTo(filepath.Join(dir, base.FileName(manifest.Name)), func(w io.Writer) error {
+			return service.DownloadManifest(ctx, seen.Ref.ID, manifest.Folder, manifest.Name, w)
+		})
 		if err != nil {
 			return err
 		}
@@ -232,34 +228,13 @@ func (o *downloadOptions) manifests(ctx context.Context, system bool) error {
 	return o.Saved(files, nil)
 }
 
-func (o *downloadOptions) manifest(ctx context.Context, service *install.Client, cluster install.ClusterRef, m install.Manifest) (document.Download, error) {
-	dir, err := o.clusterDir(cluster.Name, "manifests", base.FileName(m.Folder))
-	if err != nil {
-		return document.Download{}, err
-	}
-	return o.SaveTo(filepath.Join(dir, base.FileName(m.Name)), func(w io.Writer) error {
-		return service.DownloadManifest(ctx, cluster.ID, m.Folder, m.Name, w)
-	})
-}
-
-type logsOptions struct {
-	*base.App
-	base.Target
-	To string
-}
-
 // NewLogs is `logs`.
 func NewLogs(a *base.App) *cobra.Command {
-	o := &logsOptions{App: a}
+	o := &downloadOptions{App: a}
 	command := &cobra.Command{
 		Use:   "logs [cluster|host] NAME|ID|-f FILE",
 		Short: "Download the logs of an install, or of one host",
-		RunE: func(command *cobra.Command, given []string) error {
-			if err := o.Read(command, given, "cluster", "host"); err != nil {
-				return err
-			}
-			return o.run(command.Context())
-		},
+		RunE:  o.Then(o.logs, "cluster", "host"),
 	}
 	o.Declare(command.Flags())
 	o.DeclareOfHost(command.Flags())
@@ -267,7 +242,7 @@ func NewLogs(a *base.App) *cobra.Command {
 	return command
 }
 
-func (o *logsOptions) run(ctx context.Context) error {
+func (o *downloadOptions) logs(ctx context.Context) error {
 	service, err := o.Dial(ctx)
 	if err != nil {
 		return err
@@ -289,9 +264,5 @@ func (o *logsOptions) run(ctx context.Context) error {
 		}
 		cluster, name = seen.Ref.ID, seen.Ref.Name
 	}
-	to := o.To
-	if to == "" {
-		to = base.FileName(name) + "-logs.tar"
-	}
-	return o.SaveOne(to, func(w io.Writer) error { return service.Logs(ctx, cluster, host, w) })
+	return o.SaveOne(cmp.Or(o.To, base.FileName(name)+"-logs.tar"), func(w io.Writer) error { return service.Logs(ctx, cluster, host, w) })
 }

@@ -43,7 +43,13 @@ func NewExplain(a *base.App) *cobra.Command {
 			} else if len(given) > 1 {
 				return base.Usagef("%q is none of the kinds that can be explained: %s, or one field of cluster.yaml such as spec.hosts", given[0], kindList())
 			}
-			return o.run()
+			switch {
+			case o.Kind == kindField:
+				return o.field()
+			case o.Name == "":
+				return o.list()
+			}
+			return o.word()
 		},
 	}
 }
@@ -68,17 +74,6 @@ func explainable(given []string) []string {
 		return append([]string{"spec", "metadata"}, kindNames()...)
 	}
 	return catalogue.NamesOf(catalogue.Kind(given[0]))
-}
-
-func (o *explainOptions) run() error {
-	switch {
-	case o.Kind == kindField:
-		return o.field()
-	case o.Name == "":
-		return o.list()
-	default:
-		return o.word()
-	}
 }
 
 func (o *explainOptions) field() error {

@@ -249,18 +249,16 @@ func (o *renderOptions) write(objects []*unstructured.Unstructured) error {
 	}
 	var others []string
 	for _, entry := range before {
-		if !slices.Contains(names, entry.Name()) && applied(entry.Name()) {
-			others = append(others, entry.Name())
+		name := entry.Name()
+		applied := slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(name)) && !strings.HasPrefix(name, "kustomization.")
+		if applied && !slices.Contains(names, name) {
+			others = append(others, name)
 		}
 	}
 	if len(others) > 0 {
 		o.Warn("%s holds what this file does not make, and who applies the folder applies it as well: %s", dir, strings.Join(others, ", "))
 	}
 	return o.Saved(written, nil)
-}
-
-func applied(name string) bool {
-	return slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(name)) && !strings.HasPrefix(name, "kustomization.")
 }
 
 // applyOrder has kinds refer only to those before them.

@@ -172,13 +172,6 @@ type File struct {
 	Content []byte // where there is no image
 }
 
-func (f File) bytes() *extent.Image {
-	if f.Image != nil {
-		return f.Image
-	}
-	return extent.Bytes(f.Content)
-}
-
 // WriteFiles writes all files into a folder or, where one fails, none that is new.
 func WriteFiles(ctx context.Context, a *base.App, dir string, force bool, files []File) (written []document.Download, err error) {
 	if !force {
@@ -192,7 +185,10 @@ func WriteFiles(ctx context.Context, a *base.App, dir string, force bool, files 
 		return nil, err
 	}
 	for _, f := range files {
-		file, err := writeFile(ctx, a, f.bytes(), Output{Path: filepath.Join(dir, f.Name), Force: force})
+		if f.Image == nil {
+			f.Image = extent.Bytes(f.Content)
+		}
+		file, err := writeFile(ctx, a, f.Image, Output{Path: filepath.Join(dir, f.Name), Force: force})
 		if err != nil {
 			for _, w := range written {
 				if !force {

@@ -99,7 +99,12 @@ func (o *customizeOptions) run(ctx context.Context, location string) error {
 	if err != nil {
 		return err
 	}
-	for _, w := range append(warnings, withoutIgnition(result.Warnings)...) {
+	for _, w := range result.Warnings {
+		if !strings.HasPrefix(w, "the Ignition config:") { // said already, by file and line
+			warnings = append(warnings, w)
+		}
+	}
+	for _, w := range warnings {
 		o.Warn("%s", w)
 	}
 	if result.Grown {
@@ -213,11 +218,6 @@ func nextConfig(data []byte) string {
 		return ""
 	}
 	return "give a config in JSON; butane --strict makes one of Butane's YAML"
-}
-
-// withoutIgnition drops what was said of the configs already, by file and line.
-func withoutIgnition(warnings []string) []string {
-	return slices.DeleteFunc(warnings, func(w string) bool { return strings.HasPrefix(w, "the Ignition config:") })
 }
 
 func (o *customizeOptions) networkFiles() ([]iso.Keyfile, error) {

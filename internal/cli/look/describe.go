@@ -22,15 +22,12 @@ func NewDescribe(a *base.App) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "describe [cluster|host] NAME|ID|-f FILE",
 		Short: "Show all there is to know of a cluster or a host",
-		RunE: func(command *cobra.Command, given []string) error {
-			if err := t.Read(command, given, "cluster", "host"); err != nil {
-				return err
-			}
+		RunE: t.Then(func(ctx context.Context) error {
 			if t.Kind == "host" {
-				return describeHost(command.Context(), a, *t)
+				return describeHost(ctx, a, *t)
 			}
-			return describeCluster(command.Context(), a, *t)
-		},
+			return describeCluster(ctx, a, *t)
+		}, "cluster", "host"),
 	}
 	t.Declare(command.Flags())
 	t.DeclareOfHost(command.Flags())

@@ -44,16 +44,16 @@ type listing[T any] struct {
 	plain     func(T) T    // without what changes all the time; nil for as it is
 }
 
-func show[T any](ctx context.Context, a *base.App, w watchOptions, l listing[T]) error {
-	service, err := a.Dial(ctx)
+func show[T any](ctx context.Context, o *getOptions, l listing[T]) error {
+	service, err := o.Dial(ctx)
 	if err != nil {
 		return err
 	}
-	if w.Watch {
+	if o.Watch {
 		if !l.asked {
 			service.Follow()
 		}
-		return (&follower[T]{App: a, watchOptions: w, listing: l}).run(ctx, service)
+		return (&follower[T]{getOptions: o, listing: l}).run(ctx, service)
 	}
 	items, err := l.read(ctx, service)
 	if err != nil {
@@ -64,7 +64,7 @@ func show[T any](ctx context.Context, a *base.App, w watchOptions, l listing[T])
 	if l.named && len(items) == 1 {
 		result.Data = items[0]
 	}
-	return a.Print(result)
+	return o.Print(result)
 }
 
 func (l *listing[T]) shows(item T) bool { return l.shown == nil || l.shown(item) }
@@ -74,8 +74,7 @@ func (l *listing[T]) result(items []T) printer.Result {
 }
 
 type follower[T any] struct {
-	*base.App
-	watchOptions
+	*getOptions
 	listing[T]
 
 	silence
@@ -123,15 +122,12 @@ func (f *follower[T]) changed(items []T) []T {
 		}
 	}
 	for _, item := range f.before {
-		if _, gone := old[f.key(item)]; gone && f.shows(item) && !f.came(item, items) {
+		came := func(now T) bool { return f.standsFor != nil && f.standsFor(item, now) }
+		if _, gone := old[f.key(item)]; gone && f.shows(item) && !slices.ContainsFunc(items, came) {
 			out = append(out, f.gone(item))
 		}
 	}
 	return out
-}
-
-func (f *follower[T]) came(before T, items []T) bool {
-	return f.standsFor != nil && slices.ContainsFunc(items, func(now T) bool { return f.standsFor(before, now) })
 }
 
 func (f *follower[T]) lasting(item T) T {
@@ -201,11 +197,9 @@ func (o *silence) tolerate(ctx context.Context, a *base.App, err error) error {
 // subject is found by its name once and then by its id, so that another of the same name
 // is neither taken for it nor in its way. Once it is gone, the name counts again.
 type subject struct {
-	name, id string
-	seen     bool
+	id   string
+	seen bool
 }
-
-func (p *subject) text() string { return cmp.Or(p.id, p.name) }
 
 // saw takes what a look came to. That there is none is an error only of the first.
 func (p *subject) saw(id string, err error) (gone bool, _ error) {
@@ -220,15 +214,16 @@ func (p *subject) saw(id string, err error) (gone bool, _ error) {
 }
 
 // lookAgain is nil without an error where what was seen before is gone.
-func lookAgain(ctx context.Context, a *base.App, service *install.Client, t base.Target, p *subject) (*install.Found, error) {
+func (o *getOptions) lookAgain(ctx context.Context, service *install.Client) (*install.Found, error) {
+	t := o.Target
 	if t.File == "" {
-		t.Name = p.text()
+		t.Name = cmp.Or(o.of.id, t.Name)
 	}
-	seen, err := a.ObserveCluster(ctx, service, t)
+	seen, err := o.ObserveCluster(ctx, service, t)
 	if err != nil {
-		_, err = p.saw("", err)
+		_, err = o.of.saw("", err)
 		return nil, err
 	}
-	_, err = p.saw(seen.Ref.ID, nil)
+	_, err = o.of.saw(seen.Ref.ID, nil)
 	return seen, err
 }

@@ -103,9 +103,17 @@ var templates embed.FS
 func write(w io.Writer, name string, data any) error {
 	page, err := template.New(name).Funcs(template.FuncMap{
 		"name": (*Page).name, "root": (*Page).root, "flags": (*Page).flags, "also": (*Page).also, "children": (*Page).children,
-		"fence": fence, "cell": cell, "outdent": outdent, "prose": prose, "line": line, "lowerFirst": lowerFirst,
+		"prose": prose, "lowerFirst": lowerFirst,
 		"escape": escape, "verbatim": verbatim, "paragraphs": paragraphs, "upper": strings.ToUpper,
 		"validations": validationsOf,
+		"fence":       func(text string) string { return "```\n" + text + "\n```\n" },
+		"outdent":     func(text string) string { return strings.ReplaceAll(strings.TrimPrefix(text, "  "), "\n  ", "\n") },
+		// cell is text for a table of Markdown.
+		"cell": strings.NewReplacer("|", `\|`, "\n", " ").Replace,
+		// line is text without line breaks and without Markdown's emphasis.
+		"line": func(text string) string {
+			return strings.ReplaceAll(strings.Join(strings.Fields(text), " "), "*", `\*`)
+		},
 	}).ParseFS(templates, name)
 	if err != nil {
 		return err
@@ -176,22 +184,6 @@ func (p *Page) flags() []flagText {
 		flags = append(flags, text)
 	})
 	return flags
-}
-
-func fence(text string) string { return "```\n" + text + "\n```\n" }
-
-// cell is text for a table of Markdown.
-func cell(text string) string {
-	return strings.NewReplacer("|", `\|`, "\n", " ").Replace(text)
-}
-
-// line is text without line breaks and without Markdown's emphasis.
-func line(text string) string {
-	return strings.ReplaceAll(strings.Join(strings.Fields(text), " "), "*", `\*`)
-}
-
-func outdent(text string) string {
-	return strings.ReplaceAll(strings.TrimPrefix(text, "  "), "\n  ", "\n")
 }
 
 // prose turns the help's indented blocks into code, and leaves paragraphs be.

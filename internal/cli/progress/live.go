@@ -38,7 +38,11 @@ const (
 func Live(ctx context.Context, screen Screen) Sink {
 	ctx, stop := context.WithCancel(ctx)
 	l := &live{screen: screen, stop: stop, started: screen.Clock.Now()}
-	l.done.Go(func() { l.loop(ctx) })
+	l.done.Go(func() {
+		for l.screen.Wall.Sleep(ctx, refresh) == nil {
+			l.tick()
+		}
+	})
 	return l
 }
 
@@ -126,12 +130,6 @@ func (l *live) above(e install.Event, text string) {
 	}
 	l.draw(&out)
 	l.write(&out)
-}
-
-func (l *live) loop(ctx context.Context) {
-	for l.screen.Wall.Sleep(ctx, refresh) == nil {
-		l.tick()
-	}
 }
 
 func (l *live) tick() {

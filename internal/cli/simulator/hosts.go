@@ -33,27 +33,8 @@ func newHosts(a *base.App) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "hosts -f FILE | --infra-env NAME|ID --count N",
 		Short: "Play machines that boot the discovery image of any assisted-service",
-		Long: `Play machines: those that a cluster.yaml names, or a number of them in one
-InfraEnv. They register, are installed, reboot and become a cluster, with any
-assisted-service. The command ends when each of them has come to its end.
-
-With --bmc-listen the BMCs of the file's machines answer too, and those machines
-boot only when their BMC tells them to, from the virtual media that it was given.
-The address that is printed is that of an HTTP proxy through which the BMCs are
-reached at the addresses in the file. They answer until the command is stopped.
-
-With --backend hub they find their InfraEnv among the objects of a hub, and in its
-image the token by which the service behind the hub knows them: it lists InfraEnvs
-to nobody. --service-url is then the address of that service.
-
-With --boot day2 only those are switched on that the cluster does not have, once
-there is an image that they can be added with: see add-node.`,
-		Example: `  oaictl simulator hosts --service-url http://127.0.0.1:8090 -f cluster.yaml --speed 10
-  oaictl simulator hosts --service-url http://127.0.0.1:8090 --infra-env pool --count 5
-  oaictl simulator hosts --service-url https://assisted.apps.hub.example.com --backend hub -f cluster.yaml
-  oaictl simulator hosts --service-url http://127.0.0.1:8090 -f cluster.yaml --bmc-listen 127.0.0.1:8091`,
-		Args: base.NoArguments,
-		RunE: base.Run(o.run),
+		Args:  base.NoArguments,
+		RunE:  base.Run(o.run),
 	}
 	o.declare(command)
 	flags := command.Flags()

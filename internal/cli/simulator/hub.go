@@ -31,20 +31,7 @@ func newHub(a *base.App) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "hub --kubeconfig FILE [-f FILE]",
 		Short: "Play the operators of a hub on an API server, and machines for it",
-		Long: `Play the assisted-service's operator on an API server that has its custom
-resources and nobody who looks after them, until stopped; and the machines of a
-cluster.yaml, which boot as soon as there is an image for them. Another shell
-installs them with create cluster --backend hub.
-
-It takes the part of the hub's own operators. So the kubeconfig is given on the
-command line each time, and an API server that has an AgentServiceConfig, which is
-a real hub, is refused. ClusterImageSets of the releases that the simulated
-service knows are made, as a hub has them, unless they are there.
-
-The address that is printed is that of the simulated service behind the hub.`,
-		Example: `  oaictl simulator hub --kubeconfig kubeconfig -f cluster.yaml --speed 100
-  oaictl simulator hub --kubeconfig kubeconfig -f cluster.yaml --hive --webhooks --local-auth`,
-		Args: base.NoArguments,
+		Args:  base.NoArguments,
 		RunE: func(command *cobra.Command, _ []string) error {
 			if !command.Flags().Changed("kubeconfig") {
 				return base.Usagef("simulator hub needs --kubeconfig FILE: it takes the part of a hub's operators, and never by a default")

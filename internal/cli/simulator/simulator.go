@@ -74,13 +74,8 @@ func newServe(a *base.App) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "serve",
 		Short: "Play an assisted-service, until stopped",
-		Long: `Play an assisted-service with its REST API and discovery images, until stopped.
-It knows no machines: boot some with "simulator hosts", or real ones. Its address
-is printed once it can be reached.`,
-		Example: `  oaictl simulator serve --speed 10
-  oaictl simulator serve --listen 127.0.0.1:8090 --auth rhsso --token-dir tokens`,
-		Args: base.NoArguments,
-		RunE: base.Run(o.run),
+		Args:  base.NoArguments,
+		RunE:  base.Run(o.run),
 	}
 	o.declare(command)
 	flags := command.Flags()
