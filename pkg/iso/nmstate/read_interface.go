@@ -232,40 +232,6 @@ func (i *iface) onlyItself() bool {
 	return !slices.ContainsFunc(slices.Concat(i.ip4.addresses, i.ip6.addresses), func(a address) bool { return !slices.Contains(own, a.Prefix) })
 }
 
-// featureNames are the kernel's names of features, and those of the ethtool program,
-// where NetworkManager has another one. Both are nmstate's.
-var featureNames = map[string]string{
-	"rx-checksum": "rx", "rx-checksumming": "rx",
-	"rx-gro": "gro", "generic-receive-offload": "gro",
-	"tx-generic-segmentation": "gso", "generic-segmentation-offload": "gso",
-	"rx-lro": "lro", "large-receive-offload": "lro",
-	"rx-ntuple-filter": "ntuple", "ntuple-filters": "ntuple",
-	"rx-hashing": "rxhash", "receive-hashing": "rxhash",
-	"rx-vlan-hw-parse": "rxvlan", "rx-vlan-offload": "rxvlan",
-	"tx-vlan-hw-insert": "txvlan", "tx-vlan-offload": "txvlan",
-}
-
-// features are those that NetworkManager can set (nm-settings(5), ethtool).
-var features = []string{
-	"esp-hw-offload", "esp-tx-csum-hw-offload", "fcoe-mtu", "gro", "gso", "highdma", "hw-tc-offload", "l2-fwd-offload", "loopback",
-	"lro", "macsec-hw-offload", "ntuple", "rx", "rx-all", "rx-fcs", "rx-gro-hw", "rx-gro-list", "rx-udp-gro-forwarding",
-	"rx-udp_tunnel-port-offload", "rx-vlan-filter", "rx-vlan-stag-filter", "rx-vlan-stag-hw-parse", "rxhash", "rxvlan", "sg",
-	"tls-hw-record", "tls-hw-rx-offload", "tls-hw-tx-offload", "tso", "tx", "tx-checksum-fcoe-crc", "tx-checksum-ip-generic",
-	"tx-checksum-ipv4", "tx-checksum-ipv6", "tx-checksum-sctp", "tx-esp-segmentation", "tx-fcoe-segmentation",
-	"tx-gre-csum-segmentation", "tx-gre-segmentation", "tx-gso-list", "tx-gso-partial", "tx-gso-robust", "tx-ipxip4-segmentation",
-	"tx-ipxip6-segmentation", "tx-nocache-copy", "tx-scatter-gather", "tx-scatter-gather-fraglist", "tx-sctp-segmentation",
-	"tx-tcp-ecn-segmentation", "tx-tcp-mangleid-segmentation", "tx-tcp-segmentation", "tx-tcp6-segmentation",
-	"tx-tunnel-remcsum-segmentation", "tx-udp-segmentation", "tx-udp_tnl-csum-segmentation", "tx-udp_tnl-segmentation",
-	"tx-vlan-stag-hw-insert", "txvlan",
-}
-
-// coalesceNumbers are the settings of interrupt coalescing.
-var coalesceNumbers = []string{
-	"pkt-rate-high", "pkt-rate-low", "rx-frames", "rx-frames-high", "rx-frames-irq", "rx-frames-low", "rx-usecs", "rx-usecs-high",
-	"rx-usecs-irq", "rx-usecs-low", "sample-interval", "stats-block-usecs", "tx-frames", "tx-frames-high", "tx-frames-irq",
-	"tx-frames-low", "tx-usecs", "tx-usecs-high", "tx-usecs-irq", "tx-usecs-low",
-}
-
 const largest32 = 1<<32 - 1
 
 func (o *object) ethtool() settings {
@@ -281,7 +247,7 @@ func (o *object) ethtool() settings {
 	}
 	feature := o.object("feature")
 	for _, key := range feature.order {
-		if name := cmp.Or(featureNames[key], key); slices.Contains(features, name) {
+		if name := cmp.Or(tables().FeatureNames[key], key); slices.Contains(tables().Features, name) {
 			list.flag("feature-"+name, feature.flag(key))
 		}
 	}
@@ -289,7 +255,7 @@ func (o *object) ethtool() settings {
 	for _, key := range []string{"adaptive-rx", "adaptive-tx"} {
 		list.bit("coalesce-"+key, coalesce.flag(key))
 	}
-	for _, key := range coalesceNumbers {
+	for _, key := range tables().CoalesceNumbers {
 		list.number("coalesce-"+key, coalesce.number(key, 0, largest32))
 	}
 	ring := o.object("ring")
