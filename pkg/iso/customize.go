@@ -82,7 +82,8 @@ func (b *Base) Customize(c Customization) (image *extent.Image, result Result, e
 	if err := b.editKargs(image, c.Kargs, &result); err != nil {
 		return nil, Result{}, err
 	}
-	if c.carriesNothing() && c.Existing != Replace {
+	brings := len(c.Ignition) > 0 || len(c.Keyfiles) > 0 || len(c.Hostname) > 0
+	if !brings && c.Existing != Replace {
 		return image, result, nil
 	}
 	members, err := b.members(held, c, &result)
@@ -93,10 +94,6 @@ func (b *Base) Customize(c Customization) (image *extent.Image, result Result, e
 		return nil, Result{}, err
 	}
 	return image, result, nil
-}
-
-func (c Customization) carriesNothing() bool {
-	return len(c.Ignition) == 0 && len(c.Keyfiles) == 0 && len(c.Hostname) == 0
 }
 
 // held is what the base carries, as far as it is to be kept.

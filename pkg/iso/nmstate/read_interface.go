@@ -53,7 +53,8 @@ func (o *object) iface() *iface {
 	o.ignoreEmpty("ovs-db", "mptcp")
 	if i.kind == loopback {
 		i.state = ignore
-		if !i.onlyItself() {
+		own := []netip.Prefix{netip.MustParsePrefix("127.0.0.1/8"), netip.MustParsePrefix("::1/128")}
+		if slices.ContainsFunc(slices.Concat(i.ip4.addresses, i.ip6.addresses), func(a address) bool { return !slices.Contains(own, a.Prefix) }) {
 			o.r.report(o.at, o.path, "%s has addresses that no machine has by itself, and no profile is made of a loopback interface; give them to an interface of type dummy", i.name)
 		}
 		o.r.ignore(o.at, o.path, "every machine has its loopback interface %s by itself", i.name)
@@ -223,13 +224,6 @@ func (o *object) portKey() string {
 func (o *object) port() port {
 	o.need("name")
 	return port{word: o.text("name"), field: o.path}
-}
-
-// onlyItself says whether a loopback interface has no addresses but those that every
-// one has.
-func (i *iface) onlyItself() bool {
-	own := []netip.Prefix{netip.MustParsePrefix("127.0.0.1/8"), netip.MustParsePrefix("::1/128")}
-	return !slices.ContainsFunc(slices.Concat(i.ip4.addresses, i.ip6.addresses), func(a address) bool { return !slices.Contains(own, a.Prefix) })
 }
 
 const largest32 = 1<<32 - 1
