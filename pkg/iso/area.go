@@ -184,13 +184,6 @@ func (b *Base) cdbootArea() (area, error) {
 	return area{file: f, offset: f.Offset + int64(start+size), length: cdbootAreaSize}, nil
 }
 
-// legacyHeader describes an area as images before 2022 do.
-func legacyHeader(offset, length int64) []byte {
-	header := []byte(legacyMagic)
-	header = binary.LittleEndian.AppendUint64(header, uint64(offset))
-	return binary.LittleEndian.AppendUint64(header, uint64(length))
-}
-
 // needed are files that stop to work once a config is written over them, besides those of the boot
 // catalog and the boot menus.
 var needed = [...]string{

@@ -1,6 +1,7 @@
 package iso
 
 import (
+	_ "embed" // hostname.service
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -82,7 +83,8 @@ func (b *Base) Customize(c Customization) (image *extent.Image, result Result, e
 	if err := b.editKargs(image, c.Kargs, &result); err != nil {
 		return nil, Result{}, err
 	}
-	if c.carriesNothing() && c.Existing != Replace {
+	brings := len(c.Ignition) > 0 || len(c.Keyfiles) > 0 || len(c.Hostname) > 0
+	if !brings && c.Existing != Replace {
 		return image, result, nil
 	}
 	members, err := b.members(held, c, &result)
@@ -93,10 +95,6 @@ func (b *Base) Customize(c Customization) (image *extent.Image, result Result, e
 		return nil, Result{}, err
 	}
 	return image, result, nil
-}
-
-func (c Customization) carriesNothing() bool {
-	return len(c.Ignition) == 0 && len(c.Keyfiles) == 0 && len(c.Hostname) == 0
 }
 
 // held is what the base carries, as far as it is to be kept.
@@ -209,20 +207,9 @@ const hostnameDir = "/etc/oaictl/hostnames/"
 
 // hostnameUnit names a machine that has an interface whose address is the name of a file in
 // hostnameDir. It runs before anything that tells the name to others.
-const hostnameUnit = `[Unit]
-Description=Set the hostname that belongs to a MAC address of this machine
-Wants=systemd-udev-settle.service
-After=systemd-udev-settle.service
-Before=NetworkManager.service agent.service
-
-[Service]
-Type=oneshot
-RemainAfterExit=yes
-ExecStart=/usr/bin/bash -c 'for a in /sys/class/net/*/address; do read -r mac <"$$a" || continue; f=` + hostnameDir + `$$mac; if [ -f "$$f" ]; then read -r name <"$$f"; echo "$$name" >/etc/hostname; echo "$$name" >/proc/sys/kernel/hostname; exit 0; fi; done'
-
-[Install]
-WantedBy=multi-user.target
-`
+//
+//go:embed hostname.service
+var hostnameUnit string
 
 // hostnamePattern is a name of RFC 1123: labels of letters, digits and inner dashes.
 var hostnamePattern = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$`)

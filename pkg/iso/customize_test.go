@@ -230,7 +230,7 @@ func TestHostnames(t *testing.T) {
 		err   string
 	}{
 		"one for all":    {names: map[string]string{"": "node-0.example.com"}, want: []string{"/etc/hostname", "data:,node-0.example.com", "/etc/motd", `"3.2.0"`}},
-		"by MAC":         {names: map[string]string{"52-54-00-00-00-0A": "a", "52:54:00:00:00:02": "b"}, want: []string{"/etc/oaictl/hostnames/52:54:00:00:00:0a", "oaictl-hostname.service"}},
+		"by MAC":         {names: map[string]string{"52-54-00-00-00-0A": "a", "52:54:00:00:00:02": "b"}, want: []string{"/etc/oaictl/hostnames/52:54:00:00:00:0a", "f=/etc/oaictl/hostnames/$$mac;", "oaictl-hostname.service"}},
 		"bad MAC":        {names: map[string]string{"eth0": "a"}, err: `"eth0" is not a MAC address`},
 		"bad name":       {names: map[string]string{"": "a_b"}, err: `hostname "a_b" is not a name`},
 		"twice":          {names: map[string]string{"52:54:00:00:00:02": "a", "52-54-00-00-00-02": "a"}, err: "has a name already"},

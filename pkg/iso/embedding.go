@@ -2,6 +2,7 @@ package iso
 
 import (
 	"cmp"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -86,7 +87,8 @@ func (b *Base) grow(image *extent.Image, archive []byte, result *Result) error {
 		return err
 	}
 	if b.area.header {
-		image.Overlay(legacyOffset, legacyHeader(offset, length))
+		header := binary.LittleEndian.AppendUint64([]byte(legacyMagic), uint64(offset))
+		image.Overlay(legacyOffset, binary.LittleEndian.AppendUint64(header, uint64(length)))
 	}
 	result.AreaBytes, result.Grown = length, true
 	return nil

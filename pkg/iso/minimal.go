@@ -35,11 +35,27 @@ type minimal struct {
 // The first call for a base reads about 100 MB to verify the digest. A base that was customised has no
 // minimal ISO: the recipe is for the one as it was built, which AsBuilt gives. Where another tool
 // rebuilt it the error is ErrRebuilt.
-func (b *Base) Minimal(ctx context.Context, rootfsURL string) (*Base, error) {
-	made, err := b.makeMinimal(ctx, rootfsURL)
-	if err != nil {
-		return nil, fmt.Errorf("%s: minimal ISO: %w", b.name, err)
+func (b *Base) Minimal(ctx context.Context, rootfsURL string) (made *Base, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("%s: minimal ISO: %w", b.name, err)
+		}
+	}()
+	if err := checkRootfsURL(rootfsURL); err != nil {
+		return nil, err
 	}
+	built, err := b.builtMinimal(ctx)
+	if err != nil {
+		return nil, err
+	}
+	image, err := b.retargeted(built, rootfsURL)
+	if err != nil {
+		return nil, err
+	}
+	if made, err = read(b.name+" (minimal)", image); err != nil {
+		return nil, err
+	}
+	made.identity = b.identity // the tag of an image counts in where its extents are
 	return made, nil
 }
 
@@ -59,26 +75,6 @@ func (b *Base) AsBuilt() (*Base, error) {
 	return built, nil
 }
 
-func (b *Base) makeMinimal(ctx context.Context, rootfsURL string) (*Base, error) {
-	if err := checkRootfsURL(rootfsURL); err != nil {
-		return nil, err
-	}
-	built, err := b.builtMinimal(ctx)
-	if err != nil {
-		return nil, err
-	}
-	image, err := b.retargeted(built, rootfsURL)
-	if err != nil {
-		return nil, err
-	}
-	made, err := read(b.name+" (minimal)", image)
-	if err != nil {
-		return nil, err
-	}
-	made.identity = b.identity // the tag of an image counts in where its extents are
-	return made, nil
-}
-
 func checkRootfsURL(text string) error {
 	if text == "" {
 		return nil
@@ -87,9 +83,7 @@ func checkRootfsURL(text string) error {
 	if err != nil {
 		return errors.New("the root filesystem's URL can not be parsed")
 	}
-	switch u.Scheme {
-	case "http", "https", "tftp":
-	default:
+	if !slices.Contains([]string{"http", "https", "tftp"}, u.Scheme) {
 		return fmt.Errorf("the root filesystem's URL begins with %q; the live system knows http, https and tftp", u.Scheme)
 	}
 	if u.Host == "" {

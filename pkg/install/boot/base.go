@@ -126,8 +126,6 @@ type liveImage struct {
 	path string
 }
 
-func (i *liveImage) close() error { return errors.Join(i.Base.Close(), i.file.Close()) }
-
 // open is the base, once it is here. What failed is tried again by the next call.
 func (b *baseImage) open(ctx context.Context) (*iso.Base, error) {
 	image, err := b.image.begin(b.bring).wait(ctx)
@@ -220,7 +218,9 @@ func (b *baseImage) failed() error {
 }
 
 // close gives the base back. It waits for a download, which ends with its ctx.
-func (b *baseImage) close() error { return b.image.close((*liveImage).close) }
+func (b *baseImage) close() error {
+	return b.image.close(func(i *liveImage) error { return errors.Join(i.Base.Close(), i.file.Close()) })
+}
 
 // lazy is something that takes its time to come here, and is brought once, when
 // it is first wanted. What failed is tried again by the next who wants it.

@@ -8,6 +8,7 @@
 package boot
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -94,12 +95,8 @@ func start(ctx context.Context, config Config) (*Machines, error) {
 	if len(hosts) == 0 {
 		return nil, nil
 	}
-	if config.Clock == nil {
-		config.Clock = clock.Real()
-	}
-	if config.Network == nil {
-		config.Network = clock.Real()
-	}
+	config.Clock = cmp.Or[install.Clock](config.Clock, clock.Real())
+	config.Network = cmp.Or[install.Clock](config.Network, clock.Real())
 	if config.Events == nil {
 		config.Events = func(install.Event) {}
 	}

@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -59,10 +60,7 @@ func Route(ctx context.Context, bmc *spec.BMC) (netip.Addr, error) {
 	if err != nil {
 		return netip.Addr{}, err
 	}
-	port := u.Port()
-	if port == "" {
-		port = "443"
-	}
+	port := cmp.Or(u.Port(), "443")
 	var dialer net.Dialer
 	way, err := dialer.DialContext(ctx, "udp", net.JoinHostPort(u.Hostname(), port))
 	if err != nil {

@@ -293,7 +293,8 @@ type wire struct {
 // long a BMC may take, and what it may answer.
 func (w wire) RoundTrip(request *http.Request) (*http.Response, error) {
 	c := w.connection
-	if origin := originOf(request.URL); origin != originOfText(c.endpoint) {
+	bmc, err := url.Parse(c.endpoint)
+	if origin := originOf(request.URL); err != nil || origin != originOf(bmc) {
 		return nil, &trouble{kind: model.TroubleOther, text: "its BMC sends to " + origin + ", where its user and password do not belong: give that as bmc.address if it is the BMC"}
 	}
 	ctx, cancel := request.Context(), context.CancelFunc(func() {})
@@ -333,17 +334,6 @@ func (b *bounded) Close() error {
 }
 
 func originOf(u *url.URL) string {
-	port := u.Port()
-	if port == "" {
-		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
-	}
+	port := cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme])
 	return strings.ToLower(u.Scheme + "://" + u.Hostname() + ":" + port)
-}
-
-func originOfText(text string) string {
-	u, err := url.Parse(text)
-	if err != nil {
-		return ""
-	}
-	return originOf(u)
 }

@@ -71,10 +71,6 @@ func (d *drive) nextReset() (set, known bool) {
 	return *d.OEM.Hpe.BootOnNextServerReset, true
 }
 
-func (d *drive) optical() bool {
-	return len(d.MediaTypes) == 0 || slices.Contains(d.MediaTypes, "CD") || slices.Contains(d.MediaTypes, "DVD")
-}
-
 // findDrive chooses the drive for our image: the one that holds it, else the
 // best that takes one. A machine's own drives go before those of its manager.
 func (c *connection) findDrive(s *system, ours string) (*drive, error) {
@@ -99,7 +95,8 @@ func (c *connection) findDrive(s *system, ours string) (*drive, error) {
 			if isOurs(d.holds(), ours) {
 				return d, nil
 			}
-			if rank := s.vendor.rank(d.ID); d.optical() && rank >= 0 && (best == nil || better(s, d, best)) {
+			optical := len(d.MediaTypes) == 0 || slices.Contains(d.MediaTypes, "CD") || slices.Contains(d.MediaTypes, "DVD")
+			if rank := s.vendor.rank(d.ID); optical && rank >= 0 && (best == nil || better(s, d, best)) {
 				best = d
 			}
 		}

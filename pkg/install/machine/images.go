@@ -122,7 +122,9 @@ func (i *Images) make(ctx context.Context, host string) (*extent.Image, iso.Resu
 		if err != nil {
 			return fail(err)
 		}
-		if base, err = i.asBuilt(ctx, base); err != nil {
+		// A service gives out images that hold an Ignition config, and a minimal image
+		// can be made of none of them: it is made of the base before anything was put in.
+		if base, err = i.once(ctx, &i.built, base.AsBuilt); err != nil {
 			return fail(err)
 		}
 		if base, err = base.Minimal(ctx, rootfs); err != nil {
@@ -130,11 +132,7 @@ func (i *Images) make(ctx context.Context, host string) (*extent.Image, iso.Resu
 		}
 		c.Kargs.Reset = false // it would be back to a root file system on the medium
 	}
-	image, result, err := base.Customize(c)
-	if err != nil {
-		return fail(err)
-	}
-	return image, result, nil
+	return base.Customize(c)
 }
 
 // notMinimal is a base of which no minimal image can be made: no look at a BMC cures that.
@@ -174,12 +172,6 @@ func (i *Images) once(ctx context.Context, have **iso.Base, bring func() (*iso.B
 		*have, err = bring()
 	}
 	return *have, err
-}
-
-// asBuilt is the base before anything was put in. A service gives out images that hold
-// an Ignition config, and a minimal image can be made of none of them.
-func (i *Images) asBuilt(ctx context.Context, base *iso.Base) (*iso.Base, error) {
-	return i.once(ctx, &i.built, base.AsBuilt)
 }
 
 // rootfs serves the base's root file system and says where.
@@ -230,15 +222,7 @@ func (i *Images) keyfiles(ctx context.Context, host string) ([]iso.Keyfile, erro
 	if !static {
 		return nil, nil
 	}
-	macs := map[string]string{}
-	for _, m := range named {
-		macs[m.Name] = m.MAC
-	}
-	state, err := nmstate.Parse("the network of "+host, []byte(text))
-	if err != nil {
-		return nil, err
-	}
-	files, err := state.Keyfiles(macs)
+	files, macs, err := compiled("the network of "+host, text, named)
 	if err != nil {
 		return nil, err
 	}
@@ -263,31 +247,27 @@ func agrees(known []setting.StaticNetwork, macs map[string]string, files []iso.K
 	if theirs == nil {
 		return fmt.Errorf("the service knows no static network for %s, which the file has: %s", macsText(macs), next)
 	}
-	if !sameKeyfiles(keyfilesOf(theirs), files) {
+	told, _, _ := compiled("", theirs.YAML, theirs.MACs) // none where it cannot be read
+	same := func(a, b iso.Keyfile) bool { return a.Name == b.Name && bytes.Equal(a.Content, b.Content) }
+	if !slices.EqualFunc(told, files, same) {
 		return fmt.Errorf("the service has another static network for %s than the file: %s", macsText(macs), next)
 	}
 	return nil
 }
 
-// keyfilesOf are what NetworkManager is told by a network, none where it cannot be read.
-func keyfilesOf(n *setting.StaticNetwork) []iso.Keyfile {
-	macs := map[string]string{}
-	for _, m := range n.MACs {
+// compiled is what NetworkManager is told by a network in nmstate's words, and the MAC
+// addresses of its interfaces by their names.
+func compiled(name, text string, named []spec.NIC) (files []iso.Keyfile, macs map[string]string, err error) {
+	macs = map[string]string{}
+	for _, m := range named {
 		macs[m.Name] = m.MAC
 	}
-	state, err := nmstate.Parse("", []byte(n.YAML))
+	state, err := nmstate.Parse(name, []byte(text))
 	if err != nil {
-		return nil
+		return nil, nil, err
 	}
-	files, err := state.Keyfiles(macs)
-	if err != nil {
-		return nil
-	}
-	return files
-}
-
-func sameKeyfiles(a, b []iso.Keyfile) bool {
-	return slices.EqualFunc(a, b, func(a, b iso.Keyfile) bool { return a.Name == b.Name && bytes.Equal(a.Content, b.Content) })
+	files, err = state.Keyfiles(macs)
+	return files, macs, err
 }
 
 func hasMAC(macs map[string]string, mac string) bool {

@@ -7,6 +7,7 @@
 package machine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -83,17 +84,11 @@ type target struct {
 
 // New returns a Plane.
 func New(config Config) *Plane {
-	p := &Plane{
-		media: config.Media, proxy: config.Proxy, clock: config.Clock, network: config.Network,
+	return &Plane{
+		media: config.Media, proxy: config.Proxy,
+		clock: cmp.Or[install.Clock](config.Clock, clock.Real()), network: cmp.Or[install.Clock](config.Network, clock.Real()),
 		last: map[string]look{}, toldToBoot: map[string]bool{}, switched: map[string]install.Power{}, insertions: map[string]*insertion{},
 	}
-	if p.clock == nil {
-		p.clock = clock.Real()
-	}
-	if p.network == nil {
-		p.network = clock.Real()
-	}
-	return p
 }
 
 // Close ends the insertions that are under way.

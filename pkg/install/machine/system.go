@@ -147,34 +147,25 @@ func vendors() []vendor {
 	}
 }
 
-// standard is everybody else, sushy-style emulators among them.
-func standard() vendor {
-	return vendor{name: "standard", drives: []string{"Cd", "CD", "DVD"}, targets: []string{"Cd", "UsbCd"}, bodies: []insertBody{stated, protocol, plain}}
-}
-
 func vendorOf(said ...string) vendor {
 	text := strings.ToLower(strings.Join(said, " "))
 	for _, v := range vendors() {
-		for _, mark := range v.marks {
-			if strings.Contains(text, mark) {
-				return v
-			}
+		if slices.ContainsFunc(v.marks, func(mark string) bool { return strings.Contains(text, mark) }) {
+			return v
 		}
 	}
-	return standard()
+	// Everybody else, sushy-style emulators among them.
+	return vendor{name: "standard", drives: []string{"Cd", "CD", "DVD"}, targets: []string{"Cd", "UsbCd"}, bodies: []insertBody{stated, protocol, plain}}
 }
 
 // rank says how good a drive is by its id: smaller is better, below zero never.
 func (v *vendor) rank(id string) int {
-	for _, no := range v.never {
-		if strings.HasPrefix(id, no) {
-			return -1
-		}
+	begins := func(prefix string) bool { return strings.HasPrefix(id, prefix) }
+	if slices.ContainsFunc(v.never, begins) {
+		return -1
 	}
-	for i, yes := range v.drives {
-		if strings.HasPrefix(id, yes) {
-			return i
-		}
+	if i := slices.IndexFunc(v.drives, begins); i >= 0 {
+		return i
 	}
 	return len(v.drives)
 }

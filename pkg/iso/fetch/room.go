@@ -185,17 +185,15 @@ var errRemoved = errors.New("who held it has removed it: the name means another 
 
 // claim tries to lock a file that was opened under a name.
 func claim(f *os.File, path string, exclusive bool) (locked bool, err error) {
-	locked, err = filelock.Try(f, exclusive)
-	if locked && !isStill(f, path) {
+	if locked, err = filelock.Try(f, exclusive); !locked {
+		return false, err
+	}
+	opened, err := f.Stat()
+	named, missing := os.Stat(path)
+	if err != nil || missing != nil || !os.SameFile(opened, named) {
 		return false, errRemoved
 	}
-	return locked, err
-}
-
-func isStill(f *os.File, path string) bool {
-	opened, err := f.Stat()
-	named, err2 := os.Stat(path)
-	return err == nil && err2 == nil && os.SameFile(opened, named)
+	return true, nil
 }
 
 // waitLock locks a file however long another holds it, and calls waiting meanwhile.

@@ -172,16 +172,6 @@ func parseProfileAddress(text string, four bool) (profileAddress, error) {
 	return a, nil
 }
 
-// profileTypes are the values of connection.type (nm-settings(5)).
-var profileTypes = []string{
-	"ethernet", "802-3-ethernet", "bond", "bridge", "vlan", "dummy", "infiniband", "ip-tunnel", "loopback", "macsec", "macvlan",
-	"ovs-bridge", "ovs-interface", "ovs-port", "team", "tun", "veth", "vpn", "vrf", "vxlan", "wireguard", "wifi", "802-11-wireless", "hsr",
-	"gsm", "cdma", "bluetooth", "adsl", "pppoe", "wpan", "6lowpan", "generic", "ipvlan", "wimax", "olpc-mesh", "802-11-olpc-mesh", "wifi-p2p",
-}
-
-// profileMethods are the values of method, IPv4 and IPv6 together.
-var profileMethods = []string{"auto", "dhcp", "manual", "disabled", "link-local", "shared", "ignore"}
-
 // CheckKeyfile judges a connection profile that is passed through as it is: its
 // name, whether it can be read, its type, its UUID, and its addresses. The error
 // is Problems; values are repeated only where they cannot be secrets.
@@ -207,7 +197,7 @@ func (r *reader) checkProfile(p *profile) {
 	}
 	if w := p.get("connection", "type"); w.text == "" {
 		r.report(w.at, "connection.type", "is missing")
-	} else if !slices.Contains(profileTypes, w.text) {
+	} else if !slices.Contains(tables().ProfileTypes, w.text) {
 		r.report(w.at, "connection.type", "%q is not a type of NetworkManager", w.text)
 	}
 	if w := p.get("connection", "uuid"); w.text != "" && !isUUID(w.text) {
@@ -228,7 +218,7 @@ func (r *reader) checkProfile(p *profile) {
 
 func (r *reader) checkProfileFamily(p *profile, group string) {
 	method := p.get(group, "method")
-	if method.text != "" && !slices.Contains(profileMethods, method.text) {
+	if method.text != "" && !slices.Contains(tables().ProfileMethods, method.text) {
 		r.report(method.at, group+".method", "%q is not a method of NetworkManager", method.text)
 	}
 	addresses := p.addresses(r, group)

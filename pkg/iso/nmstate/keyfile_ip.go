@@ -38,7 +38,7 @@ func (w *writer) family(i *iface, f *family) settings {
 	for r := range w.state.rules { // they come and go with this interface
 		if rl := &w.state.rules[r]; w.state.ruleInterface(rl) == i && rl.four == four {
 			n++
-			list.add("routing-rule"+strconv.Itoa(n), rl.text())
+			list.add("routing-rule"+strconv.Itoa(n), fmt.Sprintf("priority %d %s", *rl.priority, strings.Join(rl.words, " ")))
 		}
 	}
 	return list
@@ -161,10 +161,13 @@ func (s *State) bestFamily(of func(*iface) []*family) *family {
 // servers, then where addresses are given, then where they come from the network.
 // NetworkManager takes no servers where there are link-local addresses alone.
 func (s *State) dnsRank(i *iface, f *family) int {
+	isDefault := func(rt route) bool {
+		return rt.isDefault() && rt.table == nil && rt.out.text == i.name && i.of(rt.destination.Addr()) == f
+	}
 	switch {
 	case !f.dynamic() && !f.static():
 		return 0
-	case s.hasDefaultRoute(i, f):
+	case slices.ContainsFunc(s.routes, isDefault):
 		return 4
 	case f.dynamic() && !f.autoDNS:
 		return 3
@@ -174,10 +177,4 @@ func (s *State) dnsRank(i *iface, f *family) int {
 		return 1
 	}
 	return 0
-}
-
-func (s *State) hasDefaultRoute(i *iface, f *family) bool {
-	return slices.ContainsFunc(s.routes, func(rt route) bool {
-		return rt.isDefault() && rt.table == nil && rt.out.text == i.name && i.of(rt.destination.Addr()) == f
-	})
 }

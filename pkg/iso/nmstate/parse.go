@@ -385,7 +385,8 @@ func (s *State) find(name string) *iface {
 
 // controllerNamed is what has a name and ports, or nil.
 func (s *State) controllerNamed(name string) *iface {
-	return s.first(func(i *iface) bool { return i.name == name && i.controls() })
+	controllers := []kind{bondKind, linuxBridge, vrfKind, ovsBridgeKind}
+	return s.first(func(i *iface) bool { return i.name == name && slices.Contains(controllers, i.kind) })
 }
 
 func (s *State) first(is func(*iface) bool) *iface {
@@ -393,8 +394,4 @@ func (s *State) first(is func(*iface) bool) *iface {
 		return s.interfaces[n]
 	}
 	return nil
-}
-
-func (i *iface) controls() bool {
-	return slices.Contains([]kind{bondKind, linuxBridge, vrfKind, ovsBridgeKind}, i.kind)
 }

@@ -1,64 +1,49 @@
 package nmstate
 
 import (
+	_ "embed" // tables.yaml
 	"fmt"
 	"maps"
 	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+
+	"sigs.k8s.io/yaml"
 )
 
-// bondModes are the kernel's, at their numbers
-// (Documentation/networking/bonding.rst).
-var bondModes = []string{"balance-rr", "active-backup", "balance-xor", "broadcast", "802.3ad", "balance-tlb", "balance-alb"}
+//go:embed tables.yaml
+var tablesText []byte
 
-// bondOption is what a bonding option may be.
-type bondOption struct {
-	words  []string // at their numbers; either may be written
-	number bool     // of the words NetworkManager knows the numbers alone
-	lo, hi int64    // of a number
-	list   func(one string) bool
-	modes  []string // that it means something in; empty for all
+// table is what the kernel and NetworkManager know by name; tables.yaml says how it is read.
+type table struct {
+	BondModes, PrimaryModes      []string
+	BondOptions                  map[string]bondOption
+	Features                     []string
+	FeatureNames                 map[string]string
+	CoalesceNumbers              []string
+	ProfileTypes, ProfileMethods []string
 }
 
-// bondOptions are those of the kernel that NetworkManager can set.
-var bondOptions = map[string]bondOption{
-	"ad_actor_sys_prio": {lo: 1, hi: 65535, modes: []string{"802.3ad"}},
-	"ad_actor_system":   {list: isMAC, modes: []string{"802.3ad"}},
-	"ad_select":         {words: []string{"stable", "bandwidth", "count"}, modes: []string{"802.3ad"}},
-	"ad_user_port_key":  {lo: 0, hi: 1023, modes: []string{"802.3ad"}},
-	"all_slaves_active": {words: []string{"dropped", "delivered"}, number: true},
-	"arp_all_targets":   {words: []string{"any", "all"}},
-	"arp_interval":      {hi: 1<<31 - 1, modes: []string{"balance-rr", "active-backup", "balance-xor", "broadcast"}},
-	"arp_ip_target":     {list: isIPv4, modes: []string{"balance-rr", "active-backup", "balance-xor", "broadcast"}},
-	"arp_validate":      {words: []string{"none", "active", "backup", "all", "filter", "filter_active", "filter_backup"}, modes: []string{"balance-rr", "active-backup", "balance-xor", "broadcast"}},
-	"downdelay":         {hi: 1<<31 - 1},
-	"fail_over_mac":     {words: []string{"none", "active", "follow"}},
-	"lacp_rate":         {words: []string{"slow", "fast"}, modes: []string{"802.3ad"}},
-	"lp_interval":       {lo: 1, hi: 1<<31 - 1},
-	"miimon":            {hi: 1<<31 - 1},
-	"min_links":         {hi: 1<<31 - 1},
-	"num_grat_arp":      {hi: 255},
-	"num_unsol_na":      {hi: 255},
-	"packets_per_slave": {hi: 65535, modes: []string{"balance-rr"}},
-	"peer_notif_delay":  {hi: 1<<31 - 1},
-	"primary_reselect":  {words: []string{"always", "better", "failure"}, modes: []string{"active-backup", "balance-tlb", "balance-alb"}},
-	"resend_igmp":       {hi: 255},
-	"tlb_dynamic_lb":    {hi: 1, modes: []string{"balance-tlb", "balance-alb"}},
-	"updelay":           {hi: 1<<31 - 1},
-	"use_carrier":       {hi: 1},
-	"xmit_hash_policy":  {words: []string{"layer2", "layer3+4", "layer2+3", "encap2+3", "encap3+4", "vlan+srcmac"}, modes: []string{"balance-xor", "802.3ad", "balance-tlb"}},
+var tables = sync.OnceValue(func() (t table) {
+	if err := yaml.UnmarshalStrict(tablesText, &t); err != nil {
+		panic(err) // the file is part of the program, and a test reads it
+	}
+	return t
+})
+
+type bondOption struct {
+	Words  []string
+	Number bool
+	Range  []int64
+	List   string
+	Modes  []string
 }
 
 func isMAC(text string) bool {
 	_, ok := canonicalMAC(text)
 	return ok
-}
-
-func isIPv4(text string) bool {
-	ip, err := netip.ParseAddr(text)
-	return err == nil && ip.Is4()
 }
 
 func (o *object) bond(i *iface) {
@@ -69,19 +54,19 @@ func (o *object) bond(i *iface) {
 		"active_slave": "it names a device, and device names are not known before the machine boots",
 		"balance_slb":  "it is not one of the kernel's",
 	}
-	for _, key := range slices.Sorted(maps.Keys(bondOptions)) {
+	for _, key := range slices.Sorted(maps.Keys(tables().BondOptions)) {
 		w := options.text(key)
 		if w.text == "" {
 			continue
 		}
-		value, problem := bondOptions[key].check(w.text, mode)
+		value, problem := tables().BondOptions[key].check(w.text, mode)
 		if problem != "" {
 			o.r.report(w.at, options.field(key), "%s", problem)
 		}
 		i.own = append(i.own, setting{key, value})
 	}
 	primary := options.text("primary")
-	if primary.text != "" && !slices.Contains(primaryModes, mode) {
+	if primary.text != "" && !slices.Contains(tables().PrimaryModes, mode) {
 		o.r.report(primary.at, options.field("primary"), "means nothing in mode %s", mode)
 	}
 	options.checkMonitors(i.own)
@@ -93,9 +78,6 @@ func (o *object) bond(i *iface) {
 		o.r.report(primary.at, options.field("primary"), "%s is not a port of the bond", primary.text)
 	}
 }
-
-// primaryModes are those in which one port is used before the others.
-var primaryModes = []string{"active-backup", "balance-tlb", "balance-alb"}
 
 // prefer gives a port, if there is one of that name, a priority above the others, which
 // has the kernel choose it. The kernel's own option names a device, and device names are
@@ -113,50 +95,52 @@ func (i *iface) prefer(name string) bool {
 // bondMode is the mode by its name, which may be written as its number.
 func (o *object) bondMode() string {
 	o.need("mode")
-	w := o.text("mode")
-	if n, err := strconv.Atoi(w.text); err == nil && n >= 0 && n < len(bondModes) {
-		return bondModes[n]
+	w, modes := o.text("mode"), tables().BondModes
+	if n, err := strconv.Atoi(w.text); err == nil && n >= 0 && n < len(modes) {
+		return modes[n]
 	}
-	if w.text != "" && !slices.Contains(bondModes, w.text) {
-		o.r.report(w.at, o.field("mode"), "%q is not a mode of bonds; it may be %s", w.text, strings.Join(bondModes, ", "))
+	if w.text != "" && !slices.Contains(modes, w.text) {
+		o.r.report(w.at, o.field("mode"), "%q is not a mode of bonds; it may be %s", w.text, strings.Join(modes, ", "))
 	}
 	return w.text
 }
 
 // check gives the value as NetworkManager takes it, or says what is wrong with it.
 func (b bondOption) check(text, mode string) (value, problem string) {
-	if len(b.modes) > 0 && !slices.Contains(b.modes, mode) {
+	if len(b.Modes) > 0 && !slices.Contains(b.Modes, mode) {
 		return "", fmt.Sprintf("means nothing in mode %s", mode)
 	}
 	switch {
-	case b.list != nil:
+	case b.List != "":
 		for one := range strings.SplitSeq(text, ",") {
-			if !b.list(one) {
+			ip, err := netip.ParseAddr(one)
+			if b.List == "mac" && !isMAC(one) || b.List == "ipv4" && (err != nil || !ip.Is4()) {
 				return "", fmt.Sprintf("%q is not an address for it", one)
 			}
 		}
 		return text, ""
-	case b.words != nil:
-		n := slices.Index(b.words, text)
-		if written, err := strconv.Atoi(text); err == nil && written >= 0 && written < len(b.words) {
+	case b.Words != nil:
+		n := slices.Index(b.Words, text)
+		if written, err := strconv.Atoi(text); err == nil && written >= 0 && written < len(b.Words) {
 			n = written
 		}
 		switch {
 		case n < 0:
-			return "", fmt.Sprintf("%q is not one of %s", text, strings.Join(b.words, ", "))
-		case b.number:
+			return "", fmt.Sprintf("%q is not one of %s", text, strings.Join(b.Words, ", "))
+		case b.Number:
 			return strconv.Itoa(n), ""
 		}
-		return b.words[n], ""
+		return b.Words[n], ""
 	}
-	if on, ok := truth(text); ok && b.hi == 1 {
+	lo, hi := b.Range[0], b.Range[1]
+	if on, ok := truth(text); ok && hi == 1 {
 		text = "0"
 		if on {
 			text = "1"
 		}
 	}
-	if n, err := strconv.ParseInt(text, 10, 64); err != nil || n < b.lo || n > b.hi {
-		return "", fmt.Sprintf("has to be a number from %d to %d, but is %q", b.lo, b.hi, text)
+	if n, err := strconv.ParseInt(text, 10, 64); err != nil || n < lo || n > hi {
+		return "", fmt.Sprintf("has to be a number from %d to %d, but is %q", lo, hi, text)
 	}
 	return text, ""
 }
@@ -184,7 +168,7 @@ func (o *object) bondPort(i *iface, mode string) {
 	priority := o.number("priority", -1<<31, 1<<31-1)
 	p.settings.number("prio", priority)
 	p.settings.number("queue-id", o.number("queue-id", 0, 65535))
-	if priority != nil && !slices.Contains(primaryModes, mode) {
+	if priority != nil && !slices.Contains(tables().PrimaryModes, mode) {
 		o.r.report(o.at, o.field("priority"), "means nothing in mode %s", mode)
 	}
 	if n := slices.IndexFunc(i.ports, func(known port) bool { return known.text == p.text }); n >= 0 {

@@ -53,7 +53,8 @@ func (o *object) iface() *iface {
 	o.ignoreEmpty("ovs-db", "mptcp")
 	if i.kind == loopback {
 		i.state = ignore
-		if !i.onlyItself() {
+		own := []netip.Prefix{netip.MustParsePrefix("127.0.0.1/8"), netip.MustParsePrefix("::1/128")}
+		if slices.ContainsFunc(slices.Concat(i.ip4.addresses, i.ip6.addresses), func(a address) bool { return !slices.Contains(own, a.Prefix) }) {
 			o.r.report(o.at, o.path, "%s has addresses that no machine has by itself, and no profile is made of a loopback interface; give them to an interface of type dummy", i.name)
 		}
 		o.r.ignore(o.at, o.path, "every machine has its loopback interface %s by itself", i.name)
@@ -225,47 +226,6 @@ func (o *object) port() port {
 	return port{word: o.text("name"), field: o.path}
 }
 
-// onlyItself says whether a loopback interface has no addresses but those that every
-// one has.
-func (i *iface) onlyItself() bool {
-	own := []netip.Prefix{netip.MustParsePrefix("127.0.0.1/8"), netip.MustParsePrefix("::1/128")}
-	return !slices.ContainsFunc(slices.Concat(i.ip4.addresses, i.ip6.addresses), func(a address) bool { return !slices.Contains(own, a.Prefix) })
-}
-
-// featureNames are the kernel's names of features, and those of the ethtool program,
-// where NetworkManager has another one. Both are nmstate's.
-var featureNames = map[string]string{
-	"rx-checksum": "rx", "rx-checksumming": "rx",
-	"rx-gro": "gro", "generic-receive-offload": "gro",
-	"tx-generic-segmentation": "gso", "generic-segmentation-offload": "gso",
-	"rx-lro": "lro", "large-receive-offload": "lro",
-	"rx-ntuple-filter": "ntuple", "ntuple-filters": "ntuple",
-	"rx-hashing": "rxhash", "receive-hashing": "rxhash",
-	"rx-vlan-hw-parse": "rxvlan", "rx-vlan-offload": "rxvlan",
-	"tx-vlan-hw-insert": "txvlan", "tx-vlan-offload": "txvlan",
-}
-
-// features are those that NetworkManager can set (nm-settings(5), ethtool).
-var features = []string{
-	"esp-hw-offload", "esp-tx-csum-hw-offload", "fcoe-mtu", "gro", "gso", "highdma", "hw-tc-offload", "l2-fwd-offload", "loopback",
-	"lro", "macsec-hw-offload", "ntuple", "rx", "rx-all", "rx-fcs", "rx-gro-hw", "rx-gro-list", "rx-udp-gro-forwarding",
-	"rx-udp_tunnel-port-offload", "rx-vlan-filter", "rx-vlan-stag-filter", "rx-vlan-stag-hw-parse", "rxhash", "rxvlan", "sg",
-	"tls-hw-record", "tls-hw-rx-offload", "tls-hw-tx-offload", "tso", "tx", "tx-checksum-fcoe-crc", "tx-checksum-ip-generic",
-	"tx-checksum-ipv4", "tx-checksum-ipv6", "tx-checksum-sctp", "tx-esp-segmentation", "tx-fcoe-segmentation",
-	"tx-gre-csum-segmentation", "tx-gre-segmentation", "tx-gso-list", "tx-gso-partial", "tx-gso-robust", "tx-ipxip4-segmentation",
-	"tx-ipxip6-segmentation", "tx-nocache-copy", "tx-scatter-gather", "tx-scatter-gather-fraglist", "tx-sctp-segmentation",
-	"tx-tcp-ecn-segmentation", "tx-tcp-mangleid-segmentation", "tx-tcp-segmentation", "tx-tcp6-segmentation",
-	"tx-tunnel-remcsum-segmentation", "tx-udp-segmentation", "tx-udp_tnl-csum-segmentation", "tx-udp_tnl-segmentation",
-	"tx-vlan-stag-hw-insert", "txvlan",
-}
-
-// coalesceNumbers are the settings of interrupt coalescing.
-var coalesceNumbers = []string{
-	"pkt-rate-high", "pkt-rate-low", "rx-frames", "rx-frames-high", "rx-frames-irq", "rx-frames-low", "rx-usecs", "rx-usecs-high",
-	"rx-usecs-irq", "rx-usecs-low", "sample-interval", "stats-block-usecs", "tx-frames", "tx-frames-high", "tx-frames-irq",
-	"tx-frames-low", "tx-usecs", "tx-usecs-high", "tx-usecs-irq", "tx-usecs-low",
-}
-
 const largest32 = 1<<32 - 1
 
 func (o *object) ethtool() settings {
@@ -281,7 +241,7 @@ func (o *object) ethtool() settings {
 	}
 	feature := o.object("feature")
 	for _, key := range feature.order {
-		if name := cmp.Or(featureNames[key], key); slices.Contains(features, name) {
+		if name := cmp.Or(tables().FeatureNames[key], key); slices.Contains(tables().Features, name) {
 			list.flag("feature-"+name, feature.flag(key))
 		}
 	}
@@ -289,7 +249,7 @@ func (o *object) ethtool() settings {
 	for _, key := range []string{"adaptive-rx", "adaptive-tx"} {
 		list.bit("coalesce-"+key, coalesce.flag(key))
 	}
-	for _, key := range coalesceNumbers {
+	for _, key := range tables().CoalesceNumbers {
 		list.number("coalesce-"+key, coalesce.number(key, 0, largest32))
 	}
 	ring := o.object("ring")

@@ -250,10 +250,6 @@ func (o *object) network(key string) netip.Prefix {
 	return prefix.Masked()
 }
 
-func (rl *rule) text() string {
-	return fmt.Sprintf("priority %d %s", *rl.priority, strings.Join(rl.words, " "))
-}
-
 // ruleInterface is the interface whose profile brings a rule: one with a route in its
 // table, else the first that has addresses of its family. It is nil where none has.
 func (s *State) ruleInterface(rl *rule) *iface {

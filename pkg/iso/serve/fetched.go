@@ -240,20 +240,17 @@ func (s *Server) writeHostMetrics(out io.Writer) {
 		}},
 	}
 	hosts := s.hosts()
+	escaper := strings.NewReplacer(`\`, `\\`, "\n", `\n`, `"`, `\"`)
 	for _, of := range series {
 		header(out, of.name, of.kind, of.help)
 		for _, host := range hosts {
-			fmt.Fprintf(out, "%s{host=\"%s\"} %d\n", of.name, escapeLabel(host), of.value(s.Fetched(host)))
+			fmt.Fprintf(out, "%s{host=\"%s\"} %d\n", of.name, escaper.Replace(host), of.value(s.Fetched(host)))
 		}
 	}
 }
 
 func header(out io.Writer, name, kind, help string) {
 	fmt.Fprintf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, kind)
-}
-
-func escapeLabel(value string) string {
-	return strings.NewReplacer(`\`, `\\`, "\n", `\n`, `"`, `\"`).Replace(value)
 }
 
 func (s *Server) served() int {

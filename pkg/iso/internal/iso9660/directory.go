@@ -182,10 +182,6 @@ func plainName(_ *Volume, r record) (string, error) {
 	return strings.ToLower(withoutVersion(string(r.id))), nil
 }
 
-func jolietName(_ *Volume, r record) (string, error) {
-	return withoutVersion(ucs2(r.id)), nil
-}
-
 // withoutVersion drops ";1" and the dot of a name without extension.
 func withoutVersion(s string) string {
 	if i := strings.LastIndexByte(s, ';'); i > 0 {

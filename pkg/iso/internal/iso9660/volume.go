@@ -117,7 +117,7 @@ func (v *Volume) useSupplementary(d []byte, off int64) (err error) {
 		v.Joliet = true
 		v.descriptors = append(v.descriptors, descriptor{offset: off})
 		v.joliet, err = rootOf(d, off)
-		v.joliet.names = jolietName
+		v.joliet.names = func(_ *Volume, r record) (string, error) { return withoutVersion(ucs2(r.id)), nil }
 		return err
 	}
 	v.descriptors = append(v.descriptors, descriptor{offset: off, enhanced: true})

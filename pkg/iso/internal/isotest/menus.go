@@ -3,6 +3,7 @@ package isotest
 import (
 	"bytes"
 	"crypto/sha256"
+	_ "embed" // features.json
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
@@ -190,18 +191,8 @@ const (
 	rootfsPath   = "images/pxeboot/rootfs.img"
 )
 
-const features = `{
-    "installer-config": true,
-    "installer-config-directives": {
-        "append-karg": true,
-        "copy-network": true,
-        "delete-karg": true,
-        "dest-device": true,
-        "ignition-url": true
-    },
-    "live-initrd-network": true
-}
-`
+//go:embed features.json
+var features []byte
 
 // contents are the files of a layout, but for the boot catalog.
 func contents(l Layout) []file {
@@ -223,7 +214,7 @@ func contents(l Layout) []file {
 		}
 	}
 	if l.Features {
-		add(featuresPath, []byte(features))
+		add(featuresPath, features)
 	}
 	if l.MiniISO {
 		files = append(files, file{path: minisoPath, data: make([]byte, miniSlotSize), placed: true})
@@ -266,7 +257,7 @@ func initrdImage(l Layout, rootfs []byte) []byte {
 		member("etc/coreos-live-want-rootfs", 0o644, []byte(want)),
 	}
 	if l.Features {
-		members = append(members, directory("etc/coreos"), member("etc/coreos/features.json", 0o644, []byte(features)))
+		members = append(members, directory("etc/coreos"), member("etc/coreos/features.json", 0o644, features))
 	}
 	initrd := isowriter.BytesOf(isowriter.Gzip(isowriter.Archive(members...).Bytes()))
 	initrd.Pad(4)
