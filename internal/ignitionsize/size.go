@@ -18,21 +18,6 @@ import (
 // /images/ignition.img of RHCOS, IgnitionImageSizePadding of assisted-service.
 const EmbedArea = 256 << 10
 
-// OfNetworks is how many bytes the networks of an InfraEnv take, compressed, of its
-// Ignition at most: there is a NetworkManager profile for every interface, or from
-// OpenShift 4.18 on a policy for every machine, which takes less.
-func OfNetworks(networks []setting.StaticNetwork) int {
-	p := &Packing{}
-	for i := range networks {
-		p.Add(Profiles(i, &networks[i]))
-	}
-	return p.Compressed() + policyRoom
-}
-
-// policyRoom is what a policy takes more than profiles where there are too few
-// hosts to learn from.
-const policyRoom = 256
-
 // Packing is the Ignition of one InfraEnv while it is filled.
 type Packing struct {
 	pending []string // not yet compressed: often there is so little that it need not be
@@ -75,7 +60,8 @@ func (p *Packing) Compressed() int {
 
 // Profiles is what the service writes into the discovery Ignition for the machine at a
 // place of its InfraEnv, as long and as hard to compress: MAC addresses by name, and a
-// NetworkManager profile for every interface.
+// NetworkManager profile for every interface. From OpenShift 4.18 on it is a policy for
+// every machine, which takes less.
 func Profiles(place int, n *setting.StaticNetwork) string {
 	var out, pairs strings.Builder
 	file := func(name, content string) {

@@ -156,10 +156,11 @@ func (c *Client) AddNode(ctx context.Context) (Result, error) {
 	var result Result
 	tries := 0
 	err = c.deadline("add this node", addPoll).await(ctx, func() (bool, wait, error) {
-		host, err := c.ownHost(ctx, infraEnv, macs)
+		hosts, err := c.Service.ListHosts(ctx, infraEnv)
 		if err != nil {
 			return false, wait{}, err
 		}
+		host := hostWith(hosts, (&hostConfig{macs: macs}).has) // nil until it has reported its interfaces
 		next, on, err := addStep(host, tries)
 		if err != nil || next == stepWait {
 			return err != nil, on, err
@@ -180,12 +181,6 @@ func (c *Client) AddNode(ctx context.Context) (Result, error) {
 		return false, wait{what: "the service to take up the installation", code: install.CodeTimeout}, nil
 	})
 	return result, err
-}
-
-// ownHost is this machine's host, nil until it has reported its interfaces.
-func (c *Client) ownHost(ctx context.Context, infraEnvID string, macs []string) (*install.Host, error) {
-	hosts, err := c.Service.ListHosts(ctx, infraEnvID)
-	return hostWith(hosts, (&hostConfig{macs: macs}).has), err
 }
 
 // hostWith is the first host with a wanted MAC address, nil for none.

@@ -157,11 +157,9 @@ func (c *Client) configureOnce(ctx context.Context, infraEnvID string) (came rou
 
 // begun says whether the service takes no more settings for a host.
 func begun(state install.HostState) bool {
-	switch state {
-	case model.HostInstalling, model.HostNeedsUser, model.HostInstalled, model.HostAdded, model.HostFailed, model.HostCancelled:
-		return true
-	}
-	return false
+	return slices.Contains([]install.HostState{
+		model.HostInstalling, model.HostNeedsUser, model.HostInstalled, model.HostAdded, model.HostFailed, model.HostCancelled,
+	}, state)
 }
 
 func differences(settings install.Settings) string {

@@ -122,7 +122,9 @@ func (d document) into(value any) (unknown []string, err error) {
 	if err != nil {
 		// The strict reader keeps the field to itself; the value is lost anyway.
 		if wrong, is := errors.AsType[*json.UnmarshalTypeError](json.Unmarshal(data, value)); is {
-			return nil, badFile(d.path, fmt.Errorf("%s%s is %s where it should be %s", d.place(wrong.Field), cmp.Or(wrong.Field, "the document"), aKind(wrong.Value), goKind(wrong.Type)))
+			kind, _, _ := strings.Cut(wrong.Value, " ") // "number 12": values are not shown
+			have := cmp.Or(map[string]string{"array": "a list", "object": "a map", "bool": "true or false"}[kind], "a "+kind)
+			return nil, badFile(d.path, fmt.Errorf("%s%s is %s where it should be %s", d.place(wrong.Field), cmp.Or(wrong.Field, "the document"), have, goKind(wrong.Type)))
 		}
 		return nil, badFile(d.path, errors.New(strings.TrimPrefix(err.Error(), "json: ")))
 	}
@@ -137,13 +139,7 @@ func (d document) into(value any) (unknown []string, err error) {
 	return unknown, nil
 }
 
-// aKind is JSON's word for a kind of value, with an article.
-func aKind(kind string) string {
-	kind, _, _ = strings.Cut(kind, " ") // "number 12": values are not shown
-	return cmp.Or(map[string]string{"array": "a list", "object": "a map", "bool": "true or false"}[kind], "a "+kind)
-}
-
-// goKind is a Go type in the same words.
+// goKind is a Go type in the words for kinds of JSON values.
 func goKind(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Bool:
@@ -257,10 +253,7 @@ func readPullSecret(path string) (spec.Secret, error) {
 	if err != nil {
 		return spec.Secret{}, err
 	}
-	text := s.StringData[hubapi.KeyPullSecret]
-	if text == "" {
-		text = string(s.Data[hubapi.KeyPullSecret])
-	}
+	text := cmp.Or(s.StringData[hubapi.KeyPullSecret], string(s.Data[hubapi.KeyPullSecret]))
 	var content struct {
 		Auths map[string]json.RawMessage `json:"auths"`
 	}

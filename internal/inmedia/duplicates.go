@@ -3,7 +3,6 @@ package inmedia
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"slices"
 	"strings"
 	"time"
@@ -11,9 +10,6 @@ import (
 	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 )
-
-// newRun marks the cluster that a run registers, so that it may take it back.
-func newRun() string { return rand.Text() }
 
 // withdraw takes this run's cluster back if another was there first, since of two runs
 // at once both find none. The service plane makes sure that ours is still empty.

@@ -161,20 +161,13 @@ type clusterManifests struct {
 func readClusterManifests(files Files) (*clusterManifests, error) {
 	m := &clusterManifests{files: files}
 	var unknown []string
-	var errs []error
-	note := func(err error) { errs = append(errs, err) }
-	var err error
-	m.deployment, unknown, err = looseObject[hive.ClusterDeployment](files.ClusterDeployment, hubapi.KindClusterDeployment)
-	note(err)
-	m.install, err = object[hive.AgentClusterInstall](files.AgentClusterInstall, hubapi.KindAgentClusterInstall)
-	note(err)
-	m.imageSet, err = object[hive.ClusterImageSet](files.ClusterImageSet, hubapi.KindClusterImageSet)
-	note(err)
-	m.pullSecret, err = readPullSecret(files.PullSecret)
-	note(err)
-	m.operators, err = readOperators(files.Operators)
-	note(err)
-	if err := files.elsewhere(errs...); err != nil {
+	var errs [5]error
+	m.deployment, unknown, errs[0] = looseObject[hive.ClusterDeployment](files.ClusterDeployment, hubapi.KindClusterDeployment)
+	m.install, errs[1] = object[hive.AgentClusterInstall](files.AgentClusterInstall, hubapi.KindAgentClusterInstall)
+	m.imageSet, errs[2] = object[hive.ClusterImageSet](files.ClusterImageSet, hubapi.KindClusterImageSet)
+	m.pullSecret, errs[3] = readPullSecret(files.PullSecret)
+	m.operators, errs[4] = readOperators(files.Operators)
+	if err := files.elsewhere(errs[:]...); err != nil {
 		return nil, err
 	}
 	for _, field := range unknown {

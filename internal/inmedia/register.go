@@ -3,6 +3,7 @@ package inmedia
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -89,7 +90,7 @@ func (c *Client) registerCluster(ctx context.Context, m *clusterManifests) (*ins
 	c.Say("registering cluster %s, OpenShift %s for %s", m.name(), info.Version, info.Architecture())
 	action := install.Action{Kind: model.RegisterCluster, Scope: model.ScopeCluster, Name: m.name(), Settings: settings}
 	desired := m.desired()
-	desired.Options.Run = newRun()
+	desired.Options.Run = rand.Text() // by which a run may take back what it registers
 	return create(ctx, func() error { return c.Service.Act(ctx, desired, action) }, func() (*install.Cluster, error) {
 		if err := c.withdraw(ctx, desired); err != nil {
 			return nil, err

@@ -1,6 +1,7 @@
 package inmedia
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -153,10 +154,7 @@ func (c *Client) startStep(o *install.Observed, required, tries int) (step, wait
 func registered(o *install.Observed) int { return len(o.Hosts) - len(unbound(o.Hosts)) }
 
 func preparationReason(cluster *install.Cluster) string {
-	if cluster.Preparation.Reason != "" {
-		return cluster.Preparation.Reason
-	}
-	return cluster.StatusInfo
+	return cmp.Or(cluster.Preparation.Reason, cluster.StatusInfo)
 }
 
 // required is the number of hosts: what the units say, else the AgentClusterInstall.

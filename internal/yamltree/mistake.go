@@ -72,7 +72,7 @@ func (m mistaken) problem() Problem {
 		mistaken.indented,
 		mistaken.filled,
 		slip{
-			said: []string{"mapping value is not allowed"}, lines: mistaken.here, match: field + `.*?(?P<at>: )`,
+			said: []string{"mapping value is not allowed"}, lines: func(m mistaken) []int { return []int{m.at.Line} }, match: field + `.*?(?P<at>: )`,
 			message: "a second colon stands in the value of $name", remedy: "put the value in quotes",
 		}.find,
 		mistaken.noColon,
@@ -113,8 +113,6 @@ func (s slip) find(m mistaken) (Problem, bool) {
 	}
 	return Problem{}, false
 }
-
-func (m mistaken) here() []int { return []int{m.at.Line} }
 
 func (m mistaken) all() []int {
 	all := make([]int, len(m.lines))

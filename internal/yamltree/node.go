@@ -80,11 +80,7 @@ func (n *Node) Get(key string) (*Node, bool) {
 
 // Scalar says whether the node is one piece of text, a number or a truth value.
 func (n *Node) Scalar() bool {
-	switch n.Kind {
-	case Bool, Int, Float, Text:
-		return true
-	}
-	return false
+	return slices.Contains([]Kind{Bool, Int, Float, Text}, n.Kind)
 }
 
 // TooLarge says whether aliases make too much of the node, which has been reported.
@@ -122,8 +118,8 @@ func (n *Node) Append(item any) { n.Items = append(n.Items, Of(item)) }
 // Pair makes an entry of a map, of a tree or of what [Of] takes.
 func Pair(key string, value any) Entry { return Entry{Key: key, Value: Of(value)} }
 
-// Of makes a tree of what encoding/json decodes to, with keys in alphabetical order, or
-// takes one as it is. A text stays text, whatever it looks like.
+// Of makes a tree of what encoding/json decodes to, or of a list of texts, with keys in
+// alphabetical order, or takes one as it is. A text stays text, whatever it looks like.
 func Of(value any) *Node {
 	switch value := value.(type) {
 	case *Node:
@@ -137,11 +133,9 @@ func Of(value any) *Node {
 		}
 		return n
 	case []any:
-		n := NewList()
-		for _, item := range value {
-			n.Append(item)
-		}
-		return n
+		return listOf(value)
+	case []string:
+		return listOf(value)
 	case string:
 		return &Node{Kind: Text, Text: value, Value: value}
 	case bool:
@@ -151,6 +145,14 @@ func Of(value any) *Node {
 	default:
 		return &Node{Kind: Int, Value: value}
 	}
+}
+
+func listOf[T any](items []T) *Node {
+	n := NewList()
+	for _, item := range items {
+		n.Append(item)
+	}
+	return n
 }
 
 // Plain is the tree as encoding/json decodes it, but for whole numbers: they are int64,

@@ -59,11 +59,6 @@ func newClient(o Options) (*client, error) {
 	return c, nil
 }
 
-func (c *client) close() {
-	c.verified.CloseIdleConnections()
-	c.careless.CloseIdleConnections()
-}
-
 func (c *client) read(ctx context.Context, at place) (Info, error) {
 	backoff := firstBackoff
 	for number := 1; ; number++ {

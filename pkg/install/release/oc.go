@@ -2,6 +2,7 @@ package release
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -76,10 +77,7 @@ func (c *ocCall) describe(ctx context.Context, at place) (Info, error) {
 	if err := c.json(ctx, at, &answer, "adm", "release", "info"); err != nil {
 		return Info{}, err
 	}
-	info := Info{Version: answer.Metadata.Version, Arch: []string{serviceArch(answer.Config.Architecture)}, Digest: answer.Digest}
-	if answer.ListDigest != "" {
-		info.Digest = answer.ListDigest
-	}
+	info := Info{Version: answer.Metadata.Version, Arch: []string{serviceArch(answer.Config.Architecture)}, Digest: cmp.Or(answer.ListDigest, answer.Digest)}
 	if info.Version == "" {
 		return Info{}, errors.New("its answer names no version")
 	}

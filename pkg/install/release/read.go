@@ -84,7 +84,8 @@ func Read(ctx context.Context, ref string, o Options) (Info, error) {
 	if err != nil {
 		return Info{}, refused(ref, err)
 	}
-	defer client.close()
+	defer client.verified.CloseIdleConnections()
+	defer client.careless.CloseIdleConnections()
 	var failures []error
 	for _, at := range places {
 		info, err := client.read(ctx, at)
@@ -134,7 +135,11 @@ func unreadable(ref string, failures []error) error {
 	missing := len(failures) > 0
 	for _, failure := range failures {
 		texts = append(texts, plain(failure))
-		switch status := statusOf(failure); {
+		status := 0
+		if answer, is := errors.AsType[*transport.Error](failure); is {
+			status = answer.StatusCode
+		}
+		switch {
 		case status == http.StatusUnauthorized, status == http.StatusForbidden:
 			fault.Code = install.CodeAuth
 			fault.Next = "check that the pull secret has an entry for the registry"
@@ -162,13 +167,6 @@ func distrust(err error) error {
 		return asked // the first: with TLS
 	}
 	return err
-}
-
-func statusOf(err error) int {
-	if answer, is := errors.AsType[*transport.Error](err); is {
-		return answer.StatusCode
-	}
-	return 0
 }
 
 // plain is a failure in one line, without the query of the address, which may hold a

@@ -124,7 +124,7 @@ func placesOf(image name.Reference, o Options) ([]place, error) {
 	suffix := strings.TrimPrefix(whole, image.Context().Name())
 	if o.Mirror != "" {
 		mirror := o.Mirror
-		if !hasVersion(mirror) {
+		if last := mirror[strings.LastIndex(mirror, "/")+1:]; !strings.ContainsAny(last, ":@") {
 			mirror += suffix
 		}
 		if err := add(mirror, insecureAt(o.Registries, mirror)); err != nil {
@@ -155,11 +155,6 @@ func placesOf(image name.Reference, o Options) ([]place, error) {
 		source = registry.Location + whole[taken:]
 	}
 	return places, add(source, registry.Insecure)
-}
-
-func hasVersion(ref string) bool {
-	last := ref[strings.LastIndex(ref, "/")+1:]
-	return strings.ContainsAny(last, ":@")
 }
 
 // longest is the registry whose prefix takes most of a reference, or nil.

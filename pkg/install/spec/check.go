@@ -207,7 +207,9 @@ func (k *checker) manifests() {
 
 func (k *checker) extras() {
 	s := k.cluster.Spec
-	k.proxies(s.Proxy)
+	k.URL("spec.proxy.http", s.Proxy.HTTP.Reveal(), "http")
+	k.URL("spec.proxy.https", s.Proxy.HTTPS.Reveal(), "http", "https")
+	k.EachValid("spec.proxy.no", s.Proxy.No, values.IsNoProxy, "%q is neither a host, a .domain, an address nor a network", "")
 	k.encryption(s.DiskEncryption)
 	k.roles("spec.hyperthreading", s.Hyperthreading)
 	k.operators()
@@ -227,12 +229,6 @@ func (k *checker) extras() {
 		k.Required("spec.ignitionEndpoint.url", e.URL, "write the address of the machine config server")
 		k.URL("spec.ignitionEndpoint.url", e.URL, "http", "https")
 	}
-}
-
-func (k *checker) proxies(p Proxy) {
-	k.URL("spec.proxy.http", p.HTTP.Reveal(), "http")
-	k.URL("spec.proxy.https", p.HTTPS.Reveal(), "http", "https")
-	k.EachValid("spec.proxy.no", p.No, values.IsNoProxy, "%q is neither a host, a .domain, an address nor a network", "")
 }
 
 func (k *checker) encryption(e *DiskEncryption) {

@@ -85,17 +85,6 @@ const (
 	possibleVersion = `write a version that the service has, such as "4.22"`
 )
 
-func impossible(major, minor int) bool {
-	switch major {
-	case 4:
-		return minor > newestMinor
-	case 5:
-		return minor > newestMinorOf5
-	default:
-		return major > 5
-	}
-}
-
 func (k *checker) openshift() {
 	o := k.cluster.Spec.OpenShift
 	const field = "spec.openshift.version"
@@ -109,7 +98,7 @@ func (k *checker) openshift() {
 		k.Report(field, fmt.Sprintf("%q is not a version of OpenShift", o.Version), `write "4.20" for the newest 4.20.z, or "4.20.3" for exactly that`)
 	case major < 4 || k.cluster.olderThan(oldestMinor):
 		k.Report(field, fmt.Sprintf("the Assisted Installer never installed OpenShift %s", o.Version), possibleVersion)
-	case impossible(major, minor):
+	case major == 4 && minor > newestMinor, major == 5 && minor > newestMinorOf5, major > 5:
 		k.Report(field, fmt.Sprintf("there is no OpenShift %s", o.Version), possibleVersion)
 	}
 	k.image("spec.openshift.releaseImage", o.ReleaseImage)

@@ -75,9 +75,7 @@ func (k *checker) nmstate(i int, h *Host) []addressAt {
 		"ip": n.IP != "", "ip6": n.IP6 != "", "gateway": n.Gateway != "", "gateway6": n.Gateway6 != "", "dns": n.DNS != nil, "search": n.Search != nil,
 		"interface": n.Interface != "", "mac": n.MAC != "", "bond": n.Bond != nil, "vlan": n.VLAN != 0, "routes": n.Routes != nil, "mtu": n.MTU != 0,
 	} {
-		if given {
-			k.Report(hostField(i, "net."+name), "stands beside nmstate, which says all of the network", "keep one of them; only interfaces goes with nmstate")
-		}
+		k.ReportIf(given, hostField(i, "net."+name), "stands beside nmstate, which says all of the network", "keep one of them; only interfaces goes with nmstate")
 	}
 	if n.NMState.Text() == "" || k.IsFailed(field) {
 		return nil
@@ -214,7 +212,10 @@ func (k *checker) way(i int, plan netPlan) {
 		gateway, err := netip.ParseAddr(family.gateway)
 		switch {
 		case family.gateway == "":
-			if !k.gatewayElsewhere(plan, family.everything) {
+			// A route to everything, or the other family, does for a gateway.
+			routed := slices.ContainsFunc(plan.routes, func(route Route) bool { return route.Destination == family.everything })
+			other := plan.v4.ip.IsValid() && plan.v6.ip.IsValid() && (plan.v4.gateway != "" || plan.v6.gateway != "")
+			if !routed && !other && !plan.v4.automatic && !plan.v6.automatic {
 				k.defaultMissing(i, family.name, "a default route")
 			}
 		case err != nil:
@@ -231,13 +232,6 @@ func (k *checker) way(i int, plan netPlan) {
 	if (plan.v4.ip.IsValid() || plan.v6.ip.IsValid()) && !plan.v4.automatic && !plan.v6.automatic && len(plan.dns) == 0 {
 		k.defaultMissing(i, "dns", "DNS servers")
 	}
-}
-
-// gatewayElsewhere says whether a route to everything, or the other family, does for a
-// gateway.
-func (k *checker) gatewayElsewhere(plan netPlan, everything string) bool {
-	return slices.ContainsFunc(plan.routes, func(route Route) bool { return route.Destination == everything }) ||
-		plan.v4.ip.IsValid() && plan.v6.ip.IsValid() && (plan.v4.gateway != "" || plan.v6.gateway != "") || plan.v4.automatic || plan.v6.automatic
 }
 
 func (k *checker) routes(i int, routes []Route, plan netPlan) {

@@ -31,9 +31,7 @@ func (k *checker) hub() {
 			"agentLabels": h.AgentLabels != nil, "nodeLabels": h.NodeLabels != nil, "ipxe": h.IPXE != "",
 			"ironic": h.Ironic.Agent || h.Ironic.Image != "" || h.Ironic.IPFamilies != nil,
 		} {
-			if said {
-				k.Report("spec.hub."+field, "is a matter of the InfraEnv "+pool+", which exists already and is not changed", "leave it out, or leave spec.infraEnv.ref out to have an InfraEnv made")
-			}
+			k.ReportIf(said, "spec.hub."+field, "is a matter of the InfraEnv "+pool+", which exists already and is not changed", "leave it out, or leave spec.infraEnv.ref out to have an InfraEnv made")
 		}
 	}
 	for i := range k.cluster.Spec.Hosts {
@@ -119,9 +117,7 @@ func (k *checker) imported() {
 		"spec.platform", "spec.diskEncryption", "spec.hyperthreading", "spec.schedulableControlPlane", "spec.fips", "spec.hold",
 		"spec.manifests", "spec.operators", "spec.bundles", "spec.ignoreValidations", "spec.overrides.installConfig",
 	} {
-		if c.Present(field) {
-			k.Report(field, "says how a cluster is installed, but this one is installed already", "leave it out, or leave spec.import out")
-		}
+		k.ReportIf(c.Present(field), field, "says how a cluster is installed, but this one is installed already", "leave it out, or leave spec.import out")
 	}
 	if len(c.Spec.Hosts) == 0 && !c.Spec.AcceptUnknownHosts {
 		k.Report("spec.hosts", "is missing, so there is nothing to add to the cluster", "list the hosts that are to be added")

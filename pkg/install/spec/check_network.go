@@ -172,7 +172,7 @@ func (k *checker) mtu(field string, mtu int) {
 
 func (k *checker) networkDefaults() {
 	d := k.cluster.Spec.Network.Defaults
-	const field = "spec.network.defaults"
+	const field = defaultsField
 	k.OptionalAddress(field+".gateway", d.Gateway)
 	if ip, ok := k.OptionalAddress(field+".gateway6", d.Gateway6); ok && ip.Is4() {
 		k.Report(field+".gateway6", "is an IPv4 address", "write it as gateway")
@@ -189,11 +189,6 @@ func (k *checker) networkDefaults() {
 	if len(d.NTP) > 0 && len(k.cluster.Spec.Network.NTP) > 0 {
 		k.Report(field+".ntp", "adds servers to those of spec.network.ntp, which are to be the only ones", "keep one of the two lists")
 	}
-}
-
-type vip struct {
-	ip    netip.Addr
-	field string
 }
 
 func (k *checker) vips() {
@@ -233,9 +228,7 @@ func (k *checker) vipsFit(v VIPs) bool {
 		k.ReportIf(given, field, "a single node has no virtual addresses: its own address is the cluster's", "leave them out")
 		return false
 	case c.Spec.Platform.Type == NoneType || c.Spec.Platform.Type == External || valueOf(c.Spec.Network.UserManaged):
-		if given {
-			k.Report(field, fmt.Sprintf("with platform %s the cluster has no virtual addresses: a load balancer outside has them", c.Spec.Platform.Type), "leave them out, and point DNS at the load balancer")
-		}
+		k.ReportIf(given, field, fmt.Sprintf("with platform %s the cluster has no virtual addresses: a load balancer outside has them", c.Spec.Platform.Type), "leave them out, and point DNS at the load balancer")
 		return false
 	case !given:
 		k.Report(field, "is missing", "write an unused address of the machine network each for api and ingress")
@@ -244,15 +237,15 @@ func (k *checker) vipsFit(v VIPs) bool {
 	return true
 }
 
-func (k *checker) vipList(field string, texts []string) []vip {
-	var list []vip
+func (k *checker) vipList(field string, texts []string) []addressAt {
+	var list []addressAt
 	for i, text := range texts {
 		at := fmt.Sprintf("%s[%d]", field, i)
 		if k.IsFailed(at) {
 			continue
 		}
 		if ip, ok := k.Address(at, text); ok {
-			list = append(list, vip{ip, at})
+			list = append(list, addressAt{ip, at})
 		}
 	}
 	if len(texts) > 2 || len(list) == 2 && list[0].ip.Is4() == list[1].ip.Is4() {
@@ -271,7 +264,7 @@ func (k *checker) machineNetworks() []netip.Prefix {
 	return list
 }
 
-func (k *checker) vipPlace(address vip, machine []netip.Prefix) {
+func (k *checker) vipPlace(address addressAt, machine []netip.Prefix) {
 	if len(machine) > 0 && !values.Inside(address.ip, machine) {
 		k.Report(address.field, fmt.Sprintf("%s is not in the machine network %s", address.ip, values.Joined(machine)), "use an unused address of the machine network")
 		return
@@ -339,16 +332,12 @@ func (k *checker) defaultsAstray() {
 		if wrong.more == 0 && wrong.own != "" {
 			wrong.field = wrong.own
 		}
-		if wrong.more > 0 {
-			wrong.message += fmt.Sprintf("; %s", moreHosts(wrong.more))
+		switch {
+		case wrong.more == 1:
+			wrong.message += "; one more host has the same problem"
+		case wrong.more > 1:
+			wrong.message += fmt.Sprintf("; %d more hosts have the same problem", wrong.more)
 		}
 		k.Report(wrong.field, wrong.message, wrong.remedy)
 	}
-}
-
-func moreHosts(n int) string {
-	if n == 1 {
-		return "one more host has the same problem"
-	}
-	return fmt.Sprintf("%d more hosts have the same problem", n)
 }

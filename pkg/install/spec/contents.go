@@ -24,10 +24,8 @@ func (c *Cluster) SSHKey() string {
 }
 
 // TrustBundle is the certificates (PEM) to trust besides the system's; empty for none.
-func (c *Cluster) TrustBundle() string { return pem(c.Spec.Registry.TrustBundle) }
-
-func pem(source *PublicSource) string {
-	if text := strings.TrimSpace(source.Text()); text != "" {
+func (c *Cluster) TrustBundle() string {
+	if text := strings.TrimSpace(c.Spec.Registry.TrustBundle.Text()); text != "" {
 		return text + "\n"
 	}
 	return ""
@@ -57,7 +55,10 @@ func (c *Cluster) Host(name string) *Host {
 func (c *Cluster) HostField(h *Host, name string) string {
 	for i := range c.Spec.Hosts {
 		if &c.Spec.Hosts[i] == h {
-			return strings.TrimSuffix(hostField(c.place(i), name), ".")
+			if i < len(c.places) {
+				i = c.places[i]
+			}
+			return strings.TrimSuffix(hostField(i, name), ".")
 		}
 	}
 	return ""
@@ -72,7 +73,11 @@ const lastContentSourcesMinor = 13
 // is nothing.
 func (c *Cluster) InstallConfigOverrides() (string, error) {
 	own := map[string]any{}
-	if mirrors := c.mirrorSources(); len(mirrors) > 0 {
+	var mirrors []any
+	for _, mirror := range c.Spec.Registry.Mirrors {
+		mirrors = append(mirrors, map[string]any{"source": mirror.Source, "mirrors": append([]string{}, mirror.Mirrors...)})
+	}
+	if len(mirrors) > 0 {
 		key := "imageDigestSources"
 		if c.olderThan(lastContentSourcesMinor + 1) {
 			key = "imageContentSources"
@@ -91,14 +96,6 @@ func (c *Cluster) InstallConfigOverrides() (string, error) {
 		return "", fmt.Errorf("the install-config overrides of cluster %s: %w", c.Metadata.Name, err)
 	}
 	return text, nil
-}
-
-func (c *Cluster) mirrorSources() []any {
-	var list []any
-	for _, mirror := range c.Spec.Registry.Mirrors {
-		list = append(list, map[string]any{"source": mirror.Source, "mirrors": append([]string{}, mirror.Mirrors...)})
-	}
-	return list
 }
 
 // Where RHCOS looks for mirrors (containers-registries.conf(5)) and for
@@ -262,7 +259,8 @@ func (r *sourceReader) manifestPath(m ManifestSource, field string) []Manifest {
 		if entries, err := r.env.ReadDir(full); err == nil {
 			var names []string
 			for _, entry := range entries {
-				if !entry.IsDir() && isManifestName(entry.Name()) {
+				manifest := slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(entry.Name()))
+				if manifest && !entry.IsDir() {
 					names = append(names, entry.Name())
 				}
 			}
@@ -297,8 +295,4 @@ func folderOf(asked ManifestFolder, dir string) ManifestFolder {
 	default:
 		return FolderManifests
 	}
-}
-
-func isManifestName(name string) bool {
-	return slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(name))
 }

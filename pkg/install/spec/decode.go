@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"strings"
@@ -153,10 +154,7 @@ func (d *decoder) list(n *yamltree.Node, at yamltree.Place, field string, v refl
 			return
 		}
 		child := fmt.Sprintf("%s[%d]", field, i)
-		itemAt := item.At
-		if itemAt.Line == 0 {
-			itemAt = at
-		}
+		itemAt := cmp.Or(item.At, at)
 		if item.Kind == yamltree.Null {
 			d.report(itemAt, child, "is an empty list entry", "remove it or fill it in")
 			continue

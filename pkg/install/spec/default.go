@@ -227,11 +227,3 @@ func (c *Cluster) AtInstall() *Cluster {
 	}
 	return &first
 }
-
-// place is where a host stands in the file.
-func (c *Cluster) place(i int) int {
-	if i < len(c.places) {
-		return c.places[i]
-	}
-	return i
-}

@@ -77,18 +77,14 @@ func Parse(ctx context.Context, name string, data []byte, env Env) (*Cluster, er
 // ours says whether the document is one of ours at all. Otherwise this is the only
 // problem told.
 func ours(c *Cluster, problems *Problems) bool {
-	message := ""
+	var field, message string
 	switch {
 	case c.Kind != "" && c.Kind != Kind:
-		message = fmt.Sprintf("is a %q, not a %s", c.Kind, Kind)
+		field, message = "kind", fmt.Sprintf("is a %q, not a %s", c.Kind, Kind)
 	case c.APIVersion != "" && c.APIVersion != APIVersion:
-		message = fmt.Sprintf("the version %q of the format is not known", c.APIVersion)
+		field, message = "apiVersion", fmt.Sprintf("the version %q of the format is not known", c.APIVersion)
 	default:
 		return true
-	}
-	field := "kind"
-	if c.Kind == Kind || c.Kind == "" {
-		field = "apiVersion"
 	}
 	file, line, col := c.Position(field)
 	problems.List = []Problem{{File: file, Line: line, Column: col, Field: field, Message: message, Remedy: fmt.Sprintf("write apiVersion: %s and kind: %s", APIVersion, Kind)}}
@@ -142,7 +138,7 @@ func (d *decoder) special(n *yamltree.Node, at yamltree.Place, field string, tar
 		d.document(n, at, field, to)
 		return true
 	case *Source, *Credentials:
-		if n.Kind == yamltree.Map && !isPullSecret(n) {
+		if _, pullSecret := n.Get("auths"); n.Kind == yamltree.Map && !pullSecret {
 			return false
 		}
 		d.report(at, field, "a secret never stands in the file itself", "write where it is read from: {file: PATH}, {env: NAME}, {exec: [PROGRAM, ARGUMENT]} or {stdin: true}")
@@ -181,11 +177,6 @@ func (d *decoder) textList(n *yamltree.Node, at yamltree.Place, field string, to
 		*to = splitList(n.Text)
 	}
 	return true
-}
-
-func isPullSecret(n *yamltree.Node) bool {
-	_, has := n.Get("auths")
-	return has
 }
 
 // mistake is a known one: a version without quotes, or a number in place of the hosts.

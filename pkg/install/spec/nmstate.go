@@ -189,10 +189,10 @@ func (p *netPlan) nmstate() *yamltree.Node {
 	if len(p.dns) > 0 || len(p.search) > 0 {
 		config := yamltree.NewMap()
 		if len(p.dns) > 0 {
-			config.Add("server", texts(p.dns))
+			config.Add("server", p.dns)
 		}
 		if len(p.search) > 0 {
-			config.Add("search", texts(p.search))
+			config.Add("search", p.search)
 		}
 		doc.Add("dns-resolver", yamltree.NewMap(yamltree.Pair("config", config)))
 	}
@@ -200,14 +200,6 @@ func (p *netPlan) nmstate() *yamltree.Node {
 		doc.Add("routes", yamltree.NewMap(yamltree.Pair("config", routes)))
 	}
 	return doc
-}
-
-func texts(list []string) *yamltree.Node {
-	n := yamltree.NewList()
-	for _, text := range list {
-		n.Append(text)
-	}
-	return n
 }
 
 func (p *netPlan) interfaces() *yamltree.Node {

@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"cmp"
 	"context"
 	"crypto/subtle"
 	"errors"
@@ -86,14 +87,10 @@ type PublicSource struct {
 
 // Text is what was read: before the cluster is loaded, inline text only.
 func (p *PublicSource) Text() string {
-	switch {
-	case p == nil:
+	if p == nil {
 		return ""
-	case p.content != "":
-		return p.content
-	default:
-		return p.Inline
 	}
+	return cmp.Or(p.content, p.Inline)
 }
 
 func (p *PublicSource) kinds() int {

@@ -44,12 +44,12 @@ type Doc struct {
 // document. Fields carry no fields of their own. The error of an unknown path names
 // what was probably meant.
 func Explain(path string) (Doc, error) {
-	schema, err := readSchema()
-	if err != nil {
-		return Doc{}, err
+	schema := &schemaNode{}
+	if err := json.Unmarshal([]byte(schemaText), schema); err != nil {
+		return Doc{}, fmt.Errorf("reading the schema: %w", err)
 	}
 	at := schema
-	doc := schema.describe(at, "", "")
+	doc := schema.describe(at, "")
 	for _, name := range pathNames(path) {
 		object := schema.objectIn(at)
 		if object == nil {
@@ -60,13 +60,13 @@ func Explain(path string) (Doc, error) {
 			return Doc{}, unknownField(path, doc.Path, name, object)
 		}
 		required := slices.Contains(object.Required, name)
-		doc = schema.describe(child, values.Join(doc.Path, name), child.Description)
+		doc = schema.describe(child, values.Join(doc.Path, name))
 		doc.Required = required
 		at = child
 	}
 	if object := schema.objectIn(at); object != nil {
 		for _, property := range object.Properties {
-			field := schema.describe(property.schema, values.Join(doc.Path, property.name), property.schema.Description)
+			field := schema.describe(property.schema, values.Join(doc.Path, property.name))
 			field.Required = slices.Contains(object.Required, property.name)
 			doc.Fields = append(doc.Fields, field)
 		}
@@ -149,14 +149,6 @@ func (p *properties) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-func readSchema() (*schemaNode, error) {
-	root := &schemaNode{}
-	if err := json.Unmarshal([]byte(schemaText), root); err != nil {
-		return nil, fmt.Errorf("reading the schema: %w", err)
-	}
-	return root, nil
-}
-
 func (root *schemaNode) follow(n *schemaNode) *schemaNode {
 	if name, ok := strings.CutPrefix(n.Ref, "#/$defs/"); ok {
 		return root.Defs[name]
@@ -185,10 +177,8 @@ var defaultSentence = regexp.MustCompile(`Default is (.+?)\.(?: |$)`)
 
 // describe is a node without its fields. A field's description counts before its
 // type's.
-func (root *schemaNode) describe(n *schemaNode, path, description string) Doc {
-	if description == "" {
-		description = root.follow(n).Description
-	}
+func (root *schemaNode) describe(n *schemaNode, path string) Doc {
+	description := cmp.Or(n.Description, root.follow(n).Description)
 	doc := Doc{Path: path, Type: root.typeOf(n), Description: description, Enum: root.enumOf(n)}
 	if found := defaultSentence.FindStringSubmatch(description); found != nil {
 		doc.Default = found[1]

@@ -332,9 +332,7 @@ func Marshal(value any) (string, error) {
 // Merge is base with over on top: maps are merged, everything else is replaced.
 func Merge(base, over map[string]any) map[string]any {
 	result := make(map[string]any, len(base)+len(over))
-	for key, value := range base {
-		result[key] = value
-	}
+	maps.Copy(result, base)
 	for key, value := range over {
 		below, isMap := result[key].(map[string]any)
 		above, overIsMap := value.(map[string]any)
