@@ -53,7 +53,7 @@ func (f *fields) state(ref Ref) explained {
 // stage reads a stage and finds its places: in its file, and on the paths.
 func (f *fields) stage(ref Ref, byPath func() (map[Path][]string, error)) explained {
 	s := StageEntry{
-		Entry: f.entry(KindStage, ref), Order: f.part.place,
+		Entry: f.entry(KindStage, ref), Order: f.part.order,
 		Budget: f.duration("budget"), Hard: f.duration("hard"), SingleNodeBudget: f.duration("singleNodeBudget"),
 		Usual: f.duration("usual"),
 	}
@@ -87,7 +87,7 @@ type fields struct {
 	part  part
 	node  *yamltree.Node
 	words *strings.Replacer // what stands for the placeholders of a text
-	asked []string
+	read  []string
 	wrong []error
 }
 
@@ -101,14 +101,14 @@ func (p part) fields() (*fields, error) {
 	return f, err
 }
 
-func (f *fields) complain(at yamltree.Place, format string, args ...any) {
+func (f *fields) complain(at yamltree.Position, format string, args ...any) {
 	f.wrong = append(f.wrong, f.part.wrong(at, fmt.Sprintf(format, args...)))
 }
 
 // done says what is wrong, fields that nobody has asked for included.
 func (f *fields) done() error {
 	for _, e := range f.node.Entries {
-		if !slices.Contains(f.asked, e.Key) {
+		if !slices.Contains(f.read, e.Key) {
 			f.complain(e.At, "%s has the unknown field %q", f.part.key, e.Key)
 		}
 	}
@@ -119,14 +119,14 @@ func (f *fields) done() error {
 func (f *fields) require(keys ...string) {
 	for _, key := range keys {
 		if _, there := f.node.Get(key); !there {
-			f.complain(yamltree.Place{Line: 1}, "%s has no %s", f.part.key, key)
+			f.complain(yamltree.Position{Line: 1}, "%s has no %s", f.part.key, key)
 		}
 	}
 }
 
 // value is a field's value, nil where it is not there or of another kind.
 func (f *fields) value(key string, kind yamltree.Kind) *yamltree.Node {
-	f.asked = append(f.asked, key)
+	f.read = append(f.read, key)
 	value, there := f.node.Get(key)
 	if !there {
 		return nil

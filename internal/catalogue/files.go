@@ -24,7 +24,7 @@ var texts embed.FS
 type part struct {
 	file  string
 	line  int // where it begins, from 1
-	place int // among those of its file, from 1
+	order int // among those of its file, from 1
 	key   string
 	read  func() (*yamltree.Node, error) // what stands below the key
 	// words stand for the placeholders of its texts, nil where it has none.
@@ -49,7 +49,7 @@ func partsOf(files fs.FS, file string) ([]part, error) {
 			if !colon {
 				return nil, fmt.Errorf("%s:%d: a key and a colon should stand here, and nothing behind them", file, number)
 			}
-			parts = append(parts, part{file: file, line: number, place: len(parts) + 1, key: key})
+			parts = append(parts, part{file: file, line: number, order: len(parts) + 1, key: key})
 			starts = append(starts, offset)
 		}
 		offset += len(line)
@@ -72,13 +72,13 @@ func (p part) parse(text string) (*yamltree.Node, error) {
 		return nil, errors.Join(wrong...)
 	}
 	if len(docs) != 1 || len(docs[0].Entries) != 1 || docs[0].Entries[0].Value.Kind != yamltree.Map {
-		return nil, p.wrong(yamltree.Place{Line: 1}, p.key+" has no fields")
+		return nil, p.wrong(yamltree.Position{Line: 1}, p.key+" has no fields")
 	}
 	return docs[0].Entries[0].Value, nil
 }
 
 // wrong is what is wrong at a place of a part.
-func (p part) wrong(at yamltree.Place, message string) error {
+func (p part) wrong(at yamltree.Position, message string) error {
 	return fmt.Errorf("%s:%d: %s", p.file, p.line+at.Line-1, message)
 }
 

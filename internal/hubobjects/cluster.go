@@ -27,10 +27,10 @@ func (h *Maker) ImageSet() (object *unstructured.Unstructured) {
 	}
 	if name == "" {
 		name = "openshift-v" + o.Version
-		h.note("the AgentClusterInstall refers to the ClusterImageSet %s, which has to be there when it is applied: the reference cannot be changed later; write spec.openshift.imageSet for another one, or spec.openshift.releaseImage to have one made", name)
+		h.addNote("the AgentClusterInstall refers to the ClusterImageSet %s, which has to be there when it is applied: the reference cannot be changed later; write spec.openshift.imageSet for another one, or spec.openshift.releaseImage to have one made", name)
 	}
 	if o.ReleaseImage != "" && object == nil {
-		h.note("the ClusterImageSet %s says which release is installed, not spec.openshift.releaseImage", name)
+		h.addNote("the ClusterImageSet %s says which release is installed, not spec.openshift.releaseImage", name)
 	}
 	h.Set = name
 	return object
@@ -123,7 +123,7 @@ func (h *Maker) ManifestMaps() []*unstructured.Unstructured {
 		byFolder[m.Folder] = append(byFolder[m.Folder], m)
 	}
 	if len(byFolder[spec.FolderManifests]) > 0 {
-		h.note("a hub puts extra manifests into the folder openshift, those of the folder manifests as well")
+		h.addNote("a hub puts extra manifests into the folder openshift, those of the folder manifests as well")
 	}
 	var objects []*unstructured.Unstructured
 	for _, folder := range []spec.ManifestFolder{spec.FolderManifests, spec.FolderOpenShift} {
@@ -188,7 +188,7 @@ func (h *Maker) PullSecret() []*unstructured.Unstructured {
 		return nil
 	}
 	if !h.Secrets {
-		h.note("the Secret %s of type kubernetes.io/dockerconfigjson has to hold the pull secret under %s", PullSecretName(h.Cluster), hubapi.KeyPullSecret)
+		h.addNote("the Secret %s of type kubernetes.io/dockerconfigjson has to hold the pull secret under %s", PullSecretName(h.Cluster), hubapi.KeyPullSecret)
 		return nil
 	}
 	return h.Secret(PullSecretName(h.Cluster), "kubernetes.io/dockerconfigjson", map[string]string{hubapi.KeyPullSecret: h.Cluster.PullSecret().Reveal()})
@@ -228,7 +228,7 @@ func (h *Maker) BMCSecret(host *spec.Host) []*unstructured.Unstructured {
 	user, password, ok := host.BMC.Credentials.Login()
 	switch {
 	case !h.Secrets:
-		h.note("the Secret %s has to hold the username and password of the BMC of %s", name, host.Name)
+		h.addNote("the Secret %s has to hold the username and password of the BMC of %s", name, host.Name)
 	case !ok || password.IsZero():
 		h.RefuseHost(host, "bmc.credentials", "the password stands in a Secret on the hub without the user", "write credentials: {secretRef: {name: NAME}} for a Secret with the keys username and password")
 	default:
@@ -244,13 +244,13 @@ func (h *Maker) FencingSecret(host *spec.Host) []*unstructured.Unstructured {
 		return nil
 	}
 	if f.Credentials.SecretRef != nil {
-		h.note("the Secret %s has to hold address and certificateVerification beside username and password: with it %s is powered off by its peer", name, host.Name)
+		h.addNote("the Secret %s has to hold address and certificateVerification beside username and password: with it %s is powered off by its peer", name, host.Name)
 		return nil
 	}
 	user, password, ok := f.Credentials.Login()
 	switch {
 	case !h.Secrets:
-		h.note("the Secret %s has to hold address, username, password and certificateVerification: with it %s is powered off by its peer", name, host.Name)
+		h.addNote("the Secret %s has to hold address, username, password and certificateVerification: with it %s is powered off by its peer", name, host.Name)
 	case !ok || password.IsZero():
 		h.RefuseHost(host, "fencing.credentials", "the password stands in a Secret on the hub without the user", "write credentials: {secretRef: {name: NAME}} for a Secret with the keys address, username, password and certificateVerification")
 	default:
@@ -282,7 +282,7 @@ func (h *Maker) TokenSecret(host *spec.Host) []*unstructured.Unstructured {
 			h.RefuseHost(host, "ignitionEndpoint.token.secretRef.key", "a hub reads the token from the key "+hubapi.KeyIgnitionToken+" only", "leave the key out, and keep the token under "+hubapi.KeyIgnitionToken)
 		}
 	case !h.Secrets:
-		h.note("the Secret %s has to hold the token of %s for the Ignition endpoint under %s", name, host.Name, hubapi.KeyIgnitionToken)
+		h.addNote("the Secret %s has to hold the token of %s for the Ignition endpoint under %s", name, host.Name, hubapi.KeyIgnitionToken)
 	default:
 		return h.Secret(name, "Opaque", map[string]string{hubapi.KeyIgnitionToken: token.Secret().Reveal()})
 	}
@@ -312,7 +312,7 @@ func (h *Maker) AdminKubeconfig() []*unstructured.Unstructured {
 	case i.Kubeconfig.IsZero():
 		h.Refuse(field, "is missing: a hub reaches the installed cluster by it", "write import: {kubeconfig: {file: PATH}}")
 	case !h.Secrets:
-		h.note("the Secret %s has to hold the kubeconfig of the installed cluster under %s", name, hubapi.KeyKubeconfig)
+		h.addNote("the Secret %s has to hold the kubeconfig of the installed cluster under %s", name, hubapi.KeyKubeconfig)
 	default:
 		return h.Secret(name, "Opaque", map[string]string{hubapi.KeyKubeconfig: i.Kubeconfig.Secret().Reveal()})
 	}

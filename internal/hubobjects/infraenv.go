@@ -62,7 +62,7 @@ func (h *Maker) InfraEnv(plan install.InfraEnvPlan) *unstructured.Unstructured {
 	}
 	if settings[setting.OSVersion] != "" && !h.Installed && !late {
 		delete(settings, setting.OSVersion)
-		h.note("the InfraEnv %s has no osImageVersion, which a hub takes for one of an installed cluster only: oaictl add-node writes it", plan.Name)
+		h.addNote("the InfraEnv %s has no osImageVersion, which a hub takes for one of an installed cluster only: oaictl add-node writes it", plan.Name)
 	}
 	if err := InfraEnvTable().Write(object.Object, settings); err != nil {
 		h.Refuse("spec", err.Error(), "")

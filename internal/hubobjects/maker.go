@@ -27,7 +27,7 @@ type Maker struct {
 	Notes     []string
 }
 
-func (h *Maker) note(format string, args ...any) {
+func (h *Maker) addNote(format string, args ...any) {
 	h.Notes = append(h.Notes, fmt.Sprintf(format, args...))
 }
 

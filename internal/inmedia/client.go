@@ -171,11 +171,11 @@ type wait struct {
 
 // deadline ends what waits too long.
 type deadline struct {
-	client *Client
-	op     string
-	until  time.Time
-	pause  time.Duration
-	told   string
+	client   *Client
+	op       string
+	until    time.Time
+	pause    time.Duration
+	reported string
 }
 
 func (c *Client) deadline(op string, pause time.Duration) *deadline {
@@ -202,9 +202,9 @@ func (d *deadline) await(ctx context.Context, try func() (done bool, on wait, er
 // sleep says what it waits for when that is new. It is an error once the step has
 // waited for as long as it may.
 func (d *deadline) sleep(ctx context.Context, on wait) error {
-	if on.what != d.told {
+	if on.what != d.reported {
 		d.client.Say("waiting for %s", on.what)
-		d.told = on.what
+		d.reported = on.what
 	}
 	length := cmp.Or(on.pause, d.pause)
 	if !d.client.Clock.Now().Add(length).Before(d.until) {

@@ -94,7 +94,7 @@ func invalid(p yamltree.Problem) error {
 	if p.Remedy != "" {
 		message += "; " + p.Remedy
 	}
-	return fmt.Errorf("%sit is not valid YAML: %s", placeOf(p.At), message)
+	return fmt.Errorf("%sit is not valid YAML: %s", positionText(p.At), message)
 }
 
 // optional are the documents of a file that may be missing.
@@ -106,8 +106,8 @@ func optional(path string) ([]document, error) {
 	return documents(path, data)
 }
 
-// placeOf is "line 3, column 5: ".
-func placeOf(at yamltree.Place) string {
+// positionText is "line 3, column 5: ".
+func positionText(at yamltree.Position) string {
 	return fmt.Sprintf("line %d, column %d: ", at.Line, at.Column)
 }
 
@@ -124,14 +124,14 @@ func (d document) into(value any) (unknown []string, err error) {
 		if wrong, is := errors.AsType[*json.UnmarshalTypeError](json.Unmarshal(data, value)); is {
 			kind, _, _ := strings.Cut(wrong.Value, " ") // "number 12": values are not shown
 			have := cmp.Or(map[string]string{"array": "a list", "object": "a map", "bool": "true or false"}[kind], "a "+kind)
-			return nil, badFile(d.path, fmt.Errorf("%s%s is %s where it should be %s", d.place(wrong.Field), cmp.Or(wrong.Field, "the document"), have, goKind(wrong.Type)))
+			return nil, badFile(d.path, fmt.Errorf("%s%s is %s where it should be %s", d.at(wrong.Field), cmp.Or(wrong.Field, "the document"), have, goKind(wrong.Type)))
 		}
 		return nil, badFile(d.path, errors.New(strings.TrimPrefix(err.Error(), "json: ")))
 	}
 	for _, e := range strict {
 		field := strings.TrimSuffix(strings.TrimPrefix(e.Error(), `unknown field "`), `"`)
 		if strings.HasPrefix(e.Error(), "unknown field") {
-			unknown = append(unknown, d.place(field)+"unknown field "+field)
+			unknown = append(unknown, d.at(field)+"unknown field "+field)
 		} else {
 			unknown = append(unknown, e.Error())
 		}
@@ -166,9 +166,9 @@ func (d document) known(unknown []string, err error) error {
 	return err
 }
 
-// place is where a field such as spec.networking.clusterNetwork[0].cidr stands, or the
+// at is where a field such as spec.networking.clusterNetwork[0].cidr stands, or the
 // nearest one around it.
-func (d document) place(field string) string {
+func (d document) at(field string) string {
 	at, found := d.body, d.body.At
 	for _, step := range strings.FieldsFunc(strings.ReplaceAll(field, "[", ".["), func(r rune) bool { return r == '.' }) {
 		index, err := strconv.Atoi(strings.Trim(step, "[]"))
@@ -186,7 +186,7 @@ func (d document) place(field string) string {
 		}
 		at, found = at.Entries[i].Value, at.Entries[i].At
 	}
-	return placeOf(found)
+	return positionText(found)
 }
 
 // secret is a Kubernetes Secret, as far as a pull secret needs it.
@@ -218,7 +218,7 @@ func looseObject[T any](path, kind string) (value *T, unknown []string, err erro
 	case len(docs) == 0:
 		return nil, nil, badFile(path, errors.New("it is empty"))
 	case len(docs) > 1:
-		return nil, nil, badFile(path, fmt.Errorf("%sit has a second document; one %s is expected", docs[1].place(""), kind))
+		return nil, nil, badFile(path, fmt.Errorf("%sit has a second document; one %s is expected", docs[1].at(""), kind))
 	}
 	value = new(T)
 	unknown, err = docs[0].object(kind, value)
@@ -233,9 +233,9 @@ func (d document) object(kind string, value any) (unknown []string, err error) {
 	want := hubapi.GroupVersionKind(kind)
 	switch have := meta.GroupVersionKind(); {
 	case meta.Kind == "" || meta.APIVersion == "":
-		return nil, badFile(d.path, fmt.Errorf("%sit has no apiVersion and kind; %s is expected", d.place(""), one(kind)))
+		return nil, badFile(d.path, fmt.Errorf("%sit has no apiVersion and kind; %s is expected", d.at(""), one(kind)))
 	case have.Kind != kind || have.Group != want.Group:
-		return nil, badFile(d.path, fmt.Errorf("%sit is %s of %s; %s of %s is expected", d.place("kind"), one(meta.Kind), meta.APIVersion, one(kind), want.GroupVersion()))
+		return nil, badFile(d.path, fmt.Errorf("%sit is %s of %s; %s of %s is expected", d.at("kind"), one(meta.Kind), meta.APIVersion, one(kind), want.GroupVersion()))
 	}
 	return d.into(value)
 }

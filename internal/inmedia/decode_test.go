@@ -34,7 +34,7 @@ func TestDocuments(t *testing.T) {
 		var places []string
 		for _, doc := range docs {
 			for _, e := range doc.body.Entries {
-				places = append(places, placeOf(e.At))
+				places = append(places, positionText(e.At))
 			}
 		}
 		if strings.Join(places, "|") != strings.Join(tt.places, "|") {
@@ -90,7 +90,7 @@ func FuzzDocuments(f *testing.F) {
 			if _, err := doc.object(hubapi.KindInfraEnv, &env); err != nil && err.Error() == "" {
 				t.Error("an error without a text")
 			}
-			if place := doc.place("spec.kernelArguments[0].value"); place != "" && !strings.HasPrefix(place, "line ") {
+			if place := doc.at("spec.kernelArguments[0].value"); place != "" && !strings.HasPrefix(place, "line ") {
 				t.Errorf("a place %q", place)
 			}
 		}

@@ -152,7 +152,7 @@ func readFencing(path string) ([]fencing, error) {
 	}
 	for i, c := range file.Credentials {
 		complain := func(text string) error {
-			return badFile(path, fmt.Errorf("%scredentials number %d: %s", docs[0].place(fmt.Sprintf("credentials[%d]", i)), i+1, text))
+			return badFile(path, fmt.Errorf("%scredentials number %d: %s", docs[0].at(fmt.Sprintf("credentials[%d]", i)), i+1, text))
 		}
 		switch {
 		case (c.Hostname == "") == (c.MACAddress == ""):

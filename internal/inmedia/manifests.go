@@ -81,11 +81,11 @@ func readNetworks(path string, env *agentinstall.InfraEnv, envPath string) ([]se
 			return nil, err
 		}
 		if err := selects(env, &config, envPath); err != nil {
-			return nil, badFile(path, fmt.Errorf("%sNMStateConfig %s: %w", doc.place("metadata.labels"), config.Name, err))
+			return nil, badFile(path, fmt.Errorf("%sNMStateConfig %s: %w", doc.at("metadata.labels"), config.Name, err))
 		}
 		network, err := networkOf(&config)
 		if err != nil {
-			return nil, badFile(path, fmt.Errorf("%sNMStateConfig %s: %w", doc.place("spec"), config.Name, err))
+			return nil, badFile(path, fmt.Errorf("%sNMStateConfig %s: %w", doc.at("spec"), config.Name, err))
 		}
 		networks = append(networks, network)
 	}
@@ -283,7 +283,7 @@ func readOperators(path string) ([]setting.OperatorChoice, error) {
 	choices := []setting.OperatorChoice{}
 	for i, o := range list {
 		if o.Name == "" {
-			return nil, badFile(path, fmt.Errorf("%soperator number %d has no name", docs[0].place(fmt.Sprintf("[%d]", i)), i+1))
+			return nil, badFile(path, fmt.Errorf("%soperator number %d has no name", docs[0].at(fmt.Sprintf("[%d]", i)), i+1))
 		}
 		choices = append(choices, setting.OperatorChoice(o))
 	}

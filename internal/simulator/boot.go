@@ -46,8 +46,8 @@ type BootConfig struct {
 	Logf func(format string, args ...any)
 	// Waits is told what is waited for, once that takes a moment, and again when it changes. It may be nil.
 	Waits func(what string)
-	// Tell takes a line about each stage: booted, registered, and each machine's end. It may be nil.
-	Tell func(format string, args ...any)
+	// Report takes a line about each stage: booted, registered, and each machine's end. It may be nil.
+	Report func(format string, args ...any)
 }
 
 // Boot waits for every machine's image, switches all of them on, and returns when each has come to its end.
@@ -72,7 +72,7 @@ func (c *BootConfig) boot(ctx context.Context) ([]host.Machine, error) {
 	if len(machines) == 0 {
 		return nil, nil // all of them are part of the cluster
 	}
-	told := newStages(c.Tell, machines)
+	told := newStages(c.Report, machines)
 	defer told.over()
 	return machines, host.Run(ctx, host.Config{
 		ServiceURL: c.ServiceURL, HTTPClient: c.HTTPClient, Machines: machines, Clock: c.Clock, Seed: uint64(c.Seed),
@@ -122,15 +122,15 @@ func (c *BootConfig) names() func(string) []netip.Addr {
 	}
 }
 
-// lookAgain is how often the service is asked for an image that is not there.
-const lookAgain = 20 * time.Second
+// pollInterval is how often the service is asked for an image that is not there.
+const pollInterval = 20 * time.Second
 
-// lookPause is lookAgain, or less where that takes long: who boots machines may look on.
-func (c *BootConfig) lookPause() time.Duration {
-	if wall := c.Clock.Wall(lookAgain); wall > soon {
-		return time.Duration(float64(lookAgain) * float64(soon) / float64(wall))
+// pollInterval is lookAgain, or less where that takes long: who boots machines may look on.
+func (c *BootConfig) pollInterval() time.Duration {
+	if wall := c.Clock.Wall(pollInterval); wall > soon {
+		return time.Duration(float64(pollInterval) * float64(soon) / float64(wall))
 	}
-	return lookAgain
+	return pollInterval
 }
 
 // infraEnv is the part of an InfraEnv that says who boots it.
@@ -149,11 +149,11 @@ type infraEnv struct {
 // identify themselves with.
 func (c *BootConfig) findImages(ctx context.Context, machines []host.Machine) (booting []host.Machine, token string, err error) {
 	if !slices.ContainsFunc(machines, func(m host.Machine) bool { return !c.findsImage(&m) }) {
-		newStages(c.Tell, machines).found(nil, machines)
+		newStages(c.Report, machines).found(nil, machines)
 		return machines, c.HostToken, nil
 	}
-	pause := c.lookPause()
-	waits := waiting{tell: c.Waits, pause: c.Clock.Wall(pause)}
+	pause := c.pollInterval()
+	waits := waiting{report: c.Waits, pause: c.Clock.Wall(pause)}
 	for {
 		list, err := c.infraEnvs(ctx)
 		boot := machines
@@ -161,10 +161,10 @@ func (c *BootConfig) findImages(ctx context.Context, machines []host.Machine) (b
 			list, boot, err = c.dayTwo(ctx, list, machines)
 		}
 		if err == nil && c.assign(list, boot) {
-			newStages(c.Tell, boot).found(list, boot)
+			newStages(c.Report, boot).found(list, boot)
 			return boot, c.tokenOf(list, boot), nil
 		}
-		waits.look(c.missing(list, machines, err))
+		waits.observe(c.missing(list, machines, err))
 		if err := c.Clock.Sleep(ctx, pause); err != nil {
 			return nil, "", err
 		}
@@ -186,24 +186,24 @@ func (c *BootConfig) tokenOf(list []infraEnv, machines []host.Machine) string {
 
 // waiting tells what is waited for: not what is there a moment later, and the same thing once.
 type waiting struct {
-	tell   func(what string)
-	told   string
-	before string
-	stood  time.Duration // real time for which it has been the same
-	pause  time.Duration // real time between two looks
+	report   func(what string)
+	reported string
+	before   string
+	stood    time.Duration // real time for which it has been the same
+	pause    time.Duration // real time between two looks
 }
 
 // soon is how long somebody at a terminal does not wonder, in real time.
 const soon = 3 * time.Second
 
-func (w *waiting) look(what string) {
+func (w *waiting) observe(what string) {
 	w.stood += w.pause
 	if what != w.before {
 		w.before, w.stood = what, 0
 	}
-	if w.tell != nil && what != w.told && w.stood >= soon {
-		w.told = what
-		w.tell(what)
+	if w.report != nil && what != w.reported && w.stood >= soon {
+		w.reported = what
+		w.report(what)
 	}
 }
 
@@ -447,7 +447,7 @@ func (c *BootConfig) awaitEnd(ctx context.Context, machines []host.Machine) erro
 				return nil
 			}
 		}
-		if err := c.Clock.Sleep(ctx, c.lookPause()); err != nil {
+		if err := c.Clock.Sleep(ctx, c.pollInterval()); err != nil {
 			return err
 		}
 	}

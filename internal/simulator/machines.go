@@ -211,7 +211,7 @@ const mostEndings = 20
 
 // stages tells somebody who looks on how far the machines have come.
 type stages struct {
-	tell func(format string, args ...any) // nil drops what is told
+	report func(format string, args ...any) // nil drops what is told
 
 	mu                      sync.Mutex
 	all, registered, silent int // of the silent ones nothing will come any more
@@ -223,7 +223,7 @@ func newStages(tell func(format string, args ...any), machines []host.Machine) *
 	if tell == nil {
 		tell = func(string, ...any) {}
 	}
-	return &stages{tell: tell, all: len(machines), known: map[string]bool{}}
+	return &stages{report: tell, all: len(machines), known: map[string]bool{}}
 }
 
 func (s *stages) found(list []infraEnv, machines []host.Machine) {
@@ -240,13 +240,13 @@ func (s *stages) found(list []infraEnv, machines []host.Machine) {
 		}
 	}
 	if told := len(machines) - booting; told > 0 {
-		s.tell("%s when a BMC says so", machinesDo(told, "boots", "boot"))
+		s.report("%s when a BMC says so", machinesDo(told, "boots", "boot"))
 	}
 	switch {
 	case len(machines) == 0:
-		s.tell("No machine boots: the cluster has all of them")
+		s.report("No machine boots: the cluster has all of them")
 	case booting > 0:
-		s.tell("Found the InfraEnv %s: %s its image", strings.ReplaceAll(named(names), ", ", " and "), machinesDo(booting, "boots", "boot"))
+		s.report("Found the InfraEnv %s: %s its image", strings.ReplaceAll(named(names), ", ", " and "), machinesDo(booting, "boots", "boot"))
 	}
 }
 
@@ -255,17 +255,17 @@ func (s *stages) register(machine string) {
 	defer s.mu.Unlock()
 	s.known[machine] = true
 	s.registered++
-	s.tellRegistered()
+	s.reportRegistered()
 }
 
-// tellRegistered tells of them once all have come that will; mu is held.
-func (s *stages) tellRegistered() {
+// reportRegistered tells of them once all have come that will; mu is held.
+func (s *stages) reportRegistered() {
 	switch {
 	case s.registered == 0 || s.registered+s.silent != s.all:
 	case s.silent == 0:
-		s.tell("%s registered", machinesDo(s.all, "is", "are"))
+		s.report("%s registered", machinesDo(s.all, "is", "are"))
 	default:
-		s.tell("%s registered, of %d", machinesDo(s.registered, "is", "are"), s.all)
+		s.report("%s registered, of %d", machinesDo(s.registered, "is", "are"), s.all)
 	}
 }
 
@@ -273,11 +273,11 @@ func (s *stages) end(machine, why string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ended++; s.ended <= mostEndings {
-		s.tell("%s %s", machine, why)
+		s.report("%s %s", machine, why)
 	}
 	if !s.known[machine] {
 		s.silent++
-		s.tellRegistered()
+		s.reportRegistered()
 	}
 }
 
@@ -285,7 +285,7 @@ func (s *stages) over() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if more := s.ended - mostEndings; more > 0 {
-		s.tell("%s, too", machinesDo(more, "has come to its end", "have come to their end"))
+		s.report("%s, too", machinesDo(more, "has come to its end", "have come to their end"))
 	}
 }
 

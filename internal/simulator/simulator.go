@@ -87,18 +87,18 @@ func Start(ctx context.Context, config Config) (*Simulator, error) {
 	}
 	s.calls = simulated.Callers()
 	if bmcs != nil {
-		s.group.Go(func() { s.note(bmcs.Serve(ctx, doors)) })
+		s.group.Go(func() { s.recordError(bmcs.Serve(ctx, doors)) })
 	}
 	server := &http.Server{Handler: simulated, ReadHeaderTimeout: time.Minute, BaseContext: func(net.Listener) context.Context { return ctx }}
-	s.group.Go(func() { s.note(server.Serve(listener)) })
-	s.group.Go(func() { s.note(simulated.Run(ctx)) })
-	s.group.Go(func() { <-ctx.Done(); s.note(server.Close()) })
+	s.group.Go(func() { s.recordError(server.Serve(listener)) })
+	s.group.Go(func() { s.recordError(simulated.Run(ctx)) })
+	s.group.Go(func() { <-ctx.Done(); s.recordError(server.Close()) })
 	boot := Boot
 	if config.KubeAPI {
 		boot = bootAgain // it outlives clusters
 	}
 	boots.BMCs = bmcs
-	s.group.Go(func() { s.note(boot(ctx, boots)) })
+	s.group.Go(func() { s.recordError(boot(ctx, boots)) })
 	return s, nil
 }
 
@@ -134,7 +134,7 @@ func (s *Simulator) Close() error {
 	return errors.Join(s.errs...)
 }
 
-func (s *Simulator) note(err error) {
+func (s *Simulator) recordError(err error) {
 	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, http.ErrServerClosed) {
 		return
 	}

@@ -20,12 +20,12 @@ type builder struct {
 	problems  []Problem
 }
 
-func (b *builder) report(at Place, message, remedy string) {
+func (b *builder) report(at Position, message, remedy string) {
 	b.problems = append(b.problems, Problem{At: at, Message: message, Remedy: remedy})
 }
 
 // reportWord reports a message that repeats a word of the text, where it has %s.
-func (b *builder) reportWord(at Place, format, word, remedy string) {
+func (b *builder) reportWord(at Position, format, word, remedy string) {
 	b.problems = append(b.problems, Problem{At: at, Message: fmt.Sprintf(format, word), Remedy: remedy, Word: word})
 }
 
@@ -34,7 +34,7 @@ func (b *builder) build(from ast.Node, depth int) *Node {
 	if from == nil {
 		return &Node{Kind: Null, size: 1}
 	}
-	n := &Node{At: placeOf(from.GetToken()), size: 1}
+	n := &Node{At: positionOf(from.GetToken()), size: 1}
 	if depth > maxDepth {
 		b.report(n.At, fmt.Sprintf("is nested more than %d levels deep", maxDepth), "")
 		n.Kind = Broken
@@ -110,7 +110,7 @@ func (b *builder) tagged(from *ast.TagNode, depth int) *Node {
 		}
 	case "!!int", "!!float", "!!bool", "!!null", "!!map", "!!seq", "!":
 	default:
-		b.reportWord(placeOf(from.Start), "the tag %s means nothing here", tag, "")
+		b.reportWord(positionOf(from.Start), "the tag %s means nothing here", tag, "")
 		return &Node{Kind: Broken, At: n.At, size: 1}
 	}
 	return n
@@ -119,14 +119,14 @@ func (b *builder) tagged(from *ast.TagNode, depth int) *Node {
 func (b *builder) fillMap(n *Node, values []*ast.MappingValueNode, depth int) {
 	n.Kind = Map
 	if len(values) > 0 {
-		n.At = placeOf(values[0].Key.GetToken())
+		n.At = positionOf(values[0].Key.GetToken())
 	}
 	var merged []*Node
-	seen := make(map[string]Place, len(values))
+	seen := make(map[string]Position, len(values))
 	for _, value := range values {
 		child := b.build(value.Value, depth+1)
 		n.grow(child)
-		at := placeOf(value.Key.GetToken())
+		at := positionOf(value.Key.GetToken())
 		if value.Key.IsMergeKey() {
 			merged = append(merged, b.mergeSources(child, at)...)
 			continue
@@ -144,7 +144,7 @@ func (b *builder) fillMap(n *Node, values []*ast.MappingValueNode, depth int) {
 	}
 }
 
-func (b *builder) merge(n, from *Node, seen map[string]Place) {
+func (b *builder) merge(n, from *Node, seen map[string]Position) {
 	if b.merged += len(from.Entries); b.merged > maxNodes {
 		n.size = maxNodes + 1
 		return
@@ -158,7 +158,7 @@ func (b *builder) merge(n, from *Node, seen map[string]Place) {
 	}
 }
 
-func (b *builder) mergeSources(from *Node, at Place) []*Node {
+func (b *builder) mergeSources(from *Node, at Position) []*Node {
 	sources := []*Node{from}
 	if from.Kind == List {
 		sources = from.Items
@@ -179,10 +179,10 @@ func (b *builder) keyText(key ast.MapKeyNode) string {
 		scalar, ok = wrapped.Value.(ast.ScalarNode)
 	}
 	if !ok {
-		b.report(placeOf(key.GetToken()), "a key has to be plain text", "")
+		b.report(positionOf(key.GetToken()), "a key has to be plain text", "")
 		return ""
 	}
-	n := &Node{At: placeOf(key.GetToken())}
+	n := &Node{At: positionOf(key.GetToken())}
 	b.fillScalar(n, scalar)
 	return n.Text
 }

@@ -24,7 +24,7 @@ func notText(data string) (Problem, bool) {
 		if strings.HasPrefix(data, "\xff\xfe") || strings.HasPrefix(data, "\xfe\xff") {
 			remedy = "it is UTF-16: " + remedy
 		}
-		return Problem{At: Place{n + 1, utf8.RuneCountInString(valid[:column]) + 1}, Message: "is no text in UTF-8", Remedy: remedy}, true
+		return Problem{At: Position{n + 1, utf8.RuneCountInString(valid[:column]) + 1}, Message: "is no text in UTF-8", Remedy: remedy}, true
 	}
 	return Problem{}, false
 }
@@ -35,7 +35,7 @@ func notText(data string) (Problem, bool) {
 // be secret.
 type mistaken struct {
 	lines []string
-	at    Place
+	at    Position
 	said  string
 }
 
@@ -109,7 +109,7 @@ func (s slip) find(m mistaken) (Problem, bool) {
 			continue
 		}
 		expand := func(text string) string { return string(match.ExpandString(nil, text, line, found)) }
-		return Problem{At: place(n, line, found[2*match.SubexpIndex("at")]), Message: expand(s.message), Remedy: expand(s.remedy)}, true
+		return Problem{At: positionIn(n, line, found[2*match.SubexpIndex("at")]), Message: expand(s.message), Remedy: expand(s.remedy)}, true
 	}
 	return Problem{}, false
 }
@@ -154,7 +154,7 @@ func (m mistaken) blank() (Problem, bool) {
 	for _, n := range m.around() {
 		at := indentOf(m.line(n))
 		r, size := utf8.DecodeRuneInString(m.line(n)[at:])
-		p := Problem{At: Place{n, at + 1}, Message: "a tab stands in the indentation", Remedy: "write blanks instead"}
+		p := Problem{At: Position{n, at + 1}, Message: "a tab stands in the indentation", Remedy: "write blanks instead"}
 		if r != '\t' {
 			p.Message = fmt.Sprintf("the character U+%04X stands in the indentation, which looks like a blank and is none", r)
 		}
@@ -187,7 +187,7 @@ func (m mistaken) unclosed() (Problem, bool) {
 		}
 		quote := value[:1]
 		if strings.Count(strings.ReplaceAll(value, `\"`, ""), quote)%2 == 1 {
-			return Problem{At: place(n, line, found[1]), Message: "what " + quote + " opens here is not closed on this line", Remedy: "close it with " + quote}, true
+			return Problem{At: positionIn(n, line, found[1]), Message: "what " + quote + " opens here is not closed on this line", Remedy: "close it with " + quote}, true
 		}
 	}
 	return Problem{}, false
@@ -199,7 +199,7 @@ func (m mistaken) opened(bracket, closing string) (Problem, bool) {
 		line := m.line(n)
 		if meant(line) && strings.Count(line, bracket) > strings.Count(line, closing) {
 			return Problem{
-				At: place(n, line, strings.LastIndex(line, bracket)), Message: "what " + bracket + " opens here is not closed before the next field",
+				At: positionIn(n, line, strings.LastIndex(line, bracket)), Message: "what " + bracket + " opens here is not closed before the next field",
 				Remedy: "close it with " + closing + ", or put a comma behind each of its values",
 			}, true
 		}
@@ -227,7 +227,7 @@ func (m mistaken) block() (Problem, bool) {
 	if len(around) < 2 || !blocks().MatchString(above) || indentOf(m.line(m.at.Line)) > indentOf(above) {
 		return Problem{}, false
 	}
-	return Problem{At: Place{m.at.Line, indentOf(m.line(m.at.Line)) + 1}, Message: "the text of the | or > above has to be indented", Remedy: "indent it by more than the line above"}, true
+	return Problem{At: Position{m.at.Line, indentOf(m.line(m.at.Line)) + 1}, Message: "the text of the | or > above has to be indented", Remedy: "indent it by more than the line above"}, true
 }
 
 var blocks = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`: +[|>][+-]?\d*\s*$`) })
@@ -261,7 +261,7 @@ func (m mistaken) indented() (Problem, bool) {
 		near = fmt.Sprintf("%d or %d", open[after-1], open[after])
 	}
 	return Problem{
-		At: Place{m.at.Line, here + 1}, Message: fmt.Sprintf("this line is indented by %d, and nothing above it is", here),
+		At: Position{m.at.Line, here + 1}, Message: fmt.Sprintf("this line is indented by %d, and nothing above it is", here),
 		Remedy: "indent it by " + near + ", like what it belongs with",
 	}, true
 }
@@ -299,7 +299,7 @@ func (m mistaken) filled() (Problem, bool) {
 		}
 		name := line[found[2]:found[3]]
 		return Problem{
-			At: Place{n, indentOf(below) + 1}, Message: name + " has a value already, and this line stands below it as if it had fields",
+			At: Position{n, indentOf(below) + 1}, Message: name + " has a value already, and this line stands below it as if it had fields",
 			Remedy: "indent the line like " + name + ", or take the value of " + name + " away",
 		}, true
 	}
@@ -321,7 +321,7 @@ func (m mistaken) noColon() (Problem, bool) {
 		if found[3] < len(strings.TrimRight(m.line(n), " ")) && slices.ContainsFunc(m.lines, fields().MatchString) {
 			what = m.line(n)[found[2]:found[3]]
 		}
-		return Problem{At: place(n, m.line(n), found[3]), Message: "a colon is missing behind " + what, Remedy: "write the field's name, a colon and a blank, and then the value"}, true
+		return Problem{At: positionIn(n, m.line(n), found[3]), Message: "a colon is missing behind " + what, Remedy: "write the field's name, a colon and a blank, and then the value"}, true
 	}
 	return Problem{}, false
 }
@@ -330,6 +330,6 @@ var names = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\
 
 func indentOf(line string) int { return len(line) - len(strings.TrimLeft(line, " ")) }
 
-func place(number int, line string, at int) Place {
-	return Place{number, utf8.RuneCountInString(line[:at]) + 1}
+func positionIn(number int, line string, at int) Position {
+	return Position{number, utf8.RuneCountInString(line[:at]) + 1}
 }

@@ -65,7 +65,7 @@ func TestMistakes(t *testing.T) {
 // TestByteOrderMark: what some editors write before a text is not part of it.
 func TestByteOrderMark(t *testing.T) {
 	docs, problems := Parse([]byte("\xef\xbb\xbf# a comment\na: 1\n"))
-	if len(problems) > 0 || len(docs) != 1 || docs[0].YAML() != "a: 1\n" || docs[0].At != (Place{2, 1}) {
+	if len(problems) > 0 || len(docs) != 1 || docs[0].YAML() != "a: 1\n" || docs[0].At != (Position{2, 1}) {
 		t.Errorf("%v, %v", docs, problems)
 	}
 }

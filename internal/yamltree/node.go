@@ -18,8 +18,8 @@ const (
 	maxNodes = 500_000 // after aliases are followed
 )
 
-// Place is where something stands in a file, counted from 1.
-type Place struct {
+// Position is where something stands in a file, counted from 1.
+type Position struct {
 	Line, Column int
 }
 
@@ -48,7 +48,7 @@ func (k Kind) String() string {
 type Node struct {
 	Kind Kind
 	// At is where it stands: a map at its first key.
-	At Place
+	At Position
 	// Text of a scalar, as it is written but for quotes.
 	Text string
 	// Value of a scalar: bool, int64, uint64, float64 or string.
@@ -64,7 +64,7 @@ type Node struct {
 // Entry is a key of a map, and its value.
 type Entry struct {
 	Key   string
-	At    Place
+	At    Position
 	Value *Node
 }
 
@@ -88,7 +88,7 @@ func (n *Node) TooLarge() bool { return n.size > maxNodes }
 
 // Problem is what is wrong with the YAML itself.
 type Problem struct {
-	At Place
+	At Position
 	// Message is what is wrong, and Remedy what to write instead, if that is known.
 	Message, Remedy string
 	// Word is what Message repeats of the text, "" for nothing. It may be a password.

@@ -35,11 +35,11 @@ func Parse(data []byte) (docs []*Node, problems []Problem) { return Options{}.Pa
 func (o Options) Parse(data []byte) (docs []*Node, problems []Problem) {
 	defer func() {
 		if recover() != nil {
-			docs, problems = nil, []Problem{{At: Place{1, 1}, Message: "cannot be read as YAML"}}
+			docs, problems = nil, []Problem{{At: Position{1, 1}, Message: "cannot be read as YAML"}}
 		}
 	}()
 	if most := cmp.Or(o.MaxSize, MaxSize); len(data) > most {
-		return nil, []Problem{{At: Place{1, 1}, Message: fmt.Sprintf("is larger than %d MiB", most>>20)}}
+		return nil, []Problem{{At: Position{1, 1}, Message: fmt.Sprintf("is larger than %d MiB", most>>20)}}
 	}
 	text := strings.TrimPrefix(string(data), byteOrderMark)
 	if p, found := notText(text); found {
@@ -47,7 +47,7 @@ func (o Options) Parse(data []byte) (docs []*Node, problems []Problem) {
 	}
 	tokens := withoutEmpty(lexer.Tokenize(text))
 	if bad := tooDeep(tokens); bad != nil {
-		return nil, []Problem{{At: placeOf(bad), Message: fmt.Sprintf("is nested more than %d levels deep", maxDepth)}}
+		return nil, []Problem{{At: positionOf(bad), Message: fmt.Sprintf("is nested more than %d levels deep", maxDepth)}}
 	}
 	file, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
@@ -125,11 +125,11 @@ func tooDeep(tokens token.Tokens) *token.Token {
 	return nil
 }
 
-func placeOf(tk *token.Token) Place {
+func positionOf(tk *token.Token) Position {
 	if tk == nil || tk.Position == nil {
-		return Place{1, 1}
+		return Position{1, 1}
 	}
-	return Place{max(tk.Position.Line, 1), max(tk.Position.Column, 1)}
+	return Position{max(tk.Position.Line, 1), max(tk.Position.Column, 1)}
 }
 
 func syntaxError(text string, err error) Problem {
@@ -138,9 +138,9 @@ func syntaxError(text string, err error) Problem {
 		GetToken() *token.Token
 	}
 	if !errors.As(err, &at) {
-		return Problem{At: Place{1, 1}, Message: "cannot be read as YAML"}
+		return Problem{At: Position{1, 1}, Message: "cannot be read as YAML"}
 	}
-	return mistaken{lines: strings.Split(text, "\n"), at: placeOf(at.GetToken()), said: at.GetMessage()}.problem()
+	return mistaken{lines: strings.Split(text, "\n"), at: positionOf(at.GetToken()), said: at.GetMessage()}.problem()
 }
 
 // quoteScalar writes text so that every YAML reader takes it for text.

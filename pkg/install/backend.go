@@ -87,10 +87,10 @@ type DeleteOptions struct {
 	ReturnToPool bool
 	// RemoveNode has a hub take the host's node out of its cluster first.
 	RemoveNode bool
-	// Tell, if not nil, is told, a sentence at a time, what the deletion waits for and what
+	// Report, if not nil, is told, a sentence at a time, what the deletion waits for and what
 	// it leaves, and why. It is called from the goroutine that deletes. No sentence holds a
 	// secret.
-	Tell func(text string)
+	Report func(text string)
 }
 
 // ServiceEvent is an entry of the service's event log.

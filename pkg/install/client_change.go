@@ -94,11 +94,11 @@ func (f *Found) resetRefused(err error) error {
 		suits{"an installed cluster cannot be reset", advice.Command("describe cluster", f.Ref.Name)})
 }
 
-// LookToDelete is Look for a cluster that is to be deleted: on a hub that is also one whose
+// FindToDelete is Inspect for a cluster that is to be deleted: on a hub that is also one whose
 // deletion was broken off, of which no observation shows enough any more, and none that
 // oaictl did not make. Of a file whose cluster is gone the error is [ErrNoCluster].
-func (client *Client) LookToDelete(ctx context.Context, target Target) (*Found, error) {
-	found, err := client.Look(ctx, target)
+func (client *Client) FindToDelete(ctx context.Context, target Target) (*Found, error) {
+	found, err := client.Inspect(ctx, target)
 	switch {
 	case err == nil:
 		return found, client.MayDelete(found.Ref)

@@ -74,8 +74,8 @@ func (client *Client) Find(ctx context.Context, target Target) (*Found, error) {
 	return &Found{Ref: ref}, nil
 }
 
-// Look finds the cluster that is meant, and reads all of it.
-func (client *Client) Look(ctx context.Context, target Target) (*Found, error) {
+// Inspect finds the cluster that is meant, and reads all of it.
+func (client *Client) Inspect(ctx context.Context, target Target) (*Found, error) {
 	found, err := client.Find(ctx, target)
 	if err != nil || found.Observed != nil {
 		return found, err
@@ -91,7 +91,7 @@ func (client *Client) observeFound(ctx context.Context, found *Found) (*Found, e
 		return nil, err
 	}
 	if observed.Cluster == nil {
-		return nil, notOurs(query.Name+"."+query.BaseDomain, observed.Others)
+		return nil, notOwned(query.Name+"."+query.BaseDomain, observed.Others)
 	}
 	return &Found{Ref: observed.Cluster.ClusterRef, Spec: found.Spec, Observed: observed}, nil
 }
@@ -100,9 +100,9 @@ func (client *Client) observeFound(ctx context.Context, found *Found) (*Found, e
 // made it.
 var ErrNoCluster = errors.New("the service has none that oaictl made")
 
-// notOurs is the fault that a file's cluster is not there, or only one that oaictl did not
+// notOwned is the fault that a file's cluster is not there, or only one that oaictl did not
 // make.
-func notOurs(name string, others []ClusterRef) error {
+func notOwned(name string, others []ClusterRef) error {
 	fault := &Fault{Code: model.CodeNotFound, Op: "find cluster", On: name, Permanent: true, Err: ErrNoCluster, Next: "{get clusters}"}
 	if len(others) > 0 {
 		ids := make([]string, 0, len(others))
@@ -126,7 +126,7 @@ func (client *Client) FindHost(ctx context.Context, in Target, name string) (Hos
 		}
 		return pickHost(hosts, name)
 	}
-	found, err := client.Look(ctx, in)
+	found, err := client.Inspect(ctx, in)
 	if err != nil {
 		return Host{}, err
 	}
@@ -140,10 +140,10 @@ func (client *Client) FindHost(ctx context.Context, in Target, name string) (Hos
 	return pickHost(found.Observed.Hosts, name)
 }
 
-// LookAround reads all of the cluster that a host was found in: the one that is meant, or
+// InspectHost reads all of the cluster that a host was found in: the one that is meant, or
 // the host's own where the target is empty. A host that has none, or has outlived it, is
 // found alone.
-func (client *Client) LookAround(ctx context.Context, host Host, in Target) (*Found, error) {
+func (client *Client) InspectHost(ctx context.Context, host Host, in Target) (*Found, error) {
 	alone := &Found{Ref: ClusterRef{ID: host.ClusterID}, Observed: &Observed{At: client.clock.Now(), Hosts: []Host{host}}}
 	if host.ClusterID == "" {
 		return alone, nil
@@ -151,7 +151,7 @@ func (client *Client) LookAround(ctx context.Context, host Host, in Target) (*Fo
 	if in == (Target{}) {
 		in.Name = host.ClusterID
 	}
-	found, err := client.Look(ctx, in)
+	found, err := client.Inspect(ctx, in)
 	if model.CodeOf(err) == model.CodeNotFound {
 		return alone, nil
 	}

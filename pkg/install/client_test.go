@@ -89,7 +89,7 @@ func TestClientFindsHosts(t *testing.T) {
 func TestClientLooksAroundAHost(t *testing.T) {
 	client := install.New(rackOfTwo())
 	for _, host := range []install.Host{{ID: "h1"}, {ID: "h3", ClusterID: "c9"}} {
-		found, err := client.LookAround(t.Context(), host, install.Target{})
+		found, err := client.InspectHost(t.Context(), host, install.Target{})
 		if err != nil || found.Observed.Cluster != nil || len(found.Observed.Hosts) != 1 || found.Ref.ID != host.ClusterID {
 			t.Errorf("%s: %+v, %v", host.ID, found, err)
 		}

@@ -24,7 +24,7 @@ const (
 	soonest        = time.Second
 	seldom         = 10 * time.Second
 	firstContact   = 45 * time.Second // a service that has never answered
-	firstLooks     = 8                // and as many looks, of one that answers with errors
+	firstAttempts  = 8                // and as many looks, of one that answers with errors
 	detailInterval = 10 * time.Minute // everything is read anew this often
 )
 
@@ -47,7 +47,7 @@ type run struct {
 // now is the present moment on the service's clock.
 func (r *run) now() time.Time { return r.clock.Now().Add(r.offset) }
 
-func (r *run) tell(e Event) {
+func (r *run) report(e Event) {
 	r.telling.Lock()
 	defer r.telling.Unlock()
 	e.V, e.Cluster = 1, r.desired.Spec.Metadata.Name
@@ -57,7 +57,7 @@ func (r *run) tell(e Event) {
 	if e.Severity == "" {
 		e.Severity = model.SeverityInfo
 	}
-	r.silence.hears(e, r.clock.Now())
+	r.silence.event(e, r.clock.Now())
 	r.emit(e)
 }
 
@@ -117,7 +117,7 @@ func (r *run) waited(plan Plan) (ended bool, err error) {
 
 func (client *Client) newRun(desired *Desired) *run {
 	r := &run{Client: client, desired: client.limited(desired), started: client.clock.Now()}
-	r.watch = newWatcher(r.tell)
+	r.watch = newWatcher(r.report)
 	return r
 }
 
@@ -131,7 +131,7 @@ func (r *run) loop(ctx context.Context, first *Observed, detach bool) (Result, e
 	if err != nil {
 		result.ExitCode = int(model.CodeOf(err))
 	}
-	r.tell(r.lastEvent(result, err))
+	r.report(r.lastEvent(result, err))
 	return result, err
 }
 
@@ -148,7 +148,7 @@ func (r *run) steps(ctx context.Context, first *Observed, detach bool) (Result, 
 	for {
 		observed, err := first, error(nil)
 		if first = nil; observed == nil {
-			observed, err = r.look(ctx, prior)
+			observed, err = r.observe(ctx, prior)
 		}
 		if err != nil {
 			return r.latest, r.left(ctx, err)
@@ -170,7 +170,7 @@ func (r *run) steps(ctx context.Context, first *Observed, detach bool) (Result, 
 			}
 			continue
 		}
-		changed := !missing && r.watch.see(r.desired, r.latest.Observed, observed, plan)
+		changed := !missing && r.watch.observed(r.desired, r.latest.Observed, observed, plan)
 		prior, r.latest = observed, Result{Observed: observed, Plan: plan, Verdict: plan.Verdict}
 		acted, ended, err := r.proceed(ctx, plan, detach)
 		if ended || err != nil {
@@ -207,8 +207,8 @@ func (r *run) proceed(ctx context.Context, plan Plan, detach bool) (acted, ended
 	return false, ended, err
 }
 
-// look observes, and bears a service that does not answer for a while.
-func (r *run) look(ctx context.Context, prior *Observed) (*Observed, error) {
+// observe observes, and bears a service that does not answer for a while.
+func (r *run) observe(ctx context.Context, prior *Observed) (*Observed, error) {
 	began := r.clock.Now()
 	for wait, looks := soonest, 1; ; wait, looks = min(2*wait, seldom), looks+1 {
 		observed, err := r.Observe(ctx, r.desired, prior)
@@ -234,7 +234,7 @@ func (r *run) look(ctx context.Context, prior *Observed) (*Observed, error) {
 		}
 		since := r.clock.Now().Sub(began)
 		answers := fault != nil && fault.Status != 0
-		if prior == nil && since >= firstContact && (!answers || looks >= firstLooks) {
+		if prior == nil && since >= firstContact && (!answers || looks >= firstAttempts) {
 			return nil, err
 		}
 		if r.timeout > 0 && r.clock.Now().Sub(r.started) >= r.timeout {
@@ -303,7 +303,7 @@ func (r *run) act(ctx context.Context, actions []Action) int {
 
 // one carries out one action and tells of it.
 func (r *run) one(ctx context.Context, a Action) error {
-	err := r.Client.act(ctx, r.desired, r.latest.Observed, a, r.tell)
+	err := r.Client.act(ctx, r.desired, r.latest.Observed, a, r.report)
 	if context.Cause(ctx) != nil && err != nil {
 		return err // the run is being left; nothing was refused
 	}
@@ -319,6 +319,6 @@ func (r *run) one(ctx context.Context, a Action) error {
 	r.noting.Lock()
 	r.memory.Note(a, err, r.now())
 	r.noting.Unlock()
-	r.tell(event)
+	r.report(event)
 	return err
 }

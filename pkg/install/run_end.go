@@ -162,26 +162,26 @@ const reasonQuiet = "NothingNew"
 
 // silence is since when a run has told nothing.
 type silence struct {
-	heard time.Time // when something was last told, on our clock
-	told  time.Time // when it was last told that nothing has been
+	lastEvent  time.Time // when something was last told, on our clock
+	lastReport time.Time // when it was last told that nothing has been
 }
 
-// hears notes that something is told. How far the whole has come is drawn, and not
+// event notes that something is told. How far the whole has come is drawn, and not
 // told of each time.
-func (s *silence) hears(e Event, now time.Time) {
+func (s *silence) event(e Event, now time.Time) {
 	if e.Type != model.EventProgress && e.Reason != reasonQuiet {
-		s.heard, s.told = now, now
+		s.lastEvent, s.lastReport = now, now
 	}
 }
 
 // due is how long nothing has been told, zero while that is nothing to tell.
 func (s *silence) due(now time.Time) time.Duration {
 	switch {
-	case s.heard.IsZero():
-		s.heard, s.told = now, now
-	case now.Sub(s.told) >= quietAfter:
-		s.told = now
-		return now.Sub(s.heard)
+	case s.lastEvent.IsZero():
+		s.lastEvent, s.lastReport = now, now
+	case now.Sub(s.lastReport) >= quietAfter:
+		s.lastReport = now
+		return now.Sub(s.lastEvent)
 	}
 	return 0
 }
@@ -224,7 +224,7 @@ func (r *run) remind(what func() string) {
 	if quiet == 0 {
 		return
 	}
-	r.tell(Event{Type: model.EventHint, Key: "run/quiet", Reason: reasonQuiet, Message: fmt.Sprintf("nothing new for %s: %s", spanText(quiet), what())})
+	r.report(Event{Type: model.EventHint, Key: "run/quiet", Reason: reasonQuiet, Message: fmt.Sprintf("nothing new for %s: %s", spanText(quiet), what())})
 }
 
 // spanText is a span of time in whole minutes.

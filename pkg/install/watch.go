@@ -13,36 +13,36 @@ import (
 
 // watcher turns what changes between two observations into events.
 type watcher struct {
-	tell    func(Event)
-	told    map[string]bool      // warnings, wipes and waits that were told
-	since   map[string]time.Time // blocker → first seen
-	stands  map[string]Blocker   // blockers that were told
-	percent int
-	silence bool
+	report   func(Event)
+	reported map[string]bool      // warnings, wipes and waits that were told
+	since    map[string]time.Time // blocker → first seen
+	stands   map[string]Blocker   // blockers that were told
+	percent  int
+	silence  bool
 }
 
 func newWatcher(tell func(Event)) *watcher {
-	return &watcher{tell: tell, told: map[string]bool{}, since: map[string]time.Time{}, stands: map[string]Blocker{}, percent: -1}
+	return &watcher{report: tell, reported: map[string]bool{}, since: map[string]time.Time{}, stands: map[string]Blocker{}, percent: -1}
 }
 
 // silent tells, once, that the service does not answer.
 func (w *watcher) silent(err error) {
 	if !w.silence {
 		w.silence = true
-		w.tell(Event{Type: model.EventWarning, Key: "service/silent", Severity: model.SeverityWarning, Reason: "ServiceUnreachable", Message: fmt.Sprintf("the service does not answer: %v; trying again", err), Next: model.NextOf(err)})
+		w.report(Event{Type: model.EventWarning, Key: "service/silent", Severity: model.SeverityWarning, Reason: "ServiceUnreachable", Message: fmt.Sprintf("the service does not answer: %v; trying again", err), Next: model.NextOf(err)})
 	}
 }
 
 func (w *watcher) answered() {
 	if w.silence {
 		w.silence = false
-		w.tell(Event{Type: model.EventHint, Key: "service/silent", Reason: "ServiceAnswers", Message: "the service answers again"})
+		w.report(Event{Type: model.EventHint, Key: "service/silent", Reason: "ServiceAnswers", Message: "the service answers again"})
 	}
 }
 
-// see tells what is new and says whether anything is. What happened first is
+// observed tells what is new and says whether anything is. What happened first is
 // told first: the last stages of the hosts before the end of the cluster.
-func (w *watcher) see(desired *Desired, before, now *Observed, plan Plan) bool {
+func (w *watcher) observed(desired *Desired, before, now *Observed, plan Plan) bool {
 	ended := now.Cluster != nil && !now.Cluster.State.BeforeInstall() && !now.Cluster.State.Running()
 	changed := !ended && w.cluster(before, now)
 	names := decide.MatchHosts(desired.Spec.Spec.Hosts, now)
@@ -78,7 +78,7 @@ func (w *watcher) progress(view *View, changed bool) bool {
 	if seconds := int(view.ETA / time.Second); seconds > 0 {
 		event.ETA = &seconds
 	}
-	w.tell(event)
+	w.report(event)
 	return true
 }
 
@@ -97,7 +97,7 @@ func (w *watcher) machines(before, now *Observed) bool {
 			continue
 		}
 		changed = true
-		w.tell(Event{Type: model.EventHost, Host: name, Key: "host/" + name + "/boot", State: string(model.HostAbsent), Message: name + " boots: its BMC reads the discovery image, " + decide.FetchText(state.Fetch)})
+		w.report(Event{Type: model.EventHost, Host: name, Key: "host/" + name + "/boot", State: string(model.HostAbsent), Message: name + " boots: its BMC reads the discovery image, " + decide.FetchText(state.Fetch)})
 	}
 	return changed
 }
@@ -121,7 +121,7 @@ func (w *watcher) gone(desired *Desired, before, now *Observed) bool {
 		}
 		changed = true
 		name := names.Call(host)
-		w.tell(Event{Type: model.EventHost, Host: name, Key: "host/" + name + "/state", State: string(model.HostAbsent), Message: "the service no longer has " + name})
+		w.report(Event{Type: model.EventHost, Host: name, Key: "host/" + name + "/state", State: string(model.HostAbsent), Message: "the service no longer has " + name})
 	}
 	return changed
 }
@@ -148,7 +148,7 @@ func (w *watcher) cluster(before, now *Observed) bool {
 			event.Severity = model.SeverityWarning
 		}
 	}
-	w.tell(event)
+	w.report(event)
 	return true
 }
 
@@ -180,7 +180,7 @@ func (w *watcher) state(name string, before, now *Host) bool {
 	if now.State == model.HostUnknown {
 		event.Message = fmt.Sprintf("the service says %q, which this oaictl does not know", now.Status)
 	}
-	w.tell(event)
+	w.report(event)
 	return true
 }
 
@@ -190,7 +190,7 @@ func (w *watcher) state(name string, before, now *Host) bool {
 // first time, only where it is: the rest was told by the run that saw it.
 func (w *watcher) stages(name string, before, now *Host) bool {
 	tell := func(stage, info string, percent int) {
-		w.tell(Event{Type: model.EventStage, Host: name, Key: "host/" + name + "/stage", State: string(now.State), Stage: stage, Percent: &percent, Message: info})
+		w.report(Event{Type: model.EventStage, Host: name, Key: "host/" + name + "/stage", State: string(now.State), Stage: stage, Percent: &percent, Message: info})
 	}
 	is := now.Progress
 	to := slices.Index(is.Stages, is.Stage)
@@ -230,9 +230,9 @@ func skippable(stage string, joins bool) bool {
 func (w *watcher) standing(plan Plan, now time.Time) bool {
 	changed := false
 	once := func(key string, e Event) {
-		if !w.told[key] {
-			w.told[key], changed = true, true
-			w.tell(e)
+		if !w.reported[key] {
+			w.reported[key], changed = true, true
+			w.report(e)
 		}
 	}
 	for _, x := range plan.Wipes {
@@ -292,7 +292,7 @@ func (w *watcher) blockers(plan Plan, now time.Time) bool {
 		// refuse the password.
 		if old, told := w.stands[x.Key]; !told || x.Reason != decide.ReasonValidation && old.Remedy != x.Remedy {
 			w.stands[x.Key], changed = x, true
-			w.tell(event)
+			w.report(event)
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(w.since)) {
@@ -303,7 +303,7 @@ func (w *watcher) blockers(plan Plan, now time.Time) bool {
 		// is told by the cluster's next state.
 		if x, told := w.stands[key]; told && !lost && x.Reason != decide.ReasonPreparation {
 			changed = true
-			w.tell(Event{Type: model.EventHint, Host: model.HostOf(x.Scope), Key: key, State: "cured", Reason: "Cured", Message: "no longer in the way: " + x.Message})
+			w.report(Event{Type: model.EventHint, Host: model.HostOf(x.Scope), Key: key, State: "cured", Reason: "Cured", Message: "no longer in the way: " + x.Message})
 		}
 		delete(w.since, key)
 		delete(w.stands, key) // told again should it come back

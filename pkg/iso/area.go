@@ -38,7 +38,7 @@ type area struct {
 	header         bool         // the legacy header tells of it as well
 }
 
-func (a area) place() string {
+func (a area) position() string {
 	if a.file.Path == "" {
 		return fmt.Sprintf("Ignition area at byte %d", a.offset)
 	}
@@ -72,11 +72,11 @@ func (b *Base) readArea() error {
 func (b *Base) check(a area) error {
 	switch {
 	case a.length <= 0:
-		return fmt.Errorf("%s has no room at all", a.place())
+		return fmt.Errorf("%s has no room at all", a.position())
 	case a.length > maxArea:
-		return fmt.Errorf("%s has %d bytes, more than the %d that are read", a.place(), a.length, maxArea)
+		return fmt.Errorf("%s has %d bytes, more than the %d that are read", a.position(), a.length, maxArea)
 	case a.offset < 0 || a.offset > b.image.Size()-a.length:
-		return fmt.Errorf("%s ends at byte %d of an image of %d", a.place(), a.offset+a.length, b.image.Size())
+		return fmt.Errorf("%s ends at byte %d of an image of %d", a.position(), a.offset+a.length, b.image.Size())
 	}
 	return nil
 }
@@ -200,10 +200,10 @@ func (s span) holds(o span) bool {
 	return s.offset <= o.offset && o.offset+o.length <= s.offset+s.length
 }
 
-// checkPlace reads all directories, which finds those that go in a circle and files that overlap,
+// checkPosition reads all directories, which finds those that go in a circle and files that overlap,
 // and holds the Ignition area against what the machine needs to boot: whatever description an image
 // has of its area, a config is never written over anything else.
-func (b *Base) checkPlace() error {
+func (b *Base) checkPosition() error {
 	room := span{b.area.offset, b.area.length}
 	inFile, overBoot := false, ""
 	err := b.volume.Walk(func(f iso9660.File) error {

@@ -168,7 +168,7 @@ func read(name string, image *extent.Image) (*Base, error) {
 		name: name, identity: fmt.Sprintf("%s %d", name, image.Size()), image: image, volume: volume,
 		close: func() error { return nil },
 	}
-	for _, step := range []func() error{b.readInfo, b.readArea, b.readKargs, b.checkPlace} {
+	for _, step := range []func() error{b.readInfo, b.readArea, b.readKargs, b.checkPosition} {
 		if err := step(); err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}

@@ -107,7 +107,7 @@ func (b *Base) held(existing Existing) (contents, error) {
 		return contents{}, fmt.Errorf("what the image carries can not be read: %w", err)
 	}
 	if len(held.members) > 0 && existing == Refuse {
-		return contents{}, fmt.Errorf("%w: %s holds %s", ErrCustomized, b.area.place(), held.names())
+		return contents{}, fmt.Errorf("%w: %s holds %s", ErrCustomized, b.area.position(), held.names())
 	}
 	if held.compression == "" {
 		held.compression = embed.None

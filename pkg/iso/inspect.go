@@ -66,7 +66,7 @@ func (i *inspection) area() {
 	}
 	for _, m := range held.members {
 		report.Members = append(report.Members, memberOf(m.Name, int64(len(m.Data)), m.Mode))
-		i.file(i.base.area.place(), m)
+		i.file(i.base.area.position(), m)
 	}
 }
 
@@ -281,7 +281,7 @@ func (c contents) names() string {
 func (b *Base) readContents() (contents, error) {
 	data := make([]byte, b.area.length)
 	if _, err := b.image.ReadAt(data, b.area.offset); err != nil {
-		return contents{}, fmt.Errorf("%s: %w", b.area.place(), err)
+		return contents{}, fmt.Errorf("%s: %w", b.area.position(), err)
 	}
 	used := len(bytes.TrimRight(data, "\x00"))
 	if used == 0 {
@@ -292,7 +292,7 @@ func (b *Base) readContents() (contents, error) {
 	// An uncompressed archive is padded with zeros that belong to it.
 	held.members, held.compression, err = embed.Unpack(data[:min(used+512, len(data))])
 	if err != nil {
-		err = fmt.Errorf("%s: %w", b.area.place(), err)
+		err = fmt.Errorf("%s: %w", b.area.position(), err)
 	}
 	return held, err
 }

@@ -145,7 +145,7 @@ func (b *Base) checkPristine() error {
 		return err
 	}
 	if len(held.members) > 0 {
-		return fmt.Errorf("%w: %s holds %s; a minimal ISO is made of the image as it was built", ErrCustomized, b.area.place(), held.names())
+		return fmt.Errorf("%w: %s holds %s; a minimal ISO is made of the image as it was built", ErrCustomized, b.area.position(), held.names())
 	}
 	if b.kargs != nil && (len(b.kargs.Damage) > 0 || !slices.Equal(b.kargs.Current, b.kargs.Default)) {
 		return fmt.Errorf("%w: its kernel arguments were changed; a minimal ISO is made of the image as it was built", ErrCustomized)

@@ -74,7 +74,7 @@ func (v *verification) structures() {
 	}
 	legacy, err := v.base.legacyArea()
 	if err == nil && legacy.offset != v.base.area.offset {
-		v.add("system area", fmt.Sprintf("its header has the Ignition area at byte %d, where %s is not", legacy.offset, v.base.area.place()))
+		v.add("system area", fmt.Sprintf("its header has the Ignition area at byte %d, where %s is not", legacy.offset, v.base.area.position()))
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		v.err("system area", err)
@@ -82,7 +82,7 @@ func (v *verification) structures() {
 }
 
 func (v *verification) area() {
-	place := v.base.area.place()
+	place := v.base.area.position()
 	config, err := v.base.Ignition()
 	if err != nil {
 		v.err(place, err)

@@ -146,7 +146,7 @@ func (x *site) registersAndDeletes(t *testing.T) (a *attempt, notes string) {
 		if len(x.ours(t, hubapi.Resource(hubapi.KindInfraEnv))) != 1 {
 			t.Fatalf("there is no InfraEnv\n%s", a.story())
 		}
-		options := install.DeleteOptions{Tell: func(text string) { notes += text + "\n" }}
+		options := install.DeleteOptions{Report: func(text string) { notes += text + "\n" }}
 		a.err = plane.DeleteCluster(t.Context(), a.result.Observed.Cluster.ID, options)
 		x.nothingLeft(t)
 	}

@@ -39,7 +39,7 @@ type App struct {
 
 	Connect        func(ctx context.Context, to ClientConfig) (install.Backend, error)
 	warnedPlain    bool
-	toldLosses     []string
+	reportedLosses []string
 	closers        []func()
 	StartSimulator func(context.Context, simulator.Config) (Simulated, error)
 }

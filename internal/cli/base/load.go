@@ -29,7 +29,7 @@ type lossRule int
 const (
 	lossRefused  lossRule = iota // what is installed would not be what the file says
 	lossAccepted                 // the user has seen it
-	lossTold                     // nothing is installed by the file
+	lossReported                 // nothing is installed by the file
 )
 
 // Foreign is what flags say of a file in another format than cluster.yaml.
@@ -72,7 +72,7 @@ func (a *App) LoadToInstall(ctx context.Context, file string, how Foreign) (*spe
 // Load reads the cluster that a file describes, to look at it or to find it.
 func (a *App) Load(ctx context.Context, file string) (*spec.Cluster, error) {
 	// Which machines may be wiped is decided where something is installed.
-	cluster, err := a.loadBy(ctx, file, lossTold, convert.Options{AcceptUnknownHosts: true, Look: true})
+	cluster, err := a.loadBy(ctx, file, lossReported, convert.Options{AcceptUnknownHosts: true, Look: true})
 	if failed, is := errors.AsType[*Unconvertible](err); is {
 		return nil, &install.Fault{
 			Code: install.CodeInput, Permanent: true, Err: failed.Err,
@@ -100,8 +100,8 @@ func (a *App) loadBy(ctx context.Context, file string, rule lossRule, how conver
 		}
 	case rule == lossAccepted:
 		a.Say("%s of %s left behind, as --accept-loss says: %s", Counted(len(losses), "value"), file, strings.Join(document.Each(losses, func(l convert.Loss) string { return l.Path }), ", "))
-	case !slices.Contains(a.toldLosses, file): // which is read again with each look
-		a.toldLosses = append(a.toldLosses, file)
+	case !slices.Contains(a.reportedLosses, file): // which is read again with each look
+		a.reportedLosses = append(a.reportedLosses, file)
 		a.Say("%s of %s without a place in cluster.yaml: oaictl convert -f %s", Counted(len(losses), "value"), file, names.Quoted(file))
 	}
 	return source.Cluster, nil

@@ -126,8 +126,8 @@ func (s *Sink) Write(data []byte) (int, error) {
 // ErrIsFolder is what a file to be written is, and must not be.
 var ErrIsFolder = errors.New("it is a folder")
 
-// PlaceNext is what to do about a file or folder that cannot be written.
-func PlaceNext(err error) install.Advice {
+// WriteAdvice is what to do about a file or folder that cannot be written.
+func WriteAdvice(err error) install.Advice {
 	switch {
 	case errors.Is(err, ErrIsFolder), errors.Is(err, syscall.EISDIR):
 		return "name a file in that folder"
@@ -148,7 +148,7 @@ func NotWritten(path string, err error) error {
 	err = WithoutPath(err)
 	return &install.Fault{
 		Code: install.CodeFailure, Op: "could not write", On: path, Err: err, Permanent: true,
-		Next: PlaceNext(err),
+		Next: WriteAdvice(err),
 	}
 }
 

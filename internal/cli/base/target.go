@@ -84,8 +84,8 @@ func (t *Target) Then(run func(context.Context) error, kinds ...string) func(*co
 // KindOf is what a person called a kind, in the singular.
 func KindOf(word string) string { return strings.TrimSuffix(strings.ToLower(word), "s") }
 
-// HostsSeen are the cluster's hosts; with a file in its words, and with those missing.
-func HostsSeen(seen *install.Found) []document.Host {
+// HostDocuments are the cluster's hosts; with a file in its words, and with those missing.
+func HostDocuments(seen *install.Found) []document.Host {
 	matched := install.NewSnapshot(seen.Desired(), seen.Observed).Hosts()
 	items := make([]document.Host, 0, len(matched))
 	for _, m := range matched {
@@ -124,7 +124,7 @@ func (a *App) FindCluster(ctx context.Context, service *install.Client, t Target
 
 // ObserveCluster finds the target's cluster and reads all of it.
 func (a *App) ObserveCluster(ctx context.Context, service *install.Client, t Target) (*install.Found, error) {
-	return findMeant(ctx, a, t, service.Look)
+	return findMeant(ctx, a, t, service.Inspect)
 }
 
 func findMeant[T any](ctx context.Context, a *App, t Target, find func(context.Context, install.Target) (T, error)) (found T, err error) {

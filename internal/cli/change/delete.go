@@ -60,7 +60,7 @@ func (o *changeOptions) deleteCluster(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	seen, err := service.LookToDelete(ctx, meant)
+	seen, err := service.FindToDelete(ctx, meant)
 	if errors.Is(err, install.ErrNoCluster) {
 		return o.deleteGone(ctx, service, err)
 	}
@@ -220,7 +220,7 @@ func (o *changeOptions) deleteGone(ctx context.Context, service *install.Client,
 
 // deletion is what else is done about what is deleted, and told of it.
 func (o *changeOptions) deletion() install.DeleteOptions {
-	return install.DeleteOptions{ReturnToPool: o.ReturnToPool, RemoveNode: o.RemoveNode, Tell: func(text string) { o.Say("%s", text) }}
+	return install.DeleteOptions{ReturnToPool: o.ReturnToPool, RemoveNode: o.RemoveNode, Report: func(text string) { o.Say("%s", text) }}
 }
 
 // telling is deletion of a cluster, whose objects a hub lets go of one by one.

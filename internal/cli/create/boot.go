@@ -27,7 +27,7 @@ import (
 
 type bootedMachines struct {
 	*boot.Machines
-	tell   func(install.Event)
+	report func(install.Event)
 	forget func() error
 	// carried is told once what the live image carries; nil where nobody is told.
 	carried func(names []string)
@@ -67,8 +67,8 @@ func (o *runOptions) bootMachines(ctx context.Context, service *install.Client, 
 		Elsewhere: "oaictl iso serve", Proxy: proxy, Base: o.boot.Base, Advice: o.adviseBase, Client: client, Clock: o.clusterClock, Network: o.Clock,
 		Access: func(a serve.Access) { log.Printf("%s", base.AccessText(a)) },
 		Events: func(e install.Event) {
-			if h.tell != nil {
-				h.tell(e)
+			if h.report != nil {
+				h.report(e)
 			}
 		},
 		Stopped: func(err error) { o.Warn("the machines' images are not served any more: %v", err) },

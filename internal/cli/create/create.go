@@ -296,7 +296,7 @@ func (o *runOptions) install(ctx context.Context, service *install.Client, desir
 		}),
 	}
 	if machines != nil {
-		machines.tell = tell
+		machines.report = tell
 		options = append(options, install.WithMachines(machines))
 	}
 	installer := service.With(options...)

@@ -68,7 +68,7 @@ func (o *whyOptions) host(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	seen, err := service.LookAround(ctx, host, in)
+	seen, err := service.InspectHost(ctx, host, in)
 	if err != nil {
 		return err
 	}

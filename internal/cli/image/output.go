@@ -128,7 +128,7 @@ func outputFault(ctx context.Context, path string, err error) error {
 	case errors.Is(err, fs.ErrExist):
 		return existsFault(path)
 	}
-	fault := &install.Fault{Code: install.CodeFailure, Op: "could not write", On: path, Err: err, Permanent: true, Next: base.PlaceNext(err)}
+	fault := &install.Fault{Code: install.CodeFailure, Op: "could not write", On: path, Err: err, Permanent: true, Next: base.WriteAdvice(err)}
 	if cause, is := errors.AsType[syscall.Errno](err); is {
 		fault.Err = cause // the path stands before it
 	}

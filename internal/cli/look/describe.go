@@ -47,7 +47,7 @@ func describedCluster(seen *install.Found) document.Cluster {
 	doc := document.OfCluster(*seen.Observed.Cluster)
 	doc.Hosts = len(seen.Observed.Hosts)
 	doc.Detail = &document.ClusterDetail{
-		InfraEnvs: document.Each(seen.Observed.InfraEnvs, document.OfInfraEnv), Hosts: base.HostsSeen(seen), Operators: document.OfOperators(seen.Observed.Cluster.Operators),
+		InfraEnvs: document.Each(seen.Observed.InfraEnvs, document.OfInfraEnv), Hosts: base.HostDocuments(seen), Operators: document.OfOperators(seen.Observed.Cluster.Operators),
 		Validations: document.OfValidations("", seen.Observed.Cluster.Validations),
 		Manifests:   slices.AppendSeq([]string{}, maps.Keys(seen.Observed.Cluster.Manifests)),
 	}

@@ -142,7 +142,7 @@ func (o *getOptions) hosts(ctx context.Context, service *install.Client) ([]docu
 		if failed != nil || seen == nil {
 			return nil, failed
 		}
-		return base.HostsSeen(seen), nil
+		return base.HostDocuments(seen), nil
 	}
 	if err != nil {
 		return nil, err

@@ -139,7 +139,7 @@ func (o *isoServeOptions) derivedURL(ctx context.Context, listens net.Addr, clus
 }
 
 func (o *isoServeOptions) serve(ctx context.Context, cluster *spec.Cluster, key []byte, certificate *tls.Certificate, listener net.Listener) error {
-	log := &fetchLog{App: o.App, told: map[string]int64{}}
+	log := &fetchLog{App: o.App, reported: map[string]int64{}}
 	server, err := serve.New(serve.Config{
 		Key: key, URL: o.URL, Clock: o.Clock, TLS: certificate, Expire: o.Expire, HostMetrics: true, Access: log.access,
 	})
@@ -204,11 +204,11 @@ func (o *isoServeOptions) prepare(ctx context.Context, media *boot.Images, serve
 	if len(items) == 0 {
 		return failed
 	}
-	o.tellBootURL(items, server.BootURL())
+	o.sayBootURL(items, server.BootURL())
 	return o.Print(mediaResult(items))
 }
 
-func (o *isoServeOptions) tellBootURL(items []document.Media, url string) {
+func (o *isoServeOptions) sayBootURL(items []document.Media, url string) {
 	netboots := slices.ContainsFunc(items, func(m document.Media) bool { return m.IPXE != "" })
 	if netboots && (o.Globals.Output == "wide" || o.Globals.Verbose > 0) {
 		o.Say("for DHCP, to all machines: %s", url)
@@ -228,7 +228,7 @@ func (o *isoServeOptions) prepareHost(ctx context.Context, media *boot.Images, s
 	item := document.Media{Host: host.Name, ISO: server.URL(host.Name, serve.ISO)}
 	files := []serve.File{{Kind: serve.ISO, Image: made, Base: live.Identity()}}
 	if n, err := part.Netboot(ctx, host.Name); err != nil {
-		if err := o.tellNoNetboot(ctx, host.Name, err); err != nil {
+		if err := o.sayNoNetboot(ctx, host.Name, err); err != nil {
 			return document.Media{}, err
 		}
 	} else {
@@ -245,9 +245,9 @@ func (o *isoServeOptions) prepareHost(ctx context.Context, media *boot.Images, s
 	return item, server.SetMACs(host.Name, macsOf(media.Cluster, host)...)
 }
 
-// tellNoNetboot is quiet about images of long ago that have only what a CD boots: nobody
+// sayNoNetboot is quiet about images of long ago that have only what a CD boots: nobody
 // can mend that.
-func (o *isoServeOptions) tellNoNetboot(ctx context.Context, host string, err error) error {
+func (o *isoServeOptions) sayNoNetboot(ctx context.Context, host string, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
@@ -314,8 +314,8 @@ type fetchLog struct {
 	*base.App
 	server *serve.Server
 
-	mu   sync.Mutex
-	told map[string]int64 // percent of each host, as last told
+	mu       sync.Mutex
+	reported map[string]int64 // percent of each host, as last told
 }
 
 func (l *fetchLog) access(a serve.Access) {
@@ -343,10 +343,10 @@ func (l *fetchLog) access(a serve.Access) {
 func (l *fetchLog) further(host string, percent int64) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	last, known := l.told[host]
+	last, known := l.reported[host]
 	if known && percent < last+fetchStep && (percent < 100 || last >= 100) {
 		return false
 	}
-	l.told[host] = percent
+	l.reported[host] = percent
 	return true
 }

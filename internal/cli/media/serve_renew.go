@@ -58,15 +58,15 @@ func (r *renewal) changed(ctx context.Context) map[string][]string {
 			}
 			now[cluster] = listed
 		}
-		if !r.look(ctx, env, hosts[env][0], now[cluster]) {
+		if !r.check(ctx, env, hosts[env][0], now[cluster]) {
 			delete(hosts, env)
 		}
 	}
 	return hosts
 }
 
-// look fetches Ignition only where the InfraEnv was touched.
-func (r *renewal) look(ctx context.Context, id, host string, listed []install.InfraEnv) bool {
+// check fetches Ignition only where the InfraEnv was touched.
+func (r *renewal) check(ctx context.Context, id, host string, listed []install.InfraEnv) bool {
 	for _, env := range listed {
 		before, known := r.served[id]
 		if env.ID != id || known && !before.failed && before.updated.Equal(env.Image.Created) {

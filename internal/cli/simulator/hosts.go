@@ -58,8 +58,8 @@ func (o *hostsOptions) run(ctx context.Context) error {
 	config := simulator.BootConfig{
 		ServiceURL: o.Globals.ServiceURL, Clock: clock.Scaled(o.Speed), Seed: o.Seed, Scenario: trouble,
 		InfraEnv: o.InfraEnv, Count: o.Count, Day: host.BootDay(o.Boot), Logf: o.note,
-		Waits: func(what string) { o.Say("Waiting for %s", what) },
-		Tell:  o.Say,
+		Waits:  func(what string) { o.Say("Waiting for %s", what) },
+		Report: o.Say,
 	}
 	if o.File != "" {
 		if config.Cluster, err = o.Load(ctx, o.File); err != nil {

@@ -172,14 +172,14 @@ func clusterPath(cluster string) string { return "/v2/clusters/" + cluster }
 
 func hostPath(infraEnv, host string) string { return infraEnvPath(infraEnv) + "/hosts/" + host }
 
-// lookout reads the service for all machines: many that wait for the same thing cost one request.
-type lookout struct {
-	api   *client
-	clock clock.Clock
-	seen  sync.Map // a *look by path
+// reader reads the service for all machines: many that wait for the same thing cost one request.
+type reader struct {
+	api      *client
+	clock    clock.Clock
+	readings sync.Map // a *look by path
 }
 
-type look[T any] struct {
+type reading[T any] struct {
 	mu    sync.Mutex
 	at    time.Time
 	value T
@@ -187,9 +187,9 @@ type look[T any] struct {
 }
 
 // read is the resource at path, at most age old.
-func read[T any](ctx context.Context, l *lookout, path string, age time.Duration) (T, error) {
-	found, _ := l.seen.LoadOrStore(path, &look[T]{})
-	k := found.(*look[T])
+func read[T any](ctx context.Context, l *reader, path string, age time.Duration) (T, error) {
+	found, _ := l.readings.LoadOrStore(path, &reading[T]{})
+	k := found.(*reading[T])
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.at.IsZero() || l.clock.Now().Sub(k.at) > age {
@@ -200,12 +200,12 @@ func read[T any](ctx context.Context, l *lookout, path string, age time.Duration
 	return k.value, k.err
 }
 
-func (l *lookout) clusterAt(ctx context.Context, id string, age time.Duration) (clusterView, error) {
+func (l *reader) clusterAt(ctx context.Context, id string, age time.Duration) (clusterView, error) {
 	return read[clusterView](ctx, l, clusterPath(id), age)
 }
 
 // host is one host of an infra-env, at most age old; an absent one is a 404.
-func (l *lookout) host(ctx context.Context, infraEnv, id string, age time.Duration) (hostView, error) {
+func (l *reader) host(ctx context.Context, infraEnv, id string, age time.Duration) (hostView, error) {
 	hosts, err := read[[]hostView](ctx, l, infraEnvPath(infraEnv)+"/hosts", age)
 	if err != nil {
 		return hostView{}, err

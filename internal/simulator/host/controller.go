@@ -32,7 +32,7 @@ type controller struct {
 	// it are over, rest that a stage has just begun; olm tells that the
 	// operators on top have been started.
 	since     time.Time
-	place     int
+	index     int
 	rest      bool
 	operators map[string]models.OperatorMonitorReport
 	olm       bool
@@ -101,15 +101,15 @@ func (c *controller) finalize(ctx context.Context) {
 		c.announce(models.FinalizingStageWaitingForOlmOperatorsCsvInitialization), c.awaitOLM, c.uploadLogs,
 		c.announce(models.FinalizingStageDone), c.complete(completion{Success: true}),
 	}
-	for c.place < len(chapters) {
-		over, err := chapters[c.place](ctx)
+	for c.index < len(chapters) {
+		over, err := chapters[c.index](ctx)
 		if err != nil {
 			c.logf("cannot finalize: %v", err)
 		}
 		if err != nil || !over {
 			return
 		}
-		c.place++
+		c.index++
 		if c.rest {
 			c.rest = false
 			return

@@ -24,7 +24,7 @@ type installation struct {
 	step  *models.Step
 	args  installArgs
 	todo  []op
-	place int
+	index int
 }
 
 // singleNode tells whether the machine becomes a whole cluster by itself.
@@ -65,12 +65,12 @@ func (l *life) startInstall(s *models.Step) {
 // proceed runs the next part of an installation that has not been stopped.
 func (l *life) proceed(inst *installation) func(context.Context) {
 	return func(ctx context.Context) {
-		if l.install != inst || inst.place >= len(inst.todo) {
+		if l.install != inst || inst.index >= len(inst.todo) {
 			return
 		}
-		wait, done := inst.todo[inst.place](ctx)
+		wait, done := inst.todo[inst.index](ctx)
 		if done {
-			inst.place++
+			inst.index++
 		}
 		if l.install == inst && wait >= 0 {
 			l.after(wait, l.proceed(inst))

@@ -86,16 +86,16 @@ type hub struct {
 	queue   *queue
 	logf    func(string, ...any)
 
-	clusters  map[key]*clusterMemory // by ClusterDeployment
-	infraEnvs map[key]*infraEnvMemory
-	hosts     map[string]*assisted.Host // by id, as last seen
-	left      map[string]map[string]any // by host, the cluster that it was taken out of
-	passed    map[string]int64          // by host, the generation of its Agent that the service knows
-	seen      int                       // events of the service that were read
-	looked    time.Time                 // when everything was last read
-	pause     time.Duration             // until it is read again, at least
-	failing   int                       // backend errors still to be made
-	keys      map[auth.Grant]string     // what opens an InfraEnv or a cluster to whoever has the link
+	clusters   map[key]*clusterMemory // by ClusterDeployment
+	infraEnvs  map[key]*infraEnvMemory
+	hosts      map[string]*assisted.Host // by id, as last seen
+	left       map[string]map[string]any // by host, the cluster that it was taken out of
+	passed     map[string]int64          // by host, the generation of its Agent that the service knows
+	eventsRead int                       // events of the service that were read
+	lastRead   time.Time                 // when everything was last read
+	pause      time.Duration             // until it is read again, at least
+	failing    int                       // backend errors still to be made
+	keys       map[auth.Grant]string     // what opens an InfraEnv or a cluster to whoever has the link
 
 	running sync.WaitGroup // what Run has started beside itself
 }
@@ -134,8 +134,8 @@ func Run(ctx context.Context, c Config) error {
 
 // The service's log is read this often, but no more often than a fast clock makes sense of.
 const (
-	lookEvery = 5 * time.Second
-	lookSoon  = 50 * time.Millisecond // real time
+	pollInterval = 5 * time.Second
+	lookSoon     = 50 * time.Millisecond // real time
 	// refreshEvery is how often everything is read: progress within a stage writes no event.
 	refreshEvery = 30 * time.Second
 	refreshSoon  = 400 * time.Millisecond // real time
@@ -152,7 +152,7 @@ func (h *hub) loop(ctx context.Context) error {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-ticks:
-			h.timely(ctx, h.look)
+			h.timely(ctx, h.poll)
 		case <-h.queue.wake:
 		}
 	}
@@ -165,7 +165,7 @@ func (h *hub) timely(ctx context.Context, do func(context.Context)) {
 }
 
 func (h *hub) tick(ctx context.Context, ticks chan<- struct{}) {
-	pause := h.atLeast(lookEvery, lookSoon)
+	pause := h.atLeast(pollInterval, lookSoon)
 	for h.clock.Sleep(ctx, pause) == nil {
 		select {
 		case ticks <- struct{}{}:
@@ -323,15 +323,15 @@ func (h *hub) addAll(k objects.Kind, space string) {
 	}
 }
 
-// look reads what happened in the service since the last time, and has what it concerns looked at.
-func (h *hub) look(ctx context.Context) {
+// poll reads what happened in the service since the last time, and has what it concerns looked at.
+func (h *hub) poll(ctx context.Context) {
 	if h.config.Trouble.ServiceDown {
 		return
 	}
 	now := h.clock.Now()
-	all := now.Sub(h.looked) >= max(h.atLeast(refreshEvery, refreshSoon), h.pause)
+	all := now.Sub(h.lastRead) >= max(h.atLeast(refreshEvery, refreshSoon), h.pause)
 	if all {
-		h.looked = now
+		h.lastRead = now
 		defer func() { h.pause = refreshShare * h.clock.Now().Sub(now) }()
 	}
 	named, err := h.readLog(ctx)
@@ -353,11 +353,11 @@ func (h *hub) look(ctx context.Context) {
 		if m.id == "" || !all && !named[m.id] {
 			continue
 		}
-		h.lookAtCluster(ctx, k, m)
+		h.pollCluster(ctx, k, m)
 	}
 }
 
-func (h *hub) lookAtCluster(ctx context.Context, k key, m *clusterMemory) {
+func (h *hub) pollCluster(ctx context.Context, k key, m *clusterMemory) {
 	before := m.raw
 	err := h.readCluster(ctx, m)
 	if assisted.IsGone(err) {
@@ -381,13 +381,13 @@ func (h *hub) readLog(ctx context.Context) (map[string]bool, error) {
 			ClusterID  string `json:"cluster_id"`
 			InfraEnvID string `json:"infra_env_id"`
 		}
-		if err := h.backend.Do(ctx, "GET", fmt.Sprintf("/v2/events?offset=%d&limit=%d", h.seen, most), nil, &events); err != nil {
+		if err := h.backend.Do(ctx, "GET", fmt.Sprintf("/v2/events?offset=%d&limit=%d", h.eventsRead, most), nil, &events); err != nil {
 			return nil, err
 		}
 		for _, e := range events {
 			named[e.ClusterID], named[e.InfraEnvID] = true, true
 		}
-		h.seen += len(events)
+		h.eventsRead += len(events)
 		if len(events) < most {
 			return named, nil
 		}

@@ -39,7 +39,7 @@ type reader struct {
 	problems []error
 }
 
-func (r *reader) complain(at yamltree.Place, format string, args ...any) {
+func (r *reader) complain(at yamltree.Position, format string, args ...any) {
 	r.problems = append(r.problems, fmt.Errorf("%s:%d:%d: %s", r.name, at.Line, at.Column, fmt.Sprintf(format, args...)))
 }
 

@@ -181,7 +181,7 @@ func (s *Service) updateInstallConfig(c *wire.Call, cl *model.Cluster) (wire.Rep
 	cl.InstallConfigOverrides = text
 	request.UseOverrides(cl)
 	cl.UpdatedAt = model.Micros(s.now())
-	s.note(cl, "install_config_applied", severityInfo, "Custom install config was applied to the cluster")
+	s.addEvent(cl, "install_config_applied", severityInfo, "Custom install config was applied to the cluster")
 	return wire.Reply{Status: http.StatusCreated}, nil
 }
 
@@ -280,7 +280,7 @@ func (s *Service) uploadLogs(c *wire.Call, cl *model.Cluster) (wire.Reply, error
 	case "controller":
 		cl.Logs["controller"] = content
 		cl.ControllerLogsCollectedAt = now
-		s.note(cl, "cluster_logs_uploaded", severityInfo, "Uploaded logs for the cluster")
+		s.addEvent(cl, "cluster_logs_uploaded", severityInfo, "Uploaded logs for the cluster")
 	case "host", "node-boot":
 		h, err := s.getHost(q.Get("infra_env_id"), q.Get("host_id"))
 		if err != nil {
@@ -288,7 +288,7 @@ func (s *Service) uploadLogs(c *wire.Call, cl *model.Cluster) (wire.Reply, error
 		}
 		cl.Logs[kind+"/"+h.ID] = content
 		h.LogsCollectedAt = now
-		s.noteHost(h, "host_logs_uploaded", severityInfo, "Uploaded logs for host %s cluster %s", h.Name(), cl.ID)
+		s.addHostEvent(h, "host_logs_uploaded", severityInfo, "Uploaded logs for host %s cluster %s", h.Name(), cl.ID)
 	}
 	return wire.NoContent()
 }

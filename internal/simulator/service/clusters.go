@@ -122,7 +122,7 @@ func (s *Service) goneInOrder(withHosts bool) []model.PrintedCluster {
 func (s *Service) deleteCluster(_ *wire.Call, cl *model.Cluster) (wire.Reply, error) {
 	if cl.Status == model.ClusterInstalling {
 		err := wire.Conflict("cluster %s can not be removed while being installed, wait for the installation to timeout or reset the installation", cl.ID)
-		s.note(cl, "cluster_deregister_failed", severityError, "Failed to deregister cluster. Error: %s", err)
+		s.addEvent(cl, "cluster_deregister_failed", severityError, "Failed to deregister cluster. Error: %s", err)
 		return wire.Reply{}, err
 	}
 	last := s.printCluster(cl, clusterDetail{hosts: true})
@@ -140,7 +140,7 @@ func (s *Service) deleteCluster(_ *wire.Call, cl *model.Cluster) (wire.Reply, er
 		h.Release()
 		s.setHost(h, state, model.InfoUnbinding)
 	}
-	s.note(cl, "cluster_deregistered", severityInfo, "Deregistered cluster")
+	s.addEvent(cl, "cluster_deregistered", severityInfo, "Deregistered cluster")
 	delete(s.clusters, cl.ID)
 	s.clusterOrder = slices.DeleteFunc(s.clusterOrder, func(id string) bool { return id == cl.ID })
 	return wire.NoContent()
@@ -207,7 +207,7 @@ func (s *Service) reportOperator(c *wire.Call) (wire.Reply, error) {
 	o.Status, o.StatusInfo, o.Version = cmp.Or(p.Status, o.Status), cmp.Or(p.StatusInfo, o.StatusInfo), cmp.Or(p.Version, o.Version)
 	o.StatusUpdatedAt = model.Millis(s.now())
 	cl.MonitoredOperators = list
-	s.note(cl, "cluster_operator_status", severityInfo, "Operator %s status: %s message: %s", p.Name, p.Status, p.StatusInfo)
+	s.addEvent(cl, "cluster_operator_status", severityInfo, "Operator %s status: %s message: %s", p.Name, p.Status, p.StatusInfo)
 	measureFinalizing(cl)
 	return wire.Reply{Status: 200}, nil
 }
@@ -239,7 +239,7 @@ func (s *Service) registerCluster(c *wire.Call) (wire.Reply, error) {
 		cl.AMSSubscriptionID = s.newID()
 	}
 	s.addCluster(cl)
-	s.note(cl, "cluster_registration_succeeded", severityInfo, "Successfully registered cluster")
+	s.addEvent(cl, "cluster_registration_succeeded", severityInfo, "Successfully registered cluster")
 	w := s.printCluster(cl, clusterDetail{hosts: true})
 	w.Progress = &models.ClusterProgressInfo{}
 	return wire.Created(w)
@@ -275,7 +275,7 @@ func (s *Service) updateCluster(c *wire.Call, cl *model.Cluster) (wire.Reply, er
 	changed := *cl
 	proxied, err := request.ChangeCluster(&changed, &p, s.cfg.KubeAPI)
 	if proxied {
-		s.note(cl, "proxy_settings_changed", severityInfo, "Proxy settings changed")
+		s.addEvent(cl, "proxy_settings_changed", severityInfo, "Proxy settings changed")
 	}
 	if err != nil {
 		return wire.Reply{}, err
@@ -336,7 +336,7 @@ func (s *Service) importCluster(c *wire.Call) (wire.Reply, error) {
 	w.HostNetworks = []*models.HostNetwork{}
 	s.settleImported(cl)
 	s.addCluster(cl)
-	s.note(cl, "cluster_registration_succeeded", severityInfo, "Successfully registered cluster")
+	s.addEvent(cl, "cluster_registration_succeeded", severityInfo, "Successfully registered cluster")
 	return wire.Created(w)
 }
 

@@ -27,7 +27,7 @@ func (s *Service) installCluster(_ *wire.Call, cl *model.Cluster) (wire.Reply, e
 	chosen := s.settleRoles(cl)
 	forceSchedulable(cl)
 	if cl.IgnoredHostValidations != "" && cl.IgnoredHostValidations != "[]" || cl.IgnoredClusterValidations != "" && cl.IgnoredClusterValidations != "[]" {
-		s.note(cl, "validations_ignored", severityInfo, "Cluster %s: ignored some or all validations at the discretion of the user", cl.ID)
+		s.addEvent(cl, "validations_ignored", severityInfo, "Cluster %s: ignored some or all validations at the discretion of the user", cl.ID)
 		cl.RecordUse(true, "Validations have been ignored for this cluster", nil)
 	}
 	cl.RecordUse(chosen && len(cl.Hosts) > 3, "auto assign role", nil)
@@ -45,7 +45,7 @@ func (s *Service) installCluster(_ *wire.Call, cl *model.Cluster) (wire.Reply, e
 	cl.PreparedAt = now
 	cl.LastPreparation = notPrepared()
 	s.setCluster(cl, model.ClusterPreparing, model.InfoPreparing)
-	s.note(cl, "cluster_prepare_installation_started", severityInfo, "Cluster starting to prepare for installation")
+	s.addEvent(cl, "cluster_prepare_installation_started", severityInfo, "Cluster starting to prepare for installation")
 	return wire.Accepted(s.stale(cl))
 }
 
@@ -99,7 +99,7 @@ func (s *Service) chooseBootstrap(c *model.Cluster) {
 	}
 	b := s.pickBootstrap(masters)
 	b.Bootstrap = true
-	s.noteHost(b, "host_bootstrap_set", severityInfo, "Host %s: set as bootstrap", b.Name())
+	s.addHostEvent(b, "host_bootstrap_set", severityInfo, "Host %s: set as bootstrap", b.Name())
 }
 
 // hostCancelledTo is what a cancel makes of a host: one that was not written to is as it was.
@@ -123,12 +123,12 @@ func (s *Service) cancelCluster(_ *wire.Call, cl *model.Cluster) (wire.Reply, er
 	case model.ClusterInstalling, model.ClusterFinalizing, model.ClusterPendingUser, model.ClusterError:
 		state = model.ClusterCancelled
 	default:
-		s.note(cl, "cancel_installation_failed", severityError, "Failed to cancel installation: %s", refused)
+		s.addEvent(cl, "cancel_installation_failed", severityError, "Failed to cancel installation: %s", refused)
 		return wire.Reply{}, refused
 	}
 	for _, h := range cl.Hosts {
 		if _, can := hostCancelledTo(h.State); !can {
-			s.noteHost(h, "host_cancel_installation_failed", severityError, "Failed to cancel installation of host %s: %s", h.Name(), refused)
+			s.addHostEvent(h, "host_cancel_installation_failed", severityError, "Failed to cancel installation of host %s: %s", h.Name(), refused)
 			return wire.Reply{}, refused
 		}
 	}
@@ -138,13 +138,13 @@ func (s *Service) cancelCluster(_ *wire.Call, cl *model.Cluster) (wire.Reply, er
 		cl.InstallCompletedAt = model.Millis(s.now())
 	}
 	s.setCluster(cl, state, model.InfoCancelled)
-	s.note(cl, "cluster_installation_canceled", severityInfo, "Canceled cluster installation")
+	s.addEvent(cl, "cluster_installation_canceled", severityInfo, "Canceled cluster installation")
 	for i, h := range cl.Hosts {
 		to, _ := hostCancelledTo(h.State)
 		if h.State != to {
 			s.setHost(h, to, model.InfoHostCancelled)
 		}
-		s.noteHost(h, "host_installation_cancelled", severityInfo, "Installation cancelled for host %s", h.Name())
+		s.addHostEvent(h, "host_installation_cancelled", severityInfo, "Installation cancelled for host %s", h.Name())
 		before.PrintedHosts[i].Status = new(to)
 	}
 	return wire.Accepted(before)
@@ -155,14 +155,14 @@ func (s *Service) resetCluster(_ *wire.Call, cl *model.Cluster) (wire.Reply, err
 	if !model.OneOf(cl.Status, model.ClusterPreparing, model.ClusterInstalling, model.ClusterPendingUser, model.ClusterError,
 		model.ClusterCancelled, model.ClusterFinalizing) {
 		err := wire.Conflict("no condition found to run transition")
-		s.note(cl, "reset_installation_failed", severityError, "Failed to reset installation. Error: %s", err)
+		s.addEvent(cl, "reset_installation_failed", severityError, "Failed to reset installation. Error: %s", err)
 		return wire.Reply{}, err
 	}
 	before := s.printCluster(cl, clusterDetail{plain: true, hosts: true, named: true})
 	before.Status = model.ClusterInsufficient
-	s.note(cl, "cluster_installation_reset", severityInfo, "Reset cluster installation")
+	s.addEvent(cl, "cluster_installation_reset", severityInfo, "Reset cluster installation")
 	for i, h := range cl.Hosts {
-		s.noteHost(h, "host_installation_reset", severityInfo, "Installation reset for host %s", h.Name())
+		s.addHostEvent(h, "host_installation_reset", severityInfo, "Installation reset for host %s", h.Name())
 		s.awaitReset(h)
 		before.PrintedHosts[i].Status = new(model.HostResettingPending)
 	}
@@ -222,7 +222,7 @@ func (s *Service) reportFinalizing(c *wire.Call) (wire.Reply, error) {
 		return wire.Reply{Status: 200}, nil
 	}
 	cl.Progress.FinalizingStage, cl.Progress.FinalizingStageStartedAt, cl.Progress.FinalizingStageTimedOut = p.FinalizingStage, model.Millis(s.now()), false
-	s.note(cl, "cluster_finalizing_stage_updated", severityInfo, "Updated finalizing stage of the cluster to '%s'", p.FinalizingStage)
+	s.addEvent(cl, "cluster_finalizing_stage_updated", severityInfo, "Updated finalizing stage of the cluster to '%s'", p.FinalizingStage)
 	return wire.Reply{Status: 200}, nil
 }
 
@@ -234,7 +234,7 @@ func (s *Service) completeInstallation(c *wire.Call, cl *model.Cluster) (wire.Re
 	p := wire.Taken[models.CompletionParams](c)
 	if data, told := p.Data[operatorReport]; told && !*p.IsSuccess {
 		if failed, err := failedOperators(data); err == nil {
-			s.note(cl, "cluster_operator_report", severityInfo, "The following operators are experiencing issues: %s", strings.Join(failed, ", "))
+			s.addEvent(cl, "cluster_operator_report", severityInfo, "The following operators are experiencing issues: %s", strings.Join(failed, ", "))
 		}
 	}
 	return wire.Accepted(s.stale(cl))

@@ -37,11 +37,11 @@ const (
 	severityCritical = "critical"
 )
 
-func (s *Service) note(c *model.Cluster, name, severity, format string, args ...any) {
+func (s *Service) addEvent(c *model.Cluster, name, severity, format string, args ...any) {
 	s.record(event{ClusterID: c.ID, Name: name, Severity: severity, Message: fmt.Sprintf(format, args...)})
 }
 
-func (s *Service) noteInfraEnv(e *model.InfraEnv, name, severity, format string, args ...any) {
+func (s *Service) addInfraEnvEvent(e *model.InfraEnv, name, severity, format string, args ...any) {
 	ev := event{InfraEnvID: e.ID, Name: name, Severity: severity, Message: fmt.Sprintf(format, args...)}
 	if name == "image_info_updated" {
 		ev.ClusterID = e.ClusterID
@@ -49,7 +49,7 @@ func (s *Service) noteInfraEnv(e *model.InfraEnv, name, severity, format string,
 	s.record(ev)
 }
 
-func (s *Service) noteHost(h *model.Host, name, severity, format string, args ...any) {
+func (s *Service) addHostEvent(h *model.Host, name, severity, format string, args ...any) {
 	s.record(event{ClusterID: h.ClusterID, HostID: h.ID, InfraEnvID: h.InfraEnvID, Name: name,
 		Severity: severity, Message: fmt.Sprintf(format, args...)})
 }
@@ -219,7 +219,7 @@ func (s *Service) setCluster(c *model.Cluster, state, info string) {
 		return
 	}
 	c.Status, c.StatusUpdatedAt = state, model.Millis(s.now())
-	s.note(c, "cluster_status_updated", severityInfo, "Updated status of the cluster to %s", state)
+	s.addEvent(c, "cluster_status_updated", severityInfo, "Updated status of the cluster to %s", state)
 }
 
 func (s *Service) setHost(h *model.Host, state, info string) {
@@ -237,7 +237,7 @@ func (s *Service) setHost(h *model.Host, state, info string) {
 	case model.HostDisconnected, model.HostInsufficient, model.HostDisconnectedUnbound, model.HostPendingUser:
 		severity = severityWarning
 	}
-	s.noteHost(h, "host_status_updated", severity, "Host %s: updated status from %s to %s (%s)", h.Name(), old, state, info)
+	s.addHostEvent(h, "host_status_updated", severity, "Host %s: updated status from %s to %s (%s)", h.Name(), old, state, info)
 }
 
 func (s *Service) since(at model.Millis) time.Duration { return s.now().Sub(time.Time(at)) }

@@ -32,13 +32,13 @@ func (s *Service) bindHost(c *wire.Call, h *model.Host) (wire.Reply, error) {
 	h.Join(cl)
 	h.Forget()
 	s.setHost(h, model.HostBinding, model.InfoBinding)
-	s.noteHost(h, "host_bind_succeeded", severityInfo, "Host %s: Successfully bound to cluster %s", h.Name(), cl.ID)
+	s.addHostEvent(h, "host_bind_succeeded", severityInfo, "Host %s: Successfully bound to cluster %s", h.Name(), cl.ID)
 	return wire.OK(s.printMoved(h, &before))
 }
 
 func (s *Service) bindFailed(h *model.Host, clusterID, format string, args ...any) error {
 	err := wire.Conflict(format, args...)
-	s.noteHost(h, "host_bind_failed", severityError, "Failed to bind host %s to cluster %s: %s", h.ID, clusterID, err)
+	s.addHostEvent(h, "host_bind_failed", severityError, "Failed to bind host %s to cluster %s: %s", h.ID, clusterID, err)
 	return err
 }
 
@@ -70,7 +70,7 @@ func (s *Service) unbindHost(c *wire.Call, h *model.Host) (wire.Reply, error) {
 	// are one process, that it has put an agent on the host's node, to boot it into the discovery image.
 	reclaim := s.cfg.KubeAPI && c.URL.Query().Get("reclaim") == "true"
 	if err := s.unbind(h, reclaim); err != nil {
-		s.noteHost(h, "host_unbind_failed", severityError, "Failed to unbind host %s to cluster: %s", h.ID, err)
+		s.addHostEvent(h, "host_unbind_failed", severityError, "Failed to unbind host %s to cluster: %s", h.ID, err)
 		return wire.Reply{}, err
 	}
 	s.hostLeft(left)
@@ -104,7 +104,7 @@ func (s *Service) unbind(h *model.Host, reclaim bool) error {
 	}
 	h.Release()
 	s.setHost(h, state, model.InfoUnbinding)
-	s.noteHost(h, "host_unbind_succeeded", severityInfo, "Host %s: Successfully unbound from cluster", h.Name())
+	s.addHostEvent(h, "host_unbind_succeeded", severityInfo, "Host %s: Successfully unbound from cluster", h.Name())
 	return nil
 }
 
@@ -131,7 +131,7 @@ func (s *Service) installHost(_ *wire.Call, h *model.Host) (wire.Reply, error) {
 		h.Role = model.RoleWorker
 	}
 	before := s.printHost(h, detail{plain: true})
-	s.noteHost(h, "host_installation_started", severityInfo, "Host %s starting installation as a worker node", h.Name())
+	s.addHostEvent(h, "host_installation_started", severityInfo, "Host %s starting installation as a worker node", h.Name())
 	s.setHost(h, model.HostInstalling, model.InfoInstallingHost)
 	before.Status = new(model.HostInstalling)
 	return wire.Accepted(before)
@@ -146,7 +146,7 @@ func (s *Service) resetHost(_ *wire.Call, h *model.Host) (wire.Reply, error) {
 		return wire.Reply{}, wire.Conflict("no condition found to run transition")
 	}
 	before := s.printHost(h, detail{plain: true})
-	s.noteHost(h, "host_installation_reset", severityInfo, "Installation reset for host %s", h.Name())
+	s.addHostEvent(h, "host_installation_reset", severityInfo, "Installation reset for host %s", h.Name())
 	s.awaitReset(h)
 	before.Status = new(model.HostResettingPending)
 	return wire.OK(before)
@@ -154,7 +154,7 @@ func (s *Service) resetHost(_ *wire.Call, h *model.Host) (wire.Reply, error) {
 
 func (s *Service) awaitReset(h *model.Host) {
 	s.setHost(h, model.HostResettingPending, model.InfoResettingPending)
-	s.noteHost(h, "user_required_complete_installation_reset", severityInfo, "User action is required in order to complete installation reset for host %s", h.Name())
+	s.addHostEvent(h, "user_required_complete_installation_reset", severityInfo, "User action is required in order to complete installation reset for host %s", h.Name())
 }
 
 func (s *Service) resetValidation(c *wire.Call, h *model.Host) (wire.Reply, error) {
@@ -182,7 +182,7 @@ func (s *Service) deleteHost(c *wire.Call) (wire.Reply, error) {
 }
 
 func (s *Service) forgetHost(h *model.Host) {
-	s.noteHost(h, "host_deregistered", severityInfo, "Host %s deregistered", h.Name())
+	s.addHostEvent(h, "host_deregistered", severityInfo, "Host %s deregistered", h.Name())
 	s.dropHost(h)
 	for i := range s.events {
 		if s.events[i].HostID == h.ID {

@@ -26,7 +26,7 @@ func (s *Service) registerHost(c *wire.Call, e *model.InfraEnv) (wire.Reply, err
 	}
 	s.takeFromOtherInfraEnv(e.ID, id)
 	h := s.newHost(e, cl, id, p.DiscoveryAgentVersion)
-	s.noteHost(h, "host_registration_succeeded", severityInfo, "Host %s: Successfully registered", h.Name())
+	s.addHostEvent(h, "host_registration_succeeded", severityInfo, "Host %s: Successfully registered", h.Name())
 	w := s.printHost(h, detail{})
 	w.CreatedAt, w.UpdatedAt, w.Progress = model.Micros{}, model.Micros{}, nil
 	w.NextStepRunner = runner(h)
@@ -193,7 +193,7 @@ func (s *Service) updateInstallerArgs(c *wire.Call, h *model.Host) (wire.Reply, 
 	}
 	h.InstallerArgs = model.InString(p.Args)
 	h.UpdatedAt = model.Micros(s.now())
-	s.noteHost(h, "host_installer_args_applied", severityInfo, "Host %s: custom installer arguments were applied", h.Name())
+	s.addHostEvent(h, "host_installer_args_applied", severityInfo, "Host %s: custom installer arguments were applied", h.Name())
 	return wire.Created(s.printHost(h, detail{}))
 }
 
@@ -203,7 +203,7 @@ func (s *Service) updateHostIgnition(c *wire.Call, h *model.Host) (wire.Reply, e
 		if err := request.CheckIgnition(p.Config); err != nil {
 			return wire.Reply{}, err
 		}
-		s.noteHost(h, "host_discovery_ignition_config_applied", severityInfo, "Host %s: custom discovery ignition config was applied", h.Name())
+		s.addHostEvent(h, "host_discovery_ignition_config_applied", severityInfo, "Host %s: custom discovery ignition config was applied", h.Name())
 	}
 	h.IgnitionOverrides = p.Config
 	if h.Cluster != nil {

@@ -43,7 +43,7 @@ func (s *Service) stepReply(c *wire.Call, h *model.Host) (wire.Reply, error) {
 func (s *Service) stepFailed(h *model.Host, p *models.StepReply) error {
 	if p.ExitCode == mediaUnreadable && h.MediaStatus != "disconnected" {
 		h.MediaStatus = "disconnected"
-		s.noteHost(h, "host_media_disconnected", severityError, "%s", model.InfoMediaDisconnected)
+		s.addHostEvent(h, "host_media_disconnected", severityError, "%s", model.InfoMediaDisconnected)
 		switch {
 		case model.HostUnbound(h.State):
 			s.setHost(h, model.HostDisconnectedUnbound, model.InfoMediaDisconnected)
@@ -68,7 +68,7 @@ func (s *Service) stepFailed(h *model.Host, p *models.StepReply) error {
 	case steps.StepTang:
 		h.Tang, h.TangConnectivity = &models.TangConnectivityResponse{}, p.Error
 	case steps.StepUpgrade:
-		s.noteHost(h, "upgrade_agent_failed", severityError, "Host %s: Agent failed to download image '%s', will try again", h.Name(), "")
+		s.addHostEvent(h, "upgrade_agent_failed", severityError, "Host %s: Agent failed to download image '%s', will try again", h.Name(), "")
 	}
 	return nil
 }
@@ -114,7 +114,7 @@ func (s *Service) takeReply(h *model.Host, kind, output string) error {
 	case steps.StepUpgrade:
 		return read(kind, output, func(r models.UpgradeAgentResponse) {
 			if r.Result == "success" {
-				s.noteHost(h, "upgrade_agent_finished", severityInfo, "Host %s: Agent has downloaded image '%s' and will now restart", h.Name(), r.AgentImage)
+				s.addHostEvent(h, "upgrade_agent_finished", severityInfo, "Host %s: Agent has downloaded image '%s' and will now restart", h.Name(), r.AgentImage)
 			}
 		})
 	}
@@ -183,7 +183,7 @@ func (s *Service) takeDiskSpeed(h *model.Host, r models.DiskSpeedCheckResponse) 
 	h.DisksInfo = model.InString(map[string]any{r.Path: map[string]any{
 		"disk_speed": map[string]any{"speed_ms": r.IoSyncDuration, "tested": true}, "path": r.Path}})
 	if limit > 0 && r.IoSyncDuration > limit {
-		s.noteHost(h, "disk_speed_slower_than_supported", severityWarning,
+		s.addHostEvent(h, "disk_speed_slower_than_supported", severityWarning,
 			"Host's disk %s is slower than the supported speed, and may cause degraded cluster performance (fdatasync duration: %d ms)", r.Path, r.IoSyncDuration)
 	}
 }
@@ -203,7 +203,7 @@ func (s *Service) takeImages(h *model.Host, images []models.ContainerImageAvaila
 		if r.SizeBytes > 0 {
 			measured = fmt.Sprintf("time: %.2f seconds; size: %.2f Megabytes; download rate: %.2f MBps", r.Time, r.SizeBytes/(1<<20), r.DownloadRate)
 		}
-		s.noteHost(h, "image_status_updated", severityInfo, "Host %s: New image status %s. result: %s. %s", h.Name(), r.Name, r.Result, measured)
+		s.addHostEvent(h, "image_status_updated", severityInfo, "Host %s: New image status %s. result: %s. %s", h.Name(), r.Name, r.Result, measured)
 	}
 	h.ImagesStatus = model.InString(h.ImageResults)
 }
@@ -270,21 +270,21 @@ func (s *Service) sameStage(h *model.Host, info string) {
 	}
 	h.Progress.ProgressInfo, h.Progress.StageUpdatedAt = info, model.Millis(s.now())
 	h.UpdatedAt = model.Micros(s.now())
-	s.noteStage(h)
+	s.recordStage(h)
 }
 
-func (s *Service) noteStage(h *model.Host) {
+func (s *Service) recordStage(h *model.Host) {
 	text := "reached installation stage " + h.Stage()
 	if h.Progress.ProgressInfo != "" {
 		text += ": " + h.Progress.ProgressInfo
 	}
-	s.noteHost(h, "host_install_progress_updated", severityInfo, "Host: %s, %s", h.Name(), text)
+	s.addHostEvent(h, "host_install_progress_updated", severityInfo, "Host: %s, %s", h.Name(), text)
 }
 
 func (s *Service) advance(h *model.Host, stage, info string, percent int) {
 	now := model.Millis(s.now())
 	*h.Progress = models.HostProgressInfo{CurrentStage: models.HostStage(stage), ProgressInfo: info, InstallationPercentage: int64(percent), StageStartedAt: now, StageUpdatedAt: now}
-	s.noteStage(h)
+	s.recordStage(h)
 	if h.Kind == model.KindAddedHost && stage == model.StageRebooting {
 		h.Progress.CurrentStage, h.Progress.InstallationPercentage = model.StageDone, 100
 		s.setHost(h, model.HostAdded, model.InfoRebootedDay2)
@@ -355,7 +355,7 @@ func (s *Service) nextSteps(c *wire.Call, h *model.Host) (wire.Reply, error) {
 	}
 	answer := instructions{PostAction: "continue", NextSeconds: 60}
 	if h.AgentVersion != "" && h.AgentVersion != versions.AgentImage && !model.OneOf(h.State, model.HostBinding, model.HostUnbinding, model.HostInProgress) {
-		s.noteHost(h, "upgrade_agent_started", severityInfo, "Host %s: Agent has been instructed to download image '%s' and restart", h.Name(), versions.AgentImage)
+		s.addHostEvent(h, "upgrade_agent_started", severityInfo, "Host %s: Agent has been instructed to download image '%s' and restart", h.Name(), versions.AgentImage)
 		step := s.steps.Step(steps.StepUpgrade, model.InString(map[string]string{"agent_image": versions.AgentImage}))
 		answer.Instructions = []models.Step{step}
 		return wire.OK(answer)

@@ -46,7 +46,7 @@ func (s *Service) registerInfraEnv(c *wire.Call) (wire.Reply, error) {
 		cl.RecordUse(len(p.KernelArguments) > 0, "discovery kernel arguments", nil)
 		request.UseArchitecture(cl, e.CPUArchitecture)
 	}
-	s.noteInfraEnv(e, "infra_env_registered", severityInfo, "Registered infra env")
+	s.addInfraEnvEvent(e, "infra_env_registered", severityInfo, "Registered infra env")
 	s.renewImage(e)
 	return wire.Created(e.PrintedInfraEnv)
 }
@@ -121,7 +121,7 @@ func (s *Service) renewImage(e *model.InfraEnv) {
 		key = "not set"
 	}
 	details += ", SSH public key is " + key
-	s.noteInfraEnv(e, "image_info_updated", severityInfo, "Updated image information (%s)", details)
+	s.addInfraEnvEvent(e, "image_info_updated", severityInfo, "Updated image information (%s)", details)
 }
 
 func imageOf(e *model.InfraEnv) ImageRequest {
@@ -195,10 +195,10 @@ func (s *Service) updateInfraEnv(c *wire.Call, e *model.InfraEnv) (wire.Reply, e
 func (s *Service) deleteInfraEnv(_ *wire.Call, e *model.InfraEnv) (wire.Reply, error) {
 	if n := len(s.hostsOfInfraEnv(e.ID)); n > 0 {
 		err := wire.BadRequest("failed to deregister infraEnv %s, %d hosts are still associated", e.ID, n)
-		s.noteInfraEnv(e, "infra_env_deregister_failed", severityError, "Failed to deregister infra env. Error: %s", err)
+		s.addInfraEnvEvent(e, "infra_env_deregister_failed", severityError, "Failed to deregister infra env. Error: %s", err)
 		return wire.Reply{}, err
 	}
-	s.noteInfraEnv(e, "infra_env_deregistered", severityInfo, "Deregistered infra env")
+	s.addInfraEnvEvent(e, "infra_env_deregistered", severityInfo, "Deregistered infra env")
 	delete(s.infraEnvs, e.ID)
 	s.infraEnvOrder = slices.DeleteFunc(s.infraEnvOrder, func(id string) bool { return id == e.ID })
 	return wire.NoContent()

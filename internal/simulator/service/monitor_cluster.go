@@ -87,7 +87,7 @@ func (s *Service) suggestRoles(c *model.Cluster) {
 		arbiters += one(role == model.RoleArbiter)
 		if h.SuggestedRole != role {
 			h.SuggestedRole = role
-			s.noteHost(h, "host_role_updated", severityInfo, "Host %s: calculated role is %s", h.Name(), role)
+			s.addHostEvent(h, "host_role_updated", severityInfo, "Host %s: calculated role is %s", h.Name(), role)
 		}
 	}
 }
@@ -114,10 +114,10 @@ func (s *Service) tickCluster(c *model.Cluster) {
 func (s *Service) judgeCluster(c *model.Cluster) {
 	broken, fixed := c.Checks.Set(s.made(validate.Cluster(c)))
 	for _, o := range broken {
-		s.note(c, "cluster_validation_failed", severityWarning, "Cluster validation '%s' %s", o.ID, o.How())
+		s.addEvent(c, "cluster_validation_failed", severityWarning, "Cluster validation '%s' %s", o.ID, o.How())
 	}
 	for _, o := range fixed {
-		s.note(c, "cluster_validation_fixed", severityInfo, "Cluster validation '%s' is now fixed", o.ID)
+		s.addEvent(c, "cluster_validation_fixed", severityInfo, "Cluster validation '%s' is now fixed", o.ID)
 	}
 	c.ValidationsInfo = c.Checks.Text
 }
@@ -172,7 +172,7 @@ func (s *Service) movePreparation(c *model.Cluster) {
 	switch {
 	case s.since(c.StatusUpdatedAt) > s.steps.Patience.Cluster() && count[model.HostPreparationFailed] == 0:
 		c.LastPreparation = models.LastInstallationPreparation{Status: preparationFailed, Reason: "Installation failed. Try again, and contact support if the issue persists."}
-		s.note(c, "installation_preparing_timed_out", severityWarning, "Preparing for installation was timed out for the cluster")
+		s.addEvent(c, "installation_preparing_timed_out", severityWarning, "Preparing for installation was timed out for the cluster")
 		s.setCluster(c, model.ClusterReady, model.InfoPrepareTimedOut)
 	case count[model.HostPrepared] == len(c.Hosts) && c.LastPreparation.Status == preparationDone:
 		startInstalling(c)
@@ -193,7 +193,7 @@ const (
 
 func (s *Service) filesFailed(c *model.Cluster, reason string) {
 	c.LastPreparation = models.LastInstallationPreparation{Status: preparationFailed, Reason: reason}
-	s.note(c, "prepare_installation_failed", severityWarning, "Failed to prepare the installation due to an unexpected error: %s. Please retry later", reason)
+	s.addEvent(c, "prepare_installation_failed", severityWarning, "Failed to prepare the installation due to an unexpected error: %s. Please retry later", reason)
 }
 
 // startInstalling turns a prepared cluster into one that is being installed.
@@ -288,7 +288,7 @@ func (s *Service) startFinalizing(c *model.Cluster) {
 func (s *Service) failInstallation(c *model.Cluster, reason string) {
 	s.setCluster(c, model.ClusterError, reason)
 	c.InstallCompletedAt = model.Millis(s.now())
-	s.note(c, "cluster_installation_failed", severityCritical, "Failed installing cluster. Reason: %s", reason)
+	s.addEvent(c, "cluster_installation_failed", severityCritical, "Failed installing cluster. Reason: %s", reason)
 }
 
 // finalizingLimit is how long finalizing may take, whatever the controller's stage.
@@ -336,7 +336,7 @@ func (s *Service) finish(c *model.Cluster, broken []string) {
 	case len(broken) > 0:
 		failed := ". Failed OLM operators: " + strings.Join(broken, ", ")
 		info = model.InfoDegraded + failed
-		s.note(c, "cluster_degraded_OLM_operators_failed", severityWarning, "Cluster is installed but degraded due to failed OLM operators %s", failed)
+		s.addEvent(c, "cluster_degraded_OLM_operators_failed", severityWarning, "Cluster is installed but degraded due to failed OLM operators %s", failed)
 	case o.workers.in < o.workers.all:
 		info = model.InfoWorkersMissing
 	}
@@ -344,7 +344,7 @@ func (s *Service) finish(c *model.Cluster, broken []string) {
 	s.setCluster(c, model.ClusterInstalled, info)
 	c.Progress.FinalizingStagePercentage = 100
 	measureTotal(c)
-	s.note(c, "cluster_installation_completed", severityInfo, "Successfully completed installing cluster")
+	s.addEvent(c, "cluster_installation_completed", severityInfo, "Successfully completed installing cluster")
 }
 
 // markStage says that a stage takes long, which is all that comes of it.
@@ -352,5 +352,5 @@ func (s *Service) markStage(c *model.Cluster, stage model.FinalizingStage, limit
 	c.Progress.FinalizingStageTimedOut = true
 	minutes := int(limit.Minutes())
 	s.setCluster(c, model.ClusterFinalizing, fmt.Sprintf(model.InfoStageSlow, stage.Name, minutes))
-	s.note(c, "finalizing_stage_timed_out", severityWarning, "Cluster %s: finalizing stage %s has been active more than the expected completion time (%d minutes)", c.ID, stage.Name, minutes)
+	s.addEvent(c, "finalizing_stage_timed_out", severityWarning, "Cluster %s: finalizing stage %s has been active more than the expected completion time (%d minutes)", c.ID, stage.Name, minutes)
 }

@@ -60,10 +60,10 @@ func (s *Service) judgeIdle(c *model.Cluster) {
 func (s *Service) judgeHost(h *model.Host, names map[string]int) {
 	broken, fixed := h.Checks.Set(s.made(validate.Host(h, names, s.now())))
 	for _, o := range broken {
-		s.noteHost(h, "host_validation_failed", severityWarning, "Host %s: validation '%s' %s", h.Name(), o.ID, o.How())
+		s.addHostEvent(h, "host_validation_failed", severityWarning, "Host %s: validation '%s' %s", h.Name(), o.ID, o.How())
 	}
 	for _, o := range fixed {
-		s.noteHost(h, "host_validation_fixed", severityInfo, "Host %s: validation '%s' is now fixed", h.Name(), o.ID)
+		s.addHostEvent(h, "host_validation_fixed", severityInfo, "Host %s: validation '%s' is now fixed", h.Name(), o.ID)
 	}
 }
 

@@ -147,7 +147,7 @@ func (b *baseImage) bring() (*liveImage, error) {
 		}
 		return &liveImage{Base: base, file: file}, nil
 	}
-	file, err := fetch.New(fetch.Config{Dir: b.dir, Cap: CacheLimit, Client: b.client, Again: b.again}).Get(b.ctx, source, b.note)
+	file, err := fetch.New(fetch.Config{Dir: b.dir, Cap: CacheLimit, Client: b.client, Again: b.again}).Get(b.ctx, source, b.recordProgress)
 	if err != nil {
 		return nil, err
 	}
@@ -174,7 +174,7 @@ func (b *baseImage) notLive(location, path string, err error) error {
 	return unbootable(location, &BaseError{Err: errors.New(strings.TrimPrefix(err.Error(), path+": "))}, b.advice)
 }
 
-func (b *baseImage) note(done, total int64) {
+func (b *baseImage) recordProgress(done, total int64) {
 	b.mu.Lock()
 	b.far = [2]int64{done, total}
 	b.mu.Unlock()

@@ -44,8 +44,8 @@ type discovery struct {
 	observed *install.Observed
 }
 
-// see takes an observation that somebody else has made.
-func (d *discovery) see(observed *install.Observed) {
+// update takes an observation that somebody else has made.
+func (d *discovery) update(observed *install.Observed) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.observed = observed
@@ -59,7 +59,7 @@ func (d *discovery) envOf(ctx context.Context, host string) (install.InfraEnv, e
 			return env, nil
 		}
 	}
-	observed, err := d.look(ctx)
+	observed, err := d.observe(ctx)
 	if err != nil {
 		return install.InfraEnv{}, err
 	}
@@ -80,15 +80,15 @@ func (d *discovery) envOf(ctx context.Context, host string) (install.InfraEnv, e
 
 // present is the file's cluster as far as it can have hosts now.
 func (d *discovery) present(ctx context.Context) (*spec.Cluster, error) {
-	observed, err := d.look(ctx)
+	observed, err := d.observe(ctx)
 	if err != nil {
 		return nil, err
 	}
-	d.see(observed)
+	d.update(observed)
 	return d.desired.At(observed).Spec, nil
 }
 
-func (d *discovery) look(ctx context.Context) (*install.Observed, error) {
+func (d *discovery) observe(ctx context.Context) (*install.Observed, error) {
 	c := d.desired.Spec
 	return d.service.Observe(ctx, install.Query{
 		Name: c.Metadata.Name, BaseDomain: c.Spec.BaseDomain, InfraEnv: c.Spec.InfraEnv.Ref, Adopt: d.desired.Options.Adopt, Detail: true,

@@ -161,7 +161,7 @@ func (m *Machines) Observe(ctx context.Context, desired *install.Desired, observ
 	if err := m.refused(); err != nil {
 		return nil, err
 	}
-	m.discovery.see(observed)
+	m.discovery.update(observed)
 	states, err := m.plane.Observe(ctx, desired, observed, ask)
 	if err == nil {
 		m.awaitImages(ctx, desired, observed, states)
@@ -193,7 +193,7 @@ func (m *Machines) awaitImages(ctx context.Context, desired *install.Desired, ob
 // Act acts on a machine, which boots what the service has now. That its image could not be
 // brought here is not the BMC's doing.
 func (m *Machines) Act(ctx context.Context, desired *install.Desired, observed *install.Observed, action install.Action) error {
-	m.discovery.see(observed)
+	m.discovery.update(observed)
 	err := m.plane.Act(ctx, desired, observed, action)
 	base := m.baseOf[action.Name]
 	if err == nil || m.config.Base == "" || m.config.Advice == nil || action.Kind != model.InsertMedia || base == nil || base.failed() == nil || install.NextOf(err) != "" {
@@ -332,8 +332,8 @@ type downloading struct {
 	failed string // why nothing came, as it was told
 }
 
-// tellEvery is how many bytes of a download of unknown size are worth a line.
-const tellEvery = 100_000_000
+// reportEvery is how many bytes of a download of unknown size are worth a line.
+const reportEvery = 100_000_000
 
 func (d *downloading) show(done, total int64) {
 	now := d.config.Network.Now()
@@ -342,13 +342,13 @@ func (d *downloading) show(done, total int64) {
 	}
 	text := farText(done, total)
 	if total <= 0 {
-		text = bytesize.Text(done / tellEvery * tellEvery)
+		text = bytesize.Text(done / reportEvery * reportEvery)
 	}
 	if now.Sub(d.began) < time.Second || text == d.last {
 		return
 	}
 	d.last, d.failed = text, ""
-	d.tell(install.Event{Type: model.EventHint, Severity: model.SeverityInfo, Reason: "Downloading", Message: "the live image that machines boot is downloaded: " + text})
+	d.report(install.Event{Type: model.EventHint, Severity: model.SeverityInfo, Reason: "Downloading", Message: "the live image that machines boot is downloaded: " + text})
 }
 
 // again tells why nothing comes, where that is tried again; the same reason once.
@@ -357,10 +357,10 @@ func (d *downloading) again(err error, _ time.Duration) {
 		return
 	}
 	d.failed = err.Error()
-	d.tell(install.Event{Type: model.EventWarning, Severity: model.SeverityWarning, Reason: "DownloadRetried", Message: fmt.Sprintf("the live image that machines boot does not come: %v; it is tried again", err)})
+	d.report(install.Event{Type: model.EventWarning, Severity: model.SeverityWarning, Reason: "DownloadRetried", Message: fmt.Sprintf("the live image that machines boot does not come: %v; it is tried again", err)})
 }
 
-func (d *downloading) tell(e install.Event) {
+func (d *downloading) report(e install.Event) {
 	e.V, e.Time, e.Cluster, e.Key = 1, d.config.Clock.Now(), d.config.Desired.Spec.Metadata.Name, "images/base"
 	d.config.Events(e)
 }

@@ -160,7 +160,7 @@ func (r *conversion) check(ctx context.Context, out *Converted, in *source.Input
 		p.File, p.Line, p.Column = in.Path, 0, 0
 		if at := r.origin(p.Field); at != nil {
 			p.File = at.In.File
-			p.Line, p.Column = at.Place()
+			p.Line, p.Column = at.Position()
 		}
 		r.Problems = append(r.Problems, r.explained(p))
 	}

@@ -52,7 +52,7 @@ func (p *Plane) deleter(ctx context.Context, id string, options install.DeleteOp
 	if err != nil {
 		return nil, "", err
 	}
-	return &teardown.Deleter{Writer: kube.Writer{Client: p.api, Namespace: at, Cluster: name}, Tell: options.Tell}, name, nil
+	return &teardown.Deleter{Writer: kube.Writer{Client: p.api, Namespace: at, Cluster: name}, Report: options.Report}, name, nil
 }
 
 // MayDelete refuses a cluster that oaictl did not make, or has let go of: what else

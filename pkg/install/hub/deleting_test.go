@@ -78,7 +78,7 @@ func TestClusterThatIsBeingDeleted(t *testing.T) {
 	if err := s.client(kube.AgentClusterInstalls).Delete(t.Context(), s.namespace, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.plane.DeleteCluster(ctx, own, install.DeleteOptions{Tell: told.note}); !errors.Is(err, context.Canceled) {
+	if err := s.plane.DeleteCluster(ctx, own, install.DeleteOptions{Report: told.note}); !errors.Is(err, context.Canceled) {
 		t.Fatalf("ends with %v", err)
 	}
 	if len(told.with("stopped while", "ClusterDeployment "+s.namespace, deprovision, "Hive's operator")) != 1 {
@@ -218,7 +218,7 @@ func TestNotesOfWhatStays(t *testing.T) {
 			s.settle()
 			test.prepare(s)
 			told := &noted{}
-			if err := s.plane.DeleteCluster(t.Context(), s.namespace+"/"+s.namespace, install.DeleteOptions{Tell: told.note}); err != nil {
+			if err := s.plane.DeleteCluster(t.Context(), s.namespace+"/"+s.namespace, install.DeleteOptions{Report: told.note}); err != nil {
 				t.Fatal(err)
 			}
 			if len(told.with(test.says...)) != 1 {
@@ -236,7 +236,7 @@ func TestNamespaceOfAnotherName(t *testing.T) {
 	s.plane = s.newPlane(Config{Kube: server.Start(t).Config, Namespace: s.namespace})
 	s.settle()
 	told := &noted{}
-	if err := s.plane.DeleteCluster(t.Context(), s.namespace+"/"+name, install.DeleteOptions{Tell: told.note}); err != nil {
+	if err := s.plane.DeleteCluster(t.Context(), s.namespace+"/"+name, install.DeleteOptions{Report: told.note}); err != nil {
 		t.Fatal(err)
 	}
 	left, err := s.admin.Resource(schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}).Get(t.Context(), s.namespace, metav1.GetOptions{})

@@ -220,7 +220,7 @@ func TestRemoveHostThatHangs(t *testing.T) {
 	gone := make(chan error, 1)
 	env := s.config.Namespace + "/" + cluster.Metadata.Name
 	go func() {
-		gone <- s.plane(t).DeleteHost(ctx, env, agent, install.DeleteOptions{RemoveNode: true, Tell: func(text string) { why <- text }})
+		gone <- s.plane(t).DeleteHost(ctx, env, agent, install.DeleteOptions{RemoveNode: true, Report: func(text string) { why <- text }})
 	}()
 	for text := ""; !strings.Contains(text, config); {
 		select {

@@ -20,7 +20,7 @@ import (
 // act carries out one action on a machine that was just looked at. What is so
 // already is left as it is: a person, or a BMC that is slow to show things, may
 // have been faster.
-func (s *seen) act(kind install.Kind) error {
+func (s *opened) act(kind install.Kind) error {
 	now := s.state()
 	switch kind {
 	case model.InsertMedia:
@@ -53,7 +53,7 @@ func (s *seen) act(kind install.Kind) error {
 
 // insert puts our image into the drive, in place of what is in it. The bodies
 // that makers want differ; one that was not understood changed nothing.
-func (s *seen) insert(full bool) error {
+func (s *opened) insert(full bool) error {
 	if full {
 		if err := s.eject(); err != nil {
 			return err
@@ -62,7 +62,7 @@ func (s *seen) insert(full bool) error {
 	s.patient = true // some answer when they have read all of it
 	defer func() { s.patient = false }()
 	if s.drive.iso != nil {
-		return s.refused(s.mountISO(s.drive.iso, s.ours))
+		return s.refused(s.mountISO(s.drive.iso, s.ownURL))
 	}
 	at, method := s.drive.Actions.Insert.Target, http.MethodPost
 	if at == "" {
@@ -70,7 +70,7 @@ func (s *seen) insert(full bool) error {
 	}
 	var first error
 	for _, fields := range s.system.vendor.bodies {
-		err := s.write(method, at, fields.body(s.ours, method == http.MethodPatch))
+		err := s.write(method, at, fields.body(s.ownURL, method == http.MethodPatch))
 		if err == nil {
 			return nil
 		}
@@ -107,7 +107,7 @@ func notUnderstood(err error) bool {
 
 // refused is an image that the BMC did not take: most read it at once, and say
 // that they could not.
-func (s *seen) refused(err error) error {
+func (s *opened) refused(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -115,14 +115,14 @@ func (s *seen) refused(err error) error {
 	if !errors.As(err, &status) || status.HTTPReturnedStatusCode == http.StatusUnauthorized || status.HTTPReturnedStatusCode == http.StatusServiceUnavailable {
 		return s.explain(err)
 	}
-	from := s.ours
-	if u, err := url.Parse(s.ours); err == nil {
+	from := s.ownURL
+	if u, err := url.Parse(s.ownURL); err == nil {
 		from = u.Scheme + "://" + u.Host
 	}
 	return &trouble{kind: model.TroubleMediaRefused, text: fmt.Sprintf("its BMC refuses the image from %s: %s", from, s.safe(saidBy(status)))}
 }
 
-func (s *seen) eject() error {
+func (s *opened) eject() error {
 	if s.drive.iso != nil {
 		return s.explain(s.unmountISO(s.drive.iso))
 	}
@@ -134,7 +134,7 @@ func (s *seen) eject() error {
 
 // bootOnce has the next boot be from the drive. iLO has a switch of its own for
 // that; where it is refused, the usual one does.
-func (s *seen) bootOnce(already bool) error {
+func (s *opened) bootOnce(already bool) error {
 	if already {
 		return nil
 	}
@@ -147,7 +147,7 @@ func (s *seen) bootOnce(already bool) error {
 	})
 }
 
-func (s *seen) restore() error {
+func (s *opened) restore() error {
 	if set, known := s.drive.nextReset(); known && set {
 		if err := s.nextReset(false); err != nil {
 			return s.explain(err)
@@ -165,20 +165,20 @@ func (s *seen) restore() error {
 
 // ownDisk takes an override back that the BMC does not end by itself: one that only
 // knows Continuous has another target instead.
-func (s *seen) ownDisk(otherwise redfish.Boot) redfish.Boot {
+func (s *opened) ownDisk(otherwise redfish.Boot) redfish.Boot {
 	if known := s.system.targets; len(known) > 0 && !slices.Contains(known, string(redfish.HddBootSourceOverrideTarget)) {
 		return otherwise
 	}
 	return redfish.Boot{BootSourceOverrideTarget: redfish.HddBootSourceOverrideTarget}
 }
 
-func (s *seen) nextReset(on bool) error {
+func (s *opened) nextReset(on bool) error {
 	return s.write(http.MethodPatch, s.drive.Path, map[string]any{"Oem": map[string]any{"Hpe": map[string]any{"BootOnNextServerReset": on}}})
 }
 
 // override changes the boot override. Some BMCs want the mode beside it, some do
 // not know their own ETags, and some know no single boot.
-func (s *seen) override(boot redfish.Boot) error {
+func (s *opened) override(boot redfish.Boot) error {
 	err := s.system.SetBoot(boot)
 	var status *common.Error
 	if errors.As(err, &status) && status.HTTPReturnedStatusCode == http.StatusPreconditionFailed {
@@ -198,7 +198,7 @@ func (s *seen) override(boot redfish.Boot) error {
 }
 
 // reset asks for the first of the ways that the machine knows.
-func (s *seen) reset(ways ...redfish.ResetType) error {
+func (s *opened) reset(ways ...redfish.ResetType) error {
 	way := ways[0]
 	if known := s.system.SupportedResetTypes; len(known) > 0 {
 		i := slices.IndexFunc(ways, func(w redfish.ResetType) bool { return slices.Contains(known, w) })
@@ -216,15 +216,15 @@ func (s *seen) reset(ways ...redfish.ResetType) error {
 	return s.explain(err)
 }
 
-type seen struct {
+type opened struct {
 	*connection
 	system *system
 	drive  *drive
-	ours   string // URL of our image
+	ownURL string // URL of our image
 }
 
 // open connects to a host's BMC and reads machine and drive. The caller closes it.
-func (p *Plane) open(ctx context.Context, t target) (*seen, error) {
+func (p *Plane) open(ctx context.Context, t target) (*opened, error) {
 	at, err := parseAddress(t.bmc.Address)
 	if err != nil {
 		return nil, &trouble{kind: model.TroubleOther, text: err.Error()}
@@ -233,7 +233,7 @@ func (p *Plane) open(ctx context.Context, t target) (*seen, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &seen{connection: c, ours: t.ours}
+	s := &opened{connection: c, ownURL: t.ownURL}
 	if err := s.find(at, t); err != nil {
 		c.close(ctx)
 		return nil, err
@@ -241,7 +241,7 @@ func (p *Plane) open(ctx context.Context, t target) (*seen, error) {
 	return s, nil
 }
 
-func (s *seen) find(at address, t target) (err error) {
+func (s *opened) find(at address, t target) (err error) {
 	if s.system, err = s.findSystem(at, t.bmc.System); err != nil {
 		return err
 	}
@@ -250,17 +250,17 @@ func (s *seen) find(at address, t target) (err error) {
 			return nil
 		}
 	}
-	s.drive, err = s.findDrive(s.system, t.ours)
+	s.drive, err = s.findDrive(s.system, t.ownURL)
 	return err
 }
 
-func (s *seen) state() install.MachineState {
+func (s *opened) state() install.MachineState {
 	once, known := s.drive.nextReset()
 	state := install.MachineState{
 		Power: powerOf(s.system.PowerState), Media: s.drive.holds(),
 		BootOnce: known && once || s.system.bootsOnce(), BootStays: s.system.bootStays(),
 	}
-	state.OurMedia = isOurs(state.Media, s.ours)
+	state.OurMedia = isOwnImage(state.Media, s.ownURL)
 	return state
 }
 

@@ -43,7 +43,7 @@ func TestIsOurs(t *testing.T) {
 		ours: true, "k3jx7.iso": true, `\i\k3jx7.iso`: true, "http://192.0.2.1/i/k3jx7.iso": true,
 		"": false, "http://10.0.0.9:8080/i/other.iso": false, "http://10.0.0.9:8080/": false,
 	} {
-		if got := isOurs(held, ours); got != want {
+		if got := isOwnImage(held, ours); got != want {
 			t.Errorf("%q: %v", held, got)
 		}
 	}

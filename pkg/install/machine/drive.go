@@ -44,9 +44,9 @@ func (d *drive) holds() string {
 	return cmp.Or(d.Image, d.ImageName)
 }
 
-// isOurs says whether the drive holds the image of a URL. Some BMCs keep the
+// isOwnImage says whether the drive holds the image of a URL. Some BMCs keep the
 // last part of it only, which is enough: nobody else can guess that.
-func isOurs(held, ours string) bool {
+func isOwnImage(held, ours string) bool {
 	if held == "" || ours == "" {
 		return false
 	}
@@ -92,7 +92,7 @@ func (c *connection) findDrive(s *system, ours string) (*drive, error) {
 			if err != nil {
 				return nil, err
 			}
-			if isOurs(d.holds(), ours) {
+			if isOwnImage(d.holds(), ours) {
 				return d, nil
 			}
 			optical := len(d.MediaTypes) == 0 || slices.Contains(d.MediaTypes, "CD") || slices.Contains(d.MediaTypes, "DVD")

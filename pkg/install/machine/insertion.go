@@ -122,7 +122,7 @@ func (p *Plane) carryOut(i *insertion, desired *install.Desired, host string) er
 		return err
 	}
 	go p.lose(ctx, i.stop, host)
-	err := p.with(ctx, desired, host, "", func(s *seen) error { return s.act(model.InsertMedia) })
+	err := p.with(ctx, desired, host, "", func(s *opened) error { return s.act(model.InsertMedia) })
 	var late *trouble
 	if err != nil && errors.As(context.Cause(ctx), &late) {
 		return late

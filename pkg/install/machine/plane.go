@@ -29,7 +29,7 @@ const (
 	sideBySide  = 16
 	freshFor    = 3 * time.Second
 	troubleFor  = 20 * time.Second
-	longestLook = 90 * time.Second // of real time: a BMC that answers each request slowly
+	longestRead = 90 * time.Second // of real time: a BMC that answers each request slowly
 )
 
 // Media gives each host the image that it boots.
@@ -61,25 +61,25 @@ type Plane struct {
 	network install.Clock
 	users   users
 
-	mu         sync.Mutex
-	last       map[string]look
-	toldToBoot map[string]bool          // whose BMC took a boot from the drive, until they are on
-	switched   map[string]install.Power // what they were told to be, until that shows
-	insertions map[string]*insertion
+	mu            sync.Mutex
+	last          map[string]reading
+	bootRequested map[string]bool          // whose BMC took a boot from the drive, until they are on
+	switched      map[string]install.Power // what they were told to be, until that shows
+	insertions    map[string]*insertion
 }
 
 var _ install.Machines = (*Plane)(nil)
 
-type look struct {
+type reading struct {
 	state install.MachineState
 	until time.Time
 	drive string // path of its virtual drive, "" where it has to be found each time
 }
 
 type target struct {
-	bmc   *spec.BMC
-	ours  string
-	drive string // where its virtual drive was seen, "" to look for it
+	bmc    *spec.BMC
+	ownURL string
+	drive  string // where its virtual drive was seen, "" to look for it
 }
 
 // New returns a Plane.
@@ -87,7 +87,7 @@ func New(config Config) *Plane {
 	return &Plane{
 		media: config.Media, proxy: config.Proxy,
 		clock: cmp.Or[install.Clock](config.Clock, clock.Real()), network: cmp.Or[install.Clock](config.Network, clock.Real()),
-		last: map[string]look{}, toldToBoot: map[string]bool{}, switched: map[string]install.Power{}, insertions: map[string]*insertion{},
+		last: map[string]reading{}, bootRequested: map[string]bool{}, switched: map[string]install.Power{}, insertions: map[string]*insertion{},
 	}
 }
 
@@ -139,7 +139,7 @@ func (p *Plane) observe(ctx context.Context, desired *install.Desired, host stri
 	last, known := p.last[host]
 	p.mu.Unlock()
 	if !known || !p.clock.Now().Before(last.until) {
-		last = p.look(ctx, desired, host, last.drive)
+		last = p.read(ctx, desired, host, last.drive)
 		p.mu.Lock()
 		p.last[host] = last
 		p.mu.Unlock()
@@ -155,10 +155,10 @@ func (p *Plane) observe(ctx context.Context, desired *install.Desired, host stri
 	return state
 }
 
-func (p *Plane) look(ctx context.Context, desired *install.Desired, host, drive string) look {
-	var now look
-	err := p.within(ctx, desired, host, drive, func(s *seen) error {
-		now = look{state: p.accepted(host, s), until: p.clock.Now().Add(freshFor)}
+func (p *Plane) read(ctx context.Context, desired *install.Desired, host, drive string) reading {
+	var now reading
+	err := p.within(ctx, desired, host, drive, func(s *opened) error {
+		now = reading{state: p.accepted(host, s), until: p.clock.Now().Add(freshFor)}
 		if s.drive.iso == nil {
 			now.drive = s.drive.Path
 		}
@@ -168,7 +168,7 @@ func (p *Plane) look(ctx context.Context, desired *install.Desired, host, drive 
 		return nil
 	})
 	if err != nil {
-		return look{state: troubled(err), until: p.clock.Now().Add(troubleFor)}
+		return reading{state: troubled(err), until: p.clock.Now().Add(troubleFor)}
 	}
 	return now
 }
@@ -186,14 +186,14 @@ func (p *Plane) awaits(host string, shown install.Power) bool {
 // accepted is a machine's state, where a boot from the drive that its BMC took is
 // taken for set if only the target shows: Enabled proves nothing, as there are BMCs
 // that show the same whatever was asked. What the machine does proves it.
-func (p *Plane) accepted(host string, s *seen) install.MachineState {
+func (p *Plane) accepted(host string, s *opened) install.MachineState {
 	state := s.state()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if state.Power == model.PowerIsOn {
-		delete(p.toldToBoot, host)
+		delete(p.bootRequested, host)
 	}
-	state.BootOnce = state.BootOnce || p.toldToBoot[host] && s.system.targetsDrive()
+	state.BootOnce = state.BootOnce || p.bootRequested[host] && s.system.targetsDrive()
 	return state
 }
 
@@ -206,15 +206,15 @@ func troubled(err error) install.MachineState {
 }
 
 // within is with, for longestLook at most.
-func (p *Plane) within(ctx context.Context, desired *install.Desired, host, drive string, do func(*seen) error) error {
-	ctx, cancel := context.WithTimeout(ctx, longestLook)
+func (p *Plane) within(ctx context.Context, desired *install.Desired, host, drive string, do func(*opened) error) error {
+	ctx, cancel := context.WithTimeout(ctx, longestRead)
 	defer cancel()
 	return p.with(ctx, desired, host, drive, do)
 }
 
 // with opens a host's machine, has something done with it, and closes it.
 // drive is where its virtual drive was seen before, "" to look for it.
-func (p *Plane) with(ctx context.Context, desired *install.Desired, host, drive string, do func(*seen) error) error {
+func (p *Plane) with(ctx context.Context, desired *install.Desired, host, drive string, do func(*opened) error) error {
 	t, err := p.target(desired, host)
 	if err != nil {
 		return err
@@ -241,7 +241,7 @@ func (p *Plane) target(desired *install.Desired, host string) (target, error) {
 		if err != nil {
 			return target{}, &trouble{kind: model.TroubleOther, text: "its image has no address: " + err.Error(), err: err}
 		}
-		return target{bmc: h.BMC, ours: ours}, nil
+		return target{bmc: h.BMC, ownURL: ours}, nil
 	}
 	return target{}, fmt.Errorf("the file has no host %s", host)
 }
@@ -258,14 +258,14 @@ func (p *Plane) Act(ctx context.Context, desired *install.Desired, _ *install.Ob
 	if action.Kind == model.InsertMedia {
 		err = p.insert(ctx, desired, host)
 	} else {
-		err = p.within(ctx, desired, host, "", func(s *seen) error { return s.act(action.Kind) })
+		err = p.within(ctx, desired, host, "", func(s *opened) error { return s.act(action.Kind) })
 	}
 	p.mu.Lock()
 	switch {
 	case action.Kind == model.RestoreBoot:
-		delete(p.toldToBoot, host)
+		delete(p.bootRequested, host)
 	case action.Kind == model.SetBootOnce && err == nil:
-		p.toldToBoot[host] = true
+		p.bootRequested[host] = true
 	case action.Kind == model.PowerOn && err == nil:
 		p.switched[host] = model.PowerIsOn
 	case action.Kind == model.PowerOff && err == nil:
@@ -298,7 +298,7 @@ func (p *Plane) Eject(ctx context.Context, desired *install.Desired, hosts ...st
 			p.mu.Lock()
 			delete(p.last, host)
 			p.mu.Unlock()
-			err := p.within(ctx, desired, host, "", func(s *seen) error {
+			err := p.within(ctx, desired, host, "", func(s *opened) error {
 				held := s.state().OurMedia
 				left := s.act(model.EjectMedia)
 				ours[i] = held && left == nil

@@ -59,7 +59,7 @@ func newClient(o Options) (*client, error) {
 	return c, nil
 }
 
-func (c *client) read(ctx context.Context, at place) (Info, error) {
+func (c *client) read(ctx context.Context, at source) (Info, error) {
 	backoff := firstBackoff
 	for number := 1; ; number++ {
 		info, err := c.once(ctx, at)
@@ -73,7 +73,7 @@ func (c *client) read(ctx context.Context, at place) (Info, error) {
 	}
 }
 
-func (c *client) once(ctx context.Context, at place) (Info, error) {
+func (c *client) once(ctx context.Context, at source) (Info, error) {
 	ctx, cancel := context.WithTimeout(ctx, max(c.clock.Wall(answerTime), leastAnswerTime))
 	defer cancel()
 	from, err := c.open(ctx, at)
@@ -155,7 +155,7 @@ type repository struct {
 	client *http.Client
 }
 
-func (c *client) open(ctx context.Context, at place) (*repository, error) {
+func (c *client) open(ctx context.Context, at source) (*repository, error) {
 	base := c.verified
 	if at.insecure {
 		base = c.careless

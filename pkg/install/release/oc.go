@@ -32,7 +32,7 @@ type ocCall struct {
 
 // askOC has oc read the release, from the first place that it can. The pull secret goes
 // through a private file: everybody on the machine can read arguments.
-func askOC(ctx context.Context, o Options, places []place) (Info, error) {
+func askOC(ctx context.Context, o Options, places []source) (Info, error) {
 	folder, err := os.MkdirTemp("", "oaictl-release-")
 	if err != nil {
 		return Info{}, fmt.Errorf("make a folder for the pull secret: %w", err)
@@ -62,7 +62,7 @@ func askOC(ctx context.Context, o Options, places []place) (Info, error) {
 	return Info{}, errors.Join(failures...)
 }
 
-func (c *ocCall) describe(ctx context.Context, at place) (Info, error) {
+func (c *ocCall) describe(ctx context.Context, at source) (Info, error) {
 	var answer struct {
 		Digest     string `json:"digest"`
 		ListDigest string `json:"listDigest"`
@@ -94,7 +94,7 @@ func (c *ocCall) describe(ctx context.Context, at place) (Info, error) {
 	return info, nil
 }
 
-func (c *ocCall) architectures(ctx context.Context, at place) ([]string, error) {
+func (c *ocCall) architectures(ctx context.Context, at source) ([]string, error) {
 	var images []struct {
 		Config struct {
 			Architecture string `json:"architecture"`
@@ -116,7 +116,7 @@ func (c *ocCall) architectures(ctx context.Context, at place) ([]string, error) 
 	return arch, nil
 }
 
-func (c *ocCall) json(ctx context.Context, at place, into any, verb ...string) error {
+func (c *ocCall) json(ctx context.Context, at source, into any, verb ...string) error {
 	arguments := append(verb, "-o", "json")
 	if c.login != "" {
 		arguments = append(arguments, "--registry-config", c.login)

@@ -76,7 +76,7 @@ func Read(ctx context.Context, ref string, o Options) (Info, error) {
 	if err != nil {
 		return Info{}, refused(ref, err)
 	}
-	places, err := placesOf(image, o)
+	places, err := sourcesOf(image, o)
 	if err != nil {
 		return Info{}, refused(ref, err)
 	}

@@ -359,7 +359,7 @@ func TestOCIsNotWaitedForForever(t *testing.T) {
 	}
 	call := &ocCall{program: oc, wait: 50 * time.Millisecond}
 	began := time.Now()
-	_, err := call.describe(t.Context(), place{image: "quay.io/ocp/release:1"})
+	_, err := call.describe(t.Context(), source{image: "quay.io/ocp/release:1"})
 	if err == nil || !strings.Contains(err.Error(), "not answered within 50ms") {
 		t.Errorf("got %v", err)
 	}

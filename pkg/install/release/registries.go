@@ -98,16 +98,16 @@ func (r *Registry) covers(ref string) (length int, ok bool) {
 	return len(prefix), rest == "" || strings.ContainsRune("/:@", rune(rest[0]))
 }
 
-type place struct {
+type source struct {
 	image    string
 	insecure bool
 	ref      name.Reference
 }
 
-// placesOf are where an image is tried, in order: the mirror that was named, those of
+// sourcesOf are where an image is tried, in order: the mirror that was named, those of
 // the registry with the longest prefix, and the source.
-func placesOf(image name.Reference, o Options) ([]place, error) {
-	var places []place
+func sourcesOf(image name.Reference, o Options) ([]source, error) {
+	var places []source
 	add := func(ref string, insecure bool) error {
 		options := []name.Option{}
 		if insecure {
@@ -117,7 +117,7 @@ func placesOf(image name.Reference, o Options) ([]place, error) {
 		if err != nil {
 			return err
 		}
-		places = append(places, place{image: parsed.Name(), insecure: insecure, ref: parsed})
+		places = append(places, source{image: parsed.Name(), insecure: insecure, ref: parsed})
 		return nil
 	}
 	whole := image.Name()

@@ -66,7 +66,7 @@ location = "new.example.com/moved"
 		if err != nil {
 			t.Fatal(err)
 		}
-		places, err := placesOf(ref, Options{Registries: registries})
+		places, err := sourcesOf(ref, Options{Registries: registries})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -134,7 +134,7 @@ func FuzzParseRegistries(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if places, err := placesOf(ref, Options{Registries: registries}); err == nil && len(places) == 0 {
+		if places, err := sourcesOf(ref, Options{Registries: registries}); err == nil && len(places) == 0 {
 			t.Error("an image without a place, and no error")
 		}
 	})

@@ -66,7 +66,7 @@ func (p *Plane) hostFields(ctx context.Context, desired *install.Desired, action
 		if err := v.Decode(&keep); err != nil {
 			return nil, err
 		}
-		gone, err := p.keptNoMore(ctx, desired, action.Target, keep)
+		gone, err := p.disksToRelease(ctx, desired, action.Target, keep)
 		if err != nil {
 			return nil, err
 		}
@@ -98,8 +98,8 @@ func (p *Plane) hostFields(ctx context.Context, desired *install.Desired, action
 	return fields, nil
 }
 
-// keptNoMore are disks that are kept and shall not be: the request has to say so of each.
-func (p *Plane) keptNoMore(ctx context.Context, desired *install.Desired, hostID string, keep []string) ([]string, error) {
+// disksToRelease are disks that are kept and shall not be: the request has to say so of each.
+func (p *Plane) disksToRelease(ctx context.Context, desired *install.Desired, hostID string, keep []string) ([]string, error) {
 	_, kept, err := p.observed(ctx, desired)
 	return slices.DeleteFunc(slices.Clone(kept[hostID]), func(id string) bool { return slices.Contains(keep, id) }), err
 }

@@ -68,7 +68,7 @@ func (p *Plane) eventPage(ctx context.Context, filter install.EventFilter, offse
 type eventLog struct {
 	begun         bool
 	silent        bool // the service does not say how many events there are
-	seen          int
+	received      int
 	pools         map[string]int         // events seen of InfraEnvs that are bound to no cluster
 	preparations  []install.ServiceEvent // the events that tell how preparations went, oldest first
 	recalled      bool                   // those from before are among them, however old
@@ -138,7 +138,7 @@ func (p *Plane) probePools(ctx context.Context, w *watch, asked func(*install.In
 
 func (p *Plane) probeCluster(ctx context.Context, w *watch) error {
 	for range probePages {
-		page, err := p.Events(ctx, install.EventFilter{ClusterID: w.id, Limit: newEvents}, w.log.seen)
+		page, err := p.Events(ctx, install.EventFilter{ClusterID: w.id, Limit: newEvents}, w.log.received)
 		if err != nil {
 			return p.withoutEvents(w, err)
 		}
@@ -146,17 +146,17 @@ func (p *Plane) probeCluster(ctx context.Context, w *watch) error {
 		case page.Total < 0:
 			w.log.silent = true
 			return nil
-		case page.Total < w.log.seen: // the log was cut: begin anew
-			w.log.seen = page.Total
+		case page.Total < w.log.received: // the log was cut: begin anew
+			w.log.received = page.Total
 			w.happened(install.ServiceEvent{})
 			return nil
 		}
-		w.log.seen = min(page.Total, w.log.seen+len(page.Events))
+		w.log.received = min(page.Total, w.log.received+len(page.Events))
 		for _, e := range page.Events {
 			w.happened(e)
 		}
-		if w.log.seen >= page.Total || len(page.Events) == 0 {
-			w.log.seen = page.Total
+		if w.log.received >= page.Total || len(page.Events) == 0 {
+			w.log.received = page.Total
 			return nil
 		}
 	}
@@ -168,7 +168,7 @@ func (p *Plane) beginEvents(ctx context.Context, w *watch) error {
 	if err != nil {
 		return p.withoutEvents(w, err)
 	}
-	w.log.begun, w.log.seen, w.log.silent = true, page.Total, page.Total < 0
+	w.log.begun, w.log.received, w.log.silent = true, page.Total, page.Total < 0
 	w.log.remember(inOrder(page.Events)...)
 	w.log.recalled = len(page.Events) == page.Total
 	return nil
@@ -313,7 +313,7 @@ func (a *attempts) unprepared(e install.ServiceEvent) {
 	a.hosts[e.HostID] = strings.TrimSuffix(strings.TrimPrefix(why, "("), ")")
 }
 
-func (w *watch) tellPreparations(c *install.Cluster) {
+func (w *watch) recordPreparations(c *install.Cluster) {
 	a := preparationsOf(w.log.preparations)
 	c.Preparation.FailedAt, c.Preparation.Hosts = a.failed, a.hosts
 	if !c.InstallStarted.After(a.cancelled) {

@@ -57,13 +57,13 @@ func (p *Plane) Observe(ctx context.Context, query install.Query, _ *install.Obs
 	w.askIgnored(query.Ignored)
 	w.overridden = p.tables.InfraEnv.SetBy(query.Overridden)
 	p = p.over(p.conn.Polling(w.budget.Spend, w.time.Answered))
-	err := p.look(ctx, w, query)
+	err := p.read(ctx, w, query)
 	if transport.Gone(err) && w.id != "" {
 		w.forget()
 		query.ID = "" // there is no such cluster any more; by name there may be another
-		err = p.look(ctx, w, query)
+		err = p.read(ctx, w, query)
 	}
-	w.share()
+	w.publishDisks()
 	switch {
 	case err == nil:
 		return w.observed(), nil
@@ -77,7 +77,7 @@ func (p *Plane) Observe(ctx context.Context, query install.Query, _ *install.Obs
 	return observed, nil
 }
 
-func (p *Plane) look(ctx context.Context, w *watch, query install.Query) error {
+func (p *Plane) read(ctx context.Context, w *watch, query install.Query) error {
 	if query.Detail {
 		w.request(overdue, clusterList, clusterRecord, hostList, infraEnvList, manifestList)
 		w.inventory = map[string]bool{}

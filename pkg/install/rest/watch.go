@@ -71,19 +71,19 @@ type watch struct {
 	read        struct{ cluster, hosts time.Time }
 	changed     time.Time // when something last happened
 
-	mu      sync.Mutex
-	due     [allParts]urgency
-	changes map[string]bool     // ids of the hosts that events name
-	uploads map[string]string   // manifests that this process uploaded, and their hashes
-	bound   string              // id of the observed cluster, for actions
-	kept    map[string][]string // disks that the service does not format, by host
+	mu        sync.Mutex
+	due       [allParts]urgency
+	changes   map[string]bool     // ids of the hosts that events name
+	uploads   map[string]string   // manifests that this process uploaded, and their hashes
+	bound     string              // id of the observed cluster, for actions
+	keptDisks map[string][]string // disks that the service does not format, by host
 }
 
 // forActions is what actions need of the observation.
 func (w *watch) forActions() (id string, kept map[string][]string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.bound, w.kept
+	return w.bound, w.keptDisks
 }
 
 func (p *Plane) newWatch() *watch {
@@ -245,13 +245,13 @@ func (w *watch) observed() *install.Observed {
 		cluster.Settings = maps.Clone(cluster.Settings)
 		cluster.Settings[setting.Ignored] = w.ignored
 	}
-	w.tellPreparations(&cluster)
+	w.recordPreparations(&cluster)
 	out.Cluster = &cluster
 	return out
 }
 
-// share lets actions see what they need of the observation.
-func (w *watch) share() {
+// publishDisks lets actions see what they need of the observation.
+func (w *watch) publishDisks() {
 	kept := map[string][]string{}
 	for id := range w.hosts {
 		v := w.hosts[id].Settings[setting.KeepDisks]
@@ -265,7 +265,7 @@ func (w *watch) share() {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.bound, w.kept = w.id, kept
+	w.bound, w.keptDisks = w.id, kept
 }
 
 // keepHosts puts what was read of hosts in the place of what is known, where

@@ -203,7 +203,7 @@ func (k *checker) vips() {
 	}
 	machine := k.machineNetworks()
 	for _, address := range append(api, ingress...) {
-		k.vipPlace(address, machine)
+		k.vipNetwork(address, machine)
 	}
 	if k.cluster.Spec.Network.LoadBalancer == UserManaged {
 		return
@@ -264,7 +264,7 @@ func (k *checker) machineNetworks() []netip.Prefix {
 	return list
 }
 
-func (k *checker) vipPlace(address addressAt, machine []netip.Prefix) {
+func (k *checker) vipNetwork(address addressAt, machine []netip.Prefix) {
 	if len(machine) > 0 && !values.Inside(address.ip, machine) {
 		k.Report(address.field, fmt.Sprintf("%s is not in the machine network %s", address.ip, values.Joined(machine)), "use an unused address of the machine network")
 		return

@@ -18,8 +18,8 @@ type Cluster struct {
 	// What the cluster shall be.
 	Spec ClusterSpec `yaml:"spec"`
 
-	source *source
-	places []int // in the file, of the hosts that [Cluster.AtInstall] left
+	source  *source
+	indexes []int // in the file, of the hosts that [Cluster.AtInstall] left
 }
 
 // Metadata names a cluster.

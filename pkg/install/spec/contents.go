@@ -55,8 +55,8 @@ func (c *Cluster) Host(name string) *Host {
 func (c *Cluster) HostField(h *Host, name string) string {
 	for i := range c.Spec.Hosts {
 		if &c.Spec.Hosts[i] == h {
-			if i < len(c.places) {
-				i = c.places[i]
+			if i < len(c.indexes) {
+				i = c.indexes[i]
 			}
 			return strings.TrimSuffix(hostField(i, name), ".")
 		}

@@ -13,10 +13,10 @@ import (
 
 // decoder fills a cluster from a tree, and notes where every field stands.
 type decoder struct {
-	file     string
-	places   map[string]yamltree.Place
-	failed   map[string]bool // fields whose value could not be taken
-	problems *Problems
+	file      string
+	positions map[string]yamltree.Position
+	failed    map[string]bool // fields whose value could not be taken
+	problems  *Problems
 }
 
 // maxProblems is where the decoder gives up: such a file is no cluster.yaml.
@@ -24,18 +24,18 @@ const maxProblems = 500
 
 func (d *decoder) full() bool { return len(d.problems.List) >= maxProblems }
 
-func (d *decoder) report(at yamltree.Place, field, message, remedy string) {
+func (d *decoder) report(at yamltree.Position, field, message, remedy string) {
 	d.failed[field] = true
 	d.problems.List = append(d.problems.List, Problem{File: d.file, Line: at.Line, Column: at.Column, Field: field, Message: message, Remedy: remedy})
 }
 
 // value decodes n, at a place, into v. An empty value counts as not there.
-func (d *decoder) value(n *yamltree.Node, at yamltree.Place, field string, v reflect.Value) {
+func (d *decoder) value(n *yamltree.Node, at yamltree.Position, field string, v reflect.Value) {
 	if n.Kind == yamltree.Null {
 		return
 	}
 	if field != "" {
-		d.places[field] = at
+		d.positions[field] = at
 	}
 	if n.Kind == yamltree.Broken {
 		d.failed[field] = true
@@ -70,7 +70,7 @@ func (d *decoder) value(n *yamltree.Node, at yamltree.Place, field string, v ref
 }
 
 // want reports n unless it is of the given kind.
-func (d *decoder) want(n *yamltree.Node, kind yamltree.Kind, at yamltree.Place, field string) bool {
+func (d *decoder) want(n *yamltree.Node, kind yamltree.Kind, at yamltree.Position, field string) bool {
 	if n.Kind == kind {
 		return true
 	}
@@ -95,7 +95,7 @@ func (d *decoder) want(n *yamltree.Node, kind yamltree.Kind, at yamltree.Place, 
 	return false
 }
 
-func (d *decoder) integer(n *yamltree.Node, at yamltree.Place, field string, v reflect.Value) {
+func (d *decoder) integer(n *yamltree.Node, at yamltree.Position, field string, v reflect.Value) {
 	if !d.want(n, yamltree.Int, at, field) {
 		return
 	}
@@ -113,7 +113,7 @@ func (d *decoder) integer(n *yamltree.Node, at yamltree.Place, field string, v r
 	}
 }
 
-func (d *decoder) structure(n *yamltree.Node, at yamltree.Place, field string, v reflect.Value) {
+func (d *decoder) structure(n *yamltree.Node, at yamltree.Position, field string, v reflect.Value) {
 	if !d.want(n, yamltree.Map, at, field) {
 		return
 	}
@@ -132,19 +132,19 @@ func (d *decoder) structure(n *yamltree.Node, at yamltree.Place, field string, v
 			}
 			continue
 		}
-		d.value(e.Value, valuePlace(e), child, target)
+		d.value(e.Value, valuePosition(e), child, target)
 	}
 }
 
-// valuePlace is where a problem with a field is shown: a scalar's value, else the key.
-func valuePlace(e yamltree.Entry) yamltree.Place {
+// valuePosition is where a problem with a field is shown: a scalar's value, else the key.
+func valuePosition(e yamltree.Entry) yamltree.Position {
 	if e.Value.Kind == yamltree.Map || e.Value.Kind == yamltree.List || e.Value.Kind == yamltree.Null {
 		return e.At
 	}
 	return e.Value.At
 }
 
-func (d *decoder) list(n *yamltree.Node, at yamltree.Place, field string, v reflect.Value) {
+func (d *decoder) list(n *yamltree.Node, at yamltree.Position, field string, v reflect.Value) {
 	if !d.want(n, yamltree.List, at, field) {
 		return
 	}
@@ -164,7 +164,7 @@ func (d *decoder) list(n *yamltree.Node, at yamltree.Place, field string, v refl
 	v.Set(list)
 }
 
-func (d *decoder) mapping(n *yamltree.Node, at yamltree.Place, field string, v reflect.Value) {
+func (d *decoder) mapping(n *yamltree.Node, at yamltree.Position, field string, v reflect.Value) {
 	if !d.want(n, yamltree.Map, at, field) {
 		return
 	}
@@ -176,28 +176,28 @@ func (d *decoder) mapping(n *yamltree.Node, at yamltree.Place, field string, v r
 	for _, e := range n.Entries {
 		child := values.Join(field, e.Key)
 		value := reflect.New(v.Type().Elem()).Elem()
-		d.value(e.Value, valuePlace(e), child, value)
+		d.value(e.Value, valuePosition(e), child, value)
 		result.SetMapIndex(reflect.ValueOf(e.Key), value)
 	}
 	v.Set(result)
 }
 
-// note notes the places of all that stands below a field.
-func (d *decoder) note(n *yamltree.Node, field string) {
+// recordPosition notes the places of all that stands below a field.
+func (d *decoder) recordPosition(n *yamltree.Node, field string) {
 	for _, e := range n.Entries {
 		child := values.Join(field, e.Key)
-		d.places[child] = valuePlace(e)
-		d.note(e.Value, child)
+		d.positions[child] = valuePosition(e)
+		d.recordPosition(e.Value, child)
 	}
 	for i, item := range n.Items {
 		child := fmt.Sprintf("%s[%d]", field, i)
-		d.places[child] = item.At
-		d.note(item, child)
+		d.positions[child] = item.At
+		d.recordPosition(item, child)
 	}
 }
 
 func (d *decoder) plainMap(n *yamltree.Node, field string) map[string]any {
-	d.note(n, field)
+	d.recordPosition(n, field)
 	plain, _ := n.Plain().(map[string]any)
 	return plain
 }
@@ -227,7 +227,7 @@ func parseTree(data []byte) (*yamltree.Node, []yamltree.Problem) {
 	case len(problems) > 0 && len(docs) == 0:
 		return nil, problems
 	case len(docs) == 0 || docs[0].Kind == yamltree.Null && len(problems) == 0:
-		return nil, []yamltree.Problem{{At: yamltree.Place{Line: 1, Column: 1}, Message: "is empty"}}
+		return nil, []yamltree.Problem{{At: yamltree.Position{Line: 1, Column: 1}, Message: "is empty"}}
 	case len(docs) > 1:
 		return nil, []yamltree.Problem{{At: docs[1].At, Message: "a second document starts here", Remedy: "keep one cluster in a file"}}
 	}
@@ -257,10 +257,10 @@ func walk(v reflect.Value, path string, visit func(v reflect.Value, path string)
 	}
 }
 
-func notePresent(places map[string]yamltree.Place, v reflect.Value) {
+func recordPresent(places map[string]yamltree.Position, v reflect.Value) {
 	walk(v, "", func(v reflect.Value, path string) bool {
 		if path != "" && !v.IsZero() {
-			places[path] = yamltree.Place{}
+			places[path] = yamltree.Position{}
 		}
 		return !v.IsZero()
 	})

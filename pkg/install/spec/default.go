@@ -219,10 +219,10 @@ func (c *Cluster) AtInstall() *Cluster {
 	}
 	first := *c
 	first.Spec.Topology.Workers = new(0)
-	first.Spec.Hosts, first.places = nil, nil
+	first.Spec.Hosts, first.indexes = nil, nil
 	for i := range c.Spec.Hosts {
 		if c.Spec.Hosts[i].Role != Worker {
-			first.Spec.Hosts, first.places = append(first.Spec.Hosts, c.Spec.Hosts[i]), append(first.places, i)
+			first.Spec.Hosts, first.indexes = append(first.Spec.Hosts, c.Spec.Hosts[i]), append(first.indexes, i)
 		}
 	}
 	return &first

@@ -59,10 +59,10 @@ func Parse(ctx context.Context, name string, data []byte, env Env) (*Cluster, er
 	if root == nil || root.TooLarge() {
 		return nil, problems.sorted()
 	}
-	c := &Cluster{source: &source{file: name, dir: filepath.Dir(name), stdin: name == "-", places: map[string]yamltree.Place{}}}
-	d := &decoder{file: name, places: c.source.places, failed: map[string]bool{}, problems: problems}
+	c := &Cluster{source: &source{file: name, dir: filepath.Dir(name), stdin: name == "-", positions: map[string]yamltree.Position{}}}
+	d := &decoder{file: name, positions: c.source.positions, failed: map[string]bool{}, problems: problems}
 	d.value(root, root.At, "", reflect.ValueOf(c).Elem())
-	if root.Kind != yamltree.Map || !ours(c, problems) || d.full() {
+	if root.Kind != yamltree.Map || !isCluster(c, problems) || d.full() {
 		return nil, problems.sorted()
 	}
 	if err := c.resolve(ctx, env, problems, d.failed); err != nil {
@@ -74,9 +74,9 @@ func Parse(ctx context.Context, name string, data []byte, env Env) (*Cluster, er
 	return c, nil
 }
 
-// ours says whether the document is one of ours at all. Otherwise this is the only
+// isCluster says whether the document is one of ours at all. Otherwise this is the only
 // problem told.
-func ours(c *Cluster, problems *Problems) bool {
+func isCluster(c *Cluster, problems *Problems) bool {
 	var field, message string
 	switch {
 	case c.Kind != "" && c.Kind != Kind:
@@ -95,8 +95,8 @@ func ours(c *Cluster, problems *Problems) bool {
 // cluster from Load is finished already.
 func (c *Cluster) Resolve(ctx context.Context, dir string, env Env) error {
 	if c.source == nil {
-		c.source = &source{dir: dir, places: map[string]yamltree.Place{}}
-		notePresent(c.source.places, reflect.ValueOf(c).Elem())
+		c.source = &source{dir: dir, positions: map[string]yamltree.Position{}}
+		recordPresent(c.source.positions, reflect.ValueOf(c).Elem())
 	}
 	problems := &Problems{}
 	if err := c.resolve(ctx, env, problems, map[string]bool{}); err != nil {
@@ -130,7 +130,7 @@ func reason(err error) string {
 }
 
 // special decodes what may be written as text, documents, and sources of secrets.
-func (d *decoder) special(n *yamltree.Node, at yamltree.Place, field string, target any) bool {
+func (d *decoder) special(n *yamltree.Node, at yamltree.Position, field string, target any) bool {
 	var text *string
 	var err error
 	switch to := target.(type) {
@@ -172,7 +172,7 @@ func (d *decoder) special(n *yamltree.Node, at yamltree.Place, field string, tar
 	return true
 }
 
-func (d *decoder) textList(n *yamltree.Node, at yamltree.Place, field string, to *[]string) bool {
+func (d *decoder) textList(n *yamltree.Node, at yamltree.Position, field string, to *[]string) bool {
 	if d.want(n, yamltree.Text, at, field) {
 		*to = splitList(n.Text)
 	}
@@ -225,13 +225,13 @@ func elsewhere(key, field string) string {
 
 // document takes {file: PATH}, or the document itself, which may not be written as
 // text.
-func (d *decoder) document(n *yamltree.Node, at yamltree.Place, field string, to *Document) {
+func (d *decoder) document(n *yamltree.Node, at yamltree.Position, field string, to *Document) {
 	if n.Kind != yamltree.Map {
 		d.report(at, field, fmt.Sprintf("has to be a map, but is %s", n.Kind), "write the document itself, or {file: PATH}")
 		return
 	}
 	if file, ok := n.Get("file"); ok && len(n.Entries) == 1 {
-		d.value(file, valuePlace(n.Entries[0]), values.Join(field, "file"), reflect.ValueOf(&to.File).Elem())
+		d.value(file, valuePosition(n.Entries[0]), values.Join(field, "file"), reflect.ValueOf(&to.File).Elem())
 		return
 	}
 	to.Inline = d.plainMap(n, field)
@@ -306,10 +306,10 @@ func (p *Problems) sorted() error {
 
 // source is where a cluster came from.
 type source struct {
-	file   string                    // name for messages; "-" is standard input
-	dir    string                    // what relative paths are relative to
-	stdin  bool                      // whether the document itself came from standard input
-	places map[string]yamltree.Place // of every field that is there
+	file      string                       // name for messages; "-" is standard input
+	dir       string                       // what relative paths are relative to
+	stdin     bool                         // whether the document itself came from standard input
+	positions map[string]yamltree.Position // of every field that is there
 
 	manifests []Manifest // read
 }
@@ -322,7 +322,7 @@ func (c *Cluster) Position(field string) (file string, line, col int) {
 		return "", 0, 0
 	}
 	for {
-		if at, ok := c.source.places[field]; ok {
+		if at, ok := c.source.positions[field]; ok {
 			return c.source.file, at.Line, at.Column
 		}
 		cut := strings.LastIndexAny(field, ".[")
@@ -340,6 +340,6 @@ func (c *Cluster) Present(field string) bool {
 	if c.source == nil {
 		return false
 	}
-	_, ok := c.source.places[field]
+	_, ok := c.source.positions[field]
 	return ok
 }

@@ -79,12 +79,12 @@ func (s *served) Read(p []byte) (int, error) {
 	}
 	n, err := s.reader.Read(p)
 	if n > 0 {
-		s.tell(at, int64(n))
+		s.report(at, int64(n))
 	}
 	return n, err
 }
 
-func (s *served) tell(off, n int64) {
+func (s *served) report(off, n int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.sent != nil {
@@ -127,7 +127,7 @@ func (w *response) send(src io.Reader) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	n, err := w.image.send(w.ResponseWriter, at, limited.N, w.content.tell)
+	n, err := w.image.send(w.ResponseWriter, at, limited.N, w.content.report)
 	limited.N -= n
 	return n, err
 }

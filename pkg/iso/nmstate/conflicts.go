@@ -20,7 +20,7 @@ import (
 type profile struct {
 	name   string // of the file
 	groups map[string]map[string]word
-	lines  map[string]yamltree.Place // where the groups start
+	lines  map[string]yamltree.Position // where the groups start
 }
 
 // maxKeyfile is how large a profile may be; certificates fit in.
@@ -28,13 +28,13 @@ const maxKeyfile = 1 << 20 // bytes
 
 // readProfile reads groups of keys as GLib's key files have them.
 func readProfile(r *reader, data []byte) *profile {
-	p := &profile{name: r.name, groups: map[string]map[string]word{}, lines: map[string]yamltree.Place{}}
+	p := &profile{name: r.name, groups: map[string]map[string]word{}, lines: map[string]yamltree.Position{}}
 	switch {
 	case len(data) > maxKeyfile:
-		r.report(yamltree.Place{}, "", "is larger than 1 MiB")
+		r.report(yamltree.Position{}, "", "is larger than 1 MiB")
 		return p
 	case !utf8.Valid(data) || slices.Contains(data, 0):
-		r.report(yamltree.Place{}, "", "is not text in UTF-8")
+		r.report(yamltree.Position{}, "", "is not text in UTF-8")
 		return p
 	}
 	var group map[string]word
@@ -44,7 +44,7 @@ func readProfile(r *reader, data []byte) *profile {
 		n++
 		line = strings.TrimSuffix(line, "\r")
 		text := strings.TrimSpace(line)
-		at := yamltree.Place{Line: n, Column: 1 + len(line) - len(strings.TrimLeft(line, " \t"))}
+		at := yamltree.Position{Line: n, Column: 1 + len(line) - len(strings.TrimLeft(line, " \t"))}
 		switch {
 		case text == "" || text[0] == '#':
 		case text[0] == '[':
@@ -59,7 +59,7 @@ func readProfile(r *reader, data []byte) *profile {
 	return p
 }
 
-func (p *profile) addGroup(r *reader, at yamltree.Place, text string) (string, map[string]word) {
+func (p *profile) addGroup(r *reader, at yamltree.Position, text string) (string, map[string]word) {
 	title, closed := strings.CutSuffix(text[1:], "]")
 	if !closed || title == "" || strings.ContainsAny(title, "[]") {
 		r.report(at, "", "is not the title of a group, such as [connection]")
@@ -78,7 +78,7 @@ func groupName(title string) string {
 }
 
 // key adds a key. Values are never part of a message: they may be secrets.
-func (r *reader) key(group map[string]word, title string, at yamltree.Place, text string) {
+func (r *reader) key(group map[string]word, title string, at yamltree.Position, text string) {
 	key, value, found := strings.Cut(text, "=")
 	key = strings.TrimSpace(key)
 	switch _, again := group[key]; {
@@ -179,9 +179,9 @@ func CheckKeyfile(name string, data []byte) error {
 	r := &reader{name: name}
 	switch {
 	case strings.ContainsAny(name, "/\\\x00\n") || strings.HasPrefix(name, "."):
-		r.report(yamltree.Place{}, "", "a keyfile's name is that of a file without a folder, and starts with no dot")
+		r.report(yamltree.Position{}, "", "a keyfile's name is that of a file without a folder, and starts with no dot")
 	case !strings.HasSuffix(name, keyfileSuffix):
-		r.report(yamltree.Place{}, "", "NetworkManager reads only files that end in %s", keyfileSuffix)
+		r.report(yamltree.Position{}, "", "NetworkManager reads only files that end in %s", keyfileSuffix)
 	}
 	p := readProfile(r, data)
 	if len(r.problems) == 0 {
@@ -192,7 +192,7 @@ func CheckKeyfile(name string, data []byte) error {
 
 func (r *reader) checkProfile(p *profile) {
 	if p.groups["connection"] == nil {
-		r.report(yamltree.Place{Line: 1, Column: 1}, "", "has no group [connection]")
+		r.report(yamltree.Position{Line: 1, Column: 1}, "", "has no group [connection]")
 		return
 	}
 	if w := p.get("connection", "type"); w.text == "" {

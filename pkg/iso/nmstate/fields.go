@@ -20,11 +20,11 @@ type reader struct {
 	ignored  Problems // what nothing is made of, and is not wrong
 }
 
-func (r *reader) ignore(at yamltree.Place, field, format string, args ...any) {
+func (r *reader) ignore(at yamltree.Position, field, format string, args ...any) {
 	r.ignored = append(r.ignored, Problem{Name: r.name, Line: at.Line, Column: at.Column, Field: field, Message: fmt.Sprintf(format, args...)})
 }
 
-func (r *reader) report(at yamltree.Place, field, format string, args ...any) {
+func (r *reader) report(at yamltree.Position, field, format string, args ...any) {
 	r.problems = append(r.problems, Problem{Name: r.name, Line: at.Line, Column: at.Column, Field: field, Message: fmt.Sprintf(format, args...)})
 }
 
@@ -32,7 +32,7 @@ func (r *reader) report(at yamltree.Place, field, format string, args ...any) {
 // understood; refuseUnread refuses the others.
 type object struct {
 	r     *reader
-	at    yamltree.Place
+	at    yamltree.Position
 	path  string
 	left  map[string]yamltree.Entry
 	order []string
@@ -135,7 +135,7 @@ func what(n *yamltree.Node) string {
 
 type word struct {
 	text string
-	at   yamltree.Place
+	at   yamltree.Position
 }
 
 func (o *object) text(key string) word {
@@ -226,7 +226,7 @@ func (o *object) number(key string, lo, hi int64) *int64 {
 }
 
 // ip is an address; ok is false where there is none, or a wrong one.
-func (o *object) ip(key string) (ip netip.Addr, at yamltree.Place, ok bool) {
+func (o *object) ip(key string) (ip netip.Addr, at yamltree.Position, ok bool) {
 	w := o.text(key)
 	if w.text == "" {
 		return netip.Addr{}, w.at, false
@@ -311,10 +311,10 @@ func (p Problems) err() error {
 	if len(p) == 0 {
 		return nil
 	}
-	slices.SortStableFunc(p, byPlace)
+	slices.SortStableFunc(p, byPosition)
 	return slices.Compact(p)
 }
 
-func byPlace(a, b Problem) int {
+func byPosition(a, b Problem) int {
 	return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 }

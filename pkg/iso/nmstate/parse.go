@@ -54,7 +54,7 @@ func (r *reader) tree(data []byte) *yamltree.Node {
 	case len(problems) > 0:
 		return nil
 	case len(docs) == 0:
-		r.report(yamltree.Place{Line: 1, Column: 1}, "", "is empty")
+		r.report(yamltree.Position{Line: 1, Column: 1}, "", "is empty")
 		return nil
 	case len(docs) > 1:
 		r.report(docs[1].At, "", "a second document starts here: one describes one machine")
@@ -86,7 +86,7 @@ func (r *reader) state(root *yamltree.Node) *State {
 	doc.ignoreEmpty("ovs-db", "ovn")
 	r.refuseUnread()
 	s.ignored = r.ignored
-	slices.SortStableFunc(s.ignored, byPlace)
+	slices.SortStableFunc(s.ignored, byPosition)
 	return s
 }
 
@@ -246,7 +246,7 @@ const (
 
 type iface struct {
 	name    string // nmstate's name; of a physical interface it is only logical
-	at      yamltree.Place
+	at      yamltree.Position
 	field   string // path in the document
 	profile string // name of the profile, if it has one of its own
 	kind    kind
@@ -258,7 +258,7 @@ type iface struct {
 	description string
 	lldp        *bool
 	wait        string // families that have to be there before the profile counts as up
-	waitAt      yamltree.Place
+	waitAt      yamltree.Position
 	ip4, ip6    family
 
 	controller word     // name of the bond or bridge that it is a port of
@@ -326,7 +326,7 @@ func (s *settings) list(key string, values []string) {
 
 // family is how an interface gets addresses of IPv4 or IPv6.
 type family struct {
-	at             yamltree.Place
+	at             yamltree.Position
 	field          string
 	enabled        bool
 	dhcp, autoconf bool
@@ -341,7 +341,7 @@ func (f *family) static() bool  { return f.enabled && len(f.addresses) > 0 }
 
 type address struct {
 	netip.Prefix
-	at    yamltree.Place
+	at    yamltree.Position
 	field string
 }
 
@@ -352,7 +352,7 @@ type route struct {
 	source      netip.Addr
 	metric      *int64
 	table       *int64
-	at          yamltree.Place
+	at          yamltree.Position
 	field       string
 }
 
@@ -362,13 +362,13 @@ type resolver struct {
 	servers []server
 	search  []string
 	options []string
-	at      yamltree.Place
+	at      yamltree.Position
 }
 
 type server struct {
 	netip.Addr // without zone
 	zone       string
-	at         yamltree.Place
+	at         yamltree.Position
 	field      string
 }
 

@@ -136,7 +136,7 @@ type rule struct {
 	table    int64
 	input    word     // interface that the packet came in by
 	words    []string // all but the priority, as ip-rule(8) has them
-	at       yamltree.Place
+	at       yamltree.Position
 	field    string
 }
 

@@ -157,7 +157,7 @@ type entry struct {
 	used    time.Time // when it was last set, or asked for something
 }
 
-func (e *entry) note(kind Kind, now time.Time, change func(*tally)) {
+func (e *entry) record(kind Kind, now time.Time, change func(*tally)) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.used = now

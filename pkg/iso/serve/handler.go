@@ -118,14 +118,14 @@ func (a *answer) file(e *entry, f *file) {
 		meta.ContentType = scriptType
 	}
 	begun := s.clock.Now()
-	e.note(kind, begun, func(t *tally) { t.begin(c, begun) })
-	defer func() { e.note(kind, s.clock.Now(), func(t *tally) { t.Active-- }) }()
+	e.record(kind, begun, func(t *tally) { t.begin(c, begun) })
+	defer func() { e.record(kind, s.clock.Now(), func(t *tally) { t.Active-- }) }()
 	meta.Sent = func(off, n int64) {
 		a.moveDeadline()
 		a.access.Bytes += n
 		s.count.sent.Add(n)
 		now := s.clock.Now()
-		e.note(kind, now, func(t *tally) { t.sent(c.etag, off, n, now) })
+		e.record(kind, now, func(t *tally) { t.sent(c.etag, off, n, now) })
 	}
 	a.send(c, meta)
 }

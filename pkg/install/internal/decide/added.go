@@ -86,7 +86,7 @@ func (p *planner) incomplete(alone []*spec.Host) bool {
 // hosts from. The image itself is seen to elsewhere.
 func (p *planner) awaitBoot(want *spec.Host, have *model.Host) {
 	env := p.lateEnvOf(want.Name)
-	if env == nil || env.Image.State != model.ImageReady || have == nil && p.fitsAnother(want.Name) {
+	if env == nil || env.Image.State != model.ImageReady || have == nil && p.matchesAnother(want.Name) {
 		return
 	}
 	again := ""

@@ -66,7 +66,7 @@ func (p *planner) checks(to []diagnose.Check, subject catalogue.Subject, h *mode
 		}
 		to = append(to, diagnose.Check{
 			Subject: subject, Host: name, ID: v.ID, Category: v.Category, Status: v.Status, Message: v.Message,
-			Seen: p.seen(id, v),
+			Seen: p.evaluationsOf(id, v),
 		})
 	}
 	return to
@@ -76,9 +76,9 @@ func (p *planner) checks(to []diagnose.Check, subject catalogue.Subject, h *mode
 // result. Looking more often than that tells nothing new of a check.
 const evaluation = 20 * time.Second
 
-// seen is in how many evaluations in a row a check has had its status. Without
+// evaluationsOf is in how many evaluations in a row a check has had its status. Without
 // memory it has had it for long.
-func (p *planner) seen(hostID string, v *model.Validation) int {
+func (p *planner) evaluationsOf(hostID string, v *model.Validation) int {
 	if p.memory.Checks == nil {
 		return diagnose.Settled
 	}

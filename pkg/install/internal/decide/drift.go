@@ -176,7 +176,7 @@ func (p *planner) toWrite(d setting.Difference) bool {
 		p.derived(d)
 		return false
 	case setting.NotYet:
-		return p.fitsHosts(d)
+		return p.reachesHosts(d)
 	}
 	return true
 }
@@ -210,10 +210,10 @@ func containsPrefix(list []string, cidr string) bool {
 	return slices.ContainsFunc(list, func(text string) bool { return setting.Prefix(text) == setting.Prefix(cidr) })
 }
 
-// fitsHosts says whether a host has the network of the virtual addresses of the
+// reachesHosts says whether a host has the network of the virtual addresses of the
 // file: the service takes other ones only then. Until the hosts are there that is
 // waited for.
-func (p *planner) fitsHosts(d setting.Difference) bool {
+func (p *planner) reachesHosts(d setting.Difference) bool {
 	vips := slices.Concat(p.spec.Spec.Network.VIPs.API, p.spec.Spec.Network.VIPs.Ingress)
 	if len(vips) == 0 {
 		return true // they are taken away

@@ -62,7 +62,7 @@ func (p *planner) ambiguous(want *spec.Host, have *model.Host) bool {
 
 // absent waits for a host of the file that the service has not seen.
 func (p *planner) absent(want *spec.Host) {
-	if !p.imagesReady() || p.fitsAnother(want.Name) {
+	if !p.imagesReady() || p.matchesAnother(want.Name) {
 		return
 	}
 	wait := model.Wait{
@@ -87,9 +87,9 @@ func (p *planner) awaitMachine(want *spec.Host, wait model.Wait) {
 	}
 }
 
-// fitsAnother says whether the machine of a host of the file has registered
+// matchesAnother says whether the machine of a host of the file has registered
 // but was taken for another host, which is told there.
-func (p *planner) fitsAnother(name string) bool {
+func (p *planner) matchesAnother(name string) bool {
 	for _, names := range p.matches.several {
 		if slices.Contains(names, name) {
 			return true

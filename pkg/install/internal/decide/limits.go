@@ -42,7 +42,7 @@ func (p *planner) limit() {
 	for i := range plan.Waits {
 		w := &plan.Waits[i]
 		if w.Who == model.WhoUser && w.Until.IsZero() && p.desired.Options.UserTimeout > 0 && p.over(w.StandingKey(), w.Since, p.desired.Options.UserTimeout) {
-			plan.Fault = p.fault(model.CodeNeedsUser, fmt.Sprintf("waited %s for %s", p.desired.Options.UserTimeout, w.For), seeTo(w, p.name()))
+			plan.Fault = p.fault(model.CodeNeedsUser, fmt.Sprintf("waited %s for %s", p.desired.Options.UserTimeout, w.For), waitAdvice(w, p.name()))
 			return
 		}
 	}
@@ -124,16 +124,16 @@ func (p *planner) blockedFault(b *model.Blocker, code model.Code) *model.Fault {
 	}
 	message := b.Message
 	if b.Field != "" {
-		if file, line, column := p.whole.Position(placeOf(p.whole, b)); line > 0 {
+		if file, line, column := p.whole.Position(fieldByIndex(p.whole, b)); line > 0 {
 			message = fmt.Sprintf("%s (%s:%d:%d: %s)", message, file, line, column, b.Field)
 		}
 	}
 	return p.fault(code, message+besides(b, all), b.Remedy)
 }
 
-// placeOf is a blocker's field with hosts by their place instead of their name,
+// fieldByIndex is a blocker's field with hosts by their place instead of their name,
 // as the file's positions are kept. Of all hosts, it is the first concerned.
-func placeOf(c *spec.Cluster, b *model.Blocker) string {
+func fieldByIndex(c *spec.Cluster, b *model.Blocker) string {
 	for i := range c.Spec.Hosts {
 		name := c.Spec.Hosts[i].Name
 		if rest, ok := strings.CutPrefix(b.Field, "spec.hosts["+name+"]"); ok {
@@ -166,8 +166,8 @@ func besides(b *model.Blocker, all []model.Blocker) string {
 	return "; besides, " + strings.Join(texts, "; ") + rest
 }
 
-// seeTo is the advice to whoever a wait is for.
-func seeTo(w *model.Wait, cluster string) model.Advice {
+// waitAdvice is the advice to whoever a wait is for.
+func waitAdvice(w *model.Wait, cluster string) model.Advice {
 	if strings.HasPrefix(w.Key, model.KeyHold) {
 		return cmp.Or(w.Next, "see to that, and run the same command again")
 	}

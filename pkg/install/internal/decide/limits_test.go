@@ -22,7 +22,7 @@ func TestPlaceOf(t *testing.T) {
 		{"spec.hosts[].disk", []string{"a stranger"}, "spec.hosts[].disk"},
 		{"spec.hosts[gone].disk", nil, "spec.hosts[gone].disk"},
 	} {
-		if got := placeOf(c, &model.Blocker{Field: test.field, Hosts: test.hosts}); got != test.want {
+		if got := fieldByIndex(c, &model.Blocker{Field: test.field, Hosts: test.hosts}); got != test.want {
 			t.Errorf("%s of %v stands at %s; want %s", test.field, test.hosts, got, test.want)
 		}
 	}

@@ -73,7 +73,7 @@ func (p *planner) repeated(a model.Action) bool {
 		p.warn(asWarning(lyingBMC(a, s)))
 		return true
 	case s.Times >= keptAfter && !model.TraitsOf(a.Kind).Counts:
-		p.hinder(a, notKept(a, s))
+		p.hinder(a, revertedWrite(a, s))
 		return true
 	case p.now.Before(s.Last.Add(again)):
 		p.wait(model.Wait{
@@ -84,8 +84,8 @@ func (p *planner) repeated(a model.Action) bool {
 	return false
 }
 
-// notKept is the blocker of a service that accepts a write and stays as it is.
-func notKept(a model.Action, s model.Success) model.Blocker {
+// revertedWrite is the blocker of a service that accepts a write and stays as it is.
+func revertedWrite(a model.Action, s model.Success) model.Blocker {
 	b := model.Blocker{
 		Key: a.Key + "/not-kept", Scope: a.Scope, Reason: "NotKept", Cure: model.CureNone, Since: s.First,
 		Message: fmt.Sprintf("the service accepted %d times to %s, and still is as it was: %s", s.Times, a.Task(), changesText(a.Changes)),
@@ -156,7 +156,7 @@ func (p *planner) deleted() {
 	if m.ClusterID != "" {
 		within = goneWithin
 	}
-	if m.Misses < goneLooks || m.Looked.Sub(m.Missing) < within {
+	if m.Misses < goneObservations || m.Looked.Sub(m.Missing) < within {
 		p.wait(model.Wait{Key: "cluster/shown", Scope: model.ScopeCluster, Who: model.WhoService, For: "the service to show the cluster " + p.full() + " again"})
 		return
 	}
@@ -174,7 +174,7 @@ func (p *planner) deleted() {
 // How long, and for how many looks, a cluster may be missing from what the service
 // answers before it counts as deleted.
 const (
-	goneWithin  = 5 * time.Second
-	shownWithin = 30 * time.Second // one that was just made
-	goneLooks   = 3
+	goneWithin       = 5 * time.Second
+	shownWithin      = 30 * time.Second // one that was just made
+	goneObservations = 3
 )

@@ -77,7 +77,7 @@ func archesOf(c *spec.Cluster) (arches []spec.Arch, byArch map[spec.Arch][]seat)
 	for i := range c.Spec.Hosts {
 		host := &c.Spec.Hosts[i]
 		arch := imageArch(c, host.Arch)
-		byArch[arch] = append(byArch[arch], seat{place: i, name: host.Name, network: staticNetworkOf(c, host)})
+		byArch[arch] = append(byArch[arch], seat{index: i, name: host.Name, network: staticNetworkOf(c, host)})
 	}
 	if len(byArch) == 0 {
 		byArch[imageArch(c, "")] = nil
@@ -173,7 +173,7 @@ func networkRoom(settings model.Settings) int {
 
 // seat is a place in an InfraEnv for a host.
 type seat struct {
-	place   int // in the file
+	index   int // in the file
 	name    string
 	network *setting.StaticNetwork // nil: the host's network says itself what it is
 }
@@ -245,7 +245,7 @@ func (s *split) distribute(hosts []seat) {
 		s.seats[first] = nil // for machines that the file does not name
 	}
 	for _, seats := range s.seats {
-		slices.SortFunc(seats, func(a, b seat) int { return cmp.Compare(a.place, b.place) })
+		slices.SortFunc(seats, func(a, b seat) int { return cmp.Compare(a.index, b.index) })
 	}
 }
 

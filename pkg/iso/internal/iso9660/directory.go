@@ -89,8 +89,8 @@ const (
 	flagDirectory   = 0x02
 	flagMultiExtent = 0x80
 
-	recordHeader = 33 // bytes before the identifier
-	recordPlace  = 2  // where a record says sector and size, 16 bytes
+	recordHeader   = 33 // bytes before the identifier
+	recordPosition = 2  // where a record says sector and size, 16 bytes
 )
 
 // record is one directory record (ECMA-119 9.1).
@@ -125,10 +125,10 @@ func parseRecord(b []byte, at int64) (record, error) {
 		return r, fmt.Errorf("its file is interleaved, which is not supported")
 	}
 	var err error
-	if r.sector, err = both32(b[recordPlace:], "its sector"); err != nil {
+	if r.sector, err = both32(b[recordPosition:], "its sector"); err != nil {
 		return r, err
 	}
-	if r.size, err = both32(b[recordPlace+8:], "its size"); err != nil {
+	if r.size, err = both32(b[recordPosition+8:], "its size"); err != nil {
 		return r, err
 	}
 	r.flags = b[25]
@@ -141,8 +141,8 @@ func parseRecord(b []byte, at int64) (record, error) {
 	return r, nil
 }
 
-// place is what a record says of where its file lies: sector and size in both byte orders, at recordPlace of it.
-func place(offset, size int64) []byte {
+// position is what a record says of where its file lies: sector and size in both byte orders, at recordPlace of it.
+func position(offset, size int64) []byte {
 	b := make([]byte, 16)
 	putBoth32(b, uint32(offset/SectorSize))
 	putBoth32(b[8:], uint32(size))

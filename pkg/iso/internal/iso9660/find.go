@@ -250,7 +250,7 @@ func (v *Volume) Relocate(f File, newOffset, newSize, newVolumeSize int64) ([]Pa
 	}
 	var patches []Patch
 	for _, r := range found.records {
-		patches = append(patches, Patch{r.at + recordPlace, place(newOffset, newSize)})
+		patches = append(patches, Patch{r.at + recordPosition, position(newOffset, newSize)})
 	}
 	for _, d := range v.descriptors {
 		space := make([]byte, 8)
@@ -285,10 +285,10 @@ func (v *Volume) checkMove(asked, found File, newOffset, newSize, newVolumeSize 
 			return fmt.Errorf("it is a boot image, and the boot catalog knows its place")
 		}
 	}
-	return v.checkPlace(newOffset, newSize, newVolumeSize)
+	return v.checkPosition(newOffset, newSize, newVolumeSize)
 }
 
-func (v *Volume) checkPlace(newOffset, newSize, newVolumeSize int64) error {
+func (v *Volume) checkPosition(newOffset, newSize, newVolumeSize int64) error {
 	end := newOffset + newSize
 	if v.GPT != nil {
 		if v.GPT.array == nil {

@@ -56,7 +56,7 @@ type File struct {
 	content  []byte
 }
 
-func (f File) place() string {
+func (f File) position() string {
 	if f.Path == "" {
 		return fmt.Sprintf("the area at byte %d", f.Offset)
 	}
@@ -82,13 +82,13 @@ func Read(r io.ReaderAt, locate func(path string) (off, size int64, err error), 
 	if err != nil {
 		return nil, err
 	}
-	if err := a.checkPlaces(); err != nil {
+	if err := a.checkPositions(); err != nil {
 		return nil, err
 	}
 	for i := range a.Files {
 		f := &a.Files[i]
 		if f.content, err = readArea(r, f.Offset, f.Size); err != nil {
-			return nil, fmt.Errorf("read the kernel arguments in %s: %w", f.place(), err)
+			return nil, fmt.Errorf("read the kernel arguments in %s: %w", f.position(), err)
 		}
 	}
 	a.compare()
@@ -106,12 +106,12 @@ func readArea(r io.ReaderAt, off, size int64) ([]byte, error) {
 	return b, nil
 }
 
-// checkPlaces refuses areas of no use and those that share bytes, and sets Limit.
-func (a *Area) checkPlaces() error {
+// checkPositions refuses areas of no use and those that share bytes, and sets Limit.
+func (a *Area) checkPositions() error {
 	a.Limit = maxArguments
 	for _, f := range a.Files {
 		if f.Size < 2 || f.Size > maxArea {
-			return fmt.Errorf("%s: an area of %d bytes for kernel arguments", f.place(), f.Size)
+			return fmt.Errorf("%s: an area of %d bytes for kernel arguments", f.position(), f.Size)
 		}
 		a.Limit = min(a.Limit, int(f.Size)-1)
 	}
@@ -121,7 +121,7 @@ func (a *Area) checkPlaces() error {
 	for i := 1; i < len(sorted); i++ {
 		before, f := sorted[i-1], sorted[i]
 		if f.Offset-before.Offset < before.Size {
-			return fmt.Errorf("the areas for kernel arguments in %s and %s overlap at byte %d", before.place(), f.place(), f.Offset)
+			return fmt.Errorf("the areas for kernel arguments in %s and %s overlap at byte %d", before.position(), f.position(), f.Offset)
 		}
 	}
 	arguments := strings.Join(a.Default, " ")
@@ -139,7 +139,7 @@ func (a *Area) compare() {
 	for i, f := range a.Files {
 		text, damage := f.arguments()
 		if damage != "" {
-			a.Damage = append(a.Damage, f.place()+": "+damage)
+			a.Damage = append(a.Damage, f.position()+": "+damage)
 		}
 		words := split(text)
 		if i == 0 {
@@ -147,7 +147,7 @@ func (a *Area) compare() {
 			continue
 		}
 		if !slices.Equal(words, a.Current) {
-			a.Damage = append(a.Damage, fmt.Sprintf("%s holds other kernel arguments than %s", f.place(), a.Files[0].place()))
+			a.Damage = append(a.Damage, fmt.Sprintf("%s holds other kernel arguments than %s", f.position(), a.Files[0].position()))
 		}
 	}
 }

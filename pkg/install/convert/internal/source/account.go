@@ -71,7 +71,7 @@ func (r *Account) Err() error {
 
 // Wrong notes that a value cannot be what it is.
 func (r *Account) Wrong(n *Node, message, remedy string) {
-	line, col := n.Place()
+	line, col := n.Position()
 	n.Take()
 	r.Problem(n.In.File, line, col, strings.TrimPrefix(n.Path(), n.In.Label), message, remedy)
 }
@@ -106,7 +106,7 @@ func sorted(list []lost, files []string) []loss.Loss {
 		if l.at == nil {
 			return slices.Index(files, l.file), 0, 0
 		}
-		line, col := l.at.Place()
+		line, col := l.at.Position()
 		return slices.Index(files, l.at.In.File), line, col
 	}
 	slices.SortStableFunc(list, func(a, b lost) int {

@@ -128,8 +128,8 @@ func (n *Node) Path() string {
 	return n.In.Label + strings.TrimPrefix(path, ".")
 }
 
-// Place is where a problem with the node is shown: at its value, or a map at its key.
-func (n *Node) Place() (line, col int) {
+// Position is where a problem with the node is shown: at its value, or a map at its key.
+func (n *Node) Position() (line, col int) {
 	if (n.Kind == MapNode || n.Kind == ListNode || n.Kind == NullNode) && n.keyLine > 0 {
 		return n.keyLine, n.keyCol
 	}

@@ -23,12 +23,12 @@ import (
 // Deleter deletes or releases what belongs to a cluster.
 type Deleter struct {
 	kube.Writer
-	Tell func(text string) // told what a deletion waits for and what it leaves; nil for nobody
+	Report func(text string) // told what a deletion waits for and what it leaves; nil for nobody
 }
 
-func (w *Deleter) note(text string) {
-	if w.Tell != nil {
-		w.Tell(text)
+func (w *Deleter) report(text string) {
+	if w.Report != nil {
+		w.Report(text)
 	}
 }
 

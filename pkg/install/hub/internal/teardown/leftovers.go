@@ -35,7 +35,7 @@ func (w *Deleter) leftovers(ctx context.Context) error {
 		return err
 	}
 	if alike := w.unlabelled(); len(alike) > 0 {
-		w.note(fmt.Sprintf("left, since oaictl did not make them (they have no label %s): %s", hubapi.LabelCluster, strings.Join(alike, ", ")))
+		w.report(fmt.Sprintf("left, since oaictl did not make them (they have no label %s): %s", hubapi.LabelCluster, strings.Join(alike, ", ")))
 	}
 	return w.removeNamespace(ctx)
 }
@@ -68,7 +68,7 @@ func (w *Deleter) removeImageSet(ctx context.Context) error {
 		err = w.Remove(ctx, kube.ClusterImageSets, u)
 	}
 	if kube.NotAllowed(err) {
-		w.note(fmt.Sprintf("the ClusterImageSet %s stays if it is there: %v", name, err))
+		w.report(fmt.Sprintf("the ClusterImageSet %s stays if it is there: %v", name, err))
 		return nil
 	}
 	return err
@@ -78,7 +78,7 @@ func (w *Deleter) removeImageSet(ctx context.Context) error {
 // that has left it since, and nothing of others is in it.
 func (w *Deleter) removeNamespace(ctx context.Context) error {
 	stays := func(why string) {
-		w.note(fmt.Sprintf("the namespace %s stays: %s", w.Namespace.Name, why))
+		w.report(fmt.Sprintf("the namespace %s stays: %s", w.Namespace.Name, why))
 	}
 	u, err := w.Get(ctx, kube.Namespaces, "", w.Namespace.Name)
 	switch {

@@ -40,16 +40,16 @@ func (w *Deleter) Release(ctx context.Context, deployment *unstructured.Unstruct
 		if string(k) == hubapi.KindNamespace {
 			own = w.Namespace.Name
 		}
-		if err := w.releaseIfOurs(ctx, k, own); err != nil {
+		if err := w.releaseIfOwned(ctx, k, own); err != nil {
 			return err
 		}
 	}
 	return w.ReleaseObject(ctx, kube.ClusterDeployments, deployment)
 }
 
-// releaseIfOurs lets go of an object of the hub as a whole; whoever may not look
+// releaseIfOwned lets go of an object of the hub as a whole; whoever may not look
 // at it, or change it, leaves it as it is.
-func (w *Deleter) releaseIfOurs(ctx context.Context, k kube.Kind, name string) error {
+func (w *Deleter) releaseIfOwned(ctx context.Context, k kube.Kind, name string) error {
 	u, err := w.Get(ctx, k, "", name)
 	if err == nil && u != nil && u.GetLabels()[hubapi.LabelCluster] == w.Cluster {
 		err = w.ReleaseObject(ctx, k, u)

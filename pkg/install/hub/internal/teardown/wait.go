@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	Timeout      = 10 * time.Minute // how long the controllers of a hub may take to let go of deleted objects
-	noteInterval = 10 * time.Second // how long such a wait says nothing, at first and after each note
+	Timeout        = 10 * time.Minute // how long the controllers of a hub may take to let go of deleted objects
+	reportInterval = 10 * time.Second // how long such a wait says nothing, at first and after each note
 )
 
 // gone waits until objects are no more; others that take their names, as an
@@ -43,12 +43,12 @@ func (w *Deleter) gone(ctx context.Context, all ...*unstructured.Unstructured) e
 		case unwatched != nil:
 			text = "nothing is heard of the hub: " + unwatched.Error()
 		}
-		if text != said && now.Sub(last) >= noteInterval {
-			w.note(text)
+		if text != said && now.Sub(last) >= reportInterval {
+			w.report(text)
 			last, said = now, text
 		}
 		if err := w.Clock.Sleep(ctx, time.Second/4); err != nil {
-			w.note("stopped while " + text + "; the same command goes on from there")
+			w.report("stopped while " + text + "; the same command goes on from there")
 			return err
 		}
 	}

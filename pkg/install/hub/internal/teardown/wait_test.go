@@ -152,15 +152,15 @@ func TestNotesOfAWait(t *testing.T) {
 	}
 	put(t, at, first, second)
 	told := &noted{}
-	w.Tell = told.note
+	w.Report = told.note
 	done := make(chan error, 1)
 	go func() {
 		done <- w.gone(t.Context(), first, second)
 	}()
 	told.await(t, "ClusterDeployment lab, held by the finalizer "+hiveFinalizer+" (of Hive's operator)", "InfraEnv lab", "(of the assisted-service)")
 	began := w.Clock.Now()
-	for w.Clock.Now().Sub(began) < 3*noteInterval {
-		if err := w.Clock.Sleep(t.Context(), noteInterval); err != nil {
+	for w.Clock.Now().Sub(began) < 3*reportInterval {
+		if err := w.Clock.Sleep(t.Context(), reportInterval); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -22,13 +22,13 @@ import (
 // Checker tells what single values cannot be.
 type Checker struct {
 	Failed map[string]bool                     // fields whose value could not be taken
-	Tell   func(field, message, remedy string) // notes a problem
+	Add    func(field, message, remedy string) // notes a problem
 }
 
 // Report notes a problem with a field, unless the field could not even be read.
 func (k *Checker) Report(field, message, remedy string) {
 	if !k.IsFailed(field) {
-		k.Tell(field, message, remedy)
+		k.Add(field, message, remedy)
 	}
 }
 
