@@ -112,7 +112,7 @@ func (client *Client) FindToDelete(ctx context.Context, target Target) (*Found, 
 	return &Found{Ref: ref, Spec: target.Spec, Observed: &Observed{At: client.clock.Now()}}, client.MayDelete(ref)
 }
 
-// Delete deletes a cluster, from [Client.LookToDelete], and then the InfraEnvs that are its
+// Delete deletes a cluster, from [Client.FindToDelete], and then the InfraEnvs that are its
 // own. gone are those of these that were deleted; nil where the cluster itself was kept.
 func (client *Client) Delete(ctx context.Context, found *Found, options DeleteOptions) (gone []InfraEnv, err error) {
 	if err := client.DeleteCluster(ctx, found.Ref.ID, options); err != nil {

@@ -202,6 +202,7 @@ func WriteFiles(ctx context.Context, a *base.App, dir string, force bool, files 
 	return written, nil
 }
 
+// The names of the files of a network boot.
 const (
 	kernelName = "kernel"
 	initrdName = "initrd"

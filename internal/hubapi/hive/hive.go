@@ -217,7 +217,7 @@ type LoadBalancer struct {
 	Type string `json:"type,omitempty"`
 }
 
-// LoadBalancerUserManaged, of LoadBalancer.Type, is the other one than ClusterManaged.
+// LoadBalancerUserManaged is the LoadBalancer.Type other than ClusterManaged.
 const LoadBalancerUserManaged = "UserManaged"
 
 // AgentClusterInstallStatus is how far an installation got. How it ended stands in

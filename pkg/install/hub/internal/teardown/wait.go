@@ -14,6 +14,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 )
 
+// How long deletions are waited for, and how often a wait is told of.
 const (
 	Timeout        = 10 * time.Minute // how long the controllers of a hub may take to let go of deleted objects
 	reportInterval = 10 * time.Second // how long such a wait says nothing, at first and after each note
