@@ -18,7 +18,7 @@ import (
 )
 
 // InfraEnvTable is the settings that an InfraEnv holds. The static networks of its
-// machines are in NMStateConfigs.
+// machines are in NMStateConfigs, one a machine.
 func InfraEnvTable() Table {
 	mirrors := inSpec("mirrorRegistryRef")
 	ironic := []Path{annotation(hubapi.AnnotationEnableIronicAgent), annotation(hubapi.AnnotationIronicAgentImage), annotation(hubapi.AnnotationIPFamily)}
@@ -199,8 +199,44 @@ func (h *Maker) NMStateConfig(infraEnv string, host *spec.Host) *unstructured.Un
 	}
 	object := h.Object(hubapi.KindNMStateConfig, NMStateConfigName(h.Cluster, host.Name))
 	mark(object.Object, "labels", map[string]string{hubapi.LabelInfraEnv: infraEnv})
-	object.Object["spec"] = Fields{"config": config, "interfaces": InterfaceFields(macs)}
+	network := []setting.StaticNetwork{{YAML: string(setting.ValueOf(config)), MACs: macs}}
+	if err := NMStateConfigTable().Write(object.Object, setting.Settings{setting.StaticNetworks: setting.ValueOf(network)}); err != nil {
+		h.RefuseHost(host, "net", err.Error(), "")
+	}
 	return object
+}
+
+// NMStateConfigTable is the setting that an NMStateConfig holds: the static network of one
+// machine, as a list of one. It is read as JSON, which is YAML too, and quicker to compare.
+func NMStateConfigTable() Table {
+	return Table{row(setting.StaticNetworks, []Path{inSpec("config"), inSpec("interfaces")}, writeNetwork, readNetwork)}
+}
+
+func writeNetwork(object Fields, networks []setting.StaticNetwork) error {
+	for _, network := range networks {
+		var config Fields
+		document, err := yaml.YAMLToJSON([]byte(network.YAML))
+		if err == nil {
+			err = json.Unmarshal(document, &config)
+		}
+		if err != nil {
+			return err
+		}
+		object["spec"] = Fields{"config": config, "interfaces": InterfaceFields(network.MACs)}
+	}
+	return nil
+}
+
+func readNetwork(object Fields) ([]setting.StaticNetwork, bool, error) {
+	config, configured := at(object, "spec", "config")
+	interfaces, named := at(object, "spec", "interfaces")
+	if !named {
+		interfaces = []any{}
+	}
+	macs, err := each(interfaces, func(nic Fields) spec.NIC {
+		return spec.NIC{Name: textAt(nic, "name"), MAC: textAt(nic, "macAddress")}
+	})
+	return []setting.StaticNetwork{{YAML: string(setting.ValueOf(config)), MACs: macs}}, configured || named, err
 }
 
 // InterfaceFields are interfaces as NMStateConfig and the agent-based installer have them.

@@ -32,6 +32,7 @@ func written() setting.Settings {
 		setting.Ironic:   spec.Ironic{Agent: true, Image: "i", IPFamilies: []spec.IPFamily{"v4", "v6"}},
 		setting.Approved: true, setting.Role: "control-plane", setting.Hostname: "cp-0", setting.Disk: "/dev/sda", setting.Pool: "infra",
 		setting.Args: []string{"--append-karg", "x"}, setting.Ignition: `{"ignition":{}}`, setting.Labels: map[string]string{"rack": "1"},
+		setting.StaticNetworks:  []setting.StaticNetwork{{YAML: `{"interfaces":[{"mtu":9000,"name":"eth0"}]}`, MACs: []spec.NIC{{Name: "eth0", MAC: "52:54:00:00:00:01"}}}},
 		setting.EndpointHeaders: map[string]string{"k": "v"}, setting.EndpointToken: setting.TokenSet, setting.Fencing: "192.0.2.1",
 	} {
 		out[name] = setting.ValueOf(value)
@@ -41,7 +42,7 @@ func written() setting.Settings {
 
 func tables() map[string]Table {
 	return map[string]Table{
-		"AgentClusterInstall": InstallTable(), "InfraEnv": InfraEnvTable(), "Agent": AgentTable(HostSecrets{Namespace: "lab", Fencing: "f", Token: "t"}),
+		"AgentClusterInstall": InstallTable(), "InfraEnv": InfraEnvTable(), "NMStateConfig": NMStateConfigTable(), "Agent": AgentTable(HostSecrets{Namespace: "lab", Fencing: "f", Token: "t"}),
 	}
 }
 

@@ -106,20 +106,21 @@ func selects(env *agentinstall.InfraEnv, config *agentinstall.NMStateConfig, env
 }
 
 func networkOf(config *agentinstall.NMStateConfig) (network setting.StaticNetwork, err error) {
-	text, err := yaml.Marshal(config.Spec.Config)
+	var networks []setting.StaticNetwork
+	read, err := said(hubobjects.NMStateConfigTable(), config)
+	if err == nil {
+		err = read[setting.StaticNetworks].Decode(&networks)
+	}
 	switch {
 	case len(config.Spec.Interfaces) == 0:
 		return network, errors.New("spec.interfaces is missing, so that nothing tells its host")
 	case len(config.Spec.Config) == 0:
 		return network, errors.New("spec.config is missing")
 	case err != nil:
-		return network, fmt.Errorf("write spec.config: %w", err)
+		return network, err
 	}
-	network = setting.StaticNetwork{YAML: string(text), MACs: []spec.NIC{}}
-	for _, nic := range config.Spec.Interfaces {
-		network.MACs = append(network.MACs, spec.NIC{MAC: nic.MACAddress, Name: nic.Name})
-	}
-	return network, nil
+	text, err := yaml.JSONToYAML([]byte(networks[0].YAML))
+	return setting.StaticNetwork{YAML: string(text), MACs: networks[0].MACs}, err
 }
 
 // desired is what the service plane needs beside an action's settings.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"net/url"
 	"slices"
@@ -22,7 +23,6 @@ import (
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 	"github.com/oaictl/oaictl/pkg/install/internal/plane"
-	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 func hostOf(u *unstructured.Unstructured, now time.Time) (install.Host, error) {
@@ -188,19 +188,18 @@ func infraEnvOf(u *unstructured.Unstructured, configs []*unstructured.Unstructur
 func staticNetworks(configs []*unstructured.Unstructured) ([]setting.StaticNetwork, error) {
 	networks := make([]setting.StaticNetwork, 0, len(configs))
 	for _, u := range configs {
-		wire, err := kube.Read[agentinstall.NMStateConfig](u)
+		settings, err := hubobjects.NMStateConfigTable().Said(u.Object)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("read NMStateConfig %s: %w", u.GetName(), err)
 		}
-		document, err := json.Marshal(wire.Spec.Config) // which is YAML too, and quicker to write and to compare
-		if err != nil {
-			return nil, err
+		var network []setting.StaticNetwork
+		_ = settings[setting.StaticNetworks].Decode(&network) // none where the object says none
+		for _, one := range network {
+			for i, nic := range one.MACs {
+				one.MACs[i].MAC = strings.ToLower(nic.MAC)
+			}
+			networks = append(networks, one)
 		}
-		network := setting.StaticNetwork{YAML: string(document), MACs: []spec.NIC{}}
-		for _, i := range wire.Spec.Interfaces {
-			network.MACs = append(network.MACs, spec.NIC{MAC: strings.ToLower(i.MACAddress), Name: i.Name})
-		}
-		networks = append(networks, network)
 	}
 	plane.SortNetworks(networks)
 	return networks, nil
