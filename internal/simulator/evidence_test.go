@@ -103,7 +103,7 @@ func evidenceAreas() []evidenceArea {
 		{"Operations of the service", service("*.go"), called(0, "on")},
 		{"States, steps, stages and their texts", service("*.go"), constants("cluster", "host", "info", "step", "stage", "finalizing")},
 		{"Moves of clusters and hosts", service("*.go"), moves},
-		{"Events of the service", service("*.go"), both(called(1, "note", "noteHost", "noteInfraEnv"), called(3, "note", "noteHost", "noteInfraEnv"))},
+		{"Events of the service", service("*.go"), both(called(1, "addEvent", "addHostEvent", "addInfraEnvEvent"), called(3, "addEvent", "addHostEvent", "addInfraEnvEvent"))},
 		{"Refusals of the service", service("*.go"), both(refusals("badRequest", "conflict", "notFound", "malformed"), refusals("refuse"))},
 		{"Checks and their texts", []string{"service/validate/cluster*.go", "service/validate/host*.go", "service/validate/operators.go", "service/validate/rules.yaml"}, literals(regexp.MustCompile(`^[a-z][a-z0-9]+(-[a-z0-9]+)+$|[A-Za-z]+ [A-Za-z%]+`))},
 		{"Conditions on a hub", []string{"hub/condition/*.go", "hub/condition/conditions.yaml"}, literals(regexp.MustCompile(`^[A-Z][A-Za-z]{3,}$|[A-Za-z]+ [A-Za-z%]+`))},

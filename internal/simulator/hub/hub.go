@@ -22,6 +22,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
 	"github.com/oaictl/oaictl/internal/clock"
@@ -90,6 +91,7 @@ type hub struct {
 	infraEnvs  map[key]*infraEnvMemory
 	hosts      map[string]*assisted.Host // by id, as last seen
 	left       map[string]map[string]any // by host, the cluster that it was taken out of
+	takenOut   map[types.UID]bool        // by Agent, whether its node was taken out of its cluster
 	passed     map[string]int64          // by host, the generation of its Agent that the service knows
 	eventsRead int                       // events of the service that were read
 	lastRead   time.Time                 // when everything was last read
@@ -108,7 +110,7 @@ func Run(ctx context.Context, c Config) error {
 	}
 	h := &hub{
 		config: c, clock: c.Clock, backend: service, keys: map[auth.Grant]string{}, logf: c.Logf,
-		clusters: map[key]*clusterMemory{}, infraEnvs: map[key]*infraEnvMemory{}, hosts: map[string]*assisted.Host{}, left: map[string]map[string]any{},
+		clusters: map[key]*clusterMemory{}, infraEnvs: map[key]*infraEnvMemory{}, hosts: map[string]*assisted.Host{}, left: map[string]map[string]any{}, takenOut: map[types.UID]bool{},
 		queue:   &queue{in: map[key]bool{}, later: map[key]time.Time{}, wake: make(chan struct{}, 1)},
 		passed:  map[string]int64{},
 		failing: c.Trouble.BackendErrors,

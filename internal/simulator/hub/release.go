@@ -252,12 +252,12 @@ func (h *hub) releaseAgent(ctx context.Context, agent *objects.Object) error {
 		}
 		delete(h.hosts, agent.GetName())
 	}
-	objects.DropFinalizer(agent, hubapi.FinalizerAgent)
-	err := h.store.update(ctx, agent) // a conflict has all of it done again
-	if err == nil && removes {
+	if removes && !h.takenOut[agent.GetUID()] { // a conflict has all of it done again
+		h.takenOut[agent.GetUID()] = true
 		h.logf("the node of %s is taken out of %s", agent.GetName(), owner)
 	}
-	return err
+	objects.DropFinalizer(agent, hubapi.FinalizerAgent)
+	return h.store.update(ctx, agent)
 }
 
 // removesNode says whether a deleted Agent's node is taken out of its cluster: not where the
