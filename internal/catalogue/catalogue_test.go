@@ -3,6 +3,7 @@ package catalogue_test
 import (
 	"maps"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/catalogue"
 	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -355,5 +357,25 @@ func BenchmarkLookup(b *testing.B) {
 func BenchmarkSuggest(b *testing.B) {
 	for b.Loop() {
 		catalogue.Suggest(catalogue.KindEvent, "host_status_update")
+	}
+}
+
+// TestCommandsAreMarked: a command that is to be typed stands in braces, so that it can be
+// completed. What oaictl does is prose.
+func TestCommandsAreMarked(t *testing.T) {
+	typed := regexp.MustCompile(`oaictl ([a-z-]+ ){1,3}(NAME|-f)\b`)
+	marked := 0
+	for _, kind := range catalogue.Kinds() {
+		for _, entry := range catalogue.All(kind) {
+			for _, text := range []advice.Text{entry.Check, entry.Remedy} {
+				marked += len(text.Commands())
+				if found := typed.FindString(string(text)); found != "" {
+					t.Errorf("%s %s says %q without braces", kind, entry.Name, found)
+				}
+			}
+		}
+	}
+	if marked < 50 {
+		t.Errorf("only %d commands are marked", marked)
 	}
 }

@@ -122,15 +122,15 @@ func (c *BootConfig) names() func(string) []netip.Addr {
 	}
 }
 
-// pollInterval is how often the service is asked for an image that is not there.
-const pollInterval = 20 * time.Second
+// imageInterval is how often the service is asked for an image that is not there.
+const imageInterval = 20 * time.Second
 
-// pollInterval is lookAgain, or less where that takes long: who boots machines may look on.
+// pollInterval is imageInterval, or less where that takes long: who boots machines may be watching.
 func (c *BootConfig) pollInterval() time.Duration {
-	if wall := c.Clock.Wall(pollInterval); wall > soon {
-		return time.Duration(float64(pollInterval) * float64(soon) / float64(wall))
+	if wall := c.Clock.Wall(imageInterval); wall > soon {
+		return time.Duration(float64(imageInterval) * float64(soon) / float64(wall))
 	}
-	return pollInterval
+	return imageInterval
 }
 
 // infraEnv is the part of an InfraEnv that says who boots it.

@@ -207,7 +207,7 @@ func (r *run) proceed(ctx context.Context, plan Plan, detach bool) (acted, ended
 	return false, ended, err
 }
 
-// observe observes, and bears a service that does not answer for a while.
+// observe observes, and puts up with a service that does not answer for a while.
 func (r *run) observe(ctx context.Context, prior *Observed) (*Observed, error) {
 	began := r.clock.Now()
 	for wait, looks := soonest, 1; ; wait, looks = min(2*wait, seldom), looks+1 {

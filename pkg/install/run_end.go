@@ -166,7 +166,7 @@ type silence struct {
 	lastReport time.Time // when it was last told that nothing has been
 }
 
-// event notes that something is told. How far the whole has come is drawn, and not
+// event begins the silence anew. How far the whole has come is drawn, and not
 // told of each time.
 func (s *silence) event(e Event, now time.Time) {
 	if e.Type != model.EventProgress && e.Reason != reasonQuiet {

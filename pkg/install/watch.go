@@ -40,7 +40,7 @@ func (w *watcher) answered() {
 	}
 }
 
-// observed tells what is new and says whether anything is. What happened first is
+// observed reports what is new and says whether anything is. What happened first is
 // told first: the last stages of the hosts before the end of the cluster.
 func (w *watcher) observed(desired *Desired, before, now *Observed, plan Plan) bool {
 	ended := now.Cluster != nil && !now.Cluster.State.BeforeInstall() && !now.Cluster.State.Running()

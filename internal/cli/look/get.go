@@ -71,7 +71,7 @@ func (o *getOptions) clusters(ctx context.Context, service *install.Client) ([]d
 		}
 		return document.Each(found, document.OfCluster), nil
 	}
-	seen, err := o.lookAgain(ctx, service)
+	seen, err := o.readAgain(ctx, service)
 	if err != nil || seen == nil {
 		return nil, err
 	}
@@ -138,7 +138,7 @@ func (o *getOptions) hosts(ctx context.Context, service *install.Client) ([]docu
 	case !o.one():
 		hosts, err = service.AllHosts(ctx)
 	default:
-		seen, failed := o.lookAgain(ctx, service)
+		seen, failed := o.readAgain(ctx, service)
 		if failed != nil || seen == nil {
 			return nil, failed
 		}
@@ -238,7 +238,7 @@ func newGetValidations(a *base.App) *cobra.Command {
 }
 
 func (o *getOptions) validations(ctx context.Context, service *install.Client) ([]document.Validation, error) {
-	seen, err := o.lookAgain(ctx, service)
+	seen, err := o.readAgain(ctx, service)
 	if err != nil || seen == nil {
 		return nil, err
 	}

@@ -213,8 +213,8 @@ func (p *subject) saw(id string, err error) (gone bool, _ error) {
 	return false, err
 }
 
-// lookAgain is nil without an error where what was seen before is gone.
-func (o *getOptions) lookAgain(ctx context.Context, service *install.Client) (*install.Found, error) {
+// readAgain is nil without an error where what was seen before is gone.
+func (o *getOptions) readAgain(ctx context.Context, service *install.Client) (*install.Found, error) {
 	t := o.Target
 	if t.File == "" {
 		t.Name = cmp.Or(o.of.id, t.Name)

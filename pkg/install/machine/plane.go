@@ -205,7 +205,7 @@ func troubled(err error) install.MachineState {
 	return install.MachineState{Trouble: err.Error(), TroubleKind: model.TroubleOther}
 }
 
-// within is with, for longestLook at most.
+// within is with, for longestRead at most.
 func (p *Plane) within(ctx context.Context, desired *install.Desired, host, drive string, do func(*opened) error) error {
 	ctx, cancel := context.WithTimeout(ctx, longestRead)
 	defer cancel()

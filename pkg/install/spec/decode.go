@@ -182,7 +182,7 @@ func (d *decoder) mapping(n *yamltree.Node, at yamltree.Position, field string, 
 	v.Set(result)
 }
 
-// recordPosition notes the places of all that stands below a field.
+// recordPosition keeps the positions of all that stands below a field.
 func (d *decoder) recordPosition(n *yamltree.Node, field string) {
 	for _, e := range n.Entries {
 		child := values.Join(field, e.Key)

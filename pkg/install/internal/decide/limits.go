@@ -131,7 +131,7 @@ func (p *planner) blockedFault(b *model.Blocker, code model.Code) *model.Fault {
 	return p.fault(code, message+besides(b, all), b.Remedy)
 }
 
-// fieldByIndex is a blocker's field with hosts by their place instead of their name,
+// fieldByIndex is a blocker's field with hosts by their index instead of their name,
 // as the file's positions are kept. Of all hosts, it is the first concerned.
 func fieldByIndex(c *spec.Cluster, b *model.Blocker) string {
 	for i := range c.Spec.Hosts {

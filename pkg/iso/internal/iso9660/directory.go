@@ -141,7 +141,7 @@ func parseRecord(b []byte, at int64) (record, error) {
 	return r, nil
 }
 
-// position is what a record says of where its file lies: sector and size in both byte orders, at recordPlace of it.
+// position is what a record says of where its file lies: sector and size in both byte orders, at recordPosition of it.
 func position(offset, size int64) []byte {
 	b := make([]byte, 16)
 	putBoth32(b, uint32(offset/SectorSize))
