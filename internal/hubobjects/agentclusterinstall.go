@@ -149,11 +149,18 @@ func Networking(c *spec.Cluster) Fields {
 // networked is what the file says, and who manages the network where the platform says it
 // and the file does not: what the webhook would fill in, and a hub without it needs said.
 func networked(c *spec.Cluster) setting.Settings {
-	settings, platform := setting.OfCluster(c), c.Spec.Platform.Type
-	if c.Spec.Network.UserManaged == nil && (c.SingleNode() || platform == spec.NoneType || platform == spec.External) {
+	settings := setting.OfCluster(c)
+	if c.Spec.Network.UserManaged == nil && UserManagedByPlatform(c) {
 		settings[setting.UserManaged] = setting.ValueOf(true)
 	}
 	return settings
+}
+
+// UserManagedByPlatform says whether a cluster's platform, or its single node, has the
+// user manage the network.
+func UserManagedByPlatform(c *spec.Cluster) bool {
+	platform := c.Spec.Platform.Type
+	return c.SingleNode() || platform == spec.NoneType || platform == spec.External
 }
 
 // addresses is a list of virtual addresses, which has an older field for a single one.
@@ -265,9 +272,8 @@ func readPools(object Fields) (spec.RoleSet, bool, error) {
 	read(s["arbiter"], spec.Arbiter)
 	compute, _ := s["compute"].([]any)
 	for _, content := range compute {
-		if pool, _ := content.(Fields); textAt(pool, "name") == "worker" {
+		if pool, _ := content.(Fields); textAt(pool, "name") == "worker" && !slices.Contains(roles, string(spec.Worker)) {
 			read(content, spec.Worker)
-			break
 		}
 	}
 	if len(roles) == 0 {
@@ -290,7 +296,7 @@ func encryption() form[spec.DiskEncryption] {
 		read: func(content any) (spec.DiskEncryption, error) {
 			fields, err := as[Fields](content)
 			out := spec.DiskEncryption{
-				On: setting.RolesOf(cmp.Or(textAt(fields, "enableOn"), spec.NoRoles)), Mode: cmp.Or(setting.EncryptionModeOf(textAt(fields, "mode")), spec.TPM),
+				On: setting.RolesOf(cmp.Or(textAt(fields, "enableOn"), spec.NoRoles)), Mode: cmp.Or(setting.Word[spec.EncryptionMode](textAt(fields, "mode")), spec.TPM),
 			}
 			if servers := textAt(fields, "tangServers"); servers != "" && json.Unmarshal([]byte(servers), &out.Tang) != nil {
 				out.Tang, err = nil, &insideError{"tangServers is not a JSON list of {url, thumbprint}"}

@@ -77,10 +77,7 @@ func (h *Maker) InfraEnv(plan install.InfraEnvPlan) *unstructured.Unstructured {
 func architecture() form[string] {
 	return form[string]{write: text[string]().write, read: func(content any) (string, error) {
 		value, err := as[string](content)
-		if value = strings.ToLower(value); value == "aarch64" {
-			value = string(spec.ARM)
-		}
-		return value, err
+		return string(setting.Word[spec.Arch](strings.ToLower(value))), err
 	}}
 }
 
@@ -89,7 +86,7 @@ func imageType() form[string] {
 		write: func(v string) any { return v + "-iso" },
 		read: func(content any) (string, error) {
 			value, err := as[string](content)
-			return strings.TrimSuffix(value, "-iso"), err
+			return string(setting.Word[spec.ImageType](value)), err
 		},
 	}
 }

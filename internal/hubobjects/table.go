@@ -103,6 +103,20 @@ func (t Table) Row(name setting.Name) (Row, bool) {
 	return t[i], true
 }
 
+// Read is a setting as an object has it, in the setting's own type; false where the
+// object does not name it.
+func Read[T any](t Table, name setting.Name, object Fields) (value T, said bool, err error) {
+	row, known := t.Row(name)
+	if !known {
+		return value, false, fmt.Errorf("no such object holds %s", name)
+	}
+	read, said, err := row.read(object)
+	if said {
+		err = errors.Join(err, read.Decode(&value))
+	}
+	return value, said, err
+}
+
 // row makes a row from two functions over the setting's own type T. A read that reports
 // false: the object does not say.
 func row[T any](name setting.Name, paths []Path, write func(Fields, T) error, read func(Fields) (T, bool, error)) Row {

@@ -334,14 +334,6 @@ func EncryptionWord(mode spec.EncryptionMode) string {
 	return string(mode)
 }
 
-// EncryptionModeOf is where a key is kept, from how the service writes it.
-func EncryptionModeOf(word string) spec.EncryptionMode {
-	if word == tpm {
-		return spec.TPM
-	}
-	return spec.EncryptionMode(word)
-}
-
 const tpm = "tpmv2"
 
 // RolesOf is a set of roles from how the service writes it: "all", "none", or roles with

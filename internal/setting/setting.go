@@ -4,6 +4,7 @@
 package setting
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -111,6 +112,13 @@ func (v Value) Decode(into any) error {
 		return fmt.Errorf("read setting value: %w", err)
 	}
 	return nil
+}
+
+// Word is the word of cluster.yaml that text stands for, as other tools spell it, or the
+// service; text itself where it is none.
+func Word[T ~string](text string) T {
+	_, spellings := spec.Words(T(""))
+	return T(cmp.Or(spellings[text], text))
 }
 
 // Commas takes a text with commas apart. It is nil for a text without anything in it.

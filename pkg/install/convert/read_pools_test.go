@@ -11,6 +11,7 @@ import (
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/convert"
 	"github.com/oaictl/oaictl/pkg/install/render"
+	"github.com/oaictl/oaictl/pkg/install/spec"
 	"github.com/oaictl/oaictl/test/sample"
 )
 
@@ -32,9 +33,8 @@ func TestRecordedPools(t *testing.T) {
 		if err := json.Unmarshal(lines.Bytes(), &row); err != nil {
 			t.Fatal(err)
 		}
-		compute, _ := row.Spec["compute"].([]any)
-		if row.Service.Hyperthreading == "" || len(compute) > 1 || len(compute) == 1 && compute[0].(map[string]any)["name"] != "worker" {
-			continue // a list of pools, of which the first one is carried over
+		if row.Service.Hyperthreading == "" {
+			continue
 		}
 		objects, err := render.Hub(sample.Example(t, "arbiter"), render.Options{Secrets: true})
 		if err != nil {
@@ -54,10 +54,11 @@ func TestRecordedPools(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want, have := setting.Roles(setting.RolesOf(row.Service.Hyperthreading)), setting.Roles(result.Cluster.Spec.Hyperthreading)
-		if len(row.Spec) == 0 {
-			want = map[string]bool{} // nothing is said, and the service's default is left to it
+		carried := result.Cluster.Spec.Hyperthreading
+		if carried == nil { // which leaves it to the service's default
+			carried = spec.RoleSet{spec.AllRoles}
 		}
+		want, have := setting.Roles(setting.RolesOf(row.Service.Hyperthreading)), setting.Roles(carried)
 		if !maps.Equal(want, have) {
 			t.Errorf("%v: %v, and the service reads %s", row.Spec, result.Cluster.Spec.Hyperthreading, row.Service.Hyperthreading)
 		}

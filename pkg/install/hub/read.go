@@ -23,6 +23,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 	"github.com/oaictl/oaictl/pkg/install/internal/plane"
+	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 func hostOf(u *unstructured.Unstructured, now time.Time) (install.Host, error) {
@@ -126,7 +127,7 @@ func inventoryOf(wire *agentinstall.HostInventory, uuid string) install.Inventor
 	out := install.Inventory{
 		Known: true, Hostname: wire.Hostname, UUID: uuid,
 		Serial: wire.SystemVendor.SerialNumber, Manufacturer: wire.SystemVendor.Manufacturer, Product: wire.SystemVendor.ProductName,
-		BMC: plane.BMCAddress(wire.BMCAddress, wire.BMCV6Address), CPUs: int(wire.CPU.Count), Arch: plane.Architecture(wire.CPU.Architecture), MemoryBytes: wire.Memory.PhysicalBytes,
+		BMC: plane.BMCAddress(wire.BMCAddress, wire.BMCV6Address), CPUs: int(wire.CPU.Count), Arch: string(setting.Word[spec.Arch](wire.CPU.Architecture)), MemoryBytes: wire.Memory.PhysicalBytes,
 		Interfaces: make([]install.Interface, 0, len(wire.Interfaces)),
 		Disks:      make([]install.Disk, 0, len(wire.Disks)),
 	}

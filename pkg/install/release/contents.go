@@ -15,6 +15,8 @@ import (
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/klauspost/compress/zstd"
+	"github.com/oaictl/oaictl/internal/setting"
+	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 const (
@@ -56,7 +58,7 @@ func (r *repository) describe(ctx context.Context, identifier string) (Info, err
 		return Info{}, err
 	}
 	if len(info.Arch) == 0 {
-		info.Arch = []string{serviceArch(config.Architecture)}
+		info.Arch = []string{string(setting.Word[spec.Arch](config.Architecture))}
 	}
 	if info.Version = config.Config.Labels[versionLabel]; info.Version == "" {
 		info.Version, err = r.versionInLayers(ctx, image)
@@ -76,7 +78,7 @@ func oneOf(list []byte) (one string, arch []string, err error) {
 		if entry.Platform == nil || entry.Platform.OS != "linux" || !entry.MediaType.IsImage() {
 			continue
 		}
-		if name := serviceArch(entry.Platform.Architecture); !slices.Contains(arch, name) {
+		if name := string(setting.Word[spec.Arch](entry.Platform.Architecture)); !slices.Contains(arch, name) {
 			arch = append(arch, name)
 		}
 		if one == "" {
@@ -88,17 +90,6 @@ func oneOf(list []byte) (one string, arch []string, err error) {
 	}
 	slices.Sort(arch)
 	return one, arch, nil
-}
-
-// serviceArch is the service's word for the architecture of a manifest.
-func serviceArch(arch string) string {
-	switch arch {
-	case "amd64":
-		return "x86_64"
-	case "aarch64":
-		return "arm64"
-	}
-	return arch
 }
 
 func (r *repository) configOf(ctx context.Context, image *v1.Manifest) (*v1.ConfigFile, error) {

@@ -14,6 +14,9 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/oaictl/oaictl/internal/setting"
+	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // largestOutput is in bytes; a release with all of its images takes some 400 kB.
@@ -77,7 +80,7 @@ func (c *ocCall) describe(ctx context.Context, at source) (Info, error) {
 	if err := c.json(ctx, at, &answer, "adm", "release", "info"); err != nil {
 		return Info{}, err
 	}
-	info := Info{Version: answer.Metadata.Version, Arch: []string{serviceArch(answer.Config.Architecture)}, Digest: cmp.Or(answer.ListDigest, answer.Digest)}
+	info := Info{Version: answer.Metadata.Version, Arch: []string{string(setting.Word[spec.Arch](answer.Config.Architecture))}, Digest: cmp.Or(answer.ListDigest, answer.Digest)}
 	if info.Version == "" {
 		return Info{}, errors.New("its answer names no version")
 	}
@@ -105,7 +108,7 @@ func (c *ocCall) architectures(ctx context.Context, at source) ([]string, error)
 	}
 	var arch []string
 	for _, image := range images {
-		if name := serviceArch(image.Config.Architecture); name != "" && !slices.Contains(arch, name) {
+		if name := string(setting.Word[spec.Arch](image.Config.Architecture)); name != "" && !slices.Contains(arch, name) {
 			arch = append(arch, name)
 		}
 	}

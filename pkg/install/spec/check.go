@@ -56,7 +56,7 @@ func (k *checker) all() {
 
 func (k *checker) words() {
 	walk(reflect.ValueOf(k.cluster).Elem(), "", func(v reflect.Value, field string) bool {
-		values, spellings := wordsOf(v.Interface())
+		values, spellings := Words(v.Interface())
 		if _, known := canonical(v.Interface(), v.String()); known || values == nil || v.String() == "" {
 			return true
 		}

@@ -11,13 +11,9 @@ import (
 )
 
 // Words are the values that a field of one of these types may have, in the order in
-// which they are shown; nil for any other type.
-func Words(field any) []string {
-	values, _ := wordsOf(field)
-	return values
-}
-
-func wordsOf(field any) (values []string, spellings map[string]string) {
+// which they are shown, and those by other spellings that are understood on input; nil
+// for any other type.
+func Words(field any) (values []string, spellings map[string]string) {
 	switch field.(type) {
 	case Role:
 		return list(ControlPlane, Worker, Arbiter, Auto), map[string]string{"master": "control-plane", "controlplane": "control-plane", "auto-assign": "auto"}
@@ -63,7 +59,7 @@ func list[T ~string](words ...T) []string {
 
 // canonical is the word that text stands for, in any spelling.
 func canonical(field any, text string) (value string, ok bool) {
-	values, spellings := wordsOf(field)
+	values, spellings := Words(field)
 	if slices.Contains(values, text) {
 		return text, true
 	}

@@ -62,15 +62,6 @@ func BMCAddress(candidates ...string) string {
 	return ""
 }
 
-// Architecture is an architecture as cluster.yaml and the service's requests spell
-// it; agents report the kernel's word.
-func Architecture(reported string) string {
-	if reported == "aarch64" {
-		return "arm64"
-	}
-	return reported
-}
-
 // SortNetworks brings static networks into the order of their first MAC addresses.
 func SortNetworks(networks []setting.StaticNetwork) {
 	first := func(n setting.StaticNetwork) string {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/settings"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/source"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -202,8 +203,8 @@ func (r *reader) pools(n *source.Node) {
 	var arches []string
 	for _, p := range pools {
 		r.pool(p)
-		if arch := p.N.Get("architecture"); arch != nil && !slices.Contains(arches, string(settings.ArchOf(arch.Peek()))) {
-			arches = append(arches, string(settings.ArchOf(arch.Peek())))
+		if arch := p.N.Get("architecture"); arch != nil && !slices.Contains(arches, string(setting.Word[spec.Arch](arch.Peek()))) {
+			arches = append(arches, string(setting.Word[spec.Arch](arch.Peek())))
 		}
 	}
 	r.poolArches(pools, len(arches) > 1)
@@ -244,9 +245,9 @@ func (r *reader) poolArches(pools []settings.Pool, several bool) {
 		r.From(field, n)
 		if several {
 			*to = spec.Multi
-			r.ArchByRole = append(r.ArchByRole, settings.RoleArch{Role: p.Role, Arch: settings.ArchOf(n.Text)})
+			r.ArchByRole = append(r.ArchByRole, settings.RoleArch{Role: p.Role, Arch: setting.Word[spec.Arch](n.Text)})
 		} else {
-			*to = settings.ArchOf(n.Text)
+			*to = setting.Word[spec.Arch](n.Text)
 		}
 	}
 }

@@ -274,7 +274,7 @@ func (r *reader) encryption(n *source.Node) {
 		if on := whole.Get("enable_on"); on != nil {
 			d.On = settings.RoleSet(r.Text(on))
 		}
-		d.Mode = spec.EncryptionMode(strings.Replace(r.Text(whole.Get("mode")), "tpmv2", "tpm", 1))
+		d.Mode = setting.Word[spec.EncryptionMode](r.Text(whole.Get("mode")))
 		r.Tang(r.Embed(whole.Get("tang_servers")))
 		if d.Mode == "" && d.On[0] == spec.NoRoles {
 			r.Cluster.Spec.DiskEncryption = nil

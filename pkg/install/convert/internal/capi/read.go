@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/settings"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/source"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/ztp"
@@ -215,7 +216,7 @@ func (r *reader) bootstrap(h *ztp.Objects, s *source.Node) {
 	r.SSHKeys(s.Get("sshAuthorizedKey"))
 	if arch := s.Get("cpuArchitecture"); arch != nil {
 		r.From("spec.openshift.arch", arch)
-		switch own := settings.ArchOf(r.Text(arch)); c.Spec.OpenShift.Arch {
+		switch own := setting.Word[spec.Arch](r.Text(arch)); c.Spec.OpenShift.Arch {
 		case "", own:
 			c.Spec.OpenShift.Arch = own
 		default:

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/loss"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/settings"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/source"
@@ -156,12 +157,10 @@ func (r *reader) clusterType(n *source.Node) {
 }
 
 func (r *reader) extras(s *source.Node) {
-	c, kind := r.Cluster, hubapi.KindAgentClusterInstall
+	const kind = hubapi.KindAgentClusterInstall
 	r.Tag(s.Get("extraLabels", kind, hubapi.LabelConsumer))
 	r.InfraEnvNotes(s.Get("extraAnnotations", hubapi.KindInfraEnv), s.Get("extraLabels", hubapi.KindInfraEnv))
-	notes := s.Get("extraAnnotations", kind)
-	r.Ignored("spec.ignoreValidations.cluster", &c.Spec.IgnoreValidations.Cluster, notes.Get(hubapi.AnnotationIgnoredClusterValidations))
-	r.Ignored("spec.ignoreValidations.hosts", &c.Spec.IgnoreValidations.Hosts, notes.Get(hubapi.AnnotationIgnoredHostValidations))
+	r.IgnoredValidations(s.Get("extraAnnotations", kind))
 }
 
 func (r *reader) nodesOnly(s *source.Node) {
@@ -202,11 +201,11 @@ func (r *reader) node(h *ztp.Objects, n *source.Node) {
 	r.NodeLabels(i, n.Get("nodeLabels"))
 	r.InstallerArgs(i, n.Get("installerArgs"))
 	r.HostIgnition(i, n.Get("ignitionConfigOverride"))
-	if arch := n.Get("cpuArchitecture"); arch != nil && settings.ArchOf(arch.Peek()) == r.Cluster.Spec.OpenShift.Arch {
+	if arch := n.Get("cpuArchitecture"); arch != nil && setting.Word[spec.Arch](arch.Peek()) == r.Cluster.Spec.OpenShift.Arch {
 		r.Means(arch, "is that of the cluster")
 	} else {
 		r.Set(settings.HostField(i, "arch"), arch)
-		to.Arch = settings.ArchOf(string(to.Arch))
+		to.Arch = setting.Word[spec.Arch](string(to.Arch))
 	}
 	r.Set(settings.HostField(i, "machineConfigPool"), n.Get("extraAnnotations", hubapi.KindBareMetalHost, hubapi.AnnotationBMACMachineConfigPool))
 	r.Metal3(i, n.Get("bootMode"), n.Get("automatedCleaningMode"), n.Get("ironicInspect"), n.Get("extraAnnotations", hubapi.KindBareMetalHost))

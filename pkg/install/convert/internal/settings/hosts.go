@@ -138,35 +138,12 @@ func (r *Reader) NameHost(i int) {
 
 // Role carries the role of a host over.
 func (r *Reader) Role(i int, n *source.Node) {
-	source.Carry(r.Account, HostField(i, "role"), &r.Host(i).Role, n, roleOf(n.Peek()))
-}
-
-func roleOf(word string) spec.Role {
-	switch word {
-	case "master":
-		return spec.ControlPlane
-	case "auto-assign":
-		return spec.Auto
-	default:
-		return spec.Role(word)
-	}
+	source.Carry(r.Account, HostField(i, "role"), &r.Host(i).Role, n, setting.Word[spec.Role](n.Peek()))
 }
 
 // Arch carries the architecture of the cluster over.
 func (r *Reader) Arch(n *source.Node) {
-	source.Carry(r.Account, "spec.openshift.arch", &r.Cluster.Spec.OpenShift.Arch, n, ArchOf(n.Peek()))
-}
-
-// ArchOf is a CPU architecture in the words of this format.
-func ArchOf(word string) spec.Arch {
-	switch word {
-	case "amd64", "x86-64":
-		return spec.X86
-	case "aarch64":
-		return spec.ARM
-	default:
-		return spec.Arch(word)
-	}
+	source.Carry(r.Account, "spec.openshift.arch", &r.Cluster.Spec.OpenShift.Arch, n, setting.Word[spec.Arch](n.Peek()))
 }
 
 // Hints carries root device hints over, which all formats write alike.

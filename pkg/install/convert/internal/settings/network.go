@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/oaictl/oaictl/internal/hubobjects"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/source"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -69,24 +70,27 @@ func (r *Reader) CIDRs(field string, to *[]string, n *source.Node) {
 // VIPs carries virtual addresses over, each as a list or, formerly, as one.
 func (r *Reader) VIPs(n *source.Node) {
 	to := &r.Cluster.Spec.Network.VIPs
-	r.Set("spec.network.vips.api", n.Get("apiVIPs"))
-	r.Set("spec.network.vips.ingress", n.Get("ingressVIPs"))
-	r.oneVIP("spec.network.vips.api", &to.API, n.Get("apiVIP"))
-	r.oneVIP("spec.network.vips.ingress", &to.Ingress, n.Get("ingressVIP"))
+	object := hubobjects.Fields{}
+	for _, key := range []string{"apiVIPs", "apiVIP", "ingressVIPs", "ingressVIP"} {
+		object[key] = n.Get(key).Plain()
+	}
+	r.vips(setting.APIVIPs, &to.API, object, n.Get("apiVIPs"), n.Get("apiVIP"))
+	r.vips(setting.IngressVIPs, &to.Ingress, object, n.Get("ingressVIPs"), n.Get("ingressVIP"))
 }
 
-func (r *Reader) oneVIP(field string, to *[]string, n *source.Node) {
+func (r *Reader) vips(name setting.Name, to *[]string, object hubobjects.Fields, list, one *source.Node) {
+	r.Set(string(name), list)
+	read, said, err := hubobjects.Read[[]string](hubobjects.InstallTable(), name, hubobjects.Fields{"spec": object})
 	switch {
-	case n == nil:
-	case len(*to) == 0 && n.Peek() == "":
-		r.Text(n)
-	case len(*to) == 0:
-		*to = []string{r.Text(n)}
-		r.From(field, n)
-	case (*to)[0] == n.Peek():
-		r.Text(n)
+	case one == nil:
+	case err != nil:
+		r.Second(string(name), one)
 	default:
-		r.Second(field, n)
+		r.Text(one)
+		if said && len(*to) == 0 {
+			*to = read
+			r.From(string(name), one)
+		}
 	}
 }
 
@@ -95,17 +99,17 @@ func (r *Reader) Balancer(n *source.Node) {
 	if n == nil {
 		return
 	}
-	const field = "spec.network.loadBalancer"
-	to := &r.Cluster.Spec.Network.LoadBalancer
-	switch word := r.Text(n); word {
-	case "UserManaged":
-		*to = spec.UserManaged
-	case "ClusterManaged", "OpenShiftManagedDefault":
-		*to = spec.ClusterManaged
-	default:
+	word := r.Text(n)
+	object := hubobjects.Fields{"spec": hubobjects.Fields{"loadBalancer": hubobjects.Fields{"type": word}}}
+	value, _, err := hubobjects.Read[spec.LoadBalancer](hubobjects.InstallTable(), setting.LoadBalancer, object)
+	switch {
+	case word == "OpenShiftManagedDefault": // of an install-config
+		value = spec.ClusterManaged
+	case err != nil || word == "":
 		r.Wrong(n, fmt.Sprintf("%q is not known here", word), "write ClusterManaged or UserManaged")
 	}
-	r.From(field, n)
+	r.Cluster.Spec.Network.LoadBalancer = value
+	r.From(string(setting.LoadBalancer), n)
 }
 
 // Override passes a value on to the install-config as it is, save for secrets.

@@ -4,7 +4,6 @@
 package settings
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -37,9 +36,6 @@ type Pool struct {
 	Name string
 	To   **int
 	Must bool // whether a pool that is not there stands for three machines
-	// Unsaid is what it means for hyperthreading that the pool says nothing of it, or is
-	// not there; "" for nothing.
-	Unsaid string
 }
 
 // GiveArches gives hosts the architecture of their role.
@@ -60,8 +56,7 @@ func (r *Reader) Hyperthreading(pools []Pool) {
 	var on []string
 	for _, p := range pools {
 		n := p.N.Get("hyperthreading")
-		word := cmp.Or(r.Text(n), p.Unsaid)
-		switch word {
+		switch word := r.Text(n); word {
 		case "Enabled", "":
 			on = append(on, string(p.Role))
 		case "Disabled":
@@ -69,7 +64,7 @@ func (r *Reader) Hyperthreading(pools []Pool) {
 		default:
 			r.Wrong(n, fmt.Sprintf("%q is not known here", word), "write Enabled or Disabled")
 		}
-		said = said || n != nil || p.N != nil && p.Unsaid != ""
+		said = said || n != nil
 		r.From(field, n)
 	}
 	switch {
@@ -239,12 +234,13 @@ func (r *Reader) KernelArguments(n *source.Node) {
 	const field = "spec.discovery.kernelArgs"
 	list, lines := []string{}, []*source.Node{}
 	for _, item := range r.ListOf(n) {
-		operation, value := item.Get("operation"), item.Get("value")
-		if operation.Peek() != "append" {
+		one := hubobjects.Fields{"spec": hubobjects.Fields{"kernelArguments": []any{item.Plain()}}}
+		if args, _, err := hubobjects.Read[[]string](hubobjects.InfraEnvTable(), setting.KernelArgs, one); err != nil || len(args) != 1 {
 			r.Lose(item, "oaictl only appends kernel arguments")
 			continue
 		}
-		r.Text(operation)
+		value := item.Get("value")
+		r.Text(item.Get("operation"))
 		list, lines = append(list, r.Text(value)), append(lines, value)
 	}
 	to := &r.Cluster.Spec.Discovery.KernelArgs
@@ -263,7 +259,7 @@ func (r *Reader) KernelArguments(n *source.Node) {
 
 // ImageType carries over whether images are full or minimal.
 func (r *Reader) ImageType(n *source.Node) {
-	source.Carry(r.Account, "spec.boot.image", &r.Cluster.Spec.Boot.Image, n, spec.ImageType(strings.TrimSuffix(n.Peek(), "-iso")))
+	source.Carry(r.Account, "spec.boot.image", &r.Cluster.Spec.Boot.Image, n, setting.Word[spec.ImageType](n.Peek()))
 }
 
 // NetworkDelay carries over how long machines wait for their networks, in seconds.

@@ -10,61 +10,70 @@ import (
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubobjects"
 	"github.com/oaictl/oaictl/internal/setting"
-	"github.com/oaictl/oaictl/pkg/install/convert/internal/settings"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/source"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 func (r *Hub) agentClusterInstall(h *Objects, n *source.Node) {
 	c, s := r.Cluster, r.MapOf(n.Get("spec"))
+	at := func(name setting.Name) *source.Node { return fieldOf(n, hubobjects.InstallTable(), name) }
 	r.ObjectNames(n, "")
 	if len(h.Deployments) > 0 {
 		r.Reference(s.Get("clusterDeploymentRef", "name"), h.Deployments[0])
 	}
-	r.Tag(n.Get("metadata", "labels", hubapi.LabelConsumer))
+	r.Tag(at(setting.Tags))
 	r.VIPs(s)
-	r.Balancer(s.Get("loadBalancer", "type"))
-	r.rows(n, hubobjects.InstallTable(), setting.ControlPlane, setting.Workers, setting.Arbiters, setting.NTP, setting.SchedulableCP)
+	r.Balancer(at(setting.LoadBalancer).Get("type"))
+	for _, name := range []setting.Name{setting.ControlPlane, setting.Workers, setting.Arbiters, setting.NTP, setting.SchedulableCP} {
+		r.Set(string(name), at(name))
+	}
 	if s.Get("provisionRequirements") != nil && c.Spec.Topology.Workers == nil {
 		c.Spec.Topology.Workers = new(0)
 	}
-	r.PlatformType(s.Get("platformType"), s.Get("external"))
+	r.PlatformType(at(setting.Platform), s.Get("external"))
 	r.Networking(s.Get("networking"))
-	r.userManaged(s.Get("networking", "userManagedNetworking"))
-	r.SSHKeys(s.Get("sshPublicKey"))
+	r.userManaged(at(setting.UserManaged))
+	r.SSHKeys(at(setting.SSHKeys))
 	r.agentPools(s)
 	r.Hold(s.Get("holdInstallation"))
-	r.ignitionEndpoint(h, s.Get("ignitionEndpoint"))
-	r.DiskEncryption(s.Get("diskEncryption"))
-	r.Proxy(s.Get("proxy"))
+	r.ignitionEndpoint(h, at(setting.IgnEndpoint))
+	r.DiskEncryption(at(setting.DiskEncrypt))
+	r.Proxy(at(setting.Proxy))
 	r.MirrorMap(h, s.Get("mirrorRegistryRef"))
 	r.manifestMaps(h, s)
-	notes := n.Get("metadata", "annotations")
-	r.InstallOverrides(notes.Get(hubapi.AnnotationInstallConfigOverrides))
-	r.Ignored("spec.ignoreValidations.cluster", &c.Spec.IgnoreValidations.Cluster, notes.Get(hubapi.AnnotationIgnoredClusterValidations))
-	r.Ignored("spec.ignoreValidations.hosts", &c.Spec.IgnoreValidations.Hosts, notes.Get(hubapi.AnnotationIgnoredHostValidations))
+	r.IgnoredValidations(n.Get("metadata", "annotations"))
+	r.InstallOverrides(at(setting.InstallConfig))
 	r.Rest(s.Get("clusterMetadata"), "is written by the service, or belongs to a cluster that is installed already")
 }
 
-// rows carries over settings that an object holds in the words of cluster.yaml.
-func (r *Hub) rows(n *source.Node, table hubobjects.Table, names ...setting.Name) {
-	for _, name := range names {
-		row, _ := table.Row(name)
-		r.Set(string(name), n.Get(row.Paths[0]...))
-	}
+// fieldOf is the value of the first field that holds a setting of an object, by the table
+// of its kind.
+func fieldOf(n *source.Node, table hubobjects.Table, name setting.Name) *source.Node {
+	row, _ := table.Row(name)
+	return n.Get(row.Paths[0]...)
+}
+
+// specOf is an object that says one thing, as the table of its kind reads it.
+func specOf(name string, n *source.Node) hubobjects.Fields {
+	return hubobjects.Fields{"spec": hubobjects.Fields{name: n.Plain()}}
+}
+
+// IgnoredValidations carries over which validations may fail.
+func (r *Hub) IgnoredValidations(notes *source.Node) {
+	to := &r.Cluster.Spec.IgnoreValidations
+	r.Ignored("spec.ignoreValidations.cluster", &to.Cluster, notes.Get(hubapi.AnnotationIgnoredClusterValidations))
+	r.Ignored("spec.ignoreValidations.hosts", &to.Hosts, notes.Get(hubapi.AnnotationIgnoredHostValidations))
 }
 
 // PlatformType carries a platform over, in the words of AgentClusterInstall.
 func (r *Hub) PlatformType(n, external *source.Node) {
 	to := &r.Cluster.Spec.Platform
 	word := r.Text(n)
-	switch word {
-	case "":
-	case "BareMetal", "None", "VSphere", "Nutanix", "External":
-		to.Type = spec.PlatformType(strings.ToLower(word))
-	default:
+	platform, _, err := hubobjects.Read[spec.Platform](hubobjects.InstallTable(), setting.Platform, specOf("platformType", n))
+	if err != nil {
 		r.Wrong(n, fmt.Sprintf("%q is not known here", word), "write BareMetal, None, VSphere, Nutanix or External")
 	}
+	to.Type = platform.Type
 	r.From("spec.platform", n)
 	if external = r.MapOf(external); external != nil {
 		to.External = &spec.ExternalPlatform{}
@@ -84,8 +93,7 @@ func (r *Hub) userManaged(n *source.Node) {
 		return
 	}
 	p := r.Cluster.Spec.Platform.Type
-	single := r.Cluster.Spec.Topology.ControlPlane != nil && *r.Cluster.Spec.Topology.ControlPlane == 1
-	implied := p == spec.NoneType || p == spec.External || p == "" && single
+	implied := p != spec.BareMetal && hubobjects.UserManagedByPlatform(r.Cluster)
 	if is := n.Kind == source.BoolNode && source.Truth(n.Text); n.Kind == source.BoolNode && is == implied && p != spec.VSphere && p != spec.Nutanix {
 		r.Means(n, "follows from the platform")
 		return
@@ -94,32 +102,68 @@ func (r *Hub) userManaged(n *source.Node) {
 }
 
 // agentPools carries over the pools of AgentClusterInstall, which say nothing but
-// hyperthreading. They are read as the service reads them: once one is named, the roles of
-// those that are not go without. An API server fills in that a pool has it; the
-// agent-based installer has none.
+// hyperthreading. An API server fills in that a pool has it; the agent-based installer has
+// none.
 func (r *Hub) agentPools(s *source.Node) {
-	pools := []settings.Pool{{N: s.Get("controlPlane"), Role: spec.ControlPlane, Name: "master"}, {Role: spec.Worker, Name: "worker"}, {N: s.Get("arbiter"), Role: spec.Arbiter, Name: "arbiter"}}
-	for i, item := range r.ListOf(s.Get("compute")) {
-		if i == 0 {
-			pools[1].N = r.MapOf(item)
+	object, workers := hubobjects.Fields{}, []any{}
+	if pool := r.agentPool(s.Get("controlPlane"), "master"); pool != nil {
+		object["controlPlane"] = pool
+	}
+	if pool := r.agentPool(s.Get("arbiter"), "arbiter"); pool != nil {
+		object["arbiter"] = pool
+	}
+	for _, item := range r.ListOf(s.Get("compute")) {
+		if item.Get("name").Peek() != "worker" {
+			r.Lose(item, "the service reads the pool worker alone")
+		} else if pool := r.agentPool(item, "worker"); pool != nil {
+			workers = append(workers, pool)
 		}
 	}
-	named := slices.ContainsFunc(pools, func(p settings.Pool) bool { return p.N != nil })
-	for i := range pools {
-		p := &pools[i]
-		r.MeansIf(p.N.Get("name"), "is the name that this pool always has", p.Name)
-		if replicas := p.N.Get("replicas"); replicas != nil {
-			r.Lose(replicas, "provisionRequirements says how many machines there are")
-		}
-		switch nobody := p.Role == spec.Arbiter && r.Cluster.ArbiterCount() == 0; {
-		case !named || p.N == nil && nobody:
-		case p.N == nil || r.AgentBased:
-			p.Unsaid = "Disabled"
-		default:
-			p.Unsaid = "Enabled"
-		}
+	object["compute"] = workers
+	roles, said, _ := hubobjects.Read[spec.RoleSet](hubobjects.InstallTable(), setting.Hyperthreads, hubobjects.Fields{"spec": object})
+	if said {
+		r.Cluster.Spec.Hyperthreading = r.named(roles, object["arbiter"] != nil)
 	}
-	r.Hyperthreading(pools)
+}
+
+// named is a set of roles, all of them by their one word. A cluster without arbiters may
+// have a pool of them.
+func (r *Hub) named(roles spec.RoleSet, arbiters bool) spec.RoleSet {
+	all := []string{string(spec.ControlPlane), string(spec.Worker)}
+	if arbiters || r.Cluster.ArbiterCount() > 0 {
+		all = append(all, string(spec.Arbiter))
+	}
+	if !slices.ContainsFunc(all, func(role string) bool { return !slices.Contains(roles, role) }) {
+		return spec.RoleSet{spec.AllRoles}
+	}
+	if r.Cluster.Spec.Topology.Arbiters == nil {
+		roles = slices.DeleteFunc(roles, func(role string) bool { return role == string(spec.Arbiter) })
+	}
+	if len(roles) == 0 {
+		return spec.RoleSet{spec.NoRoles}
+	}
+	return roles
+}
+
+// agentPool is what a pool says of hyperthreading; nil for no pool.
+func (r *Hub) agentPool(n *source.Node, name string) hubobjects.Fields {
+	if n = r.MapOf(n); n == nil {
+		return nil
+	}
+	r.MeansIf(n.Get("name"), "is the name that this pool always has", name)
+	r.Lose(n.Get("replicas"), "provisionRequirements says how many machines there are")
+	word := n.Get("hyperthreading")
+	switch text := r.Text(word); text {
+	case "", "Enabled", "Disabled":
+	default:
+		r.Wrong(word, fmt.Sprintf("%q is not known here", text), "write Enabled or Disabled")
+	}
+	r.From("spec.hyperthreading", word)
+	pool := hubobjects.Fields{"name": name, "hyperthreading": word.Peek()}
+	if word.Peek() == "" && r.AgentBased {
+		pool["hyperthreading"] = "Disabled"
+	}
+	return pool
 }
 
 // Hold carries over whether the installation is held.
@@ -160,25 +204,21 @@ func (r *Hub) DiskEncryption(n *source.Node) {
 	if n = r.MapOf(n); n == nil || len(n.Children) == 0 {
 		return
 	}
-	d := &spec.DiskEncryption{On: spec.RoleSet{spec.NoRoles}}
-	r.Cluster.Spec.DiskEncryption = d
+	mode, on, servers := n.Get("mode"), n.Get("enableOn"), n.Get("tangServers")
+	r.Text(mode)
+	r.Text(on)
+	d, _, _ := hubobjects.Read[spec.DiskEncryption](hubobjects.InstallTable(), setting.DiskEncrypt, specOf("diskEncryption", n))
+	d.Tang = nil // they are read one by one
+	r.Cluster.Spec.DiskEncryption = &d
 	r.From("spec.diskEncryption", n)
-	if mode := n.Get("mode"); mode != nil {
-		d.Mode = spec.EncryptionMode(strings.Replace(r.Text(mode), "tpmv2", "tpm", 1))
-		r.From("spec.diskEncryption.mode", mode)
-	} else {
-		d.Mode = spec.TPM // what the service takes
-	}
-	if on := n.Get("enableOn"); on != nil {
-		d.On = settings.RoleSet(r.Text(on))
-		r.From("spec.diskEncryption.on", on)
-	}
-	if servers := n.Get("tangServers"); servers.Peek() != "" || servers != nil && servers.Kind == source.ListNode {
+	r.From("spec.diskEncryption.mode", mode)
+	r.From("spec.diskEncryption.on", on)
+	if servers.Peek() != "" || servers != nil && servers.Kind == source.ListNode {
 		r.Tang(r.Embed(servers))
 	} else {
 		r.Text(servers)
 	}
-	if len(d.On) == 1 && d.On[0] == spec.NoRoles && n.Get("mode") == nil {
+	if slices.Equal(d.On, spec.RoleSet{spec.NoRoles}) && mode == nil {
 		r.Cluster.Spec.DiskEncryption = nil // nothing is encrypted, by nothing
 	}
 }

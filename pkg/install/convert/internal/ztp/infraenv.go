@@ -2,6 +2,7 @@ package ztp
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -36,6 +37,7 @@ func (e BootEnv) Selects(labels *source.Node) bool {
 // architecture and for whose network is whose.
 func (r *Hub) infraEnv(h *Objects, n *source.Node) {
 	s := r.MapOf(n.Get("spec"))
+	at := func(name setting.Name) *source.Node { return fieldOf(n, hubobjects.InfraEnvTable(), name) }
 	r.ObjectNames(n, "")
 	env := BootEnv{Name: NameOf(n)}
 	r.clusterRef(h, s.Get("clusterRef"))
@@ -44,9 +46,10 @@ func (r *Hub) infraEnv(h *Objects, n *source.Node) {
 	} else {
 		r.PullSecretRef(h, ref)
 	}
-	r.SSHKeys(s.Get("sshAuthorizedKey"))
-	r.Proxy(s.Get("proxy"))
-	r.rows(n, hubobjects.InfraEnvTable(), setting.ExtraNTP, setting.NTP)
+	r.SSHKeys(at(setting.SSHKeys))
+	r.Proxy(at(setting.Proxy))
+	r.Set(string(setting.ExtraNTP), at(setting.ExtraNTP))
+	r.Set(string(setting.NTP), at(setting.NTP))
 	for _, label := range r.MapOf(s.Get("nmStateConfigLabelSelector", "matchLabels")).All() {
 		if env.Selector == nil {
 			env.Selector = map[string]string{}
@@ -56,16 +59,16 @@ func (r *Hub) infraEnv(h *Objects, n *source.Node) {
 	}
 	r.Lose(s.Get("nmStateConfigLabelSelector", "matchExpressions"), "networks are joined by matchLabels only")
 	r.MeansEmpty(s.Get("nmStateConfigLabelSelector"), "is empty")
-	r.DiscoveryIgnition(s.Get("ignitionConfigOverride"))
-	if arch := s.Get("cpuArchitecture"); arch != nil {
-		env.Arch = settings.ArchOf(r.Text(arch))
+	r.DiscoveryIgnition(at(setting.DiscIgnition))
+	if arch := at(setting.Arch); arch != nil {
+		env.Arch = setting.Word[spec.Arch](r.Text(arch))
 		r.envArch(env.Arch, arch)
 	}
-	r.KernelArguments(s.Get("kernelArguments"))
-	r.TrustBundle(s.Get("additionalTrustBundle"))
+	r.KernelArguments(at(setting.KernelArgs))
+	r.TrustBundle(at(setting.TrustBundle))
 	r.MirrorMap(h, s.Get("mirrorRegistryRef"))
-	r.ImageType(s.Get("imageType"))
-	r.NetworkDelay(s.Get("networkDiscoveryDelaySeconds"))
+	r.ImageType(at(setting.ImageType))
+	r.NetworkDelay(at(setting.NetworkDelay))
 	r.hubOnly(n, s)
 	r.Envs = append(r.Envs, env)
 }
@@ -185,38 +188,33 @@ func (r *Hub) hubOnly(n, s *source.Node) {
 			r.setLabel(&set.AgentLabels, "spec.hub.agentLabels", label)
 		}
 	}
-	if script := s.Get("ipxeScriptType"); script.Peek() == "BootOrderControl" {
-		r.Text(script)
-		set.IPXE = spec.IPXEBootOrder
-		r.From("spec.hub.ipxe", script)
+	script := s.Get("ipxeScriptType")
+	if kind, _, _ := hubobjects.Read[spec.IPXEScript](hubobjects.InfraEnvTable(), setting.IPXE, specOf("ipxeScriptType", script)); kind == spec.IPXEBootOrder {
+		source.Carry(r.Account, string(setting.IPXE), &set.IPXE, script, kind)
 	}
-	r.rows(n, hubobjects.InfraEnvTable(), setting.OSVersion)
+	r.Set(string(setting.OSVersion), fieldOf(n, hubobjects.InfraEnvTable(), setting.OSVersion))
 	r.InfraEnvNotes(n.Get("metadata", "annotations"), n.Get("metadata", "labels"))
 }
 
 // InfraEnvNotes carries annotations over, and the labels that they speak of.
 func (r *Hub) InfraEnvNotes(notes, labels *source.Node) {
-	set := &r.Cluster.Spec.Hub
-	if keys := notes.Get(hubapi.AnnotationPropagateNodeLabels); keys != nil {
-		for key := range strings.SplitSeq(r.Text(keys), ",") {
-			if label := labels.Get(strings.TrimSpace(key)); label != nil {
-				r.setLabel(&set.NodeLabels, "spec.hub.nodeLabels", label)
-			}
+	set, table := &r.Cluster.Spec.Hub, hubobjects.InfraEnvTable()
+	object := hubobjects.Fields{"metadata": hubobjects.Fields{"annotations": notes.Plain(), "labels": labels.Plain()}}
+	propagated, _, _ := hubobjects.Read[map[string]string](table, setting.NodeLabels, object)
+	r.Text(notes.Get(hubapi.AnnotationPropagateNodeLabels))
+	for _, key := range slices.Sorted(maps.Keys(propagated)) {
+		if label := labels.Get(key); label != nil {
+			r.setLabel(&set.NodeLabels, string(setting.NodeLabels), label)
 		}
 	}
+	ironic, _, _ := hubobjects.Read[spec.Ironic](table, setting.Ironic, object)
 	if agent := notes.Get(hubapi.AnnotationEnableIronicAgent); agent.Peek() == "true" {
 		r.Text(agent)
 		set.Ironic.Agent = true
 		r.From("spec.hub.ironic.agent", agent)
 	}
 	r.Set("spec.hub.ironic.image", notes.Get(hubapi.AnnotationIronicAgentImage))
-	if families := notes.Get(hubapi.AnnotationIPFamily); families != nil {
-		var list []spec.IPFamily
-		for family := range strings.SplitSeq(families.Peek(), ",") {
-			list = append(list, spec.IPFamily(strings.TrimSpace(family)))
-		}
-		source.Carry(r.Account, "spec.hub.ironic.ipFamilies", &set.Ironic.IPFamilies, families, list)
-	}
+	source.Carry(r.Account, "spec.hub.ironic.ipFamilies", &set.Ironic.IPFamilies, notes.Get(hubapi.AnnotationIPFamily), ironic.IPFamilies)
 }
 
 func (r *Hub) setLabel(to *map[string]string, field string, label *source.Node) {

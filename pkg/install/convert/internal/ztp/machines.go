@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/hubobjects"
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/settings"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/source"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -25,10 +27,10 @@ func (r *Hub) hubMachine(h *Objects, n *source.Node) {
 	r.machineBMC(h, i, s.Get("bmc"))
 	r.ObjectNames(n, "")
 	r.bootedEnv(i, n.Get("metadata", "labels", hubapi.LabelAgentInfraEnv))
-	r.machineNotes(h, i, n.Get("metadata", "annotations"))
+	r.machineNotes(h, i, n)
 	arch := s.Get("architecture")
-	if arch != nil && (r.Cluster.Spec.OpenShift.Arch == spec.Multi || r.Cluster.Spec.OpenShift.Arch == settings.ArchOf(arch.Peek())) {
-		r.hostArch(i, settings.ArchOf(r.Text(arch)))
+	if arch != nil && (r.Cluster.Spec.OpenShift.Arch == spec.Multi || r.Cluster.Spec.OpenShift.Arch == setting.Word[spec.Arch](arch.Peek())) {
+		r.hostArch(i, setting.Word[spec.Arch](r.Text(arch)))
 	}
 	r.MeansIf(arch, "is the default", string(spec.X86))
 	r.MeansIf(s.Get("online"), "has the hub switch the machine on, as it does with every host that boots", "true")
@@ -65,10 +67,13 @@ func (r *Hub) bootedEnv(i int, n *source.Node) {
 	r.hostArch(i, r.Envs[at].Arch)
 }
 
-func (r *Hub) machineNotes(h *Objects, i int, notes *source.Node) {
+func (r *Hub) machineNotes(h *Objects, i int, n *source.Node) {
 	to := r.Host(i)
-	at := func(name string) *source.Node { return notes.Get("bmac.agent-install.openshift.io/" + name) }
-	if hostname := at("hostname"); hostname != nil {
+	at := func(name setting.Name) *source.Node {
+		return fieldOf(n, hubobjects.MachineTable(hubobjects.HostSecrets{}), name)
+	}
+	notes := n.Get("metadata", "annotations")
+	if hostname := at(setting.Hostname); hostname != nil {
 		if to.Hostname = r.Text(hostname); to.Hostname == to.Name {
 			to.Hostname = ""
 		}
@@ -76,12 +81,12 @@ func (r *Hub) machineNotes(h *Objects, i int, notes *source.Node) {
 	} else if notes != nil || to.BMC != nil {
 		r.Present[settings.HostField(i, "hostname")] = true
 	}
-	r.Role(i, at("role"))
-	r.Set(settings.HostField(i, "machineConfigPool"), at("machine-config-pool"))
-	r.InstallerArgs(i, at("installer-args"))
-	r.HostIgnition(i, at("ignition-config-overrides"))
-	r.fencingSecret(h, i, at("fencing-credentials-secret-name"))
-	if ref := at("cluster-reference"); ref != nil {
+	r.Role(i, at(setting.Role))
+	r.Set(settings.HostField(i, "machineConfigPool"), at(setting.Pool))
+	r.InstallerArgs(i, at(setting.Args))
+	r.HostIgnition(i, at(setting.Ignition))
+	r.fencingSecret(h, i, notes.Get(hubapi.AnnotationBMACFencingSecret))
+	if ref := notes.Get(hubapi.AnnotationBMACClusterReference); ref != nil {
 		_, name, _ := strings.Cut(r.Text(ref), "/")
 		if len(h.Deployments) > 0 && name != NameOf(h.Deployments[0]) {
 			ref.Taken = false
@@ -98,17 +103,20 @@ func (r *Hub) machineNotes(h *Objects, i int, notes *source.Node) {
 // hubAgent carries over what was set by hand on an Agent.
 func (r *Hub) hubAgent(n *source.Node) {
 	s := r.MapOf(n.Get("spec"))
-	hostname, name := s.Get("hostname"), n.Get("metadata", "name")
+	at := func(name setting.Name) *source.Node {
+		return fieldOf(n, hubobjects.AgentTable(hubobjects.HostSecrets{}), name)
+	}
+	hostname, name := at(setting.Hostname), n.Get("metadata", "name")
 	i := r.HostFor(n, n.Child("status").Child("inventory").Child("interfaces").Each("macAddress"), hostname.Peek())
 	r.Set(settings.HostField(i, "match.uuid"), name)
 	r.HostName(i, hostname)
-	r.Role(i, s.Get("role"))
-	r.Set(settings.HostField(i, "machineConfigPool"), s.Get("machineConfigPool"))
+	r.Role(i, at(setting.Role))
+	r.Set(settings.HostField(i, "machineConfigPool"), at(setting.Pool))
 	r.Set(settings.HostField(i, "disk.hints.deviceName"), source.First(s, "installation_disk_path", "installation_disk_id"))
-	r.InstallerArgs(i, s.Get("installerArgs"))
-	r.HostIgnition(i, s.Get("ignitionConfigOverrides"))
-	r.NodeLabels(i, s.Get("nodeLabels"))
-	r.Means(s.Get("approved"), "oaictl approves the hosts that the file names")
+	r.InstallerArgs(i, at(setting.Args))
+	r.HostIgnition(i, at(setting.Ignition))
+	r.NodeLabels(i, at(setting.Labels))
+	r.Means(at(setting.Approved), "oaictl approves the hosts that the file names")
 	r.Means(s.Get("clusterDeploymentName"), "oaictl binds the hosts that the file names")
 	r.ObjectNamespace(n)
 	r.Means(n.Get("metadata", "labels"), "is filled in by the service")

@@ -11,8 +11,10 @@ import (
 
 	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/redact"
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/internal/plane"
+	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // RefOf is what names a cluster.
@@ -184,7 +186,7 @@ func readInventory(text, hostID string) install.Inventory {
 	return install.Inventory{
 		Known: true, Hostname: wire.Hostname, UUID: hostID,
 		Serial: vendor.SerialNumber, Manufacturer: vendor.Manufacturer, Product: vendor.ProductName,
-		BMC: plane.BMCAddress(wire.BmcAddress, wire.BmcV6address), CPUs: int(cpu.Count), Arch: plane.Architecture(cpu.Architecture), MemoryBytes: memory.PhysicalBytes,
+		BMC: plane.BMCAddress(wire.BmcAddress, wire.BmcV6address), CPUs: int(cpu.Count), Arch: string(setting.Word[spec.Arch](cpu.Architecture)), MemoryBytes: memory.PhysicalBytes,
 		Interfaces: collect(wire.Interfaces, func(nic *models.Interface) install.Interface {
 			return install.Interface{
 				Name: nic.Name, MAC: strings.ToLower(nic.MacAddress), Up: nic.HasCarrier,

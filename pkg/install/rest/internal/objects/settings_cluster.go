@@ -189,7 +189,7 @@ func readEncryption(c *Cluster) (spec.DiskEncryption, bool) {
 		return spec.DiskEncryption{}, false
 	}
 	tang, _ := inText[[]spec.TangServer](e.TangServers)
-	return spec.DiskEncryption{On: setting.RolesOf(value(e.EnableOn)), Mode: setting.EncryptionModeOf(value(e.Mode)), Tang: tang}, true
+	return spec.DiskEncryption{On: setting.RolesOf(value(e.EnableOn)), Mode: setting.Word[spec.EncryptionMode](value(e.Mode)), Tang: tang}, true
 }
 
 func writeEndpoint(e spec.IgnitionEndpoint) body {

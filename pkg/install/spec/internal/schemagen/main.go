@@ -77,7 +77,7 @@ func generate(source string) ([]byte, error) {
 }
 
 func mapType(t reflect.Type) *jsonschema.Schema {
-	if words := spec.Words(reflect.Zero(t).Interface()); words != nil {
+	if words, _ := spec.Words(reflect.Zero(t).Interface()); words != nil {
 		s := &jsonschema.Schema{Type: "string"}
 		for _, value := range words {
 			s.Enum = append(s.Enum, value)
