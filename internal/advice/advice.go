@@ -5,6 +5,7 @@ package advice
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -18,28 +19,43 @@ type Text string
 // programs are to be told, are part of the text.
 var commands = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\{[a-z][^{}]*\}`) })
 
-// Command is the advice to type one command. Braces in its words, as a file name may have
-// them, are kept apart from its own.
-func Command(words ...string) Text {
-	return Text("{" + strings.NewReplacer("{", "\x01", "}", "\x02").Replace(strings.Join(words, " ")) + "}")
+// Literal is advice without commands: braces in text, as a file name or a template may
+// have them, are its own.
+func Literal(text string) Text {
+	return Text(strings.NewReplacer("{", ownOpen, "}", ownClose).Replace(text))
+}
+
+// Command is the advice to type one command.
+func Command(words ...string) Text { return "{" + Literal(strings.Join(words, " ")) + "}" }
+
+// What braces are kept as that are not around a command.
+const ownOpen, ownClose = "\x01", "\x02"
+
+func withOwnBraces(text string) string {
+	return strings.NewReplacer(ownOpen, "{", ownClose, "}").Replace(text)
 }
 
 // Render is the advice for a person, with each command as show writes it.
 func (t Text) Render(show func(command string) string) string {
-	return commands().ReplaceAllStringFunc(string(t), func(command string) string {
-		return show(strings.NewReplacer("{", "", "}", "", "\x01", "{", "\x02", "}").Replace(command))
+	return withOwnBraces(t.each(func(command string) string { return string(Literal(show(command))) }))
+}
+
+// each is the advice with each command as show writes it, and all else as it is kept.
+func (t Text) each(show func(command string) string) string {
+	return commands().ReplaceAllStringFunc(string(t), func(marked string) string {
+		return show(withOwnBraces(marked[1 : len(marked)-1]))
 	})
 }
 
 // Map is the advice with each command as change makes it.
 func (t Text) Map(change func(command string) string) Text {
-	return Text(t.Render(func(command string) string { return string(Command(change(command))) }))
+	return Text(t.each(func(command string) string { return string(Command(change(command))) }))
 }
 
 // Commands are the commands in the advice.
 func (t Text) Commands() []string {
 	var all []string
-	t.Render(func(command string) string {
+	t.each(func(command string) string {
 		all = append(all, command)
 		return ""
 	})
@@ -54,8 +70,16 @@ func (t Text) String() string {
 // MarshalText is String.
 func (t Text) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
 
-// Sprintf is fmt.Sprintf for advice.
-func Sprintf(format string, args ...any) Text { return Text(fmt.Sprintf(format, args...)) }
+// Sprintf is fmt.Sprintf for advice. Braces in texts that are put into it are their own.
+func Sprintf(format string, args ...any) Text {
+	args = slices.Clone(args)
+	for i, arg := range args {
+		if text, is := arg.(string); is {
+			args[i] = string(Literal(text))
+		}
+	}
+	return Text(fmt.Sprintf(format, args...))
+}
 
 // Names are what the placeholders of advice stand for. What is empty stays a
 // placeholder.

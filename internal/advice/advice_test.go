@@ -44,3 +44,25 @@ func TestCommand(t *testing.T) {
 		t.Errorf("commands %q", got)
 	}
 }
+
+// TestLiteral: braces that somebody typed are no marks, however often advice is shown.
+func TestLiteral(t *testing.T) {
+	typed := "oaictl delete cluster lab -o 'jsonpath={range .items[*]}{.kind}{end}'"
+	if got := advice.Literal(typed).String(); got != typed {
+		t.Errorf("got  %s\nwant %s", got, typed)
+	}
+	next := advice.Sprintf("give -f %s, or {plan -f FILE}", "'{lab}.yaml'")
+	want := "give -f '{lab}.yaml', or oaictl plan -f FILE"
+	for shown := next; ; shown = advice.Literal(shown.String()) {
+		if got := shown.String(); got != want {
+			t.Fatalf("got  %s\nwant %s", got, want)
+		}
+		if shown == advice.Literal(want) {
+			break
+		}
+	}
+	named := next.Map(func(command string) string { return strings.ReplaceAll(command, "FILE", "'{a}.yaml'") })
+	if got, want := named.String(), "give -f '{lab}.yaml', or oaictl plan -f '{a}.yaml'"; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}

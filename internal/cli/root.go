@@ -127,7 +127,7 @@ func exit(ctx context.Context, a *base.App, command *cobra.Command, err error) i
 		return 0
 	}
 	if by := base.InterruptOf(ctx); by != nil && base.CodeOf(err) != by.Code {
-		err = &install.Fault{Code: by.Code, Err: by, Next: install.Advice(a.CommandLine())}
+		err = &install.Fault{Code: by.Code, Err: by, Next: advice.Literal(a.CommandLine())}
 	}
 	code := base.CodeOf(err)
 	fmt.Fprintf(a.IO.Err, "%s: %s\n", a.Identity.Name, shownError(err))

@@ -63,7 +63,7 @@ func (h *Maker) ClusterDeployment() *unstructured.Unstructured {
 	return object
 }
 
-// importedMetadata leaves out what the service calls the cluster, which is not known yet.
+// importedMetadata leaves infraID empty: what the service calls the cluster is not known yet.
 func (h *Maker) importedMetadata() Fields {
 	return Fields{
 		"clusterID": h.Cluster.Spec.Import.ClusterID, "infraID": "",
@@ -164,7 +164,7 @@ func (h *Maker) MirrorMap() []*unstructured.Unstructured {
 	if len(h.Cluster.Spec.Registry.Mirrors) == 0 {
 		return nil
 	}
-	data := Fields{"registries.conf": h.Cluster.RegistriesConf()}
+	data := Fields{hubapi.KeyRegistriesConf: h.Cluster.RegistriesConf()}
 	Put(data, "ca-bundle.crt", h.Cluster.TrustBundle())
 	return []*unstructured.Unstructured{h.configMap(h.mirrorsName(), data)}
 }
@@ -216,7 +216,7 @@ func (h *Maker) EndpointCA() (name string, secret []*unstructured.Unstructured) 
 		return "", nil
 	}
 	name = h.Cluster.Metadata.Name + "-ignition-ca"
-	return name, h.Secret(name, "Opaque", map[string]string{"tls.crt": endpoint.CA.Text()})
+	return name, h.Secret(name, "Opaque", map[string]string{hubapi.KeyIgnitionCA: endpoint.CA.Text()})
 }
 
 // BMCSecret is the credentials of a BMC; none where they are only referred to.
@@ -232,7 +232,7 @@ func (h *Maker) BMCSecret(host *spec.Host) []*unstructured.Unstructured {
 	case !ok || password.IsZero():
 		h.RefuseHost(host, "bmc.credentials", "the password stands in a Secret on the hub without the user", "write credentials: {secretRef: {name: NAME}} for a Secret with the keys username and password")
 	default:
-		return h.Secret(name, "Opaque", map[string]string{"username": user, "password": password.Reveal()})
+		return h.Secret(name, "Opaque", map[string]string{hubapi.KeyUsername: user, hubapi.KeyPassword: password.Reveal()})
 	}
 	return nil
 }
@@ -255,7 +255,7 @@ func (h *Maker) FencingSecret(host *spec.Host) []*unstructured.Unstructured {
 		h.RefuseHost(host, "fencing.credentials", "the password stands in a Secret on the hub without the user", "write credentials: {secretRef: {name: NAME}} for a Secret with the keys address, username, password and certificateVerification")
 	default:
 		return h.Secret(name, "Opaque", map[string]string{
-			"address": f.Address, "username": user, "password": password.Reveal(), "certificateVerification": FencingVerification(f),
+			hubapi.KeyFencingAddress: f.Address, hubapi.KeyUsername: user, hubapi.KeyPassword: password.Reveal(), hubapi.KeyFencingVerify: FencingVerification(f),
 		})
 	}
 	return nil

@@ -124,7 +124,7 @@ func (h *Maker) BareMetalHost(host *spec.Host, boots install.InfraEnvPlan) *unst
 	Put(s, "bootMACAddress", host.Match.MAC)
 	PutHints(s, host.Disk.Hints)
 	if boots.Arch != spec.X86 { // which it is by itself; definitions that come with the service have no such field
-		Put(s, "architecture", Metal3Arch(boots.Arch))
+		Put(s, "architecture", setting.KernelArch(boots.Arch))
 	}
 	object.Object["spec"] = s
 	return object
@@ -242,14 +242,6 @@ func bracketed(host string) string {
 		return "[" + host + "]"
 	}
 	return host
-}
-
-// Metal3Arch is a CPU architecture in metal3's word, which is SiteConfig's too.
-func Metal3Arch(arch spec.Arch) string {
-	if arch == spec.ARM {
-		return "aarch64"
-	}
-	return string(arch)
 }
 
 // nodeLabels are the labels of a host's node that fit annotations, one each. The key

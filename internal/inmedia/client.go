@@ -24,6 +24,7 @@ import (
 	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/model"
+	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/release"
 	"github.com/oaictl/oaictl/pkg/install/rest"
@@ -231,7 +232,8 @@ func passing(err error) bool {
 // rawToken is sent as it is, of whatever kind, unless it is empty.
 type rawToken struct{ secret spec.Secret }
 
-// NoToken sends no token, and says in errors where a medium has one.
+// NoToken is for services that want no token. If one is asked for after all, the advice
+// names USER_AUTH_TOKEN.
 func NoToken() rest.TokenSource { return rawToken{} }
 
 // RawToken sends a token as the Authorization header has it in USER_AUTH_TOKEN of the
@@ -287,7 +289,7 @@ func (s Status) Trouble() error {
 	case s.Cluster != nil && len(unbound(s.Hosts)) > 0:
 		return &install.Fault{
 			Code: install.CodeBlocked,
-			Err:  fmt.Errorf("installation cannot proceed: %s without a cluster; their InfraEnv was registered before cluster %s", count(len(unbound(s.Hosts)), "host"), s.Cluster.Name),
+			Err:  fmt.Errorf("installation cannot proceed: %s without a cluster; their InfraEnv was registered before cluster %s", names.Counted(len(unbound(s.Hosts)), "host"), s.Cluster.Name),
 			Next: "{agent start-install}", // which binds them
 		}
 	case len(s.Failures) > 0:

@@ -4,13 +4,11 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -127,7 +125,7 @@ func (c *Client) readRelease(ctx context.Context, m *clusterManifests) (release.
 // setOverrides sends the install-config overrides that the cluster lacks, and says
 // whether it did. Without any on the medium, the cluster's stay.
 func (c *Client) setOverrides(ctx context.Context, m *clusterManifests, cluster *install.Cluster, overrides string) (bool, error) {
-	if overrides == "" || sameJSON(overrides, cluster.Settings[setting.InstallConfig].Text()) {
+	if overrides == "" || setting.Same(setting.InstallConfig, setting.ValueOf(overrides), cluster.Settings[setting.InstallConfig]) {
 		return false, nil
 	}
 	c.Say("setting the install-config overrides of cluster %s", cluster.Name)
@@ -141,11 +139,6 @@ func (c *Client) setOverrides(ctx context.Context, m *clusterManifests, cluster 
 		err = badFile(m.files.AgentClusterInstall, fmt.Errorf("the service refuses the annotation %s: %w", hubapi.AnnotationInstallConfigOverrides, fault.Err))
 	}
 	return true, err
-}
-
-func sameJSON(a, b string) bool {
-	var left, right any
-	return json.Unmarshal([]byte(a), &left) == nil && json.Unmarshal([]byte(b), &right) == nil && reflect.DeepEqual(left, right)
 }
 
 type extraManifest struct {

@@ -12,6 +12,7 @@ import (
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/hive"
 	"github.com/oaictl/oaictl/internal/model"
+	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -127,12 +128,12 @@ func (c *Client) startStep(o *install.Observed, required, tries int) (step, wait
 	switch {
 	case known > required:
 		return stepWait, wait{
-			what: fmt.Sprintf("%s to be taken away: %d ready where %d should be", count(known-required, "host"), known, required),
+			what: fmt.Sprintf("%s to be taken away: %d ready where %d should be", names.Counted(known-required, "host"), known, required),
 			code: install.CodeNeedsUser, next: "switch off what is not meant and delete its host, or correct the number of hosts",
 		}, nil
 	case known < required && registered(o) < required:
 		return stepWait, wait{
-			what: fmt.Sprintf("%s to be ready: %d ready, %d registered", count(required, "host"), known, registered(o)), code: install.CodeTimeout,
+			what: fmt.Sprintf("%s to be ready: %d ready, %d registered", names.Counted(required, "host"), known, registered(o)), code: install.CodeTimeout,
 			next: "boot the machines from the medium, and run the same command again",
 		}, nil
 	case known < required || cluster.State != model.ClusterReady:
@@ -229,17 +230,10 @@ func (c *Client) bindHosts(ctx context.Context, cluster *install.Cluster, otherw
 			return otherwise, err
 		}
 	}
-	on := wait{what: fmt.Sprintf("%s without a cluster to be bound to %s", count(len(waiting), "host"), cluster.Name), code: install.CodeTimeout}
+	on := wait{what: fmt.Sprintf("%s without a cluster to be bound to %s", names.Counted(len(waiting), "host"), cluster.Name), code: install.CodeTimeout}
 	if i := slices.IndexFunc(waiting, func(h install.Host) bool { return h.Status != boundable && h.Inventory.Known }); i >= 0 {
 		on.what += fmt.Sprintf("; %s is %s: %s", waiting[i].Hostname, waiting[i].Status, waiting[i].StatusInfo)
 		on.code, on.next = install.CodeBlocked, "{agent status}"
 	}
 	return on, nil
-}
-
-func count(n int, word string) string {
-	if n != 1 {
-		word += "s"
-	}
-	return fmt.Sprintf("%d %s", n, word)
 }

@@ -1,4 +1,4 @@
-// Package names writes lists of names for people.
+// Package names writes lists of names, and numbers of things, for people.
 package names
 
 import (
@@ -13,6 +13,14 @@ func Few(names []string) string {
 		return strings.Join(names, ", ")
 	}
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:most-1], ", "), len(names)-most+1)
+}
+
+// Counted is a number of things in words: 1 host, 2 hosts.
+func Counted(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
 }
 
 // Quoted is a word as a POSIX shell reads it back.

@@ -339,20 +339,8 @@ const tpm = "tpmv2"
 // RolesOf is a set of roles from how the service writes it: "all", "none", or roles with
 // commas between them.
 func RolesOf(words string) spec.RoleSet {
-	set := spec.RoleSet{}
-	for _, word := range Commas(words) {
-		switch word {
-		case "masters", "master":
-			set = append(set, string(spec.ControlPlane))
-		case "workers":
-			set = append(set, string(spec.Worker))
-		case "arbiters":
-			set = append(set, string(spec.Arbiter))
-		default:
-			set = append(set, word)
-		}
-	}
-	return set
+	set, unknown := spec.RoleSet(Commas(words)).Normalise()
+	return slices.Concat(spec.RoleSet{}, set, unknown)
 }
 
 func sameStaticNetworks(want, have Value) bool {

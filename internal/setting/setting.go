@@ -121,6 +121,15 @@ func Word[T ~string](text string) T {
 	return T(cmp.Or(spellings[text], text))
 }
 
+// KernelArch is an architecture in the kernel's word, which releases, live images, metal3 and
+// SiteConfig use.
+func KernelArch(arch spec.Arch) string {
+	if arch == spec.ARM {
+		return "aarch64"
+	}
+	return string(arch)
+}
+
 // Commas takes a text with commas apart. It is nil for a text without anything in it.
 func Commas(text string) []string {
 	var out []string

@@ -8,6 +8,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/model"
+	"github.com/oaictl/oaictl/internal/names"
 )
 
 // The HTTP statuses by which services tell what a request met.
@@ -144,22 +145,15 @@ func (client *Client) RemoveInfraEnv(ctx context.Context, env InfraEnv, options 
 	if unread != nil || len(hosts) == 0 {
 		return err
 	}
-	names, commands := make([]string, 0, len(hosts)), make([]string, 0, len(hosts))
+	shown, commands := make([]string, 0, len(hosts)), make([]string, 0, len(hosts))
 	for _, host := range hosts {
-		names, commands = append(names, host.DisplayName()), append(commands, string(advice.Command("delete host", host.DisplayName())))
+		shown, commands = append(shown, host.DisplayName()), append(commands, string(advice.Command("delete host", host.DisplayName())))
 	}
 	return &Fault{
 		Code: model.CodeFailure, Op: "delete InfraEnv", On: env.Name, Status: statusBadRequest, Permanent: true,
-		Err:  fmt.Errorf("it still has %s: %s", hostCount(len(hosts)), strings.Join(names, ", ")),
+		Err:  fmt.Errorf("it still has %s: %s", names.Counted(len(hosts), "host"), strings.Join(shown, ", ")),
 		Next: Advice(strings.Join(commands, "; ")),
 	}
-}
-
-func hostCount(n int) string {
-	if n == 1 {
-		return "1 host"
-	}
-	return fmt.Sprintf("%d hosts", n)
 }
 
 // isStatus says whether a service answered with a status.

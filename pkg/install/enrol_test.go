@@ -83,7 +83,7 @@ func TestEnrolledMachines(t *testing.T) {
 			w.desired.Spec.Spec.Hosts[0].BMC = nil
 		}},
 		"booted in another way": {enrolled: []install.Enrolled{}, waits: "to boot the discovery image", change: func(w *world) {
-			w.desired.Spec.Spec.Boot.Method = spec.BootISO
+			w.desired.Spec.Spec.Boot.Method = "iso"
 		}},
 		"no image yet": {enrolled: []install.Enrolled{}, change: func(w *world) { w.observed.InfraEnvs[0].Image.State = model.ImagePending }, waits: "the discovery image"},
 		"something else first": {enrolled: []install.Enrolled{}, waits: "to boot the discovery image", change: func(w *world) {

@@ -182,7 +182,7 @@ func TestOptionalMachine(t *testing.T) {
 // TestNotAsked asks no BMC that the decision does not need.
 func TestNotAsked(t *testing.T) {
 	r := ready(t, 3, 0)
-	r.desired.Spec.Spec.Boot.Method = spec.BootISO
+	r.desired.Spec.Spec.Boot.Method = "iso"
 	if _, _, err := r.plan(); err != nil || len(r.asked) > 0 {
 		t.Errorf("asked %v (%v) with boot.method iso", r.asked, err)
 	}

@@ -159,6 +159,9 @@ type Advice = model.Advice
 // when it is not to be tried again.
 type Refusal = model.Refusal
 
+// Success is an action that was carried out, as Memory keeps it.
+type Success = model.Success
+
 // MachineBoot is since when a machine is on with the discovery image, and when its BMC last read
 // a part of it that it had not read before.
 type MachineBoot = model.MachineBoot

@@ -24,7 +24,7 @@ const (
 	soonest        = time.Second
 	seldom         = 10 * time.Second
 	firstContact   = 45 * time.Second // a service that has never answered
-	firstAttempts  = 8                // and as many looks, of one that answers with errors
+	firstAttempts  = 8                // and as often, of one that answers with errors
 	detailInterval = 10 * time.Minute // everything is read anew this often
 )
 
@@ -148,7 +148,7 @@ func (r *run) steps(ctx context.Context, first *Observed, detach bool) (Result, 
 	for {
 		observed, err := first, error(nil)
 		if first = nil; observed == nil {
-			observed, err = r.observe(ctx, prior)
+			observed, err = r.observePatiently(ctx, prior)
 		}
 		if err != nil {
 			return r.latest, r.left(ctx, err)
@@ -170,7 +170,7 @@ func (r *run) steps(ctx context.Context, first *Observed, detach bool) (Result, 
 			}
 			continue
 		}
-		changed := !missing && r.watch.observed(r.desired, r.latest.Observed, observed, plan)
+		changed := !missing && r.watch.reportChanges(r.desired, r.latest.Observed, observed, plan)
 		prior, r.latest = observed, Result{Observed: observed, Plan: plan, Verdict: plan.Verdict}
 		acted, ended, err := r.proceed(ctx, plan, detach)
 		if ended || err != nil {
@@ -207,10 +207,10 @@ func (r *run) proceed(ctx context.Context, plan Plan, detach bool) (acted, ended
 	return false, ended, err
 }
 
-// observe observes, and puts up with a service that does not answer for a while.
-func (r *run) observe(ctx context.Context, prior *Observed) (*Observed, error) {
+// observePatiently observes, and puts up with a service that does not answer for a while.
+func (r *run) observePatiently(ctx context.Context, prior *Observed) (*Observed, error) {
 	began := r.clock.Now()
-	for wait, looks := soonest, 1; ; wait, looks = min(2*wait, seldom), looks+1 {
+	for wait, attempts := soonest, 1; ; wait, attempts = min(2*wait, seldom), attempts+1 {
 		observed, err := r.Observe(ctx, r.desired, prior)
 		if err == nil && observed.Stale != "" {
 			// What was written since does not show in an old observation: deciding
@@ -234,7 +234,7 @@ func (r *run) observe(ctx context.Context, prior *Observed) (*Observed, error) {
 		}
 		since := r.clock.Now().Sub(began)
 		answers := fault != nil && fault.Status != 0
-		if prior == nil && since >= firstContact && (!answers || looks >= firstAttempts) {
+		if prior == nil && since >= firstContact && (!answers || attempts >= firstAttempts) {
 			return nil, err
 		}
 		if r.timeout > 0 && r.clock.Now().Sub(r.started) >= r.timeout {

@@ -40,9 +40,9 @@ func (w *watcher) answered() {
 	}
 }
 
-// observed reports what is new and says whether anything is. What happened first is
+// reportChanges reports what is new and says whether anything is. What happened first is
 // told first: the last stages of the hosts before the end of the cluster.
-func (w *watcher) observed(desired *Desired, before, now *Observed, plan Plan) bool {
+func (w *watcher) reportChanges(desired *Desired, before, now *Observed, plan Plan) bool {
 	ended := now.Cluster != nil && !now.Cluster.State.BeforeInstall() && !now.Cluster.State.Running()
 	changed := !ended && w.cluster(before, now)
 	names := decide.MatchHosts(desired.Spec.Spec.Hosts, now)

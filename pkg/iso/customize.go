@@ -51,8 +51,9 @@ type Customization struct {
 	Existing Existing
 }
 
-// KargEdit changes kernel arguments, in this order: reset (to those that the image was built with),
-// delete, replace, append. What is deleted or replaced must be there.
+// KargEdit changes kernel arguments, in this order: Reset, a bool, goes back to those that the image
+// was built with; Delete, a []string, takes arguments out; Replace, a []Replacement, changes them where
+// they stand; Append, a []string, adds them at the end. What is deleted or replaced must be there.
 type KargEdit = kargs.Edit
 
 // Replacement is a whole argument, Old, and what takes its place, New.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/cli/progress"
 	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -95,7 +96,7 @@ func withoutService(next install.Advice) install.Advice {
 
 // Hinted completes the hints of a plan.
 func (a *App) Hinted(plan install.Plan) install.Plan {
-	hint := func(next install.Advice) install.Advice { return install.Advice(a.Hint(next)) }
+	hint := func(next install.Advice) install.Advice { return advice.Literal(a.Hint(next)) }
 	plan.Next = hint(plan.Next)
 	plan.Blockers, plan.Warnings, plan.Checks, plan.Waits = slices.Clone(plan.Blockers), slices.Clone(plan.Warnings), slices.Clone(plan.Checks), slices.Clone(plan.Waits)
 	for i, b := range plan.Blockers {
@@ -125,6 +126,6 @@ func (s HintedSink) Event(e install.Event) {
 	if e.ExitCode == nil {
 		next = strings.TrimSuffix(strings.TrimSuffix(next, s.Hint(LookAround)), "; ")
 	}
-	e.Next = install.Advice(next)
+	e.Next = advice.Literal(next)
 	s.Sink.Event(e)
 }

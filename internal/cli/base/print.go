@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/bytesize"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/internal/escape"
@@ -249,15 +248,4 @@ func Shortened(value string, wide bool) string {
 		return string(runes[:longest-1]) + "…"
 	}
 	return value
-}
-
-// SizeText is a size as disks are sold.
-func SizeText(bytes int64) string { return bytesize.Text(bytes) }
-
-// Counted is a number of things in words: 1 host, 2 hosts.
-func Counted(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
 }

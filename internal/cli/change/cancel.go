@@ -48,7 +48,7 @@ func (o *changeOptions) confirm(question string) error {
 	if !o.IO.InTTY || !o.IO.ErrTTY {
 		return &install.Fault{
 			Code: install.CodeUsage, Permanent: true, Err: fmt.Errorf("%s needs --yes where nobody can be asked", strings.TrimSuffix(question, "?")),
-			Next: install.Advice(o.CommandLine() + " --yes"),
+			Next: advice.Literal(o.CommandLine() + " --yes"),
 		}
 	}
 	escape.Fprintf(o.IO.Err, "%s [y/N] ", question)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/oaictl/oaictl/internal/bytesize"
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/printer"
@@ -120,7 +121,7 @@ func planText(desired *install.Desired, plan install.Plan, then []install.Step, 
 	says := plan.Message
 	switch verdict := string(plan.Verdict); {
 	case len(plan.Actions) > 0:
-		says = base.Counted(len(plan.Actions), "change") + " to make"
+		says = names.Counted(len(plan.Actions), "change") + " to make"
 	case says == "":
 		says = verdict
 	case !strings.HasPrefix(says, verdict): // the message may well begin with that word
@@ -203,7 +204,7 @@ func wipeText(w install.Wipe) string {
 	if w.Install {
 		what = "installed on"
 	}
-	return escape.Sprintf("  ! %s: %s, %s, will be %s\n", w.Host, w.Disk, base.SizeText(w.Size), what)
+	return escape.Sprintf("  ! %s: %s, %s, will be %s\n", w.Host, w.Disk, bytesize.Text(w.Size), what)
 }
 
 func positionOf(c *spec.Cluster, field string) string {

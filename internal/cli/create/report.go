@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/printer"
@@ -166,7 +167,7 @@ func (o *runOptions) resumable(failed error) error {
 	advised := *fault
 	switch fault.Code {
 	case install.CodeInterrupted, install.CodeTerminated, install.CodeTimeout:
-		advised.Next = install.Advice(o.CommandLine())
+		advised.Next = advice.Literal(o.CommandLine())
 		if o.Globals.Simulated {
 			advised.Next += " (the simulated service ended with this command; it begins anew)"
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/model"
+	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -60,7 +61,7 @@ func parseCondition(word string) (until install.Condition, text string, err erro
 	if !found || err != nil || n < 1 {
 		return until, "", base.Usagef("--for %q is none of installed, ready, hosts=N", word)
 	}
-	hosts := base.Counted(n, "host")
+	hosts := names.Counted(n, "host")
 	return install.Condition{Name: hosts, Met: func(o *install.Observed) bool { return connected(o.Hosts) >= n }, Regardless: true}, "to have " + hosts, nil
 }
 
@@ -101,7 +102,7 @@ func (o *waitOptions) run(ctx context.Context) error {
 		case result.Verdict == install.VerdictFailed:
 			ended.Next = advice.Command("why", seen.Ref.Name)
 		case ended.Code == install.CodeTimeout:
-			ended.Next = install.Advice(o.CommandLine())
+			ended.Next = advice.Literal(o.CommandLine())
 		}
 		failed = &ended
 	}

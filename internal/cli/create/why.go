@@ -11,6 +11,7 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/internal/escape"
 	"github.com/oaictl/oaictl/internal/model"
+	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -110,7 +111,7 @@ func whyText(seen *install.Found, doc document.Why, plan install.Plan) string {
 	escape.Fprintf(&text, "%s is %s: ", doc.Cluster, doc.State)
 	switch {
 	case len(plan.Blockers) > 0:
-		escape.Fprintf(&text, "%s in the way.\n", base.Counted(len(plan.Blockers), "thing"))
+		escape.Fprintf(&text, "%s in the way.\n", names.Counted(len(plan.Blockers), "thing"))
 	case len(plan.Waits) > 0:
 		escape.Fprintf(&text, "waiting for: %s.\n", strings.TrimSuffix(plan.Waits[0].For, "."))
 	default:

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/oaictl/oaictl/internal/bytesize"
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/printer"
@@ -75,7 +76,7 @@ func (o *isoOptions) run(ctx context.Context) error {
 		}
 		file, err := o.SaveTo(to, func(w io.Writer) error {
 			return service.DownloadISO(ctx, env.ID, w, func(done int64, err error) {
-				o.Say("the download of %s broke after %s: %v; going on", env.Name, base.SizeText(done), err)
+				o.Say("the download of %s broke after %s: %v; going on", env.Name, bytesize.Text(done), err)
 			})
 		})
 		if err != nil {

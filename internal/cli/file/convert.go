@@ -214,7 +214,7 @@ func (o *convertOptions) report(account []reported) error {
 		}
 	}
 	if len(lost) > 0 {
-		o.Say("%s left behind:\n%s", base.Counted(len(lost), "value"), escape.Text(strings.TrimSuffix(base.LossText(lost), "\n")))
+		o.Say("%s left behind:\n%s", names.Counted(len(lost), "value"), escape.Text(strings.TrimSuffix(base.LossText(lost), "\n")))
 	}
 	if o.Report == "" {
 		return nil

@@ -18,6 +18,7 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/printer"
+	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/render"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -77,21 +78,21 @@ func (o *validateOptions) run(ctx context.Context) error {
 		return err
 	}
 	doc := validation{Valid: err == nil, File: o.File, Problems: []problem{}}
-	names := []string{}
+	found := []string{}
 	if err == nil {
 		doc.Cluster = cluster.Metadata.Name + "." + cluster.Spec.BaseDomain
-		names = append(names, "cluster/"+cluster.Metadata.Name)
+		found = append(found, "cluster/"+cluster.Metadata.Name)
 	} else {
 		doc.Problems = document.Each(problems.List, func(p spec.Problem) problem { return problem(p) })
 	}
-	printed := o.Print(printer.Result{Data: doc, Names: names, Text: func() string {
-		return fmt.Sprintf("%s is valid: cluster %s, %s\n", o.File, doc.Cluster, base.Counted(len(cluster.Spec.Hosts), "host"))
+	printed := o.Print(printer.Result{Data: doc, Names: found, Text: func() string {
+		return fmt.Sprintf("%s is valid: cluster %s, %s\n", o.File, doc.Cluster, names.Counted(len(cluster.Spec.Hosts), "host"))
 	}})
 	switch {
 	case printed != nil:
 		return printed
 	case err != nil:
-		return &install.Fault{Code: install.CodeInput, Op: "validate", On: o.File, Err: fmt.Errorf("%s found", base.Counted(len(doc.Problems), "problem"))}
+		return &install.Fault{Code: install.CodeInput, Op: "validate", On: o.File, Err: fmt.Errorf("%s found", names.Counted(len(doc.Problems), "problem"))}
 	}
 	return nil
 }

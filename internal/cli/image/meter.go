@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/bytesize"
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/progress"
 	"github.com/oaictl/oaictl/internal/escape"
@@ -138,7 +139,7 @@ func (m *Meter) End() {
 
 func meterText(what string, done, total int64, bar bool) string {
 	if total <= 0 {
-		return fmt.Sprintf("%s: %s", what, base.SizeText(done))
+		return fmt.Sprintf("%s: %s", what, bytesize.Text(done))
 	}
 	percent := percentOf(done, total)
 	drawn := ""
@@ -146,7 +147,7 @@ func meterText(what string, done, total int64, bar bool) string {
 		full := percent * meterBar / 100
 		drawn = "[" + strings.Repeat("█", full) + strings.Repeat("░", meterBar-full) + "] "
 	}
-	return fmt.Sprintf("%s: %s%d%% of %s", what, drawn, percent, base.SizeText(total))
+	return fmt.Sprintf("%s: %s%d%% of %s", what, drawn, percent, bytesize.Text(total))
 }
 
 func percentOf(done, total int64) int {

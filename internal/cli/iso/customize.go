@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/oaictl/oaictl/internal/bytesize"
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/image"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -108,7 +109,7 @@ func (o *customizeOptions) run(ctx context.Context, location string) error {
 		o.Warn("%s", w)
 	}
 	if result.Grown {
-		o.Say("The Ignition area was made larger, to %s, at the end of the image.", base.SizeText(result.AreaBytes))
+		o.Say("The Ignition area was made larger, to %s, at the end of the image.", bytesize.Text(result.AreaBytes))
 	}
 	return o.Saved(files, nil)
 }
@@ -295,7 +296,7 @@ func (o *customizeOptions) input(op, path string) ([]byte, error) {
 		data, err = base.ReadBounded(path, largestConfig)
 	}
 	if err == nil && len(data) > largestConfig {
-		err = fmt.Errorf("it has more than %s", base.SizeText(largestConfig))
+		err = fmt.Errorf("it has more than %s", bytesize.Text(largestConfig))
 	}
 	if err != nil {
 		return nil, &install.Fault{

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/oaictl/oaictl/internal/bytesize"
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/image"
@@ -104,13 +105,13 @@ func reportText(r *iso.Report) string {
 	row := func(name, format string, args ...any) {
 		escape.Fprintf(&text, "%-12s%s\n", name, escape.Sprintf(format, args...))
 	}
-	row("Image", "%s, %s, %s", r.VolumeID, orUnknown(r.Arch), base.SizeText(r.Size))
+	row("Image", "%s, %s, %s", r.VolumeID, orUnknown(r.Arch), bytesize.Text(r.Size))
 	row("System", "%s", strings.TrimSpace(orUnknown(r.OS)+" "+r.Version))
 	row("Boots as", "%s", bootText(r.Boot))
 	if len(r.Ignition.Members) == 0 && r.Ignition.Bytes == 0 {
-		row("Ignition", "none; room for %s", base.SizeText(r.Ignition.AreaBytes))
+		row("Ignition", "none; room for %s", bytesize.Text(r.Ignition.AreaBytes))
 	} else {
-		row("Ignition", "%s of %s, %s", base.SizeText(r.Ignition.Bytes), base.SizeText(r.Ignition.AreaBytes), r.Ignition.Compression)
+		row("Ignition", "%s of %s, %s", bytesize.Text(r.Ignition.Bytes), bytesize.Text(r.Ignition.AreaBytes), r.Ignition.Compression)
 	}
 	members(&text, r.Ignition.Members)
 	switch {
@@ -127,7 +128,7 @@ func reportText(r *iso.Report) string {
 		members(&text, ramdisk.Members)
 	}
 	for i, f := range r.Network {
-		row(onlyFirst(i, "Network"), "%s (in %s, %s)", f.Name, f.In, base.SizeText(f.Bytes))
+		row(onlyFirst(i, "Network"), "%s (in %s, %s)", f.Name, f.In, bytesize.Text(f.Bytes))
 	}
 	for i, s := range r.Secrets {
 		row(onlyFirst(i, "Secrets"), "%s: %s (in %s)", s.Kind, s.Path, s.In)
@@ -142,7 +143,7 @@ func reportText(r *iso.Report) string {
 
 func members(text *strings.Builder, list []iso.Member) {
 	for _, m := range list {
-		escape.Fprintf(text, "%-12s%s  %s, %s\n", "", m.Mode, m.Name, base.SizeText(m.Bytes))
+		escape.Fprintf(text, "%-12s%s  %s, %s\n", "", m.Mode, m.Name, bytesize.Text(m.Bytes))
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/oaictl/oaictl/internal/bytesize"
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/printer"
@@ -122,7 +123,7 @@ func hostText(a *base.App, doc document.Host) string {
 }
 
 func diskText(d document.Disk) string {
-	line := strings.Join(strings.Fields(fmt.Sprintf("%s %s %s %s %s", d.Path, base.SizeText(d.SizeBytes), d.Type, d.Vendor, d.Model)), " ")
+	line := strings.Join(strings.Fields(fmt.Sprintf("%s %s %s %s %s", d.Path, bytesize.Text(d.SizeBytes), d.Type, d.Vendor, d.Model)), " ")
 	var notes []string
 	if d.Install {
 		notes = append(notes, "installed on")

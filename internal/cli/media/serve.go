@@ -17,6 +17,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/oaictl/oaictl/internal/bytesize"
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/image"
@@ -299,7 +300,7 @@ func mediaResult(items []document.Media) printer.Result {
 
 func (o *isoServeOptions) cutOff(cut *serve.CutOffError) string {
 	names := document.Each(cut.Readers, func(r serve.Reader) string {
-		return fmt.Sprintf("%s (%s of %s)", r.Host, base.SizeText(r.Bytes), base.SizeText(r.Size))
+		return fmt.Sprintf("%s (%s of %s)", r.Host, bytesize.Text(r.Bytes), bytesize.Text(r.Size))
 	})
 	return fmt.Sprintf("cut off while they read: %s. The same command serves them on", strings.Join(names, ", "))
 }
@@ -337,7 +338,7 @@ func (l *fetchLog) access(a serve.Access) {
 	if f.Size <= 0 || !l.further(a.Host, f.Bytes*100/f.Size) {
 		return
 	}
-	l.Say("%s has fetched %s of %s, %d%% (%s)", a.Host, base.SizeText(f.Bytes), base.SizeText(f.Size), f.Bytes*100/f.Size, a.Client)
+	l.Say("%s has fetched %s of %s, %d%% (%s)", a.Host, bytesize.Text(f.Bytes), bytesize.Text(f.Size), f.Bytes*100/f.Size, a.Client)
 }
 
 func (l *fetchLog) further(host string, percent int64) bool {

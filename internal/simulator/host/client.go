@@ -176,7 +176,7 @@ func hostPath(infraEnv, host string) string { return infraEnvPath(infraEnv) + "/
 type reader struct {
 	api      *client
 	clock    clock.Clock
-	readings sync.Map // a *look by path
+	readings sync.Map // a *reading by path
 }
 
 type reading[T any] struct {
@@ -187,26 +187,26 @@ type reading[T any] struct {
 }
 
 // read is the resource at path, at most age old.
-func read[T any](ctx context.Context, l *reader, path string, age time.Duration) (T, error) {
-	found, _ := l.readings.LoadOrStore(path, &reading[T]{})
+func read[T any](ctx context.Context, r *reader, path string, age time.Duration) (T, error) {
+	found, _ := r.readings.LoadOrStore(path, &reading[T]{})
 	k := found.(*reading[T])
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.at.IsZero() || l.clock.Now().Sub(k.at) > age {
+	if k.at.IsZero() || r.clock.Now().Sub(k.at) > age {
 		k.value = *new(T)
-		k.err = l.api.get(ctx, path, &k.value)
-		k.at = l.clock.Now()
+		k.err = r.api.get(ctx, path, &k.value)
+		k.at = r.clock.Now()
 	}
 	return k.value, k.err
 }
 
-func (l *reader) clusterAt(ctx context.Context, id string, age time.Duration) (clusterView, error) {
-	return read[clusterView](ctx, l, clusterPath(id), age)
+func (r *reader) clusterAt(ctx context.Context, id string, age time.Duration) (clusterView, error) {
+	return read[clusterView](ctx, r, clusterPath(id), age)
 }
 
 // host is one host of an infra-env, at most age old; an absent one is a 404.
-func (l *reader) host(ctx context.Context, infraEnv, id string, age time.Duration) (hostView, error) {
-	hosts, err := read[[]hostView](ctx, l, infraEnvPath(infraEnv)+"/hosts", age)
+func (r *reader) host(ctx context.Context, infraEnv, id string, age time.Duration) (hostView, error) {
+	hosts, err := read[[]hostView](ctx, r, infraEnvPath(infraEnv)+"/hosts", age)
 	if err != nil {
 		return hostView{}, err
 	}

@@ -28,7 +28,7 @@ type controller struct {
 	// takes is how long the operators need from the beginning of finalizing.
 	takes time.Duration
 
-	// since is when that part of finalizing began, place how many chapters of
+	// since is when that part of finalizing began, index how many chapters of
 	// it are over, rest that a stage has just begun; olm tells that the
 	// operators on top have been started.
 	since     time.Time

@@ -64,11 +64,11 @@ type Config struct {
 
 // Fleet is machines that share a network, one HTTP client, and the clusters that they turn into.
 type Fleet struct {
-	cfg   Config
-	api   *client
-	start time.Time
-	lives []*life
-	looks *reader
+	cfg    Config
+	api    *client
+	start  time.Time
+	lives  []*life
+	reader *reader
 	// nodes are the machines that run their installed system: a node by the host's id.
 	nodes sync.Map
 	// controllers run inside the new clusters, whose ids are the keys of installing.
@@ -101,7 +101,7 @@ func New(cfg Config) (*Fleet, error) {
 	if err != nil {
 		return nil, fmt.Errorf("preparing machines: %w", err)
 	}
-	f := &Fleet{cfg: cfg, api: api, looks: &reader{api: api, clock: cfg.Clock}}
+	f := &Fleet{cfg: cfg, api: api, reader: &reader{api: api, clock: cfg.Clock}}
 	for i, m := range cfg.Machines {
 		m.InfraEnvID = cmp.Or(m.InfraEnvID, cfg.InfraEnvID)
 		f.lives = append(f.lives, newLife(f, i, m))

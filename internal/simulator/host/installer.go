@@ -221,7 +221,7 @@ func (l *life) waitForControlPlane(inst *installation) op {
 	const enough = 2
 	enter := l.stageOp(inst, models.HostStageWaitingForControlPlane, "", 0)
 	return func(ctx context.Context) (time.Duration, bool) {
-		c, err := l.fleet.looks.clusterAt(ctx, inst.args.ClusterID, statusAge)
+		c, err := l.fleet.reader.clusterAt(ctx, inst.args.ClusterID, statusAge)
 		if err != nil {
 			return progressRetry, false
 		}
@@ -324,7 +324,7 @@ func (l *life) waitForMasters(inst *installation) op {
 		if wait, held := l.held(ctx, inst); held {
 			return wait, false
 		}
-		c, err := l.fleet.looks.clusterAt(ctx, inst.args.ClusterID, statusAge)
+		c, err := l.fleet.reader.clusterAt(ctx, inst.args.ClusterID, statusAge)
 		if err != nil {
 			return peerPoll, false
 		}

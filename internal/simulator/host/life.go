@@ -180,11 +180,11 @@ func (l *life) dayHasCome(ctx context.Context) bool {
 	if l.fleet.cfg.Boot == Day1 {
 		return true
 	}
-	ie, err := read[infraEnvView](ctx, l.fleet.looks, infraEnvPath(l.infraEnv()), statusAge)
+	ie, err := read[infraEnvView](ctx, l.fleet.reader, infraEnvPath(l.infraEnv()), statusAge)
 	if err != nil || ie.ClusterID == "" {
 		return err == nil
 	}
-	c, err := l.fleet.looks.clusterAt(ctx, ie.ClusterID, statusAge)
+	c, err := l.fleet.reader.clusterAt(ctx, ie.ClusterID, statusAge)
 	return err == nil && c.Status == "adding-hosts"
 }
 
@@ -309,7 +309,7 @@ func (l *life) powerOff(off *trouble) {
 
 // lookedAfter is a person looking at the service now and then, and doing what has to be done at the machine.
 func (l *life) lookedAfter(ctx context.Context) {
-	h, err := l.fleet.looks.host(ctx, l.infraEnv(), l.spec.UUID, personTick)
+	h, err := l.fleet.reader.host(ctx, l.infraEnv(), l.spec.UUID, personTick)
 	if status(err) == http.StatusNotFound {
 		l.rest("is no longer known to the service")
 		return
@@ -335,7 +335,7 @@ func (l *life) lookedAfter(ctx context.Context) {
 		l.end("is part of the cluster")
 		return
 	case "installed":
-		c, err := l.fleet.looks.clusterAt(ctx, h.ClusterID, personTick)
+		c, err := l.fleet.reader.clusterAt(ctx, h.ClusterID, personTick)
 		if status(err) == http.StatusNotFound || err == nil && (c.Status == "installed" || c.Status == "adding-hosts") {
 			l.end("is part of the cluster")
 			return
@@ -363,7 +363,7 @@ func (l *life) refreshStatus(ctx context.Context) {
 	if !wanted {
 		return
 	}
-	if h, err := l.fleet.looks.host(ctx, l.infraEnv(), l.spec.UUID, statusAge); err == nil {
+	if h, err := l.fleet.reader.host(ctx, l.infraEnv(), l.spec.UUID, statusAge); err == nil {
 		l.know(h)
 	}
 }
@@ -427,7 +427,7 @@ const (
 	readyTime     = 90 * time.Second // from Joined to Done
 	peerPoll      = 20 * time.Second
 	nodeTick      = 30 * time.Second
-	statusAge     = 15 * time.Second // how old a shared look at the service may be
+	statusAge     = 15 * time.Second // how old a shared reading of the service may be
 	personTick    = 2 * time.Minute
 	personTime    = 3 * time.Minute // until somebody has walked to the machine
 	waitForDayTwo = time.Minute

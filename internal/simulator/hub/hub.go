@@ -78,7 +78,7 @@ type Denial struct {
 	Message string
 }
 
-// hub is the controllers with what they know between two looks.
+// hub is the controllers with what they know between two polls.
 type hub struct {
 	config  Config
 	clock   clock.Clock
@@ -136,8 +136,8 @@ func Run(ctx context.Context, c Config) error {
 
 // The service's log is read this often, but no more often than a fast clock makes sense of.
 const (
-	pollInterval = 5 * time.Second
-	lookSoon     = 50 * time.Millisecond // real time
+	pollEvery = 5 * time.Second
+	pollSoon  = 50 * time.Millisecond // real time
 	// refreshEvery is how often everything is read: progress within a stage writes no event.
 	refreshEvery = 30 * time.Second
 	refreshSoon  = 400 * time.Millisecond // real time
@@ -167,7 +167,7 @@ func (h *hub) timely(ctx context.Context, do func(context.Context)) {
 }
 
 func (h *hub) tick(ctx context.Context, ticks chan<- struct{}) {
-	pause := h.atLeast(pollInterval, lookSoon)
+	pause := h.atLeast(pollEvery, pollSoon)
 	for h.clock.Sleep(ctx, pause) == nil {
 		select {
 		case ticks <- struct{}{}:

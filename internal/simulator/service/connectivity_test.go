@@ -1,10 +1,12 @@
 package service
 
 import (
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/steps"
 	"github.com/oaictl/oaictl/internal/simulator/service/validate"
 )
 
@@ -69,5 +71,26 @@ func TestGroupsStandStill(t *testing.T) {
 		if got := c.ConnectivityGroups != ""; got != looked {
 			t.Errorf("%s: looked at %t", state, got)
 		}
+	}
+}
+
+// TestNullEntries: an entry of a list that is null is none, wherever an agent says it, and
+// nothing that a host reports ends the service.
+func TestNullEntries(t *testing.T) {
+	b := newBench(t, nil)
+	b.compact(3)
+	b.pass(time.Minute)
+	peer := `{"host_id":"` + b.machines[1].id + `","l2_connectivity":[null],"l3_connectivity":[null]}`
+	for step, output := range map[string]string{
+		steps.StepConnectivity: `{"remote_hosts":[null,` + peer + `]}`,
+		steps.StepFreeAddress:  `[null]`,
+		steps.StepDomains:      `{"resolutions":[ null ]}`,
+		steps.StepInventory:    strings.Replace(b.machines[0].inventory(), `"interfaces":[`, `"interfaces":[null,`, 1),
+	} {
+		b.must("POST", b.machines[0].path()+"/instructions", fields{"step_id": step + "-1", "step_type": step, "exit_code": 0, "output": output})
+		b.pass(time.Minute)
+	}
+	if inventory, _ := b.machines[0].get()["inventory"].(string); strings.Contains(inventory, "[null") || len(inventory) < 100 {
+		t.Errorf("the inventory is %s", inventory)
 	}
 }

@@ -33,7 +33,7 @@ func (s *Service) stepReply(c *wire.Call, h *model.Host) (wire.Reply, error) {
 	if p.Output == "" {
 		return wire.NoContent()
 	}
-	if err := s.takeReply(h, string(p.StepType), p.Output); err != nil {
+	if err := s.takeReply(h, string(p.StepType), model.WithoutNullEntries(p.Output)); err != nil {
 		return wire.Reply{}, err
 	}
 	h.UpdatedAt = model.Micros(s.now())

@@ -365,3 +365,14 @@ func TestBothErrorShapes(t *testing.T) {
 		t.Errorf("%d %s", a.status, a.text)
 	}
 }
+
+// TestBodyOfUISettings is called as the API's description has it, whose name of two words
+// begins with an abbreviation.
+func TestBodyOfUISettings(t *testing.T) {
+	b := newBench(t, nil)
+	b.compact(3)
+	want := `parsing uiSettings body from "" failed`
+	if a := b.call("PUT", "/clusters/"+b.cluster+"/ui-settings", "{"); a.status != http.StatusBadRequest || !strings.HasPrefix(a.reason(), want) {
+		t.Errorf("got %d %s", a.status, a.text)
+	}
+}

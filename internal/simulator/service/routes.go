@@ -138,9 +138,7 @@ func (r *router) on(pattern string, h wire.Handler, others ...wire.Parameter) {
 			wire.ErrorReply(wire.Malformed("reading the request: %v", err)).Send(w, r.s.date())
 			return
 		}
-		r.s.mu.Lock()
-		r.s.settle()
-		answer, err := r.s.visible(req, func() (wire.Reply, error) {
+		answer, err := r.s.answer(req, func() (wire.Reply, error) {
 			if err := r.s.unknown(pattern, req, body); err != nil {
 				return wire.Reply{}, err
 			}
@@ -150,13 +148,21 @@ func (r *router) on(pattern string, h wire.Handler, others ...wire.Parameter) {
 			}
 			return h(c)
 		})
-		answer.Body = r.s.asOld(answer.Body)
-		r.s.mu.Unlock()
 		if err != nil {
 			answer = wire.ErrorReply(err)
 		}
 		answer.Send(w, r.s.date())
 	})
+}
+
+// answer has one request handled at a time, also after one whose handler has panicked.
+func (s *Service) answer(req *http.Request, handle func() (wire.Reply, error)) (wire.Reply, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.settle()
+	answer, err := s.visible(req, handle)
+	answer.Body = s.asOld(answer.Body)
+	return answer, err
 }
 
 // visible hides what belongs to somebody else from a user who has a name.

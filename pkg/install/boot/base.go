@@ -13,6 +13,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/bytesize"
 	"github.com/oaictl/oaictl/internal/model"
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 	"github.com/oaictl/oaictl/pkg/iso"
@@ -155,9 +156,9 @@ func (b *baseImage) bring() (*liveImage, error) {
 	if err != nil {
 		return nil, errors.Join(b.notLive(source.Location, file.Path, err), file.Close())
 	}
-	if got := base.Info().Arch; got != "" && got != liveArch(b.arch) {
+	if got := base.Info().Arch; got != "" && got != setting.KernelArch(b.arch) {
 		err := unbootable(source.Location, &BaseError{
-			Arch: liveArch(b.arch), Err: fmt.Errorf("it is for %s, and the machines are %s", got, liveArch(b.arch)),
+			Arch: setting.KernelArch(b.arch), Err: fmt.Errorf("it is for %s, and the machines are %s", got, setting.KernelArch(b.arch)),
 		}, b.advice)
 		return nil, errors.Join(err, base.Close(), file.Close())
 	}

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/machine"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -94,7 +95,7 @@ func (i *Images) Open(ctx context.Context) (carried []string, err error) {
 		if err != nil {
 			return nil, err
 		}
-		want := liveArch(group.Arch)
+		want := setting.KernelArch(group.Arch)
 		if got := base.Info().Arch; got != "" && got != want {
 			problem := fmt.Errorf("%s is for %s, and %s boots %s", fetch.Redact(cmp.Or(i.config.Base.Location, base.Name())), got, group.Hosts[0].Name, want)
 			return nil, &install.Fault{Code: install.CodeInput, Permanent: true, Err: &BaseError{Arch: want, Err: problem}}
@@ -165,11 +166,4 @@ func archOf(c *spec.Cluster, host *spec.Host) spec.Arch {
 		return cmp.Or(arch, spec.X86)
 	}
 	return cmp.Or(host.Arch, spec.X86)
-}
-
-func liveArch(arch spec.Arch) string {
-	if arch == spec.ARM {
-		return "aarch64"
-	}
-	return string(arch)
 }

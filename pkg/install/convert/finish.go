@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/source"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -126,7 +127,7 @@ func (r *conversion) wantedVersion() {
 // missingHosts allows any machine for those that the input does not name, if asked.
 func (r *conversion) missingHosts(out *Converted, in *source.Input, hosts, wanted int) {
 	if !r.options.AcceptUnknownHosts {
-		message := fmt.Sprintf("names %s, but the cluster has %s: any machine that boots the image would be taken for the others, and its disk wiped", counted(hosts, "host"), counted(wanted, "machine"))
+		message := fmt.Sprintf("names %s, but the cluster has %s: any machine that boots the image would be taken for the others, and its disk wiped", names.Counted(hosts, "host"), names.Counted(wanted, "machine"))
 		if wanted == 0 {
 			message = "names no hosts: any machine that boots the image would be taken, and its disk wiped"
 		}
@@ -134,14 +135,7 @@ func (r *conversion) missingHosts(out *Converted, in *source.Input, hosts, wante
 		return
 	}
 	r.Cluster.Spec.AcceptUnknownHosts = true
-	out.Notes = append(out.Notes, fmt.Sprintf("the input names %s: any other machine that boots the image is taken for one of the cluster and its disk is wiped", counted(hosts, "host")))
-}
-
-func counted(n int, noun string) string {
-	if n != 1 {
-		noun += "s"
-	}
-	return fmt.Sprintf("%d %s", n, noun)
+	out.Notes = append(out.Notes, fmt.Sprintf("the input names %s: any other machine that boots the image is taken for one of the cluster and its disk is wiped", names.Counted(hosts, "host")))
 }
 
 // check has the cluster checked, and tells what is wrong by its line in the input.

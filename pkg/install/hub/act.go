@@ -256,7 +256,7 @@ func (a *actor) unclassify(ctx context.Context, wanted []*unstructured.Unstructu
 
 func (a *actor) applyNeeded(ctx context.Context, objects []*unstructured.Unstructured) error {
 	for _, want := range objects {
-		if !a.writes(want) {
+		if !a.isNeeded(want) {
 			continue
 		}
 		if _, err := a.ApplyObject(ctx, want); err != nil {
@@ -266,7 +266,8 @@ func (a *actor) applyNeeded(ctx context.Context, objects []*unstructured.Unstruc
 	return nil
 }
 
-func (a *actor) writes(want *unstructured.Unstructured) bool {
+// isNeeded says whether an object of the file has to be applied for the settings that change.
+func (a *actor) isNeeded(want *unstructured.Unstructured) bool {
 	has := func(settings ...install.Setting) bool {
 		return slices.ContainsFunc(settings, func(s install.Setting) bool { _, there := a.action.Settings[s]; return there })
 	}

@@ -154,7 +154,7 @@ func notSupported(key install.Setting) error {
 	}
 }
 
-// withoutOthers has labels that the node shall lose be taken away, but for inherited ones.
+// withoutOthers adds what takes away the labels that the node shall lose. Inherited ones stay.
 func withoutOthers(labels map[string]any, agent *unstructured.Unstructured) {
 	have, _, _ := unstructured.NestedStringMap(agent.Object, "spec", "nodeLabels")
 	inherited := inheritedLabels(agent)

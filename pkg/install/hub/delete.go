@@ -105,7 +105,8 @@ func (p *Plane) ClusterLeft(ctx context.Context, text string) (install.ClusterRe
 	return plane.Only("cluster", text, kube.NotFound("cluster", text, "{get clusters}"), same, func(c install.ClusterRef) string { return fmt.Sprintf("%s (%s)", c.ID, c.Status) })
 }
 
-// labelled finds the namespaces in which a kind may be listed and carries a cluster's label.
+// labelled notes the namespaces in which objects of a kind carry a cluster's label. Of what
+// the user may not list nothing is found.
 func (p *Plane) labelled(ctx context.Context, k kube.Kind, namespace, cluster string, found map[string][]string) error {
 	objects, err := p.api.Select(ctx, k, namespace, metav1.ListOptions{LabelSelector: hubapi.LabelCluster + "=" + cluster})
 	if err != nil {

@@ -216,6 +216,7 @@ func (s *opened) reset(ways ...redfish.ResetType) error {
 	return s.explain(err)
 }
 
+// opened is a machine whose BMC is spoken to.
 type opened struct {
 	*connection
 	system *system

@@ -38,7 +38,7 @@ type ImagesConfig struct {
 type Images struct {
 	config ImagesConfig
 
-	opening chan struct{} // holds one while base is looked at or brought
+	opening chan struct{} // holds one while base or built is looked at or brought
 	base    *iso.Base
 	built   *iso.Base // what minimal images are made of: the base without what its service put in
 }
@@ -161,6 +161,7 @@ func (i *Images) open(ctx context.Context) (*iso.Base, error) {
 	return i.once(ctx, &i.base, func() (*iso.Base, error) { return i.config.Base(ctx) })
 }
 
+// once is one of the bases, brought by the first that asks for it.
 func (i *Images) once(ctx context.Context, have **iso.Base, bring func() (*iso.Base, error)) (base *iso.Base, err error) {
 	select {
 	case i.opening <- struct{}{}:
@@ -243,14 +244,16 @@ func agrees(known []setting.StaticNetwork, macs map[string]string, files []iso.K
 			theirs = &known[n]
 		}
 	}
-	const next = "`{plan -f FILE}` shows the difference, create cluster --reimage sends it"
+	differ := func(err error) error {
+		return &install.Fault{Err: err, Next: "`{plan -f FILE}` shows the difference, `{create cluster -f FILE --reimage}` sends it"}
+	}
 	if theirs == nil {
-		return fmt.Errorf("the service knows no static network for %s, which the file has: %s", macsText(macs), next)
+		return differ(fmt.Errorf("the service knows no static network for %s, which the file has", macsText(macs)))
 	}
 	told, _, _ := compiled("", theirs.YAML, theirs.MACs) // none where it cannot be read
 	same := func(a, b iso.Keyfile) bool { return a.Name == b.Name && bytes.Equal(a.Content, b.Content) }
 	if !slices.EqualFunc(told, files, same) {
-		return fmt.Errorf("the service has another static network for %s than the file: %s", macsText(macs), next)
+		return differ(fmt.Errorf("the service has another static network for %s than the file", macsText(macs)))
 	}
 	return nil
 }

@@ -1,10 +1,12 @@
 package machine
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/oaictl/oaictl/internal/setting"
+	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 	"github.com/oaictl/oaictl/pkg/iso/nmstate"
 )
@@ -31,7 +33,7 @@ func TestAgrees(t *testing.T) {
 		{"another address", []setting.StaticNetwork{network("192.0.2.99", "52:54:00:00:00:0a")}, "another static network for eth0 (52:54:00:00:00:0a)"},
 		{"what cannot be read", []setting.StaticNetwork{unread}, "another static network"},
 		{"another host's", []setting.StaticNetwork{network("192.0.2.10", "52:54:00:00:00:0b")}, "knows no static network for eth0 (52:54:00:00:00:0a)"},
-		{"none", nil, "create cluster --reimage"},
+		{"none", nil, "knows no static network for eth0 (52:54:00:00:00:0a)"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			macs := map[string]string{"eth0": "52:54:00:00:00:0a"}
@@ -49,6 +51,8 @@ func TestAgrees(t *testing.T) {
 				t.Errorf("they do not agree: %v", err)
 			case tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)):
 				t.Errorf("the error is %v, without %q", err, tc.want)
+			case err != nil && !slices.Contains(install.NextOf(err).Commands(), "create cluster -f FILE --reimage"):
+				t.Errorf("what to do next is %q", install.NextOf(err))
 			}
 		})
 	}

@@ -70,6 +70,7 @@ type Plane struct {
 
 var _ install.Machines = (*Plane)(nil)
 
+// reading is what was seen of a machine, and how long that counts.
 type reading struct {
 	state install.MachineState
 	until time.Time

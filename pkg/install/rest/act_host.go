@@ -100,13 +100,13 @@ func (p *Plane) hostFields(ctx context.Context, desired *install.Desired, action
 
 // disksToRelease are disks that are kept and shall not be: the request has to say so of each.
 func (p *Plane) disksToRelease(ctx context.Context, desired *install.Desired, hostID string, keep []string) ([]string, error) {
-	_, kept, err := p.observed(ctx, desired)
+	_, kept, err := p.forActions(ctx, desired)
 	return slices.DeleteFunc(slices.Clone(kept[hostID]), func(id string) bool { return slices.Contains(keep, id) }), err
 }
 
-// observed is what the last observation of a cluster says to actions: its id, and which disks
+// forActions is what the last observation of a cluster says to actions: its id, and which disks
 // the service does not format, by host. A cluster that was not observed is observed now.
-func (p *Plane) observed(ctx context.Context, desired *install.Desired) (id string, kept map[string][]string, err error) {
+func (p *Plane) forActions(ctx context.Context, desired *install.Desired) (id string, kept map[string][]string, err error) {
 	query := desired.Query()
 	w := p.watchOf(query)
 	if id, kept = w.forActions(); id == "" {
@@ -117,7 +117,7 @@ func (p *Plane) observed(ctx context.Context, desired *install.Desired) (id stri
 }
 
 func (p *Plane) bindHost(ctx context.Context, desired *install.Desired, action install.Action) error {
-	id, _, err := p.observed(ctx, desired)
+	id, _, err := p.forActions(ctx, desired)
 	switch {
 	case err != nil:
 		return err

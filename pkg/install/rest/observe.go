@@ -57,27 +57,28 @@ func (p *Plane) Observe(ctx context.Context, query install.Query, _ *install.Obs
 	w.askIgnored(query.Ignored)
 	w.overridden = p.tables.InfraEnv.SetBy(query.Overridden)
 	p = p.over(p.conn.Polling(w.budget.Spend, w.time.Answered))
-	err := p.read(ctx, w, query)
+	err := p.refresh(ctx, w, query)
 	if transport.Gone(err) && w.id != "" {
 		w.forget()
 		query.ID = "" // there is no such cluster any more; by name there may be another
-		err = p.read(ctx, w, query)
+		err = p.refresh(ctx, w, query)
 	}
-	w.publishDisks()
+	w.publishForActions()
 	switch {
 	case err == nil:
-		return w.observed(), nil
+		return w.observation(), nil
 	case context.Cause(ctx) != nil:
 		return nil, context.Cause(ctx)
 	case w.cluster == nil || transport.Permanent(err):
 		return nil, err
 	}
-	observed := w.observed()
+	observed := w.observation()
 	observed.Stale = err.Error()
 	return observed, nil
 }
 
-func (p *Plane) read(ctx context.Context, w *watch, query install.Query) error {
+// refresh brings the watch up to date: first which cluster is meant, then what is due of it.
+func (p *Plane) refresh(ctx context.Context, w *watch, query install.Query) error {
 	if query.Detail {
 		w.request(overdue, clusterList, clusterRecord, hostList, infraEnvList, manifestList)
 		w.inventory = map[string]bool{}
@@ -93,11 +94,11 @@ func (p *Plane) read(ctx context.Context, w *watch, query install.Query) error {
 			return err
 		}
 	}
-	if err := p.reads(ctx, w, overdue, query.Detail); err != nil {
+	if err := p.readDue(ctx, w, overdue, query.Detail); err != nil {
 		return err
 	}
 	// What is known to be stale goes before asking whether more is.
-	if err := p.reads(ctx, w, wanted, false); err != nil {
+	if err := p.readDue(ctx, w, wanted, false); err != nil {
 		return err
 	}
 	if w.log.due || w.probeDue() {
@@ -106,7 +107,7 @@ func (p *Plane) read(ctx context.Context, w *watch, query install.Query) error {
 		}
 	}
 	w.refreshDue()
-	if err := p.reads(ctx, w, wanted, false); err != nil {
+	if err := p.readDue(ctx, w, wanted, false); err != nil {
 		return err
 	}
 	if err := p.dateImages(ctx, w); err != nil {
@@ -115,18 +116,18 @@ func (p *Plane) read(ctx context.Context, w *watch, query install.Query) error {
 	return p.recall(ctx, w)
 }
 
-// reads reads the parts that are at least so urgent; those that are not
+// readDue reads the parts that are at least so urgent; those that are not
 // overdue only within the budget.
-func (p *Plane) reads(ctx context.Context, w *watch, least urgency, content bool) error {
+func (p *Plane) readDue(ctx context.Context, w *watch, least urgency, content bool) error {
 	for _, r := range []struct {
 		part  part
 		last  time.Time
 		space time.Duration // at least between two reads for events
 		read  func(context.Context, *watch) error
 	}{
-		{clusterRecord, w.read.cluster, 0, p.readCluster},
+		{clusterRecord, w.lastRead.cluster, 0, p.readCluster},
 		{infraEnvList, time.Time{}, 0, p.readInfraEnvs},
-		{hostList, w.read.hosts, time.Duration(len(w.hosts)) * perHost, p.readHosts},
+		{hostList, w.lastRead.hosts, time.Duration(len(w.hosts)) * perHost, p.readHosts},
 		{manifestList, time.Time{}, 0, func(ctx context.Context, w *watch) error { return p.readManifests(ctx, w, content) }},
 		{ignoredChecks, time.Time{}, 0, p.readIgnored},
 	} {
@@ -206,10 +207,10 @@ func (w *watch) refreshDue() {
 	case w.running():
 		every = runningRefresh
 	}
-	if now.Sub(w.read.cluster) >= every {
+	if now.Sub(w.lastRead.cluster) >= every {
 		w.request(wanted, clusterRecord)
 	}
-	if now.Sub(w.read.hosts) >= every {
+	if now.Sub(w.lastRead.hosts) >= every {
 		w.request(wanted, hostList)
 	}
 	if slices.ContainsFunc(w.infraEnvs, func(e install.InfraEnv) bool { return e.Image.State == model.ImagePending }) {

@@ -93,11 +93,11 @@ func (p *Plane) choose(ctx context.Context, w *watch, query install.Query, found
 	return nil
 }
 
-// unmarked is the place of the record of an imported cluster that nobody has marked
+// unmarked is the index of the record of an imported cluster that nobody has marked
 // and that is empty, -1 for none: an import takes no mark with it, so that a run
 // that was broken off in between leaves one.
 func (p *Plane) unmarked(ctx context.Context, openShiftID string, same []install.ClusterRef, found []objects.Cluster) (int, error) {
-	for place, ref := range same {
+	for i, ref := range same {
 		imported := slices.ContainsFunc(found, func(c objects.Cluster) bool {
 			return c.ID.String() == ref.ID && c.Imported != nil && *c.Imported && c.Tags == "" && c.IsInstalled(openShiftID)
 		})
@@ -109,7 +109,7 @@ func (p *Plane) unmarked(ctx context.Context, openShiftID string, same []install
 			return -1, err
 		}
 		if empty {
-			return place, nil
+			return i, nil
 		}
 	}
 	return -1, nil
@@ -153,7 +153,7 @@ func (p *Plane) readCluster(ctx context.Context, w *watch) error {
 	}
 	cluster.Unmarked = w.unmarked == w.id && !cluster.Owned
 	w.cluster = cluster
-	w.read.cluster = w.now()
+	w.lastRead.cluster = w.now()
 	return nil
 }
 
@@ -178,7 +178,7 @@ func (p *Plane) getCluster(ctx context.Context, id string) (*objects.Cluster, er
 func (p *Plane) readHosts(ctx context.Context, w *watch) error {
 	const many = 20
 	changed := w.takeChanged()
-	if len(changed) == 1 && len(w.hosts) > many && w.now().Sub(w.read.hosts) < runningRefresh {
+	if len(changed) == 1 && len(w.hosts) > many && w.now().Sub(w.lastRead.hosts) < runningRefresh {
 		if old, known := w.hosts[changed[0]]; known {
 			return p.readHost(ctx, w, old.InfraEnvID, old.ID)
 		}
@@ -202,7 +202,7 @@ func (p *Plane) readHosts(ctx context.Context, w *watch) error {
 		pool = slices.DeleteFunc(pool, func(h install.Host) bool { return h.ClusterID != "" })
 		w.keepHosts(pool, func(h *install.Host) bool { return h.InfraEnvID == env.ID && h.ClusterID == "" })
 	}
-	w.read.hosts = w.now()
+	w.lastRead.hosts = w.now()
 	if err := p.readInventories(ctx, w); err != nil {
 		return err
 	}

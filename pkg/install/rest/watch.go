@@ -68,7 +68,7 @@ type watch struct {
 	images      map[string]imageDate // when images became what they are, by InfraEnv
 	at          time.Time            // of the last observation
 	listed      time.Time            // when clusters were last listed
-	read        struct{ cluster, hosts time.Time }
+	lastRead    struct{ cluster, hosts time.Time }
 	changed     time.Time // when something last happened
 
 	mu        sync.Mutex
@@ -223,8 +223,8 @@ func (w *watch) now() time.Time {
 	return now
 }
 
-// observed is what is known, for the caller to keep.
-func (w *watch) observed() *install.Observed {
+// observation is what is known, for the caller to keep.
+func (w *watch) observation() *install.Observed {
 	w.at = w.now()
 	out := &install.Observed{At: w.at, Others: slices.Clone(w.others)}
 	if w.cluster == nil {
@@ -250,8 +250,8 @@ func (w *watch) observed() *install.Observed {
 	return out
 }
 
-// publishDisks lets actions see what they need of the observation.
-func (w *watch) publishDisks() {
+// publishForActions lets actions see what they need of the observation.
+func (w *watch) publishForActions() {
 	kept := map[string][]string{}
 	for id := range w.hosts {
 		v := w.hosts[id].Settings[setting.KeepDisks]

@@ -254,7 +254,7 @@ func (k *checker) encryption(e *DiskEncryption) {
 }
 
 func (k *checker) roles(field string, set RoleSet) {
-	if _, unknown := set.normalise(); len(unknown) > 0 {
+	if _, unknown := set.Normalise(); len(unknown) > 0 {
 		k.Report(field, fmt.Sprintf("%q is not a role", unknown[0]), "use all, none, or some of control-plane, worker and arbiter")
 		return
 	}

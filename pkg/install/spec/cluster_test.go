@@ -53,7 +53,7 @@ func TestDefaults(t *testing.T) {
 	s := c.Spec
 	got := []any{s.OpenShift.Arch, s.Platform.Type, s.Boot.Method, s.InfraEnv.Bind, c.ControlPlaneCount(), c.WorkerCount(), c.ArbiterCount(), c.RequiredWorkers(),
 		s.Hosts[0].Hostname, s.Hosts[1].Role, s.Hosts[1].Match.MAC, s.Hosts[3].Role, s.Hosts[3].Hostname, s.Hosts[3].Match.BMC, s.Hyperthreading.ServiceWords(), s.DiskEncryption.Mode, s.DiskEncryption.On.ServiceWords()}
-	want := []any{ARM, BareMetal, BootISO, BindEarly, 3, 1, 0, 1, "cp-0", ControlPlane, "52:54:00:00:00:0b", Auto, "", "10.0.0.7", "masters,workers", TPM, "all"}
+	want := []any{ARM, BareMetal, bootISO, BindEarly, 3, 1, 0, 1, "cp-0", ControlPlane, "52:54:00:00:00:0b", Auto, "", "10.0.0.7", "masters,workers", TPM, "all"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -53,7 +53,7 @@ func (c *Cluster) Default() {
 	s.InfraEnv.Bind = cmp.Or(s.InfraEnv.Bind, BindEarly)
 	method := BootRedfish
 	if len(s.Hosts) == 0 || slices.ContainsFunc(s.Hosts, func(h Host) bool { return h.BMC == nil }) {
-		method = BootISO
+		method = bootISO
 	}
 	s.Boot.Method = cmp.Or(s.Boot.Method, method)
 }
@@ -201,7 +201,7 @@ func canonicalWords(c *Cluster) {
 	walk(reflect.ValueOf(c).Elem(), "", func(v reflect.Value, _ string) bool {
 		field := v.Interface()
 		if roles, is := field.(RoleSet); is && roles != nil {
-			if set, unknown := roles.normalise(); len(unknown) == 0 {
+			if set, unknown := roles.Normalise(); len(unknown) == 0 {
 				v.Set(reflect.ValueOf(append(RoleSet{}, set...)))
 			}
 		} else if value, known := canonical(field, v.String()); known {

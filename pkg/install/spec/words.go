@@ -28,7 +28,7 @@ func Words(field any) (values []string, spellings map[string]string) {
 	case EncryptionMode:
 		return list(TPM, Tang), map[string]string{"tpmv2": "tpm"}
 	case BootMethod:
-		return list(BootRedfish, BootMetal3, "ipxe", BootISO, "none"), nil
+		return list(BootRedfish, BootMetal3, "ipxe", bootISO, "none"), nil
 	case ImageType:
 		return list(ImageMinimal, ImageFull, ImageDisconnected), map[string]string{"minimal-iso": "minimal", "full-iso": "full", "disconnected-iso": "disconnected"}
 	case BindMode:
@@ -136,7 +136,7 @@ type BootMethod string
 const (
 	BootRedfish BootMethod = "redfish"
 	BootMetal3  BootMethod = "metal3"
-	BootISO     BootMethod = "iso"
+	bootISO     BootMethod = "iso"
 )
 
 // ImageType is a kind of discovery image.
@@ -189,9 +189,9 @@ func setWords() [][]string {
 	return [][]string{{AllRoles}, {NoRoles}, {string(ControlPlane), "masters", "master"}, {string(Arbiter), "arbiters"}, {string(Worker), "workers"}}
 }
 
-// normalise brings the members to one spelling and order; unknown are those that are no
+// Normalise brings the members to one spelling and order; unknown are those that are no
 // role.
-func (r RoleSet) normalise() (set RoleSet, unknown []string) {
+func (r RoleSet) Normalise() (set RoleSet, unknown []string) {
 	have := map[string]bool{}
 	for _, member := range r {
 		i := slices.IndexFunc(setWords(), func(words []string) bool { return slices.Contains(words, strings.ToLower(member)) })
@@ -213,7 +213,7 @@ func (r RoleSet) normalise() (set RoleSet, unknown []string) {
 // "masters", "arbiters" and "workers", in that order with commas. An empty set is
 // empty.
 func (r RoleSet) ServiceWords() string {
-	set, _ := r.normalise()
+	set, _ := r.Normalise()
 	var texts []string
 	for _, words := range setWords() {
 		if !slices.Contains(set, words[0]) {

@@ -26,7 +26,8 @@ import (
 // that speak of the same file, unit or user, the later one wins, field by field.
 // The result follows the newest specification among the configs: an image reads it
 // if it reads each of them. The same configs give the same bytes; a single one comes
-// back as it is. A config with Errors is an *Invalid, called "config 1" and so on.
+// back as it is. A config with Errors is an *Invalid, in which configs are called
+// "config 1" and so on. Warnings are left out: Validate has them.
 func Merge(configs ...[]byte) ([]byte, error) { return merge(valid, configs) }
 
 // merge merges configs that check finds valid, each under the name that it is

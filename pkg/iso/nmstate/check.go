@@ -146,8 +146,8 @@ func (r *reader) checkPort(s *State, c *iface, p port) {
 	}
 }
 
-// checkWaitIP wants the families without whose addresses an interface does not count as
-// up. Whatever comes first ("any") is there without addresses, too.
+// checkWaitIP wants every family that wait-ip names to be enabled: the profile of one that
+// is off, or of a port, has nothing to say of it. "any" is there without addresses, too.
 func (r *reader) checkWaitIP(s *State) {
 	ports := map[string]*iface{}
 	for _, c := range s.interfaces {

@@ -142,7 +142,8 @@ func find(o *objects.Object, kind string) map[string]any {
 
 // Of reads a condition of an object; a zero one where there is none.
 func Of(o *objects.Object, kind string) Condition {
-	text := func(name string) string { s, _ := find(o, kind)[name].(string); return s }
+	written := find(o, kind)
+	text := func(name string) string { s, _ := written[name].(string); return s }
 	return Condition{text("type"), text("status"), text("reason"), text("message")}
 }
 

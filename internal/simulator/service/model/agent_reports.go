@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"math"
 	"net/netip"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/openshift/assisted-service/models"
 )
@@ -23,6 +25,34 @@ type Inventory struct {
 type Address struct {
 	Prefix netip.Prefix // address and length as posted, not masked
 	NIC    int
+}
+
+// nullEntry matches an entry of a list of JSON that is null. In a map it stands behind a key.
+var nullEntry = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[\[,]\s*null\s*[,\]]`) })
+
+// WithoutNullEntries is JSON that an agent sends, without the entries of lists that are null.
+func WithoutNullEntries(text string) string {
+	var content any
+	if !strings.Contains(text, "null") || !nullEntry().MatchString(text) || json.Unmarshal([]byte(text), &content) != nil {
+		return text
+	}
+	return InString(withoutNullEntries(content))
+}
+
+func withoutNullEntries(content any) any {
+	switch typed := content.(type) {
+	case []any:
+		typed = slices.DeleteFunc(typed, func(entry any) bool { return entry == nil })
+		for i, entry := range typed {
+			typed[i] = withoutNullEntries(entry)
+		}
+		return typed
+	case map[string]any:
+		for key, value := range typed {
+			typed[key] = withoutNullEntries(value)
+		}
+	}
+	return content
 }
 
 // ParseInventory reads what an agent posted, and drops the interfaces that are no machine's own.

@@ -83,8 +83,8 @@ func hostFacts() map[string]func(*hostCheck) bool {
 			return !model.OneOf(e.h.State, model.HostInProgress, model.HostInstalled, model.HostAdded, model.HostPendingUser, model.HostError, model.HostCancelled)
 		},
 		"inventory":   func(e *hostCheck) bool { return e.h.Inv != nil },
-		"cpu":         func(e *hostCheck) bool { return e.h.Inv != nil && e.h.Inv.CPU != nil },
-		"memory":      func(e *hostCheck) bool { return e.h.Inv != nil && e.h.Inv.Memory != nil },
+		"cpuKnown":    func(e *hostCheck) bool { return e.h.Inv != nil && e.h.Inv.CPU != nil },
+		"memoryKnown": func(e *hostCheck) bool { return e.h.Inv != nil && e.h.Inv.Memory != nil },
 		"measured":    func(e *hostCheck) bool { return e.h.Inv != nil && e.h.Inv.CPU != nil && e.h.Inv.Memory != nil },
 		"vendor":      func(e *hostCheck) bool { return e.h.Inv != nil && e.h.Inv.SystemVendor != nil },
 		"vmware":      func(e *hostCheck) bool { return e.h.Inv != nil && e.h.Inv.OfVMware() },

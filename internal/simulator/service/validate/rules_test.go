@@ -43,6 +43,11 @@ func checkRules[E any](t *testing.T, list []rule, s subject[E]) {
 		}
 		facts[name], values[name] = true, values[name] || s.facts[name] == nil
 	}
+	for name := range s.facts {
+		if s.values[name] != nil {
+			t.Errorf("%q is a condition and a value", name)
+		}
+	}
 	var computed []string
 	for _, r := range list {
 		for _, name := range r.When {

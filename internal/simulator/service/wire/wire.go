@@ -170,7 +170,7 @@ func OneOfQuery(name, value string, allowed []string) error {
 func Body[T any](name string) Parameter {
 	return Parameter{name, func(c *Call) error {
 		v := new(T)
-		if err := decode(c.Content, swag.ToVarName(name), v); err != nil {
+		if err := decode(c.Content, swag.ToJSONName(name), v); err != nil {
 			return err
 		}
 		c.taken = v

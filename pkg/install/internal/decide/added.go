@@ -154,7 +154,7 @@ func (p *planner) allAdded() {
 	case p.spec.Imported() && len(p.plan.Added) > 0:
 		p.end(model.VerdictInstalled, addedText(p.plan.Added), "oc get csr, with the cluster's own kubeconfig, and for each that is Pending: oc adm certificate approve NAME")
 	case len(p.plan.Added) == 0:
-		p.end(model.VerdictInstalled, "installed, with every host of the file", advice.Text("oc "+p.kubeconfigFlag()+" get nodes"))
+		p.end(model.VerdictInstalled, "installed, with every host of the file", advice.Sprintf("oc %s get nodes", p.kubeconfigFlag()))
 	case !p.observed.Results.Kubeconfig:
 		p.end(model.VerdictInstalled, addedText(p.plan.Added), advice.Command("download kubeconfig", p.name()))
 	default:

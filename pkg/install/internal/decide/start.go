@@ -150,7 +150,7 @@ func (p *planner) unprepared() (b model.Blocker, found bool) {
 	slices.Sort(said)
 	b.Key, b.Scope, b.Reason, b.Cure = model.KeyPreparation, model.ScopeCluster, ReasonPreparation, model.CurePerson
 	b.Message = "the service cannot prepare the installation: " + strings.Join(said, "; ")
-	b.Remedy = "see that these hosts can pull the images of the release: {explain validation} container-images-available"
+	b.Remedy = "see that these hosts can pull the images of the release: {explain validation container-images-available}"
 	return b, len(said) > 0
 }
 

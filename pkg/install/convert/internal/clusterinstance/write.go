@@ -44,8 +44,8 @@ func Write(c *spec.Cluster, secrets bool) ([]target.File, []loss.Loss, error) {
 	all = append(all, w.PullSecret()...)
 	manifests := w.ManifestMaps()
 	instance, credentials := w.instance(manifests)
-	labels := hubobjects.Maker{Refusals: hubobjects.Refusals{Cluster: w.Collector.Cluster}, Namespace: w.Maker.Namespace}
-	all = append(slices.Concat(all, credentials, manifests, labels.Classifications()), instance)
+	maker := hubobjects.Maker{Refusals: hubobjects.Refusals{Cluster: w.Collector.Cluster}, Namespace: w.Maker.Namespace}
+	all = append(slices.Concat(all, credentials, manifests, maker.Classifications()), instance)
 	if !secrets && c.Spec.PullSecret.SecretRef == nil {
 		w.Lose("spec.pullSecret", loss.Plain(c.Spec.PullSecret), "secrets were not asked for; the Secret "+hubobjects.PullSecretName(c)+" has to be there")
 	}
@@ -71,7 +71,7 @@ func (w *writer) instance(manifests []*unstructured.Unstructured) (instance *uns
 	}
 	hubobjects.Put(s, "sshPublicKey", c.SSHKey())
 	w.network(s)
-	hubobjects.Put(s, "cpuArchitecture", hubobjects.Metal3Arch(set.OpenShift.Arch))
+	hubobjects.Put(s, "cpuArchitecture", setting.KernelArch(set.OpenShift.Arch))
 	if set.Platform.Type != spec.BareMetal || c.Present("spec.platform") {
 		hubobjects.Put(s, "platformType", hubobjects.PlatformWord(set.Platform.Type))
 	}
@@ -276,7 +276,7 @@ func (w *writer) node(host *spec.Host, role spec.Role) (out hubobjects.Fields, c
 	}
 	credentials = w.nodeBMC(out, host)
 	hubobjects.Put(out, "bootMACAddress", cmp.Or(append(target.MACsOf(c, host), "")...))
-	hubobjects.Put(out, "cpuArchitecture", hubobjects.Metal3Arch(host.Arch))
+	hubobjects.Put(out, "cpuArchitecture", setting.KernelArch(host.Arch))
 	hubobjects.PutHints(out, host.Disk.Hints)
 	config, interfaces, static, err := hubobjects.NMStateOf(c, host)
 	switch {
@@ -294,7 +294,7 @@ func (w *writer) node(host *spec.Host, role spec.Role) (out hubobjects.Fields, c
 	return out, credentials
 }
 
-// nodeBMC is how the machine is booted; a node without a BMC is told.
+// nodeBMC is how the machine is booted. That a node has no BMC is told as a loss.
 func (w *writer) nodeBMC(out hubobjects.Fields, host *spec.Host) []*unstructured.Unstructured {
 	if host.BMC == nil {
 		w.LoseHost(host, "bmc", nil, "is missing: SiteConfig boots every node by its BMC; add bmcAddress and bmcCredentialsName")

@@ -49,7 +49,7 @@ func (r *Reader) GiveArches() {
 	}
 }
 
-// Hyperthreading carries over which roles use it: that of a pool that does not say does.
+// Hyperthreading carries over which roles use it. A pool that does not say uses it.
 func (r *Reader) Hyperthreading(pools []Pool) {
 	const field = "spec.hyperthreading"
 	said, off := false, false

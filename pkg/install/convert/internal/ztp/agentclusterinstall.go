@@ -192,7 +192,7 @@ func (r *Hub) ignitionEndpoint(h *Objects, n *source.Node) {
 		return
 	}
 	r.Means(ref, "refers to a Secret of the input")
-	ca := r.secretKey(secret, "tls.crt")
+	ca := r.secretKey(secret, hubapi.KeyIgnitionCA)
 	if text := r.Text(ca); text != "" {
 		endpoint.CA = &spec.PublicSource{Inline: text}
 		r.From("spec.ignitionEndpoint.ca", ca)

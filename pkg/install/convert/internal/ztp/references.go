@@ -110,7 +110,7 @@ func (r *Hub) MirrorMap(h *Objects, ref *source.Node) {
 		return
 	}
 	h.Used[config] = true
-	r.registriesConf(config.Get("data", "registries.conf"))
+	r.registriesConf(config.Get("data", hubapi.KeyRegistriesConf))
 	r.TrustBundle(config.Get("data", "ca-bundle.crt"))
 }
 
@@ -269,7 +269,7 @@ func (r *Hub) Credentials(h *Objects, i int, name *source.Node) {
 		to.Credentials = spec.Credentials{SecretRef: &spec.SecretRef{Name: name.Peek()}}
 		return
 	}
-	to.Credentials = r.Login(field, r.BMCFile(i), r.secretKey(secret, "username"), r.secretKey(secret, "password"))
+	to.Credentials = r.Login(field, r.BMCFile(i), r.secretKey(secret, hubapi.KeyUsername), r.secretKey(secret, hubapi.KeyPassword))
 }
 
 func (r *Hub) fencingSecret(h *Objects, i int, n *source.Node) {
@@ -285,9 +285,9 @@ func (r *Hub) fencingSecret(h *Objects, i int, n *source.Node) {
 		to.Fencing.Credentials = spec.Credentials{SecretRef: &spec.SecretRef{Name: n.Peek()}}
 		return
 	}
-	r.Set(field+".address", r.secretKey(secret, "address"))
-	to.Fencing.Credentials = r.Login(field+".credentials", "fencing/"+source.FileName(to.Name), r.secretKey(secret, "username"), r.secretKey(secret, "password"))
-	if verify := r.secretKey(secret, "certificateVerification"); verify != nil {
+	r.Set(field+".address", r.secretKey(secret, hubapi.KeyFencingAddress))
+	to.Fencing.Credentials = r.Login(field+".credentials", "fencing/"+source.FileName(to.Name), r.secretKey(secret, hubapi.KeyUsername), r.secretKey(secret, hubapi.KeyPassword))
+	if verify := r.secretKey(secret, hubapi.KeyFencingVerify); verify != nil {
 		to.Fencing.Insecure = new(r.Text(verify) == "Disabled")
 	}
 }

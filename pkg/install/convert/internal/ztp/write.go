@@ -12,6 +12,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubobjects"
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/loss"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/target"
@@ -67,14 +68,11 @@ func releaseImage(c *spec.Cluster) (image string, ok bool) {
 	if !releaseVersion.MatchString(version) {
 		return "", false
 	}
-	arch := cmp.Or(string(o.Arch), string(spec.X86))
+	arch := cmp.Or(o.Arch, spec.X86)
 	if version != o.Version {
-		arch = string(spec.Multi)
+		arch = spec.Multi
 	}
-	if arch == string(spec.ARM) {
-		arch = "aarch64"
-	}
-	return "quay.io/openshift-release-dev/ocp-release:" + version + "-" + arch, true
+	return "quay.io/openshift-release-dev/ocp-release:" + version + "-" + setting.KernelArch(arch), true
 }
 
 func (w *writer) releaseFile(folder string) {

@@ -83,7 +83,8 @@ func (w *Writer) wholeOver(ctx context.Context, k Kind, live, want *unstructured
 	return w.Apply(ctx, k, live, Configuration(want, Merge(fields, want.Object)))
 }
 
-// ApplyFields applies fields of an object beside those from before, or gives them up.
+// ApplyFields applies fields of an object beside those from before; a field that want does
+// not have is given up.
 func (w *Writer) ApplyFields(ctx context.Context, live, want *unstructured.Unstructured, paths []hubobjects.Path) (*unstructured.Unstructured, error) {
 	k, err := KindOf(live.GetKind())
 	if err != nil {

@@ -37,7 +37,7 @@ func (w *Deleter) Release(ctx context.Context, deployment *unstructured.Unstruct
 	}
 	for _, k := range []kube.Kind{kube.ClusterImageSets, kube.Namespaces} {
 		own := owner + "-release"
-		if string(k) == hubapi.KindNamespace {
+		if k == kube.Namespaces {
 			own = w.Namespace.Name
 		}
 		if err := w.releaseIfOwned(ctx, k, own); err != nil {
