@@ -33,7 +33,10 @@ func (s *Service) stepReply(c *wire.Call, h *model.Host) (wire.Reply, error) {
 	if p.Output == "" {
 		return wire.NoContent()
 	}
-	if err := s.takeReply(h, string(p.StepType), model.WithoutNullEntries(p.Output)); err != nil {
+	if model.HasNullEntry(p.Output) {
+		return wire.Reply{}, wire.Refuse(http.StatusInternalServerError, "failed to unmarshal reply of step %s: %s", p.StepType, "an entry of a list is null")
+	}
+	if err := s.takeReply(h, string(p.StepType), p.Output); err != nil {
 		return wire.Reply{}, err
 	}
 	h.UpdatedAt = model.Micros(s.now())

@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"math"
 	"net/netip"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/openshift/assisted-service/models"
 )
@@ -27,32 +25,18 @@ type Address struct {
 	NIC    int
 }
 
-// nullEntry matches an entry of a list of JSON that is null. In a map it stands behind a key.
-var nullEntry = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[\[,]\s*null\s*[,\]]`) })
-
-// WithoutNullEntries is JSON that an agent sends, without the entries of lists that are null.
-func WithoutNullEntries(text string) string {
-	var content any
-	if !strings.Contains(text, "null") || !nullEntry().MatchString(text) || json.Unmarshal([]byte(text), &content) != nil {
-		return text
-	}
-	return InString(withoutNullEntries(content))
-}
-
-func withoutNullEntries(content any) any {
-	switch typed := content.(type) {
-	case []any:
-		typed = slices.DeleteFunc(typed, func(entry any) bool { return entry == nil })
-		for i, entry := range typed {
-			typed[i] = withoutNullEntries(entry)
+// HasNullEntry says whether an entry of a list of JSON is null, which no agent sends and no
+// reader expects. In a map null stands behind a colon.
+func HasNullEntry(text string) bool {
+	for {
+		before, after, found := strings.Cut(text, "null")
+		if before = strings.TrimRight(before, " \t\r\n"); found && (strings.HasSuffix(before, "[") || strings.HasSuffix(before, ",")) {
+			return true
 		}
-		return typed
-	case map[string]any:
-		for key, value := range typed {
-			typed[key] = withoutNullEntries(value)
+		if text = after; !found {
+			return false
 		}
 	}
-	return content
 }
 
 // ParseInventory reads what an agent posted, and drops the interfaces that are no machine's own.
@@ -237,6 +221,12 @@ func (inv *Inventory) DefaultRoute() *models.Route {
 	return nil
 }
 
+// Network is the worst that a host has measured on its way to the others, found once.
+type Network struct {
+	Latency, Loss float64             // ms, and percent
+	BrokenMTU     []*models.MtuReport // full packets that did not arrive
+}
+
 // SetConnectivity keeps a host's report.
 func (h *Host) SetConnectivity(r models.ConnectivityReport) {
 	printed := InString(r)
@@ -244,9 +234,17 @@ func (h *Host) SetConnectivity(r models.ConnectivityReport) {
 		return
 	}
 	h.Connectivity = printed
-	h.Peers = make(map[string]models.ConnectivityRemoteHost, len(r.RemoteHosts))
+	h.Peers, h.Network = make(map[string]models.ConnectivityRemoteHost, len(r.RemoteHosts)), Network{}
 	for _, remote := range r.RemoteHosts {
 		h.Peers[remote.HostID.String()] = *remote
+		for _, m := range remote.MtuReport {
+			if !m.MtuSuccessful {
+				h.Network.BrokenMTU = append(h.Network.BrokenMTU, m)
+			}
+		}
+		for _, l := range remote.L3Connectivity {
+			h.Network.Latency, h.Network.Loss = max(h.Network.Latency, l.AverageRTTMs), max(h.Network.Loss, l.PacketLossPercentage)
+		}
 	}
 }
 

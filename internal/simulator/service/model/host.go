@@ -29,6 +29,7 @@ type Host struct {
 	DiskPath     string
 	ImageResults map[string]models.ContainerImageAvailability
 	Peers        map[string]models.ConnectivityRemoteHost
+	Network      Network
 	Resolutions  []*models.DomainResolutionResponseDomain
 	NTP          []models.NtpSource
 	FreeNetworks map[string][]strfmt.IPv4
@@ -82,7 +83,7 @@ func (h *Host) Release() {
 	h.Leave()
 	h.Forget()
 	h.Kind, h.Role, h.SuggestedRole, h.MachineConfigPool, h.Bootstrap = KindHost, RoleAuto, "", "", false
-	h.Connectivity, h.Peers = "", nil
+	h.Connectivity, h.Peers, h.Network = "", nil, Network{}
 	h.DomainNameResolutions, h.Resolutions = "", nil
 	h.FreeAddresses, h.FreeNetworks = "", nil
 	h.InstallationDiskID, h.InstallationDiskPath, h.ChosenDisk = "", "", ""

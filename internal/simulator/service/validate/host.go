@@ -214,10 +214,10 @@ func hostValues() map[string]func(*hostCheck) any {
 		"latencyLimit": func(e *hostCheck) any { return *e.need.LatencyMs },
 		"lossLimit":    func(e *hostCheck) any { return *e.need.PacketLoss },
 		"slowHosts": func(e *hostCheck) any {
-			return e.beyond(func(l *models.L3Connectivity) float64 { return l.AverageRTTMs }, *e.need.LatencyMs, " ms")
+			return e.beyond(e.h.Network.Latency, func(l *models.L3Connectivity) float64 { return l.AverageRTTMs }, *e.need.LatencyMs, " ms")
 		},
 		"lossyHosts": func(e *hostCheck) any {
-			return e.beyond(func(l *models.L3Connectivity) float64 { return l.PacketLossPercentage }, *e.need.PacketLoss, "%")
+			return e.beyond(e.h.Network.Loss, func(l *models.L3Connectivity) float64 { return l.PacketLossPercentage }, *e.need.PacketLoss, "%")
 		},
 		"baseDomain":        func(e *hostCheck) any { return e.c.BaseDNSDomain },
 		"domain":            func(e *hostCheck) any { return e.domain() },
@@ -288,11 +288,9 @@ func (e *hostCheck) isPinged(reached []string) bool {
 
 // brokenMTU names a card whose full packets did not arrive.
 func (e *hostCheck) brokenMTU() any {
-	for _, remote := range e.h.Peers {
-		for _, m := range remote.MtuReport {
-			if !m.MtuSuccessful && (e.c.UserManaged() || InAny(m.RemoteIPAddress, e.c.Before.Machine)) {
-				return fmt.Sprintf("MTU is broken. Interface: %s, remote IP address: %s", m.OutgoingNic, m.RemoteIPAddress)
-			}
+	for _, m := range e.h.Network.BrokenMTU {
+		if e.c.UserManaged() || InAny(m.RemoteIPAddress, e.c.Before.Machine) {
+			return fmt.Sprintf("MTU is broken. Interface: %s, remote IP address: %s", m.OutgoingNic, m.RemoteIPAddress)
 		}
 	}
 	return ""
@@ -310,7 +308,10 @@ func (e *hostCheck) failedImages() any {
 }
 
 // beyond names the hosts of the same role that a measurement is too high for.
-func (e *hostCheck) beyond(measure func(*models.L3Connectivity) float64, limit float64, unit string) string {
+func (e *hostCheck) beyond(worst float64, measure func(*models.L3Connectivity) float64, limit float64, unit string) string {
+	if worst <= limit {
+		return ""
+	}
 	var names []string
 	for _, other := range e.c.Hosts {
 		remote, known := e.h.Peers[other.ID]
