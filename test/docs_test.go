@@ -243,7 +243,7 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
-// understood tells whether oaictl has the command and every flag of a line.
+// understood reports whether oaictl has the command and every flag of a line.
 func understood(line string) error {
 	line, _, _ = strings.Cut(line, " #")
 	words := strings.Fields(line[strings.Index(line, "oaictl ")+len("oaictl "):])

@@ -281,7 +281,7 @@ func root(e ast.Expr) *ast.Ident {
 	}
 }
 
-// ofPackage tells whether a name means the package's variable, and not a local
+// ofPackage reports whether a name means the package's variable, and not a local
 // one that hides it. The parser resolves names within a file; what it leaves
 // open stands in another file of the package.
 func ofPackage(file *ast.File, x *ast.Ident) bool {

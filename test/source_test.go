@@ -105,7 +105,7 @@ func parse(rel, name string) (source, error) {
 	return s, nil
 }
 
-// within tells whether a path is one that a pattern means: "a/b" is that one
+// within reports whether a path is one that a pattern means: "a/b" is that one
 // alone, "a/b/..." that one and all below it.
 func within(pattern, name string) bool {
 	tree, below := strings.CutSuffix(pattern, "/...")

@@ -120,10 +120,10 @@ func TestSimulatedHintsNeedNoService(t *testing.T) {
 	if err := json.Unmarshal([]byte(out.String()), &result); err != nil {
 		t.Fatal(err)
 	}
-	if strings.Count(problems.String(), base.LookAround.String()) != 1 {
+	if strings.Count(problems.String(), base.SimulateAdvice.String()) != 1 {
 		t.Errorf("it is not said once how to look around:\n%s", problems.String())
 	}
-	if result.Next != base.LookAround.String() || !strings.Contains(problems.String(), "Next: "+base.LookAround.String()+"\n") || strings.Contains(problems.String(), "oaictl logs") {
+	if result.Next != base.SimulateAdvice.String() || !strings.Contains(problems.String(), "Next: "+base.SimulateAdvice.String()+"\n") || strings.Contains(problems.String(), "oaictl logs") {
 		t.Errorf("next %q\n%s", result.Next, problems.String())
 	}
 }

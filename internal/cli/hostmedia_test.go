@@ -269,7 +269,7 @@ func TestMinimalImagesWithStaticNetworks(t *testing.T) {
 		t.Fatalf("create images --netboot ends with %d:\n%s", netboot.code, netboot.errors)
 	}
 	items, stop := serving(t, service, "-f", file, "--base", "base.iso", "--listen", "127.0.0.1:0")
-	code, image := get(t, items[0].ISO)
+	code, image := httpGet(t, items[0].ISO)
 	// A server that is stopped at once may not have seen yet that all was read.
 	told := stop().errors
 	if code != 200 || len(items) != 3 || strings.Contains(strings.ReplaceAll(told, "warning: cut off", ""), "warning") {
@@ -336,7 +336,7 @@ func servingAt(t *testing.T, at clock.Clock, along io.Writer, service live, argu
 	}
 }
 
-func get(t *testing.T, url string) (int, []byte) {
+func httpGet(t *testing.T, url string) (int, []byte) {
 	t.Helper()
 	response, err := http.Get(url)
 	if err != nil {
@@ -355,7 +355,7 @@ func TestBootURL(t *testing.T) {
 	service, file := registered(t)
 	items, stop := serving(t, service, "-f", file, "--base", "base.iso", "--listen", "127.0.0.1:0", "-v")
 	root, mac := items[0].ISO[:strings.Index(items[0].ISO, "/i/")], "?mac=52:54:00:00:05:00"
-	if code, script := get(t, root+"/ipxe"+mac); code != 404 {
+	if code, script := httpGet(t, root+"/ipxe"+mac); code != 404 {
 		t.Errorf("who knows a MAC address alone gets %d:\n%s", code, script)
 	}
 	_, told, _ := strings.Cut(stop().errors, "for DHCP, to all machines: "+root)
@@ -363,7 +363,7 @@ func TestBootURL(t *testing.T) {
 	items, stop = serving(t, service, "-f", file, "--base", "base.iso", "--listen", "127.0.0.1:0")
 	defer stop()
 	root = items[0].ISO[:strings.Index(items[0].ISO, "/i/")]
-	if code, script := get(t, root+path+mac); path == "" || code != 200 || !strings.Contains(string(script), strings.TrimSuffix(items[0].IPXE, "ipxe")) {
+	if code, script := httpGet(t, root+path+mac); path == "" || code != 200 || !strings.Contains(string(script), strings.TrimSuffix(items[0].IPXE, "ipxe")) {
 		t.Errorf("the script for a MAC address at %q is %d:\n%s", path, code, script)
 	}
 }
@@ -374,7 +374,7 @@ func TestISOServe(t *testing.T) {
 	if len(items) != 3 || items[0].Host != "cp-0" {
 		t.Fatalf("%+v", items)
 	}
-	code, image := get(t, items[0].ISO)
+	code, image := httpGet(t, items[0].ISO)
 	if config := discovered(t, image); code != 200 || !strings.Contains(config, "agent.service") {
 		t.Errorf("%s answers %d with\n%s", items[0].ISO, code, config)
 	}
@@ -382,7 +382,7 @@ func TestISOServe(t *testing.T) {
 		t.Error(err)
 	}
 	root := items[0].ISO[:strings.Index(items[0].ISO, "/i/")]
-	if _, numbers := get(t, root+"/metrics"); !strings.Contains(string(numbers), `oaictl_media_host_fetched_bytes{host="cp-0"} `+strconv.Itoa(len(image))+"\n") {
+	if _, numbers := httpGet(t, root+"/metrics"); !strings.Contains(string(numbers), `oaictl_media_host_fetched_bytes{host="cp-0"} `+strconv.Itoa(len(image))+"\n") {
 		t.Errorf("no numbers of cp-0 in\n%s", numbers)
 	}
 	ended := stop()
@@ -403,10 +403,10 @@ func TestISOServeFollowsTheService(t *testing.T) {
 	told := &printedOnce{full: make(chan string, 100)}
 	items, stop := servingAt(t, clock.Scaled(600), told, service, "-f", file, "--base", "base.iso", "--listen", "127.0.0.1:0")
 	defer stop()
-	_, before := get(t, items[0].ISO)
+	_, before := httpGet(t, items[0].ISO)
 
 	var envs []struct{ ID string }
-	if _, body := get(t, service.URL+"/api/assisted-install/v2/infra-envs"); json.Unmarshal(body, &envs) != nil || len(envs) != 1 {
+	if _, body := httpGet(t, service.URL+"/api/assisted-install/v2/infra-envs"); json.Unmarshal(body, &envs) != nil || len(envs) != 1 {
 		t.Fatalf("the InfraEnvs are %s", body)
 	}
 	change, err := http.NewRequestWithContext(t.Context(), http.MethodPatch, service.URL+"/api/assisted-install/v2/infra-envs/"+envs[0].ID,
@@ -427,10 +427,10 @@ func TestISOServeFollowsTheService(t *testing.T) {
 			t.Fatal("nobody tells of the change")
 		}
 	}
-	if _, after := get(t, items[0].ISO); !bytes.Equal(before, after) {
+	if _, after := httpGet(t, items[0].ISO); !bytes.Equal(before, after) {
 		t.Error("an image has changed that was being read")
 	}
-	if _, image := get(t, items[1].ISO); !strings.Contains(discovered(t, image), " later") {
+	if _, image := httpGet(t, items[1].ISO); !strings.Contains(discovered(t, image), " later") {
 		t.Errorf("another image has not followed:\n%s", discovered(t, image))
 	}
 }
@@ -459,14 +459,14 @@ func TestISOServeMinimal(t *testing.T) {
 	}
 	for _, of := range []string{"base.iso", "service.iso"} {
 		items, stop := serving(t, service, "-f", "minimal.yaml", "--listen", "127.0.0.1:0", "--base", of)
-		code, image := get(t, items[1].ISO)
+		code, image := httpGet(t, items[1].ISO)
 		base, err := iso.OpenReader("the image", bytes.NewReader(image), int64(len(image)))
 		if err != nil {
 			stop()
 			t.Fatalf("%s: %d, %v", of, code, err)
 		}
 		_, rootfs, found := strings.Cut(base.Kargs(), "coreos.live.rootfs_url=")
-		if code, data := get(t, strings.Fields(rootfs + " none")[0]); !found || code != 200 || len(data) == 0 {
+		if code, data := httpGet(t, strings.Fields(rootfs + " none")[0]); !found || code != 200 || len(data) == 0 {
 			t.Errorf("%s: the root filesystem of %q is %d, %d bytes", of, base.Kargs(), code, len(data))
 		}
 		keyfiles, err := base.Keyfiles()
@@ -516,13 +516,13 @@ func TestNetworkBootOfS390X(t *testing.T) {
 	}
 	folder := strings.TrimSuffix(items[1].Ins, "generic.ins")
 	insNames(t, folder+"rootfs", func(name string) ([]byte, error) {
-		code, data := get(t, folder+name)
+		code, data := httpGet(t, folder+name)
 		if code != http.StatusOK {
 			return nil, fmt.Errorf("%s%s answers %d", folder, name, code)
 		}
 		return data, nil
 	})
-	if code, data := get(t, folder+"rootfs"); code != http.StatusOK || len(data) == 0 {
+	if code, data := httpGet(t, folder+"rootfs"); code != http.StatusOK || len(data) == 0 {
 		t.Errorf("the root filesystem is %d, %d bytes", code, len(data))
 	}
 }

@@ -24,8 +24,8 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/create"
 	"github.com/oaictl/oaictl/internal/cli/download"
 	"github.com/oaictl/oaictl/internal/cli/file"
+	"github.com/oaictl/oaictl/internal/cli/get"
 	"github.com/oaictl/oaictl/internal/cli/iso"
-	"github.com/oaictl/oaictl/internal/cli/look"
 	"github.com/oaictl/oaictl/internal/cli/media"
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/internal/cli/simulator"
@@ -91,7 +91,7 @@ func commands(a *base.App) []commandGroup {
 	images.AddCommand(media.NewServe(a))
 	return []commandGroup{
 		{"Install:", []*cobra.Command{creating, create.NewAddNode(a), agent.NewCommand(a), create.NewPlan(a), create.NewWait(a)}},
-		{"Look:", []*cobra.Command{create.NewWhy(a), look.NewGet(a), look.NewDescribe(a), download.NewLogs(a), download.NewDownload(a)}},
+		{"Look:", []*cobra.Command{create.NewWhy(a), get.NewGet(a), get.NewDescribe(a), download.NewLogs(a), download.NewDownload(a)}},
 		{"Change:", []*cobra.Command{change.NewCancel(a), change.NewReset(a), change.NewDelete(a)}},
 		{"Without a service:", []*cobra.Command{
 			file.NewValidate(a), file.NewRender(a), file.NewConvert(a), file.NewSchema(a), file.NewExplain(a), images, simulator.NewCommand(a), versionCommand(a), completionCommand(a),

@@ -72,7 +72,7 @@ func TestKilledTestLeavesNoProcesses(t *testing.T) {
 	}
 }
 
-// alive tells whether a process runs whose id is in a file.
+// alive reports whether a process runs whose id is in a file.
 func alive(t *testing.T, file string) bool {
 	t.Helper()
 	pid, err := os.ReadFile(file)

@@ -45,12 +45,12 @@ type Memory struct {
 	// Checks is since when each failing check has had its status; nil: nothing was
 	// seen yet.
 	Checks map[string]time.Time `json:"checks"`
-	// Began is when the loop first looked, Looked when it last did, and Standing since when
+	// Began is when the loop first observed, LastObserved when it last did, and Standing since when
 	// each blocker and each wait for a person stands, by key: on the loop's own clock, so
 	// that no limit is reached because the service's is put.
-	Began    time.Time            `json:"began,omitzero"`
-	Looked   time.Time            `json:"looked,omitzero"`
-	Standing map[string]time.Time `json:"standing,omitempty"`
+	Began        time.Time            `json:"began,omitzero"`
+	LastObserved time.Time            `json:"lastObserved,omitzero"`
+	Standing     map[string]time.Time `json:"standing,omitempty"`
 	// Machines is how the machines that boot get on, by the hosts' names in the file; nil:
 	// none was seen yet.
 	Machines map[string]MachineBoot `json:"machines"`
@@ -94,7 +94,7 @@ type MachineBoot struct {
 
 // Seen learns from an observation that was made when the loop's own clock said own.
 func (m *Memory) Seen(observed *Observed, own time.Time) {
-	m.Looked, m.Ahead = own, observed.At.Sub(own)
+	m.LastObserved, m.Ahead = own, observed.At.Sub(own)
 	if m.Began.IsZero() {
 		m.Began, m.Started = own, observed.At
 		if observed.Cluster != nil {
@@ -128,7 +128,7 @@ func (m *Memory) misses(observed *Observed) bool {
 			return false
 		}
 	}
-	m.Missing = cmp.Or(m.Missing, m.Looked)
+	m.Missing = cmp.Or(m.Missing, m.LastObserved)
 	m.Misses++
 	return true
 }
@@ -188,7 +188,7 @@ func (b MachineBoot) after(state MachineState, now time.Time) MachineBoot {
 // Decided learns from a decision since when things stand in the way.
 func (m *Memory) Decided(plan Plan) {
 	standing := make(map[string]time.Time, len(plan.Blockers))
-	note := func(key string) { standing[key] = cmp.Or(m.Standing[key], m.Looked) }
+	note := func(key string) { standing[key] = cmp.Or(m.Standing[key], m.LastObserved) }
 	for i := range plan.Blockers {
 		note(plan.Blockers[i].Key)
 	}
@@ -273,7 +273,7 @@ func ForGood(err error) bool {
 	return errors.As(err, &fault) && (fault.Permanent || fault.Code == CodeAuth)
 }
 
-// Fingerprint tells whether an action is still the one that was refused.
+// Fingerprint reports whether an action is still the one that was refused.
 func Fingerprint(a Action) string {
 	data, err := json.Marshal(struct {
 		Kind     Kind

@@ -72,11 +72,11 @@ func (c *BootConfig) boot(ctx context.Context) ([]host.Machine, error) {
 	if len(machines) == 0 {
 		return nil, nil // all of them are part of the cluster
 	}
-	told := newStages(c.Report, machines)
-	defer told.over()
+	stages := newStages(c.Report, machines)
+	defer stages.over()
 	return machines, host.Run(ctx, host.Config{
 		ServiceURL: c.ServiceURL, HTTPClient: c.HTTPClient, Machines: machines, Clock: c.Clock, Seed: uint64(c.Seed),
-		Scenario: c.Scenario, Token: token, Boot: c.Day, DNS: c.names(), Logf: c.Logf, Registered: told.register, Ended: told.end,
+		Scenario: c.Scenario, Token: token, Boot: c.Day, DNS: c.names(), Logf: c.Logf, Registered: stages.register, Ended: stages.end,
 	})
 }
 

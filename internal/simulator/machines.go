@@ -219,11 +219,11 @@ type stages struct {
 	known                   map[string]bool
 }
 
-func newStages(tell func(format string, args ...any), machines []host.Machine) *stages {
-	if tell == nil {
-		tell = func(string, ...any) {}
+func newStages(report func(format string, args ...any), machines []host.Machine) *stages {
+	if report == nil {
+		report = func(string, ...any) {}
 	}
-	return &stages{report: tell, all: len(machines), known: map[string]bool{}}
+	return &stages{report: report, all: len(machines), known: map[string]bool{}}
 }
 
 func (s *stages) found(list []infraEnv, machines []host.Machine) {
@@ -239,8 +239,8 @@ func (s *stages) found(list []infraEnv, machines []host.Machine) {
 			names = append(names, list[at])
 		}
 	}
-	if told := len(machines) - booting; told > 0 {
-		s.report("%s when a BMC says so", machinesDo(told, "boots", "boot"))
+	if switched := len(machines) - booting; switched > 0 {
+		s.report("%s when a BMC says so", machinesDo(switched, "boots", "boot"))
 	}
 	switch {
 	case len(machines) == 0:

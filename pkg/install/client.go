@@ -119,13 +119,13 @@ func (client *Client) Act(ctx context.Context, desired *Desired, observed *Obser
 	})
 }
 
-func (client *Client) act(ctx context.Context, desired *Desired, observed *Observed, a Action, tell func(Event)) error {
+func (client *Client) act(ctx context.Context, desired *Desired, observed *Observed, a Action, report func(Event)) error {
 	present := desired.At(observed)
 	switch a.Kind {
 	case model.SaveNoIngress, model.SaveKubeconfig, model.SavePassword:
-		return client.saveResult(ctx, desired, observed, a, tell)
+		return client.saveResult(ctx, desired, observed, a, report)
 	case model.RegisterCluster:
-		if err := client.claim(ctx, desired, "", tell); err != nil {
+		if err := client.claim(ctx, desired, "", report); err != nil {
 			return err
 		}
 	}

@@ -280,17 +280,17 @@ func kubeconfigPath(kept map[string]SavedResult) string {
 
 // saveResult fetches a result and writes it. What lies in its place and is
 // another's is kept, and named.
-func (client *Client) saveResult(ctx context.Context, desired *Desired, observed *Observed, a Action, tell func(Event)) error {
+func (client *Client) saveResult(ctx context.Context, desired *Desired, observed *Observed, a Action, report func(Event)) error {
 	data, err := client.Credential(ctx, a.Target, a.Name)
 	if err != nil {
 		return err
 	}
-	if err := client.claim(ctx, desired, a.Target, tell); err != nil {
+	if err := client.claim(ctx, desired, a.Target, report); err != nil {
 		return err
 	}
 	aside, err := client.files.Save(ctx, resultsOf(desired, a.Target), a.Name, data)
 	if aside != "" {
-		tell(Event{Type: model.EventHint, Key: "cluster/results/" + a.Name, Reason: "ResultsPutAside", Message: "what lay where " + a.Name + " belongs is kept in " + aside})
+		report(Event{Type: model.EventHint, Key: "cluster/results/" + a.Name, Reason: "ResultsPutAside", Message: "what lay where " + a.Name + " belongs is kept in " + aside})
 	}
 	if err == nil {
 		observed.Known.Save(a.Name, data)
@@ -302,7 +302,7 @@ func (client *Client) saveResult(ctx context.Context, desired *Desired, observed
 // is about to be registered: a run that is killed in between finds nothing there
 // that it would take for the new cluster's. The results of another cluster are
 // kept: the service may have forgotten a cluster that still runs.
-func (client *Client) claim(ctx context.Context, desired *Desired, id string, tell func(Event)) error {
+func (client *Client) claim(ctx context.Context, desired *Desired, id string, report func(Event)) error {
 	if client.files == nil {
 		return nil
 	}
@@ -313,7 +313,7 @@ func (client *Client) claim(ctx context.Context, desired *Desired, id string, te
 		return client.offered(ctx, id, name)
 	})
 	if aside != "" {
-		tell(Event{Type: model.EventHint, Key: "cluster/results", Reason: "ResultsPutAside", Message: "the credentials of another cluster of this name are kept in " + aside})
+		report(Event{Type: model.EventHint, Key: "cluster/results", Reason: "ResultsPutAside", Message: "the credentials of another cluster of this name are kept in " + aside})
 	}
 	return err
 }

@@ -48,11 +48,11 @@ func (client *Client) observeMachines(ctx context.Context, desired *Desired, pri
 		return err
 	}
 	for _, name := range ask {
-		state, told := states[name]
+		state, known := states[name]
 		switch {
 		case err != nil:
 			state = MachineState{Trouble: err.Error(), TroubleKind: model.TroubleOther}
-		case !told:
+		case !known:
 			state = MachineState{Trouble: "nothing is known of its BMC", TroubleKind: model.TroubleOther}
 		}
 		if state.Trouble != "" && state.Fetch == (Fetched{}) { // what was known does not end with it

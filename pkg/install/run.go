@@ -31,25 +31,25 @@ const (
 // run is one run of the loop.
 type run struct {
 	*Client
-	desired *Desired
-	memory  Memory
-	noting  sync.Mutex // scopes are acted on side by side
-	watch   *watcher
-	offset  time.Duration // service's clock minus ours
-	started time.Time
-	latest  Result // as of the last look
-	telling sync.Mutex
-	quiet   time.Duration // how long nothing has changed
-	silence silence
-	until   *Condition // what is only waited for; nil: it is brought about
+	desired   *Desired
+	memory    Memory
+	noting    sync.Mutex // scopes are acted on side by side
+	watch     *watcher
+	offset    time.Duration // service's clock minus ours
+	started   time.Time
+	latest    Result // as of the last look
+	reporting sync.Mutex
+	quiet     time.Duration // how long nothing has changed
+	silence   silence
+	until     *Condition // what is only waited for; nil: it is brought about
 }
 
 // now is the present moment on the service's clock.
 func (r *run) now() time.Time { return r.clock.Now().Add(r.offset) }
 
 func (r *run) report(e Event) {
-	r.telling.Lock()
-	defer r.telling.Unlock()
+	r.reporting.Lock()
+	defer r.reporting.Unlock()
 	e.V, e.Cluster = 1, r.desired.Spec.Metadata.Name
 	if e.Time.IsZero() {
 		e.Time = r.now()

@@ -218,9 +218,9 @@ func (r *run) stillSilent(err error) {
 }
 
 func (r *run) remind(what func() string) {
-	r.telling.Lock()
+	r.reporting.Lock()
 	quiet := r.silence.due(r.clock.Now())
-	r.telling.Unlock()
+	r.reporting.Unlock()
 	if quiet == 0 {
 		return
 	}

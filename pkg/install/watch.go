@@ -21,8 +21,8 @@ type watcher struct {
 	silence  bool
 }
 
-func newWatcher(tell func(Event)) *watcher {
-	return &watcher{report: tell, reported: map[string]bool{}, since: map[string]time.Time{}, stands: map[string]Blocker{}, percent: -1}
+func newWatcher(report func(Event)) *watcher {
+	return &watcher{report: report, reported: map[string]bool{}, since: map[string]time.Time{}, stands: map[string]Blocker{}, percent: -1}
 }
 
 // silent tells, once, that the service does not answer.
@@ -189,7 +189,7 @@ func (w *watcher) state(name string, before, now *Host) bool {
 // stages is in order, and none is left out. Of a host that is seen for the
 // first time, only where it is: the rest was told by the run that saw it.
 func (w *watcher) stages(name string, before, now *Host) bool {
-	tell := func(stage, info string, percent int) {
+	reached := func(stage, info string, percent int) {
 		w.report(Event{Type: model.EventStage, Host: name, Key: "host/" + name + "/stage", State: string(now.State), Stage: stage, Percent: &percent, Message: info})
 	}
 	is := now.Progress
@@ -212,10 +212,10 @@ func (w *watcher) stages(name string, before, now *Host) bool {
 	}
 	for i := from + 1; i < to; i++ {
 		if !skippable(is.Stages[i], now.Day2) {
-			tell(is.Stages[i], "", (i+1)*100/len(is.Stages))
+			reached(is.Stages[i], "", (i+1)*100/len(is.Stages))
 		}
 	}
-	tell(is.Stage, is.Info, is.Percent)
+	reached(is.Stage, is.Info, is.Percent)
 	return true
 }
 
@@ -290,7 +290,7 @@ func (w *watcher) blockers(plan Plan, now time.Time) bool {
 		}
 		// What is to be done about it now is told, too: a BMC that begins to answer may
 		// refuse the password.
-		if old, told := w.stands[x.Key]; !told || x.Reason != decide.ReasonValidation && old.Remedy != x.Remedy {
+		if old, known := w.stands[x.Key]; !known || x.Reason != decide.ReasonValidation && old.Remedy != x.Remedy {
 			w.stands[x.Key], changed = x, true
 			w.report(event)
 		}
@@ -301,7 +301,7 @@ func (w *watcher) blockers(plan Plan, now time.Time) bool {
 		}
 		// An attempt alone does not cure what preparations fail over; that it does
 		// is told by the cluster's next state.
-		if x, told := w.stands[key]; told && !lost && x.Reason != decide.ReasonPreparation {
+		if x, known := w.stands[key]; known && !lost && x.Reason != decide.ReasonPreparation {
 			changed = true
 			w.report(Event{Type: model.EventHint, Host: model.HostOf(x.Scope), Key: key, State: "cured", Reason: "Cured", Message: "no longer in the way: " + x.Message})
 		}

@@ -60,7 +60,7 @@ func (b *Base) Minimal(ctx context.Context, rootfsURL string) (made *Base, err e
 }
 
 // AsBuilt returns the base without what it carries and with the kernel arguments that it was built
-// with, as a base of its own that reads from b. Other changes stay: the digest tells whether Minimal
+// with, as a base of its own that reads from b. Other changes stay: the digest reports whether Minimal
 // takes it.
 func (b *Base) AsBuilt() (*Base, error) {
 	image, _, err := b.Customize(Customization{Existing: Replace, Kargs: KargEdit{Reset: b.kargs != nil}})

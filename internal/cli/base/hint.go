@@ -40,9 +40,9 @@ func asksService(command string) bool {
 	return slices.Contains([]string{"agent", "create", "add-node", "plan", "wait", "why", "get", "describe", "logs", "download", "cancel", "reset", "delete", "iso"}, verb)
 }
 
-// LookAround is what to type where the service that a hint is about was
+// SimulateAdvice is what to type where the service that a hint is about was
 // simulated, and is gone.
-const LookAround install.Advice = "simulate it with `{simulator serve}` and `{simulator hosts}` to look around"
+const SimulateAdvice install.Advice = "simulate it with `{simulator serve}` and `{simulator hosts}` to look around"
 
 // Hint is what to type next, so that it works as it stands: by the name that the program was
 // called by, which says what it speaks to; with the connection that was typed, and without a
@@ -91,7 +91,7 @@ func withoutService(next install.Advice) install.Advice {
 		return install.Advice(text)
 	}
 	parts := slices.DeleteFunc(strings.Split(strings.ReplaceAll(text, ", or ", "; "), "; "), needs)
-	return install.Advice(strings.Join(append(parts, string(LookAround)), "; "))
+	return install.Advice(strings.Join(append(parts, string(SimulateAdvice)), "; "))
 }
 
 // Hinted completes the hints of a plan.
@@ -124,7 +124,7 @@ type HintedSink struct {
 func (s HintedSink) Event(e install.Event) {
 	next := s.Hint(e.Next)
 	if e.ExitCode == nil {
-		next = strings.TrimSuffix(strings.TrimSuffix(next, s.Hint(LookAround)), "; ")
+		next = strings.TrimSuffix(strings.TrimSuffix(next, s.Hint(SimulateAdvice)), "; ")
 	}
 	e.Next = advice.Literal(next)
 	s.Sink.Event(e)

@@ -8,9 +8,9 @@ import (
 
 func TestWithoutService(t *testing.T) {
 	for hint, want := range map[install.Advice]install.Advice{
-		"{logs lab}, then {reset cluster lab}":                                       LookAround,
-		"see to that, and run the same command again; the image: {download iso lab}": "see to that, and run the same command again; " + LookAround,
-		"power it off and `{delete host 1 --yes}`, or add it to spec.hosts":          "add it to spec.hosts; " + LookAround,
+		"{logs lab}, then {reset cluster lab}":                                       SimulateAdvice,
+		"see to that, and run the same command again; the image: {download iso lab}": "see to that, and run the same command again; " + SimulateAdvice,
+		"power it off and `{delete host 1 --yes}`, or add it to spec.hosts":          "add it to spec.hosts; " + SimulateAdvice,
 	} {
 		if got := withoutService(hint); got != want {
 			t.Errorf("withoutService(%q) = %q, want %q", hint, got, want)

@@ -72,7 +72,7 @@ func (a *App) LoadToInstall(ctx context.Context, file string, how Foreign) (*spe
 // Load reads the cluster that a file describes, to look at it or to find it.
 func (a *App) Load(ctx context.Context, file string) (*spec.Cluster, error) {
 	// Which machines may be wiped is decided where something is installed.
-	cluster, err := a.loadBy(ctx, file, lossReported, convert.Options{AcceptUnknownHosts: true, Look: true})
+	cluster, err := a.loadBy(ctx, file, lossReported, convert.Options{AcceptUnknownHosts: true, Find: true})
 	if failed, is := errors.AsType[*Unconvertible](err); is {
 		return nil, &install.Fault{
 			Code: install.CodeInput, Permanent: true, Err: failed.Err,
@@ -174,7 +174,7 @@ func (a *App) Open(ctx context.Context, file string, how convert.Options) (*Sour
 	if err != nil {
 		return nil, &Unconvertible{err}
 	}
-	if how.Look {
+	if how.Find {
 		return &Source{Cluster: converted.Cluster, Converted: converted}, nil
 	}
 	name := strings.TrimRight(file, `/\`) + " (converted)"

@@ -129,9 +129,9 @@ func (o *changeOptions) end(ctx context.Context, e ending) error {
 	return errors.Join(o.Changed(document.Changed{Kind: "cluster", Name: seen.Ref.Name, ID: seen.Ref.ID, Done: e.done}), ejected)
 }
 
-// eject takes discovery images out of drives and puts the boot order back. looked says
+// eject takes discovery images out of drives and puts the boot order back. asked says
 // whether there was a drive to look at and a way to tell whose image it holds.
-func (o *changeOptions) eject(ctx context.Context, seen *install.Found) (looked bool, err error) {
+func (o *changeOptions) eject(ctx context.Context, seen *install.Found) (asked bool, err error) {
 	keyFile := base.MediaKeyFile(filepath.Join(o.Dir, seen.Ref.Name))
 	_, err = os.Stat(keyFile)
 	booted := err == nil
@@ -223,11 +223,11 @@ func (o *changeOptions) ejectOfGone(ctx context.Context, gone error) error {
 	if err := o.confirm(fmt.Sprintf("eject the discovery images of cluster %s, which the service does not have?", seen.FullName())); err != nil {
 		return err
 	}
-	looked, err := o.eject(ctx, seen)
+	asked, err := o.eject(ctx, seen)
 	switch {
 	case err != nil:
 		return err
-	case !looked:
+	case !asked:
 		return gone
 	}
 	o.Say("The service has no cluster %s that oaictl made: there is nothing else to delete.", seen.FullName())

@@ -85,7 +85,7 @@ func (o *changeOptions) deleteCluster(ctx context.Context) error {
 			return err
 		}
 	}
-	deleted, failed := service.Delete(ctx, seen, o.telling(seen.Ref.ID))
+	deleted, failed := service.Delete(ctx, seen, o.clusterDeletion(seen.Ref.ID))
 	if deleted == nil {
 		return failed
 	}
@@ -209,7 +209,7 @@ func (o *changeOptions) deleteGone(ctx context.Context, service *install.Client,
 	if err := o.confirm(fmt.Sprintf("the hub has no cluster %s any more; delete what may be left of its objects?", id)); err != nil {
 		return err
 	}
-	if err := service.DeleteCluster(ctx, id, o.telling(id)); err != nil {
+	if err := service.DeleteCluster(ctx, id, o.clusterDeletion(id)); err != nil {
 		return err
 	}
 	if err := o.ejectOfGone(ctx, gone); err != nil && !errors.Is(err, gone) {
@@ -223,8 +223,8 @@ func (o *changeOptions) deletion() install.DeleteOptions {
 	return install.DeleteOptions{ReturnToPool: o.ReturnToPool, RemoveNode: o.RemoveNode, Report: func(text string) { o.Say("%s", text) }}
 }
 
-// telling is deletion of a cluster, whose objects a hub lets go of one by one.
-func (o *changeOptions) telling(id string) install.DeleteOptions {
+// clusterDeletion is deletion of a cluster, whose objects a hub lets go of one by one.
+func (o *changeOptions) clusterDeletion(id string) install.DeleteOptions {
 	if o.Globals.Backend == base.BackendHub {
 		o.Say("Waiting for the hub's controllers to let go of the objects of %s.", id)
 	}

@@ -243,14 +243,14 @@ func (o *runOptions) listenFor(machines *bootedMachines) string {
 	if !o.Detach {
 		return o.boot.MediaListen
 	}
-	told, err := url.Parse(machines.URL())
+	served, err := url.Parse(machines.URL())
 	if err != nil {
 		return base.MediaListen
 	}
-	port := told.Port()
+	port := served.Port()
 	switch {
 	case port != "":
-	case told.Scheme == "https":
+	case served.Scheme == "https":
 		port = "443"
 	default:
 		port = "80"

@@ -278,10 +278,10 @@ func (o *runOptions) openLog(ctx context.Context, cluster *spec.Cluster) (*runlo
 func (o *runOptions) install(ctx context.Context, service *install.Client, desired *install.Desired, machines *bootedMachines, log *runlog.Log) (install.Result, error) {
 	shown := newProgress(ctx, o.App, o.clusterClock)
 	defer shown.Close()
-	var telling sync.Mutex
-	tell := func(e install.Event) {
-		telling.Lock()
-		defer telling.Unlock()
+	var reporting sync.Mutex
+	report := func(e install.Event) {
+		reporting.Lock()
+		defer reporting.Unlock()
 		log.Event(e)
 		shown.Event(e)
 	}
@@ -292,11 +292,11 @@ func (o *runOptions) install(ctx context.Context, service *install.Client, desir
 		install.WithTimeouts(o.Timeout, o.UserTimeout),
 		install.WithEvents(func(e install.Event) {
 			e.Next = o.completeAdvice(e.Next)
-			tell(e)
+			report(e)
 		}),
 	}
 	if machines != nil {
-		machines.report = tell
+		machines.report = report
 		options = append(options, install.WithMachines(machines))
 	}
 	installer := service.With(options...)

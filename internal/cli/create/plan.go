@@ -75,7 +75,7 @@ func (o *planOptions) run(ctx context.Context) error {
 
 func (o *runOptions) show(ctx context.Context, service *install.Client, desired *install.Desired) error {
 	booted := model.BootedByBMC(boot.ToBoot(desired))
-	installer, err := lookingWith(o.App, service, location{o.File, o.Dir}, desired.Spec.Metadata.Name, booted, o.boot.BMCProxy)
+	installer, err := observingClient(o.App, service, location{o.File, o.Dir}, desired.Spec.Metadata.Name, booted, o.boot.BMCProxy)
 	if err != nil {
 		return err
 	}
@@ -241,8 +241,8 @@ func (p location) complete(next install.Advice) install.Advice {
 	})
 }
 
-// lookingWith is a client that also reads a cluster's results and its machines' BMCs.
-func lookingWith(a *base.App, service *install.Client, at location, cluster string, booted []*spec.Host, proxy string) (*install.Client, error) {
+// observingClient is a client that also reads a cluster's results and its machines' BMCs.
+func observingClient(a *base.App, service *install.Client, at location, cluster string, booted []*spec.Host, proxy string) (*install.Client, error) {
 	options := []install.Option{install.WithFiles(install.NewFiles(at.dir))}
 	if len(booted) > 0 {
 		machines, err := a.WatchMachines(filepath.Join(at.dir, cluster), proxy)

@@ -85,11 +85,11 @@ func (o *whyOptions) explain(ctx context.Context, service *install.Client, seen 
 	if seen.Spec != nil {
 		booted = model.BootedByBMC(seen.Spec)
 	}
-	looking, err := lookingWith(o.App, service, location{o.File, "."}, seen.Ref.Name, booted, o.BMCProxy)
+	observing, err := observingClient(o.App, service, location{o.File, "."}, seen.Ref.Name, booted, o.BMCProxy)
 	if err != nil {
 		return install.Plan{}, err
 	}
-	plan, observed, err := looking.Explain(ctx, seen.Desired(), seen.Observed, host)
+	plan, observed, err := observing.Explain(ctx, seen.Desired(), seen.Observed, host)
 	if err != nil {
 		return install.Plan{}, err
 	}

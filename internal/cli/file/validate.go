@@ -107,7 +107,7 @@ func checkNetworks(a *base.App, c *spec.Cluster) error {
 			continue // the short form becomes nothing else
 		}
 		text, named, _ := c.StaticNetwork(host)
-		placed := func(p nmstate.Problem) spec.Problem { return placedIn(c, i, p) }
+		placed := func(p nmstate.Problem) spec.Problem { return problemIn(c, i, p) }
 		state, err := nmstate.Parse("", []byte(text))
 		if err == nil {
 			for _, p := range state.Ignored() {
@@ -131,8 +131,8 @@ func checkNetworks(a *base.App, c *spec.Cluster) error {
 	return problems
 }
 
-// placedIn is a problem with its position in the cluster's file, or the network's own.
-func placedIn(c *spec.Cluster, host int, p nmstate.Problem) spec.Problem {
+// problemIn is a problem with its position in the cluster's file, or the network's own.
+func problemIn(c *spec.Cluster, host int, p nmstate.Problem) spec.Problem {
 	field := fmt.Sprintf("spec.hosts[%d].net.nmstate", host)
 	out := spec.Problem{
 		Field: field, Message: p.Message,

@@ -116,8 +116,8 @@ func fetchFault(location string, err error) error {
 
 // SourceFault is about an image that was read and is of no use.
 func SourceFault(location string, err error) error {
-	told := Fault(err)
-	fault, is := errors.AsType[*install.Fault](told)
+	coded := Fault(err)
+	fault, is := errors.AsType[*install.Fault](coded)
 	switch {
 	case !is || fault.Next != "":
 	case iso.IsNotLive(err):
@@ -127,7 +127,7 @@ func SourceFault(location string, err error) error {
 	default:
 		fault.Next = advice.Command("iso verify", names.Quoted(location)) + " lists what is damaged; get or make the image anew"
 	}
-	return told
+	return coded
 }
 
 // MissingFault is bad input where a local image is missing or may not be read.
@@ -183,9 +183,9 @@ func (e *cachedError) Unwrap() error { return e.err }
 // Fault gives an error about an image its exit code: a wrong file is not a
 // machine that fails.
 func Fault(err error) error {
-	told := ContentFault(err)
-	if err == nil || base.Is[*install.Fault](told) || base.Is[*fs.PathError](err) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		return told
+	coded := ContentFault(err)
+	if err == nil || base.Is[*install.Fault](coded) || base.Is[*fs.PathError](err) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return coded
 	}
 	return &install.Fault{Code: install.CodeInput, Permanent: true, Err: err}
 }

@@ -223,13 +223,13 @@ func (o *hostMediaOptions) notRegistered(err error) error {
 	if !is || !errors.Is(err, boot.ErrInstalled) && !errors.Is(err, boot.ErrNotRegistered) {
 		return err
 	}
-	told := *fault
-	told.Next = advice.Command("create cluster -f", names.Quoted(o.File), "--detach")
+	advised := *fault
+	advised.Next = advice.Command("create cluster -f", names.Quoted(o.File), "--detach")
 	if errors.Is(err, boot.ErrInstalled) {
-		told.Err = errors.New("the cluster is installed, and hosts are added to it with oaictl add-node")
-		told.Next = advice.Command("add-node -f", names.Quoted(o.File))
+		advised.Err = errors.New("the cluster is installed, and hosts are added to it with oaictl add-node")
+		advised.Next = advice.Command("add-node -f", names.Quoted(o.File))
 	}
-	return &told
+	return &advised
 }
 
 func (o *hostMediaOptions) openBases(ctx context.Context, images *boot.Images) error {

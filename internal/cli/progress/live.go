@@ -181,13 +181,13 @@ func (l *live) draw(out *strings.Builder) {
 	}
 	cells, rows := l.size()
 	now := l.screen.Clock.Now()
-	picture := frame{
+	current := frame{
 		view: l.view, now: now.Add(l.offset), elapsed: now.Sub(l.started),
 		// The last column stays free: some terminals wrap when it is written.
 		width: cells - 1, height: rows, paint: paint(l.screen.Color), spin: spinner(l.turn), last: l.turn < 0, end: l.end,
 	}
 	before := l.drawn
-	l.drawn, l.cells = picture.lines(), cells
+	l.drawn, l.cells = current.lines(), cells
 	// Without wrapping, a terminal that has become narrower since it was asked
 	// cuts the lines off instead of tearing the table.
 	out.WriteString("\x1b[?7l")

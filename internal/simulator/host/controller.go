@@ -167,7 +167,7 @@ func (c *controller) operatorState(o *models.MonitoredOperator, spent, due time.
 	return models.OperatorStatusAvailable, "all is well"
 }
 
-// operatorTrouble tells whether the scenario keeps an operator down, and what the operator says of it.
+// operatorTrouble reports whether the scenario keeps an operator down, and what the operator says of it.
 func (f *Fleet) operatorTrouble(name string, spent time.Duration) (trouble bool, says string) {
 	for _, r := range f.cfg.Scenario.HostRules() {
 		if r.Do != scenario.DoOperatorsTimeout {

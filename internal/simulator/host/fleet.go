@@ -269,7 +269,7 @@ func (f *Fleet) advance(ctx context.Context, h hostView, upTo models.HostStage) 
 	return stage
 }
 
-// lost tells whether a trouble keeps a node from going on, and carries out one that makes it fail.
+// lost reports whether a trouble keeps a node from going on, and carries out one that makes it fail.
 func (l *life) lost(ctx context.Context) bool {
 	if t := l.trouble(scenario.DoFail); t != nil {
 		if l.report(ctx, models.HostStageFailed, t.rule.Args.String("reason", "node did not come up")) == nil {

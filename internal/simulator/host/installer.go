@@ -27,7 +27,7 @@ type installation struct {
 	index int
 }
 
-// singleNode tells whether the machine becomes a whole cluster by itself.
+// singleNode reports whether the machine becomes a whole cluster by itself.
 func (a *installArgs) singleNode() bool { return a.Role == "bootstrap" && a.controlPlanes() == 1 }
 
 // controlPlanes is the number of control plane machines. Old services know of one and of three.

@@ -237,7 +237,7 @@ func (l *life) freeze(err error) {
 func (l *life) watch() {
 	if !l.watched {
 		l.watched = true
-		l.after(personTick, l.lookedAfter)
+		l.after(personTick, l.attend)
 	}
 }
 
@@ -307,15 +307,15 @@ func (l *life) powerOff(off *trouble) {
 	})
 }
 
-// lookedAfter is a person looking at the service now and then, and doing what has to be done at the machine.
-func (l *life) lookedAfter(ctx context.Context) {
+// attend is a person looking at the service now and then, and doing what has to be done at the machine.
+func (l *life) attend(ctx context.Context) {
 	h, err := l.fleet.reader.host(ctx, l.infraEnv(), l.spec.UUID, personTick)
 	if status(err) == http.StatusNotFound {
 		l.rest("is no longer known to the service")
 		return
 	}
 	if err != nil {
-		l.after(personTick, l.lookedAfter)
+		l.after(personTick, l.attend)
 		return
 	}
 	l.know(h)
@@ -341,7 +341,7 @@ func (l *life) lookedAfter(ctx context.Context) {
 			return
 		}
 	}
-	l.after(personTick, l.lookedAfter)
+	l.after(personTick, l.attend)
 }
 
 func (l *life) know(h hostView) {

@@ -113,7 +113,7 @@ func stepTime(stepType models.StepType) time.Duration {
 	return 2 * time.Second
 }
 
-// hasReplied tells whether the service already has the reply to a step. What an
+// hasReplied reports whether the service already has the reply to a step. What an
 // agent answers depends on the arguments and on the troubles of the moment only;
 // speeds and times of measurements differ each time.
 func (l *life) hasReplied(s *models.Step) bool {

@@ -52,7 +52,7 @@ func (h *hub) reconcileAgent(ctx context.Context, k key) error {
 	case agent.GetDeletionTimestamp() != nil:
 		return h.releaseAgent(ctx, agent)
 	case host == nil:
-		if !h.lookedAt(agent) {
+		if !h.hostsKnown(agent) {
 			h.later(k, retryAfter)
 			return nil
 		}
@@ -102,8 +102,8 @@ func (h *hub) reconcileAgent(ctx context.Context, k key) error {
 	return h.installAdded(ctx, host, &spec)
 }
 
-// lookedAt tells whether the hosts of an Agent's InfraEnv are known: one not among them is gone.
-func (h *hub) lookedAt(agent *objects.Object) bool {
+// hostsKnown reports whether the hosts of an Agent's InfraEnv are known: one not among them is gone.
+func (h *hub) hostsKnown(agent *objects.Object) bool {
 	name := agent.GetLabels()[hubapi.LabelAgentInfraEnv]
 	m := h.infraEnvs[key{hubapi.KindInfraEnv, agent.GetNamespace(), name}]
 	return m != nil && m.id != "" && m.hosts != ""

@@ -197,7 +197,7 @@ func (h *hub) sendArgs(ctx context.Context, host *assisted.Host, text string) er
 	return h.backend.Do(ctx, "PATCH", path(host)+"/installer-args", map[string]any{"args": args}, nil)
 }
 
-// bind gives a host to its Agent's cluster, or back to the pool, and tells whether it was on its way.
+// bind gives a host to its Agent's cluster, or back to the pool, and reports whether it was on its way.
 func (h *hub) bind(ctx context.Context, host *assisted.Host, agent *objects.Object, spec *agentinstall.AgentSpec) (bool, error) {
 	want := ""
 	if ref := spec.ClusterDeploymentName; ref != nil && ref.Name != "" {

@@ -96,7 +96,7 @@ func (h *hub) boot(ctx context.Context, host, env, agent *objects.Object) error 
 	})
 }
 
-// cool tells whether an image is old enough, and has the host looked at again when it is.
+// cool reports whether an image is old enough, and has the host looked at again when it is.
 func (h *hub) cool(env, host *objects.Object) bool {
 	made, err := time.Parse(time.RFC3339, objects.Nested(env, "status", "createdTime"))
 	if err != nil {

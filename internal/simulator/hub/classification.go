@@ -65,7 +65,7 @@ func (h *hub) reconcileClassification(ctx context.Context, k key) error {
 	return h.writeStatus(ctx, class, status)
 }
 
-// classify gives an Agent its label, or takes away this classification's, and tells whether that changed it.
+// classify gives an Agent its label, or takes away this classification's, and reports whether that changed it.
 func classify(ctx context.Context, agent *objects.Object, spec *agentinstall.AgentClassificationSpec, deleting bool) bool {
 	name, failed := hubapi.LabelClassificationPrefix+spec.LabelKey, webhook.QueryErrorPrefix+"-"+spec.LabelValue
 	matches, err := false, error(nil)
@@ -87,7 +87,7 @@ func classify(ctx context.Context, agent *objects.Object, spec *agentinstall.Age
 	return !maps.Equal(before, after)
 }
 
-// queryMatches tells whether a query answers with true, which has to be its only value.
+// queryMatches reports whether a query answers with true, which has to be its only value.
 func queryMatches(ctx context.Context, text string, inventory map[string]any) (bool, error) {
 	query, err := gojq.Parse(text)
 	if err != nil {

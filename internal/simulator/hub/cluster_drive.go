@@ -127,7 +127,7 @@ func (h *hub) start(ctx context.Context, m *clusterMemory, p *pair) error {
 	return h.readCluster(ctx, m)
 }
 
-// behind tells whether the service does not know yet what some Agents of a cluster say. Real
+// behind reports whether the service does not know yet what some Agents of a cluster say. Real
 // controllers pass that on within moments, which are minutes where the clock runs fast.
 func (h *hub) behind(ctx context.Context, m *clusterMemory) (bool, error) {
 	found := false

@@ -177,7 +177,7 @@ func plain(value any) any {
 	return out
 }
 
-// same tells whether have says all of want: empty texts count as absent, and maps may say more.
+// same reports whether have says all of want: empty texts count as absent, and maps may say more.
 func same(want, have any) bool {
 	switch w := want.(type) {
 	case map[string]any:
@@ -302,7 +302,7 @@ func (h *hub) staticHosts(space string, selector *metav1.LabelSelector) ([]*mode
 	return hosts, nil
 }
 
-// selects tells whether a selector can select anything.
+// selects reports whether a selector can select anything.
 func selects(selector *metav1.LabelSelector) bool {
 	return selector != nil && len(selector.MatchLabels)+len(selector.MatchExpressions) > 0
 }

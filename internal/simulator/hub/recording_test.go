@@ -217,7 +217,7 @@ func compare(object string, have, want map[string][][]string) []string {
 // The operator that was recorded had nothing else to do.
 func late(step string) bool { return step == "False UnapprovedAgents" }
 
-// fits tells whether a sequence is another one with some of it missed, but not
+// fits reports whether a sequence is another one with some of it missed, but not
 // the end.
 func fits(list, real []string) bool {
 	at := 0

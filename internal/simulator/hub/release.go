@@ -279,7 +279,7 @@ func (h *hub) reachNode(ctx context.Context, agent *objects.Object, owner key) e
 	return errors.Join(err, h.writeStatus(ctx, agent, status))
 }
 
-// lives tells whether neither the cluster nor the InfraEnv of an Agent is being deleted.
+// lives reports whether neither the cluster nor the InfraEnv of an Agent is being deleted.
 func (h *hub) lives(agent *objects.Object, owner key) bool {
 	stays := func(o *objects.Object) bool { return o != nil && o.GetDeletionTimestamp() == nil }
 	cd := h.store.get(hubapi.KindClusterDeployment, owner.space, owner.id)

@@ -93,12 +93,12 @@ func listWatch(client dynamic.Interface, k objects.Kind, namespace string) cache
 
 // awaitKinds are the watched kinds that the server has; it waits for those that are needed.
 func awaitKinds(ctx context.Context, client dynamic.Interface, namespace string, logf func(string, ...any)) ([]objects.Kind, error) {
-	for told := false; ; told = true {
+	for again := false; ; again = true {
 		served, missing, err := kindsOf(ctx, client, namespace, false)
 		if err != nil || len(missing) == 0 {
 			return served, err
 		}
-		if !told {
+		if !again {
 			logf("waiting for the definition of %s on the hub", missing[len(missing)-1])
 		}
 		if err := clock.Real().Sleep(ctx, definitionPause); err != nil {
@@ -128,7 +128,7 @@ func kindsOf(ctx context.Context, client dynamic.Interface, namespace string, ma
 const definitionPause = time.Second
 
 func (s *store) follow(k objects.Kind, informer cache.SharedIndexInformer, h *hub) error {
-	tell := func(o any, gone bool) {
+	notify := func(o any, gone bool) {
 		if last, ok := o.(cache.DeletedFinalStateUnknown); ok {
 			o = last.Obj
 		}
@@ -138,9 +138,9 @@ func (s *store) follow(k objects.Kind, informer cache.SharedIndexInformer, h *hu
 		}
 	}
 	_, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(o any) { tell(o, false) },
-		UpdateFunc: func(_, o any) { tell(o, false) },
-		DeleteFunc: func(o any) { tell(o, true) },
+		AddFunc:    func(o any) { notify(o, false) },
+		UpdateFunc: func(_, o any) { notify(o, false) },
+		DeleteFunc: func(o any) { notify(o, true) },
 	})
 	s.stores[k] = informer.GetStore()
 	return errors.Join(err, informer.SetWatchErrorHandler(func(_ *cache.Reflector, err error) { h.logf("watch %s: %v", k, err) }))
@@ -155,7 +155,7 @@ func (s *store) forget(at key, seen *objects.Object, gone bool) {
 	}
 }
 
-// older tells whether a is an earlier version of an object than b.
+// older reports whether a is an earlier version of an object than b.
 func older(a, b *objects.Object) bool {
 	x, errX := strconv.ParseUint(a.GetResourceVersion(), 10, 64)
 	y, errY := strconv.ParseUint(b.GetResourceVersion(), 10, 64)

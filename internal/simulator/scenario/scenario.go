@@ -174,7 +174,7 @@ const (
 	ClientAgent = "agent"
 )
 
-// Call tells whether a rule is about a request, by its path with or without /api/assisted-install.
+// Call reports whether a rule is about a request, by its path with or without /api/assisted-install.
 func (m Match) Call(method, urlPath, client string) bool {
 	if m.Method != "" && !strings.EqualFold(m.Method, method) {
 		return false
@@ -222,7 +222,7 @@ type Host struct {
 	MACs             []string
 }
 
-// Host tells whether a machine is one that the rule is about.
+// Host reports whether a machine is one that the rule is about.
 func (m Match) Host(h Host) bool {
 	if m.Name != "" {
 		if ok, err := path.Match(m.Name, h.Name); err != nil || !ok {
@@ -280,7 +280,7 @@ type Moment struct {
 	Call         int
 }
 
-// Reached tells whether the rule's time has come: State and Stage must be the present ones.
+// Reached reports whether the rule's time has come: State and Stage must be the present ones.
 func (a At) Reached(now Moment) bool {
 	return (a.State == "" || a.State == now.State) &&
 		(a.Stage == "" || a.Stage == now.Stage) &&

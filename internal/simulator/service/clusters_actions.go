@@ -232,7 +232,7 @@ const operatorReport = "CLUSTER_OPERATORS_REPORT"
 // completeInstallation takes the controller's verdict, which decides nothing: operators and time do.
 func (s *Service) completeInstallation(c *wire.Call, cl *model.Cluster) (wire.Reply, error) {
 	p := wire.Taken[models.CompletionParams](c)
-	if data, told := p.Data[operatorReport]; told && !*p.IsSuccess {
+	if data, reported := p.Data[operatorReport]; reported && !*p.IsSuccess {
 		if failed, err := failedOperators(data); err == nil {
 			s.addEvent(cl, "cluster_operator_report", severityInfo, "The following operators are experiencing issues: %s", strings.Join(failed, ", "))
 		}

@@ -117,7 +117,7 @@ func listParam(q url.Values, name string) []string {
 	return slices.DeleteFunc(strings.Split(values[len(values)-1], ","), func(part string) bool { return part == "" })
 }
 
-// scope tells whether the event is about what was asked for, before severities and paging.
+// scope reports whether the event is about what was asked for, before severities and paging.
 func (q eventQuery) scope(e *event) bool {
 	switch {
 	case q.clusterID != "":

@@ -344,7 +344,7 @@ func (s *Service) ignitionOf(e *model.InfraEnv, isoType string) (string, error) 
 	return discovery.Ignition(e, isoType, agent)
 }
 
-// KnowsAgentSecret tells whether a secret is of some pull secret's cloud.openshift.com:
+// KnowsAgentSecret reports whether a secret is of some pull secret's cloud.openshift.com:
 // by that the agents of the hosted service identify themselves.
 func (s *Service) KnowsAgentSecret(secret string) bool {
 	s.mu.Lock()
@@ -366,7 +366,7 @@ func (s *Service) KnowsAgentSecret(secret string) bool {
 	return false
 }
 
-// HasHosts tells whether hosts are all of an infra-env.
+// HasHosts reports whether hosts are all of an infra-env.
 func (s *Service) HasHosts(infraEnvID string, hosts []string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

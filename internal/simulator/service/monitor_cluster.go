@@ -242,7 +242,7 @@ func one(b bool) int {
 	return 0
 }
 
-// enough tells whether control plane, an arbiter if any, and two workers if two were asked for stand.
+// enough reports whether control plane, an arbiter if any, and two workers if two were asked for stand.
 func (o outcome) enough(count func(headcount) int) bool {
 	return count(o.masters) >= o.masters.all && (o.arbiters.all == 0 || count(o.arbiters) >= 1) &&
 		(o.workers.all < 2 || count(o.workers) >= 2)
@@ -250,7 +250,7 @@ func (o outcome) enough(count func(headcount) int) bool {
 
 func (o outcome) installed() bool { return o.enough(func(t headcount) int { return t.in }) }
 
-// hopeful tells whether as many nodes as a cluster needs stand or are on their way.
+// hopeful reports whether as many nodes as a cluster needs stand or are on their way.
 func (o outcome) hopeful() bool { return o.enough(func(t headcount) int { return t.alive }) }
 
 // userLimit is how long an installation may have taken while somebody has still to fix a boot order.
@@ -272,7 +272,7 @@ func (s *Service) moveInstallation(c *model.Cluster) {
 	}
 }
 
-// awaitsUser tells whether a host has booted the wrong disk.
+// awaitsUser reports whether a host has booted the wrong disk.
 func awaitsUser(c *model.Cluster) bool {
 	return slices.ContainsFunc(c.Hosts, func(h *model.Host) bool { return h.State == model.HostPendingUser })
 }

@@ -75,7 +75,7 @@ func (s *Service) checkSilence(h *model.Host) bool {
 	return true
 }
 
-// hindered tells whether some outcome keeps the host from being installed.
+// hindered reports whether some outcome keeps the host from being installed.
 func hindered(h *model.Host) bool {
 	return slices.ContainsFunc(h.Checks.List, func(o model.Check) bool {
 		advisory := model.OneOf(o.ID, "ntp-synced", "release-domain-name-resolved-correctly", "mtu-valid",

@@ -122,12 +122,12 @@ func newRecording(name string, list []exchange) *recording {
 	return r
 }
 
-// monitorAlone tells whether only the service's monitor writes an event.
+// monitorAlone reports whether only the service's monitor writes an event.
 func monitorAlone(name, message string) bool {
 	return name == "host_status_updated" && (strings.Contains(message, "from known to preparing-for-installation") || strings.Contains(message, "to preparing-successful"))
 }
 
-// monitorMostly tells whether its monitor writes an event, unless it was asked for a change
+// monitorMostly reports whether its monitor writes an event, unless it was asked for a change
 // or an install that it answers at once.
 func monitorMostly(name, message string) bool {
 	return name == "host_role_updated" || name == "host_status_updated" && strings.Contains(message, "from discovering to")
@@ -168,7 +168,7 @@ func (r *recording) learnEvents(x exchange) {
 // pass is how long one look of the monitor at all its hosts may take.
 const pass = time.Second
 
-// looksEvery tells whether the monitor's events come in an interval, as far as the
+// looksEvery reports whether the monitor's events come in an interval, as far as the
 // recording holds any.
 func (r *recording) looksEvery(interval time.Duration) bool {
 	phase := r.phase(interval)
@@ -316,7 +316,7 @@ func (r *recording) blind() []string {
 	return slices.DeleteFunc(ids, func(id string) bool { return id == "" })
 }
 
-// agentsSide tells whether the agents' side is in the recording: their
+// agentsSide reports whether the agents' side is in the recording: their
 // registrations at least.
 func (r *recording) agentsSide() bool {
 	if len(r.hosts) == 0 {

@@ -320,7 +320,7 @@ func (r *replay) settleDoubts() {
 // some when it was read, though the recording may not name them.
 var connectedHosts = regexp.MustCompile(`l3_connected_addresses\\?":\{\\?"`)
 
-// needsHosts tells whether an answer depends on hosts that stand-ins play.
+// needsHosts reports whether an answer depends on hosts that stand-ins play.
 func (r *replay) needsHosts(x exchange) bool {
 	if connectedHosts.Match(x.Response) {
 		return true
@@ -520,7 +520,7 @@ func (r *replay) bounds() (judged verdict, statuses, values float64) {
 	return alone, share, share
 }
 
-// fits tells whether enough agrees for no other phase to be tried.
+// fits reports whether enough agrees for no other phase to be tried.
 func (r *replay) fits() bool {
 	judged, statuses, values := r.bounds()
 	return judged.status.share() >= statuses && judged.values.share() >= values

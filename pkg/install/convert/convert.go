@@ -42,10 +42,10 @@ type Options struct {
 	AcceptUnknownHosts bool
 	// PullSecret names a file with the pull secret, for an input without one.
 	PullSecret string
-	// Look says that a cluster is looked for, and not made: what is only needed to
+	// Find says that a cluster is looked for, and not made: what is only needed to
 	// install one, its version and its pull secret, may be missing. The Document of
 	// such an input is none that spec.Load takes; Converted.Cluster is what it says.
-	Look bool
+	Find bool
 	// Env is how files are reached; the process's own for the zero Env.
 	Env spec.Env
 }

@@ -148,7 +148,7 @@ func (r *conversion) check(ctx context.Context, out *Converted, in *source.Input
 	for _, p := range wrong.List {
 		noVersion := p.Field == "spec.openshift.version" && r.Cluster.Spec.OpenShift.Version == ""
 		noSecret := p.Field == "spec.pullSecret" && r.Cluster.Spec.PullSecret.IsZero()
-		if r.options.Look && (noVersion || noSecret) { // which only an install needs
+		if r.options.Find && (noVersion || noSecret) { // which only an install needs
 			continue
 		}
 		p.File, p.Line, p.Column = in.Path, 0, 0

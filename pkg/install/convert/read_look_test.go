@@ -12,7 +12,7 @@ import (
 func TestReadToLook(t *testing.T) {
 	text := strings.Replace(installConfig, `pullSecret: '{"auths":{"a":{"auth":"YTpi"}}}'`, "fips: false", 1)
 	files := memory{"in/install-config.yaml": []byte(text), "in/agent-config.yaml": []byte(agentConfig)}
-	c, err := convert.Read(t.Context(), "in", convert.Options{Env: files.env(), Look: true})
+	c, err := convert.Read(t.Context(), "in", convert.Options{Env: files.env(), Find: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -24,7 +24,7 @@ func TestReadToLook(t *testing.T) {
 		t.Errorf("to install: %v", err)
 	}
 	files["in/install-config.yaml"] = []byte(strings.Replace(text, "10.0.0.0/24", "10.0.0.7/24", 1))
-	if _, err := convert.Read(t.Context(), "in", convert.Options{Env: files.env(), Look: true}); err == nil || !strings.Contains(err.Error(), "spec.network.machine[0]") {
+	if _, err := convert.Read(t.Context(), "in", convert.Options{Env: files.env(), Find: true}); err == nil || !strings.Contains(err.Error(), "spec.network.machine[0]") {
 		t.Errorf("a wrong value: %v", err)
 	}
 }

@@ -250,9 +250,9 @@ func agrees(known []setting.StaticNetwork, macs map[string]string, files []iso.K
 	if theirs == nil {
 		return differ(fmt.Errorf("the service knows no static network for %s, which the file has", macsText(macs)))
 	}
-	told, _, _ := compiled("", theirs.YAML, theirs.MACs) // none where it cannot be read
+	have, _, _ := compiled("", theirs.YAML, theirs.MACs) // none where it cannot be read
 	same := func(a, b iso.Keyfile) bool { return a.Name == b.Name && bytes.Equal(a.Content, b.Content) }
-	if !slices.EqualFunc(told, files, same) {
+	if !slices.EqualFunc(have, files, same) {
 		return differ(fmt.Errorf("the service has another static network for %s than the file", macsText(macs)))
 	}
 	return nil

@@ -225,8 +225,8 @@ const (
 	mostPreparationNews = 200
 )
 
-// tellsOfPreparation says whether an event belongs to the story of the preparations.
-func tellsOfPreparation(e *install.ServiceEvent) bool {
+// concernsPreparation says whether an event belongs to the story of the preparations.
+func concernsPreparation(e *install.ServiceEvent) bool {
 	switch e.Name {
 	case eventPreparationFailed, eventCancelled, eventReset:
 		return true
@@ -242,7 +242,7 @@ func tellsOfPreparation(e *install.ServiceEvent) bool {
 func (l *eventLog) remember(events ...install.ServiceEvent) {
 	for _, e := range events {
 		same := func(old install.ServiceEvent) bool { return old.Time.Equal(e.Time) && old.Message == e.Message }
-		if tellsOfPreparation(&e) && !slices.ContainsFunc(l.preparations, same) {
+		if concernsPreparation(&e) && !slices.ContainsFunc(l.preparations, same) {
 			l.preparations = append(l.preparations, e)
 		}
 	}

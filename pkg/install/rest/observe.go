@@ -34,7 +34,7 @@ const (
 	// while an install runs, only what was not looked at for a while is read
 	// from the rest.
 	reserve    = 30
-	unlookedAt = 10 * time.Second
+	staleAfter = 10 * time.Second
 	// perHost spaces the reading of all hosts by their number: 500 hosts are
 	// read every ten seconds at most.
 	perHost = 20 * time.Millisecond
@@ -151,7 +151,7 @@ func (w *watch) affordable(last time.Time, space time.Duration) bool {
 	if now.Sub(last) < space {
 		return false
 	}
-	if w.running() && now.Sub(last) < unlookedAt {
+	if w.running() && now.Sub(last) < staleAfter {
 		return w.may(reserve, now)
 	}
 	return w.may(1, now)

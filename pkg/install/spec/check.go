@@ -20,11 +20,11 @@ type checker struct {
 }
 
 func newChecker(c *Cluster, problems *Problems, failed map[string]bool) *checker {
-	tell := func(field, message, remedy string) {
+	report := func(field, message, remedy string) {
 		file, line, col := c.Position(field)
 		problems.List = append(problems.List, Problem{File: file, Line: line, Column: col, Field: field, Message: message, Remedy: remedy})
 	}
-	return &checker{Checker: &values.Checker{Failed: failed, Add: tell}, cluster: c, problems: problems}
+	return &checker{Checker: &values.Checker{Failed: failed, Add: report}, cluster: c, problems: problems}
 }
 
 func hostField(i int, name string) string { return fmt.Sprintf("spec.hosts[%d].%s", i, name) }

@@ -183,7 +183,7 @@ func Kinds(content []byte) []string {
 // units, users, URLs and headers, and in configs that it carries.
 func Secrets(config []byte) []Secret {
 	var f finder
-	f.look(config, 0)
+	f.config(config, 0)
 	return f.found
 }
 
@@ -197,7 +197,7 @@ func (f *finder) add(path string, kinds ...string) {
 	}
 }
 
-func (f *finder) look(data []byte, depth int) {
+func (f *finder) config(data []byte, depth int) {
 	var config types.Config
 	if json.Unmarshal(data, &config) != nil {
 		return
@@ -244,7 +244,7 @@ func (f *finder) resource(r resource, depth int) {
 	case !carried:
 		f.text(path, r.Source)
 	case r.config && depth < maxNested:
-		f.look(content, depth+1)
+		f.config(content, depth+1)
 	default:
 		f.add(path, Kinds(content)...)
 	}

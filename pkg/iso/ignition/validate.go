@@ -132,7 +132,7 @@ func checkModes(config types.Config, found *report.Report) {
 	}
 }
 
-// sensible tells whether anybody wants such a mode: the owner may read, nobody writes
+// sensible reports whether anybody wants such a mode: the owner may read, nobody writes
 // or executes who may not read, and the farther ones may do no more than the nearer.
 func sensible(mode int) bool {
 	owner, group, others := mode>>6&7, mode>>3&7, mode&7
@@ -230,7 +230,7 @@ type Report struct {
 	Entries []Entry
 }
 
-// Fatal tells whether any entry is an Error.
+// Fatal reports whether any entry is an Error.
 func (r Report) Fatal() bool { return len(r.of(Error)) > 0 }
 
 // Warnings are the texts of all entries that are not Errors, each with its place.

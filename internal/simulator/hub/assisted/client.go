@@ -45,13 +45,13 @@ type restError struct {
 
 func (e *restError) Error() string { return e.reason }
 
-// IsGone tells whether the service does not know what was asked for.
+// IsGone reports whether the service does not know what was asked for.
 func IsGone(err error) bool {
 	var refusal *restError
 	return errors.As(err, &refusal) && refusal.status == http.StatusNotFound
 }
 
-// IsInput tells whether only the user can cure an error: the service refused what it was sent.
+// IsInput reports whether only the user can cure an error: the service refused what it was sent.
 func IsInput(err error) bool {
 	var input *InputError
 	if errors.As(err, &input) {

@@ -50,7 +50,7 @@ func ToJSON(value any) string {
 	return string(data)
 }
 
-// SameJSON tells whether two texts are the same JSON. What is no JSON is compared as it is.
+// SameJSON reports whether two texts are the same JSON. What is no JSON is compared as it is.
 func SameJSON(a, b string) bool {
 	var x, y any
 	if json.Unmarshal([]byte(a), &x) != nil || json.Unmarshal([]byte(b), &y) != nil {
@@ -117,7 +117,7 @@ func DropZero(fields map[string]any) {
 	}
 }
 
-// AddFinalizer tells whether it was not there yet.
+// AddFinalizer reports whether it was not there yet.
 func AddFinalizer(o *Object, name string) bool {
 	list := o.GetFinalizers()
 	if slices.Contains(list, name) {
@@ -127,7 +127,7 @@ func AddFinalizer(o *Object, name string) bool {
 	return true
 }
 
-// DropFinalizer tells whether it was there.
+// DropFinalizer reports whether it was there.
 func DropFinalizer(o *Object, name string) bool {
 	list := o.GetFinalizers()
 	if !slices.Contains(list, name) {
@@ -148,7 +148,7 @@ type DeploymentSpec struct {
 	hive.ClusterDeploymentSpec `json:",inline"`
 }
 
-// IsInstalled tells whether the cluster is recorded as installed.
+// IsInstalled reports whether the cluster is recorded as installed.
 func (s *DeploymentSpec) IsInstalled() bool { return s.Installed != nil && *s.Installed }
 
 // InstallSpec is the spec of an AgentClusterInstall.
@@ -175,7 +175,7 @@ func (s *InstallSpec) Wanted() Counts {
 	return Counts{r.ControlPlaneAgents, r.ArbiterAgents, r.WorkerAgents}
 }
 
-// Single tells whether a single node is asked for.
+// Single reports whether a single node is asked for.
 func (s *InstallSpec) Single() bool { return s.Wanted() == Counts{Masters: 1} }
 
 // Platforms are the hub's and the service's words for a platform. An empty word is left to the service.

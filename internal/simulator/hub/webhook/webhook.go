@@ -25,7 +25,7 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
 )
 
-// began tells whether the installation has begun, or ended: from then on its spec is frozen.
+// began reports whether the installation has begun, or ended: from then on its spec is frozen.
 func began(aci *objects.Object) bool {
 	return slices.Contains([]string{hubapi.ReasonInstallationInProgress, hubapi.ReasonInstallationFailed, hubapi.ReasonInstallationCompleted,
 		hubapi.ReasonClusterInstalling}, condition.Of(aci, hubapi.ConditionCompleted).Reason)
@@ -44,7 +44,7 @@ func defaultUserManaged(s *objects.InstallSpec) *bool {
 	return nil
 }
 
-// DefaultInstall fills in who manages the network, and tells whether it changed anything.
+// DefaultInstall fills in who manages the network, and reports whether it changed anything.
 func DefaultInstall(aci *objects.Object) (bool, error) {
 	spec, err := objects.Spec[objects.InstallSpec](aci)
 	if err != nil || spec.Networking.UserManagedNetworking != nil || began(aci) {

@@ -73,7 +73,7 @@ func (c *Cluster) UserBalanced() bool {
 	return c.LoadBalancer != nil && c.LoadBalancer.Type == "user-managed"
 }
 
-// OnOracleCloud tells whether the platform is Oracle's.
+// OnOracleCloud reports whether the platform is Oracle's.
 func (c *Cluster) OnOracleCloud() bool {
 	return c.Platform != nil && c.Platform.External != nil && Value(c.Platform.External.PlatformName) == "oci"
 }
@@ -86,7 +86,7 @@ func (c *Cluster) PlatformType() string {
 	return string(*c.Platform.Type)
 }
 
-// AllocatesVips tells whether the virtual addresses are leased by DHCP.
+// AllocatesVips reports whether the virtual addresses are leased by DHCP.
 func (c *Cluster) AllocatesVips() bool { return c.VipDHCPAllocation != nil && *c.VipDHCPAllocation }
 
 // VipAt is the virtual address that decides on the machine network at a place.
@@ -114,7 +114,7 @@ func cidrs(networks []MachineNetwork) (list []string) {
 	return list
 }
 
-// HasOperator tells whether the cluster will have an operator.
+// HasOperator reports whether the cluster will have an operator.
 func (c *Cluster) HasOperator(name string) bool {
 	return slices.ContainsFunc(c.MonitoredOperators, func(o Operator) bool { return o.Name == name })
 }
@@ -173,7 +173,7 @@ func (c *Cluster) RecordUse(on bool, name string, data map[string]any) {
 	c.Uses, c.FeatureUsage = uses, InString(uses)
 }
 
-// MakesUseOf tells whether the cluster was said to make use of a feature.
+// MakesUseOf reports whether the cluster was said to make use of a feature.
 func (c *Cluster) MakesUseOf(name string) bool {
 	_, used := c.Uses[name]
 	return used

@@ -99,10 +99,10 @@ func (h *Host) EffectiveRole() string {
 	return h.Role
 }
 
-// RoleOpen tells whether nobody has chosen a role for the host.
+// RoleOpen reports whether nobody has chosen a role for the host.
 func (h *Host) RoleOpen() bool { return h.Role == RoleAuto }
 
-// RoleSuggested tells whether the service has suggested a role.
+// RoleSuggested reports whether the service has suggested a role.
 func (h *Host) RoleSuggested() bool { return h.SuggestedRole != RoleAuto && h.SuggestedRole != "" }
 
 // Name is the host name that counts: the user's, else the machine's own, else the id.
@@ -132,7 +132,7 @@ func (h *Host) InstallationDisk() *models.Disk {
 	return h.Inv.FindDisk(h.InstallationDiskID)
 }
 
-// HasMAC tells whether the machine has a card of that address.
+// HasMAC reports whether the machine has a card of that address.
 func (h *Host) HasMAC(mac string) bool {
 	if h.Inv == nil {
 		return false
@@ -148,7 +148,7 @@ func (h *Host) HasMAC(mac string) bool {
 // silence is how long a host may be silent before it counts as disconnected.
 const silence = 3 * time.Minute
 
-// Connected tells whether the host was heard of lately.
+// Connected reports whether the host was heard of lately.
 func (h *Host) Connected(now time.Time) bool { return now.Sub(time.Time(h.CheckedInAt)) <= silence }
 
 // PrintedHost is a host as the API prints it.

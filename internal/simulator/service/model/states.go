@@ -123,7 +123,7 @@ const (
 	PlatformNone      = "none"
 )
 
-// OneOf tells whether a state is one of those.
+// OneOf reports whether a state is one of those.
 func OneOf(state string, states ...string) bool { return slices.Contains(states, state) }
 
 // HostUnbound tells the states of a host that belongs to no cluster.

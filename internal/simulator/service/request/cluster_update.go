@@ -32,7 +32,7 @@ type clusterChange struct {
 }
 
 // ChangeCluster checks what is asked for in the order in which the service does, and
-// writes it into the cluster. It tells whether the proxy was changed.
+// writes it into the cluster. It reports whether the proxy was changed.
 func ChangeCluster(c *model.Cluster, p *V2ClusterUpdateParams, byOperator bool) (proxied bool, err error) {
 	u := &clusterChange{c: c, p: p, byOperator: byOperator}
 	for _, change := range []func() error{

@@ -321,7 +321,7 @@ func vipVerdict(c *model.Cluster, v model.VIP, network string) string {
 	return ListedAsFree(c, v.IP, network)
 }
 
-// ListedAsFree tells whether an address is free or in use: it has to be in all the hosts'
+// ListedAsFree reports whether an address is free or in use: it has to be in all the hosts'
 // lists of free addresses. Where these have none in common they prove nothing.
 func ListedAsFree(c *model.Cluster, ip, network string) string {
 	var lists [][]strfmt.IPv4
@@ -353,7 +353,7 @@ func VipInUseAs(c *model.Cluster, name, ip, network string) string {
 	return text
 }
 
-// fits tells whether a network holds the hosts, two virtual addresses and its own two.
+// fits reports whether a network holds the hosts, two virtual addresses and its own two.
 func fits(c *model.Cluster, network string) bool {
 	p, err := netip.ParsePrefix(network)
 	if err != nil {

@@ -246,7 +246,7 @@ func (e *hostCheck) platformFits() bool {
 	return true
 }
 
-// SelectsRole tells whether an option such as disk encryption, which is on for some roles, is so for one.
+// SelectsRole reports whether an option such as disk encryption, which is on for some roles, is so for one.
 func SelectsRole(roles, role string) bool {
 	if roles == "" || roles == "none" || role == model.RoleAuto {
 		return false
@@ -254,7 +254,7 @@ func SelectsRole(roles, role string) bool {
 	return roles == "all" || strings.Contains(","+roles+",", ","+role+"s,")
 }
 
-// NeedsTPM tells whether machines of a role keep the key of their disk in a TPM.
+// NeedsTPM reports whether machines of a role keep the key of their disk in a TPM.
 func NeedsTPM(c *model.Cluster, role string) bool {
 	e := c.DiskEncryption
 	return e != nil && e.Mode == "tpmv2" && SelectsRole(e.EnableOn, role)
@@ -265,7 +265,7 @@ func (e *hostCheck) isIn(n model.MachineNetwork) bool {
 	return in
 }
 
-// inMajority tells whether the host reaches most of the others: by its machine networks, or
+// inMajority reports whether the host reaches most of the others: by its machine networks, or
 // by pings where the cluster's networks are the user's.
 func (e *hostCheck) inMajority() bool {
 	groups := e.c.Before.Groups
@@ -277,7 +277,7 @@ func (e *hostCheck) inMajority() bool {
 	})
 }
 
-// isPinged tells whether all others reach the host in each family of the cluster's networks.
+// isPinged reports whether all others reach the host in each family of the cluster's networks.
 func (e *hostCheck) isPinged(reached []string) bool {
 	machine, clusterNets, services := e.c.CIDRs()
 	wanted := families(slices.Concat(machine, clusterNets, services))

@@ -36,12 +36,12 @@ func NetworkOfVip(c *model.Cluster, ip string) string {
 	return best.String()
 }
 
-// CalculatesNetworks tells whether machine networks come of the virtual addresses, and of nobody.
+// CalculatesNetworks reports whether machine networks come of the virtual addresses, and of nobody.
 func CalculatesNetworks(c *model.Cluster) bool {
 	return !c.IsSingle() && !c.UserManaged() && !c.UserBalanced() && !c.AllocatesVips() && !DualStack(c)
 }
 
-// DualStack tells whether some kind of the cluster's networks has both families.
+// DualStack reports whether some kind of the cluster's networks has both families.
 func DualStack(c *model.Cluster) bool {
 	machine, clusterNets, services := c.CIDRs()
 	return len(families(machine)) > 1 || len(families(services)) > 1 || len(families(clusterNets)) > 1
@@ -137,7 +137,7 @@ func Elsewhere(name, ip string, networks []model.MachineNetwork) string {
 	return fmt.Sprintf("%s '%s' failed verification: none of the machine networks is satisfying the requirements, description: %s", name, ip, strings.Join(tried, "; "))
 }
 
-// InAny tells whether an address lies in one of the networks.
+// InAny reports whether an address lies in one of the networks.
 func InAny(ip string, networks []model.MachineNetwork) bool { return networkWith(ip, networks) != "" }
 
 func networkWith(ip string, networks []model.MachineNetwork) string {

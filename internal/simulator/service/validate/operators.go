@@ -106,7 +106,7 @@ func OperatorHardware(version, role, operator string) versions.Hardware {
 	return versions.Hardware{CPUCores: with.CPUCores - without.CPUCores, RAMMiB: with.RAMMiB - without.RAMMiB, DiskGB: with.DiskGB - without.DiskGB}
 }
 
-// StrongEnough tells whether a host has what the role needs.
+// StrongEnough reports whether a host has what the role needs.
 func StrongEnough(c *model.Cluster, h *model.Host, role string) bool {
 	need := Requirements(c, role)
 	return h.Inv != nil && h.Inv.CPU != nil && h.Inv.Memory != nil && h.Inv.CPU.Count >= need.CPUCores &&

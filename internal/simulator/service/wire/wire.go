@@ -38,7 +38,7 @@ type Handler func(*Call) (Reply, error)
 // Owner is who makes what a call makes.
 func (c *Call) Owner() string { return auth.From(c.Context()).Username }
 
-// Sees tells whether a list shows the caller what belongs to the owner.
+// Sees reports whether a list shows the caller what belongs to the owner.
 func (c *Call) Sees(owner string) bool {
 	id := auth.From(c.Context())
 	return id.Scheme != auth.UserAuth || id.Username == owner || id.Username == "admin"

@@ -26,16 +26,16 @@ func (p *planner) driftAfterStart() {
 		want[setting.InstallConfig] = setting.ValueOf(overrides)
 	}
 	maps.Copy(want, setting.IgnoredOf(p.spec))
-	told := map[model.Setting]bool{}
+	reported := map[model.Setting]bool{}
 	for _, d := range p.clusterDifferences(want) {
 		if d.Known {
-			told[d.Setting] = true
+			reported[d.Setting] = true
 			p.drift(model.ScopeCluster, d, late)
 		}
 	}
 	p.manifestDrift()
 	if !p.desired.Options.AddNodes { // hosts boot an image of their own then
-		p.imageDrift(told)
+		p.imageDrift(reported)
 	}
 	p.hostDrift()
 	if p.desired.Options.ResendSecrets {
@@ -105,7 +105,7 @@ func (p *planner) manifestDrift() {
 }
 
 // imageDrift reports of the InfraEnvs what was not reported of the cluster.
-func (p *planner) imageDrift(told map[model.Setting]bool) {
+func (p *planner) imageDrift(reported map[model.Setting]bool) {
 	first := *p
 	first.spec = p.spec.AtInstall()
 	intended, err := first.infraEnvPlans()
@@ -121,7 +121,7 @@ func (p *planner) imageDrift(told map[model.Setting]bool) {
 			delete(image.Settings, setting.OSVersion) // of hosts that are added
 		}
 		for _, d := range imageDifferences(image.Settings, env) {
-			if d.Known && !told[d.Setting] && !p.networksAdded(d, env) {
+			if d.Known && !reported[d.Setting] && !p.networksAdded(d, env) {
 				p.drift(model.InfraEnvScope(env.Name), d, late)
 			}
 		}

@@ -45,7 +45,7 @@ func (p *planner) failed() {
 	p.end(model.VerdictFailed, "the installation failed: "+strings.Join(reasons, "; "), advice.Command("logs", p.name())+", then "+p.cluster.StartOver())
 }
 
-// finalized tells whether an install that failed had come to where only operators are
+// finalized reports whether an install that failed had come to where only operators are
 // waited for. Services older than the stages of finalizing do not say so: there all the
 // nodes are done.
 func (p *planner) finalized() bool {
@@ -83,15 +83,15 @@ func (p *planner) degradations() []model.Blocker {
 	wrong := func(key, reason string, scope model.Scope, message string, remedy model.Advice) {
 		out = append(out, model.Blocker{Key: "cluster/degraded/" + key, Scope: scope, Reason: reason, Cure: model.CurePerson, Message: message, Remedy: remedy})
 	}
-	look := advice.Sprintf("look at the cluster: oc %s get clusteroperators,csv -A", p.kubeconfigFlag())
+	inspect := advice.Sprintf("look at the cluster: oc %s get clusteroperators,csv -A", p.kubeconfigFlag())
 	said := ""
 	if strings.Contains(p.cluster.StatusInfo, "degraded") {
 		said = p.cluster.StatusInfo
-		wrong("status", "ClusterDegraded", model.ScopeCluster, said, look)
+		wrong("status", "ClusterDegraded", model.ScopeCluster, said, inspect)
 	}
 	for _, o := range p.cluster.Operators {
 		if o.Status == "failed" && !strings.Contains(said, o.Name) {
-			wrong("operator/"+o.Name, "OperatorFailed", model.ScopeCluster, "operator "+o.Name+" failed", look)
+			wrong("operator/"+o.Name, "OperatorFailed", model.ScopeCluster, "operator "+o.Name+" failed", inspect)
 		}
 	}
 	var lost []string

@@ -84,7 +84,7 @@ func (p *planner) patience(cure model.Cure) (code model.Code, within time.Durati
 
 // over says whether something has stood for too long.
 func (p *planner) over(key string, since time.Time, within time.Duration) bool {
-	first := cmp.Or(p.memory.Standing[key], p.memory.Looked)
+	first := cmp.Or(p.memory.Standing[key], p.memory.LastObserved)
 	if own := since.Add(-p.memory.Ahead); own.After(first) {
 		first = own
 	}
@@ -93,7 +93,7 @@ func (p *planner) over(key string, since time.Time, within time.Duration) bool {
 
 // reached says whether a limit is reached, and keeps the nearest one that is not.
 func (p *planner) reached(limit time.Time) bool {
-	if !p.memory.Looked.Before(limit) {
+	if !p.memory.LastObserved.Before(limit) {
 		return true
 	}
 	if p.plan.Deadline.IsZero() || limit.Before(p.plan.Deadline) {

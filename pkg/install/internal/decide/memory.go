@@ -156,7 +156,7 @@ func (p *planner) deleted() {
 	if m.ClusterID != "" {
 		within = goneWithin
 	}
-	if m.Misses < goneObservations || m.Looked.Sub(m.Missing) < within {
+	if m.Misses < goneObservations || m.LastObserved.Sub(m.Missing) < within {
 		p.wait(model.Wait{Key: "cluster/shown", Scope: model.ScopeCluster, Who: model.WhoService, For: "the service to show the cluster " + p.full() + " again"})
 		return
 	}

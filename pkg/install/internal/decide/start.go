@@ -115,8 +115,8 @@ func (p *planner) failedBefore(last time.Time) {
 // to try again: for that run they do not count.
 func (p *planner) preparationFailures() (failures int, last time.Time) {
 	for _, at := range p.cluster.Preparation.FailedAt {
-		told := failures > preparationRetries && last.Before(p.memory.Started)
-		if told || at.Sub(last) > preparationMemory {
+		known := failures > preparationRetries && last.Before(p.memory.Started)
+		if known || at.Sub(last) > preparationMemory {
 			failures = 0
 		}
 		failures, last = failures+1, at

@@ -224,7 +224,7 @@ func checkName(name string) error {
 	return nil
 }
 
-// sameAsPlain tells whether a plain name, in lower case, is what a builder makes of the real one: itself, or 8.3
+// sameAsPlain reports whether a plain name, in lower case, is what a builder makes of the real one: itself, or 8.3
 // characters of it with all but letters and digits replaced.
 func sameAsPlain(plain, name string) bool {
 	name = strings.ToLower(name)

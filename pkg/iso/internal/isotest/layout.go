@@ -86,7 +86,7 @@ func (l Layout) DefaultKargs() string {
 	return "coreos.liveiso=" + l.VolumeID + " ignition.firstboot ignition.platform.id=metal"
 }
 
-// hasKargs tells whether the boot menus have areas for kernel arguments. On s390x they came with kargs.json.
+// hasKargs reports whether the boot menus have areas for kernel arguments. On s390x they came with kargs.json.
 func (l Layout) hasKargs() bool {
 	return !l.NoKargs && (l.Arch != "s390x" || l.KargsJSON)
 }

@@ -1,5 +1,5 @@
-// Package look has the commands that show what a service has: get and describe.
-package look
+// Package get has the commands that show what a service has: get and describe.
+package get
 
 import (
 	"cmp"
