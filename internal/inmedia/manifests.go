@@ -154,7 +154,7 @@ type clusterManifests struct {
 	install    *hive.AgentClusterInstall
 	imageSet   *hive.ClusterImageSet
 	pullSecret spec.Secret
-	operators  []setting.OperatorChoice // nil: the medium says nothing of operators
+	operators  []spec.Operator // nil: the medium says nothing of operators
 	// unused are fields that stand there and go nowhere.
 	unused []string
 }
@@ -269,7 +269,7 @@ func put(s install.Settings, key install.Setting, text string) {
 }
 
 // readOperators reads the operators to install; nil without a file of them.
-func readOperators(path string) ([]setting.OperatorChoice, error) {
+func readOperators(path string) ([]spec.Operator, error) {
 	docs, err := optional(path)
 	if err != nil || len(docs) == 0 {
 		return nil, err
@@ -281,12 +281,16 @@ func readOperators(path string) ([]setting.OperatorChoice, error) {
 	if err := docs[0].strict(&list); err != nil {
 		return nil, err
 	}
-	choices := []setting.OperatorChoice{}
+	operators := []spec.Operator{}
 	for i, o := range list {
 		if o.Name == "" {
 			return nil, badFile(path, fmt.Errorf("%soperator number %d has no name", docs[0].at(fmt.Sprintf("[%d]", i)), i+1))
 		}
-		choices = append(choices, setting.OperatorChoice(o))
+		operator := spec.Operator{Name: o.Name}
+		if o.Properties != "" && json.Unmarshal([]byte(o.Properties), &operator.Properties) != nil {
+			return nil, badFile(path, fmt.Errorf("%sthe properties of operator %s are no JSON object in a text", docs[0].at(fmt.Sprintf("[%d].properties", i)), o.Name))
+		}
+		operators = append(operators, operator)
 	}
-	return choices, nil
+	return operators, nil
 }

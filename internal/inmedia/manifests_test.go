@@ -85,7 +85,7 @@ func TestClusterRequest(t *testing.T) {
 		"platform": {"type": "external", "external": {"platform_name": "oci", "cloud_controller_manager": "External"}},
 		"high_availability_mode": "Full", "hyperthreading": "masters", "schedulable_masters": true, "ssh_public_key": "ssh-ed25519 AAAA core",
 		"http_proxy": "http://proxy:3128", "https_proxy": "http://proxy:3129", "no_proxy": ".example.com", "ntp_sources": "ntp.example.com",
-		"load_balancer": {"type": "user-managed"}, "olm_operators": [{"name": "lvm"}, {"name": "mce", "properties": "{\"a\": 1}"}],
+		"load_balancer": {"type": "user-managed"}, "olm_operators": [{"name": "lvm"}, {"name": "mce", "properties": "{\"a\":1}"}],
 		"disk_encryption": {"enable_on": "all", "mode": "tang", "tang_servers": "[{\"url\":\"http://tang.example.com\",\"thumbprint\":\"abc\"}]"}
 	}`)
 	want["pull_secret"] = pullSecret

@@ -32,7 +32,7 @@ const (
 	Hyperthreads  Name = "spec.hyperthreading"          // spec.RoleSet
 	SchedulableCP Name = "spec.schedulableControlPlane" // bool
 	DiskEncrypt   Name = "spec.diskEncryption"          // spec.DiskEncryption
-	Operators     Name = "spec.operators"               // []OperatorChoice
+	Operators     Name = "spec.operators"               // []spec.Operator, sorted
 	Bundles       Name = "spec.bundles"                 // []spec.Bundle
 	InstallConfig Name = "spec.overrides.installConfig" // JSON document in a string
 	PullSecret    Name = "spec.pullSecret"              // the word "resend"; the secret itself is the desired cluster's (image)
@@ -84,7 +84,7 @@ func OfCluster(c *spec.Cluster) Settings {
 	putPointer(s, DiskEncrypt, set.DiskEncryption)
 	putPointer(s, IgnEndpoint, set.IgnitionEndpoint)
 	if set.Operators != nil {
-		s[Operators] = ValueOf(operatorChoices(set.Operators))
+		s[Operators] = ValueOf(slices.SortedFunc(slices.Values(set.Operators), func(a, b spec.Operator) int { return cmp.Compare(a.Name, b.Name) }))
 	}
 	putSlice(s, Bundles, set.Bundles)
 	return s
@@ -176,17 +176,4 @@ func putProxy(s Settings, proxy spec.Proxy) {
 	if proxy.HTTP != "" || proxy.HTTPS != "" || proxy.No != nil {
 		s[Proxy] = ValueOf(proxy)
 	}
-}
-
-func operatorChoices(operators []spec.Operator) []OperatorChoice {
-	out := []OperatorChoice{}
-	for _, o := range operators {
-		choice := OperatorChoice{Name: o.Name}
-		if len(o.Properties) > 0 {
-			choice.Properties = string(ValueOf(o.Properties))
-		}
-		out = append(out, choice)
-	}
-	slices.SortFunc(out, func(a, b OperatorChoice) int { return cmp.Compare(a.Name, b.Name) })
-	return out
 }

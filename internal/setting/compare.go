@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"maps"
 	"net/netip"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -260,17 +261,17 @@ func sameProxy(want, have Value) bool {
 // operatorsIncluded is satisfied by more operators than asked for: the service
 // adds what an operator depends on.
 func operatorsIncluded(want, have Value) bool {
-	var w, h []OperatorChoice
+	var w, h []spec.Operator
 	if want.Decode(&w) != nil || have.Decode(&h) != nil {
 		return want == have
 	}
-	there := map[string]string{}
+	there := map[string]map[string]any{}
 	for _, o := range h {
 		there[o.Name] = o.Properties
 	}
 	for _, o := range w {
 		properties, ok := there[o.Name]
-		if !ok || (o.Properties != "" && properties != "" && canonical(o.Properties) != canonical(properties)) {
+		if !ok || len(o.Properties) > 0 && len(properties) > 0 && !reflect.DeepEqual(o.Properties, properties) {
 			return false
 		}
 	}

@@ -26,8 +26,8 @@ func TestSameByMeaning(t *testing.T) {
 		"white space around keys":      {SSHKeys, "ssh-ed25519 AAAA\n", "ssh-ed25519 AAAA", true},
 		"documents with other spacing": {InstallConfig, `{"a": 1, "b": {}}`, `{"b":{},"a":1}`, true},
 		"no document and an empty one": {InstallConfig, `{}`, ``, true},
-		"more operators":               {Operators, []OperatorChoice{{Name: "odf"}}, []OperatorChoice{{Name: "lso"}, {Name: "odf"}}, true},
-		"an operator less":             {Operators, []OperatorChoice{{Name: "odf"}}, []OperatorChoice{{Name: "lso"}}, false},
+		"more operators":               {Operators, []spec.Operator{{Name: "odf"}}, []spec.Operator{{Name: "lso"}, {Name: "odf"}}, true},
+		"an operator less":             {Operators, []spec.Operator{{Name: "odf"}}, []spec.Operator{{Name: "lso"}}, false},
 		"order of no_proxy":            {Proxy, spec.Proxy{HTTP: "http://p", No: []string{"a", "b"}}, spec.Proxy{HTTP: "http://p", No: []string{"b", "a"}}, true},
 		"MAC in other case": {
 			StaticNetworks, []StaticNetwork{{YAML: "a: 1\n", MACs: []spec.NIC{{MAC: "52:54:00:AA:00:01", Name: "eth0"}}}},

@@ -24,12 +24,6 @@ type Name string
 
 // The shapes of structured values that are not types of cluster.yaml.
 type (
-	// OperatorChoice is an entry of spec.operators. Properties is a JSON
-	// object in a string, "" for none.
-	OperatorChoice struct {
-		Name       string `json:"name"`
-		Properties string `json:"properties,omitempty"`
-	}
 	// StaticNetwork is the network of one machine.
 	StaticNetwork struct {
 		YAML string     `json:"yaml"` // nmstate

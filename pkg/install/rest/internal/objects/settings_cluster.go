@@ -211,12 +211,13 @@ func readEndpoint(c *Cluster) (spec.IgnitionEndpoint, bool) {
 	return out, true
 }
 
-func writeOperators(operators []setting.OperatorChoice) body {
+// writeOperators writes properties as the service takes them, JSON in a text.
+func writeOperators(operators []spec.Operator) body {
 	out := make([]body, 0, len(operators))
 	for _, o := range operators {
 		entry := body{"name": o.Name}
-		if o.Properties != "" {
-			entry["properties"] = o.Properties
+		if len(o.Properties) > 0 {
+			entry["properties"] = string(setting.ValueOf(o.Properties))
 		}
 		out = append(out, entry)
 	}
@@ -225,13 +226,15 @@ func writeOperators(operators []setting.OperatorChoice) body {
 
 // readOperators are the operators that were asked for: not the built-in ones,
 // and not those that the service added because another needs them.
-func readOperators(c *Cluster) ([]setting.OperatorChoice, bool) {
-	out := []setting.OperatorChoice{}
+func readOperators(c *Cluster) ([]spec.Operator, bool) {
+	out := []spec.Operator{}
 	for _, o := range c.MonitoredOperators {
 		if o == nil || o.OperatorType == models.OperatorTypeBuiltin || o.DependencyOnly {
 			continue
 		}
-		out = append(out, setting.OperatorChoice{Name: o.Name, Properties: o.Properties})
+		operator := spec.Operator{Name: o.Name}
+		_ = json.Unmarshal([]byte(o.Properties), &operator.Properties) // none where nothing was set
+		out = append(out, operator)
 	}
 	return out, true
 }

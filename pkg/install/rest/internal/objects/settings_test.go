@@ -50,7 +50,7 @@ func clusterCases() map[install.Setting]settingCase {
 			`{"disk_encryption":{"enable_on":"all","mode":"tang","tang_servers":"[{\"url\":\"http://t\",\"thumbprint\":\"x\"}]"}}`,
 			`{"disk_encryption":{"enable_on":"all","mode":"tang","tang_servers":"[{\"url\":\"http://t\",\"thumbprint\":\"x\"}]"}}`},
 		setting.IgnEndpoint: {spec.IgnitionEndpoint{URL: "https://e", CA: &spec.PublicSource{Inline: "PEM"}}, `{"ignition_endpoint":{"ca_certificate":"UEVN","url":"https://e"}}`, `{"ignition_endpoint":{"ca_certificate":"UEVN","url":"https://e"}}`},
-		setting.Operators: {[]setting.OperatorChoice{{Name: "lvm", Properties: `{"a":1}`}}, `{"olm_operators":[{"name":"lvm","properties":"{\"a\":1}"}]}`,
+		setting.Operators: {[]spec.Operator{{Name: "lvm", Properties: map[string]any{"a": 1}}}, `{"olm_operators":[{"name":"lvm","properties":"{\"a\":1}"}]}`,
 			`{"monitored_operators":[{"name":"console","operator_type":"builtin"},{"name":"lvm","operator_type":"olm","properties":"{\"a\":1}"},{"name":"lso","operator_type":"olm","dependency_only":true}]}`},
 		setting.Bundles:       {[]spec.Bundle{{ID: "virtualization"}}, `{"operator_bundles":[{"id":"virtualization"}]}`, `{"operator_bundles":["virtualization"]}`},
 		setting.InstallConfig: {`{"fips":true}`, "", `{"install_config_overrides":"{\"fips\":true}"}`},
