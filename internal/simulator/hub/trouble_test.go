@@ -160,6 +160,15 @@ func TestInputErrors(t *testing.T) {
 	if clusters := w.rest("clusters"); !strings.Contains(clusters, `\"fips\":true`) {
 		t.Errorf("the override did not arrive: %s", clusters)
 	}
+	// Mirrors are read from data alone.
+	w.applyOne(&unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap",
+		"metadata": map[string]any{"name": "mirrors", "namespace": w.space}, "binaryData": map[string]any{hubapi.KeyRegistriesConf: "eA=="}}})
+	if err := w.patch(hubapi.Resource(hubapi.KindAgentClusterInstall), w.name, map[string]any{"spec": map[string]any{"mirrorRegistryRef": map[string]any{"name": "mirrors", "namespace": w.space}}}); err != nil {
+		t.Fatal(err)
+	}
+	w.waitFor("mirrors that are no text", hubapi.Resource(hubapi.KindAgentClusterInstall), w.name, func(o *unstructured.Unstructured) bool {
+		return conditionIs(o, "SpecSynced", "False", "InputError") && strings.Contains(messageOf(o, "SpecSynced"), "did not contain key "+hubapi.KeyRegistriesConf)
+	})
 	w.deleteAll()
 }
 
