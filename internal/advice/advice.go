@@ -29,7 +29,7 @@ func Literal(text string) Text {
 func Command(words ...string) Text { return "{" + Literal(strings.Join(words, " ")) + "}" }
 
 // What braces are kept as that are not around a command.
-const ownOpen, ownClose = "\x01", "\x02"
+const ownOpen, ownClose = "⦃", "⦄"
 
 func withOwnBraces(text string) string {
 	return strings.NewReplacer(ownOpen, "{", ownClose, "}").Replace(text)
@@ -70,12 +70,23 @@ func (t Text) String() string {
 // MarshalText is String.
 func (t Text) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
 
-// Sprintf is fmt.Sprintf for advice. Braces in texts that are put into it are their own.
+// UnmarshalText reads what MarshalText has written, in which commands are typed out.
+func (t *Text) UnmarshalText(text []byte) error {
+	*t = Literal(string(text))
+	return nil
+}
+
+// Sprintf is fmt.Sprintf for advice, with verbs such as %s and %d. Braces in what is put into
+// it are their own; the commands of other advice are its own, too.
 func Sprintf(format string, args ...any) Text {
 	args = slices.Clone(args)
 	for i, arg := range args {
-		if text, is := arg.(string); is {
-			args[i] = string(Literal(text))
+		switch typed := arg.(type) {
+		case int:
+		case Text:
+			args[i] = string(typed)
+		default:
+			args[i] = string(Literal(fmt.Sprint(typed)))
 		}
 	}
 	return Text(fmt.Sprintf(format, args...))
@@ -119,6 +130,6 @@ func (t Text) Fill(names Names) Text {
 		if name == "" {
 			return text
 		}
-		return "{" + command + name + parts[2] + "}" + others
+		return "{" + command + string(Literal(name)) + parts[2] + "}" + others
 	}))
 }

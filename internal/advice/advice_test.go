@@ -1,6 +1,8 @@
 package advice_test
 
 import (
+	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -64,5 +66,21 @@ func TestLiteral(t *testing.T) {
 	named := next.Map(func(command string) string { return strings.ReplaceAll(command, "FILE", "'{a}.yaml'") })
 	if got, want := named.String(), "give -f '{lab}.yaml', or oaictl plan -f '{a}.yaml'"; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+// TestJSON: advice that was written is read as it was shown.
+func TestJSON(t *testing.T) {
+	next := advice.Sprintf("give -f %s, or {plan -f FILE}", "'{lab}.yaml'")
+	var back advice.Text
+	data, err := json.Marshal(next)
+	if err == nil {
+		err = json.Unmarshal(data, &back)
+	}
+	if err != nil || back.String() != next.String() || len(back.Commands()) > 0 {
+		t.Errorf("%s became %q, %v", data, back, err)
+	}
+	if got, want := advice.Sprintf("%v, %s and %s, %d", errors.New("{a}"), []string{"{b}"}, advice.Command("why lab"), 2).String(), "{a}, [{b}] and oaictl why lab, 2"; got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }

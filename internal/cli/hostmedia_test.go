@@ -178,7 +178,7 @@ func TestCreateImagesForTheNetwork(t *testing.T) {
 	}
 	// Images for a drive are served all the same.
 	items, stop := serving(t, service, "-f", "changed.yaml", "--base", "base.iso", "--listen", "127.0.0.1:0")
-	if told := stop().errors; items[0].IPXE != "" || items[1].IPXE == "" || strings.Count(told, "warning: cp-0 cannot boot over the network: ") != 1 || strings.Contains(told, "cp-1 cannot") {
+	if told := stop().errors; items[0].IPXE != "" || items[1].IPXE == "" || strings.Count(told, "warning: cp-0 cannot boot over the network: ") != 1 || strings.Contains(told, "cp-1 cannot") || !strings.Contains(told, "Next: `oaictl plan -f changed.yaml") {
 		t.Errorf("served as %+v, with:\n%s", items, told)
 	}
 }

@@ -72,7 +72,7 @@ func newGraph(in Input) *graph {
 		g.byRef[n.ref()] = append(g.byRef[n.ref()], n)
 		if n.blocking && n.Subject == catalogue.SubjectHost {
 			g.blocking = append(g.blocking, n)
-			if n.failing() && unreachable(n.ID) {
+			if n.failing() && (n.ID == "connected" || n.ID == "belongs-to-machine-cidr") { // the others cannot reach it
 				g.absent = append(g.absent, n)
 			}
 		}
@@ -132,9 +132,6 @@ func mutual(id string) bool {
 	}
 	return false
 }
-
-// unreachable says whether a check says of its host that the others cannot reach it.
-func unreachable(id string) bool { return id == "connected" || id == "belongs-to-machine-cidr" }
 
 // roots are the checks that n follows from in the end; n itself if from none.
 // The catalogue has no circles, so this ends.

@@ -286,11 +286,7 @@ func readOperators(path string) ([]spec.Operator, error) {
 		if o.Name == "" {
 			return nil, badFile(path, fmt.Errorf("%soperator number %d has no name", docs[0].at(fmt.Sprintf("[%d]", i)), i+1))
 		}
-		operator := spec.Operator{Name: o.Name}
-		if o.Properties != "" && json.Unmarshal([]byte(o.Properties), &operator.Properties) != nil {
-			return nil, badFile(path, fmt.Errorf("%sthe properties of operator %s are no JSON object in a text", docs[0].at(fmt.Sprintf("[%d].properties", i)), o.Name))
-		}
-		operators = append(operators, operator)
+		operators = append(operators, spec.Operator{Name: o.Name, Properties: setting.PropertiesOf(o.Properties)})
 	}
 	return operators, nil
 }

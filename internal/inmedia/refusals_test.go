@@ -56,7 +56,6 @@ func TestRefusals(t *testing.T) {
 		{"overrides that are none", (*Client).RegisterCluster, func(m *medium) { m.edit("agent-cluster-install.yaml", `{"fips": true}`, `fips`) }, install.CodeInput, "is not a JSON object"},
 		{"operators that are none", (*Client).RegisterCluster, func(m *medium) { m.put("operators.yaml", "- nmae: lvm\n") }, install.CodeInput, "operators.yaml: line 1, column 3: unknown field [0].nmae"},
 		{"an operator without a name", (*Client).RegisterCluster, func(m *medium) { m.put("operators.yaml", "- name: lvm\n- properties: x\n") }, install.CodeInput, "operator number 2 has no name"},
-		{"properties that are no object", (*Client).RegisterCluster, func(m *medium) { m.put("operators.yaml", "- name: mce\n  properties: all\n") }, install.CodeInput, "operators.yaml: line 2, column 3: the properties of operator mce are no JSON object in a text"},
 		{"an extra manifest that is none", (*Client).RegisterCluster, func(m *medium) { m.put("extra/a.yml", "a: [\n") }, install.CodeInput, "a.yml: line "},
 		{"a registries.conf that is none", (*Client).RegisterCluster, func(m *medium) { m.put("registries.conf", "[[registry\n") }, install.CodeInput, "registries.conf: line 1"},
 		{"labels that differ", (*Client).RegisterInfraEnv, func(m *medium) {

@@ -84,7 +84,13 @@ func OfCluster(c *spec.Cluster) Settings {
 	putPointer(s, DiskEncrypt, set.DiskEncryption)
 	putPointer(s, IgnEndpoint, set.IgnitionEndpoint)
 	if set.Operators != nil {
-		s[Operators] = ValueOf(slices.SortedFunc(slices.Values(set.Operators), func(a, b spec.Operator) int { return cmp.Compare(a.Name, b.Name) }))
+		operators := slices.SortedFunc(slices.Values(set.Operators), func(a, b spec.Operator) int { return cmp.Compare(a.Name, b.Name) })
+		for i := range operators {
+			if len(operators[i].Properties) == 0 {
+				operators[i].Properties = nil
+			}
+		}
+		s[Operators] = ValueOf(operators)
 	}
 	putSlice(s, Bundles, set.Bundles)
 	return s

@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"maps"
 	"net/netip"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -271,7 +270,7 @@ func operatorsIncluded(want, have Value) bool {
 	}
 	for _, o := range w {
 		properties, ok := there[o.Name]
-		if !ok || len(o.Properties) > 0 && len(properties) > 0 && !reflect.DeepEqual(o.Properties, properties) {
+		if !ok || len(o.Properties) > 0 && properties != nil && canonical(PropertiesText(o.Properties)) != canonical(PropertiesText(properties)) {
 			return false
 		}
 	}
@@ -341,6 +340,9 @@ const tpm = "tpmv2"
 // commas between them.
 func RolesOf(words string) spec.RoleSet {
 	set, unknown := spec.RoleSet(Commas(words)).Normalise()
+	if len(set)+len(unknown) == 0 && words != "" {
+		unknown = []string{words} // a word that is no role, and not nothing
+	}
 	return slices.Concat(spec.RoleSet{}, set, unknown)
 }
 

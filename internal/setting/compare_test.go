@@ -28,6 +28,13 @@ func TestSameByMeaning(t *testing.T) {
 		"no document and an empty one": {InstallConfig, `{}`, ``, true},
 		"more operators":               {Operators, []spec.Operator{{Name: "odf"}}, []spec.Operator{{Name: "lso"}, {Name: "odf"}}, true},
 		"an operator less":             {Operators, []spec.Operator{{Name: "odf"}}, []spec.Operator{{Name: "lso"}}, false},
+		"no properties asked for":      {Operators, operatorWith(``), operatorWith(`{"a":1}`), true},
+		"properties not given back":    {Operators, operatorWith(`{"a":1}`), operatorWith(``), true},
+		"properties in other order":    {Operators, operatorWith(`{"a":1,"b":2}`), operatorWith(`{"b": 2, "a": 1}`), true},
+		"empty properties":             {Operators, operatorWith(`{"a":1}`), operatorWith(`{}`), false},
+		"properties of another kind":   {Operators, operatorWith(`{"a":1}`), operatorWith(`[1]`), false},
+		"properties that are no JSON":  {Operators, operatorWith(`{"a":1}`), operatorWith(`all`), false},
+		"large numbers":                {Operators, operatorWith(`{"a":9007199254740993}`), operatorWith(`{"a":9007199254740992}`), false},
 		"order of no_proxy":            {Proxy, spec.Proxy{HTTP: "http://p", No: []string{"a", "b"}}, spec.Proxy{HTTP: "http://p", No: []string{"b", "a"}}, true},
 		"MAC in other case": {
 			StaticNetworks, []StaticNetwork{{YAML: "a: 1\n", MACs: []spec.NIC{{MAC: "52:54:00:AA:00:01", Name: "eth0"}}}},
@@ -72,6 +79,20 @@ func TestChangesShowNoSecrets(t *testing.T) {
 	} {
 		if shown := value.Show(setting); strings.Contains(shown, "hunter2") || shown == "" {
 			t.Errorf("%s is shown as %q", setting, shown)
+		}
+	}
+}
+
+func operatorWith(properties string) []spec.Operator {
+	return []spec.Operator{{Name: "mce", Properties: PropertiesOf(properties)}}
+}
+
+// TestProperties: the text of an operator's properties comes back as it means.
+func TestProperties(t *testing.T) {
+	for text, want := range map[string]string{`{"b":1.0,"a":12345678901234567890}`: `{"a":12345678901234567890,"b":1.0}`, `{}`: `{}`, `null`: `null`, `[1]`: `[1]`, `a: 1`: `a: 1`, ` `: ` `} {
+		var back []spec.Operator
+		if err := ValueOf(operatorWith(text)).Decode(&back); err != nil || PropertiesText(back[0].Properties) != want {
+			t.Errorf("%s became %v, %v", text, back, err)
 		}
 	}
 }

@@ -99,6 +99,8 @@ func (v Value) Decode(into any) error {
 		if endpoint.CA != "" {
 			typed.CA = &spec.PublicSource{Inline: endpoint.CA}
 		}
+	case *[]spec.Operator:
+		err = unmarshal(string(v), typed)
 	default:
 		err = json.Unmarshal([]byte(v), into)
 	}
@@ -106,6 +108,33 @@ func (v Value) Decode(into any) error {
 		return fmt.Errorf("read setting value: %w", err)
 	}
 	return nil
+}
+
+// unmarshal keeps numbers as they are written.
+func unmarshal(text string, into any) error {
+	decoder := json.NewDecoder(strings.NewReader(text))
+	decoder.UseNumber()
+	return decoder.Decode(into)
+}
+
+// PropertiesOf are an operator's properties from the text that a service has of them. What is
+// no JSON object, which a service takes too, stands under the empty key.
+func PropertiesOf(text string) (properties map[string]any) {
+	if text == "" {
+		return nil
+	}
+	if !json.Valid([]byte(text)) || unmarshal(text, &properties) != nil || properties == nil {
+		return map[string]any{"": text}
+	}
+	return properties
+}
+
+// PropertiesText is the text of an operator's properties.
+func PropertiesText(properties map[string]any) string {
+	if text, is := properties[""].(string); is && len(properties) == 1 {
+		return text
+	}
+	return string(ValueOf(properties))
 }
 
 // Word is the word of cluster.yaml that text stands for, as other tools spell it, or the

@@ -73,7 +73,7 @@ func hubKinds() []schema.GroupVersionResource {
 }
 
 // reach installs until the cluster is in a state, and returns its id.
-func (x *site) reach(t testing.TB, plane fixture.Remote, state install.ClusterState) string {
+func (x *site) reach(t testing.TB, plane install.Backend, state install.ClusterState) string {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()

@@ -10,7 +10,7 @@ import (
 
 // machines are the options for a file whose machines boot through their BMCs,
 // none for others.
-func (x *site) machines(t testing.TB, plane fixture.Remote) []install.Option {
+func (x *site) machines(t testing.TB, plane install.Backend) []install.Option {
 	t.Helper()
 	proxy := x.service.BMCProxy()
 	if proxy == "" {

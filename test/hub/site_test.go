@@ -14,6 +14,7 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator"
 	hubsim "github.com/oaictl/oaictl/internal/simulator/hub"
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
+	"github.com/oaictl/oaictl/pkg/install"
 	hubplane "github.com/oaictl/oaictl/pkg/install/hub"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -120,7 +121,7 @@ func (b backend) open(t testing.TB, s setup) *site {
 
 // plane is a service plane as a new process has one. It is closed at the test's
 // end.
-func (x *site) plane(t testing.TB) fixture.Remote {
+func (x *site) plane(t testing.TB) install.Backend {
 	t.Helper()
 	if !x.hub {
 		transport := http.DefaultTransport.(*http.Transport).Clone()

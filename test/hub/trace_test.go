@@ -61,13 +61,13 @@ func (x *site) runDesired(t testing.TB, desired *install.Desired, dir string, op
 }
 
 // runWith installs with a plane that is there already.
-func (x *site) runWith(t testing.TB, plane fixture.Remote, desired *install.Desired, dir string, options ...install.Option) *attempt {
+func (x *site) runWith(t testing.TB, plane install.Backend, desired *install.Desired, dir string, options ...install.Option) *attempt {
 	t.Helper()
 	return x.runIn(t.Context(), t, plane, desired, dir, options...)
 }
 
 // runIn installs until ctx ends, at the latest.
-func (x *site) runIn(ctx context.Context, t testing.TB, plane fixture.Remote, desired *install.Desired, dir string, options ...install.Option) *attempt {
+func (x *site) runIn(ctx context.Context, t testing.TB, plane install.Backend, desired *install.Desired, dir string, options ...install.Option) *attempt {
 	t.Helper()
 	a := &attempt{}
 	options = append(append([]install.Option{
@@ -79,7 +79,7 @@ func (x *site) runIn(ctx context.Context, t testing.TB, plane fixture.Remote, de
 }
 
 // detaches does what needs no waiting.
-func (x *site) detaches(t testing.TB, plane fixture.Remote) *attempt {
+func (x *site) detaches(t testing.TB, plane install.Backend) *attempt {
 	t.Helper()
 	a := &attempt{}
 	desired := &install.Desired{Spec: x.cluster, Options: install.Options{Run: "run-1"}}

@@ -20,7 +20,7 @@ import (
 
 // remote is what every plane can do beside installing.
 type remote interface {
-	fixture.Remote
+	install.Backend
 	CancelInstall(ctx context.Context, clusterID string) error
 	ResetInstall(ctx context.Context, clusterID string) error
 }

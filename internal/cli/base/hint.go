@@ -54,6 +54,13 @@ func (a *App) Hint(next install.Advice) string {
 	return next.Render(a.completed)
 }
 
+// SayNext says what to do about an error that ends nothing, where that is known.
+func (a *App) SayNext(err error) {
+	if next := a.Hint(install.NextOf(err)); next != "" {
+		a.Say("Next: %s", next)
+	}
+}
+
 // completed is a command of a piece of advice as it is to be typed here.
 func (a *App) completed(command string) string {
 	if a.Globals.file != "" {

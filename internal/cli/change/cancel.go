@@ -178,7 +178,7 @@ func (o *changeOptions) ejectIfIdle(ctx context.Context, seen *install.Found, re
 	}
 	if _, err := o.eject(ctx, seen); err != nil {
 		o.Warn("%v", err)
-		o.Say("Next: %s", o.Hint(install.NextOf(err)))
+		o.SayNext(err)
 	}
 	return refused
 }

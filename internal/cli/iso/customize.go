@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/bytesize"
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/image"
@@ -277,7 +278,7 @@ func (o *customizeOptions) fromNMState() ([]iso.Keyfile, error) {
 	}
 	made, err := state.Keyfiles(macs)
 	if err != nil {
-		return nil, &install.Fault{Code: install.CodeInput, Permanent: true, Err: err, Next: install.Advice(before("give ", lackedMACs(state, macs)))}
+		return nil, &install.Fault{Code: install.CodeInput, Permanent: true, Err: err, Next: advice.Literal(before("give ", lackedMACs(state, macs)))}
 	}
 	if machine := (nmstate.Machine{Name: inputName(o.NMState), State: state, MACs: macs}); len(made) > 0 {
 		for _, err := range nmstate.Conflicts([]nmstate.Machine{machine}) {

@@ -197,6 +197,7 @@ func (o *isoServeOptions) prepare(ctx context.Context, media *boot.Images, serve
 				return context.Cause(ctx)
 			}
 			o.Warn("%s: %v", host.Name, err)
+			o.SayNext(err)
 			failed = image.ContentFault(err)
 			continue
 		}
@@ -254,6 +255,7 @@ func (o *isoServeOptions) sayNoNetboot(ctx context.Context, host string, err err
 		return context.Cause(ctx)
 	case !errors.Is(err, fs.ErrNotExist):
 		o.Warn("%s cannot boot over the network: %v", host, err)
+		o.SayNext(err)
 	case o.Globals.Verbose > 0:
 		o.Say("%s cannot boot over the network: %v", host, err)
 	}

@@ -33,9 +33,6 @@ func (s *Service) stepReply(c *wire.Call, h *model.Host) (wire.Reply, error) {
 	if p.Output == "" {
 		return wire.NoContent()
 	}
-	if model.HasNullEntry(p.Output) {
-		return wire.Reply{}, wire.Refuse(http.StatusInternalServerError, "failed to unmarshal reply of step %s: %s", p.StepType, "an entry of a list is null")
-	}
 	if err := s.takeReply(h, string(p.StepType), p.Output); err != nil {
 		return wire.Reply{}, err
 	}
@@ -90,13 +87,13 @@ func (s *Service) takeReply(h *model.Host, kind, output string) error {
 		})
 	case steps.StepDomains:
 		return read(kind, output, func(r models.DomainResolutionResponse) {
-			h.Resolutions, h.DomainNameResolutions = r.Resolutions, model.InString(r)
+			h.Resolutions, h.DomainNameResolutions = model.Present(r.Resolutions), model.InString(r)
 		})
 	case steps.StepFreeAddress:
 		return read(kind, output, func(r models.FreeNetworksAddresses) {
 			h.FreeAddresses = model.InString(r)
 			h.FreeNetworks = make(map[string][]strfmt.IPv4, len(r))
-			for _, n := range r {
+			for _, n := range model.Present(r) {
 				h.FreeNetworks[n.Network] = n.FreeAddresses
 			}
 		})

@@ -32,8 +32,6 @@ type Query struct {
 	ExternalPlatform string
 }
 
-func (q Query) onOCI() bool { return q.PlatformType == "external" && q.ExternalPlatform == "oci" }
-
 // FeatureSupport is one feature of the detailed answer.
 type FeatureSupport struct {
 	ID                string   `json:"feature-support-level-id"`
@@ -166,7 +164,7 @@ func (f feature) support(q Query) (level, reason string) {
 		return Unavailable, ReasonArchitecture
 	case f.Since != "" && !AtLeast(q.OpenshiftVersion, f.Since), f.Removed != "" && AtLeast(q.OpenshiftVersion, f.Removed):
 		return Unavailable, ReasonVersion
-	case f.NotOCI && q.onOCI():
+	case f.NotOCI && q.PlatformType == "external" && q.ExternalPlatform == "oci":
 		return Unavailable, ReasonOCI
 	case platform != "" && slices.Contains(f.NotPlatforms, platform),
 		platform != "" && f.OnlyPlatforms != nil && !slices.Contains(f.OnlyPlatforms, platform):

@@ -4,8 +4,10 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/oaictl/oaictl/internal/setting"
@@ -66,5 +68,34 @@ func TestRecordedPools(t *testing.T) {
 	}
 	if read < 45 {
 		t.Errorf("only %d rows were read", read)
+	}
+}
+
+// TestReadOddPools: what the service would not take, or would take for something else, is
+// refused or told.
+func TestReadOddPools(t *testing.T) {
+	for _, test := range []struct{ name, said, want string }{
+		{"a pool that is a text", "compute: [worker]", "spec.compute[0]: has to be a map, but is text"},
+		{"a word of another pool", "compute: [{name: infra, hyperthreading: Bogus}]", `"Bogus" is not known here`},
+		{"another pool", "compute: [{name: infra, hyperthreading: Enabled}]", "the service reads the pool worker alone"},
+		{"two of workers", "compute: [{name: worker, hyperthreading: Enabled}, {name: worker, hyperthreading: Disabled}]", "spec.compute[1] = "},
+		{"encryption of a comma", "diskEncryption: {enableOn: ','}", `"," is not a role`},
+		{"Tang without a mode", "diskEncryption: {enableOn: '', tangServers: '[{\"url\":\"http://t:80\",\"thumbprint\":\"x\"}]'}", "spec.diskEncryption"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			text := strings.Replace(oneNode+oneMachine, "  clusterDeploymentRef: {name: sno}\n", "  clusterDeploymentRef: {name: sno}\n  "+test.said+"\n", 1)
+			c, err := convert.Read(t.Context(), "in.yaml", convert.Options{Data: []byte(text), Env: memory{}.env()})
+			got := fmt.Sprint(err)
+			if err == nil {
+				got = toldOf(c)
+			}
+			if !strings.Contains(got, test.want) {
+				t.Errorf("%q is not in\n%s", test.want, got)
+			}
+		})
+	}
+	c := readOne(t, oneNode+oneMachine, "spec: {clusterRef: {name: sno},", "spec: {clusterRef: {name: sno}, kernelArguments: [{value: quiet}, {operation: append, value: a}],")
+	if args := c.Cluster.Spec.Discovery.KernelArgs; len(args) != 1 || !strings.Contains(toldOf(c), "oaictl only appends kernel arguments") {
+		t.Errorf("got %v, lost %s", args, toldOf(c))
 	}
 }

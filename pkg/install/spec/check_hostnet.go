@@ -320,13 +320,12 @@ func (doc *nmstateDoc) addressesOf(item *yamltree.Node, family string) {
 		return
 	}
 	for _, address := range list.Items {
-		if prefix, err := netip.ParsePrefix(textOf(address, "ip") + "/" + textOf(address, "prefix-length")); err == nil && !everyMachines(prefix.Addr()) {
+		// Every machine has those of its loopback and its links.
+		if prefix, err := netip.ParsePrefix(textOf(address, "ip") + "/" + textOf(address, "prefix-length")); err == nil && !prefix.Addr().IsLoopback() && !prefix.Addr().IsLinkLocalUnicast() {
 			doc.addresses = append(doc.addresses, prefix)
 		}
 	}
 }
-
-func everyMachines(ip netip.Addr) bool { return ip.IsLoopback() || ip.IsLinkLocalUnicast() }
 
 func textOf(n *yamltree.Node, key string) string {
 	if value, ok := n.Get(key); ok {

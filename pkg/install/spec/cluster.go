@@ -226,7 +226,7 @@ type Operator struct {
 	// Name by which the service knows it, for example lvm, cnv, odf, mce.
 	Name string `yaml:"name" json:"name"`
 	// Properties of the operator, passed on as they are.
-	Properties map[string]any `yaml:"properties,omitempty" json:"properties,omitempty"`
+	Properties map[string]any `yaml:"properties,omitempty" json:"properties,omitzero"`
 }
 
 // Bundle is a set of operators. A plain word stands for its id.

@@ -25,18 +25,9 @@ type Address struct {
 	NIC    int
 }
 
-// HasNullEntry says whether an entry of a list of JSON is null, which no agent sends and no
-// reader expects. In a map null stands behind a colon.
-func HasNullEntry(text string) bool {
-	for {
-		before, after, found := strings.Cut(text, "null")
-		if before = strings.TrimRight(before, " \t\r\n"); found && (strings.HasSuffix(before, "[") || strings.HasSuffix(before, ",")) {
-			return true
-		}
-		if text = after; !found {
-			return false
-		}
-	}
+// Present are the entries of a list that are not null, which no agent means to send.
+func Present[T any](list []*T) []*T {
+	return slices.DeleteFunc(list, func(entry *T) bool { return entry == nil })
 }
 
 // ParseInventory reads what an agent posted, and drops the interfaces that are no machine's own.
@@ -45,7 +36,8 @@ func ParseInventory(text string) (*Inventory, error) {
 	if err := json.Unmarshal([]byte(text), inv); err != nil {
 		return nil, fmt.Errorf("reading the inventory: %w", err)
 	}
-	inv.Interfaces = slices.DeleteFunc(inv.Interfaces, func(n *models.Interface) bool {
+	inv.Disks, inv.Gpus, inv.Routes = Present(inv.Disks), Present(inv.Gpus), Present(inv.Routes)
+	inv.Interfaces = slices.DeleteFunc(Present(inv.Interfaces), func(n *models.Interface) bool {
 		virtual := !OneOf(n.Type, "", "physical", "vlan", "bond")
 		if virtual {
 			inv.Virtual = append(inv.Virtual, n.Type)
@@ -235,8 +227,11 @@ func (h *Host) SetConnectivity(r models.ConnectivityReport) {
 	}
 	h.Connectivity = printed
 	h.Peers, h.Network = make(map[string]models.ConnectivityRemoteHost, len(r.RemoteHosts)), Network{}
-	for _, remote := range r.RemoteHosts {
+	for _, remote := range Present(r.RemoteHosts) {
+		remote.L2Connectivity, remote.L3Connectivity, remote.MtuReport = Present(remote.L2Connectivity), Present(remote.L3Connectivity), Present(remote.MtuReport)
 		h.Peers[remote.HostID.String()] = *remote
+	}
+	for _, remote := range h.Peers {
 		for _, m := range remote.MtuReport {
 			if !m.MtuSuccessful {
 				h.Network.BrokenMTU = append(h.Network.BrokenMTU, m)

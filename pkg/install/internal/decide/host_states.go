@@ -68,7 +68,7 @@ func (p *planner) binding(h *model.Host) {
 	p.block(model.Blocker{
 		Key: "host/" + p.hostID(h) + "/binding", Scope: model.HostScope(p.hostID(h)), Reason: "BindingTakesLong", Cure: model.CurePerson, Since: h.Since, Hosts: []string{name},
 		Message: fmt.Sprintf("%s should have registered anew for this cluster since %s", h.Label(), h.Since.UTC().Format(time.RFC3339)),
-		Remedy:  advice.Text("boot " + name + " from the discovery image again"),
+		Remedy:  advice.Sprintf("boot %s from the discovery image again", name),
 	})
 }
 
@@ -93,7 +93,7 @@ func (p *planner) bootAgain(h *model.Host) {
 	p.block(model.Blocker{
 		Key: "host/" + p.hostID(h) + "/reset", Scope: model.HostScope(p.hostID(h)), Reason: "BootDiscoveryImage", Cure: model.CurePerson, Since: h.Since, Hosts: []string{name},
 		Message: h.Label() + " was reset or released and has to boot the discovery image again",
-		Remedy:  advice.Text("boot "+name+" from the discovery image: ") + advice.Command("download iso", p.name()),
+		Remedy:  advice.Sprintf("boot %s from the discovery image: ", name) + advice.Command("download iso", p.name()),
 	})
 }
 
@@ -102,7 +102,7 @@ func (p *planner) bootOrder(h *model.Host) {
 	p.block(model.Blocker{
 		Key: "host/" + p.hostID(h) + "/boot-order", Scope: model.HostScope(p.hostID(h)), Reason: "BootedDiscoveryImage", Cure: model.CurePerson, Since: h.Since, Hosts: []string{name},
 		Message: fmt.Sprintf("%s should boot from its disk: %s", name, cmp.Or(h.StatusInfo, "it booted the discovery image again")),
-		Remedy:  advice.Text("make " + name + " boot from its installation disk, without the discovery image; the installation then goes on by itself"),
+		Remedy:  advice.Sprintf("make %s boot from its installation disk, without the discovery image; the installation then goes on by itself", name),
 	})
 }
 

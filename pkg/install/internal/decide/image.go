@@ -238,7 +238,7 @@ func (p *planner) bootNewImage(h *model.Host) {
 	p.wait(model.Wait{
 		Key: "host/" + id + "/new-image", Scope: model.HostScope(id), Who: model.WhoUser, Since: p.observed.InfraEnvs[i].Image.Created,
 		For:  name + ", which still runs the old discovery image, to be rebooted into the new one",
-		Next: advice.Text("reboot "+name+" into the new image: ") + advice.Command("download iso", p.name()),
+		Next: advice.Sprintf("reboot %s into the new image: ", name) + advice.Command("download iso", p.name()),
 	})
 }
 

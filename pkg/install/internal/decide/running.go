@@ -142,7 +142,7 @@ func (p *planner) stageRemedy(stage, name string) model.Advice {
 	if entry, ok := catalogue.Stage(stage); ok && entry.Remedy != "" {
 		return entry.Remedy.Fill(advice.Names{Cluster: p.name(), Hosts: []string{name}, Stage: stage})
 	}
-	return advice.Text("look at the console of " + name)
+	return advice.Sprintf("look at the console of %s", name)
 }
 
 func (p *planner) saveNoIngress() {

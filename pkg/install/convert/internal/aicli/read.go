@@ -62,7 +62,7 @@ func (r *reader) cluster(n *source.Node, name string) {
 	r.platform(n.Get("platform"))
 	r.Set("spec.schedulableControlPlane", n.Get("schedulable_masters"))
 	roles := n.Get("hyperthreading")
-	source.Carry(r.Account, "spec.hyperthreading", &c.Spec.Hyperthreading, roles, settings.RoleSet(roles.Peek()))
+	source.Carry(r.Account, "spec.hyperthreading", &c.Spec.Hyperthreading, roles, setting.RolesOf(roles.Peek()))
 	r.Set("spec.fips", n.Get("fips"))
 	r.list("metadata.tags", &c.Metadata.Tags, n.Get("tags"))
 	r.ignored(n.Get("ignore_validations"))
@@ -271,8 +271,8 @@ func (r *reader) encryption(n *source.Node) {
 		d := &spec.DiskEncryption{On: spec.RoleSet{spec.NoRoles}}
 		r.Cluster.Spec.DiskEncryption = d
 		r.From("spec.diskEncryption", whole)
-		if on := whole.Get("enable_on"); on != nil {
-			d.On = settings.RoleSet(r.Text(on))
+		if on := r.Text(whole.Get("enable_on")); on != "" {
+			d.On = setting.RolesOf(on)
 		}
 		d.Mode = setting.Word[spec.EncryptionMode](r.Text(whole.Get("mode")))
 		r.Tang(r.Embed(whole.Get("tang_servers")))

@@ -140,14 +140,6 @@ func (r *Reader) TrustBundle(n *source.Node) {
 	}
 }
 
-// RoleSet is a set of roles in the words of this format.
-func RoleSet(text string) spec.RoleSet {
-	if set := setting.RolesOf(text); len(set) > 0 {
-		return set
-	}
-	return spec.RoleSet{text}
-}
-
 // Tang carries Tang servers over.
 func (r *Reader) Tang(n *source.Node) {
 	for i, item := range r.ListOf(n) {
@@ -234,13 +226,12 @@ func (r *Reader) KernelArguments(n *source.Node) {
 	const field = "spec.discovery.kernelArgs"
 	list, lines := []string{}, []*source.Node{}
 	for _, item := range r.ListOf(n) {
-		one := hubobjects.Fields{"spec": hubobjects.Fields{"kernelArguments": []any{item.Plain()}}}
-		if args, _, err := hubobjects.Read[[]string](hubobjects.InfraEnvTable(), setting.KernelArgs, one); err != nil || len(args) != 1 {
+		operation, value := item.Get("operation"), item.Get("value")
+		if operation.Peek() != "append" {
 			r.Lose(item, "oaictl only appends kernel arguments")
 			continue
 		}
-		value := item.Get("value")
-		r.Text(item.Get("operation"))
+		r.Text(operation)
 		list, lines = append(list, r.Text(value)), append(lines, value)
 	}
 	to := &r.Cluster.Spec.Discovery.KernelArgs

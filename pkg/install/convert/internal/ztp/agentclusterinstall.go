@@ -106,24 +106,36 @@ func (r *Hub) userManaged(n *source.Node) {
 // none.
 func (r *Hub) agentPools(s *source.Node) {
 	object, workers := hubobjects.Fields{}, []any{}
-	if pool := r.agentPool(s.Get("controlPlane"), "master"); pool != nil {
-		object["controlPlane"] = pool
+	for key, name := range map[string]string{"controlPlane": "master", "arbiter": "arbiter"} {
+		if pool := r.agentPool(s.Get(key), name); pool != nil {
+			object[key] = pool
+		}
 	}
-	if pool := r.agentPool(s.Get("arbiter"), "arbiter"); pool != nil {
-		object["arbiter"] = pool
-	}
+	words := map[*source.Node]string{}
 	for _, item := range r.ListOf(s.Get("compute")) {
-		if item.Get("name").Peek() != "worker" {
-			r.Lose(item, "the service reads the pool worker alone")
-		} else if pool := r.agentPool(item, "worker"); pool != nil {
+		name := item.Get("name").Peek()
+		pool := r.agentPool(item, "worker")
+		switch {
+		case pool == nil:
+		case name != "worker":
+			r.LoseAs(item, source.Shown(item), "the service reads the pool worker alone")
+			item.Take()
+		default:
+			words[item], _ = pool["hyperthreading"].(string)
 			workers = append(workers, pool)
 		}
 	}
 	object["compute"] = workers
 	roles, said, _ := hubobjects.Read[spec.RoleSet](hubobjects.InstallTable(), setting.Hyperthreads, hubobjects.Fields{"spec": object})
-	if said {
-		r.Cluster.Spec.Hyperthreading = r.named(roles, object["arbiter"] != nil)
+	if !said {
+		return
 	}
+	for item, word := range words {
+		if (word != "Disabled") != slices.Contains(roles, string(spec.Worker)) {
+			r.LoseAs(item, source.Shown(item), "of several pools called worker one that has it counts")
+		}
+	}
+	r.Cluster.Spec.Hyperthreading = r.named(roles, object["arbiter"] != nil)
 }
 
 // named is a set of roles, all of them by their one word. A cluster without arbiters may
@@ -133,14 +145,14 @@ func (r *Hub) named(roles spec.RoleSet, arbiters bool) spec.RoleSet {
 	if arbiters || r.Cluster.ArbiterCount() > 0 {
 		all = append(all, string(spec.Arbiter))
 	}
-	if !slices.ContainsFunc(all, func(role string) bool { return !slices.Contains(roles, role) }) {
+	if len(slices.DeleteFunc(all, func(role string) bool { return slices.Contains(roles, role) })) == 0 {
 		return spec.RoleSet{spec.AllRoles}
 	}
 	if r.Cluster.Spec.Topology.Arbiters == nil {
 		roles = slices.DeleteFunc(roles, func(role string) bool { return role == string(spec.Arbiter) })
 	}
 	if len(roles) == 0 {
-		return spec.RoleSet{spec.NoRoles}
+		roles = spec.RoleSet{spec.NoRoles}
 	}
 	return roles
 }
@@ -218,7 +230,7 @@ func (r *Hub) DiskEncryption(n *source.Node) {
 	} else {
 		r.Text(servers)
 	}
-	if slices.Equal(d.On, spec.RoleSet{spec.NoRoles}) && mode == nil {
+	if slices.Equal(d.On, spec.RoleSet{spec.NoRoles}) && mode == nil && len(d.Tang) == 0 {
 		r.Cluster.Spec.DiskEncryption = nil // nothing is encrypted, by nothing
 	}
 }

@@ -68,7 +68,7 @@ func (c *Client) Fault(a Attempt, err error) *install.Fault {
 		f.Next = "log in to the hub again (oc login, or whatever made the kubeconfig), or give another --kubeconfig"
 	case hasCause(status, "NamespaceTerminating"):
 		f.Err = fmt.Errorf("the namespace %s is being deleted", a.Namespace)
-		f.Next = install.Advice("wait until it is gone; `kubectl get namespace " + a.Namespace + " -o yaml` says what holds it")
+		f.Next = advice.Sprintf("wait until it is gone; `kubectl get namespace %s -o yaml` says what holds it", a.Namespace)
 	case apierrors.IsForbidden(err):
 		if match := forbiddenVerb.FindStringSubmatch(status.Message); match != nil {
 			a.Verb = match[1] // an apply needs patch and, for a new object, create
@@ -85,7 +85,7 @@ func (c *Client) Fault(a Attempt, err error) *install.Fault {
 		f.Next = "{get clusters}"
 		if a.Name != "" && strings.Contains(status.Message, "namespaces") {
 			f.Err = fmt.Errorf("there is no namespace %s", a.Namespace)
-			f.Next = install.Advice("kubectl create namespace " + a.Namespace + ", or have somebody do it who may")
+			f.Next = advice.Sprintf("kubectl create namespace %s, or have somebody do it who may", a.Namespace)
 		}
 	case apierrors.IsAlreadyExists(err):
 		f.Code, f.Permanent = install.CodeNotFound, true

@@ -211,13 +211,12 @@ func readEndpoint(c *Cluster) (spec.IgnitionEndpoint, bool) {
 	return out, true
 }
 
-// writeOperators writes properties as the service takes them, JSON in a text.
 func writeOperators(operators []spec.Operator) body {
 	out := make([]body, 0, len(operators))
 	for _, o := range operators {
 		entry := body{"name": o.Name}
-		if len(o.Properties) > 0 {
-			entry["properties"] = string(setting.ValueOf(o.Properties))
+		if o.Properties != nil {
+			entry["properties"] = setting.PropertiesText(o.Properties)
 		}
 		out = append(out, entry)
 	}
@@ -232,9 +231,7 @@ func readOperators(c *Cluster) ([]spec.Operator, bool) {
 		if o == nil || o.OperatorType == models.OperatorTypeBuiltin || o.DependencyOnly {
 			continue
 		}
-		operator := spec.Operator{Name: o.Name}
-		_ = json.Unmarshal([]byte(o.Properties), &operator.Properties) // none where nothing was set
-		out = append(out, operator)
+		out = append(out, spec.Operator{Name: o.Name, Properties: setting.PropertiesOf(o.Properties)})
 	}
 	return out, true
 }

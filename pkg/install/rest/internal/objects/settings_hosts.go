@@ -113,7 +113,7 @@ func infraEnvTable() Table[InfraEnv] {
 		text(setting.OSVersion, "openshift_version", func(e *wire) string { return e.OpenshiftVersion }),
 		text(setting.Arch, "cpu_architecture", func(e *wire) string { return e.CPUArchitecture }),
 		text(setting.SSHKeys, "ssh_authorized_key", func(e *wire) string { return e.SSHAuthorizedKey }),
-		row(setting.Proxy, writeProxy, func(e *wire) (spec.Proxy, bool) { return proxyIn(e.Proxy), true }),
+		row(setting.Proxy, func(p spec.Proxy) body { return body{"proxy": proxyFields(p)} }, func(e *wire) (spec.Proxy, bool) { return proxyIn(e.Proxy), true }),
 		row(setting.ExtraNTP, func(l []string) body { return body{"additional_ntp_sources": strings.Join(l, ",")} }, func(e *wire) ([]string, bool) {
 			return splitList(e.AdditionalNtpSources), e.AdditionalNtpSources != ""
 		}),
@@ -132,8 +132,6 @@ func infraEnvTable() Table[InfraEnv] {
 		row(setting.StaticNetworks, writeStaticNetworks, readStaticNetworks),
 	}
 }
-
-func writeProxy(p spec.Proxy) body { return body{"proxy": proxyFields(p)} }
 
 func proxyIn(shown *models.Proxy) spec.Proxy {
 	if shown == nil {
