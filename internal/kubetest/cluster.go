@@ -30,7 +30,7 @@ import (
 )
 
 // Cluster is a hub without nodes: an API server with the kinds of a hub, and the
-// controllers that collect garbage, empty namespaces and sign certificates.
+// controllers that collect garbage, empty namespaces, sign certificates and count disruptions.
 type Cluster struct {
 	// Config is an administrator's. It is not slowed down.
 	Config *rest.Config
@@ -38,6 +38,7 @@ type Cluster struct {
 	Client kubernetes.Interface
 
 	env         *envtest.Environment
+	authority   *authority
 	controllers *controllers
 	programs    string // folder
 	scratch     *scratch
@@ -178,6 +179,10 @@ func (c *Cluster) environment(ctx context.Context, crds string) (*envtest.Enviro
 	if err := os.MkdirAll(api.CertDir, 0o700); err != nil {
 		return nil, err
 	}
+	if c.authority, err = newAuthority(c.scratch.folder); err != nil {
+		return nil, err
+	}
+	api.Authn = c.authority
 	// Without a default route, as in a network namespace, it finds no address.
 	api.Configure().Append("advertise-address", "127.0.0.1")
 	return env, nil

@@ -2,9 +2,6 @@ package kubetest
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
@@ -17,8 +14,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/util/cert"
-	"k8s.io/client-go/util/keyutil"
 
 	"github.com/oaictl/oaictl/internal/filelock"
 )
@@ -169,10 +164,6 @@ func startControllers(ctx context.Context, c *Cluster) (*controllers, error) {
 	if err := writeKubeconfig(kubeconfig, c.Config); err != nil {
 		return nil, err
 	}
-	certificate, key, err := writeCA(c.scratch.folder)
-	if err != nil {
-		return nil, err
-	}
 	program, err := c.program(ctx, "kube-controller-manager")
 	if err != nil {
 		return nil, err
@@ -185,11 +176,12 @@ func startControllers(ctx context.Context, c *Cluster) (*controllers, error) {
 	defer log.Close()
 	k.command = exec.Command(program, //nolint:noctx // it outlives the test that starts it; stop ends it
 		"--kubeconfig="+kubeconfig, "--bind-address=127.0.0.1", "--secure-port=0", "--leader-elect=false",
-		"--cluster-signing-cert-file="+certificate, "--cluster-signing-key-file="+key,
+		"--cluster-signing-cert-file="+c.authority.certFile, "--cluster-signing-key-file="+c.authority.keyFile,
 		"--controllers="+strings.Join([]string{
 			"garbage-collector-controller", "namespace-controller", "serviceaccount-controller",
 			"root-ca-certificate-publisher-controller", "certificatesigningrequest-signing-controller",
 			"certificatesigningrequest-approving-controller", "certificatesigningrequest-cleaner-controller",
+			"disruption-controller",
 		}, ","))
 	k.command.Stdout, k.command.Stderr = log, log
 	if err := k.command.Start(); err != nil {
@@ -224,22 +216,4 @@ func (k *controllers) stop() error {
 		return nil
 	}
 	return err
-}
-
-func writeCA(folder string) (certificate, key string, err error) {
-	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return "", "", err
-	}
-	ca, err := cert.NewSelfSignedCACert(cert.Config{CommonName: "kubetest"}, private)
-	if err != nil {
-		return "", "", err
-	}
-	encoded, err := keyutil.MarshalPrivateKeyToPEM(private)
-	if err != nil {
-		return "", "", err
-	}
-	certificate, key = filepath.Join(folder, "signing.crt"), filepath.Join(folder, "signing.key")
-	chain, err := cert.EncodeCertificates(ca)
-	return certificate, key, errors.Join(err, cert.WriteCert(certificate, chain), keyutil.WriteKey(key, encoded))
 }

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -43,7 +42,10 @@ type BootConfig struct {
 	Images func(ctx context.Context) ([]string, error)
 	// BMCs boot the machines that they look after; nil boots every machine once there is an image for it.
 	BMCs *bmc.Server
-	Logf func(format string, args ...any)
+	// Joins is called when the kubelet of a machine starts that was added to an installed
+	// cluster, until its context ends: see host.Config and JoinSpoke. It may be nil.
+	Joins func(ctx context.Context, j host.Joining) error
+	Logf  func(format string, args ...any)
 	// Waits is told what is waited for, once that takes a moment, and again when it changes. It may be nil.
 	Waits func(what string)
 	// Report takes a line about each stage: booted, registered, and each machine's end. It may be nil.
@@ -76,50 +78,8 @@ func (c *BootConfig) boot(ctx context.Context) ([]host.Machine, error) {
 	defer stages.over()
 	return machines, host.Run(ctx, host.Config{
 		ServiceURL: c.ServiceURL, HTTPClient: c.HTTPClient, Machines: machines, Clock: c.Clock, Seed: uint64(c.Seed),
-		Scenario: c.Scenario, Token: token, Boot: c.Day, DNS: c.names(), Logf: c.Logf, Registered: stages.register, Ended: stages.end,
+		Scenario: c.Scenario, Token: token, Boot: c.Day, DNS: c.names(), Joins: c.Joins, Logf: c.Logf, Registered: stages.register, Ended: stages.end,
 	})
-}
-
-func (c *BootConfig) machines() ([]host.Machine, error) {
-	if c.Cluster != nil {
-		machines, err := machinesOf(c.Cluster, uint64(c.Seed))
-		if err != nil || c.Day == host.Day2 {
-			return machines, err
-		}
-		return installed(c.Cluster, machines), nil
-	}
-	machines := make([]host.Machine, 0, c.Count)
-	for i := range c.Count {
-		machine, err := host.NewMachine(uint64(c.Seed), i, host.NetworkFor(c.Count))
-		if err != nil {
-			return nil, err
-		}
-		machines = append(machines, machine)
-	}
-	return machines, nil
-}
-
-// names resolves the cluster's names to its virtual addresses, else to what the machines make up.
-func (c *BootConfig) names() func(string) []netip.Addr {
-	if c.Cluster == nil || len(c.Cluster.Spec.Network.VIPs.API) == 0 {
-		return nil
-	}
-	addresses := func(texts []string) []netip.Addr {
-		var out []netip.Addr
-		for _, text := range texts {
-			if address, err := netip.ParseAddr(text); err == nil {
-				out = append(out, address)
-			}
-		}
-		return out
-	}
-	api, ingress := addresses(c.Cluster.Spec.Network.VIPs.API), addresses(c.Cluster.Spec.Network.VIPs.Ingress)
-	return func(name string) []netip.Addr {
-		if strings.Contains(strings.ToLower(name), ".apps.") {
-			return ingress
-		}
-		return api
-	}
 }
 
 // imageInterval is how often the service is asked for an image that is not there.

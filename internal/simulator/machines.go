@@ -14,6 +14,48 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
+func (c *BootConfig) machines() ([]host.Machine, error) {
+	if c.Cluster != nil {
+		machines, err := machinesOf(c.Cluster, uint64(c.Seed))
+		if err != nil || c.Day == host.Day2 {
+			return machines, err
+		}
+		return installed(c.Cluster, machines), nil
+	}
+	machines := make([]host.Machine, 0, c.Count)
+	for i := range c.Count {
+		machine, err := host.NewMachine(uint64(c.Seed), i, host.NetworkFor(c.Count))
+		if err != nil {
+			return nil, err
+		}
+		machines = append(machines, machine)
+	}
+	return machines, nil
+}
+
+// names resolves the cluster's names to its virtual addresses, else to what the machines make up.
+func (c *BootConfig) names() func(string) []netip.Addr {
+	if c.Cluster == nil || len(c.Cluster.Spec.Network.VIPs.API) == 0 {
+		return nil
+	}
+	addresses := func(texts []string) []netip.Addr {
+		var out []netip.Addr
+		for _, text := range texts {
+			if address, err := netip.ParseAddr(text); err == nil {
+				out = append(out, address)
+			}
+		}
+		return out
+	}
+	api, ingress := addresses(c.Cluster.Spec.Network.VIPs.API), addresses(c.Cluster.Spec.Network.VIPs.Ingress)
+	return func(name string) []netip.Addr {
+		if strings.Contains(strings.ToLower(name), ".apps.") {
+			return ingress
+		}
+		return api
+	}
+}
+
 // machinesOf are a cluster.yaml's machines; where it names none, as many as its topology asks for.
 func machinesOf(c *spec.Cluster, seed uint64) ([]host.Machine, error) {
 	machines, err := ordinary(c, seed)

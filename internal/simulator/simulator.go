@@ -19,6 +19,7 @@ import (
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/simulator/auth"
 	"github.com/oaictl/oaictl/internal/simulator/bmc"
+	"github.com/oaictl/oaictl/internal/simulator/host"
 	"github.com/oaictl/oaictl/internal/simulator/image"
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
 	"github.com/oaictl/oaictl/internal/simulator/service"
@@ -41,6 +42,8 @@ type Config struct {
 	// Auth is how callers are known; empty is none. Where InfraEnvs are listed to nobody, Images gives them.
 	Auth   auth.Mode
 	Images func(ctx context.Context) ([]string, error)
+	// Joins is what becomes of machines that are added to an installed cluster: see BootConfig. It may be nil.
+	Joins func(ctx context.Context, j host.Joining) error
 	// Release is the service's own release; empty is the newest.
 	Release versions.ServiceRelease
 	// Logf takes a line about each thing that happens; nil drops them.
@@ -68,7 +71,7 @@ func Start(ctx context.Context, config Config) (*Simulator, error) {
 	s := &Simulator{url: "http://" + listener.Addr().String(), stop: stop}
 	boots := BootConfig{
 		ServiceURL: s.url, Clock: config.Clock, Seed: config.Seed, Scenario: config.Scenario, Cluster: config.Cluster, Logf: config.Logf,
-		Images: config.Images,
+		Images: config.Images, Joins: config.Joins,
 	}
 	bmcs, doors, err := s.openBMCs(boots)
 	if err != nil {

@@ -228,6 +228,7 @@ type hostView struct {
 	Role              string             `json:"role"`
 	Bootstrap         bool               `json:"bootstrap"`
 	RequestedHostname string             `json:"requested_hostname"`
+	MachineConfigPool string             `json:"machine_config_pool_name"`
 	CheckedInAt       time.Time          `json:"checked_in_at"`
 	Progress          hostProgress       `json:"progress"`
 	ProgressStages    []models.HostStage `json:"progress_stages"`

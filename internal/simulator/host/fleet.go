@@ -53,6 +53,11 @@ type Config struct {
 	// other names to the hundredth address of the machine's own network, and
 	// the service's wildcard probes to nothing.
 	DNS func(name string) []netip.Addr
+	// Joins is called when the kubelet of a machine starts that was added to an installed
+	// cluster, in a goroutine of the machine's. Its context ends when the machine goes off, or
+	// boots anything, and then it has to return. With it such machines run on as long as the
+	// fleet does. Nil is a cluster of which nothing is seen.
+	Joins func(ctx context.Context, j Joining) error
 	// Logf takes a line about each thing that happens; nil drops them. It never gets a secret.
 	Logf func(format string, args ...any)
 	// Registered is told when the service accepts a machine for the first time, Ended
@@ -126,8 +131,8 @@ func New(cfg Config) (*Fleet, error) {
 
 // Run switches the machines on and returns once each has come to its end: it is
 // part of an installed cluster, or it never boots, or the service has told it to
-// stop. With machines that wait for something it runs until ctx ends, and then
-// returns ctx's cause.
+// stop. With machines that wait for something, or run as nodes of a cluster that
+// they were added to, it runs until ctx ends, and then returns ctx's cause.
 func (f *Fleet) Run(ctx context.Context) error {
 	f.start = f.cfg.Clock.Now()
 	all, stop := context.WithCancel(ctx)

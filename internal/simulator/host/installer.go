@@ -225,7 +225,7 @@ func (l *life) waitForControlPlane(inst *installation) op {
 		if err != nil {
 			return progressRetry, false
 		}
-		if c.Kind == "AddHostsCluster" || c.Status == "adding-hosts" {
+		if c.takesHosts() {
 			return 0, true
 		}
 		if wait, entered := enter(ctx); !entered {
@@ -270,6 +270,8 @@ func (l *life) rebootOp(inst *installation) op {
 func (l *life) reboot(ctx context.Context, inst *installation) {
 	args := inst.args
 	l.written = &args
+	l.node.added = l.isAdded(ctx, args.ClusterID)
+	l.node.installation++
 	if t := l.trouble(scenario.DoBootISO); t != nil {
 		l.logf("boots the ISO instead of its disk")
 		l.bootISO()
@@ -297,6 +299,7 @@ func (l *life) bootDisk(ctx context.Context) {
 	l.logf("boots from its disk")
 	l.watch()
 	l.fleet.nodes.Store(l.spec.UUID, newNode(l.fleet.now(), l.jitter.of))
+	l.joins(ctx, &args)
 	if args.singleNode() {
 		l.fleet.startController(ctx, args)
 	}

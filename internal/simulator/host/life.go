@@ -44,6 +44,7 @@ type life struct {
 	// on and starts are how the machine's controller had it switched when it was last looked at.
 	on     bool
 	starts int
+	node   nodeLife
 
 	mu       sync.Mutex
 	role     string           // of the service, once known
@@ -72,6 +73,8 @@ func newLife(f *Fleet, index int, spec Machine) *life {
 
 // run lives the life until it ends by itself or with ctx.
 func (l *life) run(ctx context.Context) {
+	defer l.node.running.Wait()
+	defer l.leave()
 	if l.spec.Chassis == nil {
 		l.after(l.jitter.of(10*time.Second), l.powerOn)
 	}
@@ -89,7 +92,7 @@ func (l *life) run(ctx context.Context) {
 				e.do(ctx)
 				done()
 			}
-		case switched == nil:
+		case switched == nil && l.node.stop == nil:
 			return
 		default:
 			select {
@@ -121,6 +124,9 @@ func (l *life) end(why string) {
 
 // rest is for machines from which nothing more will come unless their controller has them boot again.
 func (l *life) rest(why string) {
+	if l.stays(why) {
+		return
+	}
 	if l.spec.Chassis == nil {
 		l.end(why)
 		return
@@ -135,6 +141,7 @@ func (l *life) logf(format string, args ...any) {
 
 // reset voids the agenda: the machine goes dark or boots.
 func (l *life) reset() {
+	l.leave()
 	l.session++
 	l.agenda = nil
 	l.install = nil
@@ -332,7 +339,13 @@ func (l *life) attend(ctx context.Context) {
 		})
 		return
 	case "added-to-existing-cluster":
-		l.end("is part of the cluster")
+		switch {
+		case l.stays("is part of the cluster"):
+		case l.fleet.cfg.Joins != nil && (l.install != nil || l.written != nil): // it has still to boot its disk
+			l.after(personTick, l.attend)
+		default:
+			l.end("is part of the cluster")
+		}
 		return
 	case "installed":
 		c, err := l.fleet.reader.clusterAt(ctx, h.ClusterID, personTick)
@@ -352,6 +365,7 @@ func (l *life) know(h hostView) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.role, l.status = role, h.Status
+	l.node.hostname, l.node.pool = h.RequestedHostname, h.MachineConfigPool
 }
 
 // refreshStatus reads the host's status if a trouble waits for one.

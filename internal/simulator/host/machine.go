@@ -66,6 +66,17 @@ func (m *Machine) MACs() []string {
 	return macs
 }
 
+// Addresses are those of its network cards, without the lengths of their networks.
+func (m *Machine) Addresses() []netip.Addr {
+	var addresses []netip.Addr
+	for i := range m.NICs {
+		for _, prefix := range m.NICs[i].Addresses {
+			addresses = append(addresses, prefix.Addr())
+		}
+	}
+	return addresses
+}
+
 // NIC is a network card.
 type NIC struct {
 	Name, MAC string

@@ -153,7 +153,7 @@ func (h *hub) addFencing(ctx context.Context, host *assisted.Host, spec *agentin
 	if _, err := h.store.read(ctx, hubapi.KindSecret, k.space, secret); apierrors.IsNotFound(err) {
 		return fmt.Errorf("failed to get secret %s/%s from API: secrets %q not found", k.space, secret, secret)
 	}
-	data, _, err := h.content(ctx, hubapi.KindSecret, k.space, secret)
+	data, err := h.content(ctx, hubapi.KindSecret, k.space, secret)
 	if err != nil {
 		return err
 	}

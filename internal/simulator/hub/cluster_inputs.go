@@ -47,43 +47,37 @@ func (h *hub) gather(ctx context.Context, p *pair) (*clusterInputs, error) {
 	return in, nil
 }
 
-// content reads a Secret, or a ConfigMap with its binary files apart, and marks it as one
-// that is watched.
-func (h *hub) content(ctx context.Context, k objects.Kind, space, name string) (texts, binary map[string]string, err error) {
+// content reads a Secret, or the data of a ConfigMap, and marks it as one that is watched.
+func (h *hub) content(ctx context.Context, k objects.Kind, space, name string) (map[string]string, error) {
 	o, err := h.store.read(ctx, k, space, name)
 	if apierrors.IsNotFound(err) {
 		what := strings.ToLower(string(k))
-		return nil, nil, assisted.InputFault("Failed to find %s %s: %ss %q not found", what, name, what, name)
+		return nil, assisted.InputFault("Failed to find %s %s: %ss %q not found", what, name, what, name)
 	}
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	data, _, _ := unstructured.NestedStringMap(o.Object, "data")
-	encoded, _, _ := unstructured.NestedStringMap(o.Object, "binaryData")
-	if k == hubapi.KindSecret {
-		encoded = data
+	if k != hubapi.KindSecret {
+		return data, h.stamp(ctx, o)
 	}
-	decoded := map[string]string{}
-	for field, text := range encoded {
-		content, err := base64.StdEncoding.DecodeString(text)
+	for field, text := range data {
+		decoded, err := base64.StdEncoding.DecodeString(text)
 		if err != nil {
-			return nil, nil, fmt.Errorf("read %s of %s %s/%s: %w", field, k, space, name, err)
+			return nil, fmt.Errorf("read %s of %s %s/%s: %w", field, k, space, name, err)
 		}
-		decoded[field] = string(content)
+		data[field] = string(decoded)
 	}
-	if k == hubapi.KindSecret {
-		return decoded, nil, h.stamp(ctx, o)
-	}
-	return data, decoded, h.stamp(ctx, o)
+	return data, h.stamp(ctx, o)
 }
 
 // field reads one key of a Secret or a ConfigMap.
 func (h *hub) field(ctx context.Context, k objects.Kind, space, name, field string) (string, error) {
-	texts, _, err := h.content(ctx, k, space, name)
+	all, err := h.content(ctx, k, space, name)
 	if err != nil {
 		return "", err
 	}
-	text, ok := texts[field]
+	text, ok := all[field]
 	if !ok {
 		return "", assisted.InputFault("%s %s did not contain key %s", strings.ToLower(string(k)), name, field)
 	}
@@ -266,12 +260,11 @@ func (h *hub) sendManifests(ctx context.Context, m *clusterMemory, p *pair) erro
 func (h *hub) readManifests(ctx context.Context, p *pair) (map[string]string, error) {
 	files := map[string]string{}
 	for _, name := range p.install.Manifests() {
-		texts, binary, err := h.content(ctx, hubapi.KindConfigMap, p.key.space, name)
+		data, err := h.content(ctx, hubapi.KindConfigMap, p.key.space, name)
 		if err != nil {
 			return nil, err
 		}
-		maps.Copy(binary, texts)
-		for name, content := range binary {
+		for name, content := range data {
 			if _, twice := files[name]; twice {
 				return nil, assisted.InputFault("Conflict in manifest names: %s is not unique", name)
 			}

@@ -71,9 +71,10 @@ func (r *reader) document(docs []*yamltree.Node) *Scenario {
 		r.complain(body.At, "spec is missing")
 		return nil
 	}
-	spec := r.object(node, "spec", "service", "hosts")
+	spec := r.object(node, "spec", "service", "hosts", "cluster")
 	s.Service = r.rules(spec["service"], "service", known().Service)
 	s.Hosts = r.rules(spec["hosts"], "hosts", known().Hosts)
+	s.Cluster = r.rules(spec["cluster"], "cluster", known().Cluster)
 	return s
 }
 

@@ -1,7 +1,7 @@
 // Package scenario reads and matches scripts of trouble for the simulator: what
-// the service does wrong, and what happens to the machines. It knows the format
-// and the words; making the trouble happen is the business of the two halves of
-// the simulator.
+// the service does wrong, what happens to the machines, and what is wrong with an
+// installed cluster that they join. It knows the format and the words; making the
+// trouble happen is the business of the parts of the simulator.
 package scenario
 
 import (
@@ -30,6 +30,8 @@ type Scenario struct {
 	Service []Rule
 	// Hosts holds the rules that the machines carry out, in file order.
 	Hosts []Rule
+	// Cluster holds those of an installed cluster, and of the nodes that join it, in file order.
+	Cluster []Rule
 }
 
 // Rule is one piece of trouble: whom it hits, when it starts, and what it is.
@@ -85,6 +87,19 @@ const (
 	DoBMCSessionLimit     = "bmc-session-limit"     // it has no session left for anyone
 )
 
+// Verbs of spec.cluster. match.name is that of a node, a pool or an operator, as a whole.
+const (
+	DoRequest         = "request"          // somebody who is no kubelet asks for a certificate, args.count times
+	DoReplay          = "replay"           // a node's first request is made again
+	DoRotate          = "rotate"           // a kubelet asks for another certificate
+	DoNodeName        = "node-name"        // the machine calls itself args.name once it has rebooted
+	DoNodeAddresses   = "node-addresses"   // the node has args.addresses, and not those of the machine's inventory
+	DoNodeNotReady    = "node-not-ready"   // the node never becomes ready, for args.reason
+	DoPausePool       = "pause-pool"       // the MachineConfigPool is paused
+	DoDegradePool     = "degrade-pool"     // one of its nodes cannot be configured, for args.reason
+	DoDegradeOperator = "degrade-operator" // the ClusterOperator is degraded, for args.reason
+)
+
 // ServiceRules is the rules of spec.service; none for a nil scenario.
 func (s *Scenario) ServiceRules() []Rule {
 	if s == nil {
@@ -99,6 +114,14 @@ func (s *Scenario) HostRules() []Rule {
 		return nil
 	}
 	return s.Hosts
+}
+
+// ClusterRules is the rules of spec.cluster; none for a nil scenario.
+func (s *Scenario) ClusterRules() []Rule {
+	if s == nil {
+		return nil
+	}
+	return s.Cluster
 }
 
 // Load reads the scenario at path; everything wrong is reported at once, by file, line and column.
@@ -300,9 +323,10 @@ type vocabulary struct {
 	} `json:"types"`
 	Service fields `json:"service"`
 	Hosts   fields `json:"hosts"`
+	Cluster fields `json:"cluster"`
 }
 
-// fields are those of the rules for one half of the simulator, with their types.
+// fields are those of the rules for one part of the simulator, with their types.
 type fields struct {
 	Match map[string]string            `json:"match"`
 	At    map[string]string            `json:"at"`

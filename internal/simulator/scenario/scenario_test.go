@@ -94,7 +94,7 @@ func TestVocabulary(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, half := range []fields{words.Service, words.Hosts} {
+	for _, half := range []fields{words.Service, words.Hosts, words.Cluster} {
 		for verb, args := range half.Verbs {
 			for name, kind := range args {
 				if _, found := words.Types[kind]; !found {

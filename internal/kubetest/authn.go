@@ -1,0 +1,95 @@
+package kubetest
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"fmt"
+	"math/big"
+	"path/filepath"
+	"time"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/cert"
+	"k8s.io/client-go/util/keyutil"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+
+	"github.com/oaictl/oaictl/internal/clock"
+)
+
+// authority signs the certificates of users, and the requests that are approved in the
+// hub: the API server knows both by it, so that a kubelet is let in with what it was given.
+type authority struct {
+	certificate *x509.Certificate
+	key         *ecdsa.PrivateKey
+	// certFile and keyFile are both as PEM files.
+	certFile, keyFile string
+}
+
+var _ envtest.Authn = (*authority)(nil)
+
+// newAuthority makes a CA and writes it into a folder.
+func newAuthority(folder string) (*authority, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	a := &authority{key: key, certFile: filepath.Join(folder, "signing.crt"), keyFile: filepath.Join(folder, "signing.key")}
+	if a.certificate, err = cert.NewSelfSignedCACert(cert.Config{CommonName: only}, key); err != nil {
+		return nil, err
+	}
+	if err := cert.WriteCert(a.certFile, encodeCertificate(a.certificate.Raw)); err != nil {
+		return nil, err
+	}
+	encoded, err := keyutil.MarshalPrivateKeyToPEM(key)
+	if err != nil {
+		return nil, err
+	}
+	return a, keyutil.WriteKey(a.keyFile, encoded)
+}
+
+// Configure has the API server trust it.
+func (a *authority) Configure(_ string, args *envtest.Arguments) error {
+	args.Set("client-ca-file", a.certFile)
+	return nil
+}
+
+// Start does nothing: the files are there.
+func (a *authority) Start() error { return nil }
+
+// Stop does nothing: the files go with their folder.
+func (a *authority) Stop() error { return nil }
+
+// AddUser makes a certificate for a user, which is good for a week.
+func (a *authority) AddUser(user envtest.User, base *rest.Config) (*rest.Config, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, fmt.Errorf("make a key for %s: %w", user.Name, err)
+	}
+	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120))
+	if err != nil {
+		return nil, err
+	}
+	const week = 7 * 24 * time.Hour
+	now := clock.Real().Now()
+	template := &x509.Certificate{
+		SerialNumber: serial, Subject: pkix.Name{CommonName: user.Name, Organization: user.Groups},
+		NotBefore: now.Add(-time.Minute), NotAfter: now.Add(week),
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, a.certificate, &key.PublicKey, a.key)
+	if err != nil {
+		return nil, fmt.Errorf("make a certificate for %s: %w", user.Name, err)
+	}
+	config := rest.CopyConfig(base)
+	config.CertData = encodeCertificate(der)
+	config.KeyData, err = keyutil.MarshalPrivateKeyToPEM(key)
+	return config, err
+}
+
+func encodeCertificate(der []byte) []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: cert.CertificateBlockType, Bytes: der})
+}

@@ -1,0 +1,96 @@
+package host
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/oaictl/oaictl/internal/simulator/scenario"
+)
+
+// Joining is a machine that runs the system that was installed on its disk, for a cluster
+// that had been installed before.
+type Joining struct {
+	Machine Machine
+	// ClusterID is the service's id of the cluster.
+	ClusterID string
+	// Hostname is what the service had it called.
+	Hostname string
+	// Role is control-plane, worker or arbiter.
+	Role string
+	// Pool is the MachineConfigPool that it was installed for; empty is its role's.
+	Pool string
+	// Installation tells one installation of its disk from the next.
+	Installation string
+}
+
+// nodeLife is what a machine is as a node of a cluster that it was added to.
+type nodeLife struct {
+	added        bool // whether the disk holds such a system
+	installation int
+	hostname     string
+	pool         string
+	stop         context.CancelFunc // ends its kubelet; nil while the machine does not run its disk
+	running      sync.WaitGroup
+}
+
+// isAdded reports whether a cluster that a machine was installed for was installed before it.
+func (l *life) isAdded(ctx context.Context, cluster string) bool {
+	c, err := l.fleet.reader.clusterAt(ctx, cluster, statusAge)
+	if err != nil {
+		return l.fleet.cfg.Boot == Day2
+	}
+	return c.takesHosts()
+}
+
+// takesHosts reports whether a cluster is installed and takes further hosts.
+func (c *clusterView) takesHosts() bool {
+	return c.Kind == "AddHostsCluster" || c.Status == "adding-hosts"
+}
+
+// joins starts the kubelet of a machine that was added, once its system is up. It runs
+// until the machine goes off, or boots anything.
+func (l *life) joins(ctx context.Context, args *installArgs) {
+	if !l.node.added || l.fleet.cfg.Joins == nil {
+		return
+	}
+	ctx, l.node.stop = context.WithCancel(ctx)
+	up := l.jitter.of(diskBootTime) + l.jitter.of(ignitionTime) + l.jitter.of(kubeletTime)
+	l.after(up, func(context.Context) {
+		l.mu.Lock()
+		j := Joining{
+			Machine: l.spec, ClusterID: args.ClusterID, Hostname: cmp.Or(l.node.hostname, l.spec.Hostname), Role: scenario.NormalRole(args.Role),
+			Pool: l.node.pool, Installation: fmt.Sprintf("%s-%d", l.spec.UUID, l.node.installation),
+		}
+		l.mu.Unlock()
+		l.node.running.Go(func() {
+			if err := l.fleet.cfg.Joins(ctx, j); err != nil && ctx.Err() == nil {
+				l.logf("cannot join its cluster: %v", err)
+			}
+		})
+	})
+}
+
+// kubeletTime is what a machine's first boot from its disk takes longer than one that reports stages: it updates itself first.
+const kubeletTime = time.Minute
+
+// stays reports whether the machine runs on as a node, though nothing more will come of it for
+// the service, and says so the first time.
+func (l *life) stays(why string) bool {
+	if l.node.stop == nil {
+		return false
+	}
+	l.logf("%s, and runs on", why)
+	l.fleet.cfg.Ended(l.spec.Name, why)
+	return true
+}
+
+// leave ends the kubelet of a machine that goes off, or boots.
+func (l *life) leave() {
+	if l.node.stop != nil {
+		l.node.stop()
+		l.node.stop = nil
+	}
+}

@@ -1,0 +1,129 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/simulator/scenario"
+)
+
+// joiner notes when kubelets start and stop.
+type joiner struct {
+	mu   sync.Mutex
+	said []string
+	last Joining
+}
+
+func (j *joiner) join(ctx context.Context, machine Joining) error {
+	j.note("starts %s", machine.Installation)
+	j.mu.Lock()
+	j.last = machine
+	j.mu.Unlock()
+	<-ctx.Done()
+	j.note("stops")
+	return context.Cause(ctx)
+}
+
+func (j *joiner) note(format string, args ...any) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.said = append(j.said, fmt.Sprintf(format, args...))
+}
+
+// TestAddedMachineJoins starts the kubelet of a machine that was added to a cluster, and
+// keeps it until the machine goes off. It starts again with the machine.
+func TestAddedMachineJoins(t *testing.T) {
+	fake := newFake(t, 3, 1)
+	fake.status, fake.kind, fake.day2 = "adding-hosts", "AddHostsCluster", true
+	j := &joiner{}
+	var ended []string
+	b := &board{media: imageOf(t, serviceAddress, fakeInfraEnv, ""), once: true}
+	list := machines(t, 1)
+	list[0].Chassis = b
+	synctest.Test(t, func(t *testing.T) {
+		b.changed = make(chan struct{})
+		httpClient, stop := serve(fake)
+		defer stop()
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Hour)
+		defer cancel()
+		time.AfterFunc(time.Minute, func() { b.turn(true) })
+		time.AfterFunc(4*time.Hour, func() { b.turn(false) })
+		time.AfterFunc(5*time.Hour, func() { b.turn(true) })
+		err := Run(ctx, Config{
+			ServiceURL: serviceAddress, HTTPClient: httpClient, Machines: list, Clock: clock.Real(), Seed: 1, Boot: Day2, Joins: j.join,
+			Ended: func(machine, why string) { ended = append(ended, machine+" "+why) },
+		})
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("ended with %v", err)
+		}
+	})
+	first := "starts " + list[0].UUID + "-1"
+	if !slices.Equal(j.said, []string{first, "stops", first, "stops"}) {
+		t.Errorf("its kubelet: %q", j.said)
+	}
+	if j.last.Role != "control-plane" && j.last.Role != "worker" || j.last.Hostname == "" || j.last.ClusterID != fakeCluster || len(j.last.Machine.Addresses()) == 0 {
+		t.Errorf("it is %+v", j.last)
+	}
+	if len(ended) == 0 || ended[0] != list[0].Name+" is part of the cluster" {
+		t.Errorf("ends told: %q", ended)
+	}
+}
+
+// TestAddedMachinesAllJoin starts the kubelet of each, whoever looks at the service while it
+// shuts down: the stage before takes longer and longer.
+func TestAddedMachinesAllJoin(t *testing.T) {
+	for longer := time.Second; longer < 2*personTick; longer += 15 * time.Second {
+		trouble, err := scenario.Parse("t.yaml", fmt.Appendf(nil,
+			"apiVersion: oaictl.io/v1alpha1\nkind: Scenario\nspec: {hosts: [{at: {stage: Installing}, do: stall, args: {for: %s}}]}\n", longer))
+		if err != nil {
+			t.Fatal(err)
+		}
+		fake := newFake(t, 3, 1)
+		fake.status, fake.kind, fake.day2 = "adding-hosts", "AddHostsCluster", true
+		j := &joiner{}
+		synctest.Test(t, func(t *testing.T) {
+			httpClient, stop := serve(fake)
+			defer stop()
+			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Hour)
+			defer cancel()
+			err := Run(ctx, Config{
+				ServiceURL: serviceAddress, HTTPClient: httpClient, InfraEnvID: fakeInfraEnv, Machines: machines(t, 1), Clock: clock.Real(), Seed: 1, Boot: Day2, Joins: j.join,
+				Scenario: trouble,
+			})
+			if !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("ended with %v", err)
+			}
+		})
+		if len(j.said) != 2 {
+			t.Errorf("%s longer: %q", longer, j.said)
+		}
+	}
+}
+
+// TestInstalledMachineDoesNotJoin: what becomes of the machines of an installation is the installation's.
+func TestInstalledMachineDoesNotJoin(t *testing.T) {
+	fake := newFake(t, 1, 1)
+	j := &joiner{}
+	synctest.Test(t, func(t *testing.T) {
+		httpClient, stop := serve(fake)
+		defer stop()
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Hour)
+		defer cancel()
+		err := Run(ctx, Config{
+			ServiceURL: serviceAddress, HTTPClient: httpClient, InfraEnvID: fakeInfraEnv, Machines: machines(t, 1), Clock: clock.Real(), Seed: 1, Joins: j.join,
+		})
+		if err != nil {
+			t.Errorf("ended with %v", err)
+		}
+	})
+	if len(j.said) > 0 {
+		t.Errorf("its kubelet: %q", j.said)
+	}
+}

@@ -1,0 +1,345 @@
+package spoke
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// releaseTime is how long a host takes to be let go of.
+const releaseTime = time.Minute
+
+// keepMachines is the Machine API, where the cluster has it: Machines find their nodes,
+// MachineSets have as many as they should, and what is deleted is let go of in its order.
+func (p *operators) keepMachines(ctx context.Context, w *world) error {
+	if !p.cluster.MachineAPI {
+		return nil
+	}
+	for i := range w.sets {
+		if err := p.scaleSet(ctx, w, &w.sets[i]); err != nil {
+			return err
+		}
+	}
+	for i := range w.machines {
+		m := &w.machines[i]
+		do := p.linkMachine
+		if m.GetDeletionTimestamp() != nil {
+			do = p.deleteMachine
+		}
+		if err := do(ctx, w, m); err != nil {
+			return err
+		}
+	}
+	for i := range w.hosts {
+		if err := p.releaseHost(ctx, w, &w.hosts[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// functional reports whether the etcd operator goes by Machines: one of the control plane's runs.
+func (p *operators) functional(w *world) bool {
+	return slices.ContainsFunc(w.machines, func(m unstructured.Unstructured) bool {
+		phase, _, _ := unstructured.NestedString(m.Object, "status", "phase")
+		return m.GetLabels()[labelMachineRole] == master && phase == phaseRunning
+	})
+}
+
+// machineAt is the Machine that has an address; nil without one.
+func (w *world) machineAt(address string) *unstructured.Unstructured {
+	for i := range w.machines {
+		list, _, _ := unstructured.NestedSlice(w.machines[i].Object, "status", "addresses")
+		for _, entry := range list {
+			if a, ok := entry.(fields); ok && a["type"] == "InternalIP" && a["address"] == address {
+				return &w.machines[i]
+			}
+		}
+	}
+	return nil
+}
+
+func hasQuorumHook(m *unstructured.Unstructured) bool {
+	hooks, _, _ := unstructured.NestedSlice(m.Object, "spec", "lifecycleHooks", "preDrain")
+	return slices.ContainsFunc(hooks, func(entry any) bool {
+		hook, ok := entry.(fields)
+		return ok && hook["name"] == quorumHook && hook["owner"] == quorumHookOwner
+	})
+}
+
+// mayBeMember reports whether the etcd operator takes a control plane node: where it goes
+// by Machines, one that has the node's address, is not being deleted, and has its hook.
+func (p *operators) mayBeMember(w *world, n *corev1.Node) bool {
+	if !p.functional(w) {
+		return true
+	}
+	m := w.machineAt(addressOf(n))
+	return m != nil && m.GetDeletionTimestamp() == nil && hasQuorumHook(m)
+}
+
+// scaleDown takes members away where the etcd operator does so by itself: on a cluster with
+// Machines, one that has neither Machine nor Node any more and does not run, and one whose
+// Machine is being deleted, as soon as enough others are there. One that is healthy stays
+// while another is not whose Machine nobody deletes.
+func (p *operators) scaleDown(w *world, endpoints map[string]string) {
+	if !p.functional(w) {
+		return
+	}
+	wanted, healthy, stuck := len(p.cluster.members()), 0, false
+	pending := func(m *unstructured.Unstructured) bool { return m != nil && m.GetDeletionTimestamp() != nil }
+	for id, address := range endpoints {
+		runs := p.memberRuns(w, p.etcd.names[id])
+		if runs {
+			healthy++
+		}
+		stuck = stuck || !runs && !pending(w.machineAt(address))
+	}
+	for _, id := range slices.Sorted(maps.Keys(endpoints)) {
+		name, address := p.etcd.names[id], endpoints[id]
+		m, runs := w.machineAt(address), p.memberRuns(w, name)
+		gone := m == nil && w.node(name) == nil && !runs
+		leaving := pending(m) && len(endpoints) >= wanted && healthy >= wanted/2+1 && (!runs || len(endpoints) > wanted && !stuck)
+		if gone || leaving {
+			delete(endpoints, id)
+			p.logf("%s: is no etcd member any more", name)
+			return // one at a time
+		}
+	}
+}
+
+// linkMachine has a Machine know its host's addresses and its node, and its node know it.
+func (p *operators) linkMachine(ctx context.Context, w *world, m *unstructured.Unstructured) error {
+	changed := false
+	if !slices.Contains(m.GetFinalizers(), machineFinalizer) {
+		m.SetFinalizers(append(m.GetFinalizers(), machineFinalizer))
+		changed = true
+	}
+	if m.GetLabels()[labelMachineRole] == master && p.functional(w) && !hasQuorumHook(m) {
+		hooks, _, _ := unstructured.NestedSlice(m.Object, "spec", "lifecycleHooks", "preDrain")
+		hooks = append(hooks, fields{"name": quorumHook, "owner": quorumHookOwner})
+		if err := unstructured.SetNestedSlice(m.Object, hooks, "spec", "lifecycleHooks", "preDrain"); err != nil {
+			return err
+		}
+		changed = true
+	}
+	if changed {
+		updated, err := p.of(kindMachine, m.GetNamespace()).Update(ctx, m, metav1.UpdateOptions{})
+		if err != nil {
+			return again(err, "prepare Machine "+m.GetName())
+		}
+		*m = *updated
+	}
+	status, _, _ := unstructured.NestedMap(m.Object, "status")
+	if status == nil {
+		status = fields{}
+	}
+	before := digestOf(status)
+	host := w.hostOf(m)
+	if host != nil {
+		nics, _, _ := unstructured.NestedSlice(host.Object, "status", "hardware", "nics")
+		hostname, _, _ := unstructured.NestedString(host.Object, "status", "hardware", "hostname")
+		status["addresses"] = machineAddresses(hostname, nics)
+	}
+	n := p.nodeAt(w, status["addresses"])
+	phase, _ := status["phase"].(string)
+	switch {
+	case host == nil && (phase == phaseRunning || phase == phaseProvisioned):
+		status["phase"] = phaseFailed
+	case phase == phaseFailed:
+	case n != nil:
+		status["phase"] = phaseRunning
+		status["nodeRef"] = fields{"kind": "Node", "name": n.Name, "uid": string(n.UID)}
+	case host == nil:
+		status["phase"] = phaseProvisioning
+	case phase != phaseRunning:
+		status["phase"] = phaseProvisioned
+	}
+	if digestOf(status) != before {
+		m.Object["status"] = status
+		if _, err := p.of(kindMachine, m.GetNamespace()).UpdateStatus(ctx, m, metav1.UpdateOptions{}); err != nil {
+			return again(err, "report on Machine "+m.GetName())
+		}
+	}
+	if n == nil || n.Annotations[machineOfNode] != "" {
+		return nil
+	}
+	return p.annotateNode(ctx, n.Name, map[string]string{machineOfNode: m.GetNamespace() + "/" + m.GetName()})
+}
+
+// hostOf is the host that a Machine runs on; nil without one.
+func (w *world) hostOf(m *unstructured.Unstructured) *unstructured.Unstructured {
+	namespace, name, _ := strings.Cut(m.GetAnnotations()[hostOfMachine], "/")
+	i := slices.IndexFunc(w.hosts, func(h unstructured.Unstructured) bool { return h.GetNamespace() == namespace && h.GetName() == name })
+	if i < 0 {
+		return nil
+	}
+	return &w.hosts[i]
+}
+
+// nodeAt is the node that has one of a Machine's addresses.
+func (p *operators) nodeAt(w *world, addresses any) *corev1.Node {
+	list, _ := addresses.([]any)
+	for i := range w.nodes {
+		for _, entry := range list {
+			if a, ok := entry.(fields); ok && a["type"] == "InternalIP" && a["address"] == addressOf(&w.nodes[i]) {
+				return &w.nodes[i]
+			}
+		}
+	}
+	return nil
+}
+
+// deleteMachine lets go of a Machine: its quorum hook once its member is gone, its pods, its
+// host, its node, and then itself.
+func (p *operators) deleteMachine(ctx context.Context, w *world, m *unstructured.Unstructured) error {
+	machines := p.of(kindMachine, m.GetNamespace())
+	if phase, _, _ := unstructured.NestedString(m.Object, "status", "phase"); phase != phaseDeleting {
+		if err := unstructured.SetNestedField(m.Object, phaseDeleting, "status", "phase"); err != nil {
+			return err
+		}
+		_, err := machines.UpdateStatus(ctx, m, metav1.UpdateOptions{})
+		return again(err, "report on Machine "+m.GetName())
+	}
+	_, undrained := m.GetAnnotations()[keepPods]
+	name, _, _ := unstructured.NestedString(m.Object, "status", "nodeRef", "name")
+	node := w.node(name)
+	if node != nil && !undrained {
+		if hasQuorumHook(m) {
+			return p.dropHook(ctx, w, m)
+		}
+		if done, err := p.drain(ctx, w, node); err != nil || !done {
+			return err
+		}
+	}
+	if done, err := p.powerDown(ctx, w, m, name); err != nil || !done {
+		return err
+	}
+	if node != nil {
+		if err := p.core.CoreV1().Nodes().Delete(ctx, name, metav1.DeleteOptions{}); ignoreGone(err) != nil {
+			return again(err, "delete node "+name)
+		}
+	}
+	p.logf("Machine %s: is gone", m.GetName())
+	m.SetFinalizers(slices.DeleteFunc(m.GetFinalizers(), func(f string) bool { return f == machineFinalizer }))
+	_, err := machines.Update(ctx, m, metav1.UpdateOptions{})
+	return again(err, "let go of Machine "+m.GetName())
+}
+
+// dropHook takes the quorum hook off a Machine that has no member any more.
+func (p *operators) dropHook(ctx context.Context, w *world, m *unstructured.Unstructured) error {
+	endpoints, err := p.core.CoreV1().ConfigMaps(nsEtcd).Get(ctx, etcdEndpoints, metav1.GetOptions{})
+	if err != nil {
+		return again(err, "read the members")
+	}
+	for _, address := range endpoints.Data {
+		if of := w.machineAt(address); of != nil && of.GetUID() == m.GetUID() {
+			return nil
+		}
+	}
+	hooks, _, _ := unstructured.NestedSlice(m.Object, "spec", "lifecycleHooks", "preDrain")
+	hooks = slices.DeleteFunc(hooks, func(entry any) bool { hook, ok := entry.(fields); return ok && hook["name"] == quorumHook })
+	if err := unstructured.SetNestedSlice(m.Object, hooks, "spec", "lifecycleHooks", "preDrain"); err != nil {
+		return err
+	}
+	_, err = p.of(kindMachine, m.GetNamespace()).Update(ctx, m, metav1.UpdateOptions{})
+	return again(err, "take the hook off Machine "+m.GetName())
+}
+
+// drain cordons a node and evicts its pods, and reports whether none is left that is not to
+// stay. On a silent node nobody ends them, and they are not waited for.
+func (p *operators) drain(ctx context.Context, w *world, n *corev1.Node) (bool, error) {
+	if !n.Spec.Unschedulable {
+		n.Spec.Unschedulable = true
+		_, err := p.core.CoreV1().Nodes().Update(ctx, n, metav1.UpdateOptions{})
+		return false, again(err, "cordon node "+n.Name)
+	}
+	left := false
+	for i := range w.pods {
+		pod := &w.pods[i]
+		owner := metav1.GetControllerOf(pod)
+		if _, static := pod.Annotations[corev1.MirrorPodAnnotationKey]; pod.Spec.NodeName != n.Name || static || owner != nil && owner.Kind == "DaemonSet" {
+			continue
+		}
+		if pod.DeletionTimestamp != nil {
+			left = left || !w.silent[n.Name]
+			continue
+		}
+		left = true
+		if pod.Labels["app"] == "guard" && pod.Namespace == nsEtcd { // which the etcd operator takes off such nodes itself
+			if err := p.core.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, metav1.DeleteOptions{}); ignoreGone(err) != nil {
+				return false, again(err, "remove pod "+pod.Name)
+			}
+			continue
+		}
+		err := p.core.PolicyV1().Evictions(pod.Namespace).Evict(ctx, &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: pod.Name, Namespace: pod.Namespace}})
+		if err != nil && !apierrors.IsTooManyRequests(err) {
+			return false, again(err, "evict pod "+pod.Name)
+		}
+	}
+	return !left, nil
+}
+
+// powerDown has a Machine's host switched off and let go of, and reports whether that is
+// done. Only one that has a BMC can be switched off.
+func (p *operators) powerDown(ctx context.Context, w *world, m *unstructured.Unstructured, node string) (bool, error) {
+	host := w.hostOf(m)
+	if host == nil {
+		return true, nil
+	}
+	key := "Machine " + m.GetNamespace() + "/" + m.GetName()
+	since, known := p.deleting[key]
+	if !known {
+		p.deleting[key] = w.now.Time
+		return false, nil
+	}
+	if w.now.Sub(since) < releaseTime {
+		return false, nil
+	}
+	consumer, _, _ := unstructured.NestedString(host.Object, "spec", "consumerRef", "name")
+	if host.GetDeletionTimestamp() != nil || consumer != m.GetName() {
+		delete(p.deleting, key)
+		return true, nil
+	}
+	address, _, _ := unstructured.NestedString(host.Object, "spec", "bmc", "address")
+	if n, _ := p.cluster.installed(node); n != nil && address != "" {
+		p.PowerOff(node)
+	}
+	spec, _ := host.Object["spec"].(fields)
+	for _, name := range []string{"consumerRef", "customDeploy", "image", "userData"} {
+		delete(spec, name)
+	}
+	spec["online"] = false
+	if _, err := p.of(kindBareMetalHost, host.GetNamespace()).Update(ctx, host, metav1.UpdateOptions{}); err != nil {
+		return false, again(err, "release BareMetalHost "+host.GetName())
+	}
+	delete(p.deleting, key)
+	return true, nil
+}
+
+// releaseHost lets go of a host that is being deleted, after some time.
+func (p *operators) releaseHost(ctx context.Context, w *world, host *unstructured.Unstructured) error {
+	if host.GetDeletionTimestamp() == nil || !slices.Contains(host.GetFinalizers(), hostFinalizer) {
+		return nil
+	}
+	key := "BareMetalHost " + host.GetNamespace() + "/" + host.GetName()
+	since, known := p.deleting[key]
+	switch {
+	case !known:
+		p.deleting[key] = w.now.Time
+		return nil
+	case w.now.Sub(since) < releaseTime:
+		return nil
+	}
+	delete(p.deleting, key)
+	host.SetFinalizers(slices.DeleteFunc(host.GetFinalizers(), func(f string) bool { return f == hostFinalizer }))
+	_, err := p.of(kindBareMetalHost, host.GetNamespace()).Update(ctx, host, metav1.UpdateOptions{})
+	return again(err, "let go of BareMetalHost "+host.GetName())
+}

@@ -1,0 +1,121 @@
+package spoke
+
+import (
+	"context"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// scaleSet has a MachineSet have as many Machines as it should: those that are marked for it
+// are deleted first, and a new one waits for a host.
+func (p *operators) scaleSet(ctx context.Context, w *world, set *unstructured.Unstructured) error {
+	if set.GetDeletionTimestamp() != nil {
+		return nil
+	}
+	var mine []*unstructured.Unstructured
+	for i := range w.machines {
+		m := &w.machines[i]
+		if m.GetNamespace() == set.GetNamespace() && m.GetLabels()[labelMachineSet] == set.GetName() && m.GetDeletionTimestamp() == nil {
+			mine = append(mine, m)
+		}
+	}
+	if _, byHosts := set.GetAnnotations()[scaleByHosts]; byHosts {
+		if done, err := p.countHosts(ctx, w, set); err != nil || !done {
+			return err
+		}
+	}
+	wanted, _, _ := unstructured.NestedInt64(set.Object, "spec", "replicas")
+	switch have := int64(len(mine)); {
+	case have > wanted:
+		slices.SortStableFunc(mine, func(a, b *unstructured.Unstructured) int { return rank(b) - rank(a) })
+		for _, m := range mine[:have-wanted] {
+			p.logf("MachineSet %s: deletes Machine %s", set.GetName(), m.GetName())
+			if err := p.of(kindMachine, m.GetNamespace()).Delete(ctx, m.GetName(), metav1.DeleteOptions{}); err != nil {
+				return again(err, "delete Machine "+m.GetName())
+			}
+		}
+	case have < wanted:
+		return p.addMachine(ctx, set)
+	}
+	return p.countSet(ctx, set, mine)
+}
+
+// rank is how soon a Machine is deleted where its set has too many.
+func rank(m *unstructured.Unstructured) int {
+	const first, soon, late = 2, 1, 0
+	if m.GetAnnotations()[deleteFirst] != "" {
+		return first
+	}
+	if name, _, _ := unstructured.NestedString(m.Object, "status", "nodeRef", "name"); name == "" {
+		return soon
+	}
+	return late
+}
+
+// countHosts sets a MachineSet's replicas to the hosts that its Machines run on and those
+// that nobody runs on, and reports whether they were that already. A host whose Machine is
+// gone holds it up.
+func (p *operators) countHosts(ctx context.Context, w *world, set *unstructured.Unstructured) (bool, error) {
+	count := int64(0)
+	for i := range w.hosts {
+		name, _, _ := unstructured.NestedString(w.hosts[i].Object, "spec", "consumerRef", "name")
+		if name == "" {
+			count++
+			continue
+		}
+		at := slices.IndexFunc(w.machines, func(m unstructured.Unstructured) bool { return m.GetName() == name })
+		if at < 0 {
+			return true, nil
+		}
+		if w.machines[at].GetLabels()[labelMachineSet] == set.GetName() {
+			count++
+		}
+	}
+	if wanted, _, _ := unstructured.NestedInt64(set.Object, "spec", "replicas"); wanted == count {
+		return true, nil
+	}
+	if err := unstructured.SetNestedField(set.Object, count, "spec", "replicas"); err != nil {
+		return false, err
+	}
+	_, err := p.of(kindMachineSet, set.GetNamespace()).Update(ctx, set, metav1.UpdateOptions{})
+	return false, again(err, "scale MachineSet "+set.GetName())
+}
+
+func (p *operators) addMachine(ctx context.Context, set *unstructured.Unstructured) error {
+	labels, _, _ := unstructured.NestedStringMap(set.Object, "spec", "template", "metadata", "labels")
+	spec, _, _ := unstructured.NestedMap(set.Object, "spec", "template", "spec")
+	m := &unstructured.Unstructured{Object: fields{"apiVersion": kindMachine.apiVersion(), "kind": kindMachine.name, "spec": spec}}
+	m.SetGenerateName(set.GetName() + "-")
+	m.SetLabels(labels)
+	m.SetOwnerReferences([]metav1.OwnerReference{{
+		APIVersion: kindMachineSet.apiVersion(), Kind: kindMachineSet.name, Name: set.GetName(), UID: set.GetUID(), Controller: new(true),
+	}})
+	made, err := p.of(kindMachine, set.GetNamespace()).Create(ctx, m, metav1.CreateOptions{})
+	if err == nil {
+		p.logf("MachineSet %s: makes Machine %s", set.GetName(), made.GetName())
+	}
+	return again(err, "make a Machine for "+set.GetName())
+}
+
+func (p *operators) countSet(ctx context.Context, set *unstructured.Unstructured, mine []*unstructured.Unstructured) error {
+	usable := int64(0)
+	for _, m := range mine {
+		if phase, _, _ := unstructured.NestedString(m.Object, "status", "phase"); phase == phaseRunning {
+			usable++
+		}
+	}
+	status, _, _ := unstructured.NestedMap(set.Object, "status")
+	if status == nil {
+		status = fields{}
+	}
+	before := digestOf(status)
+	status["replicas"], status["readyReplicas"], status["availableReplicas"] = int64(len(mine)), usable, usable
+	if digestOf(status) == before {
+		return nil
+	}
+	set.Object["status"] = status
+	_, err := p.of(kindMachineSet, set.GetNamespace()).UpdateStatus(ctx, set, metav1.UpdateOptions{})
+	return again(err, "report on MachineSet "+set.GetName())
+}

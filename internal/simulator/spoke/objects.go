@@ -1,0 +1,168 @@
+package spoke
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+)
+
+// manager owns what is written by server-side apply.
+const manager = "oaictl-simulator"
+
+// fields are those of an object, as JSON has them.
+type fields = map[string]any
+
+// object is what is to be written: its kind, where it is, and all its other fields.
+type object struct {
+	kind            kind
+	namespace, name string
+	labels          map[string]string
+	annotations     map[string]string
+	fields          fields
+}
+
+// of are the objects of a kind, of a namespace unless it is "".
+func (s *Spoke) of(k kind, namespace string) dynamic.ResourceInterface {
+	if namespace == "" {
+		return s.objects.Resource(k.gvr())
+	}
+	return s.objects.Resource(k.gvr()).Namespace(namespace)
+}
+
+// shaped is the object with the given fields as the API server takes it.
+func (o object) shaped(f fields) (*unstructured.Unstructured, error) {
+	content := maps.Clone(f)
+	content["apiVersion"], content["kind"] = o.kind.apiVersion(), o.kind.name
+	data, err := json.Marshal(content)
+	if err != nil {
+		return nil, err
+	}
+	u := &unstructured.Unstructured{}
+	if err := u.UnmarshalJSON(data); err != nil {
+		return nil, err
+	}
+	u.SetNamespace(o.namespace)
+	u.SetName(o.name)
+	return u, nil
+}
+
+// apply writes objects as they are to be, whatever is there.
+func (s *Spoke) apply(ctx context.Context, objects ...object) error {
+	for _, o := range objects {
+		if err := s.applyOne(ctx, o); err != nil {
+			return fmt.Errorf("write %s %s: %w", o.kind.name, o.name, err)
+		}
+	}
+	return nil
+}
+
+func (s *Spoke) applyOne(ctx context.Context, o object) error {
+	body := fields{}
+	maps.Copy(body, o.fields)
+	status := body["status"]
+	if o.kind.hasStatus() {
+		delete(body, "status")
+	}
+	u, err := o.shaped(body)
+	if err != nil {
+		return err
+	}
+	u.SetLabels(o.labels)
+	u.SetAnnotations(o.annotations)
+	options := metav1.ApplyOptions{FieldManager: manager, Force: true}
+	if _, err := s.of(o.kind, o.namespace).Apply(ctx, o.name, u, options); err != nil || status == nil || !o.kind.hasStatus() {
+		return err
+	}
+	if u, err = o.shaped(fields{"status": status}); err != nil {
+		return err
+	}
+	_, err = s.of(o.kind, o.namespace).ApplyStatus(ctx, o.name, u, options)
+	return err
+}
+
+// create writes objects that are not there yet.
+func (s *Spoke) create(ctx context.Context, objects ...object) error {
+	for _, o := range objects {
+		_, err := s.of(o.kind, o.namespace).Get(ctx, o.name, metav1.GetOptions{})
+		switch {
+		case apierrors.IsNotFound(err):
+			err = s.apply(ctx, o)
+		case err != nil:
+			err = fmt.Errorf("look for %s %s: %w", o.kind.name, o.name, err)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// kind is one of an API server's: where its objects are found, and what they are called.
+type kind struct{ group, version, resource, name string }
+
+// The kinds that are written. Those of OpenShift are in kinds.yaml, too.
+var (
+	kindClusterVersion  = kind{"config.openshift.io", "v1", "clusterversions", "ClusterVersion"}
+	kindClusterOperator = kind{"config.openshift.io", "v1", "clusteroperators", "ClusterOperator"}
+	kindInfrastructure  = kind{"config.openshift.io", "v1", "infrastructures", "Infrastructure"}
+	kindDNS             = kind{"config.openshift.io", "v1", "dnses", "DNS"}
+	kindNetwork         = kind{"config.openshift.io", "v1", "networks", "Network"}
+	kindPool            = kind{"machineconfiguration.openshift.io", "v1", "machineconfigpools", "MachineConfigPool"}
+	kindMachineConfig   = kind{"machineconfiguration.openshift.io", "v1", "machineconfigs", "MachineConfig"}
+	kindEtcd            = kind{"operator.openshift.io", "v1", "etcds", "Etcd"}
+	kindMachine         = kind{"machine.openshift.io", "v1beta1", "machines", "Machine"}
+	kindMachineSet      = kind{"machine.openshift.io", "v1beta1", "machinesets", "MachineSet"}
+	kindBareMetalHost   = kind{"metal3.io", "v1alpha1", "baremetalhosts", "BareMetalHost"}
+
+	kindNamespace          = kind{"", "v1", "namespaces", "Namespace"}
+	kindSecret             = kind{"", "v1", "secrets", "Secret"}
+	kindConfigMap          = kind{"", "v1", "configmaps", "ConfigMap"}
+	kindServiceAccount     = kind{"", "v1", "serviceaccounts", "ServiceAccount"}
+	kindClusterRoleBinding = kind{"rbac.authorization.k8s.io", "v1", "clusterrolebindings", "ClusterRoleBinding"}
+	kindCRD                = kind{"apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition"}
+)
+
+func (k kind) gvr() schema.GroupVersionResource {
+	return schema.GroupVersionResource{Group: k.group, Version: k.version, Resource: k.resource}
+}
+
+func (k kind) apiVersion() string {
+	return schema.GroupVersion{Group: k.group, Version: k.version}.String()
+}
+
+// hasStatus reports whether the status of its objects is written by itself.
+func (k kind) hasStatus() bool {
+	switch k {
+	case kindNamespace, kindSecret, kindConfigMap, kindServiceAccount, kindClusterRoleBinding, kindCRD, kindMachineConfig:
+		return false
+	}
+	return true
+}
+
+// condition is one of an object's status, as the cluster's operators write it.
+func condition(kind, status, reason, message string, at metav1.Time) fields {
+	c := fields{"type": kind, "status": status, "lastTransitionTime": at}
+	if reason != "" {
+		c["reason"] = reason
+	}
+	if message != "" {
+		c["message"] = message
+	}
+	return c
+}
+
+// texts are strings as a list of JSON.
+func texts(list []string) []any {
+	out := make([]any, 0, len(list))
+	for _, text := range list {
+		out = append(out, text)
+	}
+	return out
+}

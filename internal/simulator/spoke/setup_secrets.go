@@ -1,0 +1,111 @@
+package spoke
+
+import (
+	"cmp"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/base64"
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"math/big"
+	"time"
+)
+
+// setUpSecrets makes the pull secret, and what machines are configured by.
+func (s *Spoke) setUpSecrets(ctx context.Context) error {
+	pull := cmp.Or(s.cluster.PullSecret, `{"auths":{"quay.io":{"auth":"c2ltdWxhdGVkOnNpbXVsYXRlZA=="}}}`)
+	ca, err := s.newCertificate("root-ca", nil)
+	if err != nil {
+		return fmt.Errorf("make the CA of the machine config server: %w", err)
+	}
+	served, err := s.newCertificate("system:machine-config-server", ca, "api-int."+s.cluster.domain())
+	if err != nil {
+		return fmt.Errorf("make the certificate of the machine config server: %w", err)
+	}
+	list := []object{
+		secret("openshift-config", "pull-secret", "kubernetes.io/dockerconfigjson", map[string][]byte{".dockerconfigjson": []byte(pull)}),
+		secret(nsMachineConfig, "machine-config-server-tls", "kubernetes.io/tls", map[string][]byte{"tls.crt": served.certPEM, "tls.key": served.keyPEM}),
+		{kind: kindConfigMap, namespace: nsMachineConfig, name: "machine-config-server-ca", fields: fields{"data": fields{"ca-bundle.crt": string(ca.certPEM)}}},
+	}
+	for _, role := range []string{master, worker} {
+		pointer, err := s.cluster.pointer(role, ca.certPEM)
+		if err != nil {
+			return err
+		}
+		for _, name := range []string{role + "-user-data", role + "-user-data-managed"} {
+			list = append(list, secret(nsMachineAPI, name, "Opaque", map[string][]byte{"disableTemplating": []byte("true\n"), "userData": pointer}))
+		}
+	}
+	return s.apply(ctx, list...)
+}
+
+func secret(namespace, name, kind string, data map[string][]byte) object {
+	encoded := fields{}
+	for key, value := range data {
+		encoded[key] = base64.StdEncoding.EncodeToString(value)
+	}
+	return object{kind: kindSecret, namespace: namespace, name: name, fields: fields{"type": kind, "data": encoded}}
+}
+
+// pointer is the Ignition config that leads a machine to the machine config server.
+func (c *Cluster) pointer(role string, ca []byte) ([]byte, error) {
+	const port = "22623"
+	return json.Marshal(fields{"ignition": fields{
+		"version": "3.2.0",
+		"config":  fields{"merge": []any{fields{"source": "https://api-int." + c.domain() + ":" + port + "/config/" + role}}},
+		"security": fields{"tls": fields{"certificateAuthorities": []any{
+			fields{"source": "data:text/plain;charset=utf-8;base64," + base64.StdEncoding.EncodeToString(ca)},
+		}}},
+	}})
+}
+
+// issued is a certificate with its key.
+type issued struct {
+	certificate     *x509.Certificate
+	key             *ecdsa.PrivateKey
+	certPEM, keyPEM []byte
+}
+
+// newCertificate makes a certificate that another signs, or a CA if none does.
+func (s *Spoke) newCertificate(name string, by *issued, hosts ...string) (*issued, error) {
+	const years = 10
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	now := s.clock.Now()
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(now.UnixNano()), Subject: pkix.Name{CommonName: name, OrganizationalUnit: []string{"openshift"}},
+		NotBefore: now.Add(-time.Hour), NotAfter: now.AddDate(years, 0, 0), DNSNames: hosts,
+		KeyUsage: x509.KeyUsageDigitalSignature, BasicConstraintsValid: true,
+	}
+	parent, signer := template, key
+	if by != nil {
+		parent, signer = by.certificate, by.key
+	} else {
+		template.IsCA, template.KeyUsage = true, template.KeyUsage|x509.KeyUsageCertSign
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, parent, &key.PublicKey, signer)
+	if err != nil {
+		return nil, err
+	}
+	made := &issued{key: key, certPEM: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})}
+	if made.certificate, err = x509.ParseCertificate(der); err != nil {
+		return nil, err
+	}
+	made.keyPEM, err = keyPEM(key)
+	return made, err
+}
+
+func keyPEM(key *ecdsa.PrivateKey) ([]byte, error) {
+	der, err := x509.MarshalECPrivateKey(key)
+	if err != nil {
+		return nil, err
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der}), nil
+}

@@ -1,0 +1,120 @@
+// Package spoke makes an API server play an installed OpenShift cluster, for what is
+// done with one after its installation: nodes are added, replaced and removed.
+//
+// SetUp writes what the installation of such a cluster leaves: its kinds, its operators'
+// objects, its nodes and the rights of kubelets. Run plays the operators, by looking at
+// everything again and again, so that a restart of it or of the API server costs time
+// and nothing else. Join is a machine that boots its installed disk: its kubelet asks
+// for certificates as a real one does, and nobody but an approver of the cluster, or who
+// is tested, answers it.
+//
+// What each part is taken from is in EVIDENCE.md.
+package spoke
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
+
+	"github.com/oaictl/oaictl/internal/clock"
+)
+
+// Config says which cluster is played, on what.
+type Config struct {
+	// Kube is the API server, as an administrator (system:masters) of it. It has to run
+	// the controllers that sign certificates and collect garbage.
+	Kube *rest.Config
+	// Clock is the time of the simulation.
+	Clock clock.Clock
+	// Cluster is what was installed.
+	Cluster Cluster
+	// Approvers are those that approve requests of kubelets beside who is tested; none by default.
+	Approvers Approvers
+	// Trouble is what goes wrong.
+	Trouble Trouble
+	// Logf takes a line about what happens; nil drops them. It never gets a secret.
+	Logf func(format string, args ...any)
+}
+
+// Spoke is a cluster that is played. Its methods may be called side by side.
+type Spoke struct {
+	config  Config
+	clock   clock.Clock
+	cluster Cluster
+	core    kubernetes.Interface
+	objects dynamic.Interface
+	logf    func(string, ...any)
+
+	mu sync.Mutex
+	// disks are what the kubelets of machines have left on their disks, by the machine's UUID.
+	disks map[string]*disk
+	// silent are the nodes of the installation whose machines do not run, by name.
+	silent map[string]bool
+	// running are the nodes whose kubelets Join plays, by name; how often, since a machine
+	// may be started before its last run is noticed to be over.
+	running map[string]int
+	// started are the nodes of the installation whose kubelets start again, by name.
+	started map[string]bool
+}
+
+// New prepares a cluster. Nothing is written yet.
+func New(config Config) (*Spoke, error) {
+	switch {
+	case config.Kube == nil:
+		return nil, errors.New("prepare the simulated cluster: no API server")
+	case config.Clock == nil:
+		return nil, errors.New("prepare the simulated cluster: no clock")
+	}
+	cluster, err := config.Cluster.complete()
+	if err != nil {
+		return nil, fmt.Errorf("prepare the simulated cluster: %w", err)
+	}
+	config.Kube = unhurried(config.Kube)
+	s := &Spoke{
+		config: config, clock: config.Clock, cluster: cluster, logf: config.Logf,
+		disks: map[string]*disk{}, silent: map[string]bool{}, running: map[string]int{}, started: map[string]bool{},
+	}
+	if s.logf == nil {
+		s.logf = func(string, ...any) {}
+	}
+	if s.core, err = kubernetes.NewForConfig(config.Kube); err != nil {
+		return nil, fmt.Errorf("prepare the simulated cluster: make a client: %w", err)
+	}
+	if s.objects, err = dynamic.NewForConfig(config.Kube); err != nil {
+		return nil, fmt.Errorf("prepare the simulated cluster: make a client: %w", err)
+	}
+	return s, nil
+}
+
+// unhurried is a config whose client waits for nothing but the API server.
+func unhurried(config *rest.Config) *rest.Config {
+	c := rest.CopyConfig(config)
+	c.QPS, c.WarningHandler = -1, rest.NoWarnings{}
+	return c
+}
+
+// Cluster is what is played, with what was left out of it filled in.
+func (s *Spoke) Cluster() Cluster { return s.cluster }
+
+// atLeast is a time of the simulation that takes no less than some real time.
+func (s *Spoke) atLeast(virtual, wall time.Duration) time.Duration {
+	if real := s.clock.Wall(virtual); real > 0 && real < wall {
+		return time.Duration(float64(virtual) * float64(wall) / float64(real))
+	}
+	return virtual
+}
+
+// timely does what takes the cluster next to no time, on the simulation's clock. The
+// client's own log, which nobody asked for, is dropped.
+func (s *Spoke) timely(ctx context.Context, do func(context.Context) error) error {
+	defer clock.Working(s.clock)()
+	return do(klog.NewContext(ctx, logr.Discard()))
+}
