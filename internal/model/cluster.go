@@ -25,6 +25,7 @@ type ClusterRef struct {
 // Cluster is the service's record of a cluster.
 type Cluster struct {
 	ClusterRef
+	OpenShiftID string // what the installed cluster calls itself, "" where the service does not say
 	State       ClusterState
 	StatusInfo  string
 	StatusSince time.Time

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"net/netip"
 	"time"
 
 	"github.com/oaictl/oaictl/internal/setting"
@@ -44,12 +45,33 @@ type Options struct {
 	RebootRunning bool
 	// ReadOnly leaves everything to others: nothing is to be done, only waited for.
 	ReadOnly bool
+	// Approve says whether requests of kubelets for certificates are approved that are proven
+	// to be of a host of the file: ApproveAuto where it is empty.
+	Approve Approve
+	// AllowAddresses are addresses, beside those that hosts report, that a node's serving
+	// certificate may have, by the names of hosts in the file or of nodes.
+	AllowAddresses map[string][]netip.Addr
+	// Unattended says that nobody is there to be asked: the run ends where a person would be.
+	Unattended bool
 	// Run marks the clusters that this run registers.
 	Run string
 	// Timeout is how long a loop takes at most (exit code 8), UserTimeout how long it
 	// waits for a person (exit code 9). Zero: no limit.
 	Timeout, UserTimeout time.Duration
 }
+
+// Approve is who approves the requests of kubelets for certificates.
+type Approve string
+
+// The ways to approve.
+const (
+	ApproveAuto Approve = "auto" // oaictl, with proof
+	ApproveAsk  Approve = "ask"  // oaictl, once a person has said so
+	ApproveOff  Approve = "off"  // somebody else
+)
+
+// ApprovedReason is the reason of the condition by which oaictl approves a request.
+const ApprovedReason = "ApprovedByOaictl"
 
 // Desired is what the cluster shall become.
 type Desired struct {

@@ -67,6 +67,27 @@ type Host struct {
 	// the installer will wipe.
 	Formatted []string
 	Disk      string // id of the chosen installation disk
+	// Rebooted is when the host was booted from the disk that it was installed on, zero where
+	// it was not, or where the service does not say when any more.
+	Rebooted time.Time
+}
+
+// HasRebooted reports whether a host has reached the stage at which it boots from its disk, or
+// a later one.
+func (h *Host) HasRebooted() bool {
+	const boot = "Rebooting"
+	if h.Progress.Stage == boot {
+		return true
+	}
+	at, reboot := slices.Index(h.Progress.Stages, h.Progress.Stage), slices.Index(h.Progress.Stages, boot)
+	if at >= 0 && reboot >= 0 {
+		return at > reboot
+	}
+	switch h.Progress.Stage {
+	case "Waiting for ignition", "Configuring", "Joined", "Done":
+		return true
+	}
+	return false
 }
 
 // DisplayName is what a person knows the host by: the name that it reports, or its id.

@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"strings"
 	"time"
 
 	"github.com/oaictl/oaictl/internal/setting"
+	"github.com/oaictl/oaictl/pkg/install/node/csr"
 )
 
 // Memory is what a loop has learned and no observation shows: what was refused and
@@ -54,6 +56,13 @@ type Memory struct {
 	// Machines is how the machines that boot get on, by the hosts' names in the file; nil:
 	// none was seen yet.
 	Machines map[string]MachineBoot `json:"machines"`
+	// Rebooted is when each host was seen to reboot into its disk, by id; zero where it had still
+	// to. One that had before the loop began is not among them. Operators are
+	// those of the installed cluster were well when they were first seen.
+	Rebooted  map[string]time.Time `json:"rebooted,omitempty"`
+	Operators map[string]bool      `json:"operators,omitempty"`
+	// Answers are what a person has said of requests for certificates, as they were judged.
+	Answers map[string]bool `json:"answers,omitempty"`
 	// LastError is the last error that no success followed.
 	LastError string `json:"lastError,omitempty"`
 	// Ahead is how far the service's clock was ahead of the loop's own in the last look.
@@ -106,6 +115,7 @@ func (m *Memory) Seen(observed *Observed, own time.Time) {
 	}
 	m.checks(observed)
 	m.machines(observed)
+	m.spoke(observed)
 	// Another attempt to prepare is no cure of what preparations fail over: only an
 	// install that runs is.
 	if c := observed.Cluster; c == nil || !c.State.BeforeInstall() && c.State != ClusterPreparing {
@@ -132,6 +142,34 @@ func (m *Memory) misses(observed *Observed) bool {
 	m.Misses++
 	return true
 }
+
+// spoke learns what neither the service nor the installed cluster dates.
+func (m *Memory) spoke(observed *Observed) {
+	for i := range observed.Hosts {
+		h := &observed.Hosts[i]
+		switch since, known := m.Rebooted[h.ID]; {
+		case !h.HasRebooted() && (!known || !since.IsZero()):
+			m.Rebooted = with(m.Rebooted, h.ID, time.Time{}) // it is still to
+		case known && since.IsZero() && h.HasRebooted():
+			m.Rebooted = with(m.Rebooted, h.ID, observed.At)
+		}
+	}
+	if s := observed.Spoke; m.Operators == nil && s != nil && s.Trouble == "" && len(s.Operators) > 0 {
+		m.Operators = map[string]bool{}
+		for i := range s.Operators {
+			m.Operators[s.Operators[i].Name] = s.Operators[i].Well()
+		}
+	}
+}
+
+// Answer learns what a person has said of a request for a certificate, as it was judged: another
+// judgement is another question.
+func (m *Memory) Answer(v csr.Verdict, approve bool) {
+	m.Answers = with(m.Answers, AnswerKey(v), approve)
+}
+
+// AnswerKey names what a person was asked about.
+func AnswerKey(v csr.Verdict) string { return fmt.Sprint(v.UID, "/", v.Reason, v.Addresses) }
 
 // checks brings forward since when each check that does not pass has had its status.
 func (m *Memory) checks(observed *Observed) {

@@ -39,6 +39,8 @@ type Observed struct {
 	// Enrolled are the machines that the service itself was given to boot. Nil: it
 	// boots none.
 	Enrolled []Enrolled
+	// Spoke is the installed cluster itself, as its API server shows it. Nil: nothing looks at it.
+	Spoke *Spoke
 	// Stale says that the service did not answer this time, and why: what
 	// stands here is the last answer.
 	Stale string

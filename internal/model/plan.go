@@ -3,6 +3,8 @@ package model
 import (
 	"strings"
 	"time"
+
+	"github.com/oaictl/oaictl/pkg/install/node/csr"
 )
 
 // Scope says what an action, a wait or a blocker is about: "cluster",
@@ -14,6 +16,9 @@ const ScopeCluster Scope = "cluster"
 
 // HostScope is the scope of one host by its name in cluster.yaml.
 func HostScope(name string) Scope { return Scope("host/" + name) }
+
+// NodeScope is the scope of what one host becomes in the installed cluster, by the host's name.
+func NodeScope(name string) Scope { return Scope("node/" + name) }
 
 // InfraEnvScope is the scope of one InfraEnv.
 func InfraEnvScope(name string) Scope { return Scope("infraenv/" + name) }
@@ -38,6 +43,7 @@ const (
 	CurePerson Cure = "person" // somebody at a machine or the network: exit 9 after --user-timeout
 	CureOwner  Cure = "owner"  // the object is someone else's or ambiguous: exit 5
 	CureAuth   Cure = "auth"   // credentials: exit 4
+	CureAnswer Cure = "answer" // a person who is not there to be asked: exit 9
 	CureNone   Cure = "none"   // nothing will cure it by itself: exit 1
 )
 
@@ -136,6 +142,14 @@ type Plan struct {
 	// Added are the hosts that were added after the install, of an installed
 	// cluster and with Options.AddNodes.
 	Added []string
+	// Ready are those of them whose nodes take work, as far as somebody looks at the
+	// installed cluster itself.
+	Ready []string
+	// Requests are what was judged of the installed cluster's requests for certificates, one
+	// verdict for each.
+	Requests []csr.Verdict
+	// Questions are those of them that only a person can answer (Memory.Answer).
+	Questions []csr.Verdict
 	// Fault is why a loop that has nothing left to do ends here, with its exit code:
 	// the cluster has failed, is degraded or unknown, or something has been waited for
 	// too long. Nil: it goes on, or is done.
@@ -177,10 +191,11 @@ type Wipe struct {
 	Install bool   // the installation disk; otherwise only formatted
 }
 
-// HostOf is the name of the host that a scope is about, "" for another scope.
+// HostOf is the name of the host that a scope is about, or whose node it is about, "" for
+// another scope.
 func HostOf(s Scope) string {
-	name, _ := strings.CutPrefix(string(s), "host/")
-	if name == string(s) {
+	of, name, _ := strings.Cut(string(s), "/")
+	if of != "host" && of != "node" {
 		return ""
 	}
 	return name
@@ -193,6 +208,8 @@ type KindTraits struct {
 	// ByBMC is for the machines plane to carry out, Boots brings the machine closer to
 	// booting the image, which the install waits for, and Switches is one of power.
 	ByBMC, Boots, Switches bool
+	// InCluster is for the nodes plane to carry out.
+	InCluster bool
 	// Counts says that its repetitions are counted where it is decided on.
 	Counts bool
 }
@@ -228,6 +245,8 @@ var kinds = map[Kind]KindTraits{
 	PowerOff:          {Phrase: "switch off", ByBMC: true, Boots: true, Switches: true},
 	EjectMedia:        {Phrase: "eject the discovery image from the virtual drive of", ByBMC: true},
 	RestoreBoot:       {Phrase: "restore the boot order of", ByBMC: true},
+	ApproveRequest:    {Phrase: "approve the certificate request", named: true, InCluster: true},
+	UpdateNode:        {Phrase: "set labels, taints and provider id of the node", named: true, InCluster: true},
 }
 
 // TraitsOf is what there is to know of a kind.
@@ -263,6 +282,9 @@ func (a Action) Who() Who {
 
 // ShownBy is what shows that an action was carried out.
 func (a Action) ShownBy() string {
+	if TraitsOf(a.Kind).InCluster {
+		return "the cluster"
+	}
 	if TraitsOf(a.Kind).ByBMC {
 		return "the BMC of " + a.Name
 	}
@@ -302,7 +324,9 @@ const (
 	PowerOn           Kind = "PowerOn"
 	PowerOff          Kind = "PowerOff"
 	EjectMedia        Kind = "EjectMedia"
-	RestoreBoot       Kind = "RestoreBoot" // the next boot is in the usual order again
+	RestoreBoot       Kind = "RestoreBoot"    // the next boot is in the usual order again
+	ApproveRequest    Kind = "ApproveRequest" // of a kubelet, for a certificate
+	UpdateNode        Kind = "UpdateNode"     // labels, taints and provider id of a node
 )
 
 // EventType is what an event is about.

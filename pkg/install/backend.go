@@ -169,6 +169,8 @@ type Files interface {
 	// equal file as it is. What differs is put aside, and Save returns where it
 	// is now.
 	Save(ctx context.Context, cluster ClusterRef, name string, data []byte) (aside string, err error)
+	// Append adds a line to a record that is kept of the cluster, with mode 0600.
+	Append(ctx context.Context, cluster ClusterRef, name string, line []byte) error
 }
 
 // Event is the library's only output. Its JSON form is version 1 of the event

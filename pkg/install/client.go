@@ -11,6 +11,7 @@ import (
 	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/internal/decide"
+	"github.com/oaictl/oaictl/pkg/install/node/csr"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -21,6 +22,8 @@ type Client struct {
 	Backend
 	files       Files
 	machines    Machines
+	nodes       Nodes
+	ask         func(context.Context, csr.Verdict) (bool, error)
 	clock       Clock
 	emit        func(Event)
 	poll        time.Duration
@@ -108,6 +111,9 @@ func (client *Client) Observe(ctx context.Context, desired *Desired, prior *Obse
 	if err := client.observeMachines(ctx, desired, prior, observed); err != nil {
 		return nil, err
 	}
+	if err := client.observeNodes(ctx, desired, observed); err != nil {
+		return nil, err
+	}
 	return observed, nil
 }
 
@@ -132,6 +138,9 @@ func (client *Client) act(ctx context.Context, desired *Desired, observed *Obser
 	}
 	if model.TraitsOf(a.Kind).ByBMC {
 		return client.machines.Act(ctx, present, observed, a)
+	}
+	if model.TraitsOf(a.Kind).InCluster {
+		return client.nodes.Act(ctx, present, observed, a)
 	}
 	return client.Backend.Act(ctx, present, a)
 }
@@ -175,6 +184,10 @@ func (client *Client) unreleased(ctx context.Context, c *spec.Cluster, plan *Pla
 func (client *Client) Explain(ctx context.Context, desired *Desired, observed *Observed, host string) (Plan, *Observed, error) {
 	now, own := taken(observed), *desired
 	own.Options.AddNodes = own.Options.AddNodes || decide.AddingHosts(now)
+	unseen, err := client.explainNodes(ctx, &own, now)
+	if err != nil {
+		return Plan{}, nil, err
+	}
 	if err := client.observeMachines(ctx, &own, nil, now); err != nil {
 		return Plan{}, nil, err
 	}
@@ -185,7 +198,9 @@ func (client *Client) Explain(ctx context.Context, desired *Desired, observed *O
 		}
 		now.Results.KubeconfigPath = kubeconfigPath(kept)
 	}
-	return decide.Explain(&own, now, host), now, nil
+	plan := decide.Explain(&own, now, host)
+	plan.Warnings = append(plan.Warnings, unseen...)
+	return plan, now, nil
 }
 
 // taken is the observation without the question whose the cluster is, and what of its

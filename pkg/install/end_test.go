@@ -451,3 +451,5 @@ func TestInstallFollowsReady(t *testing.T) {
 		})
 	}
 }
+
+func (unwritable) Append(context.Context, install.ClusterRef, string, []byte) error { return nil }

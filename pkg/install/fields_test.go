@@ -28,6 +28,7 @@ func local(why string) owner             { return owner{why: why} }
 // other's.
 func owners() map[string]owner {
 	decides := "oaictl decides by it, the service is not told"
+	const ofNode = "of the node once it has joined; no service keeps it"
 	net := sent(setting.StaticNetworks)
 	return map[string]owner{
 		"apiVersion":                        local("says which format the file has"),
@@ -81,6 +82,9 @@ func owners() map[string]owner {
 		"spec.hosts.disk.keep":              sent(setting.KeepDisks),
 		"spec.hosts.net":                    net,
 		"spec.hosts.labels":                 sent(setting.Labels),
+		"spec.hosts.taints":                 local(ofNode),
+		"spec.hosts.addresses":              local(ofNode),
+		"spec.hosts.providerID":             local(ofNode),
 		"spec.hosts.machineConfigPool":      sent(setting.Pool),
 		"spec.hosts.installerArgs":          sent(setting.Args),
 		"spec.hosts.ignition":               sent(setting.Ignition),

@@ -102,6 +102,26 @@ func (d directory) Save(_ context.Context, cluster ClusterRef, name string, data
 	return aside, notSaved(path, writeWhole(path, data))
 }
 
+func (d directory) Append(_ context.Context, cluster ClusterRef, name string, line []byte) error {
+	folder := filepath.Join(string(d), cluster.Name)
+	path := filepath.Join(folder, name)
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return notSaved(path, err)
+	}
+	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
+		return notSaved(path, errNotRegular)
+	}
+	file, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return notSaved(path, err)
+	}
+	err = file.Chmod(0o600)
+	if err == nil {
+		_, err = file.Write(line)
+	}
+	return notSaved(path, errors.Join(err, file.Close()))
+}
+
 // ownerOf is the id of the cluster that the results in a folder belong to, ""
 // where nothing says so. A link to a folder is none of ours.
 func ownerOf(auth string) string {

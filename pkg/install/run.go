@@ -41,6 +41,8 @@ type run struct {
 	reporting sync.Mutex
 	quiet     time.Duration // how long nothing has changed
 	silence   silence
+	looked    time.Time // when all was observed last
+	requests  requests
 	until     *Condition // what is only waited for; nil: it is brought about
 }
 
@@ -149,6 +151,7 @@ func (r *run) steps(ctx context.Context, first *Observed, detach bool) (Result, 
 		observed, err := first, error(nil)
 		if first = nil; observed == nil {
 			observed, err = r.observePatiently(ctx, prior)
+			r.looked = r.clock.Now()
 		}
 		if err != nil {
 			return r.latest, r.left(ctx, err)
@@ -172,6 +175,11 @@ func (r *run) steps(ctx context.Context, first *Observed, detach bool) (Result, 
 		}
 		changed := !missing && r.watch.reportChanges(r.desired, r.latest.Observed, observed, plan)
 		prior, r.latest = observed, Result{Observed: observed, Plan: plan, Verdict: plan.Verdict}
+		r.requestsSeen(ctx, observed, plan)
+		if r.asked(ctx, plan) {
+			first = observed
+			continue
+		}
 		acted, ended, err := r.proceed(ctx, plan, detach)
 		if ended || err != nil {
 			return r.latest, err
@@ -185,7 +193,11 @@ func (r *run) steps(ctx context.Context, first *Observed, detach bool) (Result, 
 		if !plan.Deadline.IsZero() {
 			pause = min(pause, plan.Deadline.Sub(r.clock.Now()))
 		}
-		if err := r.clock.Sleep(ctx, pause); err != nil {
+		woken, err := r.await(ctx, observed, pause)
+		if err == nil && woken && r.clock.Now().Sub(r.looked) < seldom {
+			first, err = r.glance(ctx, observed)
+		}
+		if err != nil {
 			return r.latest, r.left(ctx, err)
 		}
 	}
@@ -303,7 +315,10 @@ func (r *run) act(ctx context.Context, actions []Action) int {
 
 // one carries out one action and tells of it.
 func (r *run) one(ctx context.Context, a Action) error {
-	err := r.Client.act(ctx, r.desired, r.latest.Observed, a, r.report)
+	err := r.approving(ctx, a)
+	if err == nil {
+		err = r.Client.act(ctx, r.desired, r.latest.Observed, a, r.report)
+	}
 	if context.Cause(ctx) != nil && err != nil {
 		return err // the run is being left; nothing was refused
 	}

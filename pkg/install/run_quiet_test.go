@@ -23,7 +23,7 @@ func TestNothingNew(t *testing.T) {
 		"something in the way": {func(p *plane) {
 			p.still = true
 			p.observed.Hosts[0].State = model.HostDisconnected
-		}, 3, "nothing new for 5m: in the way: localhost (MAC 52:54:00:00:00:00"},
+		}, 3, "nothing new for 5m: in the way: cp-0 (MAC 52:54:00:00:00:00"},
 		"a service that does not answer": {func(p *plane) {
 			p.still, p.observed.Cluster.State = true, model.ClusterPreparing
 			p.observe = func(n int) error {

@@ -61,6 +61,7 @@ func (w *watcher) reportChanges(desired *Desired, before, now *Observed, plan Pl
 	}
 	changed = w.gone(desired, before, now) || changed
 	changed = w.machines(before, now) || changed
+	changed = w.nodes(names.Part, names.Call, before, now) || changed
 	changed = ended && w.cluster(before, now) || changed
 	changed = w.standing(plan, now.At) || changed
 	return w.progress(newView(desired, now, plan), changed)
@@ -98,6 +99,35 @@ func (w *watcher) machines(before, now *Observed) bool {
 		}
 		changed = true
 		w.report(Event{Type: model.EventHost, Host: name, Key: "host/" + name + "/boot", State: string(model.HostAbsent), Message: name + " boots: its BMC reads the discovery image, " + decide.FetchText(state.Fetch)})
+	}
+	return changed
+}
+
+// nodes tells when hosts have become nodes of the installed cluster, and when these are Ready
+// and are not any more. Of the first look nothing is told: all of it was so before.
+func (w *watcher) nodes(hosts []*Host, call func(*Host) string, before, now *Observed) bool {
+	if before == nil || before.Spoke == nil || now.Spoke == nil {
+		return false
+	}
+	changed := false
+	for _, host := range hosts {
+		is, was := now.Spoke.NodeByName(host.Hostname), before.Spoke.NodeByName(host.Hostname)
+		state, severity, why := "", model.SeverityInfo, ""
+		switch {
+		case is == nil && was == nil, is != nil && was != nil && is.Ready == was.Ready:
+			continue
+		case is == nil:
+			state, severity = "Gone", model.SeverityWarning
+		case is.Ready:
+			state = "Ready"
+		case was == nil:
+			state = "Joined"
+		default:
+			state, severity, why = "NotReady", model.SeverityWarning, is.Message
+		}
+		changed = true
+		name := call(host)
+		w.report(Event{Type: model.EventHost, Host: name, Key: string(model.NodeScope(name)) + "/state", State: state, Severity: severity, Message: why})
 	}
 	return changed
 }

@@ -23,6 +23,7 @@ type world struct {
 	absent   string                 // a machine that is never switched on
 	dark     func(name string) bool // machines that have not booted the image; nil: none
 	hub      bool                   // a service that asks for approvals, and starts by itself once it has enough
+	spoke    *spokeModel            // the installed cluster itself; nil: nothing looks at it
 	stalls   bool                   // one that does not notice that it could start, until it is touched
 }
 
@@ -35,12 +36,19 @@ func newWorld(desired *install.Desired) *world {
 // decide is one decision on the world as it is.
 func (w *world) decide() install.Plan {
 	observed := w.observed
+	if w.spoke != nil && observed.Cluster != nil && observed.Cluster.State.Installed() {
+		seen := w.spoke.seen
+		observed.Spoke = &seen
+	}
 	return install.Decide(w.desired, &observed, w.memory, observed.At)
 }
 
 // apply is the model of every action's effect.
 func (w *world) apply(a install.Action) error {
 	w.writes = append(w.writes, a)
+	if w.spoke != nil && model.TraitsOf(a.Kind).InCluster {
+		return w.spoke.apply(a)
+	}
 	o := &w.observed
 	switch a.Kind {
 	case model.RegisterCluster:
@@ -96,6 +104,9 @@ func (w *world) apply(a install.Action) error {
 		maps.Copy(host.Settings, a.Settings)
 		for _, setting := range []install.Setting{setting.Fencing, setting.EndpointHeaders, setting.HostExtra} {
 			delete(host.Settings, setting) // not given back
+		}
+		if name, ok := a.Settings[setting.Hostname]; ok {
+			host.Hostname = name.Text()
 		}
 		if disk, ok := a.Settings[setting.Disk]; ok {
 			host.Disk = disk.Text()
@@ -184,6 +195,9 @@ func (w *world) pass() {
 	if len(o.InfraEnvs) > 0 {
 		w.bootHosts()
 	}
+	if w.spoke != nil {
+		w.spoke.pass(o.At, o.Hosts)
+	}
 	ready := len(o.Hosts) > 0
 	for i := range o.Hosts {
 		h := &o.Hosts[i]
@@ -204,7 +218,7 @@ func (w *world) pass() {
 			}
 		case model.HostPreparing, model.HostInstalling, model.HostNeedsUser:
 			if h.Day2 {
-				h.State = model.HostAdded
+				h.State, h.Rebooted, h.Progress.Stage = model.HostAdded, o.At, "Done"
 			}
 		}
 		ready = ready && h.State == model.HostReady

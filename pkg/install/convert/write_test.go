@@ -226,6 +226,38 @@ func TestFormatsRefuseAnImportedCluster(t *testing.T) {
 	}
 }
 
+// TestFormatsRefuseNodes: no cluster can be made of hosts for one.
+func TestFormatsRefuseNodes(t *testing.T) {
+	const text = "apiVersion: oaictl.io/v1alpha1\nkind: Nodes\nspec:\n  cluster: lab\n  hosts: [{name: w-5, match: {mac: \"52:54:00:00:00:15\"}}]\n"
+	c, err := spec.ParseAny(t.Context(), "nodes.yaml", []byte(text), spec.Env{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, format := range []convert.Format{convert.FormatZTP, convert.FormatAgent, convert.FormatClusterInstance} {
+		if _, _, err := convert.Write(c, format, convert.WriteOptions{}); err == nil || !strings.Contains(err.Error(), "nodes.yaml:2:7: kind: is Nodes, and this format describes a cluster that is to be installed") {
+			t.Errorf("%s: %v", format, err)
+		}
+	}
+}
+
+// TestFormatsLoseNodes: what is of the node that a machine becomes is told by its place.
+func TestFormatsLoseNodes(t *testing.T) {
+	text := strings.Replace(sample.EveryField(), "role: arbiter,", `role: arbiter, taints: [{key: slow, effect: NoExecute}], addresses: [192.168.127.77], providerID: "metal3://a/b",`, 1)
+	for format, write := range formats() {
+		_, lost := write(t, sample.Parse(t, text), convert.WriteOptions{Secrets: true})
+		for path, value := range map[string]any{
+			"spec.hosts[2].taints": []any{map[string]any{"key": "slow", "effect": "NoExecute"}}, "spec.hosts[2].addresses": []any{"192.168.127.77"}, "spec.hosts[2].providerID": "metal3://a/b",
+		} {
+			i := slices.IndexFunc(lost, func(l convert.Loss) bool { return l.Path == path })
+			if i < 0 || !strings.Contains(lost[i].Why, "no format of installs speaks of nodes") {
+				t.Errorf("%s: %s is not told of", format, path)
+			} else if diff := cmp.Diff(value, lost[i].Value); diff != "" {
+				t.Errorf("%s: %s (-want +got):\n%s", format, path, diff)
+			}
+		}
+	}
+}
+
 // TestWriteFiles: secrets are their owner's alone, nothing is left half done,
 // and nothing that stands there is mixed with what is written.
 func TestWriteFiles(t *testing.T) {

@@ -184,7 +184,13 @@ func (a *actor) propagateLabels(ctx context.Context, live, want *unstructured.Un
 	}})
 }
 
+// networks applies the networks of an InfraEnv's hosts, and removes those that the file
+// does not have any more. A file that only adds hosts says nothing of others.
 func (a *actor) networks(ctx context.Context, want render.InfraEnv) error {
+	c := a.desired.Spec
+	others := func(config string) bool {
+		return c.OnlyAdds() && !slices.ContainsFunc(c.Spec.Hosts, func(h spec.Host) bool { return hubobjects.NMStateConfigName(c, h.Name) == config })
+	}
 	if err := a.ApplyAll(ctx, want.NMStateConfigs); err != nil {
 		return err
 	}
@@ -192,7 +198,7 @@ func (a *actor) networks(ctx context.Context, want render.InfraEnv) error {
 		labels := u.GetLabels()
 		ours := labels[hubapi.LabelCluster] == a.Cluster && labels[hubapi.LabelInfraEnv] == want.Name
 		wanted := slices.ContainsFunc(want.NMStateConfigs, func(c *unstructured.Unstructured) bool { return c.GetName() == u.GetName() })
-		if !ours || wanted {
+		if !ours || wanted || others(u.GetName()) {
 			continue
 		}
 		if err := a.Remove(ctx, kube.NMStateConfigs, u); err != nil {

@@ -62,6 +62,11 @@ func (p *Plane) clusterOf(ctx context.Context, at *kube.Namespace, deployment, m
 		NoReset:       true,
 		PassesOn:      true, // an Agent shows no generation that was taken
 	}
+	for _, metadata := range []*hive.ClusterMetadata{aci.Spec.ClusterMetadata, cd.Spec.ClusterMetadata} { // the second is Hive's copy, or an importer's
+		if metadata != nil {
+			cluster.OpenShiftID = cmp.Or(cluster.OpenShiftID, metadata.ClusterID)
+		}
+	}
 	cluster.State = plane.Refined(cluster.State, cluster.Validations, observed.Hosts)
 	addSpecValidation(cluster, status.Conditions, kube.ID(deployment.GetNamespace(), deployment.GetName()), observed)
 	setInstallTimes(cluster, cd, aci)

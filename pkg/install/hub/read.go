@@ -44,6 +44,9 @@ func hostOf(u *unstructured.Unstructured, now time.Time) (install.Host, error) {
 			Since: moment(status.Progress.StageStartTime), Updated: moment(status.Progress.StageUpdateTime),
 		},
 	}
+	if host.Progress.Stage == "Rebooting" {
+		host.Rebooted = host.Progress.Since
+	}
 	if ref := wire.Spec.ClusterDeploymentName; ref != nil && ref.Name != "" {
 		host.ClusterID = kube.ID(cmp.Or(ref.Namespace, u.GetNamespace()), ref.Name)
 		if host.State == model.HostUnbound {

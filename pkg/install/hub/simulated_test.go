@@ -188,3 +188,5 @@ func installSimulated(t *testing.T, cluster *spec.Cluster, config simulated.Conf
 		t.Errorf("a second run writes %v", writes)
 	}
 }
+
+func (*memoryFiles) Append(context.Context, install.ClusterRef, string, []byte) error { return nil }

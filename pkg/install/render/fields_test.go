@@ -31,6 +31,7 @@ const bmacPrefix = "bmac.agent-install.openshift.io"
 // other's.
 func places() map[string]place {
 	const aci, env, onAgent = "AgentClusterInstall spec.", "InfraEnv spec.", "written on the Agent by the plane"
+	const ofNode = "of the node once it has joined; no hub keeps it"
 	nmstate := goes("NMStateConfig spec.config")
 	overrides := goes("AgentClusterInstall metadata.annotations.agent-install.openshift.io/install-config-overrides")
 	return map[string]place{
@@ -106,6 +107,9 @@ func places() map[string]place {
 		"spec.hosts.disk.keep":                refused(`hosts: [{name: a, match: {mac: "52:54:00:00:00:00"}, disk: {keep: [/dev/sdb]}}]`),
 		"spec.hosts.net":                      goes("NMStateConfig spec.config", "NMStateConfig spec.interfaces"),
 		"spec.hosts.labels":                   bmac(bmacPrefix + ".node-label.rack"),
+		"spec.hosts.taints":                   ours(ofNode),
+		"spec.hosts.addresses":                ours(ofNode),
+		"spec.hosts.providerID":               ours(ofNode),
 		"spec.hosts.machineConfigPool":        bmac(bmacPrefix + "/machine-config-pool"),
 		"spec.hosts.installerArgs":            bmac(bmacPrefix + "/installer-args"),
 		"spec.hosts.ignition":                 bmac(bmacPrefix + "/ignition-config-overrides"),

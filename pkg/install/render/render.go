@@ -300,7 +300,7 @@ func (h *maker) refuseNetworking() {
 	if c.SingleNode() && p == spec.BareMetal {
 		h.Refuse("spec.platform", "a hub takes no single node with platform baremetal", "write platform: none, or leave it out")
 	}
-	if managed == nil || c.Imported() {
+	if managed == nil || c.OnlyAdds() {
 		return
 	}
 	switch p {

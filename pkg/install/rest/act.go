@@ -227,6 +227,13 @@ func (p *Plane) clusterVerb(ctx context.Context, verb, id string) error {
 // cluster that its hosts belong to from the start.
 func (p *Plane) registerInfraEnv(ctx context.Context, desired *install.Desired, action install.Action) error {
 	c := desired.Spec
+	if c.Existing() != "" && c.PullSecret().IsZero() { // which such a file may leave out
+		return &install.Fault{
+			Code: install.CodeInput, Op: "register InfraEnv", On: action.Name, Permanent: true,
+			Err:  errors.New("a new discovery image needs the pull secret, which is not given"),
+			Next: "write spec.pullSecret into the file and run the same command again",
+		}
+	}
 	settings := maps.Clone(action.Settings)
 	if settings == nil {
 		settings = install.Settings{}

@@ -249,6 +249,34 @@ func TestBindingNeedsACluster(t *testing.T) {
 	}
 }
 
+// A new image for the hosts of a file of kind Nodes is made for the version of their
+// cluster, and not without a pull secret, which such a file may leave out.
+func TestImageOfNodes(t *testing.T) {
+	w := newWorld(t, 0)
+	w.on("POST /v2/infra-envs", with(201, `{"id":"x"}`))
+	act := func(secret spec.Source) error {
+		n := &spec.Nodes{Spec: spec.NodesSpec{Cluster: "lab", PullSecret: secret, Hosts: []spec.Host{{Name: "w-5", Match: spec.Match{Serial: "S5"}}}}}
+		c, err := n.Resolve(t.Context(), ".", spec.Env{}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c, err = c.AddedTo(spec.Target{Name: "lab", BaseDomain: "example.com", Version: "4.20.3", Arch: spec.X86}); err != nil {
+			t.Fatal(err)
+		}
+		return w.plane(t).Act(t.Context(), &install.Desired{Spec: c}, install.Action{Kind: model.RegisterInfraEnv, Name: "lab"})
+	}
+	fault := faultOf(t, act(spec.Source{}))
+	if calls := w.took(); len(calls) > 0 || fault.Code != install.CodeInput || !fault.Permanent || !strings.Contains(fault.Next.String(), "spec.pullSecret") {
+		t.Errorf("%v; sent %v", fault, calls)
+	}
+	if err := act(spec.SourceOf(spec.NewSecret(`{"auths":{"quay.io":{"auth":"dXNlcjpwYXNz"}}}`))); err != nil {
+		t.Fatal(err)
+	}
+	if body := w.took()[0].body; !strings.Contains(body, `"openshift_version":"4.20.3"`) || !strings.Contains(body, `"pull_secret":"{`) {
+		t.Errorf("got %s", body)
+	}
+}
+
 // Overrides in the service's own words win.
 func TestOverridesInTheServicesWords(t *testing.T) {
 	w := newWorld(t, 0)

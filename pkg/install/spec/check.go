@@ -21,8 +21,7 @@ type checker struct {
 
 func newChecker(c *Cluster, problems *Problems, failed map[string]bool) *checker {
 	report := func(field, message, remedy string) {
-		file, line, col := c.Position(field)
-		problems.List = append(problems.List, Problem{File: file, Line: line, Column: col, Field: field, Message: message, Remedy: remedy})
+		problems.List = append(problems.List, c.Problem(field, message, remedy))
 	}
 	return &checker{Checker: &values.Checker{Failed: failed, Add: report}, cluster: c, problems: problems}
 }
@@ -32,12 +31,18 @@ func hostField(i int, name string) string { return fmt.Sprintf("spec.hosts[%d].%
 // all runs every check, whatever the others find.
 func (k *checker) all() {
 	k.words()
-	k.identity()
-	k.openshift()
-	if k.cluster.Imported() {
+	switch {
+	case k.cluster.nodes:
+		k.nodes()
+		k.networkDefaults()
+	case k.cluster.Imported():
+		k.identity()
+		k.openshift()
 		k.imported()
 		k.networkDefaults()
-	} else {
+	default:
+		k.identity()
+		k.openshift()
 		k.platform()
 		k.topology()
 		k.networks()
@@ -92,7 +97,7 @@ func (k *checker) pullSecret() {
 	const field = "spec.pullSecret"
 	source := &k.cluster.Spec.PullSecret
 	if source.IsZero() && !k.cluster.Present(field) {
-		k.Report(field, "is missing", "get one from https://console.redhat.com/openshift/install/pull-secret and write pullSecret: {file: PATH}")
+		k.ReportIf(!k.cluster.nodes, field, "is missing", "get one from https://console.redhat.com/openshift/install/pull-secret and write pullSecret: {file: PATH}")
 		return
 	}
 	if source.Secret().IsZero() {

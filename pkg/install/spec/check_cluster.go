@@ -114,12 +114,14 @@ func (k *checker) image(field, reference string) {
 	k.Valid(field, reference, imageReference.MatchString, "is not the reference of an image", "write registry/repository:tag or registry/repository@sha256:digest, without a scheme")
 }
 
+const oneArch = "a machine has one architecture"
+
 func (k *checker) hostArch(i int) {
 	h, cluster := &k.cluster.Spec.Hosts[i], k.cluster.Spec.OpenShift.Arch
 	switch {
 	case h.Arch == "":
 	case h.Arch == Multi:
-		k.Report(hostField(i, "arch"), "a machine has one architecture", "")
+		k.Report(hostField(i, "arch"), oneArch, "")
 	case cluster != Multi && cluster != h.Arch:
 		if cluster == "" {
 			cluster = X86

@@ -29,6 +29,8 @@ func (k *checker) hosts() {
 		k.bmc(i, h)
 		k.disk(i, h.Disk)
 		k.Labels(hostField(i, "labels"), h.Labels)
+		k.taints(i, h.Taints)
+		k.Valid(hostField(i, "providerID"), h.ProviderID, providerID.MatchString, "%q cannot be a provider id", "write it without spaces, such as metal3://NAMESPACE/NAME")
 		k.InstallerArgs(hostField(i, "installerArgs"), h.InstallerArgs)
 		k.fencing(i, h)
 		if pool := h.MachineConfigPool; pool != "" && !values.IsDomain(pool) {
@@ -126,6 +128,8 @@ func (k *checker) fencing(i int, h *Host) {
 	case h.Fencing == nil && wanted:
 		k.Report(field, "is missing, but the topology has fencing", "write fencing: {} to use the BMC's address and credentials")
 	case h.Fencing == nil:
+	case k.cluster.nodes:
+		k.Report(field, "says how a cluster is installed, but this one is installed already", "leave it out")
 	case !k.cluster.Spec.Topology.Fencing:
 		k.Report(field, "the topology has no fencing", "write topology.fencing: true with two control plane machines, or leave it out")
 	default:
@@ -155,7 +159,7 @@ func (k *checker) ownerLabel(owner, other int) string {
 func (k *checker) duplicates() {
 	whats := map[string]string{
 		"name": "the name", "hostname": "the hostname", "mac": "the MAC address", "serial": "the serial number", "uuid": "the UUID",
-		"own hostname": "the hostname", "bmc": "the BMC", "disk": "the disk",
+		"own hostname": "the hostname", "bmc": "the BMC", "disk": "the disk", "provider id": "the provider id",
 	}
 	owners := map[string]int{} // by kind and value
 	for i := range k.cluster.Spec.Hosts {
@@ -182,6 +186,7 @@ func (k *checker) duplicates() {
 		take("own hostname", strings.ToLower(h.Match.Hostname), "match.hostname")
 		take("bmc", h.Match.BMC, "match.bmc")
 		take("disk", strings.ToLower(h.Disk.Hints.WWN), "disk.hints.wwn")
+		take("provider id", h.ProviderID, "providerID")
 		if h.Net != nil {
 			take("mac", h.Net.MAC, "net.mac")
 			for j, nic := range h.Net.Interfaces {

@@ -34,6 +34,7 @@ func (k *checker) hostNetworks() {
 		}
 		k.unused(i, addresses, used)
 	}
+	k.nodeAddresses(used)
 }
 
 type addressAt struct {

@@ -18,8 +18,10 @@ type Cluster struct {
 	// What the cluster shall be.
 	Spec ClusterSpec `yaml:"spec"`
 
-	source  *source
-	indexes []int // in the file, of the hosts that [Cluster.AtInstall] left
+	source   *source
+	indexes  []int  // in the file, of the hosts that [Cluster.AtInstall] left
+	nodes    bool   // it is of kind Nodes
+	existing string // the cluster that such a document names
 }
 
 // Metadata names a cluster.
@@ -337,7 +339,8 @@ type Import struct {
 	ClusterID string `yaml:"clusterID,omitempty"`
 }
 
-// Imported says whether the cluster is installed already, by something else.
+// Imported says whether the cluster is installed already, by something else, and the
+// service has to be told of it.
 func (c *Cluster) Imported() bool { return c.Spec.Import != nil }
 
 // IPXEScript is what a hub's iPXE script boots.

@@ -13,6 +13,7 @@ import (
 
 // decoder fills a cluster from a tree, and notes where every field stands.
 type decoder struct {
+	of        reflect.Type // what the document is decoded into
 	file      string
 	positions map[string]yamltree.Position
 	failed    map[string]bool // fields whose value could not be taken
@@ -124,8 +125,7 @@ func (d *decoder) structure(n *yamltree.Node, at yamltree.Position, field string
 		child := values.Join(field, e.Key)
 		target, ok := fieldByKey(v, e.Key)
 		if !ok {
-			message := fmt.Sprintf("the field %q is not known here", e.Key)
-			d.report(e.At, child, message, didYouMean(e.Key, v.Type(), elsewhere(e.Key, field)))
+			d.unknown(e, field, v.Type())
 			meant := spelling.Nearest(e.Key, keysOf(v.Type()))
 			if _, there := n.Get(meant); meant != "" && !there {
 				d.failed[values.Join(field, meant)] = true // that it is missing, too, is the same mistake

@@ -15,7 +15,8 @@ import (
 //
 //   - topology.controlPlane, .workers, .arbiters and .fencing from the roles of
 //     the hosts; without hosts, three control plane machines;
-//   - for an imported cluster the topology is the hosts that are added to it;
+//   - where the document has only what is added (OnlyAdds), the topology is the hosts
+//     that are added;
 //   - platform none for a single node, for ppc64le and s390x, and where the
 //     network is user-managed; else baremetal;
 //   - disk encryption of all roles where it names none;
@@ -66,6 +67,11 @@ func (c *Cluster) defaultHost(i int) {
 	}
 	h.Match.MAC = values.CanonicalMAC(h.Match.MAC)
 	h.Match.UUID = strings.ToLower(h.Match.UUID)
+	for j, text := range h.Addresses {
+		if ip, err := netip.ParseAddr(text); err == nil {
+			h.Addresses[j] = ip.String()
+		}
+	}
 	if h.Net != nil {
 		h.Net.MAC = values.CanonicalMAC(h.Net.MAC)
 		for j := range h.Net.Interfaces {
@@ -128,10 +134,10 @@ func (h *Host) FencedBy() *Fencing {
 	return &f
 }
 
-// defaultTopology counts the hosts: of an imported cluster those that are added, where
-// one of any role becomes a worker.
+// defaultTopology counts the hosts: where only they are added to a cluster, one of any
+// role becomes a worker.
 func (c *Cluster) defaultTopology() {
-	t, roles, added := &c.Spec.Topology, c.rolesOfHosts(), c.Imported()
+	t, roles, added := &c.Spec.Topology, c.rolesOfHosts(), c.OnlyAdds()
 	arbiters, controlPlane := roles[Arbiter], controlPlaneFor(roles, len(c.Spec.Hosts))
 	if added {
 		controlPlane = roles[ControlPlane]
@@ -186,7 +192,7 @@ func (c *Cluster) RequiredWorkers() int {
 }
 
 // SingleNode says whether the cluster is one machine when it is installed.
-func (c *Cluster) SingleNode() bool { return c.ControlPlaneCount() == 1 && !c.Imported() }
+func (c *Cluster) SingleNode() bool { return c.ControlPlaneCount() == 1 && !c.OnlyAdds() }
 
 // valueOf is what a pointer leads to, and the zero value for nil.
 func valueOf[T any](p *T) (value T) {

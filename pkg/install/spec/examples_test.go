@@ -7,6 +7,17 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
+// The example of kind Nodes loads, and has what hosts have as nodes.
+func TestExampleOfNodesLoads(t *testing.T) {
+	c, err := spec.LoadAny(t.Context(), "../../../examples/nodes.yaml", spec.OSEnv())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Existing() != "ha.example.com" || c.WorkerCount() != 2 || c.PullSecret().IsZero() || len(c.Spec.Hosts[1].Taints) != 1 {
+		t.Errorf("got %+v", c.Spec)
+	}
+}
+
 // Every example loads, and is the shape that its name says.
 func TestExamplesLoad(t *testing.T) {
 	want := map[string]struct {

@@ -11,20 +11,27 @@ import (
 	"github.com/oaictl/oaictl/internal/yamltree"
 )
 
-// Whatever stands in a file, Load ends with a cluster or with problems that
-// have a place.
+// Whatever stands in a file of any kind, LoadAny ends with a cluster or with problems that
+// have a place, and Load with a cluster only where that is the file's kind.
 func FuzzLoad(f *testing.F) {
 	many, err := os.ReadFile("testdata/many-problems.yaml")
 	if err != nil {
 		f.Fatal(err)
 	}
-	for _, seed := range []string{good, string(many), "", "a: *a", "&a [*a]", "- - - - x", "{{{", "<<: {a: 1}", "a: !!str 1\n? b\n", "spec: {hosts: [{net: {nmstate: {interfaces: [{}]}}}]}"} {
+	for _, seed := range []string{good, string(many), "", "a: *a", "&a [*a]", "- - - - x", "{{{", "<<: {a: 1}", nodes, "kind: Nodes\nspec: {hosts: [{addresses: [\"::1%a\"], taints: [{}]}]}", "spec: {cluster: [a]}", "a: !!str 1\n? b\n", "spec: {hosts: [{net: {nmstate: {interfaces: [{}]}}}]}"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		env := world(map[string]string{"pull-secret.json": goodPullSecret})
-		c, err := Parse(t.Context(), "cluster.yaml", []byte(text), env)
+		c, err := ParseAny(t.Context(), "cluster.yaml", []byte(text), env)
+		_, strict := Parse(t.Context(), "cluster.yaml", []byte(text), world(map[string]string{"pull-secret.json": goodPullSecret}))
+		if (strict == nil) != (err == nil && c.Kind == Kind) {
+			t.Errorf("of any kind: %v; a Cluster: %v", err, strict)
+		}
 		if err == nil {
+			if _, err := c.AddedTo(Target{Name: "lab", Arch: Multi}); err != nil {
+				t.Error(err)
+			}
 			for i := range c.Spec.Hosts {
 				c.StaticNetwork(&c.Spec.Hosts[i])
 			}

@@ -20,6 +20,12 @@ type Host struct {
 	Net *HostNet `yaml:"net,omitempty"`
 	// Labels of the node.
 	Labels map[string]string `yaml:"labels,omitempty"`
+	// Taints of the node.
+	Taints []Taint `yaml:"taints,omitempty"`
+	// Addresses that the node may have beside those of its inventory and network, for example after they moved to br-ex; its serving certificate is approved for them.
+	Addresses []string `yaml:"addresses,omitempty"`
+	// Provider id of the node, for Cluster API; set once, a node that has another one is left alone and told.
+	ProviderID string `yaml:"providerID,omitempty"`
 	// Machine config pool that the node joins, if not that of its role.
 	MachineConfigPool string `yaml:"machineConfigPool,omitempty"`
 	// Arguments for coreos-installer.
@@ -30,6 +36,16 @@ type Host struct {
 	Fencing *Fencing `yaml:"fencing,omitempty"`
 	// What the host shows to the Ignition endpoint of the cluster.
 	IgnitionEndpoint *HostIgnitionEndpoint `yaml:"ignitionEndpoint,omitempty"`
+}
+
+// Taint keeps pods that do not tolerate it away from a node.
+type Taint struct {
+	// Key of the taint, written as that of a label, for example example.com/dedicated.
+	Key string `yaml:"key" json:"key"`
+	// Value of the taint.
+	Value string `yaml:"value,omitempty" json:"value,omitempty"`
+	// What becomes of pods that do not tolerate it. With NoSchedule no more of them come, with PreferNoSchedule only where there is no room elsewhere; with NoExecute those that are there have to go, too.
+	Effect TaintEffect `yaml:"effect" json:"effect"`
 }
 
 // Match is how a machine is recognised.

@@ -1,5 +1,6 @@
 // Package spec is cluster.yaml: its types, and the strict reader that turns a
-// file into a Cluster or into the complete list of what is wrong with it.
+// file into a Cluster or into the complete list of what is wrong with it. A file of
+// kind [Nodes], with hosts for a cluster that is there, becomes a Cluster, too.
 //
 // The reader knows where every field stands (file, line, column), reads every
 // file, variable and command that the document refers to exactly once, and
@@ -31,6 +32,19 @@ import (
 // refers to. The error is a *Problems with everything that is wrong, or says that ctx
 // was done.
 func Load(ctx context.Context, path string, env Env) (*Cluster, error) {
+	return load(ctx, path, env, Parse)
+}
+
+// LoadAny is Load for what takes a document of kind Nodes as well: such a one becomes a
+// cluster that [Cluster.OnlyAdds] and whose name is not known before
+// [Cluster.AddedTo].
+func LoadAny(ctx context.Context, path string, env Env) (*Cluster, error) {
+	return load(ctx, path, env, ParseAny)
+}
+
+type parser func(ctx context.Context, name string, data []byte, env Env) (*Cluster, error)
+
+func load(ctx context.Context, path string, env Env, parse parser) (*Cluster, error) {
 	read := env.ReadFile
 	if path == "-" {
 		if env.Stdin == nil {
@@ -45,12 +59,22 @@ func Load(ctx context.Context, path string, env Env) (*Cluster, error) {
 	if err != nil {
 		return nil, fileProblem(path, "cannot be read: "+reason(err))
 	}
-	return Parse(ctx, path, data, env)
+	return parse(ctx, path, data, env)
 }
 
 // Parse reads the cluster in data. Messages call it name, to which paths are relative;
 // "-" stands for standard input and the current folder.
 func Parse(ctx context.Context, name string, data []byte, env Env) (*Cluster, error) {
+	return parseKinds(ctx, name, data, env, Kind)
+}
+
+// ParseAny is Parse for what takes a document of kind Nodes as well, see [LoadAny].
+func ParseAny(ctx context.Context, name string, data []byte, env Env) (*Cluster, error) {
+	return parseKinds(ctx, name, data, env, Kind, KindNodes)
+}
+
+// parseKinds reads a document of one of the kinds.
+func parseKinds(ctx context.Context, name string, data []byte, env Env, kinds ...string) (*Cluster, error) {
 	problems := &Problems{}
 	root, syntax := parseTree(data)
 	for _, p := range syntax {
@@ -59,10 +83,10 @@ func Parse(ctx context.Context, name string, data []byte, env Env) (*Cluster, er
 	if root == nil || root.TooLarge() {
 		return nil, problems.sorted()
 	}
-	c := &Cluster{source: &source{file: name, dir: filepath.Dir(name), stdin: name == "-", positions: map[string]yamltree.Position{}}}
-	d := &decoder{file: name, positions: c.source.positions, failed: map[string]bool{}, problems: problems}
-	d.value(root, root.At, "", reflect.ValueOf(c).Elem())
-	if root.Kind != yamltree.Map || !isCluster(c, problems) || d.full() {
+	d := &decoder{file: name, positions: map[string]yamltree.Position{}, failed: map[string]bool{}, problems: problems}
+	c := d.cluster(root, kinds)
+	c.source = &source{file: name, dir: filepath.Dir(name), stdin: name == "-", positions: d.positions}
+	if root.Kind != yamltree.Map || !c.isOf(kinds, problems) || d.full() {
 		return nil, problems.sorted()
 	}
 	if err := c.resolve(ctx, env, problems, d.failed); err != nil {
@@ -72,23 +96,6 @@ func Parse(ctx context.Context, name string, data []byte, env Env) (*Cluster, er
 		return nil, err
 	}
 	return c, nil
-}
-
-// isCluster says whether the document is one of ours at all. Otherwise this is the only
-// problem told.
-func isCluster(c *Cluster, problems *Problems) bool {
-	var field, message string
-	switch {
-	case c.Kind != "" && c.Kind != Kind:
-		field, message = "kind", fmt.Sprintf("is a %q, not a %s", c.Kind, Kind)
-	case c.APIVersion != "" && c.APIVersion != APIVersion:
-		field, message = "apiVersion", fmt.Sprintf("the version %q of the format is not known", c.APIVersion)
-	default:
-		return true
-	}
-	file, line, col := c.Position(field)
-	problems.List = []Problem{{File: file, Line: line, Column: col, Field: field, Message: message, Remedy: fmt.Sprintf("write apiVersion: %s and kind: %s", APIVersion, Kind)}}
-	return false
 }
 
 // Resolve fills in, reads, relative to dir, and checks a cluster that was made in Go. A
@@ -190,39 +197,6 @@ func mistake(n *yamltree.Node, want yamltree.Kind, field string) (message, remed
 	return "", ""
 }
 
-// elsewhere is the path of a field of this name in another part of the document, of the
-// same host if in one.
-func elsewhere(key, field string) string {
-	var found string
-	var walk func(t reflect.Type, path string, depth int)
-	walk = func(t reflect.Type, path string, depth int) {
-		for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
-			t = t.Elem()
-		}
-		if t.Kind() != reflect.Struct || depth > 6 {
-			return
-		}
-		for field := range t.Fields() {
-			name := fieldKey(field)
-			if name == "" {
-				continue
-			}
-			child := values.Join(path, name)
-			if strings.EqualFold(name, key) && (found == "" || strings.Count(child, ".") < strings.Count(found, ".")) {
-				found = child
-			}
-			walk(field.Type, child, depth+1)
-		}
-	}
-	if host, _, ok := strings.Cut(field, "]"); ok && strings.HasPrefix(host, "spec.hosts[") {
-		walk(reflect.TypeFor[Host](), host+"]", 0)
-	}
-	if found == "" {
-		walk(reflect.TypeFor[Cluster](), "", 0)
-	}
-	return found
-}
-
 // document takes {file: PATH}, or the document itself, which may not be written as
 // text.
 func (d *decoder) document(n *yamltree.Node, at yamltree.Position, field string, to *Document) {
@@ -238,7 +212,7 @@ func (d *decoder) document(n *yamltree.Node, at yamltree.Position, field string,
 	to.order = []byte(n.YAML())
 }
 
-//go:generate go run ./internal/schemagen -docs ../../../docs/cluster.schema.json -out schema/schema.json
+//go:generate go run ./internal/schemagen -docs ../../../docs -out schema
 
 // Problem is one thing that is wrong with a document.
 type Problem struct {
@@ -252,9 +226,13 @@ type Problem struct {
 	Message string
 	// Remedy says what to do about it; empty where the message says it.
 	Remedy string
+	// Word is what a person has said the field by, such as --mac; empty where that is the
+	// field itself. See [Nodes.Resolve].
+	Word string
 }
 
 // String is the problem in one line: cluster.yaml:12:7: spec.network.machine[0]: text; remedy.
+// A word takes the place of the field: --mac: text; remedy.
 func (p Problem) String() string {
 	var text strings.Builder
 	if p.Line > 0 {
@@ -262,8 +240,8 @@ func (p Problem) String() string {
 	} else if p.File != "" {
 		fmt.Fprintf(&text, "%s: ", p.File)
 	}
-	if p.Field != "" {
-		text.WriteString(p.Field + ": ")
+	if name := cmp.Or(p.Word, p.Field); name != "" {
+		text.WriteString(name + ": ")
 	}
 	text.WriteString(p.Message)
 	if p.Remedy != "" {
@@ -310,6 +288,7 @@ type source struct {
 	dir       string                       // what relative paths are relative to
 	stdin     bool                         // whether the document itself came from standard input
 	positions map[string]yamltree.Position // of every field that is there
+	words     map[string]string            // by which a person has said fields of a document that was made in Go
 
 	manifests []Manifest // read
 }
@@ -321,13 +300,36 @@ func (c *Cluster) Position(field string) (file string, line, col int) {
 	if c.source == nil || c.source.file == "" {
 		return "", 0, 0
 	}
+	if at, ok := nearest(c.source.positions, field); ok {
+		return c.source.file, at.Line, at.Column
+	}
+	return c.source.file, 1, 1
+}
+
+// Problem is a problem with a field, with its position or the word for it. For what is
+// missing, to give the word is the remedy.
+func (c *Cluster) Problem(field, message, remedy string) Problem {
+	p := Problem{Field: field, Message: message, Remedy: remedy}
+	p.File, p.Line, p.Column = c.Position(field)
+	if c.source == nil {
+		return p
+	}
+	p.Word, _ = nearest(c.source.words, field)
+	if exact := c.source.words[field]; exact != "" && strings.HasPrefix(message, "is missing") {
+		p.Remedy = "give " + exact
+	}
+	return p
+}
+
+// nearest is what is known of a field, or else of the nearest one around it.
+func nearest[T any](known map[string]T, field string) (value T, ok bool) {
 	for {
-		if at, ok := c.source.positions[field]; ok {
-			return c.source.file, at.Line, at.Column
+		if value, ok = known[field]; ok {
+			return value, true
 		}
 		cut := strings.LastIndexAny(field, ".[")
 		if cut < 0 {
-			return c.source.file, 1, 1
+			return value, false
 		}
 		field = field[:cut]
 	}

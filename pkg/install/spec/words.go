@@ -43,6 +43,8 @@ func Words(field any) (values []string, spellings map[string]string) {
 		return []string{"v4", "v6"}, nil
 	case FirmwareMode: // in metal3's words
 		return []string{"UEFI", "UEFISecureBoot", "legacy"}, nil
+	case TaintEffect: // in Kubernetes' words
+		return []string{"NoSchedule", "PreferNoSchedule", "NoExecute"}, nil
 	case CleaningMode: // in metal3's words
 		return []string{"disabled", "metadata"}, nil
 	}
@@ -171,6 +173,9 @@ const (
 // BondMode is how the ports of a bond share the work, in the words of the
 // kernel's bonding driver, with lacp for 802.3ad.
 type BondMode string
+
+// TaintEffect is what a taint does to pods that do not tolerate it.
+type TaintEffect string
 
 // RoleSet is a set of roles: all, none, or some of control-plane, worker and
 // arbiter. Text with commas and the service's words (masters, workers,

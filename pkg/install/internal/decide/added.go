@@ -24,6 +24,9 @@ func (p *planner) notInstalled() {
 	} else {
 		b.Message += fmt.Sprintf("; %s is %s", p.full(), strings.ToLower(string(p.cluster.State)))
 	}
+	if p.spec.Existing() != "" { // which no cluster can be made of
+		b.Field, b.Remedy = "spec.cluster", "{get clusters}"
+	}
 	p.block(b)
 }
 
@@ -32,10 +35,16 @@ func (p *planner) notInstalled() {
 func (p *planner) addNodes() {
 	unnamed := p.unnamedNodes()
 	alone := p.leftAlone()
-	if !p.incomplete(alone) && !unnamed.open() {
-		p.accounts(alone)
+	complete := !p.incomplete(alone) && !unnamed.open()
+	if !(complete && len(p.newNodes()) == 0) && !p.spokeIsMeant() {
 		return
 	}
+	if complete {
+		p.accounts(alone)
+		p.joinNodes()
+		return
+	}
+	cannot := p.cannotJoin()
 	if p.cluster.State == model.ClusterInstalled {
 		p.act(model.Action{
 			Key: "cluster/allow-add-hosts", Scope: model.ScopeCluster, Kind: model.AllowAddHosts, Target: p.cluster.ID, Name: p.name(),
@@ -49,7 +58,7 @@ func (p *planner) addNodes() {
 	for i := range p.spec.Spec.Hosts {
 		want := &p.spec.Spec.Hosts[i]
 		have := p.matches.ByName[want.Name]
-		if slices.Contains(alone, want) {
+		if slices.Contains(alone, want) || slices.Contains(cannot, want.Name) {
 			continue
 		}
 		switch membershipOf(have) {
@@ -67,6 +76,7 @@ func (p *planner) addNodes() {
 	p.strangers(unnamed)
 	p.newcomerChecks()
 	p.accounts(alone)
+	p.joinNodes()
 	p.notAdded(failed)
 }
 
@@ -146,12 +156,15 @@ func (p *planner) allAdded() {
 		p.warn(model.Warning{Key: b.Key, Scope: model.ScopeCluster, Reason: "Degraded", Message: "the cluster was installed, but " + b.Message, Next: advice.Command("why cluster", p.name())})
 	}
 	for _, h := range p.matches.Part {
-		if h.Day2 && membershipOf(h) == member {
+		ours := p.matches.Names[h.ID] != "" || p.spec.Existing() == "" // else another file may have added it
+		if h.Day2 && membershipOf(h) == member && ours {
 			p.plan.Added = append(p.plan.Added, p.hostName(h))
 		}
 	}
 	switch {
-	case p.spec.Imported() && len(p.plan.Added) > 0:
+	case len(p.plan.Ready) > 0:
+		p.allReady()
+	case len(p.plan.Added) > 0 && (p.spec.Imported() || p.spec.OnlyAdds() && !p.cluster.Kubeconfig):
 		p.end(model.VerdictInstalled, addedText(p.plan.Added), "oc get csr, with the cluster's own kubeconfig, and for each that is Pending: oc adm certificate approve NAME")
 	case len(p.plan.Added) == 0:
 		p.end(model.VerdictInstalled, "installed, with every host of the file", advice.Sprintf("oc %s get nodes", p.kubeconfigFlag()))

@@ -194,6 +194,11 @@ func (p *planner) lateImages(unnamed bool) {
 		if env.Settings[setting.OSVersion] == "" && !p.madeLate(env) {
 			delete(image.Settings, setting.OSVersion) // it has the same by its version
 		}
+		if others := infraenv.Others(p.spec, env); len(others) > 0 {
+			var own []setting.StaticNetwork
+			_ = image.Settings[setting.StaticNetworks].Decode(&own) // none where nothing is said
+			image.Settings[setting.StaticNetworks] = setting.ValueOf(append(own, others...))
+		}
 		actions, blockers := len(p.plan.Actions), len(p.plan.Blockers)
 		p.updateImage(image, env)
 		if len(p.plan.Actions) == actions && len(p.plan.Blockers) == blockers && !p.missingFrom(image) {

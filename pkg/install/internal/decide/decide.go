@@ -39,7 +39,7 @@ func (p *planner) decide() {
 	case len(p.plan.Blockers) > 0:
 	case p.spec.Imported() && (p.cluster == nil || p.cluster.Unmarked || p.cluster.State.BeforeInstall()):
 		p.importCluster()
-	case p.desired.Options.AddNodes && (p.cluster == nil || p.cluster.State.BeforeInstall()):
+	case (p.desired.Options.AddNodes || p.spec.OnlyAdds()) && (p.cluster == nil || p.cluster.State.BeforeInstall()):
 		p.notInstalled()
 	case p.cluster == nil:
 		p.register()
@@ -161,7 +161,7 @@ func (p *planner) unbound() {
 // the way of the cluster itself.
 func (p *planner) narrow(host string) {
 	concerns := func(scope model.Scope) bool {
-		return scope == model.HostScope(p.only) || scope == model.HostScope(host)
+		return scope == model.HostScope(p.only) || scope == model.HostScope(host) || scope == model.NodeScope(p.only)
 	}
 	plan := &p.plan
 	plan.Blockers = slices.DeleteFunc(plan.Blockers, func(b model.Blocker) bool {

@@ -22,7 +22,7 @@ const late = "cannot be changed after the installation was started"
 func (p *planner) driftAfterStart() {
 	want := setting.OfCluster(p.spec)
 	delete(want, setting.Tags)
-	if overrides, err := p.spec.InstallConfigOverrides(); err == nil && overrides != "" && !p.spec.Imported() {
+	if overrides, err := p.spec.InstallConfigOverrides(); err == nil && overrides != "" && !p.spec.OnlyAdds() {
 		want[setting.InstallConfig] = setting.ValueOf(overrides)
 	}
 	maps.Copy(want, setting.IgnoredOf(p.spec))
@@ -52,7 +52,7 @@ func (p *planner) clusterDifferences(want model.Settings) []setting.Difference {
 	for _, setting := range p.cluster.ImageOnly {
 		delete(want, setting)
 	}
-	if slices.Contains(p.cluster.Changeable, setting.Arbiters) && !p.spec.Imported() {
+	if slices.Contains(p.cluster.Changeable, setting.Arbiters) && !p.spec.OnlyAdds() {
 		want[setting.Arbiters] = setting.ValueOf(p.spec.ArbiterCount())
 	}
 	return slices.DeleteFunc(setting.Differences(want, p.cluster.Settings), func(d setting.Difference) bool {

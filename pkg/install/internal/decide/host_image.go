@@ -126,6 +126,9 @@ func (p *planner) lateEnv(image infraenv.Plan, intended []infraenv.Plan) *model.
 // liveSystem keeps one version for an image: that of the cluster for the hosts
 // that it is installed with, else that of the live system where the file says it.
 func (p *planner) liveSystem(settings model.Settings) {
+	if settings[setting.OSVersion] == "" && p.updatedTo() != "" {
+		settings[setting.OSVersion] = setting.ValueOf(p.updatedTo())
+	}
 	switch {
 	case settings[setting.OSVersion] == "":
 	case p.spec.Spec.InfraEnv.Bind == spec.BindLate, p.cluster != nil && p.cluster.State.Installed():
@@ -133,6 +136,23 @@ func (p *planner) liveSystem(settings model.Settings) {
 	default:
 		delete(settings, setting.OSVersion)
 	}
+}
+
+// updatedTo is the minor release that the cluster has been updated to, "" where it runs the one
+// that it was installed with, or nobody says. No service compares the two.
+func (p *planner) updatedTo() string {
+	if !p.desired.Options.AddNodes || !p.spokeAnswers() || p.observed.Spoke.Version == "" {
+		return ""
+	}
+	minor := func(version string) string {
+		parts := strings.SplitN(version, ".", 3)
+		return strings.Join(parts[:min(2, len(parts))], ".")
+	}
+	now, then := minor(p.observed.Spoke.Version), minor(p.cluster.Version)
+	if now == then || then == "" && p.spec.Spec.OpenShift.Version != "" && minor(p.spec.Spec.OpenShift.Version) == now {
+		return ""
+	}
+	return now
 }
 
 // lateName is the name of the further InfraEnv that hosts of an image boot to be

@@ -76,6 +76,8 @@ func (p *planner) patience(cure model.Cure) (code model.Code, within time.Durati
 		return model.CodeFailure, 0, true
 	case model.CureFile:
 		return model.CodeBlocked, fileWithin, true
+	case model.CureAnswer:
+		return model.CodeNeedsUser, 0, true
 	case model.CurePerson:
 		return model.CodeNeedsUser, p.desired.Options.UserTimeout, p.desired.Options.UserTimeout > 0
 	}
@@ -170,6 +172,9 @@ func besides(b *model.Blocker, all []model.Blocker) string {
 func waitAdvice(w *model.Wait, cluster string) model.Advice {
 	if strings.HasPrefix(w.Key, model.KeyHold) {
 		return cmp.Or(w.Next, "see to that, and run the same command again")
+	}
+	if strings.HasPrefix(string(w.Scope), "node/") {
+		return "see to that, and run the same command again: " + w.Next
 	}
 	return "see to that, and run the same command again; the discovery image: " + cmp.Or(w.Next, advice.Command("download iso", cluster))
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 
@@ -70,25 +69,7 @@ func (p *planner) pastBoot(want *spec.Host) bool {
 	case model.HostInstalled, model.HostAdded, model.HostFailed, model.HostCancelled:
 		return true
 	}
-	return rebooted(have)
-}
-
-// rebooted says whether a host has reached the stage at which it boots from its
-// disk, or a later one.
-func rebooted(h *model.Host) bool {
-	const boot = "Rebooting"
-	if h.Progress.Stage == boot {
-		return true
-	}
-	at, reboot := slices.Index(h.Progress.Stages, h.Progress.Stage), slices.Index(h.Progress.Stages, boot)
-	if at >= 0 && reboot >= 0 {
-		return at > reboot
-	}
-	switch h.Progress.Stage {
-	case "Waiting for ignition", "Configuring", "Joined", "Done":
-		return true
-	}
-	return false
+	return have.HasRebooted()
 }
 
 // bootByBMC brings a machine that has still to register one step further, and

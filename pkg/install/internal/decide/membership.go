@@ -1,6 +1,8 @@
 package decide
 
 import (
+	"slices"
+
 	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -52,8 +54,9 @@ func started(h *model.Host) bool {
 // unaccounted says whether a host of the file that is to be added may be part of
 // the control plane already: the service has fewer records of it than machines
 // were installed, so that one is lost, and to install that machine again would
-// wipe a member of the cluster. A host that the install lost has a record, and of a
-// cluster that something else installed the file names only what is to be added.
+// wipe a member of the cluster. A host that the install lost has a record. How many
+// were installed a file that only adds does not say: the service has to, and where it
+// has no records at all, something else has installed the cluster.
 func (p *planner) unaccounted(want *spec.Host, have *model.Host) bool {
 	if want.Role == spec.Worker || p.spec.Imported() || p.desired.Options.AcceptControlPlane {
 		return false
@@ -65,8 +68,12 @@ func (p *planner) unaccounted(want *spec.Host, have *model.Host) bool {
 	if want.Role == spec.Arbiter {
 		role, total, installed = model.RoleArbiter, setting.Arbiters, p.counts().arbiters
 	}
+	none := !slices.ContainsFunc(p.matches.Part, tookPart)
 	var counted int
-	if err := p.cluster.Settings[total].Decode(&counted); err == nil && counted > 0 {
+	switch err := p.cluster.Settings[total].Decode(&counted); {
+	case p.spec.OnlyAdds() && (none || err != nil || counted == 0):
+		return false
+	case err == nil && counted > 0:
 		installed = counted
 	}
 	return p.recordsOf(role) < installed

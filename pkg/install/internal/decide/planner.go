@@ -79,6 +79,11 @@ func (p *planner) hostName(h *model.Host) string { return p.matches.Call(h) }
 func (p *planner) hostID(h *model.Host) string   { return p.matches.id(h) }
 func (p *planner) hostField(name string) string  { return "spec.hosts[" + name + "]." }
 
+// spokeAnswers reports whether the installed cluster can be worked with.
+func (p *planner) spokeAnswers() bool {
+	return p.observed.Spoke != nil && p.observed.Spoke.Trouble == ""
+}
+
 // kubeconfigFlag names the cluster's kubeconfig to a program, where one lies or will.
 func (p *planner) kubeconfigFlag() string {
 	return "--kubeconfig " + names.Quoted(cmp.Or(p.observed.Results.KubeconfigPath, p.name()+"/auth/"+model.KubeconfigFile))

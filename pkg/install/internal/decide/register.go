@@ -90,7 +90,6 @@ func (p *planner) foreign(clusters []model.ClusterRef) {
 	for _, c := range clusters {
 		labels = append(labels, c.Label())
 	}
-	file, _, _ := p.spec.Position("metadata.name")
 	id, verb := "ID", "create cluster"
 	if len(clusters) == 1 {
 		id = clusters[0].ID
@@ -98,10 +97,14 @@ func (p *planner) foreign(clusters []model.ClusterRef) {
 	if p.desired.Options.AddNodes {
 		verb = "add-node"
 	}
+	remedy := advice.Command(verb, "-f", cmp.Or(p.spec.File(), "FILE"), "--adopt", id)
+	if p.spec.Existing() == "" {
+		remedy += ", or another metadata.name"
+	}
 	p.block(model.Blocker{
 		Key: "cluster/foreign", Scope: model.ScopeCluster, Reason: "ForeignCluster", Cure: model.CureOwner,
 		Message: fmt.Sprintf("the service has a cluster %s that oaictl did not make: %s", p.full(), strings.Join(labels, ", ")),
-		Remedy:  advice.Command(verb, "-f", cmp.Or(file, "FILE"), "--adopt", id) + ", or another metadata.name",
+		Remedy:  remedy,
 	})
 }
 

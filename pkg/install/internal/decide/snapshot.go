@@ -112,7 +112,7 @@ func (s *Snapshot) Then(plan model.Plan) []Step {
 	f := &following{planner: p, now: plan}
 	early := p.cluster == nil || p.cluster.State.BeforeInstall()
 	switch {
-	case early && p.spec.Imported():
+	case early && p.spec.OnlyAdds():
 		f.nodes()
 	case early:
 		f.settings()

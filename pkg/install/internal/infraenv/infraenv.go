@@ -44,7 +44,7 @@ func Plans(c *spec.Cluster, have []model.InfraEnv) ([]Plan, error) {
 		if err != nil {
 			return nil, err
 		}
-		s := &split{own: own, taken: taken, seats: map[int][]seat{}, room: sync.OnceValue(func() int { return networkRoom(settings) })}
+		s := &split{cluster: c, own: own, taken: taken, seats: map[int][]seat{}, room: sync.OnceValue(func() int { return networkRoom(settings) })}
 		s.fits = func(number int) bool {
 			if len(arches) == 1 {
 				return true
@@ -214,11 +214,12 @@ func NameOf(cluster string, number int) string {
 
 // split is the distribution of the hosts of one architecture over InfraEnvs.
 type split struct {
-	own   ownEnvs
-	taken map[int]bool   // numbers that other architectures have
-	fits  func(int) bool // an InfraEnv that is there is of this architecture
-	room  func() int     // bytes for networks in each
-	seats map[int][]seat // by number
+	cluster *spec.Cluster
+	own     ownEnvs
+	taken   map[int]bool   // numbers that other architectures have
+	fits    func(int) bool // an InfraEnv that is there is of this architecture
+	room    func() int     // bytes for networks in each
+	seats   map[int][]seat // by number
 }
 
 // distribute gives every host an InfraEnv. One whose network is in an InfraEnv
@@ -271,6 +272,9 @@ func (s *split) fill(number int, hosts []seat) []seat {
 			p.Add(ignitionsize.Profiles(p.Pending(), h.network))
 		}
 	}
+	for _, network := range Others(s.cluster, s.own[number]) {
+		p.Add(ignitionsize.Profiles(p.Pending(), &network))
+	}
 	for place := 0; len(hosts) > 0; {
 		n := 0
 		for begun := p.Raw; n < len(hosts) && p.Raw-begun < step; n++ {
@@ -320,6 +324,28 @@ func (o owners) of(n *setting.StaticNetwork) (number int, known bool) {
 		}
 	}
 	return 0, false
+}
+
+// Others are the networks in an InfraEnv that stay there beside those of the file's hosts:
+// of machines that a file which only adds hosts does not name. They may have yet to boot.
+func Others(c *spec.Cluster, env *model.InfraEnv) []setting.StaticNetwork {
+	var others []setting.StaticNetwork
+	if !c.OnlyAdds() || env == nil || env.Settings[setting.StaticNetworks].Decode(&others) != nil {
+		return nil
+	}
+	own := map[string]bool{}
+	for i := range c.Spec.Hosts {
+		host := &c.Spec.Hosts[i]
+		own[setting.MAC(host.Match.MAC)] = true
+		if network := staticNetworkOf(c, host); network != nil {
+			for _, nic := range network.MACs {
+				own[setting.MAC(nic.MAC)] = true
+			}
+		}
+	}
+	return slices.DeleteFunc(others, func(n setting.StaticNetwork) bool {
+		return slices.ContainsFunc(n.MACs, func(nic spec.NIC) bool { return own[setting.MAC(nic.MAC)] })
+	})
 }
 
 func networksOf(seats []seat) []setting.StaticNetwork {

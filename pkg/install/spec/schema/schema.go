@@ -1,4 +1,5 @@
-// Package schema is the JSON schema of cluster.yaml, and what it says of each field.
+// Package schema is the JSON schemas of cluster.yaml and of documents of kind Nodes, and
+// what they say of each field.
 package schema
 
 import (
@@ -11,14 +12,30 @@ import (
 	"strings"
 
 	"github.com/oaictl/oaictl/internal/spelling"
+	"github.com/oaictl/oaictl/pkg/install/spec"
 	"github.com/oaictl/oaictl/pkg/install/spec/internal/values"
 )
 
-//go:embed schema.json
-var schemaText string
+//go:embed cluster.json
+var clusterSchema string
 
-// JSON is the schema (draft 2020-12) of cluster.yaml.
-func JSON() []byte { return []byte(schemaText) }
+//go:embed nodes.json
+var nodesSchema string
+
+// Kinds are the kinds of documents that have a schema.
+func Kinds() []string { return []string{spec.Kind, spec.KindNodes} }
+
+// JSON is the schema (draft 2020-12) of documents of a kind; nil for another than one of
+// [Kinds].
+func JSON(kind string) []byte {
+	switch kind {
+	case spec.Kind:
+		return []byte(clusterSchema)
+	case spec.KindNodes:
+		return []byte(nodesSchema)
+	}
+	return nil
+}
 
 // Doc is what there is to know about a field.
 type Doc struct {
@@ -39,14 +56,31 @@ type Doc struct {
 	Fields []Doc `json:"fields,omitempty"`
 }
 
-// Explain is what there is to know about the field at path, such as spec.hosts.disk or,
-// with numbers that mean nothing, spec.hosts[0].disk; the empty path is the whole
-// document. Fields carry no fields of their own. The error of an unknown path names
-// what was probably meant.
-func Explain(path string) (Doc, error) {
+// Explain is what there is to know about the field at path of documents of a kind, such
+// as spec.hosts.disk or, with numbers that mean nothing, spec.hosts[0].disk; the empty
+// path is the whole document. With the empty kind it is a field of a Cluster, or else of
+// whichever kind has it. Fields carry no fields of their own. The error of an unknown path
+// names what was probably meant.
+func Explain(kind, path string) (Doc, error) {
+	if kind != "" {
+		return explain(kind, path)
+	}
+	doc, first := explain(spec.Kind, path)
+	if first == nil {
+		return doc, nil
+	}
+	for _, kind := range Kinds() {
+		if doc, err := explain(kind, path); err == nil {
+			return doc, nil
+		}
+	}
+	return Doc{}, first
+}
+
+func explain(kind, path string) (Doc, error) {
 	schema := &schemaNode{}
-	if err := json.Unmarshal([]byte(schemaText), schema); err != nil {
-		return Doc{}, fmt.Errorf("reading the schema: %w", err)
+	if err := json.Unmarshal(JSON(kind), schema); err != nil {
+		return Doc{}, fmt.Errorf("reading the schema of kind %s: %w", kind, err)
 	}
 	at := schema
 	doc := schema.describe(at, "")
@@ -57,7 +91,7 @@ func Explain(path string) (Doc, error) {
 		}
 		child, ok := object.Properties.get(name)
 		if !ok {
-			return Doc{}, unknownField(path, doc.Path, name, object)
+			return Doc{}, unknownField(path, cmp.Or(doc.Path, strings.TrimPrefix(schema.Title, "oaictl ")), name, object)
 		}
 		required := slices.Contains(object.Required, name)
 		doc = schema.describe(child, values.Join(doc.Path, name))
@@ -74,12 +108,11 @@ func Explain(path string) (Doc, error) {
 	return doc, nil
 }
 
-func unknownField(path, parent, name string, object *schemaNode) error {
+func unknownField(path, where, name string, object *schemaNode) error {
 	var names []string
 	for _, property := range object.Properties {
 		names = append(names, property.name)
 	}
-	where := cmp.Or(parent, "cluster.yaml")
 	if best := spelling.Nearest(name, names); best != "" {
 		return fmt.Errorf("explaining %s: %s has no field %q; did you mean %q?", path, where, name, best)
 	}

@@ -40,7 +40,10 @@ func New(c *spec.Cluster, secrets bool) *Writer {
 	w.oneTag(&shown)
 	w.publicProxy(&shown)
 	w.Maker = hubobjects.Maker{Refusals: hubobjects.Refusals{Cluster: &shown}, Namespace: hubobjects.NamespaceOf(c), Secrets: secrets}
-	if c.Imported() {
+	switch {
+	case c.Existing() != "":
+		w.Refuse("kind", "is "+c.Kind+", and this format describes a cluster that is to be installed", "add the hosts with oaictl add-node")
+	case c.Imported():
 		w.Refuse("spec.import", "is a cluster that is installed already, and this format describes one that is to be installed", "add its hosts with oaictl add-node, or have the objects of a hub rendered: oaictl render")
 	}
 	return w

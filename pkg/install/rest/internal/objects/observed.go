@@ -45,6 +45,7 @@ func (t *Tables) ClusterOf(c *Cluster, run string) *install.Cluster {
 		InstallStarted:   Time(c.InstallStartedAt),
 		InstallCompleted: Time(c.InstallCompletedAt),
 		Version:          c.OpenshiftVersion,
+		OpenShiftID:      c.OpenshiftClusterID.String(),
 		LogsAvailable:    c.LogsInfo != "",
 	}
 	imported := value(c.Imported)
@@ -102,6 +103,9 @@ func (t *Tables) HostOf(h *Host) install.Host {
 			Stage: string(p.CurrentStage), Info: p.ProgressInfo, Percent: int(p.InstallationPercentage),
 			Since: Time(p.StageStartedAt), Updated: Time(p.StageUpdatedAt), TimedOut: p.StageTimedOut,
 		}
+	}
+	if stage := out.Progress.Stage; stage == "Rebooting" || stage == "Done" && out.Day2 { // to which an added host goes at once
+		out.Rebooted = out.Progress.Since
 	}
 	for _, stage := range h.ProgressStages {
 		out.Progress.Stages = append(out.Progress.Stages, string(stage))

@@ -1,6 +1,6 @@
-// Command schemagen writes the JSON schema of cluster.yaml from the types of
-// package spec and the comments on them. It runs in the folder of that package,
-// by go generate.
+// Command schemagen writes the JSON schemas of cluster.yaml and of documents of kind
+// Nodes from the types of package spec and the comments on them. It runs in the folder of
+// that package, by go generate.
 package main
 
 import (
@@ -9,6 +9,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
 	"reflect"
 	"strings"
 
@@ -17,14 +18,25 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-const (
-	packagePath = "github.com/oaictl/oaictl/pkg/install/spec"
-	schemaID    = "https://oaictl.io/schemas/cluster.v1alpha1.json"
-)
+const packagePath = "github.com/oaictl/oaictl/pkg/install/spec"
+
+// document is a kind of document.
+type document struct {
+	kind, title string
+	of          any    // its type
+	out, docs   string // the files that the package embeds, and that people are pointed to
+}
+
+func documents() []document {
+	return []document{
+		{spec.Kind, "oaictl cluster.yaml", &spec.Cluster{}, "cluster.json", "cluster.schema.json"},
+		{spec.KindNodes, "oaictl nodes.yaml", &spec.Nodes{}, "nodes.json", "nodes.schema.json"},
+	}
+}
 
 func main() {
-	docs := flag.String("docs", "", "file that people are pointed to")
-	out := flag.String("out", "", "file that the package embeds")
+	docs := flag.String("docs", "", "folder that people are pointed to")
+	out := flag.String("out", "", "folder of the package that embeds the schemas")
 	flag.Parse()
 	if err := write(*docs, *out); err != nil {
 		fmt.Fprintln(os.Stderr, "schemagen:", err)
@@ -32,26 +44,26 @@ func main() {
 	}
 }
 
-func write(files ...string) error {
-	text, err := generate(".")
-	if err != nil {
-		return err
-	}
-	for _, file := range files {
-		if file == "" {
-			continue
+func write(docs, out string) error {
+	for _, d := range documents() {
+		text, err := d.generate(".")
+		if err != nil {
+			return err
 		}
-		if err := os.WriteFile(file, text, 0o644); err != nil {
-			return fmt.Errorf("writing the schema: %w", err)
+		for _, file := range []string{filepath.Join(docs, d.docs), filepath.Join(out, d.out)} {
+			if err := os.WriteFile(file, text, 0o644); err != nil {
+				return fmt.Errorf("writing the schema of kind %s: %w", d.kind, err)
+			}
 		}
 	}
 	return nil
 }
 
 // generate makes the schema. source is the folder with the package's files.
-func generate(source string) ([]byte, error) {
+func (d document) generate(source string) ([]byte, error) {
+	id := fmt.Sprintf("https://oaictl.io/schemas/%s.v1alpha1.json", strings.ToLower(d.kind))
 	reflector := &jsonschema.Reflector{
-		BaseSchemaID:   schemaID,
+		BaseSchemaID:   jsonschema.ID(id),
 		FieldNameTag:   "yaml",
 		ExpandedStruct: true,
 		Mapper:         mapType,
@@ -62,10 +74,10 @@ func generate(source string) ([]byte, error) {
 	for name, comment := range reflector.CommentMap {
 		reflector.CommentMap[name] = strings.Join(strings.Fields(comment), " ")
 	}
-	schema := reflector.Reflect(&spec.Cluster{})
-	schema.ID = schemaID
-	schema.Title = "oaictl cluster.yaml"
-	constrain(schema)
+	schema := reflector.Reflect(d.of)
+	schema.ID = jsonschema.ID(id)
+	schema.Title = d.title
+	d.constrain(schema)
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false)
@@ -97,18 +109,26 @@ func mapType(t reflect.Type) *jsonschema.Schema {
 	return nil
 }
 
-// constrain adds what types cannot say: constants, and objects that may be plain text.
-func constrain(schema *jsonschema.Schema) {
-	for name, value := range map[string]string{"apiVersion": spec.APIVersion, "kind": spec.Kind} {
+// constrain adds what types cannot say: constants, objects that may be plain text, and
+// lists that are not empty. No kind of document has all of the types.
+func (d document) constrain(schema *jsonschema.Schema) {
+	for name, value := range map[string]string{"apiVersion": spec.APIVersion, "kind": d.kind} {
 		if property, ok := schema.Properties.Get(name); ok {
 			property.Const = value
 		}
 	}
-	if version, ok := schema.Definitions["OpenShift"].Properties.Get("version"); ok {
-		version.Pattern = `^[0-9]+\.[0-9]{1,2}`
-		version.Examples = []any{"4.20"}
+	if openshift := schema.Definitions["OpenShift"]; openshift != nil {
+		if version, ok := openshift.Properties.Get("version"); ok {
+			version.Pattern = `^[0-9]+\.[0-9]{1,2}`
+			version.Examples = []any{"4.20"}
+		}
 	}
 	one := uint64(1)
+	if nodes := schema.Definitions["NodesSpec"]; nodes != nil {
+		if hosts, ok := nodes.Properties.Get("hosts"); ok {
+			hosts.MinItems = &one
+		}
+	}
 	for _, name := range []string{"Source", "PublicSource"} {
 		schema.Definitions[name].MinProperties, schema.Definitions[name].MaxProperties = &one, &one
 	}
@@ -118,6 +138,9 @@ func constrain(schema *jsonschema.Schema) {
 	}
 	for name, text := range short {
 		whole := schema.Definitions[name]
+		if whole == nil {
+			continue
+		}
 		schema.Definitions[name] = &jsonschema.Schema{Description: whole.Description, OneOf: []*jsonschema.Schema{text, whole}}
 		whole.Description = ""
 	}

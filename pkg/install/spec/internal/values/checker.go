@@ -159,16 +159,27 @@ func IsLabelName(text string) bool { return labelName.MatchString(text) }
 // Labels checks the syntax of Kubernetes labels.
 func (k *Checker) Labels(field string, labels map[string]string) {
 	for key, value := range labels {
-		prefix, name, found := strings.Cut(key, "/")
-		if !found {
-			prefix, name = "", key
-		}
-		if !IsLabelName(name) || found && !IsDomain(prefix) {
-			k.Report(Join(field, key), fmt.Sprintf("%q cannot be the key of a label", key), "use letters, digits, dashes, dots and underscores, with a DNS domain and a slash before them if wanted")
-		}
-		if value != "" && !IsLabelName(value) {
-			k.Report(Join(field, key), fmt.Sprintf("%q cannot be the value of a label", value), "use at most 63 letters, digits, dashes, dots and underscores")
-		}
+		k.LabelKey(Join(field, key), "a label", key)
+		k.LabelValue(Join(field, key), "a label", value)
+	}
+}
+
+// LabelKey checks the key of a label, or of something that is written like one.
+func (k *Checker) LabelKey(field, of, key string) {
+	prefix, name, found := strings.Cut(key, "/")
+	if !found {
+		prefix, name = "", key
+	}
+	if !IsLabelName(name) || found && !IsDomain(prefix) {
+		k.Report(field, fmt.Sprintf("%q cannot be the key of %s", key, of), "use letters, digits, dashes, dots and underscores, with a DNS domain and a slash before them if wanted")
+	}
+}
+
+// LabelValue checks the value of a label, or of something that is written like one. It
+// may be empty.
+func (k *Checker) LabelValue(field, of, value string) {
+	if value != "" && !IsLabelName(value) {
+		k.Report(field, fmt.Sprintf("%q cannot be the value of %s", value, of), "use at most 63 letters, digits, dashes, dots and underscores")
 	}
 }
 

@@ -1,0 +1,184 @@
+package model
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/oaictl/oaictl/pkg/install/node/csr"
+)
+
+// Spoke is the installed cluster, as its own API server shows it. Its times are on the
+// service's clock: ages are right even where the clocks differ.
+type Spoke struct {
+	// Trouble says why the rest is not known, or is what was seen before; "" where it is as
+	// it stands. TroubleKind classes it, and Since is when it began.
+	Trouble     string
+	TroubleKind SpokeTrouble
+	Since       time.Time
+	// From says where the kubeconfig is from that the cluster is reached with.
+	From string
+	// ID is what the cluster calls itself (ClusterVersion.spec.clusterID), "" where it does not say.
+	ID string
+	// API is the address of its API server, as the cluster has it.
+	API string
+	// Version is the release that the cluster runs, "" where it is no OpenShift.
+	Version string
+	// VIPs are its virtual addresses, Networks those of its pods and services.
+	VIPs     []netip.Addr
+	Networks []netip.Prefix
+	// MachineAPI says that the cluster looks after its nodes by Machines.
+	MachineAPI bool
+	// Nodes are by name, and so are Pools and Operators.
+	Nodes     []Node
+	Pools     []Pool
+	Operators []ClusterOperator
+	// Machines, MachineSets and BareMetalHosts are those of the Machine API, by name.
+	Machines       []Machine
+	MachineSets    []MachineSet
+	BareMetalHosts []BareMetalHost
+	// Requests are the requests of kubelets for certificates, by age.
+	Requests []csr.Request
+}
+
+// SpokeTrouble is what is wrong with reaching an installed cluster.
+type SpokeTrouble string
+
+// The kinds of trouble with an installed cluster's API server.
+const (
+	SpokeUnreachable SpokeTrouble = "unreachable" // passes by itself
+	SpokeCredentials SpokeTrouble = "credentials" // it does not take those of the kubeconfig
+	SpokeNoAccess    SpokeTrouble = "no-kubeconfig"
+)
+
+// Node is a Node of the installed cluster.
+type Node struct {
+	Name       string
+	UID        string
+	Created    time.Time
+	Deleting   bool
+	Cordoned   bool // unschedulable
+	Ready      bool
+	ReadySince time.Time // when Ready became what it is
+	// Reason and Message are those of its condition Ready where it is not.
+	Reason, Message string
+	Roles           []string
+	Labels          map[string]string
+	Taints          []Taint
+	ProviderID      string
+	Addresses       []netip.Addr
+	Version         string // of the kubelet
+	Config          NodeConfig
+}
+
+// Taint is a taint of a Node.
+type Taint struct {
+	Key    string `json:"key"`
+	Value  string `json:"value,omitempty"`
+	Effect string `json:"effect"`
+}
+
+// NodeConfig is how far the machine config operator has brought a node.
+type NodeConfig struct {
+	Current, Desired string // rendered configs
+	State            string // Done, Working, Degraded
+	Reason           string // of Degraded
+}
+
+// Done reports whether the node has the config that it is to have.
+func (c NodeConfig) Done() bool {
+	return c.State == "Done" && c.Current == c.Desired && c.Current != ""
+}
+
+// Pool is a machine config pool.
+type Pool struct {
+	Name     string
+	Paused   bool
+	Degraded bool
+	Message  string            // why it is degraded
+	Labels   map[string]string // by which it chooses its nodes
+	Config   string            // the rendered config that its machines are to have
+}
+
+// ClusterOperator is one of the operators that the installed cluster consists of.
+type ClusterOperator struct {
+	Name      string
+	Available bool
+	Degraded  bool
+	Message   string // why it is degraded or not available
+}
+
+// Well reports whether the operator is available and not degraded.
+func (o *ClusterOperator) Well() bool { return o.Available && !o.Degraded }
+
+// Machine is a Machine of the installed cluster, in the namespace openshift-machine-api.
+type Machine struct {
+	Name          string
+	Phase         string // Running, Deleting, Failed, ...
+	Node          string // "" where it has none
+	MachineSet    string // "" where none made it
+	BareMetalHost string // name, "" where it has none
+	ControlPlane  bool
+	Deleting      bool
+	ToBeDeleted   bool // marked as the first that its MachineSet gives up
+	// Hooks are what holds its deletion up, as NAME of OWNER.
+	Hooks []string
+}
+
+// MachineSet keeps a number of Machines.
+type MachineSet struct {
+	Name     string
+	Replicas int
+	Policy   string // which Machine it gives up first
+	// FollowsHosts says that it has as many as there are BareMetalHosts for it, whatever else
+	// is asked.
+	FollowsHosts bool
+}
+
+// BareMetalHost is a machine that the installed cluster itself looks after.
+type BareMetalHost struct {
+	Name      string
+	State     string // of its provisioning
+	PoweredOn bool
+	Consumer  string // the Machine that has it
+	MAC       string
+	BMC       string // address, "" where it has none
+	Deleting  bool
+}
+
+// MachineOf is the Machine of a node, or nil.
+func (s *Spoke) MachineOf(node string) *Machine {
+	i := slices.IndexFunc(s.Machines, func(m Machine) bool { return m.Node != "" && m.Node == node })
+	if i < 0 {
+		return nil
+	}
+	return &s.Machines[i]
+}
+
+// HostOfMetal is the BareMetalHost of that name, or nil.
+func (s *Spoke) HostOfMetal(name string) *BareMetalHost {
+	i := slices.IndexFunc(s.BareMetalHosts, func(h BareMetalHost) bool { return h.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return &s.BareMetalHosts[i]
+}
+
+// NodeByName is the node of that name, letter case aside, or nil.
+func (s *Spoke) NodeByName(name string) *Node {
+	for i := range s.Nodes {
+		if strings.EqualFold(s.Nodes[i].Name, name) {
+			return &s.Nodes[i]
+		}
+	}
+	return nil
+}
+
+// Pool is the machine config pool of that name, or nil.
+func (s *Spoke) Pool(name string) *Pool {
+	if i := slices.IndexFunc(s.Pools, func(p Pool) bool { return p.Name == name }); i >= 0 {
+		return &s.Pools[i]
+	}
+	return nil
+}

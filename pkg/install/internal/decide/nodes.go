@@ -1,0 +1,199 @@
+package decide
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/oaictl/oaictl/internal/advice"
+	"github.com/oaictl/oaictl/internal/model"
+	"github.com/oaictl/oaictl/internal/names"
+	"github.com/oaictl/oaictl/pkg/install/internal/nodes"
+	"github.com/oaictl/oaictl/pkg/install/node/csr"
+)
+
+// AsksSpoke reports whether the next decision needs to know of the installed cluster itself.
+func AsksSpoke(desired *model.Desired, observed *model.Observed) bool {
+	c := observed.Cluster
+	return desired.Options.AddNodes && c != nil && c.State.Installed()
+}
+
+// question is what package nodes is asked about hosts.
+func (p *planner) question(hosts ...nodes.Host) nodes.Question {
+	return nodes.Question{Desired: p.desired, Observed: p.observed, Memory: p.memory, Now: p.now, Hosts: hosts}
+}
+
+func (p *planner) take(a nodes.Answer) {
+	for _, x := range a.Actions {
+		p.act(x)
+	}
+	p.plan.Waits = append(p.plan.Waits, a.Waits...)
+	p.plan.Blockers = append(p.plan.Blockers, a.Blockers...)
+	p.plan.Warnings = append(p.plan.Warnings, a.Warnings...)
+	p.plan.Requests = append(p.plan.Requests, a.Requests...)
+	p.plan.Questions = append(p.plan.Questions, a.Questions...)
+}
+
+// spokeIsMeant reports whether hosts may be added as far as the installed cluster itself can
+// say: that it does not answer keeps none from booting.
+func (p *planner) spokeIsMeant() bool {
+	if p.observed.Spoke == nil {
+		return true
+	}
+	answer := nodes.Reached(p.question())
+	if len(p.newNodes()) == 0 { // those that are on their way are waited for as it is
+		answer.Waits = nil
+	}
+	p.take(answer)
+	return !slices.ContainsFunc(answer.Blockers, func(b model.Blocker) bool { return b.Reason != nodes.ReasonUnreachable })
+}
+
+// cannotJoin names the hosts of the file that could not become nodes as things stand, and says
+// why. While others are on their way, the run goes on.
+func (p *planner) cannotJoin() []string {
+	if !p.spokeAnswers() {
+		return nil
+	}
+	var hosts []nodes.Host
+	under := false
+	for i := range p.spec.Spec.Hosts {
+		want := &p.spec.Spec.Hosts[i]
+		have := p.matches.ByName[want.Name]
+		switch membershipOf(have) {
+		case outside, joining:
+			hosts = append(hosts, nodes.Host{Name: want.Name, Want: want, Have: have})
+			under = under || have != nil && started(have)
+		}
+	}
+	answer := nodes.Ahead(p.question(hosts...))
+	var not []string
+	for i := range answer.Blockers {
+		not = append(not, answer.Blockers[i].Hosts...)
+		if under {
+			answer.Blockers[i].Cure = model.CurePerson
+		}
+	}
+	p.take(answer)
+	return not
+}
+
+// joinNodes follows the hosts that run from their disks until their nodes take work.
+func (p *planner) joinNodes() {
+	if !p.spokeAnswers() {
+		return
+	}
+	hosts, gone := p.ofLate()
+	p.noLonger(gone)
+	answer := nodes.Join(p.question(hosts...))
+	p.take(answer)
+	p.plan.Ready = answer.Ready
+	if len(hosts) > len(answer.Ready) || len(hosts) == 0 || !p.idle() || len(p.plan.Waits) > 0 || !p.unhindered() {
+		return
+	}
+	settled, worse := nodes.Settle(p.question(hosts...), p.readySince(hosts))
+	p.take(settled)
+	if len(worse) > 0 {
+		p.end(model.VerdictDegraded, addedAndReady(answer.Ready)+", but operators of the cluster are worse than before: "+names.Few(worse), "oc get clusteroperators")
+	}
+}
+
+// ofLate are the new nodes that are followed, and those that were added long ago and are no nodes
+// any more: others are not held up by them, and what was done to them since stays.
+func (p *planner) ofLate() (late, gone []nodes.Host) {
+	for _, h := range p.newNodes() {
+		n := p.observed.Spoke.NodeByName(h.Have.Hostname)
+		switch long := longAgo(h.Have, p.now); {
+		case !long:
+			late = append(late, h)
+		case n == nil || !n.Ready:
+			gone = append(gone, h)
+		}
+	}
+	return late, gone
+}
+
+// longAgo reports whether a host was added so long ago that it is nobody's business any more.
+func longAgo(have *model.Host, now time.Time) bool {
+	since := cmp.Or(have.Rebooted, have.Since)
+	return membershipOf(have) == member && have.Day2 && !since.IsZero() && now.Sub(since) > 24*time.Hour
+}
+
+// HasNewNodes reports whether hosts have been added of late.
+func HasNewNodes(observed *model.Observed) bool {
+	return slices.ContainsFunc(observed.Hosts, func(h model.Host) bool { return h.Day2 && !longAgo(&h, observed.At) })
+}
+
+// noLonger tells of hosts that were added long ago and are no nodes, or none that is Ready.
+func (p *planner) noLonger(hosts []nodes.Host) {
+	for _, h := range hosts {
+		p.plan.Missing = append(p.plan.Missing, h.Name)
+		p.warn(model.Warning{
+			Key: "node/" + h.Name + "/gone", Scope: model.NodeScope(h.Name), Reason: "NodeGone",
+			Message: fmt.Sprintf("%s was added at %s, and is no node that is Ready now; it is not waited for", h.Name, cmp.Or(h.Have.Rebooted, h.Have.Since).UTC().Format(time.RFC3339)),
+			Next:    advice.Sprintf("{get nodes %s}", p.name()),
+		})
+	}
+}
+
+// newNodes are the hosts that have been added, or are about to be, and run from their disks:
+// those of the file, and those that it counts. One that the install left behind is among them.
+func (p *planner) newNodes() []nodes.Host {
+	var hosts []nodes.Host
+	fresh := func(have *model.Host) bool {
+		switch {
+		case have == nil:
+			return false
+		case have.Day2:
+			return have.HasRebooted() || membershipOf(have) == member
+		}
+		return have.HasRebooted() && have.State == model.HostInstalling
+	}
+	for i := range p.spec.Spec.Hosts {
+		want := &p.spec.Spec.Hosts[i]
+		if have := p.matches.ByName[want.Name]; fresh(have) {
+			hosts = append(hosts, nodes.Host{Name: want.Name, Want: want, Have: have})
+		}
+	}
+	if !p.spec.Spec.AcceptUnknownHosts {
+		return hosts
+	}
+	for _, have := range p.matches.unknown {
+		if fresh(have) {
+			hosts = append(hosts, nodes.Host{Name: p.hostName(have), Have: have})
+		}
+	}
+	return hosts
+}
+
+// readySince is when the last of the hosts' nodes became Ready.
+func (p *planner) readySince(hosts []nodes.Host) time.Time {
+	var last time.Time
+	for _, h := range hosts {
+		if n := p.observed.Spoke.NodeByName(h.Have.Hostname); n != nil && n.ReadySince.After(last) {
+			last = n.ReadySince
+		}
+	}
+	return last
+}
+
+func addedAndReady(ready []string) string { return "added, and Ready: " + names.Few(ready) }
+
+// allReady ends the run: every host that was added is a node that takes work.
+func (p *planner) allReady() {
+	p.end(model.VerdictInstalled, addedAndReady(p.plan.Ready), advice.Sprintf("oc %s get nodes", p.kubeconfigFlag()))
+}
+
+// JudgeRequests judges the installed cluster's requests for certificates as if the file named
+// the hosts of these names.
+func JudgeRequests(desired *model.Desired, observed *model.Observed, memory model.Memory, now time.Time, of []string) []csr.Verdict {
+	p := newPlanner(desired, observed, memory, now)
+	var hosts []nodes.Host
+	for i := range observed.Hosts {
+		h := &observed.Hosts[i]
+		if slices.Contains(of, p.hostName(h)) || slices.Contains(of, h.Hostname) || slices.Contains(of, h.ID) {
+			hosts = append(hosts, nodes.Host{Name: p.hostName(h), Want: p.spec.Host(p.matches.Names[h.ID]), Have: h})
+		}
+	}
+	return nodes.Judge(p.question(hosts...))
+}

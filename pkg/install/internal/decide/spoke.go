@@ -1,0 +1,26 @@
+package decide
+
+import (
+	"github.com/oaictl/oaictl/internal/model"
+	"github.com/oaictl/oaictl/pkg/install/internal/nodes"
+)
+
+// SpokeFault is why nothing can be done in the installed cluster, nil where it can be.
+func SpokeFault(desired *model.Desired, observed *model.Observed) error {
+	p := newPlanner(desired, observed, model.Memory{}, observed.At)
+	switch {
+	case observed.Cluster == nil || !observed.Cluster.State.Installed():
+		p.notInstalled()
+	case observed.Spoke != nil:
+		p.take(nodes.Reached(p.question()))
+	}
+	if len(p.plan.Blockers) > 0 {
+		b := &p.plan.Blockers[0]
+		code, _, _ := p.patience(b.Cure)
+		return p.fault(code, b.Message, b.Remedy)
+	}
+	if len(p.plan.Waits) > 0 {
+		return p.fault(model.CodeFailure, p.observed.Spoke.Trouble, "check that the API server of the installed cluster can be reached from here")
+	}
+	return nil
+}

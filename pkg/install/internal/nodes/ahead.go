@@ -1,0 +1,67 @@
+package nodes
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/oaictl/oaictl/internal/advice"
+	"github.com/oaictl/oaictl/internal/model"
+	"github.com/oaictl/oaictl/internal/names"
+)
+
+// Ahead answers what would keep hosts from becoming nodes, before they boot anything: a name
+// that a node has already, a machine config pool that does not exist.
+func Ahead(q Question) Answer {
+	a := &asker{Question: q, spoke: q.Observed.Spoke}
+	for _, h := range q.Hosts {
+		a.nameIsFree(h)
+		a.poolExists(h)
+	}
+	return a.answer
+}
+
+// nameIsFree holds a host that would become a node of a name that is taken: while that node is
+// there, its requests for certificates are not approved.
+func (a *asker) nameIsFree(h Host) {
+	name := h.Name
+	switch {
+	case h.Want != nil && h.Want.Hostname != "": // which it is given
+		name = h.Want.Hostname
+	case h.Have != nil && h.Have.Hostname != "":
+		name = h.Have.Hostname
+	}
+	node := a.spoke.NodeByName(name)
+	if node == nil || h.Have != nil && h.Have.HasRebooted() {
+		return
+	}
+	state := "not Ready"
+	if node.Ready {
+		state = "Ready"
+	}
+	a.block(model.Blocker{
+		Key: string(scopeOf(h)) + "/name", Scope: scopeOf(h), Reason: "NodeNameTaken", Cure: model.CureNow, Field: "spec.hosts[" + h.Name + "].hostname", Hosts: []string{h.Name},
+		Message: fmt.Sprintf("the cluster has a node %s already, which is %s", node.Name, state),
+		Remedy:  advice.Sprintf("give the host another hostname, or, if this machine takes its place, drain that node and delete it first: oc delete node %s (where LVM Storage runs on it, its volumes go with it)", names.Quoted(node.Name)),
+	})
+}
+
+// poolExists holds a host whose machine config pool the cluster does not have.
+func (a *asker) poolExists(h Host) {
+	name := pool(h)
+	if len(a.spoke.Pools) == 0 || a.spoke.Pool(name) != nil {
+		return
+	}
+	have := make([]string, 0, len(a.spoke.Pools))
+	for _, p := range a.spoke.Pools {
+		have = append(have, p.Name)
+	}
+	field := "role"
+	if h.Want != nil && h.Want.MachineConfigPool != "" {
+		field = "machineConfigPool"
+	}
+	a.block(model.Blocker{
+		Key: string(scopeOf(h)) + "/pool", Scope: scopeOf(h), Reason: "NoMachineConfigPool", Cure: model.CureNow, Field: "spec.hosts[" + h.Name + "]." + field, Hosts: []string{h.Name},
+		Message: fmt.Sprintf("the cluster has no machine config pool %s, which %s would join; it has %s", name, h.Name, names.Few(have)),
+		Remedy:  advice.Sprintf("create the pool, or name one of %s", strings.Join(have, ", ")),
+	})
+}

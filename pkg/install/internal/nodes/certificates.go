@@ -1,0 +1,313 @@
+package nodes
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/oaictl/oaictl/internal/advice"
+	"github.com/oaictl/oaictl/internal/model"
+	"github.com/oaictl/oaictl/internal/names"
+	"github.com/oaictl/oaictl/pkg/install/node/csr"
+)
+
+// Judge judges the requests for certificates of the installed cluster: those of the hosts that
+// are asked about may be approved, and of no others.
+func Judge(q Question) []csr.Verdict {
+	if q.Observed.Spoke == nil {
+		return nil
+	}
+	verdicts := csr.Judge(q.Observed.Spoke.Requests, knownTo(q), q.Now)
+	for i := range verdicts {
+		if v := &verdicts[i]; v.Kind == csr.Client && v.Decision == csr.Approve {
+			lateFirst(q, v)
+		}
+	}
+	return verdicts
+}
+
+// recently is how long after the reboot of a host its first request is approved without a
+// question. Approved requests are removed after an hour, and nodes may be removed: what was
+// installed long ago may well have had its certificate.
+const recently = 24 * time.Hour
+
+// ReasonLongAgo is the reason of a first request that comes long after the host's reboot.
+const ReasonLongAgo = "RebootedLongAgo"
+
+// lateFirst makes a question of a first request that comes late.
+func lateFirst(q Question, v *csr.Verdict) {
+	for _, h := range q.Hosts {
+		if h.Name != v.Host || h.Have == nil {
+			continue
+		}
+		if since := rebooted(q, h.Have); q.Now.Sub(since) > recently {
+			v.Decision, v.Reason = csr.Ask, ReasonLongAgo
+			v.Message = fmt.Sprintf("the first request of %s comes long after its reboot at %s: it may have been a node before", h.Name, since.UTC().Format(time.RFC3339))
+		}
+	}
+}
+
+// knownTo is the cluster as the judge of requests is to know it.
+func knownTo(q Question) csr.Cluster {
+	s := q.Observed.Spoke
+	known := csr.Cluster{VIPs: slices.Clone(s.VIPs), Networks: s.Networks}
+	for _, text := range slices.Concat(q.Desired.Spec.Spec.Network.VIPs.API, q.Desired.Spec.Spec.Network.VIPs.Ingress) {
+		if address, err := netip.ParseAddr(text); err == nil {
+			known.VIPs = append(known.VIPs, address)
+		}
+	}
+	asked := map[string]*Host{}
+	for i := range q.Hosts {
+		if h := &q.Hosts[i]; h.Have != nil {
+			asked[h.Have.ID] = h
+		}
+	}
+	for i := range q.Observed.Hosts {
+		have := &q.Observed.Hosts[i]
+		host := csr.Host{Hostname: have.Hostname, Name: have.DisplayName(), Addresses: addressesOf(have)}
+		if h := asked[have.ID]; h != nil {
+			host.Name, host.Named = h.Name, true
+			host.Installed = have.HasRebooted() || have.State == model.HostAdded || have.State == model.HostInstalled
+			host.Rebooted = rebooted(q, have)
+			if host.Rebooted.IsZero() && joinedBefore(have) {
+				// It is a node, as the service has seen: no first request of it is approved any more.
+				host.Rebooted, host.Granted = have.Registered, true
+			}
+			host.Allowed = allowed(q, h)
+			if h.Want != nil && h.Want.Net != nil {
+				host.Addresses = append(host.Addresses, addresses(h.Want.Net.IP, h.Want.Net.IP6)...)
+			}
+		}
+		known.Hosts = append(known.Hosts, host)
+	}
+	for i := range s.Nodes {
+		n := &s.Nodes[i]
+		known.Nodes = append(known.Nodes, csr.Node{Name: n.Name, Created: n.Created, Addresses: n.Addresses})
+	}
+	return known
+}
+
+// joinedBefore reports whether the service itself has seen a host as a node.
+func joinedBefore(have *model.Host) bool {
+	return have.Progress.Stage == "Joined" || have.Progress.Stage == "Done"
+}
+
+// rebooted is when a host was booted from the disk that it was installed on, zero where that is
+// not known: a hub that has gone on to later stages does not say it any more, and then what the
+// loop itself saw counts.
+func rebooted(q Question, have *model.Host) time.Time {
+	if !have.Rebooted.IsZero() {
+		return have.Rebooted
+	}
+	if !have.HasRebooted() {
+		if have.State == model.HostAdded {
+			return have.Since // to which the reboot takes it
+		}
+		return time.Time{}
+	}
+	return q.Memory.Rebooted[have.ID]
+}
+
+// allowed are the addresses that a person has said a node may have.
+func allowed(q Question, h *Host) []netip.Addr {
+	out := slices.Clone(q.Desired.Options.AllowAddresses[h.Name])
+	if h.Want != nil {
+		out = append(out, addresses(h.Want.Addresses...)...)
+	}
+	if h.Have != nil && h.Have.Hostname != h.Name {
+		out = append(out, q.Desired.Options.AllowAddresses[h.Have.Hostname]...)
+	}
+	return out
+}
+
+func addressesOf(h *model.Host) []netip.Addr {
+	var texts []string
+	for _, i := range h.Inventory.Interfaces {
+		texts = append(texts, i.Addresses...)
+	}
+	return addresses(texts...)
+}
+
+// addresses are those in texts, which may have prefix lengths. What is no address is left out.
+func addresses(texts ...string) []netip.Addr {
+	var out []netip.Addr
+	for _, text := range texts {
+		text, _, _ = strings.Cut(text, "/")
+		if address, err := netip.ParseAddr(text); err == nil {
+			out = append(out, address.Unmap().WithZone(""))
+		}
+	}
+	return out
+}
+
+// certificates sees to the requests of a host's kubelet. It reports whether the node has all
+// the certificates that it needs, as far as can be told.
+func (a *asker) certificates(h Host, node *model.Node) (served bool) {
+	if node == nil {
+		for _, v := range a.named(h, csr.Client) {
+			a.verdict(h, v)
+		}
+		return false
+	}
+	// A kubelet asks for its client certificate anew every quarter of an hour, and for its
+	// serving certificate whenever its addresses change: of what was asked before, nothing is
+	// needed any more.
+	var latest *csr.Request
+	var last csr.Verdict
+	had := false
+	for _, v := range a.named(h, csr.Serving) {
+		request := a.request(v.Name)
+		switch { // dates are of whole seconds, and what is pending counts then
+		case request == nil:
+			continue
+		case latest == nil, request.Created.After(latest.Created), request.Created.Equal(latest.Created) && request.Pending():
+			latest, last = request, v
+		}
+		had = had || request.Approved
+	}
+	switch {
+	case latest != nil && latest.Approved, latest != nil && last.Decision == csr.Refuse && had:
+		return true
+	case latest != nil && latest.Pending():
+		a.verdict(h, last)
+		return false
+	case a.Now.Sub(node.Created) > forgotten: // which the API server's cleaner has removed
+		return true
+	}
+	a.wait(model.Wait{
+		Key: string(scopeOf(h)) + "/serving", Scope: scopeOf(h), Who: model.WhoMachine, Since: node.Created,
+		For: "the kubelet of " + h.Name + " to ask for its serving certificate",
+	})
+	return false
+}
+
+// forgotten is how old a node has to be whose approved requests may have been removed: approved
+// ones are kept for an hour.
+const forgotten = time.Hour
+
+// verdict turns what was judged of a pending request into what is done about it.
+func (a *asker) verdict(h Host, v csr.Verdict) {
+	request := a.request(v.Name)
+	if request == nil || !request.Pending() {
+		return
+	}
+	key := string(scopeOf(h)) + "/request/" + v.Name
+	decision := v.Decision
+	if decision == csr.Approve && a.Desired.Options.Approve == model.ApproveAsk {
+		decision = csr.Ask
+	}
+	if answer, given := a.Memory.Answers[model.AnswerKey(v)]; given && decision == csr.Ask {
+		decision = csr.Refuse
+		if !answer {
+			v.Message = "a person said no"
+		} else {
+			decision = csr.Approve
+		}
+	}
+	switch {
+	case (decision == csr.Approve || decision == csr.Ask) && a.Desired.Options.Approve == model.ApproveOff:
+		a.wait(model.Wait{
+			Key: key, Scope: scopeOf(h), Who: model.WhoUser, Since: request.Created, Next: advice.Command("approve", h.Name),
+			For: fmt.Sprintf("somebody to approve the request %s of %s for a %s certificate", v.Name, h.Name, v.Kind),
+		})
+	case decision == csr.Approve:
+		a.act(model.Action{
+			Key: key + "/approve", Scope: scopeOf(h), Kind: model.ApproveRequest, Target: v.UID, Name: v.Name,
+			Reason: fmt.Sprintf("%s is installed, and its kubelet asks for a %s certificate", h.Name, v.Kind),
+		})
+	case decision == csr.Ask:
+		a.ask(h, v, key, request.Created)
+	case decision == csr.Wait:
+		a.wait(model.Wait{Key: key, Scope: scopeOf(h), Who: model.WhoMachine, Since: request.Created, For: v.Message})
+	case decision == csr.Refuse:
+		a.refuse(h, v, key, request.Created)
+	}
+}
+
+// refuse leaves a request pending. One that may well be the host's own, but for what is known of
+// its installation, stands in its way; another in its name is somebody's else, and is told.
+func (a *asker) refuse(h Host, v csr.Verdict, key string, since time.Time) {
+	b := model.Blocker{
+		Key: key, Scope: scopeOf(h), Reason: "RequestRefused", Cure: model.CurePerson, Since: since, Hosts: []string{h.Name},
+		Message: fmt.Sprintf("the request %s for a %s certificate is not approved: %s", v.Name, v.Kind, v.Message),
+		Remedy:  advice.Sprintf("find out who asks for it; to approve it nevertheless: oc adm certificate approve %s", names.Quoted(v.Name)),
+	}
+	switch v.Reason {
+	case csr.ReasonBeforeReboot, csr.ReasonRebootUnknown, csr.ReasonHostNotInstalled, csr.ReasonNodeExists, csr.ReasonAlreadyApproved,
+		csr.ReasonSharedHostname, csr.ReasonUnprovenNode:
+		a.block(b)
+		return
+	case csr.ReasonProven, csr.ReasonRivalKeys, csr.ReasonUnknownAddress, ReasonLongAgo: // which a person said no to
+		a.block(b)
+		return
+	}
+	if v.Kind == csr.Serving { // which only the node itself could send
+		a.block(b)
+		return
+	}
+	a.warn(model.Warning{Key: key, Scope: b.Scope, Reason: b.Reason, Message: b.Message, Next: b.Remedy})
+}
+
+// ask has a person answer whether a request is approved.
+func (a *asker) ask(h Host, v csr.Verdict, key string, since time.Time) {
+	remedy := "if it is the node's: " + advice.Command("approve", names.Quoted(h.Name), "--request", names.Quoted(v.Name))
+	if len(v.Addresses) > 0 {
+		texts := make([]string, 0, len(v.Addresses))
+		for _, address := range v.Addresses {
+			texts = append(texts, "--allow-address "+names.Quoted(h.Name+"="+address.String()))
+		}
+		remedy = advice.Command("approve", names.Quoted(h.Name), strings.Join(texts, " "))
+	}
+	a.answer.Questions = append(a.answer.Questions, v)
+	a.block(model.Blocker{
+		Key: key, Scope: scopeOf(h), Reason: ReasonAsk, Cure: a.forPerson(), Since: since, Hosts: []string{h.Name},
+		Message: fmt.Sprintf("somebody has to say whether the request %s of %s for a %s certificate is approved: %s", v.Name, h.Name, v.Kind, v.Message),
+		Remedy:  remedy,
+	})
+}
+
+// ReasonAsk is the reason of blockers that a person's answer removes.
+const ReasonAsk = "CertificateRequestPending"
+
+// forPerson is how long a person is waited for: not at all where nobody is there to be asked.
+func (a *asker) forPerson() model.Cure {
+	if a.Desired.Options.Unattended {
+		return model.CureAnswer
+	}
+	return model.CurePerson
+}
+
+// strangers tells of requests of no host that is known, while hosts are still waited for: a
+// machine may have another name than the service was told.
+func (a *asker) strangers(missing []string) {
+	var strange []string
+	for _, v := range a.verdicts {
+		if v.Kind == csr.Client && v.Reason == csr.ReasonUnknownName && v.Node != "" {
+			strange = append(strange, v.Node)
+		}
+	}
+	slices.Sort(strange)
+	if strange = slices.Compact(strange); len(strange) == 0 || len(missing) == 0 {
+		return
+	}
+	a.warn(model.Warning{
+		Key: "spoke/strangers", Scope: model.ScopeCluster, Reason: "UnknownRequester",
+		Message: fmt.Sprintf("certificates are asked for by %s, which is no host of the file, and not by %s: a hostname that changed with the reboot shows so", names.Few(strange), names.Few(missing)),
+		Next:    "look at the machine's console which name it has",
+	})
+}
+
+// flood tells that the cluster's own approver has given up.
+func (a *asker) flood() {
+	pending, limit, over := csr.Flood(a.spoke.Requests, len(a.spoke.Machines), len(a.spoke.Nodes), a.Now)
+	if !over {
+		return
+	}
+	a.warn(model.Warning{
+		Key: "spoke/flood", Scope: model.ScopeCluster, Reason: "TooManyRequests",
+		Message: fmt.Sprintf("%d requests for certificates are pending, more than the %d with which the cluster's own approver ignores all of them", pending, limit),
+		Next:    "oc get csr, and find out who sends them",
+	})
+}

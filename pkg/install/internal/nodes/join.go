@@ -1,0 +1,225 @@
+package nodes
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/oaictl/oaictl/internal/advice"
+	"github.com/oaictl/oaictl/internal/model"
+	"github.com/oaictl/oaictl/internal/names"
+	"github.com/oaictl/oaictl/pkg/install/node/csr"
+)
+
+// How long a step may take until a person is to look at it.
+const (
+	asksWithin       = 10 * time.Minute // from the reboot to the first request, usually
+	joinsWithin      = 30 * time.Minute // from the reboot to the node
+	readyWithin      = 30 * time.Minute // from the node to Ready
+	configuredWithin = time.Hour        // from Ready to the machine config
+	settlesWithin    = 20 * time.Minute // from Ready until the operators are what they were
+)
+
+// Join answers what is next for hosts that run from their disks, until their nodes take work.
+func Join(q Question) Answer {
+	a := &asker{Question: q, spoke: q.Observed.Spoke}
+	a.verdicts = slices.DeleteFunc(Judge(q), func(v csr.Verdict) bool { return v.Decision == csr.Ignore && v.Host == "" })
+	a.answer.Requests = a.verdicts
+	var missing []string
+	for _, h := range q.Hosts {
+		node := a.node(h)
+		if node == nil && a.Now.Sub(rebooted(q, h.Have)) > asksWithin {
+			missing = append(missing, h.Name)
+		}
+		a.join(h, node)
+	}
+	a.strangers(missing)
+	a.flood()
+	return a.answer
+}
+
+// join is what is next for one host.
+func (a *asker) join(h Host, node *model.Node) {
+	if node != nil && a.isOld(h, node) {
+		return
+	}
+	served := a.certificates(h, node)
+	if node == nil {
+		a.awaitNode(h)
+		return
+	}
+	if node.Deleting {
+		a.wait(model.Wait{Key: string(scopeOf(h)) + "/deleted", Scope: scopeOf(h), Who: model.WhoService, For: "the node " + node.Name + ", which is being deleted, to be gone"})
+		return
+	}
+	a.mark(h, node)
+	ready := a.awaitReady(h, node)
+	configured := a.awaitConfig(h, node)
+	if ready && configured && served {
+		a.answer.Ready = append(a.answer.Ready, h.Name)
+	}
+}
+
+// isOld reports whether a node was there before the host was installed: while it is, nobody's
+// requests for a certificate of that name are approved.
+func (a *asker) isOld(h Host, node *model.Node) bool {
+	since := h.Have.Rebooted // by the service's own date
+	if since.IsZero() || !node.Created.Before(since.Add(-skew)) {
+		return false
+	}
+	a.block(model.Blocker{
+		Key: string(scopeOf(h)) + "/old", Scope: scopeOf(h), Reason: "NodeNameTaken", Cure: a.forPerson(), Hosts: []string{h.Name},
+		Message: fmt.Sprintf("the cluster has a node %s from before %s was installed: while it is there, no certificate is issued for that name", node.Name, h.Name),
+		Remedy:  advice.Sprintf("if that node is no more: oc delete node %s (where LVM Storage runs on it, its volumes go with it)", names.Quoted(node.Name)),
+	})
+	return true
+}
+
+// skew is how much the clocks of the service and of the installed cluster may differ.
+const skew = time.Minute
+
+// awaitNode waits for a host to join, if nothing else is said of it.
+func (a *asker) awaitNode(h Host) {
+	since := rebooted(a.Question, h.Have)
+	key := string(scopeOf(h)) + "/join"
+	if a.said(h) {
+		return
+	}
+	if !since.IsZero() && a.Now.Sub(since) > joinsWithin {
+		a.block(model.Blocker{
+			Key: key, Scope: scopeOf(h), Reason: "NodeNotJoined", Cure: model.CurePerson, Since: since.Add(joinsWithin), Hosts: []string{h.Name},
+			Message: fmt.Sprintf("%s rebooted %s ago and %s", h.Name, a.Now.Sub(since).Round(time.Minute), a.howFar(h)),
+			Remedy:  "look at its console: whether it boots from its disk, and whether it reaches the cluster's API (port 6443) and machine config server (port 22623)",
+		})
+		return
+	}
+	a.wait(model.Wait{Key: key, Scope: scopeOf(h), Who: model.WhoMachine, Since: since, For: h.Name + " to boot from its disk and join the cluster"})
+}
+
+// howFar is how far a host got that is no node.
+func (a *asker) howFar(h Host) string {
+	for _, v := range a.named(h, csr.Client) {
+		if request := a.request(v.Name); request != nil && request.Approved {
+			return "was given a certificate, but has not registered as a node"
+		}
+	}
+	return "has not asked for a certificate"
+}
+
+// said reports whether something is said of a host already.
+func (a *asker) said(h Host) bool {
+	scope := scopeOf(h)
+	return slices.ContainsFunc(a.answer.Actions, func(x model.Action) bool { return x.Scope == scope }) ||
+		slices.ContainsFunc(a.answer.Waits, func(x model.Wait) bool { return x.Scope == scope }) ||
+		slices.ContainsFunc(a.answer.Blockers, func(x model.Blocker) bool { return x.Scope == scope })
+}
+
+// awaitReady reports whether the node is Ready.
+func (a *asker) awaitReady(h Host, node *model.Node) bool {
+	if node.Ready {
+		return a.awaitSchedulable(h, node)
+	}
+	why := cmp.Or(node.Message, node.Reason, "its kubelet has not said so yet")
+	key, since := string(scopeOf(h))+"/ready", cmp.Or(node.ReadySince, node.Created)
+	if a.Now.Sub(node.Created) > readyWithin && a.Now.Sub(since) > readyWithin {
+		a.block(model.Blocker{
+			Key: key, Scope: scopeOf(h), Reason: "NodeNotReady", Cure: model.CurePerson, Since: since.Add(readyWithin), Hosts: []string{h.Name},
+			Message: fmt.Sprintf("the node %s is not Ready for %s: %s", node.Name, a.Now.Sub(since).Round(time.Minute), why),
+			Remedy:  "oc describe node, and look at the network operator's pods on it: oc get pods -A --field-selector spec.nodeName=NODE",
+		})
+		return false
+	}
+	a.wait(model.Wait{Key: key, Scope: scopeOf(h), Who: model.WhoMachine, Since: since, For: fmt.Sprintf("the node %s to be Ready: %s", node.Name, why)})
+	return false
+}
+
+// awaitSchedulable reports whether pods can be scheduled on a node that is Ready.
+func (a *asker) awaitSchedulable(h Host, node *model.Node) bool {
+	why := ""
+	for _, t := range node.Taints {
+		if t.Key == "node.cloudprovider.kubernetes.io/uninitialized" || strings.HasPrefix(t.Key, "node.kubernetes.io/") && t.Key != "node.kubernetes.io/unschedulable" {
+			why = "its taint " + t.Key + " to go"
+		}
+	}
+	if node.Cordoned {
+		why = "it to be uncordoned"
+	}
+	if why == "" {
+		return true
+	}
+	a.wait(model.Wait{Key: string(scopeOf(h)) + "/schedulable", Scope: scopeOf(h), Who: model.WhoService, Since: node.ReadySince, For: fmt.Sprintf("the node %s to take work: for %s", node.Name, why)})
+	return false
+}
+
+// awaitConfig reports whether the machine config operator is done with the node, or will not
+// get on with it: a pool that is paused or degraded is told and not waited for.
+func (a *asker) awaitConfig(h Host, node *model.Node) bool {
+	p := a.spoke.Pool(pool(h))
+	if len(a.spoke.Pools) == 0 || node.Config.Done() && (p == nil || p.Paused || p.Config == "" || p.Config == node.Config.Desired) {
+		return true
+	}
+	key := string(scopeOf(h)) + "/config"
+	stuck := func(reason, what string) bool {
+		a.warn(model.Warning{Key: key, Scope: scopeOf(h), Reason: reason, Message: fmt.Sprintf("the machine config of %s is not waited for: %s", node.Name, what), Next: "oc get machineconfigpools"})
+		return true
+	}
+	switch {
+	case node.Config.State == "Degraded", node.Config.State == "Unreconcilable":
+		a.block(model.Blocker{
+			Key: key, Scope: scopeOf(h), Reason: "NodeDegraded", Cure: model.CurePerson, Hosts: []string{h.Name},
+			Message: fmt.Sprintf("the machine config daemon of %s gave up: %s", node.Name, cmp.Or(node.Config.Reason, "it does not say why")),
+			Remedy:  "oc describe machineconfigpools, and the logs of the machine-config-daemon on that node",
+		})
+		return false
+	case p != nil && p.Paused:
+		return stuck("PoolPaused", "its pool "+p.Name+" is paused")
+	case p != nil && p.Degraded:
+		return stuck("PoolDegraded", fmt.Sprintf("its pool %s is degraded: %s", p.Name, p.Message))
+	}
+	if since := cmp.Or(node.ReadySince, node.Created); node.Ready && a.Now.Sub(since) > configuredWithin {
+		a.block(model.Blocker{
+			Key: key, Scope: scopeOf(h), Reason: "NodeNotConfigured", Cure: model.CurePerson, Hosts: []string{h.Name}, Since: since.Add(configuredWithin),
+			Message: fmt.Sprintf("the machine config of %s is not in place for %s: it has %s and is to have %s (%s)", node.Name, a.Now.Sub(since).Round(time.Minute),
+				cmp.Or(node.Config.Current, "none"), cmp.Or(node.Config.Desired, "none"), cmp.Or(node.Config.State, "not begun")),
+			Remedy: "oc get machineconfigpools: another node of the pool may be in the way, or the node belongs to another pool",
+		})
+		return false
+	}
+	a.wait(model.Wait{
+		Key: key, Scope: scopeOf(h), Who: model.WhoService, Since: node.Created,
+		For: fmt.Sprintf("the machine config of %s to be in place (%s)", node.Name, cmp.Or(node.Config.State, "not begun")),
+	})
+	return false
+}
+
+// Settle answers whether the operators of the cluster are no worse than when the loop began,
+// once the nodes are there since that moment. What is still worse after a while is told and
+// not waited for any longer.
+func Settle(q Question, since time.Time) (answer Answer, worse []string) {
+	a := &asker{Question: q, spoke: q.Observed.Spoke}
+	var texts []string
+	for i := range a.spoke.Operators {
+		o := &a.spoke.Operators[i]
+		switch before, known := q.Memory.Operators[o.Name]; {
+		case o.Well():
+		case known && !before, q.Memory.Operators == nil: // which a single look cannot compare
+			a.warn(model.Warning{
+				Key: "spoke/operator/" + o.Name, Scope: model.ScopeCluster, Reason: "OperatorDegraded",
+				Message: fmt.Sprintf("the operator %s is in trouble, was so before as far as is known, and is not waited for: %s", o.Name, cmp.Or(o.Message, "it does not say why")),
+			})
+		default:
+			worse = append(worse, o.Name)
+			texts = append(texts, fmt.Sprintf("%s (%s)", o.Name, cmp.Or(o.Message, "it does not say why")))
+		}
+	}
+	if len(worse) == 0 || q.Now.Sub(since) > settlesWithin {
+		return a.answer, worse
+	}
+	a.wait(model.Wait{
+		Key: "spoke/operators", Scope: model.ScopeCluster, Who: model.WhoService, Since: since,
+		For: "the cluster's operators to be as well as before: " + names.Few(texts),
+	})
+	return a.answer, nil
+}

@@ -1,0 +1,180 @@
+// Package nodes decides about the nodes of an installed cluster: which requests for
+// certificates are approved, what a node that joins is still waited for, and what keeps a host
+// from ever becoming one. It is pure.
+package nodes
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/oaictl/oaictl/internal/advice"
+	"github.com/oaictl/oaictl/internal/model"
+	"github.com/oaictl/oaictl/pkg/install/node/csr"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// Question is what is asked: how hosts get on with becoming nodes of the cluster that was
+// observed.
+type Question struct {
+	Desired  *model.Desired // as it is desired of the cluster as it was observed
+	Observed *model.Observed
+	Memory   model.Memory
+	Now      time.Time // on the service's clock
+	// Hosts are those to be looked after.
+	Hosts []Host
+}
+
+// Host is a host that becomes a node, or is to.
+type Host struct {
+	Name string      // in the file, else the service's
+	Want *spec.Host  // nil for one that the file does not name
+	Have *model.Host // nil for one that has not registered
+}
+
+// Answer is what follows for the hosts.
+type Answer struct {
+	Actions  []model.Action
+	Waits    []model.Wait
+	Blockers []model.Blocker
+	Warnings []model.Warning
+	Requests []csr.Verdict
+	// Questions are those that only a person can answer.
+	Questions []csr.Verdict
+	// Ready are the hosts whose nodes take work, by their names.
+	Ready []string
+}
+
+// asker gathers an answer.
+type asker struct {
+	Question
+	spoke    *model.Spoke
+	verdicts []csr.Verdict
+	answer   Answer
+}
+
+func (a *asker) act(x model.Action) {
+	if !a.Desired.Options.ReadOnly {
+		a.answer.Actions = append(a.answer.Actions, x)
+	}
+}
+func (a *asker) wait(x model.Wait)     { a.answer.Waits = append(a.answer.Waits, x) }
+func (a *asker) block(x model.Blocker) { a.answer.Blockers = append(a.answer.Blockers, x) }
+func (a *asker) warn(x model.Warning)  { a.answer.Warnings = append(a.answer.Warnings, x) }
+
+// Reached answers whether the installed cluster can be worked with at all: that its API server
+// answers, and that it is the cluster that is meant.
+func Reached(q Question) Answer {
+	a := &asker{Question: q, spoke: q.Observed.Spoke}
+	a.reached()
+	return a.answer
+}
+
+func (a *asker) reached() {
+	name := a.Desired.Spec.Metadata.Name
+	const key = "spoke/reached"
+	switch s := a.spoke; {
+	case s.TroubleKind == model.SpokeNoAccess:
+		a.block(model.Blocker{
+			Key: key, Scope: model.ScopeCluster, Reason: "NoClusterKubeconfig", Cure: model.CureNow,
+			Message: "what becomes of the nodes of " + name + " cannot be seen: " + s.Trouble,
+			Remedy:  "give the installed cluster's own kubeconfig, --cluster-kubeconfig FILE, or end where the service's knowledge does, --until added",
+		})
+	case s.TroubleKind == model.SpokeCredentials:
+		a.block(model.Blocker{
+			Key: key, Scope: model.ScopeCluster, Reason: "ClusterAccess", Cure: model.CureAuth,
+			Message: fmt.Sprintf("the API server of %s does not take the credentials of %s: %s", name, s.From, s.Trouble),
+			Remedy:  advice.Command("kubeconfig refresh", name) + ", or give another kubeconfig of its administrator, --cluster-kubeconfig FILE",
+		})
+	case s.Trouble != "" && !s.Since.IsZero() && a.Now.Sub(s.Since) > answersWithin:
+		a.block(model.Blocker{
+			Key: key, Scope: model.ScopeCluster, Reason: ReasonUnreachable, Cure: model.CurePerson, Since: s.Since.Add(answersWithin),
+			Message: fmt.Sprintf("the API server of %s has not answered for %s: %s", name, a.Now.Sub(s.Since).Round(time.Minute), s.Trouble),
+			Remedy:  "see to it, give a kubeconfig by which it is reached from here, --cluster-kubeconfig FILE, or end where the service's knowledge does, --until added",
+		})
+	case s.Trouble != "":
+		a.wait(model.Wait{Key: key, Scope: model.ScopeCluster, Who: model.WhoService, Since: s.Since, For: fmt.Sprintf("the API server of %s to answer: %s", name, s.Trouble)})
+	default:
+		a.isMeant(key)
+	}
+}
+
+// ReasonUnreachable is the reason of the blocker of a cluster that does not answer: whatever can
+// be done without it goes on.
+const ReasonUnreachable = "ClusterUnreachable"
+
+// answersWithin is how long an API server may be away until a person is to look at it.
+const answersWithin = 15 * time.Minute
+
+// isMeant holds what the cluster says of itself against what the service knows of it.
+func (a *asker) isMeant(key string) {
+	s, c := a.spoke, a.Observed.Cluster
+	is, means := s.ID, c.OpenShiftID
+	if means == "" { // the service does not know: the name has to do
+		is, means = hostOf(s.API), "api."+a.Desired.FullName()
+	}
+	if strings.EqualFold(is, means) {
+		return
+	}
+	if is == "" {
+		is = "nothing that can be told from others"
+	}
+	a.block(model.Blocker{
+		Key: key, Scope: model.ScopeCluster, Reason: "OtherCluster", Cure: model.CureNow,
+		Message: fmt.Sprintf("the kubeconfig %s is of another cluster: it calls itself %s, and %s is %s", s.From, is, a.Desired.Spec.Metadata.Name, means),
+		Remedy:  "give the kubeconfig of this cluster, --cluster-kubeconfig FILE",
+	})
+}
+
+// hostOf is the host name in the address of an API server.
+func hostOf(api string) string {
+	_, rest, _ := strings.Cut(api, "://")
+	host, _, _ := strings.Cut(rest, ":")
+	host, _, _ = strings.Cut(host, "/")
+	return host
+}
+
+// node is the node that a host has become, or nil.
+func (a *asker) node(h Host) *model.Node {
+	if h.Have == nil || h.Have.Hostname == "" {
+		return nil
+	}
+	return a.spoke.NodeByName(h.Have.Hostname)
+}
+
+// pool is the machine config pool that a host joins.
+func pool(h Host) string {
+	if h.Want != nil && h.Want.MachineConfigPool != "" {
+		return h.Want.MachineConfigPool
+	}
+	role := model.RoleWorker
+	switch {
+	case h.Want != nil && h.Want.Role != "" && h.Want.Role != spec.Auto:
+		role = model.Role(h.Want.Role)
+	case h.Have != nil && h.Have.Role != "" && h.Have.Role != model.RoleAuto:
+		role = h.Have.Role
+	}
+	return model.RoleWord(role)
+}
+
+func scopeOf(h Host) model.Scope { return model.NodeScope(h.Name) }
+
+// named are the requests for certificates that are about a host.
+func (a *asker) named(h Host, kind csr.Kind) []csr.Verdict {
+	var of []csr.Verdict
+	for _, v := range a.verdicts {
+		if v.Host == h.Name && v.Kind == kind {
+			of = append(of, v)
+		}
+	}
+	return of
+}
+
+func (a *asker) request(name string) *csr.Request {
+	i := slices.IndexFunc(a.spoke.Requests, func(r csr.Request) bool { return r.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return &a.spoke.Requests[i]
+}

@@ -1,0 +1,61 @@
+//go:build unix
+
+package install_test
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+// TestReadKept reads what a run has left, with whose it is, and nothing outside of its folder.
+func TestReadKept(t *testing.T) {
+	dir := t.TempDir()
+	files := install.NewFiles(dir)
+	lab := install.ClusterRef{ID: "c1", Name: "lab"}
+	if _, err := files.Claim(t.Context(), lab, func(string) ([]byte, error) { return nil, nil }); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := files.Save(t.Context(), lab, "kubeconfig", []byte("theirs")); err != nil {
+		t.Fatal(err)
+	}
+	for path, text := range map[string]string{
+		"old/auth/kubeconfig": "unmarked", "running/auth/kubeconfig-noingress": "first", "a file": "", "auth/kubeconfig": "outside",
+	} {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, path)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := write(filepath.Join(dir, path), text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.MkdirAll(filepath.Join(dir, "odd", "auth", "kubeconfig"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"lab": "theirs of c1", "old": "unmarked of "} {
+		kept, err := install.ReadKept(dir, name, "kubeconfig")
+		if got := string(kept.Data) + " of " + kept.ClusterID; err != nil || got != want || kept.Path != filepath.Join(dir, name, "auth", "kubeconfig") {
+			t.Errorf("%s: %q in %s, %v", name, got, kept.Path, err)
+		}
+	}
+	for _, name := range []string{"running", "gone", "a file", "", ".", "..", "../lab", "lab/../lab", "/lab", `a\b`} {
+		if kept, err := install.ReadKept(dir, name, "kubeconfig"); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%q: %q, %v", name, kept.Data, err)
+		}
+	}
+	if _, err := install.ReadKept(dir, "odd", "kubeconfig"); err == nil || errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a folder is a kubeconfig: %v", err)
+	}
+	names, err := install.KeptClusters(dir, "kubeconfig")
+	if err != nil || !slices.Equal(names, []string{"lab", "odd", "old"}) {
+		t.Errorf("there are %v, %v", names, err)
+	}
+	if names, err := install.KeptClusters(filepath.Join(dir, "gone"), "kubeconfig"); err != nil || names != nil {
+		t.Errorf("there are %v, %v", names, err)
+	}
+}

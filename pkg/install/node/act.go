@@ -1,0 +1,156 @@
+package node
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	certificates "k8s.io/api/certificates/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/retry"
+
+	"github.com/oaictl/oaictl/internal/advice"
+	"github.com/oaictl/oaictl/internal/model"
+	"github.com/oaictl/oaictl/internal/names"
+	"github.com/oaictl/oaictl/internal/setting"
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+// approve approves a request that is still the one that was judged: its API server refuses
+// where it was changed since, and then it is read again. That somebody else was faster is a
+// success.
+func (c *connection) approve(ctx context.Context, a install.Action) error {
+	for _, s := range []*store[*certificates.CertificateSigningRequest, request]{c.client, c.serving} {
+		known, there := s.get(a.Name)
+		if !there || known.UID != a.Target || !known.Pending() {
+			continue
+		}
+		err := c.sendApproval(ctx, a, known.version)
+		if err == nil {
+			s.keep(a.Name, func(r *request) { r.Approved, r.Reason = true, model.ApprovedReason })
+		}
+		if !apierrors.IsConflict(err) {
+			return c.fault("approve the certificate request", a.Name, err)
+		}
+	}
+	err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
+		live, err := c.kube.CertificatesV1().CertificateSigningRequests().Get(ctx, a.Name, metav1.GetOptions{})
+		switch {
+		case err != nil:
+			return err
+		case string(live.UID) != a.Target:
+			return errOther
+		}
+		switch is := readRequest(live); {
+		case is.Approved:
+			return nil
+		case is.Denied:
+			return fmt.Errorf("%w: %s: %s", errDenied, is.Reason, is.Message)
+		}
+		return c.sendApproval(ctx, a, live.ResourceVersion)
+	})
+	return c.fault("approve the certificate request", a.Name, err)
+}
+
+var (
+	errOther  = errors.New("another object has its name by now")
+	errDenied = errors.New("somebody denied it")
+)
+
+// sendApproval writes the condition to one version of one object.
+func (c *connection) sendApproval(ctx context.Context, a install.Action, version string) error {
+	at, _ := c.time.Now()
+	now := metav1.NewTime(at)
+	patch, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"uid": a.Target, "resourceVersion": version},
+		"status": map[string]any{"conditions": []certificates.CertificateSigningRequestCondition{{
+			Type: certificates.CertificateApproved, Status: corev1.ConditionTrue, Reason: model.ApprovedReason,
+			Message: "oaictl: " + a.Reason, LastUpdateTime: now, LastTransitionTime: now,
+		}}},
+	})
+	if err != nil {
+		return err
+	}
+	_, err = c.kube.CertificatesV1().CertificateSigningRequests().Patch(ctx, a.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "oaictl"}, "approval")
+	return err
+}
+
+// updateNode gives a node labels, taints and its provider id. What else it has stays.
+func (c *connection) updateNode(ctx context.Context, a install.Action) error {
+	var (
+		labels   map[string]string
+		taints   []model.Taint
+		provider string
+	)
+	for name, into := range map[setting.Name]any{setting.Labels: &labels, setting.Taints: &taints, setting.ProviderID: &provider} {
+		if value, said := a.Settings[name]; said {
+			if err := value.Decode(into); err != nil {
+				return fmt.Errorf("update node %s: %w", a.Name, err)
+			}
+		}
+	}
+	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		live, err := c.kube.CoreV1().Nodes().Get(ctx, a.Name, metav1.GetOptions{})
+		switch {
+		case err != nil:
+			return err
+		case string(live.UID) != a.Target:
+			return errOther
+		}
+		patch := map[string]any{"metadata": map[string]any{"uid": a.Target, "resourceVersion": live.ResourceVersion, "labels": labels}}
+		spec := map[string]any{}
+		if len(taints) > 0 {
+			spec["taints"] = withTaints(live.Spec.Taints, taints)
+		}
+		if provider != "" {
+			spec["providerID"] = provider
+		}
+		if len(spec) > 0 {
+			patch["spec"] = spec
+		}
+		data, err := json.Marshal(patch)
+		if err != nil {
+			return err
+		}
+		_, err = c.kube.CoreV1().Nodes().Patch(ctx, a.Name, types.MergePatchType, data, metav1.PatchOptions{FieldManager: "oaictl"})
+		return err
+	})
+	return c.fault("update the node", a.Name, err)
+}
+
+// withTaints are a node's taints with further ones: one of the same key and effect takes the
+// place of the one that is there.
+func withTaints(have []corev1.Taint, add []model.Taint) []corev1.Taint {
+	out := slices.DeleteFunc(slices.Clone(have), func(t corev1.Taint) bool {
+		return slices.ContainsFunc(add, func(n model.Taint) bool { return n.Key == t.Key && n.Effect == string(t.Effect) })
+	})
+	for _, t := range add {
+		out = append(out, corev1.Taint{Key: t.Key, Value: t.Value, Effect: corev1.TaintEffect(t.Effect)})
+	}
+	return out
+}
+
+// fault says what could not be done to what, and what to do about it; nil for nil.
+func (c *connection) fault(op, on string, err error) error {
+	if err == nil {
+		return nil
+	}
+	f := &install.Fault{Code: install.CodeFailure, Op: op, On: on, Err: err}
+	switch {
+	case apierrors.IsForbidden(err), apierrors.IsUnauthorized(err):
+		f.Code, f.Permanent = install.CodeAuth, true
+		f.Next = advice.Sprintf("give a kubeconfig of the cluster's administrator instead of %s, --cluster-kubeconfig FILE", names.Quoted(c.from))
+	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), errors.Is(err, errDenied):
+		f.Permanent = true
+		f.Next = advice.Sprintf("oc get csr %s -o yaml", names.Quoted(on))
+		if op != "approve the certificate request" {
+			f.Next = "correct what the file says of the host and run the same command again"
+		}
+	}
+	return f
+}

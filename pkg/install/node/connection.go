@@ -1,0 +1,275 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	certificates "k8s.io/api/certificates/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
+
+	"github.com/oaictl/oaictl/internal/redact"
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/node/csr"
+)
+
+// Call is one call of the API server, for a debug log. It holds no secret.
+type Call struct {
+	Method   string // PATCH; WATCH for a GET that goes on
+	Path     string
+	Status   int // 0: there was no answer
+	Duration time.Duration
+	Error    string
+}
+
+// How long calls may take, and how often is looked at what is not watched.
+const (
+	callTimeout = 20 * time.Second
+	firstList   = 30 * time.Second
+	freshFor    = 10 * time.Second
+	rarelyFor   = 10 * time.Minute
+)
+
+// The rates that calls are limited to: the API server itself sees to fairness.
+const (
+	callsPerSecond = 200
+	callsAtOnce    = 400
+)
+
+// connection is what is known of one cluster by one kubeconfig.
+type connection struct {
+	cluster string // the service's id
+	from    string // where the kubeconfig is from
+	kube    kubernetes.Interface
+	dynamic dynamic.Interface
+	clock   install.Clock
+	time    *serverTime
+	stop    context.CancelFunc
+	news    *news
+
+	nodes   *store[*corev1.Node, install.Node]
+	client  *store[*certificates.CertificateSigningRequest, request]
+	serving *store[*certificates.CertificateSigningRequest, request]
+
+	polled   time.Time // when what follows was read last
+	rarely   time.Time
+	platform platform
+	polls    polls
+}
+
+// request is a request with the version that its API server has it in.
+type request struct {
+	csr.Request
+	version string
+}
+
+// dial makes the clients of a cluster. It sends nothing.
+func dial(config *rest.Config, now install.Clock, log func(Call)) (*connection, error) {
+	config = rest.CopyConfig(config)
+	config.Timeout = 0 // watches last; every other call has its own deadline
+	config.QPS, config.Burst = callsPerSecond, callsAtOnce
+	config.UserAgent = "oaictl"
+	config.WarningHandler = rest.NoWarnings{}
+	c := &connection{clock: now, time: &serverTime{clock: now}, news: newNews()}
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return &transport{next: next, clock: now, log: log, time: c.time}
+	})
+	client, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return nil, err
+	}
+	if c.kube, err = kubernetes.NewForConfigAndClient(config, client); err != nil {
+		return nil, err
+	}
+	if c.dynamic, err = dynamic.NewForConfigAndClient(config, client); err != nil {
+		return nil, err
+	}
+	c.stop = client.CloseIdleConnections
+	return c, nil
+}
+
+// connect begins to watch. It sends nothing that is waited for.
+func connect(ctx context.Context, config *rest.Config, now install.Clock, log func(Call)) (*connection, error) {
+	c, err := dial(config, now, log)
+	if err != nil {
+		return nil, err
+	}
+	life, stop := context.WithCancel(quietly(context.WithoutCancel(ctx)))
+	idle := c.stop
+	c.stop = func() { stop(); idle() }
+	c.nodes = watchNodes(life, c.kube, c.news)
+	c.client = watchRequests(life, c.kube, certificates.KubeAPIServerClientKubeletSignerName, c.news)
+	c.serving = watchRequests(life, c.kube, certificates.KubeletServingSignerName, c.news)
+	return c, nil
+}
+
+// look is the cluster as it is now, with times on the clock that shows now.
+func (c *connection) look(ctx context.Context, now time.Time) (*install.Spoke, error) {
+	c.news.renew() // before it is read: what changes meanwhile is news
+	if err := c.poll(ctx); err != nil {
+		return nil, err
+	}
+	if err := c.synced(ctx); err != nil {
+		return nil, err
+	}
+	there, known := c.time.Now()
+	if !known {
+		return nil, errNoClock
+	}
+	var odd error
+	ago := func(at time.Time) time.Time {
+		if at.IsZero() {
+			return at
+		}
+		return now.Add(-max(0, there.Sub(at)))
+	}
+	created := func(at time.Time) time.Time { // which the API server itself dates
+		if at.Sub(there) > oddClock {
+			odd = fmt.Errorf("%w: it says %s, and has something of %s", errNoClock, there.UTC().Format(time.RFC3339), at.UTC().Format(time.RFC3339))
+		}
+		return ago(at)
+	}
+	spoke := c.platform.spoke()
+	spoke.From, spoke.ID, spoke.Version, spoke.MachineAPI = c.from, c.polls.id, c.polls.version, c.polls.machineAPI
+	spoke.Pools, spoke.Operators = c.polls.pools, c.polls.operators
+	spoke.Machines, spoke.MachineSets, spoke.BareMetalHosts = c.polls.machines, c.polls.sets, c.polls.hosts
+	spoke.Nodes = c.nodes.all()
+	for i := range spoke.Nodes {
+		n := &spoke.Nodes[i]
+		n.Created, n.ReadySince = created(n.Created), ago(n.ReadySince)
+	}
+	for _, s := range []*store[*certificates.CertificateSigningRequest, request]{c.client, c.serving} {
+		for _, r := range s.all() {
+			r.Created, r.ConditionAt = created(r.Created), ago(r.ConditionAt)
+			spoke.Requests = append(spoke.Requests, r.Request)
+		}
+	}
+	return spoke, odd
+}
+
+// oddClock is how far what an API server dates may be ahead of the time that its answers tell.
+const oddClock = 30 * time.Second
+
+var errNoClock = errors.New("the clock of its API server cannot be told, without which no certificate request can be judged")
+
+// synced waits for the first lists, and says why nothing comes where nothing does.
+func (c *connection) synced(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, firstList)
+	defer cancel()
+	for _, s := range []interface{ await(context.Context) error }{c.nodes, c.client, c.serving} {
+		if err := s.await(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// transport passes calls on, tells of them, and learns the server's time from them.
+type transport struct {
+	next  http.RoundTripper
+	clock install.Clock
+	log   func(Call)
+	time  *serverTime
+}
+
+// RoundTrip is of http.RoundTripper.
+func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
+	began := t.clock.Now()
+	response, err := t.next.RoundTrip(r)
+	call := Call{Method: r.Method, Path: r.URL.Path, Duration: t.clock.Now().Sub(began)}
+	if r.URL.Query().Get("watch") != "" {
+		call.Method = "WATCH"
+	}
+	if err != nil {
+		call.Error = redact.Text(err.Error())
+	} else {
+		call.Status = response.StatusCode
+		t.time.observe(response.Header.Get("Date"))
+	}
+	if t.log != nil {
+		t.log(call)
+	}
+	return response, err
+}
+
+// CloseIdleConnections ends those that are open.
+func (t *transport) CloseIdleConnections() {
+	if closer, is := t.next.(interface{ CloseIdleConnections() }); is {
+		closer.CloseIdleConnections()
+	}
+}
+
+// serverTime is the API server's clock, as far as its answers tell.
+type serverTime struct {
+	clock install.Clock
+	mu    sync.Mutex
+	date  time.Time // of the last answer
+	own   time.Time // our clock then
+}
+
+func (s *serverTime) observe(date string) {
+	at, err := http.ParseTime(date)
+	if err != nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.date, s.own = at, s.clock.Now()
+}
+
+// Now is the present moment on the server's clock, if it has ever told the time.
+func (s *serverTime) Now() (now time.Time, known bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.date.Add(s.clock.Now().Sub(s.own)), !s.date.IsZero()
+}
+
+// news tells of the next change.
+type news struct {
+	mu   sync.Mutex
+	next chan struct{}
+	told bool
+}
+
+func newNews() *news { return &news{next: make(chan struct{})} }
+
+// tell says that something has changed.
+func (n *news) tell() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if !n.told {
+		n.told = true
+		close(n.next)
+	}
+}
+
+// renew says that all has been seen until now.
+func (n *news) renew() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.told {
+		n.next, n.told = make(chan struct{}), false
+	}
+}
+
+func (n *news) wait() <-chan struct{} {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.next
+}
+
+// quietly keeps what client-go would write to the standard error to itself: what goes wrong is
+// said in what is observed.
+func quietly(ctx context.Context) context.Context { return klog.NewContext(ctx, logr.Discard()) }
+
+var errNoList = errors.New("it has not answered yet")
+
+func listFault(what string, err error) error { return fmt.Errorf("list its %s: %w", what, err) }

@@ -1,0 +1,186 @@
+package csr
+
+import (
+	"crypto/x509/pkix"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// bootstrapper is the ServiceAccount whose token the machine config server hands to every
+// machine that asks, and by which a kubelet makes its first request.
+const bootstrapper = "system:serviceaccount:openshift-machine-config-operator:node-bootstrapper"
+
+var bootstrapperGroups = []string{
+	"system:authenticated", "system:serviceaccounts", "system:serviceaccounts:openshift-machine-config-operator",
+}
+
+const (
+	usageSignature    = "digital signature"
+	usageEncipherment = "key encipherment" // asked for with RSA keys, by older kubelets with all
+	usageClient       = "client auth"
+	usageServer       = "server auth"
+)
+
+// asked is a pending request of a kubelet beside all that it is held against.
+type asked struct {
+	*judge
+	*Request
+	claim   *claim
+	verdict *Verdict
+	name    string // what follows system:node: in the common name
+	usual   bool   // the subject is as a kubelet's
+	host    *Host  // the only one of that name; nil if there is none, or several
+}
+
+// first is the first thing that is wrong.
+func first(checks ...func() *finding) *finding {
+	for _, check := range checks {
+		if found := check(); found != nil {
+			return found
+		}
+	}
+	return nil
+}
+
+// refused is a finding that leaves the request pending.
+func refused(reason, format string, args ...any) *finding {
+	return &finding{Refuse, reason, fmt.Sprintf(format, args...)}
+}
+
+// client settles a client request, which the others of its name may still change.
+func (a *asked) client() {
+	found := first(
+		a.byBootstrapper, a.subject, a.clientUsages, a.noNames,
+		a.fitsHost, a.afterReboot, a.noNode, a.notApproved, a.signed,
+	)
+	if found == nil {
+		found = &finding{Approve, ReasonProven, fmt.Sprintf("made at %s with key %s, for the host %s, which rebooted at %s",
+			stamp(a.Created), a.verdict.Key, quoted(a.host.Name), stamp(a.host.Rebooted))}
+	}
+	a.verdict.settle(*found)
+}
+
+func (a *asked) byBootstrapper() *finding {
+	if a.Username != bootstrapper {
+		return refused(ReasonUnexpectedRequester, "%s made it, and a kubelet's first request is made by %s", quoted(a.Username), bootstrapper)
+	}
+	if !same(a.Groups, bootstrapperGroups...) {
+		return refused(ReasonUnexpectedRequester, "the groups of its requester are %s, and the bootstrapper's are %s", quotedAll(a.Groups), quotedAll(bootstrapperGroups))
+	}
+	return nil
+}
+
+// same reports whether a list has exactly the wanted words, each once, in any order.
+func same(has []string, wanted ...string) bool {
+	return slices.Equal(slices.Sorted(slices.Values(has)), slices.Sorted(slices.Values(wanted)))
+}
+
+// subject holds the subject to a kubelet's.
+func (a *asked) subject() *finding {
+	if !a.usual {
+		return refused(ReasonUnexpectedSubject, "its subject is %s, and a kubelet's is O=%s, CN=%sNAME and no more, either by itself as a UTF8String or PrintableString",
+			quoted(a.claim.Subject.String()), nodesGroup, userPrefix)
+	}
+	if !nodeName(a.name) {
+		return refused(ReasonInvalidName, "%s cannot be the name of a Node", quoted(a.name))
+	}
+	return nil
+}
+
+func (a *asked) clientUsages() *finding { return a.usages(usageClient) }
+
+// usages holds the usages to a kubelet's two or three.
+func (a *asked) usages(auth string) *finding {
+	if same(a.Usages, usageSignature, auth) || same(a.Usages, usageSignature, auth, usageEncipherment) {
+		return nil
+	}
+	return refused(ReasonUnexpectedUsages, "its usages are %s, and a kubelet's are %q, %q and perhaps %q", quotedAll(a.Usages), usageSignature, auth, usageEncipherment)
+}
+
+// noNames refuses alternative names of any kind, and all else that is asked for.
+func (a *asked) noNames() *finding {
+	if slices.ContainsFunc(a.claim.Extensions, func(e pkix.Extension) bool { return e.Id.Equal(oidSubjectAltName) }) {
+		return refused(ReasonUnexpectedSAN, "it asks for alternative names (%s), and a client certificate has none", a.claim.shown())
+	}
+	return a.nothingElse()
+}
+
+func (a *asked) nothingElse() *finding {
+	if a.claim.extra != "" {
+		return refused(ReasonUnexpectedExtension, "it asks for %s, and a kubelet asks for alternative names at most", a.claim.extra)
+	}
+	return nil
+}
+
+// fitsHost holds the name to the hosts of the file.
+func (a *asked) fitsHost() *finding {
+	switch at := a.hosts[a.verdict.Node]; {
+	case len(at) == 0:
+		return refused(ReasonUnknownName, "no host is recorded by that name")
+	case len(at) > 1:
+		var all []string
+		for _, i := range at {
+			all = append(all, a.Hosts[i].Name)
+		}
+		return refused(ReasonSharedHostname, "%d hosts are recorded by that name: %s", len(at), quotedAll(all))
+	case !a.host.Named:
+		return refused(ReasonHostNotNamed, "the file does not name the host that is recorded as %s", quoted(a.host.Hostname))
+	case !a.host.Installed:
+		return refused(ReasonHostNotInstalled, "the host %s is not recorded as rebooting, joined or added", quoted(a.host.Name))
+	case a.host.Rebooted.IsZero():
+		return refused(ReasonRebootUnknown, "it is not known when the host %s rebooted, so nothing shows that this is of its installation", quoted(a.host.Name))
+	}
+	return nil
+}
+
+func (a *asked) afterReboot() *finding {
+	if since(a.Created, a.host.Rebooted) {
+		return nil
+	}
+	return refused(ReasonBeforeReboot, "made at %s, and the host %s rebooted at %s only", stamp(a.Created), quoted(a.host.Name), stamp(a.host.Rebooted))
+}
+
+// noNode refuses a name that a Node has, Ready or not: the token is shared by all machines,
+// and who waits until a machine is off could take its Node over.
+func (a *asked) noNode() *finding {
+	if node := a.nodes[a.verdict.Node]; node != nil {
+		return refused(ReasonNodeExists, "there has been a Node of that name since %s; it has to be removed first", stamp(node.Created))
+	}
+	return nil
+}
+
+func (a *asked) notApproved() *finding {
+	if r := a.granted[a.verdict.Node].barring; r != nil {
+		return refused(ReasonAlreadyApproved, "the request %s, made at %s, was approved for this installation of the host %s, which rebooted at %s",
+			quoted(r.Name), stamp(r.Created), quoted(a.host.Name), stamp(a.host.Rebooted))
+	}
+	if a.host.Granted {
+		return refused(ReasonAlreadyApproved, "an earlier request was approved for this installation of the host %s, which rebooted at %s",
+			quoted(a.host.Name), stamp(a.host.Rebooted))
+	}
+	return nil
+}
+
+// signed comes last, since it costs the most.
+func (a *asked) signed() *finding {
+	if err := a.claim.CheckSignature(); err != nil {
+		return refused(ReasonBadSignature, "it is not signed with its own key: %s", quoted(err.Error()))
+	}
+	return nil
+}
+
+// shown are the alternative names, for a message.
+func (c *claim) shown() string {
+	all := slices.Concat(c.DNSNames, c.EmailAddresses)
+	for _, uri := range c.URIs {
+		all = append(all, uri.String())
+	}
+	for _, ip := range c.IPAddresses {
+		all = append(all, ip.String())
+	}
+	if others := c.sans - len(all); others > 0 {
+		return strings.TrimPrefix(quotedAll(all)+fmt.Sprintf(", and %d of other kinds", others), "none, and ")
+	}
+	return quotedAll(all)
+}

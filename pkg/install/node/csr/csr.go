@@ -1,0 +1,134 @@
+// Package csr judges the certificate requests of kubelets: a pure function of the
+// requests, the hosts of the file and what the cluster has, which reads no clock and
+// speaks to nobody.
+//
+// A client certificate makes a machine a Node, and every machine that has the
+// bootstrapper's token may ask for one under any name. The name alone proves nothing. A
+// request is approved only if it fits a host that the file names and the service has just
+// installed, if nothing else in the cluster has that name, and once for an installation.
+// A serving certificate lets a Node be taken for what its names and addresses say. It is
+// approved for names and addresses that are known to be of that host, and of no other.
+//
+// Nothing is ever denied: a request that is refused stays pending, since another approver
+// or a person may know more.
+package csr
+
+import (
+	"net/netip"
+	"time"
+)
+
+// Request is a CertificateSigningRequest.
+type Request struct {
+	Name, UID string
+	Created   time.Time // by the API server's clock
+	Signer    string    // spec.signerName
+	Username  string    // who made it, as the API server has authenticated it
+	Groups    []string
+	Usages    []string
+	PEM       []byte // spec.request
+
+	// Approved and Denied report that there is a condition of that type, whatever its
+	// status; Issued, that there is a certificate.
+	Approved, Denied, Issued bool
+	// ConditionAt is the lastTransitionTime of the condition Approved or Denied, and
+	// Reason and Message are its own.
+	ConditionAt     time.Time
+	Reason, Message string
+}
+
+// Pending reports whether nobody has answered the request.
+func (r *Request) Pending() bool { return !r.Approved && !r.Denied && !r.Issued }
+
+// Host is a host of the cluster, as the service records it.
+type Host struct {
+	// Name is what the file calls it; it is shown, and nothing is compared with it.
+	Name string
+	// Hostname is as the service records it: the name of its Node.
+	Hostname string
+	// Names are further DNS names of it.
+	Names []string
+	// Addresses are those of its inventory, and its static ones. The host itself reports
+	// its inventory.
+	Addresses []netip.Addr
+	// Allowed are addresses that a person has said are this host's.
+	Allowed []netip.Addr
+	// Named reports that the file names it. Requests of others are never approved; their
+	// names and addresses are only kept from being claimed.
+	Named bool
+	// Installed reports that it is rebooting, joined or added, by the service's record,
+	// for this cluster.
+	Installed bool
+	// Rebooted is when this installation's reboot began, by the service's clock. At zero
+	// nothing proves that a request is of this installation, and none is approved.
+	Rebooted time.Time
+	// Granted reports that a client request of this installation is known to have been
+	// approved: another one is refused, and its Node is taken to be of this installation.
+	// The cluster keeps approved requests for an hour, and Judge finds those by itself;
+	// who remembers longer says so here.
+	Granted bool
+}
+
+// Node is a Node of the cluster, whatever its state.
+type Node struct {
+	Name      string
+	Created   time.Time
+	Addresses []netip.Addr
+}
+
+// Cluster is what requests are held against.
+type Cluster struct {
+	// Hosts are all that the service knows of the cluster, named by the file or not.
+	Hosts []Host
+	Nodes []Node
+	// VIPs are the virtual addresses of the API and of ingress; none where a host's own
+	// address serves for them.
+	VIPs []netip.Addr
+	// Networks are those of pods and services.
+	Networks []netip.Prefix
+}
+
+// Decision is what is to be done with a request.
+type Decision string
+
+// What is to be done with a request.
+const (
+	Approve Decision = "approve"
+	Ask     Decision = "ask"    // a person has to answer
+	Wait    Decision = "wait"   // what is missing comes by itself
+	Refuse  Decision = "refuse" // left pending: Denied is never written
+	Ignore  Decision = "ignore" // not ours to judge, or answered already
+)
+
+// Kind is what a request is for.
+type Kind string
+
+// What a request is for.
+const (
+	Client  Kind = "client"  // a machine that is not a Node yet asks to become one
+	Serving Kind = "serving" // a Node asks for what it shows to those that connect to it, first or again
+	Renewal Kind = "renewal" // a Node asks for its next client certificate
+	Other   Kind = "other"   // no certificate of a kubelet
+)
+
+// Verdict is what was found about one request.
+type Verdict struct {
+	Name, UID string // of the request
+	Kind      Kind
+	// Node is the name that is claimed, in lower case; empty where it could not be one of
+	// a Node, and where a request was not read, since it is long answered.
+	Node string
+	// Host is what the file calls the host of that name; empty if none fits.
+	Host     string
+	Decision Decision
+	// Reason is one of the constants Reason….
+	Reason string
+	// Message says on one line what was claimed and what it was held against. Words from
+	// outside are quoted in it, in ASCII.
+	Message string
+	// Addresses are those that are in question.
+	Addresses []netip.Addr
+	// Key is a short fingerprint of the public key: the first 8 bytes of the SHA-256 of its
+	// SubjectPublicKeyInfo, in hexadecimal. It is for people; keys are compared in full.
+	Key string
+}

@@ -1,0 +1,284 @@
+package csr
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+)
+
+// The signers of kubelets' certificates.
+const (
+	clientSigner  = "kubernetes.io/kube-apiserver-client-kubelet"
+	servingSigner = "kubernetes.io/kubelet-serving"
+)
+
+// skew is how far the API server's clock, which dates requests, may be behind the service's,
+// which dates reboots.
+const skew = 60 * time.Second
+
+// Judge gives one verdict for each request, in their order. It changes nothing that it is
+// given, and the same arguments give the same verdicts.
+//
+// Requests are judged together: two that want the same decide each other. All requests of
+// the two signers belong in the call, answered ones too, for they show which hosts have had
+// their certificate. Of the answered ones only client requests by the bootstrapper since the
+// first reboot of a host are read, and these no further than to their subject.
+//
+// No rule rests on the caller's own clock, which may be wrong: the dates of requests and
+// Nodes are held against those of reboots.
+func Judge(requests []Request, cluster Cluster, _ time.Time) []Verdict {
+	j := newJudge(cluster)
+	verdicts := make([]Verdict, len(requests))
+	for i := range requests {
+		verdicts[i] = begin(&requests[i])
+		if !requests[i].Pending() {
+			j.answered(&requests[i], &verdicts[i])
+		}
+	}
+	for i := range requests {
+		if verdicts[i].Decision == "" {
+			j.pending(&requests[i], &verdicts[i])
+		}
+	}
+	j.settleRivals()
+	return verdicts
+}
+
+// judge is what one call knows.
+type judge struct {
+	Cluster
+	hosts    map[string][]int    // by hostname, in lower case
+	nodes    map[string]*Node    // by name, in lower case
+	names    map[string][]holder // whose a DNS name is, in lower case
+	holders  map[netip.Addr][]holder
+	earliest time.Time // the first reboot of a host that may have requests
+	granted  map[string]grant
+	claims   map[string][]contender // pending client requests by the name that they claim
+}
+
+// holder is whose a name or an address is: a host's, or a Node's.
+type holder struct {
+	host int    // among the hosts; -1 for a Node
+	node string // in lower case
+}
+
+// grant is what is known of approved client requests of a name, since its host's reboot.
+type grant struct {
+	barring *Request // the oldest that bars a further approval
+	proving *Request // the oldest that proves a Node to be of this installation
+}
+
+// contender is a pending client request.
+type contender struct {
+	*Request
+	key     [sha256.Size]byte
+	verdict *Verdict
+}
+
+func newJudge(cluster Cluster) *judge {
+	j := &judge{
+		Cluster: cluster, hosts: map[string][]int{}, nodes: map[string]*Node{}, names: map[string][]holder{},
+		holders: map[netip.Addr][]holder{}, granted: map[string]grant{}, claims: map[string][]contender{},
+	}
+	for i := range cluster.Hosts {
+		host := &cluster.Hosts[i]
+		if host.Hostname != "" {
+			j.hosts[fold(host.Hostname)] = append(j.hosts[fold(host.Hostname)], i)
+		}
+		j.hold(holder{host: i}, slices.Concat([]string{host.Hostname}, host.Names), slices.Concat(host.Addresses, host.Allowed))
+		if host.Named && host.Installed && !host.Rebooted.IsZero() && (j.earliest.IsZero() || host.Rebooted.Before(j.earliest)) {
+			j.earliest = host.Rebooted
+		}
+	}
+	for i := range cluster.Nodes {
+		node := &cluster.Nodes[i]
+		j.nodes[fold(node.Name)] = node
+		j.hold(holder{host: -1, node: fold(node.Name)}, []string{node.Name}, node.Addresses)
+	}
+	return j
+}
+
+func (j *judge) hold(whose holder, names []string, addresses []netip.Addr) {
+	for _, name := range names {
+		j.names[fold(name)] = append(j.names[fold(name)], whose)
+	}
+	for _, address := range addresses {
+		j.holders[plain(address)] = append(j.holders[plain(address)], whose)
+	}
+}
+
+// begin is what a request says of itself outside of the PKCS#10, and the verdict on those
+// that are not to be judged.
+func begin(r *Request) Verdict {
+	v := Verdict{Name: r.Name, UID: r.UID}
+	name, byNode := strings.CutPrefix(r.Username, userPrefix)
+	if byNode && nodeName(name) {
+		v.Node = fold(name)
+	}
+	switch {
+	case r.Signer == servingSigner:
+		v.Kind = Serving
+	case r.Signer != clientSigner:
+		v.Kind, v.Node = Other, ""
+		v.settle(finding{Ignore, ReasonOtherSigner, "it is for the signer " + quoted(r.Signer)})
+	case byNode:
+		v.Kind = Renewal
+		v.settle(finding{Ignore, ReasonClientRenewal, "a Node renews its own certificate, which the cluster approves"})
+	default:
+		v.Kind = Client
+	}
+	return v
+}
+
+// settle writes a verdict.
+func (v *Verdict) settle(f finding) {
+	v.Decision, v.Reason = f.decision, f.reason
+	kind, node := string(v.Kind)+" ", ""
+	if v.Kind == Other {
+		kind = ""
+	}
+	if v.Node != "" {
+		node = " of node " + v.Node
+	}
+	v.Message = kind + "request " + quoted(v.Name) + node + ": " + f.text
+}
+
+// answered settles a request that somebody has answered, and notes what its approval proves.
+func (j *judge) answered(r *Request, v *Verdict) {
+	if v.Decision != "" {
+		return
+	}
+	if v.Kind == Client && r.Approved && !j.earliest.IsZero() && (since(r.Created, j.earliest) || since(r.ConditionAt, j.earliest)) {
+		j.grant(r, v)
+	}
+	if host := j.hostOf(v.Node); host != nil && host.Named {
+		v.Host = host.Name
+	}
+	by := "at " + stamp(r.ConditionAt) + ": " + quoted(r.Reason) + ", " + quoted(r.Message)
+	if r.Denied && !r.Approved {
+		v.settle(finding{Ignore, ReasonDenied, "denied " + by})
+		return
+	}
+	v.settle(finding{Ignore, ReasonApproved, "approved " + by})
+}
+
+// grant notes an approved client request. What bars a further approval is whatever may have
+// brought a certificate of that name since the reboot. What proves a Node to be of this
+// installation is less: a request that the bootstrapper made since then, for that name.
+func (j *judge) grant(r *Request, v *Verdict) {
+	subject, _ := glance(r.PEM)
+	v.Node, _ = nodeOf(subject.CommonName)
+	for _, node := range nodesOf(subject) {
+		host := j.hostOf(node)
+		if host == nil || host.Rebooted.IsZero() {
+			continue
+		}
+		known := j.granted[node]
+		if since(r.Created, host.Rebooted) || since(r.ConditionAt, host.Rebooted) {
+			known.barring = older(known.barring, r)
+		}
+		if v.Node == node && slices.Equal(subject.Organization, []string{nodesGroup}) && r.Username == bootstrapper && since(r.Created, host.Rebooted) {
+			known.proving = older(known.proving, r)
+		}
+		j.granted[node] = known
+	}
+}
+
+// hostOf is the only host of that name, or nil.
+func (j *judge) hostOf(node string) *Host {
+	if at := j.hosts[node]; len(at) == 1 {
+		return &j.Hosts[at[0]]
+	}
+	return nil
+}
+
+// since reports whether something happened after a reboot, as far as clocks can tell.
+func since(at, reboot time.Time) bool { return !at.Before(reboot.Add(-skew)) }
+
+// older is the one of two requests that was made first. Names decide between those of one
+// moment, so that the order of the list does not.
+func older(one, other *Request) *Request {
+	if one == nil || compare(one, other) > 0 {
+		return other
+	}
+	return one
+}
+
+func compare(one, other *Request) int {
+	return cmp.Or(one.Created.Compare(other.Created), cmp.Compare(one.Name, other.Name), cmp.Compare(one.UID, other.UID))
+}
+
+// pending settles a pending request, but for what other requests have to do with it.
+func (j *judge) pending(r *Request, v *Verdict) {
+	if v.Kind == Client {
+		j.contend(r, v)
+	}
+	v.Node = "" // who asks is not what is claimed
+	c, wrong := read(r.PEM)
+	if c != nil {
+		v.Key = fingerprint(c.key)
+	}
+	if wrong != nil {
+		v.settle(*wrong)
+		return
+	}
+	name, usual := c.subject()
+	if nodeName(name) {
+		v.Node = fold(name)
+	}
+	a := &asked{judge: j, Request: r, claim: c, verdict: v, name: name, usual: usual}
+	if a.host = j.hostOf(v.Node); a.host != nil && a.host.Named {
+		v.Host = a.host.Name
+	}
+	if v.Kind == Client {
+		a.client()
+	} else {
+		a.serving()
+	}
+}
+
+// contend puts a request among those that claim its name. One that is refused for its form
+// is a rival too, as it shows that the token is in use by something else than the host. One
+// of before the reboot is not: it is a leftover of an earlier installation, and could not be
+// approved any more. Nor is one of anybody but the bootstrapper.
+func (j *judge) contend(r *Request, v *Verdict) {
+	if r.Username != bootstrapper {
+		return
+	}
+	subject, key := glance(r.PEM)
+	for _, node := range nodesOf(subject) {
+		if host := j.hostOf(node); host != nil && since(r.Created, host.Rebooted) {
+			j.claims[node] = append(j.claims[node], contender{Request: r, key: key, verdict: v})
+		}
+	}
+}
+
+// settleRivals looks at the client requests that claim one name. Of those with the same key,
+// which are the same kubelet's, the oldest one stands for all. Different keys are of
+// different machines, and a person has to say which of them is the host.
+func (j *judge) settleRivals() {
+	for _, all := range j.claims {
+		slices.SortFunc(all, func(one, other contender) int { return compare(one.Request, other.Request) })
+		rivals := slices.ContainsFunc(all, func(c contender) bool { return c.key != all[0].key })
+		first := ""
+		for _, c := range all {
+			switch {
+			case c.verdict.Decision != Approve:
+			case rivals:
+				c.verdict.settle(finding{Ask, ReasonRivalKeys, "pending requests claim this name with different keys: " + list(all, contender.String)})
+			case first == "":
+				first = c.Name
+			default:
+				c.verdict.settle(finding{Refuse, ReasonRepeated, "the older request " + quoted(first) + " has the same key, and stands for both"})
+			}
+		}
+	}
+}
+
+func (c contender) String() string {
+	return fmt.Sprintf("%s (key %s, made at %s)", quoted(c.Name), fingerprint(c.key), stamp(c.Created))
+}

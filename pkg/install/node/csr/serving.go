@@ -1,0 +1,178 @@
+package csr
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+)
+
+const authenticatedGroup = "system:authenticated"
+
+// serving settles a serving request, of a new Node or an old one. What can never become
+// right is looked at before what is still missing, and a person is asked only if all the
+// rest fits.
+func (a *asked) serving() {
+	found := first(
+		a.subject, a.byItself, a.servingUsages, a.onlyNames, a.nothingElse, a.fitsHost,
+		a.ownNames, a.ownAddresses, a.hasNode, a.provenNode, a.signed, a.knownAddresses,
+	)
+	if found == nil {
+		found = &finding{Approve, ReasonProven, fmt.Sprintf("for %s, with key %s, all of the host %s", a.claim.shown(), a.verdict.Key, quoted(a.host.Name))}
+	}
+	a.verdict.settle(*found)
+}
+
+func (a *asked) byItself() *finding {
+	if a.Username != a.claim.Subject.CommonName {
+		return refused(ReasonUnexpectedRequester, "%s made it, and its common name is %s", quoted(a.Username), quoted(a.claim.Subject.CommonName))
+	}
+	if !slices.Contains(a.Groups, nodesGroup) || !slices.Contains(a.Groups, authenticatedGroup) {
+		return refused(ReasonUnexpectedRequester, "the groups of its requester are %s, and a Node's are %q and %q", quotedAll(a.Groups), nodesGroup, authenticatedGroup)
+	}
+	return nil
+}
+
+func (a *asked) servingUsages() *finding { return a.usages(usageServer) }
+
+// onlyNames holds the alternative names to DNS names and IP addresses.
+func (a *asked) onlyNames() *finding {
+	switch n := a.claim.sans; {
+	case n == 0:
+		return refused(ReasonNoSAN, "it asks for no DNS name and no address")
+	case n > maxSANs:
+		return refused(ReasonTooLarge, "it asks for %d names, and a kubelet for at most %d", n, maxSANs)
+	case n != len(a.claim.DNSNames)+len(a.claim.IPAddresses):
+		return refused(ReasonUnexpectedSAN, "it asks for %s, and a kubelet for DNS names and addresses only", a.claim.shown())
+	}
+	return nil
+}
+
+// ownNames holds DNS names to the host's. A name that is another's too proves nothing, even
+// where the host has it; its own name stays its own whatever others say.
+func (a *asked) ownNames() *finding {
+	node := a.verdict.Node
+	for _, asked := range a.claim.DNSNames {
+		name := fold(asked)
+		if name == node {
+			continue
+		}
+		if other, ok := a.another(a.judge.names[name]); ok {
+			return refused(ReasonForeignDNSName, "it asks for the name %s, which is of %s", quoted(asked), other)
+		}
+		if !slices.ContainsFunc(a.host.Names, func(own string) bool { return fold(own) == name }) {
+			return refused(ReasonUnknownDNSName, "it asks for the name %s, and the host's are %s", quoted(asked), quotedAll(slices.Concat([]string{node}, a.host.Names)))
+		}
+	}
+	return nil
+}
+
+// ownAddresses refuses addresses that cannot be the host's alone. There is no exception, not
+// for what the host has in its inventory, since it reports that itself, and might report a
+// neighbour's; nor for what a person has allowed: that is an answer about an address that
+// nobody knows, given before the request was there, and a certificate for an address of
+// somebody else lets a Node be taken for that. Who wants it all the same can approve the
+// request by hand.
+func (a *asked) ownAddresses() *finding {
+	for _, address := range a.claim.addresses() {
+		var found *finding
+		other, foreign := a.another(a.holders[address])
+		switch {
+		case special(address):
+			found = refused(ReasonSpecialAddress, "it asks for %s, which no host has for itself", address)
+		case slices.ContainsFunc(a.VIPs, func(vip netip.Addr) bool { return plain(vip) == address }):
+			found = refused(ReasonVirtualAddress, "it asks for %s, which is a virtual address of the cluster", address)
+		case a.network(address) != "":
+			found = refused(ReasonClusterNetwork, "it asks for %s, which is in the cluster's network %s", address, a.network(address))
+		case foreign:
+			found = refused(ReasonForeignAddress, "it asks for %s, which is of %s", address, other)
+		}
+		if found != nil {
+			a.verdict.Addresses = []netip.Addr{address}
+			return found
+		}
+	}
+	return nil
+}
+
+// special reports whether an address means something else on each machine, or no machine.
+func special(address netip.Addr) bool {
+	return address.IsLoopback() || address.IsLinkLocalUnicast() || address.IsMulticast() || address.IsUnspecified()
+}
+
+// network is the network of pods or services that an address is in, if any.
+func (j *judge) network(address netip.Addr) string {
+	for _, network := range j.Networks {
+		own := network
+		if own.Addr().Is4In6() && own.Bits() >= 96 {
+			own = netip.PrefixFrom(own.Addr().Unmap(), own.Bits()-96)
+		}
+		if own.Contains(address) {
+			return network.String()
+		}
+	}
+	return ""
+}
+
+// another names one of those that a name or an address is of, other than this host and its Node.
+func (a *asked) another(all []holder) (string, bool) {
+	for _, one := range all {
+		switch {
+		case one.host < 0 && one.node != a.verdict.Node:
+			return "the Node " + quoted(one.node), true
+		case one.host >= 0 && &a.Hosts[one.host] != a.host:
+			return "the host " + quoted(a.Hosts[one.host].Hostname), true
+		}
+	}
+	return "", false
+}
+
+func (a *asked) hasNode() *finding {
+	if a.nodes[a.verdict.Node] != nil {
+		return nil
+	}
+	return &finding{Wait, ReasonNodeMissing, "its Node does not exist yet"}
+}
+
+// provenNode asks that the Node's own certificate is of this installation: a client request
+// of that name was approved since the reboot, by whomever, or, since the cluster forgets
+// approved requests after an hour, the Node is younger than the reboot. It was then made
+// with such a certificate, as Nodes are. Here no clock may be behind, for a kubelet of an
+// earlier installation may run until the reboot.
+func (a *asked) provenNode() *finding {
+	node := a.nodes[a.verdict.Node]
+	if a.granted[a.verdict.Node].proving != nil || a.host.Granted || node.Created.After(a.host.Rebooted) {
+		return nil
+	}
+	return refused(ReasonUnprovenNode, "no client request of that name is known to have been approved since the host %s rebooted at %s, and the Node is of %s",
+		quoted(a.host.Name), stamp(a.host.Rebooted), stamp(node.Created))
+}
+
+// knownAddresses asks a person about addresses that the host has not had so far: many change
+// as its interface becomes part of a bridge.
+func (a *asked) knownAddresses() *finding {
+	var known, unknown []netip.Addr
+	for _, address := range slices.Concat(a.host.Addresses, a.host.Allowed) {
+		known = append(known, plain(address))
+	}
+	for _, address := range a.claim.addresses() {
+		if !slices.Contains(known, address) {
+			unknown = append(unknown, address)
+		}
+	}
+	if len(unknown) == 0 {
+		return nil
+	}
+	a.verdict.Addresses = unknown
+	return &finding{Ask, ReasonUnknownAddress, fmt.Sprintf("it asks for %s, and the known addresses of the host %s are %s", addresses(unknown), quoted(a.host.Name), addresses(known))}
+}
+
+// addresses are those asked for, each once, as others are compared with them.
+func (c *claim) addresses() []netip.Addr {
+	var all []netip.Addr
+	for _, ip := range c.IPAddresses {
+		if address, ok := netip.AddrFromSlice(ip); ok && !slices.Contains(all, plain(address)) {
+			all = append(all, plain(address))
+		}
+	}
+	return all
+}

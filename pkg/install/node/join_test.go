@@ -1,0 +1,375 @@
+package node_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/kubetest"
+	"github.com/oaictl/oaictl/internal/model"
+	"github.com/oaictl/oaictl/internal/simulator/spoke"
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/node"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// server is the API server of all tests of this package.
+var server kubetest.Shared
+
+func TestMain(m *testing.M) { os.Exit(server.Run(m)) }
+
+const (
+	speed     = 100
+	clusterID = "5a0e0c6e-4a8a-4c2f-9d6d-3d1f6f0c1d11"
+)
+
+// stage is an installed cluster to which hosts are added: a service that says that they are
+// installed, and an API server that plays the cluster.
+type stage struct {
+	t     *testing.T
+	kube  *kubetest.Cluster
+	spoke *spoke.Spoke
+	clock clock.Clock
+	dir   string
+
+	mu     sync.Mutex
+	hosts  []install.Host
+	events []install.Event
+	calls  []node.Call
+	file   []spec.Host
+	data   []byte // the kubeconfig
+	refuse error  // of reading it
+}
+
+func newStage(t *testing.T, change func(*spoke.Config)) *stage {
+	t.Helper()
+	s := &stage{t: t, kube: server.Start(t), clock: clock.Scaled(speed), dir: t.TempDir()}
+	config := spoke.Config{Kube: s.kube.Config, Clock: s.clock, Logf: t.Logf, Cluster: spoke.Cluster{
+		Name: "lab", BaseDomain: "example.com", ID: clusterID, MachineNetworks: []string{"192.168.127.0/24"},
+		ControlPlane: []spoke.Node{at("cp-0", "192.168.127.10"), at("cp-1", "192.168.127.11"), at("cp-2", "192.168.127.12")},
+	}}
+	if change != nil {
+		change(&config)
+	}
+	var err error
+	if s.spoke, err = spoke.New(config); err != nil {
+		t.Fatal(err)
+	}
+	s.clear()
+	if err := s.spoke.SetUp(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s.beside(func(ctx context.Context) { _ = s.spoke.Run(ctx) })
+	s.data = kubeconfigOf(t, s.kube.Config)
+	return s
+}
+
+func at(name, address string) spoke.Node {
+	return spoke.Node{Name: name, Addresses: []netip.Addr{netip.MustParseAddr(address)}}
+}
+
+// clear removes what an earlier test has left.
+func (s *stage) clear() {
+	ctx, all := s.t.Context(), metav1.DeleteOptions{}
+	for _, err := range []error{
+		s.kube.Client.CoreV1().Nodes().DeleteCollection(ctx, all, metav1.ListOptions{}),
+		s.kube.Client.CertificatesV1().CertificateSigningRequests().DeleteCollection(ctx, all, metav1.ListOptions{}),
+	} {
+		if err != nil && !apierrors.IsNotFound(err) {
+			s.t.Fatal(err)
+		}
+	}
+}
+
+// beside does something beside the test, until its end.
+func (s *stage) beside(do func(context.Context)) (stop func()) {
+	ctx, cancel := context.WithCancel(s.t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { do(ctx) })
+	stop = func() { cancel(); running.Wait() }
+	s.t.Cleanup(stop)
+	return stop
+}
+
+// host has the service say that a host was installed, and the file name it.
+func (s *stage) host(name, address string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.clock.Now()
+	s.hosts = append(s.hosts, install.Host{
+		ID: "id-" + name, Hostname: name, Day2: true, State: model.HostAdded, Status: "added-to-existing-cluster", Role: model.RoleWorker,
+		Since: now, Rebooted: now, Progress: model.HostProgress{Stage: "Done"}, Settings: install.Settings{},
+		Inventory: model.Inventory{Known: true, Hostname: name, UUID: "uuid-" + name, Interfaces: []model.Interface{{Addresses: []string{address + "/24"}}}},
+	})
+	s.file = append(s.file, spec.Host{Name: name, Hostname: name, Role: spec.Worker, Match: spec.Match{UUID: "uuid-" + name}})
+}
+
+// boot is the host's machine booting its disk.
+func (s *stage) boot(name, address string) (off func()) {
+	m := spoke.Machine{Hostname: name, UUID: "uuid-" + name, Addresses: []netip.Addr{netip.MustParseAddr(address)}}
+	return s.beside(func(ctx context.Context) { _ = s.spoke.Join(ctx, m) })
+}
+
+// Observe is of install.Service: the hosts are installed, and nothing else is to be done.
+func (s *stage) Observe(context.Context, install.Query, *install.Observed) (*install.Observed, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return &install.Observed{
+		At: s.clock.Now(), Hosts: slices.Clone(s.hosts),
+		Cluster: &install.Cluster{
+			ClusterRef: install.ClusterRef{ID: "cluster-1", Name: "lab", BaseDomain: "example.com", Owned: true},
+			State:      model.ClusterAddingHosts, OpenShiftID: clusterID, Settings: install.Settings{},
+		},
+	}, nil
+}
+
+// Act is of install.Service.
+func (s *stage) Act(_ context.Context, _ *install.Desired, a install.Action) error {
+	return errors.New("the service is asked to " + string(a.Kind))
+}
+
+// Credential is of install.Service.
+func (s *stage) Credential(context.Context, string, string) ([]byte, error) {
+	return nil, errors.New("the service has no credentials")
+}
+
+func (s *stage) desired(change func(*install.Desired)) *install.Desired {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	three, workers := 3, len(s.file)
+	c := &spec.Cluster{Metadata: spec.Metadata{Name: "lab"}, Spec: spec.ClusterSpec{BaseDomain: "example.com", Hosts: s.file, Import: &spec.Import{ClusterID: clusterID}}}
+	c.Spec.Topology.ControlPlane, c.Spec.Topology.Workers = &three, &workers
+	d := &install.Desired{Spec: c, Options: install.Options{AddNodes: true, Unattended: true}}
+	if change != nil {
+		change(d)
+	}
+	return d
+}
+
+func (s *stage) plane() *node.Plane {
+	p := node.New(node.Config{
+		Clock: s.clock,
+		Kubeconfig: func(context.Context, install.ClusterRef) ([]byte, string, error) {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			return s.data, "kubeconfig", s.refuse
+		},
+		Log: func(c node.Call) {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.calls = append(s.calls, c)
+		},
+	})
+	s.t.Cleanup(p.Close)
+	return p
+}
+
+// run adds the hosts, for some real time at most.
+func (s *stage) run(desired *install.Desired, within time.Duration, options ...install.Option) (install.Result, error) {
+	ctx, cancel := context.WithTimeout(s.t.Context(), within)
+	defer cancel()
+	options = append([]install.Option{
+		install.WithNodes(s.plane()), install.WithClock(s.clock), install.WithFiles(install.NewFiles(s.dir)), install.WithTimeouts(0, 0),
+		install.WithEvents(func(e install.Event) {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.events = append(s.events, e)
+			s.t.Logf("%s %s %s %s", e.Type, e.Key, e.State, e.Message)
+		}),
+	}, options...)
+	return install.New(s, options...).Run(ctx, desired)
+}
+
+func (s *stage) audit() []install.AuditLine {
+	s.t.Helper()
+	file, err := os.Open(filepath.Join(s.dir, "lab", install.AuditFile))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer file.Close()
+	if info, err := file.Stat(); err != nil || info.Mode().Perm() != 0o600 {
+		s.t.Errorf("the audit is %v, %v", info.Mode(), err)
+	}
+	var lines []install.AuditLine
+	for scanner := bufio.NewScanner(file); scanner.Scan(); {
+		var line install.AuditLine
+		if err := json.Unmarshal(scanner.Bytes(), &line); err != nil {
+			s.t.Fatalf("%s: %v", scanner.Text(), err)
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+func kubeconfigOf(t testing.TB, config *rest.Config) []byte {
+	t.Helper()
+	out := clientcmdapi.NewConfig()
+	out.Clusters["c"] = &clientcmdapi.Cluster{Server: config.Host, CertificateAuthorityData: config.CAData}
+	out.AuthInfos["u"] = &clientcmdapi.AuthInfo{ClientCertificateData: config.CertData, ClientKeyData: config.KeyData, Token: config.BearerToken}
+	out.Contexts["x"] = &clientcmdapi.Context{Cluster: "c", AuthInfo: "u"}
+	out.CurrentContext = "x"
+	data, err := clientcmd.Write(*out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// TestJoins: hosts become nodes that take work, by two approvals each, which are written down.
+func TestJoins(t *testing.T) {
+	s := newStage(t, nil)
+	s.host("w-0", "192.168.127.20")
+	s.host("w-1", "192.168.127.21")
+	s.boot("w-0", "192.168.127.20")
+	s.boot("w-1", "192.168.127.21")
+	result, err := s.run(s.desired(func(d *install.Desired) {
+		d.Spec.Spec.Hosts[0].Labels = map[string]string{"rack": "7"}
+		d.Spec.Spec.Hosts[0].Taints = []spec.Taint{{Key: "gpu", Value: "yes", Effect: "NoSchedule"}}
+		d.Spec.Spec.Hosts[0].ProviderID = "metal3://lab/w-0"
+	}), time.Minute)
+	if err != nil {
+		t.Fatalf("%v; %+v", err, result.Plan.Waits)
+	}
+	if !slices.Equal(result.Plan.Ready, []string{"w-0", "w-1"}) {
+		t.Errorf("ready %v", result.Plan.Ready)
+	}
+	w0, err := s.kube.Client.CoreV1().Nodes().Get(t.Context(), "w-0", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tainted := slices.ContainsFunc(w0.Spec.Taints, func(x corev1.Taint) bool { return x.Key == "gpu" && x.Value == "yes" })
+	if w0.Labels["rack"] != "7" || !tainted || w0.Spec.ProviderID != "metal3://lab/w-0" {
+		t.Errorf("labels %v, taints %v, provider id %s", w0.Labels, w0.Spec.Taints, w0.Spec.ProviderID)
+	}
+	approved := map[string]int{}
+	for _, line := range s.audit() {
+		if line.Decision != "approve" || line.By != "oaictl" || line.Cluster != "lab" || line.Time.IsZero() || line.Key == "" {
+			t.Errorf("%+v", line)
+		}
+		approved[line.Host+" "+string(line.Kind)]++
+	}
+	for _, want := range []string{"w-0 client", "w-0 serving", "w-1 client", "w-1 serving"} {
+		if approved[want] != 1 || len(approved) != 4 {
+			t.Errorf("approved %v", approved)
+		}
+	}
+}
+
+// TestOtherCluster: with another cluster's kubeconfig nothing is approved, and the run says
+// whose it is.
+func TestOtherCluster(t *testing.T) {
+	s := newStage(t, func(c *spoke.Config) { c.Cluster.ID = "00000000-0000-4000-8000-000000000000" })
+	s.host("w-0", "192.168.127.20")
+	s.boot("w-0", "192.168.127.20")
+	_, err := s.run(s.desired(nil), time.Minute)
+	if install.CodeOf(err) != install.CodeInput || !strings.Contains(err.Error(), "is of another cluster") {
+		t.Errorf("got %v", err)
+	}
+	if audit := s.audit(); len(audit) > 0 {
+		t.Errorf("audit %+v", audit)
+	}
+}
+
+// TestAway: an API server that is away is waited for, and what was seen before stays.
+func TestAway(t *testing.T) {
+	s := newStage(t, nil)
+	s.host("w-0", "192.168.127.20")
+	p := s.plane()
+	observed, err := s.Observe(t.Context(), install.Query{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen, err := p.Observe(t.Context(), nil, observed)
+	if err != nil || seen.Trouble != "" || len(seen.Nodes) != 3 || seen.ID != clusterID || len(seen.Pools) == 0 || len(seen.Operators) == 0 || seen.Version == "" {
+		t.Fatalf("%+v, %v", seen, err)
+	}
+	s.kube.Down(t)
+	for range 50 {
+		if err := s.clock.Sleep(t.Context(), 15*time.Second); err != nil {
+			t.Fatal(err)
+		}
+		if seen, err = p.Observe(t.Context(), nil, observed); err != nil || seen.Trouble != "" {
+			break
+		}
+	}
+	if err != nil || seen.TroubleKind != model.SpokeUnreachable || len(seen.Nodes) != 3 || seen.Since.IsZero() {
+		t.Errorf("away: %+v, %v", seen, err)
+	}
+	s.kube.Up(t)
+	for range 200 {
+		if seen, err = p.Observe(t.Context(), nil, observed); err != nil || seen.Trouble == "" {
+			break
+		}
+		if err := s.clock.Sleep(t.Context(), 15*time.Second); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err != nil || seen.Trouble != "" || len(seen.Nodes) != 3 {
+		t.Errorf("back: %+v, %v", seen, err)
+	}
+}
+
+// TestNoAccess is what is said where the cluster cannot be looked at for good.
+func TestNoAccess(t *testing.T) {
+	s := newStage(t, nil)
+	observed, err := s.Observe(t.Context(), install.Query{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	good := s.data
+	for name, test := range map[string]struct {
+		data   []byte
+		refuse error
+		kind   model.SpokeTrouble
+	}{
+		"none":        {nil, errors.New("no file"), model.SpokeNoAccess},
+		"junk":        {[]byte("\x00junk"), nil, model.SpokeNoAccess},
+		"empty":       {[]byte("{}"), nil, model.SpokeNoAccess},
+		"credentials": {kubeconfigOf(t, &rest.Config{Host: s.kube.Config.Host, BearerToken: "wrong", TLSClientConfig: rest.TLSClientConfig{CAData: s.kube.Config.CAData}}), nil, model.SpokeCredentials},
+		"other CA":    {kubeconfigOf(t, &rest.Config{Host: s.kube.Config.Host, BearerToken: "x"}), nil, model.SpokeCredentials},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s.data, s.refuse = test.data, test.refuse
+			p := s.plane()
+			seen, err := p.Observe(t.Context(), nil, observed)
+			if err != nil || seen.TroubleKind != test.kind || seen.Trouble == "" {
+				t.Errorf("got %+v, %v", seen, err)
+			}
+			if strings.Contains(seen.Trouble, "wrong") {
+				t.Errorf("the token is in %s", seen.Trouble)
+			}
+			s.data, s.refuse = good, nil
+			for range 20 {
+				if seen, err = p.Observe(t.Context(), nil, observed); err != nil || seen.Trouble == "" {
+					break
+				}
+				if err := s.clock.Sleep(t.Context(), 10*time.Second); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err != nil || seen.Trouble != "" {
+				t.Errorf("with a good one: %+v, %v", seen, err)
+			}
+		})
+	}
+}

@@ -1,0 +1,208 @@
+// Package node is the plane of the installed cluster itself: it watches its Nodes and the
+// requests of their kubelets for certificates, approves those that a decision has found to be
+// proven, and marks nodes. What is decided stands elsewhere.
+package node
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/model"
+	"github.com/oaictl/oaictl/internal/redact"
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+// Config is what a Plane needs.
+type Config struct {
+	// Kubeconfig gives a kubeconfig of the installed cluster's administrator, and says where it
+	// is from. It is asked again where the credentials are refused. An error is told as why the
+	// cluster cannot be looked at.
+	Kubeconfig func(ctx context.Context, cluster install.ClusterRef) (data []byte, from string, err error)
+	// Clock is the machine's own if nil.
+	Clock install.Clock
+	// Log is told of every call of the API server, nil for nobody.
+	Log func(Call)
+}
+
+// Plane looks at installed clusters, one after the other or one for good, and acts on them. It
+// implements install.Nodes and is safe for concurrent use. Close ends its watches.
+type Plane struct {
+	config Config
+	clock  install.Clock
+
+	mu     sync.Mutex
+	at     *connection // nil before the first look
+	from   string      // where the kubeconfig is from
+	failed time.Time   // when a cluster could not be connected to last, and why
+	why    error
+	spoke  *install.Spoke
+	closed bool
+}
+
+var _ install.Nodes = (*Plane)(nil)
+
+// New returns a Plane.
+func New(config Config) *Plane {
+	p := &Plane{config: config, clock: config.Clock}
+	if p.clock == nil {
+		p.clock = clock.Real()
+	}
+	return p
+}
+
+// Close ends all watches.
+func (p *Plane) Close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closed = true
+	p.disconnect()
+}
+
+func (p *Plane) disconnect() {
+	if p.at != nil {
+		p.at.stop()
+		p.at = nil
+	}
+}
+
+// againAfter is how long it is not tried to reach a cluster that could not be reached.
+const againAfter = 5 * time.Second
+
+// Observe looks at the installed cluster of an observation. That it does not answer is said in
+// Spoke.Trouble, beside what was seen before.
+func (p *Plane) Observe(ctx context.Context, _ *install.Desired, observed *install.Observed) (*install.Spoke, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	spoke, err := p.look(ctx, observed)
+	if context.Cause(ctx) != nil {
+		return nil, context.Cause(ctx)
+	}
+	if err != nil {
+		return p.troubled(err, observed.At), nil
+	}
+	p.spoke = spoke
+	return spoke, nil
+}
+
+func (p *Plane) look(ctx context.Context, observed *install.Observed) (*install.Spoke, error) {
+	if p.closed {
+		return nil, errors.New("the plane was closed")
+	}
+	if p.at != nil && p.at.cluster != observed.Cluster.ID {
+		p.disconnect()
+		p.spoke, p.why = nil, nil
+	}
+	if p.at == nil {
+		if err := p.connect(ctx, observed.Cluster.ClusterRef); err != nil {
+			return nil, err
+		}
+	}
+	spoke, err := p.at.look(ctx, observed.At)
+	if err != nil && (kindOf(err) == model.SpokeCredentials || p.at.polled.IsZero()) {
+		p.disconnect() // there may be another kubeconfig by now
+		p.failed, p.why = p.clock.Now(), err
+	}
+	return spoke, err
+}
+
+// noAccess is the error of a cluster of which there is no kubeconfig.
+type noAccess struct{ error }
+
+func (n noAccess) Unwrap() error { return n.error }
+
+func (p *Plane) connect(ctx context.Context, cluster install.ClusterRef) error {
+	if p.why != nil && p.clock.Now().Sub(p.failed) < againAfter {
+		return p.why
+	}
+	p.why = nil
+	data, from, err := p.config.Kubeconfig(ctx, cluster)
+	if fault, is := errors.AsType[*install.Fault](err); is && !fault.Permanent && fault.Code != install.CodeNotFound {
+		return err // it passes
+	}
+	if err != nil {
+		return noAccess{err}
+	}
+	p.from = from
+	config, err := clientcmd.RESTConfigFromKubeConfig(data)
+	if err != nil {
+		return noAccess{fmt.Errorf("the kubeconfig %s cannot be used: %s", from, redact.Text(err.Error()))}
+	}
+	at, err := connect(ctx, config, p.clock, p.config.Log)
+	if err != nil {
+		return noAccess{fmt.Errorf("the kubeconfig %s cannot be used: %s", from, redact.Text(err.Error()))}
+	}
+	at.cluster, at.from = cluster.ID, from
+	p.at = at
+	return nil
+}
+
+// troubled is what was seen before, with why nothing is seen now.
+func (p *Plane) troubled(err error, now time.Time) *install.Spoke {
+	spoke := install.Spoke{}
+	if p.spoke != nil {
+		spoke = *p.spoke
+	}
+	spoke.From = p.from
+	if spoke.Trouble == "" {
+		spoke.Since = now
+	}
+	if spoke.Trouble != err.Error() {
+		spoke.Trouble, spoke.TroubleKind = redact.Text(err.Error()), kindOf(err)
+	}
+	p.spoke = &spoke
+	return p.spoke
+}
+
+func kindOf(err error) model.SpokeTrouble {
+	var (
+		none     noAccess
+		mistrust *tls.CertificateVerificationError
+	)
+	switch {
+	case errors.As(err, &none):
+		return model.SpokeNoAccess
+	case errors.As(err, &mistrust), apierrors.IsUnauthorized(err), apierrors.IsForbidden(err):
+		return model.SpokeCredentials
+	}
+	return model.SpokeUnreachable
+}
+
+// Changed is closed once a Node or a request is other than the last Observe has shown it.
+func (p *Plane) Changed() <-chan struct{} {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.at == nil {
+		return nil // nothing is seen that could
+	}
+	return p.at.news.wait()
+}
+
+// Act carries out an action, and does not wait for what it starts.
+func (p *Plane) Act(ctx context.Context, _ *install.Desired, observed *install.Observed, action install.Action) error {
+	p.mu.Lock()
+	at := p.at
+	p.mu.Unlock()
+	if at != nil && observed.Cluster != nil && at.cluster != observed.Cluster.ID {
+		at = nil
+	}
+	if at == nil {
+		return &install.Fault{Code: install.CodeFailure, Op: "act on", On: action.Name, Err: errors.New("the installed cluster cannot be reached")}
+	}
+	ctx, cancel := context.WithTimeout(quietly(ctx), callTimeout)
+	defer cancel()
+	switch action.Kind {
+	case model.ApproveRequest:
+		return at.approve(ctx, action)
+	case model.UpdateNode:
+		return at.updateNode(ctx, action)
+	}
+	return &install.Fault{Code: install.CodeFailure, Op: string(action.Kind), On: action.Name, Permanent: true, Err: errors.New("the nodes plane knows no such action")}
+}

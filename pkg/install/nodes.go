@@ -1,0 +1,148 @@
+package install
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/oaictl/oaictl/internal/model"
+	"github.com/oaictl/oaictl/pkg/install/internal/decide"
+	"github.com/oaictl/oaictl/pkg/install/node/csr"
+)
+
+// Nodes is the plane of the installed cluster itself: its Nodes, and the requests of their
+// kubelets for certificates. It is asked only where hosts are added. Its methods are safe for
+// concurrent use.
+type Nodes interface {
+	// Observe looks at the installed cluster. That it does not answer, or takes no
+	// credentials, is said in Spoke.Trouble; an error is that of a context that ended.
+	Observe(ctx context.Context, desired *Desired, observed *Observed) (*Spoke, error)
+	// Act carries out an action of one of the nodes' kinds, and does not wait for what it
+	// starts.
+	Act(ctx context.Context, desired *Desired, observed *Observed, action Action) error
+	// Changed is closed once something is other than the last Observe has shown it, so that
+	// a decision may be.
+	Changed() <-chan struct{}
+}
+
+// WithNodes gives the Client a plane that follows hosts until their nodes take work. Without
+// it, add-node ends where the service's knowledge does: when hosts have rebooted.
+func WithNodes(nodes Nodes) Option { return func(client *Client) { client.nodes = nodes } }
+
+// observeNodes adds to an observation what the next decision needs of the installed cluster.
+func (client *Client) observeNodes(ctx context.Context, desired *Desired, observed *Observed) error {
+	if client.nodes == nil || observed.Stale != "" || !decide.AsksSpoke(desired, observed) {
+		return nil
+	}
+	spoke, err := client.nodes.Observe(ctx, desired, observed)
+	if err != nil {
+		return err
+	}
+	observed.Spoke = spoke
+	return nil
+}
+
+// explainNodes looks at the installed cluster where hosts have been added to it. That it cannot
+// be looked at is something to know, and stands in nobody's way.
+func (client *Client) explainNodes(ctx context.Context, desired *Desired, observed *Observed) ([]Warning, error) {
+	if client.nodes == nil || !decide.HasNewNodes(observed) {
+		return nil, nil
+	}
+	before := desired.Options.AddNodes
+	desired.Options.AddNodes = true
+	if err := client.observeNodes(ctx, desired, observed); err != nil {
+		return nil, err
+	}
+	fault := decide.SpokeFault(desired, observed)
+	if fault == nil {
+		return nil, nil
+	}
+	observed.Spoke, desired.Options.AddNodes = nil, before
+	return []Warning{{
+		Key: "spoke/reached", Scope: model.ScopeCluster, Reason: "ClusterUnseen", Message: "the nodes themselves cannot be looked at: " + fault.Error(), Next: model.NextOf(fault),
+	}}, nil
+}
+
+// WithAsk gives the Client somebody to ask whether a request for a certificate is approved;
+// without it, the run ends where a person would have to say so. It is called one at a time.
+// An error leaves the request as it is.
+func WithAsk(ask func(context.Context, csr.Verdict) (approve bool, err error)) Option {
+	return func(client *Client) { client.ask = ask }
+}
+
+// asked has a person answer what only a person can. It reports whether anything was answered.
+func (r *run) asked(ctx context.Context, plan Plan) bool {
+	for _, v := range plan.Questions {
+		if r.ask == nil || r.requests.told["asked/"+model.AnswerKey(v)] {
+			continue
+		}
+		r.requests.tell("asked/" + model.AnswerKey(v))
+		approve, err := r.ask(ctx, v)
+		if err != nil {
+			continue
+		}
+		r.memory.Answer(v, approve)
+		for _, other := range plan.Questions { // at most one of several can be the host's
+			if approve && other.UID != v.UID && other.Host == v.Host && other.Kind == v.Kind {
+				r.memory.Answer(other, false)
+			}
+		}
+		return true // and all is judged anew
+	}
+	return false
+}
+
+// await pauses, and reports whether the installed cluster has cut the pause short: then only
+// that is looked at anew. Changes come in bursts, and what came together is seen together.
+func (r *run) await(ctx context.Context, observed *Observed, pause time.Duration) (woken bool, err error) {
+	if r.nodes == nil || observed.Spoke == nil {
+		return false, r.clock.Sleep(ctx, pause)
+	}
+	within, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go func() {
+		select {
+		case <-r.nodes.Changed():
+			cancel(errChanged)
+		case <-within.Done():
+		}
+	}()
+	if err := r.clock.Sleep(within, pause); !errors.Is(err, errChanged) {
+		return false, err
+	}
+	return true, r.clock.Sleep(ctx, burst)
+}
+
+// burst is how long what changes in an installed cluster is gathered.
+const burst = 100 * time.Millisecond
+
+var errChanged = errors.New("the installed cluster has changed")
+
+// glance is an observation with what the installed cluster shows now. What the service shows
+// is as it was: nothing has been written since, or all would be looked at.
+func (r *run) glance(ctx context.Context, prior *Observed) (*Observed, error) {
+	now := *prior
+	now.At = r.now()
+	if err := r.observeNodes(ctx, r.desired, &now); err != nil {
+		return nil, err
+	}
+	return &now, nil
+}
+
+// Approve is who approves the requests of kubelets for certificates that are proven to be of a
+// host of the file: auto (oaictl), ask (oaictl, once a person has said so), off (somebody else).
+type Approve = model.Approve
+
+// The ways to approve.
+const (
+	ApproveAuto = model.ApproveAuto
+	ApproveAsk  = model.ApproveAsk
+	ApproveOff  = model.ApproveOff
+)
+
+// Spoke is the installed cluster, as its own API server shows it: its id, release and
+// networks, its Nodes, Pools and Operators, and the Requests of kubelets for certificates.
+type Spoke = model.Spoke
+
+// Node is a Node of the installed cluster.
+type Node = model.Node

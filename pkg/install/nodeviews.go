@@ -1,0 +1,130 @@
+package install
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/oaictl/oaictl/internal/model"
+	"github.com/oaictl/oaictl/pkg/install/internal/decide"
+	"github.com/oaictl/oaictl/pkg/install/node/csr"
+)
+
+// NodeView is one machine of a cluster in all that it is: a host of the service, a machine of
+// the installed cluster, and a node.
+type NodeView struct {
+	Name          string        // in the file, else of the host, else of the node
+	Host          *Host         // nil: the service knows none
+	Node          *Node         // nil: it has not joined
+	Machine       string        // of the Machine API, "" for none
+	BareMetalHost string        // that of the installed cluster, else of the hub
+	Metal         string        // the state of that
+	Requests      []csr.Verdict // for certificates, that are pending
+	// Stuck is what the machine waits for, or what stands in its way (Trouble); "" for nothing.
+	Stuck   string
+	Trouble bool
+}
+
+// InspectNodes looks at the installed cluster of an observation, and puts together what is known
+// of each of its machines. Why the cluster itself cannot be seen stands in the observation's
+// Spoke.Trouble; then the rows have what the service knows.
+func (client *Client) InspectNodes(ctx context.Context, desired *Desired, observed *Observed) ([]NodeView, *Observed, error) {
+	now, own := taken(observed), *desired
+	own.Options.AddNodes = true
+	if err := client.observeNodes(ctx, &own, now); err != nil {
+		return nil, nil, err
+	}
+	if fault := decide.SpokeFault(&own, now); fault != nil && now.Spoke != nil {
+		now.Spoke = &Spoke{Trouble: fault.Error(), TroubleKind: model.SpokeUnreachable}
+		own.Options.AddNodes = false
+	}
+	v := nodeViews{desired: &own, observed: now, plan: decide.Explain(&own, now, ""), spoke: cmp.Or(now.Spoke, &Spoke{})}
+	return v.rows(), now, nil
+}
+
+// nodeViews puts rows together.
+type nodeViews struct {
+	desired  *Desired
+	observed *Observed
+	plan     Plan
+	spoke    *Spoke
+}
+
+func (v *nodeViews) rows() []NodeView {
+	var rows []NodeView
+	seen := map[string]bool{}
+	for _, named := range decide.NewSnapshot(v.desired, v.observed).Hosts() {
+		row := NodeView{Name: named.Name, Host: named.Host}
+		hostname := named.Name
+		if named.Host != nil {
+			hostname = cmp.Or(named.Host.Hostname, hostname)
+			row.Name = cmp.Or(row.Name, named.Host.DisplayName())
+		}
+		if row.Node = v.spoke.NodeByName(hostname); row.Node != nil {
+			seen[row.Node.Name] = true
+		}
+		rows = append(rows, v.completed(row))
+	}
+	for i := range v.spoke.Nodes {
+		if n := &v.spoke.Nodes[i]; !seen[n.Name] {
+			rows = append(rows, v.completed(NodeView{Name: n.Name, Node: n}))
+		}
+	}
+	return rows
+}
+
+// completed adds what else is known of a machine.
+func (v *nodeViews) completed(row NodeView) NodeView {
+	if row.Node != nil {
+		if m := v.spoke.MachineOf(row.Node.Name); m != nil {
+			row.Machine, row.BareMetalHost = m.Name, m.BareMetalHost
+		}
+	}
+	for _, e := range v.observed.Enrolled {
+		if row.BareMetalHost == "" && e.Name == row.Name {
+			row.BareMetalHost, row.Metal = e.Name, e.State
+		}
+	}
+	if m := v.spoke.HostOfMetal(row.BareMetalHost); m != nil {
+		row.Metal = m.State
+	}
+	for _, verdict := range v.plan.Requests {
+		if verdict.Host == row.Name && verdict.Decision != csr.Ignore {
+			row.Requests = append(row.Requests, verdict)
+		}
+	}
+	row.Stuck, row.Trouble = v.stuck(row)
+	return row
+}
+
+// stuck is the first thing that the plan says of a machine.
+func (v *nodeViews) stuck(row NodeView) (text string, trouble bool) {
+	concerns := func(s Scope) bool {
+		return s == model.HostScope(row.Name) || s == model.NodeScope(row.Name) || row.Host != nil && s == model.HostScope(row.Host.ID)
+	}
+	for i := range v.plan.Blockers {
+		if b := &v.plan.Blockers[i]; concerns(b.Scope) || slices.Contains(b.Hosts, row.Name) {
+			return b.Message, true
+		}
+	}
+	for i := range v.plan.Actions {
+		if a := &v.plan.Actions[i]; concerns(a.Scope) {
+			return "oaictl to " + a.Describe(), false
+		}
+	}
+	for i := range v.plan.Waits {
+		if w := &v.plan.Waits[i]; concerns(w.Scope) {
+			return w.For, false
+		}
+	}
+	switch {
+	case row.Node == nil || row.Node.Ready && !row.Node.Cordoned && !row.Node.Deleting:
+		return "", false
+	case row.Node.Deleting:
+		return "the node is being deleted", false
+	case !row.Node.Ready:
+		return strings.TrimSpace("not Ready: " + cmp.Or(row.Node.Message, row.Node.Reason)), true
+	}
+	return "cordoned: no pod is scheduled on it", false
+}

@@ -1,0 +1,174 @@
+package install
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/oaictl/oaictl/internal/model"
+	"github.com/oaictl/oaictl/pkg/install/internal/decide"
+	"github.com/oaictl/oaictl/pkg/install/node/csr"
+)
+
+// AuditLine is a line of csr-audit.jsonl: what became of a request of a kubelet for a
+// certificate.
+type AuditLine struct {
+	Time    time.Time `json:"time"` // on the service's clock
+	Cluster string    `json:"cluster"`
+	ID      string    `json:"clusterId"` // the service's
+	Request string    `json:"request"`   // name
+	UID     string    `json:"uid"`
+	Kind    csr.Kind  `json:"kind"`
+	Node    string    `json:"node,omitempty"` // that it claims to be
+	Host    string    `json:"host,omitempty"` // that it was found to be of
+	// Decision is approve, ask or refuse, written before an approval is sent, or
+	// approved-by-other.
+	Decision string `json:"decision"`
+	By       string `json:"by"` // oaictl, person, or the reason and message that another approver has left
+	Reason   string `json:"reason,omitempty"`
+	Message  string `json:"message,omitempty"`
+	Key      string `json:"key,omitempty"` // fingerprint of the public key
+}
+
+// AuditFile is the name of the file that approvals and refusals are kept in, beside auth.
+const AuditFile = "csr-audit.jsonl"
+
+// approvedByOther is the decision of an audit line of what somebody else approved.
+const approvedByOther = "approved-by-other"
+
+// requests follows what becomes of the requests for certificates of one run.
+type requests struct {
+	told    map[string]bool // uid and decision
+	strange int             // refusals of requests of no host that were told
+}
+
+func (q *requests) tell(key string) {
+	if q.told == nil {
+		q.told = map[string]bool{}
+	}
+	q.told[key] = true
+}
+
+// mostStrange is how many refusals of requests that are of no host are told one by one.
+const mostStrange = 20
+
+// requestsSeen keeps and tells, once each, what was judged of requests that are pending, and
+// what somebody else has approved.
+func (r *run) requestsSeen(ctx context.Context, observed *Observed, plan Plan) {
+	if observed.Spoke == nil || len(plan.Requests) == 0 {
+		return
+	}
+	byUID := make(map[string]*csr.Request, len(observed.Spoke.Requests))
+	for i := range observed.Spoke.Requests {
+		byUID[observed.Spoke.Requests[i].UID] = &observed.Spoke.Requests[i]
+	}
+	for _, v := range plan.Requests {
+		request := byUID[v.UID]
+		switch {
+		case request == nil || v.Kind == csr.Other || v.Kind == csr.Renewal:
+		case request.Approved && v.Host != "" && request.Reason != model.ApprovedReason:
+			r.audit(ctx, observed, v, approvedByOther, request.Reason+": "+request.Message)
+		case request.Pending() && (v.Decision == csr.Refuse || v.Decision == csr.Ask):
+			r.audit(ctx, observed, v, string(v.Decision), "oaictl")
+		}
+	}
+}
+
+// audit keeps a line, and tells of what no blocker tells.
+func (r *run) audit(ctx context.Context, observed *Observed, v csr.Verdict, decision, by string) {
+	key := v.UID + "/" + decision + "/" + v.Reason
+	if r.requests.told[key] {
+		return
+	}
+	r.requests.tell(key)
+	line := lineOf(r.desired, v, observed.At, decision, by)
+	if err := r.keep(ctx, r.desired, observed, line); err != nil {
+		r.report(Event{Type: model.EventWarning, Key: "request/audit", Severity: model.SeverityWarning, Reason: "AuditNotKept", Message: fmt.Sprintf("what was decided of certificate requests could not be written down: %v", err)})
+	}
+	event := Event{Type: model.EventWarning, Host: v.Host, Key: "request/" + v.Name, Severity: model.SeverityWarning, State: decision, Reason: v.Reason}
+	switch {
+	case decision == approvedByOther:
+		event.Type, event.Severity = model.EventHint, model.SeverityInfo
+		event.Message = fmt.Sprintf("somebody else approved the request %s of %s for a %s certificate: %s", v.Name, v.Host, v.Kind, by)
+	case v.Host != "": // a blocker tells it
+		return
+	case r.requests.strange > mostStrange:
+		return
+	case r.requests.strange == mostStrange:
+		event.Key, event.Message = "request/more", "more requests for certificates are left pending than are told here; "+AuditFile+" has all of them"
+	default:
+		event.Message = fmt.Sprintf("the request %s for a %s certificate is left pending: %s", v.Name, v.Kind, v.Message)
+	}
+	if decision != approvedByOther {
+		r.requests.strange++
+	}
+	r.report(event)
+}
+
+// approving keeps a line of what is about to be approved: what was approved is written down
+// even where the run ends with it.
+func (r *run) approving(ctx context.Context, a Action) error {
+	if a.Kind != model.ApproveRequest {
+		return nil
+	}
+	for _, v := range r.latest.Plan.Requests {
+		if v.UID == a.Target {
+			by := "oaictl"
+			if r.memory.Answers[model.AnswerKey(v)] {
+				by = "person"
+			}
+			return r.keep(ctx, r.desired, r.latest.Observed, lineOf(r.desired, v, r.now(), string(csr.Approve), by))
+		}
+	}
+	return nil
+}
+
+func lineOf(desired *Desired, v csr.Verdict, now time.Time, decision, by string) AuditLine {
+	return AuditLine{
+		Time: now, Cluster: desired.Spec.Metadata.Name, Request: v.Name, UID: v.UID, Kind: v.Kind, Node: v.Node, Host: v.Host,
+		Decision: decision, By: by, Reason: v.Reason, Message: v.Message, Key: v.Key,
+	}
+}
+
+// keep appends a line to the record of what was decided of requests.
+func (client *Client) keep(ctx context.Context, desired *Desired, observed *Observed, line AuditLine) error {
+	if client.files == nil || observed.Cluster == nil {
+		return nil
+	}
+	line.ID = observed.Cluster.ID
+	data, err := json.Marshal(line)
+	if err != nil {
+		return err
+	}
+	return client.files.Append(ctx, resultsOf(desired, observed.Cluster.ID), AuditFile, append(data, '\n'))
+}
+
+// Requests looks at the installed cluster of an observation and judges its requests for
+// certificates as if a file named the given hosts, by their names there or in the service: those
+// of other hosts are never approved. What it returns beside the verdicts is the observation with
+// the cluster.
+func (client *Client) Requests(ctx context.Context, desired *Desired, observed *Observed, hosts []string) ([]csr.Verdict, *Observed, error) {
+	now := *observed
+	own := *desired
+	own.Options.AddNodes = true
+	if err := client.observeNodes(ctx, &own, &now); err != nil {
+		return nil, nil, err
+	}
+	if err := decide.SpokeFault(&own, &now); err != nil {
+		return nil, nil, err
+	}
+	return decide.JudgeRequests(&own, &now, Memory{}, now.At, hosts), &now, nil
+}
+
+// Approve approves a request that was judged, and writes it down before. by says who wants it:
+// oaictl or person.
+func (client *Client) Approve(ctx context.Context, desired *Desired, observed *Observed, v csr.Verdict, by string) error {
+	if err := client.keep(ctx, desired, observed, lineOf(desired, v, observed.At, string(csr.Approve), by)); err != nil {
+		return err
+	}
+	return client.Act(ctx, desired, observed, Action{
+		Key: "node/" + v.Host + "/request/" + v.Name + "/approve", Scope: model.NodeScope(v.Host), Kind: model.ApproveRequest, Target: v.UID, Name: v.Name,
+		Reason: v.Host + " is installed, and its kubelet asks for a " + string(v.Kind) + " certificate",
+	})
+}

@@ -1,0 +1,321 @@
+package install_test
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	cryptorand "crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/oaictl/oaictl/internal/model"
+	"github.com/oaictl/oaictl/internal/setting"
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/node/csr"
+)
+
+// spokeModel is a model of an installed cluster: kubelets that ask, nodes that become Ready.
+type spokeModel struct {
+	seen     install.Spoke
+	requests int
+	approved map[string]int // by uid
+}
+
+func newSpokeModel() *spokeModel {
+	return &spokeModel{approved: map[string]int{}, seen: install.Spoke{API: "https://api.lab.example.com:6443", Pools: []model.Pool{{Name: "master"}, {Name: "worker"}}}}
+}
+
+// ask has somebody ask for a certificate.
+func (s *spokeModel) ask(now time.Time, r csr.Request, name string, addresses ...string) string {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), cryptorand.Reader)
+	if err != nil {
+		panic(err)
+	}
+	template := &x509.CertificateRequest{Subject: pkix.Name{Organization: []string{"system:nodes"}, CommonName: "system:node:" + name}}
+	for _, address := range addresses {
+		template.IPAddresses = append(template.IPAddresses, net.ParseIP(address))
+	}
+	if len(addresses) > 0 {
+		template.DNSNames = []string{name}
+	}
+	der, err := x509.CreateCertificateRequest(cryptorand.Reader, template, key)
+	if err != nil {
+		panic(err)
+	}
+	s.requests++
+	r.Name, r.Created = fmt.Sprintf("csr-%d", s.requests), now
+	r.UID, r.PEM = "uid-"+r.Name, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der})
+	s.seen.Requests = append(s.seen.Requests, r)
+	return r.UID
+}
+
+const bootstrapper = "system:serviceaccount:openshift-machine-config-operator:node-bootstrapper"
+
+func clientRequest() csr.Request {
+	return csr.Request{
+		Signer: "kubernetes.io/kube-apiserver-client-kubelet", Username: bootstrapper, Usages: []string{"digital signature", "client auth"},
+		Groups: []string{"system:serviceaccounts", "system:serviceaccounts:openshift-machine-config-operator", "system:authenticated"},
+	}
+}
+
+func servingRequest(name string) csr.Request {
+	return csr.Request{
+		Signer: "kubernetes.io/kubelet-serving", Username: "system:node:" + name, Usages: []string{"digital signature", "server auth"},
+		Groups: []string{"system:nodes", "system:authenticated"},
+	}
+}
+
+func (s *spokeModel) apply(a install.Action) error {
+	switch a.Kind {
+	case model.ApproveRequest:
+		for i := range s.seen.Requests {
+			if r := &s.seen.Requests[i]; r.UID == a.Target && r.Name == a.Name {
+				r.Approved, r.Reason = true, model.ApprovedReason
+				if s.approved[r.UID]++; s.approved[r.UID] == 1 {
+					return nil
+				}
+				return fmt.Errorf("%s is approved %d times", r.Name, s.approved[r.UID])
+			}
+		}
+		return fmt.Errorf("there is no request %s", a.Name)
+	case model.UpdateNode:
+		n := s.seen.NodeByName(a.Name)
+		var labels map[string]string
+		if n == nil || a.Settings[setting.Labels].Decode(&labels) != nil {
+			return fmt.Errorf("the node %s is given %v", a.Name, a.Settings)
+		}
+		n.Labels = labels
+	}
+	return nil
+}
+
+// pass is what kubelets do meanwhile.
+func (s *spokeModel) pass(now time.Time, hosts []install.Host) {
+	s.seen.Nodes = slices.Clone(s.seen.Nodes)
+	s.seen.Requests = slices.Clone(s.seen.Requests)
+	answered := func(username string, serving bool, name string) (asked, approved bool) {
+		for _, r := range s.seen.Requests {
+			if r.Username == username && strings.Contains(r.Signer, "serving") == serving && strings.HasSuffix(r.Message, "of "+name) {
+				asked, approved = true, r.Approved
+			}
+		}
+		return asked, approved
+	}
+	for i := range hosts {
+		h := &hosts[i]
+		if !h.Day2 || h.State != model.HostAdded {
+			continue
+		}
+		n := s.seen.NodeByName(h.Hostname)
+		switch {
+		case n == nil:
+			asked, approved := answered(bootstrapper, false, h.Hostname)
+			if !asked {
+				r := clientRequest()
+				r.Message = "of " + h.Hostname
+				s.ask(now, r, h.Hostname)
+			}
+			if approved {
+				s.seen.Nodes = append(s.seen.Nodes, model.Node{Name: h.Hostname, UID: "node-" + h.Hostname, Created: now, ReadySince: now})
+			}
+		default:
+			asked, _ := answered("system:node:"+h.Hostname, true, h.Hostname)
+			if !asked {
+				r := servingRequest(h.Hostname)
+				r.Message = "of " + h.Hostname
+				address, _, _ := strings.Cut(h.Inventory.Interfaces[0].Addresses[0], "/")
+				s.ask(now, r, h.Hostname, address)
+			}
+			if !n.Ready && now.Sub(n.Created) > time.Minute {
+				n.Ready, n.ReadySince = true, now
+			}
+			n.Config = model.NodeConfig{Current: "rendered", Desired: "rendered", State: "Done"}
+		}
+	}
+}
+
+// TestConvergenceOfNodes: whatever state a growing cluster is in, and whatever strangers ask
+// for, each host becomes a node by two approvals, nobody else gets any, and a second run
+// writes nothing.
+func TestConvergenceOfNodes(t *testing.T) {
+	exercised := map[install.Kind]int{}
+	ready := 0
+	for seed := range uint64(150) {
+		random := rand.New(rand.NewPCG(seed, 3))
+		w := anyGrowing(t, random)
+		w.spoke = newSpokeModel()
+		hostile := map[string]bool{}
+		for range 30 {
+			if random.IntN(4) == 0 {
+				hostile[w.spoke.stranger(random, w)] = true
+			}
+			if err := settle(w); err != nil {
+				t.Fatalf("seed %d: %v", seed, err)
+			}
+			w.pass()
+		}
+		for uid, times := range w.spoke.approved {
+			if hostile[uid] || times > 1 {
+				t.Fatalf("seed %d: %s is approved %d times, a stranger's: %v", seed, uid, times, hostile[uid])
+			}
+		}
+		for _, a := range w.writes {
+			exercised[a.Kind]++
+		}
+		w.writes = nil
+		if err := settle(w); err != nil || len(w.writes) > 0 {
+			t.Fatalf("seed %d: a second run writes %v (%v)", seed, keys(w.writes), err)
+		}
+		if plan := w.decide(); plan.Verdict == install.VerdictInstalled {
+			ready += len(plan.Ready)
+		}
+	}
+	for _, kind := range []install.Kind{model.InstallHost, model.ApproveRequest, model.UpdateNode} {
+		if exercised[kind] == 0 {
+			t.Errorf("no state led to %s: the property says nothing of it", kind)
+		}
+	}
+	if ready == 0 {
+		t.Error("no node was ever Ready")
+	}
+}
+
+// stranger has somebody ask who is none of the hosts that were just installed.
+func (s *spokeModel) stranger(random *rand.Rand, w *world) string {
+	name := "cp-0"
+	switch random.IntN(5) {
+	case 0:
+		return s.ask(w.observed.At, clientRequest(), "nobody")
+	case 1: // of a node that is there
+		s.seen.Nodes = append(s.seen.Nodes, model.Node{Name: fmt.Sprintf("old-%d", s.requests), Created: start, Ready: true})
+		return s.ask(w.observed.At, clientRequest(), fmt.Sprintf("old-%d", s.requests))
+	case 2:
+		r := clientRequest()
+		r.Username = "system:serviceaccount:default:default"
+		return s.ask(w.observed.At, r, name)
+	case 3:
+		return s.ask(w.observed.At, servingRequest(name), name, "192.168.127.100")
+	}
+	return s.ask(w.observed.At.Add(-24*time.Hour), clientRequest(), "worker-0")
+}
+
+// addsOne is an installed cluster whose last worker is added and about to ask.
+func addsOne(t *testing.T) *world {
+	t.Helper()
+	w := installedWithout(t, sample(3, 2), false)
+	w.absent, w.desired.Options.AddNodes, w.spoke = "", true, newSpokeModel()
+	for range 60 {
+		if err := settle(w); err != nil {
+			t.Fatal(err)
+		}
+		if w.decide().Verdict == install.VerdictInstalled || len(w.spoke.seen.Requests) > 0 {
+			return w
+		}
+		w.pass()
+	}
+	t.Fatalf("nobody asks: %+v", w.decide())
+	return nil
+}
+
+// TestApproval is who approves, and where a run ends that nobody answers.
+func TestApprovalOfRequests(t *testing.T) {
+	for name, test := range map[string]struct {
+		change   func(w *world)
+		approves bool
+		blocked  install.Cure
+		waits    install.Who
+	}{
+		"auto":            {func(*world) {}, true, "", ""},
+		"off":             {func(w *world) { w.desired.Options.Approve = install.ApproveOff }, false, "", model.WhoUser},
+		"ask":             {func(w *world) { w.desired.Options.Approve = install.ApproveAsk }, false, model.CurePerson, ""},
+		"ask, and nobody": {func(w *world) { w.desired.Options.Approve, w.desired.Options.Unattended = install.ApproveAsk, true }, false, model.CureAnswer, ""},
+		"ask, and yes": {func(w *world) {
+			w.desired.Options.Approve = install.ApproveAsk
+			w.memory.Answer(csr.Verdict{UID: "uid-csr-1", Reason: csr.ReasonProven}, true)
+		}, true, "", ""},
+		"ask, and no": {func(w *world) {
+			w.desired.Options.Approve = install.ApproveAsk
+			w.memory.Answer(csr.Verdict{UID: "uid-csr-1", Reason: csr.ReasonProven}, false)
+		}, false, model.CurePerson, ""},
+		"of the reboot before": {func(w *world) { w.spoke.seen.Requests[0].Created = start }, false, model.CurePerson, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := addsOne(t)
+			w.spoke.seen.Requests[0].Approved = false
+			test.change(w)
+			plan := w.decide()
+			if hasKind(plan, model.ApproveRequest) != test.approves {
+				t.Errorf("actions %v", keys(plan.Actions))
+			}
+			if test.blocked != "" && (len(plan.Blockers) != 1 || plan.Blockers[0].Cure != test.blocked || plan.Blockers[0].Scope != "node/worker-1") {
+				t.Errorf("blockers %+v", plan.Blockers)
+			}
+			if test.waits != "" && !slices.ContainsFunc(plan.Waits, func(x install.Wait) bool { return x.Who == test.waits && x.Scope == "node/worker-1" }) {
+				t.Errorf("waits %+v", plan.Waits)
+			}
+		})
+	}
+}
+
+// TestAllowedAddress: what a person says of an address beforehand is an answer.
+func TestAllowedAddress(t *testing.T) {
+	w := addsOne(t)
+	for range 30 {
+		if err := settle(w); err != nil {
+			t.Fatal(err)
+		}
+		w.pass()
+		if i := slices.IndexFunc(w.spoke.seen.Requests, func(r csr.Request) bool { return strings.Contains(r.Signer, "serving") }); i >= 0 {
+			w.spoke.seen.Requests = w.spoke.seen.Requests[:i]
+			break
+		}
+	}
+	r := servingRequest("worker-1")
+	r.Message = "of worker-1"
+	w.spoke.ask(w.observed.At, r, "worker-1", "192.0.2.77")
+	w.pass()
+	plan := w.decide()
+	if len(plan.Questions) != 1 || len(plan.Blockers) != 1 || plan.Blockers[0].Remedy.String() != "oaictl approve worker-1 --allow-address worker-1=192.0.2.77" {
+		t.Fatalf("questions %+v, blockers %+v", plan.Questions, plan.Blockers)
+	}
+	w.desired.Options.AllowAddresses = map[string][]netip.Addr{"worker-1": {netip.MustParseAddr("192.0.2.77")}}
+	if plan := w.decide(); !hasKind(plan, model.ApproveRequest) {
+		t.Errorf("%+v", plan)
+	}
+	w.desired.Options.AllowAddresses, w.desired.Spec.Host("worker-1").Addresses = nil, []string{"192.0.2.77"}
+	if plan := w.decide(); !hasKind(plan, model.ApproveRequest) {
+		t.Errorf("%+v", plan)
+	}
+	w.desired.Spec.Spec.Network.VIPs.API = []string{"192.0.2.77"}
+	if plan := w.decide(); hasKind(plan, model.ApproveRequest) {
+		t.Error("a virtual address is approved")
+	}
+}
+
+// TestCannotJoin: a host that cannot become a node is told of before it boots, and held.
+func TestCannotJoin(t *testing.T) {
+	w := installedWithout(t, sample(3, 2), false)
+	w.absent, w.desired.Options.AddNodes, w.spoke = "", true, newSpokeModel()
+	w.spoke.seen.Nodes = []model.Node{{Name: "worker-1", Created: start}}
+	for range 10 {
+		_ = settle(w)
+		w.pass()
+	}
+	plan := w.decide()
+	if len(plan.Blockers) != 1 || plan.Blockers[0].Reason != "NodeNameTaken" || plan.Fault == nil || install.CodeOf(plan.Fault) != install.CodeInput {
+		t.Errorf("blockers %+v, fault %v", plan.Blockers, plan.Fault)
+	}
+	for _, a := range w.writes {
+		if a.Kind == model.InstallHost {
+			t.Error("the host is installed nevertheless")
+		}
+	}
+}
