@@ -96,8 +96,8 @@ func walls() []wall {
 			name:    "client-go stays with what speaks to a cluster",
 			imports: []string{"k8s.io/client-go/..."},
 			onlyIn: []string{
-				"pkg/install/hub/...", "pkg/install/node/...", "pkg/capi/...", "internal/simulator/hub/...", "internal/kubetest/...",
-				"internal/cli/...",
+				"pkg/install/hub/...", "pkg/install/node/...", "pkg/capi/...", "internal/simulator/hub/...", "internal/simulator/spoke/...", "internal/kubetest/...",
+				"internal/cli/...", "internal/kubeconfig",
 			},
 			// kubectl's own reader of -o jsonpath; it brings no client along.
 			except: []string{"k8s.io/client-go/util/jsonpath"},
@@ -105,7 +105,7 @@ func walls() []wall {
 		},
 		{
 			name:    "the command line says how a hub is reached, and reaches none",
-			imports: []string{"k8s.io/client-go/..."}, never: []string{"internal/cli/..."},
+			imports: []string{"k8s.io/client-go/..."}, never: []string{"internal/cli/...", "internal/kubeconfig"},
 			except: []string{"k8s.io/client-go/rest", "k8s.io/client-go/tools/clientcmd/...", "k8s.io/client-go/util/jsonpath"},
 			breach: [2]string{"internal/cli", "k8s.io/client-go/dynamic"},
 		},
@@ -114,7 +114,7 @@ func walls() []wall {
 			imports: []string{"k8s.io/api/...", "k8s.io/apimachinery/..."},
 			onlyIn: []string{
 				"pkg/install/hub/...", "pkg/install/render/...", "pkg/install/convert/...", "internal/hubobjects/...", "pkg/install/node/...", "pkg/capi/...",
-				"internal/hubapi/...", "internal/simulator/...", "internal/kubetest/...", "internal/inmedia/...", "internal/cli/...",
+				"internal/hubapi/...", "internal/simulator/...", "internal/kubetest/...", "internal/inmedia/...", "internal/cli/...", "internal/kubeconfig",
 			},
 			breach: [2]string{"pkg/install/rest", "k8s.io/apimachinery/pkg/apis/meta/v1"},
 		},
@@ -132,7 +132,7 @@ func walls() []wall {
 		},
 		{
 			name:    "objects are read and written, and sent by nobody here",
-			imports: []string{"pkg/install/rest/...", "pkg/install/hub/...", "pkg/install/machine/...", "pkg/install/node/...", "net/http/...", "k8s.io/client-go/..."},
+			imports: []string{"pkg/install/rest/...", "pkg/install/hub/...", "pkg/install/machine/...", "pkg/install/node", "net/http/...", "k8s.io/client-go/..."},
 			never:   []string{"pkg/install/render/...", "pkg/install/convert/...", "pkg/install/internal/...", "pkg/install/rest/internal/objects", "internal/hubapi/...", "internal/hubobjects"},
 			breach:  [2]string{"internal/hubobjects", "pkg/install/hub"},
 		},
@@ -149,7 +149,7 @@ func walls() []wall {
 		},
 		{
 			name:    "planes and the command line ask the library for decisions",
-			imports: []string{"pkg/install/internal/decide", "pkg/install/internal/infraenv"}, onlyIn: []string{"pkg/install", "pkg/install/internal/decide"},
+			imports: []string{"pkg/install/internal/decide", "pkg/install/internal/infraenv", "pkg/install/internal/nodes"}, onlyIn: []string{"pkg/install", "pkg/install/internal/decide"},
 			breach: [2]string{"pkg/install/hub", "pkg/install/internal/decide"},
 		},
 		{
@@ -213,6 +213,14 @@ func walls() []wall {
 			name:    "machines boot the images of any service",
 			imports: []string{"pkg/install/rest/...", "pkg/install/hub/...", "pkg/install/node/..."}, never: []string{"pkg/install/boot/..."},
 			breach: [2]string{"pkg/install/boot", "pkg/install/rest"},
+		},
+		{
+			name: "certificates are judged by the standard library alone", tests: true,
+			imports: []string{
+				"pkg/...", "internal/...", "test/...", "net/http/...", "github.com/...", "k8s.io/...", "sigs.k8s.io/...", "golang.org/...", "gopkg.in/...", "go.yaml.in/...", "google.golang.org/...",
+			},
+			never: []string{"pkg/install/node/csr"}, except: []string{"pkg/install/node/csr"},
+			breach: [2]string{"pkg/install/node/csr", "k8s.io/api/certificates/v1"},
 		},
 		{
 			name:    "the simulator is reached over HTTP",
@@ -283,7 +291,7 @@ func TestLibraryStaysLight(t *testing.T) {
 	light := []string{
 		"github.com/goccy/go-yaml/...", "sigs.k8s.io/yaml/...", "go.yaml.in/yaml/v2/...",
 		module + "/pkg/install", module + "/pkg/install/spec", module + "/pkg/install/spec/internal/...",
-		module + "/pkg/install/internal/decide", module + "/pkg/install/internal/infraenv", module + "/internal/catalogue", module + "/internal/diagnose",
+		module + "/pkg/install/internal/decide", module + "/pkg/install/internal/nodes", module + "/pkg/install/node/csr", module + "/pkg/install/internal/infraenv", module + "/internal/catalogue", module + "/internal/diagnose",
 		module + "/internal/advice", module + "/internal/setting", module + "/internal/model", module + "/internal/ignitionsize", module + "/internal/bytesize", module + "/internal/names",
 		module + "/internal/clock", module + "/internal/redact", module + "/internal/spelling", module + "/internal/yamltree",
 	}
@@ -294,12 +302,24 @@ func TestLibraryStaysLight(t *testing.T) {
 	}
 }
 
+// TestCertificatesAreJudgedAlone holds the judge of certificate requests to the standard
+// library without HTTP, through all that it imports in turn.
+func TestCertificatesAreJudgedAlone(t *testing.T) {
+	for _, imported := range dependencies(t, "../pkg/install/node/csr") {
+		first, _, _ := strings.Cut(imported, "/")
+		if strings.Contains(first, ".") && imported != module+"/pkg/install/node/csr" || imported == "net/http" {
+			t.Errorf("pkg/install/node/csr pulls in %s", imported)
+		}
+	}
+}
+
 // TestStartsLight holds the program to what its start-up time allows: no
-// informers, controllers or generated clientsets, whose package initialisers
-// alone cost more than the rest of a short command.
+// informers and no controllers, whose package initialisers alone cost more than the
+// rest of a short command. The typed clients of Kubernetes' own kinds are what nodes are
+// drained and requests are approved by.
 func TestStartsLight(t *testing.T) {
 	heavy := []string{
-		"k8s.io/client-go/kubernetes/...", "k8s.io/client-go/informers/...", "k8s.io/kubectl/...", "k8s.io/cli-runtime/...",
+		"k8s.io/client-go/informers/...", "k8s.io/kubectl/...", "k8s.io/cli-runtime/...",
 		"sigs.k8s.io/controller-runtime/...", "sigs.k8s.io/cluster-api/...", "sigs.k8s.io/kustomize/...",
 	}
 	inProgram := map[string]bool{}

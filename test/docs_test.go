@@ -98,7 +98,7 @@ func anchors(t *testing.T, name string) []string {
 }
 
 // TestSnippets loads every scenario and every piece of cluster.yaml that a page
-// shows: whole documents as they are, and what starts with spec laid over the
+// shows: whole documents, of kind Nodes too, as they are, and what starts with spec laid over the
 // compact example.
 func TestSnippets(t *testing.T) {
 	base, err := os.ReadFile(filepath.Join("..", "examples", "compact", "cluster.yaml"))
@@ -145,11 +145,11 @@ func TestSnippets(t *testing.T) {
 					t.Errorf("%s, block %d: %v\n%s", name, i+1, err, document)
 				}
 				continue
-			case !strings.Contains(found[1], "kind: Cluster"):
+			case !strings.Contains(found[1], "kind: Cluster") && !strings.Contains(found[1], "kind: Nodes"):
 				continue
 			}
 			seen++
-			if _, err := spec.Parse(t.Context(), "cluster.yaml", document, env); err != nil {
+			if _, err := spec.ParseAny(t.Context(), "cluster.yaml", document, env); err != nil {
 				t.Errorf("%s, block %d: %v\n%s", name, i+1, err, document)
 			}
 		}

@@ -99,8 +99,8 @@ func TestAddNode(t *testing.T) {
 		}, []string{"act InstallHost"}},
 		{"failed", growing(model.HostFailed), nil, 7, []string{"add nodes to lab.example.com: not added: node-2: look Failed", "oaictl delete host h2 --yes"}, nil},
 		{"never came", growing(""), nil, 9, []string{"node-2 to boot the discovery image lab-2", "oaictl download iso --infra-env lab-2"}, nil},
-		{"timed out", growing(model.HostInstalling), []string{"--timeout", "5m"}, 8, []string{"Next: oaictl add-node -f workers.yaml --timeout 5m"}, nil},
-		{"detached", growing(model.HostInstalling), []string{"--detach"}, 0, []string{"Next: oaictl add-node -f workers.yaml\n"}, nil},
+		{"timed out", growing(model.HostInstalling), []string{"--timeout", "5m"}, 8, []string{"Next: oaictl add-node -f workers.yaml --until added --timeout 5m"}, nil},
+		{"detached", growing(model.HostInstalling), []string{"--detach"}, 0, []string{"Next: oaictl add-node -f workers.yaml --until added\n"}, nil},
 		{"not installed", looksOf(model.ClusterReady), nil, 1, []string{"nodes can be added to an installed cluster only", "oaictl create cluster"}, nil},
 		{"record lost", forgotten("node-3"), nil, 3, []string{
 			"node-3 may be part of the control plane that was installed", "oaictl add-node -f workers.yaml --accept-control-plane",
@@ -111,7 +111,7 @@ func TestAddNode(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			service := lab()
 			service.looks = tt.looks
-			got := run(t, service, "", append([]string{"add-node", "-f", file}, tt.more...)...)
+			got := run(t, service, "", append([]string{"add-node", "-f", file, "--until", "added"}, tt.more...)...)
 			for _, words := range tt.says {
 				if !strings.Contains(got.errors, words) {
 					t.Errorf("does not say %q", words)

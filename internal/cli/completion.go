@@ -113,8 +113,9 @@ func flagCompletions(a *base.App) map[string]cobra.CompletionFunc {
 		"adopt":     flagValue(a, foreignClusters),
 		"context":   contextNames(a),
 		"namespace": inAnyNamespace(a),
-		"from":      words(file.FormatsRead()...),
-		"to":        formatOrFile,
+		"from":      formatOrFile(file.FormatsRead()),
+		"kind":      words(file.DocumentKinds()...),
+		"to":        formatOrFile(file.FormatsWritten()),
 		"report":    cobra.FixedCompletions([]string{"json"}, cobra.ShellCompDirectiveFilterFileExt),
 	}
 }
@@ -132,7 +133,7 @@ func argumentCompletions(a *base.App) map[string]cobra.CompletionFunc {
 	}
 	for _, path := range []string{
 		"get clusters", "get hosts", "get events", "get validations", "delete cluster",
-		"download iso", "download kubeconfig", "download ignition", "download manifests",
+		"download iso", "download kubeconfig", "download ignition", "download manifests", "kubeconfig merge", "kubeconfig refresh",
 	} {
 		complete[path] = argument(a, clusterNames)
 	}
@@ -186,12 +187,14 @@ func contextNames(a *base.App) cobra.CompletionFunc {
 	}
 }
 
-// formatOrFile completes --to, which is a format of convert and a file elsewhere.
-func formatOrFile(command *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
-	if command.Name() != "convert" {
-		return nil, cobra.ShellCompDirectiveDefault
+// formatOrFile completes --from and --to, which are formats of convert and files elsewhere.
+func formatOrFile(formats []string) cobra.CompletionFunc {
+	return func(command *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
+		if command.Name() != "convert" {
+			return nil, cobra.ShellCompDirectiveDefault
+		}
+		return beginning(formats, begun), cobra.ShellCompDirectiveNoFileComp
 	}
-	return beginning(file.FormatsWritten(), begun), cobra.ShellCompDirectiveNoFileComp
 }
 
 func inAnyNamespace(a *base.App) cobra.CompletionFunc {

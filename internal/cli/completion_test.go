@@ -36,6 +36,7 @@ func completed(t *testing.T, service install.Backend, line ...string) (offers []
 
 // The directives of a shell: no files, and no space after it.
 const (
+	anyFile        = ":0"
 	noFiles        = ":4"
 	noFilesNoSpace = ":6"
 	byExtension    = ":8"
@@ -79,6 +80,12 @@ func TestCompletion(t *testing.T) {
 		{"logs host node-1", hosts, noFiles},
 		{"download iso _", clusters, noFiles},
 		{"download kubeconfig _", clusters, noFiles},
+		{"kubeconfig merge _", clusters, noFiles},
+		{"kubeconfig merge --from _", nil, anyFile},
+		{"kubeconfig merge --into _", nil, anyFile},
+		{"kubeconfig refresh -f x.yaml _", nil, noFiles},
+		{"kubeconfig refresh --cluster-kubeconfig _", nil, anyFile},
+		{"convert --from z", []string{"ztp"}, noFiles},
 		{"download ignition --host _", hosts, noFiles},
 		{"download ignition --discovery _", images, noFiles},
 		{"download manifests _", clusters, noFiles},

@@ -83,6 +83,13 @@ func runExample(t *testing.T, command *cobra.Command, text string) {
 	defer stop(nil)
 	service := exampleService()
 	want := 0
+	if found.Parent().Name() == "kubeconfig" {
+		service.kubeconfigs = map[string][]byte{"c1": labKubeconfig(t, noon().AddDate(10, 0, 0))}
+		soon := labKubeconfig(t, noon().AddDate(0, 0, 3))
+		put(t, "lab.kubeconfig", soon)
+		put(t, "lab/auth/kubeconfig", soon)
+		put(t, "lab/auth/.cluster", []byte("c1\n"))
+	}
 	switch {
 	case found.Name() == "add-node", found.Name() == "wait", found.Name() == "cluster" && found.Parent().Name() == "create":
 		service.looks = looksOf(model.ClusterInstalled)
@@ -97,7 +104,7 @@ func runExample(t *testing.T, command *cobra.Command, text string) {
 	}
 	defer func() { _ = input.Close() }()
 	var out, problems strings.Builder
-	a := base.New(base.Identify(words), streams.Streams{In: input, Out: &out, Err: &problems}, streams.Env{"AI_URL": "http://fake"})
+	a := base.New(base.Identify(words), streams.Streams{In: input, Out: &out, Err: &problems}, streams.Env{"AI_URL": "http://fake", "HOME": "home"})
 	a.Clock = &frozen{now: noon()}
 	a.Connect = func(context.Context, base.ClientConfig) (install.Backend, error) { return service, nil }
 	a.StartSimulator = func(context.Context, simulator.Config) (base.Simulated, error) {
@@ -116,6 +123,7 @@ func runExample(t *testing.T, command *cobra.Command, text string) {
 func runsAlone(command *cobra.Command, text string) bool {
 	path := command.CommandPath()
 	return command.Parent().Name() != "simulator" && command.Parent().Name() != "agent" && path != "oaictl iso serve" && path != "oaictl create images" &&
+		path != "oaictl approve" && path != "oaictl import cluster" && // which needs the installed cluster
 		!strings.Contains(text, "https://mirror.")
 }
 

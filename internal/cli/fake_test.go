@@ -31,7 +31,8 @@ type fake struct {
 	image string
 	fails error // what Observe returns instead
 	// refuses are what changes and downloads return instead, by what note has of them.
-	refuses map[string]error
+	refuses     map[string]error
+	kubeconfigs map[string][]byte // by the cluster's id, in place of a word
 	// parts cuts the image's download after so many bytes each time.
 	part int
 }
@@ -78,6 +79,12 @@ func (f *fake) Act(_ context.Context, _ *install.Desired, a install.Action) erro
 }
 
 func (f *fake) Credential(_ context.Context, id, name string) ([]byte, error) {
+	if text := f.kubeconfigs[id]; text != nil && name == model.KubeconfigFile {
+		return text, nil
+	}
+	if err := f.refuses[name+" of "+id]; err != nil {
+		return nil, err
+	}
 	return []byte(name + " of " + id + "\n"), nil
 }
 

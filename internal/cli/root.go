@@ -26,7 +26,9 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/file"
 	"github.com/oaictl/oaictl/internal/cli/get"
 	"github.com/oaictl/oaictl/internal/cli/iso"
+	"github.com/oaictl/oaictl/internal/cli/kubeconfig"
 	"github.com/oaictl/oaictl/internal/cli/media"
+	"github.com/oaictl/oaictl/internal/cli/nodes"
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/internal/cli/simulator"
 	"github.com/oaictl/oaictl/internal/cli/streams"
@@ -90,8 +92,8 @@ func commands(a *base.App) []commandGroup {
 	images := iso.NewCommand(a)
 	images.AddCommand(media.NewServe(a))
 	return []commandGroup{
-		{"Install:", []*cobra.Command{creating, create.NewAddNode(a), agent.NewCommand(a), create.NewPlan(a), create.NewWait(a)}},
-		{"Look:", []*cobra.Command{create.NewWhy(a), get.NewGet(a), get.NewDescribe(a), download.NewLogs(a), download.NewDownload(a)}},
+		{"Install:", []*cobra.Command{creating, create.NewAddNode(a), nodes.NewApprove(a), nodes.NewImport(a), agent.NewCommand(a), create.NewPlan(a), create.NewWait(a)}},
+		{"Look:", []*cobra.Command{create.NewWhy(a), get.NewGet(a), get.NewDescribe(a), download.NewLogs(a), download.NewDownload(a), kubeconfig.NewCommand(a)}},
 		{"Change:", []*cobra.Command{change.NewCancel(a), change.NewReset(a), change.NewDelete(a)}},
 		{"Without a service:", []*cobra.Command{
 			file.NewValidate(a), file.NewRender(a), file.NewConvert(a), file.NewSchema(a), file.NewExplain(a), images, simulator.NewCommand(a), versionCommand(a), completionCommand(a),
@@ -152,7 +154,7 @@ func nextOf(err error) install.Advice {
 		if p.Field == "" {
 			continue
 		}
-		if doc, err := schema.Explain(p.Field); err == nil {
+		if doc, err := schema.Explain("", p.Field); err == nil {
 			return advice.Command("explain", doc.Path)
 		}
 	}

@@ -53,8 +53,7 @@ type Refusals struct {
 
 // Refuse notes that a field cannot be said, and what to do about it.
 func (r *Refusals) Refuse(field, message, remedy string) {
-	file, line, col := r.Cluster.Position(field)
-	r.List = append(r.List, spec.Problem{File: file, Line: line, Column: col, Field: field, Message: message, Remedy: remedy})
+	r.List = append(r.List, r.Cluster.Problem(field, message, remedy))
 }
 
 // RefuseHost notes that a field of a host cannot be said.

@@ -49,7 +49,7 @@ func OfCluster(c *spec.Cluster) Settings {
 	if set.Hub.Classifications != nil {
 		s[Classified] = ValueOf(SortedClassifications(set.Hub.Classifications))
 	}
-	if c.Imported() {
+	if c.OnlyAdds() {
 		putSlice(s, Tags, c.Metadata.Tags)
 		putPointer(s, IgnEndpoint, set.IgnitionEndpoint)
 		return s // the rest says how a cluster is installed
@@ -84,7 +84,8 @@ func OfCluster(c *spec.Cluster) Settings {
 	putPointer(s, DiskEncrypt, set.DiskEncryption)
 	putPointer(s, IgnEndpoint, set.IgnitionEndpoint)
 	if set.Operators != nil {
-		operators := slices.SortedFunc(slices.Values(set.Operators), func(a, b spec.Operator) int { return cmp.Compare(a.Name, b.Name) })
+		operators := append([]spec.Operator{}, set.Operators...)
+		slices.SortFunc(operators, func(a, b spec.Operator) int { return cmp.Compare(a.Name, b.Name) })
 		for i := range operators {
 			if len(operators[i].Properties) == 0 {
 				operators[i].Properties = nil

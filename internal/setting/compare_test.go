@@ -96,3 +96,16 @@ func TestProperties(t *testing.T) {
 		}
 	}
 }
+
+// TestNoOperators: an empty list is said, as a list and without properties that are empty.
+func TestNoOperators(t *testing.T) {
+	for want, operators := range map[Value][]spec.Operator{
+		`[]`: {}, `[{"name":"lvm"},{"name":"mce"}]`: {{Name: "mce", Properties: map[string]any{}}, {Name: "lvm"}},
+	} {
+		c := &spec.Cluster{}
+		c.Spec.Operators = operators
+		if got := OfCluster(c)[Operators]; got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}

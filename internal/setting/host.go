@@ -10,15 +10,18 @@ import (
 
 // Settings of a host, relative to its entry in spec.hosts.
 const (
-	Role      Name = "role"              // Role
-	Hostname  Name = "hostname"          // string
-	Disk      Name = "disk.hints"        // inventory id of the installation disk
-	KeepDisks Name = "disk.keep"         // []string of inventory ids that are not formatted
-	Labels    Name = "labels"            // map[string]string
-	Pool      Name = "machineConfigPool" // string
-	Args      Name = "installerArgs"     // []string
-	Ignition  Name = "ignition"          // Ignition JSON in a string
-	Fencing   Name = "fencing"           // secret; only its address is compared, where the service gives that back
+	Role      Name = "role"       // Role
+	Hostname  Name = "hostname"   // string
+	Disk      Name = "disk.hints" // inventory id of the installation disk
+	KeepDisks Name = "disk.keep"  // []string of inventory ids that are not formatted
+	Labels    Name = "labels"     // map[string]string
+	// Taints and ProviderID are of nodes alone: no service keeps them.
+	Taints     Name = "taints"            // list of key, value, effect
+	ProviderID Name = "providerID"        // string
+	Pool       Name = "machineConfigPool" // string
+	Args       Name = "installerArgs"     // []string
+	Ignition   Name = "ignition"          // Ignition JSON in a string
+	Fencing    Name = "fencing"           // secret; only its address is compared, where the service gives that back
 	// EndpointToken is the word "set": the service says only whether there
 	// is a token, which itself is the desired cluster's.
 	EndpointToken   Name = "ignitionEndpoint.token"
@@ -118,7 +121,9 @@ const (
 // have the given architecture ("" for the cluster's own), but for their networks.
 func OfInfraEnv(c *spec.Cluster, arch spec.Arch) (Settings, error) {
 	s, set := Settings{}, c.Spec
-	put(s, Version, set.OpenShift.Version)
+	if c.Existing() == "" { // else the file does not say it, and it is not compared
+		put(s, Version, set.OpenShift.Version)
+	}
 	put(s, Arch, arch)
 	put(s, SSHKeys, c.SSHKey())
 	putProxy(s, set.Proxy)

@@ -146,7 +146,7 @@ func exampleWith(t *testing.T, dir, name string, changes *strings.Replacer) stri
 
 func addNode(ctx context.Context, binary, address, file, dir string) *exec.Cmd {
 	command := exec.CommandContext(ctx, binary, "add-node", "-f", file, "--service-url", address, "--dir", dir,
-		"--poll-interval", "50ms", "--progress", "plain", "--timeout", "1m", "--user-timeout", "30s")
+		"--until", "added", "--poll-interval", "50ms", "--progress", "plain", "--timeout", "1m", "--user-timeout", "30s")
 	command.Env = append(os.Environ(), "XDG_CONFIG_HOME="+dir)
 	command.WaitDelay = 10 * time.Second
 	return command

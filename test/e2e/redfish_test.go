@@ -114,7 +114,7 @@ func TestAddNodeHandsFree(t *testing.T) {
 	for run := range 2 {
 		w.reset()
 		command := r.create(t.Context(), binary, w.URL, dir)
-		command.Args = append(command.Args[:1], append([]string{"add-node"}, command.Args[3:]...)...)
+		command.Args = append(command.Args[:1], append([]string{"add-node", "--until", "added"}, command.Args[3:]...)...)
 		output, err := command.CombinedOutput()
 		if err != nil {
 			t.Fatalf("add-node, run %d: %v\n%s", run+1, err, output)

@@ -147,8 +147,16 @@ func (d *desk) must(t *testing.T, input string, arguments ...string) string {
 // play runs `simulator hub` until the test is over.
 func (d *desk) play(t *testing.T, arguments ...string) {
 	t.Helper()
+	if address := d.simulate(t, "hub", arguments...); !strings.HasPrefix(address, "http://") {
+		t.Fatalf("simulator hub says %q", address)
+	}
+}
+
+// simulate plays something on the API server until the test is over, and gives the first line that it prints.
+func (d *desk) simulate(t *testing.T, what string, arguments ...string) string {
+	t.Helper()
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
-	command := d.program(ctx, filepath.Join(d.plugins, "oaictl"), append([]string{"simulator", "hub", "--kubeconfig", d.kubeconfig, "-v"}, arguments...)...)
+	command := d.program(ctx, filepath.Join(d.plugins, "oaictl"), append([]string{"simulator", what, "--kubeconfig", d.kubeconfig, "-v"}, arguments...)...)
 	command.Cancel = func() error { return command.Process.Signal(syscall.SIGTERM) }
 	command.WaitDelay = 10 * time.Second
 	problems := &strings.Builder{}
@@ -166,15 +174,17 @@ func (d *desk) play(t *testing.T, arguments ...string) {
 		_, _ = io.Copy(io.Discard, out)
 		_ = command.Wait()
 		if code := command.ProcessState.ExitCode(); code != 143 {
-			t.Errorf("simulator hub ends with %d", code)
+			t.Errorf("simulator %s ends with %d", what, code)
 		}
 		if t.Failed() {
-			t.Logf("the simulated hub:\n%s", problems)
+			t.Logf("the simulated %s:\n%s", what, problems)
 		}
 	})
-	if address, err := out.ReadString('\n'); err != nil || !strings.HasPrefix(address, "http://") {
-		t.Fatalf("simulator hub says %q: %v\n%s", address, err, problems)
+	line, err := out.ReadString('\n')
+	if err != nil {
+		t.Fatalf("simulator %s prints %q: %v\n%s", what, line, err, problems)
 	}
+	return strings.TrimSpace(line)
 }
 
 // example is the cluster.yaml of an example, under another name.

@@ -89,6 +89,9 @@ func (c testCase) give(ctx context.Context, verb, url, dir string) (string, int)
 	default:
 		arguments = append(arguments, "-f", cluster, "--dir", dir, "--poll-interval", "50ms", "--progress", "plain")
 	}
+	if verb == "add-node" { // whose earlier build ended there; nobody plays the cluster itself
+		arguments = append(arguments, "--until", "added")
+	}
 	var said bytes.Buffer
 	io := streams.Streams{In: strings.NewReader(""), Out: &said, Err: &said}
 	code := cli.Main(ctx, append(arguments, "--service-url", url), io, []string{"HOME=" + dir, "XDG_CACHE_HOME=" + dir, "XDG_CONFIG_HOME=" + dir})

@@ -170,6 +170,9 @@ func (k *Kube) readEnvironment(env streams.Env) {
 	}
 }
 
+// Files are the kubeconfigs of KUBECONFIG, else that of the home folder.
+func (k *Kube) Files() []string { return slices.Clone(k.files) }
+
 func (k *Kube) loader() clientcmd.ClientConfig {
 	rules := &clientcmd.ClientConfigLoadingRules{ExplicitPath: k.Kubeconfig, Precedence: k.files, Warner: func(error) {}}
 	return clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: k.Context})
@@ -242,7 +245,7 @@ func (g *Globals) CheckFlags(backend string) error {
 const NoConfig = "bare"
 
 // consent lists the flags that permit something: only the command line gives them.
-var consent = [...]string{"accept-control-plane", "accept-loss", "accept-unknown-hosts", "adopt", "all", "dry-run", "file", "for", "force", "help", "merge", "orphan", "reboot-running", "reimage", "replace", "resend-secrets", "simulate", "with-secrets", "yes"}
+var consent = [...]string{"accept-control-plane", "accept-loss", "accept-unknown-hosts", "adopt", "all", "dry-run", "file", "for", "force", "help", "merge", "orphan", "overwrite", "reboot-running", "reimage", "replace", "resend-secrets", "simulate", "use", "with-secrets", "yes"}
 
 // applySettings fills in the flags that were not given: a variable beats the file.
 func (a *App) applySettings(command *cobra.Command) error {

@@ -62,17 +62,34 @@ func (f *Foreign) Options() convert.Options {
 
 // LoadToInstall reads a cluster to make something of it: nothing is lost unasked.
 func (a *App) LoadToInstall(ctx context.Context, file string, how Foreign) (*spec.Cluster, error) {
-	rule := lossRefused
-	if how.AcceptLoss {
-		rule = lossAccepted
-	}
-	return a.loadBy(ctx, file, rule, how.Options())
+	return a.loadBy(ctx, file, how.rule(), how.Options(), spec.Load)
 }
+
+// LoadAny is LoadToInstall for what takes a file of kind Nodes as well. Which cluster that
+// adds to is known once the service was asked: spec.Cluster.AddedTo.
+func (a *App) LoadAny(ctx context.Context, file string, how Foreign) (*spec.Cluster, error) {
+	return a.loadBy(ctx, file, how.rule(), how.Options(), spec.LoadAny)
+}
+
+// ResolveNodes checks nodes that were put together from flags, which words name by their fields.
+func (a *App) ResolveNodes(ctx context.Context, n *spec.Nodes, words map[string]string) (*spec.Cluster, error) {
+	return n.Resolve(ctx, ".", a.specEnv(), words)
+}
+
+func (f *Foreign) rule() lossRule {
+	if f.AcceptLoss {
+		return lossAccepted
+	}
+	return lossRefused
+}
+
+// loader reads a file of oaictl's own format: spec.Load or spec.LoadAny.
+type loader func(ctx context.Context, file string, env spec.Env) (*spec.Cluster, error)
 
 // Load reads the cluster that a file describes, to look at it or to find it.
 func (a *App) Load(ctx context.Context, file string) (*spec.Cluster, error) {
 	// Which machines may be wiped is decided where something is installed.
-	cluster, err := a.loadBy(ctx, file, lossReported, convert.Options{AcceptUnknownHosts: true, Find: true})
+	cluster, err := a.loadBy(ctx, file, lossReported, convert.Options{AcceptUnknownHosts: true, Find: true}, spec.Load)
 	if failed, is := errors.AsType[*Unconvertible](err); is {
 		return nil, &install.Fault{
 			Code: install.CodeInput, Permanent: true, Err: failed.Err,
@@ -82,8 +99,8 @@ func (a *App) Load(ctx context.Context, file string) (*spec.Cluster, error) {
 	return cluster, err
 }
 
-func (a *App) loadBy(ctx context.Context, file string, rule lossRule, how convert.Options) (*spec.Cluster, error) {
-	source, err := a.Open(ctx, file, how)
+func (a *App) loadBy(ctx context.Context, file string, rule lossRule, how convert.Options, load loader) (*spec.Cluster, error) {
+	source, err := a.open(ctx, file, how, load)
 	if err != nil {
 		return nil, err
 	}
@@ -137,6 +154,10 @@ type Source struct {
 
 // Open reads any known format. What none claims is read as a cluster.yaml, which explains.
 func (a *App) Open(ctx context.Context, file string, how convert.Options) (*Source, error) {
+	return a.open(ctx, file, how, spec.Load)
+}
+
+func (a *App) open(ctx context.Context, file string, how convert.Options, load loader) (*Source, error) {
 	env := a.specEnv()
 	how.Env = env
 	if file == "-" && env.Stdin != nil {
@@ -162,13 +183,13 @@ func (a *App) Open(ctx context.Context, file string, how convert.Options) (*Sour
 			}
 		}
 		if err != nil || format == convert.FormatCluster {
-			cluster, err := spec.Load(ctx, file, env)
+			cluster, err := load(ctx, file, env)
 			return &Source{Cluster: cluster}, err
 		}
 	}
 	converted, err := convert.Read(ctx, file, how)
 	if errors.Is(err, convert.ErrIsCluster) {
-		cluster, err := spec.Load(ctx, file, env)
+		cluster, err := load(ctx, file, env)
 		return &Source{Cluster: cluster}, err
 	}
 	if err != nil {
@@ -194,6 +215,13 @@ const largestInput = 256 << 20
 // CheckBackend refuses what the backend cannot do, before anything is asked of it.
 func (a *App) CheckBackend(c *spec.Cluster) error {
 	if a.Globals.Backend == BackendHub {
+		if c.Metadata.Name == "" { // of kind Nodes: any name does, until the cluster is found
+			named, err := c.AddedTo(spec.Target{Name: "cluster"})
+			if err != nil {
+				return err
+			}
+			c = named
+		}
 		_, err := render.Hub(c, render.Options{Namespace: a.Globals.Kube.Scope(), Later: true})
 		return err
 	}
@@ -203,8 +231,7 @@ func (a *App) CheckBackend(c *spec.Cluster) error {
 func checkREST(c *spec.Cluster) error {
 	problems := &spec.Problems{}
 	report := func(field, message, remedy string) {
-		file, line, column := c.Position(field)
-		problems.List = append(problems.List, spec.Problem{File: file, Line: line, Column: column, Field: field, Message: message, Remedy: remedy})
+		problems.List = append(problems.List, c.Problem(field, message, remedy))
 	}
 	if o := c.Spec.OpenShift; o.ImageSet != "" && o.Version == "" {
 		report("spec.openshift.imageSet", "names an object of a hub, which a REST service does not know", `write the version as well: version: "4.20"; or give --backend hub`)

@@ -1,11 +1,9 @@
 package change
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"net/http"
 	"os"
@@ -17,7 +15,6 @@ import (
 	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/document"
-	"github.com/oaictl/oaictl/internal/escape"
 	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -51,17 +48,9 @@ func (o *changeOptions) confirm(question string) error {
 			Next: advice.Literal(o.CommandLine() + " --yes"),
 		}
 	}
-	escape.Fprintf(o.IO.Err, "%s [y/N] ", question)
-	answer, err := bufio.NewReader(o.IO.In).ReadString('\n')
-	if err != nil {
-		fmt.Fprintln(o.IO.Err)
-	}
-	if err != nil && !errors.Is(err, io.EOF) {
-		return fmt.Errorf("read the answer: %w", err)
-	}
-	switch strings.ToLower(strings.TrimSpace(answer)) {
-	case "y", "yes":
-		return nil
+	yes, err := o.Ask(question)
+	if err != nil || yes {
+		return err
 	}
 	return &install.Fault{Code: install.CodeFailure, Err: errors.New("not confirmed; nothing was done")}
 }

@@ -5,7 +5,9 @@ package create
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -16,9 +18,12 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/runlog"
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/model"
+	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/boot"
+	"github.com/oaictl/oaictl/pkg/install/node/csr"
+	"github.com/oaictl/oaictl/pkg/install/rest"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -123,34 +128,76 @@ func (o *createOptions) simulate(ctx context.Context, cluster *spec.Cluster, log
 type addNodeOptions struct {
 	runOptions
 	AcceptControlPlane bool
+	ToCluster          base.ToCluster
+	Approval           base.Approval
+	Until              string
+	host               hostFlags
 }
+
+// untilReady and untilAdded are where add-node may end.
+const (
+	untilReady = "ready" // the nodes take work
+	untilAdded = "added" // the service has nothing more to do
+)
 
 // NewAddNode is `add-node`.
 func NewAddNode(a *base.App) *cobra.Command {
 	o := &addNodeOptions{runOptions: runOptions{App: a}}
 	command := &cobra.Command{
-		Use:     "add-node -f FILE",
+		Use:     "add-node -f FILE | --cluster NAME --name HOST --mac MAC",
 		Aliases: []string{"add-nodes"},
 		Short:   "Add the hosts of a file to its installed cluster that it does not have yet",
 		Args:    base.NoArguments,
 		RunE:    base.Run(o.run),
 	}
 	o.declare(command.Flags())
+	o.host.declare(command.Flags())
+	o.ToCluster.Declare(command.Flags())
+	o.Approval.Declare(command.Flags())
+	command.Flags().StringVar(&o.Until, "until", untilReady, "end once nodes are `ready|added`: take work, or have been installed and rebooted, as far as the service can see")
 	command.Flags().BoolVar(&o.AcceptControlPlane, "accept-control-plane", false, "permit to install control plane machines that the cluster may have already")
 	return command
 }
 
 func (o *addNodeOptions) run(ctx context.Context) error {
-	if err := o.check("add-node"); err != nil {
-		return err
+	switch given := o.host.given(); {
+	case len(given) > 0 && o.File != "":
+		return base.Usagef("-f and %s exclude each other: the file says which hosts are added", strings.Join(given, ", "))
+	case len(given) > 0 && o.host.Cluster == "":
+		return base.Usagef("%s goes with --cluster NAME, or give -f FILE", strings.Join(given, ", "))
+	case len(given) == 0 || o.File != "":
+		if err := o.check("add-node"); err != nil {
+			return err
+		}
+	default:
+		if err := o.checkRun(); err != nil {
+			return err
+		}
 	}
-	cluster, err := o.LoadToInstall(ctx, o.File, o.foreign)
+	if o.Until != untilReady && o.Until != untilAdded {
+		return base.Usagef("--until %q is not one of %s, %s", o.Until, untilReady, untilAdded)
+	}
+	cluster, err := o.hosts(ctx)
 	if err != nil {
 		return err
 	}
 	desired := &install.Desired{Spec: cluster, Options: install.Options{
 		Reimage: o.Reimage, Adopt: o.Adopt, AddNodes: true, AcceptControlPlane: o.AcceptControlPlane, RebootRunning: o.boot.RebootRunning,
+		Unattended: !o.CanAsk(),
 	}}
+	if err := o.Approval.Into(&desired.Options); err != nil {
+		return err
+	}
+	if o.Until == untilReady {
+		o.ToCluster.Dir = o.Dir
+		o.withNodes = func(service *install.Client, trace func(rest.Exchange)) []install.Option {
+			options := []install.Option{install.WithNodes(o.Nodes(service, o.ToCluster, cluster, trace))}
+			if desired.Options.Approve == install.ApproveAsk && o.CanAsk() {
+				options = append(options, install.WithAsk(o.askRequest))
+			}
+			return options
+		}
+	}
 	o.Say("Nodes that are part of %s are left alone; only the machines that it lacks are installed.", cluster.Metadata.Name)
 	return o.carryOut(ctx, desired, o.dial)
 }
@@ -171,6 +218,8 @@ type runOptions struct {
 	boot         bootOptions
 
 	clusterClock clock.Clock // what the cluster lives by
+	// withNodes has the installed cluster itself looked at; nil: it is not.
+	withNodes func(service *install.Client, trace func(rest.Exchange)) []install.Option
 }
 
 func (o *runOptions) declare(flags *pflag.FlagSet) {
@@ -188,9 +237,15 @@ func (o *runOptions) declare(flags *pflag.FlagSet) {
 }
 
 func (o *runOptions) check(name string) error {
-	switch {
-	case o.File == "":
+	if o.File == "" {
 		return base.Usagef("%s needs -f FILE", name)
+	}
+	return o.checkRun()
+}
+
+// checkRun checks the flags that say how a run goes.
+func (o *runOptions) checkRun() error {
+	switch {
 	case o.Timeout < 0 || o.UserTimeout < 0 || o.PollInterval < 0:
 		return base.Usagef("a time is never negative")
 	case o.Detach && o.DryRun:
@@ -299,11 +354,57 @@ func (o *runOptions) install(ctx context.Context, service *install.Client, desir
 		machines.report = report
 		options = append(options, install.WithMachines(machines))
 	}
+	if o.withNodes != nil {
+		options = append(options, o.withNodes(service, o.Tracer(log.Exchange))...)
+	}
 	installer := service.With(options...)
 	if o.Detach {
 		return installer.Detach(ctx, desired)
 	}
 	return installer.Run(ctx, desired)
+}
+
+// hosts are those that are added, with the cluster that they are added to.
+func (o *addNodeOptions) hosts(ctx context.Context) (cluster *spec.Cluster, err error) {
+	if o.File != "" {
+		cluster, err = o.LoadAny(ctx, o.File, o.foreign)
+	} else {
+		cluster, err = o.host.nodes(ctx, o.App, o.foreign)
+	}
+	if err != nil || cluster.Existing() == "" {
+		return cluster, err
+	}
+	service, err := o.Dial(ctx)
+	if err != nil {
+		return nil, err
+	}
+	found, err := service.Inspect(ctx, install.Target{Name: cluster.Existing()})
+	if err != nil {
+		return nil, err
+	}
+	if cluster.Existing() == found.Ref.ID && !found.Ref.Owned { // it was named by what nothing else has
+		o.Adopt = found.Ref.ID
+	}
+	at := spec.Target{Name: found.Ref.Name, BaseDomain: found.Ref.BaseDomain}
+	if c := found.Observed.Cluster; c != nil {
+		at.Version, at.Arch = minorOf(c.Version), spec.Arch(c.Settings[setting.Arch].Text())
+	}
+	return cluster.AddedTo(at)
+}
+
+// minorOf is a version as files have it: 4.20 of 4.20.33.
+func minorOf(version string) string {
+	parts := strings.SplitN(version, ".", 3)
+	return strings.Join(parts[:min(2, len(parts))], ".")
+}
+
+// askRequest asks a person whether a request for a certificate is approved.
+func (o *addNodeOptions) askRequest(_ context.Context, v csr.Verdict) (bool, error) {
+	question := fmt.Sprintf("approve the request %s of %s for a %s certificate?", v.Name, v.Host, v.Kind)
+	if v.Message != "" {
+		o.Say("%s", v.Message)
+	}
+	return o.Ask(question)
 }
 
 func (o *runOptions) clusterDir(c *spec.Cluster) string {

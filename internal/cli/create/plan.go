@@ -79,6 +79,9 @@ func (o *runOptions) show(ctx context.Context, service *install.Client, desired 
 	if err != nil {
 		return err
 	}
+	if o.withNodes != nil {
+		installer = installer.With(o.withNodes(service, o.Tracer(nil))...)
+	}
 	plan, observed, err := installer.Plan(ctx, desired)
 	if err != nil {
 		return err

@@ -106,6 +106,8 @@ func installedText(desired *install.Desired, plan install.Plan) string {
 	switch {
 	case !desired.Options.AddNodes:
 		return name + " is installed."
+	case len(plan.Ready) > 0:
+		return escape.Sprintf("Nodes of %s that joined and take work: %s.", name, strings.Join(plan.Ready, ", "))
 	case len(plan.Added) == 0:
 		return name + " has every host of the file since it was installed."
 	}

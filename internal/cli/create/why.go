@@ -19,7 +19,8 @@ import (
 type whyOptions struct {
 	*base.App
 	base.Target
-	BMCProxy string
+	BMCProxy  string
+	ToCluster base.ToCluster
 }
 
 // NewWhy is `why`.
@@ -41,6 +42,8 @@ func NewWhy(a *base.App) *cobra.Command {
 	o.Declare(command.Flags())
 	o.DeclareOfHost(command.Flags())
 	base.DeclareBMCProxy(command.Flags(), &o.BMCProxy)
+	o.ToCluster.Dir = "."
+	o.ToCluster.Declare(command.Flags())
 	return command
 }
 
@@ -89,6 +92,7 @@ func (o *whyOptions) explain(ctx context.Context, service *install.Client, seen 
 	if err != nil {
 		return install.Plan{}, err
 	}
+	observing = observing.With(install.WithNodes(o.Nodes(service, o.ToCluster, seen.Spec, o.Tracer(nil))))
 	plan, observed, err := observing.Explain(ctx, seen.Desired(), seen.Observed, host)
 	if err != nil {
 		return install.Plan{}, err

@@ -304,6 +304,34 @@ type Changed struct {
 	Done string `json:"done"` // deleted, cancelled, reset
 }
 
+// KubeconfigContext is what became of a context of a kubeconfig.
+type KubeconfigContext struct {
+	Context string `json:"context"`
+	File    string `json:"file"`
+	Done    string `json:"done"` // added, refreshed, overwritten, unchanged
+	Changed bool   `json:"changed"`
+}
+
+// MergedKubeconfig is what `kubeconfig merge` did.
+type MergedKubeconfig struct {
+	KubeconfigContext
+	Current bool       `json:"current"` // it is the current context now
+	Server  string     `json:"server"`
+	Expires *time.Time `json:"expires,omitempty"` // the client certificate
+}
+
+// RefreshedKubeconfig is what `kubeconfig refresh` did, or with --dry-run would do.
+type RefreshedKubeconfig struct {
+	Cluster  string              `json:"cluster"`
+	File     string              `json:"file"`
+	Done     string              `json:"done"` // refreshed, unchanged
+	Changed  bool                `json:"changed"`
+	Before   *time.Time          `json:"before"` // when the client certificate ended
+	After    *time.Time          `json:"after"`  // when it ends now
+	DryRun   bool                `json:"dryRun"`
+	Contexts []KubeconfigContext `json:"contexts"` // of the kubeconfigs that it was merged into
+}
+
 // Media is where a host finds what it boots: an item of `iso serve`.
 type Media struct {
 	Host string `json:"host"`

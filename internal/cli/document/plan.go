@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/node/csr"
 )
 
 // Plan is `plan -o json`.
@@ -19,6 +20,8 @@ type Plan struct {
 	Wipes    []Wipe          `json:"wipes"`
 	Missing  []string        `json:"missing"`
 	Added    []string        `json:"added,omitempty"`
+	Ready    []string        `json:"ready,omitempty"`
+	Requests []Request       `json:"requests,omitempty"`
 	Then     []Step          `json:"then,omitempty"`
 }
 
@@ -88,7 +91,7 @@ func OfPlan(plan install.Plan, then []install.Step) Plan {
 	return Plan{
 		Verdict: plan.Verdict, Message: plan.Message, Next: plan.Next.String(),
 		Waits: Each(plan.Waits, ofWait), Blockers: Each(plan.Blockers, ofBlocker), Warnings: Each(plan.Warnings, ofWarning),
-		Missing: orEmpty(plan.Missing), Added: plan.Added, Then: Each(then, func(s install.Step) Step { return Step(s) }),
+		Missing: orEmpty(plan.Missing), Added: plan.Added, Ready: plan.Ready, Requests: requestsOf(plan.Requests), Then: Each(then, func(s install.Step) Step { return Step(s) }),
 		Actions: Each(plan.Actions, func(a install.Action) Action {
 			changes := Each(a.Changes, func(c install.Change) Change { return Change(c) })
 			return Action{Key: a.Key, Scope: a.Scope, Kind: a.Kind, Reason: a.Reason, Destructive: a.Destructive, Changes: changes}
@@ -97,6 +100,17 @@ func OfPlan(plan install.Plan, then []install.Step) Plan {
 			return Wipe{Host: w.Host, Disk: w.Disk, SizeBytes: w.Size, Install: w.Install}
 		}),
 	}
+}
+
+// requestsOf are the requests that are not answered yet.
+func requestsOf(verdicts []csr.Verdict) []Request {
+	var out []Request
+	for _, v := range verdicts {
+		if v.Decision != csr.Ignore {
+			out = append(out, OfRequest(v))
+		}
+	}
+	return out
 }
 
 func ofBlocker(b install.Blocker) Blocker {

@@ -22,6 +22,7 @@ type explainOptions struct {
 	*base.App
 	Kind string // "field" or one of the catalogue's
 	Name string // "" for a list of the kind
+	Of   string // the kind of file that a field is of, "" for whichever has it
 }
 
 const kindField = "field"
@@ -29,7 +30,7 @@ const kindField = "field"
 // NewExplain is `explain`.
 func NewExplain(a *base.App) *cobra.Command {
 	o := &explainOptions{App: a}
-	return &cobra.Command{
+	command := &cobra.Command{
 		Use:   "explain FIELD | validation|state|stage|event [NAME]",
 		Short: "Explain a field of cluster.yaml, or a word of the service",
 		Args:  somethingToExplain,
@@ -44,6 +45,8 @@ func NewExplain(a *base.App) *cobra.Command {
 				return base.Usagef("%q is none of the kinds that can be explained: %s, or one field of cluster.yaml such as spec.hosts", given[0], kindList())
 			}
 			switch {
+			case o.Of != "" && o.Kind != kindField:
+				return base.Usagef("--kind goes with a field, and not with a %s of the service", o.Kind)
 			case o.Kind == kindField:
 				return o.field()
 			case o.Name == "":
@@ -52,6 +55,8 @@ func NewExplain(a *base.App) *cobra.Command {
 			return o.word()
 		},
 	}
+	command.Flags().StringVar(&o.Of, "kind", "", "`KIND` of file that the field is of, where both have it: "+strings.Join(DocumentKinds(), " or "))
+	return command
 }
 
 func somethingToExplain(_ *cobra.Command, given []string) error {
@@ -77,7 +82,14 @@ func explainable(given []string) []string {
 }
 
 func (o *explainOptions) field() error {
-	doc, err := schema.Explain(o.Name)
+	kind := ""
+	if o.Of != "" {
+		var err error
+		if kind, err = documentKind(o.Of); err != nil {
+			return err
+		}
+	}
+	doc, err := schema.Explain(kind, o.Name)
 	if err != nil {
 		return &install.Fault{Code: install.CodeNotFound, Err: err, Next: "{explain spec}"}
 	}

@@ -3,7 +3,6 @@ package file
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -22,7 +21,6 @@ import (
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/render"
 	"github.com/oaictl/oaictl/pkg/install/spec"
-	"github.com/oaictl/oaictl/pkg/install/spec/schema"
 	"github.com/oaictl/oaictl/pkg/iso/nmstate"
 )
 
@@ -35,6 +33,7 @@ type validateOptions struct {
 type validation struct {
 	Valid    bool      `json:"valid"`
 	File     string    `json:"file"`
+	Kind     string    `json:"kind,omitempty"` // of a file that only adds to the cluster
 	Cluster  string    `json:"cluster,omitempty"`
 	Problems []problem `json:"problems"`
 }
@@ -46,6 +45,7 @@ type problem struct {
 	Field   string `json:"field,omitempty"`
 	Message string `json:"message"`
 	Remedy  string `json:"remedy,omitempty"`
+	Word    string `json:"-"` // nothing but files is validated
 }
 
 // NewValidate is `validate`.
@@ -57,7 +57,7 @@ func NewValidate(a *base.App) *cobra.Command {
 		Args:  base.NoArguments,
 		RunE:  base.Run(o.run),
 	}
-	command.Flags().StringVarP(&o.File, "file", "f", "", "`FILE` with the cluster, - for standard input")
+	command.Flags().StringVarP(&o.File, "file", "f", "", "`FILE` with the cluster, or with nodes for one, - for standard input")
 	o.foreign.Declare(command.Flags())
 	return command
 }
@@ -66,7 +66,7 @@ func (o *validateOptions) run(ctx context.Context) error {
 	if o.File == "" {
 		return base.Usagef("validate needs -f FILE")
 	}
-	cluster, err := o.LoadToInstall(ctx, o.File, o.foreign)
+	cluster, err := o.LoadAny(ctx, o.File, o.foreign)
 	if err == nil {
 		err = checkNetworks(o.App, cluster)
 	}
@@ -80,13 +80,23 @@ func (o *validateOptions) run(ctx context.Context) error {
 	doc := validation{Valid: err == nil, File: o.File, Problems: []problem{}}
 	found := []string{}
 	if err == nil {
-		doc.Cluster = cluster.Metadata.Name + "." + cluster.Spec.BaseDomain
-		found = append(found, "cluster/"+cluster.Metadata.Name)
+		name := cluster.Existing()
+		doc.Cluster = name
+		if name == "" {
+			name, doc.Cluster = cluster.Metadata.Name, cluster.Metadata.Name+"."+cluster.Spec.BaseDomain
+		} else {
+			doc.Kind = cluster.Kind
+		}
+		found = append(found, "cluster/"+name)
 	} else {
 		doc.Problems = document.Each(problems.List, func(p spec.Problem) problem { return problem(p) })
 	}
 	printed := o.Print(printer.Result{Data: doc, Names: found, Text: func() string {
-		return fmt.Sprintf("%s is valid: cluster %s, %s\n", o.File, doc.Cluster, names.Counted(len(cluster.Spec.Hosts), "host"))
+		hosts := names.Counted(len(cluster.Spec.Hosts), "host")
+		if cluster.Existing() != "" {
+			return fmt.Sprintf("%s is valid: %s for cluster %s\n", o.File, hosts, doc.Cluster)
+		}
+		return fmt.Sprintf("%s is valid: cluster %s, %s\n", o.File, doc.Cluster, hosts)
 	}})
 	switch {
 	case printed != nil:
@@ -134,14 +144,10 @@ func checkNetworks(a *base.App, c *spec.Cluster) error {
 // problemIn is a problem with its position in the cluster's file, or the network's own.
 func problemIn(c *spec.Cluster, host int, p nmstate.Problem) spec.Problem {
 	field := fmt.Sprintf("spec.hosts[%d].net.nmstate", host)
-	out := spec.Problem{
-		Field: field, Message: p.Message,
-		Remedy: "change it: oaictl can put it into no minimal image and no network boot. A full image may have it, and create cluster asks the service",
-	}
 	if p.Field != "" {
-		out.Field += "." + p.Field
+		field += "." + p.Field
 	}
-	out.File, out.Line, out.Column = c.Position(out.Field)
+	out := c.Problem(field, p.Message, "change it: oaictl can put it into no minimal image and no network boot. A full image may have it, and create cluster asks the service")
 	if file := c.Spec.Hosts[host].Net.NMState.File; file != "" {
 		out.File, out.Line, out.Column = file, p.Line, p.Column
 	}
@@ -154,24 +160,6 @@ func ignoredText(p spec.Problem) string {
 		place = fmt.Sprintf("%s:%d:%d: ", p.File, p.Line, p.Column)
 	}
 	return fmt.Sprintf("%s%s is ignored: %s", place, p.Field, p.Message)
-}
-
-// NewSchema is `schema`.
-func NewSchema(a *base.App) *cobra.Command {
-	return &cobra.Command{
-		Use:   "schema",
-		Short: "Print the JSON schema of cluster.yaml",
-		Args:  base.NoArguments,
-		RunE: func(*cobra.Command, []string) error {
-			var data any
-			if a.Globals.Format.Machine() {
-				if err := json.Unmarshal(schema.JSON(), &data); err != nil {
-					return err
-				}
-			}
-			return a.Print(printer.Result{Data: data, Names: []string{"cluster"}, Text: func() string { return string(schema.JSON()) }})
-		},
-	}
 }
 
 type renderOptions struct {

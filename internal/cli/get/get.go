@@ -18,8 +18,8 @@ import (
 
 // NewGet is `get`.
 func NewGet(a *base.App) *cobra.Command {
-	return base.Group("get", "List clusters, hosts, InfraEnvs, events or validations",
-		newGetClusters(a), newGetHosts(a), newGetInfraEnvs(a), newGetEvents(a), newGetValidations(a))
+	return base.Group("get", "List clusters, hosts, nodes, InfraEnvs, events or validations",
+		newGetClusters(a), newGetHosts(a), newGetNodes(a), newGetInfraEnvs(a), newGetEvents(a), newGetValidations(a))
 }
 
 // getOptions are of the lists that can be watched.

@@ -26,6 +26,8 @@ type hostsOptions struct {
 	Boot          string
 	HostTokenFile string
 	BMCListen     string
+	// SpokeKubeconfig is of the API server on which the cluster is played that added machines join.
+	SpokeKubeconfig string
 }
 
 func newHosts(a *base.App) *cobra.Command {
@@ -44,6 +46,7 @@ func newHosts(a *base.App) *cobra.Command {
 	flags.StringVar(&o.Boot, "boot", string(host.Day1), "when they boot: `day1|day2`, at once or once the cluster takes more hosts")
 	flags.StringVar(&o.HostTokenFile, "host-token-file", "", "`FILE` with the token that agents send, where the service wants one")
 	flags.StringVar(&o.BMCListen, "bmc-listen", "", "`ADDRESS` on which the machines' BMCs answer, as a proxy that leads to nothing else")
+	flags.StringVar(&o.SpokeKubeconfig, "spoke-kubeconfig", "", "`FILE` of the API server on which simulator spoke plays the cluster: machines that are added join it")
 	return command
 }
 
@@ -81,6 +84,9 @@ func (o *hostsOptions) run(ctx context.Context) error {
 			return err
 		}
 		config.Images = simulatedhub.Images(kube, o.Globals.Kube.Scope())
+	}
+	if err := o.joins(ctx, &config); err != nil {
+		return err
 	}
 	boot := simulator.Boot
 	if o.BMCListen != "" {

@@ -1,4 +1,4 @@
-// Package simulator has the commands that play a service, machines or a hub.
+// Package simulator has the commands that play a service, machines, a hub or an installed cluster.
 package simulator
 
 import (
@@ -27,7 +27,7 @@ import (
 
 // NewCommand is `simulator`.
 func NewCommand(a *base.App) *cobra.Command {
-	return base.Group("simulator", "Play an assisted-service, machines for one, or the operators of a hub", newServe(a), newHosts(a), newHub(a))
+	return base.Group("simulator", "Play an assisted-service, machines for one, a hub, or an installed cluster", newServe(a), newHosts(a), newHub(a), newSpoke(a))
 }
 
 // simulatorOptions are what both halves have in common.

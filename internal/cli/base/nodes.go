@@ -1,0 +1,132 @@
+package base
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/oaictl/oaictl/internal/kubeconfig"
+	"github.com/oaictl/oaictl/internal/model"
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/node"
+	"github.com/oaictl/oaictl/pkg/install/rest"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// ToCluster is how the installed cluster itself is reached.
+type ToCluster struct {
+	Kubeconfig string
+	Dir        string
+}
+
+// Declare declares the flag of the installed cluster's kubeconfig.
+func (t *ToCluster) Declare(flags *pflag.FlagSet) {
+	flags.StringVar(&t.Kubeconfig, "cluster-kubeconfig", "", "`FILE` with the installed cluster's own kubeconfig (default: DIR/CLUSTER/auth/kubeconfig, else what the service has)")
+}
+
+// Nodes is the plane of the installed cluster's nodes. What it sends goes to trace, which may
+// be nil. It is closed with the command.
+func (a *App) Nodes(service *install.Client, to ToCluster, cluster *spec.Cluster, trace func(rest.Exchange)) *node.Plane {
+	config := node.Config{Clock: a.Clock, Kubeconfig: func(ctx context.Context, ref install.ClusterRef) ([]byte, string, error) {
+		return to.find(ctx, service, cluster, ref)
+	}}
+	if trace != nil {
+		config.Log = func(c node.Call) {
+			trace(rest.Exchange{Method: c.Method, URL: c.Path, Status: c.Status, Duration: c.Duration, Error: c.Error})
+		}
+	}
+	plane := node.New(config)
+	a.closers = append(a.closers, plane.Close)
+	return plane
+}
+
+// find reads the installed cluster's kubeconfig: the one that was named, that of the file of a
+// cluster that something else installed, the one among the results on disk, or the service's.
+func (t ToCluster) find(ctx context.Context, service *install.Client, cluster *spec.Cluster, ref install.ClusterRef) ([]byte, string, error) {
+	if t.Kubeconfig != "" {
+		data, err := ReadBounded(t.Kubeconfig, largestKubeconfig)
+		if err != nil {
+			return nil, "", fmt.Errorf("read %s: %w", t.Kubeconfig, WithoutPath(err))
+		}
+		return data, t.Kubeconfig, nil
+	}
+	if cluster != nil && cluster.Spec.Import != nil && !cluster.Spec.Import.Kubeconfig.IsZero() && cluster.Spec.Import.Kubeconfig.SecretRef == nil {
+		return []byte(cluster.Spec.Import.Kubeconfig.Secret().Reveal()), "of spec.import.kubeconfig", nil
+	}
+	kept, err := install.NewFiles(t.Dir).Observe(ctx, ref)
+	if err != nil {
+		return nil, "", err
+	}
+	if file, is := kept[model.KubeconfigFile]; is {
+		data, err := os.ReadFile(file.Path)
+		if err == nil {
+			err = selfContained(file.Path, data)
+		}
+		if err == nil || !errors.Is(err, fs.ErrNotExist) {
+			return data, file.Path, err
+		}
+	}
+	data, err := service.Credential(ctx, ref.ID, model.KubeconfigFile)
+	if err != nil {
+		return nil, "", fmt.Errorf("neither --cluster-kubeconfig nor %s is there, and the service gives none: %w", filepath.Join(t.Dir, ref.Name, "auth", model.KubeconfigFile), err)
+	}
+	return data, "of the service", selfContained("of the service", data)
+}
+
+// selfContained refuses a kubeconfig that runs programs or reads files. One that an installation
+// has made does not, and whoever gave it may not be trusted as far.
+func selfContained(from string, data []byte) error {
+	file, err := kubeconfig.Parse(from, data)
+	if err == nil {
+		err = file.SelfContained()
+	}
+	return err
+}
+
+const largestKubeconfig = 4 << 20
+
+// Approval is who approves the requests of kubelets for certificates.
+type Approval struct {
+	Mode  string
+	Allow []string
+}
+
+// Declare declares its flags.
+func (o *Approval) Declare(flags *pflag.FlagSet) {
+	flags.StringVar(&o.Mode, "approve", string(install.ApproveAuto), "who approves certificate requests of nodes that are proven to be hosts of the file: `auto|ask|off`")
+	o.DeclareAllow(flags)
+}
+
+// DeclareAllow declares the flag of further addresses.
+func (o *Approval) DeclareAllow(flags *pflag.FlagSet) {
+	flags.StringSliceVar(&o.Allow, "allow-address", nil, "`NODE=IP` that a node's certificate may have beside what its host reports (repeat it for more)")
+}
+
+// Into checks the flags, and puts them into what is desired.
+func (o *Approval) Into(options *install.Options) error {
+	switch mode := install.Approve(o.Mode); mode {
+	case install.ApproveAuto, install.ApproveAsk, install.ApproveOff:
+		options.Approve = mode
+	default:
+		return Usagef("--approve %q is not one of auto, ask, off", o.Mode)
+	}
+	for _, text := range o.Allow {
+		name, ip, both := strings.Cut(text, "=")
+		address, err := netip.ParseAddr(ip)
+		if !both || name == "" || err != nil {
+			return Usagef("--allow-address %q is not NODE=IP", text)
+		}
+		if options.AllowAddresses == nil {
+			options.AllowAddresses = map[string][]netip.Addr{}
+		}
+		options.AllowAddresses[name] = append(options.AllowAddresses[name], address.Unmap())
+	}
+	return nil
+}

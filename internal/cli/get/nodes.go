@@ -1,0 +1,117 @@
+package get
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/document"
+	"github.com/oaictl/oaictl/internal/cli/printer"
+	"github.com/oaictl/oaictl/internal/model"
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+type nodesOptions struct {
+	*getOptions
+	ToCluster base.ToCluster
+	client    *install.Client
+	warned    string // that the cluster cannot be seen, and why
+}
+
+func newGetNodes(a *base.App) *cobra.Command {
+	o := &nodesOptions{getOptions: &getOptions{App: a}}
+	command := &cobra.Command{
+		Use:     "nodes CLUSTER|ID|-f FILE",
+		Aliases: []string{"node"},
+		Short:   "List the machines of an installed cluster, each as host, machine and node in one row",
+		RunE: o.Then(func(ctx context.Context) error {
+			return show(ctx, o.getOptions, listing[document.Node]{
+				asked: true,
+				read:  o.nodes,
+				key:   func(n document.Node) string { return cmp.Or(n.HostID, n.Node, n.Name) },
+				name:  func(n document.Node) string { return "node/" + n.Name },
+				table: o.nodeTable,
+				gone:  func(n document.Node) document.Node { n.State = deleted; return n },
+			})
+		}, "cluster"),
+	}
+	o.declare(command.Flags())
+	command.Flags().StringVar(&o.ToCluster.Dir, "dir", ".", "`DIR` below which the cluster's results are, as DIR/CLUSTER")
+	o.ToCluster.Declare(command.Flags())
+	return command
+}
+
+func (o *nodesOptions) nodes(ctx context.Context, service *install.Client) ([]document.Node, error) {
+	seen, err := o.readAgain(ctx, service)
+	if err != nil || seen == nil {
+		return nil, err
+	}
+	if o.client == nil {
+		o.client = service.With(install.WithNodes(o.Nodes(service, o.ToCluster, seen.Spec, o.Tracer(nil))))
+	}
+	rows, observed, err := o.client.InspectNodes(ctx, seen.Desired(), seen.Observed)
+	if err != nil {
+		return nil, err
+	}
+	o.warnUnseen(observed)
+	return document.Each(rows, document.OfNode), nil
+}
+
+// warnUnseen says, once, that the rows have nothing of the cluster itself.
+func (o *nodesOptions) warnUnseen(observed *install.Observed) {
+	why := ""
+	switch {
+	case observed.Cluster != nil && !observed.Cluster.State.Installed():
+		why = "it is not installed yet"
+	case observed.Spoke != nil:
+		why = observed.Spoke.Trouble
+	}
+	if why != "" && why != o.warned {
+		o.Warn("the cluster itself cannot be looked at: %s", why)
+	}
+	o.warned = why
+}
+
+func (o *nodesOptions) nodeTable(items []document.Node) printer.Table {
+	return printer.Table{Empty: "no machines", Columns: []printer.Column{
+		{Name: "NAME"}, {Name: "ROLE"}, {Name: "HOST"}, {Name: "NODE"}, {Name: "CONFIG"}, {Name: "REQUESTS"}, {Name: "VERSION"}, {Name: "CREATED"}, {Name: "WAITS FOR"},
+		{Name: "MACHINE", Wide: true}, {Name: "BAREMETALHOST", Wide: true}, {Name: "HOST ID", Wide: true},
+	}, Rows: document.Each(items, func(n document.Node) []string {
+		host := string(n.State)
+		if n.HostID == "" && n.Node != "" {
+			host = "-" // the service never knew it
+		}
+		if n.Stage != "" && n.State != model.HostAdded && n.State != model.HostInstalled {
+			host += ", " + n.Stage
+		}
+		metal := n.BareMetalHost
+		if n.Metal != "" {
+			metal += " (" + n.Metal + ")"
+		}
+		return []string{n.Name, n.Role, host, nodeText(n), n.Config, requestsText(n.Requests), n.Version, o.When(n.Created), n.WaitsFor, n.Machine, metal, n.HostID}
+	})}
+}
+
+func nodeText(n document.Node) string {
+	text := "Ready"
+	switch {
+	case n.Node == "":
+		return "-"
+	case !n.Ready:
+		text = "NotReady"
+	}
+	if n.Cordoned {
+		text += ",SchedulingDisabled"
+	}
+	return text
+}
+
+// requestsText are the requests that are pending, and what became of them.
+func requestsText(requests []document.Request) string {
+	texts := document.Each(requests, func(r document.Request) string { return fmt.Sprintf("%s: %s", r.Kind, r.Decision) })
+	return strings.Join(texts, ", ")
+}

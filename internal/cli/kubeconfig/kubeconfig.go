@@ -1,0 +1,128 @@
+// Package kubeconfig has the commands that put a cluster's kubeconfig among those that a
+// person has, and renew it.
+package kubeconfig
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/oaictl/oaictl/internal/advice"
+	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/kubeconfig"
+	"github.com/oaictl/oaictl/internal/names"
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+// NewCommand is `kubeconfig`.
+func NewCommand(a *base.App) *cobra.Command {
+	return base.Group("kubeconfig", "Merge a cluster's kubeconfig into ~/.kube/config, or refresh it", newMerge(a), newRefresh(a))
+}
+
+// nearEnd is how long before its end a client certificate is worth being renewed.
+const nearEnd = 30 * 24 * time.Hour
+
+// options are what both commands have.
+type options struct {
+	*base.App
+	base.Target
+	Dir  string
+	Into string
+}
+
+func (o *options) declare(flags *pflag.FlagSet) {
+	o.Declare(flags)
+	flags.StringVar(&o.Dir, "dir", ".", "`DIR` with the results of create cluster, as DIR/CLUSTER/auth/kubeconfig")
+	flags.StringVar(&o.Into, "into", "", "`FILE` with the contexts of clusters (default: as kubectl does, the first of KUBECONFIG that is there, else ~/.kube/config)")
+}
+
+// read takes the cluster, which may be left out, and refuses what the backend has not.
+func (o *options) read(command *cobra.Command, given []string) error {
+	if o.Into == base.StdoutName {
+		return base.Usagef("--into takes a file; download kubeconfig NAME --to - prints what a cluster has")
+	}
+	if slices.Contains(o.Globals.Given, "kubeconfig") && o.Globals.Backend == base.BackendREST {
+		return base.Usagef("--kubeconfig is the file by which a hub is reached; --into is the one to merge into")
+	}
+	if err := o.Globals.CheckFlags(o.Globals.Backend); err != nil {
+		return err
+	}
+	return o.Optional(command, given)
+}
+
+// contextFiles are the kubeconfigs that kubectl reads, and which of them new entries go into.
+func (o *options) contextFiles() (files []*kubeconfig.Config, preferred int, err error) {
+	paths := o.Globals.Kube.Files()
+	if o.Into != "" {
+		paths = []string{o.Into}
+	}
+	if len(paths) == 0 {
+		return nil, 0, &install.Fault{
+			Code: install.CodeUsage, Op: "find the kubeconfig to merge into", Permanent: true,
+			Err: errors.New("neither KUBECONFIG nor HOME says where it is"), Next: "give --into FILE",
+		}
+	}
+	preferred = len(paths) - 1 // kubectl makes the last one
+	for i, path := range slices.Backward(paths) {
+		if _, err := os.Lstat(path); err == nil {
+			preferred = i
+		}
+	}
+	for _, path := range paths {
+		file, err := kubeconfig.Read(path)
+		if err != nil {
+			return nil, 0, unreadable(path, err, "mend it, or give another file with --into")
+		}
+		files = append(files, file)
+	}
+	return files, preferred, nil
+}
+
+// unreadable is the fault that a file is no kubeconfig that can be used.
+func unreadable(path string, err error, next install.Advice) error {
+	return &install.Fault{Code: install.CodeFailure, Op: "read kubeconfig", On: path, Permanent: true, Err: base.WithoutPath(err), Next: next}
+}
+
+// notWritten says why a kubeconfig stays as it is, and what to do.
+func notWritten(ctx context.Context, path string, err error) error {
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	locked, is := errors.AsType[*kubeconfig.Locked](err)
+	switch {
+	case is:
+		return &install.Fault{
+			Code: install.CodeFailure, Op: "change kubeconfig", On: path, Err: err,
+			Next: advice.Sprintf("try again; if nothing else is at it: rm %s", names.Quoted(locked.Lock)),
+		}
+	case base.Is[*fs.PathError](err), base.Is[*os.LinkError](err):
+		return base.NotWritten(path, err)
+	}
+	return &install.Fault{
+		Code: install.CodeFailure, Op: "change kubeconfig", On: path, Permanent: true, Err: err,
+		Next: "mend it, or give another file with --into: KUBECONFIG may list both",
+	}
+}
+
+// edit changes a kubeconfig of the user's.
+func (o *options) edit(ctx context.Context, path string, change func(*kubeconfig.Config) ([]byte, error)) error {
+	return notWritten(ctx, path, kubeconfig.Edit(ctx, o.Clock, path, change))
+}
+
+// date is a day for a sentence.
+func date(at time.Time) string { return at.UTC().Format(time.DateOnly) }
+
+// moment is a time for a document.
+func moment(at time.Time, has bool) *time.Time {
+	if !has {
+		return nil
+	}
+	at = at.UTC()
+	return &at
+}

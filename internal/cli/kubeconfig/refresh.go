@@ -1,0 +1,258 @@
+package kubeconfig
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/oaictl/oaictl/internal/advice"
+	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/document"
+	"github.com/oaictl/oaictl/internal/cli/printer"
+	"github.com/oaictl/oaictl/internal/escape"
+	"github.com/oaictl/oaictl/internal/kubeconfig"
+	"github.com/oaictl/oaictl/internal/model"
+	"github.com/oaictl/oaictl/internal/names"
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+type refreshOptions struct {
+	options
+	ClusterKubeconfig string
+	DryRun            bool
+}
+
+func newRefresh(a *base.App) *cobra.Command {
+	o := &refreshOptions{options: options{App: a}}
+	command := &cobra.Command{
+		Use:   "refresh [NAME|ID|-f FILE]",
+		Short: "Fetch a kubeconfig anew whose client certificate has ended, or ends within 30 days",
+		RunE: func(command *cobra.Command, given []string) error {
+			if err := o.read(command, given); err != nil {
+				return err
+			}
+			return o.refresh(command.Context())
+		},
+	}
+	flags := command.Flags()
+	o.declare(flags)
+	flags.StringVar(&o.ClusterKubeconfig, "cluster-kubeconfig", "", "`FILE` to refresh, instead of the one below --dir")
+	flags.BoolVar(&o.DryRun, "dry-run", false, "only say what would be done")
+	return command
+}
+
+func (o *refreshOptions) refresh(ctx context.Context) error {
+	meant, err := o.Meant(ctx, o.Target)
+	if err != nil {
+		return err
+	}
+	files, _, err := o.contextFiles()
+	if err != nil {
+		return err
+	}
+	held, err := o.held(ctx, meant)
+	if err != nil {
+		return err
+	}
+	before, has := held.Ends()
+	if !has {
+		return &install.Fault{
+			Code: install.CodeFailure, Op: "refresh", On: held.path, Permanent: true, Err: errors.New("it has no client certificate, so nothing says when it ends"),
+			Next: advice.Command("download kubeconfig", names.Quoted(held.name)) + " fetches what the service has",
+		}
+	}
+	now, after := offered{access: held}, before
+	if before.Before(o.Clock.Now().Add(nearEnd)) {
+		if now, after, err = o.newer(ctx, meant, held, before); err != nil {
+			return err
+		}
+	}
+	// Last comes what they are found by: a run that is broken off is gone on with.
+	contexts, err := o.renewContexts(ctx, files, held, now.access)
+	if err == nil && now.text != nil && !o.DryRun {
+		err = o.keep(ctx, held, now)
+	}
+	if err != nil {
+		return err
+	}
+	return o.printed(held, before, after, contexts)
+}
+
+// held is the kubeconfig that is to be refreshed.
+func (o *refreshOptions) held(ctx context.Context, meant install.Target) (access, error) {
+	if o.ClusterKubeconfig != "" {
+		text, err := base.ReadBounded(o.ClusterKubeconfig, kubeconfig.Largest)
+		if err != nil {
+			return access{}, unreadable(o.ClusterKubeconfig, err, "give --cluster-kubeconfig a file that can be read")
+		}
+		out, err := parsed(o.ClusterKubeconfig, text, meant)
+		if err != nil {
+			return access{}, unreadable(o.ClusterKubeconfig, err, "give --cluster-kubeconfig the kubeconfig of the cluster")
+		}
+		return out, nil
+	}
+	out, err := o.kept(meant)
+	if errors.Is(err, fs.ErrNotExist) && meant.Spec == nil && meant.Name != "" && o.canAsk() {
+		if meant, err = o.byName(ctx, meant); err == nil {
+			out, err = o.kept(meant)
+		}
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return access{}, o.noneHeld(meant)
+	}
+	return out, err
+}
+
+// byName is the cluster of an id by its name, as its results are kept.
+func (o *refreshOptions) byName(ctx context.Context, meant install.Target) (install.Target, error) {
+	service, err := o.Dial(ctx)
+	if err != nil {
+		return meant, err
+	}
+	found, err := service.Find(ctx, meant)
+	if err != nil {
+		return meant, err
+	}
+	return install.Target{Name: found.Ref.Name}, nil
+}
+
+func (o *refreshOptions) noneHeld(meant install.Target) error {
+	name, _ := nameOf(meant)
+	if name == "" {
+		name = "NAME"
+	}
+	next := advice.Command("download kubeconfig", names.Quoted(name)) + ", or name the file with --cluster-kubeconfig"
+	return base.NotFound("refresh the kubeconfig of", name, "there is none below "+o.Dir, next)
+}
+
+// newer fetches what the service has, with when that ends. An error says where it is of no
+// more use than what is held.
+func (o *refreshOptions) newer(ctx context.Context, meant install.Target, held access, before time.Time) (offered, time.Time, error) {
+	if meant.Spec == nil && meant.Name == "" {
+		meant.Name = held.name
+	}
+	has, err := o.fetch(ctx, meant)
+	if err != nil {
+		return offered{}, time.Time{}, err
+	}
+	if !has.SameCluster(held.Access) {
+		return offered{}, time.Time{}, &install.Fault{
+			Code: install.CodeNotFound, Op: "refresh", On: held.path, Permanent: true,
+			Err:  fmt.Errorf("it is not that of the cluster %s (%s) that the service has", has.fullName(), has.ID),
+			Next: advice.Command("download kubeconfig", names.Quoted(has.name)) + " puts it aside and fetches that one",
+		}
+	}
+	after, dated := has.Ends()
+	if !dated || !after.After(before) || !after.After(o.Clock.Now()) {
+		return offered{}, time.Time{}, o.asOld(held, before, after)
+	}
+	return has, after, nil
+}
+
+// keep writes what was fetched where the old one was.
+func (o *refreshOptions) keep(ctx context.Context, held access, has offered) error {
+	if held.folder == "" {
+		return o.edit(ctx, held.path, func(have *kubeconfig.Config) ([]byte, error) {
+			renewed, err := have.Renew(held.Access, has.Access)
+			return renewed.Text, err
+		})
+	}
+	cluster := install.ClusterRef{ID: has.cluster.ID, Name: held.folder}
+	claimed, saved, err := has.service.With(install.WithFiles(install.NewFiles(o.Dir))).KeepResult(ctx, cluster, model.KubeconfigFile, has.text)
+	for _, aside := range []string{claimed, saved} {
+		if aside != "" {
+			o.Say("What was there is kept in %s.", aside)
+		}
+	}
+	return err
+}
+
+// nodeKubeconfig is what a node of the control plane has, for whoever is root there. The
+// cluster renews it.
+const nodeKubeconfig = "/etc/kubernetes/static-pod-resources/kube-apiserver-certs/secrets/node-kubeconfigs/lb-ext.kubeconfig"
+
+// asOld is the honest end where the service keeps what the installation made.
+func (o *refreshOptions) asOld(held access, before, after time.Time) error {
+	now := o.Clock.Now()
+	why := fmt.Errorf("its client certificate %s, and that of the service's copy %s; a service keeps what the installation made", ending(now, before), ending(now, after))
+	if after.Equal(before) {
+		why = fmt.Errorf("its client certificate %s, and the service has the same; it keeps what the installation made", ending(now, before))
+	}
+	who := "as an administrator whom the cluster still lets in"
+	if before.After(now) {
+		who = "while it still holds, or as another administrator"
+	}
+	return &install.Fault{
+		Code: install.CodeFailure, Op: "refresh", On: held.path, Permanent: true, Err: why,
+		Next: advice.Sprintf("%s: oc config new-admin-kubeconfig > new.kubeconfig; where nobody is let in, the same as root on a node of the control plane, with oc --kubeconfig %s; then %s",
+			who, nodeKubeconfig, advice.Command("kubeconfig merge", names.Quoted(held.name), "--from new.kubeconfig")),
+	}
+}
+
+// renewContexts gives the entries that were merged before the new access.
+func (o *refreshOptions) renewContexts(ctx context.Context, files []*kubeconfig.Config, old, now access) ([]document.KubeconfigContext, error) {
+	out := []document.KubeconfigContext{}
+	for _, file := range files {
+		renewed, err := file.Renew(old.Access, now.Access)
+		if err == nil && renewed.Text != nil && !o.DryRun {
+			err = kubeconfig.Edit(ctx, o.Clock, file.Path, func(have *kubeconfig.Config) (text []byte, err error) {
+				renewed, err = have.Renew(old.Access, now.Access)
+				return renewed.Text, err
+			})
+		}
+		if err != nil {
+			return out, notWritten(ctx, file.Path, err)
+		}
+		for _, name := range renewed.Contexts {
+			out = append(out, document.KubeconfigContext{Context: name, File: file.Path, Done: string(kubeconfig.Refreshed), Changed: !o.DryRun})
+		}
+	}
+	return out, nil
+}
+
+func (o *refreshOptions) printed(held access, before, after time.Time, contexts []document.KubeconfigContext) error {
+	out := document.RefreshedKubeconfig{
+		Cluster: held.name, File: held.path, Done: string(kubeconfig.Unchanged), DryRun: o.DryRun,
+		Before: moment(before, true), After: moment(after, true), Contexts: contexts,
+	}
+	if !after.Equal(before) {
+		out.Done, out.Changed = string(kubeconfig.Refreshed), !o.DryRun
+	}
+	now := o.Clock.Now()
+	if after.Before(now.Add(nearEnd)) {
+		o.Warn("also the new client certificate %s", ending(now, after))
+	}
+	return o.Print(printer.Result{Data: out, Names: []string{held.path}, Text: func() string {
+		is := " is refreshed"
+		if o.DryRun {
+			is = " would be refreshed"
+		}
+		var text strings.Builder
+		if after.Equal(before) {
+			escape.Fprintf(&text, "%s: its client certificate %s\n", held.path, ending(now, after))
+		} else {
+			escape.Fprintf(&text, "%s%s: its client certificate %s; the new one %s\n", held.path, is, ending(now, before), ending(now, after))
+		}
+		for _, c := range contexts {
+			escape.Fprintf(&text, "context %s in %s%s\n", c.Context, c.File, is)
+		}
+		return text.String()
+	}})
+}
+
+// ending says when a certificate ends, or has ended.
+func ending(now, at time.Time) string {
+	days := int(at.Sub(now).Abs().Hours() / 24)
+	switch {
+	case at.IsZero():
+		return "has no end that can be read"
+	case at.Before(now):
+		return fmt.Sprintf("ended on %s, %s ago", date(at), names.Counted(days, "day"))
+	}
+	return fmt.Sprintf("ends on %s, in %s", date(at), names.Counted(days, "day"))
+}

@@ -1,0 +1,224 @@
+package kubeconfig
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"strings"
+
+	"github.com/oaictl/oaictl/internal/advice"
+	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/document"
+	"github.com/oaictl/oaictl/internal/kubeconfig"
+	"github.com/oaictl/oaictl/internal/model"
+	"github.com/oaictl/oaictl/internal/names"
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+// access is a way into a cluster, with where it was found.
+type access struct {
+	kubeconfig.Access
+	name, domain string // of the cluster; "" where nothing says it
+	path         string // the file that it is in, "" where a service has it
+	folder       string // the name of its folder of results, "" for any other file
+}
+
+// fullName is the name of the cluster with its domain.
+func (a access) fullName() string { return strings.TrimSuffix(a.name+"."+a.domain, ".") }
+
+// made reads a kubeconfig that an installation has made, which needs nothing beside it.
+func made(path string, text []byte, meant install.Target) (access, error) {
+	file, err := kubeconfig.Parse(path, text)
+	if err == nil {
+		err = file.SelfContained()
+	}
+	if err != nil {
+		return access{}, err
+	}
+	return parsed(path, text, meant)
+}
+
+// parsed reads a kubeconfig that is to be of the cluster that is meant.
+func parsed(path string, text []byte, meant install.Target) (access, error) {
+	file, err := kubeconfig.Parse(path, text)
+	if err != nil {
+		return access{}, err
+	}
+	found, err := file.Access()
+	if err != nil {
+		return access{}, err
+	}
+	out := access{Access: found, path: path}
+	out.name, out.domain = found.Name()
+	wanted, domain := nameOf(meant)
+	if out.name != "" && (wanted != "" && wanted != out.name || domain != "" && domain != out.domain) {
+		return access{}, fmt.Errorf("%w, %s", errAnothers, out.fullName())
+	}
+	out.name, out.domain = cmp.Or(out.name, wanted), cmp.Or(out.domain, domain)
+	return out, nil
+}
+
+// errAnothers is that a kubeconfig is not that of the cluster that is meant.
+var errAnothers = errors.New("it is that of another cluster")
+
+// nameOf is the name and the domain of the cluster that is meant, as far as they are known.
+func nameOf(meant install.Target) (name, domain string) {
+	if meant.Spec != nil {
+		return meant.Spec.Metadata.Name, meant.Spec.Spec.BaseDomain
+	}
+	return meant.Name, ""
+}
+
+// given is what --from names.
+func (o *mergeOptions) given(meant install.Target) (access, error) {
+	path := o.From
+	var text []byte
+	var err error
+	if path == base.StdoutName {
+		path = "standard input"
+		text, err = io.ReadAll(io.LimitReader(o.IO.In, kubeconfig.Largest+1))
+	} else {
+		text, err = base.ReadBounded(path, kubeconfig.Largest)
+	}
+	if err != nil {
+		return access{}, &install.Fault{
+			Code: install.CodeInput, Op: "read", On: path, Permanent: true, Err: base.WithoutPath(err), Next: "give --from a file that can be read",
+		}
+	}
+	out, err := parsed(path, text, meant)
+	if err == nil {
+		return out, nil
+	}
+	next := advice.Text("give --from the kubeconfig of an installed cluster")
+	code := install.CodeInput
+	if errors.Is(err, errAnothers) {
+		next, code = "leave CLUSTER out, or give --from that of the cluster", install.CodeNotFound
+	}
+	return access{}, &install.Fault{Code: code, Op: "take kubeconfig", On: path, Permanent: true, Err: err, Next: next}
+}
+
+// kept is what lies below --dir for the cluster that is meant, or for the only one there.
+// The error is fs.ErrNotExist where there is nothing.
+func (o *options) kept(meant install.Target) (access, error) {
+	folder, _ := nameOf(meant)
+	if folder == "" {
+		all, err := install.KeptClusters(o.Dir, model.KubeconfigFile)
+		if err != nil {
+			return access{}, base.FileFault("look for kubeconfigs in", o.Dir, err)
+		}
+		if len(all) > 1 {
+			return access{}, base.Usagef("%s has kubeconfigs of several clusters: name one of %s", o.Dir, names.Few(all))
+		}
+		if len(all) == 0 {
+			return access{}, fs.ErrNotExist
+		}
+		folder = all[0]
+	}
+	lies, err := install.ReadKept(o.Dir, folder, model.KubeconfigFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return access{}, fs.ErrNotExist
+	}
+	var out access
+	if err == nil {
+		out, err = made(lies.Path, lies.Data, meant)
+	}
+	if err != nil {
+		return access{}, o.notKept(lies.Path, folder, err)
+	}
+	out.folder, out.ID = folder, cmp.Or(lies.ClusterID, out.ID)
+	out.name = cmp.Or(out.name, folder)
+	return out, nil
+}
+
+// notKept says what to do about a file that is not what it has to be.
+func (o *options) notKept(path, folder string, err error) error {
+	if errors.Is(err, errAnothers) {
+		return &install.Fault{
+			Code: install.CodeNotFound, Op: "take kubeconfig", On: path, Permanent: true, Err: err,
+			Next: "give the folder that has the cluster's results with --dir, or " + advice.Command("kubeconfig merge --from", names.Quoted(path)) + " for that one",
+		}
+	}
+	next := advice.Command("download kubeconfig", names.Quoted(folder))
+	if o.Dir != "." {
+		next = advice.Command("download kubeconfig", names.Quoted(folder), "--dir", names.Quoted(o.Dir))
+	}
+	return unreadable(path, err, next+" puts it aside and writes it again")
+}
+
+// offered is what the service or the hub has.
+type offered struct {
+	access
+	service *install.Client
+	cluster install.ClusterRef
+	text    []byte
+}
+
+// fetch asks the service or the hub for the kubeconfig of the cluster that is meant, or of
+// the only one there.
+func (o *options) fetch(ctx context.Context, meant install.Target) (offered, error) {
+	if !o.canAsk() {
+		return offered{}, o.nowhere(meant)
+	}
+	service, err := o.Dial(ctx)
+	if err != nil {
+		return offered{}, err
+	}
+	if meant.Spec == nil && meant.Name == "" {
+		if meant, err = onlyCluster(ctx, service); err != nil {
+			return offered{}, err
+		}
+	}
+	found, err := service.Find(ctx, meant)
+	if err != nil {
+		return offered{}, err
+	}
+	text, err := service.Result(ctx, found, model.KubeconfigFile)
+	if err != nil {
+		return offered{}, err
+	}
+	out, err := made(model.KubeconfigFile, text, install.Target{})
+	if err != nil {
+		return offered{}, &install.Fault{
+			Code: install.CodeFailure, Op: "take what the service has as the kubeconfig of", On: found.FullName(), Permanent: true, Err: err,
+			Next: advice.Command("describe", names.Quoted(found.Ref.Name)),
+		}
+	}
+	out.ID, out.path = found.Ref.ID, ""
+	out.name, out.domain = cmp.Or(found.Ref.Name, out.name), cmp.Or(found.Ref.BaseDomain, out.domain)
+	return offered{access: out, service: service, cluster: found.Ref, text: text}, nil
+}
+
+// canAsk reports whether a service or a hub is named.
+func (o *options) canAsk() bool {
+	return o.Globals.Backend == base.BackendHub || o.Globals.ServiceURL != ""
+}
+
+// nowhere is the fault that there is no kubeconfig, and nobody to ask for one.
+func (o *options) nowhere(meant install.Target) error {
+	name, _ := nameOf(meant)
+	return &install.Fault{
+		Code: install.CodeNotFound, Op: "find the kubeconfig of", On: cmp.Or(name, "a cluster"), Permanent: true,
+		Err:  fmt.Errorf("there is no %s, and no service is named that could have it", filepath.Join(o.Dir, cmp.Or(name, "CLUSTER"), "auth", model.KubeconfigFile)),
+		Next: "give --dir, or --service-url, or --backend hub; {help environment} says how to name a service for good",
+	}
+}
+
+// onlyCluster is the one cluster that a service has.
+func onlyCluster(ctx context.Context, service *install.Client) (install.Target, error) {
+	clusters, err := service.ListClusters(ctx)
+	if err != nil {
+		return install.Target{}, err
+	}
+	if len(clusters) == 1 {
+		return install.Target{Name: clusters[0].ID}, nil
+	}
+	why := "the service has none"
+	if len(clusters) > 1 {
+		why = "the service has several: " + names.Few(document.Each(clusters, func(c install.Cluster) string { return c.Name }))
+	}
+	return install.Target{}, base.NotFound("find the cluster", "", why, "name one; {get clusters} lists them")
+}

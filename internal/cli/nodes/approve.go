@@ -1,0 +1,252 @@
+// Package nodes has the commands that look after the nodes of an installed cluster.
+package nodes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/oaictl/oaictl/internal/advice"
+	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/document"
+	"github.com/oaictl/oaictl/internal/cli/printer"
+	"github.com/oaictl/oaictl/internal/escape"
+	"github.com/oaictl/oaictl/internal/names"
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/node"
+	"github.com/oaictl/oaictl/pkg/install/node/csr"
+)
+
+type approveOptions struct {
+	*base.App
+	base.Target
+	ToCluster base.ToCluster
+	Approval  base.Approval
+	Requests  []string
+	Watch     bool
+
+	nodes    []string
+	ids      []string // of their hosts
+	answered map[string]bool
+}
+
+// NewApprove is `approve`.
+func NewApprove(a *base.App) *cobra.Command {
+	o := &approveOptions{App: a, answered: map[string]bool{}}
+	command := &cobra.Command{
+		Use:     "approve NODE...",
+		Aliases: []string{"approve-node"},
+		Short:   "Approve certificate requests of nodes that are proven to be hosts just installed",
+		RunE: func(command *cobra.Command, given []string) error {
+			if len(given) == 0 {
+				return base.Usagef("approve needs the NAME of a node, or of its host")
+			}
+			if o.Cluster != "" && o.File != "" {
+				return base.Usagef("approve takes --cluster or -f FILE, not both")
+			}
+			o.nodes = given
+			return o.run(command.Context())
+		},
+	}
+	flags := command.Flags()
+	o.Declare(flags)
+	o.DeclareOfHost(flags)
+	flags.StringVar(&o.ToCluster.Dir, "dir", ".", "`DIR` below which the cluster's results are, as DIR/CLUSTER")
+	o.ToCluster.Declare(flags)
+	o.Approval.DeclareAllow(flags)
+	flags.StringSliceVar(&o.Requests, "request", nil, "approve the request `NAME`, where only a person can say whether it is the node's (repeat it for more)")
+	flags.BoolVar(&o.Watch, "watch", false, "go on as requests come, until stopped")
+	return command
+}
+
+func (o *approveOptions) run(ctx context.Context) error {
+	o.Approval.Mode = string(install.ApproveAuto)
+	var options install.Options
+	if err := o.Approval.Into(&options); err != nil {
+		return err
+	}
+	service, found, err := o.find(ctx)
+	if err != nil {
+		return err
+	}
+	desired := found.Desired()
+	desired.Options = options
+	plane := o.Nodes(service, o.ToCluster, found.Spec, o.Tracer(nil))
+	client := service.With(install.WithNodes(plane), install.WithFiles(install.NewFiles(o.ToCluster.Dir)))
+	for {
+		done, left, err := o.once(ctx, client, desired, found.Observed)
+		if !o.Watch && err == nil {
+			return o.report(done, left)
+		}
+		if err := o.goesOn(ctx, err); err != nil {
+			return err
+		}
+		if err := o.await(ctx, plane); err != nil {
+			return base.Stopped(ctx, "approve", err)
+		}
+		again, err := client.Inspect(ctx, install.Target{Spec: found.Spec, Name: found.Ref.ID})
+		if err == nil {
+			found = again
+		}
+		if err := o.goesOn(ctx, err); err != nil {
+			return err
+		}
+	}
+}
+
+// goesOn is nil where --watch goes on: what passes is told.
+func (o *approveOptions) goesOn(ctx context.Context, err error) error {
+	fault, is := errors.AsType[*install.Fault](err)
+	if err == nil || !o.Watch || ctx.Err() != nil || !is || fault.Permanent || fault.Code == install.CodeAuth || fault.Code == install.CodeInput {
+		return err
+	}
+	o.Warn("%v; trying again", err)
+	return nil
+}
+
+// find finds the cluster of the nodes: the one that is named, or that of the first.
+func (o *approveOptions) find(ctx context.Context) (*install.Client, *install.Found, error) {
+	service, err := o.Dial(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	in, err := o.Meant(ctx, o.OfHost())
+	if err != nil {
+		return nil, nil, err
+	}
+	host, err := service.FindHost(ctx, in, o.nodes[0])
+	if err != nil {
+		return nil, nil, err
+	}
+	found, err := service.InspectHost(ctx, host, in)
+	if err != nil {
+		return nil, nil, err
+	}
+	o.ids = []string{host.ID}
+	for _, name := range o.nodes[1:] {
+		host, err := service.FindHost(ctx, install.Target{Spec: found.Spec, Name: found.Ref.ID}, name)
+		if err != nil {
+			return nil, nil, err
+		}
+		o.ids = append(o.ids, host.ID)
+	}
+	return service, found, nil
+}
+
+// watchPause is how long --watch waits where nothing changes.
+const watchPause = 30 * time.Second
+
+func (o *approveOptions) await(ctx context.Context, plane *node.Plane) error {
+	within, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	changed := errors.New("something has changed")
+	go func() {
+		select {
+		case <-plane.Changed():
+			cancel(changed)
+		case <-within.Done():
+		}
+	}()
+	if err := o.Clock.Sleep(within, watchPause); err != nil && !errors.Is(err, changed) {
+		return err
+	}
+	return ctx.Err()
+}
+
+// once judges the requests that are pending, and approves those that are proven.
+func (o *approveOptions) once(ctx context.Context, client *install.Client, desired *install.Desired, observed *install.Observed) (done, left []document.Request, err error) {
+	verdicts, seen, err := client.Requests(ctx, desired, observed, o.ids)
+	if err != nil {
+		return nil, nil, err
+	}
+	given := map[string]bool{} // a client certificate, of which a host gets one
+	for _, v := range verdicts {
+		if v.Kind == csr.Client && given[v.Host] {
+			continue
+		}
+		if v.Host == "" || v.Decision == csr.Ignore || v.Decision == csr.Wait && o.Watch {
+			continue
+		}
+		by := "oaictl"
+		if v.Decision == csr.Ask {
+			yes, err := o.person(v)
+			if err != nil {
+				return done, left, err
+			}
+			if yes {
+				v.Decision, by = csr.Approve, "person"
+			}
+		}
+		if v.Decision != csr.Approve {
+			left = append(left, document.OfRequest(v))
+			continue
+		}
+		if err := client.Approve(ctx, desired, seen, v, by); err != nil {
+			return done, left, err
+		}
+		given[v.Host] = given[v.Host] || v.Kind == csr.Client
+		done = append(done, document.OfRequest(v))
+		if o.Watch {
+			o.Say("approved %s of %s, for a %s certificate", v.Name, v.Host, v.Kind)
+		}
+	}
+	return done, left, nil
+}
+
+// person has a person say whether a request is approved, once.
+func (o *approveOptions) person(v csr.Verdict) (bool, error) {
+	if slices.Contains(o.Requests, v.Name) {
+		return true, nil
+	}
+	if !o.CanAsk() || o.answered[v.UID] {
+		return false, nil
+	}
+	o.answered[v.UID] = true
+	o.Say("%s", v.Message)
+	return o.Ask(fmt.Sprintf("approve the request %s of %s for a %s certificate?", v.Name, v.Host, v.Kind))
+}
+
+func (o *approveOptions) report(done, left []document.Request) error {
+	all := slices.Concat(done, left)
+	approved := document.Each(done, func(r document.Request) string { return "csr/" + r.Name })
+	err := o.Print(printer.Result{Data: all, Names: approved, Text: func() string {
+		var text strings.Builder
+		if len(all) == 0 {
+			escape.Fprintf(&text, "no request of %s is pending\n", names.Few(o.nodes))
+		}
+		for _, r := range done {
+			escape.Fprintf(&text, "approved %s of %s, for a %s certificate\n", r.Name, r.Host, r.Kind)
+		}
+		for _, r := range left {
+			escape.Fprintf(&text, "left pending %s: %s\n", r.Name, r.Message)
+		}
+		return text.String()
+	}})
+	if err != nil || len(left) == 0 {
+		return err
+	}
+	first := left[0]
+	fault := &install.Fault{Code: install.CodeFailure, Op: "approve", On: first.Host, Permanent: true, Err: fmt.Errorf("the request %s is left pending: %s", first.Name, first.Message)}
+	switch csr.Decision(first.Decision) {
+	case csr.Ask:
+		fault.Code = install.CodeNeedsUser
+		words := []string{"approve", names.Quoted(first.Host)}
+		for _, address := range first.Addresses {
+			words = append(words, "--allow-address", names.Quoted(first.Host+"="+address))
+		}
+		if len(first.Addresses) == 0 {
+			words = append(words, "--request", names.Quoted(first.Name))
+		}
+		fault.Next = "if it is the node's: " + advice.Command(words...)
+	case csr.Wait:
+		fault.Next = advice.Command("approve", names.Quoted(first.Host), "--watch")
+	default:
+		fault.Next = advice.Sprintf("find out who asks for it; to approve it nevertheless: oc adm certificate approve %s", names.Quoted(first.Name))
+	}
+	return fault
+}

@@ -1,0 +1,148 @@
+package nodes
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/oaictl/oaictl/internal/advice"
+	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/document"
+	"github.com/oaictl/oaictl/internal/cli/printer"
+	"github.com/oaictl/oaictl/internal/model"
+	"github.com/oaictl/oaictl/internal/names"
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/node"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+type importOptions struct {
+	*base.App
+	Kubeconfig    string
+	Dir           string
+	Name          string
+	PullSecret    string
+	ClusterSecret bool
+	ImageSet      string
+	DryRun        bool
+}
+
+// NewImport is `import`.
+func NewImport(a *base.App) *cobra.Command {
+	return base.Group("import", "Make an installed cluster known to the service, so that hosts can be added to it", newImportCluster(a))
+}
+
+func newImportCluster(a *base.App) *cobra.Command {
+	o := &importOptions{App: a}
+	command := &cobra.Command{
+		Use:     "cluster --cluster-kubeconfig FILE",
+		Aliases: []string{"clusters"},
+		Short:   "Make a cluster that something else installed known to the service",
+		Args:    base.NoArguments,
+		RunE:    base.Run(o.run),
+	}
+	flags := command.Flags()
+	flags.StringVar(&o.Kubeconfig, "cluster-kubeconfig", "", "`FILE` with the installed cluster's own kubeconfig, of its administrator")
+	flags.StringVar(&o.Dir, "dir", ".", "`DIR` below which the kubeconfig is kept, as DIR/CLUSTER")
+	flags.StringVar(&o.Name, "name", "", "`NAME` that the service is to know the cluster by (default: its own; a REST service takes no other)")
+	flags.StringVar(&o.PullSecret, "pull-secret", "", "`FILE` with the pull secret")
+	flags.BoolVar(&o.ClusterSecret, "use-cluster-pull-secret", false, "take the pull secret that the cluster itself has")
+	flags.StringVar(&o.ImageSet, "image-set", "", "`NAME` of the ClusterImageSet of its release, on a hub (default: the one that the hub has for it)")
+	flags.BoolVar(&o.DryRun, "dry-run", false, "only say what would be imported")
+	return command
+}
+
+func (o *importOptions) run(ctx context.Context) error {
+	switch {
+	case o.Kubeconfig == "":
+		return base.Usagef("import cluster needs --cluster-kubeconfig FILE")
+	case o.PullSecret != "" && o.ClusterSecret:
+		return base.Usagef("--pull-secret and --use-cluster-pull-secret exclude each other")
+	case o.Name != "" && o.Globals.Backend != base.BackendHub:
+		return base.Usagef("--name goes with --backend %s: a REST service calls the cluster by its domain", base.BackendHub)
+	}
+	data, err := base.ReadBounded(o.Kubeconfig, 4<<20)
+	if err != nil {
+		return base.FileFault("read", o.Kubeconfig, err)
+	}
+	is, err := node.Describe(ctx, data, o.ClusterSecret)
+	if err != nil {
+		return err
+	}
+	cluster, err := o.cluster(is, data)
+	if err != nil {
+		return err
+	}
+	o.Say("%s.%s is OpenShift %s (%s), and calls itself %s.", is.Name, is.BaseDomain, is.Version, cmp.Or(string(is.Arch), "of unknown architecture"), is.ID)
+	if o.DryRun {
+		return o.Print(printer.Result{Data: o.document(is, ""), Names: []string{"cluster/" + is.Name}, Text: func() string { return "" }})
+	}
+	return o.carryOut(ctx, cluster, is, data)
+}
+
+// cluster is what is desired: the cluster as it is, and no hosts yet.
+func (o *importOptions) cluster(is node.Description, kubeconfig []byte) (*spec.Cluster, error) {
+	none, parts := 0, strings.SplitN(is.Version, ".", 3)
+	c := &spec.Cluster{APIVersion: spec.APIVersion, Kind: spec.Kind, Metadata: spec.Metadata{Name: cmp.Or(o.Name, is.Name)}}
+	c.Spec.BaseDomain = is.BaseDomain
+	c.Spec.OpenShift = spec.OpenShift{Version: strings.Join(parts[:min(2, len(parts))], "."), Arch: is.Arch, ImageSet: o.ImageSet}
+	c.Spec.Import = &spec.Import{ClusterID: is.ID, Kubeconfig: spec.SourceOf(spec.NewSecret(string(kubeconfig)))}
+	c.Spec.Topology.ControlPlane, c.Spec.Topology.Workers = &none, &none
+	switch {
+	case o.ClusterSecret:
+		c.Spec.PullSecret = spec.SourceOf(is.PullSecret)
+	case o.PullSecret != "":
+		data, err := base.ReadBounded(o.PullSecret, 1<<20)
+		if err != nil {
+			return nil, base.FileFault("read", o.PullSecret, err)
+		}
+		c.Spec.PullSecret = spec.SourceOf(spec.NewSecret(strings.TrimSpace(string(data))))
+	default:
+		return nil, &install.Fault{
+			Code: install.CodeUsage, Permanent: true, Err: errors.New("hosts that are added pull images, for which the service needs a pull secret"),
+			Next: "give --pull-secret FILE, or --use-cluster-pull-secret for the one that the cluster itself has",
+		}
+	}
+	c.Default()
+	return c, nil
+}
+
+// carryOut has the service take the cluster in, and keeps its kubeconfig.
+func (o *importOptions) carryOut(ctx context.Context, cluster *spec.Cluster, is node.Description, kubeconfig []byte) error {
+	if err := o.CheckBackend(cluster); err != nil {
+		return err
+	}
+	service, err := o.Dial(ctx)
+	if err != nil {
+		return err
+	}
+	result, err := service.With(install.WithClock(o.Clock)).Run(ctx, &install.Desired{Spec: cluster, Options: install.Options{AddNodes: true}})
+	if err != nil {
+		return err
+	}
+	ref := result.Observed.Cluster.ClusterRef
+	files := install.NewFiles(o.Dir)
+	if _, err := files.Claim(ctx, ref, nil); err != nil {
+		return err
+	}
+	if aside, err := files.Save(ctx, ref, model.KubeconfigFile, kubeconfig); err != nil {
+		return err
+	} else if aside != "" {
+		o.Say("another kubeconfig was there, and is kept as %s", aside)
+	}
+	err = o.Print(printer.Result{Data: o.document(is, ref.ID), Names: []string{"cluster/" + ref.Name}, Text: func() string {
+		return fmt.Sprintf("cluster %s (%s) takes hosts\n", ref.Name, ref.ID)
+	}})
+	if err == nil {
+		o.Say("Next: %s", o.Hint(advice.Command("add-node --cluster", names.Quoted(ref.Name), "--name HOST --mac MAC")))
+	}
+	return err
+}
+
+func (o *importOptions) document(is node.Description, id string) document.Imported {
+	return document.Imported{Name: is.Name, BaseDomain: is.BaseDomain, ID: id, OpenShiftID: is.ID, Version: is.Version, Arch: string(is.Arch), API: is.API}
+}

@@ -1,0 +1,109 @@
+package kubeconfig
+
+import (
+	"fmt"
+
+	"k8s.io/client-go/tools/clientcmd/api"
+)
+
+// Taken is that a name in a kubeconfig stands for something else.
+type Taken struct {
+	Path string // the kubeconfig
+	Name string
+	Why  string // what it stands for
+	// Same says that it is an earlier cluster of the same full name: another name for the new
+	// one would hide that the other is gone.
+	Same bool
+}
+
+func (t *Taken) Error() string { return t.Why }
+
+// standing is what a name is in a kubeconfig, from the point of view of one cluster.
+type standing int
+
+const (
+	free  standing = iota // there is nothing of the name
+	ours                  // what there is, is the cluster's
+	taken                 // something is not
+)
+
+// judge says whose a name is. The context, the cluster and the user of it go together.
+func (c *Config) judge(name string, a Access) (standing, *Taken) {
+	cluster, user, context := c.api.Clusters[name], c.api.AuthInfos[name], c.api.Contexts[name]
+	if cluster == nil && user == nil && context == nil {
+		return free, nil
+	}
+	theirs := Access{cluster: &api.Cluster{}, user: &api.AuthInfo{}}
+	if cluster != nil {
+		theirs.cluster = cluster.DeepCopy()
+	}
+	if user != nil {
+		theirs.user = user.DeepCopy()
+	}
+	_ = c.embed(theirs.cluster, theirs.user) // what cannot be read is like nothing
+	if why := againstCluster(cluster, theirs.cluster, a); why != "" {
+		return taken, &Taken{Path: c.Path, Name: name, Why: why, Same: sameServer(cluster.Server, a.cluster.Server)}
+	}
+	for _, why := range []string{againstContext(context, name), againstUser(user, theirs.user, context, cluster, a)} {
+		if why != "" {
+			return taken, &Taken{Path: c.Path, Name: name, Why: why}
+		}
+	}
+	return ours, nil
+}
+
+// againstCluster says why an entry is another cluster's, "" where it is this one's.
+func againstCluster(have, embedded *api.Cluster, a Access) string {
+	if have == nil {
+		return ""
+	}
+	if !sameServer(have.Server, a.cluster.Server) {
+		return fmt.Sprintf("the cluster there is at %s, and this one at %s", shown(have.Server), a.Server())
+	}
+	m := markOf(have.Extensions)
+	switch is, known := m.whose(a); {
+	case known && !is:
+		return fmt.Sprintf("the cluster there is an earlier one at %s, with the id %s", shown(have.Server), m.ID)
+	case !known && !shareAuthority(embedded, a.cluster):
+		return fmt.Sprintf("the cluster there is also at %s, but has other certificates, as one that was installed earlier", shown(have.Server))
+	}
+	return ""
+}
+
+// againstContext says to what else a context leads.
+func againstContext(have *api.Context, name string) string {
+	if have == nil || have.Cluster == name && have.AuthInfo == name {
+		return ""
+	}
+	return fmt.Sprintf("the context there is of the cluster %q and the user %q", have.Cluster, have.AuthInfo)
+}
+
+// againstUser says why an entry is somebody else's. That of the cluster's own context may be
+// renewed where it is the same person, let in the same way.
+func againstUser(have, embedded *api.AuthInfo, context *api.Context, cluster *api.Cluster, a Access) string {
+	if have == nil || sameCredentials(embedded, a.user) {
+		return ""
+	}
+	m := markOf(have.Extensions)
+	switch is, known := m.whose(a); {
+	case is:
+		return ""
+	case known:
+		return fmt.Sprintf("the user there is one of another cluster, with the id %s", m.ID)
+	}
+	if context != nil && cluster != nil && samePerson(embedded, a.user) {
+		return ""
+	}
+	return "the user there has other credentials"
+}
+
+// samePerson reports whether both are let in by nothing but a certificate, of one name.
+func samePerson(a, b *api.AuthInfo) bool {
+	for _, u := range []*api.AuthInfo{a, b} {
+		if u.Token != "" || u.TokenFile != "" || u.Username != "" || u.Exec != nil || u.AuthProvider != nil {
+			return false
+		}
+	}
+	one, other := clientCertificate(a), clientCertificate(b)
+	return one != nil && other != nil && one.Subject.String() == other.Subject.String()
+}

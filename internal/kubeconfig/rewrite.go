@@ -1,0 +1,228 @@
+package kubeconfig
+
+import (
+	"bytes"
+	"errors"
+	"reflect"
+	"slices"
+
+	yaml "go.yaml.in/yaml/v3"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/tools/clientcmd/api"
+	sigsyaml "sigs.k8s.io/yaml"
+)
+
+// entry is an item of one of the lists of a kubeconfig. whole says that nothing of what it
+// was is to stay.
+type entry struct {
+	list, name string
+	whole      bool
+}
+
+// errOther is that a kubeconfig is written in a way that nothing can be put into.
+var errOther = errors.New("it cannot be changed without changing what else is in it, as where YAML anchors tie entries together")
+
+// rewritten is the text of a kubeconfig that says what is wanted. It differs in the entries
+// that were touched and in the current context; all else stays as it was written.
+func (c *Config) rewritten(want *api.Config, touched []entry) ([]byte, error) {
+	plain, err := clientcmd.Write(*want)
+	if err != nil {
+		return nil, err
+	}
+	text, err := document(c.text) // which nobody else has
+	if err != nil {
+		return nil, err
+	}
+	now, err := document(plain)
+	if err != nil {
+		return nil, err
+	}
+	if text.whole == nil { // there is nothing to keep but comments
+		return c.verified(append(withNewline(c.text), plain...), want)
+	}
+	if text.root == nil {
+		text.whole.Content[0] = now.root
+	} else if err := c.overlay(text.root, now.root, touched); err != nil {
+		return nil, err
+	}
+	out, err := encoded(text.whole)
+	if err != nil {
+		return nil, err
+	}
+	if text.root != nil && !reflect.DeepEqual(untouched(c.text, touched), untouched(out, touched)) {
+		return nil, errOther
+	}
+	return c.verified(out, want)
+}
+
+// overlay brings what was touched into root, where now is what kubectl would write.
+func (c *Config) overlay(root, now *yaml.Node, touched []entry) error {
+	before, err := clientcmd.Write(*c.api)
+	if err != nil {
+		return err
+	}
+	old, err := document(before)
+	if err != nil {
+		return err
+	}
+	for _, e := range touched {
+		overlayEntry(root, old.root, now, e)
+	}
+	if current := scalarOf(now, "current-context"); current != c.api.CurrentContext {
+		setField(root, "current-context", cloned(valueOf(now, "current-context")))
+	}
+	return nil
+}
+
+func withNewline(text []byte) []byte {
+	text = bytes.Clone(text)
+	if len(text) > 0 && text[len(text)-1] != '\n' {
+		text = append(text, '\n')
+	}
+	return text
+}
+
+// verified reads what is to be written: kubectl finds what is wanted there, and nothing else.
+func (c *Config) verified(text []byte, want *api.Config) ([]byte, error) {
+	back, err := Parse(c.Path, text)
+	if err != nil {
+		return nil, errOther
+	}
+	is, err := clientcmd.Write(*back.api)
+	if err != nil {
+		return nil, err
+	}
+	shall, err := clientcmd.Write(*want)
+	if err != nil {
+		return nil, err
+	}
+	if !bytes.Equal(is, shall) {
+		return nil, errOther
+	}
+	return text, nil
+}
+
+// untouched is all that a text says but for the entries that were touched and the current
+// context, nil where it cannot be read.
+func untouched(text []byte, touched []entry) map[string]any {
+	var tree map[string]any
+	if sigsyaml.Unmarshal(text, &tree) != nil {
+		return nil
+	}
+	delete(tree, "current-context")
+	for _, list := range []string{clustersList, usersList, contextsList} {
+		var left []any
+		items, _ := tree[list].([]any)
+		for _, item := range items {
+			fields, _ := item.(map[string]any)
+			named := func(e entry) bool { return e.list == list && fields["name"] == e.name }
+			if !slices.ContainsFunc(touched, named) {
+				left = append(left, item)
+			}
+		}
+		tree[list] = left
+	}
+	return tree
+}
+
+// overlayEntry brings an entry into root: the fields that differ between old and now, as kubectl
+// would write them. Others stay, also those that kubectl does not know.
+func overlayEntry(root, old, now *yaml.Node, e entry) {
+	shall := itemNamed(now, e.list, e.name)
+	items := ownList(root, e.list)
+	at := slices.IndexFunc(items.Content, func(item *yaml.Node) bool { return scalarOf(item, "name") == e.name })
+	if at < 0 {
+		items.Content = append(items.Content, cloned(shall))
+		return
+	}
+	items.Content[at] = own(items.Content[at])
+	item, name := items.Content[at], fieldOf(e.list)
+	field := indexOf(item, name)
+	if e.whole || field < 0 || resolved(item.Content[field]).Kind != yaml.MappingNode {
+		setField(item, name, cloned(valueOf(shall, name)))
+		return
+	}
+	item.Content[field] = own(item.Content[field])
+	overlayFields(item.Content[field], valueOf(itemNamed(old, e.list, e.name), name), valueOf(shall, name))
+}
+
+func overlayFields(mapping, old, now *yaml.Node) {
+	for i := 0; i+1 < len(now.Content); i += 2 {
+		field := now.Content[i].Value
+		if !alike(valueOf(old, field), now.Content[i+1]) {
+			setField(mapping, field, cloned(now.Content[i+1]))
+		}
+	}
+	if old == nil {
+		return
+	}
+	for i := 0; i+1 < len(old.Content); i += 2 {
+		if field := old.Content[i].Value; valueOf(now, field) == nil {
+			dropField(mapping, field)
+		}
+	}
+}
+
+// alike reports whether two nodes that kubectl wrote say the same.
+func alike(a, b *yaml.Node) bool {
+	if a == nil || b == nil || a.Kind != b.Kind || a.Value != b.Value || len(a.Content) != len(b.Content) {
+		return false
+	}
+	for i := range a.Content {
+		if !alike(a.Content[i], b.Content[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// ownList is a list of root that can be added to.
+func ownList(root *yaml.Node, list string) *yaml.Node {
+	at := indexOf(root, list)
+	if at < 0 || resolved(root.Content[at]).Kind != yaml.SequenceNode {
+		setField(root, list, &yaml.Node{Kind: yaml.SequenceNode})
+		at = indexOf(root, list)
+	}
+	root.Content[at] = own(root.Content[at])
+	items := root.Content[at]
+	if len(items.Content) == 0 {
+		items.Style = 0 // in lines, where it was []
+	}
+	return items
+}
+
+// own is what an alias stands for, apart from it.
+func own(node *yaml.Node) *yaml.Node {
+	if node.Kind == yaml.AliasNode {
+		return cloned(node.Alias)
+	}
+	return node
+}
+
+// encoded writes a tree as kubectl indents.
+func encoded(root *yaml.Node) ([]byte, error) {
+	spellOut(root, false)
+	var out bytes.Buffer
+	encoder := yaml.NewEncoder(&out)
+	encoder.SetIndent(2)
+	encoder.CompactSeqIndent()
+	if err := encoder.Encode(root); err != nil {
+		return nil, err
+	}
+	return out.Bytes(), encoder.Close()
+}
+
+// spellOut has the writer write what stands there: it gives "<<" a tag, and takes nothing
+// between braces for an empty text.
+func spellOut(node *yaml.Node, flow bool) {
+	if node.Tag == "!!merge" {
+		node.Tag = ""
+	}
+	flow = flow || node.Style&yaml.FlowStyle != 0
+	if flow && node.Kind == yaml.ScalarNode && node.Value == "" && node.ShortTag() == "!!null" {
+		node.Value = "null"
+	}
+	for _, child := range node.Content {
+		spellOut(child, flow)
+	}
+}

@@ -1,0 +1,68 @@
+package kubectl
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestMerge: kubectl reads and changes what was merged, and is let in by it; and what kubectl
+// has written is kept.
+func TestMerge(t *testing.T) {
+	d := newDesk(t)
+	source := d.kubeconfig
+	d.kubeconfig = filepath.Join(d.dir, ".kube", "config")
+	d.must(t, "", "config", "set-cluster", "there", "--server", "https://there.invalid")
+	d.must(t, "", "config", "set-credentials", "me", "--exec-command", "login", "--exec-api-version", "client.authentication.k8s.io/v1", "--exec-interactive-mode", "Never")
+	d.must(t, "", "config", "set-context", "work", "--cluster", "there", "--user", "me")
+	d.must(t, "", "config", "use-context", "work")
+	before := d.must(t, "", "config", "view", "--raw", "-o", "json")
+
+	merge := []string{"kubeconfig", "merge", "--from", source, "--name", "lab"}
+	if got := d.oai(t, 0, merge...); got.out != "context lab added to "+d.kubeconfig+"\n" {
+		t.Errorf("got %+v", got)
+	}
+	if got := d.must(t, "", "--context", "lab", "get", "namespaces", "-o", "name"); !strings.Contains(got, "namespace/default\n") {
+		t.Errorf("the context leads to %s", got)
+	}
+	if got := d.must(t, "", "config", "current-context"); got != "work\n" {
+		t.Errorf("the current context is %s", got)
+	}
+
+	d.must(t, "", "config", "set-context", "lab", "--namespace", "kube-system")
+	written, err := os.ReadFile(d.kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := d.oai(t, 0, merge...); got.out != "context lab already there in "+d.kubeconfig+"\n" {
+		t.Errorf("got %+v", got)
+	}
+	if now, err := os.ReadFile(d.kubeconfig); err != nil || string(now) != string(written) {
+		t.Errorf("it was written: %v\n%s", err, now)
+	}
+	if got := d.oai(t, 0, append(merge, "--use")...); !strings.Contains(got.errors, "The current context was work.") {
+		t.Errorf("got %+v", got)
+	}
+	if got := d.must(t, "", "config", "view", "--minify", "-o", "jsonpath={.current-context} {..namespace}"); got != "lab kube-system" {
+		t.Errorf("kubectl reads %s", got)
+	}
+
+	lock := d.kubeconfig + ".lock"
+	if err := os.WriteFile(lock, nil, 0); err != nil {
+		t.Fatal(err)
+	}
+	if got := d.kubectl(t, "", "config", "use-context", "work"); got.code == 0 {
+		t.Error("this kubectl has another lock")
+	}
+	if err := os.Remove(lock); err != nil {
+		t.Fatal(err)
+	}
+	d.must(t, "", "config", "use-context", "work")
+	for _, entry := range []string{"context", "cluster", "user"} {
+		d.must(t, "", "config", "delete-"+entry, "lab")
+	}
+	if after := d.must(t, "", "config", "view", "--raw", "-o", "json"); after != before {
+		t.Errorf("without the cluster, kubectl had\n%s\nand now\n%s", before, after)
+	}
+}
