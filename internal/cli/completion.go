@@ -122,7 +122,7 @@ func flagCompletions(a *base.App) map[string]cobra.CompletionFunc {
 
 func argumentCompletions(a *base.App) map[string]cobra.CompletionFunc {
 	complete := map[string]cobra.CompletionFunc{
-		"get infraenvs": argument(a, infraEnvNames), "delete infraenv": argument(a, infraEnvNames), "delete host": argument(a, hostNames),
+		"get infraenvs": argument(a, infraEnvNames), "delete infraenv": argument(a, infraEnvNames), "delete host": argument(a, hostNames), "remove-node": argument(a, hostNames),
 		"describe": kindAndArgument(a, "cluster", "host"), "why": kindAndArgument(a, "cluster", "host"), "logs": kindAndArgument(a, "cluster", "host"),
 		"wait": kindAndArgument(a, "cluster"), "cancel": kindAndArgument(a, "cluster"), "reset": kindAndArgument(a, "cluster"),
 	}

@@ -51,6 +51,8 @@ type Options struct {
 	// AllowAddresses are addresses, beside those that hosts report, that a node's serving
 	// certificate may have, by the names of hosts in the file or of nodes.
 	AllowAddresses map[string][]netip.Addr
+	// Remove takes nodes out of the installed cluster; nil: none. Nothing else is done then.
+	Remove *Removal
 	// Unattended says that nobody is there to be asked: the run ends where a person would be.
 	Unattended bool
 	// Run marks the clusters that this run registers.

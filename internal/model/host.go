@@ -47,6 +47,7 @@ type Host struct {
 	Day2       bool   // joins a cluster that is already installed
 	Hostname   string // as requested, else as the machine reports it
 	State      HostState
+	Deleting   bool   // the service has been told to forget it, and is still at it
 	Status     string // the service's own word
 	StatusInfo string
 	Since      time.Time // when the status was reached

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/netip"
 	"strings"
 	"time"
 
@@ -63,6 +64,8 @@ type Memory struct {
 	Operators map[string]bool      `json:"operators,omitempty"`
 	// Answers are what a person has said of requests for certificates, as they were judged.
 	Answers map[string]bool `json:"answers,omitempty"`
+	// Leaving are the nodes that are to be removed, by name, as they were last seen.
+	Leaving map[string]NodeSeen `json:"leaving,omitempty"`
 	// LastError is the last error that no success followed.
 	LastError string `json:"lastError,omitempty"`
 	// Ahead is how far the service's clock was ahead of the loop's own in the last look.
@@ -91,6 +94,13 @@ type Success struct {
 	Times  int       `json:"times"`
 	First  time.Time `json:"first"`
 	Last   time.Time `json:"last"`
+}
+
+// NodeSeen is what stays known of a node that is to be removed.
+type NodeSeen struct {
+	Addresses []netip.Addr `json:"addresses,omitempty"`
+	// Draining is since when, on the loop's own clock, pods are made to leave it.
+	Draining time.Time `json:"draining,omitzero"`
 }
 
 // MachineBoot is since when a machine is on with the discovery image, and when its BMC
@@ -154,11 +164,35 @@ func (m *Memory) spoke(observed *Observed) {
 			m.Rebooted = with(m.Rebooted, h.ID, observed.At)
 		}
 	}
+	m.leaving(observed.Spoke)
 	if s := observed.Spoke; m.Operators == nil && s != nil && s.Trouble == "" && len(s.Operators) > 0 {
 		m.Operators = map[string]bool{}
 		for i := range s.Operators {
 			m.Operators[s.Operators[i].Name] = s.Operators[i].Well()
 		}
+	}
+}
+
+// leaving learns of the nodes that are to be removed what is not to be seen once they are gone.
+func (m *Memory) leaving(s *Spoke) {
+	if s == nil || s.Trouble != "" {
+		return
+	}
+	for i := range s.Drains {
+		d := &s.Drains[i]
+		node := s.NodeByName(d.Node)
+		if node == nil {
+			continue
+		}
+		seen := m.Leaving[d.Node]
+		seen.Addresses = node.Addresses
+		switch {
+		case !node.Cordoned || len(d.Pods) == 0:
+			seen.Draining = time.Time{}
+		case seen.Draining.IsZero():
+			seen.Draining = m.LastObserved
+		}
+		m.Leaving = with(m.Leaving, d.Node, seen)
 	}
 }
 

@@ -45,6 +45,7 @@ const (
 	CureAuth   Cure = "auth"   // credentials: exit 4
 	CureAnswer Cure = "answer" // a person who is not there to be asked: exit 9
 	CureNone   Cure = "none"   // nothing will cure it by itself: exit 1
+	CureTime   Cure = "time"   // it has taken longer than it may: exit 8
 )
 
 // Action is one request that brings the cluster closer to what is desired.
@@ -61,6 +62,8 @@ type Action struct {
 	Target string
 	// InfraEnv is the id of the InfraEnv that a host belongs to.
 	InfraEnv string
+	// Node is the node that an object of the installed cluster goes with.
+	Node string
 	// Name is the object's name: cluster, InfraEnv, "folder/file" of a manifest.
 	Name string
 	// Settings are what to write: all of a new object, only what differs of
@@ -145,6 +148,8 @@ type Plan struct {
 	// Ready are those of them whose nodes take work, as far as somebody looks at the
 	// installed cluster itself.
 	Ready []string
+	// Removals are the nodes that are to be taken out of the cluster, with Options.Remove.
+	Removals []NodeRemoval
 	// Requests are what was judged of the installed cluster's requests for certificates, one
 	// verdict for each.
 	Requests []csr.Verdict
@@ -212,6 +217,8 @@ type KindTraits struct {
 	InCluster bool
 	// Counts says that its repetitions are counted where it is decided on.
 	Counts bool
+	// Paced says that what is observed tells when it is to be repeated.
+	Paced bool
 }
 
 // kinds is what there is to know of each kind.
@@ -246,6 +253,15 @@ var kinds = map[Kind]KindTraits{
 	EjectMedia:        {Phrase: "eject the discovery image from the virtual drive of", ByBMC: true},
 	RestoreBoot:       {Phrase: "restore the boot order of", ByBMC: true},
 	ApproveRequest:    {Phrase: "approve the certificate request", named: true, InCluster: true},
+	CordonNode:        {Phrase: "cordon the node", named: true, InCluster: true},
+	EvictPods:         {Phrase: "evict pods from the node", named: true, InCluster: true, Paced: true},
+	MarkMetalHost:     {Phrase: "mark the BareMetalHost", named: true, InCluster: true},
+	MarkMachine:       {Phrase: "mark the Machine", named: true, InCluster: true},
+	LowerMachineSet:   {Phrase: "lower the MachineSet", named: true, InCluster: true},
+	DeleteMachine:     {Phrase: "delete the Machine", named: true, InCluster: true},
+	DeleteMetalHost:   {Phrase: "delete the BareMetalHost", named: true, InCluster: true},
+	DeleteNode:        {Phrase: "delete the node", named: true, InCluster: true},
+	RemoveHost:        {Phrase: "delete the service's record of the host", named: true},
 	UpdateNode:        {Phrase: "set labels, taints and provider id of the node", named: true, InCluster: true},
 }
 
@@ -327,6 +343,15 @@ const (
 	RestoreBoot       Kind = "RestoreBoot"    // the next boot is in the usual order again
 	ApproveRequest    Kind = "ApproveRequest" // of a kubelet, for a certificate
 	UpdateNode        Kind = "UpdateNode"     // labels, taints and provider id of a node
+	CordonNode        Kind = "CordonNode"
+	EvictPods         Kind = "EvictPods"       // from a node, each once
+	MarkMetalHost     Kind = "MarkMetalHost"   // a BareMetalHost of the installed cluster, as one that goes with a node
+	MarkMachine       Kind = "MarkMachine"     // as the one that its MachineSet gives up first
+	LowerMachineSet   Kind = "LowerMachineSet" // by one Machine, once
+	DeleteMachine     Kind = "DeleteMachine"
+	DeleteMetalHost   Kind = "DeleteMetalHost" // of the installed cluster
+	DeleteNode        Kind = "DeleteNode"
+	RemoveHost        Kind = "RemoveHost" // have the service forget a host that is part of the cluster no more
 )
 
 // EventType is what an event is about.

@@ -40,6 +40,11 @@ type Spoke struct {
 	BareMetalHosts []BareMetalHost
 	// Requests are the requests of kubelets for certificates, by age.
 	Requests []csr.Request
+	// What follows is read only where nodes are removed: Drains are of those nodes.
+	Drains  []NodeDrain
+	Etcd    *Etcd
+	Volumes []LocalVolume
+	Routers []Router
 }
 
 // SpokeTrouble is what is wrong with reaching an installed cluster.
@@ -70,6 +75,8 @@ type Node struct {
 	Addresses       []netip.Addr
 	Version         string // of the kubelet
 	Config          NodeConfig
+	Machine         string   // that it is of, by its annotation; "" for none
+	Finalizers      []string // what has to be done before it is gone
 }
 
 // Taint is a taint of a Node.
@@ -96,6 +103,7 @@ type Pool struct {
 	Name     string
 	Paused   bool
 	Degraded bool
+	Updating bool
 	Message  string            // why it is degraded
 	Labels   map[string]string // by which it chooses its nodes
 	Config   string            // the rendered config that its machines are to have
@@ -114,23 +122,30 @@ func (o *ClusterOperator) Well() bool { return o.Available && !o.Degraded }
 
 // Machine is a Machine of the installed cluster, in the namespace openshift-machine-api.
 type Machine struct {
-	Name          string
+	Name, UID     string
 	Phase         string // Running, Deleting, Failed, ...
+	Error         string // why it failed, "" where it has not
 	Node          string // "" where it has none
 	MachineSet    string // "" where none made it
 	BareMetalHost string // name, "" where it has none
 	ControlPlane  bool
 	Deleting      bool
-	ToBeDeleted   bool // marked as the first that its MachineSet gives up
+	ToBeDeleted   bool   // marked as the first that its MachineSet gives up
+	Removes       string // the node for whose removal oaictl has marked it
+	// Elsewhere says that something other than the Machine API's controllers looks after it.
+	Elsewhere bool
 	// Hooks are what holds its deletion up, as NAME of OWNER.
 	Hooks []string
 }
 
 // MachineSet keeps a number of Machines.
 type MachineSet struct {
-	Name     string
-	Replicas int
-	Policy   string // which Machine it gives up first
+	Name, UID string
+	Version   string // of the object, as its API server counts
+	Replicas  int
+	Policy    string // which Machine it gives up first
+	// Lowered are the uids of the Machines for which oaictl has lowered it, each by one.
+	Lowered []string
 	// FollowsHosts says that it has as many as there are BareMetalHosts for it, whatever else
 	// is asked.
 	FollowsHosts bool
@@ -138,22 +153,14 @@ type MachineSet struct {
 
 // BareMetalHost is a machine that the installed cluster itself looks after.
 type BareMetalHost struct {
-	Name      string
+	Name, UID string
+	Removes   string // the node for whose removal oaictl has marked it
 	State     string // of its provisioning
 	PoweredOn bool
 	Consumer  string // the Machine that has it
 	MAC       string
 	BMC       string // address, "" where it has none
 	Deleting  bool
-}
-
-// MachineOf is the Machine of a node, or nil.
-func (s *Spoke) MachineOf(node string) *Machine {
-	i := slices.IndexFunc(s.Machines, func(m Machine) bool { return m.Node != "" && m.Node == node })
-	if i < 0 {
-		return nil
-	}
-	return &s.Machines[i]
 }
 
 // HostOfMetal is the BareMetalHost of that name, or nil.

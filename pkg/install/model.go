@@ -18,6 +18,16 @@ type Desired = model.Desired
 // (zero: none).
 type Options = model.Options
 
+// Removal says which nodes are to be taken out of an installed cluster ([Options].Remove), and what
+// that may cost.
+type Removal = model.Removal
+
+// DrainOptions are how pods are made to leave a node, as the flags of kubectl drain say.
+type DrainOptions = model.DrainOptions
+
+// NodeRemoval is how far the removal of one node is: what is Left to do, in its order.
+type NodeRemoval = model.NodeRemoval
+
 // Query says which cluster to observe: by ID if that is known, else by Name and BaseDomain.
 // With Detail everything is read anew.
 type Query = model.Query
@@ -228,6 +238,7 @@ type Who = model.Who
 //   - owner: the object is someone else's or ambiguous, exit 5
 //   - auth: credentials, exit 4
 //   - none: nothing will cure it by itself, exit 1
+//   - time: it has taken longer than it may, exit 8
 type Cure = model.Cure
 
 // Kind is what an action does: "RegisterCluster", "StartInstall". Each starts something and
@@ -287,7 +298,7 @@ type NamedHost = decide.NamedHost
 
 // Step is something that follows on a plan, as far as it can be told before. It has no Kind where
 // it can only be waited for.
-type Step = decide.Step
+type Step = model.Step
 
 // InfraEnvPlan is an InfraEnv that the file asks for: its Name, the Arch of its machines, the
 // Hosts that boot its image, and its Settings.

@@ -34,6 +34,12 @@ func (client *Client) observeNodes(ctx context.Context, desired *Desired, observ
 	if client.nodes == nil || observed.Stale != "" || !decide.AsksSpoke(desired, observed) {
 		return nil
 	}
+	if removal := desired.Options.Remove; removal != nil {
+		own, nodes := *desired, *removal
+		nodes.Nodes = decide.NodesToRemove(desired, observed)
+		own.Options.Remove = &nodes
+		desired = &own
+	}
 	spoke, err := client.nodes.Observe(ctx, desired, observed)
 	if err != nil {
 		return err

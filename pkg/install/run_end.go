@@ -120,7 +120,7 @@ func (r *run) left(ctx context.Context, err error) error {
 	if errors.As(cause, &interrupt) {
 		code = interrupt.Code
 	}
-	return &Fault{Code: code, Op: "watch", On: r.desired.FullName(), Err: cause, Next: "run the same command again, which goes on from here; nothing was undone"}
+	return &Fault{Code: code, Op: "watch", On: r.desired.FullName(), Err: cause, Next: decide.OrGiveUp("run the same command again, which goes on from here; nothing was undone", r.latest.Observed, &r.latest.Plan)}
 }
 
 func (r *run) lastEvent(result Result, err error) Event {

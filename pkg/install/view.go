@@ -18,6 +18,10 @@ func newView(desired *Desired, observed *Observed, plan Plan) *View {
 	desired = desired.At(observed)
 	view := &View{Desired: desired, Observed: observed, Plan: plan}
 	names := decide.MatchHosts(desired.Spec.Spec.Hosts, observed)
+	if desired.Options.Remove != nil {
+		view.removals(names)
+		return view
+	}
 	for i := range desired.Spec.Spec.Hosts {
 		want := &desired.Spec.Spec.Hosts[i]
 		line := HostView{Name: want.Name, Role: Role(want.Role), State: model.HostAbsent}
@@ -41,6 +45,33 @@ func newView(desired *Desired, observed *Observed, plan Plan) *View {
 	}
 	return view
 }
+
+// removals draws the nodes that are to be removed, and no other: what is next of each, and how far
+// the whole is.
+func (v *View) removals(names decide.Matches) {
+	left := 0
+	for _, r := range v.Plan.Removals {
+		line := HostView{Name: r.Name, State: model.HostAbsent, Percent: 100}
+		for _, h := range names.Part {
+			if names.Call(h) == r.Name {
+				line = hostView(r.Name, h)
+			}
+		}
+		line.Stage = "removed"
+		if len(r.Left) > 0 {
+			line.Stage, line.Percent = r.Left[0].Message, 100-100*min(len(r.Left), removalSteps)/removalSteps
+		}
+		left += 100 - line.Percent
+		line.describe(v.Plan)
+		v.Hosts = append(v.Hosts, line)
+	}
+	if len(v.Hosts) > 0 {
+		v.Percent = 100 - left/len(v.Hosts)
+	}
+}
+
+// removalSteps is how many steps the removal of a node takes at most.
+const removalSteps = 9
 
 // roleOf is the role that a host will have: what the file says goes before what the
 // service would choose.
@@ -71,6 +102,9 @@ func hostView(name string, h *Host) HostView {
 // describe finds the one thing that a host waits for.
 func (v *HostView) describe(plan Plan) {
 	scopes := []Scope{model.HostScope(v.Name), model.HostScope(v.ID)}
+	if len(plan.Removals) > 0 {
+		scopes = append(scopes, model.NodeScope(v.Name))
+	}
 	for _, b := range plan.Blockers {
 		if slices.Contains(scopes, b.Scope) || slices.Contains(b.Hosts, v.Name) {
 			v.Waiting, v.Trouble = b.Message, true

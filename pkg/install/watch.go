@@ -46,6 +46,7 @@ func (w *watcher) reportChanges(desired *Desired, before, now *Observed, plan Pl
 	ended := now.Cluster != nil && !now.Cluster.State.BeforeInstall() && !now.Cluster.State.Running()
 	changed := !ended && w.cluster(before, now)
 	names := decide.MatchHosts(desired.Spec.Spec.Hosts, now)
+	names.Part = concerned(desired, names, plan)
 	for _, host := range names.Part {
 		var old *Host
 		if before != nil {
@@ -61,10 +62,20 @@ func (w *watcher) reportChanges(desired *Desired, before, now *Observed, plan Pl
 	}
 	changed = w.gone(desired, before, now) || changed
 	changed = w.machines(before, now) || changed
-	changed = w.nodes(names.Part, names.Call, before, now) || changed
+	changed = w.nodes(names.Part, names.Call, before, now, desired.Options.Remove != nil) || changed
 	changed = ended && w.cluster(before, now) || changed
 	changed = w.standing(plan, now.At) || changed
 	return w.progress(newView(desired, now, plan), changed)
+}
+
+// concerned are the hosts that are told of: all, but where nodes are removed only theirs.
+func concerned(desired *Desired, names decide.Matches, plan Plan) []*Host {
+	if desired.Options.Remove == nil {
+		return names.Part
+	}
+	return slices.DeleteFunc(slices.Clone(names.Part), func(h *Host) bool {
+		return !slices.ContainsFunc(plan.Removals, func(r NodeRemoval) bool { return r.Name == names.Call(h) })
+	})
 }
 
 // progress gives the whole state when something changed. The percentage
@@ -104,8 +115,9 @@ func (w *watcher) machines(before, now *Observed) bool {
 }
 
 // nodes tells when hosts have become nodes of the installed cluster, and when these are Ready
-// and are not any more. Of the first look nothing is told: all of it was so before.
-func (w *watcher) nodes(hosts []*Host, call func(*Host) string, before, now *Observed) bool {
+// and are not any more, which is as it should be where they are removed. Of the first look nothing
+// is told: all of it was so before.
+func (w *watcher) nodes(hosts []*Host, call func(*Host) string, before, now *Observed, leaves bool) bool {
 	if before == nil || before.Spoke == nil || now.Spoke == nil {
 		return false
 	}
@@ -116,6 +128,8 @@ func (w *watcher) nodes(hosts []*Host, call func(*Host) string, before, now *Obs
 		switch {
 		case is == nil && was == nil, is != nil && was != nil && is.Ready == was.Ready:
 			continue
+		case is == nil && leaves:
+			state = "Gone"
 		case is == nil:
 			state, severity = "Gone", model.SeverityWarning
 		case is.Ready:

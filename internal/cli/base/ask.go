@@ -7,7 +7,9 @@ import (
 	"io"
 	"strings"
 
+	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/escape"
+	"github.com/oaictl/oaictl/pkg/install"
 )
 
 // CanAsk reports whether somebody is there to be asked.
@@ -28,4 +30,23 @@ func (a *App) Ask(question string) (yes bool, err error) {
 		return true, nil
 	}
 	return false, nil
+}
+
+// Confirm asks whether something is to be done that cannot be undone, unless --yes says so. Where
+// nobody can be asked it is an error.
+func (a *App) Confirm(yes bool, question string) error {
+	if yes {
+		return nil
+	}
+	if !a.CanAsk() {
+		return &install.Fault{
+			Code: install.CodeUsage, Permanent: true, Err: fmt.Errorf("%s needs --yes where nobody can be asked", strings.TrimSuffix(question, "?")),
+			Next: advice.Literal(a.CommandLine() + " --yes"),
+		}
+	}
+	yes, err := a.Ask(question)
+	if err != nil || yes {
+		return err
+	}
+	return &install.Fault{Code: install.CodeFailure, Err: errors.New("not confirmed; nothing was done")}
 }

@@ -38,22 +38,7 @@ func (o *changeOptions) read(command *cobra.Command, given []string, kinds ...st
 	return o.Target.Read(command, given, kinds...)
 }
 
-func (o *changeOptions) confirm(question string) error {
-	if o.Yes {
-		return nil
-	}
-	if !o.IO.InTTY || !o.IO.ErrTTY {
-		return &install.Fault{
-			Code: install.CodeUsage, Permanent: true, Err: fmt.Errorf("%s needs --yes where nobody can be asked", strings.TrimSuffix(question, "?")),
-			Next: advice.Literal(o.CommandLine() + " --yes"),
-		}
-	}
-	yes, err := o.Ask(question)
-	if err != nil || yes {
-		return err
-	}
-	return &install.Fault{Code: install.CodeFailure, Err: errors.New("not confirmed; nothing was done")}
-}
+func (o *changeOptions) confirm(question string) error { return o.Confirm(o.Yes, question) }
 
 func (o *changeOptions) flags(command *cobra.Command) {
 	o.Declare(command.Flags())

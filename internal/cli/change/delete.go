@@ -9,9 +9,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/model"
+	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -247,13 +249,18 @@ func (o *changeOptions) fateOfNodes(seen *install.Found) string {
 func (o *changeOptions) fateOfNode(host install.Host, name string) string {
 	switch {
 	case o.RemoveNode && host.Role == model.RoleControlPlane:
-		return fmt.Sprintf("The node %s, of the control plane, is taken out of its cluster first.", name)
+		return fmt.Sprintf("The node %s, of the control plane, is taken out of its cluster first: its pods are not drained, and nothing sees to it that etcd can do without it. %s", name, o.insteadOf(name))
 	case o.RemoveNode:
-		return fmt.Sprintf("The node %s is taken out of its cluster first, if it is part of one.", name)
+		return fmt.Sprintf("The node %s is taken out of its cluster first, if it is part of one: its pods are not drained. %s", name, o.insteadOf(name))
 	case host.State == model.HostInstalled, host.State == model.HostAdded:
-		return fmt.Sprintf("The node %s keeps running; only the %s forgets it.", name, o.keeper())
+		return fmt.Sprintf("The node %s keeps running; only the %s forgets it. %s", name, o.keeper(), o.insteadOf(name))
 	}
 	return ""
+}
+
+// insteadOf is the command that takes a node out of its cluster.
+func (o *changeOptions) insteadOf(node string) string {
+	return "To take it out of its cluster: " + o.Hint(advice.Command("remove-node", names.Quoted(node)))
 }
 
 func (o *changeOptions) keeper() string {

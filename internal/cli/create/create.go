@@ -331,7 +331,7 @@ func (o *runOptions) openLog(ctx context.Context, cluster *spec.Cluster) (*runlo
 }
 
 func (o *runOptions) install(ctx context.Context, service *install.Client, desired *install.Desired, machines *bootedMachines, log *runlog.Log) (install.Result, error) {
-	shown := newProgress(ctx, o.App, o.clusterClock)
+	shown := o.Progress(ctx, o.clusterClock)
 	defer shown.Close()
 	var reporting sync.Mutex
 	report := func(e install.Event) {

@@ -1,51 +1,21 @@
 package create
 
 import (
-	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/printer"
-	"github.com/oaictl/oaictl/internal/cli/progress"
-	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/escape"
 	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
-
-func newProgress(ctx context.Context, a *base.App, of clock.Clock) progress.Sink {
-	return base.HintedSink{Sink: sink(ctx, a, of), Hint: a.Hint}
-}
-
-func sink(ctx context.Context, a *base.App, of clock.Clock) progress.Sink {
-	kind := a.Globals.Progress
-	if kind == base.ProgressAuto {
-		kind = base.ProgressPlain
-		if a.IO.Live(a.Env) && a.Globals.Verbose < 2 {
-			kind = base.ProgressTTY
-		}
-	}
-	switch {
-	case kind == base.ProgressJSON:
-		return progress.JSON(a.IO.Out)
-	case a.Globals.Quiet:
-		return progress.None()
-	case kind == base.ProgressTTY:
-		return progress.Once(progress.Live(ctx, progress.Screen{
-			W: a.IO.Err, Size: a.IO.Size, Color: a.IO.Color(a.Env), Zone: time.Local, Clock: of, Wall: clock.Real(),
-		}))
-	default:
-		return progress.Once(progress.Plain(a.IO.Err, time.Local, a.Globals.Verbose > 0))
-	}
-}
 
 // report prints the result and the last words. The error goes on to main, which prints it.
 func (o *runOptions) report(result install.Result, log string, desired *install.Desired, machines *bootedMachines, failed error) error {

@@ -90,7 +90,7 @@ func (o *waitOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	shown := newProgress(ctx, o.App, o.Clock)
+	shown := o.Progress(ctx, o.Clock)
 	installer := service.With(install.WithEvents(shown.Event),
 		install.WithPollInterval(max(o.Every, 100*time.Millisecond)), install.WithTimeouts(o.Timeout, o.UserTimeout))
 	result, failed := installer.Wait(ctx, seen.Observed, until)

@@ -23,6 +23,15 @@ type Plan struct {
 	Ready    []string        `json:"ready,omitempty"`
 	Requests []Request       `json:"requests,omitempty"`
 	Then     []Step          `json:"then,omitempty"`
+	Removals []Removal       `json:"removals,omitempty"`
+}
+
+// Removal is how far the removal of a node is.
+type Removal struct {
+	Asked string `json:"asked"` // the name by which it was asked for
+	Name  string `json:"name"`
+	Node  string `json:"node"`
+	Left  []Step `json:"left"` // what is still to be done
 }
 
 // Action is something to be done.
@@ -96,6 +105,7 @@ func OfPlan(plan install.Plan, then []install.Step) Plan {
 			changes := Each(a.Changes, func(c install.Change) Change { return Change(c) })
 			return Action{Key: a.Key, Scope: a.Scope, Kind: a.Kind, Reason: a.Reason, Destructive: a.Destructive, Changes: changes}
 		}),
+		Removals: ofRemovals(plan.Removals),
 		Wipes: Each(plan.Wipes, func(w install.Wipe) Wipe {
 			return Wipe{Host: w.Host, Disk: w.Disk, SizeBytes: w.Size, Install: w.Install}
 		}),
@@ -111,6 +121,15 @@ func requestsOf(verdicts []csr.Verdict) []Request {
 		}
 	}
 	return out
+}
+
+func ofRemovals(all []install.NodeRemoval) []Removal {
+	if len(all) == 0 {
+		return nil
+	}
+	return Each(all, func(r install.NodeRemoval) Removal {
+		return Removal{Asked: r.Asked, Name: r.Name, Node: r.Node, Left: Each(r.Left, func(s install.Step) Step { return Step(s) })}
+	})
 }
 
 func ofBlocker(b install.Blocker) Blocker {

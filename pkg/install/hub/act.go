@@ -82,6 +82,7 @@ func actions() map[install.Kind]actFunc {
 		model.UpdateHost:        (*actor).updateHost,
 		model.InstallHost:       (*actor).updateHost,
 		model.BindHost:          (*actor).bindHost,
+		model.RemoveHost:        (*actor).removeHost,
 		model.StartInstall:      (*actor).startInstall,
 		model.NudgeCluster:      (*actor).nudge,
 		model.RecordInstalled:   (*actor).record,
@@ -91,7 +92,7 @@ func actions() map[install.Kind]actFunc {
 
 func aboutCluster(kind install.Kind) bool {
 	switch kind {
-	case model.UpdateInfraEnv, model.RenewImage, model.RegisterHost, model.UpdateHost, model.InstallHost, model.BindHost:
+	case model.UpdateInfraEnv, model.RenewImage, model.RegisterHost, model.UpdateHost, model.InstallHost, model.BindHost, model.RemoveHost:
 		return false
 	}
 	return true

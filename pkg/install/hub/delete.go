@@ -135,6 +135,16 @@ func (p *Plane) DeleteHost(ctx context.Context, infraEnvID, hostID string, optio
 	return d.DeleteHost(ctx, hostID, options.RemoveNode)
 }
 
+// removeHost deletes the Agent of a host whose node was taken out of the cluster already: the
+// service, told not to look for it, finds nothing else to do.
+func (a *actor) removeHost(ctx context.Context) error {
+	d, _, err := a.plane.deleter(ctx, a.action.InfraEnv, install.DeleteOptions{})
+	if err != nil {
+		return err
+	}
+	return d.ForgetHost(ctx, a.action.Target)
+}
+
 // DeleteInfraEnv deletes an InfraEnv and the networks that are its own. Its
 // Agents go with it; so it is refused while hosts that take part in a cluster
 // belong to it.

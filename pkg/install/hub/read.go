@@ -37,7 +37,7 @@ func hostOf(u *unstructured.Unstructured, now time.Time) (install.Host, error) {
 		State: model.HostStateOf(status.DebugInfo.State), Status: cmp.Or(status.DebugInfo.State, "discovering"), StatusInfo: redact.Text(status.DebugInfo.StateInfo),
 		Since: latest(status.Conditions, hubapi.ConditionRequirementsMet, hubapi.ConditionInstalled, hubapi.ConditionBound, hubapi.ConditionConnected, hubapi.ConditionValidated),
 		Role:  model.RoleOf(wire.Spec.Role), Suggested: model.RoleOf(status.Role), Bootstrap: status.Bootstrap,
-		Registered: u.GetCreationTimestamp().Time, Validations: validationsOf(status.ValidationsInfo),
+		Deleting: u.GetDeletionTimestamp() != nil, Registered: u.GetCreationTimestamp().Time, Validations: validationsOf(status.ValidationsInfo),
 		Disk: cmp.Or(wire.Spec.InstallationDiskID, status.InstallationDiskID),
 		Progress: install.HostProgress{
 			Stage: status.Progress.CurrentStage, Info: status.Progress.ProgressInfo, Percent: int(status.Progress.InstallationPercentage), Stages: status.Progress.ProgressStages,

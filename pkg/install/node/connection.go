@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -63,6 +64,12 @@ type connection struct {
 	rarely   time.Time
 	platform platform
 	polls    polls
+
+	leaving  leaving // of nodes that are to be removed
+	read     time.Time
+	exact    bool        // what is listed is to be as new as can be
+	stale    atomic.Bool // something was written since the last look
+	refusals refusals
 }
 
 // request is a request with the version that its API server has it in.
@@ -111,14 +118,40 @@ func connect(ctx context.Context, config *rest.Config, now install.Clock, log fu
 	return c, nil
 }
 
+// there is the present moment on the API server's clock, which is ours until it has told the time.
+func (c *connection) there() time.Time {
+	if now, known := c.time.Now(); known {
+		return now
+	}
+	return c.clock.Now()
+}
+
 // look is the cluster as it is now, with times on the clock that shows now.
-func (c *connection) look(ctx context.Context, now time.Time) (*install.Spoke, error) {
+func (c *connection) look(ctx context.Context, now time.Time, removal *install.Removal) (_ *install.Spoke, err error) {
 	c.news.renew() // before it is read: what changes meanwhile is news
-	if err := c.poll(ctx); err != nil {
+	fresh := freshFor
+	if c.exact = removal != nil; c.exact {
+		fresh = freshForRemoval
+	}
+	if c.stale.Swap(false) {
+		fresh = 0
+		defer func() {
+			if err != nil {
+				c.stale.Store(true)
+			}
+		}()
+	}
+	if err := c.poll(ctx, fresh); err != nil {
 		return nil, err
 	}
 	if err := c.synced(ctx); err != nil {
 		return nil, err
+	}
+	if own := c.clock.Now(); removal != nil && (c.read.IsZero() || own.Sub(c.read) >= fresh) {
+		if err := c.readLeaving(ctx, removal); err != nil {
+			return nil, err
+		}
+		c.read = own
 	}
 	there, known := c.time.Now()
 	if !known {
@@ -141,6 +174,9 @@ func (c *connection) look(ctx context.Context, now time.Time) (*install.Spoke, e
 	spoke.From, spoke.ID, spoke.Version, spoke.MachineAPI = c.from, c.polls.id, c.polls.version, c.polls.machineAPI
 	spoke.Pools, spoke.Operators = c.polls.pools, c.polls.operators
 	spoke.Machines, spoke.MachineSets, spoke.BareMetalHosts = c.polls.machines, c.polls.sets, c.polls.hosts
+	if removal != nil {
+		c.leaving.into(spoke, ago)
+	}
 	spoke.Nodes = c.nodes.all()
 	for i := range spoke.Nodes {
 		n := &spoke.Nodes[i]

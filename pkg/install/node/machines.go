@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
@@ -23,6 +24,7 @@ const (
 	labelMachineSet  = "machine.openshift.io/cluster-api-machineset"
 	labelMachineRole = "machine.openshift.io/cluster-api-machine-role"
 	deleteMachine    = "machine.openshift.io/delete-machine"
+	deleteMachineOld = "machine.openshift.io/cluster-api-delete-machine"
 	hostOfMachine    = "metal3.io/BareMetalHost"
 	autoscaleToHosts = "metal3.io/autoscale-to-hosts"
 )
@@ -52,10 +54,16 @@ func (c *connection) readMachines(ctx context.Context, p *polls) error {
 
 func readMachine(u *unstructured.Unstructured) model.Machine {
 	m := model.Machine{
-		Name: u.GetName(), Phase: textAt(u, "status", "phase"), Node: textAt(u, "status", "nodeRef", "name"),
+		Name: u.GetName(), UID: string(u.GetUID()), Phase: textAt(u, "status", "phase"), Node: textAt(u, "status", "nodeRef", "name"),
 		MachineSet: u.GetLabels()[labelMachineSet], ControlPlane: u.GetLabels()[labelMachineRole] == "master", Deleting: u.GetDeletionTimestamp() != nil,
 	}
-	_, m.ToBeDeleted = u.GetAnnotations()[deleteMachine]
+	m.ToBeDeleted = u.GetAnnotations()[deleteMachine] != "" || u.GetAnnotations()[deleteMachineOld] != ""
+	m.Removes, m.Error = u.GetAnnotations()[removesNode], cmp.Or(textAt(u, "status", "errorMessage"), textAt(u, "status", "errorReason"))
+	switch textAt(u, "status", "authoritativeAPI") {
+	case "", "MachineAPI":
+	default:
+		m.Elsewhere = true
+	}
 	_, m.BareMetalHost, _ = strings.Cut(u.GetAnnotations()[hostOfMachine], "/")
 	hooks, _, _ := unstructured.NestedSlice(u.Object, "spec", "lifecycleHooks", "preDrain")
 	for _, entry := range hooks {
@@ -71,13 +79,19 @@ func readMachine(u *unstructured.Unstructured) model.Machine {
 func readMachineSet(u *unstructured.Unstructured) model.MachineSet {
 	replicas, _, _ := unstructured.NestedInt64(u.Object, "spec", "replicas")
 	_, follows := u.GetAnnotations()[autoscaleToHosts]
-	return model.MachineSet{Name: u.GetName(), Replicas: int(replicas), Policy: textAt(u, "spec", "deletePolicy"), FollowsHosts: follows}
+	set := model.MachineSet{
+		Name: u.GetName(), UID: string(u.GetUID()), Version: u.GetResourceVersion(), Replicas: int(replicas), Policy: textAt(u, "spec", "deletePolicy"), FollowsHosts: follows,
+	}
+	if uids := u.GetAnnotations()[loweredFor]; uids != "" {
+		set.Lowered = strings.Split(uids, ",")
+	}
+	return set
 }
 
 func readBareMetalHost(u *unstructured.Unstructured) model.BareMetalHost {
 	on, _, _ := unstructured.NestedBool(u.Object, "status", "poweredOn")
 	return model.BareMetalHost{
-		Name: u.GetName(), State: textAt(u, "status", "provisioning", "state"), PoweredOn: on, Consumer: textAt(u, "spec", "consumerRef", "name"),
+		Name: u.GetName(), UID: string(u.GetUID()), Removes: u.GetAnnotations()[removesNode], State: textAt(u, "status", "provisioning", "state"), PoweredOn: on, Consumer: textAt(u, "spec", "consumerRef", "name"),
 		MAC: textAt(u, "spec", "bootMACAddress"), BMC: textAt(u, "spec", "bmc", "address"), Deleting: u.GetDeletionTimestamp() != nil,
 	}
 }

@@ -78,10 +78,14 @@ const againAfter = 5 * time.Second
 
 // Observe looks at the installed cluster of an observation. That it does not answer is said in
 // Spoke.Trouble, beside what was seen before.
-func (p *Plane) Observe(ctx context.Context, _ *install.Desired, observed *install.Observed) (*install.Spoke, error) {
+func (p *Plane) Observe(ctx context.Context, desired *install.Desired, observed *install.Observed) (*install.Spoke, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	spoke, err := p.look(ctx, observed)
+	var removal *install.Removal
+	if desired != nil {
+		removal = desired.Options.Remove
+	}
+	spoke, err := p.look(ctx, observed, removal)
 	if context.Cause(ctx) != nil {
 		return nil, context.Cause(ctx)
 	}
@@ -92,7 +96,7 @@ func (p *Plane) Observe(ctx context.Context, _ *install.Desired, observed *insta
 	return spoke, nil
 }
 
-func (p *Plane) look(ctx context.Context, observed *install.Observed) (*install.Spoke, error) {
+func (p *Plane) look(ctx context.Context, observed *install.Observed, removal *install.Removal) (*install.Spoke, error) {
 	if p.closed {
 		return nil, errors.New("the plane was closed")
 	}
@@ -105,7 +109,7 @@ func (p *Plane) look(ctx context.Context, observed *install.Observed) (*install.
 			return nil, err
 		}
 	}
-	spoke, err := p.at.look(ctx, observed.At)
+	spoke, err := p.at.look(ctx, observed.At, removal)
 	if err != nil && (kindOf(err) == model.SpokeCredentials || p.at.polled.IsZero()) {
 		p.disconnect() // there may be another kubeconfig by now
 		p.failed, p.why = p.clock.Now(), err
@@ -186,7 +190,7 @@ func (p *Plane) Changed() <-chan struct{} {
 }
 
 // Act carries out an action, and does not wait for what it starts.
-func (p *Plane) Act(ctx context.Context, _ *install.Desired, observed *install.Observed, action install.Action) error {
+func (p *Plane) Act(ctx context.Context, desired *install.Desired, observed *install.Observed, action install.Action) error {
 	p.mu.Lock()
 	at := p.at
 	p.mu.Unlock()
@@ -203,6 +207,11 @@ func (p *Plane) Act(ctx context.Context, _ *install.Desired, observed *install.O
 		return at.approve(ctx, action)
 	case model.UpdateNode:
 		return at.updateNode(ctx, action)
+	}
+	if removal := desired.Options.Remove; removal != nil {
+		if err := at.remove(ctx, action, removal, observed); !errors.Is(err, errors.ErrUnsupported) {
+			return err
+		}
 	}
 	return &install.Fault{Code: install.CodeFailure, Op: string(action.Kind), On: action.Name, Permanent: true, Err: errors.New("the nodes plane knows no such action")}
 }

@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -49,9 +50,9 @@ type polls struct {
 }
 
 // poll reads what is not watched, where it is not fresh any more.
-func (c *connection) poll(ctx context.Context) error {
+func (c *connection) poll(ctx context.Context, fresh time.Duration) error {
 	now := c.clock.Now()
-	if !c.polled.IsZero() && now.Sub(c.polled) < freshFor {
+	if !c.polled.IsZero() && now.Sub(c.polled) < fresh {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(quietly(ctx), callTimeout)
@@ -164,8 +165,12 @@ func readPool(u *unstructured.Unstructured) model.Pool {
 	p.Config, _, _ = unstructured.NestedString(u.Object, "spec", "configuration", "name")
 	p.Labels, _, _ = unstructured.NestedStringMap(u.Object, "spec", "nodeSelector", "matchLabels")
 	for kind, c := range conditions(u) {
-		if kind == "Degraded" && c.status == "True" {
+		switch {
+		case c.status != "True":
+		case kind == "Degraded":
 			p.Degraded, p.Message = true, c.message
+		case kind == "Updating":
+			p.Updating = true
 		}
 	}
 	return p
@@ -215,7 +220,11 @@ func (c *connection) list(ctx context.Context, kind schema.GroupVersionResource)
 
 // listIn lists a kind in one namespace; nothing, where the cluster does not have the kind.
 func (c *connection) listIn(ctx context.Context, kind schema.GroupVersionResource, namespace string) ([]unstructured.Unstructured, error) {
-	list, err := c.dynamic.Resource(kind).Namespace(namespace).List(ctx, metav1.ListOptions{ResourceVersion: "0"})
+	options := metav1.ListOptions{ResourceVersion: "0"}
+	if c.exact {
+		options.ResourceVersion = ""
+	}
+	list, err := c.dynamic.Resource(kind).Namespace(namespace).List(ctx, options)
 	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}

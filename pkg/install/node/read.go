@@ -21,6 +21,9 @@ const (
 	configReason  = "machineconfiguration.openshift.io/reason"
 )
 
+// machineOfNode is the Machine that a node is of, with its namespace.
+const machineOfNode = "machine.openshift.io/machine"
+
 const rolePrefix = "node-role.kubernetes.io/"
 
 func readNode(n *corev1.Node) install.Node {
@@ -38,6 +41,8 @@ func readNode(n *corev1.Node) install.Node {
 		}
 	}
 	slices.Sort(out.Roles)
+	_, out.Machine, _ = strings.Cut(n.Annotations[machineOfNode], "/")
+	out.Finalizers = n.Finalizers
 	for _, t := range n.Spec.Taints {
 		out.Taints = append(out.Taints, model.Taint{Key: t.Key, Value: t.Value, Effect: string(t.Effect)})
 	}

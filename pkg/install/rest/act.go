@@ -75,6 +75,8 @@ func (p *Plane) actOf(kind install.Kind) actFunc {
 		return p.clusterAction("allow-add-hosts")
 	case model.InstallHost:
 		return p.installHost
+	case model.RemoveHost:
+		return p.removeHost
 	}
 	return nil
 }
@@ -91,7 +93,7 @@ func (p *Plane) touched(desired *install.Desired, action install.Action) {
 		parts = []part{ignoredChecks, clusterRecord} // which may be ready now
 	case model.UploadManifest, model.RemoveManifest:
 		parts = []part{manifestList}
-	case model.UpdateHost, model.BindHost, model.InstallHost:
+	case model.UpdateHost, model.BindHost, model.InstallHost, model.RemoveHost:
 		parts = []part{hostList}
 	case model.StartInstall, model.AllowAddHosts:
 		parts = []part{clusterRecord, hostList}

@@ -135,3 +135,12 @@ func (p *Plane) installHost(ctx context.Context, _ *install.Desired, action inst
 		Op: "install host", On: action.Name, Method: http.MethodPost, Path: hostPath + "/actions/install", In: hostIn(action),
 	}, nil)
 }
+
+// removeHost has the service forget a host. The cluster that it was part of is not asked.
+func (p *Plane) removeHost(ctx context.Context, _ *install.Desired, action install.Action) error {
+	err := p.DeleteHost(ctx, action.InfraEnv, action.Target, install.DeleteOptions{})
+	if transport.Gone(err) {
+		return nil
+	}
+	return err
+}

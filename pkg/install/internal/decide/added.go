@@ -12,15 +12,19 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// notInstalled refuses to add nodes to what is no cluster yet: to install one
-// is another command.
+// notInstalled refuses to add nodes to, or to remove them from, what is no cluster yet: to
+// install one is another command.
 func (p *planner) notInstalled() {
+	change := "added to"
+	if p.desired.Options.Remove != nil {
+		change = "removed from"
+	}
 	b := model.Blocker{
 		Key: "cluster/add-nodes", Scope: model.ScopeCluster, Reason: "ClusterNotInstalled", Cure: model.CureNone,
-		Message: "nodes can be added to an installed cluster only", Remedy: "{create cluster -f FILE}",
+		Message: "nodes can be " + change + " an installed cluster only", Remedy: "{create cluster -f FILE}",
 	}
 	if p.cluster == nil {
-		b.Cure, b.Message = model.CureOwner, fmt.Sprintf("the service has no cluster %s to add nodes to", p.full())
+		b.Cure, b.Message = model.CureOwner, fmt.Sprintf("the service has no cluster %s to %s", p.full(), Op(p.desired))
 	} else {
 		b.Message += fmt.Sprintf("; %s is %s", p.full(), strings.ToLower(string(p.cluster.State)))
 	}

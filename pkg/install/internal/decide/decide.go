@@ -30,6 +30,10 @@ func Decide(desired *model.Desired, observed *model.Observed, memory model.Memor
 
 // decide goes by the state of the cluster.
 func (p *planner) decide() {
+	if p.desired.Options.Remove != nil {
+		p.removeNodes()
+		return
+	}
 	p.others()
 	switch {
 	case p.observed.Stale != "":

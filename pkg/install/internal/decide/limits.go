@@ -10,6 +10,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/model"
+	"github.com/oaictl/oaictl/pkg/install/internal/nodes"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -74,6 +75,8 @@ func (p *planner) patience(cure model.Cure) (code model.Code, within time.Durati
 		return model.CodeAuth, 0, true
 	case model.CureNone:
 		return model.CodeFailure, 0, true
+	case model.CureTime:
+		return model.CodeTimeout, 0, true
 	case model.CureFile:
 		return model.CodeBlocked, fileWithin, true
 	case model.CureAnswer:
@@ -105,13 +108,24 @@ func (p *planner) reached(limit time.Time) bool {
 }
 
 func (p *planner) fault(code model.Code, message string, next model.Advice) *model.Fault {
-	return &model.Fault{Code: code, Op: Op(p.desired), On: p.full(), Err: errors.New(message), Next: next}
+	return &model.Fault{Code: code, Op: Op(p.desired), On: p.full(), Err: errors.New(message), Next: OrGiveUp(next, p.observed, &p.plan)}
+}
+
+// OrGiveUp is advice with how what has begun of a removal is taken back.
+func OrGiveUp(next model.Advice, observed *model.Observed, plan *model.Plan) model.Advice {
+	if back := nodes.GiveUp(observed, plan); back != "" {
+		return next + "; " + back
+	}
+	return next
 }
 
 // Op is what a loop does, for its errors.
 func Op(d *model.Desired) string {
-	if d.Options.AddNodes {
+	switch {
+	case d.Options.AddNodes:
 		return "add nodes to"
+	case d.Options.Remove != nil:
+		return "remove nodes from"
 	}
 	return "install"
 }
@@ -173,8 +187,8 @@ func waitAdvice(w *model.Wait, cluster string) model.Advice {
 	if strings.HasPrefix(w.Key, model.KeyHold) {
 		return cmp.Or(w.Next, "see to that, and run the same command again")
 	}
-	if strings.HasPrefix(string(w.Scope), "node/") {
-		return "see to that, and run the same command again: " + w.Next
+	if strings.HasPrefix(w.Key, string(model.NodeScope(""))) || strings.HasPrefix(string(w.Scope), string(model.NodeScope(""))) {
+		return cmp.Or(w.Next, "see to that") + ", and run the same command again"
 	}
 	return "see to that, and run the same command again; the discovery image: " + cmp.Or(w.Next, advice.Command("download iso", cluster))
 }
@@ -191,5 +205,5 @@ func OutOfTime(desired *model.Desired, observed *model.Observed, plan *model.Pla
 	if observed != nil && observed.Cluster != nil && observed.Cluster.State.Running() {
 		text += "; the installation goes on without oaictl"
 	}
-	return &model.Fault{Code: model.CodeTimeout, Op: Op(desired), On: desired.FullName(), Err: errors.New(text), Next: "run the same command again, which goes on from here"}
+	return &model.Fault{Code: model.CodeTimeout, Op: Op(desired), On: desired.FullName(), Err: errors.New(text), Next: OrGiveUp("run the same command again, which goes on from here", observed, plan)}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/bytesize"
 	"github.com/oaictl/oaictl/internal/model"
+	"github.com/oaictl/oaictl/pkg/install/internal/nodes"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -358,6 +359,9 @@ func MachinesToAsk(desired *model.Desired, observed *model.Observed) (ask []stri
 		return nil, nil
 	}
 	phases = map[string]model.Phase{}
+	if desired.Options.Remove != nil {
+		return nodes.ToSwitchOff(p.question(p.everybody()...)), phases
+	}
 	for i := range p.spec.Spec.Hosts {
 		host := &p.spec.Spec.Hosts[i]
 		if !model.IsBootedByBMC(p.spec, host) {

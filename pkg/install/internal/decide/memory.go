@@ -52,7 +52,7 @@ func (p *planner) remember() {
 // for ever.
 func (p *planner) repeated(a model.Action) bool {
 	s, known := p.memory.Done[a.Key]
-	if !known || s.Inputs != model.Fingerprint(a) || p.now.Sub(s.Last) > model.Forgotten {
+	if !known || model.TraitsOf(a.Kind).Paced || s.Inputs != model.Fingerprint(a) || p.now.Sub(s.Last) > model.Forgotten {
 		return false
 	}
 	again := model.Backoff(s.Times)

@@ -16,7 +16,7 @@ import (
 // AsksSpoke reports whether the next decision needs to know of the installed cluster itself.
 func AsksSpoke(desired *model.Desired, observed *model.Observed) bool {
 	c := observed.Cluster
-	return desired.Options.AddNodes && c != nil && c.State.Installed()
+	return (desired.Options.AddNodes || desired.Options.Remove != nil) && c != nil && c.State.Installed()
 }
 
 // question is what package nodes is asked about hosts.

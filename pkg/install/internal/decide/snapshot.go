@@ -86,13 +86,7 @@ func (s *Snapshot) Reading() []string {
 }
 
 // Step is something that follows on a plan, as far as it can be told before.
-type Step struct {
-	Scope model.Scope
-	// Kind is what will be done, "" for what can only be waited for.
-	Kind    model.Kind
-	Message string   // for a person: "register the InfraEnv lab"
-	Hosts   []string // the hosts concerned, by their names in cluster.yaml
-}
+type Step = model.Step
 
 // Then says what follows on a plan until the cluster is installed: what the file
 // asks for and Decide will come to once what stands before it is done. It is
@@ -112,6 +106,8 @@ func (s *Snapshot) Then(plan model.Plan) []Step {
 	f := &following{planner: p, now: plan}
 	early := p.cluster == nil || p.cluster.State.BeforeInstall()
 	switch {
+	case p.desired.Options.Remove != nil:
+		f.leavesBehind()
 	case early && p.spec.OnlyAdds():
 		f.nodes()
 	case early:

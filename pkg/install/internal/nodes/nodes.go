@@ -31,6 +31,10 @@ type Host struct {
 	Name string      // in the file, else the service's
 	Want *spec.Host  // nil for one that the file does not name
 	Have *model.Host // nil for one that has not registered
+	// Asked is the name by which its removal was asked for, and Several are the hosts of the
+	// service that have it, where that is not one.
+	Asked   string
+	Several []string
 }
 
 // Answer is what follows for the hosts.
@@ -44,6 +48,8 @@ type Answer struct {
 	Questions []csr.Verdict
 	// Ready are the hosts whose nodes take work, by their names.
 	Ready []string
+	// Removals are the nodes that are to be removed, with what is still to be done.
+	Removals []model.NodeRemoval
 }
 
 // asker gathers an answer.
@@ -79,7 +85,7 @@ func (a *asker) reached() {
 		a.block(model.Blocker{
 			Key: key, Scope: model.ScopeCluster, Reason: "NoClusterKubeconfig", Cure: model.CureNow,
 			Message: "what becomes of the nodes of " + name + " cannot be seen: " + s.Trouble,
-			Remedy:  "give the installed cluster's own kubeconfig, --cluster-kubeconfig FILE, or end where the service's knowledge does, --until added",
+			Remedy:  a.otherwise("give the installed cluster's own kubeconfig, --cluster-kubeconfig FILE"),
 		})
 	case s.TroubleKind == model.SpokeCredentials:
 		a.block(model.Blocker{
@@ -91,13 +97,21 @@ func (a *asker) reached() {
 		a.block(model.Blocker{
 			Key: key, Scope: model.ScopeCluster, Reason: ReasonUnreachable, Cure: model.CurePerson, Since: s.Since.Add(answersWithin),
 			Message: fmt.Sprintf("the API server of %s has not answered for %s: %s", name, a.Now.Sub(s.Since).Round(time.Minute), s.Trouble),
-			Remedy:  "see to it, give a kubeconfig by which it is reached from here, --cluster-kubeconfig FILE, or end where the service's knowledge does, --until added",
+			Remedy:  a.otherwise("see to it, give a kubeconfig by which it is reached from here, --cluster-kubeconfig FILE"),
 		})
 	case s.Trouble != "":
 		a.wait(model.Wait{Key: key, Scope: model.ScopeCluster, Who: model.WhoService, Since: s.Since, For: fmt.Sprintf("the API server of %s to answer: %s", name, s.Trouble)})
 	default:
 		a.isMeant(key)
 	}
+}
+
+// otherwise is advice, and how to do without the cluster.
+func (a *asker) otherwise(next model.Advice) model.Advice {
+	if a.Desired.Options.Remove != nil {
+		return next
+	}
+	return next + ", or end where the service's knowledge does, --until added"
 }
 
 // ReasonUnreachable is the reason of the blocker of a cluster that does not answer: whatever can

@@ -126,12 +126,30 @@ func (w *Deleter) DeleteInfraEnv(ctx context.Context, u *unstructured.Unstructur
 	return w.gone(ctx, own...)
 }
 
-// DeleteHost deletes an Agent. With removeNode the service takes its node out, too.
+// DeleteHost deletes an Agent, and waits for it to be gone. With removeNode the service takes its
+// node out, too.
 func (w *Deleter) DeleteHost(ctx context.Context, name string, removeNode bool) error {
 	u := w.Namespace.Store(kube.Agents).Get(name)
 	if u == nil {
 		return kube.NotFound("host", name, "{get hosts}")
 	}
+	if err := w.letGo(ctx, u, removeNode); err != nil {
+		return err
+	}
+	return w.gone(ctx, u)
+}
+
+// ForgetHost deletes an Agent whose node is no part of the cluster any more, and does not wait for
+// it to be gone. One that is gone already is a success.
+func (w *Deleter) ForgetHost(ctx context.Context, name string) error {
+	u := w.Namespace.Store(kube.Agents).Get(name)
+	if u == nil {
+		return nil
+	}
+	return w.letGo(ctx, u, false)
+}
+
+func (w *Deleter) letGo(ctx context.Context, u *unstructured.Unstructured, removeNode bool) error {
 	// The service goes by the annotation alone, whatever its value. What the Agent says
 	// of its host may be late, so that it is written to each.
 	_, skips := u.GetAnnotations()[hubapi.AnnotationAgentSkipCleanup]
@@ -144,10 +162,7 @@ func (w *Deleter) DeleteHost(ctx context.Context, name string, removeNode bool) 
 			return err
 		}
 	}
-	if err := w.Delete(ctx, kube.Agents, u); err != nil {
-		return err
-	}
-	return w.gone(ctx, u)
+	return w.Delete(ctx, kube.Agents, u)
 }
 
 // preserve has the service only forget the machines of a cluster whose installation

@@ -1,0 +1,178 @@
+package model
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Removal says which nodes are to be taken out of an installed cluster, and what that may cost.
+type Removal struct {
+	// Nodes are the names of nodes, or of their hosts in the file or in the service.
+	Nodes []string
+	Drain DrainOptions
+	// KeepRunning leaves machines on that could be switched off.
+	KeepRunning bool
+	// AcceptDataLoss allows to delete nodes with which volumes are deleted.
+	AcceptDataLoss bool
+}
+
+// DrainOptions are how pods are made to leave a node, as the flags of kubectl drain say.
+type DrainOptions struct {
+	Force              bool // also those that no controller makes again
+	IgnoreDaemonSets   bool
+	DeleteEmptyDirData bool
+	DisableEviction    bool // they are deleted, whatever budgets say
+	// GracePeriod is how long a pod has to end, in seconds; negative: what it says itself.
+	GracePeriod int
+	Timeout     time.Duration // 0: for ever
+	PodSelector string        // those alone; empty: all
+	// SkipWaitForDelete is after how many seconds a pod that is being deleted is not waited
+	// for any more; 0: it always is.
+	SkipWaitForDelete int
+}
+
+// NodeDrain is what is known of the pods of a node that is to be removed.
+type NodeDrain struct {
+	Node string
+	// Pods are those that are to leave it, or are leaving.
+	Pods []Pod
+	// Refused is why pods are left where they are, with the flag that allows it.
+	Refused []DrainRefusal
+	// Machines are those of its pods that are virtual machines, by namespace and name.
+	Machines []string
+}
+
+// DrainRefusal is why some pods of a node are not made to leave.
+type DrainRefusal struct {
+	Reason string
+	Pods   []string // by namespace and name
+}
+
+// Pod is a pod that is to leave a node.
+type Pod struct {
+	Namespace, Name, UID string
+	Owner                string // its controller, "" for none: it is not made again
+	Local                bool   // has data in an emptyDir
+	// Deleting is since when it is being deleted; zero: it is not.
+	Deleting time.Time
+	// Budget is the PodDisruptionBudget that lets it go at present no more than any other of
+	// its pods, "" for none.
+	Budget string
+	// Refusal is why it could not be evicted when that was last tried, at Refused, and since
+	// Held it could not be.
+	Refusal       string
+	Refused, Held time.Time
+}
+
+// ID is the pod's namespace and name.
+func (p *Pod) ID() string { return p.Namespace + "/" + p.Name }
+
+// Etcd is what the etcd operator says of the members of etcd.
+type Etcd struct {
+	// Trouble is why the members are not known; "" where they are.
+	Trouble string
+	Members []EtcdMember // by id
+	// Unhealthy are the names or addresses of those that are not well, Message what the
+	// operator says of all.
+	Unhealthy []string
+	Message   string
+	// Desired is how many the cluster was installed to have, 0 where that is not known.
+	Desired int
+	// ByMachines says that the operator goes by Machines, and takes members away itself whose
+	// Machines are deleted.
+	ByMachines bool
+}
+
+// EtcdMember is a member of etcd.
+type EtcdMember struct {
+	ID      string // in hexadecimal, as etcdctl has it
+	Address netip.Addr
+}
+
+// LocalVolume is a volume whose data are on one node.
+type LocalVolume struct {
+	Name  string
+	Node  string
+	Claim string // namespace and name of who uses it, "" for nobody
+}
+
+// Router is a pod of an ingress controller.
+type Router struct {
+	Controller string
+	Node       string // "" where it has none
+	Ready      bool
+}
+
+// NodeRemoval is how far the removal of one node is.
+type NodeRemoval struct {
+	Asked string // the name by which it was asked for
+	Name  string // of the host in the file, else of the node
+	Node  string
+	// Found says that something of it is left, or was when the loop began.
+	Found bool
+	// Left is what is still to be done, in its order.
+	Left []Step
+	// Comes says that it may come back by itself: nobody has seen it switched off.
+	Comes bool
+}
+
+// Step is something that follows on a plan, as far as it can be told before.
+type Step struct {
+	Scope Scope
+	// Kind is what will be done, "" for what can only be waited for.
+	Kind    Kind
+	Message string   // for a person: "register the InfraEnv lab"
+	Hosts   []string // the hosts concerned, by their names in cluster.yaml
+}
+
+// ControlPlane reports whether the node is one of the control plane.
+func (n *Node) ControlPlane() bool {
+	return slices.Contains(n.Roles, "master") || slices.Contains(n.Roles, string(RoleControlPlane))
+}
+
+// Arbiter reports whether the node is an arbiter.
+func (n *Node) Arbiter() bool { return slices.Contains(n.Roles, string(RoleArbiter)) }
+
+// Votes reports whether the node is of those that etcd runs on.
+func (n *Node) Votes() bool { return n.ControlPlane() || n.Arbiter() }
+
+// MachineOf is the Machine of a node, or nil: the one that says so, or was marked so.
+func (s *Spoke) MachineOf(node string) *Machine {
+	is := func(m Machine) bool { return strings.EqualFold(m.Node, node) && node != "" }
+	if i := slices.IndexFunc(s.Machines, is); i >= 0 {
+		return &s.Machines[i]
+	}
+	if i := slices.IndexFunc(s.Machines, func(m Machine) bool { return m.Node == "" && m.Removes == node && node != "" }); i >= 0 {
+		return &s.Machines[i]
+	}
+	return nil
+}
+
+// MachineSet is the MachineSet of that name, or nil.
+func (s *Spoke) MachineSet(name string) *MachineSet {
+	if i := slices.IndexFunc(s.MachineSets, func(m MachineSet) bool { return m.Name == name }); i >= 0 {
+		return &s.MachineSets[i]
+	}
+	return nil
+}
+
+// DrainOf is what is known of the pods of a node, or nil.
+func (s *Spoke) DrainOf(node string) *NodeDrain {
+	if i := slices.IndexFunc(s.Drains, func(d NodeDrain) bool { return d.Node == node }); i >= 0 {
+		return &s.Drains[i]
+	}
+	return nil
+}
+
+// MemberOf is the etcd member of a node, or nil.
+func (s *Spoke) MemberOf(addresses []netip.Addr) *EtcdMember {
+	if s.Etcd == nil {
+		return nil
+	}
+	if i := slices.IndexFunc(s.Etcd.Members, func(m EtcdMember) bool { return slices.Contains(addresses, m.Address) }); i >= 0 {
+		return &s.Etcd.Members[i]
+	}
+	return nil
+}

@@ -1,0 +1,70 @@
+package decide
+
+import (
+	"slices"
+
+	"github.com/oaictl/oaictl/internal/model"
+	"github.com/oaictl/oaictl/pkg/install/internal/nodes"
+)
+
+// removeNodes takes nodes out of the installed cluster, and does nothing else to it.
+func (p *planner) removeNodes() {
+	switch {
+	case p.observed.Stale != "":
+		p.wait(model.Wait{Key: "service/answer", Scope: model.ScopeCluster, For: "the service to answer: " + p.observed.Stale, Who: model.WhoService})
+		return
+	case p.cluster == nil || !p.cluster.State.Installed():
+		p.notInstalled()
+		return
+	case p.observed.Spoke == nil:
+		p.block(model.Blocker{
+			Key: "spoke/reached", Scope: model.ScopeCluster, Reason: "ClusterUnseen", Cure: model.CureNow,
+			Message: "nobody looks at the installed cluster itself", Remedy: "give its own kubeconfig, --cluster-kubeconfig FILE",
+		})
+		return
+	}
+	p.take(nodes.Reached(p.question()))
+	if len(p.plan.Waits)+len(p.plan.Blockers) > 0 {
+		return
+	}
+	answer := nodes.Remove(p.question(p.everybody()...))
+	p.take(answer)
+	p.plan.Removals = answer.Removals
+	left := slices.ContainsFunc(answer.Removals, func(r model.NodeRemoval) bool { return len(r.Left) > 0 })
+	if !left && p.unhindered() {
+		message, next := nodes.Removed(answer.Removals)
+		p.end(model.VerdictInstalled, message, next)
+	}
+}
+
+// everybody are the hosts of the file, and those that the service has beside them.
+func (p *planner) everybody() []nodes.Host {
+	var all []nodes.Host
+	for i := range p.whole.Spec.Hosts {
+		want := &p.whole.Spec.Hosts[i]
+		all = append(all, nodes.Host{Name: want.Name, Want: want, Have: p.matches.ByName[want.Name]})
+	}
+	for i := range p.observed.Hosts {
+		if have := &p.observed.Hosts[i]; p.matches.Names[have.ID] == "" && !boundToAnother(p.observed, have) {
+			all = append(all, nodes.Host{Have: have})
+		}
+	}
+	return all
+}
+
+// NodesToRemove are the names of the nodes that are to be removed.
+func NodesToRemove(desired *model.Desired, observed *model.Observed) []string {
+	p := newPlanner(desired, observed, model.Memory{}, observed.At)
+	return nodes.ToRemove(p.question(p.everybody()...))
+}
+
+// leavesBehind is what follows on the removal of nodes.
+func (f *following) leavesBehind() {
+	for _, r := range f.now.Removals {
+		for _, s := range r.Left {
+			if !slices.ContainsFunc(f.now.Actions, func(a model.Action) bool { return a.Scope == s.Scope && a.Kind == s.Kind }) {
+				f.add(s)
+			}
+		}
+	}
+}

@@ -1,0 +1,267 @@
+package nodes
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/oaictl/oaictl/internal/advice"
+	"github.com/oaictl/oaictl/internal/model"
+	"github.com/oaictl/oaictl/internal/names"
+)
+
+// The marks of what is lost with a node.
+const (
+	finalizerTopoLVM = "topolvm.io/node"
+	labelStorage     = "cluster.ocs.openshift.io/openshift-storage"
+	workerRole       = "worker"
+)
+
+// check says what forbids the removal of a node, and, before it begins, what a person should know.
+func (r *removal) check(t *leaving) {
+	for _, b := range []*model.Blocker{r.unknown(t), t.notYet(), r.quorum(t), t.dataLoss(), t.machineRefused(), t.stillRefused()} {
+		if b != nil {
+			t.block(*b)
+		}
+	}
+	if t.node == nil || t.node.Deleting {
+		return
+	}
+	if !t.begun() {
+		r.warnOfWorkloads(t)
+		r.warnOfPool(t)
+		r.warnOfMachine(t)
+	}
+}
+
+func (t *leaving) refuse(reason, key string, cure model.Cure, message string, remedy model.Advice) *model.Blocker {
+	return &model.Blocker{Key: t.key(key), Scope: t.scope(), Reason: reason, Cure: cure, Hosts: []string{t.Name}, Message: message, Remedy: remedy}
+}
+
+// unknown refuses a name that nothing has, or several, or whose node has another name.
+func (r *removal) unknown(t *leaving) *model.Blocker {
+	if len(t.Several) > 0 {
+		return t.refuse("SeveralHosts", "several", model.CureOwner, fmt.Sprintf("the service has several hosts %s: %s", t.Asked, names.Few(t.Several)), "use the id")
+	}
+	if t.node != nil {
+		return nil
+	}
+	addresses := r.addresses(t)
+	for i := range r.spoke.Nodes {
+		n := &r.spoke.Nodes[i]
+		shared := slices.ContainsFunc(n.Addresses, func(a netip.Addr) bool { return slices.Contains(addresses, a) })
+		if shared && t.machine == nil && !r.named(n) {
+			return t.refuse("NodeOfOtherName", "name", model.CureOwner,
+				fmt.Sprintf("the cluster has no node %s, and the node %s has an address of that host", t.nodeName, n.Name), advice.Command("remove-node", names.Quoted(n.Name)))
+		}
+	}
+	if t.found() || t.Want != nil {
+		return nil
+	}
+	message := fmt.Sprintf("neither the cluster nor the service has a node or host %s", t.Asked)
+	if orphans := r.orphans(); len(orphans) > 0 {
+		message += "; the etcd members of no node are " + names.Few(orphans)
+	}
+	return t.refuse("UnknownNode", "unknown", model.CureOwner, message, advice.Command("get nodes --cluster", names.Quoted(r.Observed.Cluster.ID)))
+}
+
+func (r *removal) named(n *model.Node) bool {
+	return slices.ContainsFunc(r.targets, func(o *leaving) bool { return o.node == n })
+}
+
+// orphans are the members of etcd whose nodes are gone.
+func (r *removal) orphans() []string {
+	var all []string
+	if r.spoke.Etcd == nil {
+		return nil
+	}
+	for _, m := range r.spoke.Etcd.Members {
+		if !slices.ContainsFunc(r.spoke.Nodes, func(n model.Node) bool { return slices.Contains(n.Addresses, m.Address) }) {
+			all = append(all, fmt.Sprintf("%s (%s)", m.ID, m.Address))
+		}
+	}
+	return all
+}
+
+// notYet refuses a host that is being installed, or never has been.
+func (t *leaving) notYet() *model.Blocker {
+	switch {
+	case t.underWay():
+		return t.refuse("HostInstalls", "installs", model.CureNow, fmt.Sprintf("%s is being installed: %s", t.Name, t.Have.Status), advice.Command("describe host", t.Have.ID))
+	case t.node == nil && t.machine == nil && t.metal == nil && t.Have != nil && !memberState(t.Have.State):
+		return t.refuse("NoNode", "none", model.CureNow, fmt.Sprintf("%s is no node of the cluster: it is %s", t.Name, strings.ToLower(string(t.Have.State))), advice.Command("delete host", t.Have.ID))
+	}
+	return nil
+}
+
+// memberState reports whether a host was part of the cluster, as the service has it.
+func memberState(s model.HostState) bool { return s == model.HostInstalled || s == model.HostAdded }
+
+// dataLoss refuses a node with which TopoLVM deletes the volumes that are on it.
+func (t *leaving) dataLoss() *model.Blocker {
+	if t.node == nil || t.node.Deleting || t.Desired.Options.Remove.AcceptDataLoss || !slices.Contains(t.node.Finalizers, finalizerTopoLVM) {
+		return nil
+	}
+	what := "none is bound now"
+	if claims := t.claims(); len(claims) > 0 {
+		what = "of " + names.Few(claims)
+	}
+	return t.refuse("VolumesDeleted", "data-loss", model.CureNow,
+		fmt.Sprintf("LVM Storage deletes with the node %s the volumes that are on it, and their claims: %s", t.nodeName, what),
+		"save the data first; then, to lose them, run the same command again with --accept-data-loss")
+}
+
+// stillRefused is what refuses to let go of pods or the Machine.
+func (t *leaving) stillRefused() *model.Blocker {
+	if t.node == nil || t.node.Deleting || t.machine != nil && t.machine.Deleting {
+		return nil
+	}
+	return t.drainRefused()
+}
+
+// claims are the claims of volumes whose data are on the node.
+func (t *leaving) claims() []string {
+	var all []string
+	for _, v := range t.spoke.Volumes {
+		if v.Node == t.nodeName && v.Claim != "" {
+			all = append(all, v.Claim)
+		}
+	}
+	return all
+}
+
+func (t *leaving) know(reason, key, message string, next model.Advice) {
+	t.warn(model.Warning{Key: t.key(key), Scope: t.scope(), Reason: reason, Message: message, Next: next})
+}
+
+// warnOfWorkloads tells of what runs on the node and is lost or missed.
+func (r *removal) warnOfWorkloads(t *leaving) {
+	if claims := t.claims(); len(claims) > 0 {
+		t.know("LocalVolumes", "volumes", fmt.Sprintf("the data of %s are on %s and nowhere else", names.Few(claims), t.nodeName), "save them first")
+	}
+	if _, is := t.node.Labels[labelStorage]; is {
+		t.know("StorageNode", "storage", t.nodeName+" is a node of OpenShift Data Foundation", "move its storage first, as the product's documentation of replacing nodes says")
+	}
+	if t.drain != nil {
+		t.warnOfPods()
+	}
+	last := map[string]bool{}
+	for _, router := range r.spoke.Routers {
+		here := slices.ContainsFunc(r.targets, func(o *leaving) bool { return o.nodeName == router.Node })
+		if before, known := last[router.Controller]; router.Ready && (!known || before) {
+			last[router.Controller] = here
+		}
+	}
+	for _, router := range r.spoke.Routers {
+		if router.Node != t.nodeName || !router.Ready {
+			continue
+		}
+		text := "; another node takes its place, if one is free"
+		if last[router.Controller] {
+			text = ", and no other is ready: routes are not served until one runs elsewhere"
+		}
+		t.know("RouterGoes", "router/"+router.Controller, fmt.Sprintf("a router of the ingress controller %s runs on %s%s", router.Controller, t.nodeName, text), "oc -n openshift-ingress get pods -o wide")
+	}
+	if len(r.spoke.VIPs) == 0 {
+		t.know("OwnBalancer", "balancer", "if your load balancer or DNS lists "+t.nodeName+", it has to be taken out there", "")
+	}
+}
+
+func (t *leaving) warnOfPods() {
+	var alone, local, budgets []string
+	for i := range t.drain.Pods {
+		p := &t.drain.Pods[i]
+		if p.Owner == "" {
+			alone = append(alone, p.ID())
+		}
+		if p.Local {
+			local = append(local, p.ID())
+		}
+		if p.Budget != "" && p.Deleting.IsZero() {
+			budgets = append(budgets, fmt.Sprintf("%s (%s)", p.ID(), p.Budget))
+		}
+	}
+	if len(alone) > 0 {
+		t.know("PodsLost", "alone", "nothing makes these pods again: "+names.Few(alone), "")
+	}
+	if len(local) > 0 {
+		t.know("EmptyDirLost", "emptydir", "what these pods have in an emptyDir is lost: "+names.Few(local), "")
+	}
+	if len(budgets) > 0 && !t.Desired.Options.Remove.Drain.DisableEviction {
+		t.know("BudgetHolds", "budgets", "these pods may not be evicted at present, by their budgets: "+names.Few(budgets), "oc get poddisruptionbudgets -A")
+	}
+	if len(t.drain.Machines) > 0 {
+		t.know("VirtualMachines", "machines", "virtual machines run on "+t.nodeName+", and are moved or stopped: "+names.Few(t.drain.Machines), "oc get virtualmachineinstances -A")
+	}
+}
+
+// warnOfPool tells of a machine config pool that is busy or not well, and of others in it.
+func (r *removal) warnOfPool(t *leaving) {
+	p := r.poolOf(t.node)
+	if p == nil {
+		return
+	}
+	switch {
+	case p.Degraded:
+		t.know("PoolDegraded", "pool", fmt.Sprintf("its pool %s is degraded: %s", p.Name, p.Message), "oc get machineconfigpools")
+	case p.Updating && t.node.Ready:
+		t.know("PoolUpdating", "pool", fmt.Sprintf("its pool %s is being updated: other nodes of it are drained and rebooted, too", p.Name), "oc get machineconfigpools")
+	case p.Paused:
+		t.know("PoolPaused", "pool", fmt.Sprintf("its pool %s is paused", p.Name), "oc get machineconfigpools")
+	}
+	var ill []string
+	for i := range r.spoke.Nodes {
+		if n := &r.spoke.Nodes[i]; n != t.node && !n.Ready && r.poolOf(n) == p && !r.named(n) {
+			ill = append(ill, n.Name)
+		}
+	}
+	if len(ill) > 0 {
+		t.know("OthersNotReady", "others", fmt.Sprintf("of the pool %s, %s not Ready, too", p.Name, areNot(ill)), "oc get nodes")
+	}
+}
+
+func areNot(all []string) string {
+	if len(all) == 1 {
+		return all[0] + " is"
+	}
+	return names.Few(all) + " are"
+}
+
+// poolOf is the pool that a node belongs to: master before a pool of its own before worker.
+func (r *removal) poolOf(n *model.Node) *model.Pool {
+	if slices.Contains(n.Roles, "master") {
+		return r.spoke.Pool("master")
+	}
+	for _, role := range n.Roles {
+		if p := r.spoke.Pool(role); p != nil && role != workerRole {
+			return p
+		}
+	}
+	if slices.Contains(n.Roles, workerRole) {
+		return r.spoke.Pool(workerRole)
+	}
+	return nil
+}
+
+// warnOfMachine tells what becomes of the machine itself.
+func (r *removal) warnOfMachine(t *leaving) {
+	managed := t.metal != nil && t.metal.BMC != ""
+	switch {
+	case t.keptByHub():
+		t.know("KeptByHub", "power", fmt.Sprintf("the hub keeps %s on, so that it comes back as a node when its kubelet starts next", t.Name), "set online: false in its BareMetalHost on the hub")
+	case t.Desired.Options.Remove.KeepRunning, t.power == "" && t.trouble == "" && !managed:
+		t.know("KeepsRunning", "power", t.nodeName+" is not switched off: if it is not by then, it comes back as a node when its kubelet starts next", "switch it off, or wipe its disk, once it is removed")
+	}
+	if t.metal != nil && t.machine != nil && managed {
+		t.know("Deprovisioned", "metal", fmt.Sprintf("the cluster deprovisions and switches off the BareMetalHost %s", t.metal.Name), "")
+	}
+	for _, e := range r.Observed.Enrolled {
+		if t.Have != nil && e.Name == t.Name {
+			t.know("HubMetalStays", "enrolled", fmt.Sprintf("the hub's own BareMetalHost %s stays, detached: nobody switches the machine on or installs it until that is taken off", e.Name), "")
+		}
+	}
+	if !t.node.Ready && t.hasPods() {
+		t.know("KubeletSilent", "silent", t.nodeName+" is not Ready: pods on it do not end, and are waited for", "to go on without them, give --skip-wait-for-delete-timeout 60")
+	}
+}

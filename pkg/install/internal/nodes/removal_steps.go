@@ -1,0 +1,132 @@
+package nodes
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/oaictl/oaictl/internal/model"
+	"github.com/oaictl/oaictl/internal/names"
+)
+
+// stages is the way that a node has still to go. The first stage is what is next; what has an
+// effect shows in the next observation, so that whoever looks then goes on from there.
+//
+// The Machine goes before its BareMetalHost: a Machine without one has no addresses, by which the
+// etcd operator finds the member that goes with it. A machine is switched off before its Node is
+// deleted, since a kubelet that starts makes it anew.
+func (r *removal) stages(t *leaving) {
+	add := func(left bool, kind model.Kind, text string, do func()) {
+		if left {
+			t.left = append(t.left, stage{step: model.Step{Scope: t.scope(), Kind: kind, Message: text, Hosts: []string{t.Name}}, do: do})
+		}
+	}
+	stays := t.node != nil && !t.node.Deleting && (t.machine == nil || !t.machine.Deleting)
+	add(stays && !t.node.Cordoned, model.CordonNode, "cordon "+t.nodeName+", so that no pod is put on it", t.cordon)
+	add(stays && t.hasPods(), model.EvictPods, t.podsText(), t.evict)
+	add(t.metal != nil && t.machine != nil && t.metal.Removes != t.nodeName && !t.metal.Deleting, model.MarkMetalHost, "mark the BareMetalHost "+t.metalName()+" as that of "+t.nodeName, t.markMetal)
+	add(t.machine != nil, t.machineKind(), t.machineText(), func() { r.giveUpMachine(t) })
+	add(t.metal != nil, model.DeleteMetalHost, "delete the BareMetalHost "+t.metalName()+" of the cluster", t.deleteMetal)
+	add(t.switchable(), model.PowerOff, "switch "+t.Name+" off through its BMC", t.switchOff)
+	add(t.node != nil, model.DeleteNode, t.nodeText(), t.deleteNode)
+	add(t.member != nil && t.votes(), "", t.memberText(), func() { t.awaitMember() })
+	add(t.Have != nil, model.RemoveHost, "delete the service's record of "+t.Name, t.forget)
+}
+
+func (t *leaving) doing(kind model.Kind, what, name, target, reason string, destructive bool) model.Action {
+	return model.Action{Key: t.key(what), Scope: t.scope(), Kind: kind, Name: name, Node: t.nodeName, Target: target, Reason: reason, Destructive: destructive}
+}
+
+func (t *leaving) cordon() {
+	t.act(t.doing(model.CordonNode, "cordon", t.node.Name, t.node.UID, "no pod is to be put on a node that goes", false))
+}
+
+func (t *leaving) metalName() string {
+	if t.metal == nil {
+		return ""
+	}
+	return t.metal.Name
+}
+
+// markMetal notes on the BareMetalHost whose it is: nothing else says so once the Machine is gone.
+func (t *leaving) markMetal() {
+	t.act(t.doing(model.MarkMetalHost, "mark-metal", t.metal.Name, t.metal.UID, "nothing else says that it is of "+t.nodeName+" once its Machine is gone", false))
+}
+
+func (t *leaving) deleteMetal() {
+	if t.metal.Deleting {
+		t.wait(model.Wait{
+			Key: t.key("metal-gone"), Scope: t.scope(), Who: model.WhoService,
+			For: fmt.Sprintf("the BareMetalHost %s to be gone (%s)", t.metal.Name, t.metal.State),
+		})
+		return
+	}
+	t.act(t.doing(model.DeleteMetalHost, "delete-metal", t.metal.Name, t.metal.UID, "its Machine is gone", true))
+}
+
+// switchable reports whether the machine can be switched off from here, and is not.
+func (t *leaving) switchable() bool {
+	if t.Desired.Options.Remove.KeepRunning || t.keptByHub() {
+		return false
+	}
+	return t.trouble != "" || t.power != "" && t.power != model.PowerIsOff
+}
+
+// keptByHub reports whether a hub keeps the machine on, whoever switches it off.
+func (t *leaving) keptByHub() bool {
+	return t.Want != nil && t.Want.BMC != nil && t.Want.BMC.Metal3 != nil && t.Want.BMC.Metal3.KeepManaged
+}
+
+func (t *leaving) switchOff() {
+	key := "host/" + t.Name + "/machine/" + string(model.PowerOff)
+	switch {
+	case t.trouble != "":
+		t.block(model.Blocker{
+			Key: key + "/trouble", Scope: t.scope(), Reason: "BMCTrouble", Cure: model.CurePerson, Hosts: []string{t.Name},
+			Message: fmt.Sprintf("%s cannot be switched off: %s", t.Name, t.trouble),
+			Remedy:  "see to its BMC; or switch it off by hand, and run the same command again with --keep-running",
+		})
+	case t.power == model.PowerGoingOff:
+		t.wait(model.Wait{Key: key, Scope: t.scope(), Who: model.WhoMachine, For: t.Name + " to be switched off"})
+	default:
+		t.act(model.Action{
+			Key: key, Scope: t.scope(), Kind: model.PowerOff, Name: t.Name, Destructive: true,
+			Reason: "a kubelet that starts again makes its node anew",
+		})
+	}
+}
+
+func (t *leaving) nodeText() string {
+	if t.machine != nil {
+		return "delete the node " + t.nodeName + ", unless that goes with its Machine"
+	}
+	return "delete the node " + t.nodeName
+}
+
+func (t *leaving) deleteNode() {
+	switch {
+	case t.node.Deleting:
+		what := ""
+		if len(t.node.Finalizers) > 0 {
+			what = ", which is held by " + names.Few(t.node.Finalizers)
+		}
+		t.wait(model.Wait{Key: t.key("gone"), Scope: t.scope(), Who: model.WhoService, For: fmt.Sprintf("the node %s to be gone%s", t.nodeName, what)})
+	default:
+		t.act(t.doing(model.DeleteNode, "delete", t.node.Name, t.node.UID, "its pods are gone, and nothing else keeps it", true))
+	}
+}
+
+// forget has the service forget the host.
+func (t *leaving) forget() {
+	if t.Have.Deleting {
+		t.wait(model.Wait{Key: t.key("record-gone"), Scope: t.scope(), Who: model.WhoService, For: "the service to forget the host " + t.Name})
+		return
+	}
+	a := t.doing(model.RemoveHost, "record", t.Name, t.Have.ID, "its node is gone", true)
+	a.InfraEnv = t.Have.InfraEnvID
+	t.act(a)
+}
+
+// underWay reports whether the host is being installed.
+func (t *leaving) underWay() bool {
+	return t.Have != nil && slices.Contains([]model.HostState{model.HostPreparing, model.HostInstalling, model.HostBinding}, t.Have.State)
+}

@@ -1,0 +1,346 @@
+package nodes
+
+import (
+	"cmp"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/oaictl/oaictl/internal/advice"
+	"github.com/oaictl/oaictl/internal/model"
+	"github.com/oaictl/oaictl/internal/names"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// Remove answers what is next for nodes that are taken out of the cluster. Each goes its own
+// way; those of the control plane, and Machines of one MachineSet, one after the other. Nothing
+// begins while anything is refused, and what has begun goes on.
+func Remove(q Question) Answer {
+	r := &removal{asker: asker{Question: q, spoke: q.Observed.Spoke}}
+	r.find()
+	for _, t := range r.targets {
+		r.stages(t)
+		r.check(t)
+	}
+	refused := slices.ContainsFunc(r.targets, func(t *leaving) bool { return len(t.answer.Blockers) > 0 })
+	for _, t := range r.targets {
+		if len(t.answer.Blockers) == 0 && len(t.left) > 0 && (t.begun() || !refused) && r.hasTurn(t) {
+			t.left[0].do()
+		}
+	}
+	r.gather()
+	return r.answer
+}
+
+// ToRemove are the names of the nodes that are to be removed, as far as they are there.
+func ToRemove(q Question) []string {
+	r := &removal{asker: asker{Question: q, spoke: q.Observed.Spoke}}
+	if r.spoke == nil {
+		r.spoke = &model.Spoke{}
+	}
+	r.find()
+	var all []string
+	for _, t := range r.targets {
+		all = append(all, t.nodeName)
+	}
+	return all
+}
+
+// removal gathers the answer for all nodes that are to be removed.
+type removal struct {
+	asker
+	targets []*leaving
+}
+
+// leaving is a node on its way out of the cluster, with all that goes with it. What is nil is
+// not there, or not any more.
+type leaving struct {
+	Host
+	*asker   // with an answer of its own
+	nodeName string
+	node     *model.Node
+	machine  *model.Machine
+	set      *model.MachineSet // that made the Machine
+	metal    *model.BareMetalHost
+	drain    *model.NodeDrain
+	member   *model.EtcdMember
+	power    model.Power // "" where nothing is known of it
+	trouble  string      // of its BMC
+	left     []stage
+}
+
+// stage is a part of the way, which is still to be gone.
+type stage struct {
+	step model.Step
+	do   func()
+}
+
+// find finds what there is of each node.
+func (r *removal) find() {
+	for _, asked := range r.Desired.Options.Remove.Nodes {
+		t := r.target(r.hostOf(asked))
+		same := func(o *leaving) bool { return strings.EqualFold(o.nodeName, t.nodeName) }
+		if !slices.ContainsFunc(r.targets, same) {
+			r.targets = append(r.targets, t)
+		}
+	}
+	// What has begun comes first: of some there is to be one at a time.
+	slices.SortStableFunc(r.targets, func(a, b *leaving) int { return order(b.begun()) - order(a.begun()) })
+}
+
+// hostOf is the host that is meant by a name: that of the file, an id, or what the service calls
+// it.
+func (r *removal) hostOf(asked string) Host {
+	out, hostname := Host{}, asked
+	var found []Host
+	for _, h := range r.Hosts {
+		have := h.Have
+		switch {
+		case have != nil && (h.Name == asked || have.ID == asked):
+			h.Asked = asked
+			return h
+		case h.Name == asked: // nothing is known of the machine but its name
+			out, hostname = h, cmp.Or(h.Want.Hostname, asked)
+		}
+	}
+	for _, h := range r.Hosts {
+		if h.Have != nil && !h.Have.Unbound() && strings.EqualFold(h.Have.Hostname, hostname) {
+			found = append(found, h)
+		}
+	}
+	switch {
+	case len(found) == 1 && out.Name == "":
+		out = found[0]
+	case len(found) == 1 && found[0].Name == "":
+		out.Have = found[0].Have
+	}
+	for i := range found {
+		if len(found) > 1 {
+			out.Several = append(out.Several, found[i].Have.ID)
+		}
+	}
+	out.Asked = asked
+	return out
+}
+
+// ToSwitchOff are the hosts of the file whose machines are switched off once their nodes are gone.
+func ToSwitchOff(q Question) []string {
+	r := &removal{asker: asker{Question: q, spoke: q.Observed.Spoke}}
+	var hosts []string
+	for _, asked := range q.Desired.Options.Remove.Nodes {
+		want := r.hostOf(asked).Want
+		if want != nil && want.BMC != nil && !want.BMC.Credentials.IsZero() && !q.Desired.Options.Remove.KeepRunning {
+			hosts = append(hosts, want.Name)
+		}
+	}
+	return hosts
+}
+
+func order(first bool) int {
+	if first {
+		return 1
+	}
+	return 0
+}
+
+func (r *removal) target(h Host) *leaving {
+	t := &leaving{Host: h, nodeName: nodeNameOf(h, r.spoke)}
+	own := r.asker
+	own.answer = Answer{}
+	t.asker = &own
+	if t.node = r.spoke.NodeByName(t.nodeName); t.node != nil {
+		t.nodeName = t.node.Name
+	}
+	if t.Name == "" {
+		t.Name = t.nodeName
+	}
+	t.machine = machineOf(r.spoke, t)
+	if t.machine != nil {
+		t.set = r.spoke.MachineSet(t.machine.MachineSet)
+	}
+	t.metal = metalOf(r.spoke, t)
+	t.drain = r.spoke.DrainOf(t.nodeName)
+	t.member = r.spoke.MemberOf(r.addresses(t))
+	if state, known := r.Observed.Machines[h.Name]; known && h.Want != nil {
+		t.power, t.trouble = state.Power, state.Trouble
+	}
+	return t
+}
+
+// nodeNameOf is the name of the node that a host has become, or that was asked for.
+func nodeNameOf(h Host, s *model.Spoke) string {
+	candidates := []string{h.Asked}
+	if h.Have != nil && h.Have.Hostname != "" {
+		candidates = append([]string{h.Have.Hostname}, candidates...)
+	} else if h.Want != nil && h.Want.Hostname != "" {
+		candidates = append([]string{h.Want.Hostname}, candidates...)
+	}
+	for _, name := range candidates {
+		if s.NodeByName(name) != nil {
+			return name
+		}
+	}
+	return strings.ToLower(candidates[0]) // as kubelets write it
+}
+
+// machineOf is the Machine of a node.
+func machineOf(s *model.Spoke, t *leaving) *model.Machine {
+	if t.node != nil && t.node.Machine != "" {
+		if i := slices.IndexFunc(s.Machines, func(m model.Machine) bool { return m.Name == t.node.Machine }); i >= 0 {
+			return &s.Machines[i]
+		}
+	}
+	return s.MachineOf(t.nodeName)
+}
+
+// metalOf is the BareMetalHost of a node: that of its Machine, or, once that is gone, the one
+// that was marked before. One that another Machine has taken since is not any more.
+func metalOf(s *model.Spoke, t *leaving) *model.BareMetalHost {
+	if t.machine != nil {
+		return s.HostOfMetal(t.machine.BareMetalHost)
+	}
+	i := slices.IndexFunc(s.BareMetalHosts, func(h model.BareMetalHost) bool {
+		taken := slices.ContainsFunc(s.Machines, func(m model.Machine) bool { return m.Name == h.Consumer })
+		return h.Removes == t.nodeName && t.nodeName != "" && !taken
+	})
+	if i < 0 {
+		return nil
+	}
+	return &s.BareMetalHosts[i]
+}
+
+// addresses are those of a node, also once it is gone.
+func (r *removal) addresses(t *leaving) []netip.Addr {
+	if t.node != nil {
+		return t.node.Addresses
+	}
+	all := slices.Clone(r.Memory.Leaving[t.nodeName].Addresses)
+	if t.Have == nil {
+		return all
+	}
+	for _, i := range t.Have.Inventory.Interfaces {
+		for _, cidr := range i.Addresses {
+			if prefix, err := netip.ParsePrefix(cidr); err == nil {
+				all = append(all, prefix.Addr().Unmap())
+			}
+		}
+	}
+	return all
+}
+
+// begun reports whether something was done to the node already: nobody puts any new pods on it,
+// or it is on its way out.
+func (t *leaving) begun() bool {
+	return t.node == nil || t.node.Cordoned || t.node.Deleting || t.machine != nil && (t.machine.Deleting || t.machine.Removes != "")
+}
+
+// votes reports whether the node is one that etcd runs on.
+func (t *leaving) votes() bool {
+	switch {
+	case t.node != nil:
+		return t.node.Votes()
+	case t.machine != nil && t.machine.ControlPlane:
+		return true
+	case t.Have != nil && t.Have.Role != "" && t.Have.Role != model.RoleAuto:
+		return t.Have.Role == model.RoleControlPlane || t.Have.Role == model.RoleArbiter
+	}
+	return t.Want != nil && (t.Want.Role == spec.ControlPlane || t.Want.Role == spec.Arbiter) || t.member != nil
+}
+
+// found reports whether there is anything of the node, or was when the loop began.
+func (t *leaving) found() bool {
+	_, seen := t.Memory.Leaving[t.nodeName]
+	if seen || t.node != nil || t.machine != nil || t.metal != nil || t.Have != nil || t.member != nil {
+		return true
+	}
+	_, done := t.Memory.Done[t.key("record")]
+	return done
+}
+
+func (t *leaving) key(what string) string { return string(t.scope()) + "/" + what }
+
+func (t *leaving) scope() model.Scope { return model.NodeScope(t.Name) }
+
+// hasTurn reports whether a node of the control plane is the one that is removed now. The others
+// wait: there is never more than one on its way.
+func (r *removal) hasTurn(t *leaving) bool {
+	if !t.votes() {
+		return true
+	}
+	for _, other := range r.targets {
+		if other == t {
+			return true
+		}
+		if other.votes() && len(other.left) > 0 {
+			t.wait(model.Wait{
+				Key: t.key("turn"), Scope: t.scope(), Who: model.WhoService,
+				For: fmt.Sprintf("%s to be removed, before %s is: nodes of the control plane go one at a time", other.nodeName, t.nodeName),
+			})
+			return false
+		}
+	}
+	return true
+}
+
+// gather puts the answers together. What stands in the way of one node does not end the others'
+// way: while they get on, it is only told.
+func (r *removal) gather() {
+	for _, t := range r.targets {
+		a := &t.answer
+		others := slices.ContainsFunc(r.targets, func(o *leaving) bool {
+			return o != t && len(o.answer.Blockers) == 0 && (len(o.answer.Actions) > 0 || len(o.answer.Waits) > 0)
+		})
+		for i := range a.Blockers {
+			if others {
+				a.Blockers[i].Cure = model.CurePerson
+			}
+		}
+		r.answer.Actions = append(r.answer.Actions, a.Actions...)
+		r.answer.Waits = append(r.answer.Waits, a.Waits...)
+		r.answer.Blockers = append(r.answer.Blockers, a.Blockers...)
+		r.answer.Warnings = append(r.answer.Warnings, a.Warnings...)
+		removed := model.NodeRemoval{Asked: t.Asked, Name: t.Name, Node: t.nodeName, Found: t.found(), Comes: t.comes()}
+		for _, s := range t.left {
+			removed.Left = append(removed.Left, s.step)
+		}
+		r.answer.Removals = append(r.answer.Removals, removed)
+	}
+}
+
+// comes reports whether nobody has seen the machine switched off.
+func (t *leaving) comes() bool { return t.power != model.PowerIsOff }
+
+// Removed is what a person is told of nodes that are gone, and what is left for a person to do.
+func Removed(removals []model.NodeRemoval) (message string, next model.Advice) {
+	var gone, run []string
+	for _, r := range removals {
+		gone = append(gone, r.Node)
+		if r.Comes {
+			run = append(run, r.Node)
+		}
+	}
+	message = "removed: " + names.Few(gone)
+	if len(run) > 0 {
+		message += "; oaictl has not seen that " + names.Few(run) + " is off"
+		next = advice.Sprintf("switch %s off, or wipe the disk: a kubelet that starts again makes its node anew, with the certificate that it still has", names.Few(run))
+	}
+	return message, next
+}
+
+// GiveUp is how what has begun is taken back, "" for nothing.
+func GiveUp(observed *model.Observed, plan *model.Plan) model.Advice {
+	if observed == nil || observed.Spoke == nil {
+		return ""
+	}
+	var cordoned []string
+	for _, r := range plan.Removals {
+		if n := observed.Spoke.NodeByName(r.Node); n != nil && n.Cordoned && !n.Deleting {
+			cordoned = append(cordoned, names.Quoted(n.Name))
+		}
+	}
+	if len(cordoned) == 0 {
+		return ""
+	}
+	return advice.Sprintf("to keep %s after all: oc adm uncordon %s", names.Few(cordoned), strings.Join(cordoned, " "))
+}

@@ -1,0 +1,166 @@
+package node
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/yaml"
+
+	"github.com/oaictl/oaictl/internal/model"
+)
+
+var etcds = schema.GroupVersionResource{Group: "operator.openshift.io", Version: "v1", Resource: "etcds"}
+
+// readEtcd reads what the etcd operator says of etcd's members; nothing, on a cluster without it.
+func (c *connection) readEtcd(ctx context.Context) (*model.Etcd, error) {
+	operator, err := c.object(ctx, etcds, "cluster")
+	if err != nil || operator == nil {
+		return nil, err
+	}
+	endpoints, err := c.configMap(ctx, "openshift-etcd", "etcd-endpoints")
+	if err != nil {
+		return nil, err
+	}
+	installed, err := c.configMap(ctx, "kube-system", "cluster-config-v1")
+	if err != nil {
+		return nil, err
+	}
+	etcd := &model.Etcd{Desired: membersInstalled(installed["install-config"])}
+	for _, m := range c.polls.machines {
+		etcd.ByMachines = etcd.ByMachines || m.ControlPlane && m.Phase == "Running"
+	}
+	found := conditions(&unstructured.Unstructured{Object: operator})
+	etcd.Members, etcd.Trouble = readMembers(endpoints)
+	etcd.Message = found["EtcdMembersAvailable"].message
+	unhealthy, trouble := readHealth(etcd.Message)
+	etcd.Unhealthy, etcd.Trouble = unhealthy, cmp.Or(etcd.Trouble, trouble)
+	if controller := found["EtcdMembersControllerDegraded"]; controller.status == "True" {
+		etcd.Trouble = cmp.Or(etcd.Trouble, controller.message, "the etcd operator cannot tell")
+	}
+	return etcd, nil
+}
+
+func (c *connection) configMap(ctx context.Context, namespace, name string) (map[string]string, error) {
+	m, err := c.kube.CoreV1().ConfigMaps(namespace).Get(ctx, name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read its ConfigMap %s/%s: %w", namespace, name, err)
+	}
+	return m.Data, nil
+}
+
+// readMembers reads the members out of the operator's list of endpoints: addresses by the ids of
+// the members in hexadecimal. By names of nodes it says that etcd has not answered.
+func readMembers(endpoints map[string]string) (members []model.EtcdMember, trouble string) {
+	for id, text := range endpoints {
+		address, err := netip.ParseAddr(text)
+		if err != nil {
+			return nil, fmt.Sprintf("the address %q of the member %q is none", text, id)
+		}
+		if _, err := strconv.ParseUint(id, 16, 64); err != nil {
+			return nil, fmt.Sprintf("etcd has not told its members to its operator, which lists %q instead", id)
+		}
+		members = append(members, model.EtcdMember{ID: id, Address: address.Unmap()})
+	}
+	if len(members) == 0 {
+		return nil, "the etcd operator lists no members"
+	}
+	slices.SortFunc(members, func(a, b model.EtcdMember) int { return cmp.Compare(a.ID, b.ID) })
+	return members, ""
+}
+
+// readHealth reads which members are not well out of what the operator says: "3 members are
+// available", or "2 of 3 members are available, cp-1 is unhealthy, 192.0.2.7 has not started".
+func readHealth(message string) (unhealthy []string, trouble string) {
+	parts := strings.Split(message, ", ")
+	counts, is := strings.CutSuffix(parts[0], " members are available")
+	if !is {
+		return nil, fmt.Sprintf("the etcd operator says of its members: %q", message)
+	}
+	first, second, some := strings.Cut(counts, " of ")
+	healthy, err := strconv.Atoi(first)
+	all, failed := healthy, error(nil)
+	if some {
+		all, failed = strconv.Atoi(second)
+	}
+	for _, part := range parts[1:] {
+		name, ill := strings.CutSuffix(part, " is unhealthy")
+		if !ill {
+			name, ill = strings.CutSuffix(part, " has not started")
+		}
+		if !ill || name == "" {
+			return nil, fmt.Sprintf("the etcd operator says of its members: %q", message)
+		}
+		unhealthy = append(unhealthy, name)
+	}
+	if err != nil || failed != nil || healthy < 0 || healthy+len(unhealthy) != all {
+		return nil, fmt.Sprintf("the etcd operator says of its members: %q", message)
+	}
+	return unhealthy, ""
+}
+
+// membersInstalled is how many members the cluster was installed to have, 0 where its
+// install-config does not say.
+func membersInstalled(text string) int {
+	type machines struct {
+		Replicas *int `json:"replicas"`
+	}
+	var config struct {
+		ControlPlane machines  `json:"controlPlane"`
+		Arbiter      *machines `json:"arbiter"`
+	}
+	if err := yaml.Unmarshal([]byte(text), &config); err != nil || config.ControlPlane.Replicas == nil {
+		return 0
+	}
+	count := *config.ControlPlane.Replicas
+	if config.Arbiter != nil && config.Arbiter.Replicas != nil {
+		count += *config.Arbiter.Replicas
+	}
+	return count
+}
+
+// readVolumes reads the volumes whose data are on one node.
+func readVolumes(all []corev1.PersistentVolume, nodes []string) []model.LocalVolume {
+	var out []model.LocalVolume
+	for i := range all {
+		v := &all[i]
+		node := nodeOfVolume(v, nodes)
+		if node == "" {
+			continue
+		}
+		local := model.LocalVolume{Name: v.Name, Node: node}
+		if ref := v.Spec.ClaimRef; ref != nil && v.Status.Phase == corev1.VolumeBound {
+			local.Claim = ref.Namespace + "/" + ref.Name
+		}
+		out = append(out, local)
+	}
+	return out
+}
+
+// nodeOfVolume is the one node that a volume can be used on, "" for one that several can.
+func nodeOfVolume(v *corev1.PersistentVolume, nodes []string) string {
+	if v.Spec.NodeAffinity == nil || v.Spec.NodeAffinity.Required == nil {
+		return ""
+	}
+	for _, term := range v.Spec.NodeAffinity.Required.NodeSelectorTerms {
+		for _, e := range term.MatchExpressions {
+			ofNode := e.Key == corev1.LabelHostname || e.Key == "topology.topolvm.io/node"
+			if ofNode && e.Operator == corev1.NodeSelectorOpIn && len(e.Values) == 1 && slices.Contains(nodes, e.Values[0]) {
+				return e.Values[0]
+			}
+		}
+	}
+	return ""
+}
