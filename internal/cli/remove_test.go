@@ -122,16 +122,17 @@ func TestRemoveNode(t *testing.T) {
 	}{
 		"no name":          {"remove-node" + to, "", 2, []string{"needs the NAME of a node"}},
 		"two clusters":     {"remove-node w-1 --cluster lab -f x.yaml", "", 2, []string{"--cluster or -f FILE, not both"}},
+		"yes to which":     {"remove-node w-1 --yes" + to, "", 2, []string{"--yes goes with --cluster NAME or -f FILE"}},
 		"selector":         {"remove-node w-1 --pod-selector a==b==c", "", 2, []string{"--pod-selector"}},
 		"negative":         {"remove-node w-1 --drain-timeout -1s", "", 2, []string{"never negative"}},
 		"nobody to ask":    {"remove-node w-1" + to, "", 2, []string{"DESTRUCTIVE: w-1 leaves lab.example.com:\n  - cordon w-1", "- delete the node w-1", "- delete the service's record of w-1", "comes back as a node", "needs --yes"}},
 		"no":               {"remove-node w-1" + to, "n\n", 1, []string{"remove w-1 from lab.example.com? [y/N]", "not confirmed; nothing was done"}},
-		"control plane":    {"remove-node cp-1 --yes" + to, "", 3, []string{"etcd would have 2 members, and needs 3", "replace-node cp-1"}},
-		"unknown":          {"remove-node w-7 --yes" + to, "", 5, []string{"none of that name", "remove-node w-7 --cluster NAME"}},
+		"control plane":    {"remove-node cp-1 --yes --cluster lab" + to, "", 3, []string{"etcd would have 2 members, and needs 3", "replace-node cp-1"}},
+		"unknown":          {"remove-node w-7" + to, "", 5, []string{"none of that name", "remove-node w-7 --cluster NAME"}},
 		"unknown, named":   {"remove-node w-7 --yes --cluster lab" + to, "", 5, []string{"neither the cluster nor the service has a node or host w-7"}},
 		"no such cluster":  {"remove-node w-1 --yes --cluster other" + to, "", 5, []string{"the service has none of that name or id"}},
-		"no kubeconfig":    {"remove-node w-1 --yes --cluster-kubeconfig none", "", 3, []string{"none"}},
-		"unreachable":      {"remove-node w-1 --yes --cluster-kubeconfig " + kubeconfigFor(t, "https://127.0.0.1:1"), "", 1, []string{"connection refused"}},
+		"no kubeconfig":    {"remove-node w-1 --yes --cluster lab --cluster-kubeconfig none", "", 3, []string{"none"}},
+		"unreachable":      {"remove-node w-1 --yes --cluster lab --cluster-kubeconfig " + kubeconfigFor(t, "https://127.0.0.1:1"), "", 1, []string{"connection refused"}},
 		"dry run":          {"remove-node w-1 --dry-run" + to, "", 0, nil},
 		"dry run, refused": {"remove-node cp-1 --dry-run" + to, "", 0, nil},
 	} {
@@ -156,7 +157,7 @@ func TestRemoveNode(t *testing.T) {
 		t.Errorf("as JSON: %s", got.out)
 	}
 	s.clusters[0].OpenShiftID = "another"
-	if got := s.run(t, "", "remove-node w-1 --yes"+to); got.code != 3 || !strings.Contains(got.errors, "is of another cluster") {
+	if got := s.run(t, "", "remove-node w-1 --yes --cluster lab"+to); got.code != 3 || !strings.Contains(got.errors, "is of another cluster") {
 		t.Errorf("another cluster: %d %s", got.code, got.errors)
 	}
 	s.clusters[0].OpenShiftID = ""

@@ -98,7 +98,9 @@ type Success struct {
 
 // NodeSeen is what stays known of a node that is to be removed.
 type NodeSeen struct {
+	UID       string       `json:"uid,omitempty"`
 	Addresses []netip.Addr `json:"addresses,omitempty"`
+	Member    string       `json:"member,omitempty"` // of etcd, its id
 	// Draining is since when, on the loop's own clock, pods are made to leave it.
 	Draining time.Time `json:"draining,omitzero"`
 }
@@ -185,7 +187,13 @@ func (m *Memory) leaving(s *Spoke) {
 			continue
 		}
 		seen := m.Leaving[d.Node]
-		seen.Addresses = node.Addresses
+		if seen.UID != "" && seen.UID != node.UID {
+			continue // another of the same name
+		}
+		seen.UID, seen.Addresses = node.UID, node.Addresses
+		if member := s.MemberOf(node.Addresses); member != nil {
+			seen.Member = member.ID
+		}
 		switch {
 		case !node.Cordoned || len(d.Pods) == 0:
 			seen.Draining = time.Time{}

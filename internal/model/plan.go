@@ -262,6 +262,10 @@ var kinds = map[Kind]KindTraits{
 	DeleteMetalHost:   {Phrase: "delete the BareMetalHost", named: true, InCluster: true},
 	DeleteNode:        {Phrase: "delete the node", named: true, InCluster: true},
 	RemoveHost:        {Phrase: "delete the service's record of the host", named: true},
+	DeleteSecret:      {Phrase: "delete the Secret", named: true, InCluster: true},
+	CreateMetalHost:   {Phrase: "create the BareMetalHost", named: true, InCluster: true},
+	CreateMachine:     {Phrase: "create the Machine", named: true, InCluster: true},
+	ReportHardware:    {Phrase: "report the addresses of the BareMetalHost", named: true, InCluster: true},
 	UpdateNode:        {Phrase: "set labels, taints and provider id of the node", named: true, InCluster: true},
 }
 
@@ -351,7 +355,11 @@ const (
 	DeleteMachine     Kind = "DeleteMachine"
 	DeleteMetalHost   Kind = "DeleteMetalHost" // of the installed cluster
 	DeleteNode        Kind = "DeleteNode"
-	RemoveHost        Kind = "RemoveHost" // have the service forget a host that is part of the cluster no more
+	DeleteSecret      Kind = "DeleteSecret"    // a certificate of a member of etcd that is no more
+	CreateMetalHost   Kind = "CreateMetalHost" // in the installed cluster, of a machine that it has already
+	CreateMachine     Kind = "CreateMachine"   // of a node of the control plane that has none
+	ReportHardware    Kind = "ReportHardware"  // of a node to its BareMetalHost, from which its Machine has its addresses
+	RemoveHost        Kind = "RemoveHost"      // have the service forget a host that is part of the cluster no more
 )
 
 // EventType is what an event is about.

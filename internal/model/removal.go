@@ -11,7 +11,16 @@ import (
 type Removal struct {
 	// Nodes are the names of nodes, or of their hosts in the file or in the service.
 	Nodes []string
+	// UIDs are those of the nodes that a person has agreed to remove, by name; one that is not
+	// among them may be any.
+	UIDs  map[string]string
 	Drain DrainOptions
+	// ReplacedBy is the host of the file that takes the place of the one node, "" for none: its
+	// member of etcd may go although too few are left, if it is not well.
+	ReplacedBy string
+	// Backup says that there is a backup of etcd, without which no member of it is given up
+	// that is not well.
+	Backup bool
 	// KeepRunning leaves machines on that could be switched off.
 	KeepRunning bool
 	// AcceptDataLoss allows to delete nodes with which volumes are deleted.
@@ -80,6 +89,10 @@ type Etcd struct {
 	Message   string
 	// Desired is how many the cluster was installed to have, 0 where that is not known.
 	Desired int
+	// Rolling is what the operator says of the static pods that it is replacing, "" for none.
+	Rolling string
+	// Secrets are the certificates of nodes that are to be removed.
+	Secrets []string
 	// ByMachines says that the operator goes by Machines, and takes members away itself whose
 	// Machines are deleted.
 	ByMachines bool
@@ -114,6 +127,10 @@ type NodeRemoval struct {
 	Found bool
 	// Left is what is still to be done, in its order.
 	Left []Step
+	// UID is the node's, "" where it is gone.
+	UID string
+	// Dead says that its member of etcd is not well, or gone before it.
+	Dead bool
 	// Comes says that it may come back by itself: nobody has seen it switched off.
 	Comes bool
 }
@@ -150,6 +167,17 @@ func (s *Spoke) MachineOf(node string) *Machine {
 	return nil
 }
 
+// MachineAt is the Machine that has one of these addresses, or nil.
+func (s *Spoke) MachineAt(addresses []netip.Addr) *Machine {
+	i := slices.IndexFunc(s.Machines, func(m Machine) bool {
+		return slices.ContainsFunc(m.Addresses, func(a netip.Addr) bool { return slices.Contains(addresses, a) })
+	})
+	if i < 0 {
+		return nil
+	}
+	return &s.Machines[i]
+}
+
 // MachineSet is the MachineSet of that name, or nil.
 func (s *Spoke) MachineSet(name string) *MachineSet {
 	if i := slices.IndexFunc(s.MachineSets, func(m MachineSet) bool { return m.Name == name }); i >= 0 {
@@ -158,12 +186,27 @@ func (s *Spoke) MachineSet(name string) *MachineSet {
 	return nil
 }
 
+// IsLowered reports whether the MachineSet of a Machine was lowered to give it up.
+func (s *Spoke) IsLowered(m *Machine) bool {
+	set := s.MachineSet(m.MachineSet)
+	return set != nil && slices.Contains(set.Lowered, m.UID)
+}
+
 // DrainOf is what is known of the pods of a node, or nil.
 func (s *Spoke) DrainOf(node string) *NodeDrain {
 	if i := slices.IndexFunc(s.Drains, func(d NodeDrain) bool { return d.Node == node }); i >= 0 {
 		return &s.Drains[i]
 	}
 	return nil
+}
+
+// Ill reports whether the operator says that a member is not well: it names it by its node, or by
+// an address where it has not started.
+func (e *Etcd) Ill(node string, addresses []netip.Addr) bool {
+	return slices.ContainsFunc(e.Unhealthy, func(name string) bool {
+		address, err := netip.ParseAddr(name)
+		return strings.EqualFold(name, node) || err == nil && slices.Contains(addresses, address.Unmap())
+	})
 }
 
 // MemberOf is the etcd member of a node, or nil.

@@ -64,6 +64,8 @@ type Node struct {
 	Created    time.Time
 	Deleting   bool
 	Cordoned   bool // unschedulable
+	Leaving    bool // oaictl has begun to remove it
+	SystemUUID string
 	Ready      bool
 	ReadySince time.Time // when Ready became what it is
 	// Reason and Message are those of its condition Ready where it is not.
@@ -132,6 +134,7 @@ type Machine struct {
 	Deleting      bool
 	ToBeDeleted   bool   // marked as the first that its MachineSet gives up
 	Removes       string // the node for whose removal oaictl has marked it
+	Addresses     []netip.Addr
 	// Elsewhere says that something other than the Machine API's controllers looks after it.
 	Elsewhere bool
 	// Hooks are what holds its deletion up, as NAME of OWNER.
@@ -159,7 +162,8 @@ type BareMetalHost struct {
 	PoweredOn bool
 	Consumer  string // the Machine that has it
 	MAC       string
-	BMC       string // address, "" where it has none
+	BMC       string       // address, "" where it has none
+	Addresses []netip.Addr // that its hardware is said to have
 	Deleting  bool
 }
 

@@ -221,7 +221,7 @@ func TestNothingBeginsBesideARefusal(t *testing.T) {
 	if plan := w.decide(); len(plan.Actions) > 0 || install.CodeOf(plan.Fault) != install.CodeInput {
 		t.Errorf("actions %v, fault %v", keys(plan.Actions), plan.Fault)
 	}
-	w.node("worker-0").Cordoned = true
+	w.node("worker-0").Cordoned, w.node("worker-0").Leaving = true, true
 	plan := w.decide()
 	if strings.Join(keys(plan.Actions), " ") != "node/worker-0/evict" || plan.Fault != nil {
 		t.Errorf("actions %v, fault %v", keys(plan.Actions), plan.Fault)
@@ -260,7 +260,17 @@ func TestWarningsOfRemoval(t *testing.T) {
 	if got := w.decide().Warnings[5].Message; !strings.Contains(got, "no other is ready") {
 		t.Errorf("of the last router: %s", got)
 	}
-	n.Cordoned = true
+	n.Cordoned = true // by whoever
+	w.memory = install.Memory{}
+	if got := reasons(); !slices.Equal(got, want) {
+		t.Errorf("of a cordoned node: %v", got)
+	}
+	n.Leaving = true
+	w.memory = install.Memory{}
+	if got := reasons(); !slices.Equal(got, want) {
+		t.Errorf("when it is gone on with: %v", got)
+	}
+	w.at = w.at.Add(time.Second)
 	if got := reasons(); len(got) > 0 {
 		t.Errorf("once it has begun: %v", got)
 	}
@@ -271,7 +281,7 @@ func TestWarningsOfRemoval(t *testing.T) {
 func TestLoweringOnce(t *testing.T) {
 	ready := func() *shrinking {
 		w := newShrinking(3, 3, true, "worker-1")
-		w.node("worker-1").Cordoned = true
+		w.node("worker-1").Cordoned, w.node("worker-1").Leaving = true, true
 		w.pods["worker-1"] = nil
 		w.spoke.HostOfMetal("bmh-worker-1").Removes = "worker-1"
 		m := w.spoke.MachineOf("worker-1")

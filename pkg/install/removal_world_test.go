@@ -45,6 +45,7 @@ func newShrinking(controlPlane, workers int, machines bool, remove ...string) *s
 		power: map[string]install.Power{}, trouble: map[string]string{}, installs: min(controlPlane, 3), lowered: map[string]int{},
 	}
 	w.spoke.Pools = []model.Pool{{Name: "master"}, {Name: "worker"}}
+	w.spoke.API = "https://api.lab.example.com:6443"
 	w.spoke.VIPs = []netip.Addr{netip.MustParseAddr("192.168.127.100")}
 	w.spoke.Etcd = &model.Etcd{Desired: w.installs, ByMachines: machines}
 	for i := range c.Spec.Hosts {
@@ -142,7 +143,7 @@ func (w *shrinking) apply(a install.Action) error {
 		if node == nil || node.UID != a.Target {
 			return fmt.Errorf("%s: no such node", a.Key)
 		}
-		node.Cordoned = true
+		node.Cordoned, node.Leaving = true, true
 	case model.EvictPods:
 		if node == nil || !node.Cordoned {
 			return fmt.Errorf("%s: the node is not cordoned", a.Key)

@@ -65,7 +65,7 @@ func NewRemove(a *base.App) *cobra.Command {
 	flags.BoolVar(&o.AcceptLoss, "accept-data-loss", false, "permit to delete nodes with which LVM Storage deletes the volumes on them")
 	flags.BoolVar(&o.Yes, "yes", false, "do not ask")
 	flags.BoolVar(&o.DryRun, "dry-run", false, "only show what would be done")
-	flags.DurationVar(&o.Timeout, "timeout", 0, "give up watching after this `TIME` (default: never)")
+	flags.DurationVar(&o.Timeout, "timeout", 4*time.Hour, "give up watching after this `TIME`")
 	flags.DurationVar(&o.UserTimeout, "user-timeout", time.Hour, "give up watching when a person has been needed for this `TIME`")
 	base.DeclareBMCProxy(flags, &o.BMCProxy)
 	return command
@@ -89,6 +89,8 @@ func (o *removeOptions) check() error {
 		return base.Usagef("remove-node needs the NAME of a node, or of its host")
 	case o.Cluster != "" && o.File != "":
 		return base.Usagef("remove-node takes --cluster or -f FILE, not both")
+	case o.Yes && o.Cluster == "" && o.File == "":
+		return base.Usagef("--yes goes with --cluster NAME or -f FILE: nobody is asked whether the cluster is the right one")
 	case o.Timeout < 0 || o.UserTimeout < 0 || o.Drain.Timeout < 0 || o.Drain.SkipWaitForDelete < 0:
 		return base.Usagef("a time is never negative")
 	}
@@ -125,10 +127,11 @@ func (o *removeOptions) run(ctx context.Context) error {
 	case plan.Fault != nil:
 		return plan.Fault
 	}
-	if plan.Verdict != install.VerdictInstalled {
-		if err := o.confirm(desired, plan); err != nil {
-			return err
-		}
+	if plan.Verdict == install.VerdictInstalled {
+		return o.gone(plan)
+	}
+	if err := o.confirm(desired, plan); err != nil {
+		return err
 	}
 	return o.carryOut(ctx, client, desired)
 }
@@ -189,8 +192,20 @@ func (o *removeOptions) ofFile(ctx context.Context, service *install.Client) (*i
 	return found, err
 }
 
-// confirm says all that will be done, and asks once.
+// gone says that nothing is left to do.
+func (o *removeOptions) gone(plan install.Plan) error {
+	return o.Changed(document.Each(plan.Removals, func(r install.NodeRemoval) document.Changed {
+		return document.Changed{Kind: "node", Name: r.Node, ID: r.Node, Done: "gone already"}
+	})...)
+}
+
+// confirm says all that will be done, and asks once. What was agreed to is what was shown: a node
+// that is made anew meanwhile is another.
 func (o *removeOptions) confirm(desired *install.Desired, plan install.Plan) error {
+	desired.Options.Remove.UIDs = map[string]string{}
+	for _, r := range plan.Removals {
+		desired.Options.Remove.UIDs[r.Node] = r.UID
+	}
 	o.Say("%s", escape.Text(strings.TrimSuffix(outline(desired, o.Hinted(plan)), "\n")))
 	for _, w := range plan.Warnings {
 		o.told[w.Key] = true
@@ -223,6 +238,9 @@ func outline(desired *install.Desired, plan install.Plan) string {
 		}
 		return line
 	})
+	base.Section(&text, "In the way", plan.Blockers, func(b install.Blocker) string {
+		return escape.Sprintf("  ! %s\n    Next: %s\n", b.Message, b.Remedy)
+	})
 	return text.String()
 }
 
@@ -232,12 +250,7 @@ func (o *removeOptions) show(desired *install.Desired, observed *install.Observe
 	plan = o.Hinted(plan)
 	keys := document.Each(plan.Actions, func(a install.Action) string { return a.Key })
 	return o.Print(printer.Result{Data: document.OfPlan(plan, then), Names: keys, Text: func() string {
-		var text strings.Builder
-		text.WriteString(outline(desired, plan))
-		base.Section(&text, "In the way", plan.Blockers, func(b install.Blocker) string {
-			return escape.Sprintf("  ! %s\n    Next: %s\n", b.Message, b.Remedy)
-		})
-		return text.String()
+		return outline(desired, plan)
 	}})
 }
 

@@ -14,9 +14,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/redact"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/node/csr"
@@ -51,10 +53,12 @@ type connection struct {
 	from    string // where the kubeconfig is from
 	kube    kubernetes.Interface
 	dynamic dynamic.Interface
-	clock   install.Clock
-	time    *serverTime
-	stop    context.CancelFunc
-	news    *news
+	// metadata reads what objects there are, and nothing of what is in them.
+	metadata metadata.Interface
+	clock    install.Clock
+	time     *serverTime
+	stop     context.CancelFunc
+	news     *news
 
 	nodes   *store[*corev1.Node, install.Node]
 	client  *store[*certificates.CertificateSigningRequest, request]
@@ -64,6 +68,8 @@ type connection struct {
 	rarely   time.Time
 	platform platform
 	polls    polls
+	etcd     *model.Etcd // nil where nobody needs it, or there is none
+	etcdRead time.Time   // with what was polled then
 
 	leaving  leaving // of nodes that are to be removed
 	read     time.Time
@@ -99,6 +105,9 @@ func dial(config *rest.Config, now install.Clock, log func(Call)) (*connection, 
 	if c.dynamic, err = dynamic.NewForConfigAndClient(config, client); err != nil {
 		return nil, err
 	}
+	if c.metadata, err = metadata.NewForConfigAndClient(config, client); err != nil {
+		return nil, err
+	}
 	c.stop = client.CloseIdleConnections
 	return c, nil
 }
@@ -127,7 +136,7 @@ func (c *connection) there() time.Time {
 }
 
 // look is the cluster as it is now, with times on the clock that shows now.
-func (c *connection) look(ctx context.Context, now time.Time, removal *install.Removal) (_ *install.Spoke, err error) {
+func (c *connection) look(ctx context.Context, now time.Time, removal *install.Removal, ofEtcd bool) (_ *install.Spoke, err error) {
 	c.news.renew() // before it is read: what changes meanwhile is news
 	fresh := freshFor
 	if c.exact = removal != nil; c.exact {
@@ -146,6 +155,12 @@ func (c *connection) look(ctx context.Context, now time.Time, removal *install.R
 	}
 	if err := c.synced(ctx); err != nil {
 		return nil, err
+	}
+	if ofEtcd && (c.etcd == nil || !c.etcdRead.Equal(c.polled)) {
+		if c.etcd, err = c.readEtcd(ctx); err != nil {
+			return nil, err
+		}
+		c.etcdRead = c.polled
 	}
 	if own := c.clock.Now(); removal != nil && (c.read.IsZero() || own.Sub(c.read) >= fresh) {
 		if err := c.readLeaving(ctx, removal); err != nil {
@@ -174,6 +189,10 @@ func (c *connection) look(ctx context.Context, now time.Time, removal *install.R
 	spoke.From, spoke.ID, spoke.Version, spoke.MachineAPI = c.from, c.polls.id, c.polls.version, c.polls.machineAPI
 	spoke.Pools, spoke.Operators = c.polls.pools, c.polls.operators
 	spoke.Machines, spoke.MachineSets, spoke.BareMetalHosts = c.polls.machines, c.polls.sets, c.polls.hosts
+	if c.etcd != nil {
+		own := *c.etcd
+		spoke.Etcd = &own
+	}
 	if removal != nil {
 		c.leaving.into(spoke, ago)
 	}

@@ -80,6 +80,14 @@ const podsAtOnce = 500
 // readDrain reads which pods are to leave a node, and which may not.
 func (c *connection) readDrain(ctx context.Context, node string, o install.DrainOptions, budgets []policyv1.PodDisruptionBudget) (model.NodeDrain, error) {
 	out := model.NodeDrain{Node: node}
+	launchers, err := c.kube.CoreV1().Pods("").List(ctx, metav1.ListOptions{FieldSelector: "spec.nodeName=" + node, LabelSelector: labelLauncher})
+	if err != nil {
+		return out, listFault("virtual machines", err)
+	}
+	for i := range launchers.Items {
+		pod := &launchers.Items[i]
+		out.Machines = append(out.Machines, pod.Namespace+"/"+cmp.Or(pod.Annotations["kubevirt.io/domain"], pod.Name))
+	}
 	list, errs := c.drainer(ctx, o).GetPodsForDeletion(node)
 	if list == nil {
 		return out, listFault("pods", errors.Join(errs...))
@@ -96,14 +104,6 @@ func (c *connection) readDrain(ctx context.Context, node string, o install.Drain
 		out.Pods = append(out.Pods, c.readPod(&pod, budgets))
 	}
 	slices.SortFunc(out.Pods, func(a, b model.Pod) int { return cmp.Compare(a.ID(), b.ID()) })
-	launchers, err := c.kube.CoreV1().Pods("").List(ctx, metav1.ListOptions{FieldSelector: "spec.nodeName=" + node, LabelSelector: labelLauncher})
-	if err != nil {
-		return out, listFault("virtual machines", err)
-	}
-	for i := range launchers.Items {
-		pod := &launchers.Items[i]
-		out.Machines = append(out.Machines, pod.Namespace+"/"+cmp.Or(pod.Annotations["kubevirt.io/domain"], pod.Name))
-	}
 	return out, nil
 }
 
@@ -189,13 +189,20 @@ func (c *connection) evict(ctx context.Context, a install.Action, o install.Drai
 	return c.failed("evict the pods of", a.Name, errors.Join(fails[:min(len(fails), most)]...))
 }
 
+// evictOne asks one pod to leave, as kubectl does, and no other one that has its name by now.
 func (c *connection) evictOne(helper *drain.Helper, pod *corev1.Pod) error {
-	err := helper.DeletePod
-	if !helper.DisableEviction {
-		err = func(pod corev1.Pod) error { return helper.EvictPod(pod, policyv1.SchemeGroupVersion) }
+	uid := pod.UID
+	options := metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}}
+	if helper.GracePeriodSeconds >= 0 {
+		options.GracePeriodSeconds = new(int64(helper.GracePeriodSeconds))
 	}
-	switch refused := err(*pod); {
-	case refused == nil, apierrors.IsNotFound(refused):
+	ask := func() error { return c.kube.CoreV1().Pods(pod.Namespace).Delete(helper.Ctx, pod.Name, options) }
+	if !helper.DisableEviction {
+		eviction := &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: pod.Name, Namespace: pod.Namespace}, DeleteOptions: &options}
+		ask = func() error { return c.kube.PolicyV1().Evictions(pod.Namespace).Evict(helper.Ctx, eviction) }
+	}
+	switch refused := ask(); {
+	case refused == nil, apierrors.IsNotFound(refused), apierrors.IsConflict(refused):
 		c.refusals.forget(pod.UID)
 		return nil
 	case apierrors.IsTooManyRequests(refused):

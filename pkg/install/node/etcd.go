@@ -21,13 +21,37 @@ import (
 
 var etcds = schema.GroupVersionResource{Group: "operator.openshift.io", Version: "v1", Resource: "etcds"}
 
+// etcdSpace is where the etcd operator keeps what it makes.
+const etcdSpace = "openshift-etcd"
+
+// readSecrets reads which certificates there are of members on these nodes. Their contents are not
+// read.
+func (c *connection) readSecrets(ctx context.Context, nodes []string) ([]string, error) {
+	list, err := c.metadata.Resource(corev1.SchemeGroupVersion.WithResource("secrets")).Namespace(etcdSpace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, listFault("Secrets in "+etcdSpace, err)
+	}
+	var out []string
+	for i := range list.Items {
+		name := list.Items[i].Name
+		if slices.ContainsFunc(nodes, func(n string) bool {
+			return strings.HasPrefix(name, "etcd-") && strings.HasSuffix(name, "-"+strings.ToLower(n))
+		}) {
+			out = append(out, name)
+		}
+	}
+	return out, nil
+}
+
 // readEtcd reads what the etcd operator says of etcd's members; nothing, on a cluster without it.
 func (c *connection) readEtcd(ctx context.Context) (*model.Etcd, error) {
+	ctx, cancel := context.WithTimeout(quietly(ctx), callTimeout)
+	defer cancel()
 	operator, err := c.object(ctx, etcds, "cluster")
 	if err != nil || operator == nil {
 		return nil, err
 	}
-	endpoints, err := c.configMap(ctx, "openshift-etcd", "etcd-endpoints")
+	endpoints, err := c.configMap(ctx, etcdSpace, "etcd-endpoints")
 	if err != nil {
 		return nil, err
 	}
@@ -40,12 +64,15 @@ func (c *connection) readEtcd(ctx context.Context) (*model.Etcd, error) {
 		etcd.ByMachines = etcd.ByMachines || m.ControlPlane && m.Phase == "Running"
 	}
 	found := conditions(&unstructured.Unstructured{Object: operator})
-	etcd.Members, etcd.Trouble = readMembers(endpoints)
+	etcd.Members, etcd.Trouble = readMembers(endpoints, func(name string) bool { _, is := c.nodes.get(name); return is })
 	etcd.Message = found["EtcdMembersAvailable"].message
 	unhealthy, trouble := readHealth(etcd.Message)
 	etcd.Unhealthy, etcd.Trouble = unhealthy, cmp.Or(etcd.Trouble, trouble)
 	if controller := found["EtcdMembersControllerDegraded"]; controller.status == "True" {
 		etcd.Trouble = cmp.Or(etcd.Trouble, controller.message, "the etcd operator cannot tell")
+	}
+	if rolling := found["NodeInstallerProgressing"]; rolling.status == "True" {
+		etcd.Rolling = rolling.message
 	}
 	return etcd, nil
 }
@@ -63,13 +90,13 @@ func (c *connection) configMap(ctx context.Context, namespace, name string) (map
 
 // readMembers reads the members out of the operator's list of endpoints: addresses by the ids of
 // the members in hexadecimal. By names of nodes it says that etcd has not answered.
-func readMembers(endpoints map[string]string) (members []model.EtcdMember, trouble string) {
+func readMembers(endpoints map[string]string, isNode func(string) bool) (members []model.EtcdMember, trouble string) {
 	for id, text := range endpoints {
 		address, err := netip.ParseAddr(text)
 		if err != nil {
 			return nil, fmt.Sprintf("the address %q of the member %q is none", text, id)
 		}
-		if _, err := strconv.ParseUint(id, 16, 64); err != nil {
+		if _, err := strconv.ParseUint(id, 16, 64); err != nil || isNode(id) {
 			return nil, fmt.Sprintf("etcd has not told its members to its operator, which lists %q instead", id)
 		}
 		members = append(members, model.EtcdMember{ID: id, Address: address.Unmap()})

@@ -3,6 +3,7 @@ package node
 import (
 	"cmp"
 	"context"
+	"net/netip"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -64,6 +65,8 @@ func readMachine(u *unstructured.Unstructured) model.Machine {
 	default:
 		m.Elsewhere = true
 	}
+	list, _, _ := unstructured.NestedSlice(u.Object, "status", "addresses")
+	m.Addresses = readAddresses(list, "address")
 	_, m.BareMetalHost, _ = strings.Cut(u.GetAnnotations()[hostOfMachine], "/")
 	hooks, _, _ := unstructured.NestedSlice(u.Object, "spec", "lifecycleHooks", "preDrain")
 	for _, entry := range hooks {
@@ -90,10 +93,25 @@ func readMachineSet(u *unstructured.Unstructured) model.MachineSet {
 
 func readBareMetalHost(u *unstructured.Unstructured) model.BareMetalHost {
 	on, _, _ := unstructured.NestedBool(u.Object, "status", "poweredOn")
+	nics, _, _ := unstructured.NestedSlice(u.Object, "status", "hardware", "nics")
 	return model.BareMetalHost{
 		Name: u.GetName(), UID: string(u.GetUID()), Removes: u.GetAnnotations()[removesNode], State: textAt(u, "status", "provisioning", "state"), PoweredOn: on, Consumer: textAt(u, "spec", "consumerRef", "name"),
-		MAC: textAt(u, "spec", "bootMACAddress"), BMC: textAt(u, "spec", "bmc", "address"), Deleting: u.GetDeletionTimestamp() != nil,
+		Addresses: readAddresses(nics, "ip"),
+		MAC:       textAt(u, "spec", "bootMACAddress"), BMC: textAt(u, "spec", "bmc", "address"), Deleting: u.GetDeletionTimestamp() != nil,
 	}
+}
+
+// readAddresses are the addresses in a list of objects, which have other things beside.
+func readAddresses(list []any, field string) []netip.Addr {
+	var out []netip.Addr
+	for _, entry := range list {
+		fields, _ := entry.(map[string]any)
+		text, _ := fields[field].(string)
+		if address, err := netip.ParseAddr(text); err == nil {
+			out = append(out, address.Unmap())
+		}
+	}
+	return out
 }
 
 // textAt is a text in an object, "" where there is none.

@@ -8,6 +8,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -18,6 +19,7 @@ import (
 	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/redact"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // Config is what a Plane needs.
@@ -81,11 +83,14 @@ const againAfter = 5 * time.Second
 func (p *Plane) Observe(ctx context.Context, desired *install.Desired, observed *install.Observed) (*install.Spoke, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	var removal *install.Removal
+	var (
+		removal *install.Removal
+		ofEtcd  bool
+	)
 	if desired != nil {
-		removal = desired.Options.Remove
+		removal, ofEtcd = desired.Options.Remove, desired.Options.Remove != nil || addsVoters(desired)
 	}
-	spoke, err := p.look(ctx, observed, removal)
+	spoke, err := p.look(ctx, observed, removal, ofEtcd)
 	if context.Cause(ctx) != nil {
 		return nil, context.Cause(ctx)
 	}
@@ -96,7 +101,14 @@ func (p *Plane) Observe(ctx context.Context, desired *install.Desired, observed 
 	return spoke, nil
 }
 
-func (p *Plane) look(ctx context.Context, observed *install.Observed, removal *install.Removal) (*install.Spoke, error) {
+// addsVoters reports whether hosts are added that etcd runs on.
+func addsVoters(desired *install.Desired) bool {
+	return desired.Options.AddNodes && desired.Spec != nil && slices.ContainsFunc(desired.Spec.Spec.Hosts, func(h spec.Host) bool {
+		return h.Role == spec.ControlPlane || h.Role == spec.Arbiter
+	})
+}
+
+func (p *Plane) look(ctx context.Context, observed *install.Observed, removal *install.Removal, ofEtcd bool) (*install.Spoke, error) {
 	if p.closed {
 		return nil, errors.New("the plane was closed")
 	}
@@ -109,7 +121,7 @@ func (p *Plane) look(ctx context.Context, observed *install.Observed, removal *i
 			return nil, err
 		}
 	}
-	spoke, err := p.at.look(ctx, observed.At, removal)
+	spoke, err := p.at.look(ctx, observed.At, removal, ofEtcd)
 	if err != nil && (kindOf(err) == model.SpokeCredentials || p.at.polled.IsZero()) {
 		p.disconnect() // there may be another kubeconfig by now
 		p.failed, p.why = p.clock.Now(), err

@@ -41,8 +41,11 @@ func readNode(n *corev1.Node) install.Node {
 		}
 	}
 	slices.Sort(out.Roles)
-	_, out.Machine, _ = strings.Cut(n.Annotations[machineOfNode], "/")
-	out.Finalizers = n.Finalizers
+	if space, name, _ := strings.Cut(n.Annotations[machineOfNode], "/"); space == machineSpace {
+		out.Machine = name
+	}
+	out.Finalizers, out.SystemUUID = n.Finalizers, n.Status.NodeInfo.SystemUUID
+	out.Leaving = n.Annotations[removesNode] == n.Name
 	for _, t := range n.Spec.Taints {
 		out.Taints = append(out.Taints, model.Taint{Key: t.Key, Value: t.Value, Effect: string(t.Effect)})
 	}

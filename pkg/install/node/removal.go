@@ -21,7 +21,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
-// The marks that oaictl leaves while it removes a node: on its Machine and its BareMetalHost
+// The marks that oaictl leaves while it removes a node: on itself, its Machine and its BareMetalHost
 // whose they are, and on a MachineSet the uids of the Machines for which it was lowered. That is
 // written with the number itself, so that nobody lowers it a second time.
 const (
@@ -41,7 +41,7 @@ const labelRouter = "ingresscontroller.operator.openshift.io/deployment-ingressc
 // leaving is what is read of nodes that are to be removed.
 type leaving struct {
 	drains  []model.NodeDrain
-	etcd    *model.Etcd
+	secrets []string
 	volumes []model.LocalVolume
 	routers []model.Router
 	checked time.Time // when the last two were read
@@ -49,23 +49,30 @@ type leaving struct {
 
 // readLeaving reads what the removal of nodes needs to know.
 func (c *connection) readLeaving(ctx context.Context, removal *install.Removal) error {
-	ctx, cancel := context.WithTimeout(quietly(ctx), callTimeout)
-	defer cancel()
+	ctx = quietly(ctx)
 	next := leaving{volumes: c.leaving.volumes, routers: c.leaving.routers, checked: c.leaving.checked}
-	budgets, err := c.kube.PolicyV1().PodDisruptionBudgets("").List(ctx, metav1.ListOptions{})
+	within, cancel := context.WithTimeout(ctx, callTimeout)
+	budgets, err := c.kube.PolicyV1().PodDisruptionBudgets("").List(within, metav1.ListOptions{})
+	cancel()
 	if err != nil {
 		return listFault("disruption budgets", err)
 	}
 	nodes := c.nodesOf(removal)
 	for _, node := range nodes {
-		drain, err := c.readDrain(ctx, node, removal.Drain, budgets.Items)
+		within, cancel := context.WithTimeout(ctx, callTimeout) // which grows with the pods
+		drain, err := c.readDrain(within, node, removal.Drain, budgets.Items)
+		cancel()
 		if err != nil {
 			return err
 		}
 		next.drains = append(next.drains, drain)
 	}
-	if next.etcd, err = c.readEtcd(ctx); err != nil {
-		return err
+	ctx, cancel = context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	if removal.ReplacedBy != "" {
+		if next.secrets, err = c.readSecrets(ctx, removal.Nodes); err != nil {
+			return err
+		}
 	}
 	if now := c.clock.Now(); next.checked.IsZero() || now.Sub(next.checked) >= freshForChecks {
 		if err := c.readChecks(ctx, nodes, &next); err != nil {
@@ -113,7 +120,10 @@ func (c *connection) readChecks(ctx context.Context, nodes []string, into *leavi
 // into adds to what is seen of a cluster what is known of nodes that are removed. ago puts times
 // on the clock of the observation.
 func (l *leaving) into(spoke *install.Spoke, ago func(time.Time) time.Time) {
-	spoke.Etcd, spoke.Volumes, spoke.Routers = l.etcd, l.volumes, l.routers
+	spoke.Volumes, spoke.Routers = l.volumes, l.routers
+	if spoke.Etcd != nil {
+		spoke.Etcd.Secrets = l.secrets
+	}
 	for _, d := range l.drains {
 		d.Pods = slices.Clone(d.Pods)
 		for i := range d.Pods {
@@ -146,6 +156,9 @@ func (c *connection) remove(ctx context.Context, a install.Action, removal *inst
 		uid := types.UID(a.Target)
 		err := c.kube.CoreV1().Nodes().Delete(ctx, a.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}})
 		return c.failed("delete the node", a.Name, gone(err))
+	case model.DeleteSecret:
+		err := c.kube.CoreV1().Secrets(etcdSpace).Delete(ctx, a.Name, metav1.DeleteOptions{})
+		return c.failed("delete the Secret "+etcdSpace+"/", a.Name, gone(err))
 	}
 	return errors.ErrUnsupported
 }
@@ -159,13 +172,13 @@ func gone(err error) error {
 }
 
 func (c *connection) cordon(ctx context.Context, a install.Action) error {
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": a.Target}, "spec": map[string]any{"unschedulable": true}})
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": a.Target, "annotations": map[string]any{removesNode: a.Name}}, "spec": map[string]any{"unschedulable": true}})
 	if err != nil {
 		return err
 	}
 	_, err = c.kube.CoreV1().Nodes().Patch(ctx, a.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "oaictl"})
 	if err == nil {
-		c.nodes.keep(a.Name, func(n *install.Node) { n.Cordoned = true })
+		c.nodes.keep(a.Name, func(n *install.Node) { n.Cordoned, n.Leaving = true, true })
 	}
 	return c.failed("cordon the node", a.Name, err)
 }

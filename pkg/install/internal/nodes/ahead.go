@@ -34,6 +34,10 @@ func (a *asker) nameIsFree(h Host) {
 	if node == nil || h.Have != nil && h.Have.HasRebooted() {
 		return
 	}
+	verb := "remove-node"
+	if node.Votes() {
+		verb = "replace-node"
+	}
 	state := "not Ready"
 	if node.Ready {
 		state = "Ready"
@@ -41,7 +45,7 @@ func (a *asker) nameIsFree(h Host) {
 	a.block(model.Blocker{
 		Key: string(scopeOf(h)) + "/name", Scope: scopeOf(h), Reason: "NodeNameTaken", Cure: model.CureNow, Field: "spec.hosts[" + h.Name + "].hostname", Hosts: []string{h.Name},
 		Message: fmt.Sprintf("the cluster has a node %s already, which is %s", node.Name, state),
-		Remedy:  advice.Sprintf("give the host another hostname, or, if this machine takes its place, drain that node and delete it first: oc delete node %s (where LVM Storage runs on it, its volumes go with it)", names.Quoted(node.Name)),
+		Remedy:  advice.Sprintf("give the host another hostname, or, if this machine takes its place: {%s %s}", verb, names.Quoted(node.Name)),
 	})
 }
 

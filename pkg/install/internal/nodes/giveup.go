@@ -84,8 +84,8 @@ func (t *leaving) awaitGivenUp() {
 	}
 	t.block(model.Blocker{
 		Key: t.key("raised"), Scope: t.scope(), Reason: "MachineSetRaised", Cure: model.CurePerson, Hosts: []string{t.Name},
-		Message: fmt.Sprintf("the MachineSet %s was lowered to give up the Machine %s, and is to have %d again, which it has", t.set.Name, t.machine.Name, t.set.Replicas),
-		Remedy:  advice.Sprintf("lower it by one more: oc -n openshift-machine-api scale machineset %s --replicas=%d", names.Quoted(t.set.Name), max(0, t.set.Replicas-1)),
+		Message: fmt.Sprintf("the MachineSet %s was lowered to give up the Machine %s, and has the %d that it is to have: it gave up another one, or somebody has raised it", t.set.Name, t.machine.Name, t.set.Replicas),
+		Remedy:  "see what has become of its Machines before anything is lowered again: oc -n openshift-machine-api get machines",
 	})
 }
 
@@ -115,13 +115,13 @@ func (t *leaving) settled(r *removal) bool {
 	for _, m := range have {
 		switch {
 		case m == t.machine:
-		case m.ToBeDeleted && r.isLeaving(m): // its turn is now
+		case m.ToBeDeleted && r.isBefore(m, t): // its turn is now
 			t.wait(model.Wait{
 				Key: t.key("set-turn"), Scope: t.scope(), Who: model.WhoService,
 				For: fmt.Sprintf("the MachineSet %s to give up the Machine %s first", t.set.Name, m.Name),
 			})
 			return false
-		case m.ToBeDeleted:
+		case m.ToBeDeleted && !r.isDue(m):
 			rivals = append(rivals, m.Name+" is marked to go first, too")
 		case m.Error != "" || m.Phase == "Failed":
 			rivals = append(rivals, m.Name+" has failed")
@@ -141,6 +141,23 @@ func (t *leaving) settled(r *removal) bool {
 // isLeaving reports whether a Machine is of a node that is to be removed.
 func (r *removal) isLeaving(m *model.Machine) bool {
 	return slices.ContainsFunc(r.targets, func(o *leaving) bool { return o.machine == m })
+}
+
+// isBefore reports whether a Machine is of a node that is removed before another.
+func (r *removal) isBefore(m *model.Machine, t *leaving) bool {
+	for _, o := range r.targets {
+		if o == t || o.machine == m {
+			return o != t
+		}
+	}
+	return false
+}
+
+// isDue reports whether a Machine is of a node that is removed, too, and can go as well by now.
+func (r *removal) isDue(m *model.Machine) bool {
+	return slices.ContainsFunc(r.targets, func(o *leaving) bool {
+		return o.machine == m && len(o.answer.Blockers) == 0 && len(o.left) > 0 && o.left[0].step.Kind == model.LowerMachineSet
+	})
 }
 
 // firstOfSet reports whether no other node of the same MachineSet is about to be marked: they go

@@ -35,6 +35,8 @@ type Host struct {
 	// service that have it, where that is not one.
 	Asked   string
 	Several []string
+
+	hostname string // that the node has where no record says it
 }
 
 // Answer is what follows for the hosts.

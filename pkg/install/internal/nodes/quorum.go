@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strings"
 
 	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/model"
@@ -14,21 +15,22 @@ import (
 // loss of the cluster.
 const fewestMembers = 3
 
-// quorum is why a node that etcd runs on is not taken out, nil where it may be. It holds until the
-// node is on its way out for good: what is left to do then puts nothing at risk.
+// quorum is why a node that etcd runs on is not taken out, nil where it may be. It holds for as
+// long as the node or its member is there: whoever has begun, and however, the members that stay
+// have to be enough.
 func (r *removal) quorum(t *leaving) *model.Blocker {
-	if !t.votes() || t.node == nil || t.node.Deleting || t.machine != nil && t.machine.Deleting {
+	if !t.votes() || t.node == nil && t.machine == nil && t.member == nil {
 		return nil
 	}
-	b := &model.Blocker{Key: t.key("quorum"), Scope: t.scope(), Reason: "EtcdQuorum", Cure: model.CureNow, Hosts: []string{t.Name}}
-	if t.begun() {
+	b := t.refuse("EtcdQuorum", "quorum", model.CureNow, "", "")
+	if t.begun() && t.seen().UID != "" {
 		b.Cure = model.CurePerson
 	}
 	switch etcd, others := r.spoke.Etcd, r.otherVoters(); {
 	case len(others) == 0:
 		b.Message, b.Remedy = t.nodeName+" is the only node of the control plane: without it there is no cluster", advice.Command("delete cluster", r.Desired.Spec.Metadata.Name)
 		b.Cure = model.CureNow
-	case t.node.Arbiter():
+	case t.node != nil && t.node.Arbiter() && !t.isReplaced():
 		b.Message = t.nodeName + " is the arbiter, without which etcd cannot lose a node"
 		b.Remedy, b.Cure = advice.Command("replace-node", names.Quoted(t.Asked)), model.CureNow
 	case etcd == nil || etcd.Trouble != "":
@@ -46,20 +48,69 @@ func (r *removal) quorum(t *leaving) *model.Blocker {
 	return b
 }
 
-// enough says in a blocker why the members that stay are not enough.
+// enough says in a blocker why the members that stay are not enough. Only members count whose nodes
+// are there: one without a node may be on its way out, too.
 func (r *removal) enough(t *leaving, etcd *model.Etcd, others []*model.Node, b *model.Blocker) {
-	stay := slices.DeleteFunc(slices.Clone(etcd.Members), func(m model.EtcdMember) bool {
-		return slices.ContainsFunc(r.targets, func(o *leaving) bool { return slices.Contains(r.addresses(o), m.Address) })
-	})
-	if len(stay) < fewestMembers {
-		b.Message = fmt.Sprintf("without %s etcd would have %s, and needs %d to do without one", r.namesOfVoters(), names.Counted(len(stay), "member"), fewestMembers)
+	stay, orphans := 0, r.orphansOfNobody()
+	for _, n := range others {
+		if r.spoke.MemberOf(n.Addresses) != nil {
+			stay++
+		}
+	}
+	switch needed := t.needed(etcd); {
+	case t.member == nil && len(orphans) > 0:
+		b.Message = fmt.Sprintf("which member of etcd is that of %s is not known: of no node are %s", t.nodeName, names.Few(orphans))
+		b.Remedy = "oc -n openshift-etcd get configmap etcd-endpoints -o yaml, and see whose they are; one that is nobody's is taken out of etcd first"
+		return
+	case stay < needed:
+		b.Message = fmt.Sprintf("without %s etcd would have %s, and needs %d", r.namesOfVoters(), names.Counted(stay, "member"), needed)
+		if needed == fewestMembers {
+			b.Message += " to do without one"
+		}
 		b.Remedy, b.Cure = advice.Sprintf("put another machine in its place: {replace-node %s}", names.Quoted(t.Asked)), model.CureNow
 		return
 	}
+	if ill := r.illOthers(t, etcd, others); len(ill) > 0 {
+		b.Message = fmt.Sprintf("%s is not removed while the rest of the control plane is not well: %s", t.nodeName, names.Few(ill))
+		b.Remedy = "see to that first, then run the same command again"
+	}
+}
+
+// needed is how many members have to stay. One that is not well does not count by now: without it
+// etcd is left what it has, as long as that is a majority. Who gives up such a member, and for
+// which end, has to have said so, until its node is gone as it is.
+func (t *leaving) needed(etcd *model.Etcd) int {
+	if t.member == nil {
+		return 1 // etcd loses nothing
+	}
+	if t.isDead() && (t.isReplaced() || t.node == nil) {
+		return len(etcd.Members)/2 + 1
+	}
+	return fewestMembers
+}
+
+// isReplaced reports whether another host takes the place of the node.
+func (t *leaving) isReplaced() bool { return t.Desired.Options.Remove.ReplacedBy != "" }
+
+// isDead reports whether the node's member of etcd is not well, or was taken out before a node that
+// is not Ready.
+func (t *leaving) isDead() bool {
+	e := t.spoke.Etcd
+	switch {
+	case e == nil || e.Trouble != "":
+		return false
+	case t.member != nil:
+		return e.Ill(t.nodeName, t.addresses())
+	}
+	return t.node == nil || !t.node.Ready
+}
+
+// illOthers is what is not well of the rest of the control plane.
+func (r *removal) illOthers(t *leaving, etcd *model.Etcd, others []*model.Node) []string {
 	var ill []string
 	for _, name := range etcd.Unhealthy {
 		address, _ := netip.ParseAddr(name)
-		if name != t.nodeName && !slices.Contains(r.addresses(t), address) {
+		if !strings.EqualFold(name, t.nodeName) && !slices.Contains(t.addresses(), address) {
 			ill = append(ill, "the etcd member "+name+" is not healthy")
 		}
 	}
@@ -78,10 +129,7 @@ func (r *removal) enough(t *leaving, etcd *model.Etcd, others []*model.Node, b *
 			ill = append(ill, "the Machine "+m.Name+" is being deleted")
 		}
 	}
-	if len(ill) > 0 {
-		b.Message = fmt.Sprintf("%s is not removed while the rest of the control plane is not well: %s", t.nodeName, names.Few(ill))
-		b.Remedy = "see to that first, then run the same command again"
-	}
+	return ill
 }
 
 // otherVoters are the nodes that etcd runs on and that stay.
@@ -108,9 +156,20 @@ func (r *removal) namesOfVoters() string {
 
 // operatorTakesMember reports whether the etcd operator takes the node's member away by itself:
 // where it goes by Machines, and others are as many as the cluster was installed with.
+// One that is not well it takes away as soon as its Machine goes, or it has neither Machine nor node.
 func (t *leaving) operatorTakesMember() bool {
 	e := t.spoke.Etcd
-	return e != nil && e.ByMachines && e.Desired > 0 && t.machine != nil && len(e.Members) > e.Desired
+	if e == nil || !e.ByMachines || e.Desired == 0 {
+		return false
+	}
+	switch {
+	case !t.isDead():
+	case t.machine != nil:
+		return len(e.Members) >= e.Desired
+	case t.node == nil:
+		return true
+	}
+	return t.machine != nil && len(e.Members) > e.Desired
 }
 
 // memberText is what becomes of the node's member of etcd.
@@ -127,14 +186,18 @@ func (t *leaving) memberText() string {
 // memberCommand takes the node's member out of etcd, in the pod of another one. oaictl does not:
 // a mistake in it ends the cluster.
 func (t *leaving) memberCommand() model.Advice {
-	in := "NODE"
+	return advice.Sprintf("oc -n openshift-etcd rsh etcd-%s etcdctl member remove %s", t.aMember(), names.Quoted(t.member.ID))
+}
+
+// aMember is another node whose member of etcd is well.
+func (t *leaving) aMember() string {
 	for i := range t.spoke.Nodes {
-		if n := &t.spoke.Nodes[i]; n.Votes() && n.Ready && n.Name != t.nodeName && t.spoke.MemberOf(n.Addresses) != nil {
-			in = names.Quoted(n.Name)
-			break
+		n := &t.spoke.Nodes[i]
+		if n.Votes() && n.Ready && n.Name != t.nodeName && t.spoke.MemberOf(n.Addresses) != nil && !t.spoke.Etcd.Ill(n.Name, n.Addresses) {
+			return names.Quoted(n.Name)
 		}
 	}
-	return advice.Sprintf("oc -n openshift-etcd rsh etcd-%s etcdctl member remove %s", in, names.Quoted(t.member.ID))
+	return "NODE"
 }
 
 // awaitMember waits for the node's member to be taken out of etcd.
@@ -142,7 +205,7 @@ func (t *leaving) awaitMember() {
 	if t.operatorTakesMember() {
 		t.wait(model.Wait{
 			Key: t.key("member"), Scope: t.scope(), Who: model.WhoService,
-			For: fmt.Sprintf("the etcd operator to take the member %s of %s away", t.member.ID, t.nodeName),
+			For: fmt.Sprintf("the etcd operator to take the member %s of %s away", t.member.ID, t.nodeName), Next: "oc get clusteroperator etcd",
 		})
 		return
 	}

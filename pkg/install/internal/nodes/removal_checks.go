@@ -20,7 +20,7 @@ const (
 
 // check says what forbids the removal of a node, and, before it begins, what a person should know.
 func (r *removal) check(t *leaving) {
-	for _, b := range []*model.Blocker{r.unknown(t), t.notYet(), r.quorum(t), t.dataLoss(), t.machineRefused(), t.stillRefused()} {
+	for _, b := range []*model.Blocker{t.doubt, r.unknown(t), t.notYet(), t.noBackup(), r.quorum(t), t.dataLoss(), t.machineRefused(), t.stillRefused()} {
 		if b != nil {
 			t.block(*b)
 		}
@@ -28,7 +28,7 @@ func (r *removal) check(t *leaving) {
 	if t.node == nil || t.node.Deleting {
 		return
 	}
-	if !t.begun() {
+	if !t.begun() || t.firstLook() { // who goes on with it should know, too
 		r.warnOfWorkloads(t)
 		r.warnOfPool(t)
 		r.warnOfMachine(t)
@@ -47,20 +47,28 @@ func (r *removal) unknown(t *leaving) *model.Blocker {
 	if t.node != nil {
 		return nil
 	}
-	addresses := r.addresses(t)
+	addresses := t.addresses()
 	for i := range r.spoke.Nodes {
 		n := &r.spoke.Nodes[i]
-		shared := slices.ContainsFunc(n.Addresses, func(a netip.Addr) bool { return slices.Contains(addresses, a) })
+		shared := slices.ContainsFunc(n.Addresses, func(a netip.Addr) bool { return slices.Contains(addresses, a) }) ||
+			t.Have != nil && t.Have.Inventory.UUID != "" && strings.EqualFold(t.Have.Inventory.UUID, n.SystemUUID)
 		if shared && t.machine == nil && !r.named(n) {
 			return t.refuse("NodeOfOtherName", "name", model.CureOwner,
 				fmt.Sprintf("the cluster has no node %s, and the node %s has an address of that host", t.nodeName, n.Name), advice.Command("remove-node", names.Quoted(n.Name)))
 		}
 	}
-	if t.found() || t.Want != nil {
+	orphans := r.orphansOfNobody()
+	unclear := t.votes() && t.machine == nil && t.member == nil && len(orphans) > 0
+	switch etcd := r.spoke.Etcd; {
+	case unclear && !t.replaced:
+		return t.refuse("EtcdMemberUnknown", "orphan", model.CureOwner,
+			fmt.Sprintf("the node %s is gone, and whether its member of etcd is, is not known: of no node are %s", t.nodeName, names.Few(orphans)),
+			"oc -n openshift-etcd get configmap etcd-endpoints -o yaml, and see whose they are")
+	case t.found(), t.isReplaced() && etcd != nil && etcd.Trouble == "" && len(etcd.Members) < etcd.Desired: // by now it is gone
 		return nil
 	}
 	message := fmt.Sprintf("neither the cluster nor the service has a node or host %s", t.Asked)
-	if orphans := r.orphans(); len(orphans) > 0 {
+	if len(orphans) > 0 {
 		message += "; the etcd members of no node are " + names.Few(orphans)
 	}
 	return t.refuse("UnknownNode", "unknown", model.CureOwner, message, advice.Command("get nodes --cluster", names.Quoted(r.Observed.Cluster.ID)))
@@ -70,14 +78,11 @@ func (r *removal) named(n *model.Node) bool {
 	return slices.ContainsFunc(r.targets, func(o *leaving) bool { return o.node == n })
 }
 
-// orphans are the members of etcd whose nodes are gone.
-func (r *removal) orphans() []string {
+// orphansOfNobody are the members of etcd whose nodes are gone, and that are of none that is to go.
+func (r *removal) orphansOfNobody() []string {
 	var all []string
-	if r.spoke.Etcd == nil {
-		return nil
-	}
-	for _, m := range r.spoke.Etcd.Members {
-		if !slices.ContainsFunc(r.spoke.Nodes, func(n model.Node) bool { return slices.Contains(n.Addresses, m.Address) }) {
+	for _, m := range r.orphans() {
+		if !slices.ContainsFunc(r.targets, func(o *leaving) bool { return o.member != nil && o.member.ID == m.ID }) {
 			all = append(all, fmt.Sprintf("%s (%s)", m.ID, m.Address))
 		}
 	}
@@ -98,6 +103,21 @@ func (t *leaving) notYet() *model.Blocker {
 // memberState reports whether a host was part of the cluster, as the service has it.
 func memberState(s model.HostState) bool { return s == model.HostInstalled || s == model.HostAdded }
 
+// noBackup refuses to give up a member of etcd that is not well, before there is a backup.
+func (t *leaving) noBackup() *model.Blocker {
+	begun := t.node != nil && t.node.Leaving || t.machine != nil && t.machine.Removes != ""
+	nothing := t.node == nil && t.machine == nil && t.member == nil
+	if o := t.Desired.Options.Remove; o.ReplacedBy == "" || o.Backup || begun || nothing {
+		return nil
+	}
+	return t.refuse("NoBackup", "backup", model.CureNow, "there is to be a backup of etcd before a member of it is given up", t.backupCommand())
+}
+
+// backupCommand takes a backup of etcd, on a node that is well.
+func (t *leaving) backupCommand() model.Advice {
+	return advice.Sprintf("oc debug --as-root node/%s -- chroot /host /usr/local/bin/cluster-backup.sh /home/core/assets/backup; then run the same command again with --backup-taken", t.aMember())
+}
+
 // dataLoss refuses a node with which TopoLVM deletes the volumes that are on it.
 func (t *leaving) dataLoss() *model.Blocker {
 	if t.node == nil || t.node.Deleting || t.Desired.Options.Remove.AcceptDataLoss || !slices.Contains(t.node.Finalizers, finalizerTopoLVM) {
@@ -114,7 +134,7 @@ func (t *leaving) dataLoss() *model.Blocker {
 
 // stillRefused is what refuses to let go of pods or the Machine.
 func (t *leaving) stillRefused() *model.Blocker {
-	if t.node == nil || t.node.Deleting || t.machine != nil && t.machine.Deleting {
+	if t.node == nil || t.node.Deleting || t.machine != nil && t.machine.Deleting || t.silent() {
 		return nil
 	}
 	return t.drainRefused()
@@ -145,6 +165,9 @@ func (r *removal) warnOfWorkloads(t *leaving) {
 	}
 	if t.drain != nil {
 		t.warnOfPods()
+	}
+	if selector := t.Desired.Options.Remove.Drain.PodSelector; selector != "" {
+		t.know("PodsNotEvicted", "selector", fmt.Sprintf("pods that are not selected by %s are not evicted, and end with the node", selector), "")
 	}
 	last := map[string]bool{}
 	for _, router := range r.spoke.Routers {
@@ -262,6 +285,6 @@ func (r *removal) warnOfMachine(t *leaving) {
 		}
 	}
 	if !t.node.Ready && t.hasPods() {
-		t.know("KubeletSilent", "silent", t.nodeName+" is not Ready: pods on it do not end, and are waited for", "to go on without them, give --skip-wait-for-delete-timeout 60")
+		t.know("KubeletSilent", "silent", t.nodeName+" is not Ready: pods on it do not end, and are waited for", "be sure that the machine is off, since what runs on it is started elsewhere, too; then, to go on without them, give --skip-wait-for-delete-timeout 60")
 	}
 }

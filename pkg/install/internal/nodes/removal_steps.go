@@ -21,15 +21,39 @@ func (r *removal) stages(t *leaving) {
 		}
 	}
 	stays := t.node != nil && !t.node.Deleting && (t.machine == nil || !t.machine.Deleting)
-	add(stays && !t.node.Cordoned, model.CordonNode, "cordon "+t.nodeName+", so that no pod is put on it", t.cordon)
-	add(stays && t.hasPods(), model.EvictPods, t.podsText(), t.evict)
+	add(stays && !(t.node.Cordoned && t.node.Leaving), model.CordonNode, "cordon "+t.nodeName+", so that no pod is put on it", t.cordon)
+	add(stays && t.hasPods() && !t.silent(), model.EvictPods, t.podsText(), t.evict)
 	add(t.metal != nil && t.machine != nil && t.metal.Removes != t.nodeName && !t.metal.Deleting, model.MarkMetalHost, "mark the BareMetalHost "+t.metalName()+" as that of "+t.nodeName, t.markMetal)
 	add(t.machine != nil, t.machineKind(), t.machineText(), func() { r.giveUpMachine(t) })
 	add(t.metal != nil, model.DeleteMetalHost, "delete the BareMetalHost "+t.metalName()+" of the cluster", t.deleteMetal)
 	add(t.switchable(), model.PowerOff, "switch "+t.Name+" off through its BMC", t.switchOff)
 	add(t.node != nil, model.DeleteNode, t.nodeText(), t.deleteNode)
 	add(t.member != nil && t.votes(), "", t.memberText(), func() { t.awaitMember() })
+	add(t.isReplaced() && t.votes() && len(t.secrets()) > 0, model.DeleteSecret, "delete the certificates of its member: "+names.Few(t.secrets()), t.deleteSecrets)
 	add(t.Have != nil, model.RemoveHost, "delete the service's record of "+t.Name, t.forget)
+}
+
+// silent reports whether the node is dead, so that nobody ends its pods, and is to be replaced.
+func (t *leaving) silent() bool { return t.isReplaced() && t.isDead() && !t.node.Ready }
+
+// secrets are the certificates of the node's member of etcd.
+func (t *leaving) secrets() []string {
+	var all []string
+	if t.spoke.Etcd == nil {
+		return nil
+	}
+	for _, prefix := range []string{"etcd-peer-", "etcd-serving-", "etcd-serving-metrics-"} {
+		if slices.Contains(t.spoke.Etcd.Secrets, prefix+t.nodeName) {
+			all = append(all, prefix+t.nodeName)
+		}
+	}
+	return all
+}
+
+func (t *leaving) deleteSecrets() {
+	for _, name := range t.secrets() {
+		t.act(t.doing(model.DeleteSecret, "secret/"+name, name, "", "a node that comes back under that name gets its own", true))
+	}
 }
 
 func (t *leaving) doing(kind model.Kind, what, name, target, reason string, destructive bool) model.Action {

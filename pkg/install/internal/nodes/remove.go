@@ -1,9 +1,7 @@
 package nodes
 
 import (
-	"cmp"
 	"fmt"
-	"net/netip"
 	"slices"
 	"strings"
 
@@ -17,7 +15,7 @@ import (
 // way; those of the control plane, and Machines of one MachineSet, one after the other. Nothing
 // begins while anything is refused, and what has begun goes on.
 func Remove(q Question) Answer {
-	r := &removal{asker: asker{Question: q, spoke: q.Observed.Spoke}}
+	r := newRemoval(q)
 	r.find()
 	for _, t := range r.targets {
 		r.stages(t)
@@ -35,10 +33,7 @@ func Remove(q Question) Answer {
 
 // ToRemove are the names of the nodes that are to be removed, as far as they are there.
 func ToRemove(q Question) []string {
-	r := &removal{asker: asker{Question: q, spoke: q.Observed.Spoke}}
-	if r.spoke == nil {
-		r.spoke = &model.Spoke{}
-	}
+	r := newRemoval(q)
 	r.find()
 	var all []string
 	for _, t := range r.targets {
@@ -53,6 +48,15 @@ type removal struct {
 	targets []*leaving
 }
 
+// newRemoval is of a cluster that may not have been seen yet.
+func newRemoval(q Question) *removal {
+	r := &removal{asker: asker{Question: q, spoke: q.Observed.Spoke}}
+	if r.spoke == nil {
+		r.spoke = &model.Spoke{}
+	}
+	return r
+}
+
 // leaving is a node on its way out of the cluster, with all that goes with it. What is nil is
 // not there, or not any more.
 type leaving struct {
@@ -65,8 +69,10 @@ type leaving struct {
 	metal    *model.BareMetalHost
 	drain    *model.NodeDrain
 	member   *model.EtcdMember
-	power    model.Power // "" where nothing is known of it
-	trouble  string      // of its BMC
+	power    model.Power    // "" where nothing is known of it
+	trouble  string         // of its BMC
+	doubt    *model.Blocker // why it is not certain what is meant
+	replaced bool           // what has its name is the host that has taken its place
 	left     []stage
 }
 
@@ -79,7 +85,7 @@ type stage struct {
 // find finds what there is of each node.
 func (r *removal) find() {
 	for _, asked := range r.Desired.Options.Remove.Nodes {
-		t := r.target(r.hostOf(asked))
+		t := r.target(asked)
 		same := func(o *leaving) bool { return strings.EqualFold(o.nodeName, t.nodeName) }
 		if !slices.ContainsFunc(r.targets, same) {
 			r.targets = append(r.targets, t)
@@ -89,44 +95,9 @@ func (r *removal) find() {
 	slices.SortStableFunc(r.targets, func(a, b *leaving) int { return order(b.begun()) - order(a.begun()) })
 }
 
-// hostOf is the host that is meant by a name: that of the file, an id, or what the service calls
-// it.
-func (r *removal) hostOf(asked string) Host {
-	out, hostname := Host{}, asked
-	var found []Host
-	for _, h := range r.Hosts {
-		have := h.Have
-		switch {
-		case have != nil && (h.Name == asked || have.ID == asked):
-			h.Asked = asked
-			return h
-		case h.Name == asked: // nothing is known of the machine but its name
-			out, hostname = h, cmp.Or(h.Want.Hostname, asked)
-		}
-	}
-	for _, h := range r.Hosts {
-		if h.Have != nil && !h.Have.Unbound() && strings.EqualFold(h.Have.Hostname, hostname) {
-			found = append(found, h)
-		}
-	}
-	switch {
-	case len(found) == 1 && out.Name == "":
-		out = found[0]
-	case len(found) == 1 && found[0].Name == "":
-		out.Have = found[0].Have
-	}
-	for i := range found {
-		if len(found) > 1 {
-			out.Several = append(out.Several, found[i].Have.ID)
-		}
-	}
-	out.Asked = asked
-	return out
-}
-
 // ToSwitchOff are the hosts of the file whose machines are switched off once their nodes are gone.
 func ToSwitchOff(q Question) []string {
-	r := &removal{asker: asker{Question: q, spoke: q.Observed.Spoke}}
+	r := newRemoval(q)
 	var hosts []string
 	for _, asked := range q.Desired.Options.Remove.Nodes {
 		want := r.hostOf(asked).Want
@@ -144,108 +115,25 @@ func order(first bool) int {
 	return 0
 }
 
-func (r *removal) target(h Host) *leaving {
-	t := &leaving{Host: h, nodeName: nodeNameOf(h, r.spoke)}
-	own := r.asker
-	own.answer = Answer{}
-	t.asker = &own
-	if t.node = r.spoke.NodeByName(t.nodeName); t.node != nil {
-		t.nodeName = t.node.Name
-	}
-	if t.Name == "" {
-		t.Name = t.nodeName
-	}
-	t.machine = machineOf(r.spoke, t)
-	if t.machine != nil {
-		t.set = r.spoke.MachineSet(t.machine.MachineSet)
-	}
-	t.metal = metalOf(r.spoke, t)
-	t.drain = r.spoke.DrainOf(t.nodeName)
-	t.member = r.spoke.MemberOf(r.addresses(t))
-	if state, known := r.Observed.Machines[h.Name]; known && h.Want != nil {
-		t.power, t.trouble = state.Power, state.Trouble
-	}
-	return t
-}
-
-// nodeNameOf is the name of the node that a host has become, or that was asked for.
-func nodeNameOf(h Host, s *model.Spoke) string {
-	candidates := []string{h.Asked}
-	if h.Have != nil && h.Have.Hostname != "" {
-		candidates = append([]string{h.Have.Hostname}, candidates...)
-	} else if h.Want != nil && h.Want.Hostname != "" {
-		candidates = append([]string{h.Want.Hostname}, candidates...)
-	}
-	for _, name := range candidates {
-		if s.NodeByName(name) != nil {
-			return name
-		}
-	}
-	return strings.ToLower(candidates[0]) // as kubelets write it
-}
-
-// machineOf is the Machine of a node.
-func machineOf(s *model.Spoke, t *leaving) *model.Machine {
-	if t.node != nil && t.node.Machine != "" {
-		if i := slices.IndexFunc(s.Machines, func(m model.Machine) bool { return m.Name == t.node.Machine }); i >= 0 {
-			return &s.Machines[i]
-		}
-	}
-	return s.MachineOf(t.nodeName)
-}
-
-// metalOf is the BareMetalHost of a node: that of its Machine, or, once that is gone, the one
-// that was marked before. One that another Machine has taken since is not any more.
-func metalOf(s *model.Spoke, t *leaving) *model.BareMetalHost {
-	if t.machine != nil {
-		return s.HostOfMetal(t.machine.BareMetalHost)
-	}
-	i := slices.IndexFunc(s.BareMetalHosts, func(h model.BareMetalHost) bool {
-		taken := slices.ContainsFunc(s.Machines, func(m model.Machine) bool { return m.Name == h.Consumer })
-		return h.Removes == t.nodeName && t.nodeName != "" && !taken
-	})
-	if i < 0 {
-		return nil
-	}
-	return &s.BareMetalHosts[i]
-}
-
-// addresses are those of a node, also once it is gone.
-func (r *removal) addresses(t *leaving) []netip.Addr {
-	if t.node != nil {
-		return t.node.Addresses
-	}
-	all := slices.Clone(r.Memory.Leaving[t.nodeName].Addresses)
-	if t.Have == nil {
-		return all
-	}
-	for _, i := range t.Have.Inventory.Interfaces {
-		for _, cidr := range i.Addresses {
-			if prefix, err := netip.ParsePrefix(cidr); err == nil {
-				all = append(all, prefix.Addr().Unmap())
-			}
-		}
-	}
-	return all
-}
-
-// begun reports whether something was done to the node already: nobody puts any new pods on it,
-// or it is on its way out.
+// begun reports whether oaictl has begun to remove the node, or it is on its way out.
 func (t *leaving) begun() bool {
-	return t.node == nil || t.node.Cordoned || t.node.Deleting || t.machine != nil && (t.machine.Deleting || t.machine.Removes != "")
+	return t.node == nil || t.node.Leaving || t.node.Deleting || t.machine != nil && (t.machine.Deleting || t.machine.Removes != "")
 }
+
+// firstLook reports whether nothing was seen of it before by this loop.
+func (t *leaving) firstLook() bool { return t.Memory.Began.Equal(t.Memory.LastObserved) }
 
 // votes reports whether the node is one that etcd runs on.
 func (t *leaving) votes() bool {
 	switch {
+	case t.member != nil, t.machine != nil && t.machine.ControlPlane:
+		return true
 	case t.node != nil:
 		return t.node.Votes()
-	case t.machine != nil && t.machine.ControlPlane:
-		return true
 	case t.Have != nil && t.Have.Role != "" && t.Have.Role != model.RoleAuto:
 		return t.Have.Role == model.RoleControlPlane || t.Have.Role == model.RoleArbiter
 	}
-	return t.Want != nil && (t.Want.Role == spec.ControlPlane || t.Want.Role == spec.Arbiter) || t.member != nil
+	return t.Want != nil && (t.Want.Role == spec.ControlPlane || t.Want.Role == spec.Arbiter)
 }
 
 // found reports whether there is anything of the node, or was when the loop began.
@@ -300,7 +188,10 @@ func (r *removal) gather() {
 		r.answer.Waits = append(r.answer.Waits, a.Waits...)
 		r.answer.Blockers = append(r.answer.Blockers, a.Blockers...)
 		r.answer.Warnings = append(r.answer.Warnings, a.Warnings...)
-		removed := model.NodeRemoval{Asked: t.Asked, Name: t.Name, Node: t.nodeName, Found: t.found(), Comes: t.comes()}
+		removed := model.NodeRemoval{Asked: t.Asked, Name: t.Name, Node: t.nodeName, Found: t.found(), Comes: t.comes(), Dead: t.votes() && t.isDead()}
+		if t.node != nil {
+			removed.UID = t.node.UID
+		}
 		for _, s := range t.left {
 			removed.Left = append(removed.Left, s.step)
 		}
@@ -328,19 +219,32 @@ func Removed(removals []model.NodeRemoval) (message string, next model.Advice) {
 	return message, next
 }
 
-// GiveUp is how what has begun is taken back, "" for nothing.
+// GiveUp is how what has begun is taken back, "" for nothing. A Machine that is being given up cannot
+// be kept.
 func GiveUp(observed *model.Observed, plan *model.Plan) model.Advice {
 	if observed == nil || observed.Spoke == nil {
 		return ""
 	}
-	var cordoned []string
+	var cordoned, commands []string
 	for _, r := range plan.Removals {
-		if n := observed.Spoke.NodeByName(r.Node); n != nil && n.Cordoned && !n.Deleting {
-			cordoned = append(cordoned, names.Quoted(n.Name))
+		n, m := observed.Spoke.NodeByName(r.Node), observed.Spoke.MachineOf(r.Node)
+		if n == nil || !n.Cordoned || n.Deleting || m != nil && (m.Deleting || observed.Spoke.IsLowered(m)) {
+			continue
 		}
+		cordoned = append(cordoned, names.Quoted(n.Name))
+		if m != nil && m.Removes != "" {
+			commands = append(commands, fmt.Sprintf("oc -n openshift-machine-api annotate machine %s machine.openshift.io/delete-machine- oaictl.io/removes-node-", names.Quoted(m.Name)))
+		}
+		for _, h := range observed.Spoke.BareMetalHosts {
+			if h.Removes == n.Name {
+				commands = append(commands, fmt.Sprintf("oc -n openshift-machine-api annotate baremetalhost %s oaictl.io/removes-node-", names.Quoted(h.Name)))
+			}
+		}
+		commands = append(commands, fmt.Sprintf("oc annotate node %s oaictl.io/removes-node-", names.Quoted(n.Name)))
 	}
 	if len(cordoned) == 0 {
 		return ""
 	}
-	return advice.Sprintf("to keep %s after all: oc adm uncordon %s", names.Few(cordoned), strings.Join(cordoned, " "))
+	commands = append(commands, "oc adm uncordon "+strings.Join(cordoned, " "))
+	return advice.Sprintf("to keep %s after all: %s", names.Few(cordoned), strings.Join(commands, "; "))
 }
