@@ -129,6 +129,10 @@ type NodeRemoval struct {
 	Left []Step
 	// UID is the node's, "" where it is gone.
 	UID string
+	// Beside is another node of the control plane, which is well.
+	Beside string
+	// Votes says that etcd runs on it.
+	Votes bool
 	// Dead says that its member of etcd is not well, or gone before it.
 	Dead bool
 	// Comes says that it may come back by itself: nobody has seen it switched off.

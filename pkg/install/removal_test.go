@@ -115,22 +115,22 @@ func TestRefusedRemovals(t *testing.T) {
 			w := newShrinking(4, 0, true, "cp-3")
 			w.spoke.Etcd.Unhealthy = []string{"cp-1"}
 			return w
-		}, "EtcdQuorum", install.CodeInput, "the etcd member cp-1 is not healthy"},
+		}, "ControlPlaneNotWell", install.CodeInput, "the etcd member cp-1 is not healthy"},
 		"another member has not started": {func() *shrinking {
 			w := newShrinking(4, 0, true, "cp-3")
 			w.spoke.Etcd.Unhealthy = []string{"192.168.127.11"}
 			return w
-		}, "EtcdQuorum", install.CodeInput, "the etcd member 192.168.127.11 is not healthy"},
+		}, "ControlPlaneNotWell", install.CodeInput, "the etcd member 192.168.127.11 is not healthy"},
 		"another node is not Ready": {func() *shrinking {
 			w := newShrinking(4, 0, true, "cp-3")
 			w.node("cp-1").Ready = false
 			return w
-		}, "EtcdQuorum", install.CodeInput, "cp-1 is not Ready"},
+		}, "ControlPlaneNotWell", install.CodeInput, "cp-1 is not Ready"},
 		"another goes already": {func() *shrinking {
 			w := newShrinking(5, 0, true, "cp-3")
 			w.spoke.MachineOf("cp-1").Deleting = true
 			return w
-		}, "EtcdQuorum", install.CodeInput, "the Machine m-cp-1 is being deleted"},
+		}, "ControlPlaneNotWell", install.CodeInput, "the Machine m-cp-1 is being deleted"},
 		"etcd does not answer": {func() *shrinking {
 			w := newShrinking(4, 0, true, "cp-3")
 			w.spoke.Etcd.Trouble = "etcdserver: request timed out"

@@ -160,13 +160,26 @@ func NewAddNode(a *base.App) *cobra.Command {
 }
 
 func (o *addNodeOptions) run(ctx context.Context) error {
+	if err := o.checkHosts("add-node"); err != nil {
+		return err
+	}
+	cluster, err := o.hosts(ctx, func(c *spec.Cluster) (*spec.Cluster, error) { return c, nil })
+	if err != nil {
+		return err
+	}
+	o.Say("Nodes that are part of %s are left alone; only the machines that it lacks are installed.", cluster.Metadata.Name)
+	return o.add(ctx, cluster)
+}
+
+// checkHosts checks which hosts are added, and how.
+func (o *addNodeOptions) checkHosts(command string) error {
 	switch given := o.host.given(); {
 	case len(given) > 0 && o.File != "":
 		return base.Usagef("-f and %s exclude each other: the file says which hosts are added", strings.Join(given, ", "))
 	case len(given) > 0 && o.host.Cluster == "":
 		return base.Usagef("%s goes with --cluster NAME, or give -f FILE", strings.Join(given, ", "))
 	case len(given) == 0 || o.File != "":
-		if err := o.check("add-node"); err != nil {
+		if err := o.check(command); err != nil {
 			return err
 		}
 	default:
@@ -177,10 +190,11 @@ func (o *addNodeOptions) run(ctx context.Context) error {
 	if o.Until != untilReady && o.Until != untilAdded {
 		return base.Usagef("--until %q is not one of %s, %s", o.Until, untilReady, untilAdded)
 	}
-	cluster, err := o.hosts(ctx)
-	if err != nil {
-		return err
-	}
+	return nil
+}
+
+// add adds the hosts of a file to its cluster, until their nodes take work.
+func (o *addNodeOptions) add(ctx context.Context, cluster *spec.Cluster) error {
 	desired := &install.Desired{Spec: cluster, Options: install.Options{
 		Reimage: o.Reimage, Adopt: o.Adopt, AddNodes: true, AcceptControlPlane: o.AcceptControlPlane, RebootRunning: o.boot.RebootRunning,
 		Unattended: !o.CanAsk(),
@@ -198,7 +212,6 @@ func (o *addNodeOptions) run(ctx context.Context) error {
 			return options
 		}
 	}
-	o.Say("Nodes that are part of %s are left alone; only the machines that it lacks are installed.", cluster.Metadata.Name)
 	return o.carryOut(ctx, desired, o.dial)
 }
 
@@ -364,12 +377,16 @@ func (o *runOptions) install(ctx context.Context, service *install.Client, desir
 	return installer.Run(ctx, desired)
 }
 
-// hosts are those that are added, with the cluster that they are added to.
-func (o *addNodeOptions) hosts(ctx context.Context) (cluster *spec.Cluster, err error) {
+// hosts are those that are added, with the cluster that they are added to; only takes of a file what
+// is meant.
+func (o *addNodeOptions) hosts(ctx context.Context, only func(*spec.Cluster) (*spec.Cluster, error)) (cluster *spec.Cluster, err error) {
 	if o.File != "" {
 		cluster, err = o.LoadAny(ctx, o.File, o.foreign)
 	} else {
 		cluster, err = o.host.nodes(ctx, o.App, o.foreign)
+	}
+	if err == nil {
+		cluster, err = only(cluster)
 	}
 	if err != nil || cluster.Existing() == "" {
 		return cluster, err

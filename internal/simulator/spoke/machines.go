@@ -39,6 +39,9 @@ func (p *operators) keepMachines(ctx context.Context, w *world) error {
 		}
 	}
 	for i := range w.hosts {
+		if err := p.discoverHost(ctx, &w.hosts[i]); err != nil {
+			return err
+		}
 		if err := p.releaseHost(ctx, w, &w.hosts[i]); err != nil {
 			return err
 		}
@@ -322,6 +325,24 @@ func (p *operators) powerDown(ctx context.Context, w *world, m *unstructured.Uns
 	}
 	delete(p.deleting, key)
 	return true, nil
+}
+
+// discoverHost writes down of a new host without a BMC that nobody can manage it.
+func (p *operators) discoverHost(ctx context.Context, host *unstructured.Unstructured) error {
+	_, seen, _ := unstructured.NestedString(host.Object, "status", "provisioning", "state")
+	address, _, _ := unstructured.NestedString(host.Object, "spec", "bmc", "address")
+	if seen || address != "" || host.GetDeletionTimestamp() != nil {
+		return nil
+	}
+	host.Object["status"] = fields{
+		"errorCount": int64(0), "errorMessage": "", "operationalStatus": "discovered", "poweredOn": false,
+		"provisioning": fields{"state": "unmanaged", "ID": "", "image": fields{"url": ""}},
+	}
+	updated, err := p.of(kindBareMetalHost, host.GetNamespace()).UpdateStatus(ctx, host, metav1.UpdateOptions{})
+	if err == nil {
+		*host = *updated
+	}
+	return again(err, "report on BareMetalHost "+host.GetName())
 }
 
 // releaseHost lets go of a host that is being deleted, after some time.

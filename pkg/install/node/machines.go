@@ -22,12 +22,15 @@ var (
 const (
 	machineSpace = "openshift-machine-api"
 
-	labelMachineSet  = "machine.openshift.io/cluster-api-machineset"
-	labelMachineRole = "machine.openshift.io/cluster-api-machine-role"
-	deleteMachine    = "machine.openshift.io/delete-machine"
-	deleteMachineOld = "machine.openshift.io/cluster-api-delete-machine"
-	hostOfMachine    = "metal3.io/BareMetalHost"
-	autoscaleToHosts = "metal3.io/autoscale-to-hosts"
+	labelMachineSet     = "machine.openshift.io/cluster-api-machineset"
+	labelMachineCluster = "machine.openshift.io/cluster-api-cluster"
+	labelMachineType    = "machine.openshift.io/cluster-api-machine-type"
+	instanceState       = "machine.openshift.io/instance-state"
+	labelMachineRole    = "machine.openshift.io/cluster-api-machine-role"
+	deleteMachine       = "machine.openshift.io/delete-machine"
+	deleteMachineOld    = "machine.openshift.io/cluster-api-delete-machine"
+	hostOfMachine       = "metal3.io/BareMetalHost"
+	autoscaleToHosts    = "metal3.io/autoscale-to-hosts"
 )
 
 func (c *connection) readMachines(ctx context.Context, p *polls) error {

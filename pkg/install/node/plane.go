@@ -220,6 +220,9 @@ func (p *Plane) Act(ctx context.Context, desired *install.Desired, observed *ins
 	case model.UpdateNode:
 		return at.updateNode(ctx, action)
 	}
+	if err := at.link(ctx, action, observed); !errors.Is(err, errors.ErrUnsupported) {
+		return err
+	}
 	if removal := desired.Options.Remove; removal != nil {
 		if err := at.remove(ctx, action, removal, observed); !errors.Is(err, errors.ErrUnsupported) {
 			return err

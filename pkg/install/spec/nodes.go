@@ -166,3 +166,30 @@ func isClusterName(text string) bool {
 	parts := strings.Split(text, "/")
 	return len(parts) <= 2 && !slices.ContainsFunc(parts, func(part string) bool { return !values.IsDomain(part) })
 }
+
+// Adding is the document with one of its hosts alone, for the installed cluster that it describes or
+// names: what a document of kind Nodes with that host would be. nil where it has no such host.
+func (c *Cluster) Adding(host string) *Cluster {
+	i := slices.IndexFunc(c.Spec.Hosts, func(h Host) bool { return h.Name == host })
+	if i < 0 {
+		return nil
+	}
+	only := *c
+	only.nodes, only.existing = true, cmp.Or(c.existing, c.Metadata.Name+"."+c.Spec.BaseDomain)
+	only.Spec.Hosts, only.Spec.AcceptUnknownHosts, only.Spec.Topology = c.Spec.Hosts[i:i+1:i+1], false, Topology{}
+	only.defaultTopology()
+	if c.source != nil {
+		own := *c.source
+		own.positions = map[string]yamltree.Position{}
+		from := fmt.Sprintf("spec.hosts[%d]", i)
+		for field, at := range c.source.positions {
+			if rest, is := strings.CutPrefix(field, from); is {
+				own.positions["spec.hosts[0]"+rest] = at
+			} else if !strings.HasPrefix(field, "spec.hosts[") {
+				own.positions[field] = at
+			}
+		}
+		only.source = &own
+	}
+	return &only
+}

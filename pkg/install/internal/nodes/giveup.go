@@ -115,13 +115,13 @@ func (t *leaving) settled(r *removal) bool {
 	for _, m := range have {
 		switch {
 		case m == t.machine:
-		case m.ToBeDeleted && r.isBefore(m, t): // its turn is now
+		case m.ToBeDeleted && m.Removes != "" && r.isLeaving(m): // its turn is now
 			t.wait(model.Wait{
 				Key: t.key("set-turn"), Scope: t.scope(), Who: model.WhoService,
 				For: fmt.Sprintf("the MachineSet %s to give up the Machine %s first", t.set.Name, m.Name),
 			})
 			return false
-		case m.ToBeDeleted && !r.isDue(m):
+		case m.ToBeDeleted:
 			rivals = append(rivals, m.Name+" is marked to go first, too")
 		case m.Error != "" || m.Phase == "Failed":
 			rivals = append(rivals, m.Name+" has failed")
@@ -133,7 +133,7 @@ func (t *leaving) settled(r *removal) bool {
 	t.block(model.Blocker{
 		Key: t.key("rivals"), Scope: t.scope(), Reason: "OtherMachineFirst", Cure: model.CurePerson, Hosts: []string{t.Name},
 		Message: fmt.Sprintf("the MachineSet %s, lowered by one, may give up another Machine than %s: %s", t.set.Name, t.machine.Name, strings.Join(rivals, "; ")),
-		Remedy:  "see to these Machines first: oc -n openshift-machine-api get machines",
+		Remedy:  "see to these Machines first: oc -n openshift-machine-api get machines; the mark is the annotation machine.openshift.io/delete-machine",
 	})
 	return false
 }
@@ -141,23 +141,6 @@ func (t *leaving) settled(r *removal) bool {
 // isLeaving reports whether a Machine is of a node that is to be removed.
 func (r *removal) isLeaving(m *model.Machine) bool {
 	return slices.ContainsFunc(r.targets, func(o *leaving) bool { return o.machine == m })
-}
-
-// isBefore reports whether a Machine is of a node that is removed before another.
-func (r *removal) isBefore(m *model.Machine, t *leaving) bool {
-	for _, o := range r.targets {
-		if o == t || o.machine == m {
-			return o != t
-		}
-	}
-	return false
-}
-
-// isDue reports whether a Machine is of a node that is removed, too, and can go as well by now.
-func (r *removal) isDue(m *model.Machine) bool {
-	return slices.ContainsFunc(r.targets, func(o *leaving) bool {
-		return o.machine == m && len(o.answer.Blockers) == 0 && len(o.left) > 0 && o.left[0].step.Kind == model.LowerMachineSet
-	})
 }
 
 // firstOfSet reports whether no other node of the same MachineSet is about to be marked: they go

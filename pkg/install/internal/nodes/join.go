@@ -57,7 +57,8 @@ func (a *asker) join(h Host, node *model.Node) {
 	a.mark(h, node)
 	ready := a.awaitReady(h, node)
 	configured := a.awaitConfig(h, node)
-	if ready && configured && served {
+	voting := a.joinEtcd(h, node)
+	if ready && configured && served && voting {
 		a.answer.Ready = append(a.answer.Ready, h.Name)
 	}
 }

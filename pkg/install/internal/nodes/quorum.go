@@ -71,6 +71,7 @@ func (r *removal) enough(t *leaving, etcd *model.Etcd, others []*model.Node, b *
 		return
 	}
 	if ill := r.illOthers(t, etcd, others); len(ill) > 0 {
+		b.Reason = "ControlPlaneNotWell"
 		b.Message = fmt.Sprintf("%s is not removed while the rest of the control plane is not well: %s", t.nodeName, names.Few(ill))
 		b.Remedy = "see to that first, then run the same command again"
 	}

@@ -44,7 +44,7 @@ func (r *removal) unknown(t *leaving) *model.Blocker {
 	if len(t.Several) > 0 {
 		return t.refuse("SeveralHosts", "several", model.CureOwner, fmt.Sprintf("the service has several hosts %s: %s", t.Asked, names.Few(t.Several)), "use the id")
 	}
-	if t.node != nil {
+	if t.node != nil || t.replaced {
 		return nil
 	}
 	addresses := t.addresses()
@@ -60,7 +60,7 @@ func (r *removal) unknown(t *leaving) *model.Blocker {
 	orphans := r.orphansOfNobody()
 	unclear := t.votes() && t.machine == nil && t.member == nil && len(orphans) > 0
 	switch etcd := r.spoke.Etcd; {
-	case unclear && !t.replaced:
+	case unclear:
 		return t.refuse("EtcdMemberUnknown", "orphan", model.CureOwner,
 			fmt.Sprintf("the node %s is gone, and whether its member of etcd is, is not known: of no node are %s", t.nodeName, names.Few(orphans)),
 			"oc -n openshift-etcd get configmap etcd-endpoints -o yaml, and see whose they are")

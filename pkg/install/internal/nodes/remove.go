@@ -188,7 +188,7 @@ func (r *removal) gather() {
 		r.answer.Waits = append(r.answer.Waits, a.Waits...)
 		r.answer.Blockers = append(r.answer.Blockers, a.Blockers...)
 		r.answer.Warnings = append(r.answer.Warnings, a.Warnings...)
-		removed := model.NodeRemoval{Asked: t.Asked, Name: t.Name, Node: t.nodeName, Found: t.found(), Comes: t.comes(), Dead: t.votes() && t.isDead()}
+		removed := model.NodeRemoval{Asked: t.Asked, Name: t.Name, Node: t.nodeName, Found: t.found(), Comes: t.comes(), Beside: t.aMember(), Votes: t.votes(), Dead: t.votes() && t.isDead()}
 		if t.node != nil {
 			removed.UID = t.node.UID
 		}

@@ -1,0 +1,81 @@
+package create
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/oaictl/oaictl/internal/advice"
+	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+// backupFile is the name of the file in which is written down who has said that there is a backup.
+const backupFile = "etcd-backups.jsonl"
+
+// backupFor is how long a backup that somebody has spoken of is one to go by.
+const backupFor = 24 * time.Hour
+
+// backupLine is one line of it.
+type backupLine struct {
+	Time      time.Time `json:"time"`
+	ClusterID string    `json:"clusterID"`
+	Node      string    `json:"node"` // before whose replacement it was taken
+	By        string    `json:"by"`   // "--backup-taken", or "answer"
+}
+
+// backup has somebody say that there is a backup of etcd, and writes that down. Whoever goes on with
+// a replacement is not asked again.
+func (o *replaceOptions) backup(ctx context.Context, p *replacement) error {
+	node, id := p.removed().Node, p.found.Ref.ID
+	by := "--backup-taken"
+	if !o.Backup {
+		if known, err := o.hasBackup(p); known || err != nil {
+			return err
+		}
+		command := advice.Sprintf("oc debug --as-root node/%s -- chroot /host /usr/local/bin/cluster-backup.sh /home/core/assets/backup", p.removed().Beside)
+		fault := &install.Fault{
+			Code: install.CodeNeedsUser, Permanent: true, Op: "replace", On: node, Err: errors.New("there is to be a backup of etcd first"),
+			Next: advice.Sprintf("%s; then run the same command again with --backup-taken", command),
+		}
+		if !o.CanAsk() {
+			return fault
+		}
+		o.Say("A backup of etcd comes first: %s", o.Hint(install.Advice(command)))
+		if taken, err := o.Ask("has it been taken, and copied from the node?"); !taken || err != nil {
+			return errors.Join(err, fault)
+		}
+		by = "answer"
+	}
+	line, err := json.Marshal(backupLine{Time: o.Clock.Now().UTC(), ClusterID: id, Node: node, By: by})
+	if err != nil {
+		return err
+	}
+	return install.NewFiles(o.Dir).Append(ctx, p.found.Ref, backupFile, append(line, '\n'))
+}
+
+// hasBackup reports whether somebody has said so before.
+func (o *replaceOptions) hasBackup(p *replacement) (bool, error) {
+	data, err := os.ReadFile(filepath.Join(o.Dir, p.found.Ref.Name, backupFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, base.WithoutPath(err)
+	}
+	for text := range bytes.Lines(data) {
+		var line backupLine
+		if json.Unmarshal(text, &line) != nil {
+			continue // of somebody else
+		}
+		if line.ClusterID == p.found.Ref.ID && line.Node == p.removed().Node && o.Clock.Now().Sub(line.Time) < backupFor {
+			return true, nil
+		}
+	}
+	return false, nil
+}

@@ -1,0 +1,226 @@
+package create
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/oaictl/oaictl/internal/advice"
+	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/cli/document"
+	"github.com/oaictl/oaictl/internal/cli/printer"
+	"github.com/oaictl/oaictl/internal/escape"
+	"github.com/oaictl/oaictl/internal/names"
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+type replaceOptions struct {
+	addNodeOptions
+	removing base.Removing
+	With     string
+	Backup   bool
+	Yes      bool
+
+	old   string
+	whole *spec.Cluster // the file as it is
+}
+
+// NewReplaceNode is `replace-node`.
+func NewReplaceNode(a *base.App) *cobra.Command {
+	o := &replaceOptions{addNodeOptions: addNodeOptions{runOptions: runOptions{App: a}}, removing: base.Removing{App: a}}
+	command := &cobra.Command{
+		Use:   "replace-node NODE -f FILE | NODE --cluster NAME --name HOST --mac MAC",
+		Short: "Put another machine in the place of a control plane node",
+		RunE: func(command *cobra.Command, given []string) error {
+			if len(given) != 1 {
+				return base.Usagef("replace-node takes one NODE, the old one; the new one is in the file, or is named by --name")
+			}
+			o.old = given[0]
+			return o.run(command.Context())
+		},
+	}
+	flags := command.Flags()
+	o.declare(flags)
+	o.host.declare(flags)
+	o.ToCluster.Declare(flags)
+	o.Approval.Declare(flags)
+	o.removing.Declare(flags)
+	flags.StringVar(&o.With, "with", "", "`NAME` of the host of the file that takes its place (default: the only one, or the one of the same name)")
+	flags.BoolVar(&o.Backup, "backup-taken", false, "there is a backup of etcd; this is written down")
+	flags.BoolVar(&o.Yes, "yes", false, "do not ask")
+	return command
+}
+
+// replacement is what there is to do, in its order.
+type replacement struct {
+	service *install.Client
+	client  *install.Client // which looks at the installed cluster, too
+	found   *install.Found
+	leave   *install.Desired // the old node
+	join    *spec.Cluster    // the new host
+	with    string
+	plan    install.Plan // of the old node
+}
+
+func (p *replacement) removed() install.NodeRemoval { return p.plan.Removals[0] }
+
+// isGone reports whether nothing is left of the old node.
+func (p *replacement) isGone() bool { return len(p.removed().Left) == 0 }
+
+func (o *replaceOptions) run(ctx context.Context) error {
+	o.Until, o.AcceptControlPlane = untilReady, true
+	if err := o.checkHosts("replace-node"); err != nil {
+		return err
+	}
+	if o.Detach {
+		return base.Usagef("replace-node waits for each of its steps, and cannot be detached; it may be stopped, and goes on where things stand")
+	}
+	o.removing.ToCluster = o.ToCluster
+	o.removing.ToCluster.Dir, o.removing.Timeout, o.removing.UserTimeout, o.removing.BMCProxy = o.Dir, o.Timeout, o.UserTimeout, o.boot.BMCProxy
+	if err := o.removing.Check(); err != nil {
+		return err
+	}
+	p, err := o.look(ctx)
+	if err != nil {
+		return err
+	}
+	if err := o.allowed(p); err != nil {
+		return err
+	}
+	if o.DryRun {
+		return o.Print(printer.Result{Data: document.OfPlan(p.plan, nil), Text: func() string { return o.text(p) }})
+	}
+	if p.isGone() { // and that was asked for before
+		return o.add(ctx, p.join)
+	}
+	o.Say("%s", escape.Text(strings.TrimSuffix(o.text(p), "\n")))
+	if err := o.backup(ctx, p); err != nil {
+		return err
+	}
+	if err := o.Confirm(o.Yes, fmt.Sprintf("replace %s of %s by %s?", p.removed().Node, p.leave.FullName(), p.with)); err != nil {
+		return err
+	}
+	return o.carryOutBoth(ctx, p)
+}
+
+// carryOutBoth does the one and then the other. A node whose member of etcd is not well goes first:
+// etcd takes no new member beside it. One that is well goes last, so that there are never too few.
+func (o *replaceOptions) carryOutBoth(ctx context.Context, p *replacement) error {
+	leave := func() error {
+		o.removing.Agree(p.leave, p.plan)
+		p.leave.Options.Remove.Backup = true
+		return o.removing.Run(ctx, p.client, p.leave)
+	}
+	if p.removed().Dead {
+		if err := leave(); err != nil {
+			return err
+		}
+		return o.add(ctx, p.join)
+	}
+	if err := o.add(ctx, p.join); err != nil {
+		return err
+	}
+	p.leave.Options.Remove.ReplacedBy = "" // with one more, it goes as any other
+	return leave()
+}
+
+// look finds the cluster, the host that is new, and what is to be done to the old node.
+func (o *replaceOptions) look(ctx context.Context) (*replacement, error) {
+	join, err := o.hosts(ctx, o.only)
+	if err != nil {
+		return nil, err
+	}
+	service, err := o.Dial(ctx)
+	if err != nil {
+		return nil, err
+	}
+	found, err := service.Inspect(ctx, install.Target{Name: join.Existing()})
+	if err != nil {
+		return nil, err
+	}
+	p := &replacement{service: service, found: found, join: join, with: join.Spec.Hosts[0].Name}
+	if found.Spec = join; o.whole != nil { // which may name the BMC of the old one, too
+		found.Spec = o.whole
+	}
+	p.leave = found.Desired()
+	p.leave.Options = o.removing.Of(found.Ref, o.old)
+	p.leave.Options.Remove.ReplacedBy = p.with
+	if p.client, err = o.removing.Client(service, found); err != nil {
+		return nil, err
+	}
+	p.plan, _, err = p.client.PlanRemoval(ctx, p.leave)
+	return p, err
+}
+
+// only takes the host of a file that takes the old one's place.
+func (o *replaceOptions) only(c *spec.Cluster) (*spec.Cluster, error) {
+	with := o.With
+	has := func(name string) bool {
+		return slices.ContainsFunc(c.Spec.Hosts, func(h spec.Host) bool { return h.Name == name })
+	}
+	switch {
+	case with != "" && !has(with):
+		return nil, base.Usagef("--with %q is no host of the file", with)
+	case with == "" && len(c.Spec.Hosts) == 1:
+		with = c.Spec.Hosts[0].Name
+	case with == "" && has(o.old):
+		with = o.old
+	case with == "":
+		return nil, base.Usagef("the file has several hosts; --with NAME says which takes the place of %s", o.old)
+	}
+	if c.Existing() == "" {
+		o.whole = c
+	}
+	join := c.Adding(with)
+	switch host := &join.Spec.Hosts[0]; host.Role {
+	case spec.ControlPlane, spec.Arbiter:
+	case "", spec.Auto:
+		host.Role = spec.ControlPlane
+	default:
+		return nil, base.Usagef("%s is to be a %s; only a control plane host or an arbiter is put in the place of another one. A worker is removed with remove-node, and another one added with add-node", with, host.Role)
+	}
+	return join, nil
+}
+
+// allowed is why the node cannot be replaced as things stand: what may be in the way of its removal
+// is told before anything begins.
+func (o *replaceOptions) allowed(p *replacement) error {
+	r := p.removed()
+	if !p.isGone() && !r.Votes {
+		return &install.Fault{
+			Code: install.CodeInput, Permanent: true, Op: "replace", On: r.Node, Err: fmt.Errorf("it is no node of the control plane"),
+			Next: advice.Sprintf("{remove-node %s --cluster %s}, and {add-node} for another machine", names.Quoted(r.Node), names.Quoted(p.found.Ref.Name)),
+		}
+	}
+	waived := []string{"NoBackup"} // which is asked for
+	if !r.Dead {
+		waived = append(waived, "EtcdQuorum") // there will be one more then
+	}
+	p.plan.Blockers = slices.DeleteFunc(p.plan.Blockers, func(b install.Blocker) bool { return slices.Contains(waived, b.Reason) })
+	for i := range p.plan.Blockers {
+		b := &p.plan.Blockers[i]
+		return &install.Fault{Code: install.CodeInput, Permanent: true, Op: "replace", On: r.Node, Err: fmt.Errorf("%s", b.Message), Next: b.Remedy}
+	}
+	if host := &p.join.Spec.Hosts[0]; !p.isGone() && !r.Dead && strings.EqualFold(host.Name, r.Node) {
+		return &install.Fault{
+			Code: install.CodeInput, Permanent: true, Op: "replace", On: r.Node,
+			Err:  fmt.Errorf("its member of etcd is well, so that the new machine joins before it goes, and both cannot have one name"),
+			Next: "give the new host another name; or, if the machine is to go now, switch it off, and run the same command again once etcd has missed it",
+		}
+	}
+	return nil
+}
+
+// text is all that will be done, in its order.
+func (o *replaceOptions) text(p *replacement) string {
+	join := escape.Sprintf("%s joins %s:\n  + boots the discovery image, and is installed\n  … until its node takes work, and its member of etcd is well\n", p.with, p.leave.FullName())
+	leave := base.RemovalText(p.leave, o.Hinted(p.plan))
+	if p.removed().Dead || p.isGone() {
+		return leave + "Then " + join
+	}
+	return "First " + join + "Then " + leave
+}
