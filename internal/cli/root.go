@@ -92,9 +92,9 @@ func commands(a *base.App) []commandGroup {
 	images := iso.NewCommand(a)
 	images.AddCommand(media.NewServe(a))
 	return []commandGroup{
-		{"Install:", []*cobra.Command{creating, create.NewAddNode(a), create.NewReplaceNode(a), nodes.NewApprove(a), nodes.NewImport(a), agent.NewCommand(a), create.NewPlan(a), create.NewWait(a)}},
+		{"Install:", []*cobra.Command{creating, create.NewAddNode(a), nodes.NewApprove(a), nodes.NewImport(a), agent.NewCommand(a), create.NewPlan(a), create.NewWait(a)}},
 		{"Look:", []*cobra.Command{create.NewWhy(a), get.NewGet(a), get.NewDescribe(a), download.NewLogs(a), download.NewDownload(a), kubeconfig.NewCommand(a)}},
-		{"Change:", []*cobra.Command{change.NewCancel(a), change.NewReset(a), change.NewDelete(a), nodes.NewRemove(a)}},
+		{"Change:", []*cobra.Command{change.NewCancel(a), change.NewReset(a), change.NewDelete(a), nodes.NewRemove(a), create.NewReplaceNode(a)}},
 		{"Without a service:", []*cobra.Command{
 			file.NewValidate(a), file.NewRender(a), file.NewConvert(a), file.NewSchema(a), file.NewExplain(a), images, simulator.NewCommand(a), versionCommand(a), completionCommand(a),
 		}},

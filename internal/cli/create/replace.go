@@ -13,6 +13,7 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/internal/escape"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -49,7 +50,7 @@ func NewReplaceNode(a *base.App) *cobra.Command {
 	o.ToCluster.Declare(flags)
 	o.Approval.Declare(flags)
 	o.removing.Declare(flags)
-	flags.StringVar(&o.With, "with", "", "`NAME` of the host of the file that takes its place (default: the only one, or the one of the same name)")
+	flags.StringVar(&o.With, "with", "", "`NAME` of the host of the file that takes its place (default: the only one)")
 	flags.BoolVar(&o.Backup, "backup-taken", false, "there is a backup of etcd; this is written down")
 	flags.BoolVar(&o.Yes, "yes", false, "do not ask")
 	return command
@@ -167,8 +168,6 @@ func (o *replaceOptions) only(c *spec.Cluster) (*spec.Cluster, error) {
 		return nil, base.Usagef("--with %q is no host of the file", with)
 	case with == "" && len(c.Spec.Hosts) == 1:
 		with = c.Spec.Hosts[0].Name
-	case with == "" && has(o.old):
-		with = o.old
 	case with == "":
 		return nil, base.Usagef("the file has several hosts; --with NAME says which takes the place of %s", o.old)
 	}
@@ -202,8 +201,14 @@ func (o *replaceOptions) allowed(p *replacement) error {
 	}
 	p.plan.Blockers = slices.DeleteFunc(p.plan.Blockers, func(b install.Blocker) bool { return slices.Contains(waived, b.Reason) })
 	for i := range p.plan.Blockers {
-		b := &p.plan.Blockers[i]
-		return &install.Fault{Code: install.CodeInput, Permanent: true, Op: "replace", On: r.Node, Err: fmt.Errorf("%s", b.Message), Next: b.Remedy}
+		b, code := &p.plan.Blockers[i], install.CodeInput
+		switch b.Cure {
+		case model.CureOwner:
+			code = install.CodeNotFound
+		case model.CureAuth:
+			code = install.CodeAuth
+		}
+		return &install.Fault{Code: code, Permanent: true, Op: "replace", On: r.Node, Err: fmt.Errorf("%s", b.Message), Next: b.Remedy}
 	}
 	if host := &p.join.Spec.Hosts[0]; !p.isGone() && !r.Dead && strings.EqualFold(host.Name, r.Node) {
 		return &install.Fault{

@@ -23,6 +23,7 @@ type spokeOptions struct {
 	ClusterID string
 	Approvers []string
 	Without   []string
+	Off       []string
 }
 
 func newSpoke(a *base.App) *cobra.Command {
@@ -44,6 +45,7 @@ func newSpoke(a *base.App) *cobra.Command {
 	flags.StringVar(&o.ClusterID, "cluster-id", "", "what the cluster calls itself, a `UUID`: that of spec.import, or one that follows from its name")
 	flags.StringSliceVar(&o.Approvers, "approver", nil, "`NAME` of who else approves requests of kubelets, repeatable: "+strings.Join(approvers(), "|"))
 	flags.StringSliceVar(&o.Without, "without", nil, "`HOST` of the file that is not part of the cluster yet, repeatable")
+	flags.StringSliceVar(&o.Off, "off", nil, "`HOST` of the file whose machine is off, repeatable: its node goes silent")
 	return command
 }
 
@@ -65,6 +67,9 @@ func (o *spokeOptions) run(ctx context.Context) error {
 			return base.Stopped(ctx, "simulator spoke", err)
 		}
 		return spokeFault(config.Kube, err)
+	}
+	for _, name := range o.Off {
+		played.PowerOff(name)
 	}
 	fmt.Fprintln(o.IO.Out, played.Cluster().ID)
 	o.Say("%s", o.plays(config.Kube, played.Cluster()))
@@ -93,9 +98,11 @@ func (o *spokeOptions) config(ctx context.Context) (simulatedspoke.Config, error
 	if err != nil {
 		return config, err
 	}
-	for _, name := range o.Without {
-		if file.Host(name) == nil {
-			return config, base.Usagef("--without %s: %s has no such host", name, o.File)
+	for flag, list := range map[string][]string{"--without": o.Without, "--off": o.Off} {
+		for _, name := range list {
+			if file.Host(name) == nil {
+				return config, base.Usagef("%s %s: %s has no such host", flag, name, o.File)
+			}
 		}
 	}
 	if config.Cluster, err = simulator.SpokeOf(file, o.Seed, o.Without...); err != nil {

@@ -123,7 +123,7 @@ func (t *leaving) weighRecord() {
 		t.doubt = t.refuse("OtherMachine", "other-machine", model.CureOwner,
 			fmt.Sprintf("the service's host %s (%s) is not the machine of the node %s: they share no address and no UUID", t.Have.Hostname, t.Have.ID, t.nodeName),
 			advice.Sprintf("if the record is of a machine that is no more: {delete host %s}, and run the same command again", t.Have.ID))
-	case t.node != nil || t.seen().UID != "":
+	case t.node != nil || t.seen().UID != "" || t.isReplaced():
 		t.Have, t.Want = nil, nil
 	}
 }
@@ -134,17 +134,25 @@ const newFor = 24 * time.Hour
 // weighReplacement takes what has the name of the old node for the new one, where the host that
 // takes its place was installed of late under the same name.
 func (t *leaving) weighReplacement() {
-	by := t.Desired.Options.Remove.ReplacedBy
-	i := slices.IndexFunc(t.Hosts, func(h Host) bool { return by != "" && h.Name == by && h.Have != nil })
-	if i < 0 {
+	have := t.replacement()
+	if have == nil {
 		return
 	}
-	have := t.Question.Hosts[i].Have
 	since := cmp.Or(have.Rebooted, have.Since)
 	late := have.Day2 && (have.HasRebooted() || have.State == model.HostAdded) && t.Now.Sub(since) < newFor
 	if late && strings.EqualFold(have.Hostname, t.nodeName) {
 		t.replaced, t.node, t.Have, t.Want = true, nil, nil, nil
 	}
+}
+
+// replacement is the host that takes the node's place, as the service has it, or nil.
+func (t *leaving) replacement() *model.Host {
+	by := t.Desired.Options.Remove.ReplacedBy
+	i := slices.IndexFunc(t.Hosts, func(h Host) bool { return by != "" && h.Name == by && h.Have != nil })
+	if i < 0 {
+		return nil
+	}
+	return t.Hosts[i].Have
 }
 
 // findMachine finds the node's Machine and BareMetalHost. A doubt is what they say against it.

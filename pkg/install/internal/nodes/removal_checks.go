@@ -66,12 +66,14 @@ func (r *removal) unknown(t *leaving) *model.Blocker {
 			"oc -n openshift-etcd get configmap etcd-endpoints -o yaml, and see whose they are")
 	case t.found(), t.isReplaced() && etcd != nil && etcd.Trouble == "" && len(etcd.Members) < etcd.Desired: // by now it is gone
 		return nil
+	case t.replacement() != nil && (t.replacement().HasRebooted() || memberState(t.replacement().State)): // which has its place
+		return nil
 	}
 	message := fmt.Sprintf("neither the cluster nor the service has a node or host %s", t.Asked)
 	if len(orphans) > 0 {
 		message += "; the etcd members of no node are " + names.Few(orphans)
 	}
-	return t.refuse("UnknownNode", "unknown", model.CureOwner, message, advice.Command("get nodes --cluster", names.Quoted(r.Observed.Cluster.ID)))
+	return t.refuse("UnknownNode", "unknown", model.CureOwner, message, advice.Command("get nodes", names.Quoted(r.Observed.Cluster.ID)))
 }
 
 func (r *removal) named(n *model.Node) bool {
