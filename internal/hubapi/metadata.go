@@ -50,6 +50,9 @@ const (
 	AnnotationIgnoredHostValidations    = "agent-install.openshift.io/ignored-host-validations"
 )
 
+// AnnotationCurrentStage is the stage of an Agent's host, as the service has it.
+const AnnotationCurrentStage = "agent.agent-install.openshift.io/current-stage"
+
 // Annotations of an InfraEnv.
 const (
 	AnnotationEnableIronicAgent   = "infraenv.agent-install.openshift.io/enable-ironic-agent"

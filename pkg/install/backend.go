@@ -171,6 +171,8 @@ type Files interface {
 	Save(ctx context.Context, cluster ClusterRef, name string, data []byte) (aside string, err error)
 	// Append adds a line to a record that is kept of the cluster, with mode 0600.
 	Append(ctx context.Context, cluster ClusterRef, name string, line []byte) error
+	// Record is what Append has kept, nil where there is nothing.
+	Record(ctx context.Context, cluster ClusterRef, name string) ([]byte, error)
 }
 
 // Event is the library's only output. Its JSON form is version 1 of the event

@@ -453,3 +453,5 @@ func TestInstallFollowsReady(t *testing.T) {
 }
 
 func (unwritable) Append(context.Context, install.ClusterRef, string, []byte) error { return nil }
+
+func (unwritable) Record(context.Context, install.ClusterRef, string) ([]byte, error) { return nil, nil }

@@ -122,6 +122,14 @@ func (d directory) Append(_ context.Context, cluster ClusterRef, name string, li
 	return notSaved(path, errors.Join(err, file.Close()))
 }
 
+func (d directory) Record(_ context.Context, cluster ClusterRef, name string) ([]byte, error) {
+	data, err := readRegular(filepath.Join(string(d), cluster.Name, name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return data, err
+}
+
 // ownerOf is the id of the cluster that the results in a folder belong to, ""
 // where nothing says so. A link to a folder is none of ours.
 func ownerOf(auth string) string {

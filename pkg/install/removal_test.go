@@ -105,7 +105,7 @@ func TestRefusedRemovals(t *testing.T) {
 		"one of three": {func() *shrinking { return newShrinking(3, 2, true, "cp-0") }, "EtcdQuorum", install.CodeInput, "etcd would have 2 members, and needs 3"},
 		"two of four":  {func() *shrinking { return newShrinking(4, 0, true, "cp-3", "cp-2") }, "EtcdQuorum", install.CodeInput, "without cp-3, cp-2 etcd would have 2 members"},
 		"the only one": {func() *shrinking { return newShrinking(1, 2, false, "cp-0") }, "EtcdQuorum", install.CodeInput, "the only node of the control plane"},
-		"all of them":  {func() *shrinking { return newShrinking(3, 0, false, "cp-0", "cp-1", "cp-2") }, "EtcdQuorum", install.CodeInput, "the only node"},
+		"all of them":  {func() *shrinking { return newShrinking(3, 0, false, "cp-0", "cp-1", "cp-2") }, "EtcdQuorum", install.CodeInput, "no node of the control plane would be left"},
 		"the arbiter": {func() *shrinking {
 			w := newShrinking(4, 0, false, "cp-3")
 			w.node("cp-3").Roles = []string{"arbiter"}

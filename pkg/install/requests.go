@@ -1,6 +1,7 @@
 package install
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -40,6 +41,7 @@ const approvedByOther = "approved-by-other"
 // requests follows what becomes of the requests for certificates of one run.
 type requests struct {
 	told    map[string]bool // uid and decision
+	kept    map[string]bool // by earlier runs; nil: not read yet
 	strange int             // refusals of requests of no host that were told
 }
 
@@ -83,6 +85,9 @@ func (r *run) audit(ctx context.Context, observed *Observed, v csr.Verdict, deci
 	}
 	r.requests.tell(key)
 	line := lineOf(r.desired, v, observed.At, decision, by)
+	if decision == approvedByOther && r.isKept(ctx, observed, line) {
+		return
+	}
 	if err := r.keep(ctx, r.desired, observed, line); err != nil {
 		r.report(Event{Type: model.EventWarning, Key: "request/audit", Severity: model.SeverityWarning, Reason: "AuditNotKept", Message: fmt.Sprintf("what was decided of certificate requests could not be written down: %v", err)})
 	}
@@ -104,6 +109,27 @@ func (r *run) audit(ctx context.Context, observed *Observed, v csr.Verdict, deci
 		r.requests.strange++
 	}
 	r.report(event)
+}
+
+// isKept reports whether an earlier run has written down the same of a request.
+func (r *run) isKept(ctx context.Context, observed *Observed, line AuditLine) bool {
+	if r.files == nil || observed.Cluster == nil {
+		return false
+	}
+	if r.requests.kept == nil {
+		r.requests.kept = map[string]bool{}
+		data, err := r.files.Record(ctx, resultsOf(r.desired, observed.Cluster.ID), AuditFile)
+		if err != nil {
+			return false // what cannot be read is said when it is written
+		}
+		for text := range bytes.Lines(data) {
+			var before AuditLine
+			if json.Unmarshal(text, &before) == nil {
+				r.requests.kept[before.UID+"/"+before.Decision] = true
+			}
+		}
+	}
+	return r.requests.kept[line.UID+"/"+line.Decision]
 }
 
 // approving keeps a line of what is about to be approved: what was approved is written down

@@ -5,13 +5,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/oaictl/oaictl/internal/advice"
-	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -35,7 +31,7 @@ func (o *replaceOptions) backup(ctx context.Context, p *replacement) error {
 	node, id := p.removed().Node, p.found.Ref.ID
 	by := "--backup-taken"
 	if !o.Backup {
-		if known, err := o.hasBackup(p); known || err != nil {
+		if known, err := o.hasBackup(ctx, p); known || err != nil {
 			return err
 		}
 		command := advice.Sprintf("oc debug --as-root node/%s -- chroot /host /usr/local/bin/cluster-backup.sh /home/core/assets/backup", p.removed().Beside)
@@ -60,13 +56,10 @@ func (o *replaceOptions) backup(ctx context.Context, p *replacement) error {
 }
 
 // hasBackup reports whether somebody has said so before.
-func (o *replaceOptions) hasBackup(p *replacement) (bool, error) {
-	data, err := os.ReadFile(filepath.Join(o.Dir, p.found.Ref.Name, backupFile))
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
+func (o *replaceOptions) hasBackup(ctx context.Context, p *replacement) (bool, error) {
+	data, err := install.NewFiles(o.Dir).Record(ctx, p.found.Ref, backupFile)
 	if err != nil {
-		return false, base.WithoutPath(err)
+		return false, err
 	}
 	for text := range bytes.Lines(data) {
 		var line backupLine

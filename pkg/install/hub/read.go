@@ -26,6 +26,18 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
+// stageOf is how far a host is. For one that is added to a cluster, the service asks that cluster
+// before it says so in the status, and leaves it as it was where it does not get there: then what it
+// has noted of the host itself, in an annotation, is newer.
+func stageOf(u *unstructured.Unstructured, status *agentinstall.AgentStatus) string {
+	said, noted := status.Progress.CurrentStage, u.GetAnnotations()[hubapi.AnnotationCurrentStage]
+	stages := status.Progress.ProgressStages
+	if slices.Index(stages, noted) > slices.Index(stages, said) {
+		return noted
+	}
+	return said
+}
+
 func hostOf(u *unstructured.Unstructured, now time.Time) (install.Host, error) {
 	wire, err := kube.Read[agentinstall.Agent](u)
 	if err != nil {
@@ -40,7 +52,7 @@ func hostOf(u *unstructured.Unstructured, now time.Time) (install.Host, error) {
 		Deleting: u.GetDeletionTimestamp() != nil, Registered: u.GetCreationTimestamp().Time, Validations: validationsOf(status.ValidationsInfo),
 		Disk: cmp.Or(wire.Spec.InstallationDiskID, status.InstallationDiskID),
 		Progress: install.HostProgress{
-			Stage: status.Progress.CurrentStage, Info: status.Progress.ProgressInfo, Percent: int(status.Progress.InstallationPercentage), Stages: status.Progress.ProgressStages,
+			Stage: stageOf(u, status), Info: status.Progress.ProgressInfo, Percent: int(status.Progress.InstallationPercentage), Stages: status.Progress.ProgressStages,
 			Since: moment(status.Progress.StageStartTime), Updated: moment(status.Progress.StageUpdateTime),
 		},
 	}

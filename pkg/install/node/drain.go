@@ -143,6 +143,9 @@ func (c *connection) readPod(pod *corev1.Pod, budgets []policyv1.PodDisruptionBu
 		out.Refusal, out.Budget, out.Held, out.Refused = r.text, r.budget, r.since, r.last
 		return out
 	}
+	if pod.Status.Phase != corev1.PodRunning { // no budget holds any other
+		return out
+	}
 	for i := range budgets {
 		b := &budgets[i]
 		selector, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)

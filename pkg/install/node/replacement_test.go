@@ -26,7 +26,9 @@ func (l *leaving) dead(name string) {
 		if err != nil {
 			l.t.Fatal(err)
 		}
-		unknown := slices.ContainsFunc(n.Status.Conditions, func(c corev1.NodeCondition) bool { return c.Type == corev1.NodeReady && c.Status != corev1.ConditionTrue })
+		unknown := slices.ContainsFunc(n.Status.Conditions, func(c corev1.NodeCondition) bool {
+			return c.Type == corev1.NodeReady && c.Status != corev1.ConditionTrue
+		})
 		if unknown && strings.Contains(l.etcdSays(), name+" is unhealthy") {
 			return
 		}

@@ -233,7 +233,7 @@ func (p *Plane) registerInfraEnv(ctx context.Context, desired *install.Desired, 
 		return &install.Fault{
 			Code: install.CodeInput, Op: "register InfraEnv", On: action.Name, Permanent: true,
 			Err:  errors.New("a new discovery image needs the pull secret, which is not given"),
-			Next: "write spec.pullSecret into the file and run the same command again",
+			Next: "give --pull-secret FILE, or write spec.pullSecret into the file, and run the same command again",
 		}
 	}
 	settings := maps.Clone(action.Settings)

@@ -1,6 +1,7 @@
 package nodes
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/pkg/install/node/csr"
+	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // Judge judges the requests for certificates of the installed cluster: those of the hosts that
@@ -67,6 +69,7 @@ func knownTo(q Question) csr.Cluster {
 	for i := range q.Observed.Hosts {
 		have := &q.Observed.Hosts[i]
 		host := csr.Host{Hostname: have.Hostname, Name: have.DisplayName(), Addresses: addressesOf(have)}
+		host.Named = namesHost(q.Desired.Spec, have)
 		if h := asked[have.ID]; h != nil {
 			host.Name, host.Named = h.Name, true
 			host.Installed = have.HasRebooted() || have.State == model.HostAdded || have.State == model.HostInstalled
@@ -87,6 +90,16 @@ func knownTo(q Question) csr.Cluster {
 		known.Nodes = append(known.Nodes, csr.Node{Name: n.Name, Created: n.Created, Addresses: n.Addresses})
 	}
 	return known
+}
+
+// namesHost reports whether the file names a host: that alone has no request approved.
+func namesHost(c *spec.Cluster, have *model.Host) bool {
+	for i := range c.Spec.Hosts {
+		if strings.EqualFold(cmp.Or(c.Spec.Hosts[i].Hostname, c.Spec.Hosts[i].Name), have.Hostname) {
+			return true
+		}
+	}
+	return false
 }
 
 // joinedBefore reports whether the service itself has seen a host as a node.

@@ -27,6 +27,8 @@ func (r *removal) quorum(t *leaving) *model.Blocker {
 		b.Cure = model.CurePerson
 	}
 	switch etcd, others := r.spoke.Etcd, r.otherVoters(); {
+	case len(others) == 0 && len(r.targets) > 1:
+		b.Message, b.Remedy, b.Cure = "no node of the control plane would be left: without it there is no cluster", advice.Command("delete cluster", r.Desired.Spec.Metadata.Name), model.CureNow
 	case len(others) == 0:
 		b.Message, b.Remedy = t.nodeName+" is the only node of the control plane: without it there is no cluster", advice.Command("delete cluster", r.Desired.Spec.Metadata.Name)
 		b.Cure = model.CureNow
