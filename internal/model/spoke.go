@@ -158,9 +158,12 @@ type BareMetalHost struct {
 	State     string // of its provisioning
 	PoweredOn bool
 	Consumer  string // the Machine that has it
-	MAC       string
+	MAC       string // that it boots from
 	BMC       string // address, "" where it has none
 	Deleting  bool
+	// MACs and Addresses are those of its network cards, as its inspection found them.
+	MACs      []string
+	Addresses []netip.Addr
 }
 
 // HostOfMetal is the BareMetalHost of that name, or nil.

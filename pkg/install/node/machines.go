@@ -3,6 +3,8 @@ package node
 import (
 	"cmp"
 	"context"
+	"net/netip"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -90,10 +92,22 @@ func readMachineSet(u *unstructured.Unstructured) model.MachineSet {
 
 func readBareMetalHost(u *unstructured.Unstructured) model.BareMetalHost {
 	on, _, _ := unstructured.NestedBool(u.Object, "status", "poweredOn")
-	return model.BareMetalHost{
+	h := model.BareMetalHost{
 		Name: u.GetName(), UID: string(u.GetUID()), Removes: u.GetAnnotations()[removesNode], State: textAt(u, "status", "provisioning", "state"), PoweredOn: on, Consumer: textAt(u, "spec", "consumerRef", "name"),
 		MAC: textAt(u, "spec", "bootMACAddress"), BMC: textAt(u, "spec", "bmc", "address"), Deleting: u.GetDeletionTimestamp() != nil,
 	}
+	nics, _, _ := unstructured.NestedSlice(u.Object, "status", "hardware", "nics")
+	for _, entry := range nics {
+		fields, _ := entry.(map[string]any)
+		if mac, _ := fields["mac"].(string); mac != "" && !slices.Contains(h.MACs, mac) {
+			h.MACs = append(h.MACs, mac)
+		}
+		ip, _ := fields["ip"].(string)
+		if address, err := netip.ParseAddr(ip); err == nil {
+			h.Addresses = append(h.Addresses, address.Unmap().WithZone(""))
+		}
+	}
+	return h
 }
 
 // textAt is a text in an object, "" where there is none.
