@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/redact"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/node/csr"
@@ -64,6 +65,7 @@ type connection struct {
 	rarely   time.Time
 	platform platform
 	polls    polls
+	luks     map[string]*model.DiskEncryption // by the names of rendered configs, which never change
 
 	leaving  leaving // of nodes that are to be removed
 	read     time.Time

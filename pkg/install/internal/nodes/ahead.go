@@ -10,7 +10,8 @@ import (
 )
 
 // Ahead answers what would keep hosts from becoming nodes, before they boot anything: a name,
-// a machine or an address that the cluster has already, a machine config pool that does not exist.
+// a machine or an address that the cluster has already, a machine config pool that does not
+// exist, a config that they could not fetch, or by which they could not encrypt their disks.
 func Ahead(q Question) Answer {
 	a := &asker{Question: q, spoke: q.Observed.Spoke}
 	for _, h := range q.Hosts {
@@ -19,6 +20,8 @@ func Ahead(q Question) Answer {
 		a.addressesAreFree(h)
 		a.poolExists(h)
 	}
+	a.configIsServed(q.Hosts)
+	a.disksUnlock(q.Hosts)
 	return a.answer
 }
 
