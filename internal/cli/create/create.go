@@ -399,12 +399,12 @@ func minorOf(version string) string {
 }
 
 // askRequest asks a person whether a request for a certificate is approved.
-func (o *addNodeOptions) askRequest(_ context.Context, v csr.Verdict) (bool, error) {
+func (o *addNodeOptions) askRequest(ctx context.Context, v csr.Verdict) (bool, error) {
 	question := fmt.Sprintf("approve the request %s of %s for a %s certificate?", v.Name, v.Host, v.Kind)
 	if v.Message != "" {
 		o.Say("%s", v.Message)
 	}
-	return o.Ask(question)
+	return o.AskWithin(ctx, question)
 }
 
 func (o *runOptions) clusterDir(c *spec.Cluster) string {
