@@ -188,6 +188,11 @@ func (o *addNodeOptions) run(ctx context.Context) error {
 	if err := o.Approval.Into(&desired.Options); err != nil {
 		return err
 	}
+	if named, known := base.NamesOf(cluster); known {
+		if err := base.CheckAllowed(&desired.Options, named); err != nil {
+			return err
+		}
+	}
 	if o.Until == untilReady {
 		o.ToCluster.Dir = o.Dir
 		o.withNodes = func(service *install.Client, trace func(rest.Exchange)) []install.Option {
