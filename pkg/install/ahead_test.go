@@ -65,3 +65,22 @@ func TestMachineOfTheCluster(t *testing.T) {
 		})
 	}
 }
+
+// TestOthersApproveToo: who wants to say yes to each request is told at the start who else does.
+func TestOthersApproveToo(t *testing.T) {
+	for _, mode := range []install.Approve{install.ApproveAuto, install.ApproveAsk, install.ApproveOff} {
+		w := grown(t, false, spec.Host{Name: "w-5"})
+		w.spoke = newSpokeModel()
+		w.spoke.seen.MachineAPI, w.spoke.seen.Machines = true, []model.Machine{{Name: "m-0", Node: "cp-0"}}
+		w.desired.Options.Approve = mode
+		told := 0
+		for _, warning := range w.decide().Warnings {
+			if warning.Reason == "OthersApprove" && strings.Contains(warning.Message, "machine-approver") {
+				told++
+			}
+		}
+		if want := map[install.Approve]int{install.ApproveAsk: 1, install.ApproveOff: 1}[mode]; told != want {
+			t.Errorf("--approve %s: told %d times", mode, told)
+		}
+	}
+}

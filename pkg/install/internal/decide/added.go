@@ -9,6 +9,7 @@ import (
 	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/names"
+	"github.com/oaictl/oaictl/pkg/install/internal/nodes"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -40,9 +41,12 @@ func (p *planner) addNodes() {
 	unnamed := p.unnamedNodes()
 	alone := p.leftAlone()
 	complete := !p.incomplete(alone) && !unnamed.open()
-	p.recordedOtherwise()
+	p.recordedOtherwise(p.incomplete(nil))
 	if !(complete && len(p.newNodes()) == 0) && !p.spokeIsMeant() {
 		return
+	}
+	if p.spokeAnswers() && !(complete && len(p.newNodes()) == 0) {
+		p.take(nodes.Approvers(p.question()))
 	}
 	if complete {
 		p.accounts(alone)

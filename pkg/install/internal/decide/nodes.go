@@ -81,8 +81,9 @@ func (p *planner) cannotJoin() []string {
 }
 
 // recordedOtherwise refuses hosts of a file that only adds which are machines that are part of
-// the cluster already, under other names: nothing would be added, and nobody be told.
-func (p *planner) recordedOtherwise() {
+// the cluster already, under other names: nothing would be added, and nobody be told. Others may
+// be on their way, which go on.
+func (p *planner) recordedOtherwise(others bool) {
 	for i := range p.spec.Spec.Hosts {
 		want := &p.spec.Spec.Hosts[i]
 		have := p.matches.ByName[want.Name]
@@ -90,8 +91,8 @@ func (p *planner) recordedOtherwise() {
 			continue
 		}
 		b := nodes.Recorded(want, have, "match", p.name())
-		if p.incomplete(nil) {
-			b.Cure = model.CurePerson // the others go on
+		if others {
+			b.Cure = model.CurePerson
 		}
 		p.block(b)
 	}
