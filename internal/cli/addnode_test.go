@@ -106,6 +106,10 @@ func TestAddNode(t *testing.T) {
 			"node-3 may be part of the control plane that was installed", "oaictl add-node -f workers.yaml --accept-control-plane",
 		}, nil},
 		{"record lost, dry run", forgotten("node-3"), []string{"--dry-run"}, 0, nil, nil},
+		{"an address of nobody", growing(model.HostReady), []string{"--allow-address", "node-2=192.0.2.2,nobody=192.0.2.3"}, 2, []string{
+			"--allow-address nobody=192.0.2.3: nobody is none of node-1, node-3, node-4, node-2",
+		}, nil},
+		{"dry run, an address", growing(model.HostReady), []string{"--dry-run", "--allow-address", "node-2=192.0.2.2"}, 0, nil, nil},
 		{"dry run", growing(model.HostReady), []string{"--dry-run"}, 0, nil, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -68,6 +68,9 @@ type Cluster struct {
 	// MarkedAnytime says that the service takes oaictl's mark whatever the state of the
 	// cluster. Others take it before the install and while hosts can be added.
 	MarkedAnytime bool
+	// Approver is who at the service approves the requests of added hosts for certificates; ""
+	// for nobody.
+	Approver string
 	// Released says that the start was asked for and not taken back: the service
 	// starts by itself as soon as it can, and is not asked again. A service that
 	// is told once, by a call, leaves it false.

@@ -123,6 +123,7 @@ type Inventory struct {
 	CPUs         int
 	MemoryBytes  int64
 	Arch         string
+	TPM          string // none, 1.2 or 2.0; "" where the service does not say
 	Interfaces   []Interface
 	Disks        []Disk
 }

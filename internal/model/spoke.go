@@ -28,6 +28,8 @@ type Spoke struct {
 	// VIPs are its virtual addresses, Networks those of its pods and services.
 	VIPs     []netip.Addr
 	Networks []netip.Prefix
+	// ConfigServer is where its machines fetch their first config.
+	ConfigServer ConfigServer
 	// MachineAPI says that the cluster looks after its nodes by Machines.
 	MachineAPI bool
 	// Nodes are by name, and so are Pools and Operators.
@@ -109,6 +111,17 @@ type Pool struct {
 	Message  string            // why it is degraded
 	Labels   map[string]string // by which it chooses its nodes
 	Config   string            // the rendered config that its machines are to have
+	Served   string            // the rendered config that a new machine is given
+	// Encryption is how the config that a new machine is given encrypts disks; nil: not at all, as
+	// far as is known.
+	Encryption *DiskEncryption
+}
+
+// DiskEncryption is what unlocks the disks of a pool's machines.
+type DiskEncryption struct {
+	TPM  bool     // of version 2.0
+	Tang []string // URLs of servers
+	Pins []string // others, that Clevis knows by these names
 }
 
 // ClusterOperator is one of the operators that the installed cluster consists of.
@@ -161,10 +174,12 @@ type BareMetalHost struct {
 	State     string // of its provisioning
 	PoweredOn bool
 	Consumer  string // the Machine that has it
-	MAC       string
-	BMC       string       // address, "" where it has none
-	Addresses []netip.Addr // that its hardware is said to have
+	MAC       string // that it boots from
+	BMC       string // address, "" where it has none
 	Deleting  bool
+	// MACs and Addresses are those of its network cards, as its inspection found them.
+	MACs      []string
+	Addresses []netip.Addr
 }
 
 // HostOfMetal is the BareMetalHost of that name, or nil.

@@ -7,7 +7,6 @@ import (
 
 	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install/internal/decide"
-	"github.com/oaictl/oaictl/pkg/install/node/csr"
 )
 
 // Nodes is the plane of the installed cluster itself: its Nodes, and the requests of their
@@ -69,46 +68,20 @@ func (client *Client) explainNodes(ctx context.Context, desired *Desired, observ
 	}}, nil
 }
 
-// WithAsk gives the Client somebody to ask whether a request for a certificate is approved;
-// without it, the run ends where a person would have to say so. It is called one at a time.
-// An error leaves the request as it is.
-func WithAsk(ask func(context.Context, csr.Verdict) (approve bool, err error)) Option {
-	return func(client *Client) { client.ask = ask }
-}
-
-// asked has a person answer what only a person can. It reports whether anything was answered.
-func (r *run) asked(ctx context.Context, plan Plan) bool {
-	for _, v := range plan.Questions {
-		if r.ask == nil || r.requests.told["asked/"+model.AnswerKey(v)] {
-			continue
-		}
-		r.requests.tell("asked/" + model.AnswerKey(v))
-		approve, err := r.ask(ctx, v)
-		if err != nil {
-			continue
-		}
-		r.memory.Answer(v, approve)
-		for _, other := range plan.Questions { // at most one of several can be the host's
-			if approve && other.UID != v.UID && other.Host == v.Host && other.Kind == v.Kind {
-				r.memory.Answer(other, false)
-			}
-		}
-		return true // and all is judged anew
-	}
-	return false
-}
-
-// await pauses, and reports whether the installed cluster has cut the pause short: then only
-// that is looked at anew. Changes come in bursts, and what came together is seen together.
+// await pauses, and reports whether the installed cluster, or a person's answer, has cut the pause
+// short: then only the cluster is looked at anew. Changes come in bursts, and what came together is seen together.
 func (r *run) await(ctx context.Context, observed *Observed, pause time.Duration) (woken bool, err error) {
 	if r.nodes == nil || observed.Spoke == nil {
 		return false, r.clock.Sleep(ctx, pause)
 	}
 	within, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	changed, answer := r.nodes.Changed(), r.answer()
 	go func() {
 		select {
-		case <-r.nodes.Changed():
+		case <-changed:
+			cancel(errChanged)
+		case <-answer:
 			cancel(errChanged)
 		case <-within.Done():
 		}

@@ -3,10 +3,12 @@ package install
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/oaictl/oaictl/internal/model"
+	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/pkg/install/internal/decide"
 	"github.com/oaictl/oaictl/pkg/install/node/csr"
 )
@@ -24,6 +26,9 @@ type NodeView struct {
 	// Stuck is what the machine waits for, or what stands in its way (Trouble); "" for nothing.
 	Stuck   string
 	Trouble bool
+	// Stranger says that it is no machine that is known: somebody asks by that name, and a host
+	// that is waited for may have changed its own.
+	Stranger bool
 }
 
 // InspectNodes looks at the installed cluster of an observation, and puts together what is known
@@ -66,10 +71,57 @@ func (v *nodeViews) rows() []NodeView {
 		}
 		rows = append(rows, v.completed(row))
 	}
+	awaited := 0
+	var waiting []string
+	for i := range rows {
+		if isAwaited(&rows[i]) {
+			awaited, waiting = i+1, append(waiting, rows[i].Name)
+		}
+	}
 	for i := range v.spoke.Nodes {
 		if n := &v.spoke.Nodes[i]; !seen[n.Name] {
 			rows = append(rows, v.completed(NodeView{Name: n.Name, Node: n}))
 		}
+	}
+	if len(waiting) == 0 {
+		awaited = len(rows)
+	}
+	return slices.Insert(rows, awaited, v.strangers(waiting)...)
+}
+
+// isAwaited reports whether a machine was installed and has not joined.
+func isAwaited(row *NodeView) bool {
+	return row.Host != nil && row.Host.Day2 && row.Node == nil && (row.Host.HasRebooted() || row.Host.State == model.HostAdded)
+}
+
+// mostStrangers is how many names are shown that nobody has.
+const mostStrangers = 10
+
+// strangers are the names of no host that is known for which certificates are asked with the
+// bootstrapper's token. They are shown, and never approved.
+func (v *nodeViews) strangers(waiting []string) []NodeView {
+	var rows []NodeView
+	more := map[string]bool{}
+	for _, verdict := range v.plan.Requests {
+		if verdict.Kind != csr.Client || verdict.Reason != csr.ReasonUnknownName || verdict.Node == "" {
+			continue
+		}
+		i := slices.IndexFunc(rows, func(row NodeView) bool { return row.Name == verdict.Node })
+		switch {
+		case i >= 0:
+			rows[i].Requests = append(rows[i].Requests, verdict)
+		case len(rows) == mostStrangers:
+			more[verdict.Node] = true
+		default:
+			row := NodeView{Name: verdict.Node, Requests: []csr.Verdict{verdict}, Trouble: true, Stranger: true, Stuck: "no host has this name"}
+			if len(waiting) > 0 {
+				row.Stuck += ", and " + names.Few(waiting) + " is still waited for: a hostname that changed with the reboot?"
+			}
+			rows = append(rows, row)
+		}
+	}
+	if len(more) > 0 {
+		rows[mostStrangers-1].Stuck += fmt.Sprintf("; and so %d more names", len(more))
 	}
 	return rows
 }

@@ -43,6 +43,7 @@ type run struct {
 	silence   silence
 	looked    time.Time // when all was observed last
 	requests  requests
+	question  *question  // that a person is being asked; nil for none
 	until     *Condition // what is only waited for; nil: it is brought about
 }
 
@@ -128,6 +129,9 @@ func (r *run) loop(ctx context.Context, first *Observed, detach bool) (Result, e
 	bounded, release := r.bound(ctx)
 	defer release()
 	result, err := r.steps(bounded, first, detach)
+	if r.question != nil {
+		r.question.withdraw()
+	}
 	r.lastResults(ctx, err)
 	result.ExitCode = 0
 	if err != nil {
@@ -176,7 +180,7 @@ func (r *run) steps(ctx context.Context, first *Observed, detach bool) (Result, 
 		changed := !missing && r.watch.reportChanges(r.desired, r.latest.Observed, observed, plan)
 		prior, r.latest = observed, Result{Observed: observed, Plan: plan, Verdict: plan.Verdict}
 		r.requestsSeen(ctx, observed, plan)
-		if r.asked(ctx, plan) {
+		if !detach && r.asked(ctx, observed, plan) {
 			first = observed
 			continue
 		}

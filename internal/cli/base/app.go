@@ -41,6 +41,8 @@ type App struct {
 	warnedPlain    bool
 	reportedLosses []string
 	closers        []func()
+	asking         sync.Mutex // one question at a time
+	typing         chan typed // the line that is awaited; nil for none
 	StartSimulator func(context.Context, simulator.Config) (Simulated, error)
 }
 

@@ -2,6 +2,7 @@ package base
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -17,15 +18,60 @@ func (a *App) CanAsk() bool { return a.IO.InTTY && a.IO.ErrTTY }
 
 // Ask asks a question that only yes answers.
 func (a *App) Ask(question string) (yes bool, err error) {
+	a.asking.Lock()
+	defer a.asking.Unlock()
+	return a.answer(<-a.ask(question))
+}
+
+// AskWithin is Ask, until ctx ends: then nobody needs the answer any more.
+func (a *App) AskWithin(ctx context.Context, question string) (yes bool, err error) {
+	a.asking.Lock()
+	defer a.asking.Unlock()
+	select {
+	case line := <-a.ask(question):
+		return a.answer(line)
+	case <-ctx.Done():
+		fmt.Fprintln(a.IO.Err)
+		return false, context.Cause(ctx)
+	}
+}
+
+// typed is a line that somebody typed.
+type typed struct {
+	text string
+	err  error
+}
+
+// ask puts a question, and gives the next line that is typed. A line that was typed for an
+// earlier question, which was withdrawn, answers none.
+func (a *App) ask(question string) <-chan typed {
+	select {
+	case <-a.typing:
+		a.typing = nil
+	default:
+	}
 	escape.Fprintf(a.IO.Err, "%s [y/N] ", question)
-	answer, err := bufio.NewReader(a.IO.In).ReadString('\n')
-	if err != nil {
+	if a.typing == nil { // else that line is still awaited
+		line := make(chan typed, 1)
+		go func() {
+			text, err := bufio.NewReader(a.IO.In).ReadString('\n')
+			line <- typed{text, err}
+		}()
+		a.typing = line
+	}
+	return a.typing
+}
+
+// answer is what a line says.
+func (a *App) answer(line typed) (yes bool, err error) {
+	a.typing = nil
+	if line.err != nil {
 		fmt.Fprintln(a.IO.Err)
 	}
-	if err != nil && !errors.Is(err, io.EOF) {
-		return false, fmt.Errorf("read the answer: %w", err)
+	if line.err != nil && !errors.Is(line.err, io.EOF) {
+		return false, fmt.Errorf("read the answer: %w", line.err)
 	}
-	switch strings.ToLower(strings.TrimSpace(answer)) {
+	switch strings.ToLower(strings.TrimSpace(line.text)) {
 	case "y", "yes":
 		return true, nil
 	}

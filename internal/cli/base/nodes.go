@@ -5,15 +5,18 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
 
 	"github.com/oaictl/oaictl/internal/kubeconfig"
 	"github.com/oaictl/oaictl/internal/model"
+	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/node"
 	"github.com/oaictl/oaictl/pkg/install/rest"
@@ -54,6 +57,11 @@ func (t ToCluster) find(ctx context.Context, service *install.Client, cluster *s
 		data, err := ReadBounded(t.Kubeconfig, largestKubeconfig)
 		if err != nil {
 			return nil, "", fmt.Errorf("read %s: %w", t.Kubeconfig, WithoutPath(err))
+		}
+		if file, err := kubeconfig.Parse(t.Kubeconfig, data); err == nil { // else whoever uses it says why not
+			if data, err = file.Anywhere(); err != nil {
+				return nil, "", fmt.Errorf("read %s: %w", t.Kubeconfig, err)
+			}
 		}
 		return data, t.Kubeconfig, nil
 	}
@@ -129,4 +137,31 @@ func (o *Approval) Into(options *install.Options) error {
 		options.AllowAddresses[name] = append(options.AllowAddresses[name], address.Unmap())
 	}
 	return nil
+}
+
+// CheckAllowed refuses further addresses of nodes that are none of the named ones: they would
+// allow nothing.
+func CheckAllowed(options *install.Options, named []string) error {
+	for _, name := range slices.Sorted(maps.Keys(options.AllowAddresses)) {
+		if !slices.Contains(named, name) {
+			return Usagef("--allow-address %s=%s: %s is none of %s", name, options.AllowAddresses[name][0], name, names.Few(named))
+		}
+	}
+	return nil
+}
+
+// NamesOf are the names by which the hosts of a file can be spoken of; known is false where there
+// may be others, which only the machines know.
+func NamesOf(c *spec.Cluster) (named []string, known bool) {
+	known = !c.Spec.AcceptUnknownHosts
+	for i := range c.Spec.Hosts {
+		h := &c.Spec.Hosts[i]
+		known = known && h.Hostname != ""
+		for _, name := range []string{h.Name, h.Hostname} {
+			if name != "" && !slices.Contains(named, name) {
+				named = append(named, name)
+			}
+		}
+	}
+	return named, known
 }

@@ -202,6 +202,11 @@ func (o *addNodeOptions) add(ctx context.Context, cluster *spec.Cluster) error {
 	if err := o.Approval.Into(&desired.Options); err != nil {
 		return err
 	}
+	if named, known := base.NamesOf(cluster); known {
+		if err := base.CheckAllowed(&desired.Options, named); err != nil {
+			return err
+		}
+	}
 	if o.Until == untilReady {
 		o.ToCluster.Dir = o.Dir
 		o.withNodes = func(service *install.Client, trace func(rest.Exchange)) []install.Option {
@@ -416,12 +421,12 @@ func minorOf(version string) string {
 }
 
 // askRequest asks a person whether a request for a certificate is approved.
-func (o *addNodeOptions) askRequest(_ context.Context, v csr.Verdict) (bool, error) {
+func (o *addNodeOptions) askRequest(ctx context.Context, v csr.Verdict) (bool, error) {
 	question := fmt.Sprintf("approve the request %s of %s for a %s certificate?", v.Name, v.Host, v.Kind)
 	if v.Message != "" {
 		o.Say("%s", v.Message)
 	}
-	return o.Ask(question)
+	return o.AskWithin(ctx, question)
 }
 
 func (o *runOptions) clusterDir(c *spec.Cluster) string {

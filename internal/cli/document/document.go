@@ -174,6 +174,7 @@ type HostDetail struct {
 	Manufacturer string       `json:"manufacturer,omitempty"`
 	Product      string       `json:"product,omitempty"`
 	Arch         string       `json:"arch,omitempty"`
+	TPM          string       `json:"tpm,omitempty"`
 	Interfaces   []Interface  `json:"interfaces"`
 	Disks        []Disk       `json:"disks"`
 	Validations  []Validation `json:"validations"`
@@ -235,7 +236,7 @@ func roleOf(h install.Host) install.Role {
 func OfHostDetail(h install.Host, name string) Host {
 	out := OfHost(h, name)
 	out.Detail = &HostDetail{
-		Manufacturer: h.Inventory.Manufacturer, Product: h.Inventory.Product, Arch: h.Inventory.Arch,
+		Manufacturer: h.Inventory.Manufacturer, Product: h.Inventory.Product, Arch: h.Inventory.Arch, TPM: h.Inventory.TPM,
 		Validations: OfValidations("", h.Validations), Stages: orEmpty(h.Progress.Stages),
 		Interfaces: Each(h.Inventory.Interfaces, func(i install.Interface) Interface {
 			return Interface{Name: i.Name, MAC: i.MAC, Addresses: orEmpty(i.Addresses), Up: i.Up}

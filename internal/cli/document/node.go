@@ -30,13 +30,15 @@ type Node struct {
 	// WaitsFor is what it waits for or what stands in its way.
 	WaitsFor string `json:"waitsFor,omitempty"`
 	Trouble  bool   `json:"trouble,omitempty"`
+	// Stranger says that no host has this name: somebody asks for a certificate by it.
+	Stranger bool `json:"stranger,omitempty"`
 }
 
 // OfNode is the form of a view.
 func OfNode(v install.NodeView) Node {
 	n := Node{
 		Name: v.Name, State: model.HostAbsent, Machine: v.Machine, BareMetalHost: v.BareMetalHost, Metal: v.Metal,
-		Requests: Each(v.Requests, OfRequest), WaitsFor: v.Stuck, Trouble: v.Trouble,
+		Requests: Each(v.Requests, OfRequest), WaitsFor: v.Stuck, Trouble: v.Trouble, Stranger: v.Stranger,
 	}
 	if h := v.Host; h != nil {
 		n.HostID, n.State, n.Stage, n.Role = h.ID, h.State, h.Progress.Stage, string(h.Role)

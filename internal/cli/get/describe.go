@@ -108,7 +108,7 @@ func hostText(a *base.App, doc document.Host) string {
 		{"Name", doc.Name}, {"ID", doc.ID}, {"Role", base.RoleText(doc)}, {"State", fmt.Sprintf("%s (%s)", doc.State, doc.Status)}, {"Info", doc.StatusInfo},
 		{"Stage", base.StageText(doc)}, {"Done", base.PercentText(doc.Percent)}, {"Since", a.When(doc.Since)}, {"Last heard of", a.When(doc.CheckedIn)},
 		{"Registered", a.When(doc.Registered)}, {"Cluster", doc.ClusterID}, {"InfraEnv", doc.InfraEnvID},
-		{"Machine", strings.TrimSpace(doc.Detail.Manufacturer + " " + doc.Detail.Product)}, {"Serial", doc.Serial}, {"BMC", doc.BMC}, {"CPUs", cpus}, {"Memory", memory},
+		{"Machine", strings.TrimSpace(doc.Detail.Manufacturer + " " + doc.Detail.Product)}, {"Serial", doc.Serial}, {"BMC", doc.BMC}, {"CPUs", cpus}, {"Memory", memory}, {"TPM", doc.Detail.TPM},
 	})
 	base.Section(&text, "Interfaces", doc.Detail.Interfaces, func(i document.Interface) string {
 		link := "up"

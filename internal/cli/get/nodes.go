@@ -82,7 +82,10 @@ func (o *nodesOptions) nodeTable(items []document.Node) printer.Table {
 		{Name: "MACHINE", Wide: true}, {Name: "BAREMETALHOST", Wide: true}, {Name: "HOST ID", Wide: true},
 	}, Rows: document.Each(items, func(n document.Node) []string {
 		host := string(n.State)
-		if n.HostID == "" && n.Node != "" {
+		switch {
+		case n.Stranger:
+			host = "unknown"
+		case n.HostID == "" && n.Node != "":
 			host = "-" // the service never knew it
 		}
 		if n.Stage != "" && n.State != model.HostAdded && n.State != model.HostInstalled {

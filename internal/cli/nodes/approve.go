@@ -74,6 +74,9 @@ func (o *approveOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := base.CheckAllowed(&options, o.named(found.Observed)); err != nil {
+		return err
+	}
 	desired := found.Desired()
 	desired.Options = options
 	plane := o.Nodes(service, o.ToCluster, found.Spec, o.Tracer(nil))
@@ -136,6 +139,17 @@ func (o *approveOptions) find(ctx context.Context) (*install.Client, *install.Fo
 		o.ids = append(o.ids, host.ID)
 	}
 	return service, found, nil
+}
+
+// named are the names by which the hosts can be spoken of that requests are approved of.
+func (o *approveOptions) named(observed *install.Observed) []string {
+	named := slices.Clone(o.nodes)
+	for _, id := range o.ids {
+		if h := observed.HostByID(id); h != nil && h.Hostname != "" && !slices.Contains(named, h.Hostname) {
+			named = append(named, h.Hostname)
+		}
+	}
+	return named
 }
 
 // watchPause is how long --watch waits where nothing changes.

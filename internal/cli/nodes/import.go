@@ -13,6 +13,7 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/printer"
+	"github.com/oaictl/oaictl/internal/kubeconfig"
 	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -69,6 +70,11 @@ func (o *importOptions) run(ctx context.Context) error {
 	if err != nil {
 		return base.FileFault("read", o.Kubeconfig, err)
 	}
+	if file, err := kubeconfig.Parse(o.Kubeconfig, data); err == nil { // else whoever uses it says why not
+		if data, err = file.Kept(); err != nil {
+			return &install.Fault{Code: install.CodeInput, Op: "read", On: o.Kubeconfig, Permanent: true, Err: err, Next: "give the kubeconfig of the cluster's administrator"}
+		}
+	}
 	is, err := node.Describe(ctx, data, o.ClusterSecret)
 	if err != nil {
 		return err
@@ -85,12 +91,12 @@ func (o *importOptions) run(ctx context.Context) error {
 }
 
 // cluster is what is desired: the cluster as it is, and no hosts yet.
-func (o *importOptions) cluster(is node.Description, kubeconfig []byte) (*spec.Cluster, error) {
+func (o *importOptions) cluster(is node.Description, access []byte) (*spec.Cluster, error) {
 	none, parts := 0, strings.SplitN(is.Version, ".", 3)
 	c := &spec.Cluster{APIVersion: spec.APIVersion, Kind: spec.Kind, Metadata: spec.Metadata{Name: cmp.Or(o.Name, is.Name)}}
 	c.Spec.BaseDomain = is.BaseDomain
 	c.Spec.OpenShift = spec.OpenShift{Version: strings.Join(parts[:min(2, len(parts))], "."), Arch: is.Arch, ImageSet: o.ImageSet}
-	c.Spec.Import = &spec.Import{ClusterID: is.ID, Kubeconfig: spec.SourceOf(spec.NewSecret(string(kubeconfig)))}
+	c.Spec.Import = &spec.Import{ClusterID: is.ID, Kubeconfig: spec.SourceOf(spec.NewSecret(string(access)))}
 	c.Spec.Topology.ControlPlane, c.Spec.Topology.Workers = &none, &none
 	switch {
 	case o.ClusterSecret:
@@ -112,7 +118,7 @@ func (o *importOptions) cluster(is node.Description, kubeconfig []byte) (*spec.C
 }
 
 // carryOut has the service take the cluster in, and keeps its kubeconfig.
-func (o *importOptions) carryOut(ctx context.Context, cluster *spec.Cluster, is node.Description, kubeconfig []byte) error {
+func (o *importOptions) carryOut(ctx context.Context, cluster *spec.Cluster, is node.Description, access []byte) error {
 	if err := o.CheckBackend(cluster); err != nil {
 		return err
 	}
@@ -129,7 +135,7 @@ func (o *importOptions) carryOut(ctx context.Context, cluster *spec.Cluster, is 
 	if _, err := files.Claim(ctx, ref, nil); err != nil {
 		return err
 	}
-	if aside, err := files.Save(ctx, ref, model.KubeconfigFile, kubeconfig); err != nil {
+	if aside, err := files.Save(ctx, ref, model.KubeconfigFile, access); err != nil {
 		return err
 	} else if aside != "" {
 		o.Say("another kubeconfig was there, and is kept as %s", aside)

@@ -14,14 +14,22 @@ import (
 	"fmt"
 	"math/big"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // setUpSecrets makes the pull secret, and what machines are configured by.
 func (s *Spoke) setUpSecrets(ctx context.Context) error {
 	pull := cmp.Or(s.cluster.PullSecret, `{"auths":{"quay.io":{"auth":"c2ltdWxhdGVkOnNpbXVsYXRlZA=="}}}`)
-	ca, err := s.newCertificate("root-ca", nil)
+	root, err := s.newCertificate("root-ca", nil)
 	if err != nil {
-		return fmt.Errorf("make the CA of the machine config server: %w", err)
+		return fmt.Errorf("make the CA of the installation: %w", err)
+	}
+	ca := root
+	if s.cluster.ownServerCA() {
+		if ca, err = s.newCertificate("machine-config-server-ca", nil); err != nil {
+			return fmt.Errorf("make the CA of the machine config server: %w", err)
+		}
 	}
 	served, err := s.newCertificate("system:machine-config-server", ca, "api-int."+s.cluster.domain())
 	if err != nil {
@@ -30,7 +38,13 @@ func (s *Spoke) setUpSecrets(ctx context.Context) error {
 	list := []object{
 		secret("openshift-config", "pull-secret", "kubernetes.io/dockerconfigjson", map[string][]byte{".dockerconfigjson": []byte(pull)}),
 		secret(nsMachineConfig, "machine-config-server-tls", "kubernetes.io/tls", map[string][]byte{"tls.crt": served.certPEM, "tls.key": served.keyPEM}),
-		{kind: kindConfigMap, namespace: nsMachineConfig, name: "machine-config-server-ca", fields: fields{"data": fields{"ca-bundle.crt": string(ca.certPEM)}}},
+		{kind: kindConfigMap, namespace: "kube-system", name: "root-ca", fields: fields{"data": fields{"ca.crt": string(root.certPEM)}}},
+	}
+	own := object{kind: kindConfigMap, namespace: nsMachineConfig, name: "machine-config-server-ca", fields: fields{"data": fields{"ca-bundle.crt": string(ca.certPEM)}}}
+	if s.cluster.ownServerCA() {
+		list = append(list, own)
+	} else if err := s.of(own.kind, own.namespace).Delete(ctx, own.name, metav1.DeleteOptions{}); ignoreGone(err) != nil { // of an earlier cluster
+		return err
 	}
 	for _, role := range []string{master, worker} {
 		pointer, err := s.cluster.pointer(role, ca.certPEM)
@@ -42,6 +56,13 @@ func (s *Spoke) setUpSecrets(ctx context.Context) error {
 		}
 	}
 	return s.apply(ctx, list...)
+}
+
+// ownServerCA reports whether the machine config operator has given its server a CA of its own:
+// since 4.19, on clusters with MachineSets.
+func (c *Cluster) ownServerCA() bool {
+	minor, _ := c.minor() // complete has looked
+	return c.MachineAPI && minor >= 19
 }
 
 func secret(namespace, name, kind string, data map[string][]byte) object {

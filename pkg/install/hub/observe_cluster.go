@@ -59,6 +59,7 @@ func (p *Plane) clusterOf(ctx context.Context, at *kube.Namespace, deployment, m
 		Unhold:      unholdAdvice(deployment, made),
 		Version:     image.version, LogsAvailable: kube.DebugOf(aci).LogsURL != "",
 		MarkedAnytime: true, // it is a label
+		Approver:      "the hub's Agent controller",
 		NoReset:       true,
 		PassesOn:      true, // an Agent shows no generation that was taken
 	}

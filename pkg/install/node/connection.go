@@ -68,8 +68,9 @@ type connection struct {
 	rarely   time.Time
 	platform platform
 	polls    polls
-	etcd     *model.Etcd // nil where nobody needs it, or there is none
-	etcdRead time.Time   // with what was polled then
+	etcd     *model.Etcd                      // nil where nobody needs it, or there is none
+	etcdRead time.Time                        // with what was polled then
+	luks     map[string]*model.DiskEncryption // by the names of rendered configs, which never change
 
 	leaving  leaving // of nodes that are to be removed
 	read     time.Time

@@ -110,9 +110,9 @@ func TestRivals(t *testing.T) {
 	if got := s.approved(); len(got) > 0 {
 		t.Errorf("approved %v", got)
 	}
-	asked := 0
+	var asked atomic.Int32
 	_, err = s.run(s.desired(func(d *install.Desired) { d.Options.Unattended = false }), time.Minute, install.WithAsk(func(_ context.Context, v csr.Verdict) (bool, error) {
-		asked++
+		asked.Add(1)
 		list, err := s.kube.Client.CertificatesV1().CertificateSigningRequests().List(t.Context(), metav1.ListOptions{})
 		if err != nil {
 			return false, err
@@ -122,7 +122,7 @@ func TestRivals(t *testing.T) {
 		})
 		return newest.Name == v.Name, nil
 	}))
-	if asked == 0 {
+	if asked.Load() == 0 {
 		t.Errorf("nobody is asked: %v", err)
 	}
 	if got := s.approved(); len(got[bootstrapperUser]) > 1 {

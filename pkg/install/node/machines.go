@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"net/netip"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -96,12 +97,19 @@ func readMachineSet(u *unstructured.Unstructured) model.MachineSet {
 
 func readBareMetalHost(u *unstructured.Unstructured) model.BareMetalHost {
 	on, _, _ := unstructured.NestedBool(u.Object, "status", "poweredOn")
-	nics, _, _ := unstructured.NestedSlice(u.Object, "status", "hardware", "nics")
-	return model.BareMetalHost{
+	h := model.BareMetalHost{
 		Name: u.GetName(), UID: string(u.GetUID()), Removes: u.GetAnnotations()[removesNode], State: textAt(u, "status", "provisioning", "state"), PoweredOn: on, Consumer: textAt(u, "spec", "consumerRef", "name"),
-		Addresses: readAddresses(nics, "ip"),
-		MAC:       textAt(u, "spec", "bootMACAddress"), BMC: textAt(u, "spec", "bmc", "address"), Deleting: u.GetDeletionTimestamp() != nil,
+		MAC: textAt(u, "spec", "bootMACAddress"), BMC: textAt(u, "spec", "bmc", "address"), Deleting: u.GetDeletionTimestamp() != nil,
 	}
+	nics, _, _ := unstructured.NestedSlice(u.Object, "status", "hardware", "nics")
+	for _, entry := range nics {
+		fields, _ := entry.(map[string]any)
+		if mac, _ := fields["mac"].(string); mac != "" && !slices.Contains(h.MACs, mac) {
+			h.MACs = append(h.MACs, mac)
+		}
+	}
+	h.Addresses = readAddresses(nics, "ip")
+	return h
 }
 
 // readAddresses are the addresses in a list of objects, which have other things beside.
@@ -111,7 +119,7 @@ func readAddresses(list []any, field string) []netip.Addr {
 		fields, _ := entry.(map[string]any)
 		text, _ := fields[field].(string)
 		if address, err := netip.ParseAddr(text); err == nil {
-			out = append(out, address.Unmap())
+			out = append(out, address.Unmap().WithZone(""))
 		}
 	}
 	return out

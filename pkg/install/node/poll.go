@@ -24,6 +24,7 @@ var (
 	clusterOperators = schema.GroupVersionResource{Group: "config.openshift.io", Version: "v1", Resource: "clusteroperators"}
 	infrastructures  = schema.GroupVersionResource{Group: "config.openshift.io", Version: "v1", Resource: "infrastructures"}
 	networks         = schema.GroupVersionResource{Group: "config.openshift.io", Version: "v1", Resource: "networks"}
+	machineConfigs   = schema.GroupVersionResource{Group: "machineconfiguration.openshift.io", Version: "v1", Resource: "machineconfigs"}
 	pools            = schema.GroupVersionResource{Group: "machineconfiguration.openshift.io", Version: "v1", Resource: "machineconfigpools"}
 )
 
@@ -32,10 +33,11 @@ type platform struct {
 	api      string
 	vips     []netip.Addr
 	networks []netip.Prefix
+	server   model.ConfigServer
 }
 
 func (p *platform) spoke() *install.Spoke {
-	return &install.Spoke{API: p.api, VIPs: p.vips, Networks: p.networks}
+	return &install.Spoke{API: p.api, VIPs: p.vips, Networks: p.networks, ConfigServer: p.server}
 }
 
 // polls is what changes now and then.
@@ -106,6 +108,9 @@ func (c *connection) readPlatform(ctx context.Context) error {
 			p.addNetwork(cidr)
 		}
 	}
+	if p.server, err = c.readConfigServer(ctx, infrastructure); err != nil {
+		return err
+	}
 	c.platform = p
 	return nil
 }
@@ -132,6 +137,9 @@ func (c *connection) readPolls(ctx context.Context) (polls, error) {
 	}
 	for i := range all {
 		p.pools = append(p.pools, readPool(&all[i]))
+	}
+	if err = c.readEncryption(ctx, p.pools); err != nil {
+		return p, err
 	}
 	if all, err = c.list(ctx, clusterOperators); err != nil {
 		return p, err
@@ -163,6 +171,10 @@ func readPool(u *unstructured.Unstructured) model.Pool {
 	p := model.Pool{Name: u.GetName()}
 	p.Paused, _, _ = unstructured.NestedBool(u.Object, "spec", "paused")
 	p.Config, _, _ = unstructured.NestedString(u.Object, "spec", "configuration", "name")
+	p.Served, _, _ = unstructured.NestedString(u.Object, "status", "configuration", "name")
+	if updated, _, _ := unstructured.NestedInt64(u.Object, "status", "updatedMachineCount"); updated > 0 || p.Served == "" {
+		p.Served = p.Config
+	}
 	p.Labels, _, _ = unstructured.NestedStringMap(u.Object, "spec", "nodeSelector", "matchLabels")
 	for kind, c := range conditions(u) {
 		switch {

@@ -9,6 +9,7 @@ import (
 	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/names"
+	"github.com/oaictl/oaictl/pkg/install/internal/nodes"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -40,8 +41,12 @@ func (p *planner) addNodes() {
 	unnamed := p.unnamedNodes()
 	alone := p.leftAlone()
 	complete := !p.incomplete(alone) && !unnamed.open()
+	p.recordedOtherwise(p.incomplete(nil))
 	if !(complete && len(p.newNodes()) == 0) && !p.spokeIsMeant() {
 		return
+	}
+	if p.spokeAnswers() && !(complete && len(p.newNodes()) == 0) {
+		p.take(nodes.Approvers(p.question()))
 	}
 	if complete {
 		p.accounts(alone)
@@ -49,6 +54,11 @@ func (p *planner) addNodes() {
 		return
 	}
 	cannot := p.cannotJoin()
+	if len(cannot) > 0 && !unnamed.open() && !p.incomplete(append(p.hostsNamed(cannot), alone...)) {
+		p.accounts(alone)
+		p.joinNodes()
+		return // nothing is begun for hosts that cannot be added
+	}
 	if p.cluster.State == model.ClusterInstalled {
 		p.act(model.Action{
 			Key: "cluster/allow-add-hosts", Scope: model.ScopeCluster, Kind: model.AllowAddHosts, Target: p.cluster.ID, Name: p.name(),
@@ -94,6 +104,17 @@ func (p *planner) incomplete(alone []*spec.Host) bool {
 		}
 	}
 	return false
+}
+
+// hostsNamed are the hosts of the file that have these names.
+func (p *planner) hostsNamed(names []string) []*spec.Host {
+	var hosts []*spec.Host
+	for i := range p.spec.Spec.Hosts {
+		if host := &p.spec.Spec.Hosts[i]; slices.Contains(names, host.Name) {
+			hosts = append(hosts, host)
+		}
+	}
+	return hosts
 }
 
 // awaitBoot waits for a host to boot an image that the cluster still takes

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/oaictl/oaictl/internal/advice"
@@ -11,6 +12,7 @@ import (
 	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/pkg/install/internal/nodes"
 	"github.com/oaictl/oaictl/pkg/install/node/csr"
+	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // AsksSpoke reports whether the next decision needs to know of the installed cluster itself.
@@ -76,6 +78,34 @@ func (p *planner) cannotJoin() []string {
 	}
 	p.take(answer)
 	return not
+}
+
+// recordedOtherwise refuses hosts of a file that only adds which are machines that are part of
+// the cluster already, under other names: nothing would be added, and nobody be told. Others may
+// be on their way, which go on.
+func (p *planner) recordedOtherwise(others bool) {
+	for i := range p.spec.Spec.Hosts {
+		want := &p.spec.Spec.Hosts[i]
+		have := p.matches.ByName[want.Name]
+		if !p.isAnother(want, have) {
+			continue
+		}
+		b := nodes.Recorded(want, have, "match", p.name())
+		if others {
+			b.Cure = model.CurePerson
+		}
+		p.block(b)
+	}
+}
+
+// isAnother reports whether a host of a file that only adds is a machine that is part of the
+// cluster under another name.
+func (p *planner) isAnother(want *spec.Host, have *model.Host) bool {
+	label := func(hostname string) string {
+		first, _, _ := strings.Cut(strings.ToLower(hostname), ".")
+		return first
+	}
+	return p.spec.OnlyAdds() && membershipOf(have) == member && want.Hostname != "" && have.Hostname != "" && label(want.Hostname) != label(have.Hostname)
 }
 
 // joinNodes follows the hosts that run from their disks until their nodes take work.
@@ -151,7 +181,7 @@ func (p *planner) newNodes() []nodes.Host {
 	}
 	for i := range p.spec.Spec.Hosts {
 		want := &p.spec.Spec.Hosts[i]
-		if have := p.matches.ByName[want.Name]; fresh(have) {
+		if have := p.matches.ByName[want.Name]; fresh(have) && !p.isAnother(want, have) {
 			hosts = append(hosts, nodes.Host{Name: want.Name, Want: want, Have: have})
 		}
 	}

@@ -9,28 +9,26 @@ import (
 	"github.com/oaictl/oaictl/internal/names"
 )
 
-// Ahead answers what would keep hosts from becoming nodes, before they boot anything: a name
-// that a node has already, a machine config pool that does not exist.
+// Ahead answers what would keep hosts from becoming nodes, before they boot anything: a name,
+// a machine or an address that the cluster has already, a machine config pool that does not
+// exist, a config that they could not fetch, or by which they could not encrypt their disks.
 func Ahead(q Question) Answer {
 	a := &asker{Question: q, spoke: q.Observed.Spoke}
 	for _, h := range q.Hosts {
 		a.nameIsFree(h)
+		a.machineIsFree(h)
+		a.addressesAreFree(h)
 		a.poolExists(h)
 	}
+	a.configIsServed(q.Hosts)
+	a.disksUnlock(q.Hosts)
 	return a.answer
 }
 
 // nameIsFree holds a host that would become a node of a name that is taken: while that node is
 // there, its requests for certificates are not approved.
 func (a *asker) nameIsFree(h Host) {
-	name := h.Name
-	switch {
-	case h.Want != nil && h.Want.Hostname != "": // which it is given
-		name = h.Want.Hostname
-	case h.Have != nil && h.Have.Hostname != "":
-		name = h.Have.Hostname
-	}
-	node := a.spoke.NodeByName(name)
+	node := a.spoke.NodeByName(hostnameOf(h))
 	if node == nil || h.Have != nil && h.Have.HasRebooted() {
 		return
 	}

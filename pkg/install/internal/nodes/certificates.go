@@ -320,7 +320,7 @@ func (a *asker) flood() {
 	}
 	a.warn(model.Warning{
 		Key: "spoke/flood", Scope: model.ScopeCluster, Reason: "TooManyRequests",
-		Message: fmt.Sprintf("%d requests for certificates are pending, more than the %d with which the cluster's own approver ignores all of them", pending, limit),
+		Message: fmt.Sprintf("%d requests for certificates of the last hour are pending: with more than %d of them the cluster's own approver looks at none, of any node", pending, limit),
 		Next:    "oc get csr, and find out who sends them",
 	})
 }

@@ -190,7 +190,7 @@ func readInventory(text, hostID string) install.Inventory {
 	return install.Inventory{
 		Known: true, Hostname: wire.Hostname, UUID: hostID,
 		Serial: vendor.SerialNumber, Manufacturer: vendor.Manufacturer, Product: vendor.ProductName,
-		BMC: plane.BMCAddress(wire.BmcAddress, wire.BmcV6address), CPUs: int(cpu.Count), Arch: string(setting.Word[spec.Arch](cpu.Architecture)), MemoryBytes: memory.PhysicalBytes,
+		BMC: plane.BMCAddress(wire.BmcAddress, wire.BmcV6address), CPUs: int(cpu.Count), Arch: string(setting.Word[spec.Arch](cpu.Architecture)), MemoryBytes: memory.PhysicalBytes, TPM: wire.TpmVersion,
 		Interfaces: collect(wire.Interfaces, func(nic *models.Interface) install.Interface {
 			return install.Interface{
 				Name: nic.Name, MAC: strings.ToLower(nic.MacAddress), Up: nic.HasCarrier,

@@ -1,0 +1,38 @@
+package cli
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/oaictl/oaictl/internal/model"
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+// TestApproveForNobody: an address is allowed to the nodes that are named, and dropped for no other.
+func TestApproveForNobody(t *testing.T) {
+	here(t)
+	service := lab()
+	service.looks = growing(model.HostAdded)
+	got := run(t, service, "", "approve", "node-2", "--cluster", "lab", "--allow-address", "node-3=192.0.2.2")
+	if got.code != int(install.CodeUsage) || !strings.Contains(got.errors, "--allow-address node-3=192.0.2.2: node-3 is none of node-2") {
+		t.Errorf("code %d: %s", got.code, got.errors)
+	}
+}
+
+// TestRelativeKubeconfig: the paths in a kubeconfig go from where it lies.
+func TestRelativeKubeconfig(t *testing.T) {
+	here(t)
+	service := lab()
+	service.looks = growing(model.HostAdded)
+	kubeconfig := `{apiVersion: v1, kind: Config, current-context: x, contexts: [{name: x, context: {cluster: c, user: u}}],
+  clusters: [{name: c, cluster: {server: "https://127.0.0.1:9", certificate-authority: missing.crt}}], users: [{name: u, user: {token: t}}]}`
+	if err := errors.Join(os.Mkdir("elsewhere", 0o700), os.WriteFile("elsewhere/kubeconfig", []byte(kubeconfig), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	got := run(t, service, "", "approve", "node-2", "--cluster", "lab", "--cluster-kubeconfig", "elsewhere/kubeconfig")
+	if !strings.Contains(got.errors, "elsewhere/missing.crt") {
+		t.Errorf("code %d: %s", got.code, got.errors)
+	}
+}

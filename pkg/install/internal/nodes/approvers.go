@@ -1,0 +1,61 @@
+package nodes
+
+import (
+	"strings"
+	"time"
+
+	"github.com/oaictl/oaictl/internal/advice"
+	"github.com/oaictl/oaictl/internal/model"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// dayOneSays is in the message by which the controller of an installation approves.
+const dayOneSays = "approved by the assisted-installer-controller"
+
+// dayOneLasts is how long after an approval of that controller it may still be there. It approves
+// every half minute.
+const dayOneLasts = 5 * time.Minute
+
+// Approvers answers who else will approve the requests for certificates of the hosts, where a
+// person wants to: to be asked, or to do it, is worth little while others do so unasked.
+func Approvers(q Question) Answer {
+	a := &asker{Question: q, spoke: q.Observed.Spoke}
+	mode := q.Desired.Options.Approve
+	if mode != model.ApproveAsk && mode != model.ApproveOff {
+		return a.answer
+	}
+	others := a.approvers()
+	w := model.Warning{Key: "spoke/approvers", Scope: model.ScopeCluster, Reason: "OthersApprove"}
+	switch {
+	case len(others) > 0:
+		w.Message = "whatever --approve says, certificate requests of nodes are also approved by " + strings.Join(others, "; by ")
+		w.Next = "what they approve is written down, as theirs, in csr-audit.jsonl"
+	case mode == model.ApproveOff:
+		w.Reason, w.Message = "NobodyApproves", "nobody is known who approves the certificate requests of the nodes, and --approve off leaves it to others"
+		w.Next = advice.Sprintf("approve them as they come: {approve NODE --cluster %s}", q.Desired.Spec.Metadata.Name)
+	default:
+		return a.answer
+	}
+	a.warn(w)
+	return a.answer
+}
+
+// approvers are those who approve beside oaictl, as far as can be seen, and what.
+func (a *asker) approvers() []string {
+	var others []string
+	s := a.spoke
+	if s.MachineAPI && len(s.Machines) > 0 {
+		others = append(others, "the cluster's machine-approver (of nodes that have a Machine)")
+	}
+	metal := s.MachineAPI && a.Desired.Spec.Spec.Boot.Method == spec.BootMetal3 // then it leaves them to the cluster
+	if by := a.Observed.Cluster.Approver; by != "" && !metal {
+		others = append(others, by+" (of the hosts that it adds)")
+	}
+	for i := range s.Requests {
+		if r := &s.Requests[i]; r.Approved && strings.Contains(r.Message, dayOneSays) && a.Now.Sub(r.ConditionAt) < dayOneLasts {
+			others = append(others, "the controller of the installation, which still runs (of everybody)")
+			break
+		}
+	}
+	return others
+}

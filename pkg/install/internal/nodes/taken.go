@@ -1,0 +1,267 @@
+package nodes
+
+import (
+	"cmp"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/oaictl/oaictl/internal/advice"
+	"github.com/oaictl/oaictl/internal/model"
+	"github.com/oaictl/oaictl/internal/names"
+	"github.com/oaictl/oaictl/internal/setting"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// begun reports whether the installation of a host has: from then on the cluster itself may
+// know its machine, since a hub's service tells it.
+func begun(h *model.Host) bool {
+	switch {
+	case h == nil:
+		return false
+	case h.HasRebooted():
+		return true
+	}
+	return h.State == model.HostPreparing || h.State == model.HostInstalling || h.State == model.HostNeedsUser
+}
+
+// machineIsFree holds a host whose machine the cluster has already under another name: by a
+// MAC address or by its BMC.
+func (a *asker) machineIsFree(h Host) {
+	if begun(h.Have) {
+		return
+	}
+	for i := range a.spoke.BareMetalHosts {
+		m := &a.spoke.BareMetalHosts[i]
+		field, what := a.sameMachine(h, m)
+		if what == "" || a.isOwnMetal(h, m) {
+			continue
+		}
+		owner, next := a.ownerOf(m)
+		b := model.Blocker{
+			Key: string(scopeOf(h)) + "/machine/" + m.Name, Scope: scopeOf(h), Reason: "MachineTaken", Cure: model.CureNow, Field: "spec.hosts[" + h.Name + "]." + field, Hosts: []string{h.Name},
+			Message: fmt.Sprintf("%s has %s, which is %s of the cluster: it is the same machine", h.Name, what, owner),
+			Remedy:  "correct what the file says of the host, or, if this machine is to be installed anew: " + next,
+		}
+		if m.Deleting {
+			b.Cure, b.Remedy = model.CurePerson, "wait until it is gone: oc get baremetalhosts -n openshift-machine-api"
+		}
+		a.block(b)
+	}
+	a.recordIsFree(h)
+}
+
+// sameMachine is by which field a host is the machine of a BareMetalHost, and what they have in
+// common; "" for nothing. Of the cards that a machine reports only the one that a BareMetalHost
+// boots from counts: those of management controllers and of hypervisors are alike on many.
+func (a *asker) sameMachine(h Host, m *model.BareMetalHost) (field, what string) {
+	boots := setting.MAC(m.MAC)
+	if h.Want != nil {
+		for _, mac := range a.Desired.Spec.MACsOf(h.Want) {
+			if mac == boots || a.isCardOf(m, mac) {
+				return macField(h.Want, mac), "the MAC address " + mac
+			}
+		}
+		if bmc := h.Want.BMC; bmc != nil && bmc.Address != "" && a.sameBMC(m, spec.ControllerOf(bmc.Address, bmc.System)) {
+			return "bmc.address", "the BMC " + bmc.Address
+		}
+		if bmc := h.Want.Match.BMC; bmc != "" && a.sameBMC(m, spec.ControllerOf(bmc, "")) {
+			return "match.bmc", "the BMC " + bmc
+		}
+	}
+	if h.Have == nil || boots == "" {
+		return "", ""
+	}
+	for _, card := range h.Have.Inventory.Interfaces {
+		if setting.MAC(card.MAC) == boots {
+			return "match", "the MAC address " + boots
+		}
+	}
+	return "", ""
+}
+
+func macField(h *spec.Host, mac string) string {
+	if setting.MAC(h.Match.MAC) == mac {
+		return "match.mac"
+	}
+	return "net"
+}
+
+// isCardOf reports whether a card is one that the inspection of this machine alone has found.
+func (a *asker) isCardOf(m *model.BareMetalHost, mac string) bool {
+	has := func(o model.BareMetalHost) bool {
+		return slices.ContainsFunc(o.MACs, func(card string) bool { return setting.MAC(card) == mac })
+	}
+	if !has(*m) {
+		return false
+	}
+	return !slices.ContainsFunc(a.spoke.BareMetalHosts, func(o model.BareMetalHost) bool { return o.Name != m.Name && has(o) })
+}
+
+// sameBMC reports whether a BMC, and the system behind it, are those of a BareMetalHost. Where
+// one of them names no system, the BMC has to be of that machine alone.
+func (a *asker) sameBMC(m *model.BareMetalHost, mine spec.Controller) bool {
+	if m.BMC == "" {
+		return false
+	}
+	other := spec.ControllerOf(m.BMC, "")
+	switch {
+	case other.Endpoint != mine.Endpoint:
+		return false
+	case other.System != "" && mine.System != "":
+		return other.System == mine.System
+	}
+	return !slices.ContainsFunc(a.spoke.BareMetalHosts, func(o model.BareMetalHost) bool {
+		return o.Name != m.Name && o.BMC != "" && spec.ControllerOf(o.BMC, "").Endpoint == mine.Endpoint
+	})
+}
+
+// isOwnMetal reports whether a BareMetalHost was made for the host that is added: it has its
+// name, and is no node.
+func (a *asker) isOwnMetal(h Host, m *model.BareMetalHost) bool {
+	return (strings.EqualFold(m.Name, h.Name) || strings.EqualFold(m.Name, hostnameOf(h))) && a.nodeOfMetal(m) == ""
+}
+
+// nodeOfMetal is the node that a BareMetalHost is, "" for none.
+func (a *asker) nodeOfMetal(m *model.BareMetalHost) string {
+	for i := range a.spoke.Machines {
+		if machine := &a.spoke.Machines[i]; machine.Node != "" && (machine.Name == m.Consumer || machine.BareMetalHost == m.Name) {
+			return machine.Node
+		}
+	}
+	return ""
+}
+
+// ownerOf is whose a BareMetalHost is, and how it is taken from there.
+func (a *asker) ownerOf(m *model.BareMetalHost) (owner string, next model.Advice) {
+	if node := a.nodeOfMetal(m); node != "" {
+		owner = "that of the node " + node
+		if node != m.Name {
+			owner += " (BareMetalHost " + m.Name + ")"
+		}
+		return owner, a.removal(node)
+	}
+	owner, next = "that of the BareMetalHost "+m.Name, advice.Sprintf("oc delete baremetalhost -n openshift-machine-api %s", names.Quoted(m.Name))
+	if m.Consumer != "" {
+		owner += " (Machine " + m.Consumer + ")"
+		next = advice.Sprintf("oc delete machine -n openshift-machine-api %s", names.Quoted(m.Consumer))
+	}
+	return owner, next
+}
+
+func (a *asker) removal(node string) model.Advice {
+	return advice.Command("remove-node", names.Quoted(node), "--cluster", names.Quoted(a.Desired.Spec.Metadata.Name))
+}
+
+// recordIsFree holds a host whose card the service has seen in a machine of the cluster that is
+// another host.
+func (a *asker) recordIsFree(h Host) {
+	if h.Want == nil {
+		return
+	}
+	for i := range a.Observed.Hosts {
+		other := &a.Observed.Hosts[i]
+		if h.Have != nil && other.ID == h.Have.ID || other.State != model.HostAdded && other.State != model.HostInstalled && !other.HasRebooted() {
+			continue
+		}
+		for _, mac := range a.Desired.Spec.MACsOf(h.Want) {
+			if a.cardOfRecord(other, mac) {
+				a.block(Recorded(h.Want, other, macField(h.Want, mac), a.Desired.Spec.Metadata.Name))
+				break
+			}
+		}
+	}
+}
+
+// cardOfRecord reports whether a card is one that this machine alone reports.
+func (a *asker) cardOfRecord(of *model.Host, mac string) bool {
+	has := func(o *model.Host) bool {
+		return slices.ContainsFunc(o.Inventory.Interfaces, func(card model.Interface) bool { return setting.MAC(card.MAC) == mac })
+	}
+	if !has(of) {
+		return false
+	}
+	for i := range a.Observed.Hosts {
+		if o := &a.Observed.Hosts[i]; o.ID != of.ID && has(o) {
+			return false
+		}
+	}
+	return true
+}
+
+// Recorded is the blocker of a host of the file whose machine the service has installed for this
+// cluster under another name.
+func Recorded(want *spec.Host, have *model.Host, field, cluster string) model.Blocker {
+	scope := model.NodeScope(want.Name)
+	return model.Blocker{
+		Key: string(scope) + "/record/" + have.ID, Scope: scope, Reason: "MachineTaken", Cure: model.CureNow, Field: "spec.hosts[" + want.Name + "]." + field, Hosts: []string{want.Name},
+		Message: fmt.Sprintf("what the file says of %s fits %s, a machine that was installed for this cluster already", want.Name, have.Label()),
+		Remedy: "correct what the file says of the host, or, if this machine is to be installed anew: " +
+			advice.Command("remove-node", names.Quoted(have.DisplayName()), "--cluster", names.Quoted(cluster)),
+	}
+}
+
+// addressesAreFree holds a host that is given an address that a node has, or the cluster itself.
+func (a *asker) addressesAreFree(h Host) {
+	if h.Want == nil || begun(h.Have) {
+		return
+	}
+	for _, address := range a.Desired.Spec.StaticAddressesOf(h.Want) {
+		owner := a.holderOf(h, address)
+		if owner == "" {
+			a.mayBeTaken(h, address)
+			continue
+		}
+		a.block(model.Blocker{
+			Key: string(scopeOf(h)) + "/address/" + address.String(), Scope: scopeOf(h), Reason: "AddressTaken", Cure: model.CureNow, Field: "spec.hosts[" + h.Name + "].net", Hosts: []string{h.Name},
+			Message: fmt.Sprintf("%s is given the address %s, which is %s", h.Name, address, owner),
+			Remedy:  "give the host an address that nobody has",
+		})
+	}
+}
+
+// holderOf is whose an address is in the cluster, "" for nobody's.
+func (a *asker) holderOf(h Host, address netip.Addr) string {
+	for i := range a.spoke.Nodes {
+		if n := &a.spoke.Nodes[i]; slices.Contains(n.Addresses, address) && !strings.EqualFold(n.Name, hostnameOf(h)) {
+			return "that of the node " + n.Name
+		}
+	}
+	if slices.Contains(a.spoke.VIPs, address) {
+		return "a virtual address of the cluster"
+	}
+	for _, network := range a.spoke.Networks {
+		if network.Contains(address) {
+			return fmt.Sprintf("inside the cluster's own network %s", network)
+		}
+	}
+	return ""
+}
+
+// mayBeTaken warns of an address that a machine had when it was inspected: it may have another
+// one by now.
+func (a *asker) mayBeTaken(h Host, address netip.Addr) {
+	for i := range a.spoke.BareMetalHosts {
+		m := &a.spoke.BareMetalHosts[i]
+		if !slices.Contains(m.Addresses, address) || a.isOwnMetal(h, m) {
+			continue
+		}
+		a.warn(model.Warning{
+			Key: string(scopeOf(h)) + "/address/" + address.String(), Scope: scopeOf(h), Reason: "AddressTaken",
+			Message: fmt.Sprintf("%s is given the address %s, which the BareMetalHost %s of the cluster had when it was inspected", h.Name, address, m.Name),
+			Next:    "make sure that only one of the two machines has it",
+		})
+	}
+}
+
+// hostnameOf is what a host will be called as a node.
+func hostnameOf(h Host) string {
+	switch {
+	case h.Want != nil && h.Want.Hostname != "": // which it is given
+		return h.Want.Hostname
+	case h.Have != nil:
+		return cmp.Or(h.Have.Hostname, h.Name)
+	}
+	return h.Name
+}

@@ -1,0 +1,53 @@
+package spec
+
+import (
+	"net/netip"
+	"slices"
+
+	"github.com/oaictl/oaictl/pkg/install/spec/internal/values"
+)
+
+// Controller is a system of a BMC, however its address is written.
+type Controller = values.Controller
+
+// ControllerOf reads the address of a BMC, and the system that is named beside it.
+func ControllerOf(address, system string) Controller { return values.ControllerOf(address, system) }
+
+// MACsOf are the MAC addresses that the document gives a host, each once, in lower case with
+// colons: of its match and of its network.
+func (c *Cluster) MACsOf(h *Host) []string {
+	var macs []string
+	add := func(text string) {
+		if mac, ok := values.ParseMAC(text); ok && !slices.Contains(macs, mac) {
+			macs = append(macs, mac)
+		}
+	}
+	add(h.Match.MAC)
+	if _, nics, static := c.StaticNetwork(h); static {
+		for _, nic := range nics {
+			add(nic.MAC)
+		}
+	}
+	return macs
+}
+
+// StaticAddressesOf are the addresses that the document gives a host's interfaces.
+func (c *Cluster) StaticAddressesOf(h *Host) []netip.Addr {
+	if h.Net == nil {
+		return nil
+	}
+	var prefixes []netip.Prefix
+	if h.Net.NMState == nil {
+		plan := c.planNetwork(h)
+		prefixes = []netip.Prefix{plan.v4.ip, plan.v6.ip}
+	} else if doc, _, err := readNMState(h.Net); err == nil {
+		prefixes = doc.addresses
+	}
+	var out []netip.Addr
+	for _, prefix := range prefixes {
+		if prefix.IsValid() && !prefix.Addr().IsLinkLocalUnicast() && !slices.Contains(out, prefix.Addr().Unmap()) {
+			out = append(out, prefix.Addr().Unmap())
+		}
+	}
+	return out
+}
