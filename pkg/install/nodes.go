@@ -7,6 +7,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install/internal/decide"
+	"github.com/oaictl/oaictl/pkg/install/internal/nodes"
 )
 
 // Nodes is the plane of the installed cluster itself: its Nodes, and the requests of their
@@ -50,7 +51,7 @@ func (client *Client) observeNodes(ctx context.Context, desired *Desired, observ
 // explainNodes looks at the installed cluster where hosts have been added to it. That it cannot
 // be looked at is something to know, and stands in nobody's way.
 func (client *Client) explainNodes(ctx context.Context, desired *Desired, observed *Observed) ([]Warning, error) {
-	if client.nodes == nil || !decide.HasNewNodes(observed) {
+	if client.nodes == nil || !nodes.AnyNew(observed) {
 		return nil, nil
 	}
 	before := desired.Options.AddNodes

@@ -42,7 +42,7 @@ func (o *replaceOptions) backup(ctx context.Context, p *replacement) error {
 		if !o.CanAsk() {
 			return fault
 		}
-		o.Say("A backup of etcd comes first: %s", o.Hint(install.Advice(command)))
+		o.Say("A backup of etcd comes first: %s", o.Hint(command))
 		if taken, err := o.Ask("has it been taken, and copied from the node?"); !taken || err != nil {
 			return errors.Join(err, fault)
 		}

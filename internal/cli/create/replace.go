@@ -2,6 +2,7 @@ package create
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -191,7 +192,7 @@ func (o *replaceOptions) allowed(p *replacement) error {
 	r := p.removed()
 	if !p.isGone() && !r.Votes {
 		return &install.Fault{
-			Code: install.CodeInput, Permanent: true, Op: "replace", On: r.Node, Err: fmt.Errorf("it is no node of the control plane"),
+			Code: install.CodeInput, Permanent: true, Op: "replace", On: r.Node, Err: errors.New("it is no node of the control plane"),
 			Next: advice.Sprintf("{remove-node %s --cluster %s}, and {add-node} for another machine", names.Quoted(r.Node), names.Quoted(p.found.Ref.Name)),
 		}
 	}
@@ -200,24 +201,31 @@ func (o *replaceOptions) allowed(p *replacement) error {
 		waived = append(waived, "EtcdQuorum") // there will be one more then
 	}
 	p.plan.Blockers = slices.DeleteFunc(p.plan.Blockers, func(b install.Blocker) bool { return slices.Contains(waived, b.Reason) })
-	for i := range p.plan.Blockers {
-		b, code := &p.plan.Blockers[i], install.CodeInput
-		switch b.Cure {
-		case model.CureOwner:
-			code = install.CodeNotFound
-		case model.CureAuth:
-			code = install.CodeAuth
-		}
-		return &install.Fault{Code: code, Permanent: true, Op: "replace", On: r.Node, Err: fmt.Errorf("%s", b.Message), Next: b.Remedy}
+	if len(p.plan.Blockers) > 0 {
+		return refusal(r.Node, p.plan.Blockers)
 	}
 	if host := &p.join.Spec.Hosts[0]; !p.isGone() && !r.Dead && strings.EqualFold(host.Name, r.Node) {
 		return &install.Fault{
 			Code: install.CodeInput, Permanent: true, Op: "replace", On: r.Node,
-			Err:  fmt.Errorf("its member of etcd is well, so that the new machine joins before it goes, and both cannot have one name"),
+			Err:  errors.New("its member of etcd is well, so that the new machine joins before it goes, and both cannot have one name"),
 			Next: "give the new host another name; or, if the machine is to go now, switch it off, and run the same command again once etcd has missed it",
 		}
 	}
 	return nil
+}
+
+// refusal is all that is in the way.
+func refusal(node string, all []install.Blocker) error {
+	fault := &install.Fault{Code: install.CodeInput, Permanent: true, Op: "replace", On: node, Next: all[0].Remedy}
+	switch all[0].Cure {
+	case model.CureOwner:
+		fault.Code = install.CodeNotFound
+	case model.CureAuth:
+		fault.Code = install.CodeAuth
+	}
+	texts := document.Each(all, func(b install.Blocker) string { return b.Message })
+	fault.Err = errors.New(strings.Join(texts, "; besides, "))
+	return fault
 }
 
 // text is all that will be done, in its order.

@@ -56,7 +56,7 @@ func hostOf(u *unstructured.Unstructured, now time.Time) (install.Host, error) {
 			Since: moment(status.Progress.StageStartTime), Updated: moment(status.Progress.StageUpdateTime),
 		},
 	}
-	if host.Progress.Stage == "Rebooting" {
+	if status.Progress.CurrentStage == "Rebooting" { // and it is dated
 		host.Rebooted = host.Progress.Since
 	}
 	if ref := wire.Spec.ClusterDeploymentName; ref != nil && ref.Name != "" {

@@ -191,4 +191,6 @@ func installSimulated(t *testing.T, cluster *spec.Cluster, config simulated.Conf
 
 func (*memoryFiles) Append(context.Context, install.ClusterRef, string, []byte) error { return nil }
 
-func (*memoryFiles) Record(context.Context, install.ClusterRef, string) ([]byte, error) { return nil, nil }
+func (*memoryFiles) Record(context.Context, install.ClusterRef, string) ([]byte, error) {
+	return nil, nil
+}

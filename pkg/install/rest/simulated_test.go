@@ -200,4 +200,6 @@ func stagesSeen(o *install.Observed) string {
 
 func (*memoryFiles) Append(context.Context, install.ClusterRef, string, []byte) error { return nil }
 
-func (*memoryFiles) Record(context.Context, install.ClusterRef, string) ([]byte, error) { return nil, nil }
+func (*memoryFiles) Record(context.Context, install.ClusterRef, string) ([]byte, error) {
+	return nil, nil
+}

@@ -54,7 +54,7 @@ func (p *planner) addNodes() {
 		return
 	}
 	cannot := p.cannotJoin()
-	if len(cannot) > 0 && !unnamed.open() && !p.incomplete(append(p.hostsNamed(cannot), alone...)) {
+	if len(cannot) > 0 && !unnamed.open() && !p.incomplete(append(slices.Clone(cannot), alone...)) {
 		p.accounts(alone)
 		p.joinNodes()
 		return // nothing is begun for hosts that cannot be added
@@ -72,7 +72,7 @@ func (p *planner) addNodes() {
 	for i := range p.spec.Spec.Hosts {
 		want := &p.spec.Spec.Hosts[i]
 		have := p.matches.ByName[want.Name]
-		if slices.Contains(alone, want) || slices.Contains(cannot, want.Name) {
+		if slices.Contains(alone, want) || slices.Contains(cannot, want) {
 			continue
 		}
 		switch membershipOf(have) {
@@ -104,17 +104,6 @@ func (p *planner) incomplete(alone []*spec.Host) bool {
 		}
 	}
 	return false
-}
-
-// hostsNamed are the hosts of the file that have these names.
-func (p *planner) hostsNamed(names []string) []*spec.Host {
-	var hosts []*spec.Host
-	for i := range p.spec.Spec.Hosts {
-		if host := &p.spec.Spec.Hosts[i]; slices.Contains(names, host.Name) {
-			hosts = append(hosts, host)
-		}
-	}
-	return hosts
 }
 
 // awaitBoot waits for a host to boot an image that the cluster still takes

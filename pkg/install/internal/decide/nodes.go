@@ -1,10 +1,7 @@
 package decide
 
 import (
-	"cmp"
-	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/oaictl/oaictl/internal/advice"
@@ -24,6 +21,21 @@ func AsksSpoke(desired *model.Desired, observed *model.Observed) bool {
 // question is what package nodes is asked about hosts.
 func (p *planner) question(hosts ...nodes.Host) nodes.Question {
 	return nodes.Question{Desired: p.desired, Observed: p.observed, Memory: p.memory, Now: p.now, Hosts: hosts}
+}
+
+// everybody are the hosts of the file, and those that the service has beside them.
+func (p *planner) everybody() []nodes.Host {
+	var all []nodes.Host
+	for i := range p.whole.Spec.Hosts {
+		want := &p.whole.Spec.Hosts[i]
+		all = append(all, nodes.Host{Name: want.Name, Want: want, Have: p.matches.ByName[want.Name]})
+	}
+	for i := range p.observed.Hosts {
+		if have := &p.observed.Hosts[i]; p.matches.Names[have.ID] == "" && !boundToAnother(p.observed, have) {
+			all = append(all, nodes.Host{Have: have})
+		}
+	}
+	return all
 }
 
 func (p *planner) take(a nodes.Answer) {
@@ -53,7 +65,7 @@ func (p *planner) spokeIsMeant() bool {
 
 // cannotJoin names the hosts of the file that could not become nodes as things stand, and says
 // why. While others are on their way, the run goes on.
-func (p *planner) cannotJoin() []string {
+func (p *planner) cannotJoin() []*spec.Host {
 	if !p.spokeAnswers() {
 		return nil
 	}
@@ -69,9 +81,11 @@ func (p *planner) cannotJoin() []string {
 		}
 	}
 	answer := nodes.Ahead(p.question(hosts...))
-	var not []string
+	var not []*spec.Host
 	for i := range answer.Blockers {
-		not = append(not, answer.Blockers[i].Hosts...)
+		for _, name := range answer.Blockers[i].Hosts {
+			not = append(not, p.spec.Host(name))
+		}
 		if under {
 			answer.Blockers[i].Cure = model.CurePerson
 		}
@@ -101,11 +115,7 @@ func (p *planner) recordedOtherwise(others bool) {
 // isAnother reports whether a host of a file that only adds is a machine that is part of the
 // cluster under another name.
 func (p *planner) isAnother(want *spec.Host, have *model.Host) bool {
-	label := func(hostname string) string {
-		first, _, _ := strings.Cut(strings.ToLower(hostname), ".")
-		return first
-	}
-	return p.spec.OnlyAdds() && membershipOf(have) == member && want.Hostname != "" && have.Hostname != "" && label(want.Hostname) != label(have.Hostname)
+	return p.spec.OnlyAdds() && membershipOf(have) == member && nodes.OtherName(want, have)
 }
 
 // joinNodes follows the hosts that run from their disks until their nodes take work.
@@ -113,56 +123,21 @@ func (p *planner) joinNodes() {
 	if !p.spokeAnswers() {
 		return
 	}
-	hosts, gone := p.ofLate()
-	p.noLonger(gone)
+	hosts, gone := nodes.Late(p.question(p.newNodes()...))
+	p.take(gone)
+	for _, w := range gone.Warnings {
+		p.plan.Missing = append(p.plan.Missing, model.HostOf(w.Scope))
+	}
 	answer := nodes.Join(p.question(hosts...))
 	p.take(answer)
 	p.plan.Ready = answer.Ready
 	if len(hosts) > len(answer.Ready) || len(hosts) == 0 || !p.idle() || len(p.plan.Waits) > 0 || !p.unhindered() {
 		return
 	}
-	settled, worse := nodes.Settle(p.question(hosts...), p.readySince(hosts))
+	settled, worse := nodes.Settle(p.question(hosts...))
 	p.take(settled)
 	if len(worse) > 0 {
 		p.end(model.VerdictDegraded, addedAndReady(answer.Ready)+", but operators of the cluster are worse than before: "+names.Few(worse), "oc get clusteroperators")
-	}
-}
-
-// ofLate are the new nodes that are followed, and those that were added long ago and are no nodes
-// any more: others are not held up by them, and what was done to them since stays.
-func (p *planner) ofLate() (late, gone []nodes.Host) {
-	for _, h := range p.newNodes() {
-		n := p.observed.Spoke.NodeByName(h.Have.Hostname)
-		switch long := longAgo(h.Have, p.now); {
-		case !long:
-			late = append(late, h)
-		case n == nil || !n.Ready:
-			gone = append(gone, h)
-		}
-	}
-	return late, gone
-}
-
-// longAgo reports whether a host was added so long ago that it is nobody's business any more.
-func longAgo(have *model.Host, now time.Time) bool {
-	since := cmp.Or(have.Rebooted, have.Since)
-	return membershipOf(have) == member && have.Day2 && !since.IsZero() && now.Sub(since) > 24*time.Hour
-}
-
-// HasNewNodes reports whether hosts have been added of late.
-func HasNewNodes(observed *model.Observed) bool {
-	return slices.ContainsFunc(observed.Hosts, func(h model.Host) bool { return h.Day2 && !longAgo(&h, observed.At) })
-}
-
-// noLonger tells of hosts that were added long ago and are no nodes, or none that is Ready.
-func (p *planner) noLonger(hosts []nodes.Host) {
-	for _, h := range hosts {
-		p.plan.Missing = append(p.plan.Missing, h.Name)
-		p.warn(model.Warning{
-			Key: "node/" + h.Name + "/gone", Scope: model.NodeScope(h.Name), Reason: "NodeGone",
-			Message: fmt.Sprintf("%s was added at %s, and is no node that is Ready now; it is not waited for", h.Name, cmp.Or(h.Have.Rebooted, h.Have.Since).UTC().Format(time.RFC3339)),
-			Next:    advice.Sprintf("{get nodes %s}", p.name()),
-		})
 	}
 }
 
@@ -194,17 +169,6 @@ func (p *planner) newNodes() []nodes.Host {
 		}
 	}
 	return hosts
-}
-
-// readySince is when the last of the hosts' nodes became Ready.
-func (p *planner) readySince(hosts []nodes.Host) time.Time {
-	var last time.Time
-	for _, h := range hosts {
-		if n := p.observed.Spoke.NodeByName(h.Have.Hostname); n != nil && n.ReadySince.After(last) {
-			last = n.ReadySince
-		}
-	}
-	return last
 }
 
 func addedAndReady(ready []string) string { return "added, and Ready: " + names.Few(ready) }

@@ -37,34 +37,8 @@ func (p *planner) removeNodes() {
 	}
 }
 
-// everybody are the hosts of the file, and those that the service has beside them.
-func (p *planner) everybody() []nodes.Host {
-	var all []nodes.Host
-	for i := range p.whole.Spec.Hosts {
-		want := &p.whole.Spec.Hosts[i]
-		all = append(all, nodes.Host{Name: want.Name, Want: want, Have: p.matches.ByName[want.Name]})
-	}
-	for i := range p.observed.Hosts {
-		if have := &p.observed.Hosts[i]; p.matches.Names[have.ID] == "" && !boundToAnother(p.observed, have) {
-			all = append(all, nodes.Host{Have: have})
-		}
-	}
-	return all
-}
-
 // NodesToRemove are the names of the nodes that are to be removed.
 func NodesToRemove(desired *model.Desired, observed *model.Observed) []string {
 	p := newPlanner(desired, observed, model.Memory{}, observed.At)
 	return nodes.ToRemove(p.question(p.everybody()...))
-}
-
-// leavesBehind is what follows on the removal of nodes.
-func (f *following) leavesBehind() {
-	for _, r := range f.now.Removals {
-		for _, s := range r.Left {
-			if !slices.ContainsFunc(f.now.Actions, func(a model.Action) bool { return a.Scope == s.Scope && a.Kind == s.Kind }) {
-				f.add(s)
-			}
-		}
-	}
 }

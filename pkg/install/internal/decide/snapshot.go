@@ -147,6 +147,17 @@ func (f *following) nodes() {
 	}
 }
 
+// leavesBehind is what follows on the removal of nodes.
+func (f *following) leavesBehind() {
+	for _, r := range f.now.Removals {
+		for _, s := range r.Left {
+			if !slices.ContainsFunc(f.now.Actions, func(a model.Action) bool { return a.Scope == s.Scope && a.Kind == s.Kind }) {
+				f.add(s)
+			}
+		}
+	}
+}
+
 // planned says whether the plan does such a thing already.
 func (f *following) planned(kind model.Kind) bool {
 	return slices.ContainsFunc(f.now.Actions, func(a model.Action) bool { return a.Kind == kind })

@@ -196,10 +196,11 @@ func (a *asker) awaitConfig(h Host, node *model.Node) bool {
 }
 
 // Settle answers whether the operators of the cluster are no worse than when the loop began,
-// once the nodes are there since that moment. What is still worse after a while is told and
+// once the nodes are Ready. What is still worse after a while is told and
 // not waited for any longer.
-func Settle(q Question, since time.Time) (answer Answer, worse []string) {
+func Settle(q Question) (answer Answer, worse []string) {
 	a := &asker{Question: q, spoke: q.Observed.Spoke}
+	since := a.readySince()
 	var texts []string
 	for i := range a.spoke.Operators {
 		o := &a.spoke.Operators[i]

@@ -230,7 +230,9 @@ func TestSettle(t *testing.T) {
 			answer, worse := Settle(asked(func(q *Question) {
 				q.Memory.Operators = test.before
 				q.Observed.Spoke.Operators = []model.ClusterOperator{{Name: "dns", Available: true, Degraded: true, Message: "not now"}, {Name: "etcd", Available: true}}
-			}), now.Add(-test.since))
+				q.Observed.Spoke.Nodes = []model.Node{{Name: "w-0", Ready: true, ReadySince: now.Add(-test.since)}}
+				q.Hosts = []Host{{Name: "w-0", Have: &model.Host{Hostname: "w-0"}}}
+			}))
 			if said(answer) != test.want || !slices.Equal(worse, test.worse) {
 				t.Errorf("got %s, worse %v", said(answer), worse)
 			}
