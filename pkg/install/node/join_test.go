@@ -17,6 +17,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
@@ -73,6 +76,7 @@ func newStage(t *testing.T, change func(*spoke.Config)) *stage {
 		t.Fatal(err)
 	}
 	s.clear()
+	s.tidy()
 	if err := s.spoke.SetUp(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -94,6 +98,48 @@ func (s *stage) clear() {
 	} {
 		if err != nil && !apierrors.IsNotFound(err) {
 			s.t.Fatal(err)
+		}
+	}
+}
+
+// tidy takes what an earlier test has left out of the way: the cluster is made anew.
+func (s *stage) tidy() {
+	s.t.Helper()
+	ctx, all := s.t.Context(), metav1.ListOptions{}
+	now := int64(0)
+	at := metav1.DeleteOptions{GracePeriodSeconds: &now}
+	for _, space := range []string{"default", "openshift-etcd", "openshift-ingress"} {
+		for _, err := range []error{
+			s.kube.Client.CoreV1().Pods(space).DeleteCollection(ctx, at, all), s.kube.Client.PolicyV1().PodDisruptionBudgets(space).DeleteCollection(ctx, at, all),
+			s.kube.Client.AppsV1().DaemonSets(space).DeleteCollection(ctx, at, all), s.kube.Client.AppsV1().ReplicaSets(space).DeleteCollection(ctx, at, all),
+		} {
+			if err != nil && !apierrors.IsNotFound(err) {
+				s.t.Fatal(err)
+			}
+		}
+	}
+	objects, err := dynamic.NewForConfig(s.kube.Config)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for _, of := range []schema.GroupVersionResource{
+		resource("machine.openshift.io", "v1beta1", "machinesets"), resource("machine.openshift.io", "v1beta1", "machines"),
+		resource("metal3.io", "v1alpha1", "baremetalhosts"), resource("config.openshift.io", "v1", "clusterversions"),
+	} {
+		list, err := objects.Resource(of).List(ctx, all)
+		if apierrors.IsNotFound(err) {
+			continue // the first test
+		}
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		for i := range list.Items {
+			u := &list.Items[i]
+			own := objects.Resource(of).Namespace(u.GetNamespace())
+			_, err := own.Patch(ctx, u.GetName(), types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+			if err := errors.Join(err, own.Delete(ctx, u.GetName(), at)); err != nil && !apierrors.IsNotFound(err) {
+				s.t.Fatal(err)
+			}
 		}
 	}
 }

@@ -48,9 +48,7 @@ type leaving struct {
 // workers are those that the cluster was installed with, with Machines or without.
 func newLeaving(t *testing.T, machines bool, change func(*spoke.Config)) *leaving {
 	t.Helper()
-	l := &leaving{stage: &stage{t: t, kube: server.Start(t)}}
-	l.tidy()
-	l.stage = newStage(t, func(c *spoke.Config) {
+	l := &leaving{stage: newStage(t, func(c *spoke.Config) {
 		c.Cluster.Workers = []spoke.Node{at("w-0", "192.168.127.20"), at("w-1", "192.168.127.21"), at("w-2", "192.168.127.22")}
 		if machines {
 			c.Cluster.MachineAPI, c.Cluster.Platform = true, spoke.BareMetal
@@ -59,7 +57,7 @@ func newLeaving(t *testing.T, machines bool, change func(*spoke.Config)) *leavin
 		if change != nil {
 			change(c)
 		}
-	})
+	})}
 	var err error
 	if l.objects, err = dynamic.NewForConfig(l.kube.Config); err != nil {
 		t.Fatal(err)
@@ -69,48 +67,6 @@ func newLeaving(t *testing.T, machines bool, change func(*spoke.Config)) *leavin
 		l.record(n.Name, n.Addresses[0])
 	}
 	return l
-}
-
-// tidy takes what an earlier test has left out of the way: the cluster is made anew.
-func (l *leaving) tidy() {
-	l.t.Helper()
-	ctx, all := l.t.Context(), metav1.ListOptions{}
-	now := int64(0)
-	at := metav1.DeleteOptions{GracePeriodSeconds: &now}
-	for _, space := range []string{"default", "openshift-etcd", "openshift-ingress"} {
-		for _, err := range []error{
-			l.kube.Client.CoreV1().Pods(space).DeleteCollection(ctx, at, all), l.kube.Client.PolicyV1().PodDisruptionBudgets(space).DeleteCollection(ctx, at, all),
-			l.kube.Client.AppsV1().DaemonSets(space).DeleteCollection(ctx, at, all), l.kube.Client.AppsV1().ReplicaSets(space).DeleteCollection(ctx, at, all),
-		} {
-			if err != nil && !apierrors.IsNotFound(err) {
-				l.t.Fatal(err)
-			}
-		}
-	}
-	objects, err := dynamic.NewForConfig(l.kube.Config)
-	if err != nil {
-		l.t.Fatal(err)
-	}
-	for _, of := range []schema.GroupVersionResource{
-		resource("machine.openshift.io", "v1beta1", "machinesets"), resource("machine.openshift.io", "v1beta1", "machines"),
-		resource("metal3.io", "v1alpha1", "baremetalhosts"), resource("config.openshift.io", "v1", "clusterversions"),
-	} {
-		list, err := objects.Resource(of).List(ctx, all)
-		if apierrors.IsNotFound(err) {
-			continue // the first test
-		}
-		if err != nil {
-			l.t.Fatal(err)
-		}
-		for i := range list.Items {
-			u := &list.Items[i]
-			own := objects.Resource(of).Namespace(u.GetNamespace())
-			_, err := own.Patch(ctx, u.GetName(), types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
-			if err := errors.Join(err, own.Delete(ctx, u.GetName(), at)); err != nil && !apierrors.IsNotFound(err) {
-				l.t.Fatal(err)
-			}
-		}
-	}
 }
 
 func (l *leaving) record(name string, address netip.Addr) {
