@@ -31,6 +31,7 @@ type shrinking struct {
 	clock      clock.Clock
 	kubeconfig string
 	kube       *kubetest.Cluster
+	played     *spoke.Spoke
 }
 
 func (s *shrinking) Act(ctx context.Context, d *install.Desired, a install.Action) error {
@@ -57,6 +58,7 @@ func newShrinking(t *testing.T) *shrinking {
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.played = played
 	if err := played.SetUp(t.Context()); err != nil {
 		t.Fatal(err)
 	}

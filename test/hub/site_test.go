@@ -12,6 +12,7 @@ import (
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/kubetest"
 	"github.com/oaictl/oaictl/internal/simulator"
+	"github.com/oaictl/oaictl/internal/simulator/host"
 	hubsim "github.com/oaictl/oaictl/internal/simulator/hub"
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -69,6 +70,8 @@ type setup struct {
 	speed    float64
 	server   *kubetest.Cluster // nil: the one of all tests
 	operator hubsim.Config     // Hive, Webhooks and Trouble of it
+	// joins is what becomes of machines that are added to an installed cluster.
+	joins func(context.Context, host.Joining) error
 	// absent leaves the simulated operator out.
 	absent bool
 }
@@ -93,7 +96,7 @@ func (b backend) open(t testing.TB, s setup) *site {
 		fixture.OfferReleases(t, x.client)
 	}
 	ctx, stop := context.WithCancel(t.Context())
-	service, err := simulator.Start(ctx, simulator.Config{Clock: x.time, Seed: 1, Cluster: s.cluster, Scenario: s.scenario, KubeAPI: b.hub})
+	service, err := simulator.Start(ctx, simulator.Config{Clock: x.time, Seed: 1, Cluster: s.cluster, Scenario: s.scenario, KubeAPI: b.hub, Joins: s.joins})
 	if err != nil {
 		t.Fatal(err)
 	}

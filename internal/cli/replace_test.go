@@ -1,0 +1,100 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// missed waits until etcd has missed a machine that is off.
+func (s *shrinking) missed(t *testing.T, name string) {
+	t.Helper()
+	s.played.PowerOff(name)
+	for range 400 {
+		n, err := s.kube.Client.CoreV1().Nodes().Get(t.Context(), name, metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range n.Status.Conditions {
+			if c.Type == "Ready" && c.Status != "True" {
+				if err := s.clock.Sleep(t.Context(), 2*time.Minute); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+		}
+		if err := s.clock.Sleep(t.Context(), 5*time.Second); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Fatalf("%s is not missed", name)
+}
+
+// TestReplaceNode is what the command says before anything is done.
+func TestReplaceNode(t *testing.T) {
+	s := newShrinking(t)
+	dir := t.TempDir()
+	file := filepath.Join(dir, "nodes.yaml")
+	text := `apiVersion: oaictl.io/v1alpha1
+kind: Nodes
+spec:
+  cluster: lab
+  hosts:
+  - {name: cp-3, role: control-plane, match: {mac: "52:54:00:00:02:13"}}
+  - {name: w-3, role: worker, match: {mac: "52:54:00:00:02:14"}}
+  - {name: cp-1, role: control-plane, match: {mac: "52:54:00:00:02:15"}}
+`
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	to := " --dir " + dir + " --cluster-kubeconfig " + s.kubeconfig
+	say := func(line, input string, code int, says ...string) outcome {
+		t.Helper()
+		got := s.run(t, input, line)
+		if got.code != code {
+			t.Errorf("%s: code %d\n%s%s", line, got.code, got.out, got.errors)
+		}
+		for _, words := range says {
+			if !strings.Contains(got.out+got.errors, words) {
+				t.Errorf("%s: %q is not in\n%s%s", line, words, got.out, got.errors)
+			}
+		}
+		return got
+	}
+	flags := " --cluster lab --name cp-3 --mac 52:54:00:00:02:13" + to
+	say("replace-node"+flags, "", 2, "takes one NODE")
+	say("replace-node cp-1 cp-2"+flags, "", 2, "takes one NODE")
+	say("replace-node cp-1"+to, "", 2, "replace-node needs -f FILE")
+	say("replace-node cp-1 --detach"+flags, "", 2, "cannot be detached")
+	say("replace-node cp-1 --drain-timeout -1s"+flags, "", 2, "never negative")
+	say("replace-node cp-1 -f "+file+to, "", 2, "the file has several hosts; --with NAME")
+	say("replace-node cp-1 --with cp-7 -f "+file+to, "", 2, `--with "cp-7" is no host of the file`)
+	say("replace-node cp-1 --with w-3 -f "+file+to, "", 2, "w-3 is to be a worker")
+	say("replace-node w-1 --force"+flags, "", 3, "replace w-1: it is no node of the control plane", "remove-node w-1")
+	say("replace-node cp-7"+flags, "", 5, "neither the cluster nor the service has a node or host cp-7")
+	say("replace-node cp-1 --with cp-1 --force -f "+file+to, "", 3, "both cannot have one name")
+	say("replace-node cp-1"+flags, "", 3, "(use --force to override): openshift-etcd/etcd-guard-cp-1")
+	say("replace-node cp-1 --force --dry-run"+flags, "", 0, "First cp-3 joins lab.example.com:", "Then DESTRUCTIVE: cp-1 leaves lab.example.com:\n  - cordon cp-1")
+	say("replace-node cp-1 --force"+flags, "", 9, "there is to be a backup of etcd first", "node/cp-0 -- chroot /host /usr/local/bin/cluster-backup.sh", "--backup-taken")
+	say("replace-node cp-1 --force"+flags, "n\n", 9, "has it been taken, and copied from the node? [y/N]")
+
+	s.missed(t, "cp-1")
+	got := say("replace-node cp-1 --dry-run"+flags, "", 0, "DESTRUCTIVE: cp-1 leaves lab.example.com:\n  - cordon cp-1", "wait for somebody to take the member of cp-1 out of etcd: oc -n openshift-etcd rsh etcd-cp-0 etcdctl member remove ",
+		"delete the certificates of its member: etcd-peer-cp-1", "Then cp-3 joins lab.example.com:")
+	if strings.Contains(got.out, "evict") {
+		t.Errorf("a dead node is drained:\n%s", got.out)
+	}
+	say("replace-node cp-1 --backup-taken"+flags, "", 2, "needs --yes where nobody can be asked")
+	say("replace-node cp-1"+flags, "n\n", 1, "not confirmed; nothing was done") // of the backup nobody is asked again
+	kept, err := os.ReadFile(filepath.Join(dir, "lab", "etcd-backups.jsonl"))
+	if err != nil || !strings.Contains(string(kept), `"node":"cp-1","by":"--backup-taken"`) {
+		t.Errorf("%v: %s", err, kept)
+	}
+	if is := s.nodes(t); is != "cp-0, cp-1, cp-2, w-0, w-1" || len(s.calls) > 0 {
+		t.Errorf("nodes %s, calls %v", is, s.calls)
+	}
+}
