@@ -60,7 +60,21 @@ func (a *asker) join(h Host, node *model.Node) {
 	voting := a.joinEtcd(h, node)
 	if ready && configured && served && voting {
 		a.answer.Ready = append(a.answer.Ready, h.Name)
+		a.unnoticed(h, node)
 	}
+}
+
+// unnoticed tells of a node that takes work, and that the service still takes for one that is being
+// installed: a hub asks the cluster itself, and says nothing of it where it does not get there.
+func (a *asker) unnoticed(h Host, node *model.Node) {
+	if memberState(h.Have.State) || node.ReadySince.IsZero() || a.Now.Sub(node.ReadySince) < settlesWithin {
+		return
+	}
+	a.block(model.Blocker{
+		Key: string(scopeOf(h)) + "/unnoticed", Scope: scopeOf(h), Reason: "ServiceUnaware", Cure: model.CurePerson, Since: node.ReadySince.Add(settlesWithin), Hosts: []string{h.Name},
+		Message: fmt.Sprintf("the node %s is Ready for %s, and the service has not noticed: it has the host as %s", node.Name, a.Now.Sub(node.ReadySince).Round(time.Minute), h.Have.Status),
+		Remedy:  "see whether the service reaches the API server of the cluster: a hub does by the kubeconfig in the Secret that the ClusterDeployment names",
+	})
 }
 
 // isOld reports whether a node was there before the host was installed: while it is, nobody's

@@ -141,6 +141,28 @@ func TestAhead(t *testing.T) {
 }
 
 // TestJoin is about nodes without pending requests.
+// voting has the host's node be one of the control plane, with a member of etcd that is well.
+func voting(change func(*Question, *model.Node)) func(*Question) {
+	return joined(func(q *Question, n *model.Node) {
+		address := netip.MustParseAddr("192.0.2.7")
+		n.Roles, n.Addresses = []string{"master"}, []netip.Addr{address}
+		q.Observed.Spoke.Etcd = &model.Etcd{Message: "3 members are available", Members: []model.EtcdMember{{ID: "a1", Address: address}}}
+		change(q, n)
+	})
+}
+
+// linking has the etcd operator go by Machines, and none be of the node.
+func linking(change func(*model.Spoke)) func(*Question, *model.Node) {
+	return func(q *Question, _ *model.Node) {
+		s := q.Observed.Spoke
+		s.Etcd.Members, s.Etcd.ByMachines = nil, true
+		s.Machines = []model.Machine{{Name: "m-cp-0", ControlPlane: true, Phase: "Running", BareMetalHost: "cp-0"}}
+		if change != nil {
+			change(s)
+		}
+	}
+}
+
 func TestJoin(t *testing.T) {
 	for name, test := range map[string]struct {
 		change func(*Question)
@@ -172,6 +194,39 @@ func TestJoin(t *testing.T) {
 		"no pools": {joined(func(q *Question, n *model.Node) { n.Config, q.Observed.Spoke.Pools = model.NodeConfig{}, nil }), "ready w-1"},
 		"a node of before": {joined(func(q *Question, _ *model.Node) { q.Observed.Hosts[0].Rebooted = now.Add(-time.Minute) }),
 			"blocked (person): NodeNameTaken: the cluster has a node w-1 from before w-1 was installed: while it is there, no certificate is issued for that name"},
+		"the service has not noticed": {joined(func(q *Question, _ *model.Node) {
+			q.Observed.Hosts[0].State, q.Observed.Hosts[0].Status = model.HostInstalling, "installing-in-progress"
+		}),
+			"blocked (person): ServiceUnaware: the node w-1 is Ready for 1h0m0s, and the service has not noticed: it has the host as installing-in-progress\nready w-1"},
+		"etcd has it":        {voting(func(*Question, *model.Node) {}), "ready w-1"},
+		"etcd rolls out":     {voting(func(q *Question, _ *model.Node) { q.Observed.Spoke.Etcd.Rolling = "2 nodes are at revision 7" }), "wait (service) for etcd to be rolled out with its new member: 2 nodes are at revision 7"},
+		"etcd does not tell": {voting(func(q *Question, _ *model.Node) { q.Observed.Spoke.Etcd.Trouble = "timed out" }), "wait (service) for the members of etcd to be known: timed out"},
+		"no member yet": {voting(func(q *Question, n *model.Node) {
+			q.Observed.Spoke.Etcd.Members, n.ReadySince = nil, now.Add(-time.Minute)
+		}),
+			"wait (service) for w-1 to be a member of etcd that is well: 3 members are available"},
+		"no member for long": {voting(func(q *Question, _ *model.Node) { q.Observed.Spoke.Etcd.Members = nil }),
+			"blocked (person): NoEtcdMember: w-1 is Ready, and no member of etcd that is well: 3 members are available"},
+		"another member is ill": {voting(func(q *Question, _ *model.Node) {
+			q.Observed.Spoke.Etcd.Members, q.Observed.Spoke.Etcd.Unhealthy = nil, []string{"cp-0"}
+		}), "blocked (person): NoEtcdMember: w-1 does not become a member of etcd while another one is not well: cp-0"},
+		"no BareMetalHost": {voting(linking(nil)), "do CreateMetalHost w-1"},
+		"no Machine": {voting(linking(func(s *model.Spoke) { s.BareMetalHosts = []model.BareMetalHost{{Name: "w-1", State: "unmanaged"}} })),
+			"do CreateMachine w-1"},
+		"a BareMetalHost that nobody has seen": {voting(linking(func(s *model.Spoke) {
+			s.BareMetalHosts = []model.BareMetalHost{{Name: "w-1"}}
+			s.Machines = append(s.Machines, model.Machine{Name: "w-1", BareMetalHost: "w-1"})
+		})), "wait (service) for the bare metal operator to see the BareMetalHost w-1"},
+		"no addresses": {voting(linking(func(s *model.Spoke) {
+			s.BareMetalHosts = []model.BareMetalHost{{Name: "w-1", State: "unmanaged"}}
+			s.Machines = append(s.Machines, model.Machine{Name: "w-1", BareMetalHost: "w-1"})
+		})), "do ReportHardware w-1"},
+		"addresses on their way": {voting(linking(func(s *model.Spoke) {
+			s.BareMetalHosts = []model.BareMetalHost{{Name: "w-1", State: "unmanaged", Addresses: []netip.Addr{netip.MustParseAddr("192.0.2.7")}}}
+			s.Machines = append(s.Machines, model.Machine{Name: "w-1", BareMetalHost: "w-1"})
+		})), "wait (service) for the Machine of w-1 to have its addresses"},
+		"Machines of another platform": {voting(linking(func(s *model.Spoke) { s.Machines[0].BareMetalHost = "" })),
+			"blocked (person): NoMachine: the etcd operator goes by Machines, and none has the address of w-1"},
 		"deleting": {joined(func(_ *Question, n *model.Node) { n.Deleting = true }), "wait (service) for the node w-1, which is being deleted, to be gone"},
 	} {
 		t.Run(name, func(t *testing.T) {
