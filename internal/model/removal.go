@@ -131,8 +131,8 @@ type NodeRemoval struct {
 	UID string
 	// Beside is another node of the control plane, which is well.
 	Beside string
-	// Votes says that etcd runs on it.
-	Votes bool
+	// Votes says that etcd runs on it, Arbiter that nothing else of the control plane does.
+	Votes, Arbiter bool
 	// Dead says that its member of etcd is not well, or gone before it.
 	Dead bool
 	// Comes says that it may come back by itself: nobody has seen it switched off.

@@ -176,6 +176,7 @@ type BareMetalHost struct {
 	Consumer  string // the Machine that has it
 	MAC       string // that it boots from
 	BMC       string // address, "" where it has none
+	External  bool   // installed before the operator saw it
 	Deleting  bool
 	// MACs and Addresses are those of its network cards, as its inspection found them.
 	MACs      []string

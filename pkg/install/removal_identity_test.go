@@ -38,7 +38,7 @@ func TestWhichMachine(t *testing.T) {
 			w.dropNode("cp-2")
 			w.spoke.Etcd.Unhealthy = []string{"cp-1"}
 			return w
-		}, "EtcdQuorum", model.PowerOff},
+		}, "ControlPlaneNotWell", model.PowerOff},
 		"a node of another name, and no record": {func() *shrinking {
 			w := newShrinking(3, 2, false, "worker-1")
 			w.withBMC("worker-1")
@@ -112,7 +112,7 @@ func TestWhichMachine(t *testing.T) {
 			w.node("cp-2").Addresses = nil
 			w.host("cp-2").Inventory.Interfaces = nil
 			return w
-		}, "EtcdQuorum", model.CordonNode},
+		}, "EtcdUnknown", model.CordonNode},
 		"a voter whose Machine somebody deletes": {func() *shrinking {
 			w := newShrinking(3, 2, true, "cp-2")
 			w.spoke.MachineOf("cp-2").Deleting = true

@@ -104,13 +104,13 @@ func TestRefusedRemovals(t *testing.T) {
 	}{
 		"one of three": {func() *shrinking { return newShrinking(3, 2, true, "cp-0") }, "EtcdQuorum", install.CodeInput, "etcd would have 2 members, and needs 3"},
 		"two of four":  {func() *shrinking { return newShrinking(4, 0, true, "cp-3", "cp-2") }, "EtcdQuorum", install.CodeInput, "without cp-3, cp-2 etcd would have 2 members"},
-		"the only one": {func() *shrinking { return newShrinking(1, 2, false, "cp-0") }, "EtcdQuorum", install.CodeInput, "the only node of the control plane"},
-		"all of them":  {func() *shrinking { return newShrinking(3, 0, false, "cp-0", "cp-1", "cp-2") }, "EtcdQuorum", install.CodeInput, "no node of the control plane would be left"},
+		"the only one": {func() *shrinking { return newShrinking(1, 2, false, "cp-0") }, "LastControlPlane", install.CodeInput, "the only node of the control plane"},
+		"all of them":  {func() *shrinking { return newShrinking(3, 0, false, "cp-0", "cp-1", "cp-2") }, "LastControlPlane", install.CodeInput, "no node of the control plane would be left"},
 		"the arbiter": {func() *shrinking {
 			w := newShrinking(4, 0, false, "cp-3")
 			w.node("cp-3").Roles = []string{"arbiter"}
 			return w
-		}, "EtcdQuorum", install.CodeInput, "is the arbiter"},
+		}, "LastArbiter", install.CodeInput, "is the arbiter"},
 		"another member is ill": {func() *shrinking {
 			w := newShrinking(4, 0, true, "cp-3")
 			w.spoke.Etcd.Unhealthy = []string{"cp-1"}
@@ -135,7 +135,7 @@ func TestRefusedRemovals(t *testing.T) {
 			w := newShrinking(4, 0, true, "cp-3")
 			w.spoke.Etcd.Trouble = "etcdserver: request timed out"
 			return w
-		}, "EtcdQuorum", install.CodeInput, "request timed out"},
+		}, "EtcdUnknown", install.CodeInput, "request timed out"},
 		"nobody knows it": {func() *shrinking { return newShrinking(3, 2, true, "worker-7") }, "UnknownNode", install.CodeNotFound, "neither the cluster nor the service has a node or host worker-7"},
 		"a host that is no node yet": {func() *shrinking {
 			w := newShrinking(3, 2, false, "worker-1")

@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/oaictl/oaictl/internal/model"
@@ -18,6 +19,7 @@ import (
 // machine controllers, the etcd operator, its machines and the service. What must never happen is
 // an error of apply or pass.
 type shrinking struct {
+	mu       sync.Mutex // of whole runs, whose planes act side by side
 	desired  *install.Desired
 	memory   install.Memory
 	at       time.Time
@@ -362,6 +364,8 @@ func (w *shrinking) kinds() string {
 // The planes of the model, for whole runs.
 
 func (w *shrinking) Observe(context.Context, install.Query, *install.Observed) (*install.Observed, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	w.at = time.Now()
 	if err := w.pass(); err != nil {
 		return nil, err
@@ -372,6 +376,8 @@ func (w *shrinking) Observe(context.Context, install.Query, *install.Observed) (
 }
 
 func (w *shrinking) Act(_ context.Context, _ *install.Desired, a install.Action) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	return w.apply(a)
 }
 
@@ -386,16 +392,20 @@ type (
 )
 
 func (w shrinkingNodes) Observe(context.Context, *install.Desired, *install.Observed) (*install.Spoke, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	return w.observed().Spoke, nil
 }
 
-func (w shrinkingNodes) Act(_ context.Context, _ *install.Desired, _ *install.Observed, a install.Action) error {
-	return w.apply(a)
+func (w shrinkingNodes) Act(ctx context.Context, _ *install.Desired, _ *install.Observed, a install.Action) error {
+	return w.shrinking.Act(ctx, nil, a)
 }
 
 func (w shrinkingNodes) Changed() <-chan struct{} { return nil }
 
 func (w shrinkingMachines) Observe(_ context.Context, _ *install.Desired, _ *install.Observed, ask []string) (map[string]install.MachineState, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	out := map[string]install.MachineState{}
 	for _, name := range ask {
 		out[name] = install.MachineState{Power: w.power[name], Trouble: w.trouble[name]}
@@ -403,6 +413,6 @@ func (w shrinkingMachines) Observe(_ context.Context, _ *install.Desired, _ *ins
 	return out, nil
 }
 
-func (w shrinkingMachines) Act(_ context.Context, _ *install.Desired, _ *install.Observed, a install.Action) error {
-	return w.apply(a)
+func (w shrinkingMachines) Act(ctx context.Context, _ *install.Desired, _ *install.Observed, a install.Action) error {
+	return w.shrinking.Act(ctx, nil, a)
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/oaictl/oaictl/internal/advice"
@@ -48,7 +49,7 @@ func (o *replaceOptions) backup(ctx context.Context, p *replacement) error {
 		}
 		by = "answer"
 	}
-	line, err := json.Marshal(backupLine{Time: o.Clock.Now().UTC(), ClusterID: id, Node: node, By: by})
+	line, err := json.Marshal(backupLine{Time: o.Clock.Now().UTC(), ClusterID: id, Node: o.old, By: by})
 	if err != nil {
 		return err
 	}
@@ -66,7 +67,7 @@ func (o *replaceOptions) hasBackup(ctx context.Context, p *replacement) (bool, e
 		if json.Unmarshal(text, &line) != nil {
 			continue // of somebody else
 		}
-		if line.ClusterID == p.found.Ref.ID && line.Node == p.removed().Node && o.Clock.Now().Sub(line.Time) < backupFor {
+		if line.ClusterID == p.found.Ref.ID && strings.EqualFold(line.Node, o.old) && o.Clock.Now().Sub(line.Time) < backupFor {
 			return true, nil
 		}
 	}

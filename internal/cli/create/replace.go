@@ -28,6 +28,7 @@ type replaceOptions struct {
 	Yes      bool
 
 	old   string
+	auto  bool          // nobody has said the role of the new host
 	whole *spec.Cluster // the file as it is
 }
 
@@ -151,6 +152,9 @@ func (o *replaceOptions) look(ctx context.Context) (*replacement, error) {
 	p.leave = found.Desired()
 	p.leave.Options = o.removing.Of(found.Ref, o.old)
 	p.leave.Options.Remove.ReplacedBy = p.with
+	if p.leave.Options.Remove.Backup, err = o.hasBackup(ctx, p); err != nil { // which says that it had begun, too
+		return nil, err
+	}
 	if p.client, err = o.removing.Client(service, found); err != nil {
 		return nil, err
 	}
@@ -179,7 +183,7 @@ func (o *replaceOptions) only(c *spec.Cluster) (*spec.Cluster, error) {
 	switch host := &join.Spec.Hosts[0]; host.Role {
 	case spec.ControlPlane, spec.Arbiter:
 	case "", spec.Auto:
-		host.Role = spec.ControlPlane
+		host.Role, o.auto = spec.ControlPlane, true
 	default:
 		return nil, base.Usagef("%s is to be a %s; only a control plane host or an arbiter is put in the place of another one. A worker is removed with remove-node, and another one added with add-node", with, host.Role)
 	}
@@ -195,6 +199,9 @@ func (o *replaceOptions) allowed(p *replacement) error {
 			Code: install.CodeInput, Permanent: true, Op: "replace", On: r.Node, Err: errors.New("it is no node of the control plane"),
 			Next: advice.Sprintf("{remove-node %s --cluster %s}, and {add-node} for another machine", names.Quoted(r.Node), names.Quoted(p.found.Ref.Name)),
 		}
+	}
+	if err := o.sameRole(p); err != nil {
+		return err
 	}
 	waived := []string{"NoBackup"} // which is asked for
 	if !r.Dead {
@@ -212,6 +219,23 @@ func (o *replaceOptions) allowed(p *replacement) error {
 		}
 	}
 	return nil
+}
+
+// sameRole has the new host be what the old one was.
+func (o *replaceOptions) sameRole(p *replacement) error {
+	host, r := &p.join.Spec.Hosts[0], p.removed()
+	is, was := host.Role == spec.Arbiter, r.Arbiter
+	switch {
+	case is == was || p.isGone():
+		return nil
+	case o.auto:
+		host.Role = spec.Arbiter
+		return nil
+	}
+	return &install.Fault{
+		Code: install.CodeInput, Permanent: true, Op: "replace", On: r.Node, Next: "give the new host the role of the old one",
+		Err: fmt.Errorf("%s is to be a %s host, and only the one can take the other's place: an arbiter an arbiter's", host.Name, host.Role),
+	}
 }
 
 // refusal is all that is in the way.

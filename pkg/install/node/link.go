@@ -27,10 +27,14 @@ func (c *connection) link(ctx context.Context, a install.Action, observed *insta
 	defer c.stale.Store(true)
 	switch a.Kind {
 	case model.CreateMetalHost:
-		return c.create(ctx, bareMetalHosts, a.Name, nil, fields{"spec": fields{
-			"online": true, "externallyProvisioned": true, "bootMACAddress": a.Target, "automatedCleaningMode": "metadata",
+		host := fields{
+			"online": true, "externallyProvisioned": true, "automatedCleaningMode": "metadata",
 			"customDeploy": fields{"method": "install_coreos"}, "userData": fields{"name": "master-user-data-managed", "namespace": machineSpace},
-		}})
+		}
+		if a.Target != "" {
+			host["bootMACAddress"] = a.Target
+		}
+		return c.create(ctx, bareMetalHosts, a.Name, nil, fields{"spec": host})
 	case model.CreateMachine:
 		return c.createMachine(ctx, a, observed)
 	case model.ReportHardware:
@@ -90,11 +94,18 @@ func (c *connection) reportHardware(ctx context.Context, a install.Action, obser
 	nics := []any{}
 	for _, address := range node.Addresses {
 		card := cardOf(observed, a.Node, address.String())
-		nics = append(nics, fields{"ip": address.String(), "mac": card.MAC, "name": cmp.Or(card.Name, "unknown"), "model": "unknown", "speedGbps": 0, "vlanId": 0, "pxe": true})
+		nic := fields{"ip": address.String(), "name": cmp.Or(card.Name, "unknown"), "model": "unknown", "speedGbps": 0, "vlanId": 0, "pxe": true}
+		if card.MAC != "" {
+			nic["mac"] = card.MAC
+		}
+		nics = append(nics, nic)
 	}
-	data, err := json.Marshal(fields{"metadata": fields{"uid": a.Target}, "status": fields{"hardware": fields{
-		"hostname": node.Name, "nics": nics, "cpu": fields{}, "firmware": fields{}, "systemVendor": fields{}, "ramMebibytes": 0, "storage": []any{},
-	}}})
+	hardware := fields{"hostname": node.Name, "nics": nics}
+	if metal := observed.Spoke.HostOfMetal(a.Name); metal == nil || len(metal.MACs)+len(metal.Addresses) == 0 { // nothing is known of it
+		hardware["cpu"], hardware["firmware"], hardware["systemVendor"] = fields{}, fields{}, fields{}
+		hardware["ramMebibytes"], hardware["storage"] = 0, []any{}
+	}
+	data, err := json.Marshal(fields{"metadata": fields{"uid": a.Target}, "status": fields{"hardware": hardware}})
 	if err != nil {
 		return err
 	}
@@ -106,7 +117,7 @@ func (c *connection) reportHardware(ctx context.Context, a install.Action, obser
 func cardOf(observed *install.Observed, node, address string) model.Interface {
 	for i := range observed.Hosts {
 		h := &observed.Hosts[i]
-		if h.Hostname != node || len(h.Inventory.Interfaces) == 0 {
+		if !strings.EqualFold(h.Hostname, node) || len(h.Inventory.Interfaces) == 0 {
 			continue
 		}
 		for _, card := range h.Inventory.Interfaces {

@@ -101,6 +101,7 @@ func readBareMetalHost(u *unstructured.Unstructured) model.BareMetalHost {
 		Name: u.GetName(), UID: string(u.GetUID()), Removes: u.GetAnnotations()[removesNode], State: textAt(u, "status", "provisioning", "state"), PoweredOn: on, Consumer: textAt(u, "spec", "consumerRef", "name"),
 		MAC: textAt(u, "spec", "bootMACAddress"), BMC: textAt(u, "spec", "bmc", "address"), Deleting: u.GetDeletionTimestamp() != nil,
 	}
+	h.External, _, _ = unstructured.NestedBool(u.Object, "spec", "externallyProvisioned")
 	nics, _, _ := unstructured.NestedSlice(u.Object, "status", "hardware", "nics")
 	for _, entry := range nics {
 		fields, _ := entry.(map[string]any)

@@ -67,10 +67,13 @@ func (r *removal) awaitMachine(t *leaving) {
 	if len(t.machine.Hooks) > 0 {
 		what = ", which is held by " + names.Few(t.machine.Hooks)
 	}
-	t.wait(model.Wait{
-		Key: t.key("machine-gone"), Scope: t.scope(), Who: model.WhoService,
-		For: fmt.Sprintf("the Machine %s to be gone%s", t.machine.Name, what),
-	})
+	w := model.Wait{Key: t.key("machine-gone"), Scope: t.scope(), Who: model.WhoService}
+	if t.metal != nil && t.metal.BMC != "" && t.metal.PoweredOn {
+		what += "; its BareMetalHost is said to be on, and the Machine stays until that is off"
+		w.Next = advice.Sprintf("if the BMC is dead, too: oc -n openshift-machine-api edit machine %s, and take its finalizer off", names.Quoted(t.machine.Name))
+	}
+	w.For = fmt.Sprintf("the Machine %s to be gone%s", t.machine.Name, what)
+	t.wait(w)
 }
 
 // awaitGivenUp waits for the MachineSet to delete the Machine for which it was lowered.

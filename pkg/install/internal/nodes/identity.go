@@ -139,7 +139,7 @@ func (t *leaving) weighReplacement() {
 		return
 	}
 	since := cmp.Or(have.Rebooted, have.Since)
-	late := have.Day2 && (have.HasRebooted() || have.State == model.HostAdded) && t.Now.Sub(since) < newFor
+	late := have.Day2 && (installing(have) || (have.HasRebooted() || have.State == model.HostAdded) && t.Now.Sub(since) < newFor)
 	if late && strings.EqualFold(have.Hostname, t.nodeName) {
 		t.replaced, t.node, t.Have, t.Want = true, nil, nil, nil
 	}

@@ -1,6 +1,7 @@
 package nodes
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -40,10 +41,12 @@ func (a *asker) joinEtcd(h Host, node *model.Node) bool {
 	case member != nil && !etcd.Ill(node.Name, node.Addresses):
 		return wait("etcd to be rolled out with its new member: " + etcd.Rolling)
 	}
-	if member == nil && etcd.ByMachines && !a.linked(h, node) {
+	waits, long := len(a.answer.Waits), a.Now.Sub(node.ReadySince)
+	linked := member != nil || !etcd.ByMachines || a.linked(h, node)
+	switch waited := len(a.answer.Waits) > waits; {
+	case !linked && (!waited || long < memberWithin):
 		return false
-	}
-	if long := a.Now.Sub(node.ReadySince); long < memberWithin {
+	case long < memberWithin:
 		return wait(fmt.Sprintf("%s to be a member of etcd that is well: %s", node.Name, etcd.Message))
 	}
 	b := model.Blocker{
@@ -51,23 +54,29 @@ func (a *asker) joinEtcd(h Host, node *model.Node) bool {
 		Message: fmt.Sprintf("%s is Ready, and no member of etcd that is well: %s", node.Name, etcd.Message),
 		Remedy:  "oc describe etcd cluster, and the logs of the etcd operator: oc -n openshift-etcd-operator logs deployment/etcd-operator",
 	}
-	others := slices.DeleteFunc(slices.Clone(etcd.Unhealthy), func(name string) bool {
-		address, _ := netip.ParseAddr(name)
-		return name == node.Name || slices.Contains(node.Addresses, address)
-	})
-	if member == nil && len(others) > 0 {
+	if others := a.illBeside(); member == nil && len(others) > 0 {
 		b.Message = fmt.Sprintf("%s does not become a member of etcd while another one is not well: %s", node.Name, names.Few(others))
-		b.Remedy = advice.Sprintf("see to that one, or put another machine in its place: {replace-node %s}", names.Quoted(others[0]))
+		b.Remedy = advice.Sprintf("see to that one; if its machine is dead: {replace-node %s}", names.Quoted(others[0]))
 	}
 	a.block(b)
 	return false
+}
+
+// illBeside are the members that are not well, by their nodes, without those of hosts that join.
+func (a *asker) illBeside() []string {
+	return slices.DeleteFunc(slices.Clone(a.spoke.Etcd.Unhealthy), func(name string) bool {
+		joins := slices.ContainsFunc(a.Hosts, func(h Host) bool { return h.Have != nil && strings.EqualFold(h.Have.Hostname, name) })
+		return joins || a.spoke.NodeByName(name) == nil
+	})
 }
 
 // linked reports whether a Machine has the node's addresses. Otherwise it does what is next for that:
 // a BareMetalHost that is there already, a Machine on it, and the addresses, which a Machine takes
 // from the hardware that its host is said to have.
 func (a *asker) linked(h Host, node *model.Node) bool {
-	if a.spoke.MachineAt(node.Addresses) != nil {
+	if slices.ContainsFunc(a.spoke.Machines, func(m model.Machine) bool {
+		return m.MachineSet == "" && !m.Deleting && m.Phase != "Failed" && len(node.Addresses) > 0 && slices.Contains(m.Addresses, node.Addresses[0])
+	}) {
 		return true
 	}
 	key := string(scopeOf(h)) + "/link/"
@@ -78,16 +87,27 @@ func (a *asker) linked(h Host, node *model.Node) bool {
 		})
 	}
 	metal := a.metalFor(h, node)
+	machine := -1
+	if metal != nil {
+		machine = slices.IndexFunc(a.spoke.Machines, func(m model.Machine) bool { return m.BareMetalHost == metal.Name })
+	}
+	block := func(what, message string) {
+		a.block(model.Blocker{
+			Key: key + what, Scope: scopeOf(h), Reason: "NoMachine", Cure: model.CurePerson, Hosts: []string{h.Name}, Message: message,
+			Remedy: "the etcd operator takes the node once a Machine of the control plane has its address: oc -n openshift-machine-api get machines,baremetalhosts",
+		})
+	}
 	switch {
 	case !slices.ContainsFunc(a.spoke.Machines, func(m model.Machine) bool { return m.ControlPlane && m.BareMetalHost != "" }):
-		a.block(model.Blocker{
-			Key: key + "none", Scope: scopeOf(h), Reason: "NoMachine", Cure: model.CurePerson, Hosts: []string{h.Name},
-			Message: fmt.Sprintf("the etcd operator goes by Machines, and none has the address of %s", node.Name),
-			Remedy:  "make a Machine of the control plane for it: oc -n openshift-machine-api get machines",
-		})
+		block("none", fmt.Sprintf("the etcd operator goes by Machines, and none has the address of %s", node.Name))
 	case metal == nil:
 		act(model.CreateMetalHost, "metal", node.Name, macOf(h, node))
-	case !slices.ContainsFunc(a.spoke.Machines, func(m model.Machine) bool { return m.BareMetalHost == metal.Name }):
+	case !isSpare(metal, machine):
+		block("metal", fmt.Sprintf("the BareMetalHost %s, which would be that of %s, is %s, for %s: a Machine on it could have the machine installed anew", metal.Name, node.Name, cmp.Or(metal.State, "new"), cmp.Or(metal.Consumer, "nobody")))
+	case machine >= 0 && (a.spoke.Machines[machine].Deleting || a.spoke.Machines[machine].Phase == "Failed"):
+		m := &a.spoke.Machines[machine]
+		block("failed", fmt.Sprintf("the Machine %s, which would be that of %s, is %s: %s", m.Name, node.Name, m.Phase, cmp.Or(m.Error, "it does not say why")))
+	case machine < 0:
 		act(model.CreateMachine, "machine", node.Name, metal.Name)
 	case metal.State == "": // and takes no report yet
 		a.wait(model.Wait{
@@ -103,6 +123,13 @@ func (a *asker) linked(h Host, node *model.Node) bool {
 		})
 	}
 	return false
+}
+
+// isSpare reports whether a Machine on a BareMetalHost leaves the machine beneath alone: nobody can
+// reach its BMC, or it was installed before the operator saw it; and no other Machine has it.
+func isSpare(metal *model.BareMetalHost, machine int) bool {
+	installed := metal.BMC == "" || metal.External && (metal.State == "externally provisioned" || metal.State == "unmanaged")
+	return !metal.Deleting && installed && (metal.Consumer == "" || machine >= 0)
 }
 
 // metalFor is the BareMetalHost of a node: of its name, or of its network card, or nil.

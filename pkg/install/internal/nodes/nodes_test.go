@@ -153,8 +153,9 @@ func voting(change func(*Question, *model.Node)) func(*Question) {
 
 // linking has the etcd operator go by Machines, and none be of the node.
 func linking(change func(*model.Spoke)) func(*Question, *model.Node) {
-	return func(q *Question, _ *model.Node) {
+	return func(q *Question, n *model.Node) {
 		s := q.Observed.Spoke
+		n.ReadySince = now.Add(-time.Minute)
 		s.Etcd.Members, s.Etcd.ByMachines = nil, true
 		s.Machines = []model.Machine{{Name: "m-cp-0", ControlPlane: true, Phase: "Running", BareMetalHost: "cp-0"}}
 		if change != nil {
@@ -225,6 +226,20 @@ func TestJoin(t *testing.T) {
 			s.BareMetalHosts = []model.BareMetalHost{{Name: "w-1", State: "unmanaged", Addresses: []netip.Addr{netip.MustParseAddr("192.0.2.7")}}}
 			s.Machines = append(s.Machines, model.Machine{Name: "w-1", BareMetalHost: "w-1"})
 		})), "wait (service) for the Machine of w-1 to have its addresses"},
+		"addresses that never come": {voting(func(q *Question, n *model.Node) {
+			linking(func(s *model.Spoke) {
+				s.BareMetalHosts = []model.BareMetalHost{{Name: "w-1", State: "unmanaged", Addresses: []netip.Addr{netip.MustParseAddr("192.0.2.7")}}}
+				s.Machines = append(s.Machines, model.Machine{Name: "w-1", BareMetalHost: "w-1"})
+			})(q, n)
+			n.ReadySince = now.Add(-time.Hour)
+		}), "wait (service) for the Machine of w-1 to have its addresses\nblocked (person): NoEtcdMember: w-1 is Ready, and no member of etcd that is well: 3 members are available"},
+		"a BareMetalHost that would be provisioned": {voting(linking(func(s *model.Spoke) {
+			s.BareMetalHosts = []model.BareMetalHost{{Name: "w-1", State: "available", BMC: "redfish://bmc"}}
+		})), "blocked (person): NoMachine: the BareMetalHost w-1, which would be that of w-1, is available, for nobody: a Machine on it could have the machine installed anew"},
+		"a Machine that has failed": {voting(linking(func(s *model.Spoke) {
+			s.BareMetalHosts = []model.BareMetalHost{{Name: "w-1", State: "unmanaged", Consumer: "w-1"}}
+			s.Machines = append(s.Machines, model.Machine{Name: "w-1", BareMetalHost: "w-1", Phase: "Failed", Error: "can't find created instance"})
+		})), "blocked (person): NoMachine: the Machine w-1, which would be that of w-1, is Failed: can't find created instance"},
 		"Machines of another platform": {voting(linking(func(s *model.Spoke) { s.Machines[0].BareMetalHost = "" })),
 			"blocked (person): NoMachine: the etcd operator goes by Machines, and none has the address of w-1"},
 		"deleting": {joined(func(_ *Question, n *model.Node) { n.Deleting = true }), "wait (service) for the node w-1, which is being deleted, to be gone"},

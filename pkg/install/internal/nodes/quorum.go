@@ -28,14 +28,18 @@ func (r *removal) quorum(t *leaving) *model.Blocker {
 	}
 	switch etcd, others := r.spoke.Etcd, r.otherVoters(); {
 	case len(others) == 0 && len(r.targets) > 1:
+		b.Reason = "LastControlPlane"
 		b.Message, b.Remedy, b.Cure = "no node of the control plane would be left: without it there is no cluster", advice.Command("delete cluster", r.Desired.Spec.Metadata.Name), model.CureNow
 	case len(others) == 0:
+		b.Reason = "LastControlPlane"
 		b.Message, b.Remedy = t.nodeName+" is the only node of the control plane: without it there is no cluster", advice.Command("delete cluster", r.Desired.Spec.Metadata.Name)
 		b.Cure = model.CureNow
-	case t.node != nil && t.node.Arbiter() && !t.isReplaced():
+	case t.node != nil && t.node.Arbiter() && !t.isReplaced() && !slices.ContainsFunc(others, (*model.Node).Arbiter):
+		b.Reason = "LastArbiter"
 		b.Message = t.nodeName + " is the arbiter, without which etcd cannot lose a node"
 		b.Remedy, b.Cure = advice.Command("replace-node", names.Quoted(t.Asked)), model.CureNow
 	case etcd == nil || etcd.Trouble != "":
+		b.Reason = "EtcdUnknown"
 		b.Message = "the members of etcd are not known, so that no node of the control plane is removed"
 		if etcd != nil {
 			b.Message += ": " + etcd.Trouble
@@ -59,23 +63,29 @@ func (r *removal) enough(t *leaving, etcd *model.Etcd, others []*model.Node, b *
 			stay++
 		}
 	}
+	ill := r.illOthers(t, etcd, others)
 	switch needed := t.needed(etcd); {
 	case t.member == nil && len(orphans) > 0:
+		b.Reason = "EtcdUnknown"
 		b.Message = fmt.Sprintf("which member of etcd is that of %s is not known: of no node are %s", t.nodeName, names.Few(orphans))
 		b.Remedy = "oc -n openshift-etcd get configmap etcd-endpoints -o yaml, and see whose they are; one that is nobody's is taken out of etcd first"
 		return
+	case len(ill) > 0:
+		b.Reason = "ControlPlaneNotWell"
+		b.Message = fmt.Sprintf("%s is not removed while the rest of the control plane is not well: %s", t.nodeName, names.Few(ill))
+		b.Remedy = "see to that first, then run the same command again"
 	case stay < needed:
+		if stay+1 < needed { // which one more does not cure
+			b.Reason = "EtcdTooSmall"
+		}
 		b.Message = fmt.Sprintf("without %s etcd would have %s, and needs %d", r.namesOfVoters(), names.Counted(stay, "member"), needed)
 		if needed == fewestMembers {
 			b.Message += " to do without one"
 		}
 		b.Remedy, b.Cure = advice.Sprintf("put another machine in its place: {replace-node %s}", names.Quoted(t.Asked)), model.CureNow
-		return
-	}
-	if ill := r.illOthers(t, etcd, others); len(ill) > 0 {
-		b.Reason = "ControlPlaneNotWell"
-		b.Message = fmt.Sprintf("%s is not removed while the rest of the control plane is not well: %s", t.nodeName, names.Few(ill))
-		b.Remedy = "see to that first, then run the same command again"
+		if t.isReplaced() {
+			b.Remedy = "where the majority of members is lost, OpenShift's documentation of disaster recovery is what to follow"
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/model"
@@ -20,7 +21,7 @@ const (
 
 // check says what forbids the removal of a node, and, before it begins, what a person should know.
 func (r *removal) check(t *leaving) {
-	for _, b := range []*model.Blocker{t.doubt, r.unknown(t), t.notYet(), t.noBackup(), r.quorum(t), t.dataLoss(), t.machineRefused(), t.stillRefused()} {
+	for _, b := range []*model.Blocker{t.doubt, r.unknown(t), t.notYet(), t.noBackup(), t.settling(), r.quorum(t), t.dataLoss(), t.machineRefused(), t.stillRefused()} {
 		if b != nil {
 			t.block(*b)
 		}
@@ -64,7 +65,7 @@ func (r *removal) unknown(t *leaving) *model.Blocker {
 		return t.refuse("EtcdMemberUnknown", "orphan", model.CureOwner,
 			fmt.Sprintf("the node %s is gone, and whether its member of etcd is, is not known: of no node are %s", t.nodeName, names.Few(orphans)),
 			"oc -n openshift-etcd get configmap etcd-endpoints -o yaml, and see whose they are")
-	case t.found(), t.isReplaced() && etcd != nil && etcd.Trouble == "" && len(etcd.Members) < etcd.Desired: // by now it is gone
+	case t.found(), t.isReplaced() && t.Desired.Options.Remove.Backup && etcd != nil && etcd.Trouble == "" && len(etcd.Members) < etcd.Desired: // by now it is gone
 		return nil
 	case t.replacement() != nil && (t.replacement().HasRebooted() || memberState(t.replacement().State)): // which has its place
 		return nil
@@ -113,6 +114,15 @@ func (t *leaving) noBackup() *model.Blocker {
 		return nil
 	}
 	return t.refuse("NoBackup", "backup", model.CureNow, "there is to be a backup of etcd before a member of it is given up", t.backupCommand())
+}
+
+// settling refuses to take a member for dead whose node is Ready while etcd is being rolled out: it may
+// be back in a moment.
+func (t *leaving) settling() *model.Blocker {
+	if e := t.spoke.Etcd; e == nil || !t.isReplaced() || t.begun() || !t.node.Ready || !t.isDead() || e.Rolling == "" {
+		return nil
+	}
+	return t.refuse("EtcdRolls", "rolls", model.CureNow, fmt.Sprintf("etcd is being rolled out (%s): whether the member of %s is dead is known once that has ended", t.spoke.Etcd.Rolling, t.nodeName), "oc get clusteroperator etcd, and run the same command again")
 }
 
 // backupCommand takes a backup of etcd, on a node that is well.
@@ -286,7 +296,10 @@ func (r *removal) warnOfMachine(t *leaving) {
 			t.know("HubMetalStays", "enrolled", fmt.Sprintf("the hub's own BareMetalHost %s stays, detached: nobody switches the machine on or installs it until that is taken off", e.Name), "")
 		}
 	}
-	if !t.node.Ready && t.hasPods() {
+	if !t.node.Ready && t.isReplaced() {
+		t.know("NotReadySince", "silent", fmt.Sprintf("%s is not Ready since %s, and is taken for dead: be sure that its machine is off, since what runs on it is started elsewhere, too", t.nodeName, t.node.ReadySince.UTC().Format(time.RFC3339)), "")
+	}
+	if !t.node.Ready && !t.isReplaced() && t.hasPods() {
 		t.know("KubeletSilent", "silent", t.nodeName+" is not Ready: pods on it do not end, and are waited for", "be sure that the machine is off, since what runs on it is started elsewhere, too; then, to go on without them, give --skip-wait-for-delete-timeout 60")
 	}
 }

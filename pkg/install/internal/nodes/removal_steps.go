@@ -151,6 +151,8 @@ func (t *leaving) forget() {
 }
 
 // underWay reports whether the host is being installed.
-func (t *leaving) underWay() bool {
-	return t.Have != nil && slices.Contains([]model.HostState{model.HostPreparing, model.HostInstalling, model.HostBinding}, t.Have.State)
+func (t *leaving) underWay() bool { return t.Have != nil && installing(t.Have) }
+
+func installing(have *model.Host) bool {
+	return slices.Contains([]model.HostState{model.HostPreparing, model.HostInstalling, model.HostBinding}, have.State)
 }

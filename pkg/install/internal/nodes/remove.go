@@ -126,7 +126,7 @@ func (t *leaving) firstLook() bool { return t.Memory.Began.Equal(t.Memory.LastOb
 // votes reports whether the node is one that etcd runs on.
 func (t *leaving) votes() bool {
 	switch {
-	case t.member != nil, t.machine != nil && t.machine.ControlPlane:
+	case t.member != nil, t.machine != nil && t.machine.ControlPlane, t.isReplaced() && (t.metal != nil || len(t.secrets()) > 0):
 		return true
 	case t.node != nil:
 		return t.node.Votes()
@@ -136,10 +136,15 @@ func (t *leaving) votes() bool {
 	return t.Want != nil && (t.Want.Role == spec.ControlPlane || t.Want.Role == spec.Arbiter)
 }
 
+// isArbiter reports whether the node is an arbiter, also once it is gone.
+func (t *leaving) isArbiter() bool {
+	return t.node != nil && t.node.Arbiter() || t.node == nil && t.Have != nil && t.Have.Role == model.RoleArbiter
+}
+
 // found reports whether there is anything of the node, or was when the loop began.
 func (t *leaving) found() bool {
 	_, seen := t.Memory.Leaving[t.nodeName]
-	if seen || t.node != nil || t.machine != nil || t.metal != nil || t.Have != nil || t.member != nil {
+	if seen || t.node != nil || t.machine != nil || t.metal != nil || t.Have != nil || t.member != nil || t.isReplaced() && len(t.secrets()) > 0 {
 		return true
 	}
 	_, done := t.Memory.Done[t.key("record")]
@@ -188,7 +193,7 @@ func (r *removal) gather() {
 		r.answer.Waits = append(r.answer.Waits, a.Waits...)
 		r.answer.Blockers = append(r.answer.Blockers, a.Blockers...)
 		r.answer.Warnings = append(r.answer.Warnings, a.Warnings...)
-		removed := model.NodeRemoval{Asked: t.Asked, Name: t.Name, Node: t.nodeName, Found: t.found(), Comes: t.comes(), Beside: t.aMember(), Votes: t.votes(), Dead: t.votes() && t.isDead()}
+		removed := model.NodeRemoval{Asked: t.Asked, Name: t.Name, Node: t.nodeName, Found: t.found(), Comes: t.comes(), Beside: t.aMember(), Votes: t.votes(), Arbiter: t.isArbiter(), Dead: t.votes() && t.isDead()}
 		if t.node != nil {
 			removed.UID = t.node.UID
 		}
