@@ -171,17 +171,6 @@ func (s *Spoke) MachineOf(node string) *Machine {
 	return nil
 }
 
-// MachineAt is the Machine that has one of these addresses, or nil.
-func (s *Spoke) MachineAt(addresses []netip.Addr) *Machine {
-	i := slices.IndexFunc(s.Machines, func(m Machine) bool {
-		return slices.ContainsFunc(m.Addresses, func(a netip.Addr) bool { return slices.Contains(addresses, a) })
-	})
-	if i < 0 {
-		return nil
-	}
-	return &s.Machines[i]
-}
-
 // MachineSet is the MachineSet of that name, or nil.
 func (s *Spoke) MachineSet(name string) *MachineSet {
 	if i := slices.IndexFunc(s.MachineSets, func(m MachineSet) bool { return m.Name == name }); i >= 0 {

@@ -2,6 +2,7 @@ package install
 
 import (
 	"context"
+	"errors"
 
 	"github.com/oaictl/oaictl/pkg/install/internal/decide"
 )
@@ -12,7 +13,9 @@ import (
 func (client *Client) PlanRemoval(ctx context.Context, desired *Desired) (Plan, *Observed, error) {
 	plan, observed, err := client.Plan(ctx, desired)
 	if err == nil && len(plan.Removals) == 0 {
-		err = decide.SpokeFault(desired, observed)
+		if err = decide.SpokeFault(desired, observed); err == nil {
+			err = &Fault{Code: CodeFailure, Op: "look at", On: desired.FullName(), Err: errors.New("the installed cluster itself could not be seen"), Next: "run the same command again"}
+		}
 	}
 	return plan, observed, err
 }

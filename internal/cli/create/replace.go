@@ -60,13 +60,12 @@ func NewReplaceNode(a *base.App) *cobra.Command {
 
 // replacement is what there is to do, in its order.
 type replacement struct {
-	service *install.Client
-	client  *install.Client // which looks at the installed cluster, too
-	found   *install.Found
-	leave   *install.Desired // the old node
-	join    *spec.Cluster    // the new host
-	with    string
-	plan    install.Plan // of the old node
+	client *install.Client // which looks at the installed cluster, too
+	found  *install.Found
+	leave  *install.Desired // the old node
+	join   *spec.Cluster    // the new host
+	with   string
+	plan   install.Plan // of the old node
 }
 
 func (p *replacement) removed() install.NodeRemoval { return p.plan.Removals[0] }
@@ -145,7 +144,7 @@ func (o *replaceOptions) look(ctx context.Context) (*replacement, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &replacement{service: service, found: found, join: join, with: join.Spec.Hosts[0].Name}
+	p := &replacement{found: found, join: join, with: join.Spec.Hosts[0].Name}
 	if found.Spec = join; o.whole != nil { // which may name the BMC of the old one, too
 		found.Spec = o.whole
 	}

@@ -27,8 +27,8 @@ func (r *removal) target(asked string) *leaving {
 		t.nodeName = t.node.Name
 	}
 	t.Name = cmp.Or(t.Name, t.nodeName)
-	t.weighRecord()
-	t.weighReplacement()
+	t.checkRecord()
+	t.checkReplacement()
 	t.findMachine()
 	t.drain = r.spoke.DrainOf(t.nodeName)
 	t.member = t.findMember()
@@ -110,9 +110,9 @@ func sameMachine(have *model.Host, node *model.Node) bool {
 		slices.ContainsFunc(node.Addresses, func(a netip.Addr) bool { return slices.Contains(addresses, a) })
 }
 
-// weighRecord leaves out a record of the service that is not the node's: of a machine that has only
+// checkRecord leaves out a record of the service that is not the node's: of a machine that has only
 // been discovered. One that is part of the cluster, and another machine, is a doubt.
-func (t *leaving) weighRecord() {
+func (t *leaving) checkRecord() {
 	if t.Have == nil || t.underWay() {
 		return
 	}
@@ -131,9 +131,9 @@ func (t *leaving) weighRecord() {
 // newFor is how long a host that was added is the one that has taken another's place.
 const newFor = 24 * time.Hour
 
-// weighReplacement takes what has the name of the old node for the new one, where the host that
+// checkReplacement takes what has the name of the old node for the new one, where the host that
 // takes its place was installed of late under the same name.
-func (t *leaving) weighReplacement() {
+func (t *leaving) checkReplacement() {
 	have := t.replacement()
 	if have == nil {
 		return

@@ -126,14 +126,17 @@ func (t *leaving) firstLook() bool { return t.Memory.Began.Equal(t.Memory.LastOb
 // votes reports whether the node is one that etcd runs on.
 func (t *leaving) votes() bool {
 	switch {
-	case t.member != nil, t.machine != nil && t.machine.ControlPlane, t.isReplaced() && (t.metal != nil || len(t.secrets()) > 0):
+	case t.member != nil, t.machine != nil && t.machine.ControlPlane, t.isReplaced() && len(t.secrets()) > 0:
 		return true
 	case t.node != nil:
 		return t.node.Votes()
 	case t.Have != nil && t.Have.Role != "" && t.Have.Role != model.RoleAuto:
 		return t.Have.Role == model.RoleControlPlane || t.Have.Role == model.RoleArbiter
 	}
-	return t.Want != nil && (t.Want.Role == spec.ControlPlane || t.Want.Role == spec.Arbiter)
+	if t.Want != nil {
+		return t.Want.Role == spec.ControlPlane || t.Want.Role == spec.Arbiter
+	}
+	return t.isReplaced() && t.metal != nil // of which nothing else is left
 }
 
 // isArbiter reports whether the node is an arbiter, also once it is gone.
