@@ -37,6 +37,20 @@ func (s *stage) approved() map[string][]string {
 	return out
 }
 
+// requests are the names of all certificate requests.
+func (s *stage) requests() []string {
+	s.t.Helper()
+	list, err := s.kube.Client.CertificatesV1().CertificateSigningRequests().List(s.t.Context(), metav1.ListOptions{})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	var names []string
+	for i := range list.Items {
+		names = append(names, list.Items[i].Name)
+	}
+	return names
+}
+
 const bootstrapperUser = "system:serviceaccount:openshift-machine-config-operator:node-bootstrapper"
 
 // TestHostile: whoever else asks, a host gets its two certificates and nobody gets another.
@@ -98,10 +112,19 @@ func TestHostile(t *testing.T) {
 // person can say which request is the host's; that answer is enough.
 func TestRivals(t *testing.T) {
 	s := newStage(t, func(c *spoke.Config) { c.Trouble.Requests = []spoke.Request{{Node: "w-0"}} })
+	var stranger []string
+	for len(stranger) == 0 {
+		if err := s.clock.Sleep(t.Context(), 10*time.Second); err != nil {
+			t.Fatal(err)
+		}
+		stranger = s.requests()
+	}
 	s.host("w-0", "192.168.127.20")
 	s.boot("w-0", "192.168.127.20")
-	if err := s.clock.Sleep(t.Context(), 2*time.Minute); err != nil {
-		t.Fatal(err)
+	for len(s.requests()) < 2 {
+		if err := s.clock.Sleep(t.Context(), 10*time.Second); err != nil {
+			t.Fatal(err)
+		}
 	}
 	_, err := s.run(s.desired(nil), time.Minute)
 	if install.CodeOf(err) != install.CodeNeedsUser || !strings.Contains(install.NextOf(err).String(), "oaictl approve w-0 --request csr-") {
@@ -111,21 +134,14 @@ func TestRivals(t *testing.T) {
 		t.Errorf("approved %v", got)
 	}
 	var asked atomic.Int32
-	_, err = s.run(s.desired(func(d *install.Desired) { d.Options.Unattended = false }), time.Minute, install.WithAsk(func(_ context.Context, v csr.Verdict) (bool, error) {
+	result, err := s.run(s.desired(func(d *install.Desired) { d.Options.Unattended = false }), time.Minute, install.WithAsk(func(_ context.Context, v csr.Verdict) (bool, error) {
 		asked.Add(1)
-		list, err := s.kube.Client.CertificatesV1().CertificateSigningRequests().List(t.Context(), metav1.ListOptions{})
-		if err != nil {
-			return false, err
-		}
-		newest := slices.MaxFunc(list.Items, func(a, b certificates.CertificateSigningRequest) int {
-			return strings.Compare(a.CreationTimestamp.Format(time.RFC3339)+a.ResourceVersion, b.CreationTimestamp.Format(time.RFC3339)+b.ResourceVersion)
-		})
-		return newest.Name == v.Name, nil
+		return !slices.Contains(stranger, v.Name), nil
 	}))
-	if asked.Load() == 0 {
-		t.Errorf("nobody is asked: %v", err)
+	if asked.Load() == 0 || err != nil || !slices.Equal(result.Plan.Ready, []string{"w-0"}) {
+		t.Errorf("asked %d times: %v; waits %+v", asked.Load(), err, result.Plan.Waits)
 	}
-	if got := s.approved(); len(got[bootstrapperUser]) > 1 {
+	if got := s.approved(); len(got) != 2 || len(got[bootstrapperUser]) != 1 || len(got["system:node:w-0"]) != 1 {
 		t.Errorf("approved %v", got)
 	}
 }
