@@ -71,7 +71,20 @@ type Host struct {
 	// Rebooted is when the host was booted from the disk that it was installed on, zero where
 	// it was not, or where the service does not say when any more.
 	Rebooted time.Time
+	// Returns is how its machine comes to boot the discovery image once an installed host goes
+	// back to its pool.
+	Returns HostReturn
 }
+
+// HostReturn is who boots a machine into the discovery image once it was given back to its pool.
+type HostReturn string
+
+// Who does. Over REST it is always a person.
+const (
+	ReturnByPerson  HostReturn = ""
+	ReturnByService HostReturn = "service" // with an agent on the node, which has to run for that
+	ReturnByHub     HostReturn = "hub"     // through its BareMetalHost
+)
 
 // HasRebooted reports whether a host has reached the stage at which it boots from its disk, or
 // a later one.

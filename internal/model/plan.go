@@ -262,6 +262,7 @@ var kinds = map[Kind]KindTraits{
 	DeleteMetalHost:   {Phrase: "delete the BareMetalHost", named: true, InCluster: true},
 	DeleteNode:        {Phrase: "delete the node", named: true, InCluster: true},
 	RemoveHost:        {Phrase: "delete the service's record of the host", named: true},
+	ReturnHost:        {Phrase: "give the host back to its pool", named: true},
 	DeleteSecret:      {Phrase: "delete the Secret", named: true, InCluster: true},
 	CreateMetalHost:   {Phrase: "create the BareMetalHost", named: true, InCluster: true},
 	CreateMachine:     {Phrase: "create the Machine", named: true, InCluster: true},
@@ -360,6 +361,7 @@ const (
 	CreateMachine     Kind = "CreateMachine"   // of a node of the control plane that has none
 	ReportHardware    Kind = "ReportHardware"  // of a node to its BareMetalHost, from which its Machine has its addresses
 	RemoveHost        Kind = "RemoveHost"      // have the service forget a host that is part of the cluster no more
+	ReturnHost        Kind = "ReturnHost"      // to the InfraEnv that it came from, for other clusters
 )
 
 // EventType is what an event is about.

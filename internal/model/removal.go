@@ -25,6 +25,9 @@ type Removal struct {
 	KeepRunning bool
 	// AcceptDataLoss allows to delete nodes with which volumes are deleted.
 	AcceptDataLoss bool
+	// ReturnToPool gives hosts back to the InfraEnv that they came from, which is bound to no
+	// cluster; otherwise the service forgets them.
+	ReturnToPool bool
 }
 
 // DrainOptions are how pods are made to leave a node, as the flags of kubectl drain say.
@@ -137,6 +140,8 @@ type NodeRemoval struct {
 	Dead bool
 	// Comes says that it may come back by itself: nobody has seen it switched off.
 	Comes bool
+	// Returned says that the host was given back to the pool that it came from.
+	Returned bool
 }
 
 // Step is something that follows on a plan, as far as it can be told before.

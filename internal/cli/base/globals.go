@@ -245,7 +245,7 @@ func (g *Globals) CheckFlags(backend string) error {
 const NoConfig = "bare"
 
 // consent lists the flags that permit something: only the command line gives them.
-var consent = [...]string{"accept-control-plane", "accept-data-loss", "accept-loss", "accept-unknown-hosts", "adopt", "all", "allow-address", "backup-taken", "delete-emptydir-data", "disable-eviction", "dry-run", "file", "for", "force", "help", "ignore-daemonsets", "merge", "orphan", "overwrite", "reboot-running", "reimage", "remove-node", "replace", "resend-secrets", "simulate", "skip-wait-for-delete-timeout", "use", "with", "with-secrets", "yes"}
+var consent = [...]string{"accept-control-plane", "accept-data-loss", "accept-loss", "accept-unknown-hosts", "adopt", "all", "allow-address", "backup-taken", "delete-emptydir-data", "disable-eviction", "dry-run", "file", "for", "force", "help", "ignore-daemonsets", "merge", "orphan", "overwrite", "reboot-running", "reimage", "remove-node", "replace", "resend-secrets", "return-to-pool", "simulate", "skip-wait-for-delete-timeout", "use", "with", "with-secrets", "yes"}
 
 // applySettings fills in the flags that were not given: a variable beats the file.
 func (a *App) applySettings(command *cobra.Command) error {

@@ -23,6 +23,7 @@ type Removing struct {
 	Drain       install.DrainOptions
 	KeepRunning bool
 	AcceptLoss  bool
+	ToPool      bool
 	Timeout     time.Duration
 	UserTimeout time.Duration
 	BMCProxy    string
@@ -34,6 +35,7 @@ type Removing struct {
 func (r *Removing) Declare(flags *pflag.FlagSet) {
 	declareDrain(flags, &r.Drain)
 	flags.BoolVar(&r.KeepRunning, "keep-running", false, "do not switch machines off; one that still runs comes back as a node when its kubelet starts next")
+	flags.BoolVar(&r.ToPool, "return-to-pool", false, "give hosts back to the InfraEnv that they came from, for other clusters, and do not have the service forget them")
 	flags.BoolVar(&r.AcceptLoss, "accept-data-loss", false, "permit to delete nodes with which LVM Storage deletes the volumes on them")
 }
 
@@ -52,7 +54,7 @@ func (r *Removing) Check() error {
 // Of are the options of a run that removes these nodes of a cluster.
 func (r *Removing) Of(cluster install.ClusterRef, nodes ...string) install.Options {
 	return install.Options{Adopt: cluster.ID, Remove: &install.Removal{
-		Nodes: nodes, Drain: r.Drain, KeepRunning: r.KeepRunning, AcceptDataLoss: r.AcceptLoss,
+		Nodes: nodes, Drain: r.Drain, KeepRunning: r.KeepRunning, AcceptDataLoss: r.AcceptLoss, ReturnToPool: r.ToPool,
 	}}
 }
 

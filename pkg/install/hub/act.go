@@ -83,6 +83,7 @@ func actions() map[install.Kind]actFunc {
 		model.InstallHost:       (*actor).updateHost,
 		model.BindHost:          (*actor).bindHost,
 		model.RemoveHost:        (*actor).removeHost,
+		model.ReturnHost:        (*actor).returnHost,
 		model.StartInstall:      (*actor).startInstall,
 		model.NudgeCluster:      (*actor).nudge,
 		model.RecordInstalled:   (*actor).record,
@@ -92,7 +93,7 @@ func actions() map[install.Kind]actFunc {
 
 func aboutCluster(kind install.Kind) bool {
 	switch kind {
-	case model.UpdateInfraEnv, model.RenewImage, model.RegisterHost, model.UpdateHost, model.InstallHost, model.BindHost, model.RemoveHost:
+	case model.UpdateInfraEnv, model.RenewImage, model.RegisterHost, model.UpdateHost, model.InstallHost, model.BindHost, model.RemoveHost, model.ReturnHost:
 		return false
 	}
 	return true

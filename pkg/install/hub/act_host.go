@@ -268,6 +268,25 @@ func (a *actor) bindHost(ctx context.Context) error {
 			Err: fmt.Errorf("it belongs to the cluster %s", kube.ID(ref.Namespace, ref.Name)), Next: "have it released there first",
 		}
 	}
+	return a.belong(ctx, live, deployment.GetNamespace(), deployment.GetName())
+}
+
+// returnHost takes a host out of its cluster, and leaves it to the InfraEnv that it came from.
+func (a *actor) returnHost(ctx context.Context) error {
+	live, err := a.agent(ctx)
+	if err != nil {
+		return err
+	}
+	return a.belong(ctx, live, "", "")
+}
+
+// belong has an Agent belong to a ClusterDeployment, or to none: through its BareMetalHost, where it
+// has one, whose controller would set it back.
+func (a *actor) belong(ctx context.Context, live *unstructured.Unstructured, namespace, name string) error {
+	reference, of := "", any(nil)
+	if name != "" {
+		reference, of = kube.ID(namespace, name), map[string]any{"name": name, "namespace": namespace}
+	}
 	if owner := live.GetLabels()[hubapi.LabelAgentBMH]; owner != "" {
 		at, err := a.Watch(ctx, live.GetNamespace())
 		if err != nil {
@@ -275,13 +294,11 @@ func (a *actor) bindHost(ctx context.Context) error {
 		}
 		if machine := at.Store(kube.BareMetalHosts).Get(owner); machine != nil {
 			return a.Patch(ctx, kube.BareMetalHosts, machine, map[string]any{"metadata": map[string]any{"annotations": map[string]any{
-				hubapi.AnnotationBMACClusterReference: kube.ID(deployment.GetNamespace(), deployment.GetName()),
+				hubapi.AnnotationBMACClusterReference: reference,
 			}}})
 		}
 	}
-	return a.Patch(ctx, kube.Agents, live, map[string]any{"spec": map[string]any{
-		"clusterDeploymentName": map[string]any{"name": deployment.GetName(), "namespace": deployment.GetNamespace()},
-	}})
+	return a.Patch(ctx, kube.Agents, live, map[string]any{"spec": map[string]any{"clusterDeploymentName": of}})
 }
 
 // checkFieldOwners refuses to write texts into an Agent's spec that somebody else has set to

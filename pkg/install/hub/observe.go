@@ -108,7 +108,7 @@ func (p *Plane) observeCluster(ctx context.Context, at *kube.Namespace, deployme
 		return err
 	}
 	observed.InfraEnvs = envs
-	if err := p.hostsOf(pools, ref.ID, observed); err != nil {
+	if err := p.hostsOf(at, pools, ref.ID, observed); err != nil {
 		return err
 	}
 	if observed.Enrolled, err = enrolledMachines(at, ref.Name); err != nil {
@@ -182,10 +182,11 @@ type infraEnvAt struct {
 }
 
 // hostsOf reads the Agents of some InfraEnvs: those of the cluster and those of
-// nobody are its hosts, the rest is elsewhere.
-func (p *Plane) hostsOf(pools []infraEnvAt, clusterID string, observed *install.Observed) error {
+// nobody are its hosts, the rest is elsewhere. Those of the cluster in its namespace are its hosts
+// whatever pool they came from.
+func (p *Plane) hostsOf(at *kube.Namespace, pools []infraEnvAt, clusterID string, observed *install.Observed) error {
 	seen := map[string]bool{}
-	for _, pool := range pools {
+	for _, pool := range append(pools, infraEnvAt{at: at}) {
 		for _, u := range pool.at.Store(kube.Agents).All() {
 			host, err := hostOf(u, observed.At)
 			if err != nil {

@@ -255,3 +255,36 @@ func (s *stage) waitForState(t *testing.T, state string) {
 	}
 	t.Fatalf("the cluster was never %s", state)
 }
+
+// A host goes back to the pool that it came from, and the service boots it. It is found by the name
+// of its cluster alone, whose pool nobody names.
+func TestReturnHost(t *testing.T) {
+	s, desired, log := poolStage(t)
+	if result, _ := s.run(t, desired, nil); result.Verdict != install.VerdictInstalled {
+		t.Fatalf("verdict %s", result.Verdict)
+	}
+	plane := s.plane(t)
+	query := install.Query{ID: s.config.Namespace + "/" + desired.Spec.Metadata.Name, Name: desired.Spec.Metadata.Name}
+	observed, err := plane.Observe(t.Context(), query, nil)
+	if err != nil || len(observed.Hosts) != 1 || observed.Hosts[0].Returns != model.ReturnByService || len(observed.InfraEnvs) > 0 {
+		t.Fatalf("%+v: %v", observed, err)
+	}
+	host := observed.Hosts[0]
+	err = plane.Act(t.Context(), desired, install.Action{Kind: model.ReturnHost, Target: host.ID, InfraEnv: host.InfraEnvID, Name: host.Hostname, Scope: model.NodeScope(host.Hostname)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	state := func() string {
+		word, _, _ := unstructured.NestedString(s.agents(t)[0].Object, "status", "debugInfo", "state")
+		return word
+	}
+	end := s.clock.Now().Add(time.Hour)
+	for state() != "reclaiming" && s.clock.Now().Before(end) {
+		if err := s.clock.Sleep(t.Context(), time.Second); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if observed, err = plane.Observe(t.Context(), query, nil); err != nil || len(observed.Hosts) > 0 || state() != "reclaiming" || log.count(givenBack) != 1 {
+		t.Errorf("it is %s; hosts %+v: %v", state(), observed.Hosts, err)
+	}
+}

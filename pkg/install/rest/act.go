@@ -77,6 +77,8 @@ func (p *Plane) actOf(kind install.Kind) actFunc {
 		return p.installHost
 	case model.RemoveHost:
 		return p.removeHost
+	case model.ReturnHost:
+		return p.returnHost
 	}
 	return nil
 }
@@ -93,7 +95,7 @@ func (p *Plane) touched(desired *install.Desired, action install.Action) {
 		parts = []part{ignoredChecks, clusterRecord} // which may be ready now
 	case model.UploadManifest, model.RemoveManifest:
 		parts = []part{manifestList}
-	case model.UpdateHost, model.BindHost, model.InstallHost, model.RemoveHost:
+	case model.UpdateHost, model.BindHost, model.InstallHost, model.RemoveHost, model.ReturnHost:
 		parts = []part{hostList}
 	case model.StartInstall, model.AllowAddHosts:
 		parts = []part{clusterRecord, hostList}

@@ -136,6 +136,13 @@ func (p *Plane) installHost(ctx context.Context, _ *install.Desired, action inst
 	}, nil)
 }
 
+// returnHost takes a host out of its cluster, and leaves it to the InfraEnv that it came from.
+func (p *Plane) returnHost(ctx context.Context, _ *install.Desired, action install.Action) error {
+	return p.conn.Do(ctx, transport.Request{
+		Op: "unbind host", On: action.Name, Method: http.MethodPost, Path: hostPath + "/actions/unbind", In: hostIn(action),
+	}, nil)
+}
+
 // removeHost has the service forget a host. The cluster that it was part of is not asked.
 func (p *Plane) removeHost(ctx context.Context, _ *install.Desired, action install.Action) error {
 	err := p.DeleteHost(ctx, action.InfraEnv, action.Target, install.DeleteOptions{})

@@ -210,3 +210,14 @@ func TestStagesAreReadOnce(t *testing.T) {
 		}
 	}
 }
+
+// A host goes back to its pool by being unbound.
+func TestReturnHost(t *testing.T) {
+	w := newWorld(t, 0)
+	unbind := "/v2/infra-envs/" + infraEnvID + "/hosts/" + hostID(0) + "/actions/unbind"
+	w.on("POST "+unbind, func(out http.ResponseWriter, _ *http.Request) { reply(out, 200, "{}") })
+	err := w.plane(t).Act(t.Context(), desired(t), install.Action{Kind: model.ReturnHost, Target: hostID(0), InfraEnv: infraEnvID, Name: "w-0", Scope: model.NodeScope("w-0")})
+	if calls := w.took(); err != nil || len(calls) != 1 || !strings.HasSuffix(calls[0].path, unbind) {
+		t.Errorf("%v: %v", calls, err)
+	}
+}

@@ -21,7 +21,7 @@ const (
 
 // check says what forbids the removal of a node, and, before it begins, what a person should know.
 func (r *removal) check(t *leaving) {
-	for _, b := range []*model.Blocker{t.doubt, r.unknown(t), t.notYet(), t.noBackup(), t.settling(), r.quorum(t), t.dataLoss(), t.machineRefused(), t.stillRefused()} {
+	for _, b := range []*model.Blocker{t.doubt, r.unknown(t), t.notYet(), t.noPool(), t.noBackup(), t.settling(), r.quorum(t), t.dataLoss(), t.machineRefused(), t.stillRefused()} {
 		if b != nil {
 			t.block(*b)
 		}
@@ -285,6 +285,7 @@ func (r *removal) warnOfMachine(t *leaving) {
 	switch {
 	case t.keptByHub():
 		t.know("KeptByHub", "power", fmt.Sprintf("the hub keeps %s on, so that it comes back as a node when its kubelet starts next", t.Name), "set online: false in its BareMetalHost on the hub")
+	case t.returnsFirst(), t.returns() && t.Have != nil && t.Have.Returns == model.ReturnByHub: // which boots it
 	case t.Desired.Options.Remove.KeepRunning, t.power == "" && t.trouble == "" && !managed:
 		t.know("KeepsRunning", "power", t.nodeName+" is not switched off: if it is not by then, it comes back as a node when its kubelet starts next", "switch it off, or wipe its disk, once it is removed")
 	}
@@ -292,7 +293,7 @@ func (r *removal) warnOfMachine(t *leaving) {
 		t.know("Deprovisioned", "metal", fmt.Sprintf("the cluster deprovisions and switches off the BareMetalHost %s", t.metal.Name), "")
 	}
 	for _, e := range r.Observed.Enrolled {
-		if t.Have != nil && e.Name == t.Name {
+		if t.Have != nil && e.Name == t.Name && !t.returns() {
 			t.know("HubMetalStays", "enrolled", fmt.Sprintf("the hub's own BareMetalHost %s stays, detached: nobody switches the machine on or installs it until that is taken off", e.Name), "")
 		}
 	}

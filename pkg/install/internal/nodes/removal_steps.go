@@ -23,6 +23,7 @@ func (r *removal) stages(t *leaving) {
 	stays := t.node != nil && !t.node.Deleting && (t.machine == nil || !t.machine.Deleting)
 	add(stays && !(t.node.Cordoned && t.node.Leaving), model.CordonNode, "cordon "+t.nodeName+", so that no pod is put on it", t.cordon)
 	add(stays && t.hasPods() && !t.silent(), model.EvictPods, t.podsText(), t.evict)
+	add(t.returnsFirst(), t.recordKind(), t.recordText(), t.forget)
 	add(t.metal != nil && t.machine != nil && t.metal.Removes != t.nodeName && !t.metal.Deleting, model.MarkMetalHost, "mark the BareMetalHost "+t.metalName()+" as that of "+t.nodeName, t.markMetal)
 	add(t.machine != nil, t.machineKind(), t.machineText(), func() { r.giveUpMachine(t) })
 	add(t.metal != nil, model.DeleteMetalHost, "delete the BareMetalHost "+t.metalName()+" of the cluster", t.deleteMetal)
@@ -30,7 +31,7 @@ func (r *removal) stages(t *leaving) {
 	add(t.node != nil, model.DeleteNode, t.nodeText(), t.deleteNode)
 	add(t.member != nil && t.votes(), "", t.memberText(), func() { t.awaitMember() })
 	add(t.isReplaced() && t.votes() && len(t.secrets()) > 0, model.DeleteSecret, "delete the certificates of its member: "+names.Few(t.secrets()), t.deleteSecrets)
-	add(t.Have != nil, model.RemoveHost, "delete the service's record of "+t.Name, t.forget)
+	add(t.Have != nil && !t.returnsFirst(), t.recordKind(), t.recordText(), t.forget)
 }
 
 // silent reports whether the node is dead, so that nobody ends its pods, and is to be replaced.
@@ -89,7 +90,7 @@ func (t *leaving) deleteMetal() {
 
 // switchable reports whether the machine can be switched off from here, and is not.
 func (t *leaving) switchable() bool {
-	if t.Desired.Options.Remove.KeepRunning || t.keptByHub() {
+	if t.Desired.Options.Remove.KeepRunning || t.keptByHub() || t.returnsFirst() || t.isReturned() {
 		return false
 	}
 	return t.trouble != "" || t.power != "" && t.power != model.PowerIsOff
@@ -128,6 +129,8 @@ func (t *leaving) nodeText() string {
 
 func (t *leaving) deleteNode() {
 	switch {
+	case t.isReturned():
+		t.awaitReboot()
 	case t.node.Deleting:
 		what := ""
 		if len(t.node.Finalizers) > 0 {
@@ -139,13 +142,17 @@ func (t *leaving) deleteNode() {
 	}
 }
 
-// forget has the service forget the host.
+// forget has the service forget the host, or keep it for other clusters.
 func (t *leaving) forget() {
 	if t.Have.Deleting {
 		t.wait(model.Wait{Key: t.key("record-gone"), Scope: t.scope(), Who: model.WhoService, For: "the service to forget the host " + t.Name})
 		return
 	}
-	a := t.doing(model.RemoveHost, "record", t.Name, t.Have.ID, "its node is gone", true)
+	reason := "its node is gone"
+	if t.returnsFirst() {
+		reason = "its pods are gone"
+	}
+	a := t.doing(t.recordKind(), "record", t.Name, t.Have.ID, reason, true)
 	a.InfraEnv = t.Have.InfraEnvID
 	t.act(a)
 }

@@ -196,7 +196,7 @@ func (r *removal) gather() {
 		r.answer.Waits = append(r.answer.Waits, a.Waits...)
 		r.answer.Blockers = append(r.answer.Blockers, a.Blockers...)
 		r.answer.Warnings = append(r.answer.Warnings, a.Warnings...)
-		removed := model.NodeRemoval{Asked: t.Asked, Name: t.Name, Node: t.nodeName, Found: t.found(), Comes: t.comes(), Beside: t.aMember(), Votes: t.votes(), Arbiter: t.isArbiter(), Dead: t.votes() && t.isDead()}
+		removed := model.NodeRemoval{Asked: t.Asked, Name: t.Name, Node: t.nodeName, Found: t.found(), Comes: t.comes(), Returned: t.wasReturned(), Beside: t.aMember(), Votes: t.votes(), Arbiter: t.isArbiter(), Dead: t.votes() && t.isDead()}
 		if t.node != nil {
 			removed.UID = t.node.UID
 		}
@@ -212,17 +212,28 @@ func (t *leaving) comes() bool { return t.power != model.PowerIsOff }
 
 // Removed is what a person is told of nodes that are gone, and what is left for a person to do.
 func Removed(removals []model.NodeRemoval) (message string, next model.Advice) {
-	var gone, run []string
+	var gone, run, back []string
 	for _, r := range removals {
 		gone = append(gone, r.Node)
-		if r.Comes {
+		switch {
+		case r.Returned:
+			back = append(back, r.Node)
+		case r.Comes:
 			run = append(run, r.Node)
 		}
 	}
 	message = "removed: " + names.Few(gone)
+	if len(back) > 0 {
+		message += "; given back to their pools: " + names.Few(back)
+		next = advice.Sprintf("see when they have booted the discovery image: {get hosts}; where neither the service nor a BareMetalHost of the hub boots it, do so by hand")
+	}
 	if len(run) > 0 {
 		message += "; oaictl has not seen that " + names.Few(run) + " is off"
-		next = advice.Sprintf("switch %s off, or wipe the disk: a kubelet that starts again makes its node anew, with the certificate that it still has", names.Few(run))
+		off := advice.Sprintf("switch %s off, or wipe the disk: a kubelet that starts again makes its node anew, with the certificate that it still has", names.Few(run))
+		if next != "" {
+			off += "; " + next
+		}
+		next = off
 	}
 	return message, next
 }
