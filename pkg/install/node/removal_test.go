@@ -367,26 +367,32 @@ func (k killedAfter) Act(ctx context.Context, d *install.Desired, o *install.Obs
 func TestKilledRemoval(t *testing.T) {
 	l := newLeaving(t, true, nil)
 	l.pod("web", "w-1", nil)
-	desired := l.removing(nil, "w-1")
-	runs := 0
-	for ; runs < 30; runs++ {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		plane := l.plane()
-		killed := killedAfter{plane, cancel}
-		_, err := install.New(l, install.WithNodes(killed), install.WithClock(l.clock), install.WithTimeouts(0, 0)).Run(ctx, desired)
-		cancel()
-		plane.Close()
-		if err == nil {
-			break
-		}
-		if install.CodeOf(err) != install.CodeInterrupted && !errors.Is(err, context.Canceled) {
-			t.Fatalf("run %d: %v", runs, err)
-		}
-	}
+	runs := l.killed(l, l.removing(nil, "w-1"))
 	if runs < 6 || l.hasNode("w-1") || l.replicas() != 2 || slices.Contains(l.metal(), "w-1") || !slices.Equal(l.forgotten, []string{"id-w-1"}) {
 		t.Errorf("%d runs, replicas %d, hosts %v, forgotten %v", runs, l.replicas(), l.metal(), l.forgotten)
 	}
 	l.untouched("w-0", "w-2")
+}
+
+// killed runs again and again, each time until the first write to the cluster is done; it answers how
+// often, until nothing was left to do.
+func (l *leaving) killed(service install.Service, desired *install.Desired) (runs int) {
+	l.t.Helper()
+	for ; runs < 30; runs++ {
+		ctx, cancel := context.WithTimeout(l.t.Context(), time.Minute)
+		plane := l.plane()
+		_, err := install.New(service, install.WithNodes(killedAfter{plane, cancel}), install.WithClock(l.clock), install.WithTimeouts(0, 0), install.WithFiles(install.NewFiles(l.dir))).Run(ctx, desired)
+		cancel()
+		plane.Close()
+		if err == nil {
+			return runs
+		}
+		if install.CodeOf(err) != install.CodeInterrupted && !errors.Is(err, context.Canceled) {
+			l.t.Fatalf("run %d: %v", runs, err)
+		}
+	}
+	l.t.Fatal("it does not end")
+	return runs
 }
 
 // TestControlPlaneOfThree is refused, and nothing is done.

@@ -64,15 +64,20 @@ func (l *leaving) replacing(name, by string) *install.Desired {
 
 // join adds a host of the control plane, until its member of etcd is well.
 func (l *leaving) join(name, address string) (install.Result, error) {
+	return l.stage.run(l.booting(name, address), 2*time.Minute)
+}
+
+// booting is the run that adds a host of the control plane, which boots its disk.
+func (l *leaving) booting(name, address string) *install.Desired {
 	l.host(name, address)
 	host := &l.stage.hosts[len(l.stage.hosts)-1]
 	host.Role = model.RoleControlPlane
 	host.Inventory.Interfaces[0].Name, host.Inventory.Interfaces[0].MAC = "eno1", "52:54:00:00:00:33"
 	m := spoke.Machine{Hostname: name, UUID: "uuid-" + name, Role: spoke.RoleControlPlane, Addresses: []netip.Addr{netip.MustParseAddr(address)}}
 	l.beside(func(ctx context.Context) { _ = l.spoke.Join(ctx, m) })
-	return l.stage.run(l.desired(func(d *install.Desired) {
+	return l.desired(func(d *install.Desired) {
 		d.Spec.Spec.Hosts[0].Role, d.Options.AcceptControlPlane = spec.ControlPlane, true
-	}), 2*time.Minute)
+	})
 }
 
 // TestReplaces: a dead node leaves a control plane of three, and another machine takes its place,
@@ -114,6 +119,30 @@ func TestReplaces(t *testing.T) {
 				if by == "cp-1" || install.CodeOf(err) != install.CodeNotFound {
 					t.Errorf("again: %v, %+v", err, result.Plan.Removals)
 				}
+			}
+			l.untouched("cp-0", "cp-2", by)
+		})
+	}
+}
+
+// TestKilledReplacement stops both halves after each write: the next run goes on, and whatever
+// happens there is one member, one Machine and one BareMetalHost for each node in the end.
+func TestKilledReplacement(t *testing.T) {
+	for name, by := range map[string]string{"of another name": "cp-3", "of the same name": "cp-1"} {
+		t.Run(name, func(t *testing.T) {
+			l := newLeaving(t, true, nil)
+			l.dead("cp-1")
+			if runs := l.killed(l, l.replacing("cp-1", by)); runs < 5 {
+				t.Errorf("the dead one left in %d runs", runs)
+			}
+			if l.members() != 2 || l.hasNode("cp-1") || slices.Contains(l.metal(), "cp-1") || !slices.Equal(l.forgotten, []string{"id-cp-1"}) || l.secrets("cp-1") != 0 {
+				t.Errorf("%d members, hosts %v, forgotten %v", l.members(), l.metal(), l.forgotten)
+			}
+			if runs := l.killed(l.stage, l.booting(by, "192.168.127.13")); runs < 5 {
+				t.Errorf("the new one joined in %d runs", runs)
+			}
+			if l.members() != 3 || l.etcdSays() != "3 members are available" || !slices.Contains(l.metal(), by) || len(l.metal()) != 6 || len(l.machines()) != 6 {
+				t.Errorf("%d members, %s; hosts %v, %d Machines", l.members(), l.etcdSays(), l.metal(), len(l.machines()))
 			}
 			l.untouched("cp-0", "cp-2", by)
 		})

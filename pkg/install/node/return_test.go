@@ -107,7 +107,9 @@ func TestReturnIsRefused(t *testing.T) {
 		change func(*install.Observed)
 		reason string
 	}{
-		"bound":     {func(o *install.Observed) { o.InfraEnvs = []install.InfraEnv{{ID: "env", Name: "lab", ClusterID: "cluster-1"}} }, "NoPool"},
+		"bound": {func(o *install.Observed) {
+			o.InfraEnvs = []install.InfraEnv{{ID: "env", Name: "lab", ClusterID: "cluster-1"}}
+		}, "NoPool"},
 		"no record": {func(o *install.Observed) { o.Hosts = nil }, "NoRecord"},
 	} {
 		t.Run(name, func(t *testing.T) {
