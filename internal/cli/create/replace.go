@@ -214,7 +214,7 @@ func (o *replaceOptions) allowed(p *replacement) error {
 		return &install.Fault{
 			Code: install.CodeInput, Permanent: true, Op: "replace", On: r.Node,
 			Err:  errors.New("its member of etcd is well, so that the new machine joins before it goes, and both cannot have one name"),
-			Next: "give the new host another name; or, if the machine is to go now, switch it off, and run the same command again once etcd has missed it",
+			Next: "where it is the new machine already, nothing is left to do; else give the new host another name; or, if the machine is to go now, switch it off, and run the same command again once etcd has missed it",
 		}
 	}
 	return nil
