@@ -190,9 +190,19 @@ func TestReplacesWithoutMachines(t *testing.T) {
 // TestReplacementIsRefused where the node is well, another one is not, or nobody speaks of a backup.
 func TestReplacementIsRefused(t *testing.T) {
 	l := newLeaving(t, true, nil)
-	_, err := l.remove(l.replacing("cp-1", "cp-3"), nil)
+	result, err := l.remove(l.replacing("cp-1", "cp-3"), nil)
 	if install.CodeOf(err) != install.CodeInput || !strings.Contains(err.Error(), "etcd would have 2 members, and needs 3") {
 		t.Errorf("one that is well: %v", err)
+	}
+	byItself := false // once the new one has joined
+	for _, s := range result.Plan.Removals[0].Left {
+		byItself = byItself || s.Message == "wait for the etcd operator to take the member of cp-1 away"
+		if s.Kind == model.DeleteSecret {
+			t.Errorf("one that is well: %s", s.Message)
+		}
+	}
+	if !byItself {
+		t.Errorf("one that is well: %+v", result.Plan.Removals[0].Left)
 	}
 	l.dead("cp-1")
 	d := l.replacing("cp-1", "cp-3")

@@ -182,8 +182,16 @@ func (t *leaving) operatorTakesMember() bool {
 	case t.node == nil:
 		return true
 	}
-	return t.machine != nil && len(e.Members) > e.Desired
+	others := len(e.Members) - 1
+	if t.goesLast() {
+		others++
+	}
+	return t.machine != nil && others >= e.Desired
 }
+
+// goesLast reports whether the host that takes the node's place joins before it goes, since its
+// member of etcd is well.
+func (t *leaving) goesLast() bool { return t.isReplaced() && t.member != nil && !t.isDead() }
 
 // memberText is what becomes of the node's member of etcd.
 func (t *leaving) memberText() string {

@@ -30,7 +30,7 @@ func (r *removal) stages(t *leaving) {
 	add(t.switchable(), model.PowerOff, "switch "+t.Name+" off through its BMC", t.switchOff)
 	add(t.node != nil, model.DeleteNode, t.nodeText(), t.deleteNode)
 	add(t.member != nil && t.votes(), "", t.memberText(), func() { t.awaitMember() })
-	add(t.isReplaced() && t.votes() && len(t.secrets()) > 0, model.DeleteSecret, "delete the certificates of its member: "+names.Few(t.secrets()), t.deleteSecrets)
+	add(t.isReplaced() && t.votes() && !t.goesLast() && len(t.secrets()) > 0, model.DeleteSecret, "delete the certificates of its member: "+names.Few(t.secrets()), t.deleteSecrets)
 	add(t.Have != nil && !t.returnsFirst(), t.recordKind(), t.recordText(), t.forget)
 }
 
