@@ -262,7 +262,7 @@ var kinds = map[Kind]KindTraits{
 	DeleteMetalHost:   {Phrase: "delete the BareMetalHost", named: true, InCluster: true},
 	DeleteNode:        {Phrase: "delete the node", named: true, InCluster: true},
 	RemoveHost:        {Phrase: "delete the service's record of the host", named: true},
-	ReturnHost:        {Phrase: "give the host back to its pool", named: true},
+	ReturnHost:        {Phrase: "give back to its pool the host", named: true},
 	DeleteSecret:      {Phrase: "delete the Secret", named: true, InCluster: true},
 	CreateMetalHost:   {Phrase: "create the BareMetalHost", named: true, InCluster: true},
 	CreateMachine:     {Phrase: "create the Machine", named: true, InCluster: true},

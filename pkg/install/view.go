@@ -41,7 +41,7 @@ func newView(desired *Desired, observed *Observed, plan Plan) *View {
 	}
 	view.Percent, view.ETA = progress(observed)
 	if desired.Options.AddNodes && observed.Cluster != nil && observed.Cluster.State.Installed() {
-		view.Percent, view.ETA = adding(desired, names), slowest(observed)
+		view.Percent, view.ETA = adding(desired, names, plan.Ready, observed)
 	}
 	return view
 }
@@ -150,27 +150,36 @@ func progress(o *Observed) (percent int, eta time.Duration) {
 	return percent, 0
 }
 
+// joining is how far a host is, in percent, that is a member and no node yet that takes work.
+const joining = 90
+
 // adding is how far, in percent, the hosts of the file are that an installed
-// cluster did not have.
-func adding(desired *Desired, names decide.Matches) int {
+// cluster did not have, and how long the slowest of them will take to be installed.
+func adding(desired *Desired, names decide.Matches, ready []string, o *Observed) (percent int, eta time.Duration) {
 	hosts, sum := 0, 0
 	for i := range desired.Spec.Spec.Hosts {
-		have := names.ByName[desired.Spec.Spec.Hosts[i].Name]
+		name := desired.Spec.Spec.Hosts[i].Name
+		have := names.ByName[name]
+		if have != nil {
+			eta = max(eta, remaining(have, o.At))
+		}
 		switch {
 		case !decide.IsMember(have):
 			hosts++
 			if have != nil && have.Day2 {
-				sum += have.Progress.Percent
+				sum += min(have.Progress.Percent, joining)
 			}
 		case have.Day2:
 			hosts++
-			sum += 100
+			if sum += 100; o.Spoke != nil && !slices.Contains(ready, name) {
+				sum += joining - 100
+			}
 		}
 	}
 	if hosts == 0 {
-		return 100
+		return 100, 0
 	}
-	return sum / hosts
+	return sum / hosts, eta
 }
 
 // slowest is what the host with the longest way still to go usually takes.

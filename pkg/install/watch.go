@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/oaictl/oaictl/internal/bytesize"
@@ -17,12 +18,13 @@ type watcher struct {
 	reported map[string]bool      // warnings, wipes and waits that were told
 	since    map[string]time.Time // blocker → first seen
 	stands   map[string]Blocker   // blockers that were told
+	waits    map[string]time.Time // of the nodes plane → first seen
 	percent  int
 	silence  bool
 }
 
 func newWatcher(report func(Event)) *watcher {
-	return &watcher{report: report, reported: map[string]bool{}, since: map[string]time.Time{}, stands: map[string]Blocker{}, percent: -1}
+	return &watcher{report: report, reported: map[string]bool{}, since: map[string]time.Time{}, stands: map[string]Blocker{}, waits: map[string]time.Time{}, percent: -1}
 }
 
 // silent tells, once, that the service does not answer.
@@ -293,12 +295,26 @@ func (w *watcher) standing(plan Plan, now time.Time) bool {
 		once("warning/"+x.Key+x.Message, Event{Type: model.EventWarning, Host: model.HostOf(x.Scope), Key: x.Key, Severity: model.SeverityWarning, Reason: x.Reason, Message: x.Message, Next: x.Next})
 	}
 	changed = w.blockers(plan, now) || changed
+	there := map[string]bool{}
 	for _, x := range plan.Waits {
-		if x.Who == model.WhoUser {
+		there[x.Key] = true
+		if x.Who == model.WhoUser || w.lasts(x, now) {
 			once("wait/"+x.Key, Event{Type: model.EventHint, Host: model.HostOf(x.Scope), Key: x.Key, Reason: "Waiting", Message: "waiting for " + x.For, Next: x.Next})
 		}
 	}
+	maps.DeleteFunc(w.waits, func(key string, _ time.Time) bool { return !there[key] })
 	return changed
+}
+
+// lasts reports whether a node is waited for that has been for a while: no stage of it is told of.
+func (w *watcher) lasts(x Wait, now time.Time) bool {
+	if !strings.HasPrefix(string(x.Scope), string(model.NodeScope(""))) {
+		return false
+	}
+	if _, known := w.waits[x.Key]; !known {
+		w.waits[x.Key] = now
+	}
+	return now.Sub(w.waits[x.Key]) >= steady
 }
 
 // steady is how long a failing check has to stand before it is told of: most

@@ -224,6 +224,18 @@ func TestNeverReady(t *testing.T) {
 	}) {
 		t.Errorf("warnings %+v", result.Plan.Warnings)
 	}
+	told := 0
+	for _, e := range s.events {
+		if e.Reason == "Waiting" && strings.HasPrefix(e.Message, "waiting for the node w-0 to be Ready") {
+			told++
+		}
+		if e.Percent != nil && *e.Percent == 100 && e.Type == model.EventProgress {
+			t.Errorf("all is done: %s", e.Message)
+		}
+	}
+	if told != 1 {
+		t.Errorf("what it waits for is told %d times", told)
+	}
 }
 
 // TestKilled stops the run before and after each write, and goes on with another one: each host

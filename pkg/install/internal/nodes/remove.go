@@ -225,7 +225,7 @@ func Removed(removals []model.NodeRemoval) (message string, next model.Advice) {
 	message = "removed: " + names.Few(gone)
 	if len(back) > 0 {
 		message += "; given back to their pools: " + names.Few(back)
-		next = advice.Sprintf("see when they have booted the discovery image: {get hosts}; where neither the service nor a BareMetalHost of the hub boots it, do so by hand")
+		next = advice.Sprintf("boot the discovery image of its pool on %s, unless the service or a hub does so; {get hosts} shows when it is there", names.Few(back))
 	}
 	if len(run) > 0 {
 		message += "; oaictl has not seen that " + names.Few(run) + " is off"
