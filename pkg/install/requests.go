@@ -79,16 +79,16 @@ func (r *run) requestsSeen(ctx context.Context, observed *Observed, plan Plan) {
 
 // audit keeps a line, and tells of what no blocker tells.
 func (r *run) audit(ctx context.Context, observed *Observed, v csr.Verdict, decision, by string) {
-	key := v.UID + "/" + decision + "/" + v.Reason
-	if r.requests.told[key] {
-		return
-	}
-	r.requests.tell(key)
 	line := lineOf(r.desired, v, observed.At, decision, by)
-	if decision == approvedByOther && r.isKept(ctx, observed, line) {
+	if r.requests.told[line.judgement()] {
 		return
 	}
-	if err := r.keep(ctx, r.desired, observed, line); err != nil {
+	r.requests.tell(line.judgement())
+	kept := r.isKept(ctx, observed, line)
+	if kept && decision == approvedByOther {
+		return // and was told then; what is refused is told in each run
+	}
+	if err := r.keepNew(ctx, observed, line, kept); err != nil {
 		r.report(Event{Type: model.EventWarning, Key: "request/audit", Severity: model.SeverityWarning, Reason: "AuditNotKept", Message: fmt.Sprintf("what was decided of certificate requests could not be written down: %v", err)})
 	}
 	event := Event{Type: model.EventWarning, Host: v.Host, Key: "request/" + v.Name, Severity: model.SeverityWarning, State: decision, Reason: v.Reason}
@@ -125,12 +125,23 @@ func (r *run) isKept(ctx context.Context, observed *Observed, line AuditLine) bo
 		for text := range bytes.Lines(data) {
 			var before AuditLine
 			if json.Unmarshal(text, &before) == nil {
-				r.requests.kept[before.UID+"/"+before.Decision] = true
+				r.requests.kept[before.judgement()] = true
 			}
 		}
 	}
-	return r.requests.kept[line.UID+"/"+line.Decision]
+	return r.requests.kept[line.judgement()]
 }
+
+// keepNew keeps a line, unless an earlier run has.
+func (r *run) keepNew(ctx context.Context, observed *Observed, line AuditLine, kept bool) error {
+	if kept {
+		return nil
+	}
+	return r.keep(ctx, r.desired, observed, line)
+}
+
+// judgement is what makes a line another one.
+func (l *AuditLine) judgement() string { return l.UID + "/" + l.Decision + "/" + l.Reason }
 
 // approving keeps a line of what is about to be approved: what was approved is written down
 // even where the run ends with it.

@@ -106,6 +106,13 @@ func TestHostile(t *testing.T) {
 	if !slices.ContainsFunc(result.Plan.Warnings, func(w install.Warning) bool { return w.Reason == "TooManyRequests" }) {
 		t.Errorf("the flood is not told of: %+v", result.Plan.Warnings)
 	}
+	lines := len(s.audit())
+	if _, err := s.run(s.desired(nil), time.Minute); err != nil {
+		t.Errorf("again: %v", err)
+	}
+	if again := len(s.audit()); again != lines {
+		t.Errorf("a second run writes down %d lines again", again-lines)
+	}
 }
 
 // TestRivals: where somebody else asks in the name of a host with the bootstrapper's token, only a
