@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"net/netip"
+	"slices"
 	"strings"
 	"time"
 
@@ -101,8 +102,11 @@ type NodeSeen struct {
 	UID       string       `json:"uid,omitempty"`
 	Addresses []netip.Addr `json:"addresses,omitempty"`
 	Member    string       `json:"member,omitempty"` // of etcd, its id
-	// Draining is since when, on the loop's own clock, pods are made to leave it.
+	Host      string       `json:"host,omitempty"`   // of the service, its id
+	// Draining is since when pods are made to leave it, Silent since when it is not Ready: both on the
+	// loop's own clock.
 	Draining time.Time `json:"draining,omitzero"`
+	Silent   time.Time `json:"silent,omitzero"`
 }
 
 // MachineBoot is since when a machine is on with the discovery image, and when its BMC
@@ -166,7 +170,7 @@ func (m *Memory) spoke(observed *Observed) {
 			m.Rebooted = with(m.Rebooted, h.ID, observed.At)
 		}
 	}
-	m.leaving(observed.Spoke)
+	m.leaving(observed.Spoke, observed.Hosts)
 	if s := observed.Spoke; m.Operators == nil && s != nil && s.Trouble == "" && len(s.Operators) > 0 {
 		m.Operators = map[string]bool{}
 		for i := range s.Operators {
@@ -176,7 +180,7 @@ func (m *Memory) spoke(observed *Observed) {
 }
 
 // leaving learns of the nodes that are to be removed what is not to be seen once they are gone.
-func (m *Memory) leaving(s *Spoke) {
+func (m *Memory) leaving(s *Spoke, hosts []Host) {
 	if s == nil || s.Trouble != "" {
 		return
 	}
@@ -194,11 +198,21 @@ func (m *Memory) leaving(s *Spoke) {
 		if member := s.MemberOf(node.Addresses); member != nil {
 			seen.Member = member.ID
 		}
+		if i := slices.IndexFunc(hosts, func(h Host) bool { return !h.Unbound() && strings.EqualFold(h.Hostname, node.Name) }); i >= 0 {
+			seen.Host = hosts[i].ID
+		}
+		seen.Host = cmp.Or(node.Returns, seen.Host)
 		switch {
 		case !node.Cordoned || len(d.Pods) == 0:
 			seen.Draining = time.Time{}
 		case seen.Draining.IsZero():
 			seen.Draining = m.LastObserved
+		}
+		switch {
+		case node.Ready:
+			seen.Silent = time.Time{}
+		case seen.Silent.IsZero():
+			seen.Silent = m.LastObserved
 		}
 		m.Leaving = with(m.Leaving, d.Node, seen)
 	}

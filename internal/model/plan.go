@@ -64,6 +64,10 @@ type Action struct {
 	InfraEnv string
 	// Node is the node that an object of the installed cluster goes with.
 	Node string
+	// Host is the service's id of the host that a node is, where it is noted on that.
+	Host string
+	// NodeGone says of a host that its node was deleted before.
+	NodeGone bool
 	// Name is the object's name: cluster, InfraEnv, "folder/file" of a manifest.
 	Name string
 	// Settings are what to write: all of a new object, only what differs of
@@ -254,6 +258,7 @@ var kinds = map[Kind]KindTraits{
 	RestoreBoot:       {Phrase: "restore the boot order of", ByBMC: true},
 	ApproveRequest:    {Phrase: "approve the certificate request", named: true, InCluster: true},
 	CordonNode:        {Phrase: "cordon the node", named: true, InCluster: true},
+	MarkNode:          {Phrase: "mark the node", named: true, InCluster: true},
 	EvictPods:         {Phrase: "evict pods from the node", named: true, InCluster: true, Paced: true},
 	MarkMetalHost:     {Phrase: "mark the BareMetalHost", named: true, InCluster: true},
 	MarkMachine:       {Phrase: "mark the Machine", named: true, InCluster: true},
@@ -349,6 +354,7 @@ const (
 	ApproveRequest    Kind = "ApproveRequest" // of a kubelet, for a certificate
 	UpdateNode        Kind = "UpdateNode"     // labels, taints and provider id of a node
 	CordonNode        Kind = "CordonNode"
+	MarkNode          Kind = "MarkNode"        // with the host that goes back to its pool before it
 	EvictPods         Kind = "EvictPods"       // from a node, each once
 	MarkMetalHost     Kind = "MarkMetalHost"   // a BareMetalHost of the installed cluster, as one that goes with a node
 	MarkMachine       Kind = "MarkMachine"     // as the one that its MachineSet gives up first

@@ -65,8 +65,9 @@ type Node struct {
 	UID        string
 	Created    time.Time
 	Deleting   bool
-	Cordoned   bool // unschedulable
-	Leaving    bool // oaictl has begun to remove it
+	Cordoned   bool   // unschedulable
+	Leaving    bool   // oaictl has begun to remove it
+	Returns    string // id of the host that it is, and that goes back to its pool before it; "" for none
 	SystemUUID string
 	Ready      bool
 	ReadySince time.Time // when Ready became what it is

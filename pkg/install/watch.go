@@ -298,9 +298,15 @@ func (w *watcher) standing(plan Plan, now time.Time) bool {
 	there := map[string]bool{}
 	for _, x := range plan.Waits {
 		there[x.Key] = true
-		if x.Who == model.WhoUser || w.lasts(x, now) {
-			once("wait/"+x.Key, Event{Type: model.EventHint, Host: model.HostOf(x.Scope), Key: x.Key, Reason: "Waiting", Message: "waiting for " + x.For, Next: x.Next})
+		reason := "Waiting" // for a person
+		switch {
+		case x.Who == model.WhoUser:
+		case w.lasts(x, now):
+			reason = "StillWaiting"
+		default:
+			continue
 		}
+		once("wait/"+x.Key, Event{Type: model.EventHint, Host: model.HostOf(x.Scope), Key: x.Key, Reason: reason, Message: "waiting for " + x.For, Next: x.Next})
 	}
 	maps.DeleteFunc(w.waits, func(key string, _ time.Time) bool { return !there[key] })
 	return changed

@@ -268,37 +268,71 @@ func (a *actor) bindHost(ctx context.Context) error {
 			Err: fmt.Errorf("it belongs to the cluster %s", kube.ID(ref.Namespace, ref.Name)), Next: "have it released there first",
 		}
 	}
-	return a.belong(ctx, live, deployment.GetNamespace(), deployment.GetName())
+	if _, skips := live.GetAnnotations()[hubapi.AnnotationAgentSkipCleanup]; skips { // of when it left another cluster
+		if err := a.Patch(ctx, kube.Agents, live, annotate(hubapi.AnnotationAgentSkipCleanup, nil)); err != nil {
+			return err
+		}
+	}
+	reference := kube.ID(deployment.GetNamespace(), deployment.GetName())
+	if machine, err := a.enrolled(ctx, live); machine != nil || err != nil {
+		return errors.Join(err, a.patchMachine(ctx, machine, reference))
+	}
+	return a.Patch(ctx, kube.Agents, live, map[string]any{"spec": map[string]any{
+		"clusterDeploymentName": map[string]any{"name": deployment.GetName(), "namespace": deployment.GetNamespace()},
+	}})
 }
 
-// returnHost takes a host out of its cluster, and leaves it to the InfraEnv that it came from.
+// returnHost takes a host out of its cluster, and leaves it to the InfraEnv that it came from. The
+// service would look for its node by name once the machine is there again, which may be that of
+// another machine by then: it is told not to where the node is gone.
 func (a *actor) returnHost(ctx context.Context) error {
 	live, err := a.agent(ctx)
 	if err != nil {
 		return err
 	}
-	return a.belong(ctx, live, "", "")
+	machine, err := a.enrolled(ctx, live)
+	if err != nil {
+		return err
+	}
+	if machine != nil {
+		// With an empty reference nobody could bind the Agent but through its BareMetalHost.
+		if _, bound := machine.GetAnnotations()[hubapi.AnnotationBMACClusterReference]; bound {
+			if err := a.patchMachine(ctx, machine, nil); err != nil {
+				return err
+			}
+		}
+	}
+	change := map[string]any{"spec": map[string]any{"clusterDeploymentName": nil}}
+	if a.action.NodeGone {
+		change["metadata"] = annotate(hubapi.AnnotationAgentSkipCleanup, "true")["metadata"]
+	}
+	return a.Patch(ctx, kube.Agents, live, change)
 }
 
-// belong has an Agent belong to a ClusterDeployment, or to none: through its BareMetalHost, where it
-// has one, whose controller would set it back.
-func (a *actor) belong(ctx context.Context, live *unstructured.Unstructured, namespace, name string) error {
-	reference, of := "", any(nil)
-	if name != "" {
-		reference, of = kube.ID(namespace, name), map[string]any{"name": name, "namespace": namespace}
+// enrolled is the BareMetalHost of an Agent, nil for none.
+func (a *actor) enrolled(ctx context.Context, agent *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	owner := agent.GetLabels()[hubapi.LabelAgentBMH]
+	if owner == "" {
+		return nil, nil
 	}
-	if owner := live.GetLabels()[hubapi.LabelAgentBMH]; owner != "" {
-		at, err := a.Watch(ctx, live.GetNamespace())
-		if err != nil {
-			return err
-		}
-		if machine := at.Store(kube.BareMetalHosts).Get(owner); machine != nil {
-			return a.Patch(ctx, kube.BareMetalHosts, machine, map[string]any{"metadata": map[string]any{"annotations": map[string]any{
-				hubapi.AnnotationBMACClusterReference: reference,
-			}}})
-		}
+	at, err := a.Watch(ctx, agent.GetNamespace())
+	if err != nil {
+		return nil, err
 	}
-	return a.Patch(ctx, kube.Agents, live, map[string]any{"spec": map[string]any{"clusterDeploymentName": of}})
+	return at.Store(kube.BareMetalHosts).Get(owner), nil
+}
+
+// patchMachine has a BareMetalHost's Agent belong to a cluster; nil leaves that to the Agent.
+func (a *actor) patchMachine(ctx context.Context, machine *unstructured.Unstructured, reference any) error {
+	if machine == nil {
+		return nil
+	}
+	return a.Patch(ctx, kube.BareMetalHosts, machine, annotate(hubapi.AnnotationBMACClusterReference, reference))
+}
+
+// annotate is a patch that sets an annotation, or removes it.
+func annotate(name string, value any) map[string]any {
+	return map[string]any{"metadata": map[string]any{"annotations": map[string]any{name: value}}}
 }
 
 // checkFieldOwners refuses to write texts into an Agent's spec that somebody else has set to

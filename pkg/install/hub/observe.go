@@ -193,10 +193,11 @@ func (p *Plane) hostsOf(at *kube.Namespace, pools []infraEnvAt, clusterID string
 				return err
 			}
 			mine := host.ClusterID == clusterID
-			if seen[host.ID] || u.GetDeletionTimestamp() != nil || host.InfraEnvID != pool.env.ID && !mine {
+			if seen[host.ID] || u.GetDeletionTimestamp() != nil || host.InfraEnvID != pool.env.ID && !mine && leftBy(u) != clusterID {
 				continue
 			}
 			seen[host.ID] = true
+			host.Returns = returnOf(pool.at, u)
 			if mine || host.ClusterID == "" {
 				observed.Hosts = append(observed.Hosts, host)
 				continue
@@ -208,6 +209,29 @@ func (p *Plane) hostsOf(at *kube.Namespace, pools []infraEnvAt, clusterID string
 	slices.SortFunc(observed.Hosts, func(a, b install.Host) int { return strings.Compare(a.ID, b.ID) })
 	slices.SortFunc(observed.Elsewhere, func(a, b install.HostElsewhere) int { return strings.Compare(a.ID, b.ID) })
 	return nil
+}
+
+// leftBy is the id of the cluster that an Agent is leaving, as far as its node was not seen to; "" for
+// none.
+func leftBy(agent *unstructured.Unstructured) string {
+	info, _, _ := unstructured.NestedStringMap(agent.Object, "status", "deprovision_info")
+	if len(info) == 0 || info["cluster_name"] == "" {
+		return ""
+	}
+	return kube.ID(info["cluster_namespace"], info["cluster_name"])
+}
+
+// returnOf is who boots a machine into the discovery image once its Agent was unbound. The service
+// boots those itself that have no BareMetalHost.
+func returnOf(at *kube.Namespace, agent *unstructured.Unstructured) model.HostReturn {
+	owner := agent.GetLabels()[hubapi.LabelAgentBMH]
+	switch {
+	case owner == "":
+		return model.ReturnByService
+	case at.Store(kube.BareMetalHosts).Get(owner) != nil:
+		return model.ReturnByHub
+	}
+	return model.ReturnByPerson
 }
 
 // hostReportDelay is how much later than its cluster a host may be reported to have

@@ -65,9 +65,8 @@ func hostOf(u *unstructured.Unstructured, now time.Time) (install.Host, error) {
 			host.State = model.HostBinding // it was asked for, and the service is still to see to it
 		}
 	}
-	host.Returns = model.ReturnByService
-	if u.GetLabels()[hubapi.LabelAgentBMH] != "" {
-		host.Returns = model.ReturnByHub
+	if host.ClusterID == "" && (host.State == model.HostInstalled || host.State == model.HostAdded) {
+		host.State = model.HostReleasing // the same
 	}
 	if c := find(status.Conditions, hubapi.ConditionConnected); c.isFalse() {
 		host.CheckedIn = c.since()

@@ -284,7 +284,11 @@ func TestReturnHost(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if observed, err = plane.Observe(t.Context(), query, nil); err != nil || len(observed.Hosts) > 0 || state() != "reclaiming" || log.count(givenBack) != 1 {
-		t.Errorf("it is %s; hosts %+v: %v", state(), observed.Hosts, err)
+	if observed, err = plane.Observe(t.Context(), query, nil); err != nil || len(observed.Hosts) != 1 || state() != "reclaiming" || log.count(givenBack) != 1 {
+		t.Fatalf("it is %s; hosts %+v: %v", state(), observed.Hosts, err)
+	}
+	// It is shown as long as the cluster's node is to be left, and as none of its hosts.
+	if h := observed.Hosts[0]; !h.Unbound() || h.State != model.HostReleasing {
+		t.Errorf("it is %+v", h)
 	}
 }

@@ -233,7 +233,7 @@ func TestNeverReady(t *testing.T) {
 	}
 	told := 0
 	for _, e := range s.events {
-		if e.Reason == "Waiting" && strings.HasPrefix(e.Message, "waiting for the node w-0 to be Ready") {
+		if e.Reason == "StillWaiting" && strings.HasPrefix(e.Message, "waiting for the node w-0 to be Ready") {
 			told++
 		}
 		if e.Percent != nil && *e.Percent == 100 && e.Type == model.EventProgress {

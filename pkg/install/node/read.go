@@ -45,7 +45,7 @@ func readNode(n *corev1.Node) install.Node {
 		out.Machine = name
 	}
 	out.Finalizers, out.SystemUUID = n.Finalizers, n.Status.NodeInfo.SystemUUID
-	out.Leaving = n.Annotations[removesNode] == n.Name
+	out.Leaving, out.Returns = n.Annotations[removesNode] == n.Name, n.Annotations[returnsHost]
 	for _, t := range n.Spec.Taints {
 		out.Taints = append(out.Taints, model.Taint{Key: t.Key, Value: t.Value, Effect: string(t.Effect)})
 	}

@@ -26,6 +26,7 @@ import (
 // written with the number itself, so that nobody lowers it a second time.
 const (
 	removesNode = "oaictl.io/removes-node"
+	returnsHost = "oaictl.io/returns-host"
 	loweredFor  = "oaictl.io/lowered-for"
 )
 
@@ -84,11 +85,12 @@ func (c *connection) readLeaving(ctx context.Context, removal *install.Removal) 
 	return nil
 }
 
-// nodesOf are the nodes that are to be removed and are there.
+// nodesOf are the nodes that are to be removed and are there: those that were asked for, and those
+// whose hosts have gone back before them, which may be asked for as these.
 func (c *connection) nodesOf(removal *install.Removal) []string {
 	var all []string
 	for _, n := range c.nodes.all() {
-		if slices.ContainsFunc(removal.Nodes, func(name string) bool { return strings.EqualFold(name, n.Name) }) {
+		if n.Returns != "" || slices.ContainsFunc(removal.Nodes, func(name string) bool { return strings.EqualFold(name, n.Name) }) {
 			all = append(all, n.Name)
 		}
 	}
@@ -140,6 +142,8 @@ func (c *connection) remove(ctx context.Context, a install.Action, removal *inst
 	switch a.Kind {
 	case model.CordonNode:
 		return c.cordon(ctx, a)
+	case model.MarkNode:
+		return c.markNode(ctx, a)
 	case model.EvictPods:
 		return c.evict(ctx, a, removal.Drain)
 	case model.MarkMetalHost:
@@ -172,15 +176,29 @@ func gone(err error) error {
 }
 
 func (c *connection) cordon(ctx context.Context, a install.Action) error {
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": a.Target, "annotations": map[string]any{removesNode: a.Name}}, "spec": map[string]any{"unschedulable": true}})
-	if err != nil {
-		return err
-	}
-	_, err = c.kube.CoreV1().Nodes().Patch(ctx, a.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "oaictl"})
+	err := c.patchNode(ctx, a, map[string]any{removesNode: a.Name}, map[string]any{"unschedulable": true})
 	if err == nil {
 		c.nodes.keep(a.Name, func(n *install.Node) { n.Cordoned, n.Leaving = true, true })
 	}
 	return c.failed("cordon the node", a.Name, err)
+}
+
+// markNode notes on a Node which host it is: nothing else says so once that has gone back.
+func (c *connection) markNode(ctx context.Context, a install.Action) error {
+	err := c.patchNode(ctx, a, map[string]any{returnsHost: a.Host}, map[string]any{})
+	if err == nil {
+		c.nodes.keep(a.Name, func(n *install.Node) { n.Returns = a.Host })
+	}
+	return c.failed("mark the node", a.Name, err)
+}
+
+func (c *connection) patchNode(ctx context.Context, a install.Action, annotations, spec map[string]any) error {
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": a.Target, "annotations": annotations}, "spec": spec})
+	if err != nil {
+		return err
+	}
+	_, err = c.kube.CoreV1().Nodes().Patch(ctx, a.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "oaictl"})
+	return err
 }
 
 // mark gives an object of the Machine API annotations.

@@ -20,23 +20,37 @@ import (
 // dead switches a node of the control plane off, and waits until etcd has missed it.
 func (l *leaving) dead(name string) {
 	l.t.Helper()
+	l.off(name)
+	l.until("etcd misses "+name, func() bool { return strings.Contains(l.etcdSays(), name+" is unhealthy") })
+}
+
+// off switches a node off, and waits until it is not Ready.
+func (l *leaving) off(name string) {
+	l.t.Helper()
 	l.spoke.PowerOff(name)
-	for range 600 {
+	l.until(name+" is not Ready", func() bool {
 		n, err := l.kube.Client.CoreV1().Nodes().Get(l.t.Context(), name, metav1.GetOptions{})
 		if err != nil {
 			l.t.Fatal(err)
 		}
-		unknown := slices.ContainsFunc(n.Status.Conditions, func(c corev1.NodeCondition) bool {
+		return slices.ContainsFunc(n.Status.Conditions, func(c corev1.NodeCondition) bool {
 			return c.Type == corev1.NodeReady && c.Status != corev1.ConditionTrue
 		})
-		if unknown && strings.Contains(l.etcdSays(), name+" is unhealthy") {
+	})
+}
+
+// until waits on the test's clock.
+func (l *leaving) until(what string, is func() bool) {
+	l.t.Helper()
+	for range 600 {
+		if is() {
 			return
 		}
 		if err := l.clock.Sleep(l.t.Context(), 5*time.Second); err != nil {
 			l.t.Fatal(err)
 		}
 	}
-	l.t.Fatalf("etcd does not miss %s: %s", name, l.etcdSays())
+	l.t.Fatalf("not within 50 minutes: %s", what)
 }
 
 // etcdSays is what the etcd operator says of the members.

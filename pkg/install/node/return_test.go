@@ -2,10 +2,14 @@ package node_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -15,16 +19,26 @@ import (
 // discovery image where it can.
 type pooled struct {
 	*leaving
-	given []string // back, by name
+	given  []string                // back, by name
+	change func(*install.Observed) // what the service says otherwise
 }
 
 func newPooled(t *testing.T, machines bool, returns model.HostReturn) *pooled {
 	t.Helper()
-	p := &pooled{leaving: newLeaving(t, machines, nil)}
+	p := &pooled{leaving: newLeaving(t, machines, nil), change: func(*install.Observed) {}}
 	for i := range p.records {
 		p.records[i].Returns = returns
 	}
 	return p
+}
+
+// Observe is of install.Service.
+func (p *pooled) Observe(ctx context.Context, q install.Query, prior *install.Observed) (*install.Observed, error) {
+	observed, err := p.leaving.Observe(ctx, q, prior)
+	if err == nil {
+		p.change(observed)
+	}
+	return observed, err
 }
 
 // Act is of install.Service: hosts go back to the pool.
@@ -39,28 +53,63 @@ func (p *pooled) Act(ctx context.Context, d *install.Desired, a install.Action) 
 	return nil
 }
 
-func (p *pooled) run(names ...string) (install.Result, error) {
-	ctx, cancel := context.WithCancel(p.t.Context())
+// returning gives hosts back, once. told is called with each event.
+func (p *pooled) returning(ctx context.Context, told func(install.Event), names ...string) (install.Result, error) {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
 	plane := p.plane()
 	defer plane.Close()
 	desired := p.removing(func(r *install.Removal) { r.ReturnToPool = true }, names...)
-	return install.New(p, install.WithNodes(plane), install.WithClock(p.clock), install.WithTimeouts(0, 0)).Run(ctx, desired)
+	return install.New(p, install.WithNodes(plane), install.WithClock(p.clock), install.WithTimeouts(0, 0), install.WithEvents(func(e install.Event) {
+		p.t.Logf("%s %s %s %s", e.Type, e.Key, e.State, e.Message)
+		told(e)
+	})).Run(ctx, desired)
 }
 
-// TestReturns: a host goes back to its pool instead of being forgotten, after its node is deleted.
+// returned runs until the host has gone back, and is about to be booted.
+func (p *pooled) returned(name string) {
+	p.t.Helper()
+	ctx, kill := context.WithCancel(p.t.Context())
+	defer kill()
+	_, err := p.returning(ctx, func(e install.Event) {
+		if e.Type == model.EventProgress && strings.Contains(e.Message, name+" to be booted into the discovery image") {
+			kill()
+		}
+	}, name)
+	if err == nil || !slices.Equal(p.given, []string{name}) || !p.hasNode(name) {
+		p.t.Fatalf("given back %v: %v", p.given, err)
+	}
+}
+
+// begin cordons a node as a run without --return-to-pool does, that was left.
+func (p *pooled) begin(name string) {
+	p.t.Helper()
+	patch := fmt.Sprintf(`{"metadata":{"annotations":{"oaictl.io/removes-node":%q}},"spec":{"unschedulable":true}}`, name)
+	if _, err := p.kube.Client.CoreV1().Nodes().Patch(p.t.Context(), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+func silent(install.Event) {}
+
+// TestReturns: a host goes back to its pool instead of being forgotten, after its node is deleted; by
+// its name and by the service's id.
 func TestReturns(t *testing.T) {
 	for name, of := range map[string]struct {
 		machines bool
 		returns  model.HostReturn
+		byID     bool
 	}{
-		"a person boots it":     {false, model.ReturnByPerson},
-		"the hub boots it":      {false, model.ReturnByHub},
-		"its Machine goes, too": {true, model.ReturnByService},
+		"a person boots it":     {false, model.ReturnByPerson, false},
+		"the hub boots it":      {false, model.ReturnByHub, true},
+		"its Machine goes, too": {true, model.ReturnByService, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := newPooled(t, of.machines, of.returns)
-			result, err := p.run("w-0")
+			p, asked := newPooled(t, of.machines, of.returns), "w-0"
+			if of.byID {
+				asked = p.records[slices.IndexFunc(p.records, func(h install.Host) bool { return h.Hostname == "w-0" })].ID
+			}
+			result, err := p.returning(t.Context(), silent, asked)
 			if err != nil || !slices.Equal(p.given, []string{"w-0"}) || len(p.forgotten) > 0 {
 				t.Fatalf("given back %v, forgotten %v: %v", p.given, p.forgotten, err)
 			}
@@ -75,71 +124,89 @@ func TestReturns(t *testing.T) {
 }
 
 // TestReturnsRunning: where the service boots a node into the discovery image, that has to run until
-// then; it goes on where it was left, too.
+// then. It goes on where it was left, too, by the name of the node and by the id of the host that has
+// left the cluster; and a node that nobody has heard of for a moment is not deleted.
 func TestReturnsRunning(t *testing.T) {
 	p := newPooled(t, false, model.ReturnByService)
-	ctx, kill := context.WithCancel(t.Context())
-	plane := p.plane()
-	desired := p.removing(func(r *install.Removal) { r.ReturnToPool = true }, "w-0")
-	_, err := install.New(p, install.WithNodes(plane), install.WithClock(p.clock), install.WithTimeouts(0, 0), install.WithEvents(func(e install.Event) {
-		if e.Type == model.EventProgress && strings.Contains(e.Message, "w-0 to be booted into the discovery image") {
-			kill()
-		}
-	})).Run(ctx, desired)
-	plane.Close()
-	if err == nil || !slices.Equal(p.given, []string{"w-0"}) || !p.hasNode("w-0") {
-		t.Fatalf("given back %v: %v", p.given, err)
-	}
+	i := slices.IndexFunc(p.records, func(h install.Host) bool { return h.Hostname == "w-0" })
+	record := p.records[i]
+	p.returned("w-0")
+	off := make(chan time.Time, 1)
 	p.beside(func(ctx context.Context) {
 		if p.clock.Sleep(ctx, 5*time.Minute) == nil {
+			off <- p.clock.Now()
 			p.spoke.PowerOff("w-0")
 		}
 	})
-	result, err := p.run("w-0")
+	var deleted time.Time
+	result, err := p.returning(t.Context(), func(e install.Event) {
+		if e.Type == model.EventAction && e.Reason == string(model.DeleteNode) {
+			deleted = e.Time
+		}
+	}, record.ID)
 	if err != nil || len(p.given) != 1 || p.hasNode("w-0") {
-		t.Errorf("given back %v: %v; waits %+v", p.given, err, result.Plan.Waits)
+		t.Fatalf("given back %v: %v; waits %+v", p.given, err, result.Plan.Waits)
+	}
+	if after := deleted.Sub(<-off); after < 3*time.Minute {
+		t.Errorf("the node was deleted %s after the machine was off", after)
 	}
 }
 
-// TestReturnIsRefused: a host without a pool does not go back, and its node is left alone.
+// TestReturnsByHand: where the service has given up to boot it, a person is asked for.
+func TestReturnsByHand(t *testing.T) {
+	p := newPooled(t, false, model.ReturnByService)
+	i := slices.IndexFunc(p.records, func(h install.Host) bool { return h.Hostname == "w-0" })
+	record := p.records[i]
+	p.returned("w-0")
+	p.change = func(o *install.Observed) {
+		record.ClusterID, record.State, record.Status = "", model.HostReleasing, "unbinding-pending-user-action"
+		o.Hosts = append(o.Hosts, record)
+	}
+	ctx, kill := context.WithCancel(t.Context())
+	defer kill()
+	asked := false
+	_, err := p.returning(ctx, func(e install.Event) {
+		if e.Reason == "Waiting" && strings.Contains(e.Message, "somebody to boot w-0") && slices.ContainsFunc(e.Next.Commands(), func(c string) bool { return strings.HasPrefix(c, "download iso") }) {
+			asked = true
+			kill()
+		}
+	}, "w-0")
+	if err == nil || !asked || !p.hasNode("w-0") {
+		t.Errorf("asked %t: %v", asked, err)
+	}
+}
+
+// TestReturnIsRefused: a host that cannot go back does not, and its node is left alone.
 func TestReturnIsRefused(t *testing.T) {
+	bound := func(o *install.Observed) {
+		o.InfraEnvs = []install.InfraEnv{{ID: "env", Name: "lab", ClusterID: "cluster-1"}}
+	}
+	noRecord := func(o *install.Observed) {
+		o.Hosts = slices.DeleteFunc(o.Hosts, func(h install.Host) bool { return h.Hostname == "w-0" })
+	}
 	for name, of := range map[string]struct {
-		change func(*install.Observed)
-		reason string
+		prepare func(*pooled)
+		change  func(*install.Observed)
+		reason  string
 	}{
-		"bound": {func(o *install.Observed) {
-			o.InfraEnvs = []install.InfraEnv{{ID: "env", Name: "lab", ClusterID: "cluster-1"}}
-		}, "NoPool"},
-		"no record": {func(o *install.Observed) { o.Hosts = nil }, "NoRecord"},
+		"bound":     {func(*pooled) {}, bound, "NoPool"},
+		"no record": {func(*pooled) {}, noRecord, "NoRecord"},
+		"not Ready": {func(p *pooled) { p.off("w-0") }, func(*install.Observed) {}, "NotReturned"},
+		// What runs without --return-to-pool, and was left, does not go back by a guess.
+		"begun, no record": {func(p *pooled) { p.begin("w-0") }, noRecord, "NoRecord"},
+		"begun, bound":     {func(p *pooled) { p.begin("w-0") }, bound, "NoPool"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := &otherwise{pooled: newPooled(t, false, model.ReturnByService), change: of.change}
-			plane := p.plane()
-			defer plane.Close()
-			desired := p.removing(func(r *install.Removal) { r.ReturnToPool = true }, "w-0")
-			result, err := install.New(p, install.WithNodes(plane), install.WithClock(p.clock), install.WithTimeouts(0, 0)).Run(t.Context(), desired)
+			p := newPooled(t, false, model.ReturnByService)
+			of.prepare(p)
+			p.change = of.change
+			result, err := p.returning(t.Context(), silent, "w-0")
 			if install.CodeOf(err) != install.CodeInput || !slices.ContainsFunc(result.Plan.Blockers, func(b install.Blocker) bool { return b.Reason == of.reason }) {
 				t.Errorf("%v; %+v", err, result.Plan.Blockers)
 			}
-			p.untouched("w-0")
-			if len(p.given) > 0 {
-				t.Errorf("given back %v", p.given)
+			if len(p.given) > 0 || len(p.forgotten) > 0 || !p.hasNode("w-0") {
+				t.Errorf("given back %v, forgotten %v", p.given, p.forgotten)
 			}
 		})
 	}
-}
-
-// otherwise is a service that says something else.
-type otherwise struct {
-	*pooled
-	change func(*install.Observed)
-}
-
-// Observe is of install.Service.
-func (o *otherwise) Observe(ctx context.Context, q install.Query, prior *install.Observed) (*install.Observed, error) {
-	observed, err := o.pooled.Observe(ctx, q, prior)
-	if err == nil {
-		o.change(observed)
-	}
-	return observed, err
 }

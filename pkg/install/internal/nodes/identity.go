@@ -20,6 +20,9 @@ import (
 func (r *removal) target(asked string) *leaving {
 	h := r.hostOf(asked)
 	t := &leaving{Host: h, nodeName: nodeNameOf(h)}
+	if back := r.backAs(asked); back != nil && h.Have == nil {
+		t.Name, t.Want, t.nodeName = cmp.Or(t.Name, back.Name), nil, back.Name
+	}
 	own := r.asker
 	own.answer = Answer{}
 	t.asker = &own
@@ -67,6 +70,11 @@ func (r *removal) hostOf(asked string) Host {
 	}
 	if node := r.spoke.NodeByName(hostname); node != nil && len(found) > 1 {
 		found = slices.DeleteFunc(found, func(h Host) bool { return !sameMachine(h.Have, node) })
+	}
+	for name, seen := range r.Memory.Leaving {
+		if len(found) == 0 && seen.Host == asked { // by its id, of a record that is gone
+			hostname = name
+		}
 	}
 	out := Host{Asked: asked, hostname: hostname}
 	switch len(found) {

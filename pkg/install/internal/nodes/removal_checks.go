@@ -283,9 +283,9 @@ func (r *removal) poolOf(n *model.Node) *model.Pool {
 func (r *removal) warnOfMachine(t *leaving) {
 	managed := t.metal != nil && t.metal.BMC != ""
 	switch {
+	case t.isBack(), t.returnsFirst(), t.returns() && t.Have != nil && t.Have.Returns == model.ReturnByHub: // which boots it
 	case t.keptByHub():
 		t.know("KeptByHub", "power", fmt.Sprintf("the hub keeps %s on, so that it comes back as a node when its kubelet starts next", t.Name), "set online: false in its BareMetalHost on the hub")
-	case t.returnsFirst(), t.returns() && t.Have != nil && t.Have.Returns == model.ReturnByHub: // which boots it
 	case t.Desired.Options.Remove.KeepRunning, t.power == "" && t.trouble == "" && !managed:
 		t.know("KeepsRunning", "power", t.nodeName+" is not switched off: if it is not by then, it comes back as a node when its kubelet starts next", "switch it off, or wipe its disk, once it is removed")
 	}

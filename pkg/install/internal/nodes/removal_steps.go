@@ -23,6 +23,7 @@ func (r *removal) stages(t *leaving) {
 	stays := t.node != nil && !t.node.Deleting && (t.machine == nil || !t.machine.Deleting)
 	add(stays && !(t.node.Cordoned && t.node.Leaving), model.CordonNode, "cordon "+t.nodeName+", so that no pod is put on it", t.cordon)
 	add(stays && t.hasPods() && !t.silent(), model.EvictPods, t.podsText(), t.evict)
+	add(t.returnsFirst() && t.node.Returns != t.Have.ID, model.MarkNode, "mark "+t.nodeName+" as a node whose host goes back", t.markNode)
 	add(t.returnsFirst(), t.recordKind(), t.recordText(), t.forget)
 	add(t.metal != nil && t.machine != nil && t.metal.Removes != t.nodeName && !t.metal.Deleting, model.MarkMetalHost, "mark the BareMetalHost "+t.metalName()+" as that of "+t.nodeName, t.markMetal)
 	add(t.machine != nil, t.machineKind(), t.machineText(), func() { r.giveUpMachine(t) })
@@ -90,7 +91,7 @@ func (t *leaving) deleteMetal() {
 
 // switchable reports whether the machine can be switched off from here, and is not.
 func (t *leaving) switchable() bool {
-	if t.Desired.Options.Remove.KeepRunning || t.keptByHub() || t.returnsFirst() || t.isReturned() {
+	if t.Desired.Options.Remove.KeepRunning || t.keptByHub() || t.returnsFirst() || t.isBack() || t.wasReturned() {
 		return false
 	}
 	return t.trouble != "" || t.power != "" && t.power != model.PowerIsOff
@@ -129,7 +130,7 @@ func (t *leaving) nodeText() string {
 
 func (t *leaving) deleteNode() {
 	switch {
-	case t.isReturned():
+	case t.stillRuns():
 		t.awaitReboot()
 	case t.node.Deleting:
 		what := ""
@@ -153,7 +154,7 @@ func (t *leaving) forget() {
 		reason = "its pods are gone"
 	}
 	a := t.doing(t.recordKind(), "record", t.Name, t.Have.ID, reason, true)
-	a.InfraEnv = t.Have.InfraEnvID
+	a.InfraEnv, a.NodeGone = t.Have.InfraEnvID, t.node == nil
 	t.act(a)
 }
 

@@ -247,7 +247,7 @@ func GiveUp(observed *model.Observed, plan *model.Plan) model.Advice {
 	var cordoned, commands []string
 	for _, r := range plan.Removals {
 		n, m := observed.Spoke.NodeByName(r.Node), observed.Spoke.MachineOf(r.Node)
-		if n == nil || !n.Cordoned || n.Deleting || m != nil && (m.Deleting || observed.Spoke.IsLowered(m)) {
+		if n == nil || !n.Cordoned || n.Deleting || n.Returns != "" || m != nil && (m.Deleting || observed.Spoke.IsLowered(m)) {
 			continue
 		}
 		cordoned = append(cordoned, names.Quoted(n.Name))
