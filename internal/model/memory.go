@@ -101,8 +101,9 @@ type Success struct {
 type NodeSeen struct {
 	UID       string       `json:"uid,omitempty"`
 	Addresses []netip.Addr `json:"addresses,omitempty"`
-	Member    string       `json:"member,omitempty"` // of etcd, its id
-	Host      string       `json:"host,omitempty"`   // of the service, its id
+	Member    string       `json:"member,omitempty"`  // of etcd, its id
+	Host      string       `json:"host,omitempty"`    // of the service, its id
+	Returns   bool         `json:"returns,omitempty"` // that host goes back to its pool before it
 	// Draining is since when pods are made to leave it, Silent since when it is not Ready: both on the
 	// loop's own clock.
 	Draining time.Time `json:"draining,omitzero"`
@@ -201,7 +202,7 @@ func (m *Memory) leaving(s *Spoke, hosts []Host) {
 		if i := slices.IndexFunc(hosts, func(h Host) bool { return !h.Unbound() && strings.EqualFold(h.Hostname, node.Name) }); i >= 0 {
 			seen.Host = hosts[i].ID
 		}
-		seen.Host = cmp.Or(node.Returns, seen.Host)
+		seen.Host, seen.Returns = cmp.Or(node.Returns, seen.Host), node.Returns != ""
 		switch {
 		case !node.Cordoned || len(d.Pods) == 0:
 			seen.Draining = time.Time{}

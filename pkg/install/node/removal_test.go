@@ -42,6 +42,7 @@ type leaving struct {
 
 	mu        sync.Mutex
 	records   []install.Host
+	given     []string // back to their pools, by name
 	forgotten []string
 }
 
@@ -92,14 +93,18 @@ func (l *leaving) Observe(ctx context.Context, q install.Query, prior *install.O
 	return o, nil
 }
 
-// Act is of install.Service: it forgets hosts.
+// Act is of install.Service: it forgets hosts, and gives them back.
 func (l *leaving) Act(ctx context.Context, d *install.Desired, a install.Action) error {
-	if a.Kind != model.RemoveHost {
-		return l.stage.Act(ctx, d, a)
-	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.forgotten = append(l.forgotten, a.Target)
+	switch a.Kind {
+	case model.RemoveHost:
+		l.forgotten = append(l.forgotten, a.Target)
+	case model.ReturnHost:
+		l.given = append(l.given, a.Name)
+	default:
+		return l.stage.Act(ctx, d, a)
+	}
 	l.records = slices.DeleteFunc(l.records, func(h install.Host) bool { return h.ID == a.Target })
 	return nil
 }

@@ -19,7 +19,6 @@ import (
 // discovery image where it can.
 type pooled struct {
 	*leaving
-	given  []string                // back, by name
 	change func(*install.Observed) // what the service says otherwise
 }
 
@@ -39,18 +38,6 @@ func (p *pooled) Observe(ctx context.Context, q install.Query, prior *install.Ob
 		p.change(observed)
 	}
 	return observed, err
-}
-
-// Act is of install.Service: hosts go back to the pool.
-func (p *pooled) Act(ctx context.Context, d *install.Desired, a install.Action) error {
-	if a.Kind != model.ReturnHost {
-		return p.leaving.Act(ctx, d, a)
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.given = append(p.given, a.Name)
-	p.records = slices.DeleteFunc(p.records, func(h install.Host) bool { return h.ID == a.Target })
-	return nil
 }
 
 // returning gives hosts back, once. told is called with each event.
@@ -146,6 +133,9 @@ func TestReturnsRunning(t *testing.T) {
 	}, record.ID)
 	if err != nil || len(p.given) != 1 || p.hasNode("w-0") {
 		t.Fatalf("given back %v: %v; waits %+v", p.given, err, result.Plan.Waits)
+	}
+	if !strings.Contains(result.Plan.Message, "given back to their pools: w-0") || strings.Contains(result.Plan.Next.String(), "switch w-0 off") {
+		t.Errorf("%s; next %s", result.Plan.Message, result.Plan.Next)
 	}
 	if after := deleted.Sub(<-off); after < 3*time.Minute {
 		t.Errorf("the node was deleted %s after the machine was off", after)

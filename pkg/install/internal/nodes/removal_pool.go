@@ -51,9 +51,11 @@ func (r *removal) backAs(asked string) *model.Node {
 	return nil
 }
 
-// wasReturned reports whether this loop has given the host back.
+// wasReturned reports whether the host was given back: by this loop, or by one before it whose node
+// was still there.
 func (t *leaving) wasReturned() bool {
-	return t.returns() && t.Memory.Done[t.key("record")].Kind == model.ReturnHost
+	done := t.Memory.Done[t.key("record")].Kind
+	return done == model.ReturnHost || done == "" && t.seen().Returns && t.Have == nil
 }
 
 // infraEnv is the InfraEnv that the host booted, nil for one that is not the cluster's.
