@@ -196,7 +196,7 @@ func (m *Memory) leaving(s *Spoke, hosts []Host) {
 			continue // another of the same name
 		}
 		seen.UID, seen.Addresses = node.UID, node.Addresses
-		if member := s.MemberOf(node.Addresses); member != nil {
+		if member := s.MemberOfNode(node); member != nil {
 			seen.Member = member.ID
 		}
 		if i := slices.IndexFunc(hosts, func(h Host) bool { return !h.Unbound() && strings.EqualFold(h.Hostname, node.Name) }); i >= 0 {

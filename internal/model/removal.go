@@ -140,6 +140,8 @@ type NodeRemoval struct {
 	Dead bool
 	// Comes says that it may come back by itself: nobody has seen it switched off.
 	Comes bool
+	// InFile says that the file names it.
+	InFile bool
 	// Returned says that the host was given back to the pool that it came from.
 	Returned bool
 }
@@ -207,7 +209,32 @@ func (e *Etcd) Ill(node string, addresses []netip.Addr) bool {
 	})
 }
 
-// MemberOf is the etcd member of a node, or nil.
+// MemberOfNode is the etcd member of a node, or nil. An address that a node of the control plane has,
+// too, is that one's.
+func (s *Spoke) MemberOfNode(n *Node) *EtcdMember {
+	addresses := n.Addresses
+	if !n.Votes() {
+		addresses = s.without(addresses, func(other *Node) bool { return other != n && other.Votes() })
+	}
+	return s.MemberOf(addresses)
+}
+
+// NobodysOf are those of some addresses that no node has.
+func (s *Spoke) NobodysOf(addresses []netip.Addr) []netip.Addr {
+	return s.without(addresses, func(*Node) bool { return true })
+}
+
+func (s *Spoke) without(addresses []netip.Addr, of func(*Node) bool) []netip.Addr {
+	left := slices.Clone(addresses)
+	for i := range s.Nodes {
+		if n := &s.Nodes[i]; of(n) {
+			left = slices.DeleteFunc(left, func(a netip.Addr) bool { return slices.Contains(n.Addresses, a) })
+		}
+	}
+	return left
+}
+
+// MemberOf is the etcd member at one of these addresses, or nil.
 func (s *Spoke) MemberOf(addresses []netip.Addr) *EtcdMember {
 	if s.Etcd == nil {
 		return nil

@@ -206,3 +206,13 @@ func TestAnotherWasGivenUp(t *testing.T) {
 		t.Errorf("%v, %+v", keys(plan.Actions), plan.Blockers)
 	}
 }
+
+// TestVotersAddress: a worker that has an address of a voter, too, has not its member of etcd.
+func TestVotersAddress(t *testing.T) {
+	w := newShrinking(3, 2, false, "worker-0")
+	w.node("worker-0").Addresses = append(w.node("worker-0").Addresses, w.node("cp-0").Addresses...)
+	removal := w.decide().Removals[0]
+	if removal.Votes || slices.ContainsFunc(removal.Left, func(s install.Step) bool { return strings.Contains(s.Message, "etcd") }) {
+		t.Errorf("%+v", removal)
+	}
+}

@@ -96,6 +96,9 @@ func (o *replaceOptions) run(ctx context.Context) error {
 	if o.DryRun {
 		return o.Print(printer.Result{Data: document.OfPlan(p.plan, nil), Text: func() string { return o.text(p) }})
 	}
+	if len(p.plan.Blockers) > 0 {
+		return refusal(p.removed().Node, p.plan.Blockers)
+	}
 	if p.isGone() { // and that was asked for before
 		return o.add(ctx, p.join)
 	}
@@ -207,9 +210,6 @@ func (o *replaceOptions) allowed(p *replacement) error {
 		waived = append(waived, "EtcdQuorum") // there will be one more then
 	}
 	p.plan.Blockers = slices.DeleteFunc(p.plan.Blockers, func(b install.Blocker) bool { return slices.Contains(waived, b.Reason) })
-	if len(p.plan.Blockers) > 0 {
-		return refusal(r.Node, p.plan.Blockers)
-	}
 	if host := &p.join.Spec.Hosts[0]; !p.isGone() && !r.Dead && strings.EqualFold(host.Name, r.Node) {
 		return &install.Fault{
 			Code: install.CodeInput, Permanent: true, Op: "replace", On: r.Node,

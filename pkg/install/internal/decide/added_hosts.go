@@ -78,7 +78,7 @@ func (p *planner) accounts(alone []*spec.Host) {
 			Key: "host/" + want.Name + "/record", Scope: model.HostScope(want.Name), Reason: "ControlPlaneUnaccounted", Cure: cure,
 			Field: p.hostField(want.Name) + "role", Hosts: []string{want.Name},
 			Message: fmt.Sprintf("%s may be part of %s that was installed, its record lost by the service: to install it again wipes it", want.Name, what),
-			Remedy:  "take it out of the file that add-node is given, or, if it is a new machine or may be wiped: {add-node -f FILE --accept-control-plane}",
+			Remedy:  "give it the role worker if it is to be one; take it out of the file that add-node is given; or, if it is a new machine or may be wiped: {add-node -f FILE --accept-control-plane}",
 		})
 	}
 }

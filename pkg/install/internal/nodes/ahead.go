@@ -32,9 +32,9 @@ func (a *asker) nameIsFree(h Host) {
 	if node == nil || h.Have != nil && h.Have.HasRebooted() {
 		return
 	}
-	verb := "remove-node"
+	command := advice.Command("remove-node", names.Quoted(node.Name))
 	if node.Votes() {
-		verb = "replace-node"
+		command = advice.Command("replace-node", names.Quoted(node.Name), "-f FILE --with", names.Quoted(h.Name))
 	}
 	state := "not Ready"
 	if node.Ready {
@@ -43,7 +43,7 @@ func (a *asker) nameIsFree(h Host) {
 	a.block(model.Blocker{
 		Key: string(scopeOf(h)) + "/name", Scope: scopeOf(h), Reason: "NodeNameTaken", Cure: model.CureNow, Field: "spec.hosts[" + h.Name + "].hostname", Hosts: []string{h.Name},
 		Message: fmt.Sprintf("the cluster has a node %s already, which is %s", node.Name, state),
-		Remedy:  advice.Sprintf("give the host another hostname, or, if this machine takes its place: {%s %s}", verb, names.Quoted(node.Name)),
+		Remedy:  "give the host another hostname, or, if this machine takes its place: " + command,
 	})
 }
 

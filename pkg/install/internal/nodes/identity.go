@@ -233,13 +233,13 @@ func (t *leaving) findMember() *model.EtcdMember {
 	if t.replaced || t.spoke.Etcd == nil {
 		return nil
 	}
-	addresses := t.addresses()
-	for i := range t.spoke.Nodes {
-		if n := &t.spoke.Nodes[i]; n != t.node && t.node == nil {
-			addresses = slices.DeleteFunc(addresses, func(a netip.Addr) bool { return slices.Contains(n.Addresses, a) })
-		}
+	var m *model.EtcdMember
+	if t.node != nil {
+		m = t.spoke.MemberOfNode(t.node)
+	} else {
+		m = t.spoke.MemberOf(t.spoke.NobodysOf(t.addresses()))
 	}
-	if m := t.spoke.MemberOf(addresses); m != nil {
+	if m != nil {
 		return m
 	}
 	id := t.seen().Member

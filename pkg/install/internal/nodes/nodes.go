@@ -102,6 +102,13 @@ func (a *asker) reached() {
 			Remedy:  a.otherwise("see to it, give a kubeconfig by which it is reached from here, --cluster-kubeconfig FILE"),
 		})
 	case s.Trouble != "":
+		if s.ID == "" && a.Desired.Options.AddNodes {
+			a.warn(model.Warning{
+				Key: "spoke/unseen", Scope: model.ScopeCluster, Reason: "ClusterUnseen",
+				Message: fmt.Sprintf("the API server of %s does not answer: until it does, hosts boot without being held against the cluster", name),
+				Next:    a.otherwise("give a kubeconfig by which it is reached from here, --cluster-kubeconfig FILE"),
+			})
+		}
 		a.wait(model.Wait{Key: key, Scope: model.ScopeCluster, Who: model.WhoService, Since: s.Since, For: fmt.Sprintf("the API server of %s to answer: %s", name, s.Trouble)})
 	default:
 		a.isMeant(key)

@@ -37,7 +37,7 @@ func (r *removal) quorum(t *leaving) *model.Blocker {
 	case t.node != nil && t.node.Arbiter() && !t.isReplaced() && !slices.ContainsFunc(others, (*model.Node).Arbiter):
 		b.Reason = "LastArbiter"
 		b.Message = t.nodeName + " is the arbiter, without which etcd cannot lose a node"
-		b.Remedy, b.Cure = advice.Command("replace-node", names.Quoted(t.Asked)), model.CureNow
+		b.Remedy, b.Cure = replaceCommand(t), model.CureNow
 	case etcd == nil || etcd.Trouble != "":
 		b.Reason = "EtcdUnknown"
 		b.Message = "the members of etcd are not known, so that no node of the control plane is removed"
@@ -82,11 +82,15 @@ func (r *removal) enough(t *leaving, etcd *model.Etcd, others []*model.Node, b *
 		if needed == fewestMembers {
 			b.Message += " to do without one"
 		}
-		b.Remedy, b.Cure = advice.Sprintf("put another machine in its place: {replace-node %s}", names.Quoted(t.Asked)), model.CureNow
+		b.Remedy, b.Cure = "put another machine in its place: "+replaceCommand(t), model.CureNow
 		if t.isReplaced() {
 			b.Remedy = "where the majority of members is lost, OpenShift's documentation of disaster recovery is what to follow"
 		}
 	}
+}
+
+func replaceCommand(t *leaving) model.Advice {
+	return advice.Command("replace-node", names.Quoted(t.Asked), "-f FILE --with HOST")
 }
 
 // needed is how many members have to stay. One that is not well does not count by now: without it

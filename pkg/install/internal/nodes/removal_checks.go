@@ -1,6 +1,7 @@
 package nodes
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -21,7 +22,7 @@ const (
 
 // check says what forbids the removal of a node, and, before it begins, what a person should know.
 func (r *removal) check(t *leaving) {
-	for _, b := range []*model.Blocker{t.doubt, r.unknown(t), t.notYet(), t.noPool(), t.noBackup(), t.settling(), r.quorum(t), t.dataLoss(), t.machineRefused(), t.stillRefused()} {
+	for _, b := range []*model.Blocker{t.doubt, r.unknown(t), t.notYet(), t.noPool(), t.noBackup(), t.settling(), r.taken(t), r.quorum(t), t.dataLoss(), t.machineRefused(), t.stillRefused()} {
 		if b != nil {
 			t.block(*b)
 		}
@@ -123,6 +124,28 @@ func (t *leaving) settling() *model.Blocker {
 		return nil
 	}
 	return t.refuse("EtcdRolls", "rolls", model.CureNow, fmt.Sprintf("etcd is being rolled out (%s): whether the member of %s is dead is known once that has ended", t.spoke.Etcd.Rolling, t.nodeName), "oc get clusteroperator etcd, and run the same command again")
+}
+
+// taken refuses a host that cannot take the node's place, since it has one of its own: the control
+// plane would be one less. One that has joined for that leaves as many as the cluster was installed with.
+func (r *removal) taken(t *leaving) *model.Blocker {
+	if !t.isReplaced() || t.replaced || r.spoke.Etcd == nil {
+		return nil
+	}
+	by := t.Desired.Options.Remove.ReplacedBy
+	name := by
+	if have := t.replacement(); have != nil && have.Hostname != "" {
+		name = have.Hostname
+	}
+	n, others := r.spoke.NodeByName(name), len(r.otherVoters())
+	if n == nil || n == t.node || n.Votes() && others >= cmp.Or(r.spoke.Etcd.Desired, fewestMembers) {
+		return nil
+	}
+	b := t.refuse("HostHasPlace", "taken", model.CureNow, fmt.Sprintf("%s is a node of the cluster already: it cannot take the place of %s", n.Name, t.nodeName), "name another machine")
+	if n.Votes() {
+		b.Message += fmt.Sprintf(", without which the control plane has %s", names.Counted(others, "node"))
+	}
+	return b
 }
 
 // backupCommand takes a backup of etcd, on a node that is well.
@@ -283,7 +306,7 @@ func (r *removal) poolOf(n *model.Node) *model.Pool {
 func (r *removal) warnOfMachine(t *leaving) {
 	managed := t.metal != nil && t.metal.BMC != ""
 	switch {
-	case t.isBack(), t.returnsFirst(), t.returns() && t.Have != nil && t.Have.Returns == model.ReturnByHub: // which boots it
+	case t.isBack(), t.returns(): // and boots the discovery image next
 	case t.keptByHub():
 		t.know("KeptByHub", "power", fmt.Sprintf("the hub keeps %s on, so that it comes back as a node when its kubelet starts next", t.Name), "set online: false in its BareMetalHost on the hub")
 	case t.Desired.Options.Remove.KeepRunning, t.power == "" && t.trouble == "" && !managed:

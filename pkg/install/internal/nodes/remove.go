@@ -196,7 +196,7 @@ func (r *removal) gather() {
 		r.answer.Waits = append(r.answer.Waits, a.Waits...)
 		r.answer.Blockers = append(r.answer.Blockers, a.Blockers...)
 		r.answer.Warnings = append(r.answer.Warnings, a.Warnings...)
-		removed := model.NodeRemoval{Asked: t.Asked, Name: t.Name, Node: t.nodeName, Found: t.found(), Comes: t.comes(), Returned: t.wasReturned(), Beside: t.aMember(), Votes: t.votes(), Arbiter: t.isArbiter(), Dead: t.votes() && t.isDead()}
+		removed := model.NodeRemoval{Asked: t.Asked, Name: t.Name, Node: t.nodeName, Found: t.found(), InFile: r.inFile(t), Comes: t.comes(), Returned: t.wasReturned(), Beside: t.aMember(), Votes: t.votes(), Arbiter: t.isArbiter(), Dead: t.votes() && t.isDead()}
 		if t.node != nil {
 			removed.UID = t.node.UID
 		}
@@ -207,12 +207,17 @@ func (r *removal) gather() {
 	}
 }
 
+// inFile reports whether the file names the host, and no other machine takes that name.
+func (r *removal) inFile(t *leaving) bool {
+	return t.Desired.Options.Remove.ReplacedBy != t.Name && slices.ContainsFunc(r.Hosts, func(h Host) bool { return h.Want != nil && h.Want.Name == t.Name })
+}
+
 // comes reports whether nobody has seen the machine switched off.
 func (t *leaving) comes() bool { return t.power != model.PowerIsOff }
 
 // Removed is what a person is told of nodes that are gone, and what is left for a person to do.
 func Removed(removals []model.NodeRemoval) (message string, next model.Advice) {
-	var gone, run, back []string
+	var gone, run, back, named []string
 	for _, r := range removals {
 		gone = append(gone, r.Node)
 		switch {
@@ -221,21 +226,24 @@ func Removed(removals []model.NodeRemoval) (message string, next model.Advice) {
 		case r.Comes:
 			run = append(run, r.Node)
 		}
+		if r.InFile {
+			named = append(named, r.Name)
+		}
 	}
 	message = "removed: " + names.Few(gone)
-	if len(back) > 0 {
-		message += "; given back to their pools: " + names.Few(back)
-		next = advice.Sprintf("boot the discovery image of its pool on %s, unless the service or a hub does so; {get hosts} shows when it is there", names.Few(back))
-	}
+	var steps []string
 	if len(run) > 0 {
 		message += "; oaictl has not seen that " + names.Few(run) + " is off"
-		off := advice.Sprintf("switch %s off, or wipe the disk: a kubelet that starts again makes its node anew, with the certificate that it still has", names.Few(run))
-		if next != "" {
-			off += "; " + next
-		}
-		next = off
+		steps = append(steps, string(advice.Sprintf("switch %s off, or wipe the disk: a kubelet that starts again makes its node anew, with the certificate that it still has", names.Few(run))))
 	}
-	return message, next
+	if len(back) > 0 {
+		message += "; given back to their pools: " + names.Few(back)
+		steps = append(steps, string(advice.Sprintf("boot the discovery image of its pool on %s ({download iso --infra-env POOL}), unless the service or a hub does so; {get hosts} shows when it is there", names.Few(back))))
+	}
+	if len(named) > 0 {
+		steps = append(steps, string(advice.Sprintf("take %s out of the file: {add-node} would add it again", names.Few(named))))
+	}
+	return message, model.Advice(strings.Join(steps, "; "))
 }
 
 // GiveUp is how what has begun is taken back, "" for nothing. A Machine that is being given up cannot
