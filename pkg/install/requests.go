@@ -209,7 +209,7 @@ func (client *Client) Requests(ctx context.Context, desired *Desired, observed *
 	if err := client.observeNodes(ctx, &own, &now); err != nil {
 		return nil, nil, err
 	}
-	if err := decide.SpokeFault(&own, &now); err != nil {
+	if err := decide.SpokeFault("approve certificate requests of nodes of", &own, &now); err != nil {
 		return nil, nil, err
 	}
 	return decide.JudgeRequests(&own, &now, Memory{}, now.At, hosts), &now, nil
