@@ -263,7 +263,7 @@ func (o *approveOptions) person(v csr.Verdict) (bool, error) {
 	if o.asksFor(v) {
 		return true, nil
 	}
-	if !o.CanAsk() || o.answered[v.UID] {
+	if !o.CanAsk() || o.answered[v.UID] || len(o.Requests) > 0 && !o.Watch {
 		return false, nil
 	}
 	o.answered[v.UID] = true

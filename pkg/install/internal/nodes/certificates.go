@@ -247,11 +247,12 @@ func (a *asker) verdict(h Host, v csr.Verdict) {
 	}
 }
 
-// askedSince is when the first of the requests was made that a pending one is the newest of.
+// askedSince is when the first of the requests was made that a pending one is the newest of, and
+// that are of the same installation.
 func (a *asker) askedSince(v csr.Verdict, newest *csr.Request) time.Time {
 	since := newest.Created
 	for _, older := range a.verdicts {
-		if older.Newer != v.Name {
+		if older.Newer != v.Name || older.Reason == csr.ReasonBeforeReboot {
 			continue
 		}
 		if r := a.request(older.Name); r != nil && r.Created.Before(since) {
