@@ -36,3 +36,22 @@ func TestRelativeKubeconfig(t *testing.T) {
 		t.Errorf("code %d: %s", got.code, got.errors)
 	}
 }
+
+// TestNoKubeconfig: what is given for a kubeconfig and is none is said to be none, and by whom.
+func TestNoKubeconfig(t *testing.T) {
+	here(t)
+	service := lab()
+	service.looks = growing(model.HostAdded)
+	if err := os.WriteFile("pod.yaml", []byte("apiVersion: v1\nkind: Pod\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got := run(t, service, "", "approve", "node-2", "--cluster", "lab", "--cluster-kubeconfig", "pod.yaml")
+	if got.code == 0 || !strings.Contains(got.errors, "pod.yaml: it is no kubeconfig: it is a Pod of v1") ||
+		!strings.Contains(got.errors, "approve certificate requests of nodes of lab.example.com: ") || strings.Contains(got.errors, "scheme") {
+		t.Errorf("code %d: %s", got.code, got.errors)
+	}
+	got = run(t, service, "", "get", "nodes", "lab", "--cluster-kubeconfig", "pod.yaml")
+	if strings.Contains(got.errors, "add nodes to") || strings.Contains(got.errors, "scheme") || !strings.Contains(got.errors, "it is no kubeconfig") {
+		t.Errorf("code %d: %s", got.code, got.errors)
+	}
+}

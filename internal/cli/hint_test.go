@@ -61,6 +61,42 @@ func TestHint(t *testing.T) {
 	}
 }
 
+// TestHintsReachTheSameCluster: by the flags that were typed, and by the name.
+func TestHintsReachTheSameCluster(t *testing.T) {
+	const approve, nodes = "{approve w-1 --request csr-1}", "{get nodes lab}"
+	for line, test := range map[string]struct {
+		hint install.Advice
+		want string
+	}{
+		"approve w-1 --cluster lab --cluster-kubeconfig k":     {approve, "oaictl approve w-1 --request csr-1 --cluster lab --cluster-kubeconfig k"},
+		"approve w-1 --allow-address w-1=192.0.2.7 --dir out":  {approve, "oaictl approve w-1 --request csr-1 --dir out --allow-address w-1=192.0.2.7"},
+		"approve w-1 --insecure":                               {approve, "oaictl --insecure approve w-1 --request csr-1"},
+		"why lab --cluster-kubeconfig k":                       {approve, "oaictl approve w-1 --request csr-1 --cluster lab --cluster-kubeconfig k"},
+		"why cluster lab":                                      {approve, "oaictl approve w-1 --request csr-1 --cluster lab"},
+		"why host w-1 --cluster lab":                           {approve, "oaictl approve w-1 --request csr-1 --cluster lab"},
+		"get nodes lab":                                        {"{approve w-1 --cluster other}", "oaictl approve w-1 --cluster other"},
+		"add-node -f nodes.yaml --cluster-kubeconfig k":        {approve, "oaictl approve w-1 --request csr-1 -f nodes.yaml --cluster-kubeconfig k"},
+		"remove-node w-1 --cluster lab --cluster-kubeconfig k": {nodes, "oaictl get nodes lab --cluster-kubeconfig k"},
+		"remove-node w-1 --cluster lab --dir out":              {"{why cluster lab}", "oaictl why cluster lab"},
+	} {
+		words := append([]string{"oaictl"}, strings.Fields(line)...)
+		a := base.New(base.Identify(words), streams.Streams{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard}, streams.Env{})
+		command, rest, err := rootCommand(a).Find(words[1:])
+		if err == nil {
+			err = command.ParseFlags(rest)
+		}
+		if err == nil {
+			err = a.Prepare(command)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := a.Hint(test.hint); got != test.want {
+			t.Errorf("%s\ngot  %s\nwant %s", line, got, test.want)
+		}
+	}
+}
+
 // TestNextCommandsReachTheSameService follows hints of each origin to standard
 // error and to JSON.
 func TestNextCommandsReachTheSameService(t *testing.T) {

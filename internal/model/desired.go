@@ -55,6 +55,9 @@ type Options struct {
 	Remove *Removal
 	// Unattended says that nobody is there to be asked: the run ends where a person would be.
 	Unattended bool
+	// ClusterKubeconfig is the file by which a person reaches the installed cluster; empty: the
+	// one among the results. It is told in what is to be typed.
+	ClusterKubeconfig string
 	// Run marks the clusters that this run registers.
 	Run string
 	// Timeout is how long a loop takes at most (exit code 8), UserTimeout how long it

@@ -59,7 +59,7 @@ func (client *Client) explainNodes(ctx context.Context, desired *Desired, observ
 	if err := client.observeNodes(ctx, desired, observed); err != nil {
 		return nil, err
 	}
-	fault := decide.SpokeFault(desired, observed)
+	fault := decide.SpokeFault(opLook, desired, observed)
 	if fault == nil {
 		return nil, nil
 	}

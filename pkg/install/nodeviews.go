@@ -31,6 +31,9 @@ type NodeView struct {
 	Stranger bool
 }
 
+// opLook is what is done to an installed cluster that is only shown.
+const opLook = "look at the nodes of"
+
 // InspectNodes looks at the installed cluster of an observation, and puts together what is known
 // of each of its machines. Why the cluster itself cannot be seen stands in the observation's
 // Spoke.Trouble; then the rows have what the service knows.
@@ -40,7 +43,7 @@ func (client *Client) InspectNodes(ctx context.Context, desired *Desired, observ
 	if err := client.observeNodes(ctx, &own, now); err != nil {
 		return nil, nil, err
 	}
-	if fault := decide.SpokeFault(&own, now); fault != nil && now.Spoke != nil {
+	if fault := decide.SpokeFault(opLook, &own, now); fault != nil && now.Spoke != nil {
 		now.Spoke = &Spoke{Trouble: fault.Error(), TroubleKind: model.SpokeUnreachable}
 		own.Options.AddNodes = false
 	}

@@ -13,7 +13,7 @@ import (
 func (client *Client) PlanRemoval(ctx context.Context, desired *Desired) (Plan, *Observed, error) {
 	plan, observed, err := client.Plan(ctx, desired)
 	if err == nil && len(plan.Removals) == 0 {
-		if err = decide.SpokeFault(desired, observed); err == nil {
+		if err = decide.SpokeFault(decide.Op(desired), desired, observed); err == nil {
 			err = &Fault{Code: CodeFailure, Op: "look at", On: desired.FullName(), Err: errors.New("the installed cluster itself could not be seen"), Next: "run the same command again"}
 		}
 	}

@@ -52,6 +52,23 @@ func (q *requests) tell(key string) {
 	q.told[key] = true
 }
 
+// again reports whether a request of no host is like one that was told: the first of a name is.
+func (q *requests) again(v csr.Verdict) bool {
+	key := fmt.Sprint("name/", v.Node, "/", v.Kind, "/", v.Reason)
+	if v.Node == "" || !q.told[key] {
+		q.tell(key)
+		return false
+	}
+	return true
+}
+
+func ofNode(v csr.Verdict) string {
+	if v.Node == "" {
+		return ""
+	}
+	return " of " + v.Node
+}
+
 // mostStrange is how many refusals of requests that are of no host are told one by one.
 const mostStrange = 20
 
@@ -96,14 +113,14 @@ func (r *run) audit(ctx context.Context, observed *Observed, v csr.Verdict, deci
 	case decision == approvedByOther:
 		event.Type, event.Severity = model.EventHint, model.SeverityInfo
 		event.Message = fmt.Sprintf("somebody else approved the request %s of %s for a %s certificate: %s", v.Name, v.Host, v.Kind, by)
-	case v.Host != "": // a blocker tells it
+	case v.Host != "" || r.requests.again(v): // a blocker tells it, or it was told
 		return
 	case r.requests.strange > mostStrange:
 		return
 	case r.requests.strange == mostStrange:
 		event.Key, event.Message = "request/more", "more requests for certificates are left pending than are told here; "+AuditFile+" has all of them"
 	default:
-		event.Message = fmt.Sprintf("the request %s for a %s certificate is left pending: %s", v.Name, v.Kind, v.Message)
+		event.Message = fmt.Sprintf("the request %s%s for a %s certificate is left pending: %s", v.Name, ofNode(v), v.Kind, v.Message)
 	}
 	if decision != approvedByOther {
 		r.requests.strange++
@@ -192,7 +209,7 @@ func (client *Client) Requests(ctx context.Context, desired *Desired, observed *
 	if err := client.observeNodes(ctx, &own, &now); err != nil {
 		return nil, nil, err
 	}
-	if err := decide.SpokeFault(&own, &now); err != nil {
+	if err := decide.SpokeFault("approve certificate requests of nodes of", &own, &now); err != nil {
 		return nil, nil, err
 	}
 	return decide.JudgeRequests(&own, &now, Memory{}, now.At, hosts), &now, nil

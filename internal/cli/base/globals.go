@@ -49,6 +49,7 @@ type Globals struct {
 	Given     []string       // the names of the flags that were typed
 	Simulated bool           // the service ends with this command
 	file      string         // what was given with -f, where that can be given again
+	reach     reach          // of the installed cluster
 	MediaURL  string         // the service, where only the steps of media know it from their variable
 }
 
@@ -125,6 +126,7 @@ func (a *App) Prepare(command *cobra.Command) error {
 	if file := command.Flags().Lookup("file"); file != nil && file.Value.String() != "-" {
 		a.Globals.file = file.Value.String()
 	}
+	a.Globals.reach = typedReach(command, a.Globals.file)
 	a.Globals.Kube.readEnvironment(a.Env)
 	return a.Globals.check()
 }

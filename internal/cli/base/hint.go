@@ -66,6 +66,7 @@ func (a *App) completed(command string) string {
 	if a.Globals.file != "" {
 		command = strings.Replace(command, " -f FILE", " -f "+names.Quoted(a.Globals.file), 1)
 	}
+	command = a.Globals.reach.completed(command)
 	step, inMedia := strings.CutPrefix(command, "agent ")
 	name := a.Identity.Name
 	if name == MediaName {

@@ -68,7 +68,11 @@ func (a *App) LoadToInstall(ctx context.Context, file string, how Foreign) (*spe
 // LoadAny is LoadToInstall for what takes a file of kind Nodes as well. Which cluster that
 // adds to is known once the service was asked: spec.Cluster.AddedTo.
 func (a *App) LoadAny(ctx context.Context, file string, how Foreign) (*spec.Cluster, error) {
-	return a.loadBy(ctx, file, how.rule(), how.Options(), spec.LoadAny)
+	cluster, err := a.loadBy(ctx, file, how.rule(), how.Options(), spec.LoadAny)
+	if err == nil && cluster.Existing() != "" {
+		a.Globals.reach.cluster = cluster.Existing() // what looks for a cluster takes no such file
+	}
+	return cluster, err
 }
 
 // ResolveNodes checks nodes that were put together from flags, which words name by their fields.

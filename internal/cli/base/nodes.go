@@ -58,10 +58,12 @@ func (t ToCluster) find(ctx context.Context, service *install.Client, cluster *s
 		if err != nil {
 			return nil, "", fmt.Errorf("read %s: %w", t.Kubeconfig, WithoutPath(err))
 		}
-		if file, err := kubeconfig.Parse(t.Kubeconfig, data); err == nil { // else whoever uses it says why not
-			if data, err = file.Anywhere(); err != nil {
-				return nil, "", fmt.Errorf("read %s: %w", t.Kubeconfig, err)
-			}
+		file, err := kubeconfig.Parse(t.Kubeconfig, data)
+		if err == nil {
+			data, err = file.Anywhere()
+		}
+		if err != nil {
+			return nil, "", fmt.Errorf("read %s: %w", t.Kubeconfig, err)
 		}
 		return data, t.Kubeconfig, nil
 	}

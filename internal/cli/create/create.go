@@ -197,7 +197,7 @@ func (o *addNodeOptions) checkHosts(command string) error {
 func (o *addNodeOptions) add(ctx context.Context, cluster *spec.Cluster) error {
 	desired := &install.Desired{Spec: cluster, Options: install.Options{
 		Reimage: o.Reimage, Adopt: o.Adopt, AddNodes: true, AcceptControlPlane: o.AcceptControlPlane, RebootRunning: o.boot.RebootRunning,
-		Unattended: !o.CanAsk(),
+		Unattended: !o.CanAsk(), ClusterKubeconfig: o.ToCluster.Kubeconfig,
 	}}
 	if err := o.Approval.Into(&desired.Options); err != nil {
 		return err

@@ -13,11 +13,12 @@ type Request struct {
 	Message   string   `json:"message,omitempty"`
 	Addresses []string `json:"addresses,omitempty"`
 	Key       string   `json:"key,omitempty"`
+	Newer     string   `json:"newer,omitempty"` // that was made in its place
 }
 
 // OfRequest is the form of a verdict.
 func OfRequest(v csr.Verdict) Request {
-	r := Request{Name: v.Name, Kind: string(v.Kind), Node: v.Node, Host: v.Host, Decision: string(v.Decision), Reason: v.Reason, Message: v.Message, Key: v.Key}
+	r := Request{Name: v.Name, Kind: string(v.Kind), Node: v.Node, Host: v.Host, Decision: string(v.Decision), Reason: v.Reason, Message: v.Message, Key: v.Key, Newer: v.Newer}
 	for _, address := range v.Addresses {
 		r.Addresses = append(r.Addresses, address.String())
 	}

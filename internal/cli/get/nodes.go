@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -58,7 +59,22 @@ func (o *nodesOptions) nodes(ctx context.Context, service *install.Client) ([]do
 		return nil, err
 	}
 	o.warnUnseen(observed)
+	slices.SortStableFunc(rows, byRole)
 	return document.Each(rows, document.OfNode), nil
+}
+
+// byRole orders machines: the control plane first, those that nobody knows last, then by name.
+func byRole(a, b install.NodeView) int {
+	rank := func(v install.NodeView) int {
+		switch {
+		case v.Stranger:
+			return 2
+		case v.Node != nil && v.Node.Votes(), v.Node == nil && v.Host != nil && (v.Host.Role == model.RoleControlPlane || v.Host.Role == model.RoleArbiter):
+			return 0
+		}
+		return 1
+	}
+	return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.Name, b.Name))
 }
 
 // warnUnseen says, once, that the rows have nothing of the cluster itself.
@@ -95,7 +111,7 @@ func (o *nodesOptions) nodeTable(items []document.Node) printer.Table {
 		if n.Metal != "" {
 			metal += " (" + n.Metal + ")"
 		}
-		return []string{n.Name, n.Role, host, nodeText(n), n.Config, requestsText(n.Requests), n.Version, o.When(n.Created), n.WaitsFor, n.Machine, metal, n.HostID}
+		return []string{n.Name, n.Role, host, nodeText(n), n.Config, requestsText(n.Requests), n.Version, o.When(n.Created), clause(n.WaitsFor), n.Machine, metal, n.HostID}
 	})}
 }
 
@@ -113,8 +129,27 @@ func nodeText(n document.Node) string {
 	return text
 }
 
-// requestsText are the requests that are pending, and what became of them.
+// shortText is how long what a machine waits for may be to be shown whole.
+const shortText = 60
+
+// clause is the first clause of a text that is too long for a cell: `why` has the rest.
+func clause(text string) string {
+	if len(text) <= shortText {
+		return text
+	}
+	for _, end := range []string{": ", "; "} {
+		text, _, _ = strings.Cut(text, end)
+	}
+	if words := []rune(text); len(words) > 2*shortText {
+		text = string(words[:2*shortText]) + "…"
+	}
+	return text
+}
+
+// requestsText are the requests that are pending, and what became of them: of each kind the
+// newest.
 func requestsText(requests []document.Request) string {
+	requests = slices.DeleteFunc(slices.Clone(requests), func(r document.Request) bool { return r.Newer != "" })
 	texts := document.Each(requests, func(r document.Request) string { return fmt.Sprintf("%s: %s", r.Kind, r.Decision) })
 	return strings.Join(texts, ", ")
 }

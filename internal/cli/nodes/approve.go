@@ -2,6 +2,7 @@
 package nodes
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -178,12 +179,16 @@ func (o *approveOptions) once(ctx context.Context, client *install.Client, desir
 	if err != nil {
 		return nil, nil, err
 	}
+	verdicts, err = o.meant(verdicts, seen)
+	if err != nil {
+		return nil, nil, err
+	}
 	given := map[string]bool{} // a client certificate, of which a host gets one
 	for _, v := range verdicts {
 		if v.Kind == csr.Client && given[v.Host] {
 			continue
 		}
-		if v.Host == "" || v.Decision == csr.Ignore || v.Decision == csr.Wait && o.Watch {
+		if v.Decision == csr.Ignore || v.Decision == csr.Wait && o.Watch {
 			continue
 		}
 		by := "oaictl"
@@ -197,7 +202,9 @@ func (o *approveOptions) once(ctx context.Context, client *install.Client, desir
 			}
 		}
 		if v.Decision != csr.Approve {
-			left = append(left, document.OfRequest(v))
+			if v.Newer == "" && (len(o.Requests) == 0 || o.asksFor(v)) {
+				left = append(left, document.OfRequest(v))
+			}
 			continue
 		}
 		if err := client.Approve(ctx, desired, seen, v, by); err != nil {
@@ -212,12 +219,51 @@ func (o *approveOptions) once(ctx context.Context, client *install.Client, desir
 	return done, left, nil
 }
 
+func (o *approveOptions) asksFor(v csr.Verdict) bool { return slices.Contains(o.Requests, v.Name) }
+
+// meant are the verdicts on requests of the nodes that are asked about. It refuses what cannot be
+// the answer to any: a request that nobody has made, or another node, or that a newer one of the
+// same kubelet took the place of.
+func (o *approveOptions) meant(all []csr.Verdict, seen *install.Observed) ([]csr.Verdict, error) {
+	hosts := map[string]bool{} // by the names that their nodes have
+	for _, id := range o.ids {
+		if h := seen.HostByID(id); h != nil {
+			hosts[strings.ToLower(h.Hostname)] = true
+		}
+	}
+	of := slices.DeleteFunc(slices.Clone(all), func(v csr.Verdict) bool { return v.Host == "" || !hosts[v.Node] })
+	if o.Watch { // which goes on until they come
+		return of, nil
+	}
+	for _, name := range o.Requests {
+		i := slices.IndexFunc(all, func(v csr.Verdict) bool { return v.Name == name })
+		switch {
+		case i < 0:
+			return nil, base.NotFound("approve", name, "no kubelet has made a certificate request of that name", advice.Command("get nodes", names.Quoted(seen.Cluster.Name)))
+		case all[i].Reason == csr.ReasonApproved:
+			o.Say("the request %s is %s", name, all[i].Message)
+		case all[i].Decision == csr.Ignore:
+			return nil, o.refusal(all[i].Host, fmt.Errorf("the request %s is not pending: %s", name, all[i].Message), advice.Command("get nodes", names.Quoted(seen.Cluster.Name)))
+		case !slices.ContainsFunc(of, func(v csr.Verdict) bool { return v.Name == name }):
+			return nil, o.refusal("", fmt.Errorf("the request %s is not of %s, but of %s: %s", name, names.Few(o.nodes), cmp.Or(all[i].Node, "nobody that can be told"), all[i].Message), "name the node that it is of")
+		case all[i].Newer != "" && all[i].Decision != csr.Approve:
+			newest := all[slices.IndexFunc(all, func(v csr.Verdict) bool { return v.Name == all[i].Newer })]
+			return nil, o.refusal(newest.Host, fmt.Errorf("the request %s is not approved: %s is the newest of that node, and its kubelet waits for no older one", name, newest.Name), nextOf(document.OfRequest(newest)))
+		}
+	}
+	return of, nil
+}
+
+func (o *approveOptions) refusal(on string, why error, next install.Advice) error {
+	return &install.Fault{Code: install.CodeFailure, Op: "approve", On: cmp.Or(on, names.Few(o.nodes)), Permanent: true, Err: why, Next: next}
+}
+
 // person has a person say whether a request is approved, once.
 func (o *approveOptions) person(v csr.Verdict) (bool, error) {
-	if slices.Contains(o.Requests, v.Name) {
+	if o.asksFor(v) {
 		return true, nil
 	}
-	if !o.CanAsk() || o.answered[v.UID] {
+	if !o.CanAsk() || o.answered[v.UID] || len(o.Requests) > 0 && !o.Watch {
 		return false, nil
 	}
 	o.answered[v.UID] = true
@@ -246,21 +292,27 @@ func (o *approveOptions) report(done, left []document.Request) error {
 	}
 	first := left[0]
 	fault := &install.Fault{Code: install.CodeFailure, Op: "approve", On: first.Host, Permanent: true, Err: fmt.Errorf("the request %s is left pending: %s", first.Name, first.Message)}
-	switch csr.Decision(first.Decision) {
-	case csr.Ask:
+	fault.Next = nextOf(first)
+	if csr.Decision(first.Decision) == csr.Ask {
 		fault.Code = install.CodeNeedsUser
-		words := []string{"approve", names.Quoted(first.Host)}
-		for _, address := range first.Addresses {
-			words = append(words, "--allow-address", names.Quoted(first.Host+"="+address))
-		}
-		if len(first.Addresses) == 0 {
-			words = append(words, "--request", names.Quoted(first.Name))
-		}
-		fault.Next = "if it is the node's: " + advice.Command(words...)
-	case csr.Wait:
-		fault.Next = advice.Command("approve", names.Quoted(first.Host), "--watch")
-	default:
-		fault.Next = advice.Sprintf("find out who asks for it; to approve it nevertheless: oc adm certificate approve %s", names.Quoted(first.Name))
 	}
 	return fault
+}
+
+// nextOf is what a person can do about a request that is left pending.
+func nextOf(r document.Request) install.Advice {
+	switch csr.Decision(r.Decision) {
+	case csr.Ask:
+		words := []string{"approve", names.Quoted(r.Host)}
+		for _, address := range r.Addresses {
+			words = append(words, "--allow-address", names.Quoted(r.Host+"="+address))
+		}
+		if len(r.Addresses) == 0 {
+			words = append(words, "--request", names.Quoted(r.Name))
+		}
+		return "if it is the node's: " + advice.Command(words...)
+	case csr.Wait:
+		return advice.Command("approve", names.Quoted(r.Host), "--watch")
+	}
+	return advice.Sprintf("find out who asks for it; to approve it nevertheless: oc adm certificate approve %s", names.Quoted(r.Name))
 }

@@ -70,10 +70,12 @@ func (o *importOptions) run(ctx context.Context) error {
 	if err != nil {
 		return base.FileFault("read", o.Kubeconfig, err)
 	}
-	if file, err := kubeconfig.Parse(o.Kubeconfig, data); err == nil { // else whoever uses it says why not
-		if data, err = file.Kept(); err != nil {
-			return &install.Fault{Code: install.CodeInput, Op: "read", On: o.Kubeconfig, Permanent: true, Err: err, Next: "give the kubeconfig of the cluster's administrator"}
-		}
+	file, err := kubeconfig.Parse(o.Kubeconfig, data)
+	if err == nil {
+		data, err = file.Kept()
+	}
+	if err != nil {
+		return &install.Fault{Code: install.CodeInput, Op: "read", On: o.Kubeconfig, Permanent: true, Err: err, Next: "give the kubeconfig of the cluster's administrator"}
 	}
 	is, err := node.Describe(ctx, data, o.ClusterSecret)
 	if err != nil {

@@ -86,7 +86,7 @@ func (p *planner) spokeAnswers() bool {
 
 // kubeconfigFlag names the cluster's kubeconfig to a program, where one lies or will.
 func (p *planner) kubeconfigFlag() string {
-	return "--kubeconfig " + names.Quoted(cmp.Or(p.observed.Results.KubeconfigPath, p.name()+"/auth/"+model.KubeconfigFile))
+	return "--kubeconfig " + names.Quoted(cmp.Or(p.desired.Options.ClusterKubeconfig, p.observed.Results.KubeconfigPath, p.name()+"/auth/"+model.KubeconfigFile))
 }
 
 // later says whether a host is one that the cluster is installed without, however

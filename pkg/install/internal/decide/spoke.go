@@ -5,8 +5,18 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/internal/nodes"
 )
 
-// SpokeFault is why nothing can be done in the installed cluster, nil where it can be.
-func SpokeFault(desired *model.Desired, observed *model.Observed) error {
+// SpokeFault is why nothing can be done in the installed cluster, nil where it can be. op is what
+// was to be done.
+func SpokeFault(op string, desired *model.Desired, observed *model.Observed) error {
+	fault := spokeFault(desired, observed)
+	if fault == nil {
+		return nil
+	}
+	fault.Op = op
+	return fault
+}
+
+func spokeFault(desired *model.Desired, observed *model.Observed) *model.Fault {
 	p := newPlanner(desired, observed, model.Memory{}, observed.At)
 	switch {
 	case observed.Cluster == nil || !observed.Cluster.State.Installed():

@@ -16,12 +16,14 @@ import (
 )
 
 // Judge judges the requests for certificates of the installed cluster: those of the hosts that
-// are asked about may be approved, and of no others.
+// are asked about may be approved, and of no others. The newest is the first.
 func Judge(q Question) []csr.Verdict {
 	if q.Observed.Spoke == nil {
 		return nil
 	}
-	verdicts := csr.Judge(q.Observed.Spoke.Requests, knownTo(q), q.Now)
+	requests := slices.Clone(q.Observed.Spoke.Requests)
+	slices.SortStableFunc(requests, func(a, b csr.Request) int { return b.Created.Compare(a.Created) })
+	verdicts := csr.Judge(requests, knownTo(q), q.Now)
 	for i := range verdicts {
 		if v := &verdicts[i]; v.Kind == csr.Client && v.Decision == csr.Approve {
 			lateFirst(q, v)
@@ -70,8 +72,9 @@ func knownTo(q Question) csr.Cluster {
 		have := &q.Observed.Hosts[i]
 		host := csr.Host{Hostname: have.Hostname, Name: have.DisplayName(), Addresses: addressesOf(have)}
 		host.Named = namesHost(q.Desired.Spec, have)
+		host.Unasked = host.Named
 		if h := asked[have.ID]; h != nil {
-			host.Name, host.Named = h.Name, true
+			host.Name, host.Named, host.Unasked = h.Name, true, false
 			host.Installed = have.HasRebooted() || have.State == model.HostAdded || have.State == model.HostInstalled
 			host.Rebooted = rebooted(q, have)
 			if host.Rebooted.IsZero() && joinedBefore(have) {
@@ -160,7 +163,9 @@ func addresses(texts ...string) []netip.Addr {
 func (a *asker) certificates(h Host, node *model.Node) (served bool) {
 	if node == nil {
 		for _, v := range a.named(h, csr.Client) {
-			a.verdict(h, v)
+			if v.Newer == "" {
+				a.verdict(h, v)
+			}
 		}
 		return false
 	}
@@ -206,7 +211,7 @@ func (a *asker) verdict(h Host, v csr.Verdict) {
 	if request == nil || !request.Pending() {
 		return
 	}
-	key := string(scopeOf(h)) + "/request/" + v.Name
+	key, since := string(scopeOf(h))+"/request/"+string(v.Kind), a.askedSince(v, request)
 	decision := v.Decision
 	if decision == csr.Approve && a.Desired.Options.Approve == model.ApproveAsk {
 		decision = csr.Ask
@@ -222,21 +227,39 @@ func (a *asker) verdict(h Host, v csr.Verdict) {
 	switch {
 	case (decision == csr.Approve || decision == csr.Ask) && a.Desired.Options.Approve == model.ApproveOff:
 		a.wait(model.Wait{
-			Key: key, Scope: scopeOf(h), Who: model.WhoUser, Since: request.Created, Next: advice.Command("approve", h.Name),
+			Key: key, Scope: scopeOf(h), Who: model.WhoUser, Since: since, Next: advice.Command("approve", h.Name),
 			For: fmt.Sprintf("somebody to approve the request %s of %s for a %s certificate", v.Name, h.Name, v.Kind),
 		})
 	case decision == csr.Approve:
 		a.act(model.Action{
-			Key: key + "/approve", Scope: scopeOf(h), Kind: model.ApproveRequest, Target: v.UID, Name: v.Name,
+			Key: key + "/" + v.Name + "/approve", Scope: scopeOf(h), Kind: model.ApproveRequest, Target: v.UID, Name: v.Name,
 			Reason: fmt.Sprintf("%s is installed, and its kubelet asks for a %s certificate", h.Name, v.Kind),
 		})
 	case decision == csr.Ask:
-		a.ask(h, v, key, request.Created)
+		a.ask(h, v, key, since)
 	case decision == csr.Wait:
-		a.wait(model.Wait{Key: key, Scope: scopeOf(h), Who: model.WhoMachine, Since: request.Created, For: v.Message})
+		a.wait(model.Wait{
+			Key: key, Scope: scopeOf(h), Who: model.WhoMachine, Since: since,
+			For: fmt.Sprintf("what the request %s of %s for a %s certificate lacks: %s", v.Name, h.Name, v.Kind, v.Message),
+		})
 	case decision == csr.Refuse:
-		a.refuse(h, v, key, request.Created)
+		a.refuse(h, v, key, since)
 	}
+}
+
+// askedSince is when the first of the requests was made that a pending one is the newest of, and
+// that are of the same installation.
+func (a *asker) askedSince(v csr.Verdict, newest *csr.Request) time.Time {
+	since := newest.Created
+	for _, older := range a.verdicts {
+		if older.Newer != v.Name || older.Reason == csr.ReasonBeforeReboot {
+			continue
+		}
+		if r := a.request(older.Name); r != nil && r.Created.Before(since) {
+			since = r.Created
+		}
+	}
+	return since
 }
 
 // refuse leaves a request pending. One that may well be the host's own, but for what is known of
@@ -244,7 +267,7 @@ func (a *asker) verdict(h Host, v csr.Verdict) {
 func (a *asker) refuse(h Host, v csr.Verdict, key string, since time.Time) {
 	b := model.Blocker{
 		Key: key, Scope: scopeOf(h), Reason: "RequestRefused", Cure: model.CurePerson, Since: since, Hosts: []string{h.Name},
-		Message: fmt.Sprintf("the request %s for a %s certificate is not approved: %s", v.Name, v.Kind, v.Message),
+		Message: fmt.Sprintf("the request %s of %s for a %s certificate is not approved: %s", v.Name, h.Name, v.Kind, v.Message),
 		Remedy:  advice.Sprintf("find out who asks for it; to approve it nevertheless: oc adm certificate approve %s", names.Quoted(v.Name)),
 	}
 	switch v.Reason {
@@ -260,7 +283,7 @@ func (a *asker) refuse(h Host, v csr.Verdict, key string, since time.Time) {
 		a.block(b)
 		return
 	}
-	a.warn(model.Warning{Key: key, Scope: b.Scope, Reason: b.Reason, Message: b.Message, Next: b.Remedy})
+	a.warn(model.Warning{Key: key + "/" + v.Reason, Scope: b.Scope, Reason: b.Reason, Message: b.Message, Next: b.Remedy})
 }
 
 // ask has a person answer whether a request is approved.

@@ -75,7 +75,7 @@ func (r *removal) unknown(t *leaving) *model.Blocker {
 	if len(orphans) > 0 {
 		message += "; the etcd members of no node are " + names.Few(orphans)
 	}
-	return t.refuse("UnknownNode", "unknown", model.CureOwner, message, advice.Command("get nodes", names.Quoted(r.Observed.Cluster.ID)))
+	return t.refuse("UnknownNode", "unknown", model.CureOwner, message, advice.Command("get nodes", names.Quoted(r.Desired.Spec.Metadata.Name)))
 }
 
 func (r *removal) named(n *model.Node) bool {

@@ -125,7 +125,9 @@ func (a *asked) fitsHost() *finding {
 		}
 		return refused(ReasonSharedHostname, "%d hosts are recorded by that name: %s", len(at), quotedAll(all))
 	case !a.host.Named:
-		return refused(ReasonHostNotNamed, "the file does not name the host that is recorded as %s", quoted(a.host.Hostname))
+		return refused(ReasonHostNotNamed, "neither a file nor the command names the host that is recorded as %s", quoted(a.host.Hostname))
+	case a.host.Unasked:
+		return refused(ReasonHostUnasked, "the host %s is none of those that are looked after here", quoted(a.host.Name))
 	case !a.host.Installed:
 		return refused(ReasonHostNotInstalled, "the host %s is not recorded as rebooting, joined or added", quoted(a.host.Name))
 	case a.host.Rebooted.IsZero():

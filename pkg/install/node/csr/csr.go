@@ -56,6 +56,9 @@ type Host struct {
 	// Named reports that the file names it. Requests of others are never approved; their
 	// names and addresses are only kept from being claimed.
 	Named bool
+	// Unasked reports that nobody asked about it, though the file names it: it was added long
+	// ago, or others are meant. None of its requests is approved either.
+	Unasked bool
 	// Installed reports that it is rebooting, joined or added, by the service's record,
 	// for this cluster.
 	Installed bool
@@ -123,12 +126,16 @@ type Verdict struct {
 	Decision Decision
 	// Reason is one of the constants Reason….
 	Reason string
-	// Message says on one line what was claimed and what it was held against. Words from
-	// outside are quoted in it, in ASCII.
+	// Message says on one line what the request was held against; which one it is, say the
+	// fields above. Words from outside are quoted in it, in ASCII.
 	Message string
 	// Addresses are those that are in question.
 	Addresses []netip.Addr
 	// Key is a short fingerprint of the public key: the first 8 bytes of the SHA-256 of its
 	// SubjectPublicKeyInfo, in hexadecimal. It is for people; keys are compared in full.
 	Key string
+	// Newer is the newest pending request in place of which this one was made, by the same
+	// name and for the same; empty if this is the newest. Older is how many it is the newest of.
+	Newer string
+	Older int
 }

@@ -45,6 +45,7 @@ func Judge(requests []Request, cluster Cluster, _ time.Time) []Verdict {
 		}
 	}
 	j.settleRivals()
+	supersede(requests, verdicts)
 	return verdicts
 }
 
@@ -136,15 +137,7 @@ func begin(r *Request) Verdict {
 
 // settle writes a verdict.
 func (v *Verdict) settle(f finding) {
-	v.Decision, v.Reason = f.decision, f.reason
-	kind, node := string(v.Kind)+" ", ""
-	if v.Kind == Other {
-		kind = ""
-	}
-	if v.Node != "" {
-		node = " of node " + v.Node
-	}
-	v.Message = kind + "request " + quoted(v.Name) + node + ": " + f.text
+	v.Decision, v.Reason, v.Message = f.decision, f.reason, f.text
 }
 
 // answered settles a request that somebody has answered, and notes what its approval proves.
@@ -259,17 +252,21 @@ func (j *judge) contend(r *Request, v *Verdict) {
 
 // settleRivals looks at the client requests that claim one name. Of those with the same key,
 // which are the same kubelet's, the oldest one stands for all. Different keys are of
-// different machines, and a person has to say which of them is the host.
+// different machines, or of a kubelet that has asked anew and waits for its newest request
+// alone: a person has to say whether that is the host's.
 func (j *judge) settleRivals() {
 	for _, all := range j.claims {
 		slices.SortFunc(all, func(one, other contender) int { return compare(one.Request, other.Request) })
 		rivals := slices.ContainsFunc(all, func(c contender) bool { return c.key != all[0].key })
+		newest := newestProven(all)
 		first := ""
 		for _, c := range all {
 			switch {
 			case c.verdict.Decision != Approve:
+			case rivals && c.Created.Before(newest.Created):
+				c.verdict.settle(finding{Refuse, ReasonSuperseded, "the newer request " + quoted(newest.Name) + " claims this name with another key, and a kubelet waits for its newest one alone"})
 			case rivals:
-				c.verdict.settle(finding{Ask, ReasonRivalKeys, "pending requests claim this name with different keys: " + list(all, contender.String)})
+				c.verdict.settle(finding{Ask, ReasonRivalKeys, rivalText(all)})
 			case first == "":
 				first = c.Name
 			default:
@@ -277,6 +274,30 @@ func (j *judge) settleRivals() {
 			}
 		}
 	}
+}
+
+// newestProven is the newest of several that are proven, but for the others.
+func newestProven(all []contender) (newest contender) {
+	for _, c := range all {
+		if c.verdict.Decision == Approve {
+			newest = c
+		}
+	}
+	return newest
+}
+
+// shownRivals is how many of the requests for one name a message shows.
+const shownRivals = 3
+
+func rivalText(all []contender) string {
+	text := fmt.Sprintf("%d pending requests claim this name with different keys", len(all))
+	all = slices.Clone(all)
+	slices.Reverse(all)
+	more := ""
+	if n := len(all) - shownRivals; n > 0 {
+		all, more = all[:shownRivals], fmt.Sprintf(", and %d older ones", n)
+	}
+	return text + ", the newest first: " + list(all, contender.String) + more
 }
 
 func (c contender) String() string {

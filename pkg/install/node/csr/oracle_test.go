@@ -208,7 +208,7 @@ func proves(all []paper, at int, cluster csr.Cluster) error {
 			host = &cluster.Hosts[i]
 		}
 	}
-	if host == nil || !host.Named || !host.Installed || host.Rebooted.IsZero() {
+	if host == nil || !host.Named || host.Unasked || !host.Installed || host.Rebooted.IsZero() {
 		return errors.New("no host that is named, installed and dated")
 	}
 	switch r.Signer {

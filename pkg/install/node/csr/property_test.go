@@ -93,7 +93,7 @@ func (g *generator) cluster() csr.Cluster {
 	for i := range 4 {
 		h := csr.Host{
 			Name: fmt.Sprint("host-", i), Hostname: fmt.Sprint("w-", i), Addresses: addrs(fmt.Sprint("10.0.0.1", i), fmt.Sprint("2001:db8::1", i)),
-			Named: !g.chance(4), Installed: !g.chance(4), Rebooted: rebooted(), Granted: g.chance(3),
+			Named: !g.chance(4), Unasked: g.chance(3), Installed: !g.chance(4), Rebooted: rebooted(), Granted: g.chance(3),
 		}
 		if g.chance(4) {
 			h.Hostname = g.name()

@@ -52,8 +52,10 @@ const (
 	ReasonUnknownName = "UnknownName"
 	// ReasonSharedHostname: several hosts are called so.
 	ReasonSharedHostname = "SharedHostname"
-	// ReasonHostNotNamed: the file does not name the host.
+	// ReasonHostNotNamed: neither the file nor the command names the host.
 	ReasonHostNotNamed = "HostNotNamed"
+	// ReasonHostUnasked: the host is not one of those that are looked after.
+	ReasonHostUnasked = "HostUnasked"
 	// ReasonHostNotInstalled: the host is not as far as to run a kubelet of this cluster.
 	ReasonHostNotInstalled = "HostNotInstalled"
 	// ReasonRebootUnknown: it is not known when the host began to run what was installed.
@@ -64,6 +66,8 @@ const (
 	ReasonNodeExists = "NodeExists"
 	// ReasonAlreadyApproved: this installation of the host had a client request approved.
 	ReasonAlreadyApproved = "AlreadyApproved"
+	// ReasonSuperseded: a newer pending request claims the same name with another key.
+	ReasonSuperseded = "Superseded"
 	// ReasonRepeated: an older pending request has the same name and key.
 	ReasonRepeated = "Repeated"
 	// ReasonUnprovenNode: nothing shows that the Node is of this installation of the host.

@@ -102,6 +102,7 @@ func clientRows(t *testing.T) []row {
 		refuses("no recorded name", csr.ReasonUnknownName, func(w *world) { w.host().Hostname = "" }).of("w-1", "-"),
 		refuses("a name of two hosts", csr.ReasonSharedHostname, func(w *world) { w.cluster.Hosts[3].Hostname = "W-1" }).of("w-1", "-").saying(`"worker-1", "m-0"`),
 		refuses("a host beside the file", csr.ReasonHostNotNamed, named("m-0")).of("m-0", "-"),
+		refuses("a host that nobody asks about", csr.ReasonHostUnasked, func(w *world) { w.host().Unasked = true }),
 		refuses("a host that installs still", csr.ReasonHostNotInstalled, named("w-3")).of("w-3", "worker-3"),
 		refuses("a reboot that nobody noted", csr.ReasonRebootUnknown, func(w *world) { w.host().Rebooted = time.Time{} }),
 		refuses("made long before the reboot", csr.ReasonBeforeReboot, made(-time.Hour)).saying("2026-03-01T12:00:00Z"),
@@ -215,6 +216,11 @@ func rivalRows(t *testing.T) []row {
 			rival(func(*csr.Request) {})(w)
 			w.other(clientRequest("csr-3", encode(t, w.key, template("system:node:w-1", nil))))
 		}),
+		asks("two keys, the newer one", rival(func(r *csr.Request) { r.Created = r.Created.Add(-time.Second) })).saying(`first: "csr-1" (key `),
+		refuses("two keys, the older one", csr.ReasonSuperseded, rival(func(r *csr.Request) { r.Created = r.Created.Add(time.Second) })).saying(`"csr-2"`),
+		asks("two keys, and a newer one with usages of a server", rival(func(r *csr.Request) {
+			r.Created, r.Usages = r.Created.Add(time.Second), []string{"server auth"}
+		})),
 		approves("two keys, one of before the reboot", rival(func(r *csr.Request) { r.Created = rebooted().Add(-time.Hour) })),
 		approves("two keys, one by an administrator", rival(func(r *csr.Request) { r.Username = "system:admin" })),
 		approves("two keys, one of a renewal", rival(func(r *csr.Request) { r.Username = "system:node:w-1" })),

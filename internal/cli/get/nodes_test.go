@@ -1,0 +1,38 @@
+package get
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/oaictl/oaictl/internal/cli/document"
+	"github.com/oaictl/oaictl/internal/model"
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+func TestOrderOfNodes(t *testing.T) {
+	rows := []install.NodeView{
+		{Name: "a-stranger", Stranger: true},
+		{Name: "worker-1", Node: &install.Node{Roles: []string{"worker"}}},
+		{Name: "cp-1", Node: &install.Node{Roles: []string{"control-plane", "master"}}},
+		{Name: "arbiter", Host: &install.Host{Role: model.RoleArbiter}},
+		{Name: "worker-0", Host: &install.Host{Role: model.RoleWorker}},
+		{Name: "cp-0", Node: &install.Node{Roles: []string{"master"}}, Host: &install.Host{Role: model.RoleWorker}},
+	}
+	slices.SortStableFunc(rows, byRole)
+	if got := strings.Join(document.Each(rows, func(v install.NodeView) string { return v.Name }), " "); got != "arbiter cp-0 cp-1 worker-0 worker-1 a-stranger" {
+		t.Errorf("got %s", got)
+	}
+}
+
+func TestClause(t *testing.T) {
+	for text, want := range map[string]string{
+		"the node w-1 to be Ready: no CNI": "the node w-1 to be Ready: no CNI",
+		"the request csr-1 of w-1 for a client certificate is not approved: there has been a Node of that name; it has to be removed first": "the request csr-1 of w-1 for a client certificate is not approved",
+		strings.Repeat("very ", 40): strings.Repeat("very ", 24) + "…",
+	} {
+		if got := clause(text); got != want {
+			t.Errorf("got %q", got)
+		}
+	}
+}

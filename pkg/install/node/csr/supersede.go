@@ -1,0 +1,49 @@
+package csr
+
+import (
+	"fmt"
+	"slices"
+)
+
+// supersede marks the pending requests in place of which the same kubelet has made another one,
+// as far as can be told: of one name, for the same, and of the same standing. One that is not as
+// a kubelet makes it takes the place of those alone that are wrong in the same way.
+func supersede(requests []Request, verdicts []Verdict) {
+	type claimed struct {
+		kind     Kind
+		node     string
+		standing string
+	}
+	groups := map[claimed][]int{}
+	for i := range verdicts {
+		v := &verdicts[i]
+		if !requests[i].Pending() || v.Node == "" || v.Kind != Client && v.Kind != Serving {
+			continue
+		}
+		of := claimed{v.Kind, v.Node, standing(v)}
+		groups[of] = append(groups[of], i)
+	}
+	for _, group := range groups {
+		newest := slices.MaxFunc(group, func(i, k int) int { return compare(&requests[i], &requests[k]) })
+		for _, i := range group {
+			if requests[i].Created.Before(requests[newest].Created) {
+				verdicts[i].Newer = requests[newest].Name
+				verdicts[newest].Older++
+			}
+		}
+		if v := &verdicts[newest]; v.Older > 0 && v.Decision != Approve && v.Reason != ReasonRivalKeys {
+			v.Message += fmt.Sprintf("; older ones that are pending as well: %d", v.Older)
+		}
+	}
+}
+
+// standing is what a request may well be: a kubelet's own, but for what is known of its host, or
+// something else.
+func standing(v *Verdict) string {
+	switch v.Reason {
+	case ReasonProven, ReasonRivalKeys, ReasonSuperseded, ReasonUnknownAddress, ReasonNodeMissing, ReasonHostNotNamed, ReasonHostUnasked,
+		ReasonHostNotInstalled, ReasonRebootUnknown, ReasonBeforeReboot, ReasonNodeExists, ReasonAlreadyApproved, ReasonUnprovenNode:
+		return ""
+	}
+	return v.Reason
+}
