@@ -70,7 +70,7 @@ func (o *importOptions) run(ctx context.Context) error {
 	}
 	data, err := base.ReadBounded(o.Kubeconfig, 4<<20)
 	if err != nil {
-		return base.FileFault("read", o.Kubeconfig, err)
+		return base.Unreadable("read", o.Kubeconfig, err, "give --cluster-kubeconfig a file that can be read")
 	}
 	if file, err := kubeconfig.Parse(o.Kubeconfig, data); err == nil { // else whoever uses it says why not
 		if data, err = file.Kept(); err != nil {
@@ -106,7 +106,7 @@ func (o *importOptions) cluster(is node.Description, access []byte) (*spec.Clust
 	case o.PullSecret != "":
 		data, err := base.ReadBounded(o.PullSecret, 1<<20)
 		if err != nil {
-			return nil, base.FileFault("read", o.PullSecret, err)
+			return nil, base.Unreadable("read", o.PullSecret, err, "give --pull-secret a file that can be read")
 		}
 		c.Spec.PullSecret = spec.SourceOf(spec.NewSecret(strings.TrimSpace(string(data))))
 	default:
