@@ -211,21 +211,3 @@ func TestNodesNeedAnImage(t *testing.T) {
 		t.Errorf("%v: writes %v", err, keys(w.writes))
 	}
 }
-
-// TestAddNodesOfAPool makes a pool where the file wants one, though the cluster has a
-// discovery image of its own, and boots no host from that.
-func TestAddNodesOfAPool(t *testing.T) {
-	for _, hub := range []bool{false, true} {
-		w := grown(t, hub, spec.Host{Name: "worker-7"})
-		w.desired.Spec.Spec.InfraEnv.Bind = spec.BindLate
-		for range 3 {
-			if err := settle(w); err != nil {
-				t.Fatal(err)
-			}
-		}
-		i := slices.IndexFunc(w.writes, func(a install.Action) bool { return a.Kind == model.RegisterInfraEnv && a.Name == "lab-2" })
-		if i < 0 || w.writes[i].Target != "" {
-			t.Errorf("hub %v: wrote %v", hub, keys(w.writes))
-		}
-	}
-}

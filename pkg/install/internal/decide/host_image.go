@@ -112,7 +112,7 @@ func (p *planner) lateEnv(image infraenv.Plan, intended []infraenv.Plan) *model.
 	for i := range p.observed.InfraEnvs {
 		env := &p.observed.InfraEnvs[i]
 		own := env.Name == p.name() || strings.HasPrefix(env.Name, p.name()+"-")
-		if own && p.madeLate(env) && !p.bindsEarly(env) && image.Serves(env) && image.HeldBy(env, intended) {
+		if own && p.madeLate(env) && image.Serves(env) && image.HeldBy(env, intended) {
 			return env
 		}
 	}
@@ -121,12 +121,6 @@ func (p *planner) lateEnv(image infraenv.Plan, intended []infraenv.Plan) *model.
 	}
 	_, env := p.lateName(image, intended)
 	return env
-}
-
-// bindsEarly says whether hosts of an InfraEnv belong to a cluster from their first boot,
-// where a file of kind Nodes wants a pool.
-func (p *planner) bindsEarly(env *model.InfraEnv) bool {
-	return p.spec.Existing() != "" && p.spec.Spec.InfraEnv.Bind == spec.BindLate && env.ClusterID != ""
 }
 
 // liveSystem keeps one version for an image: that of the cluster for the hosts
@@ -173,7 +167,7 @@ func (p *planner) lateName(image infraenv.Plan, intended []infraenv.Plan) (strin
 	}
 	for number := first + place; ; number += len(intended) {
 		name := infraenv.NameOf(p.name(), number)
-		if env := p.infraEnv(name); env == nil || image.Serves(env) && !p.bindsEarly(env) {
+		if env := p.infraEnv(name); env == nil || image.Serves(env) {
 			return name, env
 		}
 	}
@@ -184,9 +178,6 @@ func (p *planner) lateName(image infraenv.Plan, intended []infraenv.Plan) (strin
 func (p *planner) unfit(image infraenv.Plan, env *model.InfraEnv) string {
 	if !image.Serves(env) {
 		return "it is of another architecture"
-	}
-	if p.bindsEarly(env) {
-		return "it is bound to the cluster, and the file says bind: late"
 	}
 	if want, have := image.Settings[setting.OSVersion], cmp.Or(env.Settings[setting.OSVersion], env.Settings[setting.Version]); want != "" && have != "" && !setting.SameVersion(want, have) {
 		return fmt.Sprintf("its live system is of version %s, not %s", have.Text(), want.Text())
