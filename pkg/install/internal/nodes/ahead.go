@@ -43,7 +43,7 @@ func (a *asker) nameIsFree(h Host) {
 	a.block(model.Blocker{
 		Key: string(scopeOf(h)) + "/name", Scope: scopeOf(h), Reason: "NodeNameTaken", Cure: model.CureNow, Field: "spec.hosts[" + h.Name + "].hostname", Hosts: []string{h.Name},
 		Message: fmt.Sprintf("the cluster has a node %s already, which is %s", node.Name, state),
-		Remedy:  advice.Sprintf("give the host another hostname, or, if this machine takes its place: {%s %s}", verb, names.Quoted(node.Name)),
+		Remedy:  advice.Sprintf("give the host another hostname, or, if this machine takes its place: {%s %s --cluster %s}", verb, names.Quoted(node.Name), names.Quoted(a.Desired.Spec.Metadata.Name)),
 	})
 }
 
