@@ -101,7 +101,7 @@ func (o *hostsOptions) run(ctx context.Context) error {
 
 // machines are those of the file. One of kind Nodes is for a cluster that is installed.
 func (o *hostsOptions) machines(ctx context.Context) (*spec.Cluster, error) {
-	file, err := o.LoadAny(ctx, o.File, base.Foreign{AcceptLoss: true})
+	file, err := o.LoadMachines(ctx, o.File)
 	if err != nil || file.Existing() == "" {
 		return file, err
 	}
