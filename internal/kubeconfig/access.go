@@ -52,6 +52,11 @@ func (c *Config) Access() (Access, error) {
 	return a, a.check()
 }
 
+// WithCredentials is the same way to the cluster, with what lets another access in there.
+func (a Access) WithCredentials(of Access) Access {
+	return Access{ID: of.ID, cluster: a.cluster, user: of.user, context: a.context}
+}
+
 func (c *Config) meant() (string, error) {
 	contexts := slices.Sorted(maps.Keys(c.api.Contexts))
 	switch current := c.api.CurrentContext; {

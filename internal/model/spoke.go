@@ -49,6 +49,24 @@ type Spoke struct {
 	Routers []Router
 }
 
+// IdentityOf is what an installed cluster calls itself, by its id and its API's address, beside
+// what the service knows it by: the id, else the name with its domain. They are the same, but
+// for upper case, where it is the cluster that is meant.
+func IdentityOf(id, api, known, fullName string) (is, means string) {
+	if known != "" {
+		return id, known
+	}
+	return APIHost(api), "api." + fullName
+}
+
+// APIHost is the host name in the address of an API server.
+func APIHost(api string) string {
+	_, rest, _ := strings.Cut(api, "://")
+	host, _, _ := strings.Cut(rest, ":")
+	host, _, _ = strings.Cut(host, "/")
+	return host
+}
+
 // SpokeTrouble is what is wrong with reaching an installed cluster.
 type SpokeTrouble string
 

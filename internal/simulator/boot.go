@@ -226,10 +226,16 @@ func (c *BootConfig) boots(machine *host.Machine, env infraEnv) bool {
 	if c.Cluster == nil {
 		return env.ID == c.InfraEnv || env.Name == c.InfraEnv
 	}
-	name := c.Cluster.Metadata.Name
-	ref := c.Cluster.Spec.InfraEnv.Ref
-	ours := env.Name == name || strings.HasPrefix(env.Name, name+"-") || (ref != "" && (env.Name == ref || env.ID == ref))
-	return ours && (env.Arch == "" || env.Arch == machine.CPUArch) && (c.Day != host.Day2 || c.reaches(machine, env))
+	return c.ours(env) && (env.Arch == "" || env.Arch == machine.CPUArch) && (c.Day != host.Day2 || c.reaches(machine, env))
+}
+
+// ours says whether an InfraEnv is that which the file refers to, else one of its cluster's.
+func (c *BootConfig) ours(env infraEnv) bool {
+	name, ref := c.Cluster.Metadata.Name, c.Cluster.Spec.InfraEnv.Ref
+	if ref != "" {
+		return env.Name == ref || env.ID == ref
+	}
+	return env.Name == name || strings.HasPrefix(env.Name, name+"-")
 }
 
 // reaches says whether a machine that needs a static network has it with an image. A pool has its own.

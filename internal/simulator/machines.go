@@ -3,6 +3,7 @@ package simulator
 import (
 	"cmp"
 	"fmt"
+	"hash/fnv"
 	"net/netip"
 	"slices"
 	"strings"
@@ -16,7 +17,7 @@ import (
 
 func (c *BootConfig) machines() ([]host.Machine, error) {
 	if c.Cluster != nil {
-		machines, err := machinesOf(c.Cluster, uint64(c.Seed))
+		machines, err := machinesOf(c.Cluster, c.seed())
 		if err != nil || c.Day == host.Day2 {
 			return machines, err
 		}
@@ -31,6 +32,19 @@ func (c *BootConfig) machines() ([]host.Machine, error) {
 		machines = append(machines, machine)
 	}
 	return machines, nil
+}
+
+// seed is that of the machines. Those of a file of kind Nodes are others than the cluster's,
+// whose file counts them from 0 as well.
+func (c *BootConfig) seed() uint64 {
+	if c.Cluster.Existing() == "" {
+		return uint64(c.Seed)
+	}
+	sum := fnv.New64a()
+	for i := range c.Cluster.Spec.Hosts {
+		_, _ = sum.Write([]byte(c.Cluster.Spec.Hosts[i].Name))
+	}
+	return uint64(c.Seed) ^ sum.Sum64()
 }
 
 // names resolves the cluster's names to its virtual addresses, else to what the machines make up.
@@ -65,6 +79,18 @@ func machinesOf(c *spec.Cluster, seed uint64) ([]host.Machine, error) {
 	return machines, err
 }
 
+// firstAddresses are those that the machines of a cluster take, whose file is another one.
+func firstAddresses(network netip.Prefix) []netip.Addr {
+	if !network.IsValid() {
+		network = host.NetworkFor(1).V4
+	}
+	var all []netip.Addr
+	for address := network.Masked().Addr(); len(all) < 100 && network.Contains(address); address = address.Next() {
+		all = append(all, address)
+	}
+	return all
+}
+
 func ordinary(c *spec.Cluster, seed uint64) ([]host.Machine, error) {
 	network, err := networkOf(c)
 	if err != nil {
@@ -74,6 +100,9 @@ func ordinary(c *spec.Cluster, seed uint64) ([]host.Machine, error) {
 		wants, err := wantsOf(c)
 		if err != nil {
 			return nil, err
+		}
+		if c.Existing() != "" {
+			network.Avoid = append(network.Avoid, firstAddresses(network.V4)...)
 		}
 		return host.Machines(seed, network, wants)
 	}

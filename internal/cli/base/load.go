@@ -92,8 +92,17 @@ type loader func(ctx context.Context, file string, env spec.Env) (*spec.Cluster,
 
 // Load reads the cluster that a file describes, to look at it or to find it.
 func (a *App) Load(ctx context.Context, file string) (*spec.Cluster, error) {
+	return a.look(ctx, file, spec.Load)
+}
+
+// LoadMachines is Load for what takes a file of kind Nodes as well.
+func (a *App) LoadMachines(ctx context.Context, file string) (*spec.Cluster, error) {
+	return a.look(ctx, file, spec.LoadAny)
+}
+
+func (a *App) look(ctx context.Context, file string, load loader) (*spec.Cluster, error) {
 	// Which machines may be wiped is decided where something is installed.
-	cluster, err := a.loadBy(ctx, file, lossReported, convert.Options{AcceptUnknownHosts: true, Find: true}, spec.Load)
+	cluster, err := a.loadBy(ctx, file, lossReported, convert.Options{AcceptUnknownHosts: true, Find: true}, load)
 	if failed, is := errors.AsType[*Unconvertible](err); is {
 		return nil, &install.Fault{
 			Code: install.CodeInput, Permanent: true, Err: failed.Err,

@@ -155,6 +155,11 @@ func FileFault(op, path string, err error) error {
 	return &install.Fault{Code: install.CodeFailure, Op: op, On: path, Err: WithoutPath(err)}
 }
 
+// Unreadable is an input file of the user's that cannot be read, or is not what it has to be.
+func Unreadable(op, path string, err error, next install.Advice) error {
+	return &install.Fault{Code: install.CodeInput, Op: op, On: path, Permanent: true, Err: WithoutPath(err), Next: next}
+}
+
 // NotFound is a fault about a thing that is not there.
 func NotFound(op, on, why string, next install.Advice) error {
 	return &install.Fault{Code: install.CodeNotFound, Op: op, On: on, Permanent: true, Err: errors.New(why), Next: next}

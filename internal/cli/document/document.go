@@ -72,6 +72,7 @@ type Cluster struct {
 
 // ClusterDetail is what `describe cluster` adds.
 type ClusterDetail struct {
+	OpenShiftID string       `json:"openShiftId,omitempty"` // what the installed cluster calls itself
 	InfraEnvs   []InfraEnv   `json:"infraEnvs"`
 	Hosts       []Host       `json:"hosts"`
 	Operators   []Operator   `json:"operators"`

@@ -48,7 +48,8 @@ func describedCluster(seen *install.Found) document.Cluster {
 	doc := document.OfCluster(*seen.Observed.Cluster)
 	doc.Hosts = len(seen.Observed.Hosts)
 	doc.Detail = &document.ClusterDetail{
-		InfraEnvs: document.Each(seen.Observed.InfraEnvs, document.OfInfraEnv), Hosts: base.HostDocuments(seen), Operators: document.OfOperators(seen.Observed.Cluster.Operators),
+		OpenShiftID: seen.Observed.Cluster.OpenShiftID,
+		InfraEnvs:   document.Each(seen.Observed.InfraEnvs, document.OfInfraEnv), Hosts: base.HostDocuments(seen), Operators: document.OfOperators(seen.Observed.Cluster.Operators),
 		Validations: document.OfValidations("", seen.Observed.Cluster.Validations),
 		Manifests:   slices.AppendSeq([]string{}, maps.Keys(seen.Observed.Cluster.Manifests)),
 	}
@@ -59,7 +60,7 @@ func describedCluster(seen *install.Found) document.Cluster {
 func clusterText(a *base.App, doc document.Cluster) string {
 	var text strings.Builder
 	base.Facts(&text, "", [][2]string{
-		{"Name", doc.Name}, {"Base domain", doc.BaseDomain}, {"ID", doc.ID}, {"State", fmt.Sprintf("%s (%s)", doc.State, doc.Status)},
+		{"Name", doc.Name}, {"Base domain", doc.BaseDomain}, {"ID", doc.ID}, {"OpenShift id", doc.Detail.OpenShiftID}, {"State", fmt.Sprintf("%s (%s)", doc.State, doc.Status)},
 		{"Info", doc.StatusInfo}, {"Version", doc.Version}, {"Done", base.PercentText(doc.Percent)}, {"Created", a.When(doc.Created)},
 		{"Install begun", a.When(doc.Started)}, {"Install ended", a.When(doc.Completed)},
 	})

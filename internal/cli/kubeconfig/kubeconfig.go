@@ -77,16 +77,11 @@ func (o *options) contextFiles() (files []*kubeconfig.Config, preferred int, err
 	for _, path := range paths {
 		file, err := kubeconfig.Read(path)
 		if err != nil {
-			return nil, 0, unreadable(path, err, "mend it, or give another file with --into")
+			return nil, 0, base.Unreadable("read kubeconfig", path, err, "mend it, or give another file with --into")
 		}
 		files = append(files, file)
 	}
 	return files, preferred, nil
-}
-
-// unreadable is the fault that a file is no kubeconfig that can be used.
-func unreadable(path string, err error, next install.Advice) error {
-	return &install.Fault{Code: install.CodeFailure, Op: "read kubeconfig", On: path, Permanent: true, Err: base.WithoutPath(err), Next: next}
 }
 
 // notWritten says why a kubeconfig stays as it is, and what to do.

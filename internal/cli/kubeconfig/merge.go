@@ -116,7 +116,7 @@ func (o *mergeOptions) source(ctx context.Context) (access, error) {
 		return access{}, err
 	}
 	if o.From != "" {
-		return o.given(meant)
+		return o.given(ctx, meant)
 	}
 	found, err := o.kept(meant)
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -215,7 +215,7 @@ func (o *mergeOptions) refreshing(found access) install.Advice {
 	case found.folder != "":
 		return advice.Command("kubeconfig refresh", names.Quoted(found.folder))
 	case found.path != "" && o.From != base.StdoutName:
-		return advice.Command("kubeconfig refresh --cluster-kubeconfig", names.Quoted(found.path))
+		return advice.Command("kubeconfig refresh", names.Quoted(found.name), "--cluster-kubeconfig", names.Quoted(found.path))
 	}
 	return ""
 }

@@ -63,7 +63,7 @@ func (o *refreshOptions) refresh(ctx context.Context) error {
 	if !has {
 		return &install.Fault{
 			Code: install.CodeFailure, Op: "refresh", On: held.path, Permanent: true, Err: errors.New("it has no client certificate, so nothing says when it ends"),
-			Next: advice.Command("download kubeconfig", names.Quoted(held.name)) + " fetches what the service has",
+			Next: advice.Command("download kubeconfig", names.Quoted(held.name)),
 		}
 	}
 	now, after := offered{access: held}, before
@@ -74,7 +74,7 @@ func (o *refreshOptions) refresh(ctx context.Context) error {
 	}
 	// Last comes what they are found by: a run that is broken off is gone on with.
 	contexts, err := o.renewContexts(ctx, files, held, now.access)
-	if err == nil && now.text != nil && !o.DryRun {
+	if err == nil && !after.Equal(before) && !o.DryRun {
 		err = o.keep(ctx, held, now)
 	}
 	if err != nil {
@@ -88,11 +88,14 @@ func (o *refreshOptions) held(ctx context.Context, meant install.Target) (access
 	if o.ClusterKubeconfig != "" {
 		text, err := base.ReadBounded(o.ClusterKubeconfig, kubeconfig.Largest)
 		if err != nil {
-			return access{}, unreadable(o.ClusterKubeconfig, err, "give --cluster-kubeconfig a file that can be read")
+			return access{}, base.Unreadable("read kubeconfig", o.ClusterKubeconfig, err, "give --cluster-kubeconfig a file that can be read")
 		}
 		out, err := parsed(o.ClusterKubeconfig, text, meant)
+		if errors.Is(err, errAnothers) {
+			return access{}, base.NotFound("refresh", o.ClusterKubeconfig, err.Error(), "leave the name out, or give --cluster-kubeconfig that of the cluster")
+		}
 		if err != nil {
-			return access{}, unreadable(o.ClusterKubeconfig, err, "give --cluster-kubeconfig the kubeconfig of the cluster")
+			return access{}, base.Unreadable("read kubeconfig", o.ClusterKubeconfig, err, "give --cluster-kubeconfig the kubeconfig of the cluster")
 		}
 		return out, nil
 	}
@@ -141,11 +144,10 @@ func (o *refreshOptions) newer(ctx context.Context, meant install.Target, held a
 		return offered{}, time.Time{}, err
 	}
 	if !has.SameCluster(held.Access) {
-		return offered{}, time.Time{}, &install.Fault{
-			Code: install.CodeNotFound, Op: "refresh", On: held.path, Permanent: true,
-			Err:  fmt.Errorf("it is not that of the cluster %s (%s) that the service has", has.fullName(), has.ID),
-			Next: advice.Command("download kubeconfig", names.Quoted(has.name)) + " puts it aside and fetches that one",
+		if err := sameByID(ctx, held, has); err != nil {
+			return offered{}, time.Time{}, err
 		}
+		has.Access, has.text = held.WithCredentials(has.Access), nil
 	}
 	after, dated := has.Ends()
 	if !dated || !after.After(before) || !after.After(o.Clock.Now()) {
@@ -154,9 +156,37 @@ func (o *refreshOptions) newer(ctx context.Context, meant install.Target, held a
 	return has, after, nil
 }
 
+// sameByID asks the cluster of what is held what it calls itself: it may be reached by another
+// address than the service's copy, and by certificates of its own.
+func sameByID(ctx context.Context, held access, has offered) error {
+	other := func(why string) error {
+		return &install.Fault{
+			Code: install.CodeNotFound, Op: "refresh", On: held.path, Permanent: true,
+			Err:  fmt.Errorf("it is not that of the cluster %s (%s) that the service has: %s", has.fullName(), has.ID, why),
+			Next: advice.Command("download kubeconfig", names.Quoted(has.name)),
+		}
+	}
+	text, err := base.ReadBounded(held.path, kubeconfig.Largest)
+	if err != nil {
+		return base.Unreadable("read kubeconfig", held.path, err, "give --cluster-kubeconfig a file that can be read")
+	}
+	is, err := ask(ctx, held.path, text)
+	if err != nil {
+		return other("its address and its certificates are others, and the cluster gives no answer")
+	}
+	found, err := has.service.Inspect(ctx, install.Target{Name: has.cluster.ID})
+	if err != nil {
+		return err
+	}
+	if is, means := model.IdentityOf(is.ID, is.API, found.Observed.Cluster.OpenShiftID, has.fullName()); !strings.EqualFold(is, means) {
+		return other("the cluster calls itself " + is + ", and not " + means)
+	}
+	return nil
+}
+
 // keep writes what was fetched where the old one was.
 func (o *refreshOptions) keep(ctx context.Context, held access, has offered) error {
-	if held.folder == "" {
+	if held.folder == "" || has.text == nil {
 		return o.edit(ctx, held.path, func(have *kubeconfig.Config) ([]byte, error) {
 			renewed, err := have.Renew(held.Access, has.Access)
 			return renewed.Text, err

@@ -17,6 +17,7 @@ import (
 	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/node"
 )
 
 // access is a way into a cluster, with where it was found.
@@ -74,7 +75,7 @@ func nameOf(meant install.Target) (name, domain string) {
 }
 
 // given is what --from names.
-func (o *mergeOptions) given(meant install.Target) (access, error) {
+func (o *mergeOptions) given(ctx context.Context, meant install.Target) (access, error) {
 	path := o.From
 	var text []byte
 	var err error
@@ -85,11 +86,12 @@ func (o *mergeOptions) given(meant install.Target) (access, error) {
 		text, err = base.ReadBounded(path, kubeconfig.Largest)
 	}
 	if err != nil {
-		return access{}, &install.Fault{
-			Code: install.CodeInput, Op: "read", On: path, Permanent: true, Err: base.WithoutPath(err), Next: "give --from a file that can be read",
-		}
+		return access{}, base.Unreadable("read", path, err, "give --from a file that can be read")
 	}
 	out, err := parsed(path, text, meant)
+	if err == nil {
+		err = o.leadsTo(ctx, out, text, meant)
+	}
 	if err == nil {
 		return out, nil
 	}
@@ -99,6 +101,36 @@ func (o *mergeOptions) given(meant install.Target) (access, error) {
 		next, code = "leave CLUSTER out, or give --from that of the cluster", install.CodeNotFound
 	}
 	return access{}, &install.Fault{Code: code, Op: "take kubeconfig", On: path, Permanent: true, Err: err, Next: next}
+}
+
+// leadsTo asks the cluster of a kubeconfig what it is called, where its address does not say
+// that. One that gives no answer is taken for the one that is meant.
+func (o *mergeOptions) leadsTo(ctx context.Context, found access, text []byte, meant install.Target) error {
+	wanted, domain := nameOf(meant)
+	if name, _ := found.Name(); name != "" || wanted == "" {
+		return nil
+	}
+	is, err := ask(ctx, found.path, text)
+	if err != nil {
+		o.Warn("nothing says whether %s is that of %s: its address does not, and the cluster gives no answer", found.path, wanted)
+		return nil
+	}
+	if wanted != is.Name && wanted != is.Name+"."+is.BaseDomain || domain != "" && domain != is.BaseDomain {
+		return fmt.Errorf("%w, %s.%s", errAnothers, is.Name, is.BaseDomain)
+	}
+	return nil
+}
+
+// ask is what the cluster of a kubeconfig says of itself.
+func ask(ctx context.Context, path string, text []byte) (node.Description, error) {
+	file, err := kubeconfig.Parse(path, text)
+	if err != nil {
+		return node.Description{}, err
+	}
+	if text, err = file.Anywhere(); err != nil {
+		return node.Description{}, err
+	}
+	return node.Describe(ctx, text, false)
 }
 
 // kept is what lies below --dir for the cluster that is meant, or for the only one there.
@@ -146,7 +178,7 @@ func (o *options) notKept(path, folder string, err error) error {
 	if o.Dir != "." {
 		next = advice.Command("download kubeconfig", names.Quoted(folder), "--dir", names.Quoted(o.Dir))
 	}
-	return unreadable(path, err, next+" puts it aside and writes it again")
+	return base.Unreadable("read kubeconfig", path, err, next)
 }
 
 // offered is what the service or the hub has.
@@ -154,7 +186,7 @@ type offered struct {
 	access
 	service *install.Client
 	cluster install.ClusterRef
-	text    []byte
+	text    []byte // as the service has it, nil where only its credentials are taken
 }
 
 // fetch asks the service or the hub for the kubeconfig of the cluster that is meant, or of

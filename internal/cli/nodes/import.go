@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -13,6 +14,7 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/printer"
+	"github.com/oaictl/oaictl/internal/escape"
 	"github.com/oaictl/oaictl/internal/kubeconfig"
 	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/names"
@@ -68,7 +70,7 @@ func (o *importOptions) run(ctx context.Context) error {
 	}
 	data, err := base.ReadBounded(o.Kubeconfig, 4<<20)
 	if err != nil {
-		return base.FileFault("read", o.Kubeconfig, err)
+		return base.Unreadable("read", o.Kubeconfig, err, "give --cluster-kubeconfig a file that can be read")
 	}
 	file, err := kubeconfig.Parse(o.Kubeconfig, data)
 	if err == nil {
@@ -87,7 +89,7 @@ func (o *importOptions) run(ctx context.Context) error {
 	}
 	o.Say("%s.%s is OpenShift %s (%s), and calls itself %s.", is.Name, is.BaseDomain, is.Version, cmp.Or(string(is.Arch), "of unknown architecture"), is.ID)
 	if o.DryRun {
-		return o.Print(printer.Result{Data: o.document(is, ""), Names: []string{"cluster/" + is.Name}, Text: func() string { return "" }})
+		return o.Print(printer.Result{Data: o.document(is, ""), Names: []string{"cluster/" + is.Name}, Text: func() string { return o.foretold(cluster, is) }})
 	}
 	return o.carryOut(ctx, cluster, is, data)
 }
@@ -106,7 +108,7 @@ func (o *importOptions) cluster(is node.Description, access []byte) (*spec.Clust
 	case o.PullSecret != "":
 		data, err := base.ReadBounded(o.PullSecret, 1<<20)
 		if err != nil {
-			return nil, base.FileFault("read", o.PullSecret, err)
+			return nil, base.Unreadable("read", o.PullSecret, err, "give --pull-secret a file that can be read")
 		}
 		c.Spec.PullSecret = spec.SourceOf(spec.NewSecret(strings.TrimSpace(string(data))))
 	default:
@@ -146,9 +148,35 @@ func (o *importOptions) carryOut(ctx context.Context, cluster *spec.Cluster, is 
 		return fmt.Sprintf("cluster %s (%s) takes hosts\n", ref.Name, ref.ID)
 	}})
 	if err == nil {
-		o.Say("Next: %s", o.Hint(advice.Command("add-node --cluster", names.Quoted(ref.Name), "--name HOST --mac MAC")))
+		o.Say("Next: %s", o.Hint(o.next(ref.Name)))
 	}
 	return err
+}
+
+// next adds a host. The imported cluster has no discovery image, so one is made, which takes
+// a pull secret.
+func (o *importOptions) next(name string) install.Advice {
+	words := []string{
+		"add-node --cluster", names.Quoted(name), "--name HOST --mac MAC",
+		"--pull-secret", names.Quoted(cmp.Or(o.PullSecret, "FILE")), "--cluster-kubeconfig", names.Quoted(o.Kubeconfig),
+	}
+	if o.Dir != "." {
+		words = append(words, "--dir", names.Quoted(o.Dir))
+	}
+	return advice.Command(words...)
+}
+
+// foretold is what a dry run has found that would be done.
+func (o *importOptions) foretold(c *spec.Cluster, is node.Description) string {
+	where, secret := cmp.Or(o.Globals.ServiceURL, "the service"), "the cluster's own pull secret"
+	if o.Globals.Backend == base.BackendHub {
+		where = "the hub"
+	}
+	if o.PullSecret != "" {
+		secret = "the pull secret of " + o.PullSecret
+	}
+	return escape.Sprintf("Would be done:\n  + register %s.%s (id %s, OpenShift %s) with %s, with no hosts and with %s\n  + keep its kubeconfig as %s\nNothing was done.\n",
+		c.Metadata.Name, c.Spec.BaseDomain, is.ID, c.Spec.OpenShift.Version, where, secret, filepath.Join(o.Dir, c.Metadata.Name, "auth", model.KubeconfigFile))
 }
 
 func (o *importOptions) document(is node.Description, id string) document.Imported {

@@ -16,6 +16,7 @@ import (
 	simulatedhub "github.com/oaictl/oaictl/internal/simulator/hub"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/rest"
+	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 type hostsOptions struct {
@@ -65,7 +66,7 @@ func (o *hostsOptions) run(ctx context.Context) error {
 		Report: o.Say,
 	}
 	if o.File != "" {
-		if config.Cluster, err = o.Load(ctx, o.File); err != nil {
+		if config.Cluster, err = o.machines(ctx); err != nil {
 			return err
 		}
 	}
@@ -96,6 +97,23 @@ func (o *hostsOptions) run(ctx context.Context) error {
 		return base.Stopped(ctx, "simulator hosts", err)
 	}
 	return nil
+}
+
+// machines are those of the file. One of kind Nodes is for a cluster that is installed.
+func (o *hostsOptions) machines(ctx context.Context) (*spec.Cluster, error) {
+	file, err := o.LoadMachines(ctx, o.File)
+	if err != nil || file.Existing() == "" {
+		return file, err
+	}
+	if o.Boot != string(host.Day2) {
+		return nil, base.Usagef("%s is of kind Nodes, whose hosts boot once their cluster takes more: give --boot %s", o.File, host.Day2)
+	}
+	_, name, found := strings.Cut(file.Existing(), "/") // NAMESPACE/NAME of a hub
+	if !found {
+		name = file.Existing()
+	}
+	name, domain, _ := strings.Cut(name, ".")
+	return file.AddedTo(spec.Target{Name: name, BaseDomain: domain})
 }
 
 // bootByBMC has the machines' BMCs answer for as long as the machines run.

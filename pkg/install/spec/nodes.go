@@ -42,7 +42,7 @@ type NodesSpec struct {
 	Proxy Proxy `yaml:"proxy,omitempty"`
 	// How the hosts get to boot the discovery image, and which one.
 	Boot Boot `yaml:"boot,omitempty"`
-	// How hosts and cluster are brought together.
+	// Which InfraEnv the hosts boot, where it is not the cluster's own: ref names a pool. None is made here, so bind: late is refused.
 	InfraEnv InfraEnv `yaml:"infraEnv,omitempty"`
 	// Mirror registries and the certificates to trust, during discovery.
 	Registry Registry `yaml:"registry,omitempty"`
@@ -155,6 +155,8 @@ func (k *checker) nodes() {
 		k.Report(field, fmt.Sprintf("%q cannot be the name or the id of a cluster", c.existing), values.LowerRemedy(c.existing, isClusterName))
 	}
 	k.ReportIf(len(c.Spec.Hosts) == 0, "spec.hosts", "is missing, so there is nothing to add to the cluster", "list the hosts that are to be added")
+	k.ReportIf(c.Spec.InfraEnv.Bind == BindLate, "spec.infraEnv.bind", "makes no pool: hosts that are added boot the discovery image of their cluster",
+		"leave it out, or write infraEnv: {ref: NAME} to have them boot an InfraEnv that is bound to no cluster")
 	for i := range c.Spec.Hosts {
 		k.ReportIf(c.Spec.Hosts[i].Arch == Multi, hostField(i, "arch"), oneArch, "")
 	}

@@ -32,7 +32,7 @@ func (a *asker) nameIsFree(h Host) {
 	if node == nil || h.Have != nil && h.Have.HasRebooted() {
 		return
 	}
-	command := advice.Command("remove-node", names.Quoted(node.Name))
+	command := advice.Command("remove-node", names.Quoted(node.Name), "--cluster", names.Quoted(a.Desired.Spec.Metadata.Name))
 	if node.Votes() {
 		command = advice.Command("replace-node", names.Quoted(node.Name), "-f FILE --with", names.Quoted(h.Name))
 	}

@@ -133,10 +133,7 @@ const answersWithin = 15 * time.Minute
 // isMeant holds what the cluster says of itself against what the service knows of it.
 func (a *asker) isMeant(key string) {
 	s, c := a.spoke, a.Observed.Cluster
-	is, means := s.ID, c.OpenShiftID
-	if means == "" { // the service does not know: the name has to do
-		is, means = hostOf(s.API), "api."+a.Desired.FullName()
-	}
+	is, means := model.IdentityOf(s.ID, s.API, c.OpenShiftID, a.Desired.FullName())
 	if strings.EqualFold(is, means) {
 		return
 	}
@@ -148,14 +145,6 @@ func (a *asker) isMeant(key string) {
 		Message: fmt.Sprintf("the kubeconfig %s is of another cluster: it calls itself %s, and %s is %s", s.From, is, a.Desired.Spec.Metadata.Name, means),
 		Remedy:  "give the kubeconfig of this cluster, --cluster-kubeconfig FILE",
 	})
-}
-
-// hostOf is the host name in the address of an API server.
-func hostOf(api string) string {
-	_, rest, _ := strings.Cut(api, "://")
-	host, _, _ := strings.Cut(rest, ":")
-	host, _, _ = strings.Cut(host, "/")
-	return host
 }
 
 // node is the node that a host has become, or nil.
