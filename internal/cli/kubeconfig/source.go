@@ -111,11 +111,10 @@ func (o *mergeOptions) leadsTo(ctx context.Context, found access, text []byte, m
 		return nil
 	}
 	is, err := ask(ctx, found.path, text)
-	if err != nil {
+	switch {
+	case err != nil:
 		o.Warn("nothing says whether %s is that of %s: its address does not, and the cluster gives no answer", found.path, wanted)
-		return nil
-	}
-	if wanted != is.Name && wanted != is.Name+"."+is.BaseDomain || domain != "" && domain != is.BaseDomain {
+	case wanted != is.Name && wanted != is.Name+"."+is.BaseDomain, domain != "" && domain != is.BaseDomain:
 		return fmt.Errorf("%w, %s.%s", errAnothers, is.Name, is.BaseDomain)
 	}
 	return nil
