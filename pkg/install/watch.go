@@ -306,7 +306,7 @@ func (w *watcher) standing(plan Plan, now time.Time) bool {
 		default:
 			continue
 		}
-		once("wait/"+x.Key, Event{Type: model.EventHint, Host: model.HostOf(x.Scope), Key: x.Key, Reason: reason, Message: "waiting for " + x.For, Next: x.Next})
+		once("wait/"+reason+"/"+x.Key, Event{Type: model.EventHint, Host: model.HostOf(x.Scope), Key: x.Key, Reason: reason, Message: "waiting for " + x.For, Next: x.Next})
 	}
 	maps.DeleteFunc(w.waits, func(key string, _ time.Time) bool { return !there[key] })
 	return changed

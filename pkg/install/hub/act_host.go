@@ -274,8 +274,12 @@ func (a *actor) bindHost(ctx context.Context) error {
 		}
 	}
 	reference := kube.ID(deployment.GetNamespace(), deployment.GetName())
-	if machine, err := a.enrolled(ctx, live); machine != nil || err != nil {
-		return errors.Join(err, a.patchMachine(ctx, machine, reference))
+	machine, err := a.enrolled(ctx, live)
+	if err != nil {
+		return err
+	}
+	if machine != nil {
+		return a.Patch(ctx, kube.BareMetalHosts, machine, annotate(hubapi.AnnotationBMACClusterReference, reference))
 	}
 	return a.Patch(ctx, kube.Agents, live, map[string]any{"spec": map[string]any{
 		"clusterDeploymentName": map[string]any{"name": deployment.GetName(), "namespace": deployment.GetNamespace()},
@@ -297,7 +301,7 @@ func (a *actor) returnHost(ctx context.Context) error {
 	if machine != nil {
 		// With an empty reference nobody could bind the Agent but through its BareMetalHost.
 		if _, bound := machine.GetAnnotations()[hubapi.AnnotationBMACClusterReference]; bound {
-			if err := a.patchMachine(ctx, machine, nil); err != nil {
+			if err := a.Patch(ctx, kube.BareMetalHosts, machine, annotate(hubapi.AnnotationBMACClusterReference, nil)); err != nil {
 				return err
 			}
 		}
@@ -311,23 +315,19 @@ func (a *actor) returnHost(ctx context.Context) error {
 
 // enrolled is the BareMetalHost of an Agent, nil for none.
 func (a *actor) enrolled(ctx context.Context, agent *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	owner := agent.GetLabels()[hubapi.LabelAgentBMH]
-	if owner == "" {
-		return nil, nil
-	}
 	at, err := a.Watch(ctx, agent.GetNamespace())
 	if err != nil {
 		return nil, err
 	}
-	return at.Store(kube.BareMetalHosts).Get(owner), nil
+	return enrolledIn(at, agent), nil
 }
 
-// patchMachine has a BareMetalHost's Agent belong to a cluster; nil leaves that to the Agent.
-func (a *actor) patchMachine(ctx context.Context, machine *unstructured.Unstructured, reference any) error {
-	if machine == nil {
+func enrolledIn(at *kube.Namespace, agent *unstructured.Unstructured) *unstructured.Unstructured {
+	owner := agent.GetLabels()[hubapi.LabelAgentBMH]
+	if owner == "" {
 		return nil
 	}
-	return a.Patch(ctx, kube.BareMetalHosts, machine, annotate(hubapi.AnnotationBMACClusterReference, reference))
+	return at.Store(kube.BareMetalHosts).Get(owner)
 }
 
 // annotate is a patch that sets an annotation, or removes it.

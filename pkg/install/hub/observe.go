@@ -224,11 +224,10 @@ func leftBy(agent *unstructured.Unstructured) string {
 // returnOf is who boots a machine into the discovery image once its Agent was unbound. The service
 // boots those itself that have no BareMetalHost.
 func returnOf(at *kube.Namespace, agent *unstructured.Unstructured) model.HostReturn {
-	owner := agent.GetLabels()[hubapi.LabelAgentBMH]
 	switch {
-	case owner == "":
+	case agent.GetLabels()[hubapi.LabelAgentBMH] == "":
 		return model.ReturnByService
-	case at.Store(kube.BareMetalHosts).Get(owner) != nil:
+	case enrolledIn(at, agent) != nil:
 		return model.ReturnByHub
 	}
 	return model.ReturnByPerson

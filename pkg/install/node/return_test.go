@@ -148,7 +148,7 @@ func TestReturnsByHand(t *testing.T) {
 	i := slices.IndexFunc(p.records, func(h install.Host) bool { return h.Hostname == "w-0" })
 	record := p.records[i]
 	p.returned("w-0")
-	p.change = func(o *install.Observed) {
+	givesUp := func(o *install.Observed) {
 		record.ClusterID, record.State, record.Status = "", model.HostReleasing, "unbinding-pending-user-action"
 		o.Hosts = append(o.Hosts, record)
 	}
@@ -156,6 +156,9 @@ func TestReturnsByHand(t *testing.T) {
 	defer kill()
 	asked := false
 	_, err := p.returning(ctx, func(e install.Event) {
+		if e.Reason == "StillWaiting" { // which does not keep it from asking for a person later
+			p.change = givesUp
+		}
 		if e.Reason == "Waiting" && strings.Contains(e.Message, "somebody to boot w-0") && slices.ContainsFunc(e.Next.Commands(), func(c string) bool { return strings.HasPrefix(c, "download iso") }) {
 			asked = true
 			kill()
