@@ -274,18 +274,19 @@ func TestReturnHost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	state := func() string {
-		word, _, _ := unstructured.NestedString(s.agents(t)[0].Object, "status", "debugInfo", "state")
-		return word
-	}
-	end := s.clock.Now().Add(time.Hour)
-	for state() != "reclaiming" && s.clock.Now().Before(end) {
+	// What the plane sees follows what the service writes: both are waited for.
+	state := ""
+	for end := s.clock.Now().Add(time.Hour); s.clock.Now().Before(end); {
+		state, _, _ = unstructured.NestedString(s.agents(t)[0].Object, "status", "debugInfo", "state")
+		if observed, err = plane.Observe(t.Context(), query, nil); err != nil || state == "reclaiming" && len(observed.Hosts) > 0 {
+			break
+		}
 		if err := s.clock.Sleep(t.Context(), time.Second); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if observed, err = plane.Observe(t.Context(), query, nil); err != nil || len(observed.Hosts) != 1 || state() != "reclaiming" || log.count(givenBack) != 1 {
-		t.Fatalf("it is %s; hosts %+v: %v", state(), observed.Hosts, err)
+	if err != nil || len(observed.Hosts) != 1 || state != "reclaiming" || log.count(givenBack) != 1 {
+		t.Fatalf("it is %s; hosts %+v; given back %d times: %v", state, observed.Hosts, log.count(givenBack), err)
 	}
 	// It is shown as long as the cluster's node is to be left, and as none of its hosts.
 	if h := observed.Hosts[0]; !h.Unbound() || h.State != model.HostReleasing {
