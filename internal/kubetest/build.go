@@ -19,15 +19,23 @@ import (
 // ErrUnavailable is wrapped where Go, or the modules of the programs, cannot be had.
 var ErrUnavailable = errors.New("the Kubernetes programs cannot be built here")
 
-// program is one to build, and its package in test/tools/kubernetes.
-type program struct{ name, pkg string }
+// program is one to build: its package in test/tools/kubernetes, the module whose version it has, and the
+// package that tells clients of it.
+type program struct{ name, pkg, module, version string }
 
 func programs() []program {
+	const (
+		kubernetes = "k8s.io/kubernetes"
+		clusterAPI = "sigs.k8s.io/cluster-api"
+		stamped    = "k8s.io/component-base/version"
+	)
 	return []program{
-		{apiServer, "k8s.io/kubernetes/cmd/kube-apiserver"},
-		{"etcd", "go.etcd.io/etcd/server/v3"},
-		{"kube-controller-manager", "k8s.io/kubernetes/cmd/kube-controller-manager"},
-		{"kubectl", "k8s.io/kubernetes/cmd/kubectl"},
+		{apiServer, kubernetes + "/cmd/kube-apiserver", kubernetes, stamped},
+		{"etcd", "go.etcd.io/etcd/server/v3", kubernetes, stamped},
+		{"kube-controller-manager", kubernetes + "/cmd/kube-controller-manager", kubernetes, stamped},
+		{"kubectl", kubernetes + "/cmd/kubectl", kubernetes, stamped},
+		{coreManager, clusterAPI + "/core", clusterAPI, clusterAPI + "/version"},
+		{clusterctl, clusterAPI + "/cmd/clusterctl", clusterAPI, clusterAPI + "/version"},
 	}
 }
 
@@ -83,7 +91,9 @@ func (b builder) folder(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
 	sum := sha256.New()
-	fmt.Fprintln(sum, version, linkerFlags("VERSION"))
+	for _, p := range programs() {
+		fmt.Fprintln(sum, version, p.name, p.linkerFlags("VERSION"))
+	}
 	for _, name := range []string{"go.mod", "go.sum"} {
 		content, err := os.ReadFile(filepath.Join(b.module, name))
 		if err != nil {
@@ -106,16 +116,16 @@ func (b builder) build(ctx context.Context, folder string) error {
 	if _, err := b.run(ctx, "go", wanted...); err != nil {
 		return fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
-	version, err := b.run(ctx, "go", "list", "-m", "-f", "{{.Version}}", "k8s.io/kubernetes")
-	if err != nil {
-		return err
-	}
 	for _, p := range programs() {
 		target := filepath.Join(folder, p.name)
 		if _, err := os.Stat(target); err == nil {
 			continue
 		}
-		fmt.Fprintf(b.log, "kubetest: building %s of Kubernetes %s\n", p.name, version)
+		version, err := b.run(ctx, "go", "list", "-m", "-f", "{{.Version}}", p.module)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(b.log, "kubetest: building %s of %s %s\n", p.name, p.module, version)
 		if err := b.buildOne(ctx, p, target, version); err != nil {
 			return fmt.Errorf("building %s: %w", p.name, err)
 		}
@@ -137,7 +147,7 @@ func (b builder) buildOne(ctx context.Context, p program, target, version string
 		}
 	}
 	name := target + "." + strconv.Itoa(os.Getpid()) + unfinished
-	command, args := kindly("go", "build", "-ldflags", linkerFlags(version), "-o", name, p.pkg)
+	command, args := kindly("go", "build", "-ldflags", p.linkerFlags(version), "-o", name, p.pkg)
 	if _, err := b.run(ctx, command, args...); err != nil {
 		return err
 	}
@@ -146,9 +156,9 @@ func (b builder) buildOne(ctx context.Context, p program, target, version string
 
 const unfinished = ".unfinished"
 
-// linkerFlags stamp a version into the programs: clients look at it.
-func linkerFlags(version string) string {
-	const into = " -X k8s.io/component-base/version."
+// linkerFlags stamp a version into the program: clients look at it.
+func (p program) linkerFlags(version string) string {
+	into := " -X " + p.version + "."
 	flags := "-s -w" + into + "gitVersion=" + version
 	if numbers := strings.Split(strings.TrimPrefix(version, "v"), "."); len(numbers) > 1 {
 		flags += into + "gitMajor=" + numbers[0] + into + "gitMinor=" + numbers[1]

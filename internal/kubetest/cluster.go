@@ -44,7 +44,12 @@ type Cluster struct {
 	scratch     *scratch
 }
 
-const apiServer = "kube-apiserver"
+// Programs that are named in more than one place.
+const (
+	apiServer   = "kube-apiserver"
+	coreManager = "cluster-api"
+	clusterctl  = "clusterctl"
+)
 
 // startTimeout is how long one program may take until it answers, on a machine with other work.
 const startTimeout = 2 * time.Minute
