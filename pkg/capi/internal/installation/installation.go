@@ -1,0 +1,300 @@
+// Package installation keeps, for each Cluster of Cluster API, one observation of its installation,
+// what is remembered of it, and the plan that follows from both. All reconcilers of the Cluster's
+// objects share them: each carries out the actions of its own scope, and none reads the service by
+// itself. Whom a change concerns is woken.
+package installation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/oaictl/oaictl/internal/model"
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+// Key is the namespace and name of a Cluster.
+type Key = types.NamespacedName
+
+// Config says how installations are reached, and who hears of them.
+type Config struct {
+	// Connect is the service that installs the clusters of a namespace. It is called once for each
+	// namespace; Set.Close closes what it returned.
+	Connect func(namespace string) (install.Backend, error)
+	// Desire is what a Cluster shall become, from its objects, given the last observation of it (nil
+	// at first). ErrNotYet in its error says that there is nothing to be installed yet.
+	Desire func(ctx context.Context, cluster Key, observed *install.Observed) (*install.Desired, error)
+	// Nodes is the plane of an installed cluster's own API server; nil looks at none.
+	Nodes func(cluster Key) install.Nodes
+	// Clock is what waits are measured by.
+	Clock install.Clock
+	// Wake is told that what concerns some scopes of a Cluster has changed. It does not block.
+	Wake func(cluster Key, scopes []install.Scope)
+}
+
+// ErrNotYet is wrapped where a Cluster has nothing to be installed yet.
+var ErrNotYet = errors.New("there is nothing to install yet")
+
+// Set is the installations of all Clusters. It is safe for concurrent use.
+type Set struct {
+	config Config
+
+	mu       sync.Mutex
+	life     context.Context // of the loops; nil before Start
+	loops    sync.WaitGroup
+	services map[string]install.Backend // by namespace
+	of       map[Key]*installation
+}
+
+// New makes an empty set. Until Start, changes wake nobody.
+func New(config Config) *Set {
+	return &Set{config: config, services: map[string]install.Backend{}, of: map[Key]*installation{}}
+}
+
+// installation is that of one Cluster.
+type installation struct {
+	set   *Set
+	key   Key
+	nodes install.Nodes
+	stop  context.CancelFunc // ends its loop; nil while it has none
+
+	mu      sync.Mutex // held while it is observed and decided on
+	client  *install.Client
+	service install.Backend
+	view    *View
+	memory  install.Memory
+	stale   bool // something was written, or has changed, since the view
+
+	told map[install.Scope]uint64 // what each scope looked like when it was last told of; of the loop alone
+}
+
+// View is what is known of an installation at one moment, and what follows from it. It is not to be
+// changed.
+type View struct {
+	Desired  *install.Desired
+	Observed *install.Observed
+	Plan     install.Plan
+}
+
+// freshFor is how long a view is taken for the present where nothing is known to have changed: a
+// plan also depends on the time.
+const freshFor = time.Second
+
+// View is the installation of a Cluster as it is now.
+func (s *Set) View(ctx context.Context, cluster Key) (*View, error) {
+	i, err := s.get(cluster)
+	if err != nil {
+		return nil, err
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.look(ctx)
+}
+
+// Last is the view that was made last, nil where there is none. It asks nobody anything.
+func (s *Set) Last(cluster Key) *View {
+	s.mu.Lock()
+	i := s.of[cluster]
+	s.mu.Unlock()
+	if i == nil {
+		return nil
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.view
+}
+
+// Service is the service that installs the clusters of a namespace.
+func (s *Set) Service(namespace string) (install.Backend, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if service, there := s.services[namespace]; there {
+		return service, nil
+	}
+	service, err := s.config.Connect(namespace)
+	if err != nil {
+		return nil, fmt.Errorf("connect to the service for namespace %s: %w", namespace, err)
+	}
+	s.services[namespace] = service
+	return service, nil
+}
+
+func (s *Set) get(cluster Key) (*installation, error) {
+	service, err := s.Service(cluster.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i := s.of[cluster]
+	if i == nil {
+		i = &installation{set: s, key: cluster, service: service, told: map[install.Scope]uint64{}}
+		options := []install.Option{install.WithClock(s.config.Clock), install.WithTimeouts(0, 0)}
+		if s.config.Nodes != nil {
+			if i.nodes = s.config.Nodes(cluster); i.nodes != nil {
+				options = append(options, install.WithNodes(i.nodes))
+			}
+		}
+		i.client = install.New(service, options...)
+		s.of[cluster] = i
+		s.begin(i)
+	}
+	return i, nil
+}
+
+// Forget ends the loop of a Cluster that is gone, and drops what is known of it.
+func (s *Set) Forget(cluster Key) {
+	s.mu.Lock()
+	i := s.of[cluster]
+	delete(s.of, cluster)
+	s.mu.Unlock()
+	if i == nil {
+		return
+	}
+	if i.stop != nil {
+		i.stop()
+	}
+	if closer, has := i.nodes.(interface{ Close() }); has {
+		closer.Close()
+	}
+}
+
+// Changed says that something outside has changed, so that the next View looks anew.
+func (s *Set) Changed(cluster Key) {
+	s.mu.Lock()
+	i := s.of[cluster]
+	s.mu.Unlock()
+	if i != nil {
+		i.mu.Lock()
+		i.stale = true
+		i.mu.Unlock()
+	}
+}
+
+// look observes and decides, unless nothing has changed since it last did.
+func (i *installation) look(ctx context.Context) (*View, error) {
+	var prior *install.Observed
+	if i.view != nil {
+		prior = i.view.Observed
+	}
+	desired, err := i.set.config.Desire(ctx, i.key, prior)
+	if err != nil {
+		return nil, err
+	}
+	now := i.set.config.Clock.Now()
+	if i.view != nil && !i.stale && now.Sub(i.memory.LastObserved) < freshFor && reflect.DeepEqual(desired, i.view.Desired) {
+		return i.view, nil
+	}
+	observed, err := i.client.Observe(ctx, desired, prior)
+	if err != nil {
+		return nil, err
+	}
+	if prior == nil || stateOf(prior) != stateOf(observed) { // what is desired depends on how far it is
+		if desired, err = i.set.config.Desire(ctx, i.key, observed); err != nil {
+			return nil, err
+		}
+	}
+	i.memory.Seen(observed, now)
+	plan := install.Decide(desired, observed, i.memory, observed.At)
+	i.memory.Decided(plan)
+	i.view, i.stale = &View{Desired: desired, Observed: observed, Plan: plan}, false
+	return i.view, nil
+}
+
+func stateOf(o *install.Observed) install.ClusterState {
+	if o.Cluster == nil {
+		return ""
+	}
+	return o.Cluster.State
+}
+
+// rounds is how often Act decides anew at most: what it did may make more possible at once.
+const rounds = 6
+
+// Act carries out the actions of some scopes of a Cluster's plan, in their order, and looks again
+// while that makes more of them possible. It returns the view afterwards, and what was done.
+// An action that fails ends it: the error is its own, and is remembered, so that it is not
+// tried again before its time. Others are looked at by the next call.
+func (s *Set) Act(ctx context.Context, cluster Key, scopes ...install.Scope) (*View, []install.Action, error) {
+	i, err := s.get(cluster)
+	if err != nil {
+		return nil, nil, err
+	}
+	var done []install.Action
+	for range rounds {
+		i.mu.Lock()
+		view, err := i.look(ctx)
+		i.mu.Unlock()
+		if err != nil {
+			return nil, done, err
+		}
+		acted := false
+		for _, action := range view.Plan.Actions {
+			if !contains(scopes, action.Scope) {
+				continue
+			}
+			err := i.client.Act(ctx, view.Desired, view.Observed, action)
+			if err != nil && context.Cause(ctx) != nil {
+				return view, done, err // nothing was refused
+			}
+			i.mu.Lock()
+			i.memory.Note(action, err, view.Observed.At)
+			i.stale = true
+			i.mu.Unlock()
+			if err != nil {
+				return view, done, err
+			}
+			acted, done = true, append(done, action)
+		}
+		if !acted {
+			return view, done, nil
+		}
+	}
+	view, err := s.View(ctx, cluster)
+	return view, done, err
+}
+
+func contains(scopes []install.Scope, scope install.Scope) bool {
+	for _, s := range scopes {
+		if s == scope {
+			return true
+		}
+	}
+	return false
+}
+
+// Host is the observed host of a Machine, by its name among those that are desired; nil where it has
+// not registered.
+func (v *View) Host(name string) *install.Host {
+	for _, named := range install.NewSnapshot(v.Desired, v.Observed).Hosts() {
+		if named.Name == name {
+			return named.Host
+		}
+	}
+	return nil
+}
+
+// InfraEnv is the observed InfraEnv of a name; nil where there is none.
+func (v *View) InfraEnv(name string) *install.InfraEnv {
+	for i := range v.Observed.InfraEnvs {
+		if v.Observed.InfraEnvs[i].Name == name {
+			return &v.Observed.InfraEnvs[i]
+		}
+	}
+	return nil
+}
+
+// Installed reports whether the cluster is installed.
+func (v *View) Installed() bool {
+	return v.Observed.Cluster != nil && v.Observed.Cluster.State.Installed()
+}
+
+// BeforeInstall reports whether the installation has not begun.
+func (v *View) BeforeInstall() bool {
+	return v.Observed.Cluster == nil || v.Observed.Cluster.State.BeforeInstall() || v.Observed.Cluster.State == model.ClusterDraft
+}

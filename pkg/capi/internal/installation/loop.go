@@ -1,0 +1,236 @@
+package installation
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"hash/fnv"
+	"slices"
+	"time"
+
+	"github.com/oaictl/oaictl/internal/model"
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+// How often an installation is looked at though nothing is known to have changed: after a change, and
+// at most, before it is installed and afterwards.
+const (
+	soonest   = time.Second
+	seldom    = 10 * time.Second
+	installed = time.Minute
+	// burst is how long changes that come together are gathered.
+	burst = 100 * time.Millisecond
+)
+
+// Start has changes of installations wake whom they concern, until ctx ends. It returns then.
+func (s *Set) Start(ctx context.Context) error {
+	s.mu.Lock()
+	s.life = ctx
+	for _, i := range s.of {
+		s.begin(i)
+	}
+	s.mu.Unlock()
+	<-ctx.Done()
+	s.loops.Wait()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, i := range s.of {
+		if closer, has := i.nodes.(interface{ Close() }); has {
+			closer.Close()
+		}
+	}
+	for _, service := range s.services {
+		service.Close()
+	}
+	return nil
+}
+
+// begin starts the loop of an installation, if there is a life for it. s.mu is held.
+func (s *Set) begin(i *installation) {
+	if s.life == nil || i.stop != nil {
+		return
+	}
+	ctx, stop := context.WithCancel(s.life)
+	i.stop = stop
+	s.loops.Go(func() { i.follow(ctx) })
+}
+
+// follow looks at an installation whenever it may have changed, and tells whom that concerns.
+func (i *installation) follow(ctx context.Context) {
+	quiet := soonest
+	for ctx.Err() == nil {
+		changed := i.changes()
+		i.mu.Lock()
+		i.stale = true
+		view, err := i.look(ctx)
+		i.mu.Unlock()
+		if ctx.Err() != nil {
+			return
+		}
+		longest := seldom
+		switch {
+		case err == nil:
+			if i.tell(view) {
+				quiet = soonest
+			}
+			if view.Installed() {
+				longest = installed
+			}
+		case !errors.Is(err, ErrNotYet):
+			i.set.config.Wake(i.key, []install.Scope{model.ScopeCluster}) // its reconciler says why
+		}
+		quiet = min(longest, 2*quiet)
+		i.pause(ctx, changed, quiet)
+	}
+}
+
+// changes are channels that are closed once something is other than the next look finds it.
+func (i *installation) changes() []<-chan struct{} {
+	var all []<-chan struct{}
+	if watcher, watches := i.service.(interface {
+		Changed(install.Query) <-chan struct{}
+	}); watches && i.view != nil {
+		all = append(all, watcher.Changed(i.view.Desired.Query()))
+	}
+	if i.nodes != nil && i.view != nil && i.view.Observed.Spoke != nil {
+		all = append(all, i.nodes.Changed())
+	}
+	return all
+}
+
+// pause waits until something changes, or for so long.
+func (i *installation) pause(ctx context.Context, changed []<-chan struct{}, atMost time.Duration) {
+	within, cancel := context.WithCancel(ctx)
+	defer cancel()
+	for _, change := range changed {
+		go func() {
+			select {
+			case <-change:
+				cancel()
+			case <-within.Done():
+			}
+		}()
+	}
+	if i.set.config.Clock.Sleep(within, atMost) != nil { // a change, or the end
+		_ = i.set.config.Clock.Sleep(ctx, burst) // which the loop sees by itself
+	}
+}
+
+// tell wakes whom a view concerns that is other than the last one, and reports whether there was anybody.
+func (i *installation) tell(view *View) bool {
+	now := view.fingerprints()
+	var scopes []install.Scope
+	for scope, mark := range now {
+		if i.told[scope] != mark {
+			scopes = append(scopes, scope)
+		}
+	}
+	for scope := range i.told {
+		if _, there := now[scope]; !there {
+			scopes = append(scopes, scope)
+		}
+	}
+	i.told = now
+	if len(scopes) == 0 {
+		return false
+	}
+	slices.Sort(scopes)
+	i.set.config.Wake(i.key, scopes)
+	return true
+}
+
+// aspect is what of a view concerns one scope: what its reconciler acts on, or shows.
+type aspect struct {
+	Actions  []string
+	Waits    []string
+	Blockers []string
+	Warnings []string
+	Object   any
+}
+
+// hostAspect is what of a host is shown. How much of an image is written is not: it changes too often.
+type hostAspect struct {
+	ID, InfraEnv, Cluster, Hostname, Stage string
+	State                                  install.HostState
+	Day2                                   bool
+	Interfaces                             []install.Interface
+}
+
+type clusterAspect struct {
+	ID, OpenShiftID, Version, Message string
+	State                             install.ClusterState
+	Verdict                           install.Verdict
+	Kubeconfig, NoIngress             bool
+	Hosts                             int
+}
+
+type infraEnvAspect struct {
+	ID, URL, Info, Type string
+	State               install.ImageState
+	Created             time.Time
+}
+
+// fingerprints are marks of all scopes of a view, equal where nothing of it has changed that concerns
+// the scope.
+func (v *View) fingerprints() map[install.Scope]uint64 {
+	aspects := map[install.Scope]*aspect{}
+	of := func(scope install.Scope) *aspect {
+		if aspects[scope] == nil {
+			aspects[scope] = &aspect{}
+		}
+		return aspects[scope]
+	}
+	plan := &v.Plan
+	for _, a := range plan.Actions {
+		at := of(a.Scope)
+		at.Actions = append(at.Actions, a.Key)
+	}
+	for _, w := range plan.Waits {
+		at := of(w.Scope)
+		at.Waits = append(at.Waits, w.For)
+	}
+	for _, b := range plan.Blockers {
+		at := of(b.Scope)
+		at.Blockers = append(at.Blockers, b.Message)
+	}
+	for _, w := range plan.Warnings {
+		at := of(w.Scope)
+		at.Warnings = append(at.Warnings, w.Message)
+	}
+	for _, named := range install.NewSnapshot(v.Desired, v.Observed).Hosts() {
+		if h := named.Host; h != nil && named.Name != "" {
+			of(model.HostScope(named.Name)).Object = hostAspect{
+				ID: h.ID, InfraEnv: h.InfraEnvID, Cluster: h.ClusterID, Hostname: h.Hostname, Stage: h.Progress.Stage, State: h.State, Day2: h.Day2,
+				Interfaces: h.Inventory.Interfaces,
+			}
+		}
+	}
+	for i := range v.Observed.InfraEnvs {
+		e := &v.Observed.InfraEnvs[i]
+		of(model.InfraEnvScope(e.Name)).Object = infraEnvAspect{ID: e.ID, URL: e.Image.URL, Info: e.Image.Info, Type: e.Image.Type, State: e.Image.State, Created: e.Image.Created}
+	}
+	cluster := of(model.ScopeCluster)
+	if c := v.Observed.Cluster; c != nil {
+		cluster.Object = clusterAspect{
+			ID: c.ID, OpenShiftID: c.OpenShiftID, Version: c.Version, Message: plan.Message, State: c.State, Verdict: plan.Verdict,
+			Kubeconfig: c.Kubeconfig, NoIngress: c.NoIngress, Hosts: len(v.Observed.Hosts),
+		}
+	}
+	if s := v.Observed.Spoke; s != nil {
+		for i := range s.Nodes {
+			n := &s.Nodes[i]
+			of(model.NodeScope(n.Name)).Object = n
+		}
+	}
+	marks := make(map[install.Scope]uint64, len(aspects))
+	for scope, at := range aspects {
+		data, err := json.Marshal(at)
+		if err != nil {
+			data = []byte(err.Error()) // of plain fields there is none
+		}
+		sum := fnv.New64a()
+		_, _ = sum.Write(data) // it never fails
+		marks[scope] = sum.Sum64()
+	}
+	return marks
+}

@@ -1,0 +1,97 @@
+// Package machines answers what Cluster API's objects say of a Machine: which Cluster it is of, how
+// it gets to boot the discovery image, and whether its objects are being moved.
+package machines
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/utils/ptr"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	clusterctlv1 "sigs.k8s.io/cluster-api/cmd/clusterctl/api/v1alpha3"
+	"sigs.k8s.io/cluster-api/controllers/external"
+	"sigs.k8s.io/cluster-api/util"
+	"sigs.k8s.io/cluster-api/util/annotations"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// Way is how a Machine gets to boot its discovery image.
+type Way string
+
+// The ways of a Machine.
+const (
+	// UserData: a machine boots a disk image, and finds the discovery Ignition in its user data.
+	UserData Way = "UserData"
+	// LiveISO: a Metal3Machine boots the discovery image itself.
+	LiveISO Way = "LiveISO"
+	// Pool: an AgentMachine is a machine that has booted already.
+	Pool Way = "Pool"
+)
+
+// Kinds of infrastructure that are known by name.
+const (
+	KindAgentMachine  = "AgentMachine"
+	KindMetal3Machine = "Metal3Machine"
+)
+
+// liveISO is the format of a Metal3Machine's image that is booted, and not written to disk.
+const liveISO = "live-iso"
+
+// WayOf is how a Machine gets to boot. infrastructure is its infrastructure object, nil where it is
+// not there yet.
+func WayOf(machine *clusterv1.Machine, infrastructure *unstructured.Unstructured) Way {
+	switch machine.Spec.InfrastructureRef.Kind {
+	case KindAgentMachine:
+		return Pool
+	case KindMetal3Machine:
+		if infrastructure == nil {
+			return UserData
+		}
+		if format, _, _ := unstructured.NestedString(infrastructure.Object, "spec", "image", "format"); format == liveISO {
+			return LiveISO
+		}
+	}
+	return UserData
+}
+
+// Infrastructure is the infrastructure object of a Machine, nil where it is not there.
+func Infrastructure(ctx context.Context, c client.Reader, machine *clusterv1.Machine) (*unstructured.Unstructured, error) {
+	ref := machine.Spec.InfrastructureRef
+	if ref.Name == "" {
+		return nil, nil
+	}
+	object, err := external.GetObjectFromContractVersionedRef(ctx, c, ref, machine.Namespace)
+	if client.IgnoreNotFound(err) != nil {
+		return nil, fmt.Errorf("read the %s %s of Machine %s: %w", ref.Kind, ref.Name, machine.Name, err)
+	}
+	if err != nil {
+		return nil, nil
+	}
+	return object, nil
+}
+
+// IsControlPlane reports whether a Machine becomes part of the control plane.
+func IsControlPlane(machine *clusterv1.Machine) bool { return util.IsControlPlaneMachine(machine) }
+
+// LabelArbiter is on Machines that become arbiters.
+const LabelArbiter = "node-role.kubernetes.io/arbiter"
+
+// IsArbiter reports whether a Machine becomes an arbiter: a small third vote beside two control plane
+// machines.
+func IsArbiter(machine *clusterv1.Machine) bool {
+	_, is := machine.Labels[LabelArbiter]
+	return is
+}
+
+// IsMoving reports whether an object is deleted because it was moved to another management cluster:
+// what it stands for lives on, and nothing of it is cleaned up.
+func IsMoving(object client.Object) bool {
+	_, is := object.GetAnnotations()[clusterctlv1.DeleteForMoveAnnotation]
+	return is
+}
+
+// IsPaused reports whether nothing is to be done for an object, or for its Cluster, which may be nil.
+func IsPaused(cluster *clusterv1.Cluster, object client.Object) bool {
+	return cluster != nil && ptr.Deref(cluster.Spec.Paused, false) || annotations.HasPaused(object)
+}
