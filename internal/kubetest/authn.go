@@ -69,18 +69,9 @@ func (a *authority) AddUser(user envtest.User, base *rest.Config) (*rest.Config,
 	if err != nil {
 		return nil, fmt.Errorf("make a key for %s: %w", user.Name, err)
 	}
-	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120))
-	if err != nil {
-		return nil, err
-	}
-	const week = 7 * 24 * time.Hour
-	now := clock.Real().Now()
-	template := &x509.Certificate{
-		SerialNumber: serial, Subject: pkix.Name{CommonName: user.Name, Organization: user.Groups},
-		NotBefore: now.Add(-time.Minute), NotAfter: now.Add(week),
-		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, a.certificate, &key.PublicKey, a.key)
+	der, err := a.sign(&x509.Certificate{
+		Subject: pkix.Name{CommonName: user.Name, Organization: user.Groups}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+	}, key)
 	if err != nil {
 		return nil, fmt.Errorf("make a certificate for %s: %w", user.Name, err)
 	}
@@ -88,6 +79,19 @@ func (a *authority) AddUser(user envtest.User, base *rest.Config) (*rest.Config,
 	config.CertData = encodeCertificate(der)
 	config.KeyData, err = keyutil.MarshalPrivateKeyToPEM(key)
 	return config, err
+}
+
+// sign signs a certificate for a key, which is good for a week.
+func (a *authority) sign(template *x509.Certificate, key *ecdsa.PrivateKey) ([]byte, error) {
+	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120))
+	if err != nil {
+		return nil, err
+	}
+	const week = 7 * 24 * time.Hour
+	now := clock.Real().Now()
+	template.SerialNumber, template.NotBefore, template.NotAfter = serial, now.Add(-time.Minute), now.Add(week)
+	template.KeyUsage = x509.KeyUsageDigitalSignature
+	return x509.CreateCertificate(rand.Reader, template, a.certificate, &key.PublicKey, a.key)
 }
 
 func encodeCertificate(der []byte) []byte {

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -26,7 +27,6 @@ type program struct{ name, pkg, module, version string }
 func programs() []program {
 	const (
 		kubernetes = "k8s.io/kubernetes"
-		clusterAPI = "sigs.k8s.io/cluster-api"
 		stamped    = "k8s.io/component-base/version"
 	)
 	return []program{
@@ -38,6 +38,13 @@ func programs() []program {
 		{clusterctl, clusterAPI + "/cmd/clusterctl", clusterAPI, clusterAPI + "/version"},
 	}
 }
+
+// clusterAPI is the module of Cluster API, and coreManifests the folder beside its programs that
+// has what its core manager needs of manifests.
+const (
+	clusterAPI    = "sigs.k8s.io/cluster-api"
+	coreManifests = "cluster-api-config"
+)
 
 // Build builds the programs that are not there yet, and gives their folder. Processes
 // that ask at the same time build once. Cut off by ctx, it goes on from there the next
@@ -67,12 +74,14 @@ func Build(ctx context.Context, log io.Writer) (string, error) {
 }
 
 func complete(folder string) bool {
+	names := []string{coreManifests}
 	for _, p := range programs() {
-		if _, err := os.Stat(filepath.Join(folder, p.name)); err != nil {
-			return false
-		}
+		names = append(names, p.name)
 	}
-	return true
+	return !slices.ContainsFunc(names, func(name string) bool {
+		_, err := os.Stat(filepath.Join(folder, name))
+		return err != nil
+	})
 }
 
 type builder struct {
@@ -130,21 +139,38 @@ func (b builder) build(ctx context.Context, folder string) error {
 			return fmt.Errorf("building %s: %w", p.name, err)
 		}
 	}
-	return nil
+	return b.copyManifests(ctx, filepath.Join(folder, coreManifests))
+}
+
+// copyManifests puts the manifests of Cluster API's core beside its program: what its module
+// has, since no release can be fetched.
+func (b builder) copyManifests(ctx context.Context, target string) error {
+	if _, err := os.Stat(target); err == nil {
+		return nil
+	}
+	if err := removeUnfinished(target); err != nil {
+		return err
+	}
+	module, err := b.run(ctx, "go", "list", "-m", "-f", "{{.Dir}}", clusterAPI)
+	if err != nil {
+		return err
+	}
+	unready, err := os.MkdirTemp(filepath.Dir(target), coreManifests+".*"+unfinished)
+	if err != nil {
+		return err
+	}
+	if err := os.CopyFS(unready, os.DirFS(filepath.Join(module, "core", "config"))); err != nil {
+		return errors.Join(err, os.RemoveAll(unready))
+	}
+	return os.Rename(unready, target)
 }
 
 // buildOne builds a program under another name first: what was cut off must not
 // look finished. The name is nobody else's, since the compiler of a process that was
 // killed goes on, and writes when it is done.
 func (b builder) buildOne(ctx context.Context, p program, target, version string) error {
-	left, err := filepath.Glob(target + ".*" + unfinished)
-	if err != nil {
+	if err := removeUnfinished(target); err != nil {
 		return err
-	}
-	for _, name := range left {
-		if err := os.Remove(name); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return err
-		}
 	}
 	name := target + "." + strconv.Itoa(os.Getpid()) + unfinished
 	command, args := kindly("go", "build", "-ldflags", p.linkerFlags(version), "-o", name, p.pkg)
@@ -155,6 +181,15 @@ func (b builder) buildOne(ctx context.Context, p program, target, version string
 }
 
 const unfinished = ".unfinished"
+
+// removeUnfinished removes what those have left behind of a target who were cut off.
+func removeUnfinished(target string) error {
+	left, err := filepath.Glob(target + ".*" + unfinished)
+	for _, name := range left {
+		err = errors.Join(err, os.RemoveAll(name))
+	}
+	return err
+}
 
 // linkerFlags stamp a version into the program: clients look at it.
 func (p program) linkerFlags(version string) string {

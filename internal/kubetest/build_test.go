@@ -16,7 +16,7 @@ const fakeGo = `#!/bin/sh
 trap 'echo cleaned >"$FAKE/cleaned"; exit 1' INT
 case "$1" in
 env) echo go1.0 ;;
-list) echo v1.36.0 ;;
+list) case "$*" in *Dir*) echo "$FAKE/module" ;; *) echo v1.36.0 ;; esac ;;
 build)
 	while [ "$1" != -o ]; do shift; done
 	echo half >"$2"
@@ -38,6 +38,13 @@ func TestInterruptedBuild(t *testing.T) {
 	}
 	hang := filepath.Join(fake, "hang")
 	if err := os.WriteFile(hang, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	manifest := filepath.Join("core", "config", "crd", "bases", "machines.yaml")
+	if err := os.MkdirAll(filepath.Join(fake, "module", filepath.Dir(manifest)), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(fake, "module", manifest), []byte("kind: CustomResourceDefinition\n"), 0o400); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("FAKE", fake)
@@ -69,8 +76,11 @@ func TestInterruptedBuild(t *testing.T) {
 		t.Fatal(err)
 	}
 	files, err := os.ReadDir(folder)
-	if err != nil || len(files) != len(programs()) {
-		t.Errorf("%d programs, and in their folder %v (%v)", len(programs()), files, err)
+	if err != nil || len(files) != len(programs())+1 || !complete(folder) {
+		t.Errorf("%d programs and the manifests, and in their folder %v (%v)", len(programs()), files, err)
+	}
+	if _, err := os.Stat(filepath.Join(folder, coreManifests, "crd", "bases", "machines.yaml")); err != nil {
+		t.Error(err)
 	}
 	for _, p := range programs() {
 		content, err := os.ReadFile(filepath.Join(folder, p.name))

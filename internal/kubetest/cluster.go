@@ -1,9 +1,10 @@
 // Package kubetest runs a real hub for tests: etcd, kube-apiserver and
 // kube-controller-manager on loopback, with the CustomResourceDefinitions that an
-// assisted-service works on, and kubectl beside them.
+// assisted-service works on, and kubectl beside them. A Management is such a hub with the
+// core of Cluster API, and clusterctl.
 //
 // The programs are built from Go modules (test/tools/kubernetes), once for each
-// version of them and of Go, and kept outside the tree. Building them takes five
+// version of them and of Go, and kept outside the tree. Building them takes seven
 // minutes and more on two cores; `go run ./internal/kubetest/build` does it ahead
 // of the tests, and `go run ./internal/kubetest/serve` starts a hub to try things out.
 package kubetest
@@ -15,7 +16,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"sync"
 	"testing"
 	"time"
 
@@ -39,7 +39,7 @@ type Cluster struct {
 
 	env         *envtest.Environment
 	authority   *authority
-	controllers *controllers
+	controllers *process
 	programs    string // folder
 	scratch     *scratch
 }
@@ -149,18 +149,18 @@ func (c *Cluster) start(ctx context.Context) error {
 	if c.Client, err = kubernetes.NewForConfig(c.Config); err != nil {
 		return err
 	}
-	if c.controllers, err = startControllers(ctx, c); err != nil {
-		return fmt.Errorf("kube-controller-manager: %w", err)
+	if err := c.startControllers(ctx); err != nil {
+		return err
 	}
-	return c.controllers.ready(ctx, c.Client)
+	return c.controlled(ctx)
 }
 
 func (c *Cluster) environment(ctx context.Context, crds string) (*envtest.Environment, error) {
-	etcd, err := c.program(ctx, "etcd")
+	etcd, err := c.program(ctx, "etcd", filepath.Join(c.programs, "etcd"))
 	if err != nil {
 		return nil, err
 	}
-	server, err := c.program(ctx, apiServer)
+	server, err := c.program(ctx, apiServer, filepath.Join(c.programs, apiServer))
 	if err != nil {
 		return nil, err
 	}
@@ -245,45 +245,6 @@ func poll(ctx context.Context, what string, ask func(context.Context) error) err
 		return fmt.Errorf("waiting for %s: %w", what, err)
 	}
 	return nil
-}
-
-// Shared is one hub for all tests of a package, started by the first that asks.
-// Its zero value is ready:
-//
-//	var hub kubetest.Shared
-//
-//	func TestMain(m *testing.M) { os.Exit(hub.Run(m)) }
-//
-//	func TestSomething(t *testing.T) { c := hub.Start(t) … }
-type Shared struct {
-	mu      sync.Mutex
-	cluster *Cluster
-	err     error
-}
-
-// Start is the hub. Without one each test is skipped, or fails, with the same reason.
-func (s *Shared) Start(t testing.TB) *Cluster {
-	t.Helper()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.cluster == nil && s.err == nil {
-		s.cluster, s.err = start(t)
-	}
-	if s.err != nil {
-		giveUp(t, s.err)
-	}
-	return s.cluster
-}
-
-// Run runs the tests of a package, stops the hub, and gives the code to exit with.
-func (s *Shared) Run(m *testing.M) int {
-	code := m.Run()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.cluster != nil && s.cluster.Close() != nil && code == 0 {
-		code = 1
-	}
-	return code
 }
 
 //go:generate ../../test/crds/generate

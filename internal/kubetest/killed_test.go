@@ -11,15 +11,15 @@ import (
 	"time"
 )
 
-// killedScratch has a process of this test write where its hub has its folder, and
-// then wait to be killed.
+// killedScratch has a process of this test write where its management cluster has its
+// folder, and then wait to be killed.
 const killedScratch = "KUBETEST_KILLED_SCRATCH"
 
-// TestKilledTestLeavesNoProcesses kills a test that has a hub, as a timeout or a
-// person does.
+// TestKilledTestLeavesNoProcesses kills a test that has a management cluster, as a
+// timeout or a person does.
 func TestKilledTestLeavesNoProcesses(t *testing.T) {
 	if file := os.Getenv(killedScratch); file != "" {
-		c := Start(t)
+		c := StartManagement(t, ManagementConfig{})
 		if err := os.WriteFile(file+".new", []byte(c.scratch.folder), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -52,8 +52,8 @@ func TestKilledTestLeavesNoProcesses(t *testing.T) {
 		t.Fatal(err)
 	}
 	pids, err := filepath.Glob(filepath.Join(string(folder), "*.pid"))
-	if err != nil || len(pids) != 3 {
-		t.Fatalf("the hub has the processes %v (%v)", pids, err)
+	if err != nil || len(pids) != 4 {
+		t.Fatalf("it has the processes %v (%v)", pids, err)
 	}
 	for _, pid := range pids {
 		if !alive(t, pid) {

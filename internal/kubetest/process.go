@@ -11,9 +11,7 @@ import (
 	"strings"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/client-go/kubernetes"
 
 	"github.com/oaictl/oaictl/internal/filelock"
 )
@@ -21,8 +19,8 @@ import (
 // program is the path of a script that starts a program and leaves its process id
 // behind. A test that is killed, or runs into its timeout, cannot stop what it
 // started; where setpriv (util-linux) is at hand, the kernel does it then.
-func (c *Cluster) program(ctx context.Context, name string) (string, error) {
-	path := "'" + filepath.Join(c.programs, name) + "'"
+func (c *Cluster) program(ctx context.Context, name, path string) (string, error) {
+	path = "'" + path + "'"
 	if setpriv, err := exec.LookPath("setpriv"); err == nil && exec.CommandContext(ctx, setpriv, "--pdeathsig", "KILL", "true").Run() == nil {
 		path = setpriv + " --pdeathsig KILL " + path
 	}
@@ -151,69 +149,4 @@ func lock(ctx context.Context, name string) (func(), error) {
 		return nil, errors.Join(err, file.Close())
 	}
 	return func() { file.Close() }, nil
-}
-
-type controllers struct {
-	command *exec.Cmd
-	log     string        // file
-	ended   chan struct{} // closed when the process has
-}
-
-func startControllers(ctx context.Context, c *Cluster) (*controllers, error) {
-	kubeconfig := filepath.Join(c.scratch.folder, "controllers.kubeconfig")
-	if err := writeKubeconfig(kubeconfig, c.Config); err != nil {
-		return nil, err
-	}
-	program, err := c.program(ctx, "kube-controller-manager")
-	if err != nil {
-		return nil, err
-	}
-	k := &controllers{log: filepath.Join(c.scratch.folder, "controllers.log"), ended: make(chan struct{})}
-	log, err := os.Create(k.log)
-	if err != nil {
-		return nil, err
-	}
-	defer log.Close()
-	k.command = exec.Command(program, //nolint:noctx // it outlives the test that starts it; stop ends it
-		"--kubeconfig="+kubeconfig, "--bind-address=127.0.0.1", "--secure-port=0", "--leader-elect=false",
-		"--cluster-signing-cert-file="+c.authority.certFile, "--cluster-signing-key-file="+c.authority.keyFile,
-		"--controllers="+strings.Join([]string{
-			"garbage-collector-controller", "namespace-controller", "serviceaccount-controller",
-			"root-ca-certificate-publisher-controller", "certificatesigningrequest-signing-controller",
-			"certificatesigningrequest-approving-controller", "certificatesigningrequest-cleaner-controller",
-			"disruption-controller",
-		}, ","))
-	k.command.Stdout, k.command.Stderr = log, log
-	if err := k.command.Start(); err != nil {
-		return nil, err
-	}
-	go func() {
-		_ = k.command.Wait()
-		close(k.ended)
-	}()
-	return k, nil
-}
-
-// ready waits for the first thing that the controllers do.
-func (k *controllers) ready(ctx context.Context, client kubernetes.Interface) error {
-	return poll(ctx, "the controllers", func(ctx context.Context) error {
-		select {
-		case <-k.ended:
-			said, _ := os.ReadFile(k.log)
-			return fmt.Errorf("kube-controller-manager ended: %s", said[max(0, len(said)-2000):])
-		default:
-		}
-		_, err := client.CoreV1().ServiceAccounts("default").Get(ctx, "default", metav1.GetOptions{})
-		return err
-	})
-}
-
-// stop ends the controllers at once: they keep nothing that they would have to write.
-func (k *controllers) stop() error {
-	err := k.command.Process.Kill()
-	<-k.ended
-	if errors.Is(err, os.ErrProcessDone) {
-		return nil
-	}
-	return err
 }

@@ -1,0 +1,160 @@
+package kubetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Management is a management cluster of Cluster API: a hub with the kinds of Cluster API, and
+// its core manager as a process, with its webhooks. There are no providers.
+type Management struct {
+	*Cluster
+
+	config ManagementConfig
+	core   *process
+}
+
+// ManagementConfig says how the core manager runs. The zero value is as it is released.
+type ManagementConfig struct {
+	// FeatureGates are switched on or off: ClusterTopology, RuntimeSDK, InPlaceUpdates, MachineSetPreflightChecks, …
+	FeatureGates map[string]bool
+	// Flags are further flags of the core manager, such as --sync-period=1m.
+	Flags []string
+}
+
+// flags are those of the core manager for what is configured.
+func (m *ManagementConfig) flags() []string {
+	var gates []string
+	for _, name := range slices.Sorted(maps.Keys(m.FeatureGates)) {
+		gates = append(gates, fmt.Sprintf("%s=%t", name, m.FeatureGates[name]))
+	}
+	if gates == nil {
+		return m.Flags
+	}
+	return append([]string{"--feature-gates=" + strings.Join(gates, ",")}, m.Flags...)
+}
+
+// StartManagement starts a management cluster of the test's own, which is stopped after the
+// test. The test is skipped as by Start.
+func StartManagement(t testing.TB, config ManagementConfig) *Management {
+	t.Helper()
+	m, err := startManagement(t, config)
+	if err != nil {
+		giveUp(t, err)
+	}
+	t.Cleanup(func() {
+		if err := m.Close(); err != nil {
+			t.Errorf("stopping the management cluster: %v", err)
+		}
+	})
+	return m
+}
+
+func startManagement(t testing.TB, config ManagementConfig) (*Management, error) {
+	c, err := start(t)
+	if err != nil {
+		return nil, err
+	}
+	return c.manage(t.Context(), config)
+}
+
+// OpenManagement starts a management cluster outside tests. What is built for it goes to log.
+func OpenManagement(ctx context.Context, log io.Writer, config ManagementConfig) (*Management, error) {
+	c, err := Open(ctx, log)
+	if err != nil {
+		return nil, err
+	}
+	return c.manage(ctx, config)
+}
+
+// manage makes a hub a management cluster, or closes it.
+func (c *Cluster) manage(ctx context.Context, config ManagementConfig) (*Management, error) {
+	m := &Management{Cluster: c, config: config}
+	if err := m.start(ctx); err != nil {
+		return nil, errors.Join(err, m.Close())
+	}
+	return m, nil
+}
+
+// coreAttempts is how often the core manager is started, since somebody else may take a port
+// that was free a moment ago.
+const coreAttempts = 3
+
+func (m *Management) start(ctx context.Context) error {
+	var err error
+	for range coreAttempts {
+		if err = m.startCore(ctx); err == nil || m.core == nil || m.core.running() == nil {
+			break
+		}
+	}
+	return err
+}
+
+// startCore starts the core manager: after its kinds, which it looks for, and before its
+// admission, which nobody could pass without it.
+func (m *Management) startCore(ctx context.Context) error {
+	w, err := m.NewWebhooks(ctx)
+	if err != nil {
+		return err
+	}
+	config := coreConfig(filepath.Join(m.programs, coreManifests))
+	kinds, err := pointed(w)(config.kinds())
+	if err != nil {
+		return err
+	}
+	if err := m.Apply(ctx, kinds...); err != nil {
+		return err
+	}
+	if err := m.runCore(ctx, w); err != nil {
+		return err
+	}
+	admission, err := pointed(w)(config.admission())
+	if err != nil {
+		return err
+	}
+	return m.Apply(ctx, admission...)
+}
+
+func (m *Management) runCore(ctx context.Context, w *Webhooks) error {
+	health, err := freePort(ctx)
+	if err != nil {
+		return err
+	}
+	diagnostics, err := freePort(ctx)
+	if err != nil {
+		return err
+	}
+	kubeconfig := filepath.Join(m.scratch.folder, "core.kubeconfig")
+	if err := writeKubeconfig(kubeconfig, m.Config); err != nil {
+		return err
+	}
+	flags := append([]string{
+		"--kubeconfig=" + kubeconfig, fmt.Sprintf("--webhook-port=%d", w.Port), "--webhook-cert-dir=" + w.CertDir,
+		fmt.Sprintf("--health-addr=127.0.0.1:%d", health), fmt.Sprintf("--diagnostics-address=127.0.0.1:%d", diagnostics), "--insecure-diagnostics",
+	}, m.config.flags()...)
+	if m.core, err = m.spawn(ctx, coreManager, filepath.Join(m.programs, coreManager), flags...); err != nil {
+		return err
+	}
+	return m.core.await(ctx, func(ctx context.Context) error {
+		return answers(ctx, fmt.Sprintf("http://127.0.0.1:%d/readyz", health))
+	})
+}
+
+// Clusterctl is the path of clusterctl.
+func (m *Management) Clusterctl() string { return filepath.Join(m.programs, clusterctl) }
+
+// Close ends a management cluster that OpenManagement started, and removes what it wrote.
+func (m *Management) Close() error {
+	var err error
+	if m.core != nil {
+		err = m.core.stop()
+	}
+	return errors.Join(err, m.Cluster.Close())
+}
