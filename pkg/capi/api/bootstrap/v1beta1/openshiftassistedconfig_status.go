@@ -2,7 +2,6 @@ package v1beta1
 
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 )
 
 // OpenshiftAssistedConfigStatus is what became of a config.
@@ -79,7 +78,8 @@ type OpenshiftAssistedConfigDeprecatedStatus struct {
 type OpenshiftAssistedConfigV1Beta1DeprecatedStatus struct {
 	// conditions in the old form.
 	// +optional
-	Conditions clusterv1.Conditions `json:"conditions,omitempty"`
+	// +listType=atomic
+	Conditions []V1Beta1Condition `json:"conditions,omitempty"`
 	// failureReason is the word for why the machine could not be set up.
 	// +optional
 	FailureReason string `json:"failureReason,omitempty"`

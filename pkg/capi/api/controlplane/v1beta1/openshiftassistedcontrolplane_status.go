@@ -142,7 +142,8 @@ type OpenshiftAssistedControlPlaneDeprecatedStatus struct {
 type OpenshiftAssistedControlPlaneV1Beta1DeprecatedStatus struct {
 	// conditions in the old form.
 	// +optional
-	Conditions clusterv1.Conditions `json:"conditions,omitempty"`
+	// +listType=atomic
+	Conditions []bootstrapv1.V1Beta1Condition `json:"conditions,omitempty"`
 	// failureReason is the word for why the control plane could not be set up.
 	// +optional
 	FailureReason *string `json:"failureReason,omitempty"`
