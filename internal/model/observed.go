@@ -105,6 +105,11 @@ func (d *Desired) Query() Query {
 		InfraEnv: d.Spec.Spec.InfraEnv.Ref, Ignored: setting.IgnoredOf(d.Spec) != nil,
 		Overridden: slices.Sorted(maps.Keys(d.Spec.Spec.Overrides.InfraEnv)),
 	}
+	for i := range d.Spec.Spec.Hosts {
+		if own := d.Spec.Spec.Hosts[i].Match.InfraEnv; own != "" {
+			query.Alone = append(query.Alone, own)
+		}
+	}
 	if from := d.Spec.Spec.Import; from != nil {
 		query.Imported = from.ClusterID
 	}
@@ -121,6 +126,9 @@ type Query struct {
 	Imported   string // what an installed cluster calls itself that is to be imported (spec.import.clusterID)
 	Run        string // this run's mark
 	InfraEnv   string // name or id of an InfraEnv that is not the cluster's own (spec.infraEnv.ref)
+	// Alone are the names of the cluster's InfraEnvs that serve one host each
+	// (spec.hosts[].match.infraEnv).
+	Alone []string
 	// Ignored asks which validations may fail, of a service that shows that apart:
 	// the file says it.
 	Ignored bool

@@ -181,7 +181,7 @@ func (c *BootConfig) missing(list []infraEnv, machines []host.Machine, err error
 	}
 	for i := range machines {
 		if machines[i].InfraEnvID == "" && c.Cluster != nil && !c.findsImage(&machines[i]) {
-			return fmt.Sprintf("an InfraEnv %s for %s, architecture %s; the service has %s", name, machines[i].Name, machines[i].CPUArch, named(list))
+			return fmt.Sprintf("an InfraEnv %s for %s, architecture %s; the service has %s", cmp.Or(c.ownImage(machines[i].Name), name), machines[i].Name, machines[i].CPUArch, named(list))
 		}
 	}
 	return fmt.Sprintf("an InfraEnv %s; the service has %s", name, named(list))
@@ -226,7 +226,8 @@ func (c *BootConfig) boots(machine *host.Machine, env infraEnv) bool {
 	if c.Cluster == nil {
 		return env.ID == c.InfraEnv || env.Name == c.InfraEnv
 	}
-	return c.ours(env) && (env.Arch == "" || env.Arch == machine.CPUArch) && (c.Day != host.Day2 || c.reaches(machine, env))
+	own := c.ownImage(machine.Name)
+	return (own == "" && c.ours(env) || own != "" && own == env.Name) && (env.Arch == "" || env.Arch == machine.CPUArch) && (c.Day != host.Day2 || c.reaches(machine, env))
 }
 
 // ours says whether an InfraEnv is that which the file refers to, else one of its cluster's.
@@ -235,7 +236,15 @@ func (c *BootConfig) ours(env infraEnv) bool {
 	if ref != "" {
 		return env.Name == ref || env.ID == ref
 	}
-	return env.Name == name || strings.HasPrefix(env.Name, name+"-")
+	return (env.Name == name || strings.HasPrefix(env.Name, name+"-")) && c.Cluster.HostAloneIn(env.Name) == nil
+}
+
+// ownImage is the name of the InfraEnv that serves a machine alone, "" where it shares one.
+func (c *BootConfig) ownImage(machine string) string {
+	if h := c.Cluster.Host(machine); h != nil {
+		return h.Match.InfraEnv
+	}
+	return ""
 }
 
 // reaches says whether a machine that needs a static network has it with an image. A pool has its own.
@@ -301,7 +310,7 @@ func (c *BootConfig) dayTwo(ctx context.Context, list []infraEnv, machines []hos
 			late = append(late, env)
 			continue
 		}
-		if c.Cluster != nil && !strings.HasPrefix(env.Name, c.Cluster.Metadata.Name) {
+		if c.Cluster != nil && !strings.HasPrefix(env.Name, c.Cluster.Metadata.Name) && c.Cluster.HostAloneIn(env.Name) == nil {
 			continue
 		}
 		var cluster struct {

@@ -1,6 +1,7 @@
 package install_test
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -263,19 +264,29 @@ func (w *world) bootHosts() {
 	if len(w.observed.InfraEnvs) == 0 || w.observed.Cluster.State == model.ClusterInstalled {
 		return
 	}
-	from := max(0, slices.IndexFunc(w.observed.InfraEnvs, func(e install.InfraEnv) bool {
+	present := w.desired.At(&w.observed).Spec
+	shared := slices.DeleteFunc(slices.Clone(w.observed.InfraEnvs), func(e install.InfraEnv) bool { return present.HostAloneIn(e.Name) != nil })
+	from := max(0, slices.IndexFunc(shared, func(e install.InfraEnv) bool {
 		return done.IsZero() || e.ClusterID == "" || !e.Created.Before(done)
 	}))
-	present := w.desired.At(&w.observed).Spec
 	for i, want := range w.desired.Spec.Spec.Hosts {
 		if present.Host(want.Name) == nil {
+			continue
+		}
+		boots := shared
+		if own := want.Match.InfraEnv; own != "" {
+			boots = slices.DeleteFunc(slices.Clone(w.observed.InfraEnvs), func(e install.InfraEnv) bool { return e.Name != own })
+		} else {
+			boots = boots[min(from, len(boots)):]
+		}
+		if len(boots) == 0 {
 			continue
 		}
 		if slices.ContainsFunc(w.observed.Hosts, func(h install.Host) bool { return h.ID == "host-"+want.Name }) || want.Name == w.absent || w.dark != nil && w.dark(want.Name) || !w.switchedOn(want.Name) {
 			continue
 		}
-		host := machine(want.Name, want.Match.MAC, i)
-		host.InfraEnvID, host.Registered = w.observed.InfraEnvs[from].ID, w.observed.At
+		host := machine(want.Name, cmp.Or(want.Match.MAC, fmt.Sprintf("52:54:00:00:09:%02x", i)), i)
+		host.InfraEnvID, host.Registered = boots[0].ID, w.observed.At
 		if w.hub {
 			host.Settings[setting.Approved] = setting.ValueOf(false)
 		}
@@ -354,6 +365,9 @@ func anyCluster(random *rand.Rand) *spec.Cluster {
 		c.Spec.Overrides.Host = map[string]any{"new_field": true}
 	}
 	for i := range c.Spec.Hosts {
+		if h := &c.Spec.Hosts[i]; c.Spec.InfraEnv.Bind != spec.BindLate && maybe() {
+			h.Match = spec.Match{InfraEnv: "env-of-" + h.Name, MAC: []string{"", h.Match.MAC}[random.IntN(2)]}
+		}
 		if maybe() {
 			c.Spec.Hosts[i].Labels = map[string]string{"rack": "a"}
 		}

@@ -105,7 +105,7 @@ func (a *actor) plan() (install.InfraEnvPlan, error) {
 	arch := spec.Arch(a.action.Settings[setting.Arch].Text())
 	own := install.InfraEnvPlan{Name: a.action.Name, Arch: arch, Settings: a.action.Settings}
 	for _, p := range plans {
-		if p.Arch == arch || arch == "" {
+		if p.Alone == "" && (p.Arch == arch || arch == "") {
 			own.Hosts = append(own.Hosts, p.Hosts...)
 		}
 	}

@@ -88,6 +88,7 @@ func places() map[string]place {
 		"spec.hosts.match.uuid":               ours("the plane finds the Agent by it"),
 		"spec.hosts.match.hostname":           ours("the plane finds the Agent by it"),
 		"spec.hosts.match.bmc":                ours("the plane finds the Agent by it"),
+		"spec.hosts.match.infraEnv":           goes("InfraEnv metadata.name"),
 		"spec.hosts.hostname":                 bmac(bmacPrefix + "/hostname"),
 		"spec.hosts.arch":                     goes("BareMetalHost spec.architecture"),
 		"spec.hosts.bmc.address":              goes("BareMetalHost spec.bmc.address"),

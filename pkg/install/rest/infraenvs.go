@@ -48,7 +48,8 @@ func (p *Plane) readInfraEnvs(ctx context.Context, w *watch) error {
 	}
 	p.mu.Lock()
 	for i := range bound {
-		bound[i].Owned = w.cluster != nil && w.cluster.Owned && ofCluster(bound[i].Name, w.cluster.Name)
+		own := bound[i].ClusterID != "" && slices.Contains(w.alone, bound[i].Name)
+		bound[i].Owned = w.cluster != nil && w.cluster.Owned && (own || ofCluster(bound[i].Name, w.cluster.Name))
 		bound[i].ThisRun = p.made[bound[i].ID]
 	}
 	p.mu.Unlock()

@@ -53,7 +53,7 @@ func (p *Plane) Observe(ctx context.Context, query install.Query, _ *install.Obs
 		return nil, err
 	}
 	defer w.release()
-	w.run, w.ref, w.polled = query.Run, query.InfraEnv, query.Poll > 0
+	w.run, w.ref, w.alone, w.polled = query.Run, query.InfraEnv, query.Alone, query.Poll > 0
 	w.askIgnored(query.Ignored)
 	w.overridden = p.tables.InfraEnv.SetBy(query.Overridden)
 	p = p.over(p.conn.Polling(w.budget.Spend, w.time.Answered))

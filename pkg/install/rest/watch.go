@@ -50,6 +50,7 @@ type watch struct {
 	run         string            // the mark of the run that asks
 	unmarked    string            // id of a record of an imported cluster that is not marked as ours yet
 	ref         string            // name or id of a further InfraEnv, "" for none
+	alone       []string          // names of InfraEnvs that serve one host each
 	overridden  []install.Setting // of InfraEnvs, that the query's overrides stand in for
 	asksIgnored bool              // the query asks which validations may fail
 	cluster     *install.Cluster

@@ -63,7 +63,7 @@ func (k *checker) hostName(i int, h *Host) {
 func (k *checker) match(i int, m Match) {
 	field := hostField(i, "match")
 	if m == (Match{}) {
-		k.Report(field, "is missing, so no machine can be recognised as this host", "write match: {mac: ADDRESS}; serial, uuid, hostname and bmc do as well")
+		k.Report(field, "is missing, so no machine can be recognised as this host", "write match: {mac: ADDRESS}; serial, uuid, hostname, bmc and infraEnv do as well")
 		return
 	}
 	k.MAC(field+".mac", m.MAC)
@@ -72,6 +72,25 @@ func (k *checker) match(i int, m Match) {
 		k.Report(field+".bmc", fmt.Sprintf("%q is not an IP address", m.BMC), "machines tell the IP address of their BMC, not its name")
 	}
 	k.ReportIf(strings.TrimSpace(m.Serial) != m.Serial, field+".serial", "begins or ends with a space", "")
+	k.ownInfraEnv(field+".infraEnv", m.InfraEnv)
+}
+
+// maxLabel is the length of the value of a label, such as that by which an Agent names its
+// InfraEnv.
+const maxLabel = 63
+
+// ownInfraEnv checks the name of an InfraEnv that serves one host alone.
+func (k *checker) ownInfraEnv(field, name string) {
+	shared := k.cluster.Spec.InfraEnv
+	switch {
+	case name == "":
+	case !values.IsDomain(name) || len(name) > maxLabel:
+		k.Report(field, fmt.Sprintf("%q cannot be the name of an InfraEnv that serves one host", name), fmt.Sprintf("it is a DNS name of at most %d characters; ", maxLabel)+values.LowerRemedy(name, values.IsDomain))
+	case shared.Ref != "":
+		k.Report(field, "is an InfraEnv that is made for the host, but the hosts boot "+shared.Ref+", which exists already", "leave it out, or spec.infraEnv.ref")
+	case shared.Bind == BindLate:
+		k.Report(field, "belongs to the cluster from its start, but spec.infraEnv.bind is late", "leave it out, or write bind: early")
+	}
 }
 
 func (k *checker) bmc(i int, h *Host) {
@@ -159,7 +178,7 @@ func (k *checker) ownerLabel(owner, other int) string {
 func (k *checker) duplicates() {
 	whats := map[string]string{
 		"name": "the name", "hostname": "the hostname", "mac": "the MAC address", "serial": "the serial number", "uuid": "the UUID",
-		"own hostname": "the hostname", "bmc": "the BMC", "disk": "the disk", "provider id": "the provider id",
+		"own hostname": "the hostname", "bmc": "the BMC", "disk": "the disk", "provider id": "the provider id", "infra-env": "the InfraEnv",
 	}
 	owners := map[string]int{} // by kind and value
 	for i := range k.cluster.Spec.Hosts {
@@ -185,6 +204,7 @@ func (k *checker) duplicates() {
 		take("uuid", h.Match.UUID, "match.uuid")
 		take("own hostname", strings.ToLower(h.Match.Hostname), "match.hostname")
 		take("bmc", h.Match.BMC, "match.bmc")
+		take("infra-env", h.Match.InfraEnv, "match.infraEnv")
 		take("disk", strings.ToLower(h.Disk.Hints.WWN), "disk.hints.wwn")
 		take("provider id", h.ProviderID, "providerID")
 		if h.Net != nil {

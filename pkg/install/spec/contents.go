@@ -49,6 +49,17 @@ func (c *Cluster) Host(name string) *Host {
 	return nil
 }
 
+// HostAloneIn is the host that an InfraEnv of that name serves alone (match.infraEnv), nil
+// for one that serves others.
+func (c *Cluster) HostAloneIn(infraEnv string) *Host {
+	for i := range c.Spec.Hosts {
+		if h := &c.Spec.Hosts[i]; h.Match.InfraEnv == infraEnv && infraEnv != "" {
+			return h
+		}
+	}
+	return nil
+}
+
 // HostField is the path of a field of a host, such as spec.hosts[2].disk.hints for
 // disk.hints, or of the host itself for no name. It is empty for a host that is not the
 // cluster's.

@@ -60,6 +60,8 @@ type Match struct {
 	Hostname string `yaml:"hostname,omitempty"`
 	// IP address of its management controller.
 	BMC string `yaml:"bmc,omitempty"`
+	// Name of an InfraEnv that serves this host alone: the host is the one machine that registers from its image. It is made under this name.
+	InfraEnv string `yaml:"infraEnv,omitempty"`
 }
 
 // BMC is a machine's management controller.

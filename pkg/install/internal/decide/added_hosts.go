@@ -183,7 +183,7 @@ func (p *planner) lateImages(unnamed bool) {
 	}
 	for _, image := range intended {
 		wanted := slices.ContainsFunc(p.spec.Spec.Hosts, func(h spec.Host) bool { return slices.Contains(image.Hosts, h.Name) && p.toAdd(&h) })
-		if !wanted && !unnamed {
+		if !wanted && (!unnamed || image.Alone != "") {
 			continue
 		}
 		env := p.lateEnv(image, intended)
@@ -191,7 +191,8 @@ func (p *planner) lateImages(unnamed bool) {
 			p.lateImage(image, intended)
 			continue
 		}
-		if env.Settings[setting.OSVersion] == "" && !p.madeLate(env) {
+		version := env.Settings[setting.Version]
+		if env.Settings[setting.OSVersion] == "" && !p.madeLate(env) && (version == "" || setting.SameVersion(image.Settings[setting.OSVersion], version)) {
 			delete(image.Settings, setting.OSVersion) // it has the same by its version
 		}
 		if others := infraenv.Others(p.spec, env); len(others) > 0 {
@@ -210,7 +211,17 @@ func (p *planner) lateImages(unnamed bool) {
 // lateImage registers an InfraEnv under the name that is kept for it.
 func (p *planner) lateImage(image infraenv.Plan, intended []infraenv.Plan) {
 	name, reason := image.Name, "there is no discovery image for hosts that are added"
-	if p.infraEnv(name) != nil {
+	switch env := p.infraEnv(name); {
+	case env == nil:
+	case image.Alone != "":
+		p.block(model.Blocker{
+			Key: "infraenv/" + name + "/unfit", Scope: model.InfraEnvScope(name), Reason: "InfraEnvUnfit", Cure: model.CureFile, Hosts: image.Hosts,
+			Field:   p.hostField(image.Alone) + "match.infraEnv",
+			Message: fmt.Sprintf("%s cannot be added by the InfraEnv %s: %s", image.Alone, name, p.unfit(image, env)),
+			Remedy:  advice.Text("give match.infraEnv of " + image.Alone + " another name, by which an InfraEnv is made anew"),
+		})
+		return
+	default:
 		name, _ = p.lateName(image, intended)
 		reason = fmt.Sprintf("hosts that are added cannot boot the discovery image %s: %s", image.Name, p.unfit(image, p.infraEnv(image.Name)))
 	}

@@ -66,7 +66,8 @@ func TestResolveKeep(t *testing.T) {
 }
 
 func TestIdentifies(t *testing.T) {
-	host := &model.Host{ID: "5c2a9fb0-0000-4000-8000-000000000001", Inventory: model.Inventory{
+	found := MatchHosts(nil, &model.Observed{InfraEnvs: []model.InfraEnv{{ID: "id-1", Name: "env-1"}, {ID: "id-2", Name: "env-2"}}})
+	host := &model.Host{ID: "5c2a9fb0-0000-4000-8000-000000000001", InfraEnvID: "id-1", Inventory: model.Inventory{
 		Known: true, Hostname: "node-1", Serial: "SN1", BMC: "10.0.0.5",
 		Interfaces: []model.Interface{{MAC: "52:54:00:aa:00:01"}, {MAC: "52:54:00:aa:00:02"}},
 	}}
@@ -84,8 +85,13 @@ func TestIdentifies(t *testing.T) {
 		"UUID":                       {spec.Match{UUID: "5C2A9FB0-0000-4000-8000-000000000001"}, true},
 		"BMC":                        {spec.Match{BMC: "10.0.0.5"}, true},
 		"MAC fits, serial does not":  {spec.Match{MAC: "52:54:00:aa:00:01", Serial: "SN2"}, false},
+		"InfraEnv":                   {spec.Match{InfraEnv: "env-1"}, true},
+		"another InfraEnv":           {spec.Match{InfraEnv: "env-2"}, false},
+		"an InfraEnv that is none":   {spec.Match{InfraEnv: "env-3"}, false},
+		"InfraEnv fits, MAC not":     {spec.Match{InfraEnv: "env-1", MAC: "52:54:00:aa:00:03"}, false},
+		"InfraEnv and MAC":           {spec.Match{InfraEnv: "env-1", MAC: "52:54:00:aa:00:01"}, true},
 	} {
-		if got := identifies(&test.match, host); got != test.fits {
+		if got := found.identifies(&test.match, host); got != test.fits {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

@@ -87,16 +87,22 @@ func (p *planner) lateEnvOf(name string) *model.InfraEnv {
 		}
 		return &p.observed.InfraEnvs[i]
 	}
-	intended, err := p.infraEnvPlans()
-	if err != nil {
-		return nil // told with the images
-	}
+	intended := p.latePlans()
 	for _, image := range intended {
-		if name == "" || slices.Contains(image.Hosts, name) {
+		if name == "" && image.Alone == "" || slices.Contains(image.Hosts, name) {
 			return p.lateEnv(image, intended)
 		}
 	}
 	return nil
+}
+
+// latePlans are infraEnvPlans for who asks host by host; none where they cannot be made, which
+// is told with the images.
+func (p *planner) latePlans() []infraenv.Plan {
+	if p.intended == nil {
+		p.intended, _ = p.infraEnvPlans()
+	}
+	return p.intended
 }
 
 // madeLate says whether an InfraEnv is not one that the cluster was installed with, or
@@ -109,10 +115,15 @@ func (p *planner) madeLate(env *model.InfraEnv) bool {
 // lateEnv is the InfraEnv whose image hosts boot to be added, nil for none: one that
 // was made for that, else the one that the cluster was installed with.
 func (p *planner) lateEnv(image infraenv.Plan, intended []infraenv.Plan) *model.InfraEnv {
+	if image.Alone != "" {
+		if env := p.infraEnv(image.Name); env != nil && p.unfit(image, env) == "" {
+			return env
+		}
+		return nil
+	}
 	for i := range p.observed.InfraEnvs {
 		env := &p.observed.InfraEnvs[i]
-		own := env.Name == p.name() || strings.HasPrefix(env.Name, p.name()+"-")
-		if own && p.madeLate(env) && image.Serves(env) && image.HeldBy(env, intended) {
+		if infraenv.MayShare(p.spec, env.Name) && p.madeLate(env) && image.Serves(env) && image.HeldBy(env, intended) {
 			return env
 		}
 	}
@@ -160,6 +171,7 @@ func (p *planner) updatedTo() string {
 // cluster is installed with. That the name is always the same keeps a service whose
 // clock is not to be trusted from being given one after the other.
 func (p *planner) lateName(image infraenv.Plan, intended []infraenv.Plan) (string, *model.InfraEnv) {
+	intended = slices.DeleteFunc(slices.Clone(intended), func(i infraenv.Plan) bool { return i.Alone != "" })
 	place := slices.IndexFunc(intended, func(i infraenv.Plan) bool { return i.Name == image.Name })
 	first := len(intended) + 1
 	if p.spec.Imported() {
@@ -167,7 +179,7 @@ func (p *planner) lateName(image infraenv.Plan, intended []infraenv.Plan) (strin
 	}
 	for number := first + place; ; number += len(intended) {
 		name := infraenv.NameOf(p.name(), number)
-		if env := p.infraEnv(name); env == nil || image.Serves(env) {
+		if env := p.infraEnv(name); p.spec.HostAloneIn(name) == nil && (env == nil || image.Serves(env)) {
 			return name, env
 		}
 	}
@@ -179,7 +191,8 @@ func (p *planner) unfit(image infraenv.Plan, env *model.InfraEnv) string {
 	if !image.Serves(env) {
 		return "it is of another architecture"
 	}
-	if want, have := image.Settings[setting.OSVersion], cmp.Or(env.Settings[setting.OSVersion], env.Settings[setting.Version]); want != "" && have != "" && !setting.SameVersion(want, have) {
+	want, have := image.Settings[setting.OSVersion], cmp.Or(env.Settings[setting.OSVersion], env.Settings[setting.Version])
+	if image.Alone == "" && want != "" && have != "" && !setting.SameVersion(want, have) {
 		return fmt.Sprintf("its live system is of version %s, not %s", have.Text(), want.Text())
 	}
 	for _, d := range imageDifferences(image.Settings, env) {

@@ -93,7 +93,7 @@ func (p *planner) bootAgain(h *model.Host) {
 	p.block(model.Blocker{
 		Key: "host/" + p.hostID(h) + "/reset", Scope: model.HostScope(p.hostID(h)), Reason: "BootDiscoveryImage", Cure: model.CurePerson, Since: h.Since, Hosts: []string{name},
 		Message: h.Label() + " was reset or released and has to boot the discovery image again",
-		Remedy:  advice.Sprintf("boot %s from the discovery image: ", name) + advice.Command("download iso", p.name()),
+		Remedy:  advice.Sprintf("boot %s from the discovery image: ", name) + p.isoCommand(name),
 	})
 }
 

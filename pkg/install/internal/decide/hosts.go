@@ -62,12 +62,12 @@ func (p *planner) ambiguous(want *spec.Host, have *model.Host) bool {
 
 // absent waits for a host of the file that the service has not seen.
 func (p *planner) absent(want *spec.Host) {
-	if !p.imagesReady() || p.matchesAnother(want.Name) {
+	if !p.imageReady(want) || p.matchesAnother(want.Name) {
 		return
 	}
 	wait := model.Wait{
 		Key: "host/" + want.Name + "/register", Scope: model.HostScope(want.Name), Who: model.WhoUser, Since: p.imageSince(),
-		For: want.Name + " to boot the discovery image and register", Next: advice.Command("download iso", p.name()),
+		For: want.Name + " to boot the discovery image and register", Next: p.isoCommand(want.Name),
 	}
 	if want.Role == spec.Worker && p.presentWorkers() >= p.counts().requiredWorkers {
 		wait.Until = p.optionalEnds()
@@ -101,7 +101,7 @@ func (p *planner) matchesAnother(name string) bool {
 // unnamedAbsent waits for machines that the file counts without naming them.
 func (p *planner) unnamedAbsent() {
 	missing := p.unnamedMissing()
-	if missing <= 0 || !p.imagesReady() {
+	if missing <= 0 || !p.imageReady(nil) {
 		return
 	}
 	wait := model.Wait{
@@ -195,14 +195,14 @@ func (p *planner) ofHost(want *spec.Host, have *model.Host, disk string, keep []
 // boundElsewhere says whether the machine of a host of the file is bound to
 // another cluster.
 func (p *planner) boundElsewhere(want *spec.Host) bool {
-	return slices.ContainsFunc(p.observed.Elsewhere, func(h model.HostElsewhere) bool { return identifies(&want.Match, &h.Host) })
+	return slices.ContainsFunc(p.observed.Elsewhere, func(h model.HostElsewhere) bool { return p.matches.identifies(&want.Match, &h.Host) })
 }
 
 // elsewhere says whether the machine that is waited for need not be expected,
 // since it is bound to another cluster. That blocks the install, unless it can
 // do without the machine: then it is the wait that says so.
 func (p *planner) elsewhere(want *spec.Host, wait *model.Wait) bool {
-	i := slices.IndexFunc(p.observed.Elsewhere, func(h model.HostElsewhere) bool { return identifies(&want.Match, &h.Host) })
+	i := slices.IndexFunc(p.observed.Elsewhere, func(h model.HostElsewhere) bool { return p.matches.identifies(&want.Match, &h.Host) })
 	if i < 0 {
 		return false
 	}

@@ -238,7 +238,7 @@ func (p *planner) bootNewImage(h *model.Host) {
 	p.wait(model.Wait{
 		Key: "host/" + id + "/new-image", Scope: model.HostScope(id), Who: model.WhoUser, Since: p.observed.InfraEnvs[i].Image.Created,
 		For:  name + ", which still runs the old discovery image, to be rebooted into the new one",
-		Next: advice.Sprintf("reboot %s into the new image: ", name) + advice.Command("download iso", p.name()),
+		Next: advice.Sprintf("reboot %s into the new image: ", name) + p.isoCommand(name),
 	})
 }
 
@@ -320,15 +320,30 @@ func (p *planner) bootedFrom(id string) []string {
 
 // missingFrom says whether a host of the file has still to boot the image.
 func (p *planner) missingFrom(image infraenv.Plan) bool {
-	if p.unnamedMissing() > 0 {
+	if image.Alone == "" && p.unnamedMissing() > 0 {
 		return true
 	}
 	return slices.ContainsFunc(image.Hosts, func(name string) bool { return p.matches.ByName[name] == nil })
 }
 
-// imagesReady says whether machines can be booted: there is an image.
-func (p *planner) imagesReady() bool {
-	return slices.ContainsFunc(p.observed.InfraEnvs, func(e model.InfraEnv) bool { return e.Image.State == model.ImageReady })
+// imageReady says whether a host of the file can be booted, or for nil one that it does not
+// name: there is an image for it.
+func (p *planner) imageReady(want *spec.Host) bool {
+	var alone *spec.Host // that has its image to itself
+	if want != nil && want.Match.InfraEnv != "" {
+		alone = want
+	}
+	return slices.ContainsFunc(p.observed.InfraEnvs, func(e model.InfraEnv) bool {
+		return e.Image.State == model.ImageReady && p.spec.HostAloneIn(e.Name) == alone
+	})
+}
+
+// isoCommand downloads the image that a host of the file boots.
+func (p *planner) isoCommand(host string) model.Advice {
+	if want := p.spec.Host(host); want != nil && want.Match.InfraEnv != "" {
+		return advice.Command("download iso --infra-env", want.Match.InfraEnv)
+	}
+	return advice.Command("download iso", p.name())
 }
 
 // imageSince is when the first image could have been booted for this cluster.

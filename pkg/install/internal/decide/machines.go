@@ -36,7 +36,7 @@ func (p *planner) toBoot(want *spec.Host) bool {
 	have := p.matches.ByName[want.Name]
 	switch {
 	case p.cluster.State.BeforeInstall():
-		return (have == nil || waitsForBoot(have)) && p.imagesReady()
+		return (have == nil || waitsForBoot(have)) && p.imageReady(want)
 	case p.cluster.State == model.ClusterAddingHosts && p.desired.Options.AddNodes:
 		if !p.toAdd(want) {
 			return false

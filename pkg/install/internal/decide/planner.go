@@ -12,6 +12,7 @@ import (
 	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/internal/setting"
+	"github.com/oaictl/oaictl/pkg/install/internal/infraenv"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -30,7 +31,9 @@ type planner struct {
 	explains bool   // also what fails and holds nothing up is asked for
 	// bootsFrom is imagesByHost, once it was asked for.
 	bootsFrom map[string]string
-	plan      model.Plan
+	// intended is latePlans, once it was asked for.
+	intended []infraenv.Plan
+	plan     model.Plan
 }
 
 func newPlanner(desired *model.Desired, observed *model.Observed, memory model.Memory, now time.Time) *planner {
@@ -165,13 +168,20 @@ type Matches struct {
 	pool    []*model.Host // bound to no cluster, and not named: nobody's business until they are bound
 	doubles map[string][]*model.Host
 	several map[string][]string // id of a machine → further names in the file that fit it
+	envs    map[string]string   // id of an InfraEnv → its name
 }
 
 // MatchHosts finds the machine of every host of the file. All that a host's
 // match says has to fit, and exactly: never a prefix. A machine that belongs to
 // another cluster is not even looked at.
 func MatchHosts(hosts []spec.Host, observed *model.Observed) Matches {
-	m := Matches{ByName: map[string]*model.Host{}, Names: map[string]string{}, doubles: map[string][]*model.Host{}, several: map[string][]string{}}
+	m := Matches{
+		ByName: map[string]*model.Host{}, Names: map[string]string{}, doubles: map[string][]*model.Host{}, several: map[string][]string{},
+		envs: make(map[string]string, len(observed.InfraEnvs)),
+	}
+	for i := range observed.InfraEnvs {
+		m.envs[observed.InfraEnvs[i].ID] = observed.InfraEnvs[i].Name
+	}
 	candidates := newIdentities(hosts)
 	for i := range observed.Hosts {
 		host := &observed.Hosts[i]
@@ -179,8 +189,8 @@ func MatchHosts(hosts []spec.Host, observed *model.Observed) Matches {
 			continue
 		}
 		var fits []int
-		for _, j := range candidates.of(host) {
-			if !slices.Contains(fits, j) && identifies(&hosts[j].Match, host) {
+		for _, j := range candidates.of(host, m.envs[host.InfraEnvID]) {
+			if !slices.Contains(fits, j) && m.identifies(&hosts[j].Match, host) {
 				fits = append(fits, j)
 			}
 		}
@@ -244,6 +254,8 @@ func newIdentities(hosts []spec.Host) identities {
 			key = "uuid " + strings.ToLower(m.UUID)
 		case m.Hostname != "":
 			key = "hostname " + m.Hostname
+		case m.InfraEnv != "":
+			key = "infra-env " + m.InfraEnv
 		default:
 			key = "bmc " + normaliseAddress(m.BMC)
 		}
@@ -252,11 +264,12 @@ func newIdentities(hosts []spec.Host) identities {
 	return ids
 }
 
-// of are the places of the hosts that a machine may be.
-func (ids identities) of(host *model.Host) []int {
+// of are the places of the hosts that a machine may be which registered from an InfraEnv of
+// that name.
+func (ids identities) of(host *model.Host, infraEnv string) []int {
 	inventory := &host.Inventory
 	keys := []string{
-		"serial " + inventory.Serial, "uuid " + strings.ToLower(host.ID), "uuid " + strings.ToLower(inventory.UUID),
+		"infra-env " + infraEnv, "serial " + inventory.Serial, "uuid " + strings.ToLower(host.ID), "uuid " + strings.ToLower(inventory.UUID),
 		"hostname " + inventory.Hostname, "bmc " + normaliseAddress(inventory.BMC),
 	}
 	for _, i := range inventory.Interfaces {
@@ -278,7 +291,7 @@ func normaliseAddress(text string) string {
 }
 
 // identifies says whether a machine is the one that match describes.
-func identifies(match *spec.Match, host *model.Host) bool {
+func (m *Matches) identifies(match *spec.Match, host *model.Host) bool {
 	known, fits := 0, true
 	check := func(want string, same bool) {
 		if want != "" {
@@ -294,6 +307,7 @@ func identifies(match *spec.Match, host *model.Host) bool {
 	check(match.Serial, inventory.Serial == match.Serial)
 	check(match.Hostname, inventory.Hostname == match.Hostname)
 	check(match.BMC, match.BMC != "" && sameAddress(inventory.BMC, match.BMC))
+	check(match.InfraEnv, m.envs[host.InfraEnvID] == match.InfraEnv)
 	return known > 0 && fits
 }
 

@@ -108,7 +108,7 @@ func (p *planner) tooEarly(h *model.Host) bool {
 	}
 	name := ""
 	hosts := p.whole.Spec.Hosts
-	if i := slices.IndexFunc(hosts, func(w spec.Host) bool { return p.later(w.Name) && identifies(&w.Match, h) }); i >= 0 {
+	if i := slices.IndexFunc(hosts, func(w spec.Host) bool { return p.later(w.Name) && p.matches.identifies(&w.Match, h) }); i >= 0 {
 		name = hosts[i].Name
 	} else if !p.spec.Spec.AcceptUnknownHosts || len(p.spec.Spec.Hosts) == 0 {
 		return false // nobody's, or perhaps the single node itself

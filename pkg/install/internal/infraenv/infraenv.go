@@ -20,10 +20,11 @@ import (
 // Plan is an InfraEnv that the file asks for.
 type Plan struct {
 	// Name is the cluster's for the first, and the cluster's with a number, from
-	// 2, for further ones.
+	// 2, for further ones. One that serves a host alone has the name that the file says.
 	Name  string
 	Arch  spec.Arch // the CPU architecture of its machines, "" for the service's own
 	Hosts []string  // the names of the hosts that boot its image
+	Alone string    // the name of the one host that it serves, "" where it may serve others
 	// Settings are what the InfraEnv shall hold, the static networks of those
 	// hosts among them.
 	Settings model.Settings
@@ -31,13 +32,17 @@ type Plan struct {
 
 // Plans are the InfraEnvs of a cluster: one, or one for each CPU
 // architecture where the cluster's is multi, and further ones where the static
-// networks of the hosts do not fit into the discovery Ignition of one. have are
+// networks of the hosts do not fit into the discovery Ignition of one; and behind these
+// one for each host that has its own (match.infraEnv). have are
 // those that the service has already: a host whose network is in one of them
 // stays there. The same file and the same InfraEnvs always give the same plans,
 // and a plan that is carried out in part is gone on with.
 func Plans(c *spec.Cluster, have []model.InfraEnv) ([]Plan, error) {
 	arches, byArch := archesOf(c)
-	own, taken := newOwnEnvs(c.Metadata.Name, have), map[int]bool{}
+	own, taken := newOwnEnvs(c, have), map[int]bool{}
+	for i := range c.Spec.Hosts {
+		taken[envNumber(c.Metadata.Name, c.Spec.Hosts[i].Match.InfraEnv)] = true
+	}
 	var plans []Plan
 	for place, arch := range arches {
 		settings, err := setting.OfInfraEnv(c, arch)
@@ -67,19 +72,46 @@ func Plans(c *spec.Cluster, have []model.InfraEnv) ([]Plan, error) {
 			plans = append(plans, plan)
 		}
 	}
+	for i := range c.Spec.Hosts {
+		if host := &c.Spec.Hosts[i]; host.Match.InfraEnv != "" {
+			plan, err := aloneFor(c, host)
+			if err != nil {
+				return nil, err
+			}
+			plans = append(plans, plan)
+		}
+	}
 	return plans, nil
 }
 
-// archesOf are the architectures of the machines, x86_64 first whatever else
-// there is, and their hosts in the order of the file.
+// aloneFor is the InfraEnv that serves a host alone.
+func aloneFor(c *spec.Cluster, host *spec.Host) (Plan, error) {
+	plan := Plan{Name: host.Match.InfraEnv, Alone: host.Name, Hosts: []string{host.Name}, Arch: imageArch(c, host.Arch)}
+	settings, err := setting.OfInfraEnv(c, plan.Arch)
+	if err != nil {
+		return Plan{}, err
+	}
+	plan.Settings = settings
+	if network := staticNetworkOf(c, host); network != nil {
+		settings[setting.StaticNetworks] = setting.ValueOf([]setting.StaticNetwork{*network})
+	}
+	return plan, nil
+}
+
+// archesOf are the architectures of the machines that share InfraEnvs, x86_64 first whatever
+// else there is, and their hosts in the order of the file. There are none where every
+// host has its own, and the file accepts no other.
 func archesOf(c *spec.Cluster) (arches []spec.Arch, byArch map[spec.Arch][]seat) {
 	byArch = map[spec.Arch][]seat{}
 	for i := range c.Spec.Hosts {
 		host := &c.Spec.Hosts[i]
+		if host.Match.InfraEnv != "" {
+			continue
+		}
 		arch := imageArch(c, host.Arch)
 		byArch[arch] = append(byArch[arch], seat{index: i, name: host.Name, network: staticNetworkOf(c, host)})
 	}
-	if len(byArch) == 0 {
+	if len(byArch) == 0 && (len(c.Spec.Hosts) == 0 || c.Spec.AcceptUnknownHosts) {
 		byArch[imageArch(c, "")] = nil
 	}
 	arches = slices.SortedFunc(maps.Keys(byArch), func(a, b spec.Arch) int {
@@ -129,7 +161,7 @@ func (i *Plan) Serves(env *model.InfraEnv) bool {
 func (i *Plan) HeldBy(env *model.InfraEnv, intended []Plan) bool {
 	alike := 0
 	for _, other := range intended {
-		if other.Arch == i.Arch {
+		if other.Arch == i.Arch && other.Alone == "" {
 			alike++
 		}
 	}
@@ -179,17 +211,23 @@ type seat struct {
 }
 
 // ownEnvs are the InfraEnvs of a cluster by their numbers: 1 is the one that is
-// called like the cluster. Of several of one name, the first counts.
+// called like the cluster. Of several of one name, the first counts. Those that serve a
+// host alone have none, whatever their names.
 type ownEnvs map[int]*model.InfraEnv
 
-func newOwnEnvs(cluster string, have []model.InfraEnv) ownEnvs {
+func newOwnEnvs(c *spec.Cluster, have []model.InfraEnv) ownEnvs {
 	own := ownEnvs{}
 	for i := range have {
-		if number := envNumber(cluster, have[i].Name); number > 0 && own[number] == nil {
+		if number := envNumber(c.Metadata.Name, have[i].Name); MayShare(c, have[i].Name) && own[number] == nil {
 			own[number] = &have[i]
 		}
 	}
 	return own
+}
+
+// MayShare says whether an InfraEnv of that name is one that hosts of the cluster share.
+func MayShare(c *spec.Cluster, name string) bool {
+	return envNumber(c.Metadata.Name, name) > 0 && c.HostAloneIn(name) == nil
 }
 
 func envNumber(cluster, name string) int {
