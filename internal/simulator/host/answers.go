@@ -108,7 +108,7 @@ func (l *life) verifyVIPs(vips []vip) (any, error) {
 
 func (f *Fleet) addresses() map[netip.Addr]bool {
 	taken := map[netip.Addr]bool{}
-	for _, l := range f.lives {
+	for _, l := range f.all() {
 		for _, n := range l.spec.NICs {
 			for _, p := range n.Addresses {
 				taken[p.Addr()] = true
@@ -311,6 +311,12 @@ func (m Machine) inventory(at time.Time) inventory {
 		inv.Interfaces = append(inv.Interfaces, n.info(i))
 	}
 	return inv
+}
+
+// bootedFromDisk makes it that of a machine that runs a discovery system from its own disk.
+func (i *inventory) bootedFromDisk() {
+	i.Boot.DeviceType = models.BootDeviceTypePersistent
+	i.Boot.CommandLine = "BOOT_IMAGE=(hd0,gpt3)/boot/ostree/rhcos/vmlinuz ostree=/ostree/boot.1/rhcos/0 ignition.platform.id=openstack"
 }
 
 func (d Disk) info() models.Disk {

@@ -19,10 +19,30 @@ type Chassis interface {
 	Boot(ctx context.Context) (io.ReaderAt, int64, error)
 }
 
+// DiskWriter is a Chassis of a machine whose disk others write beside its installer.
+type DiskWriter interface {
+	Chassis
+	// Written is how often they have written or wiped it, and what they wrote last; nil is an empty disk.
+	Written() (times int, system *DiskSystem)
+}
+
+// DiskSystem is a system on a disk, with what it finds on the config drive there when it
+// boots for the first time.
+type DiskSystem struct {
+	// UserData is its Ignition config.
+	UserData []byte
+	// MetaData are the texts of the drive's meta_data.json, by their keys.
+	MetaData map[string]string
+}
+
 // liveImage is what a booted discovery image tells the agent: whom to call, and as whose host.
 type liveImage struct {
 	api      *client
 	infraEnv string
+	// hostname is what the image has the machine call itself; empty is what the machine is called by itself.
+	hostname string
+	// persistent says that it is a system on the machine's disk.
+	persistent bool
 }
 
 func (l *life) infraEnv() string { return l.image.Load().infraEnv }
@@ -32,7 +52,7 @@ func (l *life) agentAPI() *client { return l.image.Load().api }
 
 // borrowImage lets a machine that nobody asked for boot the image of another; false while there is none.
 func (l *life) borrowImage() bool {
-	for _, other := range l.fleet.lives {
+	for _, other := range l.fleet.all() {
 		if l.infraEnv() != "" {
 			break
 		}
@@ -101,6 +121,7 @@ func (l *life) start(ctx context.Context) {
 	if l.staysDark(l.start) {
 		return
 	}
+	system := l.provisioned()
 	_, _, switched := l.spec.Chassis.Switched()
 	reading, stop := until(ctx, switched)
 	defer stop()
@@ -112,11 +133,53 @@ func (l *life) start(ctx context.Context) {
 		l.bootISO()
 		return
 	}
-	if l.written == nil {
+	switch {
+	case l.written != nil:
+		l.bootDisk(ctx)
+	case system == nil:
 		l.logf("finds nothing to boot")
+	default:
+		l.bootProvisioned(system)
+	}
+}
+
+// provisioned is what others have written on the machine's disk. What was there before is gone.
+func (l *life) provisioned() *DiskSystem {
+	disk, is := l.spec.Chassis.(DiskWriter)
+	if !is {
+		return nil
+	}
+	times, system := disk.Written()
+	if times != l.writtenByOthers {
+		l.writtenByOthers, l.written, l.node.added = times, nil, false
+	}
+	return system
+}
+
+// bootProvisioned boots a system on the disk, whose user data run an agent, or nothing.
+func (l *life) bootProvisioned(system *DiskSystem) {
+	image, err := l.fleet.imageOf(system.MetaData, system.UserData)
+	if err != nil {
+		l.logf("boots its disk: %v", err)
 		return
 	}
-	l.bootDisk(ctx)
+	image.persistent = true
+	l.image.Store(image)
+	l.bootDiscovery("boots the discovery system on its disk")
+}
+
+// imageOf is what configs make of a live system with an agent.
+func (f *Fleet) imageOf(metadata map[string]string, configs ...[]byte) (*liveImage, error) {
+	agent, err := live.AgentIn(configs...)
+	if err != nil {
+		return nil, err
+	}
+	hostname, err := live.HostnameIn(metadata, configs...)
+	if err != nil {
+		return nil, err
+	}
+	api, err := f.clientFor(agent)
+	return &liveImage{api: api, infraEnv: agent.InfraEnvID, hostname: hostname}, err
 }
 
 // readMedia takes over what the Ignition in the controller's image says; false if there is no image.
@@ -132,15 +195,15 @@ func (l *life) readMedia(ctx context.Context) (bool, error) {
 	if err := l.fleet.fetchRoot(ctx, root); err != nil {
 		return false, err
 	}
-	agent, err := live.ReadAgent(content, size)
+	configs, err := live.Ignition(content, size)
 	if err != nil {
 		return false, err
 	}
-	api, err := l.fleet.clientFor(agent)
+	image, err := l.fleet.imageOf(nil, configs...)
 	if err != nil {
 		return false, err
 	}
-	l.image.Store(&liveImage{api: api, infraEnv: agent.InfraEnvID})
+	l.image.Store(image)
 	return true, nil
 }
 

@@ -46,7 +46,7 @@ func (f *Fleet) startController(ctx context.Context, args installArgs) {
 	c := &controller{
 		fleet: f, cluster: args.ClusterID, version: args.OpenshiftVersion,
 		operators: map[string]models.OperatorMonitorReport{},
-		takes:     newJitter(f.cfg.Seed, len(f.lives)).of(operatorsTime),
+		takes:     newJitter(f.cfg.Seed, len(f.all())).of(operatorsTime),
 	}
 	f.controllers.Go(func() {
 		defer f.installing.Delete(args.ClusterID)

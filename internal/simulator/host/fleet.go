@@ -40,7 +40,9 @@ type Config struct {
 	// InfraEnvID is the discovery image of machines that name none themselves.
 	InfraEnvID string
 	Machines   []Machine
-	Clock      clock.Clock
+	// Open says that machines may be added while the fleet runs, which it then does until its context ends.
+	Open  bool
+	Clock clock.Clock
 	// Seed decides on everything that would be chance.
 	Seed uint64
 	// Scenario is the trouble to make; nil is none.
@@ -58,6 +60,8 @@ type Config struct {
 	// boots anything, and then it has to return. With it such machines run on as long as the
 	// fleet does. Nil is a cluster of which nothing is seen.
 	Joins func(ctx context.Context, j Joining) error
+	// JoinsAll has Joins called for machines of a cluster that is being installed, too.
+	JoinsAll bool
 	// Logf takes a line about each thing that happens; nil drops them. It never gets a secret.
 	Logf func(format string, args ...any)
 	// Registered is told when the service accepts a machine for the first time, Ended
@@ -72,8 +76,10 @@ type Fleet struct {
 	cfg    Config
 	api    *client
 	start  time.Time
-	lives  []*life
 	reader *reader
+	mu     sync.Mutex
+	lives  []*life
+	live   func(*life) // has a machine live that is added; nil before the fleet runs, and after
 	// nodes are the machines that run their installed system: a node by the host's id.
 	nodes sync.Map
 	// controllers run inside the new clusters, whose ids are the keys of installing.
@@ -116,22 +122,79 @@ func New(cfg Config) (*Fleet, error) {
 		return nil, fmt.Errorf("preparing machines: %w", err)
 	}
 	f.lives = append(f.lives, strangers...)
-	names := map[string]string{}
-	for _, l := range f.lives {
-		if l.spec.InfraEnvID == "" && l.spec.Chassis == nil && !l.stranger {
-			return nil, fmt.Errorf("preparing machines: nothing says which infra-env %s boots", l.spec.Name)
+	for i, l := range f.lives {
+		if err := l.fits(f.lives[:i]); err != nil {
+			return nil, fmt.Errorf("preparing machines: %w", err)
 		}
-		if other, twice := names[l.spec.UUID]; twice {
-			return nil, fmt.Errorf("preparing machines: %s and %s have the same UUID %s", other, l.spec.Name, l.spec.UUID)
-		}
-		names[l.spec.UUID] = l.spec.Name
 	}
 	return f, nil
 }
 
+// fits is why a machine cannot be beside others.
+func (l *life) fits(others []*life) error {
+	if l.spec.InfraEnvID == "" && l.spec.Chassis == nil && !l.stranger {
+		return fmt.Errorf("nothing says which infra-env %s boots", l.spec.Name)
+	}
+	for _, other := range others {
+		if other.spec.UUID == l.spec.UUID {
+			return fmt.Errorf("%s and %s have the same UUID %s", other.spec.Name, l.spec.Name, l.spec.UUID)
+		}
+	}
+	return nil
+}
+
+// Add puts one more machine into an open fleet.
+func (f *Fleet) Add(m Machine) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.cfg.Open {
+		return errors.New("adding a machine: the fleet takes none")
+	}
+	m.InfraEnvID = cmp.Or(m.InfraEnvID, f.cfg.InfraEnvID)
+	l := newLife(f, len(f.lives), m)
+	if err := l.fits(f.lives); err != nil {
+		return fmt.Errorf("adding a machine: %w", err)
+	}
+	f.lives = append(f.lives, l)
+	if f.live != nil {
+		f.live(l)
+	}
+	return nil
+}
+
+// all are the machines that there are by now.
+func (f *Fleet) all() []*life {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.lives[:len(f.lives):len(f.lives)]
+}
+
+// begin starts all machines, and those that are added later. The groups are those who are waited for.
+func (f *Fleet) begin(ctx context.Context, expected, rest *sync.WaitGroup) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.live = func(l *life) {
+		group := expected
+		if l.stranger {
+			group = rest
+		}
+		group.Go(func() { l.run(ctx) })
+	}
+	for _, l := range f.lives {
+		f.live(l)
+	}
+}
+
+// close has no more machines live.
+func (f *Fleet) close() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.live = nil
+}
+
 // Run switches the machines on and returns once each has come to its end: it is
 // part of an installed cluster, or it never boots, or the service has told it to
-// stop. With machines that wait for something, or run as nodes of a cluster that
+// stop. An open fleet, and one with machines that wait for something, or run as nodes of a cluster that
 // they were added to, it runs until ctx ends, and then returns ctx's cause.
 func (f *Fleet) Run(ctx context.Context) error {
 	f.start = f.cfg.Clock.Now()
@@ -140,13 +203,11 @@ func (f *Fleet) Run(ctx context.Context) error {
 	// What fails because everything is being ended is nothing to tell about.
 	defer context.AfterFunc(all, func() { f.quiet.Store(true) })()
 	var expected, rest sync.WaitGroup
-	for _, l := range f.lives {
-		group := &expected
-		if l.stranger {
-			group = &rest
-		}
-		group.Go(func() { l.run(all) })
+	f.begin(all, &expected, &rest)
+	if f.cfg.Open {
+		<-ctx.Done()
 	}
+	f.close()
 	expected.Wait()
 	f.controllers.Wait()
 	stop()
@@ -286,7 +347,7 @@ func (l *life) lost(ctx context.Context) bool {
 }
 
 func (f *Fleet) lifeOf(host string) *life {
-	for _, l := range f.lives {
+	for _, l := range f.all() {
 		if l.spec.UUID == host {
 			return l
 		}

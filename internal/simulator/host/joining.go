@@ -10,8 +10,7 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
 )
 
-// Joining is a machine that runs the system that was installed on its disk, for a cluster
-// that had been installed before.
+// Joining is a machine that runs the system that was installed on its disk.
 type Joining struct {
 	Machine Machine
 	// ClusterID is the service's id of the cluster.
@@ -50,10 +49,10 @@ func (c *clusterView) takesHosts() bool {
 	return c.Kind == "AddHostsCluster" || c.Status == "adding-hosts"
 }
 
-// joins starts the kubelet of a machine that was added, once its system is up. It runs
-// until the machine goes off, or boots anything.
+// joins starts the kubelet of a machine that was added, or of any, once its system is up. It
+// runs until the machine goes off, or boots anything.
 func (l *life) joins(ctx context.Context, args *installArgs) {
-	if !l.node.added || l.fleet.cfg.Joins == nil {
+	if l.fleet.cfg.Joins == nil || !l.node.added && !l.fleet.cfg.JoinsAll {
 		return
 	}
 	ctx, l.node.stop = context.WithCancel(ctx)

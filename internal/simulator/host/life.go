@@ -2,7 +2,6 @@ package host
 
 import (
 	"context"
-	"math/rand/v2"
 	"net/http"
 	"slices"
 	"sync"
@@ -40,7 +39,9 @@ type life struct {
 	install      *installation
 	// written is what was last installed on the disk; nil is an empty disk.
 	written *installArgs
-	image   atomic.Pointer[liveImage]
+	// writtenByOthers is how often others had written the disk when it was last looked at.
+	writtenByOthers int
+	image           atomic.Pointer[liveImage]
 	// on and starts are how the machine's controller had it switched when it was last looked at.
 	on     bool
 	starts int
@@ -122,6 +123,17 @@ func (l *life) end(why string) {
 	}
 }
 
+// conclude is for machines that are part of a cluster, and of which nothing more will be seen in
+// the service. One that was added to an open fleet may still be switched by its controller.
+func (l *life) conclude(why string) {
+	if l.spec.Chassis == nil || !l.fleet.cfg.Open {
+		l.end(why)
+		return
+	}
+	l.logf("%s", why)
+	l.fleet.cfg.Ended(l.spec.Name, why)
+}
+
 // rest is for machines from which nothing more will come unless their controller has them boot again.
 func (l *life) rest(why string) {
 	if l.stays(why) {
@@ -195,11 +207,14 @@ func (l *life) dayHasCome(ctx context.Context) bool {
 	return err == nil && c.Status == "adding-hosts"
 }
 
-func (l *life) bootISO() {
+func (l *life) bootISO() { l.bootDiscovery("boots the discovery image") }
+
+// bootDiscovery boots a system that runs an agent.
+func (l *life) bootDiscovery(as string) {
 	l.reset()
 	l.fleet.nodes.Delete(l.spec.UUID)
 	l.setStage("")
-	l.logf("boots the discovery image")
+	l.logf("%s", as)
 	l.after(l.jitter.of(bootTime), l.register)
 }
 
@@ -344,13 +359,15 @@ func (l *life) attend(ctx context.Context) {
 		case l.fleet.cfg.Joins != nil && (l.install != nil || l.written != nil): // it has still to boot its disk
 			l.after(personTick, l.attend)
 		default:
-			l.end("is part of the cluster")
+			l.conclude("is part of the cluster")
 		}
 		return
 	case "installed":
 		c, err := l.fleet.reader.clusterAt(ctx, h.ClusterID, personTick)
 		if status(err) == http.StatusNotFound || err == nil && (c.Status == "installed" || c.Status == "adding-hosts") {
-			l.end("is part of the cluster")
+			if !l.stays("is part of the cluster") {
+				l.conclude("is part of the cluster")
+			}
 			return
 		}
 	}
@@ -386,78 +403,4 @@ func (l *life) setStage(stage models.HostStage) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.stage = stage
-}
-
-// agenda is what a machine has still to do, by time: one goroutine plays agent, steps and installer.
-type agenda []entry
-
-type entry struct {
-	at time.Time
-	do func(context.Context)
-}
-
-// add puts a thing to do on the agenda. What is due at the same time is done in the order of adding.
-func (a *agenda) add(at time.Time, do func(context.Context)) {
-	i := len(*a)
-	for i > 0 && (*a)[i-1].at.After(at) {
-		i--
-	}
-	*a = slices.Insert(*a, i, entry{at, do})
-}
-
-func (a *agenda) next() (entry, bool) {
-	if len(*a) == 0 {
-		return entry{}, false
-	}
-	first := (*a)[0]
-	*a = (*a)[1:]
-	return first, true
-}
-
-// How long things take, in simulated time: a compact cluster is installed in about an hour.
-const (
-	bootTime         = 200 * time.Second // firmware, ISO, agent container
-	firmwareTime     = 30 * time.Second  // of one that its controller switches on, until it looks for something to boot
-	diskBootTime     = 190 * time.Second // firmware, installed system, Ignition
-	agentRestartTime = 5 * time.Second
-	retryTime        = time.Minute      // between attempts to register or poll
-	progressRetry    = 10 * time.Second // between attempts to report progress
-
-	startingTime  = 20 * time.Second
-	preparingDisk = 40 * time.Second // fetching ignition, cleaning the disk
-	writingTime   = 4 * time.Minute
-	percentStep   = 5
-	logsTime      = 20 * time.Second
-	bootloader    = 30 * time.Second // boot order, MCO image
-	shutdownTime  = time.Minute      // shutdown -r +1
-
-	bootstrapPreparing = time.Minute
-	bootkubeTime       = 4 * time.Minute
-	controllerTime     = 2 * time.Minute
-	bootkubeInPlace    = 20 * time.Minute // SNO: the whole bootstrap runs here
-
-	ignitionTime  = time.Minute      // from Waiting for ignition to Configuring
-	joinTime      = 3 * time.Minute  // from Configuring to Joined
-	readyTime     = 90 * time.Second // from Joined to Done
-	peerPoll      = 20 * time.Second
-	nodeTick      = 30 * time.Second
-	statusAge     = 15 * time.Second // how old a shared reading of the service may be
-	personTick    = 2 * time.Minute
-	personTime    = 3 * time.Minute // until somebody has walked to the machine
-	waitForDayTwo = time.Minute
-
-	operatorsTime    = 10 * time.Minute
-	olmOperatorsTime = 4 * time.Minute
-)
-
-// jitter makes durations differ from machine to machine, always in the same way for the same seed.
-type jitter struct{ random *rand.Rand }
-
-func newJitter(seed uint64, index int) jitter {
-	return jitter{random: rand.New(rand.NewPCG(seed, uint64(index)))}
-}
-
-// of is d, up to 15 % more or less.
-func (j jitter) of(d time.Duration) time.Duration {
-	return time.Duration(float64(d) * (0.85 + 0.3*j.random.Float64()))
 }

@@ -180,7 +180,11 @@ func (l *life) answer(s *models.Step) models.StepReply {
 	switch s.StepType {
 	case models.StepTypeInventory:
 		m, patch := l.present()
-		text, err := m.inventory(l.clock()).encode(patch)
+		inv := m.inventory(l.clock())
+		if l.image.Load().persistent {
+			inv.bootedFromDisk()
+		}
+		text, err := inv.encode(patch)
 		if err != nil {
 			return failed(err)
 		}

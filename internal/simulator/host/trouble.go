@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -114,6 +115,7 @@ func (l *life) standing() string {
 func (l *life) present() (Machine, map[string]any) {
 	m := l.spec
 	m.Disks, m.NICs, m.Gateways = slices.Clone(m.Disks), slices.Clone(m.NICs), slices.Clone(m.Gateways)
+	m.Hostname = cmp.Or(l.image.Load().hostname, m.Hostname)
 	var patch map[string]any
 	if t := l.trouble(scenario.DoHostname); t != nil {
 		m.Hostname = t.rule.Args.String("name", "localhost")
@@ -144,7 +146,7 @@ func (m *Machine) move(subnet netip.Prefix, index int) {
 func (f *Fleet) roleIndex(l *life) int {
 	role := l.lockedRole()
 	n := 0
-	for _, other := range f.lives {
+	for _, other := range f.all() {
 		if other == l {
 			return n
 		}

@@ -2,7 +2,6 @@ package live
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -10,10 +9,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-
-	"github.com/coreos/ignition/v2/config/util"
-	"github.com/coreos/ignition/v2/config/v3_4/types"
-	"github.com/vincent-petithory/dataurl"
 )
 
 // Agent is the discovery agent as a live system's configuration runs it.
@@ -42,54 +37,15 @@ func ReadAgent(image io.ReaderAt, size int64) (Agent, error) {
 
 // AgentIn is the agent that a live system runs with these configs.
 func AgentIn(configs ...[]byte) (Agent, error) {
-	unit := ""
-	for _, config := range configs {
-		found, err := findUnit(config, 0)
-		if err != nil {
-			return Agent{}, fmt.Errorf("read its Ignition: %w", err)
-		}
-		if found != "" {
-			unit = found
-		}
+	system, err := readSystem(configs)
+	if err != nil {
+		return Agent{}, err
 	}
-	agent := readUnit(unit)
+	agent := readUnit(system.started[agentUnit])
 	if agent.ServiceURL == "" || agent.InfraEnvID == "" {
 		return Agent{}, ErrNoAgent
 	}
 	return agent, nil
-}
-
-// findUnit is the text of the agent's unit in a config or those merged into it; empty where none starts.
-func findUnit(config []byte, depth int) (string, error) {
-	const deepest = 4
-	var parsed types.Config
-	if err := json.Unmarshal(config, &parsed); err != nil {
-		return "", err
-	}
-	text := ""
-	for _, source := range append(parsed.Ignition.Config.Merge, parsed.Ignition.Config.Replace) {
-		if source.Source == nil || !strings.HasPrefix(*source.Source, "data:") || depth == deepest {
-			continue // there is nobody to fetch it from before the network is up
-		}
-		data, err := dataurl.DecodeString(*source.Source)
-		if err != nil {
-			return "", fmt.Errorf("decode a config that is merged: %w", err)
-		}
-		found, err := findUnit(data.Data, depth+1)
-		if err != nil {
-			return "", err
-		}
-		if found != "" {
-			text = found
-		}
-	}
-	for _, unit := range parsed.Systemd.Units {
-		started := util.IsTrue(unit.Enabled) && !util.IsTrue(unit.Mask)
-		if unit.Name == agentUnit && started && util.NotEmpty(unit.Contents) {
-			text = *unit.Contents
-		}
-	}
-	return text, nil
 }
 
 func readUnit(text string) Agent {

@@ -127,6 +127,7 @@ type machine struct {
 	cpus     int
 	installs int // install steps received
 	unclean  func(inventory map[string]any)
+	sees     func(models.Step) // is shown every step; may be nil
 	unsynced bool
 }
 
@@ -184,6 +185,9 @@ func (m *machine) poll() {
 	for _, s := range next.Instructions {
 		if s.StepType == steps.StepInstall {
 			m.installs++
+		}
+		if m.sees != nil {
+			m.sees(s)
 		}
 		if s.StepType == steps.StepDiskSpeed && m.badDisk {
 			m.b.call("POST", m.path()+"/instructions", fields{"step_id": s.StepID, "step_type": s.StepType, "exit_code": 1, "error": "input/output error"})

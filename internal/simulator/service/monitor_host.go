@@ -171,11 +171,11 @@ func (s *Service) movePreparing(h *model.Host) {
 		s.setHost(h, model.HostInsufficient, model.InfoNotInstallable+failingChecks(h))
 	case imagesFailed(h) && !ignoresHost(h.Cluster, "container-images-available"):
 		s.setHost(h, model.HostPreparationFailed, model.InfoPreparationFailed+failingChecks(h))
-	case h.DiskTested && len(h.ImageResults) > 0:
+	case (h.DiskTested || h.BootsFromDisk()) && len(h.ImageResults) > 0:
 		s.setHost(h, model.HostPrepared, model.InfoPrepared)
 	case s.since(h.StatusUpdatedAt) > s.steps.Patience.Host():
 		var open []string
-		if !h.DiskTested {
+		if !h.DiskTested && !h.BootsFromDisk() {
 			open = append(open, "the installation disk speed check did not complete within the timeout.")
 		}
 		if len(h.ImageResults) == 0 {

@@ -214,6 +214,8 @@ type Payload struct {
 	MachineConfigOperator string
 	// MustGather is the step's must_gather_image.
 	MustGather string
+	// CoreOS is the step's coreos_image, for a host that boots from its disk.
+	CoreOS string
 }
 
 // payloadRepository is where the images inside a release live.
@@ -223,17 +225,16 @@ const payloadRepository = "quay.io/openshift-release-dev/ocp-v4.0-art-dev"
 // real digests; those of the others are derived from the release's name, since
 // no registry is asked.
 func (r Release) Payload() Payload {
-	if r.Version == "4.21.28" && r.CPUArchitecture == X86 {
-		return Payload{
-			MachineConfigOperator: payloadRepository + "@sha256:daff68f1e1a8522a9e2b13b2934f95701f56e22eb0ead97ff841cc939b4e091b",
-			MustGather:            payloadRepository + "@sha256:12ec2e8dd36b087ac9ef7830c8bbb03afda28f2b88385dda33ea302c6b3bd9d7",
-		}
-	}
 	image := func(name string) string {
 		sum := sha256.Sum256([]byte(r.URL + " " + name))
 		return payloadRepository + "@sha256:" + hex.EncodeToString(sum[:])
 	}
-	return Payload{MachineConfigOperator: image("machine-config-operator"), MustGather: image("must-gather")}
+	images := Payload{MachineConfigOperator: image("machine-config-operator"), MustGather: image("must-gather"), CoreOS: image("rhel-coreos")}
+	if r.Version == "4.21.28" && r.CPUArchitecture == X86 {
+		images.MachineConfigOperator = payloadRepository + "@sha256:daff68f1e1a8522a9e2b13b2934f95701f56e22eb0ead97ff841cc939b4e091b"
+		images.MustGather = payloadRepository + "@sha256:12ec2e8dd36b087ac9ef7830c8bbb03afda28f2b88385dda33ea302c6b3bd9d7"
+	}
+	return images
 }
 
 // Number is an OpenShift version taken apart; Patch is -1 in "4.21".

@@ -203,3 +203,9 @@ type PrintedHost struct {
 	ValidationsInfo       string                                                   `json:"validations_info,omitempty"`
 	NextStepRunner        *models.HostRegistrationResponseAO1NextStepRunnerCommand `json:"next_step_runner_command,omitempty"`
 }
+
+// BootsFromDisk reports whether the host's agent runs in a system on its disk, in which the
+// cluster's is installed beside it.
+func (h *Host) BootsFromDisk() bool {
+	return h.Inv != nil && h.Inv.Boot != nil && h.Inv.Boot.DeviceType == models.BootDeviceTypePersistent
+}

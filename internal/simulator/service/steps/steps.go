@@ -233,13 +233,13 @@ func (s Maker) preparationSteps(h *model.Host) []models.Step {
 		return nil
 	}
 	var steps []models.Step
-	if !h.DiskTested || h.DiskPath != h.InstallationDiskID {
+	if !h.BootsFromDisk() && (!h.DiskTested || h.DiskPath != h.InstallationDiskID) {
 		steps = append(steps, s.Step(StepDiskSpeed, model.InString(map[string]string{"path": h.InstallationDiskID}), fmt.Sprintf("%.2f", s.Patience.Disk.Seconds())))
 	}
 	if len(h.ImageResults) == 0 {
-		mco, gather := payloadImages(h.Cluster)
+		images := payloadOf(h.Cluster)
 		steps = append(steps, s.Step(StepImages, model.InString(models.ContainerImageAvailabilityRequest{
-			Images:  []string{h.Cluster.OcpReleaseImage, mco, gather, versions.InstallerImage},
+			Images:  []string{h.Cluster.OcpReleaseImage, images.MachineConfigOperator, images.MustGather, versions.InstallerImage},
 			Timeout: int64(s.Patience.Images.Seconds()),
 		})))
 	}
@@ -251,13 +251,12 @@ type installRequest struct {
 	HighAvailability string `json:"high_availability_mode,omitempty"`
 }
 
-func payloadImages(c *model.Cluster) (mco, mustGather string) {
+func payloadOf(c *model.Cluster) versions.Payload {
 	release, found := versions.ReleaseByURL(c.OcpReleaseImage)
 	if !found {
-		return "", ""
+		return versions.Payload{}
 	}
-	p := release.Payload()
-	return p.MachineConfigOperator, p.MustGather
+	return release.Payload()
 }
 
 func (s Maker) installStep(h *model.Host) models.Step {
@@ -276,8 +275,12 @@ func (s Maker) installStep(h *model.Host) models.Step {
 		r.ControlPlaneCount, r.HighAvailability = 0, c.HighAvailabilityMode
 	}
 	if h.Kind != model.KindAddedHost {
-		r.McoImage, r.MustGatherImage = payloadImages(c)
+		images := payloadOf(c)
+		r.McoImage, r.MustGatherImage = images.MachineConfigOperator, images.MustGather
 		r.OpenshiftVersion = c.OpenshiftVersion
+	}
+	if h.BootsFromDisk() {
+		r.CoreosImage = payloadOf(c).CoreOS
 	}
 	if c.HTTPProxy != "" || c.HTTPSProxy != "" {
 		r.Proxy = &models.Proxy{NoProxy: new(directlyReachedByInstaller(c))}

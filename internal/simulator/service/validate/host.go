@@ -100,7 +100,7 @@ func hostFacts() map[string]func(*hostCheck) bool {
 		"soleName":      func(e *hostCheck) bool { return e.names[e.h.Name()] <= 1 },
 		"forbiddenName": func(e *hostCheck) bool { return slices.Contains(ForbiddenHostnames(), e.h.Name()) },
 		"validName":     func(e *hostCheck) bool { return hostnameShape.MatchString(e.h.Name()) },
-		"diskTested":    func(e *hostCheck) bool { return e.h.DiskTested },
+		"diskTested":    func(e *hostCheck) bool { return e.h.DiskTested || e.h.BootsFromDisk() },
 		"diskFailed":    func(e *hostCheck) bool { return e.h.DiskFailed },
 		"platformFits":  (*hostCheck).platformFits,
 		"disksHaveUUIDs": func(e *hostCheck) bool {
