@@ -1,0 +1,218 @@
+package upgrade
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/version"
+
+	"github.com/oaictl/oaictl/internal/clock"
+)
+
+// kubernetesAhead is how many minor versions Kubernetes is ahead of OpenShift 4: 4.y is made of 1.(y+13).
+const kubernetesAhead = 13
+
+// errNoRule is returned for versions that the rule says nothing of.
+var errNoRule = errors.New("only of OpenShift 4 is known which Kubernetes it is made of, without reading its release image")
+
+// KubernetesOf is the version of Kubernetes that a version of OpenShift is made of, by the rule: its
+// patch is not known that way, and is 0.
+func KubernetesOf(distribution string) (string, error) {
+	v, err := parse(distribution)
+	if err != nil {
+		return "", err
+	}
+	if v.Major() != 4 {
+		return "", fmt.Errorf("%s: %w", distribution, errNoRule)
+	}
+	return fmt.Sprintf("v1.%d.0", v.Minor()+kubernetesAhead), nil
+}
+
+// DistributionOf is the minor version of OpenShift that is made of a version of Kubernetes, by the
+// rule: 4.20 of v1.33.5.
+func DistributionOf(kubernetes string) (string, error) {
+	v, err := version.ParseSemantic(kubernetes)
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("%q is no version of Kubernetes such as v1.33.5", kubernetes)
+	case v.Major() != 1 || v.Minor() < kubernetesAhead:
+		return "", fmt.Errorf("%s: %w", kubernetes, errNoRule)
+	}
+	return fmt.Sprintf("4.%d", v.Minor()-kubernetesAhead), nil
+}
+
+// VersionMismatch says that what is wanted is not of one release. It is an error.
+type VersionMismatch struct {
+	// Distribution, Kubernetes and Image are what is wanted; what was not given is "".
+	Distribution, Kubernetes, Image string
+	// Has is the version of Kubernetes that Distribution is made of, ImageIs the version of
+	// OpenShift in Image, where that is what differs.
+	Has, ImageIs string
+	// Guessed says that Has is known by the rule only, without its patch.
+	Guessed bool
+}
+
+func (m *VersionMismatch) Error() string {
+	if m.ImageIs != "" {
+		return fmt.Sprintf("the release image %s is OpenShift %s, and distributionVersion is %s: write distributionVersion: %s, or name the image of %s",
+			m.Image, m.ImageIs, m.Distribution, m.ImageIs, m.Distribution)
+	}
+	text := fmt.Sprintf("version %s and distributionVersion %s are not of one release: OpenShift %s is made of Kubernetes ", m.Kubernetes, m.Distribution, m.Distribution)
+	if m.Guessed {
+		minorOnly, _ := strings.CutSuffix(m.Has, ".0")
+		text += minorOnly + ". Write a version of that, or leave version out"
+	} else {
+		text += m.Has + ". Write version: " + m.Has + ", or leave it out"
+	}
+	if is, err := DistributionOf(m.Kubernetes); err == nil && m.Guessed {
+		text += fmt.Sprintf("; Kubernetes %s is in OpenShift %s", m.Kubernetes, is)
+	}
+	return text
+}
+
+// Payload is what a release image says of itself.
+type Payload struct {
+	// Version of OpenShift, and of Kubernetes; "" where the image does not say.
+	Version, Kubernetes string
+}
+
+// Asking is what is to be of one release.
+type Asking struct {
+	// Distribution is the version of OpenShift.
+	Distribution string
+	// Kubernetes is its version, "" where it was left out.
+	Kubernetes string
+	// Image is the release image by its digest, "" where it is not known.
+	Image string
+	// Named says that somebody has named the image, and not that it follows from Distribution.
+	Named bool
+}
+
+// Resolved is one release.
+type Resolved struct {
+	// Kubernetes is its version, as v1.33.5.
+	Kubernetes string
+	// Guessed says that the release image could not be read: the patch of Kubernetes is then what
+	// was asked for, else 0.
+	Guessed bool
+	// Trouble is why it could not be read, nil where no image was known.
+	Trouble error
+}
+
+// Mapping finds the version of Kubernetes in a release. What was read of an image is kept: an image by
+// its digest is the same for ever. It is safe for concurrent use.
+type Mapping struct {
+	// Read reads a release image.
+	Read func(ctx context.Context, image string) (Payload, error)
+	// Clock is what waits between attempts are measured by.
+	Clock clock.Clock
+
+	mu   sync.Mutex
+	read map[string]reading
+}
+
+type reading struct {
+	payload Payload
+	err     error
+	at      time.Time
+}
+
+const (
+	// againAfter is how long an image that could not be read is left alone.
+	againAfter = 10 * time.Minute
+	// mostReadings is how many images are kept in mind.
+	mostReadings = 256
+)
+
+// Resolve finds the version of Kubernetes in a release, and holds what is asked for against it: what is
+// not of one release is a *VersionMismatch. An image that cannot be read is no error: then the rule
+// holds.
+func (m *Mapping) Resolve(ctx context.Context, a Asking) (Resolved, error) {
+	if _, err := parse(a.Distribution); err != nil {
+		return Resolved{}, err
+	}
+	payload, trouble := m.payload(ctx, a.Image)
+	if cause := context.Cause(ctx); cause != nil {
+		return Resolved{}, cause
+	}
+	if a.Named && payload.Version != "" && payload.Version != a.Distribution {
+		return Resolved{}, &VersionMismatch{Distribution: a.Distribution, Kubernetes: a.Kubernetes, Image: a.Image, ImageIs: payload.Version}
+	}
+	if payload.Kubernetes != "" {
+		has, err := plainKubernetes(payload.Kubernetes)
+		if err == nil {
+			return exactly(a, has)
+		}
+		trouble = err
+	}
+	r, err := byRule(a)
+	r.Trouble = trouble
+	return r, err
+}
+
+// exactly holds what is asked for against what the release image says.
+func exactly(a Asking, has string) (Resolved, error) {
+	if a.Kubernetes == "" {
+		return Resolved{Kubernetes: has}, nil
+	}
+	wanted, err := plainKubernetes(a.Kubernetes)
+	if err != nil {
+		return Resolved{}, err
+	}
+	if wanted != has {
+		return Resolved{}, &VersionMismatch{Distribution: a.Distribution, Kubernetes: a.Kubernetes, Image: a.Image, Has: has}
+	}
+	return Resolved{Kubernetes: has}, nil
+}
+
+// byRule holds what is asked for against the rule.
+func byRule(a Asking) (Resolved, error) {
+	has, err := KubernetesOf(a.Distribution)
+	if a.Kubernetes == "" {
+		return Resolved{Kubernetes: has, Guessed: true}, err
+	}
+	wanted, wrong := plainKubernetes(a.Kubernetes)
+	if wrong != nil {
+		return Resolved{}, wrong
+	}
+	if err == nil {
+		is, _ := version.ParseSemantic(has)
+		asked, _ := version.ParseSemantic(wanted)
+		if is.Major() != asked.Major() || is.Minor() != asked.Minor() {
+			return Resolved{}, &VersionMismatch{Distribution: a.Distribution, Kubernetes: a.Kubernetes, Image: a.Image, Has: has, Guessed: true}
+		}
+	}
+	return Resolved{Kubernetes: wanted, Guessed: true}, nil // where there is no rule, nothing says that it is wrong
+}
+
+// payload is what an image says, from memory where it was read before.
+func (m *Mapping) payload(ctx context.Context, image string) (Payload, error) {
+	if image == "" || m.Read == nil || !hasDigest(image) {
+		return Payload{}, nil
+	}
+	_, digest, _ := strings.Cut(image, digestMark)
+	m.mu.Lock()
+	known, is := m.read[digest]
+	m.mu.Unlock()
+	if is && (known.err == nil || m.Clock.Now().Sub(known.at) < againAfter) {
+		return known.payload, known.err
+	}
+	payload, err := m.Read(ctx, image)
+	if ctx.Err() != nil {
+		return Payload{}, err
+	}
+	if err != nil {
+		err = fmt.Errorf("read the release image %s: %w", image, err)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.read == nil || len(m.read) >= mostReadings {
+		m.read = map[string]reading{}
+	}
+	m.read[digest] = reading{payload: payload, err: err, at: m.Clock.Now()}
+	return payload, err
+}

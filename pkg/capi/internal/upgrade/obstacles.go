@@ -1,0 +1,220 @@
+package upgrade
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/version"
+)
+
+// choose is the update to ask for, or what stands in its way.
+func (q *question) choose() (*UpdateRequest, *Decision) {
+	for _, look := range []func() *Decision{q.skips, q.health} {
+		if d := look(); d != nil {
+			return nil, d
+		}
+	}
+	request, unavailable := q.update()
+	if unavailable != nil && unavailable.Reason != ReasonNotRecommended {
+		return nil, unavailable
+	}
+	// A gate that nobody has acknowledged, and whatever makes a cluster not upgradable, may be among
+	// the risks of an update too: what they say is plainer.
+	if d := q.readiness(); d != nil {
+		return nil, d
+	}
+	return request, unavailable
+}
+
+func refusal(reason, format string, arguments ...any) *Decision {
+	d := blocked(reason, format, arguments...)
+	return &d
+}
+
+func (q *question) skips() *Decision {
+	if stepOf(q.from(), q.wanted) != skip {
+		return nil
+	}
+	between := fmt.Sprintf("%d.%d", q.from().Major(), q.from().Minor()+1)
+	return refusal(ReasonMinorSkipped, "%s is more than one minor version after %s: upgrade to a version of %s first. %s", q.want.Version, q.Current(), between, q.offers())
+}
+
+// from is the version that an update would lead away from.
+func (q *question) from() *version.Version {
+	if q.target != nil {
+		if at, err := parse(q.target.Version); err == nil {
+			return at
+		}
+	}
+	return q.current
+}
+
+// health is what is wrong with a cluster that an update should not begin on.
+func (q *question) health() *Decision {
+	available, failing, progressing := q.cv.Conditions[conditionAvailable], q.cv.Conditions[conditionFailing], q.cv.Conditions[conditionProgressing]
+	switch {
+	case q.target == nil && progressing.Status == isTrue:
+		return refusal(ReasonOtherUpdate, "The cluster is still at work: %s", oneLine(cmp.Or(progressing.Message, progressing.Reason)))
+	case q.want.forced():
+		return nil
+	case available.Status != isTrue:
+		return refusal(ReasonNotAvailable, "The cluster is not available: %s. See oc get clusteroperators", oneLine(cmp.Or(available.Message, available.Reason, "it does not say why")))
+	case failing.Status == isTrue:
+		return refusal(ReasonFailing, "The cluster fails: %s. See oc get clusteroperators. To update all the same: oc adm upgrade --to=%s --allow-upgrade-with-warnings",
+			oneLine(cmp.Or(failing.Message, failing.Reason)), q.want.Version)
+	}
+	return nil
+}
+
+// readiness is what the cluster wants done before it takes another minor version.
+func (q *question) readiness() *Decision {
+	if q.want.forced() || stepOf(q.from(), q.wanted) != minor {
+		return nil
+	}
+	var agreed, missing []string
+	var why []string
+	for _, g := range q.Gates {
+		switch {
+		case g.Acknowledged:
+		case slices.Contains(q.want.Acknowledge, g.Name):
+			agreed = append(agreed, g.Name)
+		default:
+			missing = append(missing, g.Name)
+			why = append(why, oneLine(g.Message))
+		}
+	}
+	if len(missing) > 0 {
+		return refusal(ReasonAdminAckRequired, "Before %s somebody has to agree to: %s. If all of that is seen to: %s", q.want.Version, strings.Join(why, " / "), acknowledge(missing))
+	}
+	if len(agreed) > 0 {
+		return &Decision{
+			Phase: Requesting, Reason: ReasonRequesting, Message: "The gates " + strings.Join(agreed, ", ") + " are acknowledged",
+			Request: &Request{Acknowledge: agreed},
+		}
+	}
+	if up := q.cv.Conditions[conditionUpgradeable]; up.Status == isFalse {
+		return refusal(ReasonNotUpgradeable, "The cluster cannot take another minor version now (%s): %s", cmp.Or(up.Reason, "Upgradeable=False"), oneLine(up.Message))
+	}
+	return nil
+}
+
+// acknowledge is the command that acknowledges gates.
+func acknowledge(gates []string) string {
+	data := make([]string, 0, len(gates))
+	for _, name := range gates {
+		data = append(data, fmt.Sprintf("%q:%q", name, isAcknowledged))
+	}
+	return fmt.Sprintf(`oc -n %s patch configmap %s --type=merge --patch '{"data":{%s}}'`, ackNamespace, ackName, strings.Join(data, ","))
+}
+
+// update is the update as it is to be asked for, by version where the graph recommends it, or why
+// there is none.
+func (q *question) update() (*UpdateRequest, *Decision) {
+	w := q.want
+	if w.Image != "" && !hasDigest(w.Image) {
+		return nil, refusal(ReasonImageUnavailable, "The release image %s is named without its digest: write REPOSITORY@sha256:…, as oc adm release info shows it", w.Image)
+	}
+	images := imagesOf(q.cv.Available, w.Version)
+	recommended := len(images) > 0
+	conditional := q.conditional()
+	switch {
+	case !recommended && conditional != nil && !conditional.Recommended && !w.AcceptConditional && !w.forced():
+		return nil, q.notRecommended(conditional)
+	case w.Image != "":
+		return &UpdateRequest{Version: w.Version, Image: w.Image, Force: w.forced()}, nil
+	case !recommended && conditional != nil:
+		images = []string{conditional.Image}
+	}
+	switch {
+	case len(images) > 1:
+		return nil, refusal(ReasonImageUnavailable, "The update graph has %d images of %s: name one, by its digest, in spec.config.releaseImage: %s", len(images), w.Version, strings.Join(images, ", "))
+	case recommended && !w.forced():
+		return &UpdateRequest{Version: w.Version}, nil
+	case len(images) == 1 && images[0] != "":
+		return &UpdateRequest{Version: w.Version, Image: images[0], Force: w.forced()}, nil
+	case w.forced():
+		return nil, refusal(ReasonImageUnavailable, "The update graph does not have the image of %s: name it, by its digest, in spec.config.releaseImage", w.Version)
+	}
+	return nil, q.unavailable()
+}
+
+// imagesOf are the images of a version, each once.
+func imagesOf(releases []Release, version string) []string {
+	var images []string
+	for _, r := range releases {
+		if r.Version == version && !slices.ContainsFunc(images, func(other string) bool { return sameImage(other, r.Image) }) {
+			images = append(images, r.Image)
+		}
+	}
+	return images
+}
+
+// conditional is the wanted version among those that are recommended to some clusters.
+func (q *question) conditional() *Conditional {
+	for i := range q.cv.Conditional {
+		if c := &q.cv.Conditional[i]; c.Version == q.want.Version {
+			return c
+		}
+	}
+	return nil
+}
+
+func (q *question) notRecommended(c *Conditional) *Decision {
+	var risks []string
+	for _, r := range c.Risks {
+		text := r.Name + ": " + oneLine(r.Message)
+		if r.URL != "" {
+			text += " (" + r.URL + ")"
+		}
+		risks = append(risks, text)
+	}
+	if len(risks) == 0 {
+		risks = append(risks, oneLine(cmp.Or(c.Message, c.Reason)))
+	}
+	return refusal(ReasonNotRecommended, "The update to %s is not recommended for this cluster: %s. To take the risk: spec.upgrade.acceptConditional: true, or oc adm upgrade --to=%s --allow-not-recommended",
+		q.want.Version, strings.Join(risks, " / "), q.want.Version)
+}
+
+// unavailable is why the update graph has no update to the wanted version, as far as the cluster says.
+func (q *question) unavailable() *Decision {
+	v, w := q.cv, q.want
+	const byImage = "Without an update graph, name the release image, by its digest, in spec.config.releaseImage"
+	if v.Channel == "" {
+		return refusal(ReasonChannel, "The cluster has no channel, and so no updates: set spec.upgrade.channel: stable-%s, or oc adm upgrade channel stable-%s. %s", minorText(q.wanted), minorText(q.wanted), byImage)
+	}
+	if kind, of, is := channelOf(v.Channel); is && compare(of, lowest(q.wanted)) < 0 {
+		better := kind + "-" + minorText(q.wanted)
+		return refusal(ReasonChannel, "Channel %s does not lead to %s: set spec.upgrade.channel: %s, or oc adm upgrade channel %s. %s", v.Channel, w.Version, better, better, q.offers())
+	}
+	if r := v.Conditions[conditionRetrievedUpdates]; r.Status != isTrue && len(v.Available) == 0 {
+		return refusal(ReasonNotRetrieved, "The cluster has no updates: %s. %s", oneLine(cmp.Or(r.Message, r.Reason, "they were not asked for yet")), byImage)
+	}
+	return refusal(ReasonVersionUnavailable, "Channel %s has no update from %s to %s. %s", v.Channel, q.Current(), w.Version, q.offers())
+}
+
+// channelOf reads a channel such as stable-4.20.
+func channelOf(channel string) (kind string, of *version.Version, is bool) {
+	cut := strings.LastIndex(channel, "-")
+	if cut <= 0 {
+		return "", nil, false
+	}
+	of, err := version.ParseGeneric(channel[cut+1:])
+	return channel[:cut], of, err == nil
+}
+
+func lowest(v *version.Version) *version.Version { return version.MajorMinor(v.Major(), v.Minor()) }
+
+// offers are the versions that can be had.
+func (q *question) offers() string {
+	const most = 10
+	list := q.Updates()
+	switch {
+	case len(list) == 0:
+		return "It offers no updates"
+	case len(list) > most:
+		return fmt.Sprintf("It offers %s and %d more", strings.Join(list[:most], ", "), len(list)-most)
+	}
+	return "It offers " + strings.Join(list, ", ")
+}
