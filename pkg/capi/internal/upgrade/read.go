@@ -213,12 +213,8 @@ var gateText = regexp.MustCompile(`^ack-(\d+\.\d+)-[^-]`)
 // readGates reads the gates that lead out of the minor version that the cluster is at, where another
 // one is wanted.
 func (s *State) readGates(ctx context.Context, c client.Reader, want *Want) error {
-	at, err := parse(s.Version.Target.Version)
-	if err != nil {
-		return nil // without a version, there is no way out of it
-	}
-	wanted, err := parse(want.Version)
-	if err != nil || stepOf(at, wanted) != minor {
+	out, leads := leavesMinor(s.Version.Target.Version, want.Version)
+	if !leads {
 		return nil
 	}
 	gates, acks := &corev1.ConfigMap{}, &corev1.ConfigMap{}
@@ -232,7 +228,7 @@ func (s *State) readGates(ctx context.Context, c client.Reader, want *Want) erro
 		return fmt.Errorf("read the acknowledged gates of ConfigMap %s/%s: %w", ackNamespace, ackName, err)
 	}
 	for name, message := range gates.Data {
-		if found := gateText.FindStringSubmatch(name); found != nil && found[1] == minorText(at) {
+		if found := gateText.FindStringSubmatch(name); found != nil && found[1] == out {
 			s.Gates = append(s.Gates, Gate{Name: name, Message: cmp.Or(message, name), Acknowledged: acks.Data[name] == isAcknowledged})
 		}
 	}

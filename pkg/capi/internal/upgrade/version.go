@@ -58,6 +58,16 @@ func stepOf(from, to *version.Version) step {
 	return minor
 }
 
+// leavesMinor is the minor version that a way between two versions leads out of, if it does.
+func leavesMinor(from, to string) (out string, leads bool) {
+	at, wrong := parse(from)
+	wanted, err := parse(to)
+	if wrong != nil || err != nil || stepOf(at, wanted) != minor {
+		return "", false
+	}
+	return minorText(at), true
+}
+
 // minorText is a version without its patch: 4.20.
 func minorText(v *version.Version) string { return fmt.Sprintf("%d.%d", v.Major(), v.Minor()) }
 

@@ -1,0 +1,171 @@
+package inplace
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/cluster-api/controllers/external"
+
+	"github.com/oaictl/oaictl/pkg/capi/internal/upgrade"
+)
+
+// answer is how far an update of a Machine is. Where it is neither done nor failed, it goes on.
+type answer struct {
+	done, failed bool
+	text         string
+}
+
+func goesOn(format string, arguments ...any) answer {
+	return answer{text: fmt.Sprintf(format, arguments...)}
+}
+
+func isDone(format string, arguments ...any) answer {
+	return answer{done: true, text: fmt.Sprintf(format, arguments...)}
+}
+
+func hasFailed(format string, arguments ...any) answer {
+	return answer{failed: true, text: fmt.Sprintf(format, arguments...)}
+}
+
+// progress is how far a Machine is on its way to its version: what else of it may change, Cluster API
+// applies by itself.
+func (e *Extension) progress(ctx context.Context, desired *clusterv1.Machine) answer {
+	if desired.Spec.Version == "" {
+		return isDone("Machine %s has no version to come to", desired.Name)
+	}
+	machine := &clusterv1.Machine{}
+	switch err := e.Management.Get(ctx, types.NamespacedName{Namespace: desired.Namespace, Name: desired.Name}, machine); {
+	case apierrors.IsNotFound(err):
+		return isDone("Machine %s is gone", desired.Name)
+	case err != nil:
+		return goesOn("Machine %s cannot be read: %v", desired.Name, err)
+	case machine.Status.NodeRef.Name == "":
+		return goesOn("Machine %s has no node yet", desired.Name)
+	}
+	cluster := types.NamespacedName{Namespace: desired.Namespace, Name: desired.Spec.ClusterName}
+	want, err := e.want(ctx, cluster)
+	if err != nil {
+		return goesOn("What Cluster %s is to run is not known: %v", cluster.Name, err)
+	}
+	s, err := e.look(ctx, cluster)
+	if err != nil {
+		return goesOn("Cluster %s does not answer, as it does not for a while in an upgrade of its control plane: %v", cluster.Name, err)
+	}
+	return judge(s, &want, machine.Status.NodeRef.Name, desired.Spec.Version)
+}
+
+// judge says how far a node is on its way to a version of Kubernetes.
+func judge(s *upgrade.State, want *upgrade.Want, name, version string) answer {
+	node := s.Node(name)
+	if node == nil {
+		return goesOn("The cluster has no node %s", name)
+	}
+	config := &node.Config
+	switch {
+	case node.RunsAtLeast(version) && config.State != upgrade.ConfigWorking:
+		return isDone("Node %s runs Kubernetes %s", name, node.Kubelet)
+	case config.State == upgrade.ConfigDegraded:
+		return hasFailed("Node %s cannot be updated: %s", name, config.Reason)
+	case config.State == upgrade.ConfigWorking:
+		return goesOn("Node %s is being updated to config %s", name, config.Desired)
+	}
+	d := upgrade.Decide(s, want)
+	switch pool := s.Pool(node.Pool); {
+	case d.Phase == upgrade.Failed:
+		return hasFailed("%s", d.Message)
+	case d.Phase == upgrade.Requested, d.Phase == upgrade.Progressing:
+		return goesOn("Node %s runs Kubernetes %s. %s", name, node.Kubelet, d.Message)
+	case d.Phase != upgrade.Done:
+		return goesOn("Node %s runs Kubernetes %s, and the upgrade to %s has not begun: the conditions of the %s say why", name, node.Kubelet, want.Version, controlPlaneKind)
+	case pool != nil && pool.Paused && !s.Updated(node):
+		return isDone("The cluster runs %s. Node %s stays at Kubernetes %s while MachineConfigPool %s is paused", want.Version, name, node.Kubelet, pool.Name)
+	case s.Updated(node):
+		return isDone("The cluster runs %s, and node %s Kubernetes %s", want.Version, name, node.Kubelet)
+	}
+	return goesOn("The cluster runs %s, and node %s is not updated yet", want.Version, name)
+}
+
+// want is what a Cluster is to run, as its control plane says.
+func (e *Extension) want(ctx context.Context, key types.NamespacedName) (upgrade.Want, error) {
+	var want upgrade.Want
+	cluster := &clusterv1.Cluster{}
+	if err := e.Management.Get(ctx, key, cluster); err != nil {
+		return want, err
+	}
+	ref := cluster.Spec.ControlPlaneRef
+	if ref.APIGroup != controlPlaneGroup || ref.Kind != controlPlaneKind {
+		return want, fmt.Errorf("its control plane is no %s", controlPlaneKind)
+	}
+	plane, err := external.GetObjectFromContractVersionedRef(ctx, e.Management, ref, key.Namespace)
+	if err != nil {
+		return want, err
+	}
+	want.Version, _, _ = unstructured.NestedString(plane.Object, "spec", "distributionVersion")
+	want.Image, _, _ = unstructured.NestedString(plane.Object, "spec", "config", "releaseImage")
+	return want, nil
+}
+
+// looks are what was seen last of workload clusters.
+type looks struct {
+	mu sync.Mutex
+	of map[types.NamespacedName]*look
+}
+
+// look is what was seen of one of them.
+type look struct {
+	mu    sync.Mutex // held while it is read
+	at    time.Time
+	state *upgrade.State
+}
+
+// look is how a workload cluster stands.
+func (e *Extension) look(ctx context.Context, cluster types.NamespacedName) (*upgrade.State, error) {
+	l := e.looks.get(cluster, e.Clock.Now())
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := e.Clock.Now()
+	if l.state != nil && now.Sub(l.at) < freshFor {
+		return l.state, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, workloadTimeout)
+	defer cancel()
+	l.state, l.at = nil, now
+	reader, err := e.Workload(ctx, cluster)
+	if err != nil {
+		return nil, err
+	}
+	l.state, err = upgrade.Read(ctx, reader, now, &upgrade.Want{}) // what stands in the way, the control plane says
+	return l.state, err
+}
+
+// forgottenAfter is when what was seen of a cluster goes.
+const forgottenAfter = 10 * time.Minute
+
+func (l *looks) get(cluster types.NamespacedName, now time.Time) *look {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	found := l.of[cluster]
+	if found != nil {
+		return found
+	}
+	for key, other := range l.of {
+		if other.mu.TryLock() {
+			if now.Sub(other.at) > forgottenAfter {
+				delete(l.of, key)
+			}
+			other.mu.Unlock()
+		}
+	}
+	if l.of == nil {
+		l.of = map[types.NamespacedName]*look{}
+	}
+	found = &look{at: now}
+	l.of[cluster] = found
+	return found
+}

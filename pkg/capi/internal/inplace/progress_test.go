@@ -1,0 +1,286 @@
+package inplace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	runtimehooksv1 "sigs.k8s.io/cluster-api/api/runtime/hooks/v1alpha1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/pkg/capi/internal/upgrade"
+)
+
+// still is a clock that a test moves.
+type still struct {
+	clock.Clock
+
+	at time.Time
+}
+
+func (s *still) Now() time.Time { return s.at }
+
+func noon() time.Time { return time.Date(2026, 9, 1, 12, 0, 0, 0, time.UTC) }
+
+// cluster is an installed cluster, and what Cluster API knows of it.
+type cluster struct {
+	runs, towards  string // versions; towards may be ""
+	failing        bool
+	wanted         string
+	kubelet        string
+	config         upgrade.NodeConfig
+	paused         bool
+	noNode         bool
+	noNodeRef      bool
+	otherPlane     bool
+	noPlane        bool
+	away           error
+	workloadsAsked int
+}
+
+const theConfig = "rendered-worker-b"
+
+func settled() upgrade.NodeConfig {
+	return upgrade.NodeConfig{Current: theConfig, Desired: theConfig, State: upgrade.ConfigDone}
+}
+
+func waiting() upgrade.NodeConfig {
+	return upgrade.NodeConfig{Current: "rendered-worker-a", Desired: "rendered-worker-a", State: upgrade.ConfigDone}
+}
+
+func definition() schema.GroupVersionKind {
+	return schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}
+}
+
+func builder(t *testing.T) *fake.ClientBuilder {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, clusterv1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			t.Fatal(err)
+		}
+	}
+	scheme.AddKnownTypeWithName(definition(), &unstructured.Unstructured{})
+	return fake.NewClientBuilder().WithScheme(scheme)
+}
+
+func (c *cluster) management(t *testing.T) client.Reader {
+	t.Helper()
+	m := machine(spec("v1.33.5"), nil)
+	if !c.noNodeRef {
+		m.Status.NodeRef.Name = "w-0"
+	}
+	of := &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "c"}}
+	of.Spec.ControlPlaneRef = clusterv1.ContractVersionedObjectReference{APIGroup: controlPlaneGroup, Kind: controlPlaneKind, Name: "plane"}
+	if c.otherPlane {
+		of.Spec.ControlPlaneRef.Kind = "KubeadmControlPlane"
+	}
+	kind := &unstructured.Unstructured{}
+	kind.SetGroupVersionKind(definition())
+	kind.SetName("openshiftassistedcontrolplanes." + controlPlaneGroup)
+	kind.SetLabels(map[string]string{"cluster.x-k8s.io/v1beta2": "v1beta1"})
+	objects := []client.Object{&m, of, kind}
+	if !c.noPlane {
+		objects = append(objects, &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": controlPlaneGroup + "/v1beta1", "kind": controlPlaneKind, "metadata": map[string]any{"namespace": "ns", "name": "plane"},
+			"spec": map[string]any{"distributionVersion": c.wanted, "config": map[string]any{"releaseImage": "quay.io/x@sha256:25"}},
+		}})
+	}
+	return builder(t).WithObjects(objects...).Build()
+}
+
+func (c *cluster) workload(t *testing.T) client.Reader {
+	t.Helper()
+	entry := func(version, state string) any {
+		return map[string]any{"version": version, "image": "quay.io/x@sha256:" + version, "state": state, "startedTime": noon().Add(-time.Hour).Format(time.RFC3339)}
+	}
+	history := []any{entry(c.runs, "Completed")}
+	if c.towards != "" {
+		history = append([]any{entry(c.towards, "Partial")}, history...)
+	}
+	failing := "False"
+	if c.failing {
+		failing = "True"
+	}
+	version := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "config.openshift.io/v1", "kind": "ClusterVersion", "metadata": map[string]any{"name": "version"},
+		"status": map[string]any{"history": history, "conditions": []any{
+			map[string]any{"type": "Available", "status": "True"}, map[string]any{"type": "Progressing", "status": "True", "message": "Working towards " + c.towards + ": 1 of 4 done (25% complete)"},
+			map[string]any{"type": "Failing", "status": failing, "message": "etcd is degraded", "lastTransitionTime": noon().Add(-30 * time.Minute).Format(time.RFC3339)},
+		}},
+	}}
+	pool := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "machineconfiguration.openshift.io/v1", "kind": "MachineConfigPool", "metadata": map[string]any{"name": "worker"},
+		"spec": map[string]any{"paused": c.paused, "configuration": map[string]any{"name": theConfig}, "nodeSelector": map[string]any{"matchLabels": map[string]any{"node-role.kubernetes.io/worker": ""}}},
+	}}
+	const prefix = "machineconfiguration.openshift.io/"
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "w-0", Labels: map[string]string{"node-role.kubernetes.io/worker": ""}, Annotations: map[string]string{
+		prefix + "currentConfig": c.config.Current, prefix + "desiredConfig": c.config.Desired, prefix + "state": c.config.State, prefix + "reason": c.config.Reason,
+	}}}
+	node.Status.NodeInfo.KubeletVersion = c.kubelet
+	objects := []client.Object{version, pool}
+	if !c.noNode {
+		objects = append(objects, node)
+	}
+	return builder(t).WithObjects(objects...).Build()
+}
+
+func (c *cluster) extension(t *testing.T) *Extension {
+	t.Helper()
+	reader := c.workload(t)
+	return &Extension{
+		Management: c.management(t), Clock: &still{at: noon()},
+		Workload: func(context.Context, types.NamespacedName) (client.Reader, error) {
+			c.workloadsAsked++
+			return reader, c.away
+		},
+	}
+}
+
+func update(t *testing.T, e *Extension, m clusterv1.Machine, config runtime.RawExtension) *runtimehooksv1.UpdateMachineResponse {
+	t.Helper()
+	response := &runtimehooksv1.UpdateMachineResponse{}
+	serve(t, e).call(t, runtimehooksv1.UpdateMachine, "update-machine", &runtimehooksv1.UpdateMachineRequest{Desired: runtimehooksv1.UpdateMachineRequestObjects{
+		Machine: m, BootstrapConfig: config, InfrastructureMachine: raw("infrastructure/Metal3Machine"),
+	}}, response)
+	return response
+}
+
+func TestUpdateMachine(t *testing.T) {
+	const (
+		done   = "done"
+		goesOn = "goes on"
+		failed = "failed"
+	)
+	degraded := upgrade.NodeConfig{Current: "rendered-worker-a", Desired: theConfig, State: upgrade.ConfigDegraded, Reason: "disk full"}
+	working := upgrade.NodeConfig{Current: "rendered-worker-a", Desired: theConfig, State: upgrade.ConfigWorking}
+	const older, newer, wanted = "v1.32.8", "v1.33.5+abc", "4.20.5"
+	for _, c := range []struct {
+		name    string
+		cluster cluster
+		is      string
+		says    string
+	}{
+		{name: "its kubelet is the wanted one", cluster: cluster{runs: wanted, wanted: wanted, kubelet: newer, config: settled()}, is: done, says: "w-0 runs Kubernetes v1.33.5+abc"},
+		{name: "its kubelet is newer", cluster: cluster{runs: "4.21.1", wanted: wanted, kubelet: "v1.34.1", config: settled()}, is: done},
+		{name: "its kubelet is the wanted one, and others are not", cluster: cluster{runs: "4.19.7", towards: wanted, wanted: wanted, kubelet: newer, config: settled()}, is: done},
+		{name: "its kubelet is the wanted one, and it is at work", cluster: cluster{runs: "4.19.7", towards: wanted, wanted: wanted, kubelet: newer, config: working}, is: goesOn, says: theConfig},
+		{name: "the cluster was not asked yet", cluster: cluster{runs: "4.19.7", wanted: wanted, kubelet: older, config: waiting()}, is: goesOn, says: "has not begun: the conditions of the OpenshiftAssistedControlPlane"},
+		{name: "the cluster is on its way", cluster: cluster{runs: "4.19.7", towards: wanted, wanted: wanted, kubelet: older, config: waiting()}, is: goesOn, says: "Update to 4.20.5 is 25% complete"},
+		{name: "the node is at work", cluster: cluster{runs: "4.19.7", towards: wanted, wanted: wanted, kubelet: older, config: working}, is: goesOn, says: "is being updated"},
+		{name: "the node is at work, after the control plane", cluster: cluster{runs: wanted, wanted: wanted, kubelet: older, config: working}, is: goesOn, says: "is being updated"},
+		{name: "the node waits for its turn", cluster: cluster{runs: wanted, wanted: wanted, kubelet: older, config: waiting()}, is: goesOn, says: "w-0 is not updated yet"},
+		{name: "its pool is paused", cluster: cluster{runs: wanted, wanted: wanted, kubelet: older, config: waiting(), paused: true}, is: done, says: "while MachineConfigPool worker is paused"},
+		{name: "its pool is paused, and the cluster is on its way", cluster: cluster{runs: "4.19.7", towards: wanted, wanted: wanted, kubelet: older, config: waiting(), paused: true}, is: goesOn},
+		{name: "the release has another kubelet than was thought", cluster: cluster{runs: wanted, wanted: wanted, kubelet: "v1.33.4", config: settled()}, is: done, says: "The cluster runs 4.20.5"},
+		{name: "the node is degraded", cluster: cluster{runs: wanted, wanted: wanted, kubelet: older, config: degraded}, is: failed, says: "disk full"},
+		{name: "the upgrade fails", cluster: cluster{runs: "4.19.7", towards: wanted, wanted: wanted, kubelet: older, config: waiting(), failing: true}, is: failed, says: "etcd is degraded"},
+		{name: "another upgrade fails", cluster: cluster{runs: "4.19.7", towards: "4.20.3", wanted: wanted, kubelet: older, config: waiting(), failing: true}, is: goesOn},
+		{name: "the cluster does not answer", cluster: cluster{wanted: wanted, away: errors.New("connection refused")}, is: goesOn, says: "connection refused"},
+		{name: "the node is gone", cluster: cluster{runs: wanted, wanted: wanted, noNode: true}, is: goesOn, says: "no node w-0"},
+		{name: "it has no node yet", cluster: cluster{runs: wanted, wanted: wanted, noNodeRef: true}, is: goesOn, says: "has no node yet"},
+		{name: "its control plane is another provider's", cluster: cluster{runs: wanted, wanted: wanted, otherPlane: true}, is: goesOn, says: "is no OpenshiftAssistedControlPlane"},
+		{name: "its control plane is gone", cluster: cluster{runs: wanted, wanted: wanted, noPlane: true}, is: goesOn, says: "not found"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := machine(spec("v1.33.5"), nil)
+			got := update(t, c.cluster.extension(t), m, ourConfig)
+			is := done
+			switch {
+			case got.Status == runtimehooksv1.ResponseStatusFailure:
+				is = failed
+			case got.Status != runtimehooksv1.ResponseStatusSuccess:
+				is = string(got.Status)
+			case got.RetryAfterSeconds != 0:
+				is = goesOn
+			}
+			if is != c.is || !strings.Contains(got.Message, c.says) || got.Message == "" {
+				t.Errorf("it is %s after %d s, and should be %s: %s", is, got.RetryAfterSeconds, c.is, got.Message)
+			}
+			if is == goesOn && got.RetryAfterSeconds != 30 || is == failed && got.RetryAfterSeconds != 0 {
+				t.Errorf("it is to be asked again after %d s", got.RetryAfterSeconds)
+			}
+		})
+	}
+	well := cluster{runs: wanted, wanted: wanted, kubelet: newer, config: settled()}
+	t.Run("without a version there is nothing to wait for", func(t *testing.T) {
+		if got := update(t, well.extension(t), machine(spec(""), nil), ourConfig); got.Status != runtimehooksv1.ResponseStatusSuccess || got.RetryAfterSeconds != 0 {
+			t.Errorf("it is %+v", got)
+		}
+	})
+	t.Run("a Machine that is gone", func(t *testing.T) {
+		m := machine(spec("v1.33.5"), nil)
+		m.Name = "gone"
+		if got := update(t, well.extension(t), m, ourConfig); got.Status != runtimehooksv1.ResponseStatusSuccess || got.RetryAfterSeconds != 0 {
+			t.Errorf("it is %+v", got)
+		}
+	})
+	t.Run("a Machine of another provider", func(t *testing.T) {
+		if got := update(t, well.extension(t), machine(spec("v1.33.5"), nil), raw("bootstrap/KubeadmConfig")); got.Status != runtimehooksv1.ResponseStatusFailure || !strings.Contains(got.Message, "OpenshiftAssistedConfig") {
+			t.Errorf("it is %+v", got)
+		}
+	})
+	t.Run("a management cluster that does not answer", func(t *testing.T) {
+		e := well.extension(t)
+		e.Management = builder(t).Build()
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		e.Management = refusing{e.Management}
+		var response runtimehooksv1.UpdateMachineResponse
+		e.UpdateMachine(ctx, &runtimehooksv1.UpdateMachineRequest{Desired: runtimehooksv1.UpdateMachineRequestObjects{Machine: machine(spec("v1.33.5"), nil), BootstrapConfig: ourConfig}}, &response)
+		if response.Status != runtimehooksv1.ResponseStatusSuccess || response.RetryAfterSeconds == 0 {
+			t.Errorf("it is %+v", response)
+		}
+	})
+}
+
+// refusing answers nothing.
+type refusing struct{ client.Reader }
+
+func (refusing) Get(context.Context, client.ObjectKey, client.Object, ...client.GetOption) error {
+	return errors.New("connection refused")
+}
+
+func TestClustersAreReadOnceForAllTheirMachines(t *testing.T) {
+	c := cluster{runs: "4.20.5", wanted: "4.20.5", kubelet: "v1.32.8", config: waiting()}
+	e := c.extension(t)
+	watch := e.Clock.(*still)
+	for range 5 {
+		update(t, e, machine(spec("v1.33.5"), nil), ourConfig)
+	}
+	if c.workloadsAsked != 1 {
+		t.Errorf("the cluster was read %d times", c.workloadsAsked)
+	}
+	watch.at = watch.at.Add(freshFor)
+	update(t, e, machine(spec("v1.33.5"), nil), ourConfig)
+	if c.workloadsAsked != 2 {
+		t.Errorf("after a while it was read %d times", c.workloadsAsked)
+	}
+	c.away = errors.New("connection refused")
+	watch.at = watch.at.Add(freshFor)
+	for range 2 {
+		update(t, e, machine(spec("v1.33.5"), nil), ourConfig)
+	}
+	if c.workloadsAsked != 4 {
+		t.Errorf("while it does not answer it was asked %d times in all", c.workloadsAsked)
+	}
+	for i := range 20 {
+		watch.at = watch.at.Add(forgottenAfter)
+		e.looks.get(types.NamespacedName{Name: fmt.Sprint(i)}, watch.at)
+	}
+	if len(e.looks.of) > 3 {
+		t.Errorf("%d clusters are remembered", len(e.looks.of))
+	}
+}
