@@ -10,6 +10,7 @@ import (
 
 // OpenshiftAssistedControlPlaneSpec says what the cluster is and how its control plane is
 // installed and kept.
+// +kubebuilder:validation:XValidation:rule="!has(self.replicas) || self.replicas in [1, 3, 4, 5] || self.replicas == 2 && (self.config.?arbiterReplicas.orValue(0) > 0 || has(self.config.fencing))",fieldPath=".replicas",message="a control plane has 1, 3, 4 or 5 machines, or 2 with config.arbiterReplicas: 1 or config.fencing"
 type OpenshiftAssistedControlPlaneSpec struct {
 	// replicas is the number of control plane machines: 1 (single node), 2 (with an arbiter
 	// or fencing), 3, 4 or 5. Default is 3, as in an install-config.
@@ -246,6 +247,7 @@ type UpgradeSpec struct {
 // +kubebuilder:printcolumn:name="Kubernetes",type="string",JSONPath=".status.version",description="Version of Kubernetes that runs",priority=10
 // +kubebuilder:printcolumn:name="Message",type="string",JSONPath=".status.conditions[?(@.type==\"Available\")].message",description="What is waited for, or what is wrong",priority=10
 // +kubebuilder:printcolumn:name="Age",type="date",JSONPath=".metadata.creationTimestamp",description="Time since the control plane was made"
+// +kubebuilder:validation:XValidation:rule="!oldSelf.?status.?initialization.?controlPlaneInitialized.orValue(false) || (self.?spec.?replicas.orValue(3) == 1) == (oldSelf.?spec.?replicas.orValue(3) == 1)",message="a single node stays one, and a control plane of several machines never becomes a single node: put the old spec.replicas back, or install another cluster"
 // +kubebuilder:validation:XValidation:rule="has(self.spec) && has(self.spec.config) && has(self.spec.config.baseDomain)",message="spec.config.baseDomain is missing: write the DNS domain of the cluster, for example example.com"
 
 // OpenshiftAssistedControlPlane is an OpenShift cluster with its control plane, installed

@@ -143,15 +143,15 @@ func (p pair[H, S, HP, SP]) restore(hub, kept HP) error {
 	return nil
 }
 
-// merge is kept with what differs between before and after.
+// merge is kept with what differs between before and after. Nil stands for nothing.
 func merge(kept, before, after any) any {
 	if equality.Semantic.DeepEqual(before, after) {
 		return kept
 	}
-	keptMap, ok1 := kept.(map[string]any)
-	beforeMap, ok2 := before.(map[string]any)
-	afterMap, ok3 := after.(map[string]any)
-	if !ok1 || !ok3 || before != nil && !ok2 {
+	keptMap, isMap := kept.(map[string]any)
+	beforeMap, wasMap := before.(map[string]any)
+	afterMap, becomesMap := after.(map[string]any)
+	if !isMap || !wasMap && before != nil || !becomesMap && after != nil {
 		return after
 	}
 	merged := map[string]any{}
@@ -162,6 +162,17 @@ func merge(kept, before, after any) any {
 	}
 	for key, value := range afterMap {
 		merged[key] = merge(keptMap[key], beforeMap[key], value)
+	}
+	for key, value := range beforeMap {
+		if _, stays := afterMap[key]; stays {
+			continue
+		}
+		if rest := merge(keptMap[key], value, nil); rest != nil {
+			merged[key] = rest
+		}
+	}
+	if len(merged) == 0 && after == nil {
+		return nil
 	}
 	return merged
 }

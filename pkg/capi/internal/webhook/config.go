@@ -1,0 +1,217 @@
+package webhook
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
+	"github.com/oaictl/oaictl/pkg/capi/internal/userdata"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+	"github.com/oaictl/oaictl/pkg/iso/ignition"
+)
+
+// +kubebuilder:webhook:verbs=create;update,path=/validate-bootstrap-cluster-x-k8s-io-v1beta1-openshiftassistedconfig,mutating=false,failurePolicy=fail,matchPolicy=Equivalent,groups=bootstrap.cluster.x-k8s.io,resources=openshiftassistedconfigs,versions=v1beta1,name=validation.openshiftassistedconfig.bootstrap.cluster.x-k8s.io,sideEffects=None,admissionReviewVersions=v1
+// +kubebuilder:webhook:verbs=create;update,path=/validate-bootstrap-cluster-x-k8s-io-v1beta1-openshiftassistedconfigtemplate,mutating=false,failurePolicy=fail,matchPolicy=Equivalent,groups=bootstrap.cluster.x-k8s.io,resources=openshiftassistedconfigtemplates,versions=v1beta1,name=validation.openshiftassistedconfigtemplate.bootstrap.cluster.x-k8s.io,sideEffects=None,admissionReviewVersions=v1
+// +kubebuilder:webhook:verbs=create;update,path=/mutate-bootstrap-cluster-x-k8s-io-v1beta1-openshiftassistedconfigtemplate,mutating=true,failurePolicy=fail,matchPolicy=Equivalent,groups=bootstrap.cluster.x-k8s.io,resources=openshiftassistedconfigtemplates,versions=v1beta1,name=default.openshiftassistedconfigtemplate.bootstrap.cluster.x-k8s.io,sideEffects=None,admissionReviewVersions=v1
+
+// configTemplateDefaulter lets MachineSets of a topology make Machines while the control plane
+// is being installed: it is installed together with them.
+type configTemplateDefaulter struct{}
+
+// Default says so to Cluster API, unless a person has said something else.
+func (configTemplateDefaulter) Default(_ context.Context, t *bootstrapv1.OpenshiftAssistedConfigTemplate) error {
+	if _, said := t.Annotations[clusterv1.MachineSetSkipPreflightChecksAnnotation]; !said {
+		metav1.SetMetaDataAnnotation(&t.ObjectMeta, clusterv1.MachineSetSkipPreflightChecksAnnotation, string(clusterv1.MachineSetPreflightCheckControlPlaneIsStable))
+	}
+	return nil
+}
+
+func bootstrapKind(kind string) schema.GroupKind {
+	return schema.GroupKind{Group: bootstrapv1.Group, Kind: kind}
+}
+
+func configs() validator[*bootstrapv1.OpenshiftAssistedConfig] {
+	return validator[*bootstrapv1.OpenshiftAssistedConfig]{
+		kind: bootstrapKind(bootstrapv1.ConfigKind),
+		content: func(c *bootstrapv1.OpenshiftAssistedConfig) any {
+			return []any{c.Spec, c.Annotations[bootstrapv1.IgnitionOverrideAnnotation], c.Annotations[bootstrapv1.DiscoveryIgnitionOverrideAnnotation]}
+		},
+		check: func(ctx context.Context, c *bootstrapv1.OpenshiftAssistedConfig) (admission.Warnings, field.ErrorList) {
+			return checkConfig(ctx, &c.Spec, c.Annotations, field.NewPath("spec"), field.NewPath("metadata", "annotations"))
+		},
+		change: changedConfig,
+	}
+}
+
+func configTemplates() validator[*bootstrapv1.OpenshiftAssistedConfigTemplate] {
+	template := func(t *bootstrapv1.OpenshiftAssistedConfigTemplate) any { return t.Spec.Template }
+	return validator[*bootstrapv1.OpenshiftAssistedConfigTemplate]{
+		kind: bootstrapKind(bootstrapv1.ConfigTemplateKind), content: template, template: template,
+		check: func(ctx context.Context, t *bootstrapv1.OpenshiftAssistedConfigTemplate) (admission.Warnings, field.ErrorList) {
+			at, of := field.NewPath("spec", "template"), &t.Spec.Template
+			warnings, wrong := checkConfig(ctx, &of.Spec, of.ObjectMeta.Annotations, at.Child("spec"), at.Child("metadata", "annotations"))
+			wrong = append(wrong, of.ObjectMeta.Validate(at.Child("metadata"))...)
+			if of.Spec.Hostname != "" {
+				warnings = append(warnings, at.Child("spec", "hostname").String()+": every machine of the template gets this name, so it serves one machine only")
+			}
+			return warnings, wrong
+		},
+	}
+}
+
+// checkConfig says what is wrong with what is said of a machine.
+func checkConfig(ctx context.Context, s *bootstrapv1.OpenshiftAssistedConfigSpec, annotations map[string]string, at, annotationsAt *field.Path) (admission.Warnings, field.ErrorList) {
+	w := newWanted()
+	w.cluster.Spec.OpenShift.Arch = spec.Multi
+	w.addConfig(s, at)
+	wrong := w.problems(ctx)
+	wrong = append(wrong, checkDiscovery(ctx, s, at)...)
+	warnings, more := checkUserData(s, annotations, at, annotationsAt)
+	return warnings, append(wrong, more...)
+}
+
+// osVersion is 4.20 or 4.20.3.
+var osVersion = regexp.MustCompile(`^[1-9]\d*\.\d+(\.\d+(-[0-9A-Za-z.-]+)?)?$`)
+
+// checkDiscovery says what is wrong with what concerns the discovery image alone.
+func checkDiscovery(ctx context.Context, s *bootstrapv1.OpenshiftAssistedConfigSpec, at *field.Path) field.ErrorList {
+	// These fields are the machine's own, and the rules for them are those for the cluster's.
+	w := newWanted()
+	w.controlPlane = at
+	to := &w.cluster.Spec
+	to.Proxy = w.proxy(s.Proxy)
+	to.SSHKeys = keysOf(s.SSHAuthorizedKey)
+	to.Network.Defaults.NTP = s.AdditionalNTPSources
+	if s.AdditionalTrustBundle != "" {
+		to.Registry.TrustBundle = &spec.PublicSource{Inline: s.AdditionalTrustBundle}
+	}
+	wrong := w.problems(ctx)
+	for _, e := range wrong {
+		e.Field = strings.Replace(e.Field, at.String()+".config.", at.String()+".", 1)
+	}
+	if v := s.OSImageVersion; v != "" && !osVersion.MatchString(v) {
+		wrong = append(wrong, invalid(at.Child("osImageVersion"), fmt.Sprintf("%q is no version of OpenShift: write it as 4.20 or 4.20.3", v)))
+	}
+	options := metavalidation.LabelSelectorValidationOptions{}
+	wrong = append(wrong, metavalidation.ValidateLabelSelector(&s.NMStateConfigLabelSelector, options, at.Child("nmStateConfigLabelSelector"))...)
+	for key := range s.NodeLabels {
+		if strings.HasPrefix(key, "node-role.kubernetes.io/") {
+			wrong = append(wrong, invalid(at.Child("nodeLabels").Key(key), "is a role, which the node gets by its Machine: leave it out"))
+		}
+	}
+	return wrong
+}
+
+// checkUserData says what is wrong with what becomes Ignition.
+func checkUserData(s *bootstrapv1.OpenshiftAssistedConfigSpec, annotations map[string]string, at, annotationsAt *field.Path) (admission.Warnings, field.ErrorList) {
+	_, err := userdata.ConfigOf(&bootstrapv1.OpenshiftAssistedConfig{ObjectMeta: metav1.ObjectMeta{Annotations: annotations}, Spec: *s})
+	var wrong field.ErrorList
+	for _, each := range parts(err) {
+		wrong = append(wrong, toldByUserData(each, at, annotationsAt)...)
+	}
+	var warnings admission.Warnings
+	for where, text := range map[string]string{
+		annotationsAt.Key(bootstrapv1.DiscoveryIgnitionOverrideAnnotation).String(): annotations[bootstrapv1.DiscoveryIgnitionOverrideAnnotation],
+		annotationsAt.Key(bootstrapv1.IgnitionOverrideAnnotation).String():          annotations[bootstrapv1.IgnitionOverrideAnnotation],
+		at.Child("discoveryIgnitionOverride").String():                              s.DiscoveryIgnitionOverride,
+		at.Child("ignitionOverride").String():                                       s.IgnitionOverride,
+	} {
+		if text == "" {
+			continue
+		}
+		if report, err := ignition.Validate(where, []byte(text)); err == nil {
+			for _, warning := range report.Warnings() {
+				warnings = append(warnings, where+": "+warning)
+			}
+		}
+	}
+	slices.Sort(warnings)
+	return warnings, wrong
+}
+
+// parts are the errors that were joined.
+func parts(err error) []error {
+	if joined, is := err.(interface{ Unwrap() []error }); is {
+		return joined.Unwrap()
+	}
+	if err == nil {
+		return nil
+	}
+	return []error{err}
+}
+
+// toldByUserData are the errors of a text "FIELD: what is wrong", or of an Ignition config that
+// is called by its field.
+func toldByUserData(err error, at, annotationsAt *field.Path) field.ErrorList {
+	name, text, _ := strings.Cut(err.Error(), ": ")
+	invalidConfig, isConfig := errors.AsType[*ignition.Invalid](err)
+	if isConfig {
+		name = invalidConfig.Report.Name
+	}
+	where := name
+	if below, is := strings.CutPrefix(name, "spec."); is {
+		where = at.String() + "." + below
+	} else if below, is := strings.CutPrefix(name, "metadata.annotations"); is {
+		where = annotationsAt.String() + below
+	}
+	if !isConfig {
+		return field.ErrorList{invalidAt(where, text)}
+	}
+	var wrong field.ErrorList
+	for _, entry := range invalidConfig.Report.Entries {
+		if entry.Severity != ignition.Error {
+			continue
+		}
+		text := entry.Message
+		if entry.Path != "" {
+			text = entry.Path + ": " + text
+		}
+		wrong = append(wrong, invalidAt(where, "is no Ignition config that a machine can use: "+text))
+	}
+	return wrong
+}
+
+// afterwards are the fields of a config that are applied to a node that is there.
+var afterwards = []string{"nodeLabels", "taints", "allowedAddresses"}
+
+// changedConfig says what may not be changed once the machine has its user data.
+func changedConfig(before, after *bootstrapv1.OpenshiftAssistedConfig) field.ErrorList {
+	if !valueOf(before.Status.Initialization.DataSecretCreated) {
+		return nil
+	}
+	return changes(&before.Spec, &after.Spec, field.NewPath("spec"), afterwards,
+		"the machine has its user data, and nothing would follow: put the old value back, and have the Machine replaced by one with another config")
+}
+
+// changes are the fields of an object that differ, but for those that may.
+func changes(before, after any, at *field.Path, allowed []string, why string) field.ErrorList {
+	was, is := fieldsOf(before), fieldsOf(after)
+	var wrong field.ErrorList
+	for _, name := range slices.Sorted(keys(was, is)) {
+		if !slices.Contains(allowed, name) && !same(was[name], is[name]) {
+			wrong = append(wrong, immutable(at.Child(name), "%s", why))
+		}
+	}
+	return wrong
+}
+
+// fieldsOf are the fields of an object by their names.
+func fieldsOf(object any) map[string]any {
+	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
+	if err != nil { // no type of ours fails
+		return nil
+	}
+	return fields
+}

@@ -1,0 +1,254 @@
+package webhook
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apimachinery/pkg/util/version"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
+)
+
+// +kubebuilder:webhook:verbs=create;update,path=/mutate-controlplane-cluster-x-k8s-io-v1beta1-openshiftassistedcontrolplane,mutating=true,failurePolicy=fail,matchPolicy=Equivalent,groups=controlplane.cluster.x-k8s.io,resources=openshiftassistedcontrolplanes,versions=v1beta1,name=default.openshiftassistedcontrolplane.controlplane.cluster.x-k8s.io,sideEffects=None,admissionReviewVersions=v1
+// +kubebuilder:webhook:verbs=create;update,path=/validate-controlplane-cluster-x-k8s-io-v1beta1-openshiftassistedcontrolplane,mutating=false,failurePolicy=fail,matchPolicy=Equivalent,groups=controlplane.cluster.x-k8s.io,resources=openshiftassistedcontrolplanes,versions=v1beta1,name=validation.openshiftassistedcontrolplane.controlplane.cluster.x-k8s.io,sideEffects=None,admissionReviewVersions=v1
+// +kubebuilder:webhook:verbs=create;update,path=/validate-controlplane-cluster-x-k8s-io-v1beta1-openshiftassistedcontrolplanetemplate,mutating=false,failurePolicy=fail,matchPolicy=Equivalent,groups=controlplane.cluster.x-k8s.io,resources=openshiftassistedcontrolplanetemplates,versions=v1beta1,name=validation.openshiftassistedcontrolplanetemplate.controlplane.cluster.x-k8s.io,sideEffects=None,admissionReviewVersions=v1
+
+// defaultReplicas is how many machines a control plane has where nothing is said, as in an
+// install-config.
+const defaultReplicas = 3
+
+// controlPlaneDefaulter fills in what Cluster API's contract needs.
+type controlPlaneDefaulter struct{}
+
+// Default sets the number of machines, and writes the version as Cluster API does.
+func (controlPlaneDefaulter) Default(_ context.Context, c *controlplanev1.OpenshiftAssistedControlPlane) error {
+	if c.Spec.Replicas == nil {
+		c.Spec.Replicas = new(int32(defaultReplicas))
+	}
+	if v := c.Spec.Version; v != "" && !strings.HasPrefix(v, "v") {
+		c.Spec.Version = "v" + v
+	}
+	return nil
+}
+
+func controlPlanes() validator[*controlplanev1.OpenshiftAssistedControlPlane] {
+	return validator[*controlplanev1.OpenshiftAssistedControlPlane]{
+		kind: schema.GroupKind{Group: controlplanev1.Group, Kind: controlplanev1.ControlPlaneKind},
+		content: func(c *controlplanev1.OpenshiftAssistedControlPlane) any {
+			return []any{c.Spec, c.Annotations[controlplanev1.InstallConfigOverrideAnnotation]}
+		},
+		check:  checkControlPlane,
+		change: changedControlPlane,
+	}
+}
+
+func controlPlaneTemplates() validator[*controlplanev1.OpenshiftAssistedControlPlaneTemplate] {
+	template := func(t *controlplanev1.OpenshiftAssistedControlPlaneTemplate) any { return t.Spec.Template }
+	return validator[*controlplanev1.OpenshiftAssistedControlPlaneTemplate]{
+		kind:    schema.GroupKind{Group: controlplanev1.Group, Kind: controlplanev1.ControlPlaneTemplateKind},
+		content: template, template: template,
+		check: func(ctx context.Context, t *controlplanev1.OpenshiftAssistedControlPlaneTemplate) (admission.Warnings, field.ErrorList) {
+			at, of := field.NewPath("spec", "template"), &t.Spec.Template
+			w := newWanted()
+			w.partial = true
+			w.cluster.Spec.Topology.ControlPlane = new(replicasFor(&of.Spec.Config))
+			warnings, wrong := checkControlPlaneSpec(ctx, w, &of.Spec, of.ObjectMeta.Annotations, at)
+			return warnings, append(wrong, of.ObjectMeta.Validate(at.Child("metadata"))...)
+		},
+	}
+}
+
+// replicasFor is a number of machines that goes with what is said of a cluster, for a template
+// that does not have one.
+func replicasFor(config *controlplanev1.OpenshiftAssistedControlPlaneConfigSpec) int {
+	if config.Fencing != nil || valueOf(config.ArbiterReplicas) > 0 {
+		return 2
+	}
+	return defaultReplicas
+}
+
+func checkControlPlane(ctx context.Context, c *controlplanev1.OpenshiftAssistedControlPlane) (admission.Warnings, field.ErrorList) {
+	w := newWanted()
+	replicas := defaultReplicas
+	if c.Spec.Replicas != nil {
+		replicas = int(*c.Spec.Replicas)
+	}
+	w.cluster.Spec.Topology.ControlPlane = &replicas
+	common := controlplanev1.OpenshiftAssistedControlPlaneTemplateResourceSpec{
+		DistributionVersion: c.Spec.DistributionVersion, OpenshiftAssistedConfigSpec: c.Spec.OpenshiftAssistedConfigSpec,
+		Config: c.Spec.Config, Rollout: c.Spec.Rollout, Remediation: c.Spec.Remediation, Upgrade: c.Spec.Upgrade,
+	}
+	common.MachineTemplate.ObjectMeta = c.Spec.MachineTemplate.ObjectMeta
+	common.MachineTemplate.Spec = c.Spec.MachineTemplate.Spec.OpenshiftAssistedControlPlaneMachineSettings
+	warnings, wrong := checkControlPlaneSpec(ctx, w, &common, c.Annotations, nil)
+	at := field.NewPath("spec")
+	if c.Spec.DistributionVersion == "" {
+		wrong = append(wrong, field.Required(at.Child("distributionVersion"), "write the whole version of OpenShift, as 4.20.3"))
+	}
+	if v := c.Spec.Version; v != "" {
+		if _, err := version.ParseSemantic(v); err != nil {
+			wrong = append(wrong, invalid(at.Child("version"), fmt.Sprintf("%q is no version of Kubernetes: write it as v1.33.4, or leave it out", v)))
+		}
+	}
+	if c.Spec.OpenshiftAssistedConfigSpec.Hostname != "" && replicas > 1 {
+		wrong = append(wrong, invalid(at.Child("openshiftAssistedConfigSpec", "hostname"),
+			fmt.Sprintf("names %d machines alike: leave it out, or name them by nodeRegistration.name: $METADATA_NAME", replicas)))
+	}
+	if replicas == 1 && c.Spec.Rollout.Strategy.Type == controlplanev1.RollingUpdateStrategy {
+		wrong = append(wrong, invalid(at.Child("rollout", "strategy", "type"), "a single node is the whole cluster, which is lost when its machine is replaced: set OnDelete, or leave it out"))
+	}
+	return warnings, wrong
+}
+
+// checkControlPlaneSpec says what is wrong with what a control plane and a template of control
+// planes both say. template is where the template stands, nil for a control plane.
+func checkControlPlaneSpec(ctx context.Context, w *wanted, s *controlplanev1.OpenshiftAssistedControlPlaneTemplateResourceSpec, annotations map[string]string, template *field.Path) (admission.Warnings, field.ErrorList) {
+	at, annotationsAt := template.Child("spec"), template.Child("metadata", "annotations")
+	w.wrong = append(w.wrong, checkVersion(s.DistributionVersion, at.Child("distributionVersion"))...)
+	w.addControlPlane(s, at)
+	machine := at.Child("openshiftAssistedConfigSpec")
+	w.addConfig(&s.OpenshiftAssistedConfigSpec, machine)
+	if text := annotations[controlplanev1.InstallConfigOverrideAnnotation]; text != "" {
+		var overrides map[string]any
+		w.object(text, annotationsAt.Key(controlplanev1.InstallConfigOverrideAnnotation), &overrides)
+	}
+	wrong := w.problems(ctx)
+	wrong = append(wrong, checkDiscovery(ctx, &s.OpenshiftAssistedConfigSpec, machine)...)
+	warnings, more := checkUserData(&s.OpenshiftAssistedConfigSpec, nil, machine, annotationsAt)
+	wrong = append(wrong, more...)
+	wrong = append(wrong, s.MachineTemplate.ObjectMeta.Validate(at.Child("machineTemplate", "metadata"))...)
+	wrong = append(wrong, checkWaits(s, at)...)
+	wrong = append(wrong, checkRollout(&s.Rollout, at.Child("rollout"))...)
+	more2, wrongCapabilities := checkCapabilities(s, at.Child("config", "capabilities"))
+	warnings = append(append(warnings, more2...), unknownOperators(s.Config.Operators, at.Child("config", "operators"))...)
+	return warnings, append(wrong, wrongCapabilities...)
+}
+
+func checkWaits(s *controlplanev1.OpenshiftAssistedControlPlaneTemplateResourceSpec, at *field.Path) field.ErrorList {
+	var wrong field.ErrorList
+	config := at.Child("config")
+	if wait := s.Config.WorkerWait; wait != nil && wait.Duration < 0 {
+		wrong = append(wrong, invalid(config.Child("workerWait"), "is negative: write how long to wait, as 10m"))
+	}
+	if s.Config.ReleaseImage != "" && s.Config.ImageSetRef != nil {
+		wrong = append(wrong, invalid(config.Child("imageSetRef"), "stands beside releaseImage, and both say what is installed: keep one of the two"))
+	}
+	for i, gate := range s.Upgrade.Acknowledge {
+		if !strings.HasPrefix(gate, "ack-") {
+			wrong = append(wrong, invalid(at.Child("upgrade", "acknowledge").Index(i), fmt.Sprintf("%q is no gate of admin-gates: write its key, as ack-4.19-kube-1.33-api-removals-in-4.20", gate)))
+		}
+	}
+	return wrong
+}
+
+var wholeVersion = regexp.MustCompile(`^(\d+)\.(\d+)\.\d+(-[0-9A-Za-z.-]+)?$`)
+
+// oldestMinor is that of the oldest OpenShift 4 that is installed here.
+const oldestMinor = 14
+
+// checkVersion says what is wrong with the version of OpenShift, beyond what is known of
+// which there are.
+func checkVersion(v string, at *field.Path) field.ErrorList {
+	if v == "" {
+		return nil
+	}
+	parts := wholeVersion.FindStringSubmatch(v)
+	if parts == nil {
+		return field.ErrorList{invalid(at, fmt.Sprintf("%q is no whole version of OpenShift: write one with three numbers, as 4.20.3", v))}
+	}
+	major, _ := strconv.Atoi(parts[1])
+	minor, _ := strconv.Atoi(parts[2])
+	if major < 4 || major == 4 && minor < oldestMinor {
+		return field.ErrorList{invalid(at, fmt.Sprintf("OpenShift %s is older than what is installed here: use 4.%d.0 or newer", v, oldestMinor))}
+	}
+	return nil
+}
+
+func checkRollout(rollout *controlplanev1.RolloutSpec, at *field.Path) field.ErrorList {
+	surge := rollout.Strategy.RollingUpdate.MaxSurge
+	if surge == nil || *surge == intstr.FromInt32(0) || *surge == intstr.FromInt32(1) {
+		return nil
+	}
+	return field.ErrorList{invalid(at.Child("strategy", "rollingUpdate", "maxSurge"), fmt.Sprintf("%s machines at once cannot be added to a control plane: use 1 or 0", surge.String()))}
+}
+
+// started are the states of a cluster in which its installation has not started.
+var notStarted = []string{"", "Draft", "Discovering", "Blocked", "Ready"}
+
+// afterStart are the fields of config that count once the installation has started.
+var afterStart = []string{
+	"pullSecretRef", "releaseImage", "imageRegistryRef", "mirrors", "additionalTrustBundle", "additionalNTPSources",
+	"ignitionEndpoint", "ignoreValidations", "holdInstallation", "workerWait", "requiredWorkers", "tags",
+}
+
+// changedControlPlane says what may not be changed: what the cluster is called, ever, and what
+// only counts for an installation once that has started.
+func changedControlPlane(before, after *controlplanev1.OpenshiftAssistedControlPlane) field.ErrorList {
+	at := field.NewPath("spec", "config")
+	was, is := &before.Spec.Config, &after.Spec.Config
+	wrong := field.ErrorList{}
+	if valueOf(before.Status.Initialization.ControlPlaneInitialized) || !slices.Contains(notStarted, before.Status.Installation.State) {
+		wrong = changes(was, is, at, afterStart,
+			"the installation has started, and the service takes this before only: put the old value back; what is to change in the cluster is changed there")
+	} else {
+		const why = "the service knows the cluster by it: put the old value back, or make another cluster"
+		if was.ClusterName != is.ClusterName {
+			wrong = append(wrong, immutable(at.Child("clusterName"), why))
+		}
+		if was.BaseDomain != is.BaseDomain {
+			wrong = append(wrong, immutable(at.Child("baseDomain"), why))
+		}
+	}
+	return append(wrong, changedVersion(before, after)...)
+}
+
+// changedVersion says that a cluster does not go back to an older version, and that the number
+// of machines of a single node stays.
+func changedVersion(before, after *controlplanev1.OpenshiftAssistedControlPlane) field.ErrorList {
+	if !valueOf(before.Status.Initialization.ControlPlaneInitialized) || before.Spec.DistributionVersion == after.Spec.DistributionVersion {
+		return nil
+	}
+	runs, err := version.ParseSemantic(before.Status.DistributionVersion)
+	if err != nil {
+		return nil // not known yet
+	}
+	wanted, err := version.ParseSemantic(after.Spec.DistributionVersion)
+	if err != nil || !wanted.LessThan(runs) {
+		return nil
+	}
+	return field.ErrorList{field.Forbidden(field.NewPath("spec", "distributionVersion"),
+		fmt.Sprintf("the cluster runs %s, and OpenShift never goes back: set %[1]s or a newer version", before.Status.DistributionVersion))}
+}
+
+// keys are the keys of two maps.
+func keys(a, b map[string]any) iter.Seq[string] {
+	all := maps.Clone(a)
+	maps.Copy(all, b)
+	return maps.Keys(all)
+}
+
+// same says whether two values of fields are the same.
+func same(a, b any) bool {
+	if equality.Semantic.DeepEqual(a, b) {
+		return true
+	}
+	return isEmpty(a) && isEmpty(b)
+}
+
+// isEmpty says whether a value means the same as none.
+func isEmpty(value any) bool {
+	text, err := json.Marshal(value)
+	return err == nil && slices.Contains([]string{"null", "{}", "[]", `""`, "false", "0"}, string(text))
+}

@@ -1,0 +1,148 @@
+// Package webhook admits the objects of the three Cluster API providers: it fills in what
+// Cluster API's contract needs, refuses what cannot work, and converts between versions.
+//
+// A refusal names the field and what to do. The rules are those of cluster.yaml
+// ([github.com/oaictl/oaictl/pkg/install/spec]) and of what machines get
+// ([github.com/oaictl/oaictl/pkg/capi/internal/userdata]); what they say of a cluster or a
+// machine is asked of them, and told by the fields of the objects. What takes a look at
+// another object is not decided here: the controllers say that in conditions.
+//
+// Nothing that is there already is held up: an object that is being deleted, or whose spec
+// stays, is admitted, and what was wrong before an update is not what is wrong with it.
+package webhook
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/cluster-api/util/topology"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	agentv1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta2"
+	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
+	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
+	"github.com/oaictl/oaictl/pkg/capi/internal/webhook/convert"
+)
+
+// Register has a manager serve the webhooks of all three providers. Its scheme has to know
+// every version of their kinds.
+func Register(mgr ctrl.Manager) error {
+	return errors.Join(RegisterBootstrap(mgr), RegisterControlPlane(mgr), RegisterInfrastructure(mgr))
+}
+
+// RegisterBootstrap has a manager serve the webhooks of the bootstrap provider.
+func RegisterBootstrap(mgr ctrl.Manager) error {
+	return errors.Join(
+		ctrl.NewWebhookManagedBy(mgr, &bootstrapv1.OpenshiftAssistedConfig{}).
+			WithValidator(configs()).WithConverter(convert.Config()).Complete(),
+		ctrl.NewWebhookManagedBy(mgr, &bootstrapv1.OpenshiftAssistedConfigTemplate{}).
+			WithDefaulter(configTemplateDefaulter{}).WithValidator(configTemplates()).WithConverter(convert.ConfigTemplate()).Complete(),
+	)
+}
+
+// RegisterControlPlane has a manager serve the webhooks of the control plane provider.
+func RegisterControlPlane(mgr ctrl.Manager) error {
+	return errors.Join(
+		ctrl.NewWebhookManagedBy(mgr, &controlplanev1.OpenshiftAssistedControlPlane{}).
+			WithDefaulter(controlPlaneDefaulter{}).WithValidator(controlPlanes()).WithConverter(convert.ControlPlane()).Complete(),
+		ctrl.NewWebhookManagedBy(mgr, &controlplanev1.OpenshiftAssistedControlPlaneTemplate{}).
+			WithValidator(controlPlaneTemplates()).Complete(),
+	)
+}
+
+// RegisterInfrastructure has a manager serve the webhooks of the infrastructure provider.
+func RegisterInfrastructure(mgr ctrl.Manager) error {
+	return errors.Join(
+		ctrl.NewWebhookManagedBy(mgr, &agentv1.AgentCluster{}).
+			WithValidator(agentClusters()).WithConverter(convert.AgentCluster()).Complete(),
+		ctrl.NewWebhookManagedBy(mgr, &agentv1.AgentClusterTemplate{}).
+			WithValidator(agentClusterTemplates()).Complete(),
+		ctrl.NewWebhookManagedBy(mgr, &agentv1.AgentMachine{}).
+			WithValidator(agentMachines()).WithConverter(convert.AgentMachine()).Complete(),
+		ctrl.NewWebhookManagedBy(mgr, &agentv1.AgentMachineTemplate{}).
+			WithValidator(agentMachineTemplates()).WithConverter(convert.AgentMachineTemplate()).Complete(),
+	)
+}
+
+// validator admits the objects of a kind.
+type validator[T client.Object] struct {
+	kind schema.GroupKind
+	// content is all that the rules below look at: where it stays, an update is admitted.
+	content func(T) any
+	// check says what is wrong with an object by itself.
+	check func(context.Context, T) (admission.Warnings, field.ErrorList)
+	// change says which changes are not allowed. Nil allows all.
+	change func(before, after T) field.ErrorList
+	// template is what may be changed by nobody but a topology that tries it out. Nil for a
+	// kind that is no template.
+	template func(T) any
+}
+
+// ValidateCreate admits an object that is to be made.
+func (v validator[T]) ValidateCreate(ctx context.Context, object T) (admission.Warnings, error) {
+	warnings, wrong := v.check(ctx, object)
+	return warnings, v.refusal(object, wrong)
+}
+
+// ValidateUpdate admits an object that is changed.
+func (v validator[T]) ValidateUpdate(ctx context.Context, before, after T) (admission.Warnings, error) {
+	if !after.GetDeletionTimestamp().IsZero() || equality.Semantic.DeepEqual(v.content(before), v.content(after)) {
+		return nil, nil
+	}
+	warnings, wrong := v.check(ctx, after)
+	if len(wrong) > 0 {
+		_, known := v.check(ctx, before)
+		wrong = without(wrong, known)
+	}
+	if v.change != nil {
+		wrong = append(wrong, v.change(before, after)...)
+	}
+	if v.template != nil && !equality.Semantic.DeepEqual(v.template(before), v.template(after)) && !triedOut(ctx, after) {
+		wrong = append(wrong, field.Forbidden(field.NewPath("spec", "template"),
+			"a template is not changed in place, since nothing that was made of it would follow: make one of another name, and have what refers to this one refer to it"))
+	}
+	return warnings, v.refusal(after, wrong)
+}
+
+// ValidateDelete admits every deletion.
+func (v validator[T]) ValidateDelete(context.Context, T) (admission.Warnings, error) { return nil, nil }
+
+func (v validator[T]) refusal(object T, wrong field.ErrorList) error {
+	if len(wrong) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(wrong, func(a, b *field.Error) int {
+		return cmp.Or(strings.Compare(a.Field, b.Field), strings.Compare(a.Detail, b.Detail))
+	})
+	return apierrors.NewInvalid(v.kind, object.GetName(), wrong)
+}
+
+// without are the errors that are not among others.
+func without(errs, others field.ErrorList) field.ErrorList {
+	known := map[string]bool{}
+	for _, e := range others {
+		known[e.Error()] = true
+	}
+	var rest field.ErrorList
+	for _, e := range errs {
+		if !known[e.Error()] {
+			rest = append(rest, e)
+		}
+	}
+	return rest
+}
+
+// triedOut says whether a request is a topology's, which asks what would become of a template.
+func triedOut(ctx context.Context, object client.Object) bool {
+	request, err := admission.RequestFromContext(ctx)
+	return err == nil && topology.IsDryRunRequest(request, object)
+}
