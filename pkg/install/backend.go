@@ -153,6 +153,14 @@ type Service interface {
 	Credential(ctx context.Context, clusterID, name string) ([]byte, error)
 }
 
+// Notifier is a service that knows of changes without being asked, as a hub does from its
+// watches. A [Service] may be one.
+type Notifier interface {
+	// Changed is closed once something that concerns the cluster is other than the last
+	// Observe has shown it, or may be, so that a decision may be.
+	Changed(query Query) <-chan struct{}
+}
+
 // Files is the plane of results on disk. They are kept by the cluster's name and
 // belong to the cluster of one id.
 type Files interface {

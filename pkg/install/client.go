@@ -20,6 +20,7 @@ import (
 // that run at once come from several goroutines.
 type Client struct {
 	Backend
+	notifier    Notifier // nil: the service tells of nothing
 	files       Files
 	machines    Machines
 	nodes       Nodes
@@ -69,7 +70,8 @@ func New(service Service, options ...Option) *Client {
 	if !whole {
 		backend = loopOnly{service}
 	}
-	client := &Client{Backend: backend, clock: clock.Real(), emit: func(Event) {}, timeout: 4 * time.Hour, userTimeout: time.Hour}
+	notifier, _ := service.(Notifier)
+	client := &Client{Backend: backend, notifier: notifier, clock: clock.Real(), emit: func(Event) {}, timeout: 4 * time.Hour, userTimeout: time.Hour}
 	for _, option := range options {
 		option(client)
 	}
@@ -115,6 +117,20 @@ func (client *Client) Observe(ctx context.Context, desired *Desired, prior *Obse
 		return nil, err
 	}
 	return observed, nil
+}
+
+// Changed is closed once the service has something of the cluster that the last Observe did not
+// show, for who decides again then. It is nil, which never comes, where the service tells of
+// nothing: such a one is to be looked at from time to time.
+func (client *Client) Changed(desired *Desired, observed *Observed) <-chan struct{} {
+	if client.notifier == nil {
+		return nil
+	}
+	query := desired.Query()
+	if observed != nil && observed.Cluster != nil {
+		query.ID = observed.Cluster.ID
+	}
+	return client.notifier.Changed(query)
 }
 
 // Act carries out one action of a plan that was decided on an observation, and does not

@@ -69,34 +69,53 @@ func (client *Client) explainNodes(ctx context.Context, desired *Desired, observ
 	}}, nil
 }
 
-// await pauses, and reports whether the installed cluster, or a person's answer, has cut the pause
-// short: then only the cluster is looked at anew. Changes come in bursts, and what came together is seen together.
-func (r *run) await(ctx context.Context, observed *Observed, pause time.Duration) (woken bool, err error) {
-	if r.nodes == nil || observed.Spoke == nil {
-		return false, r.clock.Sleep(ctx, pause)
+// await pauses, until something changes, and reports whether that was in the installed cluster
+// alone, or a person's answer: then only the cluster is looked at anew. Changes come in bursts, and
+// what came together is seen together.
+func (r *run) await(ctx context.Context, observed *Observed, pause time.Duration) (glance bool, err error) {
+	var changed, spoke, answer <-chan struct{}
+	if r.poll == 0 {
+		changed = r.Changed(r.desired, observed)
+	}
+	if r.nodes != nil && observed.Spoke != nil {
+		spoke, answer = r.nodes.Changed(), r.answer()
 	}
 	within, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	changed, answer := r.nodes.Changed(), r.answer()
 	go func() {
 		select {
 		case <-changed:
+			cancel(errServiceChanged)
+		case <-spoke:
 			cancel(errChanged)
 		case <-answer:
 			cancel(errChanged)
 		case <-within.Done():
 		}
 	}()
-	if err := r.clock.Sleep(within, pause); !errors.Is(err, errChanged) {
+	began := r.clock.Now()
+	switch err := r.clock.Sleep(within, pause); {
+	case errors.Is(err, errChanged):
+		return true, r.clock.Sleep(ctx, burst)
+	case errors.Is(err, errServiceChanged):
+		left := pause - r.clock.Now().Sub(began)
+		return false, r.clock.Sleep(ctx, min(left, max(burst, lookShare*r.took)))
+	default:
 		return false, err
 	}
-	return true, r.clock.Sleep(ctx, burst)
 }
 
-// burst is how long what changes in an installed cluster is gathered.
-const burst = 100 * time.Millisecond
+// burst is how long what changes is gathered at least. Of a service that tells of changes, so
+// much longer than a look took that looking takes a small share of the time.
+const (
+	burst     = 100 * time.Millisecond
+	lookShare = 10
+)
 
-var errChanged = errors.New("the installed cluster has changed")
+var (
+	errChanged        = errors.New("the installed cluster has changed")
+	errServiceChanged = errors.New("the service has changed")
+)
 
 // glance is an observation with what the installed cluster shows now. What the service shows
 // is as it was: nothing has been written since, or all would be looked at.

@@ -41,7 +41,8 @@ type run struct {
 	reporting sync.Mutex
 	quiet     time.Duration // how long nothing has changed
 	silence   silence
-	looked    time.Time // when all was observed last
+	looked    time.Time     // when all was observed last
+	took      time.Duration // how long that took, and what was decided on it
 	requests  requests
 	question  *question  // that a person is being asked; nil for none
 	until     *Condition // what is only waited for; nil: it is brought about
@@ -152,6 +153,7 @@ func (client *Client) limited(desired *Desired) *Desired {
 func (r *run) steps(ctx context.Context, first *Observed, detach bool) (Result, error) {
 	var prior *Observed
 	for {
+		began := r.clock.Now()
 		observed, err := first, error(nil)
 		if first = nil; observed == nil {
 			observed, err = r.observePatiently(ctx, prior)
@@ -193,12 +195,13 @@ func (r *run) steps(ctx context.Context, first *Observed, detach bool) (Result, 
 			continue
 		}
 		r.stillThere(plan)
+		r.took = r.clock.Now().Sub(began)
 		pause := r.pause(changed)
 		if !plan.Deadline.IsZero() {
 			pause = min(pause, plan.Deadline.Sub(r.clock.Now()))
 		}
-		woken, err := r.await(ctx, observed, pause)
-		if err == nil && woken && r.clock.Now().Sub(r.looked) < seldom {
+		glance, err := r.await(ctx, observed, pause)
+		if err == nil && glance && r.clock.Now().Sub(r.looked) < seldom {
 			first, err = r.glance(ctx, observed)
 		}
 		if err != nil {

@@ -26,7 +26,7 @@ func filledPlane(t *testing.T, namespace string, others ...runtime.Object) (*Pla
 	}
 	client.Served, client.Dynamic = served, fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), lists, others...)
 	t.Cleanup(client.Close)
-	p := &Plane{api: client, memories: map[string]*clusterMemory{}, imageSets: map[string]imageSetRecord{}}
+	p := &Plane{api: client, memories: map[string]*clusterMemory{}, imageSets: map[string]imageSetRecord{}, signals: map[string]*kube.Signal{}}
 	return p, watchedNamespace(t, client, namespace)
 }
 

@@ -26,14 +26,15 @@ import (
 // to be changed.
 func (p *Plane) Observe(ctx context.Context, query install.Query, _ *install.Observed) (*install.Observed, error) {
 	namespace, name := p.target(query)
-	at, err := p.api.Watch(ctx, namespace)
+	look := &look{Plane: p, signal: p.signalOf(kube.ID(namespace, name))}
+	at, err := look.watch(ctx, namespace)
 	if err != nil {
 		return nil, err
 	}
 	observed := &install.Observed{At: p.api.Now()}
 	deployment := p.choose(at, query, name, observed)
 	if deployment != nil {
-		if err := p.observeCluster(ctx, at, deployment, query, observed); err != nil {
+		if err := look.observeCluster(ctx, at, deployment, query, observed); err != nil {
 			return nil, err
 		}
 	}
@@ -45,6 +46,47 @@ func (p *Plane) Observe(ctx context.Context, query install.Query, _ *install.Obs
 		observed.Stale = err.Error()
 	}
 	return observed, nil
+}
+
+// look is one observation.
+type look struct {
+	*Plane
+	signal *kube.Signal
+}
+
+// watch is a namespace whose objects are all there. What changes from now on gives the signal.
+func (p *look) watch(ctx context.Context, namespace string) (*kube.Namespace, error) {
+	at, err := p.api.Watch(ctx, namespace)
+	if err == nil {
+		at.Signals(p.signal)
+	}
+	return at, err
+}
+
+// signalOf is the signal of changes that concern a cluster: the one of before, while nothing has
+// changed.
+func (p *Plane) signalOf(cluster string) *kube.Signal {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	signal := p.signals[cluster]
+	if signal == nil || signal.IsGiven() {
+		signal = kube.NewSignal(cluster)
+		p.signals[cluster] = signal
+	}
+	return signal
+}
+
+// Changed is of install.Notifier: the watches tell. Before the first observation of a cluster
+// all is new.
+func (p *Plane) Changed(query install.Query) <-chan struct{} {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if signal := p.signals[kube.ID(p.target(query))]; signal != nil {
+		return signal.Given()
+	}
+	given := make(chan struct{})
+	close(given)
+	return given
 }
 
 func (p *Plane) target(query install.Query) (namespace, name string) {
@@ -94,7 +136,7 @@ func refOf(at *kube.Namespace, u *unstructured.Unstructured) install.ClusterRef 
 	return ref
 }
 
-func (p *Plane) observeCluster(ctx context.Context, at *kube.Namespace, deployment *unstructured.Unstructured, query install.Query, observed *install.Observed) error {
+func (p *look) observeCluster(ctx context.Context, at *kube.Namespace, deployment *unstructured.Unstructured, query install.Query, observed *install.Observed) error {
 	made := at.InstallOf(deployment)
 	for _, u := range []*unstructured.Unstructured{deployment, made} {
 		if u != nil && u.GetDeletionTimestamp() != nil {
@@ -139,10 +181,10 @@ func (p *Plane) observeCluster(ctx context.Context, at *kube.Namespace, deployme
 // infraEnvsOf are the InfraEnvs that are bound to a cluster, and the one that
 // the file refers to or, if none is bound, the pools that carry the cluster's
 // label. pools are the InfraEnvs with their namespaces.
-func (p *Plane) infraEnvsOf(ctx context.Context, at *kube.Namespace, ref install.ClusterRef, wanted string) ([]install.InfraEnv, []infraEnvAt, error) {
+func (p *look) infraEnvsOf(ctx context.Context, at *kube.Namespace, ref install.ClusterRef, wanted string) ([]install.InfraEnv, []infraEnvAt, error) {
 	namespaces := []*kube.Namespace{at}
 	if namespace, _ := kube.SplitID(wanted, at.Name); wanted != "" && namespace != at.Name {
-		other, err := p.api.Watch(ctx, namespace)
+		other, err := p.watch(ctx, namespace)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -45,9 +45,13 @@ type Plane struct {
 	mu        sync.Mutex
 	memories  map[string]*clusterMemory // by id
 	imageSets map[string]imageSetRecord // by name
+	signals   map[string]*kube.Signal   // of changes since a cluster was observed, by its id
 }
 
-var _ install.Backend = (*Plane)(nil)
+var (
+	_ install.Backend  = (*Plane)(nil)
+	_ install.Notifier = (*Plane)(nil)
+)
 
 // New makes the plane; it does not talk to the hub yet. A connection that cannot
 // be used is an error with CodeUsage.
@@ -56,7 +60,10 @@ func New(config Config) (*Plane, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Plane{api: api, http: config.HTTPClient, memories: map[string]*clusterMemory{}, imageSets: map[string]imageSetRecord{}}
+	p := &Plane{
+		api: api, http: config.HTTPClient,
+		memories: map[string]*clusterMemory{}, imageSets: map[string]imageSetRecord{}, signals: map[string]*kube.Signal{},
+	}
 	if p.http == nil {
 		p.http = &http.Client{}
 	}

@@ -106,13 +106,35 @@ func Installed(deployment *hive.ClusterDeployment) bool {
 }
 
 // BoundTo is the id of the cluster that an InfraEnv is bound to, "" if none.
-func BoundTo(u *unstructured.Unstructured) string {
-	name, _, _ := unstructured.NestedString(u.Object, "spec", "clusterRef", "name")
-	namespace, _, _ := unstructured.NestedString(u.Object, "spec", "clusterRef", "namespace")
+func BoundTo(u *unstructured.Unstructured) string { return referred(u, "clusterRef") }
+
+// referred is the id that a reference in an object's spec names, "" if it has none.
+func referred(u *unstructured.Unstructured, field string) string {
+	name, _, _ := unstructured.NestedString(u.Object, "spec", field, "name")
+	namespace, _, _ := unstructured.NestedString(u.Object, "spec", field, "namespace")
 	if name == "" {
 		return ""
 	}
 	return ID(cmp.Or(namespace, u.GetNamespace()), name)
+}
+
+// ClusterOf is the id of the cluster that an object of its namespace belongs to, "" where it
+// belongs to none, or may belong to several.
+func ClusterOf(u *unstructured.Unstructured) string {
+	switch Kind(u.GetKind()) {
+	case ClusterDeployments: // others of the same name are told of
+		return ""
+	case AgentClusterInstalls:
+		return referred(u, "clusterDeploymentRef")
+	case Agents:
+		return referred(u, "clusterDeploymentName")
+	case InfraEnvs:
+		return BoundTo(u)
+	}
+	if name := u.GetLabels()[hubapi.LabelCluster]; name != "" {
+		return ID(u.GetNamespace(), name)
+	}
+	return ""
 }
 
 // Kind is a kind of object that is read or written, by its name in an object.

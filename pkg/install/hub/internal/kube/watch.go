@@ -25,13 +25,14 @@ type Namespace struct {
 	Name   string
 	Stores map[Kind]*Store // by kind
 
-	mu   sync.Mutex
-	news chan struct{} // closed, and made anew, when something changes
+	mu      sync.Mutex
+	news    chan struct{} // closed, and made anew, when something changes
+	signals map[*Signal]bool
 }
 
 // NewNamespace is a namespace with empty stores for kinds.
 func NewNamespace(name string, kinds ...Kind) *Namespace {
-	at := &Namespace{Name: name, Stores: map[Kind]*Store{}, news: make(chan struct{})}
+	at := &Namespace{Name: name, Stores: map[Kind]*Store{}, news: make(chan struct{}), signals: map[*Signal]bool{}}
 	for _, k := range kinds {
 		at.Stores[k] = newStore(k, at.changed)
 	}
@@ -105,7 +106,7 @@ func (at *Namespace) Store(k Kind) *Store {
 	if s, there := at.Stores[k]; there {
 		return s
 	}
-	return newStore(k, func() {})
+	return newStore(k, func(*unstructured.Unstructured) {})
 }
 
 // Failing is why a watch brings nothing at present, nil while all do.
@@ -118,11 +119,59 @@ func (c *Client) Failing(at *Namespace) error {
 	return nil
 }
 
-func (at *Namespace) changed() {
+// changed tells of a change of an object, nil for one of whatever.
+func (at *Namespace) changed(u *unstructured.Unstructured) {
 	at.mu.Lock()
 	defer at.mu.Unlock()
 	close(at.news)
 	at.news = make(chan struct{})
+	if len(at.signals) == 0 {
+		return
+	}
+	of := ""
+	if u != nil {
+		of = ClusterOf(u)
+	}
+	for signal := range at.signals {
+		if of == "" || of == signal.cluster {
+			signal.give()
+			delete(at.signals, signal)
+		}
+	}
+}
+
+// Signal is given once: at the first change that concerns a cluster, in any of the namespaces
+// that it was put into.
+type Signal struct {
+	cluster string // id
+	once    sync.Once
+	given   chan struct{}
+}
+
+// NewSignal is one for the cluster of that id.
+func NewSignal(cluster string) *Signal { return &Signal{cluster: cluster, given: make(chan struct{})} }
+
+func (s *Signal) give() { s.once.Do(func() { close(s.given) }) }
+
+// Given is closed once the signal is given.
+func (s *Signal) Given() <-chan struct{} { return s.given }
+
+// IsGiven reports whether it was.
+func (s *Signal) IsGiven() bool {
+	select {
+	case <-s.given:
+		return true
+	default:
+		return false
+	}
+}
+
+// Signals puts a signal into a namespace: it is given at the next change there that concerns its
+// cluster, or may.
+func (at *Namespace) Signals(s *Signal) {
+	at.mu.Lock()
+	defer at.mu.Unlock()
+	at.signals[s] = true
 }
 
 // Wait is closed at the next change.
@@ -167,8 +216,8 @@ func (c *Client) runReflector(life context.Context, namespace string, s *Store) 
 // be changed.
 type Store struct {
 	Kind    Kind
-	changed func() // is called after every change of the store
-	wide    bool   // it has the objects of several namespaces
+	changed func(*unstructured.Unstructured) // is called after every change of the store
+	wide    bool                             // it has the objects of several namespaces
 
 	mu      sync.Mutex
 	objects map[string]*unstructured.Unstructured // by name, with the namespace before it where it is wide
@@ -178,7 +227,7 @@ type Store struct {
 
 var _ cache.ReflectorStore = (*Store)(nil)
 
-func newStore(k Kind, changed func()) *Store {
+func newStore(k Kind, changed func(*unstructured.Unstructured)) *Store {
 	return &Store{Kind: k, changed: changed, objects: map[string]*unstructured.Unstructured{}}
 }
 
@@ -216,7 +265,7 @@ func (s *Store) Delete(object any) error {
 		delete(s.objects, s.nameOf(u))
 	}
 	s.mu.Unlock()
-	s.changed()
+	s.changed(u)
 	return nil
 }
 
@@ -238,7 +287,7 @@ func (s *Store) Replace(list []any, version string) error {
 	}
 	s.objects, s.synced = objects, true
 	s.mu.Unlock()
-	s.changed()
+	s.changed(nil)
 	return nil
 }
 
@@ -255,16 +304,26 @@ func (s *Store) own(object any) (*unstructured.Unstructured, error) {
 
 // keep puts an object into the store unless a newer one is there.
 func (s *Store) keep(u *unstructured.Unstructured) {
+	if s.put(u) {
+		s.changed(u)
+	}
+}
+
+// put reports whether an object has changed what the store holds.
+func (s *Store) put(u *unstructured.Unstructured) bool {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	name := s.nameOf(u)
 	there := s.objects[name]
 	if _, labelled := u.GetLabels()[s.Kind.Selector()]; s.Kind.Selector() != "" && !labelled {
 		delete(s.objects, name) // none of those that are watched any more
-	} else if there == nil || there.GetUID() != u.GetUID() || newer(u.GetResourceVersion(), there.GetResourceVersion()) {
-		s.objects[name] = u
+		return there != nil
 	}
-	s.mu.Unlock()
-	s.changed()
+	if there != nil && there.GetUID() == u.GetUID() && !newer(u.GetResourceVersion(), there.GetResourceVersion()) {
+		return false
+	}
+	s.objects[name] = u
+	return true
 }
 
 // SetFailing notes how the last call for the store went.
@@ -274,7 +333,7 @@ func (s *Store) SetFailing(err error) {
 	s.failing = err
 	s.mu.Unlock()
 	if !same {
-		s.changed()
+		s.changed(nil)
 	}
 }
 
