@@ -41,6 +41,7 @@ type Cluster struct {
 	authority   *authority
 	controllers *process
 	programs    string // folder
+	crds        string // folder: test/crds
 	scratch     *scratch
 }
 
@@ -139,7 +140,8 @@ func (c *Cluster) start(ctx context.Context) error {
 	}
 	// Its own log says once that nobody listens, with a stack trace.
 	ctrllog.SetLogger(logr.Discard())
-	c.env, err = c.environment(ctx, filepath.Join(tree, "test", "crds", "manifests"))
+	c.crds = filepath.Join(tree, "test", "crds")
+	c.env, err = c.environment(ctx, filepath.Join(c.crds, "manifests"))
 	if err != nil {
 		return err
 	}

@@ -10,10 +10,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// Management is a management cluster of Cluster API: a hub with the kinds of Cluster API, and
-// its core manager as a process, with its webhooks. There are no providers.
+// Management is a management cluster of Cluster API: a hub with the kinds of Cluster API and of
+// its provider Metal3, and the core manager as a process, with its webhooks. No provider runs.
 type Management struct {
 	*Cluster
 
@@ -88,6 +90,9 @@ func (c *Cluster) manage(ctx context.Context, config ManagementConfig) (*Managem
 const coreAttempts = 3
 
 func (m *Management) start(ctx context.Context) error {
+	if err := m.installMetal3(ctx); err != nil {
+		return err
+	}
 	var err error
 	for range coreAttempts {
 		if err = m.startCore(ctx); err == nil || m.core == nil || m.core.running() == nil {
@@ -120,6 +125,22 @@ func (m *Management) startCore(ctx context.Context) error {
 		return err
 	}
 	return m.Apply(ctx, admission...)
+}
+
+// installMetal3 makes the kinds of the provider, and has clusterctl move BareMetalHosts, as the
+// provider's own tests do (test/e2e/pivoting.go).
+func (m *Management) installMetal3(ctx context.Context) error {
+	if err := m.Install(ctx, nil, filepath.Join(m.crds, "metal3")); err != nil {
+		return err
+	}
+	hosts := &unstructured.Unstructured{}
+	hosts.SetAPIVersion("apiextensions.k8s.io/v1")
+	hosts.SetKind(kindDefinition)
+	hosts.SetName("baremetalhosts.metal3.io")
+	hosts.SetLabels(map[string]string{
+		"clusterctl.cluster.x-k8s.io": "", "clusterctl.cluster.x-k8s.io/move": "", "clusterctl.cluster.x-k8s.io/move-hierarchy": "",
+	})
+	return m.Apply(ctx, hosts)
 }
 
 func (m *Management) runCore(ctx context.Context, w *Webhooks) error {

@@ -36,6 +36,17 @@ type mediaReader struct {
 	clock  clock.Clock
 }
 
+// ReadMedia opens the media behind a URL as a controller does for its machine: what is not
+// there yet is read when the machine asks for it, until ctx ends. waits is told why their
+// server is waited for.
+func ReadMedia(ctx context.Context, c clock.Clock, url string, waits func(error)) (io.ReaderAt, int64, error) {
+	content, err := newMediaReader(c).read(ctx, url, waits)
+	if err != nil {
+		return nil, 0, err
+	}
+	return content, content.Size(), nil
+}
+
 func newMediaReader(c clock.Clock) *mediaReader {
 	return &mediaReader{clock: c, client: &http.Client{
 		Timeout: patience,
