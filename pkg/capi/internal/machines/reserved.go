@@ -11,7 +11,8 @@ import (
 
 // AnnotationReservedHost is on an AgentMachine: NAMESPACE/NAME of the Agent that is reserved for it;
 // over REST the ids of its InfraEnv and of the host. It stands for as long as the reservation, and
-// goes along when objects are moved. It counts where spec.providerID names the same host.
+// goes along when objects are moved. It counts where spec.providerID names the same host. Empty, it says
+// that the host was given back.
 const AnnotationReservedHost = "oaictl.io/reserved-host"
 
 // ReservedHost is the host that an AgentMachine has reserved: the namespace and the name of its
@@ -36,14 +37,23 @@ func ReservedHostOf(agentMachine *agentv1.AgentMachine) (namespace, name string)
 
 func reservedHost(providerID string, annotations map[string]string, ref types.NamespacedName, own string) (namespace, name string) {
 	name, is := strings.CutPrefix(providerID, agentv1.ProviderIDPrefix)
-	if !is || name == "" {
+	note, there := annotations[AnnotationReservedHost]
+	if !is || name == "" || there && note == "" {
 		return "", ""
 	}
-	if within, noted, both := strings.Cut(annotations[AnnotationReservedHost], "/"); both && noted == name && within != "" {
+	if within, noted, both := strings.Cut(note, "/"); both && noted == name && within != "" {
 		return within, name
 	}
 	if ref.Name == name && ref.Namespace != "" {
 		return ref.Namespace, name
 	}
 	return own, name
+}
+
+// GaveBack notes on an AgentMachine that it has no host any more. Its provider id stays.
+func GaveBack(agentMachine *agentv1.AgentMachine) {
+	if agentMachine.Annotations == nil {
+		agentMachine.Annotations = map[string]string{}
+	}
+	agentMachine.Annotations[AnnotationReservedHost] = ""
 }

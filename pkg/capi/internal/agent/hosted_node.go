@@ -1,0 +1,138 @@
+package agent
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/tools/clientcmd"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
+)
+
+// secretHostedKubeconfig is the Secret that a hosted control plane keeps its kubeconfig in, in its own
+// namespace, under the key kubeconfig.
+const secretHostedKubeconfig = "admin-kubeconfig"
+
+// nodeComes is how often it is looked whether the node of a hosted cluster is there.
+const nodeComes = 20 * time.Second
+
+// workloads are the clients of hosted clusters, each kept for as long as its kubeconfig is the same.
+type workloads struct {
+	mu sync.Mutex
+	of map[installation.Key]workload
+}
+
+type workload struct {
+	sum    [sha256.Size]byte
+	client client.Client
+}
+
+// nameNode gives the node of a machine of a hosted cluster the provider id that Cluster API finds it by.
+// Nobody has a plan for that cluster that would do so.
+func (s *scope) nameNode(ctx context.Context) (ctrl.Result, error) {
+	if s.machine.Status.NodeRef.Name != "" {
+		return ctrl.Result{}, nil // it was found
+	}
+	again := ctrl.Result{RequeueAfter: nodeComes}
+	c, err := s.workload(ctx)
+	if err != nil {
+		s.nodeTrouble("the hosted cluster cannot be reached: " + err.Error())
+		return again, nil
+	}
+	node, err := s.node(ctx, c)
+	switch {
+	case err != nil:
+		s.nodeTrouble("the hosted cluster does not answer: " + err.Error())
+		return again, nil
+	case node == nil:
+		return again, nil
+	case node.Spec.ProviderID == s.object.Spec.ProviderID:
+		return ctrl.Result{}, nil
+	case node.Spec.ProviderID != "":
+		s.nodeTrouble(fmt.Sprintf("the node %s has the provider id %s already", node.Name, node.Spec.ProviderID))
+		return ctrl.Result{}, nil
+	}
+	named := node.DeepCopy()
+	named.Spec.ProviderID = s.object.Spec.ProviderID
+	if err := c.Patch(ctx, named, client.MergeFrom(node)); err != nil {
+		return ctrl.Result{}, fmt.Errorf("set the provider id of node %s: %w", node.Name, err)
+	}
+	return ctrl.Result{}, nil
+}
+
+// node is the host's node: of its name, else with one of its addresses; nil while there is none.
+func (s *scope) node(ctx context.Context, c client.Client) (*corev1.Node, error) {
+	node := &corev1.Node{}
+	err := c.Get(ctx, client.ObjectKey{Name: strings.ToLower(s.host.Hostname)}, node)
+	if err == nil {
+		return node, nil
+	}
+	if !apierrors.IsNotFound(err) {
+		return nil, err
+	}
+	list := &corev1.NodeList{}
+	if err := c.List(ctx, list); err != nil {
+		return nil, err
+	}
+	for i := range list.Items {
+		for _, a := range list.Items[i].Status.Addresses {
+			if a.Type == corev1.NodeInternalIP && slices.Contains(s.host.Addresses, a.Address) {
+				return &list.Items[i], nil
+			}
+		}
+	}
+	return nil, nil
+}
+
+// workload is the client of the machine's hosted cluster.
+func (s *scope) workload(ctx context.Context) (client.Client, error) {
+	secret := &corev1.Secret{}
+	if err := s.Live.Get(ctx, client.ObjectKey{Namespace: s.object.Namespace, Name: secretHostedKubeconfig}, secret); err != nil {
+		return nil, err
+	}
+	kubeconfig := secret.Data[hubapi.KeyKubeconfig]
+	sum := sha256.Sum256(kubeconfig)
+	s.workloads.mu.Lock()
+	defer s.workloads.mu.Unlock()
+	if known, there := s.workloads.of[s.key]; there && known.sum == sum {
+		return known.client, nil
+	}
+	connect := s.Workload
+	if connect == nil {
+		connect = connectTo
+	}
+	made, err := connect(kubeconfig)
+	if err != nil {
+		return nil, err
+	}
+	if s.workloads.of == nil {
+		s.workloads.of = map[installation.Key]workload{}
+	}
+	s.workloads.of[s.key] = workload{sum: sum, client: made}
+	return made, nil
+}
+
+// answersWithin is how long the API server of a hosted cluster may take.
+const answersWithin = 10 * time.Second
+
+func connectTo(kubeconfig []byte) (client.Client, error) {
+	config, err := clientcmd.RESTConfigFromKubeConfig(kubeconfig)
+	if err != nil {
+		return nil, fmt.Errorf("the kubeconfig in Secret %s: %w", secretHostedKubeconfig, err)
+	}
+	if config.ExecProvider != nil || config.AuthProvider != nil || config.BearerTokenFile != "" || config.CertFile != "" || config.KeyFile != "" || config.CAFile != "" {
+		return nil, fmt.Errorf("the kubeconfig in Secret %s refers to programs or files of who reads it", secretHostedKubeconfig)
+	}
+	config.Timeout = answersWithin
+	return client.New(config, client.Options{})
+}

@@ -1,0 +1,165 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/oaictl/oaictl/internal/model"
+	agentv1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta2"
+	"github.com/oaictl/oaictl/pkg/capi/internal/agent/pool"
+	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+// Reasons of AgentSpecSynced where it is not the service that gives them.
+const (
+	reasonNotYet  = "WaitingForAssistedInstaller"
+	reasonRefused = "ServiceRefused"
+)
+
+// install carries out what the plan of the cluster says of the machine's host and of its node.
+func (s *scope) install(ctx context.Context) (ctrl.Result, error) {
+	view, done, err := s.Installations.Act(ctx, s.key, s.scopes()...)
+	if len(done) > 0 && s.host != nil { // what was done shows
+		now, failed := s.Pool.Now(ctx, s.object.Namespace, s.host.NamespacedName)
+		if failed != nil {
+			return ctrl.Result{}, errors.Join(err, failed)
+		}
+		if now != nil {
+			s.host = now
+		}
+	}
+	s.view, s.acted = view, err
+	s.show()
+	if errors.Is(err, installation.ErrNotYet) {
+		return ctrl.Result{}, nil // a change of the objects wakes
+	}
+	return ctrl.Result{}, err
+}
+
+// scopes are those of the plan that the AgentMachine's reconciler acts on.
+func (s *scope) scopes() []install.Scope {
+	return []install.Scope{model.HostScope(s.machine.Name), model.NodeScope(s.machine.Name)}
+}
+
+// isOurs reports whether a host is bound to the machine's cluster, as far as it is known which that is.
+func (s *scope) isOurs(host *pool.Host) (ours, known bool) {
+	id := s.clusterID()
+	return host != nil && id != "" && host.Cluster == id, id != ""
+}
+
+// clusterID is the id that the machine's cluster has in the service; on a hub that is NAMESPACE/NAME.
+func (s *scope) clusterID() string {
+	if view := s.Installations.Last(s.key); view != nil && view.Observed != nil && view.Observed.Cluster != nil {
+		return view.Observed.Cluster.ID
+	}
+	if s.infra == nil {
+		return ""
+	}
+	return idOf(s.infra.Status.ClusterDeploymentRef)
+}
+
+func idOf(ref agentv1.ClusterDeploymentReference) string {
+	if ref.Namespace == "" || ref.Name == "" {
+		return ref.Name
+	}
+	return ref.Namespace + "/" + ref.Name
+}
+
+// text is an error with what to do about it.
+func text(err error) string {
+	if next := install.NextOf(err); next != "" {
+		return err.Error() + ": " + next.String()
+	}
+	return err.Error()
+}
+
+func sentence(message string, remedy install.Advice) string {
+	if remedy == "" {
+		return message
+	}
+	return message + ": " + remedy.String()
+}
+
+// showPlan adds what the plan says to what the service says of the host.
+func (s *scope) showPlan() {
+	switch {
+	case errors.Is(s.acted, installation.ErrNotYet):
+		s.set(agentv1.AgentSpecSyncedCondition, metav1.ConditionFalse, reasonNotYet, s.acted.Error())
+	case s.acted != nil:
+		s.set(agentv1.AgentSpecSyncedCondition, metav1.ConditionFalse, reasonRefused, text(s.acted))
+	}
+	if s.view == nil {
+		return
+	}
+	var blockers []string
+	for _, b := range s.view.Plan.Blockers {
+		if b.Scope != model.NodeScope(s.machine.Name) && s.isAbout(b.Scope, b.Hosts) {
+			blockers = append(blockers, sentence(b.Message, b.Remedy))
+		}
+	}
+	if len(blockers) > 0 && !s.host.Installed {
+		s.set(agentv1.AgentValidatedCondition, metav1.ConditionFalse, "ValidationsFailing", lines(blockers))
+	}
+	s.showRequests()
+}
+
+// isAbout reports whether something in a plan is about the machine.
+func (s *scope) isAbout(scope install.Scope, hosts []string) bool {
+	for _, name := range hosts {
+		if name == s.machine.Name {
+			return true
+		}
+	}
+	return len(hosts) == 0 && model.HostOf(scope) == s.machine.Name
+}
+
+// showRequests tells which certificate request of the node waits for a person, with the command that
+// answers it, and what else keeps the node.
+func (s *scope) showRequests() {
+	scope := model.NodeScope(s.machine.Name)
+	var pending, others []string
+	for _, b := range s.view.Plan.Blockers {
+		switch {
+		case b.Scope != scope:
+		case b.Reason == reasonRequestPending || b.Reason == reasonRequestRefused:
+			pending = append(pending, sentence(b.Message, b.Remedy))
+		default:
+			others = append(others, sentence(b.Message, b.Remedy))
+		}
+	}
+	for _, w := range s.view.Plan.Waits {
+		if w.Scope == scope && w.Who == model.WhoUser && w.Next != "" {
+			pending = append(pending, sentence("waiting for "+w.For, w.Next))
+		}
+	}
+	switch {
+	case len(pending) > 0:
+		s.set(agentv1.CertificateRequestPendingCondition, metav1.ConditionTrue, reasonRequestPending, lines(pending))
+	default:
+		s.set(agentv1.CertificateRequestPendingCondition, metav1.ConditionFalse, reasonNoRequest, "")
+	}
+	if len(others) > 0 && s.host.Installed {
+		s.nodeTrouble(lines(others))
+	}
+}
+
+// Reasons of CertificateRequestPending. The first two are those of the library's blockers.
+const (
+	reasonRequestPending = "CertificateRequestPending"
+	reasonRequestRefused = "RequestRefused"
+	reasonNoRequest      = "NoCertificateRequestPending"
+)
+
+// split takes the id of an object on a hub apart.
+func split(id string) (namespace, name string) {
+	namespace, name, both := strings.Cut(id, "/")
+	if !both {
+		return "", id
+	}
+	return namespace, name
+}

@@ -1,0 +1,275 @@
+package agent_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/ptr"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/config"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	metrics "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	"sigs.k8s.io/yaml"
+
+	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/kubetest"
+	agentv1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta2"
+	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
+	"github.com/oaictl/oaictl/pkg/capi/internal/agent"
+	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+// management is the management cluster of all tests of this package, each of which has namespaces of its
+// own there.
+var management kubetest.SharedManagement
+
+func TestMain(m *testing.M) {
+	ctrl.SetLogger(logr.Discard())
+	os.Exit(management.Run(m))
+}
+
+// generated is what controller-gen makes of the markers in the code: kinds, and the role of the provider.
+type generated struct {
+	folder string
+	rules  []rbacv1.PolicyRule
+	err    error
+}
+
+var generate = sync.OnceValue(func() (g generated) {
+	root := filepath.Join("..", "..", "..", "..")
+	tool, err := exec.Command(filepath.Join(root, "test", "tools", "tool"), "controller-gen").Output() //nolint:noctx // once for all tests
+	if err != nil {
+		g.err = err
+		return g
+	}
+	if g.folder, g.err = os.MkdirTemp("", "oaictl-agent-"); g.err != nil { //nolint:usetesting // it outlives the test that comes first
+		return g
+	}
+	command := exec.Command(strings.TrimSpace(string(tool)), "crd", "rbac:roleName=agent", //nolint:noctx // once for all tests
+		"paths=./pkg/capi/api/agent/v1beta2", "paths=./pkg/capi/api/controlplane/v1beta1", "paths=./pkg/capi/internal/agent", "output:dir="+g.folder)
+	command.Dir = root
+	if out, err := command.CombinedOutput(); err != nil {
+		g.err = errors.Join(err, errors.New(string(out)))
+		return g
+	}
+	data, err := os.ReadFile(filepath.Join(g.folder, "role.yaml"))
+	role := &rbacv1.ClusterRole{}
+	g.err = errors.Join(err, yaml.Unmarshal(data, role), os.Remove(filepath.Join(g.folder, "role.yaml")))
+	g.rules = role.Rules
+	return g
+})
+
+func newScheme(t *testing.T) *runtime.Scheme {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, clusterv1.AddToScheme, agentv1.AddToScheme, controlplanev1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return scheme
+}
+
+// setup is what a site has that is not the same everywhere.
+type setup struct {
+	agents      string // namespace of the Agents; "" for the Machines' own
+	namespaces  int    // how many namespaces Machines are in; 1 where it is 0
+	managers    int    // how many managers run at once; 1 where it is 0
+	rest        bool   // hosts are a service's, and not a hub's
+	service     *service
+	desire      func(context.Context, installation.Key, *install.Observed) (*install.Desired, error)
+	watchFilter string
+}
+
+// site is a provider that runs on namespaces of its own.
+type site struct {
+	*kubetest.Management
+	client     client.Client // an administrator's, without a cache
+	namespace  string
+	namespaces []string
+	agents     string
+	service    *service
+	sets       []*installation.Set
+}
+
+// open has the provider run until the test's end, with the rights that its markers ask for.
+func open(t *testing.T, s setup) *site {
+	t.Helper()
+	made := generate()
+	if made.err != nil {
+		t.Skipf("controller-gen: %v", made.err)
+	}
+	x := &site{Management: management.Start(t), service: s.service}
+	if err := x.Install(t.Context(), nil, made.folder, filepath.Join("testdata", "hypershift.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	var err error
+	if x.client, err = client.New(x.Config, client.Options{Scheme: newScheme(t)}); err != nil {
+		t.Fatal(err)
+	}
+	for range max(1, s.namespaces) {
+		x.namespaces = append(x.namespaces, x.Namespace(t))
+	}
+	x.namespace, x.agents = x.namespaces[0], x.namespaces[0]
+	if s.agents != "" {
+		x.agents = x.Namespace(t)
+	}
+	if x.service == nil {
+		x.service = &service{}
+	}
+	if s.desire == nil {
+		s.desire = func(context.Context, installation.Key, *install.Observed) (*install.Desired, error) {
+			return nil, installation.ErrNotYet
+		}
+	}
+	user := x.User(t, "provider-"+x.namespace, made.rules...)
+	ctx, stop := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	t.Cleanup(func() { stop(); running.Wait() })
+	for range max(1, s.managers) {
+		x.manage(ctx, t, &running, user, s)
+	}
+	return x
+}
+
+// manage starts one manager.
+func (x *site) manage(ctx context.Context, t *testing.T, running *sync.WaitGroup, user *rest.Config, s setup) {
+	t.Helper()
+	within := map[string]cache.Config{x.agents: {}}
+	for _, namespace := range x.namespaces {
+		within[namespace] = cache.Config{}
+	}
+	mgr, err := ctrl.NewManager(user, ctrl.Options{
+		Scheme: newScheme(t), Metrics: metrics.Options{BindAddress: "0"}, HealthProbeBindAddress: "0", Cache: cache.Options{DefaultNamespaces: within},
+		Client:     client.Options{Cache: &client.CacheOptions{Unstructured: true, DisableFor: []client.Object{&corev1.Secret{}}}},
+		Controller: config.Controller{SkipNameValidation: ptr.To(true)},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	set := installation.New(installation.Config{
+		Connect: func(string) (install.Backend, error) { return x.service, nil }, Desire: s.desire, Clock: clock.Real(),
+		Wake: func(installation.Key, []install.Scope) {},
+	})
+	x.sets = append(x.sets, set)
+	var of agent.Pool = &agent.HubPool{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Namespace: s.agentsNamespace(x)}
+	if s.rest {
+		of = &agent.ServicePool{Service: set.Service}
+	}
+	wiring := agent.Wiring{Options: controller.Options{MaxConcurrentReconciles: 10, SkipNameValidation: ptr.To(true)}, WatchFilter: s.watchFilter}
+	for _, r := range []interface {
+		SetupWithManager(context.Context, ctrl.Manager, agent.Wiring) error
+	}{
+		&agent.MachineReconciler{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Pool: of, Installations: set, Recorder: mgr.GetEventRecorder("agentmachine"), Namespace: s.watched(x)},
+		&agent.ClusterReconciler{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Pool: of, Recorder: mgr.GetEventRecorder("agentcluster")},
+		&agent.TemplateReconciler{Client: mgr.GetClient(), Pool: of},
+	} {
+		if err := r.SetupWithManager(ctx, mgr, wiring); err != nil {
+			t.Fatal(err)
+		}
+	}
+	running.Go(func() {
+		if err := mgr.Start(ctx); err != nil && ctx.Err() == nil {
+			t.Errorf("the manager: %v", err)
+		}
+	})
+}
+
+func (s setup) agentsNamespace(x *site) string {
+	if s.agents == "" {
+		return ""
+	}
+	return x.agents
+}
+
+// watched is the one namespace that is watched for machines, "" where they are several.
+func (s setup) watched(x *site) string {
+	if len(x.namespaces) > 1 {
+		return ""
+	}
+	return x.namespace
+}
+
+// service plays a service: it shows what it is told, and remembers what it was asked to do.
+type service struct {
+	install.Backend
+
+	mu       sync.Mutex
+	observed *install.Observed
+	hosts    map[string][]install.Host // by InfraEnv
+	acted    []install.Action
+	act      func(install.Action) error
+}
+
+func (s *service) Observe(context.Context, install.Query, *install.Observed) (*install.Observed, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.observed == nil {
+		return &install.Observed{At: clock.Real().Now()}, nil
+	}
+	copied := *s.observed
+	copied.At = clock.Real().Now()
+	return &copied, nil
+}
+
+func (s *service) Act(_ context.Context, _ *install.Desired, action install.Action) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.acted = append(s.acted, action)
+	if s.act != nil {
+		return s.act(action)
+	}
+	return nil
+}
+
+func (s *service) Close() {}
+
+func (s *service) InfraEnvByNameOrID(_ context.Context, text string) (install.InfraEnv, error) {
+	return install.InfraEnv{ID: "id-of-" + text, Name: text}, nil
+}
+
+func (s *service) ListHosts(_ context.Context, id string) ([]install.Host, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]install.Host{}, s.hosts[id]...), nil
+}
+
+// actions are those of a kind that the service was asked for.
+func (s *service) actions(kind install.Kind) []install.Action {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var of []install.Action
+	for _, a := range s.acted {
+		if a.Kind == kind {
+			of = append(of, a)
+		}
+	}
+	return of
+}
+
+// objectOf is an object of a YAML text.
+func objectOf(t *testing.T, text string) *unstructured.Unstructured {
+	t.Helper()
+	u := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal([]byte(text), &u.Object); err != nil {
+		t.Fatal(err)
+	}
+	return u
+}

@@ -1,0 +1,154 @@
+package agent
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/oaictl/oaictl/internal/model"
+	agentv1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta2"
+	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
+	"github.com/oaictl/oaictl/pkg/capi/internal/agent/pool"
+	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+// agentChanges lets changes of an Agent pass that say something new to who chooses or shows it. Its
+// service writes to it much more often.
+func agentChanges() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		was, is := agentOf(e.ObjectOld), agentOf(e.ObjectNew)
+		return was == nil || is == nil || !pool.Same(was, is)
+	}}
+}
+
+// agentOf is an Agent that is watched as a host; nil for what cannot be read.
+func agentOf(object client.Object) *pool.Host {
+	u, is := object.(*unstructured.Unstructured)
+	if !is {
+		return nil
+	}
+	host, err := hostOfAgent(u)
+	if err != nil {
+		return nil
+	}
+	return &host
+}
+
+// list reads a list from the cache, for whom a change concerns. Nobody hears of an error but the log:
+// who is not woken now is, by the next change.
+func list[L client.ObjectList](ctx context.Context, c client.Reader, into L, options ...client.ListOption) L {
+	if err := c.List(ctx, into, append(options, client.UnsafeDisableDeepCopy)...); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "Failed to list whom a change concerns")
+	}
+	return into
+}
+
+// OfAgent are the AgentMachines that an Agent concerns: the one that has it, and, where it is free or
+// carries a name, those that have none yet. An Agent of somebody else concerns nobody.
+func (r *MachineReconciler) OfAgent(ctx context.Context, object client.Object) []reconcile.Request {
+	host := agentOf(object)
+	if host == nil {
+		return nil
+	}
+	all := list(ctx, r.Client, &agentv1.AgentMachineList{}, client.InNamespace(r.Namespace))
+	var concerned []types.NamespacedName
+	for i := range all.Items {
+		m := &all.Items[i]
+		name, has := client.ObjectKeyFromObject(m), hostOf(m)
+		switch {
+		case has == host.NamespacedName:
+			concerned = append(concerned, name)
+		case has.Name == "" && (host.Free() || host.IsOwnedBy(name)):
+			concerned = append(concerned, name)
+		}
+	}
+	return requests(concerned...)
+}
+
+// OfInstallation are the AgentMachines whose hosts or nodes a change of an installation concerns.
+func (r *MachineReconciler) OfInstallation(ctx context.Context, cluster installation.Key, scopes []install.Scope) []reconcile.Request {
+	var concerned []types.NamespacedName
+	for _, scope := range scopes {
+		name := model.HostOf(scope)
+		if name == "" {
+			continue
+		}
+		machine := &clusterv1.Machine{}
+		if err := r.Client.Get(ctx, client.ObjectKey{Namespace: cluster.Namespace, Name: name}, machine); err != nil {
+			continue // gone, or no Machine's name: its deletion wakes by itself
+		}
+		if ref := machine.Spec.InfrastructureRef; ref.Kind == agentv1.MachineKind && ref.APIGroup == agentv1.Group {
+			concerned = append(concerned, types.NamespacedName{Namespace: machine.Namespace, Name: ref.Name})
+		}
+	}
+	return requests(concerned...)
+}
+
+// ofAgentCluster are the AgentMachines of the Cluster of an AgentCluster.
+func (r *MachineReconciler) ofAgentCluster(ctx context.Context, object client.Object) []reconcile.Request {
+	cluster := object.GetLabels()[clusterv1.ClusterNameLabel]
+	if cluster == "" {
+		for _, owner := range object.GetOwnerReferences() {
+			if owner.Kind == clusterv1.ClusterKind {
+				cluster = owner.Name
+			}
+		}
+	}
+	if cluster == "" {
+		return nil
+	}
+	all := list(ctx, r.Client, &agentv1.AgentMachineList{}, client.InNamespace(object.GetNamespace()), client.MatchingLabels{clusterv1.ClusterNameLabel: cluster})
+	var concerned []types.NamespacedName
+	for i := range all.Items {
+		concerned = append(concerned, client.ObjectKeyFromObject(&all.Items[i]))
+	}
+	return requests(concerned...)
+}
+
+// ofControlPlane is the AgentCluster of the Cluster of a control plane.
+func (r *ClusterReconciler) ofControlPlane(ctx context.Context, object client.Object) []reconcile.Request {
+	controlPlane, is := object.(*controlplanev1.OpenshiftAssistedControlPlane)
+	if !is {
+		return nil
+	}
+	clusters := list(ctx, r.Client, &clusterv1.ClusterList{}, client.InNamespace(controlPlane.Namespace))
+	var concerned []types.NamespacedName
+	for i := range clusters.Items {
+		c := &clusters.Items[i]
+		ref, infra := c.Spec.ControlPlaneRef, c.Spec.InfrastructureRef
+		if ref.Kind == controlplanev1.ControlPlaneKind && ref.Name == controlPlane.Name && infra.Kind == agentv1.ClusterKind && infra.APIGroup == agentv1.Group {
+			concerned = append(concerned, types.NamespacedName{Namespace: c.Namespace, Name: infra.Name})
+		}
+	}
+	return requests(concerned...)
+}
+
+// OfAgent are the AgentClusters whose failure domains an Agent may be of.
+func (r *ClusterReconciler) OfAgent(ctx context.Context, _ client.Object) []reconcile.Request {
+	all := list(ctx, r.Client, &agentv1.AgentClusterList{})
+	var concerned []types.NamespacedName
+	for i := range all.Items {
+		if len(all.Items[i].Spec.FailureDomains) > 0 {
+			concerned = append(concerned, client.ObjectKeyFromObject(&all.Items[i]))
+		}
+	}
+	return requests(concerned...)
+}
+
+// OfAgent are the templates that an Agent may fit: all.
+func (r *TemplateReconciler) OfAgent(ctx context.Context, _ client.Object) []reconcile.Request {
+	all := list(ctx, r.Client, &agentv1.AgentMachineTemplateList{})
+	var concerned []types.NamespacedName
+	for i := range all.Items {
+		concerned = append(concerned, client.ObjectKeyFromObject(&all.Items[i]))
+	}
+	return requests(concerned...)
+}

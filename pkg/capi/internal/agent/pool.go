@@ -1,0 +1,35 @@
+package agent
+
+import (
+	"context"
+	"errors"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	agentv1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta2"
+	"github.com/oaictl/oaictl/pkg/capi/internal/agent/pool"
+)
+
+// Pool is the hosts that machines are taken from: the Agents of a hub, or the hosts of a service.
+type Pool interface {
+	// Hosts are those that machines of a namespace may be taken from. cluster is nil for a Cluster
+	// that has other infrastructure.
+	Hosts(ctx context.Context, namespace string, cluster *agentv1.AgentCluster) ([]pool.Host, error)
+	// Host is the one that was reserved by a machine of a namespace; nil where it is gone.
+	Host(ctx context.Context, namespace string, host types.NamespacedName) (*pool.Host, error)
+	// Now is Host past all caches.
+	Now(ctx context.Context, namespace string, host types.NamespacedName) (*pool.Host, error)
+	// Reserve notes on a host for which AgentMachine it is reserved. It is errTaken where that is
+	// another, or the host is gone.
+	Reserve(ctx context.Context, host, machine types.NamespacedName) error
+	// Release takes the note back. A host that is gone, or another machine's, is left alone.
+	Release(ctx context.Context, host, machine types.NamespacedName) error
+	// Notes reports whether there is a note on hosts at all. Otherwise only AgentMachines say which
+	// host is whose.
+	Notes() bool
+	// Thing is what a host is called.
+	Thing() string
+}
+
+// errTaken says that a host cannot be reserved any more.
+var errTaken = errors.New("somebody else has the host")

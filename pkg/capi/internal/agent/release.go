@@ -1,0 +1,271 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"github.com/oaictl/oaictl/internal/advice"
+	"github.com/oaictl/oaictl/internal/model"
+	"github.com/oaictl/oaictl/internal/names"
+	agentv1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta2"
+	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// Reasons of Deleting.
+const (
+	reasonWaitingForDrain   = "WaitingForDrain"
+	reasonWaitingForMachine = "WaitingForMachine"
+	reasonWaitingForInstall = "WaitingForInstallComplete"
+	reasonReturning         = "ReturningAgent"
+	reasonReturned          = "AgentReturned"
+	reasonNotReturned       = "AgentNotReturned"
+)
+
+// returnTakes is after how long it is looked again whether a host is back, where nobody tells.
+const returnTakes = 10 * time.Second
+
+// release gives the host back of a Machine that is being deleted, once its node is drained and while
+// it still runs: the service boots it into the discovery image by an agent on it.
+func (s *scope) release(ctx context.Context) (ctrl.Result, error) {
+	if !s.holds() {
+		return ctrl.Result{}, s.unhook(ctx)
+	}
+	if !s.isDrained() {
+		s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, reasonWaitingForDrain, "waiting for the node of Machine "+s.machine.Name+" to be drained")
+		return ctrl.Result{}, nil
+	}
+	done, result, err := s.giveBack(ctx)
+	if err != nil || !done {
+		return result, err
+	}
+	// From here on nothing is held any more, whatever happens before the Machine knows.
+	if err := s.forget(ctx); err != nil {
+		return ctrl.Result{}, err
+	}
+	return ctrl.Result{}, s.unhook(ctx)
+}
+
+// holds reports whether there is a reservation that has to be given back.
+func (s *scope) holds() bool {
+	return controllerutil.ContainsFinalizer(s.object, agentv1.AgentMachineFinalizer)
+}
+
+// isDrained reports whether Cluster API has come to the hook of the Machine: its node is drained. Old
+// versions say so in another place.
+func (s *scope) isDrained() bool {
+	if _, hooked := s.machine.Annotations[agentv1.PreTerminateHookAnnotation]; !hooked {
+		return true // it went on without us
+	}
+	status := &s.machine.Status
+	if status.Deletion != nil && !status.Deletion.WaitForPreTerminateHookStartTime.IsZero() {
+		return true
+	}
+	for _, c := range status.Conditions {
+		if c.Type == clusterv1.MachineDeletingCondition && c.Status == metav1.ConditionTrue && c.Reason == clusterv1.MachineDeletingWaitingForPreTerminateHookReason {
+			return true
+		}
+	}
+	if status.Deprecated != nil && status.Deprecated.V1Beta1 != nil {
+		for _, c := range status.Deprecated.V1Beta1.Conditions {
+			if c.Type == clusterv1.PreTerminateDeleteHookSucceededV1Beta1Condition && c.Status == "False" {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// delete lets go of an AgentMachine that is being deleted. What has not been given back by then is
+// given back now, but for a node whose Machine lives on: nobody has drained it, and nobody has asked
+// for its end.
+func (s *scope) delete(ctx context.Context) (ctrl.Result, error) {
+	if !s.holds() {
+		return ctrl.Result{}, nil
+	}
+	if !machines.IsMoving(s.object) {
+		switch {
+		case s.machine != nil && s.machine.DeletionTimestamp.IsZero() && s.isProvisioned():
+			s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, reasonWaitingForMachine, "the Machine "+s.machine.Name+" is not being deleted: its node is not taken from it")
+			return ctrl.Result{}, nil
+		case s.machine != nil && !s.machine.DeletionTimestamp.IsZero() && !s.isDrained():
+			s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, reasonWaitingForDrain, "waiting for the node of Machine "+s.machine.Name+" to be drained")
+			return ctrl.Result{}, nil
+		}
+		done, result, err := s.giveBack(ctx)
+		if err != nil || !done {
+			return result, err
+		}
+		if s.machine != nil && !s.machine.DeletionTimestamp.IsZero() {
+			if err := s.unhook(ctx); err != nil {
+				return ctrl.Result{}, err
+			}
+		}
+	}
+	return ctrl.Result{}, s.forget(ctx)
+}
+
+// forget notes that the AgentMachine has no host any more.
+func (s *scope) forget(ctx context.Context) error {
+	return s.patch(ctx, func(m *agentv1.AgentMachine) {
+		controllerutil.RemoveFinalizer(m, agentv1.AgentMachineFinalizer)
+		if !machines.IsMoving(m) && m.DeletionTimestamp.IsZero() {
+			machines.GaveBack(m)
+		}
+	})
+}
+
+func (s *scope) unhook(ctx context.Context) error {
+	if _, there := s.machine.Annotations[agentv1.PreTerminateHookAnnotation]; !there {
+		return nil
+	}
+	return s.patchMachine(ctx, func(m *clusterv1.Machine) { delete(m.Annotations, agentv1.PreTerminateHookAnnotation) })
+}
+
+// giveBack has the host leave its cluster, and is done once it is on its way back to the pool by
+// itself, or waits for a person, or is somebody else's.
+func (s *scope) giveBack(ctx context.Context) (done bool, result ctrl.Result, err error) {
+	name := s.reserved()
+	if name.Name == "" {
+		return true, ctrl.Result{}, nil
+	}
+	host, err := s.Pool.Now(ctx, s.object.Namespace, name)
+	if err != nil {
+		return false, ctrl.Result{}, err
+	}
+	if host == nil {
+		s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, reasonReturned, s.Pool.Thing()+" "+name.Name+" is there no more")
+		return true, ctrl.Result{}, nil
+	}
+	s.host = host
+	mine, err := s.isMine(ctx)
+	if err != nil {
+		return false, ctrl.Result{}, err
+	}
+	again := ctrl.Result{RequeueAfter: returnTakes}
+	switch {
+	case !mine:
+		s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, reasonReturned, s.Pool.Thing()+" "+name.Name+" is not this machine's any more")
+		return true, ctrl.Result{}, nil
+	case host.Cluster != "" && !s.isBoundHere():
+		s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, reasonNotReturned, s.Pool.Thing()+" "+name.Name+" is bound to the cluster "+host.Cluster+", and stays there")
+	case host.Cluster != "" && s.installs():
+		s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, reasonWaitingForInstall, "the host takes part in an installation that runs, and goes back once that is over")
+		return false, again, nil
+	case host.Cluster != "":
+		s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, reasonReturning, "the host leaves the cluster")
+		return false, again, s.returnHost(ctx)
+	case host.Status == statusByHand && host.Returns != model.ReturnByHub:
+		s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, agentv1.WaitingForPersonReason, s.byHand())
+	case host.Status == statusByHand || host.State == model.HostUnbound || host.State == model.HostUnknown || host.Status == "":
+		s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, reasonReturned, "the host is given back to its pool")
+	default: // the service has still to see to it
+		s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, reasonReturning, "the service boots the host into the discovery image")
+		return false, again, nil
+	}
+	return true, ctrl.Result{}, s.Pool.Release(ctx, name, s.me())
+}
+
+// statusByHand is the service's word for a host that has gone back, and that a person is to boot.
+const statusByHand = "unbinding-pending-user-action"
+
+// byHand says what a person has to do.
+func (s *scope) byHand() string {
+	label := s.host.Name
+	if s.host.Hostname != "" {
+		label = s.host.Hostname + " (" + s.host.Name + ")"
+	}
+	env := s.host.InfraEnv
+	if s.Pool.Notes() {
+		env = s.host.Namespace + "/" + env
+	}
+	return "somebody has to boot the discovery image on " + label + ", for it to be used again: " +
+		advice.Sprintf("{download iso --infra-env %s}", names.Quoted(env)).String()
+}
+
+// isMine reports whether the host that is to be given back is still this AgentMachine's.
+func (s *scope) isMine(ctx context.Context) (bool, error) {
+	if s.Pool.Notes() {
+		return s.host.IsOwnedBy(s.me()) || !s.host.Reserved && s.host.Cluster != "" && s.isBoundHere(), nil
+	}
+	rival, err := s.rival(ctx, s.host.NamespacedName)
+	return rival == "", err
+}
+
+// isBoundHere reports whether the host is bound to the machine's cluster. Where it is not known any
+// more which that was, on a hub it is one of the same namespace, and over REST the one that the host
+// has: no other AgentMachine has it.
+func (s *scope) isBoundHere() bool {
+	if ours, known := s.isOurs(s.host); known {
+		return ours
+	}
+	if !s.Pool.Notes() {
+		return true
+	}
+	within, _ := split(s.host.Cluster)
+	return within == s.object.Namespace
+}
+
+// installs reports whether the host takes part in the cluster's installation, which runs. A cluster
+// that is being deleted as a whole is not waited for.
+func (s *scope) installs() bool {
+	if s.cluster == nil || !s.cluster.DeletionTimestamp.IsZero() || isHosted(s.cluster) {
+		return false
+	}
+	if view := s.Installations.Last(s.key); view != nil && view.Observed.Cluster != nil && !view.Observed.Cluster.State.Running() {
+		return false
+	}
+	switch s.host.State {
+	case model.HostPreparing, model.HostInstalling, model.HostNeedsUser:
+		return true
+	}
+	return false
+}
+
+// returnHost has the service take the host out of the cluster.
+func (s *scope) returnHost(ctx context.Context) error {
+	if s.isHostedHost() {
+		return s.returnHosted(ctx)
+	}
+	service, err := s.Installations.Service(s.key.Namespace)
+	if err != nil {
+		return err
+	}
+	name := s.host.Name
+	if s.machine != nil {
+		name = s.machine.Name
+	}
+	action := install.Action{
+		Key: string(model.HostScope(name)) + "/return", Scope: model.HostScope(name), Kind: model.ReturnHost, Name: name, Target: s.host.Name,
+		InfraEnv: s.infraEnvID(), Reason: "its Machine is being deleted", Destructive: true,
+	}
+	if err := service.Act(ctx, s.desired(), action); err != nil && install.CodeOf(err) != install.CodeNotFound {
+		return fmt.Errorf("give the host of AgentMachine %s back: %w", s.object.Name, err)
+	}
+	s.Installations.Changed(s.key)
+	return nil
+}
+
+// desired is what the service is told of the cluster that the host leaves, whose objects may be gone.
+func (s *scope) desired() *install.Desired {
+	if view := s.Installations.Last(s.key); view != nil && view.Desired != nil {
+		return view.Desired
+	}
+	cluster := &spec.Cluster{APIVersion: spec.APIVersion, Kind: spec.Kind, Metadata: spec.Metadata{Name: s.key.Name}}
+	return &install.Desired{Spec: cluster, Options: install.Options{Adopt: s.host.Cluster}}
+}
+
+// infraEnvID is the id of the InfraEnv that the host came from; on a hub NAMESPACE/NAME.
+func (s *scope) infraEnvID() string {
+	if s.Pool.Notes() {
+		return s.host.Namespace + "/" + s.host.InfraEnv
+	}
+	return s.host.InfraEnv
+}

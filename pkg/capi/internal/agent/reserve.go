@@ -1,0 +1,295 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	agentv1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta2"
+	"github.com/oaictl/oaictl/pkg/capi/internal/agent/pool"
+	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
+)
+
+// Reasons of AgentReserved, beside those of the API.
+const (
+	reasonWaitingForCluster   = "WaitingForClusterInfrastructure"
+	reasonWaitingForBootstrap = "WaitingForBootstrapData"
+	reasonReserved            = agentv1.AgentReservedCondition
+	reasonInvalid             = "InvalidSpec"
+	reasonTaken               = "AgentTaken"
+)
+
+// waitsInPool is after how long somebody who waits for a host looks again where nobody tells that one
+// became free.
+const waitsInPool = 30 * time.Second
+
+// reserve has the machine keep the host that it has, or gives it one.
+func (s *scope) reserve(ctx context.Context) (bool, ctrl.Result, error) {
+	if s.reserved().Name != "" {
+		kept, err := s.keep(ctx)
+		if kept || err != nil || s.reserved().Name != "" {
+			return kept, ctrl.Result{}, err
+		}
+	}
+	if ptr.Deref(s.machine.Spec.Bootstrap.DataSecretName, "") == "" {
+		s.waitToReserve(reasonWaitingForBootstrap, "waiting for the bootstrap data of Machine "+s.machine.Name)
+		return false, ctrl.Result{}, nil
+	}
+	taken, err := s.choose(ctx)
+	if !taken && err == nil && !s.Pool.Notes() {
+		return false, ctrl.Result{RequeueAfter: waitsInPool}, nil
+	}
+	return taken, ctrl.Result{}, err
+}
+
+// reserved is the host that the AgentMachine says is its own; without one its name is empty.
+func (s *scope) reserved() types.NamespacedName {
+	namespace, name := machines.ReservedHostOf(s.object)
+	return types.NamespacedName{Namespace: namespace, Name: name}
+}
+
+func (s *scope) waitToReserve(reason, message string) {
+	s.set(agentv1.AgentReservedCondition, metav1.ConditionFalse, reason, message)
+}
+
+// isProvisioned reports whether the machine was handed over: its host is not exchanged any more. Since
+// the status does not go along with a move, what Cluster API has taken over from it counts, too.
+func (s *scope) isProvisioned() bool {
+	return ptr.Deref(s.object.Status.Initialization.Provisioned, false) ||
+		s.machine != nil && s.machine.Spec.ProviderID != "" && s.machine.Spec.ProviderID == s.object.Spec.ProviderID
+}
+
+// keep sees to it that the host that is reserved is, and says why where it is not. A machine that was
+// not handed over yet gives up one that it cannot have.
+func (s *scope) keep(ctx context.Context) (bool, error) {
+	name := s.reserved()
+	host, err := s.Pool.Host(ctx, s.object.Namespace, name)
+	if err != nil {
+		return false, err
+	}
+	if host == nil { // what is cached may be behind
+		if host, err = s.Pool.Now(ctx, s.object.Namespace, name); err != nil {
+			return false, err
+		}
+	}
+	lost, reason := "", reasonTaken
+	switch ours, known := s.isOurs(host); {
+	case host == nil:
+		lost, reason = fmt.Sprintf("%s %s is there no more", s.Pool.Thing(), name.Name), agentv1.AgentGoneReason
+	case host.Cluster != "" && known && !ours:
+		lost = fmt.Sprintf("%s %s is bound to the cluster %s", s.Pool.Thing(), name.Name, host.Cluster)
+	case host.Cluster == "" && !s.isProvisioned() && !s.Pool.Notes():
+		rival, err := s.rival(ctx, name)
+		if err != nil {
+			return false, err
+		}
+		if rival != "" {
+			lost = fmt.Sprintf("%s %s is reserved for AgentMachine %s", s.Pool.Thing(), name.Name, rival)
+		}
+	}
+	if lost == "" && !host.IsOwnedBy(s.me()) && s.Pool.Notes() {
+		switch err := s.Pool.Reserve(ctx, name, s.me()); {
+		case errors.Is(err, errTaken):
+			lost = fmt.Sprintf("%s %s is reserved for another machine", s.Pool.Thing(), name.Name)
+		case err != nil:
+			return false, err
+		}
+	}
+	switch {
+	case lost == "":
+		s.host = host
+		s.isReserved()
+		return true, s.hook(ctx)
+	case s.isProvisioned():
+		s.waitToReserve(reason, lost)
+		return false, nil
+	}
+	return false, s.giveUp(ctx)
+}
+
+func (s *scope) isReserved() {
+	s.set(agentv1.AgentReservedCondition, metav1.ConditionTrue, reasonReserved, "")
+}
+
+// giveUp takes a reservation back that the machine cannot have, or does not need any more.
+func (s *scope) giveUp(ctx context.Context) error {
+	name := s.reserved()
+	if err := s.Pool.Release(ctx, name, s.me()); err != nil {
+		return err
+	}
+	s.object.Status.AgentRef, s.host = nil, nil
+	return s.patch(ctx, func(m *agentv1.AgentMachine) {
+		m.Spec.ProviderID = ""
+		delete(m.Annotations, machines.AnnotationReservedHost)
+	})
+}
+
+// choose reserves a host, and says why where none fits.
+func (s *scope) choose(ctx context.Context) (bool, error) {
+	s.reserving.Lock()
+	defer s.reserving.Unlock()
+	hosts, err := s.candidates(ctx)
+	if err != nil {
+		return false, err
+	}
+	if own := slices.IndexFunc(hosts, func(h pool.Host) bool { return h.IsOwnedBy(s.me()) && s.mayHave(&h) }); own >= 0 {
+		return s.take(ctx, &hosts[own]) // of before the AgentMachine was restored from a backup
+	}
+	wishes, err := s.wishes()
+	if err != nil {
+		s.waitToReserve(reasonInvalid, err.Error())
+		return false, nil
+	}
+	alike, err := s.alike(ctx, hosts)
+	if err != nil {
+		return false, err
+	}
+	for {
+		host, obstacles := pool.Choose(hosts, wishes, alike)
+		if host == nil {
+			s.waitToReserve(agentv1.NoSuitableAgentsReason, obstacles.Text(s.Pool.Thing()))
+			return false, nil
+		}
+		taken, err := s.take(ctx, host)
+		if taken || err != nil {
+			return taken, err
+		}
+		pool.Find(hosts, host.NamespacedName).Reserved = true // somebody was faster
+	}
+}
+
+// mayHave reports whether a host that carries the AgentMachine's name is bound to nobody else.
+func (s *scope) mayHave(h *pool.Host) bool {
+	ours, _ := s.isOurs(h)
+	return !h.Deleting && (h.Cluster == "" || ours)
+}
+
+// candidates are the hosts of the pool, with what other AgentMachines have said that they take.
+func (s *scope) candidates(ctx context.Context) ([]pool.Host, error) {
+	hosts, err := s.Pool.Hosts(ctx, s.object.Namespace, s.infra)
+	if err != nil {
+		return nil, err
+	}
+	pool.Assign(hosts, domainsOf(s.infra))
+	others, err := s.others(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for i := range others {
+		if h := pool.Find(hosts, hostOf(&others[i])); h != nil && !h.IsOwnedBy(s.me()) {
+			h.Reserved = true
+		}
+	}
+	return hosts, nil
+}
+
+// others are the AgentMachines beside this one that have reserved a host. Where hosts carry no note,
+// they alone say so, and are read past the cache.
+func (s *scope) others(ctx context.Context) ([]agentv1.AgentMachine, error) {
+	reader := client.Reader(s.Client)
+	if !s.Pool.Notes() {
+		reader = s.Live
+	}
+	list := &agentv1.AgentMachineList{}
+	if err := reader.List(ctx, list, client.InNamespace(s.Namespace)); err != nil {
+		return nil, fmt.Errorf("list the AgentMachines: %w", err)
+	}
+	return slices.DeleteFunc(list.Items, func(m agentv1.AgentMachine) bool {
+		return client.ObjectKeyFromObject(&m) == s.me() || hostOf(&m).Name == ""
+	}), nil
+}
+
+func hostOf(m *agentv1.AgentMachine) types.NamespacedName {
+	namespace, name := machines.ReservedHostOf(m)
+	return types.NamespacedName{Namespace: namespace, Name: name}
+}
+
+// rival is an AgentMachine that has reserved the same host, and was there before this one; "" for
+// none. Two processes may have reserved at one time, of which one was about to end.
+func (s *scope) rival(ctx context.Context, host types.NamespacedName) (string, error) {
+	others, err := s.others(ctx)
+	if err != nil {
+		return "", err
+	}
+	for i := range others {
+		other := &others[i]
+		if hostOf(other) != host {
+			continue
+		}
+		if by := other.CreationTimestamp.Compare(s.object.CreationTimestamp.Time); by < 0 || by == 0 && strings.Compare(string(other.UID), string(s.object.UID)) < 0 {
+			return other.Namespace + "/" + other.Name, nil
+		}
+	}
+	return "", nil
+}
+
+// take reserves a host: it is written into the AgentMachine first, so that whoever goes on after a
+// crash knows which host it was to be, and then onto the host, which has one machine only. It is false
+// where somebody was faster.
+func (s *scope) take(ctx context.Context, host *pool.Host) (bool, error) {
+	now, err := s.Pool.Now(ctx, s.object.Namespace, host.NamespacedName)
+	if err != nil || now == nil || !now.IsOwnedBy(s.me()) && !now.Free() {
+		return false, err
+	}
+	if err := s.hook(ctx); err != nil {
+		return false, err
+	}
+	if err := s.patch(ctx, func(m *agentv1.AgentMachine) {
+		controllerutil.AddFinalizer(m, agentv1.AgentMachineFinalizer)
+		m.Spec.ProviderID = agentv1.ProviderIDPrefix + host.Name
+		if m.Annotations == nil {
+			m.Annotations = map[string]string{}
+		}
+		m.Annotations[machines.AnnotationReservedHost] = host.Namespace + "/" + host.Name
+	}); err != nil {
+		return false, err
+	}
+	switch err := s.Pool.Reserve(ctx, host.NamespacedName, s.me()); {
+	case errors.Is(err, errTaken):
+		return false, s.giveUp(ctx)
+	case err != nil:
+		return false, err
+	}
+	now.Domain = host.Domain
+	s.host = now
+	s.isReserved()
+	return true, nil
+}
+
+// hook has the Machine wait, once it is drained, until its host was given back.
+func (s *scope) hook(ctx context.Context) error {
+	if _, there := s.machine.Annotations[agentv1.PreTerminateHookAnnotation]; there || !s.machine.DeletionTimestamp.IsZero() {
+		return nil
+	}
+	return s.patchMachine(ctx, func(m *clusterv1.Machine) {
+		if m.Annotations == nil {
+			m.Annotations = map[string]string{}
+		}
+		m.Annotations[agentv1.PreTerminateHookAnnotation] = ""
+	})
+}
+
+func (s *scope) patchMachine(ctx context.Context, change func(*clusterv1.Machine)) error {
+	changed := s.machine.DeepCopy()
+	change(changed)
+	if err := s.Client.Patch(ctx, changed, client.MergeFrom(s.machine)); err != nil {
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
+		return fmt.Errorf("write the annotations of Machine %s: %w", s.machine.Name, err)
+	}
+	s.machine = changed
+	return nil
+}

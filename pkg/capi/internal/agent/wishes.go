@@ -1,0 +1,131 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/utils/ptr"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/oaictl/oaictl/internal/model"
+	"github.com/oaictl/oaictl/internal/setting"
+	agentv1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta2"
+	"github.com/oaictl/oaictl/pkg/capi/internal/agent/pool"
+	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// wishesOf are what the spec of an AgentMachine asks of a host.
+func wishesOf(from *agentv1.AgentMachineSpec) (pool.Wishes, error) {
+	w := pool.Wishes{Arch: setting.Word[spec.Arch](from.CPUArchitecture), CPUs: int(ptr.Deref(from.MinCPUs, 0)), Role: install.Role(from.Role)}
+	if from.AgentLabelSelector != nil {
+		selector, err := metav1.LabelSelectorAsSelector(from.AgentLabelSelector)
+		if err != nil {
+			return w, fmt.Errorf("spec.agentLabelSelector: %w", err)
+		}
+		w.Selector = selector
+	}
+	if from.MinMemory != nil {
+		w.MemoryBytes = from.MinMemory.Value()
+	}
+	if from.MinDisk != nil {
+		w.DiskBytes = from.MinDisk.Value()
+	}
+	for _, c := range from.SpreadConstraints {
+		w.Spread = append(w.Spread, pool.Spread{Key: c.TopologyKey, MaxSkew: int(ptr.Deref(c.MaxSkew, 1)), Strict: c.WhenUnsatisfiable == corev1.DoNotSchedule})
+	}
+	return w, nil
+}
+
+// wishes are what the machine asks of its host, with what follows from its Machine and its cluster.
+func (s *scope) wishes() (pool.Wishes, error) {
+	w, err := wishesOf(&s.object.Spec)
+	if err != nil {
+		return w, err
+	}
+	if w.Role == "" {
+		w.Role = roleOf(s.machine)
+	}
+	w.Domain = s.machine.Spec.FailureDomain
+	singleNode := false
+	if view := s.Installations.Last(s.key); view != nil && view.Desired != nil {
+		of := &view.Desired.Spec.Spec
+		if w.Arch == "" {
+			w.Arch = of.OpenShift.Arch
+			if host := view.Desired.Spec.Host(s.machine.Name); host != nil && host.Arch != "" {
+				w.Arch = host.Arch
+			}
+		}
+		singleNode = ptr.Deref(of.Topology.ControlPlane, 0) == 1
+	}
+	w.Demand(singleNode)
+	return w, nil
+}
+
+func roleOf(machine *clusterv1.Machine) install.Role {
+	switch {
+	case machines.IsControlPlane(machine):
+		return model.RoleControlPlane
+	case machines.IsArbiter(machine):
+		return model.RoleArbiter
+	}
+	return model.RoleWorker
+}
+
+// alike are the hosts of the machines that this one is spread among: those of one control plane, or
+// of one MachineDeployment or MachineSet.
+func (s *scope) alike(ctx context.Context, hosts []pool.Host) ([]pool.Host, error) {
+	same := client.MatchingLabels{clusterv1.ClusterNameLabel: s.key.Name}
+	switch labels := s.machine.Labels; {
+	case machines.IsControlPlane(s.machine):
+		same[clusterv1.MachineControlPlaneLabel] = labels[clusterv1.MachineControlPlaneLabel]
+	case labels[clusterv1.MachineDeploymentNameLabel] != "":
+		same[clusterv1.MachineDeploymentNameLabel] = labels[clusterv1.MachineDeploymentNameLabel]
+	case labels[clusterv1.MachineSetNameLabel] != "":
+		same[clusterv1.MachineSetNameLabel] = labels[clusterv1.MachineSetNameLabel]
+	default:
+		return nil, nil
+	}
+	list := &clusterv1.MachineList{}
+	if err := s.Client.List(ctx, list, client.InNamespace(s.object.Namespace), same); err != nil {
+		return nil, fmt.Errorf("list the Machines beside %s: %w", s.machine.Name, err)
+	}
+	others, err := s.others(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var all []pool.Host
+	for i := range list.Items {
+		ref := list.Items[i].Spec.InfrastructureRef
+		for j := range others {
+			if m := &others[j]; m.Namespace == s.object.Namespace && ref.Kind == agentv1.MachineKind && m.Name == ref.Name {
+				if h := pool.Find(hosts, hostOf(m)); h != nil {
+					all = append(all, *h)
+				}
+			}
+		}
+	}
+	return all, nil
+}
+
+// domainsOf are the failure domains of a cluster.
+func domainsOf(cluster *agentv1.AgentCluster) []pool.Domain {
+	if cluster == nil {
+		return nil
+	}
+	domains := make([]pool.Domain, 0, len(cluster.Spec.FailureDomains))
+	for i := range cluster.Spec.FailureDomains {
+		of := &cluster.Spec.FailureDomains[i]
+		selector, err := metav1.LabelSelectorAsSelector(&of.AgentLabelSelector)
+		if err != nil || selector.Empty() {
+			selector = labels.Nothing() // the webhook refuses the one, and an empty one selects none
+		}
+		domains = append(domains, pool.Domain{Name: of.Name, Closed: !ptr.Deref(of.ControlPlane, true), Selector: selector})
+	}
+	return domains
+}
