@@ -62,7 +62,7 @@ func FuzzAgentMachineTemplate(f *testing.F) {
 // fuzzKind converts random objects of a kind to and fro between the hub and each other
 // version.
 func fuzzKind[H client.Object](f *testing.F, converters []webhookconversion.SpokeConverter[H], newHub func() H) {
-	for seed := range int64(150) {
+	for seed := range int64(60) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, seed int64) {
