@@ -25,6 +25,8 @@ type Maker struct {
 	Installed bool   // whether the cluster is
 	Bound     bool   // whether the InfraEnv that hosts boot is bound to the cluster
 	Notes     []string
+	// Labels and Annotations are put on every object in the namespace, beside our own.
+	Labels, Annotations map[string]string
 }
 
 func (h *Maker) addNote(format string, args ...any) {
@@ -33,7 +35,14 @@ func (h *Maker) addNote(format string, args ...any) {
 
 // Object is an object of the cluster in its namespace.
 func (h *Maker) Object(kind, name string) *unstructured.Unstructured {
-	return NewObject(kind, h.Cluster, h.Namespace, name)
+	object := NewObject(kind, h.Cluster, h.Namespace, name)
+	mark(object.Object, "annotations", h.Annotations)
+	for key, value := range h.Labels {
+		if key != hubapi.LabelCluster { // by which the object is found again
+			mark(object.Object, "labels", map[string]string{key: value})
+		}
+	}
+	return object
 }
 
 // NamespaceObject is the namespace itself.

@@ -60,6 +60,9 @@ type Options struct {
 	ClusterKubeconfig string
 	// Run marks the clusters that this run registers.
 	Run string
+	// Labels and Annotations are put on the objects that are made for the cluster on a hub, beside
+	// oaictl's own. They go with what is written anyhow, and are no differences by themselves.
+	Labels, Annotations map[string]string
 	// Timeout is how long a loop takes at most (exit code 8), UserTimeout how long it
 	// waits for a person (exit code 9). Zero: no limit.
 	Timeout, UserTimeout time.Duration

@@ -102,6 +102,7 @@ func aboutCluster(kind install.Kind) bool {
 // objects are those of the file. What a hub has no field for is the file's fault.
 func (a *actor) objects(o render.Options) (*render.Objects, error) {
 	o.Namespace, o.Secrets, o.Later = a.Namespace.Name, true, true // what is desired are the hosts of now
+	o.Labels, o.Annotations = a.desired.Options.Labels, a.desired.Options.Annotations
 	made, err := render.Hub(a.desired.Spec, o)
 	if err != nil {
 		return nil, &install.Fault{

@@ -51,6 +51,8 @@ type Options struct {
 	// BareMetalHosts do not name the cluster then: the service refuses those that
 	// do. Otherwise one that spec.infraEnv.ref names is taken for a pool.
 	Bound bool
+	// Labels and Annotations are put on every object in the namespace, beside oaictl's own.
+	Labels, Annotations map[string]string
 }
 
 // Objects are the objects of a cluster on a hub.
@@ -124,7 +126,7 @@ func Hub(c *spec.Cluster, o Options) (*Objects, error) {
 	}
 	h := &maker{hubobjects.Maker{
 		Refusals: hubobjects.Refusals{Cluster: c}, Namespace: o.Namespace, Set: o.ImageSet, Hold: o.Hold,
-		Secrets: o.Secrets, Installed: o.Installed, Bound: o.Bound,
+		Secrets: o.Secrets, Installed: o.Installed, Bound: o.Bound, Labels: o.Labels, Annotations: o.Annotations,
 	}}
 	h.refuseAll()
 	out := &Objects{Namespace: h.NamespaceObject()}
