@@ -117,7 +117,7 @@ func open(t *testing.T, s setup) *site {
 		t.Skipf("controller-gen: %v", made.err)
 	}
 	x := &site{Management: management.Start(t), service: s.service}
-	if err := x.Install(t.Context(), nil, made.folder, filepath.Join("testdata", "hypershift.yaml")); err != nil {
+	if err := x.Install(t.Context(), nil, made.folder, filepath.Join("testdata", "kinds.yaml")); err != nil {
 		t.Fatal(err)
 	}
 	var err error

@@ -249,3 +249,19 @@ func describe(object interface{ GetConditions() []metav1.Condition }) string {
 	}
 	return strings.Join(parts, ", ")
 }
+
+// events are what was told of a Machine.
+func (x *site) events(t *testing.T, namespace, name string) string {
+	t.Helper()
+	list, err := x.Client.EventsV1().Events(namespace).List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	for _, e := range list.Items {
+		if e.Regarding.Kind == "Machine" && e.Regarding.Name == name {
+			lines = append(lines, e.Type+" "+e.Reason+" "+e.Note)
+		}
+	}
+	return strings.Join(lines, "\n")
+}
