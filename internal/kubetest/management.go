@@ -6,12 +6,11 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net/http"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // Management is a management cluster of Cluster API: a hub with the kinds of Cluster API and of
@@ -19,8 +18,9 @@ import (
 type Management struct {
 	*Cluster
 
-	config ManagementConfig
-	core   *process
+	config     ManagementConfig
+	core       *process
+	conversion *http.Server // of Metal3's kinds
 }
 
 // ManagementConfig says how the core manager runs. The zero value is as it is released.
@@ -127,22 +127,6 @@ func (m *Management) startCore(ctx context.Context) error {
 	return m.Apply(ctx, admission...)
 }
 
-// installMetal3 makes the kinds of the provider, and has clusterctl move BareMetalHosts, as the
-// provider's own tests do (test/e2e/pivoting.go).
-func (m *Management) installMetal3(ctx context.Context) error {
-	if err := m.Install(ctx, nil, filepath.Join(m.crds, "metal3")); err != nil {
-		return err
-	}
-	hosts := &unstructured.Unstructured{}
-	hosts.SetAPIVersion("apiextensions.k8s.io/v1")
-	hosts.SetKind(kindDefinition)
-	hosts.SetName("baremetalhosts.metal3.io")
-	hosts.SetLabels(map[string]string{
-		"clusterctl.cluster.x-k8s.io": "", "clusterctl.cluster.x-k8s.io/move": "", "clusterctl.cluster.x-k8s.io/move-hierarchy": "",
-	})
-	return m.Apply(ctx, hosts)
-}
-
 func (m *Management) runCore(ctx context.Context, w *Webhooks) error {
 	health, err := freePort(ctx)
 	if err != nil {
@@ -176,6 +160,9 @@ func (m *Management) Close() error {
 	var err error
 	if m.core != nil {
 		err = m.core.stop()
+	}
+	if m.conversion != nil {
+		err = errors.Join(err, m.conversion.Close())
 	}
 	return errors.Join(err, m.Cluster.Close())
 }

@@ -89,6 +89,7 @@ func TestManagementRunsTheCoreOfClusterAPI(t *testing.T) {
 			t.Errorf("its infrastructure is in namespace %s, of which v1beta2 does not know", got)
 		}
 	})
+	t.Run("kinds of Metal3 are converted", m.convertMetal3)
 	t.Run("clusterctl reads it", m.describe)
 	t.Run("clusters are deleted", func(t *testing.T) {
 		if err := m.of("v1beta2", "clusters").Delete(t.Context(), "c", metav1.DeleteOptions{}); err != nil {
@@ -171,6 +172,57 @@ func (m *managed) describe(t *testing.T) {
 		out, err := command.CombinedOutput()
 		if err != nil || !strings.Contains(string(out), test.want) {
 			t.Errorf("clusterctl %s: %v\n%s", strings.Join(test.args, " "), err, out)
+		}
+	}
+}
+
+// convertMetal3 writes objects in one version, and reads them in the other.
+func (m *managed) convertMetal3(t *testing.T) {
+	metal3 := func(version, resource string) dynamic.ResourceInterface {
+		return m.objects.Resource(schema.GroupVersionResource{Group: "infrastructure.cluster.x-k8s.io", Version: version, Resource: resource}).Namespace(m.namespace)
+	}
+	get := func(version, resource, name string, path ...string) string {
+		t.Helper()
+		o, err := metal3(version, resource).Get(t.Context(), name, metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		value, _, _ := unstructured.NestedFieldNoCopy(o.Object, path...)
+		return fmt.Sprint(value)
+	}
+	for resource, text := range map[string]string{
+		"metal3machinetemplates": `{apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, kind: Metal3MachineTemplate, metadata: {name: old}, spec: {template: {spec: {image: {url: "http://i", format: live-iso}}}}}`,
+		"metal3clusters": `{apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, kind: Metal3Cluster, metadata: {name: old}, spec: {controlPlaneEndpoint: {host: h, port: 6443},
+			cloudProviderEnabled: false, failureDomains: {b: {controlPlane: true}, a: {}}}}`,
+	} {
+		o := &unstructured.Unstructured{}
+		if err := yaml.Unmarshal([]byte(strings.ReplaceAll(text, "\t", " ")), &o.Object); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := metal3("v1beta1", resource).Create(t.Context(), o, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cluster, err := metal3("v1beta2", "metal3clusters").Get(t.Context(), "old", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cluster.Object["status"] = map[string]any{"initialization": map[string]any{"provisioned": true}}
+	if _, err := metal3("v1beta2", "metal3clusters").UpdateStatus(t.Context(), cluster, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		version, resource, want string
+		path                    []string
+	}{
+		{"v1beta2", "metal3machinetemplates", "live-iso", []string{"spec", "template", "spec", "image", "diskFormat"}},
+		{"v1beta1", "metal3machinetemplates", "live-iso", []string{"spec", "template", "spec", "image", "format"}},
+		{"v1beta2", "metal3clusters", "[map[name:a] map[controlPlane:true name:b]]", []string{"spec", "failureDomains"}},
+		{"v1beta1", "metal3clusters", "true", []string{"spec", "noCloudProvider"}},
+		{"v1beta1", "metal3clusters", "true", []string{"status", "ready"}},
+	} {
+		if got := get(test.version, test.resource, "old", test.path...); got != test.want {
+			t.Errorf("%s %s: %v is %s, want %s", test.version, test.resource, test.path, got, test.want)
 		}
 	}
 }
