@@ -137,9 +137,10 @@ func (p pair[H, S, HP, SP]) restore(hub, kept HP) error {
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(merged, restored); err != nil {
 		return fmt.Errorf("restoring what this version cannot say: %w", err)
 	}
-	meta := hub.DeepCopyObject().(HP)
+	kind := hub.GetObjectKind().GroupVersionKind()
+	copyMeta(hub, restored)
 	*hub = *restored
-	copyMeta(meta, hub)
+	hub.GetObjectKind().SetGroupVersionKind(kind)
 	return nil
 }
 

@@ -94,9 +94,15 @@ func hubComesBack[H client.Object](t *testing.T, c webhookconversion.SpokeConver
 		t.Fatalf("converting to %T changed the stored object:\n%s", spoke, cmp.Diff(before, hub))
 	}
 	after := newHub()
+	kind := schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Hub"}
+	after.GetObjectKind().SetGroupVersionKind(kind) // as the server asks for it
 	if err := c.ConvertSpokeToHub(t.Context(), spoke, after); err != nil {
 		t.Fatal(err)
 	}
+	if got := after.GetObjectKind().GroupVersionKind(); got != kind {
+		t.Fatalf("converting from %T makes a %s", spoke, got)
+	}
+	after.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})
 	// The reference in v1alpha2's form is about the present reference, or is nothing.
 	delete(after.GetAnnotations(), controlplanev1.InfrastructureRefAnnotation)
 	if !equality.Semantic.DeepEqual(before, after) {
