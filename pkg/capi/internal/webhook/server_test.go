@@ -85,6 +85,7 @@ func serve(t *testing.T) (client.Client, string) {
 func TestOnAnAPIServer(t *testing.T) {
 	c, namespace := serve(t)
 	t.Run("older manifests", func(t *testing.T) { olderManifests(t, c, namespace) })
+	t.Run("every older field", func(t *testing.T) { everyOlderField(t, c, namespace) })
 	t.Run("everything is kept", func(t *testing.T) { everythingIsKept(t, c, namespace) })
 	t.Run("refusals", func(t *testing.T) { refusals(t, c, namespace) })
 	t.Run("scale", func(t *testing.T) { scale(t, c, namespace) })
