@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"strings"
 	"sync"
 	"time"
 
@@ -39,6 +40,11 @@ type Config struct {
 
 // ErrNotYet is wrapped where a Cluster has nothing to be installed yet.
 var ErrNotYet = errors.New("there is nothing to install yet")
+
+// Refusal is what is wrong with the objects of a Cluster: only a change of them cures it.
+type Refusal struct{ Problems []string }
+
+func (r *Refusal) Error() string { return strings.Join(r.Problems, "; ") }
 
 // Set is the installations of all Clusters. It is safe for concurrent use.
 type Set struct {

@@ -59,10 +59,11 @@ func (s *Set) begin(i *installation) {
 func (i *installation) follow(ctx context.Context) {
 	quiet := soonest
 	for ctx.Err() == nil {
-		changed := i.changes()
 		i.mu.Lock()
+		changed := i.changes() // before the look, so that none is lost
 		i.stale = true
 		view, err := i.look(ctx)
+		known := i.view != nil
 		i.mu.Unlock()
 		if ctx.Err() != nil {
 			return
@@ -76,21 +77,33 @@ func (i *installation) follow(ctx context.Context) {
 			if view.Installed() {
 				longest = installed
 			}
-		case !errors.Is(err, ErrNotYet):
+		case !errors.Is(err, ErrNotYet) && !refused(err):
 			i.set.config.Wake(i.key, []install.Scope{model.ScopeCluster}) // its reconciler says why
+		}
+		if len(changed) == 0 && known && i.follows() {
+			continue // only now it is known what is to be followed
 		}
 		quiet = min(longest, 2*quiet)
 		i.pause(ctx, changed, quiet)
 	}
 }
 
+func refused(err error) bool {
+	_, is := errors.AsType[*Refusal](err)
+	return is
+}
+
+// follows reports whether the service tells of changes.
+func (i *installation) follows() bool {
+	_, does := i.service.(install.Notifier)
+	return does
+}
+
 // changes are channels that are closed once something is other than the next look finds it.
 func (i *installation) changes() []<-chan struct{} {
 	var all []<-chan struct{}
-	if watcher, watches := i.service.(interface {
-		Changed(install.Query) <-chan struct{}
-	}); watches && i.view != nil {
-		all = append(all, watcher.Changed(i.view.Desired.Query()))
+	if service, watches := i.service.(install.Notifier); watches && i.view != nil {
+		all = append(all, service.Changed(i.view.Desired.Query()))
 	}
 	if i.nodes != nil && i.view != nil && i.view.Observed.Spoke != nil {
 		all = append(all, i.nodes.Changed())
@@ -156,6 +169,14 @@ type hostAspect struct {
 	Interfaces                             []install.Interface
 }
 
+// ScopeState is told of where the cluster is another one, or in another state: that concerns all Machines.
+const ScopeState install.Scope = "state"
+
+type stateAspect struct {
+	ID    string
+	State install.ClusterState
+}
+
 type clusterAspect struct {
 	ID, OpenShiftID, Version, Message string
 	State                             install.ClusterState
@@ -190,6 +211,9 @@ func (v *View) fingerprints() map[install.Scope]uint64 {
 		at.Waits = append(at.Waits, w.For)
 	}
 	for _, b := range plan.Blockers {
+		if b.Scope == model.ScopeCluster {
+			continue // they are added with those of all
+		}
 		at := of(b.Scope)
 		at.Blockers = append(at.Blockers, b.Message)
 	}
@@ -210,7 +234,11 @@ func (v *View) fingerprints() map[install.Scope]uint64 {
 		of(model.InfraEnvScope(e.Name)).Object = infraEnvAspect{ID: e.ID, URL: e.Image.URL, Info: e.Image.Info, Type: e.Image.Type, State: e.Image.State, Created: e.Image.Created}
 	}
 	cluster := of(model.ScopeCluster)
+	for _, b := range plan.Blockers { // whatever stands in the way, stands in that of the cluster
+		cluster.Blockers = append(cluster.Blockers, b.Message)
+	}
 	if c := v.Observed.Cluster; c != nil {
+		of(ScopeState).Object = stateAspect{c.ID, c.State}
 		cluster.Object = clusterAspect{
 			ID: c.ID, OpenShiftID: c.OpenShiftID, Version: c.Version, Message: plan.Message, State: c.State, Verdict: plan.Verdict,
 			Kubeconfig: c.Kubeconfig, NoIngress: c.NoIngress, Hosts: len(v.Observed.Hosts),

@@ -1,0 +1,266 @@
+package installation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/model"
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// service is one that registers what it is told to, at once.
+type service struct {
+	mu       sync.Mutex
+	cluster  *install.Cluster
+	envs     []install.InfraEnv
+	acts     []install.Action
+	refuse   error
+	observed int
+	changed  chan struct{}
+}
+
+func (s *service) Observe(context.Context, install.Query, *install.Observed) (*install.Observed, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.observed++
+	o := &install.Observed{At: time.Date(2026, 3, 9, 12, 0, 0, 0, time.UTC), Cluster: s.cluster, InfraEnvs: slices.Clone(s.envs)}
+	return o, nil
+}
+
+func (s *service) Act(_ context.Context, desired *install.Desired, a install.Action) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.acts = append(s.acts, a)
+	if s.refuse != nil {
+		return s.refuse
+	}
+	switch a.Kind {
+	case model.RegisterCluster:
+		s.cluster = &install.Cluster{ClusterRef: install.ClusterRef{ID: "c", Name: a.Name, Owned: true}, State: model.ClusterDiscovering, Settings: a.Settings}
+	case model.RegisterInfraEnv:
+		s.envs = append(s.envs, install.InfraEnv{ID: "e-" + a.Name, Name: a.Name, ClusterID: "c", Owned: true, Settings: a.Settings, Image: install.Image{State: model.ImageReady}})
+	default:
+		return errors.New("not played")
+	}
+	_ = desired
+	return nil
+}
+
+func (s *service) Credential(context.Context, string, string) ([]byte, error) {
+	return nil, errors.New("none")
+}
+
+func (s *service) Changed(install.Query) <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.changed == nil {
+		s.changed = make(chan struct{})
+	}
+	return s.changed
+}
+
+// followed reports whether somebody follows the service.
+func (s *service) followed() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.changed != nil
+}
+
+// tells has everybody who follows the service look again.
+func (s *service) tells() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.changed != nil {
+		close(s.changed)
+	}
+	s.changed = make(chan struct{})
+}
+
+func (s *service) kinds() []install.Kind {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var kinds []install.Kind
+	for _, a := range s.acts {
+		kinds = append(kinds, a.Kind)
+	}
+	return kinds
+}
+
+const file = `apiVersion: oaictl.io/v1alpha1
+kind: Cluster
+metadata: {name: lab}
+spec:
+  openshift: {version: "4.20.1"}
+  baseDomain: example.com
+  pullSecret: {env: PULL}
+  network: {vips: {api: [192.168.127.100], ingress: [192.168.127.101]}}
+  hosts:
+  - {name: cp-0, role: control-plane, match: {infraEnv: cp-0}}
+  - {name: cp-1, role: control-plane, match: {infraEnv: cp-1}}
+  - {name: cp-2, role: control-plane, match: {infraEnv: cp-2}}
+`
+
+func newSet(t *testing.T, s *service, wake func(Key, []install.Scope)) *Set {
+	t.Helper()
+	env := spec.Env{LookupEnv: func(string) (string, bool) { return `{"auths":{"quay.io":{"auth":"dTpw"}}}`, true }}
+	cluster, err := spec.Parse(t.Context(), "cluster.yaml", []byte(file), env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if wake == nil {
+		wake = func(Key, []install.Scope) {}
+	}
+	return New(Config{
+		Connect: func(string) (install.Backend, error) { return backend{Service: s, service: s}, nil },
+		Desire: func(context.Context, Key, *install.Observed) (*install.Desired, error) {
+			return &install.Desired{Spec: cluster}, nil
+		},
+		Clock: clock.Real(), Wake: wake,
+	})
+}
+
+// backend has the loop alone.
+type backend struct {
+	install.Service
+	install.Backend
+	service *service
+}
+
+func (b backend) Observe(ctx context.Context, q install.Query, prior *install.Observed) (*install.Observed, error) {
+	return b.Service.Observe(ctx, q, prior)
+}
+
+func (b backend) Act(ctx context.Context, d *install.Desired, a install.Action) error {
+	return b.Service.Act(ctx, d, a)
+}
+
+func (b backend) Credential(ctx context.Context, id, name string) ([]byte, error) {
+	return b.Service.Credential(ctx, id, name)
+}
+
+func (b backend) Changed(q install.Query) <-chan struct{} { return b.service.Changed(q) }
+func (b backend) Close()                                  {}
+
+var lab = Key{Namespace: "ns", Name: "lab"}
+
+// TestScopesOnly: whoever acts on some scopes leaves those of others alone, and what one has done is seen
+// by the next at once.
+func TestScopesOnly(t *testing.T) {
+	s := &service{}
+	set := newSet(t, s, nil)
+	view, done, err := set.Act(t.Context(), lab, model.InfraEnvScope("cp-1"), model.HostScope("cp-1"))
+	if err != nil || len(done) > 0 || view.Observed.Cluster != nil {
+		t.Fatalf("%v, %v", done, err)
+	}
+	if _, done, err = set.Act(t.Context(), lab, model.ScopeCluster); err != nil || len(done) != 1 {
+		t.Fatalf("%v, %v", done, err)
+	}
+	if view, done, err = set.Act(t.Context(), lab, model.InfraEnvScope("cp-1")); err != nil || len(done) != 1 || view.InfraEnv("cp-1") == nil {
+		t.Fatalf("%v, %v", done, err)
+	}
+	if got := fmt.Sprint(s.kinds()); got != "[RegisterCluster RegisterInfraEnv]" || s.envs[0].Name != "cp-1" {
+		t.Errorf("%s, %v", got, s.envs)
+	}
+}
+
+// TestActsOnce: many reconciles at once of one Cluster do each thing once.
+func TestActsOnce(t *testing.T) {
+	s := &service{}
+	set := newSet(t, s, nil)
+	var running sync.WaitGroup
+	for _, name := range []string{"cp-0", "cp-1", "cp-2"} {
+		for range 3 {
+			running.Go(func() {
+				if _, _, err := set.Act(t.Context(), lab, model.InfraEnvScope(name)); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+	if _, _, err := set.Act(t.Context(), lab, model.ScopeCluster); err != nil {
+		t.Fatal(err)
+	}
+	running.Wait()
+	for _, name := range []string{"cp-0", "cp-1", "cp-2"} {
+		if _, _, err := set.Act(t.Context(), lab, model.InfraEnvScope(name)); err != nil {
+			t.Error(err)
+		}
+	}
+	registered := map[string]int{}
+	for _, a := range s.acts {
+		registered[a.Key]++
+	}
+	for key, times := range registered {
+		if times != 1 {
+			t.Errorf("%s was done %d times", key, times)
+		}
+	}
+	if len(registered) != 4 {
+		t.Errorf("done: %v", registered)
+	}
+}
+
+// TestRefusalIsRemembered: what was refused for good is not asked for again as long as it is the same.
+func TestRefusalIsRemembered(t *testing.T) {
+	s := &service{refuse: &install.Fault{Code: install.CodeInput, Op: "register", On: "lab", Permanent: true, Err: errors.New("bad")}}
+	set := newSet(t, s, nil)
+	if _, _, err := set.Act(t.Context(), lab, model.ScopeCluster); err == nil {
+		t.Fatal("no error")
+	}
+	view, done, err := set.Act(t.Context(), lab, model.ScopeCluster)
+	if err != nil || len(done) > 0 || len(s.acts) != 1 || len(view.Plan.Blockers) == 0 {
+		t.Errorf("%v, %v, acts %d, blockers %v", done, err, len(s.acts), view.Plan.Blockers)
+	}
+}
+
+// TestWakes: whom a change concerns is told, and told once.
+func TestWakes(t *testing.T) {
+	s := &service{}
+	told := make(chan []install.Scope, 100)
+	set := newSet(t, s, func(_ Key, scopes []install.Scope) { told <- scopes })
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() { ended <- set.Start(ctx) }()
+	if _, err := set.View(t.Context(), lab); err != nil {
+		t.Fatal(err)
+	}
+	if first := <-told; !slices.Contains(first, model.ScopeCluster) {
+		t.Errorf("first %v", first)
+	}
+	for !s.followed() {
+		runtime.Gosched()
+	}
+	s.mu.Lock()
+	s.cluster = &install.Cluster{ClusterRef: install.ClusterRef{ID: "c", Name: "lab", Owned: true}, State: model.ClusterDiscovering}
+	s.mu.Unlock()
+	s.tells()
+	if second := <-told; !slices.Contains(second, ScopeState) {
+		t.Errorf("second %v", second)
+	}
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
+// TestViewIsKept: who looks again at once sees the same, and the service is not asked.
+func TestViewIsKept(t *testing.T) {
+	s := &service{}
+	set := newSet(t, s, nil)
+	for range 20 {
+		if _, err := set.View(t.Context(), lab); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if s.observed > 3 { // the test may be slow
+		t.Errorf("the service was asked %d times", s.observed)
+	}
+}
