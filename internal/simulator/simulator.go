@@ -149,6 +149,9 @@ func (s *Simulator) recordError(err error) {
 // ServiceConfig says what kind of service is simulated.
 type ServiceConfig = service.Config
 
+// Access is how an administrator reaches a cluster: see ServiceConfig.Access.
+type Access = service.Access
+
 // Service is the whole service half: the REST API, its authentication and the images, behind one handler.
 type Service struct {
 	http.Handler

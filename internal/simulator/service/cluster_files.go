@@ -36,6 +36,11 @@ func (s *Service) ignite(c *model.Cluster) {
 		s.filesFailed(c, err.Error())
 		return
 	}
+	if s.cfg.Access != nil {
+		if played, is := s.cfg.Access(c.ID, c.Name); is {
+			creds.Server, creds.CA, creds.Cert, creds.Key = played.Server, played.CA, played.Cert, played.Key
+		}
+	}
 	c.Credentials = creds
 	c.OpenshiftClusterID = s.newID()
 	installfiles.Add(c, text)

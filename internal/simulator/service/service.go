@@ -61,6 +61,10 @@ type Config struct {
 	KubeAPI bool
 	// Release is the service's own release; empty is the newest.
 	Release versions.ServiceRelease
+	// Access is how a cluster is reached whose installation starts, and as whom: where something
+	// plays it on an API server. Nil, and false, is a cluster of which there is nothing. It is asked
+	// while the service stands still, and must not wait for anything.
+	Access func(clusterID, name string) (Access, bool)
 	// MonitorInterval is the time between two evaluations; 10 s if zero.
 	MonitorInterval time.Duration
 }
@@ -76,6 +80,14 @@ type ImageRequest struct {
 	Type string
 	// SigningKey is the infra-env's own secret, which regenerate-signing-key replaces.
 	SigningKey []byte
+}
+
+// Access is how an administrator reaches a cluster.
+type Access struct {
+	// Server is the URL of its API server, CA whom that is trusted by, and Cert and Key the
+	// administrator's certificate (PEM).
+	Server        string
+	CA, Cert, Key []byte
 }
 
 // Service is an assisted-service in memory, an http.Handler; Run drives what happens by itself.

@@ -21,7 +21,8 @@ import (
 type Approvers struct {
 	// Machine is the cluster's own machine-approver, which goes by Machines.
 	Machine bool
-	// DayOne is the controller that installs the cluster, while it runs. It approves everything.
+	// DayOne is the controller that installs the cluster, while it runs. It approves everything. That
+	// of a cluster whose nodes are still to join runs until the installation is over.
 	DayOne bool
 	// Agents are the hostnames of hosts that a hub's Agent controller is adding.
 	Agents []string
@@ -98,7 +99,10 @@ func (p *operators) approve(ctx context.Context, w *world) error {
 			return err
 		}
 	}
-	if p.config.Approvers.DayOne && w.now.Sub(m.dayOne) >= dayOneEvery {
+	p.mu.Lock()
+	installs := !p.joined
+	p.mu.Unlock()
+	if (p.config.Approvers.DayOne || installs) && w.now.Sub(m.dayOne) >= dayOneEvery {
 		m.dayOne = w.now.Time
 		for _, r := range pending {
 			if err := p.sign(ctx, r, "This CSR was approved by the assisted-installer-controller"); err != nil {

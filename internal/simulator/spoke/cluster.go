@@ -40,6 +40,11 @@ type Cluster struct {
 	Arbiters []Node
 	// Pools are the MachineConfigPools beside master and worker, and what is special about any.
 	Pools []Pool
+	// Joining says that the cluster is being installed: its nodes are those that Join brings, and
+	// the ones here only say how many there will be. It is complete once Installed says so.
+	Joining bool
+	// Updates are the releases that it may be updated to, in the order of their versions.
+	Updates []Update
 	// PullSecret is the JSON of its global pull secret; empty makes one that opens nothing.
 	PullSecret string
 }
@@ -78,6 +83,13 @@ type Pool struct {
 	// encrypted by the machine's TPM 2 or these servers.
 	FIPS, TPM bool
 	Tang      []Tang
+}
+
+// Update is a release that a cluster may be updated to.
+type Update struct {
+	Version, Image string
+	// Channels are those that have it.
+	Channels []string
 }
 
 // Tang is a server that disks are encrypted by.
@@ -164,10 +176,15 @@ func (c *Cluster) minor() (int, error) {
 	return minor, nil
 }
 
-// kubernetes is the release's version of Kubernetes, without its patch.
-func (c *Cluster) kubernetes() int {
-	minor, _ := c.minor() // complete has looked
-	return minor + 13
+// kubernetesOf is the version of Kubernetes of a release.
+func kubernetesOf(version string) string {
+	parts := strings.Split(version, ".")
+	if len(parts) < 3 {
+		return "v1.0.0"
+	}
+	minor, _ := strconv.Atoi(parts[1]) // complete has looked
+	patch, _, _ := strings.Cut(parts[2], "-")
+	return fmt.Sprintf("v1.%d.%s", minor+13, patch)
 }
 
 // machineArch is an architecture as kubelets write it.
@@ -181,7 +198,20 @@ func machineArch(arch string) string {
 // compact reports whether the control plane runs workloads.
 func (c *Cluster) compact() bool { return len(c.Workers) == 0 }
 
-// rendered is the name of a pool's rendered config.
-func (c *Cluster) rendered(pool string) string {
-	return "rendered-" + pool + "-" + digest(c.ID+c.Version+pool)
+// rendered is the name of a pool's rendered config, as the installation left it.
+func (c *Cluster) rendered(pool string) string { return c.renderedOf(pool, c.Version) }
+
+// renderedOf is the name of the config that a release renders for a pool.
+func (c *Cluster) renderedOf(pool, version string) string {
+	return "rendered-" + pool + "-" + digest(c.ID+version+pool)
+}
+
+// imageOf is the release image of a version.
+func (c *Cluster) imageOf(version string) string {
+	for _, u := range c.Updates {
+		if u.Version == version && u.Image != "" {
+			return u.Image
+		}
+	}
+	return "quay.io/openshift-release-dev/ocp-release@sha256:" + digest(version) + digest(version+c.Arch)
 }

@@ -99,7 +99,7 @@ func (p *operators) keepEtcd(ctx context.Context, w *world) error {
 
 // settleEtcd keeps certificates, the guards' budget and the reports, when members or nodes
 // have changed, and now and then.
-func (p *operators) settleEtcd(ctx context.Context, w *world, m members) error {
+func (p *operators) settleEtcd(ctx context.Context, w *world, m etcdMembers) error {
 	list := controlPlaneOf(w)
 	what := m.text()
 	for _, n := range list {
@@ -137,8 +137,8 @@ func controlPlaneOf(w *world) []*corev1.Node {
 
 // scaleUp makes members of control plane nodes that are ready, one after the other, and
 // gives those that were added and do not run yet.
-func (p *operators) scaleUp(w *world, endpoints map[string]string) members {
-	var m members
+func (p *operators) scaleUp(w *world, endpoints map[string]string) etcdMembers {
+	var m etcdMembers
 	for _, n := range controlPlaneOf(w) {
 		id := memberID(n.Name)
 		p.etcd.names[id] = n.Name
@@ -188,7 +188,7 @@ func (p *operators) memberRuns(w *world, name string) bool {
 }
 
 // reportEtcd writes down how the members are.
-func (p *operators) reportEtcd(ctx context.Context, w *world, m members) error {
+func (p *operators) reportEtcd(ctx context.Context, w *world, m etcdMembers) error {
 	etcd, err := p.of(kindEtcd, "").Get(ctx, "cluster", metav1.GetOptions{})
 	if err != nil {
 		return fmt.Errorf("read Etcd cluster: %w", err)

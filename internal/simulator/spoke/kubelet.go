@@ -27,7 +27,7 @@ const (
 	// reportEvery is how often it reports a status that has not changed, leaseEvery how often it renews its lease.
 	reportEvery = 5 * time.Minute
 	leaseEvery  = 10 * time.Second
-	leaseSoon   = 600 * time.Millisecond // real time
+	leaseSoon   = 600 * time.Millisecond // real time, if nobody says otherwise
 	askEvery    = 2 * time.Second
 	askSoon     = 50 * time.Millisecond // real time
 	firstRetry  = 2 * time.Second
@@ -156,7 +156,7 @@ func (k *kubelet) step(ctx context.Context) time.Duration {
 
 // pause is how long a kubelet whose requests are answered has nothing to do.
 func (k *kubelet) pause() time.Duration {
-	pause := k.spoke.atLeast(leaseEvery, leaseSoon)
+	pause := k.spoke.atLeast(leaseEvery, k.spoke.leaseSoon())
 	if !k.isReady || !k.annotated {
 		pause = min(pause, max(k.registered.Add(networkTime).Sub(k.spoke.clock.Now()), k.spoke.atLeast(askEvery, askSoon)))
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -15,7 +16,7 @@ import (
 // register makes the kubelet's Node. One that is there already is taken over.
 func (k *kubelet) register(ctx context.Context) error {
 	now := k.spoke.clock.Now()
-	node := k.spoke.nodeOf(k.machine, k.addresses(), metav1.NewTime(now))
+	node := k.spoke.nodeOf(k.machine, k.addresses(), k.spoke.stamp())
 	_, err := k.api.CoreV1().Nodes().Create(ctx, node, metav1.CreateOptions{})
 	switch {
 	case apierrors.IsAlreadyExists(err):
@@ -38,11 +39,12 @@ func (k *kubelet) addresses() []netip.Addr {
 }
 
 // condition is whether the node is ready by now.
-func (k *kubelet) condition(at metav1.Time) corev1.NodeCondition {
+func (k *kubelet) condition(now time.Time) corev1.NodeCondition {
+	at := k.spoke.stamp()
 	switch {
 	case k.trouble.NeverReady != "":
 		return ready(corev1.ConditionFalse, "KubeletNotReady", k.trouble.NeverReady, at)
-	case at.Sub(k.registered) < networkTime:
+	case now.Sub(k.registered) < networkTime:
 		return ready(corev1.ConditionFalse, "KubeletNotReady", noNetwork, at)
 	}
 	return ready(corev1.ConditionTrue, "KubeletReady", "kubelet is posting ready status", at)
@@ -52,7 +54,7 @@ func (k *kubelet) condition(at metav1.Time) corev1.NodeCondition {
 // writes what differs, or that all is as it was where it has not said so for some time. A
 // Node that somebody has deleted is missed and not made again before the next start.
 func (k *kubelet) report(ctx context.Context) error {
-	now := metav1.NewTime(k.spoke.clock.Now())
+	now, stamp := k.spoke.clock.Now(), k.spoke.stamp()
 	is, addresses := k.condition(now), k.addresses()
 	nowReady := is.Status == corev1.ConditionTrue
 	if nowReady == k.isReady && slices.Equal(addresses, k.posted) && now.Sub(k.compared) < leaseEvery/2 {
@@ -67,14 +69,15 @@ func (k *kubelet) report(ctx context.Context) error {
 		return fmt.Errorf("cannot read its node: %w", err)
 	}
 	before := node.DeepCopy()
-	status := k.spoke.statusOf(k.machine, addresses, now)
+	status := k.spoke.statusOf(k.machine, addresses, stamp)
 	status.NodeInfo.BootID = idOf(k.machine.UUID + k.started.String())
 	status.Conditions = node.Status.Conditions
 	for i := range status.Conditions {
-		status.Conditions[i].LastHeartbeatTime = now
-		k.recover(&status.Conditions[i], now)
+		status.Conditions[i].LastHeartbeatTime = stamp
+		k.recover(&status.Conditions[i], stamp)
 	}
-	changed := setReady(&status, is) || !slices.Equal(before.Status.Addresses, status.Addresses) || before.Status.NodeInfo.BootID != status.NodeInfo.BootID
+	changed := setReady(&status, is) || !slices.Equal(before.Status.Addresses, status.Addresses) || before.Status.NodeInfo.BootID != status.NodeInfo.BootID ||
+		before.Status.NodeInfo.KubeletVersion != status.NodeInfo.KubeletVersion
 	if changed || now.Sub(k.reported) >= reportEvery {
 		node.Status = status
 		_, err = k.api.CoreV1().Nodes().UpdateStatus(ctx, node, metav1.UpdateOptions{})
@@ -84,12 +87,12 @@ func (k *kubelet) report(ctx context.Context) error {
 		case err != nil:
 			return fmt.Errorf("cannot report on its node: %w", err)
 		}
-		k.reported = now.Time
+		k.reported = now
 	}
 	if nowReady != k.isReady {
 		k.logf("reports Ready %s", is.Status)
 	}
-	k.isReady, k.posted, k.compared, k.said = nowReady, addresses, now.Time, ""
+	k.isReady, k.posted, k.compared, k.said = nowReady, addresses, now, ""
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package spoke
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -14,8 +15,8 @@ import (
 
 // grace is how long a node may be silent before it is not known any more how it is.
 const (
-	grace     = 40 * time.Second
-	graceSoon = 5 * leaseSoon // real time
+	grace       = 40 * time.Second
+	graceLeases = 5 // as many renewals may be missed
 )
 
 // PowerOff switches the machine of a node off that the cluster was installed with.
@@ -42,11 +43,31 @@ func (p *operators) watchNodes(ctx context.Context, w *world) error {
 	for i := range w.nodes {
 		n := &w.nodes[i]
 		w.silent[n.Name] = p.isSilent(w, n.Name)
+		if err := p.schedule(ctx, n); err != nil {
+			return err
+		}
 		if err := p.watchNode(ctx, n, w); err != nil {
 			return err
 		}
 	}
 	maps.DeleteFunc(p.leases, func(name string, _ sighting) bool { return w.node(name) == nil })
+	return nil
+}
+
+// schedule has the control plane of a cluster that joins without workers run workloads, too.
+func (p *operators) schedule(ctx context.Context, n *corev1.Node) error {
+	_, controlPlane := n.Labels[rolePrefix+master]
+	_, does := n.Labels[rolePrefix+worker]
+	if !p.cluster.Joining || p.config.Shared || !p.cluster.compact() || !controlPlane || does {
+		return nil
+	}
+	n.Labels[rolePrefix+worker] = ""
+	n.Spec.Taints = slices.DeleteFunc(n.Spec.Taints, func(t corev1.Taint) bool { return t.Key == rolePrefix+master })
+	updated, err := p.core.CoreV1().Nodes().Update(ctx, n, metav1.UpdateOptions{})
+	if err != nil {
+		return again(err, "have node "+n.Name+" run workloads")
+	}
+	*n = *updated
 	return nil
 }
 
@@ -72,6 +93,9 @@ func (p *operators) restart(ctx context.Context, w *world) error {
 
 // installed is a node that the cluster was installed with, and its role; nil for others.
 func (c *Cluster) installed(name string) (*Node, string) {
+	if c.Joining {
+		return nil, ""
+	}
 	for role, list := range c.nodes() {
 		if i := slices.IndexFunc(list, func(n Node) bool { return n.Name == name }); i >= 0 {
 			return &list[i], role
@@ -79,6 +103,9 @@ func (c *Cluster) installed(name string) (*Node, string) {
 	}
 	return nil, ""
 }
+
+// leaseSoon is the least real time between two renewals of a lease.
+func (s *Spoke) leaseSoon() time.Duration { return cmp.Or(s.config.LeaseEvery, leaseSoon) }
 
 // isSilent reports whether a node's lease was not renewed for too long, by the operators'
 // own clock. Nodes of the installation have none, unless their machine has joined anew.
@@ -97,7 +124,7 @@ func (p *operators) isSilent(w *world, name string) bool {
 		p.leases[name] = sighting{what, w.now.Time}
 		return false
 	}
-	return w.now.Sub(p.leases[name].at) > p.atLeast(grace, graceSoon)
+	return w.now.Sub(p.leases[name].at) > p.atLeast(grace, graceLeases*p.leaseSoon())
 }
 
 // watchNode writes down that a node is silent, or back, and taints it by how it is.
@@ -107,9 +134,9 @@ func (p *operators) watchNode(ctx context.Context, n *corev1.Node, w *world) err
 		c := &n.Status.Conditions[i]
 		switch {
 		case w.silent[n.Name] && c.Status != corev1.ConditionUnknown:
-			c.Status, c.Reason, c.Message, c.LastTransitionTime = corev1.ConditionUnknown, "NodeStatusUnknown", "Kubelet stopped posting node status.", w.now
+			c.Status, c.Reason, c.Message, c.LastTransitionTime = corev1.ConditionUnknown, "NodeStatusUnknown", "Kubelet stopped posting node status.", p.stamp()
 		case !w.silent[n.Name] && c.Status == corev1.ConditionUnknown && w.leases[n.Name] == nil:
-			*c = p.well(n.Name, c.Type, w.now)
+			*c = p.well(n.Name, c.Type, p.stamp())
 		}
 	}
 	nodes := p.core.CoreV1().Nodes()

@@ -165,6 +165,7 @@ func (p *operators) change(w *world, n *corev1.Node) map[string]string {
 		return nil
 	}
 	delete(p.updating, n.Name)
+	p.runs(n.Name, n.Annotations[annotationDesired])
 	return map[string]string{annotationCurrent: n.Annotations[annotationDesired], annotationState: stateDone, annotationReason: ""}
 }
 

@@ -48,6 +48,7 @@ type operators struct {
 	leases    map[string]sighting // by node
 	firstSeen map[string]time.Time
 	updating  map[string]time.Time // by node, since when its config is being changed
+	update    *update              // nil while none runs
 	etcd      etcdMemory
 	approvals approvalMemory
 	made      map[int]int // by trouble with requests, how many were made
@@ -93,6 +94,12 @@ func (w *world) node(name string) *corev1.Node {
 	return &w.nodes[i]
 }
 
+// part is what one of the operators does.
+type part struct {
+	name string
+	do   func(context.Context, *world) error
+}
+
 // look does everything that is to be done now. Each operator goes on where another one fails.
 func (p *operators) look(ctx context.Context) error {
 	w, err := p.observe(ctx)
@@ -100,13 +107,14 @@ func (p *operators) look(ctx context.Context) error {
 		return err
 	}
 	var first error
-	for _, part := range []struct {
-		name string
-		do   func(context.Context, *world) error
-	}{
-		{"nodes", p.watchNodes}, {"pods", p.runPods}, {"machine configs", p.configure}, {"etcd", p.keepEtcd},
+	parts := []part{
+		{"nodes", p.watchNodes}, {"pods", p.runPods}, {"machine configs", p.configure}, {"version", p.keepVersion}, {"etcd", p.keepEtcd},
 		{"machines", p.keepMachines}, {"requests", p.makeTrouble}, {"approvals", p.approve},
-	} {
+	}
+	if p.config.Shared {
+		parts = []part{{"nodes", p.watchNodes}, {"approvals", p.approve}}
+	}
+	for _, part := range parts {
 		if err := part.do(ctx, w); err != nil {
 			first = cmp.Or(first, fmt.Errorf("%s: %w", part.name, err))
 		}

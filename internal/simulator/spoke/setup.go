@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // simulated marks the ClusterVersion of a cluster that is played; its value is the cluster's id.
@@ -38,7 +36,10 @@ func (s *Spoke) setUp(ctx context.Context) error {
 	if err := s.setUpKinds(ctx); err != nil {
 		return err
 	}
-	steps := []func(context.Context) error{s.setUpNamespaces, s.setUpRights, s.setUpOperators}
+	steps := []func(context.Context) error{s.setUpNamespaces, s.setUpRights}
+	if !s.config.Shared {
+		steps = append(steps, s.setUpOperators)
+	}
 	if !done {
 		steps = append(steps, s.setUpConfig, s.setUpSecrets, s.setUpPools, s.setUpNodes, s.setUpEtcd, s.setUpMachines, s.setUpVersion)
 	}
@@ -177,91 +178,6 @@ func (c *Cluster) platformStatus() fields {
 		return fields{"type": string(c.Platform), "external": fields{"cloudControllerManager": fields{"state": ""}}}
 	}
 	return fields{"type": string(c.Platform)}
-}
-
-// setUpVersion makes the ClusterVersion. It is the last thing that is made, and tells that all is there.
-func (s *Spoke) setUpVersion(ctx context.Context) error {
-	c, now := &s.cluster, metav1.NewTime(s.clock.Now())
-	capabilities := []string{"CSISnapshot", "Console", "Ingress", "Insights", "MachineAPI", "NodeTuning", "OperatorLifecycleManager", "Storage", "baremetal", "marketplace", "openshift-samples"}
-	enabled := capabilities
-	if !c.MachineAPI {
-		enabled = slices.DeleteFunc(slices.Clone(capabilities), func(name string) bool { return name == "MachineAPI" || name == "baremetal" })
-	}
-	image := "quay.io/openshift-release-dev/ocp-release@sha256:" + digest(c.Version) + digest(c.Version+c.Arch)
-	release := fields{"version": c.Version, "image": image}
-	return s.apply(ctx, object{
-		kind: kindClusterVersion, name: "version", annotations: map[string]string{simulated: c.ID},
-		fields: fields{
-			"spec": fields{"clusterID": c.ID, "channel": "stable-" + versionMinor(c.Version)},
-			"status": fields{
-				"capabilities": fields{"enabledCapabilities": texts(enabled), "knownCapabilities": texts(capabilities)},
-				"desired":      release, "observedGeneration": 1, "versionHash": digest(c.Version)[:11] + "=",
-				"history": []any{fields{
-					"state": "Completed", "version": c.Version, "image": image, "verified": false, "startedTime": now, "completionTime": now,
-				}},
-				"conditions": []any{
-					condition("Available", "True", "", "Done applying "+c.Version, now),
-					condition("Failing", "False", "", "", now),
-					condition("Progressing", "False", "", "Cluster version is "+c.Version, now),
-					condition("RetrievedUpdates", "False", "RemoteFailed", "Unable to retrieve available updates: the cluster is simulated", now),
-				},
-			},
-		},
-	})
-}
-
-// operatorNames are the ClusterOperators of a release.
-var operatorNames = []string{
-	"authentication", "baremetal", "cloud-controller-manager", "cloud-credential", "cluster-autoscaler", "config-operator", "console",
-	"control-plane-machine-set", "csi-snapshot-controller", "dns", "etcd", "image-registry", "ingress", "insights", "kube-apiserver",
-	"kube-controller-manager", "kube-scheduler", "kube-storage-version-migrator", "machine-api", "machine-approver", "machine-config",
-	"marketplace", "monitoring", "network", "node-tuning", "olm", "openshift-apiserver", "openshift-controller-manager", "openshift-samples",
-	"operator-lifecycle-manager", "operator-lifecycle-manager-catalog", "operator-lifecycle-manager-packageserver", "service-ca", "storage",
-}
-
-// setUpOperators makes the ClusterOperators, all well but for those that trouble has
-// degraded. Those that are there as they should be stay.
-func (s *Spoke) setUpOperators(ctx context.Context) error {
-	there, err := s.of(kindClusterOperator, "").List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return fmt.Errorf("list operators: %w", err)
-	}
-	now := metav1.NewTime(s.clock.Now())
-	for _, name := range operatorNames {
-		why, degraded := s.config.Trouble.DegradedOperators[name]
-		well := slices.ContainsFunc(there.Items, func(u unstructured.Unstructured) bool {
-			versions, _, _ := unstructured.NestedSlice(u.Object, "status", "versions")
-			return u.GetName() == name && conditionOf(&u, "Degraded")["status"] == "False" && digest(fmt.Sprint(versions)) == digest(fmt.Sprint(s.versions()))
-		})
-		if well && !degraded || !s.cluster.MachineAPI && slices.Contains(machineOperators, name) {
-			continue
-		}
-		is := condition("Degraded", "False", "AsExpected", "All is well", now)
-		if degraded {
-			is = condition("Degraded", "True", "SimulatedTrouble", why, now)
-		}
-		err := s.apply(ctx, object{kind: kindClusterOperator, name: name, fields: fields{"spec": fields{}, "status": fields{
-			"versions": s.versions(),
-			"conditions": []any{
-				is,
-				condition("Progressing", "False", "AsExpected", "", now),
-				condition("Available", "True", "AsExpected", "", now),
-				condition("Upgradeable", "True", "AsExpected", "", now),
-			},
-		}}})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// machineOperators are those that only a cluster with the Machine API has.
-var machineOperators = []string{"baremetal", "cluster-autoscaler", "control-plane-machine-set", "machine-api"}
-
-// versions are those that an operator reports.
-func (s *Spoke) versions() []any {
-	return []any{fields{"name": "operator", "version": s.cluster.Version}}
 }
 
 // ready is the condition of a node by whether it is.

@@ -11,7 +11,11 @@ import (
 // setUpEtcd makes what the etcd operator keeps: members, certificates, and that all is well.
 func (s *Spoke) setUpEtcd(ctx context.Context) error {
 	endpoints := fields{}
-	for _, node := range s.cluster.members() {
+	members := s.cluster.members()
+	if s.cluster.Joining {
+		members = nil // those are made that join
+	}
+	for _, node := range members {
 		endpoints[memberID(node.Name)] = node.Addresses[0].String()
 		if err := s.setUpMember(ctx, node.Name); err != nil {
 			return err
@@ -25,7 +29,7 @@ func (s *Spoke) setUpEtcd(ctx context.Context) error {
 	return s.apply(ctx,
 		object{kind: kindConfigMap, namespace: nsEtcd, name: etcdEndpoints, fields: fields{"data": endpoints}},
 		object{kind: kindEtcd, name: "cluster", fields: fields{
-			"spec": fields{"managementState": "Managed"}, "status": fields{"conditions": etcdConditions(members{all: len(endpoints)}, now)},
+			"spec": fields{"managementState": "Managed"}, "status": fields{"conditions": etcdConditions(etcdMembers{all: len(endpoints)}, now)},
 		}},
 	)
 }
@@ -57,14 +61,14 @@ func memberID(node string) string {
 	return fmt.Sprintf("%x", h.Sum64())
 }
 
-// members are those of etcd: how many there are, and which are not well.
-type members struct {
+// etcdMembers are those of etcd: how many there are, and which are not well.
+type etcdMembers struct {
 	all                  int
 	unhealthy, unstarted []string
 }
 
 // text is how the operator sums them up.
-func (m members) text() string {
+func (m etcdMembers) text() string {
 	ill := len(m.unhealthy) + len(m.unstarted)
 	if ill == 0 {
 		return fmt.Sprintf("%d members are available", m.all)
@@ -80,7 +84,7 @@ func (m members) text() string {
 }
 
 // etcdConditions are those of the Etcd object.
-func etcdConditions(m members, now metav1.Time) []any {
+func etcdConditions(m etcdMembers, now metav1.Time) []any {
 	degraded := condition("EtcdMembersDegraded", "False", "AsExpected", "No unhealthy members found", now)
 	if len(m.unhealthy)+len(m.unstarted) > 0 {
 		degraded = condition("EtcdMembersDegraded", "True", "UnhealthyMembers", m.text(), now)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"net/netip"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -23,6 +24,9 @@ const rolePrefix = "node-role.kubernetes.io/"
 
 // setUpNodes makes the nodes that the cluster was installed with, all ready.
 func (s *Spoke) setUpNodes(ctx context.Context) error {
+	if s.cluster.Joining {
+		return nil
+	}
 	for role, list := range s.cluster.nodes() {
 		for i := range list {
 			if err := s.setUpNode(ctx, list[i].machine(role)); err != nil {
@@ -40,7 +44,7 @@ func (n Node) machine(role string) Machine {
 
 // setUpNode makes a node that is there and ready, with what the machine config operator writes on it.
 func (s *Spoke) setUpNode(ctx context.Context, m Machine) error {
-	now := metav1.NewTime(s.clock.Now())
+	now := s.stamp()
 	node := s.nodeOf(m, m.Addresses, now)
 	if m.Role == RoleControlPlane && s.cluster.compact() {
 		node.Labels[rolePrefix+worker] = ""
@@ -104,14 +108,15 @@ func (s *Spoke) statusOf(m Machine, addresses []netip.Addr, at metav1.Time) core
 		corev1.ResourceCPU: resource.MustParse("16"), corev1.ResourceMemory: resource.MustParse("65536Mi"),
 		corev1.ResourcePods: resource.MustParse("250"), corev1.ResourceEphemeralStorage: resource.MustParse("480Gi"),
 	}
-	minor := s.cluster.kubernetes()
+	version := s.versionOf(m.nodeName())
+	kubernetes := kubernetesOf(version)
 	status := corev1.NodeStatus{
 		Capacity: capacity, Allocatable: capacity,
 		DaemonEndpoints: corev1.NodeDaemonEndpoints{KubeletEndpoint: corev1.DaemonEndpoint{Port: 10250}},
 		NodeInfo: corev1.NodeSystemInfo{
 			MachineID: digest(m.UUID), SystemUUID: m.UUID, BootID: idOf(m.UUID + at.String()),
-			KernelVersion: "5.14.0-570.12.1.el9_6." + s.cluster.Arch, OSImage: "Red Hat Enterprise Linux CoreOS " + s.cluster.Version + " (simulated)",
-			ContainerRuntimeVersion: fmt.Sprintf("cri-o://1.%d.3", minor), KubeletVersion: fmt.Sprintf("v1.%d.3", minor),
+			KernelVersion: "5.14.0-570.12.1.el9_6." + s.cluster.Arch, OSImage: "Red Hat Enterprise Linux CoreOS " + version + " (simulated)",
+			ContainerRuntimeVersion: "cri-o://" + strings.TrimPrefix(kubernetes, "v"), KubeletVersion: kubernetes,
 			OperatingSystem: "linux", Architecture: machineArch(s.cluster.Arch),
 		},
 	}

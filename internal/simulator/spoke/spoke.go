@@ -12,6 +12,7 @@
 package spoke
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,6 +20,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -34,12 +36,20 @@ type Config struct {
 	Kube *rest.Config
 	// Clock is the time of the simulation.
 	Clock clock.Clock
+	// Stamps is the time that conditions of Nodes are dated by, for those who count how long one has
+	// been so by another clock; nil is Clock.
+	Stamps clock.Clock
 	// Cluster is what was installed.
 	Cluster Cluster
 	// Approvers are those that approve requests of kubelets beside who is tested; none by default.
 	Approvers Approvers
 	// Trouble is what goes wrong.
 	Trouble Trouble
+	// Shared says that the nodes of many clusters are on the API server, of which none has operators:
+	// only nodes and requests of kubelets are looked after.
+	Shared bool
+	// LeaseEvery is how often a kubelet renews its lease at most, in real time; a second and less if zero.
+	LeaseEvery time.Duration
 	// Logf takes a line about what happens; nil drops them. It never gets a secret.
 	Logf func(format string, args ...any)
 }
@@ -63,6 +73,12 @@ type Spoke struct {
 	running map[string]int
 	// started are the nodes of the installation whose kubelets start again, by name.
 	started map[string]bool
+	// release is the version that the cluster has, releases are those of nodes that have another
+	// one, configs the versions of rendered configs, by their names.
+	release           string
+	releases, configs map[string]string
+	// joined says that the installation of a cluster is over whose nodes were still to join.
+	joined bool
 }
 
 // New prepares a cluster. Nothing is written yet.
@@ -81,6 +97,10 @@ func New(config Config) (*Spoke, error) {
 	s := &Spoke{
 		config: config, clock: config.Clock, cluster: cluster, logf: config.Logf,
 		disks: map[string]*disk{}, silent: map[string]bool{}, running: map[string]int{}, started: map[string]bool{},
+		release: cluster.Version, releases: map[string]string{}, configs: map[string]string{}, joined: !cluster.Joining,
+	}
+	if s.config.Stamps == nil {
+		s.config.Stamps = s.clock
 	}
 	if s.logf == nil {
 		s.logf = func(string, ...any) {}
@@ -103,6 +123,16 @@ func unhurried(config *rest.Config) *rest.Config {
 
 // Cluster is what is played, with what was left out of it filled in.
 func (s *Spoke) Cluster() Cluster { return s.cluster }
+
+// stamp is the present moment, for conditions of Nodes.
+func (s *Spoke) stamp() metav1.Time { return metav1.NewTime(s.config.Stamps.Now()) }
+
+// versionOf is the release that a node runs.
+func (s *Spoke) versionOf(node string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return cmp.Or(s.releases[node], s.release)
+}
 
 // atLeast is a time of the simulation that takes no less than some real time.
 func (s *Spoke) atLeast(virtual, wall time.Duration) time.Duration {

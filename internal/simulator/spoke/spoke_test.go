@@ -44,6 +44,7 @@ type stage struct {
 	core    kubernetes.Interface
 	objects dynamic.Interface
 	clock   clock.Clock
+	stops   []func()
 }
 
 func compact() spoke.Cluster {
@@ -99,7 +100,15 @@ func (st *stage) start(do func(context.Context)) (stop func()) {
 		running.Wait()
 	}
 	st.t.Cleanup(stop)
+	st.stops = append(st.stops, stop)
 	return stop
+}
+
+// stopAll ends all that was started.
+func (st *stage) stopAll() {
+	for _, stop := range st.stops {
+		stop()
+	}
 }
 
 // join boots a machine, until the test's end or it is switched off.

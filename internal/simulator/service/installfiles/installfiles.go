@@ -4,6 +4,7 @@ package installfiles
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -76,7 +77,8 @@ func Kubeconfig(k *model.Credentials, name, domain, ingress string) []byte {
 		ca = append(ca, []byte(ingress)...)
 	}
 	b64 := base64.StdEncoding.EncodeToString
-	return fmt.Appendf(nil, kubeconfig, b64(ca), name, domain, name, name, b64(k.Cert), b64(k.Key))
+	server := cmp.Or(k.Server, "https://api."+name+"."+domain+":6443")
+	return fmt.Appendf(nil, kubeconfig, b64(ca), server, name, name, b64(k.Cert), b64(k.Key))
 }
 
 // Add makes the files of an installation with this install-config.

@@ -57,6 +57,8 @@ type Manifest struct {
 type Credentials struct {
 	CA, Cert, Key []byte // PEM
 	Password      string
+	// Server is the URL of its API server; empty is that of its name, which nobody resolves.
+	Server string
 }
 
 // IsSingle tells a single node.
