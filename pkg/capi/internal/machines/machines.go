@@ -5,7 +5,9 @@ package machines
 import (
 	"context"
 	"fmt"
+	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/utils/ptr"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
@@ -69,6 +71,31 @@ func Infrastructure(ctx context.Context, c client.Reader, machine *clusterv1.Mac
 		return nil, nil
 	}
 	return object, nil
+}
+
+// annotationBareMetalHost is what CAPM3 notes on a Metal3Machine: NAMESPACE/NAME of its BareMetalHost.
+const annotationBareMetalHost = "metal3.io/BareMetalHost"
+
+// BareMetalHost is the one that a Metal3Machine has; nil for none, and for another infrastructure.
+func BareMetalHost(ctx context.Context, c client.Reader, infrastructure *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	if infrastructure == nil || infrastructure.GetKind() != KindMetal3Machine {
+		return nil, nil
+	}
+	namespace, name, found := strings.Cut(infrastructure.GetAnnotations()[annotationBareMetalHost], "/")
+	if !found || namespace != infrastructure.GetNamespace() { // nothing crosses namespaces
+		return nil, nil
+	}
+	host := &unstructured.Unstructured{}
+	host.SetAPIVersion("metal3.io/v1alpha1")
+	host.SetKind("BareMetalHost")
+	err := c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, host)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read BareMetalHost %s: %w", name, err)
+	}
+	return host, nil
 }
 
 // IsControlPlane reports whether a Machine becomes part of the control plane.

@@ -1,0 +1,198 @@
+package capi
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/cluster-api/util/predicates"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/oaictl/oaictl/internal/model"
+	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
+	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
+	"github.com/oaictl/oaictl/pkg/capi/internal/agent"
+	"github.com/oaictl/oaictl/pkg/capi/internal/bootstrap"
+	"github.com/oaictl/oaictl/pkg/capi/internal/controlplane"
+	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+// woken is a Cluster of whose installation something has changed.
+type woken struct {
+	cluster installation.Key
+	scopes  []install.Scope
+}
+
+// wakes hand out to controllers what concerns them.
+type wakes struct {
+	listeners []chan event.TypedGenericEvent[woken]
+}
+
+func newWakes() *wakes { return &wakes{} }
+
+// wakesKept is how many changes a controller may be behind. Then whoever looks waits for it.
+const wakesKept = 1024
+
+// wake is called by the loops of installations, which begin once all controllers listen.
+func (w *wakes) wake(cluster installation.Key, scopes []install.Scope) {
+	for _, listener := range w.listeners {
+		listener <- event.TypedGenericEvent[woken]{Object: woken{cluster, scopes}}
+	}
+}
+
+// source is a source of requests: those that a change is mapped to.
+func (w *wakes) source(requests func(context.Context, woken) []reconcile.Request) source.Source {
+	listener := make(chan event.TypedGenericEvent[woken], wakesKept)
+	w.listeners = append(w.listeners, listener)
+	return source.Channel(listener, handler.TypedFuncs[woken, reconcile.Request]{
+		GenericFunc: func(ctx context.Context, e event.TypedGenericEvent[woken], queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+			for _, request := range requests(ctx, e.Object) {
+				queue.Add(request)
+			}
+		},
+	})
+}
+
+func (c *controllerManager) controller(name string, of client.Object) *builder.Builder {
+	log := c.GetLogger().WithValues("controller", name)
+	return ctrl.NewControllerManagedBy(c.Manager).Named(name).For(of).
+		WithEventFilter(predicates.ResourceHasFilterLabel(c.GetScheme(), log, c.options.WatchFilter))
+}
+
+func (c *controllerManager) setUpControlPlane(context.Context) error {
+	r := &controlplane.Reconciler{
+		Client: c.GetClient(), Live: c.GetAPIReader(), Installations: c.installations, Clock: c.options.Clock,
+		Recorder: c.GetEventRecorder("openshiftassistedcontrolplane-controller"), Answers: controlplane.Answers, OnHub: c.options.Service == nil,
+		Workloads: &controlplane.Workloads{}, UpgradeClock: c.options.Clock,
+	}
+	return c.controller("openshiftassistedcontrolplane", &controlplanev1.OpenshiftAssistedControlPlane{}).
+		Owns(&clusterv1.Machine{}).
+		Watches(&clusterv1.Cluster{}, handler.EnqueueRequestsFromMapFunc(func(_ context.Context, o client.Object) []reconcile.Request {
+			cluster, is := o.(*clusterv1.Cluster)
+			if !is || cluster.Spec.ControlPlaneRef.Kind != "OpenshiftAssistedControlPlane" {
+				return nil
+			}
+			return request(cluster.Namespace, cluster.Spec.ControlPlaneRef.Name)
+		})).
+		Watches(&clusterv1.MachineDeployment{}, handler.EnqueueRequestsFromMapFunc(c.controlPlaneOf)).
+		Watches(&bootstrapv1.OpenshiftAssistedConfig{}, handler.EnqueueRequestsFromMapFunc(c.controlPlaneOf), builder.WithPredicates(predicates.ResourceIsChanged(c.GetScheme(), c.GetLogger()))).
+		WatchesRawSource(c.wakes.source(func(ctx context.Context, w woken) []reconcile.Request {
+			if !slices.Contains(w.scopes, model.ScopeCluster) && !slices.Contains(w.scopes, installation.ScopeState) {
+				return nil
+			}
+			return c.controlPlaneFor(ctx, w.cluster)
+		})).
+		Complete(r)
+}
+
+// controlPlaneOf is the control plane of the Cluster that an object belongs to by its label.
+func (c *controllerManager) controlPlaneOf(ctx context.Context, o client.Object) []reconcile.Request {
+	name := o.GetLabels()[clusterv1.ClusterNameLabel]
+	if name == "" {
+		return nil
+	}
+	return c.controlPlaneFor(ctx, installation.Key{Namespace: o.GetNamespace(), Name: name})
+}
+
+func (c *controllerManager) controlPlaneFor(ctx context.Context, key installation.Key) []reconcile.Request {
+	cluster := &clusterv1.Cluster{}
+	if c.GetClient().Get(ctx, key, cluster) != nil || cluster.Spec.ControlPlaneRef.Kind != "OpenshiftAssistedControlPlane" {
+		return nil // there is nobody to wake
+	}
+	return request(key.Namespace, cluster.Spec.ControlPlaneRef.Name)
+}
+
+func request(namespace, name string) []reconcile.Request {
+	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: namespace, Name: name}}}
+}
+
+func (c *controllerManager) setUpBootstrap(context.Context) error {
+	r := &bootstrap.Reconciler{
+		Client: c.GetClient(), Installations: c.installations, Recorder: c.GetEventRecorder("openshiftassistedconfig-controller"),
+	}
+	return c.controller("openshiftassistedconfig", &bootstrapv1.OpenshiftAssistedConfig{}).
+		Watches(&clusterv1.Machine{}, handler.EnqueueRequestsFromMapFunc(func(_ context.Context, o client.Object) []reconcile.Request {
+			machine, is := o.(*clusterv1.Machine)
+			if !is {
+				return nil
+			}
+			return configOf(machine)
+		})).
+		Watches(&clusterv1.Cluster{}, handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, o client.Object) []reconcile.Request {
+			return c.configsOf(ctx, client.ObjectKeyFromObject(o))
+		}), builder.WithPredicates(predicates.ClusterPausedTransitionsOrInfrastructureProvisioned(c.GetScheme(), c.GetLogger()))).
+		WatchesRawSource(c.wakes.source(c.configsWoken)).
+		Complete(r)
+}
+
+func configOf(machine *clusterv1.Machine) []reconcile.Request {
+	ref := machine.Spec.Bootstrap.ConfigRef
+	if ref.Kind != bootstrapv1.ConfigKind || ref.APIGroup != bootstrapv1.Group {
+		return nil
+	}
+	return request(machine.Namespace, ref.Name)
+}
+
+func (c *controllerManager) configsOf(ctx context.Context, cluster installation.Key) []reconcile.Request {
+	list := &clusterv1.MachineList{}
+	if c.GetClient().List(ctx, list, client.InNamespace(cluster.Namespace), client.MatchingLabels{clusterv1.ClusterNameLabel: cluster.Name}) != nil {
+		return nil // the cache is closed
+	}
+	var requests []reconcile.Request
+	for i := range list.Items {
+		requests = append(requests, configOf(&list.Items[i])...)
+	}
+	return requests
+}
+
+// configsWoken are the configs of the Machines that a change concerns: all where the cluster itself has
+// come or gone.
+func (c *controllerManager) configsWoken(ctx context.Context, w woken) []reconcile.Request {
+	var requests []reconcile.Request
+	for _, scope := range w.scopes {
+		kind, name, _ := strings.Cut(string(scope), "/")
+		switch kind {
+		case "infraenv":
+			requests = append(requests, request(w.cluster.Namespace, name)...)
+		case "host", "node":
+			machine := &clusterv1.Machine{}
+			if c.GetClient().Get(ctx, client.ObjectKey{Namespace: w.cluster.Namespace, Name: name}, machine) == nil {
+				requests = append(requests, configOf(machine)...)
+			}
+		case string(installation.ScopeState):
+			return c.configsOf(ctx, w.cluster)
+		}
+	}
+	return requests
+}
+
+// setUpInfrastructure adds the controllers of what takes machines out of a pool.
+func (c *controllerManager) setUpInfrastructure(ctx context.Context) error {
+	var hosts agent.Pool = &agent.HubPool{Client: c.GetClient(), Live: c.GetAPIReader(), Namespace: c.options.AgentNamespace}
+	if c.options.Service != nil {
+		hosts = &agent.ServicePool{Service: c.installations.Service}
+	}
+	wiring := agent.Wiring{
+		WatchFilter: c.options.WatchFilter,
+		Woken: func(requests func(context.Context, installation.Key, []install.Scope) []reconcile.Request) source.Source {
+			return c.wakes.source(func(ctx context.Context, w woken) []reconcile.Request { return requests(ctx, w.cluster, w.scopes) })
+		},
+	}
+	machines := &agent.MachineReconciler{
+		Client: c.GetClient(), Live: c.GetAPIReader(), Pool: hosts, Installations: c.installations, Recorder: c.GetEventRecorder("agentmachine-controller"), Namespace: c.options.Namespace,
+	}
+	clusters := &agent.ClusterReconciler{Client: c.GetClient(), Live: c.GetAPIReader(), Pool: hosts, Recorder: c.GetEventRecorder("agentcluster-controller")}
+	templates := &agent.TemplateReconciler{Client: c.GetClient(), Pool: hosts}
+	return errors.Join(machines.SetupWithManager(ctx, c.Manager, wiring), clusters.SetupWithManager(ctx, c.Manager, wiring), templates.SetupWithManager(ctx, c.Manager, wiring))
+}

@@ -1,0 +1,177 @@
+package bootstrap
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/oaictl/oaictl/internal/model"
+	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
+	"github.com/oaictl/oaictl/pkg/capi/internal/userdata"
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+const (
+	secretValue  = "value"
+	secretFormat = "format"
+	ignition     = "ignition"
+	// AnnotationData is on a data Secret; its value stands for what the Secret was made of, so that it
+	// is made anew only where that has changed.
+	AnnotationData = "oaictl.io/made-of"
+)
+
+// userData hands out the discovery Ignition of the machine's InfraEnv, once it is there, and anew as
+// long as the machine has not booted.
+func (s *scope) userData(ctx context.Context) error {
+	env, ready := s.image()
+	if !ready {
+		return nil
+	}
+	added, err := userdata.ConfigOf(s.config)
+	if err != nil {
+		s.waitForData(bootstrapv1.CreatingSecretFailedReason, err.Error())
+		return nil
+	}
+	added.DiscoveryOverride = nil // the service has merged it into what it hands out
+	mark, err := madeOf(env, added)
+	if err != nil {
+		return err
+	}
+	have, err := s.secret(ctx)
+	if err != nil {
+		return err
+	}
+	if have != nil && (have.Annotations[AnnotationData] == mark || s.hasBooted()) {
+		s.dataIsThere()
+		return nil
+	}
+	service, err := s.Installations.Service(s.config.Namespace)
+	if err != nil {
+		return err
+	}
+	var discovery bytes.Buffer
+	if err := service.DownloadInfraEnvFile(ctx, env.ID, "discovery.ign", &discovery); err != nil {
+		s.waitForData(bootstrapv1.CreatingSecretFailedReason, "cannot read the discovery Ignition: "+text(err))
+		return err
+	}
+	data, err := userdata.Discovery(discovery.Bytes(), added)
+	if err != nil {
+		s.waitForData(bootstrapv1.CreatingSecretFailedReason, err.Error())
+		return nil // what is wrong is in the config
+	}
+	return s.writeSecret(ctx, have, data, mark)
+}
+
+// emptySecret lets a machine boot that needs no user data.
+func (s *scope) emptySecret(ctx context.Context) error {
+	if s.isHeld() && !s.hasBooted() {
+		s.waitForData(bootstrapv1.WaitingForInstallCompleteReason, held)
+		return nil
+	}
+	have, err := s.secret(ctx)
+	if err != nil {
+		return err
+	}
+	if have != nil {
+		s.dataIsThere()
+		return nil
+	}
+	return s.writeSecret(ctx, nil, nil, "")
+}
+
+const held = "the machine joins once the cluster is installed"
+
+// image is the InfraEnv of the machine, once its image can be booted; else the condition says why not.
+func (s *scope) image() (*install.InfraEnv, bool) {
+	env := s.view.InfraEnv(s.config.Name)
+	switch {
+	case s.isHeld() && !s.hasBooted():
+		s.waitForData(bootstrapv1.WaitingForInstallCompleteReason, held)
+		return nil, false
+	case env == nil || env.Image.State == model.ImagePending:
+		s.waitForData(bootstrapv1.WaitingForInfraEnvReason, "waiting for the discovery image of InfraEnv "+s.config.Name)
+		return nil, false
+	case env.Image.State == model.ImageFailed:
+		s.waitForData(bootstrapv1.InfraEnvFailedReason, env.Image.Info)
+		return nil, false
+	}
+	return env, true
+}
+
+// hasBooted reports whether the machine has got what it boots: it is not to be given anything else.
+func (s *scope) hasBooted() bool {
+	return s.host != nil || s.machine.Spec.ProviderID != "" || ptr.Deref(s.machine.Status.Initialization.InfrastructureProvisioned, false)
+}
+
+// madeOf stands for what a data Secret is made of.
+func madeOf(env *install.InfraEnv, added userdata.Config) (string, error) {
+	data, err := json.Marshal(struct {
+		ID      string
+		Created time.Time
+		Added   userdata.Config
+	}{env.ID, env.Image.Created, added})
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:8]), err
+}
+
+func (s *scope) secret(ctx context.Context) (*corev1.Secret, error) {
+	secret := &corev1.Secret{}
+	err := s.Client.Get(ctx, client.ObjectKeyFromObject(s.config), secret)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the data Secret %s: %w", s.config.Name, err)
+	}
+	if !metav1.IsControlledBy(secret, s.config) {
+		message := fmt.Sprintf("Secret %s is there and is not the config's: delete it, or name the config otherwise", s.config.Name)
+		s.waitForData(bootstrapv1.CreatingSecretFailedReason, message)
+		return nil, fmt.Errorf("write the data Secret: %s", message)
+	}
+	return secret, nil
+}
+
+func (s *scope) writeSecret(ctx context.Context, have *corev1.Secret, data []byte, mark string) error {
+	want := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: s.config.Name, Namespace: s.config.Namespace,
+			Labels:          map[string]string{clusterv1.ClusterNameLabel: s.cluster.Name},
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(s.config, bootstrapv1.GroupVersion().WithKind("OpenshiftAssistedConfig"))},
+		},
+		Type: clusterv1.ClusterSecretType,
+		Data: map[string][]byte{secretValue: data, secretFormat: []byte(ignition)},
+	}
+	if mark != "" {
+		want.Annotations = map[string]string{AnnotationData: mark}
+	}
+	var err error
+	if have == nil {
+		err = s.Client.Create(ctx, want)
+	} else {
+		want.ResourceVersion = have.ResourceVersion
+		err = s.Client.Update(ctx, want)
+	}
+	if err != nil {
+		s.waitForData(bootstrapv1.CreatingSecretFailedReason, err.Error())
+		return fmt.Errorf("write the data Secret %s: %w", want.Name, err)
+	}
+	s.dataIsThere()
+	return nil
+}
+
+func (s *scope) dataIsThere() {
+	s.config.Status.DataSecretName = s.config.Name
+	s.config.Status.Initialization.DataSecretCreated = ptr.To(true)
+	s.set(bootstrapv1.DataSecretAvailableCondition, metav1.ConditionTrue, bootstrapv1.DataSecretAvailableReason, "")
+}

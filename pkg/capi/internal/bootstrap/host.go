@@ -1,0 +1,106 @@
+package bootstrap
+
+import (
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/oaictl/oaictl/internal/model"
+	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
+	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+// showHost writes down what the plan says of the InfraEnv and the host. acted is why the last action
+// of theirs failed, nil where none did.
+func (s *scope) showHost(acted error) {
+	if s.way == machines.Pool {
+		return
+	}
+	s.showInfraEnv(acted)
+	if s.host == nil {
+		s.set(bootstrapv1.HostValidatedCondition, metav1.ConditionFalse, bootstrapv1.HostNotRegisteredReason, "the machine has not registered in the service yet")
+		s.config.Status.AgentRef = nil
+		return
+	}
+	s.config.Status.AgentRef = reference(s.host.ID, s.host.InfraEnvID)
+	var blockers []string
+	for _, b := range s.view.Plan.Blockers {
+		if model.HostOf(b.Scope) == s.machine.Name || contains(b.Hosts, s.machine.Name) {
+			blockers = append(blockers, sentence(b.Message, b.Remedy))
+		}
+	}
+	switch {
+	case len(blockers) > 0:
+		s.set(bootstrapv1.HostValidatedCondition, metav1.ConditionFalse, bootstrapv1.ValidationsFailingReason, strings.Join(blockers, "; "))
+	case acted != nil:
+		s.set(bootstrapv1.HostValidatedCondition, metav1.ConditionUnknown, bootstrapv1.ValidationsFailingReason, text(acted))
+	default:
+		s.set(bootstrapv1.HostValidatedCondition, metav1.ConditionTrue, bootstrapv1.ValidationsPassingReason, s.progress())
+	}
+}
+
+// progress is what the host is doing, in the service's words.
+func (s *scope) progress() string {
+	if s.host.Progress.Stage != "" {
+		return string(s.host.State) + ": " + s.host.Progress.Stage
+	}
+	return string(s.host.State)
+}
+
+func (s *scope) showInfraEnv(acted error) {
+	env := s.view.InfraEnv(s.config.Name)
+	if env == nil {
+		s.config.Status.InfraEnvRef = nil
+	} else {
+		s.config.Status.InfraEnvRef = reference(env.ID, "")
+	}
+	for _, b := range s.view.Plan.Blockers {
+		if b.Scope == model.InfraEnvScope(s.config.Name) {
+			s.set(bootstrapv1.InfraEnvReadyCondition, metav1.ConditionFalse, bootstrapv1.InfraEnvFailedReason, sentence(b.Message, b.Remedy))
+			return
+		}
+	}
+	switch {
+	case env == nil && acted != nil:
+		s.set(bootstrapv1.InfraEnvReadyCondition, metav1.ConditionFalse, bootstrapv1.InfraEnvFailedReason, text(acted))
+	case env == nil:
+		s.set(bootstrapv1.InfraEnvReadyCondition, metav1.ConditionFalse, bootstrapv1.WaitingForInfraEnvReason, "the InfraEnv is not made yet")
+	case env.Image.State == model.ImageReady:
+		s.set(bootstrapv1.InfraEnvReadyCondition, metav1.ConditionTrue, bootstrapv1.InfraEnvReadyCondition, "")
+	case env.Image.State == model.ImageFailed:
+		s.set(bootstrapv1.InfraEnvReadyCondition, metav1.ConditionFalse, bootstrapv1.InfraEnvFailedReason, env.Image.Info)
+	default:
+		s.set(bootstrapv1.InfraEnvReadyCondition, metav1.ConditionFalse, bootstrapv1.WaitingForInfraEnvReason, "the discovery image is being made")
+	}
+}
+
+func sentence(message string, remedy install.Advice) string {
+	if remedy == "" {
+		return message
+	}
+	return message + ": " + remedy.String()
+}
+
+func contains(list []string, text string) bool {
+	for _, s := range list {
+		if s == text {
+			return true
+		}
+	}
+	return false
+}
+
+// reference names an object of the service by its id, which on a hub is NAMESPACE/NAME. The name of a
+// host that has no namespace is in that of its InfraEnv.
+func reference(id, within string) *bootstrapv1.ObjectReference {
+	namespace, name, both := strings.Cut(id, "/")
+	if both {
+		return &bootstrapv1.ObjectReference{Namespace: namespace, Name: name}
+	}
+	namespace, _, both = strings.Cut(within, "/")
+	if !both {
+		namespace = ""
+	}
+	return &bootstrapv1.ObjectReference{Namespace: namespace, Name: id}
+}

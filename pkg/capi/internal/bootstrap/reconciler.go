@@ -1,0 +1,215 @@
+// Package bootstrap reconciles OpenshiftAssistedConfigs: each has the InfraEnv made that discovers its
+// machine, hands out what the machine boots, and brings the host that registers to what its Machine
+// says.
+package bootstrap
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/ptr"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/cluster-api/util"
+	"sigs.k8s.io/cluster-api/util/conditions"
+	"sigs.k8s.io/cluster-api/util/patch"
+	"sigs.k8s.io/cluster-api/util/paused"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"github.com/oaictl/oaictl/internal/model"
+	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
+	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
+	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+// Reconciler reconciles OpenshiftAssistedConfigs.
+type Reconciler struct {
+	Client        client.Client
+	Installations *installation.Set
+	Recorder      events.EventRecorder
+}
+
+// scope is one reconcile of a config.
+type scope struct {
+	*Reconciler
+	config  *bootstrapv1.OpenshiftAssistedConfig
+	machine *clusterv1.Machine
+	cluster *clusterv1.Cluster
+	key     installation.Key
+	way     machines.Way
+	view    *installation.View
+	host    *install.Host
+}
+
+// Reconcile brings one config a step further.
+func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+	config := &bootstrapv1.OpenshiftAssistedConfig{}
+	if err := r.Client.Get(ctx, request.NamespacedName, config); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	s := &scope{Reconciler: r, config: config}
+	if err := s.find(ctx); err != nil {
+		return ctrl.Result{}, err
+	}
+	if isPaused, again, err := paused.EnsurePausedCondition(ctx, r.Client, s.cluster, config); err != nil || isPaused || again {
+		return ctrl.Result{}, err
+	}
+	if !config.DeletionTimestamp.IsZero() {
+		return s.delete(ctx)
+	}
+	if s.machine == nil || s.cluster == nil {
+		return ctrl.Result{}, nil // a change of either wakes
+	}
+	if controllerutil.AddFinalizer(config, bootstrapv1.ConfigFinalizer) {
+		return ctrl.Result{}, r.Client.Patch(ctx, config, client.MergeFrom(withoutFinalizer(config)))
+	}
+	helper, err := patch.NewHelper(config, r.Client)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	before := conditions.Get(config, bootstrapv1.HostValidatedCondition)
+	result, err := s.reconcile(ctx)
+	s.summarize()
+	s.report(before)
+	return result, errors.Join(err, helper.Patch(ctx, config, patch.WithStatusObservedGeneration{}, patch.WithOwnedConditions{Conditions: ownedConditions()}))
+}
+
+func ownedConditions() []string {
+	return []string{
+		clusterv1.ReadyCondition, clusterv1.PausedCondition, bootstrapv1.DataSecretAvailableCondition, bootstrapv1.InfraEnvReadyCondition, bootstrapv1.HostValidatedCondition,
+	}
+}
+
+func withoutFinalizer(config *bootstrapv1.OpenshiftAssistedConfig) *bootstrapv1.OpenshiftAssistedConfig {
+	before := config.DeepCopy()
+	controllerutil.RemoveFinalizer(before, bootstrapv1.ConfigFinalizer)
+	return before
+}
+
+// find reads the Machine and the Cluster of the config, as far as they are there.
+func (s *scope) find(ctx context.Context) error {
+	machine, err := util.GetOwnerMachine(ctx, s.Client, s.config.ObjectMeta)
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("read the Machine of config %s: %w", s.config.Name, err)
+	}
+	if err == nil {
+		s.machine = machine
+	}
+	name := s.config.Labels[clusterv1.ClusterNameLabel]
+	if s.machine != nil {
+		name = s.machine.Spec.ClusterName
+	}
+	if name == "" {
+		return nil
+	}
+	s.key = installation.Key{Namespace: s.config.Namespace, Name: name}
+	cluster := &clusterv1.Cluster{}
+	switch err := s.Client.Get(ctx, s.key, cluster); {
+	case err == nil:
+		s.cluster = cluster
+	case !apierrors.IsNotFound(err):
+		return fmt.Errorf("read Cluster %s: %w", s.key, err)
+	}
+	return nil
+}
+
+func (s *scope) reconcile(ctx context.Context) (ctrl.Result, error) {
+	infrastructure, err := machines.Infrastructure(ctx, s.Client, s.machine)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	s.way = machines.WayOf(s.machine, infrastructure)
+	if !ptr.Deref(s.cluster.Status.Initialization.InfrastructureProvisioned, false) {
+		s.waitForData(bootstrapv1.WaitingForClusterInfrastructureReason, "waiting for the infrastructure of Cluster "+s.cluster.Name)
+		return ctrl.Result{}, nil
+	}
+	s.view, _, err = s.Installations.Act(ctx, s.key, s.scopes()...)
+	if s.view == nil {
+		return ctrl.Result{}, s.noView(err)
+	}
+	s.host = s.view.Host(s.machine.Name)
+	s.showHost(err)
+	switch s.way {
+	case machines.Pool:
+		return ctrl.Result{}, s.emptySecret(ctx)
+	case machines.LiveISO:
+		return ctrl.Result{}, s.liveISO(ctx, infrastructure)
+	}
+	return ctrl.Result{}, s.userData(ctx)
+}
+
+// scopes are those that the config's reconciler acts on. The host and the node of a machine of a pool
+// are its AgentMachine's.
+func (s *scope) scopes() []install.Scope {
+	if s.way == machines.Pool {
+		return nil
+	}
+	return []install.Scope{model.InfraEnvScope(s.config.Name), model.HostScope(s.machine.Name), model.NodeScope(s.machine.Name)}
+}
+
+// noView says why there is no installation to look at. What the service answers is tried again; what
+// only another object can cure wakes by itself.
+func (s *scope) noView(err error) error {
+	_, refused := errors.AsType[*installation.Refusal](err)
+	if refused || errors.Is(err, installation.ErrNotYet) {
+		s.waitForData(bootstrapv1.WaitingForAssistedInstallerReason, err.Error())
+		return nil
+	}
+	s.waitForData(bootstrapv1.WaitingForAssistedInstallerReason, text(err))
+	return err
+}
+
+// text is an error with what to do about it.
+func text(err error) string {
+	if next := install.NextOf(err); next != "" {
+		return err.Error() + ": " + next.String()
+	}
+	return err.Error()
+}
+
+// isHeld reports whether the machine is not to register before the cluster is installed: the
+// installation is under way, or has been decided to start, without it.
+func (s *scope) isHeld() bool {
+	return s.view.Desired.At(s.view.Observed).Spec.Host(s.machine.Name) == nil
+}
+
+func (s *scope) waitForData(reason, message string) {
+	if ptr.Deref(s.config.Status.Initialization.DataSecretCreated, false) {
+		return // it stays
+	}
+	s.set(bootstrapv1.DataSecretAvailableCondition, metav1.ConditionFalse, reason, message)
+}
+
+func (s *scope) set(kind string, status metav1.ConditionStatus, reason, message string) {
+	conditions.Set(s.config, metav1.Condition{Type: kind, Status: status, Reason: reason, Message: message})
+}
+
+// summarize sets Ready by the other conditions. A host that is yet to register keeps nobody waiting:
+// the machine boots once the data is there.
+func (s *scope) summarize() {
+	ready := metav1.Condition{Type: clusterv1.ReadyCondition, Status: metav1.ConditionTrue, Reason: clusterv1.ReadyReason}
+	for _, kind := range []string{bootstrapv1.HostValidatedCondition, bootstrapv1.InfraEnvReadyCondition, bootstrapv1.DataSecretAvailableCondition} {
+		c := conditions.Get(s.config, kind)
+		if c != nil && c.Status == metav1.ConditionFalse && c.Reason != bootstrapv1.HostNotRegisteredReason {
+			ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, c.Reason, c.Message
+		}
+	}
+	conditions.Set(s.config, ready)
+}
+
+// report tells of what newly stands in the host's way, on the config and on the Machine.
+func (s *scope) report(before *metav1.Condition) {
+	now := conditions.Get(s.config, bootstrapv1.HostValidatedCondition)
+	if now == nil || now.Status != metav1.ConditionFalse || now.Reason == bootstrapv1.HostNotRegisteredReason || before != nil && before.Message == now.Message {
+		return
+	}
+	s.Recorder.Eventf(s.config, s.machine, corev1.EventTypeWarning, now.Reason, "Install", "%s", now.Message)
+	s.Recorder.Eventf(s.machine, s.config, corev1.EventTypeWarning, now.Reason, "Install", "%s", now.Message)
+}

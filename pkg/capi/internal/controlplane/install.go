@@ -1,0 +1,161 @@
+package controlplane
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"k8s.io/utils/ptr"
+	clusterctlv1 "sigs.k8s.io/cluster-api/cmd/clusterctl/api/v1alpha3"
+
+	"github.com/oaictl/oaictl/internal/model"
+	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
+	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
+	"github.com/oaictl/oaictl/pkg/capi/internal/desired"
+	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+// ReasonInvalid is the reason of a condition where only a change of the objects helps.
+const ReasonInvalid = "InvalidConfiguration"
+
+// install carries out what the plan has for the cluster, and writes down whose it is.
+func (s *scope) install(ctx context.Context) error {
+	view, _, err := s.Installations.Act(ctx, s.key(), model.ScopeCluster)
+	s.view = view
+	if view == nil {
+		return s.noView(err)
+	}
+	if err != nil { // it is remembered, and tried again when its time has come
+		s.notAvailable(controlplanev1.ControlPlaneInstallingReason, text(err))
+	} else {
+		s.showInstall()
+	}
+	return s.markOwn(ctx)
+}
+
+// noView says why the installation cannot be looked at.
+func (s *scope) noView(err error) error {
+	refusal, refused := errors.AsType[*installation.Refusal](err)
+	switch {
+	case refused:
+		s.notAvailable(ReasonInvalid, refusal.Error())
+		return nil // a change of the objects wakes
+	case errors.Is(err, installation.ErrNotYet):
+		s.notAvailable(controlplanev1.ControlPlaneInstallingReason, err.Error())
+		return nil
+	}
+	s.notAvailable(controlplanev1.ControlPlaneInstallingReason, text(err))
+	return err
+}
+
+func text(err error) string {
+	if next := install.NextOf(err); next != "" {
+		return err.Error() + ": " + next.String()
+	}
+	return err.Error()
+}
+
+// markOwn notes which cluster of the service this one is, and keeps it from being moved while it installs.
+func (s *scope) markOwn(ctx context.Context) error {
+	cluster := s.view.Observed.Cluster
+	if cluster == nil {
+		return nil
+	}
+	before := s.plane.DeepCopy()
+	if s.plane.Annotations == nil {
+		s.plane.Annotations = map[string]string{}
+	}
+	s.plane.Annotations[desired.AnnotationClusterID] = cluster.ID
+	if s.view.BeforeInstall() || s.view.Installed() {
+		delete(s.plane.Annotations, clusterctlv1.BlockMoveAnnotation)
+	} else {
+		s.plane.Annotations[clusterctlv1.BlockMoveAnnotation] = ""
+	}
+	if same(before.Annotations, s.plane.Annotations) {
+		return nil
+	}
+	if err := s.patchNow(ctx, before); err != nil {
+		return fmt.Errorf("note the cluster %s on its control plane: %w", cluster.ID, err)
+	}
+	return nil
+}
+
+func same(a, b map[string]string) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for key, value := range a {
+		if other, there := b[key]; !there || other != value {
+			return false
+		}
+	}
+	return true
+}
+
+// showInstall says how far the installation is, and what stands in its way.
+func (s *scope) showInstall() {
+	plan, cluster := &s.view.Plan, s.view.Observed.Cluster
+	if cluster == nil {
+		s.notAvailable(controlplanev1.ControlPlaneInstallingReason, plan.Message)
+		return
+	}
+	s.plane.Status.ClusterDeploymentRef = reference(cluster.ID)
+	s.plane.Status.Installation.State = string(cluster.State)
+	s.showPercent(cluster)
+	switch {
+	case plan.Verdict == install.Verdict(model.VerdictFailed), plan.Verdict == model.VerdictCancelled, plan.Verdict == model.VerdictUnknown:
+		s.notAvailable(controlplanev1.ControlPlaneInstallFailedReason, sentence(plan.Message, plan.Next))
+	case !s.view.Installed():
+		s.notAvailable(controlplanev1.ControlPlaneInstallingReason, s.waiting())
+	}
+}
+
+// progressStep is by how many percent an installation goes on before that is written down: a write for
+// each percent would be many for nobody.
+const progressStep = 5
+
+func (s *scope) showPercent(cluster *install.Cluster) {
+	percent := int32(cluster.Progress.Percent)
+	if cluster.State.Installed() {
+		percent = 100
+	}
+	if last := s.plane.Status.Installation.Percentage; last == nil || percent == 100 || percent < *last || percent >= *last+progressStep {
+		s.plane.Status.Installation.Percentage = ptr.To(percent)
+	}
+}
+
+// waiting is what stands in the way of the cluster, or else what it waits for.
+func (s *scope) waiting() string {
+	var texts []string
+	for _, b := range s.view.Plan.Blockers {
+		texts = append(texts, sentence(b.Message, b.Remedy))
+	}
+	if len(texts) == 0 {
+		for _, w := range s.view.Plan.Waits {
+			if w.Scope == model.ScopeCluster {
+				texts = append(texts, "waiting for "+w.For)
+			}
+		}
+	}
+	if len(texts) == 0 {
+		return string(s.view.Observed.Cluster.State)
+	}
+	return strings.Join(texts, "; ")
+}
+
+func sentence(message string, remedy install.Advice) string {
+	if remedy == "" {
+		return message
+	}
+	return message + ": " + remedy.String()
+}
+
+func reference(id string) *bootstrapv1.ObjectReference {
+	namespace, name, both := strings.Cut(id, "/")
+	if !both {
+		return &bootstrapv1.ObjectReference{Name: id}
+	}
+	return &bootstrapv1.ObjectReference{Namespace: namespace, Name: name}
+}

@@ -1,0 +1,181 @@
+// Package controlplane reconciles OpenshiftAssistedControlPlanes: each has its Machines made, its cluster
+// registered and installed, and hands out the kubeconfig; afterwards it says how the cluster is.
+package controlplane
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/ptr"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/cluster-api/util"
+	"sigs.k8s.io/cluster-api/util/conditions"
+	"sigs.k8s.io/cluster-api/util/patch"
+	"sigs.k8s.io/cluster-api/util/paused"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"github.com/oaictl/oaictl/internal/clock"
+	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
+	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
+	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+// Reconciler reconciles OpenshiftAssistedControlPlanes.
+type Reconciler struct {
+	Client client.Client
+	// Live reads what the cache has not, or may not have yet.
+	Live          client.Reader
+	Installations *installation.Set
+	Recorder      events.EventRecorder
+	Clock         install.Clock
+	// OnHub says that the service is the management cluster's own.
+	OnHub bool
+	// Workloads are the clients of installed clusters, and UpgradeClock what upgrades are measured by.
+	Workloads    *Workloads
+	UpgradeClock clock.Clock
+	// Answers reports whether the API server that a kubeconfig names takes requests.
+	Answers func(ctx context.Context, kubeconfig []byte) error
+}
+
+// scope is one reconcile of a control plane.
+type scope struct {
+	*Reconciler
+	plane   *controlplanev1.OpenshiftAssistedControlPlane
+	cluster *clusterv1.Cluster
+	helper  *patch.Helper // writes what has become of it
+	// machines are those of the control plane, by name.
+	machines []*clusterv1.Machine
+	view     *installation.View // nil where there is none yet
+}
+
+func (s *scope) key() installation.Key { return client.ObjectKeyFromObject(s.cluster) }
+
+// Reconcile brings one control plane a step further.
+func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+	plane := &controlplanev1.OpenshiftAssistedControlPlane{}
+	if err := r.Client.Get(ctx, request.NamespacedName, plane); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	cluster, err := util.GetOwnerCluster(ctx, r.Client, plane.ObjectMeta)
+	if client.IgnoreNotFound(err) != nil {
+		return ctrl.Result{}, fmt.Errorf("read the Cluster of control plane %s: %w", plane.Name, err)
+	}
+	s := &scope{Reconciler: r, plane: plane, cluster: cluster}
+	if isPaused, again, err := paused.EnsurePausedCondition(ctx, r.Client, cluster, plane); err != nil || isPaused || again {
+		return ctrl.Result{}, err
+	}
+	if cluster == nil {
+		if !plane.DeletionTimestamp.IsZero() {
+			return ctrl.Result{}, s.release(ctx) // its Cluster is gone, and with it all that could be found by it
+		}
+		return ctrl.Result{}, nil // Cluster API makes the Cluster its owner, which wakes
+	}
+	if plane.DeletionTimestamp.IsZero() && !controllerutil.ContainsFinalizer(plane, controlplanev1.ControlPlaneFinalizer) {
+		before := plane.DeepCopy()
+		controllerutil.AddFinalizer(plane, controlplanev1.ControlPlaneFinalizer)
+		return ctrl.Result{}, r.Client.Patch(ctx, plane, client.MergeFrom(before))
+	}
+	if err := s.readMachines(ctx); err != nil {
+		return ctrl.Result{}, err
+	}
+	if s.helper, err = patch.NewHelper(plane, r.Client); err != nil {
+		return ctrl.Result{}, err
+	}
+	before := conditions.Get(plane, clusterv1.AvailableCondition)
+	step := s.reconcile
+	if !plane.DeletionTimestamp.IsZero() {
+		step = s.delete
+	}
+	result, err := step(ctx)
+	if controllerutil.ContainsFinalizer(plane, controlplanev1.ControlPlaneFinalizer) {
+		s.show()
+		s.report(before)
+		plane.Status.Deprecated = nil
+		err = errors.Join(err, s.helper.Patch(ctx, plane, patch.WithStatusObservedGeneration{}, patch.WithOwnedConditions{Conditions: ownedConditions()}))
+	}
+	return result, err
+}
+
+func (s *scope) readMachines(ctx context.Context) error {
+	list := &clusterv1.MachineList{}
+	if err := s.Client.List(ctx, list, client.InNamespace(s.plane.Namespace), client.MatchingLabels{
+		clusterv1.ClusterNameLabel: s.cluster.Name, clusterv1.MachineControlPlaneLabel: "",
+	}); err != nil {
+		return fmt.Errorf("list the Machines of the control plane %s: %w", s.plane.Name, err)
+	}
+	for i := range list.Items {
+		if metav1.IsControlledBy(&list.Items[i], s.plane) {
+			s.machines = append(s.machines, &list.Items[i])
+		}
+	}
+	slices.SortFunc(s.machines, func(a, b *clusterv1.Machine) int { return strings.Compare(a.Name, b.Name) })
+	return nil
+}
+
+// living are the Machines that are not being deleted.
+func (s *scope) living() []*clusterv1.Machine {
+	return slices.DeleteFunc(slices.Clone(s.machines), func(m *clusterv1.Machine) bool { return !m.DeletionTimestamp.IsZero() })
+}
+
+func (s *scope) replicas() int { return int(ptr.Deref(s.plane.Spec.Replicas, 3)) }
+
+func (s *scope) reconcile(ctx context.Context) (ctrl.Result, error) {
+	if !ptr.Deref(s.cluster.Status.Initialization.InfrastructureProvisioned, false) {
+		s.notAvailable(controlplanev1.ControlPlaneInstallingReason, "waiting for the infrastructure of Cluster "+s.cluster.Name)
+		return ctrl.Result{}, nil
+	}
+	if !s.cluster.Spec.ControlPlaneEndpoint.IsValid() {
+		s.notAvailable(controlplanev1.ControlPlaneInstallingReason, "waiting for the endpoint of the control plane of Cluster "+s.cluster.Name+": its infrastructure provider sets spec.controlPlaneEndpoint")
+		return ctrl.Result{}, nil
+	}
+	if err := s.takeOver(ctx); err != nil {
+		return ctrl.Result{}, err
+	}
+	if waits, err := s.scaleUp(ctx); err != nil || waits {
+		return ctrl.Result{}, err
+	}
+	if err := s.install(ctx); err != nil || s.view == nil {
+		return ctrl.Result{}, err
+	}
+	return s.kubeconfig(ctx)
+}
+
+// report tells of what newly stands in the way of the cluster.
+func (s *scope) report(before *metav1.Condition) {
+	now := conditions.Get(s.plane, clusterv1.AvailableCondition)
+	if now == nil || before != nil && before.Status == now.Status && before.Reason == now.Reason {
+		return
+	}
+	kind := corev1.EventTypeNormal
+	if now.Reason == controlplanev1.ControlPlaneInstallFailedReason || before != nil && before.Status == metav1.ConditionTrue && now.Status != metav1.ConditionTrue {
+		kind = corev1.EventTypeWarning
+	}
+	s.Recorder.Eventf(s.plane, s.cluster, kind, now.Reason, "Install", "%s", cmpText(now.Message, string(now.Status)))
+}
+
+func cmpText(text, otherwise string) string {
+	if text == "" {
+		return otherwise
+	}
+	return text
+}
+
+func (s *scope) set(kind string, status metav1.ConditionStatus, reason, message string) {
+	conditions.Set(s.plane, metav1.Condition{Type: kind, Status: status, Reason: reason, Message: message})
+}
+
+func (s *scope) notAvailable(reason, message string) {
+	s.set(clusterv1.AvailableCondition, metav1.ConditionFalse, reason, message)
+}
+
+// isMoving reports whether the control plane is deleted because it was moved elsewhere.
+func (s *scope) isMoving() bool { return machines.IsMoving(s.plane) }

@@ -1,0 +1,89 @@
+package controlplane
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/pkg/capi/internal/desired"
+)
+
+// takeOver looks, once, for the cluster that another provider has made on the hub for this control plane,
+// and makes it ours. Objects of the service have no owner among Cluster API's objects then: whoever
+// deletes those, as a move does, is not to take a running cluster with them.
+func (s *scope) takeOver(ctx context.Context) error {
+	if !s.OnHub || s.plane.Annotations[desired.AnnotationClusterID] != "" {
+		return nil
+	}
+	if view := s.Installations.Last(s.key()); view != nil {
+		return nil // it was looked for before the first look at the installation
+	}
+	deployments, err := s.ofCluster(ctx, hubapi.KindClusterDeployment)
+	if err != nil {
+		return err
+	}
+	found := slices.IndexFunc(deployments, func(u unstructured.Unstructured) bool {
+		return slices.ContainsFunc(u.GetOwnerReferences(), func(o metav1.OwnerReference) bool { return o.UID == s.plane.UID })
+	})
+	if found < 0 {
+		return nil
+	}
+	for _, kind := range []string{hubapi.KindAgentClusterInstall, hubapi.KindInfraEnv, hubapi.KindClusterDeployment} {
+		list, err := s.ofCluster(ctx, kind)
+		if err != nil {
+			return err
+		}
+		for i := range list {
+			if err := s.disown(ctx, &list[i]); err != nil {
+				return err
+			}
+		}
+	}
+	before := s.plane.DeepCopy()
+	if s.plane.Annotations == nil {
+		s.plane.Annotations = map[string]string{}
+	}
+	s.plane.Annotations[desired.AnnotationClusterID] = s.plane.Namespace + "/" + deployments[found].GetName()
+	return s.patchNow(ctx, before)
+}
+
+// ofCluster are the hub's objects of a kind that another provider has labelled with the Cluster's name.
+func (s *scope) ofCluster(ctx context.Context, kind string) ([]unstructured.Unstructured, error) {
+	list := &unstructured.UnstructuredList{}
+	version := hubapi.GroupVersionKind(kind)
+	list.SetGroupVersionKind(schema.GroupVersionKind{Group: version.Group, Version: version.Version, Kind: kind + "List"})
+	err := s.Live.List(ctx, list, client.InNamespace(s.plane.Namespace), client.MatchingLabels{clusterv1.ClusterNameLabel: s.cluster.Name})
+	if meta.IsNoMatchError(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list the %s objects of Cluster %s: %w", kind, s.cluster.Name, err)
+	}
+	return list.Items, nil
+}
+
+// disown takes Cluster API's objects out of the owners of an object of the service.
+func (s *scope) disown(ctx context.Context, u *unstructured.Unstructured) error {
+	owners := slices.DeleteFunc(slices.Clone(u.GetOwnerReferences()), func(o metav1.OwnerReference) bool {
+		group, _, _ := strings.Cut(o.APIVersion, "/")
+		return strings.HasSuffix(group, "cluster.x-k8s.io")
+	})
+	if len(owners) == len(u.GetOwnerReferences()) {
+		return nil
+	}
+	changed := u.DeepCopy()
+	changed.SetOwnerReferences(owners)
+	if err := s.Client.Patch(ctx, changed, client.MergeFromWithOptions(u, client.MergeFromWithOptimisticLock{})); err != nil {
+		return fmt.Errorf("take over %s %s: %w", u.GetKind(), u.GetName(), err)
+	}
+	return nil
+}

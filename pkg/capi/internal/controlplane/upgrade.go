@@ -1,0 +1,148 @@
+package controlplane
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
+	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
+	"github.com/oaictl/oaictl/pkg/capi/internal/upgrade"
+)
+
+const (
+	// askAgain is how soon a cluster that is being upgraded is looked at again.
+	askAgain = 15 * time.Second
+	// updatesAgain is how often a cluster that runs what is wanted is asked which updates it could have.
+	updatesAgain = 10 * time.Minute
+)
+
+// Workloads are clients of installed clusters, each kept as long as its kubeconfig stays the same. The
+// zero value is ready. It is safe for concurrent use.
+type Workloads struct {
+	mu sync.Mutex
+	of map[installation.Key]workload
+}
+
+type workload struct {
+	kubeconfig string
+	client     client.Client
+	asked      time.Time // which updates there are
+}
+
+// Client is a client of a cluster by its kubeconfig.
+func (w *Workloads) Client(cluster installation.Key, kubeconfig []byte) (client.Client, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if known, is := w.of[cluster]; is && known.kubeconfig == string(kubeconfig) {
+		return known.client, nil
+	}
+	config, err := clientcmd.RESTConfigFromKubeConfig(kubeconfig)
+	if err != nil {
+		return nil, fmt.Errorf("read the kubeconfig of %s: %w", cluster, err)
+	}
+	c, err := client.New(config, client.Options{})
+	if err != nil {
+		return nil, fmt.Errorf("reach the cluster %s: %w", cluster, err)
+	}
+	if w.of == nil {
+		w.of = map[installation.Key]workload{}
+	}
+	w.of[cluster] = workload{kubeconfig: string(kubeconfig), client: c}
+	return c, nil
+}
+
+// isDue reports whether a cluster is to be asked for its updates, and notes that it is.
+func (w *Workloads) isDue(cluster installation.Key, now time.Time) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	known := w.of[cluster]
+	if !known.asked.IsZero() && now.Sub(known.asked) < updatesAgain {
+		return false
+	}
+	known.asked = now
+	if w.of != nil {
+		w.of[cluster] = known
+	}
+	return true
+}
+
+// forget drops the client of a cluster that is gone.
+func (w *Workloads) forget(cluster installation.Key) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.of, cluster)
+}
+
+// want is what the cluster is to run.
+func (s *scope) want() *upgrade.Want {
+	spec := &s.plane.Spec
+	want := &upgrade.Want{
+		Version: strings.TrimPrefix(spec.DistributionVersion, "v"), Image: spec.Config.ReleaseImage, Kubernetes: spec.Version, Channel: spec.Upgrade.Channel,
+		Force: s.plane.Annotations[upgrade.ForceAnnotation], AcceptConditional: ptr.Deref(spec.Upgrade.AcceptConditional, false), Acknowledge: spec.Upgrade.Acknowledge,
+	}
+	if ptr.Deref(spec.Upgrade.Force, false) {
+		want.Force = want.Version
+	}
+	return want
+}
+
+// upgrade brings an installed cluster to the wanted version, in place. No Machine is replaced for it.
+func (s *scope) upgrade(ctx context.Context, kubeconfig []byte) (ctrl.Result, error) {
+	spoke := s.view.Observed.Spoke
+	if !s.view.Installed() || spoke == nil || spoke.Trouble != "" {
+		return ctrl.Result{}, nil
+	}
+	want := s.want()
+	c, err := s.Workloads.Client(s.key(), kubeconfig)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if spoke.Version == want.Version && s.plane.Status.DistributionVersion == want.Version && !s.Workloads.isDue(s.key(), s.Clock.Now()) {
+		return ctrl.Result{}, nil
+	}
+	state, decision, err := upgrade.Step(ctx, c, s.UpgradeClock, want)
+	if errors.Is(err, upgrade.ErrChanged) {
+		return ctrl.Result{RequeueAfter: probeAgain}, nil
+	}
+	if err != nil {
+		s.set(controlplanev1.UpgradeAvailableCondition, metav1.ConditionUnknown, "ClusterVersionUnavailable", err.Error())
+		return ctrl.Result{}, fmt.Errorf("upgrade the cluster %s: %w", s.key(), err)
+	}
+	s.plane.Status.AvailableUpdates = state.Updates()
+	s.showUpgrade(&decision)
+	if decision.Request != nil && decision.Request.Update != nil {
+		s.Recorder.Eventf(s.plane, s.cluster, corev1.EventTypeNormal, "UpgradeRequested", "Upgrade", "asked the cluster for version %s", decision.Request.Update.Version)
+	}
+	if decision.Phase == upgrade.Done || decision.Phase == upgrade.Idle {
+		return ctrl.Result{}, nil
+	}
+	return ctrl.Result{RequeueAfter: askAgain}, nil
+}
+
+// showUpgrade says how far the upgrade is, and why there is none.
+func (s *scope) showUpgrade(d *upgrade.Decision) {
+	message := strings.Join(append([]string{d.Message}, d.Notes...), "; ")
+	switch d.Phase {
+	case upgrade.Idle:
+	case upgrade.Blocked:
+		s.set(controlplanev1.UpgradeAvailableCondition, metav1.ConditionFalse, d.Reason, message)
+		s.set(controlplanev1.UpgradeCompletedCondition, metav1.ConditionFalse, d.Reason, message)
+	case upgrade.Done:
+		s.set(controlplanev1.UpgradeAvailableCondition, metav1.ConditionTrue, d.Reason, "")
+		s.set(controlplanev1.UpgradeCompletedCondition, metav1.ConditionTrue, d.Reason, strings.Join(d.Notes, "; "))
+	default:
+		s.set(controlplanev1.UpgradeAvailableCondition, metav1.ConditionTrue, d.Reason, "")
+		s.set(controlplanev1.UpgradeCompletedCondition, metav1.ConditionFalse, d.Reason, message)
+	}
+}

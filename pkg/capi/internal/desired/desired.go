@@ -1,0 +1,204 @@
+// Package desired translates Cluster API's objects into the library's desired state: a Cluster with its
+// control plane becomes what a cluster.yaml would say, and each Machine one of its hosts.
+package desired
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
+	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
+	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
+	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// AnnotationClusterID is on a control plane: the id of its cluster in the service, which alone says
+// which one is meant. On a hub it is NAMESPACE/NAME of the ClusterDeployment.
+const AnnotationClusterID = "oaictl.io/cluster-id"
+
+// AnnotationRun is on a control plane before its cluster is registered: the mark that the
+// registration carries, by which the cluster is known until its id is.
+const AnnotationRun = "oaictl.io/run"
+
+// Source reads what is desired of Clusters.
+type Source struct {
+	// Client reads Cluster API's objects from the manager's cache.
+	Client client.Reader
+	// Live reads Secrets and ConfigMaps, of which the cache has only some.
+	Live client.Reader
+	// Hub says that the service is a hub: Secrets are referred to by their names there.
+	Hub bool
+	// Release gives the release image of a cluster that is not registered yet, given what else is
+	// desired of it; "" where the service knows one by the version. Nil leaves that to the service.
+	Release func(ctx context.Context, c *Cluster, desired *spec.Cluster) (string, error)
+}
+
+// Cluster is a Cluster with the objects that say what it shall become.
+type Cluster struct {
+	*clusterv1.Cluster
+	ControlPlane *controlplanev1.OpenshiftAssistedControlPlane
+	Machines     []Machine
+	// Workers is how many workers are wanted, whether their Machines are there or not.
+	Workers int
+}
+
+// Machine is a Machine with its config and its infrastructure object. Either may be missing yet.
+type Machine struct {
+	*clusterv1.Machine
+	Config         *bootstrapv1.OpenshiftAssistedConfig
+	Infrastructure *unstructured.Unstructured
+	// Enrolled is the BareMetalHost that a Metal3Machine has; nil for none.
+	Enrolled *unstructured.Unstructured
+}
+
+// Desire is what a Cluster shall become, given the last observation of it. It is what
+// installation.Config.Desire wants.
+func (s *Source) Desire(ctx context.Context, key installation.Key, observed *install.Observed) (*install.Desired, error) {
+	c, err := s.Read(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	return s.Of(ctx, c, observed)
+}
+
+// Read reads a Cluster with its objects. One without a control plane of ours has nothing to be installed.
+func (s *Source) Read(ctx context.Context, key installation.Key) (*Cluster, error) {
+	c := &Cluster{Cluster: &clusterv1.Cluster{}}
+	switch err := s.Client.Get(ctx, key, c.Cluster); {
+	case apierrors.IsNotFound(err):
+		return nil, fmt.Errorf("there is no Cluster %s: %w", key, installation.ErrNotYet)
+	case err != nil:
+		return nil, fmt.Errorf("read Cluster %s: %w", key, err)
+	}
+	ref := c.Spec.ControlPlaneRef
+	if ref.Kind != "OpenshiftAssistedControlPlane" || ref.APIGroup != controlplanev1.GroupVersion().Group {
+		return nil, fmt.Errorf("Cluster %s has no OpenshiftAssistedControlPlane: %w", key, installation.ErrNotYet)
+	}
+	c.ControlPlane = &controlplanev1.OpenshiftAssistedControlPlane{}
+	switch err := s.Client.Get(ctx, client.ObjectKey{Namespace: key.Namespace, Name: ref.Name}, c.ControlPlane); {
+	case apierrors.IsNotFound(err):
+		return nil, fmt.Errorf("the control plane %s of Cluster %s is not there: %w", ref.Name, key, installation.ErrNotYet)
+	case err != nil:
+		return nil, fmt.Errorf("read the control plane %s: %w", ref.Name, err)
+	}
+	if err := s.readMachines(ctx, c); err != nil {
+		return nil, err
+	}
+	return c, s.countWorkers(ctx, c)
+}
+
+func (s *Source) readMachines(ctx context.Context, c *Cluster) error {
+	list := &clusterv1.MachineList{}
+	if err := s.Client.List(ctx, list, client.InNamespace(c.Namespace), client.MatchingLabels{clusterv1.ClusterNameLabel: c.Name}); err != nil {
+		return fmt.Errorf("list the Machines of Cluster %s: %w", c.Name, err)
+	}
+	for i := range list.Items {
+		m := Machine{Machine: &list.Items[i]}
+		var err error
+		if m.Infrastructure, err = machines.Infrastructure(ctx, s.Client, m.Machine); err != nil {
+			return err
+		}
+		if m.Enrolled, err = machines.BareMetalHost(ctx, s.Client, m.Infrastructure); err != nil {
+			return err
+		}
+		if ref := m.Spec.Bootstrap.ConfigRef; ref.Kind == "OpenshiftAssistedConfig" {
+			config := &bootstrapv1.OpenshiftAssistedConfig{}
+			switch err := s.Client.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: ref.Name}, config); {
+			case err == nil:
+				m.Config = config
+			case !apierrors.IsNotFound(err):
+				return fmt.Errorf("read the config %s of Machine %s: %w", ref.Name, m.Name, err)
+			}
+		}
+		c.Machines = append(c.Machines, m)
+	}
+	slices.SortFunc(c.Machines, func(a, b Machine) int { return strings.Compare(a.Name, b.Name) })
+	return nil
+}
+
+// countWorkers counts the workers that are wanted: the replicas of MachineDeployments and of MachineSets
+// that stand alone, and Machines that nobody replicates. MachinePools are not counted: nobody
+// installs their machines.
+func (s *Source) countWorkers(ctx context.Context, c *Cluster) error {
+	within := []client.ListOption{client.InNamespace(c.Namespace), client.MatchingLabels{clusterv1.ClusterNameLabel: c.Name}}
+	deployments, sets := &clusterv1.MachineDeploymentList{}, &clusterv1.MachineSetList{}
+	if err := errors.Join(s.Client.List(ctx, deployments, within...), s.Client.List(ctx, sets, within...)); err != nil {
+		return fmt.Errorf("list the MachineDeployments and MachineSets of Cluster %s: %w", c.Name, err)
+	}
+	replicas := func(count *int32) int {
+		if count == nil {
+			return 1 // Cluster API's default
+		}
+		return int(*count)
+	}
+	for i := range deployments.Items {
+		c.Workers += replicas(deployments.Items[i].Spec.Replicas)
+	}
+	for i := range sets.Items {
+		if !ownedBy(sets.Items[i].OwnerReferences, "MachineDeployment") {
+			c.Workers += replicas(sets.Items[i].Spec.Replicas)
+		}
+	}
+	for _, m := range c.Machines {
+		if !machines.IsControlPlane(m.Machine) && !ownedBy(m.OwnerReferences, "MachineSet") {
+			c.Workers++
+		}
+	}
+	return nil
+}
+
+// Of is the desired state of a Cluster that was read. What is wrong with it is a *spec.Problems whose
+// fields are those of the objects.
+func (s *Source) Of(ctx context.Context, c *Cluster, observed *install.Observed) (*install.Desired, error) {
+	part := takePart(c, observed)
+	if wanted := replicasOf(c.ControlPlane); !part.installed && part.controlPlane < wanted {
+		return nil, fmt.Errorf("the control plane of Cluster %s has %d Machines of %d: %w", c.Name, part.controlPlane, wanted, installation.ErrNotYet)
+	}
+	out, err := s.cluster(ctx, c, part)
+	if err != nil {
+		return nil, err
+	}
+	known, ownNames := hostsOf(c, observed), map[int]bool{}
+	for i, m := range part.machines {
+		host, ownName, err := s.host(ctx, c, m, known[m.Name])
+		if err != nil {
+			return nil, err
+		}
+		out.Spec.Hosts, ownNames[i] = append(out.Spec.Hosts, host), ownName
+	}
+	if err := out.Resolve(ctx, ".", spec.Env{}); err != nil {
+		return nil, inObjects(err)
+	}
+	if unregistered := observed != nil && observed.Cluster == nil; unregistered && s.Release != nil && out.Spec.OpenShift.ReleaseImage == "" && out.Spec.OpenShift.ImageSet == "" {
+		if out.Spec.OpenShift.ReleaseImage, err = s.Release(ctx, c, out); err != nil {
+			return nil, err
+		}
+	}
+	for i := range ownNames {
+		if ownNames[i] {
+			out.Spec.Hosts[i].Hostname = "" // and not the one that is filled in
+		}
+	}
+	return &install.Desired{Spec: out, Options: install.Options{
+		Adopt: c.ControlPlane.Annotations[AnnotationClusterID], Run: c.ControlPlane.Annotations[AnnotationRun],
+		AddNodes: part.installed, AcceptControlPlane: true, Unattended: true,
+		Labels: map[string]string{clusterv1.ClusterNameLabel: c.Name},
+	}}, nil
+}
+
+func replicasOf(controlPlane *controlplanev1.OpenshiftAssistedControlPlane) int {
+	if controlPlane.Spec.Replicas == nil {
+		return 3
+	}
+	return int(*controlPlane.Spec.Replicas)
+}

@@ -1,0 +1,291 @@
+package desired
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
+	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
+	"github.com/oaictl/oaictl/pkg/capi/internal/userdata"
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// host is a Machine as one of the cluster's hosts. have is the host that it is in the service, nil where it
+// has not registered. ownName says that it keeps the hostname that it has by itself.
+func (s *Source) host(ctx context.Context, c *Cluster, m Machine, have *install.Host) (host spec.Host, ownName bool, err error) {
+	host = spec.Host{Name: m.Name, Role: roleOf(m), ProviderID: m.Spec.ProviderID}
+	if id := reservedHost(m); id != "" {
+		_, host.Match.UUID, _ = strings.Cut(id, "/")
+	} else if m.Config != nil {
+		host.Match.InfraEnv = m.Config.Name
+	}
+	if m.Config == nil {
+		return host, true, nil
+	}
+	config := &m.Config.Spec
+	fail := func(field string, err error) (spec.Host, bool, error) {
+		return spec.Host{}, false, fmt.Errorf("OpenshiftAssistedConfig %s: %s: %w", m.Config.Name, field, err)
+	}
+	added, err := userdata.ConfigOf(m.Config)
+	if err != nil {
+		return fail("what goes into its Ignition", err)
+	}
+	known := metadataOf(m)
+	host.Hostname, ownName = hostnameOf(m, &added, known)
+	switch {
+	case !ownName:
+		known.Hostname = cmp.Or(host.Hostname, m.Name)
+	case have != nil:
+		known.Hostname = have.Hostname
+	}
+	if archOf(c) == spec.Multi {
+		host.Arch = arch(config.CPUArchitecture)
+	}
+	host.Disk = diskOf(config)
+	host.Addresses, host.MachineConfigPool = config.AllowedAddresses, config.MachineConfigPool
+	for _, t := range config.Taints {
+		host.Taints = append(host.Taints, spec.Taint{Key: t.Key, Value: t.Value, Effect: spec.TaintEffect(t.Effect)})
+	}
+	if host.ProviderID == "" && added.ProviderID != "" {
+		if value, answered := userdata.Resolve(added.ProviderID, known); answered {
+			host.ProviderID = value
+		}
+	}
+	host.InstallerArgs = append(userdata.InstallerArgs(config.KernelArguments), config.InstallerArgs...)
+	host.Labels = labelsOf(config, userdata.Labels(added, known))
+	ignition, err := userdata.Install(added, known)
+	if err != nil {
+		return fail("the Ignition of the installed machine", err)
+	}
+	if host.Ignition, err = document(ignition); err != nil {
+		return fail("the Ignition of the installed machine", err)
+	}
+	if host.Discovery, err = s.discovery(ctx, c, m); err != nil {
+		return fail("the discovery image", err)
+	}
+	if host.IgnitionEndpoint, err = s.tokenOf(ctx, m); err != nil {
+		return fail("spec.ignitionEndpoint.tokenRef", err)
+	}
+	if host.Fencing, err = s.fencing(ctx, c, m, host.Hostname); err != nil {
+		return fail("fencing", err)
+	}
+	return host, ownName, nil
+}
+
+func roleOf(m Machine) spec.Role {
+	switch {
+	case machines.IsControlPlane(m.Machine):
+		return spec.ControlPlane
+	case machines.IsArbiter(m.Machine):
+		return spec.Arbiter
+	}
+	return spec.Worker
+}
+
+// reservedHost is the host that an AgentMachine has reserved, NAMESPACE/NAME of its Agent; "" for a
+// Machine that boots an image of its own.
+func reservedHost(m Machine) string {
+	if m.Infrastructure == nil || m.Infrastructure.GetKind() != machines.KindAgentMachine {
+		return ""
+	}
+	namespace, name := machines.ReservedHost(m.Infrastructure)
+	if name == "" {
+		return ""
+	}
+	return namespace + "/" + name
+}
+
+// metadataOf is what is known of a machine outside of it.
+func metadataOf(m Machine) userdata.Metadata {
+	switch {
+	case m.Enrolled != nil:
+		return userdata.Metadata{Name: m.Enrolled.GetName(), UUID: string(m.Enrolled.GetUID()), Namespace: m.Enrolled.GetNamespace()}
+	case m.Infrastructure != nil && m.Infrastructure.GetKind() == machines.KindAgentMachine:
+		_, name := machines.ReservedHost(m.Infrastructure)
+		return userdata.Metadata{Name: name, UUID: name}
+	}
+	return userdata.Metadata{}
+}
+
+// hostnameOf is the hostname that is set: the one that is said, else the name of the Machine. A machine
+// of a pool keeps its own, and so does one that names itself by its metadata before it registers; one that
+// boots the image itself is given the name that its metadata is known to say.
+func hostnameOf(m Machine, added *userdata.Config, known userdata.Metadata) (name string, own bool) {
+	way := machines.WayOf(m.Machine, m.Infrastructure)
+	switch {
+	case m.Config.Spec.Hostname != "":
+		return m.Config.Spec.Hostname, false
+	case way == machines.Pool, added.Name != "" && way == machines.UserData:
+		return "", true
+	case added.Name != "":
+		name, answered := userdata.Resolve(added.Name, known)
+		return name, !answered
+	}
+	return "", false // which becomes the Machine's
+}
+
+func diskOf(config *bootstrapv1.OpenshiftAssistedConfigSpec) spec.Disk {
+	disk := spec.Disk{Keep: config.KeepDisks}
+	if hints := config.RootDeviceHints; hints != nil {
+		disk.Hints = spec.DiskHints{
+			DeviceName: hints.DeviceName, HCTL: hints.HCTL, Model: hints.Model, Vendor: hints.Vendor, SerialNumber: hints.SerialNumber,
+			MinSizeGigabytes: int(hints.MinSizeGigabytes), WWN: hints.WWN, WWNWithExtension: hints.WWNWithExtension,
+			WWNVendorExtension: hints.WWNVendorExtension, Rotational: hints.Rotational,
+		}
+	}
+	return disk
+}
+
+// labelsOf are the node's labels that can be told outside of the machine. Those of the kubelet that only
+// the machine can answer are in its Ignition.
+func labelsOf(config *bootstrapv1.OpenshiftAssistedConfigSpec, kubelet map[string]string) map[string]string {
+	labels := maps.Clone(config.NodeLabels)
+	if labels == nil {
+		return kubelet
+	}
+	maps.Copy(labels, kubelet)
+	return labels
+}
+
+func document(data []byte) (*spec.Document, error) {
+	if len(data) == 0 {
+		return nil, nil
+	}
+	var inline map[string]any
+	if err := json.Unmarshal(data, &inline); err != nil {
+		return nil, err
+	}
+	return &spec.Document{Inline: inline}, nil
+}
+
+// discovery is how the InfraEnv of a Machine is made; nil for a Machine of a pool, which has none.
+func (s *Source) discovery(ctx context.Context, c *Cluster, m Machine) (*spec.HostDiscovery, error) {
+	way := machines.WayOf(m.Machine, m.Infrastructure)
+	if way == machines.Pool {
+		return nil, nil
+	}
+	config := &m.Config.Spec
+	out := &spec.HostDiscovery{
+		SSHKeys: sshKeys(config.SSHAuthorizedKey), KernelArgs: config.DiscoveryKernelArguments, OSVersion: config.OSImageVersion,
+	}
+	if config.Proxy != nil {
+		proxy := proxyOf(config.Proxy)
+		out.Proxy = &proxy
+	}
+	if len(config.AdditionalNTPSources) > 0 {
+		all := append(slices.Clone(c.ControlPlane.Spec.Config.AdditionalNTPSources), config.AdditionalNTPSources...)
+		slices.Sort(all)
+		out.NTP = slices.Compact(all)
+	}
+	if config.AdditionalTrustBundle != "" {
+		out.TrustBundle = &spec.PublicSource{Inline: joinLines(c.ControlPlane.Spec.Config.AdditionalTrustBundle, config.AdditionalTrustBundle)}
+	}
+	if config.NetworkDelay != nil {
+		out.NetworkDelay = spec.Duration(config.NetworkDelay.Duration)
+	}
+	switch {
+	case config.ImageType != "":
+		out.Image = spec.ImageType(strings.TrimSuffix(config.ImageType, "-iso"))
+	case way == machines.UserData:
+		out.Image = spec.ImageFull // so that static networks are in the Ignition
+	}
+	override := config.DiscoveryIgnitionOverride
+	if override == "" {
+		override = m.Config.Annotations[bootstrapv1.DiscoveryIgnitionOverrideAnnotation]
+	}
+	var err error
+	if out.Ignition, err = document([]byte(override)); err != nil {
+		return nil, fmt.Errorf("the override of the discovery Ignition is no JSON object: %w", err)
+	}
+	if ref := config.PullSecretRef; ref != nil && ref.Name != "" {
+		if out.PullSecret, err = s.pullSecret(ctx, c.Namespace, ref); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// keyToken is the key of the Secret that spec.ignitionEndpoint.tokenRef names.
+const keyToken = "ignition-token"
+
+func (s *Source) tokenOf(ctx context.Context, m Machine) (*spec.HostIgnitionEndpoint, error) {
+	endpoint := m.Config.Spec.IgnitionEndpoint
+	if endpoint == nil {
+		return nil, nil
+	}
+	out := &spec.HostIgnitionEndpoint{Headers: endpoint.HTTPHeaders}
+	if ref := endpoint.TokenRef; ref != nil && ref.Name != "" {
+		source := spec.Source{SecretRef: &spec.SecretRef{Name: ref.Name}}
+		if !s.Hub {
+			text, err := s.secret(ctx, m.Namespace, ref.Name, keyToken)
+			if err != nil {
+				return nil, err
+			}
+			source = spec.SourceOf(spec.NewSecret(text))
+		}
+		out.Token = &source
+	}
+	return out, nil
+}
+
+// Keys of a Secret with the credentials of a BMC.
+const (
+	keyAddress  = "address"
+	keyUsername = "username"
+	keyPassword = "password"
+)
+
+// fencing is how a control plane machine is powered off by its peer: by what the control plane says of
+// its hostname, else by what its BareMetalHost says of its BMC.
+func (s *Source) fencing(ctx context.Context, c *Cluster, m Machine, hostname string) (*spec.Fencing, error) {
+	wanted := c.ControlPlane.Spec.Config.Fencing
+	if wanted == nil || !machines.IsControlPlane(m.Machine) {
+		return nil, nil
+	}
+	for _, own := range wanted.Credentials {
+		if own.Hostname != hostname && own.Hostname != m.Name {
+			continue
+		}
+		return s.fencedBy(ctx, m.Namespace, own.SecretRef.Name, "", own.DisableCertificateVerification)
+	}
+	if m.Enrolled == nil {
+		return nil, fmt.Errorf("spec.config.fencing has no credentials for %s, and no BareMetalHost has its BMC", m.Name)
+	}
+	bmc, _, _ := nested(m.Enrolled.Object, "spec", "bmc")
+	address, _ := bmc["address"].(string)
+	name, _ := bmc["credentialsName"].(string)
+	insecure, _ := bmc["disableCertificateVerification"].(bool)
+	return s.fencedBy(ctx, m.Namespace, name, address, insecure)
+}
+
+func (s *Source) fencedBy(ctx context.Context, namespace, secret, address string, insecure bool) (*spec.Fencing, error) {
+	texts := map[string]string{keyAddress: address}
+	for _, key := range []string{keyAddress, keyUsername, keyPassword} {
+		if texts[key] != "" {
+			continue
+		}
+		text, err := s.secret(ctx, namespace, secret, key)
+		if err != nil {
+			return nil, err
+		}
+		texts[key] = text
+	}
+	return &spec.Fencing{Address: texts[keyAddress], Credentials: spec.CredentialsOf(texts[keyUsername], spec.NewSecret(texts[keyPassword])), Insecure: &insecure}, nil
+}
+
+func nested(object map[string]any, path ...string) (map[string]any, bool, error) {
+	for _, name := range path {
+		below, is := object[name].(map[string]any)
+		if !is {
+			return nil, false, nil
+		}
+		object = below
+	}
+	return object, true, nil
+}

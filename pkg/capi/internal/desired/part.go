@@ -1,0 +1,147 @@
+package desired
+
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/oaictl/oaictl/internal/model"
+	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+// part is which Machines take part in the installation as it is now.
+type part struct {
+	machines     []Machine
+	controlPlane int // of them
+	workers      int
+	arbiters     int
+	hold         bool // more are on their way: it is not to start
+	installed    bool
+}
+
+// workerWait is how long workers that are not required are waited for, by default, once the hosts of the
+// control plane are ready.
+const workerWait = 10 * time.Minute
+
+// takePart says which Machines take part. Before the installation these are all, until the hosts of the
+// control plane have been ready for as long as workers are waited for: then only the workers
+// that are ready. While it runs they are those whose hosts are installed. Afterwards all are again:
+// those that are missing are added. The same objects and the same observation give the same
+// answer, in whichever process.
+func takePart(c *Cluster, observed *install.Observed) part {
+	var p part
+	known := hostsOf(c, observed)
+	cluster := (*install.Cluster)(nil)
+	if observed != nil {
+		cluster = observed.Cluster
+	}
+	before := cluster == nil || cluster.State.BeforeInstall()
+	p.installed = cluster != nil && cluster.State.Installed()
+	late := before && cluster != nil && isLate(c, known, observed.At)
+	waiting := 0
+	for _, m := range c.Machines {
+		host := known[m.Name]
+		isWorker := !machines.IsControlPlane(m.Machine) && !machines.IsArbiter(m.Machine)
+		switch {
+		case m.Config == nil && host == nil:
+			continue
+		case !m.DeletionTimestamp.IsZero() && host == nil:
+			continue
+		case m.Spec.ProviderID != "" && host == nil && observed != nil:
+			// It was installed, and the service has no record of it: after a move, or because
+			// somebody deleted it. Nothing is made for it that could install it again.
+			continue
+		case p.installed:
+		case before && late && isWorker && (host == nil || host.State != model.HostReady):
+			continue
+		case !before && (host == nil || host.Day2):
+			continue
+		}
+		if host == nil || host.State != model.HostReady {
+			waiting++
+		}
+		p.machines = append(p.machines, m)
+		switch {
+		case machines.IsControlPlane(m.Machine):
+			p.controlPlane++
+		case isWorker:
+			p.workers++
+		default:
+			p.arbiters++
+		}
+	}
+	p.hold = c.ControlPlane.Spec.Config.HoldInstallation || before && !late && p.workers+p.arbiters < c.Workers
+	return p
+}
+
+// isLate reports whether workers are waited for no more: the hosts of the control plane have been ready
+// for long enough, and enough workers are ready, but not all.
+func isLate(c *Cluster, known map[string]*install.Host, now time.Time) bool {
+	config := &c.ControlPlane.Spec.Config
+	var since time.Time
+	controlPlane, ready, workers := 0, 0, 0
+	for _, m := range c.Machines {
+		host := known[m.Name]
+		isReady := host != nil && host.State == model.HostReady
+		switch {
+		case machines.IsControlPlane(m.Machine) || machines.IsArbiter(m.Machine):
+			if !isReady {
+				return false
+			}
+			controlPlane++
+			if host.Since.After(since) {
+				since = host.Since
+			}
+		case isReady:
+			ready++
+			workers++
+		default:
+			workers++
+		}
+	}
+	required := 0
+	if config.RequiredWorkers != nil {
+		required = int(*config.RequiredWorkers)
+	}
+	complete := ready == workers && workers >= c.Workers
+	return controlPlane >= replicasOf(c.ControlPlane) && !complete && ready >= required && !now.Before(since.Add(duration(config.WorkerWait, workerWait)))
+}
+
+func duration(d *metav1.Duration, otherwise time.Duration) time.Duration {
+	if d == nil {
+		return otherwise
+	}
+	return d.Duration
+}
+
+// hostsOf are the observed hosts of a Cluster's Machines, by their names: each is the only one of its
+// InfraEnv, or the Agent that its AgentMachine has reserved.
+func hostsOf(c *Cluster, observed *install.Observed) map[string]*install.Host {
+	known := map[string]*install.Host{}
+	if observed == nil {
+		return known
+	}
+	byID, byEnv, envs := map[string]*install.Host{}, map[string]*install.Host{}, map[string]string{}
+	for i := range observed.InfraEnvs {
+		envs[observed.InfraEnvs[i].ID] = observed.InfraEnvs[i].Name
+	}
+	for i := range observed.Hosts {
+		h := &observed.Hosts[i]
+		byID[h.ID] = h
+		if name := envs[h.InfraEnvID]; name != "" {
+			byEnv[name] = h
+		}
+	}
+	for _, m := range c.Machines {
+		switch id := reservedHost(m); {
+		case id != "":
+			if h := byID[id]; h != nil {
+				known[m.Name] = h
+			}
+		case m.Config != nil && byEnv[m.Config.Name] != nil:
+			known[m.Name] = byEnv[m.Config.Name]
+		}
+	}
+	return known
+}

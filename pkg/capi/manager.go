@@ -1,0 +1,253 @@
+package capi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/selection"
+	kubescheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/ptr"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/config"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	"sigs.k8s.io/controller-runtime/pkg/webhook"
+
+	"github.com/oaictl/oaictl/internal/clock"
+	agentv1alpha1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1alpha1"
+	agentv1beta1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta1"
+	agentv1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta2"
+	bootstrapv1alpha1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1alpha1"
+	bootstrapv1alpha2 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1alpha2"
+	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
+	controlplanev1alpha2 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1alpha2"
+	controlplanev1alpha3 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1alpha3"
+	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
+	"github.com/oaictl/oaictl/pkg/capi/internal/desired"
+	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
+	providerhooks "github.com/oaictl/oaictl/pkg/capi/internal/webhook"
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/hub"
+	"github.com/oaictl/oaictl/pkg/install/node"
+	"github.com/oaictl/oaictl/pkg/install/release"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// Provider is one of the providers of Cluster API.
+type Provider string
+
+// The providers.
+const (
+	Bootstrap      Provider = "bootstrap"
+	ControlPlane   Provider = "control-plane"
+	Infrastructure Provider = "infrastructure"
+)
+
+// Providers are all of them.
+func Providers() []Provider { return []Provider{Bootstrap, ControlPlane, Infrastructure} }
+
+// Options say how the providers run.
+type Options struct {
+	// Providers are those that run; all if empty.
+	Providers []Provider
+	// Service reaches an assisted-service over REST; nil for the objects of the management cluster
+	// itself, which is a hub then.
+	Service install.Backend
+	// HTTPClient reads what a hub hands out by URL. Nil for one that trusts the system's certificates.
+	HTTPClient *http.Client
+	// Namespace is the only one whose objects are reconciled; "" for all.
+	Namespace string
+	// AgentNamespace is where AgentMachines take their Agents from; "" for each one's own namespace.
+	AgentNamespace string
+	// WatchFilter is the value of the label cluster.x-k8s.io/watch-filter of the objects that are
+	// reconciled; "" for all.
+	WatchFilter string
+	// Concurrency is how many objects of a kind are reconciled at once: 10 if zero.
+	Concurrency int
+	// SyncPeriod is how often all objects are reconciled though nothing has changed: 10 minutes if zero.
+	SyncPeriod time.Duration
+	// LeaderElection has only one of several processes reconcile, by the lease of this name in
+	// LeaderElectionNamespace; "" for no election.
+	LeaderElection, LeaderElectionNamespace string
+	// Metrics and Webhooks are how metrics are served, and admission and conversion; nil for not at all.
+	Metrics  *server.Options
+	Webhooks webhook.Server
+	// HealthAddress is where /healthz and /readyz are served; "" for nowhere.
+	HealthAddress string
+	// Clock is what waits are measured by.
+	Clock clock.Clock
+	Log   logr.Logger
+}
+
+// Scheme knows the kinds of Cluster API, of the providers in all their versions, and of Kubernetes.
+func Scheme() (*runtime.Scheme, error) {
+	scheme := runtime.NewScheme()
+	return scheme, errors.Join(
+		kubescheme.AddToScheme(scheme), clusterv1.AddToScheme(scheme),
+		bootstrapv1.AddToScheme(scheme), bootstrapv1alpha2.AddToScheme(scheme), bootstrapv1alpha1.AddToScheme(scheme),
+		controlplanev1.AddToScheme(scheme), controlplanev1alpha3.AddToScheme(scheme), controlplanev1alpha2.AddToScheme(scheme),
+		agentv1.AddToScheme(scheme), agentv1beta1.AddToScheme(scheme), agentv1alpha1.AddToScheme(scheme),
+	)
+}
+
+// Run runs the providers in the management cluster of a connection, until ctx ends.
+func Run(ctx context.Context, connection *rest.Config, options Options) error {
+	m, err := newManager(connection, &options)
+	if err != nil {
+		return err
+	}
+	if err := m.setUp(ctx); err != nil {
+		return err
+	}
+	return m.Start(ctx)
+}
+
+type controllerManager struct {
+	manager.Manager
+	options       *Options
+	connection    *rest.Config
+	source        *desired.Source
+	installations *installation.Set
+	wakes         *wakes
+}
+
+const (
+	defaultConcurrency = 10
+	defaultSyncPeriod  = 10 * time.Minute
+	// requestsPerSecond and requestBurst bound what the providers ask of the API server, as other
+	// providers of Cluster API do.
+	requestsPerSecond = 100
+	requestBurst      = 200
+)
+
+// complete fills in what is left out.
+func (o *Options) complete() {
+	if len(o.Providers) == 0 {
+		o.Providers = Providers()
+	}
+	if o.Concurrency == 0 {
+		o.Concurrency = defaultConcurrency
+	}
+	if o.Clock == nil {
+		o.Clock = clock.Real()
+	}
+	if o.SyncPeriod == 0 {
+		o.SyncPeriod = defaultSyncPeriod
+	}
+}
+
+func newManager(connection *rest.Config, options *Options) (*controllerManager, error) {
+	options.complete()
+	scheme, err := Scheme()
+	if err != nil {
+		return nil, err
+	}
+	ours, err := labels.NewRequirement(clusterv1.ClusterNameLabel, selection.Exists, nil)
+	if err != nil {
+		return nil, err
+	}
+	own := rest.CopyConfig(connection)
+	if own.QPS == 0 {
+		own.QPS, own.Burst = requestsPerSecond, requestBurst
+	}
+	caches := cache.Options{
+		SyncPeriod: &options.SyncPeriod,
+		// Of Secrets only those of Clusters are kept in memory, as by Cluster API itself.
+		ByObject:         map[client.Object]cache.ByObject{&corev1.Secret{}: {Label: labels.NewSelector().Add(*ours)}},
+		DefaultTransform: cache.TransformStripManagedFields(),
+	}
+	if options.Namespace != "" {
+		caches.DefaultNamespaces = map[string]cache.Config{options.Namespace: {}}
+	}
+	metrics := server.Options{BindAddress: "0"}
+	if options.Metrics != nil {
+		metrics = *options.Metrics
+	}
+	m, err := ctrl.NewManager(own, ctrl.Options{
+		Scheme: scheme, Logger: options.Log, Cache: caches, Metrics: metrics, WebhookServer: options.Webhooks, HealthProbeBindAddress: options.HealthAddress,
+		Client:         client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.ConfigMap{}}, Unstructured: true}},
+		LeaderElection: options.LeaderElection != "", LeaderElectionID: options.LeaderElection, LeaderElectionNamespace: options.LeaderElectionNamespace,
+		LeaderElectionReleaseOnCancel: true,
+		Controller: config.Controller{
+			MaxConcurrentReconciles: options.Concurrency, UsePriorityQueue: ptr.To(true), SkipNameValidation: ptr.To(true), // several managers may run in one process
+		},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("make the manager: %w", err)
+	}
+	c := &controllerManager{Manager: m, options: options, connection: own, wakes: newWakes()}
+	c.source = &desired.Source{Client: m.GetClient(), Live: m.GetAPIReader(), Hub: options.Service == nil}
+	images := &releases{live: m.GetAPIReader(), clock: options.Clock, read: release.Read}
+	c.source.Release = func(ctx context.Context, of *desired.Cluster, wanted *spec.Cluster) (string, error) {
+		service, err := c.installations.Service(of.Namespace)
+		if err != nil {
+			return "", err
+		}
+		return images.imageOf(ctx, service, of, wanted)
+	}
+	c.installations = installation.New(installation.Config{
+		Connect: c.connect, Desire: c.source.Desire, Nodes: c.nodes, Clock: options.Clock, Wake: c.wakes.wake,
+	})
+	return c, nil
+}
+
+// connect is the service for the clusters of a namespace.
+func (c *controllerManager) connect(namespace string) (install.Backend, error) {
+	if c.options.Service != nil {
+		return c.options.Service, nil
+	}
+	return hub.New(hub.Config{Kube: c.connection, Namespace: namespace, Clock: c.options.Clock, HTTPClient: c.options.HTTPClient})
+}
+
+// nodes is the plane of an installed cluster, which is reached by the kubeconfig of its Cluster.
+func (c *controllerManager) nodes(cluster installation.Key) install.Nodes {
+	name := cluster.Name + "-kubeconfig"
+	return node.New(node.Config{Clock: c.options.Clock, Kubeconfig: func(ctx context.Context, _ install.ClusterRef) ([]byte, string, error) {
+		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: cluster.Namespace, Name: name}}
+		if err := c.GetClient().Get(ctx, client.ObjectKeyFromObject(secret), secret); err != nil {
+			return nil, "", fmt.Errorf("read Secret %s: %w", name, err)
+		}
+		return secret.Data["value"], "Secret " + name, nil
+	}})
+}
+
+// setUp adds the controllers and webhooks of the providers that run.
+func (c *controllerManager) setUp(ctx context.Context) error {
+	if err := c.Add(manager.RunnableFunc(c.installations.Start)); err != nil {
+		return err
+	}
+	for _, p := range []struct {
+		provider    Provider
+		controllers func(context.Context) error
+		webhooks    func(ctrl.Manager) error
+	}{
+		{ControlPlane, c.setUpControlPlane, providerhooks.RegisterControlPlane},
+		{Bootstrap, c.setUpBootstrap, providerhooks.RegisterBootstrap},
+		{Infrastructure, c.setUpInfrastructure, providerhooks.RegisterInfrastructure},
+	} {
+		if !slices.Contains(c.options.Providers, p.provider) {
+			continue
+		}
+		err := p.controllers(ctx)
+		if err == nil && c.options.Webhooks != nil {
+			err = p.webhooks(c.Manager)
+		}
+		if err != nil {
+			return fmt.Errorf("set up the %s provider: %w", p.provider, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,112 @@
+package capi
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/oaictl/oaictl/internal/clock"
+	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
+	"github.com/oaictl/oaictl/pkg/capi/internal/desired"
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/release"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// Where release images are published.
+const (
+	repositoryOCP = "quay.io/openshift-release-dev/ocp-release"
+	repositoryOKD = "quay.io/okd/scos-release"
+)
+
+// releases finds the release images of clusters that are yet to be registered, where the service has none
+// for their version. An image is taken by its digest, which mirrors are found by. What was found is kept.
+type releases struct {
+	live  client.Reader
+	clock clock.Clock
+	// read reads a release image.
+	read func(ctx context.Context, image string, o release.Options) (release.Info, error)
+
+	mu    sync.Mutex
+	known map[string]found
+}
+
+type found struct {
+	image string
+	err   error
+	at    time.Time
+}
+
+// lookAgain is how long a registry that did not have an image is left alone.
+const lookAgain = time.Minute
+
+// imageOf is the release image of a cluster, "" where the service has one for its version.
+func (r *releases) imageOf(ctx context.Context, service install.Backend, c *desired.Cluster, wanted *spec.Cluster) (string, error) {
+	err := service.CheckRelease(ctx, wanted)
+	fault, is := errors.AsType[*install.Fault](err)
+	if err == nil || !is || fault.Code != install.CodeInput {
+		return "", err
+	}
+	image := tagOf(c, string(wanted.Spec.OpenShift.Arch))
+	key := c.Namespace + " " + image
+	r.mu.Lock()
+	last, known := r.known[key]
+	r.mu.Unlock()
+	if known && (last.err == nil || r.clock.Now().Sub(last.at) < lookAgain) {
+		return last.image, last.err
+	}
+	last = found{at: r.clock.Now()}
+	last.image, last.err = r.digestOf(ctx, c, image, wanted)
+	if last.err != nil {
+		last.err = fmt.Errorf("%w, and its release image could not be read: %w", fault.Err, last.err)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.known == nil {
+		r.known = map[string]found{}
+	}
+	r.known[key] = last
+	return last.image, last.err
+}
+
+// tagOf is the release image of a version as it is published.
+func tagOf(c *desired.Cluster, arch string) string {
+	version := strings.TrimPrefix(c.ControlPlane.Spec.DistributionVersion, "v")
+	override := c.ControlPlane.Annotations[controlplanev1.ReleaseImageRepositoryOverrideAnnotation]
+	if _, pre, is := strings.Cut(version, "-"); is && strings.HasPrefix(pre, "okd-scos") {
+		return cmp.Or(override, repositoryOKD) + ":" + version
+	}
+	if arch = cmp.Or(arch, string(spec.X86)); arch == string(spec.ARM) {
+		arch = "aarch64" // as releases are tagged
+	}
+	return cmp.Or(override, repositoryOCP) + ":" + version + "-" + arch
+}
+
+// digestOf is a release image by its digest, as its registry or a mirror has it.
+func (r *releases) digestOf(ctx context.Context, c *desired.Cluster, image string, wanted *spec.Cluster) (string, error) {
+	options := release.Options{Clock: r.clock, CA: []byte(wanted.TrustBundle())}
+	if ref := c.ControlPlane.Spec.Config.PullSecretRef; ref != nil && ref.Name != "" {
+		secret := &corev1.Secret{}
+		if err := r.live.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: ref.Name}, secret); err != nil {
+			return "", fmt.Errorf("read the pull secret %s: %w", ref.Name, err)
+		}
+		options.PullSecret = spec.NewSecret(string(secret.Data[corev1.DockerConfigJsonKey]))
+	}
+	var err error
+	if options.Registries, err = release.ParseRegistries([]byte(wanted.RegistriesConf())); err != nil {
+		return "", err
+	}
+	info, err := r.read(ctx, image, options)
+	if err != nil {
+		return "", err
+	}
+	repository := image[:strings.LastIndex(image, ":")]
+	return repository + "@" + info.Digest, nil
+}
