@@ -53,6 +53,9 @@ type Options struct {
 	AllowAddresses map[string][]netip.Addr
 	// Remove takes nodes out of the installed cluster; nil: none. Nothing else is done then.
 	Remove *Removal
+	// WatchEtcd has the members of etcd of the installed cluster looked at for as long as it is
+	// looked at itself: a change of them is news. Without it they are where somebody adds or removes one.
+	WatchEtcd bool
 	// Unattended says that nobody is there to be asked: the run ends where a person would be.
 	Unattended bool
 	// ClusterKubeconfig is the file by which a person reaches the installed cluster; empty: the

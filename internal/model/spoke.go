@@ -42,9 +42,10 @@ type Spoke struct {
 	BareMetalHosts []BareMetalHost
 	// Requests are the requests of kubelets for certificates, by age.
 	Requests []csr.Request
+	// Etcd is read where members of it come or go, or Options.WatchEtcd asks for it.
+	Etcd *Etcd
 	// What follows is read only where nodes are removed: Drains are of those nodes.
 	Drains  []NodeDrain
-	Etcd    *Etcd
 	Volumes []LocalVolume
 	Routers []Router
 }

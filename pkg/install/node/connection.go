@@ -68,9 +68,13 @@ type connection struct {
 	rarely   time.Time
 	platform platform
 	polls    polls
-	etcd     *model.Etcd                      // nil where nobody needs it, or there is none
-	etcdRead time.Time                        // with what was polled then
-	luks     map[string]*model.DiskEncryption // by the names of rendered configs, which never change
+	etcd     *model.Etcd // nil where nobody needs it, or there is none
+	etcdRead time.Time   // with what was polled then
+	// etcdInstalled is how many members the cluster was installed with, 0 where that is not known.
+	etcdInstalled int
+	etcdWatch     *etcdWatch                       // nil where nobody wants it
+	beginEtcd     func() *etcdWatch                // nil before anything is watched
+	luks          map[string]*model.DiskEncryption // by the names of rendered configs, which never change
 
 	leaving  leaving // of nodes that are to be removed
 	read     time.Time
@@ -125,6 +129,7 @@ func connect(ctx context.Context, config *rest.Config, now install.Clock, log fu
 	c.nodes = watchNodes(life, c.kube, c.news)
 	c.client = watchRequests(life, c.kube, certificates.KubeAPIServerClientKubeletSignerName, c.news)
 	c.serving = watchRequests(life, c.kube, certificates.KubeletServingSignerName, c.news)
+	c.beginEtcd = func() *etcdWatch { return c.watchEtcd(life) }
 	return c, nil
 }
 
@@ -137,7 +142,7 @@ func (c *connection) there() time.Time {
 }
 
 // look is the cluster as it is now, with times on the clock that shows now.
-func (c *connection) look(ctx context.Context, now time.Time, removal *install.Removal, ofEtcd bool) (_ *install.Spoke, err error) {
+func (c *connection) look(ctx context.Context, now time.Time, removal *install.Removal, ofEtcd etcdWanted) (_ *install.Spoke, err error) {
 	c.news.renew() // before it is read: what changes meanwhile is news
 	fresh := freshFor
 	if c.exact = removal != nil; c.exact {
@@ -157,11 +162,11 @@ func (c *connection) look(ctx context.Context, now time.Time, removal *install.R
 	if err := c.synced(ctx); err != nil {
 		return nil, err
 	}
-	if ofEtcd && (c.etcd == nil || !c.etcdRead.Equal(c.polled)) {
-		if c.etcd, err = c.readEtcd(ctx); err != nil {
+	etcd := c.etcd
+	if ofEtcd != etcdUnwanted {
+		if etcd, err = c.seeEtcd(ctx, ofEtcd == etcdWatched); err != nil {
 			return nil, err
 		}
-		c.etcdRead = c.polled
 	}
 	if own := c.clock.Now(); removal != nil && (c.read.IsZero() || own.Sub(c.read) >= fresh) {
 		if err := c.readLeaving(ctx, removal); err != nil {
@@ -190,8 +195,8 @@ func (c *connection) look(ctx context.Context, now time.Time, removal *install.R
 	spoke.From, spoke.ID, spoke.Version, spoke.MachineAPI = c.from, c.polls.id, c.polls.version, c.polls.machineAPI
 	spoke.Pools, spoke.Operators = c.polls.pools, c.polls.operators
 	spoke.Machines, spoke.MachineSets, spoke.BareMetalHosts = c.polls.machines, c.polls.sets, c.polls.hosts
-	if c.etcd != nil {
-		own := *c.etcd
+	if etcd != nil {
+		own := *etcd
 		spoke.Etcd = &own
 	}
 	if removal != nil {

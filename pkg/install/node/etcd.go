@@ -47,34 +47,37 @@ func (c *connection) readSecrets(ctx context.Context, nodes []string) ([]string,
 func (c *connection) readEtcd(ctx context.Context) (*model.Etcd, error) {
 	ctx, cancel := context.WithTimeout(quietly(ctx), callTimeout)
 	defer cancel()
-	operator, err := c.object(ctx, etcds, "cluster")
+	operator, err := c.object(ctx, etcds, etcdName)
 	if err != nil || operator == nil {
 		return nil, err
 	}
-	endpoints, err := c.configMap(ctx, etcdSpace, "etcd-endpoints")
+	endpoints, err := c.configMap(ctx, etcdSpace, etcdEndpoints)
 	if err != nil {
 		return nil, err
 	}
-	installed, err := c.configMap(ctx, "kube-system", "cluster-config-v1")
-	if err != nil {
+	if err := c.readInstalled(ctx); err != nil {
 		return nil, err
 	}
-	etcd := &model.Etcd{Desired: membersInstalled(installed["install-config"])}
+	return c.etcdOf(etcdConditions(&unstructured.Unstructured{Object: operator}), endpoints), nil
+}
+
+// etcdOf is what the etcd operator's conditions and its list of members say.
+func (c *connection) etcdOf(operator map[string]condition, endpoints map[string]string) *model.Etcd {
+	etcd := &model.Etcd{Desired: c.etcdInstalled}
 	for _, m := range c.polls.machines {
 		etcd.ByMachines = etcd.ByMachines || m.ControlPlane && m.Phase == "Running"
 	}
-	found := conditions(&unstructured.Unstructured{Object: operator})
 	etcd.Members, etcd.Trouble = readMembers(endpoints, func(name string) bool { _, is := c.nodes.get(name); return is })
-	etcd.Message = found["EtcdMembersAvailable"].message
+	etcd.Message = operator[etcdAvailable].message
 	unhealthy, trouble := readHealth(etcd.Message)
 	etcd.Unhealthy, etcd.Trouble = unhealthy, cmp.Or(etcd.Trouble, trouble)
-	if controller := found["EtcdMembersControllerDegraded"]; controller.status == "True" {
-		etcd.Trouble = cmp.Or(etcd.Trouble, controller.message, "the etcd operator cannot tell")
+	if unsure := operator[etcdUnsure]; unsure.status == "True" {
+		etcd.Trouble = cmp.Or(etcd.Trouble, unsure.message, "the etcd operator cannot tell")
 	}
-	if rolling := found["NodeInstallerProgressing"]; rolling.status == "True" {
+	if rolling := operator[etcdRolling]; rolling.status == "True" {
 		etcd.Rolling = rolling.message
 	}
-	return etcd, nil
+	return etcd
 }
 
 func (c *connection) configMap(ctx context.Context, namespace, name string) (map[string]string, error) {

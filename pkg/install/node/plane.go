@@ -85,10 +85,10 @@ func (p *Plane) Observe(ctx context.Context, desired *install.Desired, observed 
 	defer p.mu.Unlock()
 	var (
 		removal *install.Removal
-		ofEtcd  bool
+		ofEtcd  etcdWanted
 	)
 	if desired != nil {
-		removal, ofEtcd = desired.Options.Remove, desired.Options.Remove != nil || addsVoters(desired)
+		removal, ofEtcd = desired.Options.Remove, wantsEtcd(desired)
 	}
 	spoke, err := p.look(ctx, observed, removal, ofEtcd)
 	if context.Cause(ctx) != nil {
@@ -101,6 +101,17 @@ func (p *Plane) Observe(ctx context.Context, desired *install.Desired, observed 
 	return spoke, nil
 }
 
+// wantsEtcd says whether the members of etcd are to be looked at.
+func wantsEtcd(desired *install.Desired) etcdWanted {
+	switch {
+	case desired.Options.WatchEtcd:
+		return etcdWatched
+	case desired.Options.Remove != nil || addsVoters(desired):
+		return etcdPolled
+	}
+	return etcdUnwanted
+}
+
 // addsVoters reports whether hosts are added that etcd runs on.
 func addsVoters(desired *install.Desired) bool {
 	return desired.Options.AddNodes && desired.Spec != nil && slices.ContainsFunc(desired.Spec.Spec.Hosts, func(h spec.Host) bool {
@@ -108,7 +119,7 @@ func addsVoters(desired *install.Desired) bool {
 	})
 }
 
-func (p *Plane) look(ctx context.Context, observed *install.Observed, removal *install.Removal, ofEtcd bool) (*install.Spoke, error) {
+func (p *Plane) look(ctx context.Context, observed *install.Observed, removal *install.Removal, ofEtcd etcdWanted) (*install.Spoke, error) {
 	if p.closed {
 		return nil, errors.New("the plane was closed")
 	}
