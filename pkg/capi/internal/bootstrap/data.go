@@ -19,6 +19,7 @@ import (
 	"github.com/oaictl/oaictl/internal/model"
 	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/userdata"
+	"github.com/oaictl/oaictl/pkg/capi/internal/words"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -62,7 +63,7 @@ func (s *scope) userData(ctx context.Context) error {
 	}
 	var discovery bytes.Buffer
 	if err := service.DownloadInfraEnvFile(ctx, env.ID, "discovery.ign", &discovery); err != nil {
-		s.waitForData(bootstrapv1.CreatingSecretFailedReason, "cannot read the discovery Ignition: "+text(err))
+		s.waitForData(bootstrapv1.CreatingSecretFailedReason, "cannot read the discovery Ignition: "+words.Error(err))
 		return err
 	}
 	data, err := userdata.Discovery(discovery.Bytes(), added)

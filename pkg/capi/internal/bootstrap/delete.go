@@ -11,6 +11,7 @@ import (
 
 	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
+	"github.com/oaictl/oaictl/pkg/capi/internal/words"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -85,5 +86,5 @@ func (s *scope) lastInfraEnv() *bootstrapv1.ObjectReference {
 	if env == nil || !env.Owned {
 		return nil
 	}
-	return reference(env.ID, "")
+	return words.Reference(env.ID, "")
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/oaictl/oaictl/internal/model"
 	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
-	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/capi/internal/words"
 )
 
 // showHost writes down what the plan says of the InfraEnv and the host. acted is why the last action
@@ -23,18 +23,18 @@ func (s *scope) showHost(acted error) {
 		s.config.Status.AgentRef = nil
 		return
 	}
-	s.config.Status.AgentRef = reference(s.host.ID, s.host.InfraEnvID)
+	s.config.Status.AgentRef = words.Reference(s.host.ID, s.host.InfraEnvID)
 	var blockers []string
 	for _, b := range s.view.Plan.Blockers {
 		if model.HostOf(b.Scope) == s.machine.Name || contains(b.Hosts, s.machine.Name) {
-			blockers = append(blockers, sentence(b.Message, b.Remedy))
+			blockers = append(blockers, words.Sentence(b.Message, b.Remedy))
 		}
 	}
 	switch {
 	case len(blockers) > 0:
 		s.set(bootstrapv1.HostValidatedCondition, metav1.ConditionFalse, bootstrapv1.ValidationsFailingReason, strings.Join(blockers, "; "))
 	case acted != nil:
-		s.set(bootstrapv1.HostValidatedCondition, metav1.ConditionUnknown, bootstrapv1.ValidationsFailingReason, text(acted))
+		s.set(bootstrapv1.HostValidatedCondition, metav1.ConditionUnknown, bootstrapv1.ValidationsFailingReason, words.Error(acted))
 	default:
 		s.set(bootstrapv1.HostValidatedCondition, metav1.ConditionTrue, bootstrapv1.ValidationsPassingReason, s.progress())
 	}
@@ -53,17 +53,17 @@ func (s *scope) showInfraEnv(acted error) {
 	if env == nil {
 		s.config.Status.InfraEnvRef = nil
 	} else {
-		s.config.Status.InfraEnvRef = reference(env.ID, "")
+		s.config.Status.InfraEnvRef = words.Reference(env.ID, "")
 	}
 	for _, b := range s.view.Plan.Blockers {
 		if b.Scope == model.InfraEnvScope(s.config.Name) {
-			s.set(bootstrapv1.InfraEnvReadyCondition, metav1.ConditionFalse, bootstrapv1.InfraEnvFailedReason, sentence(b.Message, b.Remedy))
+			s.set(bootstrapv1.InfraEnvReadyCondition, metav1.ConditionFalse, bootstrapv1.InfraEnvFailedReason, words.Sentence(b.Message, b.Remedy))
 			return
 		}
 	}
 	switch {
 	case env == nil && acted != nil:
-		s.set(bootstrapv1.InfraEnvReadyCondition, metav1.ConditionFalse, bootstrapv1.InfraEnvFailedReason, text(acted))
+		s.set(bootstrapv1.InfraEnvReadyCondition, metav1.ConditionFalse, bootstrapv1.InfraEnvFailedReason, words.Error(acted))
 	case env == nil:
 		s.set(bootstrapv1.InfraEnvReadyCondition, metav1.ConditionFalse, bootstrapv1.WaitingForInfraEnvReason, "the InfraEnv is not made yet")
 	case env.Image.State == model.ImageReady:
@@ -75,13 +75,6 @@ func (s *scope) showInfraEnv(acted error) {
 	}
 }
 
-func sentence(message string, remedy install.Advice) string {
-	if remedy == "" {
-		return message
-	}
-	return message + ": " + remedy.String()
-}
-
 func contains(list []string, text string) bool {
 	for _, s := range list {
 		if s == text {
@@ -89,18 +82,4 @@ func contains(list []string, text string) bool {
 		}
 	}
 	return false
-}
-
-// reference names an object of the service by its id, which on a hub is NAMESPACE/NAME. The name of a
-// host that has no namespace is in that of its InfraEnv.
-func reference(id, within string) *bootstrapv1.ObjectReference {
-	namespace, name, both := strings.Cut(id, "/")
-	if both {
-		return &bootstrapv1.ObjectReference{Namespace: namespace, Name: name}
-	}
-	namespace, _, both = strings.Cut(within, "/")
-	if !both {
-		namespace = ""
-	}
-	return &bootstrapv1.ObjectReference{Namespace: namespace, Name: id}
 }

@@ -26,6 +26,7 @@ import (
 	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
+	"github.com/oaictl/oaictl/pkg/capi/internal/words"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -162,16 +163,8 @@ func (s *scope) noView(err error) error {
 		s.waitForData(bootstrapv1.WaitingForAssistedInstallerReason, err.Error())
 		return nil
 	}
-	s.waitForData(bootstrapv1.WaitingForAssistedInstallerReason, text(err))
+	s.waitForData(bootstrapv1.WaitingForAssistedInstallerReason, words.Error(err))
 	return err
-}
-
-// text is an error with what to do about it.
-func text(err error) string {
-	if next := install.NextOf(err); next != "" {
-		return err.Error() + ": " + next.String()
-	}
-	return err.Error()
 }
 
 // isHeld reports whether the machine is not to register before the cluster is installed: the

@@ -13,6 +13,7 @@ import (
 
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/desired"
+	"github.com/oaictl/oaictl/pkg/capi/internal/words"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -37,7 +38,7 @@ func (s *scope) delete(ctx context.Context) (ctrl.Result, error) {
 	within, cancel := context.WithTimeout(ctx, deletionTakes)
 	defer cancel()
 	if err := s.deleteCluster(within); err != nil {
-		s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, clusterv1.DeletingReason, text(err))
+		s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, clusterv1.DeletingReason, words.Error(err))
 		if ctx.Err() == nil && within.Err() != nil {
 			return ctrl.Result{RequeueAfter: deletionTakes}, nil
 		}

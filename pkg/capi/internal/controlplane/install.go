@@ -10,10 +10,10 @@ import (
 	clusterctlv1 "sigs.k8s.io/cluster-api/cmd/clusterctl/api/v1alpha3"
 
 	"github.com/oaictl/oaictl/internal/model"
-	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/desired"
 	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
+	"github.com/oaictl/oaictl/pkg/capi/internal/words"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -28,7 +28,7 @@ func (s *scope) install(ctx context.Context) error {
 		return s.noView(err)
 	}
 	if err != nil { // it is remembered, and tried again when its time has come
-		s.notAvailable(controlplanev1.ControlPlaneInstallingReason, text(err))
+		s.notAvailable(controlplanev1.ControlPlaneInstallingReason, words.Error(err))
 	} else {
 		s.showInstall()
 	}
@@ -46,15 +46,8 @@ func (s *scope) noView(err error) error {
 		s.notAvailable(controlplanev1.ControlPlaneInstallingReason, err.Error())
 		return nil
 	}
-	s.notAvailable(controlplanev1.ControlPlaneInstallingReason, text(err))
+	s.notAvailable(controlplanev1.ControlPlaneInstallingReason, words.Error(err))
 	return err
-}
-
-func text(err error) string {
-	if next := install.NextOf(err); next != "" {
-		return err.Error() + ": " + next.String()
-	}
-	return err.Error()
 }
 
 // markOwn notes which cluster of the service this one is, and keeps it from being moved while it installs.
@@ -101,12 +94,12 @@ func (s *scope) showInstall() {
 		s.notAvailable(controlplanev1.ControlPlaneInstallingReason, plan.Message)
 		return
 	}
-	s.plane.Status.ClusterDeploymentRef = reference(cluster.ID)
+	s.plane.Status.ClusterDeploymentRef = words.Reference(cluster.ID, "")
 	s.plane.Status.Installation.State = string(cluster.State)
 	s.showPercent(cluster)
 	switch {
 	case plan.Verdict == install.Verdict(model.VerdictFailed), plan.Verdict == model.VerdictCancelled, plan.Verdict == model.VerdictUnknown:
-		s.notAvailable(controlplanev1.ControlPlaneInstallFailedReason, sentence(plan.Message, plan.Next))
+		s.notAvailable(controlplanev1.ControlPlaneInstallFailedReason, words.Sentence(plan.Message, plan.Next))
 	case !s.view.Installed():
 		s.notAvailable(controlplanev1.ControlPlaneInstallingReason, s.waiting())
 	}
@@ -130,7 +123,7 @@ func (s *scope) showPercent(cluster *install.Cluster) {
 func (s *scope) waiting() string {
 	var texts []string
 	for _, b := range s.view.Plan.Blockers {
-		texts = append(texts, sentence(b.Message, b.Remedy))
+		texts = append(texts, words.Sentence(b.Message, b.Remedy))
 	}
 	if len(texts) == 0 {
 		for _, w := range s.view.Plan.Waits {
@@ -143,19 +136,4 @@ func (s *scope) waiting() string {
 		return string(s.view.Observed.Cluster.State)
 	}
 	return strings.Join(texts, "; ")
-}
-
-func sentence(message string, remedy install.Advice) string {
-	if remedy == "" {
-		return message
-	}
-	return message + ": " + remedy.String()
-}
-
-func reference(id string) *bootstrapv1.ObjectReference {
-	namespace, name, both := strings.Cut(id, "/")
-	if !both {
-		return &bootstrapv1.ObjectReference{Name: id}
-	}
-	return &bootstrapv1.ObjectReference{Namespace: namespace, Name: name}
 }

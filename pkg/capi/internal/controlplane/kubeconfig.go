@@ -22,6 +22,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/model"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
+	"github.com/oaictl/oaictl/pkg/capi/internal/words"
 )
 
 // probeAgain is how soon an API server that has never answered is asked again.
@@ -54,7 +55,7 @@ func (s *scope) kubeconfig(ctx context.Context) (ctrl.Result, error) {
 	}
 	data, err := service.Credential(ctx, cluster.ID, which)
 	if err != nil {
-		s.set(controlplanev1.KubeconfigAvailableCondition, metav1.ConditionFalse, controlplanev1.KubeconfigUnavailableReason, text(err))
+		s.set(controlplanev1.KubeconfigAvailableCondition, metav1.ConditionFalse, controlplanev1.KubeconfigUnavailableReason, words.Error(err))
 		return ctrl.Result{}, fmt.Errorf("read the kubeconfig of %s: %w", cluster.ID, err)
 	}
 	if err := s.writeKubeconfig(ctx, data); err != nil {

@@ -18,6 +18,7 @@ import (
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
+	"github.com/oaictl/oaictl/pkg/capi/internal/words"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -177,7 +178,10 @@ func (s *Source) Of(ctx context.Context, c *Cluster, observed *install.Observed)
 		out.Spec.Hosts, ownNames[i] = append(out.Spec.Hosts, host), ownName
 	}
 	if err := out.Resolve(ctx, ".", spec.Env{}); err != nil {
-		return nil, inObjects(err)
+		if problems := words.Problems(err); problems != nil {
+			return nil, &installation.Refusal{Problems: problems}
+		}
+		return nil, err
 	}
 	if unregistered := observed != nil && observed.Cluster == nil; unregistered && s.Release != nil && out.Spec.OpenShift.ReleaseImage == "" && out.Spec.OpenShift.ImageSet == "" {
 		if out.Spec.OpenShift.ReleaseImage, err = s.Release(ctx, c, out); err != nil {

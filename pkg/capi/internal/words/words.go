@@ -1,16 +1,16 @@
-package desired
+// Package words says what the library finds in the words of Cluster API's objects: by their fields, and with
+// the commands that whoever applies objects types.
+package words
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
-	"slices"
+	"regexp"
 	"strings"
+	"sync"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
-	"github.com/oaictl/oaictl/pkg/install/release"
+	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
+	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -51,30 +51,32 @@ var fields = map[string]string{
 	"spec.bundles":                "OpenshiftAssistedControlPlane spec.config.bundles",
 	"spec.ignitionEndpoint":       "OpenshiftAssistedControlPlane spec.config.ignitionEndpoint",
 	"spec.overrides":              "OpenshiftAssistedControlPlane spec.config.installConfigOverrides",
+	"spec.hold":                   "OpenshiftAssistedControlPlane spec.config.holdInstallation",
 	"spec.hosts":                  "OpenshiftAssistedConfig",
 }
 
-// inObjects says what is wrong by the fields of the objects, and not by those of a cluster.yaml that
-// nobody wrote.
-func inObjects(err error) error {
+// Problems are what is wrong with a cluster that was made of objects, a sentence each; nil for an error
+// that says something else.
+func Problems(err error) []string {
 	problems, is := errors.AsType[*spec.Problems](err)
 	if !is {
-		return err
+		return nil
 	}
-	refusal := &installation.Refusal{}
+	var sentences []string
 	for _, p := range problems.List {
-		text := p.Message
+		text := Text(p.Message)
 		if p.Field != "" {
-			text = fmt.Sprintf("%s: %s", fieldOf(p.Field), p.Message)
+			text = fmt.Sprintf("%s: %s", fieldOf(p.Field), text)
 		}
 		if p.Remedy != "" {
-			text += ": " + p.Remedy
+			text += ": " + Text(p.Remedy)
 		}
-		refusal.Problems = append(refusal.Problems, text)
+		sentences = append(sentences, text)
 	}
-	return refusal
+	return sentences
 }
 
+// fieldOf is where the objects say what cluster.yaml says in a field.
 func fieldOf(path string) string {
 	longest := ""
 	for prefix := range fields {
@@ -82,36 +84,51 @@ func fieldOf(path string) string {
 			longest = prefix
 		}
 	}
-	if longest == "" {
+	switch rest := strings.TrimPrefix(path, longest); {
+	case longest == "":
 		return path
-	}
-	if rest := strings.TrimPrefix(path, longest); longest == "spec.hosts" {
+	case longest == "spec.hosts":
 		return fields[longest] + " " + rest
 	}
 	return fields[longest]
 }
 
-// mirrorsOf reads mirrors from a registries.conf: containers-registries.conf(5), version 2.
-func mirrorsOf(text string) ([]spec.Mirror, error) {
-	registries, err := release.ParseRegistries([]byte(text))
-	if err != nil {
-		return nil, err
-	}
-	var out []spec.Mirror
-	for _, r := range registries {
-		m := spec.Mirror{Source: cmp.Or(r.Location, r.Prefix)}
-		for _, target := range r.Mirrors {
-			m.Mirrors = append(m.Mirrors, target.Location)
-			m.Insecure = m.Insecure || target.Insecure
+// paths finds fields of cluster.yaml in a text.
+var paths = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\bspec\.[a-z][A-Za-z.]*[A-Za-z]`) })
+
+// Text is a text with the fields of the objects in place of those of cluster.yaml.
+func Text(text string) string { return paths().ReplaceAllStringFunc(text, fieldOf) }
+
+// Advise is what to do next, for somebody who applies objects. Other commands are typed as they are.
+func Advise(a install.Advice) string {
+	return Text(a.Render(func(command string) string {
+		if strings.Contains(command, "-f FILE") {
+			return "kubectl apply -f FILE"
 		}
-		if len(m.Mirrors) > 0 {
-			out = append(out, m)
-		}
-	}
-	return out, nil
+		return "oaictl " + command
+	}))
 }
 
-// ownedBy reports whether an object of a kind of Cluster API owns another.
-func ownedBy(owners []metav1.OwnerReference, kind string) bool {
-	return slices.ContainsFunc(owners, func(o metav1.OwnerReference) bool { return o.Kind == kind })
+// Sentence is what was found, with what to do about it.
+func Sentence(message string, remedy install.Advice) string {
+	if remedy == "" {
+		return Text(message)
+	}
+	return Text(message) + ": " + Advise(remedy)
+}
+
+// Error is an error with what to do about it.
+func Error(err error) string { return Sentence(err.Error(), install.NextOf(err)) }
+
+// Reference names an object of the service by its id, which on a hub is NAMESPACE/NAME. A host has the
+// namespace of its InfraEnv, within; it is empty for anything else.
+func Reference(id, within string) *bootstrapv1.ObjectReference {
+	if namespace, name, both := strings.Cut(id, "/"); both {
+		return &bootstrapv1.ObjectReference{Namespace: namespace, Name: name}
+	}
+	namespace, _, both := strings.Cut(within, "/")
+	if !both {
+		namespace = ""
+	}
+	return &bootstrapv1.ObjectReference{Namespace: namespace, Name: id}
 }

@@ -1,0 +1,43 @@
+package words
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+func TestSentence(t *testing.T) {
+	for _, test := range []struct {
+		message string
+		remedy  install.Advice
+		want    string
+	}{
+		{"api vips <192.0.2.1> are not verified yet.", "choose another one in spec.network.vips.api", "api vips <192.0.2.1> are not verified yet.: choose another one in OpenshiftAssistedControlPlane spec.config.apiVIPs"},
+		{"it is held", "{create cluster -f FILE}, with spec.hold false", "it is held: kubectl apply -f FILE, with OpenshiftAssistedControlPlane spec.config.holdInstallation false"},
+		{"cp-0 failed", "{logs host cp-0}", "cp-0 failed: oaictl logs host cp-0"},
+		{"nothing", "", "nothing"},
+		{"spec.unknown stays", "", "spec.unknown stays"},
+	} {
+		if got := Sentence(test.message, test.remedy); got != test.want {
+			t.Errorf("%q\nwant %q", got, test.want)
+		}
+	}
+}
+
+func TestError(t *testing.T) {
+	err := &install.Fault{Op: "read", On: "x", Err: errors.New("no"), Next: "{get clusters}"}
+	if got := Error(err); got != "read x: no: oaictl get clusters" {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestReference(t *testing.T) {
+	for _, test := range [][4]string{
+		{"ns/lab", "", "ns", "lab"}, {"c0ffee", "", "", "c0ffee"}, {"c0ffee", "ns/env", "ns", "c0ffee"}, {"c0ffee", "env-id", "", "c0ffee"},
+	} {
+		if got := Reference(test[0], test[1]); got.Namespace != test[2] || got.Name != test[3] {
+			t.Errorf("%v: %v", test, got)
+		}
+	}
+}
