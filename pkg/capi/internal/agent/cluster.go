@@ -32,6 +32,8 @@ type ClusterReconciler struct {
 	Live     client.Reader
 	Pool     Pool
 	Recorder events.EventRecorder
+
+	watchFilter string
 }
 
 // clusterScope is one reconcile of an AgentCluster.
@@ -59,7 +61,7 @@ func (r *ClusterReconciler) Reconcile(ctx context.Context, request ctrl.Request)
 	if err := r.Client.Get(ctx, request.NamespacedName, object); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	if annotations.IsExternallyManaged(object) {
+	if annotations.IsExternallyManaged(object) || !isWatched(object, r.watchFilter) {
 		return ctrl.Result{}, nil
 	}
 	s := &clusterScope{ClusterReconciler: r, object: object}

@@ -35,7 +35,7 @@ func (s *scope) install(ctx context.Context) (ctrl.Result, error) {
 	}
 	s.view, s.acted = view, err
 	s.show()
-	if errors.Is(err, installation.ErrNotYet) {
+	if _, refused := errors.AsType[*installation.Refusal](err); refused || errors.Is(err, installation.ErrNotYet) {
 		return ctrl.Result{}, nil // a change of the objects wakes
 	}
 	return ctrl.Result{}, err

@@ -42,6 +42,8 @@ type MachineReconciler struct {
 	// usual client.
 	Workload func(kubeconfig []byte) (client.Client, error)
 
+	watchFilter string
+
 	// reserving is held while a host is chosen and reserved: of several machines that are made at
 	// once each sees what the others have taken.
 	reserving sync.Mutex
@@ -68,6 +70,9 @@ func (r *MachineReconciler) Reconcile(ctx context.Context, request ctrl.Request)
 	if err := r.Client.Get(ctx, request.NamespacedName, object); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
+	if !isWatched(object, r.watchFilter) {
+		return ctrl.Result{}, nil
+	}
 	s := &scope{MachineReconciler: r, object: object}
 	if err := s.find(ctx); err != nil {
 		return ctrl.Result{}, err
@@ -76,10 +81,13 @@ func (r *MachineReconciler) Reconcile(ctx context.Context, request ctrl.Request)
 		_, _, err := paused.EnsurePausedCondition(ctx, r.Client, s.cluster, object)
 		return ctrl.Result{}, err
 	}
-	if s.machine == nil && object.DeletionTimestamp.IsZero() || s.cluster == nil && s.machine != nil && s.machine.DeletionTimestamp.IsZero() {
-		return ctrl.Result{}, nil // a change of either wakes
-	}
 	before := object.DeepCopy()
+	if s.machine == nil && object.DeletionTimestamp.IsZero() || s.cluster == nil && s.machine != nil && s.machine.DeletionTimestamp.IsZero() {
+		if conditions.IsTrue(object, clusterv1.PausedCondition) {
+			s.set(clusterv1.PausedCondition, metav1.ConditionFalse, clusterv1.NotPausedReason, "")
+		}
+		return ctrl.Result{}, s.save(ctx, before) // a change of either wakes
+	}
 	s.set(clusterv1.PausedCondition, metav1.ConditionFalse, clusterv1.NotPausedReason, "")
 	result, err := s.reconcile(ctx)
 	s.summarize()

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -45,36 +46,47 @@ func TestMain(m *testing.M) {
 	os.Exit(management.Run(m))
 }
 
-// generated is what controller-gen makes of the markers in the code: kinds, and the role of the provider.
-type generated struct {
-	folder string
-	rules  []rbacv1.PolicyRule
-	err    error
+// role is what controller-gen makes of the markers of the package: what the provider may do.
+type role struct {
+	rules []rbacv1.PolicyRule
+	err   error
 }
 
-var generate = sync.OnceValue(func() (g generated) {
-	root := filepath.Join("..", "..", "..", "..")
-	tool, err := exec.Command(filepath.Join(root, "test", "tools", "tool"), "controller-gen").Output() //nolint:noctx // once for all tests
+// root is the folder of the project.
+func root() string { return filepath.Join("..", "..", "..", "..") }
+
+var markedRole = sync.OnceValue(func() (r role) {
+	tool, err := exec.Command(filepath.Join(root(), "test", "tools", "tool"), "controller-gen").Output() //nolint:noctx // once for all tests
 	if err != nil {
-		g.err = err
-		return g
+		r.err = err
+		return r
 	}
-	if g.folder, g.err = os.MkdirTemp("", "oaictl-agent-"); g.err != nil { //nolint:usetesting // it outlives the test that comes first
-		return g
-	}
-	command := exec.Command(strings.TrimSpace(string(tool)), "crd", "rbac:roleName=agent", //nolint:noctx // once for all tests
-		"paths=./pkg/capi/api/agent/v1beta2", "paths=./pkg/capi/api/controlplane/v1beta1", "paths=./pkg/capi/internal/agent", "output:dir="+g.folder)
-	command.Dir = root
-	if out, err := command.CombinedOutput(); err != nil {
-		g.err = errors.Join(err, errors.New(string(out)))
-		return g
-	}
-	data, err := os.ReadFile(filepath.Join(g.folder, "role.yaml"))
-	role := &rbacv1.ClusterRole{}
-	g.err = errors.Join(err, yaml.Unmarshal(data, role), os.Remove(filepath.Join(g.folder, "role.yaml")))
-	g.rules = role.Rules
-	return g
+	command := exec.Command(strings.TrimSpace(string(tool)), "rbac:roleName=agent", "paths=./pkg/capi/internal/agent", "output:stdout") //nolint:noctx // once for all tests
+	command.Dir = root()
+	out, err := command.Output()
+	made := &rbacv1.ClusterRole{}
+	r.err = errors.Join(err, yaml.Unmarshal(out, made))
+	r.rules = made.Rules
+	return r
 })
+
+// kinds are those of the providers, without the versions that somebody would have to convert.
+func kinds(t *testing.T) []*unstructured.Unstructured {
+	t.Helper()
+	objects, err := kubetest.ReadManifests(filepath.Join(root(), "pkg", "capi", "manifests", "crd"), filepath.Join("testdata", "kinds.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range objects {
+		unstructured.RemoveNestedField(o.Object, "spec", "conversion")
+		versions, _, _ := unstructured.NestedSlice(o.Object, "spec", "versions")
+		versions = slices.DeleteFunc(versions, func(v any) bool { return v.(map[string]any)["storage"] != true })
+		if err := unstructured.SetNestedSlice(o.Object, versions, "spec", "versions"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return objects
+}
 
 func newScheme(t *testing.T) *runtime.Scheme {
 	t.Helper()
@@ -112,12 +124,12 @@ type site struct {
 // open has the provider run until the test's end, with the rights that its markers ask for.
 func open(t *testing.T, s setup) *site {
 	t.Helper()
-	made := generate()
-	if made.err != nil {
-		t.Skipf("controller-gen: %v", made.err)
+	may := markedRole()
+	if may.err != nil {
+		t.Skipf("controller-gen: %v", may.err)
 	}
 	x := &site{Management: management.Start(t), service: s.service}
-	if err := x.Install(t.Context(), nil, made.folder, filepath.Join("testdata", "kinds.yaml")); err != nil {
+	if err := x.Apply(t.Context(), kinds(t)...); err != nil {
 		t.Fatal(err)
 	}
 	var err error
@@ -139,7 +151,7 @@ func open(t *testing.T, s setup) *site {
 			return nil, installation.ErrNotYet
 		}
 	}
-	user := x.User(t, "provider-"+x.namespace, made.rules...)
+	user := x.User(t, "provider-"+x.namespace, may.rules...)
 	ctx, stop := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	t.Cleanup(func() { stop(); running.Wait() })

@@ -77,6 +77,9 @@ func (r *MachineReconciler) OfAgent(ctx context.Context, object client.Object) [
 func (r *MachineReconciler) OfInstallation(ctx context.Context, cluster installation.Key, scopes []install.Scope) []reconcile.Request {
 	var concerned []types.NamespacedName
 	for _, scope := range scopes {
+		if scope == installation.ScopeState {
+			return r.ofCluster(ctx, cluster)
+		}
 		name := model.HostOf(scope)
 		if name == "" {
 			continue
@@ -105,7 +108,12 @@ func (r *MachineReconciler) ofAgentCluster(ctx context.Context, object client.Ob
 	if cluster == "" {
 		return nil
 	}
-	all := list(ctx, r.Client, &agentv1.AgentMachineList{}, client.InNamespace(object.GetNamespace()), client.MatchingLabels{clusterv1.ClusterNameLabel: cluster})
+	return r.ofCluster(ctx, installation.Key{Namespace: object.GetNamespace(), Name: cluster})
+}
+
+// ofCluster are the AgentMachines of a Cluster.
+func (r *MachineReconciler) ofCluster(ctx context.Context, cluster installation.Key) []reconcile.Request {
+	all := list(ctx, r.Client, &agentv1.AgentMachineList{}, client.InNamespace(cluster.Namespace), client.MatchingLabels{clusterv1.ClusterNameLabel: cluster.Name})
 	var concerned []types.NamespacedName
 	for i := range all.Items {
 		concerned = append(concerned, client.ObjectKeyFromObject(&all.Items[i]))

@@ -11,6 +11,7 @@ import (
 	"k8s.io/utils/ptr"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/util"
+	"sigs.k8s.io/cluster-api/util/labels"
 	"sigs.k8s.io/cluster-api/util/predicates"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -43,6 +44,7 @@ type Wiring struct {
 // Machine, its Cluster, its host or the plan for it has changed, and for those that wait for a host
 // when one may be free.
 func (r *MachineReconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, w Wiring) error {
+	r.watchFilter = w.WatchFilter
 	log, scheme := ctrl.LoggerFrom(ctx).WithValues("controller", "agentmachine"), mgr.GetScheme()
 	ofCluster, err := util.ClusterToTypedObjectsMapper(mgr.GetClient(), &agentv1.AgentMachineList{}, scheme)
 	if err != nil {
@@ -64,6 +66,7 @@ func (r *MachineReconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manag
 
 // SetupWithManager has a manager run the reconciler.
 func (r *ClusterReconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, w Wiring) error {
+	r.watchFilter = w.WatchFilter
 	log, scheme := ctrl.LoggerFrom(ctx).WithValues("controller", "agentcluster"), mgr.GetScheme()
 	toInfra := util.ClusterToInfrastructureMapFunc(ctx, agentv1.GroupVersion().WithKind(agentv1.ClusterKind), mgr.GetClient(), &agentv1.AgentCluster{})
 	b := ctrl.NewControllerManagedBy(mgr).Named("agentcluster").WithOptions(w.Options).
@@ -78,6 +81,7 @@ func (r *ClusterReconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manag
 
 // SetupWithManager has a manager run the reconciler.
 func (r *TemplateReconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, w Wiring) error {
+	r.watchFilter = w.WatchFilter
 	log, scheme := ctrl.LoggerFrom(ctx).WithValues("controller", "agentmachinetemplate"), mgr.GetScheme()
 	b := ctrl.NewControllerManagedBy(mgr).Named("agentmachinetemplate").WithOptions(w.Options).
 		For(&agentv1.AgentMachineTemplate{}, builder.WithPredicates(predicates.ResourceHasFilterLabel(scheme, log, w.WatchFilter), notStatusAlone()))
@@ -131,4 +135,10 @@ func requests(names ...types.NamespacedName) []reconcile.Request {
 		}
 	}
 	return all
+}
+
+// isWatched reports whether an object has the label by which it is one of this manager's. Whatever wakes a
+// reconciler does not look at it.
+func isWatched(object client.Object, filter string) bool {
+	return filter == "" || labels.HasWatchLabel(object, filter)
 }
