@@ -89,7 +89,7 @@ type OpenshiftAssistedConfigStatus struct {
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 	// conditions of the config.
 	// +optional
-	Conditions []bootstrapv1.V1Beta1Condition `json:"conditions,omitempty"`
+	Conditions []bootstrapv1.DeprecatedCondition `json:"conditions,omitempty"`
 }
 
 // +kubebuilder:object:root=true

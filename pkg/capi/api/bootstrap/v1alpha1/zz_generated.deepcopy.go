@@ -146,7 +146,7 @@ func (in *OpenshiftAssistedConfigStatus) DeepCopyInto(out *OpenshiftAssistedConf
 	}
 	if in.Conditions != nil {
 		in, out := &in.Conditions, &out.Conditions
-		*out = make([]v1beta1.V1Beta1Condition, len(*in))
+		*out = make([]v1beta1.DeprecatedCondition, len(*in))
 		for i := range *in {
 			(*in)[i].DeepCopyInto(&(*out)[i])
 		}

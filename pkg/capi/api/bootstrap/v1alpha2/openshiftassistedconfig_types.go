@@ -100,7 +100,7 @@ type OpenshiftAssistedConfigStatus struct {
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 	// v1beta1Conditions are the conditions in their old form.
 	// +optional
-	V1Beta1Conditions []bootstrapv1.V1Beta1Condition `json:"v1beta1Conditions,omitempty"`
+	V1Beta1Conditions []bootstrapv1.DeprecatedCondition `json:"v1beta1Conditions,omitempty"`
 }
 
 // OpenshiftAssistedConfigInitializationStatus is what Cluster API waits for.

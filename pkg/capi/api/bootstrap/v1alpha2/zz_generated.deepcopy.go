@@ -150,7 +150,7 @@ func (in *OpenshiftAssistedConfigStatus) DeepCopyInto(out *OpenshiftAssistedConf
 	in.Initialization.DeepCopyInto(&out.Initialization)
 	if in.V1Beta1Conditions != nil {
 		in, out := &in.V1Beta1Conditions, &out.V1Beta1Conditions
-		*out = make([]v1beta1.V1Beta1Condition, len(*in))
+		*out = make([]v1beta1.DeprecatedCondition, len(*in))
 		for i := range *in {
 			(*in)[i].DeepCopyInto(&(*out)[i])
 		}

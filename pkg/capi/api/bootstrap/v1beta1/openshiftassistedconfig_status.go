@@ -79,7 +79,7 @@ type OpenshiftAssistedConfigV1Beta1DeprecatedStatus struct {
 	// conditions in the old form.
 	// +optional
 	// +listType=atomic
-	Conditions []V1Beta1Condition `json:"conditions,omitempty"`
+	Conditions []DeprecatedCondition `json:"conditions,omitempty"`
 	// failureReason is the word for why the machine could not be set up.
 	// +optional
 	FailureReason string `json:"failureReason,omitempty"`

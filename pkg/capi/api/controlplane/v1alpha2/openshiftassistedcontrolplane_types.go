@@ -147,7 +147,7 @@ type OpenshiftAssistedControlPlaneStatus struct {
 	FailureMessage *string `json:"failureMessage,omitempty"`
 	// conditions of the control plane.
 	// +optional
-	Conditions []bootstrapv1.V1Beta1Condition `json:"conditions,omitempty"`
+	Conditions []bootstrapv1.DeprecatedCondition `json:"conditions,omitempty"`
 }
 
 // +kubebuilder:object:root=true

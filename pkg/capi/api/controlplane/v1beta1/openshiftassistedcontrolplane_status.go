@@ -143,7 +143,7 @@ type OpenshiftAssistedControlPlaneV1Beta1DeprecatedStatus struct {
 	// conditions in the old form.
 	// +optional
 	// +listType=atomic
-	Conditions []bootstrapv1.V1Beta1Condition `json:"conditions,omitempty"`
+	Conditions []bootstrapv1.DeprecatedCondition `json:"conditions,omitempty"`
 	// failureReason is the word for why the control plane could not be set up.
 	// +optional
 	FailureReason *string `json:"failureReason,omitempty"`

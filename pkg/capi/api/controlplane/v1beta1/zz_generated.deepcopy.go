@@ -872,7 +872,7 @@ func (in *OpenshiftAssistedControlPlaneV1Beta1DeprecatedStatus) DeepCopyInto(out
 	*out = *in
 	if in.Conditions != nil {
 		in, out := &in.Conditions, &out.Conditions
-		*out = make([]bootstrapv1beta1.V1Beta1Condition, len(*in))
+		*out = make([]bootstrapv1beta1.DeprecatedCondition, len(*in))
 		for i := range *in {
 			(*in)[i].DeepCopyInto(&(*out)[i])
 		}

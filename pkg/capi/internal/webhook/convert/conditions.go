@@ -20,13 +20,13 @@ var negative = []string{
 // oldConditions are conditions in the form of contract v1beta1: only those that are True
 // when all is well, with a severity where they are False, and a reason where they are not
 // True.
-func oldConditions(conditions []metav1.Condition) []bootstrapv1.V1Beta1Condition {
-	var old []bootstrapv1.V1Beta1Condition
+func oldConditions(conditions []metav1.Condition) []bootstrapv1.DeprecatedCondition {
+	var old []bootstrapv1.DeprecatedCondition
 	for _, c := range conditions {
 		if slices.Contains(negative, c.Type) {
 			continue
 		}
-		converted := bootstrapv1.V1Beta1Condition{Type: c.Type, Status: c.Status, LastTransitionTime: c.LastTransitionTime}
+		converted := bootstrapv1.DeprecatedCondition{Type: c.Type, Status: c.Status, LastTransitionTime: c.LastTransitionTime}
 		if c.Status != metav1.ConditionTrue {
 			converted.Reason, converted.Message = c.Reason, c.Message
 		}
@@ -39,7 +39,7 @@ func oldConditions(conditions []metav1.Condition) []bootstrapv1.V1Beta1Condition
 }
 
 // sameConditions says whether two lists in the form of contract v1beta1 are the same.
-func sameConditions(a, b []bootstrapv1.V1Beta1Condition) bool {
+func sameConditions(a, b []bootstrapv1.DeprecatedCondition) bool {
 	return equality.Semantic.DeepEqual(a, b)
 }
 

@@ -61,7 +61,7 @@ func TestOlderConfigsShowWhatBecameOfThem(t *testing.T) {
 	if err := configs()[0].ConvertHubToSpoke(t.Context(), hub, &v2); err != nil {
 		t.Fatal(err)
 	}
-	for version, old := range map[string][]bootstrapv1.V1Beta1Condition{"v1alpha1": v1.Status.Conditions, "v1alpha2": v2.Status.V1Beta1Conditions} {
+	for version, old := range map[string][]bootstrapv1.DeprecatedCondition{"v1alpha1": v1.Status.Conditions, "v1alpha2": v2.Status.V1Beta1Conditions} {
 		if len(old) != 2 || old[0].Severity != "Info" || old[0].Reason != "InfraEnvFailed" || old[1].Severity != "" || old[1].Reason != "" {
 			t.Errorf("%s has the conditions %+v", version, old)
 		}

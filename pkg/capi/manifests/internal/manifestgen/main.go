@@ -5,6 +5,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"flag"
 	"fmt"
 	"os"
@@ -19,7 +20,7 @@ import (
 func main() {
 	root := flag.String("root", ".", "root of the module")
 	flag.Parse()
-	if err := generate(*root); err != nil {
+	if err := generate(context.Background(), *root); err != nil {
 		fmt.Fprintln(os.Stderr, "manifestgen:", err)
 		os.Exit(1)
 	}
@@ -28,13 +29,13 @@ func main() {
 // head stands at the beginning of every file.
 const head = "# Written by go generate ./pkg/capi/manifests.\n"
 
-func generate(root string) error {
+func generate(ctx context.Context, root string) error {
 	scratch, err := os.MkdirTemp("", "manifestgen")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(scratch)
-	if err := controllerGen(root, scratch); err != nil {
+	if err := controllerGen(ctx, root, scratch); err != nil {
 		return err
 	}
 	folder := filepath.Join(root, "pkg", "capi", "manifests")
@@ -65,8 +66,8 @@ func generate(root string) error {
 }
 
 // controllerGen runs controller-gen, which writes below the folder scratch, but for Go files.
-func controllerGen(root, scratch string) error {
-	tool := exec.Command(filepath.Join(root, "test", "tools", "tool"), "controller-gen")
+func controllerGen(ctx context.Context, root, scratch string) error {
+	tool := exec.CommandContext(ctx, filepath.Join(root, "test", "tools", "tool"), "controller-gen")
 	tool.Stderr = os.Stderr
 	path, err := tool.Output()
 	if err != nil {
@@ -77,7 +78,7 @@ func controllerGen(root, scratch string) error {
 		{"crd", "paths=./pkg/capi/api/...", "output:crd:dir=" + filepath.Join(scratch, "crd")},
 		{"webhook", "paths=./pkg/capi/internal/webhook/...", "output:webhook:dir=" + filepath.Join(scratch, "webhook")},
 	} {
-		command := exec.Command(strings.TrimSpace(string(path)), args...)
+		command := exec.CommandContext(ctx, strings.TrimSpace(string(path)), args...)
 		command.Dir = root
 		if out, err := command.CombinedOutput(); err != nil {
 			return fmt.Errorf("controller-gen %s: %w\n%s", args[0], err, out)

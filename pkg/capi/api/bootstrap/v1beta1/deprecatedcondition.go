@@ -2,8 +2,8 @@ package v1beta1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// V1Beta1Condition is a condition as contract v1beta1 of Cluster API had them.
-type V1Beta1Condition struct {
+// DeprecatedCondition is a condition as contract v1beta1 of Cluster API had them.
+type DeprecatedCondition struct {
 	// type of the condition.
 	// +required
 	Type string `json:"type"`
