@@ -7,6 +7,7 @@
 package inplace
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -41,6 +42,9 @@ type Extension struct {
 	// Workload reads a Cluster's workload cluster, without a cache.
 	Workload func(ctx context.Context, cluster types.NamespacedName) (client.Reader, error)
 	Clock    clock.Clock
+	// RetryAfter is how often Cluster API asks about an update that goes on; 0 is 30 seconds. It
+	// counts in whole seconds.
+	RetryAfter time.Duration
 
 	looks looks
 }
@@ -115,7 +119,6 @@ func isOurs(object *runtime.RawExtension, kind string) bool {
 }
 
 const (
-	// retryAfter is how often an update is asked about.
 	retryAfter = 30 * time.Second
 	// freshFor is how long what was seen of a cluster holds: all its Machines ask at once.
 	freshFor = 10 * time.Second
@@ -140,6 +143,6 @@ func (e *Extension) UpdateMachine(ctx context.Context, request *runtimehooksv1.U
 	case a.done:
 		response.Message = a.text
 	default:
-		response.Message, response.RetryAfterSeconds = a.text, int32(retryAfter/time.Second)
+		response.Message, response.RetryAfterSeconds = a.text, int32(cmp.Or(e.RetryAfter, retryAfter)/time.Second)
 	}
 }

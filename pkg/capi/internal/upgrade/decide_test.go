@@ -321,6 +321,10 @@ func TestForce(t *testing.T) {
 			want: Want{Version: "4.20.5", Force: "4.20.5"}, phase: Requesting, reason: ReasonRequesting, update: &UpdateRequest{Version: "4.20.5", Image: image("4.20.5"), Force: true},
 		},
 		{
+			name: "asked for before by image, without force", state: running("4.20.4", asked(Asked{Version: "4.20.5", Image: image("4.20.5")})), want: Want{Version: "4.20.5", Force: "4.20.5", Image: image("4.20.5")},
+			phase: Requesting, reason: ReasonRequesting, update: &UpdateRequest{Version: "4.20.5", Image: image("4.20.5"), Force: true},
+		},
+		{
 			name: "asked for already", state: running("4.20.4", available("4.20.5"), asked(Asked{Version: "4.20.5", Image: image("4.20.5"), Force: true})), want: Want{Version: "4.20.5", Force: "4.20.5"},
 			phase: Requested, reason: ReasonRequested,
 		},

@@ -86,6 +86,10 @@ func TestPausedPoolsAndNodesThatLag(t *testing.T) {
 	if got := Decide(s, &Want{Version: "4.20.5"}).Lagging; !slices.Equal(got, []string{"cp-1", "w-1", "w-2"}) {
 		t.Errorf("behind are %q", got)
 	}
+	ahead := running("4.20.5", nodes(Node{Name: "cp-0", Kubelet: "v1.32.8", ControlPlane: true}, Node{Name: "w-0", Kubelet: "v1.33.5"}))
+	if got := Decide(ahead, &Want{Version: "4.20.5"}).Lagging; got != nil {
+		t.Errorf("behind a worker are %q", got)
+	}
 	if got, want := Versions(s.Nodes), []clusterv1.StatusVersion{{Version: "v1.32.8", Replicas: 2}, {Version: "v1.33.5", Replicas: 2}}; !slices.Equal(got, want) {
 		t.Errorf("versions are %s", cmp.Diff(want, got))
 	}

@@ -1,0 +1,192 @@
+package upgrade
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/oaictl/oaictl/internal/kubetest"
+)
+
+// versionKind is ClusterVersion, with the rules of the real one that a request could break.
+const versionKind = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: clusterversions.config.openshift.io}
+spec:
+  group: config.openshift.io
+  scope: Cluster
+  names: {kind: ClusterVersion, listKind: ClusterVersionList, plural: clusterversions, singular: clusterversion}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    subresources: {status: {}}
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          status: {type: object, x-kubernetes-preserve-unknown-fields: true}
+          spec:
+            type: object
+            properties:
+              channel: {type: string}
+              clusterID: {type: string}
+              desiredUpdate:
+                type: object
+                properties:
+                  version: {type: string}
+                  image: {type: string}
+                  force: {type: boolean}
+                  architecture: {type: string, enum: [Multi, ""]}
+                  mode: {type: string, enum: [Preflight]}
+                  acceptRisks: {type: array, items: {type: object, properties: {name: {type: string}}}}
+                x-kubernetes-validations:
+                - {rule: 'has(self.architecture) && has(self.image) ? (self.architecture == "" || self.image == "") : true', message: cannot set both Architecture and Image}
+                - {rule: 'has(self.architecture) && self.architecture != "" ? self.version != "" : true', message: Version must be set if Architecture is set}
+`
+
+var hub kubetest.Shared
+
+func TestMain(m *testing.M) { os.Exit(hub.Run(m)) }
+
+// TestUpgradeOnAnAPIServer takes a cluster over a gate and another channel to the next minor version,
+// on a real API server.
+func TestUpgradeOnAnAPIServer(t *testing.T) {
+	api := hub.Start(t)
+	if err := api.Apply(t.Context(), object(t, versionKind)); err != nil {
+		t.Fatal(err)
+	}
+	c, err := client.New(api.Config, client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	create := func(o client.Object) {
+		t.Helper()
+		if err := c.Create(t.Context(), o); err != nil {
+			t.Fatalf("making %s: %v", o.GetName(), err)
+		}
+	}
+	for _, name := range []string{ackNamespace, gateNamespace} {
+		if err := c.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}); err != nil && !apierrors.IsAlreadyExists(err) {
+			t.Fatal(err)
+		}
+	}
+	create(configMap(gateNamespace, gateName, map[string]string{"ack-4.19-kube": "Agree"}))
+	of := object(t, clusterVersion)
+	status := of.Object["status"]
+	unstructured.RemoveNestedField(of.Object, "spec", "desiredUpdate", "image") // with an architecture there is none
+	create(of)
+	report := func(edit func(map[string]any)) {
+		t.Helper()
+		of := &unstructured.Unstructured{}
+		of.SetGroupVersionKind(clusterVersionKind())
+		if err := c.Get(t.Context(), types.NamespacedName{Name: clusterVersionName}, of); err != nil {
+			t.Fatal(err)
+		}
+		if of.Object["status"] == nil {
+			of.Object["status"] = status
+		}
+		is := of.Object["status"].(map[string]any)
+		is["observedGeneration"] = of.GetGeneration()
+		edit(is)
+		if err := c.Status().Update(t.Context(), of); err != nil {
+			t.Fatal(err)
+		}
+	}
+	report(func(map[string]any) {})
+	want := &Want{Version: "4.20.5", Channel: "eus-4.20", Acknowledge: []string{"ack-4.19-kube"}}
+	revision := ""
+	step := func(phase Phase, writes bool) {
+		t.Helper()
+		_, d, err := Step(t.Context(), c, &still{at: at(0)}, want)
+		if err != nil || d.Phase != phase || (d.Request != nil) != writes {
+			t.Fatalf("it is %+v, %v, and should be %s", d, err, phase)
+		}
+		s, err := Read(t.Context(), c, at(0), want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !writes && s.Version.ResourceVersion != revision {
+			t.Errorf("%s writes, without saying so", phase)
+		}
+		revision = s.Version.ResourceVersion
+	}
+	quiet := func(phase Phase) {
+		t.Helper()
+		for range 3 {
+			step(phase, false)
+		}
+	}
+	step(Requesting, true) // the channel
+	step(Blocked, false)   // which the operator has not read yet
+	report(func(map[string]any) {})
+	step(Requesting, true) // the gate
+	step(Requesting, true) // the update
+	quiet(Requested)
+	report(func(map[string]any) {})
+	revision = ""
+	s, err := Read(t.Context(), c, at(0), want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(&Asked{Version: "4.20.5"}, s.Version.Asked); diff != "" {
+		t.Error(diff)
+	}
+	revision = s.Version.ResourceVersion
+	quiet(Requested)
+	history := func(state string) func(map[string]any) {
+		return func(status map[string]any) {
+			release := map[string]any{"version": "4.20.5", "image": "quay.io/x@sha256:25"}
+			status["desired"] = release
+			entry := map[string]any{"version": "4.20.5", "image": "quay.io/x@sha256:25", "state": state, "startedTime": at(-5).Format(time.RFC3339)}
+			list := status["history"].([]any)
+			if list[0].(map[string]any)["version"] == "4.20.5" {
+				list = list[1:]
+			}
+			status["history"] = append([]any{entry}, list...)
+		}
+	}
+	for _, stage := range []struct {
+		state string
+		phase Phase
+	}{{"Partial", Progressing}, {"Completed", Done}} {
+		report(history(stage.state))
+		if s, err = Read(t.Context(), c, at(0), want); err != nil {
+			t.Fatal(err)
+		}
+		revision = s.Version.ResourceVersion
+		quiet(stage.phase)
+	}
+	t.Run("what has changed meanwhile stays", func(t *testing.T) {
+		next := &Want{Version: "4.20.6", AcceptConditional: true}
+		s, err := Read(t.Context(), c, at(0), next)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := Decide(s, next)
+		if d.Request == nil {
+			t.Fatalf("it is %+v", d)
+		}
+		report(func(status map[string]any) { status["versionHash"] = "other" })
+		if err := Write(t.Context(), c, d.Request); !errors.Is(err, ErrChanged) {
+			t.Errorf("the error is %v", err)
+		}
+		if _, d, err := Step(t.Context(), c, &still{at: at(0)}, next); err != nil || d.Phase != Requesting {
+			t.Errorf("the next time it is %+v, %v", d, err)
+		}
+		if s, err = Read(t.Context(), c, at(0), next); err != nil || fmt.Sprint(*s.Version.Asked) != fmt.Sprint(Asked{Version: "4.20.6", Image: "quay.io/x@sha256:26"}) {
+			t.Errorf("asked for is %+v, %v", s.Version.Asked, err)
+		}
+	})
+}
