@@ -41,6 +41,7 @@ type clusterScope struct {
 	*ClusterReconciler
 	object  *agentv1.AgentCluster
 	cluster *clusterv1.Cluster
+	waits   bool // for an object that is not watched
 }
 
 // Reasons of the conditions of an AgentCluster.
@@ -82,7 +83,11 @@ func (r *ClusterReconciler) Reconcile(ctx context.Context, request ctrl.Request)
 	conditions.Set(object, metav1.Condition{Type: clusterv1.PausedCondition, Status: metav1.ConditionFalse, Reason: clusterv1.NotPausedReason})
 	err := s.reconcile(ctx)
 	s.summarize()
-	return ctrl.Result{}, errors.Join(err, s.save(ctx, before))
+	result := ctrl.Result{}
+	if s.waits {
+		result.RequeueAfter = hostedComes
+	}
+	return result, errors.Join(err, s.save(ctx, before))
 }
 
 // find reads the Cluster, as far as it is there.

@@ -27,6 +27,10 @@ import (
 // is in the same namespace.
 const labelAgentCluster = "agentClusterRef"
 
+// hostedComes is how often a hosted control plane is looked at that does not say enough yet. Most hubs have
+// none, so that they are not watched.
+const hostedComes = 10 * time.Second
+
 // objectsGo is how often it is looked whether the objects of a hosted cluster are gone.
 const objectsGo = 5 * time.Second
 
@@ -92,6 +96,7 @@ func (s *clusterScope) deploymentName() string {
 func (s *clusterScope) hosted(ctx context.Context) (*hosted, error) {
 	ref := s.cluster.Spec.ControlPlaneRef
 	waits := func(message string) (*hosted, error) {
+		s.waits = true
 		s.set(agentv1.ClusterDeploymentReadyCondition, metav1.ConditionFalse, reasonHostedIncomplete, message)
 		return nil, nil
 	}

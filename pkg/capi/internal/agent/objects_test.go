@@ -117,6 +117,15 @@ func (x *site) addMachine(t *testing.T, namespace, cluster, name string, changes
 	x.create(t, machine)
 }
 
+// addIdleMachine makes a Machine of the Cluster c that never gets any bootstrap data.
+func (x *site) addIdleMachine(t *testing.T, name string, changes ...func(*clusterv1.Machine, *agentv1.AgentMachine)) {
+	t.Helper()
+	x.create(t, objectOf(t, `{apiVersion: bootstrap.example.com/v1, kind: TestConfig, metadata: {name: `+name+`, namespace: `+x.namespace+`}}`))
+	x.addMachine(t, x.namespace, "c", name, append(changes, func(m *clusterv1.Machine, _ *agentv1.AgentMachine) {
+		m.Spec.Bootstrap = clusterv1.Bootstrap{ConfigRef: clusterv1.ContractVersionedObjectReference{APIGroup: "bootstrap.example.com", Kind: "TestConfig", Name: name}}
+	})...)
+}
+
 func shortened(name string) string { return name[:min(len(name), 40)] }
 
 func (x *site) machine(t *testing.T, namespace, name string) *agentv1.AgentMachine {

@@ -101,6 +101,7 @@ func TestHostsGoBackOnceTheirNodeIsDrained(t *testing.T) {
 	x.addAgent(t, "agent")
 	x.addCluster(t, x.namespace, "c")
 	x.addWorkload(t, "c")
+	x.addIdleMachine(t, "cp", func(m *clusterv1.Machine, _ *agentv1.AgentMachine) { m.Labels[clusterv1.MachineControlPlaneLabel] = "" }) // without any, nothing is drained
 	x.addMachine(t, x.namespace, "c", "m")
 	host := x.handOver(t, "m")
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-" + x.namespace}, Spec: corev1.NodeSpec{ProviderID: agentv1.ProviderIDPrefix + host}}
@@ -147,13 +148,9 @@ func TestHostsGoBackOnceTheirNodeIsDrained(t *testing.T) {
 // addWorkload has Cluster API find the nodes of a cluster: they are those of the management cluster.
 func (x *site) addWorkload(t *testing.T, name string) {
 	t.Helper()
-	kubeconfig, err := os.ReadFile(x.Kubeconfig(t))
-	if err != nil {
-		t.Fatal(err)
-	}
 	x.create(t, &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: x.namespace, Name: name + "-kubeconfig", Labels: map[string]string{clusterv1.ClusterNameLabel: name}},
-		Type:       clusterv1.ClusterSecretType, Data: map[string][]byte{"value": kubeconfig},
+		Type:       clusterv1.ClusterSecretType, Data: map[string][]byte{"value": x.kubeconfig(t)},
 	})
 	x.patch(t, &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: x.namespace, Name: name}}, `{"metadata": {"annotations": {"test": "the control plane is there"}}}`)
 	cluster := &clusterv1.Cluster{}
@@ -162,6 +159,16 @@ func (x *site) addWorkload(t *testing.T, name string) {
 	if err := x.client.Status().Update(t.Context(), cluster); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// kubeconfig is an administrator's.
+func (x *site) kubeconfig(t *testing.T) []byte {
+	t.Helper()
+	data, err := os.ReadFile(x.Kubeconfig(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
 }
 
 // TestPeopleAreToldWhomToBoot lets go of a host that the service cannot boot, and says what is to be done.

@@ -224,10 +224,7 @@ func TestMachinesWaitForTheirData(t *testing.T) {
 	x := open(t, setup{})
 	x.addAgent(t, "agent")
 	x.addCluster(t, x.namespace, "c")
-	x.create(t, objectOf(t, `{apiVersion: bootstrap.example.com/v1, kind: TestConfig, metadata: {name: none, namespace: `+x.namespace+`}}`))
-	x.addMachine(t, x.namespace, "c", "m", func(m *clusterv1.Machine, _ *agentv1.AgentMachine) {
-		m.Spec.Bootstrap = clusterv1.Bootstrap{ConfigRef: clusterv1.ContractVersionedObjectReference{APIGroup: "bootstrap.example.com", Kind: "TestConfig", Name: "none"}}
-	})
+	x.addIdleMachine(t, "m")
 	eventually(t, "the machine to wait", func() (bool, string) {
 		m := x.machine(t, x.namespace, "m")
 		return conditionOf(m, agentv1.AgentReservedCondition).Reason == "WaitingForBootstrapData", describe(m)

@@ -1,0 +1,231 @@
+package agent_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
+	agentv1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta2"
+)
+
+// addHosted makes a cluster whose control plane is hosted, as HyperShift does.
+func (x *site) addHosted(t *testing.T, name string) {
+	t.Helper()
+	x.create(t, objectOf(t, fmt.Sprintf(`{apiVersion: hypershift.openshift.io/v1beta1, kind: HostedControlPlane, metadata: {name: %s, namespace: %s},
+		spec: {dns: {baseDomain: example.com}, pullSecret: {name: pull-secret}}}`, name, x.namespace)))
+	x.addCluster(t, x.namespace, name, func(cluster *clusterv1.Cluster, infra *agentv1.AgentCluster) {
+		cluster.Spec.ControlPlaneRef = clusterv1.ContractVersionedObjectReference{APIGroup: "hypershift.openshift.io", Kind: "HostedControlPlane", Name: name}
+		infra.Spec.IgnitionEndpoint = &agentv1.IgnitionEndpoint{
+			URL: "https://2001:db8::7:30443/ignition", CACertificateReference: &agentv1.CACertificateReference{Namespace: x.namespace, Name: "ignition-ca"},
+		}
+	})
+	infra := &agentv1.AgentCluster{}
+	eventually(t, "the reason why there is no ClusterDeployment", func() (bool, string) {
+		x.get(t, infra, x.namespace, name)
+		return conditionOf(infra, clusterv1.ReadyCondition).Reason == "HostedControlPlaneNotReady", describe(infra)
+	})
+	plane := objectOf(t, fmt.Sprintf(`{apiVersion: hypershift.openshift.io/v1beta1, kind: HostedControlPlane, metadata: {name: %s, namespace: %s}}`, name, x.namespace))
+	if err := x.client.Status().Patch(t.Context(), plane, client.RawPatch("application/merge-patch+json", []byte(`{"status": {"kubeConfig": {"name": "admin-kubeconfig"}, "kubeadminPassword": {"name": "password"}}}`))); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the ClusterDeployment", func() (bool, string) {
+		x.get(t, infra, x.namespace, name)
+		return infra.Status.ClusterDeploymentRef.Name == name && conditionOf(infra, clusterv1.ReadyCondition).Status == metav1.ConditionTrue, describe(infra)
+	})
+}
+
+func (x *site) hubObject(t *testing.T, kind, name string) *unstructured.Unstructured {
+	t.Helper()
+	u := &unstructured.Unstructured{}
+	u.SetGroupVersionKind(hubapi.GroupVersionKind(kind))
+	if !x.get(t, u, x.namespace, name) {
+		return nil
+	}
+	return u
+}
+
+func asJSON(t *testing.T, value any) string {
+	t.Helper()
+	data, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// TestHostedClusterIsInstalledAlready makes the objects that hosts of a hosted cluster are bound to, which no
+// move takes along and no deletion reboots hosts by.
+func TestHostedClusterIsInstalledAlready(t *testing.T) {
+	t.Parallel()
+	x := open(t, setup{})
+	x.addHosted(t, "hc")
+	cluster := &clusterv1.Cluster{}
+	x.get(t, cluster, x.namespace, "hc")
+	deployment, install := x.hubObject(t, hubapi.KindClusterDeployment, "hc"), x.hubObject(t, hubapi.KindAgentClusterInstall, "hc")
+	want := fmt.Sprintf(`{"baseDomain":"example.com","clusterInstallRef":{"group":"extensions.hive.openshift.io","kind":"AgentClusterInstall","name":"hc","version":"v1beta1"},`+
+		`"clusterMetadata":{"adminKubeconfigSecretRef":{"name":"admin-kubeconfig"},"adminPasswordSecretRef":{"name":"password"},"clusterID":"%[1]s","infraID":"%[1]s"},`+
+		`"clusterName":"hc","installed":true,"platform":{"agentBareMetal":{"agentSelector":{}}},"preserveOnDelete":true,"pullSecretRef":{"name":"pull-secret"}}`, cluster.UID)
+	if got := asJSON(t, deployment.Object["spec"]); got != want {
+		t.Errorf("the ClusterDeployment has\n%s, want\n%s", got, want)
+	}
+	want = fmt.Sprintf(`{"clusterDeploymentRef":{"name":"hc"},"ignitionEndpoint":{"caCertificateReference":{"name":"ignition-ca","namespace":%q},"url":"https://[2001:db8::7]:30443"},`+
+		`"networking":{"userManagedNetworking":true},"provisionRequirements":{"controlPlaneAgents":3}}`, x.namespace)
+	if got := asJSON(t, install.Object["spec"]); got != want {
+		t.Errorf("the AgentClusterInstall has\n%s, want\n%s", got, want)
+	}
+	for _, u := range []*unstructured.Unstructured{deployment, install} {
+		if owners := u.GetOwnerReferences(); len(owners) > 0 {
+			t.Errorf("the %s is owned by %v", u.GetKind(), owners)
+		}
+		if labels := u.GetLabels(); labels["agentClusterRef"] != "hc" || labels[hubapi.LabelBackup] != "true" {
+			t.Errorf("the %s has the labels %v", u.GetKind(), labels)
+		}
+	}
+	// What an earlier provider left is made safe.
+	x.patch(t, deployment, fmt.Sprintf(`{"spec": {"preserveOnDelete": false}, "metadata": {"ownerReferences": [{"apiVersion": "capi-provider.agent-install.openshift.io/v1alpha1", "kind": "AgentCluster", "name": "hc", "uid": %q}]}}`, cluster.UID))
+	infra := &agentv1.AgentCluster{}
+	x.get(t, infra, x.namespace, "hc")
+	x.patch(t, infra, `{"metadata": {"annotations": {"test": "look again"}}}`)
+	eventually(t, "the object to be safe again", func() (bool, string) {
+		deployment = x.hubObject(t, hubapi.KindClusterDeployment, "hc")
+		preserves, _, _ := unstructured.NestedBool(deployment.Object, "spec", "preserveOnDelete")
+		return preserves && len(deployment.GetOwnerReferences()) == 0, fmt.Sprint(preserves, deployment.GetOwnerReferences())
+	})
+	if err := x.client.Delete(t.Context(), cluster); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "all to be gone", func() (bool, string) {
+		return !x.get(t, infra, x.namespace, "hc") && x.hubObject(t, hubapi.KindClusterDeployment, "hc") == nil && x.hubObject(t, hubapi.KindAgentClusterInstall, "hc") == nil, describe(infra)
+	})
+}
+
+// ignition is bootstrap data of HyperShift.
+func (x *site) ignition(t *testing.T, name, token string, merged int) {
+	t.Helper()
+	var merge []any
+	for range merged {
+		merge = append(merge, map[string]any{"source": "https://ignition.example.com/ignition", "httpHeaders": []any{
+			map[string]any{"name": "Authorization", "value": "Bearer " + token}, map[string]any{"name": "NodePool", "value": "ns/pool"}, map[string]any{"name": "TargetConfigVersionHash", "value": "1234"},
+		}})
+	}
+	data := map[string][]byte{"value": []byte(asJSON(t, map[string]any{"ignition": map[string]any{"version": "3.2.0", "config": map[string]any{"merge": merge}}}))}
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: x.namespace, Name: name}}
+	if x.get(t, secret, x.namespace, name) {
+		secret.Data = data
+		if err := x.client.Update(t.Context(), secret); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	secret.Data = data
+	x.create(t, secret)
+}
+
+// TestHostsOfAHostedCluster binds Agents to a hosted cluster with what lets them in there, names their
+// nodes, and takes all of it back.
+func TestHostsOfAHostedCluster(t *testing.T) {
+	t.Parallel()
+	x := open(t, setup{})
+	x.addHosted(t, "hc")
+	x.addAgent(t, "agent", func(a *agentinstall.Agent) { a.Spec.Hostname, a.Spec.Role = "as-a-person-said", "worker" })
+	x.ignition(t, "data-m", "secret-1", 1)
+	x.addMachine(t, x.namespace, "hc", "m")
+	var agent *agentinstall.Agent
+	eventually(t, "the Agent to be bound", func() (bool, string) {
+		agent, _ = x.agent(t, "agent")
+		return agent.Spec.ClusterDeploymentName != nil, describe(x.machine(t, x.namespace, "m"))
+	})
+	spec := agent.Spec
+	if spec.ClusterDeploymentName.Name != "hc" || spec.ClusterDeploymentName.Namespace != x.namespace || spec.MachineConfigPool != "ignition" ||
+		*spec.IgnitionEndpointTokenReference != (hubapi.FullReference{Namespace: x.namespace, Name: "agent-data-m"}) ||
+		asJSON(t, spec.IgnitionEndpointHTTPHeaders) != `{"NodePool":"ns/pool","TargetConfigVersionHash":"1234"}` {
+		t.Errorf("the Agent has %s", asJSON(t, spec))
+	}
+	if spec.Hostname != "as-a-person-said" || spec.Role != "worker" {
+		t.Errorf("what a person said was overwritten: %s", asJSON(t, spec))
+	}
+	token := &corev1.Secret{}
+	x.get(t, token, x.namespace, "agent-data-m")
+	if string(token.Data["ignition-token"]) != "secret-1" || token.Labels["agent-install.openshift.io/watch"] != "true" || token.Labels[hubapi.LabelBackup] != "true" {
+		t.Errorf("the token's Secret has %v and %d bytes", token.Labels, len(token.Data["ignition-token"]))
+	}
+	x.ignition(t, "data-m", "secret-2", 1)
+	x.reports(t, "agent", func(a *agentinstall.Agent) { a.Status.DebugInfo.State = "binding" })
+	eventually(t, "a new token", func() (bool, string) {
+		x.get(t, token, x.namespace, "agent-data-m")
+		return string(token.Data["ignition-token"]) == "secret-2", ""
+	})
+	// The node comes, under the name that the host has.
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-of-" + x.namespace}}
+	x.create(t, node)
+	x.create(t, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: x.namespace, Name: "admin-kubeconfig"}, Data: map[string][]byte{"kubeconfig": x.kubeconfig(t)}})
+	x.reports(t, "agent", func(a *agentinstall.Agent) {
+		a.Spec.Hostname, a.Status.DebugInfo.State = node.Name, "installing-in-progress"
+		a.Status.Progress = agentinstall.HostProgress{CurrentStage: "Rebooting", ProgressStages: []string{"Writing image to disk", "Rebooting", "Done"}}
+	})
+	eventually(t, "the node to be named", func() (bool, string) {
+		x.get(t, node, "", node.Name)
+		return node.Spec.ProviderID == "agent://agent", describe(x.machine(t, x.namespace, "m"))
+	})
+	machine := &clusterv1.Machine{}
+	eventually(t, "the Machine to have addresses before its node is Ready", func() (bool, string) {
+		x.get(t, machine, x.namespace, "m")
+		return len(machine.Status.Addresses) == 4 && machine.Spec.ProviderID == "agent://agent", fmt.Sprint(machine.Status.Addresses)
+	})
+	x.reports(t, "agent", func(a *agentinstall.Agent) {
+		a.Status.DebugInfo.State = "added-to-existing-cluster"
+		conditionsOf(a, true, true)
+	})
+	eventually(t, "the machine to be ready", func() (bool, string) {
+		m := x.machine(t, x.namespace, "m")
+		return conditionOf(m, clusterv1.ReadyCondition).Status == metav1.ConditionTrue, describe(m)
+	})
+	if err := x.client.Delete(t.Context(), machine); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the Agent to be given back", func() (bool, string) {
+		agent, _ = x.agent(t, "agent")
+		return agent.Spec.ClusterDeploymentName == nil, describe(x.machine(t, x.namespace, "m"))
+	})
+	if spec := agent.Spec; spec.MachineConfigPool != "" || spec.IgnitionEndpointTokenReference != nil || len(spec.IgnitionEndpointHTTPHeaders) > 0 || spec.Role != "worker" {
+		t.Errorf("the Agent has %s", asJSON(t, spec))
+	}
+	x.reports(t, "agent", func(a *agentinstall.Agent) {
+		a.Status.DebugInfo.State = "discovering-unbound"
+		conditionsOf(a, false, false)
+	})
+	x.gone(t, "m")
+}
+
+// TestDataWithSeveralConfigsIsRefused says of bootstrap data what the service cannot do with it, and goes on
+// once it is right.
+func TestDataWithSeveralConfigsIsRefused(t *testing.T) {
+	t.Parallel()
+	x := open(t, setup{})
+	x.addHosted(t, "hc")
+	x.addAgent(t, "agent")
+	x.ignition(t, "data-m", "secret", 2)
+	x.addMachine(t, x.namespace, "hc", "m")
+	want := "Secret data-m: the bootstrap data has 2 configs to merge (ignition.config.merge), and the service fetches exactly one for a machine of a hosted cluster"
+	eventually(t, "the reason", func() (bool, string) {
+		c := conditionOf(x.machine(t, x.namespace, "m"), agentv1.AgentSpecSyncedCondition)
+		return c.Reason == "BootstrapDataUnusable" && c.Message == want, c.Reason + ": " + c.Message
+	})
+	if agent, _ := x.agent(t, "agent"); agent.Spec.ClusterDeploymentName != nil {
+		t.Error("the Agent is bound")
+	}
+	x.ignition(t, "data-m", "secret", 1)
+	x.patch(t, x.machine(t, x.namespace, "m"), `{"metadata": {"annotations": {"test": "look again"}}}`)
+	eventually(t, "the Agent to be bound", func() (bool, string) {
+		agent, _ := x.agent(t, "agent")
+		return agent.Spec.ClusterDeploymentName != nil, describe(x.machine(t, x.namespace, "m"))
+	})
+}

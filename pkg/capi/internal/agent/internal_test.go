@@ -1,0 +1,207 @@
+package agent
+
+import (
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/ptr"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/cluster-api/util/conditions"
+
+	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/model"
+	agentv1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta2"
+	"github.com/oaictl/oaictl/pkg/capi/internal/agent/pool"
+	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+// TestReadBootstrap takes Ignition that merges one config, of any version 3, and says what is wrong with
+// any other.
+func TestReadBootstrap(t *testing.T) {
+	const one = `{"source": "https://[2001:db8::1]:443/pools/ignition", "httpHeaders": [{"name": "authorization", "value": "Bearer abc="}, {"name": "X", "value": "y"}]}`
+	config := func(version, merge string) string {
+		return `{"ignition": {"version": "` + version + `", "config": {"merge": [` + merge + `]}}}`
+	}
+	for _, version := range []string{"3.1.0", "3.2.0", "3.5.0"} {
+		got, err := readBootstrap([]byte(config(version, one)))
+		if err != nil || got.pool != "ignition" || got.token != "abc=" || len(got.headers) != 1 || got.headers["X"] != "y" {
+			t.Errorf("version %s: %+v, %v", version, got, err)
+		}
+	}
+	got, err := readBootstrap([]byte(config("3.2.0", `{"source": "https://ignition.example.com/"}`)))
+	if err != nil || got.pool != "" || got.token != "" {
+		t.Errorf("neither pool nor token: %+v, %v", got, err)
+	}
+	for text, want := range map[string]string{
+		"#cloud-config":                           "no JSON object",
+		config("2.2.0", one):                      `of version 3, but "2.2.0"`,
+		config("3.2.0", one+","+one):              "2 configs to merge",
+		config("3.2.0", ""):                       "0 configs to merge",
+		config("3.2.0", `{"source": "data:,{}"}`): "no URL of a server",
+		`{"ignition": {"version": "3.2.0"}}`:      "0 configs to merge",
+		"":                                        "no JSON object",
+	} {
+		if _, err := readBootstrap([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %s", text, err, want)
+		}
+	}
+}
+
+// TestIgnitionEndpointHasBrackets writes IPv6 addresses as URLs have them.
+func TestIgnitionEndpointHasBrackets(t *testing.T) {
+	for from, want := range map[string]string{
+		"https://ignition.example.com/ignition":    "https://ignition.example.com",
+		"https://192.0.2.1:30443/ignition":         "https://192.0.2.1:30443",
+		"https://[2001:db8::1]:30443/ignition":     "https://[2001:db8::1]:30443",
+		"https://2001:db8::1:30443/ignition":       "https://[2001:db8::1]:30443",
+		"https://2001:db8::1/ignition":             "https://[2001:db8::1]",
+		"https://2001:db8:0:0:0:0:0:1:443/a":       "https://[2001:db8:0:0:0:0:0:1]:443",
+		"http://ignition.example.com:8080/a/b?c=d": "http://ignition.example.com:8080",
+	} {
+		got, err := ignitionEndpoint(&agentv1.IgnitionEndpoint{URL: from})
+		if err != nil || got["url"] != want {
+			t.Errorf("%s is %v (%v), want %s", from, got["url"], err, want)
+		}
+	}
+	if got, err := ignitionEndpoint(&agentv1.IgnitionEndpoint{URL: "ignition.example.com"}); err == nil {
+		t.Errorf("no URL is %v", got)
+	}
+}
+
+// TestDrainIsSeenInAllConditions goes on at the hook, whichever version of Cluster API says that it is reached.
+func TestDrainIsSeenInAllConditions(t *testing.T) {
+	hooked := map[string]string{agentv1.PreTerminateHookAnnotation: ""}
+	deleting := func(reason string) []metav1.Condition {
+		return []metav1.Condition{{Type: clusterv1.MachineDeletingCondition, Status: metav1.ConditionTrue, Reason: reason}}
+	}
+	for name, test := range map[string]struct {
+		machine clusterv1.Machine
+		drained bool
+	}{
+		"not yet":              {clusterv1.Machine{}, false},
+		"draining":             {clusterv1.Machine{Status: clusterv1.MachineStatus{Conditions: deleting(clusterv1.MachineDeletingDrainingNodeReason)}}, false},
+		"at the hook":          {clusterv1.Machine{Status: clusterv1.MachineStatus{Conditions: deleting(clusterv1.MachineDeletingWaitingForPreTerminateHookReason)}}, true},
+		"at the hook, by time": {clusterv1.Machine{Status: clusterv1.MachineStatus{Deletion: &clusterv1.MachineDeletionStatus{WaitForPreTerminateHookStartTime: metav1.NewTime(clock.Real().Now())}}}, true},
+		"at the hook, as before": {clusterv1.Machine{Status: clusterv1.MachineStatus{Deprecated: &clusterv1.MachineDeprecatedStatus{V1Beta1: &clusterv1.MachineV1Beta1DeprecatedStatus{
+			Conditions: clusterv1.Conditions{{Type: clusterv1.PreTerminateDeleteHookSucceededV1Beta1Condition, Status: "False"}},
+		}}}}, true},
+		"past the hook, as before": {clusterv1.Machine{Status: clusterv1.MachineStatus{Deprecated: &clusterv1.MachineDeprecatedStatus{V1Beta1: &clusterv1.MachineV1Beta1DeprecatedStatus{
+			Conditions: clusterv1.Conditions{{Type: clusterv1.PreTerminateDeleteHookSucceededV1Beta1Condition, Status: "True"}},
+		}}}}, false},
+	} {
+		test.machine.Annotations = hooked
+		if got := (&scope{machine: &test.machine}).isDrained(); got != test.drained {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+	if !(&scope{machine: &clusterv1.Machine{}}).isDrained() {
+		t.Error("a machine without the hook is waited for")
+	}
+}
+
+// shown is the scope of a machine that is installed, with a plan.
+func shown(plan install.Plan) *scope {
+	s := &scope{
+		MachineReconciler: &MachineReconciler{Pool: &HubPool{}, Recorder: events.NewFakeRecorder(100)},
+		object:            &agentv1.AgentMachine{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "infra"}},
+		machine:           &clusterv1.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "m"}},
+		view:              &installation.View{Plan: plan},
+		host: &pool.Host{
+			NamespacedName: types.NamespacedName{Namespace: "ns", Name: "agent"}, State: model.HostInstalled, Installed: true, Hostname: "host-1",
+			Addresses: []string{"192.0.2.1", "2001:db8::1"},
+			Conditions: []metav1.Condition{
+				{Type: hubapi.ConditionSpecSynced, Status: "True", Reason: "SyncOK"}, {Type: hubapi.ConditionValidated, Status: "True", Reason: "ValidationsPassing"},
+				{Type: hubapi.ConditionRequirementsMet, Status: "True", Reason: "AgentInstallationStopped"}, {Type: hubapi.ConditionInstalled, Status: "True", Reason: "InstallationCompleted"},
+			},
+		},
+	}
+	s.isReserved()
+	return s
+}
+
+// TestRequestsThatWaitForAPersonAreShown names the command that answers them, and the machine is not ready
+// before.
+func TestRequestsThatWaitForAPersonAreShown(t *testing.T) {
+	s := shown(install.Plan{Blockers: []install.Blocker{
+		{Scope: model.NodeScope("m"), Hosts: []string{"m"}, Reason: "CertificateRequestPending", Message: "somebody has to say", Remedy: "{approve m --allow-address m=192.0.2.9}"},
+		{Scope: model.NodeScope("other"), Hosts: []string{"other"}, Reason: "CertificateRequestPending", Message: "of another machine"},
+	}})
+	s.show()
+	s.summarize()
+	const want = "somebody has to say: oaictl approve m --allow-address m=192.0.2.9"
+	for kind, status := range map[string]metav1.ConditionStatus{agentv1.CertificateRequestPendingCondition: metav1.ConditionTrue, clusterv1.ReadyCondition: metav1.ConditionFalse} {
+		if c := conditions.Get(s.object, kind); c.Status != status || c.Message != want {
+			t.Errorf("%s is %s: %s", kind, c.Status, c.Message)
+		}
+	}
+	s = shown(install.Plan{Waits: []install.Wait{{Scope: model.NodeScope("m"), Who: model.WhoUser, For: "somebody to approve", Next: "{approve m}"}}})
+	s.show()
+	if c := conditions.Get(s.object, agentv1.CertificateRequestPendingCondition); c.Message != "waiting for somebody to approve: oaictl approve m" {
+		t.Errorf("%+v", c)
+	}
+}
+
+// TestReadyRegressesAloud takes Ready back where a machine that was installed is not well any more, tells it
+// on the Machine, and never takes back that it was handed over.
+func TestReadyRegressesAloud(t *testing.T) {
+	s := shown(install.Plan{})
+	s.show()
+	s.summarize()
+	if c := conditions.Get(s.object, clusterv1.ReadyCondition); c.Status != metav1.ConditionTrue {
+		t.Fatalf("%+v", c)
+	}
+	before := s.object.DeepCopy()
+	s.host.Installed, s.host.State = false, model.HostFailed
+	s.host.Conditions[3] = metav1.Condition{Type: hubapi.ConditionInstalled, Status: "False", Reason: "InstallationFailed", Message: "the disk broke"}
+	s.show()
+	s.summarize()
+	s.report(before)
+	c := conditions.Get(s.object, clusterv1.ReadyCondition)
+	if c.Status != metav1.ConditionFalse || c.Message != "the disk broke" || !ptr.Deref(s.object.Status.Initialization.Provisioned, false) {
+		t.Errorf("%+v, provisioned %v", c, s.object.Status.Initialization.Provisioned)
+	}
+	told := s.Recorder.(*events.FakeRecorder).Events
+	if len(told) < 2 {
+		t.Fatalf("%d events", len(told))
+	}
+	for range 2 {
+		if line := <-told; !strings.Contains(line, "Warning InstallationFailed") || !strings.Contains(line, "the disk broke") {
+			t.Errorf("%s", line)
+		}
+	}
+}
+
+// TestAddressesOfBothFamilies has a machine's names and addresses, for IPv4 and IPv6.
+func TestAddressesOfBothFamilies(t *testing.T) {
+	got := addressesOf(&pool.Host{Hostname: "host-1", Addresses: []string{"192.0.2.1", "2001:db8::1"}})
+	want := []clusterv1.MachineAddress{
+		{Type: clusterv1.MachineHostName, Address: "host-1"}, {Type: clusterv1.MachineInternalIP, Address: "192.0.2.1"},
+		{Type: clusterv1.MachineInternalIP, Address: "2001:db8::1"}, {Type: clusterv1.MachineInternalDNS, Address: "host-1"},
+	}
+	if len(got) != len(want) {
+		t.Fatalf("%+v", got)
+	}
+	for i := range want {
+		if got[i] != want[i] {
+			t.Errorf("%d: %+v, want %+v", i, got[i], want[i])
+		}
+	}
+}
+
+// TestBlockersOfTheHostAreShown shows what stands in the way of a host, with what to do about it.
+func TestBlockersOfTheHostAreShown(t *testing.T) {
+	s := shown(install.Plan{Blockers: []install.Blocker{{Scope: model.ScopeCluster, Hosts: []string{"m", "other"}, Message: "two hosts have one name", Remedy: "rename one"}}})
+	s.host.Installed, s.host.State = false, model.HostBlocked
+	s.show()
+	if c := conditions.Get(s.object, agentv1.AgentValidatedCondition); c.Status != metav1.ConditionFalse || c.Message != "two hosts have one name: rename one" {
+		t.Errorf("%+v", c)
+	}
+	if ptr.Deref(s.object.Status.Initialization.Provisioned, false) {
+		t.Error("it is handed over")
+	}
+}
