@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/advice"
+	"github.com/oaictl/oaictl/internal/names"
 	"github.com/oaictl/oaictl/pkg/install/node/csr"
 )
 
@@ -228,4 +230,26 @@ func (s *Spoke) Pool(name string) *Pool {
 		return &s.Pools[i]
 	}
 	return nil
+}
+
+// WellMember is a node other than the one of a name that is Ready, and whose member of etcd is well; nil for
+// none.
+func (s *Spoke) WellMember(other string) *Node {
+	for i := range s.Nodes {
+		n := &s.Nodes[i]
+		if n.Votes() && n.Ready && !strings.EqualFold(n.Name, other) && s.MemberOf(n.Addresses) != nil && !s.Etcd.Ill(n.Name, n.Addresses) {
+			return n
+		}
+	}
+	return nil
+}
+
+// RemoveMember is the command by which a person takes the member of a node out of etcd, in the pod of
+// another one.
+func (s *Spoke) RemoveMember(node, id string) Advice {
+	in := "NODE"
+	if well := s.WellMember(node); well != nil {
+		in = names.Quoted(well.Name)
+	}
+	return advice.Sprintf("oc -n openshift-etcd rsh etcd-%s etcdctl member remove %s", in, names.Quoted(id))
 }

@@ -1,0 +1,264 @@
+package lifecycle
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+	"github.com/oaictl/oaictl/internal/model"
+	"github.com/oaictl/oaictl/internal/names"
+)
+
+// MemberAnnotation is on a Machine that is being deleted: the id of its member of etcd, by which that is
+// known when its node is gone.
+const MemberAnnotation = "oaictl.io/etcd-member"
+
+// Operators by which a control plane serves.
+const (
+	operatorAPI  = "kube-apiserver"
+	operatorEtcd = "etcd"
+)
+
+// unreachable says why nothing is known of the installed cluster; "" where it is.
+func (q *Question) unreachable() string {
+	switch {
+	case q.Spoke == nil:
+		return "the installed cluster has not been looked at yet"
+	case q.Spoke.Trouble != "":
+		return "the installed cluster cannot be reached: " + q.Spoke.Trouble
+	}
+	return ""
+}
+
+// unknown says why the members of etcd are not known; "" where they are.
+func (q *Question) unknown() string {
+	if why := q.unreachable(); why != "" {
+		return why
+	}
+	switch etcd := q.Spoke.Etcd; {
+	case etcd == nil:
+		return "the members of etcd are not known"
+	case etcd.Trouble != "":
+		return "the members of etcd are not known: " + etcd.Trouble
+	}
+	return ""
+}
+
+// node is the node of a Machine in the cluster; nil where it has none, or none any more.
+func (q *Question) node(m *Machine) *model.Node { return q.Spoke.NodeByName(nodeName(m)) }
+
+// nodeName is the name that the node of a Machine has or had; "" where it is not known.
+func nodeName(m *Machine) string {
+	switch {
+	case m.Status.NodeRef.Name != "":
+		return m.Status.NodeRef.Name
+	case m.Host != nil:
+		return m.Host.Hostname
+	}
+	return ""
+}
+
+// addresses are those of a Machine.
+func addresses(m *Machine) []netip.Addr {
+	var all []netip.Addr
+	for _, a := range m.Status.Addresses {
+		if a.Type != clusterv1.MachineInternalIP && a.Type != clusterv1.MachineExternalIP {
+			continue
+		}
+		if address, err := netip.ParseAddr(a.Address); err == nil {
+			all = append(all, address.Unmap())
+		}
+	}
+	if m.Host != nil {
+		for _, i := range m.Host.Inventory.Interfaces {
+			for _, text := range i.Addresses {
+				if prefix, err := netip.ParsePrefix(text); err == nil {
+					all = append(all, prefix.Addr().Unmap())
+				}
+			}
+		}
+	}
+	return all
+}
+
+// member is the member of etcd of a Machine; nil where it has none. Of a Machine without a node it is the
+// one that was noted, else one at an address of the Machine that no node has.
+func (q *Question) member(m *Machine) *model.EtcdMember {
+	if id := m.Annotations[MemberAnnotation]; id != "" {
+		members := q.Spoke.Etcd.Members
+		if i := slices.IndexFunc(members, func(member model.EtcdMember) bool { return member.ID == id }); i >= 0 {
+			return &members[i]
+		}
+	}
+	if node := q.node(m); node != nil {
+		return q.Spoke.MemberOfNode(node)
+	}
+	return q.Spoke.MemberOf(q.Spoke.NobodysOf(addresses(m)))
+}
+
+// isIll reports whether the etcd operator says that a Machine's member is not well.
+func (q *Question) isIll(m *Machine, member *model.EtcdMember) bool {
+	return member != nil && q.Spoke.Etcd.Ill(nodeName(m), []netip.Addr{member.Address})
+}
+
+// votes counts the members of etcd, and those of them that are well. One that has not started does not
+// vote yet.
+func (q *Question) votes() (all, well int) {
+	etcd := q.Spoke.Etcd
+	all, well = len(etcd.Members), len(etcd.Members)
+	for _, name := range etcd.Unhealthy {
+		if !isStarting(etcd, name) {
+			well--
+		}
+	}
+	return all, well
+}
+
+// isStarting reports whether the etcd operator names a member that was added and has not started: by its
+// address, which it does not list yet.
+func isStarting(etcd *model.Etcd, name string) bool {
+	address, err := netip.ParseAddr(name)
+	return err == nil && !slices.ContainsFunc(etcd.Members, func(m model.EtcdMember) bool { return m.Address == address.Unmap() })
+}
+
+func majority(members int) int { return members/2 + 1 }
+
+// loses says why etcd cannot do without the member of a Machine; "" where it can: most of the members that
+// stay are well.
+func (q *Question) loses(m *Machine) string {
+	all, well := q.votes()
+	if well < majority(all) {
+		return fmt.Sprintf("%d of %s of etcd are well, and that is no majority: OpenShift's documentation of disaster recovery is what to follow", well, names.Counted(all, "member"))
+	}
+	if member := q.member(m); member != nil {
+		all--
+		if !q.isIll(m, member) {
+			well--
+		}
+	}
+	if well < majority(all) || all == 0 {
+		return fmt.Sprintf("without %s etcd would have %s of which %d are well, and needs %d", m.Name, names.Counted(all, "member"), well, majority(all))
+	}
+	if !q.servesWithout(m) {
+		return fmt.Sprintf("without %s no node of the control plane would be Ready", m.Name)
+	}
+	return ""
+}
+
+// servesWithout reports whether another node of the control plane is Ready.
+func (q *Question) servesWithout(m *Machine) bool {
+	name := nodeName(m)
+	return slices.ContainsFunc(q.Spoke.Nodes, func(n model.Node) bool {
+		return n.ControlPlane() && n.Ready && !n.Deleting && !strings.EqualFold(n.Name, name)
+	})
+}
+
+// orphans are the members of etcd that belong to no node and no Machine: what is left of a machine that is
+// gone.
+func (q *Question) orphans() []model.EtcdMember {
+	var left []model.EtcdMember
+	for _, member := range q.Spoke.Etcd.Members {
+		if len(q.Spoke.NobodysOf([]netip.Addr{member.Address})) == 0 {
+			continue
+		}
+		owned := slices.ContainsFunc(q.Machines, func(m Machine) bool {
+			return m.Annotations[MemberAnnotation] == member.ID || slices.Contains(addresses(&m), member.Address)
+		})
+		if !owned {
+			left = append(left, member)
+		}
+	}
+	return left
+}
+
+// unmade says what a Machine still lacks to be a part of the control plane; "" where it is one.
+func (q *Question) unmade(m *Machine) string {
+	node := q.node(m)
+	switch {
+	case node == nil:
+		return fmt.Sprintf("Machine %s is being made: it has no node yet", m.Name)
+	case q.member(m) == nil && !node.Ready:
+		return fmt.Sprintf("Machine %s is being made: its node %s is not Ready yet", m.Name, node.Name)
+	case q.member(m) == nil:
+		return fmt.Sprintf("Machine %s is being made: its node %s is no member of etcd yet", m.Name, node.Name)
+	}
+	return ""
+}
+
+// unsettled says what is not well, or is on its way, of the control plane beside one Machine, which may be
+// nil.
+func (q *Question) unsettled(beside *Machine) []string {
+	var texts []string
+	own := ""
+	if beside != nil {
+		own = nodeName(beside)
+	}
+	for _, m := range q.living() {
+		if beside == nil || m.Name != beside.Name {
+			if text := q.unmade(m); text != "" {
+				texts = append(texts, text)
+			}
+		}
+	}
+	for i := range q.Spoke.Nodes {
+		n := &q.Spoke.Nodes[i]
+		if !n.Votes() || strings.EqualFold(n.Name, own) || q.Spoke.MemberOfNode(n) == nil {
+			continue
+		}
+		switch {
+		case n.Deleting:
+			texts = append(texts, "node "+n.Name+" is being deleted")
+		case !n.Ready:
+			texts = append(texts, "node "+n.Name+" is not Ready")
+		case n.Cordoned:
+			texts = append(texts, "node "+n.Name+" is cordoned")
+		}
+	}
+	return append(texts, q.sick(beside)...)
+}
+
+// sick says which members of etcd are not well, beside that of a Machine, which may be nil, and what is the
+// matter with the operators of the control plane.
+func (q *Question) sick(beside *Machine) []string {
+	var texts []string
+	etcd := q.Spoke.Etcd
+	var own []netip.Addr
+	name := ""
+	if beside != nil {
+		name = nodeName(beside)
+		if member := q.member(beside); member != nil {
+			own = append(own, member.Address)
+		}
+	}
+	for _, ill := range etcd.Unhealthy {
+		address, _ := netip.ParseAddr(ill)
+		switch {
+		case strings.EqualFold(ill, name), slices.Contains(own, address.Unmap()):
+		case isStarting(etcd, ill):
+			texts = append(texts, "the etcd member at "+ill+" has not started yet")
+		default:
+			texts = append(texts, "the etcd member "+ill+" is not well")
+		}
+	}
+	if etcd.Rolling != "" {
+		texts = append(texts, "etcd is being rolled out: "+etcd.Rolling)
+	}
+	for i := range q.Spoke.Operators {
+		o := &q.Spoke.Operators[i]
+		if !o.Available && (o.Name == operatorAPI || o.Name == operatorEtcd) {
+			texts = append(texts, strings.TrimSuffix("the operator "+o.Name+" is not available: "+o.Message, ": "))
+		}
+	}
+	return texts
+}
+
+// updating says that the machine config operator is at work on the control plane; "" where it is not.
+func (q *Question) updating() string {
+	if pool := q.Spoke.Pool("master"); pool != nil && pool.Updating {
+		return "the machine config operator is updating the control plane"
+	}
+	return ""
+}

@@ -1,0 +1,156 @@
+package lifecycle
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+	"github.com/oaictl/oaictl/internal/model"
+	"github.com/oaictl/oaictl/internal/names"
+	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
+)
+
+// HookAnnotation is on every Machine of a control plane: once its node is drained, Cluster API waits with
+// the end of its machine until the annotation is gone, so until its member of etcd is.
+const HookAnnotation = clusterv1.PreTerminateDeleteHookAnnotationPrefix + "/etcd-member"
+
+// HookOwner is the value of the annotation.
+const HookOwner = "openshiftassistedcontrolplane"
+
+// Reasons why a Machine that is being deleted is held.
+const (
+	ReasonRemovalRequired    = controlplanev1.EtcdMemberRemovalRequiredReason
+	ReasonWaitingForDrain    = "WaitingForDrain"
+	ReasonWaitingForNode     = "WaitingForNodeDeletion"
+	ReasonClusterUnreachable = "ClusterUnreachable"
+	ReasonEtcdUnknown        = "EtcdUnknown"
+	ReasonEtcdQuorum         = "EtcdQuorum"
+)
+
+// Held is what a Machine that is being deleted waits for.
+type Held struct {
+	// Release says that it waits for nothing: its hook is removed.
+	Release bool
+	// Reason and Message say what it waits for otherwise.
+	Reason, Message string
+	// Member is the id of its member of etcd, as far as that is known.
+	Member string
+	// DeleteNode says that its node is to be deleted now, whose name and uid these are: as long as a Ready
+	// node is there, the etcd operator would make it a member again.
+	DeleteNode       bool
+	NodeName, NodeID string
+}
+
+// Hold says what a Machine that is being deleted waits for.
+func Hold(q *Question, m *Machine) Held {
+	others := slices.ContainsFunc(q.Machines, func(other Machine) bool { return other.Name != m.Name })
+	switch {
+	case q.Gone, q.Phase != Installed, !others:
+		return Held{Release: true}
+	case !isDrained(m):
+		return Held{Reason: ReasonWaitingForDrain, Message: "waiting for Cluster API to drain the node"}
+	}
+	if hooks := otherHooks(m); len(hooks) > 0 {
+		return Held{Reason: ReasonWaitingForDrain, Message: "waiting for the hooks of others, which need the node: " + names.Few(hooks)}
+	}
+	if why := q.unreachable(); why != "" {
+		return Held{Reason: ReasonClusterUnreachable, Message: fmt.Sprintf("whether its member of etcd is gone is not known: %s; if there is no such cluster any more: kubectl -n %s annotate machine %s %s-", why, m.Namespace, m.Name, HookAnnotation)}
+	}
+	if q.Spoke.Etcd == nil && !slices.ContainsFunc(q.Spoke.Operators, func(o model.ClusterOperator) bool { return o.Name == operatorEtcd }) {
+		return Held{Release: true} // a cluster whose etcd nobody looks after
+	}
+	if why := q.unknown(); why != "" {
+		return Held{Reason: ReasonEtcdUnknown, Message: why + ": oc get etcd cluster -o yaml"}
+	}
+	member := q.member(m)
+	if member == nil {
+		return q.withoutMember(m)
+	}
+	held := q.withMember(m, member)
+	held.Member = member.ID
+	return held
+}
+
+// withoutMember is what a Machine waits for of which no member of etcd is known.
+func (q *Question) withoutMember(m *Machine) Held {
+	orphans := q.orphans()
+	if m.Status.NodeRef.Name == "" || q.node(m) != nil || len(addresses(m)) > 0 || m.Annotations[MemberAnnotation] != "" || len(orphans) == 0 {
+		return Held{Release: true}
+	}
+	var texts []string
+	for _, o := range orphans {
+		texts = append(texts, fmt.Sprintf("%s (%s)", o.ID, o.Address))
+	}
+	return Held{Reason: ReasonEtcdUnknown, Message: fmt.Sprintf("which member of etcd is its own is not known: of no node are %s; see whose they are: oc -n openshift-etcd get configmap etcd-endpoints -o yaml", names.Few(texts))}
+}
+
+// withMember is what a Machine waits for whose member of etcd is there.
+func (q *Question) withMember(m *Machine, member *model.EtcdMember) Held {
+	if why := q.loses(m); why != "" {
+		return Held{Reason: ReasonEtcdQuorum, Message: why}
+	}
+	byOperator := q.operatorTakes(m, member)
+	if byOperator && q.OnHub && !m.Pooled {
+		return Held{Release: true} // the hub deletes the cluster's own Machine, and the operator goes by that
+	}
+	node := q.node(m)
+	switch {
+	case byOperator:
+		own := q.Spoke.MachineOf(node.Name)
+		return Held{Reason: ReasonRemovalRequired, Message: fmt.Sprintf(
+			"the etcd operator takes the member %s of %s away once its Machine of the cluster itself is deleted: oc -n openshift-machine-api delete machine %s", member.ID, node.Name, names.Quoted(own.Name))}
+	case node != nil && node.Deleting:
+		return Held{Reason: ReasonWaitingForNode, Message: fmt.Sprintf("waiting for the node %s to be gone; it is held by %s", node.Name, names.Few(node.Finalizers))}
+	case node != nil && node.Ready:
+		return Held{
+			Reason: ReasonWaitingForNode, Message: fmt.Sprintf("the node %s is deleted: as long as it is there, the etcd operator would make it a member again", node.Name),
+			DeleteNode: true, NodeName: node.Name, NodeID: node.UID,
+		}
+	}
+	return Held{Reason: ReasonRemovalRequired, Message: fmt.Sprintf("waiting for somebody to take the member %s of %s (%s) out of etcd: %s", member.ID, nodeName(m), member.Address, q.command(nodeName(m), member.ID))}
+}
+
+// operatorTakes reports whether the etcd operator takes a Machine's member away by itself once the cluster's
+// own Machine is deleted: where as many others stay as the cluster was installed with, or the member is dead.
+func (q *Question) operatorTakes(m *Machine, member *model.EtcdMember) bool {
+	etcd, node := q.Spoke.Etcd, q.node(m)
+	if !etcd.ByMachines || etcd.Desired == 0 || node == nil || q.Spoke.MachineOf(node.Name) == nil {
+		return false
+	}
+	others := len(etcd.Members) - 1
+	if q.isIll(m, member) {
+		others++
+	}
+	return others >= etcd.Desired
+}
+
+// command takes a member out of etcd, in the pod of another one. Nobody but a person types it: a mistake in
+// it ends the cluster.
+func (q *Question) command(node, member string) string {
+	return q.Spoke.RemoveMember(node, member).String()
+}
+
+// isDrained reports whether Cluster API has come to the hooks of a Machine that is being deleted.
+func isDrained(m *Machine) bool {
+	if d := m.Status.Deletion; d != nil && !d.WaitForPreTerminateHookStartTime.IsZero() {
+		return true
+	}
+	return slices.ContainsFunc(m.Status.Conditions, func(c metav1.Condition) bool {
+		return c.Type == clusterv1.MachineDeletingCondition && c.Status == metav1.ConditionTrue && c.Reason == clusterv1.MachineDeletingWaitingForPreTerminateHookReason
+	})
+}
+
+// otherHooks are the hooks of others at the same place.
+func otherHooks(m *Machine) []string {
+	var hooks []string
+	for key := range m.Annotations {
+		if key != HookAnnotation && strings.HasPrefix(key, clusterv1.PreTerminateDeleteHookAnnotationPrefix) {
+			hooks = append(hooks, key)
+		}
+	}
+	slices.Sort(hooks)
+	return hooks
+}

@@ -1,0 +1,138 @@
+package lifecycle
+
+import (
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/cluster-api/util/conditions"
+
+	"github.com/oaictl/oaictl/internal/model"
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// TestHold: a Machine that is being deleted is held until its member of etcd is gone, and never where there
+// is none or none can be asked for.
+func TestHold(t *testing.T) {
+	const command = "oc -n openshift-etcd rsh etcd-cp-1 etcdctl member remove 8e9e05c521646900"
+	for _, of := range []struct {
+		name    string
+		have    int
+		change  func(*plane)
+		release bool
+		reason  string
+		message string
+		node    string // that is deleted
+	}{
+		{name: "its node is not drained", have: 4, change: func(p *plane) { p.isDeleting(0, false) }, reason: ReasonWaitingForDrain},
+		{
+			name: "another hook needs the node", have: 4, reason: ReasonWaitingForDrain, message: "pre-terminate.delete.hook.machine.cluster.x-k8s.io/agentmachine",
+			change: func(p *plane) {
+				p.machine(0).Annotations[clusterv1.PreTerminateDeleteHookAnnotationPrefix+"/agentmachine"] = ""
+			},
+		},
+		{name: "its node runs, and goes first", have: 4, reason: ReasonWaitingForNode, node: "cp-0"},
+		{name: "its node is going", have: 4, change: func(p *plane) { p.node(0).Deleting = true }, reason: ReasonWaitingForNode},
+		{name: "its node is gone", have: 4, change: func(p *plane) { p.loseNode(0) }, reason: ReasonRemovalRequired, message: command},
+		{name: "it is dead", have: 3, change: func(p *plane) { p.dies(0) }, reason: ReasonRemovalRequired, message: command},
+		{name: "it is dead, and its node gone", have: 3, change: func(p *plane) { p.dies(0); p.loseNode(0) }, reason: ReasonRemovalRequired, message: command},
+		{
+			name: "its member is known by what was noted", have: 3, reason: ReasonRemovalRequired, message: command,
+			change: func(p *plane) {
+				p.dies(0)
+				p.loseNode(0)
+				p.machine(0).Status.Addresses, p.machine(0).Annotations[MemberAnnotation] = nil, memberID(0)
+			},
+		},
+		{
+			name: "nobody knows which member was its own", have: 3, reason: ReasonEtcdUnknown, message: memberID(0) + " (192.0.2.10)",
+			change: func(p *plane) { p.dies(0); p.loseNode(0); p.machine(0).Status.Addresses = nil },
+		},
+		{name: "its member is gone", have: 3, change: func(p *plane) { p.dies(0); p.loseMember(0) }, release: true},
+		{name: "its member and its node are gone", have: 3, change: func(p *plane) { p.loseNode(0); p.loseMember(0) }, release: true},
+		{name: "it never was a member", have: 4, change: func(p *plane) { p.loseMember(0) }, release: true},
+		{name: "it never joined", have: 4, change: neverJoined, release: true},
+		{name: "etcd would lose its majority", have: 3, change: func(p *plane) { p.dies(1) }, reason: ReasonEtcdQuorum, message: "without m-0 etcd would have 2 members of which 1 are well, and needs 2"},
+		{name: "etcd has lost its majority", have: 3, change: func(p *plane) { p.dies(0); p.dies(1) }, reason: ReasonEtcdQuorum, message: "disaster recovery"},
+		{name: "the cluster does not answer", have: 3, change: func(p *plane) { p.Spoke.Trouble = "timeout" }, reason: ReasonClusterUnreachable, message: "kubectl -n clusters annotate machine m-0 " + HookAnnotation + "-"},
+		{name: "nobody has looked", have: 3, change: func(p *plane) { p.Spoke = nil }, reason: ReasonClusterUnreachable},
+		{name: "the operator cannot tell", have: 3, change: func(p *plane) { p.Spoke.Etcd.Trouble = "it cannot tell" }, reason: ReasonEtcdUnknown},
+		{name: "etcd was not looked at", have: 3, change: func(p *plane) { p.Spoke.Etcd = nil }, reason: ReasonEtcdUnknown},
+		{name: "there is no etcd operator", have: 3, change: func(p *plane) { p.Spoke.Etcd, p.Spoke.Operators = nil, nil }, release: true},
+		{name: "the cluster goes as a whole", have: 3, change: func(p *plane) { p.Gone = true }, release: true},
+		{name: "the cluster goes as a whole and does not answer", have: 3, change: func(p *plane) { p.Gone, p.Spoke.Trouble = true, "timeout" }, release: true},
+		{name: "nothing is installed yet", have: 3, change: func(p *plane) { p.Phase = Before }, release: true},
+		{name: "the installation failed", have: 3, change: func(p *plane) { p.Phase = Stopped }, release: true},
+		{name: "it is the last", have: 1, release: true},
+		{name: "the operator takes it away, and the hub sees to that", have: 4, change: func(p *plane) { p.byMachines(); p.OnHub = true }, release: true},
+		{name: "the operator takes it away, of a host of a pool", have: 4, change: func(p *plane) { p.byMachines(); p.OnHub, p.machine(0).Pooled = true, true }, reason: ReasonRemovalRequired, message: "oc -n openshift-machine-api delete machine lab-0"},
+		{name: "the operator takes it away, over REST", have: 4, change: (*plane).byMachines, reason: ReasonRemovalRequired, message: "oc -n openshift-machine-api delete machine lab-0"},
+		{name: "the operator keeps as many as were installed", have: 3, change: func(p *plane) { p.byMachines(); p.OnHub = true }, reason: ReasonWaitingForNode, node: "cp-0"},
+	} {
+		t.Run(of.name, func(t *testing.T) {
+			p := installed(of.have)
+			m := p.isDeleting(0, true)
+			if of.name == "its node is not drained" {
+				m.Status.Deletion = nil
+			}
+			if of.change != nil {
+				of.change(p)
+			}
+			h := Hold(&p.Question, p.machine(0))
+			if h.Release != of.release || h.Reason != of.reason || !strings.Contains(h.Message, of.message) || h.NodeName != of.node || h.DeleteNode != (of.node != "") {
+				t.Errorf("got %+v", h)
+			}
+			if of.node != "" && h.NodeID != "uid-"+of.node {
+				t.Errorf("of whichever node of that name: %+v", h)
+			}
+		})
+	}
+}
+
+func neverJoined(p *plane) {
+	p.loseMember(0)
+	p.loseNode(0)
+	p.machine(0).Status.NodeRef.Name, p.machine(0).Status.Addresses = "", nil
+}
+
+// byMachines has the etcd operator go by the cluster's own Machines, of which it was installed with three.
+func (p *plane) byMachines() {
+	p.Spoke.MachineAPI, p.Spoke.Etcd.ByMachines, p.Spoke.Etcd.Desired = true, true, 3
+	p.Spoke.Machines = []model.Machine{{Name: "lab-0", Node: "cp-0", ControlPlane: true, Phase: "Running"}}
+}
+
+// TestDrainedByCondition: Cluster API says by a condition, too, that it has come to the hook.
+func TestDrainedByCondition(t *testing.T) {
+	p := installed(3)
+	m := p.isDeleting(0, false)
+	conditions.Set(m.Machine, metav1.Condition{Type: clusterv1.MachineDeletingCondition, Status: metav1.ConditionTrue, Reason: clusterv1.MachineDeletingWaitingForPreTerminateHookReason})
+	if h := Hold(&p.Question, m); h.Reason == ReasonWaitingForDrain {
+		t.Errorf("got %+v", h)
+	}
+}
+
+// TestCommandIsThatOfTheLibrary: whoever removes nodes by the command line is told to type the same.
+func TestCommandIsThatOfTheLibrary(t *testing.T) {
+	p := installed(3)
+	p.dies(0)
+	p.loseNode(0)
+	p.Spoke.ID = "id"
+	cluster := &spec.Cluster{Metadata: spec.Metadata{Name: "lab"}, Spec: spec.ClusterSpec{BaseDomain: "example.com"}}
+	desired := &install.Desired{Spec: cluster, Options: install.Options{Remove: &install.Removal{Nodes: []string{"cp-0"}, ReplacedBy: "cp-9", Backup: true}}}
+	observed := &install.Observed{
+		Cluster: &install.Cluster{ClusterRef: install.ClusterRef{ID: "lab"}, State: model.ClusterInstalled, OpenShiftID: "id"}, Spoke: p.Spoke,
+		Hosts: []install.Host{{ID: "host-0", Hostname: "cp-0", ClusterID: "lab", State: model.HostInstalled, Role: model.RoleControlPlane, Inventory: install.Inventory{Known: true, Interfaces: []install.Interface{{Addresses: []string{"192.0.2.10/24"}}}}}},
+	}
+	plan := install.Decide(desired, observed, install.Memory{}, present())
+	command := p.command("cp-0", memberID(0))
+	for _, r := range plan.Removals {
+		for _, step := range r.Left {
+			if strings.Contains(step.Message, command) {
+				return
+			}
+		}
+	}
+	t.Errorf("the library has %+v, %+v, %+v; want %q", plan.Removals, plan.Blockers, plan.Waits, command)
+}

@@ -1,0 +1,160 @@
+package lifecycle
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/utils/ptr"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/cluster-api/util/collections"
+
+	"github.com/oaictl/oaictl/internal/model"
+	"github.com/oaictl/oaictl/internal/names"
+)
+
+// minHealthyPeriod is after which time a failure is taken for a new one, where nothing is said.
+const minHealthyPeriod = time.Hour
+
+// IsUnhealthy reports whether a Machine is unhealthy, and its owner is to do something about it.
+func IsUnhealthy(m *clusterv1.Machine) bool { return collections.IsUnhealthyAndOwnerRemediated(m) }
+
+// remediate has an unhealthy Machine deleted, one at a time: the one for which most speaks.
+func (d *decider) remediate() {
+	unhealthy := d.which(func(m *Machine) bool { return m.DeletionTimestamp.IsZero() && IsUnhealthy(m.Machine) })
+	if len(unhealthy) == 0 {
+		return
+	}
+	m := slices.MinFunc(unhealthy, d.moreUrgent)
+	verdict, noted := d.judge(m)
+	d.Remediated = map[string]Verdict{m.Name: verdict}
+	if noted != nil {
+		d.Act, d.Cause, d.Machine, d.Remediation = Delete, Remediate, m.Name, noted
+	}
+}
+
+// moreUrgent orders unhealthy Machines: those that a person has marked, those without a node, those whose
+// member of etcd is not well, since nothing can join before they have gone, and the oldest.
+func (d *decider) moreUrgent(a, b *Machine) int {
+	rank := func(m *Machine) int {
+		_, marked := m.Annotations[clusterv1.RemediateMachineAnnotation]
+		switch {
+		case marked:
+			return 0
+		case m.Status.NodeRef.Name == "":
+			return 1
+		case d.Phase == Installed && d.unknown() == "" && d.isIll(m, d.member(m)):
+			return 2
+		}
+		return 3
+	}
+	return cmp.Or(cmp.Compare(rank(a), rank(b)), a.CreationTimestamp.Compare(b.CreationTimestamp.Time), strings.Compare(a.Name, b.Name))
+}
+
+// judge says what becomes of an unhealthy Machine, and what is noted of it where it is deleted.
+func (d *decider) judge(m *Machine) (Verdict, *Remediation) {
+	deferred := func(format string, args ...any) (Verdict, *Remediation) {
+		return Verdict{ReasonDeferred, fmt.Sprintf(format, args...)}, nil
+	}
+	cannot := func(text string) (Verdict, *Remediation) { return Verdict{ReasonCannotBeRemediated, text}, nil }
+	if deleting := d.deleting(); len(deleting) > 0 {
+		return deferred("waiting for %s to be deleted: Machines of a control plane are replaced one at a time", names.Few(deleting))
+	}
+	switch d.Phase {
+	case Installing:
+		return deferred("the installation runs, and decides by itself what becomes of its hosts: it takes no other ones")
+	case Stopped:
+		return cannot("the installation has failed, and replacing one of its hosts does not change that")
+	case Before:
+		if why := isWell(m); why != "" {
+			return cannot(why)
+		}
+	case Installed:
+		if wait, never := d.mayLeave(m); never != "" {
+			return cannot(never)
+		} else if wait != "" {
+			return deferred("%s", wait)
+		}
+	}
+	noted, verdict := d.retry(m)
+	if noted == nil {
+		return verdict, nil
+	}
+	return Verdict{ReasonDeleting, "Machine is deleting"}, noted
+}
+
+// isWell says why a Machine is not replaced before the installation has begun: its host has not failed, and
+// the installation waits for something else.
+func isWell(m *Machine) string {
+	if m.Host == nil {
+		return "" // it has never been seen
+	}
+	switch m.Host.State {
+	case model.HostAbsent, model.HostDisconnected, model.HostFailed:
+		return ""
+	case model.HostBlocked:
+		return fmt.Sprintf("its host %s is there, and validations of it fail, which are to be seen on its config: another host may not do better", m.Host.DisplayName())
+	}
+	return fmt.Sprintf("its host %s is well: the installation has not begun for another reason", m.Host.DisplayName())
+}
+
+// mayLeave says why an unhealthy Machine of an installed cluster is not replaced yet, or never by itself.
+func (d *decider) mayLeave(m *Machine) (wait, never string) {
+	if len(d.Machines) <= 1 {
+		return "", "it is the only Machine of the control plane: without it there is no cluster"
+	}
+	if why := d.unknown(); why != "" {
+		return why, ""
+	}
+	// The etcd operator takes no new member while another one is not well: such a one goes first, whoever
+	// waits to join.
+	if !d.isIll(m, d.member(m)) {
+		for _, other := range d.living() {
+			if other.Name == m.Name || IsUnhealthy(other.Machine) {
+				continue
+			}
+			if why := d.unmade(other); why != "" {
+				return why, ""
+			}
+		}
+		if len(d.living()) < d.replicas() {
+			return "waiting for the Machine that replaces the last one", ""
+		}
+	}
+	return "", d.loses(m)
+}
+
+// retry holds the limits of spec.remediation. Without a result the Machine is not replaced, which the
+// verdict explains.
+func (d *decider) retry(m *Machine) (*Remediation, Verdict) {
+	noted := &Remediation{Machine: m.Name}
+	noted.Timestamp.Time = d.Now
+	last := RemediationFor(m.Machine)
+	if last == nil {
+		return noted, Verdict{}
+	}
+	limits := &d.Spec.Remediation
+	since := last.Timestamp.Time
+	if !since.Add(seconds(limits.MinHealthyPeriodSeconds, minHealthyPeriod)).After(d.Now) {
+		return noted, Verdict{} // this failure is a new one
+	}
+	noted.RetryCount = last.RetryCount + 1
+	if again := since.Add(seconds(limits.RetryPeriodSeconds, 0)); again.After(d.Now) {
+		d.again(again)
+		return nil, Verdict{ReasonDeferred, fmt.Sprintf("it was made for %s, which was replaced within spec.remediation.retryPeriodSeconds (%d): it is replaced at %s at the earliest",
+			last.Machine, ptr.Deref(limits.RetryPeriodSeconds, 0), again.UTC().Format(time.RFC3339))}
+	}
+	if most := limits.MaxRetry; most != nil && last.RetryCount >= *most {
+		return nil, Verdict{ReasonCannotBeRemediated, fmt.Sprintf("it was made for %s, and replacing it again would exceed spec.remediation.maxRetry (%d)", last.Machine, *most)}
+	}
+	return noted, Verdict{}
+}
+
+func seconds(said *int32, otherwise time.Duration) time.Duration {
+	if said == nil {
+		return otherwise
+	}
+	return time.Duration(*said) * time.Second
+}

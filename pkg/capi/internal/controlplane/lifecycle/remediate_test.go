@@ -1,0 +1,158 @@
+package lifecycle
+
+import (
+	"cmp"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/cluster-api/util/conditions"
+
+	"github.com/oaictl/oaictl/internal/model"
+	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+// TestRemediates: an unhealthy Machine is replaced only while a majority of etcd is well, and one at a time.
+func TestRemediates(t *testing.T) {
+	for _, of := range []struct {
+		name    string
+		have    int
+		change  func(*plane)
+		of      string // the Machine of whom the verdict is, m-0 if empty
+		act     string
+		cause   Cause // Remediate if empty
+		reason  string
+		because string
+	}{
+		{name: "dead", have: 3, change: func(p *plane) { p.dies(0) }, act: "Delete m-0", reason: ReasonDeleting},
+		{name: "unhealthy though its member is well", have: 3, act: "Delete m-0", reason: ReasonDeleting},
+		{name: "the only one", have: 1, reason: ReasonCannotBeRemediated, because: "the only Machine"},
+		{name: "no majority", have: 3, change: func(p *plane) { p.dies(0); p.dies(1) }, reason: ReasonCannotBeRemediated, because: "no majority"},
+		{name: "no majority without it", have: 3, change: func(p *plane) { p.dies(1) }, reason: ReasonCannotBeRemediated, because: "without m-0 etcd would have 2 members of which 1 are well"},
+		{name: "nobody else serves", have: 3, change: func(p *plane) { p.node(1).Ready, p.node(2).Ready = false, false }, reason: ReasonCannotBeRemediated, because: "no node of the control plane would be Ready"},
+		{name: "another one is deleted", have: 4, change: func(p *plane) { p.isDeleting(1, true) }, reason: ReasonDeferred, because: "waiting for m-1 to be deleted"},
+		{name: "another one is made", have: 3, change: func(p *plane) { p.addMachine(3) }, reason: ReasonDeferred, because: "m-3 is being made"},
+		{name: "dead, and another one is made that cannot join before", have: 4, change: func(p *plane) { p.dies(0); p.addMachine(4) }, act: "Delete m-0", reason: ReasonDeleting},
+		{name: "the last one has no successor yet", have: 3, change: func(p *plane) { p.wants(5) }, act: "Make", cause: Scale, reason: ReasonDeferred, because: "replaces the last one"},
+		{name: "two of five are dead, and the first is gone", have: 4, change: func(p *plane) { p.wants(5); p.dies(0) }, act: "Delete m-0", reason: ReasonDeleting},
+		{name: "the cluster does not answer", have: 3, change: func(p *plane) { p.Spoke.Trouble = "timeout" }, reason: ReasonDeferred, because: "timeout"},
+		{name: "etcd is not known", have: 3, change: func(p *plane) { p.Spoke.Etcd.Trouble = "it cannot tell" }, reason: ReasonDeferred, because: "it cannot tell"},
+		{name: "it runs", have: 3, change: func(p *plane) { p.Phase = Installing }, reason: ReasonDeferred, because: "the installation runs, and decides by itself"},
+		{name: "it failed", have: 3, change: func(p *plane) { p.Phase = Stopped }, reason: ReasonCannotBeRemediated, because: "the installation has failed"},
+		{name: "two with fencing", have: 2, change: func(p *plane) { p.withFencing(); p.dies(0) }, reason: ReasonCannotBeRemediated, because: "no majority"},
+		{name: "two with an arbiter", have: 2, change: func(p *plane) { p.withArbiter(); p.dies(0) }, act: "Delete m-0", reason: ReasonDeleting},
+		{name: "the dead one of two", have: 5, change: func(p *plane) { p.isUnhealthy(1); p.dies(1) }, of: "m-1", act: "Delete m-1", reason: ReasonDeleting},
+		{name: "the one that a person has marked", have: 5, change: func(p *plane) {
+			p.isUnhealthy(1).Annotations[clusterv1.RemediateMachineAnnotation] = ""
+		}, of: "m-1", act: "Delete m-1", reason: ReasonDeleting},
+		{name: "the one that never joined", have: 5, change: func(p *plane) { p.addMachine(5); p.isUnhealthy(5) }, of: "m-5", act: "Delete m-5", reason: ReasonDeleting},
+	} {
+		t.Run(of.name, func(t *testing.T) {
+			p := installed(of.have)
+			p.isUnhealthy(0)
+			if of.change != nil {
+				of.change(p)
+			}
+			whose := "m-0"
+			if of.of != "" {
+				whose = of.of
+			}
+			d := p.decides(t, of.act, cmp.Or(of.cause, Remediate))
+			v := d.Remediated[whose]
+			if v.Reason != of.reason || !strings.Contains(v.Message, of.because) {
+				t.Errorf("of %s is said %+v", whose, d.Remediated)
+			}
+			if (d.Act == Delete) != (d.Remediation != nil) {
+				t.Errorf("noted %+v", d.Remediation)
+			}
+		})
+	}
+}
+
+// TestHealthyAreNotRemediated, nor those of whom nobody has asked their owner.
+func TestHealthyAreNotRemediated(t *testing.T) {
+	p := installed(3)
+	p.dies(0)
+	p.decides(t, "", "")
+	conditions.Set(p.machine(0).Machine, metav1.Condition{Type: clusterv1.MachineHealthCheckSucceededCondition, Status: metav1.ConditionFalse, Reason: "X"})
+	p.decides(t, "", "")
+}
+
+// TestRemediatesBeforeTheInstallation: a Machine whose host has failed is replaced, and no other.
+func TestRemediatesBeforeTheInstallation(t *testing.T) {
+	for name, of := range map[string]struct {
+		host   *install.Host
+		act    string
+		reason string
+	}{
+		"never seen":   {nil, "Delete m-0", ReasonDeleting},
+		"disconnected": {&install.Host{State: model.HostDisconnected}, "Delete m-0", ReasonDeleting},
+		"failed":       {&install.Host{State: model.HostFailed}, "Delete m-0", ReasonDeleting},
+		"ready":        {&install.Host{State: model.HostReady}, "", ReasonCannotBeRemediated},
+		"blocked":      {&install.Host{State: model.HostBlocked}, "", ReasonCannotBeRemediated},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := before(3)
+			p.isUnhealthy(0).Host = of.host
+			if d := p.decides(t, of.act, Remediate); d.Remediated["m-0"].Reason != of.reason {
+				t.Errorf("is said %+v", d.Remediated)
+			}
+		})
+	}
+	single := before(1)
+	single.isUnhealthy(0)
+	single.decides(t, "Delete m-0", Remediate)
+}
+
+// TestRetries holds the limits of spec.remediation.
+func TestRetries(t *testing.T) {
+	for _, of := range []struct {
+		name   string
+		ago    time.Duration
+		tried  int32
+		limits controlplanev1.RemediationSpec
+		act    string
+		count  int32
+		reason string
+		again  time.Duration
+	}{
+		{name: "without limits", ago: time.Minute, tried: 7, act: "Delete m-0", count: 8, reason: ReasonDeleting},
+		{name: "too often", ago: time.Minute, tried: 2, limits: controlplanev1.RemediationSpec{MaxRetry: ptr.To[int32](2)}, reason: ReasonCannotBeRemediated},
+		{name: "not too often", ago: time.Minute, tried: 1, limits: controlplanev1.RemediationSpec{MaxRetry: ptr.To[int32](2)}, act: "Delete m-0", count: 2, reason: ReasonDeleting},
+		{name: "never again", ago: time.Minute, limits: controlplanev1.RemediationSpec{MaxRetry: ptr.To[int32](0)}, reason: ReasonCannotBeRemediated},
+		{name: "too soon", ago: time.Minute, limits: controlplanev1.RemediationSpec{RetryPeriodSeconds: ptr.To[int32](300)}, reason: ReasonDeferred, again: 4 * time.Minute},
+		{name: "a new failure", ago: 2 * time.Hour, tried: 2, limits: controlplanev1.RemediationSpec{MaxRetry: ptr.To[int32](2)}, act: "Delete m-0", reason: ReasonDeleting},
+		{name: "the same failure for longer", ago: 2 * time.Hour, tried: 2, limits: controlplanev1.RemediationSpec{MaxRetry: ptr.To[int32](2), MinHealthyPeriodSeconds: ptr.To[int32](10800)}, reason: ReasonCannotBeRemediated},
+	} {
+		t.Run(of.name, func(t *testing.T) {
+			p := installed(3)
+			p.Spec.Remediation = of.limits
+			m := p.isUnhealthy(0)
+			p.dies(0)
+			m.Annotations[RemediationForAnnotation] = Note(Remediation{Machine: "m-9", Timestamp: metav1.Time{Time: present().Add(-of.ago)}, RetryCount: of.tried})
+			d := p.decides(t, of.act, Remediate)
+			if v := d.Remediated["m-0"]; v.Reason != of.reason {
+				t.Errorf("is said %+v", v)
+			}
+			if d.Remediation != nil && (d.Remediation.RetryCount != of.count || !d.Remediation.Timestamp.Time.Equal(present())) {
+				t.Errorf("noted %+v", d.Remediation)
+			}
+			if of.again > 0 && !d.Again.Equal(present().Add(of.again)) {
+				t.Errorf("again at %s", d.Again)
+			}
+		})
+	}
+}
+
+// TestReplaces: the Machine that takes the place of an unhealthy one is made once that is gone.
+func TestReplaces(t *testing.T) {
+	p := installed(2)
+	p.wants(3)
+	p.Spoke.Etcd.Desired = 3
+	p.Question.Replacing = Replacing(Note([]Remediation{{Machine: "m-9"}}))
+	p.decides(t, "Make", Remediate)
+}
