@@ -1,0 +1,269 @@
+package components_test
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/oaictl/oaictl/pkg/capi/manifests/components"
+)
+
+func filesOf(t *testing.T, o components.Options) map[string][]byte {
+	t.Helper()
+	list, err := components.Files(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := map[string][]byte{}
+	for _, f := range list {
+		files[f.Name] = f.Content
+	}
+	return files
+}
+
+// objectsOf reads YAML whose variables have their defaults.
+func objectsOf(t *testing.T, text []byte) []map[string]any {
+	t.Helper()
+	var objects []map[string]any
+	for _, document := range strings.Split(string(components.Expand(text, func(string) (string, bool) { return "", false })), "\n---\n") {
+		var o map[string]any
+		if err := yaml.UnmarshalStrict([]byte(document), &o); err != nil {
+			t.Fatalf("%v:\n%s", err, document)
+		}
+		if len(o) > 0 {
+			objects = append(objects, o)
+		}
+	}
+	return objects
+}
+
+func at(o any, path ...any) any {
+	for _, step := range path {
+		switch name := step.(type) {
+		case string:
+			fields, _ := o.(map[string]any)
+			o = fields[name]
+		case int:
+			list, _ := o.([]any)
+			if name >= len(list) {
+				return nil
+			}
+			o = list[name]
+		}
+	}
+	return o
+}
+
+func TestFilesOfARelease(t *testing.T) {
+	files := filesOf(t, components.Options{})
+	for _, name := range []string{
+		"bootstrap-components.yaml", "control-plane-components.yaml", "infrastructure-components.yaml", "metadata.yaml", "clusterctl.yaml", "extension-config.yaml",
+		"cluster-template.yaml", "cluster-template-sno.yaml", "cluster-template-compact.yaml", "cluster-template-ha.yaml", "cluster-template-metal3.yaml",
+		"cluster-template-agents.yaml", "cluster-template-topology.yaml", "clusterclass-openshift-assisted.yaml",
+	} {
+		if len(files[name]) == 0 {
+			t.Errorf("there is no %s", name)
+		}
+		delete(files, name)
+	}
+	for name := range files {
+		t.Errorf("%s is not expected", name)
+	}
+	again := filesOf(t, components.Options{})
+	for name, content := range filesOf(t, components.Options{}) {
+		if !bytes.Equal(content, again[name]) {
+			t.Errorf("%s is another one each time", name)
+		}
+	}
+	if got := filesOf(t, components.Options{Providers: []string{"bootstrap"}}); len(got) != 3 {
+		t.Errorf("the bootstrap provider alone has %d files", len(got))
+	}
+	if _, err := components.Files(components.Options{Providers: []string{"network"}}); err == nil || !strings.Contains(err.Error(), "there are bootstrap, control-plane, infrastructure") {
+		t.Errorf("a provider that is not there: %v", err)
+	}
+}
+
+// TestComponents holds the component files to what clusterctl asks of them: one Namespace, everything
+// else that is namespaced in it, the provider's label on every object, a container named manager.
+func TestComponents(t *testing.T) {
+	for _, options := range []components.Options{{}, {SelfManaged: true}, {Namespaced: true}} {
+		files := filesOf(t, options)
+		for _, name := range components.Names() {
+			t.Run(fmt.Sprintf("%s/self-managed=%t/namespaced=%t", name, options.SelfManaged, options.Namespaced), func(t *testing.T) {
+				p, err := components.Of(name)
+				if err != nil {
+					t.Fatal(err)
+				}
+				counts := map[string]int{}
+				for _, o := range objectsOf(t, files[p.ComponentsFile()]) {
+					kind, _ := o["kind"].(string)
+					counts[kind]++
+					called := fmt.Sprintf("%s %v", kind, at(o, "metadata", "name"))
+					if got := at(o, "metadata", "labels", components.LabelKey); got != p.Label() {
+						t.Errorf("%s has the provider %v", called, got)
+					}
+					if namespace := at(o, "metadata", "namespace"); namespace != nil && namespace != p.Namespace() {
+						t.Errorf("%s is in %v", called, namespace)
+					}
+					if kind == "Namespace" && at(o, "metadata", "name") != p.Namespace() {
+						t.Errorf("the %s", called)
+					}
+					if kind == "Deployment" {
+						checkDeployment(t, o, p, options)
+					}
+					if injected := at(o, "metadata", "annotations", "cert-manager.io/inject-ca-from"); options.SelfManaged && injected != nil {
+						t.Errorf("%s waits for cert-manager", called)
+					}
+					if kind == "CustomResourceDefinition" && at(o, "spec", "conversion", "webhook", "clientConfig", "service") != nil {
+						checkCalled(t, called, at(o, "spec", "conversion", "webhook", "clientConfig", "service"), p)
+					}
+					if strings.HasSuffix(kind, "WebhookConfiguration") {
+						hooks, _ := o["webhooks"].([]any)
+						for _, hook := range hooks {
+							checkCalled(t, called, at(hook, "clientConfig", "service"), p)
+						}
+					}
+				}
+				want := map[string]int{"Namespace": 1, "ServiceAccount": 1, "Role": 1, "RoleBinding": 1, "Service": 1, "Deployment": 1, "Issuer": 1, "Certificate": 1, "ValidatingWebhookConfiguration": 1}
+				if options.SelfManaged {
+					want["Issuer"], want["Certificate"] = 0, 0
+				}
+				for kind, n := range want {
+					if counts[kind] != n {
+						t.Errorf("there are %d of kind %s, not %d", counts[kind], kind, n)
+					}
+				}
+			})
+		}
+	}
+}
+
+func checkCalled(t *testing.T, what string, service any, p components.Provider) {
+	t.Helper()
+	if at(service, "name") != p.Service() || at(service, "namespace") != p.Namespace() {
+		t.Errorf("%s calls %v", what, service)
+	}
+}
+
+// checkDeployment holds a manager to the Pod Security Standard restricted, and to what clusterctl
+// looks for.
+func checkDeployment(t *testing.T, o map[string]any, p components.Provider, options components.Options) {
+	t.Helper()
+	container := at(o, "spec", "template", "spec", "containers", 0)
+	if at(container, "name") != "manager" || at(container, "image") != "ghcr.io/oaictl/oaictl:v0.1.0" {
+		t.Errorf("the container is %v of %v", at(container, "name"), at(container, "image"))
+	}
+	for _, probe := range []string{"livenessProbe", "readinessProbe"} {
+		if at(container, probe, "httpGet", "port") != "healthz" {
+			t.Errorf("there is no %s", probe)
+		}
+	}
+	if at(container, "resources", "requests", "memory") == nil || at(container, "resources", "limits", "memory") == nil {
+		t.Error("resources are not bounded")
+	}
+	security := at(container, "securityContext")
+	if at(security, "allowPrivilegeEscalation") != false || at(security, "readOnlyRootFilesystem") != true || at(security, "capabilities", "drop", 0) != "ALL" ||
+		at(o, "spec", "template", "spec", "securityContext", "runAsNonRoot") != true || at(o, "spec", "template", "spec", "securityContext", "seccompProfile", "type") != "RuntimeDefault" {
+		t.Errorf("the container is not restricted: %v", security)
+	}
+	args := fmt.Sprint(at(container, "args"))
+	for _, arg := range []string{"[controller --providers=" + p.Name + " ", " --namespace= ", " --leader-elect "} {
+		if !strings.Contains(args, arg) {
+			t.Errorf("%q is not in %s", arg, args)
+		}
+	}
+	if got := strings.Contains(args, " --webhook-self-managed "); got != options.SelfManaged {
+		t.Errorf("self-managed: %t", got)
+	}
+}
+
+// TestVariables holds the component files to variables that have defaults, so that clusterctl init asks
+// for none, and templates to those that they say they need.
+func TestVariables(t *testing.T) {
+	variable := regexp.MustCompile(`\$\{([A-Z_]+)(:=[^}]*)?\}`)
+	known := []string{"CLUSTER_NAME", "NAMESPACE", "KUBERNETES_VERSION", "CONTROL_PLANE_MACHINE_COUNT", "WORKER_MACHINE_COUNT"}
+	for name, content := range filesOf(t, components.Options{}) {
+		for _, found := range variable.FindAllStringSubmatch(string(content), -1) {
+			_, about, _ := strings.Cut(string(content), "# Needed: ")
+			about, _, _ = strings.Cut(about, "apiVersion:")
+			switch prefixed := regexp.MustCompile(`^(OAICTL|OPENSHIFT)_|^(WATCH|AGENTS)_NAMESPACE$`).MatchString(found[1]); {
+			case !prefixed && !slices.Contains(known, found[1]):
+				t.Errorf("%s has the variable %s, which is nobody's", name, found[1])
+			case strings.HasSuffix(name, "-components.yaml") && found[2] == "":
+				t.Errorf("%s has the variable %s without a default", name, found[1])
+			case found[2] == "" && !slices.Contains(known, found[1]) && !strings.Contains(about, found[1]):
+				t.Errorf("%s needs %s, and does not say so", name, found[1])
+			}
+		}
+		if left := regexp.MustCompile(`\$\{`).FindAll(content, -1); len(left) != len(variable.FindAll(content, -1)) {
+			t.Errorf("%s has variables of another form", name)
+		}
+	}
+}
+
+// TestTemplatesOfMachines holds every template to what keeps an install on bare metal alive.
+func TestTemplatesOfMachines(t *testing.T) {
+	for name, content := range filesOf(t, components.Options{}) {
+		if !strings.HasPrefix(name, "cluster-template") && !strings.HasPrefix(name, "clusterclass-") {
+			continue
+		}
+		checks, text := 0, string(content)
+		for line := range strings.Lines(text) {
+			if seconds, is := strings.CutPrefix(strings.TrimSpace(line), "nodeStartupTimeoutSeconds: "); is {
+				checks++
+				if seconds != "7200" {
+					t.Errorf("%s gives up on a node after %s s", name, seconds)
+				}
+			}
+		}
+		if topology := name == "cluster-template-topology.yaml"; !topology && checks == 0 {
+			t.Errorf("%s has no MachineHealthCheck", name)
+		} else if !topology && !strings.Contains(text, "type: OnDelete") {
+			t.Errorf("%s replaces workers that are upgraded", name)
+		}
+		if strings.HasPrefix(name, "cluster-template") && !strings.Contains(text, "cluster-api-autoscaler-node-group-max-size") {
+			t.Errorf("%s says nothing to the autoscaler", name)
+		}
+		if class := strings.HasPrefix(name, "clusterclass-"); class && (strings.Contains(text, "${") || strings.Contains(text, "namespace:")) {
+			t.Errorf("%s has variables of clusterctl, or namespaces", name)
+		}
+	}
+}
+
+func TestRepository(t *testing.T) {
+	files, err := components.Repository("/work/repository", components.Options{Version: "v0.1.2"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, f := range files {
+		names = append(names, f.Name)
+		if f.Name == components.ClusterctlFile && !strings.Contains(string(f.Content), `url: "/work/repository/infrastructure-agent/v0.1.2/infrastructure-components.yaml"`) {
+			t.Errorf("clusterctl finds providers by\n%s", f.Content)
+		}
+	}
+	for _, name := range []string{
+		"bootstrap-openshift-assisted/v0.1.2/bootstrap-components.yaml", "control-plane-openshift-assisted/v0.1.2/metadata.yaml", "infrastructure-agent/v0.1.2/cluster-template-ha.yaml",
+	} {
+		if !slices.Contains(names, name) {
+			t.Errorf("there is no %s among %q", name, names)
+		}
+	}
+}
+
+func TestExpand(t *testing.T) {
+	lookup := func(name string) (string, bool) { return "given", name == "A" }
+	for text, want := range map[string]string{
+		"${A:=1} ${B:=1} ${A} ${C}":   "given 1 given ${C}",
+		`x: "${B:=}" $A $$ ${B:=a/b}`: `x: "" $A $$ a/b`,
+	} {
+		if got := string(components.Expand([]byte(text), lookup)); got != want {
+			t.Errorf("%s becomes %s, not %s", text, got, want)
+		}
+	}
+}
