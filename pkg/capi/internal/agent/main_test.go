@@ -3,8 +3,10 @@ package agent_test
 import (
 	"context"
 	"errors"
+	"net/http"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -25,7 +27,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
 	metrics "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
 	"sigs.k8s.io/yaml"
 
 	"github.com/oaictl/oaictl/internal/clock"
@@ -108,6 +114,9 @@ type setup struct {
 	service     *service
 	desire      func(context.Context, installation.Key, *install.Observed) (*install.Desired, error)
 	watchFilter string
+	// Of a whole installation:
+	connect func(namespace string) (install.Backend, error) // nil: service
+	clock   clock.Clock                                     // nil: the machine's own
 }
 
 // site is a provider that runs on namespaces of its own.
@@ -119,7 +128,41 @@ type site struct {
 	agents     string
 	service    *service
 	sets       []*installation.Set
+	user       *rest.Config // the provider's
+	written    *writes      // by it
+	setup      setup
+	running    *sync.WaitGroup
 }
+
+// writes are the requests of the provider that change something, but for events.
+type writes struct {
+	mu  sync.Mutex
+	all []string
+}
+
+func (w *writes) wrap(next http.RoundTripper) http.RoundTripper {
+	return roundTripper(func(r *http.Request) (*http.Response, error) {
+		if r.Method != http.MethodGet && !strings.Contains(r.URL.Path, "/events") {
+			w.mu.Lock()
+			w.all = append(w.all, r.Method+" "+path.Base(path.Dir(r.URL.Path))+"/"+path.Base(r.URL.Path))
+			w.mu.Unlock()
+		}
+		return next.RoundTrip(r)
+	})
+}
+
+// take are those since the last time.
+func (w *writes) take() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	all := w.all
+	w.all = nil
+	return all
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 // open has the provider run until the test's end, with the rights that its markers ask for.
 func open(t *testing.T, s setup) *site {
@@ -146,29 +189,36 @@ func open(t *testing.T, s setup) *site {
 	if x.service == nil {
 		x.service = &service{}
 	}
+	if s.clock == nil {
+		s.clock = clock.Real()
+	}
+	if s.connect == nil {
+		s.connect = func(string) (install.Backend, error) { return x.service, nil }
+	}
 	if s.desire == nil {
 		s.desire = func(context.Context, installation.Key, *install.Observed) (*install.Desired, error) {
 			return nil, installation.ErrNotYet
 		}
 	}
-	user := x.User(t, "provider-"+x.namespace, may.rules...)
+	x.user, x.written, x.setup, x.running = x.User(t, "provider-"+x.namespace, may.rules...), &writes{}, s, &sync.WaitGroup{}
+	x.user.Wrap(x.written.wrap)
 	ctx, stop := context.WithCancel(t.Context())
-	var running sync.WaitGroup
-	t.Cleanup(func() { stop(); running.Wait() })
+	t.Cleanup(func() { stop(); x.running.Wait() })
 	for range max(1, s.managers) {
-		x.manage(ctx, t, &running, user, s)
+		x.manage(ctx, t)
 	}
 	return x
 }
 
 // manage starts one manager.
-func (x *site) manage(ctx context.Context, t *testing.T, running *sync.WaitGroup, user *rest.Config, s setup) {
+func (x *site) manage(ctx context.Context, t *testing.T) {
 	t.Helper()
+	s := x.setup
 	within := map[string]cache.Config{x.agents: {}}
 	for _, namespace := range x.namespaces {
 		within[namespace] = cache.Config{}
 	}
-	mgr, err := ctrl.NewManager(user, ctrl.Options{
+	mgr, err := ctrl.NewManager(x.user, ctrl.Options{
 		Scheme: newScheme(t), Metrics: metrics.Options{BindAddress: "0"}, HealthProbeBindAddress: "0", Cache: cache.Options{DefaultNamespaces: within},
 		Client:     client.Options{Cache: &client.CacheOptions{Unstructured: true, DisableFor: []client.Object{&corev1.Secret{}}}},
 		Controller: config.Controller{SkipNameValidation: ptr.To(true)},
@@ -176,16 +226,22 @@ func (x *site) manage(ctx context.Context, t *testing.T, running *sync.WaitGroup
 	if err != nil {
 		t.Fatal(err)
 	}
+	woken := make(chan event.TypedGenericEvent[wake], 1024)
 	set := installation.New(installation.Config{
-		Connect: func(string) (install.Backend, error) { return x.service, nil }, Desire: s.desire, Clock: clock.Real(),
-		Wake: func(installation.Key, []install.Scope) {},
+		Connect: s.connect, Desire: s.desire, Clock: s.clock,
+		Wake: func(cluster installation.Key, scopes []install.Scope) {
+			woken <- event.TypedGenericEvent[wake]{Object: wake{cluster, scopes}}
+		},
 	})
 	x.sets = append(x.sets, set)
 	var of agent.Pool = &agent.HubPool{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Namespace: s.agentsNamespace(x)}
 	if s.rest {
 		of = &agent.ServicePool{Service: set.Service}
 	}
-	wiring := agent.Wiring{Options: controller.Options{MaxConcurrentReconciles: 10, SkipNameValidation: ptr.To(true)}, WatchFilter: s.watchFilter}
+	listen := func(requests func(context.Context, installation.Key, []install.Scope) []reconcile.Request) source.Source {
+		return source.Channel(woken, handler.TypedEnqueueRequestsFromMapFunc(func(ctx context.Context, w wake) []reconcile.Request { return requests(ctx, w.cluster, w.scopes) }))
+	}
+	wiring := agent.Wiring{Woken: listen, Options: controller.Options{MaxConcurrentReconciles: 10, SkipNameValidation: ptr.To(true)}, WatchFilter: s.watchFilter}
 	for _, r := range []interface {
 		SetupWithManager(context.Context, ctrl.Manager, agent.Wiring) error
 	}{
@@ -197,11 +253,18 @@ func (x *site) manage(ctx context.Context, t *testing.T, running *sync.WaitGroup
 			t.Fatal(err)
 		}
 	}
-	running.Go(func() {
+	x.running.Go(func() { _ = set.Start(ctx) })
+	x.running.Go(func() {
 		if err := mgr.Start(ctx); err != nil && ctx.Err() == nil {
 			t.Errorf("the manager: %v", err)
 		}
 	})
+}
+
+// wake is a change of an installation.
+type wake struct {
+	cluster installation.Key
+	scopes  []install.Scope
 }
 
 func (s setup) agentsNamespace(x *site) string {
