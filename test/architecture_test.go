@@ -96,7 +96,7 @@ func walls() []wall {
 			name:    "client-go stays with what speaks to a cluster",
 			imports: []string{"k8s.io/client-go/..."},
 			onlyIn: []string{
-				"pkg/install/hub/...", "pkg/install/node/...", "pkg/capi/...", "internal/simulator/hub/...", "internal/simulator/spoke/...", "internal/simulator/metal3",
+				"pkg/install/hub/...", "pkg/install/node/...", "pkg/capi/...", "internal/simulator/hub/...", "internal/simulator/spoke/...", "internal/simulator/metal3", "internal/simulator/management",
 				"internal/kubetest/...", "internal/cli/...", "internal/kubeconfig",
 			},
 			// kubectl's own reader of -o jsonpath; it brings no client along.

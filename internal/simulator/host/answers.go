@@ -314,9 +314,9 @@ func (m Machine) inventory(at time.Time) inventory {
 }
 
 // bootedFromDisk makes it that of a machine that runs a discovery system from its own disk.
-func (i *inventory) bootedFromDisk() {
-	i.Boot.DeviceType = models.BootDeviceTypePersistent
-	i.Boot.CommandLine = "BOOT_IMAGE=(hd0,gpt3)/boot/ostree/rhcos/vmlinuz ostree=/ostree/boot.1/rhcos/0 ignition.platform.id=openstack"
+func (inv *inventory) bootedFromDisk() {
+	inv.Boot.DeviceType = models.BootDeviceTypePersistent
+	inv.Boot.CommandLine = "BOOT_IMAGE=(hd0,gpt3)/boot/ostree/rhcos/vmlinuz ostree=/ostree/boot.1/rhcos/0 ignition.platform.id=openstack"
 }
 
 func (d Disk) info() models.Disk {

@@ -63,14 +63,14 @@ func (m *metal3Machine) providerID() string {
 // the machine's bootstrap data are no provider's.
 func (m *metal3Machine) findNode(ctx context.Context) (time.Duration, error) {
 	client, err := m.workload(ctx)
-	if err != nil {
+	if err != nil { // there is no cluster to ask yet
 		m.waits(err.Error())
 		return requeueAfter, nil
 	}
 	nodes, err := client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
 	if err != nil {
 		m.waits("error retrieving node, requeuing")
-		return requeueAfter, nil
+		return requeueAfter, nil //nolint:nilerr // it is in the condition, and tried again
 	}
 	h, _ := m.host()
 	var labelled []*corev1.Node
