@@ -180,18 +180,31 @@ func (h *Maker) mirrorRef() Fields {
 
 // PullSecret is the Secret with the pull secret; none where it is only referred to.
 func (h *Maker) PullSecret() []*unstructured.Unstructured {
-	source := h.Cluster.Spec.PullSecret
+	return h.pullSecret("spec.pullSecret", PullSecretName(h.Cluster), &h.Cluster.Spec.PullSecret)
+}
+
+// DiscoverySecret is the pull secret of the InfraEnv that a host has to itself; none where the
+// host says none, or only refers to it.
+func (h *Maker) DiscoverySecret(host *spec.Host) []*unstructured.Unstructured {
+	name := DiscoverySecretName(h.Cluster, host)
+	if name == "" {
+		return nil
+	}
+	return h.pullSecret(h.Cluster.HostField(host, "discovery.pullSecret"), name, &host.Discovery.PullSecret)
+}
+
+func (h *Maker) pullSecret(field, name string, source *spec.Source) []*unstructured.Unstructured {
 	if ref := source.SecretRef; ref != nil {
 		if ref.Key != "" && ref.Key != hubapi.KeyPullSecret {
-			h.Refuse("spec.pullSecret.secretRef.key", "a hub reads a pull secret from the key "+hubapi.KeyPullSecret+" only", "leave the key out, and keep the pull secret under "+hubapi.KeyPullSecret)
+			h.Refuse(field+".secretRef.key", "a hub reads a pull secret from the key "+hubapi.KeyPullSecret+" only", "leave the key out, and keep the pull secret under "+hubapi.KeyPullSecret)
 		}
 		return nil
 	}
 	if !h.Secrets {
-		h.addNote("the Secret %s of type kubernetes.io/dockerconfigjson has to hold the pull secret under %s", PullSecretName(h.Cluster), hubapi.KeyPullSecret)
+		h.addNote("the Secret %s of type kubernetes.io/dockerconfigjson has to hold the pull secret under %s", name, hubapi.KeyPullSecret)
 		return nil
 	}
-	return h.Secret(PullSecretName(h.Cluster), "kubernetes.io/dockerconfigjson", map[string]string{hubapi.KeyPullSecret: h.Cluster.PullSecret().Reveal()})
+	return h.Secret(name, "kubernetes.io/dockerconfigjson", map[string]string{hubapi.KeyPullSecret: source.Secret().Reveal()})
 }
 
 // Secret is a Secret, alone in its list.

@@ -43,12 +43,16 @@ func InfraEnvTable() Table {
 	}
 }
 
-// InfraEnv is a discovery image.
+// InfraEnv is a discovery image, with the settings of its plan.
 func (h *Maker) InfraEnv(plan install.InfraEnvPlan) *unstructured.Unstructured {
 	c, late := h.Cluster, h.Cluster.Spec.InfraEnv.Bind == spec.BindLate
 	object := h.Object(hubapi.KindInfraEnv, plan.Name)
+	pullSecret := PullSecretName(c)
+	if host := c.Host(plan.Alone); host != nil {
+		pullSecret = cmp.Or(DiscoverySecretName(c, host), pullSecret)
+	}
 	s := Fields{
-		"pullSecretRef":              Fields{"name": PullSecretName(c)},
+		"pullSecretRef":              Fields{"name": pullSecret},
 		"nmStateConfigLabelSelector": Fields{"matchLabels": Fields{hubapi.LabelInfraEnv: plan.Name}},
 	}
 	object.Object["spec"] = s
@@ -56,10 +60,7 @@ func (h *Maker) InfraEnv(plan install.InfraEnvPlan) *unstructured.Unstructured {
 		s["clusterRef"] = Fields{"name": c.Metadata.Name, "namespace": h.Namespace}
 		s["agentLabels"] = Fields{hubapi.LabelCluster: c.Metadata.Name}
 	}
-	settings, err := setting.OfInfraEnv(c, plan.Arch)
-	if err != nil {
-		h.Refuse("spec.discovery.ignition", err.Error(), "")
-	}
+	settings := maps.Clone(plan.Settings)
 	if settings[setting.OSVersion] != "" && !h.Installed && !late {
 		delete(settings, setting.OSVersion)
 		h.addNote("the InfraEnv %s has no osImageVersion, which a hub takes for one of an installed cluster only: oaictl add-node writes it", plan.Name)

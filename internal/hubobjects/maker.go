@@ -91,6 +91,15 @@ func PullSecretName(c *spec.Cluster) string {
 	return named(c.Spec.PullSecret.SecretRef, c.Metadata.Name+"-pull-secret")
 }
 
+// DiscoverySecretName is the Secret with the pull secret of the InfraEnv that a host has to
+// itself: the one referred to, else ours; "" for a host that says none.
+func DiscoverySecretName(c *spec.Cluster, h *spec.Host) string {
+	if h.Discovery == nil || h.Discovery.PullSecret.IsZero() {
+		return ""
+	}
+	return named(h.Discovery.PullSecret.SecretRef, c.Metadata.Name+"-"+h.Name+"-pull-secret")
+}
+
 func named(ref *spec.SecretRef, own string) string {
 	if ref != nil {
 		return ref.Name

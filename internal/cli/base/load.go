@@ -252,6 +252,11 @@ func checkREST(c *spec.Cluster) error {
 	if c.Spec.PullSecret.SecretRef != nil {
 		report("spec.pullSecret.secretRef", "names a Secret on a hub, which a REST service does not know", "name a file, a variable or a program that has it; or give --backend hub")
 	}
+	for i := range c.Spec.Hosts {
+		if h := &c.Spec.Hosts[i]; h.Discovery != nil && h.Discovery.PullSecret.SecretRef != nil {
+			report(c.HostField(h, "discovery.pullSecret.secretRef"), "names a Secret on a hub, which a REST service does not know", "name a file, a variable or a program that has it; or give --backend hub")
+		}
+	}
 	if c.Spec.Boot.Method == spec.BootMetal3 {
 		report("spec.boot.method", fmt.Sprintf("is %s: a hub boots the machines then, and a REST service does not", spec.BootMetal3), "write redfish, and oaictl boots them; or give --backend hub")
 	}

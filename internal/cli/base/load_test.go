@@ -21,7 +21,7 @@ spec:
   hub:
     ipxe: always
     nodeLabels: {a: b}
-  hosts: [{name: w, match: {mac: "52:54:00:00:00:01"}}]
+  hosts: [{name: w, match: {mac: "52:54:00:00:00:01"}}, {name: x, match: {infraEnv: x}, discovery: {pullSecret: {secretRef: {name: x}}}}]
 `
 	env := spec.OSEnv()
 	env.LookupEnv = func(string) (string, bool) { return `{"auths":{"quay.io":{"auth":"dXNlcjpwYXNz"}}}`, true }
@@ -33,6 +33,7 @@ spec:
 	for _, want := range []string{
 		"cluster.yaml:10:11: spec.hub.ipxe: is a matter of a hub", "cluster.yaml:11:5: spec.hub.nodeLabels: ",
 		"cluster.yaml:8:3: spec.import.clusterID: is missing", "cluster.yaml:8:25: spec.import.kubeconfig.secretRef: names a Secret on a hub",
+		"cluster.yaml:12:114: spec.hosts[1].discovery.pullSecret.secretRef: names a Secret on a hub",
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("no %q in:\n%v", want, err)

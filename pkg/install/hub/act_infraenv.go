@@ -12,6 +12,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubobjects"
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
@@ -32,7 +33,7 @@ func (a *actor) registerInfraEnv(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := a.ApplyAll(ctx, env.NMStateConfigs); err != nil {
+	if err := a.ApplyAll(ctx, slices.Concat(env.Secrets, env.NMStateConfigs)); err != nil {
 		return err
 	}
 	for _, want := range made.Cluster { // what the InfraEnv refers to and the cluster did not need
@@ -100,6 +101,9 @@ func (a *actor) plan() (install.InfraEnvPlan, error) {
 		return install.InfraEnvPlan{}, err
 	}
 	if i := slices.IndexFunc(plans, func(p install.InfraEnvPlan) bool { return p.Name == a.action.Name }); i >= 0 {
+		if a.action.Kind == model.RegisterInfraEnv { // what was decided is what is written
+			plans[i].Settings = a.action.Settings
+		}
 		return plans[i], nil
 	}
 	arch := spec.Arch(a.action.Settings[setting.Arch].Text())
@@ -127,6 +131,11 @@ func (a *actor) updateInfraEnv(ctx context.Context) error {
 	}
 	if err := a.applyNeeded(ctx, made.Cluster); err != nil {
 		return err
+	}
+	if _, resent := a.action.Settings[setting.PullSecret]; resent {
+		if err := a.ApplyAll(ctx, want.Secrets); err != nil {
+			return err
+		}
 	}
 	if _, networks := a.action.Settings[setting.StaticNetworks]; networks {
 		if err := a.networks(ctx, want); err != nil {

@@ -81,6 +81,8 @@ type Objects struct {
 type InfraEnv struct {
 	// Name of the InfraEnv.
 	Name string
+	// Secrets with its own pull secret, where it serves a host alone that says one.
+	Secrets []*unstructured.Unstructured
 	// NMStateConfigs of its hosts that have a static network, in the order of
 	// their names.
 	NMStateConfigs []*unstructured.Unstructured
@@ -154,7 +156,7 @@ func (o *Objects) All() []*unstructured.Unstructured {
 	}
 	all = append(all, o.Cluster...)
 	for _, env := range o.InfraEnvs {
-		all = append(append(all, env.NMStateConfigs...), env.InfraEnv)
+		all = append(slices.Concat(all, env.Secrets, env.NMStateConfigs), env.InfraEnv)
 	}
 	for _, host := range o.Hosts {
 		all = append(all, host.Secrets...)
@@ -204,6 +206,9 @@ func (h *maker) infraEnvs(plans []install.InfraEnvPlan) (all []InfraEnv) {
 	}
 	for _, plan := range plans {
 		env := InfraEnv{Name: plan.Name, InfraEnv: h.InfraEnv(plan)}
+		if host := h.Cluster.Host(plan.Alone); host != nil {
+			env.Secrets = h.DiscoverySecret(host)
+		}
 		for _, name := range slices.Sorted(slices.Values(plan.Hosts)) {
 			if host := h.Cluster.Host(name); host != nil {
 				if config := h.NMStateConfig(plan.Name, host); config != nil {
@@ -267,8 +272,12 @@ func (h *maker) refuseCluster() {
 	if len(s.Overrides.Host) > 0 {
 		h.Refuse("spec.overrides.host", "is in the words of the REST service, which a hub does not take", byHand)
 	}
-	if s.Boot.Image == spec.ImageDisconnected {
-		h.Refuse("spec.boot.image", "a hub makes no disconnected image", "write full or minimal")
+	h.refuseDisconnected("spec.boot.image", s.Boot.Image)
+}
+
+func (h *maker) refuseDisconnected(field string, image spec.ImageType) {
+	if image == spec.ImageDisconnected {
+		h.Refuse(field, "a hub makes no disconnected image", "write full or minimal")
 	}
 }
 
@@ -326,9 +335,18 @@ func (h *maker) refusePasswords() {
 	if h.Secrets {
 		return
 	}
-	for field, proxy := range map[string]spec.ProxyURL{"spec.proxy.http": h.Cluster.Spec.Proxy.HTTP, "spec.proxy.https": h.Cluster.Spec.Proxy.HTTPS} {
-		if parsed, err := url.Parse(proxy.Reveal()); err != nil || parsed.User != nil {
-			h.Refuse(field, "holds a user or a password, which the objects of a hub have in plain text", "ask for secrets, or use a proxy without a password")
+	h.refusePassword("spec.proxy", h.Cluster.Spec.Proxy)
+	for i := range h.Cluster.Spec.Hosts {
+		if host := &h.Cluster.Spec.Hosts[i]; host.Discovery != nil && host.Discovery.Proxy != nil {
+			h.refusePassword(h.Cluster.HostField(host, "discovery.proxy"), *host.Discovery.Proxy)
+		}
+	}
+}
+
+func (h *maker) refusePassword(field string, proxy spec.Proxy) {
+	for name, address := range map[string]spec.ProxyURL{".http": proxy.HTTP, ".https": proxy.HTTPS} {
+		if parsed, err := url.Parse(address.Reveal()); err != nil || parsed.User != nil {
+			h.Refuse(field+name, "holds a user or a password, which the objects of a hub have in plain text", "ask for secrets, or use a proxy without a password")
 		}
 	}
 }
@@ -336,6 +354,9 @@ func (h *maker) refusePasswords() {
 func (h *maker) refuseHostFields(host *spec.Host) {
 	if len(host.Disk.Keep) > 0 {
 		h.RefuseHost(host, "disk.keep", "a hub cannot keep disks from being wiped", "detach these disks, or install through the REST service (--backend rest)")
+	}
+	if host.Discovery != nil {
+		h.refuseDisconnected(h.Cluster.HostField(host, "discovery.image"), host.Discovery.Image)
 	}
 	if !h.IsMetal3(host) {
 		return

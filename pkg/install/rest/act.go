@@ -230,7 +230,7 @@ func (p *Plane) clusterVerb(ctx context.Context, verb, id string) error {
 // newest one otherwise, and the architecture if it is known. Target is the
 // cluster that its hosts belong to from the start.
 func (p *Plane) registerInfraEnv(ctx context.Context, desired *install.Desired, action install.Action) error {
-	c := desired.Spec
+	c := desired.Spec.ForInfraEnv(action.Name)
 	if c.Existing() != "" && c.PullSecret().IsZero() { // which such a file may leave out
 		return &install.Fault{
 			Code: install.CodeInput, Op: "register InfraEnv", On: action.Name, Permanent: true,
@@ -285,7 +285,7 @@ func (p *Plane) updateInfraEnv(ctx context.Context, desired *install.Desired, ac
 		return plane.Refusal(action, err)
 	}
 	if action.Settings[setting.PullSecret] != "" {
-		fields["pull_secret"] = desired.Spec.PullSecret().Reveal()
+		fields["pull_secret"] = desired.Spec.ForInfraEnv(action.Name).PullSecret().Reveal()
 	}
 	for name := range desired.Spec.Spec.Overrides.InfraEnv { // as when it was registered
 		delete(fields, name)

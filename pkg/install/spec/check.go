@@ -78,8 +78,8 @@ func (k *checker) words() {
 // contents checks what was read. No message repeats any of it.
 func (k *checker) contents() {
 	k.pullSecret()
-	k.sshKeys()
 	s := k.cluster.Spec
+	k.publicKeys("spec.sshKeys", s.SSHKeys)
 	k.certificates("spec.registry.trustBundle", s.Registry.TrustBundle)
 	if s.IgnitionEndpoint != nil {
 		k.certificates("spec.ignitionEndpoint.ca", s.IgnitionEndpoint.CA)
@@ -100,6 +100,10 @@ func (k *checker) pullSecret() {
 		k.ReportIf(!k.cluster.nodes, field, "is missing", "get one from https://console.redhat.com/openshift/install/pull-secret and write pullSecret: {file: PATH}")
 		return
 	}
+	k.pullSecretContent(field, source)
+}
+
+func (k *checker) pullSecretContent(field string, source *Source) {
 	if source.Secret().IsZero() {
 		return // a secretRef, or reported already
 	}
@@ -108,25 +112,21 @@ func (k *checker) pullSecret() {
 	}
 }
 
-func (k *checker) sshKeys() {
-	for i := range k.cluster.Spec.SSHKeys {
-		field := fmt.Sprintf("spec.sshKeys[%d]", i)
-		source := &k.cluster.Spec.SSHKeys[i]
-		text := source.Text()
-		if text == "" {
-			continue
-		}
-		if strings.Contains(text, "PRIVATE KEY") {
-			k.Report(field, "is a private key", "give the public one; its file ends in .pub")
-			continue
-		}
-		lines := values.KeyLines(text)
-		k.ReportIf(len(lines) == 0, field, "holds no key", "")
-		for _, line := range lines {
-			if err := values.KeyError(line); err != nil {
-				k.Report(field, err.Error(), "give a public key as ssh-keygen makes it: ssh-ed25519 AAAA…")
-				break
-			}
+func (k *checker) publicKey(field string, source *PublicSource) {
+	text := source.Text()
+	if text == "" {
+		return
+	}
+	if strings.Contains(text, "PRIVATE KEY") {
+		k.Report(field, "is a private key", "give the public one; its file ends in .pub")
+		return
+	}
+	lines := values.KeyLines(text)
+	k.ReportIf(len(lines) == 0, field, "holds no key", "")
+	for _, line := range lines {
+		if err := values.KeyError(line); err != nil {
+			k.Report(field, err.Error(), "give a public key as ssh-keygen makes it: ssh-ed25519 AAAA…")
+			return
 		}
 	}
 }
@@ -212,13 +212,11 @@ func (k *checker) manifests() {
 
 func (k *checker) extras() {
 	s := k.cluster.Spec
-	k.URL("spec.proxy.http", s.Proxy.HTTP.Reveal(), "http")
-	k.URL("spec.proxy.https", s.Proxy.HTTPS.Reveal(), "http", "https")
-	k.EachValid("spec.proxy.no", s.Proxy.No, values.IsNoProxy, "%q is neither a host, a .domain, an address nor a network", "")
+	k.proxy("spec.proxy", s.Proxy)
 	k.encryption(s.DiskEncryption)
 	k.roles("spec.hyperthreading", s.Hyperthreading)
 	k.operators()
-	k.EachValid("spec.discovery.kernelArgs", s.Discovery.KernelArgs, kernelArgument.MatchString, "%q is not one kernel argument", "write each argument as an entry of its own, such as console=ttyS0; spaces stand in double quotes")
+	k.kernelArgs("spec.discovery.kernelArgs", s.Discovery.KernelArgs)
 	k.Ignored("spec.ignoreValidations.cluster", s.IgnoreValidations.Cluster, []string{"api-vips-defined", "ingress-vips-defined", "all-hosts-are-ready-to-install", "sufficient-masters-count", "pull-secret-set"})
 	k.Ignored("spec.ignoreValidations.hosts", s.IgnoreValidations.Hosts, []string{"connected", "has-inventory", "inventory-not-fully-truncated", "machine-cidr-defined", "hostname-unique", "hostname-valid"})
 	k.Overrides("spec.overrides.installConfig", s.Overrides.InstallConfig, "pullSecret")
@@ -234,6 +232,16 @@ func (k *checker) extras() {
 		k.Required("spec.ignitionEndpoint.url", e.URL, "write the address of the machine config server")
 		k.URL("spec.ignitionEndpoint.url", e.URL, "http", "https")
 	}
+}
+
+func (k *checker) proxy(field string, p Proxy) {
+	k.URL(field+".http", p.HTTP.Reveal(), "http")
+	k.URL(field+".https", p.HTTPS.Reveal(), "http", "https")
+	k.EachValid(field+".no", p.No, values.IsNoProxy, "%q is neither a host, a .domain, an address nor a network", "")
+}
+
+func (k *checker) kernelArgs(field string, args []string) {
+	k.EachValid(field, args, kernelArgument.MatchString, "%q is not one kernel argument", "write each argument as an entry of its own, such as console=ttyS0; spaces stand in double quotes")
 }
 
 func (k *checker) encryption(e *DiskEncryption) {

@@ -110,6 +110,10 @@ func (k *checker) openshift() {
 	}
 }
 
+func (k *checker) bootImage(field string, image ImageType) {
+	k.ReportIf(image == ImageFull && k.cluster.Spec.Platform.onOracleCloud(), field, "platform external oci goes with the minimal image only", "write minimal, or leave it out")
+}
+
 func (k *checker) image(field, reference string) {
 	k.Valid(field, reference, imageReference.MatchString, "is not the reference of an image", "write registry/repository:tag or registry/repository@sha256:digest, without a scheme")
 }
@@ -145,9 +149,7 @@ func (k *checker) platform() {
 	if p.External != nil && p.External.CloudControllerManager != "" && p.External.CloudControllerManager != "External" {
 		k.Report("spec.platform.external.cloudControllerManager", fmt.Sprintf("%q is not known here", p.External.CloudControllerManager), "write External, or leave it out")
 	}
-	if image := k.cluster.Spec.Boot.Image; image == ImageFull && p.onOracleCloud() {
-		k.Report("spec.boot.image", "platform external oci goes with the minimal image only", "write minimal, or leave it out")
-	}
+	k.bootImage("spec.boot.image", k.cluster.Spec.Boot.Image)
 	if k.cluster.SingleNode() && (p.Type == BareMetal || p.Type == VSphere || p.Type == Nutanix) {
 		k.Report(field, fmt.Sprintf("a single node cannot have platform %s", p.Type), "write platform: none, or leave it out")
 	}

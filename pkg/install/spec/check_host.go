@@ -26,6 +26,7 @@ func (k *checker) hosts() {
 		h := &k.cluster.Spec.Hosts[i]
 		k.hostName(i, h)
 		k.match(i, h.Match)
+		k.discovery(i, h)
 		k.bmc(i, h)
 		k.disk(i, h.Disk)
 		k.Labels(hostField(i, "labels"), h.Labels)

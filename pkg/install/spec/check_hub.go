@@ -94,13 +94,15 @@ func (k *checker) metal3(i int) {
 	}
 }
 
+const liveVersion = `write the version whose live system is booted, such as "4.20"`
+
 func (k *checker) discoveryImage() {
 	const field = "spec.discovery.osVersion"
 	version := k.cluster.Spec.Discovery.OSVersion
 	switch {
 	case version == "":
 	case !releaseVersion.MatchString(version):
-		k.Report(field, fmt.Sprintf("%q is not a version of OpenShift", version), `write the version whose live system is booted, such as "4.20"`)
+		k.Report(field, fmt.Sprintf("%q is not a version of OpenShift", version), liveVersion)
 	case k.cluster.Spec.InfraEnv.Ref != "":
 		k.Report(field, "is a matter of the InfraEnv "+k.cluster.Spec.InfraEnv.Ref+", which exists already and is not changed", "leave it out, or leave spec.infraEnv.ref out to have an InfraEnv made")
 	}

@@ -8,6 +8,8 @@ type Host struct {
 	Role Role `yaml:"role,omitempty"`
 	// By what the machine is recognised. All that is given has to fit, exactly.
 	Match Match `yaml:"match,omitempty"`
+	// What the InfraEnv that serves the host alone (match.infraEnv) has in place of the cluster's.
+	Discovery *HostDiscovery `yaml:"discovery,omitempty"`
 	// Hostname to set. Default is the name; the empty text leaves the machine the one it has.
 	Hostname string `yaml:"hostname,omitempty"`
 	// CPU architecture, where the cluster's is multi.
@@ -62,6 +64,31 @@ type Match struct {
 	BMC string `yaml:"bmc,omitempty"`
 	// Name of an InfraEnv that serves this host alone: the host is the one machine that registers from its image. It is made under this name.
 	InfraEnv string `yaml:"infraEnv,omitempty"`
+}
+
+// HostDiscovery is what the InfraEnv of one host has in place of the cluster's. What is left
+// out is the cluster's.
+type HostDiscovery struct {
+	// Credentials of the image registries. Default is spec.pullSecret.
+	PullSecret Source `yaml:"pullSecret,omitempty"`
+	// Public keys that may log in as user core during discovery. Default is spec.sshKeys.
+	SSHKeys []PublicSource `yaml:"sshKeys,omitempty"`
+	// HTTP proxy during discovery. Default is spec.proxy.
+	Proxy *Proxy `yaml:"proxy,omitempty"`
+	// NTP servers: the only ones where spec.network.ntp is given, which is the default then, otherwise in addition to those that DHCP names, in place of network.defaults.ntp.
+	NTP []string `yaml:"ntp,omitempty"`
+	// Kernel arguments that are appended when the discovery image boots. Default is spec.discovery.kernelArgs.
+	KernelArgs []string `yaml:"kernelArgs,omitempty"`
+	// Ignition that is merged into the discovery image's own. Default is spec.discovery.ignition.
+	Ignition *Document `yaml:"ignition,omitempty"`
+	// Certificates (PEM) to trust besides the well-known ones. Default is spec.registry.trustBundle.
+	TrustBundle *PublicSource `yaml:"trustBundle,omitempty"`
+	// OpenShift version whose live system is booted, for a host that is added to an installed cluster. Default is spec.discovery.osVersion.
+	OSVersion string `yaml:"osVersion,omitempty"`
+	// Which image: full carries everything, minimal fetches its root file system at boot. Default is spec.boot.image.
+	Image ImageType `yaml:"image,omitempty"`
+	// How long the host waits for its network before it is discovered, for example 30s. Default is spec.discovery.networkDelay.
+	NetworkDelay Duration `yaml:"networkDelay,omitempty"`
 }
 
 // BMC is a machine's management controller.

@@ -227,6 +227,6 @@ func (p *planner) lateImage(image infraenv.Plan, intended []infraenv.Plan) {
 	}
 	p.act(model.Action{
 		Key: "infraenv/" + name + "/register", Scope: model.InfraEnvScope(name), Kind: model.RegisterInfraEnv, Name: name, Target: p.bindTo(),
-		Reason: reason, Settings: image.Settings, Changes: allChanges("", image.Settings),
+		Reason: reason, Settings: image.Settings, Changes: p.imageChanges(image),
 	})
 }

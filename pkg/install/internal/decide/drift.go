@@ -121,8 +121,9 @@ func (p *planner) imageDrift(reported map[model.Setting]bool) {
 			delete(image.Settings, setting.OSVersion) // of hosts that are added
 		}
 		for _, d := range imageDifferences(image.Settings, env) {
-			if d.Known && !reported[d.Setting] && !p.networksAdded(d, env) {
-				p.drift(model.InfraEnvScope(env.Name), d, late)
+			field, own := p.imageField(image, d.Setting)
+			if d.Known && (own || !reported[d.Setting]) && !p.networksAdded(d, env) {
+				p.driftOf(model.InfraEnvScope(env.Name), field, d, late)
 			}
 		}
 	}
@@ -155,7 +156,7 @@ func (p *planner) hostDrift() {
 		}
 		for _, d := range setting.Differences(settings, have.Settings) {
 			if d.Known {
-				p.driftOf(model.HostScope(want.Name), p.hostField(want.Name), d, late)
+				p.driftOf(model.HostScope(want.Name), p.hostField(want.Name)+string(d.Setting), d, late)
 			}
 		}
 	}

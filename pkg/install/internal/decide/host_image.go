@@ -134,6 +134,28 @@ func (p *planner) lateEnv(image infraenv.Plan, intended []infraenv.Plan) *model.
 	return env
 }
 
+// imageField is the field of the file that says a setting of an image, and whether that is the
+// host's own, which has the image to itself.
+func (p *planner) imageField(image infraenv.Plan, name setting.Name) (field string, own bool) {
+	word := "discovery." + string(name[strings.LastIndexByte(string(name), '.')+1:])
+	if host := p.spec.Host(image.Alone); host != nil && p.spec.Present(p.spec.HostField(host, word)) {
+		return p.hostField(host.Name) + word, true
+	}
+	return string(name), false
+}
+
+// imageChanges lists the settings of a new image as changes from nothing.
+func (p *planner) imageChanges(image infraenv.Plan) []model.Change {
+	changes := make([]model.Change, 0, len(image.Settings))
+	for name, value := range image.Settings {
+		change := changeOf(setting.Difference{Setting: name, Want: value}, "")
+		change.Field, _ = p.imageField(image, name)
+		changes = append(changes, change)
+	}
+	slices.SortFunc(changes, func(a, b model.Change) int { return cmp.Compare(a.Field, b.Field) })
+	return changes
+}
+
 // liveSystem keeps one version for an image: that of the cluster for the hosts
 // that it is installed with, else that of the live system where the file says it.
 func (p *planner) liveSystem(settings model.Settings) {

@@ -43,7 +43,7 @@ func (p *planner) images() {
 		case configured:
 			p.act(model.Action{
 				Key: "infraenv/" + image.Name + "/register", Scope: model.InfraEnvScope(image.Name), Kind: model.RegisterInfraEnv, Name: image.Name,
-				Target: p.bindTo(), Reason: "there is no discovery image yet", Settings: image.Settings, Changes: allChanges("", image.Settings),
+				Target: p.bindTo(), Reason: "there is no discovery image yet", Settings: image.Settings, Changes: p.imageChanges(image),
 			})
 		}
 	}
@@ -128,7 +128,9 @@ func (p *planner) updateImage(image infraenv.Plan, env *model.InfraEnv) {
 		}
 		p.lasts(scope, d)
 		update.Settings[d.Setting] = d.Want
-		update.Changes = append(update.Changes, changeOf(d, ""))
+		change := changeOf(d, "")
+		change.Field, _ = p.imageField(image, d.Setting)
+		update.Changes = append(update.Changes, change)
 	}
 	switch {
 	case len(update.Settings) == 0:

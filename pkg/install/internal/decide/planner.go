@@ -119,25 +119,24 @@ func changeOf(d setting.Difference, prefix string) model.Change {
 }
 
 func (p *planner) drift(scope model.Scope, d setting.Difference, why string) {
-	p.driftOf(scope, "", d, why)
+	p.driftOf(scope, string(d.Setting), d, why)
 }
 
-// driftOf reports a difference that is not written. prefix is the path that the
-// setting is relative to.
-func (p *planner) driftOf(scope model.Scope, prefix string, d setting.Difference, why string) {
+// driftOf reports a difference that is not written, of a field of the file.
+func (p *planner) driftOf(scope model.Scope, field string, d setting.Difference, why string) {
 	p.warn(model.Warning{
 		Key: "drift/" + string(scope) + "/" + string(d.Setting), Scope: scope, Reason: "Drift",
-		Message: fmt.Sprintf("%s%s is %s in the file and %s in the service; it %s", prefix, d.Setting, orNothing(d.Want.Show(d.Setting)), orNothing(d.Have.Show(d.Setting)), why),
+		Message: fmt.Sprintf("%s is %s in the file and %s in the service; it %s", field, orNothing(d.Want.Show(d.Setting)), orNothing(d.Have.Show(d.Setting)), why),
 	})
 }
 
 func orNothing(text string) string { return cmp.Or(text, "nothing") }
 
 // allChanges lists the settings of a new object as changes from nothing.
-func allChanges(prefix string, settings model.Settings) []model.Change {
+func allChanges(settings model.Settings) []model.Change {
 	var changes []model.Change
 	for name, value := range settings {
-		changes = append(changes, changeOf(setting.Difference{Setting: name, Want: value}, prefix))
+		changes = append(changes, changeOf(setting.Difference{Setting: name, Want: value}, ""))
 	}
 	slices.SortFunc(changes, func(a, b model.Change) int { return cmp.Compare(a.Field, b.Field) })
 	return changes

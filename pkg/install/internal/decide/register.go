@@ -51,7 +51,7 @@ func (p *planner) register() {
 	settings := setting.OfCluster(p.spec)
 	p.act(model.Action{
 		Key: "cluster/register", Scope: model.ScopeCluster, Kind: model.RegisterCluster, Name: p.name(),
-		Reason: "the service has no cluster " + p.full(), Settings: settings, Changes: allChanges("", settings),
+		Reason: "the service has no cluster " + p.full(), Settings: settings, Changes: allChanges(settings),
 	})
 }
 
@@ -121,7 +121,7 @@ func (p *planner) importCluster() {
 		settings := setting.OfCluster(p.spec)
 		p.act(model.Action{
 			Key: "cluster/import", Scope: model.ScopeCluster, Kind: model.ImportCluster, Name: p.name(),
-			Reason: "the service does not know the installed cluster " + p.full(), Settings: settings, Changes: allChanges("", settings),
+			Reason: "the service does not know the installed cluster " + p.full(), Settings: settings, Changes: allChanges(settings),
 		})
 	case p.cluster.Unmarked:
 		p.markImported()

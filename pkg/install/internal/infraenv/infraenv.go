@@ -87,7 +87,7 @@ func Plans(c *spec.Cluster, have []model.InfraEnv) ([]Plan, error) {
 // aloneFor is the InfraEnv that serves a host alone.
 func aloneFor(c *spec.Cluster, host *spec.Host) (Plan, error) {
 	plan := Plan{Name: host.Match.InfraEnv, Alone: host.Name, Hosts: []string{host.Name}, Arch: imageArch(c, host.Arch)}
-	settings, err := setting.OfInfraEnv(c, plan.Arch)
+	settings, err := setting.OfInfraEnv(c.ForInfraEnv(plan.Name), plan.Arch)
 	if err != nil {
 		return Plan{}, err
 	}

@@ -94,8 +94,12 @@ func (w *writer) infraEnvFiles(folder string) {
 	arch := w.oneArch()
 	bound := *c
 	bound.Spec.InfraEnv, bound.Spec.Boot.Image = spec.InfraEnv{}, ""
+	settings, err := setting.OfInfraEnv(&bound, arch)
+	if err != nil {
+		w.Refuse("spec.discovery.ignition", err.Error(), "")
+	}
 	w.Maker.Cluster = &bound
-	env := w.InfraEnv(install.InfraEnvPlan{Name: c.Metadata.Name, Arch: arch})
+	env := w.InfraEnv(install.InfraEnvPlan{Name: c.Metadata.Name, Arch: arch, Settings: settings})
 	w.Maker.Cluster = c
 	for _, field := range []string{"mirrorRegistryRef", "agentLabels"} {
 		unstructured.RemoveNestedField(env.Object, "spec", field)
