@@ -3,13 +3,10 @@ package webhook
 import (
 	"context"
 	"errors"
-	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -77,35 +74,14 @@ func checkConfig(ctx context.Context, s *bootstrapv1.OpenshiftAssistedConfigSpec
 	w.cluster.Spec.OpenShift.Arch = spec.Multi
 	w.addConfig(s, at)
 	wrong := w.problems(ctx)
-	wrong = append(wrong, checkDiscovery(ctx, s, at)...)
+	wrong = append(wrong, checkLabels(s, at)...)
 	warnings, more := checkUserData(s, annotations, at, annotationsAt)
 	return warnings, append(wrong, more...)
 }
 
-// osVersion is 4.20 or 4.20.3.
-var osVersion = regexp.MustCompile(`^[1-9]\d*\.\d+(\.\d+(-[0-9A-Za-z.-]+)?)?$`)
-
-// checkDiscovery says what is wrong with what concerns the discovery image alone.
-func checkDiscovery(ctx context.Context, s *bootstrapv1.OpenshiftAssistedConfigSpec, at *field.Path) field.ErrorList {
-	// These fields are the machine's own, and the rules for them are those for the cluster's.
-	w := newWanted()
-	w.controlPlane = at
-	to := &w.cluster.Spec
-	to.Proxy = w.proxy(s.Proxy)
-	to.SSHKeys = keysOf(s.SSHAuthorizedKey)
-	to.Network.Defaults.NTP = s.AdditionalNTPSources
-	if s.AdditionalTrustBundle != "" {
-		to.Registry.TrustBundle = &spec.PublicSource{Inline: s.AdditionalTrustBundle}
-	}
-	wrong := w.problems(ctx)
-	for _, e := range wrong {
-		e.Field = strings.Replace(e.Field, at.String()+".config.", at.String()+".", 1)
-	}
-	if v := s.OSImageVersion; v != "" && !osVersion.MatchString(v) {
-		wrong = append(wrong, invalid(at.Child("osImageVersion"), fmt.Sprintf("%q is no version of OpenShift: write it as 4.20 or 4.20.3", v)))
-	}
-	options := metavalidation.LabelSelectorValidationOptions{}
-	wrong = append(wrong, metavalidation.ValidateLabelSelector(&s.NMStateConfigLabelSelector, options, at.Child("nmStateConfigLabelSelector"))...)
+// checkLabels says what is wrong with labels and selectors, beyond their syntax.
+func checkLabels(s *bootstrapv1.OpenshiftAssistedConfigSpec, at *field.Path) field.ErrorList {
+	wrong := checkSelector(&s.NMStateConfigLabelSelector, at.Child("nmStateConfigLabelSelector"))
 	for key := range s.NodeLabels {
 		if strings.HasPrefix(key, "node-role.kubernetes.io/") {
 			wrong = append(wrong, invalid(at.Child("nodeLabels").Key(key), "is a role, which the node gets by its Machine: leave it out"))

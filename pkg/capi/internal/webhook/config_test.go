@@ -41,7 +41,7 @@ func TestConfigRefusals(t *testing.T) {
 		{"Agent's label", func(c config) { c.Spec.AgentLabels = map[string]string{"oaictl.io/x": "y"} }, "spec.agentLabels.oaictl.io/x", "use another key"},
 		{"negative delay", func(c config) { c.Spec.NetworkDelay = &metav1.Duration{Duration: -time.Second} }, "spec.networkDelay", "write how long to wait"},
 		{"broken delay", func(c config) { c.Spec.NetworkDelay = &metav1.Duration{Duration: 1500 * time.Millisecond} }, "spec.networkDelay", "write it as 30s"},
-		{"version of the live system", func(c config) { c.Spec.OSImageVersion = "rhcos" }, "spec.osImageVersion", "write it as 4.20 or 4.20.3"},
+		{"version of the live system", func(c config) { c.Spec.OSImageVersion = "rhcos" }, "spec.osImageVersion", `such as "4.20"`},
 		{"proxy", func(c config) { c.Spec.Proxy = &bootstrapv1.Proxy{HTTPSProxy: "ftp://proxy"} }, "spec.proxy.httpsProxy", "http"},
 		{"time server", func(c config) { c.Spec.AdditionalNTPSources = []string{"a b"} }, "spec.additionalNTPSources[0]", "a b"},
 		{"certificates", func(c config) { c.Spec.AdditionalTrustBundle = "x" }, "spec.additionalTrustBundle", "PEM"},

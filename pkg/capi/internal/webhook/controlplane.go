@@ -125,14 +125,14 @@ func checkControlPlaneSpec(ctx context.Context, w *wanted, s *controlplanev1.Ope
 		w.object(text, annotationsAt.Key(controlplanev1.InstallConfigOverrideAnnotation), &overrides)
 	}
 	wrong := w.problems(ctx)
-	wrong = append(wrong, checkDiscovery(ctx, &s.OpenshiftAssistedConfigSpec, machine)...)
+	wrong = append(wrong, checkLabels(&s.OpenshiftAssistedConfigSpec, machine)...)
 	warnings, more := checkUserData(&s.OpenshiftAssistedConfigSpec, nil, machine, annotationsAt)
 	wrong = append(wrong, more...)
 	wrong = append(wrong, s.MachineTemplate.ObjectMeta.Validate(at.Child("machineTemplate", "metadata"))...)
 	wrong = append(wrong, checkWaits(s, at)...)
 	wrong = append(wrong, checkRollout(&s.Rollout, at.Child("rollout"))...)
-	more2, wrongCapabilities := checkCapabilities(s, at.Child("config", "capabilities"))
-	warnings = append(append(warnings, more2...), unknownOperators(s.Config.Operators, at.Child("config", "operators"))...)
+	told, wrongCapabilities := checkCapabilities(s, at.Child("config", "capabilities"))
+	warnings = append(append(warnings, told...), unknownOperators(s.Config.Operators, at.Child("config", "operators"))...)
 	return warnings, append(wrong, wrongCapabilities...)
 }
 

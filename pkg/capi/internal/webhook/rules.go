@@ -50,7 +50,7 @@ func newWanted() *wanted {
 			PullSecret:         spec.SourceOf(spec.NewSecret(somePullSecret)),
 			Topology:           spec.Topology{ControlPlane: &n, Arbiters: new(int), Workers: new(int)},
 			Platform:           spec.Platform{Type: spec.NoneType},
-			Hosts:              []spec.Host{{Name: someHost, Match: spec.Match{Hostname: someHost}}},
+			Hosts:              []spec.Host{{Name: someHost, Match: spec.Match{InfraEnv: someHost}}},
 			AcceptUnknownHosts: true,
 		},
 	}}
@@ -177,7 +177,7 @@ func (w *wanted) addControlPlane(s *controlplanev1.OpenshiftAssistedControlPlane
 	}
 	w.addNetwork(&config.NetworkSpec)
 	w.addPlatform(config)
-	to.Proxy = w.proxy(config.Proxy)
+	to.Proxy = proxyOf(config.Proxy)
 	w.addEncryption(config.DiskEncryption)
 	w.addImages(config)
 	to.IgnoreValidations = spec.IgnoreValidations{Cluster: config.IgnoreValidations.Cluster, Hosts: config.IgnoreValidations.Hosts}
@@ -281,7 +281,14 @@ func (w *wanted) addConfig(s *bootstrapv1.OpenshiftAssistedConfigSpec, at *field
 			WWNVendorExtension: h.WWNVendorExtension, Rotational: h.Rotational,
 		}
 	}
-	w.cluster.Spec.Discovery.KernelArgs = s.DiscoveryKernelArguments
+	proxy := proxyOf(s.Proxy)
+	host.Discovery = &spec.HostDiscovery{
+		SSHKeys: keysOf(s.SSHAuthorizedKey), Proxy: &proxy, NTP: s.AdditionalNTPSources, KernelArgs: s.DiscoveryKernelArguments,
+		OSVersion: s.OSImageVersion, Image: spec.ImageType(strings.TrimSuffix(s.ImageType, "-iso")),
+	}
+	if s.AdditionalTrustBundle != "" {
+		host.Discovery.TrustBundle = &spec.PublicSource{Inline: s.AdditionalTrustBundle}
+	}
 	w.cluster.Spec.Hub.AgentLabels = s.AgentLabels
 	if d := s.NetworkDelay; d != nil && d.Duration < 0 {
 		w.wrong = append(w.wrong, invalid(at.Child("networkDelay"), "is negative: write how long to wait, as 30s"))
@@ -290,7 +297,7 @@ func (w *wanted) addConfig(s *bootstrapv1.OpenshiftAssistedConfigSpec, at *field
 	}
 }
 
-func (w *wanted) proxy(p *bootstrapv1.Proxy) spec.Proxy {
+func proxyOf(p *bootstrapv1.Proxy) spec.Proxy {
 	if p == nil {
 		return spec.Proxy{}
 	}
