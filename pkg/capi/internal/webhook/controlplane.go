@@ -184,7 +184,7 @@ func checkRollout(rollout *controlplanev1.RolloutSpec, at *field.Path) field.Err
 	return field.ErrorList{invalid(at.Child("strategy", "rollingUpdate", "maxSurge"), fmt.Sprintf("%s machines at once cannot be added to a control plane: use 1 or 0", surge.String()))}
 }
 
-// started are the states of a cluster in which its installation has not started.
+// notStarted are the states of a cluster whose installation has not started.
 var notStarted = []string{"", "Draft", "Discovering", "Blocked", "Ready"}
 
 // afterStart are the fields of config that count once the installation has started.
@@ -214,8 +214,7 @@ func changedControlPlane(before, after *controlplanev1.OpenshiftAssistedControlP
 	return append(wrong, changedVersion(before, after)...)
 }
 
-// changedVersion says that a cluster does not go back to an older version, and that the number
-// of machines of a single node stays.
+// changedVersion says that a cluster does not go back to an older version.
 func changedVersion(before, after *controlplanev1.OpenshiftAssistedControlPlane) field.ErrorList {
 	if !valueOf(before.Status.Initialization.ControlPlaneInitialized) || before.Spec.DistributionVersion == after.Spec.DistributionVersion {
 		return nil
