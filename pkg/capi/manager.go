@@ -27,15 +27,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 
 	"github.com/oaictl/oaictl/internal/clock"
-	agentv1alpha1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1alpha1"
-	agentv1beta1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta1"
-	agentv1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta2"
-	bootstrapv1alpha1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1alpha1"
-	bootstrapv1alpha2 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1alpha2"
-	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
-	controlplanev1alpha2 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1alpha2"
-	controlplanev1alpha3 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1alpha3"
-	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
+	"github.com/oaictl/oaictl/pkg/capi/api"
 	"github.com/oaictl/oaictl/pkg/capi/internal/desired"
 	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
 	providerhooks "github.com/oaictl/oaictl/pkg/capi/internal/webhook"
@@ -95,12 +87,7 @@ type Options struct {
 // Scheme knows the kinds of Cluster API, of the providers in all their versions, and of Kubernetes.
 func Scheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
-	return scheme, errors.Join(
-		kubescheme.AddToScheme(scheme), clusterv1.AddToScheme(scheme),
-		bootstrapv1.AddToScheme(scheme), bootstrapv1alpha2.AddToScheme(scheme), bootstrapv1alpha1.AddToScheme(scheme),
-		controlplanev1.AddToScheme(scheme), controlplanev1alpha3.AddToScheme(scheme), controlplanev1alpha2.AddToScheme(scheme),
-		agentv1.AddToScheme(scheme), agentv1beta1.AddToScheme(scheme), agentv1alpha1.AddToScheme(scheme),
-	)
+	return scheme, errors.Join(kubescheme.AddToScheme(scheme), clusterv1.AddToScheme(scheme), api.AddToScheme(scheme))
 }
 
 // Run runs the providers in the management cluster of a connection, until ctx ends.

@@ -62,10 +62,9 @@ spec:
 
 // TestCompact takes a cluster of three machines from its manifests to Available.
 func TestCompact(t *testing.T) {
-	r := newRig(t)
-	r.bareMetalHosts(3)
+	r := newRig(t, 3)
 	r.apply(compact)
-	r.until("the cluster", 90*time.Second, func() (bool, string) {
+	r.until("the cluster", 3*time.Minute, func() (bool, string) {
 		plane := &controlplanev1.OpenshiftAssistedControlPlane{}
 		if !r.get("lab", plane) {
 			return false, "no control plane"

@@ -37,7 +37,7 @@ func generate(root *cobra.Command, markdown, man, completions string) error {
 	for _, page := range manual.Of(root).All() {
 		markdowns[page.MarkdownName()], mans[page.ManName()] = page.Markdown, page.Man
 	}
-	return errors.Join(fill(markdown, "*.md", markdowns), fill(man, "*.1", mans), fill(completions, "oaictl.*", map[string]func(io.Writer) error{
+	return errors.Join(fill(markdown, "oaictl*.md", markdowns), fill(man, "*.1", mans), fill(completions, "oaictl.*", map[string]func(io.Writer) error{
 		"oaictl.bash": func(w io.Writer) error { return root.GenBashCompletionV2(w, true) },
 		"oaictl.zsh":  root.GenZshCompletion,
 		"oaictl.fish": func(w io.Writer) error { return root.GenFishCompletion(w, true) },

@@ -79,6 +79,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	result, err := s.reconcile(ctx)
 	s.summarize()
 	s.report(before)
+	config.Status.Deprecated = nil
 	return result, errors.Join(err, helper.Patch(ctx, config, patch.WithStatusObservedGeneration{}, patch.WithOwnedConditions{Conditions: ownedConditions()}))
 }
 

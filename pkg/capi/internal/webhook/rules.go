@@ -15,6 +15,7 @@ import (
 
 	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
+	"github.com/oaictl/oaictl/pkg/capi/internal/places"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -76,21 +77,21 @@ func (w *wanted) problems(ctx context.Context) field.ErrorList {
 
 // told is a problem by the field of the object, nil where the object does not have it.
 func (w *wanted) told(p spec.Problem) *field.Error {
-	place, below, ok := lookUp(p.Field)
+	place, below, ok := places.LookUp(p.Field)
 	if !ok || w.leftToOthers(p) {
 		return nil
 	}
 	var parent *field.Path
-	switch place.by {
-	case byControlPlane:
+	switch place.By {
+	case places.ByControlPlane:
 		parent = w.controlPlane
-	case byConfig:
+	case places.ByConfig:
 		parent = w.config
 	}
 	if parent == nil {
 		return nil
 	}
-	at := parent.String() + "." + place.at + below
+	at := parent.String() + "." + place.At + below
 	if slices.ContainsFunc(w.wrong, func(e *field.Error) bool { return e.Field == at }) {
 		return nil
 	}
@@ -135,16 +136,16 @@ var fileFields = regexp.MustCompile(`\b(spec|metadata)(\.[a-zA-Z]+(\[\d+\])?)+`)
 // inObjects is a text about cluster.yaml, with the fields of the objects in place of its own.
 func (w *wanted) inObjects(text string) string {
 	return fileFields.ReplaceAllStringFunc(wording().Replace(text), func(path string) string {
-		place, below, ok := lookUp(path)
+		place, below, ok := places.LookUp(path)
 		switch {
 		case !ok:
 			return path
-		case place.by == byControlPlane:
-			return "spec." + place.at + below
-		case place.by == byConfig || place.by == byCluster:
-			return place.at + below + " of the " + string(place.by)
+		case place.By == places.ByControlPlane:
+			return "spec." + place.At + below
+		case place.By == places.ByConfig || place.By == places.ByCluster:
+			return place.At + below + " of the " + string(place.By)
 		default:
-			return "the " + strings.TrimPrefix(place.at, "the ")
+			return "the " + strings.TrimPrefix(place.At, "the ")
 		}
 	})
 }

@@ -10,50 +10,10 @@ import (
 	"sync"
 
 	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
+	"github.com/oaictl/oaictl/pkg/capi/internal/places"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
-
-// fields are where Cluster API's objects say what cluster.yaml says, by the beginning of its path. The
-// longest that fits counts.
-var fields = map[string]string{
-	"metadata.name":               "OpenshiftAssistedControlPlane spec.config.clusterName",
-	"metadata.tags":               "OpenshiftAssistedControlPlane spec.config.tags",
-	"spec.openshift.version":      "OpenshiftAssistedControlPlane spec.distributionVersion",
-	"spec.openshift.arch":         "OpenshiftAssistedControlPlane spec.config.cpuArchitecture",
-	"spec.openshift.releaseImage": "OpenshiftAssistedControlPlane spec.config.releaseImage",
-	"spec.openshift.imageSet":     "OpenshiftAssistedControlPlane spec.config.imageSetRef",
-	"spec.baseDomain":             "OpenshiftAssistedControlPlane spec.config.baseDomain",
-	"spec.pullSecret":             "OpenshiftAssistedControlPlane spec.config.pullSecretRef",
-	"spec.sshKeys":                "OpenshiftAssistedControlPlane spec.config.sshAuthorizedKey",
-	"spec.topology.controlPlane":  "OpenshiftAssistedControlPlane spec.replicas",
-	"spec.topology.arbiters":      "OpenshiftAssistedControlPlane spec.config.arbiterReplicas",
-	"spec.topology.fencing":       "OpenshiftAssistedControlPlane spec.config.fencing",
-	"spec.network.vips.api":       "OpenshiftAssistedControlPlane spec.config.apiVIPs",
-	"spec.network.vips.ingress":   "OpenshiftAssistedControlPlane spec.config.ingressVIPs",
-	"spec.network.vips":           "OpenshiftAssistedControlPlane spec.config.apiVIPs, ingressVIPs",
-	"spec.network.machine":        "OpenshiftAssistedControlPlane spec.config.machineNetwork",
-	"spec.network.cluster":        "Cluster spec.clusterNetwork.pods, or OpenshiftAssistedControlPlane spec.config.clusterNetwork",
-	"spec.network.service":        "Cluster spec.clusterNetwork.services, or OpenshiftAssistedControlPlane spec.config.serviceNetwork",
-	"spec.network.type":           "OpenshiftAssistedControlPlane spec.config.networkType",
-	"spec.network.mtu":            "OpenshiftAssistedControlPlane spec.config.mtu",
-	"spec.network.ntp":            "OpenshiftAssistedControlPlane spec.config.ntpSources",
-	"spec.network.defaults.ntp":   "OpenshiftAssistedControlPlane spec.config.additionalNTPSources",
-	"spec.network.loadBalancer":   "OpenshiftAssistedControlPlane spec.config.loadBalancer",
-	"spec.network.userManaged":    "OpenshiftAssistedControlPlane spec.config.userManagedNetworking",
-	"spec.platform":               "OpenshiftAssistedControlPlane spec.config.platform",
-	"spec.proxy":                  "OpenshiftAssistedControlPlane spec.config.proxy",
-	"spec.diskEncryption":         "OpenshiftAssistedControlPlane spec.config.diskEncryption",
-	"spec.hyperthreading":         "OpenshiftAssistedControlPlane spec.config.hyperthreading",
-	"spec.registry":               "OpenshiftAssistedControlPlane spec.config.mirrors, imageRegistryRef, additionalTrustBundle",
-	"spec.manifests":              "OpenshiftAssistedControlPlane spec.config.manifestsConfigMapRefs",
-	"spec.operators":              "OpenshiftAssistedControlPlane spec.config.operators",
-	"spec.bundles":                "OpenshiftAssistedControlPlane spec.config.bundles",
-	"spec.ignitionEndpoint":       "OpenshiftAssistedControlPlane spec.config.ignitionEndpoint",
-	"spec.overrides":              "OpenshiftAssistedControlPlane spec.config.installConfigOverrides",
-	"spec.hold":                   "OpenshiftAssistedControlPlane spec.config.holdInstallation",
-	"spec.hosts":                  "OpenshiftAssistedConfig",
-}
 
 // Problems are what is wrong with a cluster that was made of objects, a sentence each; nil for an error
 // that says something else.
@@ -76,21 +36,16 @@ func Problems(err error) []string {
 	return sentences
 }
 
-// fieldOf is where the objects say what cluster.yaml says in a field.
+// fieldOf is where the objects say what cluster.yaml says in a field; the field itself where they do not.
 func fieldOf(path string) string {
-	longest := ""
-	for prefix := range fields {
-		if strings.HasPrefix(path, prefix) && len(prefix) > len(longest) {
-			longest = prefix
-		}
-	}
-	switch rest := strings.TrimPrefix(path, longest); {
-	case longest == "":
+	place, below, known := places.LookUp(path)
+	switch {
+	case !known, place.By == places.ByNobody:
 		return path
-	case longest == "spec.hosts":
-		return fields[longest] + " " + rest
+	case place.By == places.ByMachines:
+		return place.At
 	}
-	return fields[longest]
+	return string(place.By) + " spec." + place.At + below
 }
 
 // paths finds fields of cluster.yaml in a text.

@@ -1,4 +1,4 @@
-package webhook
+package places
 
 import (
 	"reflect"
@@ -22,37 +22,37 @@ func TestEveryFieldHasItsPlace(t *testing.T) {
 		t.Fatalf("only %d fields of cluster.yaml were found", len(fields))
 	}
 	for field := range fields {
-		if _, _, ok := lookUp(field); !ok {
+		if _, _, ok := LookUp(field); !ok {
 			t.Errorf("%s of cluster.yaml has no place in Cluster API's objects: add a field, or the reason to the table", field)
 		}
 	}
-	for _, p := range places() {
+	for _, p := range all() {
 		used := false
 		for field := range fields {
-			used = used || covers(p.file, field)
+			used = used || covers(p.File, field)
 		}
 		if !used {
-			t.Errorf("cluster.yaml has no field %s", p.file)
+			t.Errorf("cluster.yaml has no field %s", p.File)
 		}
 	}
 }
 
 func TestPlacesAreFieldsOfTheObjects(t *testing.T) {
-	specs := map[teller]reflect.Type{
-		byControlPlane: reflect.TypeFor[controlplanev1.OpenshiftAssistedControlPlaneSpec](),
-		byConfig:       reflect.TypeFor[bootstrapv1.OpenshiftAssistedConfigSpec](),
-		byCluster:      reflect.TypeFor[clusterv1.ClusterSpec](),
+	specs := map[Teller]reflect.Type{
+		ByControlPlane: reflect.TypeFor[controlplanev1.OpenshiftAssistedControlPlaneSpec](),
+		ByConfig:       reflect.TypeFor[bootstrapv1.OpenshiftAssistedConfigSpec](),
+		ByCluster:      reflect.TypeFor[clusterv1.ClusterSpec](),
 	}
-	for _, p := range places() {
-		of, known := specs[p.by]
+	for _, p := range all() {
+		of, known := specs[p.By]
 		if !known {
-			if len(p.at) < 20 {
-				t.Errorf("%s: %q is no reason", p.file, p.at)
+			if len(p.At) < 20 {
+				t.Errorf("%s: %q is no reason", p.File, p.At)
 			}
 			continue
 		}
-		if err := walkTo(of, p.at); err != "" {
-			t.Errorf("%s: %s of %s: %s", p.file, p.at, p.by, err)
+		if err := walkTo(of, p.At); err != "" {
+			t.Errorf("%s: %s of %s: %s", p.File, p.At, p.By, err)
 		}
 	}
 }
@@ -68,8 +68,8 @@ func TestEveryFieldOfConfigIsMeant(t *testing.T) {
 	leaves(reflect.TypeFor[controlplanev1.OpenshiftAssistedControlPlaneConfigSpec](), "config", "json", fields)
 	for field := range fields {
 		meant := false
-		for _, p := range places() {
-			meant = meant || p.by == byControlPlane && (covers(field, p.at) || covers(p.at, field))
+		for _, p := range all() {
+			meant = meant || p.By == ByControlPlane && (covers(field, p.At) || covers(p.At, field))
 		}
 		for prefix := range own {
 			meant = meant || covers(prefix, field)
@@ -96,12 +96,12 @@ func TestLookUp(t *testing.T) {
 		"spec.hosts[0].disk.hints.wwn":            "rootDeviceHints.wwn",
 		"spec.overrides.installConfig.pullSecret": "config.installConfigOverrides.pullSecret",
 	} {
-		found, below, ok := lookUp(path)
-		if got := found.at + below; !ok || got != want {
+		found, below, ok := LookUp(path)
+		if got := found.At + below; !ok || got != want {
 			t.Errorf("%s is said by %q, want %q", path, got, want)
 		}
 	}
-	if _, _, ok := lookUp("spec.networks"); ok {
+	if _, _, ok := LookUp("spec.networks"); ok {
 		t.Error("spec.networks is found, though spec.network is something else")
 	}
 }
