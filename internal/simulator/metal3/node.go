@@ -67,7 +67,9 @@ func (m *metal3Machine) findNode(ctx context.Context) (time.Duration, error) {
 		m.waits(err.Error())
 		return requeueAfter, nil
 	}
-	nodes, err := client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+	// Not again and again: while this is under way hardly any time passes for the others.
+	nodes := &corev1.NodeList{}
+	err = client.CoreV1().RESTClient().Get().Resource("nodes").MaxRetries(0).Do(ctx).Into(nodes)
 	if err != nil {
 		m.waits("error retrieving node, requeuing")
 		return requeueAfter, nil //nolint:nilerr // it is in the condition, and tried again
