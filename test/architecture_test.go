@@ -125,6 +125,17 @@ func walls() []wall {
 			breach:  [2]string{"pkg/install/hub", "sigs.k8s.io/controller-runtime/pkg/client"},
 		},
 		{
+			name:    "the command line runs the providers, and knows nothing inside of them",
+			imports: []string{"pkg/capi/..."}, onlyIn: []string{"pkg/capi/...", "test/..."},
+			except: []string{"pkg/capi", "pkg/capi/manifests/..."},
+			breach: [2]string{"internal/cli/controller", "pkg/capi/api/bootstrap/v1beta1"},
+		},
+		{
+			name:    "only the command line and tests run the providers",
+			imports: []string{"pkg/capi", "pkg/capi/manifests/..."}, onlyIn: []string{"pkg/capi/...", "internal/cli/controller", "internal/cli/simulator", "test/..."},
+			breach: [2]string{"internal/simulator/management", "pkg/capi"},
+		},
+		{
 			name: "a hub's names and objects know nothing of installs", tests: true,
 			imports: []string{"pkg/...", "internal/..."}, never: []string{"internal/hubapi/..."},
 			except: []string{"internal/hubapi/..."},
@@ -313,20 +324,30 @@ func TestCertificatesAreJudgedAlone(t *testing.T) {
 	}
 }
 
-// TestStartsLight holds the program to what its start-up time allows: no
-// informers and no controllers, whose package initialisers alone cost more than the
-// rest of a short command. The typed clients of Kubernetes' own kinds are what requests are
-// approved by, and kubectl's library, with all that it brings along, what nodes are drained by.
+// TestStartsLight holds the program to what its start-up time allows. The typed clients of
+// Kubernetes' own kinds are what requests are approved by, kubectl's library, with all that
+// it brings along, what nodes are drained by, and controller-runtime with Cluster API's
+// utilities what the providers are made of. What those offer besides stays out: the libraries
+// of an API server, tracing, gRPC, CEL, what clusterctl does, and what tests are run by.
 func TestStartsLight(t *testing.T) {
 	heavy := []string{
-		"k8s.io/client-go/informers/...", "sigs.k8s.io/controller-runtime/...", "sigs.k8s.io/cluster-api/...",
+		"k8s.io/apiserver/...", "k8s.io/kubernetes/...", "k8s.io/component-base/...", "go.opentelemetry.io/...", "google.golang.org/grpc/...", "google.golang.org/genproto/...", "github.com/google/cel-go/...",
+		"sigs.k8s.io/controller-runtime/pkg/envtest/...", "sigs.k8s.io/controller-runtime/pkg/metrics/filters/...", "sigs.k8s.io/controller-runtime/pkg/client/fake/...",
+		"sigs.k8s.io/cluster-api/cmd/...", "sigs.k8s.io/cluster-api/controllers/...", "sigs.k8s.io/cluster-api/exp/...", "sigs.k8s.io/cluster-api/core/...",
+		"github.com/onsi/ginkgo/...", module + "/internal/kubetest/...",
+	}
+	except := []string{ // each a few constants or functions
+		"k8s.io/apiserver/pkg/storage/names", "k8s.io/component-base/version", "sigs.k8s.io/cluster-api/cmd/clusterctl/api/...", "sigs.k8s.io/cluster-api/controllers/external",
 	}
 	inProgram := map[string]bool{}
 	for _, imported := range dependencies(t, "../cmd/oaictl") {
 		inProgram[imported] = true
-		if withinAny(heavy, imported) {
+		if withinAny(heavy, imported) && !withinAny(except, imported) {
 			t.Errorf("cmd/oaictl pulls in %s", imported)
 		}
+	}
+	if !inProgram["sigs.k8s.io/controller-runtime"] {
+		t.Error("cmd/oaictl has no providers of Cluster API")
 	}
 	// The reader of registries brings package testing along; nothing of ours may.
 	for _, s := range sources(t) {

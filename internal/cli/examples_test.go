@@ -22,6 +22,9 @@ func leaves(command *cobra.Command) []*cobra.Command {
 	for _, sub := range command.Commands() {
 		switch {
 		case sub.HasSubCommands():
+			if !base.OnlyHolds(sub) {
+				out = append(out, sub)
+			}
 			out = append(out, leaves(sub)...)
 		case sub.IsAvailableCommand() && sub.Name() != "help":
 			out = append(out, sub)
@@ -124,6 +127,7 @@ func runsAlone(command *cobra.Command, text string) bool {
 	path := command.CommandPath()
 	return command.Parent().Name() != "simulator" && command.Parent().Name() != "agent" && path != "oaictl iso serve" && path != "oaictl create images" &&
 		path != "oaictl approve" && path != "oaictl remove-node" && path != "oaictl replace-node" && path != "oaictl import cluster" && // which needs the installed cluster
+		path != "oaictl controller" && path != "oaictl controller check" && // which need a management cluster
 		!strings.Contains(text, "https://mirror.")
 }
 

@@ -21,6 +21,7 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/agent"
 	"github.com/oaictl/oaictl/internal/cli/base"
 	"github.com/oaictl/oaictl/internal/cli/change"
+	"github.com/oaictl/oaictl/internal/cli/controller"
 	"github.com/oaictl/oaictl/internal/cli/create"
 	"github.com/oaictl/oaictl/internal/cli/download"
 	"github.com/oaictl/oaictl/internal/cli/file"
@@ -95,6 +96,7 @@ func commands(a *base.App) []commandGroup {
 		{"Install:", []*cobra.Command{creating, create.NewAddNode(a), nodes.NewApprove(a), nodes.NewImport(a), agent.NewCommand(a), create.NewPlan(a), create.NewWait(a)}},
 		{"Look:", []*cobra.Command{create.NewWhy(a), get.NewGet(a), get.NewDescribe(a), download.NewLogs(a), download.NewDownload(a), kubeconfig.NewCommand(a)}},
 		{"Change:", []*cobra.Command{change.NewCancel(a), change.NewReset(a), change.NewDelete(a), nodes.NewRemove(a), create.NewReplaceNode(a)}},
+		{"Cluster API:", []*cobra.Command{controller.NewCommand(a)}},
 		{"Without a service:", []*cobra.Command{
 			file.NewValidate(a), file.NewRender(a), file.NewConvert(a), file.NewSchema(a), file.NewExplain(a), images, simulator.NewCommand(a), versionCommand(a), completionCommand(a),
 		}},
@@ -163,7 +165,7 @@ func nextOf(err error) install.Advice {
 
 func useLine(command *cobra.Command) string {
 	switch {
-	case !command.HasAvailableSubCommands():
+	case !base.OnlyHolds(command):
 	case command.HasParent():
 		return command.CommandPath() + " " + strings.Join(base.SubcommandNames(command), "|")
 	default:

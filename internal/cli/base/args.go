@@ -89,7 +89,7 @@ func (a *App) BadFlag(command *cobra.Command, err error) error {
 	var invalid *pflag.InvalidValueError
 	var malformed *pflag.InvalidSyntaxError
 	switch {
-	case errors.As(err, &unknown) && command.HasAvailableSubCommands() && (command.HasParent() || len(a.wordsAfter(command)) > 0):
+	case errors.As(err, &unknown) && OnlyHolds(command) && (command.HasParent() || len(a.wordsAfter(command)) > 0):
 		return UnknownSubcommand(command, a.wordsAfter(command)) // whose flag it is
 	case errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() != "":
 		return Usagef("unknown flag -%s", unknown.GetSpecifiedName())
@@ -232,6 +232,14 @@ func looksLikeFile(name string) bool {
 // VerbOf is a command as messages name it, which begin with the program's name.
 func VerbOf(command *cobra.Command) string {
 	return strings.TrimPrefix(command.CommandPath(), command.Root().DisplayName()+" ")
+}
+
+// RunsItself marks a command that holds others and does something by itself, too.
+const RunsItself = "runs"
+
+// OnlyHolds reports whether a command does nothing by itself, and holds others.
+func OnlyHolds(command *cobra.Command) bool {
+	return command.HasAvailableSubCommands() && command.Annotations[RunsItself] == ""
 }
 
 // Group is a command that only holds others.

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/oaictl/oaictl/internal/catalogue"
+	"github.com/oaictl/oaictl/internal/cli/base"
 )
 
 // Page is what there is to say about one command or help topic.
@@ -44,7 +45,7 @@ func Of(command *cobra.Command) *Page {
 	}
 	switch {
 	case page.Topic:
-	case command.HasAvailableSubCommands():
+	case base.OnlyHolds(command):
 		page.Synopsis = page.Path + " COMMAND"
 	default:
 		page.Synopsis = command.UseLine()

@@ -172,7 +172,7 @@ func checkDeployment(t *testing.T, o map[string]any, p components.Provider, opti
 		t.Errorf("the container is not restricted: %v", security)
 	}
 	args := fmt.Sprint(at(container, "args"))
-	for _, arg := range []string{"[controller --providers=" + p.Name + " ", " --namespace= ", " --leader-elect "} {
+	for _, arg := range []string{"[controller --providers=" + p.Name + " ", " --leader-elect "} {
 		if !strings.Contains(args, arg) {
 			t.Errorf("%q is not in %s", arg, args)
 		}
@@ -196,6 +196,8 @@ func TestVariables(t *testing.T) {
 				t.Errorf("%s has the variable %s, which is nobody's", name, found[1])
 			case strings.HasSuffix(name, "-components.yaml") && found[2] == "":
 				t.Errorf("%s has the variable %s without a default", name, found[1])
+			case found[2] == ":=":
+				t.Errorf("%s has the variable %s with an empty default, which clusterctl takes for none", name, found[1])
 			case found[2] == "" && !slices.Contains(known, found[1]) && !strings.Contains(about, found[1]):
 				t.Errorf("%s needs %s, and does not say so", name, found[1])
 			}
