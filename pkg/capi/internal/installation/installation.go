@@ -15,6 +15,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 )
@@ -75,6 +76,8 @@ type installation struct {
 	view    *View
 	memory  install.Memory
 	stale   bool // something was written, or has changed, since the view
+	acting  map[install.Scope]*sync.Mutex
+	looked  time.Time // when that was made, in real time
 
 	told map[install.Scope]uint64 // what each scope looked like when it was last told of; of the loop alone
 }
@@ -87,8 +90,8 @@ type View struct {
 	Plan     install.Plan
 }
 
-// freshFor is how long a view is taken for the present where nothing is known to have changed: a
-// plan also depends on the time.
+// freshFor is how long a view is taken for the present where nothing is known to have changed, in real
+// time: a plan also depends on the time.
 const freshFor = time.Second
 
 // View is the installation of a Cluster as it is now.
@@ -139,7 +142,7 @@ func (s *Set) get(cluster Key) (*installation, error) {
 	defer s.mu.Unlock()
 	i := s.of[cluster]
 	if i == nil {
-		i = &installation{set: s, key: cluster, service: service, told: map[install.Scope]uint64{}}
+		i = &installation{set: s, key: cluster, service: service, told: map[install.Scope]uint64{}, acting: map[install.Scope]*sync.Mutex{}}
 		options := []install.Option{install.WithClock(s.config.Clock), install.WithTimeouts(0, 0)}
 		if s.config.Nodes != nil {
 			if i.nodes = s.config.Nodes(cluster); i.nodes != nil {
@@ -193,7 +196,7 @@ func (i *installation) look(ctx context.Context) (*View, error) {
 		return nil, err
 	}
 	now := i.set.config.Clock.Now()
-	if i.view != nil && !i.stale && now.Sub(i.memory.LastObserved) < freshFor && reflect.DeepEqual(desired, i.view.Desired) {
+	if i.view != nil && !i.stale && clock.Real().Now().Sub(i.looked) < freshFor && reflect.DeepEqual(desired, i.view.Desired) {
 		return i.view, nil
 	}
 	observed, err := i.client.Observe(ctx, desired, prior)
@@ -208,7 +211,7 @@ func (i *installation) look(ctx context.Context) (*View, error) {
 	i.memory.Seen(observed, now)
 	plan := install.Decide(desired, observed, i.memory, observed.At)
 	i.memory.Decided(plan)
-	i.view, i.stale = &View{Desired: desired, Observed: observed, Plan: plan}, false
+	i.view, i.stale, i.looked = &View{Desired: desired, Observed: observed, Plan: plan}, false, clock.Real().Now()
 	return i.view, nil
 }
 
@@ -230,6 +233,9 @@ func (s *Set) Act(ctx context.Context, cluster Key, scopes ...install.Scope) (*V
 	i, err := s.get(cluster)
 	if err != nil {
 		return nil, nil, err
+	}
+	if len(scopes) > 0 {
+		defer i.hold(scopes[0])()
 	}
 	var done []install.Action
 	for range rounds {
@@ -263,6 +269,18 @@ func (s *Set) Act(ctx context.Context, cluster Key, scopes ...install.Scope) (*V
 	}
 	view, err := s.View(ctx, cluster)
 	return view, done, err
+}
+
+// hold keeps others from acting on what begins with the same scope, until it is let go of.
+func (i *installation) hold(scope install.Scope) (letGo func()) {
+	i.mu.Lock()
+	if i.acting[scope] == nil {
+		i.acting[scope] = &sync.Mutex{}
+	}
+	lock := i.acting[scope]
+	i.mu.Unlock()
+	lock.Lock()
+	return lock.Unlock
 }
 
 func contains(scopes []install.Scope, scope install.Scope) bool {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/pkg/install"
 )
@@ -18,7 +19,8 @@ const (
 	soonest   = time.Second
 	seldom    = 10 * time.Second
 	installed = time.Minute
-	// burst is how long changes that come together are gathered.
+	// burst is how long changes that come together are gathered, in real time: it is there to spare the
+	// processor.
 	burst = 100 * time.Millisecond
 )
 
@@ -124,9 +126,8 @@ func (i *installation) pause(ctx context.Context, changed []<-chan struct{}, atM
 			}
 		}()
 	}
-	if i.set.config.Clock.Sleep(within, atMost) != nil { // a change, or the end
-		_ = i.set.config.Clock.Sleep(ctx, burst) // which the loop sees by itself
-	}
+	_ = i.set.config.Clock.Sleep(within, atMost) // a change, or the end, cuts it short
+	_ = clock.Real().Sleep(ctx, burst)           // which the loop sees by itself
 }
 
 // tell wakes whom a view concerns that is other than the last one, and reports whether there was anybody.
