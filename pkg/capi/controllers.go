@@ -86,7 +86,7 @@ func (c *controllerManager) setUpControlPlane(context.Context) error {
 			return request(cluster.Namespace, cluster.Spec.ControlPlaneRef.Name)
 		})).
 		Watches(&clusterv1.MachineDeployment{}, handler.EnqueueRequestsFromMapFunc(c.controlPlaneOf)).
-		Watches(&bootstrapv1.OpenshiftAssistedConfig{}, handler.EnqueueRequestsFromMapFunc(c.controlPlaneOf), builder.WithPredicates(predicates.ResourceIsChanged(c.GetScheme(), c.GetLogger()))).
+		WatchesRawSource(c.later(&bootstrapv1.OpenshiftAssistedConfig{}, handler.EnqueueRequestsFromMapFunc(c.controlPlaneOf), predicates.ResourceIsChanged(c.GetScheme(), c.GetLogger()))).
 		WatchesRawSource(c.wakes.source(func(ctx context.Context, w woken) []reconcile.Request {
 			if !slices.Contains(w.scopes, model.ScopeCluster) && !slices.Contains(w.scopes, installation.ScopeState) {
 				return nil
@@ -184,7 +184,7 @@ func (c *controllerManager) setUpInfrastructure(ctx context.Context) error {
 		hosts = &agent.ServicePool{Service: c.installations.Service}
 	}
 	wiring := agent.Wiring{
-		WatchFilter: c.options.WatchFilter,
+		WatchFilter: c.options.WatchFilter, Later: c.later,
 		Woken: func(requests func(context.Context, installation.Key, []install.Scope) []reconcile.Request) source.Source {
 			return c.wakes.source(func(ctx context.Context, w woken) []reconcile.Request { return requests(ctx, w.cluster, w.scopes) })
 		},

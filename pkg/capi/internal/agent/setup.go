@@ -38,6 +38,17 @@ type Wiring struct {
 	// Woken is a source of requests for AgentMachines: those that a change of an installation is
 	// mapped to (see installation.Config.Wake). Nil for none.
 	Woken func(requests func(ctx context.Context, cluster installation.Key, scopes []install.Scope) []reconcile.Request) source.Source
+	// Later is a source of requests by the objects of a kind that may be installed later, with another
+	// provider. Nil for one that waits for the kind.
+	Later func(of client.Object, then handler.EventHandler, predicates ...predicate.Predicate) source.Source
+}
+
+// watch is a source of requests by the objects of another provider's kind.
+func (w Wiring) watch(mgr ctrl.Manager, of client.Object, then handler.EventHandler, predicates ...predicate.Predicate) source.Source {
+	if w.Later != nil {
+		return w.Later(of, then, predicates...)
+	}
+	return source.Kind(mgr.GetCache(), of, then, predicates...)
 }
 
 // SetupWithManager has a manager run the reconciler. It starts for an AgentMachine when that, its
@@ -72,7 +83,7 @@ func (r *ClusterReconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manag
 	b := ctrl.NewControllerManagedBy(mgr).Named("agentcluster").WithOptions(w.Options).
 		For(&agentv1.AgentCluster{}, builder.WithPredicates(predicates.ResourceHasFilterLabel(scheme, log, w.WatchFilter), notStatusAlone(), predicates.ResourceIsNotExternallyManaged(scheme, log))).
 		Watches(&clusterv1.Cluster{}, handler.EnqueueRequestsFromMapFunc(toInfra), builder.WithPredicates(clusterChanges())).
-		Watches(&controlplanev1.OpenshiftAssistedControlPlane{}, handler.EnqueueRequestsFromMapFunc(r.ofControlPlane), builder.WithPredicates(specOrAnnotations()))
+		WatchesRawSource(w.watch(mgr, &controlplanev1.OpenshiftAssistedControlPlane{}, handler.EnqueueRequestsFromMapFunc(r.ofControlPlane), specOrAnnotations()))
 	if r.Pool.Notes() {
 		b = b.Watches(newAgent(), handler.EnqueueRequestsFromMapFunc(r.OfAgent), builder.WithPredicates(agentChanges()))
 	}
