@@ -5,15 +5,22 @@ FUZZTIME  ?= 30s
 BENCH     ?= .
 PACKAGES  ?= ./...
 
+# The image of the Cluster API providers, and what builds images and speaks to the management cluster.
+IMG       ?= ghcr.io/oaictl/oaictl:dev
+CONTAINER ?= docker
+KUBECTL   ?= kubectl
+MANIFESTS ?= --layout apply
+
 export CGO_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help build test race bench fuzz lint generate verify docs sim real release-snapshot clean
+.PHONY: help build test race bench fuzz lint generate verify docs sim real release-snapshot clean docker-build docker-push install uninstall deploy undeploy
 
 help: ## show this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 	@echo
 	@echo "  variables: PACKAGES=$(PACKAGES) SIMULATE=$(SIMULATE) FUZZTIME=$(FUZZTIME) BENCH=$(BENCH)"
+	@echo "  of the providers: IMG=$(IMG) CONTAINER=$(CONTAINER) KUBECTL=$(KUBECTL) MANIFESTS='$(MANIFESTS)' WATCH_NAMESPACE AGENTS_NAMESPACE"
 
 build: ## build bin/oaictl, and the plugin names beside it
 	go build -trimpath -ldflags '-s -w' -o bin/oaictl ./cmd/oaictl
@@ -55,6 +62,24 @@ sim: ## install SIMULATE on the built-in simulator
 real: ## hold oaictl against the service at SERVICE, and the hub of the kubeconfig HUB (docs/conformance.md)
 	@test -n "$(SERVICE)" || { echo 'make real SERVICE=URL [HUB=KUBECONFIG]: no service is named' >&2; exit 2; }
 	OAICTL_REAL_SERVICE="$(SERVICE)" OAICTL_REAL_HUB="$(HUB)" go test -count=1 -timeout 4h -v $(if $(value RUN),-run '$(value RUN)') ./test/real
+
+docker-build: ## build the image IMG of the Cluster API providers
+	$(CONTAINER) build -f Containerfile -t $(IMG) .
+
+docker-push: ## push the image IMG
+	$(CONTAINER) push $(IMG)
+
+install: ## install the kinds of the Cluster API providers into the cluster of the kubeconfig
+	go run ./cmd/oaictl controller manifests --layout kinds | $(KUBECTL) apply --server-side -f -
+
+uninstall: ## delete those kinds, and every object of them
+	go run ./cmd/oaictl controller manifests --layout kinds | $(KUBECTL) delete --ignore-not-found -f -
+
+deploy: ## run the Cluster API providers by IMG in the cluster of the kubeconfig (MANIFESTS has the flags of `oaictl controller manifests`)
+	go run ./cmd/oaictl controller manifests $(MANIFESTS) --image $(IMG) | $(KUBECTL) apply --server-side -f -
+
+undeploy: ## delete all that deploy has made, the kinds and their objects among it
+	go run ./cmd/oaictl controller manifests $(MANIFESTS) --image $(IMG) | $(KUBECTL) delete --ignore-not-found -f -
 
 release-snapshot: ## make all that a release holds, under dist/
 	.ci/run release

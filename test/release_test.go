@@ -62,9 +62,27 @@ func TestRelease(t *testing.T) {
 			}
 		}
 	})
+	t.Run("providers", func(t *testing.T) { checkProviders(t, dist) })
 	t.Run("krew", func(t *testing.T) { checkKrew(t, dist, archives) })
 	t.Run("packages", func(t *testing.T) { checkPackages(t, dist) })
 	t.Run("names", func(t *testing.T) { checkNames(t, dist) })
+}
+
+// checkProviders looks for what clusterctl reads of a release, and holds it to be checked by its sums.
+func checkProviders(t *testing.T, dist string) {
+	sums, err := os.ReadFile(filepath.Join(dist, "checksums.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := filepath.Join(filepath.Dir(dist), "bin", "release", "capi")
+	for _, name := range []string{
+		"bootstrap-components.yaml", "control-plane-components.yaml", "infrastructure-components.yaml", "metadata.yaml", "clusterctl.yaml",
+		"cluster-template.yaml", "cluster-template-compact.yaml", "clusterclass-openshift-assisted.yaml",
+	} {
+		if line := sum(t, filepath.Join(folder, name)) + "  " + name; !strings.Contains(string(sums), line) {
+			t.Errorf("checksums.txt has no line %q", line)
+		}
+	}
 }
 
 // checkKrew holds the plugin's manifest to the archives beside it.

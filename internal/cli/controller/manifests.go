@@ -21,6 +21,7 @@ const (
 	layoutRelease    = "release"
 	layoutRepository = "repository"
 	layoutApply      = "apply"
+	layoutKinds      = "kinds"
 )
 
 type manifestsOptions struct {
@@ -47,7 +48,7 @@ func newManifests(a *base.App) *cobra.Command {
 	flags.StringVar(&o.OutputDir, "output-dir", "", "`DIR` to write the files into (default: the components to standard output)")
 	flags.StringVar(&o.Image, "image", "", "`IMAGE` of the managers (default: that of the release)")
 	flags.StringVar(&o.Release, "release", "", "`VERSION` of the release, as v0.1.0 (default: this program's, else the newest that there is)")
-	flags.StringVar(&o.Layout, "layout", layoutRelease, "what the files are for: `release|repository|apply`, a release, a local repository of clusterctl, or kubectl apply, with all variables filled in")
+	flags.StringVar(&o.Layout, "layout", layoutRelease, "what the files are for: `release|repository|apply|kinds`, a release, a local repository of clusterctl, kubectl apply with all variables filled in, or that of the kinds alone")
 	flags.BoolVar(&o.SelfManaged, "webhook-self-managed", false, "have the managers make the certificates of their webhooks, for a cluster without cert-manager")
 	flags.BoolVar(&o.Namespaced, "namespaced", false, "let the managers act in the namespaces WATCH_NAMESPACE and AGENTS_NAMESPACE only")
 	return command
@@ -57,7 +58,7 @@ func newManifests(a *base.App) *cobra.Command {
 var semantic = regexp.MustCompile(`^v\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$`)
 
 func (o *manifestsOptions) run(_ context.Context) error {
-	if err := base.OneOf("--layout", o.Layout, layoutRelease, layoutRepository, layoutApply); err != nil {
+	if err := base.OneOf("--layout", o.Layout, layoutRelease, layoutRepository, layoutApply, layoutKinds); err != nil {
 		return err
 	}
 	for _, name := range o.Providers {
@@ -96,6 +97,9 @@ func (o *manifestsOptions) files() ([]components.File, error) {
 		}
 		return components.Repository(filepath.ToSlash(folder), of)
 	}
+	if o.Layout == layoutKinds {
+		return components.Definitions(of)
+	}
 	files, err := components.Files(of)
 	if err != nil || o.Layout != layoutApply {
 		return files, err
@@ -119,7 +123,7 @@ func (o *manifestsOptions) files() ([]components.File, error) {
 
 // applied says whether a file is what installs the providers.
 func applied(name string) bool {
-	return strings.HasSuffix(name, "-components.yaml") || strings.HasSuffix(name, "-namespaced.yaml")
+	return strings.HasSuffix(name, "-components.yaml") || strings.HasSuffix(name, "-namespaced.yaml") || strings.HasSuffix(name, "-kinds.yaml")
 }
 
 // together are the files that install the providers, as one.

@@ -101,6 +101,36 @@ func components(p Provider, o Options) ([]byte, error) {
 	return []byte(before + "---\n" + string(rest) + "---\n" + after), nil
 }
 
+// Definitions are the kinds of the providers, a file for each provider.
+func Definitions(o Options) ([]File, error) {
+	o, err := o.complete()
+	if err != nil {
+		return nil, err
+	}
+	var out []File
+	for _, name := range o.Providers {
+		p, err := Of(name)
+		if err != nil {
+			return nil, err
+		}
+		definitions, err := p.definitions()
+		if err != nil {
+			return nil, err
+		}
+		for _, d := range definitions {
+			if err := p.called(d, o); err != nil {
+				return nil, err
+			}
+		}
+		text, err := document(definitions...)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, File{name + "-kinds.yaml", []byte(text)})
+	}
+	return out, nil
+}
+
 // document is objects as YAML, one after the other.
 func document(objects ...object) (string, error) {
 	var texts []string
