@@ -7,6 +7,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/cluster-api/util/conditions"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -26,13 +27,16 @@ func (s *scope) delete(ctx context.Context) (ctrl.Result, error) {
 	if s.isMoving() {
 		return ctrl.Result{}, s.release(ctx)
 	}
+	if err := s.letGo(ctx); err != nil {
+		return ctrl.Result{}, err
+	}
 	for _, m := range s.living() {
 		if err := s.Client.Delete(ctx, m); client.IgnoreNotFound(err) != nil {
 			return ctrl.Result{}, fmt.Errorf("delete Machine %s: %w", m.Name, err)
 		}
 	}
 	if len(s.machines) > 0 {
-		s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, clusterv1.DeletingReason, fmt.Sprintf("waiting for %d Machines to be gone", len(s.machines)))
+		s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, reasonMachinesDeleting, s.machinesLeft())
 		return ctrl.Result{}, nil // each that goes wakes
 	}
 	within, cancel := context.WithTimeout(ctx, deletionTakes)
@@ -45,6 +49,23 @@ func (s *scope) delete(ctx context.Context) (ctrl.Result, error) {
 		return ctrl.Result{}, err
 	}
 	return ctrl.Result{}, s.release(ctx)
+}
+
+// reasonMachinesDeleting is the reason of Deleting while Machines are there, as Cluster API's own control
+// plane has it.
+const reasonMachinesDeleting = "WaitingForMachineDeletion"
+
+// machinesLeft are the Machines that are waited for, each with what it waits for itself.
+func (s *scope) machinesLeft() string {
+	var texts []string
+	for _, m := range s.machines {
+		text := "Machine " + m.Name
+		if c := conditions.Get(m, clusterv1.MachineDeletingCondition); c != nil && c.Status == metav1.ConditionTrue && c.Message != "" {
+			text += ": " + c.Message
+		}
+		texts = append(texts, text)
+	}
+	return listed("waiting for Machines to be gone:", texts)
 }
 
 // deleteCluster deletes the cluster in the service that is noted on the control plane: none is looked

@@ -1,6 +1,7 @@
 package controlplane
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/base32"
@@ -16,27 +17,37 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/controllers/external"
 	"sigs.k8s.io/cluster-api/util/collections"
+	"sigs.k8s.io/cluster-api/util/conditions"
 	"sigs.k8s.io/cluster-api/util/failuredomains"
 	"sigs.k8s.io/cluster-api/util/patch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
+	"github.com/oaictl/oaictl/pkg/capi/internal/controlplane/lifecycle"
 )
 
 // AnnotationMachinesMade is how many Machines were ever made for a control plane. The names of the next
 // follow from it, so that a Machine is never made twice, whatever a cache shows.
 const AnnotationMachinesMade = "oaictl.io/machines-made"
 
-// scaleUp makes the Machines that are missing. It reports whether the cache has yet to show those that
-// were made.
-func (s *scope) scaleUp(ctx context.Context) (waits bool, err error) {
+// makeMissing makes the Machines that are missing while there is no installed cluster that they would join.
+// It reports whether the cache has yet to show those that were made.
+func (s *scope) makeMissing(ctx context.Context) (waits bool, err error) {
 	missing := s.replicas() - len(s.living())
-	made, _ := strconv.Atoi(s.plane.Annotations[AnnotationMachinesMade])
-	if missing <= 0 {
+	phase := s.phase()
+	switch {
+	case missing <= 0:
 		s.set(controlplanev1.MachinesCreatedCondition, metav1.ConditionTrue, controlplanev1.MachinesCreatedCondition, "")
-		return false, nil
+	case phase == lifecycle.Before, phase == lifecycle.Stopped:
+		return s.makeMachines(ctx, missing)
 	}
+	return false, nil
+}
+
+// makeMachines makes so many Machines. Those that unhealthy ones were deleted for note which these were.
+func (s *scope) makeMachines(ctx context.Context, missing int) (waits bool, err error) {
+	made, _ := strconv.Atoi(s.plane.Annotations[AnnotationMachinesMade])
 	if made > 0 {
 		newest := s.machineName(made - 1)
 		if !slices.ContainsFunc(s.machines, func(m *clusterv1.Machine) bool { return m.Name == newest }) {
@@ -46,21 +57,24 @@ func (s *scope) scaleUp(ctx context.Context) (waits bool, err error) {
 			}
 		}
 	}
-	if s.wasInstalled() {
-		missing = 1 // etcd takes one member after the other
-	}
+	replacing := lifecycle.Replacing(s.plane.Annotations[lifecycle.ReplacingAnnotation])
 	for range missing {
-		if reason, err := s.makeMachine(ctx, s.machineName(made)); err != nil {
+		var instead *lifecycle.Remediation
+		if len(replacing) > 0 {
+			instead, replacing = &replacing[0], replacing[1:]
+		}
+		if reason, err := s.makeMachine(ctx, s.machineName(made), instead); err != nil {
 			s.set(controlplanev1.MachinesCreatedCondition, metav1.ConditionFalse, reason, err.Error())
 			return false, err
 		}
 		made++
 	}
 	before := s.plane.DeepCopy()
-	if s.plane.Annotations == nil {
-		s.plane.Annotations = map[string]string{}
+	s.annotate(AnnotationMachinesMade, strconv.Itoa(made))
+	s.annotate(lifecycle.ReplacingAnnotation, "")
+	if len(replacing) > 0 {
+		s.annotate(lifecycle.ReplacingAnnotation, lifecycle.Note(replacing))
 	}
-	s.plane.Annotations[AnnotationMachinesMade] = strconv.Itoa(made)
 	return true, s.patchNow(ctx, before)
 }
 
@@ -74,12 +88,6 @@ func (s *scope) patchNow(ctx context.Context, before *controlplanev1.OpenshiftAs
 	helper, err := patch.NewHelper(s.plane, s.Client)
 	s.helper, s.plane.Status = helper, status
 	return err
-}
-
-// wasInstalled reports whether the cluster was installed when it was seen last.
-func (s *scope) wasInstalled() bool {
-	view := s.Installations.Last(s.key())
-	return view != nil && view.Installed()
 }
 
 const suffixLength = 5
@@ -96,8 +104,9 @@ func (s *scope) machineName(number int) string {
 }
 
 // makeMachine makes a Machine with the infrastructure object and the config that it refers to. What is
-// there already by these names was made by a reconcile that was broken off.
-func (s *scope) makeMachine(ctx context.Context, name string) (reason string, err error) {
+// there already by these names was made by a reconcile that was broken off. instead is the unhealthy Machine
+// that it is made for, nil for none.
+func (s *scope) makeMachine(ctx context.Context, name string, instead *lifecycle.Remediation) (reason string, err error) {
 	owner := metav1.NewControllerRef(s.plane, controlplanev1.GroupVersion().WithKind("OpenshiftAssistedControlPlane"))
 	labels := s.labels()
 	annotations := maps.Clone(s.plane.Spec.MachineTemplate.ObjectMeta.Annotations)
@@ -118,10 +127,10 @@ func (s *scope) makeMachine(ctx context.Context, name string) (reason string, er
 	template := &s.plane.Spec.MachineTemplate.Spec
 	machine := &clusterv1.Machine{
 		ObjectMeta: metav1.ObjectMeta{
-			Name: name, Namespace: s.plane.Namespace, Labels: labels, Annotations: annotations, OwnerReferences: []metav1.OwnerReference{*owner},
+			Name: name, Namespace: s.plane.Namespace, Labels: labels, Annotations: s.machineAnnotations(instead), OwnerReferences: []metav1.OwnerReference{*owner},
 		},
 		Spec: clusterv1.MachineSpec{
-			ClusterName: s.cluster.Name, Version: s.plane.Spec.Version, FailureDomain: s.failureDomain(ctx),
+			ClusterName: s.cluster.Name, Version: cmp.Or(s.plane.Status.Version, s.plane.Spec.Version), FailureDomain: s.failureDomain(ctx),
 			Bootstrap: clusterv1.Bootstrap{ConfigRef: clusterv1.ContractVersionedObjectReference{
 				APIGroup: bootstrapv1.GroupVersion().Group, Kind: "OpenshiftAssistedConfig", Name: name,
 			}},
@@ -163,9 +172,12 @@ func plain(owner metav1.OwnerReference) metav1.OwnerReference {
 
 func (s *scope) makeInfrastructure(ctx context.Context, name string, labels, annotations map[string]string) (clusterv1.ContractVersionedObjectReference, error) {
 	ref := s.plane.Spec.MachineTemplate.Spec.InfrastructureRef
-	template, err := external.GetObjectFromContractVersionedRef(ctx, s.Client, ref, s.plane.Namespace)
+	template, err := s.template(ctx, ref.Name)
+	if err == nil && template == nil {
+		err = fmt.Errorf("there is no template %s %s", ref.Kind, ref.Name)
+	}
 	if err != nil {
-		return clusterv1.ContractVersionedObjectReference{}, fmt.Errorf("read the template %s %s: %w", ref.Kind, ref.Name, err)
+		return clusterv1.ContractVersionedObjectReference{}, err
 	}
 	owner := plain(*metav1.NewControllerRef(s.plane, controlplanev1.GroupVersion().WithKind("OpenshiftAssistedControlPlane")))
 	object, err := external.GenerateTemplate(&external.GenerateTemplateInput{
@@ -191,10 +203,33 @@ func (s *scope) labels() map[string]string {
 	if labels == nil {
 		labels = map[string]string{}
 	}
-	labels[clusterv1.ClusterNameLabel] = s.cluster.Name
-	labels[clusterv1.MachineControlPlaneLabel] = ""
-	labels[clusterv1.MachineControlPlaneNameLabel] = nameLabel(s.plane.Name)
+	maps.Copy(labels, s.ownLabels())
 	return labels
+}
+
+// ownLabels are those of them that no template says.
+func (s *scope) ownLabels() map[string]string {
+	return map[string]string{
+		clusterv1.ClusterNameLabel: s.cluster.Name, clusterv1.MachineControlPlaneLabel: "", clusterv1.MachineControlPlaneNameLabel: nameLabel(s.plane.Name),
+	}
+}
+
+// machineAnnotations are those of a Machine: of the template, which are noted, and the hook that holds it
+// until its member of etcd is gone.
+func (s *scope) machineAnnotations(instead *lifecycle.Remediation) map[string]string {
+	template := &s.plane.Spec.MachineTemplate.ObjectMeta
+	annotations := maps.Clone(template.Annotations)
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations[lifecycle.HookAnnotation] = lifecycle.HookOwner
+	if applied := lifecycle.AppliedOf(template); applied != "" {
+		annotations[lifecycle.AppliedAnnotation] = applied
+	}
+	if instead != nil {
+		annotations[lifecycle.RemediationForAnnotation] = lifecycle.Note(instead)
+	}
+	return annotations
 }
 
 // nameLabel is a name as the value of a label, which is shorter than a name may be.
@@ -221,17 +256,8 @@ func (s *scope) configAnnotations(template map[string]string) map[string]string 
 	return out
 }
 
-// failureDomain is the one for the next Machine: that with the fewest.
+// failureDomain is the one for the next Machine: that with the fewest, those that are to be replaced aside.
 func (s *scope) failureDomain(ctx context.Context) string {
-	var domains []clusterv1.FailureDomain
-	for _, d := range s.cluster.Status.FailureDomains {
-		if d.ControlPlane != nil && *d.ControlPlane {
-			domains = append(domains, d)
-		}
-	}
-	if len(domains) == 0 {
-		return ""
-	}
-	all := collections.FromMachines(s.living()...)
-	return failuredomains.PickFewest(ctx, domains, all, all)
+	stay := slices.DeleteFunc(s.living(), func(m *clusterv1.Machine) bool { return conditions.IsFalse(m, clusterv1.MachineUpToDateCondition) })
+	return failuredomains.PickFewest(ctx, s.domains(), collections.FromMachines(s.living()...), collections.FromMachines(stay...))
 }

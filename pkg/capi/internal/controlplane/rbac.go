@@ -9,10 +9,11 @@ package controlplane
 // Its Machines, and what they are made of:
 //
 // +kubebuilder:rbac:groups=cluster.x-k8s.io,resources=machines,verbs=create;patch;delete
-// +kubebuilder:rbac:groups=bootstrap.cluster.x-k8s.io,resources=openshiftassistedconfigs,verbs=create
-// +kubebuilder:rbac:groups=infrastructure.cluster.x-k8s.io,resources=*,verbs=create
+// +kubebuilder:rbac:groups=cluster.x-k8s.io,resources=machines/status,verbs=patch
+// +kubebuilder:rbac:groups=bootstrap.cluster.x-k8s.io,resources=openshiftassistedconfigs,verbs=create;patch
+// +kubebuilder:rbac:groups=infrastructure.cluster.x-k8s.io,resources=*,verbs=create;patch
 // +kubebuilder:rbac:groups=capi-provider.agent-install.openshift.io,resources=agentmachinetemplates,verbs=get;list;watch
-// +kubebuilder:rbac:groups=capi-provider.agent-install.openshift.io,resources=agentmachines,verbs=create
+// +kubebuilder:rbac:groups=capi-provider.agent-install.openshift.io,resources=agentmachines,verbs=create;patch
 //
 // The kubeconfig, and on a hub the pull secret:
 //

@@ -44,6 +44,8 @@ type Reconciler struct {
 	UpgradeClock clock.Clock
 	// Answers reports whether the API server that a kubeconfig names takes requests.
 	Answers func(ctx context.Context, kubeconfig []byte) error
+
+	writes writes
 }
 
 // scope is one reconcile of a control plane.
@@ -55,6 +57,7 @@ type scope struct {
 	// machines are those of the control plane, by name.
 	machines []*clusterv1.Machine
 	view     *installation.View // nil where there is none yet
+	kept     *kept              // nil before it was looked after them
 }
 
 func (s *scope) key() installation.Key { return client.ObjectKeyFromObject(s.cluster) }
@@ -74,8 +77,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return ctrl.Result{}, err
 	}
 	if cluster == nil {
-		if !plane.DeletionTimestamp.IsZero() {
-			return ctrl.Result{}, s.release(ctx) // its Cluster is gone, and with it all that could be found by it
+		if !plane.DeletionTimestamp.IsZero() { // its Cluster is gone, and with it all that could be found by it
+			if err := s.dropHooks(ctx); err != nil {
+				return ctrl.Result{}, err
+			}
+			return ctrl.Result{}, s.release(ctx)
 		}
 		return ctrl.Result{}, nil // Cluster API makes the Cluster its owner, which wakes
 	}
@@ -105,20 +111,26 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	return result, err
 }
 
-func (s *scope) readMachines(ctx context.Context) error {
+func (s *scope) readMachines(ctx context.Context) (err error) {
+	s.machines, err = s.listMachines(ctx, s.Client)
+	return err
+}
+
+func (s *scope) listMachines(ctx context.Context, reader client.Reader) ([]*clusterv1.Machine, error) {
 	list := &clusterv1.MachineList{}
-	if err := s.Client.List(ctx, list, client.InNamespace(s.plane.Namespace), client.MatchingLabels{
+	if err := reader.List(ctx, list, client.InNamespace(s.plane.Namespace), client.MatchingLabels{
 		clusterv1.ClusterNameLabel: s.cluster.Name, clusterv1.MachineControlPlaneLabel: "",
 	}); err != nil {
-		return fmt.Errorf("list the Machines of the control plane %s: %w", s.plane.Name, err)
+		return nil, fmt.Errorf("list the Machines of the control plane %s: %w", s.plane.Name, err)
 	}
+	var own []*clusterv1.Machine
 	for i := range list.Items {
 		if metav1.IsControlledBy(&list.Items[i], s.plane) {
-			s.machines = append(s.machines, &list.Items[i])
+			own = append(own, &list.Items[i])
 		}
 	}
-	slices.SortFunc(s.machines, func(a, b *clusterv1.Machine) int { return strings.Compare(a.Name, b.Name) })
-	return nil
+	slices.SortFunc(own, func(a, b *clusterv1.Machine) int { return strings.Compare(a.Name, b.Name) })
+	return own, nil
 }
 
 // living are the Machines that are not being deleted.
@@ -140,13 +152,16 @@ func (s *scope) reconcile(ctx context.Context) (ctrl.Result, error) {
 	if err := s.takeOver(ctx); err != nil {
 		return ctrl.Result{}, err
 	}
-	if waits, err := s.scaleUp(ctx); err != nil || waits {
+	if waits, err := s.makeMissing(ctx); err != nil || waits {
 		return ctrl.Result{}, err
 	}
-	if err := s.install(ctx); err != nil || s.view == nil {
-		return ctrl.Result{}, err
+	failed := s.install(ctx)
+	kept, err := s.keep(ctx)
+	if err = errors.Join(failed, err); err != nil || s.view == nil {
+		return kept, err
 	}
-	return s.kubeconfig(ctx)
+	result, err := s.kubeconfig(ctx)
+	return util.LowestNonZeroResult(kept, result), err
 }
 
 // report tells of what newly stands in the way of the cluster.

@@ -1,7 +1,6 @@
 package controlplane
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -40,45 +39,11 @@ func (s *scope) show() {
 	}
 	status.Replicas, status.ReadyReplicas = count(""), count(clusterv1.ReadyCondition)
 	status.AvailableReplicas, status.UpToDateReplicas = count(clusterv1.AvailableCondition), count(clusterv1.MachineUpToDateCondition)
-	s.showScaling()
-	s.aggregate(clusterv1.MachineReadyCondition, clusterv1.MachinesReadyCondition)
-	s.aggregate(clusterv1.MachineUpToDateCondition, clusterv1.MachinesUpToDateCondition)
+	s.showMachines()
+	s.showLastRemediation()
 	if s.view != nil && s.view.Installed() && s.view.Observed.Spoke != nil {
 		s.showCluster(s.view.Observed.Spoke)
 	}
-}
-
-func (s *scope) showScaling() {
-	have, want := len(s.machines), s.replicas()
-	if !s.plane.DeletionTimestamp.IsZero() {
-		want = 0
-	}
-	scaling := func(kind string, is bool, reason, not string) {
-		if !is {
-			s.set(kind, metav1.ConditionFalse, not, "")
-			return
-		}
-		s.set(kind, metav1.ConditionTrue, reason, fmt.Sprintf("Scaling from %d to %d replicas", have, want))
-	}
-	scaling(clusterv1.ScalingUpCondition, have < want, clusterv1.ScalingUpReason, clusterv1.NotScalingUpReason)
-	scaling(clusterv1.ScalingDownCondition, have > want, clusterv1.ScalingDownReason, clusterv1.NotScalingDownReason)
-	if s.plane.DeletionTimestamp.IsZero() {
-		s.set(clusterv1.DeletingCondition, metav1.ConditionFalse, clusterv1.NotDeletingReason, "")
-	}
-}
-
-// aggregate sums a condition of the Machines up.
-func (s *scope) aggregate(of, into string) {
-	if len(s.machines) == 0 {
-		s.set(into, metav1.ConditionTrue, "NoReplicas", "")
-		return
-	}
-	condition, err := conditions.NewAggregateCondition(s.machines, of, conditions.TargetConditionType(into))
-	if err != nil {
-		s.set(into, metav1.ConditionUnknown, clusterv1.InternalErrorReason, err.Error())
-		return
-	}
-	conditions.Set(s.plane, *condition)
 }
 
 // Names of the operators by which a control plane serves.
@@ -101,7 +66,7 @@ func (s *scope) showCluster(spoke *install.Spoke) {
 			down = append(down, o.Name+": "+o.Message)
 		}
 		if o.Name == operatorEtcd {
-			s.showEtcd(o.Available, o.Message)
+			s.showEtcd(spoke, o)
 		}
 	}
 	ready, versions := 0, map[string]int32{}
@@ -130,14 +95,6 @@ func (s *scope) showCluster(spoke *install.Spoke) {
 	if spoke.Version != "" {
 		s.plane.Status.DistributionVersion = spoke.Version
 	}
-}
-
-func (s *scope) showEtcd(available bool, message string) {
-	if available {
-		s.set(controlplanev1.EtcdClusterAvailableCondition, metav1.ConditionTrue, controlplanev1.EtcdClusterAvailableCondition, "")
-		return
-	}
-	s.set(controlplanev1.EtcdClusterAvailableCondition, metav1.ConditionFalse, "EtcdUnavailable", message)
 }
 
 // kubernetesVersion is a kubelet's version with what Cluster API compares only: OpenShift adds the

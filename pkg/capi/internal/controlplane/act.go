@@ -1,0 +1,136 @@
+package controlplane
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
+	"github.com/oaictl/oaictl/pkg/capi/internal/controlplane/lifecycle"
+)
+
+// act does what was decided.
+func (s *scope) act(ctx context.Context, q *lifecycle.Question) error {
+	d := &s.kept.decision
+	replacing := s.replacing(q)
+	if d.Remediation != nil && !slices.ContainsFunc(replacing, func(r lifecycle.Remediation) bool { return r.Machine == d.Machine }) {
+		replacing = append(replacing, *d.Remediation)
+	}
+	if err := s.noteReplacing(ctx, replacing); err != nil {
+		return err
+	}
+	switch d.Act {
+	case lifecycle.Make:
+		_, err := s.makeMachines(ctx, 1)
+		return err
+	case lifecycle.Delete:
+		return s.deleteMachine(ctx, d)
+	}
+	return nil
+}
+
+// replacing are the unhealthy Machines that were deleted and are still to have a successor, no more than are
+// missing. The one that is deleted now counts: it may have been before, and a cache shows it yet.
+func (s *scope) replacing(q *lifecycle.Question) []lifecycle.Remediation {
+	going := ""
+	if d := &s.kept.decision; d.Remediation != nil {
+		going = d.Machine
+	}
+	living := slices.DeleteFunc(s.living(), func(m *clusterv1.Machine) bool { return m.Name == going })
+	left := slices.DeleteFunc(slices.Clone(q.Replacing), func(r lifecycle.Remediation) bool {
+		return slices.ContainsFunc(living, func(m *clusterv1.Machine) bool { return m.Name == r.Machine })
+	})
+	if missing := max(0, s.replicas()-len(living)); len(left) > missing {
+		left = left[len(left)-missing:]
+	}
+	return left
+}
+
+// noteReplacing writes that down, where it says something else.
+func (s *scope) noteReplacing(ctx context.Context, replacing []lifecycle.Remediation) error {
+	text := ""
+	if len(replacing) > 0 {
+		text = lifecycle.Note(replacing)
+		newest := replacing[len(replacing)-1]
+		s.plane.Status.LastRemediation = controlplanev1.LastRemediationStatus{Machine: newest.Machine, Time: newest.Timestamp, RetryCount: ptr.To(newest.RetryCount)}
+	}
+	if s.plane.Annotations[lifecycle.ReplacingAnnotation] == text {
+		return nil
+	}
+	before := s.plane.DeepCopy()
+	s.annotate(lifecycle.ReplacingAnnotation, text)
+	if err := s.patchNow(ctx, before); err != nil {
+		return fmt.Errorf("note which Machines are replaced: %w", err)
+	}
+	return nil
+}
+
+// annotate sets an annotation of the control plane; "" removes it.
+func (s *scope) annotate(key, value string) {
+	if value == "" {
+		delete(s.plane.Annotations, key)
+		return
+	}
+	if s.plane.Annotations == nil {
+		s.plane.Annotations = map[string]string{}
+	}
+	s.plane.Annotations[key] = value
+}
+
+// deleteMachine deletes the Machine that was decided on, if all Machines are as they were when it was: what a
+// cache does not show yet may be another one that is on its way out.
+func (s *scope) deleteMachine(ctx context.Context, d *lifecycle.Decision) error {
+	now, err := s.listMachines(ctx, s.Live)
+	if err != nil {
+		return err
+	}
+	var victim *clusterv1.Machine
+	for _, m := range now {
+		known := slices.ContainsFunc(s.machines, func(k *clusterv1.Machine) bool {
+			return k.UID == m.UID && k.DeletionTimestamp.IsZero() == m.DeletionTimestamp.IsZero()
+		})
+		if !known {
+			return nil // the cache will show it, which wakes
+		}
+		if m.Name == d.Machine {
+			victim = m
+		}
+	}
+	if victim == nil || len(now) != len(s.machines) {
+		return nil
+	}
+	err = s.Client.Delete(ctx, victim, client.Preconditions{UID: &victim.UID, ResourceVersion: &victim.ResourceVersion})
+	switch {
+	case apierrors.IsNotFound(err), apierrors.IsConflict(err):
+		return nil
+	case err != nil:
+		return fmt.Errorf("delete Machine %s: %w", victim.Name, err)
+	}
+	reasons := map[lifecycle.Cause]string{lifecycle.Scale: "there is one too many", lifecycle.Rollout: "it is not what the control plane says", lifecycle.Remediate: "it is unhealthy"}
+	s.Recorder.Eventf(s.plane, victim, corev1.EventTypeNormal, "MachineDeleted", "Delete", "deleted Machine %s: %s", victim.Name, reasons[d.Cause])
+	return nil
+}
+
+// dropHooks lets go of what is left of Machines where their Cluster is gone already.
+func (s *scope) dropHooks(ctx context.Context) error {
+	if s.isMoving() {
+		return nil
+	}
+	list := &clusterv1.MachineList{}
+	if err := s.Client.List(ctx, list, client.InNamespace(s.plane.Namespace), client.MatchingLabels{clusterv1.MachineControlPlaneNameLabel: nameLabel(s.plane.Name)}); err != nil {
+		return fmt.Errorf("list the Machines of the control plane %s: %w", s.plane.Name, err)
+	}
+	for i := range list.Items {
+		if metav1.IsControlledBy(&list.Items[i], s.plane) {
+			s.machines = append(s.machines, &list.Items[i])
+		}
+	}
+	return s.letGo(ctx)
+}

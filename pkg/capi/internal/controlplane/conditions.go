@@ -1,0 +1,259 @@
+package controlplane
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/cluster-api/util/collections"
+	"sigs.k8s.io/cluster-api/util/conditions"
+
+	"github.com/oaictl/oaictl/internal/model"
+	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
+	"github.com/oaictl/oaictl/pkg/capi/internal/controlplane/lifecycle"
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+// listed are texts below a first one, as Cluster API lists them.
+func listed(first string, texts []string) string {
+	lines := []string{first}
+	for _, text := range texts {
+		lines = append(lines, "* "+text)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// showUpToDate says of a Machine in what it differs from what the control plane says.
+func (s *scope) showUpToDate(m *lifecycle.Machine) {
+	fields := slices.Clone(m.Outdated)
+	if m.Expired {
+		fields = append(fields, lifecycle.ExpiredField(&s.plane.Spec))
+	}
+	if len(fields) == 0 {
+		setOn(m.Machine, clusterv1.MachineUpToDateCondition, metav1.ConditionTrue, clusterv1.MachineUpToDateReason, "")
+		return
+	}
+	setOn(m.Machine, clusterv1.MachineUpToDateCondition, metav1.ConditionFalse, clusterv1.MachineNotUpToDateReason, "* "+strings.Join(fields, "\n* "))
+}
+
+// showMachines says what is done to the Machines, and what that waits for.
+func (s *scope) showMachines() {
+	s.showScaling()
+	if s.kept != nil {
+		s.showRollout()
+		s.showRemediation()
+	}
+	s.aggregate(clusterv1.MachineReadyCondition, clusterv1.MachinesReadyCondition, s.machines, clusterv1.NotReadyReason, clusterv1.ReadyUnknownReason, clusterv1.ReadyReason)
+	told := slices.DeleteFunc(slices.Clone(s.machines), func(m *clusterv1.Machine) bool { return !conditions.Has(m, clusterv1.MachineUpToDateCondition) })
+	s.aggregate(clusterv1.MachineUpToDateCondition, clusterv1.MachinesUpToDateCondition, told, clusterv1.NotUpToDateReason, clusterv1.UpToDateUnknownReason, clusterv1.UpToDateReason)
+}
+
+// Purposes for which a Machine is deleted, and so the condition that tells what it waits for.
+const (
+	forScaling     = "scaling"
+	forRollout     = "rollout"
+	forRemediation = "remediation"
+)
+
+// purpose is why a held Machine was deleted, as far as it shows. One that a person has deleted is replaced,
+// too.
+func (s *scope) purpose(h *held) string {
+	switch {
+	case h.unhealthy:
+		return forRemediation
+	case h.outdated && len(s.machines) >= s.replicas():
+		return forRollout
+	case len(s.machines) > s.replicas():
+		return forScaling
+	}
+	return forRemediation
+}
+
+// required is what a person has to do about a member of etcd, for one of the purposes; "" for nothing.
+func (s *scope) required(purpose string) string {
+	if s.kept == nil {
+		return ""
+	}
+	for i := range s.kept.held {
+		if h := &s.kept.held[i]; h.Reason == lifecycle.ReasonRemovalRequired && s.purpose(h) == purpose {
+			return "Machine " + h.name + ": " + h.Message
+		}
+	}
+	causes := map[lifecycle.Cause]string{lifecycle.Scale: forScaling, lifecycle.Rollout: forRollout, lifecycle.Remediate: forRemediation}
+	if d := &s.kept.decision; d.ByPerson && causes[d.Cause] == purpose {
+		return strings.Join(d.Blocked, "; ")
+	}
+	return ""
+}
+
+// waits is what is said of a cause that is blocked, a sentence each.
+func (s *scope) waits(causes ...lifecycle.Cause) []string {
+	if s.kept == nil {
+		return nil
+	}
+	var texts []string
+	for i := range s.kept.held {
+		texts = append(texts, "Machine "+s.kept.held[i].name+": "+s.kept.held[i].Message)
+	}
+	if d := &s.kept.decision; d.Cause == "" || slices.Contains(causes, d.Cause) {
+		texts = append(texts, d.Blocked...)
+	}
+	return texts
+}
+
+func (s *scope) showScaling() {
+	have, want := len(s.machines), s.replicas()
+	if !s.plane.DeletionTimestamp.IsZero() {
+		want = 0
+	} else {
+		s.set(clusterv1.DeletingCondition, metav1.ConditionFalse, clusterv1.NotDeletingReason, "")
+	}
+	blocked := func(text string, more ...string) string {
+		waits := slices.DeleteFunc(append(s.waits(lifecycle.Scale, lifecycle.Remediate), more...), func(w string) bool { return w == "" })
+		if len(waits) > 0 {
+			return listed(text+" is blocked because:", waits)
+		}
+		return text
+	}
+	switch reason, missing := clusterv1.ScalingUpReason, s.missingTemplate(); {
+	case have >= want && missing != "":
+		s.set(clusterv1.ScalingUpCondition, metav1.ConditionFalse, clusterv1.NotScalingUpReason, "Scaling up would be blocked because "+missing)
+	case have >= want:
+		s.set(clusterv1.ScalingUpCondition, metav1.ConditionFalse, clusterv1.NotScalingUpReason, "")
+	default:
+		if s.required(forScaling) != "" {
+			reason = controlplanev1.EtcdMemberRemovalRequiredReason
+		}
+		s.set(clusterv1.ScalingUpCondition, metav1.ConditionTrue, reason, blocked(fmt.Sprintf("Scaling up from %d to %d replicas", have, want), missing))
+	}
+	switch reason := clusterv1.ScalingDownReason; {
+	case have <= want:
+		s.set(clusterv1.ScalingDownCondition, metav1.ConditionFalse, clusterv1.NotScalingDownReason, "")
+	default:
+		if s.required(forScaling) != "" {
+			reason = controlplanev1.EtcdMemberRemovalRequiredReason
+		}
+		s.set(clusterv1.ScalingDownCondition, metav1.ConditionTrue, reason, blocked(fmt.Sprintf("Scaling down from %d to %d replicas", have, want)))
+	}
+}
+
+// missingTemplate says that the template that Machines are made of is not there; "" where it is.
+func (s *scope) missingTemplate() string {
+	if s.kept == nil || !s.kept.noTemplate {
+		return ""
+	}
+	ref := &s.plane.Spec.MachineTemplate.Spec.InfrastructureRef
+	return ref.Kind + " " + ref.Name + " does not exist"
+}
+
+// showRollout says whether Machines are replaced because they differ.
+func (s *scope) showRollout() {
+	d := &s.kept.decision
+	leaving := slices.ContainsFunc(s.kept.held, func(h held) bool { return s.purpose(&h) == forRollout })
+	var because []string
+	for _, m := range s.machines {
+		if c := conditions.Get(m, clusterv1.MachineUpToDateCondition); c != nil && c.Status == metav1.ConditionFalse {
+			for line := range strings.Lines(c.Message) {
+				because = append(because, strings.TrimPrefix(strings.TrimSpace(line), "* "))
+			}
+		}
+	}
+	slices.Sort(because)
+	because = slices.Compact(because)
+	text := listed(fmt.Sprintf("Rolling out %d not up-to-date replicas", s.kept.outdated), because)
+	switch waits := s.waits(lifecycle.Rollout); {
+	case s.kept.outdated == 0:
+		s.set(clusterv1.RollingOutCondition, metav1.ConditionFalse, clusterv1.NotRollingOutReason, "")
+	case d.CannotRoll != "":
+		s.set(clusterv1.RollingOutCondition, metav1.ConditionFalse, clusterv1.NotRollingOutReason, d.CannotRoll)
+	case len(d.Rollout) == 0 && !leaving:
+		s.set(clusterv1.RollingOutCondition, metav1.ConditionFalse, clusterv1.NotRollingOutReason, s.notRolling())
+	case s.required(forRollout) != "":
+		s.set(clusterv1.RollingOutCondition, metav1.ConditionTrue, controlplanev1.EtcdMemberRemovalRequiredReason, s.required(forRollout)+"\n"+text)
+	case len(waits) > 0:
+		s.set(clusterv1.RollingOutCondition, metav1.ConditionTrue, clusterv1.RollingOutReason, text+"\n"+listed("It is blocked because:", waits))
+	default:
+		s.set(clusterv1.RollingOutCondition, metav1.ConditionTrue, clusterv1.RollingOutReason, text)
+	}
+}
+
+// notRolling says why Machines that differ stay.
+func (s *scope) notRolling() string {
+	count := fmt.Sprintf("%d replicas are not up-to-date", s.kept.outdated)
+	if s.plane.Spec.Rollout.Strategy.Type == controlplanev1.RollingUpdateStrategy {
+		return count + ": they are replaced once the cluster is installed"
+	}
+	return count + ", and stay: spec.rollout.strategy.type is OnDelete, and spec.rollout.after says no time that has passed"
+}
+
+// showRemediation says whether unhealthy Machines are replaced. While a person has to take a member out of
+// etcd, they are not.
+func (s *scope) showRemediation() {
+	if text := s.required(forRemediation); text != "" {
+		s.set(clusterv1.RemediatingCondition, metav1.ConditionFalse, controlplanev1.EtcdMemberRemovalRequiredReason, text)
+		return
+	}
+	var own, others []string
+	for _, m := range s.machines {
+		switch {
+		case collections.IsUnhealthyAndOwnerRemediated(m):
+			own = append(own, "Machine "+m.Name+": "+conditions.GetMessage(m, clusterv1.MachineOwnerRemediatedCondition))
+		case collections.IsUnhealthy(m):
+			others = append(others, "Machine "+m.Name+" is not healthy, and the control plane is not asked to replace it")
+		}
+	}
+	if len(own) == 0 {
+		message := ""
+		if len(others) > 0 {
+			message = "* " + strings.Join(others, "\n* ")
+		}
+		s.set(clusterv1.RemediatingCondition, metav1.ConditionFalse, clusterv1.NotRemediatingReason, message)
+		return
+	}
+	s.set(clusterv1.RemediatingCondition, metav1.ConditionTrue, clusterv1.RemediatingReason, "* "+strings.Join(own, "\n* "))
+}
+
+// aggregate sums a condition of Machines up, with the reasons of Cluster API.
+func (s *scope) aggregate(of, into string, machines []*clusterv1.Machine, no, unknown, yes string) {
+	if len(machines) == 0 {
+		s.set(into, metav1.ConditionTrue, clusterv1.NoReplicasReason, "")
+		return
+	}
+	condition, err := conditions.NewAggregateCondition(machines, of, conditions.TargetConditionType(into), conditions.CustomMergeStrategy{
+		MergeStrategy: conditions.DefaultMergeStrategy(conditions.ComputeReasonFunc(conditions.GetDefaultComputeMergeReasonFunc(no, unknown, yes))),
+	})
+	if err != nil {
+		s.set(into, metav1.ConditionUnknown, clusterv1.InternalErrorReason, err.Error())
+		return
+	}
+	conditions.Set(s.plane, *condition)
+}
+
+// showEtcd says how etcd is: it works as long as its operator says so, though members of it may be ill.
+func (s *scope) showEtcd(spoke *install.Spoke, operator *model.ClusterOperator) {
+	message := operator.Message
+	if spoke.Etcd != nil && len(spoke.Etcd.Unhealthy) > 0 {
+		message = spoke.Etcd.Message
+	}
+	if operator.Available {
+		if spoke.Etcd == nil || len(spoke.Etcd.Unhealthy) == 0 {
+			message = ""
+		}
+		s.set(controlplanev1.EtcdClusterAvailableCondition, metav1.ConditionTrue, controlplanev1.EtcdClusterAvailableCondition, message)
+		return
+	}
+	s.set(controlplanev1.EtcdClusterAvailableCondition, metav1.ConditionFalse, "EtcdUnavailable", message)
+}
+
+// showLastRemediation says which unhealthy Machine was replaced last, where the status has been lost: its
+// successor notes it.
+func (s *scope) showLastRemediation() {
+	status := &s.plane.Status
+	for _, m := range s.machines {
+		if r := lifecycle.RemediationFor(m); r != nil && r.Timestamp.After(status.LastRemediation.Time.Time) {
+			status.LastRemediation = controlplanev1.LastRemediationStatus{Machine: r.Machine, Time: r.Timestamp, RetryCount: new(r.RetryCount)}
+		}
+	}
+}

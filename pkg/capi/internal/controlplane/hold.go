@@ -1,0 +1,88 @@
+package controlplane
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/cluster-api/util/conditions"
+	"sigs.k8s.io/cluster-api/util/secret"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/oaictl/oaictl/pkg/capi/internal/controlplane/lifecycle"
+)
+
+// hold keeps a Machine that is being deleted until its member of etcd is gone, and lets go of it then. The
+// Machine is changed only.
+func (s *scope) hold(ctx context.Context, q *lifecycle.Question, m *lifecycle.Machine) error {
+	found := lifecycle.Hold(q, m)
+	if found.Release {
+		delete(m.Annotations, lifecycle.HookAnnotation)
+		setOn(m.Machine, MachineEtcdMemberRemoved, metav1.ConditionTrue, MachineEtcdMemberRemoved, "")
+		return nil
+	}
+	if found.Member != "" {
+		m.Annotations[lifecycle.MemberAnnotation] = found.Member
+	}
+	if conditions.IsFalse(m.Machine, clusterv1.MachineOwnerRemediatedCondition) {
+		setOn(m.Machine, clusterv1.MachineOwnerRemediatedCondition, metav1.ConditionFalse, lifecycle.ReasonDeleting, found.Message)
+	}
+	asked := conditions.GetReason(m.Machine, MachineEtcdMemberRemoved) == found.Reason
+	setOn(m.Machine, MachineEtcdMemberRemoved, metav1.ConditionFalse, found.Reason, found.Message)
+	s.kept.held = append(s.kept.held, held{
+		Held: found, name: m.Name, outdated: len(m.Outdated) > 0 || m.Expired,
+		unhealthy: conditions.IsFalse(m.Machine, clusterv1.MachineHealthCheckSucceededCondition),
+	})
+	if found.Reason == lifecycle.ReasonRemovalRequired && !asked {
+		s.Recorder.Eventf(s.plane, m.Machine, corev1.EventTypeWarning, found.Reason, "Delete", "Machine %s: %s", m.Name, found.Message)
+	}
+	if found.DeleteNode {
+		return s.deleteNode(ctx, found.NodeName, found.NodeID)
+	}
+	return nil
+}
+
+// deleteNode deletes a node of the installed cluster that is drained: while it is there, the etcd operator
+// would make it a member again that somebody has just taken out.
+func (s *scope) deleteNode(ctx context.Context, name, uid string) error {
+	c, err := s.workload(ctx)
+	if err != nil {
+		return err
+	}
+	is := types.UID(uid)
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	if err := c.Delete(ctx, node, client.Preconditions{UID: &is}); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("delete node %s: %w", name, err)
+	}
+	s.Installations.Changed(s.key())
+	s.Recorder.Eventf(s.plane, nil, corev1.EventTypeNormal, "NodeDeleted", "Delete", "deleted the drained node %s", name)
+	return nil
+}
+
+// workload is a client of the installed cluster.
+func (s *scope) workload(ctx context.Context) (client.Client, error) {
+	kubeconfig := &corev1.Secret{}
+	key := client.ObjectKey{Namespace: s.plane.Namespace, Name: secret.Name(s.cluster.Name, secret.Kubeconfig)}
+	if err := s.Client.Get(ctx, key, kubeconfig); err != nil {
+		return nil, fmt.Errorf("read Secret %s: %w", key.Name, err)
+	}
+	return s.Workloads.Client(s.key(), kubeconfig.Data[secret.KubeconfigDataName])
+}
+
+// letGo has the Machines of a control plane that goes as a whole wait for nothing of etcd.
+func (s *scope) letGo(ctx context.Context) error {
+	for _, m := range s.machines {
+		if _, hooked := m.Annotations[lifecycle.HookAnnotation]; !hooked {
+			continue
+		}
+		before := m.DeepCopy()
+		delete(m.Annotations, lifecycle.HookAnnotation)
+		if err := s.Client.Patch(ctx, m, client.MergeFrom(before)); client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("let go of Machine %s: %w", m.Name, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,161 @@
+package controlplane
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"strings"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/cluster-api/util/conditions"
+	"sigs.k8s.io/cluster-api/util/patch"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/oaictl/oaictl/pkg/capi/internal/controlplane/lifecycle"
+)
+
+// writes are the last writes of objects whose effect a cache may not show yet. The zero value is ready.
+type writes struct {
+	mu sync.Mutex
+	of map[types.UID]written
+}
+
+// written is what was made of an object as it was read.
+type written struct {
+	version string
+	mark    uint64
+}
+
+func markOf(version string, after client.Object) written {
+	data, err := json.Marshal(after)
+	if err != nil {
+		data = []byte(err.Error()) // of objects that came as JSON there is none
+	}
+	sum := fnv.New64a()
+	_, _ = sum.Write(data) // it never fails
+	return written{version, sum.Sum64()}
+}
+
+// once writes an object, unless the very same was made of it as it was read before: what is read does not
+// show it yet.
+func (w *writes) once(before, after client.Object, write func() error) error {
+	mark := markOf(before.GetResourceVersion(), after)
+	w.mu.Lock()
+	known := w.of[before.GetUID()] == mark
+	w.mu.Unlock()
+	if known {
+		return nil
+	}
+	if err := write(); err != nil {
+		return err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.of == nil {
+		w.of = map[types.UID]written{}
+	}
+	w.of[before.GetUID()] = mark
+	return nil
+}
+
+// forget drops what is known of an object that is as it was written, or gone.
+func (w *writes) forget(uid types.UID) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.of, uid)
+}
+
+// patchOnce writes an object where it has changed.
+func (s *scope) patchOnce(ctx context.Context, before, after client.Object) error {
+	if equality.Semantic.DeepEqual(before, after) {
+		s.writes.forget(before.GetUID())
+		return nil
+	}
+	return s.writes.once(before, after, func() error {
+		written, is := after.DeepCopyObject().(client.Object) // which comes back as the API server has it
+		if !is {
+			return fmt.Errorf("%T is no object", after)
+		}
+		return client.IgnoreNotFound(s.Client.Patch(ctx, written, client.MergeFrom(before)))
+	})
+}
+
+// writeMade writes the config and the infrastructure object of a Machine where they have changed.
+func (s *scope) writeMade(ctx context.Context, before, after *lifecycle.Made) error {
+	if before.Infrastructure != nil {
+		if err := s.patchOnce(ctx, before.Infrastructure, after.Infrastructure); err != nil {
+			return fmt.Errorf("apply the template to %s %s: %w", after.Infrastructure.GetKind(), after.Infrastructure.GetName(), err)
+		}
+	}
+	if before.Config != nil {
+		if err := s.patchOnce(ctx, before.Config, after.Config); err != nil {
+			return fmt.Errorf("apply the template to OpenshiftAssistedConfig %s: %w", after.Config.Name, err)
+		}
+	}
+	return nil
+}
+
+// write writes what has changed of a Machine. What Cluster API takes no Machine with is left out, and told: it
+// keeps nobody from being looked after.
+func (s *scope) write(ctx context.Context, before, after *clusterv1.Machine) error {
+	err := s.patchMachine(ctx, before, after)
+	if !isRefused(err) {
+		return err
+	}
+	s.notApplied(after, err)
+	if !equality.Semantic.DeepEqual(before.Spec.Taints, after.Spec.Taints) { // which only some take, by a feature gate
+		after.Spec.Taints = before.Spec.Taints
+		if err := s.patchMachine(ctx, before, after); !isRefused(err) {
+			return err
+		}
+	}
+	after.Spec, after.Labels, after.Annotations = before.Spec, before.Labels, before.Annotations
+	return s.patchMachine(ctx, before, after)
+}
+
+func (s *scope) patchMachine(ctx context.Context, before, after *clusterv1.Machine) error {
+	if equality.Semantic.DeepEqual(before, after) {
+		s.writes.forget(before.UID)
+		return nil
+	}
+	return s.writes.once(before, after, func() error {
+		helper, err := patch.NewHelper(before, s.Client)
+		if err != nil {
+			return err
+		}
+		owned := patch.WithOwnedConditions{Conditions: []string{
+			clusterv1.MachineUpToDateCondition, clusterv1.MachineOwnerRemediatedCondition, MachineEtcdMemberRemoved,
+		}}
+		if err := helper.Patch(ctx, after.DeepCopy(), owned); client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("write Machine %s: %w", after.Name, err)
+		}
+		return nil
+	})
+}
+
+// isRefused reports whether an API server does not take an object, now or later.
+func isRefused(err error) bool {
+	if all, is := errors.AsType[utilerrors.Aggregate](err); is {
+		return slices.ContainsFunc(all.Errors(), isRefused)
+	}
+	return apierrors.IsInvalid(err) || apierrors.IsForbidden(err)
+}
+
+// notApplied says of a Machine that something is not applied to it, which no other Machine would be without
+// either.
+func (s *scope) notApplied(m *clusterv1.Machine, err error) {
+	line := "* spec.machineTemplate is not applied: " + strings.ReplaceAll(err.Error(), "\n", " ")
+	if c := conditions.Get(m, clusterv1.MachineUpToDateCondition); c != nil && c.Status == metav1.ConditionFalse && !strings.Contains(c.Message, line) {
+		line = c.Message + "\n" + line
+	}
+	setOn(m, clusterv1.MachineUpToDateCondition, metav1.ConditionFalse, clusterv1.MachineNotUpToDateReason, line)
+}
