@@ -7,6 +7,7 @@ import (
 	"encoding/pem"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -152,7 +153,7 @@ func Answers(ctx context.Context, kubeconfig []byte) error {
 }
 
 func ready(ctx context.Context, client *http.Client, host string) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, host+"/readyz", nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(host, "/")+"/readyz", nil)
 	if err != nil {
 		return err
 	}
