@@ -124,6 +124,9 @@ func isStarting(etcd *model.Etcd, name string) bool {
 	return err == nil && !slices.ContainsFunc(etcd.Members, func(m model.EtcdMember) bool { return m.Address == address.Unmap() })
 }
 
+// fewestLeft is how many members stay where one that is well goes.
+const fewestLeft = 2
+
 func majority(members int) int { return members/2 + 1 }
 
 // loses says why etcd cannot do without the member of a Machine; "" where it can: most of the members that
@@ -133,14 +136,18 @@ func (q *Question) loses(m *Machine) string {
 	if well < majority(all) {
 		return fmt.Sprintf("%d of %s of etcd are well, and that is no majority: OpenShift's documentation of disaster recovery is what to follow", well, names.Counted(all, "member"))
 	}
+	ill := true // of which nothing is lost
 	if member := q.member(m); member != nil {
 		all--
-		if !q.isIll(m, member) {
+		if ill = q.isIll(m, member); !ill {
 			well--
 		}
 	}
 	if well < majority(all) || all == 0 {
 		return fmt.Sprintf("without %s etcd would have %s of which %d are well, and needs %d", m.Name, names.Counted(all, "member"), well, majority(all))
+	}
+	if !ill && all < fewestLeft {
+		return fmt.Sprintf("without %s etcd would have %s, and could not do without it: another one has to join first", m.Name, names.Counted(all, "member"))
 	}
 	if !q.servesWithout(m) {
 		return fmt.Sprintf("without %s no node of the control plane would be Ready", m.Name)

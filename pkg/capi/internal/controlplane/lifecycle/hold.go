@@ -50,6 +50,15 @@ func Hold(q *Question, m *Machine) Held {
 	switch {
 	case q.Gone, q.Phase != Installed, !others:
 		return Held{Release: true}
+	}
+	if q.unknown() == "" {
+		if member := q.member(m); member != nil {
+			if why := q.loses(m); why != "" {
+				return Held{Reason: ReasonEtcdQuorum, Message: why, Member: member.ID}
+			}
+		}
+	}
+	switch {
 	case !isDrained(m):
 		return Held{Reason: ReasonWaitingForDrain, Message: "waiting for Cluster API to drain the node"}
 	}
@@ -89,9 +98,6 @@ func (q *Question) withoutMember(m *Machine) Held {
 
 // withMember is what a Machine waits for whose member of etcd is there.
 func (q *Question) withMember(m *Machine, member *model.EtcdMember) Held {
-	if why := q.loses(m); why != "" {
-		return Held{Reason: ReasonEtcdQuorum, Message: why}
-	}
 	byOperator := q.operatorTakes(m, member)
 	if byOperator && q.OnHub && !m.Pooled {
 		return Held{Release: true} // the hub deletes the cluster's own Machine, and the operator goes by that

@@ -149,14 +149,22 @@ func (q *Question) living() []*Machine {
 	return q.which(func(m *Machine) bool { return m.DeletionTimestamp.IsZero() })
 }
 
-// deleting are the names of those that are.
-func (q *Question) deleting() []string {
+// leaving are the names of those that are, but for the ones that cannot leave: etcd needs their members until
+// another one has gone or joined, which is not to wait for them.
+func (q *Question) leaving() []string {
 	var names []string
-	for _, m := range q.which(func(m *Machine) bool { return !m.DeletionTimestamp.IsZero() }) {
+	for _, m := range q.which(func(m *Machine) bool { return !m.DeletionTimestamp.IsZero() && !q.isStuck(m) }) {
 		names = append(names, m.Name)
 	}
 	return names
 }
+
+// isStuck reports whether a Machine is being deleted that etcd cannot do without.
+func (q *Question) isStuck(m *Machine) bool {
+	return !m.DeletionTimestamp.IsZero() && Hold(q, m).Reason == ReasonEtcdQuorum
+}
+
+func (q *Question) anyStuck() bool { return len(q.which(q.isStuck)) > 0 }
 
 func (q *Question) which(is func(*Machine) bool) []*Machine {
 	var some []*Machine

@@ -59,8 +59,8 @@ func (d *decider) judge(m *Machine) (Verdict, *Remediation) {
 		return Verdict{ReasonDeferred, fmt.Sprintf(format, args...)}, nil
 	}
 	cannot := func(text string) (Verdict, *Remediation) { return Verdict{ReasonCannotBeRemediated, text}, nil }
-	if deleting := d.deleting(); len(deleting) > 0 {
-		return deferred("waiting for %s to be deleted: Machines of a control plane are replaced one at a time", names.Few(deleting))
+	if leaving := d.leaving(); len(leaving) > 0 {
+		return deferred("waiting for %s to be deleted: Machines of a control plane are replaced one at a time", names.Few(leaving))
 	}
 	switch d.Phase {
 	case Installing:
@@ -111,6 +111,9 @@ func (d *decider) mayLeave(m *Machine) (wait, never string) {
 	// The etcd operator takes no new member while another one is not well: such a one goes first, whoever
 	// waits to join.
 	if !d.isIll(m, d.member(m)) {
+		if d.anyStuck() {
+			return "waiting for a Machine that is being deleted, and that etcd cannot do without yet", ""
+		}
 		for _, other := range d.living() {
 			if other.Name == m.Name || IsUnhealthy(other.Machine) {
 				continue

@@ -126,8 +126,8 @@ func (d *decider) isBusy() bool {
 	if why := d.unknown(); why != "" {
 		d.block(why)
 	}
-	if deleting := d.deleting(); len(deleting) > 0 {
-		d.block("waiting for " + names.Few(deleting) + " to be deleted")
+	if leaving := d.leaving(); len(leaving) > 0 {
+		d.block("waiting for " + names.Few(leaving) + " to be deleted")
 	}
 	return len(d.Blocked) > 0
 }
@@ -140,6 +140,10 @@ func (d *decider) shrink(cause Cause, eligible []*Machine) {
 	}
 	if why := d.impossible(); why != "" && cause == Scale {
 		d.block(why)
+		return
+	}
+	if d.anyStuck() {
+		d.block("a Machine is being deleted that etcd cannot do without yet")
 		return
 	}
 	m := d.victim(eligible)
