@@ -98,7 +98,7 @@ func (s *scope) bootstrap(ctx context.Context) (bootstrapData, error) {
 	}
 	data, err := readBootstrap(secret.Data[secretValue])
 	if err != nil {
-		return data, &unusable{fmt.Errorf("Secret %s: %w", name, err)}
+		return data, &unusable{fmt.Errorf("the Secret %s: %w", name, err)}
 	}
 	return data, nil
 }

@@ -44,15 +44,10 @@ func (s *scope) nameNode(ctx context.Context) (ctrl.Result, error) {
 		return ctrl.Result{}, nil // it was found
 	}
 	again := ctrl.Result{RequeueAfter: nodeComes}
-	c, err := s.workload(ctx)
-	if err != nil {
-		s.nodeTrouble("the hosted cluster cannot be reached: " + err.Error())
-		return again, nil
-	}
-	node, err := s.node(ctx, c)
+	c, node, trouble := s.findNode(ctx)
 	switch {
-	case err != nil:
-		s.nodeTrouble("the hosted cluster does not answer: " + err.Error())
+	case trouble != "":
+		s.nodeTrouble(trouble)
 		return again, nil
 	case node == nil:
 		return again, nil
@@ -68,6 +63,19 @@ func (s *scope) nameNode(ctx context.Context) (ctrl.Result, error) {
 		return ctrl.Result{}, fmt.Errorf("set the provider id of node %s: %w", node.Name, err)
 	}
 	return ctrl.Result{}, nil
+}
+
+// findNode is the host's node, nil while there is none, with the client of its cluster. That this is not
+// reached is shown, and tried again: the cluster may be on its way up.
+func (s *scope) findNode(ctx context.Context) (c client.Client, node *corev1.Node, trouble string) {
+	c, err := s.workload(ctx)
+	if err != nil {
+		return nil, nil, "the hosted cluster cannot be reached: " + err.Error()
+	}
+	if node, err = s.node(ctx, c); err != nil {
+		return nil, nil, "the hosted cluster does not answer: " + err.Error()
+	}
+	return c, node, ""
 }
 
 // node is the host's node: of its name, else with one of its addresses; nil while there is none.

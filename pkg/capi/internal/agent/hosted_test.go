@@ -214,7 +214,7 @@ func TestDataWithSeveralConfigsIsRefused(t *testing.T) {
 	x.addAgent(t, "agent")
 	x.ignition(t, "data-m", "secret", 2)
 	x.addMachine(t, x.namespace, "hc", "m")
-	want := "Secret data-m: the bootstrap data has 2 configs to merge (ignition.config.merge), and the service fetches exactly one for a machine of a hosted cluster"
+	want := "the Secret data-m: the bootstrap data has 2 configs to merge (ignition.config.merge), and the service fetches exactly one for a machine of a hosted cluster"
 	eventually(t, "the reason", func() (bool, string) {
 		c := conditionOf(x.machine(t, x.namespace, "m"), agentv1.AgentSpecSyncedCondition)
 		return c.Reason == "BootstrapDataUnusable" && c.Message == want, c.Reason + ": " + c.Message

@@ -35,10 +35,16 @@ func (s *scope) install(ctx context.Context) (ctrl.Result, error) {
 	}
 	s.view, s.acted = view, err
 	s.show()
-	if _, refused := errors.AsType[*installation.Refusal](err); refused || errors.Is(err, installation.ErrNotYet) {
+	if isRefusal(err) || errors.Is(err, installation.ErrNotYet) {
 		return ctrl.Result{}, nil // a change of the objects wakes
 	}
 	return ctrl.Result{}, err
+}
+
+// isRefusal reports whether an error says what is wrong with the objects of a Cluster.
+func isRefusal(err error) bool {
+	_, is := errors.AsType[*installation.Refusal](err)
+	return is
 }
 
 // scopes are those of the plan that the AgentMachine's reconciler acts on.
@@ -90,6 +96,8 @@ func (s *scope) showPlan() {
 	switch {
 	case errors.Is(s.acted, installation.ErrNotYet):
 		s.set(agentv1.AgentSpecSyncedCondition, metav1.ConditionFalse, reasonNotYet, s.acted.Error())
+	case isRefusal(s.acted):
+		s.set(agentv1.AgentSpecSyncedCondition, metav1.ConditionFalse, reasonInvalid, s.acted.Error())
 	case s.acted != nil:
 		s.set(agentv1.AgentSpecSyncedCondition, metav1.ConditionFalse, reasonRefused, text(s.acted))
 	}

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
@@ -79,20 +80,21 @@ func TestDrainIsSeenInAllConditions(t *testing.T) {
 	deleting := func(reason string) []metav1.Condition {
 		return []metav1.Condition{{Type: clusterv1.MachineDeletingCondition, Status: metav1.ConditionTrue, Reason: reason}}
 	}
+	old := func(status corev1.ConditionStatus) clusterv1.MachineStatus {
+		machine := clusterv1.Machine{}
+		machine.SetV1Beta1Conditions([]clusterv1.Condition{{Type: clusterv1.PreTerminateDeleteHookSucceededV1Beta1Condition, Status: status}}) //nolint:staticcheck // some say it only there
+		return machine.Status
+	}
 	for name, test := range map[string]struct {
 		machine clusterv1.Machine
 		drained bool
 	}{
-		"not yet":              {clusterv1.Machine{}, false},
-		"draining":             {clusterv1.Machine{Status: clusterv1.MachineStatus{Conditions: deleting(clusterv1.MachineDeletingDrainingNodeReason)}}, false},
-		"at the hook":          {clusterv1.Machine{Status: clusterv1.MachineStatus{Conditions: deleting(clusterv1.MachineDeletingWaitingForPreTerminateHookReason)}}, true},
-		"at the hook, by time": {clusterv1.Machine{Status: clusterv1.MachineStatus{Deletion: &clusterv1.MachineDeletionStatus{WaitForPreTerminateHookStartTime: metav1.NewTime(clock.Real().Now())}}}, true},
-		"at the hook, as before": {clusterv1.Machine{Status: clusterv1.MachineStatus{Deprecated: &clusterv1.MachineDeprecatedStatus{V1Beta1: &clusterv1.MachineV1Beta1DeprecatedStatus{
-			Conditions: clusterv1.Conditions{{Type: clusterv1.PreTerminateDeleteHookSucceededV1Beta1Condition, Status: "False"}},
-		}}}}, true},
-		"past the hook, as before": {clusterv1.Machine{Status: clusterv1.MachineStatus{Deprecated: &clusterv1.MachineDeprecatedStatus{V1Beta1: &clusterv1.MachineV1Beta1DeprecatedStatus{
-			Conditions: clusterv1.Conditions{{Type: clusterv1.PreTerminateDeleteHookSucceededV1Beta1Condition, Status: "True"}},
-		}}}}, false},
+		"not yet":                  {clusterv1.Machine{}, false},
+		"draining":                 {clusterv1.Machine{Status: clusterv1.MachineStatus{Conditions: deleting(clusterv1.MachineDeletingDrainingNodeReason)}}, false},
+		"at the hook":              {clusterv1.Machine{Status: clusterv1.MachineStatus{Conditions: deleting(clusterv1.MachineDeletingWaitingForPreTerminateHookReason)}}, true},
+		"at the hook, by time":     {clusterv1.Machine{Status: clusterv1.MachineStatus{Deletion: &clusterv1.MachineDeletionStatus{WaitForPreTerminateHookStartTime: metav1.NewTime(clock.Real().Now())}}}, true},
+		"at the hook, as before":   {clusterv1.Machine{Status: old("False")}, true},
+		"past the hook, as before": {clusterv1.Machine{Status: old("True")}, false},
 	} {
 		test.machine.Annotations = hooked
 		if got := (&scope{machine: &test.machine}).isDrained(); got != test.drained {

@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/ptr"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	clusterctlv1 "sigs.k8s.io/cluster-api/cmd/clusterctl/api/v1alpha3"
 	"sigs.k8s.io/cluster-api/util"
 	"sigs.k8s.io/cluster-api/util/conditions"
 	"sigs.k8s.io/cluster-api/util/paused"
@@ -114,9 +115,19 @@ func (s *scope) reconcile(ctx context.Context) (ctrl.Result, error) {
 		return result, err
 	}
 	if isHosted(s.cluster) {
-		return s.installHosted(ctx)
+		result, err = s.installHosted(ctx)
+	} else {
+		result, err = s.install(ctx)
 	}
-	return s.install(ctx)
+	return result, errors.Join(err, s.letMove(ctx))
+}
+
+// letMove lets clusterctl move the AgentMachine once it is handed over.
+func (s *scope) letMove(ctx context.Context) error {
+	if !s.isProvisioned() {
+		return nil
+	}
+	return s.patch(ctx, func(m *agentv1.AgentMachine) { delete(m.Annotations, clusterctlv1.BlockMoveAnnotation) })
 }
 
 // me is the AgentMachine's name.

@@ -62,12 +62,12 @@ type role struct {
 func root() string { return filepath.Join("..", "..", "..", "..") }
 
 var markedRole = sync.OnceValue(func() (r role) {
-	tool, err := exec.Command(filepath.Join(root(), "test", "tools", "tool"), "controller-gen").Output() //nolint:noctx // once for all tests
+	tool, err := exec.Command(filepath.Join(root(), "test", "tools", "tool"), "controller-gen").Output()
 	if err != nil {
 		r.err = err
 		return r
 	}
-	command := exec.Command(strings.TrimSpace(string(tool)), "rbac:roleName=agent", "paths=./pkg/capi/internal/agent", "output:stdout") //nolint:noctx // once for all tests
+	command := exec.Command(strings.TrimSpace(string(tool)), "rbac:roleName=agent", "paths=./pkg/capi/internal/agent", "output:stdout")
 	command.Dir = root()
 	out, err := command.Output()
 	made := &rbacv1.ClusterRole{}

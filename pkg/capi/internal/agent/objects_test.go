@@ -21,7 +21,7 @@ import (
 )
 
 // within is how long anything may take.
-const within = 90 * time.Second
+const within = 3 * time.Minute
 
 // eventually waits until something holds.
 func eventually(t *testing.T, what string, holds func() (bool, string)) {

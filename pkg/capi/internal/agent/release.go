@@ -7,6 +7,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	clusterctlv1 "sigs.k8s.io/cluster-api/cmd/clusterctl/api/v1alpha3"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
@@ -73,11 +74,17 @@ func (s *scope) isDrained() bool {
 			return true
 		}
 	}
-	if status.Deprecated != nil && status.Deprecated.V1Beta1 != nil {
-		for _, c := range status.Deprecated.V1Beta1.Conditions {
-			if c.Type == clusterv1.PreTerminateDeleteHookSucceededV1Beta1Condition && c.Status == "False" {
-				return true
-			}
+	return isAtHookOfOld(status)
+}
+
+// isAtHookOfOld reports whether the hook is reached, by a condition that versions before had.
+func isAtHookOfOld(status *clusterv1.MachineStatus) bool {
+	if status.Deprecated == nil || status.Deprecated.V1Beta1 == nil { //nolint:staticcheck // some say it only there
+		return false
+	}
+	for _, c := range status.Deprecated.V1Beta1.Conditions { //nolint:staticcheck // some say it only there
+		if c.Type == clusterv1.PreTerminateDeleteHookSucceededV1Beta1Condition && c.Status == "False" {
+			return true
 		}
 	}
 	return false
@@ -116,8 +123,9 @@ func (s *scope) delete(ctx context.Context) (ctrl.Result, error) {
 func (s *scope) forget(ctx context.Context) error {
 	return s.patch(ctx, func(m *agentv1.AgentMachine) {
 		controllerutil.RemoveFinalizer(m, agentv1.AgentMachineFinalizer)
-		if !machines.IsMoving(m) && m.DeletionTimestamp.IsZero() {
+		if m.DeletionTimestamp.IsZero() {
 			machines.GaveBack(m)
+			delete(m.Annotations, clusterctlv1.BlockMoveAnnotation)
 		}
 	})
 }

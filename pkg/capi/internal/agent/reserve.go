@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	clusterctlv1 "sigs.k8s.io/cluster-api/cmd/clusterctl/api/v1alpha3"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -133,6 +134,7 @@ func (s *scope) giveUp(ctx context.Context) error {
 	return s.patch(ctx, func(m *agentv1.AgentMachine) {
 		m.Spec.ProviderID = ""
 		delete(m.Annotations, machines.AnnotationReservedHost)
+		delete(m.Annotations, clusterctlv1.BlockMoveAnnotation)
 	})
 }
 
@@ -142,6 +144,7 @@ func (s *scope) choose(ctx context.Context) (bool, error) {
 	defer s.reserving.Unlock()
 	hosts, err := s.candidates(ctx)
 	if err != nil {
+		s.waitToReserve(reasonUnobserved, text(err))
 		return false, err
 	}
 	if own := slices.IndexFunc(hosts, func(h pool.Host) bool { return h.IsOwnedBy(s.me()) && s.mayHave(&h) }); own >= 0 {
@@ -159,7 +162,7 @@ func (s *scope) choose(ctx context.Context) (bool, error) {
 	for {
 		host, obstacles := pool.Choose(hosts, wishes, alike)
 		if host == nil {
-			s.waitToReserve(agentv1.NoSuitableAgentsReason, obstacles.Text(s.Pool.Thing()))
+			s.waitToReserve(agentv1.NoSuitableAgentsReason, s.whyNone(obstacles))
 			return false, nil
 		}
 		taken, err := s.take(ctx, host)
@@ -168,6 +171,14 @@ func (s *scope) choose(ctx context.Context) (bool, error) {
 		}
 		pool.Find(hosts, host.NamespacedName).Reserved = true // somebody was faster
 	}
+}
+
+// whyNone says why there is no host for the machine.
+func (s *scope) whyNone(obstacles pool.Obstacles) string {
+	if !s.Pool.Notes() && (s.infra == nil || len(s.infra.Spec.InfraEnvRefs) == 0) {
+		return "there is no pool: the AgentCluster names no InfraEnv (spec.infraEnvRefs)"
+	}
+	return obstacles.Text(s.Pool.Thing())
 }
 
 // mayHave reports whether a host that carries the AgentMachine's name is bound to nobody else.
@@ -253,6 +264,7 @@ func (s *scope) take(ctx context.Context, host *pool.Host) (bool, error) {
 			m.Annotations = map[string]string{}
 		}
 		m.Annotations[machines.AnnotationReservedHost] = host.Namespace + "/" + host.Name
+		m.Annotations[clusterctlv1.BlockMoveAnnotation] = "" // until it is handed over: a move would have it take another host
 	}); err != nil {
 		return false, err
 	}

@@ -53,10 +53,7 @@ func (p *ServicePool) Hosts(ctx context.Context, namespace string, cluster *agen
 
 func hostsOf(ctx context.Context, service install.Backend, infraEnv string) ([]pool.Host, error) {
 	list, err := service.ListHosts(ctx, infraEnv)
-	if install.CodeOf(err) == install.CodeNotFound && err != nil {
-		return nil, nil
-	}
-	if err != nil {
+	if err != nil && install.CodeOf(err) != install.CodeNotFound { // one that is gone has no hosts
 		return nil, fmt.Errorf("list the hosts of InfraEnv %s: %w", infraEnv, err)
 	}
 	hosts := make([]pool.Host, 0, len(list))

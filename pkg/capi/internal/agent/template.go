@@ -84,13 +84,13 @@ func (r *TemplateReconciler) clusterOf(ctx context.Context, template *agentv1.Ag
 		}
 	}
 	cluster, err := util.GetOwnerCluster(ctx, r.Client, template.ObjectMeta)
-	if client.IgnoreNotFound(err) != nil {
-		return nil, fmt.Errorf("read the Cluster of AgentMachineTemplate %s: %w", template.Name, err)
-	}
-	if err != nil {
+	switch {
+	case err == nil:
+		return cluster, nil
+	case apierrors.IsNotFound(err):
 		return nil, nil
 	}
-	return cluster, nil
+	return nil, fmt.Errorf("read the Cluster of AgentMachineTemplate %s: %w", template.Name, err)
 }
 
 func (r *TemplateReconciler) observe(ctx context.Context, cluster *clusterv1.Cluster, template *agentv1.AgentMachineTemplate) (ctrl.Result, error) {

@@ -20,7 +20,7 @@ func TestFewWrites(t *testing.T) {
 	x.handOver(t, "m")
 	settle(t, x)
 	all := x.written.take()
-	const most = 7 // the hook, the reservation in both objects, and the status as the host goes on
+	const most = 9 // the hook, the reservation in both objects, that it may be moved, and the status as the host goes on, which the test has it do in steps
 	if len(all) > most {
 		t.Errorf("%d writes:\n%s", len(all), strings.Join(all, "\n"))
 	}

@@ -28,7 +28,7 @@ func TestReservedHost(t *testing.T) {
 		"a note and a status":                {machineOf("agent://host-1", noted, &agentv1.AgentReference{Namespace: "old", Name: "host-1"}), "pool", "host-1"},
 		"a provider id of another provider":  {machineOf("metal3://a/b/c", noted, nil), "", ""},
 		"a provider id that names no host":   {machineOf("agent://", noted, nil), "", ""},
-		"a host that was given back":          {machineOf("agent://host-1", map[string]string{machines.AnnotationReservedHost: ""}, &agentv1.AgentReference{Namespace: "old", Name: "host-1"}), "", ""},
+		"a host that was given back":         {machineOf("agent://host-1", map[string]string{machines.AnnotationReservedHost: ""}, &agentv1.AgentReference{Namespace: "old", Name: "host-1"}), "", ""},
 		"a provider id of before the status": {machineOf("agent://host-1", nil, nil), "clusters", "host-1"},
 	} {
 		fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&test.machine)
