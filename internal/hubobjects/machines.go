@@ -101,7 +101,7 @@ func setNamed(object Fields, secret, name string, content any) error {
 
 // IsMetal3 says whether the hub boots a host.
 func (h *Maker) IsMetal3(host *spec.Host) bool {
-	return h.Cluster.Spec.Boot.Method == spec.BootMetal3 && host.BMC != nil
+	return h.Cluster.Spec.Boot.Method == spec.BootMetal3 && host.BMC != nil && host.Match.Agent == ""
 }
 
 // BareMetalHost has the hub boot a machine, and says in annotations what its Agent gets.

@@ -48,6 +48,7 @@ type Host struct {
 	Hostname   string // as requested, else as the machine reports it
 	State      HostState
 	Deleting   bool   // the service has been told to forget it, and is still at it
+	Reserved   string // as the query names a host of a pool that is reserved (Query.Agents), "" for others
 	Status     string // the service's own word
 	StatusInfo string
 	Since      time.Time // when the status was reached

@@ -106,8 +106,12 @@ func (d *Desired) Query() Query {
 		Overridden: slices.Sorted(maps.Keys(d.Spec.Spec.Overrides.InfraEnv)),
 	}
 	for i := range d.Spec.Spec.Hosts {
-		if own := d.Spec.Spec.Hosts[i].Match.InfraEnv; own != "" {
-			query.Alone = append(query.Alone, own)
+		match := &d.Spec.Spec.Hosts[i].Match
+		if match.InfraEnv != "" {
+			query.Alone = append(query.Alone, match.InfraEnv)
+		}
+		if match.Agent != "" {
+			query.Agents = append(query.Agents, match.Agent)
 		}
 	}
 	if from := d.Spec.Spec.Import; from != nil {
@@ -129,6 +133,9 @@ type Query struct {
 	// Alone are the names of the cluster's InfraEnvs that serve one host each
 	// (spec.hosts[].match.infraEnv).
 	Alone []string
+	// Agents are hosts of pools that are reserved, as spec.hosts[].match.agent names them: they
+	// are brought along whatever InfraEnv they are of, and no other host of it.
+	Agents []string
 	// Ignored asks which validations may fail, of a service that shows that apart:
 	// the file says it.
 	Ignored bool
@@ -290,7 +297,7 @@ func (s MachineState) switched(kind Kind) bool {
 
 // IsBootedByBMC says whether a host of the file is booted through its BMC.
 func IsBootedByBMC(c *spec.Cluster, h *spec.Host) bool {
-	if h.BMC == nil || h.BMC.Credentials.IsZero() {
+	if h.BMC == nil || h.BMC.Credentials.IsZero() || h.Match.Agent != "" { // which runs its image already
 		return false
 	}
 	switch c.Spec.Boot.Method {

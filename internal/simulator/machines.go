@@ -133,6 +133,9 @@ func wantsOf(c *spec.Cluster) ([]host.Want, error) {
 	var wants []host.Want
 	for i := range c.Spec.Hosts {
 		h := &c.Spec.Hosts[i]
+		if h.Match.Agent != "" {
+			continue // one of a pool, which runs already
+		}
 		want := host.Want{
 			Name: h.Name, MAC: h.Match.MAC, Serial: h.Match.Serial, UUID: h.Match.UUID, Hostname: h.Match.Hostname, BMC: h.Match.BMC,
 			Role: string(h.Role), CPUArch: string(h.Arch), Disk: h.Disk.Hints,
@@ -229,8 +232,12 @@ func NewBMCs(config BootConfig) (*bmc.Server, error) {
 	}
 	var controlled []bmc.Machine
 	roles := map[string]int{}
-	for i := range config.Cluster.Spec.Hosts {
-		h, m := &config.Cluster.Spec.Hosts[i], &machines[i]
+	for i := range machines {
+		m := &machines[i]
+		h := config.Cluster.Host(m.Name)
+		if h == nil {
+			continue
+		}
 		role := scenario.NormalRole(string(h.Role))
 		if bootsByBMC(config.Cluster, h) {
 			user, password, _ := h.BMC.Credentials.Login()

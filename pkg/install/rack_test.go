@@ -48,6 +48,9 @@ func (r *rack) wire() {
 	hosts := r.desired.Spec.Spec.Hosts
 	r.desired.Spec.Spec.Boot.Method = spec.BootRedfish
 	for i := range hosts {
+		if hosts[i].Match.Agent != "" { // its image is not ours
+			hosts[i].Match = spec.Match{MAC: fmt.Sprintf("52:54:00:00:08:%02x", i)}
+		}
 		hosts[i].BMC = &spec.BMC{Address: fmt.Sprintf("192.0.2.%d", i+100), Credentials: spec.CredentialsOf("root", spec.NewSecret("calvin"))}
 		r.boxes[hosts[i].Name] = &box{power: model.PowerIsOff}
 	}

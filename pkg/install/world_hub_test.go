@@ -44,8 +44,22 @@ func (w *world) mayApprove(host *install.Host, a install.Action) error {
 		return fmt.Errorf("%s is approved, which the service knows nothing of", host.ID)
 	case approves && !named && !w.desired.Spec.Spec.AcceptUnknownHosts:
 		return fmt.Errorf("%s is approved, which the file does not name", host.ID)
+	case approves && host.Reserved != "":
+		return fmt.Errorf("%s is approved, which is reserved only", host.ID)
 	case approves && a.Kind == model.UpdateHost && host.Day2:
 		return fmt.Errorf("%s is approved before it is told to install", host.ID)
+	}
+	return nil
+}
+
+// mayBind refuses hosts of a pool that are not to be bound.
+func (w *world) mayBind(host *install.Host) error {
+	named := slices.ContainsFunc(w.desired.Spec.Spec.Hosts, func(s spec.Host) bool { return host.ID == "host-"+s.Name })
+	switch {
+	case host.Reserved != "" && !named:
+		return fmt.Errorf("%s is bound, which the file does not name", host.ID)
+	case host.Reserved != "" && w.hub && host.Settings[setting.Approved] != setting.ValueOf(true):
+		return fmt.Errorf("%s is bound, which nobody has approved", host.ID)
 	}
 	return nil
 }
@@ -68,7 +82,8 @@ func (w *world) enough() bool {
 		}
 	}
 	for i := range w.observed.Hosts {
-		if w.observed.Hosts[i].Settings[setting.Approved] == setting.ValueOf(true) {
+		h := &w.observed.Hosts[i]
+		if h.Settings[setting.Approved] == setting.ValueOf(true) && (h.Reserved == "" || h.ClusterID != "") {
 			approved++
 		}
 	}

@@ -114,7 +114,12 @@ func (w *world) apply(a install.Action) error {
 		}
 	case model.BindHost:
 		host := w.host(a.Target)
-		host.State, host.ClusterID = model.HostBinding, o.Cluster.ID
+		if err := w.mayBind(host); err != nil {
+			return err
+		}
+		if host.State, host.ClusterID = model.HostBinding, o.Cluster.ID; w.hub { // elsewhere it is bound and nothing else
+			maps.Copy(host.Settings, a.Settings)
+		}
 	case model.AllowAddHosts:
 		if o.Cluster.State != model.ClusterInstalled {
 			return fmt.Errorf("the service lets hosts be added to installed clusters only, not to one that is %s", o.Cluster.State)
@@ -193,13 +198,14 @@ func (w *world) pass() {
 	if o.Cluster == nil {
 		return
 	}
+	w.poolHosts()
 	if len(o.InfraEnvs) > 0 {
 		w.bootHosts()
 	}
 	if w.spoke != nil {
 		w.spoke.pass(o.At, o.Hosts)
 	}
-	ready := len(o.Hosts) > 0
+	ready, bound := len(o.Hosts) > 0, 0
 	for i := range o.Hosts {
 		h := &o.Hosts[i]
 		if j := slices.IndexFunc(o.InfraEnvs, func(e install.InfraEnv) bool { return e.ID == h.InfraEnvID }); j >= 0 && h.Registered.Before(o.InfraEnvs[j].Image.Created) {
@@ -222,7 +228,9 @@ func (w *world) pass() {
 				h.State, h.Rebooted, h.Progress.Stage = model.HostAdded, o.At, "Done"
 			}
 		}
-		ready = ready && h.State == model.HostReady
+		if h.Reserved == "" || h.ClusterID != "" { // one of another's pool is none of its hosts
+			ready, bound = ready && h.State == model.HostReady, bound+1
+		}
 	}
 	switch o.Cluster.State {
 	case model.ClusterDraft, model.ClusterDiscovering, model.ClusterBlocked:
@@ -232,7 +240,7 @@ func (w *world) pass() {
 		if present.Host(w.absent) != nil {
 			expected--
 		}
-		if ready && len(o.Hosts) >= expected {
+		if ready && bound >= expected {
 			o.Cluster.State = model.ClusterReady
 		}
 	case model.ClusterReady:
@@ -270,7 +278,7 @@ func (w *world) bootHosts() {
 		return done.IsZero() || e.ClusterID == "" || !e.Created.Before(done)
 	}))
 	for i, want := range w.desired.Spec.Spec.Hosts {
-		if present.Host(want.Name) == nil {
+		if present.Host(want.Name) == nil || want.Match.Agent != "" {
 			continue
 		}
 		boots := shared
@@ -297,6 +305,28 @@ func (w *world) bootHosts() {
 			host.State, host.Status, host.ClusterID = model.HostUnbound, "discovering-unbound", ""
 		}
 		w.observed.Hosts = append(w.observed.Hosts, host)
+	}
+}
+
+// poolHosts are those that are reserved for the file: they are there, and belong to nobody. A person
+// approves them in time.
+func (w *world) poolHosts() {
+	for i, want := range w.desired.Spec.Spec.Hosts {
+		id := "host-" + want.Name
+		there := slices.IndexFunc(w.observed.Hosts, func(h install.Host) bool { return h.ID == id })
+		switch {
+		case want.Match.Agent == "" || want.Name == w.absent:
+		case there >= 0 && w.hub:
+			w.observed.Hosts[there].Settings[setting.Approved] = setting.ValueOf(true)
+		case there < 0:
+			host := machine(want.Name, fmt.Sprintf("52:54:00:00:08:%02x", i), i)
+			host.InfraEnvID, host.Reserved, host.ClusterID, host.Registered = "pool", want.Match.Agent, "", w.observed.At
+			host.State, host.Status = model.HostUnbound, "known-unbound"
+			if w.hub {
+				host.Settings[setting.Approved] = setting.ValueOf(false)
+			}
+			w.observed.Hosts = append(w.observed.Hosts, host)
+		}
 	}
 }
 
@@ -367,6 +397,9 @@ func anyCluster(random *rand.Rand) *spec.Cluster {
 	for i := range c.Spec.Hosts {
 		if h := &c.Spec.Hosts[i]; c.Spec.InfraEnv.Bind != spec.BindLate && maybe() {
 			h.Match = spec.Match{InfraEnv: "env-of-" + h.Name, MAC: []string{"", h.Match.MAC}[random.IntN(2)]}
+		}
+		if h := &c.Spec.Hosts[i]; random.IntN(6) == 0 {
+			h.Match, h.Hostname = spec.Match{Agent: "pool/host-" + h.Name}, []string{"", h.Name}[random.IntN(2)]
 		}
 		if maybe() {
 			c.Spec.Hosts[i].Labels = map[string]string{"rack": "a"}

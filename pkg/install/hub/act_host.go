@@ -250,6 +250,11 @@ func (a *actor) machineFields(machine *unstructured.Unstructured) (map[string]an
 }
 
 func (a *actor) bindHost(ctx context.Context) error {
+	if len(a.action.Settings) > 0 { // before: an installed cluster installs what is bound at once
+		if err := a.updateHost(ctx); err != nil {
+			return err
+		}
+	}
 	live, err := a.agent(ctx)
 	if err != nil {
 		return err

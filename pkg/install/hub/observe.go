@@ -150,7 +150,11 @@ func (p *look) observeCluster(ctx context.Context, at *kube.Namespace, deploymen
 		return err
 	}
 	observed.InfraEnvs = envs
-	if err := p.hostsOf(at, pools, ref.ID, observed); err != nil {
+	reserved, err := p.reservedAgents(ctx, at, query.Agents)
+	if err != nil {
+		return err
+	}
+	if err := p.hostsOf(at, pools, reserved, ref.ID, observed); err != nil {
 		return err
 	}
 	if observed.Enrolled, err = enrolledMachines(at, ref.Name); err != nil {
@@ -223,29 +227,64 @@ type infraEnvAt struct {
 	env install.InfraEnv
 }
 
-// hostsOf reads the Agents of some InfraEnvs: those of the cluster and those of
-// nobody are its hosts, the rest is elsewhere. Those of the cluster in its namespace are its hosts
-// whatever pool they came from.
-func (p *Plane) hostsOf(at *kube.Namespace, pools []infraEnvAt, clusterID string, observed *install.Observed) error {
+// reservedAgent is an Agent that is reserved for a host of the file, whatever pool it is of.
+type reservedAgent struct {
+	at   *kube.Namespace
+	name string
+	text string // as the query names it
+}
+
+// reservedAgents are the Agents that a query names, with their namespaces.
+func (p *look) reservedAgents(ctx context.Context, at *kube.Namespace, named []string) ([]reservedAgent, error) {
+	var all []reservedAgent
+	for _, text := range named {
+		namespace, name := kube.SplitID(text, at.Name)
+		of, err := p.watch(ctx, namespace)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, reservedAgent{at: of, name: name, text: text})
+	}
+	return all, nil
+}
+
+// hostsOf reads the Agents of some InfraEnvs, and those that are reserved: those of the cluster
+// and those of nobody are its hosts, the rest is elsewhere. Those of the cluster in its namespace
+// are its hosts whatever pool they came from.
+func (p *Plane) hostsOf(at *kube.Namespace, pools []infraEnvAt, reserved []reservedAgent, clusterID string, observed *install.Observed) error {
 	seen := map[string]bool{}
+	add := func(at *kube.Namespace, u *unstructured.Unstructured, text string) error {
+		if u == nil || u.GetDeletionTimestamp() != nil || seen[u.GetName()] {
+			return nil
+		}
+		seen[u.GetName()] = true
+		host, err := hostOf(u, observed.At)
+		if err != nil {
+			return err
+		}
+		host.Reserved, host.Returns = text, returnOf(at, u)
+		if host.ClusterID == clusterID || host.ClusterID == "" {
+			observed.Hosts = append(observed.Hosts, host)
+			return nil
+		}
+		_, name := kube.SplitID(host.ClusterID, "")
+		observed.Elsewhere = append(observed.Elsewhere, install.HostElsewhere{Host: host, ClusterName: name})
+		return nil
+	}
+	for _, one := range reserved {
+		if err := add(one.at, one.at.Store(kube.Agents).Get(one.name), one.text); err != nil {
+			return err
+		}
+	}
 	for _, pool := range append(pools, infraEnvAt{at: at}) {
 		for _, u := range pool.at.Store(kube.Agents).All() {
-			host, err := hostOf(u, observed.At)
-			if err != nil {
+			ofPool := kube.ID(u.GetNamespace(), u.GetLabels()[hubapi.LabelAgentInfraEnv]) == pool.env.ID
+			if !ofPool && kube.ClusterOf(u) != clusterID && leftBy(u) != clusterID {
+				continue
+			}
+			if err := add(pool.at, u, ""); err != nil {
 				return err
 			}
-			mine := host.ClusterID == clusterID
-			if seen[host.ID] || u.GetDeletionTimestamp() != nil || host.InfraEnvID != pool.env.ID && !mine && leftBy(u) != clusterID {
-				continue
-			}
-			seen[host.ID] = true
-			host.Returns = returnOf(pool.at, u)
-			if mine || host.ClusterID == "" {
-				observed.Hosts = append(observed.Hosts, host)
-				continue
-			}
-			_, name := kube.SplitID(host.ClusterID, "")
-			observed.Elsewhere = append(observed.Elsewhere, install.HostElsewhere{Host: host, ClusterName: name})
 		}
 	}
 	slices.SortFunc(observed.Hosts, func(a, b install.Host) int { return strings.Compare(a.ID, b.ID) })

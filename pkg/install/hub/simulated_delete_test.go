@@ -53,11 +53,17 @@ func poolStage(t *testing.T) (*stage, *install.Desired, *told) {
 	cluster, log := exampleOf(t, "sno"), &told{}
 	cluster.Spec.InfraEnv.Bind, cluster.Spec.InfraEnv.Ref = spec.BindLate, "rack"
 	s := newStage(t, cluster, simulated.Config{Hive: true, Webhooks: true, Logf: log.printf})
+	s.makePool(t)
+	return s, &install.Desired{Spec: cluster}, log
+}
+
+// makePool makes an InfraEnv that is bound to no cluster.
+func (s *stage) makePool(t *testing.T) {
+	t.Helper()
 	s.create(t, "", "v1", "Secret", "rack", map[string]any{"type": "kubernetes.io/dockerconfigjson", "stringData": map[string]any{
 		".dockerconfigjson": `{"auths":{"cloud.openshift.com":{"auth":"dXNlcjpwYXNzd29yZA=="},"quay.io":{"auth":"dXNlcjpwYXNzd29yZA=="}}}`,
 	}})
 	s.create(t, hubapi.GroupAgentInstall, hubapi.VersionAgentInstall, hubapi.KindInfraEnv, "rack", map[string]any{"spec": map[string]any{"pullSecretRef": map[string]any{"name": "rack"}}})
-	return s, &install.Desired{Spec: cluster}, log
 }
 
 func (s *stage) create(t *testing.T, group, version, kind, name string, fields map[string]any) {

@@ -88,6 +88,7 @@ func places() map[string]place {
 		"spec.hosts.match.uuid":               ours("the plane finds the Agent by it"),
 		"spec.hosts.match.hostname":           ours("the plane finds the Agent by it"),
 		"spec.hosts.match.bmc":                ours("the plane finds the Agent by it"),
+		"spec.hosts.match.agent":              ours("the plane finds the Agent by it"),
 		"spec.hosts.match.infraEnv":           goes("InfraEnv metadata.name"),
 		"spec.hosts.discovery.pullSecret":     goes("Secret data..dockerconfigjson", env+"pullSecretRef.name"),
 		"spec.hosts.discovery.sshKeys":        goes(env + "sshAuthorizedKey"),

@@ -111,13 +111,13 @@ func (p *Plane) probe(ctx context.Context, w *watch) error {
 // probePools asks for what happens to hosts that belong to no cluster yet: it is
 // logged with their InfraEnv only. How many events there are says enough.
 func (p *Plane) probePools(ctx context.Context, w *watch, asked func(*install.InfraEnv) bool) error {
-	for i := range w.infraEnvs {
-		env := &w.infraEnvs[i]
-		if env.ClusterID != "" || w.log.silent || !asked(env) {
+	for _, env := range w.pools() {
+		if w.log.silent || !asked(&env) {
 			continue
 		}
 		page, err := p.Events(ctx, install.EventFilter{InfraEnvID: env.ID, Newest: true, Limit: 1}, 0)
 		if transport.Gone(err) {
+			w.reserved.found = false
 			w.request(wanted, infraEnvList)
 			continue
 		} else if err != nil {

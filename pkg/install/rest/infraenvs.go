@@ -56,10 +56,13 @@ func (p *Plane) readInfraEnvs(ctx context.Context, w *watch) error {
 	slices.SortFunc(bound, func(a, b install.InfraEnv) int {
 		return cmp.Or(strings.Compare(a.Name, b.Name), a.Created.Compare(b.Created), strings.Compare(a.ID, b.ID))
 	})
-	if w.hasPool() != slices.ContainsFunc(bound, func(e install.InfraEnv) bool { return e.ClusterID == "" }) {
+	if err := p.findReserved(ctx, w); err != nil {
+		return err
+	}
+	had := w.hasPool()
+	if w.infraEnvs = bound; w.hasPool() != had {
 		w.request(overdue, hostList)
 	}
-	w.infraEnvs = bound
 	// Before the pools' hosts are read: what happens from now on shows in the count.
 	return p.probePools(ctx, w, func(env *install.InfraEnv) bool {
 		_, known := w.log.pools[env.ID]

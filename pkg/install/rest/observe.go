@@ -55,6 +55,7 @@ func (p *Plane) Observe(ctx context.Context, query install.Query, _ *install.Obs
 	defer w.release()
 	w.run, w.ref, w.alone, w.polled = query.Run, query.InfraEnv, query.Alone, query.Poll > 0
 	w.askIgnored(query.Ignored)
+	w.reserve(query.Agents)
 	w.overridden = p.tables.InfraEnv.SetBy(query.Overridden)
 	p = p.over(p.conn.Polling(w.budget.Spend, w.time.Answered))
 	err := p.refresh(ctx, w, query)
@@ -219,9 +220,7 @@ func (w *watch) refreshDue() {
 }
 
 // hasPool says whether hosts may come from an InfraEnv that is bound to no cluster.
-func (w *watch) hasPool() bool {
-	return slices.ContainsFunc(w.infraEnvs, func(e install.InfraEnv) bool { return e.ClusterID == "" })
-}
+func (w *watch) hasPool() bool { return len(w.pools()) > 0 }
 
 const ignoredPath = "/v2/clusters/{cluster_id}/ignored-validations"
 

@@ -189,15 +189,12 @@ func (p *Plane) readHosts(ctx context.Context, w *watch) error {
 		return err
 	}
 	w.keepHosts(read, func(h *install.Host) bool { return h.ClusterID == w.id })
-	for i := range w.infraEnvs {
-		env := &w.infraEnvs[i]
-		if env.ClusterID != "" {
-			continue
-		}
+	for _, env := range w.pools() {
 		pool, err := p.listPool(ctx, env.ID)
 		if err != nil {
 			return err
 		}
+		pool = w.concerned(env.ID, pool)
 		w.keepElsewhere(env.ID, pool)
 		pool = slices.DeleteFunc(pool, func(h install.Host) bool { return h.ClusterID != "" })
 		w.keepHosts(pool, func(h *install.Host) bool { return h.InfraEnvID == env.ID && h.ClusterID == "" })

@@ -47,10 +47,11 @@ type watch struct {
 
 	// What follows belongs to whoever holds the slot.
 	id          string
-	run         string            // the mark of the run that asks
-	unmarked    string            // id of a record of an imported cluster that is not marked as ours yet
-	ref         string            // name or id of a further InfraEnv, "" for none
-	alone       []string          // names of InfraEnvs that serve one host each
+	run         string   // the mark of the run that asks
+	unmarked    string   // id of a record of an imported cluster that is not marked as ours yet
+	ref         string   // name or id of a further InfraEnv, "" for none
+	alone       []string // names of InfraEnvs that serve one host each
+	reserved    reservations
 	overridden  []install.Setting // of InfraEnvs, that the query's overrides stand in for
 	asksIgnored bool              // the query asks which validations may fail
 	cluster     *install.Cluster
@@ -236,6 +237,9 @@ func (w *watch) observation() *install.Observed {
 		out.InfraEnvs[i].Overridden = w.overridden
 	}
 	out.Hosts = slices.SortedFunc(maps.Values(w.hosts), func(a, b install.Host) int { return strings.Compare(a.ID, b.ID) })
+	for i := range out.Hosts {
+		out.Hosts[i].Reserved = w.reserved.of(&out.Hosts[i])
+	}
 	out.Orphans = slices.Clone(w.orphans)
 	out.Elsewhere = w.boundElsewhere()
 	cluster := *w.cluster
@@ -339,8 +343,9 @@ func (w *watch) keepElsewhere(infraEnvID string, pool []install.Host) {
 // boundElsewhere are those hosts, sorted by id, with the names of the clusters.
 func (w *watch) boundElsewhere() []install.HostElsewhere {
 	var out []install.HostElsewhere
-	for i := range w.infraEnvs {
-		for _, host := range w.elsewhere[w.infraEnvs[i].ID] {
+	for _, env := range slices.Concat(w.infraEnvs, w.reserved.envs) {
+		for _, host := range w.elsewhere[env.ID] {
+			host.Reserved = w.reserved.of(&host)
 			out = append(out, install.HostElsewhere{Host: host, ClusterName: w.names[host.ClusterID]})
 		}
 	}

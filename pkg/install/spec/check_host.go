@@ -64,7 +64,7 @@ func (k *checker) hostName(i int, h *Host) {
 func (k *checker) match(i int, m Match) {
 	field := hostField(i, "match")
 	if m == (Match{}) {
-		k.Report(field, "is missing, so no machine can be recognised as this host", "write match: {mac: ADDRESS}; serial, uuid, hostname, bmc and infraEnv do as well")
+		k.Report(field, "is missing, so no machine can be recognised as this host", "write match: {mac: ADDRESS}; serial, uuid, hostname, bmc, infraEnv and agent do as well")
 		return
 	}
 	k.MAC(field+".mac", m.MAC)
@@ -74,6 +74,21 @@ func (k *checker) match(i int, m Match) {
 	}
 	k.ReportIf(strings.TrimSpace(m.Serial) != m.Serial, field+".serial", "begins or ends with a space", "")
 	k.ownInfraEnv(field+".infraEnv", m.InfraEnv)
+	k.reserved(i, m)
+}
+
+// reserved checks how a host of a pool is named that was reserved.
+func (k *checker) reserved(i int, m Match) {
+	if m.Agent == "" {
+		return
+	}
+	field := hostField(i, "match")
+	pool, host, found := strings.Cut(m.Agent, "/")
+	if !found || strings.TrimSpace(pool) == "" || !values.IsDomain(host) {
+		k.Report(field+".agent", fmt.Sprintf("%q does not name a host of a pool", m.Agent), "write NAMESPACE/NAME of its Agent on a hub; with a REST service the name or id of its InfraEnv, a slash, and its id")
+	}
+	k.ReportIf(m.InfraEnv != "", field+".infraEnv", "makes an image for the host, but match.agent says that it runs another already", "keep one of the two")
+	k.ReportIf(k.cluster.Spec.Hosts[i].Net != nil, hostField(i, "net"), "is a matter of the image that a host of a pool has booted", "leave it out")
 }
 
 // maxLabel is the length of the value of a label, such as that by which an Agent names its
@@ -96,7 +111,7 @@ func (k *checker) ownInfraEnv(field, name string) {
 
 func (k *checker) bmc(i int, h *Host) {
 	if h.BMC == nil {
-		if k.cluster.Spec.Boot.Method == BootRedfish {
+		if k.cluster.Spec.Boot.Method == BootRedfish && h.Match.Agent == "" {
 			k.Report(hostField(i, "bmc"), "is missing, but boot.method is redfish", "write the address and the credentials of the machine's BMC")
 		}
 		return
@@ -179,7 +194,7 @@ func (k *checker) ownerLabel(owner, other int) string {
 func (k *checker) duplicates() {
 	whats := map[string]string{
 		"name": "the name", "hostname": "the hostname", "mac": "the MAC address", "serial": "the serial number", "uuid": "the UUID",
-		"own hostname": "the hostname", "bmc": "the BMC", "disk": "the disk", "provider id": "the provider id", "infra-env": "the InfraEnv",
+		"own hostname": "the hostname", "bmc": "the BMC", "disk": "the disk", "provider id": "the provider id", "infra-env": "the InfraEnv", "agent": "the host",
 	}
 	owners := map[string]int{} // by kind and value
 	for i := range k.cluster.Spec.Hosts {
@@ -206,6 +221,7 @@ func (k *checker) duplicates() {
 		take("own hostname", strings.ToLower(h.Match.Hostname), "match.hostname")
 		take("bmc", h.Match.BMC, "match.bmc")
 		take("infra-env", h.Match.InfraEnv, "match.infraEnv")
+		take("agent", h.Match.Agent, "match.agent")
 		take("disk", strings.ToLower(h.Disk.Hints.WWN), "disk.hints.wwn")
 		take("provider id", h.ProviderID, "providerID")
 		if h.Net != nil {

@@ -20,7 +20,7 @@ import (
 //   - platform none for a single node, for ppc64le and s390x, and where the
 //     network is user-managed; else baremetal;
 //   - disk encryption of all roles where it names none;
-//   - each host's role (auto), hostname (its name, unless written and empty),
+//   - each host's role (auto), hostname (its name, unless written and empty, or of a pool),
 //     match (the MAC address of its short network form, else the IP address of
 //     its BMC), and fencing address and credentials (those of its BMC, after what
 //     hosts' BMCs share);
@@ -62,7 +62,7 @@ func (c *Cluster) Default() {
 func (c *Cluster) defaultHost(i int) {
 	h := &c.Spec.Hosts[i]
 	h.Role = cmp.Or(h.Role, Auto)
-	if h.Hostname == "" && !c.Present(hostField(i, "hostname")) {
+	if h.Hostname == "" && h.Match.Agent == "" && !c.Present(hostField(i, "hostname")) {
 		h.Hostname = h.Name
 	}
 	h.Match.MAC = values.CanonicalMAC(h.Match.MAC)

@@ -10,7 +10,7 @@ type Host struct {
 	Match Match `yaml:"match,omitempty"`
 	// What the InfraEnv that serves the host alone (match.infraEnv) has in place of the cluster's.
 	Discovery *HostDiscovery `yaml:"discovery,omitempty"`
-	// Hostname to set. Default is the name; the empty text leaves the machine the one it has.
+	// Hostname to set. Default is the name, but for a host of a pool (match.agent), which keeps its own; the empty text leaves the machine the one it has.
 	Hostname string `yaml:"hostname,omitempty"`
 	// CPU architecture, where the cluster's is multi.
 	Arch Arch `yaml:"arch,omitempty"`
@@ -64,6 +64,8 @@ type Match struct {
 	BMC string `yaml:"bmc,omitempty"`
 	// Name of an InfraEnv that serves this host alone: the host is the one machine that registers from its image. It is made under this name.
 	InfraEnv string `yaml:"infraEnv,omitempty"`
+	// Host of a pool that is reserved for this one, as POOL/HOST: the namespace and the name of its Agent on a hub; with a REST service the name or id of its InfraEnv and its own id. It is bound to the cluster, and keeps what somebody else has set on it and this file does not say. On a hub somebody else has to approve it.
+	Agent string `yaml:"agent,omitempty"`
 }
 
 // HostDiscovery is what the InfraEnv of one host has in place of the cluster's. What is left

@@ -109,6 +109,15 @@ func (p *planner) incomplete(alone []*spec.Host) bool {
 // awaitBoot waits for a host to boot an image that the cluster still takes
 // hosts from. The image itself is seen to elsewhere.
 func (p *planner) awaitBoot(want *spec.Host, have *model.Host) {
+	switch {
+	case !isReserved(want):
+	case have == nil:
+		p.awaitMachine(want, model.Wait{Key: "host/" + want.Name + "/register", Scope: model.HostScope(want.Name)})
+		return
+	default: // it runs none of our images that it could boot again
+		p.leftOver(have)
+		return
+	}
 	env := p.lateEnvOf(want.Name)
 	if env == nil || env.Image.State != model.ImageReady || have == nil && p.matchesAnother(want.Name) {
 		return

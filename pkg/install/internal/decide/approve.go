@@ -16,7 +16,7 @@ import (
 // installed cluster is installed as soon as it is approved: that is the action
 // InstallHost.
 func (p *planner) approval(h *model.Host, s model.Settings) model.Settings {
-	if asksApproval(h) && !h.Day2 {
+	if asksApproval(h) && !h.Day2 && h.Reserved == "" {
 		s[setting.Approved] = setting.ValueOf(true)
 	}
 	return s
@@ -50,7 +50,7 @@ func approved(h *model.Host) bool { return h.Settings[setting.Approved] == setti
 // would be waited for otherwise; one that the install can do without never
 // blocks it.
 func (p *planner) bootByService(want *spec.Host, wait model.Wait) bool {
-	if p.observed.Enrolled == nil || want.BMC == nil || p.spec.Spec.Boot.Method != spec.BootMetal3 {
+	if p.observed.Enrolled == nil || want.BMC == nil || isReserved(want) || p.spec.Spec.Boot.Method != spec.BootMetal3 {
 		return false
 	}
 	wait.Who, wait.Next = model.WhoMachine, ""

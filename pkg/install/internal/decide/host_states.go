@@ -19,7 +19,7 @@ const bindingWithin = 10 * time.Minute
 func (p *planner) usable(h *model.Host) bool {
 	switch h.State {
 	case model.HostDiscovering, model.HostBlocked, model.HostReady:
-		return true
+		return !p.unapproved(h)
 	case model.HostUnbound:
 		p.bind(h)
 	case model.HostBinding:
@@ -47,11 +47,17 @@ func (p *planner) bind(h *model.Host) {
 	switch {
 	case strings.HasPrefix(h.Status, "disconnected"):
 		p.disconnected(h)
+	case p.unapproved(h):
 	case h.Inventory.Known && h.Status == "known-unbound":
-		p.act(model.Action{
+		bind := model.Action{
 			Key: "host/" + p.hostID(h) + "/bind", Scope: model.HostScope(p.hostID(h)), Kind: model.BindHost, Target: h.ID, InfraEnv: h.InfraEnvID, Name: name,
 			Reason: "the host is not bound to the cluster yet", Changes: []model.Change{{Field: "spec.infraEnv", To: p.name()}},
-		})
+		}
+		if want := p.spec.Host(p.matches.Names[h.ID]); isReserved(want) {
+			p.bindReserved(want, h, bind)
+			return
+		}
+		p.act(bind)
 	case strings.HasPrefix(h.Status, "insufficient"):
 		p.waitHost(h, "to pass the checks of machines that are not bound: "+cmp.Or(h.StatusInfo, h.Status), model.WhoUser)
 	default:

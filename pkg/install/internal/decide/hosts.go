@@ -62,7 +62,7 @@ func (p *planner) ambiguous(want *spec.Host, have *model.Host) bool {
 
 // absent waits for a host of the file that the service has not seen.
 func (p *planner) absent(want *spec.Host) {
-	if !p.imageReady(want) || p.matchesAnother(want.Name) {
+	if !isReserved(want) && !p.imageReady(want) || p.matchesAnother(want.Name) {
 		return
 	}
 	wait := model.Wait{
@@ -80,6 +80,10 @@ func (p *planner) absent(want *spec.Host) {
 func (p *planner) awaitMachine(want *spec.Host, wait model.Wait) {
 	bound := p.boundElsewhere(want)
 	if bound && p.elsewhere(want, &wait) {
+		return
+	}
+	if isReserved(want) && !bound {
+		p.awaitReserved(want, wait)
 		return
 	}
 	if bound || !p.bootByService(want, wait) && !p.bootByBMC(want, wait) {
@@ -120,6 +124,25 @@ func (p *planner) configureHost(want *spec.Host, have *model.Host) {
 		p.waitHost(have, "to send its inventory", model.WhoMachine)
 		return
 	}
+	update, ok := p.hostUpdate(want, have)
+	switch {
+	case !ok:
+		return
+	case len(update.Settings) > 0:
+		p.act(update)
+		return
+	}
+	switch have.State {
+	case model.HostDiscovering:
+		p.waitHost(have, "to be checked", model.WhoService)
+	case model.HostReady:
+		p.wipes(want.Name, have)
+	}
+}
+
+// hostUpdate is what makes a host what the file says, without settings where it is. ok is false
+// where that cannot be made out, which is told.
+func (p *planner) hostUpdate(want *spec.Host, have *model.Host) (update model.Action, ok bool) {
 	field := p.hostField(want.Name)
 	disk, err := resolveDisk(want.Disk.Hints, have.Inventory.Disks)
 	if err != nil {
@@ -127,7 +150,7 @@ func (p *planner) configureHost(want *spec.Host, have *model.Host) {
 			Key: "host/" + want.Name + "/disk", Scope: model.HostScope(want.Name), Reason: "DiskHints", Cure: model.CureFile, Field: field + "disk.hints", Hosts: []string{want.Name},
 			Message: fmt.Sprintf("%s: %v", want.Name, err), Remedy: advice.Text("change disk.hints of " + want.Name + " so that one disk fits"),
 		})
-		return
+		return update, false
 	}
 	keep, err := resolveKeep(want.Disk.Keep, have.Inventory.Disks)
 	if err != nil {
@@ -135,13 +158,13 @@ func (p *planner) configureHost(want *spec.Host, have *model.Host) {
 			Key: "host/" + want.Name + "/keep", Scope: model.HostScope(want.Name), Reason: "DiskToKeep", Cure: model.CureFile, Field: field + "disk.keep", Hosts: []string{want.Name},
 			Message: fmt.Sprintf("%s: %v", want.Name, err), Remedy: advice.Text("change disk.keep of " + want.Name),
 		})
-		return
+		return update, false
 	}
 	id := ""
 	if disk != nil {
 		id = disk.ID
 	}
-	update := model.Action{
+	update = model.Action{
 		Key: "host/" + want.Name + "/update", Scope: model.HostScope(want.Name), Kind: model.UpdateHost, Target: have.ID, InfraEnv: have.InfraEnvID, Name: want.Name,
 		Reason: "the host differs from the file", Settings: model.Settings{},
 	}
@@ -150,17 +173,10 @@ func (p *planner) configureHost(want *spec.Host, have *model.Host) {
 		update.Settings[d.Setting] = d.Want
 		update.Changes = append(update.Changes, changeOf(d, field))
 	}
-	if len(update.Settings) > 0 {
-		p.act(update)
-		return
+	if len(update.Settings) == 0 {
+		p.neverSent(want.Name, settings)
 	}
-	p.neverSent(want.Name, settings)
-	switch have.State {
-	case model.HostDiscovering:
-		p.waitHost(have, "to be checked", model.WhoService)
-	case model.HostReady:
-		p.wipes(want.Name, have)
-	}
+	return update, true
 }
 
 // wipes names the disks of a host that the install will write over.
@@ -213,6 +229,9 @@ func (p *planner) elsewhere(want *spec.Host, wait *model.Wait) bool {
 	}
 	bound := fmt.Sprintf("%s is bound to the cluster %s", have.Label(), cluster)
 	remedy := advice.Sprintf("if that cluster can do without it, `{delete host %s --yes}` and boot it from the discovery image; otherwise name another machine", have.ID)
+	if isReserved(want) {
+		remedy = "if that cluster can do without it, have it released there; otherwise reserve another host: match.agent"
+	}
 	if !wait.Until.IsZero() {
 		wait.For, wait.Next = fmt.Sprintf("%s to become free: %s", want.Name, bound), remedy
 		return false

@@ -215,6 +215,7 @@ func (m *Matches) add(hosts []spec.Host, host *model.Host, fits []int) {
 		}
 		m.ByName[name] = host
 		m.Names[host.ID] = name
+	case host.Unbound() && host.Reserved != "": // and is not what the file says of it
 	case host.Unbound():
 		m.pool = append(m.pool, host)
 	case !host.Inventory.Known:
@@ -255,6 +256,8 @@ func newIdentities(hosts []spec.Host) identities {
 			key = "hostname " + m.Hostname
 		case m.InfraEnv != "":
 			key = "infra-env " + m.InfraEnv
+		case m.Agent != "":
+			key = "agent " + m.Agent
 		default:
 			key = "bmc " + normaliseAddress(m.BMC)
 		}
@@ -268,7 +271,7 @@ func newIdentities(hosts []spec.Host) identities {
 func (ids identities) of(host *model.Host, infraEnv string) []int {
 	inventory := &host.Inventory
 	keys := []string{
-		"infra-env " + infraEnv, "serial " + inventory.Serial, "uuid " + strings.ToLower(host.ID), "uuid " + strings.ToLower(inventory.UUID),
+		"infra-env " + infraEnv, "agent " + host.Reserved, "serial " + inventory.Serial, "uuid " + strings.ToLower(host.ID), "uuid " + strings.ToLower(inventory.UUID),
 		"hostname " + inventory.Hostname, "bmc " + normaliseAddress(inventory.BMC),
 	}
 	for _, i := range inventory.Interfaces {
@@ -307,6 +310,7 @@ func (m *Matches) identifies(match *spec.Match, host *model.Host) bool {
 	check(match.Hostname, inventory.Hostname == match.Hostname)
 	check(match.BMC, match.BMC != "" && sameAddress(inventory.BMC, match.BMC))
 	check(match.InfraEnv, m.envs[host.InfraEnvID] == match.InfraEnv)
+	check(match.Agent, host.Reserved == match.Agent)
 	return known > 0 && fits
 }
 

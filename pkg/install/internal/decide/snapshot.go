@@ -203,7 +203,7 @@ func (f *following) actions(ahead []model.Action) {
 func (f *following) machines() {
 	missing := f.missingHosts()
 	awaited := slices.DeleteFunc(slices.Clone(missing), func(name string) bool {
-		return slices.ContainsFunc(f.now.Waits, func(w model.Wait) bool { return w.Scope == model.HostScope(name) })
+		return isReserved(f.spec.Host(name)) || slices.ContainsFunc(f.now.Waits, func(w model.Wait) bool { return w.Scope == model.HostScope(name) })
 	})
 	if byBMC := f.bootedByOaictl(awaited); len(byBMC) > 0 {
 		f.add(Step{
@@ -229,8 +229,12 @@ func (f *following) machines() {
 	if len(missing) == 0 {
 		return
 	}
-	if f.spec.Spec.InfraEnv.Ref != "" || f.spec.Spec.InfraEnv.Bind == spec.BindLate {
-		f.add(Step{Scope: model.ScopeCluster, Kind: model.BindHost, Message: "bind " + names.Few(missing) + " to the cluster", Hosts: missing})
+	bound := missing
+	if f.spec.Spec.InfraEnv.Ref == "" && f.spec.Spec.InfraEnv.Bind != spec.BindLate {
+		bound = slices.DeleteFunc(slices.Clone(missing), func(name string) bool { return !isReserved(f.spec.Host(name)) })
+	}
+	if len(bound) > 0 {
+		f.add(Step{Scope: model.ScopeCluster, Kind: model.BindHost, Message: "bind " + names.Few(bound) + " to the cluster", Hosts: bound})
 	}
 	f.add(Step{Scope: model.ScopeCluster, Kind: model.UpdateHost, Message: "configure " + names.Few(missing) + " as the file says", Hosts: missing})
 }

@@ -100,12 +100,12 @@ func aloneFor(c *spec.Cluster, host *spec.Host) (Plan, error) {
 
 // archesOf are the architectures of the machines that share InfraEnvs, x86_64 first whatever
 // else there is, and their hosts in the order of the file. There are none where every
-// host has its own, and the file accepts no other.
+// host has its own, or runs that of a pool, and the file accepts no other.
 func archesOf(c *spec.Cluster) (arches []spec.Arch, byArch map[spec.Arch][]seat) {
 	byArch = map[spec.Arch][]seat{}
 	for i := range c.Spec.Hosts {
 		host := &c.Spec.Hosts[i]
-		if host.Match.InfraEnv != "" {
+		if host.Match.InfraEnv != "" || host.Match.Agent != "" {
 			continue
 		}
 		arch := imageArch(c, host.Arch)

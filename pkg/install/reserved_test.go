@@ -1,0 +1,199 @@
+package install_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/oaictl/oaictl/internal/model"
+	"github.com/oaictl/oaictl/internal/setting"
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// withReserved makes hosts of a pool of these hosts.
+func withReserved(c *spec.Cluster, hosts ...string) *spec.Cluster {
+	for _, name := range hosts {
+		h := c.Host(name)
+		h.Match, h.Hostname = spec.Match{Agent: "pool/host-" + name}, ""
+	}
+	return c
+}
+
+// Hosts of a pool make no InfraEnv; one is there for the others.
+func TestInfraEnvsBesideReservedHosts(t *testing.T) {
+	for want, reserved := range map[string][]string{
+		"lab=cp-0,cp-1,cp-2": {}, "lab=cp-0,cp-2": {"cp-1"}, "": {"cp-0", "cp-1", "cp-2"},
+	} {
+		plans, err := install.InfraEnvPlans(withReserved(sample(3, 0), reserved...), nil)
+		if got := planNames(plans); err != nil || got != want {
+			t.Errorf("%v: got %q, want %q (%v)", reserved, got, want, err)
+		}
+	}
+}
+
+// A reserved host is bound, made what the file says in the same write, and never approved; beside it
+// hosts come from images of their own and from a shared one.
+func TestInstallWithReservedHosts(t *testing.T) {
+	for _, hub := range []bool{false, true} {
+		c := withOwn(withReserved(sample(3, 1), "cp-1", "worker-0"), map[string]string{"cp-2": "own"})
+		w := newWorld(&install.Desired{Spec: c})
+		w.hub = hub
+		for range 40 {
+			if err := settle(w); err != nil {
+				t.Fatal(err)
+			}
+			w.pass()
+		}
+		if plan := w.decide(); plan.Verdict != install.VerdictInstalled {
+			t.Fatalf("hub %v: %s, waits %v, blockers %v", hub, plan.Message, plan.Waits, plan.Blockers)
+		}
+		var got []string
+		for _, a := range w.writes {
+			if a.Name == "cp-1" || a.Name == "worker-0" {
+				got = append(got, a.Key+" "+a.Settings.String())
+			}
+		}
+		want := []string{"host/cp-1/bind {role=control-plane}", "host/worker-0/bind {role=worker}"}
+		if !hub { // where it is bound, and nothing else
+			want = append(want, "host/cp-1/update {role=control-plane}", "host/worker-0/update {role=worker}")
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("hub %v: writes %v, want %v", hub, got, want)
+		}
+	}
+}
+
+// What a reservation comes to that cannot be used.
+func TestReservedHostsThatCannotBeUsed(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(w *world)
+		reason string // of the blocker
+		bound  bool
+	}{
+		"usable": {bound: true},
+		"nobody has approved it": {reason: "AgentNotApproved", change: func(w *world) {
+			w.host("host-cp-1").Settings[setting.Approved] = setting.ValueOf(false)
+		}},
+		"nobody has approved it, and it was bound by somebody": {reason: "AgentNotApproved", change: func(w *world) {
+			h := w.host("host-cp-1")
+			h.Settings[setting.Approved], h.State, h.Status, h.ClusterID = setting.ValueOf(false), model.HostReady, "known", "cluster-1"
+		}},
+		"a service that knows no approval": {bound: true, change: func(w *world) {
+			delete(w.host("host-cp-1").Settings, setting.Approved)
+		}},
+		"the service does not have it": {reason: "AgentNotFound", change: func(w *world) {
+			w.observed.Hosts = slices.DeleteFunc(w.observed.Hosts, func(h install.Host) bool { return h.ID == "host-cp-1" })
+		}},
+		"it is another machine": {reason: "AgentNotFound", change: func(w *world) {
+			w.desired.Spec.Host("cp-1").Match.Serial = "another"
+		}},
+		"it is another machine, and strangers are accepted": {reason: "AgentNotFound", change: func(w *world) {
+			w.desired.Spec.Host("cp-1").Match.Serial, w.desired.Spec.Spec.AcceptUnknownHosts = "another", true
+			workers := 1
+			w.desired.Spec.Spec.Topology.Workers = &workers
+		}},
+		"another cluster has it": {reason: "BoundElsewhere", change: func(w *world) {
+			h := *w.host("host-cp-1")
+			h.ClusterID = "another"
+			w.observed.Hosts = slices.DeleteFunc(w.observed.Hosts, func(h install.Host) bool { return h.ID == "host-cp-1" })
+			w.observed.Elsewhere = []install.HostElsewhere{{Host: h, ClusterName: "prod"}}
+		}},
+		"it does not answer": {reason: "HostDisconnected", change: func(w *world) {
+			w.host("host-cp-1").Status = "disconnected-unbound"
+		}},
+		"its disk is not what the file says": {reason: "DiskHints", change: func(w *world) {
+			w.desired.Spec.Host("cp-1").Disk.Hints.DeviceName = "/dev/none"
+		}},
+	} {
+		w := newWorld(&install.Desired{Spec: withReserved(sample(3, 0), "cp-1")})
+		w.hub, w.dark = true, func(string) bool { return true }
+		for range 2 {
+			if err := settle(w); err != nil {
+				t.Fatal(err)
+			}
+			w.pass()
+		}
+		h := w.host("host-cp-1")
+		h.Settings[setting.Approved], h.State, h.Status, h.ClusterID = setting.ValueOf(true), model.HostUnbound, "known-unbound", ""
+		if test.change != nil {
+			test.change(w)
+		}
+		plan := w.decide()
+		reason := ""
+		if len(plan.Blockers) > 0 {
+			reason = plan.Blockers[0].Reason
+		}
+		if reason != test.reason || hasKind(plan, model.BindHost) != test.bound || hasKind(plan, model.UpdateHost) {
+			t.Errorf("%s: actions %v, blockers %+v", name, keys(plan.Actions), plan.Blockers)
+		}
+	}
+}
+
+// A worker that is not required is waited for, and holds nothing up.
+func TestReservedWorkerThatIsNotRequired(t *testing.T) {
+	c, none := withReserved(sample(3, 1), "worker-0"), 0
+	c.Spec.Topology.Required = spec.Required{Workers: &none, Within: spec.Duration(time.Hour)}
+	w := newWorld(&install.Desired{Spec: c})
+	w.absent = "worker-0"
+	for range 4 {
+		if err := settle(w); err != nil {
+			t.Fatal(err)
+		}
+		w.pass()
+	}
+	plan := w.decide()
+	if len(plan.Blockers) > 0 || !slices.ContainsFunc(plan.Waits, func(x install.Wait) bool { return strings.Contains(x.For, "there is no host pool/host-worker-0") }) {
+		t.Errorf("waits %+v, blockers %+v", plan.Waits, plan.Blockers)
+	}
+}
+
+// A reserved host that joins an installed cluster of a hub is installed by being bound: then it is
+// what the file says already, and its disk was named.
+func TestAddingAReservedHost(t *testing.T) {
+	for _, hub := range []bool{false, true} {
+		w := installedWithout(t, sample(3, 2), hub)
+		withReserved(w.desired.Spec, "worker-1").Host("worker-1").Hostname = "named"
+		w.desired.Options.AddNodes, w.observed.Cluster.State = true, model.ClusterAddingHosts
+		if plan := w.decide(); len(plan.Blockers) != 1 || plan.Blockers[0].Reason != "AgentNotFound" {
+			t.Errorf("hub %v, before it is there: %+v", hub, plan.Blockers)
+		}
+		w.absent = ""
+		bound, wiped := false, false
+		for range 40 {
+			plan := w.decide()
+			for _, a := range plan.Actions {
+				if a.Kind == model.BindHost {
+					bound = true
+					if hub != a.Destructive || a.Settings[setting.Hostname].Text() != "named" {
+						t.Errorf("hub %v: bound with %v, destroys %v", hub, a.Settings, a.Destructive)
+					}
+				}
+				if a.Kind == model.BindHost && hub || a.Kind == model.InstallHost {
+					wiped = slices.ContainsFunc(plan.Wipes, func(x install.Wipe) bool { return x.Host == "worker-1" && x.Install })
+				}
+				if a.Kind == model.RegisterInfraEnv || hub && a.Kind == model.InstallHost {
+					t.Errorf("hub %v: %s", hub, a.Key)
+				}
+				if err := w.apply(a); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if len(plan.Actions) == 0 {
+				w.pass()
+			}
+		}
+		if plan := w.decide(); !bound || !wiped || plan.Verdict != install.VerdictInstalled || !slices.Equal(plan.Added, []string{"worker-1"}) {
+			t.Errorf("hub %v: bound %v, wiped %v, %+v", hub, bound, wiped, plan)
+		}
+	}
+}
+
+// The query names what is to be brought along.
+func TestQueryNamesReservedHosts(t *testing.T) {
+	d := &install.Desired{Spec: withOwn(withReserved(sample(3, 0), "cp-0", "cp-2"), map[string]string{"cp-1": "own"})}
+	if q := d.Query(); strings.Join(q.Agents, " ") != "pool/host-cp-0 pool/host-cp-2" || strings.Join(q.Alone, " ") != "own" {
+		t.Errorf("%+v", q)
+	}
+}
