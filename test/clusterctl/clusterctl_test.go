@@ -1,0 +1,238 @@
+package clusterctl
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/oaictl/oaictl/internal/kubetest"
+	"github.com/oaictl/oaictl/pkg/capi/manifests/components"
+)
+
+// coreVersion is that of the core manager, which was started without clusterctl.
+func coreVersion(t *testing.T) (version, folder string) {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Version}} {{.Dir}}", "sigs.k8s.io/cluster-api").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	version, folder, _ = strings.Cut(strings.TrimSpace(string(out)), " ")
+	return version, folder
+}
+
+// noteCore has clusterctl know of the core manager, and gives the lines of a clusterctl.yaml by which it
+// finds the core's metadata.
+func noteCore(t *testing.T, m *kubetest.Management, writer client.Client) string {
+	t.Helper()
+	version, module := coreVersion(t)
+	if err := m.Install(t.Context(), nil, filepath.Join(module, "cmd", "clusterctl", "config", "manifest", "clusterctl-api.yaml"), "testdata/cert-manager.yaml"); err != nil {
+		t.Fatal(err)
+	}
+	const namespace = "capi-system"
+	for _, o := range objectsOf(t, fmt.Appendf(nil, `{apiVersion: v1, kind: Namespace, metadata: {name: %s}}
+---
+{apiVersion: clusterctl.cluster.x-k8s.io/v1alpha3, kind: Provider, metadata: {name: cluster-api, namespace: %[1]s,
+  labels: {clusterctl.cluster.x-k8s.io: "", cluster.x-k8s.io/provider: cluster-api, clusterctl.cluster.x-k8s.io/core: inventory}},
+  providerName: cluster-api, type: CoreProvider, version: %[2]s}`, namespace, version)) {
+		if err := writer.Create(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	folder := filepath.Join(t.TempDir(), "cluster-api", version)
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	metadata, err := os.ReadFile(filepath.Join(module, "metadata.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, content := range map[string][]byte{"metadata.yaml": metadata, "core-components.yaml": []byte("{}\n")} {
+		if err := os.WriteFile(filepath.Join(folder, name), content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return fmt.Sprintf("- name: cluster-api\n  type: CoreProvider\n  url: %q\n", filepath.Join(folder, "core-components.yaml"))
+}
+
+func names() []string {
+	return []string{"--bootstrap", "openshift-assisted", "--control-plane", "openshift-assisted", "--infrastructure", "agent"}
+}
+
+// TestInit installs the providers by clusterctl init from a local repository, and deletes them again.
+func TestInit(t *testing.T) {
+	m := management.Start(t)
+	writer, err := client.New(m.Config, client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := writeRepository(t, noteCore(t, m, writer))
+	kubeconfig := m.Kubeconfig(t)
+	if out, err := clusterctl(t, m, config, nil, append([]string{"init", "--kubeconfig", kubeconfig}, names()...)...); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, name := range components.Names() {
+		p, err := components.Of(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range componentsOf(t, p, components.Options{}) {
+			got := &unstructured.Unstructured{}
+			got.SetGroupVersionKind(want.GroupVersionKind())
+			if err := writer.Get(t.Context(), client.ObjectKeyFromObject(want), got); err != nil {
+				t.Errorf("%s %s: %v", want.GetKind(), want.GetName(), err)
+				continue
+			}
+			labels := got.GetLabels()
+			if _, moved := labels["clusterctl.cluster.x-k8s.io"]; labels[components.LabelKey] != p.Label() || !moved {
+				t.Errorf("%s %s has the labels %v", want.GetKind(), want.GetName(), labels)
+			}
+		}
+	}
+	if out, err := clusterctl(t, m, config, nil, append([]string{"delete", "--kubeconfig", kubeconfig, "--include-crd", "--include-namespace"}, names()...)...); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, name := range components.Names() {
+		p, err := components.Of(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "nothing is left of "+name, func() (bool, string) {
+			_, err := m.Client.CoreV1().Namespaces().Get(t.Context(), p.Namespace(), metav1.GetOptions{})
+			return err != nil, fmt.Sprint(err)
+		})
+	}
+}
+
+// values are those of the variables that templates need.
+func values() []string {
+	return []string{
+		"OPENSHIFT_VERSION=4.20.33", "OPENSHIFT_BASE_DOMAIN=example.com", "OPENSHIFT_API_VIP=192.0.2.100", "OPENSHIFT_INGRESS_VIP=192.0.2.101",
+		"OPENSHIFT_MACHINE_NETWORK=192.0.2.0/24", "OPENSHIFT_IMAGE_URL=http://images.example.com/rhcos.qcow2", "OPENSHIFT_IMAGE_CHECKSUM=abc",
+	}
+}
+
+// TestTemplates renders every template with the real clusterctl, and has the API server take what comes out:
+// by its schemas, by our webhooks and by those of Cluster API.
+func TestTemplates(t *testing.T) {
+	m := management.Start(t)
+	writer, err := client.New(m.Config, client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range components.Names() {
+		x := install(t, m, name)
+		x.start(t)
+		x.awaitReady(t)
+	}
+	config, kubeconfig := writeRepository(t, ""), m.Kubeconfig(t)
+	for _, flavour := range []string{"", "sno", "compact", "ha", "metal3", "agents"} {
+		t.Run("flavour-"+flavour, func(t *testing.T) {
+			namespace := m.Namespace(t)
+			for _, o := range generate(t, m, config, kubeconfig, namespace, flavour) {
+				if err := writer.Create(t.Context(), o, client.DryRunAll); err != nil {
+					t.Errorf("%s %s: %v", o.GetKind(), o.GetName(), err)
+				}
+			}
+		})
+	}
+	t.Run("topology", func(t *testing.T) { checkTopology(t, m, writer, config, kubeconfig) })
+}
+
+func generate(t *testing.T, m *kubetest.Management, config, kubeconfig, namespace, flavour string) []*unstructured.Unstructured {
+	t.Helper()
+	out, err := clusterctl(t, m, config, values(), "generate", "cluster", "lab", "--kubeconfig", kubeconfig, "-n", namespace, "--infrastructure", "agent:v0.1.0",
+		"--flavor", flavour, "--kubernetes-version", "v1.33.5", "--control-plane-machine-count", "3", "--worker-machine-count", "2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return objectsOf(t, []byte(out))
+}
+
+// checkTopology makes a Cluster by the ClusterClass, and waits for what Cluster API makes of it.
+func checkTopology(t *testing.T, m *kubetest.Management, writer client.Client, config, kubeconfig string) {
+	namespace := m.Namespace(t)
+	objects := generate(t, m, config, kubeconfig, namespace, "topology")
+	isCluster := func(o *unstructured.Unstructured) bool { return o.GetKind() == "Cluster" }
+	if !slices.ContainsFunc(objects, func(o *unstructured.Unstructured) bool { return o.GetKind() == "ClusterClass" }) {
+		t.Fatal("clusterctl adds no ClusterClass")
+	}
+	slices.SortStableFunc(objects, func(a, b *unstructured.Unstructured) int { // a Cluster is refused without its class
+		return map[bool]int{true: 1}[isCluster(a)] - map[bool]int{true: 1}[isCluster(b)]
+	})
+	for _, o := range objects {
+		last := ""
+		eventually(t, o.GetKind()+" "+o.GetName()+" is taken", func() (bool, string) {
+			err := writer.Create(t.Context(), o)
+			if err != nil {
+				last = err.Error()
+			}
+			return err == nil, last
+		})
+	}
+	list := func(group, version, kind string) []unstructured.Unstructured {
+		of := &unstructured.UnstructuredList{}
+		of.SetAPIVersion(group + "/" + version)
+		of.SetKind(kind + "List")
+		if err := writer.List(t.Context(), of, client.InNamespace(namespace)); err != nil && !meta.IsNoMatchError(err) {
+			t.Fatal(err)
+		}
+		return of.Items
+	}
+	eventually(t, "the Cluster has its control plane", func() (bool, string) {
+		planes := list("controlplane.cluster.x-k8s.io", "v1beta1", "OpenshiftAssistedControlPlane")
+		if len(planes) != 1 {
+			return false, conditionsOf(list("cluster.x-k8s.io", "v1beta2", "Cluster"))
+		}
+		text := fmt.Sprint(planes[0].Object["spec"])
+		for _, want := range []string{"replicas:3", "version:v1.33.5", "distributionVersion:4.20.33", "baseDomain:example.com", "apiVIPs:[192.0.2.100]", "type:OnDelete"} {
+			if !strings.Contains(text, want) {
+				t.Fatalf("%q is not in %s", want, text)
+			}
+		}
+		return true, ""
+	})
+	eventually(t, "the Cluster has its workers", func() (bool, string) {
+		deployments := list("cluster.x-k8s.io", "v1beta2", "MachineDeployment")
+		if len(deployments) != 1 {
+			return false, conditionsOf(list("cluster.x-k8s.io", "v1beta2", "Cluster"))
+		}
+		strategy, _, _ := unstructured.NestedString(deployments[0].Object, "spec", "rollout", "strategy", "type")
+		replicas, _, _ := unstructured.NestedInt64(deployments[0].Object, "spec", "replicas")
+		if strategy != "OnDelete" || replicas != 2 {
+			t.Fatalf("it has %d workers with strategy %s", replicas, strategy)
+		}
+		return true, ""
+	})
+	for _, o := range objects {
+		if isCluster(o) {
+			if err := writer.Delete(t.Context(), o); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	eventually(t, "the Cluster is deleted, and its control plane with it", func() (bool, string) {
+		clusters, planes := list("cluster.x-k8s.io", "v1beta2", "Cluster"), list("controlplane.cluster.x-k8s.io", "v1beta1", "OpenshiftAssistedControlPlane")
+		return len(clusters)+len(planes) == 0, conditionsOf(slices.Concat(clusters, planes))
+	})
+}
+
+func conditionsOf(objects []unstructured.Unstructured) string {
+	var texts []string
+	for i := range objects {
+		conditions, _, _ := unstructured.NestedSlice(objects[i].Object, "status", "conditions")
+		for _, each := range conditions {
+			condition, _ := each.(map[string]any)
+			texts = append(texts, fmt.Sprintf("%v=%v %v", condition["type"], condition["status"], condition["message"]))
+		}
+	}
+	return strings.Join(texts, "; ")
+}
