@@ -34,6 +34,9 @@ func Prepare(ctx context.Context, kube *rest.Config, c clock.Clock) error {
 
 // Label puts labels on a node, and reports whether there is one.
 func (s *Spoke) Label(ctx context.Context, node string, labels map[string]string) (bool, error) {
+	if labels == nil {
+		labels = map[string]string{} // null would take all that there are
+	}
 	patch, err := json.Marshal(fields{"metadata": fields{"labels": labels}})
 	if err != nil {
 		return false, err

@@ -69,7 +69,7 @@ func (s *scope) showCluster(spoke *install.Spoke) {
 			s.showEtcd(spoke, o)
 		}
 	}
-	ready, versions := 0, map[string]int32{}
+	ready, unready, versions := 0, []string(nil), map[string]int32{}
 	for i := range spoke.Nodes {
 		n := &spoke.Nodes[i]
 		if !slices.Contains(n.Roles, "master") && !slices.Contains(n.Roles, "control-plane") {
@@ -77,13 +77,15 @@ func (s *scope) showCluster(spoke *install.Spoke) {
 		}
 		if n.Ready {
 			ready++
+		} else {
+			unready = append(unready, n.Name+" ("+n.Message+")")
 		}
 		if n.Version != "" {
 			versions[kubernetesVersion(n.Version)]++
 		}
 	}
 	if ready == 0 {
-		down = append(down, "no node of the control plane is Ready")
+		down = append(down, "no node of the control plane is Ready: "+strings.Join(unready, ", "))
 	}
 	if len(down) > 0 {
 		s.notAvailable("ControlPlaneUnavailable", strings.Join(down, "; "))

@@ -195,7 +195,7 @@ func (s *Source) Of(ctx context.Context, c *Cluster, observed *install.Observed)
 	}
 	return &install.Desired{Spec: out, Options: install.Options{
 		Adopt: c.ControlPlane.Annotations[AnnotationClusterID], Run: c.ControlPlane.Annotations[AnnotationRun],
-		AddNodes: part.installed, AcceptControlPlane: true, Unattended: true,
+		AddNodes: part.installed, WatchEtcd: part.installed, AcceptControlPlane: true, Unattended: true,
 		Labels: map[string]string{clusterv1.ClusterNameLabel: c.Name},
 	}}, nil
 }

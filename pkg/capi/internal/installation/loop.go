@@ -160,6 +160,27 @@ type aspect struct {
 	Blockers []string
 	Warnings []string
 	Object   any
+	Spoke    any `json:",omitempty"` // what of the installed cluster concerns the control plane
+}
+
+type spokeAspect struct {
+	Trouble, Version string
+	Operators        []model.ClusterOperator
+	Nodes            []nodeAspect
+	Etcd             any
+}
+
+type nodeAspect struct {
+	Name, Version string
+	Ready         bool
+}
+
+func spokeOf(s *install.Spoke) spokeAspect {
+	seen := spokeAspect{Trouble: s.Trouble, Version: s.Version, Operators: s.Operators, Etcd: s.Etcd}
+	for i := range s.Nodes {
+		seen.Nodes = append(seen.Nodes, nodeAspect{s.Nodes[i].Name, s.Nodes[i].Version, s.Nodes[i].Ready})
+	}
+	return seen
 }
 
 // hostAspect is what of a host is shown. How much of an image is written is not: it changes too often.
@@ -246,6 +267,7 @@ func (v *View) fingerprints() map[install.Scope]uint64 {
 		}
 	}
 	if s := v.Observed.Spoke; s != nil {
+		of(model.ScopeCluster).Spoke = spokeOf(s)
 		for i := range s.Nodes {
 			n := &s.Nodes[i]
 			of(model.NodeScope(n.Name)).Object = n
