@@ -8,6 +8,7 @@ import (
 	"crypto/x509/pkix"
 	"encoding/pem"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net"
 	"net/netip"
@@ -88,12 +89,40 @@ func (s *spokeModel) apply(a install.Action) error {
 		return fmt.Errorf("there is no request %s", a.Name)
 	case model.UpdateNode:
 		n := s.seen.NodeByName(a.Name)
-		var labels map[string]string
-		if n == nil || a.Settings[setting.Labels].Decode(&labels) != nil {
+		if n == nil || n.UID != a.Target || len(a.Settings) == 0 {
 			return fmt.Errorf("the node %s is given %v", a.Name, a.Settings)
 		}
-		n.Labels = labels
+		return s.update(n, a)
 	}
+	return nil
+}
+
+func (s *spokeModel) update(n *model.Node, a install.Action) error {
+	labels, taints := map[string]string{}, []model.Taint{}
+	for name, value := range a.Settings {
+		var err error
+		switch name {
+		case setting.Labels:
+			err = value.Decode(&labels)
+		case setting.Taints:
+			err = value.Decode(&taints)
+		case setting.ProviderID:
+			if n.ProviderID != "" {
+				return fmt.Errorf("the node %s has the provider id %s", n.Name, n.ProviderID)
+			}
+			err = value.Decode(&n.ProviderID)
+		default:
+			err = fmt.Errorf("the node %s is given %s", n.Name, name)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if n.Labels = maps.Clone(n.Labels); n.Labels == nil {
+		n.Labels = map[string]string{}
+	}
+	maps.Copy(n.Labels, labels)
+	n.Taints = append(slices.Clone(n.Taints), taints...)
 	return nil
 }
 
@@ -147,11 +176,24 @@ func (s *spokeModel) pass(now time.Time, hosts []install.Host) {
 // writes nothing.
 func TestConvergenceOfNodes(t *testing.T) {
 	exercised := map[install.Kind]int{}
-	ready := 0
+	ready, marked := 0, 0
 	for seed := range uint64(150) {
 		random := rand.New(rand.NewPCG(seed, 3))
 		w := anyGrowing(t, random)
 		w.spoke = newSpokeModel()
+		day1 := map[string]bool{}
+		for i := range w.observed.Hosts { // some of which have lost what the file says of them
+			h := &w.observed.Hosts[i]
+			if h.State != model.HostInstalled || random.IntN(2) == 0 {
+				continue
+			}
+			day1["node-"+h.Hostname] = true
+			n := model.Node{Name: h.Hostname, UID: "node-" + h.Hostname, Created: start, Ready: true, ReadySince: start}
+			if random.IntN(3) == 0 {
+				n.ProviderID = "another"
+			}
+			w.spoke.seen.Nodes = append(w.spoke.seen.Nodes, n)
+		}
 		hostile := map[string]bool{}
 		for range 30 {
 			if random.IntN(4) == 0 {
@@ -169,6 +211,9 @@ func TestConvergenceOfNodes(t *testing.T) {
 		}
 		for _, a := range w.writes {
 			exercised[a.Kind]++
+			if day1[a.Target] {
+				marked++
+			}
 		}
 		w.writes = nil
 		if err := settle(w); err != nil || len(w.writes) > 0 {
@@ -182,6 +227,9 @@ func TestConvergenceOfNodes(t *testing.T) {
 		if exercised[kind] == 0 {
 			t.Errorf("no state led to %s: the property says nothing of it", kind)
 		}
+	}
+	if marked == 0 {
+		t.Error("no node of the install itself was ever given anything")
 	}
 	if ready == 0 {
 		t.Error("no node was ever Ready")

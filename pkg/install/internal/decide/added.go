@@ -42,6 +42,7 @@ func (p *planner) addNodes() {
 	alone := p.leftAlone()
 	complete := !p.incomplete(alone) && !unnamed.open()
 	p.recordedOtherwise(p.incomplete(nil))
+	defer p.markNodes()
 	if !(complete && len(p.newNodes()) == 0) && !p.spokeIsMeant() {
 		return
 	}

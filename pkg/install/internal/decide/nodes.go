@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -139,6 +140,43 @@ func (p *planner) joinNodes() {
 	if len(worse) > 0 {
 		p.end(model.VerdictDegraded, addedAndReady(answer.Ready)+", but operators of the cluster are worse than before: "+names.Few(worse), "oc get clusteroperators")
 	}
+}
+
+// markNodes gives the nodes of hosts that have been part of the cluster for long what the file says
+// of them. Those that were added of late are seen to as they join. It holds nothing up: what the
+// cluster does not take is told.
+func (p *planner) markNodes() {
+	if !p.spokeAnswers() || !nodes.IsMeant(p.question()) {
+		return
+	}
+	fresh := p.newNodes()
+	var old []nodes.Host
+	for i := range p.spec.Spec.Hosts {
+		want := &p.spec.Spec.Hosts[i]
+		have := p.matches.ByName[want.Name]
+		clear := len(p.matches.doubles[want.Name]) == 0 && have != nil && len(p.matches.several[have.ID]) == 0
+		if !clear || membershipOf(have) != member || p.isAnother(want, have) {
+			continue
+		}
+		if !slices.ContainsFunc(fresh, func(h nodes.Host) bool { return h.Name == want.Name && !nodes.LongAgo(h.Have, p.now) }) {
+			old = append(old, nodes.Host{Name: want.Name, Want: want, Have: have})
+		}
+	}
+	answer := nodes.Marks(p.question(old...))
+	for i := 0; i < len(answer.Actions); {
+		a := answer.Actions[i]
+		refused, was := p.memory.Refused[a.Key]
+		if !was || refused.Inputs != model.Fingerprint(a) {
+			i++
+			continue
+		}
+		answer.Actions = slices.Delete(answer.Actions, i, i+1)
+		answer.Warnings = append(answer.Warnings, model.Warning{
+			Key: a.Key, Scope: a.Scope, Reason: "NodeNotMarked", Next: model.Advice(refused.Next),
+			Message: fmt.Sprintf("the node %s is not given what the file says of it: %s", a.Name, refused.Error),
+		})
+	}
+	p.take(answer)
 }
 
 // newNodes are the hosts that have been added, or are about to be, and run from their disks:

@@ -20,7 +20,7 @@ func Late(q Question) (late []Host, answer Answer) {
 	for _, h := range q.Hosts {
 		n := a.spoke.NodeByName(h.Have.Hostname)
 		switch {
-		case !longAgo(h.Have, q.Now):
+		case !LongAgo(h.Have, q.Now):
 			late = append(late, h)
 		case n == nil || !n.Ready:
 			a.warn(model.Warning{
@@ -33,15 +33,15 @@ func Late(q Question) (late []Host, answer Answer) {
 	return late, a.answer
 }
 
-// longAgo reports whether a host was added so long ago that it is nobody's business any more.
-func longAgo(have *model.Host, now time.Time) bool {
+// LongAgo reports whether a host was added so long ago that it is nobody's business any more.
+func LongAgo(have *model.Host, now time.Time) bool {
 	since := cmp.Or(have.Rebooted, have.Since)
 	return memberState(have.State) && have.Day2 && !since.IsZero() && now.Sub(since) > newFor
 }
 
 // AnyNew reports whether hosts have been added of late.
 func AnyNew(observed *model.Observed) bool {
-	return slices.ContainsFunc(observed.Hosts, func(h model.Host) bool { return h.Day2 && !longAgo(&h, observed.At) })
+	return slices.ContainsFunc(observed.Hosts, func(h model.Host) bool { return h.Day2 && !LongAgo(&h, observed.At) })
 }
 
 // readySince is when the last of the hosts' nodes became Ready.

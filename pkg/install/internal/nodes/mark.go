@@ -10,6 +10,17 @@ import (
 	"github.com/oaictl/oaictl/internal/setting"
 )
 
+// Marks answers what the nodes of hosts lack of what the file says of them, and nothing else.
+func Marks(q Question) Answer {
+	a := &asker{Question: q, spoke: q.Observed.Spoke}
+	for _, h := range q.Hosts {
+		if node := a.node(h); node != nil && !node.Deleting && !node.Leaving {
+			a.mark(h, node)
+		}
+	}
+	return a.answer
+}
+
 // mark gives a node what the file says of it: labels, taints, and the provider id that Cluster
 // API needs. What the file does not name stays as it is.
 func (a *asker) mark(h Host, node *model.Node) {

@@ -130,6 +130,9 @@ const ReasonUnreachable = "ClusterUnreachable"
 // answersWithin is how long an API server may be away until a person is to look at it.
 const answersWithin = 15 * time.Minute
 
+// IsMeant reports whether the installed cluster that answers is the one that is meant.
+func IsMeant(q Question) bool { return len(Reached(q).Blockers) == 0 }
+
 // isMeant holds what the cluster says of itself against what the service knows of it.
 func (a *asker) isMeant(key string) {
 	s, c := a.spoke, a.Observed.Cluster
