@@ -106,7 +106,7 @@ func awaitAlone(ctx context.Context, connection *rest.Config, options Options, p
 	for {
 		report, err := Check(ctx, connection, options)
 		if ctx.Err() != nil {
-			return nil
+			return nil //nolint:nilerr // told to end
 		}
 		if err != nil {
 			return err
@@ -124,7 +124,7 @@ func awaitAlone(ctx context.Context, connection *rest.Config, options Options, p
 			told = text
 		}
 		if options.Clock.Sleep(ctx, aloneAgain) != nil {
-			return nil
+			return nil //nolint:nilerr // told to end
 		}
 	}
 }

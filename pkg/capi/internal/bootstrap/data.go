@@ -18,6 +18,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/model"
 	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
+	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
 	"github.com/oaictl/oaictl/pkg/capi/internal/userdata"
 	"github.com/oaictl/oaictl/pkg/capi/internal/words"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -76,7 +77,7 @@ func (s *scope) userData(ctx context.Context) error {
 
 // emptySecret lets a machine boot that needs no user data.
 func (s *scope) emptySecret(ctx context.Context) error {
-	if s.isHeld() && !s.hasBooted() {
+	if s.view != nil && s.way != machines.Pool && s.isHeld() && !s.hasBooted() {
 		s.waitForData(bootstrapv1.WaitingForInstallCompleteReason, held)
 		return nil
 	}

@@ -133,6 +133,9 @@ func (s *scope) reconcile(ctx context.Context) (ctrl.Result, error) {
 		return ctrl.Result{}, nil
 	}
 	s.view, _, err = s.Installations.Act(ctx, s.key, s.scopes()...)
+	if s.view == nil && s.way == machines.Pool && errors.Is(err, installation.ErrNotYet) {
+		return ctrl.Result{}, s.emptySecret(ctx) // a host is reserved for it only then
+	}
 	if s.view == nil {
 		return ctrl.Result{}, s.noView(err)
 	}

@@ -98,7 +98,7 @@ func (s *scope) showInstall() {
 	s.plane.Status.Installation.State = string(cluster.State)
 	s.showPercent(cluster)
 	switch {
-	case plan.Verdict == install.Verdict(model.VerdictFailed), plan.Verdict == model.VerdictCancelled, plan.Verdict == model.VerdictUnknown:
+	case plan.Verdict == model.VerdictFailed, plan.Verdict == model.VerdictCancelled, plan.Verdict == model.VerdictUnknown:
 		s.notAvailable(controlplanev1.ControlPlaneInstallFailedReason, words.Sentence(plan.Message, plan.Next))
 	case !s.view.Installed():
 		s.notAvailable(controlplanev1.ControlPlaneInstallingReason, s.waiting())

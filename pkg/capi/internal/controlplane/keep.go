@@ -220,7 +220,7 @@ func (s *scope) template(ctx context.Context, name string) (*unstructured.Unstru
 		return nil, fmt.Errorf("read the template %s %s: %w", ref.Kind, ref.Name, err)
 	}
 	if err != nil {
-		return nil, nil
+		return nil, nil //nolint:nilerr // not found: there is none
 	}
 	return template, nil
 }

@@ -125,7 +125,7 @@ func (s *scope) initialize(ctx context.Context, data []byte) (ctrl.Result, error
 	}
 	if err := s.Answers(ctx, data); err != nil {
 		s.set(controlplanev1.InitializedCondition, metav1.ConditionFalse, "WaitingForAPIServer", "the API server of the cluster does not answer yet")
-		return ctrl.Result{RequeueAfter: probeAgain}, nil
+		return ctrl.Result{RequeueAfter: probeAgain}, nil //nolint:nilerr // the condition says it, and it is asked again
 	}
 	s.plane.Status.Initialization.ControlPlaneInitialized = ptr.To(true)
 	s.set(controlplanev1.InitializedCondition, metav1.ConditionTrue, controlplanev1.InitializedCondition, "")

@@ -324,7 +324,7 @@ func (s *Source) secret(ctx context.Context, namespace, name, key string) (strin
 	}
 	data, there := secret.Data[key]
 	if !there {
-		return "", fmt.Errorf("Secret %s has no key %s", name, key)
+		return "", fmt.Errorf("the Secret %s has no key %s", name, key)
 	}
 	return string(data), nil
 }

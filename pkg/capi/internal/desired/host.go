@@ -21,7 +21,7 @@ import (
 func (s *Source) host(ctx context.Context, c *Cluster, m Machine, have *install.Host) (host spec.Host, ownName bool, err error) {
 	host = spec.Host{Name: m.Name, Role: roleOf(m), ProviderID: m.Spec.ProviderID}
 	if id := reservedHost(m); id != "" {
-		_, host.Match.UUID, _ = strings.Cut(id, "/")
+		host.Match.Agent = id
 	} else if m.Config != nil {
 		host.Match.InfraEnv = m.Config.Name
 	}

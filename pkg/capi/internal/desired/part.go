@@ -1,6 +1,7 @@
 package desired
 
 import (
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -48,6 +49,8 @@ func takePart(c *Cluster, observed *install.Observed) part {
 			continue
 		case !m.DeletionTimestamp.IsZero() && host == nil:
 			continue
+		case machines.WayOf(m.Machine, m.Infrastructure) == machines.Pool && reservedHost(m) == "":
+			continue // no host of the pool is reserved for it yet
 		case m.Spec.ProviderID != "" && host == nil && observed != nil:
 			// It was installed, and the service has no record of it: after a move, or because
 			// somebody deleted it. Nothing is made for it that could install it again.
@@ -136,7 +139,7 @@ func hostsOf(c *Cluster, observed *install.Observed) map[string]*install.Host {
 	for _, m := range c.Machines {
 		switch id := reservedHost(m); {
 		case id != "":
-			if h := byID[id]; h != nil {
+			if h := byID[id[strings.LastIndex(id, "/")+1:]]; h != nil {
 				known[m.Name] = h
 			}
 		case m.Config != nil && byEnv[m.Config.Name] != nil:

@@ -68,7 +68,7 @@ func Infrastructure(ctx context.Context, c client.Reader, machine *clusterv1.Mac
 		return nil, fmt.Errorf("read the %s %s of Machine %s: %w", ref.Kind, ref.Name, machine.Name, err)
 	}
 	if err != nil {
-		return nil, nil
+		return nil, nil //nolint:nilerr // not found: there is none
 	}
 	return object, nil
 }
