@@ -121,7 +121,8 @@ func (b builder) build(ctx context.Context, folder string) error {
 	for _, p := range programs() {
 		wanted = append(wanted, p.pkg)
 	}
-	fmt.Fprintln(b.log, "kubetest: fetching the modules of etcd and Kubernetes")
+	fmt.Fprintln(b.log, "kubetest: building etcd, Kubernetes and Cluster API, once: some 7 minutes on two cores, and 3 GB in Go's cache")
+	fmt.Fprintln(b.log, "kubetest: fetching their modules")
 	if _, err := b.run(ctx, "go", wanted...); err != nil {
 		return fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}

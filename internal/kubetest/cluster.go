@@ -37,11 +37,10 @@ type Cluster struct {
 	// Client is Config's, for Kubernetes' own kinds.
 	Client kubernetes.Interface
 
+	assets
 	env         *envtest.Environment
 	authority   *authority
 	controllers *process
-	programs    string // folder
-	crds        string // folder: test/crds
 	scratch     *scratch
 }
 
@@ -94,28 +93,37 @@ func start(t testing.TB) (*Cluster, error) {
 	}
 	ctx, cancel := beforeDeadline(t)
 	defer cancel()
-	programs, err := Build(ctx, t.Output())
+	from, err := built(ctx, t.Output())
 	if err != nil {
 		return nil, err
 	}
-	return run(t.Context(), programs)
+	return run(t.Context(), from)
 }
 
 // Open starts a hub outside tests, to try things out on. What is built for it goes to log.
 func Open(ctx context.Context, log io.Writer) (*Cluster, error) {
-	programs, err := Build(ctx, log)
+	from, err := built(ctx, log)
 	if err != nil {
 		return nil, err
 	}
-	return run(ctx, programs)
+	return run(ctx, from)
 }
 
-func run(ctx context.Context, programs string) (*Cluster, error) {
+// OpenFrom is Open with programs of a folder that has them (WriteAssets, or Build).
+func OpenFrom(ctx context.Context, folder string) (*Cluster, error) {
+	from, err := ready(ctx, folder)
+	if err != nil {
+		return nil, err
+	}
+	return run(ctx, from)
+}
+
+func run(ctx context.Context, from assets) (*Cluster, error) {
 	scratch, err := newScratch(os.TempDir())
 	if err != nil {
 		return nil, err
 	}
-	c := &Cluster{programs: programs, scratch: scratch}
+	c := &Cluster{assets: from, scratch: scratch}
 	if err := c.start(ctx); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
@@ -134,13 +142,9 @@ func beforeDeadline(t testing.TB) (context.Context, context.CancelFunc) {
 }
 
 func (c *Cluster) start(ctx context.Context) error {
-	tree, err := root(ctx)
-	if err != nil {
-		return err
-	}
 	// Its own log says once that nobody listens, with a stack trace.
 	ctrllog.SetLogger(logr.Discard())
-	c.crds = filepath.Join(tree, "test", "crds")
+	var err error
 	c.env, err = c.environment(ctx, filepath.Join(c.crds, "manifests"))
 	if err != nil {
 		return err

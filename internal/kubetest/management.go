@@ -29,6 +29,8 @@ type ManagementConfig struct {
 	FeatureGates map[string]bool
 	// Flags are further flags of the core manager, such as --sync-period=1m.
 	Flags []string
+	// Assets is a folder with the programs, for OpenManagement; empty builds what is not there.
+	Assets string
 }
 
 // flags are those of the core manager for what is configured.
@@ -69,7 +71,13 @@ func startManagement(t testing.TB, config ManagementConfig) (*Management, error)
 
 // OpenManagement starts a management cluster outside tests. What is built for it goes to log.
 func OpenManagement(ctx context.Context, log io.Writer, config ManagementConfig) (*Management, error) {
-	c, err := Open(ctx, log)
+	var c *Cluster
+	var err error
+	if config.Assets != "" {
+		c, err = OpenFrom(ctx, config.Assets)
+	} else {
+		c, err = Open(ctx, log)
+	}
 	if err != nil {
 		return nil, err
 	}

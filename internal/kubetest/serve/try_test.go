@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -70,7 +71,7 @@ func TestOthersKubeconfig(t *testing.T) {
 	}
 	ctx, stop := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer stop()
-	if err := serve(ctx, file); err == nil || !strings.Contains(err.Error(), "another cluster") {
+	if err := serve(ctx, options{kubeconfig: file}, io.Discard); err == nil || !strings.Contains(err.Error(), "another cluster") {
 		t.Errorf("got %v", err)
 	}
 	if now, err := os.ReadFile(file); err != nil || string(now) != theirs {

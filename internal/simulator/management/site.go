@@ -61,6 +61,7 @@ type Site struct {
 	*estate
 
 	config  Config
+	ctx     context.Context // until it is closed, or a part of it fails
 	stop    context.CancelFunc
 	running sync.WaitGroup
 
@@ -82,7 +83,7 @@ func Start(ctx context.Context, config Config) (*Site, error) {
 		config.Logf = func(string, ...any) {}
 	}
 	ctx, stop := context.WithCancel(ctx)
-	s := &Site{config: config, stop: stop}
+	s := &Site{config: config, ctx: ctx, stop: stop}
 	if err := s.start(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("surround the management cluster: %w", err), s.Close())
 	}
@@ -152,8 +153,8 @@ func (s *Site) says(who string) func(string, ...any) {
 func (s *Site) play(what string, run func() error) {
 	s.running.Go(func() {
 		err := run()
-		if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, http.ErrServerClosed) {
-			return
+		if err == nil || s.ctx.Err() != nil {
+			return // it was to end
 		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -174,6 +175,9 @@ func (s *Site) Close() error {
 	defer s.mu.Unlock()
 	return errors.Join(append(s.errs, err)...)
 }
+
+// Context ends with the site: when it is closed, or a part of it fails, which Close then tells.
+func (s *Site) Context() context.Context { return s.ctx }
 
 // ServiceURL is where the assisted-service is reached.
 func (s *Site) ServiceURL() string { return s.url }

@@ -1,0 +1,246 @@
+package simulator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/go-logr/logr"
+	"github.com/spf13/cobra"
+	"k8s.io/client-go/rest"
+
+	"github.com/oaictl/oaictl/internal/cli/base"
+	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/names"
+	"github.com/oaictl/oaictl/internal/simulator/management"
+	"github.com/oaictl/oaictl/internal/simulator/scenario"
+	"github.com/oaictl/oaictl/pkg/capi"
+	"github.com/oaictl/oaictl/pkg/capi/manifests/components"
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+type managementOptions struct {
+	simulatorOptions
+	Assets    string
+	Dir       string
+	Namespace string
+	Hosts     int
+	Workloads int
+	Share     bool
+	Apart     bool
+	Gates     []string
+}
+
+// mostWorkloads is how many workload clusters are played at once, each on an API server of its own.
+const mostWorkloads = 2
+
+func newManagement(a *base.App) *cobra.Command {
+	o := &managementOptions{simulatorOptions: simulatorOptions{App: a}}
+	command := &cobra.Command{
+		Use:   "management",
+		Short: "Run a management cluster of Cluster API, with machines and the clusters that are installed on them",
+		Args:  base.NoArguments,
+		RunE:  base.Run(o.run),
+	}
+	o.declare(command)
+	flags := command.Flags()
+	flags.Lookup("speed").DefValue, o.Speed = "60", 60
+	flags.StringVar(&o.Assets, "assets", "", "`DIR` with the programs of Kubernetes and Cluster API, which are built else")
+	flags.StringVar(&o.Dir, "dir", "management", "`DIR` to write kubeconfigs into")
+	flags.StringVar(&o.Namespace, "hosts-namespace", "default", "`NAMESPACE` to make BareMetalHosts in")
+	flags.IntVar(&o.Hosts, "hosts", 6, "`N` BareMetalHosts to make, each with a machine")
+	flags.IntVar(&o.Workloads, "workload-servers", 1, fmt.Sprintf("`N` API servers (up to %d) on which workload clusters are played, one on each", mostWorkloads))
+	flags.BoolVar(&o.Share, "share", false, "play all workload clusters on one API server: only their nodes, whose names then have to differ")
+	flags.BoolVar(&o.Apart, "without-providers", false, "run no providers of oaictl: another shell does, by a command that is printed")
+	flags.StringSliceVar(&o.Gates, "feature-gate", nil, "`NAME=BOOL` of the core of Cluster API, repeatable")
+	return command
+}
+
+func (o *managementOptions) run(ctx context.Context) error {
+	trouble, err := o.trouble()
+	if err != nil {
+		return err
+	}
+	switch {
+	case o.Hosts < 0 || o.Workloads < 0:
+		return base.Usagef("--hosts and --workload-servers cannot be below zero")
+	case o.Workloads > mostWorkloads:
+		return base.Usagef("--workload-servers %d: %d are the most, each takes 400 MB; --share plays more clusters on one", o.Workloads, mostWorkloads)
+	}
+	if o.Dir, err = base.Folder(o.Dir); err != nil {
+		return err
+	}
+	starter, err := newStarter(ctx, o.Assets, o.IO.Err)
+	if err != nil {
+		return o.ended(ctx, err)
+	}
+	defer starter.close()
+	running, stop := context.WithCancelCause(ctx)
+	starter.fail = stop
+	err = o.around(running, starter, trouble)
+	if broken := context.Cause(running); broken != nil {
+		err = broken // and what came of that
+	}
+	stop(nil)
+	starter.running.Wait()
+	return o.ended(ctx, err)
+}
+
+// around starts everything, and plays it until ctx ends.
+func (o *managementOptions) around(ctx context.Context, from *starter, trouble *scenario.Scenario) error {
+	servers, err := o.startServers(ctx, from)
+	if err != nil {
+		return err
+	}
+	time := clock.Scaled(o.Speed)
+	site, err := management.Start(ctx, management.Config{
+		Kube: servers.management, Servers: servers.workloads, Shared: servers.shared, Clock: time, Seed: o.Seed, Scenario: trouble, Logf: o.note,
+	})
+	if err != nil {
+		return err
+	}
+	if err := management.MakeHosts(ctx, servers.management, o.Namespace, "lab", o.Hosts); err != nil {
+		return errors.Join(err, site.Close())
+	}
+	fmt.Fprintln(o.IO.Out, servers.said.Kubeconfig)
+	for _, line := range o.plays(servers, site) {
+		o.Say("%s", line)
+	}
+	return errors.Join(o.provide(ctx, servers, site, time), site.Close())
+}
+
+// provide runs the providers until ctx ends, or something else that is played does.
+func (o *managementOptions) provide(ctx context.Context, s *servers, site *management.Site, time clock.Clock) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	defer context.AfterFunc(site.Context(), stop)()
+	if o.Apart {
+		<-ctx.Done()
+		return nil
+	}
+	level := slog.LevelWarn - slog.Level(4*o.Globals.Verbose)
+	return capi.Serve(ctx, s.management, capi.Options{
+		Clock: time, Log: logr.FromSlogHandler(slog.NewTextHandler(o.IO.Err, &slog.HandlerOptions{Level: level})),
+	}, capi.Serving{WebhookPort: s.said.WebhookPort, WebhookCertDir: s.said.WebhookCertDir})
+}
+
+// servers are the API servers that run.
+type servers struct {
+	said               served // of the management cluster
+	management, shared *rest.Config
+	workloads          []*rest.Config
+}
+
+// startServers starts the management cluster, which builds what is not there, and then the others.
+func (o *managementOptions) startServers(ctx context.Context, from *starter) (*servers, error) {
+	kinds, err := providerManifests(from.scratch)
+	if err != nil {
+		return nil, err
+	}
+	args := []string{"--management", "--install", kinds}
+	for _, gate := range o.Gates {
+		args = append(args, "--feature-gate", gate)
+	}
+	s := &servers{}
+	if s.said, s.management, err = from.start(ctx, filepath.Join(o.Dir, "management.kubeconfig"), args...); err != nil {
+		return nil, err
+	}
+	count := o.Workloads
+	if o.Share {
+		count = 1
+	}
+	for i := range count {
+		_, config, err := from.start(ctx, filepath.Join(o.Dir, fmt.Sprintf("workload-%d.kubeconfig", i)))
+		if err != nil {
+			return nil, err
+		}
+		if o.Share {
+			s.shared = config
+		} else {
+			s.workloads = append(s.workloads, config)
+		}
+	}
+	return s, nil
+}
+
+// providerManifests writes what the providers are installed by into a folder.
+func providerManifests(folder string) (string, error) {
+	files, err := components.Files(components.Options{SelfManaged: true}) // no cert-manager runs
+	if err != nil {
+		return "", err
+	}
+	folder = filepath.Join(folder, "providers")
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		return "", err
+	}
+	for _, f := range files {
+		if !strings.HasSuffix(f.Name, "-components.yaml") {
+			continue
+		}
+		content := components.Expand(f.Content, func(string) (string, bool) { return "", false })
+		if err := os.WriteFile(filepath.Join(folder, f.Name), content, 0o600); err != nil {
+			return "", err
+		}
+	}
+	return folder, nil
+}
+
+// ended is an error, or that somebody has stopped the command.
+func (o *managementOptions) ended(ctx context.Context, err error) error {
+	if base.InterruptOf(ctx) != nil {
+		return base.Stopped(ctx, "simulator management", err)
+	}
+	if _, is := errors.AsType[*install.Fault](err); is || err == nil {
+		return err
+	}
+	return &install.Fault{Code: install.CodeFailure, Op: "run a management cluster", Err: err}
+}
+
+func (o *managementOptions) plays(s *servers, site *management.Site) []string {
+	plays := "no workload cluster is played"
+	switch {
+	case o.Share:
+		plays = "the nodes of all workload clusters are on one API server"
+	case len(s.workloads) == 1:
+		plays = "one workload cluster is played at a time"
+	case len(s.workloads) > 1:
+		plays = fmt.Sprintf("%d workload clusters are played at a time", len(s.workloads))
+	}
+	kubeconfig := names.Quoted(s.said.Kubeconfig)
+	lines := []string{
+		fmt.Sprintf("%s is a management cluster of Cluster API, %g times as fast as in life, with %d machines behind its BareMetalHosts; %s.", s.said.Host, o.Speed, o.Hosts, plays),
+		"The assisted-service is at " + site.ServiceURL() + ".",
+		"Next, in another shell:",
+	}
+	if o.Apart {
+		lines = append(lines, fmt.Sprintf("  %s controller --kubeconfig %s --webhook-port %d --webhook-cert-dir %s --metrics-bind-address 0 --health-address 0 --log-format text",
+			o.Identity.Name, kubeconfig, s.said.WebhookPort, names.Quoted(s.said.WebhookCertDir)))
+	}
+	return append(lines,
+		"  "+names.Quoted(s.said.Kubectl)+" --kubeconfig "+kubeconfig+" -n "+o.Namespace+" get baremetalhosts",
+		"  "+names.Quoted(s.said.Clusterctl)+" --kubeconfig "+kubeconfig+" -n "+o.Namespace+" describe cluster NAME",
+		"Stop it with Ctrl-C; nothing is left of it.")
+}
+
+// sourceTree is the folder of oaictl's sources at or above the working folder; "" outside of them.
+func sourceTree() (string, error) {
+	folder, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for {
+		content, err := os.ReadFile(filepath.Join(folder, "go.mod"))
+		if err == nil && strings.HasPrefix(string(content), "module github.com/oaictl/oaictl\n") {
+			return folder, nil
+		}
+		above := filepath.Dir(folder)
+		if above == folder {
+			return "", nil
+		}
+		folder = above
+	}
+}
