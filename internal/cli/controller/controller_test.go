@@ -31,7 +31,7 @@ type started struct {
 }
 
 // run runs a command line, with a management cluster that nobody asks anything.
-func run(t *testing.T, ctx context.Context, env map[string]string, end error, args ...string) (*started, string, error) {
+func run(ctx context.Context, t *testing.T, env map[string]string, end error, args ...string) (*started, string, error) {
 	t.Helper()
 	var out, problems strings.Builder
 	file := filepath.Join(t.TempDir(), "kubeconfig")
@@ -58,7 +58,7 @@ func run(t *testing.T, ctx context.Context, env map[string]string, end error, ar
 }
 
 func TestWhatIsRun(t *testing.T) {
-	got, _, err := run(t, t.Context(), map[string]string{"WATCH_NAMESPACE": "lab", "AGENTS_NAMESPACE": "pool", "POD_NAMESPACE": "oaictl-bootstrap-system"}, nil,
+	got, _, err := run(t.Context(), t, map[string]string{"WATCH_NAMESPACE": "lab", "AGENTS_NAMESPACE": "pool", "POD_NAMESPACE": "oaictl-bootstrap-system"}, nil,
 		"--providers", "infrastructure,bootstrap", "--leader-elect", "--webhook-self-managed", "--watch-filter", "blue", "--concurrency", "3", "--sync-period", "1m",
 		"--qps", "7.5", "--burst", "9", "--metrics-bind-address", "0", "--health-address", "127.0.0.1:0", "--tls-min-version", "VersionTLS13",
 		"--tls-cipher-suites", "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384")
@@ -83,7 +83,7 @@ func TestWhatIsRun(t *testing.T) {
 		t.Errorf("TLS is %+v", config)
 	}
 	t.Run("flags beat variables", func(t *testing.T) {
-		got, _, err := run(t, t.Context(), map[string]string{"WATCH_NAMESPACE": "lab", "AGENTS_NAMESPACE": "pool"}, nil, "--webhook-port", "0", "-n", "other", "--agent-namespace", "hosts")
+		got, _, err := run(t.Context(), t, map[string]string{"WATCH_NAMESPACE": "lab", "AGENTS_NAMESPACE": "pool"}, nil, "--webhook-port", "0", "-n", "other", "--agent-namespace", "hosts")
 		if err != nil || got.options.Namespace != "other" || got.options.AgentNamespace != "hosts" || len(got.options.Providers) != 3 {
 			t.Errorf("got %+v, %v", got, err)
 		}
@@ -94,13 +94,13 @@ func TestWhatIsRun(t *testing.T) {
 func TestStops(t *testing.T) {
 	ctx, stop := context.WithCancelCause(t.Context())
 	stop(&install.Interrupt{Signal: "terminated", Code: install.CodeTerminated})
-	if _, said, err := run(t, ctx, nil, ctx.Err(), "--webhook-port", "0"); err != nil || !strings.Contains(said, `"msg":"stopped"`) {
+	if _, said, err := run(ctx, t, nil, ctx.Err(), "--webhook-port", "0"); err != nil || !strings.Contains(said, `"msg":"stopped"`) {
 		t.Errorf("it ends with %v, and says %s", err, said)
 	}
-	if _, _, err := run(t, ctx, nil, errors.New("broken"), "--webhook-port", "0"); err == nil {
+	if _, _, err := run(ctx, t, nil, errors.New("broken"), "--webhook-port", "0"); err == nil {
 		t.Error("what breaks while it stops is not told")
 	}
-	if _, said, err := run(t, ctx, nil, nil, "--webhook-port", "0", "--log-format", "text"); err != nil || !strings.Contains(said, "level=INFO msg=stopped") {
+	if _, said, err := run(ctx, t, nil, nil, "--webhook-port", "0", "--log-format", "text"); err != nil || !strings.Contains(said, "level=INFO msg=stopped") {
 		t.Errorf("it ends with %v, and says %s", err, said)
 	}
 }
