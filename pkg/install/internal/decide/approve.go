@@ -3,6 +3,7 @@ package decide
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/model"
@@ -99,4 +100,22 @@ func (p *planner) enrolled(want *spec.Host, e *model.Enrolled, wait model.Wait) 
 			Field: p.hostField(want.Name) + "bmc", Message: fmt.Sprintf("the service cannot boot %s: %s", want.Name, e.Trouble), Remedy: remedy,
 		})
 	}
+}
+
+// unapproved says whether a host that is reserved may not be used, since nobody has approved it: a
+// reservation is no approval, and oaictl approves nothing in a pool.
+func (p *planner) unapproved(h *model.Host) bool {
+	if h.Reserved == "" || !asksApproval(h) || approved(h) {
+		return false
+	}
+	name := p.hostName(h)
+	namespace, agent, _ := strings.Cut(h.Reserved, "/")
+	p.block(model.Blocker{
+		Key: "host/" + p.hostID(h) + "/approval", Scope: model.HostScope(p.hostID(h)), Reason: "AgentNotApproved", Cure: model.CurePerson, Since: h.Registered,
+		Field: p.hostField(name) + "match.agent", Hosts: []string{name},
+		Message: fmt.Sprintf("the Agent %s is reserved for %s, and nobody has approved it", h.Reserved, name),
+		Remedy: advice.Sprintf("if the machine may be installed, whoever looks after the pool approves it: kubectl patch agent -n %s %s --type merge -p '{\"spec\":{\"approved\":true}}'",
+			namespace, agent),
+	})
+	return true
 }

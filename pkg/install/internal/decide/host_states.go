@@ -8,6 +8,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/model"
+	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // bindingWithin is how long a machine may take to be bound: its agent ends and
@@ -63,6 +64,21 @@ func (p *planner) bind(h *model.Host) {
 	default:
 		p.waitHost(h, "to be discovered", model.WhoService)
 	}
+}
+
+// bindReserved binds a host of a pool. What the file says of it goes along, since an installed
+// cluster installs what is approved as soon as it is bound.
+func (p *planner) bindReserved(want *spec.Host, have *model.Host, bind model.Action) {
+	update, ok := p.hostUpdate(want, have)
+	if !ok {
+		return
+	}
+	bind.Settings, bind.Changes = update.Settings, append(bind.Changes, update.Changes...)
+	if p.cluster != nil && p.cluster.State.Installed() && approved(have) {
+		bind.Destructive = true
+		p.wipes(want.Name, have)
+	}
+	p.act(bind)
 }
 
 func (p *planner) binding(h *model.Host) {

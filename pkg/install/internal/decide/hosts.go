@@ -3,14 +3,12 @@ package decide
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/model"
-	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -140,74 +138,6 @@ func (p *planner) configureHost(want *spec.Host, have *model.Host) {
 	}
 }
 
-// hostUpdate is what makes a host what the file says, without settings where it is. ok is false
-// where that cannot be made out, which is told.
-func (p *planner) hostUpdate(want *spec.Host, have *model.Host) (update model.Action, ok bool) {
-	field := p.hostField(want.Name)
-	disk, err := resolveDisk(want.Disk.Hints, have.Inventory.Disks)
-	if err != nil {
-		p.block(model.Blocker{
-			Key: "host/" + want.Name + "/disk", Scope: model.HostScope(want.Name), Reason: "DiskHints", Cure: model.CureFile, Field: field + "disk.hints", Hosts: []string{want.Name},
-			Message: fmt.Sprintf("%s: %v", want.Name, err), Remedy: advice.Text("change disk.hints of " + want.Name + " so that one disk fits"),
-		})
-		return update, false
-	}
-	keep, err := resolveKeep(want.Disk.Keep, have.Inventory.Disks)
-	if err != nil {
-		p.block(model.Blocker{
-			Key: "host/" + want.Name + "/keep", Scope: model.HostScope(want.Name), Reason: "DiskToKeep", Cure: model.CureFile, Field: field + "disk.keep", Hosts: []string{want.Name},
-			Message: fmt.Sprintf("%s: %v", want.Name, err), Remedy: advice.Text("change disk.keep of " + want.Name),
-		})
-		return update, false
-	}
-	id := ""
-	if disk != nil {
-		id = disk.ID
-	}
-	update = model.Action{
-		Key: "host/" + want.Name + "/update", Scope: model.HostScope(want.Name), Kind: model.UpdateHost, Target: have.ID, InfraEnv: have.InfraEnvID, Name: want.Name,
-		Reason: "the host differs from the file", Settings: model.Settings{},
-	}
-	settings := p.approval(have, p.ofHost(want, have, id, keep))
-	for _, d := range setting.WorthWriting(setting.Differences(settings, have.Settings)) {
-		update.Settings[d.Setting] = d.Want
-		update.Changes = append(update.Changes, changeOf(d, field))
-	}
-	if len(update.Settings) == 0 {
-		p.neverSent(want.Name, settings)
-	}
-	return update, true
-}
-
-// wipes names the disks of a host that the install will write over.
-func (p *planner) wipes(name string, have *model.Host) {
-	for i := range have.Inventory.Disks {
-		d := &have.Inventory.Disks[i]
-		install := d.ID == have.Disk
-		if install || slices.Contains(have.Formatted, d.ID) {
-			p.plan.Wipes = append(p.plan.Wipes, model.Wipe{Host: name, Disk: d.Label(), Size: d.SizeBytes, Install: install})
-		}
-	}
-}
-
-// ofHost are the settings of a host of the file as the service would hold them of
-// its machine, and what the file says of every host in the service's own words.
-func (p *planner) ofHost(want *spec.Host, have *model.Host, disk string, keep []string) model.Settings {
-	s := setting.OfHost(want, disk, keep)
-	if want.Labels != nil && len(have.Inherited) > 0 {
-		own := maps.Clone(want.Labels)
-		maps.DeleteFunc(own, func(key, value string) bool {
-			inherited, does := have.Inherited[key]
-			return does && inherited == value
-		})
-		s[setting.Labels] = setting.ValueOf(own)
-	}
-	if extra := p.spec.Spec.Overrides.Host; len(extra) > 0 {
-		s[setting.HostExtra] = setting.ValueOf(extra)
-	}
-	return s
-}
-
 // boundElsewhere says whether the machine of a host of the file is bound to
 // another cluster.
 func (p *planner) boundElsewhere(want *spec.Host) bool {
@@ -247,27 +177,6 @@ func (p *planner) elsewhere(want *spec.Host, wait *model.Wait) bool {
 func (p *planner) optionalEnds() time.Time {
 	within := time.Duration(p.spec.Spec.Topology.Required.Within)
 	return p.imageSince().Add(cmp.Or(within, defaultWithin))
-}
-
-// neverSent says of what goes along with other settings of a host only that
-// there are none.
-func (p *planner) neverSent(name string, settings model.Settings) {
-	var alone []string
-	for one := range settings {
-		if setting.RuleOf(one).Host != setting.Hidden {
-			return
-		}
-		alone = append(alone, string(one))
-	}
-	if len(alone) == 0 {
-		return
-	}
-	slices.Sort(alone)
-	p.warn(model.Warning{
-		Key: "host/" + name + "/unreported", Scope: model.HostScope(name), Reason: "NotCompared",
-		Message: fmt.Sprintf("%s of %s: the service does not say what it holds, and it is sent with other settings of the host, of which the file has none", strings.Join(alone, ", "), name),
-		Next:    "give the host a role or a hostname",
-	})
 }
 
 // enoughHosts says whether the hosts that are there suffice for the start, and
