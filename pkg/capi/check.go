@@ -11,6 +11,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/pkg/capi/internal/others"
 	"github.com/oaictl/oaictl/pkg/capi/manifests/components"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -70,7 +71,7 @@ func Check(ctx context.Context, connection *rest.Config, options Options) (*Repo
 		return nil, unreachable(connection, err)
 	}
 	search := others.Search{
-		Client: reader, Now: options.Clock.Now(), Infrastructure: slices.Contains(options.Providers, Infrastructure),
+		Client: reader, Now: clock.Real().Now(), Infrastructure: slices.Contains(options.Providers, Infrastructure),
 		Assisted: slices.Contains(options.Providers, Bootstrap) || slices.Contains(options.Providers, ControlPlane),
 	}
 	for _, name := range options.Providers {

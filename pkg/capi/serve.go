@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 
+	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/pkg/capi/internal/access"
 	"github.com/oaictl/oaictl/pkg/capi/internal/certificates"
 	"github.com/oaictl/oaictl/pkg/capi/manifests/components"
@@ -173,7 +174,7 @@ func (s Serving) keeper(connection *rest.Config, options *Options) (*certificate
 	}
 	keeper := &certificates.Keeper{
 		Client: writer, Namespace: s.Namespace, Secret: first.Secret(), Labels: map[string]string{components.LabelKey: first.Label()},
-		Clock: options.Clock, Log: options.Log.WithName("certificates"),
+		Clock: clock.Real(), Log: options.Log.WithName("certificates"), // the API server judges them by its own clock
 	}
 	for _, name := range options.Providers {
 		p, err := components.Of(string(name))
