@@ -15,15 +15,31 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
+// ImageSetNames are what the ClusterImageSet that is made for a cluster is called, and what
+// it was called formerly. It stands in no namespace: clusters of one name in two namespaces
+// shared the latter. One that refers to it keeps it, since the reference can't be changed.
+func ImageSetNames(namespace, cluster string) (name, former string) {
+	former = cluster + "-release"
+	return namespace + "." + former, former
+}
+
+// IsImageSetOf says whether a ClusterImageSet is called as that of a cluster, whatever its
+// namespace.
+func IsImageSetOf(set, cluster string) bool {
+	namespace, _, _ := strings.Cut(set, ".") // which has no dot
+	name, former := ImageSetNames(namespace, cluster)
+	return set == name || set == former
+}
+
 // ImageSet chooses the ClusterImageSet, and makes it where only a release image is named.
 func (h *Maker) ImageSet() (object *unstructured.Unstructured) {
 	o := h.Cluster.Spec.OpenShift
+	own, former := ImageSetNames(h.Namespace, h.Cluster.Metadata.Name)
 	name := cmp.Or(h.Set, o.ImageSet)
-	own := h.Cluster.Metadata.Name + "-release"
-	if (name == "" || name == own) && o.ReleaseImage != "" {
-		object = NewObject(hubapi.KindClusterImageSet, h.Cluster, "", own)
+	if o.ReleaseImage != "" && (name == "" || name == own || name == former) {
+		name = cmp.Or(name, own)
+		object = NewObject(hubapi.KindClusterImageSet, h.Cluster, "", name)
 		object.Object["spec"] = Fields{"releaseImage": o.ReleaseImage}
-		name = own
 	}
 	if name == "" {
 		name = "openshift-v" + o.Version
@@ -38,7 +54,7 @@ func (h *Maker) ImageSet() (object *unstructured.Unstructured) {
 
 // ClusterDeployment is Hive's view of the cluster. Its own fields (installed,
 // clusterMetadata) are left to the operators that fill them in, unless the cluster
-// is installed already.
+// is installed already. Whoever deletes it, its nodes run on.
 func (h *Maker) ClusterDeployment() *unstructured.Unstructured {
 	name := h.Cluster.Metadata.Name
 	object := h.Object(hubapi.KindClusterDeployment, name)
@@ -55,6 +71,7 @@ func (h *Maker) ClusterDeployment() *unstructured.Unstructured {
 			"kind":    hubapi.KindAgentClusterInstall,
 			"name":    name,
 		},
+		"preserveOnDelete": true,
 	}
 	if h.Cluster.Imported() {
 		s := object.Object["spec"].(Fields)

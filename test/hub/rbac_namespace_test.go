@@ -67,7 +67,7 @@ func TestNamespaceIsMade(t *testing.T) {
 				}
 				x.kube, x.heard = x.user(t, all), used.hear
 				a, notes := x.registersAndDeletes(t)
-				if a.err != nil || x.stands(t, hubapi.Resource(hubapi.KindClusterImageSet), x.cluster.Metadata.Name+"-release") {
+				if a.err != nil || x.stands(t, hubapi.Resource(hubapi.KindClusterImageSet), x.namespace+"."+x.cluster.Metadata.Name+"-release") {
 					t.Fatalf("%s\n%s", a.says(), notes)
 				}
 				if kept := x.stands(t, hubapi.Resource(hubapi.KindNamespace), x.namespace); kept == looks || strings.Contains(notes, "may not see whether others have") == looks {
@@ -104,7 +104,7 @@ func TestWithoutOneRightOfTheWholeHub(t *testing.T) {
 		"list clusterimagesets":   {install.CodeAuth, "may not list clusterimagesets.hive.openshift.io in the whole hub"},
 		"create clusterimagesets": {install.CodeAuth, "may not create clusterimagesets.hive.openshift.io in the whole hub"},
 		"patch clusterimagesets":  {install.CodeAuth, "may not patch clusterimagesets.hive.openshift.io in the whole hub"},
-		"delete clusterimagesets": {0, "the ClusterImageSet NAMESPACE-release stays if it is there"},
+		"delete clusterimagesets": {0, "the ClusterImageSet NAMESPACE.NAMESPACE-release stays if it is there"},
 	} {
 		t.Run(strings.ReplaceAll(right, " ", "-"), func(t *testing.T) {
 			t.Parallel()
@@ -126,6 +126,38 @@ func TestWithoutOneRightOfTheWholeHub(t *testing.T) {
 			}
 			if code != test.code || !strings.Contains(says, strings.ReplaceAll(test.says, "NAMESPACE", x.namespace)) {
 				t.Errorf("ends with code %d: %s\n%s", code, says, a.story())
+			}
+		})
+	}
+}
+
+// TestReleaseIsMade registers and deletes a cluster whose release the hub does not have, in a
+// namespace that is there: with the first role of docs/hub-role-more.yaml beside
+// docs/hub-role.yaml. Who can't see whether another cluster refers to the release leaves it.
+func TestReleaseIsMade(t *testing.T) {
+	server.Start(t) // skips where there is none
+	documented, wider := documentedRole(t), widerRole(t)
+	first := wider.wide[:2]
+	for name, sees := range map[string]bool{"who sees the other clusters": true, "who does not": false} {
+		t.Run(strings.ReplaceAll(name, " ", "-"), func(t *testing.T) {
+			t.Parallel()
+			x := onHub().open(t, setup{cluster: fixture.Example(t, "sno"), absent: true})
+			x.cluster.Spec.OpenShift.ReleaseImage = fixture.Releases()["img4.20.33-x86-64"]
+			all := role{within: documented.within, wide: slices.Concat(documented.wide, first)}
+			if !sees {
+				all.wide = without(all.wide, "agentclusterinstalls")
+			}
+			x.kube = x.user(t, all)
+			a, notes := x.registersAndDeletes(t)
+			set, sets := x.namespace+"."+x.cluster.Metadata.Name+"-release", x.client.Resource(hubapi.Resource(hubapi.KindClusterImageSet))
+			left := x.stands(t, hubapi.Resource(hubapi.KindClusterImageSet), set)
+			if a.err != nil || left == sees || strings.Contains(notes, "the ClusterImageSet "+set+" stays") == sees {
+				t.Errorf("the ClusterImageSet stays: %v\n%s\n%s", left, a.says(), notes)
+			}
+			if left {
+				if err := sets.Delete(t.Context(), set, metav1.DeleteOptions{}); err != nil {
+					t.Error(err)
+				}
 			}
 		})
 	}

@@ -121,6 +121,7 @@ func (a *actor) registerCluster(ctx context.Context) error {
 		return err
 	}
 	hold := true
+	set = cmp.Or(set, a.formerImageSet())
 	made, err := a.objects(render.Options{ImageSet: set, Hold: &hold})
 	if err != nil {
 		return err
@@ -138,6 +139,16 @@ func (a *actor) registerCluster(ctx context.Context) error {
 	}
 	a.plane.memoryOf(kube.ID(a.Namespace.Name, a.Cluster)).forgetCertificates()
 	return a.ApplyAll(ctx, made.Cluster)
+}
+
+// formerImageSet is the former name of the cluster's own ClusterImageSet where an
+// AgentClusterInstall that is left refers to that, "" otherwise.
+func (a *actor) formerImageSet() string {
+	_, former := hubobjects.ImageSetNames(a.Namespace.Name, a.Cluster)
+	if left := a.Namespace.Store(kube.AgentClusterInstalls).Get(a.Cluster); left != nil && currentImageSet(left) == former {
+		return former
+	}
+	return ""
 }
 
 // ensureNamespace makes the namespace. Whoever may not read namespaces has been given one.

@@ -25,8 +25,11 @@ func (a *actor) startInstall(ctx context.Context) error {
 	if err := a.removeStaleManifests(ctx); err != nil {
 		return err
 	}
-	_, live, err := a.current()
+	deployment, live, err := a.current()
 	if err != nil {
+		return err
+	}
+	if err := a.preserve(ctx, deployment); err != nil {
 		return err
 	}
 	want := map[string]any{"spec": map[string]any{"holdInstallation": false}}
@@ -43,6 +46,15 @@ func (a *actor) startInstall(ctx context.Context) error {
 	}
 	_, err = a.ApplyFields(ctx, live, &unstructured.Unstructured{Object: want}, paths)
 	return err
+}
+
+// preserve has the nodes run on whoever deletes their ClusterDeployment. One that an earlier
+// version made, or whose deletion was broken off, does not say so yet; what others say is theirs.
+func (a *actor) preserve(ctx context.Context, deployment *unstructured.Unstructured) error {
+	if deployment.GetLabels()[hubapi.LabelCluster] != a.Cluster || kube.OtherOwner(deployment, "spec", "preserveOnDelete") != "" {
+		return nil
+	}
+	return a.Patch(ctx, kube.ClusterDeployments, deployment, map[string]any{"spec": map[string]any{"preserveOnDelete": true}})
 }
 
 func (a *actor) nudge(ctx context.Context) error {

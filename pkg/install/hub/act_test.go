@@ -8,10 +8,12 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -36,6 +38,9 @@ func TestRegisterOnce(t *testing.T) {
 	}
 	if set, _, _ := unstructured.NestedString(made.Object, "spec", "imageSetRef", "name"); set != "openshift-v4.20.3" {
 		t.Errorf("image set %s", set)
+	}
+	if !s.preserves() {
+		t.Error("whoever deletes the cluster loses its nodes")
 	}
 	s.plane = s.newPlane(Config{Kube: server.Start(t).Config, Log: s.calls.log})
 	if again := s.settle(); len(again) > 0 {
@@ -104,6 +109,137 @@ func TestInstall(t *testing.T) {
 	deployment := s.get(kube.ClusterDeployments, s.namespace)
 	if installed, _, _ := unstructured.NestedBool(deployment.Object, "spec", "installed"); !installed {
 		t.Error("not recorded")
+	}
+}
+
+// preserves says whether nodes run on when their ClusterDeployment is deleted.
+func (s *stage) preserves() bool {
+	s.Helper()
+	is, _, _ := unstructured.NestedBool(s.get(kube.ClusterDeployments, s.namespace).Object, "spec", "preserveOnDelete")
+	return is
+}
+
+// A ClusterDeployment that does not preserve its nodes does so when they are installed, unless
+// somebody else has set it.
+func TestStartPreserves(t *testing.T) {
+	const manager = "a person"
+	for name, test := range map[string]struct {
+		manager, patch string
+		want           bool
+	}{
+		"of an earlier version":   {hubapi.FieldManager, `{"spec":{"preserveOnDelete":null}}`, true},
+		"a deletion broken off":   {hubapi.FieldManager, `{"spec":{"preserveOnDelete":false}}`, true},
+		"what somebody else says": {manager, `{"spec":{"preserveOnDelete":false}}`, false},
+		"what somebody released":  {manager, `{"metadata":{"labels":{"` + hubapi.LabelCluster + `":null}},"spec":{"preserveOnDelete":null}}`, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t)
+			s.settle()
+			if _, err := s.client(kube.ClusterDeployments).Patch(t.Context(), s.namespace, types.MergePatchType, []byte(test.patch), metav1.PatchOptions{FieldManager: test.manager}); err != nil {
+				t.Fatal(err)
+			}
+			changed := s.get(kube.ClusterDeployments, s.namespace).GetResourceVersion()
+			s.eventually("the change", func() bool {
+				return s.plane.api.Watching(s.namespace).Store(kube.ClusterDeployments).Get(s.namespace).GetResourceVersion() == changed
+			})
+			if err := s.plane.Act(t.Context(), s.desired, install.Action{Kind: model.StartInstall}); err != nil {
+				t.Fatal(err)
+			}
+			if got := s.preserves(); got != test.want {
+				t.Errorf("preserved: %v", got)
+			}
+		})
+	}
+}
+
+// The ClusterImageSet of a release image is called after the cluster and its namespace. One
+// that an AgentClusterInstall refers to by the former name stays so.
+func TestImageSetOfTheFile(t *testing.T) {
+	for name, formerly := range map[string]bool{"made anew": false, "from before": true} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t)
+			s.desired.Spec.Spec.OpenShift.ReleaseImage = "quay.io/ocp/release:4.20.3-x86_64"
+			own, former := s.namespace+"."+s.namespace+"-release", s.namespace+"-release"
+			want, not := own, former
+			if formerly {
+				want, not = former, own
+				left := object("extensions.hive.openshift.io/v1beta1", "AgentClusterInstall", s.namespace, s.namespace, map[string]any{"spec": map[string]any{
+					"clusterDeploymentRef": map[string]any{"name": s.namespace}, "imageSetRef": map[string]any{"name": former},
+					"networking": map[string]any{}, "provisionRequirements": map[string]any{"controlPlaneAgents": int64(3)},
+				}})
+				left.SetLabels(map[string]string{hubapi.LabelCluster: s.namespace})
+				if _, err := s.client(kube.AgentClusterInstalls).Create(t.Context(), left, metav1.CreateOptions{FieldManager: "before"}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			s.settle()
+			if set := currentImageSet(s.get(kube.AgentClusterInstalls, s.namespace)); set != want {
+				t.Errorf("it refers to %s", set)
+			}
+			for set, there := range map[string]bool{want: true, not: false} {
+				if is := s.hasImageSet(set); is != there {
+					t.Errorf("%s is there: %v", set, is)
+				}
+			}
+			// What is changed later goes on from there.
+			s.desired.Spec.Spec.Network.Machine = []string{"192.168.0.0/16"}
+			if done := s.settle(); !slices.Equal(done, []string{"UpdateCluster"}) {
+				t.Errorf("done %v", done)
+			}
+			if set := currentImageSet(s.get(kube.AgentClusterInstalls, s.namespace)); set != want {
+				t.Errorf("it refers to %s", set)
+			}
+			if err := s.plane.DeleteCluster(t.Context(), kube.ID(s.namespace, s.namespace), install.DeleteOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			if s.hasImageSet(want) {
+				t.Errorf("%s is left", want)
+			}
+		})
+	}
+}
+
+func (s *stage) hasImageSet(name string) bool {
+	s.Helper()
+	_, err := s.admin.Resource(kube.ClusterImageSets.Resource()).Get(s.Context(), name, metav1.GetOptions{})
+	if err != nil && !apierrors.IsNotFound(err) {
+		s.Fatal(err)
+	}
+	return err == nil
+}
+
+// Clusters of one name in two namespaces have a ClusterImageSet each, and are deleted each
+// with its own.
+func TestImageSetsOfOneName(t *testing.T) {
+	const image = "quay.io/ocp/release:4.20.%d-x86_64"
+	first, second := newStage(t), newStage(t)
+	for i, s := range []*stage{first, second} {
+		s.desired.Spec.Metadata.Name = first.namespace
+		s.desired.Spec.Spec.OpenShift.ReleaseImage = fmt.Sprintf(image, i)
+		s.plane = s.newPlane(Config{Kube: server.Start(t).Config, Namespace: s.namespace})
+		s.settle()
+	}
+	sets := []string{first.namespace + "." + first.namespace + "-release", second.namespace + "." + first.namespace + "-release"}
+	for i, name := range sets {
+		set, err := first.admin.Resource(kube.ClusterImageSets.Resource()).Get(t.Context(), name, metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := recordOf(set).release; got != fmt.Sprintf(image, i) {
+			t.Errorf("%s is %s", name, got)
+		}
+	}
+	if err := first.plane.DeleteCluster(t.Context(), kube.ID(first.namespace, first.namespace), install.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if first.hasImageSet(sets[0]) || !first.hasImageSet(sets[1]) {
+		t.Errorf("the first's is left: %v, the second's: %v", first.hasImageSet(sets[0]), first.hasImageSet(sets[1]))
+	}
+	if err := second.plane.DeleteCluster(t.Context(), kube.ID(second.namespace, first.namespace), install.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if second.hasImageSet(sets[1]) {
+		t.Error("the second's is left")
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/hubapi"
+	"github.com/oaictl/oaictl/internal/hubobjects"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/teardown"
@@ -52,7 +53,9 @@ func (p *Plane) deleter(ctx context.Context, id string, options install.DeleteOp
 	if err != nil {
 		return nil, "", err
 	}
-	return &teardown.Deleter{Writer: kube.Writer{Client: p.api, Namespace: at, Cluster: name}, Report: options.Report}, name, nil
+	return &teardown.Deleter{
+		Writer: kube.Writer{Client: p.api, Namespace: at, Cluster: name}, Report: options.Report, ImageSetNames: hubobjects.ImageSetNames,
+	}, name, nil
 }
 
 // MayDelete refuses a cluster that oaictl did not make, or has let go of: what else

@@ -135,6 +135,26 @@ func TestDeleteClusterOfPoolMachines(t *testing.T) {
 	}
 }
 
+// The nodes of a cluster run on whoever deletes its ClusterDeployment.
+func TestDeletedByOthers(t *testing.T) {
+	s, desired, log := poolStage(t)
+	if result, _ := s.run(t, desired, nil); result.Verdict != install.VerdictInstalled {
+		t.Fatalf("verdict %s", result.Verdict)
+	}
+	deployments := s.admin.Resource(hubapi.Resource(hubapi.KindClusterDeployment)).Namespace(s.config.Namespace)
+	if err := deployments.Delete(t.Context(), desired.Spec.Metadata.Name, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for end := s.clock.Now().Add(time.Hour); len(s.agents(t)) > 0 && s.clock.Now().Before(end); {
+		if err := s.clock.Sleep(t.Context(), time.Second); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if left := s.agents(t); len(left) > 0 || log.count(givenBack) > 0 {
+		t.Errorf("%d Agents are left, %d machines were given back", len(left), log.count(givenBack))
+	}
+}
+
 // Before its installation has begun, the machines of a deleted cluster go back to their
 // pool: nothing of them is lost.
 func TestDeleteClusterBeforeItsInstall(t *testing.T) {

@@ -214,9 +214,10 @@ func TestHubOptions(t *testing.T) {
 		hold    any
 		set     string
 	}{
-		"what the file says": {render.Options{}, true, "lab-release"},
-		"held":               {render.Options{Hold: &yes}, true, "lab-release"},
-		"let go":             {render.Options{Hold: &no, Namespace: "other"}, false, "lab-release"},
+		"what the file says": {render.Options{}, true, "lab.lab-release"},
+		"held":               {render.Options{Hold: &yes}, true, "lab.lab-release"},
+		"let go":             {render.Options{Hold: &no, Namespace: "other"}, false, "other.lab-release"},
+		"as it was formerly": {render.Options{ImageSet: "lab-release"}, true, "lab-release"},
 		"another set":        {render.Options{ImageSet: "mine"}, true, "mine"},
 	} {
 		tc.options.Secrets = true
@@ -226,7 +227,7 @@ func TestHubOptions(t *testing.T) {
 		}
 		install := objects.Cluster[len(objects.Cluster)-1]
 		got := install.Object["spec"].(map[string]any)
-		if set := got["imageSetRef"].(map[string]any)["name"]; got["holdInstallation"] != tc.hold || set != tc.set || (objects.ImageSet != nil) != (tc.set == "lab-release") {
+		if set := got["imageSetRef"].(map[string]any)["name"]; got["holdInstallation"] != tc.hold || set != tc.set || (objects.ImageSet != nil) != (tc.set != "mine") {
 			t.Errorf("%s: hold %v, set %v", name, got["holdInstallation"], set)
 		}
 		for _, o := range objects.All()[1:] {

@@ -276,7 +276,7 @@ func (r *Hub) ImageSetRef(h *Objects, ref *source.Node) {
 		r.ObjectNames(set, "")
 		r.MeansIf(set.Get("metadata", "labels", "visible"), "is for the console of a hub", "true", "false")
 	}
-	if o.ReleaseImage != "" && o.Version != "" && name == r.Cluster.Metadata.Name+"-release" {
+	if o.ReleaseImage != "" && o.Version != "" && hubobjects.IsImageSetOf(name, r.Cluster.Metadata.Name) {
 		o.ImageSet = ""
 	}
 }

@@ -94,6 +94,8 @@ func (r *Hub) clusterDeployment(h *Objects, cd, aci *source.Node) {
 	r.MeansEmpty(s.Get("controlPlaneConfig", "servingCertificates"), "is empty")
 	r.MeansEmpty(s.Get("controlPlaneConfig"), "is empty")
 	r.MeansIf(s.Get("installed"), "is the default", "false")
+	r.MeansIf(s.Get("preserveOnDelete"), "is written in every ClusterDeployment", "true")
+	r.Rest(s.Get("preserveOnDelete"), "is true for every cluster that oaictl makes")
 	r.importedDeployment(h, s)
 	r.Rest(s, "is a matter of Hive, which oaictl leaves to it")
 }

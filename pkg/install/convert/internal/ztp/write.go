@@ -77,7 +77,7 @@ func releaseImage(c *spec.Cluster) (image string, ok bool) {
 
 func (w *writer) releaseFile(folder string) {
 	c := w.Maker.Cluster
-	w.Set = c.Metadata.Name + "-release"
+	w.Set, _ = hubobjects.ImageSetNames(w.Maker.Namespace, c.Metadata.Name)
 	image, ok := releaseImage(c)
 	if !ok {
 		w.Lose("spec.openshift.version", c.Spec.OpenShift.Version, "the files name the release by its image: write a version of three parts, or spec.openshift.releaseImage")

@@ -24,6 +24,9 @@ import (
 type Deleter struct {
 	kube.Writer
 	Report func(text string) // told what a deletion waits for and what it leaves; nil for nobody
+	// ImageSetNames are what the ClusterImageSet that is made for a cluster is called, and
+	// was called formerly.
+	ImageSetNames func(namespace, cluster string) (name, former string)
 }
 
 func (w *Deleter) report(text string) {
@@ -52,6 +55,7 @@ func (w *Deleter) DeleteCluster(ctx context.Context, deployment *unstructured.Un
 			return err
 		}
 	}
+	made := w.installOf(deployment) // while it is there
 	machines := w.OfCluster(kube.BareMetalHosts)
 	if err := w.detach(ctx, deployment, machines); err != nil {
 		return err
@@ -78,7 +82,19 @@ func (w *Deleter) DeleteCluster(ctx context.Context, deployment *unstructured.Un
 			return err
 		}
 	}
-	return w.leftovers(ctx)
+	return w.leftovers(ctx, made)
+}
+
+// installOf is the cluster's AgentClusterInstall, also one without its ClusterDeployment;
+// nil where there is none.
+func (w *Deleter) installOf(deployment *unstructured.Unstructured) *unstructured.Unstructured {
+	if deployment != nil {
+		return w.Namespace.InstallOf(deployment)
+	}
+	for _, u := range w.OfCluster(kube.AgentClusterInstalls) {
+		return u
+	}
+	return nil
 }
 
 func (w *Deleter) deleteAll(ctx context.Context, k kube.Kind, objects []*unstructured.Unstructured) error {
@@ -166,15 +182,25 @@ func (w *Deleter) letGo(ctx context.Context, u *unstructured.Unstructured, remov
 }
 
 // preserve has the service only forget the machines of a cluster whose installation
-// has begun to write disks. Otherwise it gives those that came from a pool back to it,
-// and boots the nodes of a cluster that runs into the discovery image for that. Before
-// that they go back: nothing of them is lost.
+// has begun to write disks: it boots nodes into the discovery image to give them back to
+// their pool. Before that they go back: nothing of them is lost. Where it is not known how
+// far the cluster is, it stays as it is.
 func (w *Deleter) preserve(ctx context.Context, deployment *unstructured.Unstructured) error {
-	begun, err := w.installStarted(ctx, deployment)
-	if err != nil || !begun {
+	state, installed, err := w.state(ctx, deployment)
+	switch {
+	case err != nil:
 		return err
+	case installed:
+		return w.setPreserve(ctx, deployment, true)
 	}
-	return w.setPreserve(ctx, deployment, true)
+	switch state {
+	case model.ClusterInstalling, model.ClusterNeedsUser, model.ClusterFinalizing, model.ClusterInstalled,
+		model.ClusterAddingHosts, model.ClusterFailed, model.ClusterCancelled:
+		return w.setPreserve(ctx, deployment, true)
+	case model.ClusterDraft, model.ClusterDiscovering, model.ClusterBlocked, model.ClusterReady, model.ClusterPreparing:
+		return w.setPreserve(ctx, deployment, false)
+	}
+	return nil
 }
 
 // returnToPool has the service give machines back to their pool whatever runs on them. It
@@ -190,20 +216,11 @@ func (w *Deleter) returnToPool(ctx context.Context, deployment *unstructured.Uns
 	return w.setPreserve(ctx, deployment, false)
 }
 
-// installStarted says whether an installation has begun to write disks, here or elsewhere.
-func (w *Deleter) installStarted(ctx context.Context, deployment *unstructured.Unstructured) (bool, error) {
-	state, installed, err := w.state(ctx, deployment)
-	switch state {
-	case model.ClusterInstalling, model.ClusterNeedsUser, model.ClusterFinalizing, model.ClusterInstalled,
-		model.ClusterAddingHosts, model.ClusterFailed, model.ClusterCancelled:
-		return true, nil
-	}
-	return installed, err
-}
-
 // state is how far the service has a cluster, "" without an AgentClusterInstall, and
 // whether its ClusterDeployment says that it is installed: as the hub has them this
-// moment, since what is watched may be late.
+// moment, since what is watched may be late. One of which the service has said nothing
+// yet is a draft, unless it has metadata, which an installation writes: the status of an
+// object that was restored or moved comes late.
 func (w *Deleter) state(ctx context.Context, deployment *unstructured.Unstructured) (state install.ClusterState, installed bool, err error) {
 	cd, err := kube.Read[hive.ClusterDeployment](deployment)
 	if err != nil {
@@ -221,7 +238,11 @@ func (w *Deleter) state(ctx context.Context, deployment *unstructured.Unstructur
 	if err != nil {
 		return "", false, err
 	}
-	return model.ClusterStateOf(kube.DebugOf(aci).State), kube.Installed(cd), nil
+	state = model.ClusterStateOf(kube.DebugOf(aci).State)
+	if kube.DebugOf(aci).State == "" && aci.Spec.ClusterMetadata == nil {
+		state = model.ClusterDraft
+	}
+	return state, kube.Installed(cd), nil
 }
 
 // reread is an object as the hub has it this moment, nil if it is gone. It takes the right

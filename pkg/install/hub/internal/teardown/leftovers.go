@@ -20,8 +20,8 @@ import (
 // leftovers deletes what was made for the cluster and is not watched: Secrets,
 // the ClusterImageSet and, if it is plain that nothing of others is in it, the
 // namespace. Whoever may not delete the latter two leaves them. What is left is
-// noted.
-func (w *Deleter) leftovers(ctx context.Context) error {
+// noted. made is the AgentClusterInstall that there was, or nil.
+func (w *Deleter) leftovers(ctx context.Context, made *unstructured.Unstructured) error {
 	secrets, err := w.secrets(ctx)
 	if err != nil {
 		return err
@@ -31,8 +31,10 @@ func (w *Deleter) leftovers(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := w.removeImageSet(ctx); err != nil {
-		return err
+	for _, name := range w.imageSets(made) {
+		if err := w.removeImageSet(ctx, name, made); err != nil {
+			return err
+		}
 	}
 	if alike := w.unlabelled(); len(alike) > 0 {
 		w.report(fmt.Sprintf("left, since oaictl did not make them (they have no label %s): %s", hubapi.LabelCluster, strings.Join(alike, ", ")))
@@ -61,10 +63,27 @@ func (w *Deleter) unlabelled() []string {
 	return names
 }
 
-func (w *Deleter) removeImageSet(ctx context.Context) error {
-	name := w.Cluster + "-release"
-	u, err := w.Get(ctx, kube.ClusterImageSets, "", name)
-	if err == nil && u != nil && u.GetLabels()[hubapi.LabelCluster] == w.Cluster && u.GetDeletionTimestamp() == nil {
+// imageSets are what the ClusterImageSet that was made for the cluster may be called. It is
+// the former name only for a cluster that refers to it, or of which that is not known.
+func (w *Deleter) imageSets(made *unstructured.Unstructured) []string {
+	name, former := w.ImageSetNames(w.Namespace.Name, w.Cluster)
+	switch {
+	case made == nil:
+		return []string{name, former}
+	case imageSetOf(made) == former:
+		return []string{former}
+	}
+	return []string{name}
+}
+
+func imageSetOf(made *unstructured.Unstructured) string {
+	name, _, _ := unstructured.NestedString(made.Object, "spec", "imageSetRef", "name")
+	return name
+}
+
+func (w *Deleter) removeImageSet(ctx context.Context, name string, made *unstructured.Unstructured) error {
+	u, err := w.ownImageSet(ctx, name, made)
+	if err == nil && u != nil {
 		err = w.Remove(ctx, kube.ClusterImageSets, u)
 	}
 	if kube.NotAllowed(err) {
@@ -72,6 +91,28 @@ func (w *Deleter) removeImageSet(ctx context.Context) error {
 		return nil
 	}
 	return err
+}
+
+// ownImageSet is the ClusterImageSet of that name, nil where there is none, it was not made
+// for the cluster, or another one refers to it, in whatever namespace: the label has only the
+// cluster's name.
+func (w *Deleter) ownImageSet(ctx context.Context, name string, made *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	u, err := w.Get(ctx, kube.ClusterImageSets, "", name)
+	if err != nil || u == nil || u.GetLabels()[hubapi.LabelCluster] != w.Cluster || u.GetDeletionTimestamp() != nil {
+		return nil, err
+	}
+	installs, err := w.Select(ctx, kube.AgentClusterInstalls, "", metav1.ListOptions{})
+	if err != nil {
+		return nil, w.Fault(kube.Attempt{Op: "find out who else refers to", Verb: "list", Kind: kube.AgentClusterInstalls, Name: name}, err)
+	}
+	for i := range installs {
+		other := &installs[i]
+		if imageSetOf(other) == name && (made == nil || other.GetUID() != made.GetUID()) {
+			w.report(fmt.Sprintf("the ClusterImageSet %s stays: the AgentClusterInstall %s refers to it", name, kube.ID(other.GetNamespace(), other.GetName())))
+			return nil, nil
+		}
+	}
+	return u, nil
 }
 
 // removeNamespace deletes the namespace if oaictl made it, for this cluster or for one

@@ -18,6 +18,7 @@ func (w *Deleter) Release(ctx context.Context, deployment *unstructured.Unstruct
 		return nil // it is nobody's of ours
 	}
 	w.Cluster = owner
+	made := w.installOf(deployment)
 	// The ClusterDeployment last: as long as it is ours the rest is found again.
 	for _, k := range []kube.Kind{kube.BareMetalHosts, kube.AgentClassifications, kube.NMStateConfigs, kube.InfraEnvs, kube.ConfigMaps, kube.AgentClusterInstalls} {
 		for _, u := range w.OfCluster(k) {
@@ -35,22 +36,22 @@ func (w *Deleter) Release(ctx context.Context, deployment *unstructured.Unstruct
 			return err
 		}
 	}
-	for _, k := range []kube.Kind{kube.ClusterImageSets, kube.Namespaces} {
-		own := owner + "-release"
-		if k == kube.Namespaces {
-			own = w.Namespace.Name
-		}
-		if err := w.releaseIfOwned(ctx, k, own); err != nil {
+	for _, name := range w.imageSets(made) {
+		set, err := w.ownImageSet(ctx, name, made)
+		if err = w.releaseIfOwned(ctx, kube.ClusterImageSets, set, err); err != nil {
 			return err
 		}
+	}
+	namespace, err := w.Get(ctx, kube.Namespaces, "", w.Namespace.Name)
+	if err = w.releaseIfOwned(ctx, kube.Namespaces, namespace, err); err != nil {
+		return err
 	}
 	return w.ReleaseObject(ctx, kube.ClusterDeployments, deployment)
 }
 
-// releaseIfOwned lets go of an object of the hub as a whole; whoever may not look
-// at it, or change it, leaves it as it is.
-func (w *Deleter) releaseIfOwned(ctx context.Context, k kube.Kind, name string) error {
-	u, err := w.Get(ctx, k, "", name)
+// releaseIfOwned lets go of an object of the hub as a whole, nil for none; whoever may not
+// look at it, as err says, or change it, leaves it as it is.
+func (w *Deleter) releaseIfOwned(ctx context.Context, k kube.Kind, u *unstructured.Unstructured, err error) error {
 	if err == nil && u != nil && u.GetLabels()[hubapi.LabelCluster] == w.Cluster {
 		err = w.ReleaseObject(ctx, k, u)
 	}
