@@ -7,10 +7,16 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
 )
 
 // Management is a management cluster of Cluster API: a hub with the kinds of Cluster API and of
@@ -162,6 +168,42 @@ func (m *Management) runCore(ctx context.Context, w *Webhooks) error {
 
 // Clusterctl is the path of clusterctl.
 func (m *Management) Clusterctl() string { return filepath.Join(m.programs, clusterctl) }
+
+// AddInventory makes the kind by which clusterctl notes the providers of a management cluster, without any, and
+// marks the kinds that are some provider's as clusterctl does, so that it can move clusters from and to it.
+func (m *Management) AddInventory(t testing.TB) {
+	t.Helper()
+	_, module := CoreModule(t)
+	if err := m.Install(t.Context(), nil, filepath.Join(module, "cmd", "clusterctl", "config", "manifest", "clusterctl-api.yaml")); err != nil {
+		t.Fatalf("making clusterctl's inventory: %v", err)
+	}
+	api, err := dynamic.NewForConfig(m.Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds := api.Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
+	list, err := kinds.List(t.Context(), metav1.ListOptions{LabelSelector: "cluster.x-k8s.io/provider,!clusterctl.cluster.x-k8s.io"})
+	if err != nil {
+		t.Fatalf("listing the kinds of providers: %v", err)
+	}
+	for i := range list.Items {
+		mark := []byte(`{"metadata": {"labels": {"clusterctl.cluster.x-k8s.io": ""}}}`)
+		if _, err := kinds.Patch(t.Context(), list.Items[i].GetName(), types.MergePatchType, mark, metav1.PatchOptions{}); err != nil {
+			t.Fatalf("marking a kind as clusterctl does: %v", err)
+		}
+	}
+}
+
+// CoreModule is the version of Cluster API's module, and the folder of its sources.
+func CoreModule(t testing.TB) (version, folder string) {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Version}} {{.Dir}}", clusterAPI).Output()
+	if err != nil {
+		t.Fatalf("finding the module %s: %v", clusterAPI, err)
+	}
+	version, folder, _ = strings.Cut(strings.TrimSpace(string(out)), " ")
+	return version, folder
+}
 
 // Close ends a management cluster that OpenManagement started, and removes what it wrote.
 func (m *Management) Close() error {

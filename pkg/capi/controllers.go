@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
@@ -25,6 +26,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/capi/internal/bootstrap"
 	"github.com/oaictl/oaictl/pkg/capi/internal/controlplane"
 	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
+	"github.com/oaictl/oaictl/pkg/capi/internal/upgrade"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -74,7 +76,10 @@ func (c *controllerManager) setUpControlPlane(context.Context) error {
 	r := &controlplane.Reconciler{
 		Client: c.GetClient(), Live: c.GetAPIReader(), Installations: c.installations, Clock: c.options.Clock,
 		Recorder: c.GetEventRecorder("openshiftassistedcontrolplane-controller"), Answers: controlplane.Answers, OnHub: c.options.Service == nil,
-		Workloads: &controlplane.Workloads{}, UpgradeClock: c.options.Clock,
+		Workloads: c.workloads, UpgradeClock: c.options.Clock, Versions: &upgrade.Mapping{Clock: c.options.Clock},
+	}
+	if err := c.updateInPlace(); err != nil {
+		return err
 	}
 	return c.controller("openshiftassistedcontrolplane", &controlplanev1.OpenshiftAssistedControlPlane{}).
 		Owns(&clusterv1.Machine{}).
@@ -86,6 +91,7 @@ func (c *controllerManager) setUpControlPlane(context.Context) error {
 			return request(cluster.Namespace, cluster.Spec.ControlPlaneRef.Name)
 		})).
 		Watches(&clusterv1.MachineDeployment{}, handler.EnqueueRequestsFromMapFunc(c.controlPlaneOf)).
+		Watches(&clusterv1.Machine{}, handler.EnqueueRequestsFromMapFunc(c.controlPlaneOf), builder.WithPredicates(otherKubelet())).
 		WatchesRawSource(c.later(&bootstrapv1.OpenshiftAssistedConfig{}, handler.EnqueueRequestsFromMapFunc(c.controlPlaneOf), predicates.ResourceIsChanged(c.GetScheme(), c.GetLogger()))).
 		WatchesRawSource(c.wakes.source(func(ctx context.Context, w woken) []reconcile.Request {
 			if !slices.Contains(w.scopes, model.ScopeCluster) && !slices.Contains(w.scopes, installation.ScopeState) {
@@ -94,6 +100,20 @@ func (c *controllerManager) setUpControlPlane(context.Context) error {
 			return c.controlPlaneFor(ctx, w.cluster)
 		})).
 		Complete(r)
+}
+
+// otherKubelet lets changes of Machines through whose nodes have come to another version.
+func otherKubelet() predicate.Predicate {
+	version := func(o client.Object) string {
+		if m, is := o.(*clusterv1.Machine); is && m.Status.NodeInfo != nil {
+			return m.Status.NodeInfo.KubeletVersion
+		}
+		return ""
+	}
+	return predicate.Funcs{
+		CreateFunc: func(event.CreateEvent) bool { return false }, DeleteFunc: func(event.DeleteEvent) bool { return false }, GenericFunc: func(event.GenericEvent) bool { return false },
+		UpdateFunc: func(e event.UpdateEvent) bool { return version(e.ObjectOld) != version(e.ObjectNew) },
+	}
 }
 
 // controlPlaneOf is the control plane of the Cluster that an object belongs to by its label.

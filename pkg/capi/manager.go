@@ -10,14 +10,15 @@ import (
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/selection"
+	"k8s.io/apimachinery/pkg/types"
 	kubescheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/cluster-api/util/secret"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -28,7 +29,9 @@ import (
 
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/pkg/capi/api"
+	"github.com/oaictl/oaictl/pkg/capi/internal/controlplane"
 	"github.com/oaictl/oaictl/pkg/capi/internal/desired"
+	"github.com/oaictl/oaictl/pkg/capi/internal/inplace"
 	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
 	providerhooks "github.com/oaictl/oaictl/pkg/capi/internal/webhook"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -109,6 +112,7 @@ type controllerManager struct {
 	source        *desired.Source
 	installations *installation.Set
 	wakes         *wakes
+	workloads     *controlplane.Workloads
 }
 
 const (
@@ -175,7 +179,7 @@ func newManager(connection *rest.Config, options *Options) (*controllerManager, 
 	if err != nil {
 		return nil, fmt.Errorf("make the manager: %w", err)
 	}
-	c := &controllerManager{Manager: m, options: options, connection: own, wakes: newWakes()}
+	c := &controllerManager{Manager: m, options: options, connection: own, wakes: newWakes(), workloads: &controlplane.Workloads{}}
 	c.source = &desired.Source{Client: m.GetClient(), Live: m.GetAPIReader(), Hub: options.Service == nil}
 	images := &releases{live: m.GetAPIReader(), clock: options.Clock, read: release.Read}
 	c.source.Release = func(ctx context.Context, of *desired.Cluster, wanted *spec.Cluster) (string, error) {
@@ -201,14 +205,36 @@ func (c *controllerManager) connect(namespace string) (install.Backend, error) {
 
 // nodes is the plane of an installed cluster, which is reached by the kubeconfig of its Cluster.
 func (c *controllerManager) nodes(cluster installation.Key) install.Nodes {
-	name := cluster.Name + "-kubeconfig"
+	name := secret.Name(cluster.Name, secret.Kubeconfig)
 	return node.New(node.Config{Clock: c.options.Clock, Kubeconfig: func(ctx context.Context, _ install.ClusterRef) ([]byte, string, error) {
-		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: cluster.Namespace, Name: name}}
-		if err := c.GetClient().Get(ctx, client.ObjectKeyFromObject(secret), secret); err != nil {
-			return nil, "", fmt.Errorf("read Secret %s: %w", name, err)
-		}
-		return secret.Data["value"], "Secret " + name, nil
+		data, err := c.kubeconfig(ctx, cluster)
+		return data, "Secret " + name, err
 	}})
+}
+
+// kubeconfig is that of a Cluster.
+func (c *controllerManager) kubeconfig(ctx context.Context, cluster installation.Key) ([]byte, error) {
+	key := client.ObjectKey{Namespace: cluster.Namespace, Name: secret.Name(cluster.Name, secret.Kubeconfig)}
+	kubeconfig := &corev1.Secret{}
+	if err := c.GetClient().Get(ctx, key, kubeconfig); err != nil {
+		return nil, fmt.Errorf("read Secret %s: %w", key.Name, err)
+	}
+	return kubeconfig.Data[secret.KubeconfigDataName], nil
+}
+
+// updateInPlace has Cluster API ask before it replaces Machines, where its feature gates have it ask.
+func (c *controllerManager) updateInPlace() error {
+	if c.options.Webhooks == nil {
+		return nil
+	}
+	extension := &inplace.Extension{Management: c.GetClient(), Clock: c.options.Clock, Workload: func(ctx context.Context, cluster types.NamespacedName) (client.Reader, error) {
+		data, err := c.kubeconfig(ctx, cluster)
+		if err != nil {
+			return nil, err
+		}
+		return c.workloads.Client(cluster, data)
+	}}
+	return extension.Register(c.options.Webhooks)
 }
 
 // setUp adds the controllers and webhooks of the providers that run.

@@ -5,26 +5,39 @@ package capi
 
 import (
 	"context"
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/go-logr/logr/funcr"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/cluster-api/util/conditions"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/webhook"
 	"sigs.k8s.io/yaml"
 
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/kubetest"
 	"github.com/oaictl/oaictl/internal/simulator/management"
 	"github.com/oaictl/oaictl/pkg/capi"
+	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
+	"github.com/oaictl/oaictl/pkg/capi/manifests/components"
 )
 
-// speed is how much faster than life service and machines run.
-const speed = 100
+const (
+	// speed is how much faster than life service and machines run.
+	speed = 100
+	// version is what clusters are installed with, and newer what they are upgraded to.
+	version, newer = "4.20.32", "4.20.33"
+)
 
 // managementCluster is the management cluster of all tests that do not need one of their own.
 var managementCluster kubetest.SharedManagement
@@ -39,7 +52,7 @@ type rig struct {
 	clock     clock.Clock
 	client    client.Client
 	site      *management.Site
-	workload  *kubetest.Cluster
+	webhooks  *kubetest.Webhooks
 }
 
 // newRig starts a site with so many BareMetalHosts and an API server for a workload cluster, and the
@@ -47,42 +60,58 @@ type rig struct {
 func newRig(t *testing.T, hosts int) *rig {
 	t.Helper()
 	m := managementCluster.Start(t)
-	r := &rig{Management: m, t: t, namespace: m.Namespace(t), clock: clock.Scaled(speed), workload: kubetest.Start(t)}
-	scheme, err := capi.Scheme()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if r.client, err = client.New(m.Config, client.Options{Scheme: scheme}); err != nil {
-		t.Fatal(err)
-	}
-	w, err := r.NewWebhooks(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := r.Install(t.Context(), w, filepath.Join("..", "..", "pkg", "capi", "manifests", "crd")); err != nil {
-		t.Fatal(err)
-	}
-	r.play()
+	r := &rig{Management: m, t: t, namespace: m.Namespace(t), clock: clock.Scaled(speed)}
+	r.connect()
+	r.play(management.Config{Seed: 1, Servers: []*rest.Config{kubetest.Start(t).Config}})
 	if err := management.MakeHosts(t.Context(), m.Config, r.namespace, "rack", hosts); err != nil {
 		t.Fatal(err)
 	}
 	return r
 }
 
-// play starts everything that lives beside the API server, until the test's end.
-func (r *rig) play() {
+// beside starts another management cluster for the same machines, with a namespace of the same name.
+func (r *rig) beside() *rig {
 	r.t.Helper()
+	other := &rig{Management: kubetest.StartManagement(r.t, kubetest.ManagementConfig{}), t: r.t, namespace: r.namespace, clock: r.clock}
+	other.connect()
+	other.make(&corev1.Namespace{ObjectMeta: named("", r.namespace)})
+	other.play(management.Config{Beside: r.site})
+	return other
+}
+
+// connect makes a client, and installs the kinds and webhooks of the providers.
+func (r *rig) connect() {
+	r.t.Helper()
+	scheme, err := capi.Scheme()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	if r.client, err = client.New(r.Config, client.Options{Scheme: scheme}); err != nil {
+		r.t.Fatal(err)
+	}
+	if r.webhooks, err = r.NewWebhooks(r.t.Context()); err != nil {
+		r.t.Fatal(err)
+	}
+	manifests := filepath.Join("..", "..", "pkg", "capi", "manifests")
+	if err := r.Install(r.t.Context(), r.webhooks, filepath.Join(manifests, "crd"), filepath.Join(manifests, "webhook")); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// play starts everything that lives beside the API server, until the test's end.
+func (r *rig) play(config management.Config) {
+	r.t.Helper()
+	config.Kube, config.Namespace, config.Clock, config.Logf = r.Config, r.namespace, r.clock, r.t.Logf
 	ctx, stop := context.WithCancel(r.t.Context())
 	var err error
-	if r.site, err = management.Start(ctx, management.Config{
-		Kube: r.Config, Namespace: r.namespace, Clock: r.clock, Seed: 1, Servers: []*rest.Config{r.workload.Config}, Logf: r.t.Logf,
-	}); err != nil {
+	if r.site, err = management.Start(ctx, config); err != nil {
 		stop()
 		r.t.Fatal(err)
 	}
+	server := webhook.NewServer(webhook.Options{Port: r.webhooks.Port, CertDir: r.webhooks.CertDir})
 	ended := make(chan error, 1)
 	go func() {
-		ended <- capi.Run(ctx, r.Config, capi.Options{Namespace: r.namespace, Clock: r.clock, Log: funcr.New(r.log, funcr.Options{})})
+		ended <- capi.Run(ctx, r.Config, capi.Options{Namespace: r.namespace, Clock: r.clock, Log: funcr.New(r.log, funcr.Options{}), Webhooks: server})
 	}()
 	r.t.Cleanup(func() {
 		stop()
@@ -92,6 +121,10 @@ func (r *rig) play() {
 		if err := r.site.Close(); err != nil {
 			r.t.Errorf("the site: %v", err)
 		}
+	})
+	r.until("webhooks answer", time.Minute, func() (bool, string) {
+		err := server.StartedChecker()(nil)
+		return err == nil, fmt.Sprint(err)
 	})
 }
 
@@ -114,27 +147,89 @@ func (r *rig) apply(text string) {
 			continue
 		}
 		u.SetNamespace(r.namespace)
-		if err := r.client.Create(r.t.Context(), u); err != nil {
-			r.t.Fatalf("make %s %s: %v", u.GetKind(), u.GetName(), err)
-		}
+		r.make(u)
+	}
+}
+
+func (r *rig) make(o client.Object) {
+	r.t.Helper()
+	if err := r.client.Create(r.t.Context(), o); err != nil {
+		r.t.Fatalf("make %s %s: %v", o.GetObjectKind().GroupVersionKind().Kind, o.GetName(), err)
+	}
+}
+
+const pullSecret = `{apiVersion: v1, kind: Secret, metadata: {name: pull-secret}, type: kubernetes.io/dockerconfigjson,
+  stringData: {.dockerconfigjson: '{"auths":{"quay.io":{"auth":"dTpw"}}}'}}`
+
+// order makes the Cluster "lab" by a template of the release, as it comes out of clusterctl generate.
+func (r *rig) order(flavour string, workers int) {
+	r.t.Helper()
+	files, err := components.Files(components.Options{})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	at := slices.IndexFunc(files, func(f components.File) bool { return f.Name == "cluster-template-"+flavour+".yaml" })
+	if at < 0 {
+		r.t.Fatalf("there is no template %s", flavour)
+	}
+	values := map[string]string{
+		"CLUSTER_NAME": "lab", "NAMESPACE": r.namespace, "CONTROL_PLANE_MACHINE_COUNT": "3", "WORKER_MACHINE_COUNT": fmt.Sprint(workers),
+		"OPENSHIFT_VERSION": version, "OPENSHIFT_BASE_DOMAIN": "example.com",
+		"OPENSHIFT_API_VIP": "192.168.127.100", "OPENSHIFT_INGRESS_VIP": "192.168.127.101",
+		"OPENSHIFT_IMAGE_URL": "http://images.example.com/rhcos.qcow2", "OPENSHIFT_IMAGE_CHECKSUM": "http://images.example.com/rhcos.qcow2.sha256",
+	}
+	r.apply(pullSecret)
+	r.offer(version)
+	r.apply(string(components.Expand(files[at].Content, func(name string) (string, bool) {
+		value, given := values[name]
+		return value, given
+	})))
+}
+
+// offer has the hub know a release.
+func (r *rig) offer(version string) {
+	r.t.Helper()
+	set := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "hive.openshift.io/v1", "kind": "ClusterImageSet", "metadata": map[string]any{"name": "img" + version},
+		"spec": map[string]any{"releaseImage": "quay.io/openshift-release-dev/ocp-release:" + version + "-x86_64"},
+	}}
+	if err := r.client.Create(r.t.Context(), set); client.IgnoreAlreadyExists(err) != nil {
+		r.t.Fatal(err)
 	}
 }
 
 // until waits for something to be so, and says at the end what it still is.
 func (r *rig) until(what string, within time.Duration, ask func() (bool, string)) {
 	r.t.Helper()
-	last := ""
-	for deadline := time.Now().Add(within); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+	last, began := "", time.Now()
+	for deadline := began.Add(within); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
 		done, now := ask()
 		if done {
+			r.t.Logf("after %s: %s", time.Since(began).Round(time.Second), what)
 			return
 		}
 		if now != last {
-			r.t.Logf("%s: %s", what, now)
+			r.t.Logf("until %s: %s", what, now)
 			last = now
 		}
 	}
-	r.t.Fatalf("%s: not within %s; last: %s", what, within, last)
+	r.t.Fatalf("not so within %s: %s; last: %s\n%s", within, what, last, r.describe())
+}
+
+// describe is what clusterctl says of the Cluster.
+func (r *rig) describe() string {
+	out, err := r.clusterctl("describe", "cluster", "lab", "-n", r.namespace, "--show-conditions", "all", "--show-machinesets", "--grouping=false", "--kubeconfig", r.Kubeconfig(r.t))
+	if err != nil {
+		return err.Error() + "\n" + out
+	}
+	return out
+}
+
+func (r *rig) clusterctl(args ...string) (string, error) {
+	command := exec.CommandContext(r.t.Context(), r.Clusterctl(), args...)
+	command.Env = append(os.Environ(), "CLUSTERCTL_DISABLE_VERSIONCHECK=true", "XDG_CONFIG_HOME="+r.t.TempDir(), "GOPROXY=off")
+	out, err := command.CombinedOutput()
+	return string(out), err
 }
 
 func (r *rig) get(name string, o client.Object) bool {
@@ -144,4 +239,17 @@ func (r *rig) get(name string, o client.Object) bool {
 		r.t.Fatal(err)
 	}
 	return err == nil
+}
+
+// untilAvailable waits until the Cluster is Available.
+func (r *rig) untilAvailable(within time.Duration) {
+	r.t.Helper()
+	r.until("the Cluster is Available", within, func() (bool, string) {
+		plane, cluster := &controlplanev1.OpenshiftAssistedControlPlane{}, &clusterv1.Cluster{}
+		if !r.get("lab", plane) || !r.get("lab", cluster) {
+			return false, "it is not there"
+		}
+		return conditions.IsTrue(cluster, clusterv1.ClusterAvailableCondition),
+			fmt.Sprintf("%s; %s; %s", plane.Status.Installation.State, conditions.GetMessage(plane, clusterv1.AvailableCondition), conditions.GetMessage(cluster, clusterv1.ClusterAvailableCondition))
+	})
 }

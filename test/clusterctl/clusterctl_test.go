@@ -3,7 +3,6 @@ package clusterctl
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,23 +17,13 @@ import (
 	"github.com/oaictl/oaictl/pkg/capi/manifests/components"
 )
 
-// coreVersion is that of the core manager, which was started without clusterctl.
-func coreVersion(t *testing.T) (version, folder string) {
-	t.Helper()
-	out, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Version}} {{.Dir}}", "sigs.k8s.io/cluster-api").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	version, folder, _ = strings.Cut(strings.TrimSpace(string(out)), " ")
-	return version, folder
-}
-
 // noteCore has clusterctl know of the core manager, and gives the lines of a clusterctl.yaml by which it
 // finds the core's metadata.
 func noteCore(t *testing.T, m *kubetest.Management, writer client.Client) string {
 	t.Helper()
-	version, module := coreVersion(t)
-	if err := m.Install(t.Context(), nil, filepath.Join(module, "cmd", "clusterctl", "config", "manifest", "clusterctl-api.yaml"), "testdata/cert-manager.yaml"); err != nil {
+	version, module := kubetest.CoreModule(t)
+	m.AddInventory(t)
+	if err := m.Install(t.Context(), nil, "testdata/cert-manager.yaml"); err != nil {
 		t.Fatal(err)
 	}
 	const namespace = "capi-system"

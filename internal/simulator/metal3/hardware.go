@@ -106,6 +106,17 @@ func (h *Hardware) Break(mac string) bool { return h.setBroken(mac, true) }
 // Repair lets a broken machine be switched on again.
 func (h *Hardware) Repair(mac string) bool { return h.setBroken(mac, false) }
 
+// Writes is how often the disk of each machine was written or wiped, by the machines' names.
+func (h *Hardware) Writes() map[string]int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	writes := make(map[string]int, len(h.machines))
+	for _, m := range h.machines {
+		writes[m.made.Name], _ = m.Written()
+	}
+	return writes
+}
+
 func (h *Hardware) setBroken(mac string, broken bool) bool {
 	h.mu.Lock()
 	m := h.machines[strings.ToLower(mac)]

@@ -36,6 +36,14 @@ const (
 // userData hands out the discovery Ignition of the machine's InfraEnv, once it is there, and anew as
 // long as the machine has not booted.
 func (s *scope) userData(ctx context.Context) error {
+	have, err := s.secret(ctx)
+	if err != nil {
+		return err
+	}
+	if have != nil && s.hasBooted() {
+		s.dataIsThere()
+		return nil
+	}
 	env, ready := s.image()
 	if !ready {
 		return nil
@@ -50,11 +58,7 @@ func (s *scope) userData(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	have, err := s.secret(ctx)
-	if err != nil {
-		return err
-	}
-	if have != nil && (have.Annotations[AnnotationData] == mark || s.hasBooted()) {
+	if have != nil && have.Annotations[AnnotationData] == mark {
 		s.dataIsThere()
 		return nil
 	}

@@ -17,6 +17,12 @@ func (s *scope) showHost(acted error) {
 	if s.way == machines.Pool {
 		return
 	}
+	if s.isInstalledElsewhere() {
+		const message = "the machine is installed, and the service has no record of it"
+		s.set(bootstrapv1.InfraEnvReadyCondition, metav1.ConditionTrue, bootstrapv1.InstalledReason, message)
+		s.set(bootstrapv1.HostValidatedCondition, metav1.ConditionTrue, bootstrapv1.InstalledReason, message)
+		return
+	}
 	s.showInfraEnv(acted)
 	if s.host == nil {
 		s.set(bootstrapv1.HostValidatedCondition, metav1.ConditionFalse, bootstrapv1.HostNotRegisteredReason, "the machine has not registered in the service yet")
@@ -39,6 +45,10 @@ func (s *scope) showHost(acted error) {
 		s.set(bootstrapv1.HostValidatedCondition, metav1.ConditionTrue, bootstrapv1.ValidationsPassingReason, s.progress())
 	}
 }
+
+// isInstalledElsewhere reports whether the machine was installed by a service that is not this one, or has
+// forgotten it: after a move.
+func (s *scope) isInstalledElsewhere() bool { return s.host == nil && s.machine.Spec.ProviderID != "" }
 
 // progress is what the host is doing, in the service's words.
 func (s *scope) progress() string {

@@ -18,6 +18,9 @@ func (s *scope) liveISO(ctx context.Context, infrastructure *unstructured.Unstru
 	if err := s.detach(ctx, infrastructure); err != nil {
 		return err
 	}
+	if s.isInstalledElsewhere() {
+		return s.emptySecret(ctx)
+	}
 	env, ready := s.image()
 	if !ready || infrastructure == nil {
 		return nil

@@ -22,17 +22,30 @@ const ReasonInvalid = "InvalidConfiguration"
 
 // install carries out what the plan has for the cluster, and writes down whose it is.
 func (s *scope) install(ctx context.Context) error {
-	view, _, err := s.Installations.Act(ctx, s.key(), model.ScopeCluster)
+	view, err := s.step(ctx)
 	s.view = view
 	if view == nil {
 		return s.noView(err)
 	}
-	if err != nil { // it is remembered, and tried again when its time has come
+	switch {
+	case s.mismatch != "" && !view.Installed():
+		s.notAvailable(controlplanev1.VersionMismatchReason, s.mismatch)
+		return nil
+	case err != nil: // it is remembered, and tried again when its time has come
 		s.notAvailable(controlplanev1.ControlPlaneInstallingReason, words.Error(err))
-	} else {
+	default:
 		s.showInstall()
 	}
 	return s.markOwn(ctx)
+}
+
+// step carries out what the plan has for the cluster, or only looks where it is not clear what is wanted.
+func (s *scope) step(ctx context.Context) (*installation.View, error) {
+	if s.mismatch != "" {
+		return s.Installations.View(ctx, s.key())
+	}
+	view, _, err := s.Installations.Act(ctx, s.key(), model.ScopeCluster)
+	return view, err
 }
 
 // noView says why the installation cannot be looked at.
@@ -50,7 +63,8 @@ func (s *scope) noView(err error) error {
 	return err
 }
 
-// markOwn notes which cluster of the service this one is, and keeps it from being moved while it installs.
+// markOwn notes which cluster of the service this one is and, once it is installed, what it calls itself.
+// Before, only this service knows how far it is: it is not to be moved.
 func (s *scope) markOwn(ctx context.Context) error {
 	cluster := s.view.Observed.Cluster
 	if cluster == nil {
@@ -61,8 +75,11 @@ func (s *scope) markOwn(ctx context.Context) error {
 		s.plane.Annotations = map[string]string{}
 	}
 	s.plane.Annotations[desired.AnnotationClusterID] = cluster.ID
-	if s.view.BeforeInstall() || s.view.Installed() {
+	if s.view.Installed() {
 		delete(s.plane.Annotations, clusterctlv1.BlockMoveAnnotation)
+		if cluster.OpenShiftID != "" {
+			s.plane.Annotations[desired.AnnotationOpenShiftID] = cluster.OpenShiftID
+		}
 	} else {
 		s.plane.Annotations[clusterctlv1.BlockMoveAnnotation] = ""
 	}

@@ -16,6 +16,7 @@ import (
 
 	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/controlplane/lifecycle"
+	"github.com/oaictl/oaictl/pkg/capi/internal/desired"
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
 	"github.com/oaictl/oaictl/pkg/install"
 )
@@ -111,6 +112,8 @@ func (s *scope) phase() lifecycle.Phase {
 		state = view.Observed.Cluster.State
 	}
 	switch {
+	case s.plane.Annotations[desired.AnnotationOpenShiftID] != "":
+		return lifecycle.Installed
 	case state == "", state.BeforeInstall():
 		return lifecycle.Before
 	case state.Installed():

@@ -26,6 +26,7 @@ import (
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
+	"github.com/oaictl/oaictl/pkg/capi/internal/upgrade"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -42,6 +43,8 @@ type Reconciler struct {
 	// Workloads are the clients of installed clusters, and UpgradeClock what upgrades are measured by.
 	Workloads    *Workloads
 	UpgradeClock clock.Clock
+	// Versions knows which version of Kubernetes is in a release.
+	Versions *upgrade.Mapping
 	// Answers reports whether the API server that a kubeconfig names takes requests.
 	Answers func(ctx context.Context, kubeconfig []byte) error
 
@@ -58,6 +61,7 @@ type scope struct {
 	machines []*clusterv1.Machine
 	view     *installation.View // nil where there is none yet
 	kept     *kept              // nil before it was looked after them
+	mismatch string             // why version and distributionVersion are not of one release; "" where they are
 }
 
 func (s *scope) key() installation.Key { return client.ObjectKeyFromObject(s.cluster) }
@@ -152,12 +156,15 @@ func (s *scope) reconcile(ctx context.Context) (ctrl.Result, error) {
 	if err := s.takeOver(ctx); err != nil {
 		return ctrl.Result{}, err
 	}
+	if err := s.checkVersions(ctx); err != nil {
+		return ctrl.Result{}, err
+	}
 	if waits, err := s.makeMissing(ctx); err != nil || waits {
 		return ctrl.Result{}, err
 	}
 	failed := s.install(ctx)
 	kept, err := s.keep(ctx)
-	if err = errors.Join(failed, err); err != nil || s.view == nil {
+	if err = errors.Join(failed, err, s.followWorkers(ctx)); err != nil || s.view == nil {
 		return kept, err
 	}
 	result, err := s.kubeconfig(ctx)

@@ -87,20 +87,39 @@ func (w *Workloads) forget(cluster installation.Key) {
 // want is what the cluster is to run.
 func (s *scope) want() *upgrade.Want {
 	spec := &s.plane.Spec
-	want := &upgrade.Want{
+	return &upgrade.Want{
 		Version: strings.TrimPrefix(spec.DistributionVersion, "v"), Image: spec.Config.ReleaseImage, Kubernetes: spec.Version, Channel: spec.Upgrade.Channel,
 		Force: s.plane.Annotations[upgrade.ForceAnnotation], AcceptConditional: ptr.Deref(spec.Upgrade.AcceptConditional, false), Acknowledge: spec.Upgrade.Acknowledge,
 	}
-	if ptr.Deref(spec.Upgrade.Force, false) {
-		want.Force = want.Version
+}
+
+// checkVersions holds version and distributionVersion against each other: of two releases, nothing is installed
+// and nothing upgraded.
+func (s *scope) checkVersions(ctx context.Context) error {
+	spec := &s.plane.Spec
+	if spec.Version == "" || spec.DistributionVersion == "" {
+		return nil
 	}
-	return want
+	_, err := s.Versions.Resolve(ctx, upgrade.Asking{
+		Distribution: strings.TrimPrefix(spec.DistributionVersion, "v"), Kubernetes: spec.Version, Image: spec.Config.ReleaseImage, Named: spec.Config.ReleaseImage != "",
+	})
+	mismatch, is := errors.AsType[*upgrade.VersionMismatch](err)
+	if !is {
+		return err
+	}
+	s.mismatch = mismatch.Error()
+	s.set(controlplanev1.KubernetesVersionAvailableCondition, metav1.ConditionFalse, controlplanev1.VersionMismatchReason, s.mismatch)
+	return nil
 }
 
 // upgrade brings an installed cluster to the wanted version, in place. No Machine is replaced for it.
 func (s *scope) upgrade(ctx context.Context, kubeconfig []byte) (ctrl.Result, error) {
 	spoke := s.view.Observed.Spoke
 	if !s.view.Installed() || spoke == nil || spoke.Trouble != "" {
+		return ctrl.Result{}, nil
+	}
+	if s.mismatch != "" {
+		s.set(controlplanev1.UpgradeCompletedCondition, metav1.ConditionFalse, controlplanev1.VersionMismatchReason, s.mismatch)
 		return ctrl.Result{}, nil
 	}
 	want := s.want()

@@ -42,6 +42,8 @@ type Source struct {
 	// Release gives the release image of a cluster that is not registered yet, given what else is
 	// desired of it; "" where the service knows one by the version. Nil leaves that to the service.
 	Release func(ctx context.Context, c *Cluster, desired *spec.Cluster) (string, error)
+	// Identify is what the cluster of a kubeconfig calls itself; nil asks the cluster.
+	Identify func(ctx context.Context, kubeconfig []byte) (string, error)
 }
 
 // Cluster is a Cluster with the objects that say what it shall become.
@@ -165,7 +167,17 @@ func (s *Source) Of(ctx context.Context, c *Cluster, observed *install.Observed)
 	if wanted := replicasOf(c.ControlPlane); !part.installed && part.controlPlane < wanted {
 		return nil, fmt.Errorf("the control plane of Cluster %s has %d Machines of %d: %w", c.Name, part.controlPlane, wanted, installation.ErrNotYet)
 	}
-	out, err := s.cluster(ctx, c, part)
+	adopt := c.ControlPlane.Annotations[AnnotationClusterID]
+	var out *spec.Cluster
+	var err error
+	if part.installed {
+		out, err = s.installed(ctx, c, observed)
+		if observed != nil && observed.Cluster == nil {
+			adopt = "" // the service has no record of it
+		}
+	} else {
+		out, err = s.cluster(ctx, c, part)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -183,7 +195,7 @@ func (s *Source) Of(ctx context.Context, c *Cluster, observed *install.Observed)
 		}
 		return nil, err
 	}
-	if unregistered := observed != nil && observed.Cluster == nil; unregistered && s.Release != nil && out.Spec.OpenShift.ReleaseImage == "" && out.Spec.OpenShift.ImageSet == "" {
+	if unregistered := observed != nil && observed.Cluster == nil && !out.Imported(); unregistered && s.Release != nil && out.Spec.OpenShift.ReleaseImage == "" && out.Spec.OpenShift.ImageSet == "" {
 		if out.Spec.OpenShift.ReleaseImage, err = s.Release(ctx, c, out); err != nil {
 			return nil, err
 		}
@@ -194,7 +206,7 @@ func (s *Source) Of(ctx context.Context, c *Cluster, observed *install.Observed)
 		}
 	}
 	return &install.Desired{Spec: out, Options: install.Options{
-		Adopt: c.ControlPlane.Annotations[AnnotationClusterID], Run: c.ControlPlane.Annotations[AnnotationRun],
+		Adopt: adopt, Run: c.ControlPlane.Annotations[AnnotationRun],
 		AddNodes: part.installed, WatchEtcd: part.installed, AcceptControlPlane: true, Unattended: true,
 		Labels: map[string]string{clusterv1.ClusterNameLabel: c.Name},
 	}}, nil

@@ -58,7 +58,7 @@ func (s *Source) host(ctx context.Context, c *Cluster, m Machine, have *install.
 		}
 	}
 	host.InstallerArgs = append(userdata.InstallerArgs(config.KernelArguments), config.InstallerArgs...)
-	host.Labels = labelsOf(config, userdata.Labels(added, known))
+	host.Labels = labelsOf(m, userdata.Labels(added, known))
 	ignition, err := userdata.Install(added, known)
 	if err != nil {
 		return fail("the Ignition of the installed machine", err)
@@ -142,14 +142,22 @@ func diskOf(config *bootstrapv1.OpenshiftAssistedConfigSpec) spec.Disk {
 	return disk
 }
 
+// labelBareMetalHost is by what CAPM3 finds the node of a Metal3Machine, unless it has its provider id: the
+// UID of its BareMetalHost.
+const labelBareMetalHost = "metal3.io/uuid"
+
 // labelsOf are the node's labels that can be told outside of the machine. Those of the kubelet that only
 // the machine can answer are in its Ignition.
-func labelsOf(config *bootstrapv1.OpenshiftAssistedConfigSpec, kubelet map[string]string) map[string]string {
-	labels := maps.Clone(config.NodeLabels)
-	if labels == nil {
-		return kubelet
+func labelsOf(m Machine, kubelet map[string]string) map[string]string {
+	labels := map[string]string{}
+	if m.Enrolled != nil {
+		labels[labelBareMetalHost] = string(m.Enrolled.GetUID())
 	}
+	maps.Copy(labels, m.Config.Spec.NodeLabels)
 	maps.Copy(labels, kubelet)
+	if len(labels) == 0 {
+		return nil
+	}
 	return labels
 }
 

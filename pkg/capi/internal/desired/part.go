@@ -37,8 +37,8 @@ func takePart(c *Cluster, observed *install.Observed) part {
 	if observed != nil {
 		cluster = observed.Cluster
 	}
-	before := cluster == nil || cluster.State.BeforeInstall()
-	p.installed = cluster != nil && cluster.State.Installed()
+	p.installed = isInstalled(c, observed)
+	before := !p.installed && (cluster == nil || cluster.State.BeforeInstall())
 	late := before && cluster != nil && isLate(c, known, observed.At)
 	waiting := 0
 	for _, m := range c.Machines {

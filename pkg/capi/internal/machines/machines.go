@@ -50,8 +50,10 @@ func WayOf(machine *clusterv1.Machine, infrastructure *unstructured.Unstructured
 		if infrastructure == nil {
 			return UserData
 		}
-		if format, _, _ := unstructured.NestedString(infrastructure.Object, "spec", "image", "format"); format == liveISO {
-			return LiveISO
+		for _, field := range []string{"diskFormat", "format"} { // v1beta2, and v1beta1
+			if format, _, _ := unstructured.NestedString(infrastructure.Object, "spec", "image", field); format == liveISO {
+				return LiveISO
+			}
 		}
 	}
 	return UserData

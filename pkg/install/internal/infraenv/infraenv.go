@@ -100,7 +100,8 @@ func aloneFor(c *spec.Cluster, host *spec.Host) (Plan, error) {
 
 // archesOf are the architectures of the machines that share InfraEnvs, x86_64 first whatever
 // else there is, and their hosts in the order of the file. There are none where every
-// host has its own, or runs that of a pool, and the file accepts no other.
+// host has its own, or runs that of a pool, and the file accepts no other; and none where there is
+// nothing to be added to an imported cluster.
 func archesOf(c *spec.Cluster) (arches []spec.Arch, byArch map[spec.Arch][]seat) {
 	byArch = map[spec.Arch][]seat{}
 	for i := range c.Spec.Hosts {
@@ -111,7 +112,7 @@ func archesOf(c *spec.Cluster) (arches []spec.Arch, byArch map[spec.Arch][]seat)
 		arch := imageArch(c, host.Arch)
 		byArch[arch] = append(byArch[arch], seat{index: i, name: host.Name, network: staticNetworkOf(c, host)})
 	}
-	if len(byArch) == 0 && (len(c.Spec.Hosts) == 0 || c.Spec.AcceptUnknownHosts) {
+	if len(byArch) == 0 && (len(c.Spec.Hosts) == 0 && !c.Imported() || c.Spec.AcceptUnknownHosts) {
 		byArch[imageArch(c, "")] = nil
 	}
 	arches = slices.SortedFunc(maps.Keys(byArch), func(a, b spec.Arch) int {

@@ -55,6 +55,8 @@ const (
 	PullSecretNotFoundReason = "PullSecretNotFound"
 	// HostNotRegisteredReason means that the machine has not registered in the service yet.
 	HostNotRegisteredReason = "HostNotRegistered"
+	// InstalledReason means that the machine is installed, and the service has no record of it.
+	InstalledReason = "Installed"
 	// ValidationsFailingReason means that validations of the host fail.
 	ValidationsFailingReason = "ValidationsFailing"
 	// ValidationsPassingReason means that no validation of the host fails.

@@ -213,10 +213,6 @@ type UpgradeSpec struct {
 	// recommends under conditions only, and for this cluster not. Default is false.
 	// +optional
 	AcceptConditional *bool `json:"acceptConditional,omitempty"`
-	// force says whether an update is asked for that the graph does not have, by its image,
-	// without checking signature and preconditions. Default is false.
-	// +optional
-	Force *bool `json:"force,omitempty"`
 	// acknowledge lists the gates of the ConfigMap openshift-config-managed/admin-gates that
 	// are acknowledged, as ack-4.19-kube-1.33-api-removals-in-4.20.
 	// +optional

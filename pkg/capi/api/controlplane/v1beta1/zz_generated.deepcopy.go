@@ -1025,11 +1025,6 @@ func (in *UpgradeSpec) DeepCopyInto(out *UpgradeSpec) {
 		*out = new(bool)
 		**out = **in
 	}
-	if in.Force != nil {
-		in, out := &in.Force, &out.Force
-		*out = new(bool)
-		**out = **in
-	}
 	if in.Acknowledge != nil {
 		in, out := &in.Acknowledge, &out.Acknowledge
 		*out = make([]string, len(*in))

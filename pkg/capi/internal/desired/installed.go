@@ -1,0 +1,116 @@
+package desired
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/cluster-api/util/secret"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// AnnotationOpenShiftID is on the control plane of an installed cluster: what the cluster calls itself. By it
+// the cluster is known to be installed where its status is lost, and the service has no record of it: after
+// a move to another management cluster.
+const AnnotationOpenShiftID = "oaictl.io/openshift-id"
+
+// isInstalled reports whether a cluster is installed, whichever service has done it. One that was, is.
+func isInstalled(c *Cluster, observed *install.Observed) bool {
+	return c.ControlPlane.Annotations[AnnotationOpenShiftID] != "" || observed != nil && observed.Cluster != nil && observed.Cluster.State.Installed()
+}
+
+// installed is a cluster that is installed already, as far as that concerns hosts that are added: how it is
+// installed is no matter any more. Before a service takes it in that has no record of it, it has to answer,
+// and to be the one that was installed.
+func (s *Source) installed(ctx context.Context, c *Cluster, observed *install.Observed) (*spec.Cluster, error) {
+	config := &c.ControlPlane.Spec.Config
+	imported := &spec.Import{ClusterID: c.ControlPlane.Annotations[AnnotationOpenShiftID]}
+	kubeconfig, err := s.kubeconfig(ctx, c)
+	if err == nil && observed != nil && observed.Cluster == nil {
+		err = s.prove(ctx, c, kubeconfig, imported.ClusterID)
+	}
+	if err != nil {
+		return nil, err
+	}
+	imported.Kubeconfig = spec.SourceOf(spec.NewSecret(kubeconfig))
+	out := &spec.Cluster{APIVersion: spec.APIVersion, Kind: spec.Kind, Metadata: spec.Metadata{Name: nameOf(c)}}
+	to := &out.Spec
+	to.BaseDomain = config.BaseDomain
+	to.OpenShift = spec.OpenShift{Version: strings.TrimPrefix(c.ControlPlane.Spec.DistributionVersion, "v"), Arch: archOf(c)}
+	to.Import = imported
+	to.Network.Defaults.NTP = config.AdditionalNTPSources
+	to.SSHKeys = sshKeys(config.SSHAuthorizedKey)
+	to.Proxy = proxyOf(config.Proxy)
+	if to.PullSecret, err = s.pullSecret(ctx, c.Namespace, config.PullSecretRef); err != nil {
+		return nil, fmt.Errorf("spec.config.pullSecretRef: %w", err)
+	}
+	if err := s.registry(ctx, c, &to.Registry); err != nil {
+		return nil, err
+	}
+	return out, s.ignitionEndpoint(ctx, c, to)
+}
+
+// kubeconfig is that of an installed cluster.
+func (s *Source) kubeconfig(ctx context.Context, c *Cluster) (string, error) {
+	name := secret.Name(c.Name, secret.Kubeconfig)
+	found := &corev1.Secret{}
+	switch err := s.Client.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: name}, found); {
+	case apierrors.IsNotFound(err):
+		return noKubeconfig, nil // it is written anew where the service has one
+	case err != nil:
+		return "", fmt.Errorf("read Secret %s: %w", name, err)
+	}
+	return string(found.Data[secret.KubeconfigDataName]), nil
+}
+
+// noKubeconfig stands for one that is missing: it reaches nothing.
+const noKubeconfig = "{apiVersion: v1, kind: Config}"
+
+// prove has an installed cluster that the service has no record of answer by its kubeconfig, as the one that it
+// is to be.
+func (s *Source) prove(ctx context.Context, c *Cluster, kubeconfig, id string) error {
+	name := secret.Name(c.Name, secret.Kubeconfig)
+	switch is, err := s.identify(ctx, []byte(kubeconfig)); {
+	case err != nil:
+		return fmt.Errorf("Cluster %s is installed, this service has no record of it, and it does not answer by the kubeconfig in Secret %s: %w: %w", c.Name, name, err, installation.ErrNotYet)
+	case is != id:
+		return &installation.Refusal{Problems: []string{fmt.Sprintf("by the kubeconfig in Secret %s the cluster %s is reached, and this one is %s: the Secret is to have the kubeconfig of %[3]s", name, is, id)}}
+	}
+	return nil
+}
+
+// identify is what the cluster of a kubeconfig calls itself.
+func (s *Source) identify(ctx context.Context, kubeconfig []byte) (string, error) {
+	if s.Identify != nil {
+		return s.Identify(ctx, kubeconfig)
+	}
+	config, err := clientcmd.RESTConfigFromKubeConfig(kubeconfig)
+	if err != nil {
+		return "", fmt.Errorf("read the kubeconfig: %w", err)
+	}
+	config.Timeout = identifyTakes
+	reader, err := client.New(config, client.Options{})
+	if err != nil {
+		return "", err
+	}
+	version := &unstructured.Unstructured{}
+	version.SetAPIVersion("config.openshift.io/v1")
+	version.SetKind("ClusterVersion")
+	if err := reader.Get(ctx, client.ObjectKey{Name: "version"}, version); err != nil {
+		return "", fmt.Errorf("read ClusterVersion version: %w", err)
+	}
+	id, _, _ := unstructured.NestedString(version.Object, "spec", "clusterID")
+	return id, nil
+}
+
+// identifyTakes is how long a cluster may take to say what it is called.
+const identifyTakes = 10 * time.Second

@@ -1,0 +1,358 @@
+package capi
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/utils/ptr"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/cluster-api/util/conditions"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/oaictl/oaictl/internal/kubetest"
+	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
+)
+
+const aWhile = 2 * time.Minute
+
+// TestLife takes a cluster through its life: it is installed with workers, gets more, loses one machine of
+// either kind, is upgraded, goes to another management cluster, and is deleted there.
+func TestLife(t *testing.T) {
+	r := newRig(t, 10)
+	r.order("ha", 3)
+	r.untilAvailable(aWhile)
+	r.untilWorkers(3)
+	r.checkKubeconfig()
+
+	r.scaleWorkers(5)
+	r.untilWorkers(5)
+
+	r.impatient()
+	r.loseWorker()
+	r.loseControlPlane()
+
+	r.upgrade()
+
+	there := r.beside()
+	r.move(there)
+
+	there.scaleWorkers(4)
+	there.untilWorkers(4)
+	there.delete()
+}
+
+func named(namespace, name string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Namespace: namespace, Name: name}
+}
+
+// workload is a client of the installed cluster.
+func (r *rig) workload() client.Client {
+	r.t.Helper()
+	of := r.site.Workload("lab")
+	if of == nil {
+		r.t.Fatal("there is no workload cluster lab")
+	}
+	c, err := client.New(of.Config(), client.Options{})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return c
+}
+
+// nodes are the ready nodes of the installed cluster, and the provider id of each.
+func (r *rig) nodes() map[string]string {
+	r.t.Helper()
+	list := &corev1.NodeList{}
+	if err := r.workload().List(r.t.Context(), list); err != nil {
+		r.t.Fatal(err)
+	}
+	ready := map[string]string{}
+	for i := range list.Items {
+		for _, c := range list.Items[i].Status.Conditions {
+			if c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue {
+				ready[list.Items[i].Name] = list.Items[i].Spec.ProviderID
+			}
+		}
+	}
+	return ready
+}
+
+// machines are the Machines of the Cluster, those of its control plane or the others.
+func (r *rig) machines(controlPlane bool) []clusterv1.Machine {
+	r.t.Helper()
+	list := &clusterv1.MachineList{}
+	if err := r.client.List(r.t.Context(), list, client.InNamespace(r.namespace)); err != nil {
+		r.t.Fatal(err)
+	}
+	return slices.DeleteFunc(list.Items, func(m clusterv1.Machine) bool {
+		_, is := m.Labels[clusterv1.MachineControlPlaneLabel]
+		return is != controlPlane
+	})
+}
+
+// untilWorkers waits until there are so many workers besides a control plane of three, each with its node.
+func (r *rig) untilWorkers(count int) {
+	r.t.Helper()
+	r.until(fmt.Sprintf("%d workers are there", count), aWhile, func() (bool, string) {
+		workers, control := r.machines(false), r.machines(true)
+		ready := r.nodes()
+		said := []string{fmt.Sprintf("%d nodes", len(ready))}
+		for _, m := range slices.Concat(control, workers) {
+			available := conditions.IsTrue(&m, clusterv1.MachineAvailableCondition)
+			if id, is := ready[m.Status.NodeRef.Name]; !available || !is || id != m.Spec.ProviderID {
+				said = append(said, fmt.Sprintf("%s %s: %s", m.Name, m.Status.Phase, conditions.GetMessage(&m, clusterv1.MachineReadyCondition)))
+			}
+		}
+		return len(said) == 1 && len(workers) == count && len(control) == 3 && len(ready) == count+3, strings.Join(said, "; ")
+	})
+}
+
+// checkKubeconfig reaches the cluster as its owner does.
+func (r *rig) checkKubeconfig() {
+	r.t.Helper()
+	secret := &corev1.Secret{}
+	if !r.get("lab-kubeconfig", secret) {
+		r.t.Fatal("there is no kubeconfig")
+	}
+	config, err := clientcmd.RESTConfigFromKubeConfig(secret.Data["value"])
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	c, err := client.New(config, client.Options{})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	if err := c.List(r.t.Context(), &corev1.NodeList{}); err != nil {
+		r.t.Errorf("the kubeconfig: %v", err)
+	}
+}
+
+func (r *rig) scaleWorkers(count int32) {
+	r.t.Helper()
+	r.patch(&clusterv1.MachineDeployment{ObjectMeta: named(r.namespace, "lab-workers")}, func(o client.Object) {
+		o.(*clusterv1.MachineDeployment).Spec.Replicas = &count
+	})
+}
+
+// patch changes an object that is there.
+func (r *rig) patch(o client.Object, change func(client.Object)) {
+	r.t.Helper()
+	if !r.get(o.GetName(), o) {
+		r.t.Fatalf("there is no %T %s", o, o.GetName())
+	}
+	before := o.DeepCopyObject().(client.Object)
+	change(o)
+	if err := r.client.Patch(r.t.Context(), o, client.MergeFrom(before)); err != nil {
+		r.t.Fatalf("change %T %s: %v", o, o.GetName(), err)
+	}
+}
+
+// impatient has nodes be unhealthy that are silent for a second.
+func (r *rig) impatient() {
+	r.t.Helper()
+	for _, name := range []string{"lab-workers", "lab-control-plane"} {
+		r.patch(&clusterv1.MachineHealthCheck{ObjectMeta: named(r.namespace, name)}, func(o client.Object) {
+			checks := o.(*clusterv1.MachineHealthCheck).Spec.Checks.UnhealthyNodeConditions
+			for i := range checks {
+				checks[i].TimeoutSeconds = ptr.To[int32](1)
+			}
+		})
+	}
+}
+
+// bareMetalHost is the one that a Machine runs on.
+func (r *rig) bareMetalHost(m *clusterv1.Machine) *unstructured.Unstructured {
+	r.t.Helper()
+	infrastructure := &unstructured.Unstructured{}
+	infrastructure.SetAPIVersion("infrastructure.cluster.x-k8s.io/v1beta2")
+	infrastructure.SetKind("Metal3Machine")
+	if !r.get(m.Spec.InfrastructureRef.Name, infrastructure) {
+		r.t.Fatalf("Machine %s has no Metal3Machine", m.Name)
+	}
+	_, name, _ := strings.Cut(infrastructure.GetAnnotations()["metal3.io/BareMetalHost"], "/")
+	host := &unstructured.Unstructured{}
+	host.SetAPIVersion("metal3.io/v1alpha1")
+	host.SetKind("BareMetalHost")
+	if !r.get(name, host) {
+		r.t.Fatalf("Machine %s has no BareMetalHost", m.Name)
+	}
+	return host
+}
+
+// lose has the machine of a Machine break down, and says of its BareMetalHost that it is not to be used.
+func (r *rig) lose(m *clusterv1.Machine) {
+	r.t.Helper()
+	host := r.bareMetalHost(m)
+	r.patch(host, func(o client.Object) {
+		notes := o.GetAnnotations()
+		if notes == nil {
+			notes = map[string]string{}
+		}
+		notes["capi.metal3.io/unhealthy"] = ""
+		o.SetAnnotations(notes)
+	})
+	mac, _, _ := unstructured.NestedString(host.Object, "spec", "bootMACAddress")
+	if !r.site.Hardware().Break(mac) {
+		r.t.Fatalf("Machine %s has no machine with the address %s", m.Name, mac)
+	}
+}
+
+// loseWorker loses a worker, which is replaced.
+func (r *rig) loseWorker() {
+	r.t.Helper()
+	lost := r.machines(false)[0]
+	r.lose(&lost)
+	r.untilGone(&lost)
+	r.untilWorkers(5)
+}
+
+// loseControlPlane loses a machine of the control plane, which is replaced once a person has removed its
+// member of etcd.
+func (r *rig) loseControlPlane() {
+	r.t.Helper()
+	lost := r.machines(true)[0]
+	r.lose(&lost)
+	r.until("it is said which member of etcd is to be removed", aWhile, func() (bool, string) {
+		plane := &controlplanev1.OpenshiftAssistedControlPlane{}
+		r.get("lab", plane)
+		remediating := conditions.Get(plane, clusterv1.RemediatingCondition)
+		if remediating == nil {
+			return false, "nothing is said"
+		}
+		return remediating.Reason == controlplanev1.EtcdMemberRemovalRequiredReason && strings.Contains(remediating.Message, "etcdctl member remove"), remediating.Reason + ": " + remediating.Message
+	})
+	if was, err := r.site.Workload("lab").Played().RemoveMember(r.t.Context(), lost.Status.NodeRef.Name); err != nil || !was {
+		r.t.Fatalf("remove the member of %s: %t %v", lost.Status.NodeRef.Name, was, err)
+	}
+	r.untilGone(&lost)
+	r.untilWorkers(5)
+	r.until("etcd has three members", aWhile, func() (bool, string) {
+		endpoints := &corev1.ConfigMap{ObjectMeta: named("openshift-etcd", "etcd-endpoints")}
+		if err := r.workload().Get(r.t.Context(), client.ObjectKeyFromObject(endpoints), endpoints); err != nil {
+			return false, err.Error()
+		}
+		return len(endpoints.Data) == 3, fmt.Sprint(endpoints.Data)
+	})
+}
+
+func (r *rig) untilGone(m *clusterv1.Machine) {
+	r.t.Helper()
+	r.until("Machine "+m.Name+" is gone", aWhile, func() (bool, string) {
+		now := &clusterv1.Machine{}
+		if !r.get(m.Name, now) {
+			return true, ""
+		}
+		return false, fmt.Sprintf("%s: %s; %s", now.Status.Phase, conditions.GetMessage(now, clusterv1.MachineDeletingCondition), conditions.GetMessage(now, clusterv1.MachineHealthCheckSucceededCondition))
+	})
+}
+
+// identities are the Machines by their UIDs, each with its BareMetalHost and the UID of its node.
+func (r *rig) identities() map[string]string {
+	r.t.Helper()
+	found := map[string]string{}
+	for _, m := range slices.Concat(r.machines(true), r.machines(false)) {
+		node := &corev1.Node{}
+		if err := r.workload().Get(r.t.Context(), client.ObjectKey{Name: m.Status.NodeRef.Name}, node); err != nil {
+			r.t.Fatal(err)
+		}
+		found[string(m.UID)] = fmt.Sprintf("%s on %s, node %s", m.Name, r.bareMetalHost(&m).GetName(), node.UID)
+	}
+	return found
+}
+
+// upgrade has the cluster run a newer version, in place.
+func (r *rig) upgrade() {
+	r.t.Helper()
+	before, writes := r.identities(), r.site.Hardware().Writes()
+	r.patch(&controlplanev1.OpenshiftAssistedControlPlane{ObjectMeta: named(r.namespace, "lab")}, func(o client.Object) {
+		o.(*controlplanev1.OpenshiftAssistedControlPlane).Spec.DistributionVersion = newer
+	})
+	r.until("the cluster runs "+newer, aWhile, func() (bool, string) {
+		plane := &controlplanev1.OpenshiftAssistedControlPlane{}
+		r.get("lab", plane)
+		return plane.Status.DistributionVersion == newer && conditions.IsTrue(plane, controlplanev1.UpgradeCompletedCondition),
+			plane.Status.DistributionVersion + ": " + conditions.GetMessage(plane, controlplanev1.UpgradeCompletedCondition)
+	})
+	r.untilAvailable(aWhile)
+	r.untilWorkers(5)
+	if after := r.identities(); !maps.Equal(before, after) {
+		r.t.Errorf("the Machines were %v, and are %v", before, after)
+	}
+	if after := r.site.Hardware().Writes(); !maps.Equal(writes, after) {
+		r.t.Errorf("disks were written so often: %v, and now %v", writes, after)
+	}
+}
+
+// move has clusterctl move the Cluster to another management cluster: nothing of the service's is deleted,
+// and no machine is installed again.
+func (r *rig) move(there *rig) {
+	r.t.Helper()
+	writes, before := r.site.Hardware().Writes(), r.serviceObjects()
+	for _, m := range []*kubetest.Management{r.Management, there.Management} {
+		m.AddInventory(r.t)
+	}
+	if out, err := r.clusterctl("move", "-n", r.namespace, "--kubeconfig", r.Kubeconfig(r.t), "--to-kubeconfig", there.Kubeconfig(r.t)); err != nil {
+		r.t.Fatalf("clusterctl move: %v\n%s", err, out)
+	}
+	if r.get("lab", &clusterv1.Cluster{}) {
+		r.t.Error("the Cluster is still where it was")
+	}
+	there.untilAvailable(aWhile)
+	there.untilWorkers(5)
+	if after := r.serviceObjects(); !slices.Equal(before, after) {
+		r.t.Errorf("the service's objects were\n%s\nand are\n%s", strings.Join(before, "\n"), strings.Join(after, "\n"))
+	}
+	if after := r.site.Hardware().Writes(); !maps.Equal(writes, after) {
+		r.t.Errorf("disks were written so often: %v, and now %v", writes, after)
+	}
+}
+
+// serviceObjects are the objects by which the service knows the cluster.
+func (r *rig) serviceObjects() []string {
+	r.t.Helper()
+	var found []string
+	for kind, version := range map[string]string{
+		"ClusterDeployment": "hive.openshift.io/v1", "AgentClusterInstall": "extensions.hive.openshift.io/v1beta1",
+		"InfraEnv": "agent-install.openshift.io/v1beta1", "Agent": "agent-install.openshift.io/v1beta1",
+	} {
+		list := &unstructured.UnstructuredList{}
+		list.SetAPIVersion(version)
+		list.SetKind(kind + "List")
+		if err := r.client.List(r.t.Context(), list, client.InNamespace(r.namespace)); err != nil {
+			r.t.Fatal(err)
+		}
+		for i := range list.Items {
+			found = append(found, kind+" "+list.Items[i].GetName())
+		}
+	}
+	slices.Sort(found)
+	return found
+}
+
+// delete deletes the Cluster, and leaves nothing of it.
+func (r *rig) delete() {
+	r.t.Helper()
+	cluster := &clusterv1.Cluster{}
+	r.get("lab", cluster)
+	if err := r.client.Delete(r.t.Context(), cluster); err != nil {
+		r.t.Fatal(err)
+	}
+	r.until("the Cluster is gone", aWhile, func() (bool, string) {
+		now := &clusterv1.Cluster{}
+		if !r.get("lab", now) {
+			return true, ""
+		}
+		return false, conditions.GetMessage(now, clusterv1.ClusterDeletingCondition)
+	})
+	if left := r.serviceObjects(); len(left) > 0 {
+		r.t.Errorf("left are %v", left)
+	}
+}
