@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/go-logr/logr"
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -47,12 +48,17 @@ type Serving struct {
 // aloneAgain is how often a process that must not start looks whether it may.
 const aloneAgain = 30 * time.Second
 
+// SetLogger has the libraries below the providers log to log, instead of standard error. That is the whole
+// process's, and they guard it by nothing: a program says it before anything in it speaks to an API server.
+func SetLogger(log logr.Logger) {
+	ctrl.SetLogger(log)
+	klog.SetLogger(log)
+}
+
 // Serve runs the providers as a process of their own, until ctx ends. While other projects have the same
 // kinds, no reconciler and no webhook starts, and /readyz says why.
 func Serve(ctx context.Context, connection *rest.Config, options Options, serving Serving) error {
 	options.complete()
-	ctrl.SetLogger(options.Log)
-	klog.SetLogger(options.Log)
 	probes := newHealth()
 	if isAddress(serving.HealthAddress) {
 		if err := probes.serve(ctx, serving.HealthAddress); err != nil {

@@ -52,9 +52,15 @@ type shared struct {
 
 // NewCommand is `controller`, which runs by itself, and has commands below it.
 func NewCommand(a *base.App) *cobra.Command {
-	command := newController(&options{App: a, serve: capi.Serve, namespaceFile: podNamespace})
+	command := newController(&options{App: a, serve: serve, namespaceFile: podNamespace})
 	command.AddCommand(newCheck(&checkOptions{App: a, check: capi.Check}), newManifests(a))
 	return command
+}
+
+// serve runs the providers in a process that does nothing else.
+func serve(ctx context.Context, connection *rest.Config, options capi.Options, serving capi.Serving) error {
+	capi.SetLogger(options.Log)
+	return capi.Serve(ctx, connection, options, serving)
 }
 
 func newController(o *options) *cobra.Command {

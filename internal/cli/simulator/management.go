@@ -96,6 +96,8 @@ func (o *managementOptions) around(ctx context.Context, from *starter, trouble *
 	if err != nil {
 		return err
 	}
+	log := o.log()
+	capi.SetLogger(log) // before anything speaks to an API server
 	time := clock.Scaled(o.Speed)
 	site, err := management.Start(ctx, management.Config{
 		Kube: servers.management, Servers: servers.workloads, Shared: servers.shared, Clock: time, Seed: o.Seed, Scenario: trouble, Logf: o.note,
@@ -110,11 +112,11 @@ func (o *managementOptions) around(ctx context.Context, from *starter, trouble *
 	for _, line := range o.plays(servers, site) {
 		o.Say("%s", line)
 	}
-	return errors.Join(o.provide(ctx, servers, site, time), site.Close())
+	return errors.Join(o.provide(ctx, servers, site, capi.Options{Clock: time, Log: log}), site.Close())
 }
 
 // provide runs the providers until ctx ends, or something else that is played does.
-func (o *managementOptions) provide(ctx context.Context, s *servers, site *management.Site, time clock.Clock) error {
+func (o *managementOptions) provide(ctx context.Context, s *servers, site *management.Site, options capi.Options) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	defer context.AfterFunc(site.Context(), stop)()
@@ -122,10 +124,13 @@ func (o *managementOptions) provide(ctx context.Context, s *servers, site *manag
 		<-ctx.Done()
 		return nil
 	}
+	return capi.Serve(ctx, s.management, options, capi.Serving{WebhookPort: s.said.WebhookPort, WebhookCertDir: s.said.WebhookCertDir})
+}
+
+// log shows warnings, and more for each --verbose.
+func (o *managementOptions) log() logr.Logger {
 	level := slog.LevelWarn - slog.Level(4*o.Globals.Verbose)
-	return capi.Serve(ctx, s.management, capi.Options{
-		Clock: time, Log: logr.FromSlogHandler(slog.NewTextHandler(o.IO.Err, &slog.HandlerOptions{Level: level})),
-	}, capi.Serving{WebhookPort: s.said.WebhookPort, WebhookCertDir: s.said.WebhookCertDir})
+	return logr.FromSlogHandler(slog.NewTextHandler(o.IO.Err, &slog.HandlerOptions{Level: level}))
 }
 
 // servers are the API servers that run.
