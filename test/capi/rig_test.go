@@ -158,7 +158,7 @@ func (r *rig) make(o client.Object) {
 	}
 }
 
-const pullSecret = `{apiVersion: v1, kind: Secret, metadata: {name: pull-secret}, type: kubernetes.io/dockerconfigjson,
+const pullSecret = `{apiVersion: v1, kind: Secret, metadata: {name: pull-secret, labels: {clusterctl.cluster.x-k8s.io/move: ""}}, type: kubernetes.io/dockerconfigjson,
   stringData: {.dockerconfigjson: '{"auths":{"quay.io":{"auth":"dTpw"}}}'}}`
 
 // order makes the Cluster "lab" by a template of the release, as it comes out of clusterctl generate.

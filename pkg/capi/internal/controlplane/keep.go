@@ -54,6 +54,9 @@ func (s *scope) keep(ctx context.Context) (ctrl.Result, error) {
 		return ctrl.Result{}, err
 	}
 	s.kept = &kept{noTemplate: template == nil}
+	if err := s.ownTemplate(ctx, template); err != nil {
+		return ctrl.Result{}, err
+	}
 	before := make([]*clusterv1.Machine, len(s.machines))
 	for i, m := range s.machines {
 		before[i] = m.DeepCopy()
@@ -226,6 +229,20 @@ func (s *scope) template(ctx context.Context, name string) (*unstructured.Unstru
 		return nil, nil //nolint:nilerr // not found: there is none
 	}
 	return template, nil
+}
+
+// ownTemplate makes the Cluster an owner of the template that Machines are made of, so that it is moved, and
+// deleted, with the Cluster. One that a ClusterClass has is a copy, which is owned already.
+func (s *scope) ownTemplate(ctx context.Context, template *unstructured.Unstructured) error {
+	if template == nil || len(template.GetOwnerReferences()) > 0 || !template.GetDeletionTimestamp().IsZero() {
+		return nil
+	}
+	changed := template.DeepCopy()
+	changed.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: clusterv1.GroupVersion.String(), Kind: "Cluster", Name: s.cluster.Name, UID: s.cluster.UID}})
+	if err := s.Client.Patch(ctx, changed, client.MergeFrom(template)); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("have the Cluster own %s %s: %w", template.GetKind(), template.GetName(), err)
+	}
+	return nil
 }
 
 // judged writes down what becomes of unhealthy Machines, and takes that back of those that are well again.
