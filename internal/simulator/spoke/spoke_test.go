@@ -126,6 +126,7 @@ func (st *stage) clear() {
 		st.core.CertificatesV1().CertificateSigningRequests().DeleteCollection(ctx, everything, metav1.ListOptions{}),
 		st.core.CoreV1().Secrets("openshift-etcd").DeleteCollection(ctx, everything, metav1.ListOptions{}),
 		st.objects.Resource(clusterVersions).Delete(ctx, "version", everything),
+		st.objects.Resource(operators).DeleteCollection(ctx, everything, metav1.ListOptions{}),
 		st.core.CoreV1().Pods("openshift-etcd").DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: new(int64)}, metav1.ListOptions{}),
 		st.core.CoreV1().Pods("default").DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: new(int64)}, metav1.ListOptions{}),
 		st.core.PolicyV1().PodDisruptionBudgets("openshift-etcd").DeleteCollection(ctx, everything, metav1.ListOptions{}),
