@@ -102,14 +102,17 @@ func (c *connection) updateNode(ctx context.Context, a install.Action) error {
 		case string(live.UID) != a.Target:
 			return errOther
 		}
-		patch := map[string]any{"metadata": map[string]any{"uid": a.Target, "resourceVersion": live.ResourceVersion, "labels": labels}}
-		spec := map[string]any{}
+		metadata, spec := map[string]any{"uid": a.Target, "resourceVersion": live.ResourceVersion}, map[string]any{}
+		if len(labels) > 0 { // null would take all that there are, roles among them
+			metadata["labels"] = labels
+		}
 		if len(taints) > 0 {
 			spec["taints"] = withTaints(live.Spec.Taints, taints)
 		}
 		if provider != "" {
 			spec["providerID"] = provider
 		}
+		patch := map[string]any{"metadata": metadata}
 		if len(spec) > 0 {
 			patch["spec"] = spec
 		}

@@ -1,0 +1,50 @@
+package node_test
+
+import (
+	"maps"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/oaictl/oaictl/internal/model"
+	"github.com/oaictl/oaictl/internal/setting"
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+// TestUpdateKeepsLabels gives a node a provider id, or a taint, and nothing else: it keeps its labels, by which
+// it has its role.
+func TestUpdateKeepsLabels(t *testing.T) {
+	s := newStage(t, nil)
+	plane, kube := s.plane(), s.kube
+	observed, err := s.Observe(t.Context(), install.Query{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if seen, err := plane.Observe(t.Context(), s.desired(nil), observed); err != nil || seen.Trouble != "" {
+		t.Fatalf("%v, %+v", err, seen)
+	}
+	for name, settings := range map[string]model.Settings{
+		"provider": {setting.ProviderID: setting.ValueOf("agent://a")},
+		"taint":    {setting.Taints: setting.ValueOf([]model.Taint{{Key: "gpu", Effect: "NoSchedule"}})},
+	} {
+		t.Run(name, func(t *testing.T) {
+			labels := map[string]string{"node-role.kubernetes.io/worker": ""}
+			made, err := kube.Client.CoreV1().Nodes().Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "keeps-" + name, Labels: labels}}, metav1.CreateOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			action := install.Action{Kind: model.UpdateNode, Name: made.Name, Target: string(made.UID), Settings: settings}
+			if err := plane.Act(t.Context(), s.desired(nil), observed, action); err != nil {
+				t.Fatal(err)
+			}
+			got, err := kube.Client.CoreV1().Nodes().Get(t.Context(), made.Name, metav1.GetOptions{})
+			if err != nil || !maps.Equal(got.Labels, labels) {
+				t.Errorf("its labels are %v, %v", got.Labels, err)
+			}
+			if got.Spec.ProviderID == "" && len(got.Spec.Taints) == 0 {
+				t.Error("nothing was written")
+			}
+		})
+	}
+}
