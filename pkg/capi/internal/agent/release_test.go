@@ -98,7 +98,7 @@ func TestHostsGoBackOnceTheirNodeIsDrained(t *testing.T) {
 	service, desire := installed("")
 	x = open(t, setup{service: service, desire: desire})
 	service.observed.Cluster.ID = x.namespace + "/c"
-	x.addAgent(t, "agent")
+	x.addAgent(t, "agent-of-"+x.namespace) // Cluster API finds a node's Machine by this name, in all namespaces
 	x.addCluster(t, x.namespace, "c")
 	x.addWorkload(t, "c")
 	x.addIdleMachine(t, "cp", func(m *clusterv1.Machine, _ *agentv1.AgentMachine) { m.Labels[clusterv1.MachineControlPlaneLabel] = "" }) // without any, nothing is drained
