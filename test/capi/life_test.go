@@ -26,7 +26,7 @@ const aWhile = 2 * time.Minute
 // TestLife takes a cluster through its life: it is installed with workers, gets more, loses one machine of
 // either kind, is upgraded, goes to another management cluster, and is deleted there.
 func TestLife(t *testing.T) {
-	r := newRig(t, 10)
+	r := newRig(t, 11)
 	r.order("ha", 3)
 	r.untilAvailable(aWhile)
 	r.untilWorkers(3)
@@ -44,9 +44,10 @@ func TestLife(t *testing.T) {
 	there := r.beside()
 	r.move(there)
 
-	there.scaleWorkers(4)
-	there.untilWorkers(4)
+	there.scaleWorkers(6)
+	there.untilWorkers(6)
 	there.delete()
+	there.checkGone()
 }
 
 func named(namespace, name string) metav1.ObjectMeta {
@@ -337,7 +338,7 @@ func (r *rig) serviceObjects() []string {
 	return found
 }
 
-// delete deletes the Cluster, and leaves nothing of it.
+// delete deletes the Cluster.
 func (r *rig) delete() {
 	r.t.Helper()
 	cluster := &clusterv1.Cluster{}
@@ -352,6 +353,11 @@ func (r *rig) delete() {
 		}
 		return false, conditions.GetMessage(now, clusterv1.ClusterDeletingCondition)
 	})
+}
+
+// checkGone says what of the cluster is left on the hub.
+func (r *rig) checkGone() {
+	r.t.Helper()
 	if left := r.serviceObjects(); len(left) > 0 {
 		r.t.Errorf("left are %v", left)
 	}

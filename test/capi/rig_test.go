@@ -30,6 +30,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/capi"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/manifests/components"
+	plane "github.com/oaictl/oaictl/pkg/install/rest"
 )
 
 const (
@@ -53,14 +54,18 @@ type rig struct {
 	client    client.Client
 	site      *management.Site
 	webhooks  *kubetest.Webhooks
+	overREST  bool // the providers reach the service itself, and no hub
 }
 
 // newRig starts a site with so many BareMetalHosts and an API server for a workload cluster, and the
 // providers.
-func newRig(t *testing.T, hosts int) *rig {
+func newRig(t *testing.T, hosts int, with ...func(*rig)) *rig {
 	t.Helper()
 	m := managementCluster.Start(t)
 	r := &rig{Management: m, t: t, namespace: m.Namespace(t), clock: clock.Scaled(speed)}
+	for _, option := range with {
+		option(r)
+	}
 	r.connect()
 	r.play(management.Config{Seed: 1, Servers: []*rest.Config{kubetest.Start(t).Config}})
 	if err := management.MakeHosts(t.Context(), m.Config, r.namespace, "rack", hosts); err != nil {
@@ -109,10 +114,15 @@ func (r *rig) play(config management.Config) {
 		r.t.Fatal(err)
 	}
 	server := webhook.NewServer(webhook.Options{Port: r.webhooks.Port, CertDir: r.webhooks.CertDir})
+	options := capi.Options{Namespace: r.namespace, Clock: r.clock, Log: funcr.New(r.log, funcr.Options{}), Webhooks: server}
+	if r.overREST {
+		if options.Service, err = plane.New(plane.Config{URL: r.site.ServiceURL(), Clock: r.clock}); err != nil {
+			stop()
+			r.t.Fatal(err)
+		}
+	}
 	ended := make(chan error, 1)
-	go func() {
-		ended <- capi.Run(ctx, r.Config, capi.Options{Namespace: r.namespace, Clock: r.clock, Log: funcr.New(r.log, funcr.Options{}), Webhooks: server})
-	}()
+	go func() { ended <- capi.Run(ctx, r.Config, options) }()
 	r.t.Cleanup(func() {
 		stop()
 		if err := <-ended; err != nil {
@@ -178,7 +188,9 @@ func (r *rig) order(flavour string, workers int) {
 		"OPENSHIFT_API_VIP": "192.168.127.100", "OPENSHIFT_INGRESS_VIP": "192.168.127.101",
 		"OPENSHIFT_IMAGE_URL": "http://images.example.com/rhcos.qcow2", "OPENSHIFT_IMAGE_CHECKSUM": "http://images.example.com/rhcos.qcow2.sha256",
 	}
-	r.apply(pullSecret)
+	if !r.get("pull-secret", &corev1.Secret{}) {
+		r.apply(pullSecret)
+	}
 	r.offer(version)
 	r.apply(string(components.Expand(files[at].Content, func(name string) (string, bool) {
 		value, given := values[name]

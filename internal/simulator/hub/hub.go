@@ -48,6 +48,9 @@ type Config struct {
 	Hive bool
 	// Webhooks serves admission over HTTPS on loopback and registers it.
 	Webhooks bool
+	// Reclaim has the machine of an installed host boot a discovery image, as the service does with nodes
+	// that go back to their pool; nil where no machine can be told to: they wait for a person then.
+	Reclaim func(hostID, imageURL string)
 	// Trouble is what goes wrong.
 	Trouble Trouble
 	// Logf takes a line about what happens; nil drops them.

@@ -143,15 +143,19 @@ func (h *hub) goesWith(agent *objects.Object, owner key, preserve bool) bool {
 // credentials of the cluster.
 func (h *hub) unbind(ctx context.Context, host *assisted.Host, agent *objects.Object, owner key) error {
 	h.left[host.ID] = h.farewell(host)
-	path := path(host) + "/actions/unbind"
+	path, reclaim := path(host)+"/actions/unbind", false
 	if agent.GetLabels()[hubapi.LabelAgentBMH] == "" && h.store.get(hubapi.KindClusterDeployment, owner.space, owner.id) != nil && h.kubeconfigOf(ctx, owner) == nil {
-		path += "?reclaim=true"
+		path, reclaim = path+"?reclaim=true", true
 	}
-	err := h.backend.Do(ctx, "POST", path, nil, nil)
-	if err == nil {
-		h.logf("host %s goes back to its pool", host.ID)
+	if err := h.backend.Do(ctx, "POST", path, nil, nil); err != nil {
+		return err
 	}
-	return err
+	h.logf("host %s goes back to its pool", host.ID)
+	if env := h.store.get(hubapi.KindInfraEnv, agent.GetNamespace(), agent.GetLabels()[hubapi.LabelAgentInfraEnv]); reclaim && env != nil && h.config.Reclaim != nil {
+		image, _, _ := unstructured.NestedString(env.Object, "status", "isoDownloadURL")
+		h.config.Reclaim(host.ID, image)
+	}
+	return nil
 }
 
 // kubeconfigOf says why the service can't speak to a cluster that it installed, nil if it can.

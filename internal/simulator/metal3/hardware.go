@@ -106,6 +106,20 @@ func (h *Hardware) Break(mac string) bool { return h.setBroken(mac, true) }
 // Repair lets a broken machine be switched on again.
 func (h *Hardware) Repair(mac string) bool { return h.setBroken(mac, false) }
 
+// Reclaim has the machine of a UUID boot an image, whatever is on its disk, as a node does that the service
+// takes back.
+func (h *Hardware) Reclaim(uuid, image string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, m := range h.machines {
+		if m.made.UUID == uuid {
+			m.logf("is reclaimed")
+			m.insert(image)
+			m.turn(true)
+		}
+	}
+}
+
 // Writes is how often the disk of each machine was written or wiped, by the machines' names.
 func (h *Hardware) Writes() map[string]int {
 	h.mu.Lock()
