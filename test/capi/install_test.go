@@ -1,8 +1,16 @@
 package capi
 
-import "testing"
+import (
+	"testing"
+	"time"
 
-// TestCompact takes a cluster of three machines from its template to Available.
+	"github.com/google/go-cmp/cmp"
+
+	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
+)
+
+// TestCompact takes a cluster of three machines from its template to Available. Providers that are started anew
+// then have nothing to write.
 func TestCompact(t *testing.T) {
 	r := newRig(t, 3)
 	r.order("compact", 0)
@@ -10,6 +18,16 @@ func TestCompact(t *testing.T) {
 	r.checkKubeconfig()
 	if nodes := r.nodes(); len(nodes) != 3 {
 		t.Errorf("its nodes are %v", nodes)
+	}
+	before, after := &controlplanev1.OpenshiftAssistedControlPlane{}, &controlplanev1.OpenshiftAssistedControlPlane{}
+	r.stop()
+	r.get("lab", before)
+	r.writes.take()
+	r.start()
+	time.Sleep(20 * time.Second) // more than half an hour of the cluster's life
+	if total, which := r.writes.take(); total > 0 {
+		r.get("lab", after)
+		t.Errorf("providers that are started anew write %s:\n%s", which, cmp.Diff(before, after))
 	}
 }
 

@@ -31,6 +31,7 @@ func TestLife(t *testing.T) {
 	r.untilAvailable(aWhile)
 	r.untilWorkers(3)
 	r.checkKubeconfig()
+	r.checkWrites(3, 3)
 
 	r.scaleWorkers(5)
 	r.untilWorkers(5)
@@ -133,6 +134,16 @@ func (r *rig) checkKubeconfig() {
 	}
 	if err := c.List(r.t.Context(), &corev1.NodeList{}); err != nil {
 		r.t.Errorf("the kubeconfig: %v", err)
+	}
+}
+
+// checkWrites holds what was written to install a cluster against what may be written for each Machine.
+func (r *rig) checkWrites(controlPlane, workers int) {
+	r.t.Helper()
+	total, which := r.writes.take()
+	r.t.Logf("%d writes for %d Machines: %s", total, controlPlane+workers, which)
+	if most := 16*controlPlane + 12*workers; total > most {
+		r.t.Errorf("%d writes, and %d are the most", total, most)
 	}
 }
 
@@ -296,7 +307,7 @@ func (r *rig) upgrade() {
 // and no machine is installed again.
 func (r *rig) move(there *rig) {
 	r.t.Helper()
-	writes, before := r.site.Hardware().Writes(), r.serviceObjects()
+	writes, starts, before := r.site.Hardware().Writes(), r.site.Hardware().Starts(), r.serviceObjects()
 	for _, m := range []*kubetest.Management{r.Management, there.Management} {
 		m.AddInventory(r.t)
 	}
@@ -306,6 +317,11 @@ func (r *rig) move(there *rig) {
 	if r.get("lab", &clusterv1.Cluster{}) {
 		r.t.Error("the Cluster is still where it was")
 	}
+	defer func() {
+		if after := r.site.Hardware().Starts(); !maps.Equal(starts, after) {
+			r.t.Errorf("machines were started so often: %v, and now %v", starts, after)
+		}
+	}()
 	there.untilAvailable(aWhile)
 	there.untilWorkers(5)
 	if after := r.serviceObjects(); !slices.Equal(before, after) {

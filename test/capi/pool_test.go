@@ -64,7 +64,9 @@ func (r *rig) fillPool(count int) {
 			}
 			agent := object("agent-install.openshift.io/v1beta1", "Agent")
 			agent.SetName(name)
-			r.patch(agent, func(o client.Object) { o.(*unstructured.Unstructured).Object["spec"].(map[string]any)["approved"] = true })
+			r.patch(agent, func(o client.Object) {
+				o.(*unstructured.Unstructured).Object["spec"].(map[string]any)["approved"] = true
+			})
 			approved[name] = true
 		}
 		return len(approved) == count, fmt.Sprintf("%d Agents", len(approved))

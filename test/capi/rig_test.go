@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -55,6 +56,8 @@ type rig struct {
 	site      *management.Site
 	webhooks  *kubetest.Webhooks
 	overREST  bool // the providers reach the service itself, and no hub
+	writes    *writes
+	stop      func() // ends the providers
 }
 
 // newRig starts a site with so many BareMetalHosts and an API server for a workload cluster, and the
@@ -62,7 +65,7 @@ type rig struct {
 func newRig(t *testing.T, hosts int, with ...func(*rig)) *rig {
 	t.Helper()
 	m := managementCluster.Start(t)
-	r := &rig{Management: m, t: t, namespace: m.Namespace(t), clock: clock.Scaled(speed)}
+	r := &rig{Management: m, t: t, namespace: m.Namespace(t), clock: clock.Scaled(speed), writes: &writes{count: map[string]int{}}}
 	for _, option := range with {
 		option(r)
 	}
@@ -77,7 +80,7 @@ func newRig(t *testing.T, hosts int, with ...func(*rig)) *rig {
 // beside starts another management cluster for the same machines, with a namespace of the same name.
 func (r *rig) beside() *rig {
 	r.t.Helper()
-	other := &rig{Management: kubetest.StartManagement(r.t, kubetest.ManagementConfig{}), t: r.t, namespace: r.namespace, clock: r.clock}
+	other := &rig{Management: kubetest.StartManagement(r.t, kubetest.ManagementConfig{}), t: r.t, namespace: r.namespace, clock: r.clock, writes: &writes{count: map[string]int{}}}
 	other.connect()
 	other.make(&corev1.Namespace{ObjectMeta: named("", r.namespace)})
 	other.play(management.Config{Beside: r.site})
@@ -113,23 +116,36 @@ func (r *rig) play(config management.Config) {
 		stop()
 		r.t.Fatal(err)
 	}
+	r.t.Cleanup(func() {
+		r.stop()
+		stop()
+		if err := r.site.Close(); err != nil {
+			r.t.Errorf("the site: %v", err)
+		}
+	})
+	r.start()
+}
+
+// start runs the providers, until stop is called.
+func (r *rig) start() {
+	r.t.Helper()
 	server := webhook.NewServer(webhook.Options{Port: r.webhooks.Port, CertDir: r.webhooks.CertDir})
 	options := capi.Options{Namespace: r.namespace, Clock: r.clock, Log: funcr.New(r.log, funcr.Options{}), Webhooks: server}
 	if r.overREST {
+		var err error
 		if options.Service, err = plane.New(plane.Config{URL: r.site.ServiceURL(), Clock: r.clock}); err != nil {
-			stop()
 			r.t.Fatal(err)
 		}
 	}
+	connection := rest.CopyConfig(r.Config)
+	connection.Wrap(r.writes.through)
+	ctx, stop := context.WithCancel(r.t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- capi.Run(ctx, r.Config, options) }()
-	r.t.Cleanup(func() {
+	go func() { ended <- capi.Run(ctx, connection, options) }()
+	r.stop = sync.OnceFunc(func() {
 		stop()
 		if err := <-ended; err != nil {
 			r.t.Errorf("the providers: %v", err)
-		}
-		if err := r.site.Close(); err != nil {
-			r.t.Errorf("the site: %v", err)
 		}
 	})
 	r.until("webhooks answer", time.Minute, func() (bool, string) {

@@ -131,6 +131,17 @@ func (h *Hardware) Writes() map[string]int {
 	return writes
 }
 
+// Starts is how often each machine was switched on, or started anew, by its controller.
+func (h *Hardware) Starts() map[string]int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	starts := make(map[string]int, len(h.machines))
+	for _, m := range h.machines {
+		_, starts[m.made.Name], _ = m.Switched()
+	}
+	return starts
+}
+
 func (h *Hardware) setBroken(mac string, broken bool) bool {
 	h.mu.Lock()
 	m := h.machines[strings.ToLower(mac)]

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
+	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/simulator/host"
 )
 
@@ -401,12 +402,24 @@ func (h *bareMetal) clean() {
 	}
 }
 
+// ironicTakes is how long it takes Ironic to begin with a host that is deleted, in real time. By then clusterctl
+// has a host that it moves gone, whose pause it takes off with all other annotations just before.
+const ironicTakes = 2 * time.Second
+
+// realTime is how much time passes in the simulation within a span of real time.
+func (o *operator) realTime(real time.Duration) time.Duration {
+	return time.Duration(float64(real) * float64(time.Second) / float64(o.config.Clock.Wall(time.Second)))
+}
+
 // letGo is the end of a host: what was provisioned is taken back, unless it is detached.
 func (h *bareMetal) letGo(ctx context.Context) (time.Duration, error) {
 	_, detached := h.GetAnnotations()[annotationDetached]
 	switch state := h.state(); {
 	case detached || h.machine == nil:
 	case state == stateProvisioning || state == stateProvisioned:
+		if left := ironicTakes - clock.Real().Now().Sub(h.GetDeletionTimestamp().Time); left > 0 {
+			return h.realTime(left), nil
+		}
 		h.enter(stateDeprovisioning)
 		return time.Millisecond, nil
 	case state == stateDeprovisioning:

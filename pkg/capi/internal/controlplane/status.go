@@ -127,5 +127,8 @@ func (s *scope) showVersions(counts map[string]int32) {
 		return x.Compare(y)
 	})
 	s.plane.Status.Versions, s.plane.Status.Version = versions, versions[0].Version
+	if s.mismatch != "" {
+		return // the condition says that
+	}
 	s.set(controlplanev1.KubernetesVersionAvailableCondition, metav1.ConditionTrue, controlplanev1.KubernetesVersionAvailableCondition, "")
 }

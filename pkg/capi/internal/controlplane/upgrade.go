@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/cluster-api/util/conditions"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -127,7 +128,8 @@ func (s *scope) upgrade(ctx context.Context, kubeconfig []byte) (ctrl.Result, er
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	if spoke.Version == want.Version && s.plane.Status.DistributionVersion == want.Version && !s.Workloads.isDue(s.key(), s.Clock.Now()) {
+	open := conditions.GetMessage(s.plane, controlplanev1.UpgradeCompletedCondition) != "" // nodes that follow, say
+	if spoke.Version == want.Version && s.plane.Status.DistributionVersion == want.Version && !open && !s.Workloads.isDue(s.key(), s.Clock.Now()) {
 		return ctrl.Result{}, nil
 	}
 	state, decision, err := upgrade.Step(ctx, c, s.UpgradeClock, want)
@@ -143,7 +145,7 @@ func (s *scope) upgrade(ctx context.Context, kubeconfig []byte) (ctrl.Result, er
 	if decision.Request != nil && decision.Request.Update != nil {
 		s.Recorder.Eventf(s.plane, s.cluster, corev1.EventTypeNormal, "UpgradeRequested", "Upgrade", "asked the cluster for version %s", decision.Request.Update.Version)
 	}
-	if decision.Phase == upgrade.Done || decision.Phase == upgrade.Idle {
+	if decision.Phase == upgrade.Idle || decision.Phase == upgrade.Done && len(decision.Notes) == 0 {
 		return ctrl.Result{}, nil
 	}
 	return ctrl.Result{RequeueAfter: askAgain}, nil
