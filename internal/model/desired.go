@@ -63,6 +63,9 @@ type Options struct {
 	ClusterKubeconfig string
 	// Run marks the clusters that this run registers.
 	Run string
+	// Exact has the cluster known by its id (Adopt) or, until that is known, by the mark of whoever
+	// registered it (Run), and never by its name: clusters of the same name are somebody else's.
+	Exact bool
 	// Labels and Annotations are put on the objects that are made for the cluster on a hub, beside
 	// oaictl's own. They go with what is written anyhow, and are no differences by themselves.
 	Labels, Annotations map[string]string

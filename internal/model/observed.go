@@ -101,7 +101,7 @@ func (o *Observed) HostByID(id string) *Host {
 // Query is how a service is asked for the cluster that is desired.
 func (d *Desired) Query() Query {
 	query := Query{
-		Name: d.Spec.Metadata.Name, BaseDomain: d.Spec.Spec.BaseDomain, Adopt: d.Options.Adopt, Run: d.Options.Run,
+		Name: d.Spec.Metadata.Name, BaseDomain: d.Spec.Spec.BaseDomain, Adopt: d.Options.Adopt, Run: d.Options.Run, Exact: d.Options.Exact,
 		InfraEnv: d.Spec.Spec.InfraEnv.Ref, Ignored: setting.IgnoredOf(d.Spec) != nil,
 		Overridden: slices.Sorted(maps.Keys(d.Spec.Spec.Overrides.InfraEnv)),
 	}
@@ -129,6 +129,7 @@ type Query struct {
 	Adopt      string // an id that may be taken over although it is not tagged
 	Imported   string // what an installed cluster calls itself that is to be imported (spec.import.clusterID)
 	Run        string // this run's mark
+	Exact      bool   // the cluster is known by Adopt or by Run, and never by its name
 	InfraEnv   string // name or id of an InfraEnv that is not the cluster's own (spec.infraEnv.ref)
 	// Alone are the names of the cluster's InfraEnvs that serve one host each
 	// (spec.hosts[].match.infraEnv).

@@ -420,6 +420,36 @@ func TestOwnership(t *testing.T) {
 	}
 }
 
+// Exactly known is a cluster by its id, or by the mark that it was registered with: neither its name nor that it
+// is oaictl's make it the one, and others of its name are nobody's business.
+func TestExactly(t *testing.T) {
+	const second = "33333333-3333-3333-3333-333333333333"
+	other := clusterJSON(map[string]any{"id": second, "created_at": "2030-05-01T10:00:00Z", "tags": "oaictl,oaictl_run_r0"})
+	for name, test := range map[string]struct{ tags, run, adopt, want string }{
+		"its id":            {"oaictl", "", clusterID, clusterID},
+		"its mark":          {"oaictl,oaictl_run_r1", "r1", "", clusterID},
+		"another's mark":    {"oaictl,oaictl_run_r1", "r2", "", ""},
+		"no mark":           {"oaictl", "", "", ""},
+		"an id that is not": {"oaictl,oaictl_run_r1", "r1", "55555555-5555-5555-5555-555555555555", ""},
+		"somebody's":        {"oaictl_run_r1", "r1", "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, 0)
+			w.infraEnv, w.cluster["tags"], w.others = nil, test.tags, []map[string]any{other}
+			query := lab()
+			query.Exact, query.Run, query.Adopt = true, test.run, test.adopt
+			o := observe(t, w.plane(t), query)
+			got := ""
+			if o.Cluster != nil {
+				got = o.Cluster.ID
+			}
+			if got != test.want || len(o.Others) > 0 {
+				t.Errorf("got %q beside %v, want %q", got, o.Others, test.want)
+			}
+		})
+	}
+}
+
 // Without a cluster there is no error; one that is deleted meanwhile is gone.
 func TestNoCluster(t *testing.T) {
 	w := newWorld(t, 1)

@@ -54,18 +54,21 @@ func (p *Plane) choose(ctx context.Context, w *watch, query install.Query, found
 		return cmp.Or(a.Created.Compare(b.Created), strings.Compare(a.ID, b.ID))
 	})
 	meant := slices.IndexFunc(same, func(c install.ClusterRef) bool { return c.Owned })
-	if meant < 0 && query.Imported != "" {
+	if meant < 0 && query.Imported != "" && !query.Exact {
 		var err error
 		if meant, err = p.unmarked(ctx, query.Imported, same, found); err != nil {
 			return err
 		}
 	}
-	if query.Adopt != "" {
+	switch {
+	case query.Adopt != "":
 		meant = slices.IndexFunc(same, func(c install.ClusterRef) bool { return c.ID == query.Adopt })
+	case query.Exact:
+		meant = slices.IndexFunc(same, func(c install.ClusterRef) bool { return c.Owned && c.Run != "" && c.Run == query.Run })
 	}
 	w.others = nil
 	for i := range same {
-		if i == meant {
+		if i == meant || query.Exact {
 			continue
 		}
 		other := same[i]

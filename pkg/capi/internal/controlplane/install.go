@@ -2,6 +2,7 @@ package controlplane
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"strings"
@@ -41,12 +42,33 @@ func (s *scope) install(ctx context.Context) error {
 
 // step carries out what the plan has for the cluster, or only looks where it is not clear what is wanted.
 func (s *scope) step(ctx context.Context) (*installation.View, error) {
+	if err := s.markRun(ctx); err != nil {
+		return nil, err
+	}
 	if s.mismatch != "" {
 		return s.Installations.View(ctx, s.key())
 	}
 	view, _, err := s.Installations.Act(ctx, s.key(), model.ScopeCluster)
 	return view, err
 }
+
+// markRun notes, before a cluster is registered in a service that knows many, what its registration is marked
+// with: by that it is found if its id could not be noted any more, and no other of its name is.
+func (s *scope) markRun(ctx context.Context) error {
+	notes := s.plane.Annotations
+	if s.OnHub || notes[desired.AnnotationRun] != "" || notes[desired.AnnotationClusterID] != "" {
+		return nil
+	}
+	before := s.plane.DeepCopy()
+	s.annotate(desired.AnnotationRun, strings.ToLower(rand.Text()[:runLength]))
+	if err := s.patchNow(ctx, before); err != nil {
+		return fmt.Errorf("note the mark of its registration on control plane %s: %w", s.plane.Name, err)
+	}
+	return nil
+}
+
+// runLength is how many letters a mark has, of 32 each: 60 bits.
+const runLength = 12
 
 // noView says why the installation cannot be looked at.
 func (s *scope) noView(err error) error {

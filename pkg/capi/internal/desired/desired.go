@@ -206,7 +206,7 @@ func (s *Source) Of(ctx context.Context, c *Cluster, observed *install.Observed)
 		}
 	}
 	return &install.Desired{Spec: out, Options: install.Options{
-		Adopt: adopt, Run: c.ControlPlane.Annotations[AnnotationRun],
+		Adopt: adopt, Run: c.ControlPlane.Annotations[AnnotationRun], Exact: !s.Hub,
 		AddNodes: part.installed, WatchEtcd: part.installed, AcceptControlPlane: true, Unattended: true,
 		Labels: map[string]string{clusterv1.ClusterNameLabel: c.Name},
 	}}, nil

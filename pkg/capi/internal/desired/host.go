@@ -66,6 +66,9 @@ func (s *Source) host(ctx context.Context, c *Cluster, m Machine, have *install.
 	if host.Ignition, err = document(ignition); err != nil {
 		return fail("the Ignition of the installed machine", err)
 	}
+	if host.Net, err = s.networkOf(ctx, m); err != nil {
+		return spec.Host{}, false, err
+	}
 	if host.Discovery, err = s.discovery(ctx, c, m); err != nil {
 		return fail("the discovery image", err)
 	}
