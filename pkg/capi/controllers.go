@@ -26,6 +26,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/capi/internal/bootstrap"
 	"github.com/oaictl/oaictl/pkg/capi/internal/controlplane"
 	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
+	"github.com/oaictl/oaictl/pkg/capi/internal/status"
 	"github.com/oaictl/oaictl/pkg/capi/internal/upgrade"
 	"github.com/oaictl/oaictl/pkg/install"
 )
@@ -76,7 +77,7 @@ func (c *controllerManager) setUpControlPlane(context.Context) error {
 	r := &controlplane.Reconciler{
 		Client: c.GetClient(), Live: c.GetAPIReader(), Installations: c.installations, Clock: c.options.Clock,
 		Recorder: c.GetEventRecorder("openshiftassistedcontrolplane-controller"), Answers: controlplane.Answers, OnHub: c.options.Service == nil,
-		Workloads: c.workloads, UpgradeClock: c.options.Clock, Versions: &upgrade.Mapping{Clock: c.options.Clock},
+		Workloads: c.workloads, UpgradeClock: c.options.Clock, Status: status.New(c.options.Clock), Versions: &upgrade.Mapping{Clock: c.options.Clock},
 	}
 	if err := c.updateInPlace(); err != nil {
 		return err
@@ -140,6 +141,7 @@ func request(namespace, name string) []reconcile.Request {
 func (c *controllerManager) setUpBootstrap(context.Context) error {
 	r := &bootstrap.Reconciler{
 		Client: c.GetClient(), Installations: c.installations, Recorder: c.GetEventRecorder("openshiftassistedconfig-controller"),
+		Status: status.New(c.options.Clock),
 	}
 	return c.controller("openshiftassistedconfig", &bootstrapv1.OpenshiftAssistedConfig{}).
 		Watches(&clusterv1.Machine{}, handler.EnqueueRequestsFromMapFunc(func(_ context.Context, o client.Object) []reconcile.Request {

@@ -16,7 +16,6 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/util"
 	"sigs.k8s.io/cluster-api/util/conditions"
-	"sigs.k8s.io/cluster-api/util/patch"
 	"sigs.k8s.io/cluster-api/util/paused"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -26,6 +25,7 @@ import (
 	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
+	"github.com/oaictl/oaictl/pkg/capi/internal/status"
 	"github.com/oaictl/oaictl/pkg/capi/internal/words"
 	"github.com/oaictl/oaictl/pkg/install"
 )
@@ -35,6 +35,7 @@ type Reconciler struct {
 	Client        client.Client
 	Installations *installation.Set
 	Recorder      events.EventRecorder
+	Status        *status.Writer
 }
 
 // scope is one reconcile of a config.
@@ -71,22 +72,17 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if controllerutil.AddFinalizer(config, bootstrapv1.ConfigFinalizer) {
 		return ctrl.Result{}, r.Client.Patch(ctx, config, client.MergeFrom(withoutFinalizer(config)))
 	}
-	helper, err := patch.NewHelper(config, r.Client)
-	if err != nil {
-		return ctrl.Result{}, err
-	}
-	before := conditions.Get(config, bootstrapv1.HostValidatedCondition)
+	before := config.DeepCopy()
 	result, err := s.reconcile(ctx)
 	s.summarize()
-	s.report(before)
-	config.Status.Deprecated = nil
-	return result, errors.Join(err, helper.Patch(ctx, config, patch.WithStatusObservedGeneration{}, patch.WithOwnedConditions{Conditions: ownedConditions()}))
-}
-
-func ownedConditions() []string {
-	return []string{
-		clusterv1.ReadyCondition, clusterv1.PausedCondition, bootstrapv1.DataSecretAvailableCondition, bootstrapv1.InfraEnvReadyCondition, bootstrapv1.HostValidatedCondition,
+	config.Status.Deprecated, config.Status.ObservedGeneration = nil, config.Generation
+	now := config.DeepCopy()
+	written, again, failed := r.Status.Write(ctx, r.Client, before, config)
+	if written {
+		s.config = now
+		s.report(conditions.Get(before, bootstrapv1.HostValidatedCondition))
 	}
+	return util.LowestNonZeroResult(result, ctrl.Result{RequeueAfter: again}), errors.Join(err, failed)
 }
 
 func withoutFinalizer(config *bootstrapv1.OpenshiftAssistedConfig) *bootstrapv1.OpenshiftAssistedConfig {

@@ -144,18 +144,12 @@ func (s *scope) showInstall() {
 	}
 }
 
-// progressStep is by how many percent an installation goes on before that is written down: a write for
-// each percent would be many for nobody.
-const progressStep = 5
-
 func (s *scope) showPercent(cluster *install.Cluster) {
 	percent := int32(cluster.Progress.Percent)
 	if cluster.State.Installed() {
 		percent = 100
 	}
-	if last := s.plane.Status.Installation.Percentage; last == nil || percent == 100 || percent < *last || percent >= *last+progressStep {
-		s.plane.Status.Installation.Percentage = ptr.To(percent)
-	}
+	s.plane.Status.Installation.Percentage = ptr.To(percent)
 }
 
 // waiting is what stands in the way of the cluster, or else what it waits for.

@@ -19,7 +19,6 @@ import (
 	"sigs.k8s.io/cluster-api/util/collections"
 	"sigs.k8s.io/cluster-api/util/conditions"
 	"sigs.k8s.io/cluster-api/util/failuredomains"
-	"sigs.k8s.io/cluster-api/util/patch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
@@ -85,9 +84,8 @@ func (s *scope) patchNow(ctx context.Context, before *controlplanev1.OpenshiftAs
 	if err := s.Client.Patch(ctx, s.plane, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
 		return err
 	}
-	helper, err := patch.NewHelper(s.plane, s.Client)
-	s.helper, s.plane.Status = helper, status
-	return err
+	s.plane.Status = status
+	return nil
 }
 
 const suffixLength = 5
@@ -117,7 +115,7 @@ func (s *scope) makeMachine(ctx context.Context, name string, instead *lifecycle
 	config := &bootstrapv1.OpenshiftAssistedConfig{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: name, Namespace: s.plane.Namespace, Labels: labels, Annotations: s.configAnnotations(annotations),
-			OwnerReferences: []metav1.OwnerReference{plain(*owner)},
+			OwnerReferences: []metav1.OwnerReference{plain(*owner)}, Finalizers: []string{bootstrapv1.ConfigFinalizer},
 		},
 		Spec: s.plane.Spec.OpenshiftAssistedConfigSpec,
 	}

@@ -46,6 +46,7 @@ import (
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/controlplane"
 	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
+	"github.com/oaictl/oaictl/pkg/capi/internal/status"
 	"github.com/oaictl/oaictl/pkg/capi/internal/upgrade"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/node"
@@ -260,7 +261,7 @@ func (x *site) manage() {
 	})
 	r := &controlplane.Reconciler{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Installations: set, Clock: x.clock, Recorder: mgr.GetEventRecorder("controlplane"),
-		Answers: controlplane.Answers, Workloads: &controlplane.Workloads{}, UpgradeClock: x.clock, Versions: &upgrade.Mapping{Clock: x.clock},
+		Answers: controlplane.Answers, Workloads: &controlplane.Workloads{}, UpgradeClock: x.clock, Status: status.New(x.clock), Versions: &upgrade.Mapping{Clock: x.clock},
 	}
 	err = ctrl.NewControllerManagedBy(mgr).Named("controlplane").For(&controlplanev1.OpenshiftAssistedControlPlane{}).Owns(&clusterv1.Machine{}).
 		Watches(&clusterv1.Cluster{}, handler.EnqueueRequestsFromMapFunc(func(_ context.Context, o client.Object) []reconcile.Request {

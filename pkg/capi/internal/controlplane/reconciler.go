@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -16,7 +17,6 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/util"
 	"sigs.k8s.io/cluster-api/util/conditions"
-	"sigs.k8s.io/cluster-api/util/patch"
 	"sigs.k8s.io/cluster-api/util/paused"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -26,6 +26,7 @@ import (
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
+	"github.com/oaictl/oaictl/pkg/capi/internal/status"
 	"github.com/oaictl/oaictl/pkg/capi/internal/upgrade"
 	"github.com/oaictl/oaictl/pkg/install"
 )
@@ -43,6 +44,8 @@ type Reconciler struct {
 	// Workloads are the clients of installed clusters, and UpgradeClock what upgrades are measured by.
 	Workloads    *Workloads
 	UpgradeClock clock.Clock
+	// Status writes statuses.
+	Status *status.Writer
 	// Versions knows which version of Kubernetes is in a release.
 	Versions *upgrade.Mapping
 	// Answers reports whether the API server that a kubeconfig names takes requests.
@@ -56,7 +59,7 @@ type scope struct {
 	*Reconciler
 	plane   *controlplanev1.OpenshiftAssistedControlPlane
 	cluster *clusterv1.Cluster
-	helper  *patch.Helper // writes what has become of it
+	was     controlplanev1.OpenshiftAssistedControlPlaneStatus // the status as it was read
 	// machines are those of the control plane, by name.
 	machines []*clusterv1.Machine
 	view     *installation.View // nil where there is none yet
@@ -97,9 +100,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if err := s.readMachines(ctx); err != nil {
 		return ctrl.Result{}, err
 	}
-	if s.helper, err = patch.NewHelper(plane, r.Client); err != nil {
-		return ctrl.Result{}, err
-	}
+	s.was = *plane.Status.DeepCopy()
 	before := conditions.Get(plane, clusterv1.AvailableCondition)
 	step := s.reconcile
 	if !plane.DeletionTimestamp.IsZero() {
@@ -109,10 +110,19 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if controllerutil.ContainsFinalizer(plane, controlplanev1.ControlPlaneFinalizer) {
 		s.show()
 		s.report(before)
-		plane.Status.Deprecated = nil
-		err = errors.Join(err, s.helper.Patch(ctx, plane, patch.WithStatusObservedGeneration{}, patch.WithOwnedConditions{Conditions: ownedConditions()}))
+		again, failed := s.writeStatus(ctx)
+		result, err = util.LowestNonZeroResult(result, ctrl.Result{RequeueAfter: again}), errors.Join(err, failed)
 	}
 	return result, err
+}
+
+// writeStatus writes what has become of the control plane.
+func (s *scope) writeStatus(ctx context.Context) (again time.Duration, err error) {
+	s.plane.Status.Deprecated, s.plane.Status.ObservedGeneration = nil, s.plane.Generation
+	before := s.plane.DeepCopy()
+	before.Status = s.was
+	_, again, err = s.Status.Write(ctx, s.Client, before, s.plane, "installation")
+	return again, err
 }
 
 func (s *scope) readMachines(ctx context.Context) (err error) {

@@ -14,16 +14,6 @@ import (
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
-func ownedConditions() []string {
-	return []string{
-		clusterv1.AvailableCondition, clusterv1.PausedCondition, clusterv1.MachinesReadyCondition, clusterv1.MachinesUpToDateCondition,
-		clusterv1.RollingOutCondition, clusterv1.ScalingUpCondition, clusterv1.ScalingDownCondition, clusterv1.RemediatingCondition, clusterv1.DeletingCondition,
-		controlplanev1.InitializedCondition, controlplanev1.KubeconfigAvailableCondition, controlplanev1.KubernetesVersionAvailableCondition,
-		controlplanev1.CertificatesAvailableCondition, controlplanev1.EtcdClusterAvailableCondition, controlplanev1.UpgradeAvailableCondition,
-		controlplanev1.UpgradeCompletedCondition, controlplanev1.MachinesCreatedCondition,
-	}
-}
-
 // show writes down what there is of Machines, and how the installed cluster is.
 func (s *scope) show() {
 	status := &s.plane.Status

@@ -128,7 +128,8 @@ func (s *scope) upgrade(ctx context.Context, kubeconfig []byte) (ctrl.Result, er
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	open := conditions.GetMessage(s.plane, controlplanev1.UpgradeCompletedCondition) != "" // nodes that follow, say
+	last := conditions.Get(s.plane, controlplanev1.UpgradeCompletedCondition)
+	open := last == nil || last.Message != "" // nodes that follow, say
 	if spoke.Version == want.Version && s.plane.Status.DistributionVersion == want.Version && !open && !s.Workloads.isDue(s.key(), s.Clock.Now()) {
 		return ctrl.Result{}, nil
 	}

@@ -40,8 +40,10 @@ func TestTakesInWhatProvesItself(t *testing.T) {
 		err error
 		ask func(error) bool // what is wrong; nil for nothing
 	}{
-		"it answers":     {is: openShiftID},
-		"it does not":    {err: errors.New("no route to host"), ask: func(err error) bool { return errors.Is(err, installation.ErrNotYet) && strings.Contains(err.Error(), "no route") }},
+		"it answers": {is: openShiftID},
+		"it does not": {err: errors.New("no route to host"), ask: func(err error) bool {
+			return errors.Is(err, installation.ErrNotYet) && strings.Contains(err.Error(), "no route")
+		}},
 		"another one":    {is: "66666666-2222-3333-4444-555555555555", ask: func(err error) bool { _, is := errors.AsType[*installation.Refusal](err); return is }},
 		"it has no name": {ask: func(err error) bool { _, is := errors.AsType[*installation.Refusal](err); return is }},
 	} {

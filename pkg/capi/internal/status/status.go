@@ -1,0 +1,95 @@
+// Package status writes the status of objects: all that differs in one request, and not each word that an
+// installation changes on its way.
+package status
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/oaictl/oaictl/internal/clock"
+)
+
+// every is how often what is said of progress is written at most.
+const every = 2 * time.Minute
+
+// Writer writes statuses. It is safe for concurrent use.
+type Writer struct {
+	clock clock.Clock
+
+	mu   sync.Mutex
+	last map[types.UID]time.Time // when each was written
+}
+
+// New makes a Writer that measures time by a clock.
+func New(c clock.Clock) *Writer {
+	return &Writer{clock: c, last: map[types.UID]time.Time{}}
+}
+
+// Write writes the status of an object where it differs from what it was before. Where only words differ, which
+// are messages of conditions and fields below status that are progress, it is left for later if something
+// was written just before: again is then in how much real time to come back.
+func (w *Writer) Write(ctx context.Context, c client.Client, before, after client.Object, progress ...string) (written bool, again time.Duration, err error) {
+	was, err := statusOf(before)
+	if err != nil {
+		return false, 0, err
+	}
+	is, err := statusOf(after)
+	if err != nil || reflect.DeepEqual(was, is) {
+		return false, 0, err
+	}
+	strip(was, progress)
+	strip(is, progress)
+	now := w.clock.Now()
+	if reflect.DeepEqual(was, is) {
+		w.mu.Lock()
+		last, known := w.last[after.GetUID()]
+		w.mu.Unlock()
+		if left := every - now.Sub(last); known && left > 0 {
+			return false, w.clock.Wall(left) + time.Millisecond, nil
+		}
+	}
+	w.mu.Lock()
+	w.last[after.GetUID()] = now
+	w.mu.Unlock()
+	if err := c.Status().Patch(ctx, after, client.MergeFrom(before)); err != nil {
+		return false, 0, client.IgnoreNotFound(err)
+	}
+	return true, 0, nil
+}
+
+// Forget drops what is known of an object that is gone.
+func (w *Writer) Forget(uid types.UID) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.last, uid)
+}
+
+func statusOf(o client.Object) (map[string]any, error) {
+	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
+	if err != nil {
+		return nil, fmt.Errorf("look at the status of %s: %w", o.GetName(), err)
+	}
+	status, _, err := unstructured.NestedMap(fields, "status")
+	return status, err
+}
+
+// strip takes out of a status what is words: the fields that are progress, and the messages of its conditions.
+func strip(status map[string]any, progress []string) {
+	for _, field := range progress {
+		delete(status, field)
+	}
+	conditions, _ := status["conditions"].([]any)
+	for _, each := range conditions {
+		if condition, is := each.(map[string]any); is {
+			delete(condition, "message")
+		}
+	}
+}

@@ -1,0 +1,68 @@
+package status
+
+import (
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"github.com/oaictl/oaictl/internal/clock"
+	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
+)
+
+// still is a clock that stands until it is moved.
+type still struct {
+	clock.Clock
+
+	now time.Time
+}
+
+func (s *still) Now() time.Time { return s.now }
+
+// TestWordsWait: what is more than words is written at once, and words only so often.
+func TestWordsWait(t *testing.T) {
+	scheme := runtime.NewScheme()
+	if err := bootstrapv1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	made := &bootstrapv1.OpenshiftAssistedConfig{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "c", UID: "u"}}
+	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(made).WithStatusSubresource(made).Build()
+	now := &still{Clock: clock.Real(), now: time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)}
+	w := New(now)
+	say := func(status metav1.ConditionStatus, message string) (bool, time.Duration) {
+		t.Helper()
+		before := &bootstrapv1.OpenshiftAssistedConfig{}
+		if err := c.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: "c"}, before); err != nil {
+			t.Fatal(err)
+		}
+		after := before.DeepCopy()
+		after.Status.Conditions = []metav1.Condition{{Type: "HostValidated", Status: status, Reason: "Any", Message: message}}
+		written, again, err := w.Write(t.Context(), c, before, after)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return written, again
+	}
+	for _, step := range []struct {
+		status  metav1.ConditionStatus
+		message string
+		later   time.Duration
+		written bool
+	}{
+		{metav1.ConditionFalse, "one", 0, true},
+		{metav1.ConditionFalse, "one", 0, false},
+		{metav1.ConditionFalse, "two", time.Second, false},
+		{metav1.ConditionTrue, "three", 0, true},
+		{metav1.ConditionTrue, "four", every - time.Second, false},
+		{metav1.ConditionTrue, "four", time.Second, true},
+	} {
+		now.now = now.now.Add(step.later)
+		written, again := say(step.status, step.message)
+		if written != step.written || !written && step.message != "one" && again <= 0 {
+			t.Errorf("%s %s: written %t, again in %s", step.status, step.message, written, again)
+		}
+	}
+}
