@@ -115,7 +115,7 @@ func (s *scope) makeMachine(ctx context.Context, name string, instead *lifecycle
 	config := &bootstrapv1.OpenshiftAssistedConfig{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: name, Namespace: s.plane.Namespace, Labels: labels, Annotations: s.configAnnotations(annotations),
-			OwnerReferences: []metav1.OwnerReference{plain(*owner)}, Finalizers: []string{bootstrapv1.ConfigFinalizer},
+			OwnerReferences: []metav1.OwnerReference{plain(*owner)},
 		},
 		Spec: s.plane.Spec.OpenshiftAssistedConfigSpec,
 	}
