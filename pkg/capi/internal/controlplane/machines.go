@@ -38,15 +38,41 @@ func (s *scope) makeMissing(ctx context.Context) (waits bool, err error) {
 	switch {
 	case missing <= 0:
 		s.set(controlplanev1.MachinesCreatedCondition, metav1.ConditionTrue, controlplanev1.MachinesCreatedCondition, "")
+		return false, s.noteMade(ctx, s.madeSoFar())
 	case phase == lifecycle.Before, phase == lifecycle.Stopped:
 		return s.makeMachines(ctx, missing)
 	}
 	return false, nil
 }
 
+// madeSoFar is how many Machines were made so far: as it was noted, or more, where a reconcile was broken off between
+// making one and noting it.
+func (s *scope) madeSoFar() int {
+	noted, _ := strconv.Atoi(s.plane.Annotations[AnnotationMachinesMade])
+	made := noted
+	for number := noted; number <= noted+len(s.machines); number++ {
+		name := s.machineName(number)
+		if slices.ContainsFunc(s.machines, func(m *clusterv1.Machine) bool { return m.Name == name }) {
+			made = number + 1
+		}
+	}
+	return made
+}
+
+// noteMade notes that, where it is not noted yet.
+func (s *scope) noteMade(ctx context.Context, made int) error {
+	text := strconv.Itoa(made)
+	if made == 0 || s.plane.Annotations[AnnotationMachinesMade] == text {
+		return nil
+	}
+	before := s.plane.DeepCopy()
+	s.annotate(AnnotationMachinesMade, text)
+	return s.patchNow(ctx, before)
+}
+
 // makeMachines makes so many Machines. Those that unhealthy ones were deleted for note which these were.
 func (s *scope) makeMachines(ctx context.Context, missing int) (waits bool, err error) {
-	made, _ := strconv.Atoi(s.plane.Annotations[AnnotationMachinesMade])
+	made := s.madeSoFar()
 	if made > 0 {
 		newest := s.machineName(made - 1)
 		if !slices.ContainsFunc(s.machines, func(m *clusterv1.Machine) bool { return m.Name == newest }) {

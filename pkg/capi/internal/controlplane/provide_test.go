@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/utils/ptr"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/cluster-api/util/conditions"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
@@ -245,6 +246,6 @@ func (x *site) joined(count int) {
 				have++
 			}
 		}
-		return have == count && len(all) == count, fmt.Sprintf("%d Machines, %d nodes", len(all), have)
+		return have == count && len(all) == count, fmt.Sprintf("%d Machines, %d nodes; %s", len(all), have, conditions.GetMessage(x.plane(), clusterv1.ScalingUpCondition))
 	})
 }
