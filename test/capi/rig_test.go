@@ -230,7 +230,7 @@ func (r *rig) offer(version string) {
 func (r *rig) until(what string, within time.Duration, ask func() (bool, string)) {
 	r.t.Helper()
 	last, began := "", time.Now()
-	for deadline := began.Add(within); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+	for deadline := began.Add(within); time.Now().Before(deadline) && r.clock.Sleep(r.t.Context(), 10*time.Second) == nil; {
 		done, now := ask()
 		if done {
 			r.t.Logf("after %s: %s", time.Since(began).Round(time.Second), what)

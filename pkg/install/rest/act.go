@@ -182,7 +182,11 @@ func (p *Plane) updateCluster(ctx context.Context, desired *install.Desired, act
 		if err := users.Decode(&tags); err != nil {
 			return plane.Refusal(action, err)
 		}
-		fields["tags"] = objects.WriteTags("", tags) // not this run's to withdraw
+		mark := "" // it is not this run's to withdraw
+		if desired.Options.Exact {
+			mark = desired.Options.Run // it is known by that
+		}
+		fields["tags"] = objects.WriteTags(mark, tags)
 	}
 	return p.patch(ctx, "update cluster", action.Name, "/v2/clusters/{cluster_id}", map[string]string{"cluster_id": action.Target}, fields)
 }

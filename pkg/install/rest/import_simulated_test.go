@@ -33,6 +33,16 @@ spec:
 // else installed, though the first run is broken off before it could be marked, and
 // its hosts are added; a further run writes nothing.
 func TestAddNodesToAnImportedCluster(t *testing.T) {
+	for name, options := range map[string]install.Options{
+		"by its name": {AddNodes: true},
+		"by its mark": {AddNodes: true, Exact: true, Run: "r1"},
+	} {
+		t.Run(name, func(t *testing.T) { addToImported(t, options) })
+	}
+}
+
+func addToImported(t *testing.T, options install.Options) {
+	t.Helper()
 	env := spec.OSEnv()
 	env.LookupEnv = func(string) (string, bool) { return `{"auths":{"quay.io":{"auth":"dXNlcjpwYXNz"}}}`, true }
 	cluster, err := spec.Parse(t.Context(), "cluster.yaml", []byte(elsewhere), env)
@@ -58,7 +68,7 @@ func TestAddNodesToAnImportedCluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	count.take()
-	desired := &install.Desired{Spec: cluster, Options: install.Options{AddNodes: true}}
+	desired := &install.Desired{Spec: cluster, Options: options}
 	result, err := install.New(plane(), install.WithClock(clock), install.WithTimeouts(4*time.Hour, time.Hour)).Run(t.Context(), desired)
 	if err != nil {
 		t.Fatalf("%v (next: %s)", err, install.NextOf(err))

@@ -54,17 +54,17 @@ func (p *Plane) choose(ctx context.Context, w *watch, query install.Query, found
 		return cmp.Or(a.Created.Compare(b.Created), strings.Compare(a.ID, b.ID))
 	})
 	meant := slices.IndexFunc(same, func(c install.ClusterRef) bool { return c.Owned })
-	if meant < 0 && query.Imported != "" && !query.Exact {
+	if query.Exact {
+		meant = slices.IndexFunc(same, func(c install.ClusterRef) bool { return c.Owned && c.Run != "" && c.Run == query.Run })
+	}
+	if meant < 0 && query.Imported != "" {
 		var err error
 		if meant, err = p.unmarked(ctx, query.Imported, same, found); err != nil {
 			return err
 		}
 	}
-	switch {
-	case query.Adopt != "":
+	if query.Adopt != "" {
 		meant = slices.IndexFunc(same, func(c install.ClusterRef) bool { return c.ID == query.Adopt })
-	case query.Exact:
-		meant = slices.IndexFunc(same, func(c install.ClusterRef) bool { return c.Owned && c.Run != "" && c.Run == query.Run })
 	}
 	w.others = nil
 	for i := range same {

@@ -35,6 +35,7 @@ func (s *scope) delete(ctx context.Context) (ctrl.Result, error) {
 			return ctrl.Result{}, err
 		}
 	}
+	s.Status.Forget(s.config.UID)
 	patched := s.config.DeepCopy()
 	controllerutil.RemoveFinalizer(patched, bootstrapv1.ConfigFinalizer)
 	return ctrl.Result{}, client.IgnoreNotFound(s.Client.Patch(ctx, patched, client.MergeFrom(s.config)))

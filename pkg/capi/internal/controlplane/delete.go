@@ -91,6 +91,7 @@ func (s *scope) release(ctx context.Context) error {
 		s.Installations.Forget(s.key())
 		s.Workloads.forget(s.key())
 	}
+	s.Status.Forget(s.plane.UID)
 	before := s.plane.DeepCopy()
 	if !controllerutil.RemoveFinalizer(s.plane, controlplanev1.ControlPlaneFinalizer) {
 		return nil

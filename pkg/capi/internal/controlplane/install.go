@@ -52,11 +52,10 @@ func (s *scope) step(ctx context.Context) (*installation.View, error) {
 	return view, err
 }
 
-// markRun notes, before a cluster is registered in a service that knows many, what its registration is marked
-// with: by that it is found if its id could not be noted any more, and no other of its name is.
+// markRun notes, before a cluster is registered in a service that knows many, or taken in, what its record is
+// marked with: by that it is found if its id could not be noted any more, and no other of its name is.
 func (s *scope) markRun(ctx context.Context) error {
-	notes := s.plane.Annotations
-	if s.OnHub || notes[desired.AnnotationRun] != "" || notes[desired.AnnotationClusterID] != "" {
+	if s.OnHub || s.plane.Annotations[desired.AnnotationRun] != "" {
 		return nil
 	}
 	before := s.plane.DeepCopy()

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/controllers/external"
+	"sigs.k8s.io/cluster-api/util"
 	"sigs.k8s.io/cluster-api/util/conditions"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -231,15 +232,17 @@ func (s *scope) template(ctx context.Context, name string) (*unstructured.Unstru
 	return template, nil
 }
 
-// ownTemplate makes the Cluster an owner of the template that Machines are made of, so that it is moved, and
-// deleted, with the Cluster. One that a ClusterClass has is a copy, which is owned already.
+// ownTemplate makes the Cluster an owner of the template that Machines are made of, so that it is moved with the
+// Cluster, and deleted with the last one that uses it.
 func (s *scope) ownTemplate(ctx context.Context, template *unstructured.Unstructured) error {
-	if template == nil || len(template.GetOwnerReferences()) > 0 || !template.GetDeletionTimestamp().IsZero() {
+	if template == nil || !template.GetDeletionTimestamp().IsZero() || util.IsOwnedByObject(template, s.cluster, clusterv1.GroupVersion.WithKind("Cluster").GroupKind()) {
 		return nil
 	}
 	changed := template.DeepCopy()
-	changed.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: clusterv1.GroupVersion.String(), Kind: "Cluster", Name: s.cluster.Name, UID: s.cluster.UID}})
-	if err := s.Client.Patch(ctx, changed, client.MergeFrom(template)); client.IgnoreNotFound(err) != nil {
+	changed.SetOwnerReferences(append(changed.GetOwnerReferences(), metav1.OwnerReference{
+		APIVersion: clusterv1.GroupVersion.String(), Kind: "Cluster", Name: s.cluster.Name, UID: s.cluster.UID,
+	}))
+	if err := s.Client.Patch(ctx, changed, client.MergeFromWithOptions(template, client.MergeFromWithOptimisticLock{})); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("have the Cluster own %s %s: %w", template.GetKind(), template.GetName(), err)
 	}
 	return nil

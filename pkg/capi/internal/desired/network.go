@@ -52,8 +52,8 @@ func (s *Source) networkOf(ctx context.Context, m Machine) (*spec.HostNet, error
 	return hostNet(&found[0]), nil
 }
 
-// isTheirs reports whether an NMStateConfig was made by somebody else: those that are made of this one are
-// labelled as it may be.
+// isTheirs reports whether a person has made an NMStateConfig. Those that oaictl makes for an InfraEnv may have
+// labels that are selected, too.
 func isTheirs(u *unstructured.Unstructured) bool {
 	_, own := u.GetLabels()[hubapi.LabelCluster]
 	return !own

@@ -56,12 +56,12 @@ func (w *Writer) Write(ctx context.Context, c client.Client, before, after clien
 			return false, w.clock.Wall(left) + time.Millisecond, nil
 		}
 	}
-	w.mu.Lock()
-	w.last[after.GetUID()] = now
-	w.mu.Unlock()
 	if err := c.Status().Patch(ctx, after, client.MergeFrom(before)); err != nil {
 		return false, 0, client.IgnoreNotFound(err)
 	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.last[after.GetUID()] = now
 	return true, 0, nil
 }
 

@@ -32,7 +32,6 @@ func (p *planner) others() {
 		}
 	}
 	switch {
-	case p.desired.Options.Exact && p.desired.Options.Adopt == "":
 	case p.cluster != nil && !p.cluster.Owned && p.cluster.ID != p.desired.Options.Adopt && !p.cluster.Unmarked:
 		foreign = append(foreign, p.cluster.ClusterRef)
 		p.foreign(foreign)
