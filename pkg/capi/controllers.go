@@ -78,6 +78,7 @@ func (c *controllerManager) setUpControlPlane(context.Context) error {
 		Client: c.GetClient(), Live: c.GetAPIReader(), Installations: c.installations, Clock: c.options.Clock,
 		Recorder: c.GetEventRecorder("openshiftassistedcontrolplane-controller"), Answers: controlplane.Answers, OnHub: c.options.Service == nil,
 		Workloads: c.workloads, UpgradeClock: c.options.Clock, Status: status.New(c.options.Clock), Versions: &upgrade.Mapping{Clock: c.options.Clock},
+		WatchFilter: c.options.WatchFilter,
 	}
 	if err := c.updateInPlace(); err != nil {
 		return err
@@ -141,7 +142,7 @@ func request(namespace, name string) []reconcile.Request {
 func (c *controllerManager) setUpBootstrap(context.Context) error {
 	r := &bootstrap.Reconciler{
 		Client: c.GetClient(), Installations: c.installations, Recorder: c.GetEventRecorder("openshiftassistedconfig-controller"),
-		Status: status.New(c.options.Clock),
+		Status: status.New(c.options.Clock), WatchFilter: c.options.WatchFilter,
 	}
 	return c.controller("openshiftassistedconfig", &bootstrapv1.OpenshiftAssistedConfig{}).
 		Watches(&clusterv1.Machine{}, handler.EnqueueRequestsFromMapFunc(func(_ context.Context, o client.Object) []reconcile.Request {

@@ -62,7 +62,7 @@ func (r *ClusterReconciler) Reconcile(ctx context.Context, request ctrl.Request)
 	if err := r.Client.Get(ctx, request.NamespacedName, object); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	if annotations.IsExternallyManaged(object) || !isWatched(object, r.watchFilter) {
+	if annotations.IsExternallyManaged(object) || !machines.IsWatched(object, r.watchFilter) {
 		return ctrl.Result{}, nil
 	}
 	s := &clusterScope{ClusterReconciler: r, object: object}

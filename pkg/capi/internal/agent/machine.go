@@ -71,7 +71,7 @@ func (r *MachineReconciler) Reconcile(ctx context.Context, request ctrl.Request)
 	if err := r.Client.Get(ctx, request.NamespacedName, object); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	if !isWatched(object, r.watchFilter) {
+	if !machines.IsWatched(object, r.watchFilter) {
 		return ctrl.Result{}, nil
 	}
 	s := &scope{MachineReconciler: r, object: object}

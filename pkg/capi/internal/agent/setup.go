@@ -11,7 +11,6 @@ import (
 	"k8s.io/utils/ptr"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/util"
-	"sigs.k8s.io/cluster-api/util/labels"
 	"sigs.k8s.io/cluster-api/util/predicates"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -146,10 +145,4 @@ func requests(names ...types.NamespacedName) []reconcile.Request {
 		}
 	}
 	return all
-}
-
-// isWatched reports whether an object has the label by which it is one of this manager's. Whatever wakes a
-// reconciler does not look at it.
-func isWatched(object client.Object, filter string) bool {
-	return filter == "" || labels.HasWatchLabel(object, filter)
 }

@@ -45,7 +45,7 @@ func (r *TemplateReconciler) Reconcile(ctx context.Context, request ctrl.Request
 	if err := r.Client.Get(ctx, request.NamespacedName, template); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	if !template.DeletionTimestamp.IsZero() || !isWatched(template, r.watchFilter) {
+	if !template.DeletionTimestamp.IsZero() || !machines.IsWatched(template, r.watchFilter) {
 		return ctrl.Result{}, nil
 	}
 	cluster, err := r.clusterOf(ctx, template)

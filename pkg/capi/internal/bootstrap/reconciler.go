@@ -36,6 +36,9 @@ type Reconciler struct {
 	Installations *installation.Set
 	Recorder      events.EventRecorder
 	Status        *status.Writer
+	// WatchFilter is the value of the label cluster.x-k8s.io/watch-filter of the configs that are reconciled; "" for
+	// all.
+	WatchFilter string
 }
 
 // scope is one reconcile of a config.
@@ -55,6 +58,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	config := &bootstrapv1.OpenshiftAssistedConfig{}
 	if err := r.Client.Get(ctx, request.NamespacedName, config); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	if !machines.IsWatched(config, r.WatchFilter) {
+		return ctrl.Result{}, nil
 	}
 	s := &scope{Reconciler: r, config: config}
 	if err := s.find(ctx); err != nil {

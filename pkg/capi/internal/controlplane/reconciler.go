@@ -50,6 +50,9 @@ type Reconciler struct {
 	Versions *upgrade.Mapping
 	// Answers reports whether the API server that a kubeconfig names takes requests.
 	Answers func(ctx context.Context, kubeconfig []byte) error
+	// WatchFilter is the value of the label cluster.x-k8s.io/watch-filter of the control planes that are reconciled;
+	// "" for all.
+	WatchFilter string
 
 	writes writes
 }
@@ -74,6 +77,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	plane := &controlplanev1.OpenshiftAssistedControlPlane{}
 	if err := r.Client.Get(ctx, request.NamespacedName, plane); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	if !machines.IsWatched(plane, r.WatchFilter) {
+		return ctrl.Result{}, nil
 	}
 	cluster, err := util.GetOwnerCluster(ctx, r.Client, plane.ObjectMeta)
 	if client.IgnoreNotFound(err) != nil {

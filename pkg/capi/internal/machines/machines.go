@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/cluster-api/controllers/external"
 	"sigs.k8s.io/cluster-api/util"
 	"sigs.k8s.io/cluster-api/util/annotations"
+	"sigs.k8s.io/cluster-api/util/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -123,4 +124,10 @@ func IsMoving(object client.Object) bool {
 // IsPaused reports whether nothing is to be done for an object, or for its Cluster, which may be nil.
 func IsPaused(cluster *clusterv1.Cluster, object client.Object) bool {
 	return cluster != nil && ptr.Deref(cluster.Spec.Paused, false) || annotations.HasPaused(object)
+}
+
+// IsWatched reports whether an object has the label by which it is one of a manager's. Whatever wakes a
+// reconciler does not look at it.
+func IsWatched(object client.Object, filter string) bool {
+	return filter == "" || labels.HasWatchLabel(object, filter)
 }

@@ -1,0 +1,227 @@
+package bootstrap_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	clusterctlv1 "sigs.k8s.io/cluster-api/cmd/clusterctl/api/v1alpha3"
+	"sigs.k8s.io/cluster-api/util/conditions"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+// TestDataSecret: it has the config's name whenever it is made, the label by which the managers of Cluster API
+// keep it in their caches, and the config for its controller.
+func TestDataSecret(t *testing.T) {
+	b := start(t)
+	b.mustReconcile()
+	first := b.secret()
+	for range 2 {
+		s := b.secret()
+		if s == nil || s.Name != "boot" || s.Labels[clusterv1.ClusterNameLabel] != "lab" || s.Type != clusterv1.ClusterSecretType {
+			t.Fatalf("the Secret is %+v", s)
+		}
+		owner := metav1.GetControllerOf(s)
+		if owner == nil || owner.UID != "config" || owner.Kind != bootstrapv1.ConfigKind || owner.APIVersion != bootstrapv1.GroupVersion().String() || owner.Name != "boot" {
+			t.Errorf("its controller is %+v", owner)
+		}
+		if !strings.Contains(string(s.Data["value"]), "/etc/discovery.ign-of-env") || string(s.Data["format"]) != "ignition" || string(s.Data["value"]) != string(first.Data["value"]) {
+			t.Errorf("its data are %s", s.Data)
+		}
+		status := b.config().Status
+		if status.DataSecretName != "boot" || !ptr.Deref(status.Initialization.DataSecretCreated, false) {
+			t.Errorf("the status is %+v", status)
+		}
+		if err := b.client.Delete(t.Context(), s); err != nil {
+			t.Fatal(err)
+		}
+		b.mustReconcile()
+	}
+}
+
+// TestDataFollowTheImageUntilTheyAreUsed: a Secret is renewed where the InfraEnv has another image, and is as it
+// was once the machine has booted by it, which each of several things tells.
+func TestDataFollowTheImageUntilTheyAreUsed(t *testing.T) {
+	for name, use := range map[string]func(*bench, *clusterv1.Machine){
+		"nobody yet": func(*bench, *clusterv1.Machine) {},
+		"its host has registered": func(b *bench, _ *clusterv1.Machine) {
+			b.service.observed.Hosts = []install.Host{{ID: "host", InfraEnvID: "env", ClusterID: "id", Hostname: "m"}}
+		},
+		"it has a provider id":    func(_ *bench, m *clusterv1.Machine) { m.Spec.ProviderID = "metal3://m" },
+		"it has been provisioned": func(_ *bench, m *clusterv1.Machine) { m.Status.Initialization.InfrastructureProvisioned = ptr.To(true) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := start(t)
+			b.mustReconcile()
+			before := b.secret()
+			machine := &clusterv1.Machine{}
+			b.get(machine, "m")
+			use(b, machine)
+			status := machine.Status
+			if err := b.client.Update(t.Context(), machine); err != nil {
+				t.Fatal(err)
+			}
+			machine.Status = status
+			if err := b.client.Status().Update(t.Context(), machine); err != nil {
+				t.Fatal(err)
+			}
+			b.service.observed.InfraEnvs[0].Image.Created = made.Add(time.Minute)
+			b.mustReconcile()
+			after := b.secret()
+			if renewed := string(before.Data["value"]) != string(after.Data["value"]); renewed != (name == "nobody yet") {
+				t.Errorf("renewed: %t\n%s\n%s", renewed, before.Data["value"], after.Data["value"])
+			}
+			if after.Name != before.Name || after.UID != before.UID || after.Labels[clusterv1.ClusterNameLabel] != "lab" || !metav1.IsControlledBy(after, b.config()) {
+				t.Errorf("it is %+v now", after.ObjectMeta)
+			}
+		})
+	}
+}
+
+// TestSecretsThatAreThere: what a reconcile that was broken off has made is taken, and what is somebody else's
+// is left as it is and told.
+func TestSecretsThatAreThere(t *testing.T) {
+	b := start(t)
+	b.mustReconcile()
+	lost := b.config()
+	lost.Status = bootstrapv1.OpenshiftAssistedConfigStatus{}
+	if err := b.client.Status().Update(t.Context(), lost); err != nil {
+		t.Fatal(err)
+	}
+	b.mustReconcile()
+	if status := b.config().Status; status.DataSecretName != "boot" || !ptr.Deref(status.Initialization.DataSecretCreated, false) {
+		t.Errorf("its own Secret is not taken: %+v", status)
+	}
+
+	foreign := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "boot"}, Data: map[string][]byte{"own": []byte("data")}}
+	b = start(t)
+	if err := b.client.Create(t.Context(), foreign); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.reconcile(); err == nil {
+		t.Error("there is no error")
+	}
+	c := conditions.Get(b.config(), bootstrapv1.DataSecretAvailableCondition)
+	if c == nil || c.Reason != bootstrapv1.CreatingSecretFailedReason || !strings.Contains(c.Message, "Secret boot is there and is not the config's: delete it") {
+		t.Errorf("the condition is %+v", c)
+	}
+	if now := b.secret(); string(now.Data["own"]) != "data" || len(now.OwnerReferences) > 0 {
+		t.Errorf("the Secret of somebody else is %+v", now)
+	}
+}
+
+// TestConfigsThatWait: nothing is made for a config whose time has not come, and nothing written of one that is
+// paused, or another manager's.
+func TestConfigsThatWait(t *testing.T) {
+	for name, test := range map[string]struct {
+		change            func(map[string]client.Object)
+		filter            string
+		condition, reason string // "" for none, besides one that says that it is not paused
+	}{
+		"the infrastructure is not provisioned": {func(o map[string]client.Object) {
+			o["Cluster"].(*clusterv1.Cluster).Status.Initialization.InfrastructureProvisioned = nil
+		}, "", bootstrapv1.DataSecretAvailableCondition, bootstrapv1.WaitingForClusterInfrastructureReason},
+		"nobody owns it yet":  {func(o map[string]client.Object) { o["Config"].SetOwnerReferences(nil) }, "", "", ""},
+		"its Machine is gone": {func(o map[string]client.Object) { delete(o, "Machine") }, "", "", ""},
+		"there is no Cluster": {func(o map[string]client.Object) { delete(o, "Cluster") }, "", "", ""},
+		"its Cluster is paused": {func(o map[string]client.Object) {
+			o["Cluster"].(*clusterv1.Cluster).Spec.Paused = ptr.To(true)
+		}, "", clusterv1.PausedCondition, clusterv1.PausedReason},
+		"it is paused": {func(o map[string]client.Object) {
+			o["Config"].SetAnnotations(map[string]string{clusterv1.PausedAnnotation: ""})
+		}, "", clusterv1.PausedCondition, clusterv1.PausedReason},
+		"it has no label": {func(map[string]client.Object) {}, "ours", "", ""},
+		"it is another manager's": {func(o map[string]client.Object) {
+			o["Config"].GetLabels()[clusterv1.WatchLabel] = "theirs"
+		}, "ours", "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := start(t, test.change)
+			b.reconciler.WatchFilter = test.filter
+			b.mustReconcile()
+			config := b.config()
+			if b.secret() != nil {
+				t.Error("there is a Secret")
+			}
+			if c := conditions.Get(config, test.condition); test.condition != "" && (c == nil || c.Reason != test.reason) {
+				t.Errorf("%s is %+v", test.condition, c)
+			}
+			if test.condition == bootstrapv1.DataSecretAvailableCondition {
+				return
+			}
+			only := slices.DeleteFunc(slices.Clone(config.Status.Conditions), func(c metav1.Condition) bool { return c.Type == clusterv1.PausedCondition })
+			if len(only) > 0 || len(config.Finalizers) > 0 || len(b.written) > 1 || test.filter != "" && len(b.written) > 0 {
+				t.Errorf("written is %q: %v, %+v", b.written, config.Finalizers, only)
+			}
+		})
+	}
+	t.Run("it is this manager's", func(t *testing.T) {
+		b := start(t, func(o map[string]client.Object) { o["Config"].GetLabels()[clusterv1.WatchLabel] = "ours" })
+		b.reconciler.WatchFilter = "ours"
+		if b.mustReconcile(); b.secret() == nil {
+			t.Error("there is no Secret")
+		}
+	})
+}
+
+// TestDeletion: what the service has of a machine goes with its config, whatever else is gone already; what is
+// paused or lives on elsewhere is left as it is.
+func TestDeletion(t *testing.T) {
+	all := []string{"host env host", "InfraEnv env"}
+	broken := errors.New("the service is away")
+	for name, test := range map[string]struct {
+		change  func(map[string]client.Object)
+		service func(*service)
+		deleted []string
+		stays   bool
+		err     error
+	}{
+		"all is there":        {nil, nil, all, false, nil},
+		"the Machine is gone": {func(o map[string]client.Object) { delete(o, "Machine") }, nil, all, false, nil},
+		"the Cluster, too":    {func(o map[string]client.Object) { delete(o, "Machine"); delete(o, "Cluster") }, nil, all, false, nil},
+		"nobody ever owned it": {func(o map[string]client.Object) {
+			config := o["Config"].(*bootstrapv1.OpenshiftAssistedConfig)
+			config.OwnerReferences, config.Labels, config.Status.InfraEnvRef = nil, nil, nil
+		}, nil, nil, false, nil},
+		"the service has forgotten it": {nil, func(s *service) { s.hosts = nil }, nil, false, nil},
+		"the service is away":          {nil, func(s *service) { s.fails = broken }, all[:1], true, broken},
+		"it was moved": {func(o map[string]client.Object) {
+			o["Config"].SetAnnotations(map[string]string{clusterctlv1.DeleteForMoveAnnotation: ""})
+		}, nil, nil, false, nil},
+		"its Cluster is paused": {func(o map[string]client.Object) { o["Cluster"].(*clusterv1.Cluster).Spec.Paused = ptr.To(true) }, nil, nil, true, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := start(t, func(o map[string]client.Object) {
+				config := o["Config"].(*bootstrapv1.OpenshiftAssistedConfig)
+				config.Finalizers = []string{bootstrapv1.ConfigFinalizer}
+				config.DeletionTimestamp = ptr.To(metav1.NewTime(made))
+				config.Status.InfraEnvRef = &bootstrapv1.ObjectReference{Name: "env"}
+				if test.change != nil {
+					test.change(o)
+				}
+			})
+			b.service.hosts["env"] = []install.Host{{ID: "host", InfraEnvID: "env"}}
+			if test.service != nil {
+				test.service(b.service)
+			}
+			if err := b.reconcile(); !errors.Is(err, test.err) {
+				t.Errorf("the error is %v", err)
+			}
+			if !slices.Equal(b.service.deleted, test.deleted) {
+				t.Errorf("deleted is %q", b.service.deleted)
+			}
+			if there := b.get(&bootstrapv1.OpenshiftAssistedConfig{}, "boot"); there != test.stays {
+				t.Errorf("the config is there: %t", there)
+			}
+		})
+	}
+}
