@@ -239,8 +239,17 @@ func TestNothingGoesBackOfWhatWasMoved(t *testing.T) {
 	x.addAgent(t, "agent")
 	x.addCluster(t, x.namespace, "c")
 	x.addMachine(t, x.namespace, "c", "m")
+	x.reserved(t, x.namespace, "m")
+	if _, blocks := x.machine(t, x.namespace, "m").Annotations[clusterctlv1.BlockMoveAnnotation]; !blocks {
+		t.Error("it may be moved before its host is handed over")
+	}
 	host := x.handOver(t, "m")
 	infra := x.machine(t, x.namespace, "m")
+	eventually(t, "it to be free to move", func() (bool, string) {
+		infra = x.machine(t, x.namespace, "m")
+		_, blocks := infra.Annotations[clusterctlv1.BlockMoveAnnotation]
+		return !blocks, describe(infra)
+	})
 	x.patch(t, infra, `{"metadata": {"annotations": {"`+clusterctlv1.DeleteForMoveAnnotation+`": ""}}}`)
 	if err := x.client.Delete(t.Context(), infra); err != nil {
 		t.Fatal(err)

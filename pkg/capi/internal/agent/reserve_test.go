@@ -218,20 +218,35 @@ func TestAgentsOfOtherNamespacesAreNotTaken(t *testing.T) {
 	}
 }
 
-// TestMachinesWaitForTheirData reserves nothing for a machine that has no bootstrap data yet.
-func TestMachinesWaitForTheirData(t *testing.T) {
+// TestMachinesWaitForDataAndInfrastructure reserves nothing for a machine that has no bootstrap data yet, nor for
+// one whose Cluster has no infrastructure.
+func TestMachinesWaitForDataAndInfrastructure(t *testing.T) {
 	t.Parallel()
 	x := open(t, setup{})
 	x.addAgent(t, "agent")
 	x.addCluster(t, x.namespace, "c")
-	x.addIdleMachine(t, "m")
-	eventually(t, "the machine to wait", func() (bool, string) {
-		m := x.machine(t, x.namespace, "m")
-		return conditionOf(m, agentv1.AgentReservedCondition).Reason == "WaitingForBootstrapData", describe(m)
+	x.addIdleMachine(t, "idle")
+	early := &agentv1.AgentCluster{ObjectMeta: metav1.ObjectMeta{Namespace: x.namespace, Name: "early"}} // its endpoint is not known
+	x.create(t, early)
+	x.create(t, &clusterv1.Cluster{
+		ObjectMeta: metav1.ObjectMeta{Namespace: x.namespace, Name: "early"},
+		Spec:       clusterv1.ClusterSpec{InfrastructureRef: clusterv1.ContractVersionedObjectReference{APIGroup: agentv1.Group, Kind: agentv1.ClusterKind, Name: "early"}},
 	})
-	if m := x.machine(t, x.namespace, "m"); m.Spec.ProviderID != "" || len(m.Finalizers) > 0 {
-		t.Errorf("it has %q and finalizers %v", m.Spec.ProviderID, m.Finalizers)
+	x.addMachine(t, x.namespace, "early", "early")
+	for name, reason := range map[string]string{"idle": "WaitingForBootstrapData", "early": "WaitingForClusterInfrastructure"} {
+		eventually(t, "machine "+name+" to wait", func() (bool, string) {
+			m := x.machine(t, x.namespace, name)
+			return conditionOf(m, agentv1.AgentReservedCondition).Reason == reason, describe(m)
+		})
+		if m := x.machine(t, x.namespace, name); m.Spec.ProviderID != "" || len(m.Finalizers) > 0 {
+			t.Errorf("%s has %q and finalizers %v", name, m.Spec.ProviderID, m.Finalizers)
+		}
 	}
+	if agent, _ := x.agent(t, "agent"); reservedFor(agent) != "" {
+		t.Errorf("the Agent is reserved for %s", reservedFor(agent))
+	}
+	x.patch(t, early, `{"spec": {"controlPlaneEndpoint": {"host": "192.0.2.1", "port": 6443}}}`)
+	x.reserved(t, x.namespace, "early")
 }
 
 // TestLostAgentsAreReplacedBeforeTheInstallationAlone gives a machine another host where its own has gone

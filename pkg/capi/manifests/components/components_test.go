@@ -143,6 +143,48 @@ func TestComponents(t *testing.T) {
 	}
 }
 
+// TestForeignKindsAreTheManagersOfOthers: the API group of the infrastructure is no group of Cluster API's. Its own
+// managers, and the other providers, are given all that they do with the kinds by a role that is added to theirs,
+// subresources and so finalizers included.
+func TestForeignKindsAreTheManagersOfOthers(t *testing.T) {
+	for _, options := range []components.Options{{}, {SelfManaged: true}, {Namespaced: true}} {
+		for _, name := range components.Names() {
+			p, err := components.Of(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var added []map[string]any
+			for _, o := range objectsOf(t, filesOf(t, options)[p.ComponentsFile()]) {
+				if at(o, "kind") == "ClusterRole" && at(o, "metadata", "labels", "cluster.x-k8s.io/aggregate-to-manager") == "true" {
+					added = append(added, o)
+				}
+			}
+			foreign := !strings.HasSuffix(p.Group, ".cluster.x-k8s.io")
+			if foreign != (len(added) == 1) || foreign != (name == "infrastructure") {
+				t.Fatalf("%+v: %s has the group %s, and %d roles for others", options, name, p.Group, len(added))
+			}
+			if !foreign {
+				continue
+			}
+			for _, to := range []string{"oaictl.io/aggregate-to-bootstrap-manager", "oaictl.io/aggregate-to-control-plane-manager"} {
+				if at(added[0], "metadata", "labels", to) != "true" {
+					t.Errorf("the role has not the label %s", to)
+				}
+			}
+			rule := at(added[0], "rules", 0)
+			if at(rule, "apiGroups", 0) != p.Group || at(rule, "resources", 0) != "*" {
+				t.Errorf("the role is for %v", rule)
+			}
+			verbs, _ := at(rule, "verbs").([]any)
+			for _, verb := range []any{"create", "delete", "get", "list", "patch", "update", "watch"} {
+				if !slices.Contains(verbs, verb) {
+					t.Errorf("nobody may %s", verb)
+				}
+			}
+		}
+	}
+}
+
 func checkCalled(t *testing.T, what string, service any, p components.Provider) {
 	t.Helper()
 	if at(service, "name") != p.Service() || at(service, "namespace") != p.Namespace() {
