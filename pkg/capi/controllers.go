@@ -142,7 +142,7 @@ func request(namespace, name string) []reconcile.Request {
 func (c *controllerManager) setUpBootstrap(context.Context) error {
 	r := &bootstrap.Reconciler{
 		Client: c.GetClient(), Installations: c.installations, Recorder: c.GetEventRecorder("openshiftassistedconfig-controller"),
-		Status: status.New(c.options.Clock), WatchFilter: c.options.WatchFilter,
+		Clock: c.options.Clock, Status: status.New(c.options.Clock), WatchFilter: c.options.WatchFilter,
 	}
 	return c.controller("openshiftassistedconfig", &bootstrapv1.OpenshiftAssistedConfig{}).
 		Watches(&clusterv1.Machine{}, handler.EnqueueRequestsFromMapFunc(func(_ context.Context, o client.Object) []reconcile.Request {

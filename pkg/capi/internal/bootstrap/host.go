@@ -2,6 +2,7 @@ package bootstrap
 
 import (
 	"strings"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -37,13 +38,34 @@ func (s *scope) showHost(acted error) {
 		}
 	}
 	switch {
+	case s.isChecked() > 0:
+		message := strings.Join(append([]string{"the service is checking the host"}, blockers...), "; ")
+		s.set(bootstrapv1.HostValidatedCondition, metav1.ConditionUnknown, bootstrapv1.ValidationsPendingReason, message)
 	case len(blockers) > 0:
 		s.set(bootstrapv1.HostValidatedCondition, metav1.ConditionFalse, bootstrapv1.ValidationsFailingReason, strings.Join(blockers, "; "))
 	case acted != nil:
 		s.set(bootstrapv1.HostValidatedCondition, metav1.ConditionUnknown, bootstrapv1.ValidationsFailingReason, words.Error(acted))
+	case s.host.State == model.HostInstalled || s.host.State == model.HostAdded:
+		s.set(bootstrapv1.HostValidatedCondition, metav1.ConditionTrue, bootstrapv1.InstalledReason, s.progress())
 	default:
 		s.set(bootstrapv1.HostValidatedCondition, metav1.ConditionTrue, bootstrapv1.ValidationsPassingReason, s.progress())
 	}
+}
+
+// settles is how long a host is checked before what fails is told: machines that have just registered have not
+// found each other yet.
+const settles = time.Minute
+
+// isChecked is for how much longer the service checks the host before what fails counts; 0 for no longer.
+func (s *scope) isChecked() time.Duration {
+	switch s.host.State {
+	case model.HostBinding, model.HostDiscovering, model.HostBlocked:
+		if s.host.Since.IsZero() { // it is registering this moment
+			return settles
+		}
+		return max(0, settles-s.view.Observed.At.Sub(s.host.Since))
+	}
+	return 0
 }
 
 // isInstalledElsewhere reports whether the machine was installed by a service that is not this one, or has

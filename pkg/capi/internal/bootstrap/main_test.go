@@ -157,7 +157,7 @@ func start(t *testing.T, change ...func(objects map[string]client.Object)) *benc
 		},
 		Clock: still{clock.Real()}, Wake: func(installation.Key, []install.Scope) {},
 	})
-	b.reconciler = &bootstrap.Reconciler{Client: b.watched(), Installations: b.set, Recorder: events.NewFakeRecorder(1000), Status: status.New(still{clock.Real()})}
+	b.reconciler = &bootstrap.Reconciler{Client: b.watched(), Installations: b.set, Recorder: events.NewFakeRecorder(1000), Clock: still{clock.Real()}, Status: status.New(still{clock.Real()})}
 	return b
 }
 

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -21,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
+	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/model"
 	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
@@ -35,6 +37,7 @@ type Reconciler struct {
 	Client        client.Client
 	Installations *installation.Set
 	Recorder      events.EventRecorder
+	Clock         clock.Clock
 	Status        *status.Writer
 	// WatchFilter is the value of the label cluster.x-k8s.io/watch-filter of the configs that are reconciled; "" for
 	// all.
@@ -66,7 +69,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if err := s.find(ctx); err != nil {
 		return ctrl.Result{}, err
 	}
-	if isPaused, again, err := paused.EnsurePausedCondition(ctx, r.Client, s.cluster, config); err != nil || isPaused || again {
+	if machines.IsPaused(s.cluster, config) {
+		_, _, err := paused.EnsurePausedCondition(ctx, r.Client, s.cluster, config)
 		return ctrl.Result{}, err
 	}
 	if !config.DeletionTimestamp.IsZero() {
@@ -76,9 +80,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return ctrl.Result{}, nil // a change of either wakes
 	}
 	if controllerutil.AddFinalizer(config, bootstrapv1.ConfigFinalizer) {
-		return ctrl.Result{}, r.Client.Patch(ctx, config, client.MergeFrom(withoutFinalizer(config)))
+		if err := r.Client.Patch(ctx, config, client.MergeFrom(withoutFinalizer(config))); err != nil {
+			return ctrl.Result{}, client.IgnoreNotFound(err)
+		}
 	}
 	before := config.DeepCopy()
+	s.set(clusterv1.PausedCondition, metav1.ConditionFalse, clusterv1.NotPausedReason, "")
 	result, err := s.reconcile(ctx)
 	s.summarize()
 	config.Status.Deprecated, config.Status.ObservedGeneration = nil, config.Generation
@@ -143,13 +150,17 @@ func (s *scope) reconcile(ctx context.Context) (ctrl.Result, error) {
 	}
 	s.host = s.view.Host(s.machine.Name)
 	s.showHost(err)
+	var result ctrl.Result
+	if s.host != nil && s.isChecked() > 0 {
+		result.RequeueAfter = s.Clock.Wall(s.isChecked()) + time.Millisecond
+	}
 	switch s.way {
 	case machines.Pool:
-		return ctrl.Result{}, s.emptySecret(ctx)
+		return result, s.emptySecret(ctx)
 	case machines.LiveISO:
-		return ctrl.Result{}, s.liveISO(ctx, infrastructure)
+		return result, s.liveISO(ctx, infrastructure)
 	}
-	return ctrl.Result{}, s.userData(ctx)
+	return result, s.userData(ctx)
 }
 
 // scopes are those that the config's reconciler acts on. The host and the node of a machine of a pool

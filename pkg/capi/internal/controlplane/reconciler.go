@@ -86,7 +86,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return ctrl.Result{}, fmt.Errorf("read the Cluster of control plane %s: %w", plane.Name, err)
 	}
 	s := &scope{Reconciler: r, plane: plane, cluster: cluster}
-	if isPaused, again, err := paused.EnsurePausedCondition(ctx, r.Client, cluster, plane); err != nil || isPaused || again {
+	if machines.IsPaused(cluster, plane) {
+		_, _, err := paused.EnsurePausedCondition(ctx, r.Client, cluster, plane)
 		return ctrl.Result{}, err
 	}
 	if cluster == nil {
@@ -101,12 +102,15 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if plane.DeletionTimestamp.IsZero() && !controllerutil.ContainsFinalizer(plane, controlplanev1.ControlPlaneFinalizer) {
 		before := plane.DeepCopy()
 		controllerutil.AddFinalizer(plane, controlplanev1.ControlPlaneFinalizer)
-		return ctrl.Result{}, r.Client.Patch(ctx, plane, client.MergeFrom(before))
+		if err := r.Client.Patch(ctx, plane, client.MergeFrom(before)); err != nil {
+			return ctrl.Result{}, client.IgnoreNotFound(err)
+		}
 	}
 	if err := s.readMachines(ctx); err != nil {
 		return ctrl.Result{}, err
 	}
 	s.was = *plane.Status.DeepCopy()
+	s.set(clusterv1.PausedCondition, metav1.ConditionFalse, clusterv1.NotPausedReason, "")
 	before := conditions.Get(plane, clusterv1.AvailableCondition)
 	step := s.reconcile
 	if !plane.DeletionTimestamp.IsZero() {

@@ -18,25 +18,33 @@ import (
 )
 
 // every is how often what is said of progress is written at most.
-const every = 2 * time.Minute
+const every = 10 * time.Minute
 
 // Writer writes statuses. It is safe for concurrent use.
 type Writer struct {
 	clock clock.Clock
 
 	mu   sync.Mutex
-	last map[types.UID]time.Time // when each was written
+	last map[types.UID]written
+}
+
+// written is what was last written of an object, and when.
+type written struct {
+	at      time.Time
+	version string         // of the object that it was written to
+	status  map[string]any // that it was given, words included
 }
 
 // New makes a Writer that measures time by a clock.
 func New(c clock.Clock) *Writer {
-	return &Writer{clock: c, last: map[types.UID]time.Time{}}
+	return &Writer{clock: c, last: map[types.UID]written{}}
 }
 
 // Write writes the status of an object where it differs from what it was before. Where only words differ, which
 // are messages of conditions and fields below status that are progress, it is left for later if something
-// was written just before: again is then in how much real time to come back.
-func (w *Writer) Write(ctx context.Context, c client.Client, before, after client.Object, progress ...string) (written bool, again time.Duration, err error) {
+// was written just before: again is then in how much real time to come back. What a cache still shows as it
+// was before the last write is not written again.
+func (w *Writer) Write(ctx context.Context, c client.Client, before, after client.Object, progress ...string) (wrote bool, again time.Duration, err error) {
 	was, err := statusOf(before)
 	if err != nil {
 		return false, 0, err
@@ -45,14 +53,18 @@ func (w *Writer) Write(ctx context.Context, c client.Client, before, after clien
 	if err != nil || reflect.DeepEqual(was, is) {
 		return false, 0, err
 	}
+	w.mu.Lock()
+	last, known := w.last[after.GetUID()]
+	w.mu.Unlock()
+	if known && last.version == before.GetResourceVersion() && reflect.DeepEqual(withoutTimes(last.status), withoutTimes(is)) {
+		return false, 0, nil
+	}
+	now := w.clock.Now()
+	next := written{now, before.GetResourceVersion(), runtime.DeepCopyJSON(is)}
 	strip(was, progress)
 	strip(is, progress)
-	now := w.clock.Now()
 	if reflect.DeepEqual(was, is) {
-		w.mu.Lock()
-		last, known := w.last[after.GetUID()]
-		w.mu.Unlock()
-		if left := every - now.Sub(last); known && left > 0 {
+		if left := every - now.Sub(last.at); known && left > 0 {
 			return false, w.clock.Wall(left) + time.Millisecond, nil
 		}
 	}
@@ -61,7 +73,7 @@ func (w *Writer) Write(ctx context.Context, c client.Client, before, after clien
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.last[after.GetUID()] = now
+	w.last[after.GetUID()] = next
 	return true, 0, nil
 }
 
@@ -79,6 +91,18 @@ func statusOf(o client.Object) (map[string]any, error) {
 	}
 	status, _, err := unstructured.NestedMap(fields, "status")
 	return status, err
+}
+
+// withoutTimes is a status without when its conditions came to be.
+func withoutTimes(status map[string]any) map[string]any {
+	status = runtime.DeepCopyJSON(status)
+	conditions, _ := status["conditions"].([]any)
+	for _, each := range conditions {
+		if condition, is := each.(map[string]any); is {
+			delete(condition, "lastTransitionTime")
+		}
+	}
+	return status
 }
 
 // strip takes out of a status what is words: the fields that are progress, and the messages of its conditions.

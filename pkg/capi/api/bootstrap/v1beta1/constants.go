@@ -55,8 +55,11 @@ const (
 	PullSecretNotFoundReason = "PullSecretNotFound"
 	// HostNotRegisteredReason means that the machine has not registered in the service yet.
 	HostNotRegisteredReason = "HostNotRegistered"
-	// InstalledReason means that the machine is installed, and the service has no record of it.
+	// InstalledReason means that the machine is installed.
 	InstalledReason = "Installed"
+	// ValidationsPendingReason means that the service is still checking the host: what fails in the first minute
+	// often passes by itself.
+	ValidationsPendingReason = "ValidationsPending"
 	// ValidationsFailingReason means that validations of the host fail.
 	ValidationsFailingReason = "ValidationsFailing"
 	// ValidationsPassingReason means that no validation of the host fails.
