@@ -65,6 +65,7 @@ func TestMain(m *testing.M) {
 const (
 	speed   = 100
 	version = "4.20.33"
+	newer   = "4.20.34" // to which it can be updated
 	within  = 100 * time.Second
 )
 
@@ -86,10 +87,14 @@ type site struct {
 	life      context.Context
 	told      sync.Map // errors of the reconciler
 
-	mu    sync.Mutex
-	state install.ClusterState
-	nodes map[string]string // of Machines, by their names
-	off   map[string]func() // switches the machines of nodes off that have joined
+	mu        sync.Mutex
+	state     install.ClusterState
+	serves    bool              // the service hands out a kubeconfig while it installs
+	answers   error             // of the API server of the cluster, when it is asked whether it is ready; nil to ask it
+	registers bool              // the cluster is to be registered first
+	acted     int               // how often the service was told to do something for it
+	nodes     map[string]string // of Machines, by their names
+	off       map[string]func() // switches the machines of nodes off that have joined
 }
 
 // writes are the requests of the reconciler that change something, but for events.
@@ -191,7 +196,7 @@ func (x *site) install(nodes int) {
 			x.t.Fatal(err)
 		}
 	}
-	c := spoke.Cluster{Name: "lab", BaseDomain: "example.com", ID: x.id(), Version: version, MachineNetworks: []string{"192.168.127.0/24"}}
+	c := spoke.Cluster{Name: "lab", BaseDomain: "example.com", ID: x.id(), Version: version, MachineNetworks: []string{"192.168.127.0/24"}, Updates: []spoke.Update{{Version: newer}}}
 	for i := range nodes {
 		c.ControlPlane = append(c.ControlPlane, spoke.Node{Name: x.nodeName(i), Addresses: []netip.Addr{addressOf(i)}})
 	}
@@ -251,9 +256,11 @@ func (x *site) manage() {
 	}
 	woken := make(chan event.TypedGenericEvent[installation.Key], 1024)
 	set := installation.New(installation.Config{
-		Connect: func(string) (install.Backend, error) { return service{site: x}, nil }, Desire: desire, Clock: x.clock,
+		Connect: func(string) (install.Backend, error) { return service{site: x}, nil }, Desire: x.desire, Clock: x.clock,
 		Nodes: func(installation.Key) install.Nodes {
-			return node.New(node.Config{Clock: x.clock, Kubeconfig: func(context.Context, install.ClusterRef) ([]byte, string, error) { return x.kube, "kubeconfig", nil }})
+			return node.New(node.Config{Clock: x.clock, Kubeconfig: func(context.Context, install.ClusterRef) ([]byte, string, error) {
+				return x.kubeconfig(), "kubeconfig", nil
+			}})
 		},
 		Wake: func(cluster installation.Key, _ []install.Scope) {
 			woken <- event.TypedGenericEvent[installation.Key]{Object: cluster}
@@ -261,7 +268,7 @@ func (x *site) manage() {
 	})
 	r := &controlplane.Reconciler{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Installations: set, Clock: x.clock, Recorder: mgr.GetEventRecorder("controlplane"),
-		Answers: controlplane.Answers, Workloads: &controlplane.Workloads{}, UpgradeClock: x.clock, Status: status.New(x.clock), Versions: &upgrade.Mapping{Clock: x.clock},
+		Answers: x.answer, Workloads: &controlplane.Workloads{}, UpgradeClock: x.clock, Status: status.New(x.clock), Versions: &upgrade.Mapping{Clock: x.clock},
 	}
 	err = ctrl.NewControllerManagedBy(mgr).Named("controlplane").For(&controlplanev1.OpenshiftAssistedControlPlane{}).Owns(&clusterv1.Machine{}).
 		Watches(&clusterv1.Cluster{}, handler.EnqueueRequestsFromMapFunc(func(_ context.Context, o client.Object) []reconcile.Request {
@@ -281,8 +288,46 @@ func (x *site) manage() {
 	})
 }
 
-// desire is what is desired of an installed cluster: nothing but to look at it.
-func desire(context.Context, installation.Key, *install.Observed) (*install.Desired, error) {
+// set changes what the service and the cluster show.
+func (x *site) set(change func()) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	change()
+}
+
+func (x *site) kubeconfig() []byte {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.kube
+}
+
+// answer is of the API server of the cluster.
+func (x *site) answer(ctx context.Context, kubeconfig []byte) error {
+	x.mu.Lock()
+	err := x.answers
+	x.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	return controlplane.Answers(ctx, kubeconfig)
+}
+
+// desire is what is desired of a cluster: to look at one that is installed, or else to register it, which takes a
+// whole file.
+func (x *site) desire(ctx context.Context, _ installation.Key, _ *install.Observed) (*install.Desired, error) {
+	x.mu.Lock()
+	registers := x.registers
+	x.mu.Unlock()
+	if registers {
+		env := spec.Env{LookupEnv: func(string) (string, bool) { return `{"auths":{"quay.io":{"auth":"dTpw"}}}`, true }}
+		cluster, err := spec.Parse(ctx, "cluster.yaml", []byte(`
+apiVersion: oaictl.io/v1alpha1
+kind: Cluster
+metadata: {name: lab}
+spec: {openshift: {version: `+version+`}, baseDomain: example.com, pullSecret: {env: PULL}, acceptUnknownHosts: true, network: {vips: {api: [192.168.127.100], ingress: [192.168.127.101]}}}
+`), env)
+		return &install.Desired{Spec: cluster}, err
+	}
 	three := 3
 	cluster := &spec.Cluster{APIVersion: spec.APIVersion, Kind: spec.Kind, Metadata: spec.Metadata{Name: "lab"}}
 	cluster.Spec.BaseDomain, cluster.Spec.Topology.ControlPlane = "example.com", &three

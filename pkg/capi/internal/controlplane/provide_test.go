@@ -9,13 +9,16 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/utils/ptr"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/util/conditions"
+	capikubeconfig "sigs.k8s.io/cluster-api/util/kubeconfig"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
+	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/simulator/spoke"
 	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -35,17 +38,26 @@ func (s service) Observe(context.Context, install.Query, *install.Observed) (*in
 	if s.state != "" {
 		o.Cluster = &install.Cluster{
 			ClusterRef: install.ClusterRef{ID: "lab-id", Name: "lab", BaseDomain: "example.com", Owned: true}, State: s.state, OpenShiftID: s.id(),
-			Kubeconfig: s.state.Installed(), Version: version,
+			Kubeconfig: s.state.Installed(), NoIngress: s.serves, Version: version,
 		}
 	}
 	return o, nil
 }
 
 // Act is of install.Service.
-func (s service) Act(context.Context, *install.Desired, install.Action) error { return nil }
+func (s service) Act(_ context.Context, _ *install.Desired, action install.Action) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if action.Scope == model.ScopeCluster {
+		s.acted++
+	}
+	return nil
+}
 
 // Credential is of install.Service.
-func (s service) Credential(context.Context, string, string) ([]byte, error) { return s.kube, nil }
+func (s service) Credential(context.Context, string, string) ([]byte, error) {
+	return s.kubeconfig(), nil
+}
 
 // DeleteCluster is of install.Backend.
 func (s service) DeleteCluster(context.Context, string, install.DeleteOptions) error { return nil }
@@ -174,13 +186,14 @@ func (x *site) switchOff(name string) {
 // lab are the objects of the cluster, of so many Machines.
 func (x *site) lab(replicas int, change ...func(plane map[string]any)) {
 	x.t.Helper()
-	text := strings.ReplaceAll(`
-apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
-kind: Metal3Cluster
-metadata: {name: lab}
-spec:
-  controlPlaneEndpoint: {host: 192.168.127.100, port: 6443}
----
+	for _, document := range strings.Split(templates, "\n---\n") {
+		x.create(raw(x.t, document))
+	}
+	x.cluster("lab", replicas, change...)
+}
+
+// templates are those of Machines.
+const templates = `
 apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
 kind: Metal3MachineTemplate
 metadata: {name: first}
@@ -190,13 +203,27 @@ apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
 kind: Metal3MachineTemplate
 metadata: {name: second}
 spec: {template: {spec: {image: {url: "http://b", checksum: "http://b.sum", checksumType: sha256, diskFormat: qcow2}}}}
+`
+
+// domains are where the machines of a cluster can be.
+const domains = `[{name: a, controlPlane: true}, {name: b, controlPlane: true}, {name: c, controlPlane: true}, {name: workers, controlPlane: false}]`
+
+// cluster are the objects of a cluster, without its templates.
+func (x *site) cluster(name string, replicas int, change ...func(plane map[string]any)) {
+	x.t.Helper()
+	text := strings.NewReplacer("REPLICAS", fmt.Sprint(replicas), "name: lab", "name: "+name).Replace(`
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+kind: Metal3Cluster
+metadata: {name: lab}
+spec:
+  controlPlaneEndpoint: {host: 192.168.127.100, port: 6443}
 ---
 apiVersion: controlplane.cluster.x-k8s.io/v1beta1
 kind: OpenshiftAssistedControlPlane
 metadata: {name: lab, annotations: {own: "not passed on"}, labels: {own: "not-passed-on"}}
 spec:
   replicas: REPLICAS
-  distributionVersion: `+version+`
+  distributionVersion: ` + version + `
   config: {baseDomain: example.com}
   openshiftAssistedConfigSpec: {sshAuthorizedKey: ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIFX/z0ah+fbuI7LXW5tFC4gxw1DoQCnu9xhS4IRmywpu}
   machineTemplate:
@@ -210,7 +237,7 @@ metadata: {name: lab}
 spec:
   controlPlaneRef: {apiGroup: controlplane.cluster.x-k8s.io, kind: OpenshiftAssistedControlPlane, name: lab}
   infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: Metal3Cluster, name: lab}
-`, "REPLICAS", fmt.Sprint(replicas))
+`)
 	for document := range strings.SplitSeq(text, "\n---\n") {
 		u := raw(x.t, document)
 		if u.GetKind() == "OpenshiftAssistedControlPlane" {
@@ -220,7 +247,7 @@ spec:
 		}
 		x.create(u)
 		if u.GetKind() == "Metal3Cluster" {
-			u.Object["status"] = map[string]any{"initialization": map[string]any{"provisioned": true}}
+			u.Object["status"] = raw(x.t, "{initialization: {provisioned: true}, failureDomains: "+domains+"}").Object
 			if err := x.client.Status().Update(x.t.Context(), u); err != nil {
 				x.t.Fatal(err)
 			}
@@ -232,6 +259,11 @@ spec:
 func (x *site) run(replicas int, change ...func(plane map[string]any)) {
 	x.t.Helper()
 	x.beside(x.provide)
+	// The kubeconfig is there, as of a Cluster that was moved: whom Cluster API does not reach at first, it tries again
+	// after half a minute.
+	kubeconfig := capikubeconfig.GenerateSecretWithOwner(client.ObjectKey{Namespace: x.namespace, Name: "lab"}, x.kubeconfig(), metav1.OwnerReference{})
+	kubeconfig.OwnerReferences = nil
+	x.create(kubeconfig)
 	x.lab(replicas, change...)
 	x.joined(replicas)
 }

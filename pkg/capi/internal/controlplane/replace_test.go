@@ -157,6 +157,11 @@ spec:
 	// The node's dates are of a clock that runs faster than the health check's, which waits for none by this.
 	x.mark(dead, clusterv1.RemediateMachineAnnotation)
 	x.asked(clusterv1.RemediatingCondition, metav1.ConditionFalse, dead)
+	// The quorum stands, and so the control plane is available.
+	x.says(clusterv1.AvailableCondition, metav1.ConditionTrue, clusterv1.AvailableReason)
+	if c := x.says(controlplanev1.EtcdClusterAvailableCondition, metav1.ConditionTrue, controlplanev1.EtcdClusterAvailableCondition); !strings.Contains(c.Message, dead+" is unhealthy") {
+		t.Errorf("of etcd it says %q", c.Message)
+	}
 	if c := conditions.Get(x.machineOf(dead), clusterv1.MachineOwnerRemediatedCondition); c == nil || c.Status != metav1.ConditionFalse || c.Reason != lifecycle.ReasonDeleting {
 		t.Errorf("its owner says %s", text(c))
 	}
@@ -248,6 +253,9 @@ func TestDeletionOfTheWholeWaitsForNobody(t *testing.T) {
 	x.eventually("everything to be gone", func() (bool, string) {
 		plane := &controlplanev1.OpenshiftAssistedControlPlane{}
 		there := x.get(plane, "lab")
+		if left := len(x.machines()); !there && left > 0 {
+			t.Fatalf("the control plane has gone before %d of its Machines", left)
+		}
 		return !there && len(x.machines()) == 0, text([]any{conditions.Get(plane, clusterv1.DeletingCondition), len(x.machines())})
 	})
 }

@@ -1,0 +1,206 @@
+package controlplane
+
+import (
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/ptr"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/cluster-api/util/conditions"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/model"
+	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
+	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
+	"github.com/oaictl/oaictl/pkg/capi/internal/status"
+	"github.com/oaictl/oaictl/pkg/install"
+)
+
+// observed is a control plane that wants 4.21.0 with v1.34.1, and what is observed of its cluster, whose control plane
+// is on the way there from 4.20.32.
+func observed() (*scope, *install.Spoke) {
+	plane := &controlplanev1.OpenshiftAssistedControlPlane{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "lab"}}
+	plane.Spec.Version, plane.Spec.DistributionVersion, plane.Spec.Replicas = "v1.34.1", "4.21.0", ptr.To[int32](3)
+	node := func(name, role, version string) model.Node {
+		return model.Node{Name: name, Roles: []string{role}, Ready: true, Version: version}
+	}
+	spoke := &install.Spoke{
+		Version:   "4.20.32",
+		Nodes:     []model.Node{node("a", "master", "v1.34.1+abc"), node("b", "control-plane", "v1.33.9"), node("c", "master", "v1.34.1+abc"), node("w", "worker", "v1.32.1")},
+		Operators: []model.ClusterOperator{{Name: "kube-apiserver", Available: true}, {Name: "etcd", Available: true}, {Name: "console", Message: "is down"}},
+	}
+	view := &installation.View{Observed: &install.Observed{Cluster: &install.Cluster{State: model.ClusterAddingHosts}, Spoke: spoke}}
+	return &scope{
+		Reconciler: &Reconciler{}, plane: plane, view: view,
+		cluster: &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "lab"}},
+	}, spoke
+}
+
+// TestVersionsAreThoseThatRun: they are what the nodes of the control plane run, the oldest first, and never what is
+// wanted; nothing is said of them before there is a cluster, and they stay while it is not reached.
+func TestVersionsAreThoseThatRun(t *testing.T) {
+	s, spoke := observed()
+	cluster := s.view.Observed.Cluster
+	for _, state := range []install.ClusterState{model.ClusterReady, model.ClusterInstalling, model.ClusterFinalizing, model.ClusterFailed} {
+		cluster.State = state
+		if s.show(); len(s.plane.Status.Versions) > 0 || s.plane.Status.Version != "" || s.plane.Status.DistributionVersion != "" {
+			t.Errorf("%s: %+v", state, s.plane.Status)
+		}
+	}
+	cluster.State = model.ClusterInstalled
+	mixed := []clusterv1.StatusVersion{{Version: "v1.33.9", Replicas: 1}, {Version: "v1.34.1", Replicas: 2}}
+	is := func(version, distribution string, want ...clusterv1.StatusVersion) {
+		t.Helper()
+		s.show()
+		if status := &s.plane.Status; !slices.Equal(status.Versions, want) || status.Version != version || status.DistributionVersion != distribution {
+			t.Errorf("the status says %+v, %s, %s", status.Versions, status.Version, status.DistributionVersion)
+		}
+	}
+	is("v1.33.9", "4.20.32", mixed...)
+	nodes := spoke.Nodes
+	spoke.Trouble, spoke.Nodes = "it is not reached", nil
+	is("v1.33.9", "4.20.32", mixed...)
+	spoke.Trouble, spoke.Nodes, spoke.Version = "", nodes, "4.21.0"
+	nodes[1].Version = "v1.9.0" // which is older, and no smaller text
+	is("v1.9.0", "4.21.0", clusterv1.StatusVersion{Version: "v1.9.0", Replicas: 1}, clusterv1.StatusVersion{Version: "v1.34.1", Replicas: 2})
+	nodes[1].Version = "v1.34.1+abc"
+	is("v1.34.1", "4.21.0", clusterv1.StatusVersion{Version: "v1.34.1", Replicas: 3})
+}
+
+// TestAvailableWhileItWorks: what is degraded and works is available, and what is not says why.
+func TestAvailableWhileItWorks(t *testing.T) {
+	for name, test := range map[string]struct {
+		change       func(*install.Spoke)
+		is           metav1.ConditionStatus
+		says         string // by Available where it is False, and else by EtcdClusterAvailable
+		certificates bool
+	}{
+		"well, but for what is no part of it": {func(*install.Spoke) {}, metav1.ConditionTrue, "", true},
+		"a member of etcd is dead, and its node": {func(s *install.Spoke) {
+			s.Nodes[0].Ready, s.Operators[1].Degraded = false, true
+			s.Etcd = &model.Etcd{Unhealthy: []string{"a"}, Message: "2 of 3 members are available, a is unhealthy"}
+		}, metav1.ConditionTrue, "a is unhealthy", true},
+		"etcd has no quorum": {func(s *install.Spoke) {
+			s.Operators[1] = model.ClusterOperator{Name: "etcd", Message: "1 of 3 members are available"}
+		}, metav1.ConditionFalse, "etcd: 1 of 3 members are available", true},
+		"the API server is down": {func(s *install.Spoke) {
+			s.Operators[0] = model.ClusterOperator{Name: "kube-apiserver", Message: "no revision"}
+		}, metav1.ConditionFalse, "kube-apiserver: no revision", true},
+		"no node is ready": {func(s *install.Spoke) {
+			for i := range s.Nodes[:3] {
+				s.Nodes[i].Ready = false
+			}
+		}, metav1.ConditionFalse, "no node of the control plane is Ready", true},
+		"it is not reached": {func(s *install.Spoke) { s.Trouble = "it does not answer" }, metav1.ConditionFalse, "it does not answer", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, spoke := observed()
+			test.change(spoke)
+			s.show()
+			available, etcd := conditions.Get(s.plane, clusterv1.AvailableCondition), conditions.Get(s.plane, controlplanev1.EtcdClusterAvailableCondition)
+			says := available
+			if available.Status == metav1.ConditionTrue {
+				says = etcd
+			}
+			if available.Status != test.is || !strings.Contains(says.Message, test.says) || test.says == "" && says.Message != "" {
+				t.Errorf("%+v, %+v", available, etcd)
+			}
+			if got := conditions.IsTrue(s.plane, controlplanev1.CertificatesAvailableCondition); got != test.certificates {
+				t.Errorf("certificates are available: %t", got)
+			}
+		})
+	}
+}
+
+// TestCounts: Machines are counted by their conditions, and MachinesReady sums them up.
+func TestCounts(t *testing.T) {
+	s, _ := observed()
+	s.show()
+	if c := conditions.Get(s.plane, clusterv1.MachinesReadyCondition); c == nil || c.Reason != clusterv1.NoReplicasReason {
+		t.Errorf("without Machines it is %+v", c)
+	}
+	for _, kinds := range [][]string{
+		{clusterv1.ReadyCondition, clusterv1.AvailableCondition, clusterv1.MachineUpToDateCondition}, {clusterv1.ReadyCondition, clusterv1.MachineUpToDateCondition}, {clusterv1.MachineUpToDateCondition},
+	} {
+		m := &clusterv1.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "m-" + string(rune('a'+len(s.machines)))}}
+		for _, kind := range []string{clusterv1.ReadyCondition, clusterv1.AvailableCondition, clusterv1.MachineUpToDateCondition} {
+			status := metav1.ConditionFalse
+			if slices.Contains(kinds, kind) {
+				status = metav1.ConditionTrue
+			}
+			conditions.Set(m, metav1.Condition{Type: kind, Status: status, Reason: "Test", Message: "as it is"})
+		}
+		s.machines = append(s.machines, m)
+	}
+	s.show()
+	status := &s.plane.Status
+	if *status.Replicas != 3 || *status.UpToDateReplicas != 3 || *status.ReadyReplicas != 2 || *status.AvailableReplicas != 1 {
+		t.Errorf("counted are %d replicas, %d up to date, %d ready, %d available", *status.Replicas, *status.UpToDateReplicas, *status.ReadyReplicas, *status.AvailableReplicas)
+	}
+	if want := "cluster.x-k8s.io/cluster-name=lab,cluster.x-k8s.io/control-plane"; status.Selector != want {
+		t.Errorf("the selector is %s", status.Selector)
+	}
+	if c := conditions.Get(s.plane, clusterv1.MachinesReadyCondition); c.Status != metav1.ConditionFalse || c.Reason != clusterv1.NotReadyReason || !strings.Contains(c.Message, "m-c") {
+		t.Errorf("MachinesReady is %+v", c)
+	}
+}
+
+// TestAnswers asks an API server whether it is ready.
+func TestAnswers(t *testing.T) {
+	code, asked := http.StatusInternalServerError, ""
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked = r.URL.Path
+		w.WriteHeader(code)
+	}))
+	kubeconfig := []byte("{apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: {cluster: c, user: u}}], users: [{name: u, user: {}}], clusters: [{name: c, cluster: {server: \"" + server.URL + "\"}}]}")
+	if err := Answers(t.Context(), kubeconfig); err == nil || asked != "/readyz" {
+		t.Errorf("it is asked for %s while it is not ready: %v", asked, err)
+	}
+	code = http.StatusOK
+	if err := Answers(t.Context(), kubeconfig); err != nil {
+		t.Error(err)
+	}
+	server.Close()
+	if err := Answers(t.Context(), kubeconfig); err == nil {
+		t.Error("nobody is there")
+	}
+	if err := Answers(t.Context(), []byte("{")); err == nil {
+		t.Error("that is no kubeconfig")
+	}
+}
+
+// TestOnlyItsOwn: of a control plane without the label of the manager nothing is written, whatever wakes it.
+func TestOnlyItsOwn(t *testing.T) {
+	scheme := runtime.NewScheme()
+	if err := errors.Join(clusterv1.AddToScheme(scheme), controlplanev1.AddToScheme(scheme)); err != nil {
+		t.Fatal(err)
+	}
+	for label, own := range map[string]bool{"": false, "theirs": false, "ours": true} {
+		cluster := &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "lab", UID: "cluster"}}
+		plane := &controlplanev1.OpenshiftAssistedControlPlane{ObjectMeta: metav1.ObjectMeta{
+			Namespace: "ns", Name: "lab", Labels: map[string]string{clusterv1.WatchLabel: label},
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: clusterv1.GroupVersion.String(), Kind: "Cluster", Name: "lab", UID: "cluster"}},
+		}}
+		c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(cluster, plane).WithStatusSubresource(plane).Build()
+		r := &Reconciler{Client: c, Clock: clock.Real(), Recorder: events.NewFakeRecorder(10), Status: status.New(clock.Real()), WatchFilter: "ours"}
+		if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(plane)}); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Get(t.Context(), client.ObjectKeyFromObject(plane), plane); err != nil {
+			t.Fatal(err)
+		}
+		if written := len(plane.Finalizers) > 0 || len(plane.Status.Conditions) > 0; written != own {
+			t.Errorf("with the label %q it was written to: %t", label, written)
+		}
+	}
+}
