@@ -168,7 +168,7 @@ func newManager(connection *rest.Config, options *Options) (*controllerManager, 
 		metrics = *options.Metrics
 	}
 	m, err := ctrl.NewManager(own, ctrl.Options{
-		Scheme: scheme, Logger: options.Log, Cache: caches, Metrics: metrics, WebhookServer: options.Webhooks, HealthProbeBindAddress: options.HealthAddress,
+		Scheme: scheme, MapperProvider: newMapper, Logger: options.Log, Cache: caches, Metrics: metrics, WebhookServer: options.Webhooks, HealthProbeBindAddress: options.HealthAddress,
 		Client:         client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.ConfigMap{}}, Unstructured: true}},
 		LeaderElection: options.LeaderElection != "", LeaderElectionID: options.LeaderElection, LeaderElectionNamespace: options.LeaderElectionNamespace,
 		LeaderElectionReleaseOnCancel: true,
@@ -190,7 +190,7 @@ func newManager(connection *rest.Config, options *Options) (*controllerManager, 
 		return images.imageOf(ctx, service, of, wanted)
 	}
 	c.installations = installation.New(installation.Config{
-		Connect: c.connect, Desire: c.source.Desire, Nodes: c.nodes, Clock: options.Clock, Wake: c.wakes.wake,
+		Connect: c.connect, Desire: c.source.Desire, Mark: c.source.Mark, Nodes: c.nodes, Clock: options.Clock, Wake: c.wakes.wake,
 	})
 	return c, nil
 }

@@ -6,6 +6,7 @@ package capi
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -44,12 +45,21 @@ const (
 // managementCluster is the management cluster of all tests that do not need one of their own.
 var managementCluster kubetest.SharedManagement
 
-func TestMain(m *testing.M) { os.Exit(managementCluster.Run(m)) }
+func TestMain(m *testing.M) {
+	if how := os.Getenv(environmentApart); how != "" {
+		if err := runApart(how); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(managementCluster.Run(m))
+}
 
 // rig is a namespace of a management cluster with all that plays there.
 type rig struct {
 	*kubetest.Management
-	t         *testing.T
+	t         testing.TB
 	namespace string
 	clock     clock.Clock
 	client    client.Client
@@ -62,7 +72,7 @@ type rig struct {
 
 // newRig starts a site with so many BareMetalHosts and an API server for a workload cluster, and the
 // providers.
-func newRig(t *testing.T, hosts int, with ...func(*rig)) *rig {
+func newRig(t testing.TB, hosts int, with ...func(*rig)) *rig {
 	t.Helper()
 	m := managementCluster.Start(t)
 	r := &rig{Management: m, t: t, namespace: m.Namespace(t), clock: clock.Scaled(speed), writes: &writes{count: map[string]int{}}}
@@ -106,24 +116,32 @@ func (r *rig) connect() {
 	}
 }
 
-// play starts everything that lives beside the API server, until the test's end.
+// play starts everything that lives beside the API server, and the providers, until the test's end.
 func (r *rig) play(config management.Config) {
 	r.t.Helper()
-	config.Kube, config.Namespace, config.Clock, config.Logf = r.Config, r.namespace, r.clock, r.t.Logf
+	config.Logf = r.t.Logf
+	r.site = r.surround(config)
+	r.start()
+	r.t.Cleanup(func() { r.stop() })
+}
+
+// surround starts everything that lives beside the API server, until the test's end.
+func (r *rig) surround(config management.Config) *management.Site {
+	r.t.Helper()
+	config.Kube, config.Namespace, config.Clock = r.Config, r.namespace, r.clock
 	ctx, stop := context.WithCancel(r.t.Context())
-	var err error
-	if r.site, err = management.Start(ctx, config); err != nil {
+	site, err := management.Start(ctx, config)
+	if err != nil {
 		stop()
 		r.t.Fatal(err)
 	}
 	r.t.Cleanup(func() {
-		r.stop()
 		stop()
-		if err := r.site.Close(); err != nil {
+		if err := site.Close(); err != nil {
 			r.t.Errorf("the site: %v", err)
 		}
 	})
-	r.start()
+	return site
 }
 
 // start runs the providers, until stop is called.
@@ -190,6 +208,12 @@ const pullSecret = `{apiVersion: v1, kind: Secret, metadata: {name: pull-secret,
 // order makes the Cluster "lab" by a template of the release, as it comes out of clusterctl generate.
 func (r *rig) order(flavour string, workers int) {
 	r.t.Helper()
+	r.orderAs(flavour, workers, nil)
+}
+
+// orderAs does so with other values for some variables of the template.
+func (r *rig) orderAs(flavour string, workers int, others map[string]string) {
+	r.t.Helper()
 	files, err := components.Files(components.Options{})
 	if err != nil {
 		r.t.Fatal(err)
@@ -204,6 +228,7 @@ func (r *rig) order(flavour string, workers int) {
 		"OPENSHIFT_API_VIP": "192.168.127.100", "OPENSHIFT_INGRESS_VIP": "192.168.127.101",
 		"OPENSHIFT_IMAGE_URL": "http://images.example.com/rhcos.qcow2", "OPENSHIFT_IMAGE_CHECKSUM": "http://images.example.com/rhcos.qcow2.sha256",
 	}
+	maps.Copy(values, others)
 	if !r.get("pull-secret", &corev1.Secret{}) {
 		r.apply(pullSecret)
 	}

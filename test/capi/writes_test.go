@@ -11,6 +11,8 @@ import (
 
 // writes counts what is written to a management cluster, but for Events and Leases.
 type writes struct {
+	named bool // which object is told, too
+
 	mu    sync.Mutex
 	count map[string]int
 }
@@ -21,6 +23,9 @@ func (w *writes) through(next http.RoundTripper) http.RoundTripper {
 		what := resourceOf(request.URL.Path)
 		if request.Method != http.MethodGet && request.Method != http.MethodHead && what != "events" && what != "leases" && !strings.HasSuffix(what, "reviews") {
 			w.mu.Lock()
+			if w.named {
+				what += " " + nameOf(request.URL.Path)
+			}
 			w.count[request.Method+" "+what]++
 			w.mu.Unlock()
 		}
@@ -46,15 +51,31 @@ func resourceOf(path string) string {
 	return parts[0]
 }
 
-// take is how many there were since it was last asked, and which.
-func (w *writes) take() (total int, which string) {
+// nameOf is the name of the object that a path is of; "" where it is of all.
+func nameOf(path string) string {
+	parts := strings.Split(strings.Trim(path, "/"), "/")
+	if at := slices.Index(parts, "namespaces"); at >= 0 && len(parts) > at+3 {
+		return parts[at+3]
+	}
+	return ""
+}
+
+// all is what was written since it was last asked.
+func (w *writes) all() map[string]int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	var texts []string
-	for _, what := range slices.Sorted(maps.Keys(w.count)) {
-		total += w.count[what]
-		texts = append(texts, fmt.Sprintf("%d %s", w.count[what], what))
-	}
+	all := w.count
 	w.count = map[string]int{}
+	return all
+}
+
+// take is how many there were since it was last asked, and which.
+func (w *writes) take() (total int, which string) {
+	var texts []string
+	count := w.all()
+	for _, what := range slices.Sorted(maps.Keys(count)) {
+		total += count[what]
+		texts = append(texts, fmt.Sprintf("%d %s", count[what], what))
+	}
 	return total, strings.Join(texts, ", ")
 }

@@ -31,6 +31,9 @@ type Config struct {
 	// Desire is what a Cluster shall become, from its objects, given the last observation of it (nil
 	// at first). ErrNotYet in its error says that there is nothing to be installed yet.
 	Desire func(ctx context.Context, cluster Key, observed *install.Observed) (*install.Desired, error)
+	// Mark stands for the objects of a Cluster, and is another one once Desire may find something else; nil has
+	// Desire asked each time.
+	Mark func(ctx context.Context, cluster Key) (uint64, error)
 	// Nodes is the plane of an installed cluster's own API server; nil looks at none.
 	Nodes func(cluster Key) install.Nodes
 	// Clock is what waits are measured by.
@@ -75,7 +78,8 @@ type installation struct {
 	service install.Backend
 	view    *View
 	memory  install.Memory
-	stale   bool // something was written, or has changed, since the view
+	stale   bool   // something was written, or has changed, since the view
+	mark    uint64 // of the objects that the view's desired state is of
 	acting  map[install.Scope]*sync.Mutex
 	looked  time.Time // when that was made, in real time
 
@@ -191,12 +195,24 @@ func (i *installation) look(ctx context.Context) (*View, error) {
 	if i.view != nil {
 		prior = i.view.Observed
 	}
+	fresh := i.view != nil && !i.stale && clock.Real().Now().Sub(i.looked) < freshFor
+	var mark uint64
+	if i.set.config.Mark != nil {
+		var err error
+		if mark, err = i.set.config.Mark(ctx, i.key); err != nil {
+			return nil, err
+		}
+		if fresh && mark == i.mark {
+			return i.view, nil
+		}
+	}
 	desired, err := i.set.config.Desire(ctx, i.key, prior)
 	if err != nil {
 		return nil, err
 	}
+	i.mark = mark
 	now := i.set.config.Clock.Now()
-	if i.view != nil && !i.stale && clock.Real().Now().Sub(i.looked) < freshFor && reflect.DeepEqual(desired, i.view.Desired) {
+	if fresh && reflect.DeepEqual(desired, i.view.Desired) {
 		return i.view, nil
 	}
 	observed, err := i.client.Observe(ctx, desired, prior)

@@ -264,3 +264,34 @@ func TestViewIsKept(t *testing.T) {
 		t.Errorf("the service was asked %d times", s.observed)
 	}
 }
+
+// TestDesireIsAskedOnceForAMark: while the objects stay as they are, nobody is asked what is desired, and as soon
+// as they change, somebody is.
+func TestDesireIsAskedOnceForAMark(t *testing.T) {
+	set := newSet(t, &service{}, nil)
+	desire, asked, mark := set.config.Desire, 0, uint64(1)
+	set.config.Mark = func(context.Context, Key) (uint64, error) { return mark, nil }
+	set.config.Desire = func(ctx context.Context, key Key, observed *install.Observed) (*install.Desired, error) {
+		asked++
+		return desire(ctx, key, observed)
+	}
+	look := func() {
+		t.Helper()
+		if _, err := set.View(t.Context(), lab); err != nil {
+			t.Fatal(err)
+		}
+	}
+	look()
+	first := asked
+	for range 20 {
+		look()
+	}
+	if asked > first+3 { // the test may be slow
+		t.Errorf("it was asked %d times", asked-first)
+	}
+	first, mark = asked, 2
+	look()
+	if asked == first {
+		t.Error("nobody was asked after a change")
+	}
+}

@@ -18,7 +18,7 @@ import (
 )
 
 // every is how often what is said of progress is written at most.
-const every = 10 * time.Minute
+const every = 15 * time.Minute
 
 // Writer writes statuses. It is safe for concurrent use.
 type Writer struct {

@@ -1,0 +1,260 @@
+package capi
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/webhook"
+
+	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/pkg/capi"
+)
+
+// environmentApart is set for a process of this program that only runs the providers: so that what they need of
+// the machine can be told from what is played around them.
+const environmentApart = "OAICTL_TEST_PROVIDERS"
+
+// apartConfig is how they run there.
+type apartConfig struct {
+	Kubeconfig, Namespace, CertDir string
+	Port                           int
+	SyncPeriod                     time.Duration
+	Follows                        bool // the clock of the process that has started it, and not the machine's
+}
+
+// apart is such a process.
+type apart struct {
+	t       testing.TB
+	command *exec.Cmd
+	in      io.WriteCloser
+	out     *bufio.Scanner
+	stderr  bytes.Buffer
+
+	mu sync.Mutex // of in
+}
+
+// tick is how often the clock is told to a process that follows it.
+const tick = 20 * time.Millisecond
+
+// startApart runs the providers as a process of their own, until it is stopped.
+func (r *rig) startApart(follows bool, syncPeriod time.Duration) *apart {
+	r.t.Helper()
+	how, err := json.Marshal(apartConfig{
+		Kubeconfig: r.Kubeconfig(r.t), Namespace: r.namespace, CertDir: r.webhooks.CertDir, Port: r.webhooks.Port, SyncPeriod: syncPeriod, Follows: follows,
+	})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	p := &apart{t: r.t, command: exec.Command(self)} //nolint:noctx // it is stopped by the end of its input
+	p.command.Env = append(os.Environ(), environmentApart+"="+string(how))
+	p.command.Stderr = &p.stderr
+	if p.in, err = p.command.StdinPipe(); err != nil {
+		r.t.Fatal(err)
+	}
+	out, err := p.command.StdoutPipe()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	p.out = bufio.NewScanner(out)
+	p.out.Buffer(nil, 16<<20)
+	if err := p.command.Start(); err != nil {
+		r.t.Fatal(err)
+	}
+	ctx, end := context.WithCancel(r.t.Context())
+	var ticking sync.WaitGroup
+	if follows {
+		ticking.Go(func() {
+			for clock.Real().Sleep(ctx, tick) == nil {
+				p.say(strconv.FormatInt(r.clock.Now().UnixNano(), 10))
+			}
+		})
+	}
+	r.stop = sync.OnceFunc(func() {
+		end()
+		ticking.Wait()
+		_ = p.in.Close()
+		if err := p.command.Wait(); err != nil {
+			r.t.Errorf("the providers: %v\n%s", err, p.stderr.String())
+		}
+	})
+	r.t.Cleanup(r.stop)
+	p.take() // which it answers once its webhooks do
+	return p
+}
+
+func (p *apart) say(line string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	_, _ = io.WriteString(p.in, line+"\n") // a process that has ended tells why when it is stopped
+}
+
+// take is what it has written since it was last asked: how often by request, resource and name.
+func (p *apart) take() map[string]int {
+	p.t.Helper()
+	p.say("writes")
+	if !p.out.Scan() {
+		p.t.Fatalf("the providers have ended: %v\n%s", p.out.Err(), p.stderr.String())
+	}
+	count := map[string]int{}
+	if err := json.Unmarshal(p.out.Bytes(), &count); err != nil {
+		p.t.Fatal(err)
+	}
+	return count
+}
+
+// cpu is how much of the processor it has had.
+func (p *apart) cpu() time.Duration {
+	p.t.Helper()
+	fields := strings.Fields(p.proc("stat"))
+	if len(fields) < 15 {
+		p.t.Fatalf("what is %q", fields)
+	}
+	var ticks int64
+	for _, text := range fields[13:15] { // of the user and of the kernel, in hundredths of a second
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		ticks += n
+	}
+	return time.Duration(ticks) * time.Second / 100
+}
+
+// memory is the most that it has had, in bytes.
+func (p *apart) memory() int64 {
+	p.t.Helper()
+	for line := range strings.Lines(p.proc("status")) {
+		if text, is := strings.CutPrefix(line, "VmHWM:"); is {
+			n, err := strconv.ParseInt(strings.Fields(text)[0], 10, 64)
+			if err != nil {
+				p.t.Fatal(err)
+			}
+			return n << 10
+		}
+	}
+	p.t.Fatal("the kernel does not tell the memory of a process")
+	return 0
+}
+
+func (p *apart) proc(name string) string {
+	p.t.Helper()
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/%s", p.command.Process.Pid, name))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return string(data)
+}
+
+// runApart is what such a process does. It ends with its input.
+func runApart(how string) error {
+	var config apartConfig
+	if err := json.Unmarshal([]byte(how), &config); err != nil {
+		return err
+	}
+	connection, err := clientcmd.BuildConfigFromFlags("", config.Kubeconfig)
+	if err != nil {
+		return err
+	}
+	connection.QPS, connection.Burst = 100, 200 // as oaictl controller has them
+	counted := &writes{count: map[string]int{}, named: true}
+	connection.Wrap(counted.through)
+	server := webhook.NewServer(webhook.Options{Port: config.Port, CertDir: config.CertDir})
+	options := capi.Options{Namespace: config.Namespace, Clock: clock.Real(), Log: logr.Discard(), Webhooks: server, SyncPeriod: config.SyncPeriod}
+	led := &follower{}
+	if config.Follows {
+		options.Clock = led
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	go func() {
+		defer stop()
+		for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
+			if at, err := strconv.ParseInt(lines.Text(), 10, 64); err == nil {
+				led.set(time.Unix(0, at))
+				continue
+			}
+			go func() { // the clock goes on
+				for server.StartedChecker()(nil) != nil && clock.Real().Sleep(ctx, 100*time.Millisecond) == nil {
+					continue
+				}
+				_ = json.NewEncoder(os.Stdout).Encode(counted.all()) // whom it does not reach is gone
+			}()
+		}
+	}()
+	if config.Follows {
+		if err := led.wait(ctx); err != nil {
+			return err
+		}
+	}
+	return capi.Run(ctx, connection, options)
+}
+
+// follower is a clock that another process tells.
+type follower struct {
+	mu        sync.Mutex
+	now, last time.Time
+	speed     float64 // how much faster than life it was lately
+}
+
+func (f *follower) set(now time.Time) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if real := time.Now(); !f.last.IsZero() {
+		f.speed = 0.9*f.speed + 0.1*float64(now.Sub(f.now))/float64(real.Sub(f.last)+1)
+		f.last = real
+	} else {
+		f.speed, f.last = speed, real
+	}
+	f.now = now
+}
+
+// wait waits until it was told once.
+func (f *follower) wait(ctx context.Context) error {
+	for f.Now().IsZero() {
+		if err := clock.Real().Sleep(ctx, tick); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *follower) Now() time.Time {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.now
+}
+
+func (f *follower) Wall(d time.Duration) time.Duration {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return time.Duration(float64(d) / max(f.speed, 1))
+}
+
+func (f *follower) Sleep(ctx context.Context, d time.Duration) error {
+	until := f.Now().Add(d)
+	for {
+		rest := until.Sub(f.Now())
+		if rest <= 0 {
+			return context.Cause(ctx)
+		}
+		if err := clock.Real().Sleep(ctx, max(f.Wall(rest), tick/2)); err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,225 @@
+package capi
+
+import (
+	"fmt"
+	"maps"
+	"net/netip"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/cluster-api/util/conditions"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/oaictl/oaictl/internal/clock"
+	"github.com/oaictl/oaictl/internal/simulator/host"
+	"github.com/oaictl/oaictl/internal/simulator/management"
+)
+
+// BenchmarkManyClusters installs fifty clusters of three control plane machines and two workers at once. One API
+// server is the management cluster, the hub and all workload clusters, and the providers are a process of
+// their own, of which memory and processor time are told.
+func BenchmarkManyClusters(b *testing.B) {
+	for b.Loop() {
+		f := newFleet(b, 50, 2)
+		began := time.Now()
+		p := f.startApart(true, 0)
+		f.orderAll()
+		f.untilInstalled()
+		b.ReportMetric(time.Since(began).Seconds(), "s/install")
+		b.ReportMetric(float64(p.memory())/1e6, "MB")
+		b.ReportMetric(p.cpu().Seconds(), "cpu-s")
+		f.reportWrites(p.take())
+		f.stop()
+	}
+}
+
+// BenchmarkSteadyState has the providers look after five hundred Machines of twenty clusters that stand still, for two
+// minutes with a full resync in them.
+func BenchmarkSteadyState(b *testing.B) {
+	for b.Loop() {
+		f := newFleet(b, 20, 22)
+		f.startApart(true, 0)
+		f.orderAll()
+		f.untilInstalled()
+		f.stop()
+
+		p := f.startApart(false, time.Minute)
+		f.rest(time.Minute) // it has read everything, and seen it once
+		p.take()
+		var each []time.Duration
+		before := p.cpu()
+		for range 120 {
+			f.rest(time.Second)
+			now := p.cpu()
+			each = append(each, now-before)
+			before = now
+		}
+		slices.Sort(each)
+		b.ReportMetric(100*sum(each).Seconds()/120, "%core")
+		b.ReportMetric(100*sum(each[:100]).Seconds()/100, "%core-of-the-calmest-100s")
+		b.ReportMetric(float64(p.memory())/1e6, "MB")
+		written := p.take()
+		b.ReportMetric(float64(sum(slices.Collect(maps.Values(written)))), "writes")
+		if len(written) > 0 {
+			b.Logf("written is %v", written)
+		}
+		f.stop()
+	}
+}
+
+func sum[N int | time.Duration](all []N) (total N) {
+	for _, n := range all {
+		total += n
+	}
+	return total
+}
+
+// fleet is a rig with many clusters.
+type fleet struct {
+	*rig
+	b       *testing.B
+	names   []string
+	workers int // of each
+}
+
+const fleetSpeed = 60
+
+// newFleet makes ready for so many clusters of three control plane machines and some workers.
+func newFleet(b *testing.B, clusters, workers int) *fleet {
+	b.Helper()
+	if runtime.GOOS != "linux" {
+		b.Skip("what a process has of memory and processor is asked of Linux")
+	}
+	m := managementCluster.Start(b)
+	r := &rig{Management: m, t: b, namespace: m.Namespace(b), clock: clock.Scaled(fleetSpeed), writes: &writes{count: map[string]int{}}}
+	f := &fleet{rig: r, b: b, workers: workers}
+	r.connect()
+	network := host.Network{V4: netip.MustParsePrefix("192.168.0.0/16")}
+	for i := range clusters {
+		f.names = append(f.names, fmt.Sprintf("c%02d", i))
+		for _, vip := range f.addresses(i) {
+			network.Avoid = append(network.Avoid, netip.MustParseAddr(vip))
+		}
+	}
+	r.site = r.surround(management.Config{Seed: 1, Shared: m.Config, Network: network})
+	if err := management.MakeHosts(b.Context(), m.Config, r.namespace, "rack", clusters*(3+workers)); err != nil {
+		b.Fatal(err)
+	}
+	return f
+}
+
+// addresses are the virtual ones of a cluster.
+func (f *fleet) addresses(i int) []string {
+	return []string{fmt.Sprintf("192.168.250.%d", 2*i+1), fmt.Sprintf("192.168.250.%d", 2*i+2)}
+}
+
+func (f *fleet) orderAll() {
+	f.b.Helper()
+	for i, name := range f.names {
+		vips := f.addresses(i)
+		f.orderAs("ha", f.workers, map[string]string{"CLUSTER_NAME": name, "OPENSHIFT_API_VIP": vips[0], "OPENSHIFT_INGRESS_VIP": vips[1]})
+	}
+}
+
+// untilInstalled waits until all clusters are Available, with all their workers.
+func (f *fleet) untilInstalled() {
+	f.b.Helper()
+	f.until("all clusters are Available", time.Hour, func() (bool, string) {
+		list := &clusterv1.ClusterList{}
+		f.list(list)
+		ready, why := 0, map[string]int{}
+		for i := range list.Items {
+			c := &list.Items[i]
+			switch {
+			case !conditions.IsTrue(c, clusterv1.ClusterAvailableCondition):
+				why[conditions.GetMessage(c, clusterv1.ClusterAvailableCondition)]++
+			case c.Status.Workers == nil || c.Status.Workers.ReadyReplicas == nil || *c.Status.Workers.ReadyReplicas < int32(f.workers):
+				why["workers are missing"]++
+			default:
+				ready++
+			}
+		}
+		return ready == len(f.names), fmt.Sprintf("%d of %d; %.300s", ready, len(f.names), fmt.Sprint(why))
+	})
+}
+
+func (f *fleet) list(list client.ObjectList) {
+	f.b.Helper()
+	if err := f.client.List(f.b.Context(), list, client.InNamespace(f.namespace)); err != nil {
+		f.b.Fatal(err)
+	}
+}
+
+// rest lets real time pass.
+func (f *fleet) rest(d time.Duration) {
+	f.b.Helper()
+	if err := clock.Real().Sleep(f.b.Context(), d); err != nil {
+		f.b.Fatal(err)
+	}
+}
+
+// reportWrites says how much was written for each Machine of either kind, and for each cluster besides.
+func (f *fleet) reportWrites(written map[string]int) {
+	f.b.Helper()
+	masters, workers := f.namesOfMachines()
+	var forMasters, forWorkers, forClusters int
+	machines := len(f.names) * (3 + f.workers)
+	left := map[string]int{}
+	for what, count := range written {
+		words := strings.Fields(what) // POST secrets, or PATCH agents NAME
+		switch {
+		case len(words) == 2 && words[1] == "secrets": // one for each Machine, the others are kubeconfigs
+			forMasters, forWorkers = forMasters+3*len(f.names), forWorkers+f.workers*len(f.names)
+			forClusters += count - machines
+		case len(words) == 2: // the control plane makes Machines and what they refer to
+			forMasters += count
+		case masters[words[2]]:
+			forMasters += count
+		case workers[words[2]]:
+			forWorkers += count
+		default:
+			forClusters += count
+			left[words[0]+" "+words[1]] += count
+		}
+	}
+	clusters := float64(len(f.names))
+	f.b.ReportMetric(float64(forMasters)/clusters/3, "writes/control-plane-Machine")
+	f.b.ReportMetric(float64(forWorkers)/clusters/float64(f.workers), "writes/worker-Machine")
+	f.b.ReportMetric(float64(forClusters)/clusters, "writes/cluster")
+	f.b.ReportMetric(float64(forMasters+forWorkers+forClusters)/float64(machines), "writes/Machine-in-all")
+	f.b.Logf("written for clusters: %v", left)
+}
+
+// namesOfMachines are those of what is made for Machines of control planes, and for workers.
+func (f *fleet) namesOfMachines() (masters, workers map[string]bool) {
+	f.b.Helper()
+	masters, workers = map[string]bool{}, map[string]bool{}
+	list := &clusterv1.MachineList{}
+	f.list(list)
+	for i := range list.Items {
+		m := &list.Items[i]
+		of := workers
+		if _, is := m.Labels[clusterv1.MachineControlPlaneLabel]; is {
+			of = masters
+		}
+		of[m.Name], of[m.Spec.Bootstrap.ConfigRef.Name], of[m.Spec.InfrastructureRef.Name] = true, true, true
+	}
+	agents := &unstructured.UnstructuredList{}
+	agents.SetAPIVersion("agent-install.openshift.io/v1beta1")
+	agents.SetKind("AgentList")
+	f.list(agents)
+	for i := range agents.Items {
+		hostname, _, _ := unstructured.NestedString(agents.Items[i].Object, "spec", "hostname")
+		if masters[hostname] {
+			masters[agents.Items[i].GetName()] = true
+		} else {
+			workers[agents.Items[i].GetName()] = true
+		}
+	}
+	return masters, workers
+}
