@@ -107,9 +107,6 @@ var lab = installation.Key{Namespace: "ns", Name: "lab"}
 
 func newStill(b *testing.B, workers int) *stillCluster {
 	b.Helper()
-	if runtime.GOOS != "linux" {
-		b.Skip("the processor time of a thread is asked of Linux")
-	}
 	scheme, err := Scheme()
 	if err != nil {
 		b.Fatal(err)
