@@ -137,6 +137,26 @@ spec: {openshift: {version: "4.20"}, baseDomain: example.com, pullSecret: {env: 
 	}
 }
 
+// TestMirrorsAreOfTheirCluster: clusters of one namespace have a ConfigMap each, which no other one takes for its own.
+func TestMirrorsAreOfTheirCluster(t *testing.T) {
+	for name, mirror := range map[string]string{"a": "one.example.com", "b": "two.example.com"} {
+		c := sample.Parse(t, `apiVersion: oaictl.io/v1alpha1
+kind: Cluster
+metadata: {name: `+name+`}
+spec: {openshift: {version: "4.20"}, baseDomain: example.com, pullSecret: {env: PULL}, network: {machine: [192.168.127.0/24]}, topology: {controlPlane: 1}, acceptUnknownHosts: true,
+  registry: {mirrors: [{source: quay.io/ocp, mirrors: [`+mirror+`]}]}}`)
+		text := rendered(t, c, render.Options{Namespace: "shared"})
+		if n := strings.Count(text, "mirrorRegistryRef:\n    name: "+name+"-mirrors\n"); n != 2 { // the AgentClusterInstall and the InfraEnv
+			t.Errorf("%s refers to other mirrors:\n%s", name, text)
+		}
+		for document := range strings.SplitSeq(text, "\n---\n") {
+			if strings.Contains(document, "registries.conf:") && (!strings.Contains(document, "name: "+name+"-mirrors\n") || !strings.Contains(document, mirror)) {
+				t.Errorf("%s has the mirrors\n%s", name, document)
+			}
+		}
+	}
+}
+
 // manifestFile writes a manifest of some size and is its path.
 func manifestFile(t *testing.T, folder, name string, size int) string {
 	t.Helper()

@@ -94,11 +94,13 @@ func TestControlPlaneOnItsWay(t *testing.T) {
 // keeps it from all writes.
 func TestControlPlaneIsKept(t *testing.T) {
 	x := open(t, 3, model.ClusterAddingHosts)
-	x.run(3)
+	x.run(3, func(plane map[string]any) { // which was installed a moment ago
+		plane["metadata"].(map[string]any)["annotations"] = map[string]any{clusterctlv1.BlockMoveAnnotation: ""}
+	})
 	x.settled(3)
 	plane := x.plane()
-	if _, blocks := plane.Annotations[clusterctlv1.BlockMoveAnnotation]; blocks {
-		t.Error("it may not be moved though it is installed")
+	if _, blocks := plane.Annotations[clusterctlv1.BlockMoveAnnotation]; blocks || plane.Annotations["oaictl.io/openshift-id"] != x.id() {
+		t.Errorf("it is installed, and may not be moved: %v", plane.Annotations)
 	}
 	if v := plane.Status.Versions; len(v) != 1 || v[0].Replicas != 3 || !strings.HasPrefix(v[0].Version, "v1.33.") || plane.Status.DistributionVersion != version {
 		t.Errorf("it runs %+v, %s", v, plane.Status.DistributionVersion)

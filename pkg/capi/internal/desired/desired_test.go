@@ -237,3 +237,30 @@ func TestMissing(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestWorkersAreCounted: wanted are the replicas of MachineDeployments, one where they do not say, of MachineSets that
+// stand alone, and Machines that nobody replicates; of this Cluster, in its namespace.
+func TestWorkersAreCounted(t *testing.T) {
+	of := func(namespace, cluster, name string, owners ...metav1.OwnerReference) metav1.ObjectMeta {
+		return metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: map[string]string{clusterv1.ClusterNameLabel: cluster}, OwnerReferences: owners}
+	}
+	replicas := func(count int32) clusterv1.MachineSetSpec { return clusterv1.MachineSetSpec{Replicas: &count} }
+	list := append(objects(t), // whose workers are one
+		&clusterv1.MachineDeployment{ObjectMeta: of("ns", "lab", "does-not-say")},
+		&clusterv1.MachineDeployment{ObjectMeta: of("ns", "lab", "none"), Spec: clusterv1.MachineDeploymentSpec{Replicas: ptr.To[int32](0)}},
+		&clusterv1.MachineDeployment{ObjectMeta: of("ns", "other", "of-another-cluster")},
+		&clusterv1.MachineDeployment{ObjectMeta: of("elsewhere", "lab", "of-another-namespace")},
+		&clusterv1.MachineSet{ObjectMeta: of("ns", "lab", "workers-x", metav1.OwnerReference{APIVersion: clusterv1.GroupVersion.String(), Kind: "MachineDeployment", Name: "workers", UID: "d"}), Spec: replicas(50)},
+		&clusterv1.MachineSet{ObjectMeta: of("ns", "lab", "alone"), Spec: replicas(10)},
+		&clusterv1.MachineSet{ObjectMeta: of("elsewhere", "lab", "alone"), Spec: replicas(1000)},
+		&clusterv1.Machine{ObjectMeta: of("ns", "lab", "bare"), Spec: clusterv1.MachineSpec{ClusterName: "lab"}},
+		&clusterv1.Machine{ObjectMeta: of("elsewhere", "lab", "bare"), Spec: clusterv1.MachineSpec{ClusterName: "lab"}},
+	)
+	c, err := sourceOf(t, list).Read(t.Context(), lab)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Workers != 1+1+10+1 || len(c.Machines) != 5 {
+		t.Errorf("%d workers are wanted, and there are %d Machines", c.Workers, len(c.Machines))
+	}
+}

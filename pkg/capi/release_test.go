@@ -1,0 +1,85 @@
+package capi
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"github.com/oaictl/oaictl/internal/clock"
+	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
+	"github.com/oaictl/oaictl/pkg/capi/internal/desired"
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/release"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// still is a clock that stands until it is moved.
+type still struct {
+	clock.Clock
+
+	now time.Time
+}
+
+func (s *still) Now() time.Time { return s.now }
+
+// offers plays a service that knows some releases.
+type offers struct {
+	install.Backend
+
+	err error
+}
+
+func (o *offers) CheckRelease(context.Context, *spec.Cluster) error { return o.err }
+
+// TestReleaseImagesThatCannotBeRead: why there is no release is told, by the service and by the registry, and tried
+// again after a while; what was read is kept.
+func TestReleaseImagesThatCannotBeRead(t *testing.T) {
+	c := &desired.Cluster{
+		Cluster:      &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "lab"}},
+		ControlPlane: &controlplanev1.OpenshiftAssistedControlPlane{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "lab"}},
+	}
+	c.ControlPlane.Spec.DistributionVersion = "4.20.3"
+	c.ControlPlane.Spec.Config.PullSecretRef = &corev1.LocalObjectReference{Name: "pull"}
+	service := &offers{err: &install.Fault{Code: install.CodeInput, Err: errors.New("no ClusterImageSet is of version 4.20.3")}}
+	pull := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "pull"}, Data: map[string][]byte{corev1.DockerConfigJsonKey: []byte("{}")}}
+	now, asked, answer := &still{Clock: clock.Real(), now: time.Unix(0, 0)}, 0, errors.New("no route to host")
+	r := &releases{live: fake.NewClientBuilder().Build(), clock: now, read: func(_ context.Context, image string, _ release.Options) (release.Info, error) {
+		if asked++; image != repositoryOCP+":4.20.3-x86_64" {
+			t.Errorf("read is %s", image)
+		}
+		return release.Info{Digest: "sha256:abc"}, answer
+	}}
+	look := func(want string, times int, says ...string) {
+		t.Helper()
+		image, err := r.imageOf(t.Context(), service, c, &spec.Cluster{})
+		if image != want || (err != nil) != (len(says) > 0) || asked != times {
+			t.Errorf("it is %q, %v, after %d times", image, err, asked)
+		}
+		for _, text := range says {
+			if err != nil && !strings.Contains(err.Error(), text) {
+				t.Errorf("%q does not say %q", err, text)
+			}
+		}
+	}
+	look("", 0, "no ClusterImageSet is of version 4.20.3", "read the pull secret pull")
+	r.live = fake.NewClientBuilder().WithObjects(pull).Build()
+	look("", 0, "read the pull secret pull") // it is not asked so soon
+	now.now = now.now.Add(lookAgain)
+	look("", 1, "no ClusterImageSet is of version 4.20.3", "no route to host")
+	look("", 1, "no route to host")
+	now.now, answer = now.now.Add(lookAgain), nil
+	look(repositoryOCP+"@sha256:abc", 2)
+	now.now, answer = now.now.Add(time.Hour), errors.New("no route to host")
+	look(repositoryOCP+"@sha256:abc", 2)
+	service.err = errors.New("the service is away")
+	look("", 2, "the service is away")
+	service.err = nil
+	look("", 2)
+}
