@@ -311,11 +311,36 @@ func (a *actor) returnHost(ctx context.Context) error {
 			}
 		}
 	}
-	change := map[string]any{"spec": map[string]any{"clusterDeploymentName": nil}}
+	fields := takenBack(live)
+	fields["clusterDeploymentName"] = nil
+	change := map[string]any{"spec": fields}
 	if a.action.NodeGone {
 		change["metadata"] = annotate(hubapi.AnnotationAgentSkipCleanup, "true")["metadata"]
 	}
 	return a.Patch(ctx, kube.Agents, live, change)
+}
+
+// takenBack is a change of an Agent's spec that removes what was set for the cluster which its host leaves,
+// as the service forgets it: who finds the host in the pool later would take it for a wish of the pool's owner.
+// What somebody else has set stays, and so does the hostname, by which the service finds the node.
+func takenBack(agent *unstructured.Unstructured) map[string]any {
+	fields := map[string]any{}
+	for field, none := range map[string]any{"role": "", "installation_disk_id": nil, "machineConfigPool": nil} {
+		if kube.OnlyOurs(agent, "spec", field) {
+			fields[field] = none
+		}
+	}
+	nodes, _, _ := unstructured.NestedStringMap(agent.Object, "spec", "nodeLabels")
+	labels := map[string]any{}
+	for label := range nodes {
+		if kube.OnlyOurs(agent, "spec", "nodeLabels", label) {
+			labels[label] = nil
+		}
+	}
+	if len(labels) > 0 {
+		fields["nodeLabels"] = labels
+	}
+	return fields
 }
 
 // enrolled is the BareMetalHost of an Agent, nil for none.

@@ -10,6 +10,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/model"
@@ -98,6 +99,16 @@ func (s *stage) agents(t *testing.T) []unstructured.Unstructured {
 		t.Fatal(err)
 	}
 	return list.Items
+}
+
+// agentSpec is the spec of the only Agent.
+func (s *stage) agentSpec(t *testing.T) map[string]any {
+	t.Helper()
+	fields, _, err := unstructured.NestedMap(s.agents(t)[0].Object, "spec")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fields
 }
 
 // A cluster that runs is deleted without its machines being booted into the discovery
@@ -296,6 +307,14 @@ func TestReturnHost(t *testing.T) {
 		t.Fatalf("%+v: %v", observed, err)
 	}
 	host := observed.Hosts[0]
+	if got := s.agentSpec(t)["role"]; got != "master" {
+		t.Fatalf("its role is %v", got)
+	}
+	agents := s.admin.Resource(hubapi.Resource(hubapi.KindAgent)).Namespace(s.config.Namespace)
+	theirs := []byte(`{"spec": {"nodeLabels": {"rack": "r1"}}}`)
+	if _, err := agents.Patch(t.Context(), host.ID, types.MergePatchType, theirs, metav1.PatchOptions{FieldManager: "somebody"}); err != nil {
+		t.Fatal(err)
+	}
 	err = plane.Act(t.Context(), desired, install.Action{Kind: model.ReturnHost, Target: host.ID, InfraEnv: host.InfraEnvID, Name: host.Hostname, Scope: model.NodeScope(host.Hostname)})
 	if err != nil {
 		t.Fatal(err)
@@ -313,6 +332,10 @@ func TestReturnHost(t *testing.T) {
 	}
 	if err != nil || len(observed.Hosts) != 1 || state != "reclaiming" || log.count(givenBack) != 1 {
 		t.Fatalf("it is %s; hosts %+v; given back %d times: %v", state, observed.Hosts, log.count(givenBack), err)
+	}
+	// What was set for the cluster holds for no other one, and what the pool's owner has set stays.
+	if got := s.agentSpec(t); got["role"] != "" || fmt.Sprint(got["nodeLabels"]) != "map[rack:r1]" {
+		t.Errorf("left in its Agent is %v", got)
 	}
 	// It is shown as long as the cluster's node is to be left, and as none of its hosts.
 	if h := observed.Hosts[0]; !h.Unbound() || h.State != model.HostReleasing {

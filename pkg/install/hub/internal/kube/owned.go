@@ -195,20 +195,36 @@ func normalized(value any) any {
 
 // OtherOwner is a field manager beside our own that owns a field, "" if none.
 func OtherOwner(u *unstructured.Unstructured, path ...string) string {
+	other, _ := owners(u, path...)
+	return other
+}
+
+// OnlyOurs reports whether our own field manager has set a field, and no other.
+func OnlyOurs(u *unstructured.Unstructured, path ...string) bool {
+	other, ours := owners(u, path...)
+	return ours && other == ""
+}
+
+// owners are a field manager beside our own that owns a field, "" if none, and whether ours does.
+func owners(u *unstructured.Unstructured, path ...string) (other string, ours bool) {
 	steps := make(fieldpath.Path, 0, len(path))
 	for _, step := range path {
 		steps = append(steps, named(step))
 	}
 	for _, entry := range u.GetManagedFields() {
-		if entry.Manager == hubapi.FieldManager || entry.Subresource != "" || entry.FieldsV1 == nil {
+		if entry.Subresource != "" || entry.FieldsV1 == nil {
 			continue
 		}
 		var set fieldpath.Set
-		if set.FromJSON(entry.FieldsV1.GetRawReader()) == nil && set.Has(steps) {
-			return entry.Manager
+		switch {
+		case set.FromJSON(entry.FieldsV1.GetRawReader()) != nil || !set.Has(steps):
+		case entry.Manager == hubapi.FieldManager:
+			ours = true
+		case other == "":
+			other = entry.Manager
 		}
 	}
-	return ""
+	return other, ours
 }
 
 // named is the step of a path that is a field.
