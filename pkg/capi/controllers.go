@@ -73,13 +73,16 @@ func (c *controllerManager) controller(name string, of client.Object) *builder.B
 		WithEventFilter(predicates.ResourceHasFilterLabel(c.GetScheme(), log, c.options.WatchFilter))
 }
 
-func (c *controllerManager) setUpControlPlane(context.Context) error {
-	r := &controlplane.Reconciler{
+func (c *controllerManager) controlPlane() *controlplane.Reconciler {
+	return &controlplane.Reconciler{
 		Client: c.GetClient(), Live: c.GetAPIReader(), Installations: c.installations, Clock: c.options.Clock,
 		Recorder: c.GetEventRecorder("openshiftassistedcontrolplane-controller"), Answers: controlplane.Answers, OnHub: c.options.Service == nil,
 		Workloads: c.workloads, UpgradeClock: c.options.Clock, Status: status.New(c.options.Clock), Versions: &upgrade.Mapping{Clock: c.options.Clock},
 		WatchFilter: c.options.WatchFilter,
 	}
+}
+
+func (c *controllerManager) setUpControlPlane(context.Context) error {
 	if err := c.updateInPlace(); err != nil {
 		return err
 	}
@@ -101,7 +104,7 @@ func (c *controllerManager) setUpControlPlane(context.Context) error {
 			}
 			return c.controlPlaneFor(ctx, w.cluster)
 		})).
-		Complete(r)
+		Complete(c.controlPlane())
 }
 
 // otherKubelet lets changes of Machines through whose nodes have come to another version.
@@ -139,11 +142,14 @@ func request(namespace, name string) []reconcile.Request {
 	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: namespace, Name: name}}}
 }
 
-func (c *controllerManager) setUpBootstrap(context.Context) error {
-	r := &bootstrap.Reconciler{
+func (c *controllerManager) bootstrap() *bootstrap.Reconciler {
+	return &bootstrap.Reconciler{
 		Client: c.GetClient(), Installations: c.installations, Recorder: c.GetEventRecorder("openshiftassistedconfig-controller"),
 		Clock: c.options.Clock, Status: status.New(c.options.Clock), WatchFilter: c.options.WatchFilter,
 	}
+}
+
+func (c *controllerManager) setUpBootstrap(context.Context) error {
 	return c.controller("openshiftassistedconfig", &bootstrapv1.OpenshiftAssistedConfig{}).
 		Watches(&clusterv1.Machine{}, handler.EnqueueRequestsFromMapFunc(func(_ context.Context, o client.Object) []reconcile.Request {
 			machine, is := o.(*clusterv1.Machine)
@@ -156,7 +162,7 @@ func (c *controllerManager) setUpBootstrap(context.Context) error {
 			return c.configsOf(ctx, client.ObjectKeyFromObject(o))
 		}), builder.WithPredicates(predicates.ClusterPausedTransitionsOrInfrastructureProvisioned(c.GetScheme(), c.GetLogger()))).
 		WatchesRawSource(c.wakes.source(c.configsWoken)).
-		Complete(r)
+		Complete(c.bootstrap())
 }
 
 func configOf(machine *clusterv1.Machine) []reconcile.Request {

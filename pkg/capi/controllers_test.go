@@ -1,0 +1,40 @@
+package capi
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"reflect"
+	"testing"
+
+	"k8s.io/client-go/rest"
+)
+
+// TestReconcilersAreGivenAll: no reconciler lacks what it needs, or what the options say.
+func TestReconcilersAreGivenAll(t *testing.T) {
+	answers := map[string]string{ // of an API server that has Secrets, and nothing else
+		"/api":    `{"kind": "APIVersions", "versions": ["v1"]}`,
+		"/apis":   `{"kind": "APIGroupList", "apiVersion": "v1", "groups": []}`,
+		"/api/v1": `{"kind": "APIResourceList", "groupVersion": "v1", "resources": [{"name": "secrets", "namespaced": true, "kind": "Secret", "verbs": ["get"]}]}`,
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, answers[r.URL.Path])
+	}))
+	defer server.Close()
+	m, err := newManager(&rest.Config{Host: server.URL}, &Options{WatchFilter: "ours"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range []any{m.controlPlane(), m.bootstrap()} {
+		value := reflect.ValueOf(r).Elem()
+		for i := range value.NumField() {
+			if field := value.Type().Field(i); field.IsExported() && value.Field(i).IsZero() {
+				t.Errorf("%T has no %s", r, field.Name)
+			}
+		}
+		if filter := value.FieldByName("WatchFilter").String(); filter != "ours" {
+			t.Errorf("%T takes what has the label %q", r, filter)
+		}
+	}
+}
