@@ -59,21 +59,20 @@ func (r *releases) imageOf(ctx context.Context, service install.Backend, c *desi
 	r.mu.Lock()
 	last, known := r.known[key]
 	r.mu.Unlock()
-	if known && (last.err == nil || r.clock.Now().Sub(last.at) < lookAgain) {
-		return last.image, last.err
+	if !known || last.err != nil && r.clock.Now().Sub(last.at) >= lookAgain {
+		last = found{at: r.clock.Now()}
+		last.image, last.err = r.digestOf(ctx, c, image, wanted)
+		r.mu.Lock()
+		if r.known == nil {
+			r.known = map[string]found{}
+		}
+		r.known[key] = last
+		r.mu.Unlock()
 	}
-	last = found{at: r.clock.Now()}
-	last.image, last.err = r.digestOf(ctx, c, image, wanted)
-	if last.err != nil {
-		last.err = fmt.Errorf("%w, and its release image could not be read: %w", fault.Err, last.err)
+	if last.err != nil { // beside what the service has now, which may be more than when it was looked
+		return "", fmt.Errorf("%w, and its release image could not be read: %w", fault.Err, last.err)
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.known == nil {
-		r.known = map[string]found{}
-	}
-	r.known[key] = last
-	return last.image, last.err
+	return last.image, nil
 }
 
 // tagOf is the release image of a version as it is published.

@@ -73,7 +73,8 @@ func TestReleaseImagesThatCannotBeRead(t *testing.T) {
 	look("", 0, "read the pull secret pull") // it is not asked so soon
 	now.now = now.now.Add(lookAgain)
 	look("", 1, "no ClusterImageSet is of version 4.20.3", "no route to host")
-	look("", 1, "no route to host")
+	service.err = &install.Fault{Code: install.CodeInput, Err: errors.New("no ClusterImageSet is of version 4.20.3: there are img4.21")}
+	look("", 1, "there are img4.21", "no route to host") // what the service has is looked at each time
 	now.now, answer = now.now.Add(lookAgain), nil
 	look(repositoryOCP+"@sha256:abc", 2)
 	now.now, answer = now.now.Add(time.Hour), errors.New("no route to host")

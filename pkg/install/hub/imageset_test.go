@@ -62,6 +62,23 @@ func TestArchitectureOfReleases(t *testing.T) {
 	}
 }
 
+// A release of OKD is one of its own, and none of OpenShift's.
+func TestVersionsOfReleases(t *testing.T) {
+	for release, want := range map[string]string{
+		"quay.io/ocp/release:4.20.33-x86_64":                        "4.20.33",
+		"quay.io/ocp/release:4.22.0-rc.4-x86_64":                    "4.22.0-rc.4",
+		"quay.io/okd/scos-release:4.20.0-okd-scos.1":                "4.20.0-okd-scos.1",
+		"quay.io/okd/scos-release:4.19.0-okd-scos.ec.6":             "4.19.0-okd-scos.ec.6",
+		"quay.io/okd/scos:4.17.0-0.okd-scos-2024-09-30-101739":      "4.17.0-0.okd-scos-2024-09-30-101739",
+		"registry/ocp/release:4.21.0-0.nightly-2026-01-02-030405":   "4.21.0-0.nightly-2026-01-02-030405",
+		"registry.example.com/ocp/release@sha256:4.20.33-is-no-tag": "",
+	} {
+		if got := recordOf(&unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"name": "set"}, "spec": map[string]any{"releaseImage": release}}}); got.version != want {
+			t.Errorf("%s is of version %q, not %q", release, got.version, want)
+		}
+	}
+}
+
 // Where there is none at all, none of them can be named.
 func TestNoImageSet(t *testing.T) {
 	for there, want := range map[string]bool{"": false, "img4.19.1": true} {
