@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/utils/ptr"
 	clusterctlv1 "sigs.k8s.io/cluster-api/cmd/clusterctl/api/v1alpha3"
 
@@ -79,6 +80,8 @@ func (s *scope) noView(err error) error {
 	case errors.Is(err, installation.ErrNotYet):
 		s.notAvailable(controlplanev1.ControlPlaneInstallingReason, err.Error())
 		return nil
+	case apierrors.IsConflict(err):
+		return err // it was read too early: nothing stands in anybody's way
 	}
 	s.notAvailable(controlplanev1.ControlPlaneInstallingReason, words.Error(err))
 	return err

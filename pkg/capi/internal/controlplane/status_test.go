@@ -2,14 +2,17 @@ package controlplane
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/ptr"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
@@ -176,6 +179,21 @@ func TestAnswers(t *testing.T) {
 	}
 	if err := Answers(t.Context(), []byte("{")); err == nil {
 		t.Error("that is no kubeconfig")
+	}
+}
+
+// TestConflictsAreNobodysBusiness: a write that came too early is tried again, and is no reason of a condition, as
+// whatever the service answers is.
+func TestConflictsAreNobodysBusiness(t *testing.T) {
+	conflict := apierrors.NewConflict(schema.GroupResource{Resource: "openshiftassistedcontrolplanes"}, "lab", errors.New("the object has been modified"))
+	for err, says := range map[error]string{fmt.Errorf("note it: %w", conflict): "", errors.New("the service is away"): "the service is away"} {
+		s, _ := observed()
+		if got := s.noView(err); !errors.Is(got, err) {
+			t.Errorf("the error is %v", got)
+		}
+		if message := conditions.GetMessage(s.plane, clusterv1.AvailableCondition); message != says {
+			t.Errorf("of %v it says %q", err, message)
+		}
 	}
 }
 
