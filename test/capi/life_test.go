@@ -278,7 +278,7 @@ func (r *rig) identities() map[string]string {
 		if err := r.workload().Get(r.t.Context(), client.ObjectKey{Name: m.Status.NodeRef.Name}, node); err != nil {
 			r.t.Fatal(err)
 		}
-		found[string(m.UID)] = fmt.Sprintf("%s on %s, node %s", m.Name, r.bareMetalHost(&m).GetName(), node.UID)
+		found[string(m.UID)] = fmt.Sprintf("%s on %s, node %s", m.Name, m.Spec.ProviderID, node.UID)
 	}
 	return found
 }
@@ -286,18 +286,25 @@ func (r *rig) identities() map[string]string {
 // upgrade has the cluster run a newer version, in place.
 func (r *rig) upgrade() {
 	r.t.Helper()
-	before, writes := r.identities(), r.site.Hardware().Writes()
-	r.patch(&controlplanev1.OpenshiftAssistedControlPlane{ObjectMeta: named(r.namespace, "lab")}, func(o client.Object) {
-		o.(*controlplanev1.OpenshiftAssistedControlPlane).Spec.DistributionVersion = newer
+	r.checkUpgrade(5, func() {
+		r.patch(&controlplanev1.OpenshiftAssistedControlPlane{ObjectMeta: named(r.namespace, "lab")}, func(o client.Object) {
+			o.(*controlplanev1.OpenshiftAssistedControlPlane).Spec.DistributionVersion = newer
+		})
 	})
+}
+
+// checkUpgrade has a cluster upgraded, and sees that each Machine and each node stays, and no disk is written.
+func (r *rig) checkUpgrade(workers int, order func()) {
+	r.t.Helper()
+	before, writes := r.identities(), r.site.Hardware().Writes()
+	order()
 	r.until("the cluster runs "+newer, aWhile, func() (bool, string) {
-		plane := &controlplanev1.OpenshiftAssistedControlPlane{}
-		r.get("lab", plane)
+		plane := r.plane()
 		return plane.Status.DistributionVersion == newer && conditions.IsTrue(plane, controlplanev1.UpgradeCompletedCondition),
 			plane.Status.DistributionVersion + ": " + conditions.GetMessage(plane, controlplanev1.UpgradeCompletedCondition)
 	})
 	r.untilAvailable(aWhile)
-	r.untilWorkers(5)
+	r.untilWorkers(workers)
 	if after := r.identities(); !maps.Equal(before, after) {
 		r.t.Errorf("the Machines were %v, and are %v", before, after)
 	}

@@ -74,14 +74,17 @@ type rig struct {
 // providers.
 func newRig(t testing.TB, hosts int, with ...func(*rig)) *rig {
 	t.Helper()
-	m := managementCluster.Start(t)
-	r := &rig{Management: m, t: t, namespace: m.Namespace(t), clock: clock.Scaled(speed), writes: &writes{count: map[string]int{}}}
+	r := &rig{t: t, clock: clock.Scaled(speed), writes: &writes{count: map[string]int{}}}
 	for _, option := range with {
 		option(r)
 	}
+	if r.Management == nil {
+		r.Management = managementCluster.Start(t)
+	}
+	r.namespace = r.Namespace(t)
 	r.connect()
 	r.play(management.Config{Seed: 1, Servers: []*rest.Config{kubetest.Start(t).Config}})
-	if err := management.MakeHosts(t.Context(), m.Config, r.namespace, "rack", hosts); err != nil {
+	if err := management.MakeHosts(t.Context(), r.Config, r.namespace, "rack", hosts); err != nil {
 		t.Fatal(err)
 	}
 	return r
@@ -214,14 +217,6 @@ func (r *rig) order(flavour string, workers int) {
 // orderAs does so with other values for some variables of the template.
 func (r *rig) orderAs(flavour string, workers int, others map[string]string) {
 	r.t.Helper()
-	files, err := components.Files(components.Options{})
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	at := slices.IndexFunc(files, func(f components.File) bool { return f.Name == "cluster-template-"+flavour+".yaml" })
-	if at < 0 {
-		r.t.Fatalf("there is no template %s", flavour)
-	}
 	values := map[string]string{
 		"CLUSTER_NAME": "lab", "NAMESPACE": r.namespace, "CONTROL_PLANE_MACHINE_COUNT": "3", "WORKER_MACHINE_COUNT": fmt.Sprint(workers),
 		"OPENSHIFT_VERSION": version, "OPENSHIFT_BASE_DOMAIN": "example.com",
@@ -233,10 +228,34 @@ func (r *rig) orderAs(flavour string, workers int, others map[string]string) {
 		r.apply(pullSecret)
 	}
 	r.offer(version)
-	r.apply(string(components.Expand(files[at].Content, func(name string) (string, bool) {
+	r.apply(string(components.Expand(r.file("cluster-template-"+flavour+".yaml"), func(name string) (string, bool) {
 		value, given := values[name]
 		return value, given
 	})))
+}
+
+// file is a file of the release.
+func (r *rig) file(name string) []byte {
+	r.t.Helper()
+	files, err := components.Files(components.Options{})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	at := slices.IndexFunc(files, func(f components.File) bool { return f.Name == name })
+	if at < 0 {
+		r.t.Fatalf("there is no file %s", name)
+	}
+	return files[at].Content
+}
+
+// plane is the control plane of the Cluster "lab"; one without a name where there is none.
+func (r *rig) plane() *controlplanev1.OpenshiftAssistedControlPlane {
+	r.t.Helper()
+	plane, cluster := &controlplanev1.OpenshiftAssistedControlPlane{}, &clusterv1.Cluster{}
+	if r.get("lab", cluster) && cluster.Spec.ControlPlaneRef.Name != "" {
+		r.get(cluster.Spec.ControlPlaneRef.Name, plane)
+	}
+	return plane
 }
 
 // offer has the hub know a release.
@@ -298,8 +317,8 @@ func (r *rig) get(name string, o client.Object) bool {
 func (r *rig) untilAvailable(within time.Duration) {
 	r.t.Helper()
 	r.until("the Cluster is Available", within, func() (bool, string) {
-		plane, cluster := &controlplanev1.OpenshiftAssistedControlPlane{}, &clusterv1.Cluster{}
-		if !r.get("lab", plane) || !r.get("lab", cluster) {
+		plane, cluster := r.plane(), &clusterv1.Cluster{}
+		if !r.get("lab", cluster) {
 			return false, "it is not there"
 		}
 		return conditions.IsTrue(cluster, clusterv1.ClusterAvailableCondition),
