@@ -57,7 +57,8 @@ func names() []string {
 	return []string{"--bootstrap", "openshift-assisted", "--control-plane", "openshift-assisted", "--infrastructure", "agent"}
 }
 
-// TestInit installs the providers by clusterctl init from a local repository, and deletes them again.
+// TestInit installs the providers by clusterctl init from a local repository, upgrades them, and deletes them
+// again.
 func TestInit(t *testing.T) {
 	m := management.Start(t)
 	writer, err := client.New(m.Config, client.Options{})
@@ -87,6 +88,7 @@ func TestInit(t *testing.T) {
 			}
 		}
 	}
+	checkUpgrade(t, m, writer, config, kubeconfig)
 	for named := range slices.Chunk(names(), 2) { // one by one: clusterctl lists the kinds of the one before, which are about to go, and fails if they do
 		if out, err := clusterctl(t, m, config, nil, append([]string{"delete", "--kubeconfig", kubeconfig, "--include-crd", "--include-namespace"}, named...)...); err != nil {
 			t.Fatalf("%v\n%s", err, out)
@@ -99,6 +101,51 @@ func TestInit(t *testing.T) {
 			now := left(t, m, p)
 			return now == "", now
 		})
+	}
+}
+
+// checkUpgrade has clusterctl find the next release in the repository, and upgrade to it.
+func checkUpgrade(t *testing.T, m *kubetest.Management, writer client.Client, config, kubeconfig string) {
+	t.Helper()
+	const next = "v0.1.1"
+	core, err := os.ReadFile(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	addRelease(t, filepath.Dir(config), next, "")
+	if err := os.WriteFile(config, core, 0o600); err != nil { // as it was: the release before is still what is named
+		t.Fatal(err)
+	}
+	out, err := clusterctl(t, m, config, nil, "upgrade", "plan", "--kubeconfig", kubeconfig)
+	if err != nil || strings.Count(out, next) < len(components.Names()) {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	args := []string{"upgrade", "apply", "--kubeconfig", kubeconfig}
+	for named := range slices.Chunk(names(), 2) {
+		args = append(args, named[0], named[1]+":"+next)
+	}
+	if out, err := clusterctl(t, m, config, nil, args...); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, name := range components.Names() {
+		p, err := components.Of(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range componentsOf(t, p, components.Options{Version: next}) {
+			if want.GetKind() != "Deployment" {
+				continue
+			}
+			got := &unstructured.Unstructured{}
+			got.SetGroupVersionKind(want.GroupVersionKind())
+			if err := writer.Get(t.Context(), client.ObjectKeyFromObject(want), got); err != nil {
+				t.Error(err)
+				continue
+			}
+			if text := fmt.Sprint(got.Object["spec"]); !strings.Contains(text, components.DefaultImage(next)) {
+				t.Errorf("%s does not run %s: %s", want.GetName(), next, text)
+			}
+		}
 	}
 }
 

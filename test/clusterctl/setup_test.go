@@ -254,8 +254,13 @@ func eventually(t *testing.T, what string, is func() (bool, string)) {
 // writeRepository writes the files of a release as a local repository, and gives its clusterctl.yaml.
 func writeRepository(t *testing.T, more string) string {
 	t.Helper()
-	folder := t.TempDir()
-	files, err := components.Repository(filepath.ToSlash(folder), components.Options{})
+	return addRelease(t, t.TempDir(), "", more)
+}
+
+// addRelease adds the files of a release to a local repository, and gives its clusterctl.yaml.
+func addRelease(t *testing.T, folder, version, more string) string {
+	t.Helper()
+	files, err := components.Repository(filepath.ToSlash(folder), components.Options{Version: version})
 	if err != nil {
 		t.Fatal(err)
 	}
