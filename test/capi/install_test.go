@@ -1,6 +1,7 @@
 package capi
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -18,6 +19,7 @@ func TestCompact(t *testing.T) {
 	r.untilAvailable(aWhile)
 	r.checkKubeconfig()
 	r.checkWrites(3)
+	r.checkDescribed()
 	if nodes := r.nodes(); len(nodes) != 3 {
 		t.Errorf("its nodes are %v", nodes)
 	}
@@ -36,6 +38,28 @@ func TestCompact(t *testing.T) {
 		r.get("lab", after)
 		t.Errorf("providers that are started anew write %s:\n%s", which, cmp.Diff(before.Status, after.Status))
 	}
+}
+
+// checkDescribed sees that clusterctl shows a cluster that is well as one.
+func (r *rig) checkDescribed() {
+	r.t.Helper()
+	out, err := r.clusterctl("describe", "cluster", "lab", "-n", r.namespace, "--grouping=false", "--kubeconfig", r.Kubeconfig(r.t))
+	if err != nil {
+		r.t.Fatalf("%v\n%s", err, out)
+	}
+	rows := 0
+	for line := range strings.Lines(out) {
+		if strings.Contains(line, "OpenshiftAssistedControlPlane") || strings.Contains(line, "Machine ") {
+			rows++
+		}
+		if strings.Contains(line, "False") || strings.Contains(line, "Unknown") {
+			r.t.Errorf("shown is %s", line)
+		}
+	}
+	if rows != 4 {
+		r.t.Errorf("of a control plane of three Machines there are %d rows:\n%s", rows, out)
+	}
+	r.t.Logf("clusterctl describe cluster:\n%s", out)
 }
 
 // TestCompactOverREST does so by a service without a hub, adds a worker, and deletes the cluster.
