@@ -104,7 +104,7 @@ func (s *Service) registerAgain(h *model.Host, agent string) (wire.Reply, error)
 		h.Forget()
 		s.setHost(h, model.HostDiscovering, model.InfoDiscovering)
 	case model.HostError, model.HostCancelled:
-	case model.HostBinding, model.HostUnbinding, model.HostUnbindingPending, model.HostReclaiming:
+	case model.HostBinding, model.HostUnbinding, model.HostUnbindingPending, model.HostReclaiming, model.HostReclaimingRebooting:
 		s.rebind(h)
 	default:
 		h.Forget()

@@ -13,10 +13,8 @@ import (
 )
 
 func (s *Service) tickHost(h *model.Host, names map[string]int) {
-	if h.State == model.HostReclaiming {
-		if s.since(h.StatusUpdatedAt) > reclaimLimit { // it does not come back
-			s.setHost(h, model.HostUnbindingPending, model.InfoUnbinding)
-		}
+	if model.OneOf(h.State, model.HostReclaiming, model.HostReclaimingRebooting) {
+		s.reclaim(h)
 		return
 	}
 	if model.OneOf(h.State, model.HostResettingPending, model.HostUnbindingPending, model.HostBinding, model.HostUnbinding, model.HostAdded) {
@@ -36,6 +34,19 @@ func (s *Service) tickHost(h *model.Host, names map[string]int) {
 		s.moveInstalling(h)
 	}
 }
+
+// reclaim is the way of a node into the discovery image: an agent on it reads that, and reboots it.
+func (s *Service) reclaim(h *model.Host) {
+	switch since := s.since(h.StatusUpdatedAt); {
+	case since > reclaimLimit: // it does not come back
+		s.setHost(h, model.HostUnbindingPending, model.InfoUnbinding)
+	case h.State == model.HostReclaiming && since > reclaimReads:
+		s.setHost(h, model.HostReclaimingRebooting, model.InfoReclaimRebooting)
+	}
+}
+
+// reclaimReads is how long the agent on a node takes to start, and to read the discovery image.
+const reclaimReads = 20 * time.Second
 
 // reclaimLimit is how long a node may take to boot into the discovery image.
 const reclaimLimit = time.Hour

@@ -323,14 +323,14 @@ func TestReturnHost(t *testing.T) {
 	state := ""
 	for end := s.clock.Now().Add(time.Hour); s.clock.Now().Before(end); {
 		state, _, _ = unstructured.NestedString(s.agents(t)[0].Object, "status", "debugInfo", "state")
-		if observed, err = plane.Observe(t.Context(), query, nil); err != nil || state == "reclaiming" && len(observed.Hosts) > 0 {
+		if observed, err = plane.Observe(t.Context(), query, nil); err != nil || state == "reclaiming-rebooting" && len(observed.Hosts) > 0 {
 			break
 		}
 		if err := s.clock.Sleep(t.Context(), time.Second); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err != nil || len(observed.Hosts) != 1 || state != "reclaiming" || log.count(givenBack) != 1 {
+	if err != nil || len(observed.Hosts) != 1 || state != "reclaiming-rebooting" || log.count(givenBack) != 1 {
 		t.Fatalf("it is %s; hosts %+v; given back %d times: %v", state, observed.Hosts, log.count(givenBack), err)
 	}
 	// What was set for the cluster holds for no other one, and what the pool's owner has set stays.

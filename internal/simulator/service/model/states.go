@@ -46,6 +46,7 @@ const (
 	HostUnbinding           = "unbinding"
 	HostUnbindingPending    = "unbinding-pending-user-action"
 	HostReclaiming          = "reclaiming"
+	HostReclaimingRebooting = "reclaiming-rebooting"
 	HostDiscoveringUnbound  = "discovering-unbound"
 	HostInsufficientUnbound = "insufficient-unbound"
 	HostKnownUnbound        = "known-unbound"
@@ -78,6 +79,7 @@ const (
 	InfoReadyToBind       = "Host is ready to be bound to a cluster"
 	InfoBinding           = "Host is waiting to be bound to the cluster"
 	InfoUnbinding         = "Host is waiting to be unbound from the cluster"
+	InfoReclaimRebooting  = "Host is rebooting into the discovery image"
 	InfoHostCancelled     = "Installation was cancelled by user"
 	InfoWrongBoot         = "Expected the host to boot from disk, but it booted the installation image - please reboot and fix boot order to boot from disk"
 )
