@@ -11,6 +11,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/ptr"
@@ -123,8 +124,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		again, failed := s.writeStatus(ctx)
 		result, err = util.LowestNonZeroResult(result, ctrl.Result{RequeueAfter: again}), errors.Join(err, failed)
 	}
+	if apierrors.IsConflict(err) { // it was read too early
+		return ctrl.Result{RequeueAfter: conflictAgain}, nil
+	}
 	return result, err
 }
+
+// conflictAgain is how soon a control plane is read again that somebody else has written meanwhile.
+const conflictAgain = 200 * time.Millisecond
 
 // writeStatus writes what has become of the control plane.
 func (s *scope) writeStatus(ctx context.Context) (again time.Duration, err error) {
