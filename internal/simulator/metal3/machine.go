@@ -308,9 +308,29 @@ func (m *metal3Machine) summarize() {
 	setConditions(m.object, ready)
 }
 
+// keepTimes has conditions that came and went within one look be as old as they were before it.
+func (m *metal3Machine) keepTimes() {
+	before, _, _ := unstructured.NestedSlice(m.before.Object, "status", "conditions")
+	list, _, _ := unstructured.NestedSlice(m.object.Object, "status", "conditions")
+	for _, each := range list {
+		c, is := each.(map[string]any)
+		at := slices.IndexFunc(before, func(each any) bool {
+			old, isOld := each.(map[string]any)
+			return is && isOld && old["type"] == c["type"] && old["status"] == c["status"]
+		})
+		if at >= 0 {
+			c["lastTransitionTime"] = before[at].(map[string]any)["lastTransitionTime"]
+		}
+	}
+	if list != nil {
+		set(m.object, list, "status", "conditions")
+	}
+}
+
 // save writes what has changed: first all but the status, since the status depends on it.
 func (m *metal3Machine) save(ctx context.Context) error {
 	m.summarize()
+	m.keepTimes()
 	status := m.object.Object["status"]
 	changed := !reflect.DeepEqual(status, m.before.Object["status"])
 	if !reflect.DeepEqual(m.object.Object["spec"], m.before.Object["spec"]) || !reflect.DeepEqual(m.object.Object["metadata"], m.before.Object["metadata"]) {

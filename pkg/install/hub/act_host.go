@@ -15,7 +15,6 @@ import (
 	"github.com/oaictl/oaictl/internal/advice"
 	"github.com/oaictl/oaictl/internal/hubapi"
 	"github.com/oaictl/oaictl/internal/hubapi/agentinstall"
-	"github.com/oaictl/oaictl/internal/hubapi/metal3"
 	"github.com/oaictl/oaictl/internal/hubobjects"
 	"github.com/oaictl/oaictl/internal/model"
 	"github.com/oaictl/oaictl/internal/setting"
@@ -438,24 +437,23 @@ func (a *actor) bootedFrom() (install.InfraEnv, error) {
 	return infraEnvOf(live, nil, a.Cluster)
 }
 
-func enrolledMachines(at *kube.Namespace, cluster string) ([]install.Enrolled, error) {
+func enrolledMachines(at *kube.Namespace, cluster string) []install.Enrolled {
 	all := []install.Enrolled{}
 	for _, u := range at.Store(kube.BareMetalHosts).All() {
 		if u.GetDeletionTimestamp() != nil {
 			continue
 		}
-		wire, err := kube.Read[metal3.BareMetalHost](u)
-		if err != nil {
-			return nil, err
+		field := func(path ...string) string {
+			text, _, _ := unstructured.NestedString(u.Object, path...)
+			return text
 		}
 		e := install.Enrolled{
-			Name: u.GetName(), MAC: wire.Spec.BootMACAddress, State: wire.Status.Provisioning.State,
-			Owned: cluster != "" && u.GetLabels()[hubapi.LabelCluster] == cluster,
+			Name: u.GetName(), MAC: field("spec", "bootMACAddress"), State: field("status", "provisioning", "state"), Owned: isOwned(u, cluster),
 		}
-		if wire.Status.ErrorType != "" {
-			e.Trouble = cmp.Or(wire.Status.ErrorMessage, fmt.Sprintf("the Bare Metal Operator says %q", wire.Status.ErrorType))
+		if kind := field("status", "errorType"); kind != "" {
+			e.Trouble = cmp.Or(field("status", "errorMessage"), fmt.Sprintf("the Bare Metal Operator says %q", kind))
 		}
 		all = append(all, e)
 	}
-	return all, nil
+	return all
 }

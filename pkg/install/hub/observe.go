@@ -100,6 +100,10 @@ func (p *Plane) target(query install.Query) (namespace, name string) {
 func (p *Plane) choose(at *kube.Namespace, query install.Query, name string, observed *install.Observed) *unstructured.Unstructured {
 	var meant *unstructured.Unstructured
 	for _, u := range at.Store(kube.ClusterDeployments).All() {
+		called, _, _ := unstructured.NestedString(u.Object, "spec", "clusterName")
+		if u.GetName() != name && cmp.Or(called, u.GetName()) != query.Name { // most are others
+			continue
+		}
 		ref := refOf(at, u)
 		same := u.GetName() == name || ref.Name == query.Name && (query.BaseDomain == "" || ref.BaseDomain == query.BaseDomain)
 		wanted := u.GetName() == name && (ref.Owned || query.ID == ref.ID || query.Adopt == ref.ID)
@@ -157,9 +161,7 @@ func (p *look) observeCluster(ctx context.Context, at *kube.Namespace, deploymen
 	if err := p.hostsOf(at, pools, reserved, ref.ID, observed); err != nil {
 		return err
 	}
-	if observed.Enrolled, err = enrolledMachines(at, ref.Name); err != nil {
-		return err
-	}
+	observed.Enrolled = enrolledMachines(at, ref.Name)
 	ref.Hosts = len(observed.Hosts)
 	ref.Empty = len(observed.Hosts) == 0 && len(envs) == 0
 	cluster, err := p.clusterOf(ctx, at, deployment, made, memory, observed)
@@ -205,17 +207,19 @@ func (p *look) infraEnvsOf(ctx context.Context, at *kube.Namespace, ref install.
 			if u.GetDeletionTimestamp() != nil {
 				continue
 			}
+			cluster, owned := kube.BoundTo(u), isOwned(u, ref.Name)
+			bound, meant := cluster == ref.ID, wanted != "" && u.GetName() == wantedName && cluster == ""
+			own := cluster == "" && owned && wanted == ""
+			if !bound && !meant && !own { // of a namespace with many clusters these are most
+				continue
+			}
 			env, err := infraEnvOf(u, configs, ref.Name)
 			if err != nil {
 				return nil, nil, err
 			}
-			bound, meant := env.ClusterID == ref.ID, wanted != "" && env.Name == wantedName && env.ClusterID == ""
-			own := env.ClusterID == "" && env.Owned && wanted == ""
-			if bound || meant || own {
-				env.Owned = env.Owned && !meant
-				envs = append(envs, env)
-				pools = append(pools, infraEnvAt{namespace, env})
-			}
+			env.Owned = env.Owned && !meant
+			envs = append(envs, env)
+			pools = append(pools, infraEnvAt{namespace, env})
 		}
 	}
 	slices.SortFunc(envs, func(a, b install.InfraEnv) int { return strings.Compare(a.Name+"/"+a.ID, b.Name+"/"+b.ID) })

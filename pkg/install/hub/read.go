@@ -178,11 +178,7 @@ func infraEnvOf(u *unstructured.Unstructured, configs []*unstructured.Unstructur
 	}
 	env := install.InfraEnv{
 		ID: kube.ID(u.GetNamespace(), u.GetName()), Name: u.GetName(), Created: u.GetCreationTimestamp().Time,
-		Owned: cluster != "" && u.GetLabels()[hubapi.LabelCluster] == cluster,
-		Image: imageOf(wire),
-	}
-	if ref := wire.Spec.ClusterRef; ref != nil && ref.Name != "" {
-		env.ClusterID = kube.ID(cmp.Or(ref.Namespace, u.GetNamespace()), ref.Name)
+		ClusterID: kube.BoundTo(u), Owned: isOwned(u, cluster), Image: imageOf(wire),
 	}
 	if selector := wire.Spec.NMStateConfigLabelSelector; selector != nil {
 		configs = selected(configs, selector.MatchLabels)
@@ -201,6 +197,11 @@ func infraEnvOf(u *unstructured.Unstructured, configs []*unstructured.Unstructur
 		env.Settings[setting.StaticNetworks] = setting.ValueOf(networks)
 	}
 	return env, err
+}
+
+// isOwned reports whether an object was made for a cluster of this name.
+func isOwned(u *unstructured.Unstructured, cluster string) bool {
+	return cluster != "" && u.GetLabels()[hubapi.LabelCluster] == cluster
 }
 
 // staticNetworks are NMStateConfigs as networks of machines, by first MAC.

@@ -130,12 +130,19 @@ func ClusterOf(u *unstructured.Unstructured) string {
 		return referred(u, "clusterDeploymentName")
 	case InfraEnvs:
 		return BoundTo(u)
+	case BareMetalHosts: // Cluster API's provider notes the Cluster that has taken one
+		if name := u.GetLabels()[labelClusterAPI]; name != "" {
+			return ID(u.GetNamespace(), name)
+		}
 	}
 	if name := u.GetLabels()[hubapi.LabelCluster]; name != "" {
 		return ID(u.GetNamespace(), name)
 	}
 	return ""
 }
+
+// labelClusterAPI is Cluster API's, with the name of a Cluster.
+const labelClusterAPI = "cluster.x-k8s.io/cluster-name"
 
 // Kind is a kind of object that is read or written, by its name in an object.
 type Kind string
