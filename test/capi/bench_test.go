@@ -4,13 +4,15 @@ import (
 	"fmt"
 	"maps"
 	"net/netip"
-	"runtime"
+	goruntime "runtime"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/ptr"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/util/conditions"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -72,6 +74,53 @@ func BenchmarkSteadyState(b *testing.B) {
 	}
 }
 
+// BenchmarkFirstObject takes the time from when the infrastructure of a Cluster of three and two machines is provisioned
+// to the first object of its installation.
+func BenchmarkFirstObject(b *testing.B) {
+	for b.Loop() {
+		f := newFleet(b, 1, 2)
+		f.startApart(true, 0)
+		watcher, err := client.NewWithWatch(f.Config, client.Options{Scheme: f.client.Scheme()})
+		if err != nil {
+			b.Fatal(err)
+		}
+		first := func(list client.ObjectList, is func(runtime.Object) bool) <-chan time.Time {
+			w, err := watcher.Watch(b.Context(), list, client.InNamespace(f.namespace))
+			if err != nil {
+				b.Fatal(err)
+			}
+			at := make(chan time.Time, 1)
+			go func() {
+				defer w.Stop()
+				for event := range w.ResultChan() {
+					if is(event.Object) {
+						at <- time.Now()
+						return
+					}
+				}
+			}()
+			return at
+		}
+		deployments := &unstructured.UnstructuredList{}
+		deployments.SetAPIVersion("hive.openshift.io/v1")
+		deployments.SetKind("ClusterDeploymentList")
+		provisioned := first(&clusterv1.ClusterList{}, func(o runtime.Object) bool {
+			c, is := o.(*clusterv1.Cluster)
+			return is && ptr.Deref(c.Status.Initialization.InfrastructureProvisioned, false)
+		})
+		machine := first(&clusterv1.MachineList{}, func(o runtime.Object) bool {
+			m, is := o.(*clusterv1.Machine)
+			return is && m.Labels[clusterv1.MachineControlPlaneNameLabel] != ""
+		})
+		deployment := first(deployments, func(runtime.Object) bool { return true })
+		f.orderAll()
+		began := <-provisioned
+		b.ReportMetric((<-machine).Sub(began).Seconds(), "s/Machine")
+		b.ReportMetric((<-deployment).Sub(began).Seconds(), "s/ClusterDeployment")
+		f.stop()
+	}
+}
+
 func sum[N int | time.Duration](all []N) (total N) {
 	for _, n := range all {
 		total += n
@@ -87,12 +136,12 @@ type fleet struct {
 	workers int // of each
 }
 
-const fleetSpeed = 60
+const fleetSpeed = 15
 
 // newFleet makes ready for so many clusters of three control plane machines and some workers.
 func newFleet(b *testing.B, clusters, workers int) *fleet {
 	b.Helper()
-	if runtime.GOOS != "linux" {
+	if goruntime.GOOS != "linux" {
 		b.Skip("what a process has of memory and processor is asked of Linux")
 	}
 	m := managementCluster.Start(b)

@@ -107,7 +107,9 @@ func (r *rig) connect() {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	if r.client, err = client.New(r.Config, client.Options{Scheme: scheme}); err != nil {
+	unlimited := rest.CopyConfig(r.Config)
+	unlimited.QPS = -1
+	if r.client, err = client.New(unlimited, client.Options{Scheme: scheme}); err != nil {
 		r.t.Fatal(err)
 	}
 	if r.webhooks, err = r.NewWebhooks(r.t.Context()); err != nil {
