@@ -6,6 +6,7 @@ import (
 	"errors"
 	"hash/fnv"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/oaictl/oaictl/internal/clock"
@@ -36,11 +37,13 @@ func (s *Set) Start(ctx context.Context) error {
 	s.loops.Wait()
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	var closing sync.WaitGroup // each waits for its watches to end
 	for _, i := range s.of {
 		if closer, has := i.nodes.(interface{ Close() }); has {
-			closer.Close()
+			closing.Go(closer.Close)
 		}
 	}
+	closing.Wait()
 	for _, service := range s.services {
 		service.Close()
 	}
