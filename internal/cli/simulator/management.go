@@ -28,6 +28,7 @@ type managementOptions struct {
 	Assets    string
 	Dir       string
 	Namespace string
+	Cluster   string
 	Hosts     int
 	Workloads int
 	Share     bool
@@ -52,6 +53,7 @@ func newManagement(a *base.App) *cobra.Command {
 	flags.StringVar(&o.Assets, "assets", "", "`DIR` with the programs of Kubernetes and Cluster API, which are built else")
 	flags.StringVar(&o.Dir, "dir", "management", "`DIR` to write kubeconfigs into")
 	flags.StringVar(&o.Namespace, "hosts-namespace", "default", "`NAMESPACE` to make BareMetalHosts in")
+	flags.StringVar(&o.Cluster, "cluster", "", "`TEMPLATE` of a Cluster to make and install, too: compact, ha, metal3 or sno")
 	flags.IntVar(&o.Hosts, "hosts", 6, "`N` BareMetalHosts to make, each with a machine")
 	flags.IntVar(&o.Workloads, "workload-servers", 1, fmt.Sprintf("`N` API servers (up to %d) on which workload clusters are played, one on each", mostWorkloads))
 	flags.BoolVar(&o.Share, "share", false, "play all workload clusters on one API server: only their nodes, whose names then have to differ")
@@ -71,6 +73,12 @@ func (o *managementOptions) run(ctx context.Context) error {
 	case o.Workloads > mostWorkloads:
 		return base.Usagef("--workload-servers %d: %d are the most, each takes 400 MB; --share plays more clusters on one", o.Workloads, mostWorkloads)
 	}
+	var cluster []byte
+	if o.Cluster != "" {
+		if cluster, err = o.clusterOf(); err != nil {
+			return err
+		}
+	}
 	if o.Dir, err = base.Folder(o.Dir); err != nil {
 		return err
 	}
@@ -81,7 +89,7 @@ func (o *managementOptions) run(ctx context.Context) error {
 	defer starter.close()
 	running, stop := context.WithCancelCause(ctx)
 	starter.fail = stop
-	err = o.around(running, starter, trouble)
+	err = o.around(running, starter, trouble, cluster)
 	if broken := context.Cause(running); broken != nil {
 		err = broken // and what came of that
 	}
@@ -91,7 +99,7 @@ func (o *managementOptions) run(ctx context.Context) error {
 }
 
 // around starts everything, and plays it until ctx ends.
-func (o *managementOptions) around(ctx context.Context, from *starter, trouble *scenario.Scenario) error {
+func (o *managementOptions) around(ctx context.Context, from *starter, trouble *scenario.Scenario, cluster []byte) error {
 	servers, err := o.startServers(ctx, from)
 	if err != nil {
 		return err
@@ -111,6 +119,13 @@ func (o *managementOptions) around(ctx context.Context, from *starter, trouble *
 	fmt.Fprintln(o.IO.Out, servers.said.Kubeconfig)
 	for _, line := range o.plays(servers, site) {
 		o.Say("%s", line)
+	}
+	if cluster != nil {
+		from.running.Go(func() {
+			if err := o.makeCluster(ctx, servers.management, cluster); err != nil && ctx.Err() == nil {
+				from.fail(err)
+			}
+		})
 	}
 	return errors.Join(o.provide(ctx, servers, site, capi.Options{Clock: time, Log: log}), site.Close())
 }

@@ -71,12 +71,15 @@ func TestManagementRefuses(t *testing.T) {
 		code  install.Code // of a fault
 		says  string
 	}{
-		"a third server":        {[]string{"--workload-servers", "3"}, 0, "2 are the most"},
-		"fewer than none":       {[]string{"--hosts", "-1"}, 0, "below zero"},
-		"time that stands":      {[]string{"--speed", "0"}, 0, "--speed"},
-		"no sources":            {nil, install.CodeInput, "this folder is not in them"},
-		"a server that is none": {[]string{"--assets", assets(t, "echo no flags of this kind >&2; exit 2")}, install.CodeFailure, "start an API server"},
-		"a server that ends":    {[]string{"--assets", assets(t, ready)}, install.CodeFailure, "ended by itself"},
+		"a third server":            {[]string{"--workload-servers", "3"}, 0, "2 are the most"},
+		"fewer than none":           {[]string{"--hosts", "-1"}, 0, "below zero"},
+		"time that stands":          {[]string{"--speed", "0"}, 0, "--speed"},
+		"a cluster of no template":  {[]string{"--cluster", "large"}, 0, "compact, ha, metal3 and sno"},
+		"a cluster of too many":     {[]string{"--cluster", "ha", "--hosts", "5"}, 0, "needs 6 machines"},
+		"a cluster without anybody": {[]string{"--cluster", "compact", "--without-providers"}, 0, "and the providers"},
+		"no sources":                {nil, install.CodeInput, "this folder is not in them"},
+		"a server that is none":     {[]string{"--assets", assets(t, "echo no flags of this kind >&2; exit 2")}, install.CodeFailure, "start an API server"},
+		"a server that ends":        {[]string{"--assets", assets(t, ready)}, install.CodeFailure, "ended by itself"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Chdir(t.TempDir())
@@ -150,7 +153,7 @@ func TestManagementRuns(t *testing.T) {
 	out, problems := &said{}, &said{}
 	ended := make(chan error, 1)
 	go func() {
-		ended <- manage(ctx, out, problems, "--dir", dir, "--hosts", "2", "--workload-servers", "0", "--speed", "600", "--feature-gate", "ClusterTopology=true")
+		ended <- manage(ctx, out, problems, "--dir", dir, "--hosts", "5", "--cluster", "compact", "--speed", "100", "--feature-gate", "ClusterTopology=true")
 	}()
 	until(t, ended, "it says what to do", func() bool { return strings.Contains(problems.String(), "Stop it with Ctrl-C") })
 	kubeconfig := filepath.Join(dir, "management.kubeconfig")
@@ -166,7 +169,7 @@ func TestManagementRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	hosts := objects.Resource(schema.GroupVersionResource{Group: "metal3.io", Version: "v1alpha1", Resource: "baremetalhosts"}).Namespace("default")
-	until(t, ended, "two hosts are available", func() bool {
+	until(t, ended, "two hosts are left", func() bool {
 		list, err := hosts.List(ctx, metav1.ListOptions{})
 		if err != nil {
 			t.Fatal(err)
@@ -191,6 +194,17 @@ func TestManagementRuns(t *testing.T) {
 		}
 		return strings.Contains(err.Error(), "denied the request")
 	})
+	until(t, ended, "the cluster is installed", func() bool { return strings.Contains(problems.String(), "Cluster lab is Available") })
+	if config, err = clientcmd.BuildConfigFromFlags("", filepath.Join(dir, "lab.kubeconfig")); err != nil {
+		t.Fatal(err)
+	}
+	if objects, err = dynamic.NewForConfig(config); err != nil {
+		t.Fatal(err)
+	}
+	nodes, err := objects.Resource(schema.GroupVersionResource{Version: "v1", Resource: "nodes"}).List(ctx, metav1.ListOptions{})
+	if err != nil || len(nodes.Items) != 3 {
+		t.Errorf("by its kubeconfig there are %d nodes: %v", len(nodes.Items), err)
+	}
 	stop(&install.Interrupt{Signal: "interrupt", Code: install.CodeInterrupted})
 	if err := <-ended; err == nil || !strings.Contains(err.Error(), "simulator management") {
 		t.Errorf("it ended with %v", err)
