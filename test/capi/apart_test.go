@@ -62,7 +62,7 @@ func (r *rig) startApart(follows bool, syncPeriod time.Duration) *apart {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	p := &apart{t: r.t, command: exec.Command(self)}                                  //nolint:noctx // it is stopped by the end of its input
+	p := &apart{t: r.t, command: exec.Command(self)}                                  // which is stopped by the end of its input
 	p.command.Env = append(os.Environ(), environmentApart+"="+string(how), "GOGC=50") // as in their Deployment
 	p.command.Stderr = &p.stderr
 	if p.in, err = p.command.StdinPipe(); err != nil {

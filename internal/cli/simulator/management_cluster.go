@@ -1,26 +1,17 @@
 package simulator
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
-	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/rest"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/oaictl/oaictl/internal/cli/base"
-	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/internal/names"
+	"github.com/oaictl/oaictl/internal/simulator/management"
 	"github.com/oaictl/oaictl/pkg/capi/manifests/components"
 )
 
@@ -85,77 +76,17 @@ func (o *managementOptions) clusterOf() ([]byte, error) {
 // makeCluster makes the objects, follows the Cluster until it is Available, and has its kubeconfig in the folder
 // until ctx ends.
 func (o *managementOptions) makeCluster(ctx context.Context, connection *rest.Config, objects []byte) error {
-	c, err := client.New(connection, client.Options{})
+	kubeconfig, err := management.MakeCluster(ctx, connection, o.Namespace, clusterName, objects, func(message string) {
+		o.Say("Cluster %s: %s", clusterName, message)
+	})
 	if err != nil {
 		return err
 	}
-	for decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(objects), 4096); ; {
-		u := &unstructured.Unstructured{}
-		if err := decoder.Decode(&u.Object); errors.Is(err, io.EOF) {
-			break
-		} else if err != nil {
-			return err
-		}
-		if u.Object == nil {
-			continue
-		}
-		if err := makeSoon(ctx, c, u); err != nil {
-			return fmt.Errorf("make %s %s: %w", u.GetKind(), u.GetName(), err)
-		}
-	}
-	cluster := &unstructured.Unstructured{}
-	cluster.SetAPIVersion("cluster.x-k8s.io/v1beta2")
-	cluster.SetKind("Cluster")
-	for last := ""; ; {
-		if err := c.Get(ctx, client.ObjectKey{Namespace: o.Namespace, Name: clusterName}, cluster); err != nil {
-			return err
-		}
-		available, message := conditionOf(cluster, "Available")
-		if available {
-			break
-		}
-		if message = strings.Join(strings.Fields(message), " "); message != last {
-			o.Say("Cluster %s: %s", clusterName, message)
-			last = message
-		}
-		if err := clock.Real().Sleep(ctx, time.Second); err != nil {
-			return nil //nolint:nilerr // it is over
-		}
-	}
-	kubeconfig := &corev1.Secret{}
-	if err := c.Get(ctx, client.ObjectKey{Namespace: o.Namespace, Name: clusterName + "-kubeconfig"}, kubeconfig); err != nil {
-		return err
-	}
 	path := filepath.Join(o.Dir, clusterName+".kubeconfig")
-	if err := os.WriteFile(path, kubeconfig.Data["value"], 0o600); err != nil {
+	if err := os.WriteFile(path, kubeconfig, 0o600); err != nil {
 		return err
 	}
 	o.Say("Cluster %s is Available. Its kubeconfig is %s.", clusterName, names.Quoted(path))
 	<-ctx.Done()
 	return os.Remove(path) // as all that is played
-}
-
-// makeSoon makes an object as soon as the webhooks answer that it is shown to, unless it is there.
-func makeSoon(ctx context.Context, c client.Client, o client.Object) (err error) {
-	const patience = 120 // seconds, in which a process certainly listens
-	for range patience {
-		if err = client.IgnoreAlreadyExists(c.Create(ctx, o)); err == nil || !strings.Contains(err.Error(), "failed calling webhook") {
-			return err
-		}
-		if err := clock.Real().Sleep(ctx, time.Second); err != nil {
-			return err
-		}
-	}
-	return err
-}
-
-func conditionOf(u *unstructured.Unstructured, kind string) (is bool, message string) {
-	conditions, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
-	for _, each := range conditions {
-		if c, _ := each.(map[string]any); c["type"] == kind {
-			message, _ = c["message"].(string)
-			return c["status"] == "True", message
-		}
-	}
-	return false, ""
 }

@@ -1,0 +1,106 @@
+package management
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/oaictl/oaictl/internal/clock"
+)
+
+// MakeCluster makes objects (YAML), a Cluster of that name among them, and waits until it is Available. It returns the
+// Cluster's kubeconfig. says is told what Cluster API says of it meanwhile.
+func MakeCluster(ctx context.Context, kube *rest.Config, namespace, name string, objects []byte, says func(string)) ([]byte, error) {
+	client, err := dynamic.NewForConfig(kube)
+	if err != nil {
+		return nil, fmt.Errorf("make Cluster %s: %w", name, err)
+	}
+	core, err := kubernetes.NewForConfig(kube)
+	if err != nil {
+		return nil, fmt.Errorf("make Cluster %s: %w", name, err)
+	}
+	for decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(objects), 4096); ; {
+		u := &unstructured.Unstructured{}
+		err := decoder.Decode(&u.Object)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err == nil && u.Object != nil {
+			err = makeSoon(ctx, client, u)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("make %s %s: %w", u.GetKind(), u.GetName(), err)
+		}
+	}
+	clusters := client.Resource(schema.GroupVersionResource{Group: "cluster.x-k8s.io", Version: "v1beta2", Resource: "clusters"}).Namespace(namespace)
+	for last := ""; ; {
+		cluster, err := clusters.Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return nil, fmt.Errorf("follow Cluster %s: %w", name, err)
+		}
+		available, message := conditionOf(cluster, "Available")
+		if available {
+			break
+		}
+		if message = strings.Join(strings.Fields(message), " "); message != last {
+			says(message)
+			last = message
+		}
+		if err := clock.Real().Sleep(ctx, time.Second); err != nil {
+			return nil, err
+		}
+	}
+	kubeconfig, err := core.CoreV1().Secrets(namespace).Get(ctx, name+"-kubeconfig", metav1.GetOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("read the kubeconfig of Cluster %s: %w", name, err)
+	}
+	return kubeconfig.Data["value"], nil
+}
+
+// makeSoon makes an object as soon as the webhooks answer that it is shown to, unless it is there.
+func makeSoon(ctx context.Context, objects dynamic.Interface, u *unstructured.Unstructured) (err error) {
+	const patience = 120 // seconds, in which a process certainly listens
+	resource, _ := meta.UnsafeGuessKindToResource(u.GroupVersionKind())
+	of := dynamic.ResourceInterface(objects.Resource(resource))
+	if namespace := u.GetNamespace(); namespace != "" {
+		of = objects.Resource(resource).Namespace(namespace)
+	}
+	for range patience {
+		_, err = of.Create(ctx, u, metav1.CreateOptions{})
+		if apierrors.IsAlreadyExists(err) {
+			return nil
+		}
+		if err == nil || !strings.Contains(err.Error(), "failed calling webhook") {
+			return err
+		}
+		if err := clock.Real().Sleep(ctx, time.Second); err != nil {
+			return err
+		}
+	}
+	return err
+}
+
+func conditionOf(u *unstructured.Unstructured, kind string) (is bool, message string) {
+	conditions, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
+	for _, each := range conditions {
+		if c, _ := each.(map[string]any); c["type"] == kind {
+			message, _ = c["message"].(string)
+			return c["status"] == "True", message
+		}
+	}
+	return false, ""
+}
