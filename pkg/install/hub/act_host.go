@@ -1,7 +1,6 @@
 package hub
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -435,25 +434,4 @@ func (a *actor) bootedFrom() (install.InfraEnv, error) {
 		}
 	}
 	return infraEnvOf(live, nil, a.Cluster)
-}
-
-func enrolledMachines(at *kube.Namespace, cluster string) []install.Enrolled {
-	all := []install.Enrolled{}
-	for _, u := range at.Store(kube.BareMetalHosts).All() {
-		if u.GetDeletionTimestamp() != nil {
-			continue
-		}
-		field := func(path ...string) string {
-			text, _, _ := unstructured.NestedString(u.Object, path...)
-			return text
-		}
-		e := install.Enrolled{
-			Name: u.GetName(), MAC: field("spec", "bootMACAddress"), State: field("status", "provisioning", "state"), Owned: isOwned(u, cluster),
-		}
-		if kind := field("status", "errorType"); kind != "" {
-			e.Trouble = cmp.Or(field("status", "errorMessage"), fmt.Sprintf("the Bare Metal Operator says %q", kind))
-		}
-		all = append(all, e)
-	}
-	return all
 }

@@ -289,3 +289,25 @@ func expiry(address string) time.Time {
 	}
 	return time.Time{}
 }
+
+// enrolledMachines are the BareMetalHosts of a namespace. Of each only these few fields are read: there may be many.
+func enrolledMachines(at *kube.Namespace, cluster string) []install.Enrolled {
+	all := []install.Enrolled{}
+	for _, u := range at.Store(kube.BareMetalHosts).All() {
+		if u.GetDeletionTimestamp() != nil {
+			continue
+		}
+		field := func(path ...string) string {
+			text, _, _ := unstructured.NestedString(u.Object, path...)
+			return text
+		}
+		e := install.Enrolled{
+			Name: u.GetName(), MAC: field("spec", "bootMACAddress"), State: field("status", "provisioning", "state"), Owned: isOwned(u, cluster),
+		}
+		if kind := field("status", "errorType"); kind != "" {
+			e.Trouble = cmp.Or(field("status", "errorMessage"), fmt.Sprintf("the Bare Metal Operator says %q", kind))
+		}
+		all = append(all, e)
+	}
+	return all
+}

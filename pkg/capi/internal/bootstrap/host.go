@@ -38,7 +38,7 @@ func (s *scope) showHost(acted error) {
 		}
 	}
 	switch {
-	case s.isChecked() > 0:
+	case s.settlesIn() > 0:
 		message := strings.Join(append([]string{"the service is checking the host"}, blockers...), "; ")
 		s.set(bootstrapv1.HostValidatedCondition, metav1.ConditionUnknown, bootstrapv1.ValidationsPendingReason, message)
 	case len(blockers) > 0:
@@ -56,8 +56,11 @@ func (s *scope) showHost(acted error) {
 // found each other yet.
 const settles = time.Minute
 
-// isChecked is for how much longer the service checks the host before what fails counts; 0 for no longer.
-func (s *scope) isChecked() time.Duration {
+// settlesIn is how long it takes until what fails of the host counts; 0 where it does.
+func (s *scope) settlesIn() time.Duration {
+	if s.host == nil {
+		return 0
+	}
 	switch s.host.State {
 	case model.HostBinding, model.HostDiscovering, model.HostBlocked:
 		if s.host.Since.IsZero() { // it is registering this moment

@@ -151,8 +151,8 @@ func (s *scope) reconcile(ctx context.Context) (ctrl.Result, error) {
 	s.host = s.view.Host(s.machine.Name)
 	s.showHost(err)
 	var result ctrl.Result
-	if s.host != nil && s.isChecked() > 0 {
-		result.RequeueAfter = s.Clock.Wall(s.isChecked()) + time.Millisecond
+	if left := s.settlesIn(); left > 0 {
+		result.RequeueAfter = s.Clock.Wall(left) + time.Millisecond
 	}
 	switch s.way {
 	case machines.Pool:

@@ -13,8 +13,10 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	clusterctlv1 "sigs.k8s.io/cluster-api/cmd/clusterctl/api/v1alpha3"
 	"sigs.k8s.io/cluster-api/util/conditions"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/oaictl/oaictl/internal/model"
 	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
 	"github.com/oaictl/oaictl/pkg/install"
 )
@@ -221,6 +223,51 @@ func TestDeletion(t *testing.T) {
 			}
 			if there := b.get(&bootstrapv1.OpenshiftAssistedConfig{}, "boot"); there != test.stays {
 				t.Errorf("the config is there: %t", there)
+			}
+		})
+	}
+}
+
+// TestFirstMinuteOfAHost: what fails of a host that has just registered is told once it has lasted, and somebody
+// comes back for that.
+func TestFirstMinuteOfAHost(t *testing.T) {
+	failing := []install.Validation{{ID: "has-min-memory", Category: "hardware", Status: "failure", Message: "too slow"}}
+	for name, test := range map[string]struct {
+		state  install.HostState
+		since  time.Duration // before the look; 0 for not known
+		status metav1.ConditionStatus
+		reason string
+		again  bool
+	}{
+		"it is registering":             {model.HostDiscovering, 0, metav1.ConditionUnknown, bootstrapv1.ValidationsPendingReason, true},
+		"a check fails for a moment":    {model.HostBlocked, 10 * time.Second, metav1.ConditionUnknown, bootstrapv1.ValidationsPendingReason, true},
+		"a check fails for two minutes": {model.HostBlocked, 2 * time.Minute, metav1.ConditionFalse, bootstrapv1.ValidationsFailingReason, false},
+		"it is ready at once":           {model.HostReady, time.Second, metav1.ConditionTrue, bootstrapv1.ValidationsPassingReason, false},
+		"it is installed":               {model.HostInstalled, time.Hour, metav1.ConditionTrue, bootstrapv1.InstalledReason, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := start(t)
+			host := install.Host{ID: "h", InfraEnvID: "env", ClusterID: "id", Hostname: "m", State: test.state, Role: model.RoleControlPlane, Registered: made}
+			if test.since > 0 {
+				host.Since = b.service.observed.At.Add(-test.since)
+			}
+			if test.state == model.HostInstalled {
+				b.service.observed.Cluster.State = model.ClusterInstalling
+			}
+			if test.state == model.HostBlocked {
+				host.Validations = failing
+			}
+			b.service.observed.Hosts = []install.Host{host}
+			result, err := b.reconciler.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKey{Namespace: "ns", Name: "boot"}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := conditions.Get(b.config(), bootstrapv1.HostValidatedCondition)
+			if c == nil || c.Status != test.status || c.Reason != test.reason {
+				t.Errorf("it says %+v", c)
+			}
+			if (result.RequeueAfter > 0) != test.again {
+				t.Errorf("it comes back in %s", result.RequeueAfter)
 			}
 		})
 	}

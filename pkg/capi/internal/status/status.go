@@ -4,7 +4,9 @@ package status
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"hash/fnv"
 	"reflect"
 	"sync"
 	"time"
@@ -31,8 +33,8 @@ type Writer struct {
 // written is what was last written of an object, and when.
 type written struct {
 	at      time.Time
-	version string         // of the object that it was written to
-	status  map[string]any // that it was given, words included
+	version string // of the object that it was written to
+	mark    uint64 // of the status that it was given, words included
 }
 
 // New makes a Writer that measures time by a clock.
@@ -53,14 +55,18 @@ func (w *Writer) Write(ctx context.Context, c client.Client, before, after clien
 	if err != nil || reflect.DeepEqual(was, is) {
 		return false, 0, err
 	}
+	mark, err := markOf(is)
+	if err != nil {
+		return false, 0, err
+	}
 	w.mu.Lock()
 	last, known := w.last[after.GetUID()]
 	w.mu.Unlock()
-	if known && last.version == before.GetResourceVersion() && reflect.DeepEqual(withoutTimes(last.status), withoutTimes(is)) {
+	if known && last.version == before.GetResourceVersion() && last.mark == mark {
 		return false, 0, nil
 	}
 	now := w.clock.Now()
-	next := written{now, before.GetResourceVersion(), runtime.DeepCopyJSON(is)}
+	next := written{now, before.GetResourceVersion(), mark}
 	strip(was, progress)
 	strip(is, progress)
 	if reflect.DeepEqual(was, is) {
@@ -93,8 +99,8 @@ func statusOf(o client.Object) (map[string]any, error) {
 	return status, err
 }
 
-// withoutTimes is a status without when its conditions came to be.
-func withoutTimes(status map[string]any) map[string]any {
+// markOf stands for a status, but for when its conditions came to be.
+func markOf(status map[string]any) (uint64, error) {
 	status = runtime.DeepCopyJSON(status)
 	conditions, _ := status["conditions"].([]any)
 	for _, each := range conditions {
@@ -102,7 +108,10 @@ func withoutTimes(status map[string]any) map[string]any {
 			delete(condition, "lastTransitionTime")
 		}
 	}
-	return status
+	data, err := json.Marshal(status)
+	sum := fnv.New64a()
+	_, _ = sum.Write(data) // it never fails
+	return sum.Sum64(), err
 }
 
 // strip takes out of a status what is words: the fields that are progress, and the messages of its conditions.

@@ -66,3 +66,31 @@ func TestWordsWait(t *testing.T) {
 		}
 	}
 }
+
+// TestStaleReadingIsNotWrittenAgain: what a cache still shows as it was before a write is written once, and what has
+// changed besides is.
+func TestStaleReadingIsNotWrittenAgain(t *testing.T) {
+	scheme := runtime.NewScheme()
+	if err := bootstrapv1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	stale := &bootstrapv1.OpenshiftAssistedConfig{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "c", UID: "u"}}
+	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(stale).WithStatusSubresource(stale).Build()
+	if err := c.Get(t.Context(), client.ObjectKeyFromObject(stale), stale); err != nil {
+		t.Fatal(err)
+	}
+	w := New(&still{Clock: clock.Real(), now: time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)})
+	for i, step := range []struct {
+		secret string
+		came   int // the second at which its condition came to be
+		writes bool
+	}{{"c", 1, true}, {"c", 1, false}, {"c", 2, false}, {"d", 2, true}} {
+		after := stale.DeepCopy()
+		after.Status.DataSecretName = step.secret
+		after.Status.Conditions = []metav1.Condition{{Type: "Ready", Status: metav1.ConditionTrue, Reason: "Ready", LastTransitionTime: metav1.NewTime(time.Unix(int64(step.came), 0))}}
+		written, again, err := w.Write(t.Context(), c, stale, after)
+		if err != nil || written != step.writes || again != 0 {
+			t.Errorf("step %d: written %t, again in %s, %v", i, written, again, err)
+		}
+	}
+}
