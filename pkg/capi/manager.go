@@ -29,6 +29,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/pkg/capi/api"
+	"github.com/oaictl/oaictl/pkg/capi/internal/agent"
 	"github.com/oaictl/oaictl/pkg/capi/internal/controlplane"
 	"github.com/oaictl/oaictl/pkg/capi/internal/desired"
 	"github.com/oaictl/oaictl/pkg/capi/internal/inplace"
@@ -160,6 +161,8 @@ func newManager(connection *rest.Config, options *Options) (*controllerManager, 
 		ByObject:         map[client.Object]cache.ByObject{&corev1.Secret{}: {Label: labels.NewSelector().Add(*ours)}},
 		DefaultTransform: cache.TransformStripManagedFields(),
 	}
+	agents, cached := agent.Cached(options.AgentNamespace)
+	caches.ByObject[agents] = cached
 	if options.Namespace != "" {
 		caches.DefaultNamespaces = map[string]cache.Config{options.Namespace: {}}
 	}

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/oaictl/oaictl/internal/hubapi"
@@ -56,6 +57,23 @@ func newAgents() *unstructured.UnstructuredList {
 	gvk.Kind += "List"
 	list.SetGroupVersionKind(gvk)
 	return list
+}
+
+// Cached is how the Agents of a pool are kept in a manager's cache: those of the namespace that they are taken
+// from, "" for those that the cache is limited to, and without what no reconciler reads.
+func Cached(namespace string) (client.Object, cache.ByObject) {
+	how := cache.ByObject{Transform: func(object any) (any, error) {
+		if u, is := object.(*unstructured.Unstructured); is {
+			u.SetManagedFields(nil)
+			hubapi.TrimAgent(u)
+			unstructured.RemoveNestedField(u.Object, "status", "validationsInfo")
+		}
+		return object, nil
+	}}
+	if namespace != "" {
+		how.Namespaces = map[string]cache.Config{namespace: {}}
+	}
+	return newAgent(), how
 }
 
 // hostOfAgent is an Agent as a host.

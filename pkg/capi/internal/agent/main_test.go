@@ -214,12 +214,14 @@ func open(t *testing.T, s setup) *site {
 func (x *site) manage(ctx context.Context, t *testing.T) {
 	t.Helper()
 	s := x.setup
-	within := map[string]cache.Config{x.agents: {}}
+	within := map[string]cache.Config{}
 	for _, namespace := range x.namespaces {
 		within[namespace] = cache.Config{}
 	}
+	agents, cached := agent.Cached(s.agentsNamespace(x))
 	mgr, err := ctrl.NewManager(x.user, ctrl.Options{
-		Scheme: newScheme(t), Metrics: metrics.Options{BindAddress: "0"}, HealthProbeBindAddress: "0", Cache: cache.Options{DefaultNamespaces: within},
+		Scheme: newScheme(t), Metrics: metrics.Options{BindAddress: "0"}, HealthProbeBindAddress: "0",
+		Cache:      cache.Options{DefaultNamespaces: within, ByObject: map[client.Object]cache.ByObject{agents: cached}},
 		Client:     client.Options{Cache: &client.CacheOptions{Unstructured: true, DisableFor: []client.Object{&corev1.Secret{}}}},
 		Controller: config.Controller{SkipNameValidation: ptr.To(true)},
 	})

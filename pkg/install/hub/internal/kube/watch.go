@@ -18,6 +18,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/oaictl/oaictl/internal/hubapi"
 )
 
 // Namespace is a namespace that is watched.
@@ -221,6 +223,7 @@ type Store struct {
 
 	mu      sync.Mutex
 	objects map[string]*unstructured.Unstructured // by name, with the namespace before it where it is wide
+	sorted  []*unstructured.Unstructured          // all of them by name; nil after a change
 	synced  bool                                  // all that there was at first is here
 	failing error                                 // why nothing comes at present
 }
@@ -263,6 +266,7 @@ func (s *Store) Delete(object any) error {
 	s.mu.Lock()
 	if there := s.objects[s.nameOf(u)]; there != nil && there.GetUID() == u.GetUID() {
 		delete(s.objects, s.nameOf(u))
+		s.sorted = nil
 	}
 	s.mu.Unlock()
 	s.changed(u)
@@ -285,7 +289,7 @@ func (s *Store) Replace(list []any, version string) error {
 			objects[name] = there
 		}
 	}
-	s.objects, s.synced = objects, true
+	s.objects, s.sorted, s.synced = objects, nil, true
 	s.mu.Unlock()
 	s.changed(nil)
 	return nil
@@ -294,12 +298,21 @@ func (s *Store) Replace(list []any, version string) error {
 // Resync is of cache.ReflectorStore.
 func (s *Store) Resync() error { return nil }
 
+// own is an object that a watch has brought, and that nobody else has.
 func (s *Store) own(object any) (*unstructured.Unstructured, error) {
 	u, ok := object.(*unstructured.Unstructured)
 	if !ok {
 		return nil, fmt.Errorf("a watch of %s brought a %T", s.Kind.Resource().Resource, object)
 	}
+	s.trim(u)
 	return u, nil
+}
+
+// trim takes off an object that nobody else has what needs memory and is not read.
+func (s *Store) trim(u *unstructured.Unstructured) {
+	if s.Kind == Agents {
+		hubapi.TrimAgent(u)
+	}
 }
 
 // keep puts an object into the store unless a newer one is there.
@@ -317,12 +330,13 @@ func (s *Store) put(u *unstructured.Unstructured) bool {
 	there := s.objects[name]
 	if _, labelled := u.GetLabels()[s.Kind.Selector()]; s.Kind.Selector() != "" && !labelled {
 		delete(s.objects, name) // none of those that are watched any more
+		s.sorted = nil
 		return there != nil
 	}
 	if there != nil && there.GetUID() == u.GetUID() && !newer(u.GetResourceVersion(), there.GetResourceVersion()) {
 		return false
 	}
-	s.objects[name] = u
+	s.objects[name], s.sorted = u, nil
 	return true
 }
 
@@ -355,7 +369,10 @@ func (s *Store) Get(name string) *unstructured.Unstructured {
 func (s *Store) All() []*unstructured.Unstructured {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.SortedFunc(maps.Values(s.objects), func(a, b *unstructured.Unstructured) int { return strings.Compare(a.GetName(), b.GetName()) })
+	if s.sorted == nil {
+		s.sorted = slices.SortedFunc(maps.Values(s.objects), func(a, b *unstructured.Unstructured) int { return strings.Compare(a.GetName(), b.GetName()) })
+	}
+	return slices.Clone(s.sorted)
 }
 
 // newer says whether one resource version is later than another. They are
