@@ -280,13 +280,19 @@ func (p *Plane) hostsOf(at *kube.Namespace, pools []infraEnvAt, reserved []reser
 			return err
 		}
 	}
-	for _, pool := range append(pools, infraEnvAt{at: at}) {
-		for _, u := range pool.at.Store(kube.Agents).All() {
-			ofPool := kube.ID(u.GetNamespace(), u.GetLabels()[hubapi.LabelAgentInfraEnv]) == pool.env.ID
-			if !ofPool && kube.ClusterOf(u) != clusterID && leftBy(u) != clusterID {
+	spaces, ofPools := []*kube.Namespace{at}, map[string]bool{}
+	for _, pool := range pools {
+		ofPools[pool.env.ID] = true
+		if !slices.Contains(spaces, pool.at) {
+			spaces = append(spaces, pool.at)
+		}
+	}
+	for _, space := range spaces {
+		for _, u := range space.Store(kube.Agents).All() {
+			if !ofPools[kube.InfraEnvOf(u)] && kube.ClusterOf(u) != clusterID && leftBy(u) != clusterID {
 				continue
 			}
-			if err := add(pool.at, u, ""); err != nil {
+			if err := add(space, u, ""); err != nil {
 				return err
 			}
 		}

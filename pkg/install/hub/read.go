@@ -45,7 +45,7 @@ func hostOf(u *unstructured.Unstructured, now time.Time) (install.Host, error) {
 	}
 	status := &wire.Status
 	host := install.Host{
-		ID: u.GetName(), InfraEnvID: kube.ID(u.GetNamespace(), u.GetLabels()[hubapi.LabelAgentInfraEnv]), Day2: status.Kind == agentinstall.AgentKindAdded,
+		ID: u.GetName(), InfraEnvID: kube.InfraEnvOf(u), Day2: status.Kind == agentinstall.AgentKindAdded,
 		State: model.HostStateOf(status.DebugInfo.State), Status: cmp.Or(status.DebugInfo.State, "discovering"), StatusInfo: redact.Text(status.DebugInfo.StateInfo),
 		Since: latest(status.Conditions, hubapi.ConditionRequirementsMet, hubapi.ConditionInstalled, hubapi.ConditionBound, hubapi.ConditionConnected, hubapi.ConditionValidated),
 		Role:  model.RoleOf(wire.Spec.Role), Suggested: model.RoleOf(status.Role), Bootstrap: status.Bootstrap,

@@ -150,7 +150,7 @@ func (p *Plane) infraEnvOfHost(ctx context.Context, hostID string) (string, erro
 	}
 	for _, at := range kube.Sorted(namespaces) {
 		if u := at.Store(kube.Agents).Get(hostID); u != nil {
-			return kube.ID(at.Name, u.GetLabels()[hubapi.LabelAgentInfraEnv]), nil
+			return kube.InfraEnvOf(u), nil
 		}
 	}
 	return "", kube.NotFound("host", hostID, "{get hosts}")

@@ -118,6 +118,12 @@ func referred(u *unstructured.Unstructured, field string) string {
 	return ID(cmp.Or(namespace, u.GetNamespace()), name)
 }
 
+// InfraEnvOf is the id of the InfraEnv that an Agent registered in.
+func InfraEnvOf(agent *unstructured.Unstructured) string {
+	name, _, _ := unstructured.NestedString(agent.Object, "metadata", "labels", hubapi.LabelAgentInfraEnv)
+	return ID(agent.GetNamespace(), name)
+}
+
 // ClusterOf is the id of the cluster that an object of its namespace belongs to, "" where it
 // belongs to none, or may belong to several.
 func ClusterOf(u *unstructured.Unstructured) string {
