@@ -52,7 +52,7 @@ func (w *Workloads) Client(cluster installation.Key, kubeconfig []byte) (client.
 	if err != nil {
 		return nil, fmt.Errorf("read the kubeconfig of %s: %w", cluster, err)
 	}
-	c, err := client.New(config, client.Options{})
+	c, err := client.New(config, client.Options{Mapper: upgrade.Mapper()})
 	if err != nil {
 		return nil, fmt.Errorf("reach the cluster %s: %w", cluster, err)
 	}

@@ -35,7 +35,23 @@ func clusterVersionKind() schema.GroupVersionKind {
 }
 
 func poolKind() schema.GroupVersionKind {
-	return schema.GroupVersionKind{Group: "machineconfiguration.openshift.io", Version: "v1", Kind: "MachineConfigPoolList"}
+	return schema.GroupVersionKind{Group: "machineconfiguration.openshift.io", Version: "v1", Kind: "MachineConfigPool"}
+}
+
+func listOf(kind schema.GroupVersionKind) schema.GroupVersionKind {
+	kind.Kind += "List"
+	return kind
+}
+
+// Mapper knows the kinds that are read and written here. A client that has it asks no workload cluster for all
+// of its kinds, which are hundreds, nor keeps them.
+func Mapper() meta.RESTMapper {
+	mapper := meta.NewDefaultRESTMapper(nil)
+	for _, kind := range []schema.GroupVersionKind{clusterVersionKind(), poolKind(), corev1.SchemeGroupVersion.WithKind("Node")} {
+		mapper.Add(kind, meta.RESTScopeRoot)
+	}
+	mapper.Add(corev1.SchemeGroupVersion.WithKind("ConfigMap"), meta.RESTScopeNamespace)
+	return mapper
 }
 
 // Read says how a workload cluster stands at a moment, as far as that matters to what is wanted. The
@@ -140,7 +156,7 @@ func readVersion(u *unstructured.Unstructured) *ClusterVersion {
 // readPools reads the pools, and the nodes with the pool that each is of.
 func (s *State) readPools(ctx context.Context, c client.Reader) error {
 	pools := &unstructured.UnstructuredList{}
-	pools.SetGroupVersionKind(poolKind())
+	pools.SetGroupVersionKind(listOf(poolKind()))
 	if err := c.List(ctx, pools); err != nil && !absent(err) {
 		return fmt.Errorf("list the MachineConfigPools: %w", err)
 	}
