@@ -145,11 +145,16 @@ func request(namespace, name string) []reconcile.Request {
 func (c *controllerManager) bootstrap() *bootstrap.Reconciler {
 	return &bootstrap.Reconciler{
 		Client: c.GetClient(), Installations: c.installations, Recorder: c.GetEventRecorder("openshiftassistedconfig-controller"),
-		Clock: c.options.Clock, Status: status.New(c.options.Clock), WatchFilter: c.options.WatchFilter,
+		Clock: c.options.Clock, Status: status.New(c.options.Clock), Media: c.media, WatchFilter: c.options.WatchFilter,
 	}
 }
 
 func (c *controllerManager) setUpBootstrap(context.Context) error {
+	if c.media != nil {
+		if err := c.Add(c.media); err != nil {
+			return err
+		}
+	}
 	return c.controller("openshiftassistedconfig", &bootstrapv1.OpenshiftAssistedConfig{}).
 		Watches(&clusterv1.Machine{}, handler.EnqueueRequestsFromMapFunc(func(_ context.Context, o client.Object) []reconcile.Request {
 			machine, is := o.(*clusterv1.Machine)

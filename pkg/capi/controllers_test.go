@@ -22,7 +22,7 @@ func TestReconcilersAreGivenAll(t *testing.T) {
 		_, _ = io.WriteString(w, answers[r.URL.Path])
 	}))
 	defer server.Close()
-	m, err := newManager(&rest.Config{Host: server.URL}, &Options{WatchFilter: "ours"})
+	m, err := newManager(&rest.Config{Host: server.URL}, &Options{WatchFilter: "ours", MediaURL: "http://media.example.com"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -34,6 +35,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/capi/internal/desired"
 	"github.com/oaictl/oaictl/pkg/capi/internal/inplace"
 	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
+	"github.com/oaictl/oaictl/pkg/capi/internal/media"
 	providerhooks "github.com/oaictl/oaictl/pkg/capi/internal/webhook"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub"
@@ -78,6 +80,9 @@ type Options struct {
 	// LeaderElection has only one of several processes reconcile, by the lease of this name in
 	// LeaderElectionNamespace; "" for no election.
 	LeaderElection, LeaderElectionNamespace string
+	// MediaURL is what machines that boot by live ISO read their discovery image by: from the bootstrap provider,
+	// which hands on at MediaAddress what the service makes. "" has them read the service's own.
+	MediaURL, MediaAddress string
 	// Metrics and Webhooks are how metrics are served, and admission and conversion; nil for not at all.
 	Metrics  *server.Options
 	Webhooks webhook.Server
@@ -114,6 +119,7 @@ type controllerManager struct {
 	installations *installation.Set
 	wakes         *wakes
 	workloads     *controlplane.Workloads
+	media         *media.Server // nil where machines read the service's own
 }
 
 const (
@@ -161,8 +167,9 @@ func newManager(connection *rest.Config, options *Options) (*controllerManager, 
 		ByObject:         map[client.Object]cache.ByObject{&corev1.Secret{}: {Label: labels.NewSelector().Add(*ours)}},
 		DefaultTransform: cache.TransformStripManagedFields(),
 	}
-	agents, cached := agent.Cached(options.AgentNamespace)
-	caches.ByObject[agents] = cached
+	if options.Service == nil && slices.Contains(options.Providers, Infrastructure) {
+		agent.Cached(&caches, options.AgentNamespace)
+	}
 	if options.Namespace != "" {
 		caches.DefaultNamespaces = map[string]cache.Config{options.Namespace: {}}
 	}
@@ -195,6 +202,12 @@ func newManager(connection *rest.Config, options *Options) (*controllerManager, 
 	c.installations = installation.New(installation.Config{
 		Connect: c.connect, Desire: c.source.Desire, Mark: c.source.Mark, Nodes: c.nodes, Clock: options.Clock, Wake: c.wakes.wake,
 	})
+	if options.MediaURL != "" {
+		c.media = &media.Server{
+			URL: strings.TrimSuffix(options.MediaURL, "/"), Address: options.MediaAddress, Configs: m.GetClient(), Installations: c.installations,
+			Clock: options.Clock, Log: options.Log.WithName("media"),
+		}
+	}
 	return c, nil
 }
 

@@ -32,13 +32,16 @@ func DeclareBMCProxy(flags *pflag.FlagSet, to *string) {
 }
 
 // ProxyURL reads --bmc-proxy, nil where it is not given.
-func ProxyURL(text string) (*url.URL, error) {
+func ProxyURL(text string) (*url.URL, error) { return WebURL("--bmc-proxy", text) }
+
+// WebURL reads a flag whose value is an http or https URL, nil where it is not given.
+func WebURL(flag, text string) (*url.URL, error) {
 	if text == "" {
 		return nil, nil
 	}
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, Usagef("--bmc-proxy is not an http or https URL")
+		return nil, Usagef("%s is not an http or https URL", flag)
 	}
 	return u, nil
 }

@@ -32,6 +32,8 @@ type options struct {
 	Burst           int
 	LeaderElect     bool
 	OwnNamespace    string
+	MediaURL        string
+	MediaAddress    string
 	MetricsAddress  string
 	HealthAddress   string
 	WebhookPort     int
@@ -83,6 +85,8 @@ func newController(o *options) *cobra.Command {
 	flags.IntVar(&o.Burst, "burst", 200, "`N` requests to the API server at once")
 	flags.BoolVar(&o.LeaderElect, "leader-elect", false, "let one of several processes work, by a Lease")
 	flags.StringVar(&o.OwnNamespace, "own-namespace", "", "`NAMESPACE` of the Lease, and of the Secret of --webhook-self-managed (default: POD_NAMESPACE, else the pod's)")
+	flags.StringVar(&o.MediaURL, "media-url", "", "have machines that boot by live ISO read their discovery image from this process, by this `URL`, where they cannot reach the service or do not trust its certificate")
+	flags.StringVar(&o.MediaAddress, "media-bind-address", ":8880", "`ADDRESS` of --media-url in this process, by HTTP")
 	flags.StringVar(&o.MetricsAddress, "metrics-bind-address", ":8443", "`ADDRESS` of the metrics, by HTTPS and for whom the API server lets read them; 0 for none")
 	flags.StringVar(&o.HealthAddress, "health-address", ":9440", "`ADDRESS` of /healthz and /readyz; 0 for none")
 	flags.IntVar(&o.WebhookPort, "webhook-port", 9443, "`PORT` of admission and conversion; 0 for none")
@@ -145,7 +149,7 @@ func (o *options) run(ctx context.Context) error {
 	connection.QPS, connection.Burst = o.QPS, o.Burst
 	of := capi.Options{
 		Providers: providers, Namespace: o.namespace(), AgentNamespace: o.agentNamespace(), WatchFilter: o.WatchFilter,
-		Concurrency: o.Concurrency, SyncPeriod: o.SyncPeriod, Clock: o.Clock, Log: log,
+		Concurrency: o.Concurrency, SyncPeriod: o.SyncPeriod, MediaURL: o.MediaURL, MediaAddress: o.MediaAddress, Clock: o.Clock, Log: log,
 	}
 	if err := o.reach(&of); err != nil {
 		return err
@@ -180,6 +184,9 @@ func (o *options) check() error {
 		if info, err := os.Stat(o.WebhookCertDir); err != nil || !info.IsDir() {
 			return base.Usagef("--webhook-cert-dir %s is no folder that can be read", o.WebhookCertDir)
 		}
+	}
+	if _, err := base.WebURL("--media-url", o.MediaURL); err != nil {
+		return err
 	}
 	if (o.LeaderElect || o.WebhookPort > 0 && o.WebhookSelf) && o.ownNamespace() == "" {
 		return base.Usagef("--leader-elect and --webhook-self-managed need to know the namespace of this process: give --own-namespace")

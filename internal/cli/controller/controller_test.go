@@ -60,14 +60,14 @@ func run(ctx context.Context, t *testing.T, env map[string]string, end error, ar
 func TestWhatIsRun(t *testing.T) {
 	got, _, err := run(t.Context(), t, map[string]string{"WATCH_NAMESPACE": "lab", "AGENTS_NAMESPACE": "pool", "POD_NAMESPACE": "oaictl-bootstrap-system"}, nil,
 		"--providers", "infrastructure,bootstrap", "--leader-elect", "--webhook-self-managed", "--watch-filter", "blue", "--concurrency", "3", "--sync-period", "1m",
-		"--qps", "7.5", "--burst", "9", "--metrics-bind-address", "0", "--health-address", "127.0.0.1:0", "--tls-min-version", "VersionTLS13",
+		"--qps", "7.5", "--burst", "9", "--media-url", "http://192.0.2.9:8880", "--metrics-bind-address", "0", "--health-address", "127.0.0.1:0", "--tls-min-version", "VersionTLS13",
 		"--tls-cipher-suites", "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384")
 	if err != nil {
 		t.Fatal(err)
 	}
 	o := got.options
 	if len(o.Providers) != 2 || o.Providers[0] != capi.Bootstrap || o.Namespace != "lab" || o.AgentNamespace != "pool" || o.WatchFilter != "blue" || o.Concurrency != 3 ||
-		o.SyncPeriod != time.Minute || o.Service != nil {
+		o.SyncPeriod != time.Minute || o.Service != nil || o.MediaURL != "http://192.0.2.9:8880" || o.MediaAddress != ":8880" {
 		t.Errorf("options are %+v", o)
 	}
 	if got.connection.QPS != 7.5 || got.connection.Burst != 9 || got.connection.Host != "https://192.0.2.1:6443" {

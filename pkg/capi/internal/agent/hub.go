@@ -59,21 +59,24 @@ func newAgents() *unstructured.UnstructuredList {
 	return list
 }
 
-// Cached is how the Agents of a pool are kept in a manager's cache: those of the namespace that they are taken
-// from, "" for those that the cache is limited to, and without what no reconciler reads.
-func Cached(namespace string) (client.Object, cache.ByObject) {
-	how := cache.ByObject{Transform: func(object any) (any, error) {
-		if u, is := object.(*unstructured.Unstructured); is {
-			u.SetManagedFields(nil)
+// Cached has a manager's cache keep Agents without what no reconciler reads, and where they are taken from a
+// namespace of their own, those of that one, whatever else the cache is limited to.
+func Cached(options *cache.Options, namespace string) {
+	strip := cache.TransformStripManagedFields()
+	options.DefaultTransform = func(object any) (any, error) {
+		if u, is := object.(*unstructured.Unstructured); is && u.GroupVersionKind() == hubapi.GroupVersionKind(hubapi.KindAgent) {
 			hubapi.TrimAgent(u)
 			unstructured.RemoveNestedField(u.Object, "status", "validationsInfo")
 		}
-		return object, nil
-	}}
-	if namespace != "" {
-		how.Namespaces = map[string]cache.Config{namespace: {}}
+		return strip(object)
 	}
-	return newAgent(), how
+	if namespace == "" {
+		return
+	}
+	if options.ByObject == nil {
+		options.ByObject = map[client.Object]cache.ByObject{}
+	}
+	options.ByObject[newAgent()] = cache.ByObject{Namespaces: map[string]cache.Config{namespace: {}}}
 }
 
 // hostOfAgent is an Agent as a host.

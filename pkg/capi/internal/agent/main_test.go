@@ -218,10 +218,10 @@ func (x *site) manage(ctx context.Context, t *testing.T) {
 	for _, namespace := range x.namespaces {
 		within[namespace] = cache.Config{}
 	}
-	agents, cached := agent.Cached(s.agentsNamespace(x))
+	caches := cache.Options{DefaultNamespaces: within}
+	agent.Cached(&caches, s.agentsNamespace(x))
 	mgr, err := ctrl.NewManager(x.user, ctrl.Options{
-		Scheme: newScheme(t), Metrics: metrics.Options{BindAddress: "0"}, HealthProbeBindAddress: "0",
-		Cache:      cache.Options{DefaultNamespaces: within, ByObject: map[client.Object]cache.ByObject{agents: cached}},
+		Scheme: newScheme(t), Metrics: metrics.Options{BindAddress: "0"}, HealthProbeBindAddress: "0", Cache: caches,
 		Client:     client.Options{Cache: &client.CacheOptions{Unstructured: true, DisableFor: []client.Object{&corev1.Secret{}}}},
 		Controller: config.Controller{SkipNameValidation: ptr.To(true)},
 	})

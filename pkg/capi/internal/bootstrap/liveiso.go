@@ -25,8 +25,12 @@ func (s *scope) liveISO(ctx context.Context, infrastructure *unstructured.Unstru
 	if !ready || infrastructure == nil {
 		return nil
 	}
+	url := env.Image.URL
+	if s.Media != nil {
+		url = s.Media.Of(s.config)
+	}
 	have, _, _ := unstructured.NestedString(infrastructure.Object, "spec", "image", "url")
-	if have == env.Image.URL {
+	if have == url {
 		return s.emptySecret(ctx)
 	}
 	if s.hasBooted() {
@@ -35,7 +39,7 @@ func (s *scope) liveISO(ctx context.Context, infrastructure *unstructured.Unstru
 		return s.emptySecret(ctx)
 	}
 	patched := infrastructure.DeepCopy()
-	if err := unstructured.SetNestedField(patched.Object, env.Image.URL, "spec", "image", "url"); err != nil {
+	if err := unstructured.SetNestedField(patched.Object, url, "spec", "image", "url"); err != nil {
 		return fmt.Errorf("set the image of %s %s: %w", infrastructure.GetKind(), infrastructure.GetName(), err)
 	}
 	if err := s.Client.Patch(ctx, patched, client.MergeFrom(infrastructure)); err != nil {

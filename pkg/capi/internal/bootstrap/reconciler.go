@@ -27,6 +27,7 @@ import (
 	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
+	"github.com/oaictl/oaictl/pkg/capi/internal/media"
 	"github.com/oaictl/oaictl/pkg/capi/internal/status"
 	"github.com/oaictl/oaictl/pkg/capi/internal/words"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -39,6 +40,8 @@ type Reconciler struct {
 	Recorder      events.EventRecorder
 	Clock         clock.Clock
 	Status        *status.Writer
+	// Media hands discovery images on to machines that boot by live ISO; nil has them read the service's own.
+	Media *media.Server
 	// WatchFilter is the value of the label cluster.x-k8s.io/watch-filter of the configs that are reconciled; "" for
 	// all.
 	WatchFilter string

@@ -130,6 +130,9 @@ func TestComponents(t *testing.T) {
 					}
 				}
 				want := map[string]int{"Namespace": 1, "ServiceAccount": 1, "Role": 1, "RoleBinding": 1, "Service": 1, "Deployment": 1, "Issuer": 1, "Certificate": 1, "ValidatingWebhookConfiguration": 1}
+				if name == "bootstrap" {
+					want["Service"] = 2 // of the webhooks, and of media
+				}
 				if options.SelfManaged {
 					want["Issuer"], want["Certificate"] = 0, 0
 				}

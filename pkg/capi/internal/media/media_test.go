@@ -1,0 +1,214 @@
+package media_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	"github.com/go-logr/logr/funcr"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"github.com/oaictl/oaictl/internal/clock"
+	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
+	"github.com/oaictl/oaictl/pkg/capi/internal/installation"
+	"github.com/oaictl/oaictl/pkg/capi/internal/media"
+	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// token is in the service's URL of the image, and nobody else's business.
+const token = "https://images.example.com/byapikey/SECRET/full.iso"
+
+// service has one image.
+type service struct {
+	install.Backend
+	content      []byte
+	silent       bool // it does not say how large the image is
+	broken       error
+	asked, opens atomic.Int32
+}
+
+func (s *service) Observe(context.Context, install.Query, *install.Observed) (*install.Observed, error) {
+	return &install.Observed{At: clock.Real().Now(), InfraEnvs: []install.InfraEnv{{ID: "lab/cp-0", Name: "cp-0"}}}, nil
+}
+
+func (s *service) DownloadISOURL(_ context.Context, id string) (string, time.Time, error) {
+	s.asked.Add(1)
+	if id != "lab/cp-0" {
+		return "", time.Time{}, errors.New("no InfraEnv " + id)
+	}
+	return token, time.Time{}, s.broken
+}
+
+func (s *service) OpenISO(_ context.Context, address string, offset int64) (io.ReadCloser, int64, error) {
+	s.opens.Add(1)
+	if address != token {
+		return nil, 0, errors.New("no image " + address)
+	}
+	size := int64(len(s.content))
+	if s.silent {
+		size = -1
+	}
+	return io.NopCloser(iotest.HalfReader(bytes.NewReader(s.content[offset:]))), size, nil
+}
+
+func (s *service) Close() {}
+
+const cluster = `apiVersion: oaictl.io/v1alpha1
+kind: Cluster
+metadata: {name: lab}
+spec:
+  openshift: {version: "4.20.1"}
+  baseDomain: example.com
+  pullSecret: {env: PULL}
+  network: {vips: {api: [192.168.127.100], ingress: [192.168.127.101]}}
+  hosts:
+  - {name: cp-0, role: control-plane, match: {infraEnv: cp-0}}
+  - {name: cp-1, role: control-plane, match: {infraEnv: cp-1}}
+  - {name: cp-2, role: control-plane, match: {infraEnv: cp-2}}
+`
+
+// server has the configs cp-0, which has an InfraEnv, and cp-1, which has none; log takes what it logs.
+func server(t *testing.T, s *service, log *strings.Builder) *media.Server {
+	t.Helper()
+	wanted, err := spec.Parse(t.Context(), "cluster.yaml", []byte(cluster), spec.Env{LookupEnv: func(string) (string, bool) { return `{"auths":{"quay.io":{"auth":"dTpw"}}}`, true }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	scheme := runtime.NewScheme()
+	if err := bootstrapv1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	return &media.Server{
+		URL: "http://media.example.com", Configs: fake.NewClientBuilder().WithScheme(scheme).WithObjects(config("cp-0"), config("cp-1")).Build(),
+		Installations: installation.New(installation.Config{
+			Connect: func(string) (install.Backend, error) { return s, nil },
+			Desire: func(context.Context, installation.Key, *install.Observed) (*install.Desired, error) {
+				return &install.Desired{Spec: wanted}, nil
+			},
+			Clock: clock.Real(), Wake: func(installation.Key, []install.Scope) {},
+		}),
+		Clock: clock.Real(), Log: funcr.New(func(_, args string) { log.WriteString(args + "\n") }, funcr.Options{}),
+	}
+}
+
+func config(name string) *bootstrapv1.OpenshiftAssistedConfig {
+	return &bootstrapv1.OpenshiftAssistedConfig{ObjectMeta: metav1.ObjectMeta{Namespace: "lab", Name: name, UID: "7f5c-uid", Labels: map[string]string{clusterv1.ClusterNameLabel: "lab"}}}
+}
+
+func get(s *media.Server, method, url, part string) *httptest.ResponseRecorder {
+	request := httptest.NewRequest(method, url, nil)
+	if part != "" {
+		request.Header.Set("Range", "bytes="+part)
+	}
+	answer := httptest.NewRecorder()
+	s.ServeHTTP(answer, request)
+	return answer
+}
+
+// TestImagesAreHandedOn: an image comes whole or in parts as the service has it, by a URL that tells nothing of the
+// service's.
+func TestImagesAreHandedOn(t *testing.T) {
+	content := bytes.Repeat([]byte("0123456789"), 1000)
+	var log strings.Builder
+	from := &service{content: content}
+	s := server(t, from, &log)
+	url := s.Of(config("cp-0"))
+	if url != "http://media.example.com/lab/cp-0/7f5c-uid/discovery.iso" {
+		t.Errorf("the URL is %s", url)
+	}
+	for _, test := range []struct {
+		method, part string
+		code         int
+		want         string
+	}{
+		{http.MethodGet, "", http.StatusOK, string(content)},
+		{http.MethodHead, "", http.StatusOK, ""},
+		{http.MethodGet, "5-14", http.StatusPartialContent, "5678901234"},
+		{http.MethodGet, "9995-", http.StatusPartialContent, "56789"},
+		{http.MethodGet, "-3", http.StatusPartialContent, "789"},
+		{http.MethodGet, "10000-", http.StatusRequestedRangeNotSatisfiable, ""},
+	} {
+		answer := get(s, test.method, url, test.part)
+		if answer.Code != test.code || test.want != "" && answer.Body.String() != test.want {
+			t.Errorf("%s %s: %d, %d bytes", test.method, test.part, answer.Code, answer.Body.Len())
+		}
+		if test.code == http.StatusOK && answer.Header().Get("Content-Length") != "10000" {
+			t.Errorf("%s: it is %s bytes large", test.method, answer.Header().Get("Content-Length"))
+		}
+	}
+	if asked := from.asked.Load(); asked != 1 {
+		t.Errorf("the service was asked %d times where the image is", asked)
+	}
+	if opens := from.opens.Load(); opens != 4 { // once for each answer with content, the size of the first included
+		t.Errorf("the image was opened %d times", opens)
+	}
+	if strings.Contains(log.String(), "SECRET") {
+		t.Errorf("the log has the service's URL:\n%s", log.String())
+	}
+}
+
+// TestOnlyImagesOfConfigs: nothing is handed out but by the UID of a config that is there, and what goes wrong tells
+// the machine nothing of the service.
+func TestOnlyImagesOfConfigs(t *testing.T) {
+	for name, test := range map[string]struct {
+		method, path string
+		service      *service
+		code         int
+		logged       string
+	}{
+		"another UID":       {path: "/lab/cp-0/other/discovery.iso", code: http.StatusNotFound},
+		"no such config":    {path: "/lab/cp-9/7f5c-uid/discovery.iso", code: http.StatusNotFound},
+		"another namespace": {path: "/other/cp-0/7f5c-uid/discovery.iso", code: http.StatusNotFound},
+		"another file":      {path: "/lab/cp-0/7f5c-uid/../secret", code: http.StatusNotFound},
+		"short":             {path: "/discovery.iso", code: http.StatusNotFound},
+		"a proxy's path":    {path: "/media/lab/cp-0/7f5c-uid/discovery.iso", service: &service{content: []byte("image")}, code: http.StatusOK},
+		"a write":           {method: http.MethodPost, path: "/lab/cp-0/7f5c-uid/discovery.iso", code: http.StatusMethodNotAllowed},
+		"no InfraEnv yet":   {path: "/lab/cp-1/7f5c-uid/discovery.iso", code: http.StatusBadGateway, logged: "there is no InfraEnv cp-1"},
+		"no image yet":      {path: "/lab/cp-0/7f5c-uid/discovery.iso", service: &service{broken: errors.New("there is no image yet")}, code: http.StatusBadGateway, logged: "there is no image yet"},
+		"size unknown":      {path: "/lab/cp-0/7f5c-uid/discovery.iso", service: &service{silent: true}, code: http.StatusBadGateway, logged: "does not say how large"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var log strings.Builder
+			if test.method == "" {
+				test.method = http.MethodGet
+			}
+			if test.service == nil {
+				test.service = &service{}
+			}
+			answer := get(server(t, test.service, &log), test.method, "http://media.example.com"+test.path, "")
+			if answer.Code != test.code || strings.Contains(answer.Body.String(), "SECRET") {
+				t.Errorf("the answer is %d %s", answer.Code, answer.Body)
+			}
+			if !strings.Contains(log.String(), test.logged) {
+				t.Errorf("logged is %q", log.String())
+			}
+		})
+	}
+}
+
+// TestServesUntilItIsStopped: it ends with its context, and says where it cannot listen.
+func TestServesUntilItIsStopped(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	s := &media.Server{Address: "127.0.0.1:0"}
+	go func() { ended <- s.Start(ctx) }()
+	stop()
+	if err := <-ended; err != nil {
+		t.Errorf("it ends with %v", err)
+	}
+	if err := (&media.Server{Address: "nowhere:-1"}).Start(t.Context()); err == nil || !strings.Contains(err.Error(), "serve media") {
+		t.Errorf("where nobody can listen: %v", err)
+	}
+}
