@@ -41,6 +41,18 @@ func Scaled(speed float64) Clock {
 	return &scaled{speed: speed, last: now, virtual: now.Round(0)}
 }
 
+// SlowDown has a fast clock go on at the machine's own speed, for good, from what it shows now. Whoever
+// sleeps on it is woken when it shows what he waits for, and nothing holds it back any more. Other clocks
+// stay as they are.
+func SlowDown(c Clock) {
+	if s, isScaled := c.(*scaled); isScaled {
+		s.Now() // what has passed until now was fast
+		s.mu.Lock()
+		s.speed = min(s.speed, 1)
+		s.mu.Unlock()
+	}
+}
+
 type real struct{}
 
 func (real) Now() time.Time                     { return time.Now() }
@@ -61,9 +73,8 @@ const (
 )
 
 type scaled struct {
-	speed float64
-
 	mu      sync.Mutex
+	speed   float64
 	last    time.Time // when the clock was last looked at, in real time
 	virtual time.Time // what it showed then
 	due     duties
@@ -85,10 +96,16 @@ func (c *scaled) Now() time.Time {
 // however long the machine needs for it, until done is called.
 func Working(c Clock) (done func()) {
 	s, isScaled := c.(*scaled)
-	if !isScaled || s.speed <= 1 {
+	if !isScaled || !s.isFast() {
 		return func() {}
 	}
 	return s.expect(s.Now())
+}
+
+func (c *scaled) isFast() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.speed > 1
 }
 
 // expect holds the clock back from at on, until done is called.
@@ -107,18 +124,20 @@ func (c *scaled) expect(at time.Time) (done func()) {
 }
 
 func (c *scaled) Wall(d time.Duration) time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	return time.Duration(float64(d) / c.speed)
 }
 
 func (c *scaled) Sleep(ctx context.Context, d time.Duration) error {
 	until := c.Now().Add(d)
-	if c.speed > 1 {
+	if c.isFast() {
 		defer c.expect(until)()
 	}
 	for {
 		rest := until.Sub(c.Now())
 		wall := c.Wall(rest)
-		if c.speed > 1 && rest > 0 {
+		if rest > 0 && c.isFast() {
 			// Somebody has to look at the clock often enough for it to run at full speed.
 			wall = max(c.Wall(min(rest, longestStep/2)), briefest)
 		}

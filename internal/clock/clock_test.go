@@ -76,6 +76,50 @@ func TestScaledWaitsForWork(t *testing.T) {
 	}
 }
 
+// TestSlowDown has a fast clock run like the machine's from then on: for who sleeps already, for who begins
+// to, and however much is being done.
+func TestSlowDown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := clock.Scaled(60)
+		began, real := c.Now(), time.Now()
+		woken := make(chan time.Time, 1)
+		go func() {
+			_ = c.Sleep(t.Context(), 2*time.Minute)
+			woken <- time.Now()
+		}()
+		if err := c.Sleep(t.Context(), time.Minute); err != nil { // a second
+			t.Fatal(err)
+		}
+		defer clock.Working(c)()
+		clock.SlowDown(c)
+		if passed := c.Now().Sub(began).Round(time.Second); passed != time.Minute {
+			t.Errorf("it shows %s after a minute", passed)
+		}
+		if took := (<-woken).Sub(real); took.Round(time.Second) != time.Minute+time.Second {
+			t.Errorf("who slept already was woken after %s", took)
+		}
+		slow := c.Now()
+		if err := c.Sleep(t.Context(), time.Hour); err != nil {
+			t.Fatal(err)
+		}
+		if passed, took := c.Now().Sub(slow), time.Since(real)-time.Minute; passed != time.Hour || took.Round(time.Minute) != time.Hour {
+			t.Errorf("%s passed in %s", passed, took)
+		}
+		if c.Wall(time.Minute) != time.Minute {
+			t.Errorf("a minute takes %s", c.Wall(time.Minute))
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		half := clock.Scaled(0.5)
+		for _, c := range []clock.Clock{clock.Real(), half} {
+			before := c.Wall(time.Minute)
+			if clock.SlowDown(c); c.Wall(time.Minute) != before {
+				t.Errorf("%T: a minute took %s, and takes %s", c, before, c.Wall(time.Minute))
+			}
+		}
+	})
+}
+
 func TestSleepEndsWithItsContext(t *testing.T) {
 	cause := errors.New("enough")
 	for name, c := range map[string]clock.Clock{"real": clock.Real(), "fast": clock.Scaled(300), "slow": clock.Scaled(0.5)} {
