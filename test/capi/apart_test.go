@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -21,6 +22,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/clock"
 	"github.com/oaictl/oaictl/pkg/capi"
+	plane "github.com/oaictl/oaictl/pkg/install/rest"
 )
 
 // environmentApart is set for a process of this program that only runs the providers: so that what they need of
@@ -31,8 +33,10 @@ const environmentApart = "OAICTL_TEST_PROVIDERS"
 type apartConfig struct {
 	Kubeconfig, Namespace, CertDir string
 	Port                           int
+	Service                        string // the URL of the service that they reach over REST; "" for a hub
 	SyncPeriod                     time.Duration
-	Follows                        bool // the clock of the process that has started it, and not the machine's
+	Follows                        bool          // the clock of the process that has started it
+	Ahead                          time.Duration // of the machine's clock, which it goes by else
 }
 
 // apart is such a process.
@@ -46,15 +50,23 @@ type apart struct {
 	mu sync.Mutex // of in
 }
 
-// tick is how often the clock is told to a process that follows it.
-const tick = 20 * time.Millisecond
+const (
+	// tick is how often the clock is told to a process that follows it.
+	tick = 20 * time.Millisecond
+	// stopsWithin is how long such a process may take to end.
+	stopsWithin = time.Minute
+)
 
-// startApart runs the providers as a process of their own, until it is stopped.
-func (r *rig) startApart(follows bool, syncPeriod time.Duration) *apart {
+// startApart runs the providers as a process of their own, until it is stopped. It follows the rig's clock, or
+// begins with the time that this shows.
+func (r *rig) startApart(config apartConfig) *apart {
 	r.t.Helper()
-	how, err := json.Marshal(apartConfig{
-		Kubeconfig: r.Kubeconfig(r.t), Namespace: r.namespace, CertDir: r.webhooks.CertDir, Port: r.webhooks.Port, SyncPeriod: syncPeriod, Follows: follows,
-	})
+	config.Kubeconfig, config.Namespace, config.CertDir, config.Port = r.Kubeconfig(r.t), r.namespace, r.webhooks.CertDir, r.webhooks.Port
+	config.Ahead = r.clock.Now().Sub(clock.Real().Now())
+	if r.overREST {
+		config.Service = r.site.ServiceURL()
+	}
+	how, err := json.Marshal(config)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -79,7 +91,7 @@ func (r *rig) startApart(follows bool, syncPeriod time.Duration) *apart {
 	}
 	ctx, end := context.WithCancel(r.t.Context())
 	var ticking sync.WaitGroup
-	if follows {
+	if config.Follows {
 		ticking.Go(func() {
 			for clock.Real().Sleep(ctx, tick) == nil {
 				p.say(strconv.FormatInt(r.clock.Now().UnixNano(), 10))
@@ -90,6 +102,8 @@ func (r *rig) startApart(follows bool, syncPeriod time.Duration) *apart {
 		end()
 		ticking.Wait()
 		_ = p.in.Close()
+		late := time.AfterFunc(stopsWithin, func() { _ = p.command.Process.Signal(syscall.SIGQUIT) }) // it says then where it stands
+		defer late.Stop()
 		if err := p.command.Wait(); err != nil {
 			r.t.Errorf("the providers: %v\n%s", err, p.stderr.String())
 		}
@@ -176,10 +190,15 @@ func runApart(how string) error {
 	counted := &writes{count: map[string]int{}, named: true}
 	connection.Wrap(counted.through)
 	server := webhook.NewServer(webhook.Options{Port: config.Port, CertDir: config.CertDir})
-	options := capi.Options{Namespace: config.Namespace, Clock: clock.Real(), Log: logr.Discard(), Webhooks: server, SyncPeriod: config.SyncPeriod}
+	options := capi.Options{Namespace: config.Namespace, Clock: ahead{clock.Real(), config.Ahead}, Log: logr.Discard(), Webhooks: server, SyncPeriod: config.SyncPeriod}
 	led := &follower{}
 	if config.Follows {
 		options.Clock = led
+	}
+	if config.Service != "" {
+		if options.Service, err = plane.New(plane.Config{URL: config.Service, Clock: options.Clock}); err != nil {
+			return err
+		}
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	go func() {
@@ -204,6 +223,15 @@ func runApart(how string) error {
 	}
 	return capi.Run(ctx, connection, options)
 }
+
+// ahead is a clock that is so far ahead of another one.
+type ahead struct {
+	clock.Clock
+
+	by time.Duration
+}
+
+func (a ahead) Now() time.Time { return a.Clock.Now().Add(a.by) }
 
 // follower is a clock that another process tells.
 type follower struct {
