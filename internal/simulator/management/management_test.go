@@ -218,6 +218,16 @@ func (r *rig) ready(config *rest.Config, label string) []string {
 	return names
 }
 
+// requests is how many kubelets have made for certificates.
+func (r *rig) requests(config *rest.Config) int {
+	r.t.Helper()
+	list, err := r.clientOf(config).CertificatesV1().CertificateSigningRequests().List(r.t.Context(), metav1.ListOptions{})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return len(list.Items)
+}
+
 // TestWorkloadClusterAnswersOnceItIsThere installs a cluster whose kubeconfig is handed out
 // before anybody answers there, and takes it away when its machines go.
 func TestWorkloadClusterAnswersOnceItIsThere(t *testing.T) {
@@ -294,7 +304,7 @@ func (r *rig) mac(host string) string {
 	return mac
 }
 
-// TestClustersShareAServer installs two clusters whose nodes are on one API server.
+// TestClustersShareAServer installs two clusters whose nodes are on one API server. Each has its own alone.
 func TestClustersShareAServer(t *testing.T) {
 	server := kubetest.Start(t)
 	r := open(t, management.Config{Shared: server.Config})
@@ -304,6 +314,17 @@ func TestClustersShareAServer(t *testing.T) {
 		t.Error("both are reached at one address")
 	}
 	r.eventually("both have their nodes", func() bool { return len(r.ready(east, "rack=east")) == 3 && len(r.ready(west, "rack=west")) == 3 })
+	if all := r.ready(east, ""); len(all) != 3 || len(r.ready(east, "rack=west")) > 0 {
+		t.Errorf("the nodes of the one are %v", all)
+	}
+	if all, of := r.requests(server.Config), []int{r.requests(east), r.requests(west)}; of[0] < 6 || of[1] < 6 || all != of[0]+of[1] {
+		t.Errorf("of %d requests they have %d", all, of)
+	}
+	stranger := rest.CopyConfig(east)
+	stranger.CertData, stranger.KeyData = nil, nil
+	if _, err := r.clientOf(stranger).Discovery().ServerVersion(); err == nil {
+		t.Error("anybody is let in")
+	}
 	r.Workload("east").Shut()
 	if r.ready(east, "") != nil || len(r.ready(west, "rack=west")) != 3 {
 		t.Error("the one is not shut without the other")

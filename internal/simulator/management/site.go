@@ -45,9 +45,9 @@ type Config struct {
 	// Servers are API servers, with controllers that sign certificates, on each of which one workload
 	// cluster is played at a time.
 	Servers []*rest.Config
-	// Shared is an API server for the nodes of all clusters that find none of Servers free: their
-	// nodes' names have to tell them apart, and their ClusterVersion is one that is always available.
-	// Nil has such clusters installed without an API server.
+	// Shared is an API server for the nodes of all clusters that find none of Servers free. Each is
+	// shown its own nodes and requests of kubelets alone. The nodes' names have to differ, and the clusters'
+	// ClusterVersion is one that is always available. Nil has such clusters installed without an API server.
 	Shared *rest.Config
 	// Beside is the site of another management cluster, whose service, machines and workload
 	// clusters are these, too, as after a move. What else says of them is not looked at then.

@@ -3,6 +3,7 @@ package management
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/netip"
 	"strings"
@@ -24,8 +25,8 @@ type Workload struct {
 
 	id, name string
 	kube     *rest.Config
-	shared   bool
 	gate     *gate
+	view     *view // of the API server that it shares; nil for one of its own
 
 	setUp  sync.Mutex // held while it is set up
 	state  sync.Mutex
@@ -59,6 +60,10 @@ func (c *Workload) Shut() { c.gate.lead("") }
 
 // Open lets clients in again.
 func (c *Workload) Open() error {
+	if c.view != nil {
+		c.gate.lead(c.view.address)
+		return nil
+	}
 	address, err := addressOf(c.kube)
 	if err == nil {
 		c.gate.lead(address)
@@ -131,9 +136,13 @@ func (c *Workload) join(ctx context.Context, j host.Joining) error {
 	c.state.Lock()
 	c.labels[j.Machine.UUID] = strings.ToLower(j.Hostname)
 	c.state.Unlock()
-	return played.Join(ctx, spoke.Machine{
+	machine := spoke.Machine{
 		Hostname: j.Hostname, Role: j.Role, Pool: j.Pool, Addresses: j.Machine.Addresses(), UUID: j.Machine.UUID, Installation: j.Installation,
-	})
+	}
+	if c.view != nil {
+		machine.Cluster = c.id
+	}
+	return played.Join(ctx, machine)
 }
 
 func (c *Workload) count(more int) {
@@ -155,7 +164,7 @@ func (c *Workload) ensure(ctx context.Context) (*spoke.Spoke, error) {
 		return nil, fmt.Errorf("read the cluster that it joins: %w", err)
 	}
 	var played *spoke.Spoke
-	if c.shared {
+	if c.view != nil {
 		played, err = c.sharedSpoke(ctx)
 	} else {
 		played, err = c.play(ctx, said)
@@ -379,6 +388,15 @@ func (c *Workload) label(ctx context.Context, played *spoke.Spoke) error {
 	return nil
 }
 
+// close lets nobody in any more.
+func (c *Workload) close() error {
+	err := c.gate.close()
+	if c.view != nil {
+		err = errors.Join(err, c.view.close())
+	}
+	return err
+}
+
 // isDead reports whether none of the cluster's machines runs what was installed.
 func (c *Workload) isDead() bool {
 	c.state.Lock()
@@ -389,10 +407,10 @@ func (c *Workload) isDead() bool {
 // end takes the cluster away.
 func (c *Workload) end(ctx context.Context) {
 	c.logf("%s is deleted", c.name)
-	if err := c.gate.close(); err != nil {
+	if err := c.close(); err != nil {
 		c.logf("%s: %v", c.name, err)
 	}
-	if played := c.Played(); played != nil && !c.shared {
+	if played := c.Played(); played != nil && c.view == nil {
 		c.stop()
 		if err := played.Clear(ctx); err != nil {
 			c.logf("%s: %v", c.name, err)

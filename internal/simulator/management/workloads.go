@@ -68,7 +68,11 @@ func (w *workloads) access(clusterID, name string) (simulator.Access, bool) {
 		w.all[clusterID] = c
 		w.running.Go(func() { c.follow(w.ctx) })
 	}
-	return simulator.Access{Server: c.gate.URL(), CA: c.kube.CAData, Cert: c.kube.CertData, Key: c.kube.KeyData}, true
+	ca := c.kube.CAData
+	if c.view != nil {
+		ca = c.view.ca
+	}
+	return simulator.Access{Server: c.gate.URL(), CA: ca, Cert: c.kube.CertData, Key: c.kube.KeyData}, true
 }
 
 // open makes a workload cluster of the next free API server, or the shared one; nil without any.
@@ -80,18 +84,23 @@ func (w *workloads) open(clusterID, name string) (*Workload, error) {
 	case len(w.free) > 0:
 		c.kube, w.free = w.free[0], w.free[1:]
 	case w.config.Shared != nil:
-		c.kube, c.shared = w.config.Shared, true
+		c.kube = w.config.Shared
+		var err error
+		if c.view, err = newView(w.ctx, c.kube, clusterID); err != nil {
+			return nil, err
+		}
 	default:
 		return nil, errors.New("all are taken")
 	}
 	var err error
-	if c.gate, err = newGate(w.ctx); err != nil && !c.shared {
-		w.free = append(w.free, c.kube)
+	if c.gate, err = newGate(w.ctx); err == nil {
+		return c, nil
 	}
-	if err != nil {
-		return nil, err
+	if c.view != nil {
+		return nil, errors.Join(err, c.view.close())
 	}
-	return c, nil
+	w.free = append(w.free, c.kube)
+	return nil, err
 }
 
 func (w *workloads) named(name string) *Workload {
@@ -110,7 +119,7 @@ func (w *workloads) forget(c *Workload) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.all, c.id)
-	if !c.shared {
+	if c.view == nil {
 		w.free = append(w.free, c.kube)
 	}
 }
@@ -156,7 +165,7 @@ func (w *workloads) close() error {
 	w.running.Wait()
 	var errs []error
 	for _, c := range all {
-		errs = append(errs, c.gate.close())
+		errs = append(errs, c.close())
 		if c.stop != nil {
 			c.stop()
 		}

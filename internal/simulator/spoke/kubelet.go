@@ -211,7 +211,7 @@ func (k *kubelet) exchange(ctx context.Context, api kubernetes.Interface, pendin
 		if now.Before(k.asking) {
 			return nil, nil
 		}
-		made, err := k.spoke.ask(ctx, api, signer, template, usages)
+		made, err := k.spoke.ask(ctx, api, k.machine.clusterLabels(), signer, template, usages)
 		if err != nil {
 			return nil, err
 		}

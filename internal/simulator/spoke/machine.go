@@ -18,11 +18,25 @@ type Machine struct {
 	Addresses []netip.Addr
 	// Labels are those that its kubelet registers its node with, beside the usual ones.
 	Labels map[string]string
+	// Cluster is its cluster's among those that share an API server: its node and its kubelet's requests
+	// have the label LabelCluster with it. Empty is no label.
+	Cluster string
 	// UUID is its motherboard's, by which it is known again.
 	UUID string
 	// Installation tells one installation of its disk from the next: the certificates of a
 	// kubelet are kept there. Machines that boot the same disk again have the same one.
 	Installation string
+}
+
+// LabelCluster says which cluster of an API server that many share something is of.
+const LabelCluster = "oaictl.io/simulated-cluster-id"
+
+// clusterLabels are those that tell what a machine makes from what those of other clusters do.
+func (m *Machine) clusterLabels() map[string]string {
+	if m.Cluster == "" {
+		return nil
+	}
+	return map[string]string{LabelCluster: m.Cluster}
 }
 
 func (m *Machine) check() error {

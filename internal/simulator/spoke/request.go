@@ -36,7 +36,7 @@ type request struct {
 }
 
 // ask makes a request with a new key. Its name is the API server's choice, as of kubelets.
-func (s *Spoke) ask(ctx context.Context, api kubernetes.Interface, signer string, template *x509.CertificateRequest, usages []certificatesv1.KeyUsage) (*request, error) {
+func (s *Spoke) ask(ctx context.Context, api kubernetes.Interface, labels map[string]string, signer string, template *x509.CertificateRequest, usages []certificatesv1.KeyUsage) (*request, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, fmt.Errorf("make a key: %w", err)
@@ -46,7 +46,7 @@ func (s *Spoke) ask(ctx context.Context, api kubernetes.Interface, signer string
 		return nil, fmt.Errorf("make a certificate request: %w", err)
 	}
 	made, err := api.CertificatesV1().CertificateSigningRequests().Create(ctx, &certificatesv1.CertificateSigningRequest{
-		ObjectMeta: metav1.ObjectMeta{GenerateName: "csr-"},
+		ObjectMeta: metav1.ObjectMeta{GenerateName: "csr-", Labels: labels},
 		Spec: certificatesv1.CertificateSigningRequestSpec{
 			Request: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der}), SignerName: signer, Usages: usages,
 		},

@@ -98,6 +98,7 @@ func (s *Spoke) nodeOf(m Machine, addresses []netip.Addr, at metav1.Time) *corev
 		node.Spec.Taints = []corev1.Taint{{Key: rolePrefix + name, Effect: corev1.TaintEffectNoSchedule}}
 	}
 	maps.Copy(node.Labels, m.Labels)
+	maps.Copy(node.Labels, m.clusterLabels())
 	node.Status = s.statusOf(m, addresses, at)
 	return node
 }

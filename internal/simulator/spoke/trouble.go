@@ -149,7 +149,7 @@ func (p *operators) invent(ctx context.Context, r *Request, number int) error {
 	if err != nil {
 		return err
 	}
-	made, err := p.ask(ctx, api, signer, template, usages)
+	made, err := p.ask(ctx, api, nil, signer, template, usages)
 	if err != nil {
 		return fmt.Errorf("make trouble as %s: %w", user, err)
 	}
