@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"runtime"
 	"slices"
 	"sync"
@@ -248,6 +249,29 @@ func TestWakes(t *testing.T) {
 	stop()
 	if err := <-ended; err != nil {
 		t.Error(err)
+	}
+}
+
+// TestTimesOfNodesWakeNobody: when a node has become what it is, is another time at each look, by a little.
+func TestTimesOfNodesWakeNobody(t *testing.T) {
+	view, err := newSet(t, &service{}, nil).View(t.Context(), lab)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
+	marks := func(ready bool, since time.Time) map[install.Scope]uint64 {
+		v, observed := *view, *view.Observed
+		observed.Spoke = &install.Spoke{Nodes: []install.Node{{Name: "cp-0", Ready: ready, Created: since.Add(-time.Minute), ReadySince: since}}}
+		v.Observed = &observed
+		return v.fingerprints()
+	}
+	first := marks(true, at)
+	if later := marks(true, at.Add(time.Microsecond)); !maps.Equal(first, later) {
+		t.Errorf("%v, then %v", first, later)
+	}
+	scope := model.NodeScope("cp-0")
+	if other := marks(false, at); first[scope] == other[scope] {
+		t.Error("whether it is ready is not told")
 	}
 }
 

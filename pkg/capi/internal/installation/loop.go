@@ -271,8 +271,8 @@ func (v *View) fingerprints() map[install.Scope]uint64 {
 	}
 	if s := v.Observed.Spoke; s != nil {
 		of(model.ScopeCluster).Spoke = spokeOf(s)
-		for i := range s.Nodes {
-			n := &s.Nodes[i]
+		for _, n := range s.Nodes {
+			n.Created, n.ReadySince = time.Time{}, time.Time{} // on our clock, where they are a little other at each look
 			of(model.NodeScope(n.Name)).Object = n
 		}
 	}
