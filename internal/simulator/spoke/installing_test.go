@@ -133,3 +133,29 @@ func TestSharedServer(t *testing.T) {
 	st.awaitReady("east-0", corev1.ConditionTrue)
 	st.awaitReady("west-0", corev1.ConditionTrue)
 }
+
+// TestSlowedDown has nodes report in time though their last signs of life were minutes apart, while the clock was fast.
+func TestSlowedDown(t *testing.T) {
+	st := play(t, func(c *spoke.Config) {
+		c.Cluster.Joining, c.Shared, c.LeaseEvery = true, true, 2*time.Second
+	})
+	st.join(machine("east-0", "192.168.127.50"))
+	st.awaitReady("east-0", corev1.ConditionTrue)
+	st.sleep(50 * time.Minute) // it does nothing but report by now
+	clock.SlowDown(st.clock)
+	renewed := func(ctx context.Context) (time.Time, error) {
+		lease, err := st.core.CoordinationV1().Leases(corev1.NamespaceNodeLease).Get(ctx, "east-0", metav1.GetOptions{})
+		if err != nil {
+			return time.Time{}, err
+		}
+		return lease.Spec.RenewTime.Time, nil
+	}
+	began := st.clock.Now()
+	st.eventually("two more signs of life", func(ctx context.Context) (bool, error) {
+		if is := st.readiness("east-0"); is.Status != corev1.ConditionTrue {
+			return false, errors.New(is.Message)
+		}
+		at, err := renewed(ctx)
+		return at.Sub(began) > 10*time.Second, err
+	})
+}

@@ -80,8 +80,8 @@ func (s *Spoke) Join(ctx context.Context, m Machine) error {
 	defer k.stop()
 	k.logf("starts its kubelet")
 	for {
-		pause := k.step(ctx)
-		if err := s.clock.Sleep(ctx, pause); err != nil {
+		pause, atLeast := k.step(ctx)
+		if err := s.sleep(ctx, pause, atLeast); err != nil {
 			return err
 		}
 	}
@@ -134,8 +134,9 @@ func (k *kubelet) logf(format string, args ...any) {
 	k.spoke.logf("%s: "+format, append([]any{k.machine.nodeName()}, args...)...)
 }
 
-// step does what is to be done next, and returns how long there is nothing more to do.
-func (k *kubelet) step(ctx context.Context) time.Duration {
+// step does what is to be done next, and returns how long there is nothing more to do, and how long at least in
+// real time.
+func (k *kubelet) step(ctx context.Context) (pause, atLeast time.Duration) {
 	err := k.spoke.timely(ctx, func(ctx context.Context) error {
 		if k.api == nil {
 			return k.identify(ctx)
@@ -145,22 +146,17 @@ func (k *kubelet) step(ctx context.Context) time.Duration {
 	if err != nil && ctx.Err() == nil {
 		k.logf("%v", err)
 		k.retry = min(max(2*k.retry, firstRetry), lastRetry)
-		return k.spoke.atLeast(k.retry, askSoon)
+		return k.retry, askSoon
 	}
 	k.retry = 0
 	if k.api == nil || k.registered.IsZero() || k.serving != nil || k.client != nil {
-		return k.spoke.atLeast(askEvery, askSoon)
+		return askEvery, askSoon
 	}
-	return k.pause()
-}
-
-// pause is how long a kubelet whose requests are answered has nothing to do.
-func (k *kubelet) pause() time.Duration {
-	pause := k.spoke.atLeast(leaseEvery, k.spoke.leaseSoon())
 	if !k.isReady || !k.annotated {
-		pause = min(pause, max(k.registered.Add(networkTime).Sub(k.spoke.clock.Now()), k.spoke.atLeast(askEvery, askSoon)))
+		due := k.registered.Add(networkTime).Sub(k.spoke.clock.Now())
+		return min(max(due, askEvery), k.spoke.atLeast(leaseEvery, k.spoke.leaseSoon())), askSoon
 	}
-	return pause
+	return leaseEvery, k.spoke.leaseSoon()
 }
 
 // identify gets the certificate that the kubelet speaks with.

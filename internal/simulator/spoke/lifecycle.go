@@ -11,6 +11,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/oaictl/oaictl/internal/clock"
 )
 
 // grace is how long a node may be silent before it is not known any more how it is.
@@ -50,7 +52,7 @@ func (p *operators) watchNodes(ctx context.Context, w *world) error {
 			return err
 		}
 	}
-	maps.DeleteFunc(p.leases, func(name string, _ sighting) bool { return w.node(name) == nil })
+	maps.DeleteFunc(p.leases, func(name string, _ lastLease) bool { return w.node(name) == nil })
 	return nil
 }
 
@@ -120,11 +122,20 @@ func (p *operators) isSilent(w *world, name string) bool {
 	if renewed := lease.Spec.RenewTime; renewed != nil {
 		what = renewed.String()
 	}
-	if seen := p.leases[name]; seen.at.IsZero() || seen.what != what {
-		p.leases[name] = sighting{what, w.now.Time}
+	now, seen := clock.Real().Now(), p.leases[name]
+	if seen.at.IsZero() || seen.what != what {
+		p.leases[name] = lastLease{sighting{what, w.now.Time}, now}
 		return false
 	}
-	return w.now.Sub(p.leases[name].at) > p.atLeast(grace, graceLeases*p.leaseSoon())
+	missed := graceLeases * p.leaseSoon()
+	return w.now.Sub(seen.at) > p.atLeast(grace, missed) && now.Sub(seen.real) > missed // the clock may have been slowed down
+}
+
+// lastLease is when a node's lease was seen to be renewed, in real time, too: as often it is renewed at most.
+type lastLease struct {
+	sighting
+
+	real time.Time
 }
 
 // watchNode writes down that a node is silent, or back, and taints it by how it is.

@@ -35,7 +35,7 @@ func (s *Spoke) Run(ctx context.Context) error {
 			said = err.Error()
 			s.logf("operators: %v", err)
 		}
-		if err := s.clock.Sleep(ctx, s.atLeast(lookEvery, lookSoon)); err != nil {
+		if err := s.sleep(ctx, lookEvery, lookSoon); err != nil {
 			return err
 		}
 	}
@@ -45,7 +45,7 @@ func (s *Spoke) Run(ctx context.Context) error {
 type operators struct {
 	*Spoke
 	began     time.Time
-	leases    map[string]sighting // by node
+	leases    map[string]lastLease // by node
 	firstSeen map[string]time.Time
 	updating  map[string]time.Time // by node, since when its config is being changed
 	update    *update              // nil while none runs
@@ -66,7 +66,7 @@ type sighting struct {
 func newOperators(s *Spoke) *operators {
 	return &operators{
 		Spoke: s, began: s.clock.Now(),
-		leases: map[string]sighting{}, firstSeen: map[string]time.Time{}, updating: map[string]time.Time{},
+		leases: map[string]lastLease{}, firstSeen: map[string]time.Time{}, updating: map[string]time.Time{},
 		etcd: newEtcdMemory(s), approvals: newApprovalMemory(), made: map[int]int{}, replays: map[string]recorded{},
 		deleting: map[string]time.Time{}, missing: map[string]time.Time{},
 	}

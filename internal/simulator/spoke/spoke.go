@@ -142,6 +142,15 @@ func (s *Spoke) atLeast(virtual, wall time.Duration) time.Duration {
 	return virtual
 }
 
+// sleep lets some time of the simulation pass, and at least some real time.
+func (s *Spoke) sleep(ctx context.Context, virtual, wall time.Duration) error {
+	until := clock.Real().Now().Add(wall)
+	if err := s.clock.Sleep(ctx, virtual); err != nil {
+		return err
+	}
+	return clock.Real().Sleep(ctx, until.Sub(clock.Real().Now()))
+}
+
 // timely does what takes the cluster next to no time, on the simulation's clock. The
 // client's own log, which nobody asked for, is dropped.
 func (s *Spoke) timely(ctx context.Context, do func(context.Context) error) error {
