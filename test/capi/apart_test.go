@@ -18,6 +18,7 @@ import (
 
 	"github.com/go-logr/logr"
 	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 
 	"github.com/oaictl/oaictl/internal/clock"
@@ -119,18 +120,24 @@ func (p *apart) say(line string) {
 	_, _ = io.WriteString(p.in, line+"\n") // a process that has ended tells why when it is stopped
 }
 
-// take is what it has written since it was last asked: how often by request, resource and name.
-func (p *apart) take() map[string]int {
+// account is what such a process has done.
+type account struct {
+	Writes     map[string]int // since it was last asked, by request, resource and name
+	Reconciles int            // since it began
+}
+
+// take is what it has done.
+func (p *apart) take() account {
 	p.t.Helper()
-	p.say("writes")
+	p.say("account")
 	if !p.out.Scan() {
 		p.t.Fatalf("the providers have ended: %v\n%s", p.out.Err(), p.stderr.String())
 	}
-	count := map[string]int{}
-	if err := json.Unmarshal(p.out.Bytes(), &count); err != nil {
+	var done account
+	if err := json.Unmarshal(p.out.Bytes(), &done); err != nil {
 		p.t.Fatal(err)
 	}
-	return count
+	return done
 }
 
 // cpu is how much of the processor it has had.
@@ -212,7 +219,7 @@ func runApart(how string) error {
 				for server.StartedChecker()(nil) != nil && clock.Real().Sleep(ctx, 100*time.Millisecond) == nil {
 					continue
 				}
-				_ = json.NewEncoder(os.Stdout).Encode(counted.all()) // whom it does not reach is gone
+				_ = json.NewEncoder(os.Stdout).Encode(account{Writes: counted.all(), Reconciles: reconciles()}) // whom it does not reach is gone
 			}()
 		}
 	}()
@@ -222,6 +229,23 @@ func runApart(how string) error {
 		}
 	}
 	return capi.Run(ctx, connection, options)
+}
+
+// reconciles is how many there were in this process.
+func reconciles() (total int) {
+	families, err := metrics.Registry.Gather()
+	if err != nil {
+		return 0
+	}
+	for _, family := range families {
+		if family.GetName() != "controller_runtime_reconcile_total" {
+			continue
+		}
+		for _, m := range family.GetMetric() {
+			total += int(m.GetCounter().GetValue())
+		}
+	}
+	return total
 }
 
 // ahead is a clock that is so far ahead of another one.

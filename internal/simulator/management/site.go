@@ -46,8 +46,9 @@ type Config struct {
 	// cluster is played at a time.
 	Servers []*rest.Config
 	// Shared is an API server for the nodes of all clusters that find none of Servers free. Each is
-	// shown its own nodes and requests of kubelets alone. The nodes' names have to differ, and the clusters'
-	// ClusterVersion is one that is always available. Nil has such clusters installed without an API server.
+	// shown its own nodes and requests of kubelets alone. The nodes' names have to differ. The clusters'
+	// ClusterVersion is one that is always available, with the version of the first. Nil has such clusters
+	// installed without an API server.
 	Shared *rest.Config
 	// Beside is the site of another management cluster, whose service, machines and workload
 	// clusters are these, too, as after a move. What else says of them is not looked at then.

@@ -165,7 +165,7 @@ func (c *Workload) ensure(ctx context.Context) (*spoke.Spoke, error) {
 	}
 	var played *spoke.Spoke
 	if c.view != nil {
-		played, err = c.sharedSpoke(ctx)
+		played, err = c.sharedSpoke(ctx, said.Version)
 	} else {
 		played, err = c.play(ctx, said)
 	}

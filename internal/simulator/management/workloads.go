@@ -182,8 +182,8 @@ type sharedCluster struct {
 // sharedName is what that cluster is called.
 const sharedName = "shared"
 
-// sharedSpoke sets it up for the first that needs it.
-func (w *workloads) sharedSpoke(ctx context.Context) (*spoke.Spoke, error) {
+// sharedSpoke sets it up for the first that needs it, with that one's version.
+func (w *workloads) sharedSpoke(ctx context.Context, version string) (*spoke.Spoke, error) {
 	w.shared.setUp.Lock()
 	defer w.shared.setUp.Unlock()
 	if w.shared.played != nil {
@@ -191,7 +191,7 @@ func (w *workloads) sharedSpoke(ctx context.Context) (*spoke.Spoke, error) {
 	}
 	played, err := spoke.New(spoke.Config{
 		Kube: w.config.Shared, Clock: w.config.Clock, Stamps: clock.Real(), Shared: true, LeaseEvery: sharedLease, Approvers: spoke.Approvers{DayOne: true},
-		Cluster: spoke.Cluster{Name: sharedName, BaseDomain: "example.com", Joining: true, ControlPlane: []spoke.Node{{Name: sharedName, Addresses: unused()}}},
+		Cluster: spoke.Cluster{Name: sharedName, BaseDomain: "example.com", Version: version, Joining: true, ControlPlane: []spoke.Node{{Name: sharedName, Addresses: unused()}}},
 		Logf:    w.logf,
 	})
 	if err != nil {
